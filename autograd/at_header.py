@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the macros that pass the caller's place: for each function NAME_at(Site at, ...) of the headers, NAME(...).
+"""Writes the macros that pass the caller's place: for each function NAME_at(AgSite at, ...) of the headers, NAME(...).
 
     at_header.py OUT HEADER...
 """
@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-PROTOTYPE = re.compile(r"^[A-Za-z_][^;{}#]*?\b(\w+)_at\(Site at(,?)", re.M)
+PROTOTYPE = re.compile(r"^[A-Za-z_][^;{}#]*?\b(\w+)_at\(AgSite at(,?)", re.M)
 
 
 def macros(text):

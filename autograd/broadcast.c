@@ -8,15 +8,15 @@
 #include <string.h>
 
 /* Size of dimension i (of ndim) in a shape that may have fewer. */
-static int64_t size_in(const Shape *s, int i, int ndim)
+static int64_t size_in(const AgShape *s, int i, int ndim)
 {
     int own = i - (ndim - s->ndim);
     return own < 0 ? 1 : s->dim[own];
 }
 
-bool broadcast(const Shape *a, const Shape *b, Shape *y)
+bool broadcast(const AgShape *a, const AgShape *b, AgShape *y)
 {
-    *y = (Shape){ a->ndim > b->ndim ? a->ndim : b->ndim, { 0 } };
+    *y = (AgShape){ a->ndim > b->ndim ? a->ndim : b->ndim, { 0 } };
     for (int i = 0; i < y->ndim; i++) {
         int64_t m = size_in(a, i, y->ndim), n = size_in(b, i, y->ndim);
         if (m != n && m != 1 && n != 1) return false;
@@ -25,15 +25,15 @@ bool broadcast(const Shape *a, const Shape *b, Shape *y)
     return true;
 }
 
-bool broadcasts_to(const Shape *from, const Shape *to)
+bool broadcasts_to(const AgShape *from, const AgShape *to)
 {
-    Shape both;
+    AgShape both;
     return broadcast(from, to, &both) && ag_shape_equal(both, *to);
 }
 
-Shape broadcast_shape(Site at, const char *what, const Tensor *a, const Tensor *b)
+AgShape broadcast_shape(AgSite at, const char *what, const Tensor *a, const Tensor *b)
 {
-    Shape y;
+    AgShape y;
     char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     if (!broadcast(&a->shape, &b->shape, &y))
         ag_usage_error(at, what, "shapes %s and %s do not fit: sizes must be equal or 1, counted from the last dimension",
@@ -41,7 +41,7 @@ Shape broadcast_shape(Site at, const char *what, const Tensor *a, const Tensor *
     return y;
 }
 
-void check_mask(Site at, const char *what, const Tensor *mask, const char *target, const Shape *shape)
+void check_mask(AgSite at, const char *what, const Tensor *mask, const char *target, const AgShape *shape)
 {
     char from[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
     check_tensor(at, what, "mask", mask, AG_BOOL);
@@ -50,7 +50,7 @@ void check_mask(Site at, const char *what, const Tensor *mask, const char *targe
                        ag_shape_text(*shape, to));
 }
 
-void broadcast_strides(const Shape *t, const Shape *to, int64_t stride[AG_MAX_DIMS])
+void broadcast_strides(const AgShape *t, const AgShape *to, int64_t stride[AG_MAX_DIMS])
 {
     int64_t step = 1;
     for (int i = to->ndim - 1; i >= 0; i--) {
@@ -60,7 +60,7 @@ void broadcast_strides(const Shape *t, const Shape *to, int64_t stride[AG_MAX_DI
     }
 }
 
-Along shape_along(const Shape *shape, int first, int last)
+Along shape_along(const AgShape *shape, int first, int last)
 {
     Along a = { 1, 1, 1 };
     for (int i = 0; i < shape->ndim; i++) {
@@ -71,7 +71,7 @@ Along shape_along(const Shape *shape, int first, int last)
     return a;
 }
 
-KWalk walk_over(const Shape *shape, const Shape *a, const Shape *b)
+KWalk walk_over(const AgShape *shape, const AgShape *a, const AgShape *b)
 {
     KWalk w;                    /* only the first ndim entries are set: this is part of every elementwise operation */
     w.ndim = shape->ndim;
@@ -83,11 +83,11 @@ KWalk walk_over(const Shape *shape, const Shape *a, const Shape *b)
 
 /* Sums `from` down to x's shape, which has fewer items, one run of repeated dimensions after another, from the last to the
  * first. */
-void grad_sum_to(Tensor *x, const real *dy, const Shape *from)
+void grad_sum_to(Tensor *x, const real *dy, const AgShape *from)
 {
     Grad g = grad_into(x);
     if (!g.data) return;
-    Shape now = *from;                      /* dy's shape so far */
+    AgShape now = *from;                    /* dy's shape so far */
     for (int last = now.ndim - 1;;) {
         if (now.dim[last] == size_in(&x->shape, last, now.ndim)) {
             last--;

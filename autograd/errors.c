@@ -7,7 +7,7 @@
 
 /* ---- layer calls ------------------------------------------------------------------------------------------------- */
 
-int ag_layer_begin(Site at, const char *function)
+int ag_layer_begin(AgSite at, const char *function)
 {
     Context *c = context();
     if (c->calls < MAX_CALLS) {
@@ -24,9 +24,9 @@ void ag_layer_end(const int *unused)
     if (c->calls > 0) c->calls--;
 }
 
-Site user_site_now(const Context *c)
+AgSite user_site_now(const Context *c)
 {
-    return c->calls > 0 ? c->call[0].site : (Site){ NULL, 0 };
+    return c->calls > 0 ? c->call[0].site : (AgSite){ NULL, 0 };
 }
 
 int name_length(const char *function)
@@ -35,12 +35,12 @@ int name_length(const char *function)
     return (int)(n > 3 && strcmp(function + n - 3, "_at") == 0 ? n - 3 : n);
 }
 
-static bool same_place(Site a, Site b)
+static bool same_place(AgSite a, AgSite b)
 {
     return a.line == b.line && strcmp(a.file, b.file) == 0;
 }
 
-const char *place_text(Site made, Site user_site, char text[PLACE_TEXT])
+const char *place_text(AgSite made, AgSite user_site, char text[PLACE_TEXT])
 {
     int n = snprintf(text, PLACE_TEXT, "%s:%d", made.file, made.line);
     if (user_site.file && !same_place(made, user_site) && n >= 0 && n < PLACE_TEXT)
@@ -64,10 +64,10 @@ static size_t append(char *text, size_t size, size_t n, const char *format, ...)
 
 /* Appends the layers that are being called, the innermost first. Functions that pass their caller's place on share one line
  * with what they call: the message shows the line once, with the outermost of them. */
-static size_t append_layers(Context *c, size_t n, Site inside)
+static size_t append_layers(Context *c, size_t n, AgSite inside)
 {
     for (int i = (c->calls < MAX_CALLS ? c->calls : MAX_CALLS) - 1; i >= 0; i--) {
-        Site around = c->call[i].site;
+        AgSite around = c->call[i].site;
         if (same_place(inside, around) || (i > 0 && same_place(c->call[i - 1].site, around))) continue;
         const char *function = c->call[i].function;
         n = append(c->message, sizeof c->message, n, ", in %.*s called at %s:%d", name_length(function), function,
@@ -85,7 +85,7 @@ AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler)
     return former;
 }
 
-_Noreturn void ag_usage_error(Site at, const char *what, const char *format, ...)
+_Noreturn void ag_usage_error(AgSite at, const char *what, const char *format, ...)
 {
     Context *c = context();
     if (!what) what = "ag_usage_error";
@@ -115,7 +115,7 @@ _Noreturn void ag_usage_error(Site at, const char *what, const char *format, ...
     abort();
 }
 
-void ag_check_pointer_at(Site at, const char *what, const char *name, const void *p)
+void ag_check_pointer_at(AgSite at, const char *what, const char *name, const void *p)
 {
     if (!p) ag_usage_error(at, what, "%s is NULL", name);
 }

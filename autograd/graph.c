@@ -52,7 +52,7 @@ _Noreturn void error_undeclared_read(const Tensor *t)
                    "released it", what, t->made_by, place_text(t->site, t->user_site, place));
 }
 
-_Noreturn static void error_of_another_thread(Site at, const char *what, const Tensor *t)
+_Noreturn static void error_of_another_thread(AgSite at, const char *what, const Tensor *t)
 {
     char place[PLACE_TEXT];
     ag_usage_error(at, what, "the result of %s made at %s is part of another thread's graph: expected a result of this thread, "
@@ -61,7 +61,7 @@ _Noreturn static void error_of_another_thread(Site at, const char *what, const T
 
 /* Stores y's operation and inputs if an input requires a gradient. ag_find_nan reports the inputs, so while it is on, they are
  * always stored. Memory is allocated before the counts change, so an error leaves the counts correct. */
-static Tensor *record(Site at, const Op *op, Tensor *y, Tensor *const *in, int n)
+static Tensor *record(AgSite at, const Op *op, Tensor *y, Tensor *const *in, int n)
 {
     Context *c = context();
     bool requires_grad = false;
@@ -87,23 +87,23 @@ static Tensor *record(Site at, const Op *op, Tensor *y, Tensor *const *in, int n
     return y;
 }
 
-Tensor *op_new_n(Site at, const Op *op, const Shape *shape, Tensor *const *in, int n)
+Tensor *op_new_n(AgSite at, const Op *op, const AgShape *shape, Tensor *const *in, int n)
 {
     return record(at, op, tensor_new(at, op->name, shape, AG_REAL), in, n);
 }
 
-Tensor *op_new(Site at, int op, const Shape *shape, Tensor *a, Tensor *b, Tensor *c)
+Tensor *op_new(AgSite at, int op, const AgShape *shape, Tensor *a, Tensor *b, Tensor *c)
 {
     Tensor *in[] = { a, b, c };
     return op_new_n(at, &op_table[op], shape, in, c ? 3 : b ? 2 : 1);
 }
 
-Tensor *op_new_sharing(Site at, const Op *op, const Shape *shape, Buffer *value, Tensor *const *in, int n)
+Tensor *op_new_sharing(AgSite at, const Op *op, const AgShape *shape, Buffer *value, Tensor *const *in, int n)
 {
     return record(at, op, tensor_alias(at, op->name, shape, AG_REAL, value), in, n);
 }
 
-Tensor *op_new_alias(Site at, int op, const Shape *shape, Tensor *x)
+Tensor *op_new_alias(AgSite at, int op, const AgShape *shape, Tensor *x)
 {
     return op_new_sharing(at, &op_table[op], shape, x->buffer, &x, 1);
 }
@@ -115,7 +115,7 @@ void release_value(Tensor *t)
     t->data = NULL;
 }
 
-Tensor *op_new_over(Site at, int op, Tensor *x)
+Tensor *op_new_over(AgSite at, int op, Tensor *x)
 {
     Tensor *y = op_new_alias(at, op, &x->shape, x);
     if (x->op) x->version[x->n_in] = x->buffer->version;
@@ -301,7 +301,7 @@ real *grad_to_add(Tensor *x)
     return g.data;
 }
 
-void tensor_zero_grad_at(Site at, Tensor *t)
+void tensor_zero_grad_at(AgSite at, Tensor *t)
 {
     check_alive(at, "tensor_zero_grad", "t", t);
     buffer_release(t->grad);
@@ -315,21 +315,21 @@ static Buffer *readable_gradient(const Tensor *t)
     return t->kept_grad ? t->kept_grad : t->op ? NULL : t->grad;
 }
 
-real *tensor_grad_data_at(Site at, Tensor *t)
+real *tensor_grad_data_at(AgSite at, Tensor *t)
 {
     check_alive(at, "tensor_grad_data", "t", t);
     Buffer *g = readable_gradient(t);
     return g ? buffer_data(g) : NULL;
 }
 
-Tensor *tensor_grad_at(Site at, Tensor *t)
+Tensor *tensor_grad_at(AgSite at, Tensor *t)
 {
     check_alive(at, "tensor_grad", "t", t);
     Buffer *g = readable_gradient(t);
     return g ? tensor_alias(at, "tensor_grad", &t->shape, AG_REAL, g) : NULL;
 }
 
-Tensor *tensor_set_requires_grad_at(Site at, Tensor *t, bool requires_grad)
+Tensor *tensor_set_requires_grad_at(AgSite at, Tensor *t, bool requires_grad)
 {
     check_tensor(at, "tensor_set_requires_grad", "t", t, AG_REAL);
     if (t->op)
@@ -338,13 +338,13 @@ Tensor *tensor_set_requires_grad_at(Site at, Tensor *t, bool requires_grad)
     return t;
 }
 
-bool tensor_requires_grad_at(Site at, const Tensor *t)
+bool tensor_requires_grad_at(AgSite at, const Tensor *t)
 {
     check_alive(at, "tensor_requires_grad", "t", t);
     return t->requires_grad;
 }
 
-Tensor *ag_retain_at(Site at, Tensor *t)
+Tensor *ag_retain_at(AgSite at, Tensor *t)
 {
     check_tensor(at, "ag_retain", "t", t, AG_REAL);
     t->retained = true;
@@ -394,7 +394,7 @@ void rule_run(Tensor *y)
     scratch_end();
 }
 
-_Noreturn void error_graph_released(Site at, const char *what, const Tensor *y)
+_Noreturn void error_graph_released(AgSite at, const char *what, const Tensor *y)
 {
     char place[PLACE_TEXT];
     ag_usage_error(at, what, "an earlier backward has run through %s (made at %s) and released its values; use "
@@ -402,7 +402,7 @@ _Noreturn void error_graph_released(Site at, const char *what, const Tensor *y)
 }
 
 /* The values of input i of y, or its own for i = n_in, are not those that the operation read. */
-_Noreturn static void error_written(Site at, const Tensor *y, int i)
+_Noreturn static void error_written(AgSite at, const Tensor *y, int i)
 {
     const Tensor *x = i < y->n_in ? y->in[i] : y;
     const char *op = y->op->name;
@@ -416,7 +416,7 @@ _Noreturn static void error_written(Site at, const Tensor *y, int i)
                    x->name ? ", " : "", x->name ? x->name : "", by, op, op);
 }
 
-void check_inputs(Site at, const Tensor *y, bool of_rule)
+void check_inputs(AgSite at, const Tensor *y, bool of_rule)
 {
     char made[PLACE_TEXT];
     for (int i = 0; i <= y->n_in; i++) {
@@ -439,7 +439,7 @@ static void compute_values(Tensor *y)
     }
 }
 
-static void node_run(Site at, Tensor *y)
+static void node_run(AgSite at, Tensor *y)
 {
     Context *c = context();
     if (y->graph_released) error_graph_released(at, "ag_backward", y);
@@ -483,7 +483,7 @@ static void tell_complete_leaves(const Tensor *y)
     }
 }
 
-void check_loss(Site at, const char *what, const Tensor *loss, bool any_shape)
+void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape)
 {
     char text[AG_SHAPE_TEXT];
     check_tensor(at, what, "the loss", loss, AG_REAL);
@@ -495,7 +495,7 @@ void check_loss(Site at, const char *what, const Tensor *loss, bool any_shape)
                        "AG_NO_GRAD, or a value was cut from the graph (ag_end_return, ag_keep, ag_detach)");
 }
 
-static void backward_from(Site at, Tensor *y, const Tensor *dy, bool keep)
+static void backward_from(AgSite at, Tensor *y, const Tensor *dy, bool keep)
 {
     Context *c = context();
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
@@ -525,17 +525,17 @@ static void backward_from(Site at, Tensor *y, const Tensor *dy, bool keep)
     c->keep_graph = false;
 }
 
-void ag_backward_at(Site at, Tensor *loss)
+void ag_backward_at(AgSite at, Tensor *loss)
 {
     backward_from(at, loss, NULL, false);
 }
 
-void ag_backward_keep_at(Site at, Tensor *loss)
+void ag_backward_keep_at(AgSite at, Tensor *loss)
 {
     backward_from(at, loss, NULL, true);
 }
 
-void ag_backward_from_at(Site at, Tensor *y, const Tensor *dy)
+void ag_backward_from_at(AgSite at, Tensor *y, const Tensor *dy)
 {
     check_tensor(at, "ag_backward_from", "dy", dy, AG_REAL);
     backward_from(at, y, dy, false);

@@ -174,7 +174,7 @@ def heading(value):
 
 def prototype(op):
     return (comment(["y = " + op.forward, op.backward]) +
-            f"Tensor *ag_{op.name}_at(Site at, {op.parameters});\n"
+            f"Tensor *ag_{op.name}_at(AgSite at, {op.parameters});\n"
             f"#define ag_{op.name}(...) ag_{op.name}_at(AG_HERE, __VA_ARGS__)\n")
 
 

@@ -4,13 +4,13 @@
 
 #include <math.h>
 
-static void check_finite_number(Site at, const char *what, const char *name, double x)
+static void check_finite_number(AgSite at, const char *what, const char *name, double x)
 {
     if (!isfinite(x)) ag_usage_error(at, what, "%s is %g, expected a finite number", name, x);
 }
 
 /* The gradient of leaf w; NULL if it has none. */
-static real *gradient(Site at, const char *what, const Tensor *w)
+static real *gradient(AgSite at, const char *what, const Tensor *w)
 {
     check_tensor(at, what, "w", w, AG_REAL);
     check_leaf(at, what, "w", w);
@@ -18,7 +18,7 @@ static real *gradient(Site at, const char *what, const Tensor *w)
 }
 
 /* The items first..first+n-1 of leaf w, to be written. */
-static real *part_of(Site at, const char *what, Tensor *w, int64_t first, int64_t n)
+static real *part_of(AgSite at, const char *what, Tensor *w, int64_t first, int64_t n)
 {
     real *values = values_to_write(at, what, "w", w, AG_REAL);
     if (first < 0 || n < 0 || first > w->numel - n)
@@ -27,7 +27,7 @@ static real *part_of(Site at, const char *what, Tensor *w, int64_t first, int64_
     return values + first;
 }
 
-static real *state_of(Site at, const char *what, const char *argument, const Tensor *w, Tensor *state)
+static real *state_of(AgSite at, const char *what, const char *argument, const Tensor *w, Tensor *state)
 {
     real *values = values_to_write(at, what, argument, state, AG_REAL);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
@@ -37,7 +37,7 @@ static real *state_of(Site at, const char *what, const char *argument, const Ten
     return values;
 }
 
-void ag_adam_update_at(Site at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, const AdamOptions *o, int64_t step,
+void ag_adam_update_at(AgSite at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, const AgAdam *o, int64_t step,
                        double grad_scale)
 {
     const char *what = "ag_adam_update";
@@ -50,8 +50,8 @@ void ag_adam_update_at(Site at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, 
     k_adam(w->numel, values_to_write(at, what, "w", w, AG_REAL), avg, avg_sq, grad, o, step, grad_scale);
 }
 
-void ag_adam_update_part_at(Site at, Tensor *w, int64_t first, int64_t n, const real *grad, real *exp_avg, real *exp_avg_sq,
-                            const AdamOptions *o, int64_t step, double grad_scale)
+void ag_adam_update_part_at(AgSite at, Tensor *w, int64_t first, int64_t n, const real *grad, real *exp_avg, real *exp_avg_sq,
+                            const AgAdam *o, int64_t step, double grad_scale)
 {
     const char *what = "ag_adam_update_part";
     ag_check_pointer_at(at, what, "o", o);
@@ -60,7 +60,7 @@ void ag_adam_update_part_at(Site at, Tensor *w, int64_t first, int64_t n, const 
     k_adam(n, part_of(at, what, w, first, n), exp_avg, exp_avg_sq, grad, o, step, grad_scale);
 }
 
-void ag_sgd_update_part_at(Site at, Tensor *w, int64_t first, int64_t n, const real *grad, real *momentum, const SgdOptions *o,
+void ag_sgd_update_part_at(AgSite at, Tensor *w, int64_t first, int64_t n, const real *grad, real *momentum, const AgSgd *o,
                            bool is_first, double grad_scale)
 {
     const char *what = "ag_sgd_update_part";
@@ -79,7 +79,7 @@ void ag_add_to(real *y, const real *x, int64_t n)
     k_axpy(n, y, 1, x);
 }
 
-void ag_sgd_update_at(Site at, Tensor *w, Tensor *momentum, const SgdOptions *o, bool first, double grad_scale)
+void ag_sgd_update_at(AgSite at, Tensor *w, Tensor *momentum, const AgSgd *o, bool first, double grad_scale)
 {
     const char *what = "ag_sgd_update";
     ag_check_pointer_at(at, what, "o", o);
@@ -89,21 +89,21 @@ void ag_sgd_update_at(Site at, Tensor *w, Tensor *momentum, const SgdOptions *o,
     k_sgd(w->numel, values_to_write(at, what, "w", w, AG_REAL), state, grad, o, first, grad_scale);
 }
 
-double ag_grad_sum_squares_at(Site at, Tensor *w)
+double ag_grad_sum_squares_at(AgSite at, Tensor *w)
 {
     check_alive(at, "ag_grad_sum_squares", "w", w);
     const real *grad = tensor_grad_data_at(at, w);                     /* of leaves and retained tensors */
     return grad ? k_sum_squares(w->numel, grad) : 0;
 }
 
-void ag_grad_scale_at(Site at, Tensor *w, double factor)
+void ag_grad_scale_at(AgSite at, Tensor *w, double factor)
 {
     check_finite_number(at, "ag_grad_scale", "factor", factor);
     real *grad = gradient(at, "ag_grad_scale", w);
     if (grad) k_unary(K_SCALE, w->numel, grad, grad, factor, 0);
 }
 
-void ag_set_threads_at(Site at, int n)
+void ag_set_threads_at(AgSite at, int n)
 {
     if (n < 0 || n > 256) ag_usage_error(at, "ag_set_threads", "%d threads, expected 1 to 256, or 0 for the default", n);
     k_set_threads(n);

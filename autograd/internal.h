@@ -24,15 +24,15 @@ typedef struct Buffer {
     uint32_t version;           /* how often values were written in place; see values_to_write */
     size_t size;                /* usable bytes, after the header */
     struct Buffer *next;        /* in a free list, or in the list of scratch buffers */
-    Site written;               /* the user's line of the last write in place, */
+    AgSite written;             /* the user's line of the last write in place, */
     const char *writer;         /* and the function called there */
 } Buffer;
 enum { GUARDED = -1, POOLED = -2, ALONE = -3 };       /* of guard.c, of pool.c, a system_alloc of its own */
 #define BUFFER_HEADER 64        /* keeps the data on a cache line of its own */
 
-Buffer *buffer_new(Site at, const char *what, size_t bytes);        /* content undefined; usage error if out of memory */
-Buffer *buffer_new_lasting(Site at, const char *what, size_t bytes);        /* the same for a value that outlives scopes */
-Buffer *buffer_items(Site at, const char *what, int64_t n, size_t size);       /* n items; checks the product */
+Buffer *buffer_new(AgSite at, const char *what, size_t bytes);      /* content undefined; usage error if out of memory */
+Buffer *buffer_new_lasting(AgSite at, const char *what, size_t bytes);      /* the same for a value that outlives scopes */
+Buffer *buffer_items(AgSite at, const char *what, int64_t n, size_t size);     /* n items; checks the product */
 void    buffer_release(Buffer *b);                                  /* b may be NULL */
 static inline void *buffer_data(Buffer *b) { return (char *)b + BUFFER_HEADER; }
 static inline Buffer *buffer_share(Buffer *b) { b->refs++; return b; }
@@ -45,7 +45,7 @@ void   pool_trim(void);                                             /* returns t
 
 /* Memory that one call of an operation or of a backward rule needs. op_done and the backward pass release it at the end of
  * the call, and an error releases it, too. Functions without op_done call scratch_end. A nested operation also ends it. */
-void *scratch_new(Site at, const char *what, int64_t n, size_t size);          /* n items, content undefined */
+void *scratch_new(AgSite at, const char *what, int64_t n, size_t size);        /* n items, content undefined */
 void  scratch_adopt(Buffer *b);                                     /* takes over this reference to b */
 void  scratch_end(void);
 
@@ -64,16 +64,16 @@ void blocks_trim(void);
 /* ---- guard mode (debug/guard.c): what ag_guard changes ------------------------------------------------------------ */
 
 Buffer *guard_alloc(size_t size);                                   /* NULL if out of memory */
-void guard_begin(Site at, const char *what, Buffer *b, size_t bytes);
+void guard_begin(AgSite at, const char *what, Buffer *b, size_t bytes);
 void guard_end(Buffer *b);
 /* A usage error if memory around any buffer of this thread was written, or a part of the released memory, another part in
  * each call. The second form checks all released memory. */
-void guard_check(Site at, const char *what);
-void guard_check_all(Site at, const char *what);
+void guard_check(AgSite at, const char *what);
+void guard_check_all(AgSite at, const char *what);
 void guard_trim(void);                                              /* frees released buffers */
 void guard_thread_ends(void);
 uint64_t guard_hash(const Tensor *t);                               /* of its values */
-void guard_backward_begins(Site at);
+void guard_backward_begins(AgSite at);
 void guard_backward_ends(void);
 /* A usage error if another thread's backward pass, which still runs, has written the gradient of this leaf. */
 void guard_gradient(Tensor *leaf);
@@ -108,7 +108,7 @@ struct Tensor {
     bool stays;                 /* ag_recompute keeps its value */
     bool wanted;                /* value_again has met it */
     bool has_read;              /* its rule reads input 0 no more (rule_has_read) */
-    Shape shape;
+    AgShape shape;
     int64_t numel;
 
     void *data;                 /* in buffer; NULL once released */
@@ -131,8 +131,8 @@ struct Tensor {
     int readers;                /* rules that will still read this value */
     int users;                  /* recorded operations on it whose rules are still to run; of a leaf: while a pass is watched */
 
-    Site site;                  /* the caller's line that made it */
-    Site user_site;             /* if that is in a layer: the user's outermost call; else no file */
+    AgSite site;                /* the caller's line that made it */
+    AgSite user_site;           /* if that is in a layer: the user's outermost call; else no file */
     const char *made_by;        /* the function called there, for messages */
     const void *thread;         /* the Context of the thread on whose tape it is; NULL: on none */
     char *name;
@@ -143,7 +143,7 @@ struct Tensor {
 
 /* Writes "FILE:LINE", followed by the user's own line if layers were in between: where something was made. */
 enum { PLACE_TEXT = 400 };
-const char *place_text(Site made, Site user_site, char text[PLACE_TEXT]);
+const char *place_text(AgSite made, AgSite user_site, char text[PLACE_TEXT]);
 
 /* The values. Only a backward rule can find them released: it reads what its NEEDS does not name, which is a usage error. */
 _Noreturn void error_undeclared_read(const Tensor *t);
@@ -157,13 +157,13 @@ static inline real *reals(const Tensor *t) { return values(t); }
 static inline const real *reals_if(const Tensor *t, bool is_read) { return is_read ? reals(t) : NULL; }
 static inline int32_t *ints(const Tensor *t) { return values(t); }
 static inline uint8_t *bools(const Tensor *t) { return values(t); }
-size_t dtype_size(DType dtype);
-const char *dtype_name(DType dtype);
+size_t dtype_size(AgDType dtype);
+const char *dtype_name(AgDType dtype);
 
 /* A tensor of the innermost scope, values undefined. */
-Tensor *tensor_new(Site at, const char *what, const Shape *shape, DType dtype);
+Tensor *tensor_new(AgSite at, const char *what, const AgShape *shape, AgDType dtype);
 /* The same on a shared buffer; NULL: without a value. */
-Tensor *tensor_alias(Site at, const char *what, const Shape *shape, DType dtype, Buffer *buffer);
+Tensor *tensor_alias(AgSite at, const char *what, const AgShape *shape, AgDType dtype, Buffer *buffer);
 
 /* A number with 5 digits, with a point in every locale. */
 void print_number(FILE *out, double x);
@@ -204,13 +204,13 @@ typedef struct {
     struct Guarded *released, *released_seen;       /* and released: to be checked in this round, and checked */
     size_t released_bytes;
     uint64_t pass;              /* guard mode: the number of the backward pass that runs; 0: none */
-    Site pass_site;
+    AgSite pass_site;
     void *quarantine[QUARANTINE];           /* the last blocks that were freed and had a destructor */
     unsigned n_quarantined;
     AgMemory memory;
     AgRandom random;
     AgErrorHandler *handler;
-    struct { Site site; const char *function; } call[MAX_CALLS];    /* the stack of layer calls */
+    struct { AgSite site; const char *function; } call[MAX_CALLS];  /* the stack of layer calls */
     int calls;
     char message[1024], error[1024];        /* of ag_usage_error, and of ag_set_error */
 } Context;
@@ -222,16 +222,16 @@ static inline Context *context(void) { return this_context ? this_context : cont
 /* Releases the gradients that an unfinished backward pass has left in the graph. */
 void release_pending_gradients(void);
 /* The user's outermost layer call; no file if no layer is being called. */
-Site user_site_now(const Context *c);
+AgSite user_site_now(const Context *c);
 
 /* The length of a function's name without "_at". */
 int name_length(const char *function);
 
 /* f(in, arg), which must end the scopes that it begins, and return a tensor of reals. */
-Tensor *call_function(Site at, const char *what, AgFunction *f, Tensor **in, void *arg);
+Tensor *call_function(AgSite at, const char *what, AgFunction *f, Tensor **in, void *arg);
 
 /* Zeroed memory that lives as long as the innermost scope. */
-void *scope_alloc(Site at, const char *what, size_t bytes);
+void *scope_alloc(AgSite at, const char *what, size_t bytes);
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
@@ -258,14 +258,14 @@ bool reads_input(const Op *op, int i);
 
 /* Creates the result of operation `op` (OP_add, ...) on up to three inputs (NULL: absent): a tensor of that shape, values
  * undefined, recorded if this scope records and an input requires a gradient. Fill it, then return op_done(y). */
-Tensor *op_new(Site at, int op, const Shape *shape, Tensor *a, Tensor *b, Tensor *c);
-Tensor *op_new_n(Site at, const Op *op, const Shape *shape, Tensor *const *in, int n);
+Tensor *op_new(AgSite at, int op, const AgShape *shape, Tensor *a, Tensor *b, Tensor *c);
+Tensor *op_new_n(AgSite at, const Op *op, const AgShape *shape, Tensor *const *in, int n);
 /* The same for a result that is its input's values in another shape. */
-Tensor *op_new_alias(Site at, int op, const Shape *shape, Tensor *x);
+Tensor *op_new_alias(AgSite at, int op, const AgShape *shape, Tensor *x);
 /* The same for a result that shares this memory, with n inputs. */
-Tensor *op_new_sharing(Site at, const Op *op, const Shape *shape, Buffer *value, Tensor *const *in, int n);
+Tensor *op_new_sharing(AgSite at, const Op *op, const AgShape *shape, Buffer *value, Tensor *const *in, int n);
 /* y takes over the memory of x, which then has no value: for two operations computed in one pass. */
-Tensor *op_new_over(Site at, int op, Tensor *x);
+Tensor *op_new_over(AgSite at, int op, Tensor *x);
 Tensor *op_done(Tensor *y);
 Tensor *op_done_unchecked(Tensor *y);           /* ag_find_nan does not search it */
 /* Sets y->args to memory for the numbers that backward needs. Only worth filling if y is recorded. */
@@ -286,42 +286,42 @@ bool can_release(const Tensor *t);
 void release_value(Tensor *t);
 extern size_t recompute_least_bytes;
 /* A usage error unless the loss has one item (or `any_shape`) and requires a gradient. */
-void check_loss(Site at, const char *what, const Tensor *loss, bool any_shape);
-_Noreturn void error_graph_released(Site at, const char *what, const Tensor *y);
+void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape);
+_Noreturn void error_graph_released(AgSite at, const char *what, const Tensor *y);
 /* A usage error if an input of y was freed, or if values that y's rule reads (otherwise: any input) were written in place after
  * its operation had read them. */
-void check_inputs(Site at, const Tensor *y, bool of_rule);
+void check_inputs(AgSite at, const Tensor *y, bool of_rule);
 
 /* Input checks; `argument` is the parameter's name in messages. Alive: its scope is still open, and it is not freed. */
-void check_alive(Site at, const char *what, const char *argument, const Tensor *t);
+void check_alive(AgSite at, const char *what, const char *argument, const Tensor *t);
 /* Not part of a graph, so that it may be written; or the result that ag_custom's forward function is writing. */
-void check_leaf(Site at, const char *what, const char *argument, const Tensor *t);
+void check_leaf(AgSite at, const char *what, const char *argument, const Tensor *t);
 /* The values of t, to be written in place: t must be a leaf of that type. Counts the write, so that backward finds values that
  * changed after an operation had read them. */
-void *values_to_write(Site at, const char *what, const char *argument, Tensor *t, DType dtype);
+void *values_to_write(AgSite at, const char *what, const char *argument, Tensor *t, AgDType dtype);
 /* Alive, of that type, value not released. */
-void check_tensor(Site at, const char *what, const char *argument, const Tensor *t, DType dtype);
+void check_tensor(AgSite at, const char *what, const char *argument, const Tensor *t, AgDType dtype);
 /* The same for any type. */
-static inline void check_any(Site at, const char *what, const char *argument, const Tensor *t)
+static inline void check_any(AgSite at, const char *what, const char *argument, const Tensor *t)
 {
-    check_tensor(at, what, argument, t, t ? (DType)t->dtype : AG_REAL);
+    check_tensor(at, what, argument, t, t ? (AgDType)t->dtype : AG_REAL);
 }
 /* A dimension number made non-negative and checked. */
-int  check_dim(Site at, const char *what, const Tensor *x, int dim);
+int  check_dim(AgSite at, const char *what, const Tensor *x, int dim);
 /* The same for operations along a dimension, which take a scalar as a vector of one item: dimension 0. */
-int  check_along(Site at, const char *what, const Tensor *x, int dim);
+int  check_along(AgSite at, const char *what, const Tensor *x, int dim);
 /* Ids (AG_INT) in 0..below-1. */
-void check_ids(Site at, const char *what, const Tensor *ids, int64_t below);
+void check_ids(AgSite at, const char *what, const Tensor *ids, int64_t below);
 /* Checks a caller's shape: 0 to 8 dimensions, none negative, no overflow. Returns the number of items. */
-int64_t check_shape(Site at, const char *what, const Shape *shape);
+int64_t check_shape(AgSite at, const char *what, const AgShape *shape);
 /* Sets *y to the shape that both broadcast to; false if they do not. The second form reports a usage error. */
-bool  broadcast(const Shape *a, const Shape *b, Shape *y);
-bool  broadcasts_to(const Shape *from, const Shape *to);
-Shape broadcast_shape(Site at, const char *what, const Tensor *a, const Tensor *b);
+bool  broadcast(const AgShape *a, const AgShape *b, AgShape *y);
+bool  broadcasts_to(const AgShape *from, const AgShape *to);
+AgShape broadcast_shape(AgSite at, const char *what, const Tensor *a, const Tensor *b);
 /* A usage error unless the mask is AG_BOOL and broadcasts to `shape`, which `target` names in the message. */
-void  check_mask(Site at, const char *what, const Tensor *mask, const char *target, const Shape *shape);
+void  check_mask(AgSite at, const char *what, const Tensor *mask, const char *target, const AgShape *shape);
 /* Strides of t seen in a shape that it broadcasts to; 0 where it repeats. */
-void broadcast_strides(const Shape *t, const Shape *to, int64_t stride[AG_MAX_DIMS]);
+void broadcast_strides(const AgShape *t, const AgShape *to, int64_t stride[AG_MAX_DIMS]);
 /* How many rows of the last dimension there are. */
 static inline int64_t row_count(const Tensor *x)
 {
@@ -331,9 +331,9 @@ static inline int64_t row_count(const Tensor *x)
 }
 /* An array seen as (outer, n, inner): the dimensions before first..last, these, and those behind. */
 typedef struct { int64_t outer, n, inner; } Along;
-Along shape_along(const Shape *shape, int first, int last);
+Along shape_along(const AgShape *shape, int first, int last);
 /* A strided iteration over `shape`, with the strides of a and b broadcast to it. */
-KWalk walk_over(const Shape *shape, const Shape *a, const Shape *b);
+KWalk walk_over(const AgShape *shape, const AgShape *a, const AgShape *b);
 
 /* ---- gradients, for backward rules ------------------------------------------------------------------------------- */
 
@@ -357,7 +357,7 @@ static inline real *grad_of(const Tensor *y) { return buffer_data(y->grad); }
  * ids[i] along the dimension of x (outer, n, inner). dx = dy at the items taken, else 0. */
 void grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids);
 /* Sums a dense gradient of shape `from` down to x's shape, into x's gradient. */
-void grad_sum_to(Tensor *x, const real *dy, const Shape *from);
+void grad_sum_to(Tensor *x, const real *dy, const AgShape *from);
 /* For a rule that computes the gradient of x in the shape of y, to which x was broadcast: x's gradient if the sizes are equal,
  * else scratch memory, which grad_broadcast_done sums into x's gradient. */
 Grad grad_broadcast(Tensor *x, const Tensor *y);
@@ -374,17 +374,17 @@ struct Sample {
     int number;
     Tensor **in;
     bool alias;
-    Tensor *(*make_input)(Sample *s, int i, Shape shape, SampleRange range);    /* NULL: gradcheck.c makes them */
+    Tensor *(*make_input)(Sample *s, int i, AgShape shape, SampleRange range);  /* NULL: gradcheck.c makes them */
 };
 /* Checks all its cases, as ag_check_op does. */
 int op_check(const Op *op, FILE *report);
-Tensor *sample_in(Sample *s, int i, Shape shape);                               /* standard normal */
-Tensor *sample_range(Sample *s, int i, Shape shape, double low, double high);   /* uniform */
-Tensor *sample_positive(Sample *s, int i, Shape shape);                         /* the same, away from 0: 0.3..2 */
+Tensor *sample_in(Sample *s, int i, AgShape shape);                             /* standard normal */
+Tensor *sample_range(Sample *s, int i, AgShape shape, double low, double high);  /* uniform */
+Tensor *sample_positive(Sample *s, int i, AgShape shape);                       /* the same, away from 0: 0.3..2 */
 /* Values that are 0.05 apart or more: from each other, from 0 and from other inputs. */
-Tensor *sample_apart(Sample *s, int i, Shape shape);
+Tensor *sample_apart(Sample *s, int i, AgShape shape);
 double sample_apart_value(int i, int64_t j, int64_t n);                          /* entry j of n of such an input */
-Tensor *sample_ids(Shape shape, int32_t below);                                 /* AG_INT, the same each time */
-Tensor *sample_mask(Shape shape);                                               /* AG_BOOL, the same each time */
+Tensor *sample_ids(AgShape shape, int32_t below);                               /* AG_INT, the same each time */
+Tensor *sample_mask(AgShape shape);                                             /* AG_BOOL, the same each time */
 
 #endif

@@ -123,7 +123,7 @@ static Buffer *find_memory(Context *c, size_t bytes, bool lasting)
     return b;
 }
 
-static Buffer *new_buffer(Site at, const char *what, size_t bytes, bool lasting)
+static Buffer *new_buffer(AgSite at, const char *what, size_t bytes, bool lasting)
 {
     Context *c = context();
     if (bytes > SIZE_MAX / 4) ag_usage_error(at, what, "a tensor of %zu bytes is too large for this machine", bytes);
@@ -146,17 +146,17 @@ static Buffer *new_buffer(Site at, const char *what, size_t bytes, bool lasting)
     return b;
 }
 
-Buffer *buffer_new(Site at, const char *what, size_t bytes)
+Buffer *buffer_new(AgSite at, const char *what, size_t bytes)
 {
     return new_buffer(at, what, bytes, false);
 }
 
-Buffer *buffer_new_lasting(Site at, const char *what, size_t bytes)
+Buffer *buffer_new_lasting(AgSite at, const char *what, size_t bytes)
 {
     return new_buffer(at, what, bytes, true);
 }
 
-Buffer *buffer_items(Site at, const char *what, int64_t n, size_t size)
+Buffer *buffer_items(AgSite at, const char *what, int64_t n, size_t size)
 {
     size_t bytes;
     if (n < 0 || (uint64_t)n > SIZE_MAX || __builtin_mul_overflow((size_t)n, size, &bytes))
@@ -190,7 +190,7 @@ void buffer_release(Buffer *b)
     c->memory.cached += b->size;
 }
 
-void *scratch_new(Site at, const char *what, int64_t n, size_t size)
+void *scratch_new(AgSite at, const char *what, int64_t n, size_t size)
 {
     Buffer *b = buffer_items(at, what, n, size);
     scratch_adopt(b);

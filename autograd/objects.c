@@ -54,7 +54,7 @@ static void take_out(Block *b)
     b->older = b->newer = NULL;
 }
 
-static Block *block_new(Site at, size_t n, size_t size)
+static Block *block_new(AgSite at, size_t n, size_t size)
 {
     context()->memory.system_calls++;
     size_t bytes;
@@ -71,13 +71,13 @@ static bool is_alive(void *p)
 }
 
 /* A usage error unless p is memory of ag_alloc that was not freed. */
-static void check_block(Site at, const char *what, const char *name, void *p)
+static void check_block(AgSite at, const char *what, const char *name, void *p)
 {
     if (!p) ag_usage_error(at, what, "%s is NULL", name);
     if (!is_alive(p)) ag_usage_error(at, what, "%s was freed, or is not memory of ag_alloc", name);
 }
 
-void *ag_alloc_in_at(Site at, void *owner, size_t n, size_t size)
+void *ag_alloc_in_at(AgSite at, void *owner, size_t n, size_t size)
 {
     if (owner) check_block(at, "ag_alloc_in", "the owner", owner);
     Context *c = context();
@@ -88,7 +88,7 @@ void *ag_alloc_in_at(Site at, void *owner, size_t n, size_t size)
     return data_of(b);
 }
 
-void *ag_alloc_at(Site at, size_t n, size_t size)
+void *ag_alloc_at(AgSite at, size_t n, size_t size)
 {
     return ag_alloc_in_at(at, NULL, n, size);
 }
@@ -98,14 +98,14 @@ static void destroy_nothing(void *p)
     (void)p;
 }
 
-void *ag_object_new_at(Site at, size_t size)
+void *ag_object_new_at(AgSite at, size_t size)
 {
     void *p = ag_alloc_at(at, 1, size);
     block_of(p)->destroy = destroy_nothing;
     return p;
 }
 
-void ag_check_object_at(Site at, const char *what, const char *name, const void *p)
+void ag_check_object_at(AgSite at, const char *what, const char *name, const void *p)
 {
     if (!p) ag_usage_error(at, what, "%s is NULL", name);
     if (!is_alive((void *)p)) ag_usage_error(at, what, "%s was freed, or is not an object of kaeru", name);
@@ -127,7 +127,7 @@ static void replace(Block *old, Block *b)
     for (Block *part = b->first; part; part = part->older) part->owner = b;
 }
 
-void *ag_resize_in_at(Site at, void *owner, void *p, size_t old_n, size_t n, size_t size)
+void *ag_resize_in_at(AgSite at, void *owner, void *p, size_t old_n, size_t n, size_t size)
 {
     if (!p) return ag_alloc_in_at(at, owner, n, size);
     check_block(at, "ag_resize", "p", p);
@@ -138,12 +138,12 @@ void *ag_resize_in_at(Site at, void *owner, void *p, size_t old_n, size_t n, siz
     return data_of(b);
 }
 
-void *ag_resize_at(Site at, void *p, size_t old_n, size_t n, size_t size)
+void *ag_resize_at(AgSite at, void *p, size_t old_n, size_t n, size_t size)
 {
     return ag_resize_in_at(at, NULL, p, old_n, n, size);
 }
 
-char *ag_strndup_in_at(Site at, void *owner, const char *s, size_t n)
+char *ag_strndup_in_at(AgSite at, void *owner, const char *s, size_t n)
 {
     if (n > 0) ag_check_pointer_at(at, "ag_strndup_in", "s", s);
     char *copy = ag_alloc_in_at(at, owner, n + 1, 1);
@@ -151,13 +151,13 @@ char *ag_strndup_in_at(Site at, void *owner, const char *s, size_t n)
     return copy;
 }
 
-char *ag_strdup_at(Site at, const char *s)
+char *ag_strdup_at(AgSite at, const char *s)
 {
     ag_check_pointer_at(at, "ag_strdup", "s", s);
     return ag_strndup_in_at(at, NULL, s, strlen(s));
 }
 
-void ag_set_owner_at(Site at, void *p, void *owner)
+void ag_set_owner_at(AgSite at, void *p, void *owner)
 {
     check_block(at, "ag_set_owner", "p", p);
     if (owner) check_block(at, "ag_set_owner", "the owner", owner);
@@ -170,7 +170,7 @@ void ag_set_owner_at(Site at, void *p, void *owner)
     insert(b);
 }
 
-void ag_on_free_at(Site at, void *p, void (*destroy)(void *p))
+void ag_on_free_at(AgSite at, void *p, void (*destroy)(void *p))
 {
     check_block(at, "ag_on_free", "p", p);
     ag_check_pointer_at(at, "ag_on_free", "the function", (const void *)(uintptr_t)destroy);
@@ -207,7 +207,7 @@ void blocks_trim(void)
     }
 }
 
-void ag_free_at(Site at, void *p)
+void ag_free_at(AgSite at, void *p)
 {
     if (!p) return;
     Block *b = block_of(p);

@@ -55,7 +55,7 @@ double ag_random_uniform(void)
     return (double)(random_u64() >> 11) * 0x1p-53;
 }
 
-int64_t ag_random_below_at(Site at, int64_t n)
+int64_t ag_random_below_at(AgSite at, int64_t n)
 {
     if (n < 1) ag_usage_error(at, "ag_random_below", "n is %lld, expected 1 or more", (long long)n);
     uint64_t range = (uint64_t)n, limit = UINT64_MAX - UINT64_MAX % range;     /* a multiple of n: no bias below it */
@@ -65,7 +65,7 @@ int64_t ag_random_below_at(Site at, int64_t n)
     return (int64_t)(x % range);
 }
 
-void ag_random_permutation_at(Site at, int64_t n, int32_t *out)
+void ag_random_permutation_at(AgSite at, int64_t n, int32_t *out)
 {
     if (n < 0 || n > INT32_MAX)
         ag_usage_error(at, "ag_random_permutation", "n is %lld, expected an int32_t of 0 or more", (long long)n);
@@ -77,7 +77,7 @@ void ag_random_permutation_at(Site at, int64_t n, int32_t *out)
     }
 }
 
-static void fill_uniform(Site at, const char *what, Tensor *t, double low, double high)
+static void fill_uniform(AgSite at, const char *what, Tensor *t, double low, double high)
 {
     if (!isfinite(high - low)) ag_usage_error(at, what, "low %g and high %g, expected finite numbers", low, high);
     if (low > high) ag_usage_error(at, what, "low %g is above high %g", low, high);
@@ -85,7 +85,7 @@ static void fill_uniform(Site at, const char *what, Tensor *t, double low, doubl
     k_uniform(t->numel, reals(t), r.seed, r.counter, low, high);
 }
 
-static void fill_normal(Site at, const char *what, Tensor *t, double mean, double deviation)
+static void fill_normal(AgSite at, const char *what, Tensor *t, double mean, double deviation)
 {
     if (!(deviation >= 0)) ag_usage_error(at, what, "deviation is %g, expected 0 or more", deviation);
     if (!isfinite(mean + deviation))
@@ -94,21 +94,21 @@ static void fill_normal(Site at, const char *what, Tensor *t, double mean, doubl
     k_normal(t->numel, reals(t), r.seed, r.counter, mean, deviation);
 }
 
-Tensor *tensor_uniform_at(Site at, Shape shape, double low, double high)
+Tensor *tensor_uniform_at(AgSite at, AgShape shape, double low, double high)
 {
     Tensor *t = tensor_new(at, "tensor_uniform", &shape, AG_REAL);
     fill_uniform(at, "tensor_uniform", t, low, high);
     return t;
 }
 
-Tensor *tensor_normal_at(Site at, Shape shape, double mean, double deviation)
+Tensor *tensor_normal_at(AgSite at, AgShape shape, double mean, double deviation)
 {
     Tensor *t = tensor_new(at, "tensor_normal", &shape, AG_REAL);
     fill_normal(at, "tensor_normal", t, mean, deviation);
     return t;
 }
 
-Tensor *tensor_randint_at(Site at, Shape shape, int32_t low, int32_t high)
+Tensor *tensor_randint_at(AgSite at, AgShape shape, int32_t low, int32_t high)
 {
     if (low >= high) ag_usage_error(at, "tensor_randint", "low %d is not below high %d", low, high);
     Tensor *t = tensor_new(at, "tensor_randint", &shape, AG_INT);
@@ -116,19 +116,19 @@ Tensor *tensor_randint_at(Site at, Shape shape, int32_t low, int32_t high)
     return t;
 }
 
-void ag_fill_uniform_at(Site at, Tensor *w, double low, double high)
+void ag_fill_uniform_at(AgSite at, Tensor *w, double low, double high)
 {
     values_to_write(at, "ag_fill_uniform", "w", w, AG_REAL);
     fill_uniform(at, "ag_fill_uniform", w, low, high);
 }
 
-void ag_fill_normal_at(Site at, Tensor *w, double mean, double deviation)
+void ag_fill_normal_at(AgSite at, Tensor *w, double mean, double deviation)
 {
     values_to_write(at, "ag_fill_normal", "w", w, AG_REAL);
     fill_normal(at, "ag_fill_normal", w, mean, deviation);
 }
 
-void ag_fill_at(Site at, Tensor *w, double value)
+void ag_fill_at(AgSite at, Tensor *w, double value)
 {
     real *values = values_to_write(at, "ag_fill", "w", w, AG_REAL);
     k_fill(w->numel, values, (real)value);

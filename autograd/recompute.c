@@ -114,7 +114,7 @@ AgMark ag_mark(void)
     return (AgMark){ context()->tape };
 }
 
-Tensor *ag_recompute_at(Site at, AgMark since, Tensor *y, AgRecompute what)
+Tensor *ag_recompute_at(AgSite at, AgMark since, Tensor *y, AgRecompute what)
 {
     check_tensor(at, "ag_recompute", "y", y, AG_REAL);
     if (what != AG_CHEAP && what != AG_PRODUCTS)

@@ -23,7 +23,7 @@ static void context_destroy(void *p)
     bool used_later = c->guard && c->depth > 0;         /* another thread may have one of the tensors */
     while (c->depth > 0) {
         c->scope[c->depth - 1].failed = 0;  /* the thread ends: blocks that the program still has are not freed */
-        ag_end((Scope){ c->depth, c->scope[c->depth - 1].serial });
+        ag_end((AgScope){ c->depth, c->scope[c->depth - 1].serial });
     }
     guard_thread_ends();
     if (used_later) arena_keep(&c->arena);
@@ -63,14 +63,14 @@ Context *context_make(void)
 
 /* ---- memory of the innermost scope ------------------------------------------------------------------------------- */
 
-void *scope_alloc(Site at, const char *what, size_t bytes)
+void *scope_alloc(AgSite at, const char *what, size_t bytes)
 {
     void *p = arena_alloc(&context()->arena, bytes);
     if (!p) ag_usage_error(at, what, "no memory for %zu bytes", bytes);
     return p;
 }
 
-void *ag_scratch_at(Site at, size_t n, size_t size)
+void *ag_scratch_at(AgSite at, size_t n, size_t size)
 {
     if (context()->depth == 0)
         ag_usage_error(at, "ag_scratch", "no scope is open to own the memory: call ag_begin first");
@@ -81,7 +81,7 @@ void *ag_scratch_at(Site at, size_t n, size_t size)
 
 /* ---- scopes ------------------------------------------------------------------------------------------------------ */
 
-Scope ag_begin_at(Site at, AgMode mode)
+AgScope ag_begin_at(AgSite at, AgMode mode)
 {
     Context *c = context();
     if (mode != AG_RECORD && mode != AG_NO_GRAD)
@@ -94,7 +94,7 @@ Scope ag_begin_at(Site at, AgMode mode)
     s->mark = arena_begin(&c->arena);
     c->depth++;
     c->recording = mode == AG_RECORD;
-    return (Scope){ c->depth, s->serial };
+    return (AgScope){ c->depth, s->serial };
 }
 
 /* Releases the tensors that were created since the scope began. */
@@ -127,14 +127,14 @@ void release_pending_gradients(void)
     }
 }
 
-static void check_open(Site at, const char *what, const Context *c, Scope scope)
+static void check_open(AgSite at, const char *what, const Context *c, AgScope scope)
 {
     if (scope.depth < 1 || scope.depth > c->depth || c->scope[scope.depth - 1].serial != scope.serial)
         ag_usage_error(at, what, (scope.serial ^ c->serial) >> 40 ? "another thread began this scope" :
                        "this scope has ended already");
 }
 
-void ag_end_at(Site at, Scope scope)
+void ag_end_at(AgSite at, AgScope scope)
 {
     Context *c = context();
     check_open(at, "ag_end", c, scope);
@@ -158,15 +158,15 @@ void ag_end_at(Site at, Scope scope)
     if (c->depth == 0) blocks_forget();     /* no scope is left that an error could unwind */
 }
 
-Tensor *ag_end_return_at(Site at, Scope scope, Tensor *t)
+Tensor *ag_end_return_at(AgSite at, AgScope scope, Tensor *t)
 {
     check_any(at, "ag_end_return", "t", t);
     Context *c = context();
     check_open(at, "ag_end_return", c, scope);
     if (scope.depth < 2 || scope.depth != c->depth)
         ag_usage_error(at, "ag_end_return", "the scope must be the innermost and have another around it");
-    Shape shape = t->shape;
-    DType dtype = t->dtype;
+    AgShape shape = t->shape;
+    AgDType dtype = t->dtype;
     Buffer *value = t->buffer;
     scratch_adopt(buffer_share(value));     /* keeps the value between the two scopes */
     ag_end_at(at, scope);
@@ -175,7 +175,7 @@ Tensor *ag_end_return_at(Site at, Scope scope, Tensor *t)
     return out;
 }
 
-Tensor *call_function(Site at, const char *what, AgFunction *f, Tensor **in, void *arg)
+Tensor *call_function(AgSite at, const char *what, AgFunction *f, Tensor **in, void *arg)
 {
     int depth = context()->depth;
     Tensor *result = f(in, arg);
@@ -186,7 +186,7 @@ Tensor *call_function(Site at, const char *what, AgFunction *f, Tensor **in, voi
     return result;
 }
 
-AgPrecision ag_precision_at(Site at, AgPrecision precision)
+AgPrecision ag_precision_at(AgSite at, AgPrecision precision)
 {
     AgPrecision former = context()->precision;
     if (precision != AG_FLOAT32 && precision != AG_BF16)

@@ -6,12 +6,12 @@
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-static void check_ndim(Site at, const char *what, int ndim)
+static void check_ndim(AgSite at, const char *what, int ndim)
 {
     if (ndim < 0 || ndim > AG_MAX_DIMS) ag_usage_error(at, what, "%d dimensions; a tensor has 0 to %d", ndim, AG_MAX_DIMS);
 }
 
-int64_t ag_shape_numel_at(Site at, Shape shape)
+int64_t ag_shape_numel_at(AgSite at, AgShape shape)
 {
     check_ndim(at, "ag_shape_numel", shape.ndim);
     int64_t n = 1;                          /* of the sizes that are not 0: strides are products of some of them */
@@ -23,7 +23,7 @@ int64_t ag_shape_numel_at(Site at, Shape shape)
     return empty ? 0 : n;
 }
 
-bool ag_shape_equal_at(Site at, Shape a, Shape b)
+bool ag_shape_equal_at(AgSite at, AgShape a, AgShape b)
 {
     check_ndim(at, "ag_shape_equal", a.ndim);
     check_ndim(at, "ag_shape_equal", b.ndim);
@@ -33,7 +33,7 @@ bool ag_shape_equal_at(Site at, Shape a, Shape b)
     return true;
 }
 
-const char *ag_shape_text_at(Site at, Shape shape, char text[AG_SHAPE_TEXT])
+const char *ag_shape_text_at(AgSite at, AgShape shape, char text[AG_SHAPE_TEXT])
 {
     ag_check_pointer_at(at, "ag_shape_text", "text", text);
     check_ndim(at, "ag_shape_text", shape.ndim);
@@ -44,7 +44,7 @@ const char *ag_shape_text_at(Site at, Shape shape, char text[AG_SHAPE_TEXT])
     return text;
 }
 
-int64_t check_shape(Site at, const char *what, const Shape *shape)
+int64_t check_shape(AgSite at, const char *what, const AgShape *shape)
 {
     char text[AG_SHAPE_TEXT];
     check_ndim(at, what, shape->ndim);
@@ -55,19 +55,19 @@ int64_t check_shape(Site at, const char *what, const Shape *shape)
     return n;
 }
 
-size_t dtype_size(DType dtype)
+size_t dtype_size(AgDType dtype)
 {
     return dtype == AG_REAL ? sizeof(real) : dtype == AG_INT ? sizeof(int32_t) : sizeof(uint8_t);
 }
 
-const char *dtype_name(DType dtype)
+const char *dtype_name(AgDType dtype)
 {
     return dtype == AG_REAL ? "AG_REAL" : dtype == AG_INT ? "AG_INT" : "AG_BOOL";
 }
 
 /* ---- creating ---------------------------------------------------------------------------------------------------- */
 
-static size_t checked_bytes(Site at, const char *what, int64_t numel, DType dtype)
+static size_t checked_bytes(AgSite at, const char *what, int64_t numel, AgDType dtype)
 {
     if ((uint64_t)numel > SIZE_MAX / 8)
         ag_usage_error(at, what, "a tensor of %lld items is too large for this machine", (long long)numel);
@@ -75,7 +75,7 @@ static size_t checked_bytes(Site at, const char *what, int64_t numel, DType dtyp
 }
 
 /* The struct, on the tape, without memory for values. From here on the scope frees it, also after an error. */
-static Tensor *tensor_header(Site at, const char *what, const Shape *shape, DType dtype)
+static Tensor *tensor_header(AgSite at, const char *what, const AgShape *shape, AgDType dtype)
 {
     Context *c = context();
     if (c->depth == 0) ag_usage_error(at, what, "no scope is open to own the result: call ag_begin first");
@@ -95,7 +95,7 @@ static Tensor *tensor_header(Site at, const char *what, const Shape *shape, DTyp
     return t;
 }
 
-Tensor *tensor_new(Site at, const char *what, const Shape *shape, DType dtype)
+Tensor *tensor_new(AgSite at, const char *what, const AgShape *shape, AgDType dtype)
 {
     Tensor *t = tensor_header(at, what, shape, dtype);
     t->buffer = buffer_new(at, what, checked_bytes(at, what, t->numel, dtype));
@@ -103,7 +103,7 @@ Tensor *tensor_new(Site at, const char *what, const Shape *shape, DType dtype)
     return t;
 }
 
-Tensor *tensor_alias(Site at, const char *what, const Shape *shape, DType dtype, Buffer *buffer)
+Tensor *tensor_alias(AgSite at, const char *what, const AgShape *shape, AgDType dtype, Buffer *buffer)
 {
     Tensor *t = tensor_header(at, what, shape, dtype);
     if (!buffer) return t;
@@ -128,7 +128,7 @@ static void tensor_destroy(void *p)
 }
 
 /* A tensor that no scope owns, without a value. */
-static Tensor *owned_header(Site at, const char *what, const Shape *shape, DType dtype)
+static Tensor *owned_header(AgSite at, const char *what, const AgShape *shape, AgDType dtype)
 {
     Tensor *t = ag_alloc_at(at, 1, sizeof *t);
     ag_on_free(t, tensor_destroy);
@@ -137,10 +137,10 @@ static Tensor *owned_header(Site at, const char *what, const Shape *shape, DType
     return t;
 }
 
-Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype)
+Tensor *tensor_new_owned_at(AgSite at, AgShape shape, AgDType dtype)
 {
     if ((int)dtype < AG_REAL || dtype > AG_BOOL)
-        ag_usage_error(at, "tensor_new_owned", "%d is not a DType; expected AG_REAL, AG_INT or AG_BOOL", (int)dtype);
+        ag_usage_error(at, "tensor_new_owned", "%d is not a AgDType; expected AG_REAL, AG_INT or AG_BOOL", (int)dtype);
     int64_t numel = check_shape(at, "tensor_new_owned", &shape);
     size_t bytes = checked_bytes(at, "tensor_new_owned", numel, dtype);
     Tensor *t = owned_header(at, "tensor_new_owned", &shape, dtype);
@@ -149,7 +149,7 @@ Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype)
     return t;
 }
 
-Tensor *ag_take_gradient_at(Site at, Tensor *leaf)
+Tensor *ag_take_gradient_at(AgSite at, Tensor *leaf)
 {
     check_leaf(at, "ag_take_gradient", "the leaf", leaf);
     if (!leaf->grad) return NULL;
@@ -160,7 +160,7 @@ Tensor *ag_take_gradient_at(Site at, Tensor *leaf)
     return t;
 }
 
-void ag_put_gradient_at(Site at, Tensor *leaf, Tensor *gradient)
+void ag_put_gradient_at(AgSite at, Tensor *leaf, Tensor *gradient)
 {
     check_leaf(at, "ag_put_gradient", "the leaf", leaf);
     check_tensor(at, "ag_put_gradient", "the gradient", gradient, AG_REAL);
@@ -171,7 +171,7 @@ void ag_put_gradient_at(Site at, Tensor *leaf, Tensor *gradient)
     ag_free_at(at, gradient);
 }
 
-void tensor_free_at(Site at, Tensor *t)
+void tensor_free_at(AgSite at, Tensor *t)
 {
     if (!t) return;
     if (t->magic != TENSOR_ALIVE || !t->owned)
@@ -181,29 +181,29 @@ void tensor_free_at(Site at, Tensor *t)
     ag_free_at(at, t);
 }
 
-static Tensor *constant(Site at, const char *what, const Shape *shape, double value)
+static Tensor *constant(AgSite at, const char *what, const AgShape *shape, double value)
 {
     Tensor *t = tensor_new(at, what, shape, AG_REAL);
     k_fill(t->numel, t->data, (real)value);
     return t;
 }
 
-Tensor *tensor_zeros_at(Site at, Shape shape)
+Tensor *tensor_zeros_at(AgSite at, AgShape shape)
 {
     return constant(at, "tensor_zeros", &shape, 0);
 }
 
-Tensor *tensor_ones_at(Site at, Shape shape)
+Tensor *tensor_ones_at(AgSite at, AgShape shape)
 {
     return constant(at, "tensor_ones", &shape, 1);
 }
 
-Tensor *tensor_full_at(Site at, Shape shape, double value)
+Tensor *tensor_full_at(AgSite at, AgShape shape, double value)
 {
     return constant(at, "tensor_full", &shape, value);
 }
 
-Tensor *tensor_arange_at(Site at, double start, double stop, double step)
+Tensor *tensor_arange_at(AgSite at, double start, double stop, double step)
 {
     double count = (stop - start) / step;
     if (!(step != 0) || !(count < 1e15))
@@ -215,7 +215,7 @@ Tensor *tensor_arange_at(Site at, double start, double stop, double step)
     return t;
 }
 
-static Tensor *tensor_filled(Site at, const char *what, const Shape *shape, DType dtype, const void *values)
+static Tensor *tensor_filled(AgSite at, const char *what, const AgShape *shape, AgDType dtype, const void *values)
 {
     Tensor *t = tensor_new(at, what, shape, dtype);
     size_t bytes = (size_t)t->numel * dtype_size(dtype);
@@ -224,25 +224,25 @@ static Tensor *tensor_filled(Site at, const char *what, const Shape *shape, DTyp
     return t;
 }
 
-Tensor *tensor_from_at(Site at, Shape shape, const real *values)
+Tensor *tensor_from_at(AgSite at, AgShape shape, const real *values)
 {
     if (!values) ag_usage_error(at, "tensor_from", "values is NULL; tensor_zeros makes zeros");
     return tensor_filled(at, "tensor_from", &shape, AG_REAL, values);
 }
 
-Tensor *tensor_ints_at(Site at, Shape shape, const int32_t *values)
+Tensor *tensor_ints_at(AgSite at, AgShape shape, const int32_t *values)
 {
     return tensor_filled(at, "tensor_ints", &shape, AG_INT, values);
 }
 
-Tensor *tensor_bools_at(Site at, Shape shape, const uint8_t *values)
+Tensor *tensor_bools_at(AgSite at, AgShape shape, const uint8_t *values)
 {
     Tensor *t = tensor_filled(at, "tensor_bools", &shape, AG_BOOL, values);
     for (int64_t i = 0; i < t->numel; i++) bools(t)[i] = bools(t)[i] != 0;
     return t;
 }
 
-Tensor *ag_keep_at(Site at, const Tensor *t)
+Tensor *ag_keep_at(AgSite at, const Tensor *t)
 {
     check_any(at, "ag_keep", "t", t);
     Tensor *kept = tensor_new_owned_at(at, t->shape, t->dtype);
@@ -250,7 +250,7 @@ Tensor *ag_keep_at(Site at, const Tensor *t)
     return kept;
 }
 
-Tensor *ag_detach_at(Site at, Tensor *t)
+Tensor *ag_detach_at(AgSite at, Tensor *t)
 {
     check_any(at, "ag_detach", "t", t);
     return tensor_alias(at, "ag_detach", &t->shape, t->dtype, t->buffer);
@@ -258,7 +258,7 @@ Tensor *ag_detach_at(Site at, Tensor *t)
 
 /* ---- checking ---------------------------------------------------------------------------------------------------- */
 
-void check_alive(Site at, const char *what, const char *argument, const Tensor *t)
+void check_alive(AgSite at, const char *what, const char *argument, const Tensor *t)
 {
     char place[PLACE_TEXT];
     if (!t) ag_usage_error(at, what, "%s is NULL", argument);
@@ -269,7 +269,7 @@ void check_alive(Site at, const char *what, const char *argument, const Tensor *
         ag_usage_error(at, what, "%s is not a live tensor: its scope has ended, or it was freed", argument);
 }
 
-void check_tensor(Site at, const char *what, const char *argument, const Tensor *t, DType dtype)
+void check_tensor(AgSite at, const char *what, const char *argument, const Tensor *t, AgDType dtype)
 {
     check_alive(at, what, argument, t);
     if (t->dtype != dtype)
@@ -283,13 +283,13 @@ void check_tensor(Site at, const char *what, const char *argument, const Tensor 
                        argument, t->made_by, place_text(t->site, t->user_site, place));
 }
 
-void check_leaf(Site at, const char *what, const char *argument, const Tensor *t)
+void check_leaf(AgSite at, const char *what, const char *argument, const Tensor *t)
 {
     if (t->op && t != context()->forward)
         ag_usage_error(at, what, "%s was made by %s and is part of a graph; only leaves are written", argument, t->op->name);
 }
 
-void *values_to_write(Site at, const char *what, const char *argument, Tensor *t, DType dtype)
+void *values_to_write(AgSite at, const char *what, const char *argument, Tensor *t, AgDType dtype)
 {
     check_tensor(at, what, argument, t, dtype);
     check_leaf(at, what, argument, t);
@@ -300,7 +300,7 @@ void *values_to_write(Site at, const char *what, const char *argument, Tensor *t
     return t->data;
 }
 
-int check_dim(Site at, const char *what, const Tensor *x, int dim)
+int check_dim(AgSite at, const char *what, const Tensor *x, int dim)
 {
     int ndim = x->shape.ndim;
     int d = dim < 0 ? dim + ndim : dim;
@@ -310,77 +310,77 @@ int check_dim(Site at, const char *what, const Tensor *x, int dim)
     return d;
 }
 
-int check_along(Site at, const char *what, const Tensor *x, int dim)
+int check_along(AgSite at, const char *what, const Tensor *x, int dim)
 {
     return x->shape.ndim == 0 && (dim == 0 || dim == -1) ? 0 : check_dim(at, what, x, dim);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-Shape tensor_shape_at(Site at, const Tensor *t)
+AgShape tensor_shape_at(AgSite at, const Tensor *t)
 {
     check_alive(at, "tensor_shape", "t", t);
     return t->shape;
 }
 
-int tensor_ndim_at(Site at, const Tensor *t)
+int tensor_ndim_at(AgSite at, const Tensor *t)
 {
     check_alive(at, "tensor_ndim", "t", t);
     return t->shape.ndim;
 }
 
-int64_t tensor_numel_at(Site at, const Tensor *t)
+int64_t tensor_numel_at(AgSite at, const Tensor *t)
 {
     check_alive(at, "tensor_numel", "t", t);
     return t->numel;
 }
 
-DType tensor_dtype_at(Site at, const Tensor *t)
+AgDType tensor_dtype_at(AgSite at, const Tensor *t)
 {
     check_alive(at, "tensor_dtype", "t", t);
     return t->dtype;
 }
 
-int64_t tensor_dim_at(Site at, const Tensor *t, int dim)
+int64_t tensor_dim_at(AgSite at, const Tensor *t, int dim)
 {
     check_alive(at, "tensor_dim", "t", t);
     return t->shape.dim[check_dim(at, "tensor_dim", t, dim)];
 }
 
-const real *tensor_data_at(Site at, const Tensor *t)
+const real *tensor_data_at(AgSite at, const Tensor *t)
 {
     check_tensor(at, "tensor_data", "t", t, AG_REAL);
     return t->data;
 }
 
-const int32_t *tensor_int_data_at(Site at, const Tensor *t)
+const int32_t *tensor_int_data_at(AgSite at, const Tensor *t)
 {
     check_tensor(at, "tensor_int_data", "t", t, AG_INT);
     return t->data;
 }
 
-const uint8_t *tensor_bool_data_at(Site at, const Tensor *t)
+const uint8_t *tensor_bool_data_at(AgSite at, const Tensor *t)
 {
     check_tensor(at, "tensor_bool_data", "t", t, AG_BOOL);
     return t->data;
 }
 
-real *tensor_mutable_data_at(Site at, Tensor *t)
+real *tensor_mutable_data_at(AgSite at, Tensor *t)
 {
     return values_to_write(at, "tensor_mutable_data", "t", t, AG_REAL);
 }
 
-int32_t *tensor_mutable_int_data_at(Site at, Tensor *t)
+int32_t *tensor_mutable_int_data_at(AgSite at, Tensor *t)
 {
     return values_to_write(at, "tensor_mutable_int_data", "t", t, AG_INT);
 }
 
-uint8_t *tensor_mutable_bool_data_at(Site at, Tensor *t)
+uint8_t *tensor_mutable_bool_data_at(AgSite at, Tensor *t)
 {
     return values_to_write(at, "tensor_mutable_bool_data", "t", t, AG_BOOL);
 }
 
-double tensor_item_at(Site at, const Tensor *t)
+double tensor_item_at(AgSite at, const Tensor *t)
 {
     check_any(at, "tensor_item", "t", t);
     char text[AG_SHAPE_TEXT];
@@ -388,7 +388,7 @@ double tensor_item_at(Site at, const Tensor *t)
     return t->dtype == AG_REAL ? (double)*reals(t) : t->dtype == AG_INT ? (double)*ints(t) : (double)*bools(t);
 }
 
-void tensor_copy_at(Site at, Tensor *dst, const Tensor *src)
+void tensor_copy_at(AgSite at, Tensor *dst, const Tensor *src)
 {
     check_any(at, "tensor_copy", "dst", dst);
     check_tensor(at, "tensor_copy", "src", src, dst->dtype);
@@ -400,7 +400,7 @@ void tensor_copy_at(Site at, Tensor *dst, const Tensor *src)
     if (values != src->data) memcpy(values, src->data, (size_t)src->numel * dtype_size(src->dtype));
 }
 
-Tensor *tensor_name_at(Site at, Tensor *t, const char *name)
+Tensor *tensor_name_at(AgSite at, Tensor *t, const char *name)
 {
     check_alive(at, "tensor_name", "t", t);
     if (!name) ag_usage_error(at, "tensor_name", "the name is NULL");
@@ -411,7 +411,7 @@ Tensor *tensor_name_at(Site at, Tensor *t, const char *name)
     return t;
 }
 
-const char *tensor_get_name_at(Site at, const Tensor *t)
+const char *tensor_get_name_at(AgSite at, const Tensor *t)
 {
     check_alive(at, "tensor_get_name", "t", t);
     return t->name ? t->name : "";

@@ -1,7 +1,7 @@
 """Reads a public header as a page of the reference.
 
 An entry is a paragraph of the header: comments and declarations without an empty line between them. Its text is that of the
-comments. A comment that begins with "----" starts a section. The prototype NAME_at(Site at, ...) is shown as NAME(...), as a
+comments. A comment that begins with "----" starts a section. The prototype NAME_at(AgSite at, ...) is shown as NAME(...), as a
 program calls it. Of #if and #else the part after #else is read.
 """
 import re
@@ -85,7 +85,7 @@ def without_alternatives(text):
 
 def comment_lines(text):
     """Without the sentence about NAME_at, which the reference does not show."""
-    words = map(re.escape, "As in tensor.h, NAME_at(Site at, ...) is called as NAME(...).".split())
+    words = map(re.escape, "As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...).".split())
     lines = re.sub(r"(?:\s|\s\*)+".join(words), "", text[2:-2]).split("\n")
     return [lines[0].strip()] + [re.sub(r"^\s*\* ?", "", line).rstrip() for line in lines[1:]]
 
@@ -187,7 +187,7 @@ def declaration(text):
         return Declaration(members(text), functions, types, constants)
     text = " ".join(bare.split())
     text = re.sub(r"\s*\bAG_PRINTF\(\w+, \w+\)|\b_Noreturn |\bAG_NORETURN ", "", text)
-    text = re.sub(r"\b(\w+)_at\(Site at(?:, )?", r"\1(", text)
+    text = re.sub(r"\b(\w+)_at\(AgSite at(?:, )?", r"\1(", text)
     text = re.sub(r"\bconst char text\[", "char text[", text)
     functions = [name for name in re.findall(r"\(?\b(\w+)\)?\(\)", outside_parentheses(text))]
     functions += [name for name in re.findall(r" \((\w+)\)\(", text) if name not in functions]

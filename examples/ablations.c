@@ -14,7 +14,7 @@ static double lr = 0.01;
 typedef struct {
     const char *part, *value;
     int64_t layers, heads, pool, warmup;
-    double dropout; NormPlace place; bool skip;
+    double dropout; NnNormPlace place; bool skip;
 } Setup;
 static const Setup setups[] = {
     { "layers", "1", 1, 4, 0, 50, 0, NN_PRE_NORM, true }, { "layers", "2", 2, 4, 0, 50, 0, NN_PRE_NORM, true },
@@ -93,7 +93,7 @@ static double train(const Setup *s, uint64_t seed)
     int64_t batches = s->pool ? s->pool : steps;
     Tensor *target, *ids = rows(batches * BATCH, &target);
     for (int64_t step = 0; step < steps; step++) {
-        Scope scope = ag_begin(AG_RECORD);
+        AgScope scope = ag_begin(AG_RECORD);
         int64_t first = step % batches * BATCH;
         Tensor *x = ag_slice(ids, 0, first, first + BATCH), *y = ag_slice(target, 0, first, first + BATCH);
         ag_backward(nn_cross_entropy(net(n, s, x), y));
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
         "number of heads, skip connections, the place of the norm, dropout. Small encoders learn to follow arrows: in a row\n"
         "of numbers p, the answer at i is p[p[p[...]]]. Each is trained with three seeds.\n\n"
         "Writes ablations.csv (setup,part,mean,least,most: % of right answers), and draws it.", options });
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Csv *csv = csv_open("ablations.csv", "setup,part,mean,least,most");
     Progress progress = progress_begin("net", (int64_t)(sizeof setups / sizeof *setups) * SEEDS);
     int part = 0;

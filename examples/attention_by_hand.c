@@ -10,8 +10,8 @@ static int64_t steps = 150;
 
 static void show_softmax(void)
 {
-    static const real score[SCORES] = { 1, 3, -2, 6, -1 };
-    const real *w = tensor_data(ag_softmax(tensor_from(SHAPE(SCORES), score), -1));
+    static const ag_real score[SCORES] = { 1, 3, -2, 6, -1 };
+    const ag_real *w = tensor_data(ag_softmax(tensor_from(SHAPE(SCORES), score), -1));
     double sum = 0, total = 0;
     Csv *csv = csv_open("attention_by_hand_softmax.csv", "score,exponential,weight");
     for (int i = 0; i < SCORES; i++) {
@@ -26,8 +26,8 @@ static void show_softmax(void)
     }
     csv_close(csv);
     printf("  The weights add up to %.6f. If a mask hides the 6, its score becomes minus infinity, and e^-inf = 0:\n  ", total);
-    static const real hidden[2][SCORES] = { { 1, 3, -2, -INFINITY, -1 }, { 1, 3, -2, (real)-1e9, -1 } };
-    const real *left = tensor_data(ag_softmax(tensor_from(SHAPE(2, SCORES), hidden[0]), -1));
+    static const ag_real hidden[2][SCORES] = { { 1, 3, -2, -INFINITY, -1 }, { 1, 3, -2, (ag_real)-1e9, -1 } };
+    const ag_real *left = tensor_data(ag_softmax(tensor_from(SHAPE(2, SCORES), hidden[0]), -1));
     double most = 0;
     for (int i = 0; i < SCORES; i++) {
         printf("%s%.6f", i ? ", " : "", (double)left[i]);
@@ -57,7 +57,7 @@ static void show_sum(void)
 
 /* Made-up vectors: the first number stands for water, the second for money. */
 static const char *const vocabulary[VOCAB] = { "the", "bank", "of", "river", "money", "in", "." };
-static const real meaning[VOCAB][D] = { { 0, 0 }, { 1, 1 }, { 0, 0 }, { 3, 0 }, { 0, 3 }, { 0, 0 }, { 0, 0 } };
+static const ag_real meaning[VOCAB][D] = { { 0, 0 }, { 1, 1 }, { 0, 0 }, { 3, 0 }, { 0, 3 }, { 0, 0 }, { 0, 0 } };
 static const int32_t sentence[2][LENGTH] = { { 0, 1, 2, 0, 3, 6 }, { 4, 5, 0, 1, 6, -100 } };      /* -100: none */
 static const int length[2] = { 6, 5 }, bank[2] = { 1, 3 };
 
@@ -67,8 +67,8 @@ static void show_bank(void)
     printf("\nThe vector of \"bank\", (water, money), before and after attention:\n");
     for (int k = 0; k < 2; k++) {
         Tensor *x = ag_embedding(tensor_from(SHAPE(VOCAB, D), meaning[0]), tensor_ints(SHAPE(length[k]), sentence[k])), *w;
-        const real *before = tensor_data(x) + bank[k] * D;
-        const real *after = tensor_data(nn_attention(x, x, x, NULL, NULL, &w)) + bank[k] * D;
+        const ag_real *before = tensor_data(x) + bank[k] * D;
+        const ag_real *after = tensor_data(nn_attention(x, x, x, NULL, NULL, &w)) + bank[k] * D;
         csv_row(csv, k, (double)before[0], (double)before[1], (double)after[0], (double)after[1]);
         printf("  (%.2f, %.2f) -> (%.2f, %.2f)  its weights:", (double)before[0], (double)before[1], (double)after[0],
                (double)after[1]);
@@ -98,13 +98,13 @@ static void show_next(TransformerEncoderOnly *m)
            *want = transformer_encoder_only(m, ids, mask);
     Tensor *last = ag_reshape(ag_slice(x, 1, known - 1, known), SHAPE(1, tensor_dim(x, 2)));
     Linear *table = m->generator->proj;
-    const real *product = tensor_data(ag_matmul(last, ag_transpose(table->weight, 0, 1))), *bias = tensor_data(table->bias);
-    real score[VOCAB];
+    const ag_real *product = tensor_data(ag_matmul(last, ag_transpose(table->weight, 0, 1))), *bias = tensor_data(table->bias);
+    ag_real score[VOCAB];
     for (int i = 0; i < VOCAB; i++) {
         score[i] = product[i] + bias[i];
     }
-    const real *p = tensor_data(ag_softmax(tensor_from(SHAPE(VOCAB), score), -1));
-    const real *log_p = tensor_data(want) + (known - 1) * VOCAB;
+    const ag_real *p = tensor_data(ag_softmax(tensor_from(SHAPE(VOCAB), score), -1));
+    const ag_real *log_p = tensor_data(want) + (known - 1) * VOCAB;
     Csv *csv = csv_open("attention_by_hand_next.csv", "word,score,probability");
     printf("\nAfter \"money in the\": the inner product of the last vector with the vector of each word\n");
     for (int i = 0; i < VOCAB; i++) {
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
         "product of the last vector with the vectors of the vocabulary.\n\n"
         "Writes attention_by_hand_softmax.csv (score,exponential,weight), attention_by_hand_bank.csv\n"
         "(sentence,x,y,new_x,new_y) and attention_by_hand_next.csv (word,score,probability), and draws them.", options });
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     show_softmax();
     show_sum();
     show_bank();
@@ -133,7 +133,7 @@ int main(int argc, char **argv)
     TransformerEncoderOnly *m = transformer_encoder_only_new(VOCAB, o);
     Optimizer *adam = nn_adam_new(m, 0.01);
     for (int64_t step = 0; step < steps; step++) {
-        Scope inner = ag_begin(AG_RECORD);
+        AgScope inner = ag_begin(AG_RECORD);
         ag_backward(ag_add(loss_of(m, 0), loss_of(m, 1)));
         nn_optimizer_step(adam);
         ag_end(inner);

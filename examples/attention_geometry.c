@@ -8,10 +8,10 @@
 enum { N = 4, D = 2, SENTENCES = 1000 };
 /* "This is a pen." Each word is a point in the plane; the sentence is a polygon. */
 static const char *const token[N] = { "これ", "は", "ペン", "です" };
-static const real words[N][D] = { { -1.7, -0.9 }, { -1.0, 1.3 }, { 1.5, 1.2 }, { 1.2, -1.4 } };
+static const ag_real words[N][D] = { { -1.7, -0.9 }, { -1.0, 1.3 }, { 1.5, 1.2 }, { 1.2, -1.4 } };
 /* Queries, keys and values are linear maps of the words. If `value` is not the identity, the polygon first moves and then
  * shrinks: try it. */
-static const real query[D][D] = { { 1.1, 0.2 }, { -0.1, 0.9 } }, key[D][D] = { { 0.9, -0.1 }, { 0.2, 1.1 } },
+static const ag_real query[D][D] = { { 1.1, 0.2 }, { -0.1, 0.9 } }, key[D][D] = { { 0.9, -0.1 }, { 0.2, 1.1 } },
                   value[D][D] = { { 1.0, 0.0 }, { 0.0, 1.0 } };
 static const double temperatures[] = { 0.5, 1, 2, 4, 16 };
 static int64_t layers = 4;
@@ -36,10 +36,10 @@ static Tensor *attend_columns(Maps w, Tensor *x)
  * hull joins two corners, so it is enough to check all pairs of corners. */
 static double beyond_hull(Tensor *points, Tensor *corners)
 {
-    const real *p = tensor_data(points), *c = tensor_data(corners);
+    const ag_real *p = tensor_data(points), *c = tensor_data(corners);
     double worst = 0;
     for (int edge = 0; edge < N * N; edge++) {
-        const real *from = c + edge / N * D, *to = c + edge % N * D;
+        const ag_real *from = c + edge / N * D, *to = c + edge % N * D;
         double x = (double)(to[1] - from[1]), y = (double)(from[0] - to[0]), length = sqrt(x * x + y * y);
         double farthest = -INFINITY;
         for (int i = 0; i < N; i++) {
@@ -56,7 +56,7 @@ static double area(Tensor *polygon)
 {
     double sum = 0;
     for (int i = 0; i < N; i++) {
-        const real *a = tensor_data(polygon) + i * D, *b = tensor_data(polygon) + (i + 1) % N * D;
+        const ag_real *a = tensor_data(polygon) + i * D, *b = tensor_data(polygon) + (i + 1) % N * D;
         sum += (double)(a[0] * b[1]) - (double)(a[1] * b[0]);
     }
     return fabs(sum) / 2;
@@ -73,7 +73,7 @@ static void print_attention(Tensor *scores, Tensor *weights)              /* (N,
 {
     printf("Scores q.k / sqrt(D) of each word (row) for これ, は, ペン and です (columns), and their softmax, the weights:\n");
     for (int i = 0; i < N * N; i += N) {
-        const real *c = tensor_data(scores) + i, *w = tensor_data(weights) + i;
+        const ag_real *c = tensor_data(scores) + i, *w = tensor_data(weights) + i;
         printf("  %6.3f  %6.3f  %6.3f  %6.3f    %6.3f  %6.3f  %6.3f  %6.3f  %s\n", (double)c[0], (double)c[1], (double)c[2],
                (double)c[3], (double)w[0], (double)w[1], (double)w[2], (double)w[3], token[i / N]);
     }
@@ -84,8 +84,8 @@ static double try_random_sentences(void)
 {
     double worst = 0;
     for (int i = 0; i < SENTENCES; i++) {
-        Scope scope = ag_begin(AG_NO_GRAD);
-        Shape square = SHAPE(D, D);
+        AgScope scope = ag_begin(AG_NO_GRAD);
+        AgShape square = SHAPE(D, D);
         Maps w = { tensor_normal(square, 0, 1), tensor_normal(square, 0, 1), tensor_normal(square, 0, 1) };
         Tensor *x = tensor_normal(SHAPE(N, D), 0, 1);
         worst = fmax(worst, beyond_hull(attend(w, x, 1, NULL), ag_linear(x, w.value, NULL)));
@@ -104,8 +104,8 @@ int main(int argc, char **argv)
         "same numbers.\n\n"
         "Writes attention_geometry.csv (token,temperature,x,y: temperature 0 is before attention) and\n"
         "attention_layers.csv (token,layer,x,y), and draws them.", options });
-    Scope scope = ag_begin(AG_NO_GRAD);
-    Shape square = SHAPE(D, D);
+    AgScope scope = ag_begin(AG_NO_GRAD);
+    AgShape square = SHAPE(D, D);
     Maps w = { tensor_from(square, query[0]), tensor_from(square, key[0]), tensor_from(square, value[0]) };
     Tensor *x = tensor_from(SHAPE(N, D), words[0]), *v = ag_linear(x, w.value, NULL), *weights;
 

@@ -22,19 +22,19 @@ static Tensor *network(Tensor **in)                                     /* two i
 /* f's result, without recording a graph. */
 static double value(Function *f, Tensor **in)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     double y = tensor_item(f(in));
     ag_end(s);
     return y;
 }
 
 /* The derivative of f by one number, from its values at h above and below: a central difference. */
-static double slope(Function *f, Tensor **in, real *x)
+static double slope(Function *f, Tensor **in, ag_real *x)
 {
-    real before = *x;
-    *x = before + (real)h;
+    ag_real before = *x;
+    *x = before + (ag_real)h;
     double up = value(f, in), above = (double)*x;
-    *x = before - (real)h;
+    *x = before - (ag_real)h;
     double down = value(f, in), below = (double)*x;
     *x = before;
     return (up - down) / (above - below);
@@ -45,7 +45,7 @@ static void compare(Function *f, Tensor **in, int n)
     printf("\nThe same by finite differences, with a step of %g:\n  %-11s%12s%12s%14s\n", h, "", "backward", "finite",
            "difference");
     for (int i = 0; i < n; i++) {
-        const real *gradient = tensor_grad_data(in[i]);
+        const ag_real *gradient = tensor_grad_data(in[i]);
         for (int64_t j = 0; gradient && j < tensor_numel(in[i]); j++) {
             double finite = slope(f, in, tensor_mutable_data(in[i]) + j);
             printf("  %-4s item %lld%12.5f%12.5f%14.5f\n", tensor_get_name(in[i]), (long long)j, (double)gradient[j],
@@ -57,7 +57,7 @@ static void compare(Function *f, Tensor **in, int n)
 static void show(const char *title, const char *picture, Function *f, Tensor **in, int n)
 {
     printf("%s\n\n", title);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *loss = f(in);
     ag_explain(stdout, loss);
     ag_backward_keep(loss);
@@ -132,15 +132,15 @@ int main(int argc, char **argv)
         "differences. Shows the error that results if a gradient is passed on before all of it has arrived.\n\n"
         "Draws both graphs, one frame for each step: backprop_formula_00.png to _09.png and backprop_network_00.png to\n"
         "_09.png.", options });
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *scalars[] = { leaf("w", tensor_full(AG_SCALAR, 0.5)), leaf("x", tensor_full(AG_SCALAR, 3)),
                           leaf("b", tensor_full(AG_SCALAR, -1)) };
     show("1. A formula: y = u tanh(u) with u = w x + b", "backprop_formula", formula, scalars, 3);
     why_order_matters();
-    Tensor *numbers[] = { tensor_name(tensor_from(SHAPE(1, 2), (real[]){ 1, 2 }), "x"),
-                          leaf("W1", tensor_from(SHAPE(2, 2), (real[]){ 0.5f, -0.5f, 1, 0.25f })),
-                          leaf("b1", tensor_from(SHAPE(2), (real[]){ 0.1f, -0.2f })),
-                          leaf("W2", tensor_from(SHAPE(1, 2), (real[]){ 1, -1.5f })),
+    Tensor *numbers[] = { tensor_name(tensor_from(SHAPE(1, 2), (ag_real[]){ 1, 2 }), "x"),
+                          leaf("W1", tensor_from(SHAPE(2, 2), (ag_real[]){ 0.5f, -0.5f, 1, 0.25f })),
+                          leaf("b1", tensor_from(SHAPE(2), (ag_real[]){ 0.1f, -0.2f })),
+                          leaf("W2", tensor_from(SHAPE(1, 2), (ag_real[]){ 1, -1.5f })),
                           leaf("b2", tensor_full(SHAPE(1), 0.3)),
                           tensor_name(tensor_ones(SHAPE(1, 1)), "target") };
     show("3. A network: out = tanh(x W1^T + b1) W2^T + b2, loss = (out - target)^2", "backprop_network", network,

@@ -16,7 +16,7 @@ static Tensor *show(const char *step, Tensor *t)
 }
 
 /* An encoder layer from its parts, and the same from the library. */
-static void assemble(NormPlace place)
+static void assemble(NnNormPlace place)
 {
     TransformerOptions o = transformer_defaults();
     o.norm_place = place, o.dropout = 0;
@@ -78,7 +78,7 @@ static void count(void)
 }
 
 /* For each layer: the deviation of the vectors after it, and the norm of its parameters' gradient for a random loss. */
-static void measure(NormPlace place, double deviation[], double gradient[])
+static void measure(NnNormPlace place, double deviation[], double gradient[])
 {
     TransformerOptions o = transformer_defaults();
     o.norm_place = place, o.dropout = 0, o.d_model = width, o.d_ff = 4 * width, o.h = 4;
@@ -86,7 +86,7 @@ static void measure(NormPlace place, double deviation[], double gradient[])
     for (int64_t i = 0; i < layers; i++) {
         nn_list_add(stack, transformer_encoder_layer_new(&o));
     }
-    Parameters *p = nn_parameters(stack);
+    NnParameters *p = nn_parameters(stack);
     for (int i = 0; i < p->n; i++) {
         if (tensor_ndim(p->item[i].tensor) == 2) {
             nn_init_xavier_uniform(p->item[i].tensor, 1);               /* as transformer_new does */
@@ -94,7 +94,7 @@ static void measure(NormPlace place, double deviation[], double gradient[])
     }
     ag_free(p);
     LayerNorm *last = nn_layer_norm_new_kind(width, o.norm);              /* with pre-norm after the last layer */
-    Scope scope = ag_begin(AG_RECORD);
+    AgScope scope = ag_begin(AG_RECORD);
     Tensor *x = tensor_normal(SHAPE(BATCH, 4 * WORDS, width), 0, 1);
     for (int64_t i = 0; i < layers; i++) {
         x = transformer_encoder_layer(nn_item(TransformerEncoderLayer, stack, (int)i), x, NULL);
@@ -139,7 +139,7 @@ int main(int argc, char **argv)
         "(pre-norm), and compares it with the library's. Counts the parameters of Transformer-base layer by layer. Then\n"
         "measures vectors and gradients in a deep stack of both kinds of blocks.\n\n"
         "Writes block.csv (layer,deviation_pre,deviation_post,gradient_pre,gradient_post), and draws it.", options });
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     assemble(NN_POST_NORM);
     assemble(NN_PRE_NORM);
     count();

@@ -20,8 +20,8 @@ static Tensor *spirals(int64_t count, Tensor **arm)
     for (int64_t i = 0; i < count; i++) {
         double radius = 0.1 + 0.9 * ag_random_uniform(), angle = 6 * radius + 3.14159265 * (double)(i % 2);
         tensor_mutable_int_data(*arm)[i] = i % 2;
-        tensor_mutable_data(x)[2 * i] = (real)(radius * ag_math_cos(angle));
-        tensor_mutable_data(x)[2 * i + 1] = (real)(radius * ag_math_sin(angle));
+        tensor_mutable_data(x)[2 * i] = (ag_real)(radius * ag_math_cos(angle));
+        tensor_mutable_data(x)[2 * i + 1] = (ag_real)(radius * ag_math_sin(angle));
     }
     return x;
 }
@@ -39,7 +39,7 @@ static Optimizer *optimizer(int kind, Sequential *net)
 {
     switch (kind) {
     case 0: return nn_sgd_new(net, rates[0]);
-    case 1: return nn_sgd_new_with(net, ((SgdOptions){ rates[1], 0.9, 0, false }));
+    case 1: return nn_sgd_new_with(net, ((AgSgd){ rates[1], 0.9, 0, false }));
     default: return nn_adam_new(net, rates[2]);
     }
 }
@@ -47,13 +47,13 @@ static Optimizer *optimizer(int kind, Sequential *net)
 /* The probability of arm 1 at each point of a grid. */
 static void write_frame(Csv *csv, Sequential *net, int64_t step)
 {
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_zeros(SHAPE(GRID * GRID, 2));
     for (int i = 0; i < GRID * GRID; i++) {
-        tensor_mutable_data(x)[2 * i] = (real)(edge * (2.0 * (i % GRID) / (GRID - 1) - 1));
-        tensor_mutable_data(x)[2 * i + 1] = (real)(edge * (2.0 * (i / GRID) / (GRID - 1) - 1));
+        tensor_mutable_data(x)[2 * i] = (ag_real)(edge * (2.0 * (i % GRID) / (GRID - 1) - 1));
+        tensor_mutable_data(x)[2 * i + 1] = (ag_real)(edge * (2.0 * (i / GRID) / (GRID - 1) - 1));
     }
-    const real *at = tensor_data(x), *p = tensor_data(ag_softmax(nn_sequential(net, x), -1));
+    const ag_real *at = tensor_data(x), *p = tensor_data(ag_softmax(nn_sequential(net, x), -1));
     for (int i = 0; i < GRID * GRID; i++) {
         csv_row(csv, (double)step, (double)at[2 * i], (double)at[2 * i + 1], (double)p[2 * i + 1]);
     }
@@ -63,7 +63,7 @@ static void write_frame(Csv *csv, Sequential *net, int64_t step)
 /* Cross-entropy by hand for a few points: the loss is the mean of -ln p(the correct arm). */
 static void show_cross_entropy(Sequential *net)
 {
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *arm, *x = spirals(3, &arm), *scores = nn_sequential(net, x), *p = ag_softmax(scores, -1);
     double sum = 0;
     printf("Cross-entropy of three points before training:\n");
@@ -82,7 +82,7 @@ static void show_cross_entropy(Sequential *net)
 /* The loss of one batch, and a learning step. */
 static double learn(Sequential *net, Optimizer *o)
 {
-    Scope scope = ag_begin(AG_RECORD);
+    AgScope scope = ag_begin(AG_RECORD);
     Tensor *arm, *x = spirals(batch, &arm), *loss = nn_cross_entropy(nn_sequential(net, x), arm);
     ag_backward(loss);
     nn_optimizer_step(o);
@@ -106,7 +106,7 @@ int main(int argc, char **argv)
         "new random points.\n\n"
         "Writes boundary.csv (step,x,y,p: the probability of arm 1), boundary_points.csv (x,y,arm) and\n"
         "boundary_loss.csv (step,sgd,momentum,adam), and draws them.", options });
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *arm, *x = spirals(SHOWN, &arm);
     Csv *points = csv_open("boundary_points.csv", "x,y,arm");
     for (int i = 0; i < SHOWN; i++) {

@@ -33,7 +33,7 @@ static bool data_gen(void *source, TransformerBatch *out)
     return true;
 }
 
-static void show_progress(void *arg, const TrainState *state, double loss, double lr)
+static void show_progress(void *arg, const KaeruTrainState *state, double loss, double lr)
 {
     (void)lr;
     progress_show(arg, state->step, "loss %.3f", loss);
@@ -72,17 +72,17 @@ static void take_mean(Transformer *model)
 
 static void train(Transformer *model, Csv *csv)
 {
-    AdamOptions adam = nn_adam_options(0);                      /* transformer_run_epoch sets the learning rate of each step */
+    AgAdam adam = nn_adam_options(0);                           /* transformer_run_epoch sets the learning rate of each step */
     adam.beta2 = 0.98;
     adam.eps = 1e-9;
     Optimizer *optimizer = nn_adam_new_with(model, adam);
-    Parallel *parallel = parallel_or_none(optimizer, 1);
-    TrainState state = { 0 };
+    NnParallel *parallel = parallel_or_none(optimizer, 1);
+    KaeruTrainState state = { 0 };
     Progress progress = progress_begin("training", epochs * batches);
-    EpochOptions training = { .criterion = { .padding_idx = PAD, .smoothing = 0 }, .optimizer = optimizer,
+    KaeruEpochOptions training = { .criterion = { .padding_idx = PAD, .smoothing = 0 }, .optimizer = optimizer,
                               .factor = factor, .model_size = d_model,
                               .warmup = warmup, .parallel = parallel, .done = show_progress, .done_arg = &progress };
-    EpochOptions evaluation = { .criterion = training.criterion, .parallel = parallel };
+    KaeruEpochOptions evaluation = { .criterion = training.criterion, .parallel = parallel };
     for (int64_t epoch = 0; epoch < epochs; epoch++) {
         double lr = transformer_rate(state.accum_step, d_model, factor, warmup), start = example_seconds();
         int64_t tokens = state.tokens;
@@ -119,7 +119,7 @@ static void print_row(const char *label, const int32_t *ids)
 /* The start symbol is 1, with which every row begins. (The notebook uses 0, which no row begins with.) */
 static void decode_some(Transformer *model)
 {
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *src = random_rows(SHOWN);
     Tensor *out = transformer_greedy_decode(model, src, nn_padding_mask(src, PAD), LENGTH, START);
     if (!out) {

@@ -56,7 +56,7 @@ static double accuracy(Tensor *logits, Tensor *digit)                   /* in % 
     return 100 * tensor_item(ag_mean(ag_cast(ag_compare(AG_EQ, ag_argmax(logits, -1, false), digit), AG_REAL)));
 }
 
-static void print_image(const real *pixel, int was, int read)
+static void print_image(const ag_real *pixel, int was, int read)
 {
     for (int i = 0; i < SIZE * SIZE; i++)
         printf("%c%s", " .:*#"[pixel[i] < 0 ? 0 : pixel[i] < 1 ? (int)(4 * pixel[i]) : 4], i % SIZE < SIZE - 1 ? " " : "\n");
@@ -75,14 +75,14 @@ int main(int argc, char **argv)
     Optimizer *of_network = nn_adam_new(network, 3e-3), *of_layer = nn_adam_new(layer, 3e-3);
     Csv *csv = csv_open("digits.csv", "step,convolutional,linear");
     for (int64_t step = 1; step <= steps; step++) {
-        Scope scope = ag_begin(AG_RECORD);
+        AgScope scope = ag_begin(AG_RECORD);
         Tensor *digit, *images = draw_digits(BATCH, &digit);
         double loss = train(cnn(network, images), digit, of_network);
         Tensor *rows = ag_reshape(images, SHAPE(BATCH, SIZE * SIZE));
         csv_row(csv, (double)step, loss, train(nn_linear(layer, rows), digit, of_layer));
         ag_end(scope);
     }
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *digit, *images = draw_digits(1000, &digit), *logits = cnn(network, images), *read = ag_argmax(logits, -1, false);
     for (int64_t i = 0; i < SHOWN; i++)
         print_image(tensor_data(images) + i * SIZE * SIZE, tensor_int_data(digit)[i], tensor_int_data(read)[i]);

@@ -25,7 +25,7 @@ static Sequential *stack_new(double g)
 static void measure(double g, double norm[MOST_LAYERS + 1])
 {
     Sequential *s = stack_new(g);
-    Scope scope = ag_begin(AG_RECORD);
+    AgScope scope = ag_begin(AG_RECORD);
     Tensor *x[MOST_LAYERS + 1] = { tensor_set_requires_grad(tensor_normal(SHAPE(ROWS, WIDTH), 0, 1), true) };
     for (int64_t i = 0; i < layers; i++) {
         x[i + 1] = ag_retain(nn_linear(nn_item(Linear, s, (int)i), x[i]));
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
         "a factor below 1 nothing arrives at the first layers; with a factor above 1 the gradient becomes huge. Clipping\n"
         "limits its norm.\n\n"
         "Writes exploding.csv (layer,gain_0.7,gain_1,gain_1.4: norms of gradients), and draws it.", options });
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     double norm[GAINS][MOST_LAYERS + 1];
     printf("%lld layers, each of which multiplies by about the gain. The gradient:\n"
            "  gain   gain^layers   at the input / at the end   of all parameters   clipped to 1\n", (long long)layers);

@@ -54,7 +54,7 @@ static void train(void)
     Optimizer *o[] = { nn_adam_new(fills, lr), nn_adam_new(goes_on, lr), nn_adam_new(rewrites, lr) };
     Csv *csv = csv_open("families.csv", "step,fills,goes_on,rewrites");
     for (int64_t i = 0; i < steps; i++) {
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         Tensor *x = tensor_ints(SHAPE(BATCH, LENGTH), NULL), *y = tensor_ints(SHAPE(BATCH, PASSIVE), NULL);
         for (int64_t k = 0; k < BATCH; k++) {
             int64_t row = ag_random_below(TRAIN);
@@ -91,8 +91,8 @@ int main(int argc, char **argv)
     if (width % 4 != 0) {
         example_usage_error("--width %lld: expected a multiple of 4, the number of heads", (long long)width);
     }
-    Scope s = ag_begin(AG_NO_GRAD);
-    WordVocab *vocab = make_sentences();
+    AgScope s = ag_begin(AG_NO_GRAD);
+    KaeruWordVocab *vocab = make_sentences();
     TransformerOptions o = transformer_defaults();
     o.N = 2, o.h = 4, o.d_model = width, o.d_ff = 4 * width, o.dropout = 0, o.max_len = PASSIVE;
     fills = transformer_encoder_only_new(kaeru_word_vocab_size(vocab), o);

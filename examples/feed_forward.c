@@ -23,7 +23,7 @@ static Tensor *attend(Tensor *x)
 }
 
 /* Mean 0 and variance 1 over some dimensions; eps as in the library's layer norm. */
-static Tensor *normalize(Tensor *x, Dims over)
+static Tensor *normalize(Tensor *x, AgDims over)
 {
     Tensor *variance = ag_var_dims(x, over, false, true);
     return ag_div(ag_sub(x, ag_mean_dims(x, over, true)), ag_sqrt(ag_add(variance, tensor_full(AG_SCALAR, 1e-5))));
@@ -52,14 +52,14 @@ static void show_influence(void)
     printf("Feed-forward: %s -> %s. If the vector at one position is replaced, how many of the %d results change?\n",
            ag_shape_text(tensor_shape(x), from), ag_shape_text(tensor_shape(feed_forward(x)), to), LENGTH);
     for (int k = 0; k < PARTS; k++) {
-        const real *before = tensor_data(part[k].f(x));
+        const ag_real *before = tensor_data(part[k].f(x));
         int changes = 0;
         for (int j = 0; j < LENGTH; j++) {
             Tensor *other = tensor_normal(SHAPE(1, LENGTH, WIDTH), 0, 1);
             for (int i = 0; i < LENGTH * WIDTH; i++) {
                 tensor_mutable_data(other)[i] = i / WIDTH == j ? tensor_data(other)[i] : tensor_data(x)[i];
             }
-            const real *after = tensor_data(part[k].f(other));
+            const ag_real *after = tensor_data(part[k].f(other));
             for (int i = 0; i < LENGTH; i++) {
                 double sum = 0;
                 for (int d = i * WIDTH; d < (i + 1) * WIDTH; d++) {
@@ -92,7 +92,7 @@ static void print_row(const char *name, Tensor *t)
 
 static void show_activations(void)
 {
-    Tensor *x = tensor_from(SHAPE(5), (const real[]){ -2, -0.5, 0, 0.5, 2 });
+    Tensor *x = tensor_from(SHAPE(5), (const ag_real[]){ -2, -0.5, 0, 0.5, 2 });
     printf("\n");
     print_row("x", x);
     print_row("ReLU(x) = max(0, x)", ag_relu(x));
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
         "that is in its feed-forward layers.\n\n"
         "Writes feed_forward.csv (part,changed,position,change) and feed_forward_parameters.csv\n"
         "(model,feed_forward,attention,other: millions), and draws them.", (const Option[]){ OPTIONS_END } });
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     ffn = nn_positionwise_feed_forward_new(WIDTH, HIDDEN, 0, AG_RELU);
     attention = nn_multi_head_attention_new(8, WIDTH, 0);
     show_influence();

@@ -20,7 +20,7 @@ static void grade_softmax(void)
 {
     const double x[] = { 1, 3, -2, 6, -1 }, large[] = { 1000, 1001, 998 };
     double y[MOST] = { 0 };
-    Tensor *t = tensor_from(SHAPE(5), (const real[]){ 1, 3, -2, 6, -1 });
+    Tensor *t = tensor_from(SHAPE(5), (const ag_real[]){ 1, 3, -2, 6, -1 });
     answer_softmax(5, x, y);
     grade("softmax", y, ag_softmax(t, -1), (const Mistake[]){
         { ag_exp(t), "Divide by the sum: the weights must add up to 1." },
@@ -28,7 +28,7 @@ static void grade_softmax(void)
         { ag_exp(ag_sub(t, ag_max(t))), "Divide by the sum: the weights must add up to 1." }, { NULL, NULL } });
     if (same(y, ag_softmax(t, -1))) {
         answer_softmax(3, large, y);
-        grade("softmax", y, ag_softmax(tensor_from(SHAPE(3), (const real[]){ 0, 1, -2 }), -1),
+        grade("softmax", y, ag_softmax(tensor_from(SHAPE(3), (const ag_real[]){ 0, 1, -2 }), -1),
               (const Mistake[]){ { NULL, NULL } });
     }
 }
@@ -37,7 +37,7 @@ static void grade_layer_norm(void)
 {
     const double x[] = { 1, 2, 3, 6 };
     double y[MOST] = { 0 };
-    Tensor *t = tensor_from(SHAPE(4), (const real[]){ 1, 2, 3, 6 }), *centered = ag_sub(t, ag_mean(t));
+    Tensor *t = tensor_from(SHAPE(4), (const ag_real[]){ 1, 2, 3, 6 }), *centered = ag_sub(t, ag_mean(t));
     Tensor *variance = ag_mean(ag_mul(centered, centered));
     answer_layer_norm(4, x, y);
     grade("layer_norm", y, ag_layer_norm(t, NULL, NULL, AG_NORM_PYTORCH), (const Mistake[]){
@@ -53,9 +53,9 @@ static void grade_attention(void)
     double y[MOST] = { 0 };
     Tensor *t[3] = { tensor_zeros(SHAPE(N, K)), tensor_zeros(SHAPE(N, K)), tensor_zeros(SHAPE(N, K)) };
     for (int i = 0; i < N * K; i++) {
-        tensor_mutable_data(t[0])[i] = (real)q[i];
-        tensor_mutable_data(t[1])[i] = (real)k[i];
-        tensor_mutable_data(t[2])[i] = (real)v[i];
+        tensor_mutable_data(t[0])[i] = (ag_real)q[i];
+        tensor_mutable_data(t[1])[i] = (ag_real)k[i];
+        tensor_mutable_data(t[2])[i] = (ag_real)v[i];
     }
     Tensor *scores = ag_matmul(t[0], ag_transpose(t[1], 0, 1)), *scaled = ag_scale(scores, 1 / sqrt(K));
     answer_attention(N, K, q, k, v, y);
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
         "Exercises that grade themselves. Write the functions in examples/grade/answers.c, which say what they should\n"
         "compute, and run this program after each change. It compares their results with the library's and names usual\n"
         "mistakes. The exit status is 0 if all are right, else 1.", options });
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     int graded = 0;
     for (size_t i = 0; i < sizeof exercise / sizeof *exercise; i++) {
         if (!only[0] || strcmp(only, exercise[i].name) == 0) {

@@ -90,7 +90,7 @@ static Tensor *loss_of_reading(Reader *r, Tensor *ids, double *right)
 /* The attention weights of each head for the first word of the batch: rows are queries. */
 static void write_weights(Csv *csv, Reader *r, int number)
 {
-    const real *w = tensor_data(r->attention->weights);
+    const ag_real *w = tensor_data(r->attention->weights);
     for (int i = 0; i < number * LENGTH * LENGTH; i++) {
         csv_row(csv, number, i / (LENGTH * LENGTH), i / LENGTH % LENGTH, i % LENGTH, (double)w[i]);
     }
@@ -109,7 +109,7 @@ static void train(void)
     double loss[MODELS], right[MODELS];
     for (int64_t step = 1; step <= steps; step++) {
         for (int m = 0; m < MODELS; m++) {
-            Scope scope = ag_begin(AG_RECORD);
+            AgScope scope = ag_begin(AG_RECORD);
             Tensor *ids = tensor_randint(SHAPE(BATCH, LENGTH), 0, LETTERS), *l = loss_of_reading(r[m], ids, &right[m]);
             loss[m] = tensor_item(l);
             if (step == steps && heads[m] <= 2) {
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
         "name the letter before and the first letter of the word. Two heads look at both places; one head has to mix them.\n\n"
         "Writes heads.csv (step,heads_1,heads_2,heads_4,heads_8: losses) and heads_weights.csv\n"
         "(heads,head,query,key,weight), and draws them.", options });
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     show_steps();
     printf("\nThe task: name the letter before, and the first letter of the word.\n");
     train();

@@ -54,7 +54,7 @@ enum { VOCAB = 5, ROWS = 5 };
 static void show_smoothing(void)
 {
     Tensor *target = tensor_ints(SHAPE(ROWS), (const int32_t[]){ 2, 1, 0, 3, 3 });
-    Tensor *smooth = transformer_label_smoothing_targets(((LabelSmoothing){ 0, 0.4 }), target, VOCAB);
+    Tensor *smooth = transformer_label_smoothing_targets(((KaeruLabelSmoothing){ 0, 0.4 }), target, VOCAB);
     Csv *csv = csv_open("knobs_smoothing.csv", "row,token,target");
     printf("\nTargets with smoothing 0.4 for the tokens 2, 1, 0, 3, 3, where 0 is padding:\n\n");
     for (int i = 0; i < ROWS * VOCAB; i++) {
@@ -67,10 +67,10 @@ static void show_smoothing(void)
     csv = csv_open("knobs_penalty.csv", "x,probability,smoothing_0,smoothing_0.1");
     Tensor *right = tensor_ints(SHAPE(1), (const int32_t[]){ 1 });
     for (double x = 1; x < 200; x *= 1.05) {
-        real p = (real)(x / (x + 3)), other = (real)(1 / (x + 3));
-        Tensor *log_p = ag_log(tensor_from(SHAPE(1, VOCAB), (const real[]){ 0, p, other, other, other }));
-        csv_row(csv, x, (double)p, tensor_item(transformer_label_smoothing(((LabelSmoothing){ 0, 0 }), log_p, right)),
-                tensor_item(transformer_label_smoothing(((LabelSmoothing){ 0, 0.1 }), log_p, right)));
+        ag_real p = (ag_real)(x / (x + 3)), other = (ag_real)(1 / (x + 3));
+        Tensor *log_p = ag_log(tensor_from(SHAPE(1, VOCAB), (const ag_real[]){ 0, p, other, other, other }));
+        csv_row(csv, x, (double)p, tensor_item(transformer_label_smoothing(((KaeruLabelSmoothing){ 0, 0 }), log_p, right)),
+                tensor_item(transformer_label_smoothing(((KaeruLabelSmoothing){ 0, 0.1 }), log_p, right)));
     }
     chart_print(csv, &(Chart){ "loss", "probability", false,
         { { "smoothing_0", "no smoothing" }, { "smoothing_0.1", "0.1" } } });
@@ -82,7 +82,7 @@ static void show_smoothing(void)
 enum { WORDS = 8, WAYS = 6 };
 /* Scores of the word after "This is a", made up. */
 static const char *const word[WORDS] = { "pen", "book", "dog", "cup", "bird", "house", "song", "the" };
-static const real logits[WORDS] = { 3, 2.5, 2, 1.5, 1, 0.5, 0, -1 };
+static const ag_real logits[WORDS] = { 3, 2.5, 2, 1.5, 1, 0.5, 0, -1 };
 static const struct { const char *name; LmSampling how; } ways[WAYS] = {
     { "temperature 1", { .temperature = 1 } }, { "temperature 0.5", { .temperature = 0.5 } },
     { "temperature 2", { .temperature = 2 } }, { "top_k 3", { .temperature = 1, .top_k = 3 } },
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
         "(step,rate_512_4000,rate_512_8000,rate_256_4000: width and warmup), knobs_smoothing.csv (row,token,target),\n"
         "knobs_penalty.csv (x,probability,smoothing_0,smoothing_0.1: the loss) and knobs_sampling.csv\n"
         "(word,temperature 1,temperature 0.5,temperature 2,top_k 3,top_p 0.8,temperature 0), and draws them.", options });
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     show_masks();
     show_rates();
     show_smoothing();

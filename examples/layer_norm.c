@@ -49,7 +49,7 @@ static void draw_rows(Tensor *x, Tensor *same)
 
 static double train_step(Deep *d, Optimizer *adam, Tensor *x, Tensor *same)
 {
-    Scope scope = ag_begin(AG_RECORD);
+    AgScope scope = ag_begin(AG_RECORD);
     Tensor *loss = nn_cross_entropy(deep(d, x, NULL), same);
     double value = tensor_item(loss);
     ag_backward(loss);
@@ -93,7 +93,7 @@ static void write_layers(Csv *csv, int64_t step, Deep *d[2], Tensor *x)
 /* Trains two networks with new weights, plain [0] and normalized [1]. */
 static void run(int64_t number, Csv *losses, Csv *layers)
 {
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_zeros(SHAPE(ROWS, 2)), *same = tensor_ints(SHAPE(ROWS), NULL);
     Deep *d[2] = { deep_new(false), deep_new(true) };
     Optimizer *adam[2] = { nn_adam_new(d[0], lr), nn_adam_new(d[1], lr) };

@@ -14,7 +14,7 @@ static int64_t steps = 40;
 /* The gradient by backprop; *loss gets the loss. */
 static double gradient(double w, double *loss)
 {
-    Scope scope = ag_begin(AG_RECORD);
+    AgScope scope = ag_begin(AG_RECORD);
     Tensor *weight = tensor_set_requires_grad(tensor_full(AG_SCALAR, w), true);
     Tensor *error = ag_sub(weight, tensor_full(AG_SCALAR, 3)), *square = ag_mul(error, error);
     *loss = tensor_item(square);
@@ -59,16 +59,16 @@ static Optimizer *optimizer(int kind, Valley *v)
 {
     switch (kind) {
     case 0: return nn_sgd_new(v, 1.8 / steepness);
-    case 1: return nn_sgd_new_with(v, ((SgdOptions){ 0.6 / steepness, 0.8, 0, false }));
+    case 1: return nn_sgd_new_with(v, ((AgSgd){ 0.6 / steepness, 0.8, 0, false }));
     default: return nn_adam_new(v, 0.3);
     }
 }
 
 static double valley_loss(Valley *v, Csv *csv, const char *name, int64_t step)
 {
-    Tensor *curve = tensor_from(SHAPE(2), (real[]){ 0.5, (real)(steepness / 2) });
+    Tensor *curve = tensor_from(SHAPE(2), (ag_real[]){ 0.5, (ag_real)(steepness / 2) });
     Tensor *loss = ag_sum(ag_mul(curve, ag_mul(v->w, v->w)));
-    const real *w = tensor_data(v->w);
+    const ag_real *w = tensor_data(v->w);
     csv_named_row(csv, name, (double)step, (double)w[0], (double)w[1], tensor_item(loss));
     ag_backward(loss);
     return tensor_item(loss);
@@ -86,11 +86,11 @@ static void show_optimizers(void)
     for (int kind = 0; kind < KINDS; kind++) {
         Valley *v = nn_new(Valley);
         nn_param(v, w, SHAPE(2));
-        tensor_copy(v->w, tensor_from(SHAPE(2), (real[]){ -4, 1 }));
+        tensor_copy(v->w, tensor_from(SHAPE(2), (ag_real[]){ -4, 1 }));
         Optimizer *o = optimizer(kind, v);
         printf("  %-18s", name[kind]);
         for (int64_t step = 0; step <= steps; step++) {
-            Scope scope = ag_begin(AG_RECORD);
+            AgScope scope = ag_begin(AG_RECORD);
             double loss = valley_loss(v, csv, name[kind], step);
             if (step % (steps < 4 ? 1 : steps / 4) == 0) {
                 printf("%12.3g", loss);
@@ -119,7 +119,7 @@ int main(int argc, char **argv)
         "valley that is much steeper across than along.\n\n"
         "Writes learning_step.csv (rate,step,w,loss) and learning_step_valley.csv (optimizer,step,a,b,loss), and draws\n"
         "them.", options });
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     show_rates();
     show_optimizers();
     picture_draw("learning_step");

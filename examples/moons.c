@@ -24,8 +24,8 @@ static Tensor *draw_moons(int64_t n)
     Tensor *moons = tensor_normal(SHAPE(n, 2), 0, 0.05);
     for (int64_t i = 0; i < n; i++) {
         double lower = (double)(i % 2), angle = 3.1416 * (ag_random_uniform() - lower);
-        tensor_mutable_data(moons)[2 * i] += (real)(ag_math_cos(angle) + lower);
-        tensor_mutable_data(moons)[2 * i + 1] += (real)(ag_math_sin(angle) + lower / 2);
+        tensor_mutable_data(moons)[2 * i] += (ag_real)(ag_math_cos(angle) + lower);
+        tensor_mutable_data(moons)[2 * i + 1] += (ag_real)(ag_math_sin(angle) + lower / 2);
     }
     return moons;
 }
@@ -35,10 +35,10 @@ static void train(Sequential *net)
 {
     Optimizer *adam = nn_adam_new(net, 0);
     for (int64_t step = 1; step <= steps; step++) {
-        Scope scope = ag_begin(AG_RECORD);
+        AgScope scope = ag_begin(AG_RECORD);
         Tensor *x = draw_moons(BATCH), *noise = tensor_normal(SHAPE(BATCH, 2), 0, 1);
         Tensor *t = tensor_randint(SHAPE(BATCH), 0, TIMES), *kept = tensor_zeros(SHAPE(BATCH, 1));
-        for (int64_t i = 0; i < BATCH; i++) tensor_mutable_data(kept)[i] = (real)kept_at(tensor_int_data(t)[i]);
+        for (int64_t i = 0; i < BATCH; i++) tensor_mutable_data(kept)[i] = (ag_real)kept_at(tensor_int_data(t)[i]);
         x = ag_add(ag_mul(ag_sqrt(kept), x), ag_mul(ag_sqrt(ag_sub(tensor_ones(AG_SCALAR), kept)), noise));
         Tensor *loss = nn_mse_loss(noise_in(net, x, t), noise);
         ag_backward(loss);
@@ -63,9 +63,9 @@ static Tensor *denoise(Sequential *net, Tensor *x, int64_t t)
 static void show(Csv *csv, int left, Tensor *x)
 {
     double sum = 0;
-    for (const real *p = tensor_data(x), *end = p + 2 * POINTS; p < end; p += 2) {
+    for (const ag_real *p = tensor_data(x), *end = p + 2 * POINTS; p < end; p += 2) {
         double upper = p[1] < 0 ? INFINITY : fabs(hypot((double)p[0], (double)p[1]) - 1);
-        double lower = p[1] > (real)0.5 ? INFINITY : fabs(hypot((double)p[0] - 1, (double)p[1] - 0.5) - 1);
+        double lower = p[1] > (ag_real)0.5 ? INFINITY : fabs(hypot((double)p[0] - 1, (double)p[1] - 0.5) - 1);
         sum += fmin(upper, lower);
         csv_row(csv, left, (double)p[0], (double)p[1]);
     }
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
     }
     train(net);
     Csv *csv = csv_open("moons.csv", "left,x,y");
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_normal(SHAPE(POINTS, 2), 0, 1);
     for (int left = TIMES; left >= 0; left--) {
         if (left % (TIMES / 4) == 0) show(csv, left, x);

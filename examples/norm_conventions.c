@@ -23,7 +23,7 @@ static void print_normalized(const char *what, Tensor *x, Tensor *gamma, Tensor 
 {
     printf("%s\n", what);
     for (int k = 0; k < N_NORMS; k++) {
-        const real *y = tensor_data(ag_layer_norm(x, gamma, beta, norms[k].kind));
+        const ag_real *y = tensor_data(ag_layer_norm(x, gamma, beta, norms[k].kind));
         printf("  %-10s", norms[k].name);
         for (int i = 0; i < WIDTH; i++) {
             printf(" %9.5f", (double)y[i]);
@@ -57,8 +57,8 @@ int main(int argc, char **argv)
         "n - 1 instead of n changes the result for short rows only.\n\n"
         "Writes norm_conventions.csv (deviation,pytorch,annotated,std_eps,std: the deviation of a row before, and\n"
         "after each of the four norms), and draws it.", options });
-    Scope scope = ag_begin(AG_NO_GRAD);
-    Tensor *x = tensor_from(SHAPE(WIDTH), (const real[]){ 1, 2, 3, 6 });
+    AgScope scope = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_from(SHAPE(WIDTH), (const ag_real[]){ 1, 2, 3, 6 });
     print_normalized("The row 1, 2, 3, 6:", x, NULL, NULL);
     print_normalized("The same, a million times smaller:", ag_scale(x, 1e-6), NULL, NULL);
     print_normalized("A row of equal numbers, 3, 3, 3, 3:", tensor_full(SHAPE(WIDTH), 3), NULL, NULL);
@@ -69,8 +69,8 @@ int main(int argc, char **argv)
            (double)tensor_data(norm->gamma)[0], (double)tensor_data(norm->beta)[0]);
     nn_free(norm);
     print_normalized("The row 1, 2, 3, 6, gamma 2, 1, 1, 0.5 and beta 0, 10, 0, 0:", x,
-                     tensor_from(SHAPE(WIDTH), (const real[]){ 2, 1, 1, 0.5 }),
-                     tensor_from(SHAPE(WIDTH), (const real[]){ 0, 10, 0, 0 }));
+                     tensor_from(SHAPE(WIDTH), (const ag_real[]){ 2, 1, 1, 0.5 }),
+                     tensor_from(SHAPE(WIDTH), (const ag_real[]){ 0, 10, 0, 0 }));
     write_deviations(x);
     picture_draw("norm_conventions");
     ag_end(scope);

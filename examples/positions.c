@@ -91,7 +91,7 @@ int main(int argc, char **argv)
     if (width % 2 != 0) {
         example_usage_error("--width %lld: expected an even number", (long long)width);
     }
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     PositionalEncoding *positions = nn_positional_encoding_new_with(width, 0, length, learned);
     Tensor *pe = ag_reshape(positions->pe, SHAPE(length, width));
     Tensor *products = ag_matmul(pe, ag_transpose(pe, 0, 1));

@@ -7,7 +7,7 @@
 #include "kaeru/autograd.h"
 
 enum { LENGTH = 8, LETTERS = 16, BATCH = 32, TESTED = 500, SEEDS = 3, KINDS = 3, WIDTH = 32 };
-static const struct { const char *name; ScoreKind kind; } scores[KINDS] = {
+static const struct { const char *name; NnScoreKind kind; } scores[KINDS] = {
     { "dot product", NN_SCORE_DOT }, { "scaled dot product", NN_SCORE_SCALED_DOT }, { "additive", NN_SCORE_ADDITIVE },
 };
 static int64_t steps = 150, widest = 1024;
@@ -15,9 +15,9 @@ static double lr = 5e-3;
 
 /* Attention with queries and keys of any width K: the letters at all positions are compared, and the one at the wanted position
  * is passed on. */
-typedef struct { Module module; Embedding *letters, *positions; Linear *query, *key, *value, *out; Score *score; } Reader;
+typedef struct { Module module; Embedding *letters, *positions; Linear *query, *key, *value, *out; NnScore *score; } Reader;
 
-static Reader *reader_new(ScoreKind kind, int64_t k)
+static Reader *reader_new(NnScoreKind kind, int64_t k)
 {
     Reader *r = nn_new(Reader);
     nn_child(r, letters, nn_embedding_new(LETTERS, WIDTH));
@@ -42,14 +42,14 @@ static Tensor *read_letter(Reader *r, Tensor *letters, Tensor *wanted)
 }
 
 /* Trains and returns the share of right letters in %. */
-static double train(ScoreKind kind, int64_t k, uint64_t seed)
+static double train(NnScoreKind kind, int64_t k, uint64_t seed)
 {
     ag_seed(seed);
     Reader *r = reader_new(kind, k);
     Optimizer *adam = nn_adam_new(r, lr);
     double right = 0;
     for (int64_t step = 0; step <= steps; step++) {
-        Scope scope = ag_begin(step < steps ? AG_RECORD : AG_NO_GRAD);
+        AgScope scope = ag_begin(step < steps ? AG_RECORD : AG_NO_GRAD);
         int64_t rows = step < steps ? BATCH : TESTED;
         Tensor *letters = tensor_randint(SHAPE(rows, LENGTH), 0, LETTERS), *wanted = tensor_randint(SHAPE(rows, 1), 0, LENGTH);
         Tensor *target = ag_cast(ag_gather(ag_cast(letters, AG_REAL), 1, wanted), AG_INT), *y = read_letter(r, letters, wanted);
@@ -89,7 +89,7 @@ int main(int argc, char **argv)
         "Writes score_width.csv\n"
         "(k,dot,dot_least,dot_most,scaled,scaled_least,scaled_most,additive,additive_least,additive_most: % of right\n"
         "letters), and draws it.", options });
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Csv *csv = csv_open("score_width.csv",
                         "k,dot,dot_least,dot_most,scaled,scaled_least,scaled_most,additive,additive_least,additive_most");
     printf("Right letters in %%, mean of %d seeds (least to most)\n      K   %-22s   %-22s   %s\n", SEEDS, scores[0].name,

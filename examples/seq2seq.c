@@ -17,7 +17,7 @@ static void train(const LetterModel *m)
     Progress progress = progress_begin(m->name, steps);
     ag_seed((uint64_t)example_seed());                                  /* all three learn the same words */
     for (int64_t step = 0; step < steps; step++) {
-        Scope scope = ag_begin(AG_RECORD);
+        AgScope scope = ag_begin(AG_RECORD);
         TransformerBatch batch = random_words(ROWS, 1, length);
         Tensor *loss = letter_model_loss(m, &batch);
         ag_backward(loss);
@@ -34,7 +34,7 @@ static void train(const LetterModel *m)
 /* The share of correct letters over words of n letters. */
 static double share_right(const LetterModel *m, int64_t n)
 {
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     TransformerBatch batch = random_words(TESTED, n, n);
     const int32_t *output = tensor_int_data(letter_model_decode(m, &batch)), *expected = tensor_int_data(batch.tgt_y);
     int64_t right = 0;
@@ -50,7 +50,7 @@ static double step_time(const LetterModel *m, int64_t n)
 {
     double best = INFINITY;
     for (int i = 0; i < 10; i++) {
-        Scope scope = ag_begin(AG_RECORD);
+        AgScope scope = ag_begin(AG_RECORD);
         TransformerBatch batch = random_words(TIMED_LETTERS / n, n, n);
         clock_t start = clock();
         ag_backward(letter_model_loss(m, &batch));
@@ -78,7 +78,7 @@ static void compare(const LetterModel *m, const char *file, const char *title, b
  * also written as data. */
 static void show_alignment(const LetterModel *m)
 {
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     TransformerBatch batch = one_word(word);
     int64_t n = tensor_dim(batch.src, 1);
     Tensor *output = letter_model_decode(m, &batch);
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
         "one also has attention to all states of its encoder. The Transformer has only attention, and no steps in a row.\n\n"
         "Writes seq2seq.csv (length,fixed,attention,transformer: share of correct letters), seq2seq_time.csv (the same\n"
         "columns: milliseconds), seq2seq_attention.csv, seq2seq_transformer.csv (a row for each output letter).", options });
-    ScoreKind by = score_named(score);
+    NnScoreKind by = score_named(score);
     LetterModel m[LETTER_MODELS];
     check_word(word);
     for (int k = 0; k < LETTER_MODELS; k++) {

@@ -6,7 +6,7 @@
 
 enum { MOST_SHARDS = 64 };
 static int64_t shards = 8, items = 1000;
-static const real *gradient[MOST_SHARDS];                               /* `items` random numbers for each shard */
+static const ag_real *gradient[MOST_SHARDS];                            /* `items` random numbers for each shard */
 
 /* ---- who has what ------------------------------------------------------------------------------------------------ */
 
@@ -35,7 +35,7 @@ static int64_t owner(int64_t lo, int64_t hi, int64_t processes)
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 /* sum[i]: a sum that begins with shard i. In the end sum[0] is that of all shards. */
-static real *sum[MOST_SHARDS];
+static ag_real *sum[MOST_SHARDS];
 
 static void add(int64_t to, int64_t from)
 {
@@ -68,7 +68,7 @@ static void add_in_tree(int64_t processes)
 }
 
 /* Adds up all shards. Returns the number of items that differ from the sums of one process, which are kept. */
-static int64_t differences(int64_t processes, bool in_tree, real *of_one)
+static int64_t differences(int64_t processes, bool in_tree, ag_real *of_one)
 {
     for (int64_t i = 0; i < shards; i++) memcpy(sum[i], gradient[i], (size_t)items * sizeof *sum[i]);
     if (in_tree) add_in_tree(processes);
@@ -83,7 +83,7 @@ static int64_t differences(int64_t processes, bool in_tree, real *of_one)
 
 static void show_order(void)
 {
-    real a = 100000000, b = 1, c = -a, ab = a + b, ac = a + c;
+    ag_real a = 100000000, b = 1, c = -a, ab = a + b, ac = a + c;
     printf("The order of a sum matters, because each addition rounds:\n\n"
            "    (100000000 + 1) - 100000000 = %g\n    (100000000 - 100000000) + 1 = %g\n\n",
            (double)(ab + c), (double)(ac + b));
@@ -91,7 +91,7 @@ static void show_order(void)
 
 static void show_sums(void)
 {
-    real *plain = tensor_mutable_data(tensor_zeros(SHAPE(items))), *tree = tensor_mutable_data(tensor_zeros(SHAPE(items)));
+    ag_real *plain = tensor_mutable_data(tensor_zeros(SHAPE(items))), *tree = tensor_mutable_data(tensor_zeros(SHAPE(items)));
     Csv *csv = csv_open("shards_sums.csv", "processes,plain,tree");
     printf("%lld shards with gradients of %lld numbers: how many sums differ from those of one process\n\n"
            "processes  left to right   the tree\n", (long long)shards, (long long)items);
@@ -129,7 +129,7 @@ int main(int argc, char **argv)
         "where the result depends on their number, and in a fixed tree, where it does not.\n\n"
         "Writes shards_sums.csv (processes,plain,tree) and the tree, shards.csv\n"
         "(processes,lo,middle,hi,height,left,right,process), and draws them.", options });
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     for (int64_t i = 0; i < shards; i++) {
         gradient[i] = tensor_data(tensor_normal(SHAPE(items), 0, 1));
         sum[i] = tensor_mutable_data(tensor_zeros(SHAPE(items)));

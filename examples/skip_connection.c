@@ -53,7 +53,7 @@ static Tensor *stack(Stack *s, Tensor *x, Tensor **out)
 
 static double train_step(Stack *s, Optimizer *adam, Tensor *x)
 {
-    Scope step = ag_begin(AG_RECORD);
+    AgScope step = ag_begin(AG_RECORD);
     Tensor *loss = nn_mse_loss(stack(s, x, NULL), x);
     double value = tensor_item(loss);
     ag_backward(loss);
@@ -65,7 +65,7 @@ static double train_step(Stack *s, Optimizer *adam, Tensor *x)
 /* norm[i] = |d loss / d output of block i|, over all rows; block 0 stands for the input. */
 static void gradient_norms(Stack *s, Tensor *x, double norm[MAX_DEPTH + 1])
 {
-    Scope look = ag_begin(AG_RECORD);
+    AgScope look = ag_begin(AG_RECORD);
     Tensor *at[MAX_DEPTH + 1] = { tensor_set_requires_grad(ag_detach(x), true) };
     ag_backward(nn_mse_loss(stack(s, at[0], at + 1), x));
     for (int i = 0; i <= s->blocks->n; i++) {
@@ -135,7 +135,7 @@ int main(int argc, char **argv)
         "gradient at each block: the factors f'(x) make it vanish, the factors 1 + f'(x) keep it.\n\n"
         "Writes skip_connection.csv (step,ffn,skip: the losses of f(x) and x + f(x)), skip_deep.csv (the same of many\n"
         "blocks) and skip_gradient.csv (step,block,ffn,skip: the norms of the gradients), and draws them.", options });
-    Scope data = ag_begin(AG_NO_GRAD);
+    AgScope data = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_normal(SHAPE(rows, WIDTH), 0, 1);
     printf("f(x) and x + f(x) learn to return x: %lld rows of %d numbers.\n", (long long)rows, WIDTH);
     compare(1, x, csv_open("skip_connection.csv", "step,ffn,skip"), NULL);

@@ -25,19 +25,19 @@ static void draw_points(Tensor *x, Tensor *arm)                         /* (B,2)
     for (int64_t i = 0; i < tensor_dim(x, 0); i++) {
         double radius = 0.1 + 0.9 * ag_random_uniform(), angle = 6 * radius + 3.14159265 * (i % 2);
         tensor_mutable_int_data(arm)[i] = i % 2;
-        tensor_mutable_data(x)[2 * i] = (real)(radius * ag_math_cos(angle));
-        tensor_mutable_data(x)[2 * i + 1] = (real)(radius * ag_math_sin(angle));
+        tensor_mutable_data(x)[2 * i] = (ag_real)(radius * ag_math_cos(angle));
+        tensor_mutable_data(x)[2 * i + 1] = (ag_real)(radius * ag_math_sin(angle));
     }
 }
 
 int main(void)
 {
-    Scope data = ag_begin(AG_NO_GRAD);
+    AgScope data = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_zeros(SHAPE(400, 2)), *arm = tensor_ints(SHAPE(400), NULL);
     Net *model = net_new(64), *copy = net_new(64);
     Optimizer *adam = nn_adam_new(model, 0.02);
     for (int step = 0; step <= 500; step++) {
-        Scope scope = ag_begin(AG_RECORD);
+        AgScope scope = ag_begin(AG_RECORD);
         draw_points(x, arm);
         Tensor *loss = nn_cross_entropy(net(model, x), arm);
         ag_backward(loss);

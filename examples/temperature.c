@@ -8,7 +8,7 @@
 /* Scores of the words of "This is a pen." for the query これ ("this"), made up. */
 enum { WORDS = 4 };
 static const char *const token[WORDS] = { "これ", "は", "ペン", "です" };
-static const real word_scores[WORDS] = { 1.5, 0.5, 2.0, -1.0 };
+static const ag_real word_scores[WORDS] = { 1.5, 0.5, 2.0, -1.0 };
 static const double temperatures[] = { 0.1, 0.25, 0.5, 1, 2, 4, 10 };
 static int64_t queries = 512, keys = 32, widest = 1024;
 
@@ -43,7 +43,7 @@ typedef struct { double variance, entropy, gradient; } Effect;
 
 static Effect effect(Tensor *scores, Tensor *gradient)
 {
-    Scope scope = ag_begin(AG_RECORD);
+    AgScope scope = ag_begin(AG_RECORD);
     Tensor *s = tensor_set_requires_grad(ag_detach(scores), true);
     Effect e = { tensor_item(ag_mean(ag_var_dims(s, DIMS(-1), true, false))), mean_entropy(s), 0 };
     ag_backward_from(ag_softmax(s, -1), gradient);
@@ -64,7 +64,7 @@ static void show_widths(void)
            "    K       q.k     scaled       q.k     scaled       q.k     scaled\n",
            (long long)queries, (long long)keys);
     for (int64_t width = 1; width <= widest; width *= 2) {
-        Scope scope = ag_begin(AG_NO_GRAD);
+        AgScope scope = ag_begin(AG_NO_GRAD);
         Tensor *q = tensor_normal(SHAPE(queries, width, 1), 0, 1), *k = tensor_normal(SHAPE(queries, keys, width), 0, 1);
         Tensor *gradient = tensor_normal(SHAPE(queries, keys), 0, 1), *scores = ag_squeeze(ag_matmul(k, q), 2);
         Effect raw = effect(scores, gradient), scaled = effect(ag_scale(scores, 1 / sqrt((double)width)), gradient);
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
         "all the weight, and the gradient vanishes. Attention divides the scores by sqrt(K), so none of this depends on K.\n\n"
         "Writes temperature.csv (token,score,temperature,weight) and temperature_width.csv\n"
         "(width,variance,variance_scaled,entropy,entropy_scaled,gradient,gradient_scaled), and draws them.", options });
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     show_temperatures();
     show_widths();
     picture_draw("temperature");

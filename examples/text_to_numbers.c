@@ -87,7 +87,7 @@ static void show_positions(void)
 }
 
 /* The distance of y's row i from the nearest row of z that belongs to the same word. */
-static double moved(Tensor *id[2], int i, const real *y, const real *z)
+static double moved(Tensor *id[2], int i, const ag_real *y, const ag_real *z)
 {
     double least = INFINITY;
     for (int j = 0; j < TOKENS; j++) {
@@ -106,7 +106,7 @@ static void show_order(Tensor *id[2], int vocabulary)
     Embedding *embedding = nn_embedding_new(vocabulary, WIDTH);
     MultiHeadAttention *attention = nn_multi_head_attention_new(4, WIDTH, 0);
     PositionalEncoding *positions = nn_positional_encoding_new(WIDTH, 0, TOKENS);
-    const real *plain[2], *placed[2];
+    const ag_real *plain[2], *placed[2];
     for (int k = 0; k < 2; k++) {
         Tensor *x = nn_embedding(embedding, id[k]), *p = nn_positional_encoding(positions, x);
         plain[k] = tensor_data(nn_multi_head_attention(attention, x, x, x, NULL));
@@ -134,7 +134,7 @@ int main(int argc, char **argv)
         "Writes text_to_numbers.csv (matrix,row,column,value), text_to_numbers_positions.csv\n"
         "(length,position,i,share,wave) and text_to_numbers_order.csv (token,without,with: how far its vector moves), and\n"
         "draws them.", (const Option[]){ OPTIONS_END } });
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     const char *dictionary[2 * TOKENS];
     int known = 0;
     printf("Each new token gets the next number:\n");

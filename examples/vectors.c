@@ -6,10 +6,10 @@
 
 enum { WORDS = 4, D = 2 };
 static const char *const token[WORDS] = { "これ", "は", "ペン", "です" };        /* "This is a pen." */
-static const real words[WORDS][D] = { { -1.7, -0.9 }, { -1.0, 1.3 }, { 1.5, 1.2 }, { 1.2, -1.4 } };
+static const ag_real words[WORDS][D] = { { -1.7, -0.9 }, { -1.0, 1.3 }, { 1.5, 1.2 }, { 1.2, -1.4 } };
 /* A linear map that rotates and stretches: its columns are the images of (1, 0) and (0, 1). */
-static const real map[D][D] = { { -0.4, -1.3 }, { 1.1, 0.3 } }, center[D] = { 1.2, -0.3 };
-static const real a[D] = { 2.0, 0.6 }, b[D] = { 0.9, 1.6 };
+static const ag_real map[D][D] = { { -0.4, -1.3 }, { 1.1, 0.3 } }, center[D] = { 1.2, -0.3 };
+static const ag_real a[D] = { 2.0, 0.6 }, b[D] = { 0.9, 1.6 };
 static int64_t points = 200;
 
 static void write_words(void)
@@ -31,11 +31,11 @@ static void write_map(void)
     for (int64_t i = 0; i < points; i++) {
         double radius = 0.7 * sqrt(((double)i + 0.5) / (double)points);
         double angle = 2.399963 * (double)i;                            /* the golden angle spreads them evenly */
-        tensor_mutable_data(before)[i * D] = center[0] + (real)(radius * ag_math_cos(angle));
-        tensor_mutable_data(before)[i * D + 1] = center[1] + (real)(radius * ag_math_sin(angle));
+        tensor_mutable_data(before)[i * D] = center[0] + (ag_real)(radius * ag_math_cos(angle));
+        tensor_mutable_data(before)[i * D + 1] = center[1] + (ag_real)(radius * ag_math_sin(angle));
     }
     Tensor *after = ag_matmul(before, ag_transpose(m, 0, 1));               /* a row x becomes the row (M x)' = x' M' */
-    const real *x = tensor_data(before), *y = tensor_data(after);
+    const ag_real *x = tensor_data(before), *y = tensor_data(after);
     for (int64_t i = 0; i < points; i++) {
         csv_row(csv, (double)x[i * D], (double)x[i * D + 1], (double)y[i * D], (double)y[i * D + 1]);
     }
@@ -45,7 +45,7 @@ static void write_map(void)
     csv_close(csv);
 }
 
-static double length(const real v[D])
+static double length(const ag_real v[D])
 {
     return sqrt((double)(v[0] * v[0] + v[1] * v[1]));
 }
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
         "of another; this is how a query is compared with keys.\n\n"
         "Writes vectors_words.csv (token,x,y), vectors_map.csv (x,y,mapped_x,mapped_y) and vectors_projection.csv\n"
         "(a_x,a_y,b_x,b_y,foot_x,foot_y: the end of b's projection on a), and draws them.", options });
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     write_words();
     write_map();
     write_projection();

@@ -38,7 +38,7 @@ static Tensor *loss_of_neighbors(WordVectors *m)
 
 static void write_vectors(Csv *csv, WordVectors *m, int64_t step)
 {
-    const real *v = tensor_data(m->table->weight);
+    const ag_real *v = tensor_data(m->table->weight);
     for (int i = 0; i < WORDS; i++) {
         csv_named_row(csv, word[i], (double)step, (double)v[i * width], (double)v[i * width + 1]);
     }
@@ -47,7 +47,7 @@ static void write_vectors(Csv *csv, WordVectors *m, int64_t step)
 /* The cosine of the angle between the vectors of two words: 1 in the same direction, 0 at a right angle. */
 static double cosine(WordVectors *m, int i, int j)
 {
-    const real *a = tensor_data(m->table->weight) + i * width, *b = tensor_data(m->table->weight) + j * width;
+    const ag_real *a = tensor_data(m->table->weight) + i * width, *b = tensor_data(m->table->weight) + j * width;
     double ab = 0, aa = 0, bb = 0;
     for (int64_t d = 0; d < width; d++) {
         ab += (double)(a[d] * b[d]), aa += (double)(a[d] * a[d]), bb += (double)(b[d] * b[d]);
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
         "vector of each word, a linear layer predicts the other words. Words that are used alike get similar vectors.\n\n"
         "Writes word_vectors.csv (word,step,x,y: before and after training) and word_vectors_loss.csv (step,loss), and\n"
         "draws them.", options });
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     WordVectors *m = nn_new(WordVectors);
     nn_child(m, table, nn_embedding_new(WORDS, width));
     nn_child(m, context, nn_linear_new(width, WORDS));
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
     write_vectors(csv, m, 0);
     print_cosines(m, "cosines before:");
     for (int64_t step = 1; step <= steps; step++) {
-        Scope inner = ag_begin(AG_RECORD);
+        AgScope inner = ag_begin(AG_RECORD);
         Tensor *loss = loss_of_neighbors(m);
         ag_backward(loss);
         nn_optimizer_step(adam);

@@ -16,7 +16,7 @@ static Tensor *call(Tensor **in, void *arg)
 /* Whether a backward pass leaves the whole gradient of in[i] at 0: then its part of the rule is not written yet. */
 static bool is_unwritten(Tensor **in, int i)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     tensor_zero_grad(in[i]);
     ag_backward(ag_sum(call(in, NULL)));
     double squares = ag_grad_sum_squares(in[i]);
@@ -41,7 +41,7 @@ static void show(const char *name, Tensor *t)
 
 static void show_forward(Tensor **in)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     printf("The operation: y[i][j] = w[j] x[i][j]^2\n\n");
     show("x", ag_detach(in[0]));
     show("w", ag_detach(in[1]));
@@ -52,8 +52,8 @@ static void show_forward(Tensor **in)
 /* The result of the rule for a gradient with simple numbers, to check by hand. */
 static void show_backward(Tensor **in)
 {
-    Scope s = ag_begin(AG_RECORD);
-    Tensor *dy = tensor_from(SHAPE(ROWS, COLUMNS), (real[]){ 1, -1, 2, 0.5f, 3, -2 });
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *dy = tensor_from(SHAPE(ROWS, COLUMNS), (ag_real[]){ 1, -1, 2, 0.5f, 3, -2 });
     ag_backward_from(call(in, NULL), dy);
     printf("\nIn the backward pass your rule gets dy, the derivative of the loss by each entry of y, for example\n\n");
     show("dy", dy);
@@ -68,7 +68,7 @@ static void show_backward(Tensor **in)
 
 static void show_explanation(Tensor **in)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *y = tensor_name(call(in, NULL), "y");
     printf("\nEvery entry is right. The backward pass with your operation, for the loss y[0][0] + y[0][1] + ...:\n\n");
     ag_explain(stdout, tensor_name(ag_sum(y), "loss"));
@@ -88,9 +88,9 @@ int main(int argc, char **argv)
         "finite differences and reports which entries are wrong, by what factor, and the likely reason. The exit status\n"
         "is 0 if all entries are right, else 1.", options });
     ag_on_usage_error(report_usage_error);
-    Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *in[] = { tensor_from(SHAPE(ROWS, COLUMNS), (real[]){ 0.5f, -1, 1.5f, 1, 0.75f, -0.5f }),
-                     tensor_from(SHAPE(COLUMNS), (real[]){ 1, -2, 0.5f }) };
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *in[] = { tensor_from(SHAPE(ROWS, COLUMNS), (ag_real[]){ 0.5f, -1, 1.5f, 1, 0.75f, -0.5f }),
+                     tensor_from(SHAPE(COLUMNS), (ag_real[]){ 1, -2, 0.5f }) };
     tensor_set_requires_grad(tensor_name(in[0], "x"), true);
     tensor_set_requires_grad(tensor_name(in[1], "w"), true);
     show_forward(in);

@@ -3,7 +3,7 @@
 
 #include "kaeru/autograd.h"
 
-int64_t decoder_past(const char *what, const Tensor *ids, const Cache *cache, int64_t context)
+int64_t decoder_past(const char *what, const Tensor *ids, const NnCache *cache, int64_t context)
 {
     char text[AG_SHAPE_TEXT];
     int64_t past = cache ? cache->layer[0].length : 0;
@@ -16,7 +16,7 @@ int64_t decoder_past(const char *what, const Tensor *ids, const Cache *cache, in
     return past;
 }
 
-void decoder_check_cache(Site at, const char *what, const Cache *cache, int layers)
+void decoder_check_cache(AgSite at, const char *what, const NnCache *cache, int layers)
 {
     ag_check_object_at(at, what, "the cache", cache);
     if (cache->n != layers)

@@ -41,12 +41,12 @@ bool fields_check(const Field *field, int n, const void *options)
     return true;
 }
 
-void fields_to_settings(const Field *field, int n, const void *options, Settings *s)
+void fields_to_settings(const Field *field, int n, const void *options, NnSettings *s)
 {
     for (int i = 0; i < n; i++) nn_settings_set(s, field[i].name, "%.17g", get(&field[i], options));
 }
 
-static bool read_field(const Field *field, const Settings *s, double *value)
+static bool read_field(const Field *field, const NnSettings *s, double *value)
 {
     int64_t integer;
     if (field->kind == FIELD_DOUBLE) return nn_settings_real(s, field->name, value) && check(field, *value);
@@ -55,7 +55,7 @@ static bool read_field(const Field *field, const Settings *s, double *value)
     return check(field, *value);
 }
 
-bool fields_from_settings(const Field *field, int n, void *options, const Settings *s)
+bool fields_from_settings(const Field *field, int n, void *options, const NnSettings *s)
 {
     double value;
     for (int i = 0; i < n; i++)

@@ -14,9 +14,9 @@ typedef struct { const char *name; FieldKind kind; size_t offset; double low, hi
 
 /* False with ag_error() if a value is out of range: "gpt.layers is 0, expected 1 to 100000". */
 bool fields_check(const Field *field, int n, const void *options);
-void fields_to_settings(const Field *field, int n, const void *options, Settings *s);
+void fields_to_settings(const Field *field, int n, const void *options, NnSettings *s);
 /* Reads and checks all fields. If one fails, returns false with ag_error() and leaves the options as they were. */
-bool fields_from_settings(const Field *field, int n, void *options, const Settings *s);
+bool fields_from_settings(const Field *field, int n, void *options, const NnSettings *s);
 
 /* Whether a checkpoint is large enough for a model of that many parameters or more, at two bytes each. This is checked
  * before the model is constructed, so that a bad file cannot make it ask for too much memory. */

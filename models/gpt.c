@@ -10,7 +10,7 @@
 
 /* softmax(q k^T / sqrt(K)) v in each head, where position t attends to 0..t. nn/attention.c has the same in separate steps.
  * With a cache, the keys and values of earlier calls come before those of x. */
-static Tensor *attention(GPTAttention *a, Tensor *x, Cache *cache, int layer)   /* (B,T,D) -> (B,T,D) */
+static Tensor *attention(GPTAttention *a, Tensor *x, NnCache *cache, int layer)  /* (B,T,D) -> (B,T,D) */
 {
     double p = a->module.training ? a->dropout : 0;
     Tensor *qkv = nn_linear(a->c_attn, x), *y;                              /* (B,T,3D) */
@@ -33,13 +33,13 @@ static Tensor *mlp(GPTMlp *m, Tensor *x)                                    /* (
     return nn_dropout(m->dropout, nn_linear(m->c_proj, x));
 }
 
-static Tensor *block(GPTBlock *b, Tensor *x, Cache *cache, int layer)           /* (B,T,D) -> (B,T,D) */
+static Tensor *block(GPTBlock *b, Tensor *x, NnCache *cache, int layer)         /* (B,T,D) -> (B,T,D) */
 {
     x = ag_add(x, attention(b->attn, nn_layer_norm(b->ln_1, x), cache, layer));
     return ag_add(x, mlp(b->mlp, nn_layer_norm(b->ln_2, x)));
 }
 
-static Tensor *block_forward(Site at, void *self, Tensor *x)
+static Tensor *block_forward(AgSite at, void *self, Tensor *x)
 {
     GPTBlock *b = self;
     NN_LAYER(at, b);
@@ -48,16 +48,16 @@ static Tensor *block_forward(Site at, void *self, Tensor *x)
 
 /* The same without gradients. The scope frees the intermediate results of a block, so that the next block reuses their
  * memory. */
-static Tensor *block_no_grad(GPTBlock *b, Tensor *x, Cache *cache, int layer)
+static Tensor *block_no_grad(GPTBlock *b, Tensor *x, NnCache *cache, int layer)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     return ag_end_return(s, block(b, x, cache, layer));
 }
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
 /* The model without its output layer. The ids come after those in the cache; the cache may be NULL. */
-static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (B,T) -> (B,T,D) */
+static Tensor *body(GPT *m, Tensor *ids, NnCache *cache)                    /* (B,T) -> (B,T,D) */
 {
     int64_t past = decoder_past("gpt_forward", ids, cache, m->options.context), n = tensor_dim(ids, 1);
     AgMark begin = ag_mark();
@@ -73,28 +73,28 @@ static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (
     return nn_layer_norm(m->ln_f, x);
 }
 
-Tensor *gpt_forward_at(Site at, GPT *m, Tensor *ids)
+Tensor *gpt_forward_at(AgSite at, GPT *m, Tensor *ids)
 {
     NN_LAYER(at, m);
     return ag_linear(body(m, ids, NULL), m->wte->weight, NULL);             /* (B,T,V) */
 }
 
-Tensor *gpt_loss_with_at(Site at, GPT *m, Tensor *ids, Tensor *targets, AgReduce reduce)
+Tensor *gpt_loss_with_at(AgSite at, GPT *m, Tensor *ids, Tensor *targets, AgReduce reduce)
 {
     NN_LAYER(at, m);
     return ag_linear_cross_entropy(body(m, ids, NULL), m->wte->weight, NULL, targets, reduce, -100, 0);
 }
 
-Tensor *gpt_next_at(Site at, GPT *m, Tensor *ids, Cache *cache)
+Tensor *gpt_next_at(AgSite at, GPT *m, Tensor *ids, NnCache *cache)
 {
     NN_LAYER(at, m);
     decoder_check_cache(at, __func__, cache, m->h->n);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *last = decoder_last(body(m, ids, cache));                       /* (B,D) */
     return ag_end_return(s, ag_linear(last, m->wte->weight, NULL));         /* (B,V) */
 }
 
-Cache *gpt_cache_new_at(Site at, const GPT *m)
+NnCache *gpt_cache_new_at(AgSite at, const GPT *m)
 {
     nn_check_at(at, __func__, m, sizeof *m);
     return nn_cache_new_at(at, (int)m->options.layers, m->options.context);
@@ -162,7 +162,7 @@ static GPTBlock *block_new(const GPTOptions *o)
     return b;
 }
 
-GPT *gpt_new_at(Site at, GPTOptions options)
+GPT *gpt_new_at(AgSite at, GPTOptions options)
 {
     AG_LAYER(at);
     if (!gpt_check(&options)) ag_usage_error(at, "gpt_new", "%s", ag_error());

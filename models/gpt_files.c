@@ -27,14 +27,14 @@ static bool add_path(const char *path)
 
 static bool checkpoint_options(const char *path, GPTOptions *o)
 {
-    Settings *s = nn_settings_new();
+    NnSettings *s = nn_settings_new();
     bool good = nn_checkpoint_settings(path, s) && (gpt_from_settings(o, s) || add_path(path)) &&
                 checkpoint_may_hold(path, gpt_size(o));
     ag_free(s);
     return good;
 }
 
-GPT *gpt_load_at(Site at, const char *path)
+GPT *gpt_load_at(AgSite at, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
@@ -99,9 +99,9 @@ static bool tensor_error(const Source *s, const char *name, const char *what)
     return ag_set_error("%s: %s %s", file_name(s->st->file), utf8_quote(name, strlen(name), quoted), what);
 }
 
-static bool check_shape(const Source *s, const StTensor *t, Shape expected)
+static bool check_shape(const Source *s, const StTensor *t, AgShape expected)
 {
-    Shape found = { 0 };
+    AgShape found = { 0 };
     char text[2][AG_SHAPE_TEXT], what[2 * AG_SHAPE_TEXT + 40];
     if (!st_shape(s->st, t, &found)) return false;
     if (ag_shape_equal(found, expected)) return true;
@@ -110,24 +110,24 @@ static bool check_shape(const Source *s, const StTensor *t, Shape expected)
 }
 
 /* Whether the file stores the parameter transposed. */
-static bool is_transposed(const NamedTensor *p)
+static bool is_transposed(const NnNamedTensor *p)
 {
     return strncmp(p->name, "h.", 2) == 0 && tensor_ndim(p->tensor) == 2;
 }
 
-static Shape stored_shape(const NamedTensor *p)
+static AgShape stored_shape(const NnNamedTensor *p)
 {
-    Shape shape = tensor_shape(p->tensor);
+    AgShape shape = tensor_shape(p->tensor);
     return is_transposed(p) ? SHAPE(shape.dim[1], shape.dim[0]) : shape;
 }
 
-static bool read_parameter(Source *s, const NamedTensor *p)
+static bool read_parameter(Source *s, const NnNamedTensor *p)
 {
     const StTensor *from = find(s, s->prefix, p->name);
     if (!from) return tensor_error(s, p->name, "is missing");
     if (!check_shape(s, from, stored_shape(p))) return false;
     if (!is_transposed(p)) return st_read(from, AG_REAL, tensor_mutable_data(p->tensor));
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *stored = tensor_zeros(stored_shape(p));
     bool good = st_read(from, AG_REAL, tensor_mutable_data(stored));
     if (good) tensor_copy(p->tensor, ag_transpose(stored, 0, 1));
@@ -141,9 +141,9 @@ static bool check_head(Source *s, const GPT *m)
     const StTensor *head = find(s, "", HEAD);
     if (!head) return true;
     if (!check_shape(s, head, tensor_shape(m->wte->weight))) return false;
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *values = tensor_zeros(tensor_shape(m->wte->weight));
-    size_t size = (size_t)tensor_numel(values) * sizeof(real);
+    size_t size = (size_t)tensor_numel(values) * sizeof(ag_real);
     bool good = st_read(head, AG_REAL, tensor_mutable_data(values));
     if (good && memcmp(tensor_data(values), tensor_data(m->wte->weight), size) != 0)
         good = tensor_error(s, HEAD, "differs from \"wte.weight\": expected one table for input and output");
@@ -163,7 +163,7 @@ static bool is_mask(const Source *s, const char *name)
 
 static bool read_weights(Source *s, GPT *m)
 {
-    Parameters *p = nn_parameters(m);
+    NnParameters *p = nn_parameters(m);
     bool good = true;
     for (int i = 0; good && i < p->n; i++) good = read_parameter(s, &p->item[i]);
     ag_free(p);
@@ -186,7 +186,7 @@ static GPT *read_model(SafeTensors *st, GPTOptions o)
     return NULL;
 }
 
-GPT *gpt_open_at(Site at, const char *weights_path, const char *config_path)
+GPT *gpt_open_at(AgSite at, const char *weights_path, const char *config_path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "weights_path", weights_path);
@@ -220,14 +220,14 @@ static const char *text_of(void *owner, const GPTOptions *o, size_t *size)
     return json_written(w, size);
 }
 
-static StEntry entry_of(void *owner, const NamedTensor *p)
+static StEntry entry_of(void *owner, const NnNamedTensor *p)
 {
     Tensor *values = is_transposed(p) ? ag_transpose(p->tensor, 0, 1) : p->tensor;
     return st_entry(AG_HERE, ag_strndup_in(owner, p->name, strlen(p->name)), values);
 }
 
 /* A bias of zeros for a weight whose layer has no bias. */
-static StEntry zero_bias(void *owner, const NamedTensor *p)
+static StEntry zero_bias(void *owner, const NnNamedTensor *p)
 {
     const char *stem = ag_strndup_in(owner, p->name, strlen(p->name) - strlen("weight"));
     Tensor *zeros = tensor_zeros(SHAPE(tensor_dim(p->tensor, 0)));
@@ -240,8 +240,8 @@ static bool write_weights(void *arg)
 {
     const Writing *w = arg;
     GPT *m = w->model;
-    Scope scope = ag_begin(AG_NO_GRAD);
-    Parameters *p = nn_parameters(m);
+    AgScope scope = ag_begin(AG_NO_GRAD);
+    NnParameters *p = nn_parameters(m);
     StEntry *entry = ag_alloc_in(w->owner, 2 * (size_t)p->n, sizeof *entry);
     size_t n = 0;
     for (int i = 0; i < p->n; i++) {
@@ -255,7 +255,7 @@ static bool write_weights(void *arg)
     return done;
 }
 
-bool gpt_write_at(Site at, GPT *m, const char *weights_path, const char *config_path)
+bool gpt_write_at(AgSite at, GPT *m, const char *weights_path, const char *config_path)
 {
     NN_LAYER(at, m);
     ag_check_pointer_at(at, __func__, "weights_path", weights_path);

@@ -23,7 +23,7 @@ static const Field fields[] = {
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
-bool gpt_check_at(Site at, const GPTOptions *o)
+bool gpt_check_at(AgSite at, const GPTOptions *o)
 {
     ag_check_pointer_at(at, __func__, "o", o);
     if (!fields_check(fields, N_FIELDS, o)) return false;
@@ -31,7 +31,7 @@ bool gpt_check_at(Site at, const GPTOptions *o)
            ag_set_error("a width of %" PRId64 " does not divide into %" PRId64 " heads", o->width, o->heads);
 }
 
-double gpt_size_at(Site at, const GPTOptions *o)
+double gpt_size_at(AgSite at, const GPTOptions *o)
 {
     ag_check_pointer_at(at, __func__, "o", o);
     double width = (double)o->width;
@@ -39,7 +39,7 @@ double gpt_size_at(Site at, const GPTOptions *o)
     return ((double)o->vocab + (double)o->context) * width + (double)o->layers * block + width * (o->bias ? 2 : 1);
 }
 
-void gpt_to_settings_at(Site at, const GPTOptions *o, Settings *s)
+void gpt_to_settings_at(AgSite at, const GPTOptions *o, NnSettings *s)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);
@@ -47,7 +47,7 @@ void gpt_to_settings_at(Site at, const GPTOptions *o, Settings *s)
     fields_to_settings(fields, N_FIELDS, o, s);
 }
 
-bool gpt_from_settings_at(Site at, GPTOptions *o, const Settings *s)
+bool gpt_from_settings_at(AgSite at, GPTOptions *o, const NnSettings *s)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);

@@ -13,14 +13,14 @@
 /* Qwen3: RMSNorm of each head by itself. */
 static Tensor *normalize_heads(RMSNorm *norm, Tensor *x, int heads)             /* (B,T,HK) -> (B,T,HK) */
 {
-    Shape shape = tensor_shape(x);
+    AgShape shape = tensor_shape(x);
     Tensor *parts = ag_reshape(x, SHAPE(shape.dim[0], shape.dim[1], heads, shape.dim[2] / heads));
     return ag_reshape(nn_rms_norm(norm, parts), shape);
 }
 
 /* softmax(q k^T / sqrt(K)) v in each head, where H/H' heads of queries share one head of keys and values. `table` has the
  * angles of the positions. With a cache, the keys and values of earlier calls come before those of x. */
-static Tensor *attention(LlamaAttention *a, Tensor *x, Tensor *table, Cache *cache, int layer)      /* (B,T,D) -> (B,T,D) */
+static Tensor *attention(LlamaAttention *a, Tensor *x, Tensor *table, NnCache *cache, int layer)    /* (B,T,D) -> (B,T,D) */
 {
     Tensor *q = nn_linear(a->q_proj, x), *k = nn_linear(a->k_proj, x), *v = nn_linear(a->v_proj, x);
     if (a->q_norm) {
@@ -44,23 +44,23 @@ static Tensor *gated_mlp(LlamaMlp *m, Tensor *x)                                
     return nn_linear(m->down_proj, ag_mul(gate, nn_linear(m->up_proj, x)));
 }
 
-static Tensor *block(LlamaLayer *l, Tensor *x, Tensor *table, Cache *cache, int layer)              /* (B,T,D) -> (B,T,D) */
+static Tensor *block(LlamaLayer *l, Tensor *x, Tensor *table, NnCache *cache, int layer)            /* (B,T,D) -> (B,T,D) */
 {
     x = ag_add(x, attention(l->self_attn, nn_rms_norm(l->input_layernorm, x), table, cache, layer));
     return ag_add(x, gated_mlp(l->mlp, nn_rms_norm(l->post_attention_layernorm, x)));
 }
 
 /* The same without gradients. The scope frees the intermediate results of a layer. */
-static Tensor *block_no_grad(LlamaLayer *l, Tensor *x, Tensor *table, Cache *cache, int layer)
+static Tensor *block_no_grad(LlamaLayer *l, Tensor *x, Tensor *table, NnCache *cache, int layer)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     return ag_end_return(s, block(l, x, table, cache, layer));
 }
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
 /* The model without its output layer. The ids come after those in the cache; the cache may be NULL. */
-static Tensor *body(Llama *m, Tensor *ids, Cache *cache)                        /* (B,T) -> (B,T,D) */
+static Tensor *body(Llama *m, Tensor *ids, NnCache *cache)                      /* (B,T) -> (B,T,D) */
 {
     int64_t past = decoder_past("llama_forward", ids, cache, m->options.context), n = tensor_dim(ids, 1);
     Tensor *table = ag_rope_table(m->frequencies, past, n);                     /* (T,K) */
@@ -74,13 +74,13 @@ static Tensor *body(Llama *m, Tensor *ids, Cache *cache)                        
     return nn_rms_norm(m->model->norm, x);
 }
 
-Tensor *llama_forward_at(Site at, Llama *m, Tensor *ids)
+Tensor *llama_forward_at(AgSite at, Llama *m, Tensor *ids)
 {
     NN_LAYER(at, m);
     return nn_linear(m->lm_head, body(m, ids, NULL));                           /* (B,T,V) */
 }
 
-Tensor *llama_loss_with_at(Site at, Llama *m, Tensor *ids, Tensor *targets, AgReduce reduce)
+Tensor *llama_loss_with_at(AgSite at, Llama *m, Tensor *ids, Tensor *targets, AgReduce reduce)
 {
     NN_LAYER(at, m);
     if (m->lm_head->lora_A)
@@ -88,16 +88,16 @@ Tensor *llama_loss_with_at(Site at, Llama *m, Tensor *ids, Tensor *targets, AgRe
     return ag_linear_cross_entropy(body(m, ids, NULL), m->lm_head->weight, NULL, targets, reduce, -100, 0);
 }
 
-Tensor *llama_next_at(Site at, Llama *m, Tensor *ids, Cache *cache)
+Tensor *llama_next_at(AgSite at, Llama *m, Tensor *ids, NnCache *cache)
 {
     NN_LAYER(at, m);
     decoder_check_cache(at, __func__, cache, m->model->layers->n);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *last = decoder_last(body(m, ids, cache));                       /* (B,D) */
     return ag_end_return(s, nn_linear(m->lm_head, last));                       /* (B,V) */
 }
 
-Cache *llama_cache_new_at(Site at, const Llama *m)
+NnCache *llama_cache_new_at(AgSite at, const Llama *m)
 {
     nn_check_at(at, __func__, m, sizeof *m);
     return nn_cache_new_at(at, (int)m->options.layers, m->options.context);
@@ -181,11 +181,11 @@ static float scaled_frequency(const LlamaOptions *o, float frequency)
 
 static void set_frequencies(Llama *m)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *f = ag_rope_frequencies(m->options.head_width, m->options.rope_base);
-    real *values = tensor_mutable_data(f);
+    ag_real *values = tensor_mutable_data(f);
     for (int64_t i = 0; m->options.rope_factor != 1 && i < tensor_numel(f); i++)
-        values[i] = (real)scaled_frequency(&m->options, (float)values[i]);
+        values[i] = (ag_real)scaled_frequency(&m->options, (float)values[i]);
     tensor_copy(m->frequencies, f);
     ag_end(s);
 }
@@ -202,12 +202,12 @@ Llama *llama_of_zeros(LlamaOptions options)
     return m;
 }
 
-Llama *llama_new_at(Site at, LlamaOptions options)
+Llama *llama_new_at(AgSite at, LlamaOptions options)
 {
     AG_LAYER(at);
     if (!llama_check(&options)) ag_usage_error(at, "llama_new", "%s", ag_error());
     Llama *m = llama_of_zeros(options);
-    Parameters *p = nn_parameters(m);
+    NnParameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++)
         if (nn_is_matrix(&p->item[i], NULL)) nn_init_normal(p->item[i].tensor, 0, 0.02);
     ag_free(p);

@@ -16,7 +16,7 @@ static bool add_path(const char *path)
 }
 
 /* Reads the weights, or frees the model and returns NULL. */
-static Llama *filled(Llama *m, const char *path, LoadOptions how)
+static Llama *filled(Llama *m, const char *path, NnLoadOptions how)
 {
     if (nn_load_with(path, m, how)) return m;
     nn_free(m);
@@ -25,16 +25,16 @@ static Llama *filled(Llama *m, const char *path, LoadOptions how)
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
-Llama *llama_load_at(Site at, const char *path)
+Llama *llama_load_at(AgSite at, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
     LlamaOptions o;
-    Settings *s = nn_settings_new();
+    NnSettings *s = nn_settings_new();
     bool good = nn_checkpoint_settings(path, s) && (llama_from_settings(&o, s) || add_path(path)) &&
                 checkpoint_may_hold(path, llama_size(&o));
     ag_free(s);
-    return good ? filled(llama_of_zeros(o), path, (LoadOptions){ .map = false }) : NULL;
+    return good ? filled(llama_of_zeros(o), path, (NnLoadOptions){ .map = false }) : NULL;
 }
 
 /* ---- reading config.json ----------------------------------------------------------------------------------------- */
@@ -144,10 +144,10 @@ static Llama *open_folder(void *owner, const char *folder)
     SafeTensors *st = st_open_any(weights, false);
     good = st && weights_may_hold(st, llama_size(&o));
     st_close(st);
-    return good ? filled(llama_of_zeros(o), weights, (LoadOptions){ .map = true }) : NULL;
+    return good ? filled(llama_of_zeros(o), weights, (NnLoadOptions){ .map = true }) : NULL;
 }
 
-Llama *llama_open_at(Site at, const char *folder)
+Llama *llama_open_at(AgSite at, const char *folder)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "folder", folder);
@@ -217,7 +217,7 @@ static bool write_weights(void *arg)
     return nn_save(w->path, w->model);
 }
 
-bool llama_write_at(Site at, Llama *m, const char *folder)
+bool llama_write_at(AgSite at, Llama *m, const char *folder)
 {
     NN_LAYER(at, m);
     ag_check_pointer_at(at, __func__, "folder", folder);

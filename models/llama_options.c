@@ -41,7 +41,7 @@ static const Field fields[] = {
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
-bool llama_check_at(Site at, const LlamaOptions *o)
+bool llama_check_at(AgSite at, const LlamaOptions *o)
 {
     ag_check_pointer_at(at, __func__, "o", o);
     if (!fields_check(fields, N_FIELDS, o)) return false;
@@ -53,7 +53,7 @@ bool llama_check_at(Site at, const LlamaOptions *o)
            ag_set_error("llama.rope_low is %g, expected less than llama.rope_high, %g", o->rope_low, o->rope_high);
 }
 
-double llama_size_at(Site at, const LlamaOptions *o)
+double llama_size_at(AgSite at, const LlamaOptions *o)
 {
     ag_check_pointer_at(at, __func__, "o", o);
     double width = (double)o->width, queries = (double)o->heads * (double)o->head_width;
@@ -65,7 +65,7 @@ double llama_size_at(Site at, const LlamaOptions *o)
     return (double)o->vocab * width * (o->tied ? 1 : 2) + (double)o->layers * layer + width;
 }
 
-void llama_to_settings_at(Site at, const LlamaOptions *o, Settings *s)
+void llama_to_settings_at(AgSite at, const LlamaOptions *o, NnSettings *s)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);
@@ -73,7 +73,7 @@ void llama_to_settings_at(Site at, const LlamaOptions *o, Settings *s)
     fields_to_settings(fields, N_FIELDS, o, s);
 }
 
-bool llama_from_settings_at(Site at, LlamaOptions *o, const Settings *s)
+bool llama_from_settings_at(AgSite at, LlamaOptions *o, const NnSettings *s)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);

@@ -22,7 +22,7 @@ Seq2SeqOptions seq2seq_defaults(void)
     return (Seq2SeqOptions){ .cell = NN_GRU, .attention = true, .score = NN_SCORE_DOT, .width = 256, .hidden = 256 };
 }
 
-Seq2Seq *seq2seq_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOptions o)
+Seq2Seq *seq2seq_new_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOptions o)
 {
     AG_LAYER(at);
     if (src_vocab < 1 || tgt_vocab < 1 || o.width < 1 || o.hidden < 1)
@@ -82,7 +82,7 @@ static Tensor *decoder_step(Seq2Seq *m, const Source *s, Tensor *word, Recurrent
     return nn_recurrent_step(m->decoder, x, state);
 }
 
-Tensor *seq2seq_forward_at(Site at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask)
+Tensor *seq2seq_forward_at(AgSite at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask)
 {
     NN_LAYER(at, m);
     ag_check_pointer_at(at, __func__, "tgt", tgt);
@@ -98,14 +98,14 @@ Tensor *seq2seq_forward_at(Site at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor
     return transformer_generator(m->generator, nn_dropout(m->dropout, ag_concat(h, (int)time, 1)));
 }
 
-Tensor *seq2seq_loss_at(Site at, Seq2Seq *m, const TransformerBatch *b, int32_t pad)
+Tensor *seq2seq_loss_at(AgSite at, Seq2Seq *m, const TransformerBatch *b, int32_t pad)
 {
     NN_LAYER(at, m);
     ag_check_pointer_at(at, __func__, "batch", b);
     return ag_nll_loss(seq2seq_forward(m, b->src, b->tgt, b->src_mask), b->tgt_y, AG_MEAN, pad);
 }
 
-Tensor *seq2seq_greedy_decode_at(Site at, Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
+Tensor *seq2seq_greedy_decode_at(AgSite at, Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
                                 int32_t end_symbol)
 {
     NN_LAYER(at, m);
@@ -121,7 +121,7 @@ Tensor *seq2seq_greedy_decode_at(Site at, Seq2Seq *m, Tensor *src, Tensor *src_m
     int32_t *id = tensor_mutable_int_data(ys);
     bool training = m->module.training, good = true;
     nn_eval(m);
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Source s = read_source(m, src, src_mask);
     RecurrentState state = s.last;
     Tensor *last = tensor_ints(SHAPE(rows), NULL), *weights;

@@ -39,19 +39,19 @@
 /* ---- EncoderDecoder ---------------------------------------------------------------------------------------------- */
 
 /* (B,S) (B,T) (B,1,S) (B,T,T) -> (B,T,D) */
-Tensor *transformer_forward_at(Site at, Transformer *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask)
+Tensor *transformer_forward_at(AgSite at, Transformer *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask)
 {
     NN_LAYER(at, m);
     return transformer_decode(m, transformer_encode(m, src, src_mask), src_mask, tgt, tgt_mask);
 }
 
-Tensor *transformer_encode_at(Site at, Transformer *m, Tensor *src, Tensor *src_mask)
+Tensor *transformer_encode_at(AgSite at, Transformer *m, Tensor *src, Tensor *src_mask)
 {
     NN_LAYER(at, m);
     return transformer_encoder(m->encoder, nn_sequential(m->src_embed, src), src_mask);
 }
 
-Tensor *transformer_decode_at(Site at, Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask)
+Tensor *transformer_decode_at(AgSite at, Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask)
 {
     NN_LAYER(at, m);
     return transformer_decoder(m->decoder, nn_sequential(m->tgt_embed, tgt), memory, src_mask, tgt_mask, NULL);
@@ -59,7 +59,7 @@ Tensor *transformer_decode_at(Site at, Transformer *m, Tensor *memory, Tensor *s
 
 /* ---- Generator --------------------------------------------------------------------------------------------------- */
 
-TransformerGenerator *transformer_generator_new_at(Site at, int64_t d_model, int64_t vocab)
+TransformerGenerator *transformer_generator_new_at(AgSite at, int64_t d_model, int64_t vocab)
 {
     AG_LAYER(at);
     TransformerGenerator *g = nn_new(TransformerGenerator);
@@ -67,7 +67,7 @@ TransformerGenerator *transformer_generator_new_at(Site at, int64_t d_model, int
     return g;
 }
 
-Tensor *transformer_generator_at(Site at, TransformerGenerator *g, Tensor *x)         /* (..,D) -> (..,V) */
+Tensor *transformer_generator_at(AgSite at, TransformerGenerator *g, Tensor *x)       /* (..,D) -> (..,V) */
 {
     NN_LAYER(at, g);
     return ag_log_softmax(nn_linear(g->proj, x), -1);
@@ -75,7 +75,7 @@ Tensor *transformer_generator_at(Site at, TransformerGenerator *g, Tensor *x)   
 
 /* ---- Encoder ----------------------------------------------------------------------------------------------------- */
 
-TransformerEncoder *transformer_encoder_new_at(Site at, const TransformerOptions *o)
+TransformerEncoder *transformer_encoder_new_at(AgSite at, const TransformerOptions *o)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);
@@ -87,7 +87,7 @@ TransformerEncoder *transformer_encoder_new_at(Site at, const TransformerOptions
     return e;
 }
 
-Tensor *transformer_encoder_at(Site at, TransformerEncoder *e, Tensor *x, Tensor *mask) /* (B,S,D) (B,1,S) -> (B,S,D) */
+Tensor *transformer_encoder_at(AgSite at, TransformerEncoder *e, Tensor *x, Tensor *mask) /* (B,S,D) (B,1,S) -> (B,S,D) */
 {
     NN_LAYER(at, e);
     for (int i = 0; i < e->layers->n; i++)
@@ -104,7 +104,7 @@ static ModuleList *sublayer_connections(int n, const TransformerOptions *o)
     return list;
 }
 
-TransformerEncoderLayer *transformer_encoder_layer_new_at(Site at, const TransformerOptions *o)
+TransformerEncoderLayer *transformer_encoder_layer_new_at(AgSite at, const TransformerOptions *o)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);
@@ -116,7 +116,7 @@ TransformerEncoderLayer *transformer_encoder_layer_new_at(Site at, const Transfo
 }
 
 /* The left half of the paper's Figure 1. */
-Tensor *transformer_encoder_layer_at(Site at, TransformerEncoderLayer *l, Tensor *x, Tensor *mask)
+Tensor *transformer_encoder_layer_at(AgSite at, TransformerEncoderLayer *l, Tensor *x, Tensor *mask)
 {
     NN_LAYER(at, l);
     SublayerConnection *sublayer0 = nn_item(SublayerConnection, l->sublayer, 0);
@@ -133,7 +133,7 @@ Tensor *transformer_encoder_layer_at(Site at, TransformerEncoderLayer *l, Tensor
 /* ---- Decoder ------------------------------------------------------------------------------------------------------
  * The cache is not in the notebook. It is for generation (see transformer_decode_next below); in training it is NULL. */
 
-TransformerDecoder *transformer_decoder_new_at(Site at, const TransformerOptions *o)
+TransformerDecoder *transformer_decoder_new_at(AgSite at, const TransformerOptions *o)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);
@@ -145,8 +145,8 @@ TransformerDecoder *transformer_decoder_new_at(Site at, const TransformerOptions
     return d;
 }
 
-Tensor *transformer_decoder_at(Site at, TransformerDecoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask,
-                               Cache *cache)
+Tensor *transformer_decoder_at(AgSite at, TransformerDecoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask,
+                               NnCache *cache)
 {
     NN_LAYER(at, d);
     for (int i = 0; i < d->layers->n; i++)
@@ -154,7 +154,7 @@ Tensor *transformer_decoder_at(Site at, TransformerDecoder *d, Tensor *x, Tensor
     return d->norm ? nn_layer_norm(d->norm, x) : x;
 }
 
-TransformerDecoderLayer *transformer_decoder_layer_new_at(Site at, const TransformerOptions *o)
+TransformerDecoderLayer *transformer_decoder_layer_new_at(AgSite at, const TransformerOptions *o)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);
@@ -167,8 +167,8 @@ TransformerDecoderLayer *transformer_decoder_layer_new_at(Site at, const Transfo
 }
 
 /* The right half of the paper's Figure 1. Each layer has two entries in the cache. */
-Tensor *transformer_decoder_layer_at(Site at, TransformerDecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask,
-                                     Tensor *tgt_mask, Cache *cache, int layer)
+Tensor *transformer_decoder_layer_at(AgSite at, TransformerDecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask,
+                                     Tensor *tgt_mask, NnCache *cache, int layer)
 {
     NN_LAYER(at, l);
     Tensor *m = memory;
@@ -188,7 +188,7 @@ Tensor *transformer_decoder_layer_at(Site at, TransformerDecoderLayer *l, Tensor
     return nn_sublayer_out(sublayer2, x, h);
 }
 
-Tensor *transformer_subsequent_mask_at(Site at, int64_t n)                              /* -> (1,n,n) */
+Tensor *transformer_subsequent_mask_at(AgSite at, int64_t n)                            /* -> (1,n,n) */
 {
     AG_LAYER(at);
     return nn_causal_mask(n);
@@ -197,12 +197,12 @@ Tensor *transformer_subsequent_mask_at(Site at, int64_t n)                      
 /* ---- Embeddings -------------------------------------------------------------------------------------------------- */
 
 /* For Sequential, which knows its layers only as modules and calls module.forward. */
-static Tensor *embeddings_forward(Site at, void *self, Tensor *ids)
+static Tensor *embeddings_forward(AgSite at, void *self, Tensor *ids)
 {
     return transformer_embeddings_at(at, self, ids);
 }
 
-TransformerEmbeddings *transformer_embeddings_new_at(Site at, int64_t d_model, int64_t vocab)
+TransformerEmbeddings *transformer_embeddings_new_at(AgSite at, int64_t d_model, int64_t vocab)
 {
     AG_LAYER(at);
     TransformerEmbeddings *e = nn_new(TransformerEmbeddings);
@@ -212,7 +212,7 @@ TransformerEmbeddings *transformer_embeddings_new_at(Site at, int64_t d_model, i
     return e;
 }
 
-Tensor *transformer_embeddings_at(Site at, TransformerEmbeddings *e, Tensor *ids)     /* (B,T) -> (B,T,D) */
+Tensor *transformer_embeddings_at(AgSite at, TransformerEmbeddings *e, Tensor *ids)   /* (B,T) -> (B,T,D) */
 {
     NN_LAYER(at, e);
     return ag_scale(nn_embedding(e->lut, ids), sqrt((double)e->d_model));
@@ -227,7 +227,7 @@ TransformerOptions transformer_defaults(void)
                                  .max_len = 5000 };
 }
 
-static void check_options(Site at, const char *what, int64_t vocab, const TransformerOptions *o)
+static void check_options(AgSite at, const char *what, int64_t vocab, const TransformerOptions *o)
 {
     if (vocab < 1 || o->N < 1 || o->d_model < 1 || o->d_ff < 1 || o->max_len < 1)
         ag_usage_error(at, what, "vocabulary %lld, N %d, d_model %lld, d_ff %lld, max_len %lld: each must be 1 or more",
@@ -257,13 +257,13 @@ static void share_embeddings(Transformer *m)
 /* Initializes every matrix by the method of Glorot and Bengio (2010). The positions have three dimensions, and stay. */
 static void xavier_uniform(void *model)
 {
-    Parameters *p = nn_parameters(model);
+    NnParameters *p = nn_parameters(model);
     for (int i = 0; i < p->n; i++)
         if (tensor_ndim(p->item[i].tensor) == 2) nn_init_xavier_uniform(p->item[i].tensor, 1);
     ag_free(p);
 }
 
-Transformer *transformer_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions o)
+Transformer *transformer_new_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions o)
 {
     AG_LAYER(at);
     check_options(at, "transformer_new", src_vocab < tgt_vocab ? src_vocab : tgt_vocab, &o);
@@ -283,15 +283,15 @@ Transformer *transformer_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, T
 
 /* ---- beyond the notebook: generation with a cache, attention weights, an encoder-only model ---------------------- */
 
-Cache *transformer_cache_new_at(Site at, Transformer *m, int64_t capacity)
+NnCache *transformer_cache_new_at(AgSite at, Transformer *m, int64_t capacity)
 {
     NN_LAYER(at, m);
-    Cache *cache = nn_cache_new(2 * m->decoder->layers->n, capacity);
+    NnCache *cache = nn_cache_new(2 * m->decoder->layers->n, capacity);
     for (int i = 0; i < m->decoder->layers->n; i++) cache->layer[2 * i + 1].fixed = true;
     return cache;
 }
 
-Tensor *transformer_decode_next_at(Site at, Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache)
+Tensor *transformer_decode_next_at(AgSite at, Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, NnCache *cache)
 {
     NN_LAYER(at, m);
     ag_check_object_at(at, __func__, "the cache", cache);
@@ -316,7 +316,7 @@ bool check_log_probs(const Tensor *p)
     return true;
 }
 
-void transformer_keep_weights_at(Site at, Transformer *m, bool keep)
+void transformer_keep_weights_at(AgSite at, Transformer *m, bool keep)
 {
     NN_LAYER(at, m);
     for (int i = 0; i < m->encoder->layers->n; i++)
@@ -327,7 +327,7 @@ void transformer_keep_weights_at(Site at, Transformer *m, bool keep)
     }
 }
 
-TransformerEncoderOnly *transformer_encoder_only_new_at(Site at, int64_t vocab, TransformerOptions o)
+TransformerEncoderOnly *transformer_encoder_only_new_at(AgSite at, int64_t vocab, TransformerOptions o)
 {
     AG_LAYER(at);
     check_options(at, "transformer_encoder_only_new", vocab, &o);
@@ -340,7 +340,7 @@ TransformerEncoderOnly *transformer_encoder_only_new_at(Site at, int64_t vocab, 
     return m;
 }
 
-Tensor *transformer_encoder_only_at(Site at, TransformerEncoderOnly *m, Tensor *ids, Tensor *mask)
+Tensor *transformer_encoder_only_at(AgSite at, TransformerEncoderOnly *m, Tensor *ids, Tensor *mask)
 {
     NN_LAYER(at, m);
     return transformer_generator(m->generator, transformer_encoder(m->encoder, nn_sequential(m->embed, ids), mask));

@@ -4,7 +4,7 @@
 #include "fields.h"
 #include "kaeru/transformer.h"
 
-_Static_assert(sizeof(NormPlace) == sizeof(int) && sizeof(AgActivation) == sizeof(int), "FIELD_INT reads them as int");
+_Static_assert(sizeof(NnNormPlace) == sizeof(int) && sizeof(AgActivation) == sizeof(int), "FIELD_INT reads them as int");
 
 typedef struct { int64_t src_vocab, tgt_vocab; TransformerOptions o; } Sizes;
 
@@ -28,7 +28,7 @@ static const Field fields[] = {
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
-void transformer_to_settings_at(Site at, int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, Settings *s)
+void transformer_to_settings_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, NnSettings *s)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);
@@ -46,7 +46,7 @@ static double least_parameters(const Sizes *s)
     return layers + width * (words + 2 * (double)s->o.max_len);
 }
 
-static bool read_sizes(Sizes *sizes, const Settings *s)
+static bool read_sizes(Sizes *sizes, const NnSettings *s)
 {
     if (!fields_from_settings(fields, N_FIELDS, sizes, s)) return false;
     if (sizes->o.d_model % sizes->o.h != 0)
@@ -59,7 +59,7 @@ static bool read_sizes(Sizes *sizes, const Settings *s)
 
 static bool checkpoint_sizes(const char *path, Sizes *sizes)
 {
-    Settings *s = nn_settings_new();
+    NnSettings *s = nn_settings_new();
     bool good = nn_checkpoint_settings(path, s) &&
                 (read_sizes(sizes, s) || ag_set_error("%s: %s", path, ag_error())) &&
                 checkpoint_may_hold(path, least_parameters(sizes));
@@ -67,7 +67,7 @@ static bool checkpoint_sizes(const char *path, Sizes *sizes)
     return good;
 }
 
-Transformer *transformer_load_at(Site at, const char *path)
+Transformer *transformer_load_at(AgSite at, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);

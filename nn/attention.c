@@ -7,7 +7,7 @@
 /* ---- one head ---------------------------------------------------------------------------------------------------- */
 
 /* The weights are the softmax of the scaled and masked scores. The result is the weighted sum of the values. */
-static Tensor *attend(Site at, Tensor *scores, double scale, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
+static Tensor *attend(AgSite at, Tensor *scores, double scale, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
 {
     Tensor *p = ag_masked_softmax_at(at, scores, mask, scale);
     if (dropout) p = nn_dropout(dropout, p);
@@ -15,7 +15,7 @@ static Tensor *attend(Site at, Tensor *scores, double scale, Tensor *v, Tensor *
     return ag_matmul_at(at, p, v);
 }
 
-Tensor *nn_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
+Tensor *nn_attention_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
 {
     AG_LAYER(at);
     double scale = 1 / sqrt((double)tensor_dim_at(at, q, -1));
@@ -24,7 +24,7 @@ Tensor *nn_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, 
 
 /* ---- score functions --------------------------------------------------------------------------------------------- */
 
-Score *nn_score_new_at(Site at, ScoreKind kind, int64_t query, int64_t key, int64_t hidden)
+NnScore *nn_score_new_at(AgSite at, NnScoreKind kind, int64_t query, int64_t key, int64_t hidden)
 {
     if ((int)kind < NN_SCORE_SCALED_DOT || kind > NN_SCORE_ADDITIVE)
         ag_usage_error(at, "nn_score_new", "%d is not a ScoreKind", (int)kind);
@@ -34,7 +34,7 @@ Score *nn_score_new_at(Site at, ScoreKind kind, int64_t query, int64_t key, int6
     if ((kind == NN_SCORE_SCALED_DOT || kind == NN_SCORE_DOT) && query != key)
         ag_usage_error(at, "nn_score_new", "a dot product needs equal widths, these are %lld and %lld", (long long)query,
                        (long long)key);
-    Score *s = (Score *)nn_new_sized_at(at, sizeof *s, "Score");
+    NnScore *s = (NnScore *)nn_new_sized_at(at, sizeof *s, "Score");
     s->kind = kind;
     if (kind == NN_SCORE_GENERAL) nn_child(s, w1, nn_linear_new_with_at(at, query, key, false));
     if (kind == NN_SCORE_ADDITIVE) {
@@ -45,7 +45,7 @@ Score *nn_score_new_at(Site at, ScoreKind kind, int64_t query, int64_t key, int6
     return s;
 }
 
-Tensor *nn_score_at(Site at, Score *s, Tensor *q, Tensor *k)
+Tensor *nn_score_at(AgSite at, NnScore *s, Tensor *q, Tensor *k)
 {
     NN_LAYER(at, s);
     if (s->kind == NN_SCORE_ADDITIVE) {
@@ -62,7 +62,7 @@ Tensor *nn_score_at(Site at, Score *s, Tensor *q, Tensor *k)
 
 /* ---- multi-head attention ---------------------------------------------------------------------------------------- */
 
-MultiHeadAttention *nn_multi_head_attention_new_with_at(Site at, int heads, int64_t width, double dropout, ScoreKind score)
+MultiHeadAttention *nn_multi_head_attention_new_with_at(AgSite at, int heads, int64_t width, double dropout, NnScoreKind score)
 {
     if (heads < 1 || width < 1 || width % heads != 0)
         ag_usage_error(at, "nn_multi_head_attention_new", "a width of %lld is not divisible by %d heads",
@@ -89,7 +89,7 @@ static Tensor *split_heads(MultiHeadAttention *a, Tensor *x)
  * (B,T,D) (B,S,D) (B,S,D) -> (B,T,D) */
 static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tensor *v, Tensor *mask)
 {
-    Shape shape = tensor_shape(q);
+    AgShape shape = tensor_shape(q);
     Tensor **weights = a->keep_weights ? &a->weights : NULL;
     q = split_heads(a, q);
     k = split_heads(a, k);
@@ -99,8 +99,8 @@ static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tens
     return ag_reshape(ag_transpose(x, 1, 2), shape);
 }
 
-Tensor *nn_multi_head_attention_cached_at(Site at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value,
-                                          Tensor *mask, Cache *cache, int layer)
+Tensor *nn_multi_head_attention_cached_at(AgSite at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value,
+                                          Tensor *mask, NnCache *cache, int layer)
 {
     NN_LAYER(at, a);
     /* 1) the projections of query, key and value */
@@ -120,7 +120,7 @@ Tensor *nn_multi_head_attention_cached_at(Site at, MultiHeadAttention *a, Tensor
     return nn_linear(nn_item(Linear, a->linears, 3), x);
 }
 
-Tensor *nn_multi_head_attention_at(Site at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask)
+Tensor *nn_multi_head_attention_at(AgSite at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask)
 {
     NN_LAYER(at, a);
     return nn_multi_head_attention_cached_at(at, a, query, key, value, mask, NULL, 0);

@@ -7,11 +7,11 @@
 #include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
-Cache *nn_cache_new_at(Site at, int n, int64_t capacity)
+NnCache *nn_cache_new_at(AgSite at, int n, int64_t capacity)
 {
     if (n < 1 || capacity < 1)
         ag_usage_error(at, "nn_cache_new", "%d layers and %lld positions, expected 1 or more of both", n, (long long)capacity);
-    Cache *c = ag_object_new_at(at, sizeof *c);
+    NnCache *c = ag_object_new_at(at, sizeof *c);
     c->layer = ag_alloc_in_at(at, c, (size_t)n, sizeof *c->layer);
     c->n = n;
     c->capacity = capacity;
@@ -32,13 +32,13 @@ static char *bytes_to_write(Tensor *t)
 /* The bytes of a position. */
 static int64_t width_of(const Tensor *t)
 {
-    return tensor_dim(t, 2) * (int64_t)(tensor_dtype(t) == AG_INT ? sizeof(int32_t) : sizeof(real));
+    return tensor_dim(t, 2) * (int64_t)(tensor_dtype(t) == AG_INT ? sizeof(int32_t) : sizeof(ag_real));
 }
 
 /* The shape of the numbers in keys or values. */
-static Shape shape_of(const Tensor *t)
+static AgShape shape_of(const Tensor *t)
 {
-    Shape shape = tensor_shape(t);
+    AgShape shape = tensor_shape(t);
     if (tensor_dtype(t) == AG_INT) shape.dim[2] *= 2;
     return shape;
 }
@@ -54,7 +54,7 @@ static void copy_positions(char *dst, int64_t to, int64_t room_to, const char *s
 
 /* Makes room for `needed` positions in *x, which has `length`. The capacity is doubled, up to `limit`: a short text uses little
  * memory. */
-static void make_room(Site at, Cache *c, Tensor **x, int64_t length, int64_t needed, int64_t limit, const Tensor *more)
+static void make_room(AgSite at, NnCache *c, Tensor **x, int64_t length, int64_t needed, int64_t limit, const Tensor *more)
 {
     enum { FIRST = 64 };
     int64_t capacity = *x ? tensor_dim(*x, 1) : 0, b = tensor_dim(more, 0);
@@ -70,18 +70,18 @@ static void make_room(Site at, Cache *c, Tensor **x, int64_t length, int64_t nee
 }
 
 /* Appends positions (B,t,D) to *x, which has `length`. An odd D stays in reals. */
-static void append(Site at, Cache *c, Tensor **x, int64_t length, Tensor *more, int64_t limit)
+static void append(AgSite at, NnCache *c, Tensor **x, int64_t length, Tensor *more, int64_t limit)
 {
     int64_t b = tensor_dim(more, 0), t = tensor_dim(more, 1);
     bool bf16 = *x ? tensor_dtype(*x) == AG_INT : c->bf16 && tensor_dim(more, 2) % 2 == 0;
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     if (bf16) more = ag_to_bf16_at(at, more);
     make_room(at, c, x, length, length + t, limit, more);
     copy_positions(bytes_to_write(*x), length, tensor_dim(*x, 1), bytes_of(more), 0, t, t, b, width_of(more));
     ag_end(s);
 }
 
-static KeysValues *checked_layer(Site at, const char *what, const Cache *c, int layer)
+static NnKeysValues *checked_layer(AgSite at, const char *what, const NnCache *c, int layer)
 {
     ag_check_object_at(at, what, "the cache", c);
     if (layer < 0 || layer >= c->n) ag_usage_error(at, what, "layer %d of a cache for %d layers, counted from 0", layer, c->n);
@@ -89,7 +89,7 @@ static KeysValues *checked_layer(Site at, const char *what, const Cache *c, int 
 }
 
 /* New keys and values must have the same shape, and fit those of the cache. */
-static void check_positions(Site at, const KeysValues *kv, const Tensor *key, const Tensor *value)
+static void check_positions(AgSite at, const NnKeysValues *kv, const Tensor *key, const Tensor *value)
 {
     char k[AG_SHAPE_TEXT], v[AG_SHAPE_TEXT];
     tensor_data(key);                       /* a usage error unless they are reals */
@@ -102,10 +102,10 @@ static void check_positions(Site at, const KeysValues *kv, const Tensor *key, co
                        ag_shape_text(tensor_shape(key), k), ag_shape_text(shape_of(kv->key), v));
 }
 
-void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value)
+void nn_cache_append_at(AgSite at, NnCache *c, int layer, Tensor *key, Tensor *value)
 {
     AG_LAYER(at);
-    KeysValues *kv = checked_layer(at, "nn_cache_append", c, layer);
+    NnKeysValues *kv = checked_layer(at, "nn_cache_append", c, layer);
     check_positions(at, kv, key, value);
     int64_t t = tensor_dim(key, 1);
     int64_t limit = kv->fixed ? kv->key ? tensor_dim(kv->key, 1) : t : c->capacity;
@@ -120,32 +120,32 @@ void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value
     kv->length += t;
 }
 
-static KeysValues *filled_layer(Site at, const char *what, const Cache *c, int layer)
+static NnKeysValues *filled_layer(AgSite at, const char *what, const NnCache *c, int layer)
 {
-    KeysValues *kv = checked_layer(at, what, c, layer);
+    NnKeysValues *kv = checked_layer(at, what, c, layer);
     if (!kv->key) ag_usage_error(at, what, "layer %d of the cache is empty", layer);
     return kv;
 }
 
-static Tensor *first_positions(Site at, Tensor *x, int64_t n)
+static Tensor *first_positions(AgSite at, Tensor *x, int64_t n)
 {
     x = ag_slice_at(at, x, 1, 0, n);
     return tensor_dtype(x) == AG_INT ? ag_from_bf16_at(at, x) : x;
 }
 
-void nn_cache_read_at(Site at, Cache *c, int layer, Tensor **key, Tensor **value)
+void nn_cache_read_at(AgSite at, NnCache *c, int layer, Tensor **key, Tensor **value)
 {
-    KeysValues *kv = filled_layer(at, "nn_cache_read", c, layer);
+    NnKeysValues *kv = filled_layer(at, "nn_cache_read", c, layer);
     ag_check_pointer_at(at, "nn_cache_read", "key", key);
     ag_check_pointer_at(at, "nn_cache_read", "value", value);
     *key = first_positions(at, kv->key, kv->length);
     *value = first_positions(at, kv->value, kv->length);
 }
 
-Tensor *nn_cache_attention_at(Site at, Cache *c, int layer, Tensor *q, Tensor *mask, AgAttention how)
+Tensor *nn_cache_attention_at(AgSite at, NnCache *c, int layer, Tensor *q, Tensor *mask, AgAttention how)
 {
     AG_LAYER(at);
-    KeysValues *kv = filled_layer(at, "nn_cache_attention", c, layer);
+    NnKeysValues *kv = filled_layer(at, "nn_cache_attention", c, layer);
     if (!ag_recording() || !tensor_requires_grad(q))
         return ag_attention_cached(q, kv->key, kv->value, kv->length, mask, how);
     Tensor *key, *value;                            /* backward reads them when the cache may hold others */
@@ -153,16 +153,16 @@ Tensor *nn_cache_attention_at(Site at, Cache *c, int layer, Tensor *q, Tensor *m
     return ag_attention_with(q, key, value, mask, how);
 }
 
-bool nn_cache_is_filled_at(Site at, const Cache *c, int layer)
+bool nn_cache_is_filled_at(AgSite at, const NnCache *c, int layer)
 {
-    const KeysValues *kv = checked_layer(at, "nn_cache_is_filled", c, layer);
+    const NnKeysValues *kv = checked_layer(at, "nn_cache_is_filled", c, layer);
     return kv->fixed && kv->key;
 }
 
 /* Replaces *t by its rows rows[0..n). */
-static void select_rows(Cache *c, Tensor **t, int64_t length, const int32_t *rows, int64_t n)
+static void select_rows(NnCache *c, Tensor **t, int64_t length, const int32_t *rows, int64_t n)
 {
-    Shape shape = tensor_shape(*t);
+    AgShape shape = tensor_shape(*t);
     int64_t row = shape.dim[1] * width_of(*t);
     shape.dim[0] = n;
     Tensor *chosen = tensor_new_owned(shape, tensor_dtype(*t));
@@ -173,14 +173,14 @@ static void select_rows(Cache *c, Tensor **t, int64_t length, const int32_t *row
     *t = chosen;
 }
 
-void nn_cache_select_at(Site at, Cache *c, const int32_t *rows, int64_t n)
+void nn_cache_select_at(AgSite at, NnCache *c, const int32_t *rows, int64_t n)
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "c", c);
     if (n < 1) ag_usage_error(at, __func__, "%lld rows, expected 1 or more", (long long)n);
     ag_check_pointer_at(at, __func__, "rows", rows);
     for (int i = 0; i < c->n; i++) {
-        KeysValues *kv = &c->layer[i];
+        NnKeysValues *kv = &c->layer[i];
         if (!kv->key) continue;
         for (int64_t j = 0; j < n; j++)
             if (rows[j] < 0 || rows[j] >= tensor_dim(kv->key, 0))
@@ -191,13 +191,13 @@ void nn_cache_select_at(Site at, Cache *c, const int32_t *rows, int64_t n)
     }
 }
 
-void nn_cache_keep_last_at(Site at, Cache *c, int64_t keep)
+void nn_cache_keep_last_at(AgSite at, NnCache *c, int64_t keep)
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "c", c);
     if (keep < 0) ag_usage_error(at, __func__, "%lld positions to keep, expected 0 or more", (long long)keep);
     for (int i = 0; i < c->n; i++) {
-        KeysValues *kv = &c->layer[i];
+        NnKeysValues *kv = &c->layer[i];
         if (kv->fixed || kv->length <= keep) continue;
         int64_t b = tensor_dim(kv->key, 0), room = tensor_dim(kv->key, 1), from = kv->length - keep;
         for (int j = 0; j < 2; j++) {

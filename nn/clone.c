@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static Module *copy_tree(Site at, const Module *original)
+static Module *copy_tree(AgSite at, const Module *original)
 {
     if (original->destroy) {
         ag_usage_error(at, "nn_clone", "a %s has a function that destroys it, and what that releases cannot be copied",
@@ -14,8 +14,8 @@ static Module *copy_tree(Site at, const Module *original)
     }
     Module *copy = module_new_like(at, original);
     for (int i = 0; i < original->n_slots; i++) {
-        const ModuleSlot *from = &original->slots[i];
-        ModuleSlot *to = &copy->slots[i];
+        const NnModuleSlot *from = &original->slots[i];
+        NnModuleSlot *to = &copy->slots[i];
         memcpy(to->name, from->name, sizeof to->name);
         to->offset = from->offset;
         to->not_saved = from->not_saved;
@@ -25,25 +25,25 @@ static Module *copy_tree(Site at, const Module *original)
 }
 
 /* The copy of the original's first slot that holds t; NULL if that slot is not before `limit`. */
-static ModuleSlot *copy_of_first(const Module *original, Module *copy, const Tensor *t, const ModuleSlot *limit)
+static NnModuleSlot *copy_of_first(const Module *original, Module *copy, const Tensor *t, const NnModuleSlot *limit)
 {
     Walk from = walk_below(original), to = walk_below(copy);
-    for (ModuleSlot *slot; (slot = walk_slot(&from)) != limit; ) {
-        ModuleSlot *other = walk_slot(&to);
+    for (NnModuleSlot *slot; (slot = walk_slot(&from)) != limit; ) {
+        NnModuleSlot *other = walk_slot(&to);
         if (slot->tensor == t) return other;
     }
     return NULL;
 }
 
-void *nn_clone_at(Site at, const void *module)
+void *nn_clone_at(AgSite at, const void *module)
 {
     AG_LAYER(at);
     nn_check_at(at, "nn_clone", module, 0);
     check_fields(at, "nn_clone", module);
     Module *copy = copy_tree(at, module);
     Walk from = walk_below(module), to = walk_below(copy);
-    for (ModuleSlot *slot, *other; (slot = walk_slot(&from)) != NULL && (other = walk_slot(&to)) != NULL; ) {
-        ModuleSlot *shared = slot->tied ? copy_of_first(module, copy, slot->tensor, slot) : NULL;
+    for (NnModuleSlot *slot, *other; (slot = walk_slot(&from)) != NULL && (other = walk_slot(&to)) != NULL; ) {
+        NnModuleSlot *shared = slot->tied ? copy_of_first(module, copy, slot->tensor, slot) : NULL;
         if (shared) {
             slot_set_tensor(to.holder, other, shared->tensor, true);
             continue;

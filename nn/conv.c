@@ -4,12 +4,12 @@
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
-static Tensor *conv2d_forward(Site at, void *self, Tensor *x)
+static Tensor *conv2d_forward(AgSite at, void *self, Tensor *x)
 {
     return nn_conv2d_at(at, self, x);
 }
 
-Conv2d *nn_conv2d_new_with_at(Site at, int64_t in, int64_t out, int size, int stride, int padding, bool bias)
+Conv2d *nn_conv2d_new_with_at(AgSite at, int64_t in, int64_t out, int size, int stride, int padding, bool bias)
 {
     if (in < 1 || out < 1 || size < 1 || stride < 1 || padding < 0)
         ag_usage_error(at, "nn_conv2d_new", "%lld and %lld channels, size %d, stride %d: expected 1 or more; padding %d: 0 "
@@ -27,7 +27,7 @@ Conv2d *nn_conv2d_new_with_at(Site at, int64_t in, int64_t out, int size, int st
     return l;
 }
 
-Tensor *nn_conv2d_at(Site at, Conv2d *l, Tensor *x)                             /* (B,in,H,W) -> (B,out,H',W') */
+Tensor *nn_conv2d_at(AgSite at, Conv2d *l, Tensor *x)                           /* (B,in,H,W) -> (B,out,H',W') */
 {
     NN_LAYER(at, l);
     return ag_conv2d(x, l->weight, l->bias, l->stride, l->padding);

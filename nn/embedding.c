@@ -2,12 +2,12 @@
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
-static Tensor *embedding_forward(Site at, void *self, Tensor *ids)
+static Tensor *embedding_forward(AgSite at, void *self, Tensor *ids)
 {
     return nn_embedding_at(at, self, ids);
 }
 
-Embedding *nn_embedding_new_at(Site at, int64_t count, int64_t width)
+Embedding *nn_embedding_new_at(AgSite at, int64_t count, int64_t width)
 {
     if (count < 1 || width < 1)
         ag_usage_error(at, "nn_embedding_new", "%lld rows of width %lld, expected 1 or more", (long long)count,
@@ -19,7 +19,7 @@ Embedding *nn_embedding_new_at(Site at, int64_t count, int64_t width)
     return e;
 }
 
-Tensor *nn_embedding_at(Site at, Embedding *e, Tensor *ids)                               /* ids (..) -> (..,width) */
+Tensor *nn_embedding_at(AgSite at, Embedding *e, Tensor *ids)                             /* ids (..) -> (..,width) */
 {
     NN_LAYER(at, e);
     return ag_embedding(e->weight, ids);

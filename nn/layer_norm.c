@@ -4,7 +4,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
-static Tensor *layer_norm_forward(Site at, void *self, Tensor *x)
+static Tensor *layer_norm_forward(AgSite at, void *self, Tensor *x)
 {
     return nn_layer_norm_at(at, self, x);
 }
@@ -16,7 +16,7 @@ static bool is_annotated(AgNorm kind)
     return kind.eps == annotated.eps && kind.eps_inside == annotated.eps_inside && kind.unbiased == annotated.unbiased;
 }
 
-LayerNorm *nn_layer_norm_new_with_at(Site at, int64_t width, AgNorm kind, bool bias)
+LayerNorm *nn_layer_norm_new_with_at(AgSite at, int64_t width, AgNorm kind, bool bias)
 {
     if (width < 1) ag_usage_error(at, "nn_layer_norm_new", "width %lld, must be 1 or more", (long long)width);
     if (!(kind.eps >= 0 && kind.eps < INFINITY))
@@ -31,7 +31,7 @@ LayerNorm *nn_layer_norm_new_with_at(Site at, int64_t width, AgNorm kind, bool b
     return l;
 }
 
-Tensor *nn_layer_norm_at(Site at, LayerNorm *l, Tensor *x)                                /* (..,width) -> (..,width) */
+Tensor *nn_layer_norm_at(AgSite at, LayerNorm *l, Tensor *x)                              /* (..,width) -> (..,width) */
 {
     NN_LAYER(at, l);
     return ag_layer_norm(x, l->gamma, l->beta, l->kind);

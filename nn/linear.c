@@ -4,12 +4,12 @@
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
-static Tensor *linear_forward(Site at, void *self, Tensor *x)
+static Tensor *linear_forward(AgSite at, void *self, Tensor *x)
 {
     return nn_linear_at(at, self, x);
 }
 
-Linear *nn_linear_new_with_at(Site at, int64_t in, int64_t out, bool bias)
+Linear *nn_linear_new_with_at(AgSite at, int64_t in, int64_t out, bool bias)
 {
     if (in < 1 || out < 1)
         ag_usage_error(at, "nn_linear_new", "sizes %lld and %lld, expected 1 or more", (long long)in, (long long)out);
@@ -24,7 +24,7 @@ Linear *nn_linear_new_with_at(Site at, int64_t in, int64_t out, bool bias)
     return l;
 }
 
-Tensor *nn_linear_at(Site at, Linear *l, Tensor *x)                                       /* (..,in) -> (..,out) */
+Tensor *nn_linear_at(AgSite at, Linear *l, Tensor *x)                                     /* (..,in) -> (..,out) */
 {
     NN_LAYER(at, l);
     Tensor *y = ag_linear(x, l->weight, l->bias);
@@ -33,7 +33,7 @@ Tensor *nn_linear_at(Site at, Linear *l, Tensor *x)                             
     return ag_add(y, ag_scale(more, l->lora_scale));
 }
 
-Tensor *nn_linear_activate_at(Site at, Linear *l, Tensor *x, AgActivation kind)
+Tensor *nn_linear_activate_at(AgSite at, Linear *l, Tensor *x, AgActivation kind)
 {
     NN_LAYER(at, l);
     if (l->lora_A) return ag_activate(kind, nn_linear(l, x));

@@ -12,19 +12,19 @@ static bool is_linear(const Module *m)
     return m && strcmp(m->type, "Linear") == 0 && m->size == sizeof(Linear);
 }
 
-Linear *lora_linear_of(const NamedTensor *p)
+Linear *lora_linear_of(const NnNamedTensor *p)
 {
     Linear *l = (Linear *)p->owner;
     return is_linear(p->owner) && l->weight == p->tensor ? l : NULL;
 }
 
-Linear *lora_adapted(const NamedTensor *p)
+Linear *lora_adapted(const NnNamedTensor *p)
 {
     Linear *l = lora_linear_of(p);
     return l && l->lora_A ? l : NULL;
 }
 
-bool lora_is_named(const NamedTensor *p, const char *target)
+bool lora_is_named(const NnNamedTensor *p, const char *target)
 {
     size_t n = strlen(p->name), end = strlen(".weight"), size = strlen(target);
     if (!lora_linear_of(p) || n < end + size) return false;
@@ -32,7 +32,7 @@ bool lora_is_named(const NamedTensor *p, const char *target)
     return memcmp(name, target, size) == 0 && (name == p->name || name[-1] == '.');
 }
 
-void lora_freeze(const Parameters *p)
+void lora_freeze(const NnParameters *p)
 {
     for (int i = 0; i < p->n; i++) {
         bool adapter = is_linear(p->item[i].owner->parent);             /* a Linear has no other children */
@@ -63,7 +63,7 @@ static void lora_remove(Linear *l)
     l->lora_dropout = NULL;
 }
 
-bool nn_lora_add_at(Site at, void *module, LoraOptions o)
+bool nn_lora_add_at(AgSite at, void *module, NnLoraOptions o)
 {
     AG_LAYER(at);
     nn_check_at(at, __func__, module, 0);
@@ -71,7 +71,7 @@ bool nn_lora_add_at(Site at, void *module, LoraOptions o)
     if (o.rank < 1) ag_usage_error(at, __func__, "rank %lld, expected 1 or more", (long long)o.rank);
     if (!isfinite(o.alpha)) ag_usage_error(at, __func__, "alpha is %g, expected a finite number", o.alpha);
     if (!(o.dropout >= 0 && o.dropout < 1)) ag_usage_error(at, __func__, "dropout is %g, expected 0 to below 1", o.dropout);
-    Parameters *p = nn_parameters(module);
+    NnParameters *p = nn_parameters(module);
     bool *chosen = ag_alloc_in(p, (size_t)p->n, sizeof *chosen), good = true;
     for (const char *const *target = o.targets; *target; target++) {
         bool found = false;
@@ -91,7 +91,7 @@ bool nn_lora_add_at(Site at, void *module, LoraOptions o)
 
 static void merge(Linear *l)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     ag_precision(AG_FLOAT32);                           /* also in a program that trains in bfloat16 */
     Tensor *more = ag_matmul(l->lora_B->weight, l->lora_A->weight);
     tensor_copy(l->weight, ag_add(l->weight, ag_scale(more, l->lora_scale)));
@@ -100,7 +100,7 @@ static void merge(Linear *l)
 
 void lora_remove_all(void *module, bool merged)
 {
-    Parameters *p = nn_parameters(module);
+    NnParameters *p = nn_parameters(module);
     Linear **adapted = ag_alloc_in(p, (size_t)p->n, sizeof *adapted);
     int n = 0;
     for (int i = 0; i < p->n; i++) {
@@ -114,7 +114,7 @@ void lora_remove_all(void *module, bool merged)
     ag_free(p);
 }
 
-void nn_lora_merge_at(Site at, void *module)
+void nn_lora_merge_at(AgSite at, void *module)
 {
     AG_LAYER(at);
     nn_check_at(at, __func__, module, 0);

@@ -5,13 +5,13 @@
 #include "kaeru/lora.h"
 
 /* The Linear of which this is the weight; NULL: it is another parameter. */
-Linear *lora_linear_of(const NamedTensor *p);
+Linear *lora_linear_of(const NnNamedTensor *p);
 /* The same; NULL also for a Linear without adapter. */
-Linear *lora_adapted(const NamedTensor *p);
+Linear *lora_adapted(const NnNamedTensor *p);
 /* Whether this is the weight of a Linear of that name: "layers.0.q_proj.weight" of a "q_proj". */
-bool lora_is_named(const NamedTensor *p, const char *target);
+bool lora_is_named(const NnNamedTensor *p, const char *target);
 /* Freezes what is not part of an adapter. */
-void lora_freeze(const Parameters *p);
+void lora_freeze(const NnParameters *p);
 void lora_add(Linear *l, int64_t rank, double alpha, double dropout);
 /* Removes all adapters; merged: adds them to the weights before. */
 void lora_remove_all(void *module, bool merged);

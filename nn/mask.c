@@ -2,7 +2,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
-Tensor *nn_causal_mask_at(Site at, int64_t n)
+Tensor *nn_causal_mask_at(AgSite at, int64_t n)
 {
     if (n < 0) ag_usage_error(at, "nn_causal_mask", "n is %lld, expected 0 or more", (long long)n);
     Tensor *mask = tensor_bools_at(at, SHAPE(1, n, n), NULL);
@@ -12,7 +12,7 @@ Tensor *nn_causal_mask_at(Site at, int64_t n)
     return mask;
 }
 
-Tensor *nn_padding_mask_at(Site at, Tensor *ids, int32_t padding)
+Tensor *nn_padding_mask_at(AgSite at, Tensor *ids, int32_t padding)
 {
     AG_LAYER(at);
     char text[AG_SHAPE_TEXT];
@@ -22,19 +22,19 @@ Tensor *nn_padding_mask_at(Site at, Tensor *ids, int32_t padding)
     return ag_unsqueeze_at(at, ag_compare_scalar_at(at, AG_NE, ids, padding), 1);
 }
 
-Tensor *nn_causal_padding_mask_at(Site at, Tensor *ids, int32_t padding)
+Tensor *nn_causal_padding_mask_at(AgSite at, Tensor *ids, int32_t padding)
 {
     AG_LAYER(at);
     Tensor *own = nn_padding_mask_at(at, ids, padding);
     return ag_and_at(at, own, nn_causal_mask_at(at, tensor_dim(ids, 1)));
 }
 
-void nn_mask_print_at(Site at, FILE *out, Tensor *mask)
+void nn_mask_print_at(AgSite at, FILE *out, Tensor *mask)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "out", out);
     const uint8_t *visible = tensor_bool_data(mask);
-    Shape shape = tensor_shape(mask);
+    AgShape shape = tensor_shape(mask);
     int64_t columns = shape.ndim > 0 ? shape.dim[shape.ndim - 1] : 1,
         rows = shape.ndim > 1 ? shape.dim[shape.ndim - 2] : 1;
     for (int64_t i = 0; i < tensor_numel(mask); i++) {

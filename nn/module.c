@@ -17,7 +17,7 @@ static const char *parent_name(const Module *m)
 
 enum { MODULE_ALIVE = 0x6d6f6475, MODULE_DEAD = 0x64656164, MODULE_BROKEN = 0x62726f6b };
 
-void nn_check_at(Site at, const char *what, const void *module, size_t size)
+void nn_check_at(AgSite at, const char *what, const void *module, size_t size)
 {
     const Module *m = module;
     if (!m) ag_usage_error(at, what, "the module is NULL");
@@ -38,7 +38,7 @@ static void module_destroy(void *module)
         above->magic = MODULE_BROKEN;
 }
 
-Module *nn_new_sized_at(Site at, size_t size, const char *type)
+Module *nn_new_sized_at(AgSite at, size_t size, const char *type)
 {
     ag_check_pointer_at(at, "nn_new", "the type", type);
     if (size < sizeof(Module)) ag_usage_error(at, "nn_new", "%s is smaller than a Module, its first member", type);
@@ -51,7 +51,7 @@ Module *nn_new_sized_at(Site at, size_t size, const char *type)
     return m;
 }
 
-void nn_free_at(Site at, void *module)
+void nn_free_at(AgSite at, void *module)
 {
     Module *m = module;
     if (!m) return;
@@ -61,7 +61,7 @@ void nn_free_at(Site at, void *module)
     ag_free_at(at, m);
 }
 
-Module *module_new_like(Site at, const Module *original)
+Module *module_new_like(AgSite at, const Module *original)
 {
     Module *m = ag_alloc_at(at, 1, original->size);
     ag_on_free(m, module_destroy);
@@ -75,7 +75,7 @@ Module *module_new_like(Site at, const Module *original)
 
 /* ---- slots ------------------------------------------------------------------------------------------------------- */
 
-ModuleSlot *slot_reserve(Site at, const char *what, Module *m, const char *name, const void *field)
+NnModuleSlot *slot_reserve(AgSite at, const char *what, Module *m, const char *name, const void *field)
 {
     nn_check_at(at, what, m, 0);
     ag_check_pointer_at(at, what, "the name", name);
@@ -95,8 +95,8 @@ ModuleSlot *slot_reserve(Site at, const char *what, Module *m, const char *name,
         m->slots = ag_resize_in_at(at, m, m->slots, (size_t)m->n_slots, (size_t)capacity, sizeof *m->slots);
         m->capacity = capacity;
     }
-    ModuleSlot *slot = &m->slots[m->n_slots];
-    *slot = (ModuleSlot){ .offset = offset };
+    NnModuleSlot *slot = &m->slots[m->n_slots];
+    *slot = (NnModuleSlot){ .offset = offset };
     memcpy(slot->name, name, length + 1);
     return slot;
 }
@@ -106,7 +106,7 @@ static void set_field(Module *m, size_t offset, const void *value)
     if (offset) memcpy((char *)m + offset, &value, sizeof value);
 }
 
-void slot_fill(Module *m, ModuleSlot *slot, Module *child, Tensor *tensor)
+void slot_fill(Module *m, NnModuleSlot *slot, Module *child, Tensor *tensor)
 {
     slot->child = child;
     slot->tensor = tensor;
@@ -119,10 +119,10 @@ void slot_fill(Module *m, ModuleSlot *slot, Module *child, Tensor *tensor)
     m->n_slots++;
 }
 
-void check_fields(Site at, const char *what, const Module *m)
+void check_fields(AgSite at, const char *what, const Module *m)
 {
     for (int i = 0; i < m->n_slots; i++) {
-        const ModuleSlot *slot = &m->slots[i];
+        const NnModuleSlot *slot = &m->slots[i];
         const void *field = NULL, *registered = slot->child ? (const void *)slot->child : slot->tensor;
         if (slot->offset) memcpy(&field, (const char *)m + slot->offset, sizeof field);
         if (slot->offset && field != registered)
@@ -133,7 +133,7 @@ void check_fields(Site at, const char *what, const Module *m)
     }
 }
 
-void slot_set_tensor(Module *m, ModuleSlot *slot, Tensor *tensor, bool tied)
+void slot_set_tensor(Module *m, NnModuleSlot *slot, Tensor *tensor, bool tied)
 {
     if (!tied) ag_set_owner(tensor, m);
     slot->tensor = tensor;
@@ -141,7 +141,7 @@ void slot_set_tensor(Module *m, ModuleSlot *slot, Tensor *tensor, bool tied)
     set_field(m, slot->offset, tensor);
 }
 
-static void add_child(Site at, const char *what, Module *parent, const char *name, void **field, Module *child)
+static void add_child(AgSite at, const char *what, Module *parent, const char *name, void **field, Module *child)
 {
     nn_check_at(at, what, parent, 0);
     ag_check_pointer_at(at, what, "the name", name);
@@ -158,19 +158,19 @@ static void add_child(Site at, const char *what, Module *parent, const char *nam
     name_tensors(at, child);
 }
 
-void nn_add_child_at(Site at, Module *parent, const char *name, void **field, void *child)
+void nn_add_child_at(AgSite at, Module *parent, const char *name, void **field, void *child)
 {
     add_child(at, "nn_child", parent, name, field, child);
 }
 
 /* A new slot, which is not part of the module before add_tensor. */
-static ModuleSlot *tensor_slot(Site at, const char *what, Module *parent, const char *name, Tensor **field)
+static NnModuleSlot *tensor_slot(AgSite at, const char *what, Module *parent, const char *name, Tensor **field)
 {
     ag_check_pointer_at(at, what, "the field", field);
     return slot_reserve(at, what, parent, name, field);
 }
 
-static Tensor *add_tensor(Site at, Module *parent, ModuleSlot *slot, Shape shape, DType dtype, bool trained)
+static Tensor *add_tensor(AgSite at, Module *parent, NnModuleSlot *slot, AgShape shape, AgDType dtype, bool trained)
 {
     Tensor *t = tensor_new_owned_at(at, shape, dtype);
     slot_fill(parent, slot, NULL, t);
@@ -181,13 +181,13 @@ static Tensor *add_tensor(Site at, Module *parent, ModuleSlot *slot, Shape shape
     return t;
 }
 
-Tensor *nn_add_tensor_at(Site at, Module *parent, const char *name, Tensor **field, Shape shape, bool trained)
+Tensor *nn_add_tensor_at(AgSite at, Module *parent, const char *name, Tensor **field, AgShape shape, bool trained)
 {
-    ModuleSlot *slot = tensor_slot(at, trained ? "nn_param" : "nn_buffer", parent, name, field);
+    NnModuleSlot *slot = tensor_slot(at, trained ? "nn_param" : "nn_buffer", parent, name, field);
     return add_tensor(at, parent, slot, shape, AG_REAL, trained);
 }
 
-Tensor *nn_add_param_at(Site at, Module *parent, Tensor **field, Shape shape, const char *format, ...)
+Tensor *nn_add_param_at(AgSite at, Module *parent, Tensor **field, AgShape shape, const char *format, ...)
 {
     ag_check_pointer_at(at, "nn_param_named", "the name", format);
     char name[SLOT_NAME + 1];                                           /* slot_reserve refuses a name that was cut off */
@@ -198,9 +198,9 @@ Tensor *nn_add_param_at(Site at, Module *parent, Tensor **field, Shape shape, co
     return add_tensor(at, parent, tensor_slot(at, "nn_param_named", parent, name, field), shape, AG_REAL, true);
 }
 
-Tensor *nn_add_buffer_at(Site at, Module *parent, const char *name, Tensor **field, Shape shape, DType dtype, bool saved)
+Tensor *nn_add_buffer_at(AgSite at, Module *parent, const char *name, Tensor **field, AgShape shape, AgDType dtype, bool saved)
 {
-    ModuleSlot *slot = tensor_slot(at, "nn_buffer_with", parent, name, field);
+    NnModuleSlot *slot = tensor_slot(at, "nn_buffer_with", parent, name, field);
     slot->not_saved = !saved;
     return add_tensor(at, parent, slot, shape, dtype, false);
 }
@@ -208,7 +208,7 @@ Tensor *nn_add_buffer_at(Site at, Module *parent, const char *name, Tensor **fie
 /* ---- ties -------------------------------------------------------------------------------------------------------- */
 
 /* The slot of the field; NULL if it has none. */
-static ModuleSlot *field_slot(Module *m, Tensor **field)
+static NnModuleSlot *field_slot(Module *m, Tensor **field)
 {
     for (int i = 0; i < m->n_slots; i++) {
         if ((char *)m + m->slots[i].offset == (char *)field) return &m->slots[i];
@@ -221,14 +221,14 @@ static void tie_all(Module *root, const Tensor *old, Tensor *t)
 {
     bool first = true;
     Walk walk = walk_below(root);
-    for (ModuleSlot *s; (s = walk_slot(&walk)) != NULL; ) {
+    for (NnModuleSlot *s; (s = walk_slot(&walk)) != NULL; ) {
         if (s->tensor != old && s->tensor != t) continue;
         slot_set_tensor(walk.holder, s, t, !first);
         first = false;
     }
 }
 
-void nn_tie_named_at(Site at, Module *parent, const char *name, Tensor **field, Tensor *tensor)
+void nn_tie_named_at(AgSite at, Module *parent, const char *name, Tensor **field, Tensor *tensor)
 {
     nn_check_at(at, "nn_tie", parent, 0);
     ag_check_pointer_at(at, "nn_tie", "the name", name);
@@ -240,7 +240,7 @@ void nn_tie_named_at(Site at, Module *parent, const char *name, Tensor **field, 
         ag_usage_error(at, "nn_tie", "\"%s\" of %s can only be tied to a parameter of the same tree; make both parts "
                        "children of one module first", name, parent->type);
     }
-    ModuleSlot *slot = field_slot(parent, field);
+    NnModuleSlot *slot = field_slot(parent, field);
     if (!slot) {
         slot_fill(parent, slot_reserve(at, "nn_tie", parent, name, field), NULL, tensor);
         tie_all(root, tensor, tensor);
@@ -248,7 +248,7 @@ void nn_tie_named_at(Site at, Module *parent, const char *name, Tensor **field, 
     }
     if (slot->tensor == tensor) return;
     Tensor *old = slot->tensor;
-    Shape old_shape = tensor_shape(old), shape = tensor_shape(tensor);
+    AgShape old_shape = tensor_shape(old), shape = tensor_shape(tensor);
     if (!ag_shape_equal(old_shape, shape)) {
         char text[2][AG_SHAPE_TEXT];
         ag_usage_error(at, "nn_tie", "\"%s\" of %s is %s, the tensor to tie it to %s", name, parent->type,
@@ -260,12 +260,12 @@ void nn_tie_named_at(Site at, Module *parent, const char *name, Tensor **field, 
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 
-ModuleList *nn_list_new_at(Site at)
+ModuleList *nn_list_new_at(AgSite at)
 {
     return (ModuleList *)nn_new_sized_at(at, sizeof(ModuleList), "ModuleList");
 }
 
-void nn_list_add_at(Site at, ModuleList *list, void *child)
+void nn_list_add_at(AgSite at, ModuleList *list, void *child)
 {
     nn_check_at(at, "nn_list_add", list, sizeof *list);
     char name[SLOT_NAME];
@@ -274,7 +274,7 @@ void nn_list_add_at(Site at, ModuleList *list, void *child)
     list->n++;
 }
 
-void *nn_list_item_at(Site at, const ModuleList *list, int i)
+void *nn_list_item_at(AgSite at, const ModuleList *list, int i)
 {
     nn_check_at(at, "nn_item", list, sizeof *list);
     if (i < 0 || i >= list->n) ag_usage_error(at, "nn_item", "item %d of a list of %d", i, list->n);

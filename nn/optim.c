@@ -9,7 +9,7 @@
 
 /* ---- construction ------------------------------------------------------------------------------------------------ */
 
-static Tensor *state_tensor(Optimizer *o, Shape shape)
+static Tensor *state_tensor(Optimizer *o, AgShape shape)
 {
     Tensor *t = tensor_new_owned(shape, AG_REAL);
     ag_set_owner(t, o);
@@ -18,7 +18,7 @@ static Tensor *state_tensor(Optimizer *o, Shape shape)
 
 enum { OPTIMIZER_ALIVE = 0x6f707469, OPTIMIZER_DEAD = 0x64656164 };
 
-void check_optimizer(Site at, const char *what, const Optimizer *o)
+void check_optimizer(AgSite at, const char *what, const Optimizer *o)
 {
     if (!o) ag_usage_error(at, what, "the optimizer is NULL");
     if (o->magic == OPTIMIZER_DEAD) ag_usage_error(at, what, "this optimizer was freed");
@@ -26,7 +26,7 @@ void check_optimizer(Site at, const char *what, const Optimizer *o)
     for (int i = 0; i < o->parameters->n; i++) nn_check_at(at, what, module_root(o->parameters->item[i].owner), 0);
 }
 
-void nn_optimizer_check_at(Site at, const char *what, const Optimizer *o, const void *module)
+void nn_optimizer_check_at(AgSite at, const char *what, const Optimizer *o, const void *module)
 {
     check_optimizer(at, what, o);
     nn_check_at(at, what, module, 0);
@@ -42,13 +42,13 @@ static void optimizer_destroy(void *o)
     ((Optimizer *)o)->magic = OPTIMIZER_DEAD;
 }
 
-static void check(Site at, const char *what, const char *name, double value, bool valid, const char *expected)
+static void check(AgSite at, const char *what, const char *name, double value, bool valid, const char *expected)
 {
     if (!valid || !isfinite(value)) ag_usage_error(at, what, "%s is %g, must be %s", name, value, expected);
 }
 
 /* An optimizer with one group. */
-static Optimizer *optimizer_new(Site at, const char *what, void *module, const OptimizerKind *kind, const void *options,
+static Optimizer *optimizer_new(AgSite at, const char *what, void *module, const OptimizerKind *kind, const void *options,
                                 size_t size, double lr, double weight_decay)
 {
     nn_check_at(at, what, module, 0);
@@ -74,7 +74,7 @@ static Optimizer *optimizer_new(Site at, const char *what, void *module, const O
     int named = 0;
     while (named < NN_STATES && kind->state[named]) named++;
     for (int i = 0; i < o->parameters->n; i++) {
-        const NamedTensor *p = &o->parameters->item[i];
+        const NnNamedTensor *p = &o->parameters->item[i];
         if (!p->trained) continue;
         int n = kind->states ? kind->states(p) : named;
         if (n < 0 || n > named) ag_usage_error(at, what, "%d state tensors for %s, but %d names of them", n, p->name, named);
@@ -92,12 +92,12 @@ void optimizer_make_state(Optimizer *o)
     o->has_state = true;
     for (int i = 0; i < o->parameters->n; i++) {
         ParameterState *s = &o->state[i];
-        Shape shape = s->is_part ? SHAPE(s->count) : tensor_shape(o->parameters->item[i].tensor);
+        AgShape shape = s->is_part ? SHAPE(s->count) : tensor_shape(o->parameters->item[i].tensor);
         for (int k = 0; k < s->n; k++) s->tensor[k] = state_tensor(o, shape);
     }
 }
 
-void check_undivided(Site at, const char *what, const Optimizer *o)
+void check_undivided(AgSite at, const char *what, const Optimizer *o)
 {
     for (int i = 0; !o->parallel && i < o->parameters->n; i++)
         if (o->state[i].is_part)
@@ -112,13 +112,13 @@ void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count)
     s->is_part = count != tensor_numel(o->parameters->item[i].tensor);
     for (int k = 0; k < s->n && s->tensor[k] && s->is_part; k++) {
         Tensor *part = state_tensor(o, SHAPE(count));
-        if (count) memcpy(tensor_mutable_data(part), tensor_data(s->tensor[k]) + first, (size_t)count * sizeof(real));
+        if (count) memcpy(tensor_mutable_data(part), tensor_data(s->tensor[k]) + first, (size_t)count * sizeof(ag_real));
         ag_free(s->tensor[k]);
         s->tensor[k] = part;
     }
 }
 
-Optimizer *nn_optimizer_new_at(Site at, void *module, const OptimizerKind *kind, const void *options, size_t size, double lr,
+Optimizer *nn_optimizer_new_at(AgSite at, void *module, const OptimizerKind *kind, const void *options, size_t size, double lr,
                                double weight_decay)
 {
     const char *what = "nn_optimizer_new";
@@ -131,27 +131,27 @@ Optimizer *nn_optimizer_new_at(Site at, void *module, const OptimizerKind *kind,
 
 /* ---- Adam and SGD ------------------------------------------------------------------------------------------------ */
 
-AdamOptions nn_adam_options(double lr)
+AgAdam nn_adam_options(double lr)
 {
-    return (AdamOptions){ .lr = lr, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8 };
+    return (AgAdam){ .lr = lr, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8 };
 }
 
-AdamOptions nn_adamw_options(double lr)
+AgAdam nn_adamw_options(double lr)
 {
-    AdamOptions options = nn_adam_options(lr);
+    AgAdam options = nn_adam_options(lr);
     options.weight_decay = 0.01;
     options.decoupled = true;
     return options;
 }
 
-static real *values_of(Tensor *state)
+static ag_real *values_of(Tensor *state)
 {
     return state ? tensor_mutable_data(state) : NULL;
 }
 
 static void update_adam(const OptimizerUpdate *u)
 {
-    AdamOptions adam = *(const AdamOptions *)u->options;
+    AgAdam adam = *(const AgAdam *)u->options;
     adam.lr = u->lr;
     adam.weight_decay = u->weight_decay;
     ag_adam_update_part(u->parameter->tensor, u->first, u->count, tensor_data(u->gradient) + u->first, values_of(u->state[0]),
@@ -162,7 +162,7 @@ static const OptimizerKind adam_kind = { .name = "adam", .state = { "m", "v" }, 
 
 static void update_sgd(const OptimizerUpdate *u)
 {
-    SgdOptions sgd = *(const SgdOptions *)u->options;
+    AgSgd sgd = *(const AgSgd *)u->options;
     sgd.lr = u->lr;
     sgd.weight_decay = u->weight_decay;
     ag_sgd_update_part(u->parameter->tensor, u->first, u->count, tensor_data(u->gradient) + u->first, values_of(u->state[0]),
@@ -179,7 +179,7 @@ static void clear_padding(void *options, size_t size, bool *last)
     memset(begin, 0, (size_t)(end - begin));
 }
 
-Optimizer *nn_adam_new_with_at(Site at, void *module, AdamOptions options)
+Optimizer *nn_adam_new_with_at(AgSite at, void *module, AgAdam options)
 {
     const char *what = "nn_adam_new", *below_1 = "in [0, 1)";
     clear_padding(&options, sizeof options, &options.decoupled);
@@ -189,7 +189,7 @@ Optimizer *nn_adam_new_with_at(Site at, void *module, AdamOptions options)
     return optimizer_new(at, what, module, &adam_kind, &options, sizeof options, options.lr, options.weight_decay);
 }
 
-Optimizer *nn_sgd_new_with_at(Site at, void *module, SgdOptions options)
+Optimizer *nn_sgd_new_with_at(AgSite at, void *module, AgSgd options)
 {
     const char *what = "nn_sgd_new";
     clear_padding(&options, sizeof options, &options.nesterov);
@@ -201,7 +201,7 @@ Optimizer *nn_sgd_new_with_at(Site at, void *module, SgdOptions options)
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
-int nn_optimizer_group_at(Site at, Optimizer *o, bool (*belongs)(const NamedTensor *p, void *arg), void *arg,
+int nn_optimizer_group_at(AgSite at, Optimizer *o, bool (*belongs)(const NnNamedTensor *p, void *arg), void *arg,
                           double weight_decay, double lr_factor)
 {
     check_optimizer(at, "nn_optimizer_group", o);
@@ -220,13 +220,13 @@ int nn_optimizer_group_at(Site at, Optimizer *o, bool (*belongs)(const NamedTens
     return moved;
 }
 
-bool nn_is_matrix(const NamedTensor *p, void *unused)
+bool nn_is_matrix(const NnNamedTensor *p, void *unused)
 {
     (void)unused;
     return tensor_ndim(p->tensor) >= 2;
 }
 
-bool nn_is_not_matrix(const NamedTensor *p, void *unused)
+bool nn_is_not_matrix(const NnNamedTensor *p, void *unused)
 {
     return !nn_is_matrix(p, unused);
 }
@@ -257,12 +257,12 @@ uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void
 }
 
 /* A usage error if no parameter has a gradient, or if one that has a gradient has no state here: no step would train it. */
-static void check_gradients(Site at, const char *what, const Optimizer *o)
+static void check_gradients(AgSite at, const char *what, const Optimizer *o)
 {
-    const Parameters *p = o->parameters;
+    const NnParameters *p = o->parameters;
     int known = 0, trained = 0;
     Walk walk = walk_below(o->module);
-    for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) {
+    for (NnModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) {
         bool is_known = known < p->n && p->item[known].tensor == slot->tensor;
         bool is_trained = is_known && p->item[known].trained;
         known += is_known;
@@ -280,7 +280,7 @@ static void check_gradients(Site at, const char *what, const Optimizer *o)
                        "that this %s has computed", o->module->type, o->module->type);
 }
 
-void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale)
+void nn_optimizer_step_scaled_at(AgSite at, Optimizer *o, double grad_scale)
 {
     AG_LAYER(at);
     check_optimizer(at, "nn_optimizer_step", o);
@@ -293,33 +293,33 @@ void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale)
     for (int i = 0; i < o->parameters->n; i++) {
         Tensor *w = o->parameters->item[i].tensor;
         if (!o->parameters->item[i].trained || !tensor_grad_data(w)) continue;
-        Scope scope = ag_begin(AG_NO_GRAD);
+        AgScope scope = ag_begin(AG_NO_GRAD);
         optimizer_update(o, i, tensor_grad(w), grad_scale);
         ag_end(scope);
         tensor_zero_grad(w);
     }
 }
 
-void nn_optimizer_step_at(Site at, Optimizer *o)
+void nn_optimizer_step_at(AgSite at, Optimizer *o)
 {
     AG_LAYER(at);
     nn_optimizer_step_scaled_at(at, o, 1);
 }
 
-double nn_optimizer_lr_at(Site at, const Optimizer *o)
+double nn_optimizer_lr_at(AgSite at, const Optimizer *o)
 {
     check_optimizer(at, "nn_optimizer_lr", o);
     return o->lr;
 }
 
-void nn_optimizer_set_lr_at(Site at, Optimizer *o, double lr)
+void nn_optimizer_set_lr_at(AgSite at, Optimizer *o, double lr)
 {
     check_optimizer(at, "nn_optimizer_set_lr", o);
     check(at, "nn_optimizer_set_lr", "lr", lr, lr >= 0, "0 or more");
     o->lr = lr;
 }
 
-int64_t nn_optimizer_steps_at(Site at, const Optimizer *o)
+int64_t nn_optimizer_steps_at(AgSite at, const Optimizer *o)
 {
     check_optimizer(at, "nn_optimizer_steps", o);
     return o->steps;
@@ -327,17 +327,17 @@ int64_t nn_optimizer_steps_at(Site at, const Optimizer *o)
 
 /* ---- the norm of all gradients ----------------------------------------------------------------------------------- */
 
-double nn_grad_norm_at(Site at, void *module)
+double nn_grad_norm_at(AgSite at, void *module)
 {
     AG_LAYER(at);
     nn_check_at(at, "nn_grad_norm", module, 0);
     double sum = 0;
     Walk walk = walk_below(module);
-    for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) sum += ag_grad_sum_squares(slot->tensor);
+    for (NnModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) sum += ag_grad_sum_squares(slot->tensor);
     return sqrt(sum);
 }
 
-double nn_clip_grad_norm_at(Site at, void *module, double max_norm)
+double nn_clip_grad_norm_at(AgSite at, void *module, double max_norm)
 {
     AG_LAYER(at);
     nn_check_at(at, "nn_clip_grad_norm", module, 0);
@@ -346,7 +346,7 @@ double nn_clip_grad_norm_at(Site at, void *module, double max_norm)
     double factor = max_norm / (norm + 1e-6);       /* as PyTorch; avoids 0 / 0 */
     if (!(factor < 1) || isinf(norm)) return norm;
     Walk walk = walk_below(module);
-    for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; )
+    for (NnModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; )
         if (tensor_grad_data(slot->tensor)) ag_grad_scale(slot->tensor, factor);
     return norm;
 }

@@ -24,13 +24,13 @@ struct Optimizer {
     void *options;              /* a copy of the caller's */
     size_t options_size;
     double lr;
-    Parameters *parameters;
+    NnParameters *parameters;
     ParameterState *state;      /* one for each item of `parameters` */
     Group *group;
     int n_groups;
     int64_t steps;
     bool has_state;             /* the state tensors have been made */
-    Parallel *parallel;         /* the processes that share the parameters; NULL: none */
+    NnParallel *parallel;       /* the processes that share the parameters; NULL: none */
 };
 
 /* Makes the state tensors, zeroed, unless they exist: before the first step, or for a file. */
@@ -39,7 +39,7 @@ void optimizer_make_state(Optimizer *o);
  * dimension unless they are all. */
 void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count);
 /* A usage error if o has a part of the state only, and no processes have the others. */
-void check_undivided(Site at, const char *what, const Optimizer *o);
+void check_undivided(AgSite at, const char *what, const Optimizer *o);
 /* Counts a step; optimizer_update of each parameter with a gradient follows. */
 void optimizer_begin_step(Optimizer *o);
 /* Updates the items of parameter i by its gradient, a tensor of its shape. Call it in a scope that does not record. */
@@ -48,8 +48,8 @@ void optimizer_update(Optimizer *o, int i, Tensor *gradient, double grad_scale);
 uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void *bytes, size_t n));
 /* State tensor k of parameter i of a shared optimizer, brought together from all processes, in the first process; NULL in the
  * others. All must call it. The values are valid until the next call. */
-const real *parallel_state(Parallel *p, int i, int k);
+const ag_real *parallel_state(NnParallel *p, int i, int k);
 /* A usage error unless o is an optimizer that was not freed, on a module that was not freed. */
-void check_optimizer(Site at, const char *what, const Optimizer *o);
+void check_optimizer(AgSite at, const char *what, const Optimizer *o);
 
 #endif

@@ -12,11 +12,11 @@ Walk walk_below(const void *module)
     return (Walk){ .root = root, .holder = root };
 }
 
-ModuleSlot *walk_slot(Walk *w)
+NnModuleSlot *walk_slot(Walk *w)
 {
     for (;;) {
         if (w->next < w->holder->n_slots) {
-            ModuleSlot *slot = &w->holder->slots[w->next++];
+            NnModuleSlot *slot = &w->holder->slots[w->next++];
             if (!slot->child) return slot;
             w->holder = slot->child;
             w->next = 0;
@@ -29,18 +29,18 @@ ModuleSlot *walk_slot(Walk *w)
     }
 }
 
-ModuleSlot *walk_tensor(Walk *w)
+NnModuleSlot *walk_tensor(Walk *w)
 {
-    ModuleSlot *slot;
+    NnModuleSlot *slot;
     do slot = walk_slot(w);
     while (slot && slot->tied && first_slot(w->root, slot->tensor) != slot);
     return slot;
 }
 
-ModuleSlot *first_slot(Module *root, const Tensor *t)
+NnModuleSlot *first_slot(Module *root, const Tensor *t)
 {
     Walk walk = walk_below(root);
-    ModuleSlot *slot;
+    NnModuleSlot *slot;
     do slot = walk_slot(&walk);
     while (slot && slot->tensor != t);
     return slot;
@@ -67,7 +67,7 @@ static char *write_before(char *end, const char *text)
 }
 
 /* The dotted name of a slot of `holder`, relative to root. `owner` owns the text. */
-static char *slot_path(Site at, void *owner, const Module *root, const Module *holder, const char *name)
+static char *slot_path(AgSite at, void *owner, const Module *root, const Module *holder, const char *name)
 {
     size_t length = strlen(name);
     for (const Module *m = holder; m != root; m = m->parent) length += strlen(module_name(m)) + 1;
@@ -78,15 +78,15 @@ static char *slot_path(Site at, void *owner, const Module *root, const Module *h
 }
 
 /* The parameters below m, with names relative to root. `next` is walk_tensor, or walk_slot to repeat tied ones. */
-static Parameters *parameters_below(Site at, const Module *root, Module *m, ModuleSlot *next(Walk *))
+static NnParameters *parameters_below(AgSite at, const Module *root, Module *m, NnModuleSlot *next(Walk *))
 {
-    Parameters *p = ag_alloc_at(at, 1, sizeof *p);
+    NnParameters *p = ag_alloc_at(at, 1, sizeof *p);
     size_t n = 0;
     for (Walk walk = walk_below(m); next(&walk); ) n++;
     p->item = ag_alloc_in_at(at, p, n, sizeof *p->item);
     Walk walk = walk_below(m);
-    for (ModuleSlot *slot; (slot = next(&walk)) != NULL; p->n++) {
-        p->item[p->n] = (NamedTensor){
+    for (NnModuleSlot *slot; (slot = next(&walk)) != NULL; p->n++) {
+        p->item[p->n] = (NnNamedTensor){
             .name = slot_path(at, p, root, walk.holder, slot->name),
             .tensor = slot->tensor,
             .trained = tensor_requires_grad(slot->tensor),
@@ -96,54 +96,54 @@ static Parameters *parameters_below(Site at, const Module *root, Module *m, Modu
     return p;
 }
 
-Parameters *nn_parameters_at(Site at, void *module)
+NnParameters *nn_parameters_at(AgSite at, void *module)
 {
     AG_LAYER(at);
     nn_check_at(at, "nn_parameters", module, 0);
     return parameters_below(at, module, module, walk_tensor);
 }
 
-static bool is_saved(Module *root, const ModuleSlot *slot)
+static bool is_saved(Module *root, const NnModuleSlot *slot)
 {
     return !(slot->tied ? first_slot(root, slot->tensor) : slot)->not_saved;
 }
 
-static ModuleSlot *walk_saved(Walk *w)
+static NnModuleSlot *walk_saved(Walk *w)
 {
-    ModuleSlot *slot;
+    NnModuleSlot *slot;
     do slot = walk_tensor(w);
     while (slot && !is_saved(w->root, slot));
     return slot;
 }
 
-static ModuleSlot *walk_saved_names(Walk *w)
+static NnModuleSlot *walk_saved_names(Walk *w)
 {
-    ModuleSlot *slot;
+    NnModuleSlot *slot;
     do slot = walk_slot(w);
     while (slot && !is_saved(w->root, slot));
     return slot;
 }
 
-Parameters *saved_parameters(Site at, Module *m, bool with_ties)
+NnParameters *saved_parameters(AgSite at, Module *m, bool with_ties)
 {
     return parameters_below(at, m, m, with_ties ? walk_saved_names : walk_saved);
 }
 
-void name_tensors(Site at, Module *m)
+void name_tensors(AgSite at, Module *m)
 {
-    Parameters *p = parameters_below(at, module_root(m), m, walk_tensor);
+    NnParameters *p = parameters_below(at, module_root(m), m, walk_tensor);
     for (int i = 0; i < p->n; i++) tensor_name_at(at, p->item[i].tensor, p->item[i].name);
     ag_free(p);
 }
 
-Tensor *nn_find_at(Site at, void *module, const char *name)
+Tensor *nn_find_at(AgSite at, void *module, const char *name)
 {
     nn_check_at(at, "nn_find", module, 0);
     ag_check_pointer_at(at, "nn_find", "the name", name);
     Module *m = module;
     for (;;) {
         size_t length = strcspn(name, ".");
-        ModuleSlot *found = NULL;
+        NnModuleSlot *found = NULL;
         for (int i = 0; i < m->n_slots && !found; i++) {
             const char *slot_name = m->slots[i].name;
             if (strlen(slot_name) == length && memcmp(slot_name, name, length) == 0) found = &m->slots[i];
@@ -166,54 +166,54 @@ static void set_training(Module *m, bool training)
     }
 }
 
-void nn_train_at(Site at, void *module)
+void nn_train_at(AgSite at, void *module)
 {
     nn_check_at(at, "nn_train", module, 0);
     set_training(module, true);
 }
 
-void nn_eval_at(Site at, void *module)
+void nn_eval_at(AgSite at, void *module)
 {
     nn_check_at(at, "nn_eval", module, 0);
     set_training(module, false);
 }
 
-void nn_zero_grad_at(Site at, void *module)
+void nn_zero_grad_at(AgSite at, void *module)
 {
     AG_LAYER(at);
     nn_check_at(at, "nn_zero_grad", module, 0);
     Walk walk = walk_below(module);
-    for (ModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) tensor_zero_grad(slot->tensor);
+    for (NnModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) tensor_zero_grad(slot->tensor);
 }
 
-static void each_matrix(Site at, void *module, void (*call)(Site at, Tensor *weight))
+static void each_matrix(AgSite at, void *module, void (*call)(AgSite at, Tensor *weight))
 {
     Walk walk = walk_below(module);
-    for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; )
+    for (NnModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; )
         if (tensor_dtype(slot->tensor) == AG_REAL && tensor_ndim(slot->tensor) == 2) call(at, slot->tensor);
 }
 
-void nn_pack_weights_at(Site at, void *module)
+void nn_pack_weights_at(AgSite at, void *module)
 {
     AG_LAYER(at);
     nn_check_at(at, "nn_pack_weights", module, 0);
     each_matrix(at, module, ag_pack_weight_at);
 }
 
-void nn_unpack_weights_at(Site at, void *module)
+void nn_unpack_weights_at(AgSite at, void *module)
 {
     AG_LAYER(at);
     nn_check_at(at, "nn_unpack_weights", module, 0);
     each_matrix(at, module, ag_unpack_weight_at);
 }
 
-int64_t nn_count_at(Site at, void *module)
+int64_t nn_count_at(AgSite at, void *module)
 {
     AG_LAYER(at);
     nn_check_at(at, "nn_count", module, 0);
     int64_t count = 0;
     Walk walk = walk_below(module);
-    for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) {
+    for (NnModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) {
         if (tensor_requires_grad(slot->tensor)) count += tensor_numel(slot->tensor);
     }
     return count;

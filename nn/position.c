@@ -2,7 +2,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
-static Tensor *positional_encoding_forward(Site at, void *self, Tensor *x)
+static Tensor *positional_encoding_forward(AgSite at, void *self, Tensor *x)
 {
     return nn_positional_encoding_at(at, self, x);
 }
@@ -11,17 +11,17 @@ static Tensor *positional_encoding_forward(Site at, void *self, Tensor *x)
 static void fill_sinusoidal(Tensor *pe)
 {
     int64_t max_len = tensor_dim(pe, 1), width = tensor_dim(pe, 2);
-    real *value = tensor_mutable_data(pe);
+    ag_real *value = tensor_mutable_data(pe);
     for (int64_t d = 0; d < width; d++) {
         double frequency = ag_math_exp(-(double)(d - d % 2) / (double)width * ag_math_log(10000));
         for (int64_t pos = 0; pos < max_len; pos++) {
             double angle = (double)pos * frequency;
-            value[pos * width + d] = (real)(d % 2 == 0 ? ag_math_sin(angle) : ag_math_cos(angle));
+            value[pos * width + d] = (ag_real)(d % 2 == 0 ? ag_math_sin(angle) : ag_math_cos(angle));
         }
     }
 }
 
-PositionalEncoding *nn_positional_encoding_new_with_at(Site at, int64_t width, double dropout, int64_t max_len, bool learned)
+PositionalEncoding *nn_positional_encoding_new_with_at(AgSite at, int64_t width, double dropout, int64_t max_len, bool learned)
 {
     if (width < 1 || max_len < 1)
         ag_usage_error(at, "nn_positional_encoding_new", "width %lld and max_len %lld, expected 1 or more", (long long)width,
@@ -35,7 +35,7 @@ PositionalEncoding *nn_positional_encoding_new_with_at(Site at, int64_t width, d
     return p;
 }
 
-Tensor *nn_positional_encoding_from_at(Site at, PositionalEncoding *p, Tensor *x, int64_t start)
+Tensor *nn_positional_encoding_from_at(AgSite at, PositionalEncoding *p, Tensor *x, int64_t start)
 {
     NN_LAYER(at, p);
     char text[AG_SHAPE_TEXT];
@@ -50,7 +50,7 @@ Tensor *nn_positional_encoding_from_at(Site at, PositionalEncoding *p, Tensor *x
     return nn_dropout(p->dropout, ag_add(x, ag_slice(p->pe, 1, start, start + length)));
 }
 
-Tensor *nn_positional_encoding_at(Site at, PositionalEncoding *p, Tensor *x)
+Tensor *nn_positional_encoding_at(AgSite at, PositionalEncoding *p, Tensor *x)
 {
     NN_LAYER(at, p);
     return nn_positional_encoding_from_at(at, p, x, 0);

@@ -2,7 +2,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
-Tensor *nn_recompute_at(Site at, void *layer, Tensor *x)
+Tensor *nn_recompute_at(AgSite at, void *layer, Tensor *x)
 {
     AG_LAYER(at);
     nn_check_at(at, "nn_recompute", layer, 0);

@@ -9,7 +9,7 @@ static int gates_of(RecurrentKind kind)
     return kind == NN_LSTM ? 4 : 3;
 }
 
-Recurrent *nn_recurrent_new_at(Site at, RecurrentKind kind, int64_t in, int64_t hidden)
+Recurrent *nn_recurrent_new_at(AgSite at, RecurrentKind kind, int64_t in, int64_t hidden)
 {
     if (kind != NN_GRU && kind != NN_LSTM) ag_usage_error(at, "nn_recurrent_new", "%d is not a RecurrentKind", (int)kind);
     if (in < 1 || hidden < 1)
@@ -68,7 +68,7 @@ static RecurrentState step(Recurrent *r, Tensor *x, RecurrentState old)
 static RecurrentState begin(Recurrent *r, const char *what, int64_t batch, const RecurrentState *state)
 {
     RecurrentState s = state ? *state : (RecurrentState){ NULL, NULL };
-    Shape shape = SHAPE(batch, r->hidden);
+    AgShape shape = SHAPE(batch, r->hidden);
     char text[AG_SHAPE_TEXT], expected[AG_SHAPE_TEXT];
     if (!s.h) s.h = tensor_zeros(shape);
     if (!s.c && r->kind == NN_LSTM) s.c = tensor_zeros(shape);
@@ -89,7 +89,7 @@ static void check_input(Recurrent *r, const char *what, Tensor *x, int ndim, con
                        (long long)in);
 }
 
-Tensor *nn_recurrent_step_at(Site at, Recurrent *r, Tensor *x, RecurrentState *state)
+Tensor *nn_recurrent_step_at(AgSite at, Recurrent *r, Tensor *x, RecurrentState *state)
 {
     NN_LAYER(at, r);
     if (!state) ag_usage_error(AG_HERE, "nn_recurrent_step", "the state is NULL, expected one that is updated");
@@ -109,7 +109,7 @@ static bool all_visible(Tensor *mask, int64_t t)
     return true;
 }
 
-Tensor *nn_recurrent_at(Site at, Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state)
+Tensor *nn_recurrent_at(AgSite at, Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state)
 {
     NN_LAYER(at, r);
     check_input(r, "nn_recurrent", x, 3, "(B,T,in)");

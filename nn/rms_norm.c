@@ -4,12 +4,12 @@
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
-static Tensor *rms_norm_forward(Site at, void *self, Tensor *x)
+static Tensor *rms_norm_forward(AgSite at, void *self, Tensor *x)
 {
     return nn_rms_norm_at(at, self, x);
 }
 
-RMSNorm *nn_rms_norm_new_with_at(Site at, int64_t width, double eps)
+RMSNorm *nn_rms_norm_new_with_at(AgSite at, int64_t width, double eps)
 {
     if (width < 1) ag_usage_error(at, "nn_rms_norm_new", "width %lld, must be 1 or more", (long long)width);
     if (!(eps >= 0 && eps < INFINITY))
@@ -22,7 +22,7 @@ RMSNorm *nn_rms_norm_new_with_at(Site at, int64_t width, double eps)
     return l;
 }
 
-Tensor *nn_rms_norm_at(Site at, RMSNorm *l, Tensor *x)                                    /* (..,width) -> (..,width) */
+Tensor *nn_rms_norm_at(AgSite at, RMSNorm *l, Tensor *x)                                  /* (..,width) -> (..,width) */
 {
     NN_LAYER(at, l);
     return ag_rms_norm(x, l->gamma, l->eps);

@@ -5,7 +5,7 @@
 
 #define PI 3.14159265358979323846
 
-double nn_schedule_cosine_at(Site at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total)
+double nn_schedule_cosine_at(AgSite at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total)
 {
     if (step < 0 || warmup < 0 || total < 0)
         ag_usage_error(at, "nn_schedule_cosine", "step %lld, warmup %lld, total %lld: expected 0 or more", (long long)step,
@@ -21,7 +21,7 @@ double nn_schedule_cosine_at(Site at, int64_t step, double lr, double lr_min, in
     return lr_min + (lr - lr_min) * 0.5 * (1 + ag_math_cos(PI * part));
 }
 
-double nn_schedule_noam_at(Site at, int64_t step, int64_t width, double factor, int64_t warmup)
+double nn_schedule_noam_at(AgSite at, int64_t step, int64_t width, double factor, int64_t warmup)
 {
     if (step < 0 || width < 1 || warmup < 0)
         ag_usage_error(at, "nn_schedule_noam", "step %lld, width %lld, warmup %lld: expected 0 or more, 1 or more, 0 or more",

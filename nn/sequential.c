@@ -5,24 +5,24 @@
 /* An activation as a module. Its type is the name of the function. */
 typedef struct { Module module; AgActivation kind; } ActivationLayer;
 
-static Tensor *activate(Site at, void *self, Tensor *x)
+static Tensor *activate(AgSite at, void *self, Tensor *x)
 {
     return ag_activate_at(at, ((ActivationLayer *)self)->kind, x);
 }
 
-static Tensor *sequential_forward(Site at, void *self, Tensor *x)
+static Tensor *sequential_forward(AgSite at, void *self, Tensor *x)
 {
     return nn_sequential_at(at, self, x);
 }
 
-Sequential *nn_sequential_new_at(Site at)
+Sequential *nn_sequential_new_at(AgSite at)
 {
     Sequential *s = (Sequential *)nn_new_sized_at(at, sizeof *s, "Sequential");
     s->module.forward = sequential_forward;
     return s;
 }
 
-void nn_sequential_add_at(Site at, Sequential *s, void *layer)
+void nn_sequential_add_at(AgSite at, Sequential *s, void *layer)
 {
     const Module *m = layer;
     nn_check_at(at, "nn_sequential_add", s, sizeof *s);
@@ -32,7 +32,7 @@ void nn_sequential_add_at(Site at, Sequential *s, void *layer)
     nn_list_add_at(at, s, layer);
 }
 
-void nn_sequential_activation_at(Site at, Sequential *s, AgActivation kind)
+void nn_sequential_activation_at(AgSite at, Sequential *s, AgActivation kind)
 {
     static const char *const name[] = { "identity", "relu", "gelu", "gelu_erf", "tanh", "sigmoid", "silu" };
     if ((int)kind < AG_IDENTITY || kind > AG_SILU)
@@ -43,7 +43,7 @@ void nn_sequential_activation_at(Site at, Sequential *s, AgActivation kind)
     nn_sequential_add_at(at, s, layer);
 }
 
-Tensor *nn_sequential_at(Site at, Sequential *s, Tensor *x)
+Tensor *nn_sequential_at(AgSite at, Sequential *s, Tensor *x)
 {
     NN_LAYER(at, s);
     for (int i = 0; i < s->n; i++) {

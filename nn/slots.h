@@ -9,28 +9,28 @@
 
 #define SLOT_NAME 48
 
-typedef struct ModuleSlot {
+typedef struct NnModuleSlot {
     char name[SLOT_NAME];
     size_t offset;              /* of the field in the module's struct; 0: an item of a list */
     Module *child;              /* a child, */
     Tensor *tensor;             /* or a tensor */
     bool tied;                  /* the tensor belongs to an earlier slot of the walk */
     bool not_saved;             /* a buffer that is not in files */
-} ModuleSlot;
+} NnModuleSlot;
 
 /* ---- module.c ---------------------------------------------------------------------------------------------------- */
 
 /* A module with the type, mode and other members of the original, with room for as many slots, but without slots. */
-Module *module_new_like(Site at, const Module *original);
+Module *module_new_like(AgSite at, const Module *original);
 /* A new slot with that name and field. It is not part of the module before slot_fill. A usage error if the name is used already
  * or not allowed. */
-ModuleSlot *slot_reserve(Site at, const char *what, Module *m, const char *name, const void *field);
+NnModuleSlot *slot_reserve(AgSite at, const char *what, Module *m, const char *name, const void *field);
 /* Sets the child or the tensor, and the field. */
-void slot_fill(Module *m, ModuleSlot *slot, Module *child, Tensor *tensor);
+void slot_fill(Module *m, NnModuleSlot *slot, Module *child, Tensor *tensor);
 /* A usage error if a field below m no longer points to what was registered for it, after a plain assignment. */
-void check_fields(Site at, const char *what, const Module *m);
+void check_fields(AgSite at, const char *what, const Module *m);
 /* Replaces the tensor of a slot and its field. The old one is not freed. */
-void slot_set_tensor(Module *m, ModuleSlot *slot, Tensor *tensor, bool tied);
+void slot_set_tensor(Module *m, NnModuleSlot *slot, Tensor *tensor, bool tied);
 
 /* ---- parameters.c ------------------------------------------------------------------------------------------------ */
 
@@ -41,16 +41,16 @@ typedef struct {
 } Walk;
 Walk walk_below(const void *module);
 /* The next slot that holds a tensor, in order of registration; NULL at the end. */
-ModuleSlot *walk_slot(Walk *w);
+NnModuleSlot *walk_slot(Walk *w);
 /* The same, but each tensor only once, at its first slot. */
-ModuleSlot *walk_tensor(Walk *w);
+NnModuleSlot *walk_tensor(Walk *w);
 /* The first slot below root that holds t; NULL: none. */
-ModuleSlot *first_slot(Module *root, const Tensor *t);
+NnModuleSlot *first_slot(Module *root, const Tensor *t);
 /* The root of the tree that contains m. */
 Module *module_root(Module *m);
 /* As nn_parameters, but only what files have; with_ties: tied parameters once for each of their names. */
-Parameters *saved_parameters(Site at, Module *m, bool with_ties);
+NnParameters *saved_parameters(AgSite at, Module *m, bool with_ties);
 /* Sets the names of the tensors below m, for messages and drawings, to the full names in the tree. */
-void name_tensors(Site at, Module *m);
+void name_tensors(AgSite at, Module *m);
 
 #endif

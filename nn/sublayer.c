@@ -3,12 +3,12 @@
 #include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
-static Tensor *feed_forward_forward(Site at, void *self, Tensor *x)
+static Tensor *feed_forward_forward(AgSite at, void *self, Tensor *x)
 {
     return nn_positionwise_feed_forward_at(at, self, x);
 }
 
-PositionwiseFeedForward *nn_positionwise_feed_forward_new_at(Site at, int64_t width, int64_t hidden, double dropout,
+PositionwiseFeedForward *nn_positionwise_feed_forward_new_at(AgSite at, int64_t width, int64_t hidden, double dropout,
                                                              AgActivation activation)
 {
     if ((int)activation < AG_IDENTITY || activation > AG_SILU)
@@ -22,14 +22,14 @@ PositionwiseFeedForward *nn_positionwise_feed_forward_new_at(Site at, int64_t wi
     return f;
 }
 
-Tensor *nn_positionwise_feed_forward_at(Site at, PositionwiseFeedForward *f, Tensor *x)
+Tensor *nn_positionwise_feed_forward_at(AgSite at, PositionwiseFeedForward *f, Tensor *x)
 {
     NN_LAYER(at, f);
     Tensor *hidden = nn_linear_activate(f->w_1, x, f->activation);
     return nn_linear(f->w_2, nn_dropout(f->dropout, hidden));
 }
 
-SublayerConnection *nn_sublayer_connection_new_at(Site at, int64_t width, double dropout, NormPlace place, AgNorm kind)
+SublayerConnection *nn_sublayer_connection_new_at(AgSite at, int64_t width, double dropout, NnNormPlace place, AgNorm kind)
 {
     if (place != NN_PRE_NORM && place != NN_POST_NORM)
         ag_usage_error(at, "nn_sublayer_connection_new", "%d is not a NormPlace", (int)place);
@@ -40,13 +40,13 @@ SublayerConnection *nn_sublayer_connection_new_at(Site at, int64_t width, double
     return s;
 }
 
-Tensor *nn_sublayer_in_at(Site at, SublayerConnection *s, Tensor *x)
+Tensor *nn_sublayer_in_at(AgSite at, SublayerConnection *s, Tensor *x)
 {
     NN_LAYER(at, s);
     return s->place == NN_PRE_NORM ? nn_layer_norm(s->norm, x) : x;
 }
 
-Tensor *nn_sublayer_out_at(Site at, SublayerConnection *s, Tensor *x, Tensor *h)
+Tensor *nn_sublayer_out_at(AgSite at, SublayerConnection *s, Tensor *x, Tensor *h)
 {
     NN_LAYER(at, s);
     Tensor *y = ag_add(x, nn_dropout(s->dropout, h));

@@ -42,7 +42,7 @@ static const char *grouped(int64_t n, char text[GROUPED_TEXT])
 }
 
 /* A tied tensor is counted at its first slot. */
-static bool counts(Module *root, const ModuleSlot *slot)
+static bool counts(Module *root, const NnModuleSlot *slot)
 {
     return !slot->tied || first_slot(root, slot->tensor) == slot;
 }
@@ -52,13 +52,13 @@ static int64_t count_below(Module *root, Module *m, bool trained)
 {
     int64_t count = 0;
     Walk walk = walk_below(m);
-    for (ModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) {
+    for (NnModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) {
         if (tensor_requires_grad(slot->tensor) == trained && counts(root, slot)) count += tensor_numel(slot->tensor);
     }
     return count;
 }
 
-static void tensor_row(Table *t, int depth, const ModuleSlot *slot)
+static void tensor_row(Table *t, int depth, const NnModuleSlot *slot)
 {
     char shape[AG_SHAPE_TEXT], count[GROUPED_TEXT];
     const char *text = grouped(tensor_numel(slot->tensor), count);
@@ -72,7 +72,7 @@ static void module_rows(Table *t, int depth, const char *name, const char *type,
     char count[GROUPED_TEXT];
     row(t, depth, name, type, grouped(count_below(t->root, m, true), count));
     for (int i = 0; i < m->n_slots; i++) {
-        const ModuleSlot *slot = &m->slots[i];
+        const NnModuleSlot *slot = &m->slots[i];
         if (slot->child) module_rows(t, depth + 1, slot->name, slot->child->type, slot->child);
         else tensor_row(t, depth + 1, slot);
     }
@@ -84,7 +84,7 @@ static void write_table(Table *t)
     module_rows(t, 0, t->root->type, "", t->root);
 }
 
-void nn_summary_at(Site at, void *module, FILE *out)
+void nn_summary_at(AgSite at, void *module, FILE *out)
 {
     AG_LAYER(at);
     nn_check_at(at, "nn_summary", module, 0);
@@ -97,5 +97,5 @@ void nn_summary_at(Site at, void *module, FILE *out)
     char text[GROUPED_TEXT];
     fprintf(out, "%s parameters", grouped(trained, text));
     if (fixed) fprintf(out, ", %s numbers that are not trained", grouped(fixed, text));
-    fprintf(out, ", %s bytes\n", grouped((trained + fixed) * (int64_t)sizeof(real), text));
+    fprintf(out, ", %s bytes\n", grouped((trained + fixed) * (int64_t)sizeof(ag_real), text));
 }

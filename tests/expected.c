@@ -16,7 +16,7 @@ SafeTensors *open_safetensors(const char *path)
 Tensor *reals_of(const SafeTensors *st, const char *name)
 {
     const StTensor *from = st_find(st, name);
-    Shape shape;
+    AgShape shape;
     ck_assert_msg(from && st_shape(st, from, &shape), "%s is not in the file", name);
     Tensor *t = tensor_zeros(shape);
     ck_assert_msg(st_read(from, AG_REAL, tensor_mutable_data(t)), "%s", ag_error());
@@ -40,7 +40,7 @@ double largest(const Tensor *t)
 void check_close(const char *what, const Tensor *found, const Tensor *expected, double tolerance)
 {
     char text[2][AG_SHAPE_TEXT];
-    Shape a = tensor_shape(found), b = tensor_shape(expected);
+    AgShape a = tensor_shape(found), b = tensor_shape(expected);
     ck_assert_msg(ag_shape_equal(a, b), "%s is %s, expected %s", what, ag_shape_text(a, text[0]), ag_shape_text(b, text[1]));
     for (int64_t i = 0; i < tensor_numel(expected); i++) {
         double f = (double)tensor_data(found)[i], e = (double)tensor_data(expected)[i];
@@ -48,25 +48,25 @@ void check_close(const char *what, const Tensor *found, const Tensor *expected, 
     }
 }
 
-void check_reals(const Tensor *t, Shape shape, const double *values)
+void check_reals(const Tensor *t, AgShape shape, const double *values)
 {
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     ck_assert_msg(ag_shape_equal(tensor_shape(t), shape), "shape %s, expected %s", ag_shape_text(tensor_shape(t), a),
                   ag_shape_text(shape, b));
     for (int64_t i = 0; i < tensor_numel(t); i++)
-        ck_assert_msg(tensor_data(t)[i] == (real)values[i] || (isnan(values[i]) && isnan((double)tensor_data(t)[i])),
+        ck_assert_msg(tensor_data(t)[i] == (ag_real)values[i] || (isnan(values[i]) && isnan((double)tensor_data(t)[i])),
                       "item %d: %.9g, expected %.9g", (int)i, (double)tensor_data(t)[i], values[i]);
 }
 
 void check_same_parameters(void *left, void *right)
 {
-    Parameters *p = nn_parameters(left), *q = nn_parameters(right);
+    NnParameters *p = nn_parameters(left), *q = nn_parameters(right);
     ck_assert_int_eq(p->n, q->n);
     for (int i = 0; i < p->n; i++) {
         Tensor *a = p->item[i].tensor, *b = q->item[i].tensor;
         ck_assert_str_eq(p->item[i].name, q->item[i].name);
         ck_assert_int_eq(tensor_numel(a), tensor_numel(b));
-        ck_assert_msg(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real)) == 0,
+        ck_assert_msg(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(ag_real)) == 0,
                       "%s differs", p->item[i].name);
     }
     ag_free(q);

@@ -15,7 +15,7 @@ double largest(const Tensor *t);
 /* Same shape, and no number further off than the tolerance. */
 void check_close(const char *what, const Tensor *found, const Tensor *expected, double tolerance);
 /* This shape and exactly these numbers; NaN equals NaN. */
-void check_reals(const Tensor *t, Shape shape, const double *values);
+void check_reals(const Tensor *t, AgShape shape, const double *values);
 #define CHECK(t, shape, ...) check_reals(t, shape, (double[]){ __VA_ARGS__ })
 /* Two modules must have the same parameters: names, sizes, and values to the bit. */
 void check_same_parameters(void *left, void *right);

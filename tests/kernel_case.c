@@ -15,7 +15,7 @@ static const KernelTable tested = {
 const char *const isa_names[5] = { "avx512", "avx2", "portable", "amx", "emulated amx" };
 
 extern const KernelTable k_portable_table;
-extern void k_emulated_amx_gemm_bf16(const KGemm *s, real *c, const real *a, const real *b);
+extern void k_emulated_amx_gemm_bf16(const KGemm *s, ag_real *c, const ag_real *a, const ag_real *b);
 
 bool use_isa(const char *name)
 {

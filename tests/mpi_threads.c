@@ -5,7 +5,7 @@
 
 int main(void)
 {
-    Processes *p = nn_mpi_begin();
+    NnProcesses *p = nn_mpi_begin();
     printf("%d\n", ag_threads());
     if (p) p->end(p);
     return 0;

@@ -14,7 +14,7 @@ enum { MOST = 16 };
 typedef struct Message { struct Message *next; int from, to, tag; size_t n; char bytes[]; } Message;
 typedef struct Request { struct Request *next; int from, tag; void *bytes; size_t n; int *pending; } Request;
 typedef struct {
-    Processes processes;
+    NnProcesses processes;
     Request *requests;
     int silent_after;                           /* so many messages more; -1: never silent */
     double pause;                               /* seconds, when it waits for the next time */
@@ -33,7 +33,7 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void send_message(Processes *p, int to, int tag, const void *bytes, size_t n, int *pending)
+static void send_message(NnProcesses *p, int to, int tag, const void *bytes, size_t n, int *pending)
 {
     Thread *t = (Thread *)p;
     ck_assert(!t->ended);
@@ -52,7 +52,7 @@ static void send_message(Processes *p, int to, int tag, const void *bytes, size_
     pthread_mutex_unlock(&lock);
 }
 
-static void receive_message(Processes *p, int from, int tag, void *bytes, size_t n, int *pending)
+static void receive_message(NnProcesses *p, int from, int tag, void *bytes, size_t n, int *pending)
 {
     Request *r = malloc(sizeof *r), **end = &((Thread *)p)->requests;
     *r = (Request){ .from = from, .tag = tag, .bytes = bytes, .n = n, .pending = pending };
@@ -71,7 +71,7 @@ static Message *message_for(const Thread *t, const Request *r)
     return m;
 }
 
-static bool progress(Processes *p, bool waits)
+static bool progress(NnProcesses *p, bool waits)
 {
     Thread *t = (Thread *)p;
     bool done = false;
@@ -102,7 +102,7 @@ static bool progress(Processes *p, bool waits)
     return done;
 }
 
-static int peer(Processes *p, const int *pending, double *silent)
+static int peer(NnProcesses *p, const int *pending, double *silent)
 {
     int from = -1;
     pthread_mutex_lock(&lock);
@@ -113,14 +113,14 @@ static int peer(Processes *p, const int *pending, double *silent)
     return from;
 }
 
-static void fail_all(Processes *p, const char *line)
+static void fail_all(NnProcesses *p, const char *line)
 {
     (void)p;
     fprintf(stderr, "%s\n", line);
     _Exit(!expected || strstr(line, expected) ? 1 : 2);
 }
 
-static void end(Processes *p)
+static void end(NnProcesses *p)
 {
     Thread *t = (Thread *)p;
     ck_assert_ptr_null(t->requests);
@@ -128,12 +128,12 @@ static void end(Processes *p)
     t->ended = true;
 }
 
-void silence_after(Processes *p, int messages)
+void silence_after(NnProcesses *p, int messages)
 {
     ((Thread *)p)->silent_after = messages;
 }
 
-void pause_once(Processes *p, double seconds)
+void pause_once(NnProcesses *p, double seconds)
 {
     ((Thread *)p)->pause = seconds;
 }
@@ -143,7 +143,7 @@ void expect_line(const char *part)
     expected = part;
 }
 
-static void (*run_body)(Processes *p, void *arg);
+static void (*run_body)(NnProcesses *p, void *arg);
 static void *run_arg;
 
 static void *run_thread(void *t)
@@ -152,7 +152,7 @@ static void *run_thread(void *t)
     return NULL;
 }
 
-void run_processes(int n, void (*body)(Processes *p, void *arg), void *arg)
+void run_processes(int n, void (*body)(NnProcesses *p, void *arg), void *arg)
 {
     Thread thread[MOST];
     pthread_t id[MOST];

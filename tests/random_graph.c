@@ -38,16 +38,16 @@ static double uniform(Graph *g, double low, double high)
     return low + (high - low) * (draw(g) * 0x1p-32);
 }
 
-static Tensor *constant(Graph *g, Shape shape, double low, double high)
+static Tensor *constant(Graph *g, AgShape shape, double low, double high)
 {
     Tensor *t = tensor_zeros(shape);
-    for (int64_t i = 0; i < t->numel; i++) reals(t)[i] = (real)uniform(g, low, high);
+    for (int64_t i = 0; i < t->numel; i++) reals(t)[i] = (ag_real)uniform(g, low, high);
     return t;
 }
 
-static Shape random_shape(Graph *g, int ndim, int largest)
+static AgShape random_shape(Graph *g, int ndim, int largest)
 {
-    Shape shape = { ndim, { 0 } };
+    AgShape shape = { ndim, { 0 } };
     for (int i = 0; i < ndim; i++) shape.dim[i] = below(g, 12) == 0 ? 1 : 1 + below(g, largest);
     if (ndim > 0 && below(g, 60) == 0) shape.dim[below(g, ndim)] = 0;
     return shape;
@@ -61,7 +61,7 @@ static Tensor *any(Graph *g)
 }
 
 /* The value in another shape: sliced, repeated or averaged. */
-static Tensor *fitted(Graph *g, Tensor *x, Shape shape)
+static Tensor *fitted(Graph *g, Tensor *x, AgShape shape)
 {
     int64_t n = ag_shape_numel(shape);
     if (ag_shape_equal(x->shape, shape)) return x;
@@ -79,7 +79,7 @@ static Tensor *fitted(Graph *g, Tensor *x, Shape shape)
  * of the graph. */
 typedef struct { Sample sample; Graph *graph; uint64_t start; } Request;
 
-static Tensor *make_input(Sample *s, int i, Shape shape, SampleRange range)
+static Tensor *make_input(Sample *s, int i, AgShape shape, SampleRange range)
 {
     Request *request = (Request *)s;
     Graph *g = request->graph;
@@ -90,7 +90,7 @@ static Tensor *make_input(Sample *s, int i, Shape shape, SampleRange range)
     double middle = bounded ? (range.low + range.high) / 2 : 0, reach = bounded ? (range.high - range.low) / 2 : 1.5;
     Tensor *around = constant(g, shape, middle - 0.6 * reach, middle + 0.6 * reach);
     for (int64_t j = 0; range.apart && j < around->numel; j++)
-        reals(around)[j] = (real)sample_apart_value(i, j, around->numel);
+        reals(around)[j] = (ag_real)sample_apart_value(i, j, around->numel);
     g->drawn = outside;
     return ag_add(around, ag_scale(x, range.apart ? 0.01 : 0.4 * reach));
 }
@@ -101,7 +101,7 @@ static const int *cases_of(int op, int *n)
     static int usable[OP_COUNT][MAX_CASES], count[OP_COUNT];
     static bool known[OP_COUNT];
     for (int i = 0; !known[op] && i < MAX_CASES; i++) {
-        Scope s = ag_begin(AG_NO_GRAD);
+        AgScope s = ag_begin(AG_NO_GRAD);
         Graph g = { .seed = 1, .n = 1, .value = { tensor_ones(SHAPE(3)) } };
         Request request = { { .number = i, .make_input = make_input }, &g, 1 };
         const Tensor *y = op_table[op].sample(&request.sample);
@@ -130,10 +130,10 @@ static Tensor *sampled(Graph *g)
 /* ---- operations on shapes that the samples do not have ----------------------------------------------------------- */
 
 /* The shape without some of its leading dimensions, and with some sizes 1. */
-static Shape narrower(Graph *g, Shape shape)
+static AgShape narrower(Graph *g, AgShape shape)
 {
     int removed = below(g, shape.ndim + 1);
-    Shape out = { shape.ndim - removed, { 0 } };
+    AgShape out = { shape.ndim - removed, { 0 } };
     for (int i = 0; i < out.ndim; i++) {
         int64_t size = shape.dim[i + removed];
         out.dim[i] = below(g, 3) == 0 && size != 0 ? 1 : size;
@@ -144,7 +144,7 @@ static Shape narrower(Graph *g, Shape shape)
 static Tensor *broadcast_pair(Graph *g)
 {
     Tensor *a = any(g), *b = any(g);
-    Shape shape = narrower(g, a->shape);
+    AgShape shape = narrower(g, a->shape);
     b = below(g, 3) == 0 ? a : fitted(g, b, shape);
     if (below(g, 2) == 0) {
         Tensor *swap = a;
@@ -162,7 +162,7 @@ static Tensor *product(Graph *g)
 {
     int64_t n = 1 + below(g, 4), k = 1 + below(g, 4), m = 1 + below(g, 4), batch = 1 + below(g, 3);
     Tensor *a = any(g), *b = ag_tanh(fitted(g, any(g), SHAPE(k, m)));
-    Shape shape = below(g, 2) ? SHAPE(n, k) : SHAPE(batch, n, k);
+    AgShape shape = below(g, 2) ? SHAPE(n, k) : SHAPE(batch, n, k);
     a = fitted(g, a, shape);
     switch (below(g, 6)) {
     case 0: return ag_linear_activate(a, ag_transpose(b, 0, 1), NULL, AG_RELU);
@@ -237,9 +237,9 @@ static void build(Graph *g, double (*leaf)[LARGEST])
     g->drawn = 1000;
     g->n = g->n_leaves = 1 + below(g, MAX_LEAVES);
     for (int i = 0; i < g->n; i++) {
-        Shape shape = random_shape(g, below(g, 4), 4);
+        AgShape shape = random_shape(g, below(g, 4), 4);
         g->value[i] = tensor_set_requires_grad(tensor_zeros(shape), true);
-        for (int64_t j = 0; j < g->value[i]->numel; j++) reals(g->value[i])[j] = (real)leaf[i][j];
+        for (int64_t j = 0; j < g->value[i]->numel; j++) reals(g->value[i])[j] = (ag_real)leaf[i][j];
     }
     for (int left = 2 + below(g, MAX_NODES - 1); left > 0; left--) {
         Tensor *y = node(g);
@@ -253,13 +253,13 @@ static void build(Graph *g, double (*leaf)[LARGEST])
 /* Both losses of a graph with these leaves. */
 static void losses_of(Graph *g, double (*leaf)[LARGEST], double loss[2])
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     build(g, leaf);
     for (int i = 0; i < 2; i++) loss[i] = tensor_item(g->loss[i]);
     ag_end(s);
 }
 
-typedef struct { double loss[2]; bool has[MAX_LEAVES + MAX_NODES]; real grad[MAX_LEAVES + MAX_NODES][LARGEST]; } Result;
+typedef struct { double loss[2]; bool has[MAX_LEAVES + MAX_NODES]; ag_real grad[MAX_LEAVES + MAX_NODES][LARGEST]; } Result;
 typedef enum { RUN_NORMAL, RUN_GUARDED, RUN_NO_REUSE } How;
 
 /* Gradients of the sum of both losses: by backward from their sum, or from each of them. */
@@ -285,7 +285,7 @@ static void gradients(Graph *g, double (*leaf)[LARGEST], How how, Result *r)
 {
     ag_guard(how != RUN_NORMAL);
     memset(r, 0, sizeof *r);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     build(g, leaf);
     for (int i = g->n_leaves; g->retain && i < g->n; i++)
         if (below(g, 3) == 0) ag_retain(g->value[i]);
@@ -293,7 +293,7 @@ static void gradients(Graph *g, double (*leaf)[LARGEST], How how, Result *r)
     run_backward(g, how);
     for (int i = 0; i < g->n; i++) {
         Tensor *t = g->value[i];
-        const real *grad = t->op && !t->retained ? NULL : tensor_grad_data(t);
+        const ag_real *grad = t->op && !t->retained ? NULL : tensor_grad_data(t);
         r->has[i] = grad != NULL;
         if (grad) memcpy(r->grad[i], grad, (size_t)t->numel * sizeof *grad);
     }
@@ -306,7 +306,7 @@ static void gradients(Graph *g, double (*leaf)[LARGEST], How how, Result *r)
 static void print_graph(Graph *g, double (*leaf)[LARGEST], FILE *report)
 {
     char text[AG_SHAPE_TEXT];
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     build(g, leaf);
     for (int i = 0; i < g->n; i++)
         fprintf(report, "  value %d: %s %s\n", i, i < g->n_leaves ? "leaf" : g->value[i]->made_by,

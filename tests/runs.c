@@ -13,7 +13,7 @@ enum { SEED = 7, HEADS = 2 };
 
 enum { PAD = 0, START = 1, VOCAB = 11, LENGTH = 7 };
 
-static Transformer *transformer_of(const Settings *s)
+static Transformer *transformer_of(const NnSettings *s)
 {
     int64_t layers, width;
     if (!nn_settings_int(s, "layers", &layers) || !nn_settings_int(s, "width", &width)) return NULL;
@@ -41,17 +41,17 @@ static bool next_rows(void *source, TransformerBatch *batch)
 static bool train_transformer(const RunSize *size, const char *path, bool resume, void (*stepped)(void))
 {
     ag_seed(SEED);
-    Settings *s = nn_settings_new();
+    NnSettings *s = nn_settings_new();
     nn_settings_set(s, "layers", "%lld", (long long)size->layers);
     nn_settings_set(s, "width", "%lld", (long long)size->width);
     Transformer *m = transformer_of(s);
     Optimizer *adam = nn_adam_new(m, 0);
-    ParallelOptions shared = { .shards = size->shards, .clip = 0.5 };
-    Parallel *p = size->shards ? nn_parallel_new_with(adam, shared, size->processes) : NULL;
+    NnParallelOptions shared = { .shards = size->shards, .clip = 0.5 };
+    NnParallel *p = size->shards ? nn_parallel_new_with(adam, shared, size->processes) : NULL;
     bool good = !resume || nn_checkpoint_load(path, m, adam, s);
-    EpochOptions how = { .criterion = { PAD, 0.1 }, .optimizer = adam, .factor = 1, .model_size = size->width,
+    KaeruEpochOptions how = { .criterion = { PAD, 0.1 }, .optimizer = adam, .factor = 1, .model_size = size->width,
                          .warmup = 20, .parallel = p };
-    TrainState state = { .step = nn_optimizer_steps(adam), .accum_step = nn_optimizer_steps(adam) };
+    KaeruTrainState state = { .step = nn_optimizer_steps(adam), .accum_step = nn_optimizer_steps(adam) };
     while (good && state.step < size->steps) {
         transformer_run_epoch(m, next_rows, &(Rows){ 1, size->batch }, &how, &state);
         if (stepped) stepped();
@@ -66,15 +66,15 @@ static bool train_transformer(const RunSize *size, const char *path, bool resume
 
 static bool generate_transformer(const char *path)
 {
-    Settings *s = nn_settings_new();
+    NnSettings *s = nn_settings_new();
     Transformer *m = nn_checkpoint_settings(path, s) ? transformer_of(s) : NULL;
     bool good = m && nn_load(path, m);
     if (good) {
-        Scope scope = ag_begin(AG_NO_GRAD);
+        AgScope scope = ag_begin(AG_NO_GRAD);
         Tensor *src = tensor_ints(SHAPE(1, 5), (int32_t[]){ START, 3, 5, 2, 8 }), *mask = nn_padding_mask(src, PAD);
         nn_eval(m);
         transformer_greedy_decode(m, src, mask, LENGTH, START);
-        transformer_beam_search(m, src, mask, (BeamOptions){ 2, LENGTH, START, 2, 0.6 }, NULL);
+        transformer_beam_search(m, src, mask, (KaeruBeamOptions){ 2, LENGTH, START, 2, 0.6 }, NULL);
         ag_end(scope);
     }
     nn_free(m);
@@ -165,7 +165,7 @@ static bool generate_gpt(const char *path)
     GPT *m = gpt_load(path);
     bool good = m && kaeru_tokenizer_open(&t, beside(vocab, path, ".vocab"), NULL);
     if (good) {
-        Scope scope = ag_begin(AG_NO_GRAD);
+        AgScope scope = ag_begin(AG_NO_GRAD);
         int written = 0;
         Tensor *prompt = prompt_of(&t);
         nn_eval(m);

@@ -11,7 +11,7 @@
 typedef struct {
     int64_t layers, width, batch, steps, every;                 /* a checkpoint each `every` steps */
     int64_t shards;                                             /* of a step; 0: without kaeru/parallel.h */
-    Processes *processes;                                       /* that train together; NULL: this one alone */
+    NnProcesses *processes;                                     /* that train together; NULL: this one alone */
 } RunSize;
 
 typedef struct {

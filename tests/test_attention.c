@@ -18,13 +18,13 @@ typedef enum { NO_MASK, PADDING, CAUSAL, ANY, ONE_HIDDEN_ROW, ONE_MATRIX, BY_HEA
  * sentence. */
 static Tensor *mask_of(MaskKind kind, int64_t s)
 {
-    static const Shape shapes[] = {
+    static const AgShape shapes[] = {
         [PADDING] = { 3, { B, 1, 0 } }, [ANY] = { 3, { B, T, 0 } }, [ONE_HIDDEN_ROW] = { 3, { B, T, 0 } },
         [ONE_MATRIX] = { 2, { T, 0 } }, [BY_HEAD] = { 4, { B, H, T, 0 } },
     };
     if (kind == NO_MASK) return NULL;
     if (kind == CAUSAL) return nn_causal_mask(s);
-    Shape shape = shapes[kind];
+    AgShape shape = shapes[kind];
     shape.dim[shape.ndim - 1] = s;
     Tensor *mask = tensor_bools(shape, NULL);
     for (int64_t i = 0; i < tensor_numel(mask); i++)
@@ -35,7 +35,7 @@ static Tensor *mask_of(MaskKind kind, int64_t s)
 static bool visible(Tensor *mask, int64_t b, int64_t h, int64_t t, int64_t j)
 {
     if (!mask) return true;
-    Shape s = tensor_shape(mask);
+    AgShape s = tensor_shape(mask);
     int64_t at[4] = { b, h, t, j }, i = 0;
     int map[3][4] = { { 2, 3 }, { 0, 2, 3 }, { 0, 1, 2, 3 } };
     for (int d = 0; d < s.ndim; d++) i = i * s.dim[d] + (s.dim[d] == 1 ? 0 : at[map[s.ndim - 2][d]]);
@@ -60,9 +60,9 @@ static Result attend(MultiHeadAttention *a, const Tensor *query, const Tensor *k
 
 static void check_weights(Tensor *w, Tensor *mask)
 {
-    Shape s = tensor_shape(w);
+    AgShape s = tensor_shape(w);
     ck_assert(s.ndim == 4 && s.dim[0] == B && s.dim[1] == H);
-    const real *p = tensor_data(w);
+    const ag_real *p = tensor_data(w);
     for (int64_t i = 0; i < tensor_numel(w) / s.dim[3]; i++) {
         int64_t t = i % s.dim[2], h = i / s.dim[2] % H, b = i / s.dim[2] / H;
         double sum = 0;
@@ -83,14 +83,14 @@ START_TEST(fused_attention_equals_the_steps)
     MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0.3), *b = nn_clone(a);
     nn_eval(a);
     nn_eval(b);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *query = tensor_normal(SHAPE(B, T, D), 0, 1), *key = self ? NULL : tensor_normal(SHAPE(B, S, D), 0, 1);
     Tensor *mask = mask_of(kind, self ? T : S);
     Result fused = attend(a, query, key, mask, false), steps = attend(b, query, key, mask, true);
     check_close("y", fused.y, steps.y, 1e-5);
     check_close("gradient of the query", tensor_grad(fused.query), tensor_grad(steps.query), 1e-5);
     check_close("gradient of the key", tensor_grad(fused.key), tensor_grad(steps.key), 1e-5);
-    Parameters *p = nn_parameters(a), *q = nn_parameters(b);
+    NnParameters *p = nn_parameters(a), *q = nn_parameters(b);
     ck_assert_int_eq(p->n, 8);
     for (int i = 0; i < p->n; i++)
         check_close(p->item[i].name, tensor_grad(p->item[i].tensor), tensor_grad(q->item[i].tensor), 2e-5);
@@ -109,12 +109,12 @@ START_TEST(a_fully_masked_query_gives_zeros)
 {
     for (int keep = 0; keep < 2; keep++) {
         MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0);
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         Tensor *query = tensor_normal(SHAPE(B, T, D), 0, 1), *key = tensor_normal(SHAPE(B, S, D), 0, 1);
         Result r = attend(a, query, key, mask_of(ONE_HIDDEN_ROW, S), keep);
         check_close("the row", ag_slice(ag_slice(r.y, 0, 1, 2), 1, 2, 3),
                     ag_reshape(nn_item(Linear, a->linears, 3)->bias, SHAPE(1, 1, D)), 0);
-        const real *dq = tensor_grad_data(r.query);
+        const ag_real *dq = tensor_grad_data(r.query);
         for (int64_t i = 0; i < B * T * D; i++) ck_assert(i / D == T + 2 ? dq[i] == 0 : isfinite(dq[i]) && dq[i] != 0);
         Tensor *all_hidden = tensor_bools(SHAPE(1, T, S), NULL);
         r = attend(a, query, key, all_hidden, keep);
@@ -131,7 +131,7 @@ START_TEST(attention_over_no_keys_gives_zeros)
 {
     for (int keep = 0; keep < 2; keep++) {
         MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0);
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         Tensor *query = tensor_normal(SHAPE(B, T, D), 0, 1), *none = tensor_zeros(SHAPE(B, 0, D));
         Result r = attend(a, query, none, tensor_bools(SHAPE(B, 1, 0), NULL), keep);
         check_close("y", r.y, ag_expand(nn_item(Linear, a->linears, 3)->bias, SHAPE(B, T, D)), 0);
@@ -148,13 +148,13 @@ START_TEST(a_causal_mask_hides_later_positions)
 {
     for (int keep = 0; keep < 2; keep++) {
         MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0);
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         Tensor *x = tensor_normal(SHAPE(1, T, D), 0, 1);
         Result before = attend(a, x, NULL, nn_causal_mask(T), keep);
         for (int i = 3 * D; i < T * D; i++) tensor_mutable_data(x)[i] += 1;
         Result after = attend(a, x, NULL, nn_causal_mask(T), keep);
-        ck_assert_mem_eq(tensor_data(before.y), tensor_data(after.y), 3 * D * sizeof(real));
-        ck_assert_mem_ne(tensor_data(before.y) + 3 * D, tensor_data(after.y) + 3 * D, D * sizeof(real));
+        ck_assert_mem_eq(tensor_data(before.y), tensor_data(after.y), 3 * D * sizeof(ag_real));
+        ck_assert_mem_ne(tensor_data(before.y) + 3 * D, tensor_data(after.y) + 3 * D, D * sizeof(ag_real));
         ag_end(s);
         nn_free(a);
     }
@@ -164,7 +164,7 @@ END_TEST
 START_TEST(dropout_acts_on_the_weights)
 {
     MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0.25);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_normal(SHAPE(B, 20, D), 0, 1);
     a->keep_weights = true;
     nn_eval(a);
@@ -180,7 +180,7 @@ START_TEST(dropout_acts_on_the_weights)
     ck_assert(fabs((double)dropped / (double)n - 0.25) < 0.04);
     a->keep_weights = false;
     Tensor *one = nn_multi_head_attention(a, x, x, x, NULL), *two = nn_multi_head_attention(a, x, x, x, NULL);
-    ck_assert_mem_ne(tensor_data(one), tensor_data(two), (size_t)tensor_numel(one) * sizeof(real));
+    ck_assert_mem_ne(tensor_data(one), tensor_data(two), (size_t)tensor_numel(one) * sizeof(ag_real));
     nn_eval(a);
     check_close("evaluation", nn_multi_head_attention(a, x, x, x, NULL), y, 1e-5);
     ag_end(s);
@@ -193,11 +193,11 @@ END_TEST
 START_TEST(every_row_has_random_numbers_of_its_own)
 {
     enum { HEADS = 3, ROWS = 2 * HEADS * T, KEYS = 32 };
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *q = tensor_zeros(SHAPE(2, T, HEADS * KEYS)), *k = tensor_zeros(SHAPE(2, KEYS, HEADS * KEYS));
     Tensor *v = tensor_zeros(SHAPE(2, KEYS, HEADS * KEYS));
     for (int i = 0; i < 2 * KEYS * HEADS; i++) tensor_mutable_data(v)[i * KEYS + i / HEADS % KEYS] = 1;
-    const real *y = tensor_data(ag_attention(q, k, v, NULL, HEADS, false, 0.5));        /* (2,T,HEADS,KEYS) */
+    const ag_real *y = tensor_data(ag_attention(q, k, v, NULL, HEADS, false, 0.5));     /* (2,T,HEADS,KEYS) */
     for (int i = 0; i < ROWS; i++)
         for (int j = 0; j < i; j++) ck_assert_msg(memcmp(y + i * KEYS, y + j * KEYS, KEYS * sizeof *y), "rows %d, %d", j, i);
     ag_end(s);
@@ -207,7 +207,7 @@ END_TEST
 /* The next random numbers are those that no row of weights has used. A row begins at a block of four. */
 START_TEST(dropout_takes_whole_blocks_of_random_numbers)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     for (int keys = 1; keys < 10; keys++) {
         Tensor *x = tensor_zeros(SHAPE(B, keys, D));
         uint64_t before = ag_random_state().counter;
@@ -223,7 +223,7 @@ START_TEST(one_tensor_as_several_inputs)
 {
     static const int of[][3] = { { 0, 0, 1 }, { 0, 1, 0 }, { 1, 0, 0 }, { 0, 0, 0 } };
     for (int i = 0; i < 4; i++) {
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         Tensor *x[2] = { tensor_normal(SHAPE(B, T, D), 0, 1), tensor_normal(SHAPE(B, T, D), 0, 1) }, *own[3];
         for (int k = 0; k < 2; k++) tensor_set_requires_grad(x[k], true);
         for (int k = 0; k < 3; k++) own[k] = tensor_set_requires_grad(ag_scale(ag_detach(x[of[i][k]]), 1), true);
@@ -245,7 +245,7 @@ END_TEST
 START_TEST(causal_attention_with_many_more_queries_than_keys)
 {
     enum { QUERIES = 70, KEYS = 3 };
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *q = tensor_set_requires_grad(tensor_normal(SHAPE(1, QUERIES, 4), 0, 1), true);
     Tensor *k = tensor_set_requires_grad(tensor_normal(SHAPE(1, KEYS, 4), 0, 1), true);
     Tensor *y = ag_retain(ag_attention(q, k, k, NULL, 2, true, 0));
@@ -277,9 +277,9 @@ END_TEST
 /* A negative scale turns the order of the scores around; hidden keys stay hidden. */
 START_TEST(a_mask_hides_with_a_negative_scale)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *x = tensor_from(SHAPE(3), (real[]){ 1, 2, 3 }), *mask = tensor_bools(SHAPE(3), (uint8_t[]){ 1, 0, 1 });
-    const real *w = tensor_data(ag_masked_softmax(x, mask, -2));
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_from(SHAPE(3), (ag_real[]){ 1, 2, 3 }), *mask = tensor_bools(SHAPE(3), (uint8_t[]){ 1, 0, 1 });
+    const ag_real *w = tensor_data(ag_masked_softmax(x, mask, -2));
     ck_assert(w[1] == 0);
     ck_assert_double_eq_tol((double)w[0], 1 / (1 + exp(-4)), 1e-6);
     ck_assert_double_eq_tol((double)w[2], exp(-4) / (1 + exp(-4)), 1e-6);
@@ -341,7 +341,7 @@ START_TEST(grouped_attention_equals_repeated_keys_and_a_mask)
     for (int threads = 1; threads <= 4; threads += 3) {
         ag_set_threads(threads);
         ag_seed(3);
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         Tensor *q = tensor_normal(SHAPE(B, t, heads * K), 0, 1), *k = tensor_normal(SHAPE(B, n, kv_heads * K), 0, 1);
         Tensor *v = tensor_normal(SHAPE(B, n, kv_heads * K), 0, 1), *dy = tensor_normal(SHAPE(B, t, heads * K), 0, 1);
         Tensor *own[3] = { leaf(q), leaf(k), leaf(v) }, *wide[3] = { leaf(q), leaf(k), leaf(v) };
@@ -371,7 +371,7 @@ END_TEST
 START_TEST(grouped_self_attention_equals_attention)
 {
     enum { HEADS = 4, KEYS = 2, K = 3 };
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     AgAttention how = { HEADS, KEYS, true, 3, 0.2 };
     Tensor *x = tensor_set_requires_grad(tensor_normal(SHAPE(B, 9, (HEADS + 2 * KEYS) * K), 0, 1), true), *copy = leaf(x);
     AgRandom random = ag_random_state();
@@ -391,8 +391,8 @@ END_TEST
 START_TEST(a_cache_holds_the_fewer_heads)
 {
     enum { HEADS = 4, KEYS = 2, K = 6, N = 7 };
-    Cache *c = nn_cache_new(1, N);
-    Scope s = ag_begin(AG_NO_GRAD);
+    NnCache *c = nn_cache_new(1, N);
+    AgScope s = ag_begin(AG_NO_GRAD);
     AgAttention how = { HEADS, KEYS, true, 3, 0 };
     Tensor *q = tensor_normal(SHAPE(B, N, HEADS * K), 0, 1), *k = tensor_normal(SHAPE(B, N, KEYS * K), 0, 1);
     Tensor *v = tensor_normal(SHAPE(B, N, KEYS * K), 0, 1), *keys, *values, *frequencies = ag_rope_frequencies(K, 100);
@@ -415,7 +415,7 @@ END_TEST
  * powers of two, from 1 to 1/512, so that no angle is rounded. */
 START_TEST(rotary_products_depend_on_the_distance)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *q = tensor_normal(SHAPE(1, 1, 8), 0, 1), *k = tensor_normal(SHAPE(1, 1, 8), 0, 1);
     Tensor *f = ag_rope_frequencies(8, 4096);
     for (int adjacent = 0; adjacent < 2; adjacent++) {
@@ -432,10 +432,10 @@ END_TEST
 
 /* ---- score functions --------------------------------------------------------------------------------------------- */
 
-static const ScoreKind kinds[] = { NN_SCORE_SCALED_DOT, NN_SCORE_DOT, NN_SCORE_GENERAL, NN_SCORE_ADDITIVE };
+static const NnScoreKind kinds[] = { NN_SCORE_SCALED_DOT, NN_SCORE_DOT, NN_SCORE_GENERAL, NN_SCORE_ADDITIVE };
 enum { KQ = 4, KK = 6, HIDDEN = 5 };
 
-static double product(int n, const real *a, const real *b)
+static double product(int n, const ag_real *a, const ag_real *b)
 {
     double sum = 0;
     for (int i = 0; i < n; i++) sum += (double)a[i] * (double)b[i];
@@ -443,7 +443,7 @@ static double product(int n, const real *a, const real *b)
 }
 
 /* The formulas, with h for a query and s for a key. */
-static double score_of(const Score *score, const real *h, int nh, const real *s, int ns)
+static double score_of(const NnScore *score, const ag_real *h, int nh, const ag_real *s, int ns)
 {
     double sum = 0;
     switch (score->kind) {
@@ -465,15 +465,15 @@ static double score_of(const Score *score, const real *h, int nh, const real *s,
 
 static Tensor *weighted_scores(Tensor **in, void *score)
 {
-    return nn_score((Score *)score, in[0], in[1]);
+    return nn_score((NnScore *)score, in[0], in[1]);
 }
 
 START_TEST(scores_equal_their_formulas)
 {
-    ScoreKind kind = kinds[_i];
+    NnScoreKind kind = kinds[_i];
     int nq = KQ, nk = kind == NN_SCORE_SCALED_DOT || kind == NN_SCORE_DOT ? KQ : KK;
-    Score *score = nn_score_new(kind, nq, nk, HIDDEN);
-    Scope s = ag_begin(AG_RECORD);
+    NnScore *score = nn_score_new(kind, nq, nk, HIDDEN);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *in[8] = { tensor_normal(SHAPE(B, T, nq), 0, 1), tensor_normal(SHAPE(B, S, nk), 0, 1) };
     Tensor *y = nn_score(score, in[0], in[1]);
     ck_assert(ag_shape_equal(tensor_shape(y), SHAPE(B, T, S)));
@@ -485,7 +485,7 @@ START_TEST(scores_equal_their_formulas)
                                                  tensor_data(in[1]) + (b * S + j) * nk, nk), 1e-5);
     int n = 2;
     for (int i = 0; i < 2; i++) tensor_set_requires_grad(in[i], true);
-    Parameters *p = nn_parameters(score);
+    NnParameters *p = nn_parameters(score);
     static const int expected[] = { 0, 0, 1, 3 };
     ck_assert_int_eq(p->n, expected[_i]);
     for (int i = 0; i < p->n; i++) in[n++] = p->item[i].tensor;
@@ -503,7 +503,7 @@ START_TEST(heads_can_use_any_score)
     ck_assert((a->score == NULL) == (kinds[_i] == NN_SCORE_SCALED_DOT));
     if (kinds[_i] == NN_SCORE_ADDITIVE)
         ck_assert(ag_shape_equal(tensor_shape(a->score->w1->weight), SHAPE(D / H, D / H)));
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *query = tensor_normal(SHAPE(B, T, D), 0, 1), *key = tensor_normal(SHAPE(B, S, D), 0, 1);
     Tensor *mask = mask_of(PADDING, S);
     Result r = attend(a, query, key, mask, true);
@@ -520,7 +520,7 @@ START_TEST(heads_can_use_any_score)
         heads[h] = ag_matmul(w, ag_slice(v, -1, from, to));
     }
     check_close("y", r.y, nn_linear(nn_item(Linear, a->linears, 3), ag_concat(heads, H, -1)), 1e-5);
-    Parameters *p = nn_parameters(a);
+    NnParameters *p = nn_parameters(a);
     for (int i = 0; i < p->n; i++) ck_assert_ptr_nonnull(tensor_grad_data(p->item[i].tensor));
     ag_free(p);
     ag_end(s);
@@ -532,7 +532,7 @@ END_TEST
 
 START_TEST(masks_print)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     FILE *f = tmpfile();
     char text[200] = "";
     Tensor *ids = tensor_ints(SHAPE(2, 3), (int32_t[]){ 5, 0, 7, 5, 5, 0 });
@@ -562,7 +562,7 @@ START_TEST(positions_are_sines_and_cosines)
     static const int widths[] = { 128, 7, 2, 1 };
     int width = widths[_i];
     PositionalEncoding *p = nn_positional_encoding_new(width, 0, 100);
-    const real *pe = tensor_data(p->pe);
+    const ag_real *pe = tensor_data(p->pe);
     for (int i = 0; i < 100; i++)
         for (int d = 0; d < width; d++) {
             double angle = i / pow(10000, (d - d % 2) / (double)width);
@@ -581,7 +581,7 @@ START_TEST(inner_products_depend_on_the_distance)
         for (int j = 0; j < 100; j++) {
             double sum = 0;
             for (int k = 0; k < 64; k++) sum += cos((i - j) / pow(10000, 2 * k / 128.0));
-            const real *pe = tensor_data(p->pe);
+            const ag_real *pe = tensor_data(p->pe);
             ck_assert_double_eq_tol(product(128, pe + i * 128, pe + j * 128), sum, 1e-4);
         }
     nn_free(p);
@@ -593,7 +593,7 @@ START_TEST(positions_are_added)
     PositionalEncoding *fixed = nn_positional_encoding_new(D, 0, 9);
     PositionalEncoding *learned = nn_positional_encoding_new_learned(D, 0, 9);
     ck_assert(nn_count(learned) == 9 * D && largest(learned->pe) < 0.2);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_normal(SHAPE(B, T, D), 0, 1), true);
     PositionalEncoding *both[] = { fixed, learned };
     for (int i = 0; i < 2; i++) {
@@ -629,12 +629,12 @@ END_TEST
 START_TEST(the_norm_comes_before_or_after_the_sublayer)
 {
     for (int i = 0; i < 2; i++) {
-        NormPlace place = i == 0 ? NN_PRE_NORM : NN_POST_NORM;
+        NnNormPlace place = i == 0 ? NN_PRE_NORM : NN_POST_NORM;
         SublayerConnection *c = nn_sublayer_connection_new(D, 0, place, AG_NORM_ANNOTATED);
         PositionwiseFeedForward *f = nn_positionwise_feed_forward_new(D, 20, 0, i == 0 ? AG_RELU : AG_GELU);
         nn_init_uniform(c->norm->gamma, 0.5, 1.5);
         nn_init_uniform(c->norm->beta, -1, 1);
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         Tensor *x = tensor_normal(SHAPE(B, T, D), 0, 1);
         Tensor *found = nn_sublayer_out(c, x, nn_positionwise_feed_forward(f, nn_sublayer_in(c, x)));
         Tensor *in = place == NN_PRE_NORM ? nn_layer_norm(c->norm, x) : x, *h = nn_linear(f->w_1, in);
@@ -651,7 +651,7 @@ START_TEST(sublayers_apply_dropout_in_training)
 {
     SublayerConnection *c = nn_sublayer_connection_new(D, 0.5, NN_PRE_NORM, AG_NORM_ANNOTATED);
     PositionwiseFeedForward *f = nn_positionwise_feed_forward_new(D, 20, 0.5, AG_RELU);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_zeros(SHAPE(B, T, D)), *ones = tensor_ones(SHAPE(B, T, D));
     Tensor *y = nn_sublayer_out(c, x, ones);
     int dropped = 0;
@@ -661,7 +661,7 @@ START_TEST(sublayers_apply_dropout_in_training)
     }
     ck_assert(dropped > 30 && dropped < 90);
     Tensor *one = nn_positionwise_feed_forward(f, ones), *two = nn_positionwise_feed_forward(f, ones);
-    ck_assert_mem_ne(tensor_data(one), tensor_data(two), B * T * D * sizeof(real));
+    ck_assert_mem_ne(tensor_data(one), tensor_data(two), B * T * D * sizeof(ag_real));
     nn_eval(c);
     nn_eval(f);
     check_close("evaluation", nn_sublayer_out(c, x, ones), ones, 0);
@@ -677,8 +677,8 @@ END_TEST
 
 START_TEST(caches_append_select_and_keep_the_last)
 {
-    Cache *c = nn_cache_new(2, 6);
-    Scope s = ag_begin(AG_NO_GRAD);
+    NnCache *c = nn_cache_new(2, 6);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *key = tensor_normal(SHAPE(3, 6, 2), 0, 1), *value = tensor_normal(SHAPE(3, 6, 2), 0, 1), *k, *v;
     EXPECT_USAGE_ERROR("nn_cache_read: layer 0 of the cache is empty", nn_cache_read(c, 0, &k, &v));
     for (int at = 0; at < 5; at += at == 0 ? 3 : 2)
@@ -718,9 +718,9 @@ END_TEST
 /* A fixed layer has the keys of the source, all of which stay. */
 START_TEST(fixed_layers_keep_everything)
 {
-    Cache *c = nn_cache_new(2, 6);
+    NnCache *c = nn_cache_new(2, 6);
     c->layer[1].fixed = true;
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *key = tensor_normal(SHAPE(1, 5, 2), 0, 1), *value = tensor_normal(SHAPE(1, 5, 2), 0, 1), *k, *v;
     for (int layer = 0; layer < 2; layer++) nn_cache_append(c, layer, key, value);
     nn_cache_keep_last(c, 2);
@@ -738,8 +738,8 @@ END_TEST
 START_TEST(a_cache_grows)
 {
     enum { ROOM = 300 };
-    Cache *c = nn_cache_new(1, ROOM);
-    Scope s = ag_begin(AG_NO_GRAD);
+    NnCache *c = nn_cache_new(1, ROOM);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *key = tensor_normal(SHAPE(2, ROOM, 3), 0, 1), *value = tensor_normal(SHAPE(2, ROOM, 3), 0, 1), *k, *v;
     for (int64_t at = 0, t; at < ROOM; at += t) {
         t = at < 100 ? 1 : at < 290 ? 95 : 5;
@@ -758,8 +758,8 @@ END_TEST
 /* One call may need more than twice the first room. */
 START_TEST(a_cache_makes_room_for_many_positions)
 {
-    Cache *c = nn_cache_new(1, 1000);
-    Scope s = ag_begin(AG_NO_GRAD);
+    NnCache *c = nn_cache_new(1, 1000);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *key = tensor_normal(SHAPE(2, 300, 3), 0, 1), *k, *v;
     nn_cache_append(c, 0, key, key);
     ck_assert_int_eq(tensor_dim(c->layer[0].key, 1), 512);
@@ -781,7 +781,7 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("nn_score_new: a dot product needs equal widths, these are 3 and 4",
                        nn_score_new(NN_SCORE_DOT, 3, 4, 0));
     MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_zeros(SHAPE(B, T, D)), *key = tensor_zeros(SHAPE(B, S, D));
     Tensor *other = tensor_zeros(SHAPE(B + 1, S, D)), *wide = tensor_zeros(SHAPE(B, T, D + 1));
     Tensor *mask = tensor_bools(SHAPE(B, T, T + 1), NULL), *batch = tensor_bools(SHAPE(B + 1, 1, S), NULL);
@@ -806,7 +806,7 @@ START_TEST(masks_of_few_dimensions_are_printed)
 {
     char text[32] = "";
     FILE *f = tmpfile();
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     nn_mask_print(f, tensor_bools(SHAPE(3), (uint8_t[]){ 1, 0, 1 }));
     nn_mask_print(f, ag_reshape(tensor_bools(SHAPE(1), (uint8_t[]){ 1 }), AG_SCALAR));
     ag_end(s);

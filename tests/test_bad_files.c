@@ -39,8 +39,8 @@ static bool accepts_safetensors(const char *path, const char *unused)
 static bool accepts_tensors(const char *path, const char *unused)
 {
     (void)unused;
-    Scope s = ag_begin(AG_NO_GRAD);
-    TensorFile *f = tensor_file_open(path);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    NnTensorFile *f = tensor_file_open(path);
     bool accepted = f != NULL;
     for (int i = 0; accepted && i < tensor_file_count(f); i++)
         accepted = tensor_file_get(f, tensor_file_item(f, i)->name) != NULL;
@@ -52,7 +52,7 @@ static bool accepts_tensors(const char *path, const char *unused)
 static bool accepts_chars(const char *path, const char *unused)
 {
     (void)unused;
-    CharVocab *v = kaeru_char_vocab_open(path);
+    KaeruCharVocab *v = kaeru_char_vocab_open(path);
     kaeru_char_vocab_free(v);
     return v != NULL;
 }
@@ -60,7 +60,7 @@ static bool accepts_chars(const char *path, const char *unused)
 static bool accepts_words(const char *path, const char *unused)
 {
     (void)unused;
-    WordVocab *v = kaeru_word_vocab_open(path);
+    KaeruWordVocab *v = kaeru_word_vocab_open(path);
     kaeru_word_vocab_free(v);
     return v != NULL;
 }
@@ -76,7 +76,7 @@ static bool accepts_text(const char *path, const char *unused)
 
 static bool accepts_bpe(const char *vocab, const char *merges)
 {
-    Bpe *bpe = kaeru_bpe_open(vocab, merges);
+    KaeruBpe *bpe = kaeru_bpe_open(vocab, merges);
     kaeru_bpe_free(bpe);
     return bpe != NULL;
 }
@@ -84,7 +84,7 @@ static bool accepts_bpe(const char *vocab, const char *merges)
 static bool accepts_tokenizer(const char *path, const char *unused)
 {
     (void)unused;
-    Bpe *bpe = kaeru_bpe_open_json(path);
+    KaeruBpe *bpe = kaeru_bpe_open_json(path);
     kaeru_bpe_free(bpe);
     return bpe != NULL;
 }

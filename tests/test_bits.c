@@ -13,10 +13,10 @@ enum { STEPS = 50 };
 static uint64_t digest(void *model)
 {
     uint64_t hash = 0xcbf29ce484222325u;
-    Parameters *p = nn_parameters(model);
+    NnParameters *p = nn_parameters(model);
     for (int i = 0; i < p->n; i++) {
         const unsigned char *byte = (const unsigned char *)tensor_data(p->item[i].tensor);
-        size_t n = (size_t)tensor_numel(p->item[i].tensor) * sizeof(real);
+        size_t n = (size_t)tensor_numel(p->item[i].tensor) * sizeof(ag_real);
         for (size_t k = 0; k < n; k++) hash = (hash ^ byte[k]) * 0x100000001b3u;
     }
     ag_free(p);
@@ -35,7 +35,7 @@ typedef struct {
     int64_t width;
     int32_t src_vocab, tgt_vocab;
     int64_t batch, source, target;
-    LabelSmoothing criterion;
+    KaeruLabelSmoothing criterion;
     bool padded;                /* sentences of different lengths */
 } Sentences;
 
@@ -59,7 +59,7 @@ static uint64_t translator(const Sentences *how)
     Transformer *m = transformer_new(how->src_vocab, how->tgt_vocab, o);
     Optimizer *adam = nn_adam_new(m, 1e-3);
     for (int step = 0; step < STEPS; step++) {
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         TransformerBatch b =
             transformer_batch_new(sentences(how->batch, how->source, how->src_vocab, how),
                                   sentences(how->batch, how->target + 1, how->tgt_vocab, how), how->criterion.padding_idx);
@@ -100,7 +100,7 @@ static uint64_t writer(void)
     GPT *m = gpt_new(o);
     Optimizer *adam = nn_adamw_new(m, 1e-3);
     for (int step = 0; step < STEPS; step++) {
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         Tensor *ids = tensor_randint(SHAPE(batch, o.context), 0, 65);
         Tensor *next = tensor_randint(SHAPE(batch, o.context), 0, 65);
         ag_backward(gpt_loss(m, ids, next));

@@ -15,14 +15,14 @@
 
 #define FIXTURES TEST_FIXTURES "/bpe/"
 
-static Bpe *open_good(const char *vocab, const char *merges)
+static KaeruBpe *open_good(const char *vocab, const char *merges)
 {
-    Bpe *bpe = kaeru_bpe_open(vocab, merges);
+    KaeruBpe *bpe = kaeru_bpe_open(vocab, merges);
     ck_assert_msg(bpe != NULL, "%s", ag_error());
     return bpe;
 }
 
-static Bpe *open_fixture(void)
+static KaeruBpe *open_fixture(void)
 {
     return open_good(FIXTURES "vocab.json", FIXTURES "merges.txt");
 }
@@ -42,7 +42,7 @@ static const Json *read_json(void *owner, const char *path)
 }
 
 /* Decoding the ids must give the bytes. */
-static void check_decode(const Bpe *bpe, const int32_t *ids, size_t count, const char *text, size_t n)
+static void check_decode(const KaeruBpe *bpe, const int32_t *ids, size_t count, const char *text, size_t n)
 {
     size_t size;
     char *back = kaeru_bpe_decode(bpe, ids, count, &size);
@@ -53,11 +53,11 @@ static void check_decode(const Bpe *bpe, const int32_t *ids, size_t count, const
 }
 
 /* Encoding, then decoding must give the same bytes. */
-static void check_round_trip(Bpe *bpe, const char *text, size_t n)
+static void check_round_trip(KaeruBpe *bpe, const char *text, size_t n)
 {
     size_t count;
     for (int mode = KAERU_BPE_TEXT; mode <= KAERU_BPE_SPECIAL; mode++) {
-        int32_t *ids = kaeru_bpe_encode(bpe, text, n, (BpeMode)mode, &count);
+        int32_t *ids = kaeru_bpe_encode(bpe, text, n, (KaeruBpeMode)mode, &count);
         check_decode(bpe, ids, count, text, n);
         ag_free(ids);
     }
@@ -65,7 +65,7 @@ static void check_round_trip(Bpe *bpe, const char *text, size_t n)
 
 /* ---- the same as `tokenizers` ------------------------------------------------------------------------------------ */
 
-static void check_ids(Bpe *bpe, const Json *text, const Json *ids, BpeMode mode)
+static void check_ids(KaeruBpe *bpe, const Json *text, const Json *ids, KaeruBpeMode mode)
 {
     size_t count;
     int32_t *found = kaeru_bpe_encode(bpe, text->as.text, text->count, mode, &count);
@@ -82,7 +82,7 @@ START_TEST(ids_equal_those_of_tokenizers)
     void *owner = ag_alloc(1, 1);
     const Json *cases = read_json(owner, FIXTURES "cases.json");
     ck_assert_uint_gt(cases->count, 150);
-    Bpe *bpe = open_fixture();
+    KaeruBpe *bpe = open_fixture();
     for (int pass = 0; pass < 2; pass++) {                          /* the second time from the cache */
         for (uint32_t i = 0; i < cases->count; i++) {
             const Json *text = json_get(&cases->as.item[i], "text"), *ids = json_get(&cases->as.item[i], "ids");
@@ -121,7 +121,7 @@ START_TEST(learned_merges_equal_those_of_tokenizers)
     void *owner = ag_alloc(1, 1);
     size_t n, size, expected_size;
     const char *text = read_good(owner, FIXTURES "text.txt", &n);
-    Bpe *bpe = kaeru_bpe_train(text, n, 1000);
+    KaeruBpe *bpe = kaeru_bpe_train(text, n, 1000);
     ck_assert_msg(bpe != NULL, "%s", ag_error());
     ck_assert_int_eq(kaeru_bpe_end_of_text(bpe), kaeru_bpe_size(bpe) - 1);
     expect_done(kaeru_bpe_save(bpe, in_folder("v"), in_folder("m")));
@@ -195,7 +195,7 @@ START_TEST(long_words_are_merged_by_the_rule)
     size_t n = 0, count;
     ag_seed(3);
     for (int i = 0; i < 300; i++) text[n++] = "abc"[ag_random_below(3)];
-    Bpe *bpe = kaeru_bpe_train(text, n, 300);
+    KaeruBpe *bpe = kaeru_bpe_train(text, n, 300);
     ck_assert_ptr_nonnull(bpe);
     void *owner = ag_alloc(1, 1);
     expect_done(kaeru_bpe_save(bpe, in_folder("v"), in_folder("m")));
@@ -248,7 +248,7 @@ END_TEST
 START_TEST(decoding_restores_any_bytes)
 {
     static char text[20000];
-    Bpe *bpe = open_fixture();
+    KaeruBpe *bpe = open_fixture();
     ag_seed(1);
     for (int trial = 0; trial < 300; trial++) {
         size_t n = (size_t)ag_random_below(trial < 250 ? 40 : (int64_t)sizeof text);
@@ -268,7 +268,7 @@ END_TEST
 
 START_TEST(ids_have_tokens)
 {
-    Bpe *bpe = open_fixture();
+    KaeruBpe *bpe = open_fixture();
     size_t n;
     ck_assert_str_eq(kaeru_bpe_token(bpe, 0, &n), "!");
     ck_assert_uint_eq(n, 1);
@@ -294,7 +294,7 @@ START_TEST(a_vocabulary_has_the_requested_size)
     const char *text = "low low low lower lowest<|endoftext|>low<|endoftext|>";
     size_t count, n = strlen(text);
     expect_refused(kaeru_bpe_train(text, n, 256) != NULL, "expected a vocabulary of at least 257 tokens");
-    Bpe *bpe = kaeru_bpe_train(text, n, 257);
+    KaeruBpe *bpe = kaeru_bpe_train(text, n, 257);
     ck_assert_int_eq(kaeru_bpe_size(bpe), 257);
     check_round_trip(bpe, text, n);
     kaeru_bpe_free(bpe);
@@ -321,7 +321,7 @@ END_TEST
 START_TEST(training_reads_only_the_given_bytes)
 {
     const char text[] = "low<|endoftext|>low xyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxy";
-    Bpe *bpe = kaeru_bpe_train(text, strlen("low<|endoftext|>low"), 1000);
+    KaeruBpe *bpe = kaeru_bpe_train(text, strlen("low<|endoftext|>low"), 1000);
     ck_assert_int_eq(kaeru_bpe_size(bpe), 259);                             /* "lo", "low" and the end of text are added */
     kaeru_bpe_free(bpe);
 }
@@ -332,9 +332,9 @@ START_TEST(a_saved_vocabulary_loads_unchanged)
     void *owner = ag_alloc(1, 1);
     size_t n, count, count_back;
     const char *text = read_good(owner, FIXTURES "cases.json", &n);
-    Bpe *bpe = kaeru_bpe_train(text, n, 600);
+    KaeruBpe *bpe = kaeru_bpe_train(text, n, 600);
     expect_done(kaeru_bpe_save(bpe, in_folder("v"), in_folder("m")));
-    Bpe *back = open_good(in_folder("v"), in_folder("m"));
+    KaeruBpe *back = open_good(in_folder("v"), in_folder("m"));
     ck_assert_int_eq(kaeru_bpe_size(back), kaeru_bpe_size(bpe));
     ck_assert_int_eq(kaeru_bpe_end_of_text(back), kaeru_bpe_end_of_text(bpe));
     int32_t *ids = kaeru_bpe_encode(bpe, text, n, KAERU_BPE_TEXT, &count);
@@ -370,10 +370,10 @@ START_TEST(files_of_merges_may_differ_in_line_ends)
     folder_write("short", rest, strlen(rest) - 1);
     folder_write("none", "", 0);
     static const char *const names[] = { "windows", "short" };
-    Bpe *bpe = open_fixture();
+    KaeruBpe *bpe = open_fixture();
     int32_t *expected = kaeru_bpe_encode(bpe, merges, n, KAERU_BPE_TEXT, &count);
     for (int i = 0; i < 2; i++) {
-        Bpe *other = open_good(FIXTURES "vocab.json", in_folder(names[i]));
+        KaeruBpe *other = open_good(FIXTURES "vocab.json", in_folder(names[i]));
         int32_t *ids = kaeru_bpe_encode(other, merges, n, KAERU_BPE_TEXT, &size);
         ck_assert_uint_eq(size, count);
         ck_assert(memcmp(ids, expected, count * sizeof *ids) == 0);
@@ -402,7 +402,7 @@ START_TEST(a_vocabulary_of_1024_merges_encodes)
         char pair[2] = { (char)('A' + i / LETTERS), (char)('A' + i % LETTERS) };
         merge[i] = (BpeMerge){ pair[0], pair[1], word_table_add(tokens, pair, 2) };
     }
-    Bpe *bpe = bpe_new(tokens, merge, MERGES);
+    KaeruBpe *bpe = bpe_new(tokens, merge, MERGES);
     ck_assert_uint_ge(bpe->n_slots, 2 * MERGES);                            /* in a full table a search would not end */
     size_t count;
     int32_t *ids = kaeru_bpe_encode(bpe, "ABzABA", 6, KAERU_BPE_TEXT, &count);
@@ -422,7 +422,7 @@ static const char story[] = "the cat and the hat and the bat on the mat; the cat
 static bool learn_and_use(void)
 {
     size_t n, count;
-    Bpe *bpe = kaeru_bpe_train(story, strlen(story), 270);
+    KaeruBpe *bpe = kaeru_bpe_train(story, strlen(story), 270);
     bool done = kaeru_bpe_save(bpe, in_folder("v"), in_folder("m"));
     kaeru_bpe_free(bpe);
     bpe = done ? kaeru_bpe_open(in_folder("v"), in_folder("m")) : NULL;
@@ -461,7 +461,7 @@ END_TEST
 START_TEST(both_files_are_written_before_one_is_replaced)
 {
     if (!io_faults_work()) return;
-    Bpe *bpe = open_fixture();
+    KaeruBpe *bpe = open_fixture();
     io_faults_at(-1, false);
     expect_done(kaeru_bpe_save(bpe, in_folder("v"), in_folder("m")));
     ck_assert_int_eq(io_faults_before("fsync", "rename"), 2);

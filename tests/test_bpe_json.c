@@ -15,16 +15,16 @@
 static const char *const families[] = { "gpt2", "llama3", "qwen2", "smollm", "qwen3" };
 enum { N_FAMILIES = sizeof families / sizeof *families };
 
-static Bpe *open_family(int i)
+static KaeruBpe *open_family(int i)
 {
     char path[512];
     snprintf(path, sizeof path, FILES "%s.json", families[i]);
-    Bpe *b = kaeru_bpe_open_json(path);
+    KaeruBpe *b = kaeru_bpe_open_json(path);
     ck_assert_msg(b != NULL, "%s", ag_error());
     return b;
 }
 
-static void check_case(Bpe *b, const char *family, const Json *text, const Json *ids, const Json *normal)
+static void check_case(KaeruBpe *b, const char *family, const Json *text, const Json *ids, const Json *normal)
 {
     size_t count, size;
     int32_t *found = kaeru_bpe_encode(b, text->as.text, text->count, KAERU_BPE_SPECIAL, &count);
@@ -46,7 +46,7 @@ START_TEST(ids_equal_those_of_tokenizers)
     snprintf(path, sizeof path, FILES "%s_cases.json", families[_i]);
     const Json *cases = json_read(owner, path, 1 << 24);
     ck_assert_msg(cases && cases->count > 150, "%s", ag_error());
-    Bpe *b = open_family(_i);
+    KaeruBpe *b = open_family(_i);
     for (int pass = 0; pass < 2; pass++)                            /* the second time from the cache */
         for (uint32_t i = 0; i < cases->count; i++)
             check_case(b, families[_i], json_get(&cases->as.item[i], "text"), json_get(&cases->as.item[i], "ids"),
@@ -60,7 +60,7 @@ START_TEST(special_tokens_can_be_text)
 {
     const char *text = "<|begin|><think>";
     for (int i = 0; i < N_FAMILIES; i++) {
-        Bpe *b = open_family(i);
+        KaeruBpe *b = open_family(i);
         size_t count, special, size;
         int32_t *ids = kaeru_bpe_encode(b, text, strlen(text), KAERU_BPE_SPECIAL, &special);
         ck_assert_uint_eq(special, 2);
@@ -82,7 +82,7 @@ END_TEST
 START_TEST(added_tokens_are_decoded_as_their_text)
 {
     for (int i = 0; i < N_FAMILIES; i++) {
-        Bpe *b = open_family(i);
+        KaeruBpe *b = open_family(i);
         size_t count, size;
         int32_t *ids = kaeru_bpe_encode(b, "thé", strlen("thé"), KAERU_BPE_SPECIAL, &count);
         char *back = kaeru_bpe_decode(b, ids, count, &size);
@@ -98,7 +98,7 @@ END_TEST
 START_TEST(gpt2s_files_cannot_hold_other_vocabularies)
 {
     for (int i = 0; i < N_FAMILIES; i++) {
-        Bpe *b = open_family(i);
+        KaeruBpe *b = open_family(i);
         expect_refused(kaeru_bpe_save(b, in_folder("v"), in_folder("m")),
                        "/v: expected a vocabulary by the rules of GPT-2 only, which its two files can hold");
         kaeru_bpe_free(b);
@@ -120,7 +120,7 @@ START_TEST(failing_calls_and_allocations_leak_nothing)
     for (int64_t n = 0; hit; n++) {
         int open = io_faults_open();
         io_faults_at(n, false);
-        Bpe *b = kaeru_bpe_open_json(FILES "smollm.json");
+        KaeruBpe *b = kaeru_bpe_open_json(FILES "smollm.json");
         hit = io_faults_end(b != NULL);
         ck_assert_int_eq(io_faults_open(), open);
         kaeru_bpe_free(b);

@@ -8,9 +8,9 @@
 START_TEST(real_has_the_width_of_the_library)
 {
 #ifdef KAERU_DOUBLE
-    ck_assert_uint_eq(sizeof(real), 8);
+    ck_assert_uint_eq(sizeof(ag_real), 8);
 #else
-    ck_assert_uint_eq(sizeof(real), 4);
+    ck_assert_uint_eq(sizeof(ag_real), 4);
 #endif
 }
 END_TEST

@@ -38,7 +38,7 @@ static Net *net_new(int width)
 /* A step on random data, with dropout, which uses all parts of a run's state. */
 static void train_step(Net *net, Optimizer *o)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *ids = tensor_randint(SHAPE(6), 0, 7), *targets = tensor_randint(SHAPE(6), 0, 7);
     Tensor *x = nn_dropout(net->dropout, ag_add(nn_embedding(net->embed, ids), net->table));
     x = nn_linear(net->head, ag_tanh(nn_linear(net->fc, x)));
@@ -54,9 +54,9 @@ static void train_step(Net *net, Optimizer *o)
 START_TEST(weights_load_to_the_bit)
 {
     Net *net = net_new(3), *other = net_new(3);
-    tensor_mutable_data(net->embed->weight)[0] = (real)-0.0;
-    tensor_mutable_data(net->embed->weight)[1] = (real)1e-40;
-    tensor_mutable_data(net->embed->weight)[2] = (real)NAN;
+    tensor_mutable_data(net->embed->weight)[0] = (ag_real)-0.0;
+    tensor_mutable_data(net->embed->weight)[1] = (ag_real)1e-40;
+    tensor_mutable_data(net->embed->weight)[2] = (ag_real)NAN;
     expect_done(nn_save(in_folder("a"), net));
     expect_done(nn_load(in_folder("a"), other));
     check_same_parameters(net, other);
@@ -92,7 +92,7 @@ END_TEST
 /* Writes a file with the net's tensors, or others, under these names. */
 static void write_file(const char *path, Net *net, const char *skip, const char *extra, const Tensor *extra_values)
 {
-    Parameters *p = nn_parameters(net);
+    NnParameters *p = nn_parameters(net);
     StEntry entry[8];
     size_t n = 0;
     for (int i = 0; i < p->n; i++) {
@@ -107,7 +107,7 @@ static void write_file(const char *path, Net *net, const char *skip, const char 
 START_TEST(a_tied_weight_loads_by_any_of_its_names)
 {
     Net *net = net_new(3), *other = net_new(3);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *weight = net->embed->weight;
     write_file(in_folder("second"), net, "embed.weight", "head.weight", weight);
     expect_done(nn_load(in_folder("second"), other));
@@ -135,7 +135,7 @@ END_TEST
 START_TEST(weights_that_do_not_fit_change_nothing)
 {
     Net *net = net_new(3), *other = net_new(3), *before = nn_clone(other);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *small = tensor_zeros(SHAPE(2)), *deep = tensor_zeros(SHAPE(1, 1, 1, 1, 1, 1, 1, 3));
     write_file(in_folder("missing"), net, "fc.bias", NULL, NULL);
     expect_refused(nn_load(in_folder("missing"), other), "/missing: missing: \"fc.bias\"");
@@ -244,7 +244,7 @@ static Optimizer *adam(Net *net)
     nn_optimizer_group(o, nn_is_not_matrix, NULL, 0, 1);
     return o;
 }
-static Optimizer *momentum(Net *net) { return nn_sgd_new_with(net, (SgdOptions){ .lr = 0.05, .momentum = 0.9 }); }
+static Optimizer *momentum(Net *net) { return nn_sgd_new_with(net, (AgSgd){ .lr = 0.05, .momentum = 0.9 }); }
 static Optimizer *plain(Net *net)    { return nn_sgd_new(net, 0.05); }
 static Optimizer *(*const makers[])(Net *net) = { adam, momentum, plain };
 
@@ -254,14 +254,14 @@ START_TEST(a_resumed_run_is_the_same_run)
     Net *straight = net_new(4);
     Optimizer *o = makers[_i](straight);
     for (int i = 0; i < 5; i++) train_step(straight, o);
-    Settings *settings = nn_settings_new();
+    NnSettings *settings = nn_settings_new();
     nn_settings_set(settings, "width", "%d", 4);
     expect_done(nn_checkpoint_save(in_folder("middle"), straight, o, settings));
     for (int i = 0; i < 5; i++) train_step(straight, o);
     expect_done(nn_checkpoint_save(in_folder("straight"), straight, o, settings));
 
     ag_seed(99);
-    Settings *found = nn_settings_new();
+    NnSettings *found = nn_settings_new();
     expect_done(nn_checkpoint_settings(in_folder("middle"), found));
     int64_t width;
     expect_done(nn_settings_int(found, "width", &width));
@@ -317,8 +317,8 @@ static void change_text(const char *from, const char *to, const char *key, const
     StText text[32];
     size_t n_texts = 0;
     for (size_t i = 0; i < st->n_tensors; i++) {
-        Shape shape;
-        real *values = ag_alloc_in(st, (size_t)st->tensor[i].numel, sizeof(real));
+        AgShape shape;
+        ag_real *values = ag_alloc_in(st, (size_t)st->tensor[i].numel, sizeof(ag_real));
         expect_done(st_shape(st, &st->tensor[i], &shape) && st_read(&st->tensor[i], AG_REAL, values));
         entry[i] = (StEntry){ .name = st->tensor[i].name, .shape = shape, .values = values, .dtype = AG_REAL };
     }
@@ -386,7 +386,7 @@ END_TEST
 START_TEST(a_refused_load_leaves_the_settings)
 {
     Net *net = net_new(3), *wider = net_new(4);
-    Settings *saved = nn_settings_new(), *mine = nn_settings_new();
+    NnSettings *saved = nn_settings_new(), *mine = nn_settings_new();
     nn_settings_set(saved, "width", "%d", 3);
     nn_settings_set(mine, "width", "%d", 4);
     expect_done(nn_checkpoint_save(in_folder("a"), net, NULL, saved));
@@ -414,7 +414,7 @@ START_TEST(loading_between_forward_and_backward_is_reported)
 {
     Net *net = net_new(3);
     expect_done(nn_save(in_folder("a"), net));
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *y = ag_sum(nn_linear(net->fc, nn_linear(net->fc, tensor_ones(SHAPE(1, 3)))));
     expect_done(nn_load(in_folder("a"), net)); const int line = __LINE__;
     char text[100];
@@ -431,7 +431,7 @@ START_TEST(saving_to_an_impossible_path_is_refused)
     expect_refused(nn_save(in_folder("no/such/folder"), net), "no/such/folder");
     expect_refused(nn_save(in_folder("."), net), "/.: ");
     expect_done(nn_save(in_folder("a"), net));
-    Settings *s = nn_settings_new();
+    NnSettings *s = nn_settings_new();
     nn_settings_set(s, "text", "\xff");             /* not UTF-8: JSON cannot hold it */
     expect_refused(nn_checkpoint_save(in_folder("a"), net, NULL, s), "/a: the setting \"text\" is \"\\xFF\", expected UTF-8");
     expect_done(nn_load(in_folder("a"), net));
@@ -445,7 +445,7 @@ END_TEST
 
 START_TEST(settings_are_texts_that_are_checked_on_reading)
 {
-    Settings *s = nn_settings_new();
+    NnSettings *s = nn_settings_new();
     ck_assert_ptr_null(nn_settings_get(s, "layers"));
     nn_settings_set(s, "layers", "%d", 4);
     nn_settings_set(s, "lr", "%.17g", 0.1);
@@ -477,7 +477,7 @@ START_TEST(settings_are_texts_that_are_checked_on_reading)
 
     Linear *l = nn_linear_new(1, 1);
     expect_done(nn_checkpoint_save(in_folder("a"), l, NULL, s));
-    Settings *t = nn_settings_new();
+    NnSettings *t = nn_settings_new();
     nn_settings_set(t, "layers", "%d", 1);
     nn_settings_set(t, "own", "%d", 2);
     expect_done(nn_checkpoint_load(in_folder("a"), l, NULL, t));
@@ -497,7 +497,7 @@ START_TEST(settings_do_not_depend_on_the_locale)
     static const char *const names[] = { "C", "de_DE.UTF-8", "fr_FR.UTF-8" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!setlocale(LC_ALL, names[i])) continue;
-        Settings *s = nn_settings_new();
+        NnSettings *s = nn_settings_new();
         double number = 0;
         nn_settings_set(s, "lr", "%.17g", 0.5);
         ck_assert_str_eq(nn_settings_get(s, "lr"), "0.5");
@@ -517,7 +517,7 @@ _Noreturn static void save_forever(int out)
     ag_set_threads(1);                      /* qemu-user has no threads after fork */
     Net *net = net_new(200);
     for (int round = 0; ; round++) {
-        Parameters *p = nn_parameters(net);
+        NnParameters *p = nn_parameters(net);
         for (int i = 0; i < p->n; i++) nn_init_constant(p->item[i].tensor, round);
         ag_free(p);
         if (!nn_save(in_folder("a"), net)) break;
@@ -553,9 +553,9 @@ START_TEST(a_kill_at_any_moment_loses_nothing)
         expect_done(nn_load(in_folder("a"), net));
         double found = (double)tensor_data(net->table)[0];
         ck_assert_msg(found == last || found == last + 1, "saved up to %d, found %g", last, found);
-        Parameters *p = nn_parameters(net);
+        NnParameters *p = nn_parameters(net);
         for (int i = 0; i < p->n; i++) {
-            const real *v = tensor_data(p->item[i].tensor);
+            const ag_real *v = tensor_data(p->item[i].tensor);
             for (int64_t k = 0; k < tensor_numel(p->item[i].tensor); k++) ck_assert((double)v[k] == found);
         }
         ag_free(p);
@@ -573,7 +573,7 @@ static void save_and_load(void)                     /* without Check's functions
     saved_and_loaded = false;
     Net *net = net_new(3);
     Optimizer *o = adam(net);
-    Settings *settings = nn_settings_new();
+    NnSettings *settings = nn_settings_new();
     nn_settings_set(settings, "width", "%d", 3);
     saved_and_loaded = nn_checkpoint_save(in_folder("fault"), net, o, settings) &&
                        nn_checkpoint_load(in_folder("fault"), net, o, settings);

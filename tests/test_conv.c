@@ -40,10 +40,10 @@ static Result plainly(const Sizes *s, const Tensor *x, const Tensor *weight, con
     int64_t n_x = tensor_numel(x), n_w = tensor_numel(weight);
     double *dx = ag_scratch_at(AG_HERE, (size_t)n_x, sizeof *dx), *dw = ag_scratch_at(AG_HERE, (size_t)n_w, sizeof *dw);
     double *db = ag_scratch_at(AG_HERE, (size_t)s->o, sizeof *db);
-    const real *vx = tensor_data(x), *vw = tensor_data(weight), *vdy = tensor_data(dy);
+    const ag_real *vx = tensor_data(x), *vw = tensor_data(weight), *vdy = tensor_data(dy);
     Result r = { tensor_zeros(SHAPE(s->b, s->o, oh, ow)), tensor_zeros(tensor_shape(x)), tensor_zeros(tensor_shape(weight)),
                  tensor_zeros(SHAPE(s->o)) };
-    real *y = tensor_mutable_data(r.y);
+    ag_real *y = tensor_mutable_data(r.y);
     int64_t items = (int64_t)s->c * s->kh * s->kw;
     for (int64_t at = 0; at < tensor_numel(r.y); at++) {
         int64_t v = at % ow, row = at / ow % oh, o = at / (ow * oh) % s->o, b = at / (ow * oh * s->o);
@@ -56,11 +56,11 @@ static Result plainly(const Sizes *s, const Tensor *x, const Tensor *weight, con
             dw[o * items + k] += g * (double)vx[p];
             dx[p] += g * (double)vw[o * items + k];
         }
-        y[at] = (real)sum;
+        y[at] = (ag_real)sum;
     }
-    for (int64_t i = 0; i < n_x; i++) tensor_mutable_data(r.dx)[i] = (real)dx[i];
-    for (int64_t i = 0; i < n_w; i++) tensor_mutable_data(r.dweight)[i] = (real)dw[i];
-    for (int64_t i = 0; i < s->o; i++) tensor_mutable_data(r.dbias)[i] = (real)db[i];
+    for (int64_t i = 0; i < n_x; i++) tensor_mutable_data(r.dx)[i] = (ag_real)dx[i];
+    for (int64_t i = 0; i < n_w; i++) tensor_mutable_data(r.dweight)[i] = (ag_real)dw[i];
+    for (int64_t i = 0; i < s->o; i++) tensor_mutable_data(r.dbias)[i] = (ag_real)db[i];
     return r;
 }
 
@@ -75,14 +75,14 @@ static Result computed(const Sizes *s, Tensor *x, Tensor *weight, Tensor *bias, 
 
 static void check_same_bits(const Tensor *a, const Tensor *b)
 {
-    ck_assert_mem_eq(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real));
+    ck_assert_mem_eq(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(ag_real));
 }
 
 START_TEST(convolution_equals_plain_loops_on_any_number_of_threads)
 {
     const Sizes *s = &sizes[_i];
     int64_t oh = out_size(s->h, s->kh, s->stride, s->padding), ow = out_size(s->w, s->kw, s->stride, s->padding);
-    Scope scope = ag_begin(AG_RECORD);
+    AgScope scope = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_normal(SHAPE(s->b, s->c, s->h, s->w), 0, 1), true);
     Tensor *weight = tensor_set_requires_grad(tensor_normal(SHAPE(s->o, s->c, s->kh, s->kw), 0, 0.2), true);
     Tensor *bias = tensor_set_requires_grad(tensor_normal(SHAPE(s->o), 0, 1), true);
@@ -109,14 +109,14 @@ END_TEST
 /* Multiples of 1/16 and 2^-14, which bfloat16 rounds away from numbers above 1. */
 START_TEST(operands_are_rounded_to_bfloat16)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *fine[2], *coarse[2], *y[2];
     for (int i = 0; i < 2; i++) {
         coarse[i] = tensor_set_requires_grad(tensor_zeros(SHAPE(2, 3, 6 - 3 * i, 6 - 3 * i)), true);
         fine[i] = tensor_set_requires_grad(tensor_zeros(SHAPE(2, 3, 6 - 3 * i, 6 - 3 * i)), true);
         for (int64_t k = 0; k < tensor_numel(fine[i]); k++) {
-            tensor_mutable_data(coarse[i])[k] = 1 + (real)(ag_random_u32() % 16) / 16;
-            tensor_mutable_data(fine[i])[k] = tensor_data(coarse[i])[k] + (real)0x1p-14;
+            tensor_mutable_data(coarse[i])[k] = 1 + (ag_real)(ag_random_u32() % 16) / 16;
+            tensor_mutable_data(fine[i])[k] = tensor_data(coarse[i])[k] + (ag_real)0x1p-14;
         }
     }
     ag_precision(AG_BF16);
@@ -132,15 +132,15 @@ END_TEST
 
 START_TEST(the_largest_item_is_the_first_and_NaN_is_the_largest)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     static const double values[] = { 3, 3, -INFINITY, -INFINITY, 9, 1,
                                      3, 2, -INFINITY, -INFINITY, NAN, NAN };
     Tensor *x = tensor_set_requires_grad(tensor_zeros(SHAPE(1, 1, 2, 6)), true);
-    for (int i = 0; i < 12; i++) tensor_mutable_data(x)[i] = (real)values[i];
+    for (int i = 0; i < 12; i++) tensor_mutable_data(x)[i] = (ag_real)values[i];
     Tensor *y = ag_retain(ag_max_pool2d(x, 2, 2, 0));
-    ag_backward_from(y, tensor_from(SHAPE(1, 1, 1, 3), (real[]){ 5, 6, 7 }));
+    ag_backward_from(y, tensor_from(SHAPE(1, 1, 1, 3), (ag_real[]){ 5, 6, 7 }));
     ck_assert(tensor_data(y)[0] == 3 && isinf(tensor_data(y)[1]) && isnan(tensor_data(y)[2]));
-    static const real expected[] = { 5, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, 0 };
+    static const ag_real expected[] = { 5, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, 0 };
     ck_assert_mem_eq(tensor_grad_data(x), expected, sizeof expected);
     ag_end(s);
 }
@@ -148,10 +148,10 @@ END_TEST
 
 START_TEST(zeros_on_one_side)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *x = tensor_from(SHAPE(2, 1), (real[]){ 1, 2 });
-    check_close("before", ag_pad(x, 1, 2, 0), tensor_from(SHAPE(2, 3), (real[]){ 0, 0, 1, 0, 0, 2 }), 0);
-    check_close("after", ag_pad(x, -1, 0, 1), tensor_from(SHAPE(2, 2), (real[]){ 1, 0, 2, 0 }), 0);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_from(SHAPE(2, 1), (ag_real[]){ 1, 2 });
+    check_close("before", ag_pad(x, 1, 2, 0), tensor_from(SHAPE(2, 3), (ag_real[]){ 0, 0, 1, 0, 0, 2 }), 0);
+    check_close("after", ag_pad(x, -1, 0, 1), tensor_from(SHAPE(2, 2), (ag_real[]){ 1, 0, 2, 0 }), 0);
     check_close("none", ag_pad(x, 0, 0, 0), x, 0);
     ag_end(s);
 }
@@ -167,7 +167,7 @@ START_TEST(a_layer_convolves)
     ck_assert_ptr_null(last->bias);
     ck_assert_int_eq(nn_count(net), 3 * 2 * 9 + 3 + 4 * 3 * 4);
     ck_assert(largest(last->weight) <= 1 / sqrt(12.0) && largest(last->weight) > 0.7 / sqrt(12.0));
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_normal(SHAPE(2, 2, 5, 7), 0, 1);
     Conv2d *first = nn_item(Conv2d, net, 0);
     Tensor *h = ag_silu(ag_conv2d(x, first->weight, first->bias, 1, 1));

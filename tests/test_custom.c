@@ -14,27 +14,27 @@
 
 static void cube_forward(const AgCustomCall *c)
 {
-    const real *x = tensor_data(c->in[0]);
-    real *y = tensor_mutable_data(c->y);
+    const ag_real *x = tensor_data(c->in[0]);
+    ag_real *y = tensor_mutable_data(c->y);
     for (int64_t i = 0; i < tensor_numel(c->y); i++) y[i] = x[i] * x[i] * x[i];
 }
 
 static void cube_backward(const AgCustomCall *c)
 {
-    const real *x = tensor_data(c->in[0]);
+    const ag_real *x = tensor_data(c->in[0]);
     for (int64_t i = 0; i < tensor_numel(c->y); i++) c->dx[0][i] += c->dy[i] * 3 * x[i] * x[i];
 }
 
 static void overwriting_backward(const AgCustomCall *c)
 {
-    const real *x = tensor_data(c->in[0]);
+    const ag_real *x = tensor_data(c->in[0]);
     for (int64_t i = 0; i < tensor_numel(c->y); i++) c->dx[0][i] = c->dy[i] * 3 * x[i] * x[i];
 }
 
 /* 3 x^2 = 3 y / x */
 static void backward_by_y(const AgCustomCall *c)
 {
-    const real *x = tensor_data(c->in[0]), *y = tensor_data(c->y);
+    const ag_real *x = tensor_data(c->in[0]), *y = tensor_data(c->y);
     for (int64_t i = 0; i < tensor_numel(c->y); i++) c->dx[0][i] += c->dy[i] * 3 * y[i] / x[i];
 }
 
@@ -45,13 +45,13 @@ static const AgCustom declares_x = { "declares_x", cube_forward, backward_by_y, 
 static const AgCustom declares_both = { "declares_both", cube_forward, backward_by_y, AG_NEEDS_X(0) + AG_NEEDS_Y, NULL,
                                          NULL };
 
-static Tensor *call_at(Site at, const AgCustom *op, Tensor *x)
+static Tensor *call_at(AgSite at, const AgCustom *op, Tensor *x)
 {
     return ag_custom_at(at, op, tensor_shape(x), &x, 1, NULL, 0);
 }
 #define call(...) call_at(AG_HERE, __VA_ARGS__)
 
-static Tensor *leaf(Shape shape)
+static Tensor *leaf(AgShape shape)
 {
     return tensor_set_requires_grad(tensor_uniform(shape, 0.5, 1.5), true);
 }
@@ -63,7 +63,7 @@ static Tensor *call_of(Tensor **in, void *op)
 
 static bool passes(const AgCustom *op, FILE *report)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = leaf(SHAPE(2, 3));
     bool right = ag_gradcheck(call_of, (void *)op, &x, 1, report);
     ag_end(s);
@@ -72,15 +72,15 @@ static bool passes(const AgCustom *op, FILE *report)
 
 START_TEST(values_and_gradients)
 {
-    Scope s = ag_begin(AG_RECORD);
-    Tensor *x = tensor_set_requires_grad(tensor_from(SHAPE(3), ((real[]){ 1, 2, -3 })), true);
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_from(SHAPE(3), ((ag_real[]){ 1, 2, -3 })), true);
     Tensor *y = call(&cube, x);
-    ck_assert_mem_eq(tensor_data(y), ((real[]){ 1, 8, -27 }), 3 * sizeof(real));
+    ck_assert_mem_eq(tensor_data(y), ((ag_real[]){ 1, 8, -27 }), 3 * sizeof(ag_real));
     ck_assert(tensor_requires_grad(y));
     ag_backward(ag_sum(y));
-    ck_assert_mem_eq(tensor_grad_data(x), ((real[]){ 3, 12, 27 }), 3 * sizeof(real));
+    ck_assert_mem_eq(tensor_grad_data(x), ((ag_real[]){ 3, 12, 27 }), 3 * sizeof(ag_real));
     ag_backward(ag_sum(ag_add(call(&cube, x), call(&cube, x))));    /* adds to the gradient */
-    ck_assert_mem_eq(tensor_grad_data(x), ((real[]){ 9, 36, 81 }), 3 * sizeof(real));
+    ck_assert_mem_eq(tensor_grad_data(x), ((ag_real[]){ 9, 36, 81 }), 3 * sizeof(ag_real));
     ag_end(s);
     s = ag_begin(AG_NO_GRAD);
     ck_assert(!tensor_requires_grad(call(&cube, leaf(SHAPE(2)))));
@@ -92,7 +92,7 @@ END_TEST
 static void nested_forward(const AgCustomCall *c)
 {
     Tensor *inner = call(&cube, c->in[0]);
-    memcpy(tensor_mutable_data(c->y), tensor_data(inner), (size_t)tensor_numel(c->y) * sizeof(real));
+    memcpy(tensor_mutable_data(c->y), tensor_data(inner), (size_t)tensor_numel(c->y) * sizeof(ag_real));
 }
 
 static const AgCustom nested = { "nested", nested_forward, cube_backward, AG_NEEDS_X(0), NULL, NULL };
@@ -100,7 +100,7 @@ static const AgCustom nested = { "nested", nested_forward, cube_backward, AG_NEE
 START_TEST(a_forward_function_may_call_another_operation)
 {
     ck_assert(passes(&nested, stderr));
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *y = call(&nested, leaf(SHAPE(2)));
     EXPECT_USAGE_ERROR("only leaves are written", tensor_mutable_data(y));
     ag_end(s);
@@ -139,10 +139,10 @@ static void mixed_forward(const AgCustomCall *c)
 {
     const Numbers *n = c->args;
     const int32_t *ids = tensor_int_data(c->in[2]);
-    real *y = tensor_mutable_data(c->y);
+    ag_real *y = tensor_mutable_data(c->y);
     for (int64_t i = 0; i < tensor_numel(c->y); i++) {
         ck_assert(y[i] == 0);
-        y[i] = (real)n->factor * (tensor_data(c->in[0])[i] + tensor_data(c->in[1])[ids[i]]);
+        y[i] = (ag_real)n->factor * (tensor_data(c->in[0])[i] + tensor_data(c->in[1])[ids[i]]);
         if (c->in[3]) y[i] += tensor_data(c->in[3])[i];
     }
     ck_assert_int_eq(c->n, 4);
@@ -155,8 +155,8 @@ static void mixed_backward(const AgCustomCall *c)
     const int32_t *ids = tensor_int_data(c->in[2]);
     ck_assert_ptr_null(c->dx[2]);
     for (int64_t i = 0; i < tensor_numel(c->y); i++) {
-        if (c->dx[0]) c->dx[0][i] += (real)n->factor * c->dy[i];
-        if (c->dx[1]) c->dx[1][ids[i]] += (real)n->factor * c->dy[i];
+        if (c->dx[0]) c->dx[0][i] += (ag_real)n->factor * c->dy[i];
+        if (c->dx[1]) c->dx[1][ids[i]] += (ag_real)n->factor * c->dy[i];
         if (c->dx[3]) c->dx[3][i] += c->dy[i];
     }
 }
@@ -176,7 +176,7 @@ static Tensor *mixed_of(Tensor **in, void *arg)
 START_TEST(inputs_of_all_types)
 {
     ag_seed(2);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *in[] = { leaf(SHAPE(4)), leaf(SHAPE(2)), leaf(SHAPE(4)) };
     ck_assert(ag_gradcheck(mixed_of, NULL, in, 2, stderr));
     ck_assert(ag_gradcheck(mixed_of, in, in, 3, stderr));
@@ -194,7 +194,7 @@ END_TEST
 
 START_TEST(backward_releases_undeclared_values)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(SHAPE(4)), *table = leaf(SHAPE(2));
     Tensor *h = ag_neg(x), *y = mixed_of((Tensor *[]){ h, table, h }, &x), *z = call(&cube, y), *loss = ag_sum(z);
     ag_backward(loss);
@@ -209,7 +209,7 @@ END_TEST
 
 START_TEST(results_can_outlive_their_scope)
 {
-    Scope outer = ag_begin(AG_RECORD), inner = ag_begin(AG_RECORD);
+    AgScope outer = ag_begin(AG_RECORD), inner = ag_begin(AG_RECORD);
     Tensor *y = ag_end_return(inner, call(&cube, tensor_full(SHAPE(2), 2)));
     ck_assert(tensor_data(y)[1] == 8);
     ag_end(outer);
@@ -219,7 +219,7 @@ END_TEST
 
 static void use_everything(void)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     ag_backward(ag_sum(call(&cube, call(&declares_both, ag_neg(leaf(SHAPE(3)))))));
     ag_end(s);
 }
@@ -242,7 +242,7 @@ static void check_part(char *text, const char *part)
 
 START_TEST(it_is_explained_and_drawn)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *w = tensor_name(tensor_set_requires_grad(tensor_full(AG_SCALAR, 2), true), "w");
     Tensor *y = tensor_name(call(&cube, w), "y");
     check_part(explained(y), "  y      = cube(w) = 8    w^3\n");
@@ -262,7 +262,7 @@ END_TEST
 
 static void nan_backward(const AgCustomCall *c)
 {
-    c->dx[0][1] += (real)NAN * c->dy[1];
+    c->dx[0][1] += (ag_real)NAN * c->dy[1];
 }
 
 static const AgCustom nan_back = { "nan_back", cube_forward, nan_backward, AG_NEEDS_NONE, NULL, NULL };
@@ -271,7 +271,7 @@ START_TEST(the_search_for_nan_names_it)
 {
     ag_find_nan(true);
     EXPECT_USAGE_ERROR("cube: first infinity found in its result, item 0; shape (1,) of inputs (1,) (at tests/",
-                       call(&cube, tensor_full(SHAPE(1), sizeof(real) == 4 ? 1e20 : 1e200)));
+                       call(&cube, tensor_full(SHAPE(1), sizeof(ag_real) == 4 ? 1e20 : 1e200)));
     EXPECT_USAGE_ERROR("nan_back: first NaN found in the gradient that it computed, item 1; shape (3,) of inputs (3,)",
                        ag_backward(ag_sum(call(&nan_back, leaf(SHAPE(3))))));
     ag_find_nan(false);
@@ -282,7 +282,7 @@ END_TEST
 
 START_TEST(usage_errors_are_reported)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(SHAPE(2)), *gone = ag_neg(x), *in[17] = { x };
     const AgCustom unnamed = { NULL, cube_forward, cube_backward, 0, NULL, NULL };
     const AgCustom no_rule = { "half", cube_forward, NULL, 0, NULL, NULL };

@@ -22,7 +22,7 @@ static Transformer *model_new(int64_t vocab)
     o.h = 2;
     o.max_len = 20;
     Transformer *m = transformer_new(vocab, vocab, o);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *w = m->generator->proj->weight;
     tensor_copy(w, ag_scale(w, 2));
     tensor_mutable_data(m->generator->proj->bias)[END] = 1;
@@ -44,12 +44,12 @@ START_TEST(a_cache_changes_nothing)
     static const int steps[] = { 1, 2, 3, 4, 9 };           /* tokens at a time */
     Transformer *m = model_new(13);
     nn_eval(m);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_ints(SHAPE(2, 5), (int32_t[]){ 5, 6, 7, 8, 9, 4, 3, PAD, PAD, PAD });
     Tensor *mask = nn_padding_mask(src, PAD), *tgt = tensor_randint(SHAPE(2, 9), 0, 13);
     Tensor *memory = transformer_encode(m, src, mask);
     Tensor *all = transformer_decode(m, memory, mask, tgt, transformer_subsequent_mask(9));
-    Cache *cache = transformer_cache_new(m, 9);
+    NnCache *cache = transformer_cache_new(m, 9);
     for (int64_t at = 0, step = steps[_i]; at < 9; at += step) {
         if (step > 9 - at) step = 9 - at;
         Tensor *next = transformer_decode_next(m, memory, mask, ag_slice(tgt, 1, at, at + step), cache);
@@ -81,7 +81,7 @@ END_TEST
 START_TEST(greedy_takes_the_likeliest_token)
 {
     Transformer *m = model_new(11);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_randint(SHAPE(3, 6), 3, 11);
     for (int j = 3; j < 6; j++) tensor_mutable_int_data(src)[6 + j] = PAD;
     Tensor *mask = nn_padding_mask(src, PAD), *ids = transformer_greedy_decode(m, src, mask, 8, START);
@@ -103,9 +103,9 @@ END_TEST
 
 /* ---- beam search ------------------------------------------------------------------------------------------------- */
 
-static BeamOptions beam_options(int beam, int64_t max_len, double penalty)
+static KaeruBeamOptions beam_options(int beam, int64_t max_len, double penalty)
 {
-    return (BeamOptions){ .beam = beam, .max_len = max_len, .start_symbol = START, .end_symbol = END,
+    return (KaeruBeamOptions){ .beam = beam, .max_len = max_len, .start_symbol = START, .end_symbol = END,
                           .length_penalty = penalty };
 }
 
@@ -126,7 +126,7 @@ START_TEST(a_beam_of_one_is_greedy)
         ag_seed((uint64_t)i);
         Transformer *m = model_new(7);
         nn_eval(m);
-        Scope s = ag_begin(AG_NO_GRAD);
+        AgScope s = ag_begin(AG_NO_GRAD);
         Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7), *mask = nn_padding_mask(src, PAD);
         Tensor *greedy = transformer_greedy_decode(m, src, mask, 9, START);
         double score;
@@ -157,7 +157,7 @@ typedef struct {
 static void try_all(All *a, int32_t *ids, int64_t length)
 {
     if (ids[length - 1] == END && length > 1) {
-        Scope s = ag_begin(AG_NO_GRAD);
+        AgScope s = ag_begin(AG_NO_GRAD);
         double score = score_of(a->m, a->src, a->mask, tensor_ints(SHAPE(length), ids), a->penalty);
         if (a->n == 0 || score > a->score) {
             a->score = score;
@@ -175,7 +175,7 @@ START_TEST(a_wide_beam_finds_the_best_of_all)
     static const double penalties[] = { 0, 0.6, 1, 3 };
     Transformer *m = model_new(4);
     nn_eval(m);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     for (int i = 0; i < 4; i++) {
         Tensor *src = tensor_randint(SHAPE(1, 3), 0, 4), *mask = NULL;
         All all = { .m = m, .src = src, .mask = mask, .max_len = 5, .penalty = penalties[i] };
@@ -201,7 +201,7 @@ START_TEST(a_wider_beam_finds_better_sequences)
             ag_seed((uint64_t)i);
             Transformer *m = model_new(7);
             nn_eval(m);
-            Scope s = ag_begin(AG_NO_GRAD);
+            AgScope s = ag_begin(AG_NO_GRAD);
             Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7), *mask = nn_padding_mask(src, PAD);
             double one, score;
             Tensor *first = transformer_beam_search(m, src, mask, beam_options(1, 12, 0.6), &one);
@@ -225,7 +225,7 @@ START_TEST(a_length_penalty_favors_length)
         ag_seed((uint64_t)i);
         Transformer *m = model_new(7);
         nn_eval(m);
-        Scope s = ag_begin(AG_NO_GRAD);
+        AgScope s = ag_begin(AG_NO_GRAD);
         Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7);
         for (int k = 0; k < 2; k++)
             length[k] += tensor_numel(transformer_beam_search(m, src, NULL, beam_options(6, 12, 2 * k), NULL));
@@ -247,7 +247,7 @@ typedef struct { int32_t after, next; double p; } Follows;
 static Transformer *model_of(const Follows *table, int n)
 {
     Transformer *m = model_new(N_TOKENS);
-    Parameters *p = nn_parameters(m->decoder);
+    NnParameters *p = nn_parameters(m->decoder);
     for (int i = 0; i < p->n; i++) ag_fill(p->item[i].tensor, 0);
     ag_free(p);
     Tensor *embedding = nn_item(TransformerEmbeddings, m->tgt_embed, 0)->lut->weight, *w = m->generator->proj->weight;
@@ -262,16 +262,16 @@ static Transformer *model_of(const Follows *table, int n)
     ag_fill(w, -30);
     for (int i = 0; i < N_TOKENS; i++) tensor_mutable_data(w)[END * width + i] = 0;
     for (int i = 0; i < n; i++) tensor_mutable_data(w)[END * width + table[i].after] = -30;
-    for (int i = 0; i < n; i++) tensor_mutable_data(w)[table[i].next * width + table[i].after] = (real)log(table[i].p);
+    for (int i = 0; i < n; i++) tensor_mutable_data(w)[table[i].next * width + table[i].after] = (ag_real)log(table[i].p);
     nn_eval(m);
     return m;
 }
 
 /* The ids that beam search finds must be these, of which END is the last. */
-static void check_found(const Follows *table, int n, BeamOptions o, const int32_t *expected)
+static void check_found(const Follows *table, int n, KaeruBeamOptions o, const int32_t *expected)
 {
     Transformer *m = model_of(table, n);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *found = transformer_beam_search(m, tensor_ints(SHAPE(1, 1), NULL), NULL, o, NULL);
     int64_t length = 1;
     while (expected[length - 1] != END) length++;
@@ -330,7 +330,7 @@ END_TEST
 START_TEST(beam_search_leaves_the_mode)
 {
     Transformer *m = model_new(7);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7);
     nn_train(m);
     transformer_beam_search(m, src, NULL, beam_options(2, 5, 0), NULL);
@@ -348,7 +348,7 @@ START_TEST(sentences_may_begin_with_the_end_symbol)
 {
     static const Follows table[] = { { END, A, 1 }, { A, B, 1 } };
     Transformer *m = model_of(table, COUNT(table));
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = transformer_greedy_decode_until(m, tensor_ints(SHAPE(1, 1), NULL), NULL, 6, END, END);
     static const int32_t expected[] = { END, A, B, END, END, END };
     ck_assert_mem_eq(tensor_int_data(ids), expected, sizeof expected);
@@ -365,7 +365,7 @@ START_TEST(rows_end_one_by_one)
     for (uint64_t i = 0; i < 20; i++) {
         ag_seed(i);
         Transformer *m = model_new(7);
-        Scope s = ag_begin(AG_NO_GRAD);
+        AgScope s = ag_begin(AG_NO_GRAD);
         Tensor *src = tensor_randint(SHAPE(ROWS, 4), 3, 7), *mask = nn_padding_mask(src, PAD);
         const int32_t *all = tensor_int_data(transformer_greedy_decode(m, src, mask, LENGTH, START));
         const int32_t *ids = tensor_int_data(transformer_greedy_decode_until(m, src, mask, LENGTH, START, END));
@@ -392,7 +392,7 @@ START_TEST(an_empty_source_is_defined)
 {
     Transformer *m = model_new(7);
     nn_eval(m);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *none = tensor_ints(SHAPE(1, 0), NULL), *hidden = tensor_ints(SHAPE(1, 3), (int32_t[]){ PAD, PAD, PAD });
     Tensor *ids = transformer_greedy_decode(m, none, nn_padding_mask(none, PAD), 6, START);
     Tensor *same = transformer_greedy_decode(m, hidden, nn_padding_mask(hidden, PAD), 6, START);
@@ -405,9 +405,9 @@ START_TEST(an_empty_source_is_defined)
     Tensor *p = log_probs(m, none, nn_padding_mask(none, PAD), ids);
     check_close("log-probabilities", p, log_probs(m, hidden, nn_padding_mask(hidden, PAD), ids), 1e-6);
     ag_backward(ag_sum(p));
-    Parameters *all = nn_parameters(m);
+    NnParameters *all = nn_parameters(m);
     for (int i = 0; i < all->n; i++) {
-        const real *g = tensor_grad_data(all->item[i].tensor);
+        const ag_real *g = tensor_grad_data(all->item[i].tensor);
         for (int64_t k = 0; g && k < tensor_numel(all->item[i].tensor); k++) ck_assert(isfinite(g[k]));
     }
     ag_free(all);
@@ -420,7 +420,7 @@ START_TEST(usage_errors_are_reported)
 {
     Transformer *m = model_new(7);
     nn_eval(m);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_randint(SHAPE(2, 4), 3, 7), *mask = nn_padding_mask(src, PAD), *one = ag_slice(src, 0, 0, 1);
     Tensor *high = tensor_ints(SHAPE(1, 2), (int32_t[]){ 3, 7 }), *longer = tensor_ints(SHAPE(1, 21), NULL);
     EXPECT_USAGE_ERROR("transformer_greedy_decode: max_len 0, expected 1 or more",
@@ -435,7 +435,7 @@ START_TEST(usage_errors_are_reported)
                        transformer_greedy_decode(m, one, NULL, 22, START));
     EXPECT_USAGE_ERROR("7", transformer_greedy_decode(m, high, NULL, 5, START));
     EXPECT_USAGE_ERROR("99", transformer_greedy_decode(m, one, NULL, 5, 99));
-    EXPECT_USAGE_ERROR("-1", transformer_beam_search(m, one, NULL, (BeamOptions){ 2, 5, -1, END, 0 }, NULL));
+    EXPECT_USAGE_ERROR("-1", transformer_beam_search(m, one, NULL, (KaeruBeamOptions){ 2, 5, -1, END, 0 }, NULL));
     EXPECT_USAGE_ERROR("in transformer_greedy_decode called at tests/test_decode.c",
                        transformer_greedy_decode(m, high, NULL, 5, START));
     EXPECT_USAGE_ERROR("in transformer_beam_search called at tests/test_decode.c",

@@ -22,7 +22,7 @@ static Tensor *ones(int64_t rows, int64_t columns)
     return tensor_ones(SHAPE(rows, columns));
 }
 
-static Scope scope;
+static AgScope scope;
 
 static void begin(void)
 {
@@ -38,12 +38,12 @@ static void end(void)
 
 START_TEST(shapes)
 {
-    Shape nine = { 9, { 1, 1, 1, 1, 1, 1, 1, 1 } };
+    AgShape nine = { 9, { 1, 1, 1, 1, 1, 1, 1, 1 } };
     REPORTS("tensor_zeros: 9 dimensions; a tensor has 0 to 8", tensor_zeros(nine));
     REPORTS("tensor_new_owned: 9 dimensions; a tensor has 0 to 8", tensor_new_owned(nine, AG_INT));
     REPORTS("reshape: 9 dimensions; a tensor has 0 to 8", ag_reshape(ones(1, 1), nine));
     REPORTS("expand: 9 dimensions; a tensor has 0 to 8", ag_expand(ones(1, 1), nine));
-    REPORTS("tensor_full: -1 dimensions; a tensor has 0 to 8", tensor_full(((Shape){ -1, { 0 } }), 1));
+    REPORTS("tensor_full: -1 dimensions; a tensor has 0 to 8", tensor_full(((AgShape){ -1, { 0 } }), 1));
     REPORTS("tensor_ones: negative size in shape (2, -3)", tensor_ones(SHAPE(2, -3)));
     int64_t big = (int64_t)1 << 32;
     REPORTS("tensor_normal: shape (4294967296, 4294967296) has more items than can be counted",
@@ -314,19 +314,19 @@ START_TEST(updates)
 {
     begin();
     Tensor *w = tensor_set_requires_grad(ones(2, 3), true), *m = ones(3, 2);
-    AdamOptions adam = { 1e-3, 0.9, 0.999, 1e-8, 0, false };
+    AgAdam adam = { 1e-3, 0.9, 0.999, 1e-8, 0, false };
     REPORTS("ag_adam_update: exp_avg (3, 2) does not fit w (2, 3)", ag_adam_update(w, m, m, &adam, 1, 1));
     REPORTS("ag_adam_update: step is 0, expected 1 or more", ag_adam_update(w, w, w, &adam, 0, 1));
-    REPORTS("ag_sgd_update: momentum (3, 2) does not fit w (2, 3)", ag_sgd_update(w, m, &(SgdOptions){ .lr = 1 }, true, 1));
+    REPORTS("ag_sgd_update: momentum (3, 2) does not fit w (2, 3)", ag_sgd_update(w, m, &(AgSgd){ .lr = 1 }, true, 1));
     REPORTS("ag_sgd_update: w was made by exp and is part of a graph; only leaves are written",
-            ag_sgd_update(ag_exp(w), NULL, &(SgdOptions){ .lr = 1 }, true, 1));
+            ag_sgd_update(ag_exp(w), NULL, &(AgSgd){ .lr = 1 }, true, 1));
     end();
 }
 END_TEST
 
 /* ---- the layers in the message ----------------------------------------------------------------------------------- */
 
-static Tensor *inner_layer_at(Site at, Tensor *x)
+static Tensor *inner_layer_at(AgSite at, Tensor *x)
 {
     AG_LAYER(at);
     return ag_matmul(x, x);
@@ -335,7 +335,7 @@ static Tensor *inner_layer_at(Site at, Tensor *x)
 
 static int inner_line;
 
-static Tensor *outer_layer_at(Site at, Tensor *x)
+static Tensor *outer_layer_at(AgSite at, Tensor *x)
 {
     AG_LAYER(at);
     inner_line = __LINE__ + 1;
@@ -353,7 +353,7 @@ static void check_chain(int line)
     ck_assert_ptr_nonnull(strstr(usage_message, "matmul: shapes (2, 3) and (2, 3) do not fit"));
 }
 
-static Tensor *around_arguments_at(Site at, Tensor *x)
+static Tensor *around_arguments_at(AgSite at, Tensor *x)
 {
     AG_LAYER(at);
     return inner_layer(ag_exp(
@@ -433,12 +433,12 @@ static void leave(const char *message)
     longjmp(escape, 1);
 }
 
-typedef struct { Tensor *y; Scope scope; char message[2][1024]; } OtherThread;
+typedef struct { Tensor *y; AgScope scope; char message[2][1024]; } OtherThread;
 
 static void *uses_what_is_not_its_own(void *arg)
 {
     OtherThread *o = arg;
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     CATCH_USAGE_ERROR(ag_neg(o->y));
     strcpy(o->message[0], usage_message);
     CATCH_USAGE_ERROR(ag_end(o->scope));
@@ -451,7 +451,7 @@ static void *uses_what_is_not_its_own(void *arg)
 /* A gradient would stay in the other thread's graph. */
 START_TEST(graphs_and_scopes_belong_to_their_thread)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *y = ag_neg(tensor_set_requires_grad(tensor_ones(SHAPE(2)), true));
     OtherThread other = { .y = y, .scope = s };
     pthread_t thread;
@@ -467,7 +467,7 @@ END_TEST
 START_TEST(backward_after_an_error_in_backward)
 {
     ag_on_usage_error(leave);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(2), 3), true), *c = tensor_ones(SHAPE(2));
     Tensor *loss = ag_sum(ag_mul(ag_neg(x), c));
     ag_fill(c, 2);
@@ -480,10 +480,10 @@ START_TEST(backward_after_an_error_in_backward)
 }
 END_TEST
 
-static Tensor *layer_with_a_scope_at(Site at, Tensor *x)
+static Tensor *layer_with_a_scope_at(AgSite at, Tensor *x)
 {
     AG_LAYER(at);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *y = ag_end_return(s, inner_layer(x));
     return y;
 }
@@ -516,7 +516,7 @@ START_TEST(without_a_scope)
     if (setjmp(escape) == 0) ag_tanh(x);
     ck_assert_ptr_nonnull(strstr(caught, "tanh: no scope is open to own the result"));
     tensor_free(x);
-    Scope s = ag_begin(AG_RECORD);                              /* the library still works */
+    AgScope s = ag_begin(AG_RECORD);                            /* the library still works */
     ck_assert(tensor_item(ag_tanh(tensor_zeros(AG_SCALAR))) == 0);
     ag_end(s);
 }
@@ -524,25 +524,25 @@ END_TEST
 
 START_TEST(scopes_end_once_and_in_order)
 {
-    Scope outer = ag_begin(AG_RECORD), inner = ag_begin(AG_RECORD);
+    AgScope outer = ag_begin(AG_RECORD), inner = ag_begin(AG_RECORD);
     Tensor *x = ones(1, 1);
     EXPECT_USAGE_ERROR("ag_end: scopes begun inside this one and still open: 2", ag_end(outer));
     EXPECT_USAGE_ERROR("ag_end_return: the scope must be the innermost and have another around it", ag_end_return(inner, x));
     ag_end(inner);
     REPORTS("ag_end: this scope has ended already", ag_end(inner));
     REPORTS("ag_end_return: this scope has ended already", ag_end_return(inner, ones(1, 1)));
-    Scope later = ag_begin(AG_RECORD);
+    AgScope later = ag_begin(AG_RECORD);
     REPORTS("ag_end: this scope has ended already", ag_end(inner));        /* although another one of its depth is open */
     ag_end(later);
     ag_end(outer);
     REPORTS("ag_end: this scope has ended already", ag_end(outer));
-    REPORTS("ag_end: this scope has ended already", ag_end(((Scope){ 0, 0 })));
+    REPORTS("ag_end: this scope has ended already", ag_end(((AgScope){ 0, 0 })));
 }
 END_TEST
 
 START_TEST(too_many_scopes)
 {
-    Scope first = ag_begin(AG_RECORD);
+    AgScope first = ag_begin(AG_RECORD);
     while (context()->depth < MAX_SCOPES - 1) ag_begin(AG_NO_GRAD);
     CATCH_USAGE_ERROR(ag_begin(AG_RECORD));
     ck_assert_ptr_nonnull(strstr(usage_message, "ag_begin: 256 scopes are open already: is an ag_end missing?"));
@@ -585,7 +585,7 @@ enum { LINE_OF_USE = __LINE__ + 9 };
 static void use_after_end(void)
 {
     ag_guard(false);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = ones(2, 3);
     ag_end(s);
     s = ag_begin(AG_RECORD);
@@ -597,7 +597,7 @@ START_TEST(a_result_of_an_earlier_step_is_named)
 {
     Tensor *h = NULL;
     for (int step = 0; step < 5; step++) {
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         for (int i = 0; i < step; i++) ones(3, 2);
         const char *message = "add: b is not a live tensor: it was made by tanh at tests/test_errors.c:";
         if (h) EXPECT_USAGE_ERROR(message, ag_add(ones(2, 3), h));
@@ -621,7 +621,7 @@ END_TEST
 
 static void by_default(void)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     ag_matmul(ones(2, 3), ones(2, 3));
     ag_end(s);
 }
@@ -697,11 +697,11 @@ static Thing *thing_new(bool fails)
 static void fail_deep_inside(void)
 {
     thing_new(false);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     tensor_name(tensor_set_requires_grad(ones(50, 50), true), "weights");
     ag_keep(ones(3, 3));
     thing_new(false);
-    Scope t = ag_begin(AG_NO_GRAD);
+    AgScope t = ag_begin(AG_NO_GRAD);
     ag_tanh(ones(100, 100));
     thing_new(true);
     ag_end(t);
@@ -711,7 +711,7 @@ static void fail_deep_inside(void)
 START_TEST(an_error_frees_the_blocks_of_its_scopes)
 {
     ag_guard(false);
-    Scope outer = ag_begin(AG_RECORD);
+    AgScope outer = ag_begin(AG_RECORD);
     Thing *mine = thing_new(false);
     Tensor *x = tensor_full(AG_SCALAR, 2);
     int64_t live = 0;
@@ -738,7 +738,7 @@ static Thing *of_another_thread;
 static void *make_a_thing(void *unused)
 {
     (void)unused;
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     of_another_thread = thing_new(false);
     ag_end(s);
     return NULL;
@@ -765,12 +765,12 @@ END_TEST
 START_TEST(blocks_made_after_an_error_stay)
 {
     ag_on_usage_error(leave);
-    Scope outer = ag_begin(AG_RECORD);
+    AgScope outer = ag_begin(AG_RECORD);
     Thing *volatile later = NULL;
     if (setjmp(escape) == 0) fail_deep_inside();
     else {
         later = thing_new(false);
-        Scope s = ag_begin(AG_RECORD);                          /* the error was in another scope */
+        AgScope s = ag_begin(AG_RECORD);                        /* the error was in another scope */
         Thing *inside = thing_new(false);
         ag_end(s);
         ck_assert_str_eq(inside->name, "a thing");
@@ -788,11 +788,11 @@ END_TEST
 START_TEST(an_error_inside_an_error)
 {
     ag_on_usage_error(leave);
-    Scope outer = ag_begin(AG_RECORD);
+    AgScope outer = ag_begin(AG_RECORD);
     Thing *volatile between = NULL;
     if (setjmp(escape) == 0) fail_deep_inside();
     between = thing_new(false);
-    Scope inner = ag_begin(AG_RECORD);
+    AgScope inner = ag_begin(AG_RECORD);
     if (setjmp(escape) == 0) fail_deep_inside();
     ag_end(inner);
     ck_assert_int_eq(things, 4);                              /* only those of the second error are freed */
@@ -807,7 +807,7 @@ END_TEST
 START_TEST(a_scope_left_open_after_an_error_is_reported)
 {
     ag_on_usage_error(leave);
-    Scope outer = ag_begin(AG_RECORD);
+    AgScope outer = ag_begin(AG_RECORD);
     if (setjmp(escape) == 0) fail_deep_inside();
     ag_begin(AG_RECORD);
     if (setjmp(escape) == 0) ag_end(outer);
@@ -823,7 +823,7 @@ END_TEST
 
 static void stop(Tensor *y)
 {
-    scratch_new(y->site, "stop", 1000, sizeof(real));
+    scratch_new(y->site, "stop", 1000, sizeof(ag_real));
     ag_usage_error(y->site, "stop", "in the middle of backward");
 }
 
@@ -837,7 +837,7 @@ static Tensor *stopping(Tensor *x)
 
 START_TEST(an_error_in_the_middle_of_backward)
 {
-    Scope outer = ag_begin(AG_RECORD);
+    AgScope outer = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(100), 3), true), *h = ag_mul(x, x), *trunk = ag_scale(h, 1);
     Tensor *other = ag_sum(trunk);
     size_t in_use = ag_memory().in_use;
@@ -864,7 +864,7 @@ static void run_cases(void)
 {
     const Op *op = &op_table[op_number];
     for (int number = 0;; number++) {
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         Tensor *in[4] = { NULL };
         Sample sample = { .number = number, .in = in };
         Tensor *y = op->sample(&sample);
@@ -891,7 +891,7 @@ static FILE *drawing;
 
 static void use_the_rest(void)
 {
-    Scope outer = ag_begin(AG_RECORD), inner = ag_begin(AG_RECORD);
+    AgScope outer = ag_begin(AG_RECORD), inner = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_name(tensor_arange(0, 12, 1), "x"), true);
     x = ag_reshape(x, SHAPE(3, 4));
     Tensor *kept = ag_keep(x), *y = ag_max(ag_softmax(x, 0));

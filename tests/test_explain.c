@@ -47,7 +47,7 @@ static double as_printed(double x)
 }
 
 /* The text at `at` must be these values: all of them or, for more than FEW, least, largest and norm. */
-static void check_values(const char *what, const char *at, int64_t n, const real *value)
+static void check_values(const char *what, const char *at, int64_t n, const ag_real *value)
 {
     double number[MAX_ITEMS + 1];
     ck_assert_msg(at != NULL, "%s is not printed", what);
@@ -111,7 +111,7 @@ static void check_node(const char *text, const Op *op, Tensor *t)
 
 static int check_text(const Op *op, int number, bool alias)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *in[MAX_INPUTS] = { NULL };
     Sample sample = { .number = number, .in = in, .alias = alias };
     Tensor *y = op->sample(&sample);
@@ -155,7 +155,7 @@ END_TEST
 START_TEST(a_value_used_twice)
 {
     char expected[2048];
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     int line = __LINE__ + 1;
     Tensor *a = scalar("a", 1), *b = tensor_name(ag_add(a, a), "b"), *h = tensor_name(ag_tanh(b), "h");
     Tensor *c = tensor_name(ag_mul(h, b), "c");
@@ -197,7 +197,7 @@ static void check_parts(const char *text, const char *const *part, size_t n)
 
 START_TEST(names_shapes_and_numbers)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *w = tensor_set_requires_grad(tensor_name(tensor_ones(SHAPE(4, 5)), "layer.0.weight"), true);
     Tensor *x = tensor_name(tensor_set_requires_grad(tensor_arange(0, 6, 1), true), "x");
     Tensor *other = tensor_name(tensor_ones(SHAPE(6)), "x");
@@ -226,7 +226,7 @@ END_TEST
 
 START_TEST(formulas_name_only_the_inputs_of_the_call)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *w = tensor_name(tensor_set_requires_grad(tensor_ones(SHAPE(2, 2)), true), "w");
     Tensor *x = tensor_name(tensor_ones(SHAPE(3, 2)), "x"), *u = tensor_name(ag_linear(x, w, NULL), "u");
     Tensor *p = tensor_name(ag_masked_softmax(u, NULL, 1), "p");
@@ -252,7 +252,7 @@ END_TEST
 
 START_TEST(gradients_of_one_tensor_are_a_sum)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = scalar("x", 3), *add1 = scalar("add1", 1);
     Tensor *sum = ag_add(x, add1), *square = ag_mul(x, x);
     char *text = explained(ag_mul(sum, ag_sub(square, ag_div(x, x))));
@@ -270,7 +270,7 @@ END_TEST
 START_TEST(it_changes_nothing)
 {
     ag_seed(2);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *w = tensor_set_requires_grad(tensor_normal(SHAPE(7, 5), 0, 1), true), *x = tensor_normal(SHAPE(9, 5), 0, 1);
     Tensor *h = ag_dropout(ag_gelu(ag_linear(x, w, NULL)), 0.3), *loss = ag_mean(ag_mul(h, ag_tanh(h)));
     AgRandom random = ag_random_state();
@@ -280,7 +280,7 @@ START_TEST(it_changes_nothing)
     ck_assert_uint_eq(ag_random_state().counter, random.counter);
     ck_assert_ptr_null(tensor_grad_data(w));
     ag_backward_keep(loss);
-    real before[35];
+    ag_real before[35];
     memcpy(before, tensor_grad_data(w), sizeof before);
     char *first = explained(loss), *second = explained(loss);
     ck_assert_str_eq(first, second);
@@ -296,7 +296,7 @@ END_TEST
 
 START_TEST(a_loss_that_is_a_leaf_and_released_values)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *a = scalar("a", 2);
     char *text = explained(a);
     ck_assert_ptr_nonnull(strstr(text, "da = 1.\n"));
@@ -314,8 +314,8 @@ END_TEST
 
 START_TEST(a_fused_operation_shows_no_value_before_its_activation)
 {
-    Scope s = ag_begin(AG_RECORD);
-    Tensor *w = tensor_set_requires_grad(tensor_from(SHAPE(1, 2), (real[]){ 1, 2 }), true);
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_set_requires_grad(tensor_from(SHAPE(1, 2), (ag_real[]){ 1, 2 }), true);
     Tensor *x = tensor_name(tensor_ones(SHAPE(1, 2)), "x");
     Tensor *y = tensor_name(ag_linear_activate(x, tensor_name(w, "w"), NULL, AG_RELU), "y");
     char *text = explained(ag_sum(y));
@@ -329,7 +329,7 @@ END_TEST
 
 START_TEST(usage_errors_are_reported)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *a = scalar("a", 2), *two = tensor_set_requires_grad(tensor_ones(SHAPE(2)), true), *none = NULL;
     EXPECT_USAGE_ERROR("ag_explain: the loss is NULL", ag_explain(stderr, none));
     EXPECT_USAGE_ERROR("ag_explain: the file is NULL", ag_explain(NULL, a));
@@ -370,7 +370,7 @@ static void check_frame(Tensor *loss, int frame, int n, const char *const *part)
 
 START_TEST(values_appear_and_then_gradients)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *a = scalar("a", 1), *b = tensor_name(ag_add(a, a), "b"), *h = tensor_name(ag_scale(b, 3), "h");
     Tensor *c = tensor_name(ag_mul(h, b), "c");
     ck_assert_int_eq(ag_graph_frames(c), 8);
@@ -392,7 +392,7 @@ END_TEST
 START_TEST(graphviz_can_read_every_frame)
 {
     if (system("dot -V >/dev/null 2>&1") != 0) return;              /* not installed */
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_name(tensor_set_requires_grad(tensor_ones(SHAPE(3, 4)), true), "a \"name\"\nof two lines \\");
     Tensor *y = ag_cross_entropy(ag_linear(x, x, NULL), tensor_ints(SHAPE(3), NULL), AG_MEAN, -100, 0);
     for (int i = 0; i < ag_graph_frames(y); i++) {

@@ -45,7 +45,7 @@ START_TEST(files_of_any_size_are_read)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         make_file("a", sizes[i]);
         check_read("a", sizes[i]);
-        FileMap *map = file_map(in_folder("a"));
+        KaeruFileMap *map = file_map(in_folder("a"));
         ck_assert_msg(map != NULL, "%s", ag_error());
         ck_assert_uint_eq(map->size, sizes[i]);
         for (size_t k = 0; k < map->size; k++) ck_assert_int_eq((unsigned char)map->bytes[k], k * k % 251);
@@ -312,7 +312,7 @@ static bool use_files(void)
     size_t size;
     char out[4] = "";
     File *f = file_open(in_folder("a"));
-    FileMap *map = f ? file_map(in_folder("a")) : NULL;
+    KaeruFileMap *map = f ? file_map(in_folder("a")) : NULL;
     char *text = map && file_read_at(f, 0, out, 3) ? file_read(owner, in_folder("a"), 100, &size) : NULL;
     bool done = text && strcmp(out, text) == 0;
     ag_free(map);

@@ -34,7 +34,7 @@ START_TEST(logits_agree)
     ck_assert(m->options.layers == 2 && m->options.heads == 3 && m->options.width == 15 && m->options.vocab == 29);
     ck_assert(m->options.context == 11 && m->options.bias && m->options.eps == 1e-4 && m->options.dropout == 0.1);
     nn_eval(m);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     check_close("logits", gpt_forward(m, ids_of(st, "ids")), reals_of(st, "logits"), 1e-5);
     ag_end(s);
     st_close(st);
@@ -47,11 +47,11 @@ START_TEST(loss_and_gradients_agree)
     GPT *m = opened(WEIGHTS, CONFIG);
     SafeTensors *st = open_safetensors(EXPECTED);
     nn_eval(m);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *loss = gpt_loss(m, ids_of(st, "ids"), ids_of(st, "targets"));
     ck_assert_double_eq_tol(tensor_item(loss), tensor_item(reals_of(st, "loss")), 1e-6);
     ag_backward(loss);
-    Parameters *p = nn_parameters(m);
+    NnParameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++) {
         char name[80];
         snprintf(name, sizeof name, "grad/%s", p->item[i].name);
@@ -73,11 +73,11 @@ START_TEST(greedy_continuation_agrees)
     GPT *m = opened(WEIGHTS, CONFIG);
     SafeTensors *st = open_safetensors(EXPECTED);
     nn_eval(m);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *expected = ids_of(st, "greedy");
     const int32_t *id = tensor_int_data(expected);
     int64_t n = tensor_dim(expected, 1);
-    Cache *cache = gpt_cache_new(m);
+    NnCache *cache = gpt_cache_new(m);
     Tensor *next = ag_slice(expected, 1, 0, 3);
     for (int64_t i = 3; i < n; i++) {
         Tensor *best = ag_argmax(gpt_next(m, next, cache), -1, false);
@@ -101,9 +101,9 @@ START_TEST(a_cache_changes_nothing)
     GPT *m = opened(WEIGHTS, CONFIG);
     SafeTensors *st = open_safetensors(EXPECTED);
     nn_eval(m);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = ids_of(st, "ids"), *all = gpt_forward(m, ids);
-    Cache *cache = gpt_cache_new(m);
+    NnCache *cache = gpt_cache_new(m);
     for (int64_t at = 0, step = steps[_i]; at < 11; at += step) {
         if (step > 11 - at) step = 11 - at;
         Tensor *next = gpt_next(m, ag_slice(ids, 1, at, at + step), cache);
@@ -171,12 +171,12 @@ START_TEST(initial_weights_are_those_of_gpt2)
     check_normal(m, "h.7.mlp.c_fc.weight", 0.02);
     check_normal(m, "h.0.attn.c_proj.weight", 0.02 / 4);
     check_normal(m, "h.7.mlp.c_proj.weight", 0.02 / 4);
-    Parameters *p = nn_parameters(m);
+    NnParameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++) {
         if (tensor_ndim(p->item[i].tensor) > 1) continue;
         bool ones = strstr(p->item[i].name, "ln_") && strstr(p->item[i].name, ".weight");
         for (int64_t k = 0; k < tensor_numel(p->item[i].tensor); k++)
-            ck_assert(tensor_data(p->item[i].tensor)[k] == (real)ones);
+            ck_assert(tensor_data(p->item[i].tensor)[k] == (ag_real)ones);
     }
     ag_free(p);
     nn_free(m);
@@ -188,9 +188,9 @@ START_TEST(dropout_acts_only_in_training)
     GPTOptions o = small();
     o.dropout = 0.5;
     GPT *m = gpt_new(o);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = tensor_randint(SHAPE(2, 6), 0, 13);
-    size_t size = 2 * 6 * 13 * sizeof(real);
+    size_t size = 2 * 6 * 13 * sizeof(ag_real);
     Tensor *a = gpt_forward(m, ids), *b = gpt_forward(m, ids);
     ck_assert_int_ne(memcmp(tensor_data(a), tensor_data(b), size), 0);
     nn_eval(m);
@@ -205,12 +205,12 @@ END_TEST
 START_TEST(later_positions_have_no_effect)
 {
     GPT *m = gpt_new(small());
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = tensor_randint(SHAPE(1, 6), 0, 13), *before = gpt_forward(m, ids);
     tensor_mutable_int_data(ids)[4] = (tensor_int_data(ids)[4] + 1) % 13;
     Tensor *after = gpt_forward(m, ids);
-    ck_assert_int_eq(memcmp(tensor_data(before), tensor_data(after), 4 * 13 * sizeof(real)), 0);
-    ck_assert_int_ne(memcmp(tensor_data(before) + 4 * 13, tensor_data(after) + 4 * 13, 13 * sizeof(real)), 0);
+    ck_assert_int_eq(memcmp(tensor_data(before), tensor_data(after), 4 * 13 * sizeof(ag_real)), 0);
+    ck_assert_int_ne(memcmp(tensor_data(before) + 4 * 13, tensor_data(after) + 4 * 13, 13 * sizeof(ag_real)), 0);
     ag_end(s);
     nn_free(m);
 }
@@ -237,7 +237,7 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("gpt.eps is -1, expected", gpt_new(bad));
 
     GPT *m = gpt_new(small());
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *long_ids = tensor_ints(SHAPE(1, 7), NULL), *flat = tensor_ints(SHAPE(6), NULL);
     Tensor *none = tensor_ints(SHAPE(1, 0), NULL), *high = tensor_ints(SHAPE(1, 1), (int32_t[]){ 13 });
     EXPECT_USAGE_ERROR("7 ids after 0 in the cache exceed the context of 6", gpt_forward(m, long_ids));
@@ -261,7 +261,7 @@ START_TEST(written_files_equal_those_that_were_read)
     ck_assert(again->options.eps == 1e-4 && again->options.dropout == 0.1 && again->options.context == 11);
 
     SafeTensors *theirs = st_open(WEIGHTS), *ours = st_open(in_folder("w"));
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     ck_assert_uint_eq(ours->n_tensors, 2 * 12 + 4);
     for (size_t i = 0; i < ours->n_tensors; i++) {
         char name[80];
@@ -286,7 +286,7 @@ START_TEST(a_model_without_biases_is_written_with_zeros)
     expect_done(gpt_write(m, in_folder("w"), in_folder("c")));
     GPT *again = opened(in_folder("w"), in_folder("c"));
     ck_assert(again->options.bias);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = tensor_randint(SHAPE(2, 6), 0, 13);
     check_close("logits", gpt_forward(again, ids), gpt_forward(m, ids), 0);
     ck_assert(largest(nn_find(again, "h.1.mlp.c_fc.bias")) == 0);
@@ -298,14 +298,14 @@ END_TEST
 
 /* Writes the fixture's tensors, changed, as a file "w": `skip` is left out, `extra` is added (under another name if that is
  * given), and the prefix `strip` is removed from each name. */
-typedef struct { const char *skip, *extra, *strip; Shape shape; real value; } Change;
+typedef struct { const char *skip, *extra, *strip; AgShape shape; ag_real value; } Change;
 
 static void write_changed(Change c)
 {
     SafeTensors *st = st_open(WEIGHTS);
     StEntry entry[48];
     size_t n = 0;
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     for (size_t i = 0; i < st->n_tensors; i++) {
         const char *name = st->tensor[i].name;
         if (c.skip && strcmp(name, c.skip) == 0) continue;
@@ -522,7 +522,7 @@ START_TEST(a_checkpoint_has_the_sizes)
     o.bias = false;
     o.dropout = 0.3;
     GPT *m = gpt_new(o);
-    Settings *s = nn_settings_new();
+    NnSettings *s = nn_settings_new();
     gpt_to_settings(&o, s);
     expect_done(nn_checkpoint_save(in_folder("a"), m, NULL, s));
     GPT *again = gpt_load(in_folder("a"));
@@ -600,10 +600,10 @@ static void open_use_and_write(void)
     all_done = false;
     GPT *m = gpt_open(WEIGHTS, CONFIG);
     if (!m) return;
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *ids = tensor_ints(SHAPE(1, 3), NULL);
     ag_backward(gpt_loss(m, ids, ids));
-    Cache *cache = gpt_cache_new(m);
+    NnCache *cache = gpt_cache_new(m);
     gpt_next(m, ids, cache);
     ag_free(cache);
     ag_end(s);

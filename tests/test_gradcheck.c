@@ -33,7 +33,7 @@ static void right(Tensor *y)
 {
     Grad g = grad_into(y->in[0]);
     for (int64_t i = 0; i < y->numel; i++) {
-        real dx = grad_of(y)[i] * (1 - reals(y)[i] * reals(y)[i]);
+        ag_real dx = grad_of(y)[i] * (1 - reals(y)[i] * reals(y)[i]);
         g.data[i] = g.add ? g.data[i] + dx : dx;
     }
 }
@@ -42,7 +42,7 @@ static void wrong_factor(Tensor *y)
 {
     Grad g = grad_into(y->in[0]);
     for (int64_t i = 0; i < y->numel; i++) {
-        real dx = 2 * grad_of(y)[i] * (1 - reals(y)[i] * reals(y)[i]);
+        ag_real dx = 2 * grad_of(y)[i] * (1 - reals(y)[i] * reals(y)[i]);
         g.data[i] = g.add ? g.data[i] + dx : dx;
     }
 }
@@ -63,7 +63,7 @@ static void forgets_dy(Tensor *y)
 {
     Grad g = grad_into(y->in[0]);
     for (int64_t i = 0; i < y->numel; i++) {
-        real dx = 1 - reals(y)[i] * reals(y)[i];
+        ag_real dx = 1 - reals(y)[i] * reals(y)[i];
         g.data[i] = g.add ? g.data[i] + dx : dx;
     }
 }
@@ -72,7 +72,7 @@ static void forgets_the_last_item(Tensor *y)
 {
     Grad g = grad_into(y->in[0]);
     for (int64_t i = 0; i < y->numel; i++) {
-        real dx = i == y->numel - 1 ? 0 : grad_of(y)[i] * (1 - reals(y)[i] * reals(y)[i]);
+        ag_real dx = i == y->numel - 1 ? 0 : grad_of(y)[i] * (1 - reals(y)[i] * reals(y)[i]);
         g.data[i] = g.add ? g.data[i] + dx : dx;
     }
 }
@@ -80,13 +80,13 @@ static void forgets_the_last_item(Tensor *y)
 static void is_not_a_number(Tensor *y)
 {
     Grad g = grad_into(y->in[0]);
-    for (int64_t i = 0; i < y->numel; i++) g.data[i] = (real)NAN;
+    for (int64_t i = 0; i < y->numel; i++) g.data[i] = (ag_real)NAN;
 }
 
 static void is_infinite(Tensor *y)
 {
     Grad g = grad_into(y->in[0]);
-    for (int64_t i = 0; i < y->numel; i++) g.data[i] = (real)INFINITY;
+    for (int64_t i = 0; i < y->numel; i++) g.data[i] = (ag_real)INFINITY;
 }
 
 /* Wrong where grad_into returns memory that is not initialized. */
@@ -100,7 +100,7 @@ static void leaves_the_last_item(Tensor *y)
 {
     Grad g = grad_into(y->in[0]);
     for (int64_t i = 0; i + 1 < y->numel; i++) {
-        real dx = grad_of(y)[i] * (1 - reals(y)[i] * reals(y)[i]);
+        ag_real dx = grad_of(y)[i] * (1 - reals(y)[i] * reals(y)[i]);
         g.data[i] = g.add ? g.data[i] + dx : dx;
     }
 }
@@ -149,9 +149,9 @@ END_TEST
 /* dx = dy (1 - tanh(x)^2), which reads x before or after its call of grad_into. */
 static void reads_x_early(Tensor *y)
 {
-    const real *x = reals(y->in[0]);
-    real *slope = scratch_new(y->site, "slope", y->numel, sizeof(real));
-    for (int64_t i = 0; i < y->numel; i++) slope[i] = 1 - (real)(tanh((double)x[i]) * tanh((double)x[i]));
+    const ag_real *x = reals(y->in[0]);
+    ag_real *slope = scratch_new(y->site, "slope", y->numel, sizeof(ag_real));
+    for (int64_t i = 0; i < y->numel; i++) slope[i] = 1 - (ag_real)(tanh((double)x[i]) * tanh((double)x[i]));
     Grad g = grad_into(y->in[0]);
     for (int64_t i = 0; i < y->numel; i++) g.data[i] = (g.add ? g.data[i] : 0) + grad_of(y)[i] * slope[i];
 }
@@ -161,7 +161,7 @@ static void reads_x_late(Tensor *y)
     Grad g = grad_into(y->in[0]);
     for (int64_t i = 0; i < y->numel; i++) {
         double t = tanh((double)reals(y->in[0])[i]);
-        g.data[i] = (g.add ? g.data[i] : 0) + grad_of(y)[i] * (real)(1 - t * t);
+        g.data[i] = (g.add ? g.data[i] : 0) + grad_of(y)[i] * (ag_real)(1 - t * t);
     }
 }
 
@@ -211,7 +211,7 @@ static Tensor *softmax_without_gradient(Tensor **in, void *arg)
 
 /* ---- functions of a user ----------------------------------------------------------------------------------------- */
 
-static Tensor *leaf(Shape shape)
+static Tensor *leaf(AgShape shape)
 {
     return tensor_set_requires_grad(tensor_normal(shape, 0, 1), true);
 }
@@ -227,9 +227,9 @@ static Tensor *network(Tensor **in, void *arg)                  /* x (5,3), W (4
 START_TEST(a_composed_function_passes_and_is_unchanged)
 {
     ag_seed(3);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *in[] = { leaf(SHAPE(5, 3)), leaf(SHAPE(4, 3)), leaf(SHAPE(4)), leaf(SHAPE(2, 4)) };
-    real before[15];
+    ag_real before[15];
     memcpy(before, tensor_data(in[0]), sizeof before);
     AgRandom random = ag_random_state();
     size_t in_use = ag_memory().in_use;
@@ -252,7 +252,7 @@ static Tensor *half_a_square(Tensor **in, void *arg)
 START_TEST(a_function_with_a_cut_is_rejected)
 {
     ag_seed(4);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = leaf(SHAPE(3, 2));
     ck_assert(!ag_gradcheck(half_a_square, NULL, &x, 1, NULL));
     Tensor *y = leaf(SHAPE(2, 5));
@@ -276,7 +276,7 @@ static Tensor *identity(Tensor **in, void *arg)
 
 START_TEST(functions_without_operations)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = leaf(SHAPE(3));
     ck_assert(ag_gradcheck(constant, NULL, &x, 1, stderr));
     ck_assert(ag_gradcheck(identity, NULL, &x, 1, stderr));
@@ -296,7 +296,7 @@ static const char *report_of(AgFunction *f, Tensor *x)
 START_TEST(the_report_names_what_is_wrong)
 {
     ag_seed(5);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     const char *text = report_of(half_a_square, leaf(SHAPE(2, 10)));
     const char *first = "input 0 (2, 10): 20 of 20 entries are wrong: each is 0.5 times the correct value\n  [0][0] gradient ";
     ck_assert_msg(strncmp(text, first, strlen(first)) == 0, "%s", text);
@@ -394,7 +394,7 @@ START_TEST(the_kind_of_error_is_reported)
         { half_a_square, " wrong: each is 0.5 times the correct value\n", " wrong: it is 0.5 times the correct value\n", 3 },
     };
     ag_seed(6);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     const char *text = report_of(kinds[_i].f, tensor_name(leaf(SHAPE(3)), "x"));
     char first[64];
     int wrong = kinds[_i].wrong;
@@ -438,7 +438,7 @@ static Tensor *changes_its_input(Tensor **in, void *arg)
 
 START_TEST(a_function_must_depend_on_its_inputs_alone)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *in[] = { leaf(SHAPE(40)), tensor_ones(SHAPE(40)) };
     Tensor *zero = tensor_set_requires_grad(tensor_full(AG_SCALAR, -0.0), true);
     ck_assert(ag_gradcheck(identity, NULL, &zero, 1, stderr));
@@ -454,7 +454,7 @@ END_TEST
 
 START_TEST(usage_errors_are_reported)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(SHAPE(3)), *made = ag_neg(x), *none = NULL, *ids = tensor_ints(SHAPE(2), NULL);
     EXPECT_USAGE_ERROR("ag_gradcheck: input 0 was made by neg, expected a leaf",
                        ag_gradcheck(identity, NULL, &made, 1, NULL));

@@ -7,7 +7,7 @@
 #include "suites.h"
 #include "usage_error.h"
 
-static Tensor *leaf(Shape shape, const real *values)
+static Tensor *leaf(AgShape shape, const ag_real *values)
 {
     return tensor_set_requires_grad(tensor_from(shape, values), true);
 }
@@ -26,7 +26,7 @@ static double slope(Tensor *t)
 
 START_TEST(a_value_added_to_itself_twice)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *a = number(1), *b = ag_add(a, a), *c = ag_add(b, b);
     ag_backward(c);
     ck_assert(tensor_item(c) == 4 && slope(a) == 4);
@@ -36,7 +36,7 @@ END_TEST
 
 START_TEST(a_diamond)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = number(1.5), *u = ag_scale(x, 2), *v = ag_add(ag_scale(x, 3), number(1));
     ag_backward(ag_mul(u, v));                                  /* 2x (3x + 1): slope 12x + 2 */
     ck_assert(slope(x) == 20);
@@ -46,7 +46,7 @@ END_TEST
 
 START_TEST(a_value_used_at_three_depths)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = number(2), *y = ag_mul(x, ag_mul(x, ag_mul(x, x)));
     ag_backward(y);
     ck_assert(tensor_item(y) == 16 && slope(x) == 32);
@@ -56,10 +56,10 @@ END_TEST
 
 START_TEST(the_same_input_twice_in_one_list)
 {
-    Scope s = ag_begin(AG_RECORD);
-    Tensor *x = leaf(SHAPE(2), (real[]){ 3, 5 }), *h = ag_mul(x, x);
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(SHAPE(2), (ag_real[]){ 3, 5 }), *h = ag_mul(x, x);
     Tensor *y = ag_concat(((Tensor *[]){ h, x, h, h }), 4, 0);
-    Tensor *w = tensor_from(SHAPE(8), (real[]){ 1, 2, 10, 20, 100, 200, 1000, 2000 });
+    Tensor *w = tensor_from(SHAPE(8), (ag_real[]){ 1, 2, 10, 20, 100, 200, 1000, 2000 });
     ag_backward(ag_sum(ag_mul(y, w)));
     ck_assert(tensor_grad_data(x)[0] == 2 * 3 * 1101 + 10);
     ck_assert(tensor_grad_data(x)[1] == 2 * 5 * 2202 + 20);
@@ -69,7 +69,7 @@ END_TEST
 
 START_TEST(the_programs_control_flow_builds_the_graph)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = number(0.5), *y = x;
     for (int i = 0; tensor_item(y) < 10; i++) y = i % 2 ? ag_add(y, y) : ag_scale(y, 3);
     ag_backward(y);                                             /* 0.5 * 3 * 2 * 3 * 2 = 18, linear in x */
@@ -80,7 +80,7 @@ END_TEST
 
 START_TEST(gradients_of_passes_add_up_until_they_are_cleared)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = number(3);
     for (int i = 1; i <= 3; i++) {
         ag_backward(ag_mul(x, x));
@@ -100,13 +100,13 @@ END_TEST
 START_TEST(products_of_empty_matrices)
 {
     ag_guard(true);
-    Scope s = ag_begin(AG_RECORD);
-    Tensor *a = leaf(SHAPE(2, 3), (real[]){ 1, 2, 3, 4, 5, 6 }), *y = ag_matmul(a, tensor_zeros(SHAPE(50, 3, 0)));
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *a = leaf(SHAPE(2, 3), (ag_real[]){ 1, 2, 3, 4, 5, 6 }), *y = ag_matmul(a, tensor_zeros(SHAPE(50, 3, 0)));
     ck_assert_int_eq(tensor_numel(y), 0);
     CATCH_USAGE_ERROR(ag_backward(ag_sum(y)));
     ck_assert_str_eq(usage_message, "");
     for (int i = 0; i < 6; i++) ck_assert(tensor_grad_data(a)[i] == 0);
-    const real *zeros = tensor_data(ag_matmul(tensor_zeros(SHAPE(2, 0)), tensor_zeros(SHAPE(50, 0, 3))));
+    const ag_real *zeros = tensor_data(ag_matmul(tensor_zeros(SHAPE(2, 0)), tensor_zeros(SHAPE(50, 0, 3))));
     for (int i = 0; i < 300; i++) ck_assert(zeros[i] == 0);
     ag_end(s);
     ag_guard(false);
@@ -116,8 +116,8 @@ END_TEST
 /* The rule of add gives both inputs the same gradient; each leaf must have its own memory. */
 START_TEST(leaves_never_share_a_gradient)
 {
-    Scope s = ag_begin(AG_RECORD);
-    Tensor *a = leaf(SHAPE(2), (real[]){ 1, 2 }), *b = leaf(SHAPE(2), (real[]){ 3, 4 });
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *a = leaf(SHAPE(2), (ag_real[]){ 1, 2 }), *b = leaf(SHAPE(2), (ag_real[]){ 3, 4 });
     ag_backward(ag_sum(ag_reshape(ag_add(a, b), SHAPE(2, 1))));
     ag_grad_scale(a, 8);
     ck_assert(tensor_grad_data(a)[0] == 8 && tensor_grad_data(b)[0] == 1);
@@ -173,10 +173,10 @@ static Tensor *second_loss(Net n, Tensor *h)
 }
 
 /* `which`: bit 0: the first loss, bit 1: the second loss, bit 2: backward from the second loss first. */
-static void gradients(Net n, int which, real out[3][ROWS * WIDTH])
+static void gradients(Net n, int which, ag_real out[3][ROWS * WIDTH])
 {
     net_clear(n);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *h = trunk(n), *one = NULL, *two = NULL;
     if (which & 1) one = first_loss(h);
     if (which & 2) two = second_loss(n, h);
@@ -184,17 +184,17 @@ static void gradients(Net n, int which, real out[3][ROWS * WIDTH])
     if (one) ag_backward(one);
     if (two) ag_backward(two);
     Tensor *each[] = { n.x, n.w, n.v };
-    memset(out, 0, sizeof(real[3][ROWS * WIDTH]));
+    memset(out, 0, sizeof(ag_real[3][ROWS * WIDTH]));
     for (int i = 0; i < 3; i++)
         if (tensor_grad_data(each[i]))
-            memcpy(out[i], tensor_grad_data(each[i]), (size_t)tensor_numel(each[i]) * sizeof(real));
+            memcpy(out[i], tensor_grad_data(each[i]), (size_t)tensor_numel(each[i]) * sizeof(ag_real));
     ag_end(s);
 }
 
 START_TEST(two_losses_on_one_tape_equal_the_sum_of_two_runs)
 {
     Net n = net_new();
-    real one[3][ROWS * WIDTH], two[3][ROWS * WIDTH], both[3][ROWS * WIDTH], other_order[3][ROWS * WIDTH];
+    ag_real one[3][ROWS * WIDTH], two[3][ROWS * WIDTH], both[3][ROWS * WIDTH], other_order[3][ROWS * WIDTH];
     gradients(n, 1, one);
     gradients(n, 2, two);
     gradients(n, 3, both);
@@ -212,7 +212,7 @@ END_TEST
 START_TEST(a_shared_part_stays_until_the_last_loss_has_passed)
 {
     Net n = net_new();
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *product = ag_matmul(n.x, n.w), *h = ag_tanh(product);
     Tensor *one = first_loss(h), *only_two = ag_matmul(h, n.v), *two = ag_sum(ag_sigmoid(only_two));
     ag_backward(one);
@@ -229,7 +229,7 @@ END_TEST
 
 START_TEST(a_loss_made_of_losses)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = number(2), *one = ag_mul(x, x), *two = ag_mul(one, x), *all = ag_add(one, two);
     ag_backward(one);                                           /* 2x = 4 */
     ag_backward(all);                                           /* 2x + 3x^2 = 16 */
@@ -241,7 +241,7 @@ END_TEST
 
 START_TEST(a_value_that_no_loss_uses_has_no_effect)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = number(2), *h = ag_mul(x, x), *unused = ag_exp(h), *loss = ag_scale(h, 3);
     ag_backward(loss);
     ck_assert(slope(x) == 12);
@@ -257,8 +257,8 @@ END_TEST
 
 START_TEST(retained_values_and_gradients_stay)
 {
-    Scope s = ag_begin(AG_RECORD);
-    Tensor *x = leaf(SHAPE(2), (real[]){ 1, 2 }), *h = ag_retain(ag_mul(x, x)), *g = ag_scale(h, 5);
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(SHAPE(2), (ag_real[]){ 1, 2 }), *h = ag_retain(ag_mul(x, x)), *g = ag_scale(h, 5);
     Tensor *one = ag_sum(g), *two = ag_sum(ag_mul(h, h));
     ck_assert_ptr_null(tensor_grad(h));
     ag_backward(one);
@@ -277,7 +277,7 @@ END_TEST
 
 START_TEST(the_loss_has_a_gradient_of_one)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *loss = ag_mul(number(3), number(2));
     ag_backward(loss);
     ck_assert(slope(loss) == 1 && tensor_item(loss) == 6);
@@ -288,10 +288,10 @@ END_TEST
 START_TEST(backward_keep_can_be_repeated)
 {
     Net n = net_new();
-    real once[3][ROWS * WIDTH], w[WIDTH * WIDTH];
+    ag_real once[3][ROWS * WIDTH], w[WIDTH * WIDTH];
     gradients(n, 1, once);
     net_clear(n);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *h = trunk(n), *loss = first_loss(h);
     size_t in_use = ag_memory().in_use;
     ag_backward_keep(loss);
@@ -310,7 +310,7 @@ END_TEST
 
 START_TEST(the_error_of_a_second_backward_names_the_remedy)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = number(2), *h = ag_retain(ag_mul(x, x)), *loss = ag_scale(h, 3);
     ag_backward(loss);
     EXPECT_USAGE_ERROR("ag_backward: an earlier backward has run through scale (made at tests/test_graph.c:",
@@ -323,9 +323,9 @@ END_TEST
 
 START_TEST(backward_from_a_given_gradient)
 {
-    Scope s = ag_begin(AG_RECORD);
-    Tensor *x = leaf(SHAPE(2, 1), (real[]){ 2, 3 }), *y = ag_mul(x, x);
-    Tensor *dy = tensor_from(SHAPE(2, 1), (real[]){ 10, 100 });
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(SHAPE(2, 1), (ag_real[]){ 2, 3 }), *y = ag_mul(x, x);
+    Tensor *dy = tensor_from(SHAPE(2, 1), (ag_real[]){ 10, 100 });
     ag_backward_from(y, dy);
     ck_assert(tensor_grad_data(x)[0] == 40 && tensor_grad_data(x)[1] == 600);
     Tensor *z = ag_mul(x, x);
@@ -343,7 +343,7 @@ END_TEST
 
 START_TEST(detach_stops_gradients)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = number(3), *h = ag_mul(x, x), *cut = ag_detach(h);
     ck_assert(!tensor_requires_grad(cut) && tensor_requires_grad(h));
     Tensor *loss = ag_mul(h, cut);
@@ -356,22 +356,22 @@ END_TEST
 
 START_TEST(operations_record_only_if_an_input_requires_grad)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = number(3), *constant = tensor_full(AG_SCALAR, 2);
     ck_assert(ag_recording());
     ck_assert(!tensor_requires_grad(ag_mul(constant, constant)));
-    Scope inner = ag_begin(AG_NO_GRAD);
+    AgScope inner = ag_begin(AG_NO_GRAD);
     ck_assert(!ag_recording());
     Tensor *y = ag_mul(x, x);
     ck_assert(!tensor_requires_grad(y) && tensor_item(y) == 9);
-    Scope again = ag_begin(AG_RECORD);
+    AgScope again = ag_begin(AG_RECORD);
     ck_assert(tensor_requires_grad(ag_mul(x, x)));
     ag_end(again);
     ck_assert(!ag_recording());
     ag_end(inner);
     ck_assert(ag_recording());
     EXPECT_USAGE_ERROR("ag_backward: the loss does not require a gradient", ag_backward(ag_mul(constant, constant)));
-    EXPECT_USAGE_ERROR("expected one item", ag_backward(ag_mul(leaf(SHAPE(2), (real[]){ 1, 2 }), x)));
+    EXPECT_USAGE_ERROR("expected one item", ag_backward(ag_mul(leaf(SHAPE(2), (ag_real[]){ 1, 2 }), x)));
     ag_end(s);
 }
 END_TEST
@@ -379,7 +379,7 @@ END_TEST
 /* The gradient of a leaf that is itself the loss adds up, too. */
 START_TEST(backward_from_a_leaf)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = number(5);
     ag_backward(x);
     ck_assert(slope(x) == 1);
@@ -392,8 +392,8 @@ END_TEST
 /* The rule of relu writes into the gradient of its result, unless a caller wants to read it. */
 START_TEST(a_retained_result_keeps_its_own_gradient)
 {
-    Scope s = ag_begin(AG_RECORD);
-    Tensor *x = leaf(SHAPE(4), (real[]){ 1, -1, 2, -2 }), *y = ag_retain(ag_relu(ag_neg(ag_neg(x))));
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(SHAPE(4), (ag_real[]){ 1, -1, 2, -2 }), *y = ag_retain(ag_relu(ag_neg(ag_neg(x))));
     ag_backward(ag_sum(ag_scale(y, 3)));
     for (int i = 0; i < 4; i++) {
         ck_assert(tensor_grad_data(y)[i] == 3);
@@ -405,7 +405,7 @@ END_TEST
 
 START_TEST(a_leaf_without_requires_grad_gets_no_gradient)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = number(3), *w = tensor_full(AG_SCALAR, 4);
     ag_backward(ag_mul(x, w));
     ck_assert(slope(x) == 4);
@@ -425,10 +425,10 @@ END_TEST
 
 START_TEST(gradients_pass_through_inner_scopes)
 {
-    Scope outer = ag_begin(AG_RECORD);
+    AgScope outer = ag_begin(AG_RECORD);
     Tensor *x = number(2), *h = ag_mul(x, x);
     for (int i = 1; i <= 3; i++) {
-        Scope inner = ag_begin(AG_RECORD);
+        AgScope inner = ag_begin(AG_RECORD);
         ag_backward_keep(ag_scale(h, i));
         ag_end(inner);
     }
@@ -440,15 +440,15 @@ END_TEST
 
 START_TEST(a_result_can_outlive_its_scope)
 {
-    Scope outer = ag_begin(AG_RECORD);
+    AgScope outer = ag_begin(AG_RECORD);
     Tensor *x = number(2);
-    Scope inner = ag_begin(AG_RECORD);
+    AgScope inner = ag_begin(AG_RECORD);
     Tensor *y = ag_mul(ag_mul(x, x), x);
     y = ag_end_return(inner, y);
     ck_assert(tensor_item(y) == 8 && !tensor_requires_grad(y));
     ag_backward(ag_mul(y, x));
     ck_assert(slope(x) == 8);
-    Scope ints = ag_begin(AG_NO_GRAD);
+    AgScope ints = ag_begin(AG_NO_GRAD);
     Tensor *ids = ag_end_return(ints, tensor_ints(SHAPE(2), (int32_t[]){ 4, 5 }));
     ck_assert_int_eq(tensor_int_data(ids)[1], 5);
     ag_end(outer);
@@ -457,7 +457,7 @@ END_TEST
 
 START_TEST(a_kept_copy_outlives_every_scope)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = number(2), *kept = ag_keep(ag_mul(x, x));
     ag_end(s);
     ck_assert(tensor_item(kept) == 4 && !tensor_requires_grad(kept));
@@ -475,8 +475,8 @@ END_TEST
 
 /* Backward must report that `writer` wrote what a rule reads. `write` changes w or `other` after the forward pass. */
 #define EXPECT_STALE(reader, which, writer, write) do {                                                                   \
-        Scope scope = ag_begin(AG_RECORD);                                                                                \
-        Tensor *w = leaf(SHAPE(2), (real[]){ 3, 5 }), *other = leaf(SHAPE(2), (real[]){ 1, 2 });                          \
+        AgScope scope = ag_begin(AG_RECORD);                                                                                \
+        Tensor *w = leaf(SHAPE(2), (ag_real[]){ 3, 5 }), *other = leaf(SHAPE(2), (ag_real[]){ 1, 2 });                          \
         Tensor *loss = ag_sum(ag_mul(w, ag_reshape(other, SHAPE(2))));                                                    \
         const int line = __LINE__;                                                                                        \
         write;                                                                                                            \
@@ -490,8 +490,8 @@ END_TEST
 
 START_TEST(a_write_before_backward_is_reported)
 {
-    AdamOptions adam = { 1e-3, 0.9, 0.999, 1e-8, 0, false };
-    SgdOptions sgd = { .lr = 1 };
+    AgAdam adam = { 1e-3, 0.9, 0.999, 1e-8, 0, false };
+    AgSgd sgd = { .lr = 1 };
     EXPECT_STALE("mul", "input 0", "ag_fill", ag_fill(w, 0));
     EXPECT_STALE("mul", "input 0", "ag_fill_uniform", ag_fill_uniform(w, 0, 1));
     EXPECT_STALE("mul", "input 0", "ag_fill_normal", ag_fill_normal(w, 0, 1));
@@ -509,8 +509,8 @@ END_TEST
 /* A result, a mask and ids are values that rules read, too. */
 START_TEST(every_kind_of_value_is_watched)
 {
-    Scope s = ag_begin(AG_RECORD);
-    Tensor *x = leaf(SHAPE(1, 2), (real[]){ 3, 5 }), *mask = tensor_bools(SHAPE(2), (uint8_t[]){ 1, 0 });
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(SHAPE(1, 2), (ag_real[]){ 3, 5 }), *mask = tensor_bools(SHAPE(2), (uint8_t[]){ 1, 0 });
     Tensor *y = ag_tanh(x), *filled = ag_masked_fill(x, mask, 0), *row = ag_embedding(x, tensor_ints(SHAPE(1), NULL));
     ag_fill(ag_detach(y), 1);
     EXPECT_USAGE_ERROR("reads its result, but ag_fill wrote it at tests/test_graph.c:", ag_backward(ag_sum(y)));
@@ -520,7 +520,7 @@ START_TEST(every_kind_of_value_is_watched)
     Tensor *ids = tensor_ints(SHAPE(1), NULL), *rows = ag_embedding(x, ids);
     tensor_mutable_int_data(ids)[0] = 0;
     EXPECT_USAGE_ERROR("reads input 1, but tensor_mutable_int_data wrote it", ag_backward(ag_sum(rows)));
-    Tensor *q = leaf(SHAPE(1, 1, 2), (real[]){ 3, 5 }), *visible = tensor_bools(SHAPE(1, 1, 1, 1), (uint8_t[]){ 1 });
+    Tensor *q = leaf(SHAPE(1, 1, 2), (ag_real[]){ 3, 5 }), *visible = tensor_bools(SHAPE(1, 1, 1, 1), (uint8_t[]){ 1 });
     Tensor *a = ag_attention(q, q, q, visible, 1, false, 0);
     tensor_mutable_bool_data(visible)[0] = 0;
     EXPECT_USAGE_ERROR("the rule of attention (made at", ag_backward(ag_sum(a)));
@@ -531,8 +531,8 @@ END_TEST
 /* Values that no rule reads may change: a sum's inputs, values of a graph that is released, values written before. */
 START_TEST(a_write_that_no_rule_sees_is_allowed)
 {
-    Scope s = ag_begin(AG_RECORD);
-    Tensor *w = leaf(SHAPE(2), (real[]){ 3, 5 });
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *w = leaf(SHAPE(2), (ag_real[]){ 3, 5 });
     ag_fill(w, 2);
     Tensor *loss = ag_sum(ag_mul(w, w)), *sum = ag_sum(ag_add(w, w));
     ag_backward(loss);

@@ -30,12 +30,12 @@ static Tensor *leaf(int64_t n)
 /* A store that the library does not see. */
 static void write_at(const Tensor *t, int64_t i)
 {
-    ((real *)tensor_data(t))[i] = 1;
+    ((ag_real *)tensor_data(t))[i] = 1;
 }
 
 START_TEST(an_overrun_is_found_by_the_next_operation)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(5), *y = ag_tanh(x);
     write_at(x, 4);
     ag_neg(x);
@@ -43,7 +43,7 @@ START_TEST(an_overrun_is_found_by_the_next_operation)
     EXPECT_USAGE_ERROR("neg: the memory of tanh (made at tests/test_guard.c:", ag_neg(x));
     char expected[80];
     snprintf(expected, sizeof expected, "): byte 0 after its %zu bytes was written since the last check (at ",
-             5 * sizeof(real));
+             5 * sizeof(ag_real));
     ck_assert_msg(strstr(usage_message, expected) != NULL, "%s", usage_message);
     ag_neg(x);                                                  /* it is reported once */
     ag_end(s);
@@ -52,7 +52,7 @@ END_TEST
 
 START_TEST(an_underrun_is_found)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(5);
     write_at(x, -1);
     EXPECT_USAGE_ERROR("tanh: the memory of tensor_full (made at tests/test_guard.c:", ag_tanh(x));
@@ -63,7 +63,7 @@ END_TEST
 
 static void overrun_at_the_end(void)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_bools(SHAPE(3), NULL);
     tensor_mutable_bool_data(x)[3] = 1;
     ag_end(s);
@@ -96,7 +96,7 @@ static void rule_that_overruns(Tensor *y)
 START_TEST(a_rule_that_overruns_is_named)
 {
     static const Op op = { "tanh", rule_that_overruns, NULL, NEEDS_Y, "", "", NULL, NULL };
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(16), *h = ag_sigmoid(x), *y = ag_tanh(h), *loss = ag_sum(y);
     y->op = &op;
     EXPECT_USAGE_ERROR("tanh: the memory of ", ag_backward(loss));
@@ -109,9 +109,9 @@ END_TEST
 
 START_TEST(released_values_are_poisoned)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(40), *h = ag_tanh(x), *wide = ag_concat(((Tensor *[]){ h, h }), 2, 0);
-    const real *old = tensor_data(wide);
+    const ag_real *old = tensor_data(wide);
     ag_backward(ag_sum(ag_tanh(ag_sum_dims(wide, DIMS(0), true))));
     ck_assert(old[0] != old[0] && old[79] != old[79]);
     ag_end(s);
@@ -120,9 +120,9 @@ END_TEST
 
 START_TEST(a_write_to_a_released_value_is_found)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(40), *wide = ag_concat(((Tensor *[]){ ag_tanh(x), x }), 2, 0);
-    real *old = (real *)tensor_data(wide);
+    ag_real *old = (ag_real *)tensor_data(wide);
     ag_backward(ag_sum(ag_tanh(ag_sum_dims(wide, DIMS(0), true))));
     old[2] = 1;
     EXPECT_USAGE_ERROR("neg: the memory of concat (made at tests/test_guard.c:", ag_neg(x));
@@ -134,7 +134,7 @@ END_TEST
 static void write_late_to_a_large_value(void)
 {
     Tensor *x = leaf(400000), *h = ag_tanh(x), *wide = ag_concat(((Tensor *[]){ h, h }), 2, 0);
-    real *old = (real *)tensor_data(wide);
+    ag_real *old = (ag_real *)tensor_data(wide);
     ag_backward(ag_sum(ag_tanh(ag_sum_dims(wide, DIMS(0), true))));
     old[799999] = 1;
 }
@@ -147,7 +147,7 @@ static void negate_often(int times)
 
 static void write_and_end(void)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     write_late_to_a_large_value();
     ag_end(s);
 }
@@ -163,7 +163,7 @@ _Noreturn static void go_on(const char *message)
 START_TEST(a_late_write_is_reported_once)
 {
     volatile int reported = 0;
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     write_late_to_a_large_value();
     ag_on_usage_error(go_on);
     if (setjmp(again)) reported++;
@@ -181,7 +181,7 @@ START_TEST(a_late_write_to_a_large_value_is_found)
 }
 END_TEST
 
-static Tensor *layer_at(Site at, Tensor *x)
+static Tensor *layer_at(AgSite at, Tensor *x)
 {
     AG_LAYER(at);
     return ag_tanh(x);
@@ -215,7 +215,7 @@ END_TEST
 
 START_TEST(a_tensor_made_in_a_layer_is_named_with_the_caller)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *y = layer(leaf(3)); const int line = __LINE__;
     ag_end(s);
     s = ag_begin(AG_RECORD);
@@ -229,12 +229,12 @@ END_TEST
 
 START_TEST(a_tensor_of_an_ended_scope_is_named)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(3);
     ag_end(s);
     s = ag_begin(AG_RECORD);
     for (int i = 0; i < 100; i++) {                             /* without ag_guard these reuse the memory of x */
-        Scope inner = ag_begin(AG_RECORD);
+        AgScope inner = ag_begin(AG_RECORD);
         ag_tanh(leaf(3));
         ag_end(inner);
     }
@@ -253,7 +253,7 @@ END_TEST
 /* Computes a loss and its gradients. Before backward it writes an item of w, x, y or exp(y), by number; -1: of none. */
 static void write_before_backward(int which, int64_t item)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_full(SHAPE(37), 2), *w = leaf(37), *y = ag_mul(w, x), *loss = ag_sum(ag_exp(y));
     if (which >= 0) write_at(((Tensor *[]){ w, x, y, loss->in[0] })[which], item);
     ag_backward(loss);
@@ -283,7 +283,7 @@ static pthread_barrier_t in_backward, may_end;
 
 static void copy_forward(const AgCustomCall *c)
 {
-    memcpy(tensor_mutable_data(c->y), tensor_data(c->in[0]), (size_t)tensor_numel(c->y) * sizeof(real));
+    memcpy(tensor_mutable_data(c->y), tensor_data(c->in[0]), (size_t)tensor_numel(c->y) * sizeof(ag_real));
 }
 
 static void wait_in_backward(const AgCustomCall *c)
@@ -298,7 +298,7 @@ static void *backward_that_waits(void *w)
 {
     static const AgCustom waits = { "waits", copy_forward, wait_in_backward, AG_NEEDS_NONE, "x", "waits" };
     ag_guard(true);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *last = ag_custom(&waits, SHAPE(3), (Tensor *[]){ leaf(3) }, 1, NULL, 0);
     ag_backward(ag_add(ag_sum(last), ag_sum(ag_mul(w, w))));
     ag_end(s);
@@ -307,7 +307,7 @@ static void *backward_that_waits(void *w)
 
 static void backward_to(Tensor *w)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     ag_backward(ag_sum(ag_exp(w)));
     ag_end(s);
 }
@@ -320,7 +320,7 @@ START_TEST(two_backward_passes_to_one_leaf_at_once_are_found)
     pthread_t thread;
     ck_assert_int_eq(pthread_create(&thread, NULL, backward_that_waits, w), 0);
     pthread_barrier_wait(&in_backward);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     EXPECT_USAGE_ERROR("ag_backward: another thread runs backward to tensor_new_owned (made at tests/test_guard.c:",
                        backward_to(w));
     ag_end(s);
@@ -349,7 +349,7 @@ START_TEST(a_tensor_of_a_thread_that_has_ended_is_named)
         ck_assert_int_eq(pthread_create(&thread, NULL, ends_with_an_open_scope, &y[i]), 0);
         pthread_join(thread, NULL);
     }
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     for (int i = 0; i < 2; i++)
         EXPECT_USAGE_ERROR("neg: x is not a live tensor: it was made by tanh at tests/test_guard.c:", ag_neg(y[i]));
     ag_end(s);
@@ -358,16 +358,16 @@ END_TEST
 
 /* ---- ag_guard changes no result ---------------------------------------------------------------------------------- */
 
-static double loss_of_a_net(real gradient[12])
+static double loss_of_a_net(ag_real gradient[12])
 {
     ag_seed(3);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *w = tensor_set_requires_grad(tensor_normal(SHAPE(4, 3), 0, 1), true);
     Tensor *h = ag_dropout(ag_gelu(ag_linear(tensor_normal(SHAPE(9, 3), 0, 1), w, NULL)), 0.3);
     h = ag_layer_norm(ag_add(h, ag_softmax(h, -1)), NULL, NULL, AG_NORM_STD_EPS);
     Tensor *loss = ag_mean(ag_mul(h, ag_slice(h, 0, 0, 9)));
     ag_backward(loss);
-    memcpy(gradient, tensor_grad_data(w), 12 * sizeof(real));
+    memcpy(gradient, tensor_grad_data(w), 12 * sizeof(ag_real));
     double result = tensor_item(loss);
     ag_end(s);
     return result;
@@ -375,7 +375,7 @@ static double loss_of_a_net(real gradient[12])
 
 START_TEST(results_stay_the_same)
 {
-    real guarded[12], plain[12];
+    ag_real guarded[12], plain[12];
     double with = loss_of_a_net(guarded);
     ag_guard(false);
     ck_assert(loss_of_a_net(plain) == with);
@@ -388,10 +388,10 @@ END_TEST
 START_TEST(it_may_be_switched_inside_scopes)
 {
     ag_guard(false);
-    Scope outer = ag_begin(AG_RECORD);
+    AgScope outer = ag_begin(AG_RECORD);
     Tensor *x = leaf(2);
     for (int i = 0; i < 6; i++) {
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         Tensor *y = ag_tanh(x);
         ag_guard(i % 2 == 0);
         ag_backward(ag_sum(ag_exp(y)));
@@ -427,7 +427,7 @@ END_TEST
 
 static void *overruns(void *message)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     write_at(tensor_zeros(SHAPE(6)), 6);
     CATCH_USAGE_ERROR(tensor_zeros(AG_SCALAR); ag_neg(tensor_zeros(AG_SCALAR)));
     strcpy(message, usage_message);

@@ -36,7 +36,7 @@ if [ "$packages" != kaeru ]; then
 #include <kaeru/kaeru.h>
 int main(void)
 {
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     double sum = tensor_item(ag_sum(tensor_full(SHAPE(3), 1.0 / 3)));
     ag_end(scope);
     return sizeof(real) == 8 && sum == 1.0 ? 0 : 1;

@@ -469,13 +469,13 @@ END_TEST
 
 static void call_adam(const KernelTable *k, Case *c)
 {
-    AdamOptions o = { .lr = 0.01, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .weight_decay = 0.05, .decoupled = c->flag };
+    AgAdam o = { .lr = 0.01, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .weight_decay = 0.05, .decoupled = c->flag };
     k->adam(c->n, c->out[0], c->out[1], c->out[2], c->in[0], &o, 1 + c->f, 0.5);
 }
 
 static void call_sgd(const KernelTable *k, Case *c)
 {
-    SgdOptions o = { .lr = 0.1, .momentum = 0.9, .weight_decay = 0.01, .nesterov = c->flag };
+    AgSgd o = { .lr = 0.1, .momentum = 0.9, .weight_decay = 0.01, .nesterov = c->flag };
     k->sgd(c->n, c->out[0], c->f == 2 ? NULL : c->out[1], c->in[0], &o, c->f == 1, 2);
 }
 

@@ -11,7 +11,7 @@
 typedef struct { int64_t rows, in, classes; bool bias; AgReduce reduce; int ignore; double smoothing; } LossCase;
 
 /* A leaf with numbers that depend on the seed alone. */
-static Tensor *leaf(uint64_t seed, Shape shape, double deviation)
+static Tensor *leaf(uint64_t seed, AgShape shape, double deviation)
 {
     ag_seed(seed);
     return tensor_set_requires_grad(tensor_normal(shape, 0, deviation), true);
@@ -38,7 +38,7 @@ static Tensor *one_operation(const LossCase *c, const Inputs *i)
     return ag_linear_cross_entropy(i->in[0], i->in[1], i->in[2], i->target, c->reduce, c->ignore, c->smoothing);
 }
 
-static void same_bits(const LossCase *c, const char *what, int i, const real *a, const real *b, int64_t n)
+static void same_bits(const LossCase *c, const char *what, int i, const ag_real *a, const ag_real *b, int64_t n)
 {
     ck_assert_msg(memcmp(a, b, (size_t)n * sizeof *a) == 0,
                   "%d rows, %d classes, %s, ignore %d, smoothing %g, %d threads: other bits in %s %d", (int)c->rows,
@@ -57,7 +57,7 @@ static void same_gradients(const LossCase *c, const char *what, const Inputs *a,
 /* The loss, its gradients, and gradients added to these by another pass. */
 static void compare(const LossCase *c, AgPrecision precision, int threads)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     ag_precision(precision);
     ag_set_threads(1);
     Inputs a = inputs_of(c), b = inputs_of(c);
@@ -76,7 +76,7 @@ static void compare(const LossCase *c, AgPrecision precision, int threads)
 }
 
 /* The double build has plain loops on one thread. */
-static const int most_threads = sizeof(real) == sizeof(float) ? 3 : 1;
+static const int most_threads = sizeof(ag_real) == sizeof(float) ? 3 : 1;
 static const int64_t row_counts[] = { 0, 1, 2, 511, 512, 513, 1500 };
 
 START_TEST(few_logits)
@@ -103,14 +103,14 @@ START_TEST(gradients_at_once)
         { 9000, 2, 138, true, AG_MEAN, -100, 0 },
     };
     const LossCase *c = &cases[_i];
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Inputs a = inputs_of(c), b = inputs_of(c);
     for (int i = 0; i < 3 && c->bias; i++) {                            /* of x and the weight only */
         tensor_set_requires_grad(a.in[2], false);
         tensor_set_requires_grad(b.in[2], false);
     }
     for (int k = 0; k < 8; k++) {
-        ag_precision(sizeof(real) == sizeof(float) && k >= 4 ? AG_BF16 : AG_FLOAT32);
+        ag_precision(sizeof(ag_real) == sizeof(float) && k >= 4 ? AG_BF16 : AG_FLOAT32);
         ag_set_threads(1);
         ag_backward(ag_scale(two_operations(c, &a), scales[k % 4]));
         ag_set_threads(1 + k % 3);
@@ -136,7 +136,7 @@ END_TEST
 START_TEST(gradients_at_once_cannot_be_used)
 {
     static const LossCase c = { 1030, 3, 1025, false, AG_MEAN, 3, 0.1 };
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Inputs a = inputs_of(&c), b = inputs_of(&c);
     if (_i == 0) {
         ag_backward(ag_sum(a.in[0]));
@@ -159,7 +159,7 @@ END_TEST
 START_TEST(gradients_wanted_later)
 {
     static const LossCase c = { 600, 3, 1875, true, AG_MEAN, -100, 0 };
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Inputs inputs[] = { inputs_of(&c), inputs_of(&c) };
     for (int k = 0; k < 2; k++) {
         Inputs *i = &inputs[k];
@@ -170,7 +170,7 @@ START_TEST(gradients_wanted_later)
         ag_backward(loss);
     }
     for (int j = 0; j < 3; j++) {
-        const real *expected = tensor_grad_data(inputs[0].in[j]), *found = tensor_grad_data(inputs[1].in[j]);
+        const ag_real *expected = tensor_grad_data(inputs[0].in[j]), *found = tensor_grad_data(inputs[1].in[j]);
         ck_assert(!expected == !found);
         if (expected) same_bits(&c, "gradient", j, expected, found, tensor_numel(inputs[0].in[j]));
     }
@@ -182,7 +182,7 @@ END_TEST
 START_TEST(gradients_at_once_of_results)
 {
     static const LossCase c = { 600, 4, 1875, false, AG_MEAN, -100, 0 };
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Inputs inputs[] = { inputs_of(&c), inputs_of(&c) };
     for (int k = 0; k < 2; k++) {
         Inputs i = inputs[k];
@@ -207,7 +207,7 @@ START_TEST(many_logits)
         { 1, 1, 2097200, true, AG_MEAN, -100, 0 },      { 2100, 3, 1025, true, AG_MEAN, 0, 0 },
     };
     compare(&cases[_i], AG_FLOAT32, 1 + _i % 3);
-    if (sizeof(real) == sizeof(float)) compare(&cases[_i], AG_BF16, 1 + (_i + 1) % 3);
+    if (sizeof(ag_real) == sizeof(float)) compare(&cases[_i], AG_BF16, 1 + (_i + 1) % 3);
 }
 END_TEST
 
@@ -216,7 +216,7 @@ START_TEST(the_rule_can_run_again)
 {
     static const LossCase cases[] = { { 20, 6, 11, true, AG_MEAN, 3, 0.1 }, { 1030, 3, 1025, false, AG_MEAN, 3, 0.1 } };
     const LossCase c = cases[_i / 3];
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Inputs a = inputs_of(&c), b = inputs_of(&c);
     Tensor *losses[] = { two_operations(&c, &a), one_operation(&c, &b) };
     for (int i = 0; i < 2; i++) {
@@ -245,7 +245,7 @@ START_TEST(one_tensor_as_two_inputs)
     const bool is_weight = _i < 3;
     const int64_t n = _i == 0 || _i == 3 ? 9 : 1450;
     LossCase c = { is_weight ? n : 1, is_weight ? 3 : n, n, _i != 2, AG_MEAN, -100, 0 };
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Inputs a = inputs_of(&c), b = inputs_of(&c);
     for (Inputs *i = &a; i; i = i == &a ? &b : NULL) {
         if (is_weight) i->in[1] = i->in[0];
@@ -265,7 +265,7 @@ END_TEST
 START_TEST(one_gradient)
 {
     LossCase c = { _i < 3 ? 12 : 1100, 3, _i < 3 ? 20 : 1913, true, AG_MEAN, -100, 0 };
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Inputs a = inputs_of(&c), b = inputs_of(&c);
     for (int i = 0; i < 3; i++)
         if (i != _i % 3) {
@@ -288,9 +288,9 @@ END_TEST
 /* Memory that a loss and its gradients need at most, in logits. */
 static double peak_share(const LossCase *c, AgMode mode)
 {
-    Scope outer = ag_begin(AG_NO_GRAD);
+    AgScope outer = ag_begin(AG_NO_GRAD);
     Inputs i = inputs_of(c);
-    Scope s = ag_begin(mode);
+    AgScope s = ag_begin(mode);
     ag_memory_trim();                                   /* a released buffer may be larger than needed */
     size_t before = ag_memory().in_use;
     ag_memory_reset_peak();
@@ -299,7 +299,7 @@ static double peak_share(const LossCase *c, AgMode mode)
     size_t peak = ag_memory().peak;
     ag_end(s);
     ag_end(outer);
-    return (double)(peak - before) / ((double)c->rows * (double)c->classes * sizeof(real));
+    return (double)(peak - before) / ((double)c->rows * (double)c->classes * sizeof(ag_real));
 }
 
 START_TEST(memory)

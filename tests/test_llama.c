@@ -52,7 +52,7 @@ START_TEST(logits_agree)
 {
     Llama *m = model_of(_i);
     SafeTensors *st = expected_of(_i);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     check_close(names[_i], llama_forward(m, ids_of(st, "ids")), reals_of(st, "logits"), 1e-4);
     ag_end(s);
     st_close(st);
@@ -68,7 +68,7 @@ START_TEST(long_texts_agree)
     static const int64_t rows[] = { 63, 511, 599, 2047 }, positions[] = { 1, 599, 8191, 131071 };
     Llama *m = opened(files[_i][0]);
     SafeTensors *st = open_safetensors(files[_i][1]);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = tensor_ints(SHAPE(1, 2048), NULL), *table = reals_of(st, "table"), *logits = reals_of(st, "logits");
     for (int32_t p = 0; p < 2048; p++) tensor_mutable_int_data(ids)[p] = p * p % 37;
     Tensor *found = ag_squeeze(llama_forward(m, ids), 0);
@@ -88,11 +88,11 @@ START_TEST(loss_and_gradients_agree)
     Llama *m = model_of(_i / 2);
     SafeTensors *st = expected_of(_i / 2);
     m->options.recompute = _i % 2;
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *loss = llama_loss(m, ids_of(st, "ids"), ids_of(st, "targets"));
     ck_assert_double_eq_tol(tensor_item(loss), tensor_item(reals_of(st, "loss")), 1e-5);
     ag_backward(loss);
-    Parameters *p = nn_parameters(m);
+    NnParameters *p = nn_parameters(m);
     int compared = 0;
     for (int i = 0; i < p->n; i++) {
         char name[100];
@@ -119,11 +119,11 @@ START_TEST(a_cache_changes_no_bit)
     static const int steps[] = { 1, 2, 3, 5, 40 };
     Llama *m = model_of(_i);
     SafeTensors *st = expected_of(_i);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = ids_of(st, "ids"), *all = llama_forward(m, ids);
     int64_t n = tensor_dim(ids, 1);
     for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
-        Cache *cache = llama_cache_new(m);
+        NnCache *cache = llama_cache_new(m);
         for (int64_t at = 0, step = steps[k]; at < n; at += step) {
             if (step > n - at) step = n - at;
             Tensor *next = llama_next(m, ag_slice(ids, 1, at, at + step), cache);
@@ -151,7 +151,7 @@ START_TEST(greedy_text_agrees)
 {
     Llama *m = model_of(_i);
     SafeTensors *st = expected_of(_i);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *expected = ids_of(st, "greedy");
     const int32_t *id = tensor_int_data(expected);
     Rest rest = { id + 3, tensor_numel(expected) - 3 };
@@ -219,8 +219,8 @@ END_TEST
 START_TEST(wrong_calls_are_usage_errors)
 {
     Llama *m = llama_new(small()), *none = NULL;
-    Scope s = ag_begin(AG_NO_GRAD);
-    Cache *cache = llama_cache_new(m), *other = nn_cache_new(3, 12);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    NnCache *cache = llama_cache_new(m), *other = nn_cache_new(3, 12);
     Tensor *ids = tensor_ints(SHAPE(1, 13), NULL), *one = tensor_ints(SHAPE(1, 1), NULL);
     Linear *linear = nn_linear_new(2, 2);
     EXPECT_USAGE_ERROR("13 ids after 0 in the cache exceed the context of 12", llama_forward(m, ids));
@@ -243,7 +243,7 @@ END_TEST
 
 static void check_same_options(const LlamaOptions *a, const LlamaOptions *b)
 {
-    Settings *left = nn_settings_new(), *right = nn_settings_new();
+    NnSettings *left = nn_settings_new(), *right = nn_settings_new();
     llama_to_settings(a, left);
     llama_to_settings(b, right);
     static const char *const keys[] = { "layers", "heads", "kv_heads", "head_width", "width", "hidden", "vocab", "context",
@@ -331,7 +331,7 @@ END_TEST
 START_TEST(checkpoints_load)
 {
     Llama *m = model_of(_i);
-    Settings *s = nn_settings_new();
+    NnSettings *s = nn_settings_new();
     llama_to_settings(&m->options, s);
     expect_done(nn_checkpoint_save(in_folder("m.safetensors"), m, NULL, s));
     Llama *again = llama_load(in_folder("m.safetensors"));
@@ -389,7 +389,7 @@ START_TEST(the_loss_counts_answers_only)
     ck_assert_msg(d != NULL, "%s", ag_error());
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN), 5);
     ck_assert_int_eq(lm_data_tokens(d, LM_HELD_OUT), 3);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *ids, *targets;
     size_t n;
     int32_t *part = kaeru_tokenizer_encode(&t, "!\1\2", 3, &n);

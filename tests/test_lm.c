@@ -100,7 +100,7 @@ START_TEST(windows_are_parts_of_the_text)
     bool seen[64] = { false };
     int64_t starts = learned - LENGTH;                      /* a window has one token more */
     for (int round = 0; round < ROUNDS; round++) {
-        Scope s = ag_begin(AG_NO_GRAD);
+        AgScope s = ag_begin(AG_NO_GRAD);
         Tensor *x, *y;
         lm_data_draw(d, 2, LENGTH, &x, &y);
         for (int b = 0; b < 2; b++) {
@@ -161,7 +161,7 @@ static void check_token_file(const char *text, const KaeruTokenizer *t)
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN), written * 9 / 10);
     /* the longest window is the whole part for training */
     int64_t length = lm_data_tokens(d, LM_TRAIN) - 1;
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x, *y;
     lm_data_draw(d, 1, length, &x, &y);
     ck_assert_int_eq(memcmp(tensor_int_data(x), ids, (size_t)length * sizeof *ids), 0);
@@ -229,7 +229,7 @@ START_TEST(a_text_and_its_token_file_give_the_same_data)
     LmData *d[2] = { opened("text", &t), opened("tokens", &t) };
     for (int part = 0; part < 2; part++)
         ck_assert_int_eq(lm_data_tokens(d[0], part), lm_data_tokens(d[1], part));
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x[2], *y[2];
     for (int i = 0; i < 2; i++) {
         ag_seed(3);
@@ -361,7 +361,7 @@ START_TEST(evaluation_uses_each_held_out_token_once)
     double sum = 0;
     for (int64_t at = (int64_t)n - held_out; at + 1 < (int64_t)n; at += 7) {
         int64_t length = (int64_t)n - 1 - at < 7 ? (int64_t)n - 1 - at : 7;
-        Scope s = ag_begin(AG_NO_GRAD);
+        AgScope s = ag_begin(AG_NO_GRAD);
         Tensor *x = tensor_ints(SHAPE(1, length), ids + at), *y = tensor_ints(SHAPE(1, length), ids + at + 1);
         sum += tensor_item(gpt_loss(m, x, y)) * (double)length;
         ag_end(s);
@@ -458,7 +458,7 @@ START_TEST(a_resumed_run_ends_with_the_same_bytes)
     o.window = _i * 4;
     expect_done(train("straight", o, false, NULL));
     ck_assert_int_eq(WEXITSTATUS(train_in_child("broken", o, false, leave_at_13)), 7);
-    Settings *s = nn_settings_new();
+    NnSettings *s = nn_settings_new();
     expect_done(nn_checkpoint_settings(in_folder("broken.last"), s));
     ck_assert_str_eq(nn_settings_get(s, "own"), "kept");
     ck_assert_ptr_nonnull(nn_settings_get(s, "train.best_loss"));
@@ -471,13 +471,13 @@ START_TEST(a_resumed_run_ends_with_the_same_bytes)
 }
 END_TEST
 
-static real *weights_after(LmOptions o, int64_t *n)
+static ag_real *weights_after(LmOptions o, int64_t *n)
 {
     LmTraining t = { .model = model(), .data = data, .options = o, .settings = nn_settings_new() };
     nn_init_constant(((GPT *)t.model)->ln_f->gamma, 1.5);
     expect_done(lm_train(&t, false));
-    Parameters *p = nn_parameters(t.model);
-    real *all = NULL;
+    NnParameters *p = nn_parameters(t.model);
+    ag_real *all = NULL;
     *n = 0;
     for (int i = 0; i < p->n; i++) {
         int64_t size = tensor_numel(p->item[i].tensor);
@@ -496,7 +496,7 @@ START_TEST(accumulated_batches_are_one_large_batch)
     LmOptions o = few_steps(1);
     o.warmup = 0;
     double lr[2] = { 0, 0 }, loss[2] = { 0, 0 };
-    real *w[2];
+    ag_real *w[2];
     int64_t n;
     for (int i = 0; i < 2; i++) {
         ag_seed(1);
@@ -530,11 +530,11 @@ START_TEST(only_matrices_decay)
     int64_t n;
     o.lr = o.lr_min = 1e-2;
     o.weight_decay = 0;
-    real *without = weights_after(o, &n);
+    ag_real *without = weights_after(o, &n);
     o.weight_decay = 10;
-    real *with = weights_after(o, &n);
+    ag_real *with = weights_after(o, &n);
     GPT *m = model();
-    Parameters *p = nn_parameters(m);
+    NnParameters *p = nn_parameters(m);
     for (int64_t i = 0, at = 0; i < p->n; i++) {
         int64_t size = tensor_numel(p->item[i].tensor);
         bool same = memcmp(with + at, without + at, (size_t)size * sizeof *with) == 0;
@@ -566,7 +566,7 @@ static void note_step(LmTraining *t, void *arg)
 static void note_evaluation(LmTraining *t, void *arg)
 {
     Seen *seen = arg;
-    Settings *saved = nn_settings_new();
+    NnSettings *saved = nn_settings_new();
     double best = 0;
     expect_done(nn_checkpoint_settings(t->last, saved));
     ck_assert_int_eq(nn_settings_real(saved, "train.best_loss", &best), seen->evaluations > 0);
@@ -664,7 +664,7 @@ START_TEST(a_loss_that_is_not_a_number_leaves_no_gradients)
     LmTraining t = { .model = model(), .data = data, .options = few_steps(3), .settings = nn_settings_new() };
     nn_init_constant(((GPT *)t.model)->ln_f->gamma, INFINITY);
     expect_refused(lm_train(&t, false), "step 1: the loss is");
-    Parameters *p = nn_parameters(t.model);
+    NnParameters *p = nn_parameters(t.model);
     for (int i = 0; i < p->n; i++)
         ck_assert_msg(!tensor_grad_data(p->item[i].tensor), "%s has a gradient", p->item[i].name);
     ag_free(p);
@@ -698,7 +698,7 @@ START_TEST(options_are_checked)
 {
     LmOptions o = few_steps(9), found = lm_defaults();
     o.lr = 0.1;
-    Settings *s = nn_settings_new();
+    NnSettings *s = nn_settings_new();
     lm_to_settings(&o, s);
     expect_done(lm_from_settings(&found, s));
     ck_assert_int_eq(memcmp(&o, &found, sizeof o), 0);
@@ -826,11 +826,11 @@ START_TEST(the_betas_are_those_of_the_options)
 {
     LmOptions o = few_steps(3);
     int64_t n;
-    real *usual = weights_after(o, &n);
+    ag_real *usual = weights_after(o, &n);
     for (int i = 0; i < 2; i++) {
         LmOptions changed = o;
         *(i ? &changed.beta2 : &changed.beta1) = 0.5;
-        real *other = weights_after(changed, &n);
+        ag_real *other = weights_after(changed, &n);
         ck_assert_msg(memcmp(other, usual, (size_t)n * sizeof *usual) != 0, "beta%d", i + 1);
         free(other);
     }

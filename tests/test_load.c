@@ -39,7 +39,7 @@ static Whole *whole_new(void)
 }
 
 /* A message that names each tensor of the report: "-a -b +c". */
-static const char *report_text(LoadReport *r)
+static const char *report_text(NnLoadReport *r)
 {
     static char text[512];
     size_t n = 0;
@@ -59,7 +59,7 @@ START_TEST(one_file_shards_and_maps_give_the_same_weights)
     for (int i = 0; i < 4; i++) {
         nn_init_constant(other->model->fc->weight, 7);
         const char *path = i % 2 ? FILES "model.safetensors.index.json" : FILES "model.safetensors";
-        expect_done(nn_load_with(path, other, (LoadOptions){ .map = i / 2 }));
+        expect_done(nn_load_with(path, other, (NnLoadOptions){ .map = i / 2 }));
         check_same_parameters(strict, other);
     }
     expect_refused(nn_load(FILES "model.safetensors.index.json", other), "model.safetensors.index.json: expected ");
@@ -72,17 +72,17 @@ START_TEST(a_prefix_loads_a_part_and_a_part_is_loaded_into_the_whole)
 {
     Whole *whole = whole_new(), *other = whole_new();
     Backbone *part = backbone_new();
-    LoadReport *report;
+    NnLoadReport *report;
     expect_done(nn_load(FILES "model.safetensors", whole));
     expect_refused(nn_load(FILES "model.safetensors", part), "missing: \"fc.weight\", \"fc.bias\", \"norm.weight\"");
-    expect_done(nn_load_with(FILES "model.safetensors", part, (LoadOptions){ .prefix = "model.", .report = &report }));
+    expect_done(nn_load_with(FILES "model.safetensors", part, (NnLoadOptions){ .prefix = "model.", .report = &report }));
     ck_assert_str_eq(report_text(report), "");
     check_same_parameters(whole->model, part);
 
     expect_done(nn_save(in_folder("part"), part));
-    expect_done(nn_load_with(in_folder("part"), other->model, (LoadOptions){ .map = true }));
+    expect_done(nn_load_with(in_folder("part"), other->model, (NnLoadOptions){ .map = true }));
     check_same_parameters(whole->model, other->model);
-    expect_refused(nn_load_with(FILES "model.safetensors", part, (LoadOptions){ .prefix = "mode" }), "missing: \"fc.weight\"");
+    expect_refused(nn_load_with(FILES "model.safetensors", part, (NnLoadOptions){ .prefix = "mode" }), "missing: \"fc.weight\"");
     nn_free(whole);
     nn_free(other);
     nn_free(part);
@@ -98,15 +98,15 @@ START_TEST(missing_and_unexpected_names_are_allowed_and_reported)
     nn_child(half, extra, nn_linear_new(1, 1));
     nn_init_constant(half->extra->weight, 5);
     expect_done(nn_load(FILES "model.safetensors", whole));
-    LoadReport *report;
+    NnLoadReport *report;
     const char *path = FILES "model.safetensors";
-    expect_refused(nn_load_with(path, half, (LoadOptions){ .allow_missing = true, .report = &report }),
+    expect_refused(nn_load_with(path, half, (NnLoadOptions){ .allow_missing = true, .report = &report }),
                    "model.safetensors: unexpected: \"model.fc.bias\", \"model.fc.weight\", \"model.norm.weight\"");
     const char *text = "-extra.weight -extra.bias +model.fc.bias +model.fc.weight +model.norm.weight ";
     ck_assert_str_eq(report_text(report), text);
-    expect_refused(nn_load_with(path, half, (LoadOptions){ .allow_unexpected = true }),
+    expect_refused(nn_load_with(path, half, (NnLoadOptions){ .allow_unexpected = true }),
                    "model.safetensors: missing: \"extra.weight\", \"extra.bias\"");
-    expect_done(nn_load_with(path, half, (LoadOptions){ .allow_missing = true, .allow_unexpected = true, .report = &report }));
+    expect_done(nn_load_with(path, half, (NnLoadOptions){ .allow_missing = true, .allow_unexpected = true, .report = &report }));
     ck_assert_str_eq(report_text(report), text);
     check_same_parameters(whole->head, half->head);
     ck_assert(tensor_data(half->extra->weight)[0] == 5);
@@ -129,7 +129,7 @@ START_TEST(names_are_translated)
     Backbone *part = backbone_new(), *other = backbone_new();
     expect_done(tensor_save(in_folder("old.safetensors"), { "old.linear.weight", part->fc->weight },
                             { "old.linear.bias", part->fc->bias }, { "old.gain", part->norm->weight }));
-    LoadOptions options = { .prefix = "old.", .rename = old_names, .arg = "argument" };
+    NnLoadOptions options = { .prefix = "old.", .rename = old_names, .arg = "argument" };
     expect_done(nn_load_with(in_folder("old.safetensors"), other, options));
     check_same_parameters(part, other);
     expect_done(tensor_save(in_folder("old.safetensors"), { "old.linear.weight", part->fc->bias },
@@ -145,7 +145,7 @@ START_TEST(weights_come_from_numpy_too)
 {
     Linear *l = nn_linear_new(2, 3), *other = nn_linear_new(2, 3);
     expect_done(tensor_save(in_folder("l.npz"), { "weight", l->weight }, { "bias", l->bias }));
-    expect_done(nn_load_with(in_folder("l.npz"), other, (LoadOptions){ .map = true }));
+    expect_done(nn_load_with(in_folder("l.npz"), other, (NnLoadOptions){ .map = true }));
     check_same_parameters(l, other);
     expect_refused(nn_load(in_folder("l.npz"), other), "is this a safetensors file?");
     nn_free(l);
@@ -162,10 +162,10 @@ START_TEST(a_mapped_file_that_does_not_fit_changes_nothing)
     nn_tie(t->b, weight, t->a->weight);
     nn_buffer_with(t, ids, SHAPE(2), AG_INT, true);
     before = nn_clone(t);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *one = tensor_ones(SHAPE(2, 2)), *zero = tensor_zeros(SHAPE(2, 2)), *ids = tensor_ints(SHAPE(2), NULL);
     for (int map = 0; map < 2; map++) {
-        LoadOptions options = { .map = map };
+        NnLoadOptions options = { .map = map };
         expect_done(tensor_save(in_folder("a.npz"), { "a.weight", one }, { "b.weight", zero }, { "ids", ids }));
         expect_refused(nn_load_with(in_folder("a.npz"), t, options),
                        "\"a.weight\" and \"b.weight\" are one tensor in the model, but differ in the file");
@@ -187,8 +187,8 @@ static bool mapped;
 static void try_load(void)
 {
     Whole *w = whole_new();
-    LoadReport *report = NULL;
-    nn_load_with(FILES "model.safetensors.index.json", w, (LoadOptions){ .map = mapped, .report = &report });
+    NnLoadReport *report = NULL;
+    nn_load_with(FILES "model.safetensors.index.json", w, (NnLoadOptions){ .map = mapped, .report = &report });
     ag_free(report);
     nn_free(w);
 }
@@ -248,7 +248,7 @@ START_TEST(buffers_have_types_and_some_are_not_saved)
     fill(net, 3);
     fill(other, 0);
     expect_done(nn_save(in_folder("a.safetensors"), net));
-    TensorFile *f = tensor_file_open(in_folder("a.safetensors"));
+    NnTensorFile *f = tensor_file_open(in_folder("a.safetensors"));
     ck_assert_int_eq(tensor_file_count(f), 5);
     ck_assert_str_eq(tensor_file_find(f, "ids")->type, "I32");
     ck_assert_str_eq(tensor_file_find(f, "mask")->type, "BOOL");
@@ -267,7 +267,7 @@ START_TEST(buffers_have_types_and_some_are_not_saved)
     expect_done(tensor_save(in_folder("a.safetensors"), { "w0", net->w[0] }, { "w1", net->w[1] }, { "w2", net->w[2] },
                             { "ids", net->ids }, { "mask", net->mask }, { "table", net->table }));
     expect_refused(nn_load(in_folder("a.safetensors"), other), "a.safetensors: unexpected: \"table\"");
-    EXPECT_USAGE_ERROR("7 is not a DType", nn_add_buffer(&net->module, "x", &net->w[0], SHAPE(1), (DType)7, true));
+    EXPECT_USAGE_ERROR("7 is not a DType", nn_add_buffer(&net->module, "x", &net->w[0], SHAPE(1), (AgDType)7, true));
     nn_free(net);
     nn_free(other);
     nn_free(copy);
@@ -284,7 +284,7 @@ START_TEST(a_tie_to_a_buffer_that_is_not_saved_is_not_saved)
     nn_tie(two, other, two->left->table);
     expect_done(nn_save(in_folder("a"), two));
     expect_done(nn_load(in_folder("a"), two));
-    TensorFile *f = tensor_file_open(in_folder("a"));
+    NnTensorFile *f = tensor_file_open(in_folder("a"));
     ck_assert_int_eq(tensor_file_count(f), 10);
     ag_free(f);
     nn_free(two);
@@ -294,7 +294,7 @@ END_TEST
 START_TEST(gradients_of_modules_with_other_types_are_clipped)
 {
     Net *net = net_new();
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     ag_backward(ag_sum(ag_scale(net->w[0], 100)));
     ag_end(s);
     ck_assert(nn_clip_grad_norm(net, 1) > 199);
@@ -326,7 +326,7 @@ END_TEST
 
 typedef struct { double momentum; } MuonOptions;
 
-static int muon_states(const NamedTensor *p)                /* a matrix has only its momentum */
+static int muon_states(const NnNamedTensor *p)              /* a matrix has only its momentum */
 {
     return nn_is_matrix(p, NULL) ? 1 : 2;
 }
@@ -337,7 +337,7 @@ static void muon_update(const OptimizerUpdate *u)
     const MuonOptions *o = u->options;
     Tensor *w = u->parameter->tensor, *m = u->state[0];
     if (tensor_ndim(w) != 2) {
-        AdamOptions adam = nn_adam_options(u->lr);
+        AgAdam adam = nn_adam_options(u->lr);
         ag_adam_update(w, m, u->state[1], &adam, u->step, u->grad_scale);
         return;
     }
@@ -365,7 +365,7 @@ static Optimizer *muon_new(void *module)
 
 static double train_step(Whole *w, Optimizer *o)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_normal(SHAPE(8, 2), 0, 1), *target = ag_argmax(x, -1, false);
     Tensor *loss = nn_cross_entropy(nn_linear(w->head, ag_tanh(nn_linear(w->model->fc, x))), target);
     double value = tensor_item(loss);
@@ -387,7 +387,7 @@ START_TEST(an_optimizer_of_ones_own_trains_and_resumes)
     ag_set_random_state(start);
     for (int i = 0; i < 30; i++) train_step(stopped, b);
     expect_done(nn_checkpoint_save(in_folder("run"), stopped, b, NULL));
-    TensorFile *f = tensor_file_open(in_folder("run"));
+    NnTensorFile *f = tensor_file_open(in_folder("run"));
     ck_assert_ptr_nonnull(tensor_file_find(f, "optimizer.momentum.head.weight"));
     ck_assert_ptr_null(tensor_file_find(f, "optimizer.second.head.weight"));
     ck_assert_ptr_nonnull(tensor_file_find(f, "optimizer.second.model.fc.bias"));
@@ -451,7 +451,7 @@ static void note_update(const OptimizerUpdate *u)
     ck_assert(!ag_recording());
 }
 
-static bool is_head(const NamedTensor *p, void *unused)
+static bool is_head(const NnNamedTensor *p, void *unused)
 {
     (void)unused;
     return strcmp(p->name, "head.weight") == 0;

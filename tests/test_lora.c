@@ -35,7 +35,7 @@ static Llama *adapted(void)
 static void check_logits(Llama *m)
 {
     SafeTensors *st = open_safetensors(FOLDER "adapter/expected.safetensors");
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     check_close("logits", llama_forward(m, ids_of(st, "ids")), reals_of(st, "logits"), 1e-4);
     ag_end(s);
     st_close(st);
@@ -48,11 +48,11 @@ START_TEST(logits_and_gradients_agree)
     Llama *m = adapted();
     check_logits(m);
     SafeTensors *st = open_safetensors(FOLDER "adapter/expected.safetensors");
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *ids = ids_of(st, "ids"), *loss = llama_loss(m, ids, ids);
     ck_assert_double_eq_tol(tensor_item(loss), tensor_item(reals_of(st, "loss")), 1e-5);
     ag_backward(loss);
-    Parameters *p = nn_parameters(m);
+    NnParameters *p = nn_parameters(m);
     int compared = 0;
     for (int i = 0; i < p->n; i++) {
         char name[120];
@@ -92,7 +92,7 @@ START_TEST(merging_is_in_float32)
 {
     Llama *m = adapted(), *other = adapted();
     nn_lora_merge(m);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     ag_precision(AG_BF16);
     nn_lora_merge(other);
     ck_assert_int_eq(ag_precision_now(), AG_BF16);
@@ -147,7 +147,7 @@ END_TEST
 /* Makes both matrices of each adapter random. */
 static void randomize(Llama *m)
 {
-    Parameters *p = nn_parameters(m);
+    NnParameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++)
         if (strstr(p->item[i].name, ".lora_")) nn_init_uniform(p->item[i].tensor, -1, 1);
     ag_free(p);
@@ -159,12 +159,12 @@ START_TEST(adapters_can_have_different_options)
     static const char *const first[] = { "q_proj", NULL }, *const second[] = { "v_proj", "down_proj", NULL };
     Llama *m = base(), *again = base();
     LlamaLayer *last = nn_item(LlamaLayer, m->model->layers, 1);
-    expect_done(nn_lora_add(m, (LoraOptions){ .rank = 2, .alpha = 8, .dropout = 0.5, .targets = first }));
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 8, .dropout = 0.5, .targets = first }));
     Linear *k_proj = last->self_attn->k_proj;
     tensor_set_requires_grad(k_proj->weight, true);
-    expect_done(nn_lora_add(last, (LoraOptions){ .rank = 3, .alpha = 64, .dropout = 0.5, .targets = second }));
+    expect_done(nn_lora_add(last, (NnLoraOptions){ .rank = 3, .alpha = 64, .dropout = 0.5, .targets = second }));
     ck_assert(!tensor_requires_grad(k_proj->weight));
-    Parameters *p = nn_parameters(m);
+    NnParameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++)
         ck_assert_msg(p->item[i].trained == (strstr(p->item[i].name, ".lora_") != NULL), "%s", p->item[i].name);
     ag_free(p);
@@ -175,7 +175,7 @@ START_TEST(adapters_can_have_different_options)
     check_setting("alpha_pattern", "^model.layers.1.self_attn.v_proj=64 ^model.layers.1.mlp.down_proj=64 ");
     expect_done(nn_lora_load(again, in_folder("")));
     check_same_parameters(m, again);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = tensor_ints(SHAPE(1, 5), NULL);
     check_close("logits", llama_forward(again, ids), llama_forward(m, ids), 0);
     ag_end(s);
@@ -209,7 +209,7 @@ static void check_line(const SafeTensors *st, char *line)
     ck_assert_ptr_nonnull(config);
     *group++ = *config++ = '\0';
     Llama *m = base();
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     folder_write("adapter_config.json", config, strlen(config));
     if (strcmp(group, "-") == 0) {
         snprintf(path, sizeof path, "adapter_config.json: \"%s\": ", name);
@@ -244,15 +244,15 @@ END_TEST
 START_TEST(a_new_adapter_changes_nothing_but_what_is_trained)
 {
     Llama *m = base();
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *ids = tensor_ints(SHAPE(2, 5), NULL), *before = ag_detach(llama_forward(m, ids));
-    expect_done(nn_lora_add(m, (LoraOptions){ .rank = 2, .alpha = 4, .targets = targets }));
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .targets = targets }));
     check_close("logits", llama_forward(m, ids), before, 0);
     ck_assert_int_eq(nn_count(m), 2 * 2 * ((24 + 24) + (24 + 8) + (21 + 24)));
     Optimizer *o = nn_adamw_new(m, 0.1);
     ag_backward(llama_loss(m, ids, ids));
     nn_optimizer_step(o);
-    Settings *settings = nn_settings_new();
+    NnSettings *settings = nn_settings_new();
     llama_to_settings(&m->options, settings);
     expect_done(nn_checkpoint_save(in_folder("run.safetensors"), m, o, settings));
     SafeTensors *st = open_safetensors(in_folder("run.safetensors"));
@@ -262,7 +262,7 @@ START_TEST(a_new_adapter_changes_nothing_but_what_is_trained)
     Tensor *after = llama_forward(m, ids);
     ck_assert(largest(ag_sub(after, before)) > 1e-3);
     Llama *fresh = base();
-    Parameters *p = nn_parameters(fresh);
+    NnParameters *p = nn_parameters(fresh);
     for (int i = 0; i < p->n; i++)
         check_close(p->item[i].name, nn_find(m, p->item[i].name), p->item[i].tensor, 0);
     ag_free(p);
@@ -280,11 +280,11 @@ START_TEST(each_linear_can_have_an_adapter)
     static const char *const others[] = { "lm_head", "gate_proj", NULL };
     Llama *m = llama_open(FOLDER "llama_bias");
     nn_eval(m);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *ids = tensor_ints(SHAPE(1, 5), NULL);
-    expect_done(nn_lora_add(m, (LoraOptions){ .rank = 2, .alpha = 4, .targets = others }));
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .targets = others }));
     ag_backward(llama_loss(m, ids, ids));
-    Parameters *p = nn_parameters(m);
+    NnParameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++)
         if (strstr(p->item[i].name, "lora_B")) {
             ck_assert_msg(largest(tensor_grad(p->item[i].tensor)) > 0, "%s", p->item[i].name);
@@ -307,7 +307,7 @@ START_TEST(a_module_of_the_size_of_a_linear_is_frozen)
     Other *m = nn_new(Other);
     ck_assert_uint_eq(m->module.size, sizeof(Linear));
     nn_child(m, q, nn_linear_new(2, 3));
-    expect_done(nn_lora_add(m, (LoraOptions){ .rank = 1, .alpha = 1, .targets = q }));
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 1, .alpha = 1, .targets = q }));
     ck_assert_int_eq(nn_count(m), 2 + 3);
     nn_free(m);
 }
@@ -317,19 +317,19 @@ START_TEST(wrong_use_is_refused)
 {
     static const char *const none[] = { "q_proj", "proj", NULL };
     Llama *m = base();
-    expect_refused(nn_lora_add(m, (LoraOptions){ .rank = 2, .alpha = 4, .targets = none }),
+    expect_refused(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .targets = none }),
                    "no Linear of this Llama has the name \"proj\"");
     ck_assert(tensor_requires_grad(m->model->norm->gamma));
-    EXPECT_USAGE_ERROR("rank 0, expected 1 or more", nn_lora_add(m, (LoraOptions){ .targets = targets }));
-    EXPECT_USAGE_ERROR("targets is NULL", nn_lora_add(m, (LoraOptions){ .rank = 1 }));
+    EXPECT_USAGE_ERROR("rank 0, expected 1 or more", nn_lora_add(m, (NnLoraOptions){ .targets = targets }));
+    EXPECT_USAGE_ERROR("targets is NULL", nn_lora_add(m, (NnLoraOptions){ .rank = 1 }));
     EXPECT_USAGE_ERROR("nn_lora_add: dropout is 1, expected 0 to below 1",
-                       nn_lora_add(m, (LoraOptions){ .rank = 1, .dropout = 1, .targets = targets }));
+                       nn_lora_add(m, (NnLoraOptions){ .rank = 1, .dropout = 1, .targets = targets }));
     EXPECT_USAGE_ERROR("this Llama has no adapters", nn_lora_save(m, in_folder("")));
-    expect_done(nn_lora_add(m, (LoraOptions){ .rank = 2, .alpha = 4, .targets = targets }));
-    EXPECT_USAGE_ERROR("has an adapter", nn_lora_add(m, (LoraOptions){ .rank = 2, .alpha = 4, .targets = targets }));
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .targets = targets }));
+    EXPECT_USAGE_ERROR("has an adapter", nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .targets = targets }));
     EXPECT_USAGE_ERROR("this module has adapters", nn_lora_load(m, FOLDER "adapter"));
     static const char *const other[] = { "k_proj", NULL };
-    expect_done(nn_lora_add(m, (LoraOptions){ .rank = 2, .alpha = 4, .dropout = 0.5, .targets = other }));
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .dropout = 0.5, .targets = other }));
     expect_refused(nn_lora_save(m, in_folder("")), "adapters have the dropouts 0 and 0.5, but the file has one for all");
     ck_assert_int_eq(folder_count(), 0);
     nn_free(m);
@@ -349,7 +349,7 @@ START_TEST(files_that_do_not_fit_are_refused)
           "adapter_model.safetensors: has no adapter for a Linear of this module" },
     };
     Llama *m = base();
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_zeros(SHAPE(3, 24)), *y = tensor_zeros(SHAPE(24, 3));
     expect_done(tensor_save(in_folder("adapter_model.safetensors"), { "other", x }));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

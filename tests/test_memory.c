@@ -21,7 +21,7 @@ typedef struct { Tensor *w1, *b1, *w2, *m[3], *v[3]; int rows, in, hidden; } Net
 static void net_new(Net *n, int rows, int in, int hidden)
 {
     *n = (Net){ .rows = rows, .in = in, .hidden = hidden };
-    Shape shapes[] = { SHAPE(hidden, in), SHAPE(hidden), SHAPE(3, hidden) };
+    AgShape shapes[] = { SHAPE(hidden, in), SHAPE(hidden), SHAPE(3, hidden) };
     Tensor **weights[] = { &n->w1, &n->b1, &n->w2 };
     for (int i = 0; i < 3; i++) {
         *weights[i] = tensor_set_requires_grad(tensor_new_owned(shapes[i], AG_REAL), true);
@@ -45,20 +45,20 @@ static void net_free(Net *n)
  * assertions, since Check allocates memory at each. */
 static double train_step(Net *n, int64_t step)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_normal(SHAPE(n->rows, n->in), 0, 1), *target = tensor_randint(SHAPE(n->rows), 0, 3);
     Tensor *h = ag_dropout(ag_tanh(ag_linear(x, n->w1, n->b1)), 0.1);
     h = ag_layer_norm(h, NULL, NULL, AG_NORM_PYTORCH);
     h = ag_mul(h, ag_var_dims(ag_reshape(h, SHAPE(n->rows, n->hidden, 1)), DIMS(0, 2), false, false));
     Tensor *logits = ag_linear(h, n->w2, NULL);
-    Scope inner = ag_begin(AG_NO_GRAD);
+    AgScope inner = ag_begin(AG_NO_GRAD);
     ag_and(ag_compare(AG_EQ, ag_argmax(logits, -1, false), target), ag_compare_scalar(AG_GT, target, 0));
     ag_end(inner);
     Tensor *loss = ag_cross_entropy(logits, target, AG_MEAN, -100, 0);
     ag_backward(loss);
     Tensor *weights[] = { n->w1, n->b1, n->w2 };
     for (int i = 0; i < 3; i++) {
-        ag_adam_update(weights[i], n->m[i], n->v[i], &(AdamOptions){ 1e-3, 0.9, 0.999, 1e-8, 0, false }, step, 1);
+        ag_adam_update(weights[i], n->m[i], n->v[i], &(AgAdam){ 1e-3, 0.9, 0.999, 1e-8, 0, false }, step, 1);
         tensor_zero_grad(weights[i]);
     }
     double result = tensor_item(loss);
@@ -116,11 +116,11 @@ START_TEST(generation_runs_in_constant_memory)
     ag_seed(2);
     Net n;
     net_new(&n, 1, 8, 8);
-    Scope outer = ag_begin(AG_NO_GRAD);
+    AgScope outer = ag_begin(AG_NO_GRAD);
     AgMemory early = { 0 };
     Tensor *kept = ag_keep(tensor_zeros(SHAPE(1, 8)));
     for (int token = 0; token < 5000; token++) {
-        Scope s = ag_begin(AG_NO_GRAD);
+        AgScope s = ag_begin(AG_NO_GRAD);
         Tensor *h = ag_tanh(ag_add(ag_linear(kept, n.w1, n.b1), tensor_normal(SHAPE(1, 8), 0, 1)));
         ag_softmax(ag_linear(h, n.w2, NULL), -1);
         tensor_copy(kept, h);
@@ -144,7 +144,7 @@ START_TEST(changing_shapes_share_buffers)
     for (int round = 0; round < 3; round++)
         for (int i = 0; i < 64; i++) {
             int length = i * 37 % 64 + 1;
-            Scope s = ag_begin(AG_RECORD);
+            AgScope s = ag_begin(AG_RECORD);
             Tensor *x = tensor_set_requires_grad(tensor_ones(SHAPE(length, 100)), true);
             for (int k = 0; k < 10; k++) x = ag_tanh(x);
             ag_backward(ag_sum(x));
@@ -160,12 +160,12 @@ START_TEST(trimming_frees_everything)
 {
     ag_guard(false);
     int64_t live = faults_live();
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     for (int i = 0; i < 100; i++) tensor_zeros(SHAPE(i, i));
     ag_end(s);
     AgMemory m = ag_memory();
     ck_assert_uint_eq(m.in_use, 0);
-    ck_assert_uint_gt(m.cached, 99 * 99 * sizeof(real));
+    ck_assert_uint_gt(m.cached, 99 * 99 * sizeof(ag_real));
     ck_assert_uint_ge(m.peak, m.cached);
     ag_memory_trim();
     ag_memory_reset_peak();
@@ -181,10 +181,10 @@ START_TEST(a_failed_request_returns_what_waits)
     if (!faults_work()) return;
     ag_guard(false);
     enum { ITEMS = 1000 };
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     for (int i = 0; i < 4; i++) tensor_zeros(SHAPE(ITEMS));
     ag_end(s);
-    ck_assert_uint_gt(ag_memory().cached, ITEMS * sizeof(real));
+    ck_assert_uint_gt(ag_memory().cached, ITEMS * sizeof(ag_real));
     s = ag_begin(AG_NO_GRAD);
     tensor_zeros(SHAPE(1));
     faults_at(0, false);
@@ -414,7 +414,7 @@ START_TEST(a_large_parameter_returns_its_memory)
 {
     ag_guard(false);
     if (!faults_work()) return;
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_new_owned(SHAPE(MILLION), AG_REAL);
     int64_t live = faults_live();
     size_t cached = ag_memory().cached;
@@ -430,13 +430,13 @@ START_TEST(a_chunk_is_not_used_for_more_than_its_size)
 {
     ag_guard(false);
     enum { CHUNK = 128 * 1024, SCOPES = 100 };
-    Scope scope[SCOPES];
+    AgScope scope[SCOPES];
     for (int i = 0; i < SCOPES; i++) {
         scope[i] = ag_begin(AG_NO_GRAD);
         ag_scratch(1024, 1);
     }
     for (int i = SCOPES - 1; i >= 0; i--) ag_end(scope[i]);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     int64_t before = ag_memory().system_calls;
     ag_scratch(1024, 1);
     ck_assert_int_eq(ag_memory().system_calls, before);
@@ -451,8 +451,8 @@ END_TEST
 START_TEST(the_peak_of_a_deep_chain_is_its_activations)
 {
     enum { LAYERS = 60, ITEMS = 20000 };
-    size_t one = ITEMS * sizeof(real);
-    Scope s = ag_begin(AG_RECORD);
+    size_t one = ITEMS * sizeof(ag_real);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(ITEMS), 0.1), true), *y = x;
     ag_memory_reset_peak();
     size_t before = ag_memory().in_use;
@@ -472,7 +472,7 @@ END_TEST
 START_TEST(the_peak_of_residual_blocks_is_their_activations)
 {
     enum { BLOCKS = 30, ITEMS = 20000 };
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(ITEMS), 0.1), true), *y = x;
     ag_memory_reset_peak();
     size_t before = ag_memory().in_use;
@@ -490,8 +490,8 @@ START_TEST(a_leafs_gradient_takes_the_memory_of_a_value)
 {
     ag_guard(false);
     enum { ITEMS = 20000 };
-    size_t one = ITEMS * sizeof(real);
-    Scope s = ag_begin(AG_RECORD);
+    size_t one = ITEMS * sizeof(ag_real);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(1), 0.1), true);
     Tensor *w = tensor_set_requires_grad(tensor_full(SHAPE(ITEMS), 0.1), true);
     Tensor *loss = ag_sum(ag_add(ag_expand(x, SHAPE(ITEMS)), w));
@@ -508,8 +508,8 @@ START_TEST(a_gradient_takes_the_memory_of_what_linear_has_read)
 {
     ag_guard(false);
     enum { ROWS = 2000, IN = 30 };
-    size_t one = ROWS * IN * sizeof(real);
-    Scope s = ag_begin(AG_RECORD);
+    size_t one = ROWS * IN * sizeof(ag_real);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(ROWS, IN), 0.1), true);
     Tensor *w = tensor_set_requires_grad(tensor_full(SHAPE(1, IN), 0.1), true);
     Tensor *loss = ag_sum(ag_linear(ag_neg(x), w, NULL));
@@ -526,7 +526,7 @@ START_TEST(what_linear_has_read_stays_for_other_rules)
 {
     ag_guard(false);
     enum { OUT = 300, IN = 40 };
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(2, IN), 0.1), true), *h = ag_neg(x);
     Tensor *w = tensor_set_requires_grad(tensor_full(SHAPE(OUT, IN), 0.1), true);
     Tensor *other = ag_sum(ag_gelu(h)), *weight = ag_neg(w);
@@ -551,7 +551,7 @@ static void note_release(Tensor *y)
 START_TEST(a_value_is_released_after_its_last_reader)
 {
     static const Op op = { "note", note_release, NULL, NEEDS_NONE, "", "", NULL, NULL };
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(3), 0.1), true), *h = ag_neg(x), *older = ag_neg(x);
     older->op = &op;
     watched = h;
@@ -564,15 +564,15 @@ END_TEST
 START_TEST(memory_falls_during_backward)
 {
     enum { ITEMS = 10000 };
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(ITEMS), 0.1), true), *part[4] = { ag_exp(x) };
     for (int i = 1; i < 4; i++) part[i] = ag_exp(ag_neg(part[i - 1]));
     Tensor *loss = ag_mean(part[3]);
     size_t full = ag_memory().in_use;
     ag_backward(loss);
     size_t left = ag_memory().in_use;
-    ck_assert_uint_gt(full, 7 * ITEMS * sizeof(real));
-    ck_assert_uint_lt(left, 3 * ITEMS * sizeof(real));                  /* x and its gradient */
+    ck_assert_uint_gt(full, 7 * ITEMS * sizeof(ag_real));
+    ck_assert_uint_lt(left, 3 * ITEMS * sizeof(ag_real));               /* x and its gradient */
     for (int i = 0; i < 4; i++) EXPECT_USAGE_ERROR("exp made at tests/test_memory.c:", tensor_data(part[i]));
     ag_end(s);
     ck_assert_uint_eq(ag_memory().in_use, 0);
@@ -581,10 +581,10 @@ END_TEST
 
 START_TEST(a_scope_releases_everything)
 {
-    Scope outer = ag_begin(AG_RECORD);
+    AgScope outer = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_ones(SHAPE(50, 3)), true);
     size_t before = ag_memory().in_use;
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *h = ag_retain(ag_layer_norm(ag_tanh(x), NULL, NULL, AG_NORM_STD_EPS));
     tensor_name(h, "hidden");
     ag_backward_keep(ag_mean(ag_max_dim(h, 0, false)));
@@ -599,7 +599,7 @@ END_TEST
 /* ---- threads and processes --------------------------------------------------------------------------------------- */
 
 enum { HIDDEN = 96, THREAD_STEPS = 12 };
-typedef struct { uint64_t seed; real w[3 * HIDDEN]; double loss; } Training;
+typedef struct { uint64_t seed; ag_real w[3 * HIDDEN]; double loss; } Training;
 
 static void *train(void *arg)
 {
@@ -735,8 +735,8 @@ END_TEST
 START_TEST(a_value_is_released_when_its_gradient_is_passed_on)
 {
     enum { ITEMS = 20000 };
-    size_t one = ITEMS * sizeof(real);
-    Scope s = ag_begin(AG_RECORD);
+    size_t one = ITEMS * sizeof(ag_real);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(1), 0.1), true);
     Tensor *b = tensor_set_requires_grad(tensor_full(SHAPE(ITEMS), 0.1), true);
     ag_memory_reset_peak();
@@ -755,8 +755,8 @@ START_TEST(a_slightly_larger_buffer_is_used_again)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         ag_memory_trim();
         for (size_t bytes = sizes[i] + 64; bytes >= sizes[i]; bytes -= 64) {
-            Scope s = ag_begin(AG_NO_GRAD);
-            tensor_ones(SHAPE((int64_t)(bytes / sizeof(real))));
+            AgScope s = ag_begin(AG_NO_GRAD);
+            tensor_ones(SHAPE((int64_t)(bytes / sizeof(ag_real))));
             ck_assert_msg(ag_memory().cached == 0, "%zu bytes", bytes);
             ag_end(s);
         }

@@ -76,10 +76,10 @@ static bool refused;
 /* A crash becomes a message, so that the other rows still run. */
 static void crashed(int signal_number)
 {
-    ag_usage_error((Site){ "unknown", 0 }, "crash", "signal %d", signal_number);
+    ag_usage_error((AgSite){ "unknown", 0 }, "crash", "signal %d", signal_number);
 }
 
-static Scope around;
+static AgScope around;
 
 static void begin(void)
 {
@@ -127,7 +127,7 @@ static Tensor *leaf(int64_t rows, int64_t columns)
 /* A tensor whose scope has ended. */
 static Tensor *ended(void)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = ones(2, 3);
     ag_end(s);
     return x;
@@ -146,14 +146,14 @@ static Linear *freed_linear(void)
 START_TEST(scopes_and_memory)
 {
     begin();
-    Scope open = ag_begin(AG_RECORD);
+    AgScope open = ag_begin(AG_RECORD);
     ag_end(open);
     char *text = ag_strdup("text"), *part = ag_alloc_in(text, 1, 4);
     Linear *l = nn_linear_new(3, 2);
     MISTAKE("5 is not an AgMode", ag_begin((AgMode)5));
     MISTAKE("this scope has ended already", ag_end(open));
-    MISTAKE("this scope has ended already", ag_end(((Scope){ 0, 0 })));
-    MISTAKE("this scope has ended already", ag_end(((Scope){ 99, 1 })));
+    MISTAKE("this scope has ended already", ag_end(((AgScope){ 0, 0 })));
+    MISTAKE("this scope has ended already", ag_end(((AgScope){ 99, 1 })));
     MISTAKE("this scope has ended already", ag_end_return(open, ones(1, 1)));
     MISTAKE("t is NULL", ag_end_return(around, none));
     MISTAKE("the scope must be the innermost", ag_end_return(around, ones(1, 1)));
@@ -176,9 +176,9 @@ START_TEST(scopes_and_memory)
     MISTAKE("this object was freed already", Linear *x = nn_linear_new(1, 1); ag_free(x); ag_free(x));
     MISTAKE("this object was freed already", Tensor *x = ag_keep(ones(1, 1)); ag_free(x); ag_free(x));
     MISTAKE("this object was freed already", Optimizer *o = nn_sgd_new(l, 1); ag_free(o); ag_free(o));
-    MISTAKE("this object was freed already", Cache *c = nn_cache_new(1, 1); ag_free(c); ag_free(c));
-    MISTAKE("this object was freed already", Settings *s = nn_settings_new(); ag_free(s); ag_free(s));
-    MISTAKE("s was freed", Settings *s = nn_settings_new(); ag_free(s); nn_settings_get(s, "key"));
+    MISTAKE("this object was freed already", NnCache *c = nn_cache_new(1, 1); ag_free(c); ag_free(c));
+    MISTAKE("this object was freed already", NnSettings *s = nn_settings_new(); ag_free(s); ag_free(s));
+    MISTAKE("s was freed", NnSettings *s = nn_settings_new(); ag_free(s); nn_settings_get(s, "key"));
     MISTAKE("object is NULL", ag_check_object(__func__, "object", NULL));
     MISTAKE("pointer is NULL", ag_check_pointer(__func__, "pointer", NULL));
     MISTAKE("-1 threads", ag_set_threads(-1));
@@ -192,7 +192,7 @@ END_TEST
 START_TEST(shapes)
 {
     begin();
-    Shape nine = { 9, { 1 } };
+    AgShape nine = { 9, { 1 } };
     char text[AG_SHAPE_TEXT];
     int64_t big = (int64_t)1 << 40;
     MISTAKE("negative size in shape (2, -3)", tensor_zeros(SHAPE(2, -3)));
@@ -200,13 +200,13 @@ START_TEST(shapes)
     MISTAKE("9 dimensions", tensor_full(nine, 1));
     MISTAKE("more items than can be counted", tensor_zeros(SHAPE(big, big)));
     MISTAKE("too large for this machine", tensor_zeros(SHAPE(big * 2000000)));
-    MISTAKE("-2 dimensions", tensor_ints(((Shape){ -2, { 0 } }), NULL));
+    MISTAKE("-2 dimensions", tensor_ints(((AgShape){ -2, { 0 } }), NULL));
     MISTAKE("negative size", tensor_bools(SHAPE(0, -1), NULL));
     MISTAKE("negative size", tensor_uniform(SHAPE(-4), 0, 1));
     MISTAKE("negative size", tensor_normal(SHAPE(-4), 0, 1));
     MISTAKE("negative size", tensor_randint(SHAPE(-4), 0, 1));
     MISTAKE("negative size", tensor_new_owned(SHAPE(-4), AG_REAL));
-    MISTAKE("7 is not a DType", tensor_new_owned(SHAPE(4), (DType)7));
+    MISTAKE("7 is not a DType", tensor_new_owned(SHAPE(4), (AgDType)7));
     MISTAKE("9 dimensions", ag_shape_text(nine, text));
     MISTAKE("ag_shape_text: text is NULL", ag_shape_text(SHAPE(1), NULL));
     MISTAKE("9 dimensions", ag_shape_equal(nine, SHAPE(1)));
@@ -220,7 +220,7 @@ END_TEST
 START_TEST(construction)
 {
     begin();
-    real nan = (real)NAN;
+    ag_real nan = (ag_real)NAN;
     MISTAKE("values is NULL", tensor_from(SHAPE(2), NULL));
     MISTAKE("has no end", tensor_arange(0, 10, 0));
     MISTAKE("has no end", tensor_arange(0, (double)INFINITY, 1));
@@ -306,7 +306,7 @@ START_TEST(gradients)
     MISTAKE("the loss has shape (2, 3), expected one item", ag_backward(ag_tanh(leaf(2, 3))));
     MISTAKE("the loss does not require a gradient", ag_backward(ag_sum(x)));
     MISTAKE("the loss is AG_INT", ag_backward(ids(1, 1)));
-    MISTAKE("does not require a gradient", Scope s = ag_begin(AG_NO_GRAD); Tensor *l = ag_sum(leaf(2, 2)); ag_backward(l);
+    MISTAKE("does not require a gradient", AgScope s = ag_begin(AG_NO_GRAD); Tensor *l = ag_sum(leaf(2, 2)); ag_backward(l);
             ag_end(s));
     MISTAKE("does not require a gradient", ag_backward(ag_detach(ag_sum(leaf(2, 2)))));
     MISTAKE("an earlier backward has run through", Tensor *l = ag_sum(ag_tanh(leaf(2, 2))); ag_backward(l); ag_backward(l));
@@ -365,8 +365,8 @@ START_TEST(updates_in_place)
 {
     begin();
     Tensor *w = leaf(2, 3), *m = ones(2, 3), *other = ones(3, 2);
-    AdamOptions adam = nn_adam_options(1);
-    SgdOptions sgd = { .lr = 1 };
+    AgAdam adam = nn_adam_options(1);
+    AgSgd sgd = { .lr = 1 };
     double nan = (double)NAN;
     MISTAKE("w is NULL", ag_adam_update(none, m, m, &adam, 1, 1));
     MISTAKE("exp_avg is NULL", ag_adam_update(w, none, m, &adam, 1, 1));
@@ -401,7 +401,7 @@ END_TEST
 
 static void copy_forward(const AgCustomCall *c)
 {
-    memcpy(tensor_mutable_data(c->y), tensor_data(c->in[0]), (size_t)tensor_numel(c->y) * sizeof(real));
+    memcpy(tensor_mutable_data(c->y), tensor_data(c->in[0]), (size_t)tensor_numel(c->y) * sizeof(ag_real));
 }
 
 static void add_backward(const AgCustomCall *c)
@@ -409,7 +409,7 @@ static void add_backward(const AgCustomCall *c)
     for (int64_t i = 0; i < tensor_numel(c->y); i++) c->dx[0][i] += c->dy[i];
 }
 
-static Site custom_at;
+static AgSite custom_at;
 
 static void backward_reading_x(const AgCustomCall *c)
 {
@@ -432,7 +432,7 @@ START_TEST(custom_operations)
     Tensor *x = leaf(2, 3), *h = ag_tanh(x);
     Tensor *in[20] = { h };
     AgCustom good = { "copy", copy_forward, add_backward, AG_NEEDS_NONE, NULL, NULL }, bad = good;
-    const Shape shape = SHAPE(2, 3);
+    const AgShape shape = SHAPE(2, 3);
     MISTAKE("an operation needs a name", ag_custom(NULL, shape, in, 1, NULL, 0));
     MISTAKE("an operation needs a name", AgCustom c = good; c.name = NULL; ag_custom(&c, shape, in, 1, NULL, 0));
     MISTAKE("a forward and a backward", AgCustom c = good; c.forward = NULL; ag_custom(&c, shape, in, 1, NULL, 0));
@@ -445,13 +445,13 @@ START_TEST(custom_operations)
     MISTAKE("negative size", ag_custom(&good, SHAPE(-1), in, 1, NULL, 0));
     MISTAKE("input 0 is not a live tensor", Tensor *dead = ended(); ag_custom(&good, shape, &dead, 1, NULL, 0));
     bad.backward = backward_reading_x;
-    custom_at = (Site){ __FILE__, __LINE__ + 1 };
+    custom_at = (AgSite){ __FILE__, __LINE__ + 1 };
     MISTAKE("reads", Tensor *y = ag_custom(&bad, shape, in, 1, NULL, 0); ag_backward(ag_sum(y)));
     bad.backward = backward_reading_y;
-    custom_at = (Site){ __FILE__, __LINE__ + 1 };
+    custom_at = (AgSite){ __FILE__, __LINE__ + 1 };
     MISTAKE("reads", Tensor *y = ag_custom(&bad, shape, in, 1, NULL, 0); ag_backward(ag_sum(y)));
     bad.forward = forward_writing_x;
-    custom_at = (Site){ __FILE__, __LINE__ + 1 };
+    custom_at = (AgSite){ __FILE__, __LINE__ + 1 };
     MISTAKE("only leaves are written", ag_custom(&bad, shape, in, 1, NULL, 0));
     end();
 }
@@ -474,7 +474,7 @@ START_TEST(recomputation)
     MISTAKE("y is AG_INT", ag_recompute(mark, tensor_ints(SHAPE(2), NULL), AG_CHEAP));
     MISTAKE("5 is not an AgRecompute", ag_recompute(mark, y, (AgRecompute)5));
     MISTAKE("the scope in which ag_mark was called has ended",
-            Scope s = ag_begin(AG_RECORD); ag_tanh(w); AgMark inside = ag_mark(); ag_end(s); ag_recompute(inside, y, AG_CHEAP));
+            AgScope s = ag_begin(AG_RECORD); ag_tanh(w); AgMark inside = ag_mark(); ag_end(s); ag_recompute(inside, y, AG_CHEAP));
     MISTAKE("but ag_fill wrote it", Tensor *sum = ag_sum(ag_recompute(mark, ag_exp(ag_exp(ag_add(y, c))), AG_PRODUCTS));
             ag_fill(c, 2); ag_backward(sum));
     MISTAKE("ag_gradcheck: f must end the scopes that it begins: 3 were open", ag_gradcheck(leaving_scope, NULL, &w, 1, NULL));
@@ -620,9 +620,9 @@ START_TEST(reductions)
     MISTAKE("x is NULL", ag_max(none));
     MISTAKE("there is no dimension 2", ag_sum_dims(x, DIMS(2), false));
     MISTAKE("dimension -2 is named twice", ag_sum_dims(x, DIMS(0, -2), false));
-    MISTAKE("9 dimensions named", ag_sum_dims(x, ((Dims){ 9, { 0 } }), false));
+    MISTAKE("9 dimensions named", ag_sum_dims(x, ((AgDims){ 9, { 0 } }), false));
     MISTAKE("there is no dimension -3", ag_mean_dims(x, DIMS(-3), true));
-    MISTAKE("-1 dimensions named", ag_mean_dims(x, ((Dims){ -1, { 0 } }), false));
+    MISTAKE("-1 dimensions named", ag_mean_dims(x, ((AgDims){ -1, { 0 } }), false));
     MISTAKE("there is no dimension 5", ag_max_dim(x, 5, false));
     MISTAKE("there is nothing to choose from", ag_max_dim(empty, 1, false));
     MISTAKE("min_dim: x is NULL", ag_min_dim(none, 0, false));
@@ -730,7 +730,7 @@ START_TEST(changes_of_shape)
     MISTAKE("negative size", ag_reshape(x, SHAPE(-2, 3)));
     MISTAKE("every size fits for -1", ag_reshape(ones(0, 3), SHAPE(0, -1)));
     MISTAKE("reshape: x is NULL", ag_reshape(none, SHAPE(1)));
-    MISTAKE("9 dimensions", ag_reshape(x, ((Shape){ 9, { 1 } })));
+    MISTAKE("9 dimensions", ag_reshape(x, ((AgShape){ 9, { 1 } })));
     MISTAKE("an order of 1 dimensions", ag_permute(x, DIMS(0)));
     MISTAKE("dimension 0 is named twice", ag_permute(x, DIMS(0, 0)));
     MISTAKE("there is no dimension 2", ag_permute(x, DIMS(0, 2)));
@@ -805,7 +805,7 @@ START_TEST(modules)
     MISTAKE("the field is NULL", nn_add_tensor(&p->module, "w", NULL, SHAPE(2), true));
     MISTAKE("is not in the struct", nn_add_tensor(&p->module, "w", &field, SHAPE(2), true));
     MISTAKE("negative size", nn_param(p, w, SHAPE(-2)));
-    MISTAKE("9 dimensions", nn_buffer(p, w, ((Shape){ 9, { 1 } })));
+    MISTAKE("9 dimensions", nn_buffer(p, w, ((AgShape){ 9, { 1 } })));
     MISTAKE("the tensor for \"w\" of Pair is NULL", nn_tie(p, w, none));
     MISTAKE("can only be tied to a parameter of the same tree", nn_tie(p, w, l->weight));
     MISTAKE("can only be tied to a parameter of the same tree", nn_tie(p, w, x));
@@ -885,7 +885,7 @@ START_TEST(initialization)
 }
 END_TEST
 
-static bool every(const NamedTensor *p, void *unused)
+static bool every(const NnNamedTensor *p, void *unused)
 {
     (void)p;
     (void)unused;
@@ -906,22 +906,22 @@ START_TEST(optimizers)
     MISTAKE("lr is -1", nn_adam_new(l, -1));
     MISTAKE("lr is nan", nn_adam_new(l, nan));
     MISTAKE("lr is inf", nn_adam_new(l, infinite));
-    MISTAKE("beta1 is 1", AdamOptions a = nn_adam_options(1); a.beta1 = 1; nn_adam_new_with(l, a));
-    MISTAKE("beta1 is -0.1", AdamOptions a = nn_adam_options(1); a.beta1 = -0.1; nn_adam_new_with(l, a));
-    MISTAKE("beta2 is nan", AdamOptions a = nn_adam_options(1); a.beta2 = nan; nn_adam_new_with(l, a));
-    MISTAKE("beta2 is 1.5", AdamOptions a = nn_adam_options(1); a.beta2 = 1.5; nn_adam_new_with(l, a));
-    MISTAKE("eps is -1", AdamOptions a = nn_adam_options(1); a.eps = -1; nn_adam_new_with(l, a));
-    MISTAKE("eps is nan", AdamOptions a = nn_adam_options(1); a.eps = nan; nn_adam_new_with(l, a));
-    MISTAKE("eps is 0, must be above 0", AdamOptions a = nn_adam_options(1); a.eps = 0; nn_adam_new_with(l, a));
+    MISTAKE("beta1 is 1", AgAdam a = nn_adam_options(1); a.beta1 = 1; nn_adam_new_with(l, a));
+    MISTAKE("beta1 is -0.1", AgAdam a = nn_adam_options(1); a.beta1 = -0.1; nn_adam_new_with(l, a));
+    MISTAKE("beta2 is nan", AgAdam a = nn_adam_options(1); a.beta2 = nan; nn_adam_new_with(l, a));
+    MISTAKE("beta2 is 1.5", AgAdam a = nn_adam_options(1); a.beta2 = 1.5; nn_adam_new_with(l, a));
+    MISTAKE("eps is -1", AgAdam a = nn_adam_options(1); a.eps = -1; nn_adam_new_with(l, a));
+    MISTAKE("eps is nan", AgAdam a = nn_adam_options(1); a.eps = nan; nn_adam_new_with(l, a));
+    MISTAKE("eps is 0, must be above 0", AgAdam a = nn_adam_options(1); a.eps = 0; nn_adam_new_with(l, a));
     MISTAKE("the field of b in its Pair no longer points to", Pair *q = pair_new(); q->b = NULL; nn_adam_new(q, 1));
-    MISTAKE("weight_decay is -1", AdamOptions a = nn_adamw_options(1); a.weight_decay = -1; nn_adam_new_with(l, a));
+    MISTAKE("weight_decay is -1", AgAdam a = nn_adamw_options(1); a.weight_decay = -1; nn_adam_new_with(l, a));
     MISTAKE("the module is NULL", nn_sgd_new(NULL, 1));
     MISTAKE("lr is -1", nn_sgd_new(l, -1));
-    MISTAKE("momentum is -1", nn_sgd_new_with(l, ((SgdOptions){ 1, -1, 0, false })));
-    MISTAKE("momentum is nan", nn_sgd_new_with(l, ((SgdOptions){ 1, nan, 0, false })));
-    MISTAKE("momentum is 1, must be in [0, 1)", nn_sgd_new_with(l, ((SgdOptions){ 1, 1, 0, false })));
-    MISTAKE("above 0 with nesterov", nn_sgd_new_with(l, ((SgdOptions){ 1, 0, 0, true })));
-    MISTAKE("weight_decay is nan", nn_sgd_new_with(l, ((SgdOptions){ 1, 0, nan, false })));
+    MISTAKE("momentum is -1", nn_sgd_new_with(l, ((AgSgd){ 1, -1, 0, false })));
+    MISTAKE("momentum is nan", nn_sgd_new_with(l, ((AgSgd){ 1, nan, 0, false })));
+    MISTAKE("momentum is 1, must be in [0, 1)", nn_sgd_new_with(l, ((AgSgd){ 1, 1, 0, false })));
+    MISTAKE("above 0 with nesterov", nn_sgd_new_with(l, ((AgSgd){ 1, 0, 0, true })));
+    MISTAKE("weight_decay is nan", nn_sgd_new_with(l, ((AgSgd){ 1, 0, nan, false })));
     MISTAKE("the optimizer is NULL", nn_optimizer_group(NULL, every, NULL, 0, 1));
     MISTAKE("the function that chooses parameters is NULL", nn_optimizer_group(o, NULL, NULL, 0, 1));
     MISTAKE("weight_decay is -1", nn_optimizer_group(o, every, NULL, -1, 1));
@@ -991,7 +991,7 @@ START_TEST(settings_and_files)
     begin();
     Linear *l = nn_linear_new(3, 2), *stranger = nn_linear_new(3, 2);
     Optimizer *o = nn_adam_new(l, 1), *freed = nn_adam_new(l, 1);
-    Settings *s = nn_settings_new(), *no_settings = NULL, *old = nn_settings_new();
+    NnSettings *s = nn_settings_new(), *no_settings = NULL, *old = nn_settings_new();
     ag_free(freed);
     ag_free(old);
     int64_t whole;
@@ -1180,7 +1180,7 @@ START_TEST(attention_layers)
     begin();
     Tensor *q = tensor_ones(SHAPE(1, 2, 4)), *k = tensor_ones(SHAPE(1, 3, 4)), *x = ones(2, 4), *i = ids(2, 3);
     Tensor *narrow = tensor_ones(SHAPE(1, 3, 2));
-    Score *dot = nn_score_new(NN_SCORE_DOT, 4, 4, 0), *additive = nn_score_new(NN_SCORE_ADDITIVE, 4, 4, 1), *no_score = NULL;
+    NnScore *dot = nn_score_new(NN_SCORE_DOT, 4, 4, 0), *additive = nn_score_new(NN_SCORE_ADDITIVE, 4, 4, 1), *no_score = NULL;
     Dropout *gone = nn_dropout_new(0.5);
     nn_free(gone);
     MultiHeadAttention *a = nn_multi_head_attention_new(2, 4, 0), *no_attention = NULL;
@@ -1205,7 +1205,7 @@ START_TEST(attention_layers)
     MISTAKE("mask is AG_REAL", nn_attention(q, k, k, x, NULL, NULL));
     MISTAKE("does not broadcast", nn_attention(q, k, k, bools(3, 3), NULL, NULL));
     MISTAKE("this Dropout was freed", nn_attention(q, k, k, NULL, gone, NULL));
-    MISTAKE("9 is not a ScoreKind", nn_score_new((ScoreKind)9, 4, 4, 4));
+    MISTAKE("9 is not a ScoreKind", nn_score_new((NnScoreKind)9, 4, 4, 4));
     MISTAKE("a dot product needs equal widths", nn_score_new(NN_SCORE_DOT, 4, 3, 0));
     MISTAKE("widths 0 and 0", nn_score_new(NN_SCORE_SCALED_DOT, 0, 0, 0));
     MISTAKE("widths 0 and 4", nn_score_new(NN_SCORE_ADDITIVE, 0, 4, 4));
@@ -1242,7 +1242,7 @@ START_TEST(attention_layers)
     MISTAKE("probability nan", nn_positionwise_feed_forward_new(4, 8, nan, AG_RELU));
     MISTAKE("the module is NULL", nn_positionwise_feed_forward(no_forward, q));
     MISTAKE("do not fit", nn_positionwise_feed_forward(f, narrow));
-    MISTAKE("4 is not a NormPlace", nn_sublayer_connection_new(4, 0, (NormPlace)4, AG_NORM_PYTORCH));
+    MISTAKE("4 is not a NormPlace", nn_sublayer_connection_new(4, 0, (NnNormPlace)4, AG_NORM_PYTORCH));
     MISTAKE("width 0", nn_sublayer_connection_new(0, 0, NN_PRE_NORM, AG_NORM_PYTORCH));
     MISTAKE("probability -1", nn_sublayer_connection_new(4, -1, NN_PRE_NORM, AG_NORM_PYTORCH));
     MISTAKE("the module is NULL", nn_sublayer_in(no_sublayer, q));
@@ -1264,7 +1264,7 @@ END_TEST
 START_TEST(caches)
 {
     begin();
-    Cache *c = nn_cache_new(2, 4), *no_cache = NULL, *freed = nn_cache_new(2, 4);
+    NnCache *c = nn_cache_new(2, 4), *no_cache = NULL, *freed = nn_cache_new(2, 4);
     ag_free(freed);
     MultiHeadAttention *a = nn_multi_head_attention_new(2, 4, 0);
     Tensor *k = tensor_ones(SHAPE(1, 3, 4)), *v = tensor_ones(SHAPE(1, 3, 4)), *out;
@@ -1364,7 +1364,7 @@ START_TEST(transformer_parts)
             transformer_decoder_layer_new(&b));
     MISTAKE("the module is NULL", transformer_decoder_layer(no_decoder_layer, x, x, NULL, NULL, NULL, 0));
     MISTAKE("x is NULL", transformer_decoder_layer(dl, x, none, NULL, NULL, NULL, 0));
-    MISTAKE("layer 10 of a cache", Cache *c = nn_cache_new(2, 4); transformer_decoder_layer(dl, x, x, NULL, NULL, c, 5));
+    MISTAKE("layer 10 of a cache", NnCache *c = nn_cache_new(2, 4); transformer_decoder_layer(dl, x, x, NULL, NULL, c, 5));
     MISTAKE("o is NULL", transformer_decoder_new(NULL));
     MISTAKE("N is -1 layers", TransformerOptions b = o; b.N = -1; transformer_decoder_new(&b));
     MISTAKE("the module is NULL", transformer_decoder(no_decoder, x, x, NULL, NULL, NULL));
@@ -1387,7 +1387,7 @@ START_TEST(transformers)
     double nan = (double)NAN;
     Transformer *m = transformer_new(5, 6, o), *no_model = NULL;
     TransformerEncoderOnly *only = transformer_encoder_only_new(5, o), *no_only = NULL;
-    Settings *s = nn_settings_new(), *no_settings = NULL;
+    NnSettings *s = nn_settings_new(), *no_settings = NULL;
     Tensor *src = ids(2, 3), *tgt = ids(2, 4), *x = ones(2, 3), *mask = tensor_bools(SHAPE(2, 1, 3), NULL);
     Tensor *outside = tensor_full(SHAPE(2, 3), 1), *memory = tensor_ones(SHAPE(2, 3, 8));
     Tensor *large = tensor_ints(SHAPE(1, 1), (int32_t[]){ 5 }), *too_long = ids(2, 9);
@@ -1398,7 +1398,7 @@ START_TEST(transformers)
     MISTAKE("not divisible by 3 heads", TransformerOptions b = o; b.h = 3; transformer_new(5, 6, b));
     MISTAKE("dropout is nan", TransformerOptions b = o; b.dropout = nan; transformer_new(5, 6, b));
     MISTAKE("dropout is 1", TransformerOptions b = o; b.dropout = 1; transformer_new(5, 6, b));
-    MISTAKE("3 is not a NormPlace", TransformerOptions b = o; b.norm_place = (NormPlace)3; transformer_new(5, 6, b));
+    MISTAKE("3 is not a NormPlace", TransformerOptions b = o; b.norm_place = (NnNormPlace)3; transformer_new(5, 6, b));
     MISTAKE("eps is -1", TransformerOptions b = o; b.norm.eps = -1; transformer_new(5, 6, b));
     MISTAKE("-1 is not an AgActivation", TransformerOptions b = o; b.activation = (AgActivation)-1; transformer_new(5, 6, b));
     MISTAKE("needs equal vocabularies", TransformerOptions b = o; b.share_embeddings = true; transformer_new(5, 6, b));
@@ -1417,10 +1417,10 @@ START_TEST(transformers)
     MISTAKE("x is NULL", transformer_decode(m, none, mask, tgt, NULL));
     MISTAKE("do not fit", transformer_decode(m, tensor_ones(SHAPE(3, 3, 8)), NULL, tgt, NULL));
     MISTAKE("the cache is NULL", transformer_decode_next(m, memory, mask, tgt, NULL));
-    MISTAKE("the cache was freed", Cache *c = transformer_cache_new(m, 4); ag_free(c);
+    MISTAKE("the cache was freed", NnCache *c = transformer_cache_new(m, 4); ag_free(c);
             transformer_decode_next(m, memory, mask, tgt, c));
-    MISTAKE("t is NULL", Cache *c = transformer_cache_new(m, 4); transformer_decode_next(m, memory, mask, none, c));
-    MISTAKE("the cache has room for 2", Cache *c = transformer_cache_new(m, 2);
+    MISTAKE("t is NULL", NnCache *c = transformer_cache_new(m, 4); transformer_decode_next(m, memory, mask, none, c));
+    MISTAKE("the cache has room for 2", NnCache *c = transformer_cache_new(m, 2);
             transformer_decode_next(m, memory, mask, tgt, c));
     MISTAKE("a cache for 1 attention layers, expected one for the model's 2",
             transformer_decode_next(m, memory, mask, tgt, nn_cache_new(1, 8)));
@@ -1456,15 +1456,15 @@ START_TEST(training)
 {
     begin();
     Transformer *m = transformer_new(5, 5, small()), *no_model = NULL, *broken = transformer_new(5, 5, small());
-    tensor_mutable_data(broken->generator->proj->bias)[2] = (real)NAN;
+    tensor_mutable_data(broken->generator->proj->bias)[2] = (ag_real)NAN;
     Optimizer *adam = nn_adam_new(m, 1), *freed = nn_adam_new(m, 1);
     ag_free(freed);
-    EpochOptions o = { .criterion = { 0, 0.1 }, .optimizer = adam, .factor = 1, .model_size = 8, .warmup = 10 };
-    TrainState state = { 0 };
+    KaeruEpochOptions o = { .criterion = { 0, 0.1 }, .optimizer = adam, .factor = 1, .model_size = 8, .warmup = 10 };
+    KaeruTrainState state = { 0 };
     Tensor *src = ids(2, 3), *tgt = ids(2, 4), *x = ones(2, 5), *t = tensor_ints(SHAPE(2), NULL);
     Tensor *one = ids(1, 3), *mask = tensor_bools(SHAPE(2, 1, 3), NULL);
-    LabelSmoothing l = { 0, 0.1 };
-    BeamOptions beam = { 2, 5, 0, 1, 0 };
+    KaeruLabelSmoothing l = { 0, 0.1 };
+    KaeruBeamOptions beam = { 2, 5, 0, 1, 0 };
     double nan = (double)NAN;
     MISTAKE("t is NULL", transformer_batch_new(none, tgt, 0));
     MISTAKE("t is NULL", transformer_batch_new(src, none, 0));
@@ -1474,13 +1474,13 @@ START_TEST(training)
     MISTAKE("expected (B,S) and (B,T+1)", transformer_batch_new(src, ids(2, 0), 0));
     MISTAKE("log_p is NULL", transformer_label_smoothing(l, none, t));
     MISTAKE("target is NULL", transformer_label_smoothing(l, x, none));
-    MISTAKE("smoothing nan", transformer_label_smoothing(((LabelSmoothing){ 0, nan }), x, t));
-    MISTAKE("padding id 9", transformer_label_smoothing(((LabelSmoothing){ 9, 0 }), x, t));
+    MISTAKE("smoothing nan", transformer_label_smoothing(((KaeruLabelSmoothing){ 0, nan }), x, t));
+    MISTAKE("padding id 9", transformer_label_smoothing(((KaeruLabelSmoothing){ 9, 0 }), x, t));
     MISTAKE("do not fit", transformer_label_smoothing(l, x, src));
     MISTAKE("t is NULL", transformer_label_smoothing_targets(l, none, 5));
     MISTAKE("2 words: expected an id of at least 3 words", transformer_label_smoothing_targets(l, t, 2));
-    MISTAKE("padding_idx -1", transformer_label_smoothing_targets(((LabelSmoothing){ -1, 0 }), t, 5));
-    MISTAKE("smoothing 7 is not in 0..1", transformer_label_smoothing_targets(((LabelSmoothing){ 0, 7 }), t, 5));
+    MISTAKE("padding_idx -1", transformer_label_smoothing_targets(((KaeruLabelSmoothing){ -1, 0 }), t, 5));
+    MISTAKE("smoothing 7 is not in 0..1", transformer_label_smoothing_targets(((KaeruLabelSmoothing){ 0, 7 }), t, 5));
     MISTAKE("target 9 at 0", transformer_label_smoothing_targets(l, tensor_ints(SHAPE(1), (int32_t[]){ 9 }), 5));
     MISTAKE("expected AG_INT", transformer_label_smoothing_targets(l, tensor_ones(SHAPE(2)), 5));
     MISTAKE("step -1", transformer_rate(-1, 8, 1, 10));
@@ -1489,15 +1489,15 @@ START_TEST(training)
     MISTAKE("next is NULL", transformer_run_epoch(m, NULL, NULL, &o, &state));
     MISTAKE("options is NULL", transformer_run_epoch(m, no_batch, NULL, NULL, &state));
     MISTAKE("state is NULL", transformer_run_epoch(m, no_batch, NULL, &o, NULL));
-    MISTAKE("width 0", EpochOptions b = o; b.model_size = 0; transformer_run_epoch(m, no_batch, NULL, &b, &state));
-    MISTAKE("warmup -1", EpochOptions b = o; b.warmup = -1; transformer_run_epoch(m, no_batch, NULL, &b, &state));
-    MISTAKE("factor is nan", EpochOptions b = o; b.factor = nan; transformer_run_epoch(m, no_batch, NULL, &b, &state));
-    MISTAKE("factor is 0, expected above 0", EpochOptions b = o; b.factor = 0;
+    MISTAKE("width 0", KaeruEpochOptions b = o; b.model_size = 0; transformer_run_epoch(m, no_batch, NULL, &b, &state));
+    MISTAKE("warmup -1", KaeruEpochOptions b = o; b.warmup = -1; transformer_run_epoch(m, no_batch, NULL, &b, &state));
+    MISTAKE("factor is nan", KaeruEpochOptions b = o; b.factor = nan; transformer_run_epoch(m, no_batch, NULL, &b, &state));
+    MISTAKE("factor is 0, expected above 0", KaeruEpochOptions b = o; b.factor = 0;
             transformer_run_epoch(m, no_batch, NULL, &b, &state));
     MISTAKE("was made for another module (Transformer), expected one for this",
             transformer_run_epoch(broken, no_batch, NULL, &o, &state));
-    MISTAKE("accum_iter is -2", EpochOptions b = o; b.accum_iter = -2; transformer_run_epoch(m, no_batch, NULL, &b, &state));
-    MISTAKE("this optimizer was freed", EpochOptions b = o; b.optimizer = freed;
+    MISTAKE("accum_iter is -2", KaeruEpochOptions b = o; b.accum_iter = -2; transformer_run_epoch(m, no_batch, NULL, &b, &state));
+    MISTAKE("this optimizer was freed", KaeruEpochOptions b = o; b.optimizer = freed;
             transformer_run_epoch(m, no_batch, NULL, &b, &state));
     MISTAKE("the module is NULL", transformer_greedy_decode(no_model, src, mask, 5, 0));
     MISTAKE("t is NULL", transformer_greedy_decode(m, none, mask, 5, 0));
@@ -1516,11 +1516,11 @@ START_TEST(training)
     MISTAKE("the module is NULL", transformer_beam_search(no_model, one, NULL, beam, NULL));
     MISTAKE("t is NULL", transformer_beam_search(m, none, NULL, beam, NULL));
     MISTAKE("2 sentences", transformer_beam_search(m, src, NULL, beam, NULL));
-    MISTAKE("beam 0", BeamOptions b = beam; b.beam = 0; transformer_beam_search(m, one, NULL, b, NULL));
-    MISTAKE("max_len -5", BeamOptions b = beam; b.max_len = -5; transformer_beam_search(m, one, NULL, b, NULL));
-    MISTAKE("start symbol 9", BeamOptions b = beam; b.start_symbol = 9; transformer_beam_search(m, one, NULL, b, NULL));
-    MISTAKE("end symbol -7", BeamOptions b = beam; b.end_symbol = -7; transformer_beam_search(m, one, NULL, b, NULL));
-    MISTAKE("length_penalty is nan", BeamOptions b = beam; b.length_penalty = nan;
+    MISTAKE("beam 0", KaeruBeamOptions b = beam; b.beam = 0; transformer_beam_search(m, one, NULL, b, NULL));
+    MISTAKE("max_len -5", KaeruBeamOptions b = beam; b.max_len = -5; transformer_beam_search(m, one, NULL, b, NULL));
+    MISTAKE("start symbol 9", KaeruBeamOptions b = beam; b.start_symbol = 9; transformer_beam_search(m, one, NULL, b, NULL));
+    MISTAKE("end symbol -7", KaeruBeamOptions b = beam; b.end_symbol = -7; transformer_beam_search(m, one, NULL, b, NULL));
+    MISTAKE("length_penalty is nan", KaeruBeamOptions b = beam; b.length_penalty = nan;
             transformer_beam_search(m, one, NULL, b, NULL));
     ag_free(adam);
     nn_free(m);
@@ -1544,7 +1544,7 @@ START_TEST(seq2seq_models)
     MISTAKE("width 0", Seq2SeqOptions b = o; b.width = 0; seq2seq_new(5, 6, b));
     MISTAKE("dropout is nan", Seq2SeqOptions b = o; b.dropout = (double)NAN; seq2seq_new(5, 6, b));
     MISTAKE("8 is not a RecurrentKind", Seq2SeqOptions b = o; b.cell = (RecurrentKind)8; seq2seq_new(5, 6, b));
-    MISTAKE("8 is not a ScoreKind", Seq2SeqOptions b = o; b.score = (ScoreKind)8; seq2seq_new(5, 6, b));
+    MISTAKE("8 is not a ScoreKind", Seq2SeqOptions b = o; b.score = (NnScoreKind)8; seq2seq_new(5, 6, b));
     MISTAKE("the module is NULL", seq2seq_forward(no_model, src, tgt, mask));
     MISTAKE("t is NULL", seq2seq_forward(m, none, tgt, mask));
     MISTAKE("tgt is NULL", seq2seq_forward(m, src, none, mask));
@@ -1561,7 +1561,7 @@ START_TEST(seq2seq_models)
     MISTAKE("max_len 0", seq2seq_greedy_decode(m, src, mask, 0, 0, 1));
     MISTAKE("start symbol 99", seq2seq_greedy_decode(m, src, mask, 5, 99, 1));
     MISTAKE("end symbol -3", seq2seq_greedy_decode(m, src, mask, 5, 0, -3));
-    tensor_mutable_data(m->generator->proj->bias)[0] = (real)NAN;
+    tensor_mutable_data(m->generator->proj->bias)[0] = (ag_real)NAN;
     REFUSED("the probabilities of the next token are NaN", seq2seq_greedy_decode(m, src, mask, 5, 0, 1));
     nn_free(m);
     end();
@@ -1592,8 +1592,8 @@ START_TEST(gpts)
     begin();
     GPTOptions o = small_gpt();
     GPT *m = gpt_new(o), *no_model = NULL;
-    Settings *s = nn_settings_new(), *no_settings = NULL;
-    Cache *c = gpt_cache_new(m), *no_cache = NULL;
+    NnSettings *s = nn_settings_new(), *no_settings = NULL;
+    NnCache *c = gpt_cache_new(m), *no_cache = NULL;
     Tensor *word = ids(2, 3);
     int32_t prompt[] = { 0, 1 }, outside[] = { 7 };
     LmSampling how = { .temperature = 1 };
@@ -1663,13 +1663,13 @@ START_TEST(texts)
 {
     begin();
     KaeruText text, *no_text_object = NULL;
-    TextStream no_file = { 0 }, *no_stream = NULL;
+    KaeruTextStream no_file = { 0 }, *no_stream = NULL;
     char place[KAERU_TEXT_PLACE];
     uint32_t code;
     size_t n;
     int32_t outside[] = { 99 }, *no_ids = NULL;
-    CharVocab *v = kaeru_char_vocab_new("abc", 3), *no_vocab = NULL, *freed = kaeru_char_vocab_new("abc", 3);
-    WordVocab *w = kaeru_word_vocab_new("a b c", 5, 1), *no_words = NULL, *freed_words = kaeru_word_vocab_new("a", 1, 1);
+    KaeruCharVocab *v = kaeru_char_vocab_new("abc", 3), *no_vocab = NULL, *freed = kaeru_char_vocab_new("abc", 3);
+    KaeruWordVocab *w = kaeru_word_vocab_new("a b c", 5, 1), *no_words = NULL, *freed_words = kaeru_word_vocab_new("a", 1, 1);
     kaeru_char_vocab_free(freed);
     kaeru_word_vocab_free(freed_words);
     MISTAKE("text is NULL", kaeru_text_open(no_text_object, missing));
@@ -1689,14 +1689,14 @@ START_TEST(texts)
     MISTAKE("s is NULL", kaeru_text_stream_put(no_stream, "a", 1));
     MISTAKE("the file of s is NULL", kaeru_text_stream_put(&no_file, "a", 1));
     MISTAKE("s holds 900 bytes, expected less than a character",
-            kaeru_text_stream_put(&(TextStream){ stderr, 900, "" }, "a", 1));
-    MISTAKE("s holds 4 bytes, expected less than a character", kaeru_text_stream_end(&(TextStream){ stderr, 4, "" }));
-    MISTAKE("bytes is NULL", kaeru_text_stream_put(&(TextStream){ .out = stderr }, no_text, 1));
+            kaeru_text_stream_put(&(KaeruTextStream){ stderr, 900, "" }, "a", 1));
+    MISTAKE("s holds 4 bytes, expected less than a character", kaeru_text_stream_end(&(KaeruTextStream){ stderr, 4, "" }));
+    MISTAKE("bytes is NULL", kaeru_text_stream_put(&(KaeruTextStream){ .out = stderr }, no_text, 1));
     MISTAKE("s is NULL", kaeru_text_stream_end(no_stream));
     MISTAKE("the file of s is NULL", kaeru_text_stream_end(&no_file));
     MISTAKE("text is NULL", kaeru_char_vocab_new(no_text, 3));
     MISTAKE("the size of text is -1, expected 0 or more", kaeru_char_vocab_new("abc", (size_t)-1));
-    MISTAKE("v is a WordVocab, expected a CharVocab", kaeru_char_vocab_size((CharVocab *)(void *)w));
+    MISTAKE("v is a WordVocab, expected a CharVocab", kaeru_char_vocab_size((KaeruCharVocab *)(void *)w));
     MISTAKE("a is NULL", kaeru_text_is_same_file(no_text, "/"));
     MISTAKE("b is NULL", kaeru_text_is_same_file("/", no_text));
     REFUSED("expected UTF-8", kaeru_char_vocab_new("\xc3", 1));
@@ -1747,8 +1747,8 @@ END_TEST
 START_TEST(byte_pairs)
 {
     begin();
-    Bpe *b = kaeru_bpe_train("a b a b", 7, 260), *no_bpe = NULL, *freed = kaeru_bpe_train("a", 1, 257);
-    Settings *other = nn_settings_new();
+    KaeruBpe *b = kaeru_bpe_train("a b a b", 7, 260), *no_bpe = NULL, *freed = kaeru_bpe_train("a", 1, 257);
+    NnSettings *other = nn_settings_new();
     kaeru_bpe_free(freed);
     KaeruTokenizer t = { .kind = KAERU_TOKENIZER_CHARS, .chars = kaeru_char_vocab_new("abc", 3) }, closed = { 0 },
                    *no_tokenizer = NULL;
@@ -1773,7 +1773,7 @@ START_TEST(byte_pairs)
     MISTAKE("bpe was freed", kaeru_bpe_encode(freed, "a", 1, KAERU_BPE_TEXT, &n));
     MISTAKE("text is NULL", kaeru_bpe_encode(b, no_text, 1, KAERU_BPE_TEXT, &n));
     MISTAKE("count is NULL", kaeru_bpe_encode(b, "a", 1, KAERU_BPE_TEXT, NULL));
-    MISTAKE("5 is not a BpeMode", kaeru_bpe_encode(b, "a", 1, (BpeMode)5, &n));
+    MISTAKE("5 is not a BpeMode", kaeru_bpe_encode(b, "a", 1, (KaeruBpeMode)5, &n));
     MISTAKE("ids is NULL", kaeru_bpe_decode(b, no_ids, 1, &n));
     MISTAKE("n is NULL", kaeru_bpe_decode(b, outside, 1, NULL));
     REFUSED("id 9999 at place 0", kaeru_bpe_decode(b, outside, 1, &n));
@@ -1820,12 +1820,12 @@ START_TEST(language_models)
     LmData *d = lm_data_of_text("text", text, sizeof text - 1, &t), *few = lm_data_of_text("few", "abc", 3, &t);
     LmData *no_data = NULL, *shut = lm_data_of_text("shut", text, sizeof text - 1, &t);
     lm_data_close(shut);
-    Settings *s = nn_settings_new(), *no_settings = NULL;
+    NnSettings *s = nn_settings_new(), *no_settings = NULL;
     LmOptions o = lm_defaults();
     LmTraining job = { .model = m, .data = d, .options = o, .settings = s }, *no_training = NULL;
     Tensor *x, *y;
     int64_t count;
-    real logits[] = { 1, 2, 3 }, bad[] = { 1, (real)NAN };
+    ag_real logits[] = { 1, 2, 3 }, bad[] = { 1, (ag_real)NAN };
     double p[3], nan = (double)NAN;
     LmSampling how = { .temperature = 1 }, *no_how = NULL;
     MISTAKE("path is NULL", lm_data_open(no_text, &t));
@@ -1895,7 +1895,7 @@ START_TEST(language_models)
     MISTAKE("top_p is 2", lm_sample_next(logits, 3, &(LmSampling){ 1, 0, 2 }));
     MISTAKE("top_p is nan", lm_sample_next(logits, 3, &(LmSampling){ 1, 0, nan }));
     REFUSED("the logit of token 1 is nan", lm_sample_next(bad, 2, &how) >= 0);
-    REFUSED("the logit of token 0 is -inf, expected a finite number", lm_sample_next(&(real){ -(real)INFINITY }, 1, &how) >= 0);
+    REFUSED("the logit of token 0 is -inf, expected a finite number", lm_sample_next(&(ag_real){ -(ag_real)INFINITY }, 1, &how) >= 0);
     MISTAKE("logits is NULL", lm_sample_probabilities(NULL, 3, &how, p));
     MISTAKE("p is NULL", lm_sample_probabilities(logits, 3, &how, NULL));
     MISTAKE("top_p is nan", lm_sample_probabilities(logits, 3, &(LmSampling){ 1, 0, nan }, p));
@@ -1916,14 +1916,14 @@ START_TEST(translation)
     begin();
     KaeruLines l, other, out, *no_lines = NULL;
     ck_assert(kaeru_lines_of_text(&l, "l", "a b\nb a\n", 8) && kaeru_lines_of_text(&other, "other", "a\n", 2));
-    SentenceVocab v = kaeru_sentence_vocab_of_words(&l, 1, 1), closed = { 0 }, *no_vocab = NULL;
-    SentencePairs *p = kaeru_sentence_pairs_new(&l, &v, &l, &v, 0), *no_pairs = NULL,
+    KaeruSentenceVocab v = kaeru_sentence_vocab_of_words(&l, 1, 1), closed = { 0 }, *no_vocab = NULL;
+    KaeruSentencePairs *p = kaeru_sentence_pairs_new(&l, &v, &l, &v, 0), *no_pairs = NULL,
                   *freed = kaeru_sentence_pairs_new(&l, &v, &l, &v, 0);
     kaeru_sentence_pairs_free(freed);
     Transformer *m = transformer_new(kaeru_sentence_vocab_size(&v), kaeru_sentence_vocab_size(&v), small());
     TransformerTranslator t = { m, &v, &v }, *no_translator = NULL;
-    TranslateOptions how = { .beam = 1 };
-    Bleu bleu = { 0 }, *no_bleu = NULL;
+    KaeruTranslateOptions how = { .beam = 1 };
+    KaeruBleu bleu = { 0 }, *no_bleu = NULL;
     TransformerBatch batch;
     int32_t outside[] = { 99 }, *no_ids = NULL;
     size_t n;
@@ -1976,12 +1976,12 @@ START_TEST(translation)
     MISTAKE("p is NULL", kaeru_sentence_pairs_batches(no_pairs));
     MISTAKE("no epoch has begun", kaeru_sentence_pairs_next(p, &batch));
     MISTAKE("no epoch has begun",
-            transformer_run_epoch(m, kaeru_sentence_pairs_next, p, &(EpochOptions){ 0 }, &(TrainState){ 0 }));
+            transformer_run_epoch(m, kaeru_sentence_pairs_next, p, &(KaeruEpochOptions){ 0 }, &(KaeruTrainState){ 0 }));
     kaeru_sentence_pairs_sort(p, 100);
     MISTAKE("batch is NULL", kaeru_sentence_pairs_next(p, NULL));
     MISTAKE("pairs is NULL", kaeru_sentence_pairs_next(no_pairs, &batch));
     MISTAKE("pairs is NULL",
-            transformer_run_epoch(m, kaeru_sentence_pairs_next, NULL, &(EpochOptions){ 0 }, &(TrainState){ 0 }));
+            transformer_run_epoch(m, kaeru_sentence_pairs_next, NULL, &(KaeruEpochOptions){ 0 }, &(KaeruTrainState){ 0 }));
     MISTAKE("t is NULL", transformer_translate_lines(no_translator, &l, &how, &out));
     MISTAKE("src is NULL", transformer_translate_lines(&t, no_lines, &how, &out));
     MISTAKE("how is NULL", transformer_translate_lines(&t, &l, NULL, &out));
@@ -1989,14 +1989,14 @@ START_TEST(translation)
     MISTAKE("the module is NULL", transformer_translate_lines(&(TransformerTranslator){ NULL, &v, &v }, &l, &how, &out));
     MISTAKE("the target vocabulary of t is NULL",
             transformer_translate_lines(&(TransformerTranslator){ m, &v, NULL }, &l, &how, &out));
-    MISTAKE("a beam of 0", transformer_translate_lines(&t, &l, &(TranslateOptions){ 0 }, &out));
-    MISTAKE("bpe is a WordVocab, expected", kaeru_sentence_vocab_size(&(SentenceVocab){ KAERU_SENTENCE_BPE, { v.words } }));
-    tensor_mutable_data(m->generator->proj->bias)[0] = (real)NAN;
+    MISTAKE("a beam of 0", transformer_translate_lines(&t, &l, &(KaeruTranslateOptions){ 0 }, &out));
+    MISTAKE("bpe is a WordVocab, expected", kaeru_sentence_vocab_size(&(KaeruSentenceVocab){ KAERU_SENTENCE_BPE, { v.words } }));
+    tensor_mutable_data(m->generator->proj->bias)[0] = (ag_real)NAN;
     REFUSED("the probabilities of the next token are NaN", transformer_translate_lines(&t, &l, &how, &out));
     REFUSED("the probabilities of the next token are NaN",
-            transformer_translate_lines(&t, &l, &(TranslateOptions){ .beam = 2 }, &out));
+            transformer_translate_lines(&t, &l, &(KaeruTranslateOptions){ .beam = 2 }, &out));
     MISTAKE("length_penalty is nan",
-            transformer_translate_lines(&t, &l, &(TranslateOptions){ 2, (double)NAN, NULL, NULL }, &out));
+            transformer_translate_lines(&t, &l, &(KaeruTranslateOptions){ 2, (double)NAN, NULL, NULL }, &out));
     MISTAKE("b is NULL", kaeru_bleu_add(no_bleu, "a", 1, "a", 1));
     MISTAKE("translation is NULL", kaeru_bleu_add(&bleu, no_text, 1, "a", 1));
     MISTAKE("reference is NULL", kaeru_bleu_add(&bleu, "a", 1, no_text, 1));
@@ -2103,10 +2103,10 @@ START_TEST(later_operations)
     MISTAKE("target -1 at item 0", ag_binary_cross_entropy(x, ag_neg(x), AG_MEAN));
     MISTAKE("7 is not an AgReduce", ag_binary_cross_entropy(x, x, (AgReduce)7));
     MISTAKE("cast: x is NULL", ag_cast(none, AG_REAL));
-    MISTAKE("3 is not a DType", ag_cast(x, (DType)3));
+    MISTAKE("3 is not a DType", ag_cast(x, (AgDType)3));
     MISTAKE("cast: nan at item 0 does not fit AG_INT", ag_cast(ag_scale(x, nan), AG_INT));
     MISTAKE("cast: 2147483648 at item 1 does not fit AG_INT",
-            ag_cast(tensor_from(SHAPE(2), (real[]){ 1, (real)2147483648.0 }), AG_INT));
+            ag_cast(tensor_from(SHAPE(2), (ag_real[]){ 1, (ag_real)2147483648.0 }), AG_INT));
     MISTAKE("width 0, must be 1 or more", nn_rms_norm_new(0));
     MISTAKE("eps is -1", nn_rms_norm_new_with(3, -1));
     MISTAKE("0 and 3 channels, size 3, stride 1: expected 1 or more; padding 1", nn_conv2d_new(0, 3, 3));
@@ -2123,7 +2123,7 @@ START_TEST(tensor_files)
 {
     begin();
     Tensor *x = tensor_ones(SHAPE(2, 2)), *y = ag_scale(tensor_set_requires_grad(tensor_ones(SHAPE(2, 2)), true), 2);
-    TensorFile *f = tensor_file_open(TEST_FIXTURES "/types.safetensors"), *no_file = NULL;
+    NnTensorFile *f = tensor_file_open(TEST_FIXTURES "/types.safetensors"), *no_file = NULL;
     MISTAKE("the path is NULL", tensor_file_open(no_text));
     MISTAKE("the file is NULL", tensor_file_count(no_file));
     MISTAKE("item -1 of a file of", tensor_file_item(f, -1));
@@ -2140,8 +2140,8 @@ START_TEST(tensor_files)
     MISTAKE("the list is NULL", tensor_save_list("a.npz", NULL, 1));
     MISTAKE("a list of -1 tensors", tensor_save_list("a.npz", NULL, -1));
     MISTAKE("an .npy file has one tensor, not 0", tensor_save_list(".npy", NULL, 0));
-    MISTAKE("the path is NULL", nn_load_with(no_text, NULL, (LoadOptions){ .map = true }));
-    MISTAKE("the module is NULL", nn_load_with("a.npz", NULL, (LoadOptions){ .map = true }));
+    MISTAKE("the path is NULL", nn_load_with(no_text, NULL, (NnLoadOptions){ .map = true }));
+    MISTAKE("the module is NULL", nn_load_with("a.npz", NULL, (NnLoadOptions){ .map = true }));
     REFUSED("is (7,), expected (2, 2)", tensor_file_read(f, "f32", x));
     ag_free(f);
     MISTAKE("the file was freed", tensor_file_count(f));

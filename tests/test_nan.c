@@ -13,7 +13,7 @@ enum { MAX_INPUTS = 4 };
 
 static void fill_nan(Tensor *t)
 {
-    for (int64_t i = 0; i < t->numel; i++) reals(t)[i] = (real)NAN;
+    for (int64_t i = 0; i < t->numel; i++) reals(t)[i] = (ag_real)NAN;
 }
 
 /* Whether the message names this operation and says "found in <what>". */
@@ -40,7 +40,7 @@ static void free_inputs(Tensor *in[MAX_INPUTS])
 
 static void run(const Op *op, int number, Tensor *in[MAX_INPUTS], AgMode mode, bool backward)
 {
-    Scope s = ag_begin(mode);
+    AgScope s = ag_begin(mode);
     Sample sample = { .number = number, .in = in };
     ag_find_nan(!backward);
     Tensor *y = op->sample(&sample);
@@ -58,7 +58,7 @@ START_TEST(in_a_result_of_every_operation)
 {
     const Op *op = &op_table[_i];
     ag_seed(1);
-    Scope outer = ag_begin(AG_NO_GRAD);
+    AgScope outer = ag_begin(AG_NO_GRAD);
     bool used[MAX_INPUTS] = { false }, found[MAX_INPUTS] = { false };
     for (int number = 0;; number++) {
         for (int i = 0; i < MAX_INPUTS; i++) {
@@ -87,7 +87,7 @@ START_TEST(in_a_gradient_of_every_operation)
 {
     const Op *op = &op_table[_i];
     ag_seed(1);
-    Scope outer = ag_begin(AG_NO_GRAD);
+    AgScope outer = ag_begin(AG_NO_GRAD);
     bool found = false;
     for (int number = 0; !found; number++) {
         Tensor *in[MAX_INPUTS];
@@ -104,10 +104,10 @@ END_TEST
 /* linear's rule gives the memory of its input to the gradient, but not while the search may report the input. */
 START_TEST(backward_can_run_after_the_report)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(2, 4), 3), true);
     Tensor *w = tensor_set_requires_grad(tensor_ones(SHAPE(4, 4)), true), *y = ag_linear(ag_neg(x), w, NULL);
-    Tensor *bad = tensor_full(SHAPE(2, 4), (real)INFINITY), *good = tensor_ones(SHAPE(2, 4));
+    Tensor *bad = tensor_full(SHAPE(2, 4), (ag_real)INFINITY), *good = tensor_ones(SHAPE(2, 4));
     ag_find_nan(true);
     EXPECT_USAGE_ERROR("linear: first infinity found in the gradient that it computed", ag_backward_from(y, bad));
     ag_find_nan(false);
@@ -124,8 +124,8 @@ END_TEST
 static Tensor *leaf(double a, double b)
 {
     Tensor *t = tensor_set_requires_grad(tensor_zeros(SHAPE(2)), true);
-    tensor_mutable_data(t)[0] = (real)a;
-    tensor_mutable_data(t)[1] = (real)b;
+    tensor_mutable_data(t)[0] = (ag_real)a;
+    tensor_mutable_data(t)[1] = (ag_real)b;
     return t;
 }
 
@@ -150,7 +150,7 @@ END_TEST
 /* The result is finite, but the gradient is not. */
 START_TEST(backward)
 {
-    double tiny = sizeof(real) == 4 ? 1e-40 : 1e-310;
+    double tiny = sizeof(ag_real) == 4 ? 1e-40 : 1e-310;
     ag_find_nan(true);
     REPORTS("sqrt: first infinity found in the gradient that it computed, item 1; shape (2,) of inputs (2,)",
             ag_backward(ag_sum(ag_sqrt(leaf(4, 0)))));
@@ -164,7 +164,7 @@ START_TEST(backward)
 }
 END_TEST
 
-static Tensor *layer_at(Site at, Tensor *x)
+static Tensor *layer_at(AgSite at, Tensor *x)
 {
     AG_LAYER(at);
     return ag_exp(x);
@@ -183,13 +183,13 @@ END_TEST
 START_TEST(an_input_with_nan_or_infinity_is_named)
 {
     ag_find_nan(true);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_ones(SHAPE(2, 3)), *w = tensor_set_requires_grad(tensor_ones(SHAPE(4, 3)), true);
-    tensor_mutable_data(w)[7] = (real)INFINITY;
+    tensor_mutable_data(w)[7] = (ag_real)INFINITY;
     EXPECT_USAGE_ERROR("shape (2, 4) of inputs (2, 3), (4, 3); input 1 already has infinity, at item 7 (at",
                        ag_linear(x, w, NULL));
     tensor_mutable_data(w)[7] = 1;
-    tensor_mutable_data(x)[5] = (real)NAN;
+    tensor_mutable_data(x)[5] = (ag_real)NAN;
     EXPECT_USAGE_ERROR("linear: first NaN found in its result, item 4; shape (2, 4) of inputs (2, 3), (4, 3); input 0 already "
                        "has NaN, at item 5 (at", ag_linear(x, w, NULL));
     ag_end(s);
@@ -201,14 +201,14 @@ START_TEST(finite_values_pass)
 {
     ag_seed(2);
     ag_find_nan(true);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_normal(SHAPE(40, 50), 0, 1), true);
     Tensor *mask = ag_compare_scalar(AG_GT, x, 0);
     Tensor *y = ag_softmax(ag_masked_fill(x, mask, (double)-INFINITY), -1);     /* an intended infinity */
     ag_backward(ag_mean(ag_mul(y, ag_masked_softmax(x, mask, 2))));
     ag_end(s);
     EXPECT_USAGE_ERROR("masked_softmax: first NaN", {
-        tensor_mutable_data(x = leaf(1, 2))[0] = (real)NAN;
+        tensor_mutable_data(x = leaf(1, 2))[0] = (ag_real)NAN;
         ag_masked_softmax(x, NULL, 1);
     });
     ag_find_nan(false);

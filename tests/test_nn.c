@@ -46,7 +46,7 @@ static Tensor *tied(Tied *m, Tensor *ids)
 
 static void check_names(void *module, int n, const char *const *names)
 {
-    Parameters *p = nn_parameters(module);
+    NnParameters *p = nn_parameters(module);
     ck_assert_int_eq(p->n, n);
     for (int i = 0; i < n; i++) {
         ck_assert_str_eq(p->item[i].name, names[i]);
@@ -68,7 +68,7 @@ static void check_values(const Tensor *t, int n, const double *expected, double 
 
 static void set_values(Tensor *t, const double *values)
 {
-    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_mutable_data(t)[i] = (real)values[i];
+    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_mutable_data(t)[i] = (ag_real)values[i];
 }
 #define SET_VALUES(t, ...) set_values(t, (double[]){ __VA_ARGS__ })
 
@@ -84,7 +84,7 @@ START_TEST(parameters_have_dotted_names_in_order)
     const char *absent[] = { "", "fc1", "fc1.", ".fc1", "fc1.weights", "fc1.weight.x", "fc", "fc1.bias ", "fc2.bias" };
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) ck_assert_ptr_null(nn_find(net, absent[i]));
 
-    Parameters *p = nn_parameters(net);
+    NnParameters *p = nn_parameters(net);
     ck_assert(p->item[0].trained && p->item[0].owner == &net->fc1->module);
     ck_assert(!p->item[4].trained && p->item[4].owner == &net->module);
     ag_free(p);
@@ -151,11 +151,11 @@ START_TEST(tied_weights_are_one_parameter)
     ck_assert_int_eq(nn_count(m), 5 * 3 + 3 * 3 + 3);
 
     /* the gradient is the sum over both uses: y = W w_0, and w_0 is a row of W */
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *w = m->embed->weight;
     Tensor *y = ag_linear(nn_embedding(m->embed, tensor_ints(SHAPE(1), (int32_t[]){ 0 })), m->head->weight, NULL);
     ag_backward(ag_sum(y));
-    const real *v = tensor_data(w), *g = tensor_grad_data(w);
+    const ag_real *v = tensor_data(w), *g = tensor_grad_data(w);
     for (int k = 0; k < 3; k++) {
         double column = 0;
         for (int row = 0; row < 5; row++) column += (double)v[row * 3 + k];
@@ -240,12 +240,12 @@ START_TEST(a_clone_is_equal_and_independent)
     ck_assert_int_eq(nn_count(copy), nn_count(m));
     ck_assert_str_eq(tensor_get_name(nn_item(Linear, copy->blocks, 1)->bias), "blocks.1.bias");
 
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = tensor_ints(SHAPE(4), (int32_t[]){ 0, 4, 2, 2 });
     Tensor *y = tied(m, ids), *z = tied(copy, ids);
-    ck_assert_int_eq(memcmp(tensor_data(y), tensor_data(z), 20 * sizeof(real)), 0);
+    ck_assert_int_eq(memcmp(tensor_data(y), tensor_data(z), 20 * sizeof(ag_real)), 0);
 
-    Parameters *p = nn_parameters(m), *q = nn_parameters(copy);
+    NnParameters *p = nn_parameters(m), *q = nn_parameters(copy);
     ck_assert_int_eq(p->n, q->n);
     for (int i = 0; i < p->n; i++) {
         ck_assert_str_eq(p->item[i].name, q->item[i].name);
@@ -256,7 +256,7 @@ START_TEST(a_clone_is_equal_and_independent)
     ag_free(q);
     ag_free(p);
     Tensor *again = tied(m, ids);
-    ck_assert_int_eq(memcmp(tensor_data(y), tensor_data(again), 20 * sizeof(real)), 0);
+    ck_assert_int_eq(memcmp(tensor_data(y), tensor_data(again), 20 * sizeof(ag_real)), 0);
     nn_free(m);
     ck_assert_double_eq((double)tensor_data(copy->head->weight)[14], 7);
     tied(copy, ids);
@@ -272,7 +272,7 @@ START_TEST(a_part_can_be_cloned)
     ck_assert_ptr_ne(head->weight, m->embed->weight);
     ck_assert_ptr_null(head->module.parent);
     ck_assert_ptr_null(head->bias);
-    ck_assert_int_eq(memcmp(tensor_data(head->weight), tensor_data(m->embed->weight), 15 * sizeof(real)), 0);
+    ck_assert_int_eq(memcmp(tensor_data(head->weight), tensor_data(m->embed->weight), 15 * sizeof(ag_real)), 0);
     nn_free(m);
     ck_assert_int_eq(nn_count(head), 15);
     nn_free(head);
@@ -323,7 +323,7 @@ END_TEST
 /* Modules that are NULL, freed or none: one line with the caller's line, from every function that takes a module. */
 START_TEST(modules_that_are_gone_are_reported)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_ones(SHAPE(1, 2)), *ids = tensor_ints(SHAPE(1), NULL);
     REPORTS("nn_linear: the module is NULL", nn_linear(NULL, x));
     REPORTS("nn_linear_activate: the module is NULL", nn_linear_activate(NULL, x, AG_RELU));
@@ -404,8 +404,8 @@ END_TEST
 
 START_TEST(a_module_outlives_the_scope_it_was_made_in)
 {
-    Scope outer = ag_begin(AG_RECORD);
-    Scope inner = ag_begin(AG_RECORD);
+    AgScope outer = ag_begin(AG_RECORD);
+    AgScope inner = ag_begin(AG_RECORD);
     Net *net = net_new();
     ag_end(inner);
     ag_end(outer);
@@ -424,7 +424,7 @@ static void build_and_copy(void)
     nn_sequential_activation(row, AG_RELU);
     nn_list_add(m->blocks, row);
     Tied *copy = nn_clone(m);
-    Parameters *p = nn_parameters(copy);
+    NnParameters *p = nn_parameters(copy);
     ag_free(p);
     nn_free(m);
     nn_free(copy);
@@ -454,7 +454,7 @@ START_TEST(a_summary_is_a_table)
 {
     Net *net = net_new();
     char *text = summary_of(net);
-    const char *bytes = sizeof(real) == 4 ? "100" : "200";
+    const char *bytes = sizeof(ag_real) == 4 ? "100" : "200";
     char expected[1024];
     snprintf(expected, sizeof expected,
              "module      type or shape   parameters\n"
@@ -484,7 +484,7 @@ START_TEST(a_summary_is_a_table)
              "      weight  (1234, 1000)    1,234,000\n"
              "  head        Linear                  0\n"
              "    weight    (5, 3)               tied\n"
-             "1,234,015 parameters, %s bytes\n", sizeof(real) == 4 ? "4,936,060" : "9,872,120");
+             "1,234,015 parameters, %s bytes\n", sizeof(ag_real) == 4 ? "4,936,060" : "9,872,120");
     ck_assert_str_eq(text, expected);
     free(text);
     nn_free(m);
@@ -498,7 +498,7 @@ typedef struct { double mean, deviation, low, high; } Moments;
 static Moments moments(const Tensor *t)
 {
     int64_t n = tensor_numel(t);
-    const real *v = tensor_data(t);
+    const ag_real *v = tensor_data(t);
     Moments m = { 0, 0, INFINITY, -INFINITY };
     for (int64_t i = 0; i < n; i++) {
         m.mean += (double)v[i] / (double)n;
@@ -533,7 +533,7 @@ static void check_normal(const Tensor *t, double mean, double deviation)
 START_TEST(initializers_have_their_distributions)
 {
     ag_seed(1);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *w = tensor_zeros(SHAPE(40, 60));
     nn_init_constant(w, 2.5);
     ck_assert(moments(w).low == 2.5 && moments(w).high == 2.5);
@@ -598,8 +598,8 @@ START_TEST(linear_by_hand)
     Linear *l = nn_linear_new(3, 2);
     SET_VALUES(l->weight, 1, 2, 3, -1, 0, 0.5);
     SET_VALUES(l->bias, 10, 20);
-    Scope s = ag_begin(AG_RECORD);
-    Tensor *x = tensor_from(SHAPE(2, 1, 3), (real[]){ 1, 0, -1, 2, 2, 2 });
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_from(SHAPE(2, 1, 3), (ag_real[]){ 1, 0, -1, 2, 2, 2 });
     Tensor *y = nn_linear(l, x);
     ck_assert(ag_shape_equal(tensor_shape(y), SHAPE(2, 1, 2)));
     CHECK_VALUES(y, 1e-6, 8, 18.5, 22, 19);
@@ -615,12 +615,12 @@ START_TEST(rms_norm_by_hand)
 {
     RMSNorm *l = nn_rms_norm_new_with(2, 0);
     SET_VALUES(l->gamma, 1, 10);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Sequential *list = nn_sequential_new();
     nn_sequential_add(list, l);
-    Tensor *x = tensor_from(SHAPE(2, 2), (real[]){ 1, 7, 0, 0 });               /* of mean square 25, and 0 */
+    Tensor *x = tensor_from(SHAPE(2, 2), (ag_real[]){ 1, 7, 0, 0 });            /* of mean square 25, and 0 */
     CHECK_VALUES(nn_sequential(list, x), 1e-6, 0.2, 14, 0, 0);
-    Parameters *p = nn_parameters(list);
+    NnParameters *p = nn_parameters(list);
     ck_assert_str_eq(p->item[0].name, "0.weight");
     ag_free(p);
     nn_free(list);
@@ -632,7 +632,7 @@ START_TEST(embedding_by_hand)
 {
     Embedding *e = nn_embedding_new(3, 2);
     SET_VALUES(e->weight, 1, 2, 3, 4, 5, 6);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *y = nn_embedding(e, tensor_ints(SHAPE(2, 2), (int32_t[]){ 2, 0, 2, 2 }));
     ck_assert(ag_shape_equal(tensor_shape(y), SHAPE(2, 2, 2)));
     CHECK_VALUES(y, 0, 5, 6, 1, 2, 5, 6, 5, 6);
@@ -661,8 +661,8 @@ START_TEST(layer_norm_has_four_conventions)
         ck_assert_ptr_eq(nn_find(n, conventions[i].bias), n->beta);
         SET_VALUES(n->gamma, 1, 2, 1, 1);
         SET_VALUES(n->beta, 0, 0, 10, 0);
-        Scope s = ag_begin(AG_NO_GRAD);
-        Tensor *y = nn_layer_norm(n, tensor_from(SHAPE(1, 4), (real[]){ 1, 2, 3, 4 }));
+        AgScope s = ag_begin(AG_NO_GRAD);
+        Tensor *y = nn_layer_norm(n, tensor_from(SHAPE(1, 4), (ag_real[]){ 1, 2, 3, 4 }));
         CHECK_VALUES(y, 2e-6, -1.5 / d, 2 * -0.5 / d, 10 + 0.5 / d, 1.5 / d);
         ag_end(s);
         nn_free(n);
@@ -678,9 +678,9 @@ END_TEST
  * rounding error in the deviation. */
 START_TEST(a_constant_row_has_a_finite_gradient)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(1, 4), 3), true);
-    Tensor *dy = tensor_from(SHAPE(1, 4), (real[]){ 1, 2, 3, 4 });
+    Tensor *dy = tensor_from(SHAPE(1, 4), (ag_real[]){ 1, 2, 3, 4 });
     ag_backward_from(ag_layer_norm(x, NULL, NULL, (AgNorm){ .eps = 0.5 }), dy);
     CHECK_VALUES(tensor_grad(x), 0, -3, -1, 1, 3);
     ag_end(s);
@@ -691,10 +691,10 @@ START_TEST(dropout_only_in_training)
 {
     ag_seed(3);
     Dropout *d = nn_dropout_new(0.25);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_full(SHAPE(100, 100), 3);
     AgRandom state = ag_random_state();
-    const real *y = tensor_data(nn_dropout(d, x));
+    const ag_real *y = tensor_data(nn_dropout(d, x));
     int zeros = 0;
     for (int i = 0; i < 10000; i++) {
         ck_assert(y[i] == 0 || fabs((double)y[i] - 4) < 1e-6);
@@ -703,8 +703,8 @@ START_TEST(dropout_only_in_training)
     ck_assert_int_gt(zeros, 2300);
     ck_assert_int_lt(zeros, 2700);
     ag_set_random_state(state);
-    ck_assert_int_eq(memcmp(y, tensor_data(nn_dropout(d, x)), 10000 * sizeof(real)), 0);
-    ck_assert_int_ne(memcmp(y, tensor_data(nn_dropout(d, x)), 10000 * sizeof(real)), 0);
+    ck_assert_int_eq(memcmp(y, tensor_data(nn_dropout(d, x)), 10000 * sizeof(ag_real)), 0);
+    ck_assert_int_ne(memcmp(y, tensor_data(nn_dropout(d, x)), 10000 * sizeof(ag_real)), 0);
 
     state = ag_random_state();
     nn_eval(d);
@@ -720,8 +720,8 @@ END_TEST
 
 START_TEST(activations_by_hand)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *x = tensor_from(SHAPE(3), (real[]){ -1, 0, 2 });
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_from(SHAPE(3), (ag_real[]){ -1, 0, 2 });
     ck_assert_ptr_eq(ag_activate(AG_IDENTITY, x), x);
     CHECK_VALUES(ag_activate(AG_RELU, x), 0, 0, 0, 2);
     CHECK_VALUES(ag_activate(AG_GELU, x), 1e-6, -0.158808, 0, 1.9545977);
@@ -733,13 +733,13 @@ START_TEST(activations_by_hand)
 END_TEST
 
 /* The values of a layer with an activation, and the gradients of input, weight and bias; returns how many numbers. */
-static int64_t values_and_gradients(Linear *l, const Tensor *data, AgActivation kind, bool at_once, AgMode mode, real *out)
+static int64_t values_and_gradients(Linear *l, const Tensor *data, AgActivation kind, bool at_once, AgMode mode, ag_real *out)
 {
-    Scope s = ag_begin(mode);
+    AgScope s = ag_begin(mode);
     Tensor *x = tensor_set_requires_grad(ag_keep(data), mode == AG_RECORD);
     Tensor *in = ag_scale(x, 2);                            /* not a leaf: backward releases its value */
     Tensor *y = at_once ? nn_linear_activate(l, in, kind) : ag_activate(kind, nn_linear(l, in));
-    real *end = out;
+    ag_real *end = out;
     memcpy(end, tensor_data(y), (size_t)tensor_numel(y) * sizeof *end);
     end += tensor_numel(y);
     if (mode == AG_RECORD) {
@@ -760,12 +760,12 @@ static int64_t values_and_gradients(Linear *l, const Tensor *data, AgActivation 
 START_TEST(a_fused_activation_gives_the_same_bits)
 {
     static const int64_t sizes[][3] = { { 1, 1, 1 }, { 3, 4, 5 }, { 0, 3, 2 }, { 33, 70, 130 }, { 600, 24, 40 } };
-    static real expected[100000], found[100000];
+    static ag_real expected[100000], found[100000];
     for (int i = 0; i < 5 * 2 * 6 * 3; i++) {
         const int64_t *size = sizes[i % 5];
         AgActivation kind = (AgActivation)(i / 10 % 6);
         AgMode mode = i / 60 == 0 ? AG_NO_GRAD : AG_RECORD;
-        Scope s = ag_begin(AG_NO_GRAD);
+        AgScope s = ag_begin(AG_NO_GRAD);
         Linear *l = nn_linear_new_with_at(AG_HERE, size[1], size[2], i / 5 % 2);
         const Tensor *x = tensor_normal(SHAPE(size[0], size[1]), 0, 1);
         int64_t n = values_and_gradients(l, x, kind, false, mode, expected);
@@ -782,7 +782,7 @@ END_TEST
 
 typedef struct { Module module; } Double;
 
-static Tensor *double_forward(Site at, void *self, Tensor *x)
+static Tensor *double_forward(AgSite at, void *self, Tensor *x)
 {
     (void)self;
     return ag_scale_at(at, x, 2);
@@ -811,12 +811,12 @@ START_TEST(sequential_calls_its_layers_in_order)
     Embedding *e = nn_item(Embedding, copy, 0);
     LayerNorm *n = nn_item(LayerNorm, nn_item(Sequential, copy, 2), 0);
     Linear *l = nn_item(Linear, copy, 4);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = tensor_ints(SHAPE(3), (int32_t[]){ 5, 0, 1 });
     Tensor *y = nn_sequential(copy, ids);
     Tensor *h = ag_scale(ag_tanh(nn_layer_norm(n, nn_embedding(e, ids))), 2);
     Tensor *z = nn_linear(l, h);
-    ck_assert_int_eq(memcmp(tensor_data(y), tensor_data(z), 6 * sizeof(real)), 0);
+    ck_assert_int_eq(memcmp(tensor_data(y), tensor_data(z), 6 * sizeof(ag_real)), 0);
     Sequential *empty = nn_sequential_new();
     ck_assert_ptr_eq(nn_sequential(empty, z), z);
     nn_free(empty);

@@ -14,16 +14,16 @@ static Point *point_new(double a, double b)
     Point *p = nn_new(Point);
     nn_param(p, vector, SHAPE(2));
     nn_param(p, matrix, SHAPE(1, 2));
-    tensor_mutable_data(p->vector)[0] = (real)a;
-    tensor_mutable_data(p->vector)[1] = (real)b;
+    tensor_mutable_data(p->vector)[0] = (ag_real)a;
+    tensor_mutable_data(p->vector)[1] = (ag_real)b;
     return p;
 }
 
 /* Puts the gradient (g, 2g) on t. */
 static void give_gradient(Tensor *t, double g)
 {
-    Scope s = ag_begin(AG_RECORD);
-    Tensor *weights = tensor_from(SHAPE(2), (real[]){ (real)g, (real)(2 * g) });
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *weights = tensor_from(SHAPE(2), (ag_real[]){ (ag_real)g, (ag_real)(2 * g) });
     ag_backward(ag_sum(ag_mul(t, weights)));
     ag_end(s);
 }
@@ -57,7 +57,7 @@ START_TEST(momentum_starts_with_the_gradient)
 {
     for (int nesterov = 0; nesterov < 2; nesterov++) {
         Point *p = point_new(0, 0);
-        Optimizer *o = nn_sgd_new_with(p, (SgdOptions){ .lr = 1, .momentum = 0.5, .nesterov = nesterov });
+        Optimizer *o = nn_sgd_new_with(p, (AgSgd){ .lr = 1, .momentum = 0.5, .nesterov = nesterov });
         give_gradient(p->vector, 1);
         nn_optimizer_set_lr(o, 1);
         nn_optimizer_step(o);                    /* velocity 1 */
@@ -91,7 +91,7 @@ START_TEST(decay_is_added_or_decoupled)
     double after[2];
     for (int decoupled = 0; decoupled < 2; decoupled++) {
         Point *p = point_new(2, 2);
-        AdamOptions how = nn_adam_options(0.1);
+        AgAdam how = nn_adam_options(0.1);
         how.weight_decay = 0.5;
         how.decoupled = decoupled;
         Optimizer *o = nn_adam_new_with(p, how);
@@ -107,7 +107,7 @@ START_TEST(decay_is_added_or_decoupled)
 }
 END_TEST
 
-static bool is_called(const NamedTensor *p, void *name)
+static bool is_called(const NnNamedTensor *p, void *name)
 {
     return strcmp(p->name, name) == 0;
 }
@@ -116,7 +116,7 @@ START_TEST(groups_have_their_own_decay_and_rate)
 {
     Point *p = point_new(2, 2);
     nn_init_constant(p->matrix, 2);
-    AdamOptions how = nn_adamw_options(0.1);
+    AgAdam how = nn_adamw_options(0.1);
     how.weight_decay = 0.5;
     Optimizer *o = nn_adam_new_with(p, how);
     ck_assert_int_eq(nn_optimizer_group(o, nn_is_not_matrix, NULL, 0, 1), 1);
@@ -137,7 +137,7 @@ START_TEST(groups_of_sgd_have_their_own_decay_and_rate)
 {
     Point *p = point_new(2, 2);
     nn_init_constant(p->matrix, 2);
-    Optimizer *o = nn_sgd_new_with(p, (SgdOptions){ .lr = 0.1, .weight_decay = 0.5 });
+    Optimizer *o = nn_sgd_new_with(p, (AgSgd){ .lr = 0.1, .weight_decay = 0.5 });
     ck_assert_int_eq(nn_optimizer_group(o, is_called, "matrix", 1, 3), 1);
     give_gradient(p->vector, 0);
     give_gradient(p->matrix, 0);
@@ -202,7 +202,7 @@ START_TEST(a_tied_weight_is_stepped_once)
     nn_child(pair, b, nn_linear_new_no_bias(1, 2));
     nn_tie(pair->b, weight, pair->a->weight);
     Optimizer *o = nn_sgd_new(pair, 1);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     double before = value(pair->a->weight, 0);
     Tensor *x = tensor_ones(SHAPE(1, 1));
     ag_backward(ag_sum(ag_add(nn_linear(pair->a, x), nn_linear(pair->b, x))));
@@ -242,7 +242,7 @@ END_TEST
 /* A step scaled by 1/2 with the sum of two gradients equals a step with their mean. */
 START_TEST(a_scaled_step_averages_accumulated_gradients)
 {
-    SgdOptions decaying = { .lr = 0.5, .momentum = 0.9, .weight_decay = 0.1 };
+    AgSgd decaying = { .lr = 0.5, .momentum = 0.9, .weight_decay = 0.1 };
     for (int i = 0; i < 2; i++) {
         Point *once = point_new(1, 2), *twice = point_new(1, 2);
         Optimizer *o = i == 0 ? nn_sgd_new_with(once, decaying) : nn_adamw_new(once, 0.1);
@@ -268,7 +268,7 @@ END_TEST
 START_TEST(options_are_checked)
 {
     Point *p = point_new(0, 0);
-    AdamOptions how = nn_adam_options(1);
+    AgAdam how = nn_adam_options(1);
     EXPECT_USAGE_ERROR("nn_adam_new: lr is -1, must be 0 or more", nn_adam_new(p, -1));
     how.beta1 = 1;
     EXPECT_USAGE_ERROR("nn_adam_new: beta1 is 1, must be in [0, 1)", nn_adam_new_with(p, how));
@@ -282,8 +282,8 @@ START_TEST(options_are_checked)
     how.weight_decay = (double)NAN;
     EXPECT_USAGE_ERROR("nn_adam_new: weight_decay is", nn_adam_new_with(p, how));
     EXPECT_USAGE_ERROR("nn_sgd_new: momentum is 0, must be above 0 with nesterov",
-                       nn_sgd_new_with(p, (SgdOptions){ .lr = 1, .nesterov = true }));
-    EXPECT_USAGE_ERROR("nn_sgd_new: momentum is -1, must be in [0, 1)", nn_sgd_new_with(p, (SgdOptions){ .momentum = -1 }));
+                       nn_sgd_new_with(p, (AgSgd){ .lr = 1, .nesterov = true }));
+    EXPECT_USAGE_ERROR("nn_sgd_new: momentum is -1, must be in [0, 1)", nn_sgd_new_with(p, (AgSgd){ .momentum = -1 }));
     EXPECT_USAGE_ERROR("test_optim.c", nn_sgd_new(p, -1));
     nn_free(p);
 }
@@ -302,9 +302,9 @@ static Sequential *xor_net(void)
 
 static double xor_step(Sequential *net, Optimizer *o, double lr)
 {
-    Scope s = ag_begin(AG_RECORD);
-    Tensor *x = tensor_from(SHAPE(4, 2), (real[]){ 0, 0, 0, 1, 1, 0, 1, 1 });
-    Tensor *loss = nn_mse_loss(nn_sequential(net, x), tensor_from(SHAPE(4, 1), (real[]){ 0, 1, 1, 0 }));
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_from(SHAPE(4, 2), (ag_real[]){ 0, 0, 0, 1, 1, 0, 1, 1 });
+    Tensor *loss = nn_mse_loss(nn_sequential(net, x), tensor_from(SHAPE(4, 1), (ag_real[]){ 0, 1, 1, 0 }));
     ag_backward(loss);
     nn_clip_grad_norm(net, 1);
     nn_optimizer_set_lr(o, lr);
@@ -319,7 +319,7 @@ START_TEST(exclusive_or_is_learned)
     for (int i = 0; i < 2; i++) {
         ag_seed(5);
         Sequential *net = xor_net();
-        SgdOptions momentum = { .lr = 0.1, .momentum = 0.9 };
+        AgSgd momentum = { .lr = 0.1, .momentum = 0.9 };
         Optimizer *o = i == 0 ? nn_adam_new(net, 0.05) : nn_sgd_new_with(net, momentum);
         double loss = 1;
         for (int step = 0; step < 500; step++) loss = xor_step(net, o, nn_optimizer_lr(o));
@@ -407,7 +407,7 @@ START_TEST(a_step_between_forward_and_backward_is_reported)
 {
     Point *p = point_new(1, -1);
     Optimizer *o = nn_sgd_new(p, 0.5);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *first = ag_sum(ag_mul(p->vector, p->vector)), *second = ag_sum(ag_mul(p->vector, p->vector));
     ag_backward(first);
     nn_optimizer_step(o); const int line = __LINE__;

@@ -51,7 +51,7 @@ static Optimizer *adam(Net *n) { return nn_adamw_new(n, 0.01); }
 static Optimizer *momentum(Net *n)
 {
     static _Atomic unsigned char calls;
-    SgdOptions sgd;
+    AgSgd sgd;
     memset(&sgd, ++calls, sizeof sgd);
     sgd.lr = 0.1;
     sgd.momentum = 0.9;
@@ -72,21 +72,21 @@ static const OptimizerKind normed_kind = { .name = "normed", .state = { "velocit
 static Optimizer *normed(Net *n) { return nn_optimizer_new(n, &normed_kind, NULL, 0, 0.01, 0); }
 
 /* Messages arrive as late as possible, and all of them need one item more than there is room for. */
-static _Thread_local Parallel *crowded;
-static _Thread_local Processes usual;
+static _Thread_local NnParallel *crowded;
+static _Thread_local NnProcesses usual;
 
-static bool progress_late(Processes *p, bool waits)
+static bool progress_late(NnProcesses *p, bool waits)
 {
     return waits && usual.progress(p, waits);
 }
 
-static void receive_in_room(Processes *p, int from, int tag, void *bytes, size_t n, int *pending)
+static void receive_in_room(NnProcesses *p, int from, int tag, void *bytes, size_t n, int *pending)
 {
     ck_assert_int_le(crowded->room_used, crowded->room_size);
     usual.receive(p, from, tag, bytes, n, pending);
 }
 
-static void crowd(Parallel *p)
+static void crowd(NnParallel *p)
 {
     crowded = p;
     usual = *p->processes;
@@ -106,21 +106,21 @@ typedef struct {
     double loss;
 } Case;
 
-static void train(Processes *processes, void *arg)
+static void train(NnProcesses *processes, void *arg)
 {
     Case *c = arg;
     ag_set_threads(1);
     ag_seed(5);
     Net *n = net_new();
     Optimizer *o = c->optimizer(n);
-    Parallel *p = nn_parallel_new_with(o, ((ParallelOptions){ .shards = c->shards, .clip = c->clip }), processes);
+    NnParallel *p = nn_parallel_new_with(o, ((NnParallelOptions){ .shards = c->shards, .clip = c->clip }), processes);
     bool is_first = nn_parallel_is_first(p);
     double loss = 0;
     if (c->is_crowded && processes) crowd(p);
     if (c->loaded) ck_assert(nn_checkpoint_load(c->loaded, n, o, NULL));
     while (nn_optimizer_steps(o) < c->steps) {
         while (nn_parallel_shard(p)) {
-            Scope s = ag_begin(AG_RECORD);
+            AgScope s = ag_begin(AG_RECORD);
             int64_t shard = nn_parallel_index(p);
             if (shard == 4) nn_parallel_count(p, 0);            /* an empty shard */
             else ag_backward(loss_of(n, 2 + shard, shard));
@@ -208,16 +208,16 @@ static Tensor *sum_of_losses(Net *n, int64_t from, int64_t rows)
 }
 
 /* Shards of 1, 2, ..., 5 rows: with their counts, the step is that of the mean over all rows. */
-static void train_counted(Processes *processes, void *arg)
+static void train_counted(NnProcesses *processes, void *arg)
 {
     ag_seed(5);
     Net *n = net_new();
     Optimizer *o = nn_sgd_new(n, 1);
     nn_eval(n);
-    Parallel *p = nn_parallel_new_with(o, ((ParallelOptions){ .shards = 4, .clip = 0.05 }), processes);
+    NnParallel *p = nn_parallel_new_with(o, ((NnParallelOptions){ .shards = 4, .clip = 0.05 }), processes);
     double loss = 0;
     while (nn_parallel_shard(p)) {
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         int64_t shard = nn_parallel_index(p), from = shard * (shard + 1) / 2;
         nn_parallel_count(p, (double)(shard == 3 ? 6 : shard + 1));
         ag_backward(sum_of_losses(n, from, shard == 3 ? 6 : shard + 1));
@@ -226,7 +226,7 @@ static void train_counted(Processes *processes, void *arg)
     loss = nn_parallel_step(p);
     Net *expected = arg;
     if (nn_parallel_is_first(p)) {
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         Optimizer *sgd = nn_sgd_new(expected, 1);
         nn_eval(expected);
         Tensor *mean = ag_scale(sum_of_losses(expected, 0, 12), 1 / 12.0);
@@ -246,7 +246,7 @@ static void train_counted(Processes *processes, void *arg)
 
 typedef struct { const Run *run; char path[512]; } WholeRun;
 
-static void run_whole(Processes *processes, void *arg)
+static void run_whole(NnProcesses *processes, void *arg)
 {
     WholeRun *w = arg;
     ag_set_threads(1);
@@ -281,10 +281,10 @@ START_TEST(one_shard_is_the_step_of_the_optimizer)
         ag_seed(5);
         n[shared] = net_new();
         Optimizer *o = adam(n[shared]);
-        Parallel *p = shared ? nn_parallel_new(o, 1, NULL) : NULL;
+        NnParallel *p = shared ? nn_parallel_new(o, 1, NULL) : NULL;
         for (int i = 0; i < 3; i++) {
             ck_assert(!shared || nn_parallel_shard(p));
-            Scope s = ag_begin(AG_RECORD);
+            AgScope s = ag_begin(AG_RECORD);
             ag_backward(loss_of(n[shared], 5, i));              /* in steps 1 and 2, `rare` has no gradient and stays */
             if (!shared) nn_optimizer_step(o);
             ag_end(s);
@@ -306,10 +306,10 @@ START_TEST(a_loss_that_is_not_finite_changes_nothing)
     ag_seed(5);
     Net *n = net_new(), *before = nn_clone(n);
     Optimizer *o = adam(n);
-    Parallel *p = nn_parallel_new(o, 2, NULL);
+    NnParallel *p = nn_parallel_new(o, 2, NULL);
     for (int step = 0; step < 2; step++) {
         while (nn_parallel_shard(p)) {
-            Scope s = ag_begin(AG_RECORD);
+            AgScope s = ag_begin(AG_RECORD);
             bool bad = step == 0 && nn_parallel_index(p) == 1;
             ag_backward(ag_scale(loss_of(n, 3, 0), bad ? INFINITY : 1));
             ag_end(s);
@@ -330,11 +330,11 @@ END_TEST
 /* ---- random numbers ---------------------------------------------------------------------------------------------- */
 
 /* Takes a step with a loss of this factor in its last shard, and writes the first number of each shard to drawn[]. */
-static void draw_in_step(Parallel *p, Net *n, double factor, double drawn[4])
+static void draw_in_step(NnParallel *p, Net *n, double factor, double drawn[4])
 {
     while (nn_parallel_shard(p)) {
         int64_t shard = nn_parallel_index(p);
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         drawn[shard] = ag_random_uniform();
         ag_backward(ag_scale(loss_of(n, 2, shard), shard == 3 ? factor : 1));
         ag_end(s);
@@ -353,7 +353,7 @@ START_TEST(a_step_is_not_repeated)
         ag_seed(5);
         n[resumed] = net_new();
         o = adam(n[resumed]);
-        Parallel *p = nn_parallel_new(o, 4, NULL);
+        NnParallel *p = nn_parallel_new(o, 4, NULL);
         if (resumed) {
             ck_assert(nn_checkpoint_load(path, n[resumed], o, NULL));
         } else {
@@ -374,12 +374,12 @@ START_TEST(a_step_is_not_repeated)
 }
 END_TEST
 
-static void train_several(Processes *processes, void *arg)
+static void train_several(NnProcesses *processes, void *arg)
 {
     (void)arg;
     Net *n[3];
     Optimizer *o[3];
-    Parallel *p[3];
+    NnParallel *p[3];
     double drawn[3][4];
     ag_seed(5);
     for (int i = 0; i < 3; i++) {
@@ -415,7 +415,7 @@ START_TEST(a_step_of_empty_shards_has_the_loss_0)
     ag_seed(5);
     Net *n = net_new();
     Optimizer *o = adam(n);
-    Parallel *p = nn_parallel_new(o, 2, NULL);
+    NnParallel *p = nn_parallel_new(o, 2, NULL);
     while (nn_parallel_shard(p)) nn_parallel_count(p, 0);
     ck_assert_double_eq(nn_parallel_step(p), 0);
     nn_parallel_end(p);
@@ -426,7 +426,7 @@ END_TEST
 
 /* ---- what processes tell each other ------------------------------------------------------------------------------ */
 
-static Parallel *parallel_of(Processes *processes, Net **n, Optimizer **o)
+static NnParallel *parallel_of(NnProcesses *processes, Net **n, Optimizer **o)
 {
     ag_seed(5);
     *n = net_new();
@@ -434,19 +434,19 @@ static Parallel *parallel_of(Processes *processes, Net **n, Optimizer **o)
     return nn_parallel_new(*o, 4, processes);
 }
 
-static void end_parallel(Parallel *p, Net *n, Optimizer *o)
+static void end_parallel(NnParallel *p, Net *n, Optimizer *o)
 {
     nn_parallel_end(p);
     ag_free(o);
     nn_free(n);
 }
 
-static void talk(Processes *processes, void *arg)
+static void talk(NnProcesses *processes, void *arg)
 {
     (void)arg;
     Net *n;
     Optimizer *o;
-    Parallel *p = parallel_of(processes, &n, &o);
+    NnParallel *p = parallel_of(processes, &n, &o);
     int rank = processes ? processes->rank : 0, size = processes ? processes->size : 1;
     double value[11];
     for (int i = 0; i < 11; i++) value[i] = nn_parallel_is_mine(p, i) ? 10 * i : -1;
@@ -476,11 +476,11 @@ START_TEST(processes_tell_each_other)
 }
 END_TEST
 
-static void ask_to_stop(Processes *processes, void *arg)
+static void ask_to_stop(NnProcesses *processes, void *arg)
 {
     Net *n;
     Optimizer *o;
-    Parallel *p = parallel_of(processes, &n, &o);
+    NnParallel *p = parallel_of(processes, &n, &o);
     double drawn[4];
     draw_in_step(p, n, 1, drawn);
     ck_assert(!nn_parallel_stopped(p));
@@ -498,11 +498,11 @@ START_TEST(each_process_can_stop_all)
 }
 END_TEST
 
-static void save_without_folder(Processes *processes, void *arg)
+static void save_without_folder(NnProcesses *processes, void *arg)
 {
     Net *n;
     Optimizer *o;
-    Parallel *p = parallel_of(processes, &n, &o);
+    NnParallel *p = parallel_of(processes, &n, &o);
     expect_refused(nn_checkpoint_save(arg, n, o, NULL), ": No such file or directory");
     end_parallel(p, n, o);
 }
@@ -553,12 +553,12 @@ static Net *one_layer(bool is_wide, bool is_renamed)
     return n;
 }
 
-static bool is_named(const NamedTensor *p, void *name)
+static bool is_named(const NnNamedTensor *p, void *name)
 {
     return strcmp(p->name, name) == 0;
 }
 
-static void differ(Processes *processes, void *arg)
+static void differ(NnProcesses *processes, void *arg)
 {
     int what = *(int *)arg;
     bool other = processes->rank == 1;
@@ -570,7 +570,7 @@ static void differ(Processes *processes, void *arg)
     if (what == 9) nn_optimizer_group(o, is_named, other ? "rare.bias" : "none", 0, 1);      /* and the last one */
     if (other && what == 2) tensor_mutable_data(n->in->bias)[3] = 1;
     if (other && what == 3) ag_precision(AG_BF16);
-    nn_parallel_new_with(o, ((ParallelOptions){ other && what == 4 ? 5 : 4, other && what == 5 ? 0.25 : 0 }), processes);
+    nn_parallel_new_with(o, ((NnParallelOptions){ other && what == 4 ? 5 : 4, other && what == 5 ? 0.25 : 0 }), processes);
 }
 
 START_TEST(processes_that_differ_end)
@@ -584,7 +584,7 @@ END_TEST
 enum { LETTERS = 300000 };
 
 /* Process 1 has another letter at *arg, or none if that is LETTERS. */
-static void compare_data(Processes *processes, void *arg)
+static void compare_data(NnProcesses *processes, void *arg)
 {
     int other = *(int *)arg;
     char *text = ag_alloc(LETTERS, 1);
@@ -594,7 +594,7 @@ static void compare_data(Processes *processes, void *arg)
     LmData *data = lm_data_of_text("the text", text, LETTERS, &letters);
     Net *n;
     Optimizer *o;
-    Parallel *p = parallel_of(processes, &n, &o);
+    NnParallel *p = parallel_of(processes, &n, &o);
     char word[8] = "1234567";
     word[7] = (char)processes->rank;                            /* behind the bytes that are compared */
     ck_assert(nn_parallel_agree(p, "a word", word, 7));
@@ -615,7 +615,7 @@ START_TEST(data_that_differ_are_told)
 END_TEST
 
 /* Each process would take another number of steps. */
-static void train_otherwise(Processes *processes, void *arg)
+static void train_otherwise(NnProcesses *processes, void *arg)
 {
     (void)arg;
     const char text[] = "The frog goes back to the pond, and the pond is deep. What was a tadpole is a frog.";
@@ -641,23 +641,23 @@ START_TEST(options_that_differ_are_told)
 }
 END_TEST
 
-static void take_step(Parallel *p, Net *n)
+static void take_step(NnParallel *p, Net *n)
 {
     while (nn_parallel_shard(p)) {
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         ag_backward(loss_of(n, 2, 0));
         ag_end(s);
     }
     nn_parallel_step(p);
 }
 
-static void fall_silent(Processes *processes, void *arg)
+static void fall_silent(NnProcesses *processes, void *arg)
 {
     (void)arg;
     Net *n;
     Optimizer *o;
     processes->deadline = processes->rank == 1 ? 60 : 0.3;
-    Parallel *p = parallel_of(processes, &n, &o);
+    NnParallel *p = parallel_of(processes, &n, &o);
     if (processes->rank == 1) silence_after(processes, 0);
     take_step(p, n);
 }
@@ -670,14 +670,14 @@ START_TEST(a_silent_process_ends_the_others)
 END_TEST
 
 /* Process 0 waits for process 1, which waits for process 2. Process 1 tells that process 2 is silent after two seconds more. */
-static void wait_in_a_row(Processes *processes, void *arg)
+static void wait_in_a_row(NnProcesses *processes, void *arg)
 {
     (void)arg;
     Net *n;
     Optimizer *o;
     char byte;
     int pending = 0;
-    Parallel *p = parallel_of(processes, &n, &o);
+    NnParallel *p = parallel_of(processes, &n, &o);
     bool silent = processes->rank == 2;
     processes->deadline = silent ? 60 : 0.5;
     processes->patience = 2;
@@ -694,14 +694,14 @@ START_TEST(a_process_that_will_tell_an_error_is_not_named)
 END_TEST
 
 /* Process 2 is silent after one message: process 0 has it and goes on, and waits for process 1, too, which waits for 2. */
-static void fall_silent_between(Processes *processes, void *arg)
+static void fall_silent_between(NnProcesses *processes, void *arg)
 {
     (void)arg;
     Net *n;
     Optimizer *o;
     double value[3] = { 0, 1, 2 };
     processes->deadline = 2;
-    Parallel *p = parallel_of(processes, &n, &o);
+    NnParallel *p = parallel_of(processes, &n, &o);
     if (processes->rank == 2) {
         processes->deadline = 60;
         silence_after(processes, 1);
@@ -718,13 +718,13 @@ START_TEST(a_process_that_waits_is_not_named)
 END_TEST
 
 /* Process 0 waits for a gradient of process 1, which waits for a value of process 0. */
-static void cross(Processes *processes, void *arg)
+static void cross(NnProcesses *processes, void *arg)
 {
     (void)arg;
     Net *n;
     Optimizer *o;
     double value[2] = { 0, 1 };
-    Parallel *p = parallel_of(processes, &n, &o);
+    NnParallel *p = parallel_of(processes, &n, &o);
     processes->deadline = 0.5;
     if (processes->rank == 1) nn_parallel_collect(p, value, 2);
     take_step(p, n);
@@ -738,12 +738,12 @@ START_TEST(processes_that_wait_for_each_other_end)
 END_TEST
 
 /* Process 0 is stopped for longer than its deadline while it waits, and goes on: all others were there. */
-static void pause_and_go_on(Processes *processes, void *arg)
+static void pause_and_go_on(NnProcesses *processes, void *arg)
 {
     (void)arg;
     Net *n;
     Optimizer *o;
-    Parallel *p = parallel_of(processes, &n, &o);
+    NnParallel *p = parallel_of(processes, &n, &o);
     double value[3] = { 0, 1, 2 };
     if (processes->rank == 0) {
         processes->deadline = 2;
@@ -759,7 +759,7 @@ START_TEST(a_process_that_was_stopped_goes_on)
 }
 END_TEST
 
-static void too_many(Processes *processes, void *arg)
+static void too_many(NnProcesses *processes, void *arg)
 {
     (void)arg;
     Net *n;
@@ -777,7 +777,7 @@ END_TEST
 
 static void learn(Net *n)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     ag_backward(loss_of(n, 2, 0));
     ag_end(s);
 }
@@ -790,9 +790,9 @@ START_TEST(wrong_calls_are_told)
     n = net_new();
     o = adam(n);
     EXPECT_USAGE_ERROR("nn_parallel_new_with: 0 shards, expected 1 or more", nn_parallel_new(o, 0, NULL));
-    EXPECT_USAGE_ERROR("clip is -1", nn_parallel_new_with(o, ((ParallelOptions){ .shards = 1, .clip = -1 }), NULL));
+    EXPECT_USAGE_ERROR("clip is -1", nn_parallel_new_with(o, ((NnParallelOptions){ .shards = 1, .clip = -1 }), NULL));
     EXPECT_USAGE_ERROR("the optimizer is NULL", nn_parallel_new(NULL, 1, NULL));
-    Parallel *p = nn_parallel_new(o, 2, NULL);
+    NnParallel *p = nn_parallel_new(o, 2, NULL);
     EXPECT_USAGE_ERROR("is shared already", nn_parallel_new(o, 2, NULL));
     EXPECT_USAGE_ERROR("0 of 2 shards of this process are done", nn_parallel_step(p));
     EXPECT_USAGE_ERROR("not in a shard", nn_parallel_index(p));
@@ -814,12 +814,12 @@ START_TEST(wrong_calls_are_told)
 }
 END_TEST
 
-static void use_after(Processes *processes, void *arg)
+static void use_after(NnProcesses *processes, void *arg)
 {
     (void)arg;
     Net *n;
     Optimizer *o;
-    Parallel *p = parallel_of(processes, &n, &o);
+    NnParallel *p = parallel_of(processes, &n, &o);
     while (nn_parallel_shard(p)) learn(n);
     nn_parallel_step(p);
     bool is_first = nn_parallel_end(p);
@@ -839,7 +839,7 @@ START_TEST(a_divided_optimizer_is_not_used_alone)
 END_TEST
 
 /* In process 1, only the last of two parameters is divided: process 0 has all of it. */
-static void end_at_once(Processes *processes, void *arg)
+static void end_at_once(NnProcesses *processes, void *arg)
 {
     (void)arg;
     ag_seed(5);

@@ -18,9 +18,9 @@ static void *precision_of_a_new_thread(void *out)
 START_TEST(it_lasts_until_the_scope_ends)
 {
     ck_assert_int_eq(ag_precision_now(), AG_FLOAT32);
-    Scope outer = ag_begin(AG_RECORD);
+    AgScope outer = ag_begin(AG_RECORD);
     ck_assert_int_eq(ag_precision(AG_BF16), AG_FLOAT32);
-    Scope inner = ag_begin(AG_NO_GRAD);
+    AgScope inner = ag_begin(AG_NO_GRAD);
     ck_assert_int_eq(ag_precision(AG_FLOAT32), AG_BF16);
     ag_end(inner);
     ck_assert_int_eq(ag_precision_now(), AG_BF16);
@@ -46,7 +46,7 @@ static void set_in_a_scope_and_fail(void)
 
 START_TEST(an_error_restores_it)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     EXPECT_USAGE_ERROR("neg: x is NULL", set_in_a_scope_and_fail());
     ag_end(s);
     ck_assert_int_eq(ag_precision_now(), AG_FLOAT32);
@@ -57,7 +57,7 @@ END_TEST
 /* 1 + 2^-9 is 1 in bfloat16, and 3 is 3. */
 #define BETWEEN (1 + 1.0 / 512)
 
-static Tensor *full(Shape shape, double value)
+static Tensor *full(AgShape shape, double value)
 {
     return tensor_set_requires_grad(tensor_full(shape, value), true);
 }
@@ -72,7 +72,7 @@ static Product *const products[] = { by_matmul, by_linear, by_relu, by_gelu };
 /* Both operands and the gradient of the result are rounded: the results are whole numbers. */
 START_TEST(operands_are_rounded)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *a = full(SHAPE(4, 4), BETWEEN), *b = full(SHAPE(4, 4), 3 * BETWEEN);
     ag_precision(AG_BF16);
     Tensor *y = products[_i](a, b);
@@ -136,7 +136,7 @@ static Tensor *tensor_of(int64_t rows, double *x)
     return t;
 }
 
-static void check_equal(const real *x, const double *expected, int64_t n)
+static void check_equal(const ag_real *x, const double *expected, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         ck_assert_msg(fabs((double)x[i] - expected[i]) < 2e-6, "%g for %g", (double)x[i], expected[i]);
@@ -146,7 +146,7 @@ START_TEST(attention_is_rounded)
 {
     Attention a = { 0 };
     ag_seed(4);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     ag_precision(AG_BF16);
     Tensor *q = tensor_of(1, a.q), *k = tensor_of(KEYS, a.k[0]), *v = tensor_of(KEYS, a.v[0]), *dy = tensor_of(1, a.dy);
     Tensor *y = ag_attention(q, k, v, NULL, 1, false, 0);
@@ -166,7 +166,7 @@ END_TEST
 START_TEST(packed_weights_change_nothing)
 {
     ag_seed(5);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Linear *layer = nn_linear_new(70, 37);
     for (int64_t rows = 1; rows <= 40; rows += rows < 10 ? 1 : 15) {
         Tensor *x = tensor_normal(SHAPE(rows, 70), 0, 1), *y[2][3];
@@ -185,7 +185,7 @@ START_TEST(packed_weights_change_nothing)
         }
         nn_unpack_weights(layer);
         for (int i = 0; i < 3; i++)
-            ck_assert_mem_eq(tensor_data(y[0][i]), tensor_data(y[1][i]), (size_t)(rows * 37) * sizeof(real));
+            ck_assert_mem_eq(tensor_data(y[0][i]), tensor_data(y[1][i]), (size_t)(rows * 37) * sizeof(ag_real));
     }
     ck_assert(ag_memory().in_use > 0);
     nn_free(layer);
@@ -209,11 +209,11 @@ static void with_each_isa(void (*check)(int arg), int arg)
 static void check_same(const char *what, int64_t step, Tensor *x, Tensor *expected)
 {
     ck_assert(ag_shape_equal(tensor_shape(x), tensor_shape(expected)));
-    bool same = memcmp(tensor_data(x), tensor_data(expected), (size_t)tensor_numel(x) * sizeof(real)) == 0;
+    bool same = memcmp(tensor_data(x), tensor_data(expected), (size_t)tensor_numel(x) * sizeof(ag_real)) == 0;
     ck_assert_msg(same, "%s, step %d, %s: other bits", what, (int)step, k_isa());
 }
 
-static Cache *cache_of(AgPrecision precision, int64_t capacity)
+static NnCache *cache_of(AgPrecision precision, int64_t capacity)
 {
     ag_precision(precision);
     return nn_cache_new(1, capacity);
@@ -231,12 +231,12 @@ static void check_attention(int i)
     static const int64_t steps[] = { 7, 1, 1, 40, 2, 1, 11, 5, 1, 230, 1, 1, 6 };
     const AgAttention how = cases[i].how;
     const int64_t width = cases[i].width, kv_width = width * (how.kv_heads ? how.kv_heads : how.heads);
-    Cache *wide = cache_of(AG_FLOAT32, ROOM), *narrow = cache_of(AG_BF16, ROOM);
+    NnCache *wide = cache_of(AG_FLOAT32, ROOM), *narrow = cache_of(AG_BF16, ROOM);
     ck_assert(narrow->bf16 && !wide->bf16);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *k = tensor_normal(SHAPE(ROWS, ROOM, kv_width), 0, 1), *v = tensor_normal(SHAPE(ROWS, ROOM, kv_width), 0, 1);
     for (int64_t at = 0, step = 0; step < (int64_t)(sizeof steps / sizeof *steps); at += steps[step++]) {
-        Scope one = ag_begin(AG_NO_GRAD);
+        AgScope one = ag_begin(AG_NO_GRAD);
         const int64_t end = at + steps[step];
         Tensor *q = tensor_normal(SHAPE(ROWS, steps[step], width * how.heads), 0, 1);
         Tensor *mask = cases[i].masked ? ag_compare_scalar(AG_LT, tensor_uniform(SHAPE(ROWS, 1, 1, end), 0, 1), 0.8) : NULL;
@@ -244,7 +244,7 @@ static void check_attention(int i)
         nn_cache_append(wide, 0, ag_slice(k, 1, at, end), ag_slice(v, 1, at, end));
         nn_cache_append(narrow, 0, ag_slice(k, 1, at, end), ag_slice(v, 1, at, end));
         for (int turn = 0; turn < 4; turn++) {
-            Cache *c = turn % 2 ? narrow : wide;
+            NnCache *c = turn % 2 ? narrow : wide;
             const bool rounded = tensor_dtype(c->layer[0].key) == AG_INT;
             ck_assert(rounded == (c == narrow && kv_width % 2 == 0));
             ag_precision(turn < 2 ? AG_BF16 : AG_FLOAT32);
@@ -309,16 +309,16 @@ static Decoder decoder_new(int kind)
     return d;
 }
 
-static Cache *decoder_cache(const Decoder *d, AgPrecision precision)
+static NnCache *decoder_cache(const Decoder *d, AgPrecision precision)
 {
     ag_precision(precision);
-    Cache *c = d->kind == 0 ? gpt_cache_new(d->model) : d->kind == 1 ? llama_cache_new(d->model)
+    NnCache *c = d->kind == 0 ? gpt_cache_new(d->model) : d->kind == 1 ? llama_cache_new(d->model)
                                                                      : transformer_cache_new(d->model, 80);
     ag_precision(AG_BF16);
     return c;
 }
 
-static Tensor *decoder_next(const Decoder *d, Tensor *ids, Cache *c)
+static Tensor *decoder_next(const Decoder *d, Tensor *ids, NnCache *c)
 {
     if (d->kind == 0) return gpt_next(d->model, ids, c);
     if (d->kind == 1) return llama_next(d->model, ids, c);
@@ -332,8 +332,8 @@ static void check_decoder(int kind)
         { 13, 3, 0 }, { 1, 3, 0 }, { 1, 3, 0 }, { 1, 4, 0 }, { 6, 4, 0 }, { 1, 4, 9 }, { 1, 4, 0 }, { 30, 4, 0 }, { 1, 4, 0 },
     };
     Decoder d = decoder_new(kind);
-    Scope s = ag_begin(AG_NO_GRAD);
-    Cache *wide = decoder_cache(&d, AG_FLOAT32), *narrow = decoder_cache(&d, AG_BF16);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    NnCache *wide = decoder_cache(&d, AG_FLOAT32), *narrow = decoder_cache(&d, AG_BF16);
     ck_assert(!wide->bf16 && narrow->bf16);
     d.memory = tensor_normal(SHAPE(3, 7, 24), 0, 1);
     for (int64_t i = 0; i < (int64_t)(sizeof steps / sizeof *steps); i++) {
@@ -362,19 +362,19 @@ START_TEST(models_with_a_cache_in_bfloat16_have_the_same_bits) { with_each_isa(c
 START_TEST(a_cache_in_bfloat16_needs_half_of_the_memory)
 {
     Decoder d = decoder_new(_i);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     size_t used[2];
     for (int i = 0; i < 2; i++) {
-        Cache *c = decoder_cache(&d, i ? AG_BF16 : AG_FLOAT32);
+        NnCache *c = decoder_cache(&d, i ? AG_BF16 : AG_FLOAT32);
         size_t before = ag_memory().in_use;
-        Scope one = ag_begin(AG_NO_GRAD);
+        AgScope one = ag_begin(AG_NO_GRAD);
         decoder_next(&d, tensor_randint(SHAPE(2, 64), 0, 31), c);
         ag_end(one);
         used[i] = ag_memory().in_use - before;
         ag_free(c);
     }
     size_t numbers = 2 * 2 * 64 * (size_t)(_i == 0 ? 48 : 20) * 2;      /* layers, keys and values, positions, width, rows */
-    ck_assert_msg(used[0] >= numbers * sizeof(real) && used[1] >= numbers * 2 && used[1] < numbers * 2 * 11 / 10,
+    ck_assert_msg(used[0] >= numbers * sizeof(ag_real) && used[1] >= numbers * 2 && used[1] < numbers * 2 * 11 / 10,
                   "%d and %d bytes", (int)used[0], (int)used[1]);
     ag_end(s);
     nn_free(d.model);
@@ -393,7 +393,7 @@ START_TEST(gradients_are_right)
     static const char *const linear_operations[] = { "matmul", "linear" };
     ag_precision(AG_BF16);
     ck_assert_int_ge(ag_check_op(linear_operations[_i], stderr), 8);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = full(SHAPE(3, 3), 0.3);
     EXPECT_USAGE_ERROR("ag_gradcheck: item 0 of input 0 is 0.3; with AG_BF16 expected multiples of 1/16",
                        ag_gradcheck(first_input, NULL, &x, 1, NULL));

@@ -10,22 +10,22 @@
 
 /* ---- the tensors of make_print.py -------------------------------------------------------------------------------- */
 
-static Tensor *wave(Shape shape)
+static Tensor *wave(AgShape shape)
 {
     Tensor *t = tensor_zeros(shape);
-    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_mutable_data(t)[i] = (real)(i * 37 % 101 - 50) / 16;
+    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_mutable_data(t)[i] = (ag_real)(i * 37 % 101 - 50) / 16;
     return t;
 }
 
 static Tensor *row_of(int n, const float *values)
 {
     Tensor *t = tensor_zeros(SHAPE(n));
-    for (int i = 0; i < n; i++) tensor_mutable_data(t)[i] = (real)values[i];
+    for (int i = 0; i < n; i++) tensor_mutable_data(t)[i] = (ag_real)values[i];
     return t;
 }
 #define REALS(...) row_of((int)(sizeof((float[]){ __VA_ARGS__ }) / sizeof(float)), (float[]){ __VA_ARGS__ })
 
-static Tensor *counting(int32_t from, Shape shape)
+static Tensor *counting(int32_t from, AgShape shape)
 {
     Tensor *t = tensor_ints(shape, NULL);
     for (int64_t i = 0; i < tensor_numel(t); i++) tensor_mutable_int_data(t)[i] = from + (int32_t)i;
@@ -121,7 +121,7 @@ static char *expected_text(int n, char name[64])
 
 START_TEST(tensors_print_as_in_pytorch)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     int n = 0;
     for (char name[64] = "", *expected; (expected = expected_text(n, name)) != NULL; n++) {
         Tensor *t = make(n);
@@ -139,7 +139,7 @@ END_TEST
 
 START_TEST(results_name_their_operation)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *y = ag_neg(trained(REALS(1, -2.5f)));
     char *text = printed(y);
     ck_assert_str_eq(text, "tensor([-1.0000,  2.5000], op=neg)\n");
@@ -155,7 +155,7 @@ START_TEST(printing_to_the_terminal)
     FILE *file = tmpfile();
     ck_assert_ptr_nonnull(file);
     dup2(fileno(file), 1);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     tensor_print(REALS(1, 2));
     ag_end(s);
     fflush(stdout);
@@ -184,7 +184,7 @@ END_TEST
 
 START_TEST(a_small_graph)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *w = tensor_name(trained(tensor_ones(SHAPE(2, 3))), "fc.\"w\"\\"), *x = tensor_ones(SHAPE(3, 2));
     Tensor *h = ag_matmul(w, x), *loss = tensor_name(ag_sum(ag_mul(h, h)), "loss");
     for (int round = 0; round < 2; round++) {
@@ -217,7 +217,7 @@ END_TEST
 START_TEST(each_node_once_in_a_large_graph)
 {
     enum { LAYERS = 300 };
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = trained(tensor_ones(AG_SCALAR));
     for (int i = 0; i < LAYERS; i++) x = ag_add(x, x);
     char *text = drawn(x);
@@ -234,7 +234,7 @@ END_TEST
 START_TEST(graphviz_can_read_it)
 {
     if (system("dot -V >/dev/null 2>&1") != 0) return;          /* not installed */
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_name(trained(tensor_ones(SHAPE(2, 4))), "a \"name\"\nof two lines \\");
     Tensor *ids = tensor_ints(SHAPE(2), NULL);
     Tensor *y = ag_cross_entropy(ag_layer_norm(ag_concat(((Tensor *[]){ x, x }), 2, 1), NULL, NULL, AG_NORM_STD_EPS), ids,

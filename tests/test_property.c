@@ -36,7 +36,7 @@ static Tensor *square(Tensor *x, const Op *op)
     return op_done(y);
 }
 
-static void add_gradient(Tensor *y, const real *x, real factor)
+static void add_gradient(Tensor *y, const ag_real *x, ag_real factor)
 {
     Grad g = grad_into(y->in[0]);
     for (int64_t i = 0; i < y->numel; i++) g.data[i] = (g.add ? g.data[i] : 0) + factor * x[i] * grad_of(y)[i];
@@ -49,7 +49,7 @@ static void right(Tensor *y)
 
 static void wrong_factor(Tensor *y)
 {
-    if (y->in[0]->requires_grad) add_gradient(y, reals(y->in[0]), (real)2.001);
+    if (y->in[0]->requires_grad) add_gradient(y, reals(y->in[0]), (ag_real)2.001);
 }
 
 static void overwrites(Tensor *y)
@@ -68,7 +68,7 @@ static void changes_its_gradient(Tensor *y)
 /* Reads the released values; their memory may be reused. */
 static void reads_what_it_does_not_declare(Tensor *y)
 {
-    if (y->in[0]->requires_grad) add_gradient(y, *(real **)y->args, 2);
+    if (y->in[0]->requires_grad) add_gradient(y, *(ag_real **)y->args, 2);
 }
 
 static void writes_too_far(Tensor *y)
@@ -83,7 +83,7 @@ static void writes_too_far(Tensor *y)
     static Tensor *with_##rule(Tensor *x)                                                   \
     {                                                                                       \
         Tensor *y = square(x, &rule##_op);                                                  \
-        if (y->op) *(real **)op_args(y, sizeof(real *)) = reals(x);                         \
+        if (y->op) *(ag_real **)op_args(y, sizeof(ag_real *)) = reals(x);                         \
         return y;                                                                           \
     }
 PLANTED(right, NEEDS_X0)

@@ -9,7 +9,7 @@
 #include "suites.h"
 #include "usage_error.h"
 
-static Scope scope;
+static AgScope scope;
 
 static void begin(void)
 {
@@ -96,12 +96,12 @@ START_TEST(the_counter_overflows_its_words)
     ck_assert_uint_eq(ag_random_state().counter, 2);
     ag_seed(7);
     Tensor *start = tensor_uniform(SHAPE(8), 0, 1);
-    ck_assert_mem_eq(tensor_data(t) + 8, tensor_data(start), 8 * sizeof(real));
+    ck_assert_mem_eq(tensor_data(t) + 8, tensor_data(start), 8 * sizeof(ag_real));
     ag_set_random_state((AgRandom){ 7, 0xffffffff });           /* the lower word overflows */
     Tensor *across = tensor_uniform(SHAPE(64), 0, 1);
     ag_set_random_state((AgRandom){ 7, 0x100000000 });
     Tensor *beyond = tensor_uniform(SHAPE(60), 0, 1);
-    ck_assert_mem_eq(tensor_data(across) + 4, tensor_data(beyond), 60 * sizeof(real));
+    ck_assert_mem_eq(tensor_data(across) + 4, tensor_data(beyond), 60 * sizeof(ag_real));
     end();
 }
 END_TEST
@@ -126,10 +126,10 @@ START_TEST(two_integers_are_the_state)
         out[3] = tensor_full(AG_SCALAR, ag_random_uniform());
     }
     for (int i = 0; i < 4; i++)
-        ck_assert_mem_eq(tensor_data(first[i]), tensor_data(again[i]), (size_t)tensor_numel(first[i]) * sizeof(real));
+        ck_assert_mem_eq(tensor_data(first[i]), tensor_data(again[i]), (size_t)tensor_numel(first[i]) * sizeof(ag_real));
     ag_seed(6);
     Tensor *other = tensor_normal(SHAPE(33), 0, 1);
-    ck_assert_mem_ne(tensor_data(other), tensor_data(first[0]), 33 * sizeof(real));
+    ck_assert_mem_ne(tensor_data(other), tensor_data(first[0]), 33 * sizeof(ag_real));
     end();
 }
 END_TEST
@@ -154,7 +154,7 @@ START_TEST(any_number_of_threads_draws_the_same)
         out[1] = tensor_normal(SHAPE(N), 0, 1);
         out[2] = ag_dropout(out[1], 0.3);
         for (int i = 0; threads > 1 && i < 3; i++)
-            ck_assert_mem_eq(tensor_data(one[i]), tensor_data(many[i]), N * sizeof(real));
+            ck_assert_mem_eq(tensor_data(one[i]), tensor_data(many[i]), N * sizeof(ag_real));
     }
     end();
 }
@@ -298,14 +298,14 @@ START_TEST(dropout_keeps_its_share)
     Tensor *x = tensor_full(SHAPE(N), 2), *y = ag_dropout(x, 0.3);
     int64_t kept = 0;
     for (int i = 0; i < N; i++) {
-        real v = tensor_data(y)[i];
+        ag_real v = tensor_data(y)[i];
         ck_assert(v == 0 || fabs((double)v - 2 / 0.7) < 1e-6);
         kept += v != 0;
     }
     ck_assert_double_eq_tol((double)kept / N, 0.7, 0.008);
     Tensor *all = ag_dropout(x, 0), *other = ag_dropout(x, 0.3);
-    ck_assert_mem_eq(tensor_data(all), tensor_data(x), N * sizeof(real));
-    ck_assert_mem_ne(tensor_data(other), tensor_data(y), N * sizeof(real));
+    ck_assert_mem_eq(tensor_data(all), tensor_data(x), N * sizeof(ag_real));
+    ck_assert_mem_ne(tensor_data(other), tensor_data(y), N * sizeof(ag_real));
     end();
 }
 END_TEST

@@ -28,8 +28,8 @@ static Tensor *of(const SafeTensors *st, const char *owner, const char *part)
 static Recurrent *opened(const SafeTensors *st, RecurrentKind kind)
 {
     Recurrent *r = nn_recurrent_new(kind, IN, H);
-    Scope s = ag_begin(AG_NO_GRAD);
-    Parameters *p = nn_parameters(r);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    NnParameters *p = nn_parameters(r);
     ck_assert_int_eq(p->n, 4);
     for (int i = 0; i < p->n; i++) tensor_copy(p->item[i].tensor, of(st, name_of(kind), p->item[i].name));
     ag_free(p);
@@ -62,7 +62,7 @@ START_TEST(results_and_gradients_agree)
     snprintf(name, sizeof name, "%s%s", name_of(kind), _i / 2 ? "_packed" : "");
     SafeTensors *st = open_safetensors(TEST_FIXTURES "/recurrent.safetensors");
     Recurrent *r = opened(st, kind);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(reals_of(st, "x"), true), *h = tensor_set_requires_grad(reals_of(st, "h"), true);
     Tensor *c = kind == NN_LSTM ? tensor_set_requires_grad(reals_of(st, "c"), true) : NULL;
     Tensor *mask = _i / 2 ? mask_of_lengths(ids_of(st, "length")) : NULL;
@@ -77,7 +77,7 @@ START_TEST(results_and_gradients_agree)
     if (c) check_close("last c", state.c, of(st, name, "cn"), 1e-6);
     if (c) sum = ag_add(sum, ag_sum(ag_mul(state.c, of(st, name_of(kind), "dc"))));
     ag_backward(sum);
-    Parameters *p = nn_parameters(r);
+    NnParameters *p = nn_parameters(r);
     for (int i = 0; i < p->n; i++) check_grad(name, p->item[i].name, p->item[i].tensor, st);
     ag_free(p);
     check_grad(name, "x", x, st);
@@ -94,7 +94,7 @@ END_TEST
 START_TEST(a_layer_equals_its_steps)
 {
     Recurrent *r = nn_recurrent_new((RecurrentKind)_i, IN, H);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_normal(SHAPE(B, T, IN), 0, 1);
     RecurrentState whole = { 0 }, stepwise = { 0 };
     Tensor *y = nn_recurrent(r, x, NULL, &whole);
@@ -122,10 +122,10 @@ END_TEST
 START_TEST(padding_has_no_effect)
 {
     Recurrent *r = nn_recurrent_new((RecurrentKind)_i, IN, H);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_normal(SHAPE(2, T, IN), 0, 1);
     Tensor *ids = tensor_ints(SHAPE(2, T), (int32_t[]){ 7, 7, 7, 7, 7, 7, 7, 0, 0, 0 });
-    for (int i = (T + 2) * IN; i < 2 * T * IN; i++) tensor_mutable_data(x)[i] = (real)NAN;
+    for (int i = (T + 2) * IN; i < 2 * T * IN; i++) tensor_mutable_data(x)[i] = (ag_real)NAN;
     RecurrentState both = { 0 }, alone = { 0 };
     Tensor *y = nn_recurrent(r, x, nn_padding_mask(ids, 0), &both);
     Tensor *second = ag_slice(y, 0, 1, 2);
@@ -144,15 +144,15 @@ START_TEST(initial_values)
 {
     enum { WIDE = 64 };
     Recurrent *r = nn_recurrent_new((RecurrentKind)_i, 32, WIDE);
-    Parameters *p = nn_parameters(r);
+    NnParameters *p = nn_parameters(r);
     static const char *const names[] = { "weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0" };
     int64_t rows = (_i == NN_LSTM ? 4 : 3) * WIDE;
-    const Shape shapes[] = { SHAPE(rows, 32), SHAPE(rows, WIDE), SHAPE(rows), SHAPE(rows) };
+    const AgShape shapes[] = { SHAPE(rows, 32), SHAPE(rows, WIDE), SHAPE(rows), SHAPE(rows) };
     ck_assert_int_eq(p->n, 4);
     for (int i = 0; i < p->n; i++) {
         ck_assert_str_eq(p->item[i].name, names[i]);
         ck_assert(ag_shape_equal(tensor_shape(p->item[i].tensor), shapes[i]));
-        const real *w = tensor_data(p->item[i].tensor);
+        const ag_real *w = tensor_data(p->item[i].tensor);
         double n = (double)tensor_numel(p->item[i].tensor), squares = 0;
         for (int64_t k = 0; k < tensor_numel(p->item[i].tensor); k++) squares += (double)w[k] * (double)w[k];
         double most = largest(p->item[i].tensor), bound = 0.125;
@@ -184,7 +184,7 @@ START_TEST(gradients_are_right)
 {
     RecurrentKind kind = _i % 2 ? NN_LSTM : NN_GRU;
     Layer l = { .r = nn_recurrent_new(kind, 3, 2) };
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     if (_i / 2) l.mask = tensor_bools(SHAPE(2, 1, 4), (uint8_t[]){ 1, 1, 0, 0, 1, 0, 1, 1 });
     Tensor *in[7];
     int n = 0;
@@ -192,7 +192,7 @@ START_TEST(gradients_are_right)
     in[n++] = tensor_normal(SHAPE(2, 2), 0, 1);
     if (kind == NN_LSTM) in[n++] = tensor_normal(SHAPE(2, 2), 0, 1);
     for (int i = 0; i < n; i++) tensor_set_requires_grad(in[i], true);
-    Parameters *p = nn_parameters(l.r);
+    NnParameters *p = nn_parameters(l.r);
     for (int i = 0; i < p->n; i++) in[n++] = p->item[i].tensor;
     ck_assert(ag_gradcheck(everything, &l, in, n, stderr));
     ag_free(p);
@@ -209,7 +209,7 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("nn_recurrent_new: sizes 5 -> -1", nn_lstm_new(5, -1));
     EXPECT_USAGE_ERROR("tests/test_recurrent.c", nn_lstm_new(5, 0));
     Recurrent *gru = nn_gru_new(IN, H), *lstm = nn_lstm_new(IN, H);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_zeros(SHAPE(B, T, IN)), *wide = tensor_zeros(SHAPE(B, T, IN + 1));
     Tensor *none = tensor_zeros(SHAPE(B, 0, IN)), *one = tensor_zeros(SHAPE(B, IN));
     Tensor *ids = tensor_ints(SHAPE(B, T), NULL), *mask = tensor_bools(SHAPE(B, T), NULL);
@@ -239,7 +239,7 @@ END_TEST
 static void build_and_run(void)
 {
     Recurrent *r = nn_lstm_new(2, 3), *copy = nn_clone(r);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *mask = tensor_bools(SHAPE(2, 1, 3), (uint8_t[]){ 1, 1, 1, 1, 0, 0 });
     ag_backward(ag_sum(nn_recurrent(copy, tensor_ones(SHAPE(2, 3, 2)), mask, NULL)));
     ag_end(s);
@@ -258,7 +258,7 @@ END_TEST
 START_TEST(a_step_that_is_hidden_everywhere_has_no_effect)
 {
     Recurrent *r = nn_recurrent_new((RecurrentKind)_i, IN, H);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_normal(SHAPE(2, 3, IN), 0, 1);
     Tensor *mask = tensor_bools(SHAPE(2, 1, 3), (uint8_t[]){ 1, 0, 1, 1, 0, 1 });
     RecurrentState masked = { 0 }, by_hand = { 0 };

@@ -85,7 +85,7 @@ START_TEST(every_call_that_can_fail_fails)
     CATCH_USAGE_ERROR(whole_run());             /* for the old checkpoint and one-time allocations */
     ck_assert_msg(succeeded, "%s", ag_error());
     bool each = from_environment("KAERU_EVERY_CALL", 0);
-    int64_t n = !each && sizeof(real) == sizeof(double);
+    int64_t n = !each && sizeof(ag_real) == sizeof(double);
     while (reaches(t, n, all_after)) n += each ? 1 : 3;
     ck_assert(succeeded);
     ck_assert_int_gt(n, t->least);

@@ -19,12 +19,12 @@
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static real *read_good(const SafeTensors *st, const char *name, size_t *n)
+static ag_real *read_good(const SafeTensors *st, const char *name, size_t *n)
 {
     const StTensor *t = st_find(st, name);
     ck_assert_msg(t != NULL, "there is no tensor %s", name);
     *n = (size_t)t->numel;
-    real *values = malloc((*n + 1) * sizeof *values);
+    ag_real *values = malloc((*n + 1) * sizeof *values);
     values[*n] = 123;
     expect_done(st_read(t, AG_REAL, values));
     ck_assert(values[*n] == 123);
@@ -39,7 +39,7 @@ START_TEST(all_types_are_read)
         char name[32];
         size_t n, n_expected;
         snprintf(name, sizeof name, "%s.real", names[i]);
-        real *values = read_good(st, names[i], &n), *expected = read_good(st, name, &n_expected);
+        ag_real *values = read_good(st, names[i], &n), *expected = read_good(st, name, &n_expected);
         ck_assert_uint_eq(n, n_expected);
         for (size_t k = 0; k < n; k++)
             ck_assert_msg((float)values[k] == (float)expected[k], "%s[%zu] is %g, not %g", names[i], k,
@@ -54,7 +54,7 @@ END_TEST
 START_TEST(shapes_and_metadata_are_read)
 {
     SafeTensors *st = open_safetensors(TEST_FIXTURES "/types.safetensors");
-    Shape shape;
+    AgShape shape;
     expect_done(st_shape(st, st_find(st, "f16"), &shape));
     ck_assert(ag_shape_equal(shape, SHAPE(3, 100)));
     expect_done(st_shape(st, st_find(st, "empty"), &shape));
@@ -77,7 +77,7 @@ START_TEST(other_types_cannot_be_read_as_reals)
 {
     static const char *const names[] = { "c64", "f8_e4m3", "f8_e5m2" };
     SafeTensors *st = open_safetensors(TEST_FIXTURES "/types.safetensors");
-    real values[3];
+    ag_real values[3];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const StTensor *t = st_find(st, names[i]);
         ck_assert_ptr_nonnull(t);
@@ -101,7 +101,7 @@ START_TEST(every_half_float_has_its_value)
 {
     static uint16_t halves[65536];
     static unsigned char bytes[200000];
-    static real values[65536];
+    static ag_real values[65536];
     for (uint32_t i = 0; i < 65536; i++) halves[i] = (uint16_t)i;
     size_t size = make_bytes(bytes, "{\"h\":{\"dtype\":\"F16\",\"shape\":[65536],\"data_offsets\":[0,131072]}}", halves,
                              sizeof halves);
@@ -137,9 +137,9 @@ START_TEST(large_files_are_read)
     }
     close(fd);
     SafeTensors *st = open_safetensors(in_folder("large"));
-    real values[2];
+    ag_real values[2];
     expect_done(st_read(st_find(st, "b"), AG_REAL, values));
-    ck_assert(values[0] == (real)1.5 && values[1] == (real)-2.0);
+    ck_assert(values[0] == (ag_real)1.5 && values[1] == (ag_real)-2.0);
     ck_assert_uint_eq(st_find(st, "a")->size, 5000000000);
     st_close(st);
 }
@@ -167,7 +167,7 @@ END_TEST
 
 #define ENTRY(name_, shape_, values_) { .name = name_, .shape = shape_, .values = values_, .dtype = AG_REAL }
 
-static const real numbers[6] = { 1, -2.5, 0x1p-130, INFINITY, 1e30f, -0.0 };
+static const ag_real numbers[6] = { 1, -2.5, 0x1p-130, INFINITY, 1e30f, -0.0 };
 
 START_TEST(written_files_are_read_unchanged)
 {
@@ -182,14 +182,14 @@ START_TEST(written_files_are_read_unchanged)
     SafeTensors *st = open_safetensors(in_folder("a"));
     ck_assert_uint_eq(st->n_tensors, N);
     for (int i = 0; i < N; i++) {
-        Shape shape;
+        AgShape shape;
         size_t n;
-        real *values = read_good(st, entries[i].name, &n);
+        ag_real *values = read_good(st, entries[i].name, &n);
         ck_assert_uint_eq(n, (size_t)ag_shape_numel(entries[i].shape));
         if (n) ck_assert(memcmp(values, entries[i].values, n * sizeof *values) == 0);
         expect_done(st_shape(st, st_find(st, entries[i].name), &shape));
         ck_assert(ag_shape_equal(shape, entries[i].shape));
-        ck_assert_str_eq(st_find(st, entries[i].name)->dtype, sizeof(real) == 4 ? "F32" : "F64");
+        ck_assert_str_eq(st_find(st, entries[i].name)->dtype, sizeof(ag_real) == 4 ? "F32" : "F64");
         free(values);
     }
     ck_assert_uint_eq(st->n_metadata, 3);
@@ -225,7 +225,7 @@ END_TEST
 
 START_TEST(a_full_disk_leaves_the_old_file)
 {
-    static real large[10000];
+    static ag_real large[10000];
     StEntry small = ENTRY("x", SHAPE(6), numbers);
     StEntry entries[] = { ENTRY("x", SHAPE(10000), large), ENTRY("y", SHAPE(10000), large) };
     expect_done(st_write(in_folder("a"), &small, 1, NULL, 0));
@@ -245,7 +245,7 @@ END_TEST
 /* Reads the file, which has a tensor x of 1 or 2 numbers, and replaces it by one with an x of 2 numbers. */
 static bool read_and_write(void)
 {
-    real values[2];
+    ag_real values[2];
     SafeTensors *st = st_open(in_folder("a"));
     bool done = st && st_read(st_find(st, "x"), AG_REAL, values);
     st_close(st);

@@ -11,9 +11,9 @@
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
 enum { N = 7, DRAWS = 20000 };
-static const real logits[N] = { 1, (real)2.5, -3, (real)2.5, 0, 4, (real)-0.5 };
+static const ag_real logits[N] = { 1, (ag_real)2.5, -3, (ag_real)2.5, 0, 4, (ag_real)-0.5 };
 
-static int32_t sample(const real *x, int64_t n, LmSampling how)
+static int32_t sample(const ag_real *x, int64_t n, LmSampling how)
 {
     int32_t id = lm_sample_next(x, n, &how);
     ck_assert_msg(id >= 0 && id < n, "%d: %s", (int)id, ag_error());
@@ -76,14 +76,14 @@ START_TEST(temperature_zero_is_greedy)
 {
     AgRandom before = ag_random_state();
     for (int i = 0; i < 10; i++) ck_assert_int_eq(sample(logits, N, (LmSampling){ .top_k = 3, .top_p = 0.1 }), 5);
-    ck_assert_int_eq(sample((const real[]){ 0, 3, 3, 1 }, 4, (LmSampling){ 0 }), 1);       /* the first of equal logits */
+    ck_assert_int_eq(sample((const ag_real[]){ 0, 3, 3, 1 }, 4, (LmSampling){ 0 }), 1);    /* the first of equal logits */
     double p[4];
-    expect_done(lm_sample_probabilities((const real[]){ 0, 3, 3, 1 }, 4, &(LmSampling){ 0 }, p));
+    expect_done(lm_sample_probabilities((const ag_real[]){ 0, 3, 3, 1 }, 4, &(LmSampling){ 0 }, p));
     ck_assert(p[0] == 0 && p[1] == 1 && p[2] == 0 && p[3] == 0);
     ck_assert(ag_random_state().counter == before.counter);
     for (int i = 0; i < 50; i++) ck_assert_int_eq(sample(logits, N, (LmSampling){ .temperature = 1e-300 }), 5);
     for (int i = 0; i < 50; i++) {                                                         /* logits of any size */
-        static const real far[3] = { (real)-1e30, (real)1e30, (real)0 };
+        static const ag_real far[3] = { (ag_real)-1e30, (ag_real)1e30, (ag_real)0 };
         ck_assert_int_eq(sample(far, 3, (LmSampling){ .temperature = 1, .top_p = 0.9 }), 1);
     }
 }
@@ -106,7 +106,7 @@ END_TEST
 /* Half of four equal probabilities is two of them, exactly. */
 START_TEST(a_share_that_is_reached_exactly_is_enough)
 {
-    static const real equal[4] = { 1, 1, 1, 1 };
+    static const ag_real equal[4] = { 1, 1, 1, 1 };
     double p[4];
     expect_done(lm_sample_probabilities(equal, 4, &(LmSampling){ .temperature = 1, .top_p = 0.5 }, p));
     ck_assert(p[0] == 0.5 && p[1] == 0.5 && p[2] == 0 && p[3] == 0);
@@ -129,9 +129,9 @@ END_TEST
 START_TEST(many_candidates_are_sorted_correctly)
 {
     enum { MANY = 5000 };
-    real *x = malloc(MANY * sizeof *x);
+    ag_real *x = malloc(MANY * sizeof *x);
     ag_seed(7);
-    for (int i = 0; i < MANY; i++) x[i] = (real)(ag_random_below(600)) / 50;                /* many are equal */
+    for (int i = 0; i < MANY; i++) x[i] = (ag_real)(ag_random_below(600)) / 50;             /* many are equal */
     for (int k = 1; k < 40; k++) {
         int32_t id = sample(x, MANY, (LmSampling){ .temperature = 50, .top_k = k });
         int better = 0;
@@ -147,10 +147,10 @@ START_TEST(logits_that_are_not_finite_are_refused)
     const LmSampling hows[] = { { 0 }, { .temperature = 1 }, { .temperature = 1, .top_p = 0.5 } };
     double p[N];
     for (int i = 0; i < 3; i++) {
-        expect_refused(lm_sample_next((const real[]){ 1, (real)NAN, 2 }, 3, &hows[i]) >= 0, "the logit of token 1 is nan");
-        expect_refused(lm_sample_next((const real[]){ 1, 2, (real)INFINITY }, 3, &hows[i]) >= 0,
+        expect_refused(lm_sample_next((const ag_real[]){ 1, (ag_real)NAN, 2 }, 3, &hows[i]) >= 0, "the logit of token 1 is nan");
+        expect_refused(lm_sample_next((const ag_real[]){ 1, 2, (ag_real)INFINITY }, 3, &hows[i]) >= 0,
                        "the logit of token 2 is inf");
-        expect_refused(lm_sample_probabilities((const real[]){ 1, (real)NAN }, 2, &hows[i], p),
+        expect_refused(lm_sample_probabilities((const ag_real[]){ 1, (ag_real)NAN }, 2, &hows[i], p),
                        "the logit of token 1 is nan");
     }
     EXPECT_USAGE_ERROR("0 logits", lm_sample_next(logits, 0, &hows[0]));
@@ -166,7 +166,7 @@ static void check_stream(const char *pieces[], const char *before_end, const cha
     char found[64] = "";
     FILE *out = fmemopen(found, sizeof found, "w");
     ck_assert_ptr_nonnull(out);
-    TextStream s = { .out = out };
+    KaeruTextStream s = { .out = out };
     for (int i = 0; pieces[i]; i++) kaeru_text_stream_put(&s, pieces[i], strlen(pieces[i]));
     fflush(out);
     ck_assert_str_eq(found, before_end);
@@ -216,7 +216,7 @@ static GPT *model(int64_t context)
 {
     ag_seed(3);
     GPT *m = gpt_new((GPTOptions){ .layers = 2, .heads = 2, .width = 8, .vocab = 17, .context = context, .eps = 1e-5 });
-    Parameters *p = nn_parameters(m);
+    NnParameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++)
         if (tensor_ndim(p->item[i].tensor) == 2) nn_init_normal(p->item[i].tensor, 0, 1);
     ag_free(p);
@@ -227,7 +227,7 @@ static GPT *model(int64_t context)
 /* The most probable next id, without a cache. */
 static int32_t likeliest(GPT *m, const int32_t *ids, int64_t n)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *best = ag_argmax(gpt_forward(m, tensor_ints(SHAPE(1, n), ids)), -1, false);
     int32_t id = tensor_int_data(best)[n - 1];
     ag_end(s);
@@ -268,7 +268,7 @@ START_TEST(generation_stops_when_the_callback_says_so)
     expect_done(lm_generate(m, prompt, 1, 0, &(LmSampling){ .temperature = 1 }, take, &w));
     ck_assert_int_eq(w.n, 0);
     EXPECT_USAGE_ERROR("an empty prompt", lm_generate(m, prompt, 0, 1, &(LmSampling){ 0 }, take, &w));
-    tensor_mutable_data(m->ln_f->gamma)[0] = (real)NAN;
+    tensor_mutable_data(m->ln_f->gamma)[0] = (ag_real)NAN;
     expect_refused(lm_generate(m, prompt, 1, 5, &(LmSampling){ 0 }, take, &w), "the logit of token 0 is nan");
     nn_free(m);
 }

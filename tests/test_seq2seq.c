@@ -11,7 +11,7 @@
 enum { PAD, START, END, SRC_VOCAB = 9, TGT_VOCAB = 8 };
 
 /* Every kind: the two cells, without attention and with each score. */
-static const struct { RecurrentKind cell; bool attention; ScoreKind score; } kinds[] = {
+static const struct { RecurrentKind cell; bool attention; NnScoreKind score; } kinds[] = {
     { NN_GRU, false, NN_SCORE_DOT }, { NN_GRU, true, NN_SCORE_DOT }, { NN_GRU, true, NN_SCORE_GENERAL },
     { NN_GRU, true, NN_SCORE_ADDITIVE }, { NN_LSTM, false, NN_SCORE_DOT }, { NN_LSTM, true, NN_SCORE_SCALED_DOT },
 };
@@ -49,7 +49,7 @@ static Tensor *at_time(Tensor *x, int64_t i)
 
 /* ---- the formulas ------------------------------------------------------------------------------------------------ */
 
-static double product(const real *a, const real *b, int64_t n)
+static double product(const ag_real *a, const ag_real *b, int64_t n)
 {
     double sum = 0;
     for (int64_t i = 0; i < n; i++) sum += (double)a[i] * (double)b[i];
@@ -62,15 +62,15 @@ static Tensor *context_by_hand(Tensor *states, Tensor *h, Tensor *mask, Tensor *
     int64_t batch = tensor_dim(states, 0), time = tensor_dim(states, 1), width = tensor_dim(states, 2);
     Tensor *c = tensor_zeros(SHAPE(batch, width));
     for (int64_t b = 0; b < batch; b++) {
-        const real *s = tensor_data(states) + b * time * width, *now = tensor_data(h) + b * width;
+        const ag_real *s = tensor_data(states) + b * time * width, *now = tensor_data(h) + b * width;
         const uint8_t *seen = tensor_bool_data(mask) + b * time;
         double sum = 0;
         for (int64_t j = 0; j < time; j++)
             if (seen[j]) sum += exp(product(s + j * width, now, width));
         for (int64_t j = 0; j < time; j++) {
             double a = seen[j] ? exp(product(s + j * width, now, width)) / sum : 0;
-            tensor_mutable_data(weights)[b * time + j] = (real)a;
-            for (int64_t d = 0; d < width; d++) tensor_mutable_data(c)[b * width + d] += (real)(a * (double)s[j * width + d]);
+            tensor_mutable_data(weights)[b * time + j] = (ag_real)a;
+            for (int64_t d = 0; d < width; d++) tensor_mutable_data(c)[b * width + d] += (ag_real)(a * (double)s[j * width + d]);
         }
     }
     return c;
@@ -81,7 +81,7 @@ START_TEST(attention_equals_its_formulas)
 {
     Seq2Seq *m = small(1);
     m->keep_weights = true;
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     TransformerBatch b = sentences();
     Tensor *log_p = seq2seq_forward(m, b.src, b.tgt, b.src_mask), *found = m->weights;
     ck_assert(ag_shape_equal(tensor_shape(log_p), SHAPE(3, 4, TGT_VOCAB)));
@@ -106,7 +106,7 @@ START_TEST(without_attention_the_model_is_its_layers)
     Seq2Seq *m = small(_i ? 4 : 0);
     ck_assert_ptr_null(m->score);
     m->keep_weights = true;
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     TransformerBatch b = sentences();
     RecurrentState state = { 0 };
     nn_recurrent(m->encoder, nn_embedding(m->src_embed, b.src), b.src_mask, &state);
@@ -123,7 +123,7 @@ START_TEST(weights_add_up_to_one_and_none_is_on_padding)
 {
     Seq2Seq *m = small(_i);
     m->keep_weights = true;
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     TransformerBatch b = sentences();
     seq2seq_forward(m, b.src, b.tgt, b.src_mask);
     for (int row = 0; m->weights && row < 3 * 4; row++) {
@@ -145,7 +145,7 @@ END_TEST
 START_TEST(padding_and_neighbors_do_not_matter)
 {
     Seq2Seq *m = small(_i);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     TransformerBatch b = sentences();
     Tensor *log_p = seq2seq_forward(m, b.src, b.tgt, b.src_mask);
     Tensor *src = tensor_ints(SHAPE(1, 1), (int32_t[]){ 5 }), *tgt = tensor_ints(SHAPE(1, 2), (int32_t[]){ START, 3 });
@@ -153,7 +153,7 @@ START_TEST(padding_and_neighbors_do_not_matter)
     tensor_mutable_int_data(b.tgt)[3] = 1;
     Tensor *other = seq2seq_forward(m, b.src, b.tgt, b.src_mask);
     check_close("before the change", ag_slice(other, 1, 0, 3), ag_slice(log_p, 1, 0, 3), 0);
-    ck_assert_mem_ne(tensor_data(at_time(other, 3)), tensor_data(at_time(log_p, 3)), TGT_VOCAB * sizeof(real));
+    ck_assert_mem_ne(tensor_data(at_time(other, 3)), tensor_data(at_time(log_p, 3)), TGT_VOCAB * sizeof(ag_real));
     ag_end(s);
     nn_free(m);
 }
@@ -162,9 +162,9 @@ END_TEST
 START_TEST(the_loss_excludes_padding)
 {
     Seq2Seq *m = small(1);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     TransformerBatch b = sentences();
-    const real *log_p = tensor_data(seq2seq_forward(m, b.src, b.tgt, b.src_mask));
+    const ag_real *log_p = tensor_data(seq2seq_forward(m, b.src, b.tgt, b.src_mask));
     double sum = 0;
     for (int i = 0; i < 3 * 4; i++)
         if (tensor_int_data(b.tgt_y)[i] != PAD) sum -= (double)log_p[i * TGT_VOCAB + tensor_int_data(b.tgt_y)[i]];
@@ -189,9 +189,9 @@ static Tensor *whole_model(Tensor **in, void *arg)
 START_TEST(gradients_of_the_model_are_right)
 {
     Whole w = { .m = seq2seq_new(SRC_VOCAB, TGT_VOCAB, options(_i, 3, 4)) };
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     w.batch = sentences();
-    Parameters *p = nn_parameters(w.m);
+    NnParameters *p = nn_parameters(w.m);
     Tensor *in[20];
     ck_assert_int_lt(p->n, 20);
     for (int i = 0; i < p->n; i++) in[i] = p->item[i].tensor;
@@ -209,7 +209,7 @@ START_TEST(the_model_learns_a_few_sentences)
     Optimizer *o = nn_adam_new(m, 0.02);
     double first = 0, last = 0;
     for (int step = 0; step < 120; step++) {
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         TransformerBatch b = sentences();
         Tensor *loss = seq2seq_loss(m, &b, PAD);
         ag_backward(loss);
@@ -219,7 +219,7 @@ START_TEST(the_model_learns_a_few_sentences)
         ag_end(s);
     }
     ck_assert_msg(first > 1.5 && last < 0.05, "loss from %g to %g", first, last);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     TransformerBatch b = sentences();
     Tensor *decoded_ids = seq2seq_greedy_decode(m, b.src, b.src_mask, 7, START, END);
     static const int32_t expected[] = { START, 7, 6, 5, END, END, END,   START, 4, 4, END, END, END, END,
@@ -239,7 +239,7 @@ START_TEST(decoding_agrees_with_teacher_forcing)
     Seq2SeqOptions how = options(_i, 5, 6);
     how.dropout = 0.5;
     Seq2Seq *m = seq2seq_new(SRC_VOCAB, TGT_VOCAB, how);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     TransformerBatch b = sentences();
     Tensor *decoded_ids = seq2seq_greedy_decode(m, b.src, b.src_mask, 6, START, -1);
     ck_assert(m->module.training && m->dropout->module.training);
@@ -275,9 +275,9 @@ START_TEST(dropout_acts_in_training)
     Seq2SeqOptions how = options(1, 5, 6);
     how.dropout = 0.3;
     Seq2Seq *m = seq2seq_new(SRC_VOCAB, TGT_VOCAB, how);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     TransformerBatch b = sentences();
-    size_t size = 3 * 4 * TGT_VOCAB * sizeof(real);
+    size_t size = 3 * 4 * TGT_VOCAB * sizeof(ag_real);
     Tensor *one = seq2seq_forward(m, b.src, b.tgt, b.src_mask), *two = seq2seq_forward(m, b.src, b.tgt, b.src_mask);
     ck_assert_mem_ne(tensor_data(one), tensor_data(two), size);
     nn_eval(m);
@@ -298,7 +298,7 @@ START_TEST(names_of_parameters)
         "decoder.bias_hh_l0", "score.w1.weight", "score.w2.weight", "score.v.weight", "generator.proj.weight",
         "generator.proj.bias" };
     Seq2Seq *m = small(3);
-    Parameters *p = nn_parameters(m);
+    NnParameters *p = nn_parameters(m);
     ck_assert_int_eq(p->n, sizeof names / sizeof *names);
     for (int i = 0; i < p->n; i++) ck_assert_str_eq(p->item[i].name, names[i]);
     ag_free(p);
@@ -317,7 +317,7 @@ START_TEST(usage_errors_are_reported)
     bad.dropout = 1;
     EXPECT_USAGE_ERROR("seq2seq_new: dropout is 1, expected 0 to below 1", seq2seq_new(SRC_VOCAB, TGT_VOCAB, bad));
     Seq2Seq *m = small(1);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     TransformerBatch b = sentences();
     Tensor *two = tensor_ints(SHAPE(2, 4), NULL), *none = tensor_ints(SHAPE(3, 0), NULL);
     Tensor *flat = tensor_ints(SHAPE(3), NULL);
@@ -342,7 +342,7 @@ END_TEST
 static void learn_and_decode(void)
 {
     Seq2Seq *m = seq2seq_new(SRC_VOCAB, TGT_VOCAB, options(3, 2, 2));
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     TransformerBatch b = sentences();
     m->keep_weights = true;
     ag_backward(seq2seq_loss(m, &b, PAD));

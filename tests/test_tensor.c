@@ -9,7 +9,7 @@
 #include "suites.h"
 #include "usage_error.h"
 
-static Scope scope;
+static AgScope scope;
 
 static void begin(void)
 {
@@ -22,7 +22,7 @@ static void end(void)
     ag_end(scope);
 }
 
-static void check_ints(Tensor *t, Shape shape, const int32_t *values)
+static void check_ints(Tensor *t, AgShape shape, const int32_t *values)
 {
     ck_assert(ag_shape_equal(tensor_shape(t), shape));
     ck_assert_int_eq(tensor_dtype(t), AG_INT);
@@ -30,7 +30,7 @@ static void check_ints(Tensor *t, Shape shape, const int32_t *values)
 }
 #define CHECK_INTS(t, shape, ...) check_ints(t, shape, (int32_t[]){ __VA_ARGS__ })
 
-static void check_bools(Tensor *t, Shape shape, const uint8_t *values)
+static void check_bools(Tensor *t, AgShape shape, const uint8_t *values)
 {
     ck_assert(ag_shape_equal(tensor_shape(t), shape));
     ck_assert_int_eq(tensor_dtype(t), AG_BOOL);
@@ -46,7 +46,7 @@ START_TEST(constructing)
     CHECK(tensor_zeros(SHAPE(2, 2)), SHAPE(2, 2), 0, 0, 0, 0);
     CHECK(tensor_ones(SHAPE(3)), SHAPE(3), 1, 1, 1);
     CHECK(tensor_full(AG_SCALAR, -2.5), AG_SCALAR, -2.5);
-    real values[] = { 1, 2, 3, 4 };
+    ag_real values[] = { 1, 2, 3, 4 };
     Tensor *copy = tensor_from(SHAPE(2, 1, 2), values);
     values[0] = 9;
     CHECK(copy, SHAPE(2, 1, 2), 1, 2, 3, 4);
@@ -117,7 +117,7 @@ END_TEST
 
 /* ---- broadcasting ------------------------------------------------------------------------------------------------ */
 
-typedef struct { Shape a, b, y; } Fit;
+typedef struct { AgShape a, b, y; } Fit;
 static const Fit fits[] = {
     { { 0, { 0 } }, { 0, { 0 } }, { 0, { 0 } } },
     { { 1, { 4 } }, { 0, { 0 } }, { 1, { 4 } } },
@@ -149,7 +149,7 @@ static const Fit misfits[] = {
 enum { N_FITS = sizeof fits / sizeof *fits, N_MISFITS = sizeof misfits / sizeof *misfits };
 
 /* The indices of item i of a shape. */
-static void indices(const Shape *s, int64_t i, int64_t *at)
+static void indices(const AgShape *s, int64_t i, int64_t *at)
 {
     for (int d = s->ndim - 1; d >= 0; d--) {
         at[d] = i % s->dim[d];
@@ -158,7 +158,7 @@ static void indices(const Shape *s, int64_t i, int64_t *at)
 }
 
 /* The item of a tensor of shape `own` for these indices of the broadcast shape. */
-static int64_t item_at(const Shape *own, const Shape *shape, const int64_t *at)
+static int64_t item_at(const AgShape *own, const AgShape *shape, const int64_t *at)
 {
     int64_t i = 0;
     for (int d = 0; d < own->ndim; d++) {
@@ -182,11 +182,11 @@ static double apply(int op, double a, double b)
 
 START_TEST(shapes_broadcast_as_in_numpy)
 {
-    static Tensor *(*const ops[])(Site, Tensor *, Tensor *) = { ag_add_at, ag_sub_at, ag_mul_at, ag_div_at,
+    static Tensor *(*const ops[])(AgSite, Tensor *, Tensor *) = { ag_add_at, ag_sub_at, ag_mul_at, ag_div_at,
                                                                 ag_maximum_at, ag_minimum_at };
     begin();
     for (int swap = 0; swap < 2; swap++) {
-        Shape sa = swap ? fits[_i].b : fits[_i].a, sb = swap ? fits[_i].a : fits[_i].b, sy = fits[_i].y;
+        AgShape sa = swap ? fits[_i].b : fits[_i].a, sb = swap ? fits[_i].a : fits[_i].b, sy = fits[_i].y;
         Tensor *a = tensor_normal(sa, 0, 1), *b = tensor_uniform(sb, 0.5, 2);
         for (int op = 0; op < 6; op++) {
             Tensor *y = ops[op](AG_HERE, a, b);
@@ -196,7 +196,7 @@ START_TEST(shapes_broadcast_as_in_numpy)
                 indices(&sy, i, at);
                 double expected = apply(op, (double)tensor_data(a)[item_at(&sa, &sy, at)],
                                         (double)tensor_data(b)[item_at(&sb, &sy, at)]);
-                ck_assert(tensor_data(y)[i] == (real)expected);
+                ck_assert(tensor_data(y)[i] == (ag_real)expected);
             }
         }
         Tensor *mask = ag_compare(AG_GT, a, b), *ints = ag_compare(AG_LE, tensor_ints(sa, NULL), tensor_ints(sb, NULL));
@@ -212,7 +212,7 @@ START_TEST(shapes_broadcast_as_in_numpy)
         for (int64_t i = 0; i < tensor_numel(expanded); i++) {
             int64_t at[AG_MAX_DIMS];
             indices(&sy, i, at);
-            real va = tensor_data(a)[item_at(&sa, &sy, at)], vb = tensor_data(b)[item_at(&sb, &sy, at)];
+            ag_real va = tensor_data(a)[item_at(&sa, &sy, at)], vb = tensor_data(b)[item_at(&sb, &sy, at)];
             ck_assert(tensor_data(expanded)[i] == va);
             ck_assert_int_eq(tensor_bool_data(both)[i], va > 0 && vb > 1);
         }
@@ -223,7 +223,7 @@ END_TEST
 
 START_TEST(shapes_that_do_not_fit)
 {
-    Shape a = misfits[_i].a, b = misfits[_i].b;
+    AgShape a = misfits[_i].a, b = misfits[_i].b;
     EXPECT_USAGE_ERROR("add: shapes ", ag_add(tensor_zeros(a), tensor_zeros(b)));
     EXPECT_USAGE_ERROR("mul: shapes ", ag_mul(tensor_zeros(b), tensor_zeros(a)));
     EXPECT_USAGE_ERROR("compare: shapes ", ag_compare(AG_EQ, tensor_ints(a, NULL), tensor_ints(b, NULL)));
@@ -234,12 +234,12 @@ END_TEST
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 /* The numbers 0, 1, 2, ... in a shape, in any type; a bool is whether the number is odd. */
-static Tensor *numbered(Shape shape, DType dtype)
+static Tensor *numbered(AgShape shape, AgDType dtype)
 {
     Tensor *t = dtype == AG_REAL ? tensor_zeros(shape)
               : dtype == AG_INT ? tensor_ints(shape, NULL) : tensor_bools(shape, NULL);
     for (int64_t i = 0; i < tensor_numel(t); i++) {
-        if (dtype == AG_REAL) tensor_mutable_data(t)[i] = (real)i;
+        if (dtype == AG_REAL) tensor_mutable_data(t)[i] = (ag_real)i;
         else if (dtype == AG_INT) tensor_mutable_int_data(t)[i] = (int32_t)i;
         else tensor_mutable_bool_data(t)[i] = i % 2;
     }
@@ -248,32 +248,32 @@ static Tensor *numbered(Shape shape, DType dtype)
 
 static int item(Tensor *t, int64_t i)
 {
-    DType dtype = tensor_dtype(t);
+    AgDType dtype = tensor_dtype(t);
     return dtype == AG_REAL ? (int)tensor_data(t)[i] : dtype == AG_INT ? tensor_int_data(t)[i] : tensor_bool_data(t)[i];
 }
 
-static void check_items(Tensor *t, DType dtype, Shape shape, const int *values)
+static void check_items(Tensor *t, AgDType dtype, AgShape shape, const int *values)
 {
     ck_assert(ag_shape_equal(tensor_shape(t), shape));
     ck_assert_int_eq(tensor_dtype(t), dtype);
     for (int64_t i = 0; i < tensor_numel(t); i++)
         ck_assert_int_eq(item(t, i), dtype == AG_BOOL ? values[i] % 2 : values[i]);
 }
-#define ITEMS(t, shape, ...) check_items(t, (DType)_i, shape, (int[]){ __VA_ARGS__ })
+#define ITEMS(t, shape, ...) check_items(t, (AgDType)_i, shape, (int[]){ __VA_ARGS__ })
 
 START_TEST(reshaping)
 {
     begin();
-    Tensor *t = numbered(SHAPE(2, 3), (DType)_i);
+    Tensor *t = numbered(SHAPE(2, 3), (AgDType)_i);
     ITEMS(ag_reshape(t, SHAPE(3, 2)), SHAPE(3, 2), 0, 1, 2, 3, 4, 5);
     ITEMS(ag_reshape(t, SHAPE(-1)), SHAPE(6), 0, 1, 2, 3, 4, 5);
     ITEMS(ag_reshape(t, SHAPE(1, -1, 1, 3)), SHAPE(1, 2, 1, 3), 0, 1, 2, 3, 4, 5);
-    ITEMS(ag_reshape(numbered(SHAPE(1, 1), (DType)_i), AG_SCALAR), AG_SCALAR, 0);
-    ITEMS(ag_reshape(numbered(AG_SCALAR, (DType)_i), SHAPE(1, -1)), SHAPE(1, 1), 0);
-    ITEMS(ag_reshape(numbered(SHAPE(0, 3), (DType)_i), SHAPE(3, 0)), SHAPE(3, 0), 0);
-    ITEMS(ag_reshape(numbered(SHAPE(0, 3), (DType)_i), SHAPE(-1, 3)), SHAPE(0, 3), 0);
-    ITEMS(ag_squeeze(numbered(SHAPE(2, 1, 3), (DType)_i), 1), SHAPE(2, 3), 0, 1, 2, 3, 4, 5);
-    ITEMS(ag_squeeze(numbered(SHAPE(1), (DType)_i), -1), AG_SCALAR, 0);
+    ITEMS(ag_reshape(numbered(SHAPE(1, 1), (AgDType)_i), AG_SCALAR), AG_SCALAR, 0);
+    ITEMS(ag_reshape(numbered(AG_SCALAR, (AgDType)_i), SHAPE(1, -1)), SHAPE(1, 1), 0);
+    ITEMS(ag_reshape(numbered(SHAPE(0, 3), (AgDType)_i), SHAPE(3, 0)), SHAPE(3, 0), 0);
+    ITEMS(ag_reshape(numbered(SHAPE(0, 3), (AgDType)_i), SHAPE(-1, 3)), SHAPE(0, 3), 0);
+    ITEMS(ag_squeeze(numbered(SHAPE(2, 1, 3), (AgDType)_i), 1), SHAPE(2, 3), 0, 1, 2, 3, 4, 5);
+    ITEMS(ag_squeeze(numbered(SHAPE(1), (AgDType)_i), -1), AG_SCALAR, 0);
     ITEMS(ag_unsqueeze(t, 0), SHAPE(1, 2, 3), 0, 1, 2, 3, 4, 5);
     ITEMS(ag_unsqueeze(t, 1), SHAPE(2, 1, 3), 0, 1, 2, 3, 4, 5);
     ITEMS(ag_unsqueeze(t, -1), SHAPE(2, 3, 1), 0, 1, 2, 3, 4, 5);
@@ -285,15 +285,15 @@ END_TEST
 START_TEST(permuting)
 {
     begin();
-    Tensor *t = numbered(SHAPE(2, 3), (DType)_i);
+    Tensor *t = numbered(SHAPE(2, 3), (AgDType)_i);
     ITEMS(ag_permute(t, DIMS(1, 0)), SHAPE(3, 2), 0, 3, 1, 4, 2, 5);
     ITEMS(ag_transpose(t, 0, -1), SHAPE(3, 2), 0, 3, 1, 4, 2, 5);
     ITEMS(ag_permute(t, DIMS(0, 1)), SHAPE(2, 3), 0, 1, 2, 3, 4, 5);
-    ITEMS(ag_permute(numbered(AG_SCALAR, (DType)_i), (Dims){ 0, { 0 } }), AG_SCALAR, 0);
-    ITEMS(ag_permute(numbered(SHAPE(3, 0), (DType)_i), DIMS(1, 0)), SHAPE(0, 3), 0);
-    Shape shape = SHAPE(2, 3, 1, 2, 2, 1, 3, 2), turned = SHAPE(3, 2, 2, 1, 2, 3, 2, 1);
-    Dims order = DIMS(6, 0, 3, 2, 7, 1, 4, -3);
-    Tensor *x = numbered(shape, (DType)_i), *y = ag_permute(x, order);
+    ITEMS(ag_permute(numbered(AG_SCALAR, (AgDType)_i), (AgDims){ 0, { 0 } }), AG_SCALAR, 0);
+    ITEMS(ag_permute(numbered(SHAPE(3, 0), (AgDType)_i), DIMS(1, 0)), SHAPE(0, 3), 0);
+    AgShape shape = SHAPE(2, 3, 1, 2, 2, 1, 3, 2), turned = SHAPE(3, 2, 2, 1, 2, 3, 2, 1);
+    AgDims order = DIMS(6, 0, 3, 2, 7, 1, 4, -3);
+    Tensor *x = numbered(shape, (AgDType)_i), *y = ag_permute(x, order);
     ck_assert(ag_shape_equal(tensor_shape(y), turned));
     for (int64_t i = 0; i < tensor_numel(y); i++) {
         int64_t at[AG_MAX_DIMS], from[AG_MAX_DIMS];
@@ -308,7 +308,7 @@ END_TEST
 START_TEST(slicing)
 {
     begin();
-    Tensor *t = numbered(SHAPE(3, 4), (DType)_i);
+    Tensor *t = numbered(SHAPE(3, 4), (AgDType)_i);
     ITEMS(ag_slice(t, 0, 1, 2), SHAPE(1, 4), 4, 5, 6, 7);
     ITEMS(ag_slice(t, 0, -1, 3), SHAPE(1, 4), 8, 9, 10, 11);
     ITEMS(ag_slice(t, 1, 1, 3), SHAPE(3, 2), 1, 2, 5, 6, 9, 10);
@@ -316,7 +316,7 @@ START_TEST(slicing)
     ITEMS(ag_slice(t, 1, 0, 4), SHAPE(3, 4), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
     ITEMS(ag_slice(t, 1, 2, 2), SHAPE(3, 0), 0);
     ITEMS(ag_slice(t, 0, 3, 3), SHAPE(0, 4), 0);
-    ITEMS(ag_slice(numbered(SHAPE(2, 3, 2), (DType)_i), 1, 1, 2), SHAPE(2, 1, 2), 2, 3, 8, 9);
+    ITEMS(ag_slice(numbered(SHAPE(2, 3, 2), (AgDType)_i), 1, 1, 2), SHAPE(2, 1, 2), 2, 3, 8, 9);
     Tensor *part[2], *first = ag_split(t, 2, 1, part);
     ck_assert_ptr_eq(first, part[0]);
     ITEMS(part[0], SHAPE(3, 2), 0, 1, 4, 5, 8, 9);
@@ -329,15 +329,15 @@ END_TEST
 START_TEST(joining)
 {
     begin();
-    Tensor *a = numbered(SHAPE(2, 2), (DType)_i), *b = numbered(SHAPE(2, 3), (DType)_i),
-        *none = numbered(SHAPE(2, 0), (DType)_i);
+    Tensor *a = numbered(SHAPE(2, 2), (AgDType)_i), *b = numbered(SHAPE(2, 3), (AgDType)_i),
+        *none = numbered(SHAPE(2, 0), (AgDType)_i);
     ITEMS(ag_concat(((Tensor *[]){ a, b, none, a }), 4, 1), SHAPE(2, 7), 0, 1, 0, 1, 2, 0, 1, 2, 3, 3, 4, 5, 2, 3);
     ITEMS(ag_concat(((Tensor *[]){ a, a }), 2, 0), SHAPE(4, 2), 0, 1, 2, 3, 0, 1, 2, 3);
     ITEMS(ag_concat(((Tensor *[]){ a, a }), 2, -2), SHAPE(4, 2), 0, 1, 2, 3, 0, 1, 2, 3);
     ITEMS(ag_concat(&b, 1, 0), SHAPE(2, 3), 0, 1, 2, 3, 4, 5);
-    ITEMS(ag_expand(numbered(SHAPE(2, 1), (DType)_i), SHAPE(2, 2, 3)), SHAPE(2, 2, 3), 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1,
+    ITEMS(ag_expand(numbered(SHAPE(2, 1), (AgDType)_i), SHAPE(2, 2, 3)), SHAPE(2, 2, 3), 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1,
           1);
-    ITEMS(ag_expand(numbered(SHAPE(1, 3), (DType)_i), SHAPE(0, 3)), SHAPE(0, 3), 0);
+    ITEMS(ag_expand(numbered(SHAPE(1, 3), (AgDType)_i), SHAPE(0, 3)), SHAPE(0, 3), 0);
     ITEMS(ag_detach(a), SHAPE(2, 2), 0, 1, 2, 3);
     Tensor *kept = ag_keep(b);
     ITEMS(kept, SHAPE(2, 3), 0, 1, 2, 3, 4, 5);
@@ -349,7 +349,7 @@ END_TEST
 START_TEST(gathering)
 {
     begin();
-    Tensor *x = tensor_from(SHAPE(2, 3), (real[]){ 1, 2, 3, 4, 5, 6 });
+    Tensor *x = tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 2, 3, 4, 5, 6 });
     Tensor *wider = tensor_ints(SHAPE(2, 4), (int32_t[]){ 0, 0, 2, 1, 1, 2, 0, 0 });
     CHECK(ag_gather(x, 1, wider), SHAPE(2, 4), 1, 1, 3, 2, 5, 6, 4, 4);
     CHECK(ag_gather(x, 0, tensor_ints(SHAPE(1, 3), (int32_t[]){ 1, 0, 1 })), SHAPE(1, 3), 4, 2, 6);
@@ -363,11 +363,11 @@ END_TEST
 START_TEST(sums_over_any_set_of_dimensions)
 {
     begin();
-    Shape shape = SHAPE(2, 3, 4, 2);
+    AgShape shape = SHAPE(2, 3, 4, 2);
     Tensor *x = tensor_normal(shape, 0.5, 1);
     for (int set = 0; set < 16; set++) {
-        Dims dims = { 0, { 0 } };
-        Shape kept = shape, dropped = { 0, { 0 } };
+        AgDims dims = { 0, { 0 } };
+        AgShape kept = shape, dropped = { 0, { 0 } };
         for (int d = 3; d >= 0; d--)
             if (set >> d & 1) dims.dim[dims.n++] = d % 2 ? d : d - 4;
         int64_t count = 1;
@@ -404,7 +404,7 @@ START_TEST(sums_over_any_set_of_dimensions)
     }
     CHECK(ag_sum(tensor_ones(SHAPE(3, 5))), AG_SCALAR, 15);
     CHECK(ag_mean(tensor_arange(0, 5, 1)), AG_SCALAR, 2);
-    CHECK(ag_max(tensor_from(SHAPE(2, 2), (real[]){ -4, -1, -3, -2 })), AG_SCALAR, -1);
+    CHECK(ag_max(tensor_from(SHAPE(2, 2), (ag_real[]){ -4, -1, -3, -2 })), AG_SCALAR, -1);
     end();
 }
 END_TEST
@@ -416,7 +416,7 @@ START_TEST(sums_of_empty_tensors)
     CHECK(ag_sum_dims(tensor_zeros(SHAPE(2, 0)), DIMS(1), false), SHAPE(2), 0, 0);
     ck_assert_int_eq(tensor_numel(ag_sum_dims(tensor_zeros(SHAPE(2, 0)), DIMS(0), false)), 0);
     /* reduced dimensions that are not neighbors: the memory of the sums had other values before */
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     for (int i = 0; i < 8; i++) tensor_full(SHAPE(3), 7);
     ag_end(s);
     CHECK(ag_sum_dims(tensor_zeros(SHAPE(0, 3, 2)), DIMS(0, 2), false), SHAPE(3), 0, 0, 0);
@@ -433,12 +433,12 @@ END_TEST
 START_TEST(largest_and_smallest)
 {
     begin();
-    Tensor *x = tensor_from(SHAPE(2, 3), (real[]){ 3, -1, 3, 0, 5, -2 });
+    Tensor *x = tensor_from(SHAPE(2, 3), (ag_real[]){ 3, -1, 3, 0, 5, -2 });
     CHECK(ag_max_dim(x, 1, false), SHAPE(2), 3, 5);
     CHECK(ag_max_dim(x, 0, true), SHAPE(1, 3), 3, 5, 3);
     CHECK(ag_min_dim(x, -1, true), SHAPE(2, 1), -1, -2);
     CHECK(ag_min_dim(x, 0, false), SHAPE(3), 0, -1, -2);
-    ck_assert(isnan(tensor_item(ag_max(tensor_from(SHAPE(3), (real[]){ 1, (real)NAN, 3 })))));
+    ck_assert(isnan(tensor_item(ag_max(tensor_from(SHAPE(3), (ag_real[]){ 1, (ag_real)NAN, 3 })))));
     end();
 }
 END_TEST
@@ -465,11 +465,11 @@ START_TEST(variance_at_a_large_mean)
     static const double means[] = { 0, 1e3, 1e6, -1e6 };
     begin();
     for (int m = 0; m < 4; m++) {
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         Tensor *along = tensor_zeros(SHAPE(7)), *across = tensor_zeros(SHAPE(7, 3));
         for (int i = 0; i < 21; i++) {
-            if (i < 7) tensor_mutable_data(along)[i] = (real)(means[m] + spread[i]);
-            tensor_mutable_data(across)[i] = (real)(means[m] + spread[i / 3]);
+            if (i < 7) tensor_mutable_data(along)[i] = (ag_real)(means[m] + spread[i]);
+            tensor_mutable_data(across)[i] = (ag_real)(means[m] + spread[i / 3]);
         }
         check_variance(tensor_set_requires_grad(along, true), 0, spread, 7, 4e-6);
         check_variance(tensor_set_requires_grad(across, true), 0, spread, 7, 4e-6);
@@ -491,13 +491,13 @@ START_TEST(log_softmax_of_large_numbers)
 END_TEST
 
 /* The loss and the gradient of 2 x 5 logits. */
-static void loss_at(double offset, double smoothing, real out[11])
+static void loss_at(double offset, double smoothing, ag_real out[11])
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_zeros(SHAPE(2, 5)), true);
-    for (int i = 0; i < 10; i++) tensor_mutable_data(x)[i] = (real)(offset + 0.25 * (i * i % 7));
+    for (int i = 0; i < 10; i++) tensor_mutable_data(x)[i] = (ag_real)(offset + 0.25 * (i * i % 7));
     Tensor *loss = ag_cross_entropy(x, tensor_ints(SHAPE(2), (int32_t[]){ 1, 4 }), AG_MEAN, -100, smoothing);
-    out[10] = (real)tensor_item(loss);
+    out[10] = (ag_real)tensor_item(loss);
     ag_backward(loss);
     memcpy(out, tensor_grad_data(x), 10 * sizeof *out);
     ag_end(s);
@@ -509,7 +509,7 @@ START_TEST(cross_entropy_of_large_logits)
     static const double offsets[] = { 1e3, 1e4, 1e6, -1e6 };
     begin();
     for (int i = 0; i < 8; i++) {
-        real expected[11], got[11];
+        ag_real expected[11], got[11];
         loss_at(0, i % 2 * 0.1, expected);
         loss_at(offsets[i / 2], i % 2 * 0.1, got);
         for (int k = 0; k < 11; k++) ck_assert_double_eq((double)got[k], (double)expected[k]);
@@ -520,7 +520,7 @@ END_TEST
 
 static double least_normal(void)
 {
-    return sizeof(real) == 4 ? 0x1p-126 : 0x1p-1022;
+    return sizeof(ag_real) == 4 ? 0x1p-126 : 0x1p-1022;
 }
 
 /* Far below 0 the erf form of GELU and its gradient are 0, before their values would be subnormal. */
@@ -529,11 +529,11 @@ START_TEST(gelu_erf_far_from_0)
     enum { N = 4000 };
     const double least = least_normal();
     begin();
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_zeros(SHAPE(N)), true);
-    for (int i = 2; i < N; i++) tensor_mutable_data(x)[i] = (real)(-0.0125 * i);
-    tensor_mutable_data(x)[0] = -(real)INFINITY;
-    tensor_mutable_data(x)[1] = (real)-1e30;
+    for (int i = 2; i < N; i++) tensor_mutable_data(x)[i] = (ag_real)(-0.0125 * i);
+    tensor_mutable_data(x)[0] = -(ag_real)INFINITY;
+    tensor_mutable_data(x)[1] = (ag_real)-1e30;
     Tensor *y = ag_gelu_erf(x);
     for (int i = 0; i < N; i++) {
         double v = (double)tensor_data(y)[i];
@@ -558,9 +558,9 @@ START_TEST(relu_passes_no_subnormal_gradient)
     const double dy[] = { least, -least, least / 2, -least / 2, least / 1024, (double)INFINITY, 3 };
     const double expected[] = { least, -least, 0, 0, 0, (double)INFINITY, 3 };
     begin();
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_ones(SHAPE(7)), true), *seed = tensor_zeros(SHAPE(7));
-    for (int i = 0; i < 7; i++) tensor_mutable_data(seed)[i] = (real)dy[i];
+    for (int i = 0; i < 7; i++) tensor_mutable_data(seed)[i] = (ag_real)dy[i];
     ag_backward_from(ag_relu(x), seed);
     for (int i = 0; i < 7; i++) ck_assert_double_eq((double)tensor_grad_data(x)[i], expected[i]);
     ag_end(s);
@@ -573,13 +573,13 @@ END_TEST
 START_TEST(the_place_of_the_largest)
 {
     begin();
-    Tensor *x = tensor_from(SHAPE(2, 3), (real[]){ 3, -1, 3, -2, 5, -2 });
+    Tensor *x = tensor_from(SHAPE(2, 3), (ag_real[]){ 3, -1, 3, -2, 5, -2 });
     CHECK_INTS(ag_argmax(x, 1, false), SHAPE(2), 0, 1);                  /* the first of equals */
     CHECK_INTS(ag_argmax(x, 0, true), SHAPE(1, 3), 0, 1, 0);
     CHECK_INTS(ag_argmax(x, -2, false), SHAPE(3), 0, 1, 0);
-    real none = (real)NAN, most = (real)INFINITY;
-    CHECK_INTS(ag_argmax(tensor_from(SHAPE(4), (real[]){ 1, none, most, none }), 0, false), AG_SCALAR, 1);
-    CHECK_INTS(ag_argmax(tensor_from(SHAPE(2), (real[]){ -most, -most }), 0, false), AG_SCALAR, 0);
+    ag_real none = (ag_real)NAN, most = (ag_real)INFINITY;
+    CHECK_INTS(ag_argmax(tensor_from(SHAPE(4), (ag_real[]){ 1, none, most, none }), 0, false), AG_SCALAR, 1);
+    CHECK_INTS(ag_argmax(tensor_from(SHAPE(2), (ag_real[]){ -most, -most }), 0, false), AG_SCALAR, 0);
     CHECK_INTS(ag_argmax(tensor_zeros(SHAPE(0, 2)), 1, false), SHAPE(0), 0);
     Tensor *wide = tensor_normal(SHAPE(3, 1000), 0, 1), *best = ag_argmax(wide, 1, false);
     for (int row = 0; row < 3; row++) {
@@ -595,8 +595,8 @@ END_TEST
 START_TEST(comparing)
 {
     begin();
-    real none = (real)NAN;
-    Tensor *a = tensor_from(SHAPE(4), (real[]){ 1, 2, 3, none }), *b = tensor_from(SHAPE(4), (real[]){ 2, 2, 2, none });
+    ag_real none = (ag_real)NAN;
+    Tensor *a = tensor_from(SHAPE(4), (ag_real[]){ 1, 2, 3, none }), *b = tensor_from(SHAPE(4), (ag_real[]){ 2, 2, 2, none });
     static const uint8_t expected[6][4] = { { 0, 1, 0, 0 }, { 1, 0, 1, 1 }, { 1, 0, 0, 0 }, { 1, 1, 0, 0 },
                                             { 0, 0, 1, 0 }, { 0, 1, 1, 0 } };
     Tensor *i = tensor_ints(SHAPE(3), (int32_t[]){ 1, 2, 3 }), *two = tensor_ints(AG_SCALAR, (int32_t[]){ 2 });
@@ -637,7 +637,7 @@ END_TEST
 START_TEST(casts)
 {
     begin();
-    Tensor *x = tensor_from(SHAPE(6), (real[]){ (real)-2.9, (real)-0.5, 0, (real)0.99, 3, (real)-2147483648.0 });
+    Tensor *x = tensor_from(SHAPE(6), (ag_real[]){ (ag_real)-2.9, (ag_real)-0.5, 0, (ag_real)0.99, 3, (ag_real)-2147483648.0 });
     Tensor *i = ag_cast(x, AG_INT), *b = ag_cast(x, AG_BOOL);
     ck_assert_mem_eq(tensor_int_data(i), ((int32_t[]){ -2, 0, 0, 0, 3, INT32_MIN }), 6 * sizeof(int32_t));
     ck_assert_mem_eq(tensor_bool_data(b), ((uint8_t[]){ 1, 1, 0, 1, 1, 1 }), 6);
@@ -648,7 +648,7 @@ START_TEST(casts)
     ck_assert(ag_cast(x, AG_REAL) == x);
     ck_assert(tensor_bool_data(ag_cast(tensor_full(SHAPE(1), (double)NAN), AG_BOOL))[0]);
     Tensor *odd = tensor_ints(SHAPE(2), (int32_t[]){ 1 << 24, (1 << 24) + 1 });
-    if (sizeof(real) == sizeof(float))
+    if (sizeof(ag_real) == sizeof(float))
         EXPECT_USAGE_ERROR("cast: 16777217 at item 1 does not fit AG_REAL", ag_cast(odd, AG_REAL));
     else
         CHECK(ag_cast(odd, AG_REAL), SHAPE(2), 1 << 24, (1 << 24) + 1);
@@ -659,8 +659,8 @@ END_TEST
 START_TEST(sorted)
 {
     begin();
-    real nan = (real)NAN;
-    Tensor *x = tensor_from(SHAPE(2, 5), (real[]){ 3, 1, nan, 1, -2, 5, (real)-0.0, 0, 5, (real)INFINITY }), *ids;
+    ag_real nan = (ag_real)NAN;
+    Tensor *x = tensor_from(SHAPE(2, 5), (ag_real[]){ 3, 1, nan, 1, -2, 5, (ag_real)-0.0, 0, 5, (ag_real)INFINITY }), *ids;
     CHECK(ag_slice(ag_sort(x, 1, false, &ids), 1, 0, 4), SHAPE(2, 4), -2, 1, 1, 3, 0, 0, 5, 5);
     ck_assert_mem_eq(tensor_int_data(ids), ((int32_t[]){ 4, 1, 3, 0, 2, 1, 2, 0, 3, 4 }), 10 * sizeof(int32_t));
     CHECK(ag_slice(ag_sort(x, -1, true, &ids), 1, 1, 5), SHAPE(2, 4), 3, 1, 1, -2, 5, 5, 0, 0);
@@ -671,7 +671,7 @@ START_TEST(sorted)
     Tensor *many = ag_cast(ag_cast(tensor_normal(SHAPE(1000, 3), 0, 1), AG_INT), AG_REAL);
     Tensor *order = ag_sort(many, 0, false, &ids);
     for (int i = 3; i < 3000; i++) {
-        real before = tensor_data(order)[i - 3], now = tensor_data(order)[i];
+        ag_real before = tensor_data(order)[i - 3], now = tensor_data(order)[i];
         ck_assert(before < now || (before == now && tensor_int_data(ids)[i - 3] < tensor_int_data(ids)[i]));
     }
     end();
@@ -682,9 +682,9 @@ START_TEST(logsumexp_of_extremes)
 {
     begin();
     double inf = (double)INFINITY;
-    Tensor *x = tensor_from(SHAPE(4, 2), (real[]){ (real)-inf, (real)-inf, (real)inf, 0, 1000, 1000, -1000, (real)-inf });
-    const real *y = tensor_data(ag_logsumexp(x, -1, false));
-    ck_assert(y[0] == (real)-inf && y[1] == (real)inf);
+    Tensor *x = tensor_from(SHAPE(4, 2), (ag_real[]){ (ag_real)-inf, (ag_real)-inf, (ag_real)inf, 0, 1000, 1000, -1000, (ag_real)-inf });
+    const ag_real *y = tensor_data(ag_logsumexp(x, -1, false));
+    ck_assert(y[0] == (ag_real)-inf && y[1] == (ag_real)inf);
     ck_assert_double_eq_tol((double)y[2], 1000.6931472, 1e-4);
     ck_assert(y[3] == -1000);
     end();

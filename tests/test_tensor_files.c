@@ -15,17 +15,17 @@
 
 #define FILES TEST_FIXTURES "/files/"
 
-static TensorFile *must_open(const char *path)
+static NnTensorFile *must_open(const char *path)
 {
-    TensorFile *f = tensor_file_open(path);
+    NnTensorFile *f = tensor_file_open(path);
     ck_assert_msg(f != NULL, "%s", ag_error());
     return f;
 }
 
 /* The tensor as a new one of that type. */
-static Tensor *read_as(const TensorFile *f, const char *name, DType dtype)
+static Tensor *read_as(const NnTensorFile *f, const char *name, AgDType dtype)
 {
-    const FileTensor *item = tensor_file_find(f, name);
+    const NnFileTensor *item = tensor_file_find(f, name);
     ck_assert_msg(item != NULL, "there is no %s", name);
     Tensor *t = dtype == AG_REAL ? tensor_zeros(item->shape) : dtype == AG_INT ? tensor_ints(item->shape, NULL) :
                                                                                   tensor_bools(item->shape, NULL);
@@ -50,7 +50,7 @@ static void check_equal(const char *name, const Tensor *found, const Tensor *exp
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static const struct { const char *name, *type; DType natural; } types[] = {
+static const struct { const char *name, *type; AgDType natural; } types[] = {
     { "f2", "F16", AG_REAL }, { "f4", "F32", AG_REAL }, { "f8", "F64", AG_REAL }, { "infinite", "F64", AG_REAL },
     { "b1", "BOOL", AG_BOOL }, { "i1", "I8", AG_INT }, { "i2", "I16", AG_INT }, { "i4", "I32", AG_INT },
     { "i8", "I64", AG_INT },
@@ -59,7 +59,7 @@ static const struct { const char *name, *type; DType natural; } types[] = {
 enum { N_TYPES = sizeof types / sizeof *types };
 
 /* Whether the tensor, and the same as real and int, have NumPy's values. */
-static void check_type(const TensorFile *f, const char *name, DType natural)
+static void check_type(const NnTensorFile *f, const char *name, AgDType natural)
 {
     char other[32];
     Tensor *t = tensor_file_get(f, name);
@@ -78,8 +78,8 @@ static void check_type(const TensorFile *f, const char *name, DType natural)
 
 START_TEST(each_type_is_read)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
-    TensorFile *f = must_open(FILES "types.npz");
+    AgScope s = ag_begin(AG_NO_GRAD);
+    NnTensorFile *f = must_open(FILES "types.npz");
     for (int i = 0; i < N_TYPES; i++) {
         ck_assert_str_eq(tensor_file_find(f, types[i].name)->type, types[i].type);
         check_type(f, types[i].name, types[i].natural);
@@ -97,15 +97,15 @@ END_TEST
 
 START_TEST(values_that_do_not_fit_are_refused)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *two = tensor_ints(SHAPE(2), NULL), *reals = tensor_zeros(SHAPE(2)), *mask = tensor_bools(SHAPE(2), NULL);
-    TensorFile *f = must_open(FILES "types.npz");
+    NnTensorFile *f = must_open(FILES "types.npz");
     expect_refused(tensor_file_get(f, "large i8") != NULL,
                    "types.npz: tensor \"large i8\": item 1 is not in -2147483648..2147483647");
     expect_refused(tensor_file_get(f, "small i8") != NULL, "tensor \"small i8\": item 0 is not in -2147483648..2147483647");
     expect_refused(tensor_file_get(f, "large u4") != NULL, "tensor \"large u4\": item 2 is not in -2147483648..2147483647");
     expect_refused(tensor_file_get(f, "large u8") != NULL, "tensor \"large u8\": item 0 is not in -2147483648..2147483647");
-    if (sizeof(real) == 4) {
+    if (sizeof(ag_real) == 4) {
         expect_refused(tensor_file_get(f, "large f8") != NULL,
                        "tensor \"large f8\": item 5000 is finite, but beyond the range of a float");
     } else {
@@ -120,7 +120,7 @@ START_TEST(values_that_do_not_fit_are_refused)
     expect_refused(tensor_file_read(f, "f5", two), "types.npz: tensor \"f5\": is not in the file");
     expect_refused(tensor_file_get(f, "") != NULL, "types.npz: tensor \"\": is not in the file");
     expect_done(tensor_file_read(f, "large i8", reals));
-    ck_assert(tensor_data(reals)[1] == (real)2147483648.0);
+    ck_assert(tensor_data(reals)[1] == (ag_real)2147483648.0);
     ck_assert_int_eq(tensor_file_find(f, "nine")->shape.ndim, -1);
     ck_assert_ptr_null(tensor_file_find(f, "f5"));
     ag_free(f);
@@ -154,12 +154,12 @@ static void rename_bias(void *arg, const char *name, char *out, size_t size)
 
 START_TEST(unreadable_arrays_leave_the_others_readable)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
-    TensorFile *f = must_open(FILES "mixed.npz");
+    AgScope s = ag_begin(AG_NO_GRAD);
+    NnTensorFile *f = must_open(FILES "mixed.npz");
     ck_assert_int_eq(tensor_file_count(f), N_UNREADABLE + 2);
     for (int i = 0; i < N_UNREADABLE; i++) {
         const char *name = unreadable[i].name;
-        const FileTensor *item = tensor_file_find(f, name);
+        const NnFileTensor *item = tensor_file_find(f, name);
         ck_assert_msg(item != NULL, "there is no %s", name);
         ck_assert_str_eq(item->name, name);
         ck_assert_str_eq(item->type, "");
@@ -168,7 +168,7 @@ START_TEST(unreadable_arrays_leave_the_others_readable)
         expect_refused(tensor_file_read(f, name, tensor_zeros(SHAPE(2))), unreadable[i].reason);
         expect_refused(tensor_load(FILES "mixed.npz", name) != NULL, unreadable[i].reason);
         Linear *l = nn_linear_new(2, 2);
-        LoadOptions o = { .rename = rename_bias, .arg = (char *)unreadable[i].name, .allow_missing = true,
+        NnLoadOptions o = { .rename = rename_bias, .arg = (char *)unreadable[i].name, .allow_missing = true,
                           .allow_unexpected = true };
         expect_refused(nn_load_with(FILES "mixed.npz", l, o), unreadable[i].reason);
         nn_free(l);
@@ -183,7 +183,7 @@ END_TEST
 START_TEST(single_arrays_are_read)
 {
     static const char *const names[] = { "f4", "f8", "i4", "b1", "empty", "scalar" };
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[512];
         snprintf(path, sizeof path, FILES "%s.npy", names[i]);
@@ -199,11 +199,11 @@ END_TEST
 
 START_TEST(a_model_in_several_files_is_one)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
-    TensorFile *parts = must_open(FILES "model.safetensors.index.json"), *whole = must_open(FILES "model.safetensors");
+    AgScope s = ag_begin(AG_NO_GRAD);
+    NnTensorFile *parts = must_open(FILES "model.safetensors.index.json"), *whole = must_open(FILES "model.safetensors");
     ck_assert_int_eq(tensor_file_count(parts), 4);
     for (int i = 0; i < tensor_file_count(whole); i++) {
-        const FileTensor *item = tensor_file_item(whole, i);
+        const NnFileTensor *item = tensor_file_item(whole, i);
         check_equal(item->name, tensor_file_get(parts, item->name), tensor_file_get(whole, item->name));
     }
     ck_assert_str_eq(tensor_file_find(parts, "model.norm.weight")->type, "BF16");
@@ -227,7 +227,7 @@ static unsigned char *bytes_of(const char *path, size_t *n)
 
 START_TEST(every_incomplete_file_is_refused_by_its_reader)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     expect_done(tensor_save(in_folder("a.npz"), { "x", tensor_zeros(SHAPE(3)) }, { "y", tensor_ones(SHAPE(2)) }));
     const char *const paths[] = { FILES "f4.npy", in_folder("a.npz") };
     for (int i = 0; i < 2; i++) {
@@ -251,7 +251,7 @@ END_TEST
 /* Whatever byte of an archive is damaged, its arrays have their values or are refused; those in which it is are refused. */
 START_TEST(damaged_arrays_are_refused)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     static const char *const names[] = { "x", "y" };
     Tensor *array[] = { tensor_normal(SHAPE(4999), 0, 1), tensor_randint(SHAPE(3), -9, 9) };    /* x has several chunks */
     expect_done(tensor_save(in_folder("a.npz"), { "x", array[0] }, { "y", array[1] }));
@@ -259,9 +259,9 @@ START_TEST(damaged_arrays_are_refused)
     unsigned char *bytes = bytes_of(in_folder("a.npz"), &size);
     for (size_t i = 0; i < size; i += i < 300 || i + 600 > size ? 1 : 97) {
         int read = 0;
-        Scope inner = ag_begin(AG_NO_GRAD);
+        AgScope inner = ag_begin(AG_NO_GRAD);
         bytes[i] ^= 0x10;
-        TensorFile *f = st_open_any_bytes("memory", bytes, size);
+        NnTensorFile *f = st_open_any_bytes("memory", bytes, size);
         for (int k = 0; f && k < 2; k++) {
             Tensor *t = tensor_file_get(f, names[k]);
             if (t) check_equal(names[k], t, array[k]);
@@ -287,13 +287,13 @@ END_TEST
 START_TEST(written_arrays_are_numpys)
 {
     static const char *const names[] = { "f4", "i4", "b1", "empty", "scalar", "f8" };
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     for (int i = 0; i < 6; i++) {
         char path[512];
         size_t n, n_expected;
         snprintf(path, sizeof path, FILES "%s.npy", names[i]);
         Tensor *t = tensor_load(path, NULL);
-        if (tensor_dtype(t) == AG_REAL && (sizeof(real) == 8) != (i == 5)) continue;    /* reals have one type in each build */
+        if (tensor_dtype(t) == AG_REAL && (sizeof(ag_real) == 8) != (i == 5)) continue;  /* reals have one type in each build */
         expect_done(tensor_save(in_folder("a.npy"), { NULL, t }));
         unsigned char *found = bytes_of(in_folder("a.npy"), &n), *expected = bytes_of(path, &n_expected);
         ck_assert_uint_eq(n, n_expected);
@@ -319,7 +319,7 @@ static uint32_t checksum_of(const char *path, const char *name)
 
 START_TEST(written_archives_have_numpys_checksums)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *ints = tensor_load(FILES "types.npz", "i4"), *mask = tensor_load(FILES "types.npz", "b1");
     expect_done(tensor_save(in_folder("a.npz"), { "i4", ints }, { "b1", mask }));
     ck_assert_uint_eq(checksum_of(in_folder("a.npz"), "i4.npy"), checksum_of(FILES "types.npz", "i4.npy"));
@@ -333,13 +333,13 @@ START_TEST(written_files_are_read_back)
     static const char *const kinds[] = { "a.npz", "a.safetensors" };
     static char longest[60000];
     memset(longest, 'n', sizeof longest - 1);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_normal(SHAPE(2, 3), 0, 1), *ids = tensor_randint(SHAPE(4), -9, 9);
     Tensor *mask = tensor_bools(SHAPE(2), (uint8_t[]){ 1, 0 }), *none = tensor_zeros(SHAPE(0, 2));
-    NamedValue list[] = { { "x", x }, { "a.b/c \"π\"\n", ids }, { "", mask }, { longest, none }, { "s", ag_sum(x) } };
+    NnNamedValue list[] = { { "x", x }, { "a.b/c \"π\"\n", ids }, { "", mask }, { longest, none }, { "s", ag_sum(x) } };
     for (int k = 0; k < 2; k++) {
         expect_done(tensor_save_list(in_folder(kinds[k]), list, 5));
-        TensorFile *f = must_open(in_folder(kinds[k]));
+        NnTensorFile *f = must_open(in_folder(kinds[k]));
         ck_assert_int_eq(tensor_file_count(f), 5);
         for (int i = 0; i < 5; i++) {
             Tensor *t = tensor_file_get(f, list[i].name);
@@ -362,7 +362,7 @@ START_TEST(files_that_cannot_be_written_are_refused)
 {
     static char long_name[70000];
     memset(long_name, 'n', sizeof long_name - 1);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_ones(SHAPE(2));
     folder_write("a.npz", "old", 3);
     expect_refused(tensor_save(in_folder("a.npz"), { "x", x }, { "x", x }),
@@ -391,10 +391,10 @@ static const char *const written[] = { "a.npy", "a.npz", "a.safetensors" };
  * vector of two. */
 static bool read_and_write(const char *path)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     bool done = tensor_load(path, NULL) && tensor_load(TEST_FIXTURES "/types.safetensors", "f16");
     for (int map = 0; map < 2 && done; map++) {
-        TensorFile *parts = st_open_any(FILES "model.safetensors.index.json", map);
+        NnTensorFile *parts = st_open_any(FILES "model.safetensors.index.json", map);
         done = parts && tensor_file_get(parts, "head.weight");
         ag_free(parts);
     }
@@ -412,7 +412,7 @@ static void try_read_and_write(void)
 START_TEST(each_failing_call_is_reported)
 {
     if (!io_faults_work()) return;
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     bool hit = true;
     expect_done(tensor_save(in_folder(written[_i % 3]), { "x", tensor_ones(SHAPE(1)) }));
     for (int64_t n = 0; hit; n++) {
@@ -432,7 +432,7 @@ END_TEST
 
 START_TEST(failing_allocations_leak_nothing)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     expect_done(tensor_save(in_folder(written[_i % 3]), { "x", tensor_ones(SHAPE(2)) }));
     job_path = in_folder(written[_i % 3]);
     int64_t requests = faults_everywhere(try_read_and_write, _i / 3);

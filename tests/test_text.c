@@ -51,7 +51,7 @@ END_TEST
 
 /* ---- characters -------------------------------------------------------------------------------------------------- */
 
-static void check_char_vocab(const CharVocab *v)
+static void check_char_vocab(const KaeruCharVocab *v)
 {
     static const int32_t expected[] = { 4, 3, 5, 6, 1, 7, 8, 0, 9, 1, 4, 3, 5, 6, 2 };
     size_t count, n;
@@ -69,7 +69,7 @@ static void check_char_vocab(const CharVocab *v)
 
 START_TEST(characters_have_ids_in_order)
 {
-    CharVocab *v = kaeru_char_vocab_new(sample, strlen(sample));
+    KaeruCharVocab *v = kaeru_char_vocab_new(sample, strlen(sample));
     check_char_vocab(v);
     expect_done(kaeru_char_vocab_save(v, in_folder("v.json")));
     kaeru_char_vocab_free(v);
@@ -91,7 +91,7 @@ START_TEST(all_characters_can_be_in_a_vocabulary)
         if (code >= 0xd800 && code < 0xe000) continue;
         n += (size_t)utf8_encode(code, text + n);
     }
-    CharVocab *v = kaeru_char_vocab_new(text, n);
+    KaeruCharVocab *v = kaeru_char_vocab_new(text, n);
     ck_assert_int_eq(kaeru_char_vocab_size(v), CODES);
     int32_t *ids = kaeru_char_vocab_encode(v, text, n, &count);
     ck_assert_uint_eq(count, CODES);
@@ -107,7 +107,7 @@ END_TEST
 
 START_TEST(unknown_characters_are_refused)
 {
-    CharVocab *v = kaeru_char_vocab_new("abc\u00e9", 5);
+    KaeruCharVocab *v = kaeru_char_vocab_new("abc\u00e9", 5);
     size_t n;
     expect_refused(kaeru_char_vocab_encode(v, "aabd", 4, &n) != NULL,
                    "\"d\" (U+0064) at line 1, column 4, byte 3 is not in the vocabulary");
@@ -137,7 +137,7 @@ END_TEST
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-static void check_words(const WordVocab *v, const char *const *words, int32_t n)
+static void check_words(const KaeruWordVocab *v, const char *const *words, int32_t n)
 {
     ck_assert_int_eq(kaeru_word_vocab_size(v), n);
     for (int32_t i = 0; i < n; i++) {
@@ -153,7 +153,7 @@ static const char story[] = "b a  b\tc\n\nb <unk> \u00e9 a\u3000d\u00a0\u00e9 on
 START_TEST(words_have_ids_by_count)
 {
     static const char *const all[] = { "<s>", "</s>", "<blank>", "<unk>", "b", "a", "\u00e9", "c", "d", "once" };
-    WordVocab *v = kaeru_word_vocab_new(story, strlen(story), 1);
+    KaeruWordVocab *v = kaeru_word_vocab_new(story, strlen(story), 1);
     check_words(v, all, 10);
     kaeru_word_vocab_free(v);
     v = kaeru_word_vocab_new(story, strlen(story), 2);
@@ -175,7 +175,7 @@ END_TEST
 
 START_TEST(words_are_encoded_and_decoded)
 {
-    WordVocab *v = kaeru_word_vocab_new(story, strlen(story), 2);
+    KaeruWordVocab *v = kaeru_word_vocab_new(story, strlen(story), 2);
     static const int32_t expected[] = { 5, KAERU_WORD_UNKNOWN, 4, KAERU_WORD_START, KAERU_WORD_UNKNOWN };
     size_t count, n;
     const char *text = "  a x\u2003b <s> \xff ";
@@ -205,7 +205,7 @@ START_TEST(many_words_are_counted)
     char *text = malloc(WORDS * 20), *p = text;
     for (int i = 0; i < WORDS; i++) p += sprintf(p, "w%d ", i);
     for (int i = 0; i < WORDS; i += 3) p += sprintf(p, "w%d\n", i);
-    WordVocab *v = kaeru_word_vocab_new(text, (size_t)(p - text), 2);
+    KaeruWordVocab *v = kaeru_word_vocab_new(text, (size_t)(p - text), 2);
     ck_assert_int_eq(kaeru_word_vocab_size(v), 4 + WORDS / 3);
     ck_assert_int_eq(kaeru_word_vocab_find(v, "w29997", 6) > KAERU_WORD_UNKNOWN, 1);
     ck_assert_int_eq(kaeru_word_vocab_find(v, "w29998", 6), KAERU_WORD_UNKNOWN);
@@ -223,13 +223,13 @@ static void use_vocabularies(void)
     size_t n, count;
     KaeruText text;
     if (kaeru_text_open(&text, in_folder("a"))) kaeru_text_close(&text);
-    CharVocab *characters = kaeru_char_vocab_new(sample, strlen(sample));
+    KaeruCharVocab *characters = kaeru_char_vocab_new(sample, strlen(sample));
     kaeru_char_vocab_save(characters, in_folder("c.json"));
     kaeru_char_vocab_free(characters);
     characters = kaeru_char_vocab_open(in_folder("c.json"));
     ag_free(kaeru_char_vocab_encode(characters, sample, strlen(sample), &n));
     kaeru_char_vocab_free(characters);
-    WordVocab *words = kaeru_word_vocab_new(story, strlen(story), 1);
+    KaeruWordVocab *words = kaeru_word_vocab_new(story, strlen(story), 1);
     kaeru_word_vocab_save(words, in_folder("w.json"));
     kaeru_word_vocab_free(words);
     words = kaeru_word_vocab_open(in_folder("w.json"));

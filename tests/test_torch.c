@@ -77,7 +77,7 @@ CALL(nll_loss_sum, ag_nll_loss(x[0], x[1], AG_SUM, 3))
 CALL(kl_div_sum, ag_kl_div(x[0], x[1], AG_SUM))
 CALL(kl_div_mean, ag_kl_div(x[0], x[1], AG_MEAN))
 CALL(kl_div_sparse,
-     ag_kl_div(x[0], tensor_from(SHAPE(2, 3), (real[]){ 0, (real)0.25, (real)0.75, 1, 0, 0 }), AG_SUM))
+     ag_kl_div(x[0], tensor_from(SHAPE(2, 3), (ag_real[]){ 0, (ag_real)0.25, (ag_real)0.75, 1, 0, 0 }), AG_SUM))
 CALL(label_smoothing_0, ag_label_smoothing(x[0], x[1], 0, 0.1))
 CALL(label_smoothing_1, ag_label_smoothing(x[0], x[1], 5, 0))
 
@@ -206,7 +206,7 @@ START_TEST(operations_agree)
 {
     const Case *c = &cases[_i];
     SafeTensors *st = open_safetensors(TEST_FIXTURES "/torch_ops.safetensors");
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x[MOST_INPUTS] = { NULL };
     for (int i = 0; i < MOST_INPUTS && find(st, c->name, "x", i); i++) {
         x[i] = load(st, find(st, c->name, "x", i));
@@ -249,10 +249,10 @@ END_TEST
 
 static const double inf = (double)INFINITY, nan_value = (double)NAN;
 
-static Tensor *leaf(Shape shape, const double *values)
+static Tensor *leaf(AgShape shape, const double *values)
 {
     Tensor *t = tensor_set_requires_grad(tensor_zeros(shape), true);
-    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_mutable_data(t)[i] = (real)values[i];
+    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_mutable_data(t)[i] = (ag_real)values[i];
     return t;
 }
 #define LEAF(shape, ...) leaf(shape, (double[]){ __VA_ARGS__ })
@@ -267,14 +267,14 @@ static Tensor *with_gradients(Tensor *y)
 
 START_TEST(silu_and_swiglu)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = LEAF(SHAPE(4), -inf, -800, inf, nan_value), *pairs = LEAF(SHAPE(3, 2), -inf, 1, inf, 1, -800, 1);
     CHECK(with_gradients(ag_silu(x)), SHAPE(4), 0, 0, inf, nan_value);
     CHECK(tensor_grad(x), SHAPE(4), 0, 0, 1, nan_value);
     CHECK(with_gradients(ag_swiglu(pairs)), SHAPE(3, 1), 0, inf, 0);
     CHECK(tensor_grad(pairs), SHAPE(3, 2), 0, 0, 1, inf, 0, 0);
     bool is_zero = tensor_item(ag_silu(LEAF(AG_SCALAR, -87.5))) == 0;
-    ck_assert(is_zero == (sizeof(real) == sizeof(float)));
+    ck_assert(is_zero == (sizeof(ag_real) == sizeof(float)));
     ag_end(s);
 }
 END_TEST
@@ -282,11 +282,11 @@ END_TEST
 /* The loss of an almost certain prediction is about e^-x, however small. */
 START_TEST(binary_cross_entropy)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     for (int x = 1; x <= 87; x++)
         for (int target = 0; target <= 1; target++) {
             double y = tensor_item(ag_binary_cross_entropy(LEAF(SHAPE(1), target ? x : -x), LEAF(SHAPE(1), target), AG_SUM));
-            double expected = log1p(exp(-x)), tolerance = (sizeof(real) == sizeof(float) ? 1e-6 : 1e-13) * expected;
+            double expected = log1p(exp(-x)), tolerance = (sizeof(ag_real) == sizeof(float) ? 1e-6 : 1e-13) * expected;
             ck_assert_msg(fabs(y - expected) <= tolerance, "x %d, target %d: %.17g, expected %.17g", x, target, y, expected);
         }
     Tensor *x = LEAF(SHAPE(3), -inf, inf, -inf), *target = LEAF(SHAPE(3), 1, 0, 0.5);
@@ -298,7 +298,7 @@ END_TEST
 
 START_TEST(huber_loss_of_NaN)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *x = LEAF(SHAPE(4), nan_value, inf, -3, 0.5);
     CHECK(with_gradients(ag_huber_loss(x, tensor_zeros(SHAPE(4)), 2)), AG_SCALAR, nan_value);
     CHECK(tensor_grad(x), SHAPE(4), nan_value, 0.5, -0.5, 0.125);
@@ -308,7 +308,7 @@ END_TEST
 
 START_TEST(an_ignored_row_of_NaN)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *target = tensor_ints(SHAPE(2), (int32_t[]){ -100, 1 }), *logits = LEAF(SHAPE(2, 2), nan_value, 1, 0, 0);
     Tensor *x = LEAF(SHAPE(2, 2), nan_value, 1, 0, 0), *weight = LEAF(SHAPE(2, 2), 1, 2, 3, 4), *bias = LEAF(SHAPE(2), 0, 0);
     double y = tensor_item(with_gradients(ag_cross_entropy(logits, target, AG_MEAN, -100, 0)));
@@ -325,7 +325,7 @@ END_TEST
 
 START_TEST(a_masked_key_of_NaN)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *mask = tensor_bools(SHAPE(2), (uint8_t[]){ 1, 0 }), *q = LEAF(SHAPE(1, 1, 1), 1);
     Tensor *k = LEAF(SHAPE(1, 2, 1), 0, nan_value), *v = LEAF(SHAPE(1, 2, 1), 3, 5), *bad = LEAF(SHAPE(1, 2, 1), 3, nan_value);
     CHECK(with_gradients(ag_attention(q, k, v, mask, 1, false, 0)), SHAPE(1, 1, 1), 3);
@@ -339,8 +339,8 @@ END_TEST
 /* PyTorch's gradient e^(x - y) of two equal large numbers is 1 for each, because y rounds to x. */
 START_TEST(logsumexp)
 {
-    Scope s = ag_begin(AG_RECORD);
-    const double most = sizeof(real) == sizeof(float) ? (double)FLT_MAX : DBL_MAX, large = most / 4 * 3;
+    AgScope s = ag_begin(AG_RECORD);
+    const double most = sizeof(ag_real) == sizeof(float) ? (double)FLT_MAX : DBL_MAX, large = most / 4 * 3;
     Tensor *x = LEAF(SHAPE(9, 2), large, 0, -large, -large, most, most, -most, -most, most, -most, -most, -inf, inf, 0,
                      -inf, -inf, nan_value, inf);
     CHECK(with_gradients(ag_logsumexp(x, 1, false)), SHAPE(9), large, -large, most, -most, most, -most, inf, -inf, nan_value);
@@ -364,8 +364,8 @@ static Net *net_at(const SafeTensors *st, const char *owner)
     Net *net = nn_new(Net);
     nn_child(net, fc1, nn_linear_new(3, 5));
     nn_child(net, fc2, nn_linear_new(5, 2));
-    Scope s = ag_begin(AG_NO_GRAD);
-    Parameters *p = nn_parameters(net);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    NnParameters *p = nn_parameters(net);
     for (int i = 0; i < p->n; i++) tensor_copy(p->item[i].tensor, load(st, find(st, owner, p->item[i].name, -1)));
     ag_free(p);
     ag_end(s);
@@ -373,21 +373,21 @@ static Net *net_at(const SafeTensors *st, const char *owner)
 }
 
 static Optimizer *sgd(Net *net)       { return nn_sgd_new(net, 0.1); }
-static Optimizer *sgd_decay(Net *net) { return nn_sgd_new_with(net, (SgdOptions){ .lr = 0.1, .weight_decay = 0.2 }); }
-static Optimizer *momentum(Net *net)  { return nn_sgd_new_with(net, (SgdOptions){ .lr = 0.1, .momentum = 0.9 }); }
+static Optimizer *sgd_decay(Net *net) { return nn_sgd_new_with(net, (AgSgd){ .lr = 0.1, .weight_decay = 0.2 }); }
+static Optimizer *momentum(Net *net)  { return nn_sgd_new_with(net, (AgSgd){ .lr = 0.1, .momentum = 0.9 }); }
 static Optimizer *nesterov(Net *net)
 {
-    return nn_sgd_new_with(net, (SgdOptions){ .lr = 0.1, .momentum = 0.9, .nesterov = true });
+    return nn_sgd_new_with(net, (AgSgd){ .lr = 0.1, .momentum = 0.9, .nesterov = true });
 }
 static Optimizer *adam(Net *net)      { return nn_adam_new(net, 0.01); }
 static Optimizer *adam_l2(Net *net)
 {
-    AdamOptions how = { .lr = 0.01, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9, .weight_decay = 0.1 };
+    AgAdam how = { .lr = 0.01, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9, .weight_decay = 0.1 };
     return nn_adam_new_with(net, how);
 }
 static Optimizer *adamw(Net *net)
 {
-    AdamOptions how = nn_adamw_options(0.01);
+    AgAdam how = nn_adamw_options(0.01);
     how.weight_decay = 0.1;
     return nn_adam_new_with(net, how);
 }
@@ -404,13 +404,13 @@ START_TEST(optimizers_agree)
     Net *net = net_at(st, "first"), *expected = net_at(st, optimizers[_i].name);
     Optimizer *o = optimizers[_i].make(net);
     for (int step = 0; step < 3; step++) {
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         ag_backward(loss_of(net, load(st, st_find(st, "x")), load(st, st_find(st, "target"))));
         if (step == 0) tensor_zero_grad(net->fc2->bias);        /* the same as in the fixtures */
         nn_optimizer_step(o);
         ag_end(s);
     }
-    Parameters *p = nn_parameters(net), *q = nn_parameters(expected);
+    NnParameters *p = nn_parameters(net), *q = nn_parameters(expected);
     for (int i = 0; i < p->n; i++)
         check_near(optimizers[_i].name, p->item[i].name, p->item[i].tensor, q->item[i].tensor, 1e-6);
     ag_free(q);
@@ -426,12 +426,12 @@ START_TEST(clipping_agrees)
 {
     SafeTensors *st = open_safetensors(TEST_FIXTURES "/torch_optim.safetensors");
     Net *net = net_at(st, "first");
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     ag_backward(loss_of(net, load(st, st_find(st, "x")), load(st, st_find(st, "target"))));
     double norm = tensor_item(load(st, st_find(st, "clip/norm")));
     ck_assert_double_eq_tol(nn_grad_norm(net), norm, 1e-6 * norm);
     ck_assert_double_eq_tol(nn_clip_grad_norm(net, 0.25), norm, 1e-6 * norm);
-    Parameters *p = nn_parameters(net);
+    NnParameters *p = nn_parameters(net);
     for (int i = 0; i < p->n; i++) {
         const char *name = p->item[i].name;
         check_near("clip", name, tensor_grad(p->item[i].tensor), load(st, find(st, "clip", name, -1)), 1e-6);
@@ -446,7 +446,7 @@ END_TEST
 /* Batches (4,1) and (1,2): sizes with a common factor, so that a wrong index does not reach each pair once. */
 START_TEST(a_batch_of_two_dimensions_is_multiplied_pair_by_pair)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *a = tensor_normal(SHAPE(4, 1, 2, 3), 0, 1), *b = tensor_normal(SHAPE(1, 2, 3, 2), 0, 1), *y = ag_matmul(a, b);
     ck_assert(ag_shape_equal(tensor_shape(y), SHAPE(4, 2, 2, 2)));
     for (int i = 0; i < 4; i++)

@@ -49,7 +49,7 @@ static Tensor *log_probs(Transformer *m, const TransformerBatch *b)
 
 static Optimizer *adam(void *model)
 {
-    return nn_adam_new_with(model, ((AdamOptions){ .lr = 1, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9 }));
+    return nn_adam_new_with(model, ((AgAdam){ .lr = 1, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9 }));
 }
 
 /* ---- the same as PyTorch ----------------------------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ START_TEST(log_probabilities_agree)
     Transformer *m = opened();
     SafeTensors *st = open_safetensors(EXPECTED);
     nn_eval(m);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     TransformerBatch b = batch_of(st);
     check_close("log-probabilities", log_probs(m, &b), reals_of(st, "log_probs"), 1e-5);
     transformer_keep_weights(m, true);
@@ -83,13 +83,13 @@ START_TEST(loss_and_gradients_agree)
     Transformer *m = opened();
     SafeTensors *st = open_safetensors(EXPECTED);
     transformer_keep_weights(m, _i == 1);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     TransformerBatch b = batch_of(st);
-    Tensor *sum = transformer_label_smoothing((LabelSmoothing){ PAD, 0.1 }, log_probs(m, &b), b.tgt_y);
+    Tensor *sum = transformer_label_smoothing((KaeruLabelSmoothing){ PAD, 0.1 }, log_probs(m, &b), b.tgt_y);
     Tensor *loss = ag_scale(sum, 1 / (double)b.ntokens);
     ck_assert_double_eq_tol(tensor_item(loss), tensor_item(reals_of(st, "loss")), 1e-5);
     ag_backward(loss);
-    Parameters *p = nn_parameters(m);
+    NnParameters *p = nn_parameters(m);
     int compared = 0;
     for (int i = 0; i < p->n; i++) {
         char name[80];
@@ -113,7 +113,7 @@ START_TEST(greedy_ids_agree)
 {
     Transformer *m = opened();
     SafeTensors *st = open_safetensors(EXPECTED);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *src = ids_of(st, "src"), *expected = ids_of(st, "greedy");
     Tensor *found = transformer_greedy_decode(m, src, nn_padding_mask(src, PAD), tensor_dim(expected, 1), 0);
     ck_assert(ag_shape_equal(tensor_shape(found), tensor_shape(expected)));
@@ -143,7 +143,7 @@ static bool next_batch(void *source, TransformerBatch *batch)
 
 typedef struct { int calls; double first, last, lr; } Seen;
 
-static void record(void *arg, const TrainState *state, double loss, double lr)
+static void record(void *arg, const KaeruTrainState *state, double loss, double lr)
 {
     Seen *seen = arg;
     ck_assert_int_eq(state->step, ++seen->calls);
@@ -152,14 +152,14 @@ static void record(void *arg, const TrainState *state, double loss, double lr)
     seen->lr = lr;
 }
 
-static EpochOptions epoch_options(Optimizer *o)
+static KaeruEpochOptions epoch_options(Optimizer *o)
 {
-    return (EpochOptions){ .criterion = { PAD, 0.1 }, .optimizer = o, .factor = 0.7, .model_size = D, .warmup = 4 };
+    return (KaeruEpochOptions){ .criterion = { PAD, 0.1 }, .optimizer = o, .factor = 0.7, .model_size = D, .warmup = 4 };
 }
 
 static void check_trained(Transformer *m, const SafeTensors *st)
 {
-    Parameters *p = nn_parameters(m);
+    NnParameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++) {
         char name[80];
         snprintf(name, sizeof name, "trained/%s", p->item[i].name);
@@ -174,11 +174,11 @@ START_TEST(three_steps_by_hand_agree)
     Transformer *m = opened();
     SafeTensors *st = open_safetensors(EXPECTED);
     Optimizer *o = adam(m);
-    Scope whole = ag_begin(AG_RECORD);
+    AgScope whole = ag_begin(AG_RECORD);
     for (int step = 0; step < 3; step++) {
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         TransformerBatch b = batch_of(st);
-        Tensor *loss = transformer_label_smoothing((LabelSmoothing){ PAD, 0.1 }, log_probs(m, &b), b.tgt_y);
+        Tensor *loss = transformer_label_smoothing((KaeruLabelSmoothing){ PAD, 0.1 }, log_probs(m, &b), b.tgt_y);
         ag_backward(ag_scale(loss, 1 / (double)b.ntokens));
         nn_optimizer_set_lr(o, transformer_rate(step, D, 0.7, 4));
         nn_optimizer_step(o);
@@ -197,13 +197,13 @@ START_TEST(three_steps_by_run_epoch_agree)
     Transformer *m = opened();
     SafeTensors *st = open_safetensors(EXPECTED);
     Optimizer *o = adam(m);
-    Scope whole = ag_begin(AG_RECORD);
+    AgScope whole = ag_begin(AG_RECORD);
     Source source = { .src = ids_of(st, "src"), .tgt = ids_of(st, "tgt"), .rows = 3, .rounds = 3 };
-    EpochOptions options = epoch_options(o);
+    KaeruEpochOptions options = epoch_options(o);
     Seen seen = { .calls = 0 };
     options.done = record;
     options.done_arg = &seen;
-    TrainState state = { 0 };
+    KaeruTrainState state = { 0 };
     double mean = transformer_run_epoch(m, next_batch, &source, &options, &state);
     check_trained(m, st);
     double first = tensor_item(reals_of(st, "loss"));
@@ -248,10 +248,10 @@ static Transformer *trained_with(Tensor *src, Tensor *tgt, int64_t rows, int acc
 {
     Transformer *m = opened();
     Optimizer *o = adam(m);
-    EpochOptions options = epoch_options(o);
+    KaeruEpochOptions options = epoch_options(o);
     options.accum_iter = accum_iter;
     Source source = { .src = src, .tgt = tgt, .rows = rows, .rounds = 1 };
-    TrainState state = { 0 };
+    KaeruTrainState state = { 0 };
     *loss = transformer_run_epoch(m, next_batch, &source, &options, &state);
     *steps = state.accum_step;
     ck_assert_int_eq(state.step, (7 + rows - 1) / rows);
@@ -261,7 +261,7 @@ static Transformer *trained_with(Tensor *src, Tensor *tgt, int64_t rows, int acc
 
 START_TEST(accumulated_small_batches_equal_a_large_one)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *src, *tgt;
     make_sentences(&src, &tgt);
     static const struct { int64_t rows; int accum_iter; } small_ones[] = { { 1, 7 }, { 2, 4 }, { 3, 3 }, { 3, 100 } };
@@ -273,7 +273,7 @@ START_TEST(accumulated_small_batches_equal_a_large_one)
         Transformer *m = trained_with(src, tgt, small_ones[i].rows, small_ones[i].accum_iter, &loss, &steps);
         ck_assert_int_eq(steps, 1);
         ck_assert_double_eq_tol(loss, loss_large, 1e-6);
-        Parameters *p = nn_parameters(m), *q = nn_parameters(large);
+        NnParameters *p = nn_parameters(m), *q = nn_parameters(large);
         for (int k = 0; k < p->n; k++)
             if (!is_key_bias(p->item[k].name))
                 check_close(p->item[k].name, p->item[k].tensor, q->item[k].tensor, 1e-6);
@@ -289,14 +289,14 @@ END_TEST
 /* Five batches with a step after every two, and one for the rest, equal three runs with one step each. */
 START_TEST(the_last_incomplete_step_is_taken)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *src = tensor_randint(SHAPE(5, 4), 3, SRC_VOCAB), *tgt = tensor_randint(SHAPE(5, 4), 3, TGT_VOCAB);
     Transformer *m[2] = { opened(), opened() };
     for (int k = 0; k < 2; k++) {
         Optimizer *o = adam(m[k]);
-        EpochOptions options = epoch_options(o);
+        KaeruEpochOptions options = epoch_options(o);
         options.accum_iter = 2;
-        TrainState state = { 0 };
+        KaeruTrainState state = { 0 };
         for (int64_t i = 0; i < 5; i += k == 0 ? 5 : 2) {
             int64_t stop = k == 0 || i == 4 ? 5 : i + 2;
             Source part = { .src = ag_slice(src, 0, i, stop), .tgt = ag_slice(tgt, 0, i, stop), .rows = 1,
@@ -316,7 +316,7 @@ END_TEST
 /* An epoch that is stopped after each batch and continued has the mean loss of the whole epoch, and the same weights. */
 START_TEST(a_stopped_epoch_goes_on)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *src, *tgt;
     make_sentences(&src, &tgt);
     double loss, whole;
@@ -325,10 +325,10 @@ START_TEST(a_stopped_epoch_goes_on)
     ck_assert_int_eq(steps, 3);
     Optimizer *o = adam(m);
     volatile sig_atomic_t stop = 1;
-    EpochOptions options = epoch_options(o);
+    KaeruEpochOptions options = epoch_options(o);
     options.stop = &stop;
     Source source = { .src = src, .tgt = tgt, .rows = 3, .rounds = 1 };
-    TrainState state = { 0 };
+    KaeruTrainState state = { 0 };
     for (int i = 0; i <= steps; i++) {
         loss = transformer_run_epoch(m, next_batch, &source, &options, &state);
         ck_assert_int_eq(state.stopped, i < steps);
@@ -345,7 +345,7 @@ END_TEST
 /* The gradients of seven sentences are the same if they are computed in parts, also if some parts have no sentence. */
 START_TEST(parts_without_rows_change_nothing)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *src, *tgt;
     make_sentences(&src, &tgt);
     double whole;
@@ -354,12 +354,12 @@ START_TEST(parts_without_rows_change_nothing)
     for (int shards = 2; shards <= 10; shards += 4) {
         Transformer *m = opened();
         Optimizer *o = adam(m);
-        EpochOptions options = epoch_options(o);
+        KaeruEpochOptions options = epoch_options(o);
         options.parallel = nn_parallel_new(o, shards, NULL);
         Source source = { .src = src, .tgt = tgt, .rows = 7, .rounds = 1 };
-        TrainState state = { 0 };
+        KaeruTrainState state = { 0 };
         ck_assert_double_eq_tol(transformer_run_epoch(m, next_batch, &source, &options, &state), whole, 1e-6);
-        Parameters *p = nn_parameters(m), *q = nn_parameters(expected);
+        NnParameters *p = nn_parameters(m), *q = nn_parameters(expected);
         for (int k = 0; k < p->n; k++)
             if (!is_key_bias(p->item[k].name)) check_close(p->item[k].name, p->item[k].tensor, q->item[k].tensor, 1e-6);
         ag_free(q);
@@ -375,7 +375,7 @@ END_TEST
 
 START_TEST(batches_hide_padding_and_the_future)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_ints(SHAPE(2, 3), (int32_t[]){ 5, 6, 7, 5, PAD, PAD });
     Tensor *tgt = tensor_ints(SHAPE(2, 4), (int32_t[]){ 0, 4, 5, 6, 0, 4, PAD, PAD });
     TransformerBatch b = transformer_batch_new(src, tgt, PAD);
@@ -399,11 +399,11 @@ END_TEST
 
 START_TEST(smoothed_targets)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
-    LabelSmoothing criterion = { 0, 0.4 };          /* the notebook's example: size 5, padding 0, smoothing 0.4 */
+    AgScope s = ag_begin(AG_NO_GRAD);
+    KaeruLabelSmoothing criterion = { 0, 0.4 };     /* the notebook's example: size 5, padding 0, smoothing 0.4 */
     Tensor *target = tensor_ints(SHAPE(5), (int32_t[]){ 2, 1, 0, 3, 3 });
-    real low = (real)(0.4 / 3), top = (real)0.6;
-    real rows[5][5] = { { 0, low, top, low, low }, { 0, top, low, low, low }, { 0, 0, 0, 0, 0 },
+    ag_real low = (ag_real)(0.4 / 3), top = (ag_real)0.6;
+    ag_real rows[5][5] = { { 0, low, top, low, low }, { 0, top, low, low, low }, { 0, 0, 0, 0, 0 },
                         { 0, low, low, top, low }, { 0, low, low, top, low } };
     check_close("targets", transformer_label_smoothing_targets(criterion, target, 5), tensor_from(SHAPE(5, 5), &rows[0][0]),
                 1e-7);
@@ -420,8 +420,8 @@ START_TEST(smoothed_targets)
     ck_assert_double_eq_tol(tensor_item(transformer_label_smoothing(criterion, log_p, target)), nll, 1e-5);
     /* A probability of exactly 0: the loss is 0 at the padding, infinite where the target is not 0. */
     Tensor *one = tensor_ints(SHAPE(1), (int32_t[]){ 1 });
-    Tensor *no_pad = ag_log(tensor_from(SHAPE(1, 5), (real[]){ 0, (real)0.7, (real)0.1, (real)0.1, (real)0.1 }));
-    Tensor *no_other = ag_log(tensor_from(SHAPE(1, 5), (real[]){ (real)0.1, (real)0.7, (real)0.1, 0, (real)0.1 }));
+    Tensor *no_pad = ag_log(tensor_from(SHAPE(1, 5), (ag_real[]){ 0, (ag_real)0.7, (ag_real)0.1, (ag_real)0.1, (ag_real)0.1 }));
+    Tensor *no_other = ag_log(tensor_from(SHAPE(1, 5), (ag_real[]){ (ag_real)0.1, (ag_real)0.7, (ag_real)0.1, 0, (ag_real)0.1 }));
     double top_p = 0.9, low_p = 0.1 / 3, kl = top_p * log(top_p / 0.7) + 3 * low_p * log(low_p / 0.1);
     criterion.smoothing = 0.1;
     ck_assert_double_eq_tol(tensor_item(transformer_label_smoothing(criterion, no_pad, one)), kl, 1e-6);
@@ -429,7 +429,7 @@ START_TEST(smoothed_targets)
     Tensor *high = tensor_ints(SHAPE(1), (int32_t[]){ 5 });
     EXPECT_USAGE_ERROR("transformer_label_smoothing_targets", transformer_label_smoothing_targets(criterion, high, 5));
     EXPECT_USAGE_ERROR("transformer_label_smoothing_targets",
-                       transformer_label_smoothing_targets((LabelSmoothing){ 5, 0.1 }, target, 5));
+                       transformer_label_smoothing_targets((KaeruLabelSmoothing){ 5, 0.1 }, target, 5));
     ag_end(s);
 }
 END_TEST
@@ -458,12 +458,12 @@ static Transformer *five_steps(int threads)
     o.dropout = 0.1;
     Transformer *m = transformer_new(53, 47, o);
     Optimizer *optimizer = adam(m);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Source source = { .src = tensor_randint(SHAPE(8, 25), 3, 53), .tgt = tensor_randint(SHAPE(8, 26), 3, 47), .rows = 8,
                       .rounds = 5 };
-    EpochOptions options = epoch_options(optimizer);
+    KaeruEpochOptions options = epoch_options(optimizer);
     options.model_size = 64;
-    TrainState state = { 0 };
+    KaeruTrainState state = { 0 };
     transformer_run_epoch(m, next_batch, &source, &options, &state);
     ag_end(s);
     ag_free(optimizer);
@@ -500,7 +500,7 @@ START_TEST(written_files_have_the_names_and_values_of_pytorch)
     ck_assert(theirs && ours);
     ck_assert_uint_eq(ours->n_tensors, 94);
     ck_assert_uint_eq(theirs->n_tensors, 94);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     for (size_t i = 0; i < theirs->n_tensors; i++) {
         const char *name = theirs->tensor[i].name;
         check_close(name, reals_of(ours, name), reals_of(theirs, name), 0);
@@ -526,7 +526,7 @@ START_TEST(the_notebooks_table_of_positions_loads)
     Transformer *m = transformer_new(SRC_VOCAB, TGT_VOCAB, o);
     SafeTensors *st = st_open(WEIGHTS);
     StEntry entry[94];
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     for (size_t i = 0; i < st->n_tensors; i++) {
         const char *name = st->tensor[i].name;
         bool pe = strstr(name, ".pe") != NULL;
@@ -558,7 +558,7 @@ START_TEST(checkpoints_are_averaged)
         ag_free(o);
     }
     expect_done(nn_average_checkpoints(mean, paths, 3));
-    Parameters *p[4] = { nn_parameters(m[0]), nn_parameters(m[1]), nn_parameters(m[2]), nn_parameters(mean) };
+    NnParameters *p[4] = { nn_parameters(m[0]), nn_parameters(m[1]), nn_parameters(m[2]), nn_parameters(mean) };
     for (int i = 0; i < p[3]->n; i++)
         for (int64_t k = 0; k < tensor_numel(p[3]->item[i].tensor); k++) {
             double sum = 0, found = (double)tensor_data(p[3]->item[i].tensor)[k];

@@ -93,7 +93,7 @@ END_TEST
 
 /* ---- vocabularies ------------------------------------------------------------------------------------------------ */
 
-static void check_round_trip(const SentenceVocab *v, const char *text, const char *expected)
+static void check_round_trip(const KaeruSentenceVocab *v, const char *text, const char *expected)
 {
     size_t count, n;
     int32_t *ids = kaeru_sentence_encode(v, text, strlen(text), &count);
@@ -111,7 +111,7 @@ static void check_round_trip(const SentenceVocab *v, const char *text, const cha
 START_TEST(sentences_of_words)
 {
     KaeruLines l = lines_from("a cat sat\na dog sat\nthe cat");
-    SentenceVocab v = kaeru_sentence_vocab_of_words(&l, 1, 2);
+    KaeruSentenceVocab v = kaeru_sentence_vocab_of_words(&l, 1, 2);
     ck_assert_int_eq(kaeru_sentence_vocab_size(&v), 4 + 3);         /* a, cat, sat */
     check_round_trip(&v, "a cat sat", "a cat sat");
     check_round_trip(&v, "  a   dog ", "a <unk>");
@@ -131,7 +131,7 @@ START_TEST(sentences_of_words)
 }
 END_TEST
 
-static void check_unknown(const SentenceVocab *v, const char *text, const char *expected)
+static void check_unknown(const KaeruSentenceVocab *v, const char *text, const char *expected)
 {
     char *words = kaeru_sentence_unknown(v, (KaeruLine){ text, strlen(text) });
     ck_assert_pstr_eq(words, expected);
@@ -141,7 +141,7 @@ static void check_unknown(const SentenceVocab *v, const char *text, const char *
 START_TEST(unknown_words_are_named)
 {
     KaeruLines l = lines_from("a cat sat");
-    SentenceVocab v = kaeru_sentence_vocab_of_words(&l, 1, 1), pairs = kaeru_sentence_vocab_of_bpe(&l, 1, 300);
+    KaeruSentenceVocab v = kaeru_sentence_vocab_of_words(&l, 1, 1), pairs = kaeru_sentence_vocab_of_bpe(&l, 1, 300);
     check_unknown(&v, "", NULL);
     check_unknown(&v, "a cat <unk> sat </s>", NULL);
     check_unknown(&v, "a dog", "\"dog\"");
@@ -159,7 +159,7 @@ START_TEST(words_can_contain_nul)
     static const char text[] = "a c\0t sat";
     KaeruLines l;
     expect_done(kaeru_lines_of_text(&l, "text", text, sizeof text - 1));
-    SentenceVocab made = kaeru_sentence_vocab_of_words(&l, 1, 1), v;
+    KaeruSentenceVocab made = kaeru_sentence_vocab_of_words(&l, 1, 1), v;
     expect_done(kaeru_sentence_vocab_save(&made, in_folder("nul.json"), NULL));
     expect_done(kaeru_sentence_vocab_open(&v, in_folder("nul.json"), NULL));
     size_t count, n;
@@ -180,7 +180,7 @@ END_TEST
 START_TEST(sentences_of_byte_pairs)
 {
     KaeruLines l = lines_from("the cat sat on the mat\nthe dog sat on the cat\nthe the the\n");
-    SentenceVocab v = kaeru_sentence_vocab_of_bpe(&l, 1, 300);
+    KaeruSentenceVocab v = kaeru_sentence_vocab_of_bpe(&l, 1, 300);
     ck_assert_int_le(kaeru_sentence_vocab_size(&v), 300);
     check_round_trip(&v, "the cat", "the cat");
     check_round_trip(&v, "Zoë, 犬!  two", "Zoë, 犬!  two");
@@ -234,14 +234,14 @@ static void some_lines(KaeruLines *src, KaeruLines *tgt)
 }
 
 /* Checks an epoch: each pair is in one batch, and no batch is too large. Returns a number that depends on the order. */
-static uint64_t check_epoch(SentencePairs *pairs, const SentenceVocab *sv, const SentenceVocab *tv,
+static uint64_t check_epoch(KaeruSentencePairs *pairs, const KaeruSentenceVocab *sv, const KaeruSentenceVocab *tv,
                             int64_t batch_tokens)
 {
     bool seen[PAIRS] = { false };
     int64_t batches = 0, found = 0;
     uint64_t order = 0;
     for (;; batches++) {
-        Scope scope = ag_begin(AG_NO_GRAD);
+        AgScope scope = ag_begin(AG_NO_GRAD);
         TransformerBatch b;
         bool more = kaeru_sentence_pairs_next(pairs, &b);
         for (int64_t i = 0; more && i < tensor_dim(b.src, 0); i++, found++) {
@@ -276,8 +276,8 @@ START_TEST(every_pair_is_in_one_batch)
 {
     KaeruLines src, tgt;
     some_lines(&src, &tgt);
-    SentenceVocab sv = kaeru_sentence_vocab_of_words(&src, 1, 1), tv = kaeru_sentence_vocab_of_words(&tgt, 1, 1);
-    SentencePairs *pairs = kaeru_sentence_pairs_new(&src, &sv, &tgt, &tv, 0);
+    KaeruSentenceVocab sv = kaeru_sentence_vocab_of_words(&src, 1, 1), tv = kaeru_sentence_vocab_of_words(&tgt, 1, 1);
+    KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(&src, &sv, &tgt, &tv, 0);
     ck_assert_int_eq(kaeru_sentence_pairs_count(pairs), PAIRS);
     ck_assert_int_eq(kaeru_sentence_pairs_left_out(pairs), 0);
     static const int64_t sizes[] = { 1, 20, 64, 1000, 100000 };
@@ -317,8 +317,8 @@ END_TEST
 START_TEST(a_batch_may_have_exactly_its_tokens)
 {
     KaeruLines src = lines_from("a b c\na b c\na b c\na b c\n"), tgt = lines_from("a\na\na\na\n");
-    SentenceVocab v = kaeru_sentence_vocab_of_words(&src, 1, 1);
-    SentencePairs *pairs = kaeru_sentence_pairs_new(&src, &v, &tgt, &v, 0);
+    KaeruSentenceVocab v = kaeru_sentence_vocab_of_words(&src, 1, 1);
+    KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(&src, &v, &tgt, &v, 0);
     static const struct { int64_t tokens, batches; } cases[] = { { 20, 1 }, { 19, 2 }, { 15, 2 }, { 10, 2 }, { 9, 4 },
                                                                  { 1, 4 } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -336,8 +336,8 @@ END_TEST
 START_TEST(pairs_that_do_not_fit_are_left_out)
 {
     KaeruLines src = lines_from("a b c\n\na\na b c d e\n"), tgt = lines_from("a\na\n\na\n"), fewer = lines_from("a\n");
-    SentenceVocab v = kaeru_sentence_vocab_of_words(&src, 1, 1);
-    SentencePairs *pairs = kaeru_sentence_pairs_new(&src, &v, &tgt, &v, 5);
+    KaeruSentenceVocab v = kaeru_sentence_vocab_of_words(&src, 1, 1);
+    KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(&src, &v, &tgt, &v, 5);
     ck_assert_int_eq(kaeru_sentence_pairs_count(pairs), 1);
     ck_assert_int_eq(kaeru_sentence_pairs_left_out(pairs), 3);
     kaeru_sentence_pairs_free(pairs);
@@ -372,14 +372,14 @@ static const char german[] = "ein hund\neine katze schläft\n\nder hund schläft
 static const char english[] = "a dog\na cat sleeps\n\nthe dog sleeps\nthe cat\n";
 
 /* A model that has memorized the four sentences. */
-static Transformer *learned(const KaeruLines *src, const SentenceVocab *sv, const KaeruLines *tgt, const SentenceVocab *tv)
+static Transformer *learned(const KaeruLines *src, const KaeruSentenceVocab *sv, const KaeruLines *tgt, const KaeruSentenceVocab *tv)
 {
     ag_seed(1);
     Transformer *m = transformer_new(kaeru_sentence_vocab_size(sv), kaeru_sentence_vocab_size(tv), tiny());
-    SentencePairs *pairs = kaeru_sentence_pairs_new(src, sv, tgt, tv, 0);
+    KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(src, sv, tgt, tv, 0);
     Optimizer *adam = nn_adam_new(m, 0);
-    EpochOptions o = { .criterion = { KAERU_WORD_BLANK, 0 }, .optimizer = adam, .factor = 1, .model_size = 32, .warmup = 40 };
-    TrainState state = { 0 };
+    KaeruEpochOptions o = { .criterion = { KAERU_WORD_BLANK, 0 }, .optimizer = adam, .factor = 1, .model_size = 32, .warmup = 40 };
+    KaeruTrainState state = { 0 };
     double loss = 1;
     for (int i = 0; i < 100 && loss > 0.01; i++) {
         kaeru_sentence_pairs_shuffle(pairs, 15);
@@ -399,12 +399,12 @@ static void count_lines(void *arg, int64_t lines)
 START_TEST(learned_sentences_are_translated)
 {
     KaeruLines src = lines_from(german), tgt = lines_from(english), translated;
-    SentenceVocab sv = kaeru_sentence_vocab_of_words(&src, 1, 1), tv = kaeru_sentence_vocab_of_words(&tgt, 1, 1);
+    KaeruSentenceVocab sv = kaeru_sentence_vocab_of_words(&src, 1, 1), tv = kaeru_sentence_vocab_of_words(&tgt, 1, 1);
     Transformer *m = learned(&src, &sv, &tgt, &tv);
     TransformerTranslator t = { m, &sv, &tv };
     for (int beam = 1; beam <= 3; beam++) {
         int64_t done = 0;
-        TranslateOptions how = { .beam = beam, .length_penalty = 0.6, .done = count_lines, .arg = &done };
+        KaeruTranslateOptions how = { .beam = beam, .length_penalty = 0.6, .done = count_lines, .arg = &done };
         expect_done(transformer_translate_lines(&t, &src, &how, &translated));
         ck_assert_int_eq(done, 4);
         ck_assert_int_eq(translated.n, 5);
@@ -414,24 +414,24 @@ START_TEST(learned_sentences_are_translated)
     }
     /* The model stays in its mode. */
     nn_train(m);
-    expect_done(transformer_translate_lines(&t, &src, &(TranslateOptions){ .beam = 1 }, &translated));
+    expect_done(transformer_translate_lines(&t, &src, &(KaeruTranslateOptions){ .beam = 1 }, &translated));
     ck_assert(m->module.training);
     kaeru_lines_close(&translated);
     KaeruLines none = lines_from("");
-    expect_done(transformer_translate_lines(&t, &none, &(TranslateOptions){ .beam = 1 }, &translated));
+    expect_done(transformer_translate_lines(&t, &none, &(KaeruTranslateOptions){ .beam = 1 }, &translated));
     ck_assert_int_eq(translated.n, 0);
     kaeru_lines_close(&translated);
     kaeru_lines_close(&none);
     /* An unknown word; a sentence with more tokens than the model has positions. */
     KaeruLines odd = lines_from("ein pferd\nein ein ein ein ein ein ein ein ein");
-    expect_refused(transformer_translate_lines(&t, &odd, &(TranslateOptions){ .beam = 1 }, &translated),
+    expect_refused(transformer_translate_lines(&t, &odd, &(KaeruTranslateOptions){ .beam = 1 }, &translated),
                    "line 2: 11 tokens with start and end, expected at most 10");
     odd.n = 1;
-    expect_done(transformer_translate_lines(&t, &odd, &(TranslateOptions){ .beam = 2 }, &translated));
+    expect_done(transformer_translate_lines(&t, &odd, &(KaeruTranslateOptions){ .beam = 2 }, &translated));
     kaeru_lines_close(&translated);
     kaeru_lines_close(&odd);
     EXPECT_USAGE_ERROR("transformer_translate_lines: a beam of 0, expected 1 or more",
-                       transformer_translate_lines(&t, &src, &(TranslateOptions){ .beam = 0 }, &translated));
+                       transformer_translate_lines(&t, &src, &(KaeruTranslateOptions){ .beam = 0 }, &translated));
     nn_free(m);
     kaeru_sentence_vocab_close(&sv);
     kaeru_sentence_vocab_close(&tv);
@@ -442,11 +442,11 @@ END_TEST
 
 START_TEST(greedy_decoding_ends)
 {
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     KaeruLines src = lines_from(german), tgt = lines_from(english);
-    SentenceVocab sv = kaeru_sentence_vocab_of_words(&src, 1, 1), tv = kaeru_sentence_vocab_of_words(&tgt, 1, 1);
+    KaeruSentenceVocab sv = kaeru_sentence_vocab_of_words(&src, 1, 1), tv = kaeru_sentence_vocab_of_words(&tgt, 1, 1);
     Transformer *m = learned(&src, &sv, &tgt, &tv);
-    SentencePairs *pairs = kaeru_sentence_pairs_new(&src, &sv, &tgt, &tv, 0);
+    KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(&src, &sv, &tgt, &tv, 0);
     kaeru_sentence_pairs_sort(pairs, 1000);
     TransformerBatch b;
     ck_assert(kaeru_sentence_pairs_next(pairs, &b));
@@ -475,7 +475,7 @@ END_TEST
 
 static double score_of(const Json *pairs, bool lower_case)
 {
-    Bleu b = { .lower_case = lower_case };
+    KaeruBleu b = { .lower_case = lower_case };
     for (uint32_t i = 0; i < pairs->count; i++) {
         const Json *pair = pairs->as.item[i].as.item;
         kaeru_bleu_add(&b, pair[0].as.text, pair[0].count, pair[1].as.text, pair[1].count);
@@ -499,7 +499,7 @@ START_TEST(bleu_equals_sacrebleu)
                       "case %u, lower: %.12g, expected %.12g", i, score_of(json_get(c, "pairs"), true), lower);
     }
     ag_free(owner);
-    ck_assert_double_eq(kaeru_bleu_score(&(Bleu){ .lower_case = true }), 0);
+    ck_assert_double_eq(kaeru_bleu_score(&(KaeruBleu){ .lower_case = true }), 0);
 }
 END_TEST
 
@@ -517,7 +517,7 @@ START_TEST(bleu_lowers_as_python)
         { "GR\u00dcN K\u00d6LN \u1e9e \u212a", "gr\u00fcn k\u00f6ln \u00df k" },
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        Bleu b = { .lower_case = true };
+        KaeruBleu b = { .lower_case = true };
         kaeru_bleu_add(&b, pairs[i][0], strlen(pairs[i][0]), pairs[i][1], strlen(pairs[i][1]));
         ck_assert_msg(fabs(kaeru_bleu_score(&b) - 100) < 1e-9, "%s: not %s", pairs[i][0], pairs[i][1]);
     }
@@ -536,19 +536,19 @@ START_TEST(models_load_with_their_sizes)
     o.share_embeddings = _i & 4;
     ag_seed(5);
     Transformer *m = transformer_new(9, o.share_embeddings ? 9 : 7, o), *back;
-    Settings *s = nn_settings_new();
+    NnSettings *s = nn_settings_new();
     transformer_to_settings(9, o.share_embeddings ? 9 : 7, &o, s);
     expect_done(nn_checkpoint_save(in_folder("m"), m, NULL, s));
     back = transformer_load(in_folder("m"));
     ck_assert_msg(back != NULL, "%s", ag_error());
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_ints(SHAPE(1, 3), (int32_t[]){ 3, 4, 5 }), *mask = nn_padding_mask(src, 2);
     nn_eval(m);
     nn_eval(back);
     Tensor *a = transformer_generator(m->generator, transformer_forward(m, src, src, mask, transformer_subsequent_mask(3)));
     Tensor *b =
         transformer_generator(back->generator, transformer_forward(back, src, src, mask, transformer_subsequent_mask(3)));
-    ck_assert(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real)) == 0);
+    ck_assert(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(ag_real)) == 0);
     ag_end(scope);
     nn_free(back);
     nn_free(m);
@@ -560,7 +560,7 @@ static void save_with(const char *key, const char *value)
 {
     TransformerOptions o = tiny();
     Transformer *m = transformer_new(9, 7, o);
-    Settings *s = nn_settings_new();
+    NnSettings *s = nn_settings_new();
     transformer_to_settings(9, 7, &o, s);
     nn_settings_set(s, key, "%s", value);
     expect_done(nn_checkpoint_save(in_folder("m"), m, NULL, s));

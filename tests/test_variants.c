@@ -34,7 +34,7 @@ static TransformerBatch some_batch(void)
 static Tensor *loss_of(Transformer *m, const TransformerBatch *b)
 {
     Tensor *out = transformer_forward(m, b->src, b->tgt, b->src_mask, b->tgt_mask);
-    return transformer_label_smoothing((LabelSmoothing){ PAD, 0.1 }, transformer_generator(m->generator, out), b->tgt_y);
+    return transformer_label_smoothing((KaeruLabelSmoothing){ PAD, 0.1 }, transformer_generator(m->generator, out), b->tgt_y);
 }
 
 /* ---- initial weights --------------------------------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ START_TEST(initial_weights)
     o.d_ff = 64;
     o.max_len = 10;
     Transformer *m = transformer_new(50, 40, o);
-    Parameters *p = nn_parameters(m);
+    NnParameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++) {
         Tensor *t = p->item[i].tensor;
         const char *name = p->item[i].name;
@@ -88,7 +88,7 @@ START_TEST(the_norm_comes_before_or_after_the_sublayer)
         TransformerEncoderLayer *l = nn_item(TransformerEncoderLayer, m->encoder->layers, 0);
         LayerNorm *norm[2];
         for (int k = 0; k < 2; k++) norm[k] = nn_item(SublayerConnection, l->sublayer, k)->norm;
-        Scope s = ag_begin(AG_NO_GRAD);
+        AgScope s = ag_begin(AG_NO_GRAD);
         Tensor *x = tensor_normal(SHAPE(2, 3, D), 0, 1), *y = transformer_encoder_layer(l, x, NULL), *h;
         if (i == 0) {
             h = nn_layer_norm(norm[0], x);
@@ -113,10 +113,10 @@ START_TEST(positions_can_be_learned)
     Transformer *m = transformer_new(V, V, o);
     ck_assert_int_eq(nn_count(m), nn_count(fixed) + 2 * 10 * D);
     Tensor *pe = nn_item(PositionalEncoding, m->tgt_embed, 1)->pe;
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     TransformerBatch b = some_batch();
     ag_backward(loss_of(m, &b));
-    const real *g = tensor_grad_data(pe);
+    const ag_real *g = tensor_grad_data(pe);
     for (int i = 0; i < 10 * D; i++) ck_assert((g[i] != 0) == (i / D < 3));
     expect_done(nn_save(in_folder("w"), m));
     expect_done(nn_load(in_folder("w"), fixed));
@@ -138,13 +138,13 @@ START_TEST(embeddings_can_be_shared)
     ck_assert(nn_item(TransformerEmbeddings, m->tgt_embed, 0)->lut->weight == table && m->generator->proj->weight == table);
 
     /* Its gradient is the sum of the gradients of three tables with the same values. */
-    Parameters *p = nn_parameters(apart);
+    NnParameters *p = nn_parameters(apart);
     for (int i = 0; i < p->n; i++) {
         Tensor *from = nn_find(m, p->item[i].name);
         tensor_copy(p->item[i].tensor, from ? from : table);
     }
     ag_free(p);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     TransformerBatch b = some_batch();
     Tensor *loss = loss_of(m, &b), *expected = loss_of(apart, &b);
     ck_assert_double_eq(tensor_item(loss), tensor_item(expected));
@@ -182,7 +182,7 @@ END_TEST
 START_TEST(weights_of_all_heads_can_be_kept)
 {
     Transformer *m = transformer_new(V, V, tiny());
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     TransformerBatch b = some_batch();
     Tensor *y = transformer_forward(m, b.src, b.tgt, b.src_mask, b.tgt_mask);
     transformer_keep_weights(m, true);
@@ -205,7 +205,7 @@ START_TEST(dropout_acts_only_in_training)
     TransformerOptions o = tiny();
     o.dropout = 0.3;
     Transformer *m = transformer_new(V, V, o);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     TransformerBatch b = some_batch();
     ck_assert(tensor_item(loss_of(m, &b)) != tensor_item(loss_of(m, &b)));
     nn_eval(m);
@@ -229,7 +229,7 @@ START_TEST(the_encoder_alone_predicts_hidden_tokens)
     Optimizer *optimizer = nn_adam_new(m, 0.01);
     double first = 0, last = 0;
     for (int step = 0; step < 150; step++) {
-        Scope s = ag_begin(AG_RECORD);
+        AgScope s = ag_begin(AG_RECORD);
         Tensor *ids = tensor_ints(SHAPE(8, S), NULL), *target = tensor_ints(SHAPE(8, S), NULL);
         for (int i = 0; i < 8 * S; i++) {
             bool hidden = i % S == (int)ag_random_below(S);
@@ -249,7 +249,7 @@ START_TEST(the_encoder_alone_predicts_hidden_tokens)
     }
     ck_assert_msg(last < 0.1 * first, "%g at first, %g at last", first, last);
 
-    Scope s = ag_begin(AG_NO_GRAD);                         /* padding has no effect */
+    AgScope s = ag_begin(AG_NO_GRAD);                       /* padding has no effect */
     Tensor *ids = tensor_ints(SHAPE(1, S), (int32_t[]){ 4, HIDDEN, 4, PAD, PAD });
     Tensor *p = transformer_encoder_only(m, ids, nn_padding_mask(ids, PAD)), *brief = ag_slice(ids, 1, 0, 3);
     check_close("log-probabilities", ag_slice(p, 1, 0, 3), transformer_encoder_only(m, brief, NULL), 1e-5);
@@ -282,7 +282,7 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("transformer_new: dropout is nan", transformer_new(V, V, bad));
 
     Transformer *m = transformer_new(V, V, tiny());
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     TransformerBatch b = some_batch();
     Tensor *high = tensor_ints(SHAPE(1, 2), (int32_t[]){ 3, V }), *low = tensor_ints(SHAPE(1, 2), (int32_t[]){ -1, 3 });
     Tensor *longer = tensor_ints(SHAPE(1, 11), NULL), *flat = tensor_ints(SHAPE(4), NULL);
@@ -317,15 +317,15 @@ static void train_and_decode(void)
     o.N = 1;
     o.share_embeddings = true;
     Transformer *m = transformer_new(V, V, o);
-    EpochOptions options = { .criterion = { PAD, 0.1 }, .optimizer = nn_adam_new(m, 1), .factor = 1, .model_size = D,
+    KaeruEpochOptions options = { .criterion = { PAD, 0.1 }, .optimizer = nn_adam_new(m, 1), .factor = 1, .model_size = D,
                              .warmup = 4 };
-    TrainState state = { 0 };
+    KaeruTrainState state = { 0 };
     int left = 1;
     transformer_run_epoch(m, give_batch, &left, &options, &state);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     TransformerBatch b = some_batch();
     transformer_greedy_decode(m, b.src, b.src_mask, 3, 0);
-    transformer_beam_search(m, ag_slice(b.src, 0, 0, 1), NULL, (BeamOptions){ 2, 3, 0, 1, 0.6 }, NULL);
+    transformer_beam_search(m, ag_slice(b.src, 0, 0, 1), NULL, (KaeruBeamOptions){ 2, 3, 0, 1, 0.6 }, NULL);
     ag_end(s);
     ag_free(options.optimizer);
     nn_free(m);

@@ -6,7 +6,7 @@
 jmp_buf usage_escape;
 char usage_message[1024];
 static AgErrorHandler *former;
-static Scope scope;
+static AgScope scope;
 
 static void leave(const char *message)
 {

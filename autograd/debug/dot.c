@@ -41,11 +41,11 @@ static void write_node(FILE *out, const Tensor *t)
     else fprintf(out, "\", shape=ellipse, style=filled, fillcolor=\"%s\"];\n", t->requires_grad ? "#cfe8ff" : "#eeeeee");
 }
 
-void ag_graph_dot_at(Site at, FILE *out, Tensor *y)
+void ag_graph_dot_at(AgSite at, FILE *out, Tensor *y)
 {
     check_any(at, "ag_graph_dot", "y", y);
     if (!out) ag_usage_error(at, "ag_graph_dot", "the file is NULL");
-    Scope s = ag_begin_at(at, AG_NO_GRAD);
+    AgScope s = ag_begin_at(at, AG_NO_GRAD);
     uint32_t n;
     Tensor **node = graph_nodes(at, "ag_graph_dot", y, &n);
     begin_graph(out);
@@ -184,7 +184,7 @@ static uint32_t node_of_op(const Trace *trace, int k)
     return i > 0 ? i - 1 : 0;
 }
 
-int ag_graph_frames_at(Site at, Tensor *loss)
+int ag_graph_frames_at(AgSite at, Tensor *loss)
 {
     Trace trace = trace_begin(at, "ag_graph_frames", loss);
     int frames = 2 * ((int)trace.ops + 1);
@@ -192,7 +192,7 @@ int ag_graph_frames_at(Site at, Tensor *loss)
     return frames;
 }
 
-void ag_graph_frame_at(Site at, FILE *out, Tensor *loss, int frame)
+void ag_graph_frame_at(AgSite at, FILE *out, Tensor *loss, int frame)
 {
     if (!out) ag_usage_error(at, "ag_graph_frame", "the file is NULL");
     Trace trace = trace_begin(at, "ag_graph_frame", loss);

@@ -100,7 +100,7 @@ static void print_step(FILE *out, const Trace *trace, int number)
     }
 }
 
-void ag_explain_at(Site at, FILE *out, Tensor *loss)
+void ag_explain_at(AgSite at, FILE *out, Tensor *loss)
 {
     if (!out) ag_usage_error(at, "ag_explain", "the file is NULL");
     Trace trace = trace_begin(at, "ag_explain", loss);

@@ -45,7 +45,7 @@ static double weighted_sum(const Tensor *y, int use)
 }
 
 /* The function that is checked. */
-typedef struct { Site at; AgFunction *f; void *arg; Tensor **in; } Check;
+typedef struct { AgSite at; AgFunction *f; void *arg; Tensor **in; } Check;
 
 /* Both results of the function, each as one number. */
 typedef struct { double use[2]; } Sums;
@@ -57,7 +57,7 @@ static Tensor *call(const Check *c)
 
 static Sums evaluate(const Check *c)
 {
-    Scope s = ag_begin_at(c->at, AG_NO_GRAD);
+    AgScope s = ag_begin_at(c->at, AG_NO_GRAD);
     Sums sums;
     for (int use = 0; use < 2; use++) sums.use[use] = weighted_sum(call(c), use);
     ag_end_at(c->at, s);
@@ -65,7 +65,7 @@ static Sums evaluate(const Check *c)
 }
 
 /* Runs backward from both results. The gradient of each entry is its weight. */
-static void run_backward(Site at, Tensor *first, Tensor *second)
+static void run_backward(AgSite at, Tensor *first, Tensor *second)
 {
     Tensor *result[] = { ag_reshape_at(at, first, SHAPE(first->numel)),
                          ag_reshape_at(at, second, SHAPE(second->numel)) };
@@ -105,7 +105,7 @@ bool gradients_agree(double gradient, double numerical, double largest)
 /* Finds which entries of a result depend on the entry at x, and the part of its gradient that comes from the last of them. */
 static void find_reached(const Check *c, real *x, CheckedEntry *e)
 {
-    Scope s = ag_begin_at(c->at, AG_NO_GRAD);
+    AgScope s = ag_begin_at(c->at, AG_NO_GRAD);
     real before = *x;
     *x = (real)((double)before + step_size());
     const Tensor *up = ag_scale_at(c->at, call(c), 1);          /* a copy: f may return the input */
@@ -126,7 +126,7 @@ static void find_reached(const Check *c, real *x, CheckedEntry *e)
 /* Checks every entry of input i; prints the wrong ones. */
 static bool check_input(const Check *c, int i, FILE *report)
 {
-    Scope s = ag_begin_at(c->at, AG_NO_GRAD);
+    AgScope s = ag_begin_at(c->at, AG_NO_GRAD);
     Tensor *x = c->in[i];
     const real *grad = tensor_grad_data(x);
     CheckedInput checked = { .input = i, .x = x };
@@ -161,9 +161,9 @@ static bool same_values(const Tensor *a, const Tensor *b)
     return same;
 }
 
-bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE *report)
+bool ag_gradcheck_at(AgSite at, AgFunction *f, void *arg, Tensor **in, int n, FILE *report)
 {
-    Scope s = ag_begin_at(at, AG_RECORD);
+    AgScope s = ag_begin_at(at, AG_RECORD);
     AgRandom random = ag_random_state();
     bool requires_grad = false;
     if (!f || !in) ag_usage_error(at, "ag_gradcheck", "%s is NULL", f ? "in" : "f");
@@ -210,7 +210,7 @@ enum { MAX_INPUTS = 4 };
 
 /* Input i of a sample call. The first call of a case creates the inputs; later calls get the same ones. With `alias`, input 0
  * also serves as each later input of its shape. *is_new: the caller must fill it. */
-static Tensor *sample_input(Sample *s, int i, Shape shape, SampleRange range, bool *is_new)
+static Tensor *sample_input(Sample *s, int i, AgShape shape, SampleRange range, bool *is_new)
 {
     *is_new = false;
     if (s->make_input) return s->make_input(s, i, shape, range);
@@ -223,7 +223,7 @@ static Tensor *sample_input(Sample *s, int i, Shape shape, SampleRange range, bo
     return s->in[i];
 }
 
-Tensor *sample_in(Sample *s, int i, Shape shape)
+Tensor *sample_in(Sample *s, int i, AgShape shape)
 {
     bool is_new;
     Tensor *x = sample_input(s, i, shape, (SampleRange){ false, -INFINITY, INFINITY }, &is_new);
@@ -231,7 +231,7 @@ Tensor *sample_in(Sample *s, int i, Shape shape)
     return x;
 }
 
-Tensor *sample_range(Sample *s, int i, Shape shape, double low, double high)
+Tensor *sample_range(Sample *s, int i, AgShape shape, double low, double high)
 {
     bool is_new;
     Tensor *x = sample_input(s, i, shape, (SampleRange){ false, low, high }, &is_new);
@@ -239,7 +239,7 @@ Tensor *sample_range(Sample *s, int i, Shape shape, double low, double high)
     return x;
 }
 
-Tensor *sample_positive(Sample *s, int i, Shape shape)
+Tensor *sample_positive(Sample *s, int i, AgShape shape)
 {
     return sample_range(s, i, shape, 0.3, 2.0);
 }
@@ -251,7 +251,7 @@ double sample_apart_value(int i, int64_t j, int64_t n)
     return (0.15 + 0.05 * i + 0.2 * (double)rank) * (j % 2 ? -1 : 1);
 }
 
-Tensor *sample_apart(Sample *s, int i, Shape shape)
+Tensor *sample_apart(Sample *s, int i, AgShape shape)
 {
     bool is_new;
     Tensor *x = sample_input(s, i, shape, (SampleRange){ true, -INFINITY, INFINITY }, &is_new);
@@ -259,14 +259,14 @@ Tensor *sample_apart(Sample *s, int i, Shape shape)
     return x;
 }
 
-Tensor *sample_ids(Shape shape, int32_t below)
+Tensor *sample_ids(AgShape shape, int32_t below)
 {
     Tensor *ids = tensor_ints(shape, NULL);
     for (int64_t i = 0; i < ids->numel; i++) ints(ids)[i] = (int32_t)((i * 5 + 2) % below);
     return ids;
 }
 
-Tensor *sample_mask(Shape shape)
+Tensor *sample_mask(AgShape shape)
 {
     Tensor *mask = tensor_bools(shape, NULL);
     for (int64_t i = 0; i < mask->numel; i++) bools(mask)[i] = i % 3 != 1;
@@ -292,7 +292,7 @@ static int check_case(const Op *op, int number, FILE *report)
 {
     int result = 1;
     for (int alias = 0; alias < 2 && result == 1; alias++) {
-        Scope s = ag_begin(AG_NO_GRAD);
+        AgScope s = ag_begin(AG_NO_GRAD);
         Tensor *created[MAX_INPUTS] = { NULL }, *in[MAX_INPUTS];
         SampleCall call = { op, { .number = number, .in = created, .alias = alias } };
         Tensor *y = op->sample(&call.sample);

@@ -93,7 +93,7 @@ static void print_kind(FILE *out, const CheckedInput *c)
 }
 
 /* "[1][2]" for an entry of a matrix; nothing for a scalar. */
-static void print_index(FILE *out, const Shape *shape, int64_t j)
+static void print_index(FILE *out, const AgShape *shape, int64_t j)
 {
     int64_t inner = ag_shape_numel(*shape);
     for (int d = 0; d < shape->ndim; d++) {

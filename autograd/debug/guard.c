@@ -17,7 +17,7 @@
  * the one before. */
 typedef struct Guarded {
     struct Guarded *next, **link;
-    Site site, user_site;       /* where it was allocated; see Tensor in internal.h */
+    AgSite site, user_site;     /* where it was allocated; see Tensor in internal.h */
     const char *what;
     size_t bytes;               /* the size without sentinels */
     size_t checked;             /* released: the bytes that this round of checks has seen */
@@ -109,7 +109,7 @@ static bool find_bad_write(Guarded *g, size_t first, size_t end, BadWrite *w)
     return true;
 }
 
-_Noreturn static void error_bad_write(Site at, const char *what, const BadWrite *w)
+_Noreturn static void error_bad_write(AgSite at, const char *what, const BadWrite *w)
 {
     char place[PLACE_TEXT];
     ag_usage_error(at, what, "the memory of %s (made at %s): %s since the last check", w->buffer.what,
@@ -124,7 +124,7 @@ Buffer *guard_alloc(size_t size)
     return p ? (Buffer *)(p + FRONT) : NULL;
 }
 
-void guard_begin(Site at, const char *what, Buffer *b, size_t bytes)
+void guard_begin(AgSite at, const char *what, Buffer *b, size_t bytes)
 {
     Guarded *g = guarded(b);
     *g = (Guarded){ .site = at, .user_site = user_site_now(context()), .what = what, .bytes = bytes };
@@ -174,7 +174,7 @@ static bool find_late_write(Context *c, size_t n, BadWrite *w)
     return bad;
 }
 
-static void check_memory(Site at, const char *what, size_t released_bytes)
+static void check_memory(AgSite at, const char *what, size_t released_bytes)
 {
     Context *c = context();
     BadWrite w;
@@ -185,12 +185,12 @@ static void check_memory(Site at, const char *what, size_t released_bytes)
     if (bad || find_late_write(c, released_bytes, &w)) error_bad_write(at, what, &w);
 }
 
-void guard_check(Site at, const char *what)
+void guard_check(AgSite at, const char *what)
 {
     check_memory(at, what, CHECKED_BYTES);
 }
 
-void guard_check_all(Site at, const char *what)
+void guard_check_all(AgSite at, const char *what)
 {
     check_memory(at, what, SIZE_MAX);
 }
@@ -254,7 +254,7 @@ static uint64_t *place_of(uint64_t pass)
     return i < MAX_PASSES ? &running[i] : NULL;
 }
 
-void guard_backward_begins(Site at)
+void guard_backward_begins(AgSite at)
 {
     Context *c = context();
     c->pass_site = at;

@@ -152,7 +152,7 @@ static void write_attribute(Writer *w, int indent, const char *name, const char 
     write_text(w, value);
 }
 
-void tensor_fprint_at(Site at, FILE *out, const Tensor *t)
+void tensor_fprint_at(AgSite at, FILE *out, const Tensor *t)
 {
     check_any(at, "tensor_print", "t", t);
     if (!out) ag_usage_error(at, "tensor_print", "the file is NULL");

@@ -13,7 +13,7 @@ static bool is_found(const Found *found, const Tensor *t)
     return t->number < found->n && found->item[t->number] == t;
 }
 
-static void add_found(Site at, const char *what, Found *found, Tensor *t)
+static void add_found(AgSite at, const char *what, Found *found, Tensor *t)
 {
     if (is_found(found, t)) return;
     if (found->n == found->room) {
@@ -33,7 +33,7 @@ static int recorded_inputs(const Tensor *t)
     return t->op ? t->n_in : 0;
 }
 
-Tensor **graph_nodes(Site at, const char *what, Tensor *y, uint32_t *n)
+Tensor **graph_nodes(AgSite at, const char *what, Tensor *y, uint32_t *n)
 {
     Found found = { NULL, 0, 0 };
     add_found(at, what, &found, y);
@@ -72,7 +72,7 @@ Tensor **graph_nodes(Site at, const char *what, Tensor *y, uint32_t *n)
 /* A tensor with t's value that is not part of the graph. */
 static Tensor *copy_of(const Tensor *t)
 {
-    Tensor *copy = tensor_alias(t->site, t->made_by, &t->shape, (DType)t->dtype, t->buffer);
+    Tensor *copy = tensor_alias(t->site, t->made_by, &t->shape, (AgDType)t->dtype, t->buffer);
     copy->requires_grad = t->requires_grad;
     copy->precision = t->precision;
     copy->retained = true;
@@ -90,7 +90,7 @@ static void copy_op(Tensor *copy, const Tensor *t, Tensor **in)
     if (t->saved) copy->saved = buffer_share(t->saved);
 }
 
-Trace trace_begin(Site at, const char *what, Tensor *loss)
+Trace trace_begin(AgSite at, const char *what, Tensor *loss)
 {
     check_loss(at, what, loss, false);
     Trace trace = { .at = at, .what = what, .scope = ag_begin_at(at, AG_NO_GRAD) };

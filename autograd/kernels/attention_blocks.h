@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kaeru/types.h"
+#include "real.h"
 
 /* For each of b sentences and h heads: y = dropout(softmax(scale Q K^T)) V with Q (t, k), K and V (s, k), y (t, k). The rows
  * of a head need not be dense: each array has strides between sentences, heads and rows (K and V share theirs). A key that

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kaeru/types.h"
+#include "real.h"
 
 /* y (b, o, oh, ow) = the weights (o, c kh kw) times the patches of each image of x (b, c, h, w): see patches.h. */
 typedef struct { int64_t b, c, h, w, o, kh, kw, oh, ow, stride, padding; bool bf16; } KConv;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kaeru/types.h"
+#include "real.h"
 
 /* Uniform in [low, high) with 24 random bits: element i is computed from word i%4 of block counter + i/4. */
 void k_uniform(int64_t n, real *y, uint64_t seed, uint64_t counter, double low, double high);

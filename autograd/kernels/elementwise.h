@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kaeru/types.h"
+#include "real.h"
 
 /* ---- functions of two numbers ------------------------------------------------------------------------------------ */
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kaeru/types.h"
+#include "real.h"
 
 /* `batch` products C = op(A) op(B), where op transposes if ta or tb is set: op(A) is (m, k), op(B) (k, n), C (m, n).
  * lda, ldb, ldc: distance between stored rows; step_*: distance between the matrices of the batch (0: all products use one).

@@ -33,7 +33,7 @@ static void adam_range(void *arg, int64_t begin, int64_t end)
 }
 
 /* lr (exp_avg/c1) / (sqrt(exp_avg_sq/c2) + eps) as (lr/c1) exp_avg / (sqrt(exp_avg_sq) / sqrt(c2) + eps). */
-void ISA(adam)(int64_t n, real *w, real *exp_avg, real *exp_avg_sq, const real *grad, const AdamOptions *o,
+void ISA(adam)(int64_t n, real *w, real *exp_avg, real *exp_avg_sq, const real *grad, const AgAdam *o,
                int64_t step, double grad_scale)
 {
     double c1 = adam_correction(o->beta1, step), c2 = adam_correction(o->beta2, step);
@@ -75,7 +75,7 @@ static void sgd_range(void *arg, int64_t begin, int64_t end)
     }
 }
 
-void ISA(sgd)(int64_t n, real *w, real *buf, const real *grad, const SgdOptions *o, bool first, double grad_scale)
+void ISA(sgd)(int64_t n, real *w, real *buf, const real *grad, const AgSgd *o, bool first, double grad_scale)
 {
     Sgd j = { w, buf, grad, (float)grad_scale, (float)o->weight_decay, (float)o->momentum, (float)o->lr, o->nesterov, first };
     k_parallel(n, GRAIN, sgd_range, &j);

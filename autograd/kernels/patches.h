@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "kaeru/types.h"
+#include "real.h"
 
 /* An image x (c, h, w) with `padding` zeros on each side, and windows of kh x kw items, `stride` apart, ow in a row. Of the
  * window at row y and column v, item (channel, i, j) is x[channel, y stride + i - padding, v stride + j - padding]. The matrix

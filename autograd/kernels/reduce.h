@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kaeru/types.h"
+#include "real.h"
 
 /* ---- along one dimension: x is (outer, n, inner), y is (outer, inner) -------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kaeru/types.h"
+#include "real.h"
 
 /* y may be x. A row of -infinity gives zeros (log_softmax: -infinity). */
 void k_softmax(int64_t rows, int64_t n, real *y, const real *x);

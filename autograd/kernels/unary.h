@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kaeru/types.h"
+#include "real.h"
 
 /* K_NEG, K_EXP, ...: each is y = f(x) and dx = dy f'(x). unary_functions.def lists them with their formulas. */
 typedef enum {

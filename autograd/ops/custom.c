@@ -15,7 +15,7 @@ static void custom_backward(Tensor *y)
     c->custom->backward(&(AgCustomCall){ y->in, y->n_in, y, c->args, grad_of(y), dx });
 }
 
-static void check_custom(Site at, const AgCustom *op, Tensor *const *in, int n)
+static void check_custom(AgSite at, const AgCustom *op, Tensor *const *in, int n)
 {
     if (!op || !op->name || !op->forward || !op->backward)
         ag_usage_error(at, "ag_custom", "an operation needs a name, a forward and a backward function");
@@ -31,7 +31,7 @@ static void check_custom(Site at, const AgCustom *op, Tensor *const *in, int n)
     }
 }
 
-Tensor *ag_custom_at(Site at, const AgCustom *op, Shape shape, Tensor *const *in, int n, const void *args, size_t size)
+Tensor *ag_custom_at(AgSite at, const AgCustom *op, AgShape shape, Tensor *const *in, int n, const void *args, size_t size)
 {
     check_custom(at, op, in, n);
     if (size && !args) ag_usage_error(at, op->name, "args is NULL, expected %zu bytes", size);

@@ -4,7 +4,7 @@
 
 #include "internal.h"
 
-void check_linear(Site at, const char *what, const Tensor *x, const Tensor *weight, const Tensor *bias);
+void check_linear(AgSite at, const char *what, const Tensor *x, const Tensor *weight, const Tensor *bias);
 
 /* x (rows,in), weight (out,in), result (rows,out). packed_weight: the whole weight in bfloat16 (ag_pack_weight), or NULL. */
 typedef struct { int64_t rows, in, out; bool bf16; const uint32_t *packed_weight; } LinearSize;

@@ -11,7 +11,7 @@
  * dv = W^T dy, dW = dy v^T, ds = W (dW - rowsum(dW W)) / sqrt(K), dq = ds k, dk = ds^T q --------------------------- */
 
 /* The width of `heads` heads divides; returns that of one. */
-static int64_t check_heads(Site at, const char *what, const Tensor *x, int64_t width, int64_t heads)
+static int64_t check_heads(AgSite at, const char *what, const Tensor *x, int64_t width, int64_t heads)
 {
     char text[AG_SHAPE_TEXT];
     if (heads < 1 || width % heads != 0 || width == 0)
@@ -20,7 +20,7 @@ static int64_t check_heads(Site at, const char *what, const Tensor *x, int64_t w
 }
 
 /* Returns the number of heads of keys and values. */
-static int64_t check_options(Site at, const char *what, const AgAttention *how)
+static int64_t check_options(AgSite at, const char *what, const AgAttention *how)
 {
     int kv_heads = how->kv_heads == 0 ? how->heads : how->kv_heads;
     if (kv_heads < 0 || (kv_heads > 0 && how->heads % kv_heads != 0))
@@ -32,10 +32,10 @@ static int64_t check_options(Site at, const char *what, const AgAttention *how)
     return kv_heads;
 }
 
-static void set_mask(Site at, const char *what, KAttention *a, const Tensor *mask)
+static void set_mask(AgSite at, const char *what, KAttention *a, const Tensor *mask)
 {
     if (!mask) return;
-    Shape scores = SHAPE(a->b, a->h, a->t, a->s);
+    AgShape scores = SHAPE(a->b, a->h, a->t, a->s);
     check_mask(at, what, mask, "(B,heads,T,S) =", &scores);
     int64_t stride[AG_MAX_DIMS];
     broadcast_strides(&mask->shape, &scores, stride);
@@ -73,12 +73,12 @@ static void run_backward(Tensor *y, Grad q, Grad k, Grad v, const real *xq, cons
 }
 
 /* Attention to the first s positions of k and v, which are reals or, for forward alone, pairs in bfloat16. */
-static Tensor *attend(Site at, const char *what, Tensor *q, Tensor *k, Tensor *v, int64_t s, Tensor *mask,
+static Tensor *attend(AgSite at, const char *what, Tensor *q, Tensor *k, Tensor *v, int64_t s, Tensor *mask,
                       const AgAttention *how)
 {
     char tq[AG_SHAPE_TEXT], tk[AG_SHAPE_TEXT], tv[AG_SHAPE_TEXT];
     bool grouped = how->kv_heads != 0 && how->kv_heads != how->heads, pairs = k->dtype == AG_INT;
-    Shape keys = k->shape, of_v = v->shape;
+    AgShape keys = k->shape, of_v = v->shape;
     if (pairs) keys.dim[2] *= 2, of_v.dim[2] *= 2;
     if (q->shape.ndim != 3 || keys.ndim != 3 || !ag_shape_equal(keys, of_v) ||
         q->shape.dim[0] != keys.dim[0] || (!grouped && q->shape.dim[2] != keys.dim[2]))
@@ -103,7 +103,7 @@ static Tensor *attend(Site at, const char *what, Tensor *q, Tensor *k, Tensor *v
                        reals_if(v, !pairs));
 }
 
-Tensor *ag_attention_with_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how)
+Tensor *ag_attention_with_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how)
 {
     check_tensor(at, "attention", "q", q, AG_REAL);
     check_tensor(at, "attention", "k", k, AG_REAL);
@@ -111,7 +111,7 @@ Tensor *ag_attention_with_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *m
     return attend(at, "attention", q, k, v, k->shape.ndim == 3 ? k->shape.dim[1] : 0, mask, &how);
 }
 
-Tensor *ag_attention_cached_at(Site at, Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention how)
+Tensor *ag_attention_cached_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention how)
 {
     char text[AG_SHAPE_TEXT];
     bool pairs = k && k->magic == TENSOR_ALIVE && k->dtype == AG_INT;
@@ -127,7 +127,7 @@ Tensor *ag_attention_cached_at(Site at, Tensor *q, Tensor *k, Tensor *v, int64_t
     return attend(at, "attention_cached", q, k, v, n, mask, &how);
 }
 
-Tensor *ag_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, int heads, bool causal, double p)
+Tensor *ag_attention_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, int heads, bool causal, double p)
 {
     AgAttention how = { .heads = heads, .causal = causal, .dropout = p };
     return ag_attention_with_at(at, q, k, v, mask, how);
@@ -172,7 +172,7 @@ Tensor *attention_sample(Sample *s)
     if (s->number >= (int)(sizeof cases / sizeof *cases)) return NULL;
     int i = s->number, kv_heads = cases[i].how.kv_heads ? cases[i].how.kv_heads : cases[i].how.heads;
     Tensor *q = sample_in(s, 0, SHAPE(cases[i].b, cases[i].t, cases[i].width));
-    Shape sources = SHAPE(cases[i].b, cases[i].s, cases[i].width / cases[i].how.heads * kv_heads);
+    AgShape sources = SHAPE(cases[i].b, cases[i].s, cases[i].width / cases[i].how.heads * kv_heads);
     Tensor *k = sample_in(s, 1, sources), *v = sample_in(s, 2, sources);
     Tensor *mask = cases[i].masked ? sample_mask(SHAPE(cases[i].b, 1, cases[i].t, cases[i].s)) : NULL;
     return call_sample(q, k, v, mask, cases[i].how);
@@ -180,7 +180,7 @@ Tensor *attention_sample(Sample *s)
 
 /* ---- self_attention: the same on queries, keys and values side by side ------------------------------------------- */
 
-Tensor *ag_self_attention_with_at(Site at, Tensor *qkv, Tensor *mask, AgAttention how)
+Tensor *ag_self_attention_with_at(AgSite at, Tensor *qkv, Tensor *mask, AgAttention how)
 {
     check_tensor(at, "self_attention", "qkv", qkv, AG_REAL);
     char text[AG_SHAPE_TEXT];
@@ -188,7 +188,7 @@ Tensor *ag_self_attention_with_at(Site at, Tensor *qkv, Tensor *mask, AgAttentio
     bool grouped = kv_heads != how.heads;
     if (qkv->shape.ndim != 3 || (!grouped && qkv->shape.dim[2] % 3 != 0))
         ag_usage_error(at, "self_attention", "qkv %s, expected (B,T,3D)", ag_shape_text(qkv->shape, text));
-    Shape shape = qkv->shape;
+    AgShape shape = qkv->shape;
     int64_t t = shape.dim[1], row = shape.dim[2];
     int64_t part = grouped ? check_heads(at, "self_attention", qkv, row, total)
                            : check_heads(at, "self_attention", qkv, row / 3, how.heads);
@@ -203,7 +203,7 @@ Tensor *ag_self_attention_with_at(Site at, Tensor *qkv, Tensor *mask, AgAttentio
     return run_forward(op_new(at, OP_self_attention, &shape, qkv, mask, NULL), &a, x, x + width, x + (width + row) / 2);
 }
 
-Tensor *ag_self_attention_at(Site at, Tensor *qkv, Tensor *mask, int heads, bool causal, double p)
+Tensor *ag_self_attention_at(AgSite at, Tensor *qkv, Tensor *mask, int heads, bool causal, double p)
 {
     AgAttention how = { .heads = heads, .causal = causal, .dropout = p };
     return ag_self_attention_with_at(at, qkv, mask, how);

@@ -13,12 +13,12 @@ static void binary_values(KBinary f, Tensor *y, const Tensor *a, const Tensor *b
     k_binary(f, &walk, reals(y), reals(a), reals(b));
 }
 
-static Tensor *binary(Site at, int op, KBinary f, Tensor *a, Tensor *b)
+static Tensor *binary(AgSite at, int op, KBinary f, Tensor *a, Tensor *b)
 {
     const char *name = op_table[op].name;
     check_tensor(at, name, "a", a, AG_REAL);
     check_tensor(at, name, "b", b, AG_REAL);
-    Shape shape = broadcast_shape(at, name, a, b);
+    AgShape shape = broadcast_shape(at, name, a, b);
     Tensor *y = op_new(at, op, &shape, a, b, NULL);
     binary_values(f, y, a, b);
     return op_done(y);
@@ -57,7 +57,7 @@ static void binary_backward(Tensor *y, KBinary f)
 }
 
 /* Sample calls with shapes that broadcast in different ways. */
-static Tensor *two_inputs(Sample *s, Tensor *in(Sample *, int, Shape), Tensor *op(Site, Tensor *, Tensor *))
+static Tensor *two_inputs(Sample *s, Tensor *in(Sample *, int, AgShape), Tensor *op(AgSite, Tensor *, Tensor *))
 {
     switch (s->number) {
     case 0: return op(AG_HERE, in(s, 0, AG_SCALAR), in(s, 1, AG_SCALAR));
@@ -75,7 +75,7 @@ static Tensor *two_inputs(Sample *s, Tensor *in(Sample *, int, Shape), Tensor *o
 }
 
 #define BINARY(name, f, sample_inputs)                             \
-    Tensor *ag_##name##_at(Site at, Tensor *a, Tensor *b)          \
+    Tensor *ag_##name##_at(AgSite at, Tensor *a, Tensor *b)          \
     {                                                              \
         return binary(at, OP_##name, f, a, b);                     \
     }                                                              \

@@ -12,7 +12,7 @@ static int64_t windows(int64_t n, int64_t size, int64_t stride, int64_t padding)
 
 /* ---- conv2d: y = bias + weight * x                           dx = weight^T dy, dweight = dy x^T, dbias = sum dy ---- */
 
-Tensor *ag_conv2d_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding)
+Tensor *ag_conv2d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding)
 {
     check_tensor(at, "conv2d", "x", x, AG_REAL);
     check_tensor(at, "conv2d", "weight", weight, AG_REAL);
@@ -62,7 +62,7 @@ void conv2d_backward(Tensor *y)
 
 Tensor *conv2d_sample(Sample *s)
 {
-    static const struct { Shape x, weight; int stride, padding; bool bias; } cases[] = {
+    static const struct { AgShape x, weight; int stride, padding; bool bias; } cases[] = {
         { { 4, { 1, 1, 1, 1 } }, { 4, { 1, 1, 1, 1 } }, 1, 0, true },
         { { 4, { 2, 2, 4, 5 } }, { 4, { 3, 2, 3, 3 } }, 1, 1, true },
         { { 4, { 2, 2, 4, 5 } }, { 4, { 3, 2, 2, 3 } }, 2, 1, false },
@@ -75,7 +75,7 @@ Tensor *conv2d_sample(Sample *s)
         { { 4, { 1, 1, 3, 2 } }, { 4, { 2, 1, 1, 5 } }, 2, 2, true },
     };
     if (s->number >= (int)(sizeof cases / sizeof *cases)) return NULL;
-    Shape weight = cases[s->number].weight;
+    AgShape weight = cases[s->number].weight;
     return ag_conv2d(sample_in(s, 0, cases[s->number].x), sample_in(s, 1, weight),
                      cases[s->number].bias ? sample_in(s, 2, SHAPE(weight.dim[0])) : NULL, cases[s->number].stride,
                      cases[s->number].padding);
@@ -83,19 +83,19 @@ Tensor *conv2d_sample(Sample *s)
 
 /* ---- one dimension, zeros around --------------------------------------------------------------------------------- */
 
-Tensor *ag_pad_at(Site at, Tensor *x, int dim, int64_t before, int64_t after)
+Tensor *ag_pad_at(AgSite at, Tensor *x, int dim, int64_t before, int64_t after)
 {
     check_tensor(at, "pad", "x", x, AG_REAL);
     int d = check_dim(at, "pad", x, dim);
     if (before < 0 || after < 0)
         ag_usage_error(at, "pad", "%lld and %lld zeros, expected 0 or more", (long long)before, (long long)after);
-    Shape left = x->shape, right = x->shape;
+    AgShape left = x->shape, right = x->shape;
     left.dim[d] = before;
     right.dim[d] = after;
     return ag_concat_at(at, ((Tensor *[]){ tensor_zeros_at(at, left), x, tensor_zeros_at(at, right) }), 3, d);
 }
 
-Tensor *ag_conv1d_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding)
+Tensor *ag_conv1d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding)
 {
     check_tensor(at, "conv1d", "x", x, AG_REAL);
     check_tensor(at, "conv1d", "weight", weight, AG_REAL);
@@ -110,7 +110,7 @@ Tensor *ag_conv1d_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, int strid
 
 /* ---- pooling ----------------------------------------------------------------------------------------------------- */
 
-static Tensor *pool2d(Site at, int op, Tensor *x, int size, int stride, int padding)
+static Tensor *pool2d(AgSite at, int op, Tensor *x, int size, int stride, int padding)
 {
     const char *what = op_table[op].name;
     check_tensor(at, what, "x", x, AG_REAL);
@@ -137,7 +137,7 @@ static void pool2d_backward(Tensor *y)
     k_pool2d_backward(y->args, grad_to_add(y->in[0]), grad_of(y), y->saved ? buffer_data(y->saved) : NULL);
 }
 
-static Tensor *pool_sample(Sample *s, Tensor *op(Site, Tensor *, int, int, int))
+static Tensor *pool_sample(Sample *s, Tensor *op(AgSite, Tensor *, int, int, int))
 {
     switch (s->number) {
     case 0: return op(AG_HERE, sample_apart(s, 0, SHAPE(1, 1, 1, 1)), 1, 1, 0);
@@ -152,7 +152,7 @@ static Tensor *pool_sample(Sample *s, Tensor *op(Site, Tensor *, int, int, int))
     }
 }
 
-Tensor *ag_max_pool2d_at(Site at, Tensor *x, int size, int stride, int padding)
+Tensor *ag_max_pool2d_at(AgSite at, Tensor *x, int size, int stride, int padding)
 {
     return pool2d(at, OP_max_pool2d, x, size, stride, padding);
 }
@@ -167,7 +167,7 @@ Tensor *max_pool2d_sample(Sample *s)
     return pool_sample(s, ag_max_pool2d_at);
 }
 
-Tensor *ag_mean_pool2d_at(Site at, Tensor *x, int size, int stride, int padding)
+Tensor *ag_mean_pool2d_at(AgSite at, Tensor *x, int size, int stride, int padding)
 {
     return pool2d(at, OP_mean_pool2d, x, size, stride, padding);
 }

@@ -6,7 +6,7 @@
 #include "ops/table.h"
 
 /* The size of the last dimension of x, which must have one. */
-static int64_t last_size(Site at, const char *what, const Tensor *x)
+static int64_t last_size(AgSite at, const char *what, const Tensor *x)
 {
     check_tensor(at, what, "x", x, AG_REAL);
     if (x->shape.ndim < 1) ag_usage_error(at, what, "x is a scalar, expected (..,D)");
@@ -22,7 +22,7 @@ static void rms_values(Tensor *y, const Tensor *x, const Tensor *gamma, double e
                gamma ? reals(gamma) : NULL, eps);
 }
 
-Tensor *ag_rms_norm_at(Site at, Tensor *x, Tensor *gamma, double eps)
+Tensor *ag_rms_norm_at(AgSite at, Tensor *x, Tensor *gamma, double eps)
 {
     int64_t n = last_size(at, "rms_norm", x);
     char tx[AG_SHAPE_TEXT], tg[AG_SHAPE_TEXT];
@@ -55,22 +55,22 @@ void rms_norm_backward(Tensor *y)
 
 Tensor *rms_norm_sample(Sample *s)
 {
-    static const Shape shapes[] = { { 1, { 5 } }, { 2, { 3, 4 } }, { 3, { 2, 3, 5 } }, { 2, { 4, 33 } }, { 2, { 0, 4 } } };
+    static const AgShape shapes[] = { { 1, { 5 } }, { 2, { 3, 4 } }, { 3, { 2, 3, 5 } }, { 2, { 4, 33 } }, { 2, { 0, 4 } } };
     static const double eps[] = { 1e-5, 1e-6, 0.1, 0, 1e-5 };
     if (s->number >= 10) return NULL;
-    Shape shape = shapes[s->number % 5];
+    AgShape shape = shapes[s->number % 5];
     Tensor *x = sample_in(s, 0, shape), *gamma = s->number < 5 ? sample_in(s, 1, SHAPE(shape.dim[shape.ndim - 1])) : NULL;
     return ag_rms_norm(x, gamma, eps[s->number % 5]);
 }
 
 /* ---- swiglu: y = a sigmoid(a) b                              da = dy b silu'(a), db = dy silu(a) ----------------- */
 
-Tensor *ag_swiglu_at(Site at, Tensor *x)
+Tensor *ag_swiglu_at(AgSite at, Tensor *x)
 {
     int64_t n = last_size(at, "swiglu", x);
     char text[AG_SHAPE_TEXT];
     if (n % 2 != 0) ag_usage_error(at, "swiglu", "x %s, expected (..,2F)", ag_shape_text(x->shape, text));
-    Shape shape = x->shape;
+    AgShape shape = x->shape;
     shape.dim[shape.ndim - 1] = n / 2;
     Tensor *y = op_new(at, OP_swiglu, &shape, x, NULL, NULL);
     k_swiglu(row_count(x), n / 2, reals(y), reals(x));
@@ -90,7 +90,7 @@ void swiglu_backward(Tensor *y)
 
 Tensor *swiglu_sample(Sample *s)
 {
-    static const Shape shapes[] = { { 1, { 2 } }, { 1, { 10 } }, { 2, { 3, 4 } }, { 3, { 2, 3, 6 } }, { 2, { 2, 66 } },
+    static const AgShape shapes[] = { { 1, { 2 } }, { 1, { 10 } }, { 2, { 3, 4 } }, { 3, { 2, 3, 6 } }, { 2, { 2, 66 } },
                                     { 2, { 0, 4 } }, { 2, { 3, 0 } }, { 4, { 1, 2, 1, 8 } } };
     if (s->number >= 8) return NULL;
     return ag_swiglu(sample_in(s, 0, shapes[s->number]));
@@ -100,7 +100,7 @@ Tensor *swiglu_sample(Sample *s)
 
 /* Frequencies and angles are rounded to float, in the double build too, as in the library `transformers`: models were trained
  * with these angles. Exact ones differ by up to 1e-3 at position 8191, and logits by 2e-3. */
-Tensor *ag_rope_frequencies_at(Site at, int64_t width, double base)
+Tensor *ag_rope_frequencies_at(AgSite at, int64_t width, double base)
 {
     if (width < 2 || width % 2 != 0 || !(base > 0 && base < INFINITY))
         ag_usage_error(at, "ag_rope_frequencies", "width %lld and base %g, expected an even width and a base above 0",
@@ -111,7 +111,7 @@ Tensor *ag_rope_frequencies_at(Site at, int64_t width, double base)
     return y;
 }
 
-Tensor *ag_rope_table_at(Site at, Tensor *frequencies, int64_t start, int64_t count)
+Tensor *ag_rope_table_at(AgSite at, Tensor *frequencies, int64_t start, int64_t count)
 {
     static const char what[] = "ag_rope_table";
     check_tensor(at, what, "frequencies", frequencies, AG_REAL);
@@ -137,7 +137,7 @@ static KRope rope_shape(const Tensor *x, const Tensor *table, RopeArgs args, boo
     return (KRope){ row_count(x), args.heads, table->shape.dim[1] / 2, x->shape.dim[1], args.adjacent, back, add };
 }
 
-Tensor *ag_rope_at(Site at, Tensor *x, Tensor *table, int heads, bool adjacent)
+Tensor *ag_rope_at(AgSite at, Tensor *x, Tensor *table, int heads, bool adjacent)
 {
     check_tensor(at, "rope", "x", x, AG_REAL);
     check_tensor(at, "rope", "table", table, AG_REAL);

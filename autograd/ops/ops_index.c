@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-void check_ids(Site at, const char *what, const Tensor *ids, int64_t below)
+void check_ids(AgSite at, const char *what, const Tensor *ids, int64_t below)
 {
     for (int64_t i = 0; i < ids->numel; i++)
         if (ints(ids)[i] < 0 || ints(ids)[i] >= below)
@@ -20,7 +20,7 @@ static void embedding_values(Tensor *y, const Tensor *table, const Tensor *ids)
     k_gather_rows(ids->numel, table->shape.dim[1], reals(y), reals(table), ints(ids));
 }
 
-Tensor *ag_embedding_at(Site at, Tensor *table, Tensor *ids)
+Tensor *ag_embedding_at(AgSite at, Tensor *table, Tensor *ids)
 {
     check_tensor(at, "embedding", "table", table, AG_REAL);
     check_tensor(at, "embedding", "ids", ids, AG_INT);
@@ -29,7 +29,7 @@ Tensor *ag_embedding_at(Site at, Tensor *table, Tensor *ids)
         ag_usage_error(at, "embedding", "table %s and ids %s: expected a table (V,D)", ag_shape_text(table->shape, a),
                        ag_shape_text(ids->shape, b));
     check_ids(at, "embedding", ids, table->shape.dim[0]);
-    Shape shape = ids->shape;
+    AgShape shape = ids->shape;
     shape.dim[shape.ndim++] = table->shape.dim[1];
     Tensor *y = op_new(at, OP_embedding, &shape, table, ids, NULL);
     embedding_values(y, table, ids);
@@ -84,7 +84,7 @@ void grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids)
 typedef struct { Along x; int64_t m; } GatherArgs;
 
 /* Checks ids, whose sizes are those of x except along dim, and that each is an item of x along dim. */
-static GatherArgs gather_args(Site at, const char *what, const Tensor *x, int dim, const Tensor *ids)
+static GatherArgs gather_args(AgSite at, const char *what, const Tensor *x, int dim, const Tensor *ids)
 {
     check_tensor(at, what, "x", x, AG_REAL);
     check_tensor(at, what, "ids", ids, AG_INT);
@@ -100,7 +100,7 @@ static GatherArgs gather_args(Site at, const char *what, const Tensor *x, int di
     return args;
 }
 
-Tensor *ag_gather_at(Site at, Tensor *x, int dim, Tensor *ids)
+Tensor *ag_gather_at(AgSite at, Tensor *x, int dim, Tensor *ids)
 {
     GatherArgs args = gather_args(at, "gather", x, dim, ids);
     Tensor *y = op_new(at, OP_gather, &ids->shape, x, ids, NULL);
@@ -133,7 +133,7 @@ Tensor *gather_sample(Sample *s)
 
 /* ---- scatter_add: y = x, y[o, ids[o,j,i], i] += src[o,j,i]   dx = dy, dsrc = the items of dy at ids -------------- */
 
-Tensor *ag_scatter_add_at(Site at, Tensor *x, int dim, Tensor *ids, Tensor *src)
+Tensor *ag_scatter_add_at(AgSite at, Tensor *x, int dim, Tensor *ids, Tensor *src)
 {
     GatherArgs args = gather_args(at, "scatter_add", x, dim, ids);
     check_tensor(at, "scatter_add", "src", src, AG_REAL);
@@ -164,13 +164,13 @@ void scatter_add_backward(Tensor *y)
 
 Tensor *scatter_add_sample(Sample *s)
 {
-    static const struct { Shape x; int dim, n; } cases[] = {
+    static const struct { AgShape x; int dim, n; } cases[] = {
         { { 1, { 1 } }, 0, 1 },       { { 1, { 7 } }, 0, 4 },           { { 2, { 3, 5 } }, 1, 2 },
         { { 2, { 3, 5 } }, 0, 4 },    { { 3, { 2, 3, 4 } }, 1, 6 },     { { 3, { 2, 3, 4 } }, -1, 1 },
         { { 2, { 0, 3 } }, 1, 2 },    { { 2, { 2, 3 } }, 1, 0 },        { { 2, { 3, 3 } }, 0, 3 },
     };
     if (s->number >= (int)(sizeof cases / sizeof *cases)) return NULL;
-    Shape x = cases[s->number].x, part = x;
+    AgShape x = cases[s->number].x, part = x;
     int dim = cases[s->number].dim, d = dim < 0 ? dim + x.ndim : dim;
     part.dim[d] = cases[s->number].n;
     return ag_scatter_add(sample_in(s, 0, x), dim, sample_ids(part, (int32_t)x.dim[d]), sample_in(s, 1, part));

@@ -7,7 +7,7 @@
 #include "ops/linear.h"
 #include "ops/table.h"
 
-static void check_same_shape(Site at, const char *what, const char *first, const Tensor *a, const Tensor *b)
+static void check_same_shape(AgSite at, const char *what, const char *first, const Tensor *a, const Tensor *b)
 {
     char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     if (!ag_shape_equal(a->shape, b->shape))
@@ -15,7 +15,7 @@ static void check_same_shape(Site at, const char *what, const char *first, const
                        ag_shape_text(b->shape, tb));
 }
 
-static void check_reduce(Site at, const char *what, AgReduce reduce)
+static void check_reduce(AgSite at, const char *what, AgReduce reduce)
 {
     if (reduce != AG_MEAN && reduce != AG_SUM)
         ag_usage_error(at, what, "%d is not an AgReduce; expected AG_MEAN or AG_SUM", (int)reduce);
@@ -23,7 +23,7 @@ static void check_reduce(Site at, const char *what, AgReduce reduce)
 
 /* ---- mse_loss: y = mean (x - target)²                        dx = dy 2 (x - target) / n, dtarget = -dx ----------- */
 
-Tensor *ag_mse_loss_at(Site at, Tensor *x, Tensor *target)
+Tensor *ag_mse_loss_at(AgSite at, Tensor *x, Tensor *target)
 {
     check_tensor(at, "mse_loss", "x", x, AG_REAL);
     check_tensor(at, "mse_loss", "target", target, AG_REAL);
@@ -44,7 +44,7 @@ void mse_loss_backward(Tensor *y)
 }
 
 /* Shapes for the samples of losses whose targets have the predictions' shape. */
-static const Shape same_shapes[] = { { 0, { 0 } }, { 1, { 1 } }, { 1, { 7 } }, { 2, { 3, 5 } }, { 2, { 1, 4 } },
+static const AgShape same_shapes[] = { { 0, { 0 } }, { 1, { 1 } }, { 1, { 7 } }, { 2, { 3, 5 } }, { 2, { 1, 4 } },
                                      { 3, { 2, 3, 4 } }, { 1, { 67 } }, { 4, { 2, 1, 2, 3 } } };
 enum { SAME_SHAPES = sizeof same_shapes / sizeof *same_shapes };
 
@@ -54,7 +54,7 @@ Tensor *mse_loss_sample(Sample *s)
     return ag_mse_loss(sample_in(s, 0, same_shapes[s->number]), sample_in(s, 1, same_shapes[s->number]));
 }
 
-Tensor *ag_huber_loss_at(Site at, Tensor *x, Tensor *target, double delta)
+Tensor *ag_huber_loss_at(AgSite at, Tensor *x, Tensor *target, double delta)
 {
     check_tensor(at, "huber_loss", "x", x, AG_REAL);
     check_tensor(at, "huber_loss", "target", target, AG_REAL);
@@ -74,7 +74,7 @@ static double binary_loss(double x, double t)
     return (x > 0 ? (1 - t) * x : -t * x) + (k_log(sum) + (e - (sum - 1)));
 }
 
-Tensor *ag_binary_cross_entropy_at(Site at, Tensor *logits, Tensor *target, AgReduce reduce)
+Tensor *ag_binary_cross_entropy_at(AgSite at, Tensor *logits, Tensor *target, AgReduce reduce)
 {
     static const char what[] = "binary_cross_entropy";
     check_tensor(at, what, "logits", logits, AG_REAL);
@@ -120,12 +120,13 @@ Tensor *binary_cross_entropy_sample(Sample *s)
 typedef struct { int ignore; double smoothing, divisor; int64_t rows, n; } ClassArgs;
 
 /* Checks the shapes (..,last) and (..). */
-static void check_target(Site at, const char *what, const char *first, const char *last, const Tensor *x, const Tensor *target)
+static void check_target(AgSite at, const char *what, const char *first, const char *last, const Tensor *x,
+                         const Tensor *target)
 {
     check_tensor(at, what, first, x, AG_REAL);
     check_tensor(at, what, "target", target, AG_INT);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
-    Shape expected = x->shape;
+    AgShape expected = x->shape;
     if (expected.ndim > 0) expected.ndim--;
     if (x->shape.ndim < 1 || !ag_shape_equal(expected, target->shape))
         ag_usage_error(at, what, "%s %s and target %s do not fit: expected (..,%s) and (..)", first, ag_shape_text(x->shape, a),
@@ -133,7 +134,7 @@ static void check_target(Site at, const char *what, const char *first, const cha
 }
 
 /* Checks every target: n classes. */
-static ClassArgs class_args(Site at, const char *what, int64_t n, const Tensor *target, int ignore, AgReduce reduce)
+static ClassArgs class_args(AgSite at, const char *what, int64_t n, const Tensor *target, int ignore, AgReduce reduce)
 {
     check_reduce(at, what, reduce);
     ClassArgs c = { .ignore = ignore, .rows = target->numel, .n = n };
@@ -151,14 +152,15 @@ static ClassArgs class_args(Site at, const char *what, int64_t n, const Tensor *
     return c;
 }
 
-static ClassArgs check_classes(Site at, const char *what, const char *first, const Tensor *x, const Tensor *target, int ignore,
+static ClassArgs check_classes(AgSite at, const char *what, const char *first, const Tensor *x, const Tensor *target,
+                               int ignore,
                                AgReduce reduce)
 {
     check_target(at, what, first, "V", x, target);
     return class_args(at, what, x->shape.dim[x->shape.ndim - 1], target, ignore, reduce);
 }
 
-static void check_smoothing(Site at, const char *what, double smoothing)
+static void check_smoothing(AgSite at, const char *what, double smoothing)
 {
     if (!(smoothing >= 0 && smoothing <= 1)) ag_usage_error(at, what, "smoothing %g is not in 0..1", smoothing);
 }
@@ -173,7 +175,7 @@ static real mean_loss(const ClassArgs *c, const real *losses)
     return (real)(total / c->divisor);
 }
 
-Tensor *ag_cross_entropy_at(Site at, Tensor *logits, Tensor *target, AgReduce reduce, int ignore, double smoothing)
+Tensor *ag_cross_entropy_at(AgSite at, Tensor *logits, Tensor *target, AgReduce reduce, int ignore, double smoothing)
 {
     ClassArgs c = check_classes(at, "cross_entropy", "logits", logits, target, ignore, reduce);
     check_smoothing(at, "cross_entropy", smoothing);
@@ -266,7 +268,7 @@ static Grad grad_from(Grad g, int64_t first)
     return (Grad){ g.data ? g.data + first : NULL, g.add };
 }
 
-Tensor *ag_linear_cross_entropy_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, Tensor *target, AgReduce reduce,
+Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, Tensor *target, AgReduce reduce,
                                    int ignore, double smoothing)
 {
     static const char what[] = "linear_cross_entropy";
@@ -382,7 +384,7 @@ void linear_cross_entropy_backward(Tensor *y)
 
 Tensor *linear_cross_entropy_sample(Sample *s)
 {
-    static const struct { Shape x; int classes; bool bias; AgReduce reduce; int ignore; double smoothing; } cases[] = {
+    static const struct { AgShape x; int classes; bool bias; AgReduce reduce; int ignore; double smoothing; } cases[] = {
         { { 2, { 1, 1 } }, 1, true, AG_MEAN, -100, 0 },     { { 2, { 3, 4 } }, 5, true, AG_MEAN, -100, 0 },
         { { 2, { 3, 4 } }, 5, false, AG_SUM, -100, 0 },     { { 2, { 6, 2 } }, 3, true, AG_MEAN, 1, 0 },
         { { 3, { 2, 3, 4 } }, 4, false, AG_MEAN, -100, 0.1 }, { { 2, { 4, 3 } }, 33, true, AG_SUM, 0, 0.3 },
@@ -391,7 +393,7 @@ Tensor *linear_cross_entropy_sample(Sample *s)
         { { 2, { 4, 4 } }, 4, true, AG_MEAN, -100, 0 },     { { 1, { 4 } }, 4, true, AG_MEAN, -100, 0 },
     };
     if (s->number >= (int)(sizeof cases / sizeof *cases)) return NULL;
-    Shape x = cases[s->number].x, rows = x;
+    AgShape x = cases[s->number].x, rows = x;
     int classes = cases[s->number].classes;
     rows.ndim--;
     Tensor *input = sample_in(s, 0, x), *weight = sample_in(s, 1, SHAPE(classes, x.dim[rows.ndim]));
@@ -402,7 +404,7 @@ Tensor *linear_cross_entropy_sample(Sample *s)
 
 /* ---- nll_loss: y = mean over rows of -log_p[target]          dlog_p = -dy / n at the target, else 0 -------------- */
 
-Tensor *ag_nll_loss_at(Site at, Tensor *log_p, Tensor *target, AgReduce reduce, int ignore)
+Tensor *ag_nll_loss_at(AgSite at, Tensor *log_p, Tensor *target, AgReduce reduce, int ignore)
 {
     ClassArgs c = check_classes(at, "nll_loss", "log_p", log_p, target, ignore, reduce);
     Tensor *y = op_new(at, OP_nll_loss, &AG_SCALAR, log_p, target, NULL);
@@ -440,7 +442,7 @@ Tensor *nll_loss_sample(Sample *s)
 
 /* ---- kl_div: y = mean of t (ln t - log_p), 0 ln 0 = 0        dlog_p = -dy t / n, dt = dy (ln t + 1 - log_p) / n ---- */
 
-Tensor *ag_kl_div_at(Site at, Tensor *log_p, Tensor *target, AgReduce reduce)
+Tensor *ag_kl_div_at(AgSite at, Tensor *log_p, Tensor *target, AgReduce reduce)
 {
     check_tensor(at, "kl_div", "log_p", log_p, AG_REAL);
     check_tensor(at, "kl_div", "target", target, AG_REAL);
@@ -479,7 +481,7 @@ Tensor *kl_div_sample(Sample *s)
 
 /* ---- label_smoothing: y = sum over rows of t (ln t - log_p), 0 ln 0 = 0        dlog_p = -dy t -----------------------
  * t is 1-s at the target, 0 at the padding id and s/(V-2) elsewhere. If the target is the padding id, t is 0 in the whole row
- * (LabelSmoothing of the Annotated Transformer; Szegedy et al. 2016). t is not stored. */
+ * (KaeruLabelSmoothing of the Annotated Transformer; Szegedy et al. 2016). t is not stored. */
 
 typedef struct { int padding; double smoothing; int64_t rows, n; } SmoothingArgs;
 
@@ -491,7 +493,7 @@ static double sum_others(int64_t n, const real *row, int32_t target, int padding
     return sum;
 }
 
-Tensor *ag_label_smoothing_at(Site at, Tensor *log_p, Tensor *target, int padding, double smoothing)
+Tensor *ag_label_smoothing_at(AgSite at, Tensor *log_p, Tensor *target, int padding, double smoothing)
 {
     ClassArgs c = check_classes(at, "label_smoothing", "log_p", log_p, target, padding, AG_SUM);
     check_smoothing(at, "label_smoothing", smoothing);
@@ -538,10 +540,10 @@ void label_smoothing_backward(Tensor *y)
 Tensor *label_smoothing_sample(Sample *s)
 {
     static const double smoothing[] = { 0, 0.1, 0.4, 0.3, 1, 0.1, 0.2, 0.5 };
-    static const Shape shapes[] = { { 2, { 3, 5 } }, { 2, { 4, 5 } }, { 3, { 2, 3, 4 } }, { 2, { 6, 33 } }, { 2, { 3, 5 } },
+    static const AgShape shapes[] = { { 2, { 3, 5 } }, { 2, { 4, 5 } }, { 3, { 2, 3, 4 } }, { 2, { 6, 33 } }, { 2, { 3, 5 } },
                                     { 2, { 0, 5 } }, { 2, { 1, 3 } }, { 1, { 7 } } };
     if (s->number >= 8) return NULL;
-    Shape x = shapes[s->number], rows = x;
+    AgShape x = shapes[s->number], rows = x;
     rows.ndim--;
     int32_t n = (int32_t)x.dim[x.ndim - 1];
     return ag_label_smoothing(sample_in(s, 0, x), sample_ids(rows, n), s->number % 3, smoothing[s->number]);

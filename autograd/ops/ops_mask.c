@@ -7,12 +7,12 @@
 
 /* ---- where: y = a where mask, else b                         da = dy where mask, db = dy where not --------------- */
 
-Tensor *ag_where_at(Site at, Tensor *mask, Tensor *a, Tensor *b)
+Tensor *ag_where_at(AgSite at, Tensor *mask, Tensor *a, Tensor *b)
 {
     check_tensor(at, "where", "mask", mask, AG_BOOL);
     check_tensor(at, "where", "a", a, AG_REAL);
     check_tensor(at, "where", "b", b, AG_REAL);
-    Shape operands = broadcast_shape(at, "where", a, b), shape;
+    AgShape operands = broadcast_shape(at, "where", a, b), shape;
     char tm[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
     if (!broadcast(&mask->shape, &operands, &shape))
         ag_usage_error(at, "where", "mask %s does not broadcast with a and b, which are %s", ag_shape_text(mask->shape, tm),
@@ -54,7 +54,7 @@ Tensor *where_sample(Sample *s)
 
 /* ---- masked_fill: y = value where mask, else x               dx = 0 where mask, else dy -------------------------- */
 
-Tensor *ag_masked_fill_at(Site at, Tensor *x, Tensor *mask, double value)
+Tensor *ag_masked_fill_at(AgSite at, Tensor *x, Tensor *mask, double value)
 {
     check_tensor(at, "masked_fill", "x", x, AG_REAL);
     check_mask(at, "masked_fill", mask, "x", &x->shape);
@@ -93,7 +93,7 @@ Tensor *masked_fill_sample(Sample *s)
 
 typedef struct { double p; AgRandom random; } DropoutArgs;
 
-Tensor *ag_dropout_at(Site at, Tensor *x, double p)
+Tensor *ag_dropout_at(AgSite at, Tensor *x, double p)
 {
     check_tensor(at, "dropout", "x", x, AG_REAL);
     if (!(p >= 0 && p < 1)) ag_usage_error(at, "dropout", "p is %g, expected 0 <= p < 1", p);
@@ -121,7 +121,7 @@ void dropout_again(Tensor *y)
 Tensor *dropout_sample(Sample *s)
 {
     static const double rates[] = { 0, 0.1, 0.5, 0.5, 0.9, 0.3, 0.2, 0.7 };
-    static const Shape shapes[] = { { 1, { 5 } }, { 0, { 0 } }, { 1, { 7 } }, { 2, { 3, 5 } }, { 1, { 33 } },
+    static const AgShape shapes[] = { { 1, { 5 } }, { 0, { 0 } }, { 1, { 7 } }, { 2, { 3, 5 } }, { 1, { 33 } },
                                     { 3, { 2, 3, 4 } }, { 2, { 0, 3 } }, { 2, { 17, 2 } } };
     if (s->number >= 8) return NULL;
     Tensor *x = sample_in(s, 0, shapes[s->number]);

@@ -24,27 +24,27 @@ static double number_at(const Tensor *x, int64_t i)
 }
 
 /* t's values repeated to `shape`: t's own if it has that shape, else scratch. */
-static const void *spread(Site at, const char *what, const Tensor *t, const Shape *shape)
+static const void *spread(AgSite at, const char *what, const Tensor *t, const AgShape *shape)
 {
     if (ag_shape_equal(t->shape, *shape)) return t->data;
-    size_t size = dtype_size((DType)t->dtype);
+    size_t size = dtype_size((AgDType)t->dtype);
     void *full = scratch_new(at, what, ag_shape_numel(*shape), size);
     KWalk walk = walk_over(shape, shape, &t->shape);
     k_copy(&walk, full, t->data, size);
     return full;
 }
 
-static void check_comparison(Site at, const char *what, AgCompare how)
+static void check_comparison(AgSite at, const char *what, AgCompare how)
 {
     if ((int)how < AG_EQ || how > AG_GE) ag_usage_error(at, what, "%d is no comparison; see AgCompare", (int)how);
 }
 
-Tensor *ag_compare_at(Site at, AgCompare how, Tensor *a, Tensor *b)
+Tensor *ag_compare_at(AgSite at, AgCompare how, Tensor *a, Tensor *b)
 {
     check_comparison(at, "compare", how);
     check_tensor(at, "compare", "a", a, a ? a->dtype : AG_REAL);
     check_tensor(at, "compare", "b", b, a->dtype);
-    Shape shape = broadcast_shape(at, "compare", a, b);
+    AgShape shape = broadcast_shape(at, "compare", a, b);
     Tensor *y = tensor_new(at, "compare", &shape, AG_BOOL);
     if (a->dtype == AG_REAL) {
         KWalk walk = walk_over(&shape, &a->shape, &b->shape);
@@ -59,7 +59,7 @@ Tensor *ag_compare_at(Site at, AgCompare how, Tensor *a, Tensor *b)
     return y;
 }
 
-Tensor *ag_compare_scalar_at(Site at, AgCompare how, Tensor *a, double b)
+Tensor *ag_compare_scalar_at(AgSite at, AgCompare how, Tensor *a, double b)
 {
     check_comparison(at, "compare_scalar", how);
     check_tensor(at, "compare_scalar", "a", a, a ? a->dtype : AG_REAL);
@@ -70,11 +70,11 @@ Tensor *ag_compare_scalar_at(Site at, AgCompare how, Tensor *a, double b)
     return y;
 }
 
-Tensor *ag_and_at(Site at, Tensor *a, Tensor *b)
+Tensor *ag_and_at(AgSite at, Tensor *a, Tensor *b)
 {
     check_tensor(at, "and", "a", a, AG_BOOL);
     check_tensor(at, "and", "b", b, AG_BOOL);
-    Shape shape = broadcast_shape(at, "and", a, b);
+    AgShape shape = broadcast_shape(at, "and", a, b);
     Tensor *y = tensor_new(at, "and", &shape, AG_BOOL);
     const uint8_t *va = spread(at, "and", a, &shape), *vb = spread(at, "and", b, &shape);
     for (int64_t i = 0; i < y->numel; i++) bools(y)[i] = va[i] && vb[i];
@@ -82,7 +82,7 @@ Tensor *ag_and_at(Site at, Tensor *a, Tensor *b)
     return y;
 }
 
-Tensor *ag_not_at(Site at, Tensor *a)
+Tensor *ag_not_at(AgSite at, Tensor *a)
 {
     check_tensor(at, "not", "a", a, AG_BOOL);
     Tensor *y = tensor_new(at, "not", &a->shape, AG_BOOL);
@@ -90,10 +90,10 @@ Tensor *ag_not_at(Site at, Tensor *a)
     return y;
 }
 
-Tensor *ag_cast_at(Site at, Tensor *x, DType dtype)
+Tensor *ag_cast_at(AgSite at, Tensor *x, AgDType dtype)
 {
     check_any(at, "cast", "x", x);
-    if ((int)dtype < AG_REAL || dtype > AG_BOOL) ag_usage_error(at, "cast", "%d is not a DType", (int)dtype);
+    if ((int)dtype < AG_REAL || dtype > AG_BOOL) ag_usage_error(at, "cast", "%d is not a AgDType", (int)dtype);
     if (x->dtype == dtype) return x;
     Tensor *y = tensor_new(at, "cast", &x->shape, dtype);
     for (int64_t i = 0; i < x->numel; i++) {
@@ -107,11 +107,11 @@ Tensor *ag_cast_at(Site at, Tensor *x, DType dtype)
     return y;
 }
 
-Tensor *ag_to_bf16_at(Site at, Tensor *x)
+Tensor *ag_to_bf16_at(AgSite at, Tensor *x)
 {
     check_tensor(at, "to_bf16", "x", x, AG_REAL);
     char text[AG_SHAPE_TEXT];
-    Shape shape = x->shape;
+    AgShape shape = x->shape;
     if (shape.ndim < 1 || shape.dim[shape.ndim - 1] % 2 != 0)
         ag_usage_error(at, "to_bf16", "x %s, expected an even last dimension", ag_shape_text(shape, text));
     shape.dim[shape.ndim - 1] /= 2;
@@ -123,10 +123,10 @@ Tensor *ag_to_bf16_at(Site at, Tensor *x)
     return y;
 }
 
-Tensor *ag_from_bf16_at(Site at, Tensor *x)
+Tensor *ag_from_bf16_at(AgSite at, Tensor *x)
 {
     check_tensor(at, "from_bf16", "x", x, AG_INT);
-    Shape shape = x->shape;
+    AgShape shape = x->shape;
     if (shape.ndim < 1) ag_usage_error(at, "from_bf16", "x is a scalar, expected one dimension or more");
     shape.dim[shape.ndim - 1] *= 2;
     Tensor *y = tensor_new(at, "from_bf16", &shape, AG_REAL);
@@ -135,14 +135,14 @@ Tensor *ag_from_bf16_at(Site at, Tensor *x)
     return y;
 }
 
-Tensor *ag_one_hot_at(Site at, Tensor *ids, int64_t classes)
+Tensor *ag_one_hot_at(AgSite at, Tensor *ids, int64_t classes)
 {
     check_tensor(at, "one_hot", "ids", ids, AG_INT);
     char text[AG_SHAPE_TEXT];
     if (classes < 0 || ids->shape.ndim == AG_MAX_DIMS)
         ag_usage_error(at, "one_hot", "%lld classes for ids %s", (long long)classes, ag_shape_text(ids->shape, text));
     check_ids(at, "one_hot", ids, classes);
-    Shape shape = ids->shape;
+    AgShape shape = ids->shape;
     shape.dim[shape.ndim++] = classes;
     Tensor *y = tensor_new(at, "one_hot", &shape, AG_REAL);
     k_fill(y->numel, reals(y), 0);
@@ -150,7 +150,7 @@ Tensor *ag_one_hot_at(Site at, Tensor *ids, int64_t classes)
     return y;
 }
 
-Tensor *ag_activate_at(Site at, AgActivation kind, Tensor *x)
+Tensor *ag_activate_at(AgSite at, AgActivation kind, Tensor *x)
 {
     check_any(at, "ag_activate", "x", x);
     switch (kind) {

@@ -11,16 +11,16 @@
 /* The batch of the result, with the strides of a and b in matrices, and its number of matrices. */
 typedef struct { KWalk walk; int64_t count; } Batch;
 
-static Shape batch_part(const Shape *s)
+static AgShape batch_part(const AgShape *s)
 {
-    Shape batch = *s;
+    AgShape batch = *s;
     batch.ndim -= 2;
     return batch;
 }
 
-static Batch batch_of(const Shape *y, const Shape *a, const Shape *b)
+static Batch batch_of(const AgShape *y, const AgShape *a, const AgShape *b)
 {
-    Shape by = batch_part(y), ba = batch_part(a), bb = batch_part(b);
+    AgShape by = batch_part(y), ba = batch_part(a), bb = batch_part(b);
     return (Batch){ walk_over(&by, &ba, &bb), ag_shape_numel(by) };
 }
 
@@ -83,9 +83,9 @@ static void fold_rows(Batch *batch, const Tensor *a, const Tensor *b, int64_t k,
     batch->walk.ndim = 0;
 }
 
-static void result_strides(const Shape *y, int64_t stride[AG_MAX_DIMS])
+static void result_strides(const AgShape *y, int64_t stride[AG_MAX_DIMS])
 {
-    Shape batch = batch_part(y);
+    AgShape batch = batch_part(y);
     broadcast_strides(&batch, &batch, stride);
 }
 
@@ -100,7 +100,7 @@ static void matmul_product(Tensor *y, const Tensor *a, const Tensor *b)
     multiply(g, &batch, batch.walk.a, batch.walk.b, sc, n * k, k * m, n * m, reals(y), reals(a), reals(b));
 }
 
-Tensor *ag_matmul_at(Site at, Tensor *a, Tensor *b)
+Tensor *ag_matmul_at(AgSite at, Tensor *a, Tensor *b)
 {
     check_tensor(at, "matmul", "a", a, AG_REAL);
     check_tensor(at, "matmul", "b", b, AG_REAL);
@@ -113,7 +113,7 @@ Tensor *ag_matmul_at(Site at, Tensor *a, Tensor *b)
     if (b->shape.dim[db - 2] != k)
         ag_usage_error(at, "matmul", "shapes %s and %s do not fit: inner sizes %lld and %lld", ag_shape_text(a->shape, ta),
                        ag_shape_text(b->shape, tb), (long long)k, (long long)b->shape.dim[db - 2]);
-    Shape batch_a = batch_part(&a->shape), batch_b = batch_part(&b->shape), shape;
+    AgShape batch_a = batch_part(&a->shape), batch_b = batch_part(&b->shape), shape;
     if (!broadcast(&batch_a, &batch_b, &shape))
         ag_usage_error(at, "matmul", "shapes %s and %s do not fit: their batch dimensions do not broadcast",
                        ag_shape_text(a->shape, ta), ag_shape_text(b->shape, tb));
@@ -172,7 +172,7 @@ Tensor *matmul_sample(Sample *s)
 
 /* ---- linear: y = x W^T + b                                   dx = dy W, dW = dy^T x, db = sum of dy's rows ------- */
 
-void check_linear(Site at, const char *what, const Tensor *x, const Tensor *weight, const Tensor *bias)
+void check_linear(AgSite at, const char *what, const Tensor *x, const Tensor *weight, const Tensor *bias)
 {
     check_tensor(at, what, "x", x, AG_REAL);
     check_tensor(at, what, "weight", weight, AG_REAL);
@@ -188,22 +188,22 @@ void check_linear(Site at, const char *what, const Tensor *x, const Tensor *weig
                        ag_shape_text(weight->shape, tw));
 }
 
-static Tensor *linear_new(Site at, Tensor *x, Tensor *weight, Tensor *bias)
+static Tensor *linear_new(AgSite at, Tensor *x, Tensor *weight, Tensor *bias)
 {
     check_linear(at, "linear", x, weight, bias);
-    Shape shape = x->shape;
+    AgShape shape = x->shape;
     shape.dim[shape.ndim - 1] = weight->shape.dim[0];
     return op_new(at, OP_linear, &shape, x, weight, bias);
 }
 
-void ag_unpack_weight_at(Site at, Tensor *weight)
+void ag_unpack_weight_at(AgSite at, Tensor *weight)
 {
     check_alive(at, "ag_unpack_weight", "weight", weight);
     buffer_release(weight->packed);
     weight->packed = NULL;
 }
 
-void ag_pack_weight_at(Site at, Tensor *weight)
+void ag_pack_weight_at(AgSite at, Tensor *weight)
 {
     char text[AG_SHAPE_TEXT];
     check_tensor(at, "ag_pack_weight", "weight", weight, AG_REAL);
@@ -244,7 +244,7 @@ static void linear_forward(Tensor *y, real *pre, Tensor *x, Tensor *weight, Tens
     linear_product(&size, reals(y), pre, reals(x), reals(weight), bias ? reals(bias) : NULL, act);
 }
 
-Tensor *ag_linear_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
+Tensor *ag_linear_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias)
 {
     Tensor *y = linear_new(at, x, weight, bias);
     linear_forward(y, NULL, x, weight, bias, AG_IDENTITY);
@@ -253,7 +253,7 @@ Tensor *ag_linear_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
 
 /* linear and the activation `op` as two nodes, computed in one pass. The result of linear is stored only if the activation's
  * rule reads it. */
-static Tensor *linear_activate(Site at, int op, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
+static Tensor *linear_activate(AgSite at, int op, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
 {
     Tensor *pre = linear_new(at, x, weight, bias);
     bool store = pre->op && reads_input(&op_table[op], 0);
@@ -263,7 +263,7 @@ static Tensor *linear_activate(Site at, int op, Tensor *x, Tensor *weight, Tenso
     return op_done(y);
 }
 
-Tensor *ag_linear_activate_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind)
+Tensor *ag_linear_activate_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind)
 {
     bool fused = !context()->find_nan;                          /* the search for NaN also checks the result of linear */
     if (fused && kind == AG_RELU) return linear_activate(at, OP_relu, x, weight, bias, AG_RELU);
@@ -301,7 +301,7 @@ void linear_backward(Tensor *y)
 
 Tensor *linear_sample(Sample *s)
 {
-    static const Shape x[] = { { 1, { 1 } }, { 1, { 4 } }, { 2, { 3, 4 } }, { 3, { 2, 3, 4 } }, { 2, { 1, 5 } },
+    static const AgShape x[] = { { 1, { 1 } }, { 1, { 4 } }, { 2, { 3, 4 } }, { 3, { 2, 3, 4 } }, { 2, { 1, 5 } },
                                { 2, { 0, 4 } }, { 2, { 3, 0 } }, { 2, { 4, 4 } }, { 4, { 2, 1, 2, 3 } } };
     static const int outs[] = { 1, 3, 5, 2, 7, 3, 2, 4, 6 };
     if (s->number >= 18) return NULL;

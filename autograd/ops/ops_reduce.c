@@ -9,9 +9,9 @@
 
 /* Which dimensions are reduced, the result's shape with them as size 1 (kept) and without them (dropped), and how many items
  * of x are reduced to one. */
-typedef struct { bool reduced[AG_MAX_DIMS]; Shape kept, dropped; int64_t count; } Reduction;
+typedef struct { bool reduced[AG_MAX_DIMS]; AgShape kept, dropped; int64_t count; } Reduction;
 
-static Reduction reduction(Site at, const char *what, const Tensor *x, Dims dims)
+static Reduction reduction(AgSite at, const char *what, const Tensor *x, AgDims dims)
 {
     Reduction r = { .kept = x->shape, .count = 1 };
     char text[AG_SHAPE_TEXT];
@@ -30,7 +30,7 @@ static Reduction reduction(Site at, const char *what, const Tensor *x, Dims dims
 }
 
 /* x with its reduced dimensions as n. Returns false if they are not neighbors. */
-static bool reduced_along(const Reduction *r, const Shape *x, Along *a)
+static bool reduced_along(const Reduction *r, const AgShape *x, Along *a)
 {
     int first = 0, last = x->ndim - 1;
     while (first < x->ndim && !r->reduced[first]) first++;
@@ -42,7 +42,7 @@ static bool reduced_along(const Reduction *r, const Shape *x, Along *a)
 }
 
 /* The values of x with its reduced dimensions as neighbors: its own, or a copy in scratch memory with them at the end. */
-static const real *with_neighbors(Site at, const char *what, const Reduction *r, const Tensor *x, Along *a)
+static const real *with_neighbors(AgSite at, const char *what, const Reduction *r, const Tensor *x, Along *a)
 {
     if (reduced_along(r, &x->shape, a)) return reals(x);
     KWalk walk = { .ndim = 0 };
@@ -64,11 +64,11 @@ static const real *with_neighbors(Site at, const char *what, const Reduction *r,
     return moved;
 }
 
-typedef struct { Shape kept; double scale; } ReduceArgs;
+typedef struct { AgShape kept; double scale; } ReduceArgs;
 
 /* ---- sum and mean: y = scale * sum of x                      dx = scale * dy, repeated --------------------------- */
 
-static Tensor *sum_scaled(Site at, int op, Tensor *x, Dims dims, bool keep, bool mean)
+static Tensor *sum_scaled(AgSite at, int op, Tensor *x, AgDims dims, bool keep, bool mean)
 {
     const char *name = op_table[op].name;
     check_tensor(at, name, "x", x, AG_REAL);
@@ -83,7 +83,7 @@ static Tensor *sum_scaled(Site at, int op, Tensor *x, Dims dims, bool keep, bool
 }
 
 /* dx = (or +=) the small array repeated to x's shape. */
-static void repeat_into(Tensor *x, const real *small, const Shape *kept)
+static void repeat_into(Tensor *x, const real *small, const AgShape *kept)
 {
     Grad g = grad_into(x);
     KWalk walk = walk_over(&x->shape, &x->shape, kept);
@@ -103,10 +103,10 @@ static void sum_scaled_backward(Tensor *y)
     repeat_into(y->in[0], scaled, &args->kept);
 }
 
-static Tensor *reduce_sample(Sample *s, Tensor *op(Site, Tensor *, Dims, bool))
+static Tensor *reduce_sample(Sample *s, Tensor *op(AgSite, Tensor *, AgDims, bool))
 {
     switch (s->number) {
-    case 0: return op(AG_HERE, sample_in(s, 0, AG_SCALAR), (Dims){ 0, { 0 } }, false);
+    case 0: return op(AG_HERE, sample_in(s, 0, AG_SCALAR), (AgDims){ 0, { 0 } }, false);
     case 1: return op(AG_HERE, sample_in(s, 0, SHAPE(7)), DIMS(0), false);
     case 2: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), DIMS(-1), true);
     case 3: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), DIMS(0), false);
@@ -119,7 +119,7 @@ static Tensor *reduce_sample(Sample *s, Tensor *op(Site, Tensor *, Dims, bool))
     }
 }
 
-Tensor *ag_sum_dims_at(Site at, Tensor *x, Dims dims, bool keep)
+Tensor *ag_sum_dims_at(AgSite at, Tensor *x, AgDims dims, bool keep)
 {
     return sum_scaled(at, OP_sum_dims, x, dims, keep, false);
 }
@@ -135,7 +135,7 @@ Tensor *sum_dims_sample(Sample *s)
     return reduce_sample(s, ag_sum_dims_at);
 }
 
-Tensor *ag_mean_dims_at(Site at, Tensor *x, Dims dims, bool keep)
+Tensor *ag_mean_dims_at(AgSite at, Tensor *x, AgDims dims, bool keep)
 {
     return sum_scaled(at, OP_mean_dims, x, dims, keep, true);
 }
@@ -166,7 +166,7 @@ static void running_sums(Along a, Grad y, const real *x, bool back)
     }
 }
 
-Tensor *ag_cumsum_at(Site at, Tensor *x, int dim)
+Tensor *ag_cumsum_at(AgSite at, Tensor *x, int dim)
 {
     check_tensor(at, "cumsum", "x", x, AG_REAL);
     int d = check_along(at, "cumsum", x, dim);
@@ -199,7 +199,7 @@ Tensor *cumsum_sample(Sample *s)
 
 /* ---- variance: y = sum (x - m)² / n, n-1 if unbiased         dx = dy 2 (x - m) / n ------------------------------- */
 
-Tensor *ag_var_dims_at(Site at, Tensor *x, Dims dims, bool unbiased, bool keep)
+Tensor *ag_var_dims_at(AgSite at, Tensor *x, AgDims dims, bool unbiased, bool keep)
 {
     check_tensor(at, "var_dims", "x", x, AG_REAL);
     Reduction r = reduction(at, "var_dims", x, dims);
@@ -229,7 +229,7 @@ void var_dims_backward(Tensor *y)
     k_binary_backward(K_MUL, false, &walk, g.data, deviation, NULL, factor, NULL, g.add);
 }
 
-static Tensor *var_biased(Site at, Tensor *x, Dims dims, bool keep)
+static Tensor *var_biased(AgSite at, Tensor *x, AgDims dims, bool keep)
 {
     return ag_var_dims_at(at, x, dims, false, keep);
 }
@@ -245,7 +245,7 @@ Tensor *var_dims_sample(Sample *s)
 /* ---- largest and smallest along a dimension                  dy goes to the chosen entry ------------------------- */
 
 /* The reduction of a dimension to one of its items, whose place is an AG_INT. */
-static Reduction choice(Site at, const char *what, const Tensor *x, int dim, Along *a)
+static Reduction choice(AgSite at, const char *what, const Tensor *x, int dim, Along *a)
 {
     check_tensor(at, what, "x", x, AG_REAL);
     Reduction r = reduction(at, what, x, DIMS(dim));
@@ -257,7 +257,7 @@ static Reduction choice(Site at, const char *what, const Tensor *x, int dim, Alo
     return r;
 }
 
-static Tensor *extreme(Site at, int op, Tensor *x, int dim, bool keep, bool least)
+static Tensor *extreme(AgSite at, int op, Tensor *x, int dim, bool keep, bool least)
 {
     Along a;
     Reduction r = choice(at, op_table[op].name, x, dim, &a);
@@ -276,7 +276,7 @@ static void extreme_backward(Tensor *y)
     grad_scatter(y, *(Along *)y->args, 1, buffer_data(y->saved));
 }
 
-static Tensor *extreme_sample(Sample *s, Tensor *op(Site, Tensor *, int, bool))
+static Tensor *extreme_sample(Sample *s, Tensor *op(AgSite, Tensor *, int, bool))
 {
     switch (s->number) {
     case 0: return op(AG_HERE, sample_apart(s, 0, SHAPE(1)), 0, false);
@@ -291,7 +291,7 @@ static Tensor *extreme_sample(Sample *s, Tensor *op(Site, Tensor *, int, bool))
     }
 }
 
-Tensor *ag_max_dim_at(Site at, Tensor *x, int dim, bool keep)
+Tensor *ag_max_dim_at(AgSite at, Tensor *x, int dim, bool keep)
 {
     return extreme(at, OP_max_dim, x, dim, keep, false);
 }
@@ -306,7 +306,7 @@ Tensor *max_dim_sample(Sample *s)
     return extreme_sample(s, ag_max_dim_at);
 }
 
-Tensor *ag_min_dim_at(Site at, Tensor *x, int dim, bool keep)
+Tensor *ag_min_dim_at(AgSite at, Tensor *x, int dim, bool keep)
 {
     return extreme(at, OP_min_dim, x, dim, keep, true);
 }
@@ -321,7 +321,7 @@ Tensor *min_dim_sample(Sample *s)
     return extreme_sample(s, ag_min_dim_at);
 }
 
-Tensor *ag_argmax_at(Site at, Tensor *x, int dim, bool keep)
+Tensor *ag_argmax_at(AgSite at, Tensor *x, int dim, bool keep)
 {
     Along a;
     Reduction r = choice(at, "argmax", x, dim, &a);
@@ -334,24 +334,24 @@ Tensor *ag_argmax_at(Site at, Tensor *x, int dim, bool keep)
 
 /* ---- over everything --------------------------------------------------------------------------------------------- */
 
-static Dims all_dims(Site at, const char *what, const Tensor *x)
+static AgDims all_dims(AgSite at, const char *what, const Tensor *x)
 {
     check_tensor(at, what, "x", x, AG_REAL);
-    Dims all = { x->shape.ndim, { 0, 1, 2, 3, 4, 5, 6, 7 } };
+    AgDims all = { x->shape.ndim, { 0, 1, 2, 3, 4, 5, 6, 7 } };
     return all;
 }
 
-Tensor *ag_sum_at(Site at, Tensor *x)
+Tensor *ag_sum_at(AgSite at, Tensor *x)
 {
     return ag_sum_dims_at(at, x, all_dims(at, "sum", x), false);
 }
 
-Tensor *ag_mean_at(Site at, Tensor *x)
+Tensor *ag_mean_at(AgSite at, Tensor *x)
 {
     return ag_mean_dims_at(at, x, all_dims(at, "mean", x), false);
 }
 
-Tensor *ag_max_at(Site at, Tensor *x)
+Tensor *ag_max_at(AgSite at, Tensor *x)
 {
     check_tensor(at, "max", "x", x, AG_REAL);
     return ag_max_dim_at(at, ag_reshape_at(at, x, SHAPE(-1)), 0, false);
@@ -359,7 +359,7 @@ Tensor *ag_max_at(Site at, Tensor *x)
 
 /* ---- logsumexp: m + ln sum of e^(x - m), m the largest x; held where it is infinite, because infinity - infinity is NaN -- */
 
-Tensor *ag_logsumexp_at(Site at, Tensor *x, int dim, bool keep)
+Tensor *ag_logsumexp_at(AgSite at, Tensor *x, int dim, bool keep)
 {
     Along a;
     Reduction r = choice(at, "logsumexp", x, dim, &a);

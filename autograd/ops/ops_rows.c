@@ -12,16 +12,16 @@ static int64_t row_size(const Tensor *x)
     return x->shape.ndim ? x->shape.dim[x->shape.ndim - 1] : 1;
 }
 
-typedef Tensor *AlongLast(Site at, Tensor *x, int dim);
+typedef Tensor *AlongLast(AgSite at, Tensor *x, int dim);
 
 /* Applies f, which works along the last dimension, along `dim`. */
-static Tensor *transposed(Site at, Tensor *x, int dim, AlongLast *f)
+static Tensor *transposed(AgSite at, Tensor *x, int dim, AlongLast *f)
 {
     int last = x->shape.ndim - 1;
     return ag_transpose_at(at, f(at, ag_transpose_at(at, x, dim, last), -1), dim, last);
 }
 
-static bool is_last(Site at, const char *what, const Tensor *x, int dim)
+static bool is_last(AgSite at, const char *what, const Tensor *x, int dim)
 {
     check_tensor(at, what, "x", x, AG_REAL);
     return check_along(at, what, x, dim) >= x->shape.ndim - 1;
@@ -46,7 +46,7 @@ static Tensor *along_sample(Sample *s, AlongLast *op)
 
 /* ---- softmax: y_i = e^x_i / sum_j e^x_j                      dx_i = y_i (dy_i - sum_j dy_j y_j) ------------------ */
 
-Tensor *ag_softmax_at(Site at, Tensor *x, int dim)
+Tensor *ag_softmax_at(AgSite at, Tensor *x, int dim)
 {
     if (!is_last(at, "softmax", x, dim)) return transposed(at, x, dim, ag_softmax_at);
     Tensor *y = op_new(at, OP_softmax, &x->shape, x, NULL, NULL);
@@ -67,7 +67,7 @@ Tensor *softmax_sample(Sample *s)
 
 /* ---- log_softmax: y_i = x_i - ln sum_j e^x_j                 dx_i = dy_i - e^y_i sum_j dy_j ---------------------- */
 
-Tensor *ag_log_softmax_at(Site at, Tensor *x, int dim)
+Tensor *ag_log_softmax_at(AgSite at, Tensor *x, int dim)
 {
     if (!is_last(at, "log_softmax", x, dim)) return transposed(at, x, dim, ag_log_softmax_at);
     Tensor *y = op_new(at, OP_log_softmax, &x->shape, x, NULL, NULL);
@@ -89,7 +89,7 @@ Tensor *log_softmax_sample(Sample *s)
 /* ---- masked_softmax: y_i = e^(scale x_i) / sum over visible j of e^(scale x_j), and 0 for hidden i
  * dx_i = scale y_i (dy_i - sum_j dy_j y_j), which is 0 for hidden i because y_i is (Vaswani et al. 2017, 3.2) ------ */
 
-Tensor *ag_masked_softmax_at(Site at, Tensor *x, Tensor *mask, double scale)
+Tensor *ag_masked_softmax_at(AgSite at, Tensor *x, Tensor *mask, double scale)
 {
     check_tensor(at, "masked_softmax", "x", x, AG_REAL);
     if (!(fabs(scale) > 0) || isinf(scale))
@@ -146,7 +146,7 @@ static void layer_values(Tensor *y, const Tensor *x, const Tensor *gamma, const 
                  kind);
 }
 
-Tensor *ag_layer_norm_at(Site at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind)
+Tensor *ag_layer_norm_at(AgSite at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind)
 {
     check_tensor(at, "layer_norm", "x", x, AG_REAL);
     char tx[AG_SHAPE_TEXT], tp[AG_SHAPE_TEXT];
@@ -194,10 +194,10 @@ Tensor *layer_norm_sample(Sample *s)
 {
     static const AgNorm kinds[] = { { 1e-5, true, false }, { 1e-6, false, true }, { 1e-6, false, false },
                                     { 0, false, false }, { 0.1, true, true }, { 0.1, false, true } };
-    static const Shape shapes[] = { { 1, { 5 } }, { 2, { 3, 4 } }, { 3, { 2, 3, 5 } }, { 2, { 4, 33 } },
+    static const AgShape shapes[] = { { 1, { 5 } }, { 2, { 3, 4 } }, { 3, { 2, 3, 5 } }, { 2, { 4, 33 } },
                                     { 2, { 0, 4 } }, { 2, { 3, 2 } } };
     if (s->number >= 12) return NULL;
-    Shape shape = shapes[s->number % 6];
+    AgShape shape = shapes[s->number % 6];
     int64_t n = shape.dim[shape.ndim - 1];
     Tensor *x = sample_in(s, 0, shape);
     if (s->number == 6) return ag_layer_norm(x, NULL, NULL, kinds[1]);

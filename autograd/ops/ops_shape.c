@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The strides of a contiguous array. */
-static void contiguous_strides(const Shape *shape, int64_t stride[AG_MAX_DIMS])
+static void contiguous_strides(const AgShape *shape, int64_t stride[AG_MAX_DIMS])
 {
     int64_t step = 1;
     for (int i = shape->ndim - 1; i >= 0; i--) {
@@ -19,7 +19,7 @@ static void contiguous_strides(const Shape *shape, int64_t stride[AG_MAX_DIMS])
 }
 
 /* A walk over a contiguous array of shape `part` (strides a) and a part of that shape in one of shape `whole` (strides b). */
-static KWalk walk_part(const Shape *part, const Shape *whole)
+static KWalk walk_part(const AgShape *part, const AgShape *whole)
 {
     KWalk walk = { .ndim = part->ndim };
     memcpy(walk.dim, part->dim, sizeof walk.dim);
@@ -45,7 +45,7 @@ static void copy_into(Grad g, int64_t offset, const KWalk *walk, const real *src
 }
 
 /* op_new and op_done for values of any type. */
-static Tensor *moved_new(Site at, int op, const Shape *shape, Tensor *const *in, int n)
+static Tensor *moved_new(AgSite at, int op, const AgShape *shape, Tensor *const *in, int n)
 {
     return in[0]->dtype == AG_REAL ? op_new_n(at, &op_table[op], shape, in, n)
                                    : tensor_new(at, op_table[op].name, shape, in[0]->dtype);
@@ -58,11 +58,11 @@ static Tensor *moved_done(Tensor *y)
 
 /* ---- reshape: the same values in another shape               dx = dy in x's shape -------------------------------- */
 
-Tensor *ag_reshape_at(Site at, Tensor *x, Shape shape)
+Tensor *ag_reshape_at(AgSite at, Tensor *x, AgShape shape)
 {
     check_any(at, "reshape", "x", x);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
-    Shape requested = shape;
+    AgShape requested = shape;
     int open = -1;
     for (int i = 0; i < shape.ndim && i < AG_MAX_DIMS; i++)
         if (shape.dim[i] == -1 && open < 0) open = i;
@@ -107,7 +107,7 @@ Tensor *reshape_sample(Sample *s)
 
 /* ---- permute: dimension i of y is dimension order[i] of x    dx = dy permuted back ------------------------------- */
 
-Tensor *ag_permute_at(Site at, Tensor *x, Dims order)
+Tensor *ag_permute_at(AgSite at, Tensor *x, AgDims order)
 {
     check_any(at, "permute", "x", x);
     char text[AG_SHAPE_TEXT];
@@ -117,7 +117,7 @@ Tensor *ag_permute_at(Site at, Tensor *x, Dims order)
         ag_usage_error(at, "permute", "an order of %d dimensions for shape %s", order.n, ag_shape_text(x->shape, text));
     int64_t stride[AG_MAX_DIMS];
     contiguous_strides(&x->shape, stride);
-    Shape shape = { ndim, { 0 } };
+    AgShape shape = { ndim, { 0 } };
     KWalk walk = { .ndim = ndim };
     for (int i = 0; i < ndim; i++) {
         int d = check_dim(at, "permute", x, order.dim[i]);
@@ -142,7 +142,7 @@ void permute_backward(Tensor *y)
 Tensor *permute_sample(Sample *s)
 {
     switch (s->number) {
-    case 0: return ag_permute(sample_in(s, 0, AG_SCALAR), (Dims){ 0, { 0 } });
+    case 0: return ag_permute(sample_in(s, 0, AG_SCALAR), (AgDims){ 0, { 0 } });
     case 1: return ag_permute(sample_in(s, 0, SHAPE(5)), DIMS(0));
     case 2: return ag_permute(sample_in(s, 0, SHAPE(3, 5)), DIMS(1, 0));
     case 3: return ag_permute(sample_in(s, 0, SHAPE(2, 3, 4)), DIMS(2, 0, 1));
@@ -154,11 +154,11 @@ Tensor *permute_sample(Sample *s)
     }
 }
 
-Tensor *ag_transpose_at(Site at, Tensor *x, int dim0, int dim1)
+Tensor *ag_transpose_at(AgSite at, Tensor *x, int dim0, int dim1)
 {
     check_any(at, "transpose", "x", x);
     int a = check_dim(at, "transpose", x, dim0), b = check_dim(at, "transpose", x, dim1);
-    Dims order = { x->shape.ndim, { 0, 1, 2, 3, 4, 5, 6, 7 } };
+    AgDims order = { x->shape.ndim, { 0, 1, 2, 3, 4, 5, 6, 7 } };
     order.dim[a] = b;
     order.dim[b] = a;
     return ag_permute_at(at, x, order);
@@ -174,7 +174,7 @@ static void slice_values(Tensor *y, const Tensor *x, const SliceArgs *args)
     k_copy(&args->walk, y->data, (const char *)x->data + (size_t)args->offset * size, size);
 }
 
-Tensor *ag_slice_at(Site at, Tensor *x, int dim, int64_t start, int64_t stop)
+Tensor *ag_slice_at(AgSite at, Tensor *x, int dim, int64_t start, int64_t stop)
 {
     check_any(at, "slice", "x", x);
     char text[AG_SHAPE_TEXT];
@@ -183,7 +183,7 @@ Tensor *ag_slice_at(Site at, Tensor *x, int dim, int64_t start, int64_t stop)
     if (from < 0 || to < from || to > n)
         ag_usage_error(at, "slice", "%lld..%lld is not within dimension %d of %s", (long long)start, (long long)stop, dim,
                        ag_shape_text(x->shape, text));
-    Shape shape = x->shape;
+    AgShape shape = x->shape;
     shape.dim[d] = to - from;
     SliceArgs args = { .walk = walk_part(&shape, &x->shape), .whole = to - from == n };
     args.offset = from * args.walk.b[d];
@@ -222,7 +222,7 @@ Tensor *slice_sample(Sample *s)
     }
 }
 
-Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out)
+Tensor *ag_split_at(AgSite at, Tensor *x, int parts, int dim, Tensor **out)
 {
     check_any(at, "split", "x", x);
     char text[AG_SHAPE_TEXT];
@@ -238,17 +238,17 @@ Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out)
 
 /* ---- concat: n tensors joined along dim                      each gets its part of dy ---------------------------- */
 
-Tensor *ag_concat_at(Site at, Tensor **x, int n, int dim)
+Tensor *ag_concat_at(AgSite at, Tensor **x, int n, int dim)
 {
     if (n < 1) ag_usage_error(at, "concat", "no tensors to join");
     ag_check_pointer_at(at, "concat", "x", x);
     check_any(at, "concat", "x", x[0]);
     int d = check_dim(at, "concat", x[0], dim);
-    Shape shape = x[0]->shape;
+    AgShape shape = x[0]->shape;
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     for (int i = 1; i < n; i++) {
         check_tensor(at, "concat", "an item of x", x[i], x[0]->dtype);
-        Shape other = x[i]->shape;
+        AgShape other = x[i]->shape;
         if (other.ndim == shape.ndim) other.dim[d] = shape.dim[d];
         if (!ag_shape_equal(other, shape))
             ag_usage_error(at, "concat", "shapes %s and %s differ in another dimension than %d", ag_shape_text(x[0]->shape, a),
@@ -282,7 +282,7 @@ void concat_backward(Tensor *y)
 
 Tensor *concat_sample(Sample *s)
 {
-    static const struct { Shape a, b; int dim; } cases[] = {
+    static const struct { AgShape a, b; int dim; } cases[] = {
         { { 1, { 3 } }, { 1, { 2 } }, 0 },          { { 2, { 2, 3 } }, { 2, { 2, 3 } }, 0 },
         { { 2, { 2, 3 } }, { 2, { 2, 1 } }, 1 },    { { 3, { 2, 3, 4 } }, { 3, { 2, 2, 4 } }, 1 },
         { { 3, { 2, 3, 4 } }, { 3, { 2, 3, 5 } }, -1 }, { { 2, { 0, 3 } }, { 2, { 2, 3 } }, 0 },
@@ -299,7 +299,7 @@ Tensor *concat_sample(Sample *s)
 
 /* ---- expand: x repeated to a shape it broadcasts to          dx = sum of dy over the repeats --------------------- */
 
-Tensor *ag_expand_at(Site at, Tensor *x, Shape shape)
+Tensor *ag_expand_at(AgSite at, Tensor *x, AgShape shape)
 {
     check_any(at, "expand", "x", x);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
@@ -334,27 +334,27 @@ Tensor *expand_sample(Sample *s)
 
 /* ---- compositions ------------------------------------------------------------------------------------------------ */
 
-Tensor *ag_squeeze_at(Site at, Tensor *x, int dim)
+Tensor *ag_squeeze_at(AgSite at, Tensor *x, int dim)
 {
     check_any(at, "squeeze", "x", x);
     char text[AG_SHAPE_TEXT];
     int d = check_dim(at, "squeeze", x, dim);
     if (x->shape.dim[d] != 1)
         ag_usage_error(at, "squeeze", "dimension %d of %s does not have size 1", dim, ag_shape_text(x->shape, text));
-    Shape shape = { x->shape.ndim - 1, { 0 } };
+    AgShape shape = { x->shape.ndim - 1, { 0 } };
     for (int i = 0, j = 0; i < x->shape.ndim; i++)
         if (i != d) shape.dim[j++] = x->shape.dim[i];
     return ag_reshape_at(at, x, shape);
 }
 
-Tensor *ag_unsqueeze_at(Site at, Tensor *x, int dim)
+Tensor *ag_unsqueeze_at(AgSite at, Tensor *x, int dim)
 {
     check_any(at, "unsqueeze", "x", x);
     char text[AG_SHAPE_TEXT];
     int ndim = x->shape.ndim + 1, d = dim < 0 ? dim + ndim : dim;
     if (d < 0 || d >= ndim || ndim > AG_MAX_DIMS)
         ag_usage_error(at, "unsqueeze", "dimension %d cannot be inserted into %s", dim, ag_shape_text(x->shape, text));
-    Shape shape = { ndim, { 0 } };
+    AgShape shape = { ndim, { 0 } };
     for (int i = 0, j = 0; i < ndim; i++) shape.dim[i] = i == d ? 1 : x->shape.dim[j++];
     return ag_reshape_at(at, x, shape);
 }

@@ -33,7 +33,7 @@ static void sort_ids(const real *x, int64_t step, int64_t n, bool descending, in
 }
 
 /* The numbers of the first k items in this order: x's shape with size k along dim. */
-static Tensor *first_ids(Site at, const char *what, const Tensor *x, int dim, bool descending, int64_t k)
+static Tensor *first_ids(AgSite at, const char *what, const Tensor *x, int dim, bool descending, int64_t k)
 {
     check_tensor(at, what, "x", x, AG_REAL);
     int d = check_along(at, what, x, dim);
@@ -41,7 +41,7 @@ static Tensor *first_ids(Site at, const char *what, const Tensor *x, int dim, bo
     Along a = shape_along(&x->shape, d, d);
     if (k > a.n || k < 0 || a.n > INT32_MAX || (k == 0 && x->shape.ndim == 0))
         ag_usage_error(at, what, "%lld items along dimension %d of %s", (long long)k, dim, ag_shape_text(x->shape, text));
-    Shape shape = x->shape;
+    AgShape shape = x->shape;
     shape.dim[d] = k;
     Tensor *y = tensor_new(at, what, &shape, AG_INT);
     int32_t *ids = scratch_new(at, what, 2 * a.n, sizeof *ids);
@@ -54,7 +54,7 @@ static Tensor *first_ids(Site at, const char *what, const Tensor *x, int dim, bo
     return y;
 }
 
-Tensor *ag_sort_at(Site at, Tensor *x, int dim, bool descending, Tensor **ids)
+Tensor *ag_sort_at(AgSite at, Tensor *x, int dim, bool descending, Tensor **ids)
 {
     check_tensor(at, "sort", "x", x, AG_REAL);
     int d = check_along(at, "sort", x, dim);
@@ -63,7 +63,7 @@ Tensor *ag_sort_at(Site at, Tensor *x, int dim, bool descending, Tensor **ids)
     return ag_gather_at(at, x, dim, order);
 }
 
-Tensor *ag_topk_at(Site at, Tensor *x, int64_t k, int dim, Tensor **ids)
+Tensor *ag_topk_at(AgSite at, Tensor *x, int64_t k, int dim, Tensor **ids)
 {
     Tensor *order = first_ids(at, "topk", x, dim, true, k);
     if (ids) *ids = order;

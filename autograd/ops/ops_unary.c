@@ -9,7 +9,7 @@
 /* An operation's numbers, for its backward rule. */
 typedef struct { double p, q; } UnaryArgs;
 
-static Tensor *unary(Site at, int op, KUnary f, Tensor *x, double p, double q)
+static Tensor *unary(AgSite at, int op, KUnary f, Tensor *x, double p, double q)
 {
     check_tensor(at, op_table[op].name, "x", x, AG_REAL);
     Tensor *y = op_new(at, op, &x->shape, x, NULL, NULL);
@@ -33,12 +33,12 @@ static void unary_again(Tensor *y, KUnary f)
     k_unary(f, y->numel, reals(y), reals(y->in[0]), args.p, args.q);
 }
 
-static const Shape sample_shapes[] = {
+static const AgShape sample_shapes[] = {
     { 0, { 0 } }, { 1, { 1 } }, { 1, { 7 } }, { 2, { 3, 5 } }, { 2, { 1, 17 } },
     { 3, { 2, 3, 4 } }, { 2, { 0, 3 } }, { 8, { 1, 2, 1, 2, 1, 2, 1, 3 } }, { 1, { 67 } },
 };
 
-static Tensor *unary_sample(Sample *s, Tensor *in(Sample *, int, Shape), Tensor *op(Site, Tensor *))
+static Tensor *unary_sample(Sample *s, Tensor *in(Sample *, int, AgShape), Tensor *op(AgSite, Tensor *))
 {
     if (s->number >= (int)(sizeof sample_shapes / sizeof *sample_shapes)) return NULL;
     return op(AG_HERE, in(s, 0, sample_shapes[s->number]));
@@ -49,7 +49,7 @@ static Tensor *unary_sample(Sample *s, Tensor *in(Sample *, int, Shape), Tensor 
 /* `in` makes the input of a sample call: sample_positive for functions defined there only, sample_apart for those whose
  * derivative jumps. */
 #define UNARY_OP(name, f, in)                               \
-    Tensor *ag_##name##_at(Site at, Tensor *x)              \
+    Tensor *ag_##name##_at(AgSite at, Tensor *x)              \
     {                                                       \
         return unary(at, OP_##name, f, x, 0, 0);            \
     }                                                       \
@@ -88,7 +88,7 @@ UNARY_OP(sign,     K_SIGN,     sample_apart)    /* -1, 0 or 1            0      
 
 /* ---- scale: y = factor x                                     dx = factor dy -------------------------------------- */
 
-Tensor *ag_scale_at(Site at, Tensor *x, double factor)
+Tensor *ag_scale_at(AgSite at, Tensor *x, double factor)
 {
     return unary(at, OP_scale, K_SCALE, x, factor, 0);
 }
@@ -103,7 +103,7 @@ void scale_again(Tensor *y)
     unary_again(y, K_SCALE);
 }
 
-static Tensor *scale_some(Site at, Tensor *x)
+static Tensor *scale_some(AgSite at, Tensor *x)
 {
     return ag_scale_at(at, x, -1.5);
 }
@@ -115,7 +115,7 @@ Tensor *scale_sample(Sample *s)
 
 /* ---- pow_scalar: y = x^exponent                              dx = dy exponent x^(exponent - 1) ------------------- */
 
-Tensor *ag_pow_scalar_at(Site at, Tensor *x, double exponent)
+Tensor *ag_pow_scalar_at(AgSite at, Tensor *x, double exponent)
 {
     return unary(at, OP_pow_scalar, K_POW_SCALAR, x, exponent, 0);
 }
@@ -134,13 +134,13 @@ Tensor *pow_scalar_sample(Sample *s)
 {
     static const double exponents[] = { 2, 3, 0.5, -1, -0.5, 1, 1.7, -2 };
     if (s->number >= 8) return NULL;
-    Shape shape = sample_shapes[s->number];
+    AgShape shape = sample_shapes[s->number];
     return ag_pow_scalar(s->number < 2 ? sample_in(s, 0, shape) : sample_positive(s, 0, shape), exponents[s->number]);
 }
 
 /* ---- clamp: y = x limited to low..high                       dx = dy where low <= x <= high, else 0 -------------- */
 
-Tensor *ag_clamp_at(Site at, Tensor *x, double low, double high)
+Tensor *ag_clamp_at(AgSite at, Tensor *x, double low, double high)
 {
     if (!(low <= high)) ag_usage_error(at, "clamp", "low %g is above high %g", low, high);
     return unary(at, OP_clamp, K_CLAMP, x, low, high);
@@ -156,7 +156,7 @@ void clamp_again(Tensor *y)
     unary_again(y, K_CLAMP);
 }
 
-static Tensor *clamp_some(Site at, Tensor *x)
+static Tensor *clamp_some(AgSite at, Tensor *x)
 {
     return ag_clamp_at(at, x, -0.42, 0.73);
 }

@@ -32,23 +32,23 @@ int ag_op_count(void)
 }
 
 /* A usage error unless there is an operation number i. */
-static const Op *op_number(Site at, const char *what, int i)
+static const Op *op_number(AgSite at, const char *what, int i)
 {
     if (i < 0 || i >= OP_COUNT) ag_usage_error(at, what, "%d is not in 0..%d", i, OP_COUNT - 1);
     return &op_table[i];
 }
 
-const char *ag_op_name_at(Site at, int i)
+const char *ag_op_name_at(AgSite at, int i)
 {
     return op_number(at, "ag_op_name", i)->name;
 }
 
-const char *ag_op_forward_text_at(Site at, int i)
+const char *ag_op_forward_text_at(AgSite at, int i)
 {
     return op_number(at, "ag_op_forward_text", i)->forward_text;
 }
 
-const char *ag_op_backward_text_at(Site at, int i)
+const char *ag_op_backward_text_at(AgSite at, int i)
 {
     return op_number(at, "ag_op_backward_text", i)->backward_text;
 }

@@ -6,7 +6,7 @@
 static void tensors(void)
 {
     EXAMPLE(tensor_from) {
-        Tensor *x = tensor_from(SHAPE(2, 3), (real[]){ 1, 2, 3, 4, 5, 6 });
+        Tensor *x = tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 2, 3, 4, 5, 6 });
         Tensor *ids = tensor_ints(SHAPE(3), (int32_t[]){ 7, 8, 9 });
         tensor_print(x);
         tensor_print(ids);
@@ -20,18 +20,18 @@ static void tensors(void)
     }
     EXAMPLE(tensor_data) {
         Tensor *x = tensor_arange(0, 4, 1);
-        const real *values = tensor_data(x);
+        const ag_real *values = tensor_data(x);
         printf("%g of %lld\n", (double)values[3], (long long)tensor_numel(x));
     }
     EXAMPLE(ag_end_return) {
-        Scope inner = ag_begin(AG_NO_GRAD);
+        AgScope inner = ag_begin(AG_NO_GRAD);
         Tensor *x = tensor_ones(SHAPE(1000, 1000));
         Tensor *sum = ag_end_return(inner, ag_sum(x));                  /* x is freed, the sum stays */
         tensor_print(sum);
     }
     EXAMPLE(ag_precision) {
         Tensor *a = tensor_full(SHAPE(1, 1), 1.001), *b = tensor_ones(SHAPE(1, 1));
-        Scope half = ag_begin(AG_NO_GRAD);
+        AgScope half = ag_begin(AG_NO_GRAD);
         ag_precision(AG_BF16);
         printf("%.4f, ", tensor_item(ag_matmul(a, b)));                 /* 1.001 has too many digits for bfloat16 */
         ag_end(half);
@@ -104,7 +104,7 @@ static void compositions(void)
         printf("%g %g %g\n", tensor_item(ag_sum(x)), tensor_item(ag_mean(x)), tensor_item(ag_max(x)));
     }
     EXAMPLE(ag_transpose) {
-        tensor_print(ag_transpose(tensor_from(SHAPE(2, 3), (real[]){ 1, 2, 3, 4, 5, 6 }), 0, 1));
+        tensor_print(ag_transpose(tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 2, 3, 4, 5, 6 }), 0, 1));
     }
     EXAMPLE(ag_split) {
         Tensor *part[3];
@@ -119,7 +119,7 @@ static void compositions(void)
         tensor_print(ag_activate(AG_RELU, tensor_arange(-1, 2, 1)));
     }
     EXAMPLE(ag_linear_activate) {
-        Tensor *x = tensor_ones(SHAPE(2)), *weight = tensor_from(SHAPE(2, 2), (real[]){ 1, 1, -1, -1 });
+        Tensor *x = tensor_ones(SHAPE(2)), *weight = tensor_from(SHAPE(2, 2), (ag_real[]){ 1, 1, -1, -1 });
         tensor_print(ag_linear_activate(x, weight, NULL, AG_RELU));
     }
     EXAMPLE(ag_attention_with) {
@@ -131,32 +131,32 @@ static void compositions(void)
         puts(ag_shape_text(tensor_shape(ag_attention_with(q, k, v, NULL, how)), text));
     }
     EXAMPLE(ag_conv1d) {
-        Tensor *x = tensor_from(SHAPE(1, 1, 5), (real[]){ 0, 0, 1, 0, 0 });
-        Tensor *weight = tensor_from(SHAPE(1, 1, 3), (real[]){ 1, 2, 3 });
+        Tensor *x = tensor_from(SHAPE(1, 1, 5), (ag_real[]){ 0, 0, 1, 0, 0 });
+        Tensor *weight = tensor_from(SHAPE(1, 1, 3), (ag_real[]){ 1, 2, 3 });
         tensor_print(ag_conv1d(x, weight, NULL, 1, 1));                 /* products with a window: not turned round */
     }
     EXAMPLE(ag_pad) {
         tensor_print(ag_pad(tensor_ones(SHAPE(2)), 0, 1, 2));
     }
     EXAMPLE(ag_logsumexp) {
-        tensor_print(ag_logsumexp(tensor_from(SHAPE(2), (real[]){ 1000, 1000 }), 0, false));
+        tensor_print(ag_logsumexp(tensor_from(SHAPE(2), (ag_real[]){ 1000, 1000 }), 0, false));
     }
     EXAMPLE(ag_huber_loss) {
-        Tensor *x = tensor_from(SHAPE(2), (real[]){ 0.5, 10 });
+        Tensor *x = tensor_from(SHAPE(2), (ag_real[]){ 0.5, 10 });
         tensor_print(ag_huber_loss(x, tensor_zeros(SHAPE(2)), 1));      /* the mean of 0.125 and 9.5 */
     }
     EXAMPLE(ag_topk) {
-        Tensor *ids, *x = tensor_from(SHAPE(5), (real[]){ 3, 1, 4, 1, 5 });
+        Tensor *ids, *x = tensor_from(SHAPE(5), (ag_real[]){ 3, 1, 4, 1, 5 });
         tensor_print(ag_topk(x, 2, 0, &ids));
         tensor_print(ids);
     }
     EXAMPLE(ag_cast) {
-        Tensor *x = tensor_from(SHAPE(3), (real[]){ -1.7f, 0, 2.5f });
+        Tensor *x = tensor_from(SHAPE(3), (ag_real[]){ -1.7f, 0, 2.5f });
         tensor_print(ag_cast(x, AG_INT));
         tensor_print(ag_cast(x, AG_BOOL));
     }
     EXAMPLE(ag_to_bf16) {
-        Tensor *pairs = ag_to_bf16(tensor_from(SHAPE(4), (real[]){ 1, 1.001f, 1000, 1001 }));
+        Tensor *pairs = ag_to_bf16(tensor_from(SHAPE(4), (ag_real[]){ 1, 1.001f, 1000, 1001 }));
         char text[AG_SHAPE_TEXT];
         puts(ag_shape_text(tensor_shape(pairs), text));
         tensor_print(ag_from_bf16(pairs));                              /* a number has 8 bits */
@@ -174,10 +174,10 @@ static void compositions(void)
         tensor_print(ag_rope_table(frequencies, 0, 2));
     }
     EXAMPLE(ag_argmax) {
-        tensor_print(ag_argmax(tensor_from(SHAPE(2, 3), (real[]){ 1, 3, 3, 0, NAN, 9 }), 1, false));
+        tensor_print(ag_argmax(tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 3, 3, 0, NAN, 9 }), 1, false));
     }
     EXAMPLE(ag_compare) {
-        Tensor *a = tensor_from(SHAPE(3), (real[]){ 1, 2, NAN });
+        Tensor *a = tensor_from(SHAPE(3), (ag_real[]){ 1, 2, NAN });
         tensor_print(ag_compare(AG_LE, a, tensor_full(AG_SCALAR, 2)));
         tensor_print(ag_compare_scalar(AG_NE, a, 2));
     }

@@ -6,9 +6,9 @@
 #include <kaeru/kaeru.h>
 
 #define EXAMPLE(name) \
-    for (Scope scope = example_begin(#name), *open = &scope; open; ag_end(scope), open = NULL)
+    for (AgScope scope = example_begin(#name), *open = &scope; open; ag_end(scope), open = NULL)
 
-static inline Scope example_begin(const char *name)
+static inline AgScope example_begin(const char *name)
 {
     printf("==== %s\n", name);
     ag_seed(1);

@@ -61,7 +61,7 @@ static void models(void)
     }
     EXAMPLE(lm_sample_probabilities) {
         double p[4];
-        real logits[4] = { 1, 2, 3, 4 };
+        ag_real logits[4] = { 1, 2, 3, 4 };
         lm_sample_probabilities(logits, 4, &(LmSampling){ .temperature = 1, .top_k = 2 }, p);
         printf("%.3f %.3f %.3f %.3f\n", p[0], p[1], p[2], p[3]);
     }
@@ -70,7 +70,7 @@ static void models(void)
 static void texts(void)
 {
     EXAMPLE(kaeru_char_vocab_new) {
-        CharVocab *v = kaeru_char_vocab_new("hello", 5);
+        KaeruCharVocab *v = kaeru_char_vocab_new("hello", 5);
         size_t n;
         int32_t *ids = kaeru_char_vocab_encode(v, "hole", 4, &n);
         for (size_t i = 0; i < n; i++) printf("%d ", ids[i]);
@@ -80,7 +80,7 @@ static void texts(void)
     }
     EXAMPLE(kaeru_bpe_train) {
         /* static const char text[] = "the cat sat on the mat, the cat ate the rat"; */
-        Bpe *bpe = kaeru_bpe_train(text, strlen(text), 262);
+        KaeruBpe *bpe = kaeru_bpe_train(text, strlen(text), 262);
         size_t n, size;
         int32_t *ids = kaeru_bpe_encode(bpe, "the cat", 7, KAERU_BPE_TEXT, &n);
         for (size_t i = 0; i < n; i++) printf("%d \"%s\"\n", ids[i], kaeru_bpe_token(bpe, ids[i], &size));
@@ -88,7 +88,7 @@ static void texts(void)
         kaeru_bpe_free(bpe);
     }
     EXAMPLE(kaeru_bleu_score) {
-        Bleu b = { 0 };
+        KaeruBleu b = { 0 };
         kaeru_bleu_add(&b, "the cat sat on the mat", 22, "the cat sat on a mat", 20);
         printf("%.1f\n", kaeru_bleu_score(&b));
     }

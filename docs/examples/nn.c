@@ -28,7 +28,7 @@ static void modules(void)
     }
     EXAMPLE(nn_parameters) {
         Net *net = net_new();
-        Parameters *p = nn_parameters(net);
+        NnParameters *p = nn_parameters(net);
         for (int i = 0; i < p->n; i++)
             printf("%s: %lld numbers\n", p->item[i].name, (long long)tensor_numel(p->item[i].tensor));
         ag_free(p);
@@ -46,7 +46,7 @@ static void modules(void)
         Net *net = net_new();
         Optimizer *adam = nn_adamw_new(net, 0.01);
         for (int step = 0; step <= 100; step++) {
-            Scope inner = ag_begin(AG_RECORD);
+            AgScope inner = ag_begin(AG_RECORD);
             Tensor *x = tensor_normal(SHAPE(32, 2), 0, 1);
             Tensor *loss = nn_mse_loss(net_of(net, x), ag_sum_dims(x, DIMS(1), true));
             ag_backward(loss);
@@ -102,7 +102,7 @@ static void layers(void)
     }
     EXAMPLE(nn_rms_norm) {
         RMSNorm *norm = nn_rms_norm_new(2);
-        tensor_print(nn_rms_norm(norm, tensor_from(SHAPE(2), (real[]){ 3, 4 })));
+        tensor_print(nn_rms_norm(norm, tensor_from(SHAPE(2), (ag_real[]){ 3, 4 })));
         nn_free(norm);
     }
     EXAMPLE(nn_conv2d) {
@@ -166,7 +166,7 @@ static void attention(void)
         tensor_print(weights);
     }
     EXAMPLE(nn_score) {
-        Score *s = nn_score_new(NN_SCORE_ADDITIVE, 4, 6, 8);            /* queries of width 4, keys of width 6 */
+        NnScore *s = nn_score_new(NN_SCORE_ADDITIVE, 4, 6, 8);          /* queries of width 4, keys of width 6 */
         char text[AG_SHAPE_TEXT];
         puts(ag_shape_text(tensor_shape(nn_score(s, tensor_ones(SHAPE(2, 4)), tensor_ones(SHAPE(3, 6)))), text));
         nn_free(s);
@@ -182,8 +182,8 @@ static void attention(void)
     }
     EXAMPLE(nn_cache_new) {
         MultiHeadAttention *a = nn_multi_head_attention_new(2, 8, 0);
-        Cache *cache = nn_cache_new(1, 16);
-        Scope generation = ag_begin(AG_NO_GRAD);
+        NnCache *cache = nn_cache_new(1, 16);
+        AgScope generation = ag_begin(AG_NO_GRAD);
         for (int t = 0; t < 3; t++) {
             Tensor *x = tensor_normal(SHAPE(1, 1, 8), 0, 1);            /* one new position */
             nn_multi_head_attention_cached(a, x, x, x, NULL, cache, 0);
@@ -215,7 +215,7 @@ static void attention(void)
 static void files(void)
 {
     EXAMPLE(nn_settings_new) {
-        Settings *s = nn_settings_new();
+        NnSettings *s = nn_settings_new();
         nn_settings_set(s, "width", "%d", 64);
         int64_t width, depth;
         if (nn_settings_int(s, "width", &width)) printf("%lld\n", (long long)width);
@@ -240,7 +240,7 @@ static void files(void)
         Net *net = net_new();
         int64_t before = nn_count(net);
         static const char *const targets[] = { "hidden", NULL };
-        bool added = nn_lora_add(net, (LoraOptions){ .rank = 1, .alpha = 2, .targets = targets });
+        bool added = nn_lora_add(net, (NnLoraOptions){ .rank = 1, .alpha = 2, .targets = targets });
         printf("%d: %lld numbers to train, before %lld\n", added, (long long)nn_count(net), (long long)before);
         nn_free(net);
     }

@@ -4,42 +4,42 @@
 static void elementwise(void)
 {
     EXAMPLE(ag_add) {
-        Tensor *a = tensor_from(SHAPE(2, 2), (real[]){ 1, 2, 3, 4 });
-        Tensor *b = tensor_from(SHAPE(2), (real[]){ 10, 20 });          /* repeated for each row */
+        Tensor *a = tensor_from(SHAPE(2, 2), (ag_real[]){ 1, 2, 3, 4 });
+        Tensor *b = tensor_from(SHAPE(2), (ag_real[]){ 10, 20 });       /* repeated for each row */
         tensor_print(ag_add(a, b));
     }
     EXAMPLE(ag_sub) {
-        Tensor *a = tensor_from(SHAPE(3, 1), (real[]){ 1, 2, 3 });
-        Tensor *b = tensor_from(SHAPE(2), (real[]){ 1, 10 });
+        Tensor *a = tensor_from(SHAPE(3, 1), (ag_real[]){ 1, 2, 3 });
+        Tensor *b = tensor_from(SHAPE(2), (ag_real[]){ 1, 10 });
         tensor_print(ag_sub(a, b));                                     /* (3,1) and (2) -> (3,2) */
     }
     EXAMPLE(ag_mul) {
-        Tensor *a = variable(tensor_from(SHAPE(2), (real[]){ 2, 3 }));
-        Tensor *b = tensor_from(SHAPE(2), (real[]){ 5, 7 });
+        Tensor *a = variable(tensor_from(SHAPE(2), (ag_real[]){ 2, 3 }));
+        Tensor *b = tensor_from(SHAPE(2), (ag_real[]){ 5, 7 });
         ag_backward(ag_sum(ag_mul(a, b)));
         tensor_print(tensor_grad(a));
     }
     EXAMPLE(ag_div) {
-        Tensor *a = tensor_from(SHAPE(3), (real[]){ 1, 0, -1 });
+        Tensor *a = tensor_from(SHAPE(3), (ag_real[]){ 1, 0, -1 });
         tensor_print(ag_div(a, tensor_zeros(AG_SCALAR)));
     }
     EXAMPLE(ag_pow) {
-        Tensor *a = tensor_from(SHAPE(3), (real[]){ 1, 2, 3 });
+        Tensor *a = tensor_from(SHAPE(3), (ag_real[]){ 1, 2, 3 });
         tensor_print(ag_pow(a, tensor_full(AG_SCALAR, 2)));
     }
     EXAMPLE(ag_maximum) {
-        Tensor *a = variable(tensor_from(SHAPE(3), (real[]){ 1, 5, 2 }));
+        Tensor *a = variable(tensor_from(SHAPE(3), (ag_real[]){ 1, 5, 2 }));
         Tensor *y = ag_maximum(a, tensor_full(AG_SCALAR, 2));
         tensor_print(y);
         ag_backward(ag_sum(y));
         tensor_print(tensor_grad(a));                                   /* 2 and 2 are equal: half */
     }
     EXAMPLE(ag_minimum) {
-        Tensor *a = tensor_from(SHAPE(3), (real[]){ 1, 5, 2 });
+        Tensor *a = tensor_from(SHAPE(3), (ag_real[]){ 1, 5, 2 });
         tensor_print(ag_minimum(a, tensor_full(AG_SCALAR, 2)));
     }
     EXAMPLE(ag_where) {
-        Tensor *x = tensor_from(SHAPE(4), (real[]){ -2, -1, 1, 2 });
+        Tensor *x = tensor_from(SHAPE(4), (ag_real[]){ -2, -1, 1, 2 });
         Tensor *positive = ag_compare_scalar(AG_GT, x, 0);
         tensor_print(ag_where(positive, x, ag_scale(x, 0.1)));          /* a leaky ReLU */
     }
@@ -50,23 +50,23 @@ static void elementwise(void)
         tensor_print(ag_scale(tensor_arange(0, 4, 1), 0.5));
     }
     EXAMPLE(ag_pow_scalar) {
-        Tensor *x = variable(tensor_from(SHAPE(3), (real[]){ 1, 2, 3 }));
+        Tensor *x = variable(tensor_from(SHAPE(3), (ag_real[]){ 1, 2, 3 }));
         Tensor *y = ag_pow_scalar(x, 3);
         tensor_print(y);
         ag_backward(ag_sum(y));
         tensor_print(tensor_grad(x));                                   /* 3 x^2 */
     }
     EXAMPLE(ag_exp) {
-        tensor_print(ag_exp(tensor_from(SHAPE(3), (real[]){ 0, 1, 2 })));
+        tensor_print(ag_exp(tensor_from(SHAPE(3), (ag_real[]){ 0, 1, 2 })));
     }
     EXAMPLE(ag_log) {
-        tensor_print(ag_log(tensor_from(SHAPE(4), (real[]){ 1, 10, 0, -1 })));
+        tensor_print(ag_log(tensor_from(SHAPE(4), (ag_real[]){ 1, 10, 0, -1 })));
     }
     EXAMPLE(ag_sqrt) {
-        tensor_print(ag_sqrt(tensor_from(SHAPE(3), (real[]){ 1, 2, 4 })));
+        tensor_print(ag_sqrt(tensor_from(SHAPE(3), (ag_real[]){ 1, 2, 4 })));
     }
     EXAMPLE(ag_abs) {
-        Tensor *x = variable(tensor_from(SHAPE(3), (real[]){ -2, 0, 3 }));
+        Tensor *x = variable(tensor_from(SHAPE(3), (ag_real[]){ -2, 0, 3 }));
         ag_backward(ag_sum(ag_abs(x)));
         tensor_print(tensor_grad(x));
     }
@@ -74,14 +74,14 @@ static void elementwise(void)
         tensor_print(ag_clamp(tensor_arange(-2, 3, 1), -1, 1));
     }
     EXAMPLE(ag_tanh) {
-        Tensor *x = variable(tensor_from(SHAPE(3), (real[]){ 0, 1, 5 }));
+        Tensor *x = variable(tensor_from(SHAPE(3), (ag_real[]){ 0, 1, 5 }));
         Tensor *y = ag_tanh(x);
         tensor_print(y);
         ag_backward(ag_sum(y));
         tensor_print(tensor_grad(x));                                   /* almost 0 where tanh is flat */
     }
     EXAMPLE(ag_sigmoid) {
-        tensor_print(ag_sigmoid(tensor_from(SHAPE(3), (real[]){ -5, 0, 5 })));
+        tensor_print(ag_sigmoid(tensor_from(SHAPE(3), (ag_real[]){ -5, 0, 5 })));
     }
     EXAMPLE(ag_relu) {
         tensor_print(ag_relu(tensor_arange(-2, 3, 1)));
@@ -96,16 +96,16 @@ static void elementwise(void)
         tensor_print(ag_silu(tensor_arange(-2, 3, 1)));
     }
     EXAMPLE(ag_softplus) {
-        tensor_print(ag_softplus(tensor_from(SHAPE(3), (real[]){ -2, 0, 100 })));
+        tensor_print(ag_softplus(tensor_from(SHAPE(3), (ag_real[]){ -2, 0, 100 })));
     }
     EXAMPLE(ag_erf) {
         tensor_print(ag_erf(tensor_arange(0, 3, 1)));
     }
     EXAMPLE(ag_sin) {
-        tensor_print(ag_sin(tensor_from(SHAPE(3), (real[]){ 0, 1.5707964f, 1e6f })));
+        tensor_print(ag_sin(tensor_from(SHAPE(3), (ag_real[]){ 0, 1.5707964f, 1e6f })));
     }
     EXAMPLE(ag_cos) {
-        tensor_print(ag_cos(tensor_from(SHAPE(3), (real[]){ 0, 3.1415927f, 1e6f })));
+        tensor_print(ag_cos(tensor_from(SHAPE(3), (ag_real[]){ 0, 3.1415927f, 1e6f })));
     }
     EXAMPLE(ag_sign) {
         tensor_print(ag_sign(tensor_arange(-1, 2, 0.5)));
@@ -123,17 +123,17 @@ static void elementwise(void)
 static void products(void)
 {
     EXAMPLE(ag_matmul) {
-        Tensor *a = tensor_from(SHAPE(2, 3), (real[]){ 1, 2, 3, 4, 5, 6 });
-        Tensor *b = tensor_from(SHAPE(3, 1), (real[]){ 1, 0, -1 });
+        Tensor *a = tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 2, 3, 4, 5, 6 });
+        Tensor *b = tensor_from(SHAPE(3, 1), (ag_real[]){ 1, 0, -1 });
         tensor_print(ag_matmul(a, b));
         Tensor *batch = ag_matmul(tensor_ones(SHAPE(5, 4, 2, 3)), b);   /* b for each of 20 matrices */
         char text[AG_SHAPE_TEXT];
         puts(ag_shape_text(tensor_shape(batch), text));
     }
     EXAMPLE(ag_linear) {
-        Tensor *x = tensor_from(SHAPE(2), (real[]){ 1, 2 });
-        Tensor *weight = tensor_from(SHAPE(3, 2), (real[]){ 1, 0, 0, 1, 1, 1 });
-        Tensor *bias = tensor_from(SHAPE(3), (real[]){ 0, 0, 10 });
+        Tensor *x = tensor_from(SHAPE(2), (ag_real[]){ 1, 2 });
+        Tensor *weight = tensor_from(SHAPE(3, 2), (ag_real[]){ 1, 0, 0, 1, 1, 1 });
+        Tensor *bias = tensor_from(SHAPE(3), (ag_real[]){ 0, 0, 10 });
         tensor_print(ag_linear(x, weight, bias));                       /* (2) -> (3) */
     }
     EXAMPLE(ag_attention) {
@@ -151,7 +151,7 @@ static void products(void)
         tensor_print(ag_self_attention(qkv, padding, 1, false, 0));
     }
     EXAMPLE(ag_swiglu) {
-        tensor_print(ag_swiglu(tensor_from(SHAPE(4), (real[]){ 1, -1, 10, 10 })));
+        tensor_print(ag_swiglu(tensor_from(SHAPE(4), (ag_real[]){ 1, -1, 10, 10 })));
     }
     EXAMPLE(ag_rope) {
         Tensor *table = ag_rope_table(ag_rope_frequencies(4, 10000), 0, 3);
@@ -160,7 +160,7 @@ static void products(void)
     }
     EXAMPLE(ag_conv2d) {
         Tensor *x = ag_reshape(tensor_arange(0, 16, 1), SHAPE(1, 1, 4, 4));
-        Tensor *weight = tensor_from(SHAPE(1, 1, 2, 2), (real[]){ -1, 0, 0, 1 });
+        Tensor *weight = tensor_from(SHAPE(1, 1, 2, 2), (ag_real[]){ -1, 0, 0, 1 });
         tensor_print(ag_conv2d(x, weight, NULL, 1, 0));                 /* the item below to the right, less this one */
     }
     EXAMPLE(ag_max_pool2d) {
@@ -176,27 +176,27 @@ static void products(void)
 static void dimensions(void)
 {
     EXAMPLE(ag_sum_dims) {
-        Tensor *x = tensor_from(SHAPE(2, 3), (real[]){ 1, 2, 3, 4, 5, 6 });
+        Tensor *x = tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 2, 3, 4, 5, 6 });
         tensor_print(ag_sum_dims(x, DIMS(0), false));
         tensor_print(ag_sum_dims(x, DIMS(-1), true));
     }
     EXAMPLE(ag_mean_dims) {
-        Tensor *x = tensor_from(SHAPE(2, 3), (real[]){ 1, 2, 3, 4, 5, 6 });
+        Tensor *x = tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 2, 3, 4, 5, 6 });
         tensor_print(ag_mean_dims(x, DIMS(0, 1), false));
     }
     EXAMPLE(ag_max_dim) {
-        Tensor *x = variable(tensor_from(SHAPE(2, 3), (real[]){ 1, 9, 9, 4, 5, 6 }));
+        Tensor *x = variable(tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 9, 9, 4, 5, 6 }));
         Tensor *y = ag_max_dim(x, 1, false);
         tensor_print(y);
         ag_backward(ag_sum(y));
         tensor_print(tensor_grad(x));
     }
     EXAMPLE(ag_min_dim) {
-        Tensor *x = tensor_from(SHAPE(2, 3), (real[]){ 1, 9, 9, 4, 5, 6 });
+        Tensor *x = tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 9, 9, 4, 5, 6 });
         tensor_print(ag_min_dim(x, 0, false));
     }
     EXAMPLE(ag_var_dims) {
-        Tensor *x = tensor_from(SHAPE(4), (real[]){ 1, 2, 3, 4 });
+        Tensor *x = tensor_from(SHAPE(4), (ag_real[]){ 1, 2, 3, 4 });
         tensor_print(ag_var_dims(x, DIMS(0), false, false));
         tensor_print(ag_var_dims(x, DIMS(0), true, false));
     }
@@ -204,23 +204,23 @@ static void dimensions(void)
         tensor_print(ag_cumsum(tensor_ones(SHAPE(2, 4)), 1));
     }
     EXAMPLE(ag_softmax) {
-        Tensor *x = tensor_from(SHAPE(2, 3), (real[]){ 1, 2, 3, 1000, 1000, -1000 });
+        Tensor *x = tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 2, 3, 1000, 1000, -1000 });
         tensor_print(ag_softmax(x, -1));
     }
     EXAMPLE(ag_log_softmax) {
-        Tensor *x = tensor_from(SHAPE(2, 3), (real[]){ 1, 2, 3, 1000, 1000, 990 });
+        Tensor *x = tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 2, 3, 1000, 1000, 990 });
         tensor_print(ag_log_softmax(x, -1));
     }
     EXAMPLE(ag_masked_softmax) {
-        Tensor *scores = tensor_from(SHAPE(2, 3), (real[]){ 1, 2, 3, 4, 5, 6 });
+        Tensor *scores = tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 2, 3, 4, 5, 6 });
         Tensor *visible = tensor_bools(SHAPE(2, 3), (uint8_t[]){ 1, 1, 0, 0, 0, 0 });
         tensor_print(ag_masked_softmax(scores, visible, 1));            /* the second row has no visible entry */
     }
     EXAMPLE(ag_rms_norm) {
-        tensor_print(ag_rms_norm(tensor_from(SHAPE(2), (real[]){ 3, 4 }), NULL, 0));
+        tensor_print(ag_rms_norm(tensor_from(SHAPE(2), (ag_real[]){ 3, 4 }), NULL, 0));
     }
     EXAMPLE(ag_layer_norm) {
-        Tensor *x = tensor_from(SHAPE(2, 3), (real[]){ 1, 2, 3, 7, 7, 7 });
+        Tensor *x = tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 2, 3, 7, 7, 7 });
         tensor_print(ag_layer_norm(x, NULL, NULL, AG_NORM_PYTORCH));
         tensor_print(ag_layer_norm(x, NULL, NULL, AG_NORM_STD));        /* eps 0: a row of equal numbers gives 0 */
     }
@@ -229,7 +229,7 @@ static void dimensions(void)
 static void entries(void)
 {
     EXAMPLE(ag_embedding) {
-        Tensor *table = variable(tensor_from(SHAPE(3, 2), (real[]){ 0, 1, 10, 11, 20, 21 }));
+        Tensor *table = variable(tensor_from(SHAPE(3, 2), (ag_real[]){ 0, 1, 10, 11, 20, 21 }));
         Tensor *ids = tensor_ints(SHAPE(3), (int32_t[]){ 2, 0, 2 });
         Tensor *y = ag_embedding(table, ids);
         tensor_print(y);
@@ -237,7 +237,7 @@ static void entries(void)
         tensor_print(tensor_grad(table));                               /* row 2 was used twice */
     }
     EXAMPLE(ag_gather) {
-        Tensor *x = tensor_from(SHAPE(2, 3), (real[]){ 1, 2, 3, 4, 5, 6 });
+        Tensor *x = tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 2, 3, 4, 5, 6 });
         Tensor *ids = tensor_ints(SHAPE(2, 1), (int32_t[]){ 2, 0 });
         tensor_print(ag_gather(x, 1, ids));                             /* one item of each row */
     }
@@ -263,7 +263,7 @@ static void entries(void)
         tensor_print(ag_concat((Tensor *[]){ a, b }, 2, 1));
     }
     EXAMPLE(ag_expand) {
-        Tensor *row = tensor_from(SHAPE(2), (real[]){ 1, 2 });
+        Tensor *row = tensor_from(SHAPE(2), (ag_real[]){ 1, 2 });
         tensor_print(ag_expand(row, SHAPE(3, 2)));
     }
 }
@@ -271,19 +271,19 @@ static void entries(void)
 static void losses(void)
 {
     EXAMPLE(ag_mse_loss) {
-        Tensor *x = variable(tensor_from(SHAPE(2), (real[]){ 1, 3 }));
+        Tensor *x = variable(tensor_from(SHAPE(2), (ag_real[]){ 1, 3 }));
         Tensor *loss = ag_mse_loss(x, tensor_zeros(SHAPE(2)));
         tensor_print(loss);
         ag_backward(loss);
         tensor_print(tensor_grad(x));
     }
     EXAMPLE(ag_binary_cross_entropy) {
-        Tensor *logits = tensor_from(SHAPE(3), (real[]){ 0, 5, -5 });
-        Tensor *target = tensor_from(SHAPE(3), (real[]){ 1, 1, 1 });
+        Tensor *logits = tensor_from(SHAPE(3), (ag_real[]){ 0, 5, -5 });
+        Tensor *target = tensor_from(SHAPE(3), (ag_real[]){ 1, 1, 1 });
         tensor_print(ag_binary_cross_entropy(logits, target, AG_MEAN));
     }
     EXAMPLE(ag_cross_entropy) {
-        Tensor *logits = tensor_from(SHAPE(3, 2), (real[]){ 0, 0, 5, 0, 9, 9 });
+        Tensor *logits = tensor_from(SHAPE(3, 2), (ag_real[]){ 0, 0, 5, 0, 9, 9 });
         Tensor *target = tensor_ints(SHAPE(3), (int32_t[]){ 0, 0, -100 });
         tensor_print(ag_cross_entropy(logits, target, AG_MEAN, -100, 0));       /* the third row does not count */
         tensor_print(ag_cross_entropy(logits, target, AG_SUM, -100, 0));
@@ -296,16 +296,16 @@ static void losses(void)
         printf("%.4f, %s\n", tensor_item(one), tensor_item(one) == tensor_item(two) ? "the same" : "different");
     }
     EXAMPLE(ag_nll_loss) {
-        Tensor *log_p = ag_log_softmax(tensor_from(SHAPE(2, 2), (real[]){ 0, 0, 5, 0 }), -1);
+        Tensor *log_p = ag_log_softmax(tensor_from(SHAPE(2, 2), (ag_real[]){ 0, 0, 5, 0 }), -1);
         tensor_print(ag_nll_loss(log_p, tensor_ints(SHAPE(2), (int32_t[]){ 0, 0 }), AG_MEAN, -100));
     }
     EXAMPLE(ag_kl_div) {
-        Tensor *target = tensor_from(SHAPE(2), (real[]){ 0.5, 0.5 });
-        Tensor *p = tensor_from(SHAPE(2), (real[]){ 0.9f, 0.1f });
+        Tensor *target = tensor_from(SHAPE(2), (ag_real[]){ 0.5, 0.5 });
+        Tensor *p = tensor_from(SHAPE(2), (ag_real[]){ 0.9f, 0.1f });
         tensor_print(ag_kl_div(ag_log(p), target, AG_SUM));
     }
     EXAMPLE(ag_label_smoothing) {
-        Tensor *log_p = ag_log_softmax(tensor_from(SHAPE(1, 4), (real[]){ 0, 9, 0, 0 }), -1);
+        Tensor *log_p = ag_log_softmax(tensor_from(SHAPE(1, 4), (ag_real[]){ 0, 9, 0, 0 }), -1);
         Tensor *target = tensor_ints(SHAPE(1), (int32_t[]){ 1 });
         tensor_print(ag_label_smoothing(log_p, target, 0, 0.0));        /* the target has probability 1 */
         tensor_print(ag_label_smoothing(log_p, target, 0, 0.1));        /* 0.9: too much confidence costs */

@@ -113,8 +113,8 @@ Option option_fixed(Option o);                                          /* the o
 typedef struct {
     bool resumed;
     char *last;                 /* path of the last checkpoint */
-    Settings *settings;         /* for the checkpoints: the options; the program adds its own settings */
-    Settings *saved;            /* of the checkpoint, if resumed. Text options may point into it. */
+    NnSettings *settings;       /* for the checkpoints: the options; the program adds its own settings */
+    NnSettings *saved;          /* of the checkpoint, if resumed. Text options may point into it. */
 } TrainingRun;
 /* Calls example_begin; `last` is the name of the last checkpoint in the output folder. Ends the program with status 1 if the
  * checkpoint exists and neither --resume nor --overwrite is given, or if it cannot be resumed; with status 2 if a fixed
@@ -135,7 +135,7 @@ Csv *training_run_csv(const TrainingRun *run, const char *name, const char *head
  * can drop a row that is too late, but cannot make a missing one. */
 void training_run_note_rows(const TrainingRun *run, const Csv *csv);
 /* Saves a checkpoint (o may be NULL) or ends the program. */
-void checkpoint_must_save(const char *path, void *model, Optimizer *o, const Settings *s);
+void checkpoint_must_save(const char *path, void *model, Optimizer *o, const NnSettings *s);
 /* The model's weights become the mean of those in the n files path_of(first), path_of(first + 1), ..., whose paths it frees. */
 void average_epochs(void *model, char *(*path_of)(int64_t epoch), int64_t first, int64_t n);
 
@@ -145,7 +145,7 @@ void average_epochs(void *model, char *(*path_of)(int64_t epoch), int64_t first,
 void processes_begin(void);
 /* When training is done: ends the exchange. True in the first process; the others should end. */
 bool processes_end(void);
-Processes *example_processes(void);                                     /* NULL: this process is alone */
+NnProcesses *example_processes(void);                                   /* NULL: this process is alone */
 bool example_writes(void);                                              /* whether this is the first process */
 Option option_shards(void);                                             /* --shards N; fixed in a resumed run */
 Option option_deadline(void);                                           /* --deadline SECONDS */
@@ -156,7 +156,7 @@ int64_t example_shards(void);
  * example_begin calls it. */
 void processes_must_agree(const Option *o);
 /* For steps of `accumulate` batches; NULL for one process without shards. */
-Parallel *parallel_or_none(Optimizer *o, int64_t accumulate);
+NnParallel *parallel_or_none(Optimizer *o, int64_t accumulate);
 void processes_wait_to_fail(void);
 _Noreturn void processes_exit(int status);                              /* ends all processes, without exit handlers */
 /* Not 0 after SIGTERM or SIGUSR1, which a scheduler sends before the end of its time: save a checkpoint, then end with

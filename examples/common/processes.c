@@ -10,7 +10,7 @@
 #include "kaeru/mpi.h"
 #endif
 
-static Processes *processes;
+static NnProcesses *processes;
 static double deadline = 60;
 static int64_t shards;                                                  /* 0: chosen by choose_shards */
 static volatile sig_atomic_t signaled;
@@ -33,7 +33,7 @@ bool processes_end(void)
     return is_first;
 }
 
-Processes *example_processes(void)
+NnProcesses *example_processes(void)
 {
     return processes;
 }
@@ -126,7 +126,7 @@ int64_t example_shards(void)
     return shards > 0 ? shards : 1;
 }
 
-Parallel *parallel_or_none(Optimizer *o, int64_t accumulate)
+NnParallel *parallel_or_none(Optimizer *o, int64_t accumulate)
 {
     return processes || shards > 1 ? nn_parallel_new(o, shards * accumulate, processes) : NULL;
 }

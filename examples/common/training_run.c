@@ -43,7 +43,7 @@ static bool is_saved(const Option *o)
     return o->value != &resume && o->value != &overwrite && o->value != &other_data && strcmp(o->name, "deadline") != 0;
 }
 
-static void save_options(const Option *o, Settings *s)
+static void save_options(const Option *o, NnSettings *s)
 {
     for (; o->kind != OPTION_END; o++) {
         char key[80], text[32];
@@ -62,7 +62,7 @@ static bool is_new(const Option *o)
 }
 
 /* A text option that was not given has no setting. Nor has a flag that is newer than the checkpoint. */
-static bool restore_option(const Option *o, const Settings *s)
+static bool restore_option(const Option *o, const NnSettings *s)
 {
     char key[80];
     int64_t whole = 0;
@@ -215,7 +215,7 @@ Csv *training_run_csv(const TrainingRun *run, const char *name, const char *head
     return csv;
 }
 
-void checkpoint_must_save(const char *path, void *model, Optimizer *o, const Settings *s)
+void checkpoint_must_save(const char *path, void *model, Optimizer *o, const NnSettings *s)
 {
     bool takes_part = o || example_writes();                            /* the processes share the state of an optimizer */
     if (takes_part && !nn_checkpoint_save(path, model, o, s)) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-typedef struct { const Writer *writer; TextStream stream; } Printing;
+typedef struct { const Writer *writer; KaeruTextStream stream; } Printing;
 
 static void print_ids(Printing *p, const int32_t *ids, size_t count)
 {

@@ -15,13 +15,13 @@ enum {
 extern int32_t active[ALL][LENGTH], passive[ALL][PASSIVE];
 
 /* Fills both arrays, in a random order, and returns the vocabulary. */
-WordVocab *make_sentences(void);
+KaeruWordVocab *make_sentences(void);
 /* Prints a row's words, up to </s>; a hidden one is ____. */
-void print_words(const WordVocab *v, const int32_t *row, int n);
+void print_words(const KaeruWordVocab *v, const int32_t *row, int n);
 
 /* fills: an encoder; goes_on: a decoder */
-void show_filling(const WordVocab *vocab, TransformerEncoderOnly *fills, TransformerEncoderOnly *goes_on);
-void show_going_on(const WordVocab *vocab, TransformerEncoderOnly *goes_on);
-void show_rewriting(const WordVocab *vocab, Transformer *rewrites);
+void show_filling(const KaeruWordVocab *vocab, TransformerEncoderOnly *fills, TransformerEncoderOnly *goes_on);
+void show_going_on(const KaeruWordVocab *vocab, TransformerEncoderOnly *goes_on);
+void show_rewriting(const KaeruWordVocab *vocab, Transformer *rewrites);
 
 #endif

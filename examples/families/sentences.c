@@ -6,7 +6,7 @@
 
 int32_t active[ALL][LENGTH], passive[ALL][PASSIVE];
 
-WordVocab *make_sentences(void)
+KaeruWordVocab *make_sentences(void)
 {
     static const char *const adjectives[] = { "old", "young", "small", "kind", "tall" };
     static const char *const people[] = { "girl", "boy", "king", "teacher", "pilot" };
@@ -24,7 +24,7 @@ WordVocab *make_sentences(void)
         n += (size_t)snprintf(text + n, sizeof text - n, "the %s %s %s the %s the %s is %s by the %s %s ", adjective,
                               person, verb[0], what, what, verb[1], adjective, person);
     }
-    WordVocab *v = kaeru_word_vocab_new(text, n, 1);
+    KaeruWordVocab *v = kaeru_word_vocab_new(text, n, 1);
     int32_t *ids = kaeru_word_vocab_encode(v, text, n, &count);
     for (int k = 0; k < ALL; k++) {
         active[k][0] = passive[k][0] = KAERU_WORD_START;
@@ -36,7 +36,7 @@ WordVocab *make_sentences(void)
     return v;
 }
 
-void print_words(const WordVocab *v, const int32_t *row, int n)
+void print_words(const KaeruWordVocab *v, const int32_t *row, int n)
 {
     for (int i = 0; i < n && row[i] != KAERU_WORD_END; i++) {
         if (row[i] != KAERU_WORD_START) {

@@ -11,10 +11,10 @@
 enum { SHOWN = 3, HELD_OUT = ALL - TRAIN, EACH = HELD_OUT / SHOWN };
 
 /* The word that a model chooses for one position when it sees these n ids. `shown`: prints its most probable words. */
-static int32_t word_for(const WordVocab *vocab, TransformerEncoderOnly *m, const int32_t *ids, int64_t n, Tensor *mask,
+static int32_t word_for(const KaeruWordVocab *vocab, TransformerEncoderOnly *m, const int32_t *ids, int64_t n, Tensor *mask,
                         int64_t position, double temperature, bool shown)
 {
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *log_p = transformer_encoder_only(m, tensor_ints(SHAPE(1, n), ids), mask);
     Tensor *here = ag_reshape(ag_slice(log_p, 1, position, position + 1), SHAPE(-1)), *p = ag_exp(here);
     int32_t word = lm_sample_next(tensor_data(here), tensor_numel(here), &(LmSampling){ .temperature = temperature });
@@ -30,7 +30,7 @@ static int32_t word_for(const WordVocab *vocab, TransformerEncoderOnly *m, const
     return word;
 }
 
-void show_filling(const WordVocab *vocab, TransformerEncoderOnly *fills, TransformerEncoderOnly *goes_on)
+void show_filling(const KaeruWordVocab *vocab, TransformerEncoderOnly *fills, TransformerEncoderOnly *goes_on)
 {
     int right[2] = { 0, 0 };
     printf("\n1. Encoder, like BERT and RoBERTa: fills in a word from the words on both sides. The decoder sees only those "
@@ -51,7 +51,7 @@ void show_filling(const WordVocab *vocab, TransformerEncoderOnly *fills, Transfo
     printf("  right verbs in %d held-out sentences: encoder %d, decoder %d\n", HELD_OUT, right[0], right[1]);
 }
 
-void show_going_on(const WordVocab *vocab, TransformerEncoderOnly *goes_on)
+void show_going_on(const KaeruWordVocab *vocab, TransformerEncoderOnly *goes_on)
 {
     printf("\n2. Decoder, like GPT and LLaMA: continues after \"the\", word by word.\n");
     int trained = 0, new = 0;
@@ -76,7 +76,7 @@ void show_going_on(const WordVocab *vocab, TransformerEncoderOnly *goes_on)
            HELD_OUT - trained - new);
 }
 
-void show_rewriting(const WordVocab *vocab, Transformer *rewrites)
+void show_rewriting(const KaeruWordVocab *vocab, Transformer *rewrites)
 {
     printf("\n3. Encoder-decoder, like T5 and BART: the encoder reads a sentence, the decoder writes it in the passive.\n");
     Tensor *src = tensor_ints(SHAPE(HELD_OUT, LENGTH), active[TRAIN]);

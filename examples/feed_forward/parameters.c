@@ -9,7 +9,7 @@
 /* The trainable numbers of a layer whose name contains this text. */
 static double count(void *layer, const char *text)
 {
-    Parameters *p = nn_parameters(layer);
+    NnParameters *p = nn_parameters(layer);
     double sum = 0;
     for (int i = 0; i < p->n; i++) {
         sum += strstr(p->item[i].name, text) ? (double)tensor_numel(p->item[i].tensor) : 0;

@@ -22,19 +22,19 @@ LmData *data_must_open(const char *path, const KaeruTokenizer *t)
 
 /* ---- the vocabulary of a checkpoint ------------------------------------------------------------------------------ */
 
-void describe_tokenizer(const KaeruTokenizer *t, Settings *s)
+void describe_tokenizer(const KaeruTokenizer *t, NnSettings *s)
 {
     nn_settings_set(s, VOCABULARY_KEY, "%s", t->kind == KAERU_TOKENIZER_BPE ? "bpe" : "characters");
     nn_settings_set(s, FINGERPRINT_KEY, "%016" PRIx64, kaeru_tokenizer_fingerprint(t));
 }
 
-static bool is_setting(const Settings *s, const char *key, const char *value)
+static bool is_setting(const NnSettings *s, const char *key, const char *value)
 {
     const char *found = nn_settings_get(s, key);
     return found && strcmp(found, value) == 0;
 }
 
-void tokenizer_of_checkpoint(KaeruTokenizer *t, const char *checkpoint, const Settings *s)
+void tokenizer_of_checkpoint(KaeruTokenizer *t, const char *checkpoint, const NnSettings *s)
 {
     bool bpe = is_setting(s, VOCABULARY_KEY, "bpe");
     if (!bpe && !is_setting(s, VOCABULARY_KEY, "characters")) {

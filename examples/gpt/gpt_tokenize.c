@@ -61,7 +61,7 @@ static void show_beginning(const KaeruTokenizer *t, const KaeruText *text)
     }
     printf("It begins with");
     for (size_t i = 0; i < n && i < SHOWN; i++) {
-        TextStream out = { .out = stdout };
+        KaeruTextStream out = { .out = stdout };
         char *piece = kaeru_tokenizer_decode(t, ids + i, 1, &length);
         printf(" '");
         for (size_t k = 0; piece && k < length; k++) {

@@ -14,7 +14,7 @@ static bool recompute;
 /* ---- vocabulary and model ---------------------------------------------------------------------------------------- */
 
 /* The characters of the text. */
-static CharVocab *characters(void)
+static KaeruCharVocab *characters(void)
 {
     KaeruText text = { 0 };
     if (!data_path) {
@@ -27,7 +27,7 @@ static CharVocab *characters(void)
     if (opened && text.size == 0) {
         example_fail("%s: is empty, expected a text to learn from", data_path);
     }
-    CharVocab *found = opened ? kaeru_char_vocab_new(text.bytes, text.size) : NULL;
+    KaeruCharVocab *found = opened ? kaeru_char_vocab_new(text.bytes, text.size) : NULL;
     kaeru_text_close(&text);
     return found;
 }

@@ -50,14 +50,14 @@ Tensor *library_adam(const double *dw, double lr)
 {
     Tensor *t = tensor_zeros(SHAPE(STEPS)), *w = tensor_set_requires_grad(tensor_ones(AG_SCALAR), true);
     Tensor *m = tensor_zeros(AG_SCALAR), *v = tensor_zeros(AG_SCALAR);
-    AdamOptions o = nn_adam_options(lr);
+    AgAdam o = nn_adam_options(lr);
     for (int i = 0; i < STEPS; i++) {
-        Scope scope = ag_begin(AG_RECORD);
+        AgScope scope = ag_begin(AG_RECORD);
         ag_backward(ag_scale(w, dw[i]));
         ag_adam_update(w, m, v, &o, i + 1, 1);
         tensor_zero_grad(w);
         ag_end(scope);
-        tensor_mutable_data(t)[i] = (real)tensor_item(w);
+        tensor_mutable_data(t)[i] = (ag_real)tensor_item(w);
     }
     return t;
 }
@@ -72,7 +72,7 @@ Tensor *wrong_adam(AdamMistake how, const double *dw, double lr)
         m = 0.9 * m + 0.1 * g;
         v = 0.999 * v + 0.001 * (how == NOT_SQUARED ? g : g * g);
         w -= how == NO_AVERAGES ? lr * g : (how == UPHILL ? -1 : 1) * lr * (m / start_m) / (sqrt(v / start_v) + 1e-8);
-        tensor_mutable_data(t)[i - 1] = (real)w;
+        tensor_mutable_data(t)[i - 1] = (ag_real)w;
     }
     return t;
 }

@@ -29,7 +29,7 @@ static void prepare(Llama *m)
             *next++ = '\0';
         }
     }
-    if (rank > 0 && !nn_lora_add(m, (LoraOptions){ .rank = rank, .alpha = alpha, .dropout = dropout, .targets = list })) {
+    if (rank > 0 && !nn_lora_add(m, (NnLoraOptions){ .rank = rank, .alpha = alpha, .dropout = dropout, .targets = list })) {
         example_usage_error("--targets: %s", ag_error());
     }
     ag_free(names);

@@ -40,7 +40,7 @@ void spiral_free(SpiralRun *r)
 double spiral_step(SpiralRun *r)
 {
     ag_set_random_state(r->random);
-    Scope scope = ag_begin(AG_RECORD);
+    AgScope scope = ag_begin(AG_RECORD);
     draw_points(r->x, r->arm);
     Tensor *loss = nn_cross_entropy(net(r->model, r->x), r->arm);
     ag_backward(loss);
@@ -65,7 +65,7 @@ void spiral_points(SpiralRun *r, float *xy)
 
 void spiral_probabilities(SpiralRun *r, const float *xy, int64_t n, float *p)
 {
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *y = ag_softmax(net(r->model, tensor_from(SHAPE(n, 2), xy)), -1);
     for (int64_t i = 0; i < n; i++) p[i] = tensor_data(y)[2 * i + 1];
     ag_end(scope);
@@ -133,7 +133,7 @@ Tensor *sorter_loss(SorterRun *r, Tensor *source, Tensor *target, bool keep_weig
 double sorter_step(SorterRun *r)
 {
     ag_set_random_state(r->random);
-    Scope scope = ag_begin(AG_RECORD);
+    AgScope scope = ag_begin(AG_RECORD);
     Tensor *source = tensor_randint(SHAPE(BATCH, ROW), 0, DIGITS), *target = tensor_ints(SHAPE(BATCH, ROW), NULL);
     for (int i = 0; i < BATCH; i++)
         sorter_answer(r, tensor_int_data(source) + i * ROW, tensor_mutable_int_data(target) + i * ROW);

@@ -51,9 +51,9 @@ TransformerBatch one_word(const char *text)
     return backwards(word);
 }
 
-ScoreKind score_named(const char *name)
+NnScoreKind score_named(const char *name)
 {
-    static const struct { const char *name; ScoreKind score; } known[] = {
+    static const struct { const char *name; NnScoreKind score; } known[] = {
         { "dot", NN_SCORE_DOT }, { "general", NN_SCORE_GENERAL }, { "additive", NN_SCORE_ADDITIVE } };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(name, known[i].name) == 0) {
@@ -71,7 +71,7 @@ void check_word(const char *text)
     }
 }
 
-LetterModel letter_model_new(LetterModelKind kind, RecurrentKind cell, ScoreKind score)
+LetterModel letter_model_new(LetterModelKind kind, RecurrentKind cell, NnScoreKind score)
 {
     static const char *const names[LETTER_MODELS] = { "fixed vector", "attention", "Transformer" };
     LetterModel m = { .name = names[kind] };

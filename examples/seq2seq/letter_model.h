@@ -18,10 +18,10 @@ typedef enum { FIXED, ATTENTION, TRANSFORMER, LETTER_MODELS } LetterModelKind;
 typedef struct { const char *name; Seq2Seq *seq2seq; Transformer *transformer; void *module; } LetterModel;
 /* The arguments of --score (dot, general or additive) and --word (letters from a to z); anything else is a usage
  * error. */
-ScoreKind score_named(const char *name);
+NnScoreKind score_named(const char *name);
 void check_word(const char *text);
 /* Free with nn_free(model.module). */
-LetterModel letter_model_new(LetterModelKind kind, RecurrentKind cell, ScoreKind score);
+LetterModel letter_model_new(LetterModelKind kind, RecurrentKind cell, NnScoreKind score);
 /* The mean of -log p(letter), where each letter is predicted from those before it -> scalar */
 Tensor *letter_model_loss(const LetterModel *m, const TransformerBatch *b);
 /* The most probable letter each time, beginning with the start: (n,longest+2) */

@@ -10,7 +10,7 @@ typedef struct { Tensor *src, *tgt, *out; } Translation;
 /* ---- the data file ----------------------------------------------------------------------------------------------- */
 
 /* A token in quotation marks, as one field. */
-static void put_token(FILE *file, const SentenceVocab *v, int32_t id)
+static void put_token(FILE *file, const KaeruSentenceVocab *v, int32_t id)
 {
     char *token = kaeru_sentence_token(v, id);
     const char *text = token[0] == ' ' ? token + 1 : token;
@@ -27,13 +27,13 @@ static void put_token(FILE *file, const SentenceVocab *v, int32_t id)
 }
 
 /* The tokens of one axis of a map: ids and their vocabulary. */
-typedef struct { const SentenceVocab *vocab; const Tensor *ids; } Axis;
+typedef struct { const KaeruSentenceVocab *vocab; const Tensor *ids; } Axis;
 
 /* The maps of all heads of a layer. */
 static void put_map(FILE *file, const char *kind, int layer, const MultiHeadAttention *a, Axis rows, Axis columns)
 {
     int64_t heads = tensor_dim(a->weights, 1), n = tensor_dim(a->weights, 2), m = tensor_dim(a->weights, 3);
-    const real *weight = tensor_data(a->weights);
+    const ag_real *weight = tensor_data(a->weights);
     for (int64_t h = 0; h < heads; h++) {
         for (int64_t i = 0; i < n; i++) {
             for (int64_t j = 0; j < m; j++) {
@@ -68,7 +68,7 @@ static void write_maps(const TransformerTranslator *t, const Translation *r)
 
 /* ---- in the terminal --------------------------------------------------------------------------------------------- */
 
-static void print_tokens(const char *label, const SentenceVocab *v, const Tensor *ids)
+static void print_tokens(const char *label, const KaeruSentenceVocab *v, const Tensor *ids)
 {
     size_t n;
     char *text = kaeru_sentence_decode(v, tensor_int_data(ids) + 1, (size_t)tensor_numel(ids) - 1, &n);
@@ -84,7 +84,7 @@ static void print_alignment(const TransformerTranslator *t, const Translation *r
     int maps = 0;
     for (int l = 0; l < t->model->decoder->layers->n; l++) {
         const Tensor *weights = nn_item(TransformerDecoderLayer, t->model->decoder->layers, l)->src_attn->weights;
-        const real *weight = tensor_data(weights);
+        const ag_real *weight = tensor_data(weights);
         for (int64_t h = 0; h < tensor_dim(weights, 1); h++, maps++) {
             for (int64_t i = 0; i < n * m; i++) {
                 sum[i] += (double)weight[h * n * m + i];
@@ -148,7 +148,7 @@ static Translation translate_sentence(const TransformerTranslator *t, KaeruLine 
 
 void show_attention(const TransformerTranslator *t, KaeruLine sentence)
 {
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     nn_eval(t->model);
     Translation r = translate_sentence(t, sentence);
     print_tokens("source:  ", t->src, r.src);

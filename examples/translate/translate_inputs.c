@@ -43,12 +43,12 @@ typedef struct { const char *vocab, *merges; } Names;
 static const Names src_names = { "translate_src_vocab.json", "translate_src_merges.txt" };
 static const Names tgt_names = { "translate_tgt_vocab.json", "translate_tgt_merges.txt" };
 
-const SentenceVocab *target_vocab(const Vocabularies *v)
+const KaeruSentenceVocab *target_vocab(const Vocabularies *v)
 {
     return v->shared ? &v->src : &v->tgt;
 }
 
-static void save(const SentenceVocab *v, const Names *names)
+static void save(const KaeruSentenceVocab *v, const Names *names)
 {
     char *vocab = example_path(names->vocab), *merges = example_path(names->merges);
     if (!kaeru_sentence_vocab_save(v, vocab, merges)) {
@@ -67,7 +67,7 @@ void vocabularies_save(const Vocabularies *v)
 }
 
 /* Continues a hash by the tokens of a vocabulary. */
-static uint64_t fingerprint(uint64_t hash, const SentenceVocab *v)
+static uint64_t fingerprint(uint64_t hash, const KaeruSentenceVocab *v)
 {
     if (v->kind == KAERU_SENTENCE_BPE) {
         uint64_t own = kaeru_tokenizer_fingerprint(&((KaeruTokenizer){ .kind = KAERU_TOKENIZER_BPE, .bpe = v->bpe }));
@@ -87,7 +87,7 @@ static const char *fingerprint_of_both(const Vocabularies *v, char text[24])
     return text;
 }
 
-void vocabularies_describe(const Vocabularies *v, Settings *s)
+void vocabularies_describe(const Vocabularies *v, NnSettings *s)
 {
     char text[24];
     nn_settings_set(s, FINGERPRINT_KEY, "%s", fingerprint_of_both(v, text));
@@ -95,7 +95,7 @@ void vocabularies_describe(const Vocabularies *v, Settings *s)
     nn_settings_set(s, SHARED_KEY, "%d", v->shared);
 }
 
-static void open_beside(SentenceVocab *v, const char *checkpoint, const Names *names, bool bpe)
+static void open_beside(KaeruSentenceVocab *v, const char *checkpoint, const Names *names, bool bpe)
 {
     char *vocab = example_path_beside(checkpoint, names->vocab),
         *merges = example_path_beside(checkpoint, names->merges);
@@ -106,7 +106,7 @@ static void open_beside(SentenceVocab *v, const char *checkpoint, const Names *n
     ag_free(merges);
 }
 
-static void check_size(const Settings *s, const char *key, const SentenceVocab *v, const char *checkpoint)
+static void check_size(const NnSettings *s, const char *key, const KaeruSentenceVocab *v, const char *checkpoint)
 {
     int64_t size;
     if (!nn_settings_int(s, key, &size) || size != kaeru_sentence_vocab_size(v)) {
@@ -116,7 +116,7 @@ static void check_size(const Settings *s, const char *key, const SentenceVocab *
 }
 
 /* Checkpoints of earlier versions have no fingerprint. */
-static void check_fingerprint(const Settings *s, const Vocabularies *v, const char *checkpoint)
+static void check_fingerprint(const NnSettings *s, const Vocabularies *v, const char *checkpoint)
 {
     char text[24];
     const char *before = nn_settings_get(s, FINGERPRINT_KEY);
@@ -125,7 +125,7 @@ static void check_fingerprint(const Settings *s, const Vocabularies *v, const ch
     }
 }
 
-void vocabularies_open(Vocabularies *v, const char *checkpoint, const Settings *s)
+void vocabularies_open(Vocabularies *v, const char *checkpoint, const NnSettings *s)
 {
     const char *kind = nn_settings_get(s, KIND_KEY);
     int64_t shared;
@@ -154,7 +154,7 @@ void vocabularies_close(Vocabularies *v)
 TrainedModel trained_model_of_checkpoint(const char *checkpoint)
 {
     TrainedModel m = { 0 };
-    Settings *settings = nn_settings_new();
+    NnSettings *settings = nn_settings_new();
     char *path = checkpoint ? ag_strdup(checkpoint) : example_input_path(MODEL_FILE);
     int64_t lower_case = 0;
     m.model = transformer_load(path);

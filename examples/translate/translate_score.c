@@ -38,13 +38,13 @@ Quality corpus_score(const TransformerTranslator *t, const Corpus *c, int64_t wi
                      KaeruLines *out)
 {
     Watch watch = { progress_begin("translating", c->src.n), width };
-    TranslateOptions how = { .beam = (int)width, .length_penalty = penalty, .done = show_progress, .arg = &watch };
+    KaeruTranslateOptions how = { .beam = (int)width, .length_penalty = penalty, .done = show_progress, .arg = &watch };
     KaeruLines translations;
     if (!transformer_translate_lines(t, &c->src, &how, &translations)) {
         example_fail("%s", ag_error());
     }
     progress_end(&watch.progress);
-    Bleu bleu = { .lower_case = lower_case };
+    KaeruBleu bleu = { .lower_case = lower_case };
     Quality score = { 0, 0 };
     for (int64_t i = 0; i < translations.n; i++) {
         KaeruLine a = translations.line[i], b = c->tgt.line[i];
@@ -117,7 +117,7 @@ static void translate_line(const TransformerTranslator *t, const char *text, siz
     KaeruLines line, translation;
     char name[48];
     snprintf(name, sizeof name, "line %" PRId64, number);
-    TranslateOptions how = { .beam = (int)beam, .length_penalty = length_penalty };
+    KaeruTranslateOptions how = { .beam = (int)beam, .length_penalty = length_penalty };
     bool good = kaeru_lines_of_part(&line, "standard input", number, text, size);
     if (good && lower_case) {
         kaeru_lines_lower(&line);
@@ -129,7 +129,7 @@ static void translate_line(const TransformerTranslator *t, const char *text, siz
         good = false;
     }
     kaeru_lines_close(&line);
-    TextStream stream = { .out = stdout };
+    KaeruTextStream stream = { .out = stdout };
     for (int64_t i = 0; good && i < translation.n; i++) {
         kaeru_text_stream_put(&stream, translation.line[i].text, translation.line[i].size);
     }

@@ -47,14 +47,14 @@ typedef struct {
     Vocabularies vocabularies;
     Transformer *model;
     Optimizer *optimizer;
-    Parallel *parallel;                 /* NULL: one process without shards */
+    NnParallel *parallel;               /* NULL: one process without shards */
     int64_t epoch;                      /* number of epochs done */
     int64_t counter;                    /* of the random state before the batches of the current epoch were drawn */
     int64_t batches;                    /* of this epoch, learned before the run was stopped and resumed */
-    TrainState state;
+    KaeruTrainState state;
 } Training;
 
-static SentenceVocab learn_vocab(const KaeruLines *texts, int n)
+static KaeruSentenceVocab learn_vocab(const KaeruLines *texts, int n)
 {
     return strcmp(vocab, "bpe") == 0 ? kaeru_sentence_vocab_of_bpe(texts, n, (int32_t)vocab_size)
                                      : kaeru_sentence_vocab_of_words(texts, n, min_count);
@@ -78,7 +78,7 @@ static void set_epoch(Training *t, int64_t epoch)
 
 static void save_part_of_epoch(const Training *t, int64_t batches)
 {
-    Settings *s = t->run.settings;
+    NnSettings *s = t->run.settings;
     nn_settings_set(s, COUNTER_KEY, "%" PRId64, t->counter);
     nn_settings_set(s, BATCHES_KEY, "%" PRId64, batches);
     nn_settings_set(s, LOSS_KEY, "%.17g", t->state.epoch_loss);
@@ -88,7 +88,7 @@ static void save_part_of_epoch(const Training *t, int64_t batches)
 
 static bool load_part_of_epoch(Training *t)
 {
-    const Settings *s = t->run.saved;
+    const NnSettings *s = t->run.saved;
     return !nn_settings_get(s, BATCHES_KEY) ||
         (nn_settings_int(s, COUNTER_KEY, &t->counter) && nn_settings_int(s, BATCHES_KEY, &t->batches) &&
          nn_settings_real(s, LOSS_KEY, &t->state.epoch_loss) && nn_settings_int(s, TOKENS_KEY, &t->state.epoch_tokens));
@@ -119,7 +119,7 @@ static void make_all(Training *t)
     if (!t->model) {
         example_fail("%s", ag_error());
     }
-    AdamOptions adam = nn_adam_options(0);                      /* transformer_run_epoch sets the learning rate of each step */
+    AgAdam adam = nn_adam_options(0);                           /* transformer_run_epoch sets the learning rate of each step */
     adam.beta2 = 0.98;
     adam.eps = 1e-9;
     t->optimizer = nn_adam_new_with(t->model, adam);
@@ -195,17 +195,17 @@ static void save_result(const Training *t)
 
 typedef struct { Progress progress; int64_t before; } Watch;
 
-static void show_progress(void *arg, const TrainState *state, double loss, double lr)
+static void show_progress(void *arg, const KaeruTrainState *state, double loss, double lr)
 {
     Watch *w = arg;
     (void)lr;
     progress_show(&w->progress, state->step - w->before, "loss %.3f", loss);
 }
 
-static SentencePairs *pairs_of(const Training *t, const Corpus *c, int64_t most, const char *what)
+static KaeruSentencePairs *pairs_of(const Training *t, const Corpus *c, int64_t most, const char *what)
 {
     const Vocabularies *v = &t->vocabularies;
-    SentencePairs *pairs = kaeru_sentence_pairs_new(&c->src, &v->src, &c->tgt, target_vocab(v), most);
+    KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(&c->src, &v->src, &c->tgt, target_vocab(v), most);
     if (!pairs) {
         example_fail("%s", ag_error());
     }
@@ -218,7 +218,7 @@ static SentencePairs *pairs_of(const Training *t, const Corpus *c, int64_t most,
 }
 
 /* Draws the batches of an epoch. Those that were learned before the run was stopped are left out. */
-static void draw_batches(Training *t, SentencePairs *pairs)
+static void draw_batches(Training *t, KaeruSentencePairs *pairs)
 {
     AgRandom now = ag_random_state();
     if (t->batches > 0) {
@@ -228,7 +228,7 @@ static void draw_batches(Training *t, SentencePairs *pairs)
     }
     kaeru_sentence_pairs_shuffle(pairs, batch_tokens);
     for (int64_t i = 0; i < t->batches; i++) {
-        Scope scope = ag_begin(AG_NO_GRAD);
+        AgScope scope = ag_begin(AG_NO_GRAD);
         TransformerBatch batch;
         kaeru_sentence_pairs_next(pairs, &batch);
         ag_end(scope);
@@ -238,14 +238,14 @@ static void draw_batches(Training *t, SentencePairs *pairs)
     }
 }
 
-static void train_epochs(Training *t, SentencePairs *pairs, SentencePairs *valid, Csv *csv)
+static void train_epochs(Training *t, KaeruSentencePairs *pairs, KaeruSentencePairs *valid, Csv *csv)
 {
-    TrainState *state = &t->state;
-    EpochOptions training = { .criterion = { .padding_idx = KAERU_WORD_BLANK, .smoothing = smoothing },
+    KaeruTrainState *state = &t->state;
+    KaeruEpochOptions training = { .criterion = { .padding_idx = KAERU_WORD_BLANK, .smoothing = smoothing },
                               .optimizer = t->optimizer, .factor = factor,
                               .model_size = width, .warmup = warmup, .accum_iter = (int)accumulate,
                               .parallel = t->parallel, .done = show_progress, .stop = example_stop() };
-    EpochOptions evaluation = { .criterion = { .padding_idx = KAERU_WORD_BLANK, .smoothing = 0 }, .parallel = t->parallel };
+    KaeruEpochOptions evaluation = { .criterion = { .padding_idx = KAERU_WORD_BLANK, .smoothing = 0 }, .parallel = t->parallel };
     TransformerTranslator translator = translator_of(t->model, &t->vocabularies);
     while (t->epoch < epochs) {
         char name[64];
@@ -278,11 +278,11 @@ static void train_epochs(Training *t, SentencePairs *pairs, SentencePairs *valid
 
 static void train(Training *t)
 {
-    SentencePairs *pairs = pairs_of(t, &t->train, max_tokens, "to learn from");
+    KaeruSentencePairs *pairs = pairs_of(t, &t->train, max_tokens, "to learn from");
     if (kaeru_sentence_pairs_count(pairs) < 2) {
         example_fail("%s: too few sentences to learn from, expected 2 or more", train_src ? train_src : "the grammar");
     }
-    SentencePairs *valid = pairs_of(t, &t->valid, POSITIONS, "held out");
+    KaeruSentencePairs *valid = pairs_of(t, &t->valid, POSITIONS, "held out");
     if (!t->run.resumed) {
         if (example_writes()) {
             vocabularies_save(&t->vocabularies);                        /* only after all input was read without error */
@@ -330,7 +330,7 @@ static void write_translations(const KaeruLines *translations)
 {
     char *path = example_path("translate_valid.txt");
     FILE *file = example_create(path);
-    TextStream stream = { .out = file };
+    KaeruTextStream stream = { .out = file };
     for (int64_t i = 0; i < translations->n; i++) {
         kaeru_text_stream_put(&stream, translations->line[i].text, translations->line[i].size);
         kaeru_text_stream_end(&stream);

@@ -4,8 +4,8 @@
 /* y[i][j] = w[j] x[i][j]^2, with x = in[0] (rows, columns) and w = in[1] (columns). */
 static void forward(const AgCustomCall *c)
 {
-    const real *x = tensor_data(c->in[0]), *w = tensor_data(c->in[1]);
-    real *y = tensor_mutable_data(c->y);
+    const ag_real *x = tensor_data(c->in[0]), *w = tensor_data(c->in[1]);
+    ag_real *y = tensor_mutable_data(c->y);
     int64_t rows = tensor_dim(c->y, 0), columns = tensor_dim(c->y, 1);
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < columns; j++) {
@@ -19,8 +19,8 @@ static void forward(const AgCustomCall *c)
  * use x and w, so add to the values there: dx[...] += ... */
 static void backward(const AgCustomCall *c)
 {
-    const real *x = tensor_data(c->in[0]), *w = tensor_data(c->in[1]), *dy = c->dy;
-    real *dx = c->dx[0], *dw = c->dx[1];
+    const ag_real *x = tensor_data(c->in[0]), *w = tensor_data(c->in[1]), *dy = c->dy;
+    ag_real *dx = c->dx[0], *dw = c->dx[1];
     int64_t rows = tensor_dim(c->y, 0), columns = tensor_dim(c->y, 1);
     (void)x, (void)w, (void)dy, (void)dx, (void)dw;             /* no warning while they are unused */
     for (int64_t i = 0; i < rows; i++) {

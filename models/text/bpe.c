@@ -12,7 +12,7 @@ enum { CACHE_SLOTS = 1 << 15 };
 /* ---- construction ------------------------------------------------------------------------------------------------ */
 
 /* The rank of this pair's merge; -1 if there is none. */
-static int32_t find_rank(const Bpe *b, int32_t left, int32_t right)
+static int32_t find_rank(const KaeruBpe *b, int32_t left, int32_t right)
 {
     for (size_t i = bpe_hash_pair(left, right) & (b->n_slots - 1);; i = (i + 1) & (b->n_slots - 1)) {
         int32_t rank = b->slot[i];
@@ -20,10 +20,10 @@ static int32_t find_rank(const Bpe *b, int32_t left, int32_t right)
     }
 }
 
-Bpe *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges)
+KaeruBpe *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges)
 {
-    Bpe *b = ag_object_new(sizeof *b);
-    *b = (Bpe){ .kind = VOCAB_BPE, .tokens = tokens, .merge = merge, .n_merges = n_merges, .n_slots = 1024, .begin = -1,
+    KaeruBpe *b = ag_object_new(sizeof *b);
+    *b = (KaeruBpe){ .kind = VOCAB_BPE, .tokens = tokens, .merge = merge, .n_merges = n_merges, .n_slots = 1024, .begin = -1,
                 .n_vocab = tokens->n };
     ag_set_owner(tokens, b);
     ag_set_owner(merge, b);
@@ -50,7 +50,7 @@ static int longest_first(const void *left, const void *right)
     return a->size != b->size ? (a->size > b->size ? -1 : 1) : a->id < b->id ? -1 : 1;
 }
 
-void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n)
+void bpe_set_added(KaeruBpe *b, BpeAdded *added, int32_t n)
 {
     const Word *word = b->tokens->word;
     ag_set_owner(added, b);
@@ -65,30 +65,30 @@ void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n)
     if (n) qsort(added, (size_t)n, sizeof *added, longest_first);
 }
 
-void kaeru_bpe_free_at(Site at, Bpe *bpe)
+void kaeru_bpe_free_at(AgSite at, KaeruBpe *bpe)
 {
     ag_free_at(at, bpe);
 }
 
-int32_t kaeru_bpe_size_at(Site at, const Bpe *bpe)
+int32_t kaeru_bpe_size_at(AgSite at, const KaeruBpe *bpe)
 {
     check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
     return bpe->tokens->n;
 }
 
-int32_t kaeru_bpe_end_of_text_at(Site at, const Bpe *bpe)
+int32_t kaeru_bpe_end_of_text_at(AgSite at, const KaeruBpe *bpe)
 {
     check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
     return bpe->end_of_text;
 }
 
-int32_t kaeru_bpe_begin_at(Site at, const Bpe *bpe)
+int32_t kaeru_bpe_begin_at(AgSite at, const KaeruBpe *bpe)
 {
     ag_check_object_at(at, __func__, "bpe", bpe);
     return bpe->begin;
 }
 
-const char *kaeru_bpe_token_at(Site at, const Bpe *bpe, int32_t id, size_t *n)
+const char *kaeru_bpe_token_at(AgSite at, const KaeruBpe *bpe, int32_t id, size_t *n)
 {
     check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
     ag_check_pointer_at(at, __func__, "n", n);
@@ -123,7 +123,7 @@ static void pop(uint64_t *heap, size_t n)
 }
 
 /* If symbol i and the next one have a merge, adds it to the heap of n candidates. Returns the heap's new size. */
-static size_t add_candidate(Bpe *b, size_t n, int32_t i)
+static size_t add_candidate(KaeruBpe *b, size_t n, int32_t i)
 {
     int32_t next = i < 0 ? -1 : b->symbol[i].next;
     int32_t rank = next < 0 ? -1 : find_rank(b, b->symbol[i].id, b->symbol[next].id);
@@ -135,7 +135,7 @@ static size_t add_candidate(Bpe *b, size_t n, int32_t i)
 /* Encodes a word of n bytes; returns its number of ids. Each step applies the merge of lowest rank, and of equal ranks
  * the leftmost one; with the heap, this takes O(n log n). A candidate whose symbols have changed since it was added is
  * skipped. */
-static size_t merge_word(Bpe *b, const char *text, size_t n, int32_t *ids)
+static size_t merge_word(KaeruBpe *b, const char *text, size_t n, int32_t *ids)
 {
     if (n > INT32_MAX) ag_usage_error(AG_HERE, "kaeru_bpe_encode", "a word of %zu bytes is too long", n);
     if (n > b->room) {
@@ -166,7 +166,7 @@ static size_t merge_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 }
 
 /* The same, from the cache if the word is there. A long word, or one of many ids, is not cached. */
-static size_t encode_word(Bpe *b, const char *text, size_t n, int32_t *ids)
+static size_t encode_word(KaeruBpe *b, const char *text, size_t n, int32_t *ids)
 {
     int32_t whole = b->whole_words ? word_table_find(b->tokens, text, n) : -1;
     if (whole >= 0 && whole < b->n_vocab) {
@@ -203,7 +203,7 @@ static void reserve(Ids *ids, size_t more)
 }
 
 /* Splits n bytes into words and encodes each of them. */
-static void encode_words(Bpe *b, const char *text, size_t n, Ids *ids)
+static void encode_words(KaeruBpe *b, const char *text, size_t n, Ids *ids)
 {
     for (size_t i = 0, end; i < n; i = end) {
         end = b->rule == BPE_SMOLLM ? i + bpe_digits(text + i, n - i) : n;
@@ -217,7 +217,7 @@ static void encode_words(Bpe *b, const char *text, size_t n, Ids *ids)
 }
 
 /* The longest added token with which the text begins; NULL if there is none. */
-static const BpeAdded *added_at(const Bpe *b, const char *text, size_t n, BpeMode mode, bool late)
+static const BpeAdded *added_at(const KaeruBpe *b, const char *text, size_t n, KaeruBpeMode mode, bool late)
 {
     for (int32_t i = 0; i < b->n_added && b->starts_added[(unsigned char)text[0]]; i++) {
         const BpeAdded *a = &b->added[i];
@@ -227,10 +227,10 @@ static const BpeAdded *added_at(const Bpe *b, const char *text, size_t n, BpeMod
     return NULL;
 }
 
-static void encode_text(Bpe *b, const char *text, size_t n, BpeMode mode, bool late, Ids *ids);
+static void encode_text(KaeruBpe *b, const char *text, size_t n, KaeruBpeMode mode, bool late, Ids *ids);
 
 /* The same for text between the early tokens, after the normalizer. */
-static void encode_late(Bpe *b, const char *text, size_t n, BpeMode mode, Ids *ids)
+static void encode_late(KaeruBpe *b, const char *text, size_t n, KaeruBpeMode mode, Ids *ids)
 {
     size_t size = n;
     char *normal = b->nfc ? unicode_nfc(text, n, &size) : NULL;
@@ -239,7 +239,7 @@ static void encode_late(Bpe *b, const char *text, size_t n, BpeMode mode, Ids *i
 }
 
 /* Finds the added tokens and encodes the text between them: the early tokens, then between them the late ones. */
-static void encode_text(Bpe *b, const char *text, size_t n, BpeMode mode, bool late, Ids *ids)
+static void encode_text(KaeruBpe *b, const char *text, size_t n, KaeruBpeMode mode, bool late, Ids *ids)
 {
     size_t start = 0;
     for (size_t i = 0; i <= n; i++) {
@@ -255,7 +255,7 @@ static void encode_text(Bpe *b, const char *text, size_t n, BpeMode mode, bool l
     }
 }
 
-int32_t *kaeru_bpe_encode_at(Site at, Bpe *bpe, const char *text, size_t n, BpeMode mode, size_t *count)
+int32_t *kaeru_bpe_encode_at(AgSite at, KaeruBpe *bpe, const char *text, size_t n, KaeruBpeMode mode, size_t *count)
 {
     AG_LAYER(at);
     check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
@@ -269,7 +269,7 @@ int32_t *kaeru_bpe_encode_at(Site at, Bpe *bpe, const char *text, size_t n, BpeM
     return ag_resize(ids.id, ids.n, ids.n, sizeof *ids.id);         /* without the rest of the room */
 }
 
-char *kaeru_bpe_decode_at(Site at, const Bpe *bpe, const int32_t *ids, size_t count, size_t *n)
+char *kaeru_bpe_decode_at(AgSite at, const KaeruBpe *bpe, const int32_t *ids, size_t count, size_t *n)
 {
     AG_LAYER(at);
     check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);

@@ -127,7 +127,7 @@ static bool read_merges(MergeReader *r, void *owner, const char *text, size_t si
 }
 
 /* `work` holds what is needed only while the files are read. */
-static Bpe *parse_both(void *work, BpeFile vocab, BpeFile merges)
+static KaeruBpe *parse_both(void *work, BpeFile vocab, BpeFile merges)
 {
     BpeBytes of = bpe_bytes();
     int32_t n, n_merges;
@@ -140,15 +140,15 @@ static Bpe *parse_both(void *work, BpeFile vocab, BpeFile merges)
     return bpe_new(tokens, ag_resize(merge, (size_t)n_merges, (size_t)n_merges, sizeof *merge), n_merges);
 }
 
-Bpe *bpe_parse(BpeFile vocab, BpeFile merges)
+KaeruBpe *bpe_parse(BpeFile vocab, BpeFile merges)
 {
     void *work = ag_alloc(1, 1);
-    Bpe *b = parse_both(work, vocab, merges);
+    KaeruBpe *b = parse_both(work, vocab, merges);
     ag_free(work);
     return b;
 }
 
-Bpe *kaeru_bpe_open_at(Site at, const char *vocab_path, const char *merges_path)
+KaeruBpe *kaeru_bpe_open_at(AgSite at, const char *vocab_path, const char *merges_path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
@@ -157,14 +157,14 @@ Bpe *kaeru_bpe_open_at(Site at, const char *vocab_path, const char *merges_path)
     BpeFile vocab = { .name = vocab_path }, merges = { .name = merges_path };
     vocab.text = file_read(work, vocab_path, MAX_FILE, &vocab.size);
     if (vocab.text) merges.text = file_read(work, merges_path, MAX_FILE, &merges.size);
-    Bpe *b = merges.text ? bpe_parse(vocab, merges) : NULL;
+    KaeruBpe *b = merges.text ? bpe_parse(vocab, merges) : NULL;
     ag_free(work);
     return b;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static bool write_both(const Bpe *b, void *work, const char *vocab_path, const char *merges_path)
+static bool write_both(const KaeruBpe *b, void *work, const char *vocab_path, const char *merges_path)
 {
     BpeBytes of = bpe_bytes();
     int32_t n = b->tokens->n;
@@ -194,7 +194,7 @@ static bool write_both(const Bpe *b, void *work, const char *vocab_path, const c
     return false;
 }
 
-bool kaeru_bpe_save_at(Site at, const Bpe *bpe, const char *vocab_path, const char *merges_path)
+bool kaeru_bpe_save_at(AgSite at, const KaeruBpe *bpe, const char *vocab_path, const char *merges_path)
 {
     AG_LAYER(at);
     check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);

@@ -202,7 +202,7 @@ static bool read_merges(const Reader *r, const Json *merges, const BpeBytes *of,
     return true;
 }
 
-static Bpe *read_all(Reader *r)
+static KaeruBpe *read_all(Reader *r)
 {
     const Json *model = json_get(r->root, "model"), *merges = json_get(model, "merges");
     BpeRule rule = BPE_GPT2;
@@ -214,7 +214,7 @@ static Bpe *read_all(Reader *r)
     BpeMerge *merge = ag_alloc_in(r->work, merges->count, sizeof *merge);
     if (!bpe_read_tokens(r->work, &of, r->path, r->text, r->raw, r->n, tokens)) return NULL;
     if (!read_merges(r, merges, &of, tokens, merge) || !read_begin(r, tokens, &begin)) return NULL;
-    Bpe *b = bpe_new(tokens, merge, (int32_t)merges->count);
+    KaeruBpe *b = bpe_new(tokens, merge, (int32_t)merges->count);
     b->rule = rule;
     b->begin = begin;
     b->n_vocab = r->n_vocab;
@@ -224,23 +224,23 @@ static Bpe *read_all(Reader *r)
     return b;
 }
 
-Bpe *bpe_parse_json(BpeFile file)
+KaeruBpe *bpe_parse_json(BpeFile file)
 {
     Reader r = { .work = ag_alloc(1, 1), .path = file.name };
     r.root = json_parse(r.work, file.name, file.text, file.size);
-    Bpe *b = r.root ? read_all(&r) : NULL;
+    KaeruBpe *b = r.root ? read_all(&r) : NULL;
     ag_free(r.work);
     return b;
 }
 
-Bpe *kaeru_bpe_open_json_at(Site at, const char *path)
+KaeruBpe *kaeru_bpe_open_json_at(AgSite at, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
     void *work = ag_alloc(1, 1);
     BpeFile file = { .name = path };
     file.text = file_read(work, path, MAX_FILE, &file.size);
-    Bpe *b = file.text ? bpe_parse_json(file) : NULL;
+    KaeruBpe *b = file.text ? bpe_parse_json(file) : NULL;
     ag_free(work);
     return b;
 }

@@ -1,4 +1,4 @@
-/* bpe_parts.h: the members of a Bpe and the rules of GPT-2, for the files that read, train, use and save one. */
+/* bpe_parts.h: the members of a KaeruBpe and the rules of GPT-2, for the files that read, train, use and save one. */
 #ifndef KAERU_BPE_PARTS_H
 #define KAERU_BPE_PARTS_H
 
@@ -36,7 +36,7 @@ typedef struct {
     bool late;                              /* found only in what is left when the others have been found */
 } BpeAdded;
 
-struct Bpe {
+struct KaeruBpe {
     VocabKind kind;
     const WordTable *tokens;                /* the bytes of each id */
     int32_t end_of_text;                    /* the id of <|endoftext|>, or -1 */
@@ -59,17 +59,17 @@ struct Bpe {
     size_t room;
 };
 
-/* Constructs a Bpe by the rules of GPT-2, which becomes the owner of its arguments. Each of the 256 bytes must be a token. */
-Bpe *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges);
-/* Replaces the added tokens by these n, in any order, which the Bpe owns then. */
-void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n);
+/* Constructs a KaeruBpe by the rules of GPT-2, which becomes the owner of its arguments. Each of the 256 bytes must be a token. */
+KaeruBpe *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges);
+/* Replaces the added tokens by these n, in any order, which the KaeruBpe owns then. */
+void bpe_set_added(KaeruBpe *b, BpeAdded *added, int32_t n);
 
 /* A file's name, for messages, and its content. */
 typedef struct { const char *name, *text; size_t size; } BpeFile;
-/* Constructs a Bpe from the two files' contents, as kaeru_bpe_open does. */
-Bpe *bpe_parse(BpeFile vocab, BpeFile merges);
-/* Constructs a Bpe from the content of a tokenizer.json, as kaeru_bpe_open_json does. */
-Bpe *bpe_parse_json(BpeFile file);
+/* Constructs a KaeruBpe from the two files' contents, as kaeru_bpe_open does. */
+KaeruBpe *bpe_parse(BpeFile vocab, BpeFile merges);
+/* Constructs a KaeruBpe from the content of a tokenizer.json, as kaeru_bpe_open_json does. */
+KaeruBpe *bpe_parse_json(BpeFile file);
 
 static inline size_t bpe_hash_pair(int32_t left, int32_t right)
 {

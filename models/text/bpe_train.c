@@ -260,7 +260,7 @@ static Word join(void *owner, Word a, Word b)
 }
 
 /* If two different merges make the same bytes, they make the same token: its id is given once. */
-static Bpe *learn(Trainer *t, const char *text, size_t n, int32_t size)
+static KaeruBpe *learn(Trainer *t, const char *text, size_t n, int32_t size)
 {
     int32_t of_byte[256];
     WordTable *tokens = word_table_new(t->owner);
@@ -289,7 +289,7 @@ static Bpe *learn(Trainer *t, const char *text, size_t n, int32_t size)
     return bpe_new(tokens, merge, (int32_t)n_merges);
 }
 
-Bpe *kaeru_bpe_train_at(Site at, const char *text, size_t n, int32_t size)
+KaeruBpe *kaeru_bpe_train_at(AgSite at, const char *text, size_t n, int32_t size)
 {
     AG_LAYER(at);
     check_text(at, __func__, "text", text, n);
@@ -298,7 +298,7 @@ Bpe *kaeru_bpe_train_at(Site at, const char *text, size_t n, int32_t size)
         return NULL;
     }
     Trainer t = { .owner = ag_alloc(1, 1), .free_entry = -1 };
-    Bpe *b = learn(&t, text, n, size);
+    KaeruBpe *b = learn(&t, text, n, size);
     ag_free(t.owner);
     return b;
 }

@@ -6,14 +6,14 @@
 #include "utf8.h"
 #include "vocab_file.h"
 
-struct CharVocab { VocabKind kind; WordTable *table; };
+struct KaeruCharVocab { VocabKind kind; WordTable *table; };
 
-CharVocab *kaeru_char_vocab_new_at(Site at, const char *text, size_t n)
+KaeruCharVocab *kaeru_char_vocab_new_at(AgSite at, const char *text, size_t n)
 {
     AG_LAYER(at);
     check_text(at, __func__, "text", text, n);
     if (!kaeru_text_check("the text", text, n)) return NULL;
-    CharVocab *v = ag_object_new(sizeof *v);
+    KaeruCharVocab *v = ag_object_new(sizeof *v);
     v->kind = VOCAB_CHARS;
     WordTable *found = word_table_new(v);
     for (size_t i = 0, length; i < n; i += length) {
@@ -28,11 +28,11 @@ CharVocab *kaeru_char_vocab_new_at(Site at, const char *text, size_t n)
     return v;
 }
 
-CharVocab *kaeru_char_vocab_open_at(Site at, const char *path)
+KaeruCharVocab *kaeru_char_vocab_open_at(AgSite at, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
-    CharVocab *v = ag_object_new(sizeof *v);
+    KaeruCharVocab *v = ag_object_new(sizeof *v);
     v->kind = VOCAB_CHARS;
     v->table = vocab_read(v, path);
     bool good = v->table != NULL;
@@ -48,7 +48,7 @@ CharVocab *kaeru_char_vocab_open_at(Site at, const char *path)
     return NULL;
 }
 
-bool kaeru_char_vocab_save_at(Site at, const CharVocab *v, const char *path)
+bool kaeru_char_vocab_save_at(AgSite at, const KaeruCharVocab *v, const char *path)
 {
     AG_LAYER(at);
     check_vocab(at, __func__, "v", v, VOCAB_CHARS);
@@ -56,12 +56,12 @@ bool kaeru_char_vocab_save_at(Site at, const CharVocab *v, const char *path)
     return vocab_write(path, v->table);
 }
 
-void kaeru_char_vocab_free_at(Site at, CharVocab *v)
+void kaeru_char_vocab_free_at(AgSite at, KaeruCharVocab *v)
 {
     ag_free_at(at, v);
 }
 
-int32_t kaeru_char_vocab_size_at(Site at, const CharVocab *v)
+int32_t kaeru_char_vocab_size_at(AgSite at, const KaeruCharVocab *v)
 {
     check_vocab(at, __func__, "v", v, VOCAB_CHARS);
     return v->table->n;
@@ -69,7 +69,7 @@ int32_t kaeru_char_vocab_size_at(Site at, const CharVocab *v)
 
 /* The id of the first character of n >= 1 bytes, and its length; -1 if the vocabulary does not have it, or if it is not
  * UTF-8. */
-static int32_t id_at(const CharVocab *v, const char *text, size_t n, size_t *length)
+static int32_t id_at(const KaeruCharVocab *v, const char *text, size_t n, size_t *length)
 {
     uint32_t code;
     *length = (size_t)utf8_decode(text, n, &code);
@@ -87,7 +87,7 @@ static bool unknown_character(const char *name, const char *text, size_t n, size
                         utf8_quote(text + at, length, quoted), (unsigned)code, kaeru_text_place(1, text, at, place));
 }
 
-bool kaeru_char_vocab_check_at(Site at, const CharVocab *v, const char *name, const char *text, size_t n)
+bool kaeru_char_vocab_check_at(AgSite at, const KaeruCharVocab *v, const char *name, const char *text, size_t n)
 {
     check_vocab(at, __func__, "v", v, VOCAB_CHARS);
     ag_check_pointer_at(at, __func__, "name", name);
@@ -97,7 +97,7 @@ bool kaeru_char_vocab_check_at(Site at, const CharVocab *v, const char *name, co
     return true;
 }
 
-int32_t *kaeru_char_vocab_encode_at(Site at, const CharVocab *v, const char *text, size_t n, size_t *count)
+int32_t *kaeru_char_vocab_encode_at(AgSite at, const KaeruCharVocab *v, const char *text, size_t n, size_t *count)
 {
     check_vocab(at, __func__, "v", v, VOCAB_CHARS);
     check_text(at, __func__, "text", text, n);
@@ -118,7 +118,7 @@ int32_t *kaeru_char_vocab_encode_at(Site at, const CharVocab *v, const char *tex
     return ids;
 }
 
-char *kaeru_char_vocab_decode_at(Site at, const CharVocab *v, const int32_t *ids, size_t count, size_t *n)
+char *kaeru_char_vocab_decode_at(AgSite at, const KaeruCharVocab *v, const int32_t *ids, size_t count, size_t *n)
 {
     check_vocab(at, __func__, "v", v, VOCAB_CHARS);
     if (count > 0) ag_check_pointer_at(at, __func__, "ids", ids);

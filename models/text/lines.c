@@ -22,13 +22,13 @@ static bool count_lines(const char *name, int64_t first, const char *text, size_
     return true;
 }
 
-bool kaeru_lines_of_text_at(Site at, KaeruLines *l, const char *name, const char *text, size_t size)
+bool kaeru_lines_of_text_at(AgSite at, KaeruLines *l, const char *name, const char *text, size_t size)
 {
     AG_LAYER(at);
     return kaeru_lines_of_part_at(at, l, name, 1, text, size);
 }
 
-bool kaeru_lines_of_part_at(Site at, KaeruLines *l, const char *name, int64_t first, const char *text, size_t size)
+bool kaeru_lines_of_part_at(AgSite at, KaeruLines *l, const char *name, int64_t first, const char *text, size_t size)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "l", l);
@@ -52,7 +52,7 @@ bool kaeru_lines_of_part_at(Site at, KaeruLines *l, const char *name, int64_t fi
     return true;
 }
 
-bool kaeru_lines_open_at(Site at, KaeruLines *l, const char *path)
+bool kaeru_lines_open_at(AgSite at, KaeruLines *l, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "l", l);
@@ -77,7 +77,7 @@ static size_t lower_line(KaeruLine line, char *out)
     return (size_t)(p - out);
 }
 
-void kaeru_lines_lower_at(Site at, KaeruLines *l)
+void kaeru_lines_lower_at(AgSite at, KaeruLines *l)
 {
     ag_check_pointer_at(at, __func__, "l", l);
     size_t room = 1;
@@ -90,7 +90,7 @@ void kaeru_lines_lower_at(Site at, KaeruLines *l)
     }
 }
 
-void kaeru_lines_close_at(Site at, KaeruLines *l)
+void kaeru_lines_close_at(AgSite at, KaeruLines *l)
 {
     ag_check_pointer_at(at, __func__, "l", l);
     ag_free_at(at, l->owner);

@@ -8,7 +8,7 @@
 #include "word_vocab.h"
 
 /* A usage error unless the vocabulary is open. */
-static void check_open(Site at, const char *what, const SentenceVocab *v)
+static void check_open(AgSite at, const char *what, const KaeruSentenceVocab *v)
 {
     ag_check_pointer_at(at, what, "v", v);
     if (!(v->kind == KAERU_SENTENCE_BPE ? (const void *)v->bpe : v->words))
@@ -36,49 +36,49 @@ static char *join(const KaeruLines *texts, int n, size_t *size)
     return all;
 }
 
-static void check_texts(Site at, const char *what, const KaeruLines *texts, int n)
+static void check_texts(AgSite at, const char *what, const KaeruLines *texts, int n)
 {
     if (n < 1) ag_usage_error(at, what, "%d texts, expected 1 or more", n);
     ag_check_pointer_at(at, what, "texts", texts);
 }
 
-SentenceVocab kaeru_sentence_vocab_of_words_at(Site at, const KaeruLines *texts, int n, int64_t min_count)
+KaeruSentenceVocab kaeru_sentence_vocab_of_words_at(AgSite at, const KaeruLines *texts, int n, int64_t min_count)
 {
     AG_LAYER(at);
     check_texts(at, __func__, texts, n);
     size_t size;
     char *all = join(texts, n, &size);
-    SentenceVocab v = { .kind = KAERU_SENTENCE_WORDS, .words = kaeru_word_vocab_new(all, size, min_count) };
+    KaeruSentenceVocab v = { .kind = KAERU_SENTENCE_WORDS, .words = kaeru_word_vocab_new(all, size, min_count) };
     ag_free(all);
     return v;
 }
 
-SentenceVocab kaeru_sentence_vocab_of_bpe_at(Site at, const KaeruLines *texts, int n, int32_t size)
+KaeruSentenceVocab kaeru_sentence_vocab_of_bpe_at(AgSite at, const KaeruLines *texts, int n, int32_t size)
 {
     AG_LAYER(at);
     check_texts(at, __func__, texts, n);
     if (size < 300) ag_usage_error(AG_HERE, "kaeru_sentence_vocab_of_bpe", "a size of %d, expected 300 or more", (int)size);
     size_t bytes;
     char *all = join(texts, n, &bytes);
-    SentenceVocab v = { .kind = KAERU_SENTENCE_BPE, .bpe = kaeru_bpe_train(all, bytes, size - N_SPECIAL_TOKENS) };
+    KaeruSentenceVocab v = { .kind = KAERU_SENTENCE_BPE, .bpe = kaeru_bpe_train(all, bytes, size - N_SPECIAL_TOKENS) };
     ag_free(all);
     return v;
 }
 
-bool kaeru_sentence_vocab_open_at(Site at, SentenceVocab *v, const char *vocab_path, const char *merges_path)
+bool kaeru_sentence_vocab_open_at(AgSite at, KaeruSentenceVocab *v, const char *vocab_path, const char *merges_path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "v", v);
     ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
     if (merges_path) {
-        *v = (SentenceVocab){ .kind = KAERU_SENTENCE_BPE, .bpe = kaeru_bpe_open(vocab_path, merges_path) };
+        *v = (KaeruSentenceVocab){ .kind = KAERU_SENTENCE_BPE, .bpe = kaeru_bpe_open(vocab_path, merges_path) };
         return v->bpe != NULL;
     }
-    *v = (SentenceVocab){ .kind = KAERU_SENTENCE_WORDS, .words = kaeru_word_vocab_open(vocab_path) };
+    *v = (KaeruSentenceVocab){ .kind = KAERU_SENTENCE_WORDS, .words = kaeru_word_vocab_open(vocab_path) };
     return v->words != NULL;
 }
 
-bool kaeru_sentence_vocab_save_at(Site at, const SentenceVocab *v, const char *vocab_path, const char *merges_path)
+bool kaeru_sentence_vocab_save_at(AgSite at, const KaeruSentenceVocab *v, const char *vocab_path, const char *merges_path)
 {
     AG_LAYER(at);
     check_open(at, __func__, v);
@@ -88,16 +88,16 @@ bool kaeru_sentence_vocab_save_at(Site at, const SentenceVocab *v, const char *v
     return kaeru_word_vocab_save(v->words, vocab_path);
 }
 
-void kaeru_sentence_vocab_close_at(Site at, SentenceVocab *v)
+void kaeru_sentence_vocab_close_at(AgSite at, KaeruSentenceVocab *v)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "v", v);
     if (v->kind == KAERU_SENTENCE_BPE) kaeru_bpe_free(v->bpe);
     else kaeru_word_vocab_free(v->words);
-    *v = (SentenceVocab){ 0 };
+    *v = (KaeruSentenceVocab){ 0 };
 }
 
-int32_t kaeru_sentence_vocab_size_at(Site at, const SentenceVocab *v)
+int32_t kaeru_sentence_vocab_size_at(AgSite at, const KaeruSentenceVocab *v)
 {
     check_open(at, __func__, v);
     return v->kind == KAERU_SENTENCE_BPE ? N_SPECIAL_TOKENS + kaeru_bpe_size_at(at, v->bpe)
@@ -106,7 +106,7 @@ int32_t kaeru_sentence_vocab_size_at(Site at, const SentenceVocab *v)
 
 /* ---- text to ids ------------------------------------------------------------------------------------------------- */
 
-int32_t *kaeru_sentence_encode_at(Site at, const SentenceVocab *v, const char *text, size_t n, size_t *count)
+int32_t *kaeru_sentence_encode_at(AgSite at, const KaeruSentenceVocab *v, const char *text, size_t n, size_t *count)
 {
     AG_LAYER(at);
     check_open(at, __func__, v);
@@ -128,7 +128,7 @@ int32_t *kaeru_sentence_encode_at(Site at, const SentenceVocab *v, const char *t
     return all;
 }
 
-char *kaeru_sentence_unknown_at(Site at, const SentenceVocab *v, KaeruLine line)
+char *kaeru_sentence_unknown_at(AgSite at, const KaeruSentenceVocab *v, KaeruLine line)
 {
     AG_LAYER(at);
     check_open(at, __func__, v);
@@ -139,7 +139,7 @@ char *kaeru_sentence_unknown_at(Site at, const SentenceVocab *v, KaeruLine line)
 /* ---- ids to text ------------------------------------------------------------------------------------------------- */
 
 /* The n bytes of an id; an id out of range is a usage error. */
-static const char *bytes_of(const SentenceVocab *v, int32_t id, size_t *n)
+static const char *bytes_of(const KaeruSentenceVocab *v, int32_t id, size_t *n)
 {
     const char *bytes = NULL;
     if (v->kind == KAERU_SENTENCE_WORDS) {
@@ -163,7 +163,7 @@ static void put_in_one_line(char *text, size_t n)
         if (text[i] == '\n' || text[i] == '\r' || text[i] == '\0') text[i] = ' ';
 }
 
-char *kaeru_sentence_decode_at(Site at, const SentenceVocab *v, const int32_t *ids, size_t count, size_t *n)
+char *kaeru_sentence_decode_at(AgSite at, const KaeruSentenceVocab *v, const int32_t *ids, size_t count, size_t *n)
 {
     AG_LAYER(at);
     check_open(at, __func__, v);
@@ -188,7 +188,7 @@ char *kaeru_sentence_decode_at(Site at, const SentenceVocab *v, const int32_t *i
     return text;
 }
 
-char *kaeru_sentence_token_at(Site at, const SentenceVocab *v, int32_t id)
+char *kaeru_sentence_token_at(AgSite at, const KaeruSentenceVocab *v, int32_t id)
 {
     AG_LAYER(at);
     check_open(at, __func__, v);

@@ -9,7 +9,7 @@
 #include "file.h"
 #include "utf8.h"
 
-void check_text(Site at, const char *what, const char *name, const char *text, size_t n)
+void check_text(AgSite at, const char *what, const char *name, const char *text, size_t n)
 {
     if (n > 0) ag_check_pointer_at(at, what, name, text);
     if (n > PTRDIFF_MAX) ag_usage_error(at, what, "the size of %s is %zd, expected 0 or more", name, (ptrdiff_t)n);
@@ -21,7 +21,7 @@ static const char *vocab_name(VocabKind kind)
            "another object";
 }
 
-void check_vocab(Site at, const char *what, const char *name, const void *v, VocabKind kind)
+void check_vocab(AgSite at, const char *what, const char *name, const void *v, VocabKind kind)
 {
     ag_check_object_at(at, what, name, v);
     VocabKind found = *(const VocabKind *)v;
@@ -30,13 +30,13 @@ void check_vocab(Site at, const char *what, const char *name, const void *v, Voc
                        vocab_name(found), vocab_name(kind));
 }
 
-bool kaeru_text_open_at(Site at, KaeruText *text, const char *path)
+bool kaeru_text_open_at(AgSite at, KaeruText *text, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "text", text);
     ag_check_pointer_at(at, __func__, "path", path);
     *text = (KaeruText){ 0 };
-    FileMap *map = file_map(path);
+    KaeruFileMap *map = file_map(path);
     if (!map) return false;
     if (!kaeru_text_check(path, map->bytes, map->size)) {
         ag_free(map);
@@ -46,14 +46,14 @@ bool kaeru_text_open_at(Site at, KaeruText *text, const char *path)
     return true;
 }
 
-void kaeru_text_close_at(Site at, KaeruText *text)
+void kaeru_text_close_at(AgSite at, KaeruText *text)
 {
     ag_check_pointer_at(at, __func__, "text", text);
     ag_free_at(at, text->map);
     *text = (KaeruText){ 0 };
 }
 
-bool kaeru_text_is_same_file_at(Site at, const char *a, const char *b)
+bool kaeru_text_is_same_file_at(AgSite at, const char *a, const char *b)
 {
     ag_check_pointer_at(at, __func__, "a", a);
     ag_check_pointer_at(at, __func__, "b", b);
@@ -62,7 +62,7 @@ bool kaeru_text_is_same_file_at(Site at, const char *a, const char *b)
            about_a.st_ino == about_b.st_ino;
 }
 
-const char *kaeru_text_place_at(Site at, int64_t first, const char *text, size_t byte, char out[KAERU_TEXT_PLACE])
+const char *kaeru_text_place_at(AgSite at, int64_t first, const char *text, size_t byte, char out[KAERU_TEXT_PLACE])
 {
     if (byte > 0) ag_check_pointer_at(at, __func__, "text", text);
     ag_check_pointer_at(at, __func__, "out", out);
@@ -72,7 +72,7 @@ const char *kaeru_text_place_at(Site at, int64_t first, const char *text, size_t
     return out;
 }
 
-bool kaeru_text_check_part_at(Site at, const char *name, int64_t first, const char *text, size_t n)
+bool kaeru_text_check_part_at(AgSite at, const char *name, int64_t first, const char *text, size_t n)
 {
     ag_check_pointer_at(at, __func__, "name", name);
     check_text(at, __func__, "text", text, n);
@@ -83,12 +83,12 @@ bool kaeru_text_check_part_at(Site at, const char *name, int64_t first, const ch
                         (unsigned char)text[valid]);
 }
 
-bool kaeru_text_check_at(Site at, const char *name, const char *text, size_t n)
+bool kaeru_text_check_at(AgSite at, const char *name, const char *text, size_t n)
 {
     return kaeru_text_check_part_at(at, name, 1, text, n);
 }
 
-int kaeru_text_next_at(Site at, const char *text, size_t n, uint32_t *code)
+int kaeru_text_next_at(AgSite at, const char *text, size_t n, uint32_t *code)
 {
     if (n < 1) ag_usage_error(at, __func__, "no bytes to decode, expected 1 or more");
     ag_check_pointer_at(at, __func__, "text", text);

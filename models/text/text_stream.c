@@ -8,7 +8,7 @@ static const char replacement[] = "\xEF\xBF\xBD";              /* U+FFFD */
 
 /* Whether the bytes held, which are not a character, are the beginning of one. It is enough to try the lowest and the
  * highest bytes that can follow. */
-static bool begins_character(const TextStream *s)
+static bool begins_character(const KaeruTextStream *s)
 {
     for (int high = 0; high < 2; high++) {
         char whole[4];
@@ -21,7 +21,7 @@ static bool begins_character(const TextStream *s)
 }
 
 /* Prints the complete characters of the bytes held; at the end, all of them. */
-static void print_held(TextStream *s, bool end)
+static void print_held(KaeruTextStream *s, bool end)
 {
     uint32_t code;
     while (s->n > 0) {
@@ -35,13 +35,13 @@ static void print_held(TextStream *s, bool end)
     }
 }
 
-static void check_held(Site at, const char *what, const TextStream *s)
+static void check_held(AgSite at, const char *what, const KaeruTextStream *s)
 {
     if (s->n >= sizeof s->held)
         ag_usage_error(at, what, "s holds %zu bytes, expected less than a character: initialize it with { .out = file }", s->n);
 }
 
-void kaeru_text_stream_put_at(Site at, TextStream *s, const char *bytes, size_t n)
+void kaeru_text_stream_put_at(AgSite at, KaeruTextStream *s, const char *bytes, size_t n)
 {
     ag_check_pointer_at(at, __func__, "s", s);
     check_held(at, __func__, s);
@@ -53,7 +53,7 @@ void kaeru_text_stream_put_at(Site at, TextStream *s, const char *bytes, size_t 
     }
 }
 
-void kaeru_text_stream_end_at(Site at, TextStream *s)
+void kaeru_text_stream_end_at(AgSite at, KaeruTextStream *s)
 {
     ag_check_pointer_at(at, __func__, "s", s);
     check_held(at, __func__, s);

@@ -3,14 +3,14 @@
 #include "kaeru/lm.h"
 
 /* A usage error unless the tokenizer is open. */
-static void check_open(Site at, const char *what, const KaeruTokenizer *t)
+static void check_open(AgSite at, const char *what, const KaeruTokenizer *t)
 {
     ag_check_pointer_at(at, what, "t", t);
     if (!(t->kind == KAERU_TOKENIZER_BPE ? (const void *)t->bpe : t->chars))
         ag_usage_error(at, what, "the tokenizer is not open");
 }
 
-bool kaeru_tokenizer_open_at(Site at, KaeruTokenizer *t, const char *vocab_path, const char *merges_path)
+bool kaeru_tokenizer_open_at(AgSite at, KaeruTokenizer *t, const char *vocab_path, const char *merges_path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "t", t);
@@ -23,7 +23,7 @@ bool kaeru_tokenizer_open_at(Site at, KaeruTokenizer *t, const char *vocab_path,
     return t->chars != NULL;
 }
 
-bool kaeru_tokenizer_save_at(Site at, const KaeruTokenizer *t, const char *vocab_path, const char *merges_path)
+bool kaeru_tokenizer_save_at(AgSite at, const KaeruTokenizer *t, const char *vocab_path, const char *merges_path)
 {
     AG_LAYER(at);
     check_open(at, __func__, t);
@@ -33,7 +33,7 @@ bool kaeru_tokenizer_save_at(Site at, const KaeruTokenizer *t, const char *vocab
     return kaeru_char_vocab_save(t->chars, vocab_path);
 }
 
-void kaeru_tokenizer_close_at(Site at, KaeruTokenizer *t)
+void kaeru_tokenizer_close_at(AgSite at, KaeruTokenizer *t)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "t", t);
@@ -42,13 +42,13 @@ void kaeru_tokenizer_close_at(Site at, KaeruTokenizer *t)
     *t = (KaeruTokenizer){ 0 };
 }
 
-int32_t kaeru_tokenizer_size_at(Site at, const KaeruTokenizer *t)
+int32_t kaeru_tokenizer_size_at(AgSite at, const KaeruTokenizer *t)
 {
     check_open(at, __func__, t);
     return t->kind == KAERU_TOKENIZER_BPE ? kaeru_bpe_size_at(at, t->bpe) : kaeru_char_vocab_size_at(at, t->chars);
 }
 
-int32_t *kaeru_tokenizer_encode_at(Site at, const KaeruTokenizer *t, const char *text, size_t n, size_t *count)
+int32_t *kaeru_tokenizer_encode_at(AgSite at, const KaeruTokenizer *t, const char *text, size_t n, size_t *count)
 {
     AG_LAYER(at);
     check_open(at, __func__, t);
@@ -58,7 +58,7 @@ int32_t *kaeru_tokenizer_encode_at(Site at, const KaeruTokenizer *t, const char 
     return kaeru_char_vocab_encode(t->chars, text, n, count);
 }
 
-char *kaeru_tokenizer_decode_at(Site at, const KaeruTokenizer *t, const int32_t *ids, size_t count, size_t *n)
+char *kaeru_tokenizer_decode_at(AgSite at, const KaeruTokenizer *t, const int32_t *ids, size_t count, size_t *n)
 {
     AG_LAYER(at);
     check_open(at, __func__, t);
@@ -69,7 +69,7 @@ char *kaeru_tokenizer_decode_at(Site at, const KaeruTokenizer *t, const int32_t 
 }
 
 /* The hash FNV-1a (Fowler, Noll and Vo) of all tokens, each followed by the byte 0xFF, which UTF-8 does not have. */
-uint64_t kaeru_tokenizer_fingerprint_at(Site at, const KaeruTokenizer *t)
+uint64_t kaeru_tokenizer_fingerprint_at(AgSite at, const KaeruTokenizer *t)
 {
     AG_LAYER(at);
     check_open(at, __func__, t);

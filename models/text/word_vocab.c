@@ -9,7 +9,7 @@
 #include "utf8.h"
 #include "vocab_file.h"
 
-struct WordVocab { VocabKind kind; WordTable *table; };
+struct KaeruWordVocab { VocabKind kind; WordTable *table; };
 
 const char *const special_tokens[N_SPECIAL_TOKENS] = { "<s>", "</s>", "<blank>", "<unk>" };
 
@@ -40,13 +40,13 @@ static int compare_counts(const void *left, const void *right)
     return compare_words(a, b);
 }
 
-WordVocab *kaeru_word_vocab_new_at(Site at, const char *text, size_t n, int64_t min_count)
+KaeruWordVocab *kaeru_word_vocab_new_at(AgSite at, const char *text, size_t n, int64_t min_count)
 {
     AG_LAYER(at);
     check_text(at, __func__, "text", text, n);
     if (min_count < 0) ag_usage_error(at, __func__, "min_count is %lld, expected 0 or more", (long long)min_count);
     if (!kaeru_text_check("the text", text, n)) return NULL;
-    WordVocab *v = ag_object_new(sizeof *v);
+    KaeruWordVocab *v = ag_object_new(sizeof *v);
     v->kind = VOCAB_WORDS;
     v->table = word_table_new(v);
     for (int i = 0; i < N_SPECIAL_TOKENS; i++)
@@ -61,11 +61,11 @@ WordVocab *kaeru_word_vocab_new_at(Site at, const char *text, size_t n, int64_t 
     return v;
 }
 
-WordVocab *kaeru_word_vocab_open_at(Site at, const char *path)
+KaeruWordVocab *kaeru_word_vocab_open_at(AgSite at, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
-    WordVocab *v = ag_object_new(sizeof *v);
+    KaeruWordVocab *v = ag_object_new(sizeof *v);
     v->kind = VOCAB_WORDS;
     v->table = vocab_read(v, path);
     bool good = v->table != NULL;
@@ -82,7 +82,7 @@ WordVocab *kaeru_word_vocab_open_at(Site at, const char *path)
     return NULL;
 }
 
-bool kaeru_word_vocab_save_at(Site at, const WordVocab *v, const char *path)
+bool kaeru_word_vocab_save_at(AgSite at, const KaeruWordVocab *v, const char *path)
 {
     AG_LAYER(at);
     check_vocab(at, __func__, "v", v, VOCAB_WORDS);
@@ -90,18 +90,18 @@ bool kaeru_word_vocab_save_at(Site at, const WordVocab *v, const char *path)
     return vocab_write(path, v->table);
 }
 
-void kaeru_word_vocab_free_at(Site at, WordVocab *v)
+void kaeru_word_vocab_free_at(AgSite at, KaeruWordVocab *v)
 {
     ag_free_at(at, v);
 }
 
-int32_t kaeru_word_vocab_size_at(Site at, const WordVocab *v)
+int32_t kaeru_word_vocab_size_at(AgSite at, const KaeruWordVocab *v)
 {
     check_vocab(at, __func__, "v", v, VOCAB_WORDS);
     return v->table->n;
 }
 
-int32_t kaeru_word_vocab_find_at(Site at, const WordVocab *v, const char *word, size_t n)
+int32_t kaeru_word_vocab_find_at(AgSite at, const KaeruWordVocab *v, const char *word, size_t n)
 {
     check_vocab(at, __func__, "v", v, VOCAB_WORDS);
     check_text(at, __func__, "word", word, n);
@@ -109,7 +109,7 @@ int32_t kaeru_word_vocab_find_at(Site at, const WordVocab *v, const char *word, 
     return id < 0 ? KAERU_WORD_UNKNOWN : id;
 }
 
-const char *kaeru_word_vocab_word_at(Site at, const WordVocab *v, int32_t id, size_t *n)
+const char *kaeru_word_vocab_word_at(AgSite at, const KaeruWordVocab *v, int32_t id, size_t *n)
 {
     check_vocab(at, __func__, "v", v, VOCAB_WORDS);
     bool found = id >= 0 && id < v->table->n;
@@ -117,7 +117,7 @@ const char *kaeru_word_vocab_word_at(Site at, const WordVocab *v, int32_t id, si
     return found ? v->table->word[id].text : NULL;
 }
 
-char *kaeru_word_vocab_unknown_at(Site at, const WordVocab *v, const char *text, size_t n)
+char *kaeru_word_vocab_unknown_at(AgSite at, const KaeruWordVocab *v, const char *text, size_t n)
 {
     check_vocab(at, __func__, "v", v, VOCAB_WORDS);
     check_text(at, __func__, "text", text, n);
@@ -133,7 +133,7 @@ char *kaeru_word_vocab_unknown_at(Site at, const WordVocab *v, const char *text,
     return list;
 }
 
-int32_t *kaeru_word_vocab_encode_at(Site at, const WordVocab *v, const char *text, size_t n, size_t *count)
+int32_t *kaeru_word_vocab_encode_at(AgSite at, const KaeruWordVocab *v, const char *text, size_t n, size_t *count)
 {
     check_vocab(at, __func__, "v", v, VOCAB_WORDS);
     check_text(at, __func__, "text", text, n);
@@ -147,7 +147,7 @@ int32_t *kaeru_word_vocab_encode_at(Site at, const WordVocab *v, const char *tex
     return ids;
 }
 
-char *kaeru_word_vocab_decode_at(Site at, const WordVocab *v, const int32_t *ids, size_t count, size_t *n)
+char *kaeru_word_vocab_decode_at(AgSite at, const KaeruWordVocab *v, const int32_t *ids, size_t count, size_t *n)
 {
     check_vocab(at, __func__, "v", v, VOCAB_WORDS);
     if (count > 0) ag_check_pointer_at(at, __func__, "ids", ids);

@@ -11,7 +11,7 @@ int64_t batch_count_tokens(const Tensor *ids, int32_t pad)
     return n;
 }
 
-TransformerBatch transformer_batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad)
+TransformerBatch transformer_batch_new_at(AgSite at, Tensor *src, Tensor *tgt, int32_t pad)
 {
     AG_LAYER(at);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
@@ -30,13 +30,13 @@ TransformerBatch transformer_batch_new_at(Site at, Tensor *src, Tensor *tgt, int
     return batch;
 }
 
-Tensor *transformer_label_smoothing_at(Site at, LabelSmoothing criterion, Tensor *x, Tensor *target)
+Tensor *transformer_label_smoothing_at(AgSite at, KaeruLabelSmoothing criterion, Tensor *x, Tensor *target)
 {
     AG_LAYER(at);
     return ag_label_smoothing(x, target, criterion.padding_idx, criterion.smoothing);
 }
 
-Tensor *transformer_label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *target, int64_t vocab)
+Tensor *transformer_label_smoothing_targets_at(AgSite at, KaeruLabelSmoothing criterion, Tensor *target, int64_t vocab)
 {
     if (vocab < 3 || criterion.padding_idx < 0 || criterion.padding_idx >= vocab)
         ag_usage_error(at, "transformer_label_smoothing_targets",
@@ -46,21 +46,21 @@ Tensor *transformer_label_smoothing_targets_at(Site at, LabelSmoothing criterion
         ag_usage_error(at, "transformer_label_smoothing_targets", "smoothing %g is not in 0..1", criterion.smoothing);
     int64_t rows = tensor_numel_at(at, target);
     Tensor *dist = tensor_full_at(at, SHAPE(rows, vocab), criterion.smoothing / (double)(vocab - 2));
-    real *value = tensor_mutable_data(dist);
+    ag_real *value = tensor_mutable_data(dist);
     const int32_t *id = tensor_int_data_at(at, target);
     for (int64_t i = 0; i < rows; i++) {
         if (id[i] < 0 || id[i] >= vocab)
             ag_usage_error(at, "transformer_label_smoothing_targets", "target %d at %lld, expected 0 to %lld", (int)id[i],
                            (long long)i, (long long)vocab - 1);
-        real *row = value + i * vocab;
-        row[id[i]] = (real)(1 - criterion.smoothing);
+        ag_real *row = value + i * vocab;
+        row[id[i]] = (ag_real)(1 - criterion.smoothing);
         row[criterion.padding_idx] = 0;
         for (int64_t j = 0; id[i] == criterion.padding_idx && j < vocab; j++) row[j] = 0;
     }
     return dist;
 }
 
-double transformer_rate_at(Site at, int64_t step, int64_t model_size, double factor, int64_t warmup)
+double transformer_rate_at(AgSite at, int64_t step, int64_t model_size, double factor, int64_t warmup)
 {
     AG_LAYER(at);
     return nn_schedule_noam(step, model_size, factor, warmup);

@@ -161,7 +161,7 @@ static int64_t count_common(const WordTable *a, const WordTable *b)
     return common;
 }
 
-void kaeru_bleu_add_at(Site at, Bleu *b, const char *translation, size_t n, const char *reference, size_t reference_n)
+void kaeru_bleu_add_at(AgSite at, KaeruBleu *b, const char *translation, size_t n, const char *reference, size_t reference_n)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "b", b);
@@ -180,7 +180,7 @@ void kaeru_bleu_add_at(Site at, Bleu *b, const char *translation, size_t n, cons
     ag_free(r);
 }
 
-double kaeru_bleu_score_at(Site at, const Bleu *b)
+double kaeru_bleu_score_at(AgSite at, const KaeruBleu *b)
 {
     ag_check_pointer_at(at, __func__, "b", b);
     double log_precision = 0, smoothed = 1;             /* exponential smoothing: 0 n-grams count as 1/2, 1/4, ... */

@@ -7,7 +7,7 @@
 #include "kaeru/training.h"
 
 /* Log-probabilities (B,V) of the token that follows tgt (B,t), after the tokens in the cache. */
-static Tensor *next_log_probs(Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache)
+static Tensor *next_log_probs(Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, NnCache *cache)
 {
     Tensor *out = transformer_decode_next(m, memory, src_mask, tgt, cache);
     int64_t t = tensor_dim(out, 1);
@@ -23,7 +23,7 @@ static void check_symbols(const char *what, const Transformer *m, int32_t start,
                        (long long)vocab);
 }
 
-Tensor *transformer_greedy_decode_at(Site at, Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len,
+Tensor *transformer_greedy_decode_at(AgSite at, Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len,
                                      int32_t start_symbol)
 {
     NN_LAYER(at, m);
@@ -32,7 +32,7 @@ Tensor *transformer_greedy_decode_at(Site at, Transformer *m, Tensor *src, Tenso
 
 /* The notebook decodes all of ys again for each new token. Here a cache holds the keys and values of the tokens before, so
  * that only the last token is decoded, for all rows at once. */
-Tensor *transformer_greedy_decode_until_at(Site at, Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len,
+Tensor *transformer_greedy_decode_until_at(AgSite at, Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len,
                                            int32_t start_symbol, int32_t end_symbol)
 {
     NN_LAYER(at, m);
@@ -45,11 +45,11 @@ Tensor *transformer_greedy_decode_until_at(Site at, Transformer *m, Tensor *src,
     for (int64_t i = 0; i < rows * max_len; i++) id[i] = i % max_len == 0 ? start_symbol : end_symbol;
     bool training = m->module.training, good = true;
     nn_eval(m);
-    Scope whole = ag_begin(AG_NO_GRAD);
-    Cache *cache = transformer_cache_new(m, max_len);
+    AgScope whole = ag_begin(AG_NO_GRAD);
+    NnCache *cache = transformer_cache_new(m, max_len);
     Tensor *memory = transformer_encode(m, src, src_mask);
     for (int64_t t = 1; good && t < max_len && ended < rows; t++) {
-        Scope step = ag_begin(AG_NO_GRAD);
+        AgScope step = ag_begin(AG_NO_GRAD);
         Tensor *last = tensor_ints(SHAPE(rows, 1), NULL);
         for (int64_t b = 0; b < rows; b++) tensor_mutable_int_data(last)[b] = id[b * max_len + t - 1];
         Tensor *p = next_log_probs(m, memory, src_mask, last, cache), *best = ag_argmax(p, -1, false);
@@ -110,7 +110,7 @@ static void finish(Beam *b, const int32_t *ids, int64_t length, double score)
 /* Extends the live hypotheses by their best tokens. Of the `beam` best results, those that end are finished. The best
  * results that do not end become the live hypotheses; rows[i] is the row that hypothesis i had before. `best` has room for
  * 2 beam candidates. */
-static void extend(Beam *b, const real *log_p, int64_t vocab, const BeamOptions *o, Candidate *best, int32_t *rows)
+static void extend(Beam *b, const ag_real *log_p, int64_t vocab, const KaeruBeamOptions *o, Candidate *best, int32_t *rows)
 {
     int most = 2 * o->beam, count = 0;
     for (int i = 0; i < b->live; i++)
@@ -137,7 +137,7 @@ static void extend(Beam *b, const real *log_p, int64_t vocab, const BeamOptions 
 }
 
 /* Allocates the memory of the search, which the current scope frees. */
-static Beam beam_new(const BeamOptions *o)
+static Beam beam_new(const KaeruBeamOptions *o)
 {
     size_t n = (size_t)(o->beam * o->max_len);
     Beam b = { .live = 1, .length = 1 };
@@ -149,7 +149,7 @@ static Beam beam_new(const BeamOptions *o)
     return b;
 }
 
-Tensor *transformer_beam_search_at(Site at, Transformer *m, Tensor *src, Tensor *src_mask, BeamOptions o, double *score)
+Tensor *transformer_beam_search_at(AgSite at, Transformer *m, Tensor *src, Tensor *src_mask, KaeruBeamOptions o, double *score)
 {
     NN_LAYER(at, m);
     if (o.beam < 1 || o.max_len < 1 || tensor_dim(src, 0) != 1)
@@ -161,13 +161,13 @@ Tensor *transformer_beam_search_at(Site at, Transformer *m, Tensor *src, Tensor 
         ag_usage_error(AG_HERE, "transformer_beam_search", "length_penalty is %g, expected a finite number", o.length_penalty);
     bool training = m->module.training, good = true;
     nn_eval(m);
-    Scope whole = ag_begin(AG_NO_GRAD);
+    AgScope whole = ag_begin(AG_NO_GRAD);
     Candidate *best = ag_scratch((size_t)o.beam * 2, sizeof *best);
     Beam b = beam_new(&o);
-    Cache *cache = transformer_cache_new(m, o.max_len);
+    NnCache *cache = transformer_cache_new(m, o.max_len);
     Tensor *memory = transformer_encode(m, src, src_mask), *rows = tensor_ints(SHAPE(o.beam), NULL);
     while (good && b.live > 0 && b.length < o.max_len && b.finished < o.beam) {
-        Scope step = ag_begin(AG_NO_GRAD);
+        AgScope step = ag_begin(AG_NO_GRAD);
         Tensor *last = tensor_ints(SHAPE(b.live, 1), NULL);
         for (int i = 0; i < b.live; i++) tensor_mutable_int_data(last)[i] = b.ids[i * o.max_len + b.length - 1];
         Tensor *p = next_log_probs(m, memory, src_mask, last, cache);

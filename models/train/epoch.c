@@ -7,15 +7,15 @@
 /* Sums over the batches of the epoch, and over those since the last step. */
 typedef struct {
     Transformer *model;
-    const EpochOptions *options;
-    TrainState *state;
+    const KaeruEpochOptions *options;
+    KaeruTrainState *state;
     double loss, lr;
     int64_t tokens;
     int pending;                /* batches whose gradients are not yet used by a step */
     int64_t pending_tokens;
 } Epoch;
 
-static int accumulated(const EpochOptions *o)
+static int accumulated(const KaeruEpochOptions *o)
 {
     return o->accum_iter > 1 ? o->accum_iter : 1;
 }
@@ -33,7 +33,7 @@ static double loss_compute(const Epoch *e, const TransformerBatch *batch)
 /* The learning rate of the next step. */
 static void set_rate(Epoch *e)
 {
-    const EpochOptions *o = e->options;
+    const KaeruEpochOptions *o = e->options;
     e->lr = transformer_rate(e->state->accum_step, o->model_size, o->factor, o->warmup);
     nn_optimizer_set_lr(o->optimizer, e->lr);
 }
@@ -50,7 +50,7 @@ static void take_step(Epoch *e)
 
 static void batch_done(Epoch *e, const TransformerBatch *batch, double loss)
 {
-    const EpochOptions *o = e->options;
+    const KaeruEpochOptions *o = e->options;
     e->loss += loss;
     e->tokens += batch->ntokens;
     if (o->optimizer) {
@@ -63,16 +63,16 @@ static void batch_done(Epoch *e, const TransformerBatch *batch, double loss)
 
 static void run_batch(Epoch *e, const TransformerBatch *batch)
 {
-    const EpochOptions *o = e->options;
+    const KaeruEpochOptions *o = e->options;
     double loss = loss_compute(e, batch);
     e->pending_tokens += batch->ntokens;
     if (o->optimizer && ++e->pending >= o->accum_iter) take_step(e);
     batch_done(e, batch, loss);
 }
 
-static bool run_alone(Epoch *e, NextBatch *next, void *source)
+static bool run_alone(Epoch *e, KaeruNextBatch *next, void *source)
 {
-    Scope scope = ag_begin(e->options->optimizer ? AG_RECORD : AG_NO_GRAD);
+    AgScope scope = ag_begin(e->options->optimizer ? AG_RECORD : AG_NO_GRAD);
     TransformerBatch batch;
     bool more = next(source, &batch);
     if (more) run_batch(e, &batch);
@@ -92,7 +92,7 @@ static TransformerBatch batch_rows(const TransformerBatch *whole, int64_t from, 
 }
 
 /* Learns the current shard: some rows of one of n batches. */
-static void learn_shard(const Epoch *e, Parallel *p, const TransformerBatch *batches, int n)
+static void learn_shard(const Epoch *e, NnParallel *p, const TransformerBatch *batches, int n)
 {
     int64_t shards = nn_parallel_shards(p) / accumulated(e->options), shard = nn_parallel_index(p) % shards;
     int64_t number = nn_parallel_index(p) / shards;
@@ -101,7 +101,7 @@ static void learn_shard(const Epoch *e, Parallel *p, const TransformerBatch *bat
     const TransformerBatch *batch = &batches[number];
     int64_t rows = tensor_dim(batch->src, 0), from = rows * shard / shards, to = rows * (shard + 1) / shards;
     if (from == to) return;                     /* a gradient of zeros would take time and change nothing */
-    Scope scope = ag_begin(AG_RECORD);
+    AgScope scope = ag_begin(AG_RECORD);
     TransformerBatch part = batch_rows(batch, from, to);
     nn_parallel_count(p, (double)batch_count_tokens(part.tgt_y, e->options->criterion.padding_idx));
     loss_compute(e, &part);
@@ -109,10 +109,10 @@ static void learn_shard(const Epoch *e, Parallel *p, const TransformerBatch *bat
 }
 
 /* Draws the batches of a step, and takes it. The loss of a token is that of the step in all of its batches. */
-static bool step_together(Epoch *e, NextBatch *next, void *source)
+static bool step_together(Epoch *e, KaeruNextBatch *next, void *source)
 {
-    const EpochOptions *o = e->options;
-    Scope scope = ag_begin(AG_NO_GRAD);
+    const KaeruEpochOptions *o = e->options;
+    AgScope scope = ag_begin(AG_NO_GRAD);
     int most = accumulated(o), n = 0;
     TransformerBatch *batches = ag_alloc((size_t)most, sizeof *batches);
     while (n < most && next(source, &batches[n])) n++;
@@ -130,11 +130,11 @@ static bool step_together(Epoch *e, NextBatch *next, void *source)
 }
 
 /* The loss of each batch is computed by one process. */
-static void evaluate_together(Epoch *e, NextBatch *next, void *source)
+static void evaluate_together(Epoch *e, KaeruNextBatch *next, void *source)
 {
     Losses losses = { .parallel = e->options->parallel };
     for (bool more = true; more; ) {
-        Scope scope = ag_begin(AG_NO_GRAD);
+        AgScope scope = ag_begin(AG_NO_GRAD);
         TransformerBatch batch;
         more = next(source, &batch);
         if (more) {
@@ -148,14 +148,14 @@ static void evaluate_together(Epoch *e, NextBatch *next, void *source)
 }
 
 /* Whether to stop between two steps. All processes stop after the same one. */
-static bool is_stopped(const EpochOptions *o)
+static bool is_stopped(const KaeruEpochOptions *o)
 {
     return o->parallel ? nn_parallel_stopped(o->parallel) : o->stop && *o->stop;
 }
 
-static void train_batches(Epoch *e, NextBatch *next, void *source)
+static void train_batches(Epoch *e, KaeruNextBatch *next, void *source)
 {
-    TrainState *s = e->state;
+    KaeruTrainState *s = e->state;
     e->loss = s->epoch_loss;
     e->tokens = s->epoch_tokens;
     s->stopped = false;
@@ -168,8 +168,8 @@ static void train_batches(Epoch *e, NextBatch *next, void *source)
 
 /* ---- an epoch ---------------------------------------------------------------------------------------------------- */
 
-double transformer_run_epoch_at(Site at, Transformer *m, NextBatch *next, void *source, const EpochOptions *o,
-                                TrainState *state)
+double transformer_run_epoch_at(AgSite at, Transformer *m, KaeruNextBatch *next, void *source, const KaeruEpochOptions *o,
+                                KaeruTrainState *state)
 {
     NN_LAYER(at, m);
     if (!next) ag_usage_error(at, __func__, "next is NULL, expected a function that makes batches");
@@ -195,7 +195,7 @@ double transformer_run_epoch_at(Site at, Transformer *m, NextBatch *next, void *
     return epoch.tokens ? epoch.loss / (double)epoch.tokens : 0;
 }
 
-bool nn_average_checkpoints_at(Site at, void *model, const char *const *paths, int n)
+bool nn_average_checkpoints_at(AgSite at, void *model, const char *const *paths, int n)
 {
     AG_LAYER(at);
     nn_check_at(at, __func__, model, 0);
@@ -203,20 +203,20 @@ bool nn_average_checkpoints_at(Site at, void *model, const char *const *paths, i
     ag_check_pointer_at(at, __func__, "paths", paths);
     void *one = nn_clone(model);
     void *average = nn_clone(model);
-    Parameters *mean = nn_parameters(average), *part = nn_parameters(one);
+    NnParameters *mean = nn_parameters(average), *part = nn_parameters(one);
     bool good = true;
     for (int i = 0; good && i < n; i++) {
         good = nn_load(paths[i], one);
         for (int j = 0; good && j < mean->n; j++) {
             /* The mean of i+1 values from the mean of i, in a form that is exact for equal values. */
-            real *running = tensor_mutable_data(mean->item[j].tensor);
-            const real *value = tensor_data(part->item[j].tensor);
+            ag_real *running = tensor_mutable_data(mean->item[j].tensor);
+            const ag_real *value = tensor_data(part->item[j].tensor);
             for (int64_t k = 0; k < tensor_numel(mean->item[j].tensor); k++)
-                running[k] = i == 0 ? value[k] : running[k] + (value[k] - running[k]) / (real)(i + 1);
+                running[k] = i == 0 ? value[k] : running[k] + (value[k] - running[k]) / (ag_real)(i + 1);
         }
     }
     if (good) {
-        Parameters *own = nn_parameters(model);
+        NnParameters *own = nn_parameters(model);
         for (int j = 0; j < own->n; j++) tensor_copy(own->item[j].tensor, mean->item[j].tensor);
         ag_free(own);
     }

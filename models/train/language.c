@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-Language language_of(Site at, const char *what, const void *module)
+Language language_of(AgSite at, const char *what, const void *module)
 {
     nn_check_at(at, what, module, 0);
     const char *type = ((const Module *)module)->type;
@@ -29,17 +29,17 @@ Tensor *language_loss(const Language *l, Tensor *ids, Tensor *targets, AgReduce 
     return l->gpt ? gpt_loss_with(l->gpt, ids, targets, reduce) : llama_loss_with(l->llama, ids, targets, reduce);
 }
 
-Tensor *language_next(const Language *l, Tensor *ids, Cache *cache)
+Tensor *language_next(const Language *l, Tensor *ids, NnCache *cache)
 {
     return l->gpt ? gpt_next(l->gpt, ids, cache) : llama_next(l->llama, ids, cache);
 }
 
-Cache *language_cache(const Language *l)
+NnCache *language_cache(const Language *l)
 {
     return l->gpt ? gpt_cache_new(l->gpt) : llama_cache_new(l->llama);
 }
 
-void language_settings(const Language *l, Settings *s)
+void language_settings(const Language *l, NnSettings *s)
 {
     if (l->gpt) gpt_to_settings(&l->gpt->options, s);
     else llama_to_settings(&l->llama->options, s);

@@ -121,13 +121,13 @@ static LmData *opened(LmData *d, bool good)
     return d;
 }
 
-LmData *lm_data_open_at(Site at, const char *path, const KaeruTokenizer *t)
+LmData *lm_data_open_at(AgSite at, const char *path, const KaeruTokenizer *t)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
     ag_check_pointer_at(at, __func__, "t", t);
     LmData *d = data_new(path, t);
-    FileMap *map = file_map(path);
+    KaeruFileMap *map = file_map(path);
     if (!map) return opened(d, false);
     ag_set_owner(map, d);
     if (!is_token_file(map)) return opened(d, take_text(d, map->bytes, map->size));
@@ -135,7 +135,7 @@ LmData *lm_data_open_at(Site at, const char *path, const KaeruTokenizer *t)
     return opened(d, token_file_read(map, path, t, &tokens) && take_tokens(d, tokens));
 }
 
-LmData *lm_data_open_pairs_at(Site at, const char *path, const KaeruTokenizer *t, int32_t begin, int32_t end)
+LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruTokenizer *t, int32_t begin, int32_t end)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
@@ -144,7 +144,7 @@ LmData *lm_data_open_pairs_at(Site at, const char *path, const KaeruTokenizer *t
         ag_usage_error(at, __func__, "tokens %d and %d of a vocabulary of %d", (int)begin, (int)end,
                        (int)kaeru_tokenizer_size(t));
     LmData *d = data_new(path, t);
-    FileMap *map = file_map(path);
+    KaeruFileMap *map = file_map(path);
     if (!map) return opened(d, false);
     bool good = kaeru_text_check(path, map->bytes, map->size) &&
                 examples_read(d, path, map->bytes, map->size, t, begin, end, &d->examples);
@@ -153,7 +153,7 @@ LmData *lm_data_open_pairs_at(Site at, const char *path, const KaeruTokenizer *t
     return opened(d, good && take_tokens(d, tokens));
 }
 
-LmData *lm_data_of_text_at(Site at, const char *name, const char *text, size_t n, const KaeruTokenizer *t)
+LmData *lm_data_of_text_at(AgSite at, const char *name, const char *text, size_t n, const KaeruTokenizer *t)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "name", name);
@@ -163,24 +163,24 @@ LmData *lm_data_of_text_at(Site at, const char *name, const char *text, size_t n
     return opened(d, take_text(d, text, n));
 }
 
-void lm_data_close_at(Site at, LmData *d)
+void lm_data_close_at(AgSite at, LmData *d)
 {
     ag_free_at(at, d);
 }
 
-static void check_part(Site at, const char *what, LmPart part)
+static void check_part(AgSite at, const char *what, LmPart part)
 {
     if (part != LM_TRAIN && part != LM_HELD_OUT) ag_usage_error(at, what, "%d is not an LmPart", (int)part);
 }
 
-int64_t lm_data_tokens_at(Site at, const LmData *d, LmPart part)
+int64_t lm_data_tokens_at(AgSite at, const LmData *d, LmPart part)
 {
     ag_check_object_at(at, __func__, "d", d);
     check_part(at, __func__, part);
     return d->count[part];
 }
 
-bool lm_data_fits_at(Site at, const LmData *d, const void *m, int64_t length)
+bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length)
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "d", d);
@@ -220,7 +220,7 @@ static int64_t write_example(const LmData *d, int64_t i, int64_t length, int32_t
     return targets;
 }
 
-void lm_data_draw_at(Site at, const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets)
+void lm_data_draw_at(AgSite at, const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets)
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "d", d);
@@ -231,7 +231,7 @@ void lm_data_draw_at(Site at, const LmData *d, int64_t batch, int64_t length, Te
                        length, d->name, d->count[LM_TRAIN]);
     *ids = tensor_ints(SHAPE(batch, length), NULL);
     *targets = tensor_ints(SHAPE(batch, length), NULL);
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     int32_t *window = ag_scratch((size_t)length + 1, sizeof *window);
     int64_t last = d->examples.n ? 0 : last_position(d, LM_TRAIN, length + 1);
     for (int64_t b = 0; b < batch; b++) {
@@ -272,8 +272,8 @@ static int64_t next_windows(const LmData *d, Cursor *c, Tensor *ids, Tensor *tar
     return total;
 }
 
-double evaluate_together(Site at, void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted,
-                         Parallel *p)
+double evaluate_together(AgSite at, void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted,
+                         NnParallel *p)
 {
     const char *what = "lm_evaluate";
     AG_LAYER(at);
@@ -291,8 +291,8 @@ double evaluate_together(Site at, void *m, const LmData *d, int64_t batch, int64
     Losses losses = { .parallel = p };
     int64_t total = 0, n = 1;
     while ((n > 0 || c.position < d->examples.n) && (tokens <= 0 || total < tokens)) {
-        Scope s = ag_begin(AG_NO_GRAD);
-        Shape shape = SHAPE(batch, length > 0 ? length : l.context);
+        AgScope s = ag_begin(AG_NO_GRAD);
+        AgShape shape = SHAPE(batch, length > 0 ? length : l.context);
         Tensor *ids = tensor_ints(shape, NULL), *targets = tensor_ints(shape, NULL);
         n = next_windows(d, &c, ids, targets);
         bool computes = n > 0 && losses_next_is_mine(&losses);
@@ -305,13 +305,13 @@ double evaluate_together(Site at, void *m, const LmData *d, int64_t batch, int64
     return total > 0 ? sum / (double)total : 0;
 }
 
-double lm_evaluate_at(Site at, void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted)
+double lm_evaluate_at(AgSite at, void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted)
 {
     AG_LAYER(at);
     return evaluate_together(at, m, d, batch, length, tokens, counted, NULL);
 }
 
-bool data_agrees(const LmData *d, Parallel *p)
+bool data_agrees(const LmData *d, NnParallel *p)
 {
     enum { SAMPLES = 64, BYTES = 4096 };
     const char *bytes = d->text ? d->text : d->tokens.bytes;

@@ -28,13 +28,13 @@ enum { N_FIELDS = sizeof fields / sizeof *fields };
 /* Checkpoints of runs without shards do not have it. */
 static const Field shards = { "train.shards", FIELD_INT64, offsetof(LmOptions, shards), 1, 1 << 24, false };
 
-bool lm_check_at(Site at, const LmOptions *o)
+bool lm_check_at(AgSite at, const LmOptions *o)
 {
     ag_check_pointer_at(at, __func__, "o", o);
     return fields_check(fields, N_FIELDS, o) && fields_check(&shards, 1, o);
 }
 
-void lm_to_settings_at(Site at, const LmOptions *o, Settings *s)
+void lm_to_settings_at(AgSite at, const LmOptions *o, NnSettings *s)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);
@@ -43,7 +43,7 @@ void lm_to_settings_at(Site at, const LmOptions *o, Settings *s)
     if (o->shards != 1) fields_to_settings(&shards, 1, o, s);
 }
 
-bool lm_from_settings_at(Site at, LmOptions *o, const Settings *s)
+bool lm_from_settings_at(AgSite at, LmOptions *o, const NnSettings *s)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);

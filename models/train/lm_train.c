@@ -14,7 +14,7 @@
 static Optimizer *optimizer_new(const LmTraining *t)
 {
     const LmOptions *o = &t->options;
-    AdamOptions adam = nn_adamw_options(o->lr);
+    AgAdam adam = nn_adamw_options(o->lr);
     adam.beta1 = o->beta1;
     adam.beta2 = o->beta2;
     adam.weight_decay = o->weight_decay;
@@ -25,13 +25,13 @@ static Optimizer *optimizer_new(const LmTraining *t)
 
 /* ---- one step ---------------------------------------------------------------------------------------------------- */
 
-static Language model_of(Site at, const char *what, const LmTraining *t)
+static Language model_of(AgSite at, const char *what, const LmTraining *t)
 {
     ag_check_pointer_at(at, what, "t", t);
     return language_of(at, what, t->model);
 }
 
-int64_t lm_window_at(Site at, const LmTraining *t)
+int64_t lm_window_at(AgSite at, const LmTraining *t)
 {
     Language l = model_of(at, __func__, t);
     return t->options.window > 0 ? t->options.window : l.context;
@@ -41,7 +41,7 @@ int64_t lm_window_at(Site at, const LmTraining *t)
 static double learn_batch(const LmTraining *t)
 {
     Language l = model_of(AG_HERE, "lm_train", t);
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *ids, *targets;
     lm_data_draw(t->data, t->options.batch, lm_window(t), &ids, &targets);
     Tensor *loss = ag_scale(language_loss(&l, ids, targets, AG_MEAN), 1 / (double)t->options.accumulate);
@@ -60,13 +60,13 @@ static double count_targets(const Tensor *targets)
 }
 
 /* Learns a shard: its windows of a batch. */
-static void learn_shard(const LmTraining *t, Parallel *p)
+static void learn_shard(const LmTraining *t, NnParallel *p)
 {
     Language l = model_of(AG_HERE, "lm_train", t);
     const LmOptions *o = &t->options;
     int64_t shard = nn_parallel_index(p) % o->shards;
     int64_t windows = o->batch * (shard + 1) / o->shards - o->batch * shard / o->shards;
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     Tensor *ids, *targets;
     if (windows > 0) lm_data_draw(t->data, windows, lm_window(t), &ids, &targets);
     nn_parallel_count(p, windows > 0 ? count_targets(targets) : 0);
@@ -86,7 +86,7 @@ static void update_alone(LmTraining *t, Optimizer *optimizer)
     nn_optimizer_step(optimizer);
 }
 
-static bool take_step(LmTraining *t, Optimizer *optimizer, Parallel *p)
+static bool take_step(LmTraining *t, Optimizer *optimizer, NnParallel *p)
 {
     const LmOptions *o = &t->options;
     nn_train(t->model);
@@ -110,7 +110,7 @@ static bool take_step(LmTraining *t, Optimizer *optimizer, Parallel *p)
 static const char best_key[] = "train.best_loss";
 
 /* Only the last checkpoint has the optimizer's state, which resuming needs. */
-static bool save(LmTraining *t, Optimizer *optimizer, Parallel *p, bool is_best)
+static bool save(LmTraining *t, Optimizer *optimizer, NnParallel *p, bool is_best)
 {
     if (isfinite(t->best_loss)) nn_settings_set(t->settings, best_key, "%.17g", t->best_loss);
     bool writes = !p || nn_parallel_is_first(p);
@@ -119,7 +119,7 @@ static bool save(LmTraining *t, Optimizer *optimizer, Parallel *p, bool is_best)
     return good && (!t->last || nn_checkpoint_save(t->last, t->model, optimizer, t->settings));
 }
 
-static bool evaluate(LmTraining *t, Optimizer *optimizer, Parallel *p, double train_loss)
+static bool evaluate(LmTraining *t, Optimizer *optimizer, NnParallel *p, double train_loss)
 {
     const LmOptions *o = &t->options;
     t->train_loss = train_loss;
@@ -136,7 +136,7 @@ static const char sum_key[] = "train.loss_sum", since_key[] = "train.loss_since"
 /* Restores the state of the last checkpoint. */
 static bool resume_from(LmTraining *t, Optimizer *optimizer, double *sum, int64_t *since)
 {
-    Settings *found = nn_settings_new();
+    NnSettings *found = nn_settings_new();
     bool good = nn_checkpoint_load(t->last, t->model, optimizer, found);
     if (good && nn_settings_get(found, best_key)) good = nn_settings_real(found, best_key, &t->best_loss);
     t->step = *since = nn_optimizer_steps(optimizer);
@@ -149,7 +149,7 @@ static bool resume_from(LmTraining *t, Optimizer *optimizer, double *sum, int64_
 /* ---- the training loop ------------------------------------------------------------------------------------------- */
 
 /* Saves a checkpoint in which the next step continues. */
-static bool stop_training(LmTraining *t, Optimizer *optimizer, Parallel *p, double sum, int64_t since)
+static bool stop_training(LmTraining *t, Optimizer *optimizer, NnParallel *p, double sum, int64_t since)
 {
     t->stopped = true;
     nn_settings_set(t->settings, sum_key, "%.17g", sum);
@@ -158,7 +158,7 @@ static bool stop_training(LmTraining *t, Optimizer *optimizer, Parallel *p, doub
 }
 
 /* sum: of the losses since step `since`. */
-static bool run(LmTraining *t, Optimizer *optimizer, Parallel *p, double sum, int64_t since)
+static bool run(LmTraining *t, Optimizer *optimizer, NnParallel *p, double sum, int64_t since)
 {
     if (t->started) t->started(t, t->arg);
     while (t->step < t->options.steps) {
@@ -177,16 +177,16 @@ static bool run(LmTraining *t, Optimizer *optimizer, Parallel *p, double sum, in
     return true;
 }
 
-/* One process without shards needs no Parallel. */
-static Parallel *parallel_new(const LmTraining *t, Optimizer *optimizer)
+/* One process without shards needs no NnParallel. */
+static NnParallel *parallel_new(const LmTraining *t, Optimizer *optimizer)
 {
     const LmOptions *o = &t->options;
     if (o->shards == 1 && !t->processes) return NULL;
-    ParallelOptions options = { .shards = o->shards * o->accumulate, .clip = o->clip };
+    NnParallelOptions options = { .shards = o->shards * o->accumulate, .clip = o->clip };
     return nn_parallel_new_with(optimizer, options, t->processes);
 }
 
-bool lm_train_at(Site at, LmTraining *t, bool resume)
+bool lm_train_at(AgSite at, LmTraining *t, bool resume)
 {
     AG_LAYER(at);
     Language l = model_of(at, __func__, t);
@@ -197,7 +197,7 @@ bool lm_train_at(Site at, LmTraining *t, bool resume)
     if (t->last && t->best && strcmp(t->last, t->best) == 0)
         ag_usage_error(at, __func__, "last and best are both \"%s\", expected two paths", t->last);
     Optimizer *optimizer = optimizer_new(t);
-    Parallel *p = parallel_new(t, optimizer);
+    NnParallel *p = parallel_new(t, optimizer);
     double sum = 0;
     int64_t since = 0;
     t->step = 0;

@@ -5,7 +5,7 @@
 #include "kaeru/parallel.h"
 
 typedef struct {
-    Parallel *parallel;                 /* NULL: this process computes all */
+    NnParallel *parallel;               /* NULL: this process computes all */
     double *value;
     int64_t n, room;
 } Losses;

@@ -4,7 +4,7 @@
 #include "kaeru/lm.h"
 
 /* The n ids of a heap, the one of largest logit at its top, and the n_kept ids that were removed from it, best first. */
-typedef struct { const real *logits; int32_t *heap, *kept; int64_t n, n_kept; } Candidates;
+typedef struct { const ag_real *logits; int32_t *heap, *kept; int64_t n, n_kept; } Candidates;
 
 static bool is_better(const Candidates *c, int32_t a, int32_t b)
 {
@@ -23,7 +23,7 @@ static void sift_down(Candidates *c, int64_t i)
     c->heap[i] = id;
 }
 
-static Candidates candidates_new(const real *logits, int64_t n)
+static Candidates candidates_new(const ag_real *logits, int64_t n)
 {
     Candidates c = { .logits = logits, .n = n };
     c.heap = ag_scratch((size_t)n, sizeof *c.heap);
@@ -45,7 +45,7 @@ static int32_t keep_best(Candidates *c)
 
 /* The probability of a logit times a constant, which makes it 1 for the largest logit. */
 typedef struct { double largest, temperature; } Scale;
-static double weight(Scale s, real logit)
+static double weight(Scale s, ag_real logit)
 {
     return ag_math_exp(((double)logit - s.largest) / s.temperature);
 }
@@ -55,7 +55,7 @@ typedef struct { const int32_t *ids; int64_t n; } Choice;
 
 /* The top_k ids of largest weight, and of these the fewest, largest first, that have the share top_p of their weight. The
  * list is scratch memory. */
-static Choice choice(const real *logits, int64_t n, const LmSampling *how, Scale s)
+static Choice choice(const ag_real *logits, int64_t n, const LmSampling *how, Scale s)
 {
     bool has_top_k = how->top_k > 0 && how->top_k < n, has_top_p = how->top_p > 0 && how->top_p < 1;
     if (!has_top_k && !has_top_p) return (Choice){ NULL, n };
@@ -75,7 +75,7 @@ static Choice choice(const real *logits, int64_t n, const LmSampling *how, Scale
 }
 
 /* Draws an id with a probability proportional to its weight. */
-static int32_t draw(const real *logits, Choice among, Scale s)
+static int32_t draw(const ag_real *logits, Choice among, Scale s)
 {
     double *cumulative = ag_scratch((size_t)among.n, sizeof *cumulative), sum = 0;
     for (int64_t i = 0; i < among.n; i++) cumulative[i] = sum += weight(s, logits[among.ids ? among.ids[i] : i]);
@@ -86,7 +86,7 @@ static int32_t draw(const real *logits, Choice among, Scale s)
 }
 
 /* The id of the largest logit, the first one of equal logits; -1 with ag_error() if a logit is NaN or infinite. */
-static int32_t largest_logit(const char *caller, const real *logits, int64_t n, const LmSampling *how)
+static int32_t largest_logit(const char *caller, const ag_real *logits, int64_t n, const LmSampling *how)
 {
     ag_check_pointer_at(AG_HERE, caller, "logits", logits);
     ag_check_pointer_at(AG_HERE, caller, "how", how);
@@ -107,19 +107,19 @@ static int32_t largest_logit(const char *caller, const real *logits, int64_t n, 
     return best;
 }
 
-int32_t lm_sample_next_at(Site at, const real *logits, int64_t n, const LmSampling *how)
+int32_t lm_sample_next_at(AgSite at, const ag_real *logits, int64_t n, const LmSampling *how)
 {
     AG_LAYER(at);
     int32_t best = largest_logit("lm_sample_next", logits, n, how);
     if (best < 0 || how->temperature == 0) return best;
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Scale s = { (double)logits[best], how->temperature };
     int32_t id = draw(logits, choice(logits, n, how, s), s);
     ag_end(scope);
     return id;
 }
 
-bool lm_sample_probabilities_at(Site at, const real *logits, int64_t n, const LmSampling *how, double *p)
+bool lm_sample_probabilities_at(AgSite at, const ag_real *logits, int64_t n, const LmSampling *how, double *p)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "p", p);
@@ -128,7 +128,7 @@ bool lm_sample_probabilities_at(Site at, const real *logits, int64_t n, const Lm
     for (int64_t i = 0; i < n; i++) p[i] = 0;
     p[best] = 1;
     if (how->temperature == 0) return true;
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Scale s = { (double)logits[best], how->temperature };
     Choice among = choice(logits, n, how, s);
     double sum = 0;

@@ -9,7 +9,7 @@ typedef struct { Sentence src, tgt; } Pair;
 /* The sort key of a pair: its lengths, then its index before sorting, which makes the order unique. */
 typedef struct { int64_t src_size, tgt_size, index; int32_t pair; } SortKey;
 
-struct SentencePairs {
+struct KaeruSentencePairs {
     Pair *pair;
     int64_t n, left_out;
     SortKey *key;                /* buffer for sorting */
@@ -21,7 +21,7 @@ struct SentencePairs {
     bool ended;                 /* no batch is left, or no epoch has begun */
 };
 
-Sentence sentence_of(void *owner, const SentenceVocab *v, const KaeruLines *lines, int64_t line)
+Sentence sentence_of(void *owner, const KaeruSentenceVocab *v, const KaeruLines *lines, int64_t line)
 {
     size_t size;
     int32_t *ids = kaeru_sentence_encode(v, lines->line[line].text, lines->line[line].size, &size);
@@ -46,8 +46,8 @@ static int64_t longer_side(const Pair *pair)
     return pair->src.size > pair->tgt.size ? pair->src.size : pair->tgt.size;
 }
 
-SentencePairs *kaeru_sentence_pairs_new_at(Site at, const KaeruLines *src, const SentenceVocab *src_vocab,
-                                           const KaeruLines *tgt, const SentenceVocab *tgt_vocab, int64_t max_tokens)
+KaeruSentencePairs *kaeru_sentence_pairs_new_at(AgSite at, const KaeruLines *src, const KaeruSentenceVocab *src_vocab,
+                                                const KaeruLines *tgt, const KaeruSentenceVocab *tgt_vocab, int64_t max_tokens)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "src", src);
@@ -66,7 +66,7 @@ SentencePairs *kaeru_sentence_pairs_new_at(Site at, const KaeruLines *src, const
         ag_set_error("%" PRId64 " pairs of sentences, expected at most %" PRId32, src->n, INT32_MAX);
         return NULL;
     }
-    SentencePairs *p = ag_object_new(sizeof *p);
+    KaeruSentencePairs *p = ag_object_new(sizeof *p);
     p->ended = true;
     p->pair = ag_alloc_in(p, (size_t)src->n, sizeof *p->pair);
     for (int64_t i = 0; i < src->n; i++) {
@@ -88,18 +88,18 @@ SentencePairs *kaeru_sentence_pairs_new_at(Site at, const KaeruLines *src, const
     return p;
 }
 
-void kaeru_sentence_pairs_free_at(Site at, SentencePairs *p)
+void kaeru_sentence_pairs_free_at(AgSite at, KaeruSentencePairs *p)
 {
     ag_free_at(at, p);
 }
 
-int64_t kaeru_sentence_pairs_count_at(Site at, const SentencePairs *p)
+int64_t kaeru_sentence_pairs_count_at(AgSite at, const KaeruSentencePairs *p)
 {
     ag_check_object_at(at, __func__, "p", p);
     return p->n;
 }
 
-int64_t kaeru_sentence_pairs_left_out_at(Site at, const SentencePairs *p)
+int64_t kaeru_sentence_pairs_left_out_at(AgSite at, const KaeruSentencePairs *p)
 {
     ag_check_object_at(at, __func__, "p", p);
     return p->left_out;
@@ -115,7 +115,7 @@ static int compare_keys(const void *left, const void *right)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-static void sort_by_length(SentencePairs *p)
+static void sort_by_length(KaeruSentencePairs *p)
 {
     for (int64_t i = 0; i < p->n; i++) {
         const Pair *pair = &p->pair[p->order[i]];
@@ -125,7 +125,7 @@ static void sort_by_length(SentencePairs *p)
     for (int64_t i = 0; i < p->n; i++) p->order[i] = p->key[i].pair;
 }
 
-static void cut_into_batches(SentencePairs *p, int64_t batch_tokens)
+static void cut_into_batches(KaeruSentencePairs *p, int64_t batch_tokens)
 {
     int64_t rows = 0, longest = 0;                      /* of the last batch so far */
     p->n_batches = 0;
@@ -150,7 +150,7 @@ static void check_tokens(const char *what, int64_t batch_tokens)
     if (batch_tokens < 1) ag_usage_error(AG_HERE, what, "batches of %" PRId64 " tokens, expected 1 or more", batch_tokens);
 }
 
-void kaeru_sentence_pairs_shuffle_at(Site at, SentencePairs *p, int64_t batch_tokens)
+void kaeru_sentence_pairs_shuffle_at(AgSite at, KaeruSentencePairs *p, int64_t batch_tokens)
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "p", p);
@@ -161,7 +161,7 @@ void kaeru_sentence_pairs_shuffle_at(Site at, SentencePairs *p, int64_t batch_to
     ag_random_permutation(p->n_batches, p->batch_order);
 }
 
-void kaeru_sentence_pairs_sort_at(Site at, SentencePairs *p, int64_t batch_tokens)
+void kaeru_sentence_pairs_sort_at(AgSite at, KaeruSentencePairs *p, int64_t batch_tokens)
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "p", p);
@@ -171,18 +171,18 @@ void kaeru_sentence_pairs_sort_at(Site at, SentencePairs *p, int64_t batch_token
     cut_into_batches(p, batch_tokens);
 }
 
-int64_t kaeru_sentence_pairs_batches_at(Site at, const SentencePairs *p)
+int64_t kaeru_sentence_pairs_batches_at(AgSite at, const KaeruSentencePairs *p)
 {
     ag_check_object_at(at, __func__, "p", p);
     return p->n_batches;
 }
 
-bool kaeru_sentence_pairs_next_at(Site at, void *pairs, TransformerBatch *batch)
+bool kaeru_sentence_pairs_next_at(AgSite at, void *pairs, TransformerBatch *batch)
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "pairs", pairs);
     ag_check_pointer_at(at, __func__, "batch", batch);
-    SentencePairs *p = pairs;
+    KaeruSentencePairs *p = pairs;
     if (p->ended)
         ag_usage_error(at, __func__,
                        "no epoch has begun: call kaeru_sentence_pairs_shuffle or kaeru_sentence_pairs_sort before each "

@@ -6,7 +6,7 @@
 
 typedef struct { int32_t *ids; int64_t size, line; } Sentence;         /* line: its index in the text */
 /* The ids of a line, with start and end, owned by `owner`. */
-Sentence sentence_of(void *owner, const SentenceVocab *v, const KaeruLines *lines, int64_t line);
+Sentence sentence_of(void *owner, const KaeruSentenceVocab *v, const KaeruLines *lines, int64_t line);
 /* (n, size of the longest) ids of n sentences, padded with KAERU_WORD_BLANK. */
 Tensor *sentences_pad(const Sentence *s, int64_t n);
 

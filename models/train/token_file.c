@@ -14,15 +14,15 @@ enum { OVERHEAD = sizeof(Header) + sizeof(uint64_t) };
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-bool is_token_file(const FileMap *map)
+bool is_token_file(const KaeruFileMap *map)
 {
     return map->size >= sizeof magic && memcmp(map->bytes, magic, sizeof magic) == 0;
 }
 
-bool lm_is_token_file_at(Site at, const char *path)
+bool lm_is_token_file_at(AgSite at, const char *path)
 {
     ag_check_pointer_at(at, __func__, "path", path);
-    FileMap *map = file_map(path);
+    KaeruFileMap *map = file_map(path);
     bool is = map && is_token_file(map);
     ag_free(map);
     return is;
@@ -53,7 +53,7 @@ static bool check_ids(const Tokens *tokens, const char *path, int32_t size)
     return true;
 }
 
-bool token_file_read(const FileMap *map, const char *path, const KaeruTokenizer *t, Tokens *tokens)
+bool token_file_read(const KaeruFileMap *map, const char *path, const KaeruTokenizer *t, Tokens *tokens)
 {
     Header h;
     uint64_t count;
@@ -134,7 +134,7 @@ static bool write_tokens(FileWriter *w, const KaeruText *text, const KaeruTokeni
     return true;
 }
 
-bool lm_tokenize_at(Site at, const char *text_path, const KaeruTokenizer *t, const char *tokens_path, int64_t *count)
+bool lm_tokenize_at(AgSite at, const char *text_path, const KaeruTokenizer *t, const char *tokens_path, int64_t *count)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "text_path", text_path);

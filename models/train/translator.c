@@ -30,7 +30,7 @@ static void put_line(const TransformerTranslator *t, int64_t line, const int32_t
 /* Translates n sentences, which are sorted by length. */
 static bool translate_greedily(const TransformerTranslator *t, const Sentence *s, int64_t n, int64_t positions, KaeruLines *out)
 {
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *src = sentences_pad(s, n);
     int64_t room = translation_room(s[n - 1].size, positions);
     Tensor *ids = transformer_greedy_decode_until(t->model, src, nn_padding_mask(src, KAERU_WORD_BLANK), room, KAERU_WORD_START,
@@ -40,12 +40,12 @@ static bool translate_greedily(const TransformerTranslator *t, const Sentence *s
     return ids != NULL;
 }
 
-static bool translate_by_beam(const TransformerTranslator *t, const Sentence *s, int64_t positions, const TranslateOptions *how,
+static bool translate_by_beam(const TransformerTranslator *t, const Sentence *s, int64_t positions, const KaeruTranslateOptions *how,
                               KaeruLines *out)
 {
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *src = sentences_pad(s, 1);
-    BeamOptions beam = { .beam = how->beam, .max_len = translation_room(s->size, positions),
+    KaeruBeamOptions beam = { .beam = how->beam, .max_len = translation_room(s->size, positions),
                          .start_symbol = KAERU_WORD_START, .end_symbol = KAERU_WORD_END,
                          .length_penalty = how->length_penalty };
     Tensor *ids = transformer_beam_search(t->model, src, nn_padding_mask(src, KAERU_WORD_BLANK), beam, NULL);
@@ -81,7 +81,7 @@ static int64_t encode_lines(void *r, const TransformerTranslator *t, const Kaeru
     return n;
 }
 
-bool transformer_translate_lines_at(Site at, const TransformerTranslator *t, const KaeruLines *src, const TranslateOptions *how,
+bool transformer_translate_lines_at(AgSite at, const TransformerTranslator *t, const KaeruLines *src, const KaeruTranslateOptions *how,
                                     KaeruLines *out)
 {
     AG_LAYER(at);

@@ -58,7 +58,7 @@ static void put_number(Saving *s, const char *prefix, const char *key, uint64_t 
 }
 
 /* State tensor `k` of parameter `i`, which processes share: brought together when it is written. */
-typedef struct { Parallel *parallel; int i, k; } SharedState;
+typedef struct { NnParallel *parallel; int i, k; } SharedState;
 
 static const void *collect_state(void *arg)
 {
@@ -80,7 +80,7 @@ static StEntry state_entry(void *owner, const Optimizer *o, int i, int k)
 
 static void put_optimizer(Saving *s, const Optimizer *o)
 {
-    const Parameters *p = o->parameters;
+    const NnParameters *p = o->parameters;
     put_text(s, "", "optimizer", o->kind->name);
     put_number(s, "", "step", (uint64_t)o->steps);
     for (int i = 0; i < p->n; i++) {
@@ -95,7 +95,7 @@ static void put_optimizer(Saving *s, const Optimizer *o)
 
 /* A usage error if the path is NULL, if the module or the optimizer (may be NULL) is not alive, or if they do not fit. The
  * state of the optimizer exists afterwards. */
-static void check_file(Site at, const char *what, const char *path, const void *module, Optimizer *o)
+static void check_file(AgSite at, const char *what, const char *path, const void *module, Optimizer *o)
 {
     if (!path) ag_usage_error(at, what, "the path is NULL");
     nn_check_at(at, what, module, 0);
@@ -106,7 +106,7 @@ static void check_file(Site at, const char *what, const char *path, const void *
     optimizer_make_state(o);
 }
 
-static bool check_settings(const char *path, const Settings *s)
+static bool check_settings(const char *path, const NnSettings *s)
 {
     char quoted[2][UTF8_QUOTE];
     for (int i = 0; i < s->n; i++) {
@@ -119,13 +119,13 @@ static bool check_settings(const char *path, const Settings *s)
 }
 
 /* run: saves the random state, too. The optimizer and the settings may be NULL. */
-static bool save(Site at, const char *what, const char *path, void *module, bool run, Optimizer *o,
-                 const Settings *settings)
+static bool save(AgSite at, const char *what, const char *path, void *module, bool run, Optimizer *o,
+                 const NnSettings *settings)
 {
     check_file(at, what, path, module, o);
     if (settings) ag_check_object_at(at, what, "settings", settings);
     if (settings && !check_settings(path, settings)) return false;
-    Parameters *p = saved_parameters(at, module, false);
+    NnParameters *p = saved_parameters(at, module, false);
     Saving s = { .owner = ag_alloc(1, 1) };
     size_t of_optimizer = o ? (size_t)o->parameters->n : 0, of_settings = settings ? (size_t)settings->n : 0;
     s.entry = ag_alloc_in(s.owner, (size_t)p->n + NN_STATES * of_optimizer, sizeof *s.entry);
@@ -150,12 +150,12 @@ static bool save(Site at, const char *what, const char *path, void *module, bool
     return done;
 }
 
-bool nn_save_at(Site at, const char *path, void *module)
+bool nn_save_at(AgSite at, const char *path, void *module)
 {
     return save(at, "nn_save", path, module, false, NULL, NULL);
 }
 
-bool nn_checkpoint_save_at(Site at, const char *path, void *module, Optimizer *o, const Settings *settings)
+bool nn_checkpoint_save_at(AgSite at, const char *path, void *module, Optimizer *o, const NnSettings *settings)
 {
     return save(at, "nn_checkpoint_save", path, module, true, o, settings);
 }
@@ -208,8 +208,8 @@ typedef struct {
     Transfer *transfer;
     size_t n;
     bool *used;                 /* for each tensor of the file: whether a transfer reads it */
-    LoadOptions options;
-    LoadReport *report;
+    NnLoadOptions options;
+    NnLoadReport *report;
     Problems missing, unexpected, wrong;
     int64_t step, *state_steps; /* number of steps of the optimizer and of each of its parameters */
     AgRandom random;
@@ -217,13 +217,13 @@ typedef struct {
 
 /* Plans to fill t from the file's tensor of that name, beginning with item `first` of it; a shape that is not the expected one
  * is noted. False if the file has no such tensor. */
-static bool plan_tensor(Loading *l, Tensor *t, Shape expected, int64_t first, const char *name)
+static bool plan_tensor(Loading *l, Tensor *t, AgShape expected, int64_t first, const char *name)
 {
     const StTensor *from = st_find(l->st, name);
     if (!from) return false;
     name = from->name;
     l->used[from - l->st->tensor] = true;
-    Shape shape = expected;                                         /* of an unreadable tensor: reading it will tell why */
+    AgShape shape = expected;                                       /* of an unreadable tensor: reading it will tell why */
     char text[2][AG_SHAPE_TEXT];
     if (!from->unreadable && !st_shape(l->st, from, &shape)) {
         problem(&l->wrong, name, " has %zu dimensions, expected %s", from->ndim, ag_shape_text(expected, text[1]));
@@ -242,7 +242,7 @@ static bool is_planned(const Loading *l, const Tensor *t)
     return false;
 }
 
-enum { RENAMED = 1024 };        /* bytes of a name that LoadOptions.rename writes */
+enum { RENAMED = 1024 };        /* bytes of a name that NnLoadOptions.rename writes */
 
 /* The name in the file of the module's tensor. */
 static const char *name_in_file(const Loading *l, const char *name)
@@ -264,7 +264,7 @@ static void report_missing(Loading *l, const char *name)
 }
 
 /* A tied weight may be in the file under any of its names, or under several. */
-static void plan_module(Loading *l, const Parameters *names)
+static void plan_module(Loading *l, const NnParameters *names)
 {
     for (int i = 0; i < names->n; i++) {
         Tensor *t = names->item[i].tensor;
@@ -283,7 +283,7 @@ static void plan_optimizer(Loading *l, const Optimizer *o)
         const ParameterState *s = &o->state[i];
         for (int k = 0; k < NN_STATES && s->tensor[k]; k++) {
             const char *name = state_name(l->st, o, i, k);
-            Shape shape = tensor_shape(o->parameters->item[i].tensor);
+            AgShape shape = tensor_shape(o->parameters->item[i].tensor);
             if (!plan_tensor(l, s->tensor[k], shape, s->first, name)) report_missing(l, name);
         }
     }
@@ -310,7 +310,7 @@ static bool check_plan(Loading *l, bool with_optimizer)
 /* New memory with the values of a transfer; NULL with ag_error() if they cannot be read or do not fit. */
 static void *values_to_load(const Loading *l, const Transfer *t)
 {
-    DType dtype = tensor_dtype(t->to);
+    AgDType dtype = tensor_dtype(t->to);
     void *values = ag_alloc_in(l->st, (size_t)tensor_numel(t->to), dtype_bytes(dtype));
     return st_read_items(t->from, dtype, (uint64_t)t->first, (uint64_t)tensor_numel(t->to), values) ? values : NULL;
 }
@@ -397,7 +397,7 @@ static bool read_run(Loading *l, const Optimizer *o)
 
 /* ---- loading: applying the plan, which cannot fail --------------------------------------------------------------- */
 
-static void apply_settings(const SafeTensors *st, Settings *settings)
+static void apply_settings(const SafeTensors *st, NnSettings *settings)
 {
     for (size_t i = 0; i < st->n_metadata; i++) {
         const StText *text = &st->metadata[i];
@@ -410,7 +410,7 @@ static void apply_to_model(const Loading *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         const Transfer *t = &l->transfer[i];
-        DType dtype = tensor_dtype(t->to);
+        AgDType dtype = tensor_dtype(t->to);
         size_t numel = (size_t)tensor_numel(t->to);
         void *to = tensor_mutable_values(AG_HERE, t->to);
         if (!t->values) st_read(t->from, dtype, to);
@@ -426,15 +426,15 @@ static void apply_to_run(const Loading *l, Optimizer *o)
     for (int i = 0; i < o->parameters->n; i++) o->state[i].steps = l->state_steps[i];
 }
 
-static LoadReport *report_new(size_t missing, size_t unexpected)
+static NnLoadReport *report_new(size_t missing, size_t unexpected)
 {
-    LoadReport *r = ag_alloc(1, sizeof *r);
+    NnLoadReport *r = ag_alloc(1, sizeof *r);
     r->missing = ag_alloc_in(r, missing, sizeof *r->missing);
     r->unexpected = ag_alloc_in(r, unexpected, sizeof *r->unexpected);
     return r;
 }
 
-static bool load(Loading *l, const Parameters *names, bool run, Optimizer *o, Settings *settings)
+static bool load(Loading *l, const NnParameters *names, bool run, Optimizer *o, NnSettings *settings)
 {
     SafeTensors *st = l->st;
     size_t n = (size_t)names->n + (o ? NN_STATES * (size_t)o->parameters->n : 0);
@@ -454,40 +454,40 @@ static bool load(Loading *l, const Parameters *names, bool run, Optimizer *o, Se
 }
 
 /* Loads from an open file, and closes it. */
-static bool load_file(Site at, SafeTensors *st, void *module, LoadOptions options, bool run, Optimizer *o, Settings *settings)
+static bool load_file(AgSite at, SafeTensors *st, void *module, NnLoadOptions options, bool run, Optimizer *o, NnSettings *settings)
 {
     if (!st) return false;
     Loading l = { .st = st, .options = options };
-    Parameters *names = saved_parameters(at, module, true);
+    NnParameters *names = saved_parameters(at, module, true);
     bool done = load(&l, names, run, o, settings);
     ag_free(names);
     st_close(st);
     return done;
 }
 
-bool nn_load_at(Site at, const char *path, void *module)
+bool nn_load_at(AgSite at, const char *path, void *module)
 {
     AG_LAYER(at);
     check_file(at, "nn_load", path, module, NULL);
-    return load_file(at, st_open(path), module, (LoadOptions){ .prefix = NULL }, false, NULL, NULL);
+    return load_file(at, st_open(path), module, (NnLoadOptions){ .prefix = NULL }, false, NULL, NULL);
 }
 
-bool nn_load_with_at(Site at, const char *path, void *module, LoadOptions options)
+bool nn_load_with_at(AgSite at, const char *path, void *module, NnLoadOptions options)
 {
     AG_LAYER(at);
     check_file(at, "nn_load_with", path, module, NULL);
     return load_file(at, st_open_any(path, options.map), module, options, false, NULL, NULL);
 }
 
-bool nn_checkpoint_load_at(Site at, const char *path, void *module, Optimizer *o, Settings *settings)
+bool nn_checkpoint_load_at(AgSite at, const char *path, void *module, Optimizer *o, NnSettings *settings)
 {
     AG_LAYER(at);
     check_file(at, "nn_checkpoint_load", path, module, o);
     if (settings) ag_check_object_at(at, "nn_checkpoint_load", "settings", settings);
-    return load_file(at, st_open(path), module, (LoadOptions){ .prefix = NULL }, true, o, settings);
+    return load_file(at, st_open(path), module, (NnLoadOptions){ .prefix = NULL }, true, o, settings);
 }
 
-bool nn_checkpoint_settings_at(Site at, const char *path, Settings *settings)
+bool nn_checkpoint_settings_at(AgSite at, const char *path, NnSettings *settings)
 {
     ag_check_pointer_at(at, "nn_checkpoint_settings", "the path", path);
     ag_check_object_at(at, "nn_checkpoint_settings", "settings", settings);

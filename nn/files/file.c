@@ -115,14 +115,14 @@ char *file_read(void *owner, const char *path, size_t limit, size_t *size)
 
 static void unmap(void *self)
 {
-    FileMap *map = self;
+    KaeruFileMap *map = self;
     union { const char *constant; void *address; } bytes = { map->bytes };
     if (map->size) munmap(bytes.address, map->size);
 }
 
-FileMap *file_map(const char *path)
+KaeruFileMap *file_map(const char *path)
 {
-    FileMap *map = ag_alloc(1, sizeof *map);
+    KaeruFileMap *map = ag_alloc(1, sizeof *map);
     map->bytes = "";
     ag_on_free(map, unmap);
     File *f = file_open(path);
@@ -159,7 +159,7 @@ File *file_of_bytes(const char *name, const void *bytes, size_t size)
 
 File *file_open_map(const char *path)
 {
-    FileMap *map = file_map(path);
+    KaeruFileMap *map = file_map(path);
     if (!map) return NULL;
     File *f = file_of_bytes(path, map->bytes, map->size);
     ag_set_owner(map, f);

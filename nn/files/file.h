@@ -21,8 +21,8 @@ bool file_exists(const char *path);
 
 /* A file mapped into memory. If the file is truncated while it is mapped, reading it stops this program with SIGBUS: use
  * a map for files that are too large to read. ag_free unmaps it. */
-typedef struct FileMap { const char *bytes; size_t size; } FileMap;
-FileMap *file_map(const char *path);
+typedef struct KaeruFileMap { const char *bytes; size_t size; } KaeruFileMap;
+KaeruFileMap *file_map(const char *path);
 
 /* An open file, read in parts. ag_free closes it. */
 typedef struct File File;

@@ -18,7 +18,7 @@ static char *path_in(void *owner, const char *folder, const char *name)
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* Writes the names of the Linears that have adapters, each one once. */
-static void put_targets(JsonWriter *w, const Parameters *p)
+static void put_targets(JsonWriter *w, const NnParameters *p)
 {
     json_write_name(w, "target_modules", strlen("target_modules"));
     json_open(w, '[');
@@ -44,7 +44,7 @@ static double alpha_of(const Linear *l)
 }
 
 /* Writes the values that are not the usual one by the whole names of the Linears. peft reads keys as regular expressions. */
-static void put_pattern(JsonWriter *w, const char *key, const Parameters *p, double (*value_of)(const Linear *), double usual)
+static void put_pattern(JsonWriter *w, const char *key, const NnParameters *p, double (*value_of)(const Linear *), double usual)
 {
     json_write_name(w, key, strlen(key));
     json_open(w, '{');
@@ -58,7 +58,7 @@ static void put_pattern(JsonWriter *w, const char *key, const Parameters *p, dou
     json_close(w, '}');
 }
 
-static const char *config_text(void *owner, const Parameters *p, const Linear *l, size_t *size)
+static const char *config_text(void *owner, const NnParameters *p, const Linear *l, size_t *size)
 {
     JsonWriter *w = json_writer(owner, 2);
     json_open(w, '{');
@@ -83,12 +83,12 @@ static bool write_config(const char *path, const char *text, size_t size)
     return file_commit(w);
 }
 
-bool nn_lora_save_at(Site at, void *module, const char *folder)
+bool nn_lora_save_at(AgSite at, void *module, const char *folder)
 {
     AG_LAYER(at);
     nn_check_at(at, __func__, module, 0);
     ag_check_pointer_at(at, __func__, "folder", folder);
-    Parameters *p = nn_parameters(module);
+    NnParameters *p = nn_parameters(module);
     StEntry *entry = ag_alloc_in(p, (size_t)p->n, sizeof *entry);
     const Linear *first = NULL;
     size_t n = 0, size;
@@ -192,7 +192,7 @@ static double alpha_for(const AdapterConfig *c, const char *weight)
 }
 
 /* Adds an adapter to each Linear for which the file has a lora_A, of its rank; false with ag_error() if there is none. */
-static bool add_all(const SafeTensors *st, const Parameters *p, const AdapterConfig *c)
+static bool add_all(const SafeTensors *st, const NnParameters *p, const AdapterConfig *c)
 {
     int added = 0;
     for (int i = 0; i < p->n; i++) {
@@ -201,7 +201,7 @@ static bool add_all(const SafeTensors *st, const Parameters *p, const AdapterCon
         const char *name = st_join(work, PREFIX, p->item[i].name);
         char *stem = ag_strndup_in(work, name, strlen(name) - (l ? strlen("weight") : 0));
         const StTensor *a = l ? st_find(st, st_join(work, stem, "lora_A.weight")) : NULL;
-        Shape shape;
+        AgShape shape;
         /* another shape is an error of nn_load_with */
         bool fits = a && st_shape(st, a, &shape) && shape.ndim == 2 && shape.dim[0] > 0 &&
                     shape.dim[1] == tensor_dim(l->weight, 1);
@@ -213,19 +213,19 @@ static bool add_all(const SafeTensors *st, const Parameters *p, const AdapterCon
 }
 
 /* Whether each parameter of an adapter was in the file. */
-static bool is_complete(const char *path, const LoadReport *report)
+static bool is_complete(const char *path, const NnLoadReport *report)
 {
     for (int i = 0; i < report->n_missing; i++)
         if (strstr(report->missing[i], "lora_")) return ag_set_error("%s: \"%s\" is missing", path, report->missing[i]);
     return true;
 }
 
-bool nn_lora_load_at(Site at, void *module, const char *folder)
+bool nn_lora_load_at(AgSite at, void *module, const char *folder)
 {
     AG_LAYER(at);
     nn_check_at(at, __func__, module, 0);
     ag_check_pointer_at(at, __func__, "folder", folder);
-    Parameters *p = nn_parameters(module);
+    NnParameters *p = nn_parameters(module);
     for (int i = 0; i < p->n; i++)
         if (strstr(p->item[i].name, "lora_")) ag_usage_error(at, __func__, "this module has adapters: %s", p->item[i].name);
     char *config = path_in(p, folder, "adapter_config.json"), *weights = path_in(p, folder, "adapter_model.safetensors");
@@ -234,9 +234,9 @@ bool nn_lora_load_at(Site at, void *module, const char *folder)
     SafeTensors *st = root && read_config(config, root, &c) ? st_open(weights) : NULL;
     bool good = st != NULL;
     if (good) {
-        LoadReport *report = NULL;
+        NnLoadReport *report = NULL;
         good = add_all(st, p, &c) &&
-               nn_load_with(weights, module, (LoadOptions){ .prefix = PREFIX, .allow_missing = true, .report = &report }) &&
+               nn_load_with(weights, module, (NnLoadOptions){ .prefix = PREFIX, .allow_missing = true, .report = &report }) &&
                is_complete(weights, report);
         if (good) lora_freeze(p);
         else lora_remove_all(module, false);

@@ -51,7 +51,7 @@ bool tensor_set_type(StTensor *t, const FileType *type)
         return st_tensor_error(t->file, t->name, "expected %" PRIu64 " bytes for its shape and dtype, found %" PRIu64, bits / 8,
                                t->size);
     }
-    t->item = (FileTensor){ t->name, t->dtype, { .ndim = t->ndim > AG_MAX_DIMS ? -1 : (int)t->ndim } };
+    t->item = (NnFileTensor){ t->name, t->dtype, { .ndim = t->ndim > AG_MAX_DIMS ? -1 : (int)t->ndim } };
     for (int i = 0; i < t->item.shape.ndim; i++) t->item.shape.dim[i] = (int64_t)t->dim[i];
     return true;
 }
@@ -270,17 +270,17 @@ const char *st_metadata(const SafeTensors *st, const char *key)
     return NULL;
 }
 
-bool st_shape(const SafeTensors *st, const StTensor *t, Shape *shape)
+bool st_shape(const SafeTensors *st, const StTensor *t, AgShape *shape)
 {
     if (t->unreadable) return ag_set_error("%s", t->unreadable);
     if (t->ndim > AG_MAX_DIMS)
         return st_tensor_error(st->file, t->name, "expected at most %d dimensions, found %zu", AG_MAX_DIMS, t->ndim);
-    *shape = (Shape){ .ndim = (int)t->ndim };
+    *shape = (AgShape){ .ndim = (int)t->ndim };
     for (size_t i = 0; i < t->ndim; i++) shape->dim[i] = (int64_t)t->dim[i];
     return true;
 }
 
-bool st_can_read(const StTensor *t, DType dtype)
+bool st_can_read(const StTensor *t, AgDType dtype)
 {
     static const char *const expected[] = { "numbers of a common type", "whole numbers", "BOOL" };
     if (t->unreadable) return ag_set_error("%s", t->unreadable);
@@ -288,7 +288,7 @@ bool st_can_read(const StTensor *t, DType dtype)
            st_tensor_error(t->file, t->name, "expected %s, found %s", expected[dtype], t->dtype);
 }
 
-bool st_read_items(const StTensor *t, DType dtype, uint64_t first, uint64_t n, void *out)
+bool st_read_items(const StTensor *t, AgDType dtype, uint64_t first, uint64_t n, void *out)
 {
     static const char *const range[] = { "is finite, but beyond the range of a float", "is not in -2147483648..2147483647" };
     if (!st_can_read(t, dtype) || (t->npy_start && !npz_check(t))) return false;
@@ -309,7 +309,7 @@ bool st_read_items(const StTensor *t, DType dtype, uint64_t first, uint64_t n, v
     return true;
 }
 
-bool st_read(const StTensor *t, DType dtype, void *out)
+bool st_read(const StTensor *t, AgDType dtype, void *out)
 {
     return st_read_items(t, dtype, 0, t->numel, out);
 }

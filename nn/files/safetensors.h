@@ -16,7 +16,7 @@ typedef struct {
     const uint64_t *dim;
     uint64_t numel, offset, size;       /* size in bytes; offset in the file */
     File *file;
-    FileTensor item;                    /* the same for the public functions */
+    NnFileTensor item;                  /* the same for the public functions */
     const char *unreadable;             /* the error of reading it, in an .npz file; NULL: it can be read */
     uint64_t npy_start;                 /* in an .npz file: the offset of its .npy file, which ends with the values; else 0 */
     uint32_t npy_crc;                   /* the checksum of that file */
@@ -25,7 +25,7 @@ typedef struct {
 typedef struct { const char *key, *value; } StText;
 
 /* An open file, which owns all that it points to. */
-typedef struct TensorFile {
+typedef struct NnTensorFile {
     File *file;
     StTensor *tensor;                   /* in the order of their values in the file */
     size_t n_tensors;
@@ -51,14 +51,14 @@ char *st_join(void *owner, const char *prefix, const char *name);
 const StTensor *st_find(const SafeTensors *st, const char *name);
 const char *st_metadata(const SafeTensors *st, const char *key);
 /* The tensor's shape; false with ag_error() if it is unreadable or has more dimensions than a Tensor can have. */
-bool st_shape(const SafeTensors *st, const StTensor *t, Shape *shape);
+bool st_shape(const SafeTensors *st, const StTensor *t, AgShape *shape);
 /* Reads the tensor's numel values and converts them to that type, as tensor_file_read says. False with ag_error() if its type
  * is not converted, if a value does not fit, or if the file cannot be read. */
-bool st_read(const StTensor *t, DType dtype, void *out);
+bool st_read(const StTensor *t, AgDType dtype, void *out);
 /* The same for n of them, from item `first` on. */
-bool st_read_items(const StTensor *t, DType dtype, uint64_t first, uint64_t n, void *out);
+bool st_read_items(const StTensor *t, AgDType dtype, uint64_t first, uint64_t n, void *out);
 /* False with ag_error() if its type is not converted to that type. */
-bool st_can_read(const StTensor *t, DType dtype);
+bool st_can_read(const StTensor *t, AgDType dtype);
 
 /* ---- for the readers ---------------------------------------------------------------------------------------------- */
 
@@ -86,9 +86,9 @@ SafeTensors *st_open_index(const char *path, bool map);
  * are what it returns when they are to be written; they must be valid until it is called again. */
 typedef struct {
     const char *name;
-    Shape shape;
+    AgShape shape;
     const void *values;
-    DType dtype;
+    AgDType dtype;
     const void *(*values_of)(void *arg);
     void *arg;
 } StEntry;
@@ -100,9 +100,9 @@ bool st_write(const char *path, const StEntry *entry, size_t n, const StText *me
 bool npy_write(const char *path, const StEntry *entry);
 bool npz_write(const char *path, const StEntry *entry, size_t n);
 /* A tensor as an entry; a usage error if its values were released. */
-StEntry st_entry(Site at, const char *name, const Tensor *t);
+StEntry st_entry(AgSite at, const char *name, const Tensor *t);
 /* The values of a tensor of any type, to write. */
-void *tensor_mutable_values(Site at, Tensor *t);
+void *tensor_mutable_values(AgSite at, Tensor *t);
 /* The size of an entry's values in bytes. */
 size_t st_entry_bytes(const StEntry *entry);
 

@@ -8,12 +8,12 @@
 #include "number.h"
 #include "utf8.h"
 
-Settings *nn_settings_new_at(Site at)
+NnSettings *nn_settings_new_at(AgSite at)
 {
-    return ag_object_new_at(at, sizeof(Settings));
+    return ag_object_new_at(at, sizeof(NnSettings));
 }
 
-static Setting *find(const Settings *s, const char *key)
+static Setting *find(const NnSettings *s, const char *key)
 {
     for (int i = 0; i < s->n; i++) {
         if (strcmp(s->item[i].key, key) == 0) return &s->item[i];
@@ -21,7 +21,7 @@ static Setting *find(const Settings *s, const char *key)
     return NULL;
 }
 
-void nn_settings_set_at(Site at, Settings *s, const char *key, const char *format, ...)
+void nn_settings_set_at(AgSite at, NnSettings *s, const char *key, const char *format, ...)
 {
     ag_check_object_at(at, __func__, "s", s);
     ag_check_pointer_at(at, __func__, "key", key);
@@ -51,7 +51,7 @@ void nn_settings_set_at(Site at, Settings *s, const char *key, const char *forma
     *setting = fresh;
 }
 
-const char *nn_settings_get_at(Site at, const Settings *s, const char *key)
+const char *nn_settings_get_at(AgSite at, const NnSettings *s, const char *key)
 {
     ag_check_object_at(at, __func__, "s", s);
     ag_check_pointer_at(at, __func__, "key", key);
@@ -67,7 +67,7 @@ static bool setting_error(const char *key, const char *text, const char *wrong)
                         utf8_quote(text, strlen(text), quoted[1]), wrong);
 }
 
-static bool number_of(const Settings *s, const char *key, const char *expected, const char **text, Number *number)
+static bool number_of(const NnSettings *s, const char *key, const char *expected, const char **text, Number *number)
 {
     char quoted[UTF8_QUOTE];
     size_t wrong;
@@ -77,7 +77,7 @@ static bool number_of(const Settings *s, const char *key, const char *expected, 
     return (length > 0 && number_scan(*text, length, number, &wrong) == length) || setting_error(key, *text, expected);
 }
 
-bool nn_settings_int_at(Site at, const Settings *s, const char *key, int64_t *value)
+bool nn_settings_int_at(AgSite at, const NnSettings *s, const char *key, int64_t *value)
 {
     ag_check_object_at(at, __func__, "s", s);
     ag_check_pointer_at(at, __func__, "key", key);
@@ -90,7 +90,7 @@ bool nn_settings_int_at(Site at, const Settings *s, const char *key, int64_t *va
     return true;
 }
 
-bool nn_settings_real_at(Site at, const Settings *s, const char *key, double *value)
+bool nn_settings_real_at(AgSite at, const NnSettings *s, const char *key, double *value)
 {
     ag_check_object_at(at, __func__, "s", s);
     ag_check_pointer_at(at, __func__, "key", key);

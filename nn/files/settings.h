@@ -1,4 +1,4 @@
-/* settings.h: the members of Settings, for the files of this folder. */
+/* settings.h: the members of NnSettings, for the files of this folder. */
 #ifndef KAERU_SETTINGS_H
 #define KAERU_SETTINGS_H
 
@@ -6,7 +6,7 @@
 
 typedef struct { char *key, *value; } Setting;     /* one allocation: the value follows the key */
 
-struct Settings {
+struct NnSettings {
     Setting *item;
     int n, room;
 };

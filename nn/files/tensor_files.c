@@ -6,19 +6,19 @@
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-TensorFile *tensor_file_open_at(Site at, const char *path)
+NnTensorFile *tensor_file_open_at(AgSite at, const char *path)
 {
     ag_check_pointer_at(at, "tensor_file_open", "the path", path);
     return st_open_any(path, false);
 }
 
-int tensor_file_count_at(Site at, const TensorFile *f)
+int tensor_file_count_at(AgSite at, const NnTensorFile *f)
 {
     ag_check_object_at(at, "tensor_file_count", "the file", f);
     return (int)f->n_tensors;
 }
 
-const FileTensor *tensor_file_item_at(Site at, const TensorFile *f, int i)
+const NnFileTensor *tensor_file_item_at(AgSite at, const NnTensorFile *f, int i)
 {
     int n = tensor_file_count_at(at, f);
     if (i < 0 || i >= n) ag_usage_error(at, "tensor_file_item", "item %d of a file of %d", i, n);
@@ -26,27 +26,27 @@ const FileTensor *tensor_file_item_at(Site at, const TensorFile *f, int i)
 }
 
 /* The tensor of that name; NULL if there is none. A usage error in the name of function `what` if an argument is NULL. */
-static const StTensor *find(Site at, const char *what, const TensorFile *f, const char *name)
+static const StTensor *find(AgSite at, const char *what, const NnTensorFile *f, const char *name)
 {
     ag_check_object_at(at, what, "the file", f);
     ag_check_pointer_at(at, what, "the name", name);
     return st_find(f, name);
 }
 
-const FileTensor *tensor_file_find_at(Site at, const TensorFile *f, const char *name)
+const NnFileTensor *tensor_file_find_at(AgSite at, const NnTensorFile *f, const char *name)
 {
     const StTensor *t = find(at, "tensor_file_find", f, name);
     return t ? &t->item : NULL;
 }
 
-const char *tensor_file_metadata_at(Site at, const TensorFile *f, const char *key)
+const char *tensor_file_metadata_at(AgSite at, const NnTensorFile *f, const char *key)
 {
     ag_check_object_at(at, "tensor_file_metadata", "the file", f);
     ag_check_pointer_at(at, "tensor_file_metadata", "the key", key);
     return st_metadata(f, key);
 }
 
-void *tensor_mutable_values(Site at, Tensor *t)
+void *tensor_mutable_values(AgSite at, Tensor *t)
 {
     switch (tensor_dtype_at(at, t)) {
     case AG_REAL: return tensor_mutable_data_at(at, t);
@@ -55,16 +55,16 @@ void *tensor_mutable_values(Site at, Tensor *t)
     }
 }
 
-static bool absent(const TensorFile *f, const char *name)
+static bool absent(const NnTensorFile *f, const char *name)
 {
     return st_tensor_error(f->file, name, "is not in the file");
 }
 
-bool tensor_file_read_at(Site at, const TensorFile *f, const char *name, Tensor *t)
+bool tensor_file_read_at(AgSite at, const NnTensorFile *f, const char *name, Tensor *t)
 {
     const StTensor *from = find(at, "tensor_file_read", f, name);
     void *values = tensor_mutable_values(at, t);
-    Shape shape, expected = tensor_shape(t);
+    AgShape shape, expected = tensor_shape(t);
     char text[2][AG_SHAPE_TEXT];
     if (!from) return absent(f, name);
     if (!st_shape(f, from, &shape)) return false;
@@ -75,27 +75,27 @@ bool tensor_file_read_at(Site at, const TensorFile *f, const char *name, Tensor 
     return st_read(from, tensor_dtype(t), values);
 }
 
-static Tensor *get(Site at, const TensorFile *f, const StTensor *from)
+static Tensor *get(AgSite at, const NnTensorFile *f, const StTensor *from)
 {
-    Shape shape;
+    AgShape shape;
     if (!st_shape(f, from, &shape)) return NULL;
-    DType dtype = file_type(from->dtype)->natural;
+    AgDType dtype = file_type(from->dtype)->natural;
     if (!st_can_read(from, dtype)) return NULL;
     Tensor *t = dtype == AG_REAL ? tensor_zeros_at(at, shape) :
                 dtype == AG_INT ? tensor_ints_at(at, shape, NULL) : tensor_bools_at(at, shape, NULL);
     return st_read(from, dtype, tensor_mutable_values(at, t)) ? t : NULL;
 }
 
-Tensor *tensor_file_get_at(Site at, const TensorFile *f, const char *name)
+Tensor *tensor_file_get_at(AgSite at, const NnTensorFile *f, const char *name)
 {
     const StTensor *from = find(at, "tensor_file_get", f, name);
     return from || absent(f, name) ? get(at, f, from) : NULL;
 }
 
-Tensor *tensor_load_at(Site at, const char *path, const char *name)
+Tensor *tensor_load_at(AgSite at, const char *path, const char *name)
 {
     ag_check_pointer_at(at, "tensor_load", "the path", path);
-    TensorFile *f = st_open_any(path, false);
+    NnTensorFile *f = st_open_any(path, false);
     if (!f) return NULL;
     const StTensor *from = name ? st_find(f, name) : &f->tensor[0];
     bool found = from || absent(f, name);
@@ -113,15 +113,15 @@ static bool ends_in(const char *path, const char *end)
     return n >= size && strcmp(path + n - size, end) == 0;
 }
 
-StEntry st_entry(Site at, const char *name, const Tensor *t)
+StEntry st_entry(AgSite at, const char *name, const Tensor *t)
 {
-    DType dtype = tensor_dtype_at(at, t);
+    AgDType dtype = tensor_dtype_at(at, t);
     const void *values = dtype == AG_REAL ? (const void *)tensor_data_at(at, t)
                          : dtype == AG_INT ? (const void *)tensor_int_data_at(at, t) : tensor_bool_data_at(at, t);
     return (StEntry){ .name = name, .shape = tensor_shape_at(at, t), .values = values, .dtype = dtype };
 }
 
-bool tensor_save_list_at(Site at, const char *path, const NamedValue *list, int n)
+bool tensor_save_list_at(AgSite at, const char *path, const NnNamedValue *list, int n)
 {
     const char *what = "tensor_save";
     ag_check_pointer_at(at, what, "the path", path);

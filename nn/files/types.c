@@ -37,19 +37,19 @@ static float float_of_half(uint16_t h)
         }                                                               \
         return n;                                                       \
     }
-CONVERTER(f16_real, uint16_t, real, true, float_of_half(x))
-CONVERTER(bf16_real, uint16_t, real, true, float_of_bits((uint32_t)x << 16))
-CONVERTER(f32_real, float, real, true, x)
-CONVERTER(f64_real, double, real, !isinf((real)x) || isinf(x), x)
-CONVERTER(i8_real, int8_t, real, true, x)
-CONVERTER(i16_real, int16_t, real, true, x)
-CONVERTER(i32_real, int32_t, real, true, x)
-CONVERTER(i64_real, int64_t, real, true, x)
-CONVERTER(u8_real, uint8_t, real, true, x)
-CONVERTER(u16_real, uint16_t, real, true, x)
-CONVERTER(u32_real, uint32_t, real, true, x)
-CONVERTER(u64_real, uint64_t, real, true, x)
-CONVERTER(bool_real, uint8_t, real, true, x != 0)
+CONVERTER(f16_real, uint16_t, ag_real, true, float_of_half(x))
+CONVERTER(bf16_real, uint16_t, ag_real, true, float_of_bits((uint32_t)x << 16))
+CONVERTER(f32_real, float, ag_real, true, x)
+CONVERTER(f64_real, double, ag_real, !isinf((ag_real)x) || isinf(x), x)
+CONVERTER(i8_real, int8_t, ag_real, true, x)
+CONVERTER(i16_real, int16_t, ag_real, true, x)
+CONVERTER(i32_real, int32_t, ag_real, true, x)
+CONVERTER(i64_real, int64_t, ag_real, true, x)
+CONVERTER(u8_real, uint8_t, ag_real, true, x)
+CONVERTER(u16_real, uint16_t, ag_real, true, x)
+CONVERTER(u32_real, uint32_t, ag_real, true, x)
+CONVERTER(u64_real, uint64_t, ag_real, true, x)
+CONVERTER(bool_real, uint8_t, ag_real, true, x != 0)
 CONVERTER(i8_int, int8_t, int32_t, true, x)
 CONVERTER(i16_int, int16_t, int32_t, true, x)
 CONVERTER(i32_int, int32_t, int32_t, true, x)
@@ -99,12 +99,12 @@ const FileType *file_type_of_numpy(const char *name)
     return NULL;
 }
 
-const FileType *file_type_of(DType dtype)
+const FileType *file_type_of(AgDType dtype)
 {
-    return dtype == AG_INT ? &types[2] : dtype == AG_BOOL ? &types[3] : sizeof(real) == 4 ? &types[0] : &types[1];
+    return dtype == AG_INT ? &types[2] : dtype == AG_BOOL ? &types[3] : sizeof(ag_real) == 4 ? &types[0] : &types[1];
 }
 
-size_t dtype_bytes(DType dtype)
+size_t dtype_bytes(AgDType dtype)
 {
     return (size_t)file_type_of(dtype)->bits / 8;
 }

@@ -11,16 +11,16 @@ typedef struct {
     const char *name;               /* in safetensors files: "F32" */
     const char *numpy;              /* in .npy files: "<f4"; NULL: NumPy has no such type */
     uint64_t bits;
-    DType natural;                  /* the type of tensor that holds all or most of its values */
-    Convert *to[3];                 /* by DType; NULL: not converted */
+    AgDType natural;                /* the type of tensor that holds all or most of its values */
+    Convert *to[3];                 /* by AgDType; NULL: not converted */
 } FileType;
 
 /* The type of that name; NULL if there is none. */
 const FileType *file_type(const char *name);
 const FileType *file_type_of_numpy(const char *name);
 /* The type as which tensors of a type are written; the values in memory and in the file are the same bytes. */
-const FileType *file_type_of(DType dtype);
+const FileType *file_type_of(AgDType dtype);
 /* The number of bytes of a value in memory. */
-size_t dtype_bytes(DType dtype);
+size_t dtype_bytes(AgDType dtype);
 
 #endif

@@ -19,7 +19,7 @@
 typedef struct { int *pending, peer; } Message;
 
 typedef struct {
-    Processes processes;
+    NnProcesses processes;
     MPI_Comm comm;
     int largest_tag;
     int n, room;                        /* messages on the way */
@@ -71,7 +71,7 @@ _Noreturn static void fail(const char *line)
     nn_mpi_abort(1);
 }
 
-static void mpi_fail(Processes *p, const char *line)
+static void mpi_fail(NnProcesses *p, const char *line)
 {
     (void)p;
     fail(line);
@@ -121,7 +121,7 @@ static MPI_Request *new_message(Mpi *m, int peer, int *pending)
     return &m->request[m->n++];
 }
 
-static void mpi_send(Processes *p, int to, int tag, const void *bytes, size_t n, int *pending)
+static void mpi_send(NnProcesses *p, int to, int tag, const void *bytes, size_t n, int *pending)
 {
     Mpi *m = (Mpi *)p;
     do {
@@ -133,7 +133,7 @@ static void mpi_send(Processes *p, int to, int tag, const void *bytes, size_t n,
     } while (n > 0);
 }
 
-static void mpi_receive(Processes *p, int from, int tag, void *bytes, size_t n, int *pending)
+static void mpi_receive(NnProcesses *p, int from, int tag, void *bytes, size_t n, int *pending)
 {
     Mpi *m = (Mpi *)p;
     do {
@@ -180,7 +180,7 @@ static void hear(Mpi *m)
     }
 }
 
-static bool mpi_progress(Processes *p, bool waits)
+static bool mpi_progress(NnProcesses *p, bool waits)
 {
     Mpi *m = (Mpi *)p;
     int n = 0;
@@ -203,7 +203,7 @@ static bool mpi_progress(Processes *p, bool waits)
     return true;
 }
 
-static int mpi_peer(Processes *p, const int *pending, double *silent)
+static int mpi_peer(NnProcesses *p, const int *pending, double *silent)
 {
     const Mpi *m = (const Mpi *)p;
     int peer = -1;
@@ -235,7 +235,7 @@ static void wait_for_all(Mpi *m)
 
 /* With MPICH 4.0 over TCP, MPI_Finalize may not return, in any program. All work is done by then, so after two seconds the
  * process ends without it. */
-static void mpi_end(Processes *p)
+static void mpi_end(NnProcesses *p)
 {
     Mpi *m = (Mpi *)p;
     wait_for_all(m);
@@ -298,7 +298,7 @@ static int divide_processors(MPI_Comm comm)
     return n;
 }
 
-Processes *nn_mpi_begin(void)
+NnProcesses *nn_mpi_begin(void)
 {
     int expected = launched();
     if (expected == 0) return NULL;
@@ -320,7 +320,7 @@ Processes *nn_mpi_begin(void)
     m->told = -INFINITY;
     m->heard = ag_alloc((size_t)size, sizeof *m->heard);
     hear_next(m);
-    m->processes = (Processes){ own_rank, size, 60, 1, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fail, mpi_end };
+    m->processes = (NnProcesses){ own_rank, size, 60, 1, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fail, mpi_end };
     all = m;
     AgErrorHandler *own = ag_on_usage_error(report_usage_error);
     if (own) ag_on_usage_error(own);

@@ -16,7 +16,7 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-_Noreturn void parallel_fail(const Parallel *p, const char *format, ...)
+_Noreturn void parallel_fail(const NnParallel *p, const char *format, ...)
 {
     char line[256];
     va_list list;
@@ -33,7 +33,7 @@ _Noreturn void parallel_fail(const Parallel *p, const char *format, ...)
 
 /* Until *pending is 0. A process may be silent for so many seconds. One that waits for another is not silent, so the process
  * that is named is the one that is stopped or gone. */
-static void wait_seconds(const Parallel *p, const int *pending, double most)
+static void wait_seconds(const NnParallel *p, const int *pending, double most)
 {
     double begun = seconds(), last = begun;
     while (*pending > 0) {
@@ -52,21 +52,21 @@ static void wait_seconds(const Parallel *p, const int *pending, double most)
     }
 }
 
-void wait_for(const Parallel *p, const int *pending)
+void wait_for(const NnParallel *p, const int *pending)
 {
     if (*pending > 0) wait_seconds(p, pending, p->processes->deadline);
 }
 
 /* A million items are 12 MB with the state of Adam, which a slow disk writes in a second. */
-void wait_for_file(const Parallel *p, const int *pending)
+void wait_for_file(const NnParallel *p, const int *pending)
 {
-    const Parameters *all = p->optimizer->parameters;
+    const NnParameters *all = p->optimizer->parameters;
     double items = 0;
     for (int i = 0; i < all->n; i++) items += (double)tensor_numel(all->item[i].tensor);
     if (*pending > 0) wait_seconds(p, pending, p->processes->deadline + 1e-6 * items);
 }
 
-void exchange_by(const Parallel *p, const void *mine, void *all, size_t n, void wait(const Parallel *p, const int *pending))
+void exchange_by(const NnParallel *p, const void *mine, void *all, size_t n, void wait(const NnParallel *p, const int *pending))
 {
     int pending = 0;
     for (int rank = 0; rank < p->size; rank++) {
@@ -81,12 +81,12 @@ void exchange_by(const Parallel *p, const void *mine, void *all, size_t n, void 
     wait(p, &pending);
 }
 
-void exchange(const Parallel *p, const void *mine, void *all, size_t n)
+void exchange(const NnParallel *p, const void *mine, void *all, size_t n)
 {
     exchange_by(p, mine, all, n, wait_for);
 }
 
-void exchange_parts(const Parallel *p, void *array, size_t size, int64_t begin(const Parallel *p, int rank))
+void exchange_parts(const NnParallel *p, void *array, size_t size, int64_t begin(const NnParallel *p, int rank))
 {
     int pending = 0;
     for (int rank = 0; rank < p->size; rank++) {

@@ -18,11 +18,11 @@
 #include "parallel_parts.h"
 
 /* Those of this thread that exist. Their numbers fall along the list. */
-static _Thread_local Parallel *newest;
+static _Thread_local NnParallel *newest;
 
 /* ---- shards ------------------------------------------------------------------------------------------------------ */
 
-static Part *part_of(Parallel *p, const Tensor *w)
+static Part *part_of(NnParallel *p, const Tensor *w)
 {
     int likely = p->n_completed < p->n ? p->order[p->n_completed] : 0;
     if (p->part[likely].w == w) return &p->part[likely];
@@ -31,7 +31,7 @@ static Part *part_of(Parallel *p, const Tensor *w)
     return NULL;
 }
 
-static void part_complete(Parallel *p, Part *part, Tensor *gradient)
+static void part_complete(NnParallel *p, Part *part, Tensor *gradient)
 {
     add_gradient(p, part, gradient);
     if (p->n_completed < p->n) p->completed[p->n_completed++] = (int)(part - p->part);
@@ -41,7 +41,7 @@ static void part_complete(Parallel *p, Part *part, Tensor *gradient)
 /* ag_backward calls it. */
 static void leaf_complete(void *arg, Tensor *leaf)
 {
-    Parallel *p = arg;
+    NnParallel *p = arg;
     Part *part = part_of(p, leaf);
     if (!part) return;
     p->has_gradient[part - p->part] = 1;
@@ -50,7 +50,7 @@ static void leaf_complete(void *arg, Tensor *leaf)
 
 static void pass_begun(void *arg, Tensor *loss)
 {
-    Parallel *p = arg;
+    NnParallel *p = arg;
     if (p->has_loss)
         ag_usage_error(AG_HERE, "ag_backward", "called twice in shard %" PRId64 ": expected one loss a shard", p->shard);
     if (tensor_numel(loss) != 1) ag_usage_error(AG_HERE, "ag_backward", "the loss of a shard must have one item");
@@ -59,7 +59,7 @@ static void pass_begun(void *arg, Tensor *loss)
 }
 
 /* In one process with one shard, the numbers are those of a program without this file. */
-static void set_random(const Parallel *p)
+static void set_random(const NnParallel *p)
 {
     if (p->options.shards == 1) return;
     uint64_t step = (uint64_t)nn_optimizer_steps(p->optimizer);
@@ -70,7 +70,7 @@ static void set_random(const Parallel *p)
 }
 
 /* A parameter without a gradient in this shard counts as if it were 0. */
-static void end_shard(Site at, Parallel *p)
+static void end_shard(AgSite at, NnParallel *p)
 {
     if (!p->has_loss && p->result[p->shard].count != 0)
         ag_usage_error(at, "nn_parallel_shard", "no ag_backward in shard %" PRId64, p->shard);
@@ -81,13 +81,13 @@ static void end_shard(Site at, Parallel *p)
     p->sums += 1 - merges_after(0, p->options.shards, p->shard, p->first, p->end);
 }
 
-static void check_parallel(Site at, const char *what, const Parallel *p)
+static void check_parallel(AgSite at, const char *what, const NnParallel *p)
 {
     ag_check_object_at(at, what, "p", p);
     check_optimizer(at, what, p->optimizer);
 }
 
-bool nn_parallel_shard_at(Site at, Parallel *p)
+bool nn_parallel_shard_at(AgSite at, NnParallel *p)
 {
     AG_LAYER(at);
     check_parallel(at, __func__, p);
@@ -110,19 +110,19 @@ bool nn_parallel_shard_at(Site at, Parallel *p)
     return more;
 }
 
-static void check_in_shard(Site at, const char *what, const Parallel *p)
+static void check_in_shard(AgSite at, const char *what, const NnParallel *p)
 {
     check_parallel(at, what, p);
     if (p->shard < p->first || p->shard == p->end) ag_usage_error(at, what, "not in a shard: expected after nn_parallel_shard");
 }
 
-int64_t nn_parallel_index_at(Site at, const Parallel *p)
+int64_t nn_parallel_index_at(AgSite at, const NnParallel *p)
 {
     check_in_shard(at, __func__, p);
     return p->shard;
 }
 
-void nn_parallel_count_at(Site at, Parallel *p, double n)
+void nn_parallel_count_at(AgSite at, NnParallel *p, double n)
 {
     check_in_shard(at, __func__, p);
     if (!(n >= 0) || isinf(n)) ag_usage_error(at, __func__, "%g items, expected 0 or more", n);
@@ -132,7 +132,7 @@ void nn_parallel_count_at(Site at, Parallel *p, double n)
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 /* What the processes tell each other besides: whether one wants to stop, then has_gradient. */
-static void exchange_reports(Parallel *p)
+static void exchange_reports(NnParallel *p)
 {
     size_t size = 1 + (size_t)p->n;
     uint8_t *mine = ag_alloc(size, 1), *all = ag_alloc((size_t)p->size * size, 1);
@@ -148,7 +148,7 @@ static void exchange_reports(Parallel *p)
 }
 
 /* After the first step, all use the order of process 0. */
-static void learn_order(Parallel *p)
+static void learn_order(NnParallel *p)
 {
     size_t size = (size_t)p->n * sizeof *p->order;
     int *all = ag_alloc((size_t)p->size * (size_t)p->n, sizeof *all);
@@ -158,7 +158,7 @@ static void learn_order(Parallel *p)
     p->knows_order = true;
 }
 
-static Result total(const Parallel *p)
+static Result total(const NnParallel *p)
 {
     Result sum = { 0, 0 };
     for (int64_t i = 0; i < p->options.shards; i++) {
@@ -168,19 +168,19 @@ static Result total(const Parallel *p)
     return sum;
 }
 
-static int64_t first_chunk(const Parallel *p, int rank)
+static int64_t first_chunk(const NnParallel *p, int rank)
 {
     return p->first_chunk[rank];
 }
 
 /* The norm of the gradients: chunk by chunk, then the chunks in the order of the parameters. */
-static double norm(const Parallel *p)
+static double norm(const NnParallel *p)
 {
     int64_t chunk = first_chunk(p, p->rank);
     for (int i = 0; i < p->n_pieces; i++) {
         const Piece *piece = &p->piece[i];
         if (piece->owner != p->rank) continue;
-        const real *x = tensor_data(p->part[piece->part].sum[0]) + piece->first;
+        const ag_real *x = tensor_data(p->part[piece->part].sum[0]) + piece->first;
         for (int64_t k = 0; k < piece->count; k += CHUNK)
             p->squares[chunk++] = ag_sum_squares(x + k, least(CHUNK, piece->count - k));
     }
@@ -194,10 +194,10 @@ static double norm(const Parallel *p)
     return sqrt(sum);
 }
 
-static void update_own(Parallel *p, Part *part, double scale)
+static void update_own(NnParallel *p, Part *part, double scale)
 {
     ParameterState *state = &p->optimizer->state[part->index];
-    Scope s = ag_begin(AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     if (state->count == 0 && tensor_numel(part->w) > 0) {
         state->steps++;
     } else if (p->optimizer->kind->by_item) {
@@ -212,16 +212,16 @@ static void update_own(Parallel *p, Part *part, double scale)
 }
 
 /* Takes a step with this process's items, and exchanges the new weights. */
-static void update(Parallel *p, double scale)
+static void update(NnParallel *p, double scale)
 {
     for (int i = 0; i < p->n; i++) {
         Part *part = &p->part[i];
-        real *w = tensor_mutable_data(part->w);
+        ag_real *w = tensor_mutable_data(part->w);
         if (!p->has_gradient[i]) continue;
         update_own(p, part, scale);
         for (int k = part->first_piece; k < part->end_piece; k++) {
             const Piece *piece = &p->piece[k];
-            size_t size = (size_t)piece->count * sizeof(real);
+            size_t size = (size_t)piece->count * sizeof(ag_real);
             if (piece->owner != p->rank)
                 p->processes->receive(p->processes, piece->owner, TAG_PIECE + k, w + piece->first, size, &p->sending);
             for (int rank = 0; piece->owner == p->rank && rank < p->size; rank++)
@@ -232,7 +232,7 @@ static void update(Parallel *p, double scale)
     wait_for(p, &p->sending);
 }
 
-static void end_step(Parallel *p)
+static void end_step(NnParallel *p)
 {
     for (int i = 0; i < p->n; i++) {
         for (int k = 0; k < p->sums; k++) {
@@ -246,7 +246,7 @@ static void end_step(Parallel *p)
     p->stopped = p->stop;
 }
 
-double nn_parallel_step_at(Site at, Parallel *p)
+double nn_parallel_step_at(AgSite at, NnParallel *p)
 {
     AG_LAYER(at);
     check_parallel(at, __func__, p);
@@ -271,14 +271,14 @@ double nn_parallel_step_at(Site at, Parallel *p)
     return mean;
 }
 
-static int part_with_index(const Parallel *p, int index)
+static int part_with_index(const NnParallel *p, int index)
 {
     int i = 0;
     while (p->part[i].index != index) i++;
     return i;
 }
 
-const real *parallel_state(Parallel *p, int index, int k)
+const ag_real *parallel_state(NnParallel *p, int index, int k)
 {
     const Part *part = &p->part[part_with_index(p, index)];
     Tensor *state = p->optimizer->state[index].tensor[k];
@@ -292,8 +292,8 @@ const real *parallel_state(Parallel *p, int index, int k)
     }
     for (int i = part->first_piece; i < part->end_piece; i++) {
         const Piece *piece = &p->piece[i];
-        size_t size = (size_t)piece->count * sizeof(real);
-        const real *own = tensor_data(state) + piece->first - part->own_first;
+        size_t size = (size_t)piece->count * sizeof(ag_real);
+        const ag_real *own = tensor_data(state) + piece->first - part->own_first;
         if (piece->owner != p->rank) {
             if (is_first)
                 p->processes->receive(p->processes, piece->owner, TAG_PIECE + i, p->whole + piece->first, size, &pending);
@@ -307,13 +307,13 @@ const real *parallel_state(Parallel *p, int index, int k)
     return is_first ? p->whole : NULL;
 }
 
-void nn_parallel_stop_at(Site at, Parallel *p)
+void nn_parallel_stop_at(AgSite at, NnParallel *p)
 {
     check_parallel(at, __func__, p);
     p->stop = true;
 }
 
-bool nn_parallel_stopped_at(Site at, const Parallel *p)
+bool nn_parallel_stopped_at(AgSite at, const NnParallel *p)
 {
     check_parallel(at, __func__, p);
     return p->stopped;
@@ -321,13 +321,13 @@ bool nn_parallel_stopped_at(Site at, const Parallel *p)
 
 /* ---- work that is divided ---------------------------------------------------------------------------------------- */
 
-bool nn_parallel_is_mine_at(Site at, const Parallel *p, int64_t i)
+bool nn_parallel_is_mine_at(AgSite at, const NnParallel *p, int64_t i)
 {
     check_parallel(at, __func__, p);
     return i % p->size == p->rank;
 }
 
-void nn_parallel_collect_at(Site at, Parallel *p, double *value, int64_t n)
+void nn_parallel_collect_at(AgSite at, NnParallel *p, double *value, int64_t n)
 {
     check_parallel(at, __func__, p);
     if (n > 0) ag_check_pointer_at(at, __func__, "value", value);
@@ -338,7 +338,7 @@ void nn_parallel_collect_at(Site at, Parallel *p, double *value, int64_t n)
 }
 
 /* The first process with good = false gives all its ag_error(). */
-bool nn_parallel_check_at(Site at, Parallel *p, bool good)
+bool nn_parallel_check_at(AgSite at, NnParallel *p, bool good)
 {
     enum { TEXT = 512 };
     check_parallel(at, __func__, p);
@@ -366,7 +366,7 @@ static uint64_t hash(uint64_t h, const void *bytes, size_t n)
 }
 
 /* Receives n bytes from each process. Returns the first one whose bytes are not those of process 0; p->size: none. */
-static int compare(const Parallel *p, const void *mine, void *all, size_t n)
+static int compare(const NnParallel *p, const void *mine, void *all, size_t n)
 {
     int rank = 1;
     exchange(p, mine, all, n);
@@ -374,7 +374,7 @@ static int compare(const Parallel *p, const void *mine, void *all, size_t n)
     return rank;
 }
 
-static bool agree(const Parallel *p, const char *what, uint64_t mine)
+static bool agree(const NnParallel *p, const char *what, uint64_t mine)
 {
     uint64_t *all = ag_alloc((size_t)p->size, sizeof *all);
     int rank = compare(p, &mine, all, sizeof mine);
@@ -382,13 +382,13 @@ static bool agree(const Parallel *p, const char *what, uint64_t mine)
     return rank == p->size || ag_set_error("process %d and process 0 differ in %s", rank, what);
 }
 
-bool nn_processes_agree_at(Site at, Processes *processes, const char *what, const char *format, ...)
+bool nn_processes_agree_at(AgSite at, NnProcesses *processes, const char *what, const char *format, ...)
 {
     enum { TEXT = 1024 };
     ag_check_pointer_at(at, __func__, "what", what);
     ag_check_pointer_at(at, __func__, "format", format);
     if (!processes) return true;
-    Parallel p = { .processes = processes, .rank = processes->rank, .size = processes->size };
+    NnParallel p = { .processes = processes, .rank = processes->rank, .size = processes->size };
     char mine[TEXT] = "", *all = ag_alloc((size_t)p.size, TEXT);
     va_list list;
     va_start(list, format);
@@ -401,7 +401,7 @@ bool nn_processes_agree_at(Site at, Processes *processes, const char *what, cons
     return good;
 }
 
-bool nn_parallel_agree_at(Site at, Parallel *p, const char *what, const void *bytes, size_t n)
+bool nn_parallel_agree_at(AgSite at, NnParallel *p, const char *what, const void *bytes, size_t n)
 {
     check_parallel(at, __func__, p);
     ag_check_pointer_at(at, __func__, "what", what);
@@ -409,13 +409,13 @@ bool nn_parallel_agree_at(Site at, Parallel *p, const char *what, const void *by
     return agree(p, what, hash(n, bytes, n));
 }
 
-int64_t nn_parallel_shards_at(Site at, const Parallel *p)
+int64_t nn_parallel_shards_at(AgSite at, const NnParallel *p)
 {
     check_parallel(at, __func__, p);
     return p->options.shards;
 }
 
-bool nn_parallel_is_first_at(Site at, const Parallel *p)
+bool nn_parallel_is_first_at(AgSite at, const NnParallel *p)
 {
     check_parallel(at, __func__, p);
     return p->rank == 0;
@@ -423,9 +423,9 @@ bool nn_parallel_is_first_at(Site at, const Parallel *p)
 
 /* ---- begin and end ----------------------------------------------------------------------------------------------- */
 
-static void list_parts(Parallel *p)
+static void list_parts(NnParallel *p)
 {
-    const Parameters *all = p->optimizer->parameters;
+    const NnParameters *all = p->optimizer->parameters;
     p->part = ag_alloc_in(p, (size_t)all->n, sizeof *p->part);
     for (int i = 0; i < all->n; i++)
         if (all->item[i].trained) p->part[p->n++] = (Part){ .w = all->item[i].tensor, .index = i };
@@ -435,22 +435,22 @@ static void list_parts(Parallel *p)
     for (int i = 0; i < p->n; i++) p->order[i] = p->n - 1 - i;      /* backward begins with the last layer */
 }
 
-static uint64_t hash_of_weights(const Parallel *p, bool of_values)
+static uint64_t hash_of_weights(const NnParallel *p, bool of_values)
 {
-    const Parameters *all = p->optimizer->parameters;
+    const NnParameters *all = p->optimizer->parameters;
     uint64_t h = 0;
     for (int i = 0; i < all->n; i++) {
         Tensor *w = all->item[i].tensor;
-        Shape shape = tensor_shape(w);
-        if (of_values) h = hash(h, tensor_data(w), (size_t)tensor_numel(w) * sizeof(real));
+        AgShape shape = tensor_shape(w);
+        if (of_values) h = hash(h, tensor_data(w), (size_t)tensor_numel(w) * sizeof(ag_real));
         else h = hash(hash(h, all->item[i].name, strlen(all->item[i].name)), shape.dim, (size_t)shape.ndim * sizeof *shape.dim);
     }
     return h;
 }
 
-static bool same_everywhere(Parallel *p)
+static bool same_everywhere(NnParallel *p)
 {
-    Processes *all = p->processes;
+    NnProcesses *all = p->processes;
     return nn_processes_agree(all, "kaeru's version", "%s", kaeru_version()) &&
            nn_processes_agree(all, "the number of shards", "%" PRId64, p->options.shards) &&
            nn_processes_agree(all, "the norm to clip", "%.17g", p->options.clip) &&
@@ -463,8 +463,8 @@ static bool same_everywhere(Parallel *p)
 
 static void parallel_destroy(void *object)
 {
-    Parallel *p = object;
-    Parallel **at = &newest;
+    NnParallel *p = object;
+    NnParallel **at = &newest;
     while (*at != p) at = &(*at)->older;
     *at = p->older;
     ag_watch_backward((AgWatch){ NULL, NULL, NULL });
@@ -473,7 +473,7 @@ static void parallel_destroy(void *object)
         for (int k = 0; k < DEPTH; k++) ag_free(p->part[i].sum[k]);
 }
 
-Parallel *nn_parallel_new_with_at(Site at, Optimizer *optimizer, ParallelOptions options, Processes *processes)
+NnParallel *nn_parallel_new_with_at(AgSite at, Optimizer *optimizer, NnParallelOptions options, NnProcesses *processes)
 {
     AG_LAYER(at);
     check_optimizer(at, __func__, optimizer);
@@ -482,9 +482,9 @@ Parallel *nn_parallel_new_with_at(Site at, Optimizer *optimizer, ParallelOptions
     int size = processes ? processes->size : 1;
     if (options.shards < 1) ag_usage_error(at, __func__, "%" PRId64 " shards, expected 1 or more", options.shards);
     if (!(options.clip >= 0)) ag_usage_error(at, __func__, "clip is %g, expected 0 or more", options.clip);
-    Parallel *p = ag_object_new_at(at, sizeof *p);
+    NnParallel *p = ag_object_new_at(at, sizeof *p);
     ag_on_free(p, parallel_destroy);
-    *p = (Parallel){ .options = options, .optimizer = optimizer, .processes = processes, .size = size,
+    *p = (NnParallel){ .options = options, .optimizer = optimizer, .processes = processes, .size = size,
                      .rank = processes ? processes->rank : 0, .older = newest, .number = newest ? newest->number + 1 : 0 };
     newest = p;
     if (size > options.shards) {
@@ -500,12 +500,12 @@ Parallel *nn_parallel_new_with_at(Site at, Optimizer *optimizer, ParallelOptions
     return p;
 }
 
-bool nn_parallel_end_at(Site at, Parallel *p)
+bool nn_parallel_end_at(AgSite at, NnParallel *p)
 {
     AG_LAYER(at);
     check_parallel(at, __func__, p);
     bool is_first = p->rank == 0;
-    const Parallel *other = newest;
+    const NnParallel *other = newest;
     while (other && (other == p || other->processes != p->processes)) other = other->older;
     if (p->processes && !other) p->processes->end(p->processes);
     ag_free(p);

@@ -12,7 +12,7 @@ int64_t chunks_of(int64_t items)
 }
 
 /* The items of share i of a part, which is divided into one for each process: whole chunks, or all items in one share. */
-static void share_items(const Parallel *p, int part, int i, int64_t *first, int64_t *count)
+static void share_items(const NnParallel *p, int part, int i, int64_t *first, int64_t *count)
 {
     int64_t numel = tensor_numel(p->part[part].w), size = p->optimizer->kind->by_item ? CHUNK : numel;
     int64_t chunks = p->optimizer->kind->by_item ? chunks_of(numel) : 1;
@@ -21,13 +21,13 @@ static void share_items(const Parallel *p, int part, int i, int64_t *first, int6
 }
 
 /* The shares go round, so that not all small parts go to the last process. */
-static int owner_of(const Parallel *p, int part, int share)
+static int owner_of(const NnParallel *p, int part, int share)
 {
     return (share + part) % p->size;
 }
 
 /* The number of pieces of all parts; with p->piece, they are written there. Those of a part are in the order of its items. */
-static int cut_pieces(Parallel *p, int64_t largest)
+static int cut_pieces(NnParallel *p, int64_t largest)
 {
     int n = 0;
     for (int i = 0; i < p->n; i++) {
@@ -45,7 +45,7 @@ static int cut_pieces(Parallel *p, int64_t largest)
     return n;
 }
 
-void divide(Parallel *p)
+void divide(NnParallel *p)
 {
     enum { MESSAGE = 1 << 16, AT_ONCE = 4 };
     p->first_root = ag_alloc_in(p, (size_t)p->size + 1, sizeof *p->first_root);
@@ -83,7 +83,7 @@ void divide(Parallel *p)
 
 /* ---- the sums of this process ------------------------------------------------------------------------------------ */
 
-void add_gradient(const Parallel *p, Part *part, Tensor *gradient)
+void add_gradient(const NnParallel *p, Part *part, Tensor *gradient)
 {
     int at = p->sums;
     for (int i = merges_after(0, p->options.shards, p->shard, p->first, p->end); i > 0; i--) {
@@ -100,9 +100,9 @@ void add_gradient(const Parallel *p, Part *part, Tensor *gradient)
 /* ---- the sums of all processes ----------------------------------------------------------------------------------- */
 
 /* The values of the node over lo..hi-1 for a piece of this process. They are in its own sums, if these have a part in it. */
-typedef struct { real *values; bool is_own; } Node;
+typedef struct { ag_real *values; bool is_own; } Node;
 
-static Node root_of(const Parallel *p, const Piece *piece, int rank, int64_t lo)
+static Node root_of(const NnParallel *p, const Piece *piece, int rank, int64_t lo)
 {
     int number = sums_before(p, rank, lo);
     if (rank == p->rank) return (Node){ tensor_mutable_data(p->part[piece->part].sum[number]) + piece->first, true };
@@ -110,7 +110,7 @@ static Node root_of(const Parallel *p, const Piece *piece, int rank, int64_t lo)
     return (Node){ p->room + piece->room + number * piece->count, false };
 }
 
-static Node add_up(const Parallel *p, const Piece *piece, int64_t lo, int64_t hi)
+static Node add_up(const NnParallel *p, const Piece *piece, int64_t lo, int64_t hi)
 {
     int rank = rank_of_shard(p, lo);
     if (hi <= first_shard(p, rank + 1)) return root_of(p, piece, rank, lo);
@@ -121,7 +121,7 @@ static Node add_up(const Parallel *p, const Piece *piece, int64_t lo, int64_t hi
     return to;
 }
 
-void finish_piece(Parallel *p)
+void finish_piece(NnParallel *p)
 {
     Piece *piece = &p->piece[p->queue[p->summed++]];
     wait_for(p, &piece->pending);
@@ -130,7 +130,7 @@ void finish_piece(Parallel *p)
 }
 
 /* Begins to receive the values of the others for a piece of this process. */
-static void receive_piece(Parallel *p, int number)
+static void receive_piece(NnParallel *p, int number)
 {
     Piece *piece = &p->piece[number];
     int64_t size = piece->count * p->others;
@@ -139,33 +139,33 @@ static void receive_piece(Parallel *p, int number)
     piece->room = p->room_used;
     p->room_used += size;
     p->queue[p->queued++] = number;
-    real *to = p->room + piece->room;
+    ag_real *to = p->room + piece->room;
     for (int rank = 0; rank < p->size; rank++) {
         if (rank == p->rank) continue;
         for (int i = n_roots(p, rank); i > 0; i--, to += piece->count)
-            p->processes->receive(p->processes, rank, TAG_PIECE + number, to, (size_t)piece->count * sizeof(real),
+            p->processes->receive(p->processes, rank, TAG_PIECE + number, to, (size_t)piece->count * sizeof(ag_real),
                                   &piece->pending);
     }
 }
 
-static void send_piece(Parallel *p, int number)
+static void send_piece(NnParallel *p, int number)
 {
     const Piece *piece = &p->piece[number];
     int n = n_roots(p, p->rank);
     for (int i = 0; i < n; i++)
         p->processes->send(p->processes, piece->owner, TAG_PIECE + number,
-                           tensor_data(p->part[piece->part].sum[i]) + piece->first, (size_t)piece->count * sizeof(real),
+                           tensor_data(p->part[piece->part].sum[i]) + piece->first, (size_t)piece->count * sizeof(ag_real),
                            &p->sending);
 }
 
 /* Adds up what has arrived. A piece is small, so that its values are still in the processor's cache. */
-static void finish_received(Parallel *p)
+static void finish_received(NnParallel *p)
 {
     p->processes->progress(p->processes, false);
     while (p->summed < p->queued && p->piece[p->queue[p->summed]].pending == 0) finish_piece(p);
 }
 
-void exchange_sums(Parallel *p)
+void exchange_sums(NnParallel *p)
 {
     for (; p->exchanged < p->n && p->part[p->order[p->exchanged]].is_complete; p->exchanged++) {
         const Part *part = &p->part[p->order[p->exchanged]];

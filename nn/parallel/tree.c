@@ -6,12 +6,12 @@ int64_t part_begin(int64_t n, int64_t parts, int64_t i)
     return n / parts * i + n % parts * i / parts;
 }
 
-int64_t first_shard(const Parallel *p, int rank)
+int64_t first_shard(const NnParallel *p, int rank)
 {
     return part_begin(p->options.shards, p->size, rank);
 }
 
-int rank_of_shard(const Parallel *p, int64_t shard)
+int rank_of_shard(const NnParallel *p, int64_t shard)
 {
     return (int)(((shard + 1) * p->size - 1) / p->options.shards);      /* the last rank whose first shard is not behind it */
 }
@@ -31,7 +31,7 @@ int merges_after(int64_t lo, int64_t hi, int64_t last, int64_t first, int64_t en
     return below + (last == hi - 1 && lo >= first && hi <= end);
 }
 
-int sums_before(const Parallel *p, int rank, int64_t shard)
+int sums_before(const NnParallel *p, int rank, int64_t shard)
 {
     int n = 0;
     int64_t first = first_shard(p, rank), end = first_shard(p, rank + 1);
@@ -39,7 +39,7 @@ int sums_before(const Parallel *p, int rank, int64_t shard)
     return n;
 }
 
-int n_roots(const Parallel *p, int rank)
+int n_roots(const NnParallel *p, int rank)
 {
     return p->first_root[rank + 1] - p->first_root[rank];
 }

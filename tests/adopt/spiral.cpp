@@ -29,18 +29,18 @@ public:
     Block(const Block &) = delete;
     Block &operator=(const Block &) = delete;
 private:
-    Scope scope;
+    AgScope scope;
 };
 
-struct Points { std::vector<real> x; std::vector<int32_t> arm; };
+struct Points { std::vector<ag_real> x; std::vector<int32_t> arm; };
 
 Points draw_points(int n)
 {
     Points p;
     for (int i = 0; i < n; i++) {
         double radius = 0.1 + 0.9 * ag_random_uniform(), angle = 6 * radius + 3.14159265 * (i % 2);
-        p.x.push_back(static_cast<real>(radius * std::cos(angle)));
-        p.x.push_back(static_cast<real>(radius * std::sin(angle)));
+        p.x.push_back(static_cast<ag_real>(radius * std::cos(angle)));
+        p.x.push_back(static_cast<ag_real>(radius * std::sin(angle)));
         p.arm.push_back(i % 2);
     }
     return p;

@@ -70,7 +70,7 @@ void *lora_begin(const Workload *w, int64_t *parameters);       /* size: batch, 
 void  gpt_step(void *state);
 void  gpt_end(void *state);
 /* Steps by several processes: each shard has the batch of gpt2_begin or shakespeare_begin. */
-Parallel *gpt_share(void *state, int64_t shards, Processes *processes);
+NnParallel *gpt_share(void *state, int64_t shards, NnProcesses *processes);
 void  gpt_shared_step(void *state);
 
 void *decode_begin(const Workload *w, int64_t *parameters);     /* size: prompt, tokens to write; kind: "gpt2", "llama" */

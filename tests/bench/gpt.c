@@ -6,7 +6,7 @@
 
 /* ---- a training step --------------------------------------------------------------------------------------------- */
 
-typedef struct { Scope scope; Tensor *ids, *targets; GPT *gpt; Llama *llama; Optimizer *adam; Parallel *all; } Training;
+typedef struct { AgScope scope; Tensor *ids, *targets; GPT *gpt; Llama *llama; Optimizer *adam; NnParallel *all; } Training;
 
 /* One of the models is NULL. Each of its parameters that requires gradients is trained. */
 static Training *training_new(GPT *gpt, Llama *llama, int64_t vocab, int64_t batch, int64_t length, int64_t *parameters)
@@ -71,21 +71,21 @@ void *lora_begin(const Workload *w, int64_t *parameters)
 {
     static const char *const targets[] = { "q_proj", "k_proj", "v_proj", "o_proj", NULL };
     Llama *m = llama_new(llama_defaults());
-    nn_lora_add(m, (LoraOptions){ .rank = 8, .alpha = 16, .targets = targets });
+    nn_lora_add(m, (NnLoraOptions){ .rank = 8, .alpha = 16, .targets = targets });
     return training_new(NULL, m, m->options.vocab, w->size[0], w->size[1], parameters);
 }
 
 void gpt_step(void *state)
 {
     Training *l = state;
-    Scope step = ag_begin(AG_RECORD);
+    AgScope step = ag_begin(AG_RECORD);
     ag_backward(training_loss(l));
     nn_optimizer_set_lr(l->adam, 1e-4);
     nn_optimizer_step(l->adam);
     ag_end(step);
 }
 
-Parallel *gpt_share(void *state, int64_t shards, Processes *processes)
+NnParallel *gpt_share(void *state, int64_t shards, NnProcesses *processes)
 {
     Training *l = state;
     return l->all = nn_parallel_new(l->adam, shards, processes);
@@ -95,7 +95,7 @@ void gpt_shared_step(void *state)
 {
     Training *l = state;
     while (nn_parallel_shard(l->all)) {
-        Scope shard = ag_begin(AG_RECORD);
+        AgScope shard = ag_begin(AG_RECORD);
         ag_backward(training_loss(l));
         ag_end(shard);
     }

@@ -8,7 +8,7 @@
 
 /* ---- the matrix product ------------------------------------------------------------------------------------------ */
 
-typedef struct { KGemm shape; Scope scope; real *a, *b, *c; } Product;
+typedef struct { KGemm shape; AgScope scope; ag_real *a, *b, *c; } Product;
 
 void *gemm_begin(const Workload *w, int64_t *parameters)
 {
@@ -107,7 +107,7 @@ void memory_end(void *state)
 
 /* ---- operations on very small tensors ---------------------------------------------------------------------------- */
 
-typedef struct { Scope scope; Tensor *w, *b, *start; } Chain;
+typedef struct { AgScope scope; Tensor *w, *b, *start; } Chain;
 
 void *overhead_begin(const Workload *w, int64_t *parameters)
 {
@@ -124,7 +124,7 @@ void *overhead_begin(const Workload *w, int64_t *parameters)
 void overhead_step(void *state)
 {
     Chain *c = state;
-    Scope step = ag_begin(AG_RECORD);
+    AgScope step = ag_begin(AG_RECORD);
     Tensor *y = c->start;
     for (int i = 0; i < 50; i++) y = ag_tanh(ag_add(ag_matmul(y, c->w), c->b));
     ag_backward(ag_sum(y));

@@ -6,7 +6,7 @@
 
 typedef struct { Module module; Linear *fc1, *fc2; } Ffn;
 
-typedef struct { Scope scope; Tensor *x; Ffn *f[2]; Optimizer *adam[2]; } Skip;
+typedef struct { AgScope scope; Tensor *x; Ffn *f[2]; Optimizer *adam[2]; } Skip;
 
 static Ffn *ffn_new(void)
 {
@@ -33,7 +33,7 @@ void skip_step(void *state)
 {
     Skip *s = state;
     for (int i = 0; i < 2; i++) {
-        Scope step = ag_begin(AG_RECORD);
+        AgScope step = ag_begin(AG_RECORD);
         Tensor *y = nn_linear(s->f[i]->fc2, nn_linear_activate(s->f[i]->fc1, s->x, AG_RELU));
         if (i == 1) y = ag_add(s->x, y);
         ag_backward(nn_mse_loss(y, s->x));
@@ -57,23 +57,23 @@ void skip_end(void *state)
 /* ---- the Transformer --------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    Scope scope;
+    AgScope scope;
     TransformerBatch batch;
-    LabelSmoothing criterion;
+    KaeruLabelSmoothing criterion;
     Transformer *model;
     Optimizer *adam;
 } Translation;
 
 /* Random sentences without padding. */
 static Translation *translation_new(int layers, int32_t src_vocab, int32_t tgt_vocab, int64_t batch, int64_t source,
-                                    int64_t target, LabelSmoothing criterion, int64_t *parameters)
+                                    int64_t target, KaeruLabelSmoothing criterion, int64_t *parameters)
 {
     Translation *t = ag_alloc(1, sizeof *t);
     t->scope = ag_begin(AG_NO_GRAD);
     TransformerOptions o = transformer_defaults();
     o.N = layers;
     t->model = transformer_new(src_vocab, tgt_vocab, o);
-    AdamOptions adam = nn_adam_options(1e-4);
+    AgAdam adam = nn_adam_options(1e-4);
     adam.beta2 = 0.98;
     adam.eps = 1e-9;
     t->adam = nn_adam_new_with(t->model, adam);
@@ -88,19 +88,19 @@ static Translation *translation_new(int layers, int32_t src_vocab, int32_t tgt_v
 void *copy_begin(const Workload *w, int64_t *parameters)
 {
     (void)w;
-    return translation_new(2, 11, 11, 80, 10, 9, (LabelSmoothing){ 0, 0 }, parameters);
+    return translation_new(2, 11, 11, 80, 10, 9, (KaeruLabelSmoothing){ 0, 0 }, parameters);
 }
 
 void *translate_begin(const Workload *w, int64_t *parameters)
 {
     (void)w;
-    return translation_new(6, 8000, 6000, 32, 24, 24, (LabelSmoothing){ 2, 0.1 }, parameters);
+    return translation_new(6, 8000, 6000, 32, 24, 24, (KaeruLabelSmoothing){ 2, 0.1 }, parameters);
 }
 
 void transformer_step(void *state)
 {
     Translation *t = state;
-    Scope step = ag_begin(AG_RECORD);
+    AgScope step = ag_begin(AG_RECORD);
     Tensor *y = transformer_forward(t->model, t->batch.src, t->batch.tgt, t->batch.src_mask, t->batch.tgt_mask);
     ag_backward(transformer_label_smoothing(t->criterion, transformer_generator(t->model->generator, y), t->batch.tgt_y));
     nn_optimizer_set_lr(t->adam, 1e-4);
@@ -119,7 +119,7 @@ void transformer_end(void *state)
 
 /* ---- convolution ------------------------------------------------------------------------------------------------- */
 
-typedef struct { Scope scope; Conv2d *conv; Tensor *x, *dy; } Convolution;
+typedef struct { AgScope scope; Conv2d *conv; Tensor *x, *dy; } Convolution;
 
 void *conv_begin(const Workload *w, int64_t *parameters)
 {
@@ -136,7 +136,7 @@ void *conv_begin(const Workload *w, int64_t *parameters)
 void conv_step(void *state)
 {
     Convolution *c = state;
-    Scope step = ag_begin(AG_RECORD);
+    AgScope step = ag_begin(AG_RECORD);
     ag_backward_from(nn_conv2d(c->conv, c->x), c->dy);
     ag_end(step);
     tensor_zero_grad(c->x);

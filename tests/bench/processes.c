@@ -38,7 +38,7 @@ static void usage(FILE *out)
 }
 
 /* The largest of all processes' values. */
-static double largest(Parallel *all, int processes, double mine)
+static double largest(NnParallel *all, int processes, double mine)
 {
     double *value = ag_alloc((size_t)processes, sizeof *value), most = mine;
     for (int i = 0; i < processes; i++) value[i] = mine;
@@ -49,19 +49,19 @@ static double largest(Parallel *all, int processes, double mine)
     return most;
 }
 
-static void run(Workload w, int64_t shards, int steps, Processes *processes)
+static void run(Workload w, int64_t shards, int steps, NnProcesses *processes)
 {
     int size = processes ? processes->size : 1;
     int64_t parameters = 0;
     void *state = w.begin(&w, &parameters);
-    Parallel *all = shards ? gpt_share(state, shards, processes) : NULL;
+    NnParallel *all = shards ? gpt_share(state, shards, processes) : NULL;
     w.step = all ? gpt_shared_step : gpt_step;
     double least, median = measure_steps(&w, state, steps, &least), peak = peak_mib();
     if (all) peak = largest(all, size, peak);
     printf("%s %.4g ms/step\n", w.name, 1e3 * median);
     printf("%s.best %.4g ms/step\n", w.name, 1e3 * least);
     printf("%s.peak %.0f MiB\n", w.name, peak);
-    printf("%s.model %.0f MiB\n", w.name, (double)parameters * sizeof(real) * (2 + 2.0 / size) / 1048576);
+    printf("%s.model %.0f MiB\n", w.name, (double)parameters * sizeof(ag_real) * (2 + 2.0 / size) / 1048576);
     printf("%s.threads %d threads\n", w.name, ag_threads());
     printf("%s.processes %d processes\n", w.name, size);
     printf("%s.shards %lld shards\n", w.name, shards ? (long long)shards : 1);
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
     static const char *const names[NUMBERS] = { "--threads", "--steps", "--shards", "--batch" };
     double value[NUMBERS] = { [STEPS] = 5 };
     const Workload *chosen = NULL;
-    Processes *processes = nn_mpi_begin();
+    NnProcesses *processes = nn_mpi_begin();
     for (int i = 1; i < argc; i++) {
         int k = 0;
         while (k < NUMBERS && strcmp(argv[i], names[k]) != 0) k++;

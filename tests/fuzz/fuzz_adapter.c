@@ -14,7 +14,7 @@ static Tensor *net(Net *n, Tensor *x)
 
 static void use(Net *n)
 {
-    Scope s = ag_begin(AG_RECORD);
+    AgScope s = ag_begin(AG_RECORD);
     ag_backward(ag_sum(net(n, tensor_ones(SHAPE(1, 2)))));
     CHECK(!tensor_grad(n->q->weight) && !tensor_grad(n->v->bias));
     ag_end(s);

@@ -38,7 +38,7 @@ static BpeFile letters(void)
     return (BpeFile){ "vocab", text, (size_t)(end - text) };
 }
 
-static void use(Bpe *bpe, const char *text, size_t n)
+static void use(KaeruBpe *bpe, const char *text, size_t n)
 {
     for (int round = 0; round < 3; round++) {
         size_t count, back;
@@ -64,7 +64,7 @@ static void use_tokenizer(BpeFile rest, const char *text, size_t n)
     memcpy(whole + sizeof start + vocab.size, rest.text, rest.size);
     file.text = whole;
     file.size = sizeof start + vocab.size + rest.size;
-    Bpe *bpe = bpe_parse_json(file);
+    KaeruBpe *bpe = bpe_parse_json(file);
     if (bpe) use(bpe, text, n);
     else fuzz_check_refusal("tokenizer: ");
     free(whole);
@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *text = (const char *)data + 1;
     size_t n = size - 1;
     if (data[0] % 4 == 2) {
-        Bpe *bpe = kaeru_bpe_train(text + 1, n - 1, 257 + data[1]);
+        KaeruBpe *bpe = kaeru_bpe_train(text + 1, n - 1, 257 + data[1]);
         CHECK(bpe && kaeru_bpe_size(bpe) <= 257 + data[1]);
         use(bpe, text + 1, n - 1);
         return 0;
@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     BpeFile vocab = data[0] % 4 == 0 ? take_file("vocab", &text, &n) : letters();
     BpeFile merges = take_file("merges", &text, &n);
-    Bpe *bpe = bpe_parse(vocab, merges);
+    KaeruBpe *bpe = bpe_parse(vocab, merges);
     if (bpe) use(bpe, text, n);
     else fuzz_check_refusal(strncmp(ag_error(), "vocab", 5) == 0 ? "vocab: " : "merges: line ");
     return 0;

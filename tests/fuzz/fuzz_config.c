@@ -6,7 +6,7 @@
 static void use(LlamaOptions o)
 {
     LlamaOptions again = { 0 };
-    Settings *s = nn_settings_new();
+    NnSettings *s = nn_settings_new();
     CHECK(llama_check(&o));
     llama_to_settings(&o, s);
     CHECK(llama_from_settings(&again, s));
@@ -15,7 +15,7 @@ static void use(LlamaOptions o)
     CHECK(llama_size(&o) > 0);
     if (llama_size(&o) > 10000 || o.layers > 10 || o.context > 1000) return;
     Llama *m = llama_of_zeros(o);
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *y = llama_forward(m, tensor_ints(SHAPE(1, 1), NULL));
     CHECK(ag_shape_equal(tensor_shape(y), SHAPE(1, 1, o.vocab)) && tensor_data(y)[0] == 0);
     ag_end(scope);

@@ -19,7 +19,7 @@ static void read_all(const SafeTensors *st, size_t size)
     uint64_t total = 0;
     for (size_t i = 0; i < st->n_tensors; i++) {
         const StTensor *t = &st->tensor[i];
-        Shape shape;
+        AgShape shape;
         CHECK(st_find(st, t->name) == t);
         CHECK(numel_is_right(t));
         CHECK(t->offset + t->size <= size);
@@ -27,7 +27,7 @@ static void read_all(const SafeTensors *st, size_t size)
         if (st_shape(st, t, &shape)) CHECK(t->numel == (uint64_t)ag_shape_numel(shape));
         else fuzz_check_refusal("fuzz: tensor ");
         CHECK(t->numel <= 2 * t->size);                         /* no type has less than four bits */
-        real *values = malloc((size_t)t->numel * sizeof *values + 1);
+        ag_real *values = malloc((size_t)t->numel * sizeof *values + 1);
         if (!st_read(t, AG_REAL, values)) fuzz_check_refusal("fuzz: tensor ");
         free(values);
     }

@@ -14,10 +14,10 @@ static void read_all(SafeTensors *st, const char *name)
     }
     CHECK(tensor_file_count(st) >= 0);
     for (int i = 0; i < tensor_file_count(st); i++) {
-        const FileTensor *item = tensor_file_item(st, i);
+        const NnFileTensor *item = tensor_file_item(st, i);
         CHECK(tensor_file_find(st, item->name) == item);
         CHECK(st->tensor[i].offset + st->tensor[i].size <= file_size(st->tensor[i].file));
-        Scope s = ag_begin(AG_NO_GRAD);
+        AgScope s = ag_begin(AG_NO_GRAD);
         Tensor *t = tensor_file_get(st, item->name);
         if (t) CHECK(ag_shape_equal(tensor_shape(t), item->shape));
         else fuzz_check_refusal(name);

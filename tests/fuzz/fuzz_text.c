@@ -6,7 +6,7 @@
 static void use_characters(const char *text, size_t n)
 {
     size_t count, back;
-    CharVocab *v = kaeru_char_vocab_new(text, n);
+    KaeruCharVocab *v = kaeru_char_vocab_new(text, n);
     if (!v) {
         fuzz_check_refusal("the text: line ");
         return;
@@ -23,7 +23,7 @@ static void use_characters(const char *text, size_t n)
 static void use_words(const char *text, size_t n)
 {
     size_t count, back;
-    WordVocab *v = kaeru_word_vocab_new(text, n, 2);
+    KaeruWordVocab *v = kaeru_word_vocab_new(text, n, 2);
     if (!v) {
         fuzz_check_refusal("the text: line ");
         v = kaeru_word_vocab_new("a a b b", 7, 1);

@@ -65,11 +65,11 @@ int main(void)
     enum { STEPS = 2000 };
     Mixture *m = mixture_new();
     Optimizer *adam = nn_adam_new(m, 0);
-    Scope data = ag_begin(AG_NO_GRAD);
+    AgScope data = ag_begin(AG_NO_GRAD);
     Kinds kinds = { tensor_normal(SHAPE(8, IN), 0, 3), tensor_normal(SHAPE(8, IN * OUT), 0, 0.35) };
     Tensor *y, *balance, *used;
     for (int step = 1; step <= STEPS; step++) {
-        Scope scope = ag_begin(AG_RECORD);
+        AgScope scope = ag_begin(AG_RECORD);
         Tensor *x = draw_rows(kinds, &y);
         Tensor *loss = ag_retain(nn_mse_loss(mixture(m, x, &balance, &used), y));       /* it is read after backward */
         ag_backward(ag_add(loss, ag_scale(balance, 0.01)));

@@ -26,12 +26,12 @@ static void center(int i, double *x, double *y)
 static Tensor *draw_points(void)                                                        /* -> (BATCH,2) */
 {
     Tensor *points = tensor_normal(SHAPE(BATCH, 2), 0, spread);
-    real *p = tensor_mutable_data(points);
+    ag_real *p = tensor_mutable_data(points);
     for (int i = 0; i < BATCH; i++) {
         double x, y;
         center((int)ag_random_below(SPOTS), &x, &y);
-        p[2 * i] += (real)x;
-        p[2 * i + 1] += (real)y;
+        p[2 * i] += (ag_real)x;
+        p[2 * i + 1] += (ag_real)y;
     }
     return points;
 }
@@ -46,7 +46,7 @@ static Tensor *loss_if(double target, Tensor *logits)
 static void judge(Tensor *points)
 {
     int64_t n = tensor_dim(points, 0), near[SPOTS] = { 0 }, all = 0, fewest = n;
-    const real *p = tensor_data(points);
+    const ag_real *p = tensor_data(points);
     for (int64_t i = 0; i < n; i++)
         for (int k = 0; k < SPOTS; k++) {
             double x, y;
@@ -64,11 +64,11 @@ static void judge(Tensor *points)
 int main(void)
 {
     Sequential *maker = network(NOISE, 128, 2), *critic = network(2, 128, 1);
-    AdamOptions how = nn_adam_options(1e-3);
+    AgAdam how = nn_adam_options(1e-3);
     how.beta1 = 0.5;                                                                    /* Radford et al. 2016 */
     Optimizer *of_maker = nn_adam_new_with(maker, how), *of_critic = nn_adam_new_with(critic, how);
     for (int step = 1; step <= 4000; step++) {
-        Scope scope = ag_begin(AG_RECORD);
+        AgScope scope = ag_begin(AG_RECORD);
         Tensor *made = nn_sequential(maker, tensor_normal(SHAPE(BATCH, NOISE), 0, 1));
         Tensor *said = nn_sequential(critic, ag_concat((Tensor *[]){ draw_points(), ag_detach(made) }, 2, 0));
         Tensor *of_real = ag_slice(said, 0, 0, BATCH), *of_made = ag_slice(said, 0, BATCH, 2 * BATCH);
@@ -83,7 +83,7 @@ int main(void)
             printf("step %d: losses %.3f and %.3f\n", step, tensor_item(critic_loss), tensor_item(maker_loss));
         ag_end(scope);
     }
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     judge(nn_sequential(maker, tensor_normal(SHAPE(4000, NOISE), 0, 1)));
     ag_end(scope);
     ag_free(of_maker);

@@ -48,7 +48,7 @@ static double train(Sequential *pupil, Sequential *teacher, Optimizer *o, double
 {
     double value = NAN;
     for (int step = first; step < last; step++) {
-        Scope scope = ag_begin(AG_RECORD);
+        AgScope scope = ag_begin(AG_RECORD);
         Tensor *x = tensor_normal(SHAPE(256, 16), 0, 1), *target = ag_detach(nn_sequential(teacher, x));
         Tensor *loss = nn_mse_loss(nn_sequential(pupil, x), target);
         ag_backward(loss);

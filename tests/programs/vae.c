@@ -34,11 +34,11 @@ static Tensor *vae_loss(Vae *v, Tensor *x)
     return ag_scale(ag_add(likelihood, ag_scale(divergence, 0.5)), 1.0 / (double)tensor_dim(x, 0));
 }
 
-static void draw_spot(real *image, double row, double column)
+static void draw_spot(ag_real *image, double row, double column)
 {
     for (int i = 0; i < SIZE; i++)
         for (int j = 0; j < SIZE; j++)
-            image[i * SIZE + j] = (real)ag_math_exp(-((i - row) * (i - row) + (j - column) * (j - column)) / 4);
+            image[i * SIZE + j] = (ag_real)ag_math_exp(-((i - row) * (i - row) + (j - column) * (j - column)) / 4);
 }
 
 static Tensor *draw_spots(int64_t n)
@@ -54,7 +54,7 @@ static double difference_from_spots(Tensor *x)
 {
     Tensor *spots = tensor_zeros(tensor_shape(x));
     for (int64_t n = 0; n < tensor_dim(x, 0); n++) {
-        const real *image = tensor_data(x) + n * PIXELS;
+        const ag_real *image = tensor_data(x) + n * PIXELS;
         double sum = 0, row = 0, column = 0;
         for (int i = 0; i < PIXELS; i++) {
             sum += (double)image[i];
@@ -71,14 +71,14 @@ int main(void)
     Vae *v = vae_new(128);
     Optimizer *adam = nn_adam_new(v, 2e-3);
     for (int step = 1; step <= 2000; step++) {
-        Scope scope = ag_begin(AG_RECORD);
+        AgScope scope = ag_begin(AG_RECORD);
         Tensor *loss = vae_loss(v, draw_spots(BATCH));
         ag_backward(loss);
         nn_optimizer_step(adam);
         if (step % 500 == 0) printf("step %d: loss %.2f\n", step, tensor_item(loss));
         ag_end(scope);
     }
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *made = ag_sigmoid(vae_decode(v, tensor_normal(SHAPE(1000, LATENT), 0, 1)));
     printf("loss for new images %.2f\n", tensor_item(vae_loss(v, draw_spots(1000))));
     printf("difference of made images from spots %.4f\n", difference_from_spots(made));

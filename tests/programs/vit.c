@@ -7,7 +7,7 @@ enum { SIZE = 16, PATCH = 4, TOKENS = 1 + SIZE / PATCH * (SIZE / PATCH), WIDTH =
 typedef struct { Module module; LayerNorm *norm1, *norm2; Linear *qkv, *project, *up, *down; } Block;
 typedef struct { Module module; Conv2d *patches; Tensor *class_token, *positions; Sequential *blocks; Linear *out; } Vit;
 
-static Tensor *block(Site at, void *self, Tensor *x)                                     /* (B,T,WIDTH) -> (B,T,WIDTH) */
+static Tensor *block(AgSite at, void *self, Tensor *x)                                   /* (B,T,WIDTH) -> (B,T,WIDTH) */
 {
     Block *b = self;
     NN_LAYER(at, b);
@@ -77,7 +77,7 @@ int main(void)
     Vit *v = vit_new();
     Optimizer *adam = nn_adamw_new(v, 0);
     for (int step = 1; step <= STEPS; step++) {
-        Scope scope = ag_begin(AG_RECORD);
+        AgScope scope = ag_begin(AG_RECORD);
         Tensor *same, *images = draw_pairs(BATCH, &same), *loss = nn_cross_entropy(vit(v, images), same);
         ag_backward(loss);
         nn_clip_grad_norm(v, 1);
@@ -86,7 +86,7 @@ int main(void)
         if (step % 100 == 0) printf("step %d: loss %.3f\n", step, tensor_item(loss));
         ag_end(scope);
     }
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *same, *images = draw_pairs(1000, &same);
     Tensor *right = ag_compare(AG_EQ, ag_argmax(vit(v, images), -1, false), same);
     printf("new images right %.1f %%\n", 100 * tensor_item(ag_mean(ag_cast(right, AG_REAL))));

@@ -8,20 +8,20 @@ enum { NONE, NO_FORMULA, UNDONE, HALF, OVERWRITES_X, LAST_ROW, ONE_INPUT, UNDECL
 
 static void forward(const AgCustomCall *c)
 {
-    const real *x = tensor_data(c->in[0]), *w = tensor_data(c->in[1]);
-    real *y = tensor_mutable_data(c->y);
+    const ag_real *x = tensor_data(c->in[0]), *w = tensor_data(c->in[1]);
+    ag_real *y = tensor_mutable_data(c->y);
     int64_t columns = tensor_dim(c->y, 1);
     for (int64_t k = 0; k < tensor_numel(c->y); k++) y[k] = w[k % columns] * x[k] * x[k];
 }
 
 static void backward(const AgCustomCall *c)
 {
-    const real *x = tensor_data(c->in[0]), *w = tensor_data(c->in[1]);
-    real *dx = c->dx[0], *dw = c->dx[1];
+    const ag_real *x = tensor_data(c->in[0]), *w = tensor_data(c->in[1]);
+    ag_real *dx = c->dx[0], *dw = c->dx[1];
     int64_t columns = tensor_dim(c->y, 1);
     for (int64_t k = 0; MISTAKE != UNDONE && k < tensor_numel(c->y); k++) {
         int64_t j = k % columns;
-        real to_x = c->dy[k] * 2 * w[j] * x[k], to_w = c->dy[k] * x[k] * x[k];
+        ag_real to_x = c->dy[k] * 2 * w[j] * x[k], to_w = c->dy[k] * x[k] * x[k];
         if (MISTAKE == HALF) to_x /= 2;
         if (MISTAKE == NOT_A_NUMBER) to_w /= 0 * to_w;
         if (MISTAKE == OVERWRITES_X) dx[k] = to_x;

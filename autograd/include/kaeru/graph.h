@@ -1,6 +1,6 @@
 /* graph.h: the graph that operations record, and gradients by a backward pass through it.
  *
- *     Scope step = ag_begin(AG_RECORD);                 everything created from here on lives until ag_end(step)
+ *     AgScope step = ag_begin(AG_RECORD);                 everything created from here on lives until ag_end(step)
  *     Tensor *y = ag_tanh(ag_matmul(x, w));             each operation computes and records itself
  *     Tensor *loss = ag_mean(ag_mul(y, y));
  *     ag_backward(loss);                                w's gradient is now in tensor_grad(w)
@@ -22,11 +22,11 @@ AG_PUBLIC_BEGIN
  * Gradients have no gradients: backward itself is not recorded.
  * It is a usage error if values that a rule reads were written in place after its operation had read them: by an optimizer's
  * step, nn_init_*, ag_fill*, tensor_copy or tensor_mutable_data. */
-void ag_backward_at(Site at, Tensor *loss);
+void ag_backward_at(AgSite at, Tensor *loss);
 /* The same from any tensor y, with its gradient dy given (same shape). */
-void ag_backward_from_at(Site at, Tensor *y, const Tensor *dy);
+void ag_backward_from_at(AgSite at, Tensor *y, const Tensor *dy);
 /* As ag_backward, but releases nothing: the graph can be extended, and backward can run through it again. */
-void ag_backward_keep_at(Site at, Tensor *loss);
+void ag_backward_keep_at(AgSite at, Tensor *loss);
 
 /* Watches the backward passes of this thread: `begun` is called with the loss before the first rule runs, `complete` with each
  * leaf that has got a gradient, as soon as no other rule will add to it. So a program can use or send a gradient while the
@@ -39,22 +39,22 @@ typedef struct {
 void ag_watch_backward(AgWatch watch);
 
 /* Moves the gradient of a leaf into a tensor that the caller owns (ag_free); NULL if it has none. The leaf has none then. */
-Tensor *ag_take_gradient_at(Site at, Tensor *leaf);
+Tensor *ag_take_gradient_at(AgSite at, Tensor *leaf);
 /* Moves it back: `gradient`, from ag_take_gradient, becomes the gradient of the leaf and is freed. */
-void ag_put_gradient_at(Site at, Tensor *leaf, Tensor *gradient);
+void ag_put_gradient_at(AgSite at, Tensor *leaf, Tensor *gradient);
 
 /* Keeps t's value and gradient readable after backward. Returns t. */
-Tensor *ag_retain_at(Site at, Tensor *t);
+Tensor *ag_retain_at(AgSite at, Tensor *t);
 
 /* A constant with t's value, outside the graph. It shares t's memory. */
-Tensor *ag_detach_at(Site at, Tensor *t);
+Tensor *ag_detach_at(AgSite at, Tensor *t);
 
 /* Makes a copy of a weight (out,in) in bfloat16, which takes half as much memory as the weight. The weight, which no scope may
  * own, stays as it is. ag_linear reads the copy instead of the weight in products with AG_BF16 that are not recorded, with the
  * same results. It is for generation, where reading the weights takes most of the time. The copy is not used after a write that
  * the library counts. A write through a pointer that was taken before is not noticed: call it again. */
-void ag_pack_weight_at(Site at, Tensor *weight);
-void ag_unpack_weight_at(Site at, Tensor *weight);                              /* frees the copy */
+void ag_pack_weight_at(AgSite at, Tensor *weight);
+void ag_unpack_weight_at(AgSite at, Tensor *weight);                            /* frees the copy */
 
 /* ---- debugging --------------------------------------------------------------------------------------------------- */
 
@@ -71,7 +71,7 @@ void ag_unpack_weight_at(Site at, Tensor *weight);                              
  * After ag_precision(AG_BF16) the inputs must be multiples of 1/16 from -7 to 7, and the step is 1/16: products of two inputs
  * are then exact. This form is for functions that are linear in each input, such as matmul and linear. */
 typedef Tensor *AgFunction(Tensor **in, void *arg);
-bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE *report);
+bool ag_gradcheck_at(AgSite at, AgFunction *f, void *arg, Tensor **in, int n, FILE *report);
 
 /* Checks a registered operation ("matmul") on its own samples; see autograd/ops/ops.def. Returns the number of cases that
  * passed, or -1 - (the first case that failed); 0 if there is no such operation. */
@@ -79,23 +79,23 @@ int ag_check_op(const char *name, FILE *report);
 
 /* The registered operations: their number, and of number i the name and the two formulas. */
 int ag_op_count(void);
-const char *ag_op_name_at(Site at, int i);                                              /* i in 0..ag_op_count()-1 */
-const char *ag_op_forward_text_at(Site at, int i);                                      /* "tanh x" */
-const char *ag_op_backward_text_at(Site at, int i);                                     /* "dx = dy (1 - y^2)" */
+const char *ag_op_name_at(AgSite at, int i);                                            /* i in 0..ag_op_count()-1 */
+const char *ag_op_forward_text_at(AgSite at, int i);                                    /* "tanh x" */
+const char *ag_op_backward_text_at(AgSite at, int i);                                   /* "dx = dy (1 - y^2)" */
 
 /* Prints the backward pass from a loss of one element, step by step. Each step shows the rule of one operation, the values and
  * the gradient that the rule reads, the gradient of each input, and the sum if a value is used more than once. Tensors have
  * their names (tensor_name), or the name of the operation and a number; large ones are shown by shape, range and norm. The
  * numbers are those of ag_backward. The graph and its gradients do not change. Call it before ag_backward. */
-void ag_explain_at(Site at, FILE *out, Tensor *loss);
+void ag_explain_at(AgSite at, FILE *out, Tensor *loss);
 
 /* Writes the graph of y for Graphviz: operations with shapes, leaves by name, scalars with values. */
-void ag_graph_dot_at(Site at, FILE *out, Tensor *y);
+void ag_graph_dot_at(AgSite at, FILE *out, Tensor *y);
 /* Writes one step of ag_explain as a drawing for Graphviz: frame 0 to ag_graph_frames(loss) - 1. The first half of the frames
  * is the forward pass, where each frame adds the value of one operation. The second half is the backward pass, where each
  * frame adds the gradients that one rule computes. */
-int  ag_graph_frames_at(Site at, Tensor *loss);
-void ag_graph_frame_at(Site at, FILE *out, Tensor *loss, int frame);
+int  ag_graph_frames_at(AgSite at, Tensor *loss);
+void ag_graph_frame_at(AgSite at, FILE *out, Tensor *loss, int frame);
 
 /* While on (per thread), every result and every gradient is searched for NaN and infinity. The first one found is a usage
  * error that names the operation, its shapes and the line that called it. */
@@ -116,9 +116,9 @@ void ag_guard(bool on);
  *     m = beta1 m + (1 - beta1) g      v = beta2 v + (1 - beta2) g^2
  *     n = m / (1 - beta1^step)         r = v / (1 - beta2^step)            w = w - lr n / (sqrt(r) + eps)
  *
- * m and v are exp_avg and exp_avg_sq (w's shape), zeros at first. Weight decay is that of AdamOptions. Does nothing if w has no
+ * m and v are exp_avg and exp_avg_sq (w's shape), zeros at first. Weight decay is that of AgAdam. Does nothing if w has no
  * gradient. */
-void   ag_adam_update_at(Site at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, const AdamOptions *o, int64_t step,
+void   ag_adam_update_at(AgSite at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, const AgAdam *o, int64_t step,
                          double grad_scale);
 
 /* One step of SGD on w, with its gradient times grad_scale, plus weight_decay w, as g:
@@ -127,27 +127,27 @@ void   ag_adam_update_at(Site at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq
  *
  * `momentum` (w's shape) is m; NULL: w = w - lr g. `first`: true at the first step, where m is set to g. Does nothing if w has
  * no gradient. */
-void   ag_sgd_update_at(Site at, Tensor *w, Tensor *momentum, const SgdOptions *o, bool first, double grad_scale);
+void   ag_sgd_update_at(AgSite at, Tensor *w, Tensor *momentum, const AgSgd *o, bool first, double grad_scale);
 
 /* ag_adam_update and ag_sgd_update for a part of w, n items from `first` on: grad, exp_avg, exp_avg_sq and momentum are
  * arrays of n numbers. */
-void   ag_adam_update_part_at(Site at, Tensor *w, int64_t first, int64_t n, const real *grad, real *exp_avg, real *exp_avg_sq,
-                              const AdamOptions *o, int64_t step, double grad_scale);
-void   ag_sgd_update_part_at(Site at, Tensor *w, int64_t first, int64_t n, const real *grad, real *momentum,
-                             const SgdOptions *o, bool is_first, double grad_scale);
+void   ag_adam_update_part_at(AgSite at, Tensor *w, int64_t first, int64_t n, const ag_real *grad, ag_real *exp_avg, ag_real *exp_avg_sq,
+                              const AgAdam *o, int64_t step, double grad_scale);
+void   ag_sgd_update_part_at(AgSite at, Tensor *w, int64_t first, int64_t n, const ag_real *grad, ag_real *momentum,
+                             const AgSgd *o, bool is_first, double grad_scale);
 
 /* Of arrays of n numbers: the sum of squares, with the same bits on any number of threads, and y += x. */
-double ag_sum_squares(const real *x, int64_t n);
-void   ag_add_to(real *y, const real *x, int64_t n);
+double ag_sum_squares(const ag_real *x, int64_t n);
+void   ag_add_to(ag_real *y, const ag_real *x, int64_t n);
 
 /* The sum of squares of w's gradient, 0 without one, and the gradient times a factor: of a leaf or a retained tensor. */
-double ag_grad_sum_squares_at(Site at, Tensor *w);
-void   ag_grad_scale_at(Site at, Tensor *w, double factor);
+double ag_grad_sum_squares_at(AgSite at, Tensor *w);
+void   ag_grad_scale_at(AgSite at, Tensor *w, double factor);
 
 /* Fills w from a distribution, with this thread's generator. */
-void   ag_fill_uniform_at(Site at, Tensor *w, double low, double high);
-void   ag_fill_normal_at(Site at, Tensor *w, double mean, double deviation);
-void   ag_fill_at(Site at, Tensor *w, double value);
+void   ag_fill_uniform_at(AgSite at, Tensor *w, double low, double high);
+void   ag_fill_normal_at(AgSite at, Tensor *w, double mean, double deviation);
+void   ag_fill_at(AgSite at, Tensor *w, double value);
 
 /* ---- operations of the program's own ------------------------------------------------------------------------------- */
 
@@ -155,14 +155,14 @@ void   ag_fill_at(Site at, Tensor *w, double value);
  *
  *     static void forward(const AgCustomCall *c)
  *     {
- *         const real *x = tensor_data(c->in[0]);
- *         real *y = tensor_mutable_data(c->y);
+ *         const ag_real *x = tensor_data(c->in[0]);
+ *         ag_real *y = tensor_mutable_data(c->y);
  *         for (int64_t i = 0; i < tensor_numel(c->y); i++) y[i] = x[i] * x[i] * x[i];
  *     }
  *
  *     static void backward(const AgCustomCall *c)
  *     {
- *         const real *x = tensor_data(c->in[0]);
+ *         const ag_real *x = tensor_data(c->in[0]);
  *         for (int64_t i = 0; i < tensor_numel(c->y); i++) c->dx[0][i] += c->dy[i] * 3 * x[i] * x[i];
  *     }
  *
@@ -180,8 +180,8 @@ typedef struct {
     Tensor *y;                  /* forward writes its values, which start as zeros */
     const void *args;           /* the copy of ag_custom's `args` */
     /* For backward only (in forward: NULL): */
-    const real *dy;             /* the complete gradient of y */
-    real *const *dx;            /* add the gradient of input i to dx[i]; NULL if the input requires none */
+    const ag_real *dy;          /* the complete gradient of y */
+    ag_real *const *dx;         /* add the gradient of input i to dx[i]; NULL if the input requires none */
 } AgCustomCall;
 typedef struct {
     const char *name;
@@ -192,7 +192,7 @@ typedef struct {
 /* Computes and records y of that shape from n inputs, 0 to AG_CUSTOM_INPUTS, of any type. The `size` bytes at `args` are
  * copied. `op` must outlive the graph. If backward needs other values, compute them before the call and pass them as an
  * input. */
-Tensor *ag_custom_at(Site at, const AgCustom *op, Shape shape, Tensor *const *in, int n, const void *args, size_t size);
+Tensor *ag_custom_at(AgSite at, const AgCustom *op, AgShape shape, Tensor *const *in, int n, const void *args, size_t size);
 
 /* ---- less memory for more time ------------------------------------------------------------------------------------- */
 
@@ -210,7 +210,7 @@ typedef enum { AG_CHEAP, AG_PRODUCTS } AgRecompute;
  *
  *     AgMark begin = ag_mark();
  *     x = ag_recompute(begin, layer(x), AG_PRODUCTS); */
-Tensor *ag_recompute_at(Site at, AgMark since, Tensor *y, AgRecompute what);
+Tensor *ag_recompute_at(AgSite at, AgMark since, Tensor *y, AgRecompute what);
 
 AG_PUBLIC_END
 #endif

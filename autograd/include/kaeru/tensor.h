@@ -1,7 +1,7 @@
 /* tensor.h: tensors, the scopes that own them, errors, memory and random numbers.
  *
- *     Scope s = ag_begin(AG_NO_GRAD);                   everything created from here on lives until ag_end(s)
- *     Tensor *x = tensor_from(SHAPE(2, 2), (real[]){ 1, 2, 3, 4 });
+ *     AgScope s = ag_begin(AG_NO_GRAD);                   everything created from here on lives until ag_end(s)
+ *     Tensor *x = tensor_from(SHAPE(2, 2), (ag_real[]){ 1, 2, 3, 4 });
  *     tensor_print(x);
  *     ag_end(s);
  *
@@ -31,8 +31,8 @@ typedef struct Tensor Tensor;
  * message. */
 
 /* A place in the caller's source. */
-typedef struct { const char *file; int line; } Site;
-#define AG_HERE (AG_VALUE(Site){ __FILE__, __LINE__ })
+typedef struct { const char *file; int line; } AgSite;
+#define AG_HERE (AG_VALUE(AgSite){ __FILE__, __LINE__ })
 
 typedef void AgErrorHandler(const char *message);
 /* Installs a handler for usage errors of this thread and returns the former one. NULL restores the default: print the
@@ -47,10 +47,10 @@ AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler);
 #define AG_PRINTF(text, first)
 #endif
 /* Reports a usage error "what: message (at FILE:LINE)" to the handler. Does not return. */
-AG_NORETURN void ag_usage_error(Site at, const char *what, const char *format, ...) AG_PRINTF(3, 4);
+AG_NORETURN void ag_usage_error(AgSite at, const char *what, const char *format, ...) AG_PRINTF(3, 4);
 
 /* For functions that take a pointer: a usage error "what: NAME is NULL" if it is. */
-void ag_check_pointer_at(Site at, const char *what, const char *name, const void *p);
+void ag_check_pointer_at(AgSite at, const char *what, const char *name, const void *p);
 
 /* Sets this thread's error message (one line) and returns false, so that a loader can end with `return ag_set_error(...)`. */
 bool ag_set_error(const char *format, ...) AG_PRINTF(1, 2);
@@ -68,44 +68,44 @@ const char *ag_error(void);
  */
 #define AG_LAYER(at) \
     __attribute__((cleanup(ag_layer_end), unused)) const int ag_layer = ag_layer_begin(at, __func__)
-int  ag_layer_begin(Site at, const char *function);     /* the name is shown without "_at" */
+int  ag_layer_begin(AgSite at, const char *function);   /* the name is shown without "_at" */
 void ag_layer_end(const int *unused);
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 /* Zeroed memory for n items of `size` bytes. Never NULL: memory that cannot be allocated is a usage error. Free it with
  * ag_free. If an error unwinds a scope that was open at this call, the memory is freed with that scope. */
-void *ag_alloc_at(Site at, size_t n, size_t size);
+void *ag_alloc_at(AgSite at, size_t n, size_t size);
 /* The same, but owned by `owner` (a block from ag_alloc): freed when the owner is, or earlier with ag_free. */
-void *ag_alloc_in_at(Site at, void *owner, size_t n, size_t size);
+void *ag_alloc_in_at(AgSite at, void *owner, size_t n, size_t size);
 
 /* Changes the capacity of p from old_n to n items: keeps the old items, zeroes new ones, and returns the new address. The owner
  * and what p owns stay the same. p may be NULL: ag_resize_in then gives the new memory an owner. */
-void *ag_resize_at(Site at, void *p, size_t old_n, size_t n, size_t size);
-void *ag_resize_in_at(Site at, void *owner, void *p, size_t old_n, size_t n, size_t size);
+void *ag_resize_at(AgSite at, void *p, size_t old_n, size_t n, size_t size);
+void *ag_resize_in_at(AgSite at, void *owner, void *p, size_t old_n, size_t n, size_t size);
 
 /* Copies of a string, and of n bytes with a NUL behind them. */
-char *ag_strdup_at(Site at, const char *s);
-char *ag_strndup_in_at(Site at, void *owner, const char *s, size_t n);
+char *ag_strdup_at(AgSite at, const char *s);
+char *ag_strndup_in_at(AgSite at, void *owner, const char *s, size_t n);
 
 /* Frees p and what it owns. p may be NULL. */
-void  ag_free_at(Site at, void *p);
+void  ag_free_at(AgSite at, void *p);
 
 /* Makes `owner` the owner of p; NULL: none. */
-void  ag_set_owner_at(Site at, void *p, void *owner);
+void  ag_set_owner_at(AgSite at, void *p, void *owner);
 
 /* Calls destroy(p) before p is freed, for objects that hold more than memory, for example an open file. The memory of such an
  * object is reused late, so that ag_check_object can tell that it was freed. */
-void  ag_on_free_at(Site at, void *p, void (*destroy)(void *p));
+void  ag_on_free_at(AgSite at, void *p, void (*destroy)(void *p));
 
 /* Zeroed memory for one object that ag_check_object checks. Free it with ag_free. */
-void *ag_object_new_at(Site at, size_t size);
+void *ag_object_new_at(AgSite at, size_t size);
 /* A usage error "what: NAME is NULL", or "NAME was freed", unless p is an object of ag_object_new, or one with ag_on_free, that
  * was not freed. */
-void ag_check_object_at(Site at, const char *what, const char *name, const void *p);
+void ag_check_object_at(AgSite at, const char *what, const char *name, const void *p);
 
 /* Zeroed memory that the innermost scope owns and frees. */
-void *ag_scratch_at(Site at, size_t n, size_t size);
+void *ag_scratch_at(AgSite at, size_t n, size_t size);
 
 /* The memory of this thread's tensors. Released memory is cached for later tensors, so once shapes repeat, `system_calls` (the
  * number of requests to the system for memory) stays constant. Tensors of a megabyte or more share one pool in all threads:
@@ -122,19 +122,19 @@ void ag_memory_trim(void);
 
 #define AG_MAX_DIMS 8
 /* A shape of 0 (a scalar) to 8 dimensions, each of size 0 or more. */
-typedef struct { int ndim; int64_t dim[AG_MAX_DIMS]; } Shape;
+typedef struct { int ndim; int64_t dim[AG_MAX_DIMS]; } AgShape;
 #ifdef __cplusplus
-#define SHAPE(...) (ag_list_of<Shape, int64_t>(__VA_ARGS__))
+#define SHAPE(...) (ag_list_of<AgShape, int64_t>(__VA_ARGS__))
 #else
 #define SHAPE(...) \
-    ((Shape){ (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), { __VA_ARGS__ } })
+    ((AgShape){ (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), { __VA_ARGS__ } })
 #endif
-#define AG_SCALAR (AG_VALUE(Shape){ 0, { 0 } })
+#define AG_SCALAR (AG_VALUE(AgShape){ 0, { 0 } })
 
 /* A list of dimensions; negative ones count from the last: DIMS(-1), DIMS(0, 2). */
-typedef struct { int n; int dim[AG_MAX_DIMS]; } Dims;
+typedef struct { int n; int dim[AG_MAX_DIMS]; } AgDims;
 #ifdef __cplusplus
-#define DIMS(...) (ag_list_of<Dims, int>(__VA_ARGS__))
+#define DIMS(...) (ag_list_of<AgDims, int>(__VA_ARGS__))
 extern "C++" {
 template <class List, class Item, class... Number> List ag_list_of(Number... item)
 {
@@ -142,73 +142,73 @@ template <class List, class Item, class... Number> List ag_list_of(Number... ite
 }
 }
 #else
-#define DIMS(...) ((Dims){ (int)(sizeof((int[]){ __VA_ARGS__ }) / sizeof(int)), { __VA_ARGS__ } })
+#define DIMS(...) ((AgDims){ (int)(sizeof((int[]){ __VA_ARGS__ }) / sizeof(int)), { __VA_ARGS__ } })
 #endif
 
 typedef enum {
     AG_REAL,        /* real: float32 (float64 in libkaeru_double) */
     AG_INT,         /* int32_t: token ids, indices, targets */
     AG_BOOL         /* uint8_t 0 or 1: masks. In attention true is visible; in ag_masked_fill true is what is replaced */
-} DType;
+} AgDType;
 
 /* Tensors filled with one value. The innermost open scope of this thread owns them, as every tensor that a function creates. */
-Tensor *tensor_zeros_at(Site at, Shape shape);
-Tensor *tensor_ones_at(Site at, Shape shape);
-Tensor *tensor_full_at(Site at, Shape shape, double value);
+Tensor *tensor_zeros_at(AgSite at, AgShape shape);
+Tensor *tensor_ones_at(AgSite at, AgShape shape);
+Tensor *tensor_full_at(AgSite at, AgShape shape, double value);
 
 /* start, start + step, ... below stop: shape (ceil((stop-start)/step)). */
-Tensor *tensor_arange_at(Site at, double start, double stop, double step);
+Tensor *tensor_arange_at(AgSite at, double start, double stop, double step);
 
 /* Tensors of given values, row-major, which are copied. */
-Tensor *tensor_from_at(Site at, Shape shape, const real *values);
-Tensor *tensor_ints_at(Site at, Shape shape, const int32_t *values);                    /* NULL: zeros */
-Tensor *tensor_bools_at(Site at, Shape shape, const uint8_t *values);                   /* NULL: false */
+Tensor *tensor_from_at(AgSite at, AgShape shape, const ag_real *values);
+Tensor *tensor_ints_at(AgSite at, AgShape shape, const int32_t *values);                /* NULL: zeros */
+Tensor *tensor_bools_at(AgSite at, AgShape shape, const uint8_t *values);               /* NULL: false */
 
 /* Random tensors, from this thread's generator. */
-Tensor *tensor_uniform_at(Site at, Shape shape, double low, double high);               /* in [low, high) */
-Tensor *tensor_normal_at(Site at, Shape shape, double mean, double deviation);
-Tensor *tensor_randint_at(Site at, Shape shape, int32_t low, int32_t high);             /* AG_INT in low..high-1 */
+Tensor *tensor_uniform_at(AgSite at, AgShape shape, double low, double high);           /* in [low, high) */
+Tensor *tensor_normal_at(AgSite at, AgShape shape, double mean, double deviation);
+Tensor *tensor_randint_at(AgSite at, AgShape shape, int32_t low, int32_t high);         /* AG_INT in low..high-1 */
 
 /* Shape and type of a tensor, also of one whose values were released. */
-Shape   tensor_shape_at(Site at, const Tensor *t);
-int     tensor_ndim_at(Site at, const Tensor *t);
-int64_t tensor_numel_at(Site at, const Tensor *t);                                      /* product of the sizes */
-DType   tensor_dtype_at(Site at, const Tensor *t);
-int64_t tensor_dim_at(Site at, const Tensor *t, int dim);                               /* size; dim -1: the last */
+AgShape   tensor_shape_at(AgSite at, const Tensor *t);
+int     tensor_ndim_at(AgSite at, const Tensor *t);
+int64_t tensor_numel_at(AgSite at, const Tensor *t);                                    /* product of the sizes */
+AgDType   tensor_dtype_at(AgSite at, const Tensor *t);
+int64_t tensor_dim_at(AgSite at, const Tensor *t, int dim);                             /* size; dim -1: the last */
 
 /* The values, row-major, to read. A usage error if t has another type, or if backward has released its values (see
  * ag_retain). */
-const real    *tensor_data_at(Site at, const Tensor *t);
-const int32_t *tensor_int_data_at(Site at, const Tensor *t);
-const uint8_t *tensor_bool_data_at(Site at, const Tensor *t);
+const ag_real    *tensor_data_at(AgSite at, const Tensor *t);
+const int32_t *tensor_int_data_at(AgSite at, const Tensor *t);
+const uint8_t *tensor_bool_data_at(AgSite at, const Tensor *t);
 
 /* The values of a leaf (data, parameters), to write. Each call counts as a write: if an operation that was recorded before has
  * read the values, its backward is a usage error. Call it again for each write; do not keep the pointer. */
-real    *tensor_mutable_data_at(Site at, Tensor *t);
-int32_t *tensor_mutable_int_data_at(Site at, Tensor *t);
-uint8_t *tensor_mutable_bool_data_at(Site at, Tensor *t);
+ag_real    *tensor_mutable_data_at(AgSite at, Tensor *t);
+int32_t *tensor_mutable_int_data_at(AgSite at, Tensor *t);
+uint8_t *tensor_mutable_bool_data_at(AgSite at, Tensor *t);
 
 /* The value of a tensor of one element, of any type. */
-double   tensor_item_at(Site at, const Tensor *t);
+double   tensor_item_at(AgSite at, const Tensor *t);
 
 /* Copies values from src of the same shape and type into leaf dst. */
-void tensor_copy_at(Site at, Tensor *dst, const Tensor *src);
+void tensor_copy_at(AgSite at, Tensor *dst, const Tensor *src);
 
 /* Names t in messages, graphs and printed text; the name is copied. Returns t. */
-Tensor *tensor_name_at(Site at, Tensor *t, const char *name);
-const char *tensor_get_name_at(Site at, const Tensor *t);                               /* "" if none */
+Tensor *tensor_name_at(AgSite at, Tensor *t, const char *name);
+const char *tensor_get_name_at(AgSite at, const Tensor *t);                             /* "" if none */
 
 /* Prints as PyTorch does: 4 digits, scientific if magnitudes differ much; a long dimension shows its first and last 3 items. */
-void tensor_fprint_at(Site at, FILE *out, const Tensor *t);
+void tensor_fprint_at(AgSite at, FILE *out, const Tensor *t);
 #define tensor_print(t) tensor_fprint(stdout, t)
 
 /* Writes "(3, 4)" into text and returns text. */
 #define AG_SHAPE_TEXT 192
-const char *ag_shape_text_at(Site at, Shape shape, char text[AG_SHAPE_TEXT]);
+const char *ag_shape_text_at(AgSite at, AgShape shape, char text[AG_SHAPE_TEXT]);
 
-bool    ag_shape_equal_at(Site at, Shape a, Shape b);
+bool    ag_shape_equal_at(AgSite at, AgShape a, AgShape b);
 /* The number of items; -1 if the product of the nonzero sizes overflows, even if another size is 0. */
-int64_t ag_shape_numel_at(Site at, Shape shape);
+int64_t ag_shape_numel_at(AgSite at, AgShape shape);
 
 /* ---- lifetimes --------------------------------------------------------------------------------------------------- */
 
@@ -216,17 +216,17 @@ typedef enum {
     AG_RECORD,      /* operations are recorded if an input requires a gradient */
     AG_NO_GRAD      /* nothing is recorded: results are leaves, as data are: they can be written and can require a gradient */
 } AgMode;
-typedef struct { int depth; uint64_t serial; } Scope;
+typedef struct { int depth; uint64_t serial; } AgScope;
 
 /* Opens a scope on this thread. Scopes nest. The innermost scope owns every tensor that is created, and the memory of
  * ag_scratch. It owns nothing else: modules with their parameters, optimizers, caches, settings and memory of ag_alloc live
  * until the program frees them, unless an error unwinds (see ag_on_usage_error). ag_keep keeps a value longer than a scope. */
-Scope ag_begin_at(Site at, AgMode mode);
+AgScope ag_begin_at(AgSite at, AgMode mode);
 
 /* Ends the scope and frees what it owns. Also ends scopes inside it that are still open because an error left by longjmp. */
-void  ag_end_at(Site at, Scope scope);
+void  ag_end_at(AgSite at, AgScope scope);
 /* Ends the scope, but keeps the value of t: returns a tensor of the outer scope with that value and without its graph. */
-Tensor *ag_end_return_at(Site at, Scope scope, Tensor *t);
+Tensor *ag_end_return_at(AgSite at, AgScope scope, Tensor *t);
 
 /* Whether operations of the innermost scope are recorded. */
 bool ag_recording(void);
@@ -237,32 +237,32 @@ bool ag_recording(void);
  * backward rules, are rounded to bfloat16: 8 bits of precision, the range of float. Sums, results and everything else stay
  * as they are. An operation's backward rule computes as the operation did. The bits are the same on every machine and any
  * number of threads. Intel's AMX computes such products several times as fast. */
-AgPrecision ag_precision_at(Site at, AgPrecision precision);
+AgPrecision ag_precision_at(AgSite at, AgPrecision precision);
 AgPrecision ag_precision_now(void);                     /* what is set */
 
 /* A copy of t's value that no scope owns; free it with tensor_free. It is a leaf that does not require a gradient. If an error
  * unwinds a scope that was open at this call, the copy is freed. */
-Tensor *ag_keep_at(Site at, const Tensor *t);
+Tensor *ag_keep_at(AgSite at, const Tensor *t);
 
 /* A zeroed leaf with the lifetime of ag_keep's copies. */
-Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype);
+Tensor *tensor_new_owned_at(AgSite at, AgShape shape, AgDType dtype);
 
 /* Frees a tensor of ag_keep or tensor_new_owned; t may be NULL. A usage error if another object, such as a module, owns it. */
-void tensor_free_at(Site at, Tensor *t);
+void tensor_free_at(AgSite at, Tensor *t);
 
 /* ---- gradients of a tensor; autograd.h computes them ---------------------------------------------------------------- */
 
 /* Sets whether a leaf (a tensor that no operation made) requires a gradient. Returns t. */
-Tensor *tensor_set_requires_grad_at(Site at, Tensor *t, bool requires_grad);
-bool tensor_requires_grad_at(Site at, const Tensor *t);                                 /* of any tensor */
+Tensor *tensor_set_requires_grad_at(AgSite at, Tensor *t, bool requires_grad);
+bool tensor_requires_grad_at(AgSite at, const Tensor *t);                               /* of any tensor */
 
 /* The gradient of a leaf or a retained tensor: a tensor of this scope that shares the gradient's memory. NULL if none. */
-Tensor *tensor_grad_at(Site at, Tensor *t);
+Tensor *tensor_grad_at(AgSite at, Tensor *t);
 /* The gradient as an array, to read and write; NULL if none. */
-real *tensor_grad_data_at(Site at, Tensor *t);
+ag_real *tensor_grad_data_at(AgSite at, Tensor *t);
 
 /* Removes the gradient, so that the next backward writes a new one instead of adding to it. */
-void tensor_zero_grad_at(Site at, Tensor *t);
+void tensor_zero_grad_at(AgSite at, Tensor *t);
 
 /* ---- random numbers ----------------------------------------------------------------------------------------------
  * Philox4x32-10: a pure function of (seed, counter), the same on every machine and any number of threads. Each thread has
@@ -274,10 +274,10 @@ void     ag_set_random_state(AgRandom state);
 
 uint32_t ag_random_u32(void);                                           /* uses one block of the generator */
 double   ag_random_uniform(void);                                       /* [0, 1); uses one block */
-int64_t  ag_random_below_at(Site at, int64_t n);                        /* 0..n-1 without bias, n >= 1 */
+int64_t  ag_random_below_at(AgSite at, int64_t n);                      /* 0..n-1 without bias, n >= 1 */
 
 /* Writes a random order of 0..n-1. */
-void     ag_random_permutation_at(Site at, int64_t n, int32_t *out);
+void     ag_random_permutation_at(AgSite at, int64_t n, int32_t *out);
 
 /* ---- threads and scalar functions --------------------------------------------------------------------------------
  * Operations divide their work among threads of the library. A program may also call kaeru from threads of its own. Each of
@@ -285,7 +285,7 @@ void     ag_random_permutation_at(Site at, int64_t n, int32_t *out);
  * scopes end, and with them its tensors. One thread at a time may use a tensor, a module or another object, and the thread
  * that made an object frees it. A result of one thread's graph cannot be an input in another thread. */
 
-void ag_set_threads_at(Site at, int n);                 /* of the library: 1 to 256; 0: KAERU_THREADS, else one per processor */
+void ag_set_threads_at(AgSite at, int n);               /* of the library: 1 to 256; 0: KAERU_THREADS, else one per processor */
 int  ag_threads(void);
 
 /* Scalar functions with the same bits on every machine (libm's differ): for schedules, tables and lessons. Sine and cosine

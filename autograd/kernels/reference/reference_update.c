@@ -56,7 +56,7 @@ void ref_dropout(int64_t n, real *y, const real *x, double p, uint64_t seed, uin
     }
 }
 
-void ref_adam(int64_t n, real *w, real *exp_avg, real *exp_avg_sq, const real *grad, const AdamOptions *o, int64_t step,
+void ref_adam(int64_t n, real *w, real *exp_avg, real *exp_avg_sq, const real *grad, const AgAdam *o, int64_t step,
               double grad_scale)
 {
     double c1 = adam_correction(o->beta1, step), c2 = adam_correction(o->beta2, step);
@@ -70,7 +70,7 @@ void ref_adam(int64_t n, real *w, real *exp_avg, real *exp_avg_sq, const real *g
     }
 }
 
-void ref_sgd(int64_t n, real *w, real *buf, const real *grad, const SgdOptions *o, bool first, double grad_scale)
+void ref_sgd(int64_t n, real *w, real *buf, const real *grad, const AgSgd *o, bool first, double grad_scale)
 {
     for (int64_t i = 0; i < n; i++) {
         double g = grad_scale * grad[i] + o->weight_decay * w[i];

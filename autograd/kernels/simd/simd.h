@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kaeru/types.h"
+#include "real.h"
 #include "pool.h"
 
 #define ISA_JOIN_(path, name) k_##path##_##name

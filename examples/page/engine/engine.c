@@ -27,7 +27,7 @@ void EXPORT(engine_begin)(void)
 char *EXPORT(engine_text)(void)   { return text; }
 
 /* Around each call: the scope of what the call makes. If an error has left the call, its end frees all of that. */
-static Scope scope;
+static AgScope scope;
 void EXPORT(call_begin)(void) { scope = ag_begin(AG_NO_GRAD); }
 void EXPORT(call_end)(void)
 {
@@ -53,7 +53,7 @@ void json_number(double x)
         printf(isinf(x) ? "%s1e999" : "%s%.6g", x < 0 ? "-" : "", fabs(x));
 }
 
-void json_reals(const char *key, const real *x, int64_t n)
+void json_reals(const char *key, const ag_real *x, int64_t n)
 {
     printf("\"%s\":", key);
     if (!x) {

@@ -19,7 +19,7 @@ const char *the_text(void);
 /* A number in JSON; NaN is null, infinity a number so large that scripts read it as infinity. */
 void json_number(double x);
 /* "KEY": [..] of n numbers, or "KEY": null if x is NULL. */
-void json_reals(const char *key, const real *x, int64_t n);
+void json_reals(const char *key, const ag_real *x, int64_t n);
 /* Of an array of 0..n-1 numbers that stays valid: for the script to read from memory. */
 float *the_numbers(int64_t n);
 /* One JSON object for the graph of a loss, with the numbers of each step of the backward pass. */

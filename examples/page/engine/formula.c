@@ -12,11 +12,11 @@ enum { MOST_LINES = 64, NAME = 24 };
 typedef struct { char op[NAME], name[NAME]; int in[2]; double value; bool leaf, trained; } Line;
 typedef struct { Line line[MOST_LINES]; int n; } Formula;
 
-static const struct { const char *name; Tensor *(*f)(Site at, Tensor *x); } unary[] = {
+static const struct { const char *name; Tensor *(*f)(AgSite at, Tensor *x); } unary[] = {
     { "neg", ag_neg_at }, { "tanh", ag_tanh_at }, { "exp", ag_exp_at }, { "log", ag_log_at }, { "sqrt", ag_sqrt_at },
     { "sigmoid", ag_sigmoid_at }, { "relu", ag_relu_at }, { "sin", ag_sin_at }, { "cos", ag_cos_at },
 };
-static const struct { const char *name; Tensor *(*f)(Site at, Tensor *a, Tensor *b); } binary[] = {
+static const struct { const char *name; Tensor *(*f)(AgSite at, Tensor *a, Tensor *b); } binary[] = {
     { "add", ag_add_at }, { "sub", ag_sub_at }, { "mul", ag_mul_at }, { "div", ag_div_at },
     { "pow", ag_pow_at },
 };
@@ -66,8 +66,8 @@ static Tensor *compute(Tensor **in, void *arg)
 /* The derivative by one leaf, from two values of the result: a central difference. */
 static double slope(Formula *f, Tensor **in, Tensor *x)
 {
-    Scope scope = ag_begin(AG_NO_GRAD);
-    const real h = (real)0.01, before = *tensor_data(x);
+    AgScope scope = ag_begin(AG_NO_GRAD);
+    const ag_real h = (ag_real)0.01, before = *tensor_data(x);
     *tensor_mutable_data(x) = before + h;
     double up = tensor_item(compute(in, f)), above = (double)*tensor_data(x);
     *tensor_mutable_data(x) = before - h;
@@ -82,7 +82,7 @@ void EXPORT(formula_trace)(void)
 {
     Formula f = { .n = 0 };
     read_formula(&f);
-    Scope scope = ag_begin(AG_RECORD);
+    AgScope scope = ag_begin(AG_RECORD);
     Tensor *in[MOST_LINES];
     int n = 0;
     for (int i = 0; i < f.n; i++)

@@ -12,16 +12,16 @@ enum { MOST_LAYERS = 8 };
  * the words. */
 void EXPORT(geometry_attend)(double temperature, int n)
 {
-    Scope scope = ag_begin(AG_NO_GRAD);
-    Shape square = SHAPE(D, D);
+    AgScope scope = ag_begin(AG_NO_GRAD);
+    AgShape square = SHAPE(D, D);
     Maps w = { tensor_from(square, query[0]), tensor_from(square, key[0]), tensor_from(square, value[0]) };
     Tensor *x = tensor_from(SHAPE(N, D), the_numbers(N * D)), *weights = NULL;
-    real areas[MOST_LAYERS + 1] = { (real)area(x) };
+    ag_real areas[MOST_LAYERS + 1] = { (ag_real)area(x) };
     printf("{\"layers\":[{");
     json_reals("points", tensor_data(x), N * D);
     for (int i = 1; i <= n && i <= MOST_LAYERS; i++) {
         x = attend(w, x, temperature, &weights);
-        areas[i] = (real)area(x);
+        areas[i] = (ag_real)area(x);
         printf("},{");
         json_reals("points", tensor_data(x), N * D);
         putchar(',');

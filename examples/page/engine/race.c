@@ -50,10 +50,10 @@ void EXPORT(race_norms)(void)
     int n = racer[0]->blocks->n + 1;
     for (int k = 0; k < 2; k++) {
         double norm[MAX_DEPTH + 1];
-        real shown[MAX_DEPTH + 1];
+        ag_real shown[MAX_DEPTH + 1];
         gradient_norms(racer[k], race_x, norm);
         for (int i = 0; i < n; i++)
-            shown[i] = (real)norm[i];
+            shown[i] = (ag_real)norm[i];
         printf(k ? "," : "{");
         json_reals(k ? "skip" : "plain", shown, n);
     }

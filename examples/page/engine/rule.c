@@ -3,12 +3,12 @@
 
 /* The script computes both: it reads and writes these arrays of n numbers in memory. dy is NULL in forward; a dx is NULL if its
  * input needs no gradient. `z` is NULL if there is only one input. */
-void IMPORT(page_rule)(int64_t n, const real *x, const real *z, real *y, const real *dy, real *dx, real *dz);
+void IMPORT(page_rule)(int64_t n, const ag_real *x, const ag_real *z, ag_real *y, const ag_real *dy, ag_real *dx, ag_real *dz);
 
 static void run(const AgCustomCall *c)
 {
     bool two = c->n > 1;
-    real *y = c->dy ? (real *)tensor_data(c->y) : tensor_mutable_data(c->y);
+    ag_real *y = c->dy ? (ag_real *)tensor_data(c->y) : tensor_mutable_data(c->y);
     page_rule(tensor_numel(c->y), tensor_data(c->in[0]), two ? tensor_data(c->in[1]) : NULL, y, c->dy,
               c->dy ? c->dx[0] : NULL, c->dy && two ? c->dx[1] : NULL);
 }
@@ -28,7 +28,7 @@ enum { ITEMS = 6 };
  * gradients agree. */
 int EXPORT(rule_check)(int inputs, double low)
 {
-    Scope scope = ag_begin(AG_RECORD);
+    AgScope scope = ag_begin(AG_RECORD);
     ag_seed(5);
     Tensor *in[2];
     for (int i = 0; i < inputs; i++) {

@@ -98,7 +98,7 @@ static void json_ids(const char *key, Tensor *ids)
 /* Prints the answer, what the model says at each place, and its three maps of attention, for the row of digits in the text. */
 void EXPORT(sorter_look)(void)
 {
-    Scope scope = ag_begin(AG_NO_GRAD);
+    AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *source, *target, *log_p;
     read_row(&source, &target);
     sorter_loss(sorter, source, target, true, &log_p);
@@ -121,7 +121,7 @@ void EXPORT(sorter_look)(void)
 /* Prints the graph and the backward pass for that row. The weights do not change. */
 void EXPORT(sorter_trace)(void)
 {
-    Scope scope = ag_begin(AG_RECORD);
+    AgScope scope = ag_begin(AG_RECORD);
     Tensor *source, *target;
     read_row(&source, &target);
     putchar('{');

@@ -25,14 +25,14 @@ typedef struct {
 GPTOptions gpt_defaults(void);
 
 /* Whether a model can have these sizes; else false with ag_error(), such as "a width of 100 does not divide into 3 heads". */
-bool gpt_check_at(Site at, const GPTOptions *o);
+bool gpt_check_at(AgSite at, const GPTOptions *o);
 /* The number of parameters of such a model. It is a double, because sizes from a file may exceed every integer type. */
-double gpt_size_at(Site at, const GPTOptions *o);
+double gpt_size_at(AgSite at, const GPTOptions *o);
 
 /* Converts the sizes to and from the settings "gpt.layers", "gpt.heads", ..., for checkpoints. Reading checks them as
  * gpt_check does. */
-void gpt_to_settings_at(Site at, const GPTOptions *o, Settings *s);
-bool gpt_from_settings_at(Site at, GPTOptions *o, const Settings *s);
+void gpt_to_settings_at(AgSite at, const GPTOptions *o, NnSettings *s);
+bool gpt_from_settings_at(AgSite at, GPTOptions *o, const NnSettings *s);
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
@@ -59,40 +59,40 @@ typedef struct {
 
 /* Weights are initialized from normal(0, 0.02), in the last layer of a residual branch from normal(0, 0.02 / sqrt(2 layers)).
  * Biases start at 0. Options that gpt_check rejects are a usage error. Free with nn_free. */
-GPT *gpt_new_at(Site at, GPTOptions options);
+GPT *gpt_new_at(AgSite at, GPTOptions options);
 
 /* ids (B,T), T at most the context -> (B,T,V) logits of the token after each id */
-Tensor *gpt_forward_at(Site at, GPT *m, Tensor *ids);
+Tensor *gpt_forward_at(AgSite at, GPT *m, Tensor *ids);
 
 /* The mean or sum of -log p(target): ids and targets (B,T) -> scalar. A target of -100 is ignored. It needs less memory than
  * nn_cross_entropy(gpt_forward(m, ids), targets), which has the same bits (see ag_linear_cross_entropy). */
-Tensor *gpt_loss_with_at(Site at, GPT *m, Tensor *ids, Tensor *targets, AgReduce reduce);
+Tensor *gpt_loss_with_at(AgSite at, GPT *m, Tensor *ids, Tensor *targets, AgReduce reduce);
 #define gpt_loss(m, ids, targets) gpt_loss_with(m, ids, targets, AG_MEAN)
 
 /* ---- generation -------------------------------------------------------------------------------------------------- */
 
 /* A cache for the keys and values of all layers and `context` positions. Free with ag_free. */
-Cache *gpt_cache_new_at(Site at, const GPT *m);
+NnCache *gpt_cache_new_at(AgSite at, const GPT *m);
 
 /* ids (B,T), which come after those in the cache -> (B,V) logits of the next token. Adds the ids to the cache. Records no
  * graph. */
-Tensor *gpt_next_at(Site at, GPT *m, Tensor *ids, Cache *cache);
+Tensor *gpt_next_at(AgSite at, GPT *m, Tensor *ids, NnCache *cache);
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 /* A model with the sizes and weights of a checkpoint (see module.h), whose settings must contain the sizes. NULL with
  * ag_error() if this fails. */
-GPT *gpt_load_at(Site at, const char *path);
+GPT *gpt_load_at(AgSite at, const char *path);
 
 /* A model from GPT-2's files in Hugging Face's layout, model.safetensors and config.json. There, the matrices of the
  * layers are stored transposed, as (in, out). Names may begin with "transformer.". Masks (h.0.attn.bias) are ignored. If
  * lm_head.weight exists, it must equal the token table. If ln_f.bias is missing, the model has no biases. NULL with
  * ag_error() if this fails. */
-GPT *gpt_open_at(Site at, const char *weights_path, const char *config_path);
+GPT *gpt_open_at(AgSite at, const char *weights_path, const char *config_path);
 
 /* Writes the two files, which gpt_open and Hugging Face's library can open. If the model has no biases, the file has biases of
  * 0, because the library's GPT-2 always has biases. */
-bool gpt_write_at(Site at, GPT *m, const char *weights_path, const char *config_path);
+bool gpt_write_at(AgSite at, GPT *m, const char *weights_path, const char *config_path);
 
 #include "kaeru/models_at.h"
 

@@ -37,13 +37,13 @@ typedef struct {
 LlamaOptions llama_defaults(void);
 
 /* Whether a model can have these sizes; else false with ag_error(). */
-bool llama_check_at(Site at, const LlamaOptions *o);
+bool llama_check_at(AgSite at, const LlamaOptions *o);
 /* The number of parameters of such a model, as a double: sizes from a file may exceed every integer type. */
-double llama_size_at(Site at, const LlamaOptions *o);
+double llama_size_at(AgSite at, const LlamaOptions *o);
 
 /* Converts the options to and from the settings "llama.layers", ..., for checkpoints. Reading checks them as llama_check. */
-void llama_to_settings_at(Site at, const LlamaOptions *o, Settings *s);
-bool llama_from_settings_at(Site at, LlamaOptions *o, const Settings *s);
+void llama_to_settings_at(AgSite at, const LlamaOptions *o, NnSettings *s);
+bool llama_from_settings_at(AgSite at, LlamaOptions *o, const NnSettings *s);
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
@@ -81,33 +81,33 @@ typedef struct {
 
 /* Matrices are initialized from normal(0, 0.02), biases with 0, norms with 1. Options that llama_check rejects are a usage
  * error. Free with nn_free. */
-Llama *llama_new_at(Site at, LlamaOptions options);
+Llama *llama_new_at(AgSite at, LlamaOptions options);
 
 /* ids (B,T), T at most the context -> (B,T,V) logits of the token after each id */
-Tensor *llama_forward_at(Site at, Llama *m, Tensor *ids);
+Tensor *llama_forward_at(AgSite at, Llama *m, Tensor *ids);
 
 /* The mean or sum of -log p(target), as gpt_loss_with: ids and targets (B,T) -> scalar. A target of -100 is ignored. */
-Tensor *llama_loss_with_at(Site at, Llama *m, Tensor *ids, Tensor *targets, AgReduce reduce);
+Tensor *llama_loss_with_at(AgSite at, Llama *m, Tensor *ids, Tensor *targets, AgReduce reduce);
 #define llama_loss(m, ids, targets) llama_loss_with(m, ids, targets, AG_MEAN)
 
 /* ---- generation: as gpt_cache_new and gpt_next ------------------------------------------------------------------- */
 
 /* The cache holds H' heads: H/H' times less than that of a GPT. */
-Cache *llama_cache_new_at(Site at, const Llama *m);
-Tensor *llama_next_at(Site at, Llama *m, Tensor *ids, Cache *cache);
+NnCache *llama_cache_new_at(AgSite at, const Llama *m);
+Tensor *llama_next_at(AgSite at, Llama *m, Tensor *ids, NnCache *cache);
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 /* A model with the sizes and weights of a checkpoint (see module.h). NULL with ag_error() if this fails. */
-Llama *llama_load_at(Site at, const char *path);
+Llama *llama_load_at(AgSite at, const char *path);
 
 /* A model from a folder in Hugging Face's layout: config.json of a Llama, Qwen2 or Qwen3, and model.safetensors, or the files
  * of model.safetensors.index.json, in F32, F16 or BF16. NULL with ag_error() if this fails, also if the config asks for what
  * this model does not have, such as windows or other scalings of the frequencies. */
-Llama *llama_open_at(Site at, const char *folder);
+Llama *llama_open_at(AgSite at, const char *folder);
 
 /* Writes config.json and model.safetensors into a folder, which must exist, for llama_open and Hugging Face's library. */
-bool llama_write_at(Site at, Llama *m, const char *folder);
+bool llama_write_at(AgSite at, Llama *m, const char *folder);
 
 #include "kaeru/models_at.h"
 

@@ -30,21 +30,21 @@ AG_PUBLIC_BEGIN
 typedef enum { KAERU_TOKENIZER_CHARS, KAERU_TOKENIZER_BPE } KaeruTokenizerKind;
 typedef struct {
     KaeruTokenizerKind kind;
-    union { CharVocab *chars; Bpe *bpe; };
+    union { KaeruCharVocab *chars; KaeruBpe *bpe; };
 } KaeruTokenizer;
 
 /* Opens a vocabulary of byte pairs, or, if merges_path is NULL, one of characters; and writes its files. */
-bool kaeru_tokenizer_open_at(Site at, KaeruTokenizer *t, const char *vocab_path, const char *merges_path);
-bool kaeru_tokenizer_save_at(Site at, const KaeruTokenizer *t, const char *vocab_path, const char *merges_path);
-void kaeru_tokenizer_close_at(Site at, KaeruTokenizer *t);          /* may be closed already, or zeroed */
-int32_t kaeru_tokenizer_size_at(Site at, const KaeruTokenizer *t);  /* ids are 0..size-1 */
+bool kaeru_tokenizer_open_at(AgSite at, KaeruTokenizer *t, const char *vocab_path, const char *merges_path);
+bool kaeru_tokenizer_save_at(AgSite at, const KaeruTokenizer *t, const char *vocab_path, const char *merges_path);
+void kaeru_tokenizer_close_at(AgSite at, KaeruTokenizer *t);        /* may be closed already, or zeroed */
+int32_t kaeru_tokenizer_size_at(AgSite at, const KaeruTokenizer *t);  /* ids are 0..size-1 */
 
 /* A hash of the tokens, to recognize a vocabulary. */
-uint64_t kaeru_tokenizer_fingerprint_at(Site at, const KaeruTokenizer *t);
+uint64_t kaeru_tokenizer_fingerprint_at(AgSite at, const KaeruTokenizer *t);
 
 /* As kaeru_char_vocab_encode, or kaeru_bpe_encode with KAERU_BPE_SPECIAL; free the result with ag_free. */
-int32_t *kaeru_tokenizer_encode_at(Site at, const KaeruTokenizer *t, const char *text, size_t n, size_t *count);
-char *kaeru_tokenizer_decode_at(Site at, const KaeruTokenizer *t, const int32_t *ids, size_t count, size_t *n);
+int32_t *kaeru_tokenizer_encode_at(AgSite at, const KaeruTokenizer *t, const char *text, size_t n, size_t *count);
+char *kaeru_tokenizer_decode_at(AgSite at, const KaeruTokenizer *t, const int32_t *ids, size_t count, size_t *n);
 
 /* ---- data: the first nine tenths for training, the last tenth held out ------------------------------------------- */
 
@@ -54,39 +54,39 @@ typedef enum { LM_TRAIN, LM_HELD_OUT } LmPart;
 
 /* With a vocabulary of characters, each window of a text is encoded when it is drawn. With byte pairs, the whole text is
  * encoded at once, and all ids are in memory; a token file needs less. The tokenizer must stay open; its struct is copied. */
-LmData *lm_data_open_at(Site at, const char *path, const KaeruTokenizer *t);
+LmData *lm_data_open_at(AgSite at, const char *path, const KaeruTokenizer *t);
 /* The same for a text in memory, which must stay valid; `name` is for messages. */
-LmData *lm_data_of_text_at(Site at, const char *name, const char *text, size_t n, const KaeruTokenizer *t);
+LmData *lm_data_of_text_at(AgSite at, const char *name, const char *text, size_t n, const KaeruTokenizer *t);
 
 /* Pairs of a question and an answer for fine-tuning, one JSON object a line: {"prompt": "...", "completion": "..."}, of which
  * the loss counts the completion and the token after it, or {"text": "..."}, of which it counts all but the first token.
  * `begin` and `end` are the tokens before and after each example, -1: none. A window is then an example, cut off or padded.
  * */
-LmData *lm_data_open_pairs_at(Site at, const char *path, const KaeruTokenizer *t, int32_t begin, int32_t end);
+LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruTokenizer *t, int32_t begin, int32_t end);
 
-void lm_data_close_at(Site at, LmData *d);                          /* NULL is fine */
-int64_t lm_data_tokens_at(Site at, const LmData *d, LmPart part);
+void lm_data_close_at(AgSite at, LmData *d);                        /* NULL is fine */
+int64_t lm_data_tokens_at(AgSite at, const LmData *d, LmPart part);
 
 /* Whether both parts are long enough for windows of `length` ids (0: the model's context), and whether the model's vocabulary
  * is large enough for the ids. Else false with ag_error(). */
-bool lm_data_fits_at(Site at, const LmData *d, const void *m, int64_t length);
+bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length);
 
 /* Draws `batch` windows of `length` ids from the training part with this thread's random generator. The targets are the ids one
  * position later. Both are (batch,length). */
-void lm_data_draw_at(Site at, const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets);
+void lm_data_draw_at(AgSite at, const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets);
 
 /* The loss per token over the held-out part, in windows of `length` ids (0: the model's context) and batches of `batch`
  * windows. If tokens > 0, it stops after about that many tokens. If `counted` is not NULL, *counted receives the number of
  * tokens. The model is in evaluation mode afterwards. */
-double lm_evaluate_at(Site at, void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted);
+double lm_evaluate_at(AgSite at, void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted);
 
 /* Writes the ids of a text to a token file, and their number to *count. The text is encoded in pieces. The format, all
  * little-endian: "kaerutok"; four uint32: the version 1, the size of an id in bytes (2 or 4), the size of the vocabulary, 0;
  * uint64: the fingerprint of the vocabulary; the ids; uint64: their number. */
-bool lm_tokenize_at(Site at, const char *text_path, const KaeruTokenizer *t, const char *tokens_path, int64_t *count);
+bool lm_tokenize_at(AgSite at, const char *text_path, const KaeruTokenizer *t, const char *tokens_path, int64_t *count);
 
 /* Whether a file begins like a token file. False if it cannot be read. */
-bool lm_is_token_file_at(Site at, const char *path);
+bool lm_is_token_file_at(AgSite at, const char *path);
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
@@ -105,9 +105,9 @@ typedef struct {
 /* nanoGPT's options for a small machine: 2000 steps of 12 windows, warmup 100, lr 1e-3 to 1e-4, betas 0.9 and 0.99, weight
  * decay 0.1, clip 1, evaluation every 250 steps on all of the held-out part. */
 LmOptions lm_defaults(void);
-bool lm_check_at(Site at, const LmOptions *o);                      /* whether a run can have these options */
-void lm_to_settings_at(Site at, const LmOptions *o, Settings *s);   /* "train.steps", ... */
-bool lm_from_settings_at(Site at, LmOptions *o, const Settings *s);
+bool lm_check_at(AgSite at, const LmOptions *o);                    /* whether a run can have these options */
+void lm_to_settings_at(AgSite at, const LmOptions *o, NnSettings *s);  /* "train.steps", ... */
+bool lm_from_settings_at(AgSite at, LmOptions *o, const NnSettings *s);
 
 typedef struct LmTraining LmTraining;
 struct LmTraining {
@@ -117,8 +117,8 @@ struct LmTraining {
     /* Never NULL. Saved in each checkpoint. lm_train adds the model's sizes, the options and the least held-out loss to what
      * the program has set, such as the paths of its data. It does not read the settings of a checkpoint into it. The program
      * frees it after lm_train. */
-    Settings *settings;
-    Processes *processes;       /* that train together (kaeru/parallel.h); NULL: this one alone */
+    NnSettings *settings;
+    NnProcesses *processes;     /* that train together (kaeru/parallel.h); NULL: this one alone */
     const volatile sig_atomic_t *stop;  /* not 0: a signal asks to stop after the current step; NULL: none does */
     const char *last, *best;    /* paths of the newest checkpoint, and of that with the least held-out loss; NULL: none. Only
                                  * `last` has the optimizer's state, so the two must differ. */
@@ -137,11 +137,11 @@ struct LmTraining {
     double valid_loss, best_loss;       /* the held-out loss of the last evaluation, and the least of all */
 };
 
-int64_t lm_window_at(Site at, const LmTraining *t);                 /* the windows' length */
+int64_t lm_window_at(AgSite at, const LmTraining *t);               /* the windows' length */
 /* Trains until options.steps steps are done. With `resume`, it first loads the state of the run from the checkpoint `last`. A
  * run that was stopped, even by a kill, and then resumed ends with the same bytes as a run that was not stopped. False if a
  * checkpoint cannot be read or written, if the data does not fit, or if the loss is NaN or infinite. */
-bool lm_train_at(Site at, LmTraining *t, bool resume);
+bool lm_train_at(AgSite at, LmTraining *t, bool resume);
 
 /* ---- generation -------------------------------------------------------------------------------------------------- */
 
@@ -152,18 +152,18 @@ bool lm_train_at(Site at, LmTraining *t, bool resume);
 typedef struct { double temperature; int64_t top_k; double top_p; } LmSampling;
 
 /* Draws an id of 0..n-1 with this thread's random generator; -1 with ag_error() if a logit is NaN or infinite. */
-int32_t lm_sample_next_at(Site at, const real *logits, int64_t n, const LmSampling *how);
+int32_t lm_sample_next_at(AgSite at, const ag_real *logits, int64_t n, const LmSampling *how);
 
 /* The probabilities p[0..n-1] with which lm_sample_next draws each id. False with ag_error() where lm_sample_next returns
  * -1. */
-bool lm_sample_probabilities_at(Site at, const real *logits, int64_t n, const LmSampling *how, double *p);
+bool lm_sample_probabilities_at(AgSite at, const ag_real *logits, int64_t n, const LmSampling *how, double *p);
 
 /* Generates up to `most` tokens after a prompt of n >= 1 tokens; the model reads the last `context` of them. Calls
  * next(arg, id) with each token and stops when it returns false. When the context is full, the model reads its last half again
  * and continues from there. The model must be in evaluation mode, and the ids must be in its vocabulary. False if
  * lm_sample_next fails. */
-typedef bool NextToken(void *arg, int32_t id);
-bool lm_generate_at(Site at, void *m, const int32_t *prompt, int64_t n, int64_t most, const LmSampling *how, NextToken *next,
+typedef bool KaeruNextToken(void *arg, int32_t id);
+bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_t most, const LmSampling *how, KaeruNextToken *next,
                      void *arg);
 
 AG_PUBLIC_END

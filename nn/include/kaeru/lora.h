@@ -2,7 +2,7 @@
  * frozen, and A (rank,in) and B (out,rank) are trained. Frozen weights need no gradients and no state of an optimizer.
  *
  *     static const char *const targets[] = { "q_proj", "v_proj", NULL };
- *     nn_lora_add(model, (LoraOptions){ .rank = 8, .alpha = 16, .targets = targets });
+ *     nn_lora_add(model, (NnLoraOptions){ .rank = 8, .alpha = 16, .targets = targets });
  *     Optimizer *o = nn_adamw_new(model, 1e-4);           ... train ...
  *     nn_lora_save(model, "adapter");                     for the library peft, and nn_lora_load
  *     nn_lora_merge(model);                               the model is as before, with the adapters in its weights
@@ -17,27 +17,27 @@
 AG_PUBLIC_BEGIN
 
 /* targets: the names of the Linears to adapt, which end with NULL: "q_proj" is each Linear of that name, however deep. */
-typedef struct { int64_t rank; double alpha, dropout; const char *const *targets; } LoraOptions;
+typedef struct { int64_t rank; double alpha, dropout; const char *const *targets; } NnLoraOptions;
 /* Freezes the parameters of the module but those of adapters, and adds adapters to the Linears that are named. A starts uniform
  * in +-1/sqrt(in), B at 0, so that the module computes the same as before. More calls add more adapters, which may have another
  * rank and alpha. False with ag_error(), and nothing has changed, if a target is the name of no Linear. A Linear that has an
  * adapter, a rank below 1, or a dropout outside [0, 1) is a usage error. */
-bool nn_lora_add_at(Site at, void *module, LoraOptions options);
+bool nn_lora_add_at(AgSite at, void *module, NnLoraOptions options);
 
 /* Adds the adapters to the weights and removes them; ag_precision does not matter. The weights stay frozen. Optimizers of the
  * module are not valid afterwards. */
-void nn_lora_merge_at(Site at, void *module);
+void nn_lora_merge_at(AgSite at, void *module);
 
 /* Writes adapter_config.json and adapter_model.safetensors into a folder, which must exist, for the library peft. False with
  * ag_error() if they cannot be written, or if the adapters do not have the same dropout: peft has one for all. */
-bool nn_lora_save_at(Site at, void *module, const char *folder);
+bool nn_lora_save_at(AgSite at, void *module, const char *folder);
 
 /* Adds the adapters of a folder that nn_lora_save or peft wrote, and freezes the other parameters. False with ag_error() if the
  * files cannot be read or do not fit; the module then has no adapters. The file of weights says which Linears have adapters,
  * and of what rank. Refused with the name of the setting are: DoRA, rsLoRA, aLoRA, biases and whatever else peft computes in
  * another way; init_lora_weights that changes the model's weights, as PiSSA does; keys of alpha_pattern that are more than a
  * name or its end; and settings that are unknown here, unless they are null, false or {}. */
-bool nn_lora_load_at(Site at, void *module, const char *folder);
+bool nn_lora_load_at(AgSite at, void *module, const char *folder);
 
 #include "kaeru/nn_at.h"
 

@@ -38,13 +38,13 @@ struct Module {
     unsigned magic;             /* tells whether it is alive */
     const char *type;           /* the struct's name */
     size_t size;                /* of the whole struct */
-    struct ModuleSlot *slots;   /* what was registered, in order */
+    struct NnModuleSlot *slots;  /* what was registered, in order */
     int n_slots, capacity;
     Module *parent;             /* the module that contains this one, in slot number `index`; NULL: none */
     int index;
     bool training;              /* true at first; nn_train and nn_eval set it, in all descendants as well */
     /* The forward function of a layer with one input, for Sequential and nn_recompute; its constructor sets it. Else NULL. */
-    Tensor *(*forward)(Site at, void *self, Tensor *x);
+    Tensor *(*forward)(AgSite at, void *self, Tensor *x);
     /* Called before the module and its parts are freed, to close a file or the like; NULL: nothing. nn_clone does not copy a
      * module that has it. Memory does not need it: what ag_alloc_in(module, ...) returns is freed with the module. */
     void (*destroy)(void *self);
@@ -66,11 +66,11 @@ template <class Type, size_t offset> struct AgModule {
 #define nn_new(Type) \
     ((Type *)nn_new_sized(sizeof(Type) + 0 * sizeof(char[offsetof(Type, module) == 0 ? 1 : -1]), #Type))
 #endif
-Module *nn_new_sized_at(Site at, size_t size, const char *type);
+Module *nn_new_sized_at(AgSite at, size_t size, const char *type);
 
 /* A usage error, in the name of function `what`, unless this is a module that was not freed. size: of the struct, which tells
  * most types apart; 0: any. */
-void nn_check_at(Site at, const char *what, const void *module, size_t size);
+void nn_check_at(AgSite at, const char *what, const void *module, size_t size);
 /* The first line of a layer's function: checks the module and does what AG_LAYER does. Errors then name the caller's line.
  *
  *     Tensor *net_at(Site at, Net *net, Tensor *x)
@@ -87,126 +87,126 @@ void nn_check_at(Site at, const char *what, const void *module, size_t size);
 #define nn_child(parent, field, child) nn_child_named(parent, field, #field, child)
 #define nn_child_named(parent, field, name, child) \
     nn_add_child(&(parent)->module, name, (void **)&(parent)->field, 1 ? (child) : (parent)->field)
-void nn_add_child_at(Site at, Module *parent, const char *name, void **field, void *child);
+void nn_add_child_at(AgSite at, Module *parent, const char *name, void **field, void *child);
 
 /* `parent->field` = a new parameter of that shape: zeros, requires a gradient. */
 #define nn_param(parent, field, shape)  nn_add_tensor(&(parent)->module, #field, &(parent)->field, shape, true)
 /* The same without a gradient: saved with the weights, not trained (position tables). */
 #define nn_buffer(parent, field, shape) nn_add_tensor(&(parent)->module, #field, &(parent)->field, shape, false)
-Tensor *nn_add_tensor_at(Site at, Module *parent, const char *name, Tensor **field, Shape shape, bool trained);
+Tensor *nn_add_tensor_at(AgSite at, Module *parent, const char *name, Tensor **field, AgShape shape, bool trained);
 
 /* nn_param under a name that printf writes, for fields that are arrays:
  *
  *     for (int i = 0; i < 4; i++) nn_param_named(net, w[i], SHAPE(8, 8), "w%d", i); */
 #define nn_param_named(parent, field, shape, ...) nn_add_param(&(parent)->module, &(parent)->field, shape, __VA_ARGS__)
-Tensor *nn_add_param_at(Site at, Module *parent, Tensor **field, Shape shape, const char *format, ...) AG_PRINTF(5, 6);
+Tensor *nn_add_param_at(AgSite at, Module *parent, Tensor **field, AgShape shape, const char *format, ...) AG_PRINTF(5, 6);
 
 /* A buffer of any type (AG_INT, AG_BOOL). If not `saved`, it is not in the module's files: what the constructor computes. */
 #define nn_buffer_with(parent, field, shape, dtype, saved) \
     nn_add_buffer(&(parent)->module, #field, &(parent)->field, shape, dtype, saved)
-Tensor *nn_add_buffer_at(Site at, Module *parent, const char *name, Tensor **field, Shape shape, DType dtype, bool saved);
+Tensor *nn_add_buffer_at(AgSite at, Module *parent, const char *name, Tensor **field, AgShape shape, AgDType dtype, bool saved);
 
 /* Ties weights: `parent->field` becomes the same parameter as `tensor` of the same module tree. This parameter is trained,
  * counted, freed and saved once, under its first name. If the field already has a tensor, it must have the same shape; it is
  * freed, and fields that were tied to it are tied to `tensor`. */
 #define nn_tie(parent, field, tensor)   nn_tie_named(&(parent)->module, #field, &(parent)->field, tensor)
-void nn_tie_named_at(Site at, Module *parent, const char *name, Tensor **field, Tensor *tensor);
+void nn_tie_named_at(AgSite at, Module *parent, const char *name, Tensor **field, Tensor *tensor);
 
 /* A list of modules as a module: n children named "0", "1", ... */
 typedef struct { Module module; int n; } ModuleList;
-ModuleList *nn_list_new_at(Site at);
-void nn_list_add_at(Site at, ModuleList *list, void *child);
-void *nn_list_item_at(Site at, const ModuleList *list, int i);
+ModuleList *nn_list_new_at(AgSite at);
+void nn_list_add_at(AgSite at, ModuleList *list, void *child);
+void *nn_list_item_at(AgSite at, const ModuleList *list, int i);
 /* Item i as a pointer to Type. */
 #define nn_item(Type, list, i) ((Type *)nn_list_item(list, i))
 
 /* Frees a module, its children, and their parameters. `module` is a pointer to any module without a parent, or NULL. */
-void nn_free_at(Site at, void *module);
+void nn_free_at(AgSite at, void *module);
 
 /* A copy with parameters of its own (the same values, modes and ties). Other members of the struct, numbers and pointers, are
  * copied as they are. */
-void *nn_clone_at(Site at, const void *module);
+void *nn_clone_at(AgSite at, const void *module);
 
 /* Training mode, in which dropout is active, or evaluation mode: for the module and all its descendants. */
-void nn_train_at(Site at, void *module);
-void nn_eval_at(Site at, void *module);
+void nn_train_at(AgSite at, void *module);
+void nn_eval_at(AgSite at, void *module);
 
 /* Removes the gradients of all parameters. nn_optimizer_step does so, too. */
-void nn_zero_grad_at(Site at, void *module);
+void nn_zero_grad_at(AgSite at, void *module);
 
 /* The parameters and buffers of a module's tree by dotted name, in order of registration; tied ones once, under their first
  * name. `trained`: the tensor requires a gradient; tensor_set_requires_grad(t, false) freezes a parameter. The list is valid
  * until the module changes; free it with ag_free. */
-typedef struct { char *name; Tensor *tensor; bool trained; Module *owner; } NamedTensor;
-typedef struct { NamedTensor *item; int n; } Parameters;
-Parameters *nn_parameters_at(Site at, void *module);
+typedef struct { char *name; Tensor *tensor; bool trained; Module *owner; } NnNamedTensor;
+typedef struct { NnNamedTensor *item; int n; } NnParameters;
+NnParameters *nn_parameters_at(AgSite at, void *module);
 
 /* The tensor of that name ("fc1.weight"), or NULL. */
-Tensor *nn_find_at(Site at, void *module, const char *name);
+Tensor *nn_find_at(AgSite at, void *module, const char *name);
 
 /* ag_pack_weight and ag_unpack_weight for all matrices, tables of embeddings too. lm_generate does so while it runs, if
  * products are in bfloat16. */
-void nn_pack_weights_at(Site at, void *module);
-void nn_unpack_weights_at(Site at, void *module);
+void nn_pack_weights_at(AgSite at, void *module);
+void nn_unpack_weights_at(AgSite at, void *module);
 
 /* The number of trainable numbers, tied ones counted once. */
-int64_t nn_count_at(Site at, void *module);
+int64_t nn_count_at(AgSite at, void *module);
 
 /* Prints a table: module tree, parameter shapes and counts. */
-void nn_summary_at(Site at, void *module, FILE *out);
+void nn_summary_at(AgSite at, void *module, FILE *out);
 
 /* ---- initialization: in place, on one tensor; random values come from this thread's generator -------------------- */
 
 /* Xavier and Kaiming need two dimensions or more: fan_in is the product of all sizes but the first, fan_out of all but the
  * second. The a of Kaiming is the negative slope of a leaky ReLU, 0 for ReLU. */
-void nn_init_constant_at(Site at, Tensor *w, double value);
-void nn_init_uniform_at(Site at, Tensor *w, double low, double high);
-void nn_init_normal_at(Site at, Tensor *w, double mean, double deviation);
-void nn_init_xavier_uniform_at(Site at, Tensor *w, double gain);      /* +-gain sqrt(6/(fan_in+fan_out)): Glorot 2010 */
-void nn_init_xavier_normal_at(Site at, Tensor *w, double gain);       /* deviation gain sqrt(2/(fan_in+fan_out)) */
-void nn_init_kaiming_uniform_at(Site at, Tensor *w, double a);        /* +-sqrt(6/((1+a^2) fan_in)): He 2015 */
-void nn_init_kaiming_normal_at(Site at, Tensor *w, double a);         /* deviation sqrt(2/((1+a^2) fan_in)) */
+void nn_init_constant_at(AgSite at, Tensor *w, double value);
+void nn_init_uniform_at(AgSite at, Tensor *w, double low, double high);
+void nn_init_normal_at(AgSite at, Tensor *w, double mean, double deviation);
+void nn_init_xavier_uniform_at(AgSite at, Tensor *w, double gain);    /* +-gain sqrt(6/(fan_in+fan_out)): Glorot 2010 */
+void nn_init_xavier_normal_at(AgSite at, Tensor *w, double gain);     /* deviation gain sqrt(2/(fan_in+fan_out)) */
+void nn_init_kaiming_uniform_at(AgSite at, Tensor *w, double a);      /* +-sqrt(6/((1+a^2) fan_in)): He 2015 */
+void nn_init_kaiming_normal_at(AgSite at, Tensor *w, double a);       /* deviation sqrt(2/((1+a^2) fan_in)) */
 
 /* ---- optimizers -------------------------------------------------------------------------------------------------- */
 
 /* Groups of parameters, each with a learning-rate factor and a weight decay of its own, and the state of each parameter.
  * Free it with ag_free, before or after the module. */
 typedef struct Optimizer Optimizer;
-typedef struct Parallel Parallel;     /* see parallel.h */
+typedef struct NnParallel NnParallel;  /* see parallel.h */
 
 /* PyTorch's defaults: betas 0.9 and 0.999, eps 1e-8; Adam without weight decay, AdamW with decoupled weight decay 0.01. */
-AdamOptions nn_adam_options(double lr);
-AdamOptions nn_adamw_options(double lr);
-Optimizer *nn_adam_new_with_at(Site at, void *module, AdamOptions options);
-Optimizer *nn_sgd_new_with_at(Site at, void *module, SgdOptions options);
+AgAdam nn_adam_options(double lr);
+AgAdam nn_adamw_options(double lr);
+Optimizer *nn_adam_new_with_at(AgSite at, void *module, AgAdam options);
+Optimizer *nn_sgd_new_with_at(AgSite at, void *module, AgSgd options);
 #define nn_adam_new(module, lr)      nn_adam_new_with(module, nn_adam_options(lr))
 #define nn_adamw_new(module, lr)     nn_adam_new_with(module, nn_adamw_options(lr))
-#define nn_sgd_new(module, lr)       nn_sgd_new_with(module, (AG_VALUE(SgdOptions){ (lr), 0.0, 0.0, false }))
+#define nn_sgd_new(module, lr)       nn_sgd_new_with(module, (AG_VALUE(AgSgd){ (lr), 0.0, 0.0, false }))
 
 /* Moves the parameters for which belongs(p, arg) is true to a new group with another weight decay and learning-rate factor
  * (GPT: decay on matrices only). At first all parameters are in one group. Returns how many moved. */
-int nn_optimizer_group_at(Site at, Optimizer *o, bool (*belongs)(const NamedTensor *p, void *arg), void *arg,
+int nn_optimizer_group_at(AgSite at, Optimizer *o, bool (*belongs)(const NnNamedTensor *p, void *arg), void *arg,
                           double weight_decay, double lr_factor);
-bool nn_is_matrix(const NamedTensor *p, void *unused);              /* two or more dimensions */
-bool nn_is_not_matrix(const NamedTensor *p, void *unused);
+bool nn_is_matrix(const NnNamedTensor *p, void *unused);            /* two or more dimensions */
+bool nn_is_not_matrix(const NnNamedTensor *p, void *unused);
 
 /* A usage error, in the name of function `what`, unless the optimizer was made for this module or for a part of it. */
-void nn_optimizer_check_at(Site at, const char *what, const Optimizer *o, const void *module);
+void nn_optimizer_check_at(AgSite at, const char *what, const Optimizer *o, const void *module);
 
 /* Updates every parameter that has a gradient, and removes the gradients. It is a usage error if no parameter has one, or if a
  * parameter that has one was registered, tied or unfrozen after the optimizer was made. */
-void nn_optimizer_step_at(Site at, Optimizer *o);
+void nn_optimizer_step_at(AgSite at, Optimizer *o);
 /* The same with every gradient multiplied by grad_scale: 1/n for the mean if the loss is a sum over n items. */
-void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale);
+void nn_optimizer_step_scaled_at(AgSite at, Optimizer *o, double grad_scale);
 
 /* The learning rate, which a schedule sets before each step, and the number of steps taken. */
-double nn_optimizer_lr_at(Site at, const Optimizer *o);
-void nn_optimizer_set_lr_at(Site at, Optimizer *o, double lr);
-int64_t nn_optimizer_steps_at(Site at, const Optimizer *o);
+double nn_optimizer_lr_at(AgSite at, const Optimizer *o);
+void nn_optimizer_set_lr_at(AgSite at, Optimizer *o, double lr);
+int64_t nn_optimizer_steps_at(AgSite at, const Optimizer *o);
 
 /* Scales all gradients so that their global 2-norm is at most max_norm. Returns the norm before scaling. */
-double nn_clip_grad_norm_at(Site at, void *module, double max_norm);
-double nn_grad_norm_at(Site at, void *module);                      /* the norm alone */
+double nn_clip_grad_norm_at(AgSite at, void *module, double max_norm);
+double nn_grad_norm_at(AgSite at, void *module);                    /* the norm alone */
 
 /* An optimizer of your own: the update of one parameter. Groups, learning rates, steps, gradients and checkpoints work as with
  * the optimizers above.
@@ -220,7 +220,7 @@ double nn_grad_norm_at(Site at, void *module);                      /* the norm 
  *     Optimizer *o = nn_optimizer_new(net, &sign, NULL, 0, 1e-3, 0);
  */
 typedef struct {
-    const NamedTensor *parameter;
+    const NnNamedTensor *parameter;
     Tensor *gradient;
     int64_t first, count;       /* the items to update: all, except in a process of several if the kind is by_item */
     Tensor *const *state;       /* the state tensors of these items: zeros at first, written by tensor_copy; of the parameter's
@@ -234,13 +234,13 @@ typedef struct {
 typedef struct {
     const char *name;                           /* of the kind, in checkpoints: one that loads must have the same */
     const char *state[NN_STATES];               /* names of state tensors, in checkpoints; NULL after the last */
-    int (*states)(const NamedTensor *p);        /* how many of them this parameter has; NULL: all */
+    int (*states)(const NnNamedTensor *p);      /* how many of them this parameter has; NULL: all */
     /* Called for each parameter that has a gradient, in a scope of its own without recording. The gradient is removed after. */
     void (*update)(const OptimizerUpdate *u);
     bool by_item;               /* an item's update depends on that item alone: processes may share a parameter (parallel.h) */
 } OptimizerKind;
 /* `kind` must stay valid. The options, any struct of `size` bytes, are copied; NULL and 0: none. */
-Optimizer *nn_optimizer_new_at(Site at, void *module, const OptimizerKind *kind, const void *options, size_t size, double lr,
+Optimizer *nn_optimizer_new_at(AgSite at, void *module, const OptimizerKind *kind, const void *options, size_t size, double lr,
                                double weight_decay);
 
 /* ---- schedules: the learning rate as a pure function of the step --------------------------------------------------
@@ -250,10 +250,10 @@ Optimizer *nn_optimizer_new_at(Site at, void *module, const OptimizerKind *kind,
 
 /* Linear from 0 to lr over `warmup` steps, then half a cosine down to lr_min at step `total`, then lr_min. The
  * warmup is part of the total. */
-double nn_schedule_cosine_at(Site at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total);
+double nn_schedule_cosine_at(AgSite at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total);
 
 /* lr = factor * width^-0.5 * min(step^-0.5, step * warmup^-1.5), Vaswani et al. 2017, 5.3; step 0 counts as 1. */
-double nn_schedule_noam_at(Site at, int64_t step, int64_t width, double factor, int64_t warmup);
+double nn_schedule_noam_at(AgSite at, int64_t step, int64_t width, double factor, int64_t warmup);
 
 /* ---- files ---------------------------------------------------------------------------------------------------------
  * Checkpoints are safetensors files with the weights by name, so that other libraries can open them. The state of an optimizer
@@ -265,20 +265,20 @@ double nn_schedule_noam_at(Site at, int64_t step, int64_t width, double factor, 
  * numbers by the rules of tensor_file_read: F16 and BF16 exactly, F64 rounded, and what does not fit is refused. */
 
 /* Settings of a model or a run: texts by name, in order. Free them with ag_free. */
-typedef struct Settings Settings;
-Settings *nn_settings_new_at(Site at);
-void nn_settings_set_at(Site at, Settings *s, const char *key, const char *format, ...) AG_PRINTF(4, 5);
-const char *nn_settings_get_at(Site at, const Settings *s, const char *key); /* NULL if absent */
+typedef struct NnSettings NnSettings;
+NnSettings *nn_settings_new_at(AgSite at);
+void nn_settings_set_at(AgSite at, NnSettings *s, const char *key, const char *format, ...) AG_PRINTF(4, 5);
+const char *nn_settings_get_at(AgSite at, const NnSettings *s, const char *key); /* NULL if absent */
 /* A setting as an integer or a real number; false with ag_error() if absent or malformed. */
-bool nn_settings_int_at(Site at, const Settings *s, const char *key, int64_t *value);
-bool nn_settings_real_at(Site at, const Settings *s, const char *key, double *value);
+bool nn_settings_int_at(AgSite at, const NnSettings *s, const char *key, int64_t *value);
+bool nn_settings_real_at(AgSite at, const NnSettings *s, const char *key, double *value);
 
 /* Weights only: parameters and buffers. */
-bool nn_save_at(Site at, const char *path, void *module);
-bool nn_load_at(Site at, const char *path, void *module);
+bool nn_save_at(AgSite at, const char *path, void *module);
+bool nn_load_at(AgSite at, const char *path, void *module);
 
 /* What a file and a module do not have in common: missing tensors by the module's names, unexpected ones by the file's. */
-typedef struct { const char **missing, **unexpected; int n_missing, n_unexpected; } LoadReport;
+typedef struct { const char **missing, **unexpected; int n_missing, n_unexpected; } NnLoadReport;
 /* Zeros: as nn_load. */
 typedef struct {
     const char *prefix;         /* only the file's tensors with this prefix: "backbone." loads a part of a larger model */
@@ -288,19 +288,19 @@ typedef struct {
     bool allow_missing;         /* tensors of the module that the file does not have keep their values */
     bool allow_unexpected;      /* tensors of the file that the module does not have are ignored */
     bool map;                   /* less memory: the file is mapped, not first read as a whole. It must not change meanwhile */
-    LoadReport **report;        /* gets the names, if the file could be opened; free it with ag_free. NULL: not wanted */
-} LoadOptions;
+    NnLoadReport **report;      /* gets the names, if the file could be opened; free it with ag_free. NULL: not wanted */
+} NnLoadOptions;
 /* nn_load with options. The path is any file that tensor_file_open opens, also the index of a model in several files. If the
  * file has a part of the model: nn_load_with(path, model->backbone, ...). */
-bool nn_load_with_at(Site at, const char *path, void *module, LoadOptions options);
+bool nn_load_with_at(AgSite at, const char *path, void *module, NnLoadOptions options);
 
 /* Everything that a run needs to resume exactly: weights, optimizer (may be NULL), random state, settings (may be NULL).
  * Loading restores this thread's random state and adds the file's settings to `settings`. */
-bool nn_checkpoint_save_at(Site at, const char *path, void *module, Optimizer *o, const Settings *settings);
-bool nn_checkpoint_load_at(Site at, const char *path, void *module, Optimizer *o, Settings *settings);
+bool nn_checkpoint_save_at(AgSite at, const char *path, void *module, Optimizer *o, const NnSettings *settings);
+bool nn_checkpoint_load_at(AgSite at, const char *path, void *module, Optimizer *o, NnSettings *settings);
 
 /* Only the settings: to build a model of the right size before loading it. */
-bool nn_checkpoint_settings_at(Site at, const char *path, Settings *settings);
+bool nn_checkpoint_settings_at(AgSite at, const char *path, NnSettings *settings);
 
 #include "kaeru/nn_at.h"
 

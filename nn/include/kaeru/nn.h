@@ -12,8 +12,8 @@ AG_PUBLIC_BEGIN
 /* In training, sets each number of x (..) to 0 with probability p, which is in [0, 1), and divides the others by 1-p. In
  * evaluation, returns x itself. */
 typedef struct { Module module; double p; } Dropout;
-Dropout *nn_dropout_new_at(Site at, double p);
-Tensor *nn_dropout_at(Site at, Dropout *d, Tensor *x);
+Dropout *nn_dropout_new_at(AgSite at, double p);
+Tensor *nn_dropout_at(AgSite at, Dropout *d, Tensor *x);
 
 /* y = x W^T + b: x (..,in) -> (..,out). weight (out,in); bias (out) or NULL. Both start uniform in +-1/sqrt(in). */
 typedef struct Linear Linear;
@@ -24,56 +24,56 @@ struct Linear {
     Dropout *lora_dropout;
     double lora_scale;                      /* alpha / rank */
 };
-Linear *nn_linear_new_with_at(Site at, int64_t in, int64_t out, bool bias);
+Linear *nn_linear_new_with_at(AgSite at, int64_t in, int64_t out, bool bias);
 #define nn_linear_new(in, out)         nn_linear_new_with(in, out, true)
 #define nn_linear_new_no_bias(in, out) nn_linear_new_with(in, out, false)
-Tensor *nn_linear_at(Site at, Linear *l, Tensor *x);
+Tensor *nn_linear_at(AgSite at, Linear *l, Tensor *x);
 
 /* Rows of a table: ids (..) -> (..,width). weight (count,width) starts standard normal. */
 typedef struct { Module module; Tensor *weight; } Embedding;
-Embedding *nn_embedding_new_at(Site at, int64_t count, int64_t width);
-Tensor *nn_embedding_at(Site at, Embedding *e, Tensor *ids);
+Embedding *nn_embedding_new_at(AgSite at, int64_t count, int64_t width);
+Tensor *nn_embedding_at(AgSite at, Embedding *e, Tensor *ids);
 
 /* y = gamma (x - m) / s + beta: x (..,width) -> (..,width), with the mean m and the deviation s of the last dimension (Ba et
  * al. 2016). gamma (width) starts at 1, beta (width), which may be NULL, at 0. AgNorm's four conventions of s are in types.h.
  * In files the parameters are called weight and bias; with AG_NORM_ANNOTATED, a_2 and b_2. */
 typedef struct { Module module; Tensor *gamma, *beta; AgNorm kind; } LayerNorm;
-LayerNorm *nn_layer_norm_new_with_at(Site at, int64_t width, AgNorm kind, bool bias);
+LayerNorm *nn_layer_norm_new_with_at(AgSite at, int64_t width, AgNorm kind, bool bias);
 #define nn_layer_norm_new(width)            nn_layer_norm_new_with(width, AG_NORM_PYTORCH, true)
 #define nn_layer_norm_new_kind(width, kind) nn_layer_norm_new_with(width, kind, true)
 #define nn_layer_norm_new_no_bias(width)    nn_layer_norm_new_with(width, AG_NORM_PYTORCH, false)
-Tensor *nn_layer_norm_at(Site at, LayerNorm *l, Tensor *x);
+Tensor *nn_layer_norm_at(AgSite at, LayerNorm *l, Tensor *x);
 
 /* y = gamma x / r: x (..,width) -> (..,width), with r = sqrt(m + eps) and the mean m of x^2 over the last dimension (Zhang and
  * Sennrich 2019). gamma (width) starts at 1; in files it is called weight. eps is 1e-6 unless it is given. */
 typedef struct { Module module; Tensor *gamma; double eps; } RMSNorm;
-RMSNorm *nn_rms_norm_new_with_at(Site at, int64_t width, double eps);
+RMSNorm *nn_rms_norm_new_with_at(AgSite at, int64_t width, double eps);
 #define nn_rms_norm_new(width) nn_rms_norm_new_with(width, 1e-6)
-Tensor *nn_rms_norm_at(Site at, RMSNorm *l, Tensor *x);
+Tensor *nn_rms_norm_at(AgSite at, RMSNorm *l, Tensor *x);
 
 /* Convolution with windows of size x size items: x (B,in,H,W) -> (B,out,H',W'), see ag_conv2d. weight (out,in,size,size), bias
  * (out) or NULL; both start uniform in +-1/sqrt(in size^2). nn_conv2d_new has a stride of 1 and the padding (size - 1)/2, with
  * which an odd size keeps H and W. */
 typedef struct { Module module; Tensor *weight, *bias; int stride, padding; } Conv2d;
-Conv2d *nn_conv2d_new_with_at(Site at, int64_t in, int64_t out, int size, int stride, int padding, bool bias);
+Conv2d *nn_conv2d_new_with_at(AgSite at, int64_t in, int64_t out, int size, int stride, int padding, bool bias);
 #define nn_conv2d_new(in, out, size) nn_conv2d_new_with(in, out, size, 1, ((size) - 1) / 2, true)
-Tensor *nn_conv2d_at(Site at, Conv2d *l, Tensor *x);
+Tensor *nn_conv2d_at(AgSite at, Conv2d *l, Tensor *x);
 
 /* ag_activate(kind, nn_linear(l, x)), with the same result. ReLU and the GELUs need less time and memory this way. */
-Tensor *nn_linear_activate_at(Site at, Linear *l, Tensor *x, AgActivation kind);
+Tensor *nn_linear_activate_at(AgSite at, Linear *l, Tensor *x, AgActivation kind);
 
 /* Layers in sequence: each one gets the output of the one before. A layer is a Linear, Embedding, LayerNorm, RMSNorm,
  * Conv2d, Dropout or activation, another Sequential, or a layer of your own whose constructor sets module.forward. A Sequential
  * is a ModuleList: nn_item and n work on it, and its parameters have names such as "0.weight", as in PyTorch. */
 typedef ModuleList Sequential;
-Sequential *nn_sequential_new_at(Site at);
-void nn_sequential_add_at(Site at, Sequential *s, void *layer);
-void nn_sequential_activation_at(Site at, Sequential *s, AgActivation kind);
-Tensor *nn_sequential_at(Site at, Sequential *s, Tensor *x);
+Sequential *nn_sequential_new_at(AgSite at);
+void nn_sequential_add_at(AgSite at, Sequential *s, void *layer);
+void nn_sequential_activation_at(AgSite at, Sequential *s, AgActivation kind);
+Tensor *nn_sequential_at(AgSite at, Sequential *s, Tensor *x);
 
 /* layer(x) of any layer that a Sequential can hold. Most of its intermediate values are not kept for backward, which computes
  * them again: less memory, more time, the same bits. See ag_recompute in graph.h: AG_PRODUCTS. */
-Tensor *nn_recompute_at(Site at, void *layer, Tensor *x);
+Tensor *nn_recompute_at(AgSite at, void *layer, Tensor *x);
 
 /* ---- losses: the common forms; ops.h has all options ------------------------------------------------------------- */
 

@@ -34,7 +34,7 @@ typedef struct {
     int64_t hidden;             /* H */
     Tensor *weight_ih_l0, *weight_hh_l0, *bias_ih_l0, *bias_hh_l0;
 } Recurrent;
-Recurrent *nn_recurrent_new_at(Site at, RecurrentKind kind, int64_t in, int64_t hidden);
+Recurrent *nn_recurrent_new_at(AgSite at, RecurrentKind kind, int64_t in, int64_t hidden);
 #define nn_gru_new(in, hidden)  nn_recurrent_new(NN_GRU, in, hidden)
 #define nn_lstm_new(in, hidden) nn_recurrent_new(NN_LSTM, in, hidden)
 
@@ -42,7 +42,7 @@ Recurrent *nn_recurrent_new_at(Site at, RecurrentKind kind, int64_t in, int64_t 
 typedef struct { Tensor *h, *c; } RecurrentState;
 
 /* One step, as PyTorch's GRUCell and LSTMCell: x (B,in) -> the new h (B,H). Updates *state. */
-Tensor *nn_recurrent_step_at(Site at, Recurrent *r, Tensor *x, RecurrentState *state);
+Tensor *nn_recurrent_step_at(AgSite at, Recurrent *r, Tensor *x, RecurrentState *state);
 
 /* All steps: x (B,T,in), T >= 1 -> h after each step (B,T,H). Starts from *state and updates it. If `state` is NULL, starts
  * from zeros.
@@ -50,7 +50,7 @@ Tensor *nn_recurrent_step_at(Site at, Recurrent *r, Tensor *x, RecurrentState *s
  * mask (B,1,T), as from nn_padding_mask, or NULL. Where it is false, the state of the row does not change. So if padding
  * follows the sentences, the last state is that of the last word of each sentence, and y repeats it in the padding. (For
  * packed sequences, PyTorch returns the same state, and zeros in y.) */
-Tensor *nn_recurrent_at(Site at, Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state);
+Tensor *nn_recurrent_at(AgSite at, Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state);
 
 AG_PUBLIC_END
 

@@ -21,8 +21,8 @@ AG_PUBLIC_BEGIN
 /* An open file, to read its tensors one by one. Its content tells its kind: safetensors, .npy, or .npz that is not compressed.
  * A path that ends in ".json" is the index of a model in several files ("model.safetensors.index.json"), which names all of
  * their tensors. Free it with ag_free. */
-typedef struct TensorFile TensorFile;
-TensorFile *tensor_file_open_at(Site at, const char *path);
+typedef struct NnTensorFile NnTensorFile;
+NnTensorFile *tensor_file_open_at(AgSite at, const char *path);
 
 /* A tensor of a file. The names are the file's: an .npy file has one tensor, named "". The type has the name that safetensors
  * gives it, in other files as well: F16, BF16, F32, F64, I8 to I64, U8 to U64, BOOL, and types that cannot be read here (C64,
@@ -31,42 +31,42 @@ TensorFile *tensor_file_open_at(Site at, const char *path);
  * In an .npz file, a member that is no array, and an array that has no such type, is compressed, damaged in its header or in
  * Fortran's order, has the type "" and an ndim of -1: reading it fails with the reason, and the others can be read. A file in
  * which no member can be read is refused. The checksum of an array is compared when its values are read. */
-typedef struct { const char *name, *type; Shape shape; } FileTensor;
-int tensor_file_count_at(Site at, const TensorFile *f);                                 /* the number of its tensors */
-const FileTensor *tensor_file_item_at(Site at, const TensorFile *f, int i);             /* in the order of the file */
-const FileTensor *tensor_file_find_at(Site at, const TensorFile *f, const char *name);  /* NULL if absent */
+typedef struct { const char *name, *type; AgShape shape; } NnFileTensor;
+int tensor_file_count_at(AgSite at, const NnTensorFile *f);                             /* the number of its tensors */
+const NnFileTensor *tensor_file_item_at(AgSite at, const NnTensorFile *f, int i);       /* in the order of the file */
+const NnFileTensor *tensor_file_find_at(AgSite at, const NnTensorFile *f, const char *name);  /* NULL if absent */
 /* A text of a safetensors file's metadata; NULL if absent. */
-const char *tensor_file_metadata_at(Site at, const TensorFile *f, const char *key);
+const char *tensor_file_metadata_at(AgSite at, const NnTensorFile *f, const char *key);
 
 /* Writes the file's values of that name into leaf t, which has the same shape. Reals take any type, rounded to the nearest
  * number, but a finite number must not become infinite. Ints take whole numbers from -2^31 to 2^31-1, and BOOL. Bools take
  * BOOL. If a value does not fit, the function fails, and t may have some of the values. */
-bool tensor_file_read_at(Site at, const TensorFile *f, const char *name, Tensor *t);
+bool tensor_file_read_at(AgSite at, const NnTensorFile *f, const char *name, Tensor *t);
 
 /* A new tensor of the innermost scope with the values of that name: reals from F16, BF16, F32 and F64, ints from I8 to I64 and
  * U8 to U64, bools from BOOL. */
-Tensor *tensor_file_get_at(Site at, const TensorFile *f, const char *name);
+Tensor *tensor_file_get_at(AgSite at, const NnTensorFile *f, const char *name);
 /* The same from a path. The name may be NULL if the file has one tensor. */
-Tensor *tensor_load_at(Site at, const char *path, const char *name);
+Tensor *tensor_load_at(AgSite at, const char *path, const char *name);
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-typedef struct { const char *name; const Tensor *tensor; } NamedValue;
+typedef struct { const char *name; const Tensor *tensor; } NnNamedValue;
 /* Writes a file with these tensors in this order. The ending of the path is its kind: ".safetensors", ".npz", or ".npy", which
  * has one tensor and no name. Reals are written as F32 (F64 in libkaeru_double), ints as I32, bools as BOOL. Names are any text
  * in UTF-8, each one once. As nn_save does, it replaces the file at once or leaves it as it was. */
-bool tensor_save_list_at(Site at, const char *path, const NamedValue *list, int n);
+bool tensor_save_list_at(AgSite at, const char *path, const NnNamedValue *list, int n);
 #ifdef __cplusplus
 #define tensor_save(path, ...) ag_save_these(AG_HERE, path, { __VA_ARGS__ })
 extern "C++" {
-inline bool ag_save_these(Site at, const char *path, std::initializer_list<NamedValue> list)
+inline bool ag_save_these(AgSite at, const char *path, std::initializer_list<NnNamedValue> list)
 {
     return tensor_save_list_at(at, path, list.begin(), static_cast<int>(list.size()));
 }
 }
 #else
 #define tensor_save(path, ...) \
-    tensor_save_list(path, ((NamedValue[]){ __VA_ARGS__ }), (int)(sizeof((NamedValue[]){ __VA_ARGS__ }) / sizeof(NamedValue)))
+    tensor_save_list(path, ((NnNamedValue[]){ __VA_ARGS__ }), (int)(sizeof((NnNamedValue[]){ __VA_ARGS__ }) / sizeof(NnNamedValue)))
 #endif
 
 #include "kaeru/nn_at.h"

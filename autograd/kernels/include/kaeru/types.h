@@ -22,9 +22,9 @@
 
 /* The type of a number of a tensor. */
 #ifdef KAERU_DOUBLE
-typedef double real;
+typedef double ag_real;
 #else
-typedef float real;
+typedef float ag_real;
 #endif
 
 /* An elementwise function after a linear layer. */
@@ -53,8 +53,8 @@ typedef struct { int heads, kv_heads; bool causal; int window; double dropout; }
 
 /* Adam (Kingma and Ba 2015). weight_decay is added to the gradient (L2), or with `decoupled` subtracted from the weight
  * (AdamW: Loshchilov and Hutter 2019). */
-typedef struct { double lr, beta1, beta2, eps, weight_decay; bool decoupled; } AdamOptions;
+typedef struct { double lr, beta1, beta2, eps, weight_decay; bool decoupled; } AgAdam;
 /* Stochastic gradient descent; momentum 0: plain. */
-typedef struct { double lr, momentum, weight_decay; bool nesterov; } SgdOptions;
+typedef struct { double lr, momentum, weight_decay; bool nesterov; } AgSgd;
 
 #endif

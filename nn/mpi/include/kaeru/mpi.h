@@ -11,7 +11,7 @@ AG_PUBLIC_BEGIN
  * that may use the same processors divide them among their threads (ag_set_threads), unless KAERU_THREADS is set. A usage error
  * in this thread is told by one process, which ends the others, unless the program has its own handler (ag_on_usage_error).
  * Call it once, from the thread that trains, before that thread opens files. nn_parallel_end ends MPI. */
-Processes *nn_mpi_begin(void);
+NnProcesses *nn_mpi_begin(void);
 
 /* Ends all processes with this status; without MPI, this process. */
 AG_NORETURN void nn_mpi_abort(int status);
