@@ -476,7 +476,7 @@ END_TEST
 /* Backward must report that `writer` wrote what a rule reads. `write` changes w or `other` after the forward pass. */
 #define EXPECT_STALE(reader, which, writer, write) do {                                                                   \
         AgScope scope = ag_begin(AG_RECORD);                                                                                \
-        Tensor *w = leaf(SHAPE(2), (ag_real[]){ 3, 5 }), *other = leaf(SHAPE(2), (ag_real[]){ 1, 2 });                          \
+        Tensor *w = leaf(SHAPE(2), (ag_real[]){ 3, 5 }), *other = leaf(SHAPE(2), (ag_real[]){ 1, 2 });                         \
         Tensor *loss = ag_sum(ag_mul(w, ag_reshape(other, SHAPE(2))));                                                    \
         const int line = __LINE__;                                                                                        \
         write;                                                                                                            \

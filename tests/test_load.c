@@ -82,7 +82,8 @@ START_TEST(a_prefix_loads_a_part_and_a_part_is_loaded_into_the_whole)
     expect_done(nn_save(in_folder("part"), part));
     expect_done(nn_load_with(in_folder("part"), other->model, (NnLoadOptions){ .map = true }));
     check_same_parameters(whole->model, other->model);
-    expect_refused(nn_load_with(FILES "model.safetensors", part, (NnLoadOptions){ .prefix = "mode" }), "missing: \"fc.weight\"");
+    expect_refused(nn_load_with(FILES "model.safetensors", part, (NnLoadOptions){ .prefix = "mode" }),
+                   "missing: \"fc.weight\"");
     nn_free(whole);
     nn_free(other);
     nn_free(part);
@@ -106,7 +107,8 @@ START_TEST(missing_and_unexpected_names_are_allowed_and_reported)
     ck_assert_str_eq(report_text(report), text);
     expect_refused(nn_load_with(path, half, (NnLoadOptions){ .allow_unexpected = true }),
                    "model.safetensors: missing: \"extra.weight\", \"extra.bias\"");
-    expect_done(nn_load_with(path, half, (NnLoadOptions){ .allow_missing = true, .allow_unexpected = true, .report = &report }));
+    expect_done(nn_load_with(path, half, (NnLoadOptions){ .allow_missing = true, .allow_unexpected = true,
+                                                         .report = &report }));
     ck_assert_str_eq(report_text(report), text);
     check_same_parameters(whole->head, half->head);
     ck_assert(tensor_data(half->extra->weight)[0] == 5);

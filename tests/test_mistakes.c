@@ -474,7 +474,8 @@ START_TEST(recomputation)
     MISTAKE("y is AG_INT", ag_recompute(mark, tensor_ints(SHAPE(2), NULL), AG_CHEAP));
     MISTAKE("5 is not an AgRecompute", ag_recompute(mark, y, (AgRecompute)5));
     MISTAKE("the scope in which ag_mark was called has ended",
-            AgScope s = ag_begin(AG_RECORD); ag_tanh(w); AgMark inside = ag_mark(); ag_end(s); ag_recompute(inside, y, AG_CHEAP));
+            AgScope s = ag_begin(AG_RECORD); ag_tanh(w); AgMark inside = ag_mark(); ag_end(s); ag_recompute(inside, y,
+                                                                                                            AG_CHEAP));
     MISTAKE("but ag_fill wrote it", Tensor *sum = ag_sum(ag_recompute(mark, ag_exp(ag_exp(ag_add(y, c))), AG_PRODUCTS));
             ag_fill(c, 2); ag_backward(sum));
     MISTAKE("ag_gradcheck: f must end the scopes that it begins: 3 were open", ag_gradcheck(leaving_scope, NULL, &w, 1, NULL));
@@ -1496,7 +1497,8 @@ START_TEST(training)
             transformer_run_epoch(m, no_batch, NULL, &b, &state));
     MISTAKE("was made for another module (Transformer), expected one for this",
             transformer_run_epoch(broken, no_batch, NULL, &o, &state));
-    MISTAKE("accum_iter is -2", KaeruEpochOptions b = o; b.accum_iter = -2; transformer_run_epoch(m, no_batch, NULL, &b, &state));
+    MISTAKE("accum_iter is -2", KaeruEpochOptions b = o; b.accum_iter = -2; transformer_run_epoch(m, no_batch, NULL, &b,
+                                                                                                  &state));
     MISTAKE("this optimizer was freed", KaeruEpochOptions b = o; b.optimizer = freed;
             transformer_run_epoch(m, no_batch, NULL, &b, &state));
     MISTAKE("the module is NULL", transformer_greedy_decode(no_model, src, mask, 5, 0));
@@ -1895,7 +1897,8 @@ START_TEST(language_models)
     MISTAKE("top_p is 2", lm_sample_next(logits, 3, &(LmSampling){ 1, 0, 2 }));
     MISTAKE("top_p is nan", lm_sample_next(logits, 3, &(LmSampling){ 1, 0, nan }));
     REFUSED("the logit of token 1 is nan", lm_sample_next(bad, 2, &how) >= 0);
-    REFUSED("the logit of token 0 is -inf, expected a finite number", lm_sample_next(&(ag_real){ -(ag_real)INFINITY }, 1, &how) >= 0);
+    REFUSED("the logit of token 0 is -inf, expected a finite number", lm_sample_next(&(ag_real){ -(ag_real)INFINITY }, 1,
+                                                                                     &how) >= 0);
     MISTAKE("logits is NULL", lm_sample_probabilities(NULL, 3, &how, p));
     MISTAKE("p is NULL", lm_sample_probabilities(logits, 3, &how, NULL));
     MISTAKE("top_p is nan", lm_sample_probabilities(logits, 3, &(LmSampling){ 1, 0, nan }, p));
@@ -1990,7 +1993,8 @@ START_TEST(translation)
     MISTAKE("the target vocabulary of t is NULL",
             transformer_translate_lines(&(TransformerTranslator){ m, &v, NULL }, &l, &how, &out));
     MISTAKE("a beam of 0", transformer_translate_lines(&t, &l, &(KaeruTranslateOptions){ 0 }, &out));
-    MISTAKE("bpe is a WordVocab, expected", kaeru_sentence_vocab_size(&(KaeruSentenceVocab){ KAERU_SENTENCE_BPE, { v.words } }));
+    MISTAKE("bpe is a WordVocab, expected", kaeru_sentence_vocab_size(&(KaeruSentenceVocab){ KAERU_SENTENCE_BPE,
+                                                                                            { v.words } }));
     tensor_mutable_data(m->generator->proj->bias)[0] = (ag_real)NAN;
     REFUSED("the probabilities of the next token are NaN", transformer_translate_lines(&t, &l, &how, &out));
     REFUSED("the probabilities of the next token are NaN",

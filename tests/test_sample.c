@@ -147,7 +147,8 @@ START_TEST(logits_that_are_not_finite_are_refused)
     const LmSampling hows[] = { { 0 }, { .temperature = 1 }, { .temperature = 1, .top_p = 0.5 } };
     double p[N];
     for (int i = 0; i < 3; i++) {
-        expect_refused(lm_sample_next((const ag_real[]){ 1, (ag_real)NAN, 2 }, 3, &hows[i]) >= 0, "the logit of token 1 is nan");
+        expect_refused(lm_sample_next((const ag_real[]){ 1, (ag_real)NAN, 2 }, 3, &hows[i]) >= 0,
+                       "the logit of token 1 is nan");
         expect_refused(lm_sample_next((const ag_real[]){ 1, 2, (ag_real)INFINITY }, 3, &hows[i]) >= 0,
                        "the logit of token 2 is inf");
         expect_refused(lm_sample_probabilities((const ag_real[]){ 1, (ag_real)NAN }, 2, &hows[i], p),

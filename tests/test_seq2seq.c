@@ -70,7 +70,8 @@ static Tensor *context_by_hand(Tensor *states, Tensor *h, Tensor *mask, Tensor *
         for (int64_t j = 0; j < time; j++) {
             double a = seen[j] ? exp(product(s + j * width, now, width)) / sum : 0;
             tensor_mutable_data(weights)[b * time + j] = (ag_real)a;
-            for (int64_t d = 0; d < width; d++) tensor_mutable_data(c)[b * width + d] += (ag_real)(a * (double)s[j * width + d]);
+            for (int64_t d = 0; d < width; d++)
+                tensor_mutable_data(c)[b * width + d] += (ag_real)(a * (double)s[j * width + d]);
         }
     }
     return c;

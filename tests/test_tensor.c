@@ -682,7 +682,8 @@ START_TEST(logsumexp_of_extremes)
 {
     begin();
     double inf = (double)INFINITY;
-    Tensor *x = tensor_from(SHAPE(4, 2), (ag_real[]){ (ag_real)-inf, (ag_real)-inf, (ag_real)inf, 0, 1000, 1000, -1000, (ag_real)-inf });
+    Tensor *x = tensor_from(SHAPE(4, 2), (ag_real[]){ (ag_real)-inf, (ag_real)-inf, (ag_real)inf, 0, 1000, 1000, -1000,
+                                                     (ag_real)-inf });
     const ag_real *y = tensor_data(ag_logsumexp(x, -1, false));
     ck_assert(y[0] == (ag_real)-inf && y[1] == (ag_real)inf);
     ck_assert_double_eq_tol((double)y[2], 1000.6931472, 1e-4);

@@ -421,7 +421,8 @@ START_TEST(smoothed_targets)
     /* A probability of exactly 0: the loss is 0 at the padding, infinite where the target is not 0. */
     Tensor *one = tensor_ints(SHAPE(1), (int32_t[]){ 1 });
     Tensor *no_pad = ag_log(tensor_from(SHAPE(1, 5), (ag_real[]){ 0, (ag_real)0.7, (ag_real)0.1, (ag_real)0.1, (ag_real)0.1 }));
-    Tensor *no_other = ag_log(tensor_from(SHAPE(1, 5), (ag_real[]){ (ag_real)0.1, (ag_real)0.7, (ag_real)0.1, 0, (ag_real)0.1 }));
+    Tensor *no_other = ag_log(tensor_from(SHAPE(1, 5), (ag_real[]){ (ag_real)0.1, (ag_real)0.7, (ag_real)0.1, 0,
+                                                                   (ag_real)0.1 }));
     double top_p = 0.9, low_p = 0.1 / 3, kl = top_p * log(top_p / 0.7) + 3 * low_p * log(low_p / 0.1);
     criterion.smoothing = 0.1;
     ck_assert_double_eq_tol(tensor_item(transformer_label_smoothing(criterion, no_pad, one)), kl, 1e-6);

@@ -372,13 +372,15 @@ static const char german[] = "ein hund\neine katze schläft\n\nder hund schläft
 static const char english[] = "a dog\na cat sleeps\n\nthe dog sleeps\nthe cat\n";
 
 /* A model that has memorized the four sentences. */
-static Transformer *learned(const KaeruLines *src, const KaeruSentenceVocab *sv, const KaeruLines *tgt, const KaeruSentenceVocab *tv)
+static Transformer *learned(const KaeruLines *src, const KaeruSentenceVocab *sv, const KaeruLines *tgt,
+                            const KaeruSentenceVocab *tv)
 {
     ag_seed(1);
     Transformer *m = transformer_new(kaeru_sentence_vocab_size(sv), kaeru_sentence_vocab_size(tv), tiny());
     KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(src, sv, tgt, tv, 0);
     Optimizer *adam = nn_adam_new(m, 0);
-    KaeruEpochOptions o = { .criterion = { KAERU_WORD_BLANK, 0 }, .optimizer = adam, .factor = 1, .model_size = 32, .warmup = 40 };
+    KaeruEpochOptions o = { .criterion = { KAERU_WORD_BLANK, 0 }, .optimizer = adam, .factor = 1, .model_size = 32,
+                           .warmup = 40 };
     KaeruTrainState state = { 0 };
     double loss = 1;
     for (int i = 0; i < 100 && loss > 0.01; i++) {

@@ -153,8 +153,7 @@ static ClassArgs class_args(AgSite at, const char *what, int64_t n, const Tensor
 }
 
 static ClassArgs check_classes(AgSite at, const char *what, const char *first, const Tensor *x, const Tensor *target,
-                               int ignore,
-                               AgReduce reduce)
+                               int ignore, AgReduce reduce)
 {
     check_target(at, what, first, "V", x, target);
     return class_args(at, what, x->shape.dim[x->shape.ndim - 1], target, ignore, reduce);

@@ -245,7 +245,8 @@ static void train_epochs(Training *t, KaeruSentencePairs *pairs, KaeruSentencePa
                               .optimizer = t->optimizer, .factor = factor,
                               .model_size = width, .warmup = warmup, .accum_iter = (int)accumulate,
                               .parallel = t->parallel, .done = show_progress, .stop = example_stop() };
-    KaeruEpochOptions evaluation = { .criterion = { .padding_idx = KAERU_WORD_BLANK, .smoothing = 0 }, .parallel = t->parallel };
+    KaeruEpochOptions evaluation = { .criterion = { .padding_idx = KAERU_WORD_BLANK, .smoothing = 0 },
+                                    .parallel = t->parallel };
     TransformerTranslator translator = translator_of(t->model, &t->vocabularies);
     while (t->epoch < epochs) {
         char name[64];

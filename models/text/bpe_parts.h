@@ -59,7 +59,7 @@ struct KaeruBpe {
     size_t room;
 };
 
-/* Constructs a KaeruBpe by the rules of GPT-2, which becomes the owner of its arguments. Each of the 256 bytes must be a token. */
+/* Constructs a KaeruBpe by the rules of GPT-2. It becomes the owner of the arguments. Each of the 256 bytes must be a token. */
 KaeruBpe *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges);
 /* Replaces the added tokens by these n, in any order, which the KaeruBpe owns then. */
 void bpe_set_added(KaeruBpe *b, BpeAdded *added, int32_t n);

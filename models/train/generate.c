@@ -11,7 +11,8 @@ static int32_t next_id(const Language *l, const int32_t *ids, int64_t n, NnCache
     return id;
 }
 
-bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_t most, const LmSampling *how, KaeruNextToken *next,
+bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_t most, const LmSampling *how,
+                    KaeruNextToken *next,
                      void *arg)
 {
     AG_LAYER(at);

@@ -40,8 +40,8 @@ static bool translate_greedily(const TransformerTranslator *t, const Sentence *s
     return ids != NULL;
 }
 
-static bool translate_by_beam(const TransformerTranslator *t, const Sentence *s, int64_t positions, const KaeruTranslateOptions *how,
-                              KaeruLines *out)
+static bool translate_by_beam(const TransformerTranslator *t, const Sentence *s, int64_t positions,
+                              const KaeruTranslateOptions *how, KaeruLines *out)
 {
     AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *src = sentences_pad(s, 1);
@@ -81,8 +81,8 @@ static int64_t encode_lines(void *r, const TransformerTranslator *t, const Kaeru
     return n;
 }
 
-bool transformer_translate_lines_at(AgSite at, const TransformerTranslator *t, const KaeruLines *src, const KaeruTranslateOptions *how,
-                                    KaeruLines *out)
+bool transformer_translate_lines_at(AgSite at, const TransformerTranslator *t, const KaeruLines *src,
+                                    const KaeruTranslateOptions *how, KaeruLines *out)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "t", t);

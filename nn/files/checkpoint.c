@@ -454,7 +454,8 @@ static bool load(Loading *l, const NnParameters *names, bool run, Optimizer *o, 
 }
 
 /* Loads from an open file, and closes it. */
-static bool load_file(AgSite at, SafeTensors *st, void *module, NnLoadOptions options, bool run, Optimizer *o, NnSettings *settings)
+static bool load_file(AgSite at, SafeTensors *st, void *module, NnLoadOptions options, bool run, Optimizer *o,
+                      NnSettings *settings)
 {
     if (!st) return false;
     Loading l = { .st = st, .options = options };

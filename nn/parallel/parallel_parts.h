@@ -95,7 +95,8 @@ _Noreturn void parallel_fail(const NnParallel *p, const char *format, ...) AG_PR
 void wait_for(const NnParallel *p, const int *pending);
 void wait_for_file(const NnParallel *p, const int *pending);
 /* Sends n bytes to all others, and receives as many from each: all[rank] of n bytes. exchange: by wait_for. */
-void exchange_by(const NnParallel *p, const void *mine, void *all, size_t n, void wait(const NnParallel *p, const int *pending));
+void exchange_by(const NnParallel *p, const void *mine, void *all, size_t n,
+                 void wait(const NnParallel *p, const int *pending));
 void exchange(const NnParallel *p, const void *mine, void *all, size_t n);
 /* Items begin(rank)..begin(rank+1)-1 of an array are known to process `rank`: makes all known to all. */
 void exchange_parts(const NnParallel *p, void *array, size_t size, int64_t begin(const NnParallel *p, int rank));

@@ -131,8 +131,8 @@ void   ag_sgd_update_at(AgSite at, Tensor *w, Tensor *momentum, const AgSgd *o, 
 
 /* ag_adam_update and ag_sgd_update for a part of w, n items from `first` on: grad, exp_avg, exp_avg_sq and momentum are
  * arrays of n numbers. */
-void   ag_adam_update_part_at(AgSite at, Tensor *w, int64_t first, int64_t n, const ag_real *grad, ag_real *exp_avg, ag_real *exp_avg_sq,
-                              const AgAdam *o, int64_t step, double grad_scale);
+void   ag_adam_update_part_at(AgSite at, Tensor *w, int64_t first, int64_t n, const ag_real *grad, ag_real *exp_avg,
+                              ag_real *exp_avg_sq, const AgAdam *o, int64_t step, double grad_scale);
 void   ag_sgd_update_part_at(AgSite at, Tensor *w, int64_t first, int64_t n, const ag_real *grad, ag_real *momentum,
                              const AgSgd *o, bool is_first, double grad_scale);
 

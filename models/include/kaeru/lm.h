@@ -163,7 +163,8 @@ bool lm_sample_probabilities_at(AgSite at, const ag_real *logits, int64_t n, con
  * and continues from there. The model must be in evaluation mode, and the ids must be in its vocabulary. False if
  * lm_sample_next fails. */
 typedef bool KaeruNextToken(void *arg, int32_t id);
-bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_t most, const LmSampling *how, KaeruNextToken *next,
+bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_t most, const LmSampling *how,
+                    KaeruNextToken *next,
                      void *arg);
 
 AG_PUBLIC_END

@@ -103,7 +103,8 @@ typedef struct {
 } KaeruBeamOptions;
 /* The best sequence that a search with `beam` hypotheses finds: src (1,S) -> (n) ids with start and end. If `score` is not
  * NULL, *score receives its score. */
-Tensor *transformer_beam_search_at(AgSite at, Transformer *m, Tensor *src, Tensor *src_mask, KaeruBeamOptions options, double *score);
+Tensor *transformer_beam_search_at(AgSite at, Transformer *m, Tensor *src, Tensor *src_mask, KaeruBeamOptions options,
+                                   double *score);
 
 AG_PUBLIC_END
 

@@ -94,8 +94,8 @@ void kaeru_sentence_pairs_shuffle_at(AgSite at, KaeruSentencePairs *p, int64_t b
 void kaeru_sentence_pairs_sort_at(AgSite at, KaeruSentencePairs *p, int64_t batch_tokens);
 int64_t kaeru_sentence_pairs_batches_at(AgSite at, const KaeruSentencePairs *p);
 
-/* A KaeruNextBatch for transformer_run_epoch, whose source is a KaeruSentencePairs. After the last batch it returns false; the next epoch
- * must begin with kaeru_sentence_pairs_shuffle or kaeru_sentence_pairs_sort. The name without (...) is a function, which
+/* A KaeruNextBatch for transformer_run_epoch, whose source is a KaeruSentencePairs. After the last batch it returns false; the
+ * next epoch must begin with kaeru_sentence_pairs_shuffle or kaeru_sentence_pairs_sort. The name without (...) is a function, which
  * transformer_run_epoch takes. */
 bool kaeru_sentence_pairs_next_at(AgSite at, void *pairs, TransformerBatch *batch);
 bool (kaeru_sentence_pairs_next)(void *pairs, TransformerBatch *batch);
@@ -113,8 +113,8 @@ typedef struct {
 /* Translates every line of src; an empty line stays empty. False if a sentence has more tokens than the model has positions:
  * "line 3: 600 tokens with start and end, expected at most 512, the positions that the model has", or if
  * transformer_greedy_decode or transformer_beam_search returns NULL. */
-bool transformer_translate_lines_at(AgSite at, const TransformerTranslator *t, const KaeruLines *src, const KaeruTranslateOptions *how,
-                                    KaeruLines *out);
+bool transformer_translate_lines_at(AgSite at, const TransformerTranslator *t, const KaeruLines *src,
+                                    const KaeruTranslateOptions *how, KaeruLines *out);
 
 /* ---- BLEU -------------------------------------------------------------------------------------------------------- */
 

@@ -113,8 +113,8 @@ bool nn_parallel_check_at(AgSite at, NnParallel *p, bool good);
 int64_t nn_parallel_shards_at(AgSite at, const NnParallel *p);      /* the number of shards */
 bool nn_parallel_is_first_at(AgSite at, const NnParallel *p);       /* process 0, which writes the files */
 
-/* Frees p, and ends the exchange unless another NnParallel uses the same processes. The optimizer can then only be freed. True in
- * the first process; the others should end. */
+/* Frees p, and ends the exchange unless another NnParallel uses the same processes. The optimizer can then only be freed. True
+ * in the first process; the others should end. */
 bool nn_parallel_end_at(AgSite at, NnParallel *p);
 
 #include "kaeru/nn_at.h"

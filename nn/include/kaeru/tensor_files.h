@@ -66,7 +66,8 @@ inline bool ag_save_these(AgSite at, const char *path, std::initializer_list<NnN
 }
 #else
 #define tensor_save(path, ...) \
-    tensor_save_list(path, ((NnNamedValue[]){ __VA_ARGS__ }), (int)(sizeof((NnNamedValue[]){ __VA_ARGS__ }) / sizeof(NnNamedValue)))
+    tensor_save_list(path, ((NnNamedValue[]){ __VA_ARGS__ }), \
+                     (int)(sizeof((NnNamedValue[]){ __VA_ARGS__ }) / sizeof(NnNamedValue)))
 #endif
 
 #include "kaeru/nn_at.h"
