@@ -140,7 +140,7 @@ static Tensor *owned_header(AgSite at, const char *what, const AgShape *shape, A
 Tensor *tensor_new_owned_at(AgSite at, AgShape shape, AgDType dtype)
 {
     if ((int)dtype < AG_REAL || dtype > AG_BOOL)
-        ag_usage_error(at, "tensor_new_owned", "%d is not a AgDType; expected AG_REAL, AG_INT or AG_BOOL", (int)dtype);
+        ag_usage_error(at, "tensor_new_owned", "%d is not an AgDType; expected AG_REAL, AG_INT or AG_BOOL", (int)dtype);
     int64_t numel = check_shape(at, "tensor_new_owned", &shape);
     size_t bytes = checked_bytes(at, "tensor_new_owned", numel, dtype);
     Tensor *t = owned_header(at, "tensor_new_owned", &shape, dtype);

@@ -27,7 +27,7 @@ Tensor *nn_attention_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask
 NnScore *nn_score_new_at(AgSite at, NnScoreKind kind, int64_t query, int64_t key, int64_t hidden)
 {
     if ((int)kind < NN_SCORE_SCALED_DOT || kind > NN_SCORE_ADDITIVE)
-        ag_usage_error(at, "nn_score_new", "%d is not a ScoreKind", (int)kind);
+        ag_usage_error(at, "nn_score_new", "%d is not a NnScoreKind", (int)kind);
     if (query < 1 || key < 1 || (kind == NN_SCORE_ADDITIVE && hidden < 1))
         ag_usage_error(at, "nn_score_new", "widths %lld and %lld, hidden %lld: expected 1 or more", (long long)query,
                        (long long)key, (long long)hidden);

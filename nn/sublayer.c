@@ -32,7 +32,7 @@ Tensor *nn_positionwise_feed_forward_at(AgSite at, PositionwiseFeedForward *f, T
 SublayerConnection *nn_sublayer_connection_new_at(AgSite at, int64_t width, double dropout, NnNormPlace place, AgNorm kind)
 {
     if (place != NN_PRE_NORM && place != NN_POST_NORM)
-        ag_usage_error(at, "nn_sublayer_connection_new", "%d is not a NormPlace", (int)place);
+        ag_usage_error(at, "nn_sublayer_connection_new", "%d is not a NnNormPlace", (int)place);
     SublayerConnection *s = (SublayerConnection *)nn_new_sized_at(at, sizeof *s, "SublayerConnection");
     s->place = place;
     nn_child(s, norm, nn_layer_norm_new_with_at(at, width, kind, true));

@@ -206,7 +206,7 @@ START_TEST(shapes)
     MISTAKE("negative size", tensor_normal(SHAPE(-4), 0, 1));
     MISTAKE("negative size", tensor_randint(SHAPE(-4), 0, 1));
     MISTAKE("negative size", tensor_new_owned(SHAPE(-4), AG_REAL));
-    MISTAKE("7 is not a DType", tensor_new_owned(SHAPE(4), (AgDType)7));
+    MISTAKE("7 is not an AgDType", tensor_new_owned(SHAPE(4), (AgDType)7));
     MISTAKE("9 dimensions", ag_shape_text(nine, text));
     MISTAKE("ag_shape_text: text is NULL", ag_shape_text(SHAPE(1), NULL));
     MISTAKE("9 dimensions", ag_shape_equal(nine, SHAPE(1)));
@@ -1206,7 +1206,7 @@ START_TEST(attention_layers)
     MISTAKE("mask is AG_REAL", nn_attention(q, k, k, x, NULL, NULL));
     MISTAKE("does not broadcast", nn_attention(q, k, k, bools(3, 3), NULL, NULL));
     MISTAKE("this Dropout was freed", nn_attention(q, k, k, NULL, gone, NULL));
-    MISTAKE("9 is not a ScoreKind", nn_score_new((NnScoreKind)9, 4, 4, 4));
+    MISTAKE("9 is not a NnScoreKind", nn_score_new((NnScoreKind)9, 4, 4, 4));
     MISTAKE("a dot product needs equal widths", nn_score_new(NN_SCORE_DOT, 4, 3, 0));
     MISTAKE("widths 0 and 0", nn_score_new(NN_SCORE_SCALED_DOT, 0, 0, 0));
     MISTAKE("widths 0 and 4", nn_score_new(NN_SCORE_ADDITIVE, 0, 4, 4));
@@ -1243,7 +1243,7 @@ START_TEST(attention_layers)
     MISTAKE("probability nan", nn_positionwise_feed_forward_new(4, 8, nan, AG_RELU));
     MISTAKE("the module is NULL", nn_positionwise_feed_forward(no_forward, q));
     MISTAKE("do not fit", nn_positionwise_feed_forward(f, narrow));
-    MISTAKE("4 is not a NormPlace", nn_sublayer_connection_new(4, 0, (NnNormPlace)4, AG_NORM_PYTORCH));
+    MISTAKE("4 is not a NnNormPlace", nn_sublayer_connection_new(4, 0, (NnNormPlace)4, AG_NORM_PYTORCH));
     MISTAKE("width 0", nn_sublayer_connection_new(0, 0, NN_PRE_NORM, AG_NORM_PYTORCH));
     MISTAKE("probability -1", nn_sublayer_connection_new(4, -1, NN_PRE_NORM, AG_NORM_PYTORCH));
     MISTAKE("the module is NULL", nn_sublayer_in(no_sublayer, q));
@@ -1399,7 +1399,7 @@ START_TEST(transformers)
     MISTAKE("not divisible by 3 heads", TransformerOptions b = o; b.h = 3; transformer_new(5, 6, b));
     MISTAKE("dropout is nan", TransformerOptions b = o; b.dropout = nan; transformer_new(5, 6, b));
     MISTAKE("dropout is 1", TransformerOptions b = o; b.dropout = 1; transformer_new(5, 6, b));
-    MISTAKE("3 is not a NormPlace", TransformerOptions b = o; b.norm_place = (NnNormPlace)3; transformer_new(5, 6, b));
+    MISTAKE("3 is not a NnNormPlace", TransformerOptions b = o; b.norm_place = (NnNormPlace)3; transformer_new(5, 6, b));
     MISTAKE("eps is -1", TransformerOptions b = o; b.norm.eps = -1; transformer_new(5, 6, b));
     MISTAKE("-1 is not an AgActivation", TransformerOptions b = o; b.activation = (AgActivation)-1; transformer_new(5, 6, b));
     MISTAKE("needs equal vocabularies", TransformerOptions b = o; b.share_embeddings = true; transformer_new(5, 6, b));
@@ -1546,7 +1546,7 @@ START_TEST(seq2seq_models)
     MISTAKE("width 0", Seq2SeqOptions b = o; b.width = 0; seq2seq_new(5, 6, b));
     MISTAKE("dropout is nan", Seq2SeqOptions b = o; b.dropout = (double)NAN; seq2seq_new(5, 6, b));
     MISTAKE("8 is not a RecurrentKind", Seq2SeqOptions b = o; b.cell = (RecurrentKind)8; seq2seq_new(5, 6, b));
-    MISTAKE("8 is not a ScoreKind", Seq2SeqOptions b = o; b.score = (NnScoreKind)8; seq2seq_new(5, 6, b));
+    MISTAKE("8 is not a NnScoreKind", Seq2SeqOptions b = o; b.score = (NnScoreKind)8; seq2seq_new(5, 6, b));
     MISTAKE("the module is NULL", seq2seq_forward(no_model, src, tgt, mask));
     MISTAKE("t is NULL", seq2seq_forward(m, none, tgt, mask));
     MISTAKE("tgt is NULL", seq2seq_forward(m, src, none, mask));
@@ -1698,7 +1698,7 @@ START_TEST(texts)
     MISTAKE("the file of s is NULL", kaeru_text_stream_end(&no_file));
     MISTAKE("text is NULL", kaeru_char_vocab_new(no_text, 3));
     MISTAKE("the size of text is -1, expected 0 or more", kaeru_char_vocab_new("abc", (size_t)-1));
-    MISTAKE("v is a WordVocab, expected a CharVocab", kaeru_char_vocab_size((KaeruCharVocab *)(void *)w));
+    MISTAKE("v is a KaeruWordVocab, expected a KaeruCharVocab", kaeru_char_vocab_size((KaeruCharVocab *)(void *)w));
     MISTAKE("a is NULL", kaeru_text_is_same_file(no_text, "/"));
     MISTAKE("b is NULL", kaeru_text_is_same_file("/", no_text));
     REFUSED("expected UTF-8", kaeru_char_vocab_new("\xc3", 1));
@@ -1775,7 +1775,7 @@ START_TEST(byte_pairs)
     MISTAKE("bpe was freed", kaeru_bpe_encode(freed, "a", 1, KAERU_BPE_TEXT, &n));
     MISTAKE("text is NULL", kaeru_bpe_encode(b, no_text, 1, KAERU_BPE_TEXT, &n));
     MISTAKE("count is NULL", kaeru_bpe_encode(b, "a", 1, KAERU_BPE_TEXT, NULL));
-    MISTAKE("5 is not a BpeMode", kaeru_bpe_encode(b, "a", 1, (KaeruBpeMode)5, &n));
+    MISTAKE("5 is not a KaeruBpeMode", kaeru_bpe_encode(b, "a", 1, (KaeruBpeMode)5, &n));
     MISTAKE("ids is NULL", kaeru_bpe_decode(b, no_ids, 1, &n));
     MISTAKE("n is NULL", kaeru_bpe_decode(b, outside, 1, NULL));
     REFUSED("id 9999 at place 0", kaeru_bpe_decode(b, outside, 1, &n));
@@ -1789,11 +1789,11 @@ START_TEST(byte_pairs)
     MISTAKE("t is NULL", kaeru_tokenizer_close(no_tokenizer));
     MISTAKE("t is NULL", kaeru_tokenizer_size(no_tokenizer));
     MISTAKE("the tokenizer is not open", kaeru_tokenizer_size(&closed));
-    MISTAKE("v is a Bpe, expected a CharVocab; a KaeruTokenizer or",
+    MISTAKE("v is a KaeruBpe, expected a KaeruCharVocab; a KaeruTokenizer or",
             kaeru_tokenizer_encode(&(KaeruTokenizer){ .bpe = b }, "a", 1, &n));
-    MISTAKE("bpe is a CharVocab, expected a Bpe",
+    MISTAKE("bpe is a KaeruCharVocab, expected a KaeruBpe",
             kaeru_tokenizer_size(&(KaeruTokenizer){ .kind = KAERU_TOKENIZER_BPE, .chars = t.chars }));
-    MISTAKE("bpe is another object, expected a Bpe",
+    MISTAKE("bpe is another object, expected a KaeruBpe",
             kaeru_tokenizer_size(&(KaeruTokenizer){ KAERU_TOKENIZER_BPE, { (void *)other } }));
     MISTAKE("the tokenizer is not open", kaeru_tokenizer_fingerprint(&closed));
     MISTAKE("the tokenizer is not open", kaeru_tokenizer_encode(&closed, "a", 1, &n));
@@ -1993,7 +1993,7 @@ START_TEST(translation)
     MISTAKE("the target vocabulary of t is NULL",
             transformer_translate_lines(&(TransformerTranslator){ m, &v, NULL }, &l, &how, &out));
     MISTAKE("a beam of 0", transformer_translate_lines(&t, &l, &(KaeruTranslateOptions){ 0 }, &out));
-    MISTAKE("bpe is a WordVocab, expected", kaeru_sentence_vocab_size(&(KaeruSentenceVocab){ KAERU_SENTENCE_BPE,
+    MISTAKE("bpe is a KaeruWordVocab, expected", kaeru_sentence_vocab_size(&(KaeruSentenceVocab){ KAERU_SENTENCE_BPE,
                                                                                             { v.words } }));
     tensor_mutable_data(m->generator->proj->bias)[0] = (ag_real)NAN;
     REFUSED("the probabilities of the next token are NaN", transformer_translate_lines(&t, &l, &how, &out));
@@ -2107,7 +2107,7 @@ START_TEST(later_operations)
     MISTAKE("target -1 at item 0", ag_binary_cross_entropy(x, ag_neg(x), AG_MEAN));
     MISTAKE("7 is not an AgReduce", ag_binary_cross_entropy(x, x, (AgReduce)7));
     MISTAKE("cast: x is NULL", ag_cast(none, AG_REAL));
-    MISTAKE("3 is not a DType", ag_cast(x, (AgDType)3));
+    MISTAKE("3 is not an AgDType", ag_cast(x, (AgDType)3));
     MISTAKE("cast: nan at item 0 does not fit AG_INT", ag_cast(ag_scale(x, nan), AG_INT));
     MISTAKE("cast: 2147483648 at item 1 does not fit AG_INT",
             ag_cast(tensor_from(SHAPE(2), (ag_real[]){ 1, (ag_real)2147483648.0 }), AG_INT));

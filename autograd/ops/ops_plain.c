@@ -93,7 +93,7 @@ Tensor *ag_not_at(AgSite at, Tensor *a)
 Tensor *ag_cast_at(AgSite at, Tensor *x, AgDType dtype)
 {
     check_any(at, "cast", "x", x);
-    if ((int)dtype < AG_REAL || dtype > AG_BOOL) ag_usage_error(at, "cast", "%d is not a AgDType", (int)dtype);
+    if ((int)dtype < AG_REAL || dtype > AG_BOOL) ag_usage_error(at, "cast", "%d is not an AgDType", (int)dtype);
     if (x->dtype == dtype) return x;
     Tensor *y = tensor_new(at, "cast", &x->shape, dtype);
     for (int64_t i = 0; i < x->numel; i++) {

@@ -261,7 +261,7 @@ int32_t *kaeru_bpe_encode_at(AgSite at, KaeruBpe *bpe, const char *text, size_t 
     check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
     check_text(at, __func__, "text", text, n);
     ag_check_pointer_at(at, __func__, "count", count);
-    if (mode != KAERU_BPE_TEXT && mode != KAERU_BPE_SPECIAL) ag_usage_error(at, __func__, "%d is not a BpeMode", (int)mode);
+    if (mode != KAERU_BPE_TEXT && mode != KAERU_BPE_SPECIAL) ag_usage_error(at, __func__, "%d is not a KaeruBpeMode", (int)mode);
     Ids ids = { 0 };
     reserve(&ids, n / 3 + 64);
     if (n > 0) encode_text(bpe, text, n, mode, false, &ids);

@@ -17,7 +17,7 @@ void check_text(AgSite at, const char *what, const char *name, const char *text,
 
 static const char *vocab_name(VocabKind kind)
 {
-    return kind == VOCAB_CHARS ? "a CharVocab" : kind == VOCAB_WORDS ? "a WordVocab" : kind == VOCAB_BPE ? "a Bpe" :
+    return kind == VOCAB_CHARS ? "a KaeruCharVocab" : kind == VOCAB_WORDS ? "a KaeruWordVocab" : kind == VOCAB_BPE ? "a KaeruBpe" :
            "another object";
 }
 
@@ -26,7 +26,7 @@ void check_vocab(AgSite at, const char *what, const char *name, const void *v, V
     ag_check_object_at(at, what, name, v);
     VocabKind found = *(const VocabKind *)v;
     if (found != kind)
-        ag_usage_error(at, what, "%s is %s, expected %s; a KaeruTokenizer or SentenceVocab must have its kind set", name,
+        ag_usage_error(at, what, "%s is %s, expected %s; a KaeruTokenizer or KaeruSentenceVocab must have its kind set", name,
                        vocab_name(found), vocab_name(kind));
 }
 

@@ -95,8 +95,8 @@ void kaeru_sentence_pairs_sort_at(AgSite at, KaeruSentencePairs *p, int64_t batc
 int64_t kaeru_sentence_pairs_batches_at(AgSite at, const KaeruSentencePairs *p);
 
 /* A KaeruNextBatch for transformer_run_epoch, whose source is a KaeruSentencePairs. After the last batch it returns false; the
- * next epoch must begin with kaeru_sentence_pairs_shuffle or kaeru_sentence_pairs_sort. The name without (...) is a function, which
- * transformer_run_epoch takes. */
+ * next epoch must begin with kaeru_sentence_pairs_shuffle or kaeru_sentence_pairs_sort. The name without (...) is a function,
+ * which transformer_run_epoch takes. */
 bool kaeru_sentence_pairs_next_at(AgSite at, void *pairs, TransformerBatch *batch);
 bool (kaeru_sentence_pairs_next)(void *pairs, TransformerBatch *batch);
 
