@@ -17,8 +17,8 @@ void check_text(AgSite at, const char *what, const char *name, const char *text,
 
 static const char *vocab_name(VocabKind kind)
 {
-    return kind == VOCAB_CHARS ? "a KaeruCharVocab" : kind == VOCAB_WORDS ? "a KaeruWordVocab" : kind == VOCAB_BPE ? "a KaeruBpe" :
-           "another object";
+    return kind == VOCAB_CHARS ? "a KaeruCharVocab" : kind == VOCAB_WORDS ? "a KaeruWordVocab" :
+           kind == VOCAB_BPE ? "a KaeruBpe" : "another object";
 }
 
 void check_vocab(AgSite at, const char *what, const char *name, const void *v, VocabKind kind)
