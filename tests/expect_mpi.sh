@@ -59,7 +59,7 @@ gone() {
 # it ends the other processes.
 ended() {
     # Of a race between Open MPI and its child, which changes nothing.
-    grep -v '^plm:rsh: Warning: setpgid(' stderr >others
+    grep -vE '^(\[[^]]*\] )?plm:rsh: Warning: setpgid\(' stderr >others
     mv others stderr
     grep '^kaeru: \|^gpt\( train\)\?: \|^translate train: ' stderr | grep -v gnuplot >told
     if [ $status -ne "$1" ] && { [ "$status" -ne 9 ] || [ "$1" -gt 2 ] || is_open_mpi "$launcher"; }; then
