@@ -43,11 +43,11 @@ static void write_node(FILE *out, const Tensor *t)
 
 void ag_graph_dot_at(AgSite at, FILE *out, Tensor *y)
 {
-    check_any(at, "ag_graph_dot", "y", y);
-    if (!out) ag_usage_error(at, "ag_graph_dot", "the file is NULL");
+    check_any(at, __func__, "y", y);
+    ag_check_pointer_at(at, __func__, "the file", out);
     AgScope s = ag_begin_at(at, AG_NO_GRAD);
     uint32_t n;
-    Tensor **node = graph_nodes(at, "ag_graph_dot", y, &n);
+    Tensor **node = graph_nodes(at, __func__, y, &n);
     begin_graph(out);
     for (uint32_t i = 0; i < n; i++) {
         const Tensor *t = node[i];
@@ -77,9 +77,8 @@ typedef struct { uint32_t computed, active; bool backward; } View;
 static double node_width(const Trace *trace, uint32_t i)
 {
     const Tensor *t = trace->node[i];
-    Symbol text;
-    size_t name = strlen(trace_symbol(trace, i, text)), call = name;
-    for (int j = 0; t->op && j < t->n_in; j++) call += t->in[j] ? strlen(trace_symbol(trace, t->in[j]->number, text)) + 2 : 6;
+    size_t name = strlen(trace->symbol[i]), call = name;
+    for (int j = 0; t->op && j < t->n_in; j++) call += t->in[j] ? strlen(symbol_of(trace, t->in[j])) + 2 : 6;
     call += t->op ? strlen(t->op->name) + 3 : 0;
     size_t values = t->numel <= MAX_ITEMS ? 9 * (size_t)t->numel : 40;          /* 9: "-0.46212, " with brackets */
     size_t sum = name + 4 + values * (trace->uses[i] > 1 ? 3 : 1), last = t->requires_grad ? sum : values;
@@ -109,8 +108,7 @@ static bool is_incomplete(const Trace *trace, uint32_t i)
 static void frame_node(FILE *out, const Trace *trace, View view, uint32_t i)
 {
     const Tensor *t = trace->node[i];
-    Symbol text;
-    const char *symbol = trace_symbol(trace, i, text);
+    const char *symbol = trace->symbol[i];
     bool computed = !t->op || i <= view.computed;
     fprintf(out, "  n%u [label=\"%s", (unsigned)i, symbol);
     if (t->op) {
@@ -144,7 +142,6 @@ static void frame_edge(FILE *out, const Trace *trace, View view, uint32_t i, int
 static void frame_title(FILE *out, const Trace *trace, View view, int step)
 {
     fputs("  labelloc=t;\n  fontname=\"Helvetica\";\n  label=\"", out);
-    Symbol text;
     int lines = 1;
     for (uint32_t i = 0; i < trace->n; i++) {
         int clauses = trace->node[i]->op ? trace_clauses(trace, i, trace->node[i]->op->backward_text) : 0;
@@ -155,7 +152,7 @@ static void frame_title(FILE *out, const Trace *trace, View view, int step)
         const Op *op = trace->node[view.active]->op;
         const char *formula = view.backward ? op->backward_text : op->forward_text;
         fputs("\\n", out);
-        if (formula && !view.backward) fprintf(out, "%s = ", trace_symbol(trace, view.active, text));
+        if (formula && !view.backward) fprintf(out, "%s = ", trace->symbol[view.active]);
         trace_formula(out, trace, view.active, formula, view.backward ? "" : ":;", "\\n");
         lines -= view.backward ? trace_clauses(trace, view.active, formula) : 1;
     }
@@ -184,21 +181,13 @@ static uint32_t node_of_op(const Trace *trace, int k)
     return i > 0 ? i - 1 : 0;
 }
 
-int ag_graph_frames_at(AgSite at, Tensor *loss)
+int ag_graph_frame_at(AgSite at, FILE *out, Tensor *loss, int frame)
 {
-    Trace trace = trace_begin(at, "ag_graph_frames", loss);
-    int frames = 2 * ((int)trace.ops + 1);
-    trace_end(&trace);
-    return frames;
-}
-
-void ag_graph_frame_at(AgSite at, FILE *out, Tensor *loss, int frame)
-{
-    if (!out) ag_usage_error(at, "ag_graph_frame", "the file is NULL");
-    Trace trace = trace_begin(at, "ag_graph_frame", loss);
+    ag_check_pointer_at(at, __func__, "the file", out);
+    Trace trace = trace_begin(at, __func__, loss);
     int half = (int)trace.ops + 1, step = frame % half;
     if (frame < 0 || frame >= 2 * half)
-        ag_usage_error(at, "ag_graph_frame", "there is no frame %d; this graph has %d", frame, 2 * half);
+        ag_usage_error(at, __func__, "there is no frame %d; this graph has %d", frame, 2 * half);
     View view = { .computed = trace.n, .active = trace.n, .backward = frame >= half };
     if (!view.backward) view.computed = node_of_op(&trace, step);
     if (!view.backward && step > 0) view.active = view.computed;
@@ -206,4 +195,5 @@ void ag_graph_frame_at(AgSite at, FILE *out, Tensor *loss, int frame)
         if (trace_step(&trace)) view.active = trace.at_node;
     write_frame(out, &trace, view, step);
     trace_end(&trace);
+    return 2 * half;
 }

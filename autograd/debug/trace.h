@@ -1,4 +1,5 @@
-/* trace.h: a backward pass that runs one rule at a time, for ag_explain and ag_graph_frame.
+/* trace.h: the nodes of a graph in order, and a backward pass that runs one rule at a time. ag_explain and ag_graph_frame write
+ * this as text and as drawings.
  *
  * The rules run on copies of the nodes. A copy shares the node's value and what its rule reads, and has its own gradient. The
  * order is that of ag_backward, so the numbers are the same. The graph itself does not change. */
@@ -11,11 +12,17 @@
  * before the first operation that uses it. Sets each tensor's `number` to its index. The array is in the arena. */
 Tensor **graph_nodes(AgSite at, const char *what, Tensor *y, uint32_t *n);
 
+/* A short name for a node in formulas: the tensor's name if it is one short word and unique among the nodes. Else it tells what
+ * the node is, with a number: linear2, the second result of `linear` without such a name; weight1 for "encoder.weight"; ids1,
+ * mask1, const1 or param1 for leaves. The result without a name is `loss`. */
+typedef char Symbol[32];
+
 typedef struct {
     AgSite at;
     AgScope scope, step_scope;  /* step_scope is open while `part` is not NULL */
     const char *what;
     Tensor **node, **copy;
+    Symbol *symbol;
     int *uses;                  /* how often each node is an input of another one */
     uint32_t n, ops, at_node;   /* at_node: the node whose rule ran last; n before the first step */
     Tensor **before;            /* the gradient of each input before the step; NULL: it had none */
@@ -32,11 +39,9 @@ void  trace_end(Trace *trace);
 
 /* ---- text (trace_text.c) ----------------------------------------------------------------------------------------- */
 
-/* A short name for node i in formulas: the tensor's name if it is one short word and unique among the nodes. Else it tells what
- * the node is, with a number: linear2, the second result of `linear` without such a name; weight1 for "encoder.weight"; ids1,
- * mask1, const1 or param1 for leaves. The result without a name is `loss`. */
-typedef char Symbol[32];
-const char *trace_symbol(const Trace *trace, uint32_t i, Symbol text);
+/* Sets the symbols of the nodes. */
+void trace_set_symbols(Trace *trace);
+static inline const char *symbol_of(const Trace *trace, const Tensor *t) { return trace->symbol[t->number]; }
 /* Writes a formula of the operation that made node i, with the symbols and numbers of this call and without inputs that this
  * call does not have; nothing if it is NULL. If a tensor is several inputs, its gradients are written as a sum. Stops at any
  * character of `ends`, e.g. ":" (shapes follow). `between` replaces ", " and "; " between two gradients unless it is NULL. */
