@@ -39,7 +39,7 @@ int main(void)
     AgScope scope = ag_begin(AG_NO_GRAD);
     double sum = tensor_item(ag_sum(tensor_full(SHAPE(3), 1.0 / 3)));
     ag_end(scope);
-    return sizeof(real) == 8 && sum == 1.0 ? 0 : 1;
+    return sizeof(ag_real) == 8 && sum == 1.0 ? 0 : 1;
 }
 END
     try "compile in double" compile kaeru-double "$folder/width.c" "$folder/width"

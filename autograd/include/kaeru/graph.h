@@ -6,7 +6,8 @@
  *     ag_backward(loss);                                w's gradient is now in tensor_grad(w)
  *     ag_end(step);
  *
- * The operations are in autograd.h, which includes this file. As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). */
+ * The operations are in autograd.h, which includes this file. As in tensor.h, NAME_at(AgSite at, ...) is called as
+ * NAME(...). */
 #ifndef KAERU_GRAPH_H
 #define KAERU_GRAPH_H
 

@@ -1,5 +1,5 @@
 /* attention.h: the layers of a Transformer that are not in nn.h (Vaswani et al. 2017, "Attention Is All You Need"; section
- * numbers are those of the paper). As in tensor.h, NAME_at(Site at, ...) is called as NAME(...).
+ * numbers are those of the paper). As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...).
  *
  * Shapes: B batch, T target time, S source time, D model width, H heads, K = D/H width of a head. */
 #ifndef KAERU_ATTENTION_H

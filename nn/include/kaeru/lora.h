@@ -8,7 +8,7 @@
  *     nn_lora_merge(model);                               the model is as before, with the adapters in its weights
  *
  * An adapter is part of its Linear, whose children lora_A and lora_B have its parameters. It acts in nn_linear; code that reads
- * Linear.weight itself does not see it. As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). */
+ * Linear.weight itself does not see it. As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...). */
 #ifndef KAERU_LORA_H
 #define KAERU_LORA_H
 

@@ -18,7 +18,7 @@
  * trained, saved, cloned or freed. No scope owns a module: it and its parameters live until nn_free. A field must not point to
  * a tensor of a scope that ends earlier.
  *
- * A forward function is an ordinary function. As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). */
+ * A forward function is an ordinary function. As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...). */
 #ifndef KAERU_MODULE_H
 #define KAERU_MODULE_H
 
@@ -73,7 +73,7 @@ Module *nn_new_sized_at(AgSite at, size_t size, const char *type);
 void nn_check_at(AgSite at, const char *what, const void *module, size_t size);
 /* The first line of a layer's function: checks the module and does what AG_LAYER does. Errors then name the caller's line.
  *
- *     Tensor *net_at(Site at, Net *net, Tensor *x)
+ *     Tensor *net_at(AgSite at, Net *net, Tensor *x)
  *     {
  *         NN_LAYER(at, net);
  *         ...

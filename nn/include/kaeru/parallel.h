@@ -21,7 +21,7 @@
  * every parameter and sends the new weights to the others. Gradients are sent while the backward pass goes on.
  *
  * All processes must build the same model from the same seed and call these functions in the same order. As in tensor.h,
- * NAME_at(Site at, ...) is called as NAME(...). */
+ * NAME_at(AgSite at, ...) is called as NAME(...). */
 #ifndef KAERU_PARALLEL_H
 #define KAERU_PARALLEL_H
 

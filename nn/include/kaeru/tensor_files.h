@@ -4,7 +4,8 @@
  *     Tensor *y = tensor_load("data.npz", "y");                              np.savez("data.npz", x=x, y=y)
  *     bool done = tensor_save("out.npz", { "x", x }, { "y", y });            np.load("out.npz")["y"]
  *
- * A function that fails returns false or NULL with ag_error(). As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). */
+ * A function that fails returns false or NULL with ag_error(). As in tensor.h, NAME_at(AgSite at, ...) is called as
+ * NAME(...). */
 #ifndef KAERU_TENSOR_FILES_H
 #define KAERU_TENSOR_FILES_H
 
