@@ -87,6 +87,11 @@ if [ "$(uname -s)" = Linux ]; then
     try "run with the static library" env LD_LIBRARY_PATH= "$folder/version_static"
 fi
 
+# Short names are the program's.
+try "compile a program with short names" compile kaeru "$source/tests/adopt/own_names.c" "$folder/own_names" \
+    -std=c11 -Wall -Wextra -Wshadow -Wpedantic -Werror
+try "run it" "$folder/own_names"
+
 # The libraries export what the headers declare.
 for library in "$LD_LIBRARY_PATH/libkaeru.a" "$LD_LIBRARY_PATH/libkaeru.so"; do
     try "exports" python3 "$source/tests/exports.py" "$library" "$include" "$source/debian/libkaeru0.symbols"

@@ -53,9 +53,9 @@ struct Module {
 /* A new zeroed struct of that type, which must start with `Module module`. The caller owns it and frees it with nn_free, or
  * makes it a child of another module. */
 #ifdef __cplusplus
-#define nn_new(Type) ((Type *)nn_new_sized(AgModule<Type, offsetof(Type, module)>::size, #Type))
+#define nn_new(Type) ((Type *)nn_new_sized(NnModule<Type, offsetof(Type, module)>::size, #Type))
 extern "C++" {
-template <class Type, size_t offset> struct AgModule {
+template <class Type, size_t offset> struct NnModule {
     static_assert(offset == 0, "the first member of a module is `Module module`");
     static_assert(std::is_trivially_copyable<Type>::value && std::is_trivially_default_constructible<Type>::value,
                   "a module is a plain struct: it is zeroed, copied and freed without constructors");
