@@ -68,10 +68,7 @@ static void print_gradient(FILE *out, const Trace *trace, const Tensor *y, int j
     const Tensor *x = y->in[j];
     const char *plus = x->numel == 1 ? " + " : NEXT_LINE "+ ", *equals = x->numel == 1 ? " = " : NEXT_LINE "= ";
     fprintf(out, "       %s d%s = ", trace->before[j] ? "adds   " : "gives  ", symbol_of(trace, x));
-    if (trace_terms(out, trace, y, x, plus, MAX_ITEMS) > 1) {
-        fputs(equals, out);
-        print_values(out, x, grad_of(trace->copy[x->number]));
-    }
+    trace_gradient(out, trace, x, plus, equals, MAX_ITEMS);
     fputc('\n', out);
 }
 

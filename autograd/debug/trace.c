@@ -89,6 +89,7 @@ Trace trace_begin(AgSite at, const char *what, Tensor *loss)
     trace.copy = scope_alloc(at, what, trace.n * sizeof *trace.copy);
     trace.symbol = scope_alloc(at, what, trace.n * sizeof *trace.symbol);
     trace.uses = scope_alloc(at, what, trace.n * sizeof *trace.uses);
+    trace.left = scope_alloc(at, what, trace.n * sizeof *trace.left);
     for (uint32_t i = 0; i < trace.n; i++) {
         Tensor *t = trace.node[i];
         if (t->graph_released) error_graph_released(at, what, t);
@@ -98,7 +99,7 @@ Trace trace_begin(AgSite at, const char *what, Tensor *loss)
         trace.ops++;
         copy_op(&trace, trace.copy[i], t, trace.copy);
         for (int j = 0; j < t->n_in; j++)
-            if (t->in[j]) trace.uses[t->in[j]->number]++;
+            if (t->in[j]) trace.left[t->in[j]->number] = ++trace.uses[t->in[j]->number];
     }
     trace_set_symbols(&trace);
     *grad_into(trace.copy[trace.n - 1]).data = 1;
@@ -141,6 +142,8 @@ bool trace_step(Trace *trace)
     Tensor *y = NULL;
     while (trace->at_node > 0 && !y) {
         Tensor *next = trace->copy[--trace->at_node];
+        for (int j = 0; j < recorded_inputs(next); j++)
+            if (next->in[j]) trace->left[next->in[j]->number]--;
         if (next->op && next->grad) y = next;
     }
     if (!y) return false;

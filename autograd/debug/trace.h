@@ -23,7 +23,7 @@ typedef struct {
     const char *what;
     Tensor **node, **copy;
     Symbol *symbol;
-    int *uses;                  /* how often each node is an input of another one */
+    int *uses, *left;           /* how often each node is an input; how often of operations whose rules have not run */
     uint32_t n, ops, at_node;   /* at_node: the node whose rule ran last; n before the first step */
     Tensor **before;            /* the gradient of each input before the step; NULL: it had none */
     Tensor **part;              /* what the step's rule adds for each input, if a tensor is several inputs for each of them;
@@ -54,8 +54,8 @@ void trace_call(FILE *out, const Trace *trace, uint32_t i);
  * is NULL. */
 void trace_values(FILE *out, const Tensor *t, const void *values, int64_t max_items, const char *none);
 
-/* Writes what the rule of y, which has run last, added to the gradient of its input x, behind what x had before: "0.46212 +
- * 0.39322". `plus` stands between two terms. Returns their number; 0: the rule gave x nothing. */
-int trace_terms(FILE *out, const Trace *trace, const Tensor *y, const Tensor *x, const char *plus, int64_t max_items);
+/* Writes the gradient of x. If the last step added to it, writes what x had before and what the rule added, with `plus` between
+ * two terms and `equals` before their sum: "0.46212 + 0.39322 = 0.85534". */
+void trace_gradient(FILE *out, const Trace *trace, const Tensor *x, const char *plus, const char *equals, int64_t max_items);
 
 #endif

@@ -8,9 +8,15 @@
 
 /* ---- symbols ----------------------------------------------------------------------------------------------------- */
 
-static bool in_word(char c)
+typedef char Word[32];          /* the beginning of a longer word, which names nothing */
+
+/* The length of the word that begins here; 0: none does. */
+static size_t read_word(const char *text, Word word)
 {
-    return isalnum((unsigned char)c) || c == '_';
+    size_t n = 0;
+    while (isalnum((unsigned char)text[n]) || text[n] == '_') n++;
+    snprintf(word, sizeof(Word), "%.*s", (int)n, text);
+    return n;
 }
 
 enum { LONGEST_NAME = 11 };     /* longer names would bury a formula */
@@ -18,8 +24,8 @@ enum { LONGEST_NAME = 11 };     /* longer names would bury a formula */
 /* Whether the name is one short word: not that of a module's parameter ("encoder.0.weight"). */
 static bool is_word(const char *name)
 {
-    size_t n = 0;
-    while (in_word(name[n])) n++;
+    Word word;
+    size_t n = read_word(name, word);
     return n > 0 && n <= LONGEST_NAME && name[n] == '\0' && !isdigit((unsigned char)name[0]);
 }
 
@@ -63,17 +69,6 @@ void trace_set_symbols(Trace *s)
 }
 
 /* ---- formulas ---------------------------------------------------------------------------------------------------- */
-
-typedef char Word[32];          /* the beginning of a longer word, which names nothing */
-
-/* The length of the word that begins here; 0: none does. */
-static size_t read_word(const char *text, Word word)
-{
-    size_t n = 0;
-    while (in_word(text[n])) n++;
-    snprintf(word, sizeof(Word), "%.*s", (int)n, text);
-    return n;
-}
 
 /* The place of a word in a list that ends with NULL; -1: it is not there. */
 static int place_of(const char *word, const char *const *list)
@@ -266,10 +261,11 @@ void trace_values(FILE *out, const Tensor *t, const void *values, int64_t few, c
     else write_summary(out, t, values);
 }
 
-int trace_terms(FILE *out, const Trace *s, const Tensor *y, const Tensor *x, const char *plus, int64_t max_items)
+void trace_gradient(FILE *out, const Trace *s, const Tensor *x, const char *plus, const char *equals, int64_t max_items)
 {
+    const Tensor *y = s->part ? s->node[s->at_node] : NULL;
     int terms = 0;
-    for (int j = 0; j < y->n_in; j++) {
+    for (int j = 0; y && j < y->n_in; j++) {
         if (y->in[j] != x || !s->part[j]) continue;
         if (terms == 0 && s->before[j]) {
             trace_values(out, x, s->before[j]->data, max_items, "");
@@ -278,5 +274,6 @@ int trace_terms(FILE *out, const Trace *s, const Tensor *y, const Tensor *x, con
         if (terms++ > 0) fputs(plus, out);
         trace_values(out, x, s->part[j]->data, max_items, "");
     }
-    return terms;
+    if (terms > 1) fputs(equals, out);
+    if (terms != 1) trace_values(out, x, grad_of(s->copy[x->number]), max_items, "");
 }
