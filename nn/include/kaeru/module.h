@@ -38,7 +38,7 @@ struct Module {
     unsigned magic;             /* tells whether it is alive */
     const char *type;           /* the struct's name */
     size_t size;                /* of the whole struct */
-    struct NnModuleSlot *slots;  /* what was registered, in order */
+    struct NnModuleSlot *slots; /* what was registered, in order */
     int n_slots, capacity;
     Module *parent;             /* the module that contains this one, in slot number `index`; NULL: none */
     int index;
@@ -222,9 +222,9 @@ double nn_grad_norm_at(AgSite at, void *module);                    /* the norm 
 typedef struct {
     const NnNamedTensor *parameter;
     Tensor *gradient;
-    int64_t first, count;       /* the items to update: all, except in a process of several if the kind is by_item */
-    Tensor *const *state;       /* the state tensors of these items: zeros at first, written by tensor_copy; of the parameter's
-                                   shape if they are all */
+    int64_t first, count;       /* the items to update: all, or this process's part if the kind is by_item */
+    Tensor *const *state;       /* the state tensors of these items: zeros at first, written by tensor_copy. They have the
+                                   parameter's shape if all items are updated, else (count) */
     double lr, weight_decay;    /* of its group; lr is the optimizer's times the group's factor */
     double grad_scale;          /* what the gradient is to be multiplied by; 1 in nn_optimizer_step */
     int64_t step;               /* the number of this update of the parameter, from 1 */

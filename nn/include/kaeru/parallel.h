@@ -1,6 +1,6 @@
 /* parallel.h: data-parallel training: several processes train one model, with the same bits on any number of them.
  *
- *     NnParallel *all = nn_parallel_new(adam, 8, nn_mpi_begin());          8 shards; nn_mpi_begin is in kaeru/mpi.h
+ *     NnParallel *all = nn_parallel_new(adam, 8, nn_mpi_begin());        8 shards; nn_mpi_begin is in kaeru/mpi.h
  *     for (int step = 0; step < 500; step++) {
  *         while (nn_parallel_shard(all)) {                            the shards of this process
  *             AgScope scope = ag_begin(AG_RECORD);
