@@ -254,10 +254,10 @@ static void write_summary(FILE *out, const Tensor *t, const void *values)
     fputc('>', out);
 }
 
-void trace_values(FILE *out, const Tensor *t, const void *values, int64_t few, const char *none)
+void trace_values(FILE *out, const Tensor *t, const void *values, int64_t max_items, const char *none)
 {
     if (!values) fputs(none, out);
-    else if (t->numel > 0 && t->numel <= few) write_all(out, t, values);
+    else if (t->numel > 0 && t->numel <= max_items) write_all(out, t, values);
     else write_summary(out, t, values);
 }
 
