@@ -13,7 +13,7 @@
  *     nn_child(g, proj, x)    self.proj = x
  *     nn_item(T, list, i)     list[i]
  *     ag_...                  functions of torch
- *     x_at(Site at, ...)      def x(...). The macro x(...) calls it with the caller's file and line, which NN_LAYER
+ *     x_at(AgSite at, ...)    def x(...). The macro x(...) calls it with the caller's file and line, which NN_LAYER
  *                             records for error messages
  *
  * Some of the notebook's classes are also for other models. They are in the folder nn, under these names:

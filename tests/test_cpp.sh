@@ -36,7 +36,14 @@ for cxx in g++ clang++; do
         try "compile in C++$standard" compile_cpp "$source/tests/adopt/spiral.cpp" -o "$folder/spiral_cpp" \
             $(pkg-config --libs kaeru)
         try "run in C++$standard" run_there ./spiral_cpp
+        # shellcheck disable=SC2046 # a list of words
+        try "compile a program with short names in C++$standard" compile_cpp -x c++ "$source/tests/adopt/own_names.c" \
+            -o "$folder/own_names" $(pkg-config --libs kaeru)
+        try "run it" "$folder/own_names"
     done
+    printf '#include <complex>\nusing namespace std;\n#include <kaeru/kaeru.h>\nint main() { return ag_threads() < 1; }\n' \
+        >"$folder/std.cpp"
+    try "names of std in the global namespace" compile_cpp -fsyntax-only "$folder/std.cpp"
     compile_wrong() { ! compile_cpp -DBOX="$1" -fsyntax-only "$folder/wrong.cpp"; }
     printf '#include <string>\n#include <kaeru/kaeru.h>\nstruct Box { BOX };\nint main() { nn_free(nn_new(Box)); }\n' \
         >"$folder/wrong.cpp"

@@ -902,7 +902,7 @@ static void use_the_rest(void)
     for (int i = 0; i < 70; i++) end_of_chain = ag_neg(end_of_chain);
     ag_graph_dot(drawing, end_of_chain);
     ag_explain(drawing, y);
-    ag_graph_frame(drawing, y, ag_graph_frames(y) - 1);
+    ag_graph_frame(drawing, y, ag_graph_frame(drawing, y, 0) - 1);
     ag_backward_keep(y);
     tensor_grad(ag_retain(x));
     y = ag_end_return(inner, y);

@@ -39,7 +39,7 @@ int main(void)
     AgScope scope = ag_begin(AG_NO_GRAD);
     double sum = tensor_item(ag_sum(tensor_full(SHAPE(3), 1.0 / 3)));
     ag_end(scope);
-    return sizeof(real) == 8 && sum == 1.0 ? 0 : 1;
+    return sizeof(ag_real) == 8 && sum == 1.0 ? 0 : 1;
 }
 END
     try "compile in double" compile kaeru-double "$folder/width.c" "$folder/width"
@@ -86,6 +86,11 @@ if [ "$(uname -s)" = Linux ]; then
     try "compile with the static library" compile_static
     try "run with the static library" env LD_LIBRARY_PATH= "$folder/version_static"
 fi
+
+# Short names are the program's.
+try "compile a program with short names" compile kaeru "$source/tests/adopt/own_names.c" "$folder/own_names" \
+    -std=c11 -Wall -Wextra -Wshadow -Wpedantic -Werror
+try "run it" "$folder/own_names"
 
 # The libraries export what the headers declare.
 for library in "$LD_LIBRARY_PATH/libkaeru.a" "$LD_LIBRARY_PATH/libkaeru.so"; do

@@ -350,7 +350,7 @@ START_TEST(debugging)
     MISTAKE("released its values", Tensor *y = ag_sum(ag_tanh(leaf(2, 2))); ag_backward(y); ag_explain(stderr, y));
     MISTAKE("the file is NULL", ag_graph_dot(NULL, l));
     MISTAKE("y is NULL", ag_graph_dot(stderr, none));
-    MISTAKE("the loss is NULL", ag_graph_frames(none));
+    MISTAKE("the loss is NULL", ag_graph_frame(stderr, none, 0));
     MISTAKE("the file is NULL", ag_graph_frame(NULL, l, 0));
     MISTAKE("there is no frame 99", ag_graph_frame(stderr, l, 99));
     MISTAKE("there is no frame -1", ag_graph_frame(stderr, l, -1));

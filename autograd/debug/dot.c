@@ -6,6 +6,14 @@
 
 #include <string.h>
 
+enum { MAX_ITEMS = 6 };         /* in frames, larger tensors are drawn as shape, range and norm */
+/* Colors that also differ on a projector and for colorblind readers. */
+#define REQUIRES_GRAD "#cfe8ff"
+#define CONSTANT      "#eeeeee"
+#define ACTIVE        "#ffd28a"
+#define ACTIVE_EDGE   "#d55e00"
+#define PENDING       "#999999"
+
 /* Writes a label. Names come from the program: a quote or backslash must not end the label. */
 static void write_escaped(FILE *out, const char *s)
 {
@@ -38,16 +46,16 @@ static void write_node(FILE *out, const Tensor *t)
         trace_values(out, t, t->data, 1, "");
     }
     if (t->op) fputs("\", shape=box];\n", out);
-    else fprintf(out, "\", shape=ellipse, style=filled, fillcolor=\"%s\"];\n", t->requires_grad ? "#cfe8ff" : "#eeeeee");
+    else fprintf(out, "\", shape=ellipse, style=filled, fillcolor=\"%s\"];\n", t->requires_grad ? REQUIRES_GRAD : CONSTANT);
 }
 
 void ag_graph_dot_at(AgSite at, FILE *out, Tensor *y)
 {
-    check_any(at, "ag_graph_dot", "y", y);
-    if (!out) ag_usage_error(at, "ag_graph_dot", "the file is NULL");
+    check_any(at, __func__, "y", y);
+    ag_check_pointer_at(at, __func__, "the file", out);
     AgScope s = ag_begin_at(at, AG_NO_GRAD);
     uint32_t n;
-    Tensor **node = graph_nodes(at, "ag_graph_dot", y, &n);
+    Tensor **node = graph_nodes(at, __func__, y, &n);
     begin_graph(out);
     for (uint32_t i = 0; i < n; i++) {
         const Tensor *t = node[i];
@@ -61,25 +69,15 @@ void ag_graph_dot_at(AgSite at, FILE *out, Tensor *y)
 
 /* ---- frames: one drawing for each step --------------------------------------------------------------------------- */
 
-enum { MAX_ITEMS = 6 };         /* larger tensors are drawn as shape, range and norm */
-/* Colors that also differ on a projector and for colorblind readers. */
-#define REQUIRES_GRAD "#cfe8ff"
-#define CONSTANT      "#eeeeee"
-#define ACTIVE        "#ffd28a"
-#define ACTIVE_EDGE   "#d55e00"
-#define PENDING       "#999999"
-
-/* What a frame shows: the values of operations up to node `computed`, the gradients if it is a frame of the backward pass, and
- * the node of the operation that runs (n: none). */
-typedef struct { uint32_t computed, active; bool backward; } View;
+/* What a frame shows: the node of the operation that runs (n: none), in the forward or in the backward pass. */
+typedef struct { uint32_t active; bool backward; } View;
 
 /* The width of a node in inches, enough for its text in every frame, so that all frames have the same layout. */
 static double node_width(const Trace *trace, uint32_t i)
 {
     const Tensor *t = trace->node[i];
-    Symbol text;
-    size_t name = strlen(trace_symbol(trace, i, text)), call = name;
-    for (int j = 0; t->op && j < t->n_in; j++) call += t->in[j] ? strlen(trace_symbol(trace, t->in[j]->number, text)) + 2 : 6;
+    size_t name = strlen(trace->symbol[i]), call = name;
+    for (int j = 0; t->op && j < t->n_in; j++) call += t->in[j] ? strlen(symbol_of(trace, t->in[j])) + 2 : 6;
     call += t->op ? strlen(t->op->name) + 3 : 0;
     size_t values = t->numel <= MAX_ITEMS ? 9 * (size_t)t->numel : 40;          /* 9: "-0.46212, " with brackets */
     size_t sum = name + 4 + values * (trace->uses[i] > 1 ? 3 : 1), last = t->requires_grad ? sum : values;
@@ -88,30 +86,11 @@ static double node_width(const Trace *trace, uint32_t i)
     return width < 1.7 ? 1.7 : width;
 }
 
-/* The gradient of node i; while a rule adds to it, the sum: "0.46212 + 0.39322 = 0.85534". */
-static void frame_gradient(FILE *out, const Trace *trace, View view, uint32_t i)
-{
-    const Tensor *t = trace->node[i], *y = view.active < trace->n ? trace->node[view.active] : NULL;
-    int terms = y ? trace_terms(out, trace, y, t, " + ", MAX_ITEMS) : 0;
-    if (terms > 1) fputs(" = ", out);
-    if (terms != 1) trace_values(out, t, grad_of(trace->copy[i]), MAX_ITEMS, "");
-}
-
-/* Whether a rule that runs later adds to the gradient of node i. */
-static bool is_incomplete(const Trace *trace, uint32_t i)
-{
-    for (uint32_t k = i + 1; k < trace->at_node; k++)
-        for (int j = 0; trace->node[k]->op && j < trace->node[k]->n_in; j++)
-            if (trace->node[k]->in[j] == trace->node[i]) return true;
-    return false;
-}
-
 static void frame_node(FILE *out, const Trace *trace, View view, uint32_t i)
 {
     const Tensor *t = trace->node[i];
-    Symbol text;
-    const char *symbol = trace_symbol(trace, i, text);
-    bool computed = !t->op || i <= view.computed;
+    const char *symbol = trace->symbol[i];
+    bool computed = !t->op || view.backward || (view.active < trace->n && i <= view.active);
     fprintf(out, "  n%u [label=\"%s", (unsigned)i, symbol);
     if (t->op) {
         fputs(" = ", out);
@@ -122,8 +101,8 @@ static void frame_node(FILE *out, const Trace *trace, View view, uint32_t i)
     fputs("\\n", out);
     if (view.backward && trace->copy[i]->grad) {
         fprintf(out, "d%s = ", symbol);
-        frame_gradient(out, trace, view, i);
-        if (is_incomplete(trace, i)) fputs(" so far", out);
+        trace_gradient(out, trace, t, " + ", " = ", MAX_ITEMS);
+        if (trace->left[i] > 0) fputs(" so far", out);
     }
     fprintf(out, "\", width=%.2f, height=%s", node_width(trace, i), t->op ? "0.65, shape=box" : "0.9, shape=ellipse");
     const char *fill = i == view.active ? ACTIVE : t->op ? NULL : t->requires_grad ? REQUIRES_GRAD : CONSTANT;
@@ -144,7 +123,6 @@ static void frame_edge(FILE *out, const Trace *trace, View view, uint32_t i, int
 static void frame_title(FILE *out, const Trace *trace, View view, int step)
 {
     fputs("  labelloc=t;\n  fontname=\"Helvetica\";\n  label=\"", out);
-    Symbol text;
     int lines = 1;
     for (uint32_t i = 0; i < trace->n; i++) {
         int clauses = trace->node[i]->op ? trace_clauses(trace, i, trace->node[i]->op->backward_text) : 0;
@@ -155,7 +133,7 @@ static void frame_title(FILE *out, const Trace *trace, View view, int step)
         const Op *op = trace->node[view.active]->op;
         const char *formula = view.backward ? op->backward_text : op->forward_text;
         fputs("\\n", out);
-        if (formula && !view.backward) fprintf(out, "%s = ", trace_symbol(trace, view.active, text));
+        if (formula && !view.backward) fprintf(out, "%s = ", trace->symbol[view.active]);
         trace_formula(out, trace, view.active, formula, view.backward ? "" : ":;", "\\n");
         lines -= view.backward ? trace_clauses(trace, view.active, formula) : 1;
     }
@@ -175,35 +153,23 @@ static void write_frame(FILE *out, const Trace *trace, View view, int step)
     fputs("}\n", out);
 }
 
-/* The node of operation number k, counted from 1. k = 0: the first node. */
-static uint32_t node_of_op(const Trace *trace, int k)
+int ag_graph_frame_at(AgSite at, FILE *out, Tensor *loss, int frame)
 {
-    uint32_t i = 0;
-    while (k > 0 && i < trace->n)
-        if (trace->node[i++]->op) k--;
-    return i > 0 ? i - 1 : 0;
-}
-
-int ag_graph_frames_at(AgSite at, Tensor *loss)
-{
-    Trace trace = trace_begin(at, "ag_graph_frames", loss);
-    int frames = 2 * ((int)trace.ops + 1);
-    trace_end(&trace);
-    return frames;
-}
-
-void ag_graph_frame_at(AgSite at, FILE *out, Tensor *loss, int frame)
-{
-    if (!out) ag_usage_error(at, "ag_graph_frame", "the file is NULL");
-    Trace trace = trace_begin(at, "ag_graph_frame", loss);
+    ag_check_pointer_at(at, __func__, "the file", out);
+    Trace trace = trace_begin(at, __func__, loss);
     int half = (int)trace.ops + 1, step = frame % half;
     if (frame < 0 || frame >= 2 * half)
-        ag_usage_error(at, "ag_graph_frame", "there is no frame %d; this graph has %d", frame, 2 * half);
-    View view = { .computed = trace.n, .active = trace.n, .backward = frame >= half };
-    if (!view.backward) view.computed = node_of_op(&trace, step);
-    if (!view.backward && step > 0) view.active = view.computed;
+        ag_usage_error(at, __func__, "there is no frame %d; this graph has %d", frame, 2 * half);
+    View view = { .active = trace.n, .backward = frame >= half };
     for (int k = 0; view.backward && k < step; k++)
         if (trace_step(&trace)) view.active = trace.at_node;
+    int ops = 0;
+    for (uint32_t i = 0; !view.backward && ops < step; i++) {
+        if (!trace.node[i]->op) continue;
+        ops++;
+        view.active = i;
+    }
     write_frame(out, &trace, view, step);
     trace_end(&trace);
+    return 2 * half;
 }

@@ -16,12 +16,10 @@ static void print_values(FILE *out, const Tensor *t, const void *values)
 
 static void print_forward(FILE *out, const Trace *trace)
 {
-    Symbol text;
     fputs("Forward, in this order:\n", out);
     for (uint32_t i = 0; i < trace->n; i++) {
         const Tensor *t = trace->node[i];
-        const char *symbol = trace_symbol(trace, i, text);
-        fprintf(out, "  %-6s = ", symbol);
+        fprintf(out, "  %-6s = ", trace->symbol[i]);
         if (t->op) {
             trace_call(out, trace, i);
             fputs(" = ", out);
@@ -34,7 +32,7 @@ static void print_forward(FILE *out, const Trace *trace)
         } else if (!t->op) {
             fputs(t->requires_grad ? "    requires a gradient" : "    a constant", out);
         }
-        if (t->name && strcmp(t->name, symbol) != 0) fprintf(out, ", \"%s\"", t->name);
+        if (t->name && strcmp(t->name, trace->symbol[i]) != 0) fprintf(out, ", \"%s\"", t->name);
         fputc('\n', out);
     }
 }
@@ -42,8 +40,7 @@ static void print_forward(FILE *out, const Trace *trace)
 /* The line "with": y's gradient and the values that its rule reads. */
 static void print_read(FILE *out, const Trace *trace, const Tensor *y)
 {
-    Symbol text;
-    fprintf(out, "       with    d%s = ", trace_symbol(trace, y->number, text));
+    fprintf(out, "       with    d%s = ", symbol_of(trace, y));
     print_values(out, y, grad_of(trace->copy[y->number]));
     bool scalars = y->numel == 1;                       /* in one line */
     for (int j = 0; j < y->n_in; j++) scalars = scalars && (!y->in[j] || y->in[j]->numel == 1);
@@ -55,11 +52,11 @@ static void print_read(FILE *out, const Trace *trace, const Tensor *y)
         bool print = x && reads_input(y->op, j);        /* once, if x is several inputs */
         for (int k = 0; k < j && print; k++) print = y->in[k] != x || !reads_input(y->op, k);
         if (!print) continue;
-        fprintf(out, "%s%s = ", between, trace_symbol(trace, x->number, text));
+        fprintf(out, "%s%s = ", between, symbol_of(trace, x));
         print_values(out, x, x->data);
     }
     if (y->op->needs & NEEDS_Y) {
-        fprintf(out, "%s%s = ", between, trace_symbol(trace, y->number, text));
+        fprintf(out, "%s%s = ", between, symbol_of(trace, y));
         print_values(out, y, y->data);
     }
     fputc('\n', out);
@@ -69,21 +66,16 @@ static void print_read(FILE *out, const Trace *trace, const Tensor *y)
 static void print_gradient(FILE *out, const Trace *trace, const Tensor *y, int j)
 {
     const Tensor *x = y->in[j];
-    Symbol text;
     const char *plus = x->numel == 1 ? " + " : NEXT_LINE "+ ", *equals = x->numel == 1 ? " = " : NEXT_LINE "= ";
-    fprintf(out, "       %s d%s = ", trace->before[j] ? "adds   " : "gives  ", trace_symbol(trace, x->number, text));
-    if (trace_terms(out, trace, y, x, plus, MAX_ITEMS) > 1) {
-        fputs(equals, out);
-        print_values(out, x, grad_of(trace->copy[x->number]));
-    }
+    fprintf(out, "       %s d%s = ", trace->before[j] ? "adds   " : "gives  ", symbol_of(trace, x));
+    trace_gradient(out, trace, x, plus, equals, MAX_ITEMS);
     fputc('\n', out);
 }
 
 static void print_step(FILE *out, const Trace *trace, int number)
 {
     const Tensor *y = trace->node[trace->at_node];
-    Symbol text;
-    fprintf(out, "  %2d.  %s = ", number, trace_symbol(trace, y->number, text));
+    fprintf(out, "  %2d.  %s = ", number, symbol_of(trace, y));
     trace_call(out, trace, y->number);
     fprintf(out, "    at %s:%d\n", y->site.file, y->site.line);
     if (y->op->backward_text) {
@@ -102,18 +94,17 @@ static void print_step(FILE *out, const Trace *trace, int number)
 
 void ag_explain_at(AgSite at, FILE *out, Tensor *loss)
 {
-    if (!out) ag_usage_error(at, "ag_explain", "the file is NULL");
-    Trace trace = trace_begin(at, "ag_explain", loss);
+    ag_check_pointer_at(at, __func__, "the file", out);
+    Trace trace = trace_begin(at, __func__, loss);
     print_forward(out, &trace);
-    Symbol text;
-    const char *symbol = trace_symbol(&trace, trace.n - 1, text);
+    const char *symbol = symbol_of(&trace, loss);
     fprintf(out, "\nBackward, in reverse order. d<name> is the derivative of %s with respect to <name>, so d%s = 1.\n", symbol,
             symbol);
     for (int number = 1; trace_step(&trace); number++) print_step(out, &trace, number);
     fputs("\nGradients of the leaves:\n", out);
     for (uint32_t i = 0; i < trace.n; i++) {
         if (trace.node[i]->op || !trace.copy[i]->grad) continue;
-        fprintf(out, "  d%-5s = ", trace_symbol(&trace, i, text));
+        fprintf(out, "  d%-5s = ", trace.symbol[i]);
         print_values(out, trace.node[i], grad_of(trace.copy[i]));
         fputc('\n', out);
     }

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "gradcheck.h"
+#include "internal.h"
 #include "philox.h"
 #include "kaeru/autograd.h"
 
@@ -23,6 +23,24 @@ static const double float_step = 1e-6, absolute = 1e-5, relative = 1e-3;
 #else
 static const double float_step = 1e-2, absolute = 2e-2, relative = 2e-2;
 #endif
+
+/* What the check finds for one entry of an input. */
+typedef struct {
+    double gradient, numerical;
+    double by_use[2];           /* the numerical gradient of each of the two uses */
+    bool wrong;
+    /* Of a wrong entry, if there is a report: */
+    int64_t reached;            /* how many entries of the result depend on it */
+    double last[2];             /* the part of the numerical gradient that comes from the last of these, by use */
+} Entry;
+
+typedef struct {
+    int number;
+    const Tensor *x;
+    Entry *entry;
+    int64_t wrong;              /* the number of wrong entries */
+    double largest;             /* the largest gradient or the largest numerical one, whichever is smaller */
+} Input;
 
 static bool in_bf16(void) { return context()->precision == AG_BF16; }
 static double step_size(void) { return in_bf16() ? GRID : float_step; }
@@ -77,7 +95,7 @@ static void run_backward(AgSite at, Tensor *first, Tensor *second)
 }
 
 /* Sets the numerical gradient of the entry at x: the central difference. */
-static void set_numerical(const Check *c, real *x, CheckedEntry *e)
+static void set_numerical(const Check *c, real *x, Entry *e)
 {
     real before = *x;
     *x = (real)((double)before + step_size());
@@ -91,7 +109,8 @@ static void set_numerical(const Check *c, real *x, CheckedEntry *e)
     e->numerical = (up.use[0] + up.use[1] - (down.use[0] + down.use[1])) / (above - below);
 }
 
-bool gradients_agree(double gradient, double numerical, double largest)
+/* Whether the difference is within the tolerance. `largest`: as in Input. */
+static bool agree(double gradient, double numerical, double largest)
 {
 #ifdef KAERU_DOUBLE
     (void)largest;
@@ -103,7 +122,7 @@ bool gradients_agree(double gradient, double numerical, double largest)
 }
 
 /* Finds which entries of a result depend on the entry at x, and the part of its gradient that comes from the last of them. */
-static void find_reached(const Check *c, real *x, CheckedEntry *e)
+static void find_reached(const Check *c, real *x, Entry *e)
 {
     AgScope s = ag_begin_at(c->at, AG_NO_GRAD);
     real before = *x;
@@ -123,17 +142,110 @@ static void find_reached(const Check *c, real *x, CheckedEntry *e)
     ag_end_at(c->at, s);
 }
 
+/* ---- the report --------------------------------------------------------------------------------------------------- */
+
+enum { MAX_PRINTED = 8 };       /* entries that are printed one by one */
+
+/* What may explain all wrong entries of an input. The first one that does is printed. */
+enum { IS_ZERO, ADDS_TO_UNWRITTEN, LEAVES_UNWRITTEN, FIRST_USE, SECOND_USE, LAST_PART, REASONS };
+static const char one_use[] = "only one of two uses counts: a rule must add to the gradient (+=), not overwrite it";
+static const char *const reason_text[REASONS] = {
+    [IS_ZERO] = "the gradient is 0",
+    [ADDS_TO_UNWRITTEN] =
+        "a rule adds to memory that was not written: where grad_into returns add = false, it must write (=)",
+    [LEAVES_UNWRITTEN] = "a rule leaves memory unwritten: where grad_into returns add = false, it must write every entry",
+    [FIRST_USE] = one_use,
+    [SECOND_USE] = one_use,
+    [LAST_PART] = "only the last of several entries of the result counts: a rule must add up (+=) the parts of all of them",
+};
+
+/* Clears the reasons that do not explain this entry. */
+static void keep_reasons(bool reason[REASONS], const Entry *e, double largest)
+{
+    double gradient = e->gradient, added = gradient - UNWRITTEN;
+    const double *use = e->by_use, *last = e->last;
+    reason[IS_ZERO] &= gradient == 0;
+    reason[ADDS_TO_UNWRITTEN] &= agree(added, e->numerical, largest);
+    /* What no rule wrote is UNWRITTEN, or UNWRITTEN plus the gradient of one use if the other use's rule added to it. */
+    reason[LEAVES_UNWRITTEN] &= agree(added, 0, largest) || agree(added, use[0], largest) || agree(added, use[1], largest);
+    reason[FIRST_USE] &= agree(gradient, use[0], largest);
+    reason[SECOND_USE] &= agree(gradient, use[1], largest);
+    /* In a loop over the result, each part overwrote the one before. */
+    reason[LAST_PART] &= e->reached > 1 && (agree(gradient, last[0], largest) || agree(gradient, last[1], largest) ||
+                                            agree(gradient, last[0] + last[1], largest));
+}
+
+static void print_reason(FILE *out, const Input *c)
+{
+    bool one = c->wrong == 1, finite = true, has_factor = true, reason[REASONS];
+    double low = INFINITY, high = -INFINITY;                    /* of gradient / numerical */
+    for (int k = 0; k < REASONS; k++) reason[k] = true;
+    for (int64_t j = 0; j < c->x->numel; j++) {
+        const Entry *e = &c->entry[j];
+        if (!e->wrong) continue;
+        finite &= isfinite(e->gradient) && isfinite(e->numerical);
+        has_factor &= e->numerical != 0;
+        low = fmin(low, e->gradient / e->numerical);
+        high = fmax(high, e->gradient / e->numerical);
+        keep_reasons(reason, e, c->largest);
+    }
+    int k = 0;
+    while (k < REASONS && !reason[k]) k++;
+    if (!finite) fputs(one ? "it is not finite" : "some are not finite", out);
+    else if (k < REASONS) fputs(reason_text[k], out);
+    else if (!has_factor) fputs(one ? "it should be 0" : "some should be 0", out);
+    else if (high - low <= 0.05 * fabs(high))
+        fprintf(out, "%s %.3g times the correct value", one ? "it is" : "each is", (low + high) / 2);
+    else fprintf(out, "they are %.3g to %.3g times the correct values", low, high);
+}
+
+/* "[1][2]" for an entry of a matrix; nothing for a scalar. */
+static void print_index(FILE *out, const AgShape *shape, int64_t j)
+{
+    int64_t inner = ag_shape_numel(*shape);
+    for (int d = 0; d < shape->ndim; d++) {
+        inner /= shape->dim[d];
+        fprintf(out, "[%lld]", (long long)(j / inner % shape->dim[d]));
+    }
+}
+
+/* Prints how many entries are wrong, in which way, and the first few of them. */
+static void print_wrong_entries(FILE *out, const Input *c)
+{
+    const Tensor *x = c->x;
+    char text[AG_SHAPE_TEXT];
+    fprintf(out, "input %d%s%s %s: ", c->number, x->name ? ", " : "", x->name ? x->name : "", ag_shape_text(x->shape, text));
+    if (x->numel == 1) fputs("its only entry is wrong: ", out);
+    else fprintf(out, "%lld of %lld entries %s wrong: ", (long long)c->wrong, (long long)x->numel,
+                 c->wrong == 1 ? "is" : "are");
+    print_reason(out, c);
+    fputc('\n', out);
+    int64_t printed = 0;
+    for (int64_t j = 0; j < x->numel && printed < MAX_PRINTED; j++) {
+        const Entry *e = &c->entry[j];
+        if (!e->wrong) continue;
+        fputs("  ", out);
+        print_index(out, &x->shape, j);
+        fprintf(out, " gradient %.6g, numerical %.6g, ratio %.4g\n", e->gradient, e->numerical,
+                e->gradient / e->numerical + 0.0);      /* 0 rather than -0 */
+        printed++;
+    }
+    if (c->wrong > printed) fprintf(out, "  ... and %lld more\n", (long long)(c->wrong - printed));
+}
+
+/* ---- the check --------------------------------------------------------------------------------------------------- */
+
 /* Checks every entry of input i; prints the wrong ones. */
 static bool check_input(const Check *c, int i, FILE *report)
 {
     AgScope s = ag_begin_at(c->at, AG_NO_GRAD);
     Tensor *x = c->in[i];
     const real *grad = tensor_grad_data(x);
-    CheckedInput checked = { .input = i, .x = x };
+    Input checked = { .number = i, .x = x };
     checked.entry = ag_scratch_at(c->at, (size_t)x->numel, sizeof *checked.entry);
     double largest = 0, largest_numerical = 0;
     for (int64_t j = 0; j < x->numel; j++) {
-        CheckedEntry *e = &checked.entry[j];
+        Entry *e = &checked.entry[j];
         set_numerical(c, reals(x) + j, e);
         e->gradient = grad ? (double)grad[j] : 0;
         largest = fmax(largest, fabs(e->gradient));
@@ -141,8 +253,8 @@ static bool check_input(const Check *c, int i, FILE *report)
     }
     checked.largest = fmin(largest, largest_numerical);
     for (int64_t j = 0; j < x->numel; j++) {
-        CheckedEntry *e = &checked.entry[j];
-        e->wrong = !gradients_agree(e->gradient, e->numerical, checked.largest);
+        Entry *e = &checked.entry[j];
+        e->wrong = !agree(e->gradient, e->numerical, checked.largest);
         checked.wrong += e->wrong;
         if (report && e->wrong) find_reached(c, reals(x) + j, e);
     }
@@ -166,30 +278,30 @@ bool ag_gradcheck_at(AgSite at, AgFunction *f, void *arg, Tensor **in, int n, FI
     AgScope s = ag_begin_at(at, AG_RECORD);
     AgRandom random = ag_random_state();
     bool requires_grad = false;
-    if (!f || !in) ag_usage_error(at, "ag_gradcheck", "%s is NULL", f ? "in" : "f");
+    if (!f || !in) ag_usage_error(at, __func__, "%s is NULL", f ? "in" : "f");
     for (int i = 0; i < n; i++) {
-        check_tensor(at, "ag_gradcheck", "an input", in[i], AG_REAL);
+        check_tensor(at, __func__, "an input", in[i], AG_REAL);
         requires_grad = requires_grad || in[i]->requires_grad;
-        if (in[i]->op) ag_usage_error(at, "ag_gradcheck", "input %d was made by %s, expected a leaf", i, in[i]->op->name);
+        if (in[i]->op) ag_usage_error(at, __func__, "input %d was made by %s, expected a leaf", i, in[i]->op->name);
         tensor_zero_grad(in[i]);
     }
     for (int i = 0; in_bf16() && i < n; i++)
         for (int64_t j = 0; j < in[i]->numel; j++)
             if (fabs((double)reals(in[i])[j]) > 7 || fmod((double)reals(in[i])[j], GRID) != 0)
-                ag_usage_error(at, "ag_gradcheck", "item %lld of input %d is %g; with AG_BF16 expected multiples of 1/16 from "
+                ag_usage_error(at, __func__, "item %lld of input %d is %g; with AG_BF16 expected multiples of 1/16 from "
                                "-7 to 7", (long long)j, i, (double)reals(in[i])[j]);
     if (!requires_grad)
-        ag_usage_error(at, "ag_gradcheck", "none of the %d inputs requires a gradient, so there is nothing to check: call "
+        ag_usage_error(at, __func__, "none of the %d inputs requires a gradient, so there is nothing to check: call "
                        "tensor_set_requires_grad on them", n);
-    Tensor **scaled = scope_alloc(at, "ag_gradcheck", (size_t)n * sizeof *scaled);
+    Tensor **scaled = scope_alloc(at, __func__, (size_t)n * sizeof *scaled);
     for (int i = 0; i < n; i++) scaled[i] = ag_scale_at(at, in[i], 1);          /* no leaves: backward releases them */
-    Tensor *first = call_function(at, "ag_gradcheck", f, scaled, arg);
-    Tensor *second = call_function(at, "ag_gradcheck", f, scaled, arg);
+    Tensor *first = call_function(at, __func__, f, scaled, arg);
+    Tensor *second = call_function(at, __func__, f, scaled, arg);
     for (int i = 0; i < n; i++)
         if (!same_values(scaled[i], in[i]))
-            ag_usage_error(at, "ag_gradcheck", "the function changes the values of its input %d", i);
+            ag_usage_error(at, __func__, "the function changes the values of its input %d", i);
     if (!same_values(first, second))
-        ag_usage_error(at, "ag_gradcheck", "two calls of the function with the same inputs give different results, expected a "
+        ag_usage_error(at, __func__, "two calls of the function with the same inputs give different results, expected a "
                        "function of its inputs alone (dropout: set the random state in it)");
     context()->mark_unwritten = true;
     run_backward(at, first, second);

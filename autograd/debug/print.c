@@ -12,8 +12,9 @@ enum {
 
 /* ---- the format of numbers --------------------------------------------------------------------------------------- */
 
-/* The format of all numbers of a tensor. `whole`: without digits after the point. */
-typedef struct { bool whole, scientific; int width; } Format;
+/* The format of all numbers of a tensor. `whole`: without digits after the point. The magnitudes are of the numbers that set
+ * it, 0 and INFINITY if there are none. */
+typedef struct { bool whole, scientific; int width; double largest, smallest; } Format;
 
 /* Replaces the decimal comma of some locales by a point. */
 static void use_point(char *number)
@@ -63,9 +64,6 @@ static void each_shown(const Tensor *t, int dim, int64_t from, void (*visit)(con
     }
 }
 
-/* The magnitudes of the numbers that set the format, and whether all of these are whole. */
-typedef struct { double smallest, largest; bool whole, any; } Range;
-
 /* The format depends on the numbers that are finite and not 0. */
 static bool sets_format(const Tensor *t, int64_t i)
 {
@@ -74,30 +72,26 @@ static bool sets_format(const Tensor *t, int64_t i)
 
 static void add_to_range(const Tensor *t, int64_t i, void *arg)
 {
-    Range *r = arg;
+    Format *f = arg;
     if (!sets_format(t, i)) return;
     double x = fabs((double)reals(t)[i]);
-    if (x != floor(x)) r->whole = false;
-    if (!r->any || x > r->largest) r->largest = x;
-    if (!r->any || x < r->smallest) r->smallest = x;
-    r->any = true;
+    f->whole = f->whole && x == floor(x);
+    f->largest = fmax(f->largest, x);
+    f->smallest = fmin(f->smallest, x);
 }
 
 static void add_to_width(const Tensor *t, int64_t i, void *arg)
 {
     char text[64];
     Format *f = arg;
-    if (!sets_format(t, i)) return;
-    int n = item_text(text, sizeof text, t, i, (Format){ f->whole, f->scientific, 0 });
-    if (n > f->width) f->width = n;
+    if (sets_format(t, i)) f->width = item_text(text, sizeof text, t, i, *f);           /* at least the width so far */
 }
 
 static Format choose_format(const Tensor *t)
 {
-    Range r = { .whole = true };
-    if (t->dtype == AG_REAL) each_shown(t, 0, 0, add_to_range, &r);
-    Format f = { .whole = r.whole, .width = 1 };
-    f.scientific = r.any && (r.largest / r.smallest > 1000 || r.largest > 1e8 || (!r.whole && r.smallest < 1e-4));
+    Format f = { .whole = true, .width = 1, .largest = 0, .smallest = INFINITY };
+    if (t->dtype == AG_REAL) each_shown(t, 0, 0, add_to_range, &f);
+    f.scientific = f.largest / f.smallest > 1000 || f.largest > 1e8 || (!f.whole && f.smallest < 1e-4);
     each_shown(t, 0, 0, add_to_width, &f);
     return f;
 }
@@ -155,7 +149,7 @@ static void write_attribute(Writer *w, int indent, const char *name, const char 
 void tensor_fprint_at(AgSite at, FILE *out, const Tensor *t)
 {
     check_any(at, "tensor_print", "t", t);
-    if (!out) ag_usage_error(at, "tensor_print", "the file is NULL");
+    ag_check_pointer_at(at, "tensor_print", "the file", out);
     Writer w = { out, 0 };
     const char *start = "tensor(";
     int indent = (int)strlen(start);

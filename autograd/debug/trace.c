@@ -5,26 +5,22 @@
 
 /* ---- nodes of the graph ------------------------------------------------------------------------------------------ */
 
-/* The tensors found so far. A tensor is among them if the item at its `number` is this tensor. */
-typedef struct { Tensor **item; uint32_t n, room; } Found;
+/* The tensors found so far, and how often each is used. A tensor is among them if the item at its `number` is this tensor. */
+typedef struct { Tensor **item; int *uses; uint32_t n; } Found;
 
 static bool is_found(const Found *found, const Tensor *t)
 {
     return t->number < found->n && found->item[t->number] == t;
 }
 
-static void add_found(AgSite at, const char *what, Found *found, Tensor *t)
+static void add_use(Found *found, Tensor *t)
 {
-    if (is_found(found, t)) return;
-    if (found->n == found->room) {
-        uint32_t room = found->room ? 2 * found->room : 64;
-        Tensor **larger = scratch_new(at, what, room, sizeof *larger);
-        if (found->n) memcpy(larger, found->item, found->n * sizeof *larger);
-        found->item = larger;
-        found->room = room;
+    if (!is_found(found, t)) {
+        t->number = found->n++;
+        found->item[t->number] = t;
+        found->uses[t->number] = 0;
     }
-    t->number = found->n;
-    found->item[found->n++] = t;
+    found->uses[t->number]++;
 }
 
 /* The number of inputs of a recorded operation. With ag_find_nan, tensors that are not recorded have inputs, too. */
@@ -35,33 +31,25 @@ static int recorded_inputs(const Tensor *t)
 
 Tensor **graph_nodes(AgSite at, const char *what, Tensor *y, uint32_t *n)
 {
-    Found found = { NULL, 0, 0 };
-    add_found(at, what, &found, y);
-    for (uint32_t i = 0; i < found.n; i++) {
-        const Tensor *t = found.item[i];
-        for (int j = 0; j < recorded_inputs(t); j++)
-            if (t->in[j]) add_found(at, what, &found, t->in[j]);
-    }
-    /* The tape has the operations in reverse order. */
-    Tensor **newest_first = scratch_new(at, what, found.n, sizeof *newest_first);
-    uint32_t ops = 0;
-    for (Tensor *t = y; t; t = t->older)
-        if (t->op && is_found(&found, t)) newest_first[ops++] = t;
-    bool *is_listed = scratch_new(at, what, found.n, 1);
-    memset(is_listed, 0, found.n);
+    int64_t most = 1;
+    for (const Tensor *t = y; t; t = t->older) most += recorded_inputs(t);
+    Found found = { scratch_new(at, what, most, sizeof *found.item), scratch_new(at, what, most, sizeof *found.uses), 0 };
+    add_use(&found, y);
+    for (const Tensor *t = y; t; t = t->older)
+        for (int j = 0; is_found(&found, t) && j < recorded_inputs(t); j++)
+            if (t->in[j]) add_use(&found, t->in[j]);
+    /* The tape has the newest operation first, so the list is filled from its end. The last use met is the first in time. */
     Tensor **node = scope_alloc(at, what, found.n * sizeof *node);
-    *n = 0;
-    while (ops > 0) {
-        Tensor *t = newest_first[--ops];
-        for (int j = 0; j < t->n_in; j++) {
+    uint32_t place = found.n;
+    for (Tensor *t = y; t; t = t->older) {
+        if (!is_found(&found, t) || (!t->op && t != y)) continue;
+        node[--place] = t;
+        for (int j = recorded_inputs(t) - 1; j >= 0; j--) {
             Tensor *x = t->in[j];
-            if (!x || x->op || is_listed[x->number]) continue;
-            is_listed[x->number] = true;
-            node[(*n)++] = x;
+            if (x && !x->op && --found.uses[x->number] == 0) node[--place] = x;
         }
-        node[(*n)++] = t;
     }
-    if (*n == 0) node[(*n)++] = y;                      /* a leaf */
+    *n = found.n;
     for (uint32_t i = 0; i < *n; i++) node[i]->number = i;
     scratch_end();
     return node;
@@ -80,12 +68,14 @@ static Tensor *copy_of(const Tensor *t)
     return copy;
 }
 
-/* Makes `copy` the result of t's operation on these inputs. */
-static void copy_op(Tensor *copy, const Tensor *t, Tensor **in)
+/* Makes `copy` the result of t's operation. Its inputs are those of `copies` at the numbers of t's inputs; NULL: new copies. */
+static void copy_op(const Trace *trace, Tensor *copy, const Tensor *t, Tensor **copies)
 {
     copy->op = t->op;
-    copy->in = in;
+    copy->in = scope_alloc(trace->at, trace->what, (size_t)t->n_in * sizeof *copy->in);
     copy->n_in = t->n_in;
+    for (int j = 0; j < t->n_in; j++)
+        if (t->in[j]) copy->in[j] = copies ? copies[t->in[j]->number] : copy_of(t->in[j]);
     copy->args = t->args;
     if (t->saved) copy->saved = buffer_share(t->saved);
 }
@@ -97,7 +87,9 @@ Trace trace_begin(AgSite at, const char *what, Tensor *loss)
     trace.node = graph_nodes(at, what, loss, &trace.n);
     trace.at_node = trace.n;
     trace.copy = scope_alloc(at, what, trace.n * sizeof *trace.copy);
+    trace.symbol = scope_alloc(at, what, trace.n * sizeof *trace.symbol);
     trace.uses = scope_alloc(at, what, trace.n * sizeof *trace.uses);
+    trace.left = scope_alloc(at, what, trace.n * sizeof *trace.left);
     for (uint32_t i = 0; i < trace.n; i++) {
         Tensor *t = trace.node[i];
         if (t->graph_released) error_graph_released(at, what, t);
@@ -105,14 +97,11 @@ Trace trace_begin(AgSite at, const char *what, Tensor *loss)
         trace.copy[i] = copy_of(t);
         if (!t->op) continue;
         trace.ops++;
-        Tensor **in = scope_alloc(at, what, (size_t)t->n_in * sizeof *in);
-        for (int j = 0; j < t->n_in; j++) {
-            if (!t->in[j]) continue;
-            in[j] = trace.copy[t->in[j]->number];
-            trace.uses[t->in[j]->number]++;
-        }
-        copy_op(trace.copy[i], t, in);
+        copy_op(&trace, trace.copy[i], t, trace.copy);
+        for (int j = 0; j < t->n_in; j++)
+            if (t->in[j]) trace.left[t->in[j]->number] = ++trace.uses[t->in[j]->number];
     }
+    trace_set_symbols(&trace);
     *grad_into(trace.copy[trace.n - 1]).data = 1;
     return trace;
 }
@@ -131,15 +120,13 @@ static Tensor *copy_gradient(const Trace *trace, const Tensor *x)
 /* Runs y's rule once more, on separate copies of its inputs. The gradients of these are the parts that the rule adds. */
 static void find_parts(Trace *trace, const Tensor *y)
 {
-    Tensor *copy = copy_of(y), **in = scope_alloc(trace->at, trace->what, (size_t)y->n_in * sizeof *in);
-    for (int j = 0; j < y->n_in; j++)
-        if (y->in[j]) in[j] = copy_of(y->in[j]);
-    copy_op(copy, y, in);
+    Tensor *copy = copy_of(y);
+    copy_op(trace, copy, y, NULL);
     copy->grad = buffer_share(y->grad);
     rule_run(copy);
     for (int j = 0; j < y->n_in; j++) {
-        if (!in[j] || !in[j]->grad) continue;
-        trace->part[j] = tensor_alias(trace->at, trace->what, &in[j]->shape, AG_REAL, in[j]->grad);
+        const Tensor *x = copy->in[j];
+        if (x && x->grad) trace->part[j] = tensor_alias(trace->at, trace->what, &x->shape, AG_REAL, x->grad);
     }
 }
 
@@ -155,6 +142,8 @@ bool trace_step(Trace *trace)
     Tensor *y = NULL;
     while (trace->at_node > 0 && !y) {
         Tensor *next = trace->copy[--trace->at_node];
+        for (int j = 0; j < recorded_inputs(next); j++)
+            if (next->in[j]) trace->left[next->in[j]->number]--;
         if (next->op && next->grad) y = next;
     }
     if (!y) return false;

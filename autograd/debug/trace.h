@@ -1,4 +1,5 @@
-/* trace.h: a backward pass that runs one rule at a time, for ag_explain and ag_graph_frame.
+/* trace.h: the nodes of a graph in order, and a backward pass that runs one rule at a time. ag_explain and ag_graph_frame write
+ * this as text and as drawings.
  *
  * The rules run on copies of the nodes. A copy shares the node's value and what its rule reads, and has its own gradient. The
  * order is that of ag_backward, so the numbers are the same. The graph itself does not change. */
@@ -11,12 +12,18 @@
  * before the first operation that uses it. Sets each tensor's `number` to its index. The array is in the arena. */
 Tensor **graph_nodes(AgSite at, const char *what, Tensor *y, uint32_t *n);
 
+/* A short name for a node in formulas: the tensor's name if it is one short word and unique among the nodes. Else it tells what
+ * the node is, with a number: linear2, the second result of `linear` without such a name; weight1 for "encoder.weight"; ids1,
+ * mask1, const1 or param1 for leaves. The result without a name is `loss`. */
+typedef char Symbol[32];
+
 typedef struct {
     AgSite at;
     AgScope scope, step_scope;  /* step_scope is open while `part` is not NULL */
     const char *what;
     Tensor **node, **copy;
-    int *uses;                  /* how often each node is an input of another one */
+    Symbol *symbol;
+    int *uses, *left;           /* how often each node is an input; how often of operations whose rules have not run */
     uint32_t n, ops, at_node;   /* at_node: the node whose rule ran last; n before the first step */
     Tensor **before;            /* the gradient of each input before the step; NULL: it had none */
     Tensor **part;              /* what the step's rule adds for each input, if a tensor is several inputs for each of them;
@@ -32,11 +39,9 @@ void  trace_end(Trace *trace);
 
 /* ---- text (trace_text.c) ----------------------------------------------------------------------------------------- */
 
-/* A short name for node i in formulas: the tensor's name if it is one short word and unique among the nodes. Else it tells what
- * the node is, with a number: linear2, the second result of `linear` without such a name; weight1 for "encoder.weight"; ids1,
- * mask1, const1 or param1 for leaves. The result without a name is `loss`. */
-typedef char Symbol[32];
-const char *trace_symbol(const Trace *trace, uint32_t i, Symbol text);
+/* Sets the symbols of the nodes. */
+void trace_set_symbols(Trace *trace);
+static inline const char *symbol_of(const Trace *trace, const Tensor *t) { return trace->symbol[t->number]; }
 /* Writes a formula of the operation that made node i, with the symbols and numbers of this call and without inputs that this
  * call does not have; nothing if it is NULL. If a tensor is several inputs, its gradients are written as a sum. Stops at any
  * character of `ends`, e.g. ":" (shapes follow). `between` replaces ", " and "; " between two gradients unless it is NULL. */
@@ -49,8 +54,8 @@ void trace_call(FILE *out, const Trace *trace, uint32_t i);
  * is NULL. */
 void trace_values(FILE *out, const Tensor *t, const void *values, int64_t max_items, const char *none);
 
-/* Writes what the rule of y, which has run last, added to the gradient of its input x, behind what x had before: "0.46212 +
- * 0.39322". `plus` stands between two terms. Returns their number; 0: the rule gave x nothing. */
-int trace_terms(FILE *out, const Trace *trace, const Tensor *y, const Tensor *x, const char *plus, int64_t max_items);
+/* Writes the gradient of x. If the last step added to it, writes what x had before and what the rule added, with `plus` between
+ * two terms and `equals` before their sum: "0.46212 + 0.39322 = 0.85534". */
+void trace_gradient(FILE *out, const Trace *trace, const Tensor *x, const char *plus, const char *equals, int64_t max_items);
 
 #endif

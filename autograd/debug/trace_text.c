@@ -8,9 +8,15 @@
 
 /* ---- symbols ----------------------------------------------------------------------------------------------------- */
 
-static bool in_word(char c)
+typedef char Word[32];          /* the beginning of a longer word, which names nothing */
+
+/* The length of the word that begins here; 0: none does. */
+static size_t read_word(const char *text, Word word)
 {
-    return isalnum((unsigned char)c) || c == '_';
+    size_t n = 0;
+    while (isalnum((unsigned char)text[n]) || text[n] == '_') n++;
+    snprintf(word, sizeof(Word), "%.*s", (int)n, text);
+    return n;
 }
 
 enum { LONGEST_NAME = 11 };     /* longer names would bury a formula */
@@ -18,8 +24,8 @@ enum { LONGEST_NAME = 11 };     /* longer names would bury a formula */
 /* Whether the name is one short word: not that of a module's parameter ("encoder.0.weight"). */
 static bool is_word(const char *name)
 {
-    size_t n = 0;
-    while (in_word(name[n])) n++;
+    Word word;
+    size_t n = read_word(name, word);
     return n > 0 && n <= LONGEST_NAME && name[n] == '\0' && !isdigit((unsigned char)name[0]);
 }
 
@@ -41,77 +47,51 @@ static const char *kind_of(const Tensor *t)
     return t->dtype == AG_INT ? "ids" : t->dtype == AG_BOOL ? "mask" : t->requires_grad ? "param" : "const";
 }
 
-const char *trace_symbol(const Trace *s, uint32_t i, Symbol text)
+static void set_symbol(const Trace *s, uint32_t i)
 {
-    if (is_named(s, i)) {
-        snprintf(text, sizeof(Symbol), "%s", s->node[i]->name);
-        return text;
-    }
+    char *symbol = s->symbol[i];
     const char *kind = kind_of(s->node[i]);
+    if (is_named(s, i)) {
+        snprintf(symbol, sizeof(Symbol), "%s", s->node[i]->name);
+        return;
+    }
     unsigned number = 1;
     for (uint32_t k = 0; k < i; k++) number += !is_named(s, k) && strcmp(kind_of(s->node[k]), kind) == 0;
-    if (i + 1 == s->n && s->node[i]->op) snprintf(text, sizeof(Symbol), "loss");
-    else snprintf(text, sizeof(Symbol), "%.20s%u", kind, number);
+    if (i + 1 == s->n && s->node[i]->op) snprintf(symbol, sizeof(Symbol), "loss");
+    else snprintf(symbol, sizeof(Symbol), "%.20s%u", kind, number);
     for (uint32_t k = 0; k < s->n; k++)                             /* a name that the program gave to another node */
-        if (s->node[k]->name && strcmp(s->node[k]->name, text) == 0) snprintf(text, sizeof(Symbol), "t%u", (unsigned)i);
-    return text;
+        if (s->node[k]->name && strcmp(s->node[k]->name, symbol) == 0) snprintf(symbol, sizeof(Symbol), "t%u", (unsigned)i);
+}
+
+void trace_set_symbols(Trace *s)
+{
+    for (uint32_t i = 0; i < s->n; i++) set_symbol(s, i);
 }
 
 /* ---- formulas ---------------------------------------------------------------------------------------------------- */
 
-static bool same(const char *word, size_t n, const char *other)
-{
-    return n == strlen(other) && memcmp(word, other, n) == 0;
-}
-
 /* The place of a word in a list that ends with NULL; -1: it is not there. */
-static int place_of(const char *word, size_t n, const char *const *list)
+static int place_of(const char *word, const char *const *list)
 {
     for (int i = 0; list[i]; i++)
-        if (same(word, n, list[i])) return i;
+        if (strcmp(word, list[i]) == 0) return i;
     return -1;
 }
 
 /* Which input of y a word of the formula names; -1: none. Those of a program's own operation are x0, x1, ..., or x. */
-static int input_named(const Tensor *y, const char *word, size_t n)
+static int input_named(const Tensor *y, const char *word)
 {
-    if (y->op->inputs) return place_of(word, n, y->op->inputs);
-    if (y->n_in == 1 && same(word, n, "x")) return 0;
+    if (y->op->inputs) return place_of(word, y->op->inputs);
+    if (y->n_in == 1 && strcmp(word, "x") == 0) return 0;
     for (int j = 0; j < y->n_in; j++) {
-        char numbered[16];
+        Word numbered;
         snprintf(numbered, sizeof numbered, "x%d", j);
-        if (same(word, n, numbered)) return j;
+        if (strcmp(word, numbered) == 0) return j;
     }
     return -1;
 }
 
-/* The node that a word of y's formula names; NULL: none. */
-static const Tensor *node_named(const Tensor *y, const char *word, size_t n)
-{
-    if (same(word, n, "y")) return y;
-    int j = input_named(y, word, n);
-    return j >= 0 && j < y->n_in ? y->in[j] : NULL;        /* an optional last input may be absent */
-}
-
-/* The numbers that a call got, in the order of op->numbers; NULL for operations that keep other things in args. */
-static const double *numbers_of(const Tensor *y)
-{
-    static const double zeros[2] = { 0, 0 };
-    const Op *o = y->op;
-    bool kept = o == &op_table[OP_scale] || o == &op_table[OP_pow_scalar] || o == &op_table[OP_clamp] ||
-                o == &op_table[OP_masked_softmax];
-    return !kept ? NULL : y->args ? y->args : zeros;
-}
-
-/* Writes the number that a word of y's formula names; false: none. */
-static bool write_number_named(FILE *out, const Tensor *y, const char *word, size_t n)
-{
-    const double *numbers = numbers_of(y);
-    int k = numbers ? place_of(word, n, y->op->numbers) : -1;
-    if (k >= 0) print_number(out, numbers[k]);
-    return k >= 0;
-}
-
+/* Whether the call has no input j, which is optional. */
 static bool is_absent(const Tensor *y, int j)
 {
     return j >= y->n_in || !y->in[j];
@@ -125,51 +105,67 @@ static bool is_repeated(const Tensor *y, int j)
     return false;
 }
 
-static size_t word_length(const char *text)
+/* The node that a word of y's formula names; NULL: none. */
+static const Tensor *node_named(const Tensor *y, const char *word)
 {
-    size_t n = 0;
-    while (in_word(text[n])) n++;
-    return n;
+    if (strcmp(word, "y") == 0) return y;
+    int j = input_named(y, word);
+    return j >= 0 && !is_absent(y, j) ? y->in[j] : NULL;
+}
+
+/* The numbers that a call got, in the order of op->numbers; NULL for operations that keep other things in args. */
+static const double *numbers_of(const Tensor *y)
+{
+    static const double zeros[2] = { 0, 0 };
+    const Op *o = y->op;
+    bool kept = o == &op_table[OP_scale] || o == &op_table[OP_pow_scalar] || o == &op_table[OP_clamp] ||
+                o == &op_table[OP_masked_softmax];
+    return !kept ? NULL : y->args ? y->args : zeros;
 }
 
 /* The input whose gradient begins here, in the middle of a formula: ", db = " or "; db = "; -1: none. *length: of this. */
 static int clause_at(const Tensor *y, const char *formula, size_t *length)
 {
+    Word word;
     if ((formula[0] != ',' && formula[0] != ';') || formula[1] != ' ' || formula[2] != 'd') return -1;
-    size_t n = word_length(formula + 3);
+    size_t n = read_word(formula + 3, word);
     *length = n + strlen(", d = ");
-    return strncmp(formula + 3 + n, " = ", 3) == 0 ? input_named(y, formula + 3, n) : -1;
+    return strncmp(formula + 3 + n, " = ", 3) == 0 ? input_named(y, word) : -1;
 }
 
-/* The length of what stands here only for an input that this call does not have: " + bias", "gamma ", " gamma", or the rest of
- * a formula, "among the entries where mask ..."; and of notes on the type of an input. 0: none. */
+/* The length of what stands here only for an input that this call does not have: " + bias", " gamma", "gamma " at the
+ * beginning, or the rest of a formula, "among the entries where mask ..."; and of notes on the type of an input. 0: none. */
 static size_t unused_length(const Tensor *y, const char *formula, bool first)
 {
-    static const char *const before[] = { " among the entries where ", " + ", " " };
+    static const char *const before[] = { " among the entries where ", " + ", " ", "" };
+    Word word;
     if (strncmp(formula, " (AG_BOOL", 9) == 0) return strcspn(formula, ")") + 1;
-    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
-        size_t n = strlen(before[i]), word = strncmp(formula, before[i], n) == 0 ? word_length(formula + n) : 0;
-        int j = word ? input_named(y, formula + n, word) : -1;
-        if (j >= 0 && is_absent(y, j)) return i == 0 ? strlen(formula) : n + word;
+    for (int i = 0; i < (first ? 4 : 3); i++) {
+        size_t n = strlen(before[i]);
+        if (strncmp(formula, before[i], n) != 0) continue;
+        n += read_word(formula + n, word);
+        int j = input_named(y, word);
+        if (j >= 0 && is_absent(y, j)) return i == 0 ? strlen(formula) : n + (i == 3 && formula[n] == ' ');
     }
-    size_t word = first ? word_length(formula) : 0;
-    int j = word ? input_named(y, formula, word) : -1;
-    return j >= 0 && is_absent(y, j) ? word + (formula[word] == ' ') : 0;
+    return 0;
 }
 
-/* Writes one word of y's formula, of n characters, in the terms of this call. */
-static void write_word(FILE *out, const Trace *s, const Tensor *y, const char *word, size_t n)
+/* Writes what a word of y's formula names in this call; false: it names nothing. */
+static bool write_named(FILE *out, const Trace *s, const Tensor *y, const char *word)
 {
-    Symbol text;
-    const Tensor *t = node_named(y, word, n), *d = *word == 'd' ? node_named(y, word + 1, n - 1) : NULL;
-    if (t) fputs(trace_symbol(s, t->number, text), out);
-    else if (d) fprintf(out, "d%s", trace_symbol(s, d->number, text));
-    else if (!write_number_named(out, y, word, n)) fprintf(out, "%.*s", (int)n, word);
+    const Tensor *t = node_named(y, word), *d = *word == 'd' ? node_named(y, word + 1) : NULL;
+    const double *numbers = numbers_of(y);
+    int k = numbers ? place_of(word, y->op->numbers) : -1;
+    if (t) fputs(symbol_of(s, t), out);
+    else if (d) fprintf(out, "d%s", symbol_of(s, d));
+    else if (k >= 0) print_number(out, numbers[k]);
+    return t || d || k >= 0;
 }
 
 void trace_formula(FILE *out, const Trace *s, uint32_t i, const char *formula, const char *ends, const char *between)
 {
     const Tensor *y = s->node[i];
+    Word word;
     size_t n, unused;
     for (const char *p = formula; p && *p && !strchr(ends, *p); p += n) {
         int j = clause_at(y, p, &n);
@@ -184,9 +180,9 @@ void trace_formula(FILE *out, const Trace *s, uint32_t i, const char *formula, c
             fputs(between, out);
             n = 2;
         } else if ((n = unused_length(y, p, p == formula)) == 0) {
-            n = word_length(p);
-            if (n > 0) write_word(out, s, y, p, n);
-            else fputc(p[n++], out);
+            n = read_word(p, word);
+            if (n == 0) fputc(p[n++], out);
+            else if (!write_named(out, s, y, word)) fwrite(p, 1, n, out);
         }
     }
 }
@@ -206,10 +202,8 @@ int trace_clauses(const Trace *s, uint32_t i, const char *formula)
 void trace_call(FILE *out, const Trace *s, uint32_t i)
 {
     const Tensor *y = s->node[i];
-    Symbol text;
     fprintf(out, "%s(", y->op->name);
-    for (int j = 0; j < y->n_in; j++)
-        fprintf(out, "%s%s", j ? ", " : "", y->in[j] ? trace_symbol(s, y->in[j]->number, text) : "NULL");
+    for (int j = 0; j < y->n_in; j++) fprintf(out, "%s%s", j ? ", " : "", y->in[j] ? symbol_of(s, y->in[j]) : "NULL");
     fputc(')', out);
 }
 
@@ -260,17 +254,18 @@ static void write_summary(FILE *out, const Tensor *t, const void *values)
     fputc('>', out);
 }
 
-void trace_values(FILE *out, const Tensor *t, const void *values, int64_t few, const char *none)
+void trace_values(FILE *out, const Tensor *t, const void *values, int64_t max_items, const char *none)
 {
     if (!values) fputs(none, out);
-    else if (t->numel > 0 && t->numel <= few) write_all(out, t, values);
+    else if (t->numel > 0 && t->numel <= max_items) write_all(out, t, values);
     else write_summary(out, t, values);
 }
 
-int trace_terms(FILE *out, const Trace *s, const Tensor *y, const Tensor *x, const char *plus, int64_t max_items)
+void trace_gradient(FILE *out, const Trace *s, const Tensor *x, const char *plus, const char *equals, int64_t max_items)
 {
+    const Tensor *y = s->part ? s->node[s->at_node] : NULL;
     int terms = 0;
-    for (int j = 0; j < y->n_in; j++) {
+    for (int j = 0; y && j < y->n_in; j++) {
         if (y->in[j] != x || !s->part[j]) continue;
         if (terms == 0 && s->before[j]) {
             trace_values(out, x, s->before[j]->data, max_items, "");
@@ -279,5 +274,6 @@ int trace_terms(FILE *out, const Trace *s, const Tensor *y, const Tensor *x, con
         if (terms++ > 0) fputs(plus, out);
         trace_values(out, x, s->part[j]->data, max_items, "");
     }
-    return terms;
+    if (terms > 1) fputs(equals, out);
+    if (terms != 1) trace_values(out, x, grad_of(s->copy[x->number]), max_items, "");
 }

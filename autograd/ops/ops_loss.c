@@ -480,7 +480,7 @@ Tensor *kl_div_sample(Sample *s)
 
 /* ---- label_smoothing: y = sum over rows of t (ln t - log_p), 0 ln 0 = 0        dlog_p = -dy t -----------------------
  * t is 1-s at the target, 0 at the padding id and s/(V-2) elsewhere. If the target is the padding id, t is 0 in the whole row
- * (KaeruLabelSmoothing of the Annotated Transformer; Szegedy et al. 2016). t is not stored. */
+ * (LabelSmoothing of the Annotated Transformer; Szegedy et al. 2016). t is not stored. */
 
 typedef struct { int padding; double smoothing; int64_t rows, n; } SmoothingArgs;
 

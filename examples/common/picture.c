@@ -264,21 +264,23 @@ static Drawing draw_graph(const FrameNames *f)
     return result;
 }
 
-static void write_frame(const char *name, int i, Tensor *loss)
+/* Returns the number of frames. */
+static int write_frame(const char *name, int i, Tensor *loss)
 {
     char *path = example_path(frame_names(name, i).dot);
     FILE *f = example_create(path);
-    ag_graph_frame(f, loss, i);
+    int frames = ag_graph_frame(f, loss, i);
     example_close(f, path);
     ag_free(path);
+    return frames;
 }
 
 void picture_frames(const char *name, Tensor *loss)
 {
-    int n = ag_graph_frames(loss);
+    int n = 1;
     Drawing result = DRAWN;
     for (int i = 0; i < n; i++) {
-        write_frame(name, i, loss);
+        n = write_frame(name, i, loss);
     }
     for (int i = 0; i < n && result == DRAWN; i++) {
         FrameNames f = frame_names(name, i);

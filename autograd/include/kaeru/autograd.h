@@ -1,7 +1,7 @@
 /* autograd.h: tensors, the graph and the operations on them: everything of this floor.
  *
  * The differentiable operations are in ops.h, which the build writes from the list autograd/ops/ops.def. As in tensor.h,
- * NAME_at(Site at, ...) is called as NAME(...).
+ * NAME_at(AgSite at, ...) is called as NAME(...).
  *
  * Types: an operation takes reals, besides what is called ids (AG_INT) and mask (AG_BOOL). reshape, permute, slice, concat,
  * expand, and transpose, split, squeeze and unsqueeze also move ints and bools; compare and cast take any type, `and` and `not`

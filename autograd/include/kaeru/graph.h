@@ -6,7 +6,8 @@
  *     ag_backward(loss);                                w's gradient is now in tensor_grad(w)
  *     ag_end(step);
  *
- * The operations are in autograd.h, which includes this file. As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). */
+ * The operations are in autograd.h, which includes this file. As in tensor.h, NAME_at(AgSite at, ...) is called as
+ * NAME(...). */
 #ifndef KAERU_GRAPH_H
 #define KAERU_GRAPH_H
 
@@ -91,11 +92,10 @@ void ag_explain_at(AgSite at, FILE *out, Tensor *loss);
 
 /* Writes the graph of y for Graphviz: operations with shapes, leaves by name, scalars with values. */
 void ag_graph_dot_at(AgSite at, FILE *out, Tensor *y);
-/* Writes one step of ag_explain as a drawing for Graphviz: frame 0 to ag_graph_frames(loss) - 1. The first half of the frames
- * is the forward pass, where each frame adds the value of one operation. The second half is the backward pass, where each
- * frame adds the gradients that one rule computes. */
-int  ag_graph_frames_at(AgSite at, Tensor *loss);
-void ag_graph_frame_at(AgSite at, FILE *out, Tensor *loss, int frame);
+/* Writes one step of ag_explain as a drawing for Graphviz, and returns the number of frames, n: `frame` is 0 to n - 1. The
+ * first half of the frames is the forward pass, where each frame adds the value of one operation. The second half is the
+ * backward pass, where each frame adds the gradients that one rule computes. */
+int  ag_graph_frame_at(AgSite at, FILE *out, Tensor *loss, int frame);
 
 /* While on (per thread), every result and every gradient is searched for NaN and infinity. The first one found is a usage
  * error that names the operation, its shapes and the line that called it. */

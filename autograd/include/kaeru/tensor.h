@@ -5,8 +5,8 @@
  *     tensor_print(x);
  *     ag_end(s);
  *
- * A function declared here as NAME_at(Site at, ...) is called as NAME(...): a macro that passes the caller's file and line. The
- * build writes these macros into autograd_at.h. Operations and gradients are in autograd.h. */
+ * A function declared here as NAME_at(AgSite at, ...) is called as NAME(...): a macro that passes the caller's file and line.
+ * The build writes these macros into autograd_at.h. Operations and gradients are in autograd.h. */
 #ifndef KAERU_TENSOR_H
 #define KAERU_TENSOR_H
 
@@ -60,7 +60,7 @@ const char *ag_error(void);
 /* Records the stack of layer calls for error messages: a message from inside a layer also shows the line that called the
  * layer. A layer's function starts with AG_LAYER; the record ends when the function returns.
  *
- *     Tensor *nn_linear_at(Site at, Linear *l, Tensor *x)
+ *     Tensor *nn_linear_at(AgSite at, Linear *l, Tensor *x)
  *     {
  *         AG_LAYER(at);
  *         return ag_linear(x, l->weight, l->bias);
@@ -146,7 +146,7 @@ template <class List, class Item, class... Number> List ag_list_of(Number... ite
 #endif
 
 typedef enum {
-    AG_REAL,        /* real: float32 (float64 in libkaeru_double) */
+    AG_REAL,        /* ag_real: float32 (float64 in libkaeru_double) */
     AG_INT,         /* int32_t: token ids, indices, targets */
     AG_BOOL         /* uint8_t 0 or 1: masks. In attention true is visible; in ag_masked_fill true is what is replaced */
 } AgDType;

@@ -21,9 +21,8 @@ static void json_read(const Tensor *y)
 static void json_node(const Trace *trace, uint32_t i)
 {
     const Tensor *t = trace->node[i];
-    Symbol symbol;
     printf("{\"symbol\":\"%s\",\"name\":\"%s\",\"leaf\":%s,\"trained\":%s,\"uses\":%d,\"shape\":[",
-           trace_symbol(trace, i, symbol), t->name ? t->name : "", t->op ? "false" : "true",
+           trace->symbol[i], t->name ? t->name : "", t->op ? "false" : "true",
            t->requires_grad ? "true" : "false", trace->uses[i]);
     for (int d = 0; d < t->shape.ndim; d++)
         printf("%s%lld", d ? "," : "", (long long)t->shape.dim[d]);

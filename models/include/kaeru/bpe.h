@@ -9,7 +9,7 @@
  *     size_t n;
  *     int32_t *ids = kaeru_bpe_encode(bpe, "Hello world", 11, KAERU_BPE_TEXT, &n);
  *
- * As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). A pointer that is NULL or was freed is a usage error.
+ * As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...). A pointer that is NULL or was freed is a usage error.
  * Only one thread at a time may use a KaeruBpe, because encoding writes to a cache of words. */
 #ifndef KAERU_BPE_H
 #define KAERU_BPE_H

@@ -21,9 +21,9 @@ typedef struct {
     int64_t context;                        /* the largest number of positions */
     double eps;                             /* of the norms */
     double rope_base;                       /* of the rotary positions: 10000, 500000, 1e6 */
-    /* Llama 3's scaling of the frequencies, if rope_factor is not 1. Those with a wavelength of more than rope_context /
-     * rope_low positions are divided by the factor, those of less than rope_context / rope_high stay, those between are in
-     * between. */
+    /* Llama 3's scaling of the frequencies, if rope_factor is not 1. Those with a wavelength above rope_context / rope_low
+     * positions are multiplied by 1 / rope_factor, those below rope_context / rope_high by 1. Between the two, this factor
+     * changes linearly with 1 / wavelength. */
     double rope_factor, rope_low, rope_high, rope_context;
     double dropout;                         /* of the attention weights, in training */
     bool qkv_bias, out_bias;                /* biases in attention; Qwen2: the first */

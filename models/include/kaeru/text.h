@@ -6,7 +6,7 @@
  *     size_t n;
  *     int32_t *ids = kaeru_char_vocab_encode(vocab, text.bytes, text.size, &n);
  *
- * As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). A pointer that is NULL or was freed is a usage error. A
+ * As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...). A pointer that is NULL or was freed is a usage error. A
  * function that returns NULL or false sets ag_error(). A text has a size and may contain NUL bytes. The caller owns what a
  * function returns, and frees ids and texts with ag_free, other objects with their own free or close function. */
 #ifndef KAERU_TEXT_H

@@ -11,7 +11,7 @@
  *         transformer_run_epoch(m, kaeru_sentence_pairs_next, pairs, &options, &state);
  *     }
  *
- * As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). A pointer that is NULL or was freed is a usage error. A
+ * As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...). A pointer that is NULL or was freed is a usage error. A
  * function that returns NULL or false sets ag_error(). The caller owns what a function returns. */
 #ifndef KAERU_TRANSLATION_H
 #define KAERU_TRANSLATION_H

@@ -1,5 +1,5 @@
 /* attention.h: the layers of a Transformer that are not in nn.h (Vaswani et al. 2017, "Attention Is All You Need"; section
- * numbers are those of the paper). As in tensor.h, NAME_at(Site at, ...) is called as NAME(...).
+ * numbers are those of the paper). As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...).
  *
  * Shapes: B batch, T target time, S source time, D model width, H heads, K = D/H width of a head. */
 #ifndef KAERU_ATTENTION_H
@@ -50,12 +50,12 @@ Tensor *nn_score_at(AgSite at, NnScore *s, Tensor *q, Tensor *k);             /*
  *
  * A cache that is made while products are in bfloat16 (ag_precision) keeps keys and values in bfloat16: half of the memory,
  * which is also faster to read. Products in bfloat16 round them anyway, so that no result changes. With products in float32,
- * such a cache gives the rounded numbers; set `bf16` to false before the first use if that is not wanted, never later. An odd D
- * stays in float32. */
+ * such a cache gives the rounded numbers. To avoid this, set `bf16` to false before the first use; later it must not change.
+ * Keys and values of an odd width D are always stored in float32. */
 typedef struct {
-    Tensor *key, *value;        /* (B,room,D), of which the first `length` positions are valid: read them by the functions
-                                   below. The room grows up to `capacity`. Owned by the cache; NULL before the first
-                                   use. In bfloat16: AG_INT (B,room,D/2), see ag_to_bf16 */
+    Tensor *key, *value;        /* (B,n,D), of which the first `length` positions are valid: read them by the functions
+                                   below. n grows up to `capacity`. Owned by the cache; NULL before the first use. In
+                                   bfloat16: AG_INT (B,n,D/2), see ag_to_bf16 */
     int64_t length;             /* the number of positions stored */
     bool fixed;                 /* set by the caller: filled once, then only read (the source in cross-attention) */
 } NnKeysValues;

@@ -8,7 +8,7 @@
  *     nn_lora_merge(model);                               the model is as before, with the adapters in its weights
  *
  * An adapter is part of its Linear, whose children lora_A and lora_B have its parameters. It acts in nn_linear; code that reads
- * Linear.weight itself does not see it. As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). */
+ * Linear.weight itself does not see it. As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...). */
 #ifndef KAERU_LORA_H
 #define KAERU_LORA_H
 
@@ -18,7 +18,7 @@ AG_PUBLIC_BEGIN
 
 /* targets: the names of the Linears to adapt, which end with NULL: "q_proj" is each Linear of that name, however deep. */
 typedef struct { int64_t rank; double alpha, dropout; const char *const *targets; } NnLoraOptions;
-/* Freezes the parameters of the module but those of adapters, and adds adapters to the Linears that are named. A starts uniform
+/* Freezes all parameters of the module except those of adapters, and adds adapters to the named Linears. A starts uniform
  * in +-1/sqrt(in), B at 0, so that the module computes the same as before. More calls add more adapters, which may have another
  * rank and alpha. False with ag_error(), and nothing has changed, if a target is the name of no Linear. A Linear that has an
  * adapter, a rank below 1, or a dropout outside [0, 1) is a usage error. */
@@ -34,8 +34,8 @@ bool nn_lora_save_at(AgSite at, void *module, const char *folder);
 
 /* Adds the adapters of a folder that nn_lora_save or peft wrote, and freezes the other parameters. False with ag_error() if the
  * files cannot be read or do not fit; the module then has no adapters. The file of weights says which Linears have adapters,
- * and of what rank. Refused with the name of the setting are: DoRA, rsLoRA, aLoRA, biases and whatever else peft computes in
- * another way; init_lora_weights that changes the model's weights, as PiSSA does; keys of alpha_pattern that are more than a
+ * and of what rank. A message with the name of the setting refuses: DoRA, rsLoRA, aLoRA, biases and whatever else peft computes
+ * in another way; init_lora_weights that changes the model's weights, as PiSSA does; keys of alpha_pattern that are more than a
  * name or its end; and settings that are unknown here, unless they are null, false or {}. */
 bool nn_lora_load_at(AgSite at, void *module, const char *folder);
 

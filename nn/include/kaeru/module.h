@@ -18,7 +18,7 @@
  * trained, saved, cloned or freed. No scope owns a module: it and its parameters live until nn_free. A field must not point to
  * a tensor of a scope that ends earlier.
  *
- * A forward function is an ordinary function. As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). */
+ * A forward function is an ordinary function. As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...). */
 #ifndef KAERU_MODULE_H
 #define KAERU_MODULE_H
 
@@ -38,7 +38,7 @@ struct Module {
     unsigned magic;             /* tells whether it is alive */
     const char *type;           /* the struct's name */
     size_t size;                /* of the whole struct */
-    struct NnModuleSlot *slots;  /* what was registered, in order */
+    struct NnModuleSlot *slots; /* what was registered, in order */
     int n_slots, capacity;
     Module *parent;             /* the module that contains this one, in slot number `index`; NULL: none */
     int index;
@@ -53,9 +53,9 @@ struct Module {
 /* A new zeroed struct of that type, which must start with `Module module`. The caller owns it and frees it with nn_free, or
  * makes it a child of another module. */
 #ifdef __cplusplus
-#define nn_new(Type) ((Type *)nn_new_sized(AgModule<Type, offsetof(Type, module)>::size, #Type))
+#define nn_new(Type) ((Type *)nn_new_sized(NnModule<Type, offsetof(Type, module)>::size, #Type))
 extern "C++" {
-template <class Type, size_t offset> struct AgModule {
+template <class Type, size_t offset> struct NnModule {
     static_assert(offset == 0, "the first member of a module is `Module module`");
     static_assert(std::is_trivially_copyable<Type>::value && std::is_trivially_default_constructible<Type>::value,
                   "a module is a plain struct: it is zeroed, copied and freed without constructors");
@@ -73,7 +73,7 @@ Module *nn_new_sized_at(AgSite at, size_t size, const char *type);
 void nn_check_at(AgSite at, const char *what, const void *module, size_t size);
 /* The first line of a layer's function: checks the module and does what AG_LAYER does. Errors then name the caller's line.
  *
- *     Tensor *net_at(Site at, Net *net, Tensor *x)
+ *     Tensor *net_at(AgSite at, Net *net, Tensor *x)
  *     {
  *         NN_LAYER(at, net);
  *         ...
@@ -222,9 +222,9 @@ double nn_grad_norm_at(AgSite at, void *module);                    /* the norm 
 typedef struct {
     const NnNamedTensor *parameter;
     Tensor *gradient;
-    int64_t first, count;       /* the items to update: all, except in a process of several if the kind is by_item */
-    Tensor *const *state;       /* the state tensors of these items: zeros at first, written by tensor_copy; of the parameter's
-                                   shape if they are all */
+    int64_t first, count;       /* the items to update: all, or this process's part if the kind is by_item */
+    Tensor *const *state;       /* the state tensors of these items: zeros at first, written by tensor_copy. They have the
+                                   parameter's shape if all items are updated, else (count) */
     double lr, weight_decay;    /* of its group; lr is the optimizer's times the group's factor */
     double grad_scale;          /* what the gradient is to be multiplied by; 1 in nn_optimizer_step */
     int64_t step;               /* the number of this update of the parameter, from 1 */

@@ -1,6 +1,6 @@
 /* parallel.h: data-parallel training: several processes train one model, with the same bits on any number of them.
  *
- *     NnParallel *all = nn_parallel_new(adam, 8, nn_mpi_begin());          8 shards; nn_mpi_begin is in kaeru/mpi.h
+ *     NnParallel *all = nn_parallel_new(adam, 8, nn_mpi_begin());        8 shards; nn_mpi_begin is in kaeru/mpi.h
  *     for (int step = 0; step < 500; step++) {
  *         while (nn_parallel_shard(all)) {                            the shards of this process
  *             AgScope scope = ag_begin(AG_RECORD);
@@ -21,7 +21,7 @@
  * every parameter and sends the new weights to the others. Gradients are sent while the backward pass goes on.
  *
  * All processes must build the same model from the same seed and call these functions in the same order. As in tensor.h,
- * NAME_at(Site at, ...) is called as NAME(...). */
+ * NAME_at(AgSite at, ...) is called as NAME(...). */
 #ifndef KAERU_PARALLEL_H
 #define KAERU_PARALLEL_H
 

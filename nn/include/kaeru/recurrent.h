@@ -7,7 +7,7 @@
  *     RecurrentState state = { 0 };                           starts from zeros
  *     Tensor *y = nn_recurrent(r, x, mask, &state);           h of all steps (B,T,H); state.h: the last h of each row
  *
- * As in tensor.h, NAME_at(Site at, ...) is called as NAME(...).
+ * As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...).
  * Shapes: B batch, T time, H width of the state, G number of gates: 3 (GRU) or 4 (LSTM). */
 #ifndef KAERU_RECURRENT_H
 #define KAERU_RECURRENT_H

@@ -4,7 +4,8 @@
  *     Tensor *y = tensor_load("data.npz", "y");                              np.savez("data.npz", x=x, y=y)
  *     bool done = tensor_save("out.npz", { "x", x }, { "y", y });            np.load("out.npz")["y"]
  *
- * A function that fails returns false or NULL with ag_error(). As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). */
+ * A function that fails returns false or NULL with ag_error(). As in tensor.h, NAME_at(AgSite at, ...) is called as
+ * NAME(...). */
 #ifndef KAERU_TENSOR_FILES_H
 #define KAERU_TENSOR_FILES_H
 
@@ -57,9 +58,9 @@ typedef struct { const char *name; const Tensor *tensor; } NnNamedValue;
  * in UTF-8, each one once. As nn_save does, it replaces the file at once or leaves it as it was. */
 bool tensor_save_list_at(AgSite at, const char *path, const NnNamedValue *list, int n);
 #ifdef __cplusplus
-#define tensor_save(path, ...) ag_save_these(AG_HERE, path, { __VA_ARGS__ })
+#define tensor_save(path, ...) nn_save_these(AG_HERE, path, { __VA_ARGS__ })
 extern "C++" {
-inline bool ag_save_these(AgSite at, const char *path, std::initializer_list<NnNamedValue> list)
+inline bool nn_save_these(AgSite at, const char *path, std::initializer_list<NnNamedValue> list)
 {
     return tensor_save_list_at(at, path, list.begin(), static_cast<int>(list.size()));
 }
