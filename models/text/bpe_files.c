@@ -5,9 +5,7 @@
 #include "bpe_parts.h"
 #include "file.h"
 #include "utf8.h"
-#include "vocab_file.h"
 
-enum { MAX_FILE = 1 << 28 };                        /* bytes */
 static const char version[] = "#version: 0.2\n";
 
 /* ---- bytes as characters ----------------------------------------------------------------------------------------- */
@@ -126,50 +124,28 @@ static bool read_merges(MergeReader *r, void *owner, const char *text, size_t si
     return true;
 }
 
-/* `work` holds what is needed only while the files are read. */
-static KaeruBpe *parse_both(void *work, BpeFile vocab, BpeFile merges)
+KaeruVocab *bpe_parse(void *work, const char *name, const Json *root, VocabFile merges)
 {
     BpeBytes of = bpe_bytes();
     int32_t n, n_merges;
-    const Word *text = vocab_parse(work, vocab.name, vocab.text, vocab.size, &n);
+    const Word *text = vocab_tokens(work, name, root, &n);
     WordTable *tokens = word_table_new(work);
-    if (!text || !bpe_read_tokens(work, &of, vocab.name, text, NULL, n, tokens)) return NULL;
+    if (!text || !bpe_read_tokens(work, &of, name, text, NULL, n, tokens)) return NULL;
     BpeMerge *merge = ag_alloc_in(work, merges.size / 4 + 1, sizeof *merge);        /* a merge's line has at least 4 bytes */
-    MergeReader r = { merges.name, vocab.name, "line", &of, tokens, 0 };
+    MergeReader r = { merges.name, name, "line", &of, tokens, 0 };
     if (!read_merges(&r, work, merges.text, merges.size, merge, &n_merges)) return NULL;
     return bpe_new(tokens, ag_resize(merge, (size_t)n_merges, (size_t)n_merges, sizeof *merge), n_merges);
 }
 
-KaeruBpe *bpe_parse(BpeFile vocab, BpeFile merges)
-{
-    void *work = ag_alloc(1, 1);
-    KaeruBpe *b = parse_both(work, vocab, merges);
-    ag_free(work);
-    return b;
-}
-
-KaeruBpe *kaeru_bpe_open_at(AgSite at, const char *vocab_path, const char *merges_path)
-{
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
-    ag_check_pointer_at(at, __func__, "merges_path", merges_path);
-    void *work = ag_alloc(1, 1);
-    BpeFile vocab = { .name = vocab_path }, merges = { .name = merges_path };
-    vocab.text = file_read(work, vocab_path, MAX_FILE, &vocab.size);
-    if (vocab.text) merges.text = file_read(work, merges_path, MAX_FILE, &merges.size);
-    KaeruBpe *b = merges.text ? bpe_parse(vocab, merges) : NULL;
-    ag_free(work);
-    return b;
-}
-
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static bool write_both(const KaeruBpe *b, void *work, const char *vocab_path, const char *merges_path)
+static bool write_both(void *work, const KaeruVocab *v, const char *vocab_path, const char *merges_path)
 {
     BpeBytes of = bpe_bytes();
-    int32_t n = b->tokens->n;
+    const Bpe *b = v->bpe;
+    int32_t n = v->tokens->n;
     Word *token = ag_alloc_in(work, (size_t)n, sizeof *token);
-    for (int32_t id = 0; id < n; id++) token[id] = to_text(work, &of, b->tokens->word[id]);
+    for (int32_t id = 0; id < n; id++) token[id] = to_text(work, &of, v->tokens->word[id]);
     size_t size;
     const char *text = vocab_text(work, token, n, &size);
     size_t merges_size = strlen(version);
@@ -194,18 +170,12 @@ static bool write_both(const KaeruBpe *b, void *work, const char *vocab_path, co
     return false;
 }
 
-bool kaeru_bpe_save_at(AgSite at, const KaeruBpe *bpe, const char *vocab_path, const char *merges_path)
+bool bpe_write(void *work, const KaeruVocab *v, const char *vocab_path, const char *merges_path)
 {
-    AG_LAYER(at);
-    check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
-    ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
-    ag_check_pointer_at(at, __func__, "merges_path", merges_path);
-    if (bpe->rule != BPE_GPT2 || bpe->n_added > (bpe->end_of_text >= 0) || bpe->begin >= 0)
+    const Bpe *b = v->bpe;
+    if (b->rule != BPE_GPT2 || b->n_added > (b->end_of_text >= 0) || b->begin >= 0)
         return ag_set_error("%s: expected a vocabulary by the rules of GPT-2 only, which its two files can hold", vocab_path);
     if (strcmp(vocab_path, merges_path) == 0)
         return ag_set_error("%s: is the path of both files, expected two paths", vocab_path);
-    void *work = ag_alloc(1, 1);
-    bool done = write_both(bpe, work, vocab_path, merges_path);
-    ag_free(work);
-    return done;
+    return write_both(work, v, vocab_path, merges_path);
 }

@@ -1,8 +1,7 @@
 /* text_stream.c: prints text that arrives in pieces, one complete character at a time. */
 #include <string.h>
 
-#include "checks.h"
-#include "kaeru/lm.h"
+#include "vocab.h"
 
 static const char replacement[] = "\xEF\xBF\xBD";              /* U+FFFD */
 
