@@ -15,7 +15,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/lm.h"
 #include "llama_parts.h"
-#include "lm_pairs.h"
+#include "lm_inputs.h"
 #include "suites.h"
 #include "usage_error.h"
 

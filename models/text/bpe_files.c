@@ -98,28 +98,26 @@ bool bpe_read_merge(const MergeReader *r, const char *text, size_t size, char *b
     if (!find_token(r, text, left, bytes, &n, &merge->left)) return false;
     if (!find_token(r, space + 1, size - left - 1, bytes + n, &more, &merge->right)) return false;
     merge->result = word_table_find(r->tokens, bytes, n + more);
-    return merge->result >= 0 || ag_set_error("%s: %s %zu: merging %s makes a token that is not in %s", r->path, r->unit,
-                                              r->line, utf8_quote(text, size, quoted), r->vocab_path);
+    if (merge->result < 0)
+        return ag_set_error("%s: %s %zu: merging %s makes a token that is not in %s", r->path, r->unit, r->line,
+                            utf8_quote(text, size, quoted), r->vocab_path);
+    int32_t known = r->pairs->n;
+    return word_table_add(r->pairs, (const char *)merge, 2 * sizeof(int32_t)) == known ||
+           ag_set_error("%s: %s %zu: expected each merge once, found %s again", r->path, r->unit, r->line,
+                        utf8_quote(text, size, quoted));
 }
 
-/* Reads one merge per line. A table of the pairs of ids read so far, each as a word of eight bytes, finds a pair that is
- * there twice. */
-static bool read_merges(MergeReader *r, void *owner, const char *text, size_t size, BpeMerge *merge, int32_t *n)
+/* Reads one merge per line. */
+static bool read_merges(MergeReader *r, void *work, const char *text, size_t size, BpeMerge *merge)
 {
-    WordTable *pairs = word_table_new(owner);
-    char *bytes = ag_alloc_in(owner, size + 1, 1), quoted[UTF8_QUOTE];
-    *n = 0;
+    char *bytes = ag_alloc_in(work, size + 1, 1);
     for (size_t at = 0, length; at < size; at += length + 1) {
         const char *end = memchr(text + at, '\n', size - at);
         length = end ? (size_t)(end - text) - at : size - at;
         size_t kept = length > 0 && text[at + length - 1] == '\r' ? length - 1 : length;
         r->line++;
         if (r->line == 1 && kept >= 8 && memcmp(text + at, "#version", 8) == 0) continue;
-        if (!bpe_read_merge(r, text + at, kept, bytes, &merge[*n])) return false;
-        if (word_table_add(pairs, (const char *)&merge[*n], 2 * sizeof(int32_t)) != *n)
-            return ag_set_error("%s: line %zu: expected each merge once, found %s again", r->path, r->line,
-                                utf8_quote(text + at, kept, quoted));
-        ++*n;
+        if (!bpe_read_merge(r, text + at, kept, bytes, &merge[r->pairs->n])) return false;
     }
     return true;
 }
@@ -127,14 +125,15 @@ static bool read_merges(MergeReader *r, void *owner, const char *text, size_t si
 KaeruVocab *bpe_parse(void *work, const char *name, const Json *root, VocabFile merges)
 {
     BpeBytes of = bpe_bytes();
-    int32_t n, n_merges;
+    int32_t n;
     const Word *text = vocab_tokens(work, name, root, &n);
     WordTable *tokens = word_table_new(work);
     if (!text || !bpe_read_tokens(work, &of, name, text, NULL, n, tokens)) return NULL;
     BpeMerge *merge = ag_alloc_in(work, merges.size / 4 + 1, sizeof *merge);        /* a merge's line has at least 4 bytes */
-    MergeReader r = { merges.name, name, "line", &of, tokens, 0 };
-    if (!read_merges(&r, work, merges.text, merges.size, merge, &n_merges)) return NULL;
-    return bpe_new(tokens, ag_resize(merge, (size_t)n_merges, (size_t)n_merges, sizeof *merge), n_merges);
+    MergeReader r = { merges.name, name, "line", &of, tokens, word_table_new(work), 0 };
+    if (!read_merges(&r, work, merges.text, merges.size, merge)) return NULL;
+    size_t n_merges = (size_t)r.pairs->n;
+    return bpe_new(tokens, ag_resize(merge, n_merges, n_merges, sizeof *merge), r.pairs->n);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */

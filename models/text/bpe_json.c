@@ -173,8 +173,7 @@ static bool read_texts(Reader *r, const Json *vocab)
 /* A merge is "a b", or ["a", "b"] in newer files. */
 static bool read_merges(const Reader *r, const Json *merges, const BpeBytes *of, const WordTable *tokens, BpeMerge *merge)
 {
-    MergeReader m = { r->path, "the vocabulary", "merge", of, tokens, 0 };
-    WordTable *pairs = word_table_new(r->work);
+    MergeReader m = { r->path, "the vocabulary", "merge", of, tokens, word_table_new(r->work), 0 };
     for (uint32_t i = 0; i < merges->count; i++) {
         const Json *item = &merges->as.item[i], *two = item->as.item;
         void *work = ag_alloc_in(r->work, 1, 1);
@@ -191,8 +190,6 @@ static bool read_merges(const Reader *r, const Json *merges, const BpeBytes *of,
         m.line = i + 1;
         if (!text) return ag_set_error("%s: merge %zu: expected two tokens, found %s", r->path, m.line, json_type_name(item));
         if (!bpe_read_merge(&m, text, size, ag_alloc_in(work, size + 1, 1), &merge[i])) return false;
-        if (word_table_add(pairs, (const char *)&merge[i], 2 * sizeof(int32_t)) != (int32_t)i)
-            return ag_set_error("%s: merge %zu: expected each merge once", r->path, m.line);
         ag_free(work);
     }
     return true;

@@ -7,10 +7,9 @@
 
 #include "kaeru/autograd.h"
 #include "language.h"
-#include "lm_pairs.h"
+#include "lm_inputs.h"
 #include "losses.h"
 #include "shared_data.h"
-#include "token_file.h"
 #include "utf8.h"
 #include "vocab.h"
 
@@ -226,7 +225,7 @@ void lm_data_draw_at(AgSite at, const LmData *d, int64_t batch, int64_t length, 
     ag_check_pointer_at(at, __func__, "ids", ids);
     ag_check_pointer_at(at, __func__, "targets", targets);
     if (batch < 1 || length < 1 || (length >= d->count[LM_TRAIN] && !d->examples.n))
-        ag_usage_error(AG_HERE, "lm_data_draw", "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch,
+        ag_usage_error(at, __func__, "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch,
                        length, d->name, d->count[LM_TRAIN]);
     *ids = tensor_ints(SHAPE(batch, length), NULL);
     *targets = tensor_ints(SHAPE(batch, length), NULL);

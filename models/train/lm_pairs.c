@@ -1,5 +1,5 @@
 /* lm_pairs.c: reads lines of {"prompt": ..., "completion": ...} or {"text": ...}. */
-#include "lm_pairs.h"
+#include "lm_inputs.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -143,16 +143,16 @@ static void cut_into_batches(KaeruSentencePairs *p, int64_t batch_tokens)
     p->start[p->n_batches] = p->n;
 }
 
-static void check_tokens(const char *what, int64_t batch_tokens)
+static void check_tokens(AgSite at, const char *what, int64_t batch_tokens)
 {
-    if (batch_tokens < 1) ag_usage_error(AG_HERE, what, "batches of %" PRId64 " tokens, expected 1 or more", batch_tokens);
+    if (batch_tokens < 1) ag_usage_error(at, what, "batches of %" PRId64 " tokens, expected 1 or more", batch_tokens);
 }
 
 void kaeru_sentence_pairs_shuffle_at(AgSite at, KaeruSentencePairs *p, int64_t batch_tokens)
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "p", p);
-    check_tokens("kaeru_sentence_pairs_shuffle", batch_tokens);
+    check_tokens(at, __func__, batch_tokens);
     ag_random_permutation(p->n, p->order);
     sort_by_length(p);
     cut_into_batches(p, batch_tokens);
@@ -163,7 +163,7 @@ void kaeru_sentence_pairs_sort_at(AgSite at, KaeruSentencePairs *p, int64_t batc
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "p", p);
-    check_tokens("kaeru_sentence_pairs_sort", batch_tokens);
+    check_tokens(at, __func__, batch_tokens);
     for (int64_t i = 0; i < p->n; i++) p->order[i] = (int32_t)i;
     sort_by_length(p);
     cut_into_batches(p, batch_tokens);

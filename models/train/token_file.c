@@ -1,5 +1,5 @@
 /* token_file.c: reads and writes token files. */
-#include "token_file.h"
+#include "lm_inputs.h"
 
 #include <inttypes.h>
 #include <string.h>
