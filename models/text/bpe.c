@@ -10,12 +10,12 @@ enum { CACHE_SLOTS = 1 << 15 };
 
 /* ---- construction ------------------------------------------------------------------------------------------------ */
 
-/* The rank of this pair's merge; -1 if there is none. */
-static int32_t find_rank(const Bpe *b, int32_t left, int32_t right)
+/* The slot that has the rank of this pair's merge; if there is none, a free slot, which has -1. */
+static int32_t *rank_of(const Bpe *b, int32_t left, int32_t right)
 {
     for (size_t i = bpe_hash_pair(left, right) & (b->n_slots - 1);; i = (i + 1) & (b->n_slots - 1)) {
         int32_t rank = b->slot[i];
-        if (rank < 0 || (b->merge[rank].left == left && b->merge[rank].right == right)) return rank;
+        if (rank < 0 || (b->merge[rank].left == left && b->merge[rank].right == right)) return &b->slot[i];
     }
 }
 
@@ -30,11 +30,7 @@ KaeruVocab *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges)
     while (b->n_slots / 2 < (size_t)n_merges) b->n_slots *= 2;
     b->slot = ag_alloc_in(b, b->n_slots, sizeof *b->slot);
     for (size_t i = 0; i < b->n_slots; i++) b->slot[i] = -1;
-    for (int32_t rank = 0; rank < n_merges; rank++) {
-        size_t i = bpe_hash_pair(merge[rank].left, merge[rank].right) & (b->n_slots - 1);
-        while (b->slot[i] >= 0) i = (i + 1) & (b->n_slots - 1);
-        b->slot[i] = rank;
-    }
+    for (int32_t rank = 0; rank < n_merges; rank++) *rank_of(b, merge[rank].left, merge[rank].right) = rank;
     b->cache = ag_alloc_in(b, CACHE_SLOTS, sizeof *b->cache);
     BpeAdded *end = ag_alloc(1, sizeof *end);
     *end = (BpeAdded){ .id = b->end_of_text, .special = true };
@@ -92,7 +88,7 @@ static void pop(uint64_t *heap, size_t n)
 static size_t add_candidate(Bpe *b, size_t n, int32_t i)
 {
     int32_t next = i < 0 ? -1 : b->symbol[i].next;
-    int32_t rank = next < 0 ? -1 : find_rank(b, b->symbol[i].id, b->symbol[next].id);
+    int32_t rank = next < 0 ? -1 : *rank_of(b, b->symbol[i].id, b->symbol[next].id);
     if (rank < 0) return n;
     push(b->heap, n, (uint64_t)rank << 32 | (uint32_t)i);
     return n + 1;

@@ -121,11 +121,11 @@ def write_nfc(unicode, nfc):
 
 def main():
     import tokenizers
-    unicode = load()
+    unicode, python, tokenizers_version = load(), unicodedata.unidata_version, tokenizers.__version__
     print(f"""\
 /* unicode_table.h: written by make_unicode.py; do not edit. The classes are those of Unicode {UNICODE}, the small letters those
- * of Unicode {unicodedata.unidata_version}. The normal form is that of Unicode {UNICODE} without what `tokenizers` {tokenizers.__version__}
- * does not know.
+ * of Unicode {python}. The normal form is that of Unicode {UNICODE} without what `tokenizers` {tokenizers_version} does not
+ * know.
  *
  * unicode_NAME is a set of code points as the lengths of runs, in turn: of code points outside of the set, of those in it.
  * parts_of_NAME has what each code point of unicode_NAME consists of. mark_runs has for each run of marks the number of code

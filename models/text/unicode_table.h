@@ -1,6 +1,6 @@
 /* unicode_table.h: written by make_unicode.py; do not edit. The classes are those of Unicode 16.0.0, the small letters those
- * of Unicode 14.0.0. The normal form is that of Unicode 16.0.0 without what `tokenizers` 0.23.3
- * does not know.
+ * of Unicode 14.0.0. The normal form is that of Unicode 16.0.0 without what `tokenizers` 0.23.3 does not
+ * know.
  *
  * unicode_NAME is a set of code points as the lengths of runs, in turn: of code points outside of the set, of those in it.
  * parts_of_NAME has what each code point of unicode_NAME consists of. mark_runs has for each run of marks the number of code

@@ -50,7 +50,7 @@ typedef enum {
     KAERU_CHARS,            /* characters, in the order of their code points */
     KAERU_WORDS,            /* words between the white space of Unicode. The four special tokens come first, then the words by
                              * falling count, words of equal count in the order of their bytes (The Annotated Transformer) */
-    KAERU_BPE,              /* GPT-2's byte pairs, with <|endoftext|> at the end */
+    KAERU_BPE,              /* GPT-2's byte pairs */
     KAERU_SENTENCE_BPE      /* the four special tokens, then byte pairs; the special tokens are not in the files */
 } KaeruVocabKind;
 /* <s> </s> <blank> <unk>: in KAERU_WORDS and KAERU_SENTENCE_BPE, these are their ids. */
@@ -91,10 +91,10 @@ int32_t kaeru_vocab_size_at(AgSite at, const KaeruVocab *v);
 /* A hash of the tokens in the vocabulary's file, to recognize it. */
 uint64_t kaeru_vocab_fingerprint_at(AgSite at, const KaeruVocab *v);
 /* The id of a special token; -1 if there is none. KAERU_BPE has at most KAERU_END, which is <|endoftext|>, and KAERU_START, the
- * token that a tokenizer.json puts before each text, which kaeru_vocab_encode does not do. KAERU_CHARS has none. */
+ * token that a tokenizer.json puts before each text, which kaeru_vocab_encode does not add. KAERU_CHARS has none. */
 int32_t kaeru_vocab_special_at(AgSite at, const KaeruVocab *v, KaeruSpecial which);
 
-/* The id of a token of n bytes; if the vocabulary does not have it, that of KAERU_UNKNOWN. */
+/* The id of a token of n bytes. If the vocabulary does not have it: what kaeru_vocab_special(v, KAERU_UNKNOWN) returns. */
 int32_t kaeru_vocab_find_at(AgSite at, const KaeruVocab *v, const char *token, size_t n);
 /* The bytes of a token, followed by a NUL, and their number in *n unless n is NULL. Valid until the vocabulary is freed. NULL
  * if the id is out of range. */
