@@ -145,7 +145,7 @@ START_TEST(sentences_of_words)
     expect_done(kaeru_vocab_save(v, in_folder("v.json"), in_folder("unused")));
     ag_free(v);
     ck_assert_int_eq(folder_count(), 1);
-    v = opened(KAERU_WORDS, "v.json", NULL);
+    v = opened(KAERU_WORDS, "v.json", "unused");
     check_round_trip(v, "sat cat a", "sat cat a");
     ck_assert_str_eq(kaeru_vocab_token(v, KAERU_END, NULL), "</s>");
     size_t n;

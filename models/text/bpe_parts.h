@@ -56,13 +56,13 @@ typedef struct Bpe {
     size_t capacity;
 } Bpe;
 
-/* Constructs byte pairs by the rules of GPT-2, which become the owner of the arguments. Each of the 256 bytes must be a token. */
+/* Constructs byte pairs by the rules of GPT-2. They own the arguments then. Each of the 256 bytes must be a token. */
 KaeruVocab *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges);
 /* Replaces the added tokens by these n, in any order, which the Bpe owns then. */
 void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n);
 
-/* Construct byte pairs from the parsed content of vocab.json, and merges.txt, or from that of a tokenizer.json. `work` owns what
- * is needed only while the files are read. */
+/* Construct byte pairs from the parsed content of vocab.json, and merges.txt, or from that of a tokenizer.json. `work` owns
+ * what is needed only while the files are read. */
 KaeruVocab *bpe_parse(void *work, const char *name, const Json *root, VocabFile merges);
 KaeruVocab *bpe_parse_json(void *work, const char *name, const Json *root);
 /* Writes GPT-2's two files. */

@@ -67,11 +67,16 @@ static bool begin_with_special(const char *name, const Word *token, int32_t n)
     return true;
 }
 
+static bool is_bpe(KaeruVocabKind kind)
+{
+    return kind == KAERU_BPE || kind == KAERU_SENTENCE_BPE;
+}
+
 KaeruVocab *vocab_parse(void *work, KaeruVocabKind kind, VocabFile vocab, VocabFile merges)
 {
     const Json *root = json_parse(work, vocab.name, vocab.text, vocab.size);
     if (!root) return NULL;
-    if (kind == KAERU_BPE || kind == KAERU_SENTENCE_BPE) {
+    if (is_bpe(kind)) {
         KaeruVocab *v = merges.name ? bpe_parse(work, vocab.name, root, merges) : bpe_parse_json(work, vocab.name, root);
         if (v) v->kind = kind;
         return v;
@@ -91,7 +96,7 @@ KaeruVocab *kaeru_vocab_open_at(AgSite at, KaeruVocabKind kind, const char *voca
     VocabFile vocab = { .name = vocab_path }, merges = { 0 };
     vocab.text = file_read(work, vocab_path, MAX_FILE, &vocab.size);
     bool good = vocab.text != NULL;
-    if (good && merges_path) {
+    if (good && merges_path && is_bpe(kind)) {
         merges.name = merges_path;
         merges.text = file_read(work, merges_path, MAX_FILE, &merges.size);
         good = merges.text != NULL;

@@ -63,9 +63,9 @@ KaeruVocab *kaeru_vocab_words_at(AgSite at, const char *text, size_t n, int64_t 
 /* Byte pairs (Sennrich et al. 2016; Radford et al. 2019), learned from a text: a vocabulary of at most `size` tokens. `kind` is
  * KAERU_BPE or KAERU_SENTENCE_BPE.
  *
- * To encode a text, it is split into words by a fixed rule. At first, each byte of a word is a token. Then neighboring tokens are
- * merged: of the pairs that have a merge, the one that was learned first, until no pair has one. So any bytes can be encoded, and
- * decoding returns them unchanged.
+ * To encode a text, it is split into words by a fixed rule. At first, each byte of a word is a token. Then neighboring tokens
+ * are merged: of the pairs that have a merge, the one that was learned first, until no pair has one. So any bytes can be
+ * encoded, and decoding returns them unchanged.
  *
  * The tokens are the 256 bytes, then the merges, last <|endoftext|>. Each merge is that of the most frequent pair at that time
  * (of equally frequent pairs, the one of smaller ids), as long as a pair occurs twice. <|endoftext|> in the text separates
@@ -73,17 +73,17 @@ KaeruVocab *kaeru_vocab_words_at(AgSite at, const char *text, size_t n, int64_t 
  * different words. */
 KaeruVocab *kaeru_vocab_bpe_at(AgSite at, KaeruVocabKind kind, const char *text, size_t n, int32_t size);
 
-/* Opens a file of JSON, {"token": id, ...}, with each id from 0 to size-1.
+/* Opens a file of JSON, {"token": id, ...}, with each id from 0 to size-1. KAERU_CHARS and KAERU_WORDS ignore merges_path.
  *
- * Byte pairs have GPT-2's two files. The second one has one merge per line, the first learned first. Each character of a token's
- * text stands for a byte: a printable byte for itself, any other as U+0100 or above (a space is U+0120).
+ * Byte pairs have GPT-2's two files. The second one has one merge per line, the first learned first. Each character of a
+ * token's text stands for a byte: a printable byte for itself, any other as U+0100 or above (a space is U+0120).
  *
- * If merges_path is NULL, vocab_path is Hugging Face's tokenizer.json for byte pairs. It must be a byte-level BPE that splits text
- * as GPT-2, Llama 3, Qwen2 and Qwen3, or SmolLM do. Its added tokens are read, too. If its normalizer is NFC, text is brought into
- * this form first, which decoding then returns. Another normalizer or decoder is refused, and so is a file that truncates or pads
- * a text by itself (`truncation`, `padding`): ids or text would differ from those of the library `tokenizers`. */
+ * If merges_path is NULL, byte pairs are read from Hugging Face's tokenizer.json. It must be a byte-level BPE that splits text
+ * as GPT-2, Llama 3, Qwen2 and Qwen3, or SmolLM do. Its added tokens are read, too. If its normalizer is NFC, text is brought
+ * into this form first, which decoding then returns. Another normalizer or decoder is refused, and so is a file that truncates
+ * or pads a text by itself (`truncation`, `padding`): ids or text would differ from those of the library `tokenizers`. */
 KaeruVocab *kaeru_vocab_open_at(AgSite at, KaeruVocabKind kind, const char *vocab_path, const char *merges_path);
-/* Writes the file, or for byte pairs GPT-2's two files. Other kinds ignore merges_path. */
+/* Writes such a file, for byte pairs GPT-2's two files. */
 bool kaeru_vocab_save_at(AgSite at, const KaeruVocab *v, const char *vocab_path, const char *merges_path);
 
 KaeruVocabKind kaeru_vocab_kind_at(AgSite at, const KaeruVocab *v);

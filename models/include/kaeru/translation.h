@@ -43,9 +43,9 @@ void kaeru_lines_close_at(AgSite at, KaeruLines *l);                /* may be cl
 /* ---- pairs of sentences ------------------------------------------------------------------------------------------ */
 
 typedef struct KaeruSentencePairs KaeruSentencePairs;
-/* Pairs line i of one text with line i of the other, encoded by kaeru_sentence_encode. Pairs with an empty side, or with more
- * than max_tokens on a side (0: any number), are left out. NULL if the texts do not have the same number of lines, or if no pair
- * is left. */
+/* Pairs line i of one text with line i of the other, encoded by kaeru_sentence_encode. Pairs with an empty side, or with
+ * more than max_tokens on a side (0: any number), are left out. NULL if the texts do not have the same number of lines, or if
+ * no pair is left. */
 KaeruSentencePairs *kaeru_sentence_pairs_new_at(AgSite at, const KaeruLines *src, const KaeruVocab *src_vocab,
                                                 const KaeruLines *tgt, const KaeruVocab *tgt_vocab, int64_t max_tokens);
 
