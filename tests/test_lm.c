@@ -178,6 +178,9 @@ START_TEST(token_files_have_the_ids_of_the_text)
     t = characters(text);
     check_token_file(text, t);
     ag_free(t);
+    t = kaeru_vocab_words("frog pond It's <unk>", 20, 1);
+    check_token_file(text, t);
+    ag_free(t);
     free(text);
 }
 END_TEST

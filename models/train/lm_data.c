@@ -31,7 +31,7 @@ static int64_t read_ids(const LmData *d, LmPart part, int64_t *position, int64_t
     int64_t begin = *position, end = begin, k = 0;
     for (; k < n && end < d->end[part]; k++) {
         uint32_t code;
-        end += d->text ? kaeru_text_next(d->text + end, (size_t)(d->end[part] - end), &code) : 1;
+        end += d->text ? utf8_decode(d->text + end, (size_t)(d->end[part] - end), &code) : 1;
     }
     *position = end;
     if (!d->text) {
