@@ -82,9 +82,9 @@ typedef struct {
 } BpeBytes;
 BpeBytes bpe_bytes(void);
 
-/* The number of bytes, of n >= 1, in the first word of a text, by the rule of GPT-2; */
+/* The number of bytes, of n >= 1, in the first word of a text: by the rule of GPT-2; by that of Llama 3 or Qwen2, which differ
+ * in the digits of a number. */
 size_t bpe_word(const char *text, size_t n);
-/* by the rule of Llama 3 or Qwen2, which differ in the length of a number. */
 size_t bpe_word_llama(const char *text, size_t n, int digits);
 /* The number of bytes of the first number character, or up to the first one. */
 size_t bpe_digits(const char *text, size_t n);

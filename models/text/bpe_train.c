@@ -25,7 +25,7 @@ typedef struct {
     Position *position;
     Entry *entry;
     size_t n_entries, entry_capacity;
-    int32_t free_entry;                                         /* list of entries to use again */
+    int32_t free_entry;                                         /* list of entries that are not in use; -1: none */
     Pair *pair;
     size_t n_pairs, pair_capacity;
     int32_t *slot;                                              /* hash table from tokens to pairs; -1: free */

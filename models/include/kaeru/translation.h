@@ -76,8 +76,8 @@ typedef struct {
     void (*done)(void *arg, int64_t lines);   /* called with the number of lines translated so far; may be NULL */
     void *arg;
 } KaeruTranslateOptions;
-/* Translates every line of src; an empty line stays empty. False if a sentence has more tokens than the model has positions:
- * "line 3: 600 tokens with start and end, expected at most 512, the positions that the model has", or if
+/* Translates every line of src. The translation of an empty line is empty. False if a sentence has more tokens than the model
+ * has positions: "line 3: 600 tokens with start and end, expected at most 512, the positions that the model has", or if
  * transformer_greedy_decode or transformer_beam_search returns NULL. */
 bool transformer_translate_lines_at(AgSite at, const TransformerTranslator *t, const KaeruLines *src,
                                     const KaeruTranslateOptions *how, KaeruLines *out);
