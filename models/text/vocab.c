@@ -155,7 +155,7 @@ int32_t *kaeru_sentence_encode_at(AgSite at, const KaeruVocab *v, const char *te
     check_sentences(at, __func__, v);
     check_text(at, __func__, "text", text, n);
     ag_check_pointer_at(at, __func__, "count", count);
-    char *spaced = ag_alloc(n + 1, 1);                              /* words have no use for the space, but ignore it */
+    char *spaced = ag_alloc(n + 1, 1);                              /* a vocabulary of words ignores the space */
     spaced[0] = ' ';
     if (n > 0) memcpy(spaced + 1, text, n);
     int32_t *ids = kaeru_vocab_encode(v, spaced, n + 1, KAERU_AS_TEXT, count);
