@@ -36,7 +36,7 @@ static Tensor *loss_of_going_on(Tensor *ids)
 /* The model predicts each word of the second sentence from the first one and the earlier words of the second. */
 static Tensor *loss_of_rewriting(Tensor *from, Tensor *to)
 {
-    TransformerBatch b = transformer_batch_new(from, to, KAERU_WORD_BLANK);
+    TransformerBatch b = transformer_batch_new(from, to, KAERU_BLANK);
     Tensor *out = transformer_forward(rewrites, b.src, b.tgt, b.src_mask, b.tgt_mask);
     return ag_nll_loss(transformer_generator(rewrites->generator, out), b.tgt_y, AG_MEAN, -100);
 }
@@ -92,12 +92,12 @@ int main(int argc, char **argv)
         example_usage_error("--width %lld: expected a multiple of 4, the number of heads", (long long)width);
     }
     AgScope s = ag_begin(AG_NO_GRAD);
-    KaeruWordVocab *vocab = make_sentences();
+    KaeruVocab *vocab = make_sentences();
     TransformerOptions o = transformer_defaults();
     o.N = 2, o.h = 4, o.d_model = width, o.d_ff = 4 * width, o.dropout = 0, o.max_len = PASSIVE;
-    fills = transformer_encoder_only_new(kaeru_word_vocab_size(vocab), o);
-    goes_on = transformer_encoder_only_new(kaeru_word_vocab_size(vocab), o);
-    rewrites = transformer_new(kaeru_word_vocab_size(vocab), kaeru_word_vocab_size(vocab), o);
+    fills = transformer_encoder_only_new(kaeru_vocab_size(vocab), o);
+    goes_on = transformer_encoder_only_new(kaeru_vocab_size(vocab), o);
+    rewrites = transformer_new(kaeru_vocab_size(vocab), kaeru_vocab_size(vocab), o);
     train();
     show_filling(vocab, fills, goes_on);
     show_going_on(vocab, goes_on);
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
     nn_free(fills);
     nn_free(goes_on);
     nn_free(rewrites);
-    kaeru_word_vocab_free(vocab);
+    ag_free(vocab);
     ag_end(s);
     return example_end();
 }

@@ -68,7 +68,7 @@ CLOSE = [
     (r'nn/parallel/', 'parallel'),
     (r'nn/(conv|rms_norm)', 'conv attention nn'),
     (r'nn/', 'nn attention transformer gpt seq2seq recurrent optim checkpoint load'),
-    (r'models/text/(bpe|nfc|unicode)', 'bpe bpe_json bad_files text'),
+    (r'models/text/(bpe|unicode)', 'bpe bpe_json bad_files text'),
     (r'models/text/', 'text bad_files bpe lm translation'),
     (r'models/train/(lm_|token_file|generate|sampling)', 'lm llama sample'),
     (r'models/train/', 'translation decode sample lm'),

@@ -97,13 +97,13 @@ static char *beside(char out[PATH_SIZE], const char *path, const char *ending)
 }
 
 /* The part of train_gpt after the vocabulary is saved. */
-static bool train_gpt_with(const KaeruTokenizer *t, const RunSize *size, const char *path, bool resume,
+static bool train_gpt_with(const KaeruVocab *t, const RunSize *size, const char *path, bool resume,
                      void (*stepped)(LmTraining *, void *), void *arg)
 {
     LmData *data = lm_data_of_text("the text", text, sizeof text - 1, t);
     if (!data) return false;
     GPT *m = gpt_new((GPTOptions){ .layers = size->layers, .heads = HEADS, .width = size->width, .context = 8,
-                                   .vocab = kaeru_tokenizer_size(t), .dropout = 0.1, .eps = 1e-5 });
+                                   .vocab = kaeru_vocab_size(t), .dropout = 0.1, .eps = 1e-5 });
     char best[PATH_SIZE];
     LmTraining run = { .model = m, .data = data, .options = lm_defaults(), .settings = nn_settings_new(), .last = path,
                        .best = beside(best, path, ".best"), .stepped = stepped, .arg = arg };
@@ -132,11 +132,11 @@ static bool train_gpt(const RunSize *size, const char *path, bool resume, void (
 {
     char vocab[PATH_SIZE];
     ag_seed(SEED);
-    KaeruTokenizer t = { .kind = KAERU_TOKENIZER_CHARS, .chars = kaeru_char_vocab_new(text, sizeof text - 1) };
+    KaeruVocab *t = kaeru_vocab_chars(text, sizeof text - 1);
     bool writes = !resume && (!size->processes || size->processes->rank == 0);
-    bool good = t.chars && (!writes || kaeru_tokenizer_save(&t, beside(vocab, path, ".vocab"), NULL)) &&
-                train_gpt_with(&t, size, path, resume, call_stepped, &stepped);
-    kaeru_tokenizer_close(&t);
+    bool good = t && (!writes || kaeru_vocab_save(t, beside(vocab, path, ".vocab"), NULL)) &&
+                train_gpt_with(t, size, path, resume, call_stepped, &stepped);
+    ag_free(t);
     return good;
 }
 
@@ -147,10 +147,10 @@ static bool count_id(void *arg, int32_t id)
 }
 
 /* In memory of the scope, which a usage error frees. */
-static Tensor *prompt_of(const KaeruTokenizer *t)
+static Tensor *prompt_of(const KaeruVocab *t)
 {
     size_t n;
-    int32_t *ids = kaeru_tokenizer_encode(t, "The frog", 8, &n);
+    int32_t *ids = kaeru_vocab_encode(t, "The frog", 8, KAERU_WITH_SPECIAL, &n);
     if (!ids) return NULL;
     int32_t copy[8];
     memcpy(copy, ids, n * sizeof *ids);
@@ -161,19 +161,19 @@ static Tensor *prompt_of(const KaeruTokenizer *t)
 static bool generate_gpt(const char *path)
 {
     char vocab[PATH_SIZE];
-    KaeruTokenizer t = { 0 };
     GPT *m = gpt_load(path);
-    bool good = m && kaeru_tokenizer_open(&t, beside(vocab, path, ".vocab"), NULL);
+    KaeruVocab *t = m ? kaeru_vocab_open(KAERU_CHARS, beside(vocab, path, ".vocab"), NULL) : NULL;
+    bool good = t != NULL;
     if (good) {
         AgScope scope = ag_begin(AG_NO_GRAD);
         int written = 0;
-        Tensor *prompt = prompt_of(&t);
+        Tensor *prompt = prompt_of(t);
         nn_eval(m);
         good = prompt && lm_generate(m, tensor_int_data(prompt), tensor_numel(prompt), 12,
                                       &(LmSampling){ .temperature = 1, .top_k = 5 }, count_id, &written) && written == 12;
         ag_end(scope);
     }
-    kaeru_tokenizer_close(&t);
+    ag_free(t);
     nn_free(m);
     return good;
 }

@@ -5,7 +5,7 @@
 
 #include "file.h"
 #include "json.h"
-#include "kaeru/bpe.h"
+#include "kaeru/text.h"
 #include "kaeru/lm.h"
 #include "kaeru/lora.h"
 #include "kaeru/tensor_files.h"
@@ -52,16 +52,16 @@ static bool accepts_tensors(const char *path, const char *unused)
 static bool accepts_chars(const char *path, const char *unused)
 {
     (void)unused;
-    KaeruCharVocab *v = kaeru_char_vocab_open(path);
-    kaeru_char_vocab_free(v);
+    KaeruVocab *v = kaeru_vocab_open(KAERU_CHARS, path, NULL);
+    ag_free(v);
     return v != NULL;
 }
 
 static bool accepts_words(const char *path, const char *unused)
 {
     (void)unused;
-    KaeruWordVocab *v = kaeru_word_vocab_open(path);
-    kaeru_word_vocab_free(v);
+    KaeruVocab *v = kaeru_vocab_open(KAERU_WORDS, path, NULL);
+    ag_free(v);
     return v != NULL;
 }
 
@@ -76,16 +76,16 @@ static bool accepts_text(const char *path, const char *unused)
 
 static bool accepts_bpe(const char *vocab, const char *merges)
 {
-    KaeruBpe *bpe = kaeru_bpe_open(vocab, merges);
-    kaeru_bpe_free(bpe);
+    KaeruVocab *bpe = kaeru_vocab_open(KAERU_BPE, vocab, merges);
+    ag_free(bpe);
     return bpe != NULL;
 }
 
 static bool accepts_tokenizer(const char *path, const char *unused)
 {
     (void)unused;
-    KaeruBpe *bpe = kaeru_bpe_open_json(path);
-    kaeru_bpe_free(bpe);
+    KaeruVocab *bpe = kaeru_vocab_open(KAERU_BPE, path, NULL);
+    ag_free(bpe);
     return bpe != NULL;
 }
 
@@ -116,11 +116,10 @@ static bool accepts_adapter(const char *folder, const char *unused)
 static bool accepts_pairs(const char *path, const char *unused)
 {
     (void)unused;
-    KaeruTokenizer t = { .kind = KAERU_TOKENIZER_BPE,
-                         .bpe = kaeru_bpe_open(FOLDER "good_vocab.json", FOLDER "good_merges.txt") };
-    LmData *data = lm_data_open_pairs(path, &t, -1, -1);
+    KaeruVocab *t = kaeru_vocab_open(KAERU_BPE, FOLDER "good_vocab.json", FOLDER "good_merges.txt");
+    LmData *data = lm_data_open_pairs(path, t, -1, -1);
     lm_data_close(data);
-    kaeru_tokenizer_close(&t);
+    ag_free(t);
     return data != NULL;
 }
 

@@ -9,20 +9,20 @@
 #include "folder.h"
 #include "io_faults.h"
 #include "json.h"
-#include "kaeru/bpe.h"
+#include "kaeru/text.h"
 #include "suites.h"
 #include "unicode.h"
 
 #define FIXTURES TEST_FIXTURES "/bpe/"
 
-static KaeruBpe *open_good(const char *vocab, const char *merges)
+static KaeruVocab *open_good(const char *vocab, const char *merges)
 {
-    KaeruBpe *bpe = kaeru_bpe_open(vocab, merges);
+    KaeruVocab *bpe = kaeru_vocab_open(KAERU_BPE, vocab, merges);
     ck_assert_msg(bpe != NULL, "%s", ag_error());
     return bpe;
 }
 
-static KaeruBpe *open_fixture(void)
+static KaeruVocab *open_fixture(void)
 {
     return open_good(FIXTURES "vocab.json", FIXTURES "merges.txt");
 }
@@ -42,10 +42,10 @@ static const Json *read_json(void *owner, const char *path)
 }
 
 /* Decoding the ids must give the bytes. */
-static void check_decode(const KaeruBpe *bpe, const int32_t *ids, size_t count, const char *text, size_t n)
+static void check_decode(const KaeruVocab *bpe, const int32_t *ids, size_t count, const char *text, size_t n)
 {
     size_t size;
-    char *back = kaeru_bpe_decode(bpe, ids, count, &size);
+    char *back = kaeru_vocab_decode(bpe, ids, count, &size);
     ck_assert_msg(back != NULL, "%s", ag_error());
     ck_assert_uint_eq(size, n);
     ck_assert(memcmp(back, text, n) == 0 && back[n] == '\0');
@@ -53,11 +53,11 @@ static void check_decode(const KaeruBpe *bpe, const int32_t *ids, size_t count, 
 }
 
 /* Encoding, then decoding must give the same bytes. */
-static void check_round_trip(KaeruBpe *bpe, const char *text, size_t n)
+static void check_round_trip(KaeruVocab *bpe, const char *text, size_t n)
 {
     size_t count;
-    for (int mode = KAERU_BPE_TEXT; mode <= KAERU_BPE_SPECIAL; mode++) {
-        int32_t *ids = kaeru_bpe_encode(bpe, text, n, (KaeruBpeMode)mode, &count);
+    for (int mode = KAERU_AS_TEXT; mode <= KAERU_WITH_SPECIAL; mode++) {
+        int32_t *ids = kaeru_vocab_encode(bpe, text, n, (KaeruEncoding)mode, &count);
         check_decode(bpe, ids, count, text, n);
         ag_free(ids);
     }
@@ -65,10 +65,10 @@ static void check_round_trip(KaeruBpe *bpe, const char *text, size_t n)
 
 /* ---- the same as `tokenizers` ------------------------------------------------------------------------------------ */
 
-static void check_ids(KaeruBpe *bpe, const Json *text, const Json *ids, KaeruBpeMode mode)
+static void check_ids(KaeruVocab *bpe, const Json *text, const Json *ids, KaeruEncoding mode)
 {
     size_t count;
-    int32_t *found = kaeru_bpe_encode(bpe, text->as.text, text->count, mode, &count);
+    int32_t *found = kaeru_vocab_encode(bpe, text->as.text, text->count, mode, &count);
     for (size_t i = 0; i < count && i < ids->count; i++)
         ck_assert_msg(found[i] == ids->as.item[i].as.integer, "\"%.60s\": id %zu is %d, not %d", text->as.text, i,
                       (int)found[i], (int)ids->as.item[i].as.integer);
@@ -82,16 +82,16 @@ START_TEST(ids_equal_those_of_tokenizers)
     void *owner = ag_alloc(1, 1);
     const Json *cases = read_json(owner, FIXTURES "cases.json");
     ck_assert_uint_gt(cases->count, 150);
-    KaeruBpe *bpe = open_fixture();
+    KaeruVocab *bpe = open_fixture();
     for (int pass = 0; pass < 2; pass++) {                          /* the second time from the cache */
         for (uint32_t i = 0; i < cases->count; i++) {
             const Json *text = json_get(&cases->as.item[i], "text"), *ids = json_get(&cases->as.item[i], "ids");
             const Json *special = json_get(&cases->as.item[i], "special");
-            check_ids(bpe, text, ids, KAERU_BPE_TEXT);
-            check_ids(bpe, text, special ? special : ids, KAERU_BPE_SPECIAL);
+            check_ids(bpe, text, ids, KAERU_AS_TEXT);
+            check_ids(bpe, text, special ? special : ids, KAERU_WITH_SPECIAL);
         }
     }
-    kaeru_bpe_free(bpe);
+    ag_free(bpe);
     ag_free(owner);
 }
 END_TEST
@@ -121,11 +121,11 @@ START_TEST(learned_merges_equal_those_of_tokenizers)
     void *owner = ag_alloc(1, 1);
     size_t n, size, expected_size;
     const char *text = read_good(owner, FIXTURES "text.txt", &n);
-    KaeruBpe *bpe = kaeru_bpe_train(text, n, 1000);
+    KaeruVocab *bpe = kaeru_vocab_bpe(KAERU_BPE, text, n, 1000);
     ck_assert_msg(bpe != NULL, "%s", ag_error());
-    ck_assert_int_eq(kaeru_bpe_end_of_text(bpe), kaeru_bpe_size(bpe) - 1);
-    expect_done(kaeru_bpe_save(bpe, in_folder("v"), in_folder("m")));
-    kaeru_bpe_free(bpe);
+    ck_assert_int_eq(kaeru_vocab_special(bpe, KAERU_END), kaeru_vocab_size(bpe) - 1);
+    expect_done(kaeru_vocab_save(bpe, in_folder("v"), in_folder("m")));
+    ag_free(bpe);
     const char *merges = read_good(owner, in_folder("m"), &size);
     ck_assert_str_eq(merges, read_good(owner, FIXTURES "merges.txt", &expected_size));
     const char *vocab = read_good(owner, in_folder("v"), &size);
@@ -195,10 +195,10 @@ START_TEST(long_words_are_merged_by_the_rule)
     size_t n = 0, count;
     ag_seed(3);
     for (int i = 0; i < 300; i++) text[n++] = "abc"[ag_random_below(3)];
-    KaeruBpe *bpe = kaeru_bpe_train(text, n, 300);
+    KaeruVocab *bpe = kaeru_vocab_bpe(KAERU_BPE, text, n, 300);
     ck_assert_ptr_nonnull(bpe);
     void *owner = ag_alloc(1, 1);
-    expect_done(kaeru_bpe_save(bpe, in_folder("v"), in_folder("m")));
+    expect_done(kaeru_vocab_save(bpe, in_folder("v"), in_folder("m")));
     const Json *vocab = read_json(owner, in_folder("v"));
     size_t size;
     char *merges = read_good(owner, in_folder("m"), &size);
@@ -233,13 +233,13 @@ START_TEST(long_words_are_merged_by_the_rule)
             expected[i] = (int32_t)id;
         }
         size_t n_expected = merge_by_the_rule(ranks, expected, n);
-        int32_t *ids = kaeru_bpe_encode(bpe, text, n, KAERU_BPE_TEXT, &count);
+        int32_t *ids = kaeru_vocab_encode(bpe, text, n, KAERU_AS_TEXT, &count);
         ck_assert_uint_eq(count, n_expected);
         ck_assert(memcmp(ids, expected, count * sizeof *ids) == 0);
         ag_free(ids);
     }
     ag_free(owner);
-    kaeru_bpe_free(bpe);
+    ag_free(bpe);
 }
 END_TEST
 
@@ -248,7 +248,7 @@ END_TEST
 START_TEST(decoding_restores_any_bytes)
 {
     static char text[20000];
-    KaeruBpe *bpe = open_fixture();
+    KaeruVocab *bpe = open_fixture();
     ag_seed(1);
     for (int trial = 0; trial < 300; trial++) {
         size_t n = (size_t)ag_random_below(trial < 250 ? 40 : (int64_t)sizeof text);
@@ -262,28 +262,28 @@ START_TEST(decoding_restores_any_bytes)
     check_round_trip(bpe, "\0\0", 2);
     for (size_t i = 0; i < sizeof text; i++) text[i] = 'a';
     check_round_trip(bpe, text, sizeof text);
-    kaeru_bpe_free(bpe);
+    ag_free(bpe);
 }
 END_TEST
 
 START_TEST(ids_have_tokens)
 {
-    KaeruBpe *bpe = open_fixture();
+    KaeruVocab *bpe = open_fixture();
     size_t n;
-    ck_assert_str_eq(kaeru_bpe_token(bpe, 0, &n), "!");
+    ck_assert_str_eq(kaeru_vocab_token(bpe, 0, &n), "!");
     ck_assert_uint_eq(n, 1);
-    ck_assert_str_eq(kaeru_bpe_token(bpe, 220, &n), " ");
-    ck_assert_str_eq(kaeru_bpe_token(bpe, kaeru_bpe_end_of_text(bpe), &n), "<|endoftext|>");
+    ck_assert_str_eq(kaeru_vocab_token(bpe, 220, &n), " ");
+    ck_assert_str_eq(kaeru_vocab_token(bpe, kaeru_vocab_special(bpe, KAERU_END), &n), "<|endoftext|>");
     ck_assert_uint_eq(n, 13);
-    ck_assert_ptr_null(kaeru_bpe_token(bpe, -1, &n));
-    ck_assert_ptr_null(kaeru_bpe_token(bpe, kaeru_bpe_size(bpe), &n));
-    ck_assert_ptr_null(kaeru_bpe_token(bpe, INT32_MIN / 2, &n));
-    ck_assert_ptr_null(kaeru_bpe_token(bpe, INT32_MAX / 2, &n));
+    ck_assert_ptr_null(kaeru_vocab_token(bpe, -1, &n));
+    ck_assert_ptr_null(kaeru_vocab_token(bpe, kaeru_vocab_size(bpe), &n));
+    ck_assert_ptr_null(kaeru_vocab_token(bpe, INT32_MIN / 2, &n));
+    ck_assert_ptr_null(kaeru_vocab_token(bpe, INT32_MAX / 2, &n));
     int32_t ids[] = { 5, 100000 }, negative[] = { -7 };
-    expect_refused(kaeru_bpe_decode(bpe, ids, 2, &n) != NULL, "id 100000 at place 1 is not in the vocabulary of ");
-    expect_refused(kaeru_bpe_decode(bpe, negative, 1, &n) != NULL, "id -7 at place 0 is not in the vocabulary of ");
+    expect_refused(kaeru_vocab_decode(bpe, ids, 2, &n) != NULL, "id 100000 at place 1 is not in the vocabulary of ");
+    expect_refused(kaeru_vocab_decode(bpe, negative, 1, &n) != NULL, "id -7 at place 0 is not in the vocabulary of ");
     check_decode(bpe, NULL, 0, "", 0);
-    kaeru_bpe_free(bpe);
+    ag_free(bpe);
 }
 END_TEST
 
@@ -293,37 +293,37 @@ START_TEST(a_vocabulary_has_the_requested_size)
 {
     const char *text = "low low low lower lowest<|endoftext|>low<|endoftext|>";
     size_t count, n = strlen(text);
-    expect_refused(kaeru_bpe_train(text, n, 256) != NULL, "expected a vocabulary of at least 257 tokens");
-    KaeruBpe *bpe = kaeru_bpe_train(text, n, 257);
-    ck_assert_int_eq(kaeru_bpe_size(bpe), 257);
+    expect_refused(kaeru_vocab_bpe(KAERU_BPE, text, n, 256) != NULL, "expected a vocabulary of at least 257 tokens");
+    KaeruVocab *bpe = kaeru_vocab_bpe(KAERU_BPE, text, n, 257);
+    ck_assert_int_eq(kaeru_vocab_size(bpe), 257);
     check_round_trip(bpe, text, n);
-    kaeru_bpe_free(bpe);
-    bpe = kaeru_bpe_train(text, n, 260);
-    ck_assert_int_eq(kaeru_bpe_size(bpe), 260);
-    ck_assert_str_eq(kaeru_bpe_token(bpe, 256, &count), "lo");              /* 6 times, the same as "ow": smaller ids first */
-    ck_assert_str_eq(kaeru_bpe_token(bpe, 257, &count), "low");
-    ck_assert_str_eq(kaeru_bpe_token(bpe, 258, &count), " low");
+    ag_free(bpe);
+    bpe = kaeru_vocab_bpe(KAERU_BPE, text, n, 260);
+    ck_assert_int_eq(kaeru_vocab_size(bpe), 260);
+    ck_assert_str_eq(kaeru_vocab_token(bpe, 256, &count), "lo");              /* 6 times, the same as "ow": smaller ids first */
+    ck_assert_str_eq(kaeru_vocab_token(bpe, 257, &count), "low");
+    ck_assert_str_eq(kaeru_vocab_token(bpe, 258, &count), " low");
     check_round_trip(bpe, text, n);
-    int32_t *ids = kaeru_bpe_encode(bpe, text, n, KAERU_BPE_SPECIAL, &count);
+    int32_t *ids = kaeru_vocab_encode(bpe, text, n, KAERU_WITH_SPECIAL, &count);
     ck_assert_int_eq(ids[count - 1], 259);
     ag_free(ids);
-    kaeru_bpe_free(bpe);
-    bpe = kaeru_bpe_train(text, n, 100000);                                 /* ends when no pair occurs twice */
-    ck_assert_int_eq(kaeru_bpe_size(bpe), 261);
-    kaeru_bpe_free(bpe);
-    bpe = kaeru_bpe_train("", 0, 1000);
-    ck_assert_int_eq(kaeru_bpe_size(bpe), 257);
+    ag_free(bpe);
+    bpe = kaeru_vocab_bpe(KAERU_BPE, text, n, 100000);                                 /* ends when no pair occurs twice */
+    ck_assert_int_eq(kaeru_vocab_size(bpe), 261);
+    ag_free(bpe);
+    bpe = kaeru_vocab_bpe(KAERU_BPE, "", 0, 1000);
+    ck_assert_int_eq(kaeru_vocab_size(bpe), 257);
     check_round_trip(bpe, text, n);
-    kaeru_bpe_free(bpe);
+    ag_free(bpe);
 }
 END_TEST
 
 START_TEST(training_reads_only_the_given_bytes)
 {
     const char text[] = "low<|endoftext|>low xyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxy";
-    KaeruBpe *bpe = kaeru_bpe_train(text, strlen("low<|endoftext|>low"), 1000);
-    ck_assert_int_eq(kaeru_bpe_size(bpe), 259);                             /* "lo", "low" and the end of text are added */
-    kaeru_bpe_free(bpe);
+    KaeruVocab *bpe = kaeru_vocab_bpe(KAERU_BPE, text, strlen("low<|endoftext|>low"), 1000);
+    ck_assert_int_eq(kaeru_vocab_size(bpe), 259);                             /* "lo", "low" and the end of text are added */
+    ag_free(bpe);
 }
 END_TEST
 
@@ -332,23 +332,23 @@ START_TEST(a_saved_vocabulary_loads_unchanged)
     void *owner = ag_alloc(1, 1);
     size_t n, count, count_back;
     const char *text = read_good(owner, FIXTURES "cases.json", &n);
-    KaeruBpe *bpe = kaeru_bpe_train(text, n, 600);
-    expect_done(kaeru_bpe_save(bpe, in_folder("v"), in_folder("m")));
-    KaeruBpe *back = open_good(in_folder("v"), in_folder("m"));
-    ck_assert_int_eq(kaeru_bpe_size(back), kaeru_bpe_size(bpe));
-    ck_assert_int_eq(kaeru_bpe_end_of_text(back), kaeru_bpe_end_of_text(bpe));
-    int32_t *ids = kaeru_bpe_encode(bpe, text, n, KAERU_BPE_TEXT, &count);
-    int32_t *ids_back = kaeru_bpe_encode(back, text, n, KAERU_BPE_TEXT, &count_back);
+    KaeruVocab *bpe = kaeru_vocab_bpe(KAERU_BPE, text, n, 600);
+    expect_done(kaeru_vocab_save(bpe, in_folder("v"), in_folder("m")));
+    KaeruVocab *back = open_good(in_folder("v"), in_folder("m"));
+    ck_assert_int_eq(kaeru_vocab_size(back), kaeru_vocab_size(bpe));
+    ck_assert_int_eq(kaeru_vocab_special(back, KAERU_END), kaeru_vocab_special(bpe, KAERU_END));
+    int32_t *ids = kaeru_vocab_encode(bpe, text, n, KAERU_AS_TEXT, &count);
+    int32_t *ids_back = kaeru_vocab_encode(back, text, n, KAERU_AS_TEXT, &count_back);
     ck_assert_uint_eq(count, count_back);
     ck_assert(memcmp(ids, ids_back, count * sizeof *ids) == 0);
     ag_free(ids);
     ag_free(ids_back);
-    kaeru_bpe_free(back);
-    kaeru_bpe_free(bpe);
+    ag_free(back);
+    ag_free(bpe);
     bpe = open_fixture();
-    expect_refused(kaeru_bpe_save(bpe, in_folder("none/v"), in_folder("m")), "none/v: cannot be written: its folder");
-    expect_refused(kaeru_bpe_save(bpe, in_folder("v"), in_folder("none/m")), "none/m: cannot be written: its folder");
-    kaeru_bpe_free(bpe);
+    expect_refused(kaeru_vocab_save(bpe, in_folder("none/v"), in_folder("m")), "none/v: cannot be written: its folder");
+    expect_refused(kaeru_vocab_save(bpe, in_folder("v"), in_folder("none/m")), "none/m: cannot be written: its folder");
+    ag_free(bpe);
     ck_assert_int_eq(folder_count(), 2);
     ag_free(owner);
 }
@@ -370,22 +370,22 @@ START_TEST(files_of_merges_may_differ_in_line_ends)
     folder_write("short", rest, strlen(rest) - 1);
     folder_write("none", "", 0);
     static const char *const names[] = { "windows", "short" };
-    KaeruBpe *bpe = open_fixture();
-    int32_t *expected = kaeru_bpe_encode(bpe, merges, n, KAERU_BPE_TEXT, &count);
+    KaeruVocab *bpe = open_fixture();
+    int32_t *expected = kaeru_vocab_encode(bpe, merges, n, KAERU_AS_TEXT, &count);
     for (int i = 0; i < 2; i++) {
-        KaeruBpe *other = open_good(FIXTURES "vocab.json", in_folder(names[i]));
-        int32_t *ids = kaeru_bpe_encode(other, merges, n, KAERU_BPE_TEXT, &size);
+        KaeruVocab *other = open_good(FIXTURES "vocab.json", in_folder(names[i]));
+        int32_t *ids = kaeru_vocab_encode(other, merges, n, KAERU_AS_TEXT, &size);
         ck_assert_uint_eq(size, count);
         ck_assert(memcmp(ids, expected, count * sizeof *ids) == 0);
         ag_free(ids);
-        kaeru_bpe_free(other);
+        ag_free(other);
     }
     ag_free(expected);
-    kaeru_bpe_free(bpe);
+    ag_free(bpe);
     bpe = open_good(FIXTURES "vocab.json", in_folder("none"));              /* no merges: each byte is a token */
-    ag_free(kaeru_bpe_encode(bpe, merges, n, KAERU_BPE_TEXT, &count));
+    ag_free(kaeru_vocab_encode(bpe, merges, n, KAERU_AS_TEXT, &count));
     ck_assert_uint_eq(count, n);
-    kaeru_bpe_free(bpe);
+    ag_free(bpe);
     ag_free(owner);
 }
 END_TEST
@@ -402,15 +402,15 @@ START_TEST(a_vocabulary_of_1024_merges_encodes)
         char pair[2] = { (char)('A' + i / LETTERS), (char)('A' + i % LETTERS) };
         merge[i] = (BpeMerge){ pair[0], pair[1], word_table_add(tokens, pair, 2) };
     }
-    KaeruBpe *bpe = bpe_new(tokens, merge, MERGES);
-    ck_assert_uint_ge(bpe->n_slots, 2 * MERGES);                            /* in a full table a search would not end */
+    KaeruVocab *bpe = bpe_new(tokens, merge, MERGES);
+    ck_assert_uint_ge(bpe->bpe->n_slots, 2 * MERGES);                            /* in a full table a search would not end */
     size_t count;
-    int32_t *ids = kaeru_bpe_encode(bpe, "ABzABA", 6, KAERU_BPE_TEXT, &count);
+    int32_t *ids = kaeru_vocab_encode(bpe, "ABzABA", 6, KAERU_AS_TEXT, &count);
     static const int32_t expected[] = { 257, 'z', 257, 'A' };
     ck_assert_uint_eq(count, 4);
     ck_assert_mem_eq(ids, expected, sizeof expected);
     ag_free(ids);
-    kaeru_bpe_free(bpe);
+    ag_free(bpe);
     ag_free(owner);
 }
 END_TEST
@@ -422,15 +422,15 @@ static const char story[] = "the cat and the hat and the bat on the mat; the cat
 static bool learn_and_use(void)
 {
     size_t n, count;
-    KaeruBpe *bpe = kaeru_bpe_train(story, strlen(story), 270);
-    bool done = kaeru_bpe_save(bpe, in_folder("v"), in_folder("m"));
-    kaeru_bpe_free(bpe);
-    bpe = done ? kaeru_bpe_open(in_folder("v"), in_folder("m")) : NULL;
+    KaeruVocab *bpe = kaeru_vocab_bpe(KAERU_BPE, story, strlen(story), 270);
+    bool done = kaeru_vocab_save(bpe, in_folder("v"), in_folder("m"));
+    ag_free(bpe);
+    bpe = done ? kaeru_vocab_open(KAERU_BPE, in_folder("v"), in_folder("m")) : NULL;
     if (!bpe) return false;
     static const int32_t some[] = { 1, 2, 260 };
-    ag_free(kaeru_bpe_encode(bpe, story, strlen(story), KAERU_BPE_SPECIAL, &count));
-    ag_free(kaeru_bpe_decode(bpe, some, 3, &n));
-    kaeru_bpe_free(bpe);
+    ag_free(kaeru_vocab_encode(bpe, story, strlen(story), KAERU_WITH_SPECIAL, &count));
+    ag_free(kaeru_vocab_decode(bpe, some, 3, &n));
+    ag_free(bpe);
     return true;
 }
 
@@ -452,7 +452,7 @@ START_TEST(each_failing_call_is_reported)
         ck_assert_int_eq(io_faults_open(), open);
         ck_assert_int_eq(folder_count(), 2);
         if (!done) expect_refused(done, ": ");
-        kaeru_bpe_free(open_good(in_folder("v"), in_folder("m")));
+        ag_free(open_good(in_folder("v"), in_folder("m")));
     }
 }
 END_TEST
@@ -461,11 +461,11 @@ END_TEST
 START_TEST(both_files_are_written_before_one_is_replaced)
 {
     if (!io_faults_work()) return;
-    KaeruBpe *bpe = open_fixture();
+    KaeruVocab *bpe = open_fixture();
     io_faults_at(-1, false);
-    expect_done(kaeru_bpe_save(bpe, in_folder("v"), in_folder("m")));
+    expect_done(kaeru_vocab_save(bpe, in_folder("v"), in_folder("m")));
     ck_assert_int_eq(io_faults_before("fsync", "rename"), 2);
-    kaeru_bpe_free(bpe);
+    ag_free(bpe);
 }
 END_TEST
 

@@ -6,7 +6,7 @@
 #include "folder.h"
 #include "io_faults.h"
 #include "json.h"
-#include "kaeru/bpe.h"
+#include "kaeru/text.h"
 #include "suites.h"
 #include "usage_error.h"
 
@@ -15,24 +15,24 @@
 static const char *const families[] = { "gpt2", "llama3", "qwen2", "smollm", "qwen3" };
 enum { N_FAMILIES = sizeof families / sizeof *families };
 
-static KaeruBpe *open_family(int i)
+static KaeruVocab *open_family(int i)
 {
     char path[512];
     snprintf(path, sizeof path, FILES "%s.json", families[i]);
-    KaeruBpe *b = kaeru_bpe_open_json(path);
+    KaeruVocab *b = kaeru_vocab_open(KAERU_BPE, path, NULL);
     ck_assert_msg(b != NULL, "%s", ag_error());
     return b;
 }
 
-static void check_case(KaeruBpe *b, const char *family, const Json *text, const Json *ids, const Json *normal)
+static void check_case(KaeruVocab *b, const char *family, const Json *text, const Json *ids, const Json *normal)
 {
     size_t count, size;
-    int32_t *found = kaeru_bpe_encode(b, text->as.text, text->count, KAERU_BPE_SPECIAL, &count);
+    int32_t *found = kaeru_vocab_encode(b, text->as.text, text->count, KAERU_WITH_SPECIAL, &count);
     for (size_t i = 0; i < count && i < ids->count; i++)
         ck_assert_msg(found[i] == ids->as.item[i].as.integer, "%s: \"%.60s\": id %zu is %d, not %d", family, text->as.text, i,
                       (int)found[i], (int)ids->as.item[i].as.integer);
     ck_assert_uint_eq(count, ids->count);
-    char *back = kaeru_bpe_decode(b, found, count, &size);
+    char *back = kaeru_vocab_decode(b, found, count, &size);
     if (normal) text = normal;
     ck_assert(size == text->count && memcmp(back, text->as.text, size) == 0);
     ag_free(back);
@@ -46,12 +46,12 @@ START_TEST(ids_equal_those_of_tokenizers)
     snprintf(path, sizeof path, FILES "%s_cases.json", families[_i]);
     const Json *cases = json_read(owner, path, 1 << 24);
     ck_assert_msg(cases && cases->count > 150, "%s", ag_error());
-    KaeruBpe *b = open_family(_i);
+    KaeruVocab *b = open_family(_i);
     for (int pass = 0; pass < 2; pass++)                            /* the second time from the cache */
         for (uint32_t i = 0; i < cases->count; i++)
             check_case(b, families[_i], json_get(&cases->as.item[i], "text"), json_get(&cases->as.item[i], "ids"),
                        json_get(&cases->as.item[i], "normal"));
-    kaeru_bpe_free(b);
+    ag_free(b);
     ag_free(owner);
 }
 END_TEST
@@ -60,20 +60,20 @@ START_TEST(special_tokens_can_be_text)
 {
     const char *text = "<|begin|><think>";
     for (int i = 0; i < N_FAMILIES; i++) {
-        KaeruBpe *b = open_family(i);
+        KaeruVocab *b = open_family(i);
         size_t count, special, size;
-        int32_t *ids = kaeru_bpe_encode(b, text, strlen(text), KAERU_BPE_SPECIAL, &special);
+        int32_t *ids = kaeru_vocab_encode(b, text, strlen(text), KAERU_WITH_SPECIAL, &special);
         ck_assert_uint_eq(special, 2);
         int32_t begin = ids[0], think = ids[1];
-        ck_assert_str_eq(kaeru_bpe_token(b, begin, &size), "<|begin|>");
-        ck_assert_int_eq(kaeru_bpe_begin(b), i == 1 ? begin : -1);
+        ck_assert_str_eq(kaeru_vocab_token(b, begin, &size), "<|begin|>");
+        ck_assert_int_eq(kaeru_vocab_special(b, KAERU_START), i == 1 ? begin : -1);
         ag_free(ids);
         /* <think> is an added token, but not a special one. */
-        ids = kaeru_bpe_encode(b, text, strlen(text), KAERU_BPE_TEXT, &count);
+        ids = kaeru_vocab_encode(b, text, strlen(text), KAERU_AS_TEXT, &count);
         ck_assert(count > special && ids[0] != begin && ids[count - 1] == think);
         ag_free(ids);
-        ck_assert_int_eq(kaeru_bpe_end_of_text(b), -1);
-        kaeru_bpe_free(b);
+        ck_assert_int_eq(kaeru_vocab_special(b, KAERU_END), -1);
+        ag_free(b);
     }
 }
 END_TEST
@@ -82,15 +82,15 @@ END_TEST
 START_TEST(added_tokens_are_decoded_as_their_text)
 {
     for (int i = 0; i < N_FAMILIES; i++) {
-        KaeruBpe *b = open_family(i);
+        KaeruVocab *b = open_family(i);
         size_t count, size;
-        int32_t *ids = kaeru_bpe_encode(b, "thé", strlen("thé"), KAERU_BPE_SPECIAL, &count);
-        char *back = kaeru_bpe_decode(b, ids, count, &size);
+        int32_t *ids = kaeru_vocab_encode(b, "thé", strlen("thé"), KAERU_WITH_SPECIAL, &count);
+        char *back = kaeru_vocab_decode(b, ids, count, &size);
         ck_assert_uint_eq(count, 1);
         ck_assert_str_eq(back, "thé");
         ag_free(back);
         ag_free(ids);
-        kaeru_bpe_free(b);
+        ag_free(b);
     }
 }
 END_TEST
@@ -98,20 +98,20 @@ END_TEST
 START_TEST(gpt2s_files_cannot_hold_other_vocabularies)
 {
     for (int i = 0; i < N_FAMILIES; i++) {
-        KaeruBpe *b = open_family(i);
-        expect_refused(kaeru_bpe_save(b, in_folder("v"), in_folder("m")),
+        KaeruVocab *b = open_family(i);
+        expect_refused(kaeru_vocab_save(b, in_folder("v"), in_folder("m")),
                        "/v: expected a vocabulary by the rules of GPT-2 only, which its two files can hold");
-        kaeru_bpe_free(b);
+        ag_free(b);
     }
     ck_assert_int_eq(folder_count(), 0);
-    EXPECT_USAGE_ERROR("kaeru_bpe_open_json: path is NULL", kaeru_bpe_open_json(NULL));
-    EXPECT_USAGE_ERROR("kaeru_bpe_begin: bpe is NULL", kaeru_bpe_begin(NULL));
+    EXPECT_USAGE_ERROR("kaeru_vocab_open: vocab_path is NULL", kaeru_vocab_open(KAERU_BPE, NULL, NULL));
+    EXPECT_USAGE_ERROR("kaeru_vocab_special: v is NULL", kaeru_vocab_special(NULL, KAERU_START));
 }
 END_TEST
 
 static void try_open(void)
 {
-    kaeru_bpe_free(kaeru_bpe_open_json(FILES "llama3.json"));
+    ag_free(kaeru_vocab_open(KAERU_BPE, FILES "llama3.json", NULL));
 }
 
 START_TEST(failing_calls_and_allocations_leak_nothing)
@@ -120,10 +120,10 @@ START_TEST(failing_calls_and_allocations_leak_nothing)
     for (int64_t n = 0; hit; n++) {
         int open = io_faults_open();
         io_faults_at(n, false);
-        KaeruBpe *b = kaeru_bpe_open_json(FILES "smollm.json");
+        KaeruVocab *b = kaeru_vocab_open(KAERU_BPE, FILES "smollm.json", NULL);
         hit = io_faults_end(b != NULL);
         ck_assert_int_eq(io_faults_open(), open);
-        kaeru_bpe_free(b);
+        ag_free(b);
     }
     int64_t requests = faults_everywhere(try_open, true);
     if (faults_work()) ck_assert_int_gt(requests, 8);

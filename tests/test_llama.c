@@ -15,7 +15,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/lm.h"
 #include "llama_parts.h"
-#include "lm_pairs.h"
+#include "lm_inputs.h"
 #include "suites.h"
 #include "usage_error.h"
 
@@ -367,16 +367,16 @@ END_TEST
 
 /* ---- pairs of a question and an answer --------------------------------------------------------------------------- */
 
-static LmData *pairs_of(const KaeruTokenizer *t, const char *lines)
+static LmData *pairs_of(const KaeruVocab *t, const char *lines)
 {
     folder_write("pairs.jsonl", lines, strlen(lines));
     return lm_data_open_pairs(in_folder("pairs.jsonl"), t, 4, 5);
 }
 
-static KaeruTokenizer open_tokenizer(void)
+static KaeruVocab *open_vocab(void)
 {
-    KaeruTokenizer t = { .kind = KAERU_TOKENIZER_BPE, .bpe = kaeru_bpe_open_json(TEST_FIXTURES "/tokenizers/qwen2.json") };
-    ck_assert_msg(t.bpe != NULL, "%s", ag_error());
+    KaeruVocab *t = kaeru_vocab_open(KAERU_BPE, TEST_FIXTURES "/tokenizers/qwen2.json", NULL);
+    ck_assert_msg(t != NULL, "%s", ag_error());
     return t;
 }
 
@@ -384,15 +384,15 @@ static KaeruTokenizer open_tokenizer(void)
 START_TEST(the_loss_counts_answers_only)
 {
     static const int32_t x[] = { 4, 'a', 'b', 'c', 5, 0 }, y[] = { -100, 'b', 'c', 5, -100, -100 };
-    KaeruTokenizer t = open_tokenizer();
-    LmData *d = pairs_of(&t, "{\"prompt\": \"!\", \"completion\": \"\\u0001\\u0002\"}\n \n{\"text\": \"\\u0001\"}");
+    KaeruVocab *t = open_vocab();
+    LmData *d = pairs_of(t, "{\"prompt\": \"!\", \"completion\": \"\\u0001\\u0002\"}\n \n{\"text\": \"\\u0001\"}");
     ck_assert_msg(d != NULL, "%s", ag_error());
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN), 5);
     ck_assert_int_eq(lm_data_tokens(d, LM_HELD_OUT), 3);
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *ids, *targets;
     size_t n;
-    int32_t *part = kaeru_tokenizer_encode(&t, "!\1\2", 3, &n);
+    int32_t *part = kaeru_vocab_encode(t, "!\1\2", 3, KAERU_WITH_SPECIAL, &n);
     ck_assert_uint_eq(n, 3);
     for (int64_t length = 3; length <= 6; length++) {
         lm_data_draw(d, 2, length, &ids, &targets);
@@ -403,7 +403,7 @@ START_TEST(the_loss_counts_answers_only)
         }
     }
     LlamaOptions o = small();
-    o.vocab = kaeru_tokenizer_size(&t);
+    o.vocab = kaeru_vocab_size(t);
     Llama *m = llama_new(o);
     nn_eval(m);
     int64_t counted;
@@ -419,7 +419,7 @@ START_TEST(the_loss_counts_answers_only)
     ag_free(part);
     ag_end(s);
     lm_data_close(d);
-    kaeru_tokenizer_close(&t);
+    ag_free(t);
 }
 END_TEST
 
@@ -430,11 +430,11 @@ START_TEST(an_example_without_targets_does_not_end_the_evaluation)
     static const char cut_off[] = "{\"prompt\": \"!\\u0001\\u0002\", \"completion\": \"\\u0001\"}\n";
     char lines[400] = "";
     for (int i = 0; i < 11; i++) strcat(lines, i == 9 ? cut_off : text);
-    KaeruTokenizer t = open_tokenizer();
-    LmData *d = pairs_of(&t, lines);
+    KaeruVocab *t = open_vocab();
+    LmData *d = pairs_of(t, lines);
     ck_assert_msg(d != NULL, "%s", ag_error());
     LlamaOptions o = small();
-    o.vocab = kaeru_tokenizer_size(&t);
+    o.vocab = kaeru_vocab_size(t);
     Llama *m = llama_new(o);
     nn_eval(m);
     int64_t counted[2];
@@ -445,7 +445,7 @@ START_TEST(an_example_without_targets_does_not_end_the_evaluation)
     ck_assert_double_eq_tol(loss[0], loss[1], 1e-6);
     nn_free(m);
     lm_data_close(d);
-    kaeru_tokenizer_close(&t);
+    ag_free(t);
 }
 END_TEST
 
@@ -456,16 +456,16 @@ START_TEST(any_number_of_pairs_is_read)
     enum { SIZE = sizeof line - 1, MOST = 65 };
     char text[MOST * SIZE];
     for (int i = 0; i < MOST; i++) memcpy(text + i * SIZE, line, SIZE);
-    KaeruTokenizer t = open_tokenizer();
+    KaeruVocab *t = open_vocab();
     for (int n = MOST - 2; n <= MOST; n++) {
         void *owner = ag_alloc(1, 1);
         Examples examples = { NULL, NULL, 0 };
-        expect_done(examples_read(owner, "pairs", text, (size_t)n * SIZE, &t, 4, 5, &examples));
+        expect_done(examples_read(owner, "pairs", text, (size_t)n * SIZE, t, 4, 5, &examples));
         ck_assert_int_eq(examples.n, n);
         for (int i = 0; i <= n; i++) ck_assert_int_eq(examples.example[i].start, 3 * i);
         ag_free(owner);
     }
-    kaeru_tokenizer_close(&t);
+    ag_free(t);
 }
 END_TEST
 
@@ -477,13 +477,13 @@ START_TEST(pairs_may_end_in_blanks)
     char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *text = two + page - n;
     ck_assert(two != MAP_FAILED && mprotect(two + page, page, PROT_NONE) == 0);
     memcpy(text, lines, n);
-    KaeruTokenizer t = open_tokenizer();
+    KaeruVocab *t = open_vocab();
     void *owner = ag_alloc(1, 1);
     Examples examples = { NULL, NULL, 0 };
-    expect_done(examples_read(owner, "pairs", text, n, &t, 4, 5, &examples));
+    expect_done(examples_read(owner, "pairs", text, n, t, 4, 5, &examples));
     ck_assert_int_eq(examples.n, 2);
     ag_free(owner);
-    kaeru_tokenizer_close(&t);
+    ag_free(t);
     munmap(two, 2 * page);
 }
 END_TEST
@@ -499,11 +499,11 @@ START_TEST(wrong_pairs_are_refused)
         { "\n[]\n", "pairs.jsonl, line 2: expected an object" },
         { "{\"text\": \"a\"}\n{\"text\": \"a\n", "pairs.jsonl, line 2: line 1, column 12" },
     };
-    KaeruTokenizer t = open_tokenizer();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_refused(pairs_of(&t, cases[i][0]) != NULL, cases[i][1]);
-    expect_refused(lm_data_open_pairs(in_folder("none"), &t, -1, -1) != NULL, "none: cannot be opened");
-    EXPECT_USAGE_ERROR("tokens 100000 and -1 of a vocabulary of", lm_data_open_pairs(in_folder("none"), &t, 100000, -1));
-    kaeru_tokenizer_close(&t);
+    KaeruVocab *t = open_vocab();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_refused(pairs_of(t, cases[i][0]) != NULL, cases[i][1]);
+    expect_refused(lm_data_open_pairs(in_folder("none"), t, -1, -1) != NULL, "none: cannot be opened");
+    EXPECT_USAGE_ERROR("tokens 100000 and -1 of a vocabulary of", lm_data_open_pairs(in_folder("none"), t, 100000, -1));
+    ag_free(t);
 }
 END_TEST
 

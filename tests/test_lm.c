@@ -15,46 +15,44 @@
 
 /* ---- vocabularies ------------------------------------------------------------------------------------------------ */
 
-static KaeruTokenizer characters(const char *text)
+static KaeruVocab *characters(const char *text)
 {
-    KaeruTokenizer t = { .kind = KAERU_TOKENIZER_CHARS, .chars = kaeru_char_vocab_new(text, strlen(text)) };
-    ck_assert_msg(t.chars != NULL, "%s", ag_error());
-    return t;
+    KaeruVocab *v = kaeru_vocab_chars(text, strlen(text));
+    ck_assert_msg(v != NULL, "%s", ag_error());
+    return v;
 }
 
-static KaeruTokenizer pairs(const char *text, int32_t size)
+static KaeruVocab *pairs(const char *text, int32_t size)
 {
-    KaeruTokenizer t = { .kind = KAERU_TOKENIZER_BPE, .bpe = kaeru_bpe_train(text, strlen(text), size) };
-    ck_assert_msg(t.bpe != NULL, "%s", ag_error());
-    return t;
+    KaeruVocab *v = kaeru_vocab_bpe(KAERU_BPE, text, strlen(text), size);
+    ck_assert_msg(v != NULL, "%s", ag_error());
+    return v;
 }
 
-START_TEST(saved_tokenizers_load_unchanged)
+START_TEST(saved_vocabularies_load_unchanged)
 {
     const char *text = "ab ab <|endoftext|>\xE8\x9B\x99";
-    KaeruTokenizer made[2] = { characters(text), pairs(text, 260) };
-    ck_assert(kaeru_tokenizer_fingerprint(&made[0]) != kaeru_tokenizer_fingerprint(&made[1]));
+    KaeruVocab *made[2] = { characters(text), pairs(text, 260) };
+    ck_assert(kaeru_vocab_fingerprint(made[0]) != kaeru_vocab_fingerprint(made[1]));
     for (int i = 0; i < 2; i++) {
         const char *merges = i ? in_folder("merges") : NULL;
-        expect_done(kaeru_tokenizer_save(&made[i], in_folder("vocab"), merges));
-        KaeruTokenizer again;
-        expect_done(kaeru_tokenizer_open(&again, in_folder("vocab"), merges));
-        ck_assert_int_eq(kaeru_tokenizer_size(&again), kaeru_tokenizer_size(&made[i]));
-        ck_assert(kaeru_tokenizer_fingerprint(&again) == kaeru_tokenizer_fingerprint(&made[i]));
+        expect_done(kaeru_vocab_save(made[i], in_folder("vocab"), merges));
+        KaeruVocab *again = kaeru_vocab_open(i ? KAERU_BPE : KAERU_CHARS, in_folder("vocab"), merges);
+        ck_assert_msg(again != NULL, "%s", ag_error());
+        ck_assert_int_eq(kaeru_vocab_kind(again), kaeru_vocab_kind(made[i]));
+        ck_assert_int_eq(kaeru_vocab_size(again), kaeru_vocab_size(made[i]));
+        ck_assert(kaeru_vocab_fingerprint(again) == kaeru_vocab_fingerprint(made[i]));
         size_t n, back;
-        int32_t *ids = kaeru_tokenizer_encode(&again, text, strlen(text), &n);
+        int32_t *ids = kaeru_vocab_encode(again, text, strlen(text), KAERU_WITH_SPECIAL, &n);
         ck_assert(n < strlen(text));
-        char *decoded = kaeru_tokenizer_decode(&again, ids, n, &back);
+        char *decoded = kaeru_vocab_decode(again, ids, n, &back);
         ck_assert_str_eq(decoded, text);
         ag_free(decoded);
         ag_free(ids);
-        kaeru_tokenizer_close(&again);
-        kaeru_tokenizer_close(&again);
-        kaeru_tokenizer_close(&made[i]);
+        ag_free(again);
+        ag_free(made[i]);
     }
-    KaeruTokenizer none;
-    expect_refused(kaeru_tokenizer_open(&none, in_folder("absent"), NULL), "absent: cannot be opened");
-    kaeru_tokenizer_close(&none);
+    expect_refused(kaeru_vocab_open(KAERU_CHARS, in_folder("absent"), NULL) != NULL, "absent: cannot be opened");
 }
 END_TEST
 
@@ -63,17 +61,18 @@ START_TEST(different_vocabularies_have_different_fingerprints)
     const char *texts[] = { "abc", "abd", "ab", "abcd", "" };
     uint64_t seen[5];
     for (int i = 0; i < 5; i++) {
-        KaeruTokenizer t = characters(texts[i]);
-        seen[i] = kaeru_tokenizer_fingerprint(&t);
+        KaeruVocab *t = characters(texts[i]);
+        seen[i] = kaeru_vocab_fingerprint(t);
         for (int k = 0; k < i; k++) ck_assert(seen[k] != seen[i]);
-        kaeru_tokenizer_close(&t);
+        ag_free(t);
     }
+    ck_assert_uint_eq(seen[0], UINT64_C(0x3ab336ed30c133fc));           /* checkpoints and token files have it */
 }
 END_TEST
 
 /* ---- data -------------------------------------------------------------------------------------------------------- */
 
-static LmData *opened(const char *name, const KaeruTokenizer *t)
+static LmData *opened(const char *name, const KaeruVocab *t)
 {
     LmData *d = lm_data_open(in_folder(name), t);
     ck_assert_msg(d != NULL, "%s", ag_error());
@@ -87,12 +86,12 @@ static const char mixed[] = "a\xC3\xA4\xE8\x9B\x99\xF0\x9F\x90\xB8" "b\xC3\xB6\x
 
 START_TEST(windows_are_parts_of_the_text)
 {
-    KaeruTokenizer t = characters(mixed);
-    LmData *d = lm_data_of_text("mixed", mixed, strlen(mixed), &t);
+    KaeruVocab *t = characters(mixed);
+    LmData *d = lm_data_of_text("mixed", mixed, strlen(mixed), t);
     ck_assert_msg(d != NULL, "%s", ag_error());
     int64_t learned = lm_data_tokens(d, LM_TRAIN), held_out = lm_data_tokens(d, LM_HELD_OUT);
     size_t count;
-    int32_t *all = kaeru_tokenizer_encode(&t, mixed, strlen(mixed), &count);
+    int32_t *all = kaeru_vocab_encode(t, mixed, strlen(mixed), KAERU_WITH_SPECIAL, &count);
     ck_assert_int_eq(learned + held_out, (int64_t)count);
     ck_assert(held_out >= 2 && held_out <= 6);
 
@@ -122,7 +121,7 @@ START_TEST(windows_are_parts_of_the_text)
     ag_free(all);
     lm_data_close(d);
     lm_data_close(NULL);
-    kaeru_tokenizer_close(&t);
+    ag_free(t);
 }
 END_TEST
 
@@ -144,7 +143,7 @@ static char *story(size_t size)
     return text;
 }
 
-static void check_token_file(const char *text, const KaeruTokenizer *t)
+static void check_token_file(const char *text, const KaeruVocab *t)
 {
     size_t n = strlen(text), count;
     int64_t written;
@@ -154,7 +153,7 @@ static void check_token_file(const char *text, const KaeruTokenizer *t)
     expect_done(lm_tokenize(in_folder("text"), t, in_folder("tokens"), &written));
     ck_assert(lm_is_token_file(in_folder("tokens")) && !lm_is_token_file(in_folder("text")));
     ck_assert(!lm_is_token_file(in_folder("missing")));
-    int32_t *ids = kaeru_tokenizer_encode(t, text, n, &count);
+    int32_t *ids = kaeru_vocab_encode(t, text, n, KAERU_WITH_SPECIAL, &count);
     ck_assert_int_eq(written, (int64_t)count);
     LmData *d = opened("tokens", t);
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN) + lm_data_tokens(d, LM_HELD_OUT), written);
@@ -174,12 +173,15 @@ static void check_token_file(const char *text, const KaeruTokenizer *t)
 START_TEST(token_files_have_the_ids_of_the_text)
 {
     char *text = story(3 << 20);                            /* several pieces */
-    KaeruTokenizer t = pairs("frog pond It's 1234 frog pond \n\n", 270);
-    check_token_file(text, &t);
-    kaeru_tokenizer_close(&t);
+    KaeruVocab *t = pairs("frog pond It's 1234 frog pond \n\n", 270);
+    check_token_file(text, t);
+    ag_free(t);
     t = characters(text);
-    check_token_file(text, &t);
-    kaeru_tokenizer_close(&t);
+    check_token_file(text, t);
+    ag_free(t);
+    t = kaeru_vocab_words("frog pond It's <unk>", 20, 1);
+    check_token_file(text, t);
+    ag_free(t);
     free(text);
 }
 END_TEST
@@ -191,9 +193,9 @@ START_TEST(the_end_of_a_text_is_not_cut_off)
     char *text = malloc(SIZE + 1);
     for (int i = 0; i < SIZE; i++) text[i] = i < SIZE - 12 && i % 3 == 2 ? ' ' : i % 2 ? 'a' : 'b';
     text[SIZE] = '\0';
-    KaeruTokenizer t = pairs("abababab abababab ab ab", 262);
-    check_token_file(text, &t);
-    kaeru_tokenizer_close(&t);
+    KaeruVocab *t = pairs("abababab abababab ab ab", 262);
+    check_token_file(text, t);
+    ag_free(t);
     free(text);
 }
 END_TEST
@@ -207,13 +209,13 @@ START_TEST(large_vocabularies_have_ids_of_four_bytes)
         for (int shift = 12; shift >= 0; shift -= 6) *p++ = (char)(0x80 | (c >> shift & 0x3F));
     }
     *p = '\0';
-    KaeruTokenizer t = characters(text);
-    ck_assert_int_eq(kaeru_tokenizer_size(&t), CODES);
-    check_token_file(text, &t);
+    KaeruVocab *t = characters(text);
+    ck_assert_int_eq(kaeru_vocab_size(t), CODES);
+    check_token_file(text, t);
     struct stat status;
     ck_assert_int_eq(stat(in_folder("tokens"), &status), 0);
     ck_assert_int_eq(status.st_size, 32 + 4 * CODES + 8);
-    kaeru_tokenizer_close(&t);
+    ag_free(t);
     free(text);
 }
 END_TEST
@@ -222,11 +224,11 @@ START_TEST(a_text_and_its_token_file_give_the_same_data)
 {
     char *text = story(2000);
     for (char *p = text; *p; p++) *p = (char)(*p & 0x7F);       /* one byte a character: a position is an id */
-    KaeruTokenizer t = characters(text);
+    KaeruVocab *t = characters(text);
     int64_t n;
     folder_write("text", text, strlen(text));
-    expect_done(lm_tokenize(in_folder("text"), &t, in_folder("tokens"), &n));
-    LmData *d[2] = { opened("text", &t), opened("tokens", &t) };
+    expect_done(lm_tokenize(in_folder("text"), t, in_folder("tokens"), &n));
+    LmData *d[2] = { opened("text", t), opened("tokens", t) };
     for (int part = 0; part < 2; part++)
         ck_assert_int_eq(lm_data_tokens(d[0], part), lm_data_tokens(d[1], part));
     AgScope s = ag_begin(AG_NO_GRAD);
@@ -239,12 +241,12 @@ START_TEST(a_text_and_its_token_file_give_the_same_data)
     ck_assert_int_eq(memcmp(tensor_int_data(y[0]), tensor_int_data(y[1]), 35 * sizeof(int32_t)), 0);
     ag_end(s);
     for (int i = 0; i < 2; i++) lm_data_close(d[i]);
-    kaeru_tokenizer_close(&t);
+    ag_free(t);
     free(text);
 }
 END_TEST
 
-static void expect_open_refused(const char *name, const KaeruTokenizer *t, const char *part)
+static void expect_open_refused(const char *name, const KaeruVocab *t, const char *part)
 {
     LmData *d = lm_data_open(in_folder(name), t);
     expect_refused(d != NULL, part);
@@ -252,16 +254,16 @@ static void expect_open_refused(const char *name, const KaeruTokenizer *t, const
 
 START_TEST(broken_token_files_are_refused)
 {
-    KaeruTokenizer t = characters("abcdefgh"), other = characters("abcdefgi");
+    KaeruVocab *t = characters("abcdefgh"), *other = characters("abcdefgi");
     unsigned char good[64];
     int64_t n;
     folder_write("text", "abcdefgh", 8);
-    expect_done(lm_tokenize(in_folder("text"), &t, in_folder("tokens"), &n));
+    expect_done(lm_tokenize(in_folder("text"), t, in_folder("tokens"), &n));
     FILE *f = fopen(in_folder("tokens"), "rb");
     size_t size = fread(good, 1, sizeof good, f);
     fclose(f);
     ck_assert_uint_eq(size, 32 + 8 * 2 + 8);
-    expect_open_refused("tokens", &other, "tokens: was made with another vocabulary, of 8 tokens");
+    expect_open_refused("tokens", other, "tokens: was made with another vocabulary, of 8 tokens");
 
     static const struct { size_t at; unsigned char value; const char *message; } cases[] = {
         { 8, 2, "expected version 1 of token files, found 2" },
@@ -280,36 +282,36 @@ START_TEST(broken_token_files_are_refused)
         memcpy(bad, good, size);
         bad[cases[i].at] = cases[i].value;
         folder_write("bad", bad, size);
-        expect_open_refused("bad", &t, cases[i].message);
+        expect_open_refused("bad", t, cases[i].message);
     }
     for (size_t length = 8; length < size; length++) {
         folder_write("bad", good, length);
-        expect_open_refused("bad", &t, length < 40 ? "at least 40 bytes" : "bad: expected");
+        expect_open_refused("bad", t, length < 40 ? "at least 40 bytes" : "bad: expected");
     }
-    kaeru_tokenizer_close(&t);
-    kaeru_tokenizer_close(&other);
+    ag_free(t);
+    ag_free(other);
 }
 END_TEST
 
 START_TEST(texts_that_do_not_fit_are_refused)
 {
-    KaeruTokenizer t = characters("abcdefgh");
+    KaeruVocab *t = characters("abcdefgh");
     folder_write("latin", "ab\xE9", 3);
-    expect_open_refused("latin", &t, "latin: line 1, column 3, byte 2: expected UTF-8, found byte 0xE9");
-    KaeruTokenizer lines = characters("ab\n");
+    expect_open_refused("latin", t, "latin: line 1, column 3, byte 2: expected UTF-8, found byte 0xE9");
+    KaeruVocab *lines = characters("ab\n");
     folder_write("other", "abba\nabba\nabz", 13);
-    expect_open_refused("other", &lines, "other: \"z\" (U+007A) at line 3, column 3, byte 12 is not in the vocabulary");
-    kaeru_tokenizer_close(&lines);
-    expect_open_refused("absent", &t, "absent: cannot be opened");
+    expect_open_refused("other", lines, "other: \"z\" (U+007A) at line 3, column 3, byte 12 is not in the vocabulary");
+    ag_free(lines);
+    expect_open_refused("absent", t, "absent: cannot be opened");
     int64_t n;
-    expect_refused(lm_tokenize(in_folder("latin"), &t, in_folder("tokens"), &n), "latin: line 1, column 3, byte 2: ");
-    expect_refused(lm_tokenize(in_folder("other"), &t, in_folder("tokens"), &n),
+    expect_refused(lm_tokenize(in_folder("latin"), t, in_folder("tokens"), &n), "latin: line 1, column 3, byte 2: ");
+    expect_refused(lm_tokenize(in_folder("other"), t, in_folder("tokens"), &n),
                    "other: \"\\x0A\" (U+000A) at line 1, column 5");
-    expect_refused(lm_tokenize(in_folder("absent"), &t, in_folder("tokens"), &n), "absent");
+    expect_refused(lm_tokenize(in_folder("absent"), t, in_folder("tokens"), &n), "absent");
     ck_assert_int_eq(folder_count(), 2);
 
     folder_write("short", "abcdefghabcdefgh", 16);
-    LmData *d = opened("short", &t);
+    LmData *d = opened("short", t);
     GPTOptions o = { .layers = 1, .heads = 1, .width = 4, .vocab = 8, .context = 14, .eps = 1e-5 };
     GPT *m = gpt_new(o);
     expect_refused(lm_data_fits(d, m, 0),
@@ -328,27 +330,27 @@ START_TEST(texts_that_do_not_fit_are_refused)
     nn_free(m);
     lm_data_close(d);
     folder_write("ten", "abcdefghab", 10);
-    d = opened("ten", &t);
+    d = opened("ten", t);
     o = (GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = 8, .context = 4, .eps = 1e-5 };
     m = gpt_new(o);
     expect_refused(lm_data_fits(d, m, 0), "9 tokens to learn from and 1 held out are too few: expected 5 (one more than");
     nn_free(m);
     lm_data_close(d);
     folder_write("empty", "", 0);
-    d = opened("empty", &t);
+    d = opened("empty", t);
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN) + lm_data_tokens(d, LM_HELD_OUT), 0);
     lm_data_close(d);
-    kaeru_tokenizer_close(&t);
+    ag_free(t);
 }
 END_TEST
 
 START_TEST(evaluation_uses_each_held_out_token_once)
 {
     char *text = story(1700);
-    KaeruTokenizer t = characters(text);
-    LmData *d = lm_data_of_text("story", text, strlen(text), &t);
+    KaeruVocab *t = characters(text);
+    LmData *d = lm_data_of_text("story", text, strlen(text), t);
     int64_t held_out = lm_data_tokens(d, LM_HELD_OUT), counted;
-    GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 2, .width = 8, .vocab = kaeru_tokenizer_size(&t), .context = 7,
+    GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 2, .width = 8, .vocab = kaeru_vocab_size(t), .context = 7,
                                    .dropout = 0.5, .eps = 1e-5 });
     double loss = lm_evaluate(m, d, 3, 0, 0, &counted);
     ck_assert_int_eq(counted, held_out - 1);
@@ -357,7 +359,7 @@ START_TEST(evaluation_uses_each_held_out_token_once)
 
     /* window by window */
     size_t n;
-    int32_t *ids = kaeru_tokenizer_encode(&t, text, strlen(text), &n);
+    int32_t *ids = kaeru_vocab_encode(t, text, strlen(text), KAERU_WITH_SPECIAL, &n);
     double sum = 0;
     for (int64_t at = (int64_t)n - held_out; at + 1 < (int64_t)n; at += 7) {
         int64_t length = (int64_t)n - 1 - at < 7 ? (int64_t)n - 1 - at : 7;
@@ -374,7 +376,7 @@ START_TEST(evaluation_uses_each_held_out_token_once)
     ag_free(ids);
     nn_free(m);
     lm_data_close(d);
-    kaeru_tokenizer_close(&t);
+    ag_free(t);
     free(text);
 }
 END_TEST
@@ -382,22 +384,22 @@ END_TEST
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
 static char *text;
-static KaeruTokenizer tokenizer;
+static KaeruVocab *vocabulary;
 static LmData *data;
 
 static void begin(void)
 {
     folder_make();
     text = story(3000);
-    tokenizer = characters(text);
-    data = lm_data_of_text("story", text, strlen(text), &tokenizer);
+    vocabulary = characters(text);
+    data = lm_data_of_text("story", text, strlen(text), vocabulary);
     ck_assert_msg(data != NULL, "%s", ag_error());
 }
 
 static void end(void)
 {
     lm_data_close(data);
-    kaeru_tokenizer_close(&tokenizer);
+    ag_free(vocabulary);
     free(text);
     folder_remove();
 }
@@ -405,7 +407,7 @@ static void end(void)
 static GPT *model(void)
 {
     ag_seed(1);
-    return gpt_new((GPTOptions){ .layers = 2, .heads = 2, .width = 8, .vocab = kaeru_tokenizer_size(&tokenizer), .context = 6,
+    return gpt_new((GPTOptions){ .layers = 2, .heads = 2, .width = 8, .vocab = kaeru_vocab_size(vocabulary), .context = 6,
                                  .dropout = 0.1, .eps = 1e-5 });
 }
 
@@ -500,7 +502,7 @@ START_TEST(accumulated_batches_are_one_large_batch)
     int64_t n;
     for (int i = 0; i < 2; i++) {
         ag_seed(1);
-        GPTOptions plain = { .layers = 2, .heads = 2, .width = 8, .vocab = kaeru_tokenizer_size(&tokenizer), .context = 6,
+        GPTOptions plain = { .layers = 2, .heads = 2, .width = 8, .vocab = kaeru_vocab_size(vocabulary), .context = 6,
                              .eps = 1e-5 };
         LmTraining t = { .model = gpt_new(plain), .data = data, .options = o, .settings = nn_settings_new() };
         t.options.batch = i ? 2 : 6;
@@ -581,8 +583,8 @@ static void note_evaluation(LmTraining *t, void *arg)
 
 START_TEST(a_run_stops_between_evaluations)
 {
-    KaeruTokenizer t = characters("abc");
-    LmData *d = lm_data_of_text("abc", "abcabcabcabcabcabcabcabcabcabcabcabc", 36, &t);
+    KaeruVocab *t = characters("abc");
+    LmData *d = lm_data_of_text("abc", "abcabcabcabcabcabcabcabcabcabcabcabc", 36, t);
     volatile sig_atomic_t stop = 1;
     LmTraining run = { .data = d, .options = few_steps(7), .settings = nn_settings_new(), .last = in_folder("last"),
                        .stop = &stop };
@@ -595,15 +597,15 @@ START_TEST(a_run_stops_between_evaluations)
     ag_free(run.settings);
     nn_free(run.model);
     lm_data_close(d);
-    kaeru_tokenizer_close(&t);
+    ag_free(t);
 }
 END_TEST
 
 START_TEST(a_model_learns_a_repeated_text)
 {
     const char *abc = "abcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdef";
-    KaeruTokenizer t = characters(abc);
-    LmData *d = lm_data_of_text("abc", abc, strlen(abc), &t);
+    KaeruVocab *t = characters(abc);
+    LmData *d = lm_data_of_text("abc", abc, strlen(abc), t);
     Seen seen = { 0 };
     ag_seed(1);
     LmTraining run = { .data = d, .options = few_steps(60), .settings = nn_settings_new(), .last = in_folder("last"),
@@ -625,7 +627,7 @@ START_TEST(a_model_learns_a_repeated_text)
     ag_free(run.settings);
     nn_free(run.model);
     lm_data_close(d);
-    kaeru_tokenizer_close(&t);
+    ag_free(t);
 }
 END_TEST
 
@@ -635,7 +637,7 @@ START_TEST(what_cannot_be_trained_is_refused)
     expect_refused(train("none", o, true, NULL), "none.last: cannot be opened");
     expect_refused(train("no/folder", o, false, NULL), "no/folder");
     expect_done(train("a", o, false, NULL));
-    GPT *small = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = kaeru_tokenizer_size(&tokenizer),
+    GPT *small = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = kaeru_vocab_size(vocabulary),
                                        .context = 6, .eps = 1e-5 });
     LmTraining t = { .model = small, .data = data, .options = o, .settings = nn_settings_new(),
                      .last = in_folder("a.last") };
@@ -751,15 +753,15 @@ START_TEST(failing_calls_leave_the_old_tokens)
     if (!io_faults_work()) return;
     int64_t count;
     folder_write("text", text, 1000);
-    expect_done(lm_tokenize(in_folder("text"), &tokenizer, in_folder("tokens"), &count));
+    expect_done(lm_tokenize(in_folder("text"), vocabulary, in_folder("tokens"), &count));
     bool hit = true;
     for (int n = 0; hit; n++) {
         io_faults_at(n, _i);
-        bool done = lm_tokenize(in_folder("text"), &tokenizer, in_folder("tokens"), &count);
-        LmData *d = done ? lm_data_open(in_folder("tokens"), &tokenizer) : NULL;
+        bool done = lm_tokenize(in_folder("text"), vocabulary, in_folder("tokens"), &count);
+        LmData *d = done ? lm_data_open(in_folder("tokens"), vocabulary) : NULL;
         hit = io_faults_end(d != NULL);
         lm_data_close(d);
-        d = opened("tokens", &tokenizer);
+        d = opened("tokens", vocabulary);
         ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN) + lm_data_tokens(d, LM_HELD_OUT), count);
         lm_data_close(d);
         ck_assert_int_eq(folder_count(), 2);
@@ -779,8 +781,8 @@ static bool ignore(void *arg, int32_t id)
 static void train_and_write(void)
 {
     all_done = false;
-    KaeruTokenizer t = { .kind = KAERU_TOKENIZER_CHARS, .chars = kaeru_char_vocab_new("abcdefgh", 8) };
-    LmData *d = lm_data_of_text("text", "abcdefghabcdefgh", 16, &t);
+    KaeruVocab *t = kaeru_vocab_chars("abcdefgh", 8);
+    LmData *d = lm_data_of_text("text", "abcdefghabcdefgh", 16, t);
     GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = 8, .context = 4, .dropout = 0.1,
                                    .eps = 1e-5 });
     LmTraining run = { .model = m, .data = d, .options = few_steps(2), .settings = nn_settings_new() };
@@ -792,7 +794,7 @@ static void train_and_write(void)
     ag_free(run.settings);
     nn_free(m);
     lm_data_close(d);
-    kaeru_tokenizer_close(&t);
+    ag_free(t);
 }
 
 START_TEST(failing_allocations_leak_nothing)
@@ -806,9 +808,9 @@ END_TEST
 START_TEST(evaluation_reads_no_more_ids_than_there_are)
 {
     char *words = story(900);
-    KaeruTokenizer t = pairs("frog pond It's 1234 frog pond \n\n", 270);
-    LmData *d = lm_data_of_text("story", words, strlen(words), &t);
-    GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = kaeru_tokenizer_size(&t), .context = 64,
+    KaeruVocab *t = pairs("frog pond It's 1234 frog pond \n\n", 270);
+    LmData *d = lm_data_of_text("story", words, strlen(words), t);
+    GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = kaeru_vocab_size(t), .context = 64,
                                    .eps = 1e-5 });
     int64_t held_out = lm_data_tokens(d, LM_HELD_OUT), counted;
     ck_assert_int_ne((held_out - 1) % 64, 0);
@@ -816,7 +818,7 @@ START_TEST(evaluation_reads_no_more_ids_than_there_are)
     ck_assert_int_eq(counted, held_out - 1);
     nn_free(m);
     lm_data_close(d);
-    kaeru_tokenizer_close(&t);
+    ag_free(t);
     free(words);
 }
 END_TEST
@@ -843,7 +845,7 @@ Suite *lm_suite(void)
     Suite *suite = suite_create("lm");
     TCase *words = tcase_create("data");
     tcase_add_checked_fixture(words, folder_make, folder_remove);
-    tcase_add_test(words, saved_tokenizers_load_unchanged);
+    tcase_add_test(words, saved_vocabularies_load_unchanged);
     tcase_add_test(words, different_vocabularies_have_different_fingerprints);
     tcase_add_test(words, windows_are_parts_of_the_text);
     tcase_add_test(words, token_files_have_the_ids_of_the_text);

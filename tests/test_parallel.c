@@ -589,9 +589,9 @@ static void compare_data(NnProcesses *processes, void *arg)
     int other = *(int *)arg;
     char *text = ag_alloc(LETTERS, 1);
     for (int i = 0; i < LETTERS; i++) text[i] = (char)('a' + i % 26);
-    KaeruTokenizer letters = { .kind = KAERU_TOKENIZER_CHARS, .chars = kaeru_char_vocab_new(text, LETTERS) };
+    KaeruVocab *letters = kaeru_vocab_chars(text, LETTERS);
     if (processes->rank == 1 && other < LETTERS) text[other] = text[other] == 'a' ? 'b' : 'a';
-    LmData *data = lm_data_of_text("the text", text, LETTERS, &letters);
+    LmData *data = lm_data_of_text("the text", text, LETTERS, letters);
     Net *n;
     Optimizer *o;
     NnParallel *p = parallel_of(processes, &n, &o);
@@ -602,7 +602,7 @@ static void compare_data(NnProcesses *processes, void *arg)
     else expect_refused(data_agrees(data, p), "process 1 and process 0 differ in the data");
     end_parallel(p, n, o);
     lm_data_close(data);
-    kaeru_tokenizer_close(&letters);
+    ag_free(letters);
     ag_free(text);
 }
 
@@ -619,11 +619,11 @@ static void train_otherwise(NnProcesses *processes, void *arg)
 {
     (void)arg;
     const char text[] = "The frog goes back to the pond, and the pond is deep. What was a tadpole is a frog.";
-    KaeruTokenizer letters = { .kind = KAERU_TOKENIZER_CHARS, .chars = kaeru_char_vocab_new(text, sizeof text - 1) };
-    LmData *data = lm_data_of_text("the text", text, sizeof text - 1, &letters);
+    KaeruVocab *letters = kaeru_vocab_chars(text, sizeof text - 1);
+    LmData *data = lm_data_of_text("the text", text, sizeof text - 1, letters);
     ag_seed(5);
     GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .context = 4, .eps = 1e-5,
-                                   .vocab = kaeru_tokenizer_size(&letters) });
+                                   .vocab = kaeru_vocab_size(letters) });
     LmTraining t = { .model = m, .data = data, .options = lm_defaults(), .settings = nn_settings_new(),
                      .processes = processes };
     t.options.shards = 2;
@@ -632,7 +632,7 @@ static void train_otherwise(NnProcesses *processes, void *arg)
     ag_free(t.settings);
     nn_free(m);
     lm_data_close(data);
-    kaeru_tokenizer_close(&letters);
+    ag_free(letters);
 }
 
 START_TEST(options_that_differ_are_told)

@@ -51,16 +51,16 @@ END_TEST
 
 /* ---- characters -------------------------------------------------------------------------------------------------- */
 
-static void check_char_vocab(const KaeruCharVocab *v)
+static void check_char_vocab(const KaeruVocab *v)
 {
     static const int32_t expected[] = { 4, 3, 5, 6, 1, 7, 8, 0, 9, 1, 4, 3, 5, 6, 2 };
     size_t count, n;
-    ck_assert_int_eq(kaeru_char_vocab_size(v), 10);                 /* \n, space, ., a, c, f, and four more */
-    int32_t *ids = kaeru_char_vocab_encode(v, sample, strlen(sample), &count);
+    ck_assert_int_eq(kaeru_vocab_size(v), 10);                 /* \n, space, ., a, c, f, and four more */
+    int32_t *ids = kaeru_vocab_encode(v, sample, strlen(sample), KAERU_AS_TEXT, &count);
     ck_assert_msg(ids != NULL, "%s", ag_error());
     ck_assert_uint_eq(count, sizeof expected / sizeof *expected);
     ck_assert(memcmp(ids, expected, sizeof expected) == 0);
-    char *text = kaeru_char_vocab_decode(v, ids, count, &n);
+    char *text = kaeru_vocab_decode(v, ids, count, &n);
     ck_assert_str_eq(text, sample);
     ck_assert_uint_eq(n, strlen(sample));
     ag_free(text);
@@ -69,16 +69,16 @@ static void check_char_vocab(const KaeruCharVocab *v)
 
 START_TEST(characters_have_ids_in_order)
 {
-    KaeruCharVocab *v = kaeru_char_vocab_new(sample, strlen(sample));
+    KaeruVocab *v = kaeru_vocab_chars(sample, strlen(sample));
     check_char_vocab(v);
-    expect_done(kaeru_char_vocab_save(v, in_folder("v.json")));
-    kaeru_char_vocab_free(v);
+    expect_done(kaeru_vocab_save(v, in_folder("v.json"), NULL));
+    ag_free(v);
     folder_expect("v.json", "{\"\\n\":0,\" \":1,\".\":2,\"a\":3,\"c\":4,\"f\":5,\"\u00e9\":6,\"\u4e2d\":7,\"\u6587\":8,"
                   "\"\U0001f600\":9}");
-    v = kaeru_char_vocab_open(in_folder("v.json"));
+    v = kaeru_vocab_open(KAERU_CHARS, in_folder("v.json"), NULL);
     ck_assert_msg(v != NULL, "%s", ag_error());
     check_char_vocab(v);
-    kaeru_char_vocab_free(v);
+    ag_free(v);
 }
 END_TEST
 
@@ -91,61 +91,62 @@ START_TEST(all_characters_can_be_in_a_vocabulary)
         if (code >= 0xd800 && code < 0xe000) continue;
         n += (size_t)utf8_encode(code, text + n);
     }
-    KaeruCharVocab *v = kaeru_char_vocab_new(text, n);
-    ck_assert_int_eq(kaeru_char_vocab_size(v), CODES);
-    int32_t *ids = kaeru_char_vocab_encode(v, text, n, &count);
+    KaeruVocab *v = kaeru_vocab_chars(text, n);
+    ck_assert_int_eq(kaeru_vocab_size(v), CODES);
+    int32_t *ids = kaeru_vocab_encode(v, text, n, KAERU_AS_TEXT, &count);
     ck_assert_uint_eq(count, CODES);
     for (int32_t i = 0; i < CODES; i++) ck_assert_int_eq(ids[i], i);
-    char *decoded = kaeru_char_vocab_decode(v, ids, count, &back);
+    char *decoded = kaeru_vocab_decode(v, ids, count, &back);
     ck_assert(back == n && memcmp(decoded, text, n) == 0);
     ag_free(decoded);
     ag_free(ids);
-    kaeru_char_vocab_free(v);
+    ag_free(v);
     free(text);
 }
 END_TEST
 
 START_TEST(unknown_characters_are_refused)
 {
-    KaeruCharVocab *v = kaeru_char_vocab_new("abc\u00e9", 5);
+    KaeruVocab *v = kaeru_vocab_chars("abc\u00e9", 5);
     size_t n;
-    expect_refused(kaeru_char_vocab_encode(v, "aabd", 4, &n) != NULL,
+    expect_refused(kaeru_vocab_encode(v, "aabd", 4, KAERU_AS_TEXT, &n) != NULL,
                    "\"d\" (U+0064) at line 1, column 4, byte 3 is not in the vocabulary");
-    expect_refused(kaeru_char_vocab_encode(v, "a\U0001f600", 5, &n) != NULL,
+    expect_refused(kaeru_vocab_encode(v, "a\U0001f600", 5, KAERU_AS_TEXT, &n) != NULL,
                    "(U+1F600) at line 1, column 2, byte 1 is not in the vocabulary");
-    expect_refused(kaeru_char_vocab_encode(v, "a\nb", 3, &n) != NULL, "\"\\x0A\" (U+000A) at line 1, column 2, byte 1");
-    expect_refused(kaeru_char_vocab_encode(v, "\u00e9\xc3", 3, &n) != NULL,
+    expect_refused(kaeru_vocab_encode(v, "a\nb", 3, KAERU_AS_TEXT, &n) != NULL,
+                   "\"\\x0A\" (U+000A) at line 1, column 2, byte 1");
+    expect_refused(kaeru_vocab_encode(v, "\u00e9\xc3", 3, KAERU_AS_TEXT, &n) != NULL,
                    "the text: line 1, column 2, byte 2: expected UTF-8, found byte 0xC3");
-    expect_done(kaeru_char_vocab_check(v, "name", "cab\u00e9", 5));
-    expect_refused(kaeru_char_vocab_check(v, "name", "b\303\251a!", 5),
+    expect_done(kaeru_vocab_check(v, "name", "cab\u00e9", 5));
+    expect_refused(kaeru_vocab_check(v, "name", "b\303\251a!", 5),
                    "name: \"!\" (U+0021) at line 1, column 4, byte 4 is not");
-    expect_refused(kaeru_char_vocab_check(v, "name", "b\xff", 2),
+    expect_refused(kaeru_vocab_check(v, "name", "b\xff", 2),
                    "name: line 1, column 2, byte 1: expected UTF-8, found byte 0xFF");
     int32_t too_large[] = { 0, 4 }, negative[] = { -1 };
-    expect_refused(kaeru_char_vocab_decode(v, too_large, 2, &n) != NULL, "id 4 at place 1 is not in the vocabulary of 4");
-    expect_refused(kaeru_char_vocab_decode(v, negative, 1, &n) != NULL, "id -1 at place 0");
-    expect_refused(kaeru_char_vocab_new("a\xff", 2) != NULL,
+    expect_refused(kaeru_vocab_decode(v, too_large, 2, &n) != NULL, "id 4 at place 1 is not in the vocabulary of 4");
+    expect_refused(kaeru_vocab_decode(v, negative, 1, &n) != NULL, "id -1 at place 0");
+    expect_refused(kaeru_vocab_chars("a\xff", 2) != NULL,
                    "the text: line 1, column 2, byte 1: expected UTF-8, found byte 0xFF");
-    kaeru_char_vocab_free(v);
-    v = kaeru_char_vocab_new("", 0);
-    ck_assert_int_eq(kaeru_char_vocab_size(v), 0);
-    expect_refused(kaeru_char_vocab_encode(v, "\0", 1, &n) != NULL,
+    ag_free(v);
+    v = kaeru_vocab_chars("", 0);
+    ck_assert_int_eq(kaeru_vocab_size(v), 0);
+    expect_refused(kaeru_vocab_encode(v, "\0", 1, KAERU_AS_TEXT, &n) != NULL,
                    "\"\\x00\" (U+0000) at line 1, column 1, byte 0 is not in the vocabulary");
-    kaeru_char_vocab_free(v);
+    ag_free(v);
 }
 END_TEST
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-static void check_words(const KaeruWordVocab *v, const char *const *words, int32_t n)
+static void check_words(const KaeruVocab *v, const char *const *words, int32_t n)
 {
-    ck_assert_int_eq(kaeru_word_vocab_size(v), n);
+    ck_assert_int_eq(kaeru_vocab_size(v), n);
     for (int32_t i = 0; i < n; i++) {
-        ck_assert_str_eq(kaeru_word_vocab_word(v, i, NULL), words[i]);
-        ck_assert_int_eq(kaeru_word_vocab_find(v, words[i], strlen(words[i])), i);
+        ck_assert_str_eq(kaeru_vocab_token(v, i, NULL), words[i]);
+        ck_assert_int_eq(kaeru_vocab_find(v, words[i], strlen(words[i])), i);
     }
-    ck_assert_ptr_null(kaeru_word_vocab_word(v, n, NULL));
-    ck_assert_ptr_null(kaeru_word_vocab_word(v, -1, NULL));
+    ck_assert_ptr_null(kaeru_vocab_token(v, n, NULL));
+    ck_assert_ptr_null(kaeru_vocab_token(v, -1, NULL));
 }
 
 static const char story[] = "b a  b\tc\n\nb <unk> \u00e9 a\u3000d\u00a0\u00e9 once <s>\u2028<s>";
@@ -153,49 +154,49 @@ static const char story[] = "b a  b\tc\n\nb <unk> \u00e9 a\u3000d\u00a0\u00e9 on
 START_TEST(words_have_ids_by_count)
 {
     static const char *const all[] = { "<s>", "</s>", "<blank>", "<unk>", "b", "a", "\u00e9", "c", "d", "once" };
-    KaeruWordVocab *v = kaeru_word_vocab_new(story, strlen(story), 1);
+    KaeruVocab *v = kaeru_vocab_words(story, strlen(story), 1);
     check_words(v, all, 10);
-    kaeru_word_vocab_free(v);
-    v = kaeru_word_vocab_new(story, strlen(story), 2);
+    ag_free(v);
+    v = kaeru_vocab_words(story, strlen(story), 2);
     check_words(v, all, 7);
-    expect_done(kaeru_word_vocab_save(v, in_folder("v.json")));
-    kaeru_word_vocab_free(v);
+    expect_done(kaeru_vocab_save(v, in_folder("v.json"), NULL));
+    ag_free(v);
     folder_expect("v.json", "{\"<s>\":0,\"</s>\":1,\"<blank>\":2,\"<unk>\":3,\"b\":4,\"a\":5,\"\u00e9\":6}");
-    v = kaeru_word_vocab_open(in_folder("v.json"));
+    v = kaeru_vocab_open(KAERU_WORDS, in_folder("v.json"), NULL);
     ck_assert_msg(v != NULL, "%s", ag_error());
     check_words(v, all, 7);
-    kaeru_word_vocab_free(v);
-    v = kaeru_word_vocab_new(" \n", 2, 1);
+    ag_free(v);
+    v = kaeru_vocab_words(" \n", 2, 1);
     check_words(v, all, 4);
-    kaeru_word_vocab_free(v);
-    expect_refused(kaeru_word_vocab_new("a \xff", 3, 1) != NULL,
+    ag_free(v);
+    expect_refused(kaeru_vocab_words("a \xff", 3, 1) != NULL,
                    "the text: line 1, column 3, byte 2: expected UTF-8, found byte 0xFF");
 }
 END_TEST
 
 START_TEST(words_are_encoded_and_decoded)
 {
-    KaeruWordVocab *v = kaeru_word_vocab_new(story, strlen(story), 2);
-    static const int32_t expected[] = { 5, KAERU_WORD_UNKNOWN, 4, KAERU_WORD_START, KAERU_WORD_UNKNOWN };
+    KaeruVocab *v = kaeru_vocab_words(story, strlen(story), 2);
+    static const int32_t expected[] = { 5, KAERU_UNKNOWN, 4, KAERU_START, KAERU_UNKNOWN };
     size_t count, n;
     const char *text = "  a x\u2003b <s> \xff ";
-    int32_t *ids = kaeru_word_vocab_encode(v, text, strlen(text), &count);
+    int32_t *ids = kaeru_vocab_encode(v, text, strlen(text), KAERU_AS_TEXT, &count);
     ck_assert_uint_eq(count, 5);
     ck_assert(memcmp(ids, expected, sizeof expected) == 0);
-    char *back = kaeru_word_vocab_decode(v, ids, count, &n);
+    char *back = kaeru_vocab_decode(v, ids, count, &n);
     ck_assert_str_eq(back, "a <unk> b <s> <unk>");
     ck_assert_uint_eq(n, strlen(back));
     ag_free(back);
     ag_free(ids);
-    back = kaeru_word_vocab_decode(v, NULL, 0, &n);
+    back = kaeru_vocab_decode(v, NULL, 0, &n);
     ck_assert_str_eq(back, "");
     ag_free(back);
-    ids = kaeru_word_vocab_encode(v, " ", 1, &count);
+    ids = kaeru_vocab_encode(v, " ", 1, KAERU_AS_TEXT, &count);
     ck_assert_uint_eq(count, 0);
     ag_free(ids);
     int32_t too_large[] = { 7 };
-    expect_refused(kaeru_word_vocab_decode(v, too_large, 1, &n) != NULL, "id 7 at place 0 is not in the vocabulary of 7");
-    kaeru_word_vocab_free(v);
+    expect_refused(kaeru_vocab_decode(v, too_large, 1, &n) != NULL, "id 7 at place 0 is not in the vocabulary of 7");
+    ag_free(v);
 }
 END_TEST
 
@@ -205,13 +206,13 @@ START_TEST(many_words_are_counted)
     char *text = malloc(WORDS * 20), *p = text;
     for (int i = 0; i < WORDS; i++) p += sprintf(p, "w%d ", i);
     for (int i = 0; i < WORDS; i += 3) p += sprintf(p, "w%d\n", i);
-    KaeruWordVocab *v = kaeru_word_vocab_new(text, (size_t)(p - text), 2);
-    ck_assert_int_eq(kaeru_word_vocab_size(v), 4 + WORDS / 3);
-    ck_assert_int_eq(kaeru_word_vocab_find(v, "w29997", 6) > KAERU_WORD_UNKNOWN, 1);
-    ck_assert_int_eq(kaeru_word_vocab_find(v, "w29998", 6), KAERU_WORD_UNKNOWN);
-    ck_assert_str_eq(kaeru_word_vocab_word(v, 4, NULL), "w0");
-    ck_assert_str_eq(kaeru_word_vocab_word(v, 5, NULL), "w10002");
-    kaeru_word_vocab_free(v);
+    KaeruVocab *v = kaeru_vocab_words(text, (size_t)(p - text), 2);
+    ck_assert_int_eq(kaeru_vocab_size(v), 4 + WORDS / 3);
+    ck_assert_int_eq(kaeru_vocab_find(v, "w29997", 6) > KAERU_UNKNOWN, 1);
+    ck_assert_int_eq(kaeru_vocab_find(v, "w29998", 6), KAERU_UNKNOWN);
+    ck_assert_str_eq(kaeru_vocab_token(v, 4, NULL), "w0");
+    ck_assert_str_eq(kaeru_vocab_token(v, 5, NULL), "w10002");
+    ag_free(v);
     free(text);
 }
 END_TEST
@@ -223,19 +224,19 @@ static void use_vocabularies(void)
     size_t n, count;
     KaeruText text;
     if (kaeru_text_open(&text, in_folder("a"))) kaeru_text_close(&text);
-    KaeruCharVocab *characters = kaeru_char_vocab_new(sample, strlen(sample));
-    kaeru_char_vocab_save(characters, in_folder("c.json"));
-    kaeru_char_vocab_free(characters);
-    characters = kaeru_char_vocab_open(in_folder("c.json"));
-    ag_free(kaeru_char_vocab_encode(characters, sample, strlen(sample), &n));
-    kaeru_char_vocab_free(characters);
-    KaeruWordVocab *words = kaeru_word_vocab_new(story, strlen(story), 1);
-    kaeru_word_vocab_save(words, in_folder("w.json"));
-    kaeru_word_vocab_free(words);
-    words = kaeru_word_vocab_open(in_folder("w.json"));
-    ag_free(kaeru_word_vocab_encode(words, story, strlen(story), &count));
-    ag_free(kaeru_word_vocab_decode(words, (int32_t[]){ 1, 2 }, 2, &n));
-    kaeru_word_vocab_free(words);
+    KaeruVocab *characters = kaeru_vocab_chars(sample, strlen(sample));
+    kaeru_vocab_save(characters, in_folder("c.json"), NULL);
+    ag_free(characters);
+    characters = kaeru_vocab_open(KAERU_CHARS, in_folder("c.json"), NULL);
+    ag_free(kaeru_vocab_encode(characters, sample, strlen(sample), KAERU_AS_TEXT, &n));
+    ag_free(characters);
+    KaeruVocab *words = kaeru_vocab_words(story, strlen(story), 1);
+    kaeru_vocab_save(words, in_folder("w.json"), NULL);
+    ag_free(words);
+    words = kaeru_vocab_open(KAERU_WORDS, in_folder("w.json"), NULL);
+    ag_free(kaeru_vocab_encode(words, story, strlen(story), KAERU_AS_TEXT, &count));
+    ag_free(kaeru_vocab_decode(words, (int32_t[]){ 1, 2 }, 2, &n));
+    ag_free(words);
 }
 
 START_TEST(failing_allocations_leak_nothing)

@@ -12,7 +12,7 @@
 static KaeruLines lines_from(const char *text)
 {
     KaeruLines l;
-    expect_done(kaeru_lines_of_text(&l, "text", text, strlen(text)));
+    expect_done(kaeru_lines_of_text(&l, "text", 1, text, strlen(text)));
     return l;
 }
 
@@ -46,8 +46,8 @@ START_TEST(texts_are_split_into_lines)
     kaeru_lines_close(&l);
     folder_write("b", "x\n\xff", 3);
     expect_refused(kaeru_lines_open(&l, in_folder("b")), "b: line 2, column 1, byte 2: expected UTF-8, found byte 0xFF");
-    expect_refused(kaeru_lines_of_part(&l, "part", 7, "x\n\xff", 3), "part: line 8, column 1, byte 2: expected UTF-8");
-    expect_done(kaeru_lines_of_part(&l, "part", 7, "x\ny", 3));
+    expect_refused(kaeru_lines_of_text(&l, "part", 7, "x\n\xff", 3), "part: line 8, column 1, byte 2: expected UTF-8");
+    expect_done(kaeru_lines_of_text(&l, "part", 7, "x\ny", 3));
     ck_assert_int_eq(l.first, 7);
     kaeru_lines_close(&l);
     expect_refused(kaeru_lines_open(&l, in_folder("none")), "none: cannot be opened");
@@ -63,17 +63,17 @@ START_TEST(a_longer_line_is_no_sentence)
     memset(text, 'x', MOST + 5);
     text[1] = '\n';
     KaeruLines l;
-    expect_done(kaeru_lines_of_part(&l, "text", 4, text, MOST + 2));
+    expect_done(kaeru_lines_of_text(&l, "text", 4, text, MOST + 2));
     ck_assert_uint_eq(l.line[1].size, MOST);
     kaeru_lines_close(&l);
     const char *expected = "text: line 5: expected at most 1000000 bytes, found 1000001";
-    expect_refused(kaeru_lines_of_part(&l, "text", 4, text, MOST + 3), expected);
+    expect_refused(kaeru_lines_of_text(&l, "text", 4, text, MOST + 3), expected);
     text[MOST + 2] = '\n';
-    expect_done(kaeru_lines_of_part(&l, "text", 4, text, MOST + 5));
+    expect_done(kaeru_lines_of_text(&l, "text", 4, text, MOST + 5));
     ck_assert_uint_eq(l.line[1].size, MOST);
     kaeru_lines_close(&l);
     text[MOST + 2] = 'x', text[MOST + 3] = '\n';
-    expect_refused(kaeru_lines_of_part(&l, "text", 4, text, MOST + 5), expected);
+    expect_refused(kaeru_lines_of_text(&l, "text", 4, text, MOST + 5), expected);
     ag_free(text);
 }
 END_TEST
@@ -93,14 +93,40 @@ END_TEST
 
 /* ---- vocabularies ------------------------------------------------------------------------------------------------ */
 
-static void check_round_trip(const KaeruSentenceVocab *v, const char *text, const char *expected)
+static KaeruVocab *words_of(const KaeruLines *l, int64_t min_count)
+{
+    size_t n;
+    char *text = kaeru_lines_join(l, 1, &n);
+    KaeruVocab *v = kaeru_vocab_words(text, n, min_count);
+    ag_free(text);
+    return v;
+}
+
+static KaeruVocab *pairs_of(const KaeruLines *l, int32_t size)
+{
+    size_t n;
+    char *text = kaeru_lines_join(l, 1, &n);
+    KaeruVocab *v = kaeru_vocab_bpe(KAERU_SENTENCE_BPE, text, n, size);
+    ag_free(text);
+    return v;
+}
+
+static KaeruVocab *opened(KaeruVocabKind kind, const char *vocab, const char *merges)
+{
+    KaeruVocab *v = kaeru_vocab_open(kind, in_folder(vocab), merges ? in_folder(merges) : NULL);
+    ck_assert_msg(v != NULL, "%s", ag_error());
+    ck_assert_int_eq(kaeru_vocab_kind(v), kind);
+    return v;
+}
+
+static void check_round_trip(const KaeruVocab *v, const char *text, const char *expected)
 {
     size_t count, n;
     int32_t *ids = kaeru_sentence_encode(v, text, strlen(text), &count);
     ck_assert_uint_ge(count, 2);
-    ck_assert_int_eq(ids[0], KAERU_WORD_START);
-    ck_assert_int_eq(ids[count - 1], KAERU_WORD_END);
-    for (size_t i = 0; i < count; i++) ck_assert(ids[i] >= 0 && ids[i] < kaeru_sentence_vocab_size(v));
+    ck_assert_int_eq(ids[0], KAERU_START);
+    ck_assert_int_eq(ids[count - 1], KAERU_END);
+    for (size_t i = 0; i < count; i++) ck_assert(ids[i] >= 0 && ids[i] < kaeru_vocab_size(v));
     char *back = kaeru_sentence_decode(v, ids, count, &n);
     ck_assert_str_eq(back, expected);
     ck_assert_uint_eq(n, strlen(expected));
@@ -111,29 +137,28 @@ static void check_round_trip(const KaeruSentenceVocab *v, const char *text, cons
 START_TEST(sentences_of_words)
 {
     KaeruLines l = lines_from("a cat sat\na dog sat\nthe cat");
-    KaeruSentenceVocab v = kaeru_sentence_vocab_of_words(&l, 1, 2);
-    ck_assert_int_eq(kaeru_sentence_vocab_size(&v), 4 + 3);         /* a, cat, sat */
-    check_round_trip(&v, "a cat sat", "a cat sat");
-    check_round_trip(&v, "  a   dog ", "a <unk>");
-    check_round_trip(&v, "", "");
-    expect_done(kaeru_sentence_vocab_save(&v, in_folder("v.json"), in_folder("unused")));
-    kaeru_sentence_vocab_close(&v);
+    KaeruVocab *v = words_of(&l, 2);
+    ck_assert_int_eq(kaeru_vocab_size(v), 4 + 3);         /* a, cat, sat */
+    check_round_trip(v, "a cat sat", "a cat sat");
+    check_round_trip(v, "  a   dog ", "a <unk>");
+    check_round_trip(v, "", "");
+    expect_done(kaeru_vocab_save(v, in_folder("v.json"), in_folder("unused")));
+    ag_free(v);
     ck_assert_int_eq(folder_count(), 1);
-    expect_done(kaeru_sentence_vocab_open(&v, in_folder("v.json"), NULL));
-    check_round_trip(&v, "sat cat a", "sat cat a");
-    char *token = kaeru_sentence_token(&v, KAERU_WORD_END);
-    ck_assert_str_eq(token, "</s>");
-    ag_free(token);
-    EXPECT_USAGE_ERROR("kaeru_sentence_decode: id 7 of a vocabulary of 7", kaeru_sentence_token(&v, 7));
-    kaeru_sentence_vocab_close(&v);
-    kaeru_sentence_vocab_close(&v);
+    v = opened(KAERU_WORDS, "v.json", "unused");
+    check_round_trip(v, "sat cat a", "sat cat a");
+    ck_assert_str_eq(kaeru_vocab_token(v, KAERU_END, NULL), "</s>");
+    size_t n;
+    EXPECT_USAGE_ERROR("kaeru_sentence_decode: id 7 of a vocabulary of 7",
+                       kaeru_sentence_decode(v, &(int32_t){ 7 }, 1, &n));
+    ag_free(v);
     kaeru_lines_close(&l);
 }
 END_TEST
 
-static void check_unknown(const KaeruSentenceVocab *v, const char *text, const char *expected)
+static void check_unknown(const KaeruVocab *v, const char *text, const char *expected)
 {
-    char *words = kaeru_sentence_unknown(v, (KaeruLine){ text, strlen(text) });
+    char *words = kaeru_vocab_unknown(v, text, strlen(text));
     ck_assert_pstr_eq(words, expected);
     ag_free(words);
 }
@@ -141,14 +166,14 @@ static void check_unknown(const KaeruSentenceVocab *v, const char *text, const c
 START_TEST(unknown_words_are_named)
 {
     KaeruLines l = lines_from("a cat sat");
-    KaeruSentenceVocab v = kaeru_sentence_vocab_of_words(&l, 1, 1), pairs = kaeru_sentence_vocab_of_bpe(&l, 1, 300);
-    check_unknown(&v, "", NULL);
-    check_unknown(&v, "a cat <unk> sat </s>", NULL);
-    check_unknown(&v, "a dog", "\"dog\"");
-    check_unknown(&v, " Cat 犬  a\tdog \x1b[1m Cat dog\n", "\"Cat\", \"犬\", \"dog\", \"\\x1B[1m\"");
-    check_unknown(&pairs, "a dog", NULL);
-    kaeru_sentence_vocab_close(&pairs);
-    kaeru_sentence_vocab_close(&v);
+    KaeruVocab *v = words_of(&l, 1), *pairs = pairs_of(&l, 300);
+    check_unknown(v, "", NULL);
+    check_unknown(v, "a cat <unk> sat </s>", NULL);
+    check_unknown(v, "a dog", "\"dog\"");
+    check_unknown(v, " Cat 犬  a\tdog \x1b[1m Cat dog\n", "\"Cat\", \"犬\", \"dog\", \"\\x1B[1m\"");
+    check_unknown(pairs, "a dog", NULL);
+    ag_free(pairs);
+    ag_free(v);
     kaeru_lines_close(&l);
 }
 END_TEST
@@ -158,21 +183,54 @@ START_TEST(words_can_contain_nul)
 {
     static const char text[] = "a c\0t sat";
     KaeruLines l;
-    expect_done(kaeru_lines_of_text(&l, "text", text, sizeof text - 1));
-    KaeruSentenceVocab made = kaeru_sentence_vocab_of_words(&l, 1, 1), v;
-    expect_done(kaeru_sentence_vocab_save(&made, in_folder("nul.json"), NULL));
-    expect_done(kaeru_sentence_vocab_open(&v, in_folder("nul.json"), NULL));
+    expect_done(kaeru_lines_of_text(&l, "text", 1, text, sizeof text - 1));
+    KaeruVocab *made = words_of(&l, 1);
+    expect_done(kaeru_vocab_save(made, in_folder("nul.json"), NULL));
+    KaeruVocab *v = opened(KAERU_WORDS, "nul.json", NULL);
     size_t count, n;
-    int32_t *ids = kaeru_sentence_encode(&v, text, sizeof text - 1, &count);
-    char *back = kaeru_sentence_decode(&v, ids, count, &n), *token = kaeru_sentence_token(&v, ids[2]);
+    int32_t *ids = kaeru_sentence_encode(v, text, sizeof text - 1, &count);
+    char *back = kaeru_sentence_decode(v, ids, count, &n);
     ck_assert_uint_eq(count, 5);
     ck_assert_str_eq(back, "a c t sat");
-    ck_assert_str_eq(token, "c t");
-    ag_free(token);
+    ck_assert_mem_eq(kaeru_vocab_token(v, ids[2], &n), "c\0t", 4);
+    ck_assert_uint_eq(n, 3);
     ag_free(back);
     ag_free(ids);
-    kaeru_sentence_vocab_close(&v);
-    kaeru_sentence_vocab_close(&made);
+    ag_free(v);
+    ag_free(made);
+    kaeru_lines_close(&l);
+}
+END_TEST
+
+/* The special tokens of a sentence are not in the files, so these are also those of KAERU_BPE. */
+START_TEST(byte_pairs_follow_special_tokens)
+{
+    KaeruLines l = lines_from("<s> the cat");
+    KaeruVocab *v = pairs_of(&l, 300);
+    expect_done(kaeru_vocab_save(v, in_folder("v.json"), in_folder("m.txt")));
+    KaeruVocab *bpe = opened(KAERU_BPE, "v.json", "m.txt");
+    ck_assert(kaeru_vocab_fingerprint(v) == kaeru_vocab_fingerprint(bpe));
+    ck_assert_int_eq(kaeru_vocab_size(v), kaeru_vocab_size(bpe) + 4);
+    ck_assert_int_eq(kaeru_vocab_find(v, "a", 1), kaeru_vocab_find(bpe, "a", 1) + 4);
+    ck_assert_int_eq(kaeru_vocab_find(v, "犬", strlen("犬")), KAERU_UNKNOWN);
+    ck_assert_int_eq(kaeru_vocab_find(bpe, "犬", strlen("犬")), -1);
+    for (int32_t id = 0; id < 4; id++) {
+        ck_assert_int_eq(kaeru_vocab_special(v, (KaeruSpecial)id), id);
+        ck_assert_int_eq(kaeru_vocab_special(bpe, (KaeruSpecial)id), id == KAERU_END ? kaeru_vocab_size(bpe) - 1 : -1);
+    }
+    ck_assert_str_eq(kaeru_vocab_token(v, KAERU_BLANK, NULL), "<blank>");
+    size_t count, n;
+    int32_t *ids = kaeru_sentence_encode(v, "<s> cat", 7, &count);
+    for (size_t i = 1; i + 1 < count; i++) ck_assert_int_ge(ids[i], 4);
+    ids[1] = KAERU_UNKNOWN;
+    char *all = kaeru_vocab_decode(v, ids, count, &n), *sentence = kaeru_sentence_decode(v, ids, count, &n);
+    ck_assert(strncmp(all, "<s> <unk>", 9) == 0 && strcmp(all + strlen(all) - 4, "</s>") == 0);
+    ck_assert(strncmp(sentence, "<unk>", 5) == 0 && strstr(sentence, "</s>") == NULL);
+    ag_free(sentence);
+    ag_free(all);
+    ag_free(ids);
+    ag_free(bpe);
+    ag_free(v);
     kaeru_lines_close(&l);
 }
 END_TEST
@@ -180,35 +238,35 @@ END_TEST
 START_TEST(sentences_of_byte_pairs)
 {
     KaeruLines l = lines_from("the cat sat on the mat\nthe dog sat on the cat\nthe the the\n");
-    KaeruSentenceVocab v = kaeru_sentence_vocab_of_bpe(&l, 1, 300);
-    ck_assert_int_le(kaeru_sentence_vocab_size(&v), 300);
-    check_round_trip(&v, "the cat", "the cat");
-    check_round_trip(&v, "Zoë, 犬!  two", "Zoë, 犬!  two");
-    check_round_trip(&v, "", "");
+    KaeruVocab *v = pairs_of(&l, 300);
+    ck_assert_int_le(kaeru_vocab_size(v), 300);
+    check_round_trip(v, "the cat", "the cat");
+    check_round_trip(v, "Zoë, 犬!  two", "Zoë, 犬!  two");
+    check_round_trip(v, "", "");
     /* The first word is the same token as elsewhere. */
     size_t count;
-    int32_t *ids = kaeru_sentence_encode(&v, "the the", 7, &count);
+    int32_t *ids = kaeru_sentence_encode(v, "the the", 7, &count);
     ck_assert_uint_eq(count, 4);
     ck_assert_int_eq(ids[1], ids[2]);
-    /* Ids after KAERU_WORD_END are ignored, and the text is one line. */
-    int32_t some[] = { KAERU_WORD_START, ids[1], KAERU_WORD_BLANK, 4 + '\n', KAERU_WORD_END, ids[1] };
+    /* Ids after KAERU_END are ignored, and the text is one line. */
+    int32_t some[] = { KAERU_START, ids[1], KAERU_BLANK, 4 + '\n', KAERU_END, ids[1] };
     ag_free(ids);
-    ids = kaeru_sentence_encode(&v, "\n", 1, &count);
+    ids = kaeru_sentence_encode(v, "\n", 1, &count);
     some[3] = ids[count - 2];
     ag_free(ids);
     size_t n;
-    char *text = kaeru_sentence_decode(&v, some, 6, &n);
+    char *text = kaeru_sentence_decode(v, some, 6, &n);
     ck_assert_str_eq(text, "the ");
     ag_free(text);
-    expect_done(kaeru_sentence_vocab_save(&v, in_folder("v.json"), in_folder("m.txt")));
-    kaeru_sentence_vocab_close(&v);
-    expect_done(kaeru_sentence_vocab_open(&v, in_folder("v.json"), in_folder("m.txt")));
-    check_round_trip(&v, "on the mat", "on the mat");
-    kaeru_sentence_vocab_close(&v);
-    expect_refused(kaeru_sentence_vocab_open(&v, in_folder("none"), in_folder("m.txt")), "none: cannot be opened");
-    expect_refused(kaeru_sentence_vocab_open(&v, in_folder("none"), NULL), "none: cannot be opened");
-    EXPECT_USAGE_ERROR("kaeru_sentence_vocab_of_bpe: a size of 299, expected 300 or more",
-                       kaeru_sentence_vocab_of_bpe(&l, 1, 299));
+    expect_done(kaeru_vocab_save(v, in_folder("v.json"), in_folder("m.txt")));
+    ag_free(v);
+    v = opened(KAERU_SENTENCE_BPE, "v.json", "m.txt");
+    check_round_trip(v, "on the mat", "on the mat");
+    ag_free(v);
+    expect_refused(kaeru_vocab_open(KAERU_SENTENCE_BPE, in_folder("none"), in_folder("m.txt")) != NULL,
+                   "none: cannot be opened");
+    expect_refused(kaeru_vocab_open(KAERU_WORDS, in_folder("none"), NULL) != NULL, "none: cannot be opened");
+    expect_refused(pairs_of(&l, 260) != NULL, "expected a vocabulary of at least 261 tokens");
     kaeru_lines_close(&l);
 }
 END_TEST
@@ -234,7 +292,7 @@ static void some_lines(KaeruLines *src, KaeruLines *tgt)
 }
 
 /* Checks an epoch: each pair is in one batch, and no batch is too large. Returns a number that depends on the order. */
-static uint64_t check_epoch(KaeruSentencePairs *pairs, const KaeruSentenceVocab *sv, const KaeruSentenceVocab *tv,
+static uint64_t check_epoch(KaeruSentencePairs *pairs, const KaeruVocab *sv, const KaeruVocab *tv,
                             int64_t batch_tokens)
 {
     bool seen[PAIRS] = { false };
@@ -248,15 +306,15 @@ static uint64_t check_epoch(KaeruSentencePairs *pairs, const KaeruSentenceVocab 
             const int32_t *s = tensor_int_data(b.src) + i * tensor_dim(b.src, 1);
             const int32_t *t = tensor_int_data(b.tgt) + i * tensor_dim(b.tgt, 1);
             int number;
-            ck_assert_int_eq(s[0], KAERU_WORD_START);
-            ck_assert_int_eq(t[0], KAERU_WORD_START);
-            ck_assert_str_eq(kaeru_word_vocab_word(sv->words, s[1], NULL), kaeru_word_vocab_word(tv->words, t[1], NULL));
-            ck_assert_int_eq(sscanf(kaeru_word_vocab_word(sv->words, s[1], NULL), "w%d", &number), 1);
+            ck_assert_int_eq(s[0], KAERU_START);
+            ck_assert_int_eq(t[0], KAERU_START);
+            ck_assert_str_eq(kaeru_vocab_token(sv, s[1], NULL), kaeru_vocab_token(tv, t[1], NULL));
+            ck_assert_int_eq(sscanf(kaeru_vocab_token(sv, s[1], NULL), "w%d", &number), 1);
             ck_assert(!seen[number]);
             seen[number] = true;
             order = order * 31 + (uint64_t)number;
             int64_t length = 0;
-            while (length < tensor_dim(b.src, 1) && s[length] != KAERU_WORD_BLANK) length++;
+            while (length < tensor_dim(b.src, 1) && s[length] != KAERU_BLANK) length++;
             ck_assert_int_eq(length, number % 7 + 3);
         }
         if (more) {
@@ -276,38 +334,38 @@ START_TEST(every_pair_is_in_one_batch)
 {
     KaeruLines src, tgt;
     some_lines(&src, &tgt);
-    KaeruSentenceVocab sv = kaeru_sentence_vocab_of_words(&src, 1, 1), tv = kaeru_sentence_vocab_of_words(&tgt, 1, 1);
-    KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(&src, &sv, &tgt, &tv, 0);
+    KaeruVocab *sv = words_of(&src, 1), *tv = words_of(&tgt, 1);
+    KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(&src, sv, &tgt, tv, 0);
     ck_assert_int_eq(kaeru_sentence_pairs_count(pairs), PAIRS);
     ck_assert_int_eq(kaeru_sentence_pairs_left_out(pairs), 0);
     static const int64_t sizes[] = { 1, 20, 64, 1000, 100000 };
     for (int i = 0; i < 5; i++) {
         ag_seed(3);
         kaeru_sentence_pairs_shuffle(pairs, sizes[i]);
-        uint64_t first = check_epoch(pairs, &sv, &tv, sizes[i]);
+        uint64_t first = check_epoch(pairs, sv, tv, sizes[i]);
         kaeru_sentence_pairs_shuffle(pairs, sizes[i]);
-        uint64_t second = check_epoch(pairs, &sv, &tv, sizes[i]);
+        uint64_t second = check_epoch(pairs, sv, tv, sizes[i]);
         ck_assert(first != second);
         AgRandom before = ag_random_state();
         kaeru_sentence_pairs_sort(pairs, sizes[i]);
         AgRandom after = ag_random_state();
         ck_assert(before.counter == after.counter);
-        check_epoch(pairs, &sv, &tv, sizes[i]);
+        check_epoch(pairs, sv, tv, sizes[i]);
     }
     ck_assert_int_eq(kaeru_sentence_pairs_batches(pairs), 1);
     /* An epoch depends on the random state, not on earlier epochs. */
     ag_seed(7);
     kaeru_sentence_pairs_shuffle(pairs, 64);
-    uint64_t once = check_epoch(pairs, &sv, &tv, 64);
+    uint64_t once = check_epoch(pairs, sv, tv, 64);
     ag_seed(7);
     kaeru_sentence_pairs_shuffle(pairs, 64);
-    ck_assert(once == check_epoch(pairs, &sv, &tv, 64));
+    ck_assert(once == check_epoch(pairs, sv, tv, 64));
     EXPECT_USAGE_ERROR("kaeru_sentence_pairs_shuffle: batches of 0 tokens, expected 1 or more",
                        kaeru_sentence_pairs_shuffle(pairs, 0));
     kaeru_sentence_pairs_free(pairs);
     kaeru_sentence_pairs_free(NULL);
-    kaeru_sentence_vocab_close(&sv);
-    kaeru_sentence_vocab_close(&tv);
+    ag_free(sv);
+    ag_free(tv);
     kaeru_lines_close(&src);
     kaeru_lines_close(&tgt);
 }
@@ -317,8 +375,8 @@ END_TEST
 START_TEST(a_batch_may_have_exactly_its_tokens)
 {
     KaeruLines src = lines_from("a b c\na b c\na b c\na b c\n"), tgt = lines_from("a\na\na\na\n");
-    KaeruSentenceVocab v = kaeru_sentence_vocab_of_words(&src, 1, 1);
-    KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(&src, &v, &tgt, &v, 0);
+    KaeruVocab *v = words_of(&src, 1);
+    KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(&src, v, &tgt, v, 0);
     static const struct { int64_t tokens, batches; } cases[] = { { 20, 1 }, { 19, 2 }, { 15, 2 }, { 10, 2 }, { 9, 4 },
                                                                  { 1, 4 } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -327,7 +385,7 @@ START_TEST(a_batch_may_have_exactly_its_tokens)
                       (int)kaeru_sentence_pairs_batches(pairs), (int)cases[i].tokens);
     }
     kaeru_sentence_pairs_free(pairs);
-    kaeru_sentence_vocab_close(&v);
+    ag_free(v);
     kaeru_lines_close(&src);
     kaeru_lines_close(&tgt);
 }
@@ -336,21 +394,21 @@ END_TEST
 START_TEST(pairs_that_do_not_fit_are_left_out)
 {
     KaeruLines src = lines_from("a b c\n\na\na b c d e\n"), tgt = lines_from("a\na\n\na\n"), fewer = lines_from("a\n");
-    KaeruSentenceVocab v = kaeru_sentence_vocab_of_words(&src, 1, 1);
-    KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(&src, &v, &tgt, &v, 5);
+    KaeruVocab *v = words_of(&src, 1);
+    KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(&src, v, &tgt, v, 5);
     ck_assert_int_eq(kaeru_sentence_pairs_count(pairs), 1);
     ck_assert_int_eq(kaeru_sentence_pairs_left_out(pairs), 3);
     kaeru_sentence_pairs_free(pairs);
-    expect_refused(kaeru_sentence_pairs_new(&src, &v, &fewer, &v, 5),
+    expect_refused(kaeru_sentence_pairs_new(&src, v, &fewer, v, 5),
                    "4 sentences in one language and 1 in the other, expected the same number");
-    expect_refused(kaeru_sentence_pairs_new(&src, &v, &tgt, &v, 4), "none of 4 pairs of sentences can be used");
+    expect_refused(kaeru_sentence_pairs_new(&src, v, &tgt, v, 4), "none of 4 pairs of sentences can be used");
     KaeruLines none = lines_from("");
-    expect_refused(kaeru_sentence_pairs_new(&none, &v, &none, &v, 4), "none of 0 pairs of sentences can be used");
+    expect_refused(kaeru_sentence_pairs_new(&none, v, &none, v, 4), "none of 0 pairs of sentences can be used");
     kaeru_lines_close(&none);
     kaeru_lines_close(&src);
     kaeru_lines_close(&tgt);
     kaeru_lines_close(&fewer);
-    kaeru_sentence_vocab_close(&v);
+    ag_free(v);
 }
 END_TEST
 
@@ -372,14 +430,14 @@ static const char german[] = "ein hund\neine katze schläft\n\nder hund schläft
 static const char english[] = "a dog\na cat sleeps\n\nthe dog sleeps\nthe cat\n";
 
 /* A model that has memorized the four sentences. */
-static Transformer *learned(const KaeruLines *src, const KaeruSentenceVocab *sv, const KaeruLines *tgt,
-                            const KaeruSentenceVocab *tv)
+static Transformer *learned(const KaeruLines *src, const KaeruVocab *sv, const KaeruLines *tgt,
+                            const KaeruVocab *tv)
 {
     ag_seed(1);
-    Transformer *m = transformer_new(kaeru_sentence_vocab_size(sv), kaeru_sentence_vocab_size(tv), tiny());
+    Transformer *m = transformer_new(kaeru_vocab_size(sv), kaeru_vocab_size(tv), tiny());
     KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(src, sv, tgt, tv, 0);
     Optimizer *adam = nn_adam_new(m, 0);
-    KaeruEpochOptions o = { .criterion = { KAERU_WORD_BLANK, 0 }, .optimizer = adam, .factor = 1, .model_size = 32,
+    KaeruEpochOptions o = { .criterion = { KAERU_BLANK, 0 }, .optimizer = adam, .factor = 1, .model_size = 32,
                            .warmup = 40 };
     KaeruTrainState state = { 0 };
     double loss = 1;
@@ -401,9 +459,9 @@ static void count_lines(void *arg, int64_t lines)
 START_TEST(learned_sentences_are_translated)
 {
     KaeruLines src = lines_from(german), tgt = lines_from(english), translated;
-    KaeruSentenceVocab sv = kaeru_sentence_vocab_of_words(&src, 1, 1), tv = kaeru_sentence_vocab_of_words(&tgt, 1, 1);
-    Transformer *m = learned(&src, &sv, &tgt, &tv);
-    TransformerTranslator t = { m, &sv, &tv };
+    KaeruVocab *sv = words_of(&src, 1), *tv = words_of(&tgt, 1);
+    Transformer *m = learned(&src, sv, &tgt, tv);
+    TransformerTranslator t = { m, sv, tv };
     for (int beam = 1; beam <= 3; beam++) {
         int64_t done = 0;
         KaeruTranslateOptions how = { .beam = beam, .length_penalty = 0.6, .done = count_lines, .arg = &done };
@@ -435,8 +493,8 @@ START_TEST(learned_sentences_are_translated)
     EXPECT_USAGE_ERROR("transformer_translate_lines: a beam of 0, expected 1 or more",
                        transformer_translate_lines(&t, &src, &(KaeruTranslateOptions){ .beam = 0 }, &translated));
     nn_free(m);
-    kaeru_sentence_vocab_close(&sv);
-    kaeru_sentence_vocab_close(&tv);
+    ag_free(sv);
+    ag_free(tv);
     kaeru_lines_close(&src);
     kaeru_lines_close(&tgt);
 }
@@ -446,27 +504,27 @@ START_TEST(greedy_decoding_ends)
 {
     AgScope scope = ag_begin(AG_NO_GRAD);
     KaeruLines src = lines_from(german), tgt = lines_from(english);
-    KaeruSentenceVocab sv = kaeru_sentence_vocab_of_words(&src, 1, 1), tv = kaeru_sentence_vocab_of_words(&tgt, 1, 1);
-    Transformer *m = learned(&src, &sv, &tgt, &tv);
-    KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(&src, &sv, &tgt, &tv, 0);
+    KaeruVocab *sv = words_of(&src, 1), *tv = words_of(&tgt, 1);
+    Transformer *m = learned(&src, sv, &tgt, tv);
+    KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(&src, sv, &tgt, tv, 0);
     kaeru_sentence_pairs_sort(pairs, 1000);
     TransformerBatch b;
     ck_assert(kaeru_sentence_pairs_next(pairs, &b));
-    const int32_t *whole = tensor_int_data(transformer_greedy_decode(m, b.src, b.src_mask, 10, KAERU_WORD_START));
+    const int32_t *whole = tensor_int_data(transformer_greedy_decode(m, b.src, b.src_mask, 10, KAERU_START));
     const int32_t *until =
-        tensor_int_data(transformer_greedy_decode_until(m, b.src, b.src_mask, 10, KAERU_WORD_START, KAERU_WORD_END));
+        tensor_int_data(transformer_greedy_decode_until(m, b.src, b.src_mask, 10, KAERU_START, KAERU_END));
     for (int64_t i = 0; i < 4; i++) {
         bool over = false;
         for (int64_t j = 0; j < 10; j++) {
-            ck_assert_int_eq(until[i * 10 + j], over ? KAERU_WORD_END : whole[i * 10 + j]);
-            over = over || whole[i * 10 + j] == KAERU_WORD_END;
+            ck_assert_int_eq(until[i * 10 + j], over ? KAERU_END : whole[i * 10 + j]);
+            over = over || whole[i * 10 + j] == KAERU_END;
         }
         ck_assert(over);
     }
     kaeru_sentence_pairs_free(pairs);
     nn_free(m);
-    kaeru_sentence_vocab_close(&sv);
-    kaeru_sentence_vocab_close(&tv);
+    ag_free(sv);
+    ag_free(tv);
     kaeru_lines_close(&src);
     kaeru_lines_close(&tgt);
     ag_end(scope);
@@ -603,6 +661,7 @@ Suite *translation_suite(void)
     tcase_add_test(sentences, sentences_of_words);
     tcase_add_test(sentences, unknown_words_are_named);
     tcase_add_test(sentences, words_can_contain_nul);
+    tcase_add_test(sentences, byte_pairs_follow_special_tokens);
     tcase_add_test(sentences, sentences_of_byte_pairs);
     tcase_add_test(sentences, every_pair_is_in_one_batch);
     tcase_add_test(sentences, a_batch_may_have_exactly_its_tokens);

@@ -69,23 +69,23 @@ static void models(void)
 
 static void texts(void)
 {
-    EXAMPLE(kaeru_char_vocab_new) {
-        KaeruCharVocab *v = kaeru_char_vocab_new("hello", 5);
+    EXAMPLE(kaeru_vocab_chars) {
+        KaeruVocab *v = kaeru_vocab_chars("hello", 5);
         size_t n;
-        int32_t *ids = kaeru_char_vocab_encode(v, "hole", 4, &n);
+        int32_t *ids = kaeru_vocab_encode(v, "hole", 4, KAERU_AS_TEXT, &n);
         for (size_t i = 0; i < n; i++) printf("%d ", ids[i]);
-        printf("of %d\n", kaeru_char_vocab_size(v));
+        printf("of %d\n", kaeru_vocab_size(v));
         ag_free(ids);
-        kaeru_char_vocab_free(v);
+        ag_free(v);
     }
-    EXAMPLE(kaeru_bpe_train) {
+    EXAMPLE(kaeru_vocab_bpe) {
         /* static const char text[] = "the cat sat on the mat, the cat ate the rat"; */
-        KaeruBpe *bpe = kaeru_bpe_train(text, strlen(text), 262);
+        KaeruVocab *v = kaeru_vocab_bpe(KAERU_BPE, text, strlen(text), 262);
         size_t n, size;
-        int32_t *ids = kaeru_bpe_encode(bpe, "the cat", 7, KAERU_BPE_TEXT, &n);
-        for (size_t i = 0; i < n; i++) printf("%d \"%s\"\n", ids[i], kaeru_bpe_token(bpe, ids[i], &size));
+        int32_t *ids = kaeru_vocab_encode(v, "the cat", 7, KAERU_AS_TEXT, &n);
+        for (size_t i = 0; i < n; i++) printf("%d \"%s\"\n", ids[i], kaeru_vocab_token(v, ids[i], &size));
         ag_free(ids);
-        kaeru_bpe_free(bpe);
+        ag_free(v);
     }
     EXAMPLE(kaeru_bleu_score) {
         KaeruBleu b = { 0 };

@@ -8,7 +8,7 @@ typedef struct { const Writer *writer; KaeruTextStream stream; } Printing;
 static void print_ids(Printing *p, const int32_t *ids, size_t count)
 {
     size_t n;
-    char *text = kaeru_tokenizer_decode(p->writer->tokenizer, ids, count, &n);
+    char *text = kaeru_vocab_decode(p->writer->vocab, ids, count, &n);
     if (text) {                                                         /* NULL: an id beyond the vocabulary */
         kaeru_text_stream_put(&p->stream, text, n);
     }
@@ -37,7 +37,7 @@ void write_text(const Writer *w, const Writing *what)
     size_t n = 0;
     int32_t *ids = NULL;
     if (what->prompt) {
-        ids = kaeru_tokenizer_encode(w->tokenizer, what->prompt, strlen(what->prompt), &n);
+        ids = kaeru_vocab_encode(w->vocab, what->prompt, strlen(what->prompt), KAERU_WITH_SPECIAL, &n);
         if (!ids) {
             example_fail("the prompt: %s", ag_error());
         }

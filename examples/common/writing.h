@@ -19,7 +19,7 @@ enum { WRITER_ENDS = 8 };
  * one of the n_ends tokens. */
 typedef struct {
     void *model;
-    const KaeruTokenizer *tokenizer;
+    const KaeruVocab *vocab;
     int32_t begin, end[WRITER_ENDS];
     int n_ends;
     bool begins_prompts;

@@ -6,7 +6,7 @@
 
 int32_t active[ALL][LENGTH], passive[ALL][PASSIVE];
 
-KaeruWordVocab *make_sentences(void)
+KaeruVocab *make_sentences(void)
 {
     static const char *const adjectives[] = { "old", "young", "small", "kind", "tall" };
     static const char *const people[] = { "girl", "boy", "king", "teacher", "pilot" };
@@ -24,11 +24,11 @@ KaeruWordVocab *make_sentences(void)
         n += (size_t)snprintf(text + n, sizeof text - n, "the %s %s %s the %s the %s is %s by the %s %s ", adjective,
                               person, verb[0], what, what, verb[1], adjective, person);
     }
-    KaeruWordVocab *v = kaeru_word_vocab_new(text, n, 1);
-    int32_t *ids = kaeru_word_vocab_encode(v, text, n, &count);
+    KaeruVocab *v = kaeru_vocab_words(text, n, 1);
+    int32_t *ids = kaeru_vocab_encode(v, text, n, KAERU_AS_TEXT, &count);
     for (int k = 0; k < ALL; k++) {
-        active[k][0] = passive[k][0] = KAERU_WORD_START;
-        active[k][LENGTH - 1] = passive[k][PASSIVE - 1] = KAERU_WORD_END;
+        active[k][0] = passive[k][0] = KAERU_START;
+        active[k][LENGTH - 1] = passive[k][PASSIVE - 1] = KAERU_END;
         memcpy(active[k] + 1, ids + 14 * k, 6 * sizeof *ids);
         memcpy(passive[k] + 1, ids + 14 * k + 6, 8 * sizeof *ids);
     }
@@ -36,11 +36,11 @@ KaeruWordVocab *make_sentences(void)
     return v;
 }
 
-void print_words(const KaeruWordVocab *v, const int32_t *row, int n)
+void print_words(const KaeruVocab *v, const int32_t *row, int n)
 {
-    for (int i = 0; i < n && row[i] != KAERU_WORD_END; i++) {
-        if (row[i] != KAERU_WORD_START) {
-            printf("%s ", row[i] == HIDDEN ? "____" : kaeru_word_vocab_word(v, row[i], NULL));
+    for (int i = 0; i < n && row[i] != KAERU_END; i++) {
+        if (row[i] != KAERU_START) {
+            printf("%s ", row[i] == HIDDEN ? "____" : kaeru_vocab_token(v, row[i], NULL));
         }
     }
 }

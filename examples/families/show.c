@@ -11,7 +11,7 @@
 enum { SHOWN = 3, HELD_OUT = ALL - TRAIN, EACH = HELD_OUT / SHOWN };
 
 /* The word that a model chooses for one position when it sees these n ids. `shown`: prints its most probable words. */
-static int32_t word_for(const KaeruWordVocab *vocab, TransformerEncoderOnly *m, const int32_t *ids, int64_t n, Tensor *mask,
+static int32_t word_for(const KaeruVocab *vocab, TransformerEncoderOnly *m, const int32_t *ids, int64_t n, Tensor *mask,
                         int64_t position, double temperature, bool shown)
 {
     AgScope s = ag_begin(AG_NO_GRAD);
@@ -23,14 +23,14 @@ static int32_t word_for(const KaeruWordVocab *vocab, TransformerEncoderOnly *m, 
     }
     for (int k = 0; shown && k < SHOWN; k++) {
         int32_t best = tensor_int_data(ag_argmax(p, 0, false))[0];
-        printf("  %s %.0f%%", kaeru_word_vocab_word(vocab, best, NULL), 100 * (double)tensor_data(p)[best]);
+        printf("  %s %.0f%%", kaeru_vocab_token(vocab, best, NULL), 100 * (double)tensor_data(p)[best]);
         tensor_mutable_data(p)[best] = 0;
     }
     ag_end(s);
     return word;
 }
 
-void show_filling(const KaeruWordVocab *vocab, TransformerEncoderOnly *fills, TransformerEncoderOnly *goes_on)
+void show_filling(const KaeruVocab *vocab, TransformerEncoderOnly *fills, TransformerEncoderOnly *goes_on)
 {
     int right[2] = { 0, 0 };
     printf("\n1. Encoder, like BERT and RoBERTa: fills in a word from the words on both sides. The decoder sees only those "
@@ -51,12 +51,12 @@ void show_filling(const KaeruWordVocab *vocab, TransformerEncoderOnly *fills, Tr
     printf("  right verbs in %d held-out sentences: encoder %d, decoder %d\n", HELD_OUT, right[0], right[1]);
 }
 
-void show_going_on(const KaeruWordVocab *vocab, TransformerEncoderOnly *goes_on)
+void show_going_on(const KaeruVocab *vocab, TransformerEncoderOnly *goes_on)
 {
     printf("\n2. Decoder, like GPT and LLaMA: continues after \"the\", word by word.\n");
     int trained = 0, new = 0;
     for (int k = 0; k < HELD_OUT; k++) {
-        int32_t row[LENGTH] = { KAERU_WORD_START, active[0][1] };
+        int32_t row[LENGTH] = { KAERU_START, active[0][1] };
         for (int n = 2; n < LENGTH; n++) {
             row[n] = word_for(vocab, goes_on, row, n, nn_causal_mask(n), n - 1, 1, false);
         }
@@ -76,12 +76,12 @@ void show_going_on(const KaeruWordVocab *vocab, TransformerEncoderOnly *goes_on)
            HELD_OUT - trained - new);
 }
 
-void show_rewriting(const KaeruWordVocab *vocab, Transformer *rewrites)
+void show_rewriting(const KaeruVocab *vocab, Transformer *rewrites)
 {
     printf("\n3. Encoder-decoder, like T5 and BART: the encoder reads a sentence, the decoder writes it in the passive.\n");
     Tensor *src = tensor_ints(SHAPE(HELD_OUT, LENGTH), active[TRAIN]);
-    Tensor *out = transformer_greedy_decode_until(rewrites, src, nn_padding_mask(src, KAERU_WORD_BLANK), PASSIVE,
-                                                  KAERU_WORD_START, KAERU_WORD_END);
+    Tensor *out = transformer_greedy_decode_until(rewrites, src, nn_padding_mask(src, KAERU_BLANK), PASSIVE,
+                                                  KAERU_START, KAERU_END);
     if (!out) {
         example_fail("%s", ag_error());
     }

@@ -30,14 +30,14 @@ extern const size_t corpus_size;
 #define DATA_KEY        "option.data"
 
 /* These end the program with the library's message if a file cannot be used. */
-void tokenizer_must_open(KaeruTokenizer *t, const char *vocab, const char *merges);
-LmData *data_must_open(const char *path, const KaeruTokenizer *t);  /* NULL: the library's own sources */
+KaeruVocab *vocab_must_open(const char *vocab, const char *merges);     /* merges NULL: characters */
+LmData *data_must_open(const char *path, const KaeruVocab *v);  /* NULL: the library's own sources */
 /* The vocabulary in the folder of a checkpoint that has these settings. */
-void tokenizer_of_checkpoint(KaeruTokenizer *t, const char *checkpoint, const NnSettings *s);
-void describe_tokenizer(const KaeruTokenizer *t, NnSettings *s);    /* sets VOCABULARY_KEY and FINGERPRINT_KEY */
+KaeruVocab *vocab_of_checkpoint(const char *checkpoint, const NnSettings *s);
+void describe_vocab(const KaeruVocab *v, NnSettings *s);            /* sets VOCABULARY_KEY and FINGERPRINT_KEY */
 
 /* A model in evaluation mode with its vocabulary and the settings of its checkpoint. */
-typedef struct { GPT *model; KaeruTokenizer tokenizer; NnSettings *settings; } TrainedModel;
+typedef struct { GPT *model; KaeruVocab *vocab; NnSettings *settings; } TrainedModel;
 TrainedModel trained_model_of_checkpoint(const char *checkpoint);   /* NULL: BEST_FILE in the output folder */
 TrainedModel trained_model_of_files(const char *weights, const char *config, const char *vocab, const char *merges);
 void trained_model_close(TrainedModel *m);

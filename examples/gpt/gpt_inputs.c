@@ -4,16 +4,18 @@
 
 #include "gpt_commands.h"
 
-void tokenizer_must_open(KaeruTokenizer *t, const char *vocab, const char *merges)
+KaeruVocab *vocab_must_open(const char *vocab, const char *merges)
 {
-    if (!kaeru_tokenizer_open(t, vocab, merges)) {
+    KaeruVocab *v = kaeru_vocab_open(merges ? KAERU_BPE : KAERU_CHARS, vocab, merges);
+    if (!v) {
         example_fail("%s", ag_error());
     }
+    return v;
 }
 
-LmData *data_must_open(const char *path, const KaeruTokenizer *t)
+LmData *data_must_open(const char *path, const KaeruVocab *v)
 {
-    LmData *data = path ? lm_data_open(path, t) : lm_data_of_text("the library's sources", corpus, corpus_size, t);
+    LmData *data = path ? lm_data_open(path, v) : lm_data_of_text("the library's sources", corpus, corpus_size, v);
     if (!data) {
         example_fail("%s", ag_error());
     }
@@ -22,10 +24,10 @@ LmData *data_must_open(const char *path, const KaeruTokenizer *t)
 
 /* ---- the vocabulary of a checkpoint ------------------------------------------------------------------------------ */
 
-void describe_tokenizer(const KaeruTokenizer *t, NnSettings *s)
+void describe_vocab(const KaeruVocab *v, NnSettings *s)
 {
-    nn_settings_set(s, VOCABULARY_KEY, "%s", t->kind == KAERU_TOKENIZER_BPE ? "bpe" : "characters");
-    nn_settings_set(s, FINGERPRINT_KEY, "%016" PRIx64, kaeru_tokenizer_fingerprint(t));
+    nn_settings_set(s, VOCABULARY_KEY, "%s", kaeru_vocab_kind(v) == KAERU_BPE ? "bpe" : "characters");
+    nn_settings_set(s, FINGERPRINT_KEY, "%016" PRIx64, kaeru_vocab_fingerprint(v));
 }
 
 static bool is_setting(const NnSettings *s, const char *key, const char *value)
@@ -34,7 +36,7 @@ static bool is_setting(const NnSettings *s, const char *key, const char *value)
     return found && strcmp(found, value) == 0;
 }
 
-void tokenizer_of_checkpoint(KaeruTokenizer *t, const char *checkpoint, const NnSettings *s)
+KaeruVocab *vocab_of_checkpoint(const char *checkpoint, const NnSettings *s)
 {
     bool bpe = is_setting(s, VOCABULARY_KEY, "bpe");
     if (!bpe && !is_setting(s, VOCABULARY_KEY, "characters")) {
@@ -42,13 +44,14 @@ void tokenizer_of_checkpoint(KaeruTokenizer *t, const char *checkpoint, const Nn
     }
     char *vocab = example_path_beside(checkpoint, VOCAB_FILE), *merges = example_path_beside(checkpoint, MERGES_FILE);
     char fingerprint[24];
-    tokenizer_must_open(t, vocab, bpe ? merges : NULL);
-    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, kaeru_tokenizer_fingerprint(t));
+    KaeruVocab *v = vocab_must_open(vocab, bpe ? merges : NULL);
+    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, kaeru_vocab_fingerprint(v));
     if (!is_setting(s, FINGERPRINT_KEY, fingerprint)) {
         example_fail("%s: is not the vocabulary that %s was trained with", vocab, checkpoint);
     }
     ag_free(merges);
     ag_free(vocab);
+    return v;
 }
 
 /* ---- trained models ---------------------------------------------------------------------------------------------- */
@@ -56,9 +59,9 @@ void tokenizer_of_checkpoint(KaeruTokenizer *t, const char *checkpoint, const Nn
 /* An id beyond the model's vocabulary would be a usage error. */
 static TrainedModel checked(TrainedModel m)
 {
-    if (kaeru_tokenizer_size(&m.tokenizer) > m.model->options.vocab) {
+    if (kaeru_vocab_size(m.vocab) > m.model->options.vocab) {
         example_fail("the vocabulary has %d tokens, the model's vocabulary only %" PRId64,
-                     (int)kaeru_tokenizer_size(&m.tokenizer), m.model->options.vocab);
+                     (int)kaeru_vocab_size(m.vocab), m.model->options.vocab);
     }
     nn_eval(m.model);
     return m;
@@ -75,7 +78,7 @@ TrainedModel trained_model_of_checkpoint(const char *checkpoint)
     if (!m.model || !nn_checkpoint_settings(path, m.settings)) {
         example_fail("%s", ag_error());
     }
-    tokenizer_of_checkpoint(&m.tokenizer, path, m.settings);
+    m.vocab = vocab_of_checkpoint(path, m.settings);
     ag_free(path);
     return checked(m);
 }
@@ -83,7 +86,7 @@ TrainedModel trained_model_of_checkpoint(const char *checkpoint)
 TrainedModel trained_model_of_files(const char *weights, const char *config, const char *vocab, const char *merges)
 {
     TrainedModel m = { .settings = nn_settings_new() };
-    tokenizer_must_open(&m.tokenizer, vocab, merges);
+    m.vocab = vocab_must_open(vocab, merges);
     m.model = gpt_open(weights, config);
     if (!m.model) {
         example_fail("%s", ag_error());
@@ -93,15 +96,14 @@ TrainedModel trained_model_of_files(const char *weights, const char *config, con
 
 Writer writer_of(const TrainedModel *m)
 {
-    const KaeruTokenizer *t = &m->tokenizer;
-    Writer w = { .model = m->model, .tokenizer = t };
-    int32_t end = t->kind == KAERU_TOKENIZER_BPE ? kaeru_bpe_end_of_text(t->bpe) : -1;
+    Writer w = { .model = m->model, .vocab = m->vocab };
+    int32_t end = kaeru_vocab_special(m->vocab, KAERU_END);
     if (end >= 0) {
         w.begin = w.end[w.n_ends++] = end;
         return w;
     }
     size_t n = 0;
-    int32_t *ids = kaeru_tokenizer_encode(t, "\n", 1, &n);
+    int32_t *ids = kaeru_vocab_encode(m->vocab, "\n", 1, KAERU_AS_TEXT, &n);
     w.begin = ids && n ? ids[0] : 0;
     ag_free(ids);
     return w;
@@ -109,7 +111,7 @@ Writer writer_of(const TrainedModel *m)
 
 void trained_model_close(TrainedModel *m)
 {
-    kaeru_tokenizer_close(&m->tokenizer);
+    ag_free(m->vocab);
     ag_free(m->settings);
     nn_free(m->model);
 }

@@ -79,7 +79,7 @@ int gpt_eval(int argc, char **argv)
         "text. The loss is the mean of -log p over all tokens there; the perplexity is exp(loss).", options });
     TrainedModel m = open_model();
     const char *trained_on = nn_settings_get(m.settings, DATA_KEY);
-    LmData *data = data_must_open(data_path ? data_path : trained_on, &m.tokenizer);
+    LmData *data = data_must_open(data_path ? data_path : trained_on, m.vocab);
     if (!lm_data_fits(data, m.model, window)) {
         example_fail("%s", ag_error());
     }
@@ -103,11 +103,11 @@ int gpt_export(int argc, char **argv)
     for (int i = 0; i < 4; i++) {
         example_must_be_output(path[i]);
     }
-    if (!gpt_write(m.model, path[0], path[1]) || !kaeru_tokenizer_save(&m.tokenizer, path[2], path[3])) {
+    if (!gpt_write(m.model, path[0], path[1]) || !kaeru_vocab_save(m.vocab, path[2], path[3])) {
         example_fail("%s", ag_error());
     }
     for (int i = 0; i < 4; i++) {
-        if (i < 3 || m.tokenizer.kind == KAERU_TOKENIZER_BPE) {
+        if (i < 3 || kaeru_vocab_kind(m.vocab) == KAERU_BPE) {
             printf("wrote:   %s\n", path[i]);
         }
         ag_free(path[i]);

@@ -9,22 +9,17 @@ static int64_t size = 4096;
 static bool characters;
 
 /* The vocabulary of --vocab, or a new one of the text. */
-static KaeruTokenizer tokenizer_for(const KaeruText *text)
+static KaeruVocab *vocab_for(const KaeruText *text)
 {
-    KaeruTokenizer t = { .kind = characters ? KAERU_TOKENIZER_CHARS : KAERU_TOKENIZER_BPE };
     if (vocab) {
-        tokenizer_must_open(&t, vocab, merges);
-        return t;
+        return vocab_must_open(vocab, merges);
     }
-    if (characters) {
-        t.chars = kaeru_char_vocab_new(text->bytes, text->size);
-    } else {
-        t.bpe = kaeru_bpe_train(text->bytes, text->size, (int32_t)size);
-    }
-    if (characters ? !t.chars : !t.bpe) {
+    KaeruVocab *v = characters ? kaeru_vocab_chars(text->bytes, text->size)
+                               : kaeru_vocab_bpe(KAERU_BPE, text->bytes, text->size, (int32_t)size);
+    if (!v) {
         example_fail("%s", ag_error());
     }
-    return t;
+    return v;
 }
 
 /* Ends the program if the files to write would replace the text, or the vocabulary that a trained model needs. */
@@ -48,29 +43,28 @@ static void check_outputs(const char *const *path, int n)
 }
 
 /* How the text is cut: its first tokens with their ids. */
-static void show_beginning(const KaeruTokenizer *t, const KaeruText *text)
+static void show_beginning(const KaeruVocab *v, const KaeruText *text)
 {
     enum { BYTES = 1000, SHOWN = 16 };
     size_t bytes = text->size < BYTES ? text->size : BYTES, n, length;
     while (bytes < text->size && ((unsigned char)text->bytes[bytes] & 0xC0) == 0x80) {
         bytes--;                                                        /* whole characters */
     }
-    int32_t *ids = kaeru_tokenizer_encode(t, text->bytes, bytes, &n);
+    int32_t *ids = kaeru_vocab_encode(v, text->bytes, bytes, KAERU_WITH_SPECIAL, &n);
     if (!ids) {
         example_fail("%s", ag_error());
     }
     printf("It begins with");
     for (size_t i = 0; i < n && i < SHOWN; i++) {
         KaeruTextStream out = { .out = stdout };
-        char *piece = kaeru_tokenizer_decode(t, ids + i, 1, &length);
+        const char *token = kaeru_vocab_token(v, ids[i], &length);
         printf(" '");
-        for (size_t k = 0; piece && k < length; k++) {
-            bool line_end = piece[k] == '\n';
-            kaeru_text_stream_put(&out, line_end ? "\\n" : piece + k, line_end ? 2 : 1);
+        for (size_t k = 0; k < length; k++) {
+            bool line_end = token[k] == '\n';
+            kaeru_text_stream_put(&out, line_end ? "\\n" : token + k, line_end ? 2 : 1);
         }
         kaeru_text_stream_end(&out);
         printf("'=%" PRId32, ids[i]);
-        ag_free(piece);
     }
     printf("\n");
     ag_free(ids);
@@ -103,19 +97,19 @@ int gpt_tokenize(int argc, char **argv)
     char *tokens_path = example_path("gpt.tokens"), *vocab_path = example_path(VOCAB_FILE);
     char *merges_path = example_path(MERGES_FILE);
     check_outputs((const char *const[]){ tokens_path, vocab_path, merges_path }, 3);
-    KaeruTokenizer t = tokenizer_for(&text);
+    KaeruVocab *v = vocab_for(&text);
     int64_t count;
-    if (!lm_tokenize(data_path, &t, tokens_path, &count) || !kaeru_tokenizer_save(&t, vocab_path, merges_path)) {
+    if (!lm_tokenize(data_path, v, tokens_path, &count) || !kaeru_vocab_save(v, vocab_path, merges_path)) {
         example_fail("%s", ag_error());
     }
-    printf("%zu bytes are %" PRId64 " tokens, vocabulary of %d\n", text.size, count, (int)kaeru_tokenizer_size(&t));
-    show_beginning(&t, &text);
-    printf("tokens:  %s\nvocabulary: %s%s%s\n", tokens_path, vocab_path, t.kind == KAERU_TOKENIZER_BPE ? ", " : "",
-           t.kind == KAERU_TOKENIZER_BPE ? merges_path : "");
+    printf("%zu bytes are %" PRId64 " tokens, vocabulary of %d\n", text.size, count, (int)kaeru_vocab_size(v));
+    show_beginning(v, &text);
+    bool bpe = kaeru_vocab_kind(v) == KAERU_BPE;
+    printf("tokens:  %s\nvocabulary: %s%s%s\n", tokens_path, vocab_path, bpe ? ", " : "", bpe ? merges_path : "");
     ag_free(merges_path);
     ag_free(vocab_path);
     ag_free(tokens_path);
-    kaeru_tokenizer_close(&t);
+    ag_free(v);
     kaeru_text_close(&text);
     return example_end();
 }

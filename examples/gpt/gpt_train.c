@@ -14,11 +14,11 @@ static bool recompute;
 /* ---- vocabulary and model ---------------------------------------------------------------------------------------- */
 
 /* The characters of the text. */
-static KaeruCharVocab *characters(void)
+static KaeruVocab *characters(void)
 {
     KaeruText text = { 0 };
     if (!data_path) {
-        return kaeru_char_vocab_new(corpus, corpus_size);
+        return kaeru_vocab_chars(corpus, corpus_size);
     }
     if (lm_is_token_file(data_path)) {
         example_usage_error("%s is a file of tokens: expected --vocab (and --merges)", data_path);
@@ -27,31 +27,26 @@ static KaeruCharVocab *characters(void)
     if (opened && text.size == 0) {
         example_fail("%s: is empty, expected a text to learn from", data_path);
     }
-    KaeruCharVocab *found = opened ? kaeru_char_vocab_new(text.bytes, text.size) : NULL;
+    KaeruVocab *found = opened ? kaeru_vocab_chars(text.bytes, text.size) : NULL;
     kaeru_text_close(&text);
     return found;
 }
 
-static KaeruTokenizer first_tokenizer(void)
+static KaeruVocab *first_vocab(void)
 {
-    KaeruTokenizer t = { .kind = KAERU_TOKENIZER_CHARS };
-    if (vocab) {
-        tokenizer_must_open(&t, vocab, merges);
-        return t;
-    }
-    t.chars = characters();
-    if (!t.chars) {
+    KaeruVocab *v = vocab ? vocab_must_open(vocab, merges) : characters();
+    if (!v) {
         example_fail("%s", ag_error());
     }
-    return t;
+    return v;
 }
 
-static GPT *first_model(const KaeruTokenizer *t)
+static GPT *first_model(const KaeruVocab *v)
 {
     if (weights) {
         return gpt_open(weights, config);
     }
-    size.vocab = kaeru_tokenizer_size(t);
+    size.vocab = kaeru_vocab_size(v);
     if (!gpt_check(&size)) {
         example_usage_error("%s", ag_error());
     }
@@ -74,26 +69,21 @@ static void check_sizes(const char *path, const GPTOptions *o)
     }
 }
 
-static void save_vocabulary(const KaeruTokenizer *t)
+static void save_vocabulary(const KaeruVocab *v)
 {
     char *vocab_path = example_path(VOCAB_FILE), *merges_path = example_path(MERGES_FILE);
-    if (!kaeru_tokenizer_save(t, vocab_path, merges_path)) {
+    if (!kaeru_vocab_save(v, vocab_path, merges_path)) {
         example_fail("%s", ag_error());
     }
     ag_free(vocab_path);
     ag_free(merges_path);
 }
 
-/* Makes or loads the vocabulary and the model, and sets the settings that describe the vocabulary. */
-static void make_model_and_vocabulary(const TrainingRun *run, LmTraining *training, KaeruTokenizer *t)
+/* Makes or loads the model and the vocabulary, which it returns, and sets the settings that describe the vocabulary. */
+static KaeruVocab *make_model_and_vocabulary(const TrainingRun *run, LmTraining *training)
 {
-    if (run->resumed) {
-        tokenizer_of_checkpoint(t, run->last, run->saved);
-        training->model = gpt_load(run->last);
-    } else {
-        *t = first_tokenizer();
-        training->model = first_model(t);
-    }
+    KaeruVocab *v = run->resumed ? vocab_of_checkpoint(run->last, run->saved) : first_vocab();
+    training->model = run->resumed ? gpt_load(run->last) : first_model(v);
     if (!training->model) {
         example_fail("%s", ag_error());
     }
@@ -102,16 +92,17 @@ static void make_model_and_vocabulary(const TrainingRun *run, LmTraining *traini
         check_sizes(run->last, &m->options);
     }
     m->options.recompute = recompute;
-    describe_tokenizer(t, run->settings);
+    describe_vocab(v, run->settings);
+    return v;
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
-static void print_sizes(const GPT *m, const LmData *data, const KaeruTokenizer *t)
+static void print_sizes(const GPT *m, const LmData *data, const KaeruVocab *v)
 {
     const GPTOptions *o = &m->options;
     printf("%" PRId64 " tokens to learn from, %" PRId64 " held out, vocabulary of %d\n", lm_data_tokens(data, LM_TRAIN),
-           lm_data_tokens(data, LM_HELD_OUT), (int)kaeru_tokenizer_size(t));
+           lm_data_tokens(data, LM_HELD_OUT), (int)kaeru_vocab_size(v));
     printf("GPT: layers %" PRId64 ", heads %" PRId64 ", width %" PRId64 ", context %" PRId64 ", parameters %.0f\n",
            o->layers, o->heads, o->width, o->context, gpt_size(o));
     if (o->recompute) {
@@ -119,14 +110,14 @@ static void print_sizes(const GPT *m, const LmData *data, const KaeruTokenizer *
     }
 }
 
-static void finish(LmTraining *training, const KaeruTokenizer *t)
+static void finish(LmTraining *training, KaeruVocab *v)
 {
     int64_t counted;
     double loss = lm_evaluate(training->model, training->data, how.batch, how.window, 0, &counted);
     printf("loss over all %" PRId64 " held-out tokens: %.4f\n", counted, loss);
     if (sample_tokens > 0) {
         printf("\nText written by the model:\n");
-        TrainedModel m = { training->model, *t, training->settings };
+        TrainedModel m = { training->model, v, training->settings };
         Writer w = writer_of(&m);
         write_text(&w, &(Writing){ .tokens = sample_tokens, .how = { .temperature = 0.8, .top_p = 0.95 } });
     }
@@ -184,18 +175,17 @@ int gpt_train(int argc, char **argv)
     example_must_be_output(best);
     LmTraining training = { .options = how, .settings = run.settings, .last = run.last, .best = best,
                             .processes = example_processes(), .stop = example_stop() };
-    KaeruTokenizer tokenizer;
-    make_model_and_vocabulary(&run, &training, &tokenizer);
-    LmData *data = data_must_open(data_path, &tokenizer);
+    KaeruVocab *v = make_model_and_vocabulary(&run, &training);
+    LmData *data = data_must_open(data_path, v);
     training.data = data;
     training_run_data(&run, data_path ? data_hash_file(data_path) : data_hash(DATA_HASH_BEGIN, corpus, corpus_size));
     if (!lm_data_fits(data, training.model, how.window)) {
         example_fail("%s", ag_error());
     }
     if (!run.resumed && example_writes()) {
-        save_vocabulary(&tokenizer);                                    /* only after all input was read without error */
+        save_vocabulary(v);                                             /* only after all input was read without error */
     }
-    print_sizes(training.model, data, &tokenizer);
+    print_sizes(training.model, data, v);
     lm_run(&training, "gpt.csv", &run);
     if (!processes_end()) {
         processes_exit(training.stopped ? EXIT_STOPPED : 0);
@@ -203,10 +193,10 @@ int gpt_train(int argc, char **argv)
     if (!training.stopped) {
         picture_draw("gpt");
         printf("model:   %s (last), %s (best)\n", training.last, training.best);
-        finish(&training, &tokenizer);
+        finish(&training, v);
     }
     lm_data_close(data);
-    kaeru_tokenizer_close(&tokenizer);
+    ag_free(v);
     nn_free(training.model);
     ag_free(best);
     training_run_end(&run);

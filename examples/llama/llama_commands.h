@@ -11,6 +11,6 @@ int llama_finetune(int argc, char **argv);
 /* A folder, a slash and a name; free it with ag_free. */
 char *path_in(const char *folder, const char *name);
 /* These end the program with the library's message if a file cannot be used, or if the two do not fit together. */
-Llama *model_of_folder(const char *folder, KaeruTokenizer *t);
+Llama *model_of_folder(const char *folder, KaeruVocab **v);
 
 #endif

@@ -37,15 +37,15 @@ static void prepare(Llama *m)
     printf("%" PRId64 " of %.0f parameters are trained\n", nn_count(m), llama_size(&m->options));
 }
 
-static LmData *open_data(const Llama *m, const KaeruTokenizer *t)
+static LmData *open_data(const Llama *m, const KaeruVocab *v)
 {
     size_t n = strlen(data_path), size = strlen(".jsonl");
-    int32_t end = m->options.end[0] >= 0 ? (int32_t)m->options.end[0] : kaeru_bpe_end_of_text(t->bpe);
-    if (end >= kaeru_tokenizer_size(t)) {
+    int32_t end = m->options.end[0] >= 0 ? (int32_t)m->options.end[0] : kaeru_vocab_special(v, KAERU_END);
+    if (end >= kaeru_vocab_size(v)) {
         end = -1;
     }
     LmData *data = n > size && strcmp(data_path + n - size, ".jsonl") == 0 ?
-        lm_data_open_pairs(data_path, t, kaeru_bpe_begin(t->bpe), end) : lm_data_open(data_path, t);
+        lm_data_open_pairs(data_path, v, kaeru_vocab_special(v, KAERU_START), end) : lm_data_open(data_path, v);
     if (!data || !lm_data_fits(data, m, how.window)) {
         example_fail("%s", ag_error());
     }
@@ -171,10 +171,10 @@ int llama_finetune(int argc, char **argv)
         example_usage_error("expected --model, the folder of a model, and --data, a file to learn");
     }
     check_out();
-    KaeruTokenizer tokenizer;
-    Llama *m = model_of_folder(folder, &tokenizer);
-    LmData *data = open_data(m, &tokenizer);
-    uint64_t ids = kaeru_tokenizer_fingerprint(&tokenizer);                 /* of which the data consist */
+    KaeruVocab *v;
+    Llama *m = model_of_folder(folder, &v);
+    LmData *data = open_data(m, v);
+    uint64_t ids = kaeru_vocab_fingerprint(v);                              /* of which the data consist */
     training_run_data(&run, data_hash(data_hash_file(data_path), &ids, sizeof ids));
     prepare(m);
     char *best = keep_best ? example_path(BEST_FILE) : NULL;
@@ -186,7 +186,7 @@ int llama_finetune(int argc, char **argv)
     }
     ag_free(best);
     lm_data_close(data);
-    kaeru_tokenizer_close(&tokenizer);
+    ag_free(v);
     nn_free(m);
     training_run_end(&run);
     return training.stopped ? EXIT_STOPPED : example_end();

@@ -12,25 +12,25 @@ char *path_in(const char *folder, const char *name)
     return path;
 }
 
-Llama *model_of_folder(const char *folder, KaeruTokenizer *t)
+Llama *model_of_folder(const char *folder, KaeruVocab **v)
 {
     char *path = path_in(folder, "tokenizer.json");
-    *t = (KaeruTokenizer){ .kind = KAERU_TOKENIZER_BPE, .bpe = kaeru_bpe_open_json(path) };
-    Llama *m = t->bpe ? llama_open(folder) : NULL;
+    *v = kaeru_vocab_open(KAERU_BPE, path, NULL);
+    Llama *m = *v ? llama_open(folder) : NULL;
     if (!m) {
         example_fail("%s", ag_error());
     }
-    if (kaeru_tokenizer_size(t) > m->options.vocab) {
-        example_fail("the vocabulary has %d tokens, the model's only %" PRId64, (int)kaeru_tokenizer_size(t), m->options.vocab);
+    if (kaeru_vocab_size(*v) > m->options.vocab) {
+        example_fail("the vocabulary has %d tokens, the model's only %" PRId64, (int)kaeru_vocab_size(*v), m->options.vocab);
     }
     ag_free(path);
     return m;
 }
 
-static Writer writer_of(Llama *m, const KaeruTokenizer *t)
+static Writer writer_of(Llama *m, const KaeruVocab *v)
 {
-    int32_t begin = kaeru_bpe_begin(t->bpe), end = kaeru_bpe_end_of_text(t->bpe);
-    Writer w = { .model = m, .tokenizer = t, .begins_prompts = begin >= 0 };
+    int32_t begin = kaeru_vocab_special(v, KAERU_START), end = kaeru_vocab_special(v, KAERU_END);
+    Writer w = { .model = m, .vocab = v, .begins_prompts = begin >= 0 };
     for (int i = 0; i < LLAMA_ENDS && m->options.end[i] >= 0; i++) {
         w.end[w.n_ends++] = (int32_t)m->options.end[i];
     }
@@ -56,12 +56,12 @@ int llama_generate(int argc, char **argv)
     if (!folder) {
         example_usage_error("expected --model, the folder of a model");
     }
-    KaeruTokenizer t;
-    Llama *m = model_of_folder(folder, &t);
+    KaeruVocab *v;
+    Llama *m = model_of_folder(folder, &v);
     nn_eval(m);
-    Writer w = writer_of(m, &t);
+    Writer w = writer_of(m, v);
     write_text(&w, &writing);
-    kaeru_tokenizer_close(&t);
+    ag_free(v);
     nn_free(m);
     return example_end();
 }

@@ -334,8 +334,8 @@ static Corpus draw_corpus(int64_t n, const KaeruLines *avoid)
         i++;
     }
     Corpus c;
-    if (!kaeru_lines_of_text(&c.src, "grammar", src.bytes, src.size) ||
-        !kaeru_lines_of_text(&c.tgt, "grammar", tgt.bytes, tgt.size)) {
+    if (!kaeru_lines_of_text(&c.src, "grammar", 1, src.bytes, src.size) ||
+        !kaeru_lines_of_text(&c.tgt, "grammar", 1, tgt.bytes, tgt.size)) {
         example_fail("%s", ag_error());
     }
     ag_free(src.bytes);

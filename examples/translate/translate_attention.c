@@ -9,25 +9,30 @@ typedef struct { Tensor *src, *tgt, *out; } Translation;
 
 /* ---- the data file ----------------------------------------------------------------------------------------------- */
 
-/* A token in quotation marks, as one field. */
-static void put_token(FILE *file, const KaeruSentenceVocab *v, int32_t id)
+/* A token in one line, without the space before it. `quote` replaces each quotation mark. */
+static void put_token(FILE *file, const KaeruVocab *v, int32_t id, const char *quote)
 {
-    char *token = kaeru_sentence_token(v, id);
-    const char *text = token[0] == ' ' ? token + 1 : token;
-    fputs(",\"", file);
-    for (; *text; text++) {
-        if (*text == '"') {
-            fputs("”", file);                    /* gnuplot skips a row whose text contains a quotation mark */
+    size_t n;
+    const char *token = kaeru_vocab_token(v, id, &n);
+    for (size_t i = token[0] == ' '; i < n; i++) {
+        if (token[i] == '"') {
+            fputs(quote, file);
         } else {
-            fputc((unsigned char)*text < ' ' ? ' ' : *text, file);
+            fputc((unsigned char)token[i] < ' ' ? ' ' : token[i], file);
         }
     }
+}
+
+/* A token in quotation marks, as one field. gnuplot skips a row whose text contains a quotation mark. */
+static void put_field(FILE *file, const KaeruVocab *v, int32_t id)
+{
+    fputs(",\"", file);
+    put_token(file, v, id, "”");
     fputc('"', file);
-    ag_free(token);
 }
 
 /* The tokens of one axis of a map: ids and their vocabulary. */
-typedef struct { const KaeruSentenceVocab *vocab; const Tensor *ids; } Axis;
+typedef struct { const KaeruVocab *vocab; const Tensor *ids; } Axis;
 
 /* The maps of all heads of a layer. */
 static void put_map(FILE *file, const char *kind, int layer, const MultiHeadAttention *a, Axis rows, Axis columns)
@@ -39,8 +44,8 @@ static void put_map(FILE *file, const char *kind, int layer, const MultiHeadAtte
             for (int64_t j = 0; j < m; j++) {
                 fprintf(file, "%s,%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%.6f", kind, layer, h, i, j,
                         (double)weight[(h * n + i) * m + j]);
-                put_token(file, rows.vocab, tensor_int_data(rows.ids)[i]);
-                put_token(file, columns.vocab, tensor_int_data(columns.ids)[j]);
+                put_field(file, rows.vocab, tensor_int_data(rows.ids)[i]);
+                put_field(file, columns.vocab, tensor_int_data(columns.ids)[j]);
                 fputc('\n', file);
             }
         }
@@ -68,7 +73,7 @@ static void write_maps(const TransformerTranslator *t, const Translation *r)
 
 /* ---- in the terminal --------------------------------------------------------------------------------------------- */
 
-static void print_tokens(const char *label, const KaeruSentenceVocab *v, const Tensor *ids)
+static void print_tokens(const char *label, const KaeruVocab *v, const Tensor *ids)
 {
     size_t n;
     char *text = kaeru_sentence_decode(v, tensor_int_data(ids) + 1, (size_t)tensor_numel(ids) - 1, &n);
@@ -97,12 +102,11 @@ static void print_alignment(const TransformerTranslator *t, const Translation *r
         for (int64_t j = 1; j < m; j++) {
             best = sum[i * m + j] > sum[i * m + best] ? j : best;
         }
-        char *word = kaeru_sentence_token(t->tgt, tensor_int_data(r->out)[i]);
-        char *source = kaeru_sentence_token(t->src, tensor_int_data(r->src)[best]);
-        printf("  %s <- %s (%.0f %%)\n", word[0] == ' ' ? word + 1 : word, source[0] == ' ' ? source + 1 : source,
-               100 * sum[i * m + best] / maps);
-        ag_free(word);
-        ag_free(source);
+        printf("  ");
+        put_token(stdout, t->tgt, tensor_int_data(r->out)[i], "\"");
+        printf(" <- ");
+        put_token(stdout, t->src, tensor_int_data(r->src)[best], "\"");
+        printf(" (%.0f %%)\n", 100 * sum[i * m + best] / maps);
     }
     putchar('\n');
 }
@@ -126,16 +130,16 @@ static Translation translate_sentence(const TransformerTranslator *t, KaeruLine 
     check_length(t, (int64_t)size);
     Translation r = { .src = tensor_ints(SHAPE(1, (int64_t)size), ids) };
     ag_free(ids);
-    Tensor *mask = nn_padding_mask(r.src, KAERU_WORD_BLANK);
+    Tensor *mask = nn_padding_mask(r.src, KAERU_BLANK);
     int64_t most = tensor_dim(nn_item(PositionalEncoding, t->model->tgt_embed, 1)->pe, 1),
         room = 2 * (int64_t)size + 10;
     room = room < most ? room : most;
-    Tensor *decoded = transformer_greedy_decode_until(t->model, r.src, mask, room, KAERU_WORD_START, KAERU_WORD_END);
+    Tensor *decoded = transformer_greedy_decode_until(t->model, r.src, mask, room, KAERU_START, KAERU_END);
     if (!decoded) {
         example_fail("%s", ag_error());
     }
     int64_t length = 1;
-    while (length < room - 1 && tensor_int_data(decoded)[length] != KAERU_WORD_END) {
+    while (length < room - 1 && tensor_int_data(decoded)[length] != KAERU_END) {
         length++;
     }
     r.tgt = ag_slice(decoded, 1, 0, length);
@@ -152,7 +156,7 @@ void show_attention(const TransformerTranslator *t, KaeruLine sentence)
     nn_eval(t->model);
     Translation r = translate_sentence(t, sentence);
     print_tokens("source:  ", t->src, r.src);
-    Tensor *both[] = { tensor_ints(SHAPE(1, 1), &(int32_t){ KAERU_WORD_START }), r.out };
+    Tensor *both[] = { tensor_ints(SHAPE(1, 1), &(int32_t){ KAERU_START }), r.out };
     print_tokens("target:  ", t->tgt, ag_concat(both, 2, 1));
     print_alignment(t, &r);
     write_maps(t, &r);

@@ -29,14 +29,13 @@ void corpus_close(Corpus *c);
 #define LAST_FILE  "translate_last.safetensors"
 #define MODEL_FILE "translate.safetensors"
 
-/* The vocabularies of source and target; if they are shared, `src` is both and `tgt` is empty. */
-typedef struct { KaeruSentenceVocab src, tgt; bool shared; } Vocabularies;
+/* The vocabularies of source and target; if they are shared, both are the same. */
+typedef struct { KaeruVocab *src, *tgt; } Vocabularies;
 void vocabularies_save(const Vocabularies *v);                          /* in the output folder */
 /* The vocabularies in the folder of a checkpoint that has these settings. */
 void vocabularies_open(Vocabularies *v, const char *checkpoint, const NnSettings *s);
 void vocabularies_close(Vocabularies *v);
 void vocabularies_describe(const Vocabularies *v, NnSettings *s);       /* sets the settings that describe them */
-const KaeruSentenceVocab *target_vocab(const Vocabularies *v);
 
 /* A model in evaluation mode with its vocabularies; lower_case: it was trained with --lower-case. */
 typedef struct { Transformer *model; Vocabularies vocabularies; bool lower_case; } TrainedModel;

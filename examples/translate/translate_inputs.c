@@ -43,15 +43,10 @@ typedef struct { const char *vocab, *merges; } Names;
 static const Names src_names = { "translate_src_vocab.json", "translate_src_merges.txt" };
 static const Names tgt_names = { "translate_tgt_vocab.json", "translate_tgt_merges.txt" };
 
-const KaeruSentenceVocab *target_vocab(const Vocabularies *v)
-{
-    return v->shared ? &v->src : &v->tgt;
-}
-
-static void save(const KaeruSentenceVocab *v, const Names *names)
+static void save(const KaeruVocab *v, const Names *names)
 {
     char *vocab = example_path(names->vocab), *merges = example_path(names->merges);
-    if (!kaeru_sentence_vocab_save(v, vocab, merges)) {
+    if (!kaeru_vocab_save(v, vocab, merges)) {
         example_fail("%s", ag_error());
     }
     ag_free(vocab);
@@ -60,22 +55,22 @@ static void save(const KaeruSentenceVocab *v, const Names *names)
 
 void vocabularies_save(const Vocabularies *v)
 {
-    save(&v->src, &src_names);
-    if (!v->shared) {
-        save(&v->tgt, &tgt_names);
+    save(v->src, &src_names);
+    if (v->tgt != v->src) {
+        save(v->tgt, &tgt_names);
     }
 }
 
 /* Continues a hash by the tokens of a vocabulary. */
-static uint64_t fingerprint(uint64_t hash, const KaeruSentenceVocab *v)
+static uint64_t fingerprint(uint64_t hash, const KaeruVocab *v)
 {
-    if (v->kind == KAERU_SENTENCE_BPE) {
-        uint64_t own = kaeru_tokenizer_fingerprint(&((KaeruTokenizer){ .kind = KAERU_TOKENIZER_BPE, .bpe = v->bpe }));
+    if (kaeru_vocab_kind(v) == KAERU_SENTENCE_BPE) {
+        uint64_t own = kaeru_vocab_fingerprint(v);
         return data_hash(hash, &own, sizeof own);
     }
-    for (int32_t id = 0; id < kaeru_word_vocab_size(v->words); id++) {
+    for (int32_t id = 0; id < kaeru_vocab_size(v); id++) {
         size_t n;
-        const char *word = kaeru_word_vocab_word(v->words, id, &n);
+        const char *word = kaeru_vocab_token(v, id, &n);
         hash = data_hash(hash, word, n + 1);                            /* with the NUL behind it */
     }
     return hash;
@@ -83,7 +78,7 @@ static uint64_t fingerprint(uint64_t hash, const KaeruSentenceVocab *v)
 
 static const char *fingerprint_of_both(const Vocabularies *v, char text[24])
 {
-    snprintf(text, 24, "%016" PRIx64, fingerprint(fingerprint(DATA_HASH_BEGIN, &v->src), target_vocab(v)));
+    snprintf(text, 24, "%016" PRIx64, fingerprint(fingerprint(DATA_HASH_BEGIN, v->src), v->tgt));
     return text;
 }
 
@@ -91,27 +86,29 @@ void vocabularies_describe(const Vocabularies *v, NnSettings *s)
 {
     char text[24];
     nn_settings_set(s, FINGERPRINT_KEY, "%s", fingerprint_of_both(v, text));
-    nn_settings_set(s, KIND_KEY, "%s", v->src.kind == KAERU_SENTENCE_BPE ? "bpe" : "words");
-    nn_settings_set(s, SHARED_KEY, "%d", v->shared);
+    nn_settings_set(s, KIND_KEY, "%s", kaeru_vocab_kind(v->src) == KAERU_SENTENCE_BPE ? "bpe" : "words");
+    nn_settings_set(s, SHARED_KEY, "%d", v->src == v->tgt);
 }
 
-static void open_beside(KaeruSentenceVocab *v, const char *checkpoint, const Names *names, bool bpe)
+static KaeruVocab *open_beside(const char *checkpoint, const Names *names, KaeruVocabKind kind)
 {
     char *vocab = example_path_beside(checkpoint, names->vocab),
         *merges = example_path_beside(checkpoint, names->merges);
-    if (!kaeru_sentence_vocab_open(v, vocab, bpe ? merges : NULL)) {
+    KaeruVocab *v = kaeru_vocab_open(kind, vocab, merges);
+    if (!v) {
         example_fail("%s", ag_error());
     }
     ag_free(vocab);
     ag_free(merges);
+    return v;
 }
 
-static void check_size(const NnSettings *s, const char *key, const KaeruSentenceVocab *v, const char *checkpoint)
+static void check_size(const NnSettings *s, const char *key, const KaeruVocab *v, const char *checkpoint)
 {
     int64_t size;
-    if (!nn_settings_int(s, key, &size) || size != kaeru_sentence_vocab_size(v)) {
+    if (!nn_settings_int(s, key, &size) || size != kaeru_vocab_size(v)) {
         example_fail("%s: was trained with another vocabulary than the one in its folder, of %d tokens", checkpoint,
-                     (int)kaeru_sentence_vocab_size(v));
+                     (int)kaeru_vocab_size(v));
     }
 }
 
@@ -132,21 +129,20 @@ void vocabularies_open(Vocabularies *v, const char *checkpoint, const NnSettings
     if (!kind || !nn_settings_int(s, SHARED_KEY, &shared)) {
         example_fail("%s: has no setting for the kind of its vocabulary", checkpoint);
     }
-    *v = (Vocabularies){ .shared = shared != 0 };
-    bool bpe = strcmp(kind, "bpe") == 0;
-    open_beside(&v->src, checkpoint, &src_names, bpe);
-    if (!v->shared) {
-        open_beside(&v->tgt, checkpoint, &tgt_names, bpe);
-    }
-    check_size(s, "transformer.src_vocab", &v->src, checkpoint);
-    check_size(s, "transformer.tgt_vocab", target_vocab(v), checkpoint);
+    KaeruVocabKind which = strcmp(kind, "bpe") == 0 ? KAERU_SENTENCE_BPE : KAERU_WORDS;
+    v->src = open_beside(checkpoint, &src_names, which);
+    v->tgt = shared ? v->src : open_beside(checkpoint, &tgt_names, which);
+    check_size(s, "transformer.src_vocab", v->src, checkpoint);
+    check_size(s, "transformer.tgt_vocab", v->tgt, checkpoint);
     check_fingerprint(s, v, checkpoint);
 }
 
 void vocabularies_close(Vocabularies *v)
 {
-    kaeru_sentence_vocab_close(&v->src);
-    kaeru_sentence_vocab_close(&v->tgt);
+    if (v->tgt != v->src) {
+        ag_free(v->tgt);
+    }
+    ag_free(v->src);
 }
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */
@@ -180,5 +176,5 @@ void trained_model_close(TrainedModel *m)
 
 TransformerTranslator translator_of(Transformer *model, const Vocabularies *v)
 {
-    return (TransformerTranslator){ model, &v->src, target_vocab(v) };
+    return (TransformerTranslator){ model, v->src, v->tgt };
 }

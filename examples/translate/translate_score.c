@@ -103,7 +103,7 @@ int translate_score(int argc, char **argv)
 
 static void warn_of_unknown_words(const TransformerTranslator *t, const char *name, KaeruLine line)
 {
-    char *words = kaeru_sentence_unknown(t->src, line);
+    char *words = kaeru_vocab_unknown(t->src, line.text, line.size);
     if (words) {
         example_warn("%s: not in the vocabulary, read as <unk>: %s", name, words);
     }
@@ -118,7 +118,7 @@ static void translate_line(const TransformerTranslator *t, const char *text, siz
     char name[48];
     snprintf(name, sizeof name, "line %" PRId64, number);
     KaeruTranslateOptions how = { .beam = (int)beam, .length_penalty = length_penalty };
-    bool good = kaeru_lines_of_part(&line, "standard input", number, text, size);
+    bool good = kaeru_lines_of_text(&line, "standard input", number, text, size);
     if (good && lower_case) {
         kaeru_lines_lower(&line);
     }
@@ -176,7 +176,7 @@ int translate_show(int argc, char **argv)
     }
     TrainedModel m = trained_model_of_checkpoint(checkpoint);
     KaeruLines line;
-    if (!kaeru_lines_of_text(&line, "--sentence", sentence, strlen(sentence))) {
+    if (!kaeru_lines_of_text(&line, "--sentence", 1, sentence, strlen(sentence))) {
         example_fail("%s", ag_error());
     }
     if (line.n != 1) {

@@ -54,20 +54,24 @@ typedef struct {
     KaeruTrainState state;
 } Training;
 
-static KaeruSentenceVocab learn_vocab(const KaeruLines *texts, int n)
+static KaeruVocab *learn_vocab(const KaeruLines *texts, int n)
 {
-    return strcmp(vocab, "bpe") == 0 ? kaeru_sentence_vocab_of_bpe(texts, n, (int32_t)vocab_size)
-                                     : kaeru_sentence_vocab_of_words(texts, n, min_count);
+    size_t size;
+    char *text = kaeru_lines_join(texts, n, &size);
+    KaeruVocab *v = strcmp(vocab, "bpe") == 0 ? kaeru_vocab_bpe(KAERU_SENTENCE_BPE, text, size, (int32_t)vocab_size)
+                                              : kaeru_vocab_words(text, size, min_count);
+    if (!v) {
+        example_fail("%s", ag_error());
+    }
+    ag_free(text);
+    return v;
 }
 
 static void learn_vocabularies(Training *t)
 {
     const KaeruLines both[] = { t->train.src, t->train.tgt };
-    t->vocabularies.shared = shared;
     t->vocabularies.src = learn_vocab(both, shared ? 2 : 1);
-    if (!shared) {
-        t->vocabularies.tgt = learn_vocab(both + 1, 1);
-    }
+    t->vocabularies.tgt = shared ? t->vocabularies.src : learn_vocab(both + 1, 1);
 }
 
 static void set_epoch(Training *t, int64_t epoch)
@@ -112,8 +116,8 @@ static void make_all(Training *t)
     o.dropout = dropout;
     o.max_len = POSITIONS;
     o.share_embeddings = shared;
-    int64_t src_vocab = kaeru_sentence_vocab_size(&t->vocabularies.src);
-    int64_t tgt_vocab = kaeru_sentence_vocab_size(target_vocab(&t->vocabularies));
+    int64_t src_vocab = kaeru_vocab_size(t->vocabularies.src);
+    int64_t tgt_vocab = kaeru_vocab_size(t->vocabularies.tgt);
     transformer_to_settings(src_vocab, tgt_vocab, &o, run->settings);
     t->model = run->resumed ? transformer_load(run->last) : transformer_new(src_vocab, tgt_vocab, o);
     if (!t->model) {
@@ -205,7 +209,7 @@ static void show_progress(void *arg, const KaeruTrainState *state, double loss, 
 static KaeruSentencePairs *pairs_of(const Training *t, const Corpus *c, int64_t most, const char *what)
 {
     const Vocabularies *v = &t->vocabularies;
-    KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(&c->src, &v->src, &c->tgt, target_vocab(v), most);
+    KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(&c->src, v->src, &c->tgt, v->tgt, most);
     if (!pairs) {
         example_fail("%s", ag_error());
     }
@@ -241,11 +245,11 @@ static void draw_batches(Training *t, KaeruSentencePairs *pairs)
 static void train_epochs(Training *t, KaeruSentencePairs *pairs, KaeruSentencePairs *valid, Csv *csv)
 {
     KaeruTrainState *state = &t->state;
-    KaeruEpochOptions training = { .criterion = { .padding_idx = KAERU_WORD_BLANK, .smoothing = smoothing },
+    KaeruEpochOptions training = { .criterion = { .padding_idx = KAERU_BLANK, .smoothing = smoothing },
                               .optimizer = t->optimizer, .factor = factor,
                               .model_size = width, .warmup = warmup, .accum_iter = (int)accumulate,
                               .parallel = t->parallel, .done = show_progress, .stop = example_stop() };
-    KaeruEpochOptions evaluation = { .criterion = { .padding_idx = KAERU_WORD_BLANK, .smoothing = 0 },
+    KaeruEpochOptions evaluation = { .criterion = { .padding_idx = KAERU_BLANK, .smoothing = 0 },
                                     .parallel = t->parallel };
     TransformerTranslator translator = translator_of(t->model, &t->vocabularies);
     while (t->epoch < epochs) {
@@ -294,7 +298,7 @@ static void train(Training *t)
         printf("all %" PRId64 " epochs are done, from %s\n", epochs, t->run.last);
     }
     printf("vocabularies of %d and %d tokens; a Transformer of %" PRId64 " parameters\n\n",
-           (int)kaeru_sentence_vocab_size(&t->vocabularies.src), (int)kaeru_sentence_vocab_size(target_vocab(&t->vocabularies)),
+           (int)kaeru_vocab_size(t->vocabularies.src), (int)kaeru_vocab_size(t->vocabularies.tgt),
            nn_count(t->model));
     Csv *csv = training_run_csv(&t->run, data_name, data_header, t->epoch);
     train_epochs(t, pairs, valid, csv);

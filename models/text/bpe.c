@@ -1,47 +1,41 @@
-/* bpe.c: encodes bytes as ids of a byte-pair vocabulary, and decodes them. */
-#include "kaeru/bpe.h"
+/* bpe.c: encodes text as ids of a byte-pair vocabulary. */
+#include "bpe_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpe_parts.h"
 #include "unicode.h"
 
 enum { CACHE_SLOTS = 1 << 15 };
 
 /* ---- construction ------------------------------------------------------------------------------------------------ */
 
-/* The rank of this pair's merge; -1 if there is none. */
-static int32_t find_rank(const KaeruBpe *b, int32_t left, int32_t right)
+/* The slot that has the rank of this pair's merge; if there is none, a free slot, which has -1. */
+static int32_t *rank_of(const Bpe *b, int32_t left, int32_t right)
 {
     for (size_t i = bpe_hash_pair(left, right) & (b->n_slots - 1);; i = (i + 1) & (b->n_slots - 1)) {
         int32_t rank = b->slot[i];
-        if (rank < 0 || (b->merge[rank].left == left && b->merge[rank].right == right)) return rank;
+        if (rank < 0 || (b->merge[rank].left == left && b->merge[rank].right == right)) return &b->slot[i];
     }
 }
 
-KaeruBpe *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges)
+KaeruVocab *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges)
 {
-    KaeruBpe *b = ag_object_new(sizeof *b);
-    *b = (KaeruBpe){ .kind = VOCAB_BPE, .tokens = tokens, .merge = merge, .n_merges = n_merges, .n_slots = 1024, .begin = -1,
-                .n_vocab = tokens->n };
-    ag_set_owner(tokens, b);
+    KaeruVocab *v = vocab_new(KAERU_BPE, tokens);
+    Bpe *b = v->bpe = ag_alloc_in(v, 1, sizeof *b);
+    *b = (Bpe){ .tokens = tokens, .merge = merge, .n_merges = n_merges, .n_slots = 1024, .begin = -1, .n_vocab = tokens->n };
     ag_set_owner(merge, b);
     b->end_of_text = word_table_find(tokens, BPE_END_OF_TEXT, strlen(BPE_END_OF_TEXT));
     for (int i = 0; i < 256; i++) b->of_byte[i] = word_table_find(tokens, &(char){ (char)i }, 1);
     while (b->n_slots / 2 < (size_t)n_merges) b->n_slots *= 2;
     b->slot = ag_alloc_in(b, b->n_slots, sizeof *b->slot);
     for (size_t i = 0; i < b->n_slots; i++) b->slot[i] = -1;
-    for (int32_t rank = 0; rank < n_merges; rank++) {
-        size_t i = bpe_hash_pair(merge[rank].left, merge[rank].right) & (b->n_slots - 1);
-        while (b->slot[i] >= 0) i = (i + 1) & (b->n_slots - 1);
-        b->slot[i] = rank;
-    }
+    for (int32_t rank = 0; rank < n_merges; rank++) *rank_of(b, merge[rank].left, merge[rank].right) = rank;
     b->cache = ag_alloc_in(b, CACHE_SLOTS, sizeof *b->cache);
     BpeAdded *end = ag_alloc(1, sizeof *end);
     *end = (BpeAdded){ .id = b->end_of_text, .special = true };
     bpe_set_added(b, end, b->end_of_text >= 0);
-    return b;
+    return v;
 }
 
 static int longest_first(const void *left, const void *right)
@@ -50,7 +44,7 @@ static int longest_first(const void *left, const void *right)
     return a->size != b->size ? (a->size > b->size ? -1 : 1) : a->id < b->id ? -1 : 1;
 }
 
-void bpe_set_added(KaeruBpe *b, BpeAdded *added, int32_t n)
+void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n)
 {
     const Word *word = b->tokens->word;
     ag_set_owner(added, b);
@@ -63,38 +57,6 @@ void bpe_set_added(KaeruBpe *b, BpeAdded *added, int32_t n)
         added[i].size = (uint32_t)word[added[i].id].size;
     }
     if (n) qsort(added, (size_t)n, sizeof *added, longest_first);
-}
-
-void kaeru_bpe_free_at(AgSite at, KaeruBpe *bpe)
-{
-    ag_free_at(at, bpe);
-}
-
-int32_t kaeru_bpe_size_at(AgSite at, const KaeruBpe *bpe)
-{
-    check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
-    return bpe->tokens->n;
-}
-
-int32_t kaeru_bpe_end_of_text_at(AgSite at, const KaeruBpe *bpe)
-{
-    check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
-    return bpe->end_of_text;
-}
-
-int32_t kaeru_bpe_begin_at(AgSite at, const KaeruBpe *bpe)
-{
-    ag_check_object_at(at, __func__, "bpe", bpe);
-    return bpe->begin;
-}
-
-const char *kaeru_bpe_token_at(AgSite at, const KaeruBpe *bpe, int32_t id, size_t *n)
-{
-    check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
-    ag_check_pointer_at(at, __func__, "n", n);
-    if (id < 0 || id >= bpe->tokens->n) return NULL;
-    *n = bpe->tokens->word[id].size;
-    return bpe->tokens->word[id].text;
 }
 
 /* ---- one word ---------------------------------------------------------------------------------------------------- */
@@ -123,10 +85,10 @@ static void pop(uint64_t *heap, size_t n)
 }
 
 /* If symbol i and the next one have a merge, adds it to the heap of n candidates. Returns the heap's new size. */
-static size_t add_candidate(KaeruBpe *b, size_t n, int32_t i)
+static size_t add_candidate(Bpe *b, size_t n, int32_t i)
 {
     int32_t next = i < 0 ? -1 : b->symbol[i].next;
-    int32_t rank = next < 0 ? -1 : find_rank(b, b->symbol[i].id, b->symbol[next].id);
+    int32_t rank = next < 0 ? -1 : *rank_of(b, b->symbol[i].id, b->symbol[next].id);
     if (rank < 0) return n;
     push(b->heap, n, (uint64_t)rank << 32 | (uint32_t)i);
     return n + 1;
@@ -135,13 +97,13 @@ static size_t add_candidate(KaeruBpe *b, size_t n, int32_t i)
 /* Encodes a word of n bytes; returns its number of ids. Each step applies the merge of lowest rank, and of equal ranks
  * the leftmost one; with the heap, this takes O(n log n). A candidate whose symbols have changed since it was added is
  * skipped. */
-static size_t merge_word(KaeruBpe *b, const char *text, size_t n, int32_t *ids)
+static size_t merge_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 {
-    if (n > INT32_MAX) ag_usage_error(AG_HERE, "kaeru_bpe_encode", "a word of %zu bytes is too long", n);
-    if (n > b->room) {
-        b->symbol = ag_resize_in(b, b->symbol, b->room, 2 * n, sizeof *b->symbol);
-        b->heap = ag_resize_in(b, b->heap, 3 * b->room, 6 * n, sizeof *b->heap);
-        b->room = 2 * n;
+    if (n > INT32_MAX) ag_usage_error(AG_HERE, "kaeru_vocab_encode", "a word of %zu bytes is too long", n);
+    if (n > b->capacity) {
+        b->symbol = ag_resize_in(b, b->symbol, b->capacity, 2 * n, sizeof *b->symbol);
+        b->heap = ag_resize_in(b, b->heap, 3 * b->capacity, 6 * n, sizeof *b->heap);
+        b->capacity = 2 * n;
     }
     BpeSymbol *symbol = b->symbol;
     size_t candidates = 0, count = 0;
@@ -165,8 +127,8 @@ static size_t merge_word(KaeruBpe *b, const char *text, size_t n, int32_t *ids)
     return count;
 }
 
-/* The same, from the cache if the word is there. A long word, or one of many ids, is not cached. */
-static size_t encode_word(KaeruBpe *b, const char *text, size_t n, int32_t *ids)
+/* Encodes a word as merge_word does, from the cache if it is there. A long word, or one of many ids, is not cached. */
+static size_t encode_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 {
     int32_t whole = b->whole_words ? word_table_find(b->tokens, text, n) : -1;
     if (whole >= 0 && whole < b->n_vocab) {
@@ -191,19 +153,19 @@ static size_t encode_word(KaeruBpe *b, const char *text, size_t n, int32_t *ids)
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-typedef struct { int32_t *id; size_t n, room; } Ids;
+typedef struct { int32_t *id; size_t n, capacity; } Ids;
 
-/* Makes room for `more` ids. */
+/* Makes space for `more` ids. */
 static void reserve(Ids *ids, size_t more)
 {
-    if (more <= ids->room - ids->n) return;
-    size_t room = 2 * ids->room + more;
-    ids->id = ag_resize(ids->id, ids->room, room, sizeof *ids->id);
-    ids->room = room;
+    if (more <= ids->capacity - ids->n) return;
+    size_t capacity = 2 * ids->capacity + more;
+    ids->id = ag_resize(ids->id, ids->capacity, capacity, sizeof *ids->id);
+    ids->capacity = capacity;
 }
 
 /* Splits n bytes into words and encodes each of them. */
-static void encode_words(KaeruBpe *b, const char *text, size_t n, Ids *ids)
+static void encode_words(Bpe *b, const char *text, size_t n, Ids *ids)
 {
     for (size_t i = 0, end; i < n; i = end) {
         end = b->rule == BPE_SMOLLM ? i + bpe_digits(text + i, n - i) : n;
@@ -217,36 +179,36 @@ static void encode_words(KaeruBpe *b, const char *text, size_t n, Ids *ids)
 }
 
 /* The longest added token with which the text begins; NULL if there is none. */
-static const BpeAdded *added_at(const KaeruBpe *b, const char *text, size_t n, KaeruBpeMode mode, bool late)
+static const BpeAdded *added_at(const Bpe *b, const char *text, size_t n, bool special, bool late)
 {
     for (int32_t i = 0; i < b->n_added && b->starts_added[(unsigned char)text[0]]; i++) {
         const BpeAdded *a = &b->added[i];
-        if (a->late != late || (a->special && mode == KAERU_BPE_TEXT)) continue;
+        if (a->late != late || (a->special && !special)) continue;
         if (a->size <= n && memcmp(b->tokens->word[a->id].text, text, a->size) == 0) return a;
     }
     return NULL;
 }
 
-static void encode_text(KaeruBpe *b, const char *text, size_t n, KaeruBpeMode mode, bool late, Ids *ids);
+static void encode_text(Bpe *b, const char *text, size_t n, bool special, bool late, Ids *ids);
 
-/* The same for text between the early tokens, after the normalizer. */
-static void encode_late(KaeruBpe *b, const char *text, size_t n, KaeruBpeMode mode, Ids *ids)
+/* Encodes the text between early tokens, after the normalizer. */
+static void encode_late(Bpe *b, const char *text, size_t n, bool special, Ids *ids)
 {
     size_t size = n;
     char *normal = b->nfc ? unicode_nfc(text, n, &size) : NULL;
-    encode_text(b, normal ? normal : text, size, mode, true, ids);
+    encode_text(b, normal ? normal : text, size, special, true, ids);
     ag_free(normal);
 }
 
 /* Finds the added tokens and encodes the text between them: the early tokens, then between them the late ones. */
-static void encode_text(KaeruBpe *b, const char *text, size_t n, KaeruBpeMode mode, bool late, Ids *ids)
+static void encode_text(Bpe *b, const char *text, size_t n, bool special, bool late, Ids *ids)
 {
     size_t start = 0;
     for (size_t i = 0; i <= n; i++) {
-        const BpeAdded *added = i < n ? added_at(b, text + i, n - i, mode, late) : NULL;
+        const BpeAdded *added = i < n ? added_at(b, text + i, n - i, special, late) : NULL;
         if (i < n && !added) continue;
         if (late) encode_words(b, text + start, i - start, ids);
-        else encode_late(b, text + start, i - start, mode, ids);
+        else encode_late(b, text + start, i - start, special, ids);
         if (!added) return;
         reserve(ids, 1);
         ids->id[ids->n++] = added->id;
@@ -255,25 +217,11 @@ static void encode_text(KaeruBpe *b, const char *text, size_t n, KaeruBpeMode mo
     }
 }
 
-int32_t *kaeru_bpe_encode_at(AgSite at, KaeruBpe *bpe, const char *text, size_t n, KaeruBpeMode mode, size_t *count)
+int32_t *bpe_encode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count)
 {
-    AG_LAYER(at);
-    check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
-    check_text(at, __func__, "text", text, n);
-    ag_check_pointer_at(at, __func__, "count", count);
-    if (mode != KAERU_BPE_TEXT && mode != KAERU_BPE_SPECIAL) ag_usage_error(at, __func__, "%d is not a KaeruBpeMode", (int)mode);
     Ids ids = { 0 };
     reserve(&ids, n / 3 + 64);
-    if (n > 0) encode_text(bpe, text, n, mode, false, &ids);
+    if (n > 0) encode_text(v->bpe, text, n, special, false, &ids);
     *count = ids.n;
-    return ag_resize(ids.id, ids.n, ids.n, sizeof *ids.id);         /* without the rest of the room */
-}
-
-char *kaeru_bpe_decode_at(AgSite at, const KaeruBpe *bpe, const int32_t *ids, size_t count, size_t *n)
-{
-    AG_LAYER(at);
-    check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
-    if (count > 0) ag_check_pointer_at(at, __func__, "ids", ids);
-    ag_check_pointer_at(at, __func__, "n", n);
-    return word_table_join(bpe->tokens, "tokens", "", ids, count, n);
+    return ag_resize(ids.id, ids.n, ids.n, sizeof *ids.id);         /* without the rest of the capacity */
 }

@@ -5,9 +5,7 @@
 #include "bpe_parts.h"
 #include "file.h"
 #include "utf8.h"
-#include "vocab_file.h"
 
-enum { MAX_FILE = 1 << 28 };                        /* bytes */
 static const char version[] = "#version: 0.2\n";
 
 /* ---- bytes as characters ----------------------------------------------------------------------------------------- */
@@ -100,76 +98,53 @@ bool bpe_read_merge(const MergeReader *r, const char *text, size_t size, char *b
     if (!find_token(r, text, left, bytes, &n, &merge->left)) return false;
     if (!find_token(r, space + 1, size - left - 1, bytes + n, &more, &merge->right)) return false;
     merge->result = word_table_find(r->tokens, bytes, n + more);
-    return merge->result >= 0 || ag_set_error("%s: %s %zu: merging %s makes a token that is not in %s", r->path, r->unit,
-                                              r->line, utf8_quote(text, size, quoted), r->vocab_path);
+    if (merge->result < 0)
+        return ag_set_error("%s: %s %zu: merging %s makes a token that is not in %s", r->path, r->unit, r->line,
+                            utf8_quote(text, size, quoted), r->vocab_path);
+    int32_t known = r->pairs->n;
+    return word_table_add(r->pairs, (const char *)merge, 2 * sizeof(int32_t)) == known ||
+           ag_set_error("%s: %s %zu: expected each merge once, found %s again", r->path, r->unit, r->line,
+                        utf8_quote(text, size, quoted));
 }
 
-/* Reads one merge per line. A table of the pairs of ids read so far, each as a word of eight bytes, finds a pair that is
- * there twice. */
-static bool read_merges(MergeReader *r, void *owner, const char *text, size_t size, BpeMerge *merge, int32_t *n)
+/* Reads one merge per line. */
+static bool read_merges(MergeReader *r, void *work, const char *text, size_t size, BpeMerge *merge)
 {
-    WordTable *pairs = word_table_new(owner);
-    char *bytes = ag_alloc_in(owner, size + 1, 1), quoted[UTF8_QUOTE];
-    *n = 0;
+    char *bytes = ag_alloc_in(work, size + 1, 1);
     for (size_t at = 0, length; at < size; at += length + 1) {
         const char *end = memchr(text + at, '\n', size - at);
         length = end ? (size_t)(end - text) - at : size - at;
         size_t kept = length > 0 && text[at + length - 1] == '\r' ? length - 1 : length;
         r->line++;
         if (r->line == 1 && kept >= 8 && memcmp(text + at, "#version", 8) == 0) continue;
-        if (!bpe_read_merge(r, text + at, kept, bytes, &merge[*n])) return false;
-        if (word_table_add(pairs, (const char *)&merge[*n], 2 * sizeof(int32_t)) != *n)
-            return ag_set_error("%s: line %zu: expected each merge once, found %s again", r->path, r->line,
-                                utf8_quote(text + at, kept, quoted));
-        ++*n;
+        if (!bpe_read_merge(r, text + at, kept, bytes, &merge[r->pairs->n])) return false;
     }
     return true;
 }
 
-/* `work` holds what is needed only while the files are read. */
-static KaeruBpe *parse_both(void *work, BpeFile vocab, BpeFile merges)
+KaeruVocab *bpe_parse(void *work, const char *name, const Json *root, VocabFile merges)
 {
     BpeBytes of = bpe_bytes();
-    int32_t n, n_merges;
-    const Word *text = vocab_parse(work, vocab.name, vocab.text, vocab.size, &n);
+    int32_t n;
+    const Word *text = vocab_tokens(work, name, root, &n);
     WordTable *tokens = word_table_new(work);
-    if (!text || !bpe_read_tokens(work, &of, vocab.name, text, NULL, n, tokens)) return NULL;
+    if (!text || !bpe_read_tokens(work, &of, name, text, NULL, n, tokens)) return NULL;
     BpeMerge *merge = ag_alloc_in(work, merges.size / 4 + 1, sizeof *merge);        /* a merge's line has at least 4 bytes */
-    MergeReader r = { merges.name, vocab.name, "line", &of, tokens, 0 };
-    if (!read_merges(&r, work, merges.text, merges.size, merge, &n_merges)) return NULL;
-    return bpe_new(tokens, ag_resize(merge, (size_t)n_merges, (size_t)n_merges, sizeof *merge), n_merges);
-}
-
-KaeruBpe *bpe_parse(BpeFile vocab, BpeFile merges)
-{
-    void *work = ag_alloc(1, 1);
-    KaeruBpe *b = parse_both(work, vocab, merges);
-    ag_free(work);
-    return b;
-}
-
-KaeruBpe *kaeru_bpe_open_at(AgSite at, const char *vocab_path, const char *merges_path)
-{
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
-    ag_check_pointer_at(at, __func__, "merges_path", merges_path);
-    void *work = ag_alloc(1, 1);
-    BpeFile vocab = { .name = vocab_path }, merges = { .name = merges_path };
-    vocab.text = file_read(work, vocab_path, MAX_FILE, &vocab.size);
-    if (vocab.text) merges.text = file_read(work, merges_path, MAX_FILE, &merges.size);
-    KaeruBpe *b = merges.text ? bpe_parse(vocab, merges) : NULL;
-    ag_free(work);
-    return b;
+    MergeReader r = { merges.name, name, "line", &of, tokens, word_table_new(work), 0 };
+    if (!read_merges(&r, work, merges.text, merges.size, merge)) return NULL;
+    size_t n_merges = (size_t)r.pairs->n;
+    return bpe_new(tokens, ag_resize(merge, n_merges, n_merges, sizeof *merge), r.pairs->n);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static bool write_both(const KaeruBpe *b, void *work, const char *vocab_path, const char *merges_path)
+static bool write_both(void *work, const KaeruVocab *v, const char *vocab_path, const char *merges_path)
 {
     BpeBytes of = bpe_bytes();
-    int32_t n = b->tokens->n;
+    const Bpe *b = v->bpe;
+    int32_t n = v->tokens->n;
     Word *token = ag_alloc_in(work, (size_t)n, sizeof *token);
-    for (int32_t id = 0; id < n; id++) token[id] = to_text(work, &of, b->tokens->word[id]);
+    for (int32_t id = 0; id < n; id++) token[id] = to_text(work, &of, v->tokens->word[id]);
     size_t size;
     const char *text = vocab_text(work, token, n, &size);
     size_t merges_size = strlen(version);
@@ -194,18 +169,12 @@ static bool write_both(const KaeruBpe *b, void *work, const char *vocab_path, co
     return false;
 }
 
-bool kaeru_bpe_save_at(AgSite at, const KaeruBpe *bpe, const char *vocab_path, const char *merges_path)
+bool bpe_write(void *work, const KaeruVocab *v, const char *vocab_path, const char *merges_path)
 {
-    AG_LAYER(at);
-    check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
-    ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
-    ag_check_pointer_at(at, __func__, "merges_path", merges_path);
-    if (bpe->rule != BPE_GPT2 || bpe->n_added > (bpe->end_of_text >= 0) || bpe->begin >= 0)
+    const Bpe *b = v->bpe;
+    if (b->rule != BPE_GPT2 || b->n_added > (b->end_of_text >= 0) || b->begin >= 0)
         return ag_set_error("%s: expected a vocabulary by the rules of GPT-2 only, which its two files can hold", vocab_path);
     if (strcmp(vocab_path, merges_path) == 0)
         return ag_set_error("%s: is the path of both files, expected two paths", vocab_path);
-    void *work = ag_alloc(1, 1);
-    bool done = write_both(bpe, work, vocab_path, merges_path);
-    ag_free(work);
-    return done;
+    return write_both(work, v, vocab_path, merges_path);
 }

@@ -3,12 +3,8 @@
 #include <string.h>
 
 #include "bpe_parts.h"
-#include "file.h"
 #include "unicode.h"
 #include "utf8.h"
-#include "vocab_file.h"
-
-enum { MAX_FILE = 1 << 28 };                        /* bytes */
 
 typedef struct {
     void *work;                                     /* owns what is needed only while the file is read */
@@ -158,7 +154,7 @@ static bool read_texts(Reader *r, const Json *vocab)
     const Json *added = json_get(r->root, "added_tokens");
     uint32_t n = added && added->type == JSON_ARRAY ? added->count : 0;
     if (!vocab) return wrong(r, "vocab", "an object of tokens and ids", vocab);
-    const Word *known = vocab_of_json(r->work, r->path, vocab, &r->n_vocab);
+    const Word *known = vocab_tokens(r->work, r->path, vocab, &r->n_vocab);
     if (!known) return false;
     Word *text = ag_alloc_in(r->work, (size_t)r->n_vocab + n, sizeof *text);
     if (r->n_vocab) memcpy(text, known, (size_t)r->n_vocab * sizeof *text);
@@ -177,8 +173,7 @@ static bool read_texts(Reader *r, const Json *vocab)
 /* A merge is "a b", or ["a", "b"] in newer files. */
 static bool read_merges(const Reader *r, const Json *merges, const BpeBytes *of, const WordTable *tokens, BpeMerge *merge)
 {
-    MergeReader m = { r->path, "the vocabulary", "merge", of, tokens, 0 };
-    WordTable *pairs = word_table_new(r->work);
+    MergeReader m = { r->path, "the vocabulary", "merge", of, tokens, word_table_new(r->work), 0 };
     for (uint32_t i = 0; i < merges->count; i++) {
         const Json *item = &merges->as.item[i], *two = item->as.item;
         void *work = ag_alloc_in(r->work, 1, 1);
@@ -195,14 +190,12 @@ static bool read_merges(const Reader *r, const Json *merges, const BpeBytes *of,
         m.line = i + 1;
         if (!text) return ag_set_error("%s: merge %zu: expected two tokens, found %s", r->path, m.line, json_type_name(item));
         if (!bpe_read_merge(&m, text, size, ag_alloc_in(work, size + 1, 1), &merge[i])) return false;
-        if (word_table_add(pairs, (const char *)&merge[i], 2 * sizeof(int32_t)) != (int32_t)i)
-            return ag_set_error("%s: merge %zu: expected each merge once", r->path, m.line);
         ag_free(work);
     }
     return true;
 }
 
-static KaeruBpe *read_all(Reader *r)
+static KaeruVocab *read_all(Reader *r)
 {
     const Json *model = json_get(r->root, "model"), *merges = json_get(model, "merges");
     BpeRule rule = BPE_GPT2;
@@ -214,33 +207,17 @@ static KaeruBpe *read_all(Reader *r)
     BpeMerge *merge = ag_alloc_in(r->work, merges->count, sizeof *merge);
     if (!bpe_read_tokens(r->work, &of, r->path, r->text, r->raw, r->n, tokens)) return NULL;
     if (!read_merges(r, merges, &of, tokens, merge) || !read_begin(r, tokens, &begin)) return NULL;
-    KaeruBpe *b = bpe_new(tokens, merge, (int32_t)merges->count);
-    b->rule = rule;
-    b->begin = begin;
-    b->n_vocab = r->n_vocab;
-    b->nfc = !is_unset(r->root, "normalizer");
-    b->whole_words = is_true(model, "ignore_merges");
-    bpe_set_added(b, r->added, r->n_added);
-    return b;
+    KaeruVocab *v = bpe_new(tokens, merge, (int32_t)merges->count);
+    v->bpe->rule = rule;
+    v->bpe->begin = begin;
+    v->bpe->n_vocab = r->n_vocab;
+    v->bpe->nfc = !is_unset(r->root, "normalizer");
+    v->bpe->whole_words = is_true(model, "ignore_merges");
+    bpe_set_added(v->bpe, r->added, r->n_added);
+    return v;
 }
 
-KaeruBpe *bpe_parse_json(BpeFile file)
+KaeruVocab *bpe_parse_json(void *work, const char *name, const Json *root)
 {
-    Reader r = { .work = ag_alloc(1, 1), .path = file.name };
-    r.root = json_parse(r.work, file.name, file.text, file.size);
-    KaeruBpe *b = r.root ? read_all(&r) : NULL;
-    ag_free(r.work);
-    return b;
-}
-
-KaeruBpe *kaeru_bpe_open_json_at(AgSite at, const char *path)
-{
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "path", path);
-    void *work = ag_alloc(1, 1);
-    BpeFile file = { .name = path };
-    file.text = file_read(work, path, MAX_FILE, &file.size);
-    KaeruBpe *b = file.text ? bpe_parse_json(file) : NULL;
-    ag_free(work);
-    return b;
+    return read_all(&(Reader){ .work = work, .path = name, .root = root });
 }

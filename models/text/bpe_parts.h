@@ -1,10 +1,8 @@
-/* bpe_parts.h: the members of a KaeruBpe and the rules of GPT-2, for the files that read, train, use and save one. */
+/* bpe_parts.h: the rules of byte pairs, for the files that read, train, use and save them. */
 #ifndef KAERU_BPE_PARTS_H
 #define KAERU_BPE_PARTS_H
 
-#include "checks.h"
-#include "kaeru/bpe.h"
-#include "word_table.h"
+#include "vocab.h"
 
 typedef struct { int32_t left, right, result; } BpeMerge;
 
@@ -32,13 +30,12 @@ typedef enum {
 typedef struct {
     int32_t id;
     uint32_t size;                          /* of its text */
-    bool special;                           /* not found in KAERU_BPE_TEXT */
+    bool special;                           /* found only with KAERU_WITH_SPECIAL */
     bool late;                              /* found only in what is left when the others have been found */
 } BpeAdded;
 
-struct KaeruBpe {
-    VocabKind kind;
-    const WordTable *tokens;                /* the bytes of each id */
+typedef struct Bpe {
+    const WordTable *tokens;                /* the bytes of each id, which belong to the vocabulary */
     int32_t end_of_text;                    /* the id of <|endoftext|>, or -1 */
     int32_t begin;                          /* the id of the token before a text, or -1 */
     BpeRule rule;
@@ -54,22 +51,22 @@ struct KaeruBpe {
     int32_t *slot;                          /* hash table from pairs of ids to ranks; -1: free */
     size_t n_slots;                         /* a power of two */
     BpeCached *cache;                       /* by hash of the word */
-    BpeSymbol *symbol;                      /* buffer for a word of up to `room` bytes */
+    BpeSymbol *symbol;                      /* buffer for a word of up to `capacity` bytes */
     uint64_t *heap;                         /* its possible merges, lowest first: the rank << 32 | the left symbol */
-    size_t room;
-};
+    size_t capacity;
+} Bpe;
 
-/* Constructs a KaeruBpe by the rules of GPT-2. It becomes the owner of the arguments. Each of the 256 bytes must be a token. */
-KaeruBpe *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges);
-/* Replaces the added tokens by these n, in any order, which the KaeruBpe owns then. */
-void bpe_set_added(KaeruBpe *b, BpeAdded *added, int32_t n);
+/* Constructs byte pairs by the rules of GPT-2. They own the arguments then. Each of the 256 bytes must be a token. */
+KaeruVocab *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges);
+/* Replaces the added tokens by these n, in any order, which the Bpe owns then. */
+void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n);
 
-/* A file's name, for messages, and its content. */
-typedef struct { const char *name, *text; size_t size; } BpeFile;
-/* Constructs a KaeruBpe from the two files' contents, as kaeru_bpe_open does. */
-KaeruBpe *bpe_parse(BpeFile vocab, BpeFile merges);
-/* Constructs a KaeruBpe from the content of a tokenizer.json, as kaeru_bpe_open_json does. */
-KaeruBpe *bpe_parse_json(BpeFile file);
+/* Construct byte pairs from the parsed content of vocab.json, and merges.txt, or from that of a tokenizer.json. `work` owns
+ * what is needed only while the files are read. */
+KaeruVocab *bpe_parse(void *work, const char *name, const Json *root, VocabFile merges);
+KaeruVocab *bpe_parse_json(void *work, const char *name, const Json *root);
+/* Writes GPT-2's two files. */
+bool bpe_write(void *work, const KaeruVocab *v, const char *vocab_path, const char *merges_path);
 
 static inline size_t bpe_hash_pair(int32_t left, int32_t right)
 {
@@ -85,9 +82,9 @@ typedef struct {
 } BpeBytes;
 BpeBytes bpe_bytes(void);
 
-/* The number of bytes, of n >= 1, in the first word of a text, by the rule of GPT-2; */
+/* The number of bytes, of n >= 1, in the first word of a text: by the rule of GPT-2; by that of Llama 3 or Qwen2, which differ
+ * in the digits of a number. */
 size_t bpe_word(const char *text, size_t n);
-/* by the rule of Llama 3 or Qwen2, which differ in the length of a number. */
 size_t bpe_word_llama(const char *text, size_t n, int digits);
 /* The number of bytes of the first number character, or up to the first one. */
 size_t bpe_digits(const char *text, size_t n);
@@ -98,13 +95,15 @@ typedef struct {
     const char *unit;                       /* what merges are counted in: "line" */
     const BpeBytes *bytes;
     const WordTable *tokens;
+    WordTable *pairs;                       /* of ids that were read, each as a word of eight bytes */
     size_t line;                            /* of the merges, from 1 */
 } MergeReader;
 /* Converts the n tokens' texts to bytes, except those for which `raw` (NULL: none) is true, and checks that each byte is a
  * token. */
 bool bpe_read_tokens(void *work, const BpeBytes *of, const char *path, const Word *text, const bool *raw, int32_t n,
                      WordTable *tokens);
-/* Reads a merge from its text, two tokens with a space between them; `bytes` has room for them. */
+/* Reads a merge, which was not read before, from its text: two tokens with a space between them. `bytes` is a buffer of that
+ * size. */
 bool bpe_read_merge(const MergeReader *r, const char *text, size_t size, char *bytes, BpeMerge *merge);
 
 #define BPE_END_OF_TEXT "<|endoftext|>"

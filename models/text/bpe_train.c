@@ -24,25 +24,25 @@ typedef struct {
     WordTable *words;                                           /* the different words of the text, and their counts */
     Position *position;
     Entry *entry;
-    size_t n_entries, entry_room;
-    int32_t free_entry;                                         /* list of entries to use again */
+    size_t n_entries, entry_capacity;
+    int32_t free_entry;                                         /* list of entries that are not in use; -1: none */
     Pair *pair;
-    size_t n_pairs, pair_room;
+    size_t n_pairs, pair_capacity;
     int32_t *slot;                                              /* hash table from tokens to pairs; -1: free */
     size_t n_slots;                                             /* a power of two */
     Candidate *heap;
-    size_t n_heap, heap_room;
+    size_t n_heap, heap_capacity;
     int32_t *grown, *visit;                                     /* pairs that have grown; the positions of a merge */
-    size_t n_grown, grown_room, visit_room;
+    size_t n_grown, grown_capacity, visit_capacity;
 } Trainer;
 
-/* Grows an array with room for *room items, if needed, so that it has room for item n. */
-static void *with_room(void *owner, void *array, size_t n, size_t *room, size_t size)
+/* Grows an array of *capacity items, if needed, so that it can hold item n. */
+static void *for_item(void *owner, void *array, size_t n, size_t *capacity, size_t size)
 {
-    if (n < *room) return array;
-    size_t larger = *room ? 2 * *room : 1024;
-    array = ag_resize_in(owner, array, *room, larger, size);
-    *room = larger;
+    if (n < *capacity) return array;
+    size_t larger = *capacity ? 2 * *capacity : 1024;
+    array = ag_resize_in(owner, array, *capacity, larger, size);
+    *capacity = larger;
     return array;
 }
 
@@ -87,7 +87,7 @@ static Pair *find_pair(Trainer *t, int32_t left, int32_t right)
             make_slots(t, 2 * t->n_slots);
             slot = look_up(t, left, right);
         }
-        t->pair = with_room(t->owner, t->pair, t->n_pairs, &t->pair_room, sizeof *t->pair);
+        t->pair = for_item(t->owner, t->pair, t->n_pairs, &t->pair_capacity, sizeof *t->pair);
         t->pair[t->n_pairs] = (Pair){ .left = left, .right = right, .newest = -1 };
         *slot = (int32_t)t->n_pairs++;
     }
@@ -101,7 +101,7 @@ static void add_position(Trainer *t, int32_t left, int32_t right, int32_t positi
     int32_t i = t->free_entry;
     if (i >= 0) t->free_entry = t->entry[i].older;
     else {
-        t->entry = with_room(t->owner, t->entry, t->n_entries, &t->entry_room, sizeof *t->entry);
+        t->entry = for_item(t->owner, t->entry, t->n_entries, &t->entry_capacity, sizeof *t->entry);
         i = (int32_t)t->n_entries++;
     }
     t->entry[i] = (Entry){ position, pair->newest };
@@ -109,7 +109,7 @@ static void add_position(Trainer *t, int32_t left, int32_t right, int32_t positi
     pair->count += t->words->word[t->position[position].word].count;
     if (pair->grown) return;
     pair->grown = true;
-    t->grown = with_room(t->owner, t->grown, t->n_grown, &t->grown_room, sizeof *t->grown);
+    t->grown = for_item(t->owner, t->grown, t->n_grown, &t->grown_capacity, sizeof *t->grown);
     t->grown[t->n_grown++] = (int32_t)(pair - t->pair);
 }
 
@@ -126,7 +126,7 @@ static bool goes_before(const Trainer *t, Candidate a, Candidate b)
 static void push(Trainer *t, int32_t pair)
 {
     Candidate c = { t->pair[pair].count, pair };
-    t->heap = with_room(t->owner, t->heap, t->n_heap, &t->heap_room, sizeof *t->heap);
+    t->heap = for_item(t->owner, t->heap, t->n_heap, &t->heap_capacity, sizeof *t->heap);
     size_t i = t->n_heap++;
     for (; i > 0 && goes_before(t, c, t->heap[(i - 1) / 2]); i = (i - 1) / 2) t->heap[i] = t->heap[(i - 1) / 2];
     t->heap[i] = c;
@@ -182,7 +182,7 @@ static size_t take_positions(Trainer *t, Pair *pair)
     bool sorted = true;
     while (pair->newest >= 0) {
         int32_t i = pair->newest;
-        t->visit = with_room(t->owner, t->visit, n, &t->visit_room, sizeof *t->visit);
+        t->visit = for_item(t->owner, t->visit, n, &t->visit_capacity, sizeof *t->visit);
         t->visit[n++] = t->entry[i].position;
         if (n > 1 && t->visit[n - 1] > t->visit[n - 2]) sorted = false;
         pair->newest = t->entry[i].older;
@@ -260,7 +260,7 @@ static Word join(void *owner, Word a, Word b)
 }
 
 /* If two different merges make the same bytes, they make the same token: its id is given once. */
-static KaeruBpe *learn(Trainer *t, const char *text, size_t n, int32_t size)
+static KaeruVocab *learn(Trainer *t, const char *text, size_t n, int32_t size)
 {
     int32_t of_byte[256];
     WordTable *tokens = word_table_new(t->owner);
@@ -274,14 +274,14 @@ static KaeruBpe *learn(Trainer *t, const char *text, size_t n, int32_t size)
     if (!make_positions(t, of_byte)) return NULL;
 
     BpeMerge *merge = ag_alloc_in(t->owner, 1, sizeof *merge);
-    size_t n_merges = 0, room = 1;
+    size_t n_merges = 0, capacity = 1;
     while (tokens->n < size - 1) {
         int32_t number = most_frequent(t);
         if (number < 0) break;
         const Pair *pair = &t->pair[number];
         Word joined = join(t->owner, tokens->word[pair->left], tokens->word[pair->right]);
         int32_t merged = word_table_add(tokens, joined.text, joined.size);
-        merge = with_room(t->owner, merge, n_merges, &room, sizeof *merge);
+        merge = for_item(t->owner, merge, n_merges, &capacity, sizeof *merge);
         merge[n_merges++] = (BpeMerge){ pair->left, pair->right, merged };
         merge_pair(t, number, merged);
     }
@@ -289,16 +289,21 @@ static KaeruBpe *learn(Trainer *t, const char *text, size_t n, int32_t size)
     return bpe_new(tokens, merge, (int32_t)n_merges);
 }
 
-KaeruBpe *kaeru_bpe_train_at(AgSite at, const char *text, size_t n, int32_t size)
+KaeruVocab *kaeru_vocab_bpe_at(AgSite at, KaeruVocabKind kind, const char *text, size_t n, int32_t size)
 {
     AG_LAYER(at);
     check_text(at, __func__, "text", text, n);
-    if (size < 257) {
-        ag_set_error("expected a vocabulary of at least 257 tokens, bytes and %s, found %d", BPE_END_OF_TEXT, (int)size);
+    if (kind != KAERU_BPE && kind != KAERU_SENTENCE_BPE)
+        ag_usage_error(at, __func__, "kind is %d, expected KAERU_BPE or KAERU_SENTENCE_BPE", (int)kind);
+    int32_t special = kind == KAERU_SENTENCE_BPE ? N_SPECIAL : 0, least = 257 + special;
+    if (size < least) {
+        ag_set_error("expected a vocabulary of at least %d tokens, bytes, %s and special tokens, found %d", (int)least,
+                     BPE_END_OF_TEXT, (int)size);
         return NULL;
     }
     Trainer t = { .owner = ag_alloc(1, 1), .free_entry = -1 };
-    KaeruBpe *b = learn(&t, text, n, size);
+    KaeruVocab *v = learn(&t, text, n, size - special);
+    if (v) v->kind = kind;
     ag_free(t.owner);
-    return b;
+    return v;
 }

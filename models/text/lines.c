@@ -2,10 +2,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "checks.h"
 #include "kaeru/translation.h"
 #include "unicode.h"
 #include "utf8.h"
+#include "vocab.h"
 
 enum { MAX_LINE = 1000000 };        /* bytes; no sentence is longer, and encoding takes eight times that memory */
 
@@ -22,13 +22,7 @@ static bool count_lines(const char *name, int64_t first, const char *text, size_
     return true;
 }
 
-bool kaeru_lines_of_text_at(AgSite at, KaeruLines *l, const char *name, const char *text, size_t size)
-{
-    AG_LAYER(at);
-    return kaeru_lines_of_part_at(at, l, name, 1, text, size);
-}
-
-bool kaeru_lines_of_part_at(AgSite at, KaeruLines *l, const char *name, int64_t first, const char *text, size_t size)
+bool kaeru_lines_of_text_at(AgSite at, KaeruLines *l, const char *name, int64_t first, const char *text, size_t size)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "l", l);
@@ -36,7 +30,7 @@ bool kaeru_lines_of_part_at(AgSite at, KaeruLines *l, const char *name, int64_t 
     check_text(at, __func__, "text", text, size);
     *l = (KaeruLines){ 0 };
     int64_t n = 0;
-    if (!kaeru_text_check_part(name, first, text, size) || !count_lines(name, first, text, size, &n)) return false;
+    if (!kaeru_text_check(name, first, text, size) || !count_lines(name, first, text, size, &n)) return false;
     void *r = ag_alloc(1, 1);
     const char *rest = ag_strndup_in(r, text, size), *end = rest + size;
     KaeruLine *line = ag_alloc_in(r, (size_t)n, sizeof *line);
@@ -60,7 +54,7 @@ bool kaeru_lines_open_at(AgSite at, KaeruLines *l, const char *path)
     KaeruText text;
     *l = (KaeruLines){ 0 };
     if (!kaeru_text_open(&text, path)) return false;
-    bool good = kaeru_lines_of_text(l, path, text.bytes, text.size);
+    bool good = kaeru_lines_of_text(l, path, 1, text.bytes, text.size);
     kaeru_text_close(&text);
     return good;
 }
@@ -80,14 +74,34 @@ static size_t lower_line(KaeruLine line, char *out)
 void kaeru_lines_lower_at(AgSite at, KaeruLines *l)
 {
     ag_check_pointer_at(at, __func__, "l", l);
-    size_t room = 1;
-    for (int64_t i = 0; i < l->n; i++) room += 2 * l->line[i].size;     /* 1 byte stays 1, 2 may become 3 */
-    char *out = l->owner ? ag_alloc_in_at(at, l->owner, room, 1) : NULL;
+    size_t size = 1;
+    for (int64_t i = 0; i < l->n; i++) size += 2 * l->line[i].size;     /* 1 byte remains 1, 2 may become 3 */
+    char *out = l->owner ? ag_alloc_in_at(at, l->owner, size, 1) : NULL;
     for (int64_t i = 0; i < l->n; i++) {
-        size_t size = lower_line(l->line[i], out);
-        l->line[i] = (KaeruLine){ out, size };
-        out += size;
+        l->line[i] = (KaeruLine){ out, lower_line(l->line[i], out) };
+        out += l->line[i].size;
     }
+}
+
+char *kaeru_lines_join_at(AgSite at, const KaeruLines *texts, int n, size_t *size)
+{
+    if (n < 1) ag_usage_error(at, __func__, "%d texts, expected 1 or more", n);
+    ag_check_pointer_at(at, __func__, "texts", texts);
+    ag_check_pointer_at(at, __func__, "size", size);
+    *size = 0;
+    for (int i = 0; i < n; i++)
+        for (int64_t j = 0; j < texts[i].n; j++) *size += texts[i].line[j].size + 2;
+    char *all = ag_alloc_at(at, *size + 1, 1), *end = all;
+    for (int i = 0; i < n; i++) {
+        for (int64_t j = 0; j < texts[i].n; j++) {
+            KaeruLine line = texts[i].line[j];
+            *end++ = ' ';
+            if (line.size > 0) memcpy(end, line.text, line.size);
+            end += line.size;
+            *end++ = '\n';
+        }
+    }
+    return all;
 }
 
 void kaeru_lines_close_at(AgSite at, KaeruLines *l)

@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
-"""Writes unicode_table.h, the classes of all characters that GPT-2's splitting rule asks for, or lower_table.h, their
-small letters and what Python's rule for the final sigma asks for, or nfc_table.h, what the normal form C asks for.
+"""Writes unicode_table.h: the classes of all characters that GPT-2's splitting rule asks for, the small letters and what
+Python's rule for the final sigma asks for, and what the normal form C asks for.
 
     python3 models/text/make_unicode.py > models/text/unicode_table.h
-    python3 models/text/make_unicode.py lower > models/text/lower_table.h
-    python3 models/text/make_unicode.py nfc > models/text/nfc_table.h
 
 The classes must be those of the Unicode version below, the one in use by the `tokenizers` library (0.22, 0.23); where
 Python's own unicodedata is older, `pip install unicodedata2==16.0.0`. Small letters are those of Python itself, which
@@ -58,79 +56,83 @@ def write_lower():
                 runs[-1] = (first, code, code - last, distance)
                 continue
         runs.append((code, code, 1, distance))
-    print(f"/* lower_table.h: written by make_unicode.py from Python's tables of Unicode {unicodedata.unidata_version};"
-          " do not edit. */")
     write_array("struct { uint32_t first, last, step; int32_t distance; } lower_runs",
                 ["{ 0x%04X, 0x%04X, %d, %d }" % run for run in runs])
     # What str.lower() makes of a capital sigma after a character tells what the rule sees in this character.
     cased = [(chr(code) + "\u03a3").lower()[-1] == "\u03c2" for code in range(0x110000)]
     cased_or_ignored = [("a" + chr(code) + "\u03a3").lower()[-1] == "\u03c2" for code in range(0x110000)]
-    write_runs("cased", cased, True)
-    write_runs("case_ignorable", [both and not one for both, one in zip(cased_or_ignored, cased)], True)
+    write_runs("cased", cased)
+    write_runs("case_ignorable", [both and not one for both, one in zip(cased_or_ignored, cased)])
 
 
-def write_runs(name, classes, wanted):
-    """The lengths of runs of code points, in turn: of another class, of this class."""
-    runs = [len(list(run)) for _, run in itertools.groupby(classes, lambda found: found == wanted)]
-    assert classes[0] != wanted
-    parts = []
-    for length in runs[:len(runs) // 2 * 2]:                        # without the run after the last of the class
+def write_runs(name, in_set):
+    """A set of code points as the lengths of runs, in turn: of code points outside of it, of those in it."""
+    runs = [len(list(run)) for _, run in itertools.groupby(in_set)]
+    assert not in_set[0]
+    lengths = []
+    for length in runs[:len(runs) // 2 * 2]:                        # without the run after the last one in the set
         cuts = (length - 1) // 65535
-        parts += [65535, 0] * cuts + [length - cuts * 65535]
-    write_array(f"uint16_t unicode_{name}", map(str, parts))
+        lengths += [65535, 0] * cuts + [length - cuts * 65535]
+    write_array(f"uint16_t unicode_{name}", map(str, lengths))
 
 
-def write_classes():
-    unicode = load()
-
+def write_classes(unicode):
     def class_of(code):
         return SPACE if code in SPACES else {"L": LETTER, "N": NUMBER}.get(unicode.category(chr(code))[0], OTHER)
 
     classes = [class_of(code) for code in range(0x110000)]
     end = max(code for code in range(0x110000) if classes[code] != OTHER) + 1
-    print(f"/* unicode_table.h: written by make_unicode.py from the tables of Unicode {UNICODE}; do not edit. */")
     print(f"enum {{ UNICODE_END = 0x{end:X} }};")
     for name, wanted in ("letters", LETTER), ("numbers", NUMBER), ("spaces", SPACE):
-        write_runs(name, classes, wanted)
+        write_runs(name, [found == wanted for found in classes])
 
 
-def write_nfc():
-    import tokenizers
-    unicode, nfc = load(), tokenizers.normalizers.NFC().normalize_str
-    classes = [0] * 0x110000
-    pairs = []
+def write_nfc(unicode, nfc):
+    marks, parts, apart = [0] * 0x110000, [()] * 0x110000, [False] * 0x110000
     for code in range(0x110000):
-        text, found = chr(code), unicode.combining(chr(code))
+        text, mark = chr(code), unicode.combining(chr(code))
         if 0xD800 <= code < 0xE000:
             continue
         # A mark is known if it changes places with another one.
         low, high = "x" + text + "\u0334", "x\u0315" + text
-        if found and (nfc(low) != low if found > 1 else nfc(high) != high):
-            classes[code] = found
+        if mark and (nfc(low) != low if mark > 1 else nfc(high) != high):
+            marks[code] = mark
         found = unicode.decomposition(text)
-        parts = [] if found.startswith("<") else [int(part, 16) for part in found.split()]
-        if parts and nfc("".join(map(chr, parts))) == text:
-            pairs.append((code, *parts, 1))
-        elif parts and nfc(text) != text:
-            pairs.append((code, *(parts + [0])[:2], 0))
-    print(f"/* nfc_table.h: written by make_unicode.py from the tables of Unicode {UNICODE}, without what `tokenizers`\n"
-          f" * {tokenizers.__version__} does not know; do not edit. */")
-    write_array("struct { uint32_t code, first, second; bool composes; } nfc_pairs",
-                ["{ 0x%X, 0x%X, 0x%X, %d }" % pair for pair in pairs])
-    order = sorted((i for i in range(len(pairs)) if pairs[i][3]), key=lambda i: pairs[i][1:3])
-    write_array("uint16_t nfc_order", map(str, order))
+        found = () if found.startswith("<") else tuple(int(part, 16) for part in found.split())
+        composes = found and nfc("".join(map(chr, found))) == text
+        if composes or found and nfc(text) != text:
+            parts[code] = found
+            apart[code] = len(found) == 2 and not composes
+    for name, n in ("singles", 1), ("pairs", 2):
+        write_runs(name, [len(found) == n for found in parts])
+        write_array(f"uint32_t parts_of_{name}", [str(part) for found in parts if len(found) == n for part in found])
+    write_runs("kept_apart", apart)
     runs = []
-    for code in range(0x110000):
-        if classes[code] and runs and runs[-1][1] == code - 1 and runs[-1][2] == classes[code]:
-            runs[-1] = (runs[-1][0], code, classes[code])
-        elif classes[code]:
-            runs.append((code, code, classes[code]))
-    write_array("struct { uint32_t first, last; uint8_t mark; } nfc_marks", ["{ 0x%X, 0x%X, %d }" % run for run in runs])
+    for mark, run in itertools.groupby(marks):
+        runs.append((len(list(run)), mark))
+    items, gap = [], 0
+    for length, mark in runs[:-1]:                                  # without the code points after the last mark
+        if mark:
+            items.append(f"{gap}, {length}, {mark}")
+        gap = 0 if mark else length
+    print(f"enum {{ MARKS_END = 0x{max(code for code, mark in enumerate(marks) if mark) + 1:X} }};")
+    write_array("uint16_t mark_runs", items)
 
 
-if sys.argv[1:] == ["lower"]:
+def main():
+    import tokenizers
+    unicode, python, tokenizers_version = load(), unicodedata.unidata_version, tokenizers.__version__
+    print(f"""\
+/* unicode_table.h: written by make_unicode.py; do not edit. The classes are those of Unicode {UNICODE}, the small letters those
+ * of Unicode {python}. The normal form is that of Unicode {UNICODE} without what `tokenizers` {tokenizers_version} does not
+ * know.
+ *
+ * unicode_NAME is a set of code points as the lengths of runs, in turn: of code points outside of the set, of those in it.
+ * parts_of_NAME has what each code point of unicode_NAME consists of. mark_runs has for each run of marks the number of code
+ * points before it, the number of marks, and their class. */""")
+    write_classes(unicode)
     write_lower()
-elif sys.argv[1:] == ["nfc"]:
-    write_nfc()
-else:
-    write_classes()
+    write_nfc(unicode, tokenizers.normalizers.NFC().normalize_str)
+
+
+main()

@@ -1,11 +1,11 @@
-/* text.c: opens text files and checks that they are UTF-8. */
-#include "kaeru/text.h"
+/* text.c: opens files of UTF-8, checks texts, and prints a text that arrives in pieces. */
+#include "vocab.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
-#include "checks.h"
 #include "file.h"
 #include "utf8.h"
 
@@ -15,19 +15,12 @@ void check_text(AgSite at, const char *what, const char *name, const char *text,
     if (n > PTRDIFF_MAX) ag_usage_error(at, what, "the size of %s is %zd, expected 0 or more", name, (ptrdiff_t)n);
 }
 
-static const char *vocab_name(VocabKind kind)
+const char *text_place(int64_t first, const char *text, size_t byte, char out[TEXT_PLACE])
 {
-    return kind == VOCAB_CHARS ? "a KaeruCharVocab" : kind == VOCAB_WORDS ? "a KaeruWordVocab" :
-           kind == VOCAB_BPE ? "a KaeruBpe" : "another object";
-}
-
-void check_vocab(AgSite at, const char *what, const char *name, const void *v, VocabKind kind)
-{
-    ag_check_object_at(at, what, name, v);
-    VocabKind found = *(const VocabKind *)v;
-    if (found != kind)
-        ag_usage_error(at, what, "%s is %s, expected %s; a KaeruTokenizer or KaeruSentenceVocab must have its kind set", name,
-                       vocab_name(found), vocab_name(kind));
+    size_t line, column;
+    utf8_position(text, byte, &line, &column);
+    snprintf(out, TEXT_PLACE, "line %" PRId64 ", column %zu, byte %zu", first + (int64_t)line - 1, column, byte);
+    return out;
 }
 
 bool kaeru_text_open_at(AgSite at, KaeruText *text, const char *path)
@@ -38,7 +31,7 @@ bool kaeru_text_open_at(AgSite at, KaeruText *text, const char *path)
     *text = (KaeruText){ 0 };
     KaeruFileMap *map = file_map(path);
     if (!map) return false;
-    if (!kaeru_text_check(path, map->bytes, map->size)) {
+    if (!kaeru_text_check(path, 1, map->bytes, map->size)) {
         ag_free(map);
         return false;
     }
@@ -62,30 +55,15 @@ bool kaeru_text_is_same_file_at(AgSite at, const char *a, const char *b)
            about_a.st_ino == about_b.st_ino;
 }
 
-const char *kaeru_text_place_at(AgSite at, int64_t first, const char *text, size_t byte, char out[KAERU_TEXT_PLACE])
-{
-    if (byte > 0) ag_check_pointer_at(at, __func__, "text", text);
-    ag_check_pointer_at(at, __func__, "out", out);
-    size_t line, column;
-    utf8_position(text, byte, &line, &column);
-    snprintf(out, KAERU_TEXT_PLACE, "line %" PRId64 ", column %zu, byte %zu", first + (int64_t)line - 1, column, byte);
-    return out;
-}
-
-bool kaeru_text_check_part_at(AgSite at, const char *name, int64_t first, const char *text, size_t n)
+bool kaeru_text_check_at(AgSite at, const char *name, int64_t first, const char *text, size_t n)
 {
     ag_check_pointer_at(at, __func__, "name", name);
     check_text(at, __func__, "text", text, n);
-    char place[KAERU_TEXT_PLACE];
+    char place[TEXT_PLACE];
     size_t valid = utf8_valid(text, n);
     if (valid == n) return true;
-    return ag_set_error("%s: %s: expected UTF-8, found byte 0x%02X", name, kaeru_text_place(first, text, valid, place),
+    return ag_set_error("%s: %s: expected UTF-8, found byte 0x%02X", name, text_place(first, text, valid, place),
                         (unsigned char)text[valid]);
-}
-
-bool kaeru_text_check_at(AgSite at, const char *name, const char *text, size_t n)
-{
-    return kaeru_text_check_part_at(at, name, 1, text, n);
 }
 
 int kaeru_text_next_at(AgSite at, const char *text, size_t n, uint32_t *code)
@@ -94,4 +72,63 @@ int kaeru_text_next_at(AgSite at, const char *text, size_t n, uint32_t *code)
     ag_check_pointer_at(at, __func__, "text", text);
     ag_check_pointer_at(at, __func__, "code", code);
     return utf8_decode(text, n, code);
+}
+
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
+
+static const char replacement[] = "\xEF\xBF\xBD";              /* U+FFFD */
+
+/* Whether the bytes held, which are not a character, are the beginning of one. It is enough to try the lowest and the
+ * highest bytes that can follow. */
+static bool begins_character(const KaeruTextStream *s)
+{
+    for (int high = 0; high < 2; high++) {
+        char whole[4];
+        uint32_t code;
+        memset(whole, high ? 0xBF : 0x80, sizeof whole);
+        memcpy(whole, s->held, s->n);
+        if (utf8_decode(whole, sizeof whole, &code)) return true;
+    }
+    return false;
+}
+
+/* Prints the complete characters of the bytes held; at the end, all of them. */
+static void print_held(KaeruTextStream *s, bool end)
+{
+    uint32_t code;
+    while (s->n > 0) {
+        size_t length = (size_t)utf8_decode(s->held, s->n, &code);
+        if (!length && !end && begins_character(s)) return;
+        if (length) fwrite(s->held, 1, length, s->out);
+        else fputs(replacement, s->out);
+        length = length ? length : 1;
+        s->n -= length;
+        memmove(s->held, s->held + length, s->n);
+    }
+}
+
+static void check_held(AgSite at, const char *what, const KaeruTextStream *s)
+{
+    if (s->n >= sizeof s->held)
+        ag_usage_error(at, what, "s holds %zu bytes, expected less than a character: initialize it with { .out = file }", s->n);
+}
+
+void kaeru_text_stream_put_at(AgSite at, KaeruTextStream *s, const char *bytes, size_t n)
+{
+    ag_check_pointer_at(at, __func__, "s", s);
+    check_held(at, __func__, s);
+    check_text(at, __func__, "bytes", bytes, n);
+    ag_check_pointer_at(at, __func__, "the file of s", s->out);
+    for (size_t i = 0; i < n; i++) {
+        s->held[s->n++] = bytes[i];
+        print_held(s, false);
+    }
+}
+
+void kaeru_text_stream_end_at(AgSite at, KaeruTextStream *s)
+{
+    ag_check_pointer_at(at, __func__, "s", s);
+    check_held(at, __func__, s);
+    ag_check_pointer_at(at, __func__, "the file of s", s->out);
+    print_held(s, true);
 }

@@ -1,32 +1,97 @@
-/* unicode.c: the class and the lower case of code points, by tables of runs of code points. The first call expands the table of
- * classes to one byte for each code point. */
+/* unicode.c: the class and the lower case of code points, and the normal form C of texts, by tables of runs of code points. */
 #include "unicode.h"
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "lower_table.h"
+#include "kaeru/tensor.h"
 #include "unicode_table.h"
+#include "utf8.h"
 
-static uint8_t class_of[UNICODE_END];
+#define COUNT(array) (sizeof (array) / sizeof *(array))
+
+/* ---- expanding the tables ---------------------------------------------------------------------------------------- */
+
+/* What a code point consists of; `second` may be 0. */
+typedef struct { uint32_t code, first, second; } Parts;
+enum { N_SINGLES = COUNT(parts_of_singles), N_PAIRS = COUNT(parts_of_pairs) / 2 };
+
+static uint8_t class_of[UNICODE_END], mark_of_code[MARKS_END];
+static Parts by_code[N_SINGLES + N_PAIRS], by_parts[N_PAIRS];           /* by_parts: those that the normal form C composes */
+static size_t n_composed;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Expands n lengths of runs, in turn of code points of another class and of this class. */
-static void expand(UnicodeClass class, const uint16_t *length, size_t n)
+static void expand_class(UnicodeClass class, const uint16_t *run, size_t n)
 {
     for (size_t i = 0, code = 0; i < n; i += 2) {
-        memset(class_of + code + length[i], (int)class, length[i + 1]);
-        code += (size_t)length[i] + length[i + 1];
+        memset(class_of + code + run[i], (int)class, run[i + 1]);
+        code += (size_t)run[i] + run[i + 1];
     }
+}
+
+static void expand_marks(void)
+{
+    for (size_t i = 0, code = 0; i < COUNT(mark_runs); i += 3) {
+        code += mark_runs[i];
+        memset(mark_of_code + code, mark_runs[i + 2], mark_runs[i + 1]);
+        code += mark_runs[i + 1];
+    }
+}
+
+/* Expands runs of code points that consist of n_parts each; returns the end of `out`. */
+static Parts *expand_parts(const uint16_t *run, size_t n, const uint32_t *part, int n_parts, Parts *out)
+{
+    uint32_t code = 0;
+    for (size_t i = 0; i < n; i += 2) {
+        code += run[i];
+        for (uint16_t k = 0; k < run[i + 1]; k++, part += n_parts)
+            *out++ = (Parts){ code++, part[0], n_parts > 1 ? part[1] : 0 };
+    }
+    return out;
+}
+
+static int compare_codes(const void *left, const void *right)
+{
+    const Parts *a = left, *b = right;
+    return (a->code > b->code) - (a->code < b->code);
+}
+
+static int compare_parts(const void *left, const void *right)
+{
+    const Parts *a = left, *b = right;
+    int first = (a->first > b->first) - (a->first < b->first);
+    return first ? first : (a->second > b->second) - (a->second < b->second);
+}
+
+/* Whether a code point is in a set of unicode_table.h. */
+static bool in_runs(const uint16_t *run, size_t n, uint32_t code)
+{
+    for (size_t i = 0; i < n; i += 2) {
+        if (code < run[i]) return false;
+        code -= run[i];
+        if (code < run[i + 1]) return true;
+        code -= run[i + 1];
+    }
+    return false;
 }
 
 static void expand_all(void)
 {
-    expand(UNICODE_LETTER, unicode_letters, sizeof unicode_letters / sizeof *unicode_letters);
-    expand(UNICODE_NUMBER, unicode_numbers, sizeof unicode_numbers / sizeof *unicode_numbers);
-    expand(UNICODE_SPACE, unicode_spaces, sizeof unicode_spaces / sizeof *unicode_spaces);
+    expand_class(UNICODE_LETTER, unicode_letters, COUNT(unicode_letters));
+    expand_class(UNICODE_NUMBER, unicode_numbers, COUNT(unicode_numbers));
+    expand_class(UNICODE_SPACE, unicode_spaces, COUNT(unicode_spaces));
+    expand_marks();
+    Parts *pairs = expand_parts(unicode_singles, COUNT(unicode_singles), parts_of_singles, 1, by_code);
+    expand_parts(unicode_pairs, COUNT(unicode_pairs), parts_of_pairs, 2, pairs);
+    for (size_t i = 0; i < N_PAIRS; i++)
+        if (!in_runs(unicode_kept_apart, COUNT(unicode_kept_apart), pairs[i].code)) by_parts[n_composed++] = pairs[i];
+    qsort(by_code, COUNT(by_code), sizeof *by_code, compare_codes);
+    qsort(by_parts, n_composed, sizeof *by_parts, compare_parts);
 }
+
+/* ---- classes and lower case -------------------------------------------------------------------------------------- */
 
 UnicodeClass unicode_class(uint32_t code)
 {
@@ -36,37 +101,25 @@ UnicodeClass unicode_class(uint32_t code)
 
 uint32_t unicode_lower(uint32_t code)
 {
-    size_t low = 0, high = sizeof lower_runs / sizeof *lower_runs;     /* find the first run that ends at `code` or later */
+    size_t low = 0, high = COUNT(lower_runs);     /* find the first run that ends at `code` or later */
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (lower_runs[middle].last < code) low = middle + 1;
         else high = middle;
     }
-    if (low == sizeof lower_runs / sizeof *lower_runs || code < lower_runs[low].first) return code;
+    if (low == COUNT(lower_runs) || code < lower_runs[low].first) return code;
     if ((code - lower_runs[low].first) % lower_runs[low].step != 0) return code;
     return (uint32_t)((int32_t)code + lower_runs[low].distance);
 }
 
-/* Whether the code point is in one of the second runs of each pair. */
-static bool in_runs(const uint16_t *length, size_t n, uint32_t code)
-{
-    for (size_t i = 0; i < n; i += 2) {
-        if (code < length[i]) return false;
-        code -= length[i];
-        if (code < length[i + 1]) return true;
-        code -= length[i + 1];
-    }
-    return false;
-}
-
 static bool is_cased(uint32_t code)
 {
-    return in_runs(unicode_cased, sizeof unicode_cased / sizeof *unicode_cased, code);
+    return in_runs(unicode_cased, COUNT(unicode_cased), code);
 }
 
 static bool is_ignorable(uint32_t code)
 {
-    return in_runs(unicode_case_ignorable, sizeof unicode_case_ignorable / sizeof *unicode_case_ignorable, code);
+    return in_runs(unicode_case_ignorable, COUNT(unicode_case_ignorable), code);
 }
 
 /* Whether the capital sigma at i ends a word: a cased letter is before it and none after it. Characters without a case of
@@ -88,4 +141,109 @@ size_t unicode_lower_text(const uint32_t *code, size_t n, uint32_t *out)
         if (dotted_i) out[size++] = 0x307;
     }
     return size;
+}
+
+/* ---- the normal form C ------------------------------------------------------------------------------------------- */
+
+/* In the normal form C, a letter and its accents are one character where there is one (Unicode Standard Annex 15): characters
+ * are decomposed, marks sorted by their class, and pairs composed. */
+
+/* A byte that is not UTF-8 is kept, as a code after the last one of Unicode. */
+enum { BYTE = 0x110000 };
+/* Syllables of Korean are composed of a first letter, a vowel and perhaps a last letter, by arithmetic. */
+enum { SYLLABLE = 0xac00, FIRST = 0x1100, VOWEL = 0x1161, LAST = 0x11a7, VOWELS = 21, LASTS = 28,
+       SYLLABLES = 19 * VOWELS * LASTS };
+
+/* The class of a mark; 0: the code point is not a mark. */
+static int mark_of(uint32_t code)
+{
+    return code < MARKS_END ? mark_of_code[code] : 0;
+}
+
+/* Writes what the code point consists of; returns how many. */
+static size_t decompose(uint32_t code, uint32_t *out)
+{
+    if (code >= SYLLABLE && code < SYLLABLE + SYLLABLES) {
+        uint32_t i = code - SYLLABLE;
+        out[0] = FIRST + i / (VOWELS * LASTS);
+        out[1] = VOWEL + i / LASTS % VOWELS;
+        out[2] = LAST + i % LASTS;
+        return i % LASTS ? 3 : 2;
+    }
+    const Parts *parts = bsearch(&(Parts){ .code = code }, by_code, COUNT(by_code), sizeof *by_code, compare_codes);
+    if (!parts) {
+        *out = code;
+        return 1;
+    }
+    size_t n = decompose(parts->first, out);
+    return parts->second ? n + decompose(parts->second, out + n) : n;
+}
+
+/* The code point that consists of these two; 0 if there is none. */
+static uint32_t compose(uint32_t first, uint32_t second)
+{
+    if (first - FIRST < SYLLABLES / (VOWELS * LASTS) && second - VOWEL < VOWELS)
+        return SYLLABLE + ((first - FIRST) * VOWELS + second - VOWEL) * LASTS;
+    if (first - SYLLABLE < SYLLABLES && (first - SYLLABLE) % LASTS == 0 && second - LAST - 1 < LASTS - 1)
+        return first + second - LAST;
+    const Parts *parts = bsearch(&(Parts){ 0, first, second }, by_parts, n_composed, sizeof *by_parts, compare_parts);
+    return parts ? parts->code : 0;
+}
+
+/* Sorts n marks by class, those of one class in their order. A hostile text may have a million of them. */
+static void sort_marks(uint32_t *code, size_t n, uint32_t *sorted)
+{
+    size_t start[257] = { 0 };
+    for (size_t i = 0; i < n; i++) start[mark_of(code[i]) + 1]++;
+    for (int c = 0; c < 256; c++) start[c + 1] += start[c];
+    for (size_t i = 0; i < n; i++) sorted[start[mark_of(code[i])]++] = code[i];
+    memcpy(code, sorted, n * sizeof *code);
+}
+
+/* Composes n code points in place; returns how many are left. */
+static size_t compose_all(uint32_t *code, size_t n)
+{
+    size_t starter = n, out = 0;
+    int before = -1;                            /* the class of the mark between the starter and this code point; -1: none */
+    for (size_t i = 0; i < n; i++) {
+        int mark = mark_of(code[i]);
+        uint32_t both = starter < n && before < mark ? compose(code[starter], code[i]) : 0;
+        if (both) {
+            code[starter] = both;
+            continue;
+        }
+        if (mark == 0) starter = out;
+        before = mark == 0 ? -1 : mark;
+        code[out++] = code[i];
+    }
+    return out;
+}
+
+char *unicode_nfc(const char *text, size_t n, size_t *size)
+{
+    enum { UNCHANGED = 0xcc };                  /* the first byte of U+0300: what is before is in normal form */
+    size_t i = 0, count = 0;
+    while (i < n && (unsigned char)text[i] < UNCHANGED) i++;
+    if (i == n) return NULL;
+    pthread_once(&once, expand_all);
+    uint32_t *code = ag_alloc(4 * n, sizeof *code), *sorted = code + 2 * n;         /* 2 bytes give 3 code points at most */
+    for (i = 0; i < n; ) {
+        uint32_t next = 0;
+        int length = utf8_decode(text + i, n - i, &next);
+        count += decompose(length ? next : (uint32_t)BYTE + (unsigned char)text[i], code + count);
+        i += length ? (size_t)length : 1;
+    }
+    for (size_t end = i = 0; i < count; i = end + 1) {
+        for (end = i; end < count && mark_of(code[end]); end++) { }
+        if (end - i > 1) sort_marks(code + i, end - i, sorted);
+    }
+    count = compose_all(code, count);
+    char *out = ag_alloc(4 * count + 1, 1);
+    *size = 0;
+    for (i = 0; i < count; i++) {
+        if (code[i] < BYTE) *size += (size_t)utf8_encode(code[i], out + *size);
+        else out[(*size)++] = (char)(code[i] - BYTE);
+    }
+    ag_free(code);
+    return out;
 }

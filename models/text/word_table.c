@@ -3,7 +3,7 @@
 
 #include "kaeru/tensor.h"
 
-enum { FIRST_ROOM = 512 };
+enum { FIRST_CAPACITY = 512 };
 
 int compare_words(const void *left, const void *right)
 {
@@ -22,9 +22,9 @@ static void make_slots(WordTable *t, size_t n)
 WordTable *word_table_new(void *owner)
 {
     WordTable *t = ag_alloc_in(owner, 1, sizeof *t);
-    t->word = ag_alloc_in(t, FIRST_ROOM, sizeof *t->word);
-    t->room = FIRST_ROOM;
-    make_slots(t, 2 * FIRST_ROOM);
+    t->word = ag_alloc_in(t, FIRST_CAPACITY, sizeof *t->word);
+    t->capacity = FIRST_CAPACITY;
+    make_slots(t, 2 * FIRST_CAPACITY);
     return t;
 }
 
@@ -39,12 +39,12 @@ static WordSlot *look_up(const WordTable *t, const char *text, size_t size, uint
     }
 }
 
-/* Doubles the room for words, and the number of slots. */
+/* Doubles the capacity for words, and the number of slots. */
 static void grow(WordTable *t)
 {
     if (t->n > INT32_MAX / 2) ag_usage_error(AG_HERE, "word table", "%d different words are too many", (int)t->n);
-    t->word = ag_resize_in(t, t->word, (size_t)t->room, 2 * (size_t)t->room, sizeof *t->word);
-    t->room *= 2;
+    t->word = ag_resize_in(t, t->word, (size_t)t->capacity, 2 * (size_t)t->capacity, sizeof *t->word);
+    t->capacity *= 2;
     WordSlot *old = t->slot;
     size_t n_old = t->n_slots;
     make_slots(t, 2 * n_old);
@@ -59,7 +59,7 @@ static void grow(WordTable *t)
 int32_t word_table_add(WordTable *t, const char *text, size_t size)
 {
     uint32_t hash = word_hash(text, size);
-    if (t->n == t->room) grow(t);
+    if (t->n == t->capacity) grow(t);
     WordSlot *slot = look_up(t, text, size, hash);
     if (slot->index < 0) {
         t->word[t->n] = (Word){ ag_strndup_in(t, text, size), size, 0 };
@@ -79,28 +79,4 @@ WordTable *word_table_of(void *owner, const Word *word, int32_t n)
 int32_t word_table_find(const WordTable *t, const char *text, size_t size)
 {
     return look_up(t, text, size, word_hash(text, size))->index;
-}
-
-char *word_table_join(const WordTable *t, const char *kind, const char *between, const int32_t *ids, size_t count, size_t *n)
-{
-    size_t gap = strlen(between), size = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (ids[i] < 0 || ids[i] >= t->n) {
-            ag_set_error("id %d at place %zu is not in the vocabulary of %d %s", (int)ids[i], i, (int)t->n, kind);
-            return NULL;
-        }
-        size_t more = t->word[ids[i]].size + (i > 0 ? gap : 0);
-        if (more > SIZE_MAX - 1 - size) ag_usage_error(AG_HERE, "decode", "the text is too long");
-        size += more;
-    }
-    char *text = ag_alloc(size + 1, 1), *p = text;
-    for (size_t i = 0; i < count; i++) {
-        const Word *word = &t->word[ids[i]];
-        size_t skip = i > 0 ? gap : 0;
-        memcpy(p, between, skip);
-        memcpy(p + skip, word->text, word->size);
-        p += skip + word->size;
-    }
-    *n = size;
-    return text;
 }

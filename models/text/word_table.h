@@ -17,7 +17,7 @@ int compare_words(const void *left, const void *right);
 typedef struct { uint32_t hash; int32_t index; } WordSlot;      /* index -1: free */
 typedef struct {
     Word *word;
-    int32_t n, room;
+    int32_t n, capacity;
     WordSlot *slot;
     size_t n_slots;                                             /* a power of two; more than half are free */
 } WordTable;
@@ -29,10 +29,6 @@ WordTable *word_table_of(void *owner, const Word *word, int32_t n);
 int32_t word_table_add(WordTable *t, const char *text, size_t size);
 /* Returns the word's number; -1 if it is not in the table. */
 int32_t word_table_find(const WordTable *t, const char *text, size_t size);
-
-/* The words of these ids, followed by a NUL, with `between` between two words; in *n the size. NULL with ag_error() if an id is
- * out of range; `kind` names the words in the message. Free the text with ag_free. */
-char *word_table_join(const WordTable *t, const char *kind, const char *between, const int32_t *ids, size_t count, size_t *n);
 
 /* A hash of the bytes, eight at a time. */
 static inline uint32_t word_hash(const char *text, size_t size)

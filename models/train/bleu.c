@@ -2,11 +2,10 @@
  * around a period, comma or dash between digits. Then n-grams of one to four tokens are counted. */
 #include <string.h>
 
-#include "checks.h"
 #include "kaeru/translation.h"
 #include "unicode.h"
 #include "utf8.h"
-#include "word_table.h"
+#include "vocab.h"
 
 enum { ORDERS = 4 };
 

@@ -5,18 +5,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "checks.h"
 #include "kaeru/autograd.h"
 #include "language.h"
-#include "lm_pairs.h"
+#include "lm_inputs.h"
 #include "losses.h"
 #include "shared_data.h"
-#include "token_file.h"
 #include "utf8.h"
+#include "vocab.h"
 
 struct LmData {
     const char *name;
-    KaeruTokenizer tokenizer;                   /* a copy, whose vocabulary belongs to the program */
+    const KaeruVocab *vocab;                    /* belongs to the program */
     const char *text;                           /* of characters; NULL: the data is `tokens` */
     Tokens tokens;
     int64_t begin[2], end[2], count[2];         /* positions and number of ids, by part */
@@ -32,7 +31,7 @@ static int64_t read_ids(const LmData *d, LmPart part, int64_t *position, int64_t
     int64_t begin = *position, end = begin, k = 0;
     for (; k < n && end < d->end[part]; k++) {
         uint32_t code;
-        end += d->text ? kaeru_text_next(d->text + end, (size_t)(d->end[part] - end), &code) : 1;
+        end += d->text ? utf8_decode(d->text + end, (size_t)(d->end[part] - end), &code) : 1;
     }
     *position = end;
     if (!d->text) {
@@ -40,7 +39,7 @@ static int64_t read_ids(const LmData *d, LmPart part, int64_t *position, int64_t
         return k;
     }
     size_t count;
-    int32_t *ids = kaeru_char_vocab_encode(d->tokenizer.chars, d->text + begin, (size_t)(end - begin), &count);
+    int32_t *ids = kaeru_vocab_encode(d->vocab, d->text + begin, (size_t)(end - begin), KAERU_WITH_SPECIAL, &count);
     if (!ids) ag_usage_error(AG_HERE, "lm_data", "%s has changed: %s", d->name, ag_error());
     memcpy(out, ids, count * sizeof *out);
     ag_free(ids);
@@ -90,24 +89,23 @@ static bool take_tokens(LmData *d, Tokens tokens)
 
 static bool take_text(LmData *d, const char *text, size_t n)
 {
-    if (!kaeru_text_check(d->name, text, n)) return false;
-    if (d->tokenizer.kind == KAERU_TOKENIZER_BPE) {
+    if (!kaeru_text_check(d->name, 1, text, n)) return false;
+    if (kaeru_vocab_kind(d->vocab) != KAERU_CHARS) {
         size_t count;
-        int32_t *ids = kaeru_tokenizer_encode(&d->tokenizer, text, n, &count);
+        int32_t *ids = kaeru_vocab_encode(d->vocab, text, n, KAERU_WITH_SPECIAL, &count);
         ag_set_owner(ids, d);
         return take_tokens(d, (Tokens){ (const char *)ids, (int64_t)count, sizeof *ids });
     }
     d->text = text;
     d->end[LM_HELD_OUT] = (int64_t)n;
-    return kaeru_char_vocab_check(d->tokenizer.chars, d->name, text, n);
+    return kaeru_vocab_check(d->vocab, d->name, text, n);
 }
 
-static LmData *data_new(const char *name, const KaeruTokenizer *t)
+static LmData *data_new(const char *name, const KaeruVocab *v)
 {
-    kaeru_tokenizer_size(t);                    /* a usage error if the tokenizer is not open */
     LmData *d = ag_object_new(sizeof *d);
     d->name = ag_strndup_in(d, name, strlen(name));
-    d->tokenizer = *t;
+    d->vocab = v;
     return d;
 }
 
@@ -121,45 +119,45 @@ static LmData *opened(LmData *d, bool good)
     return d;
 }
 
-LmData *lm_data_open_at(AgSite at, const char *path, const KaeruTokenizer *t)
+LmData *lm_data_open_at(AgSite at, const char *path, const KaeruVocab *v)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
-    ag_check_pointer_at(at, __func__, "t", t);
-    LmData *d = data_new(path, t);
+    ag_check_object_at(at, __func__, "v", v);
+    LmData *d = data_new(path, v);
     KaeruFileMap *map = file_map(path);
     if (!map) return opened(d, false);
     ag_set_owner(map, d);
     if (!is_token_file(map)) return opened(d, take_text(d, map->bytes, map->size));
     Tokens tokens;
-    return opened(d, token_file_read(map, path, t, &tokens) && take_tokens(d, tokens));
+    return opened(d, token_file_read(map, path, v, &tokens) && take_tokens(d, tokens));
 }
 
-LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruTokenizer *t, int32_t begin, int32_t end)
+LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruVocab *v, int32_t begin, int32_t end)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
-    ag_check_pointer_at(at, __func__, "t", t);
-    if (begin >= kaeru_tokenizer_size(t) || end >= kaeru_tokenizer_size(t))
+    ag_check_object_at(at, __func__, "v", v);
+    if (begin >= kaeru_vocab_size(v) || end >= kaeru_vocab_size(v))
         ag_usage_error(at, __func__, "tokens %d and %d of a vocabulary of %d", (int)begin, (int)end,
-                       (int)kaeru_tokenizer_size(t));
-    LmData *d = data_new(path, t);
+                       (int)kaeru_vocab_size(v));
+    LmData *d = data_new(path, v);
     KaeruFileMap *map = file_map(path);
     if (!map) return opened(d, false);
-    bool good = kaeru_text_check(path, map->bytes, map->size) &&
-                examples_read(d, path, map->bytes, map->size, t, begin, end, &d->examples);
+    bool good = kaeru_text_check(path, 1, map->bytes, map->size) &&
+                examples_read(d, path, map->bytes, map->size, v, begin, end, &d->examples);
     ag_free(map);
     Tokens tokens = { (const char *)d->examples.ids, good ? d->examples.example[d->examples.n].start : 0, sizeof(int32_t) };
     return opened(d, good && take_tokens(d, tokens));
 }
 
-LmData *lm_data_of_text_at(AgSite at, const char *name, const char *text, size_t n, const KaeruTokenizer *t)
+LmData *lm_data_of_text_at(AgSite at, const char *name, const char *text, size_t n, const KaeruVocab *v)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "name", name);
-    ag_check_pointer_at(at, __func__, "t", t);
+    ag_check_object_at(at, __func__, "v", v);
     check_text(at, __func__, "text", text, n);
-    LmData *d = data_new(name, t);
+    LmData *d = data_new(name, v);
     return opened(d, take_text(d, text, n));
 }
 
@@ -191,9 +189,9 @@ bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length)
     if (length > context)
         return ag_set_error("windows of %" PRId64 " tokens are longer than the model's context of %" PRId64, length,
                             context);
-    if (kaeru_tokenizer_size(&d->tokenizer) > l.vocab)
+    if (kaeru_vocab_size(d->vocab) > l.vocab)
         return ag_set_error("%s: its vocabulary has %d tokens, the model's only %" PRId64, d->name,
-                            (int)kaeru_tokenizer_size(&d->tokenizer), l.vocab);
+                            (int)kaeru_vocab_size(d->vocab), l.vocab);
     if (d->examples.n && d->count[LM_HELD_OUT] >= 2) return true;
     if (d->count[LM_TRAIN] < window || d->count[LM_HELD_OUT] < 2)
         return ag_set_error("%s: %" PRId64 " tokens to learn from and %" PRId64 " held out are too few: expected %" PRId64
@@ -227,7 +225,7 @@ void lm_data_draw_at(AgSite at, const LmData *d, int64_t batch, int64_t length, 
     ag_check_pointer_at(at, __func__, "ids", ids);
     ag_check_pointer_at(at, __func__, "targets", targets);
     if (batch < 1 || length < 1 || (length >= d->count[LM_TRAIN] && !d->examples.n))
-        ag_usage_error(AG_HERE, "lm_data_draw", "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch,
+        ag_usage_error(at, __func__, "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch,
                        length, d->name, d->count[LM_TRAIN]);
     *ids = tensor_ints(SHAPE(batch, length), NULL);
     *targets = tensor_ints(SHAPE(batch, length), NULL);
@@ -317,7 +315,7 @@ bool data_agrees(const LmData *d, NnParallel *p)
     const char *bytes = d->text ? d->text : d->tokens.bytes;
     size_t size = (size_t)d->end[LM_HELD_OUT] * (d->text ? 1 : (size_t)d->tokens.width);
     size_t part = size < SAMPLES * BYTES ? size : BYTES, n = part < size ? SAMPLES : 1;
-    uint64_t fingerprint = kaeru_tokenizer_fingerprint(&d->tokenizer);
+    uint64_t fingerprint = kaeru_vocab_fingerprint(d->vocab);
     char *sample = ag_alloc(sizeof size + sizeof fingerprint + n * part, 1), *at = sample;
     at = (char *)memcpy(at, &size, sizeof size) + sizeof size;
     at = (char *)memcpy(at, &fingerprint, sizeof fingerprint) + sizeof fingerprint;

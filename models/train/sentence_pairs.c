@@ -21,7 +21,7 @@ struct KaeruSentencePairs {
     bool ended;                 /* no batch is left, or no epoch has begun */
 };
 
-Sentence sentence_of(void *owner, const KaeruSentenceVocab *v, const KaeruLines *lines, int64_t line)
+Sentence sentence_of(void *owner, const KaeruVocab *v, const KaeruLines *lines, int64_t line)
 {
     size_t size;
     int32_t *ids = kaeru_sentence_encode(v, lines->line[line].text, lines->line[line].size, &size);
@@ -37,7 +37,7 @@ Tensor *sentences_pad(const Sentence *s, int64_t n)
     Tensor *rows = tensor_ints(SHAPE(n, longest), NULL);
     int32_t *to = tensor_mutable_int_data(rows);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < longest; j++) *to++ = j < s[i].size ? s[i].ids[j] : KAERU_WORD_BLANK;
+        for (int64_t j = 0; j < longest; j++) *to++ = j < s[i].size ? s[i].ids[j] : KAERU_BLANK;
     return rows;
 }
 
@@ -46,16 +46,14 @@ static int64_t longer_side(const Pair *pair)
     return pair->src.size > pair->tgt.size ? pair->src.size : pair->tgt.size;
 }
 
-KaeruSentencePairs *kaeru_sentence_pairs_new_at(AgSite at, const KaeruLines *src, const KaeruSentenceVocab *src_vocab,
-                                                const KaeruLines *tgt, const KaeruSentenceVocab *tgt_vocab, int64_t max_tokens)
+KaeruSentencePairs *kaeru_sentence_pairs_new_at(AgSite at, const KaeruLines *src, const KaeruVocab *src_vocab,
+                                                const KaeruLines *tgt, const KaeruVocab *tgt_vocab, int64_t max_tokens)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "src", src);
-    ag_check_pointer_at(at, __func__, "src_vocab", src_vocab);
+    ag_check_object_at(at, __func__, "src_vocab", src_vocab);
     ag_check_pointer_at(at, __func__, "tgt", tgt);
-    ag_check_pointer_at(at, __func__, "tgt_vocab", tgt_vocab);
-    kaeru_sentence_vocab_size(src_vocab);   /* a usage error if it is closed */
-    kaeru_sentence_vocab_size(tgt_vocab);
+    ag_check_object_at(at, __func__, "tgt_vocab", tgt_vocab);
     if (max_tokens < 0) ag_usage_error(at, __func__, "max_tokens is %" PRId64 ", expected 0 or more", max_tokens);
     if (src->n != tgt->n) {
         ag_set_error("%" PRId64 " sentences in one language and %" PRId64 " in the other, expected the same number", src->n,
@@ -145,16 +143,16 @@ static void cut_into_batches(KaeruSentencePairs *p, int64_t batch_tokens)
     p->start[p->n_batches] = p->n;
 }
 
-static void check_tokens(const char *what, int64_t batch_tokens)
+static void check_tokens(AgSite at, const char *what, int64_t batch_tokens)
 {
-    if (batch_tokens < 1) ag_usage_error(AG_HERE, what, "batches of %" PRId64 " tokens, expected 1 or more", batch_tokens);
+    if (batch_tokens < 1) ag_usage_error(at, what, "batches of %" PRId64 " tokens, expected 1 or more", batch_tokens);
 }
 
 void kaeru_sentence_pairs_shuffle_at(AgSite at, KaeruSentencePairs *p, int64_t batch_tokens)
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "p", p);
-    check_tokens("kaeru_sentence_pairs_shuffle", batch_tokens);
+    check_tokens(at, __func__, batch_tokens);
     ag_random_permutation(p->n, p->order);
     sort_by_length(p);
     cut_into_batches(p, batch_tokens);
@@ -165,7 +163,7 @@ void kaeru_sentence_pairs_sort_at(AgSite at, KaeruSentencePairs *p, int64_t batc
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "p", p);
-    check_tokens("kaeru_sentence_pairs_sort", batch_tokens);
+    check_tokens(at, __func__, batch_tokens);
     for (int64_t i = 0; i < p->n; i++) p->order[i] = (int32_t)i;
     sort_by_length(p);
     cut_into_batches(p, batch_tokens);
@@ -196,7 +194,7 @@ bool kaeru_sentence_pairs_next_at(AgSite at, void *pairs, TransformerBatch *batc
         src[i] = pair->src;
         tgt[i] = pair->tgt;
     }
-    *batch = transformer_batch_new(sentences_pad(src, rows), sentences_pad(tgt, rows), KAERU_WORD_BLANK);
+    *batch = transformer_batch_new(sentences_pad(src, rows), sentences_pad(tgt, rows), KAERU_BLANK);
     return true;
 }
 

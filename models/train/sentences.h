@@ -6,8 +6,8 @@
 
 typedef struct { int32_t *ids; int64_t size, line; } Sentence;         /* line: its index in the text */
 /* The ids of a line, with start and end, owned by `owner`. */
-Sentence sentence_of(void *owner, const KaeruSentenceVocab *v, const KaeruLines *lines, int64_t line);
-/* (n, size of the longest) ids of n sentences, padded with KAERU_WORD_BLANK. */
+Sentence sentence_of(void *owner, const KaeruVocab *v, const KaeruLines *lines, int64_t line);
+/* (n, size of the longest) ids of n sentences, padded with KAERU_BLANK. */
 Tensor *sentences_pad(const Sentence *s, int64_t n);
 
 #endif

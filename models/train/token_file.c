@@ -1,5 +1,5 @@
 /* token_file.c: reads and writes token files. */
-#include "token_file.h"
+#include "lm_inputs.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static bool check_ids(const Tokens *tokens, const char *path, int32_t size)
     return true;
 }
 
-bool token_file_read(const KaeruFileMap *map, const char *path, const KaeruTokenizer *t, Tokens *tokens)
+bool token_file_read(const KaeruFileMap *map, const char *path, const KaeruVocab *v, Tokens *tokens)
 {
     Header h;
     uint64_t count;
@@ -69,10 +69,10 @@ bool token_file_read(const KaeruFileMap *map, const char *path, const KaeruToken
     if (size % h.width != 0 || count != size / h.width)
         return ag_set_error("%s: expected %" PRIu64 " tokens of %" PRIu32 " bytes, found %" PRIu64 " bytes", path, count,
                             h.width, size);
-    if (h.vocab != (uint32_t)kaeru_tokenizer_size(t) || h.fingerprint != kaeru_tokenizer_fingerprint(t))
+    if (h.vocab != (uint32_t)kaeru_vocab_size(v) || h.fingerprint != kaeru_vocab_fingerprint(v))
         return ag_set_error("%s: was made with another vocabulary, of %" PRIu32 " tokens", path, h.vocab);
     *tokens = (Tokens){ map->bytes + sizeof h, (int64_t)count, (int)h.width };
-    return check_ids(tokens, path, kaeru_tokenizer_size(t));
+    return check_ids(tokens, path, kaeru_vocab_size(v));
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -88,12 +88,12 @@ static bool begins_word(unsigned char c)
 }
 
 /* The size of a text's first piece. It ends where the ids of the pieces are the same as those of the whole text: for
- * characters, before any character; for byte pairs, before a space or newline that a word follows, because the last
- * white space before a word always begins a new one. */
-static size_t first_piece(const KaeruTokenizer *t, const char *text, size_t n)
+ * characters, before any character; else before a space or newline that a word follows, because in byte pairs the last white
+ * space before a word always begins a new one. */
+static size_t first_piece(const KaeruVocab *v, const char *text, size_t n)
 {
     size_t end = PIECE;
-    if (t->kind == KAERU_TOKENIZER_CHARS) {
+    if (kaeru_vocab_kind(v) == KAERU_CHARS) {
         while (end < n && utf8_continues(text[end])) end++;
     } else {
         while (end + 1 < n && !((text[end] == ' ' || text[end] == '\n') && begins_word((unsigned char)text[end + 1])))
@@ -102,9 +102,9 @@ static size_t first_piece(const KaeruTokenizer *t, const char *text, size_t n)
     return end + 1 < n ? end : n;
 }
 
-static bool write_ids(FileWriter *w, const KaeruTokenizer *t, const char *text, size_t n, int width, size_t *count)
+static bool write_ids(FileWriter *w, const KaeruVocab *v, const char *text, size_t n, int width, size_t *count)
 {
-    int32_t *ids = kaeru_tokenizer_encode(t, text, n, count);
+    int32_t *ids = kaeru_vocab_encode(v, text, n, KAERU_WITH_SPECIAL, count);
     if (!ids) return false;
     if (width == 2) {                           /* in place: an id never moves to the right */
         for (size_t i = 0; i < *count; i++) {
@@ -117,16 +117,16 @@ static bool write_ids(FileWriter *w, const KaeruTokenizer *t, const char *text, 
     return true;
 }
 
-static bool write_tokens(FileWriter *w, const KaeruText *text, const KaeruTokenizer *t, int64_t *count)
+static bool write_tokens(FileWriter *w, const KaeruText *text, const KaeruVocab *v, int64_t *count)
 {
-    Header h = { .version = VERSION, .width = kaeru_tokenizer_size(t) <= 1 << 16 ? 2 : 4,
-                 .vocab = (uint32_t)kaeru_tokenizer_size(t), .fingerprint = kaeru_tokenizer_fingerprint(t) };
+    Header h = { .version = VERSION, .width = kaeru_vocab_size(v) <= 1 << 16 ? 2 : 4,
+                 .vocab = (uint32_t)kaeru_vocab_size(v), .fingerprint = kaeru_vocab_fingerprint(v) };
     memcpy(h.magic, magic, sizeof magic);
     file_write(w, &h, sizeof h);
     uint64_t total = 0;
     for (size_t at = 0, size, n; at < text->size; at += size) {
-        size = first_piece(t, text->bytes + at, text->size - at);
-        if (!write_ids(w, t, text->bytes + at, size, (int)h.width, &n)) return false;
+        size = first_piece(v, text->bytes + at, text->size - at);
+        if (!write_ids(w, v, text->bytes + at, size, (int)h.width, &n)) return false;
         total += n;
     }
     file_write(w, &total, sizeof total);
@@ -134,21 +134,20 @@ static bool write_tokens(FileWriter *w, const KaeruText *text, const KaeruTokeni
     return true;
 }
 
-bool lm_tokenize_at(AgSite at, const char *text_path, const KaeruTokenizer *t, const char *tokens_path, int64_t *count)
+bool lm_tokenize_at(AgSite at, const char *text_path, const KaeruVocab *v, const char *tokens_path, int64_t *count)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "text_path", text_path);
-    ag_check_pointer_at(at, __func__, "t", t);
+    ag_check_object_at(at, __func__, "v", v);
     ag_check_pointer_at(at, __func__, "tokens_path", tokens_path);
     ag_check_pointer_at(at, __func__, "count", count);
-    kaeru_tokenizer_size(t);                    /* a usage error if the tokenizer is not open */
     if (kaeru_text_is_same_file(text_path, tokens_path))
         return ag_set_error("%s: is the file %s, which would be replaced", text_path, tokens_path);
     KaeruText text;
     if (!kaeru_text_open(&text, text_path)) return false;
-    bool known = t->kind == KAERU_TOKENIZER_BPE || kaeru_char_vocab_check(t->chars, text_path, text.bytes, text.size);
+    bool known = kaeru_vocab_check(v, text_path, text.bytes, text.size);
     FileWriter *w = known ? file_replace(tokens_path) : NULL;
-    bool good = w && write_tokens(w, &text, t, count);
+    bool good = w && write_tokens(w, &text, v, count);
     if (good) good = file_commit(w);
     else ag_free(w);
     kaeru_text_close(&text);

@@ -412,7 +412,7 @@ bad_tokenizer("merge_one", 'merge 1: expected two tokens and one space between t
 bad_tokenizer("merge_space", 'merge 1: expected two tokens and one space between them, found "t  h"', merges=[["t", " h"]])
 bad_tokenizer("merge_unknown", 'merge 1: token "Th" is not in the vocabulary', merges=["Th e"])
 bad_tokenizer("merge_result", 'merge 1: merging "e t" makes a token that is not in the vocabulary', merges=["e t"])
-bad_tokenizer("merge_twice", "merge 2: expected each merge once", merges=["t h", ["t", "h"]])
+bad_tokenizer("merge_twice", 'merge 2: expected each merge once, found "t h" again', merges=["t h", ["t", "h"]])
 bad_tokenizer("added_nothing", "an added token: expected a text as content, found nothing", added=[{"id": 259}])
 bad_tokenizer("added_empty", 'an added token: expected a text as content, found ""', added=[{"id": 259, "content": ""}])
 NEXT = "the id of this token, or the next id after the vocabulary's"

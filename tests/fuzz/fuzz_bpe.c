@@ -8,17 +8,17 @@
 #include "fuzz.h"
 
 /* Takes a file up to the next NUL byte, and the NUL byte. */
-static BpeFile take_file(const char *name, const char **text, size_t *n)
+static VocabFile take_file(const char *name, const char **text, size_t *n)
 {
     const char *end = memchr(*text, '\0', *n);
-    BpeFile file = { name, *text, end ? (size_t)(end - *text) : *n };
+    VocabFile file = { name, *text, end ? (size_t)(end - *text) : *n };
     *text += file.size + (end != NULL);
     *n -= file.size + (end != NULL);
     return file;
 }
 
 /* vocab.json of mode 1. */
-static BpeFile letters(void)
+static VocabFile letters(void)
 {
     static char text[20000];
     static char *end;
@@ -35,28 +35,36 @@ static BpeFile letters(void)
             for (char b = 'a'; b <= 'h'; b++) end += sprintf(end, ",\"%c%c\":%d", a, b, id++);
         end += sprintf(end, ",\"<|endoftext|>\":%d}", id);
     }
-    return (BpeFile){ "vocab", text, (size_t)(end - text) };
+    return (VocabFile){ "vocab", text, (size_t)(end - text) };
 }
 
-static void use(KaeruBpe *bpe, const char *text, size_t n)
+static KaeruVocab *parse(VocabFile vocab, VocabFile merges)
+{
+    void *work = ag_alloc(1, 1);
+    KaeruVocab *v = vocab_parse(work, KAERU_BPE, vocab, merges);
+    ag_free(work);
+    return v;
+}
+
+static void use(KaeruVocab *bpe, const char *text, size_t n)
 {
     for (int round = 0; round < 3; round++) {
         size_t count, back;
-        int32_t *ids = kaeru_bpe_encode(bpe, text, n, round == 2 ? KAERU_BPE_SPECIAL : KAERU_BPE_TEXT, &count);
+        int32_t *ids = kaeru_vocab_encode(bpe, text, n, round == 2 ? KAERU_WITH_SPECIAL : KAERU_AS_TEXT, &count);
         CHECK(count <= n);
-        for (size_t i = 0; i < count; i++) CHECK(ids[i] >= 0 && ids[i] < kaeru_bpe_size(bpe));
-        char *again = kaeru_bpe_decode(bpe, ids, count, &back);
+        for (size_t i = 0; i < count; i++) CHECK(ids[i] >= 0 && ids[i] < kaeru_vocab_size(bpe));
+        char *again = kaeru_vocab_decode(bpe, ids, count, &back);
         CHECK(again && back == n && memcmp(again, text, n) == 0);
         ag_free(again);
         ag_free(ids);
     }
-    kaeru_bpe_free(bpe);
+    ag_free(bpe);
 }
 
-static void use_tokenizer(BpeFile rest, const char *text, size_t n)
+static void use_tokenizer(VocabFile rest, const char *text, size_t n)
 {
     static const char start[] = "{\"model\":{\"type\":\"BPE\",\"vocab\":";
-    BpeFile vocab = letters(), file = { .name = "tokenizer" };
+    VocabFile vocab = letters(), file = { .name = "tokenizer" };
     char *whole = malloc(sizeof start + vocab.size + rest.size);
     memcpy(whole, start, sizeof start - 1);
     memcpy(whole + sizeof start - 1, vocab.text, vocab.size);
@@ -64,7 +72,7 @@ static void use_tokenizer(BpeFile rest, const char *text, size_t n)
     memcpy(whole + sizeof start + vocab.size, rest.text, rest.size);
     file.text = whole;
     file.size = sizeof start + vocab.size + rest.size;
-    KaeruBpe *bpe = bpe_parse_json(file);
+    KaeruVocab *bpe = parse(file, (VocabFile){ 0 });
     if (bpe) use(bpe, text, n);
     else fuzz_check_refusal("tokenizer: ");
     free(whole);
@@ -76,8 +84,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *text = (const char *)data + 1;
     size_t n = size - 1;
     if (data[0] % 4 == 2) {
-        KaeruBpe *bpe = kaeru_bpe_train(text + 1, n - 1, 257 + data[1]);
-        CHECK(bpe && kaeru_bpe_size(bpe) <= 257 + data[1]);
+        KaeruVocab *bpe = kaeru_vocab_bpe(KAERU_BPE, text + 1, n - 1, 257 + data[1]);
+        CHECK(bpe && kaeru_vocab_size(bpe) <= 257 + data[1]);
         use(bpe, text + 1, n - 1);
         return 0;
     }
@@ -85,9 +93,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         use_tokenizer(take_file("rest", &text, &n), text, n);
         return 0;
     }
-    BpeFile vocab = data[0] % 4 == 0 ? take_file("vocab", &text, &n) : letters();
-    BpeFile merges = take_file("merges", &text, &n);
-    KaeruBpe *bpe = bpe_parse(vocab, merges);
+    VocabFile vocab = data[0] % 4 == 0 ? take_file("vocab", &text, &n) : letters();
+    VocabFile merges = take_file("merges", &text, &n);
+    KaeruVocab *bpe = parse(vocab, merges);
     if (bpe) use(bpe, text, n);
     else fuzz_check_refusal(strncmp(ag_error(), "vocab", 5) == 0 ? "vocab: " : "merges: line ");
     return 0;

@@ -16,7 +16,6 @@
 #include "kaeru/gpt.h"
 #include "kaeru/llama.h"
 #include "kaeru/text.h"
-#include "kaeru/bpe.h"
 #include "kaeru/lm.h"
 #include "kaeru/translation.h"
 

@@ -1,13 +1,13 @@
-/* lm.h: training and use of language models: text to ids and back, training data, training that can be interrupted and
- * resumed, and generation of text. A model is a GPT or a Llama; any other module is a usage error.
+/* lm.h: training and use of language models: training data, training that can be interrupted and resumed, and generation of
+ * text. A model is a GPT or a Llama; any other module is a usage error.
  *
- *     KaeruTokenizer t;
  *     GPT *m = gpt_open("model.safetensors", "config.json");
- *     if (!m || !kaeru_tokenizer_open(&t, "vocab.json", "merges.txt")) { fprintf(stderr, "%s\n", ag_error()); return 1; }
+ *     KaeruVocab *v = kaeru_vocab_open(KAERU_BPE, "vocab.json", "merges.txt");
+ *     if (!m || !v) { fprintf(stderr, "%s\n", ag_error()); return 1; }
  *     size_t n;
- *     int32_t *prompt = kaeru_tokenizer_encode(&t, "Hello", 5, &n);
+ *     int32_t *prompt = kaeru_vocab_encode(v, "Hello", 5, KAERU_AS_TEXT, &n);
  *     nn_eval(m);
- *     lm_generate(m, prompt, (int64_t)n, 50, &(LmSampling){ .temperature = 0.8 }, print, &t);
+ *     lm_generate(m, prompt, (int64_t)n, 50, &(LmSampling){ .temperature = 0.8 }, print, v);
  *
  * As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...). A pointer that is NULL or was freed is a usage error. A
  * function that returns NULL or false sets ag_error(). The caller owns what a function returns. */
@@ -16,7 +16,6 @@
 
 #include <signal.h>
 
-#include "kaeru/bpe.h"
 #include "kaeru/gpt.h"
 #include "kaeru/llama.h"
 #include "kaeru/parallel.h"
@@ -24,45 +23,24 @@
 
 AG_PUBLIC_BEGIN
 
-/* ---- text and ids ------------------------------------------------------------------------------------------------ */
-
-/* Owns a vocabulary of characters or of byte pairs. One thread may use it at a time. */
-typedef enum { KAERU_TOKENIZER_CHARS, KAERU_TOKENIZER_BPE } KaeruTokenizerKind;
-typedef struct {
-    KaeruTokenizerKind kind;
-    union { KaeruCharVocab *chars; KaeruBpe *bpe; };
-} KaeruTokenizer;
-
-/* Opens a vocabulary of byte pairs, or, if merges_path is NULL, one of characters; and writes its files. */
-bool kaeru_tokenizer_open_at(AgSite at, KaeruTokenizer *t, const char *vocab_path, const char *merges_path);
-bool kaeru_tokenizer_save_at(AgSite at, const KaeruTokenizer *t, const char *vocab_path, const char *merges_path);
-void kaeru_tokenizer_close_at(AgSite at, KaeruTokenizer *t);        /* may be closed already, or zeroed */
-int32_t kaeru_tokenizer_size_at(AgSite at, const KaeruTokenizer *t);  /* ids are 0..size-1 */
-
-/* A hash of the tokens, to recognize a vocabulary. */
-uint64_t kaeru_tokenizer_fingerprint_at(AgSite at, const KaeruTokenizer *t);
-
-/* As kaeru_char_vocab_encode, or kaeru_bpe_encode with KAERU_BPE_SPECIAL; free the result with ag_free. */
-int32_t *kaeru_tokenizer_encode_at(AgSite at, const KaeruTokenizer *t, const char *text, size_t n, size_t *count);
-char *kaeru_tokenizer_decode_at(AgSite at, const KaeruTokenizer *t, const int32_t *ids, size_t count, size_t *n);
-
 /* ---- data: the first nine tenths for training, the last tenth held out ------------------------------------------- */
 
 /* A text or a token file. The file is mapped, so it may be larger than the memory; do not truncate it while it is open. */
 typedef struct LmData LmData;
 typedef enum { LM_TRAIN, LM_HELD_OUT } LmPart;
 
-/* With a vocabulary of characters, each window of a text is encoded when it is drawn. With byte pairs, the whole text is
- * encoded at once, and all ids are in memory; a token file needs less. The tokenizer must stay open; its struct is copied. */
-LmData *lm_data_open_at(AgSite at, const char *path, const KaeruTokenizer *t);
-/* The same for a text in memory, which must stay valid; `name` is for messages. */
-LmData *lm_data_of_text_at(AgSite at, const char *name, const char *text, size_t n, const KaeruTokenizer *t);
+/* With a vocabulary of characters, each window of a text is encoded when it is drawn. With another one, the whole text is
+ * encoded at once, and all ids are in memory; a token file needs less. The text is encoded KAERU_WITH_SPECIAL. The vocabulary
+ * must not be freed before the data. */
+LmData *lm_data_open_at(AgSite at, const char *path, const KaeruVocab *v);
+/* Data of a text in memory, which must not be freed before the data; `name` is for messages. */
+LmData *lm_data_of_text_at(AgSite at, const char *name, const char *text, size_t n, const KaeruVocab *v);
 
 /* Pairs of a question and an answer for fine-tuning, one JSON object a line: {"prompt": "...", "completion": "..."}, of which
  * the loss counts the completion and the token after it, or {"text": "..."}, of which it counts all but the first token.
  * `begin` and `end` are the tokens before and after each example, -1: none. A window is then an example, cut off or padded.
  * */
-LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruTokenizer *t, int32_t begin, int32_t end);
+LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruVocab *v, int32_t begin, int32_t end);
 
 void lm_data_close_at(AgSite at, LmData *d);                        /* NULL is fine */
 int64_t lm_data_tokens_at(AgSite at, const LmData *d, LmPart part);
@@ -83,7 +61,7 @@ double lm_evaluate_at(AgSite at, void *m, const LmData *d, int64_t batch, int64_
 /* Writes the ids of a text to a token file, and their number to *count. The text is encoded in pieces. The format, all
  * little-endian: "kaerutok"; four uint32: the version 1, the size of an id in bytes (2 or 4), the size of the vocabulary, 0;
  * uint64: the fingerprint of the vocabulary; the ids; uint64: their number. */
-bool lm_tokenize_at(AgSite at, const char *text_path, const KaeruTokenizer *t, const char *tokens_path, int64_t *count);
+bool lm_tokenize_at(AgSite at, const char *text_path, const KaeruVocab *v, const char *tokens_path, int64_t *count);
 
 /* Whether a file begins like a token file. False if it cannot be read. */
 bool lm_is_token_file_at(AgSite at, const char *path);

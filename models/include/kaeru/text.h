@@ -1,14 +1,14 @@
-/* text.h: converts text to ids and back: files in UTF-8, and vocabularies of characters and of words.
+/* text.h: text to ids and back: files in UTF-8, and vocabularies of characters, of words and of byte pairs.
  *
  *     KaeruText text;
  *     if (!kaeru_text_open(&text, "story.txt")) { fprintf(stderr, "%s\n", ag_error()); return 1; }
- *     KaeruCharVocab *vocab = kaeru_char_vocab_new(text.bytes, text.size);
+ *     KaeruVocab *v = kaeru_vocab_chars(text.bytes, text.size);
  *     size_t n;
- *     int32_t *ids = kaeru_char_vocab_encode(vocab, text.bytes, text.size, &n);
+ *     int32_t *ids = kaeru_vocab_encode(v, text.bytes, text.size, KAERU_AS_TEXT, &n);
  *
  * As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...). A pointer that is NULL or was freed is a usage error. A
  * function that returns NULL or false sets ag_error(). A text has a size and may contain NUL bytes. The caller owns what a
- * function returns, and frees ids and texts with ag_free, other objects with their own free or close function. */
+ * function returns, and frees vocabularies, ids and texts with ag_free. */
 #ifndef KAERU_TEXT_H
 #define KAERU_TEXT_H
 
@@ -29,14 +29,8 @@ void kaeru_text_close_at(AgSite at, KaeruText *text);               /* may be cl
 /* Whether two paths lead to the same file, for programs that replace files. False if one of them does not exist. */
 bool kaeru_text_is_same_file_at(AgSite at, const char *a, const char *b);
 
-/* Whether n bytes are UTF-8; `name` is for the message if they are not. */
-bool kaeru_text_check_at(AgSite at, const char *name, const char *text, size_t n);
-/* The same for a part of a longer text. `first` is the number of the part's first line in that text, for the message. */
-bool kaeru_text_check_part_at(AgSite at, const char *name, int64_t first, const char *text, size_t n);
-
-/* Writes the position of a byte in such a part: "line 2, column 5, byte 17". Returns out. */
-#define KAERU_TEXT_PLACE 80
-const char *kaeru_text_place_at(AgSite at, int64_t first, const char *text, size_t byte, char out[KAERU_TEXT_PLACE]);
+/* Whether n bytes are UTF-8. For the message, they are the part of `name` from line `first` on. */
+bool kaeru_text_check_at(AgSite at, const char *name, int64_t first, const char *text, size_t n);
 
 /* Decodes the first character of n >= 1 bytes. Returns its length, 1 to 4; 0 if the bytes are not UTF-8. */
 int kaeru_text_next_at(AgSite at, const char *text, size_t n, uint32_t *code);
@@ -47,55 +41,90 @@ typedef struct { FILE *out; size_t n; char held[4]; } KaeruTextStream;  /* initi
 void kaeru_text_stream_put_at(AgSite at, KaeruTextStream *s, const char *bytes, size_t n);
 void kaeru_text_stream_end_at(AgSite at, KaeruTextStream *s);       /* prints the bytes held */
 
-/* ---- characters -------------------------------------------------------------------------------------------------- */
+/* ---- vocabularies ------------------------------------------------------------------------------------------------ */
 
-/* The characters of a text, numbered from 0 in the order of their code points. */
-typedef struct KaeruCharVocab KaeruCharVocab;
+/* The tokens into which text is split. Their ids are 0..size-1. Only one thread at a time may use a vocabulary, because byte
+ * pairs have a cache of words. */
+typedef struct KaeruVocab KaeruVocab;
+typedef enum {
+    KAERU_CHARS,            /* characters, in the order of their code points */
+    KAERU_WORDS,            /* words between the white space of Unicode. The four special tokens come first, then the words by
+                             * falling count, words of equal count in the order of their bytes (The Annotated Transformer) */
+    KAERU_BPE,              /* GPT-2's byte pairs */
+    KAERU_SENTENCE_BPE      /* the four special tokens, then byte pairs; the special tokens are not in the files */
+} KaeruVocabKind;
+/* <s> </s> <blank> <unk>: in KAERU_WORDS and KAERU_SENTENCE_BPE, these are their ids. */
+typedef enum { KAERU_START, KAERU_END, KAERU_BLANK, KAERU_UNKNOWN } KaeruSpecial;
 
-KaeruCharVocab *kaeru_char_vocab_new_at(AgSite at, const char *text, size_t n); /* NULL if it is not UTF-8 */
-/* The file is JSON, {"a": 0, ...}. */
-KaeruCharVocab *kaeru_char_vocab_open_at(AgSite at, const char *path);
-bool kaeru_char_vocab_save_at(AgSite at, const KaeruCharVocab *v, const char *path);
-void kaeru_char_vocab_free_at(AgSite at, KaeruCharVocab *v);        /* NULL is fine */
-int32_t kaeru_char_vocab_size_at(AgSite at, const KaeruCharVocab *v);
+/* The characters of a text, or its words that occur at least min_count times. NULL if the text is not UTF-8. */
+KaeruVocab *kaeru_vocab_chars_at(AgSite at, const char *text, size_t n);
+KaeruVocab *kaeru_vocab_words_at(AgSite at, const char *text, size_t n, int64_t min_count);
 
-/* Whether the vocabulary has all characters of a text; `name` is for the message if not. */
-bool kaeru_char_vocab_check_at(AgSite at, const KaeruCharVocab *v, const char *name, const char *text, size_t n);
+/* Byte pairs (Sennrich et al. 2016; Radford et al. 2019), learned from a text: a vocabulary of at most `size` tokens. `kind` is
+ * KAERU_BPE or KAERU_SENTENCE_BPE.
+ *
+ * To encode a text, it is split into words by a fixed rule. At first, each byte of a word is a token. Then neighboring tokens
+ * are merged: of the pairs that have a merge, the one that was learned first, until no pair has one. So any bytes can be
+ * encoded, and decoding returns them unchanged.
+ *
+ * The tokens are the 256 bytes, then the merges, last <|endoftext|>. Each merge is that of the most frequent pair at that time
+ * (of equally frequent pairs, the one of smaller ids), as long as a pair occurs twice. <|endoftext|> in the text separates
+ * documents. NULL if `size` has no place for the bytes, <|endoftext|> and the special tokens, or if the text has too many
+ * different words. */
+KaeruVocab *kaeru_vocab_bpe_at(AgSite at, KaeruVocabKind kind, const char *text, size_t n, int32_t size);
 
-/* One id for each character; NULL if the vocabulary does not have a character. */
-int32_t *kaeru_char_vocab_encode_at(AgSite at, const KaeruCharVocab *v, const char *text, size_t n, size_t *count);
-/* The text, followed by a NUL, and in *n its size; NULL if an id is out of range. */
-char *kaeru_char_vocab_decode_at(AgSite at, const KaeruCharVocab *v, const int32_t *ids, size_t count, size_t *n);
+/* Opens a file of JSON, {"token": id, ...}, with each id from 0 to size-1. KAERU_CHARS and KAERU_WORDS ignore merges_path.
+ *
+ * Byte pairs have GPT-2's two files. The second one has one merge per line, the first learned first. Each character of a
+ * token's text stands for a byte: a printable byte for itself, any other as U+0100 or above (a space is U+0120).
+ *
+ * If merges_path is NULL, byte pairs are read from Hugging Face's tokenizer.json. It must be a byte-level BPE that splits text
+ * as GPT-2, Llama 3, Qwen2 and Qwen3, or SmolLM do. Its added tokens are read, too. If its normalizer is NFC, text is brought
+ * into this form first, which decoding then returns. Another normalizer or decoder is refused, and so is a file that truncates
+ * or pads a text by itself (`truncation`, `padding`): ids or text would differ from those of the library `tokenizers`. */
+KaeruVocab *kaeru_vocab_open_at(AgSite at, KaeruVocabKind kind, const char *vocab_path, const char *merges_path);
+/* Writes such a file, for byte pairs GPT-2's two files. */
+bool kaeru_vocab_save_at(AgSite at, const KaeruVocab *v, const char *vocab_path, const char *merges_path);
 
-/* ---- words ------------------------------------------------------------------------------------------------------- */
+KaeruVocabKind kaeru_vocab_kind_at(AgSite at, const KaeruVocab *v);
+int32_t kaeru_vocab_size_at(AgSite at, const KaeruVocab *v);
+/* A hash of the tokens in the vocabulary's file, to recognize it. */
+uint64_t kaeru_vocab_fingerprint_at(AgSite at, const KaeruVocab *v);
+/* The id of a special token; -1 if there is none. KAERU_BPE has at most KAERU_END, which is <|endoftext|>, and KAERU_START, the
+ * token that a tokenizer.json puts before each text, which kaeru_vocab_encode does not add. KAERU_CHARS has none. */
+int32_t kaeru_vocab_special_at(AgSite at, const KaeruVocab *v, KaeruSpecial which);
 
-/* The words of a text, which are separated by the white space of Unicode. The four special tokens come first, then the words
- * by falling count, words of equal count in the order of their bytes (The Annotated Transformer, load_vocab). */
-typedef struct KaeruWordVocab KaeruWordVocab;
-enum { KAERU_WORD_START, KAERU_WORD_END, KAERU_WORD_BLANK, KAERU_WORD_UNKNOWN }; /* <s> </s> <blank> <unk> */
+/* The id of a token of n bytes. If the vocabulary does not have it: what kaeru_vocab_special(v, KAERU_UNKNOWN) returns. */
+int32_t kaeru_vocab_find_at(AgSite at, const KaeruVocab *v, const char *token, size_t n);
+/* The bytes of a token, followed by a NUL, and their number in *n unless n is NULL. Valid until the vocabulary is freed. NULL
+ * if the id is out of range. */
+const char *kaeru_vocab_token_at(AgSite at, const KaeruVocab *v, int32_t id, size_t *n);
 
-/* The words that occur at least min_count times; NULL if the text is not UTF-8. */
-KaeruWordVocab *kaeru_word_vocab_new_at(AgSite at, const char *text, size_t n, int64_t min_count);
-/* The file is JSON, {"<s>": 0, ...}. */
-KaeruWordVocab *kaeru_word_vocab_open_at(AgSite at, const char *path);
-bool kaeru_word_vocab_save_at(AgSite at, const KaeruWordVocab *v, const char *path);
-void kaeru_word_vocab_free_at(AgSite at, KaeruWordVocab *v);        /* NULL is fine */
-int32_t kaeru_word_vocab_size_at(AgSite at, const KaeruWordVocab *v);
+/* Whether kaeru_vocab_encode has an id for each character of a text; `name` is for the message if not. */
+bool kaeru_vocab_check_at(AgSite at, const KaeruVocab *v, const char *name, const char *text, size_t n);
+/* The words of a text that become KAERU_UNKNOWN, as text for a message: each once, in quotes, with commas between them. NULL if
+ * there are none: only KAERU_WORDS has unknown words. */
+char *kaeru_vocab_unknown_at(AgSite at, const KaeruVocab *v, const char *text, size_t n);
 
-/* The id of a word; KAERU_WORD_UNKNOWN if the vocabulary does not have it. */
-int32_t kaeru_word_vocab_find_at(AgSite at, const KaeruWordVocab *v, const char *word, size_t n);
-/* The word of an id, followed by a NUL, and its size in *n unless n is NULL. Valid until kaeru_word_vocab_free. NULL if the id
- * is out of range. */
-const char *kaeru_word_vocab_word_at(AgSite at, const KaeruWordVocab *v, int32_t id, size_t *n);
+typedef enum {
+    KAERU_AS_TEXT,          /* <|endoftext|> is text like any other, and so is each special token of a tokenizer.json */
+    KAERU_WITH_SPECIAL      /* they are the special tokens: not for text from an untrusted source */
+} KaeruEncoding;            /* of byte pairs; other kinds ignore it */
+/* The ids of a text, and in *count their number. NULL if a vocabulary of characters does not have one. For byte pairs, a byte
+ * that is not UTF-8 is split like a symbol. */
+int32_t *kaeru_vocab_encode_at(AgSite at, const KaeruVocab *v, const char *text, size_t n, KaeruEncoding how, size_t *count);
+/* The text of the ids, with a space between two words, followed by a NUL, and in *n its size. NULL if an id is out of range.
+ * Two results differ from those of `tokenizers`. An added token is its own text; there, the letters of an added "é!" are taken
+ * for bytes, which gives U+FFFD and "!". A tokenizer.json without a decoder is decoded as one with ByteLevel; there, tokens are
+ * joined by spaces. */
+char *kaeru_vocab_decode_at(AgSite at, const KaeruVocab *v, const int32_t *ids, size_t count, size_t *n);
 
-/* The words of a text that the vocabulary does not have, as text for a message: each once, in quotes, with commas between
- * them. NULL if there are none. */
-char *kaeru_word_vocab_unknown_at(AgSite at, const KaeruWordVocab *v, const char *text, size_t n);
-
-/* One id for each word. */
-int32_t *kaeru_word_vocab_encode_at(AgSite at, const KaeruWordVocab *v, const char *text, size_t n, size_t *count);
-/* The words with a space between them, followed by a NUL, and in *n the size; NULL if an id is out of range. */
-char *kaeru_word_vocab_decode_at(AgSite at, const KaeruWordVocab *v, const int32_t *ids, size_t count, size_t *n);
+/* A sentence, by a vocabulary with the four special tokens: the ids KAERU_START, those of the text, KAERU_END. In byte pairs,
+ * the text has a space before it, so that its first word is the same token as elsewhere. */
+int32_t *kaeru_sentence_encode_at(AgSite at, const KaeruVocab *v, const char *text, size_t n, size_t *count);
+/* The text up to KAERU_END, without KAERU_START and KAERU_BLANK, in one line: line ends and NULs become spaces. An id out of
+ * range is a usage error. */
+char *kaeru_sentence_decode_at(AgSite at, const KaeruVocab *v, const int32_t *ids, size_t count, size_t *n);
 
 #include "kaeru/models_at.h"
 

@@ -1,0 +1,142 @@
+/* vocab_files.c: reads and writes a vocabulary as a JSON object of tokens and ids. */
+#include <inttypes.h>
+
+#include "bpe_parts.h"
+#include "file.h"
+#include "json.h"
+#include "utf8.h"
+#include "vocab.h"
+
+enum { MAX_FILE = 1 << 28 };                    /* bytes */
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static bool read_tokens(const char *name, const Json *root, Word *token)
+{
+    char quoted[UTF8_QUOTE], other[UTF8_QUOTE];
+    for (uint32_t i = 0; i < root->count; i++) {
+        const Json *text = &root->as.item[2 * i];
+        int64_t id;
+        utf8_quote(text->as.text, text->count, quoted);
+        if (!json_int(text + 1, &id))
+            return ag_set_error("%s: token %s: expected a whole number as id, found %s", name, quoted,
+                                text[1].type == JSON_NUMBER ? "another number" : json_type_name(text + 1));
+        if (id < 0 || id >= root->count)
+            return ag_set_error("%s: token %s: expected ids from 0 to %" PRIu32 " without gaps, found %" PRId64, name,
+                                quoted, root->count - 1, id);
+        if (token[id].text)
+            return ag_set_error("%s: token %s: expected each id once, found %" PRId64 " again, the id of %s", name, quoted,
+                                id, utf8_quote(token[id].text, token[id].size, other));
+        token[id] = (Word){ text->as.text, text->count, 0 };
+    }
+    return true;
+}
+
+const Word *vocab_tokens(void *work, const char *name, const Json *root, int32_t *n)
+{
+    if (root->type != JSON_OBJECT) {
+        ag_set_error("%s: expected an object of tokens and ids, found %s", name, json_type_name(root));
+        return NULL;
+    }
+    Word *token = ag_alloc_in(work, root->count, sizeof *token);
+    *n = (int32_t)root->count;
+    return read_tokens(name, root, token) ? token : NULL;
+}
+
+static bool are_characters(const char *name, const Word *token, int32_t n)
+{
+    char quoted[UTF8_QUOTE];
+    for (int32_t i = 0; i < n; i++) {
+        uint32_t code;
+        if (!token[i].size || (size_t)utf8_decode(token[i].text, token[i].size, &code) != token[i].size)
+            return ag_set_error("%s: expected single characters, found %s", name,
+                                utf8_quote(token[i].text, token[i].size, quoted));
+    }
+    return true;
+}
+
+static bool begin_with_special(const char *name, const Word *token, int32_t n)
+{
+    for (int32_t i = 0; i < N_SPECIAL; i++) {
+        Word expected = { special_tokens[i], strlen(special_tokens[i]), 0 };
+        char quoted[UTF8_QUOTE] = "nothing";
+        if (i < n && compare_words(&token[i], &expected) == 0) continue;
+        if (i < n) utf8_quote(token[i].text, token[i].size, quoted);
+        return ag_set_error("%s: expected \"%s\" as token %d, found %s", name, expected.text, (int)i, quoted);
+    }
+    return true;
+}
+
+static bool is_bpe(KaeruVocabKind kind)
+{
+    return kind == KAERU_BPE || kind == KAERU_SENTENCE_BPE;
+}
+
+KaeruVocab *vocab_parse(void *work, KaeruVocabKind kind, VocabFile vocab, VocabFile merges)
+{
+    const Json *root = json_parse(work, vocab.name, vocab.text, vocab.size);
+    if (!root) return NULL;
+    if (is_bpe(kind)) {
+        KaeruVocab *v = merges.name ? bpe_parse(work, vocab.name, root, merges) : bpe_parse_json(work, vocab.name, root);
+        if (v) v->kind = kind;
+        return v;
+    }
+    int32_t n;
+    const Word *token = vocab_tokens(work, vocab.name, root, &n);
+    if (!token || !(kind == KAERU_CHARS ? are_characters : begin_with_special)(vocab.name, token, n)) return NULL;
+    return vocab_new(kind, word_table_of(work, token, n));
+}
+
+KaeruVocab *kaeru_vocab_open_at(AgSite at, KaeruVocabKind kind, const char *vocab_path, const char *merges_path)
+{
+    AG_LAYER(at);
+    if ((unsigned)kind > KAERU_SENTENCE_BPE) ag_usage_error(at, __func__, "%d is not a KaeruVocabKind", (int)kind);
+    ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
+    void *work = ag_alloc(1, 1);
+    VocabFile vocab = { .name = vocab_path }, merges = { 0 };
+    vocab.text = file_read(work, vocab_path, MAX_FILE, &vocab.size);
+    bool good = vocab.text != NULL;
+    if (good && merges_path && is_bpe(kind)) {
+        merges.name = merges_path;
+        merges.text = file_read(work, merges_path, MAX_FILE, &merges.size);
+        good = merges.text != NULL;
+    }
+    KaeruVocab *v = good ? vocab_parse(work, kind, vocab, merges) : NULL;
+    ag_free(work);
+    return v;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+const char *vocab_text(void *work, const Word *token, int32_t n, size_t *size)
+{
+    JsonWriter *json = json_writer(work, 0);
+    json_open(json, '{');
+    for (int32_t id = 0; id < n; id++) {
+        json_write_name(json, token[id].text, token[id].size);
+        json_write_int(json, id);
+    }
+    json_close(json, '}');
+    return json_written(json, size);
+}
+
+static bool write_tokens(void *work, const KaeruVocab *v, const char *path)
+{
+    size_t size;
+    const char *text = vocab_text(work, v->tokens->word, v->tokens->n, &size);
+    FileWriter *w = text ? file_replace(path) : NULL;
+    if (w) file_write(w, text, size);
+    return w && file_commit(w);
+}
+
+bool kaeru_vocab_save_at(AgSite at, const KaeruVocab *v, const char *vocab_path, const char *merges_path)
+{
+    AG_LAYER(at);
+    ag_check_object_at(at, __func__, "v", v);
+    ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
+    if (v->bpe) ag_check_pointer_at(at, __func__, "merges_path", merges_path);
+    void *work = ag_alloc(1, 1);
+    bool done = v->bpe ? bpe_write(work, v, vocab_path, merges_path) : write_tokens(work, v, vocab_path);
+    ag_free(work);
+    return done;
+}
