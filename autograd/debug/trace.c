@@ -88,6 +88,8 @@ static void copy_op(Tensor *copy, const Tensor *t, Tensor **in)
     copy->n_in = t->n_in;
     copy->args = t->args;
     if (t->saved) copy->saved = buffer_share(t->saved);
+    for (int i = 0; i < SAVED_GRADIENTS; i++)
+        if (t->saved_gradient[i]) copy->saved_gradient[i] = buffer_share(t->saved_gradient[i]);
 }
 
 Trace trace_begin(AgSite at, const char *what, Tensor *loss)

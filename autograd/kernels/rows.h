@@ -30,10 +30,6 @@ void k_rms_norm(int64_t rows, int64_t n, real *y, real *rstd, const real *x, con
 void k_rms_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, const real *dy,
                          const real *x, const real *rstd, const real *gamma);
 
-/* y (rows, n) = a sigmoid(a) b for the halves a and b of each row of x (rows, 2 n). */
-void k_swiglu(int64_t rows, int64_t n, real *y, const real *x);
-void k_swiglu_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *x, bool add);
-
 /* Turns the pairs of entries of x (rows, heads, 2 n): (a, b) becomes (a c - b s, b c + a s). For row r, row r % period of the
  * table (period, 2 n) has the n cosines c, then the n sines s. Pair i is entries i and i + n, or 2 i and 2 i + 1 if `adjacent`.
  * With `back`, by the negative angles: the backward rule. */

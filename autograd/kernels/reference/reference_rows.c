@@ -251,25 +251,6 @@ void ref_rms_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *
     }
 }
 
-void ref_swiglu(int64_t rows, int64_t n, real *y, const real *x)
-{
-    for (int64_t r = 0; r < rows; r++, x += 2 * n, y += n)
-        for (int64_t j = 0; j < n; j++)
-            y[j] = (real)(ref_unary_1(K_SILU, x[j], 0, 0) * x[n + j]);
-}
-
-void ref_swiglu_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *x, bool add)
-{
-    for (int64_t r = 0; r < rows; r++, x += 2 * n, dx += 2 * n, dy += n)
-        for (int64_t j = 0; j < n; j++) {
-            real slope, one = 1;
-            ref_unary_backward(K_SILU, 1, &slope, &one, x + j, NULL, 0, 0, false);
-            double da = (double)dy[j] * x[n + j] * slope, db = dy[j] * ref_unary_1(K_SILU, x[j], 0, 0);
-            dx[j] = (real)((add ? dx[j] : 0) + da);
-            dx[n + j] = (real)((add ? dx[n + j] : 0) + db);
-        }
-}
-
 void ref_rope(const KRope *p, real *y, const real *x, const real *table)
 {
     for (int64_t i = 0; i < p->rows * p->heads * p->n; i++) {
