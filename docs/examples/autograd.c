@@ -118,14 +118,6 @@ static void compositions(void)
         Tensor *x = tensor_ones(SHAPE(2)), *weight = tensor_from(SHAPE(2, 2), (ag_real[]){ 1, 1, -1, -1 });
         tensor_print(ag_linear_activate(x, weight, NULL, AG_RELU));
     }
-    EXAMPLE(ag_attention_with) {
-        Tensor *q = tensor_normal(SHAPE(1, 5, 8), 0, 1);                /* 4 heads of queries of width 2 */
-        Tensor *k = tensor_normal(SHAPE(1, 5, 4), 0, 1);                /* 2 heads of keys */
-        Tensor *v = tensor_normal(SHAPE(1, 5, 4), 0, 1);
-        AgAttention how = { .heads = 4, .kv_heads = 2, .causal = true, .window = 3 };
-        char text[AG_SHAPE_TEXT];
-        puts(ag_shape_text(tensor_shape(ag_attention(q, k, v, NULL, how)), text));
-    }
     EXAMPLE(ag_conv1d) {
         Tensor *x = tensor_from(SHAPE(1, 1, 5), (ag_real[]){ 0, 0, 1, 0, 0 });
         Tensor *weight = tensor_from(SHAPE(1, 1, 3), (ag_real[]){ 1, 2, 3 });

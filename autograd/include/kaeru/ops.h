@@ -89,7 +89,8 @@ Tensor *ag_relu_at(AgSite at, Tensor *x);
  * dx = dy y'(x) */
 Tensor *ag_gelu_at(AgSite at, Tensor *x);
 
-/* y = x/2 (1 + erf(x / sqrt 2)) = x Phi(x): 0 below -13, at -infinity too (PyTorch: NaN)
+/* y = x/2 (1 + erf(x / sqrt 2)) = x Phi(x): Phi is the normal distribution, phi its density; 0 below -13, at -infinity
+ *     too (PyTorch: NaN)
  * dx = dy (Phi(x) + x phi(x)) */
 Tensor *ag_gelu_erf_at(AgSite at, Tensor *x);
 
@@ -161,9 +162,9 @@ Tensor *ag_attention_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask
  * as attention */
 Tensor *ag_self_attention_at(AgSite at, Tensor *qkv, Tensor *mask, AgAttention how);
 
-/* y = x (B,T,D) with the pairs of entries (a, b) of each of `heads` parts of the last dimension turned: a cos - b sin,
- *     b cos + a sin, with row t of the table (T,D/heads) of ag_rope_table; pair i is entries i and i+K/2 of a part of
- *     width K, as in Hugging Face's files, or 2i and 2i+1 if `adjacent` (Su et al. 2021)
+/* y = x with the pairs of entries (a, b) of each of `heads` parts of the last dimension turned: x (B,T,D); a pair
+ *     becomes a cos - b sin, b cos + a sin, with row t of the table (T,D/heads) of ag_rope_table; pair i is entries i
+ *     and i+K/2 of a part of width K, as in Hugging Face's files, or 2i and 2i+1 if `adjacent` (Su et al. 2021)
  * dx = dy turned by the negative angles */
 Tensor *ag_rope_at(AgSite at, Tensor *x, Tensor *table, int heads, bool adjacent);
 
@@ -174,12 +175,12 @@ Tensor *ag_rope_at(AgSite at, Tensor *x, Tensor *table, int heads, bool adjacent
  *     dbias = sum of dy over b, i, j */
 Tensor *ag_conv2d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding);
 
-/* y = largest item of x (B,C,H,W) in windows of size x size, `stride` apart -> (B,C,(H+2 padding-size)/stride+1,..):
+/* y = largest item of x in windows of size x size, `stride` apart: x (B,C,H,W) -> (B,C,(H+2 padding-size)/stride+1,..);
  *     the padding, at most size/2, counts as -infinity; NaN if there is one
  * dy goes to the first largest, or to the first NaN (PyTorch: the last NaN) */
 Tensor *ag_max_pool2d_at(AgSite at, Tensor *x, int size, int stride, int padding);
 
-/* y = sum of x (B,C,H,W) in windows of size x size, divided by size^2: the padding counts as zeros
+/* y = sum of x in windows of size x size, divided by size^2: shapes as in max_pool2d; the padding counts as zeros
  * dx = sum of dy / size^2 over the windows that have it */
 Tensor *ag_mean_pool2d_at(AgSite at, Tensor *x, int size, int stride, int padding);
 
@@ -211,7 +212,7 @@ Tensor *ag_var_dims_at(AgSite at, Tensor *x, AgDims dims, bool unbiased, bool ke
 /* along a dimension: x AG_REAL -> y of x's shape; dim counts from 0, a negative one from the last; a scalar is a vector
  *     of one item */
 
-/* y = sum of the items of x along dim up to this one: of x's shape
+/* y = sum of the items of x along dim up to this one
  * dx = sum of dy from this item on */
 Tensor *ag_cumsum_at(AgSite at, Tensor *x, int dim);
 
@@ -225,8 +226,8 @@ Tensor *ag_log_softmax_at(AgSite at, Tensor *x, int dim);
 
 /* ---- over the last dimension: x AG_REAL (..,D) -> y of x's shape ------------------------------------------------- */
 
-/* y = softmax of scale x along the last dimension among the entries where mask (AG_BOOL, broadcast to x, or NULL) is
- *     true: the others are exactly 0, and so is a row without any
+/* y = softmax of scale x along the last dimension, among the entries where mask is true: mask AG_BOOL, broadcast to x,
+ *     or NULL; the other entries are exactly 0, and so is a row without any
  * dx = scale y (dy - sum(dy y)) */
 Tensor *ag_masked_softmax_at(AgSite at, Tensor *x, Tensor *mask, double scale);
 
@@ -299,10 +300,10 @@ Tensor *ag_binary_cross_entropy_at(AgSite at, Tensor *logits, Tensor *target, Ag
  * dlogits = dy (softmax - target) / n */
 Tensor *ag_cross_entropy_at(AgSite at, Tensor *logits, Tensor *target, AgReduce reduce, int ignore, double smoothing);
 
-/* y = -log softmax(x weight^T + bias)[target]: cross_entropy of linear, with the same bits: x (..,in), weight (V,in),
- *     bias (V) or NULL, target (..) ids; NaN in an ignored row of x reaches dweight alone (PyTorch: each gradient); of
- *     more than 2^23 logits only a part exists at a time, and forward computes the gradients at once; it keeps up to
- *     2^26 logits if the bias requires a gradient, or the weight has one; in other cases backward computes them again
+/* y = -log softmax(x weight^T + bias)[target]: cross_entropy of linear: x (..,in), weight (V,in), bias (V) or NULL,
+ *     target (..) ids; NaN in an ignored row of x reaches dweight alone (PyTorch: each gradient); up to 2^23 logits are
+ *     kept, and all bits are those of cross_entropy of linear; of more, only a part exists at a time, and forward
+ *     computes the gradients at once for dy = 1
  * with d = dy (softmax - target) / n: dx = d weight, dweight = d^T x, dbias = sum of d over rows */
 Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, Tensor *target, AgReduce reduce,
                                    int ignore, double smoothing);
