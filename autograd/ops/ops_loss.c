@@ -174,8 +174,8 @@ void cross_entropy_backward(Tensor *y)
     const real *top = scale + c->rows, *log_sum = top + c->rows;
     k_fill(c->rows, scale, *grad_of(y) / (real)c->divisor);
     Grad g = grad_into(logits);
-    k_cross_entropy_backward(c->rows, c->n, 0, c->n, g.data, reals(logits), top, log_sum, ints(target), c->ignore,
-                             c->smoothing, scale, g.add);
+    k_cross_entropy_backward(c->rows, c->n, g.data, reals(logits), top, log_sum, ints(target), c->ignore, c->smoothing,
+                             scale, g.add);
 }
 
 /* ---- linear_cross_entropy: y = cross_entropy(x W^T + b, target) ----------------------------------------------------
@@ -235,8 +235,8 @@ Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor 
         linear_product(&part, logits, NULL, part_x, reals(weight), bias ? reals(bias) : NULL, AG_IDENTITY);
         k_cross_entropy(part.rows, c.n, losses + row, top + row, log_sum + row, logits, part_target, ignore, smoothing);
         if (!at_once) continue;
-        k_cross_entropy_backward(part.rows, c.n, 0, c.n, logits, logits, top + row, log_sum + row, part_target, ignore,
-                                 smoothing, scale, false);
+        k_cross_entropy_backward(part.rows, c.n, logits, logits, top + row, log_sum + row, part_target, ignore, smoothing,
+                                 scale, false);
         linear_gradients(&part, grad_from(grad[0], row * part.in), grad[1], grad[2], logits, part_x, reals(weight));
         grad[1].add = grad[2].add = true;
     }
@@ -244,7 +244,7 @@ Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor 
     return op_done(y);
 }
 
-/* dy times the gradient that forward computed. If the rule does not run again, x may take over its memory. */
+/* Gives input i dy times the gradient that forward computed. If the rule does not run again, the memory is passed on, too. */
 static void use_gradient(Tensor *y, int i, bool is_last)
 {
     Tensor *x = y->in[i];
@@ -279,8 +279,8 @@ void linear_cross_entropy_backward(Tensor *y)
     const real *top = scale + c->rows, *log_sum = top + c->rows;
     k_fill(c->rows, scale, *grad_of(y) / (real)c->divisor);      /* replaces the losses, as in cross_entropy */
     if (!is_last) dlogits = scratch_new(y->site, y->op->name, args->kept, sizeof *dlogits);
-    k_cross_entropy_backward(c->rows, c->n, 0, c->n, dlogits, logits, top, log_sum, ints(y->in[3]), c->ignore, c->smoothing,
-                             scale, false);
+    k_cross_entropy_backward(c->rows, c->n, dlogits, logits, top, log_sum, ints(y->in[3]), c->ignore, c->smoothing, scale,
+                             false);
     LinearSize size = linear_size(y, x, weight);
     Grad dbias = grad_into(y->in[2]), dweight = grad_into(weight), dx = grad_into(x);
     linear_gradients(&size, dx, dweight, dbias, dlogits, reals(x), reals(weight));

@@ -226,7 +226,7 @@ Tensor *ag_log_softmax_at(AgSite at, Tensor *x, int dim);
 
 /* ---- over the last dimension: x AG_REAL (..,D) -> y of x's shape ------------------------------------------------- */
 
-/* y = softmax of scale x along the last dimension, among the entries where mask is true: mask AG_BOOL, broadcast to x,
+/* y = softmax of scale x along the last dimension among the entries where mask is true: mask AG_BOOL, broadcast to x,
  *     or NULL; the other entries are exactly 0, and so is a row without any
  * dx = scale y (dy - sum(dy y)) */
 Tensor *ag_masked_softmax_at(AgSite at, Tensor *x, Tensor *mask, double scale);
