@@ -53,7 +53,7 @@ CLOSE = [
     (r'autograd/recompute', 'recompute memory'),
     (r'autograd/pool', 'pool memory recompute'),
     (r'autograd/ops/(ops_loss|ops_product|linear)', 'linear_loss torch precision gradcheck graph'),
-    (r'autograd/ops/(ops_conv|ops_sort|ops_decoder)', 'conv torch tensor gradcheck attention'),
+    (r'autograd/ops/(ops_conv|ops_sort|ops_rope)', 'conv torch tensor gradcheck attention'),
     (r'autograd/(tensor|broadcast|inplace|errors)', 'tensor errors graph memory'),
     (r'autograd/', 'graph errors torch property gradcheck tensor attention nan custom'),
     (r'nn/files/(json|utf8|number)', 'json bad_files safetensors text bpe'),

@@ -166,30 +166,30 @@ bool ag_gradcheck_at(AgSite at, AgFunction *f, void *arg, Tensor **in, int n, FI
     AgScope s = ag_begin_at(at, AG_RECORD);
     AgRandom random = ag_random_state();
     bool requires_grad = false;
-    if (!f || !in) ag_usage_error(at, "ag_gradcheck", "%s is NULL", f ? "in" : "f");
+    if (!f || !in) ag_usage_error(at, __func__, "%s is NULL", f ? "in" : "f");
     for (int i = 0; i < n; i++) {
-        check_tensor(at, "ag_gradcheck", "an input", in[i], AG_REAL);
+        check_tensor(at, __func__, "an input", in[i], AG_REAL);
         requires_grad = requires_grad || in[i]->requires_grad;
-        if (in[i]->op) ag_usage_error(at, "ag_gradcheck", "input %d was made by %s, expected a leaf", i, in[i]->op->name);
+        if (in[i]->op) ag_usage_error(at, __func__, "input %d was made by %s, expected a leaf", i, in[i]->op->name);
         tensor_zero_grad(in[i]);
     }
     for (int i = 0; in_bf16() && i < n; i++)
         for (int64_t j = 0; j < in[i]->numel; j++)
             if (fabs((double)reals(in[i])[j]) > 7 || fmod((double)reals(in[i])[j], GRID) != 0)
-                ag_usage_error(at, "ag_gradcheck", "item %lld of input %d is %g; with AG_BF16 expected multiples of 1/16 from "
+                ag_usage_error(at, __func__, "item %lld of input %d is %g; with AG_BF16 expected multiples of 1/16 from "
                                "-7 to 7", (long long)j, i, (double)reals(in[i])[j]);
     if (!requires_grad)
-        ag_usage_error(at, "ag_gradcheck", "none of the %d inputs requires a gradient, so there is nothing to check: call "
+        ag_usage_error(at, __func__, "none of the %d inputs requires a gradient, so there is nothing to check: call "
                        "tensor_set_requires_grad on them", n);
-    Tensor **scaled = scope_alloc(at, "ag_gradcheck", (size_t)n * sizeof *scaled);
+    Tensor **scaled = scope_alloc(at, __func__, (size_t)n * sizeof *scaled);
     for (int i = 0; i < n; i++) scaled[i] = ag_scale_at(at, in[i], 1);          /* no leaves: backward releases them */
-    Tensor *first = call_function(at, "ag_gradcheck", f, scaled, arg);
-    Tensor *second = call_function(at, "ag_gradcheck", f, scaled, arg);
+    Tensor *first = call_function(at, __func__, f, scaled, arg);
+    Tensor *second = call_function(at, __func__, f, scaled, arg);
     for (int i = 0; i < n; i++)
         if (!same_values(scaled[i], in[i]))
-            ag_usage_error(at, "ag_gradcheck", "the function changes the values of its input %d", i);
+            ag_usage_error(at, __func__, "the function changes the values of its input %d", i);
     if (!same_values(first, second))
-        ag_usage_error(at, "ag_gradcheck", "two calls of the function with the same inputs give different results, expected a "
+        ag_usage_error(at, __func__, "two calls of the function with the same inputs give different results, expected a "
                        "function of its inputs alone (dropout: set the random state in it)");
     context()->mark_unwritten = true;
     run_backward(at, first, second);

@@ -6,8 +6,8 @@
 /* How many windows of `size` items there are along n items with padding on both sides; below 1 if none fits. */
 static int64_t windows(int64_t n, int64_t size, int64_t stride, int64_t padding)
 {
-    int64_t room = n + 2 * padding - size;
-    return room < 0 ? 0 : room / stride + 1;
+    int64_t last = n + 2 * padding - size;              /* where the last one can begin */
+    return last < 0 ? 0 : last / stride + 1;
 }
 
 /* ---- conv2d: y = bias + weight * x                           dx = weight^T dy, dweight = dy x^T, dbias = sum dy ---- */

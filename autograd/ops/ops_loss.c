@@ -244,7 +244,7 @@ Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor 
     return op_done(y);
 }
 
-/* Gives input i dy times the gradient that forward computed. If the rule does not run again, the memory is passed on, too. */
+/* Gives input i the gradient that forward computed, times dy. In the last run of the rule, the memory is passed on, too. */
 static void use_gradient(Tensor *y, int i, bool is_last)
 {
     Tensor *x = y->in[i];

@@ -1,4 +1,4 @@
-/* ops_rows.c: operations on rows, along the last dimension: softmax, log-softmax, masked softmax, layer normalization. For
+/* ops_rows.c: operations on rows, along the last dimension: softmax, log-softmax, masked softmax, layer norm, RMS norm. For
  * softmax and log-softmax along another dimension, the tensor is transposed before and after. */
 #include <math.h>
 
@@ -89,6 +89,26 @@ void masked_softmax_backward(Tensor *y)
     k_axpy(y->numel, grad_to_add(y->in[0]), (real)scale, unscaled);
 }
 
+/* ---- checks of layer_norm and rms_norm ---------------------------------------------------------------------------- */
+
+static void check_norm(AgSite at, const char *what, const Tensor *x, double eps)
+{
+    check_tensor(at, what, "x", x, AG_REAL);
+    if (x->shape.ndim < 1) ag_usage_error(at, what, "x is a scalar, expected (..,D)");
+    if (!(eps >= 0 && eps < INFINITY)) ag_usage_error(at, what, "eps is %g, expected a finite number of 0 or more", eps);
+}
+
+/* p: gamma or beta, may be NULL. */
+static void check_scale(AgSite at, const char *what, const char *name, const Tensor *p, const Tensor *x)
+{
+    char tp[AG_SHAPE_TEXT], tx[AG_SHAPE_TEXT];
+    if (!p) return;
+    check_tensor(at, what, name, p, AG_REAL);
+    if (p->shape.ndim != 1 || p->shape.dim[0] != row_size(x))
+        ag_usage_error(at, what, "%s %s does not fit x %s: expected (D) and (..,D)", name, ag_shape_text(p->shape, tp),
+                       ag_shape_text(x->shape, tx));
+}
+
 /* ---- layer_norm: n = (x - mean) / deviation, y = gamma n + beta ----------------------------------------------------
  * With g = dy gamma and the row's means:  dx = (g - mean(g) - n mean(g n)) / deviation
  *                                         dgamma = sum over rows of dy n,  dbeta = sum over rows of dy
@@ -105,27 +125,16 @@ static void layer_values(Tensor *y, const Tensor *x, const Tensor *gamma, const 
 
 Tensor *ag_layer_norm_at(AgSite at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind)
 {
-    check_tensor(at, __func__, "x", x, AG_REAL);
-    char tx[AG_SHAPE_TEXT], tp[AG_SHAPE_TEXT];
-    int64_t n = row_size(x), rows = row_count(x);
-    if (x->shape.ndim < 1) ag_usage_error(at, __func__, "x is a scalar, expected (..,D)");
-    if (!(kind.eps >= 0 && kind.eps < INFINITY))
-        ag_usage_error(at, __func__, "eps is %g, expected a finite number of 0 or more", kind.eps);
-    for (int i = 0; i < 2; i++) {
-        Tensor *p = i ? beta : gamma;
-        if (!p) continue;
-        check_tensor(at, __func__, i ? "beta" : "gamma", p, AG_REAL);
-        if (p->shape.ndim != 1 || p->shape.dim[0] != n)
-            ag_usage_error(at, __func__, "%s %s does not fit x %s: expected (D) and (..,D)", i ? "beta" : "gamma",
-                           ag_shape_text(p->shape, tp), ag_shape_text(x->shape, tx));
-    }
-    if (kind.unbiased && n < 2)
-        ag_usage_error(at, __func__, "the unbiased variance of rows of one item (x %s) is 0/0",
-                       ag_shape_text(x->shape, tx));
+    check_norm(at, __func__, x, kind.eps);
+    check_scale(at, __func__, "gamma", gamma, x);
+    check_scale(at, __func__, "beta", beta, x);
+    char text[AG_SHAPE_TEXT];
+    if (kind.unbiased && row_size(x) < 2)
+        ag_usage_error(at, __func__, "the unbiased variance of rows of one item (x %s) is 0/0", ag_shape_text(x->shape, text));
     Tensor *in[] = { x, gamma, beta };
     Tensor *y = op_new_n(at, &op_table[OP_layer_norm], &x->shape, in, 3);
     if (y->op) *(AgNorm *)op_args(y, sizeof kind) = kind;
-    op_save(y, 2 * rows);
+    op_save(y, 2 * row_count(x));
     layer_values(y, x, gamma, beta, kind);
     return op_done(y);
 }
@@ -145,4 +154,38 @@ void layer_norm_backward(Tensor *y)
     k_layer_norm_backward(rows, row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, gbeta.data, gbeta.add,
                           grad_of(y), reals(x), mean, mean + rows, gamma ? reals(gamma) : NULL,
                           *kind);
+}
+
+/* ---- rms_norm: y = gamma x / r, r = sqrt(mean x² + eps)
+ * With g = dy gamma, n = x / r:  dx = (g - n mean(g n)) / r,  dgamma = sum over rows of dy n ------------------------ */
+
+static void rms_values(Tensor *y, const Tensor *x, const Tensor *gamma, double eps)
+{
+    k_rms_norm(row_count(x), row_size(x), reals(y), buffer_data(y->saved), reals(x),
+               gamma ? reals(gamma) : NULL, eps);
+}
+
+Tensor *ag_rms_norm_at(AgSite at, Tensor *x, Tensor *gamma, double eps)
+{
+    check_norm(at, __func__, x, eps);
+    check_scale(at, __func__, "gamma", gamma, x);
+    Tensor *y = op_new(at, OP_rms_norm, &x->shape, x, gamma, NULL);
+    if (y->op) *(double *)op_args(y, sizeof eps) = eps;
+    op_save(y, row_count(x));
+    rms_values(y, x, gamma, eps);
+    return op_done(y);
+}
+
+void rms_norm_recompute(Tensor *y)
+{
+    rms_values(y, y->in[0], y->n_in > 1 ? y->in[1] : NULL, *(double *)y->args);
+}
+
+void rms_norm_backward(Tensor *y)
+{
+    Tensor *x = y->in[0], *gamma = y->n_in > 1 ? y->in[1] : NULL;
+    const real *rstd = buffer_data(y->saved);
+    Grad gx = grad_into(x), ggamma = grad_into(gamma);
+    k_rms_norm_backward(row_count(x), row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, grad_of(y), reals(x), rstd,
+                         gamma ? reals(gamma) : NULL);
 }

@@ -1,57 +1,9 @@
-/* ops_decoder.c: what decoders have since Llama: RMS norm and rotary positions. */
+/* ops_rope.c: rotary positions. */
 #include <math.h>
 
 #include "kaeru/autograd.h"
 #include "kernels.h"
 #include "ops/table.h"
-
-/* The size of the last dimension of x, which must have one. */
-static int64_t last_size(AgSite at, const char *what, const Tensor *x)
-{
-    check_tensor(at, what, "x", x, AG_REAL);
-    if (x->shape.ndim < 1) ag_usage_error(at, what, "x is a scalar, expected (..,D)");
-    return x->shape.dim[x->shape.ndim - 1];
-}
-
-/* ---- rms_norm: y = gamma x / r, r = sqrt(mean x² + eps)
- * With g = dy gamma, n = x / r:  dx = (g - n mean(g n)) / r,  dgamma = sum over rows of dy n ------------------------ */
-
-static void rms_values(Tensor *y, const Tensor *x, const Tensor *gamma, double eps)
-{
-    k_rms_norm(row_count(x), x->shape.dim[x->shape.ndim - 1], reals(y), buffer_data(y->saved), reals(x),
-               gamma ? reals(gamma) : NULL, eps);
-}
-
-Tensor *ag_rms_norm_at(AgSite at, Tensor *x, Tensor *gamma, double eps)
-{
-    int64_t n = last_size(at, __func__, x);
-    char tx[AG_SHAPE_TEXT], tg[AG_SHAPE_TEXT];
-    if (!(eps >= 0 && eps < INFINITY))
-        ag_usage_error(at, __func__, "eps is %g, expected a finite number of 0 or more", eps);
-    if (gamma) check_tensor(at, __func__, "gamma", gamma, AG_REAL);
-    if (gamma && (gamma->shape.ndim != 1 || gamma->shape.dim[0] != n))
-        ag_usage_error(at, __func__, "gamma %s does not fit x %s: expected (D) and (..,D)", ag_shape_text(gamma->shape, tg),
-                       ag_shape_text(x->shape, tx));
-    Tensor *y = op_new(at, OP_rms_norm, &x->shape, x, gamma, NULL);
-    if (y->op) *(double *)op_args(y, sizeof eps) = eps;
-    op_save(y, row_count(x));
-    rms_values(y, x, gamma, eps);
-    return op_done(y);
-}
-
-void rms_norm_recompute(Tensor *y)
-{
-    rms_values(y, y->in[0], y->n_in > 1 ? y->in[1] : NULL, *(double *)y->args);
-}
-
-void rms_norm_backward(Tensor *y)
-{
-    Tensor *x = y->in[0], *gamma = y->n_in > 1 ? y->in[1] : NULL;
-    const real *rstd = buffer_data(y->saved);
-    Grad gx = grad_into(x), ggamma = grad_into(gamma);
-    k_rms_norm_backward(row_count(x), x->shape.dim[x->shape.ndim - 1], gx.data, gx.add, ggamma.data, ggamma.add, grad_of(y),
-                        reals(x), rstd, gamma ? reals(gamma) : NULL);
-}
 
 /* ---- rope: pairs turned by position times frequency          dx = dy turned back --------------------------------- */
 
