@@ -48,15 +48,16 @@ _Noreturn void error_undeclared_read(const Tensor *t)
         if (y->in[i] == t) snprintf(what, sizeof what, "input %d", i);
     char place[PLACE_TEXT];
     ag_usage_error(y->site, y->op->name,
-                   "its backward rule reads the value of %s, made by %s at %s, and does not declare that: backward may have "
-                   "released it", what, t->made_by, place_text(t->site, t->user_site, place));
+                   "its backward rule reads the value of %s, made by %.*s at %s, and does not declare that: backward may "
+                   "have released it", what, name_length(t->made_by), t->made_by, place_text(t->site, t->user_site, place));
 }
 
 _Noreturn static void error_of_another_thread(AgSite at, const char *what, const Tensor *t)
 {
     char place[PLACE_TEXT];
-    ag_usage_error(at, what, "the result of %s made at %s is part of another thread's graph: expected a result of this thread, "
-                   "or a copy without its graph (ag_detach)", t->made_by, place_text(t->site, t->user_site, place));
+    ag_usage_error(at, what, "the result of %.*s made at %s is part of another thread's graph: expected a result of this "
+                   "thread, or a copy without its graph (ag_detach)", name_length(t->made_by), t->made_by,
+                   place_text(t->site, t->user_site, place));
 }
 
 /* Stores y's operation and inputs if an input requires a gradient. ag_find_nan reports the inputs, so while it is on, they are
@@ -115,7 +116,7 @@ void release_value(Tensor *t)
     t->data = NULL;
 }
 
-Tensor *op_new_over(AgSite at, int op, Tensor *x)
+Tensor *op_new_in_place(AgSite at, int op, Tensor *x)
 {
     Tensor *y = op_new_alias(at, op, &x->shape, x);
     if (x->op) x->version[x->n_in] = x->buffer->version;
@@ -136,14 +137,14 @@ real *op_save(Tensor *y, int64_t n)
 
 real *op_save_gradient(Tensor *y, int i)
 {
-    if (!y->in[i]->requires_grad) return NULL;
+    if (!y->in[i] || !y->in[i]->requires_grad) return NULL;
     y->saved_gradient[i] = buffer_items(y->site, "graph", y->in[i]->numel, sizeof(real));
     return buffer_data(y->saved_gradient[i]);
 }
 
 void release_saved_gradients(Tensor *y)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < SAVED_GRADIENTS; i++) {
         buffer_release(y->saved_gradient[i]);
         y->saved_gradient[i] = NULL;
     }

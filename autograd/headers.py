@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Writes the headers that follow from lists and from prototypes.
+"""Writes the files that follow from lists and from prototypes.
 
     headers.py ops OPS_DEF OPS_H
 
-OPS_H, the prototypes of all differentiable operations, from the list OPS_DEF: an entry OP(name, (parameters), NEEDS,
-"forward", "backward") gives a comment with the two formulas, the prototype of ag_<name>_at and the macro ag_<name> that
-passes the caller's line along. The comments of the list, except the first, become headings.
+OPS_H, the public header of the differentiable operations, from the list OPS_DEF (its form: see there). An entry gives a comment
+and the prototype of ag_<name>_at. The comments between entries become headings. OPS_H is a file of the sources: run this after
+a change of the list.
 
-    headers.py parameters OPS_DEF OP_PARAMETERS_H
+    headers.py same OPS_DEF OPS_H
 
-OP_PARAMETERS_H, for the table of operations in ops/table.c: of each operation <name>_inputs, the names of its parameters that
-are tensors, and <name>_numbers, the names of those that are doubles; both end with NULL.
+Checks that OPS_H is what the first form writes.
+
+    headers.py entries OPS_DEF OP_ENTRIES_H
+
+OP_ENTRIES_H, for ops/table.h: the prototypes of the functions that the entries name, and of each operation INPUTS_<name>, the
+names of its parameters that are tensors, and NUMBERS_<name>, the names of those that are doubles; both end with NULL.
 
     headers.py kernels FOLDER HEADER...
 
@@ -28,7 +32,10 @@ WIDTH = 120
 # ---- operations --------------------------------------------------------------------------------------------------------
 
 TOP = """\
-/* ops.h: the differentiable operations of kaeru. Written by the build from autograd/ops/ops.def; change that list instead.
+/* ops.h: the differentiable operations of kaeru. Written by autograd/headers.py from autograd/ops/ops.def; change that list
+ * instead.
+ *
+ * As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...).
  *
  * y is what the operation returns, dy its gradient; dx is the gradient that an input x gets. Where inputs were
  * broadcast, gradients are summed down to each input's own shape.
@@ -44,8 +51,8 @@ TOP = """\
 AG_PUBLIC_BEGIN
 """
 
-TOKEN = re.compile(r'/\*(?P<comment>.*?)\*/|"(?P<text>(?:[^"\\]|\\.)*)"|(?P<word>\w+)|(?P<mark>[(),+*])|(?P<space>\s+)',
-                   re.S)
+TOKEN = re.compile(r'/\*(?P<comment>.*?)\*/|"(?P<text>(?:[^"\\]|\\.)*)"|(?P<word>\w+)|(?P<mark>[(),+*.=])'
+                   r'|(?P<space>\s+|^\#[^\n]*)', re.S | re.M)
 
 
 def refuse(path, text, at, what):
@@ -53,7 +60,7 @@ def refuse(path, text, at, what):
 
 
 def tokens(path, text):
-    """Yields (kind, value, place) and leaves white space out."""
+    """Yields (kind, value, place) and leaves white space and lines of the preprocessor out."""
     at = 0
     while at < len(text):
         found = TOKEN.match(text, at)
@@ -65,7 +72,7 @@ def tokens(path, text):
 
 
 def parts_of(path, text, stream):
-    """Splits what stands between an OP's parentheses at its outer commas; each part is a list of tokens."""
+    """Splits what stands between an entry's parentheses at its outer commas; each part is a list of tokens."""
     parts, depth = [[]], 0
     for kind, value, at in stream:
         if (kind, value) == ("mark", "("):
@@ -80,9 +87,9 @@ def parts_of(path, text, stream):
             parts.append([])
             continue
         if depth == 0:
-            refuse(path, text, at, "expected ( after OP")
+            refuse(path, text, at, "expected (")
         parts[-1].append((kind, value))
-    refuse(path, text, len(text), "the list ends inside an OP(...)")
+    refuse(path, text, len(text), "the list ends inside an entry")
 
 
 def c_text(part):
@@ -107,41 +114,43 @@ def comment(lines):
     return "/* " + "\n * ".join(wrapped) + " */\n"
 
 
-# An entry of the list. parameters: C source; inputs, numbers: names of those that are Tensor * and double.
-Operation = collections.namedtuple("Operation", "name parameters inputs numbers forward backward")
+# parameters: C source; inputs, numbers: names of those that are Tensor * and double; rules: functions that the entry names.
+Operation = collections.namedtuple("Operation", "name parameters inputs numbers forward backward notes rules")
 
 
-def names_of_type(parameters, *of_type):
-    """The names of the parameters of one type, from the tokens between the parentheses."""
-    names, parameter = [], []
-    for _, value in parameters + [("mark", ",")]:
-        if value != ",":
-            parameter.append(value)
-            continue
-        if parameter[:-1] == list(of_type):
-            names.append(parameter[-1])
-        parameter = []
-    return names
+def names_of_type(parameters, of_type):
+    """The names of the parameters of one type."""
+    return [parameter[len(of_type):] for parameter in parameters.split(", ")
+            if parameter.startswith(of_type) and parameter[len(of_type):].isidentifier()]
 
 
-def operation(path, text, at, parts):
-    if len(parts) != 5:
-        refuse(path, text, at, f"OP takes 5 parts, this one has {len(parts)}")
-    name, parameters, needs, forward, backward = parts
-    if len(name) != 1 or name[0][0] != "word":
-        refuse(path, text, at, "the first part of an OP is its name")
-    name = name[0][1]
-    if not needs or not all(value == "+" or value.startswith("NEEDS_") for _, value in needs):
-        refuse(path, text, at, f"{name}: the third part of an OP is a sum of NEEDS_...")
-    for part, what in ((forward, "fourth"), (backward, "fifth")):
-        if not part or any(kind != "text" for kind, _ in part):
-            refuse(path, text, at, f"{name}: the {what} part of an OP is a string")
-    if parameters[:1] != [("mark", "(")] or parameters[-1:] != [("mark", ")")]:
-        refuse(path, text, at, f"{name}: the second part of an OP is its parameters in parentheses")
-    parameters = parameters[1:-1]
-    return Operation(name, c_text(parameters), names_of_type(parameters, "Tensor", "*"),
-                     names_of_type(parameters, "double"),
-                     *("".join(value for _, value in part) for part in (forward, backward)))
+# How many parts stand before the formulas; what the entry does not say: the parameters and the functions.
+MACROS = {
+    "OP": (2, "", []),
+    "UNARY_OP": (2, "Tensor *x", ["unary_backward", "unary_recompute"]),
+    "BINARY_OP": (3, "Tensor *a, Tensor *b", ["binary_backward", "binary_recompute"]),
+}
+FIELDS = {"backward", "recompute", "needs"}         # that each OP must have; `recompute` may be NULL
+
+
+def operation(path, text, at, macro, parts):
+    notes = " ".join(" ".join(value.split()) for part in parts for kind, value in part if kind == "comment")
+    notes = re.sub(r" \* ", " ", notes).strip()
+    parts = [[token for token in part if token[0] != "comment"] for part in parts]
+    name = c_text(parts[0])
+    before, parameters, rules = MACROS[macro]
+    formulas, fields = parts[before:before + 2], parts[before + 2:]
+    if len(formulas) != 2 or not all(part and all(kind == "text" for kind, _ in part) for part in formulas):
+        refuse(path, text, at, f"{name}: expected two strings, the formulas of value and gradient")
+    given = {part[1][1]: c_text(part[3:]) for part in fields if len(part) > 3 and (part[0][1], part[2][1]) == (".", "=")}
+    if len(given) != len(fields) or (macro == "OP") != bool(fields) or fields and not FIELDS <= set(given):
+        refuse(path, text, at, f"{name}: expected {', '.join('.' + field for field in sorted(FIELDS))} in each OP, "
+                               "and nothing more in another entry")
+    if macro == "OP":
+        parameters = c_text(parts[1])[1:-1]
+        rules = [given[field] for field in ("backward", "recompute") if given[field] != "NULL"]
+    return Operation(name, parameters, names_of_type(parameters, "Tensor *"), names_of_type(parameters, "double "),
+                     *("".join(value for _, value in part) for part in formulas), notes, rules)
 
 
 def entries(path, text):
@@ -153,14 +162,14 @@ def entries(path, text):
         if kind == "comment":
             if not first:
                 yield value
-        elif (kind, value) == ("word", "OP"):
-            entry = operation(path, text, at, parts_of(path, text, stream))
+        elif kind == "word" and value in MACROS:
+            entry = operation(path, text, at, value, parts_of(path, text, stream))
             if entry.name in names:
                 refuse(path, text, at, f"{entry.name} is listed twice")
             names.add(entry.name)
             yield entry
         else:
-            refuse(path, text, at, f"expected OP(...) or a comment, found {value!r}")
+            refuse(path, text, at, f"expected {', '.join(MACROS)} or a comment, found {value!r}")
         first = False
 
 
@@ -173,9 +182,10 @@ def heading(value):
 
 
 def prototype(op):
-    return (comment(["y = " + op.forward, op.backward]) +
-            f"Tensor *ag_{op.name}_at(AgSite at, {op.parameters});\n"
-            f"#define ag_{op.name}(...) ag_{op.name}_at(AG_HERE, __VA_ARGS__)\n")
+    start = f"Tensor *ag_{op.name}_at("
+    parameters = textwrap.wrap(f"AgSite at, {op.parameters});", WIDTH - len(start), break_on_hyphens=False)
+    return (comment(["y = " + op.forward + (": " + op.notes if op.notes else ""), op.backward]) +
+            start + ("\n" + " " * len(start)).join(parameters) + "\n")
 
 
 def ops(path, text):
@@ -183,14 +193,22 @@ def ops(path, text):
     return "\n".join([TOP, *pages, "AG_PUBLIC_END\n#endif\n"])
 
 
-def parameters_page(path, text):
-    page = "/* op_parameters.h: the names of each operation's parameters. Written by the build from ops.def. */\n"
-    for op in entries(path, text):
-        if isinstance(op, Operation):
-            for what, names in (("inputs", op.inputs), ("numbers", op.numbers)):
-                items = ", ".join([f'"{name}"' for name in names] + ["NULL"])
-                page += f"static const char *const {op.name}_{what}[] = {{ {items} }};\n"
+def entries_page(path, text):
+    page = "/* op_entries.h: what follows from the entries of ops.def. Written by the build. */\n"
+    operations = [entry for entry in entries(path, text) if isinstance(entry, Operation)]
+    page += "".join(f"void {rule}(Tensor *y);\n" for rule in sorted({rule for op in operations for rule in op.rules}))
+    for op in operations:
+        for what, names in (("INPUTS", op.inputs), ("NUMBERS", op.numbers)):
+            items = ", ".join([f'"{name}"' for name in names] + ["NULL"])
+            page += f"#define {what}_{op.name} (const char *const[]){{ {items} }}\n"
     return page
+
+
+def check_same(path, page):
+    with open(path, encoding="utf-8") as source:
+        if source.read() != page:
+            sys.exit(f"{path} is not what follows from the list: run `python3 autograd/headers.py ops autograd/ops/ops.def "
+                     "autograd/include/kaeru/ops.h`")
 
 
 # ---- kernels -----------------------------------------------------------------------------------------------------------
@@ -241,10 +259,12 @@ def write(path, page):
 
 
 def main(what="", *arguments):
-    lists = {"ops": ops, "parameters": parameters_page}
+    lists = {"ops": (ops, write), "same": (ops, check_same), "entries": (entries_page, write)}
     if what in lists and len(arguments) == 2:
+        page_of, then = lists[what]
         with open(arguments[0], encoding="utf-8") as source:
-            write(arguments[1], lists[what](arguments[0], source.read()))
+            page = page_of(arguments[0], source.read())
+        then(arguments[1], page)
     elif what == "kernels" and len(arguments) > 1:
         write_kernels(arguments[0], arguments[1:])
     else:

@@ -94,7 +94,7 @@ void  arena_keep(Arena *a);
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
-enum { TENSOR_ALIVE = 0x6b616572, TENSOR_DEAD = 0x64656164 };
+enum { TENSOR_ALIVE = 0x6b616572, TENSOR_DEAD = 0x64656164, SAVED_GRADIENTS = 3 };
 
 struct Tensor {
     uint32_t magic;
@@ -126,7 +126,7 @@ struct Tensor {
     int n_in;
     void *args;                 /* the operation's own numbers, in the arena */
     Buffer *saved;              /* what forward stored for backward, besides inputs and output */
-    Buffer *saved_gradient[2];  /* the gradients of the first inputs, if forward computed them (linear_cross_entropy) */
+    Buffer *saved_gradient[SAVED_GRADIENTS];    /* of the first inputs, if forward computed them (linear_cross_entropy) */
 
     int readers;                /* rules that will still read this value */
     int users;                  /* recorded operations on it whose rules are still to run; of a leaf: while a pass is watched */
@@ -191,7 +191,6 @@ typedef struct {
     bool mark_unwritten;        /* during ag_gradcheck: a new gradient holds UNWRITTEN */
     AgWatch watch;              /* of ag_watch_backward */
     Tensor *rule;               /* the node whose backward rule is running */
-    real previous_dy;           /* the gradient of the previous linear_cross_entropy with many logits */
     Tensor *forward;            /* the result that the forward function of ag_custom is writing */
     uint64_t serial;
     Tensor *tape;               /* the newest tensor */
@@ -240,15 +239,17 @@ enum {
     NEEDS_X3 = AG_NEEDS_X(3), NEEDS_Y = AG_NEEDS_Y, NEEDS_ALL_X = AG_NEEDS_Y << 1
 };
 
-typedef struct Sample Sample;
 typedef struct Op {
     const char *name;
-    void (*backward)(Tensor *y);
-    Tensor *(*sample)(Sample *s);
-    int needs;
     const char *forward_text, *backward_text;
     const char *const *inputs, *const *numbers;     /* names of the parameters that are tensors and of those that are
                                                        doubles; NULL for an operation of the program's own */
+    void (*backward)(Tensor *y);
+    void (*recompute)(Tensor *y);   /* computes y's value from its inputs and its numbers; NULL: ag_recompute keeps the value */
+    bool is_product;            /* recomputing takes long: only AG_PRODUCTS does it */
+    bool shares;                /* recompute gives y the memory of its input */
+    int needs;
+    int kernel;                 /* of unary_backward: a KUnary; of binary_backward: a KBinary */
 } Op;
 extern const Op op_table[];     /* indexed by OP_add, ... (ops/table.h) */
 /* Whether the rule of y declares that it reads t's value. True if t is neither an input nor y. */
@@ -264,15 +265,15 @@ Tensor *op_new_n(AgSite at, const Op *op, const AgShape *shape, Tensor *const *i
 Tensor *op_new_alias(AgSite at, int op, const AgShape *shape, Tensor *x);
 /* The same for a result that shares this memory, with n inputs. */
 Tensor *op_new_sharing(AgSite at, const Op *op, const AgShape *shape, Buffer *value, Tensor *const *in, int n);
-/* y takes over the memory of x, which then has no value: for two operations computed in one pass. */
-Tensor *op_new_over(AgSite at, int op, Tensor *x);
+/* A result in the memory of x, which then has no value: for two operations computed in one pass. */
+Tensor *op_new_in_place(AgSite at, int op, Tensor *x);
 Tensor *op_done(Tensor *y);
 Tensor *op_done_unchecked(Tensor *y);           /* ag_find_nan does not search it */
 /* Sets y->args to memory for the numbers that backward needs. Only worth filling if y is recorded. */
 void *op_args(Tensor *y, size_t size);
 /* Sets y->saved to n reals. Without recording they are released at the end of the scope. */
 real *op_save(Tensor *y, int64_t n);
-/* Memory for the gradient of input i (0 or 1); NULL if it requires none. */
+/* Memory for the gradient of input i < SAVED_GRADIENTS; NULL if it requires none. */
 real *op_save_gradient(Tensor *y, int i);
 void  release_saved_gradients(Tensor *y);
 
@@ -364,27 +365,5 @@ Grad grad_broadcast(Tensor *x, const Tensor *y);
 void grad_broadcast_done(Tensor *x, const Tensor *y, Grad g);
 /* grad_pass to an x that was broadcast to y's shape. */
 void grad_pass_broadcast(Tensor *x, Tensor *y);
-
-/* ---- samples for the gradient check (gradcheck.c) ---------------------------------------------------------------- */
-
-/* A sample function makes one call of its operation: case s->number, with inputs from the functions below (i counts the real
- * inputs from 0). It returns NULL if there is no such case. The same number must always make the same call. */
-typedef struct { bool apart; double low, high; } SampleRange;
-struct Sample {
-    int number;
-    Tensor **in;
-    bool alias;
-    Tensor *(*make_input)(Sample *s, int i, AgShape shape, SampleRange range);  /* NULL: gradcheck.c makes them */
-};
-/* Checks all its cases, as ag_check_op does. */
-int op_check(const Op *op, FILE *report);
-Tensor *sample_in(Sample *s, int i, AgShape shape);                             /* standard normal */
-Tensor *sample_range(Sample *s, int i, AgShape shape, double low, double high);  /* uniform */
-Tensor *sample_positive(Sample *s, int i, AgShape shape);                       /* the same, away from 0: 0.3..2 */
-/* Values that are 0.05 apart or more: from each other, from 0 and from other inputs. */
-Tensor *sample_apart(Sample *s, int i, AgShape shape);
-double sample_apart_value(int i, int64_t j, int64_t n);                          /* entry j of n of such an input */
-Tensor *sample_ids(AgShape shape, int32_t below);                               /* AG_INT, the same each time */
-Tensor *sample_mask(AgShape shape);                                             /* AG_BOOL, the same each time */
 
 #endif

@@ -5,7 +5,6 @@
  * the operation's inputs and numbers. Its inputs may be released as well. Those that it needs count its operation among their
  * readers, so that backward keeps them until then. */
 #include "internal.h"
-#include "ops/table.h"
 
 /* ---- computing again --------------------------------------------------------------------------------------------- */
 
@@ -19,14 +18,13 @@ _Noreturn static void error_released(const Tensor *t)
 
 static void compute_again(Tensor *t)
 {
-    const Again *again = again_of(t->op);
     check_inputs(t->site, t, false);
-    if (!again->shares) {
+    if (!t->op->shares) {
         t->buffer = buffer_items(t->site, t->made_by, t->numel, sizeof(real));
         t->buffer->version = t->version[t->n_in];
         t->data = buffer_data(t->buffer);
     }
-    again->run(t);
+    t->op->recompute(t);
 }
 
 /* t has been computed again, so its inputs need not stay for that. */
@@ -87,9 +85,9 @@ static void drop(Tensor *t)
 
 /* Whether it takes little time to compute it again. A result that linear and an activation computed in one pass has an input
  * without a value: it takes a product. */
-static bool is_cheap(const Tensor *t, const Again *again)
+static bool is_cheap(const Tensor *t)
 {
-    bool cheap = !again->is_product && (size_t)t->numel * sizeof(real) >= recompute_least_bytes;
+    bool cheap = !t->op->is_product && (size_t)t->numel * sizeof(real) >= recompute_least_bytes;
     for (int i = 0; i < t->n_in; i++) {
         const Tensor *x = t->in[i];
         cheap = cheap && (!x || x->data || x->dropped);
@@ -125,11 +123,10 @@ Tensor *ag_recompute_at(AgSite at, AgMark since, Tensor *y, AgRecompute what)
     if (!end && since.newest) ag_usage_error(at, "ag_recompute", "the scope in which ag_mark was called has ended");
     for (Tensor *t = c->tape; c->recording && t != end; t = t->older) {
         if (!t->op) continue;
-        const Again *again = again_of(t->op);
-        bool may_drop = again && t != y && !t->retained && !t->stays && !t->dropped;
-        if (may_drop && (what == AG_PRODUCTS || t->readers == 0 || is_cheap(t, again))) drop(t);
+        bool may_drop = t->op->recompute && t != y && !t->retained && !t->stays && !t->dropped;
+        if (may_drop && (what == AG_PRODUCTS || t->readers == 0 || is_cheap(t))) drop(t);
         if (t->dropped) hold_inputs(t);
-        else keep_inputs(t, !again);
+        else keep_inputs(t, !t->op->recompute);
     }
     return y;
 }

@@ -53,7 +53,6 @@ Context *context_make(void)
         abort();
     }
     c->serial = atomic_fetch_add(&contexts, 1) << 40;           /* a scope of another thread has another number */
-    c->previous_dy = 1;
     pthread_setspecific(key, c);
     this_context = c;
     const char *guard = getenv("KAERU_GUARD");

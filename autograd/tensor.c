@@ -263,8 +263,9 @@ void check_alive(AgSite at, const char *what, const char *argument, const Tensor
     char place[PLACE_TEXT];
     if (!t) ag_usage_error(at, what, "%s is NULL", argument);
     if (t->magic == TENSOR_DEAD)
-        ag_usage_error(at, what, "%s is not a live tensor: it was made by %s at %s, and %s", argument, t->made_by,
-                       place_text(t->site, t->user_site, place), t->owned ? "freed" : "its scope has ended");
+        ag_usage_error(at, what, "%s is not a live tensor: it was made by %.*s at %s, and %s", argument,
+                       name_length(t->made_by), t->made_by, place_text(t->site, t->user_site, place),
+                       t->owned ? "freed" : "its scope has ended");
     if (t->magic != TENSOR_ALIVE)
         ag_usage_error(at, what, "%s is not a live tensor: its scope has ended, or it was freed", argument);
 }
@@ -279,8 +280,8 @@ void check_tensor(AgSite at, const char *what, const char *argument, const Tenso
     char place[PLACE_TEXT];
     if (!t->data && t->dropped && !t->graph_released) value_again((Tensor *)t, false);
     if (!t->data)
-        ag_usage_error(at, what, "the value of %s (%s made at %s) was released by backward; call ag_retain on it first",
-                       argument, t->made_by, place_text(t->site, t->user_site, place));
+        ag_usage_error(at, what, "the value of %s (%.*s made at %s) was released by backward; call ag_retain on it first",
+                       argument, name_length(t->made_by), t->made_by, place_text(t->site, t->user_site, place));
 }
 
 void check_leaf(AgSite at, const char *what, const char *argument, const Tensor *t)

@@ -12,15 +12,15 @@
  * With a cache, the keys and values of earlier calls come before those of x. */
 static Tensor *attention(GPTAttention *a, Tensor *x, NnCache *cache, int layer)  /* (B,T,D) -> (B,T,D) */
 {
-    double p = a->module.training ? a->dropout : 0;
+    AgAttention how = { .heads = a->heads, .causal = true, .dropout = a->module.training ? a->dropout : 0 };
     Tensor *qkv = nn_linear(a->c_attn, x), *y;                              /* (B,T,3D) */
     if (cache) {
         Tensor *part[3];
         Tensor *q = ag_split(qkv, 3, -1, part);                             /* q, k and v: (B,T,D) */
         nn_cache_append(cache, layer, part[1], part[2]);
-        y = nn_cache_attention(cache, layer, q, NULL, (AgAttention){ .heads = a->heads, .causal = true, .dropout = p });
+        y = nn_cache_attention(cache, layer, q, NULL, how);
     } else {
-        y = ag_self_attention(qkv, NULL, a->heads, true, p);
+        y = ag_self_attention(qkv, NULL, how);
     }
     return nn_dropout(a->resid_dropout, nn_linear(a->c_proj, y));
 }

@@ -32,7 +32,7 @@ static Tensor *attention(LlamaAttention *a, Tensor *x, Tensor *table, NnCache *c
     AgAttention how = { .heads = a->heads, .kv_heads = a->kv_heads, .causal = true,
                         .dropout = a->module.training ? a->dropout : 0 };
     if (cache) nn_cache_append(cache, layer, k, v);
-    Tensor *y = cache ? nn_cache_attention(cache, layer, q, NULL, how) : ag_attention_with(q, k, v, NULL, how);
+    Tensor *y = cache ? nn_cache_attention(cache, layer, q, NULL, how) : ag_attention(q, k, v, NULL, how);
     return nn_linear(a->o_proj, y);                                             /* y: (B,T,HK) */
 }
 

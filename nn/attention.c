@@ -115,7 +115,7 @@ Tensor *nn_multi_head_attention_cached_at(AgSite at, MultiHeadAttention *a, Tens
     bool in_steps = a->keep_weights || a->score;
     if (cache && in_steps) nn_cache_read(cache, layer, &k, &v);
     Tensor *x = in_steps ? attend_in_steps(a, q, k, v, mask) :
-                cache ? nn_cache_attention(cache, layer, q, mask, how) : ag_attention_with(q, k, v, mask, how);
+                cache ? nn_cache_attention(cache, layer, q, mask, how) : ag_attention(q, k, v, mask, how);
     /* 3) the last projection */
     return nn_linear(nn_item(Linear, a->linears, 3), x);
 }

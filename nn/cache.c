@@ -150,7 +150,7 @@ Tensor *nn_cache_attention_at(AgSite at, NnCache *c, int layer, Tensor *q, Tenso
         return ag_attention_cached(q, kv->key, kv->value, kv->length, mask, how);
     Tensor *key, *value;                            /* backward reads them when the cache may hold others */
     nn_cache_read(c, layer, &key, &value);
-    return ag_attention_with(q, key, value, mask, how);
+    return ag_attention(q, key, value, mask, how);
 }
 
 bool nn_cache_is_filled_at(AgSite at, const NnCache *c, int layer)

@@ -72,8 +72,7 @@ MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 PROTOTYPE = re.compile(r"^(?!static|typedef|extern|enum|INLINE|_Static_assert)(?=[A-Za-z_][\w *]*?[ *]\w+\()", re.M)
 
 # Prototypes that macros write.
-GENERATED = re.compile(r"(^    |^#define KERNEL\(.*\) )(?=(?:void|result|Tensor \*)[ ]?(?:name##_\w+|ISA\(name\))[ (].*;)",
-                       re.M)
+GENERATED = re.compile(r"(^    |^#define KERNEL\(.*\) )(?=(?:void|result) ISA\(name\)[ (].*;)", re.M)
 # Kernels have the name of the instruction set.
 KERNEL = re.compile("k_(" + "|".join(name for name, _, _, _ in SETS) + ")_")
 

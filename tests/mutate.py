@@ -53,7 +53,7 @@ CLOSE = [
     (r'autograd/recompute', 'recompute memory'),
     (r'autograd/pool', 'pool memory recompute'),
     (r'autograd/ops/(ops_loss|ops_product|linear)', 'linear_loss torch precision gradcheck graph'),
-    (r'autograd/ops/(ops_conv|ops_sort|ops_decoder)', 'conv torch tensor gradcheck attention'),
+    (r'autograd/ops/(ops_conv|ops_sort|ops_rope)', 'conv torch tensor gradcheck attention'),
     (r'autograd/(tensor|broadcast|inplace|errors)', 'tensor errors graph memory'),
     (r'autograd/', 'graph errors torch property gradcheck tensor attention nan custom'),
     (r'nn/files/(json|utf8|number)', 'json bad_files safetensors text bpe'),
@@ -338,8 +338,6 @@ def mutants_of(path):
     folder = max((f for f in FOLDERS if path.startswith(f + '/')), key=len)
     seen = set()
     for name, body_begin, body_end in functions(code):
-        if name.endswith('_sample'):                            # inputs of the gradient check
-            continue
         for kind, begin, end, new in places(code, body_begin, body_end):
             text = new_text(source, new)
             mutated = source[:begin] + text + source[end:]

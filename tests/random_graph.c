@@ -104,7 +104,7 @@ static const int *cases_of(int op, int *n)
         AgScope s = ag_begin(AG_NO_GRAD);
         Graph g = { .seed = 1, .n = 1, .value = { tensor_ones(SHAPE(3)) } };
         Request request = { { .number = i, .make_input = make_input }, &g, 1 };
-        const Tensor *y = op_table[op].sample(&request.sample);
+        const Tensor *y = op_samples[op](&request.sample);
         bool good = y && k_all_finite(y->numel, reals(y));
         known[op] = !y;
         ag_end(s);
@@ -124,7 +124,7 @@ static Tensor *sampled(Graph *g)
     int number = usable[below(g, n)];
     Request request = { { .number = number, .make_input = make_input }, g, g->drawn };
     op_counts[op]++;
-    return op_table[op].sample(&request.sample);
+    return op_samples[op](&request.sample);
 }
 
 /* ---- operations on shapes that the samples do not have ----------------------------------------------------------- */

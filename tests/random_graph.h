@@ -7,7 +7,7 @@
 
 #include "kaeru/autograd.h"
 #include "kernels.h"
-#include "ops/table.h"
+#include "op_samples.h"
 
 /* One more operation for the graphs, x -> y of the same shape: with a wrong one the checks must fail. */
 typedef Tensor *ExtraOp(Tensor *x);

@@ -197,7 +197,8 @@ START_TEST(every_row_has_random_numbers_of_its_own)
     Tensor *q = tensor_zeros(SHAPE(2, T, HEADS * KEYS)), *k = tensor_zeros(SHAPE(2, KEYS, HEADS * KEYS));
     Tensor *v = tensor_zeros(SHAPE(2, KEYS, HEADS * KEYS));
     for (int i = 0; i < 2 * KEYS * HEADS; i++) tensor_mutable_data(v)[i * KEYS + i / HEADS % KEYS] = 1;
-    const ag_real *y = tensor_data(ag_attention(q, k, v, NULL, HEADS, false, 0.5));     /* (2,T,HEADS,KEYS) */
+    AgAttention how = { .heads = HEADS, .dropout = 0.5 };
+    const ag_real *y = tensor_data(ag_attention(q, k, v, NULL, how));                   /* (2,T,HEADS,KEYS) */
     for (int i = 0; i < ROWS; i++)
         for (int j = 0; j < i; j++) ck_assert_msg(memcmp(y + i * KEYS, y + j * KEYS, KEYS * sizeof *y), "rows %d, %d", j, i);
     ag_end(s);
@@ -211,7 +212,7 @@ START_TEST(dropout_takes_whole_blocks_of_random_numbers)
     for (int keys = 1; keys < 10; keys++) {
         Tensor *x = tensor_zeros(SHAPE(B, keys, D));
         uint64_t before = ag_random_state().counter;
-        ag_attention(x, x, x, NULL, H, false, 0.5);
+        ag_attention(x, x, x, NULL, (AgAttention){ .heads = H, .dropout = 0.5 });
         ck_assert_uint_eq(ag_random_state().counter - before, (uint64_t)(B * H * keys) * (((uint64_t)keys + 3) / 4));
     }
     ag_end(s);
@@ -228,8 +229,8 @@ START_TEST(one_tensor_as_several_inputs)
         for (int k = 0; k < 2; k++) tensor_set_requires_grad(x[k], true);
         for (int k = 0; k < 3; k++) own[k] = tensor_set_requires_grad(ag_scale(ag_detach(x[of[i][k]]), 1), true);
         Tensor *dy = tensor_normal(SHAPE(B, T, D), 0, 1);
-        ag_backward_from(ag_attention(x[of[i][0]], x[of[i][1]], x[of[i][2]], NULL, H, false, 0), dy);
-        ag_backward_from(ag_attention(own[0], own[1], own[2], NULL, H, false, 0), dy);
+        ag_backward_from(ag_attention(x[of[i][0]], x[of[i][1]], x[of[i][2]], NULL, (AgAttention){ .heads = H }), dy);
+        ag_backward_from(ag_attention(own[0], own[1], own[2], NULL, (AgAttention){ .heads = H }), dy);
         for (int k = 0; k < 2; k++) {
             Tensor *sum = tensor_zeros(SHAPE(B, T, D));
             for (int j = 0; j < 3; j++)
@@ -248,8 +249,9 @@ START_TEST(causal_attention_with_many_more_queries_than_keys)
     AgScope s = ag_begin(AG_RECORD);
     Tensor *q = tensor_set_requires_grad(tensor_normal(SHAPE(1, QUERIES, 4), 0, 1), true);
     Tensor *k = tensor_set_requires_grad(tensor_normal(SHAPE(1, KEYS, 4), 0, 1), true);
-    Tensor *y = ag_retain(ag_attention(q, k, k, NULL, 2, true, 0));
-    Tensor *last = ag_attention(ag_slice(q, 1, QUERIES - KEYS, QUERIES), k, k, NULL, 2, true, 0);
+    Tensor *y = ag_retain(ag_attention(q, k, k, NULL, (AgAttention){ .heads = 2, .causal = true }));
+    Tensor *last = ag_attention(ag_slice(q, 1, QUERIES - KEYS, QUERIES), k, k, NULL,
+                                (AgAttention){ .heads = 2, .causal = true });
     ck_assert(largest(ag_slice(y, 1, 0, QUERIES - KEYS)) == 0);
     check_close("the last rows", ag_slice(y, 1, QUERIES - KEYS, QUERIES), last, 1e-6);
     ag_backward(ag_sum(ag_mul(y, y)));
@@ -261,7 +263,7 @@ END_TEST
 static void attend_with_few_keys(void)
 {
     Tensor *q = tensor_set_requires_grad(tensor_normal(SHAPE(1, 6, 4), 0, 1), true), *k = tensor_normal(SHAPE(1, 3, 4), 0, 1);
-    ag_backward(ag_sum(ag_attention(q, k, k, NULL, 2, true, 0)));
+    ag_backward(ag_sum(ag_attention(q, k, k, NULL, (AgAttention){ .heads = 2, .causal = true })));
 }
 
 /* Nothing is written before the memory of the first row. */
@@ -347,10 +349,11 @@ START_TEST(grouped_attention_equals_repeated_keys_and_a_mask)
         Tensor *own[3] = { leaf(q), leaf(k), leaf(v) }, *wide[3] = { leaf(q), leaf(k), leaf(v) };
         Tensor *rows = groups[_i].rows ? row_mask(t) : NULL, *mask = how.causal ? window_mask(t, n, how.window, rows) : NULL;
         AgRandom random = ag_random_state();
-        Tensor *y = ag_retain(ag_attention_with(own[0], own[1], own[2], rows, how));
+        Tensor *y = ag_retain(ag_attention(own[0], own[1], own[2], rows, how));
         ag_set_random_state(random);
         Tensor *keys = repeated(wide[1], kv_heads, heads / kv_heads), *values = repeated(wide[2], kv_heads, heads / kv_heads);
-        Tensor *expected = ag_retain(ag_attention(wide[0], keys, values, mask, heads, false, how.dropout));
+        AgAttention alone = { .heads = heads, .dropout = how.dropout };
+        Tensor *expected = ag_retain(ag_attention(wide[0], keys, values, mask, alone));
         ag_backward_from(y, dy);
         ag_backward_from(expected, dy);
         check_close("y", y, expected, 1e-5);
@@ -375,10 +378,10 @@ START_TEST(grouped_self_attention_equals_attention)
     AgAttention how = { HEADS, KEYS, true, 3, 0.2 };
     Tensor *x = tensor_set_requires_grad(tensor_normal(SHAPE(B, 9, (HEADS + 2 * KEYS) * K), 0, 1), true), *copy = leaf(x);
     AgRandom random = ag_random_state();
-    Tensor *y = ag_self_attention_with(x, NULL, how);
+    Tensor *y = ag_self_attention(x, NULL, how);
     ag_set_random_state(random);
     Tensor *q = ag_slice(copy, -1, 0, HEADS * K), *k = ag_slice(copy, -1, HEADS * K, (HEADS + KEYS) * K);
-    Tensor *expected = ag_attention_with(q, k, ag_slice(copy, -1, (HEADS + KEYS) * K, (HEADS + 2 * KEYS) * K), NULL, how);
+    Tensor *expected = ag_attention(q, k, ag_slice(copy, -1, (HEADS + KEYS) * K, (HEADS + 2 * KEYS) * K), NULL, how);
     check_close("y", y, expected, 0);
     ag_backward(ag_sum(ag_mul(y, y)));
     ag_backward(ag_sum(ag_mul(expected, expected)));
@@ -397,13 +400,13 @@ START_TEST(a_cache_holds_the_fewer_heads)
     Tensor *q = tensor_normal(SHAPE(B, N, HEADS * K), 0, 1), *k = tensor_normal(SHAPE(B, N, KEYS * K), 0, 1);
     Tensor *v = tensor_normal(SHAPE(B, N, KEYS * K), 0, 1), *keys, *values, *frequencies = ag_rope_frequencies(K, 100);
     Tensor *table = ag_rope_table(frequencies, 0, N);
-    Tensor *all = ag_attention_with(ag_rope(q, table, HEADS, false), ag_rope(k, table, KEYS, false), v, NULL, how);
+    Tensor *all = ag_attention(ag_rope(q, table, HEADS, false), ag_rope(k, table, KEYS, false), v, NULL, how);
     for (int t = 0; t < N; t++) {
         Tensor *row = ag_rope_table(frequencies, t, 1);
         nn_cache_append(c, 0, ag_rope(ag_slice(k, 1, t, t + 1), row, KEYS, false), ag_slice(v, 1, t, t + 1));
         nn_cache_read(c, 0, &keys, &values);
         ck_assert(ag_shape_equal(tensor_shape(keys), SHAPE(B, t + 1, KEYS * K)));
-        Tensor *y = ag_attention_with(ag_rope(ag_slice(q, 1, t, t + 1), row, HEADS, false), keys, values, NULL, how);
+        Tensor *y = ag_attention(ag_rope(ag_slice(q, 1, t, t + 1), row, HEADS, false), keys, values, NULL, how);
         check_close("y", y, ag_slice(all, 1, t, t + 1), 1e-6);
     }
     ag_end(s);

@@ -12,7 +12,7 @@
 #include "faults.h"
 #include "kaeru/autograd.h"
 #include "suites.h"
-#include "internal.h"
+#include "op_samples.h"
 #include "usage_error.h"
 
 enum { LINE_OF_ONES = __LINE__ + 4 };
@@ -41,8 +41,8 @@ START_TEST(shapes)
     AgShape nine = { 9, { 1, 1, 1, 1, 1, 1, 1, 1 } };
     REPORTS("tensor_zeros: 9 dimensions; a tensor has 0 to 8", tensor_zeros(nine));
     REPORTS("tensor_new_owned: 9 dimensions; a tensor has 0 to 8", tensor_new_owned(nine, AG_INT));
-    REPORTS("reshape: 9 dimensions; a tensor has 0 to 8", ag_reshape(ones(1, 1), nine));
-    REPORTS("expand: 9 dimensions; a tensor has 0 to 8", ag_expand(ones(1, 1), nine));
+    REPORTS("ag_reshape: 9 dimensions; a tensor has 0 to 8", ag_reshape(ones(1, 1), nine));
+    REPORTS("ag_expand: 9 dimensions; a tensor has 0 to 8", ag_expand(ones(1, 1), nine));
     REPORTS("tensor_full: -1 dimensions; a tensor has 0 to 8", tensor_full(((AgShape){ -1, { 0 } }), 1));
     REPORTS("tensor_ones: negative size in shape (2, -3)", tensor_ones(SHAPE(2, -3)));
     int64_t big = (int64_t)1 << 32;
@@ -50,7 +50,7 @@ START_TEST(shapes)
             tensor_normal(SHAPE(big, big), 0, 1));
     REPORTS("tensor_ints: shape (0, 4294967296, 4294967296) has more items than can be counted",
             tensor_ints(SHAPE(0, big, big), NULL));
-    REPORTS("expand: shape (4294967296, 4294967296) has more items than can be counted",
+    REPORTS("ag_expand: shape (4294967296, 4294967296) has more items than can be counted",
             ag_expand(ones(1, 1), SHAPE(big, big)));
     ck_assert_int_eq(ag_shape_numel(SHAPE(big, big)), -1);
     ck_assert_int_eq(ag_shape_numel(SHAPE(big, 0, 2)), 0);
@@ -134,20 +134,20 @@ START_TEST(tensors_that_are_null)
     REPORTS("ag_backward: the loss is NULL", ag_backward(none));
     REPORTS("ag_graph_dot: y is NULL", ag_graph_dot(stderr, none));
     REPORTS("ag_grad_scale: w is NULL", ag_grad_scale(none, 1));
-    REPORTS("add: a is NULL", ag_add(none, none));
-    REPORTS("add: b is NULL", ag_add(ones(1, 1), none));
-    REPORTS("tanh: x is NULL", ag_tanh(none));
-    REPORTS("matmul: b is NULL", ag_matmul(ones(1, 1), none));
-    REPORTS("linear: weight is NULL", ag_linear(ones(1, 1), none, none));
-    REPORTS("sum: x is NULL", ag_sum(none));
-    REPORTS("softmax: x is NULL", ag_softmax(none, 0));
-    REPORTS("where: mask is NULL", ag_where(none, none, none));
-    REPORTS("embedding: ids is NULL", ag_embedding(ones(1, 1), none));
-    REPORTS("concat: an item of x is NULL", ag_concat(((Tensor *[]){ ones(1, 1), NULL }), 2, 0));
-    REPORTS("cross_entropy: target is NULL", ag_cross_entropy(ones(1, 1), none, AG_MEAN, -100, 0));
-    REPORTS("argmax: x is NULL", ag_argmax(none, 0, false));
-    REPORTS("compare: a is NULL", ag_compare(AG_EQ, none, none));
-    REPORTS("reshape: x is NULL", ag_reshape(none, SHAPE(1)));
+    REPORTS("ag_add: a is NULL", ag_add(none, none));
+    REPORTS("ag_add: b is NULL", ag_add(ones(1, 1), none));
+    REPORTS("ag_tanh: x is NULL", ag_tanh(none));
+    REPORTS("ag_matmul: b is NULL", ag_matmul(ones(1, 1), none));
+    REPORTS("ag_linear: weight is NULL", ag_linear(ones(1, 1), none, none));
+    REPORTS("ag_sum: x is NULL", ag_sum(none));
+    REPORTS("ag_softmax: x is NULL", ag_softmax(none, 0));
+    REPORTS("ag_where: mask is NULL", ag_where(none, none, none));
+    REPORTS("ag_embedding: ids is NULL", ag_embedding(ones(1, 1), none));
+    REPORTS("ag_concat: an item of x is NULL", ag_concat(((Tensor *[]){ ones(1, 1), NULL }), 2, 0));
+    REPORTS("ag_cross_entropy: target is NULL", ag_cross_entropy(ones(1, 1), none, AG_MEAN, -100, 0));
+    REPORTS("ag_argmax: x is NULL", ag_argmax(none, 0, false));
+    REPORTS("ag_compare: a is NULL", ag_compare(AG_EQ, none, none));
+    REPORTS("ag_reshape: x is NULL", ag_reshape(none, SHAPE(1)));
 }
 END_TEST
 
@@ -155,23 +155,23 @@ START_TEST(elementwise)
 {
     begin();
     Tensor *x = ones(2, 3), *ids = tensor_ints(SHAPE(2), NULL), *mask = tensor_bools(SHAPE(3), NULL);
-    REPORTS("add: shapes (2, 3) and (3, 2) do not fit: sizes must be equal or 1, counted from the last dimension",
+    REPORTS("ag_add: shapes (2, 3) and (3, 2) do not fit: sizes must be equal or 1, counted from the last dimension",
             ag_add(x, ones(3, 2)));
-    REPORTS("mul: shapes (2, 3) and (2,) do not fit: sizes must be equal or 1, counted from the last dimension",
+    REPORTS("ag_mul: shapes (2, 3) and (2,) do not fit: sizes must be equal or 1, counted from the last dimension",
             ag_mul(x, tensor_ones(SHAPE(2))));
-    REPORTS("sub: b is AG_INT, expected AG_REAL", ag_sub(x, ids));
-    REPORTS("exp: x is AG_BOOL, expected AG_REAL", ag_exp(mask));
-    REPORTS("clamp: low 2 is above high 1", ag_clamp(x, 2, 1));
-    REPORTS("dropout: p is 1, expected 0 <= p < 1", ag_dropout(x, 1));
-    REPORTS("dropout: p is nan, expected 0 <= p < 1", ag_dropout(x, (double)NAN));
-    REPORTS("where: mask is AG_INT, expected AG_BOOL", ag_where(ids, x, x));
-    REPORTS("where: mask (3,) does not broadcast with a and b, which are (2, 2)", ag_where(mask, ones(2, 2), ones(2, 1)));
-    REPORTS("masked_fill: mask (3,) does not broadcast to x (2, 2)", ag_masked_fill(ones(2, 2), mask, 0));
-    REPORTS("masked_fill: mask (3,) does not broadcast to x (1,)", ag_masked_fill(tensor_ones(SHAPE(1)), mask, 0));
-    REPORTS("and: a is AG_REAL, expected AG_BOOL", ag_and(x, mask));
-    REPORTS("not: a is AG_INT, expected AG_BOOL", ag_not(ids));
-    REPORTS("compare: b is AG_INT, expected AG_REAL", ag_compare(AG_LT, x, ids));
-    REPORTS("compare: 6 is no comparison; see AgCompare", ag_compare((AgCompare)6, x, x));
+    REPORTS("ag_sub: b is AG_INT, expected AG_REAL", ag_sub(x, ids));
+    REPORTS("ag_exp: x is AG_BOOL, expected AG_REAL", ag_exp(mask));
+    REPORTS("ag_clamp: low 2 is above high 1", ag_clamp(x, 2, 1));
+    REPORTS("ag_dropout: p is 1, expected 0 <= p < 1", ag_dropout(x, 1));
+    REPORTS("ag_dropout: p is nan, expected 0 <= p < 1", ag_dropout(x, (double)NAN));
+    REPORTS("ag_where: mask is AG_INT, expected AG_BOOL", ag_where(ids, x, x));
+    REPORTS("ag_where: mask (3,) does not broadcast with a and b, which are (2, 2)", ag_where(mask, ones(2, 2), ones(2, 1)));
+    REPORTS("ag_masked_fill: mask (3,) does not broadcast to x (2, 2)", ag_masked_fill(ones(2, 2), mask, 0));
+    REPORTS("ag_masked_fill: mask (3,) does not broadcast to x (1,)", ag_masked_fill(tensor_ones(SHAPE(1)), mask, 0));
+    REPORTS("ag_and: a is AG_REAL, expected AG_BOOL", ag_and(x, mask));
+    REPORTS("ag_not: a is AG_INT, expected AG_BOOL", ag_not(ids));
+    REPORTS("ag_compare: b is AG_INT, expected AG_REAL", ag_compare(AG_LT, x, ids));
+    REPORTS("ag_compare: 6 is no comparison; see AgCompare", ag_compare((AgCompare)6, x, x));
     end();
 }
 END_TEST
@@ -180,13 +180,13 @@ START_TEST(products)
 {
     begin();
     Tensor *x = ones(2, 3);
-    REPORTS("matmul: shapes (2, 3) and (2, 3) do not fit: inner sizes 3 and 2", ag_matmul(x, x));
-    REPORTS("matmul: shapes (2, 3) and (3,): both need two dimensions or more", ag_matmul(x, tensor_ones(SHAPE(3))));
-    REPORTS("matmul: shapes (2, 4, 3) and (5, 3, 4) do not fit: their batch dimensions do not broadcast",
+    REPORTS("ag_matmul: shapes (2, 3) and (2, 3) do not fit: inner sizes 3 and 2", ag_matmul(x, x));
+    REPORTS("ag_matmul: shapes (2, 3) and (3,): both need two dimensions or more", ag_matmul(x, tensor_ones(SHAPE(3))));
+    REPORTS("ag_matmul: shapes (2, 4, 3) and (5, 3, 4) do not fit: their batch dimensions do not broadcast",
             ag_matmul(tensor_ones(SHAPE(2, 4, 3)), tensor_ones(SHAPE(5, 3, 4))));
-    REPORTS("linear: x (2, 3) and weight (4, 2) do not fit: expected x (..,in) and weight (out,in)",
+    REPORTS("ag_linear: x (2, 3) and weight (4, 2) do not fit: expected x (..,in) and weight (out,in)",
             ag_linear(x, ones(4, 2), NULL));
-    REPORTS("linear: bias (3,) does not fit weight (4, 3): expected (out)",
+    REPORTS("ag_linear: bias (3,) does not fit weight (4, 3): expected (out)",
             ag_linear(x, ones(4, 3), tensor_ones(SHAPE(3))));
     end();
 }
@@ -196,20 +196,21 @@ START_TEST(dimensions)
 {
     begin();
     Tensor *x = ones(2, 3);
-    REPORTS("sum_dims: there is no dimension 2 in shape (2, 3)", ag_sum_dims(x, DIMS(2), false));
-    REPORTS("mean_dims: dimension -1 is named twice", ag_mean_dims(x, DIMS(1, -1), false));
-    REPORTS("var_dims: 3 dimensions named for shape (2, 3)", ag_var_dims(x, DIMS(0, 1, 1), false, false));
-    REPORTS("max_dim: there is nothing to choose from in shape (2, 0)", ag_max_dim(ones(2, 0), 1, false));
-    REPORTS("argmax: there is nothing to choose from in shape (0, 2)", ag_argmax(ones(0, 2), 0, false));
-    REPORTS("softmax: there is no dimension 2 in shape (2, 3)", ag_softmax(x, 2));
-    REPORTS("log_softmax: there is no dimension -3 in shape (2, 3)", ag_log_softmax(x, -3));
-    REPORTS("masked_softmax: scale is 0, expected a finite number other than 0", ag_masked_softmax(x, NULL, 0));
-    REPORTS("masked_softmax: mask (2,) does not broadcast to x (2, 3)",
+    REPORTS("ag_sum_dims: there is no dimension 2 in shape (2, 3)", ag_sum_dims(x, DIMS(2), false));
+    REPORTS("ag_mean_dims: dimension -1 is named twice", ag_mean_dims(x, DIMS(1, -1), false));
+    REPORTS("ag_var_dims: 3 dimensions named for shape (2, 3)", ag_var_dims(x, DIMS(0, 1, 1), false, false));
+    REPORTS("ag_max_dim: there is nothing to choose from in shape (2, 0)", ag_max_dim(ones(2, 0), 1, false));
+    REPORTS("ag_argmax: there is nothing to choose from in shape (0, 2)", ag_argmax(ones(0, 2), 0, false));
+    REPORTS("ag_softmax: there is no dimension 2 in shape (2, 3)", ag_softmax(x, 2));
+    REPORTS("ag_log_softmax: there is no dimension -3 in shape (2, 3)", ag_log_softmax(x, -3));
+    REPORTS("ag_masked_softmax: scale is 0, expected a finite number other than 0", ag_masked_softmax(x, NULL, 0));
+    REPORTS("ag_masked_softmax: mask (2,) does not broadcast to x (2, 3)",
             ag_masked_softmax(x, tensor_bools(SHAPE(2), NULL), 1));
-    REPORTS("layer_norm: x is a scalar, expected (..,D)", ag_layer_norm(tensor_ones(AG_SCALAR), NULL, NULL, AG_NORM_STD_EPS));
-    REPORTS("layer_norm: beta (2,) does not fit x (2, 3): expected (D) and (..,D)",
+    REPORTS("ag_layer_norm: x is a scalar, expected (..,D)",
+            ag_layer_norm(tensor_ones(AG_SCALAR), NULL, NULL, AG_NORM_STD_EPS));
+    REPORTS("ag_layer_norm: beta (2,) does not fit x (2, 3): expected (D) and (..,D)",
             ag_layer_norm(x, NULL, tensor_ones(SHAPE(2)), AG_NORM_STD_EPS));
-    REPORTS("layer_norm: the unbiased variance of rows of one item (x (2, 1)) is 0/0",
+    REPORTS("ag_layer_norm: the unbiased variance of rows of one item (x (2, 1)) is 0/0",
             ag_layer_norm(ones(2, 1), NULL, NULL, AG_NORM_ANNOTATED));
     end();
 }
@@ -219,17 +220,18 @@ START_TEST(rows_by_id)
 {
     begin();
     Tensor *table = ones(5, 2), *ids = tensor_ints(SHAPE(2), (int32_t[]){ 1, 5 });
-    REPORTS("embedding: id 5 at item 1 is out of range: expected 0..4", ag_embedding(table, ids));
-    REPORTS("embedding: id -1 at item 0 is out of range: expected 0..4",
+    REPORTS("ag_embedding: id 5 at item 1 is out of range: expected 0..4", ag_embedding(table, ids));
+    REPORTS("ag_embedding: id -1 at item 0 is out of range: expected 0..4",
             ag_embedding(table, tensor_ints(SHAPE(1), (int32_t[]){ -1 })));
-    REPORTS("embedding: table (5,) and ids (2,): expected a table (V,D)", ag_embedding(tensor_ones(SHAPE(5)), ids));
-    REPORTS("embedding: ids is AG_REAL, expected AG_INT", ag_embedding(table, table));
-    REPORTS("gather: ids (2,) do not fit x (5, 2): sizes must be equal except along dimension 1", ag_gather(table, 1, ids));
+    REPORTS("ag_embedding: table (5,) and ids (2,): expected a table (V,D)", ag_embedding(tensor_ones(SHAPE(5)), ids));
+    REPORTS("ag_embedding: ids is AG_REAL, expected AG_INT", ag_embedding(table, table));
+    REPORTS("ag_gather: ids (2,) do not fit x (5, 2): sizes must be equal except along dimension 1", ag_gather(table, 1, ids));
     Tensor *row = ag_unsqueeze(ids, 0);
-    REPORTS("gather: ids (1, 2) do not fit x (5, 2): sizes must be equal except along dimension -1", ag_gather(table, -1, row));
-    REPORTS("gather: id 5 at item 1 is out of range: expected 0..4", ag_gather(table, 0, row));
-    REPORTS("one_hot: id 5 at item 1 is out of range: expected 0..4", ag_one_hot(ids, 5));
-    REPORTS("one_hot: -1 classes for ids (2,)", ag_one_hot(ids, -1));
+    REPORTS("ag_gather: ids (1, 2) do not fit x (5, 2): sizes must be equal except along dimension -1",
+            ag_gather(table, -1, row));
+    REPORTS("ag_gather: id 5 at item 1 is out of range: expected 0..4", ag_gather(table, 0, row));
+    REPORTS("ag_one_hot: id 5 at item 1 is out of range: expected 0..4", ag_one_hot(ids, 5));
+    REPORTS("ag_one_hot: -1 classes for ids (2,)", ag_one_hot(ids, -1));
     end();
 }
 END_TEST
@@ -238,23 +240,23 @@ START_TEST(losses)
 {
     begin();
     Tensor *x = ones(2, 3), *target = tensor_ints(SHAPE(2), (int32_t[]){ 2, 3 });
-    REPORTS("mse_loss: x (2, 3) and target (3, 2) differ in shape", ag_mse_loss(x, ones(3, 2)));
-    REPORTS("cross_entropy: target 3 at item 1 is out of range: expected 0..2, or -100 to ignore it",
+    REPORTS("ag_mse_loss: x (2, 3) and target (3, 2) differ in shape", ag_mse_loss(x, ones(3, 2)));
+    REPORTS("ag_cross_entropy: target 3 at item 1 is out of range: expected 0..2, or -100 to ignore it",
             ag_cross_entropy(x, target, AG_MEAN, -100, 0));
-    REPORTS("cross_entropy: logits (2, 3) and target (3,) do not fit: expected (..,V) and (..)",
+    REPORTS("ag_cross_entropy: logits (2, 3) and target (3,) do not fit: expected (..,V) and (..)",
             ag_cross_entropy(x, tensor_ints(SHAPE(3), NULL), AG_MEAN, -100, 0));
-    REPORTS("cross_entropy: smoothing 1.5 is not in 0..1", ag_cross_entropy(x, target, AG_MEAN, 3, 1.5));
-    REPORTS("linear_cross_entropy: target 3 at item 1 is out of range: expected 0..2, or -100 to ignore it",
+    REPORTS("ag_cross_entropy: smoothing 1.5 is not in 0..1", ag_cross_entropy(x, target, AG_MEAN, 3, 1.5));
+    REPORTS("ag_linear_cross_entropy: target 3 at item 1 is out of range: expected 0..2, or -100 to ignore it",
             ag_linear_cross_entropy(x, ones(3, 3), NULL, target, AG_MEAN, -100, 0));
-    REPORTS("linear_cross_entropy: x (2, 3) and target (3,) do not fit: expected (..,in) and (..)",
+    REPORTS("ag_linear_cross_entropy: x (2, 3) and target (3,) do not fit: expected (..,in) and (..)",
             ag_linear_cross_entropy(x, x, NULL, tensor_ints(SHAPE(3), NULL), AG_MEAN, -100, 0));
-    REPORTS("linear_cross_entropy: x (2, 3) and weight (3, 2) do not fit: expected x (..,in) and weight (out,in)",
+    REPORTS("ag_linear_cross_entropy: x (2, 3) and weight (3, 2) do not fit: expected x (..,in) and weight (out,in)",
             ag_linear_cross_entropy(x, ones(3, 2), NULL, target, AG_MEAN, -100, 0));
-    REPORTS("nll_loss: target is AG_REAL, expected AG_INT", ag_nll_loss(x, x, AG_SUM, -100));
-    REPORTS("kl_div: log_p (2, 3) and target (2, 2) differ in shape", ag_kl_div(x, ones(2, 2), AG_MEAN));
-    REPORTS("label_smoothing: padding id 3 and 3 classes: expected 3 classes or more, and an id of them",
+    REPORTS("ag_nll_loss: target is AG_REAL, expected AG_INT", ag_nll_loss(x, x, AG_SUM, -100));
+    REPORTS("ag_kl_div: log_p (2, 3) and target (2, 2) differ in shape", ag_kl_div(x, ones(2, 2), AG_MEAN));
+    REPORTS("ag_label_smoothing: padding id 3 and 3 classes: expected 3 classes or more, and an id of them",
             ag_label_smoothing(x, tensor_ints(SHAPE(2), NULL), 3, 0.1));
-    REPORTS("label_smoothing: smoothing -1 is not in 0..1", ag_label_smoothing(x, tensor_ints(SHAPE(2), NULL), 0, -1));
+    REPORTS("ag_label_smoothing: smoothing -1 is not in 0..1", ag_label_smoothing(x, tensor_ints(SHAPE(2), NULL), 0, -1));
     end();
 }
 END_TEST
@@ -265,30 +267,30 @@ START_TEST(changes_of_shape)
     Tensor *x = ones(2, 3), *out[5];
     int64_t most = INT64_MAX / 2 + 1;
     Tensor *long_one = tensor_ones(SHAPE(most, 0));
-    REPORTS("reshape: shape (2, 3) with 6 items does not fit (4, 2)", ag_reshape(x, SHAPE(4, 2)));
-    REPORTS("reshape: shape (2, 3) with 6 items does not fit (-1, 4)", ag_reshape(x, SHAPE(-1, 4)));
-    REPORTS("reshape: negative size in shape (1, -1)", ag_reshape(x, SHAPE(-1, -1)));
-    REPORTS("reshape: in (0, -1) every size fits for -1", ag_reshape(ones(0, 3), SHAPE(0, -1)));
-    REPORTS("permute: an order of 1 dimensions for shape (2, 3)", ag_permute(x, DIMS(0)));
-    REPORTS("permute: dimension 0 is named twice", ag_permute(x, DIMS(0, 0)));
-    REPORTS("transpose: there is no dimension 2 in shape (2, 3)", ag_transpose(x, 0, 2));
-    REPORTS("slice: 2..4 is not within dimension 1 of (2, 3)", ag_slice(x, 1, 2, 4));
-    REPORTS("slice: 2..1 is not within dimension 1 of (2, 3)", ag_slice(x, 1, 2, 1));
-    REPORTS("slice: -4..2 is not within dimension -1 of (2, 3)", ag_slice(x, -1, -4, 2));
-    REPORTS("split: dimension 1 of (2, 3) does not divide into 2 equal parts", ag_split(x, 2, 1, out));
-    REPORTS("split: dimension 1 of (2, 3) does not divide into 0 equal parts", ag_split(x, 0, 1, out));
-    REPORTS("concat: no tensors to join", ag_concat(NULL, 0, 0));
-    REPORTS("concat: shapes (2, 3) and (3, 2) differ in another dimension than 0",
+    REPORTS("ag_reshape: shape (2, 3) with 6 items does not fit (4, 2)", ag_reshape(x, SHAPE(4, 2)));
+    REPORTS("ag_reshape: shape (2, 3) with 6 items does not fit (-1, 4)", ag_reshape(x, SHAPE(-1, 4)));
+    REPORTS("ag_reshape: negative size in shape (1, -1)", ag_reshape(x, SHAPE(-1, -1)));
+    REPORTS("ag_reshape: in (0, -1) every size fits for -1", ag_reshape(ones(0, 3), SHAPE(0, -1)));
+    REPORTS("ag_permute: an order of 1 dimensions for shape (2, 3)", ag_permute(x, DIMS(0)));
+    REPORTS("ag_permute: dimension 0 is named twice", ag_permute(x, DIMS(0, 0)));
+    REPORTS("ag_transpose: there is no dimension 2 in shape (2, 3)", ag_transpose(x, 0, 2));
+    REPORTS("ag_slice: 2..4 is not within dimension 1 of (2, 3)", ag_slice(x, 1, 2, 4));
+    REPORTS("ag_slice: 2..1 is not within dimension 1 of (2, 3)", ag_slice(x, 1, 2, 1));
+    REPORTS("ag_slice: -4..2 is not within dimension -1 of (2, 3)", ag_slice(x, -1, -4, 2));
+    REPORTS("ag_split: dimension 1 of (2, 3) does not divide into 2 equal parts", ag_split(x, 2, 1, out));
+    REPORTS("ag_split: dimension 1 of (2, 3) does not divide into 0 equal parts", ag_split(x, 0, 1, out));
+    REPORTS("ag_concat: no tensors to join", ag_concat(NULL, 0, 0));
+    REPORTS("ag_concat: shapes (2, 3) and (3, 2) differ in another dimension than 0",
             ag_concat(((Tensor *[]){ x, ones(3, 2) }), 2, 0));
-    REPORTS("concat: an item of x is AG_INT, expected AG_REAL",
+    REPORTS("ag_concat: an item of x is AG_INT, expected AG_REAL",
             ag_concat(((Tensor *[]){ x, tensor_ints(SHAPE(2, 3), NULL) }), 2, 0));
-    REPORTS("concat: the size of dimension 0 overflows",
+    REPORTS("ag_concat: the size of dimension 0 overflows",
             ag_concat(((Tensor *[]){ long_one, long_one }), 2, 0));
-    REPORTS("expand: (2, 3) does not broadcast to (3,)", ag_expand(x, SHAPE(3)));
-    REPORTS("expand: (2, 3) does not broadcast to (4, 3)", ag_expand(x, SHAPE(4, 3)));
-    REPORTS("squeeze: dimension 0 of (2, 3) does not have size 1", ag_squeeze(x, 0));
-    REPORTS("unsqueeze: dimension 3 cannot be inserted into (2, 3)", ag_unsqueeze(x, 3));
-    REPORTS("unsqueeze: dimension 0 cannot be inserted into (1, 1, 1, 1, 1, 1, 1, 1)",
+    REPORTS("ag_expand: (2, 3) does not broadcast to (3,)", ag_expand(x, SHAPE(3)));
+    REPORTS("ag_expand: (2, 3) does not broadcast to (4, 3)", ag_expand(x, SHAPE(4, 3)));
+    REPORTS("ag_squeeze: dimension 0 of (2, 3) does not have size 1", ag_squeeze(x, 0));
+    REPORTS("ag_unsqueeze: dimension 3 cannot be inserted into (2, 3)", ag_unsqueeze(x, 3));
+    REPORTS("ag_unsqueeze: dimension 0 cannot be inserted into (1, 1, 1, 1, 1, 1, 1, 1)",
             ag_unsqueeze(tensor_ones(SHAPE(1, 1, 1, 1, 1, 1, 1, 1)), 0));
     end();
 }
@@ -298,14 +300,15 @@ START_TEST(attention)
 {
     begin();
     Tensor *q = tensor_ones(SHAPE(1, 2, 4)), *mask = tensor_bools(SHAPE(3), NULL);
-    REPORTS("attention: q (1, 2, 4), k (1, 2, 4) and v (2, 3) do not fit: expected (B,T,D), (B,S,D) and (B,S,D)",
-            ag_attention(q, q, ones(2, 3), NULL, 2, false, 0));
-    REPORTS("attention: (1, 2, 4) does not divide into 3 heads", ag_attention(q, q, q, NULL, 3, false, 0));
-    REPORTS("attention: (1, 2, 4) does not divide into 0 heads", ag_attention(q, q, q, NULL, 0, false, 0));
-    REPORTS("attention: dropout p is 1, expected 0 <= p < 1", ag_attention(q, q, q, NULL, 2, false, 1));
-    REPORTS("attention: mask (3,) does not broadcast to (B,heads,T,S) = (1, 2, 2, 2)",
-            ag_attention(q, q, q, mask, 2, false, 0));
-    REPORTS("self_attention: qkv (1, 2, 4), expected (B,T,3D)", ag_self_attention(q, NULL, 2, false, 0));
+    REPORTS("ag_attention: q (1, 2, 4), k (1, 2, 4) and v (2, 3) do not fit: expected (B,T,D), (B,S,D) and (B,S,D)",
+            ag_attention(q, q, ones(2, 3), NULL, ((AgAttention){ .heads = 2 })));
+    REPORTS("ag_attention: (1, 2, 4) does not divide into 3 heads", ag_attention(q, q, q, NULL, ((AgAttention){ .heads = 3 })));
+    REPORTS("ag_attention: (1, 2, 4) does not divide into 0 heads", ag_attention(q, q, q, NULL, ((AgAttention){ .heads = 0 })));
+    REPORTS("ag_attention: dropout p is 1, expected 0 <= p < 1",
+            ag_attention(q, q, q, NULL, ((AgAttention){ .heads = 2, .dropout = 1 })));
+    REPORTS("ag_attention: mask (3,) does not broadcast to (B,heads,T,S) = (1, 2, 2, 2)",
+            ag_attention(q, q, q, mask, ((AgAttention){ .heads = 2 })));
+    REPORTS("ag_self_attention: qkv (1, 2, 4), expected (B,T,3D)", ag_self_attention(q, NULL, ((AgAttention){ .heads = 2 })));
     end();
 }
 END_TEST
@@ -379,9 +382,9 @@ START_TEST(the_message_names_the_layers)
     snprintf(expected, sizeof expected, ", in around_arguments called at tests/test_errors.c:%d)", __LINE__ - 1);
     ck_assert_msg(strstr(usage_message, expected) && !strstr(usage_message, "inner_layer"), "%s", usage_message);
     begin();
-    REPORTS("tanh: x is NULL", ag_tanh(NULL));
+    REPORTS("ag_tanh: x is NULL", ag_tanh(NULL));
     ck_assert_ptr_nonnull(outer_layer(ones(3, 3)));
-    REPORTS("tanh: x is NULL", ag_tanh(NULL));
+    REPORTS("ag_tanh: x is NULL", ag_tanh(NULL));
     end();
 }
 END_TEST
@@ -410,7 +413,7 @@ START_TEST(a_long_message_is_cut)
     what[sizeof what - 1] = '\0';
     CATCH_USAGE_ERROR(ag_usage_error(AG_HERE, what, "%s", what));
     ck_assert_uint_eq(strlen(usage_message), sizeof usage_message - 1);
-    REPORTS("tanh: x is NULL", ag_tanh(NULL));
+    REPORTS("ag_tanh: x is NULL", ag_tanh(NULL));
 }
 END_TEST
 
@@ -501,7 +504,7 @@ START_TEST(an_error_leaves_no_layers_behind)
     ag_on_usage_error(NULL);
     CATCH_USAGE_ERROR(layer_with_a_scope_at(AG_HERE, ones(2, 3)));
     ck_assert_msg(strstr(usage_message, ", in layer_with_a_scope called at"), "%s", usage_message);
-    REPORTS("tanh: x is NULL", ag_tanh(NULL));
+    REPORTS("ag_tanh: x is NULL", ag_tanh(NULL));
 }
 END_TEST
 
@@ -642,7 +645,7 @@ START_TEST(the_default_prints_one_line_and_aborts)
     Death d = death_of(by_default);
     ck_assert(WIFSIGNALED(d.status) && WTERMSIG(d.status) == SIGABRT);
     const char *text =
-        "kaeru: matmul: shapes (2, 3) and (2, 3) do not fit: inner sizes 3 and 2 (at tests/test_errors.c:";
+        "kaeru: ag_matmul: shapes (2, 3) and (2, 3) do not fit: inner sizes 3 and 2 (at tests/test_errors.c:";
     ck_assert_msg(strncmp(d.text, text, strlen(text)) == 0, "%s", d.text);
     const char *end = strchr(d.text, '\n');
     ck_assert_msg(end && (!end[1] || strncmp(end + 1, "qemu: ", 6) == 0), "%s", d.text);  /* an emulator adds a line */
@@ -653,7 +656,7 @@ START_TEST(a_handler_must_not_return)
 {
     Death d = death_of(with_a_handler_that_returns);
     ck_assert(WIFSIGNALED(d.status) && WTERMSIG(d.status) == SIGABRT);
-    ck_assert_msg(strncmp(d.text, "handler: matmul: ", 17) == 0, "%s", d.text);
+    ck_assert_msg(strncmp(d.text, "handler: ag_matmul: ", 20) == 0, "%s", d.text);
 }
 END_TEST
 
@@ -829,7 +832,7 @@ static void stop(Tensor *y)
 
 static Tensor *stopping(Tensor *x)
 {
-    static const Op op = { "stop", stop, NULL, NEEDS_NONE, "", "", NULL, NULL };
+    static const Op op = { "stop", .backward = stop, .needs = NEEDS_NONE };
     Tensor *y = ag_tanh(x);
     y->op = &op;
     return y;
@@ -862,19 +865,18 @@ static int op_number;
 /* All cases of one operation, forward and backward. */
 static void run_cases(void)
 {
-    const Op *op = &op_table[op_number];
     for (int number = 0;; number++) {
         AgScope s = ag_begin(AG_RECORD);
-        Tensor *in[4] = { NULL };
+        Tensor *in[MAX_INPUTS] = { NULL };
         Sample sample = { .number = number, .in = in };
-        Tensor *y = op->sample(&sample);
+        Tensor *y = op_samples[op_number](&sample);
         if (!y) {
             ag_end(s);
             return;
         }
         Tensor *dy = ag_expand(tensor_ones(AG_SCALAR), tensor_shape(y));
         ag_backward_from(y, dy);
-        for (int i = 0; i < 4; i++) tensor_free(in[i]);
+        for (int i = 0; i < MAX_INPUTS; i++) tensor_free(in[i]);
         ag_end(s);
     }
 }
@@ -965,7 +967,7 @@ Suite *errors_suite(void)
     tcase_add_test(leaving, an_error_in_the_middle_of_backward);
     suite_add_tcase(suite, leaving);
     TCase *memory = tcase_create("memory");
-    tcase_add_loop_test(memory, each_allocation_of_each_operation_fails_once, 0, ag_op_count());
+    tcase_add_loop_test(memory, each_allocation_of_each_operation_fails_once, 0, OP_COUNT);
     tcase_add_loop_test(memory, each_allocation_of_the_rest_fails_once, 0, 2);
     suite_add_tcase(suite, memory);
     return suite;

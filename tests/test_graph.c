@@ -521,7 +521,7 @@ START_TEST(every_kind_of_value_is_watched)
     tensor_mutable_int_data(ids)[0] = 0;
     EXPECT_USAGE_ERROR("reads input 1, but tensor_mutable_int_data wrote it", ag_backward(ag_sum(rows)));
     Tensor *q = leaf(SHAPE(1, 1, 2), (ag_real[]){ 3, 5 }), *visible = tensor_bools(SHAPE(1, 1, 1, 1), (uint8_t[]){ 1 });
-    Tensor *a = ag_attention(q, q, q, visible, 1, false, 0);
+    Tensor *a = ag_attention(q, q, q, visible, (AgAttention){ .heads = 1 });
     tensor_mutable_bool_data(visible)[0] = 0;
     EXPECT_USAGE_ERROR("the rule of attention (made at", ag_backward(ag_sum(a)));
     ag_end(s);

@@ -95,7 +95,7 @@ static void rule_that_overruns(Tensor *y)
 
 START_TEST(a_rule_that_overruns_is_named)
 {
-    static const Op op = { "tanh", rule_that_overruns, NULL, NEEDS_Y, "", "", NULL, NULL };
+    static const Op op = { "tanh", .backward = rule_that_overruns, .needs = NEEDS_Y };
     AgScope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(16), *h = ag_sigmoid(x), *y = ag_tanh(h), *loss = ag_sum(y);
     y->op = &op;

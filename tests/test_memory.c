@@ -550,7 +550,7 @@ static void note_release(Tensor *y)
 /* A value that has its gradient waits for the last rule that reads it, and no longer. */
 START_TEST(a_value_is_released_after_its_last_reader)
 {
-    static const Op op = { "note", note_release, NULL, NEEDS_NONE, "", "", NULL, NULL };
+    static const Op op = { "note", .backward = note_release, .needs = NEEDS_NONE };
     AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(3), 0.1), true), *h = ag_neg(x), *older = ag_neg(x);
     older->op = &op;

@@ -6,6 +6,7 @@
 
 #include "dispatch.h"
 #include "kaeru/kaeru.h"
+#include "op_samples.h"
 #include "suites.h"
 #include "usage_error.h"
 
@@ -149,7 +150,7 @@ START_TEST(attention_is_rounded)
     AgScope s = ag_begin(AG_RECORD);
     ag_precision(AG_BF16);
     Tensor *q = tensor_of(1, a.q), *k = tensor_of(KEYS, a.k[0]), *v = tensor_of(KEYS, a.v[0]), *dy = tensor_of(1, a.dy);
-    Tensor *y = ag_attention(q, k, v, NULL, 1, false, 0);
+    Tensor *y = ag_attention(q, k, v, NULL, (AgAttention){ .heads = 1 });
     ag_precision(AG_FLOAT32);
     attend(&a);
     check_equal(tensor_data(y), a.y, K);
@@ -253,8 +254,8 @@ static void check_attention(int i)
             check_same("keys", step, read_keys, rounded ? ag_from_bf16(ag_to_bf16(keys)) : keys);
             check_same("values", step, read_values, rounded ? ag_from_bf16(ag_to_bf16(values)) : values);
             AgRandom before = ag_random_state();
-            Tensor *expected = turn < 2 ? ag_attention_with(q, keys, values, mask, how)
-                                        : ag_attention_with(q, read_keys, read_values, mask, how);
+            Tensor *expected = turn < 2 ? ag_attention(q, keys, values, mask, how)
+                                        : ag_attention(q, read_keys, read_values, mask, how);
             ag_set_random_state(before);
             check_same("attention", step, nn_cache_attention(c, 0, q, mask, how), expected);
         }
@@ -390,9 +391,9 @@ static Tensor *first_input(Tensor **in, void *arg)
 
 START_TEST(gradients_are_right)
 {
-    static const char *const linear_operations[] = { "matmul", "linear" };
+    static const int linear_operations[] = { OP_matmul, OP_linear };
     ag_precision(AG_BF16);
-    ck_assert_int_ge(ag_check_op(linear_operations[_i], stderr), 8);
+    ck_assert_int_ge(check_samples(op_samples[linear_operations[_i]], stderr), 8);
     AgScope s = ag_begin(AG_RECORD);
     Tensor *x = full(SHAPE(3, 3), 0.3);
     EXPECT_USAGE_ERROR("ag_gradcheck: item 0 of input 0 is 0.3; with AG_BF16 expected multiples of 1/16",

@@ -112,8 +112,8 @@ static bool find_bad_write(Guarded *g, size_t first, size_t end, BadWrite *w)
 _Noreturn static void error_bad_write(AgSite at, const char *what, const BadWrite *w)
 {
     char place[PLACE_TEXT];
-    ag_usage_error(at, what, "the memory of %s (made at %s): %s since the last check", w->buffer.what,
-                   place_text(w->buffer.site, w->buffer.user_site, place), w->text);
+    ag_usage_error(at, what, "the memory of %.*s (made at %s): %s since the last check", name_length(w->buffer.what),
+                   w->buffer.what, place_text(w->buffer.site, w->buffer.user_site, place), w->text);
 }
 
 /* ---- buffers: allocated, in use, released, freed ----------------------------------------------------------------- */

@@ -78,6 +78,8 @@ static void copy_op(const Trace *trace, Tensor *copy, const Tensor *t, Tensor **
         if (t->in[j]) copy->in[j] = copies ? copies[t->in[j]->number] : copy_of(t->in[j]);
     copy->args = t->args;
     if (t->saved) copy->saved = buffer_share(t->saved);
+    for (int i = 0; i < SAVED_GRADIENTS; i++)
+        if (t->saved_gradient[i]) copy->saved_gradient[i] = buffer_share(t->saved_gradient[i]);
 }
 
 Trace trace_begin(AgSite at, const char *what, Tensor *loss)

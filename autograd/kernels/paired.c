@@ -1,72 +1,10 @@
-/* paired.c: functions of two entries of a row: SwiGLU of its halves, and the rotation of pairs of entries. */
+/* paired.c: the rotation of pairs of entries of a row. */
 #include "rows.h"
 #include "vmath.h"
 
 #include "rows.def"
 
 enum { GRAIN = 8192 };
-
-/* ---- SwiGLU: y = a sigmoid(a) b ---------------------------------------------------------------------------------- */
-
-typedef struct { int64_t n; float *y; const float *dy, *x; bool add; } Swiglu;
-
-static void swiglu_rows(void *arg, int64_t first, int64_t last)
-{
-    const Swiglu *j = arg;
-    for (int64_t row = first; row < last; row++) {
-        const float *a = j->x + row * 2 * j->n, *b = a + j->n;
-        float *y = j->y + row * j->n;
-        EACH(0, j->n, y, vsilu(LOAD(a)) * LOAD(b));
-    }
-}
-
-void ISA(swiglu)(int64_t rows, int64_t n, real *y, const real *x)
-{
-    k_parallel(rows, 1 + GRAIN / (n + 1), swiglu_rows, &(Swiglu){ .n = n, .y = y, .x = x });
-}
-
-/* p[i] = v, or += v. */
-INLINE void put(float *p, vf v, bool add, int64_t left)
-{
-    vkeep(p, add ? vload_left(p, left) + v : v, left);
-}
-
-/* da = dy b silu'(a), db = dy silu(a), for `left` lanes from item i on. */
-INLINE void swiglu_slopes(float *da, const float *a, const float *dy, int64_t n, int64_t i, bool add, int64_t left)
-{
-    vf slope, silu = vsilu_and_slope(LOAD(a), &slope), g = LOAD(dy);
-    put(da + i, g * LOAD(a + n) * slope, add, left);
-    put(da + n + i, g * silu, add, left);
-}
-
-INLINE void swiglu_backward_row(float *da, const float *a, const float *dy, int64_t n, bool add)
-{
-    int64_t i = 0;
-    for (; i + W <= n; i += W)
-        swiglu_slopes(da, a, dy, n, i, add, W);
-    if (i < n)
-        swiglu_slopes(da, a, dy, n, i, add, n - i);
-}
-
-static void swiglu_backward_rows(void *arg, int64_t first, int64_t last)
-{
-    const Swiglu *j = arg;
-    for (int64_t row = first; row < last; row++) {
-        const float *a = j->x + row * 2 * j->n, *dy = j->dy + row * j->n;
-        float *da = j->y + row * 2 * j->n;
-        if (j->add)
-            swiglu_backward_row(da, a, dy, j->n, true);
-        else
-            swiglu_backward_row(da, a, dy, j->n, false);
-    }
-}
-
-void ISA(swiglu_backward)(int64_t rows, int64_t n, real *dx, const real *dy, const real *x, bool add)
-{
-    k_parallel(rows, 1 + GRAIN / (n + 1), swiglu_backward_rows, &(Swiglu){ .n = n, .y = dx, .dy = dy, .x = x, .add = add });
-}
-
-/* ---- rotation of pairs ------------------------------------------------------------------------------------------- */
 
 typedef struct { const KRope *shape; float *y; const float *x, *table; } Rope;
 

@@ -30,10 +30,6 @@ void k_rms_norm(int64_t rows, int64_t n, real *y, real *rstd, const real *x, con
 void k_rms_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, const real *dy,
                          const real *x, const real *rstd, const real *gamma);
 
-/* y (rows, n) = a sigmoid(a) b for the halves a and b of each row of x (rows, 2 n). */
-void k_swiglu(int64_t rows, int64_t n, real *y, const real *x);
-void k_swiglu_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *x, bool add);
-
 /* Turns the pairs of entries of x (rows, heads, 2 n): (a, b) becomes (a c - b s, b c + a s). For row r, row r % period of the
  * table (period, 2 n) has the n cosines c, then the n sines s. Pair i is entries i and i + n, or 2 i and 2 i + 1 if `adjacent`.
  * With `back`, by the negative angles: the backward rule. */
@@ -46,11 +42,10 @@ void k_rope(const KRope *shape, real *y, const real *x, const real *table);
  * -infinity has a loss of infinity, and its softmax counts as 0. */
 void k_cross_entropy(int64_t rows, int64_t n, real *loss, real *top, real *log_sum, const real *logits,
                      const int32_t *target, int32_t ignore, double smoothing);
-/* dlogits = scale[i] (softmax - smoothed one-hot), 0 for ignored rows. logits and dlogits (rows, columns) are the classes from
- * `first` on, of n. dlogits may be logits if !add. */
-void k_cross_entropy_backward(int64_t rows, int64_t n, int64_t first, int64_t columns, real *dlogits, const real *logits,
-                              const real *top, const real *log_sum, const int32_t *target, int32_t ignore,
-                              double smoothing, const real *scale, bool add);
+/* dlogits = scale[i] (softmax - smoothed one-hot), 0 for ignored rows. dlogits may be logits if !add. */
+void k_cross_entropy_backward(int64_t rows, int64_t n, real *dlogits, const real *logits, const real *top,
+                              const real *log_sum, const int32_t *target, int32_t ignore, double smoothing,
+                              const real *scale, bool add);
 
 /* y[i] = table[ids[i]], rows of `width` items. Its backward: table_grad[ids[i]] += dy[i], in the order of i. */
 void k_gather_rows(int64_t rows, int64_t width, real *y, const real *table, const int32_t *ids);

@@ -140,7 +140,7 @@ void ISA(log_softmax_backward)(int64_t rows, int64_t n, real *dx, const real *dy
 /* ---- cross entropy ----------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    int64_t n, first, columns;
+    int64_t n;
     float *loss, *top, *log_sum, *dx;
     const float *x, *scale;
     const int32_t *target;
@@ -186,30 +186,27 @@ static void loss_backward_rows(void *arg, int64_t first, int64_t last)
 {
     const Loss *j = arg;
     for (int64_t row = first; row < last; row++) {
-        const float *x = j->x + row * j->columns;
-        float *dx = j->dx + row * j->columns;
+        const float *x = j->x + row * j->n;
+        float *dx = j->dx + row * j->n;
         if (j->target[row] == j->ignore) {
             if (!j->add)
-                EACH(0, j->columns, dx, vset(0));
+                EACH(0, j->n, dx, vset(0));
             continue;
         }
         bool all_masked = j->log_sum[row] == -INFINITY;         /* then every probability counts as 0 */
         const vf top = vset(all_masked ? INFINITY : j->top[row]), log_sum = vset(all_masked ? 0 : j->log_sum[row]);
         const vf scale = vset(j->scale[row]);
         const vf smoothed = vset((float)(-j->scale[row] * j->smoothing / (double)j->n));
-        EACH_ADD(j->add, 0, j->columns, dx, vfma(vexp_negative(LOAD(x) - top - log_sum), scale, smoothed));
-        const int64_t target = j->target[row] - j->first;
-        if (target >= 0 && target < j->columns)
-            dx[target] -= (float)(j->scale[row] * (1 - j->smoothing));
+        EACH_ADD(j->add, 0, j->n, dx, vfma(vexp_negative(LOAD(x) - top - log_sum), scale, smoothed));
+        dx[j->target[row]] -= (float)(j->scale[row] * (1 - j->smoothing));
     }
 }
 
-void ISA(cross_entropy_backward)(int64_t rows, int64_t n, int64_t first, int64_t columns, real *dlogits, const real *logits,
-                                  const real *top, const real *log_sum, const int32_t *target, int32_t ignore,
-                                  double smoothing, const real *scale, bool add)
+void ISA(cross_entropy_backward)(int64_t rows, int64_t n, real *dlogits, const real *logits, const real *top,
+                                  const real *log_sum, const int32_t *target, int32_t ignore, double smoothing,
+                                  const real *scale, bool add)
 {
-    k_parallel(rows, rows_grain(columns), loss_backward_rows,
-               &(Loss){ .n = n, .first = first, .columns = columns, .top = (float *)top, .log_sum = (float *)log_sum,
-                        .dx = dlogits, .x = logits, .scale = scale, .target = target, .ignore = ignore,
-                        .smoothing = smoothing, .add = add });
+    k_parallel(rows, rows_grain(n), loss_backward_rows,
+               &(Loss){ .n = n, .top = (float *)top, .log_sum = (float *)log_sum, .dx = dlogits, .x = logits, .scale = scale,
+                        .target = target, .ignore = ignore, .smoothing = smoothing, .add = add });
 }

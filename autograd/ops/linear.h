@@ -17,9 +17,7 @@ void linear_product(const LinearSize *s, real *y, real *pre, const real *x, cons
 void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, const real *dy, const real *x,
                       const real *weight);
 
-/* linear_cross_entropy keeps up to so many logits from forward to backward; of more, only a part of about logits_of_part exists
- * at a time. The tests set smaller numbers. */
-extern int64_t most_kept_logits;
-extern int64_t logits_of_part;
+/* Of more logits, linear_cross_entropy computes only a part at a time. The tests set a smaller number. */
+extern int64_t most_logits;
 
 #endif

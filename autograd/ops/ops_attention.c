@@ -60,7 +60,7 @@ static Tensor *run_forward(Tensor *y, KAttention *a, const real *q, const real *
 {
     a->bf16 = y->precision == AG_BF16;
     if (y->op) *(KAttention *)op_args(y, sizeof *a) = *a;
-    real *work = scratch_new(y->site, "attention", k_attention_work(a), sizeof *work);
+    real *work = scratch_new(y->site, y->made_by, k_attention_work(a), sizeof *work);
     k_attention(a, reals(y), q, k, v, work);
     return op_done(y);
 }
@@ -103,34 +103,28 @@ static Tensor *attend(AgSite at, const char *what, Tensor *q, Tensor *k, Tensor 
                        reals_if(v, !pairs));
 }
 
-Tensor *ag_attention_with_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how)
+Tensor *ag_attention_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how)
 {
-    check_tensor(at, "attention", "q", q, AG_REAL);
-    check_tensor(at, "attention", "k", k, AG_REAL);
-    check_tensor(at, "attention", "v", v, AG_REAL);
-    return attend(at, "attention", q, k, v, k->shape.ndim == 3 ? k->shape.dim[1] : 0, mask, &how);
+    check_tensor(at, __func__, "q", q, AG_REAL);
+    check_tensor(at, __func__, "k", k, AG_REAL);
+    check_tensor(at, __func__, "v", v, AG_REAL);
+    return attend(at, __func__, q, k, v, k->shape.ndim == 3 ? k->shape.dim[1] : 0, mask, &how);
 }
 
 Tensor *ag_attention_cached_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention how)
 {
     char text[AG_SHAPE_TEXT];
     bool pairs = k && k->magic == TENSOR_ALIVE && k->dtype == AG_INT;
-    check_tensor(at, "attention_cached", "q", q, AG_REAL);
-    check_tensor(at, "attention_cached", "k", k, pairs ? AG_INT : AG_REAL);
-    check_tensor(at, "attention_cached", "v", v, pairs ? AG_INT : AG_REAL);
+    check_tensor(at, __func__, "q", q, AG_REAL);
+    check_tensor(at, __func__, "k", k, pairs ? AG_INT : AG_REAL);
+    check_tensor(at, __func__, "v", v, pairs ? AG_INT : AG_REAL);
     if (n < 0 || k->shape.ndim != 3 || n > k->shape.dim[1])
-        ag_usage_error(at, "attention_cached", "%lld positions of k %s, expected n positions of (B,S,D), 0 <= n <= S",
+        ag_usage_error(at, __func__, "%lld positions of k %s, expected n positions of (B,S,D), 0 <= n <= S",
                        (long long)n, ag_shape_text(k->shape, text));
     if (ag_recording() && (q->requires_grad || k->requires_grad || v->requires_grad))
-        ag_usage_error(at, "attention_cached", "an input requires a gradient, and none is passed on: expected a scope with "
+        ag_usage_error(at, __func__, "an input requires a gradient, and none is passed on: expected a scope with "
                        "AG_NO_GRAD");
-    return attend(at, "attention_cached", q, k, v, n, mask, &how);
-}
-
-Tensor *ag_attention_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, int heads, bool causal, double p)
-{
-    AgAttention how = { .heads = heads, .causal = causal, .dropout = p };
-    return ag_attention_with_at(at, q, k, v, mask, how);
+    return attend(at, __func__, q, k, v, n, mask, &how);
 }
 
 void attention_backward(Tensor *y)
@@ -147,66 +141,29 @@ void attention_backward(Tensor *y)
     }
 }
 
-/* Calls attention, or self_attention if k is NULL, with the same random numbers each time. */
-static Tensor *call_sample(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how)
-{
-    AgRandom before = ag_random_state();
-    ag_set_random_state((AgRandom){ 5, 0 });
-    Tensor *y = k ? ag_attention_with(q, k, v, mask, how) : ag_self_attention_with(q, mask, how);
-    ag_set_random_state(before);
-    return y;
-}
-
-Tensor *attention_sample(Sample *s)
-{
-    static const struct { int b, t, s, width; AgAttention how; bool masked; } cases[] = {
-        { 1, 1, 1, 1, { 1, 0, false, 0, 0 }, false },   { 2, 3, 4, 4, { 2, 0, false, 0, 0 }, false },
-        { 1, 5, 5, 6, { 3, 0, true, 0, 0 }, false },    { 2, 3, 4, 4, { 1, 0, false, 0, 0 }, true },
-        { 1, 2, 5, 2, { 1, 0, true, 0, 0 }, false },    { 2, 4, 4, 4, { 2, 0, true, 0, 0 }, true },
-        { 1, 3, 4, 4, { 2, 0, false, 0, 0.4 }, false }, { 0, 3, 4, 4, { 2, 0, false, 0, 0 }, false },
-        { 1, 4, 3, 2, { 1, 0, true, 0, 0 }, false },    { 1, 3, 0, 2, { 1, 0, false, 0, 0 }, false },
-        { 1, 70, 3, 2, { 1, 0, false, 0, 0.3 }, false }, { 1, 0, 3, 2, { 1, 0, false, 0, 0 }, false },
-        { 2, 3, 4, 8, { 4, 2, false, 0, 0 }, false },   { 1, 6, 9, 6, { 3, 1, true, 4, 0.3 }, true },
-        { 1, 67, 67, 2, { 2, 1, true, 3, 0 }, false },
-    };
-    if (s->number >= (int)(sizeof cases / sizeof *cases)) return NULL;
-    int i = s->number, kv_heads = cases[i].how.kv_heads ? cases[i].how.kv_heads : cases[i].how.heads;
-    Tensor *q = sample_in(s, 0, SHAPE(cases[i].b, cases[i].t, cases[i].width));
-    AgShape sources = SHAPE(cases[i].b, cases[i].s, cases[i].width / cases[i].how.heads * kv_heads);
-    Tensor *k = sample_in(s, 1, sources), *v = sample_in(s, 2, sources);
-    Tensor *mask = cases[i].masked ? sample_mask(SHAPE(cases[i].b, 1, cases[i].t, cases[i].s)) : NULL;
-    return call_sample(q, k, v, mask, cases[i].how);
-}
-
 /* ---- self_attention: the same on queries, keys and values side by side ------------------------------------------- */
 
-Tensor *ag_self_attention_with_at(AgSite at, Tensor *qkv, Tensor *mask, AgAttention how)
+Tensor *ag_self_attention_at(AgSite at, Tensor *qkv, Tensor *mask, AgAttention how)
 {
-    check_tensor(at, "self_attention", "qkv", qkv, AG_REAL);
+    check_tensor(at, __func__, "qkv", qkv, AG_REAL);
     char text[AG_SHAPE_TEXT];
-    int64_t kv_heads = check_options(at, "self_attention", &how), total = how.heads + 2 * kv_heads;
+    int64_t kv_heads = check_options(at, __func__, &how), total = how.heads + 2 * kv_heads;
     bool grouped = kv_heads != how.heads;
     if (qkv->shape.ndim != 3 || (!grouped && qkv->shape.dim[2] % 3 != 0))
-        ag_usage_error(at, "self_attention", "qkv %s, expected (B,T,3D)", ag_shape_text(qkv->shape, text));
+        ag_usage_error(at, __func__, "qkv %s, expected (B,T,3D)", ag_shape_text(qkv->shape, text));
     AgShape shape = qkv->shape;
     int64_t t = shape.dim[1], row = shape.dim[2];
-    int64_t part = grouped ? check_heads(at, "self_attention", qkv, row, total)
-                           : check_heads(at, "self_attention", qkv, row / 3, how.heads);
+    int64_t part = grouped ? check_heads(at, __func__, qkv, row, total)
+                           : check_heads(at, __func__, qkv, row / 3, how.heads);
     int64_t width = shape.dim[2] = part * how.heads;
     KSteps packed = { t * row, part, row };
     KAttention a = { .b = shape.dim[0], .h = how.heads, .t = t, .s = t, .k = part, .group = how.heads / kv_heads,
                      .window = how.window, .q = packed, .kv = packed, .y = { t * width, part, width },
                      .scale = 1 / sqrt((double)part), .causal = how.causal };
-    set_mask(at, "self_attention", &a, mask);
+    set_mask(at, __func__, &a, mask);
     set_dropout(&a, how.dropout);
     const real *x = reals(qkv);
     return run_forward(op_new(at, OP_self_attention, &shape, qkv, mask, NULL), &a, x, x + width, x + (width + row) / 2);
-}
-
-Tensor *ag_self_attention_at(AgSite at, Tensor *qkv, Tensor *mask, int heads, bool causal, double p)
-{
-    AgAttention how = { .heads = heads, .causal = causal, .dropout = p };
-    return ag_self_attention_with_at(at, qkv, mask, how);
 }
 
 void self_attention_backward(Tensor *y)
@@ -215,21 +172,4 @@ void self_attention_backward(Tensor *y)
     const real *x = reals(y->in[0]);
     Grad q = grad_into(y->in[0]), k = { q.data + keys, q.add }, v = { q.data + values, q.add };
     run_backward(y, q, k, v, x, x + keys, x + values);
-}
-
-Tensor *self_attention_sample(Sample *s)
-{
-    static const struct { int b, t, width; AgAttention how; bool masked; } cases[] = {
-        { 1, 1, 3, { 1, 0, false, 0, 0 }, false },  { 2, 3, 12, { 2, 0, false, 0, 0 }, false },
-        { 1, 5, 18, { 3, 0, true, 0, 0 }, false },  { 2, 3, 12, { 1, 0, false, 0, 0 }, true },
-        { 1, 4, 6, { 1, 0, true, 0, 0 }, false },   { 2, 4, 12, { 2, 0, true, 0, 0 }, true },
-        { 1, 3, 12, { 2, 0, true, 0, 0.4 }, false }, { 0, 3, 12, { 2, 0, true, 0, 0 }, false },
-        { 1, 67, 6, { 1, 0, true, 0, 0 }, false },  { 2, 5, 8, { 2, 1, false, 0, 0 }, false },
-        { 1, 5, 16, { 4, 2, true, 2, 0 }, false },
-    };
-    if (s->number >= (int)(sizeof cases / sizeof *cases)) return NULL;
-    int i = s->number;
-    Tensor *qkv = sample_in(s, 0, SHAPE(cases[i].b, cases[i].t, cases[i].width));
-    Tensor *mask = cases[i].masked ? sample_mask(SHAPE(cases[i].t, cases[i].t)) : NULL;
-    return call_sample(qkv, NULL, NULL, mask, cases[i].how);
 }

@@ -6,36 +6,36 @@
 /* How many windows of `size` items there are along n items with padding on both sides; below 1 if none fits. */
 static int64_t windows(int64_t n, int64_t size, int64_t stride, int64_t padding)
 {
-    int64_t room = n + 2 * padding - size;
-    return room < 0 ? 0 : room / stride + 1;
+    int64_t last = n + 2 * padding - size;              /* where the last one can begin */
+    return last < 0 ? 0 : last / stride + 1;
 }
 
 /* ---- conv2d: y = bias + weight * x                           dx = weight^T dy, dweight = dy x^T, dbias = sum dy ---- */
 
 Tensor *ag_conv2d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding)
 {
-    check_tensor(at, "conv2d", "x", x, AG_REAL);
-    check_tensor(at, "conv2d", "weight", weight, AG_REAL);
-    if (bias) check_tensor(at, "conv2d", "bias", bias, AG_REAL);
+    check_tensor(at, __func__, "x", x, AG_REAL);
+    check_tensor(at, __func__, "weight", weight, AG_REAL);
+    if (bias) check_tensor(at, __func__, "bias", bias, AG_REAL);
     char tx[AG_SHAPE_TEXT], tw[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     const int64_t *dx = x->shape.dim, *dw = weight->shape.dim;
     if (x->shape.ndim != 4 || weight->shape.ndim != 4 || dx[1] != dw[1])
-        ag_usage_error(at, "conv2d", "x %s and weight %s do not fit: expected (B,C,H,W) and (O,C,h,w)",
+        ag_usage_error(at, __func__, "x %s and weight %s do not fit: expected (B,C,H,W) and (O,C,h,w)",
                        ag_shape_text(x->shape, tx), ag_shape_text(weight->shape, tw));
     if (bias && (bias->shape.ndim != 1 || bias->shape.dim[0] != dw[0]))
-        ag_usage_error(at, "conv2d", "bias %s does not fit weight %s: expected (O)", ag_shape_text(bias->shape, tb),
+        ag_usage_error(at, __func__, "bias %s does not fit weight %s: expected (O)", ag_shape_text(bias->shape, tb),
                        ag_shape_text(weight->shape, tw));
     if (stride < 1 || padding < 0)
-        ag_usage_error(at, "conv2d", "stride %d and padding %d, expected 1 or more and 0 or more", stride, padding);
+        ag_usage_error(at, __func__, "stride %d and padding %d, expected 1 or more and 0 or more", stride, padding);
     KConv a = { dx[0], dx[1], dx[2], dx[3], dw[0], dw[2], dw[3], windows(dx[2], dw[2], stride, padding),
                 windows(dx[3], dw[3], stride, padding), stride, padding, false };
     if (a.kh < 1 || a.kw < 1 || a.oh < 1 || a.ow < 1)
-        ag_usage_error(at, "conv2d", "weight %s is empty, or larger than x %s with padding %d",
+        ag_usage_error(at, __func__, "weight %s is empty, or larger than x %s with padding %d",
                        ag_shape_text(weight->shape, tw), ag_shape_text(x->shape, tx), padding);
     Tensor *y = op_new(at, OP_conv2d, &SHAPE(a.b, a.o, a.oh, a.ow), x, weight, bias);
     a.bf16 = y->precision == AG_BF16;
     if (y->op) *(KConv *)op_args(y, sizeof a) = a;
-    real *work = scratch_new(at, "conv2d", k_conv2d_work(&a), sizeof *work);
+    real *work = scratch_new(at, __func__, k_conv2d_work(&a), sizeof *work);
     k_conv2d(&a, reals(y), reals(x), reals(weight), bias ? reals(bias) : NULL, work);
     return op_done(y);
 }
@@ -46,12 +46,12 @@ void conv2d_backward(Tensor *y)
     Tensor *x = y->in[0], *weight = y->in[1];
     Grad dbias = grad_into(y->n_in > 2 ? y->in[2] : NULL);
     if (dbias.data) {
-        real *sums = scratch_new(y->site, "conv2d", a->b * a->o, sizeof *sums);
+        real *sums = scratch_new(y->site, y->op->name, a->b * a->o, sizeof *sums);
         k_sum(a->b * a->o, a->oh * a->ow, 1, sums, grad_of(y), 1, false);
         k_sum(1, a->b, a->o, dbias.data, sums, 1, dbias.add);
     }
     Grad dweight = grad_into(weight);
-    real *work = scratch_new(y->site, "conv2d", k_conv2d_backward_work(a), sizeof *work);
+    real *work = scratch_new(y->site, y->op->name, k_conv2d_backward_work(a), sizeof *work);
     if (x == weight) {                          /* one tensor is both: the gradients must be added one after the other */
         k_conv2d_backward(a, NULL, false, dweight.data, dweight.add, grad_of(y), reals(x), reals(weight), work);
         dweight.data = NULL;
@@ -60,35 +60,14 @@ void conv2d_backward(Tensor *y)
     k_conv2d_backward(a, dx.data, dx.add, dweight.data, dweight.add, grad_of(y), reals(x), reals(weight), work);
 }
 
-Tensor *conv2d_sample(Sample *s)
-{
-    static const struct { AgShape x, weight; int stride, padding; bool bias; } cases[] = {
-        { { 4, { 1, 1, 1, 1 } }, { 4, { 1, 1, 1, 1 } }, 1, 0, true },
-        { { 4, { 2, 2, 4, 5 } }, { 4, { 3, 2, 3, 3 } }, 1, 1, true },
-        { { 4, { 2, 2, 4, 5 } }, { 4, { 3, 2, 2, 3 } }, 2, 1, false },
-        { { 4, { 1, 3, 5, 4 } }, { 4, { 2, 3, 1, 1 } }, 1, 0, true },
-        { { 4, { 1, 1, 7, 3 } }, { 4, { 1, 1, 3, 2 } }, 3, 2, true },
-        { { 4, { 0, 2, 3, 3 } }, { 4, { 2, 2, 2, 2 } }, 1, 0, true },
-        { { 4, { 2, 0, 3, 3 } }, { 4, { 2, 0, 2, 2 } }, 1, 0, true },
-        { { 4, { 18, 1, 2, 2 } }, { 4, { 1, 1, 2, 2 } }, 1, 1, false },
-        { { 4, { 2, 2, 3, 3 } }, { 4, { 2, 2, 3, 3 } }, 1, 1, true },
-        { { 4, { 1, 1, 3, 2 } }, { 4, { 2, 1, 1, 5 } }, 2, 2, true },
-    };
-    if (s->number >= (int)(sizeof cases / sizeof *cases)) return NULL;
-    AgShape weight = cases[s->number].weight;
-    return ag_conv2d(sample_in(s, 0, cases[s->number].x), sample_in(s, 1, weight),
-                     cases[s->number].bias ? sample_in(s, 2, SHAPE(weight.dim[0])) : NULL, cases[s->number].stride,
-                     cases[s->number].padding);
-}
-
 /* ---- one dimension, zeros around --------------------------------------------------------------------------------- */
 
 Tensor *ag_pad_at(AgSite at, Tensor *x, int dim, int64_t before, int64_t after)
 {
-    check_tensor(at, "pad", "x", x, AG_REAL);
-    int d = check_dim(at, "pad", x, dim);
+    check_tensor(at, __func__, "x", x, AG_REAL);
+    int d = check_dim(at, __func__, x, dim);
     if (before < 0 || after < 0)
-        ag_usage_error(at, "pad", "%lld and %lld zeros, expected 0 or more", (long long)before, (long long)after);
+        ag_usage_error(at, __func__, "%lld and %lld zeros, expected 0 or more", (long long)before, (long long)after);
     AgShape left = x->shape, right = x->shape;
     left.dim[d] = before;
     right.dim[d] = after;
@@ -97,11 +76,11 @@ Tensor *ag_pad_at(AgSite at, Tensor *x, int dim, int64_t before, int64_t after)
 
 Tensor *ag_conv1d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding)
 {
-    check_tensor(at, "conv1d", "x", x, AG_REAL);
-    check_tensor(at, "conv1d", "weight", weight, AG_REAL);
+    check_tensor(at, __func__, "x", x, AG_REAL);
+    check_tensor(at, __func__, "weight", weight, AG_REAL);
     char tx[AG_SHAPE_TEXT], tw[AG_SHAPE_TEXT];
     if (x->shape.ndim != 3 || weight->shape.ndim != 3)
-        ag_usage_error(at, "conv1d", "x %s and weight %s, expected (B,C,T) and (O,C,k)", ag_shape_text(x->shape, tx),
+        ag_usage_error(at, __func__, "x %s and weight %s, expected (B,C,T) and (O,C,k)", ag_shape_text(x->shape, tx),
                        ag_shape_text(weight->shape, tw));
     if (padding != 0) x = ag_pad_at(at, x, -1, padding, padding);
     Tensor *y = ag_conv2d_at(at, ag_unsqueeze_at(at, x, 2), ag_unsqueeze_at(at, weight, 2), bias, stride, 0);
@@ -110,9 +89,8 @@ Tensor *ag_conv1d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int str
 
 /* ---- pooling ----------------------------------------------------------------------------------------------------- */
 
-static Tensor *pool2d(AgSite at, int op, Tensor *x, int size, int stride, int padding)
+static Tensor *pool2d(AgSite at, const char *what, int op, Tensor *x, int size, int stride, int padding)
 {
-    const char *what = op_table[op].name;
     check_tensor(at, what, "x", x, AG_REAL);
     char text[AG_SHAPE_TEXT];
     const int64_t *d = x->shape.dim;
@@ -132,52 +110,17 @@ static Tensor *pool2d(AgSite at, int op, Tensor *x, int size, int stride, int pa
     return op_done(y);
 }
 
-static void pool2d_backward(Tensor *y)
+void pool2d_backward(Tensor *y)
 {
     k_pool2d_backward(y->args, grad_to_add(y->in[0]), grad_of(y), y->saved ? buffer_data(y->saved) : NULL);
 }
 
-static Tensor *pool_sample(Sample *s, Tensor *op(AgSite, Tensor *, int, int, int))
-{
-    switch (s->number) {
-    case 0: return op(AG_HERE, sample_apart(s, 0, SHAPE(1, 1, 1, 1)), 1, 1, 0);
-    case 1: return op(AG_HERE, sample_apart(s, 0, SHAPE(1, 2, 4, 4)), 2, 2, 0);
-    case 2: return op(AG_HERE, sample_apart(s, 0, SHAPE(1, 1, 5, 4)), 3, 1, 1);
-    case 3: return op(AG_HERE, sample_apart(s, 0, SHAPE(1, 2, 5, 3)), 3, 2, 1);
-    case 4: return op(AG_HERE, sample_apart(s, 0, SHAPE(2, 1, 3, 3)), 2, 1, 1);
-    case 5: return op(AG_HERE, sample_apart(s, 0, SHAPE(2, 1, 2, 2)), 1, 3, 0);
-    case 6: return op(AG_HERE, sample_apart(s, 0, SHAPE(0, 1, 3, 3)), 2, 1, 0);
-    case 7: return op(AG_HERE, sample_apart(s, 0, SHAPE(1, 1, 2, 6)), 2, 3, 1);
-    default: return NULL;
-    }
-}
-
 Tensor *ag_max_pool2d_at(AgSite at, Tensor *x, int size, int stride, int padding)
 {
-    return pool2d(at, OP_max_pool2d, x, size, stride, padding);
-}
-
-void max_pool2d_backward(Tensor *y)
-{
-    pool2d_backward(y);
-}
-
-Tensor *max_pool2d_sample(Sample *s)
-{
-    return pool_sample(s, ag_max_pool2d_at);
+    return pool2d(at, __func__, OP_max_pool2d, x, size, stride, padding);
 }
 
 Tensor *ag_mean_pool2d_at(AgSite at, Tensor *x, int size, int stride, int padding)
 {
-    return pool2d(at, OP_mean_pool2d, x, size, stride, padding);
-}
-
-void mean_pool2d_backward(Tensor *y)
-{
-    pool2d_backward(y);
-}
-
-Tensor *mean_pool2d_sample(Sample *s)
-{
-    return pool_sample(s, ag_mean_pool2d_at);
+    return pool2d(at, __func__, OP_mean_pool2d, x, size, stride, padding);
 }

@@ -22,13 +22,13 @@ static void embedding_values(Tensor *y, const Tensor *table, const Tensor *ids)
 
 Tensor *ag_embedding_at(AgSite at, Tensor *table, Tensor *ids)
 {
-    check_tensor(at, "embedding", "table", table, AG_REAL);
-    check_tensor(at, "embedding", "ids", ids, AG_INT);
+    check_tensor(at, __func__, "table", table, AG_REAL);
+    check_tensor(at, __func__, "ids", ids, AG_INT);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (table->shape.ndim != 2 || ids->shape.ndim == AG_MAX_DIMS)
-        ag_usage_error(at, "embedding", "table %s and ids %s: expected a table (V,D)", ag_shape_text(table->shape, a),
+        ag_usage_error(at, __func__, "table %s and ids %s: expected a table (V,D)", ag_shape_text(table->shape, a),
                        ag_shape_text(ids->shape, b));
-    check_ids(at, "embedding", ids, table->shape.dim[0]);
+    check_ids(at, __func__, ids, table->shape.dim[0]);
     AgShape shape = ids->shape;
     shape.dim[shape.ndim++] = table->shape.dim[1];
     Tensor *y = op_new(at, OP_embedding, &shape, table, ids, NULL);
@@ -36,7 +36,7 @@ Tensor *ag_embedding_at(AgSite at, Tensor *table, Tensor *ids)
     return op_done(y);
 }
 
-void embedding_again(Tensor *y)
+void embedding_recompute(Tensor *y)
 {
     embedding_values(y, y->in[0], y->in[1]);
 }
@@ -48,21 +48,6 @@ void embedding_backward(Tensor *y)
     if (!g.data) return;
     if (!g.add) k_fill(table->numel, g.data, 0);
     k_scatter_add_rows(ids->numel, table->shape.dim[1], g.data, grad_of(y), ints(ids));
-}
-
-Tensor *embedding_sample(Sample *s)
-{
-    switch (s->number) {
-    case 0: return ag_embedding(sample_in(s, 0, SHAPE(1, 1)), sample_ids(AG_SCALAR, 1));
-    case 1: return ag_embedding(sample_in(s, 0, SHAPE(5, 3)), sample_ids(SHAPE(4), 5));
-    case 2: return ag_embedding(sample_in(s, 0, SHAPE(5, 3)), sample_ids(SHAPE(2, 7), 5));
-    case 3: return ag_embedding(sample_in(s, 0, SHAPE(2, 4)), sample_ids(SHAPE(9), 2));
-    case 4: return ag_embedding(sample_in(s, 0, SHAPE(3, 17)), sample_ids(SHAPE(2, 1, 3), 3));
-    case 5: return ag_embedding(sample_in(s, 0, SHAPE(3, 2)), sample_ids(SHAPE(0), 3));
-    case 6: return ag_embedding(sample_in(s, 0, SHAPE(3, 0)), sample_ids(SHAPE(2), 3));
-    case 7: return ag_embedding(sample_in(s, 0, SHAPE(40, 1)), sample_ids(SHAPE(6, 6), 40));
-    default: return NULL;
-    }
 }
 
 /* ---- gather: y[o,j,i] = x[o, ids[o,j,i], i]                  dx = dy at the items taken, else 0 ------------------ */
@@ -102,7 +87,7 @@ static GatherArgs gather_args(AgSite at, const char *what, const Tensor *x, int 
 
 Tensor *ag_gather_at(AgSite at, Tensor *x, int dim, Tensor *ids)
 {
-    GatherArgs args = gather_args(at, "gather", x, dim, ids);
+    GatherArgs args = gather_args(at, __func__, x, dim, ids);
     Tensor *y = op_new(at, OP_gather, &ids->shape, x, ids, NULL);
     if (y->op) *(GatherArgs *)op_args(y, sizeof args) = args;
     for (int64_t i = 0; i < y->numel; i++) reals(y)[i] = reals(x)[item_along(args.x, args.m, i, ints(ids)[i])];
@@ -115,31 +100,15 @@ void gather_backward(Tensor *y)
     grad_scatter(y, args->x, args->m, ints(y->in[1]));
 }
 
-Tensor *gather_sample(Sample *s)
-{
-    switch (s->number) {
-    case 0: return ag_gather(sample_in(s, 0, SHAPE(1)), 0, sample_ids(SHAPE(1), 1));
-    case 1: return ag_gather(sample_in(s, 0, SHAPE(7)), 0, sample_ids(SHAPE(4), 7));
-    case 2: return ag_gather(sample_in(s, 0, SHAPE(3, 5)), 1, sample_ids(SHAPE(3, 2), 5));
-    case 3: return ag_gather(sample_in(s, 0, SHAPE(3, 5)), 0, sample_ids(SHAPE(1, 5), 3));
-    case 4: return ag_gather(sample_in(s, 0, SHAPE(2, 3, 4)), 1, sample_ids(SHAPE(2, 6, 4), 3));
-    case 5: return ag_gather(sample_in(s, 0, SHAPE(2, 3, 4)), -1, sample_ids(SHAPE(2, 3, 1), 4));
-    case 6: return ag_gather(sample_in(s, 0, SHAPE(0, 3)), 1, sample_ids(SHAPE(0, 2), 3));
-    case 7: return ag_gather(sample_in(s, 0, SHAPE(2, 1, 3)), 1, sample_ids(SHAPE(2, 2, 3), 1));
-    case 8: return ag_gather(sample_in(s, 0, SHAPE(2, 3)), 1, sample_ids(SHAPE(2, 0), 3));
-    default: return NULL;
-    }
-}
-
 /* ---- scatter_add: y = x, y[o, ids[o,j,i], i] += src[o,j,i]   dx = dy, dsrc = the items of dy at ids -------------- */
 
 Tensor *ag_scatter_add_at(AgSite at, Tensor *x, int dim, Tensor *ids, Tensor *src)
 {
-    GatherArgs args = gather_args(at, "scatter_add", x, dim, ids);
-    check_tensor(at, "scatter_add", "src", src, AG_REAL);
+    GatherArgs args = gather_args(at, __func__, x, dim, ids);
+    check_tensor(at, __func__, "src", src, AG_REAL);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!ag_shape_equal(src->shape, ids->shape))
-        ag_usage_error(at, "scatter_add", "src %s and ids %s differ in shape", ag_shape_text(src->shape, a),
+        ag_usage_error(at, __func__, "src %s and ids %s differ in shape", ag_shape_text(src->shape, a),
                        ag_shape_text(ids->shape, b));
     Tensor *y = op_new(at, OP_scatter_add, &x->shape, x, ids, src);
     if (y->op) *(GatherArgs *)op_args(y, sizeof args) = args;
@@ -160,18 +129,4 @@ void scatter_add_backward(Tensor *y)
         }
     }
     if (x->requires_grad) grad_pass(x, y);
-}
-
-Tensor *scatter_add_sample(Sample *s)
-{
-    static const struct { AgShape x; int dim, n; } cases[] = {
-        { { 1, { 1 } }, 0, 1 },       { { 1, { 7 } }, 0, 4 },           { { 2, { 3, 5 } }, 1, 2 },
-        { { 2, { 3, 5 } }, 0, 4 },    { { 3, { 2, 3, 4 } }, 1, 6 },     { { 3, { 2, 3, 4 } }, -1, 1 },
-        { { 2, { 0, 3 } }, 1, 2 },    { { 2, { 2, 3 } }, 1, 0 },        { { 2, { 3, 3 } }, 0, 3 },
-    };
-    if (s->number >= (int)(sizeof cases / sizeof *cases)) return NULL;
-    AgShape x = cases[s->number].x, part = x;
-    int dim = cases[s->number].dim, d = dim < 0 ? dim + x.ndim : dim;
-    part.dim[d] = cases[s->number].n;
-    return ag_scatter_add(sample_in(s, 0, x), dim, sample_ids(part, (int32_t)x.dim[d]), sample_in(s, 1, part));
 }

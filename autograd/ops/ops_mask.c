@@ -9,13 +9,13 @@
 
 Tensor *ag_where_at(AgSite at, Tensor *mask, Tensor *a, Tensor *b)
 {
-    check_tensor(at, "where", "mask", mask, AG_BOOL);
-    check_tensor(at, "where", "a", a, AG_REAL);
-    check_tensor(at, "where", "b", b, AG_REAL);
-    AgShape operands = broadcast_shape(at, "where", a, b), shape;
+    check_tensor(at, __func__, "mask", mask, AG_BOOL);
+    check_tensor(at, __func__, "a", a, AG_REAL);
+    check_tensor(at, __func__, "b", b, AG_REAL);
+    AgShape operands = broadcast_shape(at, __func__, a, b), shape;
     char tm[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
     if (!broadcast(&mask->shape, &operands, &shape))
-        ag_usage_error(at, "where", "mask %s does not broadcast with a and b, which are %s", ag_shape_text(mask->shape, tm),
+        ag_usage_error(at, __func__, "mask %s does not broadcast with a and b, which are %s", ag_shape_text(mask->shape, tm),
                        ag_shape_text(operands, to));
     Tensor *y = op_new(at, OP_where, &shape, mask, a, b);
     KWalk walk_a = walk_over(&shape, &mask->shape, &a->shape), walk_b = walk_over(&shape, &mask->shape, &b->shape);
@@ -37,27 +37,12 @@ void where_backward(Tensor *y)
     }
 }
 
-Tensor *where_sample(Sample *s)
-{
-    switch (s->number) {
-    case 0: return ag_where(sample_mask(AG_SCALAR), sample_in(s, 0, AG_SCALAR), sample_in(s, 1, AG_SCALAR));
-    case 1: return ag_where(sample_mask(SHAPE(7)), sample_in(s, 0, SHAPE(7)), sample_in(s, 1, SHAPE(7)));
-    case 2: return ag_where(sample_mask(SHAPE(4)), sample_in(s, 0, SHAPE(3, 4)), sample_in(s, 1, SHAPE(3, 4)));
-    case 3: return ag_where(sample_mask(SHAPE(3, 1)), sample_in(s, 0, SHAPE(3, 4)), sample_in(s, 1, AG_SCALAR));
-    case 4: return ag_where(sample_mask(SHAPE(2, 3, 4)), sample_in(s, 0, SHAPE(4)), sample_in(s, 1, SHAPE(3, 1)));
-    case 5: return ag_where(sample_mask(SHAPE(3, 5)), sample_in(s, 0, SHAPE(2, 1, 5)), sample_in(s, 1, SHAPE(1, 3, 1)));
-    case 6: return ag_where(sample_mask(SHAPE(0, 3)), sample_in(s, 0, SHAPE(3)), sample_in(s, 1, SHAPE(0, 3)));
-    case 7: return ag_where(sample_mask(SHAPE(2, 1, 4)), sample_in(s, 0, SHAPE(2, 3, 4)), sample_in(s, 1, SHAPE(1)));
-    default: return NULL;
-    }
-}
-
 /* ---- masked_fill: y = value where mask, else x               dx = 0 where mask, else dy -------------------------- */
 
 Tensor *ag_masked_fill_at(AgSite at, Tensor *x, Tensor *mask, double value)
 {
-    check_tensor(at, "masked_fill", "x", x, AG_REAL);
-    check_mask(at, "masked_fill", mask, "x", &x->shape);
+    check_tensor(at, __func__, "x", x, AG_REAL);
+    check_mask(at, __func__, mask, "x", &x->shape);
     Tensor *y = op_new(at, OP_masked_fill, &x->shape, x, mask, NULL);
     KWalk walk = walk_over(&x->shape, &mask->shape, &x->shape);
     k_masked_fill(&walk, reals(y), bools(mask), reals(x), (real)value);
@@ -72,21 +57,6 @@ void masked_fill_backward(Tensor *y)
     k_select(&walk, g.data, bools(mask), grad_of(y), true, g.add);
 }
 
-Tensor *masked_fill_sample(Sample *s)
-{
-    switch (s->number) {
-    case 0: return ag_masked_fill(sample_in(s, 0, AG_SCALAR), sample_mask(AG_SCALAR), 2);
-    case 1: return ag_masked_fill(sample_in(s, 0, SHAPE(7)), sample_mask(SHAPE(7)), -1);
-    case 2: return ag_masked_fill(sample_in(s, 0, SHAPE(3, 4)), sample_mask(SHAPE(4)), 0);
-    case 3: return ag_masked_fill(sample_in(s, 0, SHAPE(3, 4)), sample_mask(SHAPE(3, 1)), -10);
-    case 4: return ag_masked_fill(sample_in(s, 0, SHAPE(2, 3, 4)), sample_mask(SHAPE(3, 4)), 1);
-    case 5: return ag_masked_fill(sample_in(s, 0, SHAPE(2, 2, 3, 3)), sample_mask(SHAPE(2, 1, 1, 3)), 1);
-    case 6: return ag_masked_fill(sample_in(s, 0, SHAPE(2, 0)), sample_mask(SHAPE(2, 1)), 1);
-    case 7: return ag_masked_fill(sample_in(s, 0, SHAPE(5, 1)), sample_mask(AG_SCALAR), 1);
-    default: return NULL;
-    }
-}
-
 /* ---- dropout: y = x / (1-p) with probability 1-p, else 0     dx = dy / (1-p) where kept, else 0 --------------------
  * Which entries are kept is not stored: the random numbers are a function of a counter, so backward computes the same ones
  * again (Srivastava et al. 2014, in the inverted form, which needs no scaling in evaluation). */
@@ -95,8 +65,8 @@ typedef struct { double p; AgRandom random; } DropoutArgs;
 
 Tensor *ag_dropout_at(AgSite at, Tensor *x, double p)
 {
-    check_tensor(at, "dropout", "x", x, AG_REAL);
-    if (!(p >= 0 && p < 1)) ag_usage_error(at, "dropout", "p is %g, expected 0 <= p < 1", p);
+    check_tensor(at, __func__, "x", x, AG_REAL);
+    if (!(p >= 0 && p < 1)) ag_usage_error(at, __func__, "p is %g, expected 0 <= p < 1", p);
     Tensor *y = op_new(at, OP_dropout, &x->shape, x, NULL, NULL);
     AgRandom *random = &context()->random;
     if (y->op) *(DropoutArgs *)op_args(y, sizeof(DropoutArgs)) = (DropoutArgs){ p, *random };
@@ -112,22 +82,8 @@ void dropout_backward(Tensor *y)
     k_dropout(y->numel, g.data, grad_of(y), args->p, args->random.seed, args->random.counter, g.add);
 }
 
-void dropout_again(Tensor *y)
+void dropout_recompute(Tensor *y)
 {
     DropoutArgs *args = y->args;
     k_dropout(y->numel, reals(y), reals(y->in[0]), args->p, args->random.seed, args->random.counter, false);
-}
-
-Tensor *dropout_sample(Sample *s)
-{
-    static const double rates[] = { 0, 0.1, 0.5, 0.5, 0.9, 0.3, 0.2, 0.7 };
-    static const AgShape shapes[] = { { 1, { 5 } }, { 0, { 0 } }, { 1, { 7 } }, { 2, { 3, 5 } }, { 1, { 33 } },
-                                    { 3, { 2, 3, 4 } }, { 2, { 0, 3 } }, { 2, { 17, 2 } } };
-    if (s->number >= 8) return NULL;
-    Tensor *x = sample_in(s, 0, shapes[s->number]);
-    AgRandom before = ag_random_state();
-    ag_set_random_state((AgRandom){ 5, 0 });                    /* the same random numbers each time */
-    Tensor *y = ag_dropout(x, rates[s->number]);
-    ag_set_random_state(before);
-    return y;
 }

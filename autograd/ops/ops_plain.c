@@ -41,17 +41,17 @@ static void check_comparison(AgSite at, const char *what, AgCompare how)
 
 Tensor *ag_compare_at(AgSite at, AgCompare how, Tensor *a, Tensor *b)
 {
-    check_comparison(at, "compare", how);
-    check_tensor(at, "compare", "a", a, a ? a->dtype : AG_REAL);
-    check_tensor(at, "compare", "b", b, a->dtype);
-    AgShape shape = broadcast_shape(at, "compare", a, b);
-    Tensor *y = tensor_new(at, "compare", &shape, AG_BOOL);
+    check_comparison(at, __func__, how);
+    check_tensor(at, __func__, "a", a, a ? a->dtype : AG_REAL);
+    check_tensor(at, __func__, "b", b, a->dtype);
+    AgShape shape = broadcast_shape(at, __func__, a, b);
+    Tensor *y = tensor_new(at, __func__, &shape, AG_BOOL);
     if (a->dtype == AG_REAL) {
         KWalk walk = walk_over(&shape, &a->shape, &b->shape);
         k_compare(how, &walk, bools(y), reals(a), reals(b));
         return y;
     }
-    const void *va = spread(at, "compare", a, &shape), *vb = spread(at, "compare", b, &shape);
+    const void *va = spread(at, __func__, a, &shape), *vb = spread(at, __func__, b, &shape);
     for (int64_t i = 0; i < y->numel; i++)
         bools(y)[i] = a->dtype == AG_INT ? holds(how, ((const int32_t *)va)[i], ((const int32_t *)vb)[i])
                                          : holds(how, ((const uint8_t *)va)[i], ((const uint8_t *)vb)[i]);
@@ -61,9 +61,9 @@ Tensor *ag_compare_at(AgSite at, AgCompare how, Tensor *a, Tensor *b)
 
 Tensor *ag_compare_scalar_at(AgSite at, AgCompare how, Tensor *a, double b)
 {
-    check_comparison(at, "compare_scalar", how);
-    check_tensor(at, "compare_scalar", "a", a, a ? a->dtype : AG_REAL);
-    Tensor *y = tensor_new(at, "compare_scalar", &a->shape, AG_BOOL);
+    check_comparison(at, __func__, how);
+    check_tensor(at, __func__, "a", a, a ? a->dtype : AG_REAL);
+    Tensor *y = tensor_new(at, __func__, &a->shape, AG_BOOL);
     if (a->dtype == AG_REAL) b = (double)(real)b;               /* 0.1 equals a tensor of 0.1 */
     for (int64_t i = 0; i < y->numel; i++)
         bools(y)[i] = holds(how, number_at(a, i), b);
@@ -72,11 +72,11 @@ Tensor *ag_compare_scalar_at(AgSite at, AgCompare how, Tensor *a, double b)
 
 Tensor *ag_and_at(AgSite at, Tensor *a, Tensor *b)
 {
-    check_tensor(at, "and", "a", a, AG_BOOL);
-    check_tensor(at, "and", "b", b, AG_BOOL);
-    AgShape shape = broadcast_shape(at, "and", a, b);
-    Tensor *y = tensor_new(at, "and", &shape, AG_BOOL);
-    const uint8_t *va = spread(at, "and", a, &shape), *vb = spread(at, "and", b, &shape);
+    check_tensor(at, __func__, "a", a, AG_BOOL);
+    check_tensor(at, __func__, "b", b, AG_BOOL);
+    AgShape shape = broadcast_shape(at, __func__, a, b);
+    Tensor *y = tensor_new(at, __func__, &shape, AG_BOOL);
+    const uint8_t *va = spread(at, __func__, a, &shape), *vb = spread(at, __func__, b, &shape);
     for (int64_t i = 0; i < y->numel; i++) bools(y)[i] = va[i] && vb[i];
     scratch_end();
     return y;
@@ -84,22 +84,22 @@ Tensor *ag_and_at(AgSite at, Tensor *a, Tensor *b)
 
 Tensor *ag_not_at(AgSite at, Tensor *a)
 {
-    check_tensor(at, "not", "a", a, AG_BOOL);
-    Tensor *y = tensor_new(at, "not", &a->shape, AG_BOOL);
+    check_tensor(at, __func__, "a", a, AG_BOOL);
+    Tensor *y = tensor_new(at, __func__, &a->shape, AG_BOOL);
     for (int64_t i = 0; i < y->numel; i++) bools(y)[i] = !bools(a)[i];
     return y;
 }
 
 Tensor *ag_cast_at(AgSite at, Tensor *x, AgDType dtype)
 {
-    check_any(at, "cast", "x", x);
-    if ((int)dtype < AG_REAL || dtype > AG_BOOL) ag_usage_error(at, "cast", "%d is not an AgDType", (int)dtype);
+    check_any(at, __func__, "x", x);
+    if ((int)dtype < AG_REAL || dtype > AG_BOOL) ag_usage_error(at, __func__, "%d is not an AgDType", (int)dtype);
     if (x->dtype == dtype) return x;
-    Tensor *y = tensor_new(at, "cast", &x->shape, dtype);
+    Tensor *y = tensor_new(at, __func__, &x->shape, dtype);
     for (int64_t i = 0; i < x->numel; i++) {
         double v = number_at(x, i);
         bool fits = dtype == AG_INT ? v > -2147483649.0 && v < 2147483648.0 : dtype != AG_REAL || (double)(real)v == v;
-        if (!fits) ag_usage_error(at, "cast", "%.17g at item %lld does not fit %s", v, (long long)i, dtype_name(dtype));
+        if (!fits) ag_usage_error(at, __func__, "%.17g at item %lld does not fit %s", v, (long long)i, dtype_name(dtype));
         if (dtype == AG_REAL) reals(y)[i] = (real)v;
         else if (dtype == AG_INT) ints(y)[i] = (int32_t)v;
         else bools(y)[i] = v != 0;
@@ -109,13 +109,13 @@ Tensor *ag_cast_at(AgSite at, Tensor *x, AgDType dtype)
 
 Tensor *ag_to_bf16_at(AgSite at, Tensor *x)
 {
-    check_tensor(at, "to_bf16", "x", x, AG_REAL);
+    check_tensor(at, __func__, "x", x, AG_REAL);
     char text[AG_SHAPE_TEXT];
     AgShape shape = x->shape;
     if (shape.ndim < 1 || shape.dim[shape.ndim - 1] % 2 != 0)
-        ag_usage_error(at, "to_bf16", "x %s, expected an even last dimension", ag_shape_text(shape, text));
+        ag_usage_error(at, __func__, "x %s, expected an even last dimension", ag_shape_text(shape, text));
     shape.dim[shape.ndim - 1] /= 2;
-    Tensor *y = tensor_new(at, "to_bf16", &shape, AG_INT);
+    Tensor *y = tensor_new(at, __func__, &shape, AG_INT);
     const real *from = reals(x);
     uint32_t *to = values(y);
     for (int64_t i = 0; i < y->numel; i++)
@@ -125,11 +125,11 @@ Tensor *ag_to_bf16_at(AgSite at, Tensor *x)
 
 Tensor *ag_from_bf16_at(AgSite at, Tensor *x)
 {
-    check_tensor(at, "from_bf16", "x", x, AG_INT);
+    check_tensor(at, __func__, "x", x, AG_INT);
     AgShape shape = x->shape;
-    if (shape.ndim < 1) ag_usage_error(at, "from_bf16", "x is a scalar, expected one dimension or more");
+    if (shape.ndim < 1) ag_usage_error(at, __func__, "x is a scalar, expected one dimension or more");
     shape.dim[shape.ndim - 1] *= 2;
-    Tensor *y = tensor_new(at, "from_bf16", &shape, AG_REAL);
+    Tensor *y = tensor_new(at, __func__, &shape, AG_REAL);
     const uint32_t *from = values(x);
     for (int64_t i = 0; i < y->numel; i++) reals(y)[i] = (real)bf16_of_pair(from[i / 2], i % 2);
     return y;
@@ -137,14 +137,14 @@ Tensor *ag_from_bf16_at(AgSite at, Tensor *x)
 
 Tensor *ag_one_hot_at(AgSite at, Tensor *ids, int64_t classes)
 {
-    check_tensor(at, "one_hot", "ids", ids, AG_INT);
+    check_tensor(at, __func__, "ids", ids, AG_INT);
     char text[AG_SHAPE_TEXT];
     if (classes < 0 || ids->shape.ndim == AG_MAX_DIMS)
-        ag_usage_error(at, "one_hot", "%lld classes for ids %s", (long long)classes, ag_shape_text(ids->shape, text));
-    check_ids(at, "one_hot", ids, classes);
+        ag_usage_error(at, __func__, "%lld classes for ids %s", (long long)classes, ag_shape_text(ids->shape, text));
+    check_ids(at, __func__, ids, classes);
     AgShape shape = ids->shape;
     shape.dim[shape.ndim++] = classes;
-    Tensor *y = tensor_new(at, "one_hot", &shape, AG_REAL);
+    Tensor *y = tensor_new(at, __func__, &shape, AG_REAL);
     k_fill(y->numel, reals(y), 0);
     for (int64_t i = 0; i < ids->numel; i++) reals(y)[i * classes + ints(ids)[i]] = 1;
     return y;
@@ -152,7 +152,7 @@ Tensor *ag_one_hot_at(AgSite at, Tensor *ids, int64_t classes)
 
 Tensor *ag_activate_at(AgSite at, AgActivation kind, Tensor *x)
 {
-    check_any(at, "ag_activate", "x", x);
+    check_any(at, __func__, "x", x);
     switch (kind) {
     case AG_IDENTITY: return x;
     case AG_RELU:     return ag_relu_at(at, x);
@@ -162,5 +162,5 @@ Tensor *ag_activate_at(AgSite at, AgActivation kind, Tensor *x)
     case AG_SIGMOID:  return ag_sigmoid_at(at, x);
     case AG_SILU:     return ag_silu_at(at, x);
     }
-    ag_usage_error(at, "ag_activate", "%d is not an AgActivation", (int)kind);
+    ag_usage_error(at, __func__, "%d is not an AgActivation", (int)kind);
 }

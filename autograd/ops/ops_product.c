@@ -102,20 +102,20 @@ static void matmul_product(Tensor *y, const Tensor *a, const Tensor *b)
 
 Tensor *ag_matmul_at(AgSite at, Tensor *a, Tensor *b)
 {
-    check_tensor(at, "matmul", "a", a, AG_REAL);
-    check_tensor(at, "matmul", "b", b, AG_REAL);
+    check_tensor(at, __func__, "a", a, AG_REAL);
+    check_tensor(at, __func__, "b", b, AG_REAL);
     char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     int da = a->shape.ndim, db = b->shape.ndim;
     if (da < 2 || db < 2)
-        ag_usage_error(at, "matmul", "shapes %s and %s: both need two dimensions or more", ag_shape_text(a->shape, ta),
+        ag_usage_error(at, __func__, "shapes %s and %s: both need two dimensions or more", ag_shape_text(a->shape, ta),
                        ag_shape_text(b->shape, tb));
     int64_t n = a->shape.dim[da - 2], k = a->shape.dim[da - 1], m = b->shape.dim[db - 1];
     if (b->shape.dim[db - 2] != k)
-        ag_usage_error(at, "matmul", "shapes %s and %s do not fit: inner sizes %lld and %lld", ag_shape_text(a->shape, ta),
+        ag_usage_error(at, __func__, "shapes %s and %s do not fit: inner sizes %lld and %lld", ag_shape_text(a->shape, ta),
                        ag_shape_text(b->shape, tb), (long long)k, (long long)b->shape.dim[db - 2]);
     AgShape batch_a = batch_part(&a->shape), batch_b = batch_part(&b->shape), shape;
     if (!broadcast(&batch_a, &batch_b, &shape))
-        ag_usage_error(at, "matmul", "shapes %s and %s do not fit: their batch dimensions do not broadcast",
+        ag_usage_error(at, __func__, "shapes %s and %s do not fit: their batch dimensions do not broadcast",
                        ag_shape_text(a->shape, ta), ag_shape_text(b->shape, tb));
     shape.dim[shape.ndim++] = n;
     shape.dim[shape.ndim++] = m;
@@ -124,7 +124,7 @@ Tensor *ag_matmul_at(AgSite at, Tensor *a, Tensor *b)
     return op_done(y);
 }
 
-void matmul_again(Tensor *y)
+void matmul_recompute(Tensor *y)
 {
     matmul_product(y, y->in[0], y->in[1]);
 }
@@ -152,24 +152,6 @@ void matmul_backward(Tensor *y)
     }
 }
 
-Tensor *matmul_sample(Sample *s)
-{
-    switch (s->number) {
-    case 0: return ag_matmul(sample_in(s, 0, SHAPE(1, 1)), sample_in(s, 1, SHAPE(1, 1)));
-    case 1: return ag_matmul(sample_in(s, 0, SHAPE(3, 4)), sample_in(s, 1, SHAPE(4, 5)));
-    case 2: return ag_matmul(sample_in(s, 0, SHAPE(1, 7)), sample_in(s, 1, SHAPE(7, 3)));
-    case 3: return ag_matmul(sample_in(s, 0, SHAPE(2, 3, 4)), sample_in(s, 1, SHAPE(2, 4, 3)));
-    case 4: return ag_matmul(sample_in(s, 0, SHAPE(2, 3, 4)), sample_in(s, 1, SHAPE(4, 5)));
-    case 5: return ag_matmul(sample_in(s, 0, SHAPE(3, 4)), sample_in(s, 1, SHAPE(2, 4, 2)));
-    case 6: return ag_matmul(sample_in(s, 0, SHAPE(2, 1, 3, 4)), sample_in(s, 1, SHAPE(3, 4, 2)));
-    case 7: return ag_matmul(sample_in(s, 0, SHAPE(2, 1, 2, 3)), sample_in(s, 1, SHAPE(1, 3, 3, 2)));
-    case 8: return ag_matmul(sample_in(s, 0, SHAPE(3, 0)), sample_in(s, 1, SHAPE(0, 2)));
-    case 9: return ag_matmul(sample_in(s, 0, SHAPE(0, 3, 2)), sample_in(s, 1, SHAPE(0, 2, 4)));
-    case 10: return ag_matmul(sample_in(s, 0, SHAPE(4, 4)), sample_in(s, 1, SHAPE(4, 4)));
-    default: return NULL;
-    }
-}
-
 /* ---- linear: y = x W^T + b                                   dx = dy W, dW = dy^T x, db = sum of dy's rows ------- */
 
 void check_linear(AgSite at, const char *what, const Tensor *x, const Tensor *weight, const Tensor *bias)
@@ -188,9 +170,9 @@ void check_linear(AgSite at, const char *what, const Tensor *x, const Tensor *we
                        ag_shape_text(weight->shape, tw));
 }
 
-static Tensor *linear_new(AgSite at, Tensor *x, Tensor *weight, Tensor *bias)
+static Tensor *linear_new(AgSite at, const char *what, Tensor *x, Tensor *weight, Tensor *bias)
 {
-    check_linear(at, "linear", x, weight, bias);
+    check_linear(at, what, x, weight, bias);
     AgShape shape = x->shape;
     shape.dim[shape.ndim - 1] = weight->shape.dim[0];
     return op_new(at, OP_linear, &shape, x, weight, bias);
@@ -198,7 +180,7 @@ static Tensor *linear_new(AgSite at, Tensor *x, Tensor *weight, Tensor *bias)
 
 void ag_unpack_weight_at(AgSite at, Tensor *weight)
 {
-    check_alive(at, "ag_unpack_weight", "weight", weight);
+    check_alive(at, __func__, "weight", weight);
     buffer_release(weight->packed);
     weight->packed = NULL;
 }
@@ -206,13 +188,13 @@ void ag_unpack_weight_at(AgSite at, Tensor *weight)
 void ag_pack_weight_at(AgSite at, Tensor *weight)
 {
     char text[AG_SHAPE_TEXT];
-    check_tensor(at, "ag_pack_weight", "weight", weight, AG_REAL);
+    check_tensor(at, __func__, "weight", weight, AG_REAL);
     if (weight->shape.ndim != 2 || !weight->owned)
-        ag_usage_error(at, "ag_pack_weight", "weight %s %s, expected a matrix that no scope owns",
+        ag_usage_error(at, __func__, "weight %s %s, expected a matrix that no scope owns",
                        ag_shape_text(weight->shape, text), weight->owned ? "is no matrix" : "belongs to a scope");
     ag_unpack_weight_at(at, weight);
     int64_t n = weight->shape.dim[0], k = weight->shape.dim[1];
-    weight->packed = buffer_new_lasting(at, "ag_pack_weight", (size_t)k_packed_items(n, k) * sizeof(uint32_t));
+    weight->packed = buffer_new_lasting(at, __func__, (size_t)k_packed_items(n, k) * sizeof(uint32_t));
     weight->packed_version = weight->buffer->version;
     k_pack_b(&(KPackB){ n, k, k, buffer_data(weight->packed), reals(weight) });
 }
@@ -246,18 +228,18 @@ static void linear_forward(Tensor *y, real *pre, Tensor *x, Tensor *weight, Tens
 
 Tensor *ag_linear_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias)
 {
-    Tensor *y = linear_new(at, x, weight, bias);
+    Tensor *y = linear_new(at, __func__, x, weight, bias);
     linear_forward(y, NULL, x, weight, bias, AG_IDENTITY);
     return op_done(y);
 }
 
 /* linear and the activation `op` as two nodes, computed in one pass. The result of linear is stored only if the activation's
  * rule reads it. */
-static Tensor *linear_activate(AgSite at, int op, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
+static Tensor *linear_activate(AgSite at, const char *what, int op, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
 {
-    Tensor *pre = linear_new(at, x, weight, bias);
+    Tensor *pre = linear_new(at, what, x, weight, bias);
     bool store = pre->op && reads_input(&op_table[op], 0);
-    Tensor *y = store ? op_new(at, op, &pre->shape, pre, NULL, NULL) : op_new_over(at, op, pre);
+    Tensor *y = store ? op_new(at, op, &pre->shape, pre, NULL, NULL) : op_new_in_place(at, op, pre);
     linear_forward(y, store ? reals(pre) : NULL, x, weight, bias, act);
     op_done(pre);
     return op_done(y);
@@ -266,9 +248,9 @@ static Tensor *linear_activate(AgSite at, int op, Tensor *x, Tensor *weight, Ten
 Tensor *ag_linear_activate_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind)
 {
     bool fused = !context()->find_nan;                          /* the search for NaN also checks the result of linear */
-    if (fused && kind == AG_RELU) return linear_activate(at, OP_relu, x, weight, bias, AG_RELU);
-    if (fused && kind == AG_GELU) return linear_activate(at, OP_gelu, x, weight, bias, AG_GELU);
-    if (fused && kind == AG_GELU_ERF) return linear_activate(at, OP_gelu_erf, x, weight, bias, AG_GELU_ERF);
+    if (fused && kind == AG_RELU) return linear_activate(at, __func__, OP_relu, x, weight, bias, AG_RELU);
+    if (fused && kind == AG_GELU) return linear_activate(at, __func__, OP_gelu, x, weight, bias, AG_GELU);
+    if (fused && kind == AG_GELU_ERF) return linear_activate(at, __func__, OP_gelu_erf, x, weight, bias, AG_GELU_ERF);
     return ag_activate_at(at, kind, ag_linear_at(at, x, weight, bias));
 }
 
@@ -284,7 +266,7 @@ void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, co
     if (dx.data) k_gemm(&product, dx.data, dy, weight);
 }
 
-void linear_again(Tensor *y)
+void linear_recompute(Tensor *y)
 {
     linear_forward(y, NULL, y->in[0], y->in[1], y->n_in > 2 ? y->in[2] : NULL, AG_IDENTITY);
 }
@@ -297,15 +279,4 @@ void linear_backward(Tensor *y)
     linear_gradients(&size, none, dweight, dbias, grad_of(y), reals(x), reals(weight));
     rule_has_read(y);
     linear_gradients(&size, grad_into(x), none, none, grad_of(y), NULL, reals(weight));
-}
-
-Tensor *linear_sample(Sample *s)
-{
-    static const AgShape x[] = { { 1, { 1 } }, { 1, { 4 } }, { 2, { 3, 4 } }, { 3, { 2, 3, 4 } }, { 2, { 1, 5 } },
-                               { 2, { 0, 4 } }, { 2, { 3, 0 } }, { 2, { 4, 4 } }, { 4, { 2, 1, 2, 3 } } };
-    static const int outs[] = { 1, 3, 5, 2, 7, 3, 2, 4, 6 };
-    if (s->number >= 18) return NULL;
-    int i = s->number % 9, out = outs[i];
-    Tensor *input = sample_in(s, 0, x[i]), *weight = sample_in(s, 1, SHAPE(out, x[i].dim[x[i].ndim - 1]));
-    return ag_linear(input, weight, s->number < 9 ? sample_in(s, 2, SHAPE(out)) : NULL);
 }

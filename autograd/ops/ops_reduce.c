@@ -68,16 +68,15 @@ typedef struct { AgShape kept; double scale; } ReduceArgs;
 
 /* ---- sum and mean: y = scale * sum of x                      dx = scale * dy, repeated --------------------------- */
 
-static Tensor *sum_scaled(AgSite at, int op, Tensor *x, AgDims dims, bool keep, bool mean)
+static Tensor *sum_scaled(AgSite at, const char *what, int op, Tensor *x, AgDims dims, bool keep, bool mean)
 {
-    const char *name = op_table[op].name;
-    check_tensor(at, name, "x", x, AG_REAL);
-    Reduction r = reduction(at, name, x, dims);
+    check_tensor(at, what, "x", x, AG_REAL);
+    Reduction r = reduction(at, what, x, dims);
     double scale = mean ? 1 / (double)r.count : 1;              /* the mean of 0 items is NaN, as in NumPy */
     Tensor *y = op_new(at, op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
     if (y->op) *(ReduceArgs *)op_args(y, sizeof(ReduceArgs)) = (ReduceArgs){ .kept = r.kept, .scale = scale };
     Along a;
-    const real *values = with_neighbors(at, name, &r, x, &a);
+    const real *values = with_neighbors(at, what, &r, x, &a);
     k_sum(a.outer, a.n, a.inner, reals(y), values, (real)scale, false);
     return op_done(y);
 }
@@ -91,7 +90,7 @@ static void repeat_into(Tensor *x, const real *small, const AgShape *kept)
     else k_copy(&walk, g.data, small, sizeof(real));
 }
 
-static void sum_scaled_backward(Tensor *y)
+void sum_scaled_backward(Tensor *y)
 {
     ReduceArgs *args = y->args;
     if (args->scale == 1) {
@@ -103,51 +102,14 @@ static void sum_scaled_backward(Tensor *y)
     repeat_into(y->in[0], scaled, &args->kept);
 }
 
-static Tensor *reduce_sample(Sample *s, Tensor *op(AgSite, Tensor *, AgDims, bool))
-{
-    switch (s->number) {
-    case 0: return op(AG_HERE, sample_in(s, 0, AG_SCALAR), (AgDims){ 0, { 0 } }, false);
-    case 1: return op(AG_HERE, sample_in(s, 0, SHAPE(7)), DIMS(0), false);
-    case 2: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), DIMS(-1), true);
-    case 3: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), DIMS(0), false);
-    case 4: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), DIMS(0, 1), false);
-    case 5: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 3, 4)), DIMS(1), true);
-    case 6: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 3, 4)), DIMS(0, 2), false);
-    case 7: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 3, 2, 3)), DIMS(-1, 0, 1), true);
-    case 8: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 3, 2, 3, 2)), DIMS(1, 3), false);
-    default: return NULL;
-    }
-}
-
 Tensor *ag_sum_dims_at(AgSite at, Tensor *x, AgDims dims, bool keep)
 {
-    return sum_scaled(at, OP_sum_dims, x, dims, keep, false);
-}
-
-void sum_dims_backward(Tensor *y)
-{
-    sum_scaled_backward(y);
-}
-
-Tensor *sum_dims_sample(Sample *s)
-{
-    if (s->number == 9) return ag_sum_dims(sample_in(s, 0, SHAPE(3, 0)), DIMS(1), false);
-    return reduce_sample(s, ag_sum_dims_at);
+    return sum_scaled(at, __func__, OP_sum_dims, x, dims, keep, false);
 }
 
 Tensor *ag_mean_dims_at(AgSite at, Tensor *x, AgDims dims, bool keep)
 {
-    return sum_scaled(at, OP_mean_dims, x, dims, keep, true);
-}
-
-void mean_dims_backward(Tensor *y)
-{
-    sum_scaled_backward(y);
-}
-
-Tensor *mean_dims_sample(Sample *s)
-{
-    return reduce_sample(s, ag_mean_dims_at);
+    return sum_scaled(at, __func__, OP_mean_dims, x, dims, keep, true);
 }
 
 /* ---- cumsum: y_j = x_0 + ... + x_j, summed in double         dx_j = dy_j + dy_j+1 + ... -------------------------- */
@@ -168,8 +130,8 @@ static void running_sums(Along a, Grad y, const real *x, bool back)
 
 Tensor *ag_cumsum_at(AgSite at, Tensor *x, int dim)
 {
-    check_tensor(at, "cumsum", "x", x, AG_REAL);
-    int d = check_along(at, "cumsum", x, dim);
+    check_tensor(at, __func__, "x", x, AG_REAL);
+    int d = check_along(at, __func__, x, dim);
     Along a = shape_along(&x->shape, d, d);
     Tensor *y = op_new(at, OP_cumsum, &x->shape, x, NULL, NULL);
     if (y->op) *(Along *)op_args(y, sizeof a) = a;
@@ -182,34 +144,19 @@ void cumsum_backward(Tensor *y)
     running_sums(*(Along *)y->args, grad_into(y->in[0]), grad_of(y), true);
 }
 
-Tensor *cumsum_sample(Sample *s)
-{
-    switch (s->number) {
-    case 0: return ag_cumsum(sample_in(s, 0, SHAPE(1)), 0);
-    case 1: return ag_cumsum(sample_in(s, 0, SHAPE(7)), -1);
-    case 2: return ag_cumsum(sample_in(s, 0, SHAPE(3, 5)), 0);
-    case 3: return ag_cumsum(sample_in(s, 0, SHAPE(3, 5)), 1);
-    case 4: return ag_cumsum(sample_in(s, 0, SHAPE(2, 3, 4)), 1);
-    case 5: return ag_cumsum(sample_in(s, 0, SHAPE(2, 0)), 1);
-    case 6: return ag_cumsum(sample_in(s, 0, SHAPE(0, 2)), 1);
-    case 7: return ag_cumsum(sample_in(s, 0, SHAPE(2, 1, 3, 2)), 0);
-    default: return NULL;
-    }
-}
-
 /* ---- variance: y = sum (x - m)² / n, n-1 if unbiased         dx = dy 2 (x - m) / n ------------------------------- */
 
 Tensor *ag_var_dims_at(AgSite at, Tensor *x, AgDims dims, bool unbiased, bool keep)
 {
-    check_tensor(at, "var_dims", "x", x, AG_REAL);
-    Reduction r = reduction(at, "var_dims", x, dims);
+    check_tensor(at, __func__, "x", x, AG_REAL);
+    Reduction r = reduction(at, __func__, x, dims);
     int64_t degrees = unbiased && r.count > 0 ? r.count - 1 : r.count;
     double scale = 1 / (double)degrees;                         /* of too few items: NaN, as in NumPy */
     Tensor *y = op_new(at, OP_var_dims, keep ? &r.kept : &r.dropped, x, NULL, NULL);
     if (y->op) *(ReduceArgs *)op_args(y, sizeof(ReduceArgs)) = (ReduceArgs){ .kept = r.kept, .scale = scale };
     real *mean = op_save(y, 2 * y->numel);
     Along a;
-    const real *values = with_neighbors(at, "var_dims", &r, x, &a);
+    const real *values = with_neighbors(at, __func__, &r, x, &a);
     k_var(a.outer, a.n, a.inner, reals(y), mean, mean + y->numel, values, (real)scale);
     return op_done(y);
 }
@@ -219,27 +166,14 @@ void var_dims_backward(Tensor *y)
     Tensor *x = y->in[0];
     ReduceArgs *args = y->args;
     const real *mean = buffer_data(y->saved);
-    real *factor = scratch_new(y->site, "var_dims", y->numel, sizeof(real));
-    real *deviation = scratch_new(y->site, "var_dims", x->numel, sizeof(real));
+    real *factor = scratch_new(y->site, y->op->name, y->numel, sizeof(real));
+    real *deviation = scratch_new(y->site, y->op->name, x->numel, sizeof(real));
     k_unary(K_SCALE, y->numel, factor, grad_of(y), 2 * args->scale, 0);
     KWalk walk = walk_over(&x->shape, &x->shape, &args->kept);
     k_binary(K_SUB, &walk, deviation, reals(x), mean);
     k_binary(K_SUB, &walk, deviation, deviation, mean + y->numel);
     Grad g = grad_into(x);
     k_binary_backward(K_MUL, false, &walk, g.data, deviation, NULL, factor, NULL, g.add);
-}
-
-static Tensor *var_biased(AgSite at, Tensor *x, AgDims dims, bool keep)
-{
-    return ag_var_dims_at(at, x, dims, false, keep);
-}
-
-Tensor *var_dims_sample(Sample *s)
-{
-    if (s->number < 9) return reduce_sample(s, var_biased);
-    if (s->number == 9) return ag_var_dims(sample_in(s, 0, SHAPE(3, 5)), DIMS(1), true, true);
-    if (s->number == 10) return ag_var_dims(sample_in(s, 0, SHAPE(2, 3, 4)), DIMS(0, 2), true, false);
-    return NULL;
 }
 
 /* ---- largest and smallest along a dimension                  dy goes to the chosen entry ------------------------- */
@@ -257,10 +191,10 @@ static Reduction choice(AgSite at, const char *what, const Tensor *x, int dim, A
     return r;
 }
 
-static Tensor *extreme(AgSite at, int op, Tensor *x, int dim, bool keep, bool least)
+static Tensor *extreme(AgSite at, const char *what, int op, Tensor *x, int dim, bool keep, bool least)
 {
     Along a;
-    Reduction r = choice(at, op_table[op].name, x, dim, &a);
+    Reduction r = choice(at, what, x, dim, &a);
     Tensor *y = op_new(at, op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
     int32_t *index = NULL;
     if (y->op) {
@@ -271,62 +205,27 @@ static Tensor *extreme(AgSite at, int op, Tensor *x, int dim, bool keep, bool le
     return op_done(y);
 }
 
-static void extreme_backward(Tensor *y)
+void extreme_backward(Tensor *y)
 {
     grad_scatter(y, *(Along *)y->args, 1, buffer_data(y->saved));
 }
 
-static Tensor *extreme_sample(Sample *s, Tensor *op(AgSite, Tensor *, int, bool))
-{
-    switch (s->number) {
-    case 0: return op(AG_HERE, sample_apart(s, 0, SHAPE(1)), 0, false);
-    case 1: return op(AG_HERE, sample_apart(s, 0, SHAPE(7)), -1, true);
-    case 2: return op(AG_HERE, sample_apart(s, 0, SHAPE(3, 5)), 1, false);
-    case 3: return op(AG_HERE, sample_apart(s, 0, SHAPE(3, 5)), 0, false);
-    case 4: return op(AG_HERE, sample_apart(s, 0, SHAPE(2, 3, 4)), 1, true);
-    case 5: return op(AG_HERE, sample_apart(s, 0, SHAPE(2, 3, 4)), 2, false);
-    case 6: return op(AG_HERE, sample_apart(s, 0, SHAPE(0, 3)), 1, false);
-    case 7: return op(AG_HERE, sample_apart(s, 0, SHAPE(4, 1, 3)), 1, false);
-    default: return NULL;
-    }
-}
-
 Tensor *ag_max_dim_at(AgSite at, Tensor *x, int dim, bool keep)
 {
-    return extreme(at, OP_max_dim, x, dim, keep, false);
-}
-
-void max_dim_backward(Tensor *y)
-{
-    extreme_backward(y);
-}
-
-Tensor *max_dim_sample(Sample *s)
-{
-    return extreme_sample(s, ag_max_dim_at);
+    return extreme(at, __func__, OP_max_dim, x, dim, keep, false);
 }
 
 Tensor *ag_min_dim_at(AgSite at, Tensor *x, int dim, bool keep)
 {
-    return extreme(at, OP_min_dim, x, dim, keep, true);
-}
-
-void min_dim_backward(Tensor *y)
-{
-    extreme_backward(y);
-}
-
-Tensor *min_dim_sample(Sample *s)
-{
-    return extreme_sample(s, ag_min_dim_at);
+    return extreme(at, __func__, OP_min_dim, x, dim, keep, true);
 }
 
 Tensor *ag_argmax_at(AgSite at, Tensor *x, int dim, bool keep)
 {
     Along a;
-    Reduction r = choice(at, "argmax", x, dim, &a);
-    Tensor *y = tensor_new(at, "argmax", keep ? &r.kept : &r.dropped, AG_INT);
-    real *largest = scratch_new(at, "argmax", y->numel, sizeof(real));
+    Reduction r = choice(at, __func__, x, dim, &a);
+    Tensor *y = tensor_new(at, __func__, keep ? &r.kept : &r.dropped, AG_INT);
+    real *largest = scratch_new(at, __func__, y->numel, sizeof(real));
     k_max(a.outer, a.n, a.inner, largest, ints(y), reals(x), false);
     scratch_end();
     return y;
@@ -343,17 +242,17 @@ static AgDims all_dims(AgSite at, const char *what, const Tensor *x)
 
 Tensor *ag_sum_at(AgSite at, Tensor *x)
 {
-    return ag_sum_dims_at(at, x, all_dims(at, "sum", x), false);
+    return ag_sum_dims_at(at, x, all_dims(at, __func__, x), false);
 }
 
 Tensor *ag_mean_at(AgSite at, Tensor *x)
 {
-    return ag_mean_dims_at(at, x, all_dims(at, "mean", x), false);
+    return ag_mean_dims_at(at, x, all_dims(at, __func__, x), false);
 }
 
 Tensor *ag_max_at(AgSite at, Tensor *x)
 {
-    check_tensor(at, "max", "x", x, AG_REAL);
+    check_tensor(at, __func__, "x", x, AG_REAL);
     return ag_max_dim_at(at, ag_reshape_at(at, x, SHAPE(-1)), 0, false);
 }
 
@@ -362,7 +261,7 @@ Tensor *ag_max_at(AgSite at, Tensor *x)
 Tensor *ag_logsumexp_at(AgSite at, Tensor *x, int dim, bool keep)
 {
     Along a;
-    Reduction r = choice(at, "logsumexp", x, dim, &a);
+    Reduction r = choice(at, __func__, x, dim, &a);
     double most = sizeof(real) == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
     Tensor *largest = ag_clamp_at(at, ag_detach_at(at, ag_max_dim_at(at, x, dim, true)), -most, most);
     Tensor *sum = ag_sum_dims_at(at, ag_exp_at(at, ag_sub_at(at, x, largest)), DIMS(dim), true);

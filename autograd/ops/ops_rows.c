@@ -1,4 +1,4 @@
-/* ops_rows.c: operations on rows, along the last dimension: softmax, log-softmax, masked softmax, layer normalization. For
+/* ops_rows.c: operations on rows, along the last dimension: softmax, log-softmax, masked softmax, layer norm, RMS norm. For
  * softmax and log-softmax along another dimension, the tensor is transposed before and after. */
 #include <math.h>
 
@@ -27,28 +27,11 @@ static bool is_last(AgSite at, const char *what, const Tensor *x, int dim)
     return check_along(at, what, x, dim) >= x->shape.ndim - 1;
 }
 
-/* Sample calls of softmax and log_softmax. */
-static Tensor *along_sample(Sample *s, AlongLast *op)
-{
-    switch (s->number) {
-    case 0: return op(AG_HERE, sample_in(s, 0, SHAPE(1)), 0);
-    case 1: return op(AG_HERE, sample_in(s, 0, SHAPE(7)), 0);
-    case 2: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), -1);
-    case 3: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), 0);
-    case 4: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 3, 4)), 1);
-    case 5: return op(AG_HERE, sample_range(s, 0, SHAPE(2, 33), -5, 5), 1);
-    case 6: return op(AG_HERE, sample_in(s, 0, SHAPE(0, 4)), 1);
-    case 7: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 2, 3, 3)), 3);
-    case 8: return op(AG_HERE, sample_in(s, 0, AG_SCALAR), -1);
-    default: return NULL;
-    }
-}
-
 /* ---- softmax: y_i = e^x_i / sum_j e^x_j                      dx_i = y_i (dy_i - sum_j dy_j y_j) ------------------ */
 
 Tensor *ag_softmax_at(AgSite at, Tensor *x, int dim)
 {
-    if (!is_last(at, "softmax", x, dim)) return transposed(at, x, dim, ag_softmax_at);
+    if (!is_last(at, __func__, x, dim)) return transposed(at, x, dim, ag_softmax_at);
     Tensor *y = op_new(at, OP_softmax, &x->shape, x, NULL, NULL);
     k_softmax(row_count(x), row_size(x), reals(y), reals(x));
     return op_done(y);
@@ -60,16 +43,11 @@ void softmax_backward(Tensor *y)
     k_softmax_backward(row_count(y), row_size(y), g.data, grad_of(y), reals(y), g.add);
 }
 
-Tensor *softmax_sample(Sample *s)
-{
-    return along_sample(s, ag_softmax_at);
-}
-
 /* ---- log_softmax: y_i = x_i - ln sum_j e^x_j                 dx_i = dy_i - e^y_i sum_j dy_j ---------------------- */
 
 Tensor *ag_log_softmax_at(AgSite at, Tensor *x, int dim)
 {
-    if (!is_last(at, "log_softmax", x, dim)) return transposed(at, x, dim, ag_log_softmax_at);
+    if (!is_last(at, __func__, x, dim)) return transposed(at, x, dim, ag_log_softmax_at);
     Tensor *y = op_new(at, OP_log_softmax, &x->shape, x, NULL, NULL);
     k_log_softmax(row_count(x), row_size(x), reals(y), reals(x));
     return op_done(y);
@@ -81,20 +59,15 @@ void log_softmax_backward(Tensor *y)
     k_log_softmax_backward(row_count(y), row_size(y), g.data, grad_of(y), reals(y), g.add);
 }
 
-Tensor *log_softmax_sample(Sample *s)
-{
-    return along_sample(s, ag_log_softmax_at);
-}
-
 /* ---- masked_softmax: y_i = e^(scale x_i) / sum over visible j of e^(scale x_j), and 0 for hidden i
  * dx_i = scale y_i (dy_i - sum_j dy_j y_j), which is 0 for hidden i because y_i is (Vaswani et al. 2017, 3.2) ------ */
 
 Tensor *ag_masked_softmax_at(AgSite at, Tensor *x, Tensor *mask, double scale)
 {
-    check_tensor(at, "masked_softmax", "x", x, AG_REAL);
+    check_tensor(at, __func__, "x", x, AG_REAL);
     if (!(fabs(scale) > 0) || isinf(scale))
-        ag_usage_error(at, "masked_softmax", "scale is %g, expected a finite number other than 0", scale);
-    if (mask) check_mask(at, "masked_softmax", mask, "x", &x->shape);
+        ag_usage_error(at, __func__, "scale is %g, expected a finite number other than 0", scale);
+    if (mask) check_mask(at, __func__, mask, "x", &x->shape);
     Tensor *y = op_new(at, OP_masked_softmax, &x->shape, x, mask, NULL);
     if (y->op) *(double *)op_args(y, sizeof scale) = scale;
     const real *masked = reals(x);
@@ -111,25 +84,29 @@ Tensor *ag_masked_softmax_at(AgSite at, Tensor *x, Tensor *mask, double scale)
 void masked_softmax_backward(Tensor *y)
 {
     double scale = *(double *)y->args;
-    real *unscaled = scratch_new(y->site, "masked_softmax", y->numel, sizeof(real));
+    real *unscaled = scratch_new(y->site, y->op->name, y->numel, sizeof(real));
     k_softmax_backward(row_count(y), row_size(y), unscaled, grad_of(y), reals(y), false);
     k_axpy(y->numel, grad_to_add(y->in[0]), (real)scale, unscaled);
 }
 
-Tensor *masked_softmax_sample(Sample *s)
+/* ---- checks of layer_norm and rms_norm ---------------------------------------------------------------------------- */
+
+static void check_norm(AgSite at, const char *what, const Tensor *x, double eps)
 {
-    switch (s->number) {
-    case 0: return ag_masked_softmax(sample_in(s, 0, SHAPE(5)), NULL, 1);
-    case 1: return ag_masked_softmax(sample_in(s, 0, SHAPE(3, 4)), sample_mask(SHAPE(3, 4)), 1);
-    case 2: return ag_masked_softmax(sample_in(s, 0, SHAPE(3, 4)), sample_mask(SHAPE(4)), 0.5);
-    case 3: return ag_masked_softmax(sample_in(s, 0, SHAPE(2, 2, 3, 4)), sample_mask(SHAPE(2, 1, 1, 4)), 0.7);
-    case 4: return ag_masked_softmax(sample_in(s, 0, SHAPE(2, 2, 4, 4)), sample_mask(SHAPE(4, 4)), 2);
-    case 5: return ag_masked_softmax(sample_in(s, 0, SHAPE(3, 5)), tensor_bools(SHAPE(3, 5), NULL), 1);
-    case 6: return ag_masked_softmax(sample_in(s, 0, SHAPE(0, 4)), NULL, 1);
-    case 7: return ag_masked_softmax(sample_in(s, 0, SHAPE(2, 33)), sample_mask(SHAPE(2, 1)), 0.3);
-    case 8: return ag_masked_softmax(sample_in(s, 0, SHAPE(3, 4)), sample_mask(SHAPE(3, 4)), -0.5);
-    default: return NULL;
-    }
+    check_tensor(at, what, "x", x, AG_REAL);
+    if (x->shape.ndim < 1) ag_usage_error(at, what, "x is a scalar, expected (..,D)");
+    if (!(eps >= 0 && eps < INFINITY)) ag_usage_error(at, what, "eps is %g, expected a finite number of 0 or more", eps);
+}
+
+/* p: gamma or beta, may be NULL. */
+static void check_scale(AgSite at, const char *what, const char *name, const Tensor *p, const Tensor *x)
+{
+    char tp[AG_SHAPE_TEXT], tx[AG_SHAPE_TEXT];
+    if (!p) return;
+    check_tensor(at, what, name, p, AG_REAL);
+    if (p->shape.ndim != 1 || p->shape.dim[0] != row_size(x))
+        ag_usage_error(at, what, "%s %s does not fit x %s: expected (D) and (..,D)", name, ag_shape_text(p->shape, tp),
+                       ag_shape_text(x->shape, tx));
 }
 
 /* ---- layer_norm: n = (x - mean) / deviation, y = gamma n + beta ----------------------------------------------------
@@ -148,32 +125,21 @@ static void layer_values(Tensor *y, const Tensor *x, const Tensor *gamma, const 
 
 Tensor *ag_layer_norm_at(AgSite at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind)
 {
-    check_tensor(at, "layer_norm", "x", x, AG_REAL);
-    char tx[AG_SHAPE_TEXT], tp[AG_SHAPE_TEXT];
-    int64_t n = row_size(x), rows = row_count(x);
-    if (x->shape.ndim < 1) ag_usage_error(at, "layer_norm", "x is a scalar, expected (..,D)");
-    if (!(kind.eps >= 0 && kind.eps < INFINITY))
-        ag_usage_error(at, "layer_norm", "eps is %g, expected a finite number of 0 or more", kind.eps);
-    for (int i = 0; i < 2; i++) {
-        Tensor *p = i ? beta : gamma;
-        if (!p) continue;
-        check_tensor(at, "layer_norm", i ? "beta" : "gamma", p, AG_REAL);
-        if (p->shape.ndim != 1 || p->shape.dim[0] != n)
-            ag_usage_error(at, "layer_norm", "%s %s does not fit x %s: expected (D) and (..,D)", i ? "beta" : "gamma",
-                           ag_shape_text(p->shape, tp), ag_shape_text(x->shape, tx));
-    }
-    if (kind.unbiased && n < 2)
-        ag_usage_error(at, "layer_norm", "the unbiased variance of rows of one item (x %s) is 0/0",
-                       ag_shape_text(x->shape, tx));
+    check_norm(at, __func__, x, kind.eps);
+    check_scale(at, __func__, "gamma", gamma, x);
+    check_scale(at, __func__, "beta", beta, x);
+    char text[AG_SHAPE_TEXT];
+    if (kind.unbiased && row_size(x) < 2)
+        ag_usage_error(at, __func__, "the unbiased variance of rows of one item (x %s) is 0/0", ag_shape_text(x->shape, text));
     Tensor *in[] = { x, gamma, beta };
     Tensor *y = op_new_n(at, &op_table[OP_layer_norm], &x->shape, in, 3);
     if (y->op) *(AgNorm *)op_args(y, sizeof kind) = kind;
-    op_save(y, 2 * rows);
+    op_save(y, 2 * row_count(x));
     layer_values(y, x, gamma, beta, kind);
     return op_done(y);
 }
 
-void layer_norm_again(Tensor *y)
+void layer_norm_recompute(Tensor *y)
 {
     layer_values(y, y->in[0], y->in[1], y->in[2], *(AgNorm *)y->args);
 }
@@ -190,17 +156,36 @@ void layer_norm_backward(Tensor *y)
                           *kind);
 }
 
-Tensor *layer_norm_sample(Sample *s)
+/* ---- rms_norm: y = gamma x / r, r = sqrt(mean x² + eps)
+ * With g = dy gamma, n = x / r:  dx = (g - n mean(g n)) / r,  dgamma = sum over rows of dy n ------------------------ */
+
+static void rms_values(Tensor *y, const Tensor *x, const Tensor *gamma, double eps)
 {
-    static const AgNorm kinds[] = { { 1e-5, true, false }, { 1e-6, false, true }, { 1e-6, false, false },
-                                    { 0, false, false }, { 0.1, true, true }, { 0.1, false, true } };
-    static const AgShape shapes[] = { { 1, { 5 } }, { 2, { 3, 4 } }, { 3, { 2, 3, 5 } }, { 2, { 4, 33 } },
-                                    { 2, { 0, 4 } }, { 2, { 3, 2 } } };
-    if (s->number >= 12) return NULL;
-    AgShape shape = shapes[s->number % 6];
-    int64_t n = shape.dim[shape.ndim - 1];
-    Tensor *x = sample_in(s, 0, shape);
-    if (s->number == 6) return ag_layer_norm(x, NULL, NULL, kinds[1]);
-    if (s->number == 7) return ag_layer_norm(x, sample_in(s, 1, SHAPE(n)), NULL, kinds[2]);
-    return ag_layer_norm(x, sample_in(s, 1, SHAPE(n)), sample_in(s, 2, SHAPE(n)), kinds[s->number / 2]);
+    k_rms_norm(row_count(x), row_size(x), reals(y), buffer_data(y->saved), reals(x),
+               gamma ? reals(gamma) : NULL, eps);
+}
+
+Tensor *ag_rms_norm_at(AgSite at, Tensor *x, Tensor *gamma, double eps)
+{
+    check_norm(at, __func__, x, eps);
+    check_scale(at, __func__, "gamma", gamma, x);
+    Tensor *y = op_new(at, OP_rms_norm, &x->shape, x, gamma, NULL);
+    if (y->op) *(double *)op_args(y, sizeof eps) = eps;
+    op_save(y, row_count(x));
+    rms_values(y, x, gamma, eps);
+    return op_done(y);
+}
+
+void rms_norm_recompute(Tensor *y)
+{
+    rms_values(y, y->in[0], y->n_in > 1 ? y->in[1] : NULL, *(double *)y->args);
+}
+
+void rms_norm_backward(Tensor *y)
+{
+    Tensor *x = y->in[0], *gamma = y->n_in > 1 ? y->in[1] : NULL;
+    const real *rstd = buffer_data(y->saved);
+    Grad gx = grad_into(x), ggamma = grad_into(gamma);
+    k_rms_norm_backward(row_count(x), row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, grad_of(y), reals(x), rstd,
+                         gamma ? reals(gamma) : NULL);
 }

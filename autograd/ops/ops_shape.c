@@ -60,7 +60,7 @@ static Tensor *moved_done(Tensor *y)
 
 Tensor *ag_reshape_at(AgSite at, Tensor *x, AgShape shape)
 {
-    check_any(at, "reshape", "x", x);
+    check_any(at, __func__, "x", x);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     AgShape requested = shape;
     int open = -1;
@@ -68,14 +68,14 @@ Tensor *ag_reshape_at(AgSite at, Tensor *x, AgShape shape)
         if (shape.dim[i] == -1 && open < 0) open = i;
     if (open >= 0) {
         shape.dim[open] = 1;
-        int64_t known = check_shape(at, "reshape", &shape);
-        if (known == 0) ag_usage_error(at, "reshape", "in %s every size fits for -1", ag_shape_text(requested, b));
+        int64_t known = check_shape(at, __func__, &shape);
+        if (known == 0) ag_usage_error(at, __func__, "in %s every size fits for -1", ag_shape_text(requested, b));
         shape.dim[open] = x->numel / known;
     }
-    if (check_shape(at, "reshape", &shape) != x->numel)
-        ag_usage_error(at, "reshape", "shape %s with %lld items does not fit %s", ag_shape_text(x->shape, a),
+    if (check_shape(at, __func__, &shape) != x->numel)
+        ag_usage_error(at, __func__, "shape %s with %lld items does not fit %s", ag_shape_text(x->shape, a),
                        (long long)x->numel, ag_shape_text(requested, b));
-    if (x->dtype != AG_REAL) return tensor_alias(at, "reshape", &shape, x->dtype, x->buffer);
+    if (x->dtype != AG_REAL) return tensor_alias(at, __func__, &shape, x->dtype, x->buffer);
     return op_done(op_new_alias(at, OP_reshape, &shape, x));
 }
 
@@ -84,44 +84,29 @@ void reshape_backward(Tensor *y)
     grad_pass(y->in[0], y);
 }
 
-void reshape_again(Tensor *y)
+void reshape_recompute(Tensor *y)
 {
     y->buffer = buffer_share(y->in[0]->buffer);
     y->data = y->in[0]->data;
-}
-
-Tensor *reshape_sample(Sample *s)
-{
-    switch (s->number) {
-    case 0: return ag_reshape(sample_in(s, 0, AG_SCALAR), SHAPE(1));
-    case 1: return ag_reshape(sample_in(s, 0, SHAPE(6)), SHAPE(2, 3));
-    case 2: return ag_reshape(sample_in(s, 0, SHAPE(2, 3)), SHAPE(-1));
-    case 3: return ag_reshape(sample_in(s, 0, SHAPE(2, 3, 4)), SHAPE(4, -1, 2));
-    case 4: return ag_reshape(sample_in(s, 0, SHAPE(1, 1)), AG_SCALAR);
-    case 5: return ag_reshape(sample_in(s, 0, SHAPE(0, 3)), SHAPE(3, 0));
-    case 6: return ag_reshape(sample_in(s, 0, SHAPE(8)), SHAPE(1, 2, 1, 2, 1, 2, 1, 1));
-    case 7: return ag_reshape(sample_in(s, 0, SHAPE(5, 7)), SHAPE(7, 5));
-    default: return NULL;
-    }
 }
 
 /* ---- permute: dimension i of y is dimension order[i] of x    dx = dy permuted back ------------------------------- */
 
 Tensor *ag_permute_at(AgSite at, Tensor *x, AgDims order)
 {
-    check_any(at, "permute", "x", x);
+    check_any(at, __func__, "x", x);
     char text[AG_SHAPE_TEXT];
     int ndim = x->shape.ndim;
     bool seen[AG_MAX_DIMS] = { false };
     if (order.n != ndim)
-        ag_usage_error(at, "permute", "an order of %d dimensions for shape %s", order.n, ag_shape_text(x->shape, text));
+        ag_usage_error(at, __func__, "an order of %d dimensions for shape %s", order.n, ag_shape_text(x->shape, text));
     int64_t stride[AG_MAX_DIMS];
     contiguous_strides(&x->shape, stride);
     AgShape shape = { ndim, { 0 } };
     KWalk walk = { .ndim = ndim };
     for (int i = 0; i < ndim; i++) {
-        int d = check_dim(at, "permute", x, order.dim[i]);
-        if (seen[d]) ag_usage_error(at, "permute", "dimension %d is named twice", order.dim[i]);
+        int d = check_dim(at, __func__, x, order.dim[i]);
+        if (seen[d]) ag_usage_error(at, __func__, "dimension %d is named twice", order.dim[i]);
         seen[d] = true;
         shape.dim[i] = walk.dim[i] = x->shape.dim[d];
         walk.b[i] = stride[d];
@@ -139,25 +124,10 @@ void permute_backward(Tensor *y)
     copy_into(grad_into(y->in[0]), 0, &back, grad_of(y));
 }
 
-Tensor *permute_sample(Sample *s)
-{
-    switch (s->number) {
-    case 0: return ag_permute(sample_in(s, 0, AG_SCALAR), (AgDims){ 0, { 0 } });
-    case 1: return ag_permute(sample_in(s, 0, SHAPE(5)), DIMS(0));
-    case 2: return ag_permute(sample_in(s, 0, SHAPE(3, 5)), DIMS(1, 0));
-    case 3: return ag_permute(sample_in(s, 0, SHAPE(2, 3, 4)), DIMS(2, 0, 1));
-    case 4: return ag_permute(sample_in(s, 0, SHAPE(2, 3, 2, 4)), DIMS(0, 2, 1, 3));
-    case 5: return ag_permute(sample_in(s, 0, SHAPE(0, 3)), DIMS(1, 0));
-    case 6: return ag_permute(sample_in(s, 0, SHAPE(1, 3, 1, 2)), DIMS(-1, 0, 2, 1));
-    case 7: return ag_permute(sample_in(s, 0, SHAPE(17, 19)), DIMS(1, 0));
-    default: return NULL;
-    }
-}
-
 Tensor *ag_transpose_at(AgSite at, Tensor *x, int dim0, int dim1)
 {
-    check_any(at, "transpose", "x", x);
-    int a = check_dim(at, "transpose", x, dim0), b = check_dim(at, "transpose", x, dim1);
+    check_any(at, __func__, "x", x);
+    int a = check_dim(at, __func__, x, dim0), b = check_dim(at, __func__, x, dim1);
     AgDims order = { x->shape.ndim, { 0, 1, 2, 3, 4, 5, 6, 7 } };
     order.dim[a] = b;
     order.dim[b] = a;
@@ -176,12 +146,12 @@ static void slice_values(Tensor *y, const Tensor *x, const SliceArgs *args)
 
 Tensor *ag_slice_at(AgSite at, Tensor *x, int dim, int64_t start, int64_t stop)
 {
-    check_any(at, "slice", "x", x);
+    check_any(at, __func__, "x", x);
     char text[AG_SHAPE_TEXT];
-    int d = check_dim(at, "slice", x, dim);
+    int d = check_dim(at, __func__, x, dim);
     int64_t n = x->shape.dim[d], from = start < 0 ? start + n : start, to = stop < 0 ? stop + n : stop;
     if (from < 0 || to < from || to > n)
-        ag_usage_error(at, "slice", "%lld..%lld is not within dimension %d of %s", (long long)start, (long long)stop, dim,
+        ag_usage_error(at, __func__, "%lld..%lld is not within dimension %d of %s", (long long)start, (long long)stop, dim,
                        ag_shape_text(x->shape, text));
     AgShape shape = x->shape;
     shape.dim[d] = to - from;
@@ -193,7 +163,7 @@ Tensor *ag_slice_at(AgSite at, Tensor *x, int dim, int64_t start, int64_t stop)
     return moved_done(y);
 }
 
-void slice_again(Tensor *y)
+void slice_recompute(Tensor *y)
 {
     slice_values(y, y->in[0], y->args);
 }
@@ -207,29 +177,14 @@ void slice_backward(Tensor *y)
     copy_into(g, args->offset, &back, grad_of(y));
 }
 
-Tensor *slice_sample(Sample *s)
-{
-    switch (s->number) {
-    case 0: return ag_slice(sample_in(s, 0, SHAPE(7)), 0, 2, 5);
-    case 1: return ag_slice(sample_in(s, 0, SHAPE(7)), 0, 0, 7);
-    case 2: return ag_slice(sample_in(s, 0, SHAPE(3, 5)), 1, -2, 5);
-    case 3: return ag_slice(sample_in(s, 0, SHAPE(3, 5)), 0, 1, -1);
-    case 4: return ag_slice(sample_in(s, 0, SHAPE(2, 3, 4)), 1, 1, 3);
-    case 5: return ag_slice(sample_in(s, 0, SHAPE(2, 3, 4)), -1, 3, 4);
-    case 6: return ag_slice(sample_in(s, 0, SHAPE(4, 3)), 0, 2, 2);
-    case 7: return ag_slice(sample_in(s, 0, SHAPE(2, 1, 5, 3)), 2, 0, 4);
-    default: return NULL;
-    }
-}
-
 Tensor *ag_split_at(AgSite at, Tensor *x, int parts, int dim, Tensor **out)
 {
-    check_any(at, "split", "x", x);
+    check_any(at, __func__, "x", x);
     char text[AG_SHAPE_TEXT];
-    int d = check_dim(at, "split", x, dim);
-    ag_check_pointer_at(at, "split", "out", out);
+    int d = check_dim(at, __func__, x, dim);
+    ag_check_pointer_at(at, __func__, "out", out);
     if (parts < 1 || x->shape.dim[d] % parts != 0)
-        ag_usage_error(at, "split", "dimension %d of %s does not divide into %d equal parts", dim,
+        ag_usage_error(at, __func__, "dimension %d of %s does not divide into %d equal parts", dim,
                        ag_shape_text(x->shape, text), parts);
     int64_t size = x->shape.dim[d] / parts;
     for (int i = 0; i < parts; i++) out[i] = ag_slice_at(at, x, d, i * size, (i + 1) * size);
@@ -240,21 +195,21 @@ Tensor *ag_split_at(AgSite at, Tensor *x, int parts, int dim, Tensor **out)
 
 Tensor *ag_concat_at(AgSite at, Tensor **x, int n, int dim)
 {
-    if (n < 1) ag_usage_error(at, "concat", "no tensors to join");
-    ag_check_pointer_at(at, "concat", "x", x);
-    check_any(at, "concat", "x", x[0]);
-    int d = check_dim(at, "concat", x[0], dim);
+    if (n < 1) ag_usage_error(at, __func__, "no tensors to join");
+    ag_check_pointer_at(at, __func__, "x", x);
+    check_any(at, __func__, "x", x[0]);
+    int d = check_dim(at, __func__, x[0], dim);
     AgShape shape = x[0]->shape;
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     for (int i = 1; i < n; i++) {
-        check_tensor(at, "concat", "an item of x", x[i], x[0]->dtype);
+        check_tensor(at, __func__, "an item of x", x[i], x[0]->dtype);
         AgShape other = x[i]->shape;
         if (other.ndim == shape.ndim) other.dim[d] = shape.dim[d];
         if (!ag_shape_equal(other, shape))
-            ag_usage_error(at, "concat", "shapes %s and %s differ in another dimension than %d", ag_shape_text(x[0]->shape, a),
+            ag_usage_error(at, __func__, "shapes %s and %s differ in another dimension than %d", ag_shape_text(x[0]->shape, a),
                            ag_shape_text(x[i]->shape, b), dim);
         if (__builtin_add_overflow(shape.dim[d], x[i]->shape.dim[d], &shape.dim[d]))
-            ag_usage_error(at, "concat", "the size of dimension %d overflows", dim);
+            ag_usage_error(at, __func__, "the size of dimension %d overflows", dim);
     }
     Tensor *y = moved_new(at, OP_concat, &shape, x, n);
     if (y->op) *(int *)op_args(y, sizeof(int)) = d;
@@ -280,32 +235,15 @@ void concat_backward(Tensor *y)
     }
 }
 
-Tensor *concat_sample(Sample *s)
-{
-    static const struct { AgShape a, b; int dim; } cases[] = {
-        { { 1, { 3 } }, { 1, { 2 } }, 0 },          { { 2, { 2, 3 } }, { 2, { 2, 3 } }, 0 },
-        { { 2, { 2, 3 } }, { 2, { 2, 1 } }, 1 },    { { 3, { 2, 3, 4 } }, { 3, { 2, 2, 4 } }, 1 },
-        { { 3, { 2, 3, 4 } }, { 3, { 2, 3, 5 } }, -1 }, { { 2, { 0, 3 } }, { 2, { 2, 3 } }, 0 },
-        { { 2, { 1, 1 } }, { 2, { 1, 1 } }, 1 },    { { 4, { 1, 2, 3, 2 } }, { 4, { 1, 2, 3, 2 } }, 2 },
-    };
-    if (s->number > 8) return NULL;
-    if (s->number == 8) {
-        Tensor *x = sample_in(s, 0, SHAPE(2, 2));
-        return ag_concat(((Tensor *[]){ x, sample_in(s, 1, SHAPE(2, 3)), x }), 3, 1);
-    }
-    Tensor *x[] = { sample_in(s, 0, cases[s->number].a), sample_in(s, 1, cases[s->number].b) };
-    return ag_concat(x, 2, cases[s->number].dim);
-}
-
 /* ---- expand: x repeated to a shape it broadcasts to          dx = sum of dy over the repeats --------------------- */
 
 Tensor *ag_expand_at(AgSite at, Tensor *x, AgShape shape)
 {
-    check_any(at, "expand", "x", x);
+    check_any(at, __func__, "x", x);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
-    check_shape(at, "expand", &shape);
+    check_shape(at, __func__, &shape);
     if (!broadcasts_to(&x->shape, &shape))
-        ag_usage_error(at, "expand", "%s does not broadcast to %s", ag_shape_text(x->shape, a), ag_shape_text(shape, b));
+        ag_usage_error(at, __func__, "%s does not broadcast to %s", ag_shape_text(x->shape, a), ag_shape_text(shape, b));
     Tensor *y = moved_new(at, OP_expand, &shape, &x, 1);
     KWalk walk = walk_over(&shape, &shape, &x->shape);
     k_copy(&walk, y->data, x->data, dtype_size(x->dtype));
@@ -317,30 +255,15 @@ void expand_backward(Tensor *y)
     grad_pass_broadcast(y->in[0], y);
 }
 
-Tensor *expand_sample(Sample *s)
-{
-    switch (s->number) {
-    case 0: return ag_expand(sample_in(s, 0, AG_SCALAR), SHAPE(2, 3));
-    case 1: return ag_expand(sample_in(s, 0, SHAPE(3)), SHAPE(2, 3));
-    case 2: return ag_expand(sample_in(s, 0, SHAPE(3, 1)), SHAPE(3, 4));
-    case 3: return ag_expand(sample_in(s, 0, SHAPE(1, 4)), SHAPE(3, 4));
-    case 4: return ag_expand(sample_in(s, 0, SHAPE(2, 1, 3, 1)), SHAPE(2, 4, 3, 5));
-    case 5: return ag_expand(sample_in(s, 0, SHAPE(3, 4)), SHAPE(3, 4));
-    case 6: return ag_expand(sample_in(s, 0, SHAPE(1, 3)), SHAPE(0, 3));
-    case 7: return ag_expand(sample_in(s, 0, SHAPE(1, 2, 1)), SHAPE(2, 3, 2, 2));
-    default: return NULL;
-    }
-}
-
 /* ---- compositions ------------------------------------------------------------------------------------------------ */
 
 Tensor *ag_squeeze_at(AgSite at, Tensor *x, int dim)
 {
-    check_any(at, "squeeze", "x", x);
+    check_any(at, __func__, "x", x);
     char text[AG_SHAPE_TEXT];
-    int d = check_dim(at, "squeeze", x, dim);
+    int d = check_dim(at, __func__, x, dim);
     if (x->shape.dim[d] != 1)
-        ag_usage_error(at, "squeeze", "dimension %d of %s does not have size 1", dim, ag_shape_text(x->shape, text));
+        ag_usage_error(at, __func__, "dimension %d of %s does not have size 1", dim, ag_shape_text(x->shape, text));
     AgShape shape = { x->shape.ndim - 1, { 0 } };
     for (int i = 0, j = 0; i < x->shape.ndim; i++)
         if (i != d) shape.dim[j++] = x->shape.dim[i];
@@ -349,11 +272,11 @@ Tensor *ag_squeeze_at(AgSite at, Tensor *x, int dim)
 
 Tensor *ag_unsqueeze_at(AgSite at, Tensor *x, int dim)
 {
-    check_any(at, "unsqueeze", "x", x);
+    check_any(at, __func__, "x", x);
     char text[AG_SHAPE_TEXT];
     int ndim = x->shape.ndim + 1, d = dim < 0 ? dim + ndim : dim;
     if (d < 0 || d >= ndim || ndim > AG_MAX_DIMS)
-        ag_usage_error(at, "unsqueeze", "dimension %d cannot be inserted into %s", dim, ag_shape_text(x->shape, text));
+        ag_usage_error(at, __func__, "dimension %d cannot be inserted into %s", dim, ag_shape_text(x->shape, text));
     AgShape shape = { ndim, { 0 } };
     for (int i = 0, j = 0; i < ndim; i++) shape.dim[i] = i == d ? 1 : x->shape.dim[j++];
     return ag_reshape_at(at, x, shape);

@@ -56,16 +56,16 @@ static Tensor *first_ids(AgSite at, const char *what, const Tensor *x, int dim, 
 
 Tensor *ag_sort_at(AgSite at, Tensor *x, int dim, bool descending, Tensor **ids)
 {
-    check_tensor(at, "sort", "x", x, AG_REAL);
-    int d = check_along(at, "sort", x, dim);
-    Tensor *order = first_ids(at, "sort", x, dim, descending, shape_along(&x->shape, d, d).n);
+    check_tensor(at, __func__, "x", x, AG_REAL);
+    int d = check_along(at, __func__, x, dim);
+    Tensor *order = first_ids(at, __func__, x, dim, descending, shape_along(&x->shape, d, d).n);
     if (ids) *ids = order;
     return ag_gather_at(at, x, dim, order);
 }
 
 Tensor *ag_topk_at(AgSite at, Tensor *x, int64_t k, int dim, Tensor **ids)
 {
-    Tensor *order = first_ids(at, "topk", x, dim, true, k);
+    Tensor *order = first_ids(at, __func__, x, dim, true, k);
     if (ids) *ids = order;
     return ag_gather_at(at, x, dim, order);
 }

@@ -62,10 +62,6 @@ static void gradients(void)
         Tensor *x = tensor_name(variable(tensor_full(AG_SCALAR, 2)), "x");
         ag_explain(stdout, ag_tanh(ag_scale(x, 0.5)));
     }
-    EXAMPLE(ag_op_name) {
-        for (int i = 0; i < 3; i++)
-            printf("%s: %s; %s\n", ag_op_name(i), ag_op_forward_text(i), ag_op_backward_text(i));
-    }
     EXAMPLE(ag_fill) {
         Tensor *w = tensor_zeros(SHAPE(3));
         ag_fill(w, 0.5);
@@ -121,14 +117,6 @@ static void compositions(void)
     EXAMPLE(ag_linear_activate) {
         Tensor *x = tensor_ones(SHAPE(2)), *weight = tensor_from(SHAPE(2, 2), (ag_real[]){ 1, 1, -1, -1 });
         tensor_print(ag_linear_activate(x, weight, NULL, AG_RELU));
-    }
-    EXAMPLE(ag_attention_with) {
-        Tensor *q = tensor_normal(SHAPE(1, 5, 8), 0, 1);                /* 4 heads of queries of width 2 */
-        Tensor *k = tensor_normal(SHAPE(1, 5, 4), 0, 1);                /* 2 heads of keys */
-        Tensor *v = tensor_normal(SHAPE(1, 5, 4), 0, 1);
-        AgAttention how = { .heads = 4, .kv_heads = 2, .causal = true, .window = 3 };
-        char text[AG_SHAPE_TEXT];
-        puts(ag_shape_text(tensor_shape(ag_attention_with(q, k, v, NULL, how)), text));
     }
     EXAMPLE(ag_conv1d) {
         Tensor *x = tensor_from(SHAPE(1, 1, 5), (ag_real[]){ 0, 0, 1, 0, 0 });

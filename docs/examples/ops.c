@@ -140,7 +140,7 @@ static void products(void)
         Tensor *q = tensor_normal(SHAPE(1, 3, 4), 0, 1);                /* 3 queries in 2 heads of width 2 */
         Tensor *k = tensor_normal(SHAPE(1, 3, 4), 0, 1);
         Tensor *v = tensor_normal(SHAPE(1, 3, 4), 0, 1);
-        Tensor *y = ag_attention(q, k, v, NULL, 2, true, 0);            /* causal */
+        Tensor *y = ag_attention(q, k, v, NULL, (AgAttention){ .heads = 2, .causal = true });
         tensor_print(y);
         /* The first query sees the first key alone, so its result is the first value. */
         tensor_print(ag_slice(v, 1, 0, 1));
@@ -148,10 +148,7 @@ static void products(void)
     EXAMPLE(ag_self_attention) {
         Tensor *qkv = tensor_normal(SHAPE(1, 3, 3 * 4), 0, 1);
         Tensor *padding = tensor_bools(SHAPE(1, 1, 1, 3), (uint8_t[]){ 1, 1, 0 });     /* key 2 is hidden from all */
-        tensor_print(ag_self_attention(qkv, padding, 1, false, 0));
-    }
-    EXAMPLE(ag_swiglu) {
-        tensor_print(ag_swiglu(tensor_from(SHAPE(4), (ag_real[]){ 1, -1, 10, 10 })));
+        tensor_print(ag_self_attention(qkv, padding, (AgAttention){ .heads = 1 }));
     }
     EXAMPLE(ag_rope) {
         Tensor *table = ag_rope_table(ag_rope_frequencies(4, 10000), 0, 3);

@@ -11,7 +11,7 @@ static Tensor *block(AgSite at, void *self, Tensor *x)                          
 {
     Block *b = self;
     NN_LAYER(at, b);
-    Tensor *h = ag_self_attention(nn_linear(b->qkv, nn_layer_norm(b->norm1, x)), NULL, HEADS, false, 0);
+    Tensor *h = ag_self_attention(nn_linear(b->qkv, nn_layer_norm(b->norm1, x)), NULL, (AgAttention){ .heads = HEADS });
     x = ag_add(x, nn_linear(b->project, h));
     h = nn_linear_activate(b->up, nn_layer_norm(b->norm2, x), AG_GELU);
     return ag_add(x, nn_linear(b->down, h));

@@ -1,6 +1,6 @@
 /* autograd.h: tensors, the graph and the operations on them: everything of this floor.
  *
- * The differentiable operations are in ops.h, which the build writes from the list autograd/ops/ops.def. As in tensor.h,
+ * The differentiable operations are in ops.h, which headers.py writes from the list autograd/ops/ops.def. As in tensor.h,
  * NAME_at(AgSite at, ...) is called as NAME(...).
  *
  * Types: an operation takes reals, besides what is called ids (AG_INT) and mask (AG_BOOL). reshape, permute, slice, concat,
@@ -44,10 +44,6 @@ Tensor *ag_activate_at(AgSite at, AgActivation kind, Tensor *x);
  * the same pass as the linear layer. For ReLU its output is then not stored, so ag_explain and drawings do not show it. */
 Tensor *ag_linear_activate_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind);
 
-/* ag_attention and ag_self_attention with all options: AgAttention in types.h. */
-Tensor *ag_attention_with_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how);
-Tensor *ag_self_attention_with_at(AgSite at, Tensor *qkv, Tensor *mask, AgAttention how);
-
 /* ag_conv2d along one dimension: x (B,C,T), weight (O,C,k), bias (O) or NULL -> (B,O,(T + 2 padding - k)/stride + 1) */
 Tensor *ag_conv1d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding);
 
@@ -77,8 +73,8 @@ Tensor *ag_cast_at(AgSite at, Tensor *x, AgDType dtype);
 Tensor *ag_to_bf16_at(AgSite at, Tensor *x);
 Tensor *ag_from_bf16_at(AgSite at, Tensor *x);
 
-/* ag_attention_with to the first n positions of k and v, without a copy: k and v are arrays with room for more positions, as in
- * a cache, (B,S,D) with S >= n. They are reals, or both come from ag_to_bf16, (B,S,D/2). With AG_BF16 both give the same bits.
+/* ag_attention to the first n positions of k and v, without a copy: k and v are arrays with space for more positions, as in a
+ * cache, (B,S,D) with S >= n. They are reals, or both come from ag_to_bf16, (B,S,D/2). With AG_BF16 both give the same bits.
  * In a scope that records, no input may require a gradient; nn_cache_attention passes one to q. */
 Tensor *ag_attention_cached_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention how);
 

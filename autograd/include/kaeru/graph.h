@@ -74,16 +74,6 @@ void ag_unpack_weight_at(AgSite at, Tensor *weight);                            
 typedef Tensor *AgFunction(Tensor **in, void *arg);
 bool ag_gradcheck_at(AgSite at, AgFunction *f, void *arg, Tensor **in, int n, FILE *report);
 
-/* Checks a registered operation ("matmul") on its own samples; see autograd/ops/ops.def. Returns the number of cases that
- * passed, or -1 - (the first case that failed); 0 if there is no such operation. */
-int ag_check_op(const char *name, FILE *report);
-
-/* The registered operations: their number, and of number i the name and the two formulas. */
-int ag_op_count(void);
-const char *ag_op_name_at(AgSite at, int i);                                            /* i in 0..ag_op_count()-1 */
-const char *ag_op_forward_text_at(AgSite at, int i);                                    /* "tanh x" */
-const char *ag_op_backward_text_at(AgSite at, int i);                                   /* "dx = dy (1 - y^2)" */
-
 /* Prints the backward pass from a loss of one element, step by step. Each step shows the rule of one operation, the values and
  * the gradient that the rule reads, the gradient of each input, and the sum if a value is used more than once. Tensors have
  * their names (tensor_name), or the name of the operation and a number; large ones are shown by shape, range and norm. The

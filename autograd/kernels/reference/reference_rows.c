@@ -251,25 +251,6 @@ void ref_rms_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *
     }
 }
 
-void ref_swiglu(int64_t rows, int64_t n, real *y, const real *x)
-{
-    for (int64_t r = 0; r < rows; r++, x += 2 * n, y += n)
-        for (int64_t j = 0; j < n; j++)
-            y[j] = (real)(ref_unary_1(K_SILU, x[j], 0, 0) * x[n + j]);
-}
-
-void ref_swiglu_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *x, bool add)
-{
-    for (int64_t r = 0; r < rows; r++, x += 2 * n, dx += 2 * n, dy += n)
-        for (int64_t j = 0; j < n; j++) {
-            real slope, one = 1;
-            ref_unary_backward(K_SILU, 1, &slope, &one, x + j, NULL, 0, 0, false);
-            double da = (double)dy[j] * x[n + j] * slope, db = dy[j] * ref_unary_1(K_SILU, x[j], 0, 0);
-            dx[j] = (real)((add ? dx[j] : 0) + da);
-            dx[n + j] = (real)((add ? dx[n + j] : 0) + db);
-        }
-}
-
 void ref_rope(const KRope *p, real *y, const real *x, const real *table)
 {
     for (int64_t i = 0; i < p->rows * p->heads * p->n; i++) {
@@ -303,14 +284,14 @@ void ref_cross_entropy(int64_t rows, int64_t n, real *loss, real *top, real *log
     }
 }
 
-void ref_cross_entropy_backward(int64_t rows, int64_t n, int64_t first, int64_t columns, real *dlogits, const real *logits,
-                                const real *top, const real *log_sum, const int32_t *target, int32_t ignore,
-                                double smoothing, const real *scale, bool add)
+void ref_cross_entropy_backward(int64_t rows, int64_t n, real *dlogits, const real *logits, const real *top,
+                                const real *log_sum, const int32_t *target, int32_t ignore, double smoothing,
+                                const real *scale, bool add)
 {
-    for (int64_t r = 0; r < rows; r++, logits += columns, dlogits += columns)
-        for (int64_t j = 0; j < columns; j++) {
+    for (int64_t r = 0; r < rows; r++, logits += n, dlogits += n)
+        for (int64_t j = 0; j < n; j++) {
             double p = log_sum[r] == -INFINITY ? 0 : exp((double)logits[j] - top[r] - log_sum[r]);
-            double t = smoothing / (double)n + (first + j == target[r] ? 1 - smoothing : 0);
+            double t = smoothing / (double)n + (j == target[r] ? 1 - smoothing : 0);
             double d = target[r] == ignore ? 0 : scale[r] * (p - t);
             dlogits[j] = (real)((add ? dlogits[j] : 0) + d);
         }

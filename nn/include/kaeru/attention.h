@@ -67,7 +67,7 @@ NnCache *nn_cache_new_at(AgSite at, int n, int64_t capacity);
  * reals. */
 void nn_cache_append_at(AgSite at, NnCache *c, int layer, Tensor *key, Tensor *value);
 void nn_cache_read_at(AgSite at, NnCache *c, int layer, Tensor **key, Tensor **value);
-/* ag_attention_with of q (B,T,D) to all positions of a layer, without copying them. Gradients reach q alone. */
+/* ag_attention of q (B,T,D) to all positions of a layer, without copying them. Gradients reach q alone. */
 Tensor *nn_cache_attention_at(AgSite at, NnCache *c, int layer, Tensor *q, Tensor *mask, AgAttention how);
 /* Whether a layer is fixed and filled. */
 bool nn_cache_is_filled_at(AgSite at, const NnCache *c, int layer);

@@ -1,0 +1,125 @@
+/* op_samples_places.c: sample calls of operations that move items or look them up. */
+#include "kaeru/autograd.h"
+#include "op_samples.h"
+
+Tensor *reshape_sample(Sample *s)
+{
+    switch (s->number) {
+    case 0: return ag_reshape(sample_in(s, 0, AG_SCALAR), SHAPE(1));
+    case 1: return ag_reshape(sample_in(s, 0, SHAPE(6)), SHAPE(2, 3));
+    case 2: return ag_reshape(sample_in(s, 0, SHAPE(2, 3)), SHAPE(-1));
+    case 3: return ag_reshape(sample_in(s, 0, SHAPE(2, 3, 4)), SHAPE(4, -1, 2));
+    case 4: return ag_reshape(sample_in(s, 0, SHAPE(1, 1)), AG_SCALAR);
+    case 5: return ag_reshape(sample_in(s, 0, SHAPE(0, 3)), SHAPE(3, 0));
+    case 6: return ag_reshape(sample_in(s, 0, SHAPE(8)), SHAPE(1, 2, 1, 2, 1, 2, 1, 1));
+    case 7: return ag_reshape(sample_in(s, 0, SHAPE(5, 7)), SHAPE(7, 5));
+    default: return NULL;
+    }
+}
+
+Tensor *permute_sample(Sample *s)
+{
+    switch (s->number) {
+    case 0: return ag_permute(sample_in(s, 0, AG_SCALAR), (AgDims){ 0, { 0 } });
+    case 1: return ag_permute(sample_in(s, 0, SHAPE(5)), DIMS(0));
+    case 2: return ag_permute(sample_in(s, 0, SHAPE(3, 5)), DIMS(1, 0));
+    case 3: return ag_permute(sample_in(s, 0, SHAPE(2, 3, 4)), DIMS(2, 0, 1));
+    case 4: return ag_permute(sample_in(s, 0, SHAPE(2, 3, 2, 4)), DIMS(0, 2, 1, 3));
+    case 5: return ag_permute(sample_in(s, 0, SHAPE(0, 3)), DIMS(1, 0));
+    case 6: return ag_permute(sample_in(s, 0, SHAPE(1, 3, 1, 2)), DIMS(-1, 0, 2, 1));
+    case 7: return ag_permute(sample_in(s, 0, SHAPE(17, 19)), DIMS(1, 0));
+    default: return NULL;
+    }
+}
+
+Tensor *slice_sample(Sample *s)
+{
+    switch (s->number) {
+    case 0: return ag_slice(sample_in(s, 0, SHAPE(7)), 0, 2, 5);
+    case 1: return ag_slice(sample_in(s, 0, SHAPE(7)), 0, 0, 7);
+    case 2: return ag_slice(sample_in(s, 0, SHAPE(3, 5)), 1, -2, 5);
+    case 3: return ag_slice(sample_in(s, 0, SHAPE(3, 5)), 0, 1, -1);
+    case 4: return ag_slice(sample_in(s, 0, SHAPE(2, 3, 4)), 1, 1, 3);
+    case 5: return ag_slice(sample_in(s, 0, SHAPE(2, 3, 4)), -1, 3, 4);
+    case 6: return ag_slice(sample_in(s, 0, SHAPE(4, 3)), 0, 2, 2);
+    case 7: return ag_slice(sample_in(s, 0, SHAPE(2, 1, 5, 3)), 2, 0, 4);
+    default: return NULL;
+    }
+}
+
+Tensor *concat_sample(Sample *s)
+{
+    static const struct { AgShape a, b; int dim; } cases[] = {
+        { { 1, { 3 } }, { 1, { 2 } }, 0 },          { { 2, { 2, 3 } }, { 2, { 2, 3 } }, 0 },
+        { { 2, { 2, 3 } }, { 2, { 2, 1 } }, 1 },    { { 3, { 2, 3, 4 } }, { 3, { 2, 2, 4 } }, 1 },
+        { { 3, { 2, 3, 4 } }, { 3, { 2, 3, 5 } }, -1 }, { { 2, { 0, 3 } }, { 2, { 2, 3 } }, 0 },
+        { { 2, { 1, 1 } }, { 2, { 1, 1 } }, 1 },    { { 4, { 1, 2, 3, 2 } }, { 4, { 1, 2, 3, 2 } }, 2 },
+    };
+    if (s->number > 8) return NULL;
+    if (s->number == 8) {
+        Tensor *x = sample_in(s, 0, SHAPE(2, 2));
+        return ag_concat(((Tensor *[]){ x, sample_in(s, 1, SHAPE(2, 3)), x }), 3, 1);
+    }
+    Tensor *x[] = { sample_in(s, 0, cases[s->number].a), sample_in(s, 1, cases[s->number].b) };
+    return ag_concat(x, 2, cases[s->number].dim);
+}
+
+Tensor *expand_sample(Sample *s)
+{
+    switch (s->number) {
+    case 0: return ag_expand(sample_in(s, 0, AG_SCALAR), SHAPE(2, 3));
+    case 1: return ag_expand(sample_in(s, 0, SHAPE(3)), SHAPE(2, 3));
+    case 2: return ag_expand(sample_in(s, 0, SHAPE(3, 1)), SHAPE(3, 4));
+    case 3: return ag_expand(sample_in(s, 0, SHAPE(1, 4)), SHAPE(3, 4));
+    case 4: return ag_expand(sample_in(s, 0, SHAPE(2, 1, 3, 1)), SHAPE(2, 4, 3, 5));
+    case 5: return ag_expand(sample_in(s, 0, SHAPE(3, 4)), SHAPE(3, 4));
+    case 6: return ag_expand(sample_in(s, 0, SHAPE(1, 3)), SHAPE(0, 3));
+    case 7: return ag_expand(sample_in(s, 0, SHAPE(1, 2, 1)), SHAPE(2, 3, 2, 2));
+    default: return NULL;
+    }
+}
+
+Tensor *embedding_sample(Sample *s)
+{
+    switch (s->number) {
+    case 0: return ag_embedding(sample_in(s, 0, SHAPE(1, 1)), sample_ids(AG_SCALAR, 1));
+    case 1: return ag_embedding(sample_in(s, 0, SHAPE(5, 3)), sample_ids(SHAPE(4), 5));
+    case 2: return ag_embedding(sample_in(s, 0, SHAPE(5, 3)), sample_ids(SHAPE(2, 7), 5));
+    case 3: return ag_embedding(sample_in(s, 0, SHAPE(2, 4)), sample_ids(SHAPE(9), 2));
+    case 4: return ag_embedding(sample_in(s, 0, SHAPE(3, 17)), sample_ids(SHAPE(2, 1, 3), 3));
+    case 5: return ag_embedding(sample_in(s, 0, SHAPE(3, 2)), sample_ids(SHAPE(0), 3));
+    case 6: return ag_embedding(sample_in(s, 0, SHAPE(3, 0)), sample_ids(SHAPE(2), 3));
+    case 7: return ag_embedding(sample_in(s, 0, SHAPE(40, 1)), sample_ids(SHAPE(6, 6), 40));
+    default: return NULL;
+    }
+}
+
+Tensor *gather_sample(Sample *s)
+{
+    switch (s->number) {
+    case 0: return ag_gather(sample_in(s, 0, SHAPE(1)), 0, sample_ids(SHAPE(1), 1));
+    case 1: return ag_gather(sample_in(s, 0, SHAPE(7)), 0, sample_ids(SHAPE(4), 7));
+    case 2: return ag_gather(sample_in(s, 0, SHAPE(3, 5)), 1, sample_ids(SHAPE(3, 2), 5));
+    case 3: return ag_gather(sample_in(s, 0, SHAPE(3, 5)), 0, sample_ids(SHAPE(1, 5), 3));
+    case 4: return ag_gather(sample_in(s, 0, SHAPE(2, 3, 4)), 1, sample_ids(SHAPE(2, 6, 4), 3));
+    case 5: return ag_gather(sample_in(s, 0, SHAPE(2, 3, 4)), -1, sample_ids(SHAPE(2, 3, 1), 4));
+    case 6: return ag_gather(sample_in(s, 0, SHAPE(0, 3)), 1, sample_ids(SHAPE(0, 2), 3));
+    case 7: return ag_gather(sample_in(s, 0, SHAPE(2, 1, 3)), 1, sample_ids(SHAPE(2, 2, 3), 1));
+    case 8: return ag_gather(sample_in(s, 0, SHAPE(2, 3)), 1, sample_ids(SHAPE(2, 0), 3));
+    default: return NULL;
+    }
+}
+
+Tensor *scatter_add_sample(Sample *s)
+{
+    static const struct { AgShape x; int dim, n; } cases[] = {
+        { { 1, { 1 } }, 0, 1 },       { { 1, { 7 } }, 0, 4 },           { { 2, { 3, 5 } }, 1, 2 },
+        { { 2, { 3, 5 } }, 0, 4 },    { { 3, { 2, 3, 4 } }, 1, 6 },     { { 3, { 2, 3, 4 } }, -1, 1 },
+        { { 2, { 0, 3 } }, 1, 2 },    { { 2, { 2, 3 } }, 1, 0 },        { { 2, { 3, 3 } }, 0, 3 },
+    };
+    if (s->number >= (int)(sizeof cases / sizeof *cases)) return NULL;
+    AgShape x = cases[s->number].x, part = x;
+    int dim = cases[s->number].dim, d = dim < 0 ? dim + x.ndim : dim;
+    part.dim[d] = cases[s->number].n;
+    return ag_scatter_add(sample_in(s, 0, x), dim, sample_ids(part, (int32_t)x.dim[d]), sample_in(s, 1, part));
+}
