@@ -8,12 +8,8 @@
 #include "file.h"
 #include "kaeru/autograd.h"
 #include "llama_parts.h"
-#include "safetensors.h"
-
-static bool add_path(const char *path)
-{
-    return ag_set_error("%s: %s", path, ag_error());
-}
+#include "number.h"
+#include "stored.h"
 
 /* Reads the weights, or frees the model and returns NULL. */
 static Llama *filled(Llama *m, const char *path, NnLoadOptions how)
@@ -127,23 +123,18 @@ bool llama_read_config(const Config *c, LlamaOptions *o)
 
 #define WEIGHTS "model.safetensors"
 
-static char *path_in(void *owner, const char *folder, const char *name)
-{
-    return st_join(owner, st_join(owner, folder, "/"), name);
-}
-
 static Llama *open_folder(void *owner, const char *folder)
 {
     LlamaOptions o;
-    char *config = path_in(owner, folder, "config.json"), *weights = path_in(owner, folder, WEIGHTS);
+    const char *weights = text_printf(owner, "%s/" WEIGHTS, folder);
     Config c;
-    bool good = config_open(&c, config) && llama_read_config(&c, &o);
+    bool good = config_open(&c, text_printf(owner, "%s/config.json", folder)) && llama_read_config(&c, &o);
     ag_free(c.owner);
     if (!good) return NULL;
-    if (!file_exists(weights)) weights = st_join(owner, weights, ".index.json");
-    SafeTensors *st = st_open_any(weights, false);
-    good = st && weights_may_hold(st, llama_size(&o));
-    st_close(st);
+    if (!file_exists(weights)) weights = text_printf(owner, "%s/" WEIGHTS ".index.json", folder);
+    NnTensorFile *f = tensor_file_open(weights);
+    good = f && weights_may_hold(f, llama_size(&o));
+    ag_free(f);
     return good ? filled(llama_of_zeros(o), weights, (NnLoadOptions){ .map = true }) : NULL;
 }
 
@@ -164,8 +155,7 @@ static void put_rope(JsonWriter *w, const LlamaOptions *o)
 {
     json_put_real(w, "rope_theta", o->rope_base);
     if (o->rope_factor == 1) return;
-    json_write_name(w, "rope_scaling", strlen("rope_scaling"));
-    json_open(w, '{');
+    json_open(w, "rope_scaling", '{');
     json_put_text(w, "rope_type", "llama3");
     json_put_real(w, "factor", o->rope_factor);
     json_put_real(w, "low_freq_factor", o->rope_low);
@@ -178,9 +168,8 @@ static void put_ends(JsonWriter *w, const LlamaOptions *o)
 {
     if (o->begin >= 0) json_put_int(w, "bos_token_id", o->begin);
     if (o->end[0] < 0) return;
-    json_write_name(w, "eos_token_id", strlen("eos_token_id"));
-    json_open(w, '[');
-    for (int i = 0; i < LLAMA_ENDS && o->end[i] >= 0; i++) json_write_int(w, o->end[i]);
+    json_open(w, "eos_token_id", '[');
+    for (int i = 0; i < LLAMA_ENDS && o->end[i] >= 0; i++) json_put_int(w, NULL, o->end[i]);
     json_close(w, ']');
 }
 
@@ -228,8 +217,8 @@ bool llama_write_at(AgSite at, Llama *m, const char *folder)
     void *owner = ag_alloc(1, 1);
     size_t size;
     const char *text = config_of(owner, &m->options, &size);
-    Writing w = { m, path_in(owner, folder, WEIGHTS) };
-    bool done = config_replace(path_in(owner, folder, "config.json"), text, size, write_weights, &w);
+    Writing w = { m, text_printf(owner, "%s/" WEIGHTS, folder) };
+    bool done = config_replace(text_printf(owner, "%s/config.json", folder), text, size, write_weights, &w);
     ag_free(owner);
     return done;
 }

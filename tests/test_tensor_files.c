@@ -9,7 +9,7 @@
 #include "folder.h"
 #include "io_faults.h"
 #include "kaeru/autograd.h"
-#include "safetensors.h"
+#include "stored.h"
 #include "suites.h"
 #include "usage_error.h"
 
@@ -236,10 +236,10 @@ START_TEST(every_incomplete_file_is_refused_by_its_reader)
         for (size_t n = 0; n <= size; n++) {
             unsigned char *part = malloc(n + !n);               /* so that a sanitizer reports a read past the end */
             memcpy(part, bytes, n);
-            SafeTensors *st = st_open_any_bytes("memory", part, n);
+            NnTensorFile *st = st_open_bytes("memory", part, n);
             ck_assert_int_eq(st != NULL, n == size);
             if (n < size) expect_refused(st != NULL, "memory: ");
-            st_close(st);
+            ag_free(st);
             free(part);
         }
         ag_free(bytes);
@@ -261,7 +261,7 @@ START_TEST(damaged_arrays_are_refused)
         int read = 0;
         AgScope inner = ag_begin(AG_NO_GRAD);
         bytes[i] ^= 0x10;
-        NnTensorFile *f = st_open_any_bytes("memory", bytes, size);
+        NnTensorFile *f = st_open_bytes("memory", bytes, size);
         for (int k = 0; f && k < 2; k++) {
             Tensor *t = tensor_file_get(f, names[k]);
             if (t) check_equal(names[k], t, array[k]);
@@ -394,7 +394,7 @@ static bool read_and_write(const char *path)
     AgScope s = ag_begin(AG_NO_GRAD);
     bool done = tensor_load(path, NULL) && tensor_load(TEST_FIXTURES "/types.safetensors", "f16");
     for (int map = 0; map < 2 && done; map++) {
-        NnTensorFile *parts = st_open_any(FILES "model.safetensors.index.json", map);
+        NnTensorFile *parts = st_open(FILES "model.safetensors.index.json", map);
         done = parts && tensor_file_get(parts, "head.weight");
         ag_free(parts);
     }

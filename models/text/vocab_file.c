@@ -63,10 +63,10 @@ WordTable *vocab_read(void *owner, const char *path)
 const char *vocab_text(void *owner, const Word *token, int32_t n, size_t *size)
 {
     JsonWriter *json = json_writer(owner, 0);
-    json_open(json, '{');
+    json_open(json, NULL, '{');
     for (int32_t id = 0; id < n; id++) {
         json_write_name(json, token[id].text, token[id].size);
-        json_write_int(json, id);
+        json_put_int(json, NULL, id);
     }
     json_close(json, '}');
     return json_written(json, size);

@@ -127,7 +127,7 @@ LmData *lm_data_open_at(AgSite at, const char *path, const KaeruTokenizer *t)
     ag_check_pointer_at(at, __func__, "path", path);
     ag_check_pointer_at(at, __func__, "t", t);
     LmData *d = data_new(path, t);
-    KaeruFileMap *map = file_map(path);
+    File *map = file_open(path, true);
     if (!map) return opened(d, false);
     ag_set_owner(map, d);
     if (!is_token_file(map)) return opened(d, take_text(d, map->bytes, map->size));
@@ -144,7 +144,7 @@ LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruTokenizer 
         ag_usage_error(at, __func__, "tokens %d and %d of a vocabulary of %d", (int)begin, (int)end,
                        (int)kaeru_tokenizer_size(t));
     LmData *d = data_new(path, t);
-    KaeruFileMap *map = file_map(path);
+    File *map = file_open(path, true);
     if (!map) return opened(d, false);
     bool good = kaeru_text_check(path, map->bytes, map->size) &&
                 examples_read(d, path, map->bytes, map->size, t, begin, end, &d->examples);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "safetensors.h"
+#include "stored.h"
 #include "utf8.h"
 
 static uint32_t get16(const char *p)
@@ -93,44 +93,44 @@ static bool scan_header(const char *text, NpyHeader *h)
 }
 
 /* Reads the .npy file of `size` bytes at `offset` as the tensor of that name. */
-static bool read_npy(SafeTensors *st, const char *name, uint64_t offset, uint64_t size, StTensor *t)
+static bool read_npy(NnTensorFile *f, const char *name, uint64_t offset, uint64_t size, StTensor *t)
 {
-    char start[12], text[MAX_NPY_HEADER + 1], quoted[UTF8_QUOTE];
-    if (size < sizeof start) return st_tensor_error(st->file, name, "expected an .npy file, found %" PRIu64 " bytes", size);
-    if (!file_read_at(st->file, offset, start, sizeof start)) return false;
-    if (memcmp(start, MAGIC, 6) != 0) return st_tensor_error(st->file, name, "expected the start of an .npy file");
-    int version = start[6];
+    enum { BEFORE = 12 };                                           /* bytes before the header; 10 in version 1 */
+    char text[BEFORE + MAX_NPY_HEADER + 1], quoted[UTF8_QUOTE];
+    if (size < BEFORE) return st_tensor_error(f->file, name, "expected an .npy file, found %" PRIu64 " bytes", size);
+    if (!file_read_at(f->file, offset, text, BEFORE)) return false;
+    if (memcmp(text, MAGIC, 6) != 0) return st_tensor_error(f->file, name, "expected the start of an .npy file");
+    int version = text[6];
     if (version < 1 || version > 3)
-        return st_tensor_error(st->file, name, "expected version 1, 2 or 3 of .npy, found %d", version);
-    uint32_t length = version == 1 ? get16(start + 8) : get32(start + 8), before = version == 1 ? 10 : 12;
+        return st_tensor_error(f->file, name, "expected version 1, 2 or 3 of .npy, found %d", version);
+    uint32_t length = version == 1 ? get16(text + 8) : get32(text + 8), before = version == 1 ? 10 : BEFORE;
     if (length > MAX_NPY_HEADER || length > size - before)
-        return st_tensor_error(st->file, name, "expected a header of at most %d bytes within the file, found %" PRIu32,
+        return st_tensor_error(f->file, name, "expected a header of at most %d bytes within the file, found %" PRIu32,
                                MAX_NPY_HEADER, length);
-    if (!file_read_at(st->file, offset + before, text, length)) return false;
-    text[length] = '\0';
+    char *header = text + before;
+    if (!file_read_at(f->file, offset + before, header, length)) return false;
+    header[length] = '\0';
     NpyHeader h = { 0 };
-    if (strlen(text) < length || !scan_header(text, &h)) {
-        return st_tensor_error(st->file, name, "expected a header as {'descr': '<f4', 'fortran_order': False, "
-                               "'shape': (3, 4), }, found %s", utf8_quote(text, length, quoted));
+    if (strlen(header) < length || !scan_header(header, &h)) {
+        return st_tensor_error(f->file, name, "expected a header as {'descr': '<f4', 'fortran_order': False, "
+                               "'shape': (3, 4), }, found %s", utf8_quote(header, length, quoted));
     }
-    const FileType *type = file_type_of_numpy(h.descr);
+    const FileType *type = file_type(h.descr, true);
     utf8_quote(h.descr, strlen(h.descr), quoted);
-    if (h.descr[0] == '>') return st_tensor_error(st->file, name, "expected little-endian numbers, found %s", quoted);
-    if (!type) return st_tensor_error(st->file, name, "expected numbers of a known type, found %s", quoted);
+    if (h.descr[0] == '>') return st_tensor_error(f->file, name, "expected little-endian numbers, found %s", quoted);
+    if (!type) return st_tensor_error(f->file, name, "expected numbers of a known type, found %s", quoted);
     if (h.fortran)
-        return st_tensor_error(st->file, name, "is in Fortran's order; save np.ascontiguousarray(x) instead of x");
-    uint64_t *dim = ag_alloc_in(st, h.ndim, sizeof *dim);
-    if (h.ndim) memcpy(dim, h.dim, h.ndim * sizeof *dim);
-    *t = (StTensor){ .name = name, .ndim = h.ndim, .dim = dim, .offset = offset + before + length,
-                     .size = size - before - length, .file = st->file };
-    return tensor_set_type(t, type);
+        return st_tensor_error(f->file, name, "is in Fortran's order; save np.ascontiguousarray(x) instead of x");
+    *t = (StTensor){ .item.name = name, .offset = offset + before + length, .size = size - before - length, .file = f->file,
+                     .checksum_before = crc32_add(0, text, before + length) };
+    return st_set_shape(t, type, h.dim, h.ndim);
 }
 
-bool st_read_npy(SafeTensors *st)
+bool st_read_npy(NnTensorFile *f)
 {
-    st->tensor = ag_alloc_in(st, 1, sizeof *st->tensor);
-    st->n_tensors = 1;
-    return read_npy(st, "", 0, file_size(st->file), &st->tensor[0]) && st_sort_names(st);
+    f->tensor = ag_alloc_in(f, 1, sizeof *f->tensor);
+    f->n_tensors = 1;
+    return read_npy(f, "", 0, f->file->size, &f->tensor[0]) && st_sort_names(f);
 }
 
 /* ---- .npz -------------------------------------------------------------------------------------------------------- */
@@ -147,77 +147,49 @@ static bool is_npy(const char *name)
 }
 
 /* Reads the array of the entry of that name, whose part of the directory is at p. The entries' data ends before data_end. */
-static bool read_array(SafeTensors *st, const char *p, const char *name, uint64_t data_end, StTensor *t)
+static bool read_array(NnTensorFile *f, const char *p, const char *name, uint64_t data_end, StTensor *t)
 {
     uint32_t flags = get16(p + 8), method = get16(p + 10), size = get32(p + 20), unpacked = get32(p + 24);
     uint64_t offset = get32(p + 42);
     if (!is_npy(name))
-        return st_tensor_error(st->file, name, "expected a name that ends in .npy: was this archive made by np.savez?");
-    if (flags & 1) return st_tensor_error(st->file, name, "is encrypted");
-    if (method != 0) return st_tensor_error(st->file, name, "is compressed; np.savez writes arrays that are not");
-    if (size == UINT32_MAX || offset == UINT32_MAX) return st_tensor_error(st->file, name, "expected less than 4 GiB");
+        return st_tensor_error(f->file, name, "expected a name that ends in .npy: was this archive made by np.savez?");
+    if (flags & 1) return st_tensor_error(f->file, name, "is encrypted");
+    if (method != 0) return st_tensor_error(f->file, name, "is compressed; np.savez writes arrays that are not");
+    if (size == UINT32_MAX || offset == UINT32_MAX) return st_tensor_error(f->file, name, "expected less than 4 GiB");
     if (size != unpacked) {
-        return st_tensor_error(st->file, name, "expected one size without compression, found %" PRIu32 " and %" PRIu32, size,
+        return st_tensor_error(f->file, name, "expected one size without compression, found %" PRIu32 " and %" PRIu32, size,
                                unpacked);
     }
     char local[LOCAL_SIZE];
-    if (offset + LOCAL_SIZE > data_end) return st_tensor_error(st->file, name, "expected its data before the directory");
-    if (!file_read_at(st->file, offset, local, sizeof local)) return false;
+    if (offset + LOCAL_SIZE > data_end) return st_tensor_error(f->file, name, "expected its data before the directory");
+    if (!file_read_at(f->file, offset, local, sizeof local)) return false;
     if (get32(local) != LOCAL)
-        return st_tensor_error(st->file, name, "expected the start of an entry at offset %" PRIu64, offset);
+        return st_tensor_error(f->file, name, "expected the start of an entry at offset %" PRIu64, offset);
     offset += LOCAL_SIZE + get16(local + 26) + get16(local + 28);
-    if (offset + size > data_end) return st_tensor_error(st->file, name, "expected its data before the directory");
-    if (!read_npy(st, t->name, offset, size, t)) return false;
-    t->npy_start = offset;
-    t->npy_crc = get32(p + 16);
+    if (offset + size > data_end) return st_tensor_error(f->file, name, "expected its data before the directory");
+    if (!read_npy(f, t->item.name, offset, size, t)) return false;
+    t->has_checksum = true;
+    t->checksum = get32(p + 16);
     return true;
 }
 
 /* Reads the entry whose part of the directory is at p, which has `left` bytes; *used: how many it has. An entry that is no
  * array, or one that cannot be read, is a tensor with the reason. */
-static bool read_entry(SafeTensors *st, const char *p, size_t left, uint64_t data_end, size_t *used, StTensor *t)
+static bool read_entry(NnTensorFile *f, const char *p, size_t left, uint64_t data_end, size_t *used, StTensor *t)
 {
-    const char *archive = file_name(st->file);
+    const char *archive = f->file->name;
     if (left < CENTRAL_SIZE || get32(p) != CENTRAL || get16(p + 28) + get16(p + 30) + get16(p + 32) > left - CENTRAL_SIZE)
         return ag_set_error("%s: expected a directory of %zu more bytes with an entry for each array", archive, left);
     size_t length = get16(p + 28);
-    const char *name = ag_strndup_in(st, p + CENTRAL_SIZE, length);
+    const char *name = ag_strndup_in(f, p + CENTRAL_SIZE, length);
     *used = CENTRAL_SIZE + length + get16(p + 30) + get16(p + 32);
     if (strlen(name) < length || utf8_valid(name, length) < length)
-        return st_tensor_error(st->file, name, "expected a name in UTF-8 without NUL characters");
-    t->name = ag_strndup_in(st, name, length - (is_npy(name) ? SUFFIX_SIZE : 0));
-    if (read_array(st, p, name, data_end, t)) return true;
-    *t = (StTensor){ .name = t->name, .file = st->file, .unreadable = ag_strndup_in(st, ag_error(), strlen(ag_error())),
-                     .item = { t->name, "", { .ndim = -1 } } };
+        return st_tensor_error(f->file, name, "expected a name in UTF-8 without NUL characters");
+    t->item.name = ag_strndup_in(f, name, length - (is_npy(name) ? SUFFIX_SIZE : 0));
+    if (read_array(f, p, name, data_end, t)) return true;
+    *t = (StTensor){ .item = { t->item.name, "", { .ndim = -1 } }, .file = f->file,
+                     .unreadable = ag_strndup_in(f, ag_error(), strlen(ag_error())) };
     return true;
-}
-
-/* The checksum of n more bytes; it is 0 at first. */
-static uint32_t crc32_add(uint32_t crc, const void *bytes, size_t n)
-{
-    static const uint32_t table[16] = {                             /* of four bits */
-        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
-    };
-    crc = ~crc;
-    for (const unsigned char *p = bytes, *end = n ? p + n : p; p < end; p++) {
-        crc = table[(crc ^ *p) & 15] ^ crc >> 4;
-        crc = table[(crc ^ (uint32_t)*p >> 4) & 15] ^ crc >> 4;
-    }
-    return ~crc;
-}
-
-bool npz_check(const StTensor *t)
-{
-    char chunk[16384];
-    uint32_t crc = 0;
-    for (uint64_t at = t->npy_start, end = t->offset + t->size, n; at < end; at += n) {
-        n = end - at < sizeof chunk ? end - at : sizeof chunk;
-        if (!file_read_at(t->file, at, chunk, (size_t)n)) return false;
-        crc = crc32_add(crc, chunk, (size_t)n);
-    }
-    return crc == t->npy_crc || st_tensor_error(t->file, t->name, "expected bytes with the checksum %08" PRIx32 ", found %08"
-                                                PRIx32 ": is the file damaged?", t->npy_crc, crc);
 }
 
 /* The offset in the last `n` bytes of the end's record, which a comment may follow; n if there is none. */
@@ -228,13 +200,13 @@ static size_t find_end(const char *tail, size_t n)
     return n;
 }
 
-bool st_read_npz(SafeTensors *st)
+bool st_read_npz(NnTensorFile *f)
 {
-    const char *archive = file_name(st->file);
-    uint64_t total = file_size(st->file);
+    const char *archive = f->file->name;
+    uint64_t total = f->file->size;
     size_t n = total < END_SIZE + MAX_COMMENT ? (size_t)total : END_SIZE + MAX_COMMENT;
-    char *tail = ag_alloc_in(st, n, 1);
-    if (!file_read_at(st->file, total - n, tail, n)) return false;
+    char *tail = ag_alloc_in(f, n, 1);
+    if (!file_read_at(f->file, total - n, tail, n)) return false;
     size_t at = find_end(tail, n);
     if (at == n) return ag_set_error("%s: expected the end of a ZIP archive: is the file complete?", archive);
     uint32_t count = get16(tail + at + 10), size = get32(tail + at + 12), start = get32(tail + at + 16);
@@ -243,18 +215,18 @@ bool st_read_npz(SafeTensors *st)
     if ((uint64_t)start + size != total - n + at)
         return ag_set_error("%s: expected a directory at the end, found %" PRIu32 " bytes at offset %" PRIu32, archive, size,
                             start);
-    char *directory = ag_alloc_in(st, size, 1);
-    if (!file_read_at(st->file, start, directory, size)) return false;
-    st->tensor = ag_alloc_in(st, count, sizeof *st->tensor);
+    char *directory = ag_alloc_in(f, size, 1);
+    if (!file_read_at(f->file, start, directory, size)) return false;
+    f->tensor = ag_alloc_in(f, count, sizeof *f->tensor);
     size_t read = 0, unreadable = 0;
-    for (size_t used = 0; st->n_tensors < count; read += used) {
-        StTensor *t = &st->tensor[st->n_tensors++];
-        if (!read_entry(st, directory + read, size - read, start, &used, t)) return false;
+    for (size_t used = 0; f->n_tensors < count; read += used) {
+        StTensor *t = &f->tensor[f->n_tensors++];
+        if (!read_entry(f, directory + read, size - read, start, &used, t)) return false;
         unreadable += t->unreadable != NULL;
     }
     if (read != size) return ag_set_error("%s: expected %" PRIu32 " entries in the directory, found more", archive, count);
-    if (count && unreadable == count) return ag_set_error("%s", st->tensor[0].unreadable);
-    return st_sort_names(st);
+    if (count && unreadable == count) return ag_set_error("%s", f->tensor[0].unreadable);
+    return st_sort_names(f);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */

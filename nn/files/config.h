@@ -22,6 +22,8 @@ bool config_bool(const Config *c, const char *key, bool *value);
  * not NULL. */
 bool config_flag(const Config *c, const char *key, bool expected);
 bool config_text(const Config *c, const char *key, const char *expected, const char *other);
+/* Puts the path before the error message. */
+bool add_path(const char *path);
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 

@@ -1,8 +1,6 @@
 /* config.c: reads and writes config.json. */
 #include "config.h"
 
-#include <string.h>
-
 #include "file.h"
 #include "utf8.h"
 
@@ -74,15 +72,19 @@ bool config_text(const Config *c, const char *key, const char *expected, const c
                         utf8_quote(value->as.text, value->count, found));
 }
 
+bool add_path(const char *path)
+{
+    return ag_set_error("%s: %s", path, ag_error());
+}
+
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 JsonWriter *config_writer(void *owner, const char *architecture, const char *model_type)
 {
     JsonWriter *w = json_writer(owner, 2);
-    json_open(w, '{');
-    json_write_name(w, "architectures", strlen("architectures"));
-    json_open(w, '[');
-    json_write_text(w, architecture, strlen(architecture));
+    json_open(w, NULL, '{');
+    json_open(w, "architectures", '[');
+    json_put_text(w, NULL, architecture);
     json_close(w, ']');
     json_put_text(w, "model_type", model_type);
     return w;
