@@ -3,9 +3,9 @@
  * ZIP archive of them, here without compression: for each a local header and the file, at the end a directory of all. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "stored.h"
 #include "utf8.h"
 
@@ -22,74 +22,23 @@ static uint32_t get32(const char *p)
 /* ---- .npy -------------------------------------------------------------------------------------------------------- */
 
 static const char MAGIC[] = "\x93NUMPY";
-enum { MAX_NPY_HEADER = 65536, MAX_NPY_DIMS = 64, WORD = 32 };
+enum { MAX_NPY_HEADER = 65536 };
 
-/* A header's text, which a NUL ends. */
-typedef struct { const char *at; } Scan;
-
-static bool skip(Scan *s, char expected)
+/* Rewrites a header as JSON, in place: quotes, brackets, truth values, and no comma before a closing bracket. */
+static void python_to_json(char *text)
 {
-    s->at += strspn(s->at, " \n");
-    if (*s->at != expected) return false;
-    s->at++;
-    return true;
-}
-
-/* The text between quotes, shorter than WORD. */
-static bool scan_quoted(Scan *s, char out[WORD])
-{
-    char quote = skip(s, '\'') ? '\'' : '"';
-    if (quote == '"' && !skip(s, '"')) return false;
-    const char *end = strchr(s->at, quote);
-    if (!end || end - s->at >= WORD) return false;
-    memcpy(out, s->at, (size_t)(end - s->at));
-    out[end - s->at] = '\0';
-    s->at = end + 1;
-    return true;
-}
-
-static bool scan_bool(Scan *s, bool *out)
-{
-    s->at += strspn(s->at, " ");
-    *out = strncmp(s->at, "True", 4) == 0;
-    if (!*out && strncmp(s->at, "False", 5) != 0) return false;
-    s->at += *out ? 4 : 5;
-    return true;
-}
-
-static bool scan_shape(Scan *s, uint64_t dim[MAX_NPY_DIMS], size_t *ndim)
-{
-    if (!skip(s, '(')) return false;
-    for (*ndim = 0; !skip(s, ')'); ) {
-        s->at += strspn(s->at, " ");
-        size_t digits = strspn(s->at, "0123456789");
-        if (digits == 0 || digits > 18 || *ndim == MAX_NPY_DIMS) return false;
-        dim[(*ndim)++] = strtoull(s->at, NULL, 10);
-        s->at += digits;
-        if (!skip(s, ',') && *(s->at += strspn(s->at, " ")) != ')') return false;
+    static const char python[] = "'()TF", json[] = "\"[]tf";
+    char quote = '\0', *comma = NULL;
+    for (char *p = text; *p; p++) {
+        bool ends = *p == quote, closes = *p == ')' || *p == '}';
+        if (quote && !ends) continue;
+        if (ends) quote = '\0';
+        else if (*p == '\'' || *p == '"') quote = *p;
+        if (closes && comma) *comma = ' ';
+        if (*p != ' ') comma = *p == ',' ? p : NULL;
+        const char *found = strchr(python, *p);
+        if (found) *p = json[found - python];
     }
-    return true;
-}
-
-typedef struct { char descr[WORD]; bool fortran; uint64_t dim[MAX_NPY_DIMS]; size_t ndim; } NpyHeader;
-
-/* Reads the three entries, in any order. */
-static bool scan_header(const char *text, NpyHeader *h)
-{
-    Scan s = { text };
-    unsigned found = 0;
-    if (!skip(&s, '{')) return false;
-    while (!skip(&s, '}')) {
-        char key[WORD];
-        if (!scan_quoted(&s, key) || !skip(&s, ':')) return false;
-        unsigned which = strcmp(key, "descr") == 0 ? 1 : strcmp(key, "fortran_order") == 0 ? 2 : 4;
-        bool good = which == 1 ? scan_quoted(&s, h->descr) : which == 2 ? scan_bool(&s, &h->fortran) :
-                    strcmp(key, "shape") == 0 && scan_shape(&s, h->dim, &h->ndim);
-        if (!good || (found & which)) return false;
-        found |= which;
-        if (!skip(&s, ',') && *s.at != '}') return false;
-    }
-    return found == 7 && s.at[strspn(s.at, " \n")] == '\0';
 }
 
 /* Reads the .npy file of `size` bytes at `offset` as the tensor of that name. */
@@ -107,23 +56,25 @@ static bool read_npy(NnTensorFile *f, const char *name, uint64_t offset, uint64_
     if (length > MAX_NPY_HEADER || length > size - before)
         return st_tensor_error(f->file, name, "expected a header of at most %d bytes within the file, found %" PRIu32,
                                MAX_NPY_HEADER, length);
-    char *header = text + before;
+    char *header = text + before, *rewritten;
     if (!file_read_at(f->file, offset + before, header, length)) return false;
-    header[length] = '\0';
-    NpyHeader h = { 0 };
-    if (strlen(header) < length || !scan_header(header, &h)) {
+    python_to_json(rewritten = ag_strndup_in(f, header, length));
+    const Json *root = json_parse(f, name, rewritten, length), *descr = json_get(root, "descr");
+    const Json *fortran = json_get(root, "fortran_order"), *shape = json_get(root, "shape");
+    if (!descr || descr->type != JSON_STRING || !fortran || fortran->type != JSON_BOOL || !shape ||
+        shape->type != JSON_ARRAY || root->count != 3) {
         return st_tensor_error(f->file, name, "expected a header as {'descr': '<f4', 'fortran_order': False, "
                                "'shape': (3, 4), }, found %s", utf8_quote(header, length, quoted));
     }
-    const FileType *type = file_type(h.descr, true);
-    utf8_quote(h.descr, strlen(h.descr), quoted);
-    if (h.descr[0] == '>') return st_tensor_error(f->file, name, "expected little-endian numbers, found %s", quoted);
+    const FileType *type = file_type(descr->as.text, true);
+    utf8_quote(descr->as.text, descr->count, quoted);
+    if (*descr->as.text == '>') return st_tensor_error(f->file, name, "expected little-endian numbers, found %s", quoted);
     if (!type) return st_tensor_error(f->file, name, "expected numbers of a known type, found %s", quoted);
-    if (h.fortran)
+    if (fortran->as.truth)
         return st_tensor_error(f->file, name, "is in Fortran's order; save np.ascontiguousarray(x) instead of x");
     *t = (StTensor){ .item.name = name, .offset = offset + before + length, .size = size - before - length, .file = f->file,
                      .checksum_before = crc32_add(0, text, before + length) };
-    return st_set_shape(t, type, h.dim, h.ndim);
+    return st_set_shape(t, type, shape);
 }
 
 bool st_read_npy(NnTensorFile *f)

@@ -22,18 +22,6 @@ static bool is_text(const Json *value)
     return value && value->type == JSON_STRING && strlen(value->as.text) == value->count;
 }
 
-/* Reads the items of an array, which must be whole numbers of 0 or more. */
-static bool read_sizes(const NnTensorFile *f, const char *name, const char *what, const Json *value, uint64_t *out)
-{
-    for (uint32_t i = 0; i < value->count; i++) {
-        int64_t size;
-        if (!json_int(&value->as.item[i], &size) || size < 0)
-            return st_tensor_error(f->file, name, "expected whole numbers of 0 or more in %s, found another value", what);
-        out[i] = (uint64_t)size;
-    }
-    return true;
-}
-
 static bool read_tensor(NnTensorFile *f, const Json *key, const Json *value, uint64_t data_size, StTensor *t)
 {
     const char *name = key->as.text;
@@ -52,14 +40,15 @@ static bool read_tensor(NnTensorFile *f, const Json *key, const Json *value, uin
     utf8_quote(dtype->as.text, dtype->count, quoted);
     if (!type) return st_tensor_error(f->file, name, "expected a known dtype, found %s", quoted);
 
-    uint64_t *dim = ag_alloc_in(f, shape->count, sizeof *dim), range[2];
-    if (!read_sizes(f, name, "shape", shape, dim) || !read_sizes(f, name, "data_offsets", place, range)) return false;
-    if (range[0] > range[1] || range[1] > data_size) {
+    int64_t start, end;
+    if (!json_int(&place->as.item[0], &start) || !json_int(&place->as.item[1], &end) || start < 0 || end < 0)
+        return st_tensor_error(f->file, name, "expected whole numbers of 0 or more in data_offsets, found another value");
+    if (start > end || (uint64_t)end > data_size) {
         return st_tensor_error(f->file, name, "expected data_offsets that rise within the file's %" PRIu64 " bytes of values, "
-                               "found %" PRIu64 " and %" PRIu64, data_size, range[0], range[1]);
+                               "found %" PRId64 " and %" PRId64, data_size, start, end);
     }
-    *t = (StTensor){ .item.name = name, .offset = range[0], .size = range[1] - range[0], .file = f->file };
-    return st_set_shape(t, type, dim, shape->count);
+    *t = (StTensor){ .item.name = name, .offset = (uint64_t)start, .size = (uint64_t)(end - start), .file = f->file };
+    return st_set_shape(t, type, shape);
 }
 
 static bool read_metadata(NnTensorFile *f, const Json *value)

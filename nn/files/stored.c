@@ -129,37 +129,34 @@ bool st_tensor_error(const File *file, const char *name, const char *format, ...
     return ag_set_error("%s: tensor %s: %s", file->name, utf8_quote(name, strlen(name), quoted), message);
 }
 
-/* Sets *numel to the product of the sizes. False if the product of those that are not 0 exceeds INT64_MAX, because then no
- * AgShape can have them. */
-static bool multiply_sizes(const uint64_t *dim, size_t ndim, uint64_t *numel)
-{
-    bool empty = false;
-    *numel = 1;
-    for (size_t i = 0; i < ndim; i++) {
-        if (dim[i] == 0) empty = true;
-        else if (__builtin_mul_overflow(*numel, dim[i], numel) || *numel > INT64_MAX) return false;
-    }
-    if (empty) *numel = 0;
-    return true;
-}
-
-bool st_set_shape(StTensor *t, const FileType *type, const uint64_t *dim, size_t ndim)
+bool st_set_shape(StTensor *t, const FileType *type, const Json *shape)
 {
     const char *name = t->item.name;
-    uint64_t bits;
+    uint64_t numel = 1, bits;                   /* without sizes of 0: no AgShape can have sizes of a larger product */
+    bool empty = false;
+    AgShape *out = &t->item.shape;
+    for (uint32_t i = 0; i < shape->count; i++) {
+        int64_t size;
+        if (!json_int(&shape->as.item[i], &size) || size < 0)
+            return st_tensor_error(t->file, name, "expected whole numbers of 0 or more in shape, found another value");
+        if (i < AG_MAX_DIMS) out->dim[i] = size;
+        if (size == 0) empty = true;
+        else if (__builtin_mul_overflow(numel, (uint64_t)size, &numel) || numel > INT64_MAX)
+            return st_tensor_error(t->file, name, "the product of its shape is too large");
+    }
     t->type = type;
     t->item.type = type->name;
-    if (!multiply_sizes(dim, ndim, &t->numel) || __builtin_mul_overflow(t->numel, type->bits, &bits))
+    t->numel = empty ? 0 : numel;
+    if (__builtin_mul_overflow(t->numel, type->bits, &bits))
         return st_tensor_error(t->file, name, "the product of its shape is too large");
     if (bits % 8) return st_tensor_error(t->file, name, "expected whole bytes, found %" PRIu64 " bits", bits);
     if (t->size != bits / 8) {
         return st_tensor_error(t->file, name, "expected %" PRIu64 " bytes for its shape and dtype, found %" PRIu64, bits / 8,
                                t->size);
     }
-    t->item.shape = (AgShape){ .ndim = ndim > AG_MAX_DIMS ? -1 : (int)ndim };
-    for (int i = 0; i < t->item.shape.ndim; i++) t->item.shape.dim[i] = (int64_t)dim[i];
-    if (ndim > AG_MAX_DIMS) {
-        st_tensor_error(t->file, name, "expected at most %d dimensions, found %zu", AG_MAX_DIMS, ndim);
+    out->ndim = shape->count > AG_MAX_DIMS ? -1 : (int)shape->count;
+    if (out->ndim < 0) {
+        st_tensor_error(t->file, name, "expected at most %d dimensions, found %" PRIu32, AG_MAX_DIMS, shape->count);
         t->unreadable = ag_strndup_in(t->file, ag_error(), strlen(ag_error()));
     }
     return true;

@@ -4,6 +4,7 @@
 #define KAERU_STORED_H
 
 #include "file.h"
+#include "json.h"
 #include "kaeru/module.h"
 #include "kaeru/tensor_files.h"
 
@@ -74,8 +75,9 @@ bool st_read_npz(NnTensorFile *f);
 bool st_read_index(NnTensorFile *f);
 /* Sets the error 'PATH: tensor "NAME": MESSAGE'. */
 bool st_tensor_error(const File *file, const char *name, const char *format, ...) AG_PRINTF(3, 4);
-/* Completes a tensor of which item.name, offset, size and file are set. Its size must be that of this shape and type. */
-bool st_set_shape(StTensor *t, const FileType *type, const uint64_t *dim, size_t ndim);
+/* Completes a tensor of which item.name, offset, size and file are set. Its size must be that of this type and shape,
+ * an array. */
+bool st_set_shape(StTensor *t, const FileType *type, const Json *shape);
 /* Sorts the tensors by name, into by_name. No two may have one name. */
 bool st_sort_names(NnTensorFile *f);
 /* The CRC-32 of n more bytes; it is 0 at first. */
