@@ -182,18 +182,18 @@ bool st_read_npz(NnTensorFile *f)
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-enum { NPY_ROOM = 320 };
+enum { MOST_WRITTEN = 320 };                                        /* bytes of an .npy header that is written here */
 
 /* The header of an entry's .npy file with what is before it, padded so that the values begin at a multiple of 64. */
-static size_t npy_header(const StEntry *entry, char out[NPY_ROOM])
+static size_t npy_header(const StEntry *entry, char out[MOST_WRITTEN])
 {
     size_t n = 10;
-    n += (size_t)snprintf(out + n, NPY_ROOM - n, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+    n += (size_t)snprintf(out + n, MOST_WRITTEN - n, "{'descr': '%s', 'fortran_order': False, 'shape': (",
                           file_type_of(entry->dtype)->numpy);
     for (int i = 0; i < entry->shape.ndim; i++)
-        n += (size_t)snprintf(out + n, NPY_ROOM - n, i ? " %" PRId64 "," : "%" PRId64 ",", entry->shape.dim[i]);
+        n += (size_t)snprintf(out + n, MOST_WRITTEN - n, i ? " %" PRId64 "," : "%" PRId64 ",", entry->shape.dim[i]);
     if (entry->shape.ndim > 1) n--;                                 /* (3,) needs its comma, (3, 4) does not */
-    n += (size_t)snprintf(out + n, NPY_ROOM - n, "), }");
+    n += (size_t)snprintf(out + n, MOST_WRITTEN - n, "), }");
     size_t whole = (n + 1 + 63) / 64 * 64;
     memset(out + n, ' ', whole - n);
     out[whole - 1] = '\n';
@@ -204,7 +204,7 @@ static size_t npy_header(const StEntry *entry, char out[NPY_ROOM])
 
 bool npy_write(const char *path, const StEntry *entry)
 {
-    char header[NPY_ROOM];
+    char header[MOST_WRITTEN];
     size_t n = npy_header(entry, header);
     FileWriter *w = file_replace(path);
     if (!w) return false;
@@ -232,38 +232,40 @@ static char *put_common(char *p, uint32_t crc, uint32_t size, size_t length)
     return put16(put16(put32(put32(p, size), size), (uint32_t)length), 0);
 }
 
-typedef struct { uint32_t offset, crc, size; size_t name; } Packed;
-
-static void write_entry(FileWriter *w, const StEntry *entry, Packed *packed)
+/* The size of an entry's name in the archive. */
+static size_t name_size(const StEntry *entry)
 {
-    char npy[NPY_ROOM], local[LOCAL_SIZE];
-    size_t n = npy_header(entry, npy), bytes = st_entry_bytes(entry);
-    packed->crc = crc32_add(crc32_add(0, npy, n), entry->values, bytes);
-    put_common(put32(local, LOCAL), packed->crc, packed->size, packed->name);
+    return strlen(entry->name) + SUFFIX_SIZE;
+}
+
+/* Writes an entry at *offset, which then is the offset behind it, and puts what the directory says of it at p. Returns p behind
+ * that. */
+static char *write_entry(FileWriter *w, const StEntry *entry, uint32_t *offset, char *p)
+{
+    char npy[MOST_WRITTEN], local[LOCAL_SIZE];
+    size_t n = npy_header(entry, npy), bytes = st_entry_bytes(entry), length = name_size(entry);
+    uint32_t crc = crc32_add(crc32_add(0, npy, n), entry->values, bytes), size = (uint32_t)(n + bytes);
+    put_common(put16(put32(p, CENTRAL), 20), crc, size, length);
+    put32(p + 42, *offset);
+    p += CENTRAL_SIZE;
+    memcpy(p, entry->name, length - SUFFIX_SIZE);
+    memcpy(p + length - SUFFIX_SIZE, SUFFIX, SUFFIX_SIZE);
+    put_common(put32(local, LOCAL), crc, size, length);
     file_write(w, local, sizeof local);
-    file_write(w, entry->name, packed->name - SUFFIX_SIZE);
-    file_write(w, SUFFIX, SUFFIX_SIZE);
+    file_write(w, p, length);
     file_write(w, npy, n);
     file_write(w, entry->values, bytes);
+    *offset += LOCAL_SIZE + (uint32_t)length + size;
+    return p + length;
 }
 
-static uint32_t write_directory_entry(FileWriter *w, const StEntry *entry, const Packed *packed)
+/* Whether an archive can have these entries. Sets *directory to the size of what its directory says of them. */
+static bool check_entries(const char *path, const StEntry *entry, size_t n, size_t *directory)
 {
-    char central[CENTRAL_SIZE] = { 0 };
-    put_common(put16(put32(central, CENTRAL), 20), packed->crc, packed->size, packed->name);
-    put32(central + 42, packed->offset);
-    file_write(w, central, sizeof central);
-    file_write(w, entry->name, packed->name - SUFFIX_SIZE);
-    file_write(w, SUFFIX, SUFFIX_SIZE);
-    return (uint32_t)(CENTRAL_SIZE + packed->name);
-}
-
-/* Finds the place of each entry. False with ag_error() if the file could not be read again. */
-static bool plan_archive(const char *path, const StEntry *entry, size_t n, Packed *packed)
-{
-    uint64_t offset = 0, directory = END_SIZE;
-    char header[NPY_ROOM], quoted[UTF8_QUOTE];
+    uint64_t size = END_SIZE;
+    char header[MOST_WRITTEN], quoted[UTF8_QUOTE];
     if (n >= 65535) return ag_set_error("%s: expected less than 65535 arrays, found %zu", path, n);
+    *directory = 0;
     for (size_t i = 0; i < n; i++) {
         size_t length = strlen(entry[i].name);
         utf8_quote(entry[i].name, length, quoted);
@@ -272,11 +274,9 @@ static bool plan_archive(const char *path, const StEntry *entry, size_t n, Packe
         for (size_t k = 0; k < i; k++)
             if (strcmp(entry[k].name, entry[i].name) == 0)
                 return ag_set_error("%s: expected each name once, found %s again", path, quoted);
-        uint64_t size = npy_header(&entry[i], header) + (uint64_t)st_entry_bytes(&entry[i]);
-        packed[i] = (Packed){ .offset = (uint32_t)offset, .size = (uint32_t)size, .name = length + SUFFIX_SIZE };
-        offset += LOCAL_SIZE + packed[i].name + size;
-        directory += CENTRAL_SIZE + packed[i].name;
-        if (offset + directory >= UINT32_MAX)
+        *directory += CENTRAL_SIZE + name_size(&entry[i]);
+        size += LOCAL_SIZE + name_size(&entry[i]) + npy_header(&entry[i], header) + (uint64_t)st_entry_bytes(&entry[i]);
+        if (size + *directory >= UINT32_MAX)
             return ag_set_error("%s: expected less than 4 GiB in an .npz file; a .safetensors file can be larger", path);
     }
     return true;
@@ -284,17 +284,14 @@ static bool plan_archive(const char *path, const StEntry *entry, size_t n, Packe
 
 bool npz_write(const char *path, const StEntry *entry, size_t n)
 {
-    Packed *packed = ag_alloc(n, sizeof *packed);
-    FileWriter *w = plan_archive(path, entry, n, packed) ? file_replace(path) : NULL;
-    if (w) {
-        uint32_t size = 0, start = 0;
-        for (size_t i = 0; i < n; i++) write_entry(w, &entry[i], &packed[i]);
-        if (n) start = packed[n - 1].offset + packed[n - 1].size + (uint32_t)packed[n - 1].name + LOCAL_SIZE;
-        for (size_t i = 0; i < n; i++) size += write_directory_entry(w, &entry[i], &packed[i]);
-        char end[END_SIZE] = { 0 };
-        put32(put32(put16(put16(put32(put32(end, END), 0), (uint32_t)n), (uint32_t)n), size), start);
-        file_write(w, end, sizeof end);
-    }
-    ag_free(packed);
-    return w && file_commit(w);
+    size_t size;
+    FileWriter *w = check_entries(path, entry, n, &size) ? file_replace(path) : NULL;
+    if (!w) return false;
+    char *directory = ag_alloc_in(w, size, 1), *p = directory, end[END_SIZE] = { 0 };
+    uint32_t start = 0;
+    for (size_t i = 0; i < n; i++) p = write_entry(w, &entry[i], &start, p);
+    file_write(w, directory, size);
+    put32(put32(put16(put16(put32(put32(end, END), 0), (uint32_t)n), (uint32_t)n), (uint32_t)size), start);
+    file_write(w, end, sizeof end);
+    return file_commit(w);
 }
