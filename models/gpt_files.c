@@ -163,7 +163,7 @@ GPT *gpt_open_at(AgSite at, const char *weights_path, const char *config_path)
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static const char *text_of(void *owner, const GPTOptions *o, size_t *size)
+static JsonWriter *config_of(void *owner, const GPTOptions *o)
 {
     JsonWriter *w = config_writer(owner, "GPT2LMHeadModel", "gpt2");
     json_put_int(w, "n_layer", o->layers);
@@ -177,17 +177,13 @@ static const char *text_of(void *owner, const GPTOptions *o, size_t *size)
     json_put_real(w, "resid_pdrop", o->dropout);
     json_put_real(w, "embd_pdrop", o->dropout);
     json_put_real(w, "attn_pdrop", o->dropout);
-    json_close(w, '}');
-    return json_written(w, size);
+    return w;
 }
 
-typedef struct { GPT *model; const char *path; } Writing;
-
-static bool write_weights(void *arg)
+static bool write_weights(GPT *m, const char *path)
 {
-    const Writing *w = arg;
     AgScope scope = ag_begin(AG_NO_GRAD);
-    NnParameters *p = nn_parameters(w->model);
+    NnParameters *p = nn_parameters(m);
     StEntry *entry = ag_alloc_in(p, 2 * (size_t)p->n, sizeof *entry);
     size_t n = 0;
     for (int i = 0; i < p->n; i++) {
@@ -195,11 +191,11 @@ static bool write_weights(void *arg)
         const char *name = p->item[i].name;
         bool transposed = tensor_ndim(t) == 2 && is_transposed(NULL, name);
         entry[n++] = st_entry(AG_HERE, name, transposed ? ag_transpose(t, 0, 1) : t);
-        if (w->model->options.bias || t == w->model->wte->weight || t == w->model->wpe->weight) continue;
+        if (m->options.bias || t == m->wte->weight || t == m->wpe->weight) continue;
         char *bias = text_printf(p, "%.*sbias", (int)(strlen(name) - strlen("weight")), name);
         entry[n++] = st_entry(AG_HERE, bias, tensor_zeros(SHAPE(tensor_dim(t, 0))));     /* its layer has none here */
     }
-    bool done = st_write(w->path, entry, n, NULL);
+    bool done = st_write(path, entry, n, NULL);
     ag_free(p);
     ag_end(scope);
     return done;
@@ -211,9 +207,8 @@ bool gpt_write_at(AgSite at, GPT *m, const char *weights_path, const char *confi
     ag_check_pointer_at(at, __func__, "weights_path", weights_path);
     ag_check_pointer_at(at, __func__, "config_path", config_path);
     void *owner = ag_alloc(1, 1);
-    size_t size;
-    const char *text = text_of(owner, &m->options, &size);
-    bool done = config_replace(config_path, text, size, write_weights, &(Writing){ m, weights_path });
+    FileWriter *config = config_write(config_path, config_of(owner, &m->options));
+    bool done = config_commit(config, config && write_weights(m, weights_path));
     ag_free(owner);
     return done;
 }

@@ -173,7 +173,7 @@ static void put_ends(JsonWriter *w, const LlamaOptions *o)
     json_close(w, ']');
 }
 
-static const char *config_of(void *owner, const LlamaOptions *o, size_t *size)
+static JsonWriter *config_of(void *owner, const LlamaOptions *o)
 {
     bool qwen2 = o->qkv_bias && !o->out_bias;
     JsonWriter *w = o->head_norms ? config_writer(owner, "Qwen3ForCausalLM", "qwen3") :
@@ -194,16 +194,7 @@ static const char *config_of(void *owner, const LlamaOptions *o, size_t *size)
     json_put_bool(w, "tie_word_embeddings", o->tied);
     put_rope(w, o);
     put_ends(w, o);
-    json_close(w, '}');
-    return json_written(w, size);
-}
-
-typedef struct { Llama *model; const char *path; } Writing;
-
-static bool write_weights(void *arg)
-{
-    const Writing *w = arg;
-    return nn_save(w->path, w->model);
+    return w;
 }
 
 bool llama_write_at(AgSite at, Llama *m, const char *folder)
@@ -215,10 +206,8 @@ bool llama_write_at(AgSite at, Llama *m, const char *folder)
     if (m->options.head_norms && m->options.qkv_bias != m->options.out_bias)
         return ag_set_error("a Qwen3 has biases in all four matrices of attention or in none");
     void *owner = ag_alloc(1, 1);
-    size_t size;
-    const char *text = config_of(owner, &m->options, &size);
-    Writing w = { m, text_printf(owner, "%s/" WEIGHTS, folder) };
-    bool done = config_replace(text_printf(owner, "%s/config.json", folder), text, size, write_weights, &w);
+    FileWriter *config = config_write(text_printf(owner, "%s/config.json", folder), config_of(owner, &m->options));
+    bool done = config_commit(config, config && nn_save(text_printf(owner, "%s/" WEIGHTS, folder), m));
     ag_free(owner);
     return done;
 }

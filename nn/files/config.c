@@ -1,7 +1,6 @@
 /* config.c: reads and writes config.json. */
 #include "config.h"
 
-#include "file.h"
 #include "utf8.h"
 
 enum { MAX_CONFIG = 1 << 20 };                  /* bytes */
@@ -90,12 +89,22 @@ JsonWriter *config_writer(void *owner, const char *architecture, const char *mod
     return w;
 }
 
-bool config_replace(const char *path, const char *text, size_t size, bool (*then)(void *arg), void *arg)
+FileWriter *config_write(const char *path, JsonWriter *w)
 {
+    size_t size;
+    json_close(w, '}');
+    const char *text = json_written(w, &size);
     FileWriter *config = text ? file_replace(path) : NULL;
-    if (!config) return false;
+    if (!config) return NULL;
     file_write(config, text, size);
-    if (file_finish(config) && then(arg)) return file_commit(config);
+    if (file_finish(config)) return config;
+    ag_free(config);
+    return NULL;
+}
+
+bool config_commit(FileWriter *config, bool weights_written)
+{
+    if (config && weights_written) return file_commit(config);
     ag_free(config);
     return false;
 }

@@ -2,8 +2,8 @@
 #ifndef KAERU_CONFIG_H
 #define KAERU_CONFIG_H
 
+#include "file.h"
 #include "json.h"
-#include "kaeru/tensor.h"
 
 /* ---- reading: false with ag_error(), which names the file, the key and what was expected -------------------------- */
 
@@ -27,10 +27,12 @@ bool add_path(const char *path);
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* A file that begins with these entries; close its '{'. */
+/* A description that begins with these entries. */
 JsonWriter *config_writer(void *owner, const char *architecture, const char *model_type);
-/* Replaces the file by this text (NULL: returns false) and calls then(arg), which writes the weights. The text is on the disk
- * before, and in place after. */
-bool config_replace(const char *path, const char *text, size_t size, bool (*then)(void *arg), void *arg);
+/* Closes the description and writes it to the disk beside `path`; NULL with ag_error() if that fails. Write the weights then, and
+ * call config_commit, also after a failure: it puts the description in place if the weights were written, and frees the
+ * writer. */
+FileWriter *config_write(const char *path, JsonWriter *w);
+bool config_commit(FileWriter *config, bool weights_written);
 
 #endif

@@ -51,7 +51,7 @@ static void put_pattern(JsonWriter *w, const char *key, const NnParameters *p, d
     json_close(w, '}');
 }
 
-static const char *config_text_of(void *owner, const NnParameters *p, const Linear *l, size_t *size)
+static JsonWriter *config_of(void *owner, const NnParameters *p, const Linear *l)
 {
     JsonWriter *w = json_writer(owner, 2);
     json_open(w, NULL, '{');
@@ -64,22 +64,13 @@ static const char *config_text_of(void *owner, const NnParameters *p, const Line
     json_put_real(w, "lora_dropout", l->lora_dropout->p);
     json_put_text(w, "bias", "none");
     put_targets(w, p);
-    json_close(w, '}');
-    return json_written(w, size);
+    return w;
 }
 
 /* The name in the file of matrix `letter` of the adapter of which this is the Linear's weight. */
 static char *name_of(void *owner, const NnNamedTensor *p, char letter)
 {
     return text_printf(owner, PREFIX "%.*slora_%c.weight", (int)(strlen(p->name) - strlen("weight")), p->name, letter);
-}
-
-typedef struct { const char *path; const StEntry *entry; size_t n; } Writing;
-
-static bool write_weights(void *arg)
-{
-    const Writing *w = arg;
-    return st_write(w->path, w->entry, w->n, NULL);
 }
 
 bool nn_lora_save_at(AgSite at, void *module, const char *folder)
@@ -90,7 +81,7 @@ bool nn_lora_save_at(AgSite at, void *module, const char *folder)
     NnParameters *p = nn_parameters(module);
     StEntry *entry = ag_alloc_in(p, (size_t)p->n, sizeof *entry);
     const Linear *first = NULL;
-    size_t n = 0, size;
+    size_t n = 0;
     bool done = true;
     for (int i = 0; i < p->n; i++) {
         const Linear *l = lora_adapted(&p->item[i]);
@@ -103,9 +94,9 @@ bool nn_lora_save_at(AgSite at, void *module, const char *folder)
         entry[n++] = st_entry(at, name_of(p, &p->item[i], 'B'), l->lora_B->weight);
     }
     if (!first) ag_usage_error(at, __func__, "this %s has no adapters", ((Module *)module)->type);
-    const char *text = config_text_of(p, p, first, &size);
-    Writing w = { text_printf(p, "%s/adapter_model.safetensors", folder), entry, n };
-    done = done && config_replace(text_printf(p, "%s/adapter_config.json", folder), text, size, write_weights, &w);
+    const char *config_path = text_printf(p, "%s/adapter_config.json", folder);
+    FileWriter *config = done ? config_write(config_path, config_of(p, p, first)) : NULL;
+    done = config_commit(config, config && st_write(text_printf(p, "%s/adapter_model.safetensors", folder), entry, n, NULL));
     ag_free(p);
     return done;
 }
