@@ -1,7 +1,6 @@
 /* transformer_files.c: the sizes of an encoder-decoder as settings of a checkpoint, and the model that a checkpoint holds. */
 #include <inttypes.h>
 
-#include "config.h"
 #include "fields.h"
 #include "kaeru/transformer.h"
 
@@ -62,7 +61,7 @@ static bool checkpoint_sizes(const char *path, Sizes *sizes)
 {
     NnSettings *s = nn_settings_new();
     bool good = nn_checkpoint_settings(path, s) &&
-                (read_sizes(sizes, s) || add_path(path)) &&
+                (read_sizes(sizes, s) || ag_set_error("%s: %s", path, ag_error())) &&
                 checkpoint_may_hold(path, least_parameters(sizes));
     ag_free(s);
     return good;
