@@ -57,7 +57,7 @@ static bool read_config(const Config *c, GPTOptions *o)
            config_int(c, "n_layer", &o->layers) && config_int(c, "n_head", &o->heads) &&
            config_int(c, "n_embd", &o->width) &&
            config_int(c, "vocab_size", &o->vocab) && config_int(c, "n_positions", &o->context) &&
-           config_real(c, "layer_norm_epsilon", &o->eps) && config_real(c, "resid_pdrop", &o->dropout) &&
+           config_real_or(c, "layer_norm_epsilon", &o->eps) && config_real_or(c, "resid_pdrop", &o->dropout) &&
            check_inner(c, o->width) && config_text(c, "activation_function", "gelu_new", "gelu_pytorch_tanh") &&
            config_flag(c, "scale_attn_weights", true) && config_flag(c, "scale_attn_by_inverse_layer_idx", false) &&
            config_flag(c, "add_cross_attention", false) && config_flag(c, "tie_word_embeddings", true) &&

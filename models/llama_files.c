@@ -45,19 +45,15 @@ static bool read_rope(const Config *c, LlamaOptions *o)
     if (!older) found = json_get(c->root, key);
     Config rope = { c->owner, c->path, found };
     double part = 1;
-    if (!config_real(c, "rope_theta", &o->rope_base) || !config_real(&rope, "rope_theta", &o->rope_base) ||
-        !config_real(c, "partial_rotary_factor", &part) || !config_real(&rope, "partial_rotary_factor", &part)) return false;
+    if (!config_real_or(c, "rope_theta", &o->rope_base) || !config_real_or(&rope, "rope_theta", &o->rope_base) ||
+        !config_real_or(c, "partial_rotary_factor", &part) || !config_real_or(&rope, "partial_rotary_factor", &part))
+        return false;
     if (part != 1) return ag_set_error("%s: \"partial_rotary_factor\": expected 1, found %g", c->path, part);
     if (!found || found->type == JSON_NULL) return true;
     if (found->type != JSON_OBJECT) return config_error(c, key, "an object", found);
     const Json *type = json_get(found, "rope_type");
     if (!json_is(type ? type : json_get(found, "type"), "llama3"))
         return config_text(&rope, type ? "rope_type" : "type", "default", "llama3");
-    static const char *const needed[] = { "factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings" };
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-        const Json *value = json_get(found, needed[i]);
-        if (!value || value->type == JSON_NULL) return config_error(&rope, needed[i], "a number", value);
-    }
     return config_real(&rope, "factor", &o->rope_factor) && config_real(&rope, "low_freq_factor", &o->rope_low) &&
            config_real(&rope, "high_freq_factor", &o->rope_high) &&
            config_real(&rope, "original_max_position_embeddings", &o->rope_context);
@@ -95,7 +91,7 @@ static bool read_family(const Config *c, LlamaOptions *o)
     if (!qwen2 && !o->head_norms && !json_is(type, "llama"))
         return type ? config_text(c, "model_type", "llama\", \"qwen2\" or \"qwen3", NULL)
                     : config_error(c, "model_type", "\"llama\", \"qwen2\" or \"qwen3\"", type);
-    if (!qwen2 && !config_bool(c, "attention_bias", &o->out_bias)) return false;
+    if (!qwen2 && !config_bool_or(c, "attention_bias", &o->out_bias)) return false;
     o->qkv_bias = qwen2 || o->out_bias;
     return config_flag(c, "mlp_bias", false) && config_flag(c, "use_sliding_window", false) && check_layers(c);
 }
@@ -113,8 +109,8 @@ bool llama_read_config(const Config *c, LlamaOptions *o)
     o->head_width = o->head_norms ? 128 : o->heads > 0 ? o->width / o->heads : 0;
     return config_int_or(c, "num_key_value_heads", &o->kv_heads) && config_int_or(c, "head_dim", &o->head_width) &&
            config_int(c, "intermediate_size", &o->hidden) && config_int(c, "vocab_size", &o->vocab) &&
-           config_int_or(c, "max_position_embeddings", &o->context) && config_real(c, "rms_norm_eps", &o->eps) &&
-           config_real(c, "attention_dropout", &o->dropout) && config_bool(c, "tie_word_embeddings", &o->tied) &&
+           config_int_or(c, "max_position_embeddings", &o->context) && config_real_or(c, "rms_norm_eps", &o->eps) &&
+           config_real_or(c, "attention_dropout", &o->dropout) && config_bool_or(c, "tie_word_embeddings", &o->tied) &&
            config_text(c, "hidden_act", "silu", NULL) && read_rope(c, o) &&
            config_int_or(c, "bos_token_id", &o->begin) && read_ends(c, o->end) && (llama_check(o) || add_path(c->path));
 }

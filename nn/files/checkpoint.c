@@ -307,7 +307,7 @@ static bool same_as_before(const Loading *l, const Transfer *t, const void *valu
     return true;
 }
 
-/* Reads all values, and keeps them unless the file is mapped: then they are only checked, and read again from the map. */
+/* Reads and checks all values. Those of a mapped file are not kept: apply_to_model reads them from the map. */
 static bool read_values(Loading *l)
 {
     for (size_t i = 0; i < l->n; i++) {

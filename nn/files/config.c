@@ -21,11 +21,11 @@ bool config_error(const Config *c, const char *key, const char *expected, const 
                         found && found->type == JSON_NUMBER ? "another number" : json_type_name(found));
 }
 
-/* The value of a key; NULL if it is missing or null. */
-static const Json *find(const Config *c, const char *key)
+/* Whether the file says nothing of a key. */
+static bool is_absent(const Config *c, const char *key)
 {
     const Json *value = json_get(c->root, key);
-    return value && value->type != JSON_NULL ? value : NULL;
+    return !value || value->type == JSON_NULL;
 }
 
 bool config_int(const Config *c, const char *key, int64_t *n)
@@ -36,21 +36,26 @@ bool config_int(const Config *c, const char *key, int64_t *n)
 
 bool config_int_or(const Config *c, const char *key, int64_t *n)
 {
-    return !find(c, key) || config_int(c, key, n);
+    return is_absent(c, key) || config_int(c, key, n);
 }
 
 bool config_real(const Config *c, const char *key, double *x)
 {
-    const Json *value = find(c, key);
-    return !value || json_real(value, x) || config_error(c, key, "a number", value);
+    const Json *value = json_get(c->root, key);
+    return json_real(value, x) || config_error(c, key, "a number", value);
 }
 
-bool config_bool(const Config *c, const char *key, bool *x)
+bool config_real_or(const Config *c, const char *key, double *x)
 {
-    const Json *value = find(c, key);
-    if (value && value->type != JSON_BOOL)
-        return ag_set_error("%s: \"%s\": expected true or false, found %s", c->path, key, json_type_name(value));
-    if (value) *x = value->as.truth;
+    return is_absent(c, key) || config_real(c, key, x);
+}
+
+bool config_bool_or(const Config *c, const char *key, bool *x)
+{
+    const Json *value = json_get(c->root, key);
+    if (is_absent(c, key)) return true;
+    if (value->type != JSON_BOOL) return config_error(c, key, "true or false", value);
+    *x = value->as.truth;
     return true;
 }
 

@@ -12,12 +12,13 @@ typedef struct { void *owner; const char *path; const Json *root; } Config;
 /* Free `owner` with ag_free, also after an error. */
 bool config_open(Config *c, const char *path);
 bool config_error(const Config *c, const char *key, const char *expected, const Json *found);
-/* A whole number. */
+/* A whole number; a number. */
 bool config_int(const Config *c, const char *key, int64_t *n);
-/* Numbers that may be missing, or null; then the value stays. */
-bool config_int_or(const Config *c, const char *key, int64_t *n);
 bool config_real(const Config *c, const char *key, double *x);
-bool config_bool(const Config *c, const char *key, bool *value);
+/* A whole number, a number and a bool that may be missing or null: then *n or *x is not changed. */
+bool config_int_or(const Config *c, const char *key, int64_t *n);
+bool config_real_or(const Config *c, const char *key, double *x);
+bool config_bool_or(const Config *c, const char *key, bool *x);
 /* Checks a bool, or a text, that may be missing. Only the value `expected` is supported, or for a text also `other`, if it is
  * not NULL. */
 bool config_flag(const Config *c, const char *key, bool expected);
@@ -29,9 +30,8 @@ bool add_path(const char *path);
 
 /* A description that begins with these entries. */
 JsonWriter *config_writer(void *owner, const char *architecture, const char *model_type);
-/* Closes the description and writes it to the disk beside `path`; NULL with ag_error() if that fails. Write the weights then, and
- * call config_commit, also after a failure: it puts the description in place if the weights were written, and frees the
- * writer. */
+/* Closes the description and writes it to the disk beside `path`; NULL with ag_error() if that fails. Then write the weights,
+ * and call config_commit in any case: if the weights were written, it puts the description in place. It frees the writer. */
 FileWriter *config_write(const char *path, JsonWriter *w);
 bool config_commit(FileWriter *config, bool weights_written);
 

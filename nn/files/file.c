@@ -84,16 +84,16 @@ char *file_read(void *owner, const char *path, size_t limit, size_t *size)
     File *f = open_kind(path, false);
     if (!f) return NULL;
     bool silent = poll(&(struct pollfd){ .fd = f->fd, .events = POLLIN }, 1, WRITER_MS) <= 0;
-    size_t room = f->size < limit ? (size_t)f->size + 1 : limit, n = 0;     /* + 1: to see the end of file */
-    char *text = ag_alloc_in(owner, room + 1, 1);
+    size_t capacity = f->size < limit ? (size_t)f->size + 1 : limit, n = 0;     /* + 1: to see the end of file */
+    char *text = ag_alloc_in(owner, capacity + 1, 1);
     ssize_t got = 0;
     while (n <= limit) {
-        if (n == room) {
-            size_t larger = room < limit / 2 ? 2 * room + 4096 : limit + 1;
-            text = ag_resize_in(owner, text, room + 1, larger + 1, 1);
-            room = larger;
+        if (n == capacity) {
+            size_t larger = capacity < limit / 2 ? 2 * capacity + 4096 : limit + 1;
+            text = ag_resize_in(owner, text, capacity + 1, larger + 1, 1);
+            capacity = larger;
         }
-        got = read_some(f->fd, text + n, room - n, -1);
+        got = read_some(f->fd, text + n, capacity - n, -1);
         if (got < 0 && errno == EAGAIN && fcntl(f->fd, F_SETFL, 0) == 0) continue;  /* a pipe that a program writes: wait */
         if (got <= 0) break;
         n += (size_t)got;
@@ -197,7 +197,7 @@ static bool open_temporary(FileWriter *w)
         close(fd);
         if (busy) return ag_set_error("%s: another program is writing this file", w->path);
         if (error != ENOENT) return system_error(w->path, "cannot be written", error);
-        /* Another program renamed the file before this one had the lock: try again. */
+        /* Another program renamed the file before this one had the lock: open the new one. */
     }
 }
 

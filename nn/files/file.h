@@ -38,7 +38,7 @@ bool file_read_at(File *f, uint64_t offset, void *out, size_t n);
 
 /* ---- replacing ------------------------------------------------------------------------------------------------------
  * The new content is written to PATH.tmp, synced to the disk, and renamed to PATH. So a reader sees either the complete
- * old file or the complete new one, even after a kill or a power cut. Until file_commit the old file stays unchanged; if
+ * old file or the complete new one, even after a kill or a power cut. Until file_commit the old file is unchanged; if
  * anything fails, PATH.tmp is removed. A PATH.tmp that a killed program left is overwritten next time. ag_free of a writer
  * leaves the old file. */
 

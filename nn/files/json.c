@@ -20,7 +20,7 @@ typedef struct {
     size_t size, at;                        /* at: offset of the next byte */
     int depth;
     Json *stack;
-    size_t height, room;
+    size_t height, capacity;
 } Parser;
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
@@ -33,7 +33,7 @@ static bool syntax_error(const Parser *p, const char *what, const char *found)
     return ag_set_error("%s: line %zu, column %zu: expected %s, found %s", p->name, line, column, what, found);
 }
 
-/* The same; the message gives the next character as what was found. */
+/* Sets an error message with the next character as what was found. */
 static bool expected(const Parser *p, const char *what)
 {
     char found[32] = "the end";
@@ -168,10 +168,10 @@ static bool parse_value(Parser *p, Json *out);
 
 static void push(Parser *p, Json value)
 {
-    if (p->height == p->room) {
-        size_t room = p->room ? 2 * p->room : 64;
-        p->stack = ag_resize_in(p->owner, p->stack, p->room, room, sizeof *p->stack);
-        p->room = room;
+    if (p->height == p->capacity) {
+        size_t capacity = p->capacity ? 2 * p->capacity : 64;
+        p->stack = ag_resize_in(p->owner, p->stack, p->capacity, capacity, sizeof *p->stack);
+        p->capacity = capacity;
     }
     p->stack[p->height++] = value;
 }

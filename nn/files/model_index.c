@@ -19,7 +19,8 @@ static NnTensorFile *file_of_name(NnTensorFile *f, Files *files, const char *nam
         if (strcmp(files->name[i - 1], name) == 0) return files->file[i - 1];
     const char *index = f->file->name, *slash = strrchr(index, '/');
     int folder = slash ? (int)(slash - index) + 1 : 0;
-    NnTensorFile *opened = st_new(file_open(text_printf(f, "%.*s%s", folder, index, name), f->map), f->map, st_read_safetensors);
+    const char *path = text_printf(f, "%.*s%s", folder, index, name);
+    NnTensorFile *opened = st_new(file_open(path, f->map), f->map, st_read_safetensors);
     if (!opened) return NULL;
     ag_set_owner(opened, f);
     files->name[files->n] = name;

@@ -1,5 +1,5 @@
 /* number.c: decimal text to double and back, by the C library in the C locale. The thread's own locale, which may write
- * a decimal comma, is in place again when a function returns. */
+ * a decimal comma, is restored before a function returns. */
 #include "number.h"
 
 #include <errno.h>

@@ -21,7 +21,7 @@ typedef struct {
 size_t number_scan(const char *s, size_t n, Number *number, size_t *wrong);
 
 #define NUMBER_TEXT 32
-/* Writes a finite double with the fewest of 15, 16 or 17 digits that read back as the same double. Returns text. */
+/* Writes a finite double with 15 digits or, if these do not give this double when read, 16 or 17. Returns text. */
 char *number_text(double value, char text[NUMBER_TEXT]);
 
 /* The text that printf writes, with a decimal point in every locale, owned by `owner`; NULL if the format cannot be written. */

@@ -1,7 +1,7 @@
 /* safetensors.c: reads, checks and writes the files of Hugging Face's safetensors library. Such a file is eight bytes with the
  * size of the header, the header in JSON, which gives each tensor's type, shape and offsets, then the values. The header is
- * checked completely, against the size of the file, before anything uses it: each name is unique, each tensor's size agrees with
- * its shape and type, and the tensors fill the file without gap or overlap. */
+ * checked completely, against the size of the file, before anything uses it: each name is unique, each tensor's size agrees
+ * with its shape and type, and the tensors fill the file without gap or overlap. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,8 +95,8 @@ static bool read_header(NnTensorFile *f, const char *text, size_t size, uint64_t
     uint64_t end = 0;
     for (size_t i = 0; i < f->n_tensors; i++) {
         if (tensor[i].offset != end) {
-            return st_tensor_error(f->file, tensor[i].item.name, "expected its values at offset %" PRIu64 ", without a gap or an "
-                                   "overlap, found %" PRIu64, end, tensor[i].offset);
+            return st_tensor_error(f->file, tensor[i].item.name, "expected its values at offset %" PRIu64 ", without a gap "
+                                   "or an overlap, found %" PRIu64, end, tensor[i].offset);
         }
         end += tensor[i].size;
         tensor[i].offset += 8 + size;

@@ -1,5 +1,5 @@
-/* stored.h: tensors as files store them. stored.c has what the formats have in common; safetensors.c, numpy.c (.npy and .npz) and
- * model_index.c (a model in several files) read and write one each; tensor_files.c opens a file of any of them. */
+/* stored.h: tensors as files store them. stored.c has what the formats have in common; safetensors.c, numpy.c (.npy and .npz)
+ * and model_index.c (a model in several files) read and write one each; tensor_files.c opens a file of any of them. */
 #ifndef KAERU_STORED_H
 #define KAERU_STORED_H
 
@@ -86,7 +86,7 @@ uint32_t crc32_add(uint32_t crc, const void *bytes, size_t n);
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* A tensor to write: reals as F32 (F64 in the double build), ints as I32, bools as BOOL. If there is a values_of, the values
- * are what it returns when they are to be written; they must be valid until it is called again. */
+ * are what it returns when they are to be written; they must be valid until its next call. */
 typedef struct {
     const char *name;
     AgShape shape;
@@ -97,8 +97,8 @@ typedef struct {
 } StEntry;
 
 /* Replaces the file at `path` (see file_replace) by one with the tensors in this order: a safetensors file, whose metadata
- * (NULL: none) follow "format", "pt"; an .npy file of one tensor; an .npz file. False with ag_error() if it cannot be written, or
- * if st_open would refuse it, for example because two tensors have one name. */
+ * (NULL: none) follow "format", "pt"; an .npy file of one tensor; an .npz file. False with ag_error() if it cannot be written,
+ * or if st_open would refuse it, for example because two tensors have one name. */
 bool st_write(const char *path, const StEntry *entry, size_t n, const NnSettings *metadata);
 bool npy_write(const char *path, const StEntry *entry);
 bool npz_write(const char *path, const StEntry *entry, size_t n);
