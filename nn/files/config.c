@@ -54,7 +54,8 @@ bool config_bool_or(const Config *c, const char *key, bool *x)
 {
     const Json *value = json_get(c->root, key);
     if (is_absent(c, key)) return true;
-    if (value->type != JSON_BOOL) return config_error(c, key, "true or false", value);
+    if (value->type != JSON_BOOL)
+        return ag_set_error("%s: \"%s\": expected true or false, found %s", c->path, key, json_type_name(value));
     *x = value->as.truth;
     return true;
 }

@@ -108,7 +108,7 @@ bool file_commit(FileWriter *w)
     if (good) {
         ag_free(f->name);
         ag_free(f->bytes);
-        *f = (File){ w->name, w->bytes, w->size };
+        *f = (MemoryFile){ w->name, w->bytes, w->size };
         ag_set_owner(w->name, NULL);
         ag_set_owner(w->bytes, NULL);
     }
