@@ -112,7 +112,7 @@ static bool is_mask(const char *prefix, const char *name)
     return rest > digits && (strcmp(rest, ".attn.bias") == 0 || strcmp(rest, ".attn.masked_bias") == 0);
 }
 
-/* Whether the model needs each tensor of the file, or the file is known to have it. */
+/* Whether the tensors of the file that the model does not have are the output layer and masks. */
 static bool check_unexpected(const char *path, const char *prefix, const NnLoadReport *report)
 {
     char quoted[UTF8_QUOTE];

@@ -131,6 +131,41 @@ START_TEST(values_that_do_not_fit_are_refused)
 }
 END_TEST
 
+/* Of two floats. Python writes the first; the others are as good, and mean the same. */
+START_TEST(headers_of_numpy_are_read)
+{
+    static const struct { const char *text; bool good; } headers[] = {
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }          \n", true },
+        { "{'descr':'<f4','fortran_order':False,'shape':(2)}", true },
+        { "{\"shape\": (1, 2), \"fortran_order\": False, \"descr\": \"<f4\",\n}", true },
+        { "{'descr': '<f4\", 'fortran_order': False, 'shape': (2,)}", false },
+        { "{'descr': '<f4'', 'fortran_order': False, 'shape': (2,)}", false },
+        { "{'descr': '\"<f4\"', 'fortran_order': False, 'shape': (2,)}", false },
+        { "{'descr': '<f4', 'fortran_order': 'False', 'shape': (2,)}", false },
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': (2,,)}", false },
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': {2,}}", false },
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'more': 1}", false },
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': (2.0,)}", false },
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': ('2',)}", false },
+    };
+    AgScope s = ag_begin(AG_NO_GRAD);
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        char bytes[200] = "\x93NUMPY\1";
+        size_t n = strlen(headers[i].text);
+        float values[2] = { 3, -4 };
+        bytes[8] = (char)n;
+        memcpy(bytes + 10, headers[i].text, n);
+        memcpy(bytes + 10 + n, values, sizeof values);
+        NnTensorFile *f = st_open_bytes("memory", bytes, 10 + n + sizeof values);
+        ck_assert_msg((f != NULL) == headers[i].good, "%s is %s", headers[i].text, f ? "accepted" : ag_error());
+        if (f) ck_assert(tensor_data(tensor_file_get(f, ""))[1] == -4);
+        else expect_refused(false, "memory: tensor \"\": expected ");
+        ag_free(f);
+    }
+    ag_end(s);
+}
+END_TEST
+
 static const struct { const char *name, *reason; } unreadable[] = {
     { "text", "expected numbers of a known type, found \"<U4\"" },
     { "bytes", "expected numbers of a known type, found \"|S3\"" },
@@ -450,6 +485,7 @@ Suite *tensor_files_suite(void)
     tcase_add_checked_fixture(t, folder_make, folder_remove);
     tcase_add_test(t, each_type_is_read);
     tcase_add_test(t, values_that_do_not_fit_are_refused);
+    tcase_add_test(t, headers_of_numpy_are_read);
     tcase_add_test(t, unreadable_arrays_leave_the_others_readable);
     tcase_add_test(t, single_arrays_are_read);
     tcase_add_test(t, a_model_in_several_files_is_one);

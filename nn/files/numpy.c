@@ -35,7 +35,7 @@ static void python_to_json(char *text)
         if (ends) quote = '\0';
         else if (*p == '\'' || *p == '"') quote = *p;
         if (closes && comma) *comma = ' ';
-        if (*p != ' ') comma = *p == ',' ? p : NULL;
+        if (!strchr(" \n", *p)) comma = *p == ',' ? p : NULL;
         const char *found = strchr(python, *p);
         if (found) *p = json[found - python];
     }
@@ -56,10 +56,11 @@ static bool read_npy(NnTensorFile *f, const char *name, uint64_t offset, uint64_
     if (length > MAX_NPY_HEADER || length > size - before)
         return st_tensor_error(f->file, name, "expected a header of at most %d bytes within the file, found %" PRIu32,
                                MAX_NPY_HEADER, length);
-    char *header = text + before, *rewritten;
+    char *header = text + before;
     if (!file_read_at(f->file, offset + before, header, length)) return false;
-    python_to_json(rewritten = ag_strndup_in(f, header, length));
-    const Json *root = json_parse(f, name, rewritten, length), *descr = json_get(root, "descr");
+    char *json = ag_strndup_in(f, header, length);
+    python_to_json(json);
+    const Json *root = json_parse(f, name, json, length), *descr = json_get(root, "descr");
     const Json *fortran = json_get(root, "fortran_order"), *shape = json_get(root, "shape");
     if (!descr || descr->type != JSON_STRING || !fortran || fortran->type != JSON_BOOL || !shape ||
         shape->type != JSON_ARRAY || root->count != 3) {

@@ -28,8 +28,8 @@ void settings_add(NnSettings *s, const char *key, const char *value)
         s->item = ag_resize_in(s, s->item, (size_t)s->n, (size_t)capacity, sizeof *s->item);
         s->capacity = capacity;
     }
-    Setting new = { ag_strndup_in(s, key, strlen(key)), ag_strndup_in(s, value, strlen(value)) };
-    s->item[s->n++] = new;
+    Setting added = { ag_strndup_in(s, key, strlen(key)), ag_strndup_in(s, value, strlen(value)) };
+    s->item[s->n++] = added;
 }
 
 void nn_settings_set_at(AgSite at, NnSettings *s, const char *key, const char *format, ...)
