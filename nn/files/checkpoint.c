@@ -10,7 +10,6 @@
  * fail. Applying it changes the model and cannot fail. So a file that does not fit leaves the model as it was. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
