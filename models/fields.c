@@ -67,19 +67,19 @@ bool fields_from_settings(const Field *field, int n, void *options, const NnSett
 
 bool checkpoint_may_hold(const char *path, double parameters)
 {
-    File *file = file_open(path);
+    File *file = file_open(path, false);
     if (!file) return false;
-    double size = (double)file_size(file);
+    double size = (double)file->size;
     ag_free(file);
     return parameters * 2 <= size ||
            ag_set_error("%s: %.0f bytes are too few for the model that its settings describe, of %.0f parameters or more",
                         path, size, parameters);
 }
 
-bool weights_may_hold(const SafeTensors *st, double parameters)
+bool weights_may_hold(const NnTensorFile *f, double parameters)
 {
     double numbers = 0;
-    for (size_t i = 0; i < st->n_tensors; i++) numbers += (double)st->tensor[i].numel;
+    for (size_t i = 0; i < f->n_tensors; i++) numbers += (double)f->tensor[i].numel;
     return parameters <= numbers || ag_set_error("%s: has %.0f numbers, expected the %.0f of the config's model",
-                                                 file_name(st->file), numbers, parameters);
+                                                 f->file->name, numbers, parameters);
 }

@@ -4,7 +4,7 @@
 #define KAERU_FIELDS_H
 
 #include "kaeru/nn.h"
-#include "safetensors.h"
+#include "stored.h"
 
 typedef enum { FIELD_INT, FIELD_INT64, FIELD_DOUBLE, FIELD_BOOL } FieldKind;        /* FIELD_INT: an enum, too */
 
@@ -22,6 +22,6 @@ bool fields_from_settings(const Field *field, int n, void *options, const NnSett
  * before the model is constructed, so that a bad file cannot make it ask for too much memory. */
 bool checkpoint_may_hold(const char *path, double parameters);
 /* The same for an open file of weights, which must have at least as many numbers. */
-bool weights_may_hold(const SafeTensors *st, double parameters);
+bool weights_may_hold(const NnTensorFile *f, double parameters);
 
 #endif

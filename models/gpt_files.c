@@ -3,7 +3,6 @@
  * In that layout, the matrices of the layers belong to a "Conv1D", which computes x W + b. So W is stored as (in, out),
  * the transpose of the weight of a Linear. The sizes in config.json are checked against the weights file before the model
  * is constructed. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,17 +10,12 @@
 #include "fields.h"
 #include "kaeru/autograd.h"
 #include "kaeru/gpt.h"
-#include "safetensors.h"
+#include "number.h"
+#include "stored.h"
 #include "utf8.h"
 
 #define PREFIX "transformer."
 #define HEAD "lm_head.weight"
-
-/* Puts the path before the error message. */
-static bool add_path(const char *path)
-{
-    return ag_set_error("%s: %s", path, ag_error());
-}
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
@@ -63,7 +57,7 @@ static bool read_config(const Config *c, GPTOptions *o)
            config_int(c, "n_layer", &o->layers) && config_int(c, "n_head", &o->heads) &&
            config_int(c, "n_embd", &o->width) &&
            config_int(c, "vocab_size", &o->vocab) && config_int(c, "n_positions", &o->context) &&
-           config_real(c, "layer_norm_epsilon", &o->eps) && config_real(c, "resid_pdrop", &o->dropout) &&
+           config_real_or(c, "layer_norm_epsilon", &o->eps) && config_real_or(c, "resid_pdrop", &o->dropout) &&
            check_inner(c, o->width) && config_text(c, "activation_function", "gelu_new", "gelu_pytorch_tanh") &&
            config_flag(c, "scale_attn_weights", true) && config_flag(c, "scale_attn_by_inverse_layer_idx", false) &&
            config_flag(c, "add_cross_attention", false) && config_flag(c, "tie_word_embeddings", true) &&
@@ -80,108 +74,76 @@ static bool open_config(const char *path, GPTOptions *o)
 
 /* ---- reading the weights ----------------------------------------------------------------------------------------- */
 
-typedef struct {
-    SafeTensors *st;
-    const char *prefix;                         /* of all names but HEAD */
-    bool *used;                                 /* for each tensor of the file: whether `find` has returned it */
-} Source;
-
-static const StTensor *find(Source *s, const char *prefix, const char *name)
+/* Whether the file stores the model's matrix of that name transposed. */
+static bool is_transposed(void *unused, const char *name)
 {
-    const StTensor *t = st_find(s->st, st_join(s->st, prefix, name));
-    if (t) s->used[t - s->st->tensor] = true;
-    return t;
+    (void)unused;
+    return strncmp(name, "h.", 2) == 0;
 }
 
-static bool tensor_error(const Source *s, const char *name, const char *what)
+/* Puts the file's prefix before a name. */
+static void add_prefix(void *prefix, const char *name, char *out, size_t size)
 {
-    char quoted[UTF8_QUOTE];
-    return ag_set_error("%s: %s %s", file_name(s->st->file), utf8_quote(name, strlen(name), quoted), what);
-}
-
-static bool check_shape(const Source *s, const StTensor *t, AgShape expected)
-{
-    AgShape found = { 0 };
-    char text[2][AG_SHAPE_TEXT], what[2 * AG_SHAPE_TEXT + 40];
-    if (!st_shape(s->st, t, &found)) return false;
-    if (ag_shape_equal(found, expected)) return true;
-    snprintf(what, sizeof what, "is %s, expected %s", ag_shape_text(found, text[0]), ag_shape_text(expected, text[1]));
-    return tensor_error(s, t->name, what);
-}
-
-/* Whether the file stores the parameter transposed. */
-static bool is_transposed(const NnNamedTensor *p)
-{
-    return strncmp(p->name, "h.", 2) == 0 && tensor_ndim(p->tensor) == 2;
-}
-
-static AgShape stored_shape(const NnNamedTensor *p)
-{
-    AgShape shape = tensor_shape(p->tensor);
-    return is_transposed(p) ? SHAPE(shape.dim[1], shape.dim[0]) : shape;
-}
-
-static bool read_parameter(Source *s, const NnNamedTensor *p)
-{
-    const StTensor *from = find(s, s->prefix, p->name);
-    if (!from) return tensor_error(s, p->name, "is missing");
-    if (!check_shape(s, from, stored_shape(p))) return false;
-    if (!is_transposed(p)) return st_read(from, AG_REAL, tensor_mutable_data(p->tensor));
-    AgScope scope = ag_begin(AG_NO_GRAD);
-    Tensor *stored = tensor_zeros(stored_shape(p));
-    bool good = st_read(from, AG_REAL, tensor_mutable_data(stored));
-    if (good) tensor_copy(p->tensor, ag_transpose(stored, 0, 1));
-    ag_end(scope);
-    return good;
+    snprintf(out, size, "%s%s", (const char *)prefix, name);
 }
 
 /* If the file has the output layer, its weights must be those of the token table. */
-static bool check_head(Source *s, const GPT *m)
+static bool check_head(const NnTensorFile *f, const GPT *m)
 {
-    const StTensor *head = find(s, "", HEAD);
-    if (!head) return true;
-    if (!check_shape(s, head, tensor_shape(m->wte->weight))) return false;
+    if (!tensor_file_find(f, HEAD)) return true;
     AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *values = tensor_zeros(tensor_shape(m->wte->weight));
     size_t size = (size_t)tensor_numel(values) * sizeof(ag_real);
-    bool good = st_read(head, AG_REAL, tensor_mutable_data(values));
+    bool good = tensor_file_read(f, HEAD, values);
     if (good && memcmp(tensor_data(values), tensor_data(m->wte->weight), size) != 0)
-        good = tensor_error(s, HEAD, "differs from \"wte.weight\": expected one table for input and output");
+        good = ag_set_error("%s: \"" HEAD "\" differs from \"wte.weight\": expected one table for input and output",
+                            f->file->name);
     ag_end(scope);
     return good;
 }
 
 /* Whether the tensor is the causal mask, h.N.attn.bias or h.N.attn.masked_bias, which older versions of the library
  * save. */
-static bool is_mask(const Source *s, const char *name)
+static bool is_mask(const char *prefix, const char *name)
 {
-    size_t n = strlen(s->prefix);
-    if (strncmp(name, s->prefix, n) != 0 || strncmp(name + n, "h.", 2) != 0) return false;
+    size_t n = strlen(prefix);
+    if (strncmp(name, prefix, n) != 0 || strncmp(name + n, "h.", 2) != 0) return false;
     const char *digits = name + n + 2, *rest = digits + strspn(digits, "0123456789");
     return rest > digits && (strcmp(rest, ".attn.bias") == 0 || strcmp(rest, ".attn.masked_bias") == 0);
 }
 
-static bool read_weights(Source *s, GPT *m)
+/* Whether the tensors of the file that the model does not have are the output layer and masks. */
+static bool check_unexpected(const char *path, const char *prefix, const NnLoadReport *report)
 {
-    NnParameters *p = nn_parameters(m);
-    bool good = true;
-    for (int i = 0; good && i < p->n; i++) good = read_parameter(s, &p->item[i]);
-    ag_free(p);
-    good = good && check_head(s, m);
-    for (size_t i = 0; good && i < s->st->n_tensors; i++)
-        if (!s->used[i] && !is_mask(s, s->st->tensor[i].name))
-            good = tensor_error(s, s->st->tensor[i].name, "does not belong to a GPT-2 of the sizes in the config");
+    char quoted[UTF8_QUOTE];
+    for (int i = 0; i < report->n_unexpected; i++) {
+        const char *name = report->unexpected[i];
+        if (strcmp(name, HEAD) != 0 && !is_mask(prefix, name))
+            return ag_set_error("%s: %s does not belong to a GPT-2 of the sizes in the config", path,
+                                utf8_quote(name, strlen(name), quoted));
+    }
+    return true;
+}
+
+static bool read_weights(const NnTensorFile *f, char *prefix, GPT *m)
+{
+    const char *path = f->file->name;
+    NnLoadReport *report = NULL;
+    NnLoadOptions how = { .rename = add_prefix, .transposed = is_transposed, .arg = prefix, .allow_unexpected = true,
+                          .map = true, .report = &report };
+    bool good = nn_load_with(path, m, how) && check_unexpected(path, prefix, report) && check_head(f, m);
+    ag_free(report);
     return good;
 }
 
-static GPT *read_model(SafeTensors *st, GPTOptions o)
+static GPT *read_model(const NnTensorFile *f, GPTOptions o)
 {
-    Source s = { .st = st, .prefix = st_find(st, PREFIX "wte.weight") ? PREFIX : "" };
-    s.used = ag_alloc_in(st, st->n_tensors, sizeof *s.used);
-    o.bias = find(&s, s.prefix, "ln_f.bias") != NULL;
-    if (!weights_may_hold(st, gpt_size(&o))) return NULL;
+    char prefix[] = PREFIX;
+    if (!tensor_file_find(f, PREFIX "wte.weight")) *prefix = '\0';
+    o.bias = tensor_file_find(f, *prefix ? PREFIX "ln_f.bias" : "ln_f.bias") != NULL;
+    if (!weights_may_hold(f, gpt_size(&o))) return NULL;
     GPT *m = gpt_new(o);
-    if (read_weights(&s, m)) return m;
+    if (read_weights(f, prefix, m)) return m;
     nn_free(m);
     return NULL;
 }
@@ -193,16 +155,15 @@ GPT *gpt_open_at(AgSite at, const char *weights_path, const char *config_path)
     ag_check_pointer_at(at, __func__, "config_path", config_path);
     GPTOptions o;
     if (!open_config(config_path, &o)) return NULL;
-    SafeTensors *st = st_open(weights_path);
-    if (!st) return NULL;
-    GPT *m = read_model(st, o);
-    st_close(st);
+    NnTensorFile *f = st_open_safetensors(weights_path);
+    GPT *m = f ? read_model(f, o) : NULL;
+    ag_free(f);
     return m;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static const char *text_of(void *owner, const GPTOptions *o, size_t *size)
+static JsonWriter *config_of(void *owner, const GPTOptions *o)
 {
     JsonWriter *w = config_writer(owner, "GPT2LMHeadModel", "gpt2");
     json_put_int(w, "n_layer", o->layers);
@@ -216,40 +177,25 @@ static const char *text_of(void *owner, const GPTOptions *o, size_t *size)
     json_put_real(w, "resid_pdrop", o->dropout);
     json_put_real(w, "embd_pdrop", o->dropout);
     json_put_real(w, "attn_pdrop", o->dropout);
-    json_close(w, '}');
-    return json_written(w, size);
+    return w;
 }
 
-static StEntry entry_of(void *owner, const NnNamedTensor *p)
+static bool write_weights(GPT *m, const char *path)
 {
-    Tensor *values = is_transposed(p) ? ag_transpose(p->tensor, 0, 1) : p->tensor;
-    return st_entry(AG_HERE, ag_strndup_in(owner, p->name, strlen(p->name)), values);
-}
-
-/* A bias of zeros for a weight whose layer has no bias. */
-static StEntry zero_bias(void *owner, const NnNamedTensor *p)
-{
-    const char *stem = ag_strndup_in(owner, p->name, strlen(p->name) - strlen("weight"));
-    Tensor *zeros = tensor_zeros(SHAPE(tensor_dim(p->tensor, 0)));
-    return st_entry(AG_HERE, st_join(owner, stem, "bias"), zeros);
-}
-
-typedef struct { void *owner; GPT *model; const char *path; } Writing;
-
-static bool write_weights(void *arg)
-{
-    const Writing *w = arg;
-    GPT *m = w->model;
     AgScope scope = ag_begin(AG_NO_GRAD);
     NnParameters *p = nn_parameters(m);
-    StEntry *entry = ag_alloc_in(w->owner, 2 * (size_t)p->n, sizeof *entry);
+    StEntry *entry = ag_alloc_in(p, 2 * (size_t)p->n, sizeof *entry);
     size_t n = 0;
     for (int i = 0; i < p->n; i++) {
-        bool is_table = p->item[i].tensor == m->wte->weight || p->item[i].tensor == m->wpe->weight;
-        entry[n++] = entry_of(w->owner, &p->item[i]);
-        if (!m->options.bias && !is_table) entry[n++] = zero_bias(w->owner, &p->item[i]);
+        Tensor *t = p->item[i].tensor;
+        const char *name = p->item[i].name;
+        bool transposed = tensor_ndim(t) == 2 && is_transposed(NULL, name);
+        entry[n++] = st_entry(AG_HERE, name, transposed ? ag_transpose(t, 0, 1) : t);
+        if (m->options.bias || t == m->wte->weight || t == m->wpe->weight) continue;
+        char *bias = text_printf(p, "%.*sbias", (int)(strlen(name) - strlen("weight")), name);
+        entry[n++] = st_entry(AG_HERE, bias, tensor_zeros(SHAPE(tensor_dim(t, 0))));     /* its layer has none here */
     }
-    bool done = st_write(w->path, entry, n, &(StText){ "format", "pt" }, 1);
+    bool done = st_write(path, entry, n, NULL);
     ag_free(p);
     ag_end(scope);
     return done;
@@ -261,9 +207,8 @@ bool gpt_write_at(AgSite at, GPT *m, const char *weights_path, const char *confi
     ag_check_pointer_at(at, __func__, "weights_path", weights_path);
     ag_check_pointer_at(at, __func__, "config_path", config_path);
     void *owner = ag_alloc(1, 1);
-    size_t size;
-    const char *text = text_of(owner, &m->options, &size);
-    bool done = config_replace(config_path, text, size, write_weights, &(Writing){ owner, m, weights_path });
+    FileWriter *config = config_write(config_path, config_of(owner, &m->options));
+    bool done = config_commit(config, config && write_weights(m, weights_path));
     ag_free(owner);
     return done;
 }

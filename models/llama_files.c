@@ -8,12 +8,8 @@
 #include "file.h"
 #include "kaeru/autograd.h"
 #include "llama_parts.h"
-#include "safetensors.h"
-
-static bool add_path(const char *path)
-{
-    return ag_set_error("%s: %s", path, ag_error());
-}
+#include "number.h"
+#include "stored.h"
 
 /* Reads the weights, or frees the model and returns NULL. */
 static Llama *filled(Llama *m, const char *path, NnLoadOptions how)
@@ -49,19 +45,15 @@ static bool read_rope(const Config *c, LlamaOptions *o)
     if (!older) found = json_get(c->root, key);
     Config rope = { c->owner, c->path, found };
     double part = 1;
-    if (!config_real(c, "rope_theta", &o->rope_base) || !config_real(&rope, "rope_theta", &o->rope_base) ||
-        !config_real(c, "partial_rotary_factor", &part) || !config_real(&rope, "partial_rotary_factor", &part)) return false;
+    if (!config_real_or(c, "rope_theta", &o->rope_base) || !config_real_or(&rope, "rope_theta", &o->rope_base) ||
+        !config_real_or(c, "partial_rotary_factor", &part) || !config_real_or(&rope, "partial_rotary_factor", &part))
+        return false;
     if (part != 1) return ag_set_error("%s: \"partial_rotary_factor\": expected 1, found %g", c->path, part);
     if (!found || found->type == JSON_NULL) return true;
     if (found->type != JSON_OBJECT) return config_error(c, key, "an object", found);
     const Json *type = json_get(found, "rope_type");
     if (!json_is(type ? type : json_get(found, "type"), "llama3"))
         return config_text(&rope, type ? "rope_type" : "type", "default", "llama3");
-    static const char *const needed[] = { "factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings" };
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-        const Json *value = json_get(found, needed[i]);
-        if (!value || value->type == JSON_NULL) return config_error(&rope, needed[i], "a number", value);
-    }
     return config_real(&rope, "factor", &o->rope_factor) && config_real(&rope, "low_freq_factor", &o->rope_low) &&
            config_real(&rope, "high_freq_factor", &o->rope_high) &&
            config_real(&rope, "original_max_position_embeddings", &o->rope_context);
@@ -99,7 +91,7 @@ static bool read_family(const Config *c, LlamaOptions *o)
     if (!qwen2 && !o->head_norms && !json_is(type, "llama"))
         return type ? config_text(c, "model_type", "llama\", \"qwen2\" or \"qwen3", NULL)
                     : config_error(c, "model_type", "\"llama\", \"qwen2\" or \"qwen3\"", type);
-    if (!qwen2 && !config_bool(c, "attention_bias", &o->out_bias)) return false;
+    if (!qwen2 && !config_bool_or(c, "attention_bias", &o->out_bias)) return false;
     o->qkv_bias = qwen2 || o->out_bias;
     return config_flag(c, "mlp_bias", false) && config_flag(c, "use_sliding_window", false) && check_layers(c);
 }
@@ -117,8 +109,8 @@ bool llama_read_config(const Config *c, LlamaOptions *o)
     o->head_width = o->head_norms ? 128 : o->heads > 0 ? o->width / o->heads : 0;
     return config_int_or(c, "num_key_value_heads", &o->kv_heads) && config_int_or(c, "head_dim", &o->head_width) &&
            config_int(c, "intermediate_size", &o->hidden) && config_int(c, "vocab_size", &o->vocab) &&
-           config_int_or(c, "max_position_embeddings", &o->context) && config_real(c, "rms_norm_eps", &o->eps) &&
-           config_real(c, "attention_dropout", &o->dropout) && config_bool(c, "tie_word_embeddings", &o->tied) &&
+           config_int_or(c, "max_position_embeddings", &o->context) && config_real_or(c, "rms_norm_eps", &o->eps) &&
+           config_real_or(c, "attention_dropout", &o->dropout) && config_bool_or(c, "tie_word_embeddings", &o->tied) &&
            config_text(c, "hidden_act", "silu", NULL) && read_rope(c, o) &&
            config_int_or(c, "bos_token_id", &o->begin) && read_ends(c, o->end) && (llama_check(o) || add_path(c->path));
 }
@@ -127,23 +119,18 @@ bool llama_read_config(const Config *c, LlamaOptions *o)
 
 #define WEIGHTS "model.safetensors"
 
-static char *path_in(void *owner, const char *folder, const char *name)
-{
-    return st_join(owner, st_join(owner, folder, "/"), name);
-}
-
 static Llama *open_folder(void *owner, const char *folder)
 {
     LlamaOptions o;
-    char *config = path_in(owner, folder, "config.json"), *weights = path_in(owner, folder, WEIGHTS);
+    const char *weights = text_printf(owner, "%s/" WEIGHTS, folder);
     Config c;
-    bool good = config_open(&c, config) && llama_read_config(&c, &o);
+    bool good = config_open(&c, text_printf(owner, "%s/config.json", folder)) && llama_read_config(&c, &o);
     ag_free(c.owner);
     if (!good) return NULL;
-    if (!file_exists(weights)) weights = st_join(owner, weights, ".index.json");
-    SafeTensors *st = st_open_any(weights, false);
-    good = st && weights_may_hold(st, llama_size(&o));
-    st_close(st);
+    if (!file_exists(weights)) weights = text_printf(owner, "%s/" WEIGHTS ".index.json", folder);
+    NnTensorFile *f = tensor_file_open(weights);
+    good = f && weights_may_hold(f, llama_size(&o));
+    ag_free(f);
     return good ? filled(llama_of_zeros(o), weights, (NnLoadOptions){ .map = true }) : NULL;
 }
 
@@ -164,8 +151,7 @@ static void put_rope(JsonWriter *w, const LlamaOptions *o)
 {
     json_put_real(w, "rope_theta", o->rope_base);
     if (o->rope_factor == 1) return;
-    json_write_name(w, "rope_scaling", strlen("rope_scaling"));
-    json_open(w, '{');
+    json_open(w, "rope_scaling", '{');
     json_put_text(w, "rope_type", "llama3");
     json_put_real(w, "factor", o->rope_factor);
     json_put_real(w, "low_freq_factor", o->rope_low);
@@ -178,13 +164,12 @@ static void put_ends(JsonWriter *w, const LlamaOptions *o)
 {
     if (o->begin >= 0) json_put_int(w, "bos_token_id", o->begin);
     if (o->end[0] < 0) return;
-    json_write_name(w, "eos_token_id", strlen("eos_token_id"));
-    json_open(w, '[');
-    for (int i = 0; i < LLAMA_ENDS && o->end[i] >= 0; i++) json_write_int(w, o->end[i]);
+    json_open(w, "eos_token_id", '[');
+    for (int i = 0; i < LLAMA_ENDS && o->end[i] >= 0; i++) json_put_int(w, NULL, o->end[i]);
     json_close(w, ']');
 }
 
-static const char *config_of(void *owner, const LlamaOptions *o, size_t *size)
+static JsonWriter *config_of(void *owner, const LlamaOptions *o)
 {
     bool qwen2 = o->qkv_bias && !o->out_bias;
     JsonWriter *w = o->head_norms ? config_writer(owner, "Qwen3ForCausalLM", "qwen3") :
@@ -205,16 +190,7 @@ static const char *config_of(void *owner, const LlamaOptions *o, size_t *size)
     json_put_bool(w, "tie_word_embeddings", o->tied);
     put_rope(w, o);
     put_ends(w, o);
-    json_close(w, '}');
-    return json_written(w, size);
-}
-
-typedef struct { Llama *model; const char *path; } Writing;
-
-static bool write_weights(void *arg)
-{
-    const Writing *w = arg;
-    return nn_save(w->path, w->model);
+    return w;
 }
 
 bool llama_write_at(AgSite at, Llama *m, const char *folder)
@@ -226,10 +202,8 @@ bool llama_write_at(AgSite at, Llama *m, const char *folder)
     if (m->options.head_norms && m->options.qkv_bias != m->options.out_bias)
         return ag_set_error("a Qwen3 has biases in all four matrices of attention or in none");
     void *owner = ag_alloc(1, 1);
-    size_t size;
-    const char *text = config_of(owner, &m->options, &size);
-    Writing w = { m, path_in(owner, folder, WEIGHTS) };
-    bool done = config_replace(path_in(owner, folder, "config.json"), text, size, write_weights, &w);
+    FileWriter *config = config_write(text_printf(owner, "%s/config.json", folder), config_of(owner, &m->options));
+    bool done = config_commit(config, config && nn_save(text_printf(owner, "%s/" WEIGHTS, folder), m));
     ag_free(owner);
     return done;
 }

@@ -6,24 +6,23 @@
 #include "suites.h"
 #include "kaeru/autograd.h"
 
-SafeTensors *open_safetensors(const char *path)
+NnTensorFile *open_safetensors(const char *path)
 {
-    SafeTensors *st = st_open(path);
+    NnTensorFile *st = st_open(path, false);
     ck_assert_msg(st != NULL, "%s", ag_error());
     return st;
 }
 
-Tensor *reals_of(const SafeTensors *st, const char *name)
+Tensor *reals_of(const NnTensorFile *st, const char *name)
 {
     const StTensor *from = st_find(st, name);
-    AgShape shape;
-    ck_assert_msg(from && st_shape(st, from, &shape), "%s is not in the file", name);
-    Tensor *t = tensor_zeros(shape);
-    ck_assert_msg(st_read(from, AG_REAL, tensor_mutable_data(t)), "%s", ag_error());
+    ck_assert_msg(from && !from->unreadable, "%s is not in the file", name);
+    Tensor *t = tensor_zeros(from->item.shape);
+    ck_assert_msg(st_read(from, AG_REAL, 0, from->numel, tensor_mutable_data(t)), "%s", ag_error());
     return t;
 }
 
-Tensor *ids_of(const SafeTensors *st, const char *name)
+Tensor *ids_of(const NnTensorFile *st, const char *name)
 {
     Tensor *values = reals_of(st, name), *t = tensor_ints(tensor_shape(values), NULL);
     for (int64_t i = 0; i < tensor_numel(t); i++) tensor_mutable_int_data(t)[i] = (int32_t)tensor_data(values)[i];

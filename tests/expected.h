@@ -3,13 +3,13 @@
 #define KAERU_TESTS_EXPECTED_H
 
 #include "kaeru/nn.h"
-#include "safetensors.h"
+#include "stored.h"
 
-/* The file, which must open; end it with st_close. */
-SafeTensors *open_safetensors(const char *path);
+/* The file, which must open; free it with ag_free. */
+NnTensorFile *open_safetensors(const char *path);
 /* A tensor of the file, which must have it, as reals or as ids. The scope owns it. */
-Tensor *reals_of(const SafeTensors *st, const char *name);
-Tensor *ids_of(const SafeTensors *st, const char *name);
+Tensor *reals_of(const NnTensorFile *st, const char *name);
+Tensor *ids_of(const NnTensorFile *st, const char *name);
 /* The largest absolute value. */
 double largest(const Tensor *t);
 /* Same shape, and no number further off than the tolerance. */

@@ -11,7 +11,7 @@
 #include "kaeru/tensor_files.h"
 #include "kaeru/text.h"
 #include "llama_parts.h"
-#include "safetensors.h"
+#include "stored.h"
 #include "suites.h"
 
 #define FOLDER TEST_BAD_FILES "/"
@@ -30,8 +30,8 @@ static bool accepts_json(const char *path, const char *unused)
 static bool accepts_safetensors(const char *path, const char *unused)
 {
     (void)unused;
-    SafeTensors *st = st_open(path);
-    st_close(st);
+    NnTensorFile *st = st_open(path, false);
+    ag_free(st);
     return st != NULL;
 }
 

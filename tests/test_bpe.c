@@ -203,7 +203,7 @@ START_TEST(long_words_are_merged_by_the_rule)
     size_t size;
     char *merges = read_good(owner, in_folder("m"), &size);
     JsonWriter *w = json_writer(owner, 0);
-    json_open(w, '{');
+    json_open(w, NULL, '{');
     int64_t rank = 0;
     for (char *line = strchr(merges, '\n') + 1; *line; rank++) {
         char *space = strchr(line, ' '), *end = strchr(line, '\n'), whole[400];
@@ -215,7 +215,7 @@ START_TEST(long_words_are_merged_by_the_rule)
         char key[48];
         int length = snprintf(key, sizeof key, "%d %d", (int)left, (int)right);
         json_write_name(w, key, (size_t)length);
-        json_write_int(w, rank * 10000 + made);
+        json_put_int(w, NULL, rank * 10000 + made);
         line = end + 1;
     }
     json_close(w, '}');

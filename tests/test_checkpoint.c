@@ -14,7 +14,8 @@
 #include "io_faults.h"
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
-#include "safetensors.h"
+#include "settings.h"
+#include "stored.h"
 #include "suites.h"
 #include "usage_error.h"
 
@@ -62,13 +63,13 @@ START_TEST(weights_load_to_the_bit)
     check_same_parameters(net, other);
     ck_assert_ptr_eq(other->head->weight, other->embed->weight);
 
-    SafeTensors *st = st_open(in_folder("a"));
+    NnTensorFile *st = st_open(in_folder("a"), false);
     ck_assert_uint_eq(st->n_tensors, 4);            /* the tied one is there once */
     ck_assert_ptr_nonnull(st_find(st, "embed.weight"));
     ck_assert_ptr_null(st_find(st, "head.weight"));
     ck_assert_ptr_nonnull(st_find(st, "table"));
-    ck_assert_str_eq(st_metadata(st, "format"), "pt");
-    st_close(st);
+    ck_assert_str_eq(tensor_file_metadata(st, "format"), "pt");
+    ag_free(st);
     nn_free(net);
     nn_free(other);
 }
@@ -100,7 +101,7 @@ static void write_file(const char *path, Net *net, const char *skip, const char 
         entry[n++] = st_entry(AG_HERE, p->item[i].name, p->item[i].tensor);
     }
     if (extra) entry[n++] = st_entry(AG_HERE, extra, extra_values);
-    expect_done(st_write(path, entry, n, NULL, 0));
+    expect_done(st_write(path, entry, n, NULL));
     ag_free(p);
 }
 
@@ -312,23 +313,23 @@ END_TEST
 /* Copies a checkpoint with one text of its metadata changed or, if it is NULL, left out. */
 static void change_text(const char *from, const char *to, const char *key, const char *value)
 {
-    SafeTensors *st = st_open(from);
+    NnTensorFile *st = st_open(from, false);
     StEntry entry[32];
-    StText text[32];
-    size_t n_texts = 0;
+    NnSettings *metadata = nn_settings_new();
     for (size_t i = 0; i < st->n_tensors; i++) {
-        AgShape shape;
-        ag_real *values = ag_alloc_in(st, (size_t)st->tensor[i].numel, sizeof(ag_real));
-        expect_done(st_shape(st, &st->tensor[i], &shape) && st_read(&st->tensor[i], AG_REAL, values));
-        entry[i] = (StEntry){ .name = st->tensor[i].name, .shape = shape, .values = values, .dtype = AG_REAL };
+        const StTensor *t = &st->tensor[i];
+        ag_real *values = ag_alloc_in(st, (size_t)t->numel, sizeof(ag_real));
+        expect_done(st_read(t, AG_REAL, 0, t->numel, values));
+        entry[i] = (StEntry){ .name = t->item.name, .shape = t->item.shape, .values = values, .dtype = AG_REAL };
     }
-    for (size_t i = 0; i < st->n_metadata; i++) {
-        text[n_texts] = st->metadata[i];
-        if (strcmp(text[n_texts].key, key) != 0) n_texts++;
+    for (int i = 0; i < st->metadata->n; i++) {
+        const Setting *text = &st->metadata->item[i];
+        if (strcmp(text->key, key) != 0 && strcmp(text->key, "format") != 0) settings_add(metadata, text->key, text->value);
     }
-    if (value) text[n_texts++] = (StText){ key, value };
-    expect_done(st_write(to, entry, st->n_tensors, text, n_texts));
-    st_close(st);
+    if (value) settings_add(metadata, key, value);
+    expect_done(st_write(to, entry, st->n_tensors, metadata));
+    ag_free(metadata);
+    ag_free(st);
 }
 
 START_TEST(a_checkpoint_that_does_not_fit_changes_nothing)

@@ -45,7 +45,7 @@ START_TEST(files_of_any_size_are_read)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         make_file("a", sizes[i]);
         check_read("a", sizes[i]);
-        KaeruFileMap *map = file_map(in_folder("a"));
+        File *map = file_open(in_folder("a"), true);
         ck_assert_msg(map != NULL, "%s", ag_error());
         ck_assert_uint_eq(map->size, sizes[i]);
         for (size_t k = 0; k < map->size; k++) ck_assert_int_eq((unsigned char)map->bytes[k], k * k % 251);
@@ -81,9 +81,9 @@ START_TEST(parts_are_read)
 {
     make_file("a", 1000);
     unsigned char out[1000];
-    File *f = file_open(in_folder("a"));
+    File *f = file_open(in_folder("a"), false);
     ck_assert_ptr_nonnull(f);
-    ck_assert_uint_eq(file_size(f), 1000);
+    ck_assert_uint_eq(f->size, 1000);
     expect_done(file_read_at(f, 990, out, 10));
     ck_assert_int_eq(out[9], 999 * 999 % 251);
     expect_done(file_read_at(f, 1000, out, 0));
@@ -107,10 +107,10 @@ START_TEST(folders_and_missing_files_are_refused)
     ck_assert_int_eq(mkdir(in_folder("d"), 0700), 0);
     expect_refused(file_read(owner, in_folder("d"), 100, &size) != NULL, "d: cannot be read: Is a directory");
     expect_refused(file_read(owner, in_folder("x"), 100, &size) != NULL, "x: cannot be opened: No such file");
-    expect_refused(file_open(in_folder("d")) != NULL, "d: expected a regular file");
-    expect_refused(file_open(in_folder("x")) != NULL, "x: cannot be opened: No such file");
-    expect_refused(file_map(in_folder("d")) != NULL, "d: expected a regular file");
-    expect_refused(file_map(in_folder("x")) != NULL, "x: cannot be opened: No such file");
+    expect_refused(file_open(in_folder("d"), false) != NULL, "d: expected a regular file");
+    expect_refused(file_open(in_folder("x"), false) != NULL, "x: cannot be opened: No such file");
+    expect_refused(file_open(in_folder("d"), true) != NULL, "d: expected a regular file");
+    expect_refused(file_open(in_folder("x"), true) != NULL, "x: cannot be opened: No such file");
     ag_free(owner);
 }
 END_TEST
@@ -120,8 +120,8 @@ START_TEST(fifos_are_refused_at_once)
 {
     ck_assert_int_eq(mkfifo(in_folder("a"), 0600), 0);
     ck_assert_int_eq(mkfifo(in_folder("b.tmp"), 0600), 0);
-    expect_refused(file_open(in_folder("a")) != NULL, "a: expected a regular file");
-    expect_refused(file_map(in_folder("a")) != NULL, "a: expected a regular file");
+    expect_refused(file_open(in_folder("a"), false) != NULL, "a: expected a regular file");
+    expect_refused(file_open(in_folder("a"), true) != NULL, "a: expected a regular file");
     expect_refused(file_replace(in_folder("a")) != NULL, "a: expected a regular file to replace");
     expect_refused(file_replace(in_folder("b")) != NULL, "b: cannot be written: ");
 }
@@ -311,8 +311,8 @@ static bool use_files(void)
     void *owner = ag_alloc(1, 1);
     size_t size;
     char out[4] = "";
-    File *f = file_open(in_folder("a"));
-    KaeruFileMap *map = f ? file_map(in_folder("a")) : NULL;
+    File *f = file_open(in_folder("a"), false);
+    File *map = f ? file_open(in_folder("a"), true) : NULL;
     char *text = map && file_read_at(f, 0, out, 3) ? file_read(owner, in_folder("a"), 100, &size) : NULL;
     bool done = text && strcmp(out, text) == 0;
     ag_free(map);

@@ -20,19 +20,19 @@ static void copy(JsonWriter *w, const Json *value)
 {
     switch (value->type) {
     case JSON_NULL: json_write_text(w, "null!", 5); break;
-    case JSON_BOOL: json_write_bool(w, value->as.truth); break;
+    case JSON_BOOL: json_put_bool(w, NULL, value->as.truth); break;
     case JSON_NUMBER:
-        if (value->whole) json_write_int(w, value->as.integer);
-        else json_write_real(w, value->as.number);
+        if (value->whole) json_put_int(w, NULL, value->as.integer);
+        else json_put_real(w, NULL, value->as.number);
         break;
     case JSON_STRING: json_write_text(w, value->as.text, value->count); break;
     case JSON_ARRAY:
-        json_open(w, '[');
+        json_open(w, NULL, '[');
         for (uint32_t i = 0; i < value->count; i++) copy(w, &value->as.item[i]);
         json_close(w, ']');
         break;
     default:
-        json_open(w, '{');
+        json_open(w, NULL, '{');
         for (uint32_t i = 0; i < value->count; i++) {
             json_write_name(w, value->as.item[2 * i].as.text, value->as.item[2 * i].count);
             copy(w, &value->as.item[2 * i + 1]);
@@ -123,11 +123,11 @@ START_TEST(objects_may_be_large)
     void *owner = ag_alloc(1, 1);
     JsonWriter *w = json_writer(owner, 0);
     char name[16];
-    json_open(w, '{');
+    json_open(w, NULL, '{');
     for (int i = 0; i < N; i++) {
         snprintf(name, sizeof name, "k%d", i * 7919 % N);
         json_write_name(w, name, strlen(name));
-        json_write_int(w, i);
+        json_put_int(w, NULL, i);
     }
     json_close(w, '}');
     size_t n;
@@ -151,7 +151,7 @@ START_TEST(invalid_utf8_and_infinity_are_not_written)
     json_write_text(w, "a\xff", 2);
     expect_refused(json_written(w, &n) != NULL, "expected UTF-8 to be written as JSON, found byte 0xFF");
     w = json_writer(owner, 0);
-    json_write_real(w, HUGE_VAL);
+    json_put_real(w, NULL, HUGE_VAL);
     expect_refused(json_written(w, &n) != NULL, "expected a finite number to be written as JSON, found infinity");
     ag_free(owner);
 }

@@ -39,7 +39,7 @@ static Llama *model_of(int i)
     return opened(folder);
 }
 
-static SafeTensors *expected_of(int i)
+static NnTensorFile *expected_of(int i)
 {
     char path[500];
     snprintf(path, sizeof path, FOLDER "%s/expected.safetensors", names[i]);
@@ -51,11 +51,11 @@ static SafeTensors *expected_of(int i)
 START_TEST(logits_agree)
 {
     Llama *m = model_of(_i);
-    SafeTensors *st = expected_of(_i);
+    NnTensorFile *st = expected_of(_i);
     AgScope s = ag_begin(AG_NO_GRAD);
     check_close(names[_i], llama_forward(m, ids_of(st, "ids")), reals_of(st, "logits"), 1e-4);
     ag_end(s);
-    st_close(st);
+    ag_free(st);
     nn_free(m);
 }
 END_TEST
@@ -67,7 +67,7 @@ START_TEST(long_texts_agree)
                                             { FOLDER "long3", FOLDER "long3/expected.safetensors" } };
     static const int64_t rows[] = { 63, 511, 599, 2047 }, positions[] = { 1, 599, 8191, 131071 };
     Llama *m = opened(files[_i][0]);
-    SafeTensors *st = open_safetensors(files[_i][1]);
+    NnTensorFile *st = open_safetensors(files[_i][1]);
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = tensor_ints(SHAPE(1, 2048), NULL), *table = reals_of(st, "table"), *logits = reals_of(st, "logits");
     for (int32_t p = 0; p < 2048; p++) tensor_mutable_int_data(ids)[p] = p * p % 37;
@@ -77,7 +77,7 @@ START_TEST(long_texts_agree)
         check_close("logits", ag_slice(found, 0, rows[i], rows[i] + 1), ag_slice(logits, 0, i, i + 1), 1e-5);
     }
     ag_end(s);
-    st_close(st);
+    ag_free(st);
     nn_free(m);
 }
 END_TEST
@@ -86,7 +86,7 @@ END_TEST
 START_TEST(loss_and_gradients_agree)
 {
     Llama *m = model_of(_i / 2);
-    SafeTensors *st = expected_of(_i / 2);
+    NnTensorFile *st = expected_of(_i / 2);
     m->options.recompute = _i % 2;
     AgScope s = ag_begin(AG_RECORD);
     Tensor *loss = llama_loss(m, ids_of(st, "ids"), ids_of(st, "targets"));
@@ -106,7 +106,7 @@ START_TEST(loss_and_gradients_agree)
     ck_assert_int_eq(compared + 5, (int)st->n_tensors);                 /* ids, targets, logits, loss, greedy */
     ag_free(p);
     ag_end(s);
-    st_close(st);
+    ag_free(st);
     nn_free(m);
 }
 END_TEST
@@ -118,7 +118,7 @@ START_TEST(a_cache_changes_no_bit)
 {
     static const int steps[] = { 1, 2, 3, 5, 40 };
     Llama *m = model_of(_i);
-    SafeTensors *st = expected_of(_i);
+    NnTensorFile *st = expected_of(_i);
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = ids_of(st, "ids"), *all = llama_forward(m, ids);
     int64_t n = tensor_dim(ids, 1);
@@ -133,7 +133,7 @@ START_TEST(a_cache_changes_no_bit)
         ag_free(cache);
     }
     ag_end(s);
-    st_close(st);
+    ag_free(st);
     nn_free(m);
 }
 END_TEST
@@ -150,7 +150,7 @@ static bool compare_next(void *arg, int32_t id)
 START_TEST(greedy_text_agrees)
 {
     Llama *m = model_of(_i);
-    SafeTensors *st = expected_of(_i);
+    NnTensorFile *st = expected_of(_i);
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *expected = ids_of(st, "greedy");
     const int32_t *id = tensor_int_data(expected);
@@ -158,7 +158,7 @@ START_TEST(greedy_text_agrees)
     expect_done(lm_generate(m, id, 3, rest.n, &(LmSampling){ 0 }, compare_next, &rest));
     ck_assert_int_eq(rest.n, 0);
     ag_end(s);
-    st_close(st);
+    ag_free(st);
     nn_free(m);
 }
 END_TEST

@@ -143,6 +143,34 @@ START_TEST(names_are_translated)
 }
 END_TEST
 
+static bool is_weight(void *arg, const char *name)
+{
+    ck_assert_str_eq(arg, "argument");
+    return strcmp(name, "weight") == 0 || strcmp(name, "bias") == 0;
+}
+
+/* A bias has one dimension and is never transposed. */
+START_TEST(transposed_matrices_are_read)
+{
+    Linear *l = nn_linear_new(2, 3), *other = nn_linear_new(2, 3);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    expect_done(tensor_save(in_folder("t.npz"), { "weight", ag_transpose(l->weight, 0, 1) }, { "bias", l->bias }));
+    for (int map = 0; map < 2; map++) {
+        NnLoadOptions options = { .transposed = is_weight, .arg = "argument", .map = map };
+        tensor_copy(other->weight, ag_scale(l->weight, 2));
+        expect_done(nn_load_with(in_folder("t.npz"), other, options));
+        check_same_parameters(l, other);
+        expect_done(nn_save(in_folder("a"), l));
+        expect_refused(nn_load_with(in_folder("a"), other, options),
+                       "wrong shape: \"weight\" is (3, 2), expected (2, 3)");
+        check_same_parameters(l, other);
+    }
+    ag_end(s);
+    nn_free(l);
+    nn_free(other);
+}
+END_TEST
+
 START_TEST(weights_come_from_numpy_too)
 {
     Linear *l = nn_linear_new(2, 3), *other = nn_linear_new(2, 3);
@@ -495,6 +523,7 @@ Suite *load_suite(void)
     tcase_add_test(t, a_prefix_loads_a_part_and_a_part_is_loaded_into_the_whole);
     tcase_add_test(t, missing_and_unexpected_names_are_allowed_and_reported);
     tcase_add_test(t, names_are_translated);
+    tcase_add_test(t, transposed_matrices_are_read);
     tcase_add_test(t, weights_come_from_numpy_too);
     tcase_add_test(t, a_mapped_file_that_does_not_fit_changes_nothing);
     tcase_add_test(t, parameters_of_loops_have_printed_names);

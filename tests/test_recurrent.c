@@ -18,14 +18,14 @@ static const char *name_of(RecurrentKind kind)
 
 /* ---- the same as PyTorch ----------------------------------------------------------------------------------------- */
 
-static Tensor *of(const SafeTensors *st, const char *owner, const char *part)
+static Tensor *of(const NnTensorFile *st, const char *owner, const char *part)
 {
     char name[80];
     snprintf(name, sizeof name, "%s/%s", owner, part);
     return reals_of(st, name);
 }
 
-static Recurrent *opened(const SafeTensors *st, RecurrentKind kind)
+static Recurrent *opened(const NnTensorFile *st, RecurrentKind kind)
 {
     Recurrent *r = nn_recurrent_new(kind, IN, H);
     AgScope s = ag_begin(AG_NO_GRAD);
@@ -45,7 +45,7 @@ static Tensor *mask_of_lengths(Tensor *length)
     return mask;
 }
 
-static void check_grad(const char *owner, const char *part, Tensor *t, const SafeTensors *st)
+static void check_grad(const char *owner, const char *part, Tensor *t, const NnTensorFile *st)
 {
     char name[80];
     snprintf(name, sizeof name, "%s/grad/%s", owner, part);
@@ -60,7 +60,7 @@ START_TEST(results_and_gradients_agree)
     RecurrentKind kind = _i % 2 ? NN_LSTM : NN_GRU;
     char name[20];
     snprintf(name, sizeof name, "%s%s", name_of(kind), _i / 2 ? "_packed" : "");
-    SafeTensors *st = open_safetensors(TEST_FIXTURES "/recurrent.safetensors");
+    NnTensorFile *st = open_safetensors(TEST_FIXTURES "/recurrent.safetensors");
     Recurrent *r = opened(st, kind);
     AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(reals_of(st, "x"), true), *h = tensor_set_requires_grad(reals_of(st, "h"), true);
@@ -85,7 +85,7 @@ START_TEST(results_and_gradients_agree)
     if (c) check_grad(name, "c", c, st);
     ag_end(s);
     nn_free(r);
-    st_close(st);
+    ag_free(st);
 }
 END_TEST
 

@@ -172,7 +172,7 @@ static const Case cases[] = {
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
-static const StTensor *find(const SafeTensors *st, const char *owner, const char *part, int number)
+static const StTensor *find(const NnTensorFile *st, const char *owner, const char *part, int number)
 {
     char name[64];
     if (number < 0) snprintf(name, sizeof name, "%s/%s", owner, part);
@@ -181,12 +181,12 @@ static const StTensor *find(const SafeTensors *st, const char *owner, const char
 }
 
 /* The file's tensor in its own type. The scope owns it. */
-static Tensor *load(const SafeTensors *st, const StTensor *from)
+static Tensor *load(const NnTensorFile *st, const StTensor *from)
 {
     ck_assert_msg(from != NULL, "not in the file");
-    Tensor *t = reals_of(st, from->name);
-    if (strcmp(from->dtype, "F32") == 0) return t;
-    bool is_mask = strcmp(from->dtype, "BOOL") == 0;
+    Tensor *t = reals_of(st, from->item.name);
+    if (strcmp(from->item.type, "F32") == 0) return t;
+    bool is_mask = strcmp(from->item.type, "BOOL") == 0;
     Tensor *other = is_mask ? tensor_bools(tensor_shape(t), NULL) : tensor_ints(tensor_shape(t), NULL);
     for (int64_t i = 0; i < tensor_numel(t); i++) {
         if (is_mask) tensor_mutable_bool_data(other)[i] = tensor_data(t)[i] != 0;
@@ -206,7 +206,7 @@ static void check_near(const char *owner, const char *part, const Tensor *found,
 START_TEST(operations_agree)
 {
     const Case *c = &cases[_i];
-    SafeTensors *st = open_safetensors(TEST_FIXTURES "/torch_ops.safetensors");
+    NnTensorFile *st = open_safetensors(TEST_FIXTURES "/torch_ops.safetensors");
     AgScope s = ag_begin(AG_RECORD);
     Tensor *x[MOST_INPUTS] = { NULL };
     for (int i = 0; i < MOST_INPUTS && find(st, c->name, "x", i); i++) {
@@ -226,15 +226,15 @@ START_TEST(operations_agree)
         check_near(c->name, what, tensor_grad(x[i]), load(st, expected), 1e-4);
     }
     ag_end(s);
-    st_close(st);
+    ag_free(st);
 }
 END_TEST
 
 START_TEST(every_fixture_is_compared)
 {
-    SafeTensors *st = open_safetensors(TEST_FIXTURES "/torch_ops.safetensors");
+    NnTensorFile *st = open_safetensors(TEST_FIXTURES "/torch_ops.safetensors");
     for (size_t i = 0; i < st->n_tensors; i++) {
-        const char *name = st->tensor[i].name;
+        const char *name = st->tensor[i].item.name;
         bool found = false;
         for (int k = 0; k < N_CASES && !found; k++) {
             size_t length = strlen(cases[k].name);
@@ -242,7 +242,7 @@ START_TEST(every_fixture_is_compared)
         }
         ck_assert_msg(found, "%s of the file is not compared", name);
     }
-    st_close(st);
+    ag_free(st);
 }
 END_TEST
 
@@ -358,7 +358,7 @@ static Tensor *loss_of(Net *net, Tensor *x, Tensor *target)
     return nn_mse_loss(nn_linear(net->fc2, ag_tanh(nn_linear(net->fc1, x))), target);
 }
 
-static Net *net_at(const SafeTensors *st, const char *owner)
+static Net *net_at(const NnTensorFile *st, const char *owner)
 {
     Net *net = nn_new(Net);
     nn_child(net, fc1, nn_linear_new(3, 5));
@@ -399,7 +399,7 @@ enum { N_OPTIMIZERS = sizeof optimizers / sizeof *optimizers };
 
 START_TEST(optimizers_agree)
 {
-    SafeTensors *st = open_safetensors(TEST_FIXTURES "/torch_optim.safetensors");
+    NnTensorFile *st = open_safetensors(TEST_FIXTURES "/torch_optim.safetensors");
     Net *net = net_at(st, "first"), *expected = net_at(st, optimizers[_i].name);
     Optimizer *o = optimizers[_i].make(net);
     for (int step = 0; step < 3; step++) {
@@ -417,13 +417,13 @@ START_TEST(optimizers_agree)
     ag_free(o);
     nn_free(net);
     nn_free(expected);
-    st_close(st);
+    ag_free(st);
 }
 END_TEST
 
 START_TEST(clipping_agrees)
 {
-    SafeTensors *st = open_safetensors(TEST_FIXTURES "/torch_optim.safetensors");
+    NnTensorFile *st = open_safetensors(TEST_FIXTURES "/torch_optim.safetensors");
     Net *net = net_at(st, "first");
     AgScope s = ag_begin(AG_RECORD);
     ag_backward(loss_of(net, load(st, st_find(st, "x")), load(st, st_find(st, "target"))));
@@ -438,7 +438,7 @@ START_TEST(clipping_agrees)
     ag_free(p);
     ag_end(s);
     nn_free(net);
-    st_close(st);
+    ag_free(st);
 }
 END_TEST
 

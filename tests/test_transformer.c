@@ -37,7 +37,7 @@ static Transformer *opened(void)
     return m;
 }
 
-static TransformerBatch batch_of(const SafeTensors *st)
+static TransformerBatch batch_of(const NnTensorFile *st)
 {
     return transformer_batch_new(ids_of(st, "src"), ids_of(st, "tgt"), PAD);
 }
@@ -63,7 +63,7 @@ static bool is_key_bias(const char *name)
 START_TEST(log_probabilities_agree)
 {
     Transformer *m = opened();
-    SafeTensors *st = open_safetensors(EXPECTED);
+    NnTensorFile *st = open_safetensors(EXPECTED);
     nn_eval(m);
     AgScope s = ag_begin(AG_NO_GRAD);
     TransformerBatch b = batch_of(st);
@@ -72,7 +72,7 @@ START_TEST(log_probabilities_agree)
     check_close("log-probabilities with weights kept", log_probs(m, &b), reals_of(st, "log_probs"), 1e-5);
     ck_assert_int_eq(b.ntokens, (int64_t)tensor_item(reals_of(st, "ntokens")));
     ag_end(s);
-    st_close(st);
+    ag_free(st);
     nn_free(m);
 }
 END_TEST
@@ -81,7 +81,7 @@ END_TEST
 START_TEST(loss_and_gradients_agree)
 {
     Transformer *m = opened();
-    SafeTensors *st = open_safetensors(EXPECTED);
+    NnTensorFile *st = open_safetensors(EXPECTED);
     transformer_keep_weights(m, _i == 1);
     AgScope s = ag_begin(AG_RECORD);
     TransformerBatch b = batch_of(st);
@@ -104,7 +104,7 @@ START_TEST(loss_and_gradients_agree)
     ck_assert_int_eq(compared, 92);
     ag_free(p);
     ag_end(s);
-    st_close(st);
+    ag_free(st);
     nn_free(m);
 }
 END_TEST
@@ -112,7 +112,7 @@ END_TEST
 START_TEST(greedy_ids_agree)
 {
     Transformer *m = opened();
-    SafeTensors *st = open_safetensors(EXPECTED);
+    NnTensorFile *st = open_safetensors(EXPECTED);
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *src = ids_of(st, "src"), *expected = ids_of(st, "greedy");
     Tensor *found = transformer_greedy_decode(m, src, nn_padding_mask(src, PAD), tensor_dim(expected, 1), 0);
@@ -120,7 +120,7 @@ START_TEST(greedy_ids_agree)
     for (int64_t i = 0; i < tensor_numel(expected); i++)
         ck_assert_int_eq(tensor_int_data(found)[i], tensor_int_data(expected)[i]);
     ag_end(s);
-    st_close(st);
+    ag_free(st);
     nn_free(m);
 }
 END_TEST
@@ -157,7 +157,7 @@ static KaeruEpochOptions epoch_options(Optimizer *o)
     return (KaeruEpochOptions){ .criterion = { PAD, 0.1 }, .optimizer = o, .factor = 0.7, .model_size = D, .warmup = 4 };
 }
 
-static void check_trained(Transformer *m, const SafeTensors *st)
+static void check_trained(Transformer *m, const NnTensorFile *st)
 {
     NnParameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++) {
@@ -172,7 +172,7 @@ static void check_trained(Transformer *m, const SafeTensors *st)
 START_TEST(three_steps_by_hand_agree)
 {
     Transformer *m = opened();
-    SafeTensors *st = open_safetensors(EXPECTED);
+    NnTensorFile *st = open_safetensors(EXPECTED);
     Optimizer *o = adam(m);
     AgScope whole = ag_begin(AG_RECORD);
     for (int step = 0; step < 3; step++) {
@@ -187,7 +187,7 @@ START_TEST(three_steps_by_hand_agree)
     check_trained(m, st);
     ag_end(whole);
     ag_free(o);
-    st_close(st);
+    ag_free(st);
     nn_free(m);
 }
 END_TEST
@@ -195,7 +195,7 @@ END_TEST
 START_TEST(three_steps_by_run_epoch_agree)
 {
     Transformer *m = opened();
-    SafeTensors *st = open_safetensors(EXPECTED);
+    NnTensorFile *st = open_safetensors(EXPECTED);
     Optimizer *o = adam(m);
     AgScope whole = ag_begin(AG_RECORD);
     Source source = { .src = ids_of(st, "src"), .tgt = ids_of(st, "tgt"), .rows = 3, .rounds = 3 };
@@ -226,7 +226,7 @@ START_TEST(three_steps_by_run_epoch_agree)
     nn_free(before);
     ag_end(whole);
     ag_free(o);
-    st_close(st);
+    ag_free(st);
     nn_free(m);
 }
 END_TEST
@@ -497,13 +497,13 @@ START_TEST(written_files_have_the_names_and_values_of_pytorch)
 {
     Transformer *m = opened();
     expect_done(nn_save(in_folder("w"), m));
-    SafeTensors *theirs = st_open(WEIGHTS), *ours = st_open(in_folder("w"));
+    NnTensorFile *theirs = st_open(WEIGHTS, false), *ours = st_open(in_folder("w"), false);
     ck_assert(theirs && ours);
     ck_assert_uint_eq(ours->n_tensors, 94);
     ck_assert_uint_eq(theirs->n_tensors, 94);
     AgScope s = ag_begin(AG_NO_GRAD);
     for (size_t i = 0; i < theirs->n_tensors; i++) {
-        const char *name = theirs->tensor[i].name;
+        const char *name = theirs->tensor[i].item.name;
         check_close(name, reals_of(ours, name), reals_of(theirs, name), 0);
     }
     static const char *const names[] = {
@@ -513,8 +513,8 @@ START_TEST(written_files_have_the_names_and_values_of_pytorch)
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) ck_assert_ptr_nonnull(st_find(ours, names[i]));
     ag_end(s);
-    st_close(ours);
-    st_close(theirs);
+    ag_free(ours);
+    ag_free(theirs);
     nn_free(m);
 }
 END_TEST
@@ -525,22 +525,22 @@ START_TEST(the_notebooks_table_of_positions_loads)
     TransformerOptions o = small();
     o.max_len = transformer_defaults().max_len;
     Transformer *m = transformer_new(SRC_VOCAB, TGT_VOCAB, o);
-    SafeTensors *st = st_open(WEIGHTS);
+    NnTensorFile *st = st_open(WEIGHTS, false);
     StEntry entry[94];
     AgScope s = ag_begin(AG_NO_GRAD);
     for (size_t i = 0; i < st->n_tensors; i++) {
-        const char *name = st->tensor[i].name;
+        const char *name = st->tensor[i].item.name;
         bool pe = strstr(name, ".pe") != NULL;
         Tensor *t = pe ? ag_scale(nn_find(m, name), 0.5) : reals_of(st, name);
         if (pe) ck_assert(ag_shape_equal(tensor_shape(t), SHAPE(1, 5000, D)));
         entry[i] = st_entry(AG_HERE, name, t);
     }
-    expect_done(st_write(in_folder("w"), entry, st->n_tensors, NULL, 0));
+    expect_done(st_write(in_folder("w"), entry, st->n_tensors, NULL));
     expect_done(nn_load(in_folder("w"), m));
     ck_assert_double_eq(largest(nn_find(m, "tgt_embed.1.pe")), 0.5);
     expect_refused(nn_load(WEIGHTS, m), "src_embed.1.pe");
     ag_end(s);
-    st_close(st);
+    ag_free(st);
     nn_free(m);
 }
 END_TEST

@@ -29,20 +29,20 @@ bool kaeru_text_open_at(AgSite at, KaeruText *text, const char *path)
     ag_check_pointer_at(at, __func__, "text", text);
     ag_check_pointer_at(at, __func__, "path", path);
     *text = (KaeruText){ 0 };
-    KaeruFileMap *map = file_map(path);
-    if (!map) return false;
-    if (!kaeru_text_check(path, 1, map->bytes, map->size)) {
-        ag_free(map);
+    File *file = file_open(path, true);
+    if (!file) return false;
+    if (!kaeru_text_check(path, 1, file->bytes, file->size)) {
+        ag_free(file);
         return false;
     }
-    *text = (KaeruText){ map->bytes, map->size, map };
+    *text = (KaeruText){ file->bytes, file->size, file };
     return true;
 }
 
 void kaeru_text_close_at(AgSite at, KaeruText *text)
 {
     ag_check_pointer_at(at, __func__, "text", text);
-    ag_free_at(at, text->map);
+    ag_free_at(at, text->file);
     *text = (KaeruText){ 0 };
 }
 

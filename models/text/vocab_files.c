@@ -111,10 +111,10 @@ KaeruVocab *kaeru_vocab_open_at(AgSite at, KaeruVocabKind kind, const char *voca
 const char *vocab_text(void *work, const Word *token, int32_t n, size_t *size)
 {
     JsonWriter *json = json_writer(work, 0);
-    json_open(json, '{');
+    json_open(json, NULL, '{');
     for (int32_t id = 0; id < n; id++) {
         json_write_name(json, token[id].text, token[id].size);
-        json_write_int(json, id);
+        json_put_int(json, NULL, id);
     }
     json_close(json, '}');
     return json_written(json, size);

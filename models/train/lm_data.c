@@ -125,7 +125,7 @@ LmData *lm_data_open_at(AgSite at, const char *path, const KaeruVocab *v)
     ag_check_pointer_at(at, __func__, "path", path);
     ag_check_object_at(at, __func__, "v", v);
     LmData *d = data_new(path, v);
-    KaeruFileMap *map = file_map(path);
+    File *map = file_open(path, true);
     if (!map) return opened(d, false);
     ag_set_owner(map, d);
     if (!is_token_file(map)) return opened(d, take_text(d, map->bytes, map->size));
@@ -142,7 +142,7 @@ LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruVocab *v, 
         ag_usage_error(at, __func__, "tokens %d and %d of a vocabulary of %d", (int)begin, (int)end,
                        (int)kaeru_vocab_size(v));
     LmData *d = data_new(path, v);
-    KaeruFileMap *map = file_map(path);
+    File *map = file_open(path, true);
     if (!map) return opened(d, false);
     bool good = kaeru_text_check(path, 1, map->bytes, map->size) &&
                 examples_read(d, path, map->bytes, map->size, v, begin, end, &d->examples);

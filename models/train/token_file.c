@@ -14,7 +14,7 @@ enum { OVERHEAD = sizeof(Header) + sizeof(uint64_t) };
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-bool is_token_file(const KaeruFileMap *map)
+bool is_token_file(const File *map)
 {
     return map->size >= sizeof magic && memcmp(map->bytes, magic, sizeof magic) == 0;
 }
@@ -22,7 +22,7 @@ bool is_token_file(const KaeruFileMap *map)
 bool lm_is_token_file_at(AgSite at, const char *path)
 {
     ag_check_pointer_at(at, __func__, "path", path);
-    KaeruFileMap *map = file_map(path);
+    File *map = file_open(path, true);
     bool is = map && is_token_file(map);
     ag_free(map);
     return is;
@@ -53,7 +53,7 @@ static bool check_ids(const Tokens *tokens, const char *path, int32_t size)
     return true;
 }
 
-bool token_file_read(const KaeruFileMap *map, const char *path, const KaeruVocab *v, Tokens *tokens)
+bool token_file_read(const File *map, const char *path, const KaeruVocab *v, Tokens *tokens)
 {
     Header h;
     uint64_t count;

@@ -10,13 +10,13 @@
  * fail. Applying it changes the model and cannot fail. So a file that does not fit leaves the model as it was. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "number.h"
 #include "optim.h"
-#include "safetensors.h"
 #include "settings.h"
+#include "stored.h"
 #include "utf8.h"
 
 /* Prefixes of names in the file. */
@@ -27,8 +27,7 @@
 /* The name in the file of state tensor k of parameter i. */
 static char *state_name(void *owner, const Optimizer *o, int i, int k)
 {
-    const char *state = st_join(owner, OPTIMIZER, o->kind->state[k]);
-    return st_join(owner, st_join(owner, state, "."), o->parameters->item[i].name);
+    return text_printf(owner, OPTIMIZER "%s.%s", o->kind->state[k], o->parameters->item[i].name);
 }
 
 static bool starts_with(const char *text, const char *prefix)
@@ -37,25 +36,6 @@ static bool starts_with(const char *text, const char *prefix)
 }
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
-
-typedef struct {
-    void *owner;
-    StEntry *entry;
-    StText *text;
-    size_t n_entries, n_texts;
-} Saving;
-
-static void put_text(Saving *s, const char *prefix, const char *key, const char *value)
-{
-    s->text[s->n_texts++] = (StText){ st_join(s->owner, prefix, key), st_join(s->owner, "", value) };
-}
-
-static void put_number(Saving *s, const char *prefix, const char *key, uint64_t value)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%" PRIu64, value);
-    put_text(s, prefix, key, text);
-}
 
 /* State tensor `k` of parameter `i`, which processes share: brought together when it is written. */
 typedef struct { NnParallel *parallel; int i, k; } SharedState;
@@ -78,19 +58,20 @@ static StEntry state_entry(void *owner, const Optimizer *o, int i, int k)
                       .values_of = collect_state, .arg = s };
 }
 
-static void put_optimizer(Saving *s, const Optimizer *o)
+/* Appends the optimizer's state to the entries, and its steps to the metadata. Returns the number of entries. */
+static size_t put_optimizer(const Optimizer *o, StEntry *entry, size_t n, NnSettings *metadata)
 {
     const NnParameters *p = o->parameters;
-    put_text(s, "", "optimizer", o->kind->name);
-    put_number(s, "", "step", (uint64_t)o->steps);
+    nn_settings_set(metadata, "optimizer", "%s", o->kind->name);
+    nn_settings_set(metadata, "step", "%" PRId64, o->steps);
     for (int i = 0; i < p->n; i++) {
         const ParameterState *state = &o->state[i];
-        for (int k = 0; k < NN_STATES && state->tensor[k]; k++)
-            s->entry[s->n_entries++] = state_entry(s->owner, o, i, k);
-        if (p->item[i].trained && state->steps != o->steps) {
-            put_number(s, STEP, p->item[i].name, (uint64_t)state->steps);
-        }
+        for (int k = 0; k < NN_STATES && state->tensor[k]; k++) entry[n++] = state_entry(entry, o, i, k);
+        if (p->item[i].trained && state->steps != o->steps)
+            settings_add(metadata, text_printf(metadata, STEP "%s", p->item[i].name),
+                         text_printf(metadata, "%" PRId64, state->steps));
     }
+    return n;
 }
 
 /* A usage error if the path is NULL, if the module or the optimizer (may be NULL) is not alive, or if they do not fit. The
@@ -106,7 +87,7 @@ static void check_file(AgSite at, const char *what, const char *path, const void
     optimizer_make_state(o);
 }
 
-static bool check_settings(const char *path, const NnSettings *s)
+static bool put_settings(const char *path, const NnSettings *s, NnSettings *metadata)
 {
     char quoted[2][UTF8_QUOTE];
     for (int i = 0; i < s->n; i++) {
@@ -114,6 +95,7 @@ static bool check_settings(const char *path, const NnSettings *s)
         if (utf8_valid(value, strlen(value)) != strlen(value))
             return ag_set_error("%s: the setting %s is %s, expected UTF-8", path, utf8_quote(key, strlen(key), quoted[0]),
                                 utf8_quote(value, strlen(value), quoted[1]));
+        settings_add(metadata, text_printf(metadata, SETTINGS "%s", key), value);
     }
     return true;
 }
@@ -124,73 +106,36 @@ static bool save(AgSite at, const char *what, const char *path, void *module, bo
 {
     check_file(at, what, path, module, o);
     if (settings) ag_check_object_at(at, what, "settings", settings);
-    if (settings && !check_settings(path, settings)) return false;
     NnParameters *p = saved_parameters(at, module, false);
-    Saving s = { .owner = ag_alloc(1, 1) };
-    size_t of_optimizer = o ? (size_t)o->parameters->n : 0, of_settings = settings ? (size_t)settings->n : 0;
-    s.entry = ag_alloc_in(s.owner, (size_t)p->n + NN_STATES * of_optimizer, sizeof *s.entry);
-    s.text = ag_alloc_in(s.owner, 5 + of_optimizer + of_settings, sizeof *s.text);
+    size_t most = (size_t)p->n + (o ? NN_STATES * (size_t)o->parameters->n : 0), n = 0;
+    StEntry *entry = ag_alloc_in(p, most, sizeof *entry);
+    NnSettings *metadata = nn_settings_new();
+    ag_set_owner(metadata, p);
 
-    put_text(&s, "", "format", "pt");
-    for (int i = 0; i < p->n; i++) s.entry[s.n_entries++] = st_entry(at, p->item[i].name, p->item[i].tensor);
-    if (o) put_optimizer(&s, o);
-    for (size_t i = 0; i < of_settings; i++) put_text(&s, SETTINGS, settings->item[i].key, settings->item[i].value);
+    for (int i = 0; i < p->n; i++) entry[n++] = st_entry(at, p->item[i].name, p->item[i].tensor);
+    if (o) n = put_optimizer(o, entry, n, metadata);
+    bool done = !settings || put_settings(path, settings, metadata);
     if (run) {
-        put_number(&s, "random.", "seed", ag_random_state().seed);
-        put_number(&s, "random.", "counter", ag_random_state().counter);
+        nn_settings_set(metadata, "random.seed", "%" PRIu64, ag_random_state().seed);
+        nn_settings_set(metadata, "random.counter", "%" PRIu64, ag_random_state().counter);
     }
-    bool writes = !o || !o->parallel || nn_parallel_is_first(o->parallel);
-    bool done = !writes || st_write(path, s.entry, s.n_entries, s.text, s.n_texts);
+    if (done && (!o || !o->parallel || nn_parallel_is_first(o->parallel))) done = st_write(path, entry, n, metadata);
     /* all processes take part in bringing the state together, also if the first one cannot write it */
-    for (size_t i = 0; i < s.n_entries; i++)
-        if (s.entry[i].values_of) s.entry[i].values_of(s.entry[i].arg);
+    for (size_t i = 0; i < n; i++)
+        if (entry[i].values_of) entry[i].values_of(entry[i].arg);
     if (o && o->parallel) done = nn_parallel_check(o->parallel, done);
-    ag_free(s.owner);
     ag_free(p);
     return done;
 }
 
 bool nn_save_at(AgSite at, const char *path, void *module)
 {
-    return save(at, "nn_save", path, module, false, NULL, NULL);
+    return save(at, __func__, path, module, false, NULL, NULL);
 }
 
 bool nn_checkpoint_save_at(AgSite at, const char *path, void *module, Optimizer *o, const NnSettings *settings)
 {
-    return save(at, "nn_checkpoint_save", path, module, true, o, settings);
-}
-
-/* ---- error messages ---------------------------------------------------------------------------------------------- */
-
-enum { LISTED = 3 };
-
-/* A list of tensors' names: the text has the first few, n counts all. */
-typedef struct {
-    char text[LISTED * (UTF8_QUOTE + 2 * AG_SHAPE_TEXT)];       /* room for as many problems */
-    size_t length;
-    int n;
-} Problems;
-
-static void problem(Problems *p, const char *name, const char *format, ...) AG_PRINTF(3, 4);
-static void problem(Problems *p, const char *name, const char *format, ...)
-{
-    if (p->n++ >= LISTED) return;
-    char quoted[UTF8_QUOTE], detail[2 * AG_SHAPE_TEXT];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(detail, sizeof detail, format, list);
-    va_end(list);
-    p->length += (size_t)snprintf(p->text + p->length, sizeof p->text - p->length, "%s%s%s", p->n > 1 ? ", " : "",
-                                  utf8_quote(name, strlen(name), quoted), detail);
-}
-
-/* Appends "; missing: "a", "b", "c" and 5 more" to the message. */
-static void append(char *message, size_t size, const char *title, const Problems *p)
-{
-    if (p->n == 0) return;
-    size_t length = strlen(message);
-    length += (size_t)snprintf(message + length, size - length, "%s%s: %s", length ? "; " : "", title, p->text);
-    if (p->n > LISTED && length < size) snprintf(message + length, size - length, " and %d more", p->n - LISTED);
+    return save(at, __func__, path, module, true, o, settings);
 }
 
 /* ---- loading: the plan, which may fail --------------------------------------------------------------------------- */
@@ -200,37 +145,37 @@ typedef struct {
     Tensor *to;
     const StTensor *from;
     int64_t first;              /* the file's item for the first item of `to` */
+    bool transposed;
     void *values;               /* NULL if the file is mapped */
 } Transfer;
 
 typedef struct {
-    SafeTensors *st;
+    NnTensorFile *file;
     Transfer *transfer;
     size_t n;
     bool *used;                 /* for each tensor of the file: whether a transfer reads it */
     NnLoadOptions options;
     NnLoadReport *report;
-    Problems missing, unexpected, wrong;
-    int64_t step, *state_steps; /* number of steps of the optimizer and of each of its parameters */
+    const char **wrong;         /* names of tensors, and their wrong shapes */
+    int n_wrong;
+    uint64_t step, *state_steps;        /* number of steps of the optimizer and of each of its parameters */
     AgRandom random;
 } Loading;
 
 /* Plans to fill t from the file's tensor of that name, beginning with item `first` of it; a shape that is not the expected one
  * is noted. False if the file has no such tensor. */
-static bool plan_tensor(Loading *l, Tensor *t, AgShape expected, int64_t first, const char *name)
+static bool plan_tensor(Loading *l, Tensor *t, AgShape expected, int64_t first, bool transposed, const char *name)
 {
-    const StTensor *from = st_find(l->st, name);
+    const StTensor *from = st_find(l->file, name);
     if (!from) return false;
-    name = from->name;
-    l->used[from - l->st->tensor] = true;
-    AgShape shape = expected;                                       /* of an unreadable tensor: reading it will tell why */
-    char text[2][AG_SHAPE_TEXT];
-    if (!from->unreadable && !st_shape(l->st, from, &shape)) {
-        problem(&l->wrong, name, " has %zu dimensions, expected %s", from->ndim, ag_shape_text(expected, text[1]));
-    } else if (!ag_shape_equal(shape, expected)) {
-        problem(&l->wrong, name, " is %s, expected %s", ag_shape_text(shape, text[0]), ag_shape_text(expected, text[1]));
-    }
-    l->transfer[l->n++] = (Transfer){ .to = t, .from = from, .first = first };
+    l->used[from - l->file->tensor] = true;
+    AgShape shape = from->item.shape;
+    char text[2][AG_SHAPE_TEXT], quoted[UTF8_QUOTE];
+    if (transposed) expected = SHAPE(expected.dim[1], expected.dim[0]);
+    if (!from->unreadable && !ag_shape_equal(shape, expected))      /* reading an unreadable tensor tells why it is */
+        l->wrong[l->n_wrong++] = text_printf(l->file, "%s is %s, expected %s", utf8_quote(name, strlen(name), quoted),
+                                             ag_shape_text(shape, text[0]), ag_shape_text(expected, text[1]));
+    l->transfer[l->n++] = (Transfer){ .to = t, .from = from, .first = first, .transposed = transposed };
     return true;
 }
 
@@ -247,19 +192,14 @@ enum { RENAMED = 1024 };        /* bytes of a name that NnLoadOptions.rename wri
 /* The name in the file of the module's tensor. */
 static const char *name_in_file(const Loading *l, const char *name)
 {
-    if (l->options.rename) {
-        size_t size = strlen(name) + RENAMED;
-        char *out = ag_alloc_in(l->st, size, 1);
-        memcpy(out, name, strlen(name));
-        l->options.rename(l->options.arg, name, out, size);
-        name = out;
-    }
-    return l->options.prefix ? st_join(l->st, l->options.prefix, name) : name;
+    char *out = ag_alloc_in(l->file, strlen(name) + RENAMED, 1);
+    memcpy(out, name, strlen(name));
+    if (l->options.rename) l->options.rename(l->options.arg, name, out, strlen(name) + RENAMED);
+    return l->options.prefix ? text_printf(l->file, "%s%s", l->options.prefix, out) : out;
 }
 
 static void report_missing(Loading *l, const char *name)
 {
-    if (!l->options.allow_missing) problem(&l->missing, name, "%s", "");
     l->report->missing[l->report->n_missing++] = ag_strndup_in(l->report, name, strlen(name));
 }
 
@@ -268,7 +208,9 @@ static void plan_module(Loading *l, const NnParameters *names)
 {
     for (int i = 0; i < names->n; i++) {
         Tensor *t = names->item[i].tensor;
-        plan_tensor(l, t, tensor_shape(t), 0, name_in_file(l, names->item[i].name));
+        const char *name = names->item[i].name;
+        bool transposed = l->options.transposed && tensor_ndim(t) == 2 && l->options.transposed(l->options.arg, name);
+        plan_tensor(l, t, tensor_shape(t), 0, transposed, name_in_file(l, name));
     }
     for (int i = 0; i < names->n; i++) {
         bool first = true;
@@ -282,37 +224,67 @@ static void plan_optimizer(Loading *l, const Optimizer *o)
     for (int i = 0; i < o->parameters->n; i++) {
         const ParameterState *s = &o->state[i];
         for (int k = 0; k < NN_STATES && s->tensor[k]; k++) {
-            const char *name = state_name(l->st, o, i, k);
+            const char *name = state_name(l->file, o, i, k);
             AgShape shape = tensor_shape(o->parameters->item[i].tensor);
-            if (!plan_tensor(l, s->tensor[k], shape, s->first, name)) report_missing(l, name);
+            if (!plan_tensor(l, s->tensor[k], shape, s->first, false, name)) report_missing(l, name);
         }
     }
+}
+
+/* Appends "; TITLE: A, B, C and 5 more" to the message. */
+static void append(char *message, size_t size, const char *title, const char *const *item, int n, bool quote)
+{
+    enum { LISTED = 3 };
+    size_t length = strlen(message);
+    char quoted[UTF8_QUOTE];
+    for (int i = 0; i < n && i < LISTED; i++) {
+        const char *text = quote ? utf8_quote(item[i], strlen(item[i]), quoted) : item[i];
+        const char *before = i ? ", " : length ? "; " : "";
+        snprintf(message + length, size - length, "%s%s%s%s", before, i ? "" : title, i ? "" : ": ", text);
+        length = strlen(message);
+    }
+    if (n > LISTED) snprintf(message + length, size - length, " and %d more", n - LISTED);
 }
 
 /* Whether file and model have the same tensors. Without an optimizer, the file's optimizer state is ignored. */
 static bool check_plan(Loading *l, bool with_optimizer)
 {
-    for (size_t i = 0; i < l->st->n_tensors; i++) {
-        const char *name = l->st->tensor[i].name;
+    NnLoadReport *r = l->report;
+    for (size_t i = 0; i < l->file->n_tensors; i++) {
+        const char *name = l->file->tensor[i].item.name;
         bool ignored = (!with_optimizer && starts_with(name, OPTIMIZER)) ||
                        (l->options.prefix && !starts_with(name, l->options.prefix));
-        if (l->used[i] || ignored) continue;
-        if (!l->options.allow_unexpected) problem(&l->unexpected, name, "%s", "");
-        l->report->unexpected[l->report->n_unexpected++] = ag_strndup_in(l->report, name, strlen(name));
+        if (!l->used[i] && !ignored) r->unexpected[r->n_unexpected++] = ag_strndup_in(r, name, strlen(name));
     }
     char message[900] = "";
-    append(message, sizeof message, "missing", &l->missing);
-    append(message, sizeof message, "unexpected", &l->unexpected);
-    append(message, sizeof message, "wrong shape", &l->wrong);
-    return !*message || ag_set_error("%s: %s", file_name(l->st->file), message);
+    if (!l->options.allow_missing) append(message, sizeof message, "missing", r->missing, r->n_missing, true);
+    if (!l->options.allow_unexpected) append(message, sizeof message, "unexpected", r->unexpected, r->n_unexpected, true);
+    append(message, sizeof message, "wrong shape", l->wrong, l->n_wrong, false);
+    return !*message || ag_set_error("%s: %s", l->file->file->name, message);
 }
 
-/* New memory with the values of a transfer; NULL with ag_error() if they cannot be read or do not fit. */
-static void *values_to_load(const Loading *l, const Transfer *t)
+/* Reads the values of a transfer. False with ag_error() if they cannot be read or do not fit. */
+static bool read_transfer(const Transfer *t, void *values)
 {
     AgDType dtype = tensor_dtype(t->to);
-    void *values = ag_alloc_in(l->st, (size_t)tensor_numel(t->to), dtype_bytes(dtype));
-    return st_read_items(t->from, dtype, (uint64_t)t->first, (uint64_t)tensor_numel(t->to), values) ? values : NULL;
+    uint64_t n = (uint64_t)tensor_numel(t->to);
+    size_t width = dtype_bytes(dtype);
+    if (!t->transposed) return st_read(t->from, dtype, (uint64_t)t->first, n, values);
+    char *stored = ag_alloc((size_t)n, width);
+    bool good = st_read(t->from, dtype, 0, n, stored);
+    size_t rows = (size_t)tensor_dim(t->to, 0), columns = (size_t)tensor_dim(t->to, 1);
+    for (size_t i = 0; good && i < rows; i++)
+        for (size_t k = 0; k < columns; k++)
+            memcpy((char *)values + (i * columns + k) * width, stored + (k * rows + i) * width, width);
+    ag_free(stored);
+    return good;
+}
+
+/* New memory with the values of a transfer; NULL with ag_error() if that fails. */
+static void *values_to_load(const Loading *l, const Transfer *t)
+{
+    void *values = ag_alloc_in(l->file, (size_t)tensor_numel(t->to), dtype_bytes(tensor_dtype(t->to)));
+    return read_transfer(t, values) ? values : NULL;
 }
 
 /* If the file has one tensor of the model under two names, both must be equal: compares a transfer with those before it. */
@@ -326,14 +298,15 @@ static bool same_as_before(const Loading *l, const Transfer *t, const void *valu
         if (!other->values) ag_free(others);
         if (same) continue;
         char quoted[2][UTF8_QUOTE];
-        return ag_set_error("%s: %s and %s are one tensor in the model, but differ in the file", file_name(l->st->file),
-                            utf8_quote(other->from->name, strlen(other->from->name), quoted[0]),
-                            utf8_quote(t->from->name, strlen(t->from->name), quoted[1]));
+        const char *names[2] = { other->from->item.name, t->from->item.name };
+        return ag_set_error("%s: %s and %s are one tensor in the model, but differ in the file", l->file->file->name,
+                            utf8_quote(names[0], strlen(names[0]), quoted[0]),
+                            utf8_quote(names[1], strlen(names[1]), quoted[1]));
     }
     return true;
 }
 
-/* Reads all values, and keeps them unless the file is mapped: then they are only checked, and read again from the map. */
+/* Reads and checks all values. Those of a mapped file are not kept: apply_to_model reads them from the map. */
 static bool read_values(Loading *l)
 {
     for (size_t i = 0; i < l->n; i++) {
@@ -347,62 +320,50 @@ static bool read_values(Loading *l)
 }
 
 /* Reads a whole number of 0 to `most` from the metadata. */
-static bool read_number(const SafeTensors *st, const char *key, uint64_t most, uint64_t *value)
+static bool read_number(const NnTensorFile *f, const char *key, uint64_t most, uint64_t *value)
 {
-    const char *text = st_metadata(st, key);
+    const char *text = tensor_file_metadata(f, key);
     char quoted[2][UTF8_QUOTE];
     utf8_quote(key, strlen(key), quoted[0]);
-    if (!text) return ag_set_error("%s: is not a checkpoint of a run: it has no %s", file_name(st->file), quoted[0]);
+    if (!text) return ag_set_error("%s: is not a checkpoint of a run: it has no %s", f->file->name, quoted[0]);
     errno = 0;
     *value = strtoull(text, NULL, 10);
     if (*text && strspn(text, "0123456789") == strlen(text) && errno == 0 && *value <= most) return true;
-    return ag_set_error("%s: %s is %s, expected a whole number of 0 to %" PRIu64, file_name(st->file), quoted[0],
+    return ag_set_error("%s: %s is %s, expected a whole number of 0 to %" PRIu64, f->file->name, quoted[0],
                         utf8_quote(text, strlen(text), quoted[1]), most);
-}
-
-static bool read_step(const SafeTensors *st, const char *key, int64_t *step)
-{
-    uint64_t value;
-    if (!read_number(st, key, INT64_MAX, &value)) return false;
-    *step = (int64_t)value;
-    return true;
 }
 
 static bool read_optimizer(Loading *l, const Optimizer *o)
 {
-    const char *kind = st_metadata(l->st, "optimizer"), *expected = o->kind->name;
+    const char *kind = tensor_file_metadata(l->file, "optimizer"), *expected = o->kind->name, *path = l->file->file->name;
     char quoted[UTF8_QUOTE];
-    if (!kind) {
-        return ag_set_error("%s: has no optimizer state, expected that of \"%s\"", file_name(l->st->file), expected);
-    }
-    if (strcmp(kind, expected) != 0) {
-        return ag_set_error("%s: has the state of an optimizer %s, expected \"%s\"", file_name(l->st->file),
+    if (!kind) return ag_set_error("%s: has no optimizer state, expected that of \"%s\"", path, expected);
+    if (strcmp(kind, expected) != 0)
+        return ag_set_error("%s: has the state of an optimizer %s, expected \"%s\"", path,
                             utf8_quote(kind, strlen(kind), quoted), expected);
-    }
-    if (!read_step(l->st, "step", &l->step)) return false;
-    l->state_steps = ag_alloc_in(l->st, (size_t)o->parameters->n, sizeof *l->state_steps);
+    if (!read_number(l->file, "step", INT64_MAX, &l->step)) return false;
+    l->state_steps = ag_alloc_in(l->file, (size_t)o->parameters->n, sizeof *l->state_steps);
     for (int i = 0; i < o->parameters->n; i++) {
-        const char *key = st_join(l->st, STEP, o->parameters->item[i].name);
+        const char *key = text_printf(l->file, STEP "%s", o->parameters->item[i].name);
         l->state_steps[i] = l->step;
-        if (st_metadata(l->st, key) && !read_step(l->st, key, &l->state_steps[i])) return false;
+        if (tensor_file_metadata(l->file, key) && !read_number(l->file, key, INT64_MAX, &l->state_steps[i])) return false;
     }
     return true;
 }
 
 static bool read_run(Loading *l, const Optimizer *o)
 {
-    return read_number(l->st, "random.seed", UINT64_MAX, &l->random.seed) &&
-           read_number(l->st, "random.counter", UINT64_MAX, &l->random.counter) && (!o || read_optimizer(l, o));
+    return read_number(l->file, "random.seed", UINT64_MAX, &l->random.seed) &&
+           read_number(l->file, "random.counter", UINT64_MAX, &l->random.counter) && (!o || read_optimizer(l, o));
 }
 
 /* ---- loading: applying the plan, which cannot fail --------------------------------------------------------------- */
 
-static void apply_settings(const SafeTensors *st, NnSettings *settings)
+static void apply_settings(const NnTensorFile *f, NnSettings *settings)
 {
-    for (size_t i = 0; i < st->n_metadata; i++) {
-        const StText *text = &st->metadata[i];
-        if (!starts_with(text->key, SETTINGS)) continue;
-        nn_settings_set(settings, text->key + strlen(SETTINGS), "%s", text->value);
+    for (int i = 0; f->metadata && i < f->metadata->n; i++) {
+        const Setting *from = &f->metadata->item[i];
+        if (starts_with(from->key, SETTINGS)) nn_settings_set(settings, from->key + strlen(SETTINGS), "%s", from->value);
     }
 }
 
@@ -410,11 +371,10 @@ static void apply_to_model(const Loading *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         const Transfer *t = &l->transfer[i];
-        AgDType dtype = tensor_dtype(t->to);
         size_t numel = (size_t)tensor_numel(t->to);
         void *to = tensor_mutable_values(AG_HERE, t->to);
-        if (!t->values) st_read(t->from, dtype, to);
-        else if (numel) memcpy(to, t->values, numel * dtype_bytes(dtype));
+        if (!t->values) read_transfer(t, to);
+        else if (numel) memcpy(to, t->values, numel * dtype_bytes(tensor_dtype(t->to)));
     }
 }
 
@@ -422,79 +382,74 @@ static void apply_to_run(const Loading *l, Optimizer *o)
 {
     ag_set_random_state(l->random);
     if (!o) return;
-    o->steps = l->step;
-    for (int i = 0; i < o->parameters->n; i++) o->state[i].steps = l->state_steps[i];
+    o->steps = (int64_t)l->step;
+    for (int i = 0; i < o->parameters->n; i++) o->state[i].steps = (int64_t)l->state_steps[i];
 }
 
-static NnLoadReport *report_new(size_t missing, size_t unexpected)
-{
-    NnLoadReport *r = ag_alloc(1, sizeof *r);
-    r->missing = ag_alloc_in(r, missing, sizeof *r->missing);
-    r->unexpected = ag_alloc_in(r, unexpected, sizeof *r->unexpected);
-    return r;
-}
-
+/* Plans, checks and applies what the file has for the tensors of these names. */
 static bool load(Loading *l, const NnParameters *names, bool run, Optimizer *o, NnSettings *settings)
 {
-    SafeTensors *st = l->st;
+    NnTensorFile *f = l->file;
     size_t n = (size_t)names->n + (o ? NN_STATES * (size_t)o->parameters->n : 0);
-    l->transfer = ag_alloc_in(st, n, sizeof *l->transfer);
-    l->used = ag_alloc_in(st, st->n_tensors, sizeof *l->used);
-    l->report = report_new(n, st->n_tensors);
+    l->transfer = ag_alloc_in(f, n, sizeof *l->transfer);
+    l->wrong = ag_alloc_in(f, n, sizeof *l->wrong);
+    l->used = ag_alloc_in(f, f->n_tensors, sizeof *l->used);
+    l->report = ag_alloc(1, sizeof *l->report);
+    l->report->missing = ag_alloc_in(l->report, n, sizeof *l->report->missing);
+    l->report->unexpected = ag_alloc_in(l->report, f->n_tensors, sizeof *l->report->unexpected);
     if (l->options.report) *l->options.report = l->report;
-    else ag_set_owner(l->report, st);
+    else ag_set_owner(l->report, f);
     plan_module(l, names);
     if (o) plan_optimizer(l, o);
     if ((run && !read_run(l, o)) || !check_plan(l, o != NULL) || !read_values(l)) return false;
 
-    if (settings) apply_settings(st, settings);
+    if (settings) apply_settings(f, settings);
     apply_to_model(l);
     if (run) apply_to_run(l, o);
     return true;
 }
 
-/* Loads from an open file, and closes it. */
-static bool load_file(AgSite at, SafeTensors *st, void *module, NnLoadOptions options, bool run, Optimizer *o,
-                      NnSettings *settings)
+/* Checks the arguments and loads from a file of any format (`any`) or a safetensors file. The optimizer and the settings may be
+ * NULL. */
+static bool load_file(AgSite at, const char *what, const char *path, bool any, void *module, NnLoadOptions options, bool run,
+                      Optimizer *o, NnSettings *settings)
 {
-    if (!st) return false;
-    Loading l = { .st = st, .options = options };
+    check_file(at, what, path, module, o);
+    if (settings) ag_check_object_at(at, what, "settings", settings);
+    Loading l = { .file = any ? st_open(path, options.map) : st_open_safetensors(path), .options = options };
+    if (!l.file) return false;
     NnParameters *names = saved_parameters(at, module, true);
     bool done = load(&l, names, run, o, settings);
     ag_free(names);
-    st_close(st);
+    ag_free(l.file);
     return done;
 }
 
 bool nn_load_at(AgSite at, const char *path, void *module)
 {
     AG_LAYER(at);
-    check_file(at, "nn_load", path, module, NULL);
-    return load_file(at, st_open(path), module, (NnLoadOptions){ .prefix = NULL }, false, NULL, NULL);
+    return load_file(at, __func__, path, false, module, (NnLoadOptions){ .prefix = NULL }, false, NULL, NULL);
 }
 
 bool nn_load_with_at(AgSite at, const char *path, void *module, NnLoadOptions options)
 {
     AG_LAYER(at);
-    check_file(at, "nn_load_with", path, module, NULL);
-    return load_file(at, st_open_any(path, options.map), module, options, false, NULL, NULL);
+    return load_file(at, __func__, path, true, module, options, false, NULL, NULL);
 }
 
 bool nn_checkpoint_load_at(AgSite at, const char *path, void *module, Optimizer *o, NnSettings *settings)
 {
     AG_LAYER(at);
-    check_file(at, "nn_checkpoint_load", path, module, o);
-    if (settings) ag_check_object_at(at, "nn_checkpoint_load", "settings", settings);
-    return load_file(at, st_open(path), module, (NnLoadOptions){ .prefix = NULL }, true, o, settings);
+    return load_file(at, __func__, path, false, module, (NnLoadOptions){ .prefix = NULL }, true, o, settings);
 }
 
 bool nn_checkpoint_settings_at(AgSite at, const char *path, NnSettings *settings)
 {
-    ag_check_pointer_at(at, "nn_checkpoint_settings", "the path", path);
-    ag_check_object_at(at, "nn_checkpoint_settings", "settings", settings);
-    SafeTensors *st = st_open(path);
-    if (!st) return false;
-    apply_settings(st, settings);
-    st_close(st);
+    ag_check_pointer_at(at, __func__, "the path", path);
+    ag_check_object_at(at, __func__, "settings", settings);
+    NnTensorFile *f = st_open_safetensors(path);
+    if (!f) return false;
+    apply_settings(f, settings);
+    ag_free(f);
     return true;
 }

@@ -38,19 +38,14 @@ static ssize_t read_some(int fd, void *out, size_t n, off_t offset)
     }
 }
 
-/* ---- whole files ------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* An owned object, so that an error closes the file. */
-struct File {
-    char *name;
-    const char *bytes;                      /* of file_of_bytes and file_open_map, else NULL */
-    int fd;                                 /* -1 with bytes */
-    uint64_t size;
-};
-
+/* The destructor of a file, so that an error closes it. */
 static void close_file(void *self)
 {
     File *f = self;
+    union { const char *constant; void *address; } bytes = { f->bytes };
+    if (f->mapped) munmap(bytes.address, (size_t)f->size);
     if (f->fd >= 0) close(f->fd);
 }
 
@@ -89,16 +84,16 @@ char *file_read(void *owner, const char *path, size_t limit, size_t *size)
     File *f = open_kind(path, false);
     if (!f) return NULL;
     bool silent = poll(&(struct pollfd){ .fd = f->fd, .events = POLLIN }, 1, WRITER_MS) <= 0;
-    size_t room = f->size < limit ? (size_t)f->size + 1 : limit, n = 0;     /* + 1: to see the end of file */
-    char *text = ag_alloc_in(owner, room + 1, 1);
+    size_t capacity = f->size < limit ? (size_t)f->size + 1 : limit, n = 0;     /* + 1: to see the end of file */
+    char *text = ag_alloc_in(owner, capacity + 1, 1);
     ssize_t got = 0;
     while (n <= limit) {
-        if (n == room) {
-            size_t larger = room < limit / 2 ? 2 * room + 4096 : limit + 1;
-            text = ag_resize_in(owner, text, room + 1, larger + 1, 1);
-            room = larger;
+        if (n == capacity) {
+            size_t larger = capacity < limit / 2 ? 2 * capacity + 4096 : limit + 1;
+            text = ag_resize_in(owner, text, capacity + 1, larger + 1, 1);
+            capacity = larger;
         }
-        got = read_some(f->fd, text + n, room - n, -1);
+        got = read_some(f->fd, text + n, capacity - n, -1);
         if (got < 0 && errno == EAGAIN && fcntl(f->fd, F_SETFL, 0) == 0) continue;  /* a pipe that a program writes: wait */
         if (got <= 0) break;
         n += (size_t)got;
@@ -113,40 +108,26 @@ char *file_read(void *owner, const char *path, size_t limit, size_t *size)
     return text;
 }
 
-static void unmap(void *self)
+/* Maps the content of an open file, and closes it. */
+static bool map_content(File *f)
 {
-    KaeruFileMap *map = self;
-    union { const char *constant; void *address; } bytes = { map->bytes };
-    if (map->size) munmap(bytes.address, map->size);
+    f->bytes = "";
+    if (f->size > SIZE_MAX) return ag_set_error("%s: is too large to be mapped on this machine", f->name);
+    void *bytes = f->size ? mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->fd, 0) : NULL;
+    if (bytes == MAP_FAILED) return system_error(f->name, "cannot be mapped", errno);
+    if (bytes) f->bytes = bytes;
+    f->mapped = bytes != NULL;
+    close(f->fd);
+    f->fd = -1;
+    return true;
 }
 
-KaeruFileMap *file_map(const char *path)
+File *file_open(const char *path, bool map)
 {
-    KaeruFileMap *map = ag_alloc(1, sizeof *map);
-    map->bytes = "";
-    ag_on_free(map, unmap);
-    File *f = file_open(path);
-    bool done = f != NULL;
-    if (f && f->size > SIZE_MAX) done = ag_set_error("%s: is too large to be mapped on this machine", path);
-    else if (f && f->size) {
-        void *bytes = mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->fd, 0);
-        if (bytes == MAP_FAILED) done = system_error(path, "cannot be mapped", errno);
-        else {
-            map->bytes = bytes;
-            map->size = (size_t)f->size;
-        }
-    }
+    File *f = open_kind(path, true);
+    if (!f || !map || map_content(f)) return f;
     ag_free(f);
-    if (done) return map;
-    ag_free(map);
     return NULL;
-}
-
-/* ---- parts of files ---------------------------------------------------------------------------------------------- */
-
-File *file_open(const char *path)
-{
-    return open_kind(path, true);
 }
 
 File *file_of_bytes(const char *name, const void *bytes, size_t size)
@@ -155,25 +136,6 @@ File *file_of_bytes(const char *name, const void *bytes, size_t size)
     f->bytes = bytes;
     f->size = size;
     return f;
-}
-
-File *file_open_map(const char *path)
-{
-    KaeruFileMap *map = file_map(path);
-    if (!map) return NULL;
-    File *f = file_of_bytes(path, map->bytes, map->size);
-    ag_set_owner(map, f);
-    return f;
-}
-
-const char *file_name(const File *f)
-{
-    return f->name;
-}
-
-uint64_t file_size(const File *f)
-{
-    return f->size;
 }
 
 bool file_read_at(File *f, uint64_t offset, void *out, size_t n)
@@ -235,7 +197,7 @@ static bool open_temporary(FileWriter *w)
         close(fd);
         if (busy) return ag_set_error("%s: another program is writing this file", w->path);
         if (error != ENOENT) return system_error(w->path, "cannot be written", error);
-        /* Another program renamed the file before this one had the lock: try again. */
+        /* Another program renamed the file before this one had the lock: open the new one. */
     }
 }
 

@@ -19,26 +19,26 @@ char *file_read(void *owner, const char *path, size_t limit, size_t *size);
 /* Whether there is a file or a folder of that name. */
 bool file_exists(const char *path);
 
-/* A file mapped into memory. If the file is truncated while it is mapped, reading it stops this program with SIGBUS: use
- * a map for files that are too large to read. ag_free unmaps it. */
-typedef struct KaeruFileMap { const char *bytes; size_t size; } KaeruFileMap;
-KaeruFileMap *file_map(const char *path);
+/* An open file. ag_free closes it. */
+typedef struct KaeruFile {
+    const char *name;                       /* for messages: the path */
+    const char *bytes;                      /* its content, if that is in memory or mapped; else NULL */
+    uint64_t size;
+    int fd;                                 /* -1 with bytes */
+    bool mapped;
+} File;
 
-/* An open file, read in parts. ag_free closes it. */
-typedef struct File File;
-File *file_open(const char *path);
-/* The same, mapped by file_map: parts are copied from the map. */
-File *file_open_map(const char *path);
-/* The same for bytes in memory, which must stay valid until the file is freed. */
+/* A regular file, to read it in parts; map: it is mapped into memory instead. If the file is truncated while it is mapped,
+ * reading it stops this program with SIGBUS: use a map for files that are too large to read. */
+File *file_open(const char *path, bool map);
+/* Bytes in memory as a file. They must stay valid until it is freed. */
 File *file_of_bytes(const char *name, const void *bytes, size_t size);
-const char *file_name(const File *f);
-uint64_t file_size(const File *f);
 /* Reads n bytes from that offset; false if that fails. */
 bool file_read_at(File *f, uint64_t offset, void *out, size_t n);
 
 /* ---- replacing ------------------------------------------------------------------------------------------------------
  * The new content is written to PATH.tmp, synced to the disk, and renamed to PATH. So a reader sees either the complete
- * old file or the complete new one, even after a kill or a power cut. Until file_commit the old file stays unchanged; if
+ * old file or the complete new one, even after a kill or a power cut. Until file_commit the old file is unchanged; if
  * anything fails, PATH.tmp is removed. A PATH.tmp that a killed program left is overwritten next time. ag_free of a writer
  * leaves the old file. */
 

@@ -20,7 +20,7 @@ typedef struct {
     size_t size, at;                        /* at: offset of the next byte */
     int depth;
     Json *stack;
-    size_t height, room;
+    size_t height, capacity;
 } Parser;
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
@@ -33,7 +33,7 @@ static bool syntax_error(const Parser *p, const char *what, const char *found)
     return ag_set_error("%s: line %zu, column %zu: expected %s, found %s", p->name, line, column, what, found);
 }
 
-/* The same; the message gives the next character as what was found. */
+/* Sets an error message with the next character as what was found. */
 static bool expected(const Parser *p, const char *what)
 {
     char found[32] = "the end";
@@ -168,10 +168,10 @@ static bool parse_value(Parser *p, Json *out);
 
 static void push(Parser *p, Json value)
 {
-    if (p->height == p->room) {
-        size_t room = p->room ? 2 * p->room : 64;
-        p->stack = ag_resize_in(p->owner, p->stack, p->room, room, sizeof *p->stack);
-        p->room = room;
+    if (p->height == p->capacity) {
+        size_t capacity = p->capacity ? 2 * p->capacity : 64;
+        p->stack = ag_resize_in(p->owner, p->stack, p->capacity, capacity, sizeof *p->stack);
+        p->capacity = capacity;
     }
     p->stack[p->height++] = value;
 }
@@ -187,16 +187,11 @@ static bool parse_comma(Parser *p, char close, const char *what, bool *more)
     return true;
 }
 
-static int compare_text(const char *a, size_t a_count, const char *b, size_t b_count)
-{
-    int order = memcmp(a, b, a_count < b_count ? a_count : b_count);
-    return order ? order : (a_count > b_count) - (a_count < b_count);
-}
-
 static int compare_names(const void *left, const void *right)
 {
     const Json *a = *(const Json *const *)left, *b = *(const Json *const *)right;
-    return compare_text(a->as.text, a->count, b->as.text, b->count);
+    int order = memcmp(a->as.text, b->as.text, a->count < b->count ? a->count : b->count);
+    return order ? order : (a->count > b->count) - (a->count < b->count);
 }
 
 /* Pointers to an object's names in alphabetical order, stored behind its items. */
@@ -324,16 +319,9 @@ const Json *json_read(void *owner, const char *path, size_t limit)
 const Json *json_get(const Json *object, const char *name)
 {
     if (!object || object->type != JSON_OBJECT) return NULL;
-    const Json **names = sorted_names(object);
-    size_t low = 0, high = object->count, length = strlen(name);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = compare_text(name, length, names[middle]->as.text, names[middle]->count);
-        if (order == 0) return names[middle] + 1;
-        if (order < 0) high = middle;
-        else low = middle + 1;
-    }
-    return NULL;
+    const Json key = { .count = (uint32_t)strlen(name), .as.text = name }, *to_find = &key, **found = NULL;
+    if (object->count) found = bsearch(&to_find, sorted_names(object), object->count, sizeof *found, compare_names);
+    return found ? *found + 1 : NULL;
 }
 
 bool json_real(const Json *value, double *out)

@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 typedef enum { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT } JsonType;
@@ -29,7 +28,7 @@ typedef struct Json {
 /* Parses `size` bytes of text into memory that `owner` owns. NULL with ag_error() if they are not JSON: "NAME: line 3,
  * column 7: expected ':' after a name, found '='" */
 const Json *json_parse(void *owner, const char *name, const char *text, size_t size);
-/* The same for a file of at most `limit` bytes. */
+/* Parses a file of at most `limit` bytes. */
 const Json *json_read(void *owner, const char *path, size_t limit);
 
 /* The member of that name; NULL if there is none, or if the value is not an object. */
@@ -49,18 +48,16 @@ const char *json_type_name(const Json *value);
 typedef struct JsonWriter JsonWriter;
 /* indent: number of spaces per level; 0 writes everything in one line. */
 JsonWriter *json_writer(void *owner, int indent);
-void json_open(JsonWriter *w, char bracket);                    /* '{' or '[' */
+void json_open(JsonWriter *w, const char *key, char bracket);   /* '{' or '['; key: as below */
 void json_close(JsonWriter *w, char bracket);                   /* '}' or ']' */
-void json_write_name(JsonWriter *w, const char *name, size_t n);
-void json_write_text(JsonWriter *w, const char *text, size_t n);
-void json_write_int(JsonWriter *w, int64_t value);
-void json_write_real(JsonWriter *w, double value);
-void json_write_bool(JsonWriter *w, bool value);
-/* A member of an object. */
+/* A member of an object; key NULL: an item of an array, or a value whose name json_write_name has written. */
 void json_put_text(JsonWriter *w, const char *key, const char *text);
 void json_put_int(JsonWriter *w, const char *key, int64_t value);
 void json_put_real(JsonWriter *w, const char *key, double value);
 void json_put_bool(JsonWriter *w, const char *key, bool value);
+/* A name, and a text, of n bytes, which may contain NUL characters. */
+void json_write_name(JsonWriter *w, const char *name, size_t n);
+void json_write_text(JsonWriter *w, const char *text, size_t n);
 /* The text, owned by `owner`, and its size; NULL with ag_error() if a value could not be written. */
 const char *json_written(JsonWriter *w, size_t *size);
 

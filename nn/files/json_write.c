@@ -12,7 +12,7 @@
 struct JsonWriter {
     void *owner;
     char *text;
-    size_t n, room;
+    size_t n, capacity;
     int indent, depth;
     bool first, after_name;             /* the array or object is empty so far; the next value belongs to a name */
     bool failed;
@@ -20,10 +20,10 @@ struct JsonWriter {
 
 static void put(JsonWriter *w, const char *text, size_t n)
 {
-    if (n > w->room - w->n) {
-        size_t room = 2 * w->room + n;
-        w->text = ag_resize_in(w->owner, w->text, w->room, room, 1);
-        w->room = room;
+    if (n > w->capacity - w->n) {
+        size_t capacity = 2 * w->capacity + n;
+        w->text = ag_resize_in(w->owner, w->text, w->capacity, capacity, 1);
+        w->capacity = capacity;
     }
     memcpy(w->text + w->n, text, n);
     w->n += n;
@@ -53,19 +53,19 @@ static void put_quoted(JsonWriter *w, const char *text, size_t n)
         w->failed = true;
     }
     put(w, "\"", 1);
-    size_t plain = 0;                   /* start of the bytes that need no escape and are not written yet */
+    size_t start = 0;                   /* of the bytes that need no escape and are not written yet */
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)text[i];
         if (c >= 0x20 && c != 0x7f && c != '"' && c != '\\') continue;
-        put(w, text + plain, i - plain);
-        plain = i + 1;
+        put(w, text + start, i - start);
+        start = i + 1;
         char escape[8];
         if (c == '"' || c == '\\') snprintf(escape, sizeof escape, "\\%c", c);
         else if (c == '\n') snprintf(escape, sizeof escape, "\\n");
         else snprintf(escape, sizeof escape, "\\u%04x", c);
         put(w, escape, strlen(escape));
     }
-    put(w, text + plain, n - plain);
+    put(w, text + start, n - start);
     put(w, "\"", 1);
 }
 
@@ -73,25 +73,9 @@ JsonWriter *json_writer(void *owner, int indent)
 {
     JsonWriter *w = ag_alloc_in(owner, 1, sizeof *w);
     *w = (JsonWriter){ .owner = owner, .indent = indent, .first = true };
-    w->room = 256;
-    w->text = ag_alloc_in(owner, w->room, 1);
+    w->capacity = 256;
+    w->text = ag_alloc_in(owner, w->capacity, 1);
     return w;
-}
-
-void json_open(JsonWriter *w, char bracket)
-{
-    put_separator(w);
-    put(w, &bracket, 1);
-    w->depth++;
-    w->first = true;
-}
-
-void json_close(JsonWriter *w, char bracket)
-{
-    w->depth--;
-    if (!w->first) new_line(w);
-    put(w, &bracket, 1);
-    w->first = false;
 }
 
 void json_write_name(JsonWriter *w, const char *name, size_t n)
@@ -108,57 +92,55 @@ void json_write_text(JsonWriter *w, const char *text, size_t n)
     put_quoted(w, text, n);
 }
 
-/* Writes a value that is text without quotes. */
-static void put_plain(JsonWriter *w, const char *text)
+/* Writes a value that is text without quotes, after the key if there is one. */
+static void put_unquoted(JsonWriter *w, const char *key, const char *text)
 {
+    if (key) json_write_name(w, key, strlen(key));
     put_separator(w);
     put(w, text, strlen(text));
 }
 
-void json_write_int(JsonWriter *w, int64_t value)
+void json_open(JsonWriter *w, const char *key, char bracket)
+{
+    put_unquoted(w, key, (char[]){ bracket, '\0' });
+    w->depth++;
+    w->first = true;
+}
+
+void json_close(JsonWriter *w, char bracket)
+{
+    w->depth--;
+    if (!w->first) new_line(w);
+    put(w, &bracket, 1);
+    w->first = false;
+}
+
+void json_put_text(JsonWriter *w, const char *key, const char *text)
+{
+    if (key) json_write_name(w, key, strlen(key));
+    json_write_text(w, text, strlen(text));
+}
+
+void json_put_int(JsonWriter *w, const char *key, int64_t value)
 {
     char text[24];
     snprintf(text, sizeof text, "%" PRId64, value);
-    put_plain(w, text);
+    put_unquoted(w, key, text);
 }
 
-void json_write_real(JsonWriter *w, double value)
+void json_put_real(JsonWriter *w, const char *key, double value)
 {
     char text[NUMBER_TEXT];
     if (!isfinite(value) && !w->failed) {
         ag_set_error("expected a finite number to be written as JSON, found %s", isnan(value) ? "NaN" : "infinity");
         w->failed = true;
     }
-    put_plain(w, isfinite(value) ? number_text(value, text) : "null");
-}
-
-void json_write_bool(JsonWriter *w, bool value)
-{
-    put_plain(w, value ? "true" : "false");
-}
-
-void json_put_text(JsonWriter *w, const char *key, const char *text)
-{
-    json_write_name(w, key, strlen(key));
-    json_write_text(w, text, strlen(text));
-}
-
-void json_put_int(JsonWriter *w, const char *key, int64_t value)
-{
-    json_write_name(w, key, strlen(key));
-    json_write_int(w, value);
-}
-
-void json_put_real(JsonWriter *w, const char *key, double value)
-{
-    json_write_name(w, key, strlen(key));
-    json_write_real(w, value);
+    put_unquoted(w, key, isfinite(value) ? number_text(value, text) : "null");
 }
 
 void json_put_bool(JsonWriter *w, const char *key, bool value)
 {
-    json_write_name(w, key, strlen(key));
-    json_write_bool(w, value);
+    put_unquoted(w, key, value ? "true" : "false");
 }
 
 const char *json_written(JsonWriter *w, size_t *size)

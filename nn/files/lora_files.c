@@ -2,33 +2,27 @@
  * "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight". */
 #include <string.h>
 
-#include "json.h"
+#include "config.h"
 #include "lora_parts.h"
-#include "safetensors.h"
+#include "number.h"
+#include "stored.h"
 #include "utf8.h"
 
 #define PREFIX "base_model.model."
-enum { MAX_CONFIG = 1 << 20 };                  /* bytes */
-
-static char *path_in(void *owner, const char *folder, const char *name)
-{
-    return st_join(owner, st_join(owner, folder, "/"), name);
-}
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* Writes the names of the Linears that have adapters, each one once. */
 static void put_targets(JsonWriter *w, const NnParameters *p)
 {
-    json_write_name(w, "target_modules", strlen("target_modules"));
-    json_open(w, '[');
+    json_open(w, "target_modules", '[');
     for (int i = 0; i < p->n; i++) {
         if (!lora_adapted(&p->item[i])) continue;
         const char *name = ag_strndup_in(w, p->item[i].name, strlen(p->item[i].name) - strlen(".weight"));
         const char *point = strrchr(name, '.'), *last = point ? point + 1 : name;
         int first = 0;
         while (!lora_adapted(&p->item[first]) || !lora_is_named(&p->item[first], last)) first++;
-        if (first == i) json_write_text(w, last, strlen(last));
+        if (first == i) json_put_text(w, NULL, last);
     }
     json_close(w, ']');
 }
@@ -46,22 +40,21 @@ static double alpha_of(const Linear *l)
 /* Writes the values that are not the usual one by the whole names of the Linears. peft reads keys as regular expressions. */
 static void put_pattern(JsonWriter *w, const char *key, const NnParameters *p, double (*value_of)(const Linear *), double usual)
 {
-    json_write_name(w, key, strlen(key));
-    json_open(w, '{');
+    json_open(w, key, '{');
     for (int i = 0; i < p->n; i++) {
         const Linear *l = lora_adapted(&p->item[i]);
         if (!l || value_of(l) == usual) continue;
-        const char *name = st_join(w, "^", p->item[i].name);
+        const char *name = text_printf(w, "^%s", p->item[i].name);
         json_write_name(w, name, strlen(name) - strlen(".weight"));
-        json_write_real(w, value_of(l));
+        json_put_real(w, NULL, value_of(l));
     }
     json_close(w, '}');
 }
 
-static const char *config_text(void *owner, const NnParameters *p, const Linear *l, size_t *size)
+static JsonWriter *config_of(void *owner, const NnParameters *p, const Linear *l)
 {
     JsonWriter *w = json_writer(owner, 2);
-    json_open(w, '{');
+    json_open(w, NULL, '{');
     json_put_text(w, "peft_type", "LORA");
     json_put_text(w, "task_type", "CAUSAL_LM");
     json_put_real(w, "r", rank_of(l));
@@ -71,16 +64,13 @@ static const char *config_text(void *owner, const NnParameters *p, const Linear 
     json_put_real(w, "lora_dropout", l->lora_dropout->p);
     json_put_text(w, "bias", "none");
     put_targets(w, p);
-    json_close(w, '}');
-    return json_written(w, size);
+    return w;
 }
 
-static bool write_config(const char *path, const char *text, size_t size)
+/* The name in the file of matrix `letter` of the adapter of which this is the Linear's weight. */
+static char *name_of(void *owner, const NnNamedTensor *p, char letter)
 {
-    FileWriter *w = text ? file_replace(path) : NULL;
-    if (!w) return false;
-    file_write(w, text, size);
-    return file_commit(w);
+    return text_printf(owner, PREFIX "%.*slora_%c.weight", (int)(strlen(p->name) - strlen("weight")), p->name, letter);
 }
 
 bool nn_lora_save_at(AgSite at, void *module, const char *folder)
@@ -91,7 +81,7 @@ bool nn_lora_save_at(AgSite at, void *module, const char *folder)
     NnParameters *p = nn_parameters(module);
     StEntry *entry = ag_alloc_in(p, (size_t)p->n, sizeof *entry);
     const Linear *first = NULL;
-    size_t n = 0, size;
+    size_t n = 0;
     bool done = true;
     for (int i = 0; i < p->n; i++) {
         const Linear *l = lora_adapted(&p->item[i]);
@@ -100,15 +90,13 @@ bool nn_lora_save_at(AgSite at, void *module, const char *folder)
         if (l->lora_dropout->p != first->lora_dropout->p)
             done = ag_set_error("%s: adapters have the dropouts %g and %g, but the file has one for all", folder,
                                 first->lora_dropout->p, l->lora_dropout->p);
-        const char *name = st_join(p, PREFIX, p->item[i].name);
-        char *stem = ag_strndup_in(p, name, strlen(name) - strlen("weight"));
-        entry[n++] = st_entry(at, st_join(p, stem, "lora_A.weight"), l->lora_A->weight);
-        entry[n++] = st_entry(at, st_join(p, stem, "lora_B.weight"), l->lora_B->weight);
+        entry[n++] = st_entry(at, name_of(p, &p->item[i], 'A'), l->lora_A->weight);
+        entry[n++] = st_entry(at, name_of(p, &p->item[i], 'B'), l->lora_B->weight);
     }
     if (!first) ag_usage_error(at, __func__, "this %s has no adapters", ((Module *)module)->type);
-    const char *text = config_text(p, p, first, &size);
-    done = done && st_write(path_in(p, folder, "adapter_model.safetensors"), entry, n, &(StText){ "format", "pt" }, 1) &&
-           write_config(path_in(p, folder, "adapter_config.json"), text, size);
+    const char *config_path = text_printf(p, "%s/adapter_config.json", folder);
+    FileWriter *config = done ? config_write(config_path, config_of(p, p, first)) : NULL;
+    done = config_commit(config, config && st_write(text_printf(p, "%s/adapter_model.safetensors", folder), entry, n, NULL));
     ag_free(p);
     return done;
 }
@@ -154,22 +142,21 @@ static bool is_supported(const Json *name, const Json *value)
            (value->type == JSON_OBJECT && value->count == 0);
 }
 
-static bool read_config(const char *path, const Json *root, AdapterConfig *c)
+static bool read_config(const Config *c, AdapterConfig *a)
 {
-    const Json *dropout = json_get(root, "lora_dropout");
+    const Json *dropout = json_get(c->root, "lora_dropout");
     char quoted[UTF8_QUOTE];
-    if (!json_is(json_get(root, "peft_type"), "LORA")) return ag_set_error("%s: \"peft_type\": expected \"LORA\"", path);
-    for (uint32_t i = 0; i < root->count; i++) {
-        const Json *key = &root->as.item[2 * i];
+    if (!json_is(json_get(c->root, "peft_type"), "LORA")) return ag_set_error("%s: \"peft_type\": expected \"LORA\"", c->path);
+    for (uint32_t i = 0; i < c->root->count; i++) {
+        const Json *key = &c->root->as.item[2 * i];
         if (!is_supported(key, key + 1))
-            return ag_set_error("%s: %s: this value is not supported", path, utf8_quote(key->as.text, key->count, quoted));
+            return ag_set_error("%s: %s: this value is not supported", c->path, utf8_quote(key->as.text, key->count, quoted));
     }
-    c->pattern = json_get(root, "alpha_pattern");
-    if (!json_real(json_get(root, "lora_alpha"), &c->alpha))
-        return ag_set_error("%s: \"lora_alpha\": expected a number", path);
+    a->pattern = json_get(c->root, "alpha_pattern");
+    if (!config_real(c, "lora_alpha", &a->alpha)) return false;
     if (!dropout) return true;
-    return (json_real(dropout, &c->dropout) && c->dropout >= 0 && c->dropout < 1) ||
-           ag_set_error("%s: \"lora_dropout\": expected a number of 0 to below 1", path);
+    return (json_real(dropout, &a->dropout) && a->dropout >= 0 && a->dropout < 1) ||
+           config_error(c, "lora_dropout", "a number of 0 to below 1", dropout);
 }
 
 /* Whether a key of alpha_pattern is that of the Linear of whose weight this is the name. A point is any character. */
@@ -192,24 +179,18 @@ static double alpha_for(const AdapterConfig *c, const char *weight)
 }
 
 /* Adds an adapter to each Linear for which the file has a lora_A, of its rank; false with ag_error() if there is none. */
-static bool add_all(const SafeTensors *st, const NnParameters *p, const AdapterConfig *c)
+static bool add_all(NnTensorFile *f, const NnParameters *p, const AdapterConfig *c)
 {
     int added = 0;
     for (int i = 0; i < p->n; i++) {
         Linear *l = lora_linear_of(&p->item[i]);
-        void *work = ag_alloc(1, 1);
-        const char *name = st_join(work, PREFIX, p->item[i].name);
-        char *stem = ag_strndup_in(work, name, strlen(name) - (l ? strlen("weight") : 0));
-        const StTensor *a = l ? st_find(st, st_join(work, stem, "lora_A.weight")) : NULL;
-        AgShape shape;
+        const NnFileTensor *a = l ? tensor_file_find(f, name_of(f, &p->item[i], 'A')) : NULL;
         /* another shape is an error of nn_load_with */
-        bool fits = a && st_shape(st, a, &shape) && shape.ndim == 2 && shape.dim[0] > 0 &&
-                    shape.dim[1] == tensor_dim(l->weight, 1);
-        if (fits) lora_add(l, shape.dim[0], alpha_for(c, p->item[i].name), c->dropout);
+        bool fits = a && a->shape.ndim == 2 && a->shape.dim[0] > 0 && a->shape.dim[1] == tensor_dim(l->weight, 1);
+        if (fits) lora_add(l, a->shape.dim[0], alpha_for(c, p->item[i].name), c->dropout);
         added += fits;
-        ag_free(work);
     }
-    return added || ag_set_error("%s: has no adapter for a Linear of this module", file_name(st->file));
+    return added || ag_set_error("%s: has no adapter for a Linear of this module", f->file->name);
 }
 
 /* Whether each parameter of an adapter was in the file. */
@@ -228,21 +209,23 @@ bool nn_lora_load_at(AgSite at, void *module, const char *folder)
     NnParameters *p = nn_parameters(module);
     for (int i = 0; i < p->n; i++)
         if (strstr(p->item[i].name, "lora_")) ag_usage_error(at, __func__, "this module has adapters: %s", p->item[i].name);
-    char *config = path_in(p, folder, "adapter_config.json"), *weights = path_in(p, folder, "adapter_model.safetensors");
-    AdapterConfig c = { .dropout = 0 };
-    const Json *root = json_read(p, config, MAX_CONFIG);
-    SafeTensors *st = root && read_config(config, root, &c) ? st_open(weights) : NULL;
-    bool good = st != NULL;
+    const char *weights = text_printf(p, "%s/adapter_model.safetensors", folder);
+    AdapterConfig a = { .dropout = 0 };
+    Config c;
+    bool good = config_open(&c, text_printf(p, "%s/adapter_config.json", folder)) && read_config(&c, &a);
+    NnTensorFile *f = good ? st_open_safetensors(weights) : NULL;
+    good = f != NULL;
     if (good) {
         NnLoadReport *report = NULL;
-        good = add_all(st, p, &c) &&
+        good = add_all(f, p, &a) &&
                nn_load_with(weights, module, (NnLoadOptions){ .prefix = PREFIX, .allow_missing = true, .report = &report }) &&
                is_complete(weights, report);
         if (good) lora_freeze(p);
         else lora_remove_all(module, false);
         ag_free(report);
     }
-    st_close(st);
+    ag_free(f);
+    ag_free(c.owner);
     ag_free(p);
     return good;
 }

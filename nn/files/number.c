@@ -1,5 +1,5 @@
 /* number.c: decimal text to double and back, by the C library in the C locale. The thread's own locale, which may write
- * a decimal comma, is in place again when a function returns. */
+ * a decimal comma, is restored before a function returns. */
 #include "number.h"
 
 #include <errno.h>
@@ -92,10 +92,32 @@ char *number_text(double value, char text[NUMBER_TEXT])
     return text;
 }
 
-int number_vsnprintf(char *text, size_t size, const char *format, va_list list)
+static int print(char *text, size_t size, const char *format, va_list list) AG_PRINTF(3, 0);
+static int print(char *text, size_t size, const char *format, va_list list)
 {
     LocaleChange change = use_c_locale();
     int length = vsnprintf(text, size, format, list);
     restore_locale(change);
     return length;
+}
+
+char *text_vprintf(void *owner, const char *format, va_list list)
+{
+    va_list copy;
+    va_copy(copy, list);
+    int length = print(NULL, 0, format, copy);
+    va_end(copy);
+    if (length < 0) return NULL;
+    char *text = ag_alloc_in(owner, (size_t)length + 1, 1);
+    print(text, (size_t)length + 1, format, list);
+    return text;
+}
+
+char *text_printf(void *owner, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *text = text_vprintf(owner, format, list);
+    va_end(list);
+    return text;
 }

@@ -1,4 +1,4 @@
-/* number.h: numbers as text, exact and the same in every locale. */
+/* number.h: numbers as text, exact and the same in every locale, and text with numbers. */
 #ifndef KAERU_NUMBER_H
 #define KAERU_NUMBER_H
 
@@ -21,10 +21,11 @@ typedef struct {
 size_t number_scan(const char *s, size_t n, Number *number, size_t *wrong);
 
 #define NUMBER_TEXT 32
-/* Writes a finite double with the fewest of 15, 16 or 17 digits that read back as the same double. Returns text. */
+/* Writes a finite double with 15 digits or, if these do not give this double when read, 16 or 17. Returns text. */
 char *number_text(double value, char text[NUMBER_TEXT]);
 
-/* As vsnprintf, with a decimal point in every locale. */
-int number_vsnprintf(char *text, size_t size, const char *format, va_list list) AG_PRINTF(3, 0);
+/* The text that printf writes, with a decimal point in every locale, owned by `owner`; NULL if the format cannot be written. */
+char *text_printf(void *owner, const char *format, ...) AG_PRINTF(2, 3);
+char *text_vprintf(void *owner, const char *format, va_list list) AG_PRINTF(2, 0);
 
 #endif

@@ -3,10 +3,10 @@
  * ZIP archive of them, here without compression: for each a local header and the file, at the end a directory of all. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "safetensors.h"
+#include "json.h"
+#include "stored.h"
 #include "utf8.h"
 
 static uint32_t get16(const char *p)
@@ -22,115 +22,67 @@ static uint32_t get32(const char *p)
 /* ---- .npy -------------------------------------------------------------------------------------------------------- */
 
 static const char MAGIC[] = "\x93NUMPY";
-enum { MAX_NPY_HEADER = 65536, MAX_NPY_DIMS = 64, WORD = 32 };
+enum { MAX_NPY_HEADER = 65536 };
 
-/* A header's text, which a NUL ends. */
-typedef struct { const char *at; } Scan;
-
-static bool skip(Scan *s, char expected)
+/* Rewrites a header as JSON, in place: quotes, brackets, truth values, and no comma before a closing bracket. */
+static void python_to_json(char *text)
 {
-    s->at += strspn(s->at, " \n");
-    if (*s->at != expected) return false;
-    s->at++;
-    return true;
-}
-
-/* The text between quotes, shorter than WORD. */
-static bool scan_quoted(Scan *s, char out[WORD])
-{
-    char quote = skip(s, '\'') ? '\'' : '"';
-    if (quote == '"' && !skip(s, '"')) return false;
-    const char *end = strchr(s->at, quote);
-    if (!end || end - s->at >= WORD) return false;
-    memcpy(out, s->at, (size_t)(end - s->at));
-    out[end - s->at] = '\0';
-    s->at = end + 1;
-    return true;
-}
-
-static bool scan_bool(Scan *s, bool *out)
-{
-    s->at += strspn(s->at, " ");
-    *out = strncmp(s->at, "True", 4) == 0;
-    if (!*out && strncmp(s->at, "False", 5) != 0) return false;
-    s->at += *out ? 4 : 5;
-    return true;
-}
-
-static bool scan_shape(Scan *s, uint64_t dim[MAX_NPY_DIMS], size_t *ndim)
-{
-    if (!skip(s, '(')) return false;
-    for (*ndim = 0; !skip(s, ')'); ) {
-        s->at += strspn(s->at, " ");
-        size_t digits = strspn(s->at, "0123456789");
-        if (digits == 0 || digits > 18 || *ndim == MAX_NPY_DIMS) return false;
-        dim[(*ndim)++] = strtoull(s->at, NULL, 10);
-        s->at += digits;
-        if (!skip(s, ',') && *(s->at += strspn(s->at, " ")) != ')') return false;
+    static const char python[] = "'()TF", json[] = "\"[]tf";
+    char quote = '\0', *comma = NULL;
+    for (char *p = text; *p; p++) {
+        bool ends = *p == quote, closes = *p == ')' || *p == '}';
+        if (quote && !ends) continue;
+        if (ends) quote = '\0';
+        else if (*p == '\'' || *p == '"') quote = *p;
+        if (closes && comma) *comma = ' ';
+        if (!strchr(" \n", *p)) comma = *p == ',' ? p : NULL;
+        const char *found = strchr(python, *p);
+        if (found) *p = json[found - python];
     }
-    return true;
-}
-
-typedef struct { char descr[WORD]; bool fortran; uint64_t dim[MAX_NPY_DIMS]; size_t ndim; } NpyHeader;
-
-/* Reads the three entries, in any order. */
-static bool scan_header(const char *text, NpyHeader *h)
-{
-    Scan s = { text };
-    unsigned found = 0;
-    if (!skip(&s, '{')) return false;
-    while (!skip(&s, '}')) {
-        char key[WORD];
-        if (!scan_quoted(&s, key) || !skip(&s, ':')) return false;
-        unsigned which = strcmp(key, "descr") == 0 ? 1 : strcmp(key, "fortran_order") == 0 ? 2 : 4;
-        bool good = which == 1 ? scan_quoted(&s, h->descr) : which == 2 ? scan_bool(&s, &h->fortran) :
-                    strcmp(key, "shape") == 0 && scan_shape(&s, h->dim, &h->ndim);
-        if (!good || (found & which)) return false;
-        found |= which;
-        if (!skip(&s, ',') && *s.at != '}') return false;
-    }
-    return found == 7 && s.at[strspn(s.at, " \n")] == '\0';
 }
 
 /* Reads the .npy file of `size` bytes at `offset` as the tensor of that name. */
-static bool read_npy(SafeTensors *st, const char *name, uint64_t offset, uint64_t size, StTensor *t)
+static bool read_npy(NnTensorFile *f, const char *name, uint64_t offset, uint64_t size, StTensor *t)
 {
-    char start[12], text[MAX_NPY_HEADER + 1], quoted[UTF8_QUOTE];
-    if (size < sizeof start) return st_tensor_error(st->file, name, "expected an .npy file, found %" PRIu64 " bytes", size);
-    if (!file_read_at(st->file, offset, start, sizeof start)) return false;
-    if (memcmp(start, MAGIC, 6) != 0) return st_tensor_error(st->file, name, "expected the start of an .npy file");
-    int version = start[6];
+    enum { BEFORE = 12 };                                           /* bytes before the header; 10 in version 1 */
+    char text[BEFORE + MAX_NPY_HEADER + 1], quoted[UTF8_QUOTE];
+    if (size < BEFORE) return st_tensor_error(f->file, name, "expected an .npy file, found %" PRIu64 " bytes", size);
+    if (!file_read_at(f->file, offset, text, BEFORE)) return false;
+    if (memcmp(text, MAGIC, 6) != 0) return st_tensor_error(f->file, name, "expected the start of an .npy file");
+    int version = text[6];
     if (version < 1 || version > 3)
-        return st_tensor_error(st->file, name, "expected version 1, 2 or 3 of .npy, found %d", version);
-    uint32_t length = version == 1 ? get16(start + 8) : get32(start + 8), before = version == 1 ? 10 : 12;
+        return st_tensor_error(f->file, name, "expected version 1, 2 or 3 of .npy, found %d", version);
+    uint32_t length = version == 1 ? get16(text + 8) : get32(text + 8), before = version == 1 ? 10 : BEFORE;
     if (length > MAX_NPY_HEADER || length > size - before)
-        return st_tensor_error(st->file, name, "expected a header of at most %d bytes within the file, found %" PRIu32,
+        return st_tensor_error(f->file, name, "expected a header of at most %d bytes within the file, found %" PRIu32,
                                MAX_NPY_HEADER, length);
-    if (!file_read_at(st->file, offset + before, text, length)) return false;
-    text[length] = '\0';
-    NpyHeader h = { 0 };
-    if (strlen(text) < length || !scan_header(text, &h)) {
-        return st_tensor_error(st->file, name, "expected a header as {'descr': '<f4', 'fortran_order': False, "
-                               "'shape': (3, 4), }, found %s", utf8_quote(text, length, quoted));
+    char *header = text + before;
+    if (!file_read_at(f->file, offset + before, header, length)) return false;
+    char *json = ag_strndup_in(f, header, length);
+    python_to_json(json);
+    const Json *root = json_parse(f, name, json, length), *descr = json_get(root, "descr");
+    const Json *fortran = json_get(root, "fortran_order"), *shape = json_get(root, "shape");
+    if (!descr || descr->type != JSON_STRING || !fortran || fortran->type != JSON_BOOL || !shape ||
+        shape->type != JSON_ARRAY || root->count != 3) {
+        return st_tensor_error(f->file, name, "expected a header as {'descr': '<f4', 'fortran_order': False, "
+                               "'shape': (3, 4), }, found %s", utf8_quote(header, length, quoted));
     }
-    const FileType *type = file_type_of_numpy(h.descr);
-    utf8_quote(h.descr, strlen(h.descr), quoted);
-    if (h.descr[0] == '>') return st_tensor_error(st->file, name, "expected little-endian numbers, found %s", quoted);
-    if (!type) return st_tensor_error(st->file, name, "expected numbers of a known type, found %s", quoted);
-    if (h.fortran)
-        return st_tensor_error(st->file, name, "is in Fortran's order; save np.ascontiguousarray(x) instead of x");
-    uint64_t *dim = ag_alloc_in(st, h.ndim, sizeof *dim);
-    if (h.ndim) memcpy(dim, h.dim, h.ndim * sizeof *dim);
-    *t = (StTensor){ .name = name, .ndim = h.ndim, .dim = dim, .offset = offset + before + length,
-                     .size = size - before - length, .file = st->file };
-    return tensor_set_type(t, type);
+    const FileType *type = file_type(descr->as.text, true);
+    utf8_quote(descr->as.text, descr->count, quoted);
+    if (*descr->as.text == '>') return st_tensor_error(f->file, name, "expected little-endian numbers, found %s", quoted);
+    if (!type) return st_tensor_error(f->file, name, "expected numbers of a known type, found %s", quoted);
+    if (fortran->as.truth)
+        return st_tensor_error(f->file, name, "is in Fortran's order; save np.ascontiguousarray(x) instead of x");
+    *t = (StTensor){ .item.name = name, .offset = offset + before + length, .size = size - before - length, .file = f->file,
+                     .checksum_before = crc32_add(0, text, before + length) };
+    return st_set_shape(t, type, shape);
 }
 
-bool st_read_npy(SafeTensors *st)
+bool st_read_npy(NnTensorFile *f)
 {
-    st->tensor = ag_alloc_in(st, 1, sizeof *st->tensor);
-    st->n_tensors = 1;
-    return read_npy(st, "", 0, file_size(st->file), &st->tensor[0]) && st_sort_names(st);
+    f->tensor = ag_alloc_in(f, 1, sizeof *f->tensor);
+    f->n_tensors = 1;
+    return read_npy(f, "", 0, f->file->size, &f->tensor[0]) && st_sort_names(f);
 }
 
 /* ---- .npz -------------------------------------------------------------------------------------------------------- */
@@ -147,77 +99,49 @@ static bool is_npy(const char *name)
 }
 
 /* Reads the array of the entry of that name, whose part of the directory is at p. The entries' data ends before data_end. */
-static bool read_array(SafeTensors *st, const char *p, const char *name, uint64_t data_end, StTensor *t)
+static bool read_array(NnTensorFile *f, const char *p, const char *name, uint64_t data_end, StTensor *t)
 {
     uint32_t flags = get16(p + 8), method = get16(p + 10), size = get32(p + 20), unpacked = get32(p + 24);
     uint64_t offset = get32(p + 42);
     if (!is_npy(name))
-        return st_tensor_error(st->file, name, "expected a name that ends in .npy: was this archive made by np.savez?");
-    if (flags & 1) return st_tensor_error(st->file, name, "is encrypted");
-    if (method != 0) return st_tensor_error(st->file, name, "is compressed; np.savez writes arrays that are not");
-    if (size == UINT32_MAX || offset == UINT32_MAX) return st_tensor_error(st->file, name, "expected less than 4 GiB");
+        return st_tensor_error(f->file, name, "expected a name that ends in .npy: was this archive made by np.savez?");
+    if (flags & 1) return st_tensor_error(f->file, name, "is encrypted");
+    if (method != 0) return st_tensor_error(f->file, name, "is compressed; np.savez writes arrays that are not");
+    if (size == UINT32_MAX || offset == UINT32_MAX) return st_tensor_error(f->file, name, "expected less than 4 GiB");
     if (size != unpacked) {
-        return st_tensor_error(st->file, name, "expected one size without compression, found %" PRIu32 " and %" PRIu32, size,
+        return st_tensor_error(f->file, name, "expected one size without compression, found %" PRIu32 " and %" PRIu32, size,
                                unpacked);
     }
     char local[LOCAL_SIZE];
-    if (offset + LOCAL_SIZE > data_end) return st_tensor_error(st->file, name, "expected its data before the directory");
-    if (!file_read_at(st->file, offset, local, sizeof local)) return false;
+    if (offset + LOCAL_SIZE > data_end) return st_tensor_error(f->file, name, "expected its data before the directory");
+    if (!file_read_at(f->file, offset, local, sizeof local)) return false;
     if (get32(local) != LOCAL)
-        return st_tensor_error(st->file, name, "expected the start of an entry at offset %" PRIu64, offset);
+        return st_tensor_error(f->file, name, "expected the start of an entry at offset %" PRIu64, offset);
     offset += LOCAL_SIZE + get16(local + 26) + get16(local + 28);
-    if (offset + size > data_end) return st_tensor_error(st->file, name, "expected its data before the directory");
-    if (!read_npy(st, t->name, offset, size, t)) return false;
-    t->npy_start = offset;
-    t->npy_crc = get32(p + 16);
+    if (offset + size > data_end) return st_tensor_error(f->file, name, "expected its data before the directory");
+    if (!read_npy(f, t->item.name, offset, size, t)) return false;
+    t->has_checksum = true;
+    t->checksum = get32(p + 16);
     return true;
 }
 
 /* Reads the entry whose part of the directory is at p, which has `left` bytes; *used: how many it has. An entry that is no
  * array, or one that cannot be read, is a tensor with the reason. */
-static bool read_entry(SafeTensors *st, const char *p, size_t left, uint64_t data_end, size_t *used, StTensor *t)
+static bool read_entry(NnTensorFile *f, const char *p, size_t left, uint64_t data_end, size_t *used, StTensor *t)
 {
-    const char *archive = file_name(st->file);
+    const char *archive = f->file->name;
     if (left < CENTRAL_SIZE || get32(p) != CENTRAL || get16(p + 28) + get16(p + 30) + get16(p + 32) > left - CENTRAL_SIZE)
         return ag_set_error("%s: expected a directory of %zu more bytes with an entry for each array", archive, left);
     size_t length = get16(p + 28);
-    const char *name = ag_strndup_in(st, p + CENTRAL_SIZE, length);
+    const char *name = ag_strndup_in(f, p + CENTRAL_SIZE, length);
     *used = CENTRAL_SIZE + length + get16(p + 30) + get16(p + 32);
     if (strlen(name) < length || utf8_valid(name, length) < length)
-        return st_tensor_error(st->file, name, "expected a name in UTF-8 without NUL characters");
-    t->name = ag_strndup_in(st, name, length - (is_npy(name) ? SUFFIX_SIZE : 0));
-    if (read_array(st, p, name, data_end, t)) return true;
-    *t = (StTensor){ .name = t->name, .file = st->file, .unreadable = ag_strndup_in(st, ag_error(), strlen(ag_error())),
-                     .item = { t->name, "", { .ndim = -1 } } };
+        return st_tensor_error(f->file, name, "expected a name in UTF-8 without NUL characters");
+    t->item.name = ag_strndup_in(f, name, length - (is_npy(name) ? SUFFIX_SIZE : 0));
+    if (read_array(f, p, name, data_end, t)) return true;
+    *t = (StTensor){ .item = { t->item.name, "", { .ndim = -1 } }, .file = f->file,
+                     .unreadable = ag_strndup_in(f, ag_error(), strlen(ag_error())) };
     return true;
-}
-
-/* The checksum of n more bytes; it is 0 at first. */
-static uint32_t crc32_add(uint32_t crc, const void *bytes, size_t n)
-{
-    static const uint32_t table[16] = {                             /* of four bits */
-        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
-    };
-    crc = ~crc;
-    for (const unsigned char *p = bytes, *end = n ? p + n : p; p < end; p++) {
-        crc = table[(crc ^ *p) & 15] ^ crc >> 4;
-        crc = table[(crc ^ (uint32_t)*p >> 4) & 15] ^ crc >> 4;
-    }
-    return ~crc;
-}
-
-bool npz_check(const StTensor *t)
-{
-    char chunk[16384];
-    uint32_t crc = 0;
-    for (uint64_t at = t->npy_start, end = t->offset + t->size, n; at < end; at += n) {
-        n = end - at < sizeof chunk ? end - at : sizeof chunk;
-        if (!file_read_at(t->file, at, chunk, (size_t)n)) return false;
-        crc = crc32_add(crc, chunk, (size_t)n);
-    }
-    return crc == t->npy_crc || st_tensor_error(t->file, t->name, "expected bytes with the checksum %08" PRIx32 ", found %08"
-                                                PRIx32 ": is the file damaged?", t->npy_crc, crc);
 }
 
 /* The offset in the last `n` bytes of the end's record, which a comment may follow; n if there is none. */
@@ -228,13 +152,13 @@ static size_t find_end(const char *tail, size_t n)
     return n;
 }
 
-bool st_read_npz(SafeTensors *st)
+bool st_read_npz(NnTensorFile *f)
 {
-    const char *archive = file_name(st->file);
-    uint64_t total = file_size(st->file);
+    const char *archive = f->file->name;
+    uint64_t total = f->file->size;
     size_t n = total < END_SIZE + MAX_COMMENT ? (size_t)total : END_SIZE + MAX_COMMENT;
-    char *tail = ag_alloc_in(st, n, 1);
-    if (!file_read_at(st->file, total - n, tail, n)) return false;
+    char *tail = ag_alloc_in(f, n, 1);
+    if (!file_read_at(f->file, total - n, tail, n)) return false;
     size_t at = find_end(tail, n);
     if (at == n) return ag_set_error("%s: expected the end of a ZIP archive: is the file complete?", archive);
     uint32_t count = get16(tail + at + 10), size = get32(tail + at + 12), start = get32(tail + at + 16);
@@ -243,34 +167,34 @@ bool st_read_npz(SafeTensors *st)
     if ((uint64_t)start + size != total - n + at)
         return ag_set_error("%s: expected a directory at the end, found %" PRIu32 " bytes at offset %" PRIu32, archive, size,
                             start);
-    char *directory = ag_alloc_in(st, size, 1);
-    if (!file_read_at(st->file, start, directory, size)) return false;
-    st->tensor = ag_alloc_in(st, count, sizeof *st->tensor);
+    char *directory = ag_alloc_in(f, size, 1);
+    if (!file_read_at(f->file, start, directory, size)) return false;
+    f->tensor = ag_alloc_in(f, count, sizeof *f->tensor);
     size_t read = 0, unreadable = 0;
-    for (size_t used = 0; st->n_tensors < count; read += used) {
-        StTensor *t = &st->tensor[st->n_tensors++];
-        if (!read_entry(st, directory + read, size - read, start, &used, t)) return false;
+    for (size_t used = 0; f->n_tensors < count; read += used) {
+        StTensor *t = &f->tensor[f->n_tensors++];
+        if (!read_entry(f, directory + read, size - read, start, &used, t)) return false;
         unreadable += t->unreadable != NULL;
     }
     if (read != size) return ag_set_error("%s: expected %" PRIu32 " entries in the directory, found more", archive, count);
-    if (count && unreadable == count) return ag_set_error("%s", st->tensor[0].unreadable);
-    return st_sort_names(st);
+    if (count && unreadable == count) return ag_set_error("%s", f->tensor[0].unreadable);
+    return st_sort_names(f);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-enum { NPY_ROOM = 320 };
+enum { MOST_WRITTEN = 320 };                                        /* bytes of an .npy header that is written here */
 
 /* The header of an entry's .npy file with what is before it, padded so that the values begin at a multiple of 64. */
-static size_t npy_header(const StEntry *entry, char out[NPY_ROOM])
+static size_t npy_header(const StEntry *entry, char out[MOST_WRITTEN])
 {
     size_t n = 10;
-    n += (size_t)snprintf(out + n, NPY_ROOM - n, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+    n += (size_t)snprintf(out + n, MOST_WRITTEN - n, "{'descr': '%s', 'fortran_order': False, 'shape': (",
                           file_type_of(entry->dtype)->numpy);
     for (int i = 0; i < entry->shape.ndim; i++)
-        n += (size_t)snprintf(out + n, NPY_ROOM - n, i ? " %" PRId64 "," : "%" PRId64 ",", entry->shape.dim[i]);
+        n += (size_t)snprintf(out + n, MOST_WRITTEN - n, i ? " %" PRId64 "," : "%" PRId64 ",", entry->shape.dim[i]);
     if (entry->shape.ndim > 1) n--;                                 /* (3,) needs its comma, (3, 4) does not */
-    n += (size_t)snprintf(out + n, NPY_ROOM - n, "), }");
+    n += (size_t)snprintf(out + n, MOST_WRITTEN - n, "), }");
     size_t whole = (n + 1 + 63) / 64 * 64;
     memset(out + n, ' ', whole - n);
     out[whole - 1] = '\n';
@@ -281,7 +205,7 @@ static size_t npy_header(const StEntry *entry, char out[NPY_ROOM])
 
 bool npy_write(const char *path, const StEntry *entry)
 {
-    char header[NPY_ROOM];
+    char header[MOST_WRITTEN];
     size_t n = npy_header(entry, header);
     FileWriter *w = file_replace(path);
     if (!w) return false;
@@ -309,38 +233,40 @@ static char *put_common(char *p, uint32_t crc, uint32_t size, size_t length)
     return put16(put16(put32(put32(p, size), size), (uint32_t)length), 0);
 }
 
-typedef struct { uint32_t offset, crc, size; size_t name; } Packed;
-
-static void write_entry(FileWriter *w, const StEntry *entry, Packed *packed)
+/* The size of an entry's name in the archive. */
+static size_t name_size(const StEntry *entry)
 {
-    char npy[NPY_ROOM], local[LOCAL_SIZE];
-    size_t n = npy_header(entry, npy), bytes = st_entry_bytes(entry);
-    packed->crc = crc32_add(crc32_add(0, npy, n), entry->values, bytes);
-    put_common(put32(local, LOCAL), packed->crc, packed->size, packed->name);
+    return strlen(entry->name) + SUFFIX_SIZE;
+}
+
+/* Writes an entry at *offset, which then is the offset behind it, and puts what the directory says of it at p. Returns p behind
+ * that. */
+static char *write_entry(FileWriter *w, const StEntry *entry, uint32_t *offset, char *p)
+{
+    char npy[MOST_WRITTEN], local[LOCAL_SIZE];
+    size_t n = npy_header(entry, npy), bytes = st_entry_bytes(entry), length = name_size(entry);
+    uint32_t crc = crc32_add(crc32_add(0, npy, n), entry->values, bytes), size = (uint32_t)(n + bytes);
+    put_common(put16(put32(p, CENTRAL), 20), crc, size, length);
+    put32(p + 42, *offset);
+    p += CENTRAL_SIZE;
+    memcpy(p, entry->name, length - SUFFIX_SIZE);
+    memcpy(p + length - SUFFIX_SIZE, SUFFIX, SUFFIX_SIZE);
+    put_common(put32(local, LOCAL), crc, size, length);
     file_write(w, local, sizeof local);
-    file_write(w, entry->name, packed->name - SUFFIX_SIZE);
-    file_write(w, SUFFIX, SUFFIX_SIZE);
+    file_write(w, p, length);
     file_write(w, npy, n);
     file_write(w, entry->values, bytes);
+    *offset += LOCAL_SIZE + (uint32_t)length + size;
+    return p + length;
 }
 
-static uint32_t write_directory_entry(FileWriter *w, const StEntry *entry, const Packed *packed)
+/* Whether an archive can have these entries. Sets *directory to the size of what its directory says of them. */
+static bool check_entries(const char *path, const StEntry *entry, size_t n, size_t *directory)
 {
-    char central[CENTRAL_SIZE] = { 0 };
-    put_common(put16(put32(central, CENTRAL), 20), packed->crc, packed->size, packed->name);
-    put32(central + 42, packed->offset);
-    file_write(w, central, sizeof central);
-    file_write(w, entry->name, packed->name - SUFFIX_SIZE);
-    file_write(w, SUFFIX, SUFFIX_SIZE);
-    return (uint32_t)(CENTRAL_SIZE + packed->name);
-}
-
-/* Finds the place of each entry. False with ag_error() if the file could not be read again. */
-static bool plan_archive(const char *path, const StEntry *entry, size_t n, Packed *packed)
-{
-    uint64_t offset = 0, directory = END_SIZE;
-    char header[NPY_ROOM], quoted[UTF8_QUOTE];
+    uint64_t size = END_SIZE;
+    char header[MOST_WRITTEN], quoted[UTF8_QUOTE];
     if (n >= 65535) return ag_set_error("%s: expected less than 65535 arrays, found %zu", path, n);
+    *directory = 0;
     for (size_t i = 0; i < n; i++) {
         size_t length = strlen(entry[i].name);
         utf8_quote(entry[i].name, length, quoted);
@@ -349,11 +275,9 @@ static bool plan_archive(const char *path, const StEntry *entry, size_t n, Packe
         for (size_t k = 0; k < i; k++)
             if (strcmp(entry[k].name, entry[i].name) == 0)
                 return ag_set_error("%s: expected each name once, found %s again", path, quoted);
-        uint64_t size = npy_header(&entry[i], header) + (uint64_t)st_entry_bytes(&entry[i]);
-        packed[i] = (Packed){ .offset = (uint32_t)offset, .size = (uint32_t)size, .name = length + SUFFIX_SIZE };
-        offset += LOCAL_SIZE + packed[i].name + size;
-        directory += CENTRAL_SIZE + packed[i].name;
-        if (offset + directory >= UINT32_MAX)
+        *directory += CENTRAL_SIZE + name_size(&entry[i]);
+        size += LOCAL_SIZE + name_size(&entry[i]) + npy_header(&entry[i], header) + (uint64_t)st_entry_bytes(&entry[i]);
+        if (size + *directory >= UINT32_MAX)
             return ag_set_error("%s: expected less than 4 GiB in an .npz file; a .safetensors file can be larger", path);
     }
     return true;
@@ -361,17 +285,14 @@ static bool plan_archive(const char *path, const StEntry *entry, size_t n, Packe
 
 bool npz_write(const char *path, const StEntry *entry, size_t n)
 {
-    Packed *packed = ag_alloc(n, sizeof *packed);
-    FileWriter *w = plan_archive(path, entry, n, packed) ? file_replace(path) : NULL;
-    if (w) {
-        uint32_t size = 0, start = 0;
-        for (size_t i = 0; i < n; i++) write_entry(w, &entry[i], &packed[i]);
-        if (n) start = packed[n - 1].offset + packed[n - 1].size + (uint32_t)packed[n - 1].name + LOCAL_SIZE;
-        for (size_t i = 0; i < n; i++) size += write_directory_entry(w, &entry[i], &packed[i]);
-        char end[END_SIZE] = { 0 };
-        put32(put32(put16(put16(put32(put32(end, END), 0), (uint32_t)n), (uint32_t)n), size), start);
-        file_write(w, end, sizeof end);
-    }
-    ag_free(packed);
-    return w && file_commit(w);
+    size_t size;
+    FileWriter *w = check_entries(path, entry, n, &size) ? file_replace(path) : NULL;
+    if (!w) return false;
+    char *directory = ag_alloc_in(w, size, 1), *p = directory, end[END_SIZE] = { 0 };
+    uint32_t start = 0;
+    for (size_t i = 0; i < n; i++) p = write_entry(w, &entry[i], &start, p);
+    file_write(w, directory, size);
+    put32(put32(put16(put16(put32(put32(end, END), 0), (uint32_t)n), (uint32_t)n), (uint32_t)size), start);
+    file_write(w, end, sizeof end);
+    return file_commit(w);
 }

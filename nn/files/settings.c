@@ -21,6 +21,17 @@ static Setting *find(const NnSettings *s, const char *key)
     return NULL;
 }
 
+void settings_add(NnSettings *s, const char *key, const char *value)
+{
+    if (s->n == s->capacity) {
+        int capacity = s->capacity ? 2 * s->capacity : 8;
+        s->item = ag_resize_in(s, s->item, (size_t)s->n, (size_t)capacity, sizeof *s->item);
+        s->capacity = capacity;
+    }
+    Setting added = { ag_strndup_in(s, key, strlen(key)), ag_strndup_in(s, value, strlen(value)) };
+    s->item[s->n++] = added;
+}
+
 void nn_settings_set_at(AgSite at, NnSettings *s, const char *key, const char *format, ...)
 {
     ag_check_object_at(at, __func__, "s", s);
@@ -28,27 +39,17 @@ void nn_settings_set_at(AgSite at, NnSettings *s, const char *key, const char *f
     ag_check_pointer_at(at, __func__, "format", format);
     va_list list;
     va_start(list, format);
-    int length = number_vsnprintf(NULL, 0, format, list);
+    char *value = text_vprintf(s, format, list);
     va_end(list);
-    if (length < 0) ag_usage_error(at, "nn_settings_set", "\"%s\" cannot be written as \"%s\"", key, format);
-
-    Setting *setting = find(s, key);
-    if (!setting && s->n == s->room) {
-        int room = s->room ? 2 * s->room : 8;
-        s->item = ag_resize_in(s, s->item, (size_t)s->n, (size_t)room, sizeof *s->item);
-        s->room = room;
+    if (!value) ag_usage_error(at, __func__, "\"%s\" cannot be written as \"%s\"", key, format);
+    Setting *old = find(s, key);
+    if (old) {
+        ag_free(old->value);
+        old->value = value;
+    } else {
+        settings_add(s, key, value);
+        ag_free(value);
     }
-    size_t key_size = strlen(key) + 1, value_size = (size_t)length + 1;
-    Setting fresh = { .key = ag_alloc_in(s, key_size + value_size, 1) };
-    fresh.value = fresh.key + key_size;
-    memcpy(fresh.key, key, key_size);
-    va_start(list, format);
-    number_vsnprintf(fresh.value, value_size, format, list);
-    va_end(list);
-
-    if (setting) ag_free(setting->key);
-    else setting = &s->item[s->n++];
-    *setting = fresh;
 }
 
 const char *nn_settings_get_at(AgSite at, const NnSettings *s, const char *key)

@@ -4,11 +4,14 @@
 
 #include "kaeru/module.h"
 
-typedef struct { char *key, *value; } Setting;     /* one allocation: the value follows the key */
+typedef struct { char *key, *value; } Setting;
 
 struct NnSettings {
     Setting *item;
-    int n, room;
+    int n, capacity;
 };
+
+/* Adds copies of a key that s does not have, and of its value. */
+void settings_add(NnSettings *s, const char *key, const char *value);
 
 #endif

@@ -1,27 +1,58 @@
-/* tensor_files.c: the public functions for files of tensors. */
+/* tensor_files.c: opens files of tensors of any format; the public functions for them. */
 #include <string.h>
 
-#include "safetensors.h"
-#include "utf8.h"
+#include "stored.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
+static bool ends_in(const char *path, const char *end)
+{
+    size_t n = strlen(path), size = strlen(end);
+    return n >= size && strcmp(path + n - size, end) == 0;
+}
+
+/* Tells the format by the first bytes. Read as the size of a header, none of them is one that a safetensors file can have. */
+static bool read_any(NnTensorFile *f)
+{
+    unsigned char start[6] = { 0 };
+    if (f->file->size >= sizeof start && !file_read_at(f->file, 0, start, sizeof start)) return false;
+    if (memcmp(start, "\x93NUMPY", 6) == 0) return st_read_npy(f);
+    if (memcmp(start, "PK\5\6", 4) == 0 || (memcmp(start, "PK\3\4", 4) == 0 && start[4])) return st_read_npz(f);
+    return st_read_safetensors(f);
+}
+
+NnTensorFile *st_open(const char *path, bool map)
+{
+    if (ends_in(path, ".json")) return st_new(file_of_bytes(path, "", 0), map, st_read_index);
+    return st_new(file_open(path, map), map, read_any);
+}
+
+NnTensorFile *st_open_safetensors(const char *path)
+{
+    return st_new(file_open(path, false), false, st_read_safetensors);
+}
+
+NnTensorFile *st_open_bytes(const char *name, const void *bytes, size_t size)
+{
+    return st_new(file_of_bytes(name, bytes, size), false, read_any);
+}
+
 NnTensorFile *tensor_file_open_at(AgSite at, const char *path)
 {
-    ag_check_pointer_at(at, "tensor_file_open", "the path", path);
-    return st_open_any(path, false);
+    ag_check_pointer_at(at, __func__, "the path", path);
+    return st_open(path, false);
 }
 
 int tensor_file_count_at(AgSite at, const NnTensorFile *f)
 {
-    ag_check_object_at(at, "tensor_file_count", "the file", f);
+    ag_check_object_at(at, __func__, "the file", f);
     return (int)f->n_tensors;
 }
 
 const NnFileTensor *tensor_file_item_at(AgSite at, const NnTensorFile *f, int i)
 {
     int n = tensor_file_count_at(at, f);
-    if (i < 0 || i >= n) ag_usage_error(at, "tensor_file_item", "item %d of a file of %d", i, n);
+    if (i < 0 || i >= n) ag_usage_error(at, __func__, "item %d of a file of %d", i, n);
     return &f->tensor[i].item;
 }
 
@@ -35,24 +66,15 @@ static const StTensor *find(AgSite at, const char *what, const NnTensorFile *f, 
 
 const NnFileTensor *tensor_file_find_at(AgSite at, const NnTensorFile *f, const char *name)
 {
-    const StTensor *t = find(at, "tensor_file_find", f, name);
+    const StTensor *t = find(at, __func__, f, name);
     return t ? &t->item : NULL;
 }
 
 const char *tensor_file_metadata_at(AgSite at, const NnTensorFile *f, const char *key)
 {
-    ag_check_object_at(at, "tensor_file_metadata", "the file", f);
-    ag_check_pointer_at(at, "tensor_file_metadata", "the key", key);
-    return st_metadata(f, key);
-}
-
-void *tensor_mutable_values(AgSite at, Tensor *t)
-{
-    switch (tensor_dtype_at(at, t)) {
-    case AG_REAL: return tensor_mutable_data_at(at, t);
-    case AG_INT: return tensor_mutable_int_data_at(at, t);
-    default: return tensor_mutable_bool_data_at(at, t);
-    }
+    ag_check_object_at(at, __func__, "the file", f);
+    ag_check_pointer_at(at, __func__, "the key", key);
+    return f->metadata ? nn_settings_get(f->metadata, key) : NULL;
 }
 
 static bool absent(const NnTensorFile *f, const char *name)
@@ -62,68 +84,52 @@ static bool absent(const NnTensorFile *f, const char *name)
 
 bool tensor_file_read_at(AgSite at, const NnTensorFile *f, const char *name, Tensor *t)
 {
-    const StTensor *from = find(at, "tensor_file_read", f, name);
+    const StTensor *from = find(at, __func__, f, name);
     void *values = tensor_mutable_values(at, t);
-    AgShape shape, expected = tensor_shape(t);
+    AgShape expected = tensor_shape(t);
     char text[2][AG_SHAPE_TEXT];
     if (!from) return absent(f, name);
-    if (!st_shape(f, from, &shape)) return false;
-    if (!ag_shape_equal(shape, expected)) {
-        return st_tensor_error(from->file, name, "is %s, expected %s", ag_shape_text(shape, text[0]),
+    if (!from->unreadable && !ag_shape_equal(from->item.shape, expected)) {
+        return st_tensor_error(from->file, name, "is %s, expected %s", ag_shape_text(from->item.shape, text[0]),
                                ag_shape_text(expected, text[1]));
     }
-    return st_read(from, tensor_dtype(t), values);
+    return st_read(from, tensor_dtype(t), 0, from->numel, values);
 }
 
-static Tensor *get(AgSite at, const NnTensorFile *f, const StTensor *from)
+static Tensor *get(AgSite at, const StTensor *from)
 {
-    AgShape shape;
-    if (!st_shape(f, from, &shape)) return NULL;
-    AgDType dtype = file_type(from->dtype)->natural;
+    AgDType dtype = from->type ? from->type->natural : AG_REAL;
     if (!st_can_read(from, dtype)) return NULL;
+    AgShape shape = from->item.shape;
     Tensor *t = dtype == AG_REAL ? tensor_zeros_at(at, shape) :
                 dtype == AG_INT ? tensor_ints_at(at, shape, NULL) : tensor_bools_at(at, shape, NULL);
-    return st_read(from, dtype, tensor_mutable_values(at, t)) ? t : NULL;
+    return st_read(from, dtype, 0, from->numel, tensor_mutable_values(at, t)) ? t : NULL;
 }
 
 Tensor *tensor_file_get_at(AgSite at, const NnTensorFile *f, const char *name)
 {
-    const StTensor *from = find(at, "tensor_file_get", f, name);
-    return from || absent(f, name) ? get(at, f, from) : NULL;
+    const StTensor *from = find(at, __func__, f, name);
+    return from || absent(f, name) ? get(at, from) : NULL;
 }
 
 Tensor *tensor_load_at(AgSite at, const char *path, const char *name)
 {
-    ag_check_pointer_at(at, "tensor_load", "the path", path);
-    NnTensorFile *f = st_open_any(path, false);
+    ag_check_pointer_at(at, __func__, "the path", path);
+    NnTensorFile *f = st_open(path, false);
     if (!f) return NULL;
     const StTensor *from = name ? st_find(f, name) : &f->tensor[0];
     bool found = from || absent(f, name);
     if (!name && f->n_tensors != 1) found = ag_set_error("%s: expected one tensor or a name, found %zu", path, f->n_tensors);
-    Tensor *t = found ? get(at, f, from) : NULL;
+    Tensor *t = found ? get(at, from) : NULL;
     ag_free(f);
     return t;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static bool ends_in(const char *path, const char *end)
-{
-    size_t n = strlen(path), size = strlen(end);
-    return n >= size && strcmp(path + n - size, end) == 0;
-}
-
-StEntry st_entry(AgSite at, const char *name, const Tensor *t)
-{
-    AgDType dtype = tensor_dtype_at(at, t);
-    const void *values = dtype == AG_REAL ? (const void *)tensor_data_at(at, t)
-                         : dtype == AG_INT ? (const void *)tensor_int_data_at(at, t) : tensor_bool_data_at(at, t);
-    return (StEntry){ .name = name, .shape = tensor_shape_at(at, t), .values = values, .dtype = dtype };
-}
-
 bool tensor_save_list_at(AgSite at, const char *path, const NnNamedValue *list, int n)
 {
-    const char *what = "tensor_save";
+    const char *what = "tensor_save";                               /* the macro that calls this */
     ag_check_pointer_at(at, what, "the path", path);
     if (n < 0) ag_usage_error(at, what, "a list of %d tensors", n);
     if (n > 0) ag_check_pointer_at(at, what, "the list", list);
@@ -135,7 +141,7 @@ bool tensor_save_list_at(AgSite at, const char *path, const NnNamedValue *list, 
     StEntry *entry = ag_alloc_at(at, (size_t)n, sizeof *entry);
     for (int i = 0; i < n; i++) entry[i] = st_entry(at, list[i].name, list[i].tensor);
     bool done = npy ? npy_write(path, entry) : npz ? npz_write(path, entry, (size_t)n) :
-                      st_write(path, entry, (size_t)n, &(StText){ "format", "pt" }, 1);
+                      st_write(path, entry, (size_t)n, NULL);
     ag_free(entry);
     return done;
 }

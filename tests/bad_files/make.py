@@ -546,20 +546,20 @@ bad_adapter_config("twice_config", 'line 1, column 19: expected each name of an 
 bad_adapter_config("surrogate_config",
                    'line 1, column 30: expected a low surrogate, \\uDC00 to \\uDFFF, after a high one, found \'"\'',
                    '{"peft_type": "LORA", "\\ud800": 1}')
-bad_adapter_config("array_config", '"peft_type": expected "LORA"', "[]")
-bad_adapter_config("null_config", '"peft_type": expected "LORA"', "null")
+bad_adapter_config("array_config", "expected an object, found an array", "[]")
+bad_adapter_config("null_config", "expected an object, found null", "null")
 bad_adapter_config("no_type", '"peft_type": expected "LORA"', lora(without="peft_type"))
 bad_adapter_config("ia3", '"peft_type": expected "LORA"', lora(peft_type="IA3"))
 bad_adapter_config("type_list", '"peft_type": expected "LORA"', lora(peft_type=["LORA"]))
-bad_adapter_config("no_alpha", '"lora_alpha": expected a number', lora(without="lora_alpha"))
-bad_adapter_config("alpha_text", '"lora_alpha": expected a number', lora(lora_alpha="16"))
-bad_adapter_config("alpha_null", '"lora_alpha": expected a number', lora(lora_alpha=None))
+bad_adapter_config("no_alpha", '"lora_alpha": expected a number, found nothing', lora(without="lora_alpha"))
+bad_adapter_config("alpha_text", '"lora_alpha": expected a number, found a string', lora(lora_alpha="16"))
+bad_adapter_config("alpha_null", '"lora_alpha": expected a number, found null', lora(lora_alpha=None))
 bad_adapter_config("alpha_huge", "line 1, column 45: expected a number within the range of a double, found a larger one",
                    lora().replace('"lora_alpha": 2', '"lora_alpha": 1e999'))
 DROPOUT = '"lora_dropout": expected a number of 0 to below 1'
-bad_adapter_config("dropout_one", DROPOUT, lora(lora_dropout=1))
-bad_adapter_config("dropout_negative", DROPOUT, lora(lora_dropout=-0.1))
-bad_adapter_config("dropout_text", DROPOUT, lora(lora_dropout="0"))
+bad_adapter_config("dropout_one", DROPOUT + ", found another number", lora(lora_dropout=1))
+bad_adapter_config("dropout_negative", DROPOUT + ", found another number", lora(lora_dropout=-0.1))
+bad_adapter_config("dropout_text", DROPOUT + ", found a string", lora(lora_dropout="0"))
 bad_adapter_config("dora", '"use_dora": this value is not supported', lora(use_dora=True))
 bad_adapter_config("rslora", '"use_rslora": this value is not supported', lora(use_rslora=True))
 bad_adapter_config("alpha_pattern", '"alpha_pattern": this value is not supported', lora(alpha_pattern={"q": 4, ".*v": 8}))

@@ -5,20 +5,20 @@
 static void copy(JsonWriter *w, const Json *value)
 {
     switch (value->type) {
-    case JSON_NULL: json_write_bool(w, false); break;
-    case JSON_BOOL: json_write_bool(w, value->as.truth); break;
+    case JSON_NULL: json_put_bool(w, NULL, false); break;
+    case JSON_BOOL: json_put_bool(w, NULL, value->as.truth); break;
     case JSON_STRING: json_write_text(w, value->as.text, value->count); break;
     case JSON_NUMBER:
-        if (value->whole) json_write_int(w, value->as.integer);
-        else json_write_real(w, value->as.number);
+        if (value->whole) json_put_int(w, NULL, value->as.integer);
+        else json_put_real(w, NULL, value->as.number);
         break;
     case JSON_ARRAY:
-        json_open(w, '[');
+        json_open(w, NULL, '[');
         for (uint32_t i = 0; i < value->count; i++) copy(w, &value->as.item[i]);
         json_close(w, ']');
         break;
     default:
-        json_open(w, '{');
+        json_open(w, NULL, '{');
         for (uint32_t i = 0; i < value->count; i++) {
             const Json *name = &value->as.item[2 * i];
             if (strlen(name->as.text) == name->count) CHECK(json_get(value, name->as.text) == name + 1);

@@ -1,38 +1,37 @@
 /* fuzz_safetensors.c: every tensor of an accepted file can be read. After an even first byte the input is a whole file, after
  * an odd one it is a header up to the first newline, then the values. */
 #include "fuzz.h"
-#include "safetensors.h"
+#include "settings.h"
+#include "stored.h"
 
 /* The number of items must be the product of the sizes without overflow in 64 bits. */
 static bool numel_is_right(const StTensor *t)
 {
     double product = 1;
-    for (size_t i = 0; i < t->ndim; i++) {
-        if (t->dim[i] == 0) return t->numel == 0;
-        product *= (double)t->dim[i];
+    for (int i = 0; i < t->item.shape.ndim; i++) {
+        if (t->item.shape.dim[i] == 0) return t->numel == 0;
+        product *= (double)t->item.shape.dim[i];
     }
     return product == (double)t->numel;
 }
 
-static void read_all(const SafeTensors *st, size_t size)
+static void read_all(const NnTensorFile *st, size_t size)
 {
     uint64_t total = 0;
     for (size_t i = 0; i < st->n_tensors; i++) {
         const StTensor *t = &st->tensor[i];
-        AgShape shape;
-        CHECK(st_find(st, t->name) == t);
-        CHECK(numel_is_right(t));
+        CHECK(st_find(st, t->item.name) == t);
+        CHECK(t->unreadable || numel_is_right(t));
         CHECK(t->offset + t->size <= size);
         total += t->size;
-        if (st_shape(st, t, &shape)) CHECK(t->numel == (uint64_t)ag_shape_numel(shape));
-        else fuzz_check_refusal("fuzz: tensor ");
         CHECK(t->numel <= 2 * t->size);                         /* no type has less than four bits */
         ag_real *values = malloc((size_t)t->numel * sizeof *values + 1);
-        if (!st_read(t, AG_REAL, values)) fuzz_check_refusal("fuzz: tensor ");
+        if (!st_read(t, AG_REAL, 0, t->numel, values)) fuzz_check_refusal("fuzz: tensor ");
         free(values);
     }
     CHECK(total <= size);
-    for (size_t i = 0; i < st->n_metadata; i++) CHECK(st_metadata(st, st->metadata[i].key) == st->metadata[i].value);
+    for (int i = 0; st->metadata && i < st->metadata->n; i++)
+        CHECK(tensor_file_metadata(st, st->metadata->item[i].key) == st->metadata->item[i].value);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -50,10 +49,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     uint8_t *exact = malloc(n + !n);                            /* exact size: sanitizers find a read after the end */
     memcpy(exact, bytes, n);
-    SafeTensors *st = st_open_bytes("fuzz", exact, n);
+    NnTensorFile *st = st_open_bytes("fuzz", exact, n);
     if (st) read_all(st, n);
     else fuzz_check_refusal("fuzz");
-    st_close(st);
+    ag_free(st);
     free(exact);
     free(bytes);
     return 0;

@@ -7,12 +7,12 @@
 #include "memory_files.h"
 
 enum { MOST_FILES = 8, MOST_BYTES = 1 << 24 };
-struct File { char *name; char *bytes; size_t size; };
+typedef struct { char *name; char *bytes; size_t size; } MemoryFile;
 struct FileWriter { char *name; char *bytes; size_t size, room; bool failed; };
 
-static File folder[MOST_FILES];
+static MemoryFile folder[MOST_FILES];
 
-static File *find(const char *name)
+static MemoryFile *find(const char *name)
 {
     for (int i = 0; i < MOST_FILES; i++)
         if (folder[i].name && strcmp(folder[i].name, name) == 0)
@@ -22,7 +22,7 @@ static File *find(const char *name)
 
 const void *memory_file(const char *name, size_t *size)
 {
-    File *f = find(name);
+    MemoryFile *f = find(name);
     *size = f ? f->size : 0;
     return f ? f->bytes : NULL;
 }
@@ -35,23 +35,20 @@ File *file_of_bytes(const char *name, const void *bytes, size_t size)
 {
     File *f = ag_alloc(1, sizeof *f);
     f->name = ag_strndup_in(f, name, strlen(name));
-    f->bytes = (char *)bytes;
+    f->bytes = bytes;
     f->size = size;
     return f;
 }
 
-File *file_open(const char *path)
+File *file_open(const char *path, bool map)
 {
-    File *f = find(path);
+    (void)map;
+    MemoryFile *f = find(path);
     if (f)
         return file_of_bytes(path, f->bytes, f->size);
     ag_set_error("cannot open %s: there is no such file in memory", path);
     return NULL;
 }
-
-File *file_open_map(const char *path)   { return file_open(path); }
-const char *file_name(const File *f)    { return f->name; }
-uint64_t file_size(const File *f)       { return f->size; }
 
 bool file_read_at(File *f, uint64_t offset, void *out, size_t n)
 {
@@ -63,7 +60,7 @@ bool file_read_at(File *f, uint64_t offset, void *out, size_t n)
 
 char *file_read(void *owner, const char *path, size_t limit, size_t *size)
 {
-    File *f = find(path);
+    MemoryFile *f = find(path);
     if (!f || f->size > limit) {
         ag_set_error("cannot read %s", path);
         return NULL;
@@ -103,7 +100,7 @@ bool file_finish(FileWriter *w)
 
 bool file_commit(FileWriter *w)
 {
-    File *f = find(w->name);
+    MemoryFile *f = find(w->name);
     for (int i = 0; i < MOST_FILES && !f; i++)
         if (!folder[i].name)
             f = &folder[i];
@@ -111,7 +108,7 @@ bool file_commit(FileWriter *w)
     if (good) {
         ag_free(f->name);
         ag_free(f->bytes);
-        *f = (File){ w->name, w->bytes, w->size };
+        *f = (MemoryFile){ w->name, w->bytes, w->size };
         ag_set_owner(w->name, NULL);
         ag_set_owner(w->bytes, NULL);
     }

@@ -20,7 +20,7 @@ AG_PUBLIC_BEGIN
 
 /* A file of UTF-8, mapped into memory, so it may be larger than the memory. It must not be truncated meanwhile. No NUL
  * follows the text. */
-typedef struct { const char *bytes; size_t size; struct KaeruFileMap *map; } KaeruText;
+typedef struct { const char *bytes; size_t size; struct KaeruFile *file; } KaeruText;
 /* False if the file cannot be read or is not UTF-8: "story.txt: line 2, column 5, byte 17: expected UTF-8, found byte
  * 0xE9". Lines and columns count from 1, bytes from 0. A column is a character. */
 bool kaeru_text_open_at(AgSite at, KaeruText *text, const char *path);

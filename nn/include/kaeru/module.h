@@ -284,11 +284,13 @@ typedef struct {
     const char *prefix;         /* only the file's tensors with this prefix: "backbone." loads a part of a larger model */
     /* Writes into `out` the file's name, without the prefix, of the module's tensor `name`, which is in `out` at first. */
     void (*rename)(void *arg, const char *name, char *out, size_t size);
-    void *arg;                  /* the first argument of rename */
+    /* Whether the file has the module's matrix of that name transposed, as a Conv1D of Hugging Face's library: (in, out). */
+    bool (*transposed)(void *arg, const char *name);
+    void *arg;                  /* the first argument of rename and transposed */
     bool allow_missing;         /* tensors of the module that the file does not have keep their values */
     bool allow_unexpected;      /* tensors of the file that the module does not have are ignored */
     bool map;                   /* less memory: the file is mapped, not first read as a whole. It must not change meanwhile */
-    NnLoadReport **report;      /* gets the names, if the file could be opened; free it with ag_free. NULL: not wanted */
+    NnLoadReport **report;      /* gets the names, if the file could be opened; free it with ag_free. NULL: not needed */
 } NnLoadOptions;
 /* nn_load with options. The path is any file that tensor_file_open opens, also the index of a model in several files. If the
  * file has a part of the model: nn_load_with(path, model->backbone, ...). */

@@ -47,7 +47,7 @@ bool tensor_file_read_at(AgSite at, const NnTensorFile *f, const char *name, Ten
 /* A new tensor of the innermost scope with the values of that name: reals from F16, BF16, F32 and F64, ints from I8 to I64 and
  * U8 to U64, bools from BOOL. */
 Tensor *tensor_file_get_at(AgSite at, const NnTensorFile *f, const char *name);
-/* The same from a path. The name may be NULL if the file has one tensor. */
+/* A new tensor from the file at that path. The name may be NULL if the file has one tensor. */
 Tensor *tensor_load_at(AgSite at, const char *path, const char *name);
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */

@@ -1,9 +1,6 @@
 /* config.c: reads and writes config.json. */
 #include "config.h"
 
-#include <string.h>
-
-#include "file.h"
 #include "utf8.h"
 
 enum { MAX_CONFIG = 1 << 20 };                  /* bytes */
@@ -24,11 +21,11 @@ bool config_error(const Config *c, const char *key, const char *expected, const 
                         found && found->type == JSON_NUMBER ? "another number" : json_type_name(found));
 }
 
-/* The value of a key; NULL if it is missing or null. */
-static const Json *find(const Config *c, const char *key)
+/* Whether the file says nothing of a key. */
+static bool is_absent(const Config *c, const char *key)
 {
     const Json *value = json_get(c->root, key);
-    return value && value->type != JSON_NULL ? value : NULL;
+    return !value || value->type == JSON_NULL;
 }
 
 bool config_int(const Config *c, const char *key, int64_t *n)
@@ -39,21 +36,27 @@ bool config_int(const Config *c, const char *key, int64_t *n)
 
 bool config_int_or(const Config *c, const char *key, int64_t *n)
 {
-    return !find(c, key) || config_int(c, key, n);
+    return is_absent(c, key) || config_int(c, key, n);
 }
 
 bool config_real(const Config *c, const char *key, double *x)
 {
-    const Json *value = find(c, key);
-    return !value || json_real(value, x) || config_error(c, key, "a number", value);
+    const Json *value = json_get(c->root, key);
+    return json_real(value, x) || config_error(c, key, "a number", value);
 }
 
-bool config_bool(const Config *c, const char *key, bool *x)
+bool config_real_or(const Config *c, const char *key, double *x)
 {
-    const Json *value = find(c, key);
-    if (value && value->type != JSON_BOOL)
+    return is_absent(c, key) || config_real(c, key, x);
+}
+
+bool config_bool_or(const Config *c, const char *key, bool *x)
+{
+    const Json *value = json_get(c->root, key);
+    if (is_absent(c, key)) return true;
+    if (value->type != JSON_BOOL)
         return ag_set_error("%s: \"%s\": expected true or false, found %s", c->path, key, json_type_name(value));
-    if (value) *x = value->as.truth;
+    *x = value->as.truth;
     return true;
 }
 
@@ -74,26 +77,40 @@ bool config_text(const Config *c, const char *key, const char *expected, const c
                         utf8_quote(value->as.text, value->count, found));
 }
 
+bool add_path(const char *path)
+{
+    return ag_set_error("%s: %s", path, ag_error());
+}
+
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 JsonWriter *config_writer(void *owner, const char *architecture, const char *model_type)
 {
     JsonWriter *w = json_writer(owner, 2);
-    json_open(w, '{');
-    json_write_name(w, "architectures", strlen("architectures"));
-    json_open(w, '[');
-    json_write_text(w, architecture, strlen(architecture));
+    json_open(w, NULL, '{');
+    json_open(w, "architectures", '[');
+    json_put_text(w, NULL, architecture);
     json_close(w, ']');
     json_put_text(w, "model_type", model_type);
     return w;
 }
 
-bool config_replace(const char *path, const char *text, size_t size, bool (*then)(void *arg), void *arg)
+FileWriter *config_write(const char *path, JsonWriter *w)
 {
+    size_t size;
+    json_close(w, '}');
+    const char *text = json_written(w, &size);
     FileWriter *config = text ? file_replace(path) : NULL;
-    if (!config) return false;
+    if (!config) return NULL;
     file_write(config, text, size);
-    if (file_finish(config) && then(arg)) return file_commit(config);
+    if (file_finish(config)) return config;
+    ag_free(config);
+    return NULL;
+}
+
+bool config_commit(FileWriter *config, bool weights_written)
+{
+    if (config && weights_written) return file_commit(config);
     ag_free(config);
     return false;
 }

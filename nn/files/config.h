@@ -2,8 +2,8 @@
 #ifndef KAERU_CONFIG_H
 #define KAERU_CONFIG_H
 
+#include "file.h"
 #include "json.h"
-#include "kaeru/tensor.h"
 
 /* ---- reading: false with ag_error(), which names the file, the key and what was expected -------------------------- */
 
@@ -12,23 +12,27 @@ typedef struct { void *owner; const char *path; const Json *root; } Config;
 /* Free `owner` with ag_free, also after an error. */
 bool config_open(Config *c, const char *path);
 bool config_error(const Config *c, const char *key, const char *expected, const Json *found);
-/* A whole number. */
+/* A whole number; a number. */
 bool config_int(const Config *c, const char *key, int64_t *n);
-/* Numbers that may be missing, or null; then the value stays. */
-bool config_int_or(const Config *c, const char *key, int64_t *n);
 bool config_real(const Config *c, const char *key, double *x);
-bool config_bool(const Config *c, const char *key, bool *value);
+/* A whole number, a number and a bool that may be missing or null: then *n or *x is not changed. */
+bool config_int_or(const Config *c, const char *key, int64_t *n);
+bool config_real_or(const Config *c, const char *key, double *x);
+bool config_bool_or(const Config *c, const char *key, bool *x);
 /* Checks a bool, or a text, that may be missing. Only the value `expected` is supported, or for a text also `other`, if it is
  * not NULL. */
 bool config_flag(const Config *c, const char *key, bool expected);
 bool config_text(const Config *c, const char *key, const char *expected, const char *other);
+/* Puts the path before the error message. */
+bool add_path(const char *path);
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* A file that begins with these entries; close its '{'. */
+/* A description that begins with these entries. */
 JsonWriter *config_writer(void *owner, const char *architecture, const char *model_type);
-/* Replaces the file by this text (NULL: returns false) and calls then(arg), which writes the weights. The text is on the disk
- * before, and in place after. */
-bool config_replace(const char *path, const char *text, size_t size, bool (*then)(void *arg), void *arg);
+/* Closes the description and writes it to the disk beside `path`; NULL with ag_error() if that fails. Then write the weights,
+ * and call config_commit in any case: if the weights were written, it puts the description in place. It frees the writer. */
+FileWriter *config_write(const char *path, JsonWriter *w);
+bool config_commit(FileWriter *config, bool weights_written);
 
 #endif

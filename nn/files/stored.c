@@ -1,0 +1,259 @@
+/* stored.c: the tensors of an open file, of whatever format, and the conversion of their numbers, which are little-endian. */
+#include "stored.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "utf8.h"
+
+#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the formats are little-endian, and this code copies values without a change of byte order"
+#endif
+
+static float float_of_bits(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* IEEE 754 half precision: 1 sign bit, 5 of exponent (bias 15), 10 of fraction. */
+static float float_of_half(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 0x3ffu;
+    if (exponent == 31) return float_of_bits(sign | 0x7f800000 | fraction << 13);
+    if (exponent > 0) return float_of_bits(sign | (exponent + 112) << 23 | fraction << 13);
+    float small = (float)fraction / 16777216.0f;                    /* subnormal: fraction * 2^-24 */
+    return sign ? -small : small;
+}
+
+#define CONVERTER(name, from_type, to_type, fits, value)                \
+    static size_t name(void *to, const char *from, size_t n)            \
+    {                                                                   \
+        to_type *out = to;                                              \
+        for (size_t i = 0; i < n; i++) {                                \
+            from_type x;                                                \
+            memcpy(&x, from + i * sizeof x, sizeof x);                  \
+            if (!(fits)) return i;                                      \
+            out[i] = (to_type)(value);                                  \
+        }                                                               \
+        return n;                                                       \
+    }
+CONVERTER(f16_real, uint16_t, ag_real, true, float_of_half(x))
+CONVERTER(bf16_real, uint16_t, ag_real, true, float_of_bits((uint32_t)x << 16))
+CONVERTER(f32_real, float, ag_real, true, x)
+CONVERTER(f64_real, double, ag_real, !isinf((ag_real)x) || isinf(x), x)
+#define CONVERTERS_OF_INTEGER(name, type, fits)                         \
+    CONVERTER(name##_real, type, ag_real, true, x)                      \
+    CONVERTER(name##_int, type, int32_t, fits, x)
+CONVERTERS_OF_INTEGER(i8, int8_t, true)
+CONVERTERS_OF_INTEGER(i16, int16_t, true)
+CONVERTERS_OF_INTEGER(i32, int32_t, true)
+CONVERTERS_OF_INTEGER(i64, int64_t, x >= INT32_MIN && x <= INT32_MAX)
+CONVERTERS_OF_INTEGER(u8, uint8_t, true)
+CONVERTERS_OF_INTEGER(u16, uint16_t, true)
+CONVERTERS_OF_INTEGER(u32, uint32_t, x <= INT32_MAX)
+CONVERTERS_OF_INTEGER(u64, uint64_t, x <= INT32_MAX)
+CONVERTER(bool_real, uint8_t, ag_real, true, x != 0)
+CONVERTER(bool_int, uint8_t, int32_t, true, x != 0)
+CONVERTER(bool_bool, uint8_t, uint8_t, true, x != 0)
+
+static const FileType types[] = {
+    { "F32", "<f4", 32, AG_REAL, { f32_real } },
+    { "F64", "<f8", 64, AG_REAL, { f64_real } },
+    { "I32", "<i4", 32, AG_INT, { i32_real, i32_int } },
+    { "BOOL", "|b1", 8, AG_BOOL, { bool_real, bool_int, bool_bool } },
+    { "F16", "<f2", 16, AG_REAL, { f16_real } },
+    { "BF16", NULL, 16, AG_REAL, { bf16_real } },
+    { "I8", "|i1", 8, AG_INT, { i8_real, i8_int } },
+    { "I16", "<i2", 16, AG_INT, { i16_real, i16_int } },
+    { "I64", "<i8", 64, AG_INT, { i64_real, i64_int } },
+    { "U8", "|u1", 8, AG_INT, { u8_real, u8_int } },
+    { "U16", "<u2", 16, AG_INT, { u16_real, u16_int } },
+    { "U32", "<u4", 32, AG_INT, { u32_real, u32_int } },
+    { "U64", "<u8", 64, AG_INT, { u64_real, u64_int } },
+    { "C64", "<c8", 64, AG_REAL, { NULL } },
+    { "F8_E4M3", NULL, 8, AG_REAL, { NULL } },
+    { "F8_E5M2", NULL, 8, AG_REAL, { NULL } },
+    { "F8_E8M0", NULL, 8, AG_REAL, { NULL } },
+    { "F6_E2M3", NULL, 6, AG_REAL, { NULL } },
+    { "F6_E3M2", NULL, 6, AG_REAL, { NULL } },
+    { "F4", NULL, 4, AG_REAL, { NULL } },
+};
+enum { N_TYPES = sizeof types / sizeof *types };
+
+const FileType *file_type(const char *name, bool of_numpy)
+{
+    for (size_t i = 0; i < N_TYPES; i++) {
+        const char *other = of_numpy ? types[i].numpy : types[i].name;
+        if (other && strcmp(other, name) == 0) return &types[i];
+    }
+    return NULL;
+}
+
+const FileType *file_type_of(AgDType dtype)
+{
+    return dtype == AG_INT ? &types[2] : dtype == AG_BOOL ? &types[3] : sizeof(ag_real) == 4 ? &types[0] : &types[1];
+}
+
+size_t dtype_bytes(AgDType dtype)
+{
+    return (size_t)file_type_of(dtype)->bits / 8;
+}
+
+/* ---- the tensors of a file --------------------------------------------------------------------------------------- */
+
+NnTensorFile *st_new(File *file, bool map, bool (*read)(NnTensorFile *f))
+{
+    if (!file) return NULL;
+    NnTensorFile *f = ag_object_new(sizeof *f);
+    f->file = file;
+    f->map = map;
+    ag_set_owner(file, f);
+    if (read(f)) return f;
+    ag_free(f);
+    return NULL;
+}
+
+bool st_tensor_error(const File *file, const char *name, const char *format, ...)
+{
+    char quoted[UTF8_QUOTE], message[256];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(message, sizeof message, format, list);
+    va_end(list);
+    return ag_set_error("%s: tensor %s: %s", file->name, utf8_quote(name, strlen(name), quoted), message);
+}
+
+bool st_set_shape(StTensor *t, const FileType *type, const Json *shape)
+{
+    const char *name = t->item.name;
+    uint64_t numel = 1, bits;                   /* without sizes of 0: no AgShape can have sizes of a larger product */
+    bool empty = false;
+    AgShape *out = &t->item.shape;
+    for (uint32_t i = 0; i < shape->count; i++) {
+        int64_t size;
+        if (!json_int(&shape->as.item[i], &size) || size < 0)
+            return st_tensor_error(t->file, name, "expected whole numbers of 0 or more in shape, found another value");
+        if (i < AG_MAX_DIMS) out->dim[i] = size;
+        if (size == 0) empty = true;
+        else if (__builtin_mul_overflow(numel, (uint64_t)size, &numel) || numel > INT64_MAX)
+            return st_tensor_error(t->file, name, "the product of its shape is too large");
+    }
+    t->type = type;
+    t->item.type = type->name;
+    t->numel = empty ? 0 : numel;
+    if (__builtin_mul_overflow(t->numel, type->bits, &bits))
+        return st_tensor_error(t->file, name, "the product of its shape is too large");
+    if (bits % 8) return st_tensor_error(t->file, name, "expected whole bytes, found %" PRIu64 " bits", bits);
+    if (t->size != bits / 8) {
+        return st_tensor_error(t->file, name, "expected %" PRIu64 " bytes for its shape and dtype, found %" PRIu64, bits / 8,
+                               t->size);
+    }
+    out->ndim = shape->count > AG_MAX_DIMS ? -1 : (int)shape->count;
+    if (out->ndim < 0) {
+        st_tensor_error(t->file, name, "expected at most %d dimensions, found %" PRIu32, AG_MAX_DIMS, shape->count);
+        t->unreadable = ag_strndup_in(t->file, ag_error(), strlen(ag_error()));
+    }
+    return true;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    const StTensor *a = *(const StTensor *const *)left, *b = *(const StTensor *const *)right;
+    return strcmp(a->item.name, b->item.name);
+}
+
+bool st_sort_names(NnTensorFile *f)
+{
+    f->by_name = ag_alloc_in(f, f->n_tensors, sizeof *f->by_name);
+    for (size_t i = 0; i < f->n_tensors; i++) f->by_name[i] = &f->tensor[i];
+    if (f->n_tensors) qsort(f->by_name, f->n_tensors, sizeof *f->by_name, compare_names);
+    for (size_t i = 1; i < f->n_tensors; i++) {
+        if (compare_names(&f->by_name[i - 1], &f->by_name[i]) == 0)
+            return st_tensor_error(f->file, f->by_name[i]->item.name, "expected each name once");
+    }
+    return true;
+}
+
+const StTensor *st_find(const NnTensorFile *f, const char *name)
+{
+    const StTensor key = { .item.name = name }, *to_find = &key, **found = NULL;
+    if (f->n_tensors) found = bsearch(&to_find, f->by_name, f->n_tensors, sizeof *f->by_name, compare_names);
+    return found ? *found : NULL;
+}
+
+/* ---- their values ------------------------------------------------------------------------------------------------ */
+
+uint32_t crc32_add(uint32_t crc, const void *bytes, size_t n)
+{
+    static const uint32_t table[16] = {                             /* of four bits */
+        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+    };
+    crc = ~crc;
+    for (const unsigned char *p = bytes, *end = n ? p + n : p; p < end; p++) {
+        crc = table[(crc ^ *p) & 15] ^ crc >> 4;
+        crc = table[(crc ^ (uint32_t)*p >> 4) & 15] ^ crc >> 4;
+    }
+    return ~crc;
+}
+
+bool st_can_read(const StTensor *t, AgDType dtype)
+{
+    static const char *const expected[] = { "numbers of a common type", "whole numbers", "BOOL" };
+    if (t->unreadable) return ag_set_error("%s", t->unreadable);
+    return t->type->to[dtype] || st_tensor_error(t->file, t->item.name, "expected %s, found %s", expected[dtype], t->item.type);
+}
+
+bool st_read(const StTensor *t, AgDType dtype, uint64_t first, uint64_t n, void *out)
+{
+    static const char *const range[] = { "is finite, but beyond the range of a float", "is not in -2147483648..2147483647" };
+    if (!st_can_read(t, dtype)) return false;
+    bool same = t->type == file_type_of(dtype) && dtype != AG_BOOL, compare = t->has_checksum && n == t->numel;
+    size_t width = (size_t)t->type->bits / 8, to_width = dtype_bytes(dtype);
+    uint64_t offset = t->offset + first * width;
+    uint32_t crc = t->checksum_before;
+    char chunk[16384];
+    if (n > SIZE_MAX / to_width)
+        return st_tensor_error(t->file, t->item.name, "%" PRIu64 " numbers are too many for this machine", n);
+    for (uint64_t i = 0, k; i < n; i += k) {
+        k = same || sizeof chunk / width > n - i ? n - i : sizeof chunk / width;
+        char *to = (char *)out + i * to_width, *bytes = same ? to : chunk;
+        if (!file_read_at(t->file, offset + i * width, bytes, (size_t)k * width)) return false;
+        if (compare) crc = crc32_add(crc, bytes, (size_t)k * width);
+        size_t fit = same ? (size_t)k : t->type->to[dtype](to, bytes, (size_t)k);
+        if (fit < k) return st_tensor_error(t->file, t->item.name, "item %" PRIu64 " %s", first + i + fit, range[dtype]);
+    }
+    return !compare || crc == t->checksum ||
+           st_tensor_error(t->file, t->item.name, "expected bytes with the checksum %08" PRIx32 ", found %08" PRIx32
+                           ": is the file damaged?", t->checksum, crc);
+}
+
+/* ---- to write ---------------------------------------------------------------------------------------------------- */
+
+void *tensor_mutable_values(AgSite at, Tensor *t)
+{
+    switch (tensor_dtype_at(at, t)) {
+    case AG_REAL: return tensor_mutable_data_at(at, t);
+    case AG_INT: return tensor_mutable_int_data_at(at, t);
+    default: return tensor_mutable_bool_data_at(at, t);
+    }
+}
+
+StEntry st_entry(AgSite at, const char *name, const Tensor *t)
+{
+    AgDType dtype = tensor_dtype_at(at, t);
+    const void *values = dtype == AG_REAL ? (const void *)tensor_data_at(at, t)
+                         : dtype == AG_INT ? (const void *)tensor_int_data_at(at, t) : tensor_bool_data_at(at, t);
+    return (StEntry){ .name = name, .shape = tensor_shape_at(at, t), .values = values, .dtype = dtype };
+}
+
+size_t st_entry_bytes(const StEntry *entry)
+{
+    return (size_t)ag_shape_numel(entry->shape) * dtype_bytes(entry->dtype);
+}

@@ -1,0 +1,112 @@
+/* stored.h: tensors as files store them. stored.c has what the formats have in common; safetensors.c, numpy.c (.npy and .npz)
+ * and model_index.c (a model in several files) read and write one each; tensor_files.c opens a file of any of them. */
+#ifndef KAERU_STORED_H
+#define KAERU_STORED_H
+
+#include "file.h"
+#include "json.h"
+#include "kaeru/module.h"
+#include "kaeru/tensor_files.h"
+
+/* ---- the types of numbers in files ------------------------------------------------------------------------------- */
+
+/* Converts n values at `from`, which need not be aligned; returns how many fit, in order, until the first that does not. */
+typedef size_t Convert(void *to, const char *from, size_t n);
+
+typedef struct {
+    const char *name;               /* in safetensors files: "F32" */
+    const char *numpy;              /* in .npy files: "<f4"; NULL: NumPy has no such type */
+    uint64_t bits;
+    AgDType natural;                /* the type of tensor that holds all or most of its values */
+    Convert *to[3];                 /* by AgDType; NULL: not converted */
+} FileType;
+
+/* The type of that name in safetensors files, or in .npy files; NULL if there is none. */
+const FileType *file_type(const char *name, bool of_numpy);
+/* The type as which tensors of a type are written; the values in memory and in the file are the same bytes. */
+const FileType *file_type_of(AgDType dtype);
+/* The number of bytes of a value in memory. */
+size_t dtype_bytes(AgDType dtype);
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    NnFileTensor item;                  /* name, type and shape for the public functions */
+    const FileType *type;               /* NULL in an .npz file: it is no array */
+    uint64_t numel, offset, size;       /* size in bytes; offset in the file */
+    File *file;
+    const char *unreadable;             /* the error of reading it; NULL: it can be read */
+    bool has_checksum;                  /* in an .npz file, CRC-32: of the bytes before the values, and with the values */
+    uint32_t checksum_before, checksum;
+} StTensor;
+
+/* An open file, which owns all that it points to. */
+struct NnTensorFile {
+    File *file;
+    bool map;                           /* see file_open */
+    StTensor *tensor;                   /* in the order of their values in the file */
+    size_t n_tensors;
+    const StTensor **by_name;           /* the same tensors in alphabetical order */
+    NnSettings *metadata;               /* in the order of the header; NULL: none */
+};
+
+/* Opens a file, as tensor_file_open. */
+NnTensorFile *st_open(const char *path, bool map);
+/* Opens a safetensors file, and refuses the other formats. */
+NnTensorFile *st_open_safetensors(const char *path);
+/* Bytes in memory as a file, but not an index. They must stay valid until it is freed. `name` is for messages. */
+NnTensorFile *st_open_bytes(const char *name, const void *bytes, size_t size);
+
+/* The tensor of that name. NULL if there is none. */
+const StTensor *st_find(const NnTensorFile *f, const char *name);
+/* False with ag_error() if the tensor is unreadable or its type is not converted to that type. */
+bool st_can_read(const StTensor *t, AgDType dtype);
+/* Reads n values from item `first` on and converts them to that type, as tensor_file_read says. False with ag_error() if its
+ * type is not converted, if a value does not fit, or if the file cannot be read. A checksum is compared if all are read. */
+bool st_read(const StTensor *t, AgDType dtype, uint64_t first, uint64_t n, void *out);
+
+/* ---- for the readers: each returns false with ag_error() ---------------------------------------------------------- */
+
+/* A new struct that owns the file (NULL: returns NULL), and fills itself by `read`; NULL if that fails. */
+NnTensorFile *st_new(File *file, bool map, bool (*read)(NnTensorFile *f));
+bool st_read_safetensors(NnTensorFile *f);
+bool st_read_npy(NnTensorFile *f);
+bool st_read_npz(NnTensorFile *f);
+bool st_read_index(NnTensorFile *f);
+/* Sets the error 'PATH: tensor "NAME": MESSAGE'. */
+bool st_tensor_error(const File *file, const char *name, const char *format, ...) AG_PRINTF(3, 4);
+/* Completes a tensor of which item.name, offset, size and file are set. Its size must be that of this type and shape,
+ * an array. */
+bool st_set_shape(StTensor *t, const FileType *type, const Json *shape);
+/* Sorts the tensors by name, into by_name. No two may have one name. */
+bool st_sort_names(NnTensorFile *f);
+/* The CRC-32 of n more bytes; it is 0 at first. */
+uint32_t crc32_add(uint32_t crc, const void *bytes, size_t n);
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+/* A tensor to write: reals as F32 (F64 in the double build), ints as I32, bools as BOOL. If there is a values_of, the values
+ * are what it returns when they are to be written; they must be valid until its next call. */
+typedef struct {
+    const char *name;
+    AgShape shape;
+    const void *values;
+    AgDType dtype;
+    const void *(*values_of)(void *arg);
+    void *arg;
+} StEntry;
+
+/* Replaces the file at `path` (see file_replace) by one with the tensors in this order: a safetensors file, whose metadata
+ * (NULL: none) follow "format", "pt"; an .npy file of one tensor; an .npz file. False with ag_error() if it cannot be written,
+ * or if st_open would refuse it, for example because two tensors have one name. */
+bool st_write(const char *path, const StEntry *entry, size_t n, const NnSettings *metadata);
+bool npy_write(const char *path, const StEntry *entry);
+bool npz_write(const char *path, const StEntry *entry, size_t n);
+/* A tensor as an entry; a usage error if its values were released. */
+StEntry st_entry(AgSite at, const char *name, const Tensor *t);
+/* The size of an entry's values in bytes. */
+size_t st_entry_bytes(const StEntry *entry);
+/* The values of a tensor of any type, to write. */
+void *tensor_mutable_values(AgSite at, Tensor *t);
+
+#endif
