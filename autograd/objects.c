@@ -180,12 +180,8 @@ void ag_on_free_at(AgSite at, void *p, void (*destroy)(void *p))
 static void destroy(Block *b)
 {
     if (b->destroy) b->destroy(data_of(b));
-    while (b->first) {
-        Block *part = b->first;
-        take_out(part);
-        part->owner = NULL;
-        destroy(part);
-    }
+    take_out(b);
+    while (b->first) destroy(b->first);
     b->magic = BLOCK_DEAD;
     if (!b->destroy) {
         free(b);
@@ -210,12 +206,12 @@ void blocks_trim(void)
 void ag_free_at(AgSite at, void *p)
 {
     if (!p) return;
+    AG_LAYER(at);
     Block *b = block_of(p);
     if (b->magic == BLOCK_DEAD) ag_usage_error(at, "ag_free", "this object was freed already");
     if (b->magic != BLOCK_ALIVE)
         ag_usage_error(at, "ag_free", "this is not memory of ag_alloc; a scope frees its tensors, tensor_free a tensor of "
                        "ag_keep");
-    take_out(b);
     destroy(b);
 }
 

@@ -38,7 +38,7 @@ static Net *net_new(const Setup *s)
     Net *n = nn_new(Net);
     nn_child(n, numbers, nn_embedding_new(LENGTH, WIDTH));
     nn_child(n, positions, nn_positional_encoding_new_learned(WIDTH, 0, LENGTH));
-    nn_init_normal(n->positions->pe, 0, 1);
+    ag_fill_normal(n->positions->pe, 0, 1);
     nn_child(n, blocks, nn_list_new());
     for (int64_t i = 0; i < s->layers; i++) {
         Block *b = nn_new(Block);

@@ -15,7 +15,7 @@ static Sequential *stack_new(double g)
     Sequential *s = nn_sequential_new();
     for (int64_t i = 0; i < layers; i++) {
         Linear *l = nn_linear_new_no_bias(WIDTH, WIDTH);
-        nn_init_normal(l->weight, 0, g / sqrt(WIDTH));
+        ag_fill_normal(l->weight, 0, g / sqrt(WIDTH));
         nn_sequential_add(s, l);
     }
     return s;

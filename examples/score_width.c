@@ -27,8 +27,8 @@ static Reader *reader_new(NnScoreKind kind, int64_t k)
     nn_child(r, value, nn_linear_new(WIDTH, WIDTH));
     nn_child(r, out, nn_linear_new(WIDTH, LETTERS));
     nn_child(r, score, nn_score_new(kind, k, k, k));
-    nn_init_normal(r->query->weight, 0, 1 / sqrt(WIDTH));                 /* numbers of variance 1, as the texts assume */
-    nn_init_normal(r->key->weight, 0, 1 / sqrt(WIDTH));
+    ag_fill_normal(r->query->weight, 0, 1 / sqrt(WIDTH));                 /* numbers of variance 1, as the texts assume */
+    ag_fill_normal(r->key->weight, 0, 1 / sqrt(WIDTH));
     return r;
 }
 

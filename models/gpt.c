@@ -107,8 +107,8 @@ NnCache *gpt_cache_new_at(AgSite at, const GPT *m)
 static Linear *linear_new(int64_t in, int64_t out, const GPTOptions *o, double deviation)
 {
     Linear *l = nn_linear_new_with_at(AG_HERE, in, out, o->bias);
-    nn_init_normal(l->weight, 0, deviation);
-    if (o->bias) nn_init_constant(l->bias, 0);
+    ag_fill_normal(l->weight, 0, deviation);
+    if (o->bias) ag_fill(l->bias, 0);
     return l;
 }
 
@@ -127,7 +127,7 @@ static LayerNorm *norm_new(const GPTOptions *o)
 static Embedding *table_new(int64_t rows, const GPTOptions *o)
 {
     Embedding *e = nn_embedding_new(rows, o->width);
-    nn_init_normal(e->weight, 0, DEVIATION);
+    ag_fill_normal(e->weight, 0, DEVIATION);
     return e;
 }
 

@@ -17,12 +17,12 @@
  *                             records for error messages
  *
  * Some of the notebook's classes are also for other models. They are in the folder nn, under these names:
- *     LayerNorm                   nn_layer_norm                       layer_norm.c
- *     SublayerConnection          nn_sublayer_in, nn_sublayer_out     sublayer.c
+ *     LayerNorm                   nn_layer_norm                       layers.c
+ *     SublayerConnection          nn_sublayer_in, nn_sublayer_out     attention.c
  *     attention                   nn_attention                        attention.c
  *     MultiHeadedAttention        nn_multi_head_attention             attention.c
- *     PositionwiseFeedForward     nn_positionwise_feed_forward        sublayer.c
- *     PositionalEncoding          nn_positional_encoding              position.c
+ *     PositionwiseFeedForward     nn_positionwise_feed_forward        attention.c
+ *     PositionalEncoding          nn_positional_encoding              attention.c
  *
  * Differences from the notebook:
  *   - A SublayerConnection does not take its sublayer as a function. nn_sublayer_in is called before the sublayer,
@@ -197,16 +197,13 @@ Tensor *transformer_subsequent_mask_at(AgSite at, int64_t n)                    
 /* ---- Embeddings -------------------------------------------------------------------------------------------------- */
 
 /* For Sequential, which knows its layers only as modules and calls module.forward. */
-static Tensor *embeddings_forward(AgSite at, void *self, Tensor *ids)
-{
-    return transformer_embeddings_at(at, self, ids);
-}
+NN_FORWARD(TransformerEmbeddings, transformer_embeddings)
 
 TransformerEmbeddings *transformer_embeddings_new_at(AgSite at, int64_t d_model, int64_t vocab)
 {
     AG_LAYER(at);
     TransformerEmbeddings *e = nn_new(TransformerEmbeddings);
-    e->module.forward = embeddings_forward;
+    e->module.forward = transformer_embeddings_forward;
     nn_child(e, lut, nn_embedding_new(vocab, d_model));
     e->d_model = d_model;
     return e;

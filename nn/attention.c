@@ -1,8 +1,53 @@
-/* attention.c: attention of one head, score functions, and multi-head attention (Vaswani et al. 2017, 3.2). */
+/* attention.c: the layers of a Transformer, in the order of attention.h: masks, attention, positions, the feed-forward network
+ * and the connection around each sublayer (Vaswani et al. 2017). The cache is in cache.c. */
 #include <math.h>
 
 #include "kaeru/autograd.h"
 #include "kaeru/attention.h"
+
+/* ---- masks: true means visible ----------------------------------------------------------------------------------- */
+
+Tensor *nn_causal_mask_at(AgSite at, int64_t n)
+{
+    if (n < 0) ag_usage_error(at, __func__, "n is %lld, expected 0 or more", (long long)n);
+    Tensor *mask = tensor_bools_at(at, SHAPE(1, n, n), NULL);
+    uint8_t *visible = tensor_mutable_bool_data(mask);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) visible[i * n + j] = 1;
+    return mask;
+}
+
+Tensor *nn_padding_mask_at(AgSite at, Tensor *ids, int32_t padding)
+{
+    AG_LAYER(at);
+    char text[AG_SHAPE_TEXT];
+    tensor_int_data(ids);                   /* a usage error unless they are ids */
+    if (tensor_ndim(ids) != 2)
+        ag_usage_error(at, __func__, "ids %s, expected (B,T)", ag_shape_text(tensor_shape(ids), text));
+    return ag_unsqueeze(ag_compare_scalar(AG_NE, ids, padding), 1);
+}
+
+Tensor *nn_causal_padding_mask_at(AgSite at, Tensor *ids, int32_t padding)
+{
+    AG_LAYER(at);
+    Tensor *own = nn_padding_mask(ids, padding);
+    return ag_and(own, nn_causal_mask(tensor_dim(ids, 1)));
+}
+
+void nn_mask_print_at(AgSite at, FILE *out, Tensor *mask)
+{
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "out", out);
+    const uint8_t *visible = tensor_bool_data(mask);
+    AgShape shape = tensor_shape(mask);
+    int64_t columns = shape.ndim > 0 ? shape.dim[shape.ndim - 1] : 1,
+        rows = shape.ndim > 1 ? shape.dim[shape.ndim - 2] : 1;
+    for (int64_t i = 0; i < tensor_numel(mask); i++) {
+        if (i > 0 && i % (rows * columns) == 0) fputc('\n', out);
+        fputs(visible[i] ? "#" : ".", out);
+        fputs((i + 1) % columns == 0 ? "\n" : " ", out);
+    }
+}
 
 /* ---- one head ---------------------------------------------------------------------------------------------------- */
 
@@ -26,21 +71,22 @@ Tensor *nn_attention_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask
 
 NnScore *nn_score_new_at(AgSite at, NnScoreKind kind, int64_t query, int64_t key, int64_t hidden)
 {
+    AG_LAYER(at);
     if ((int)kind < NN_SCORE_SCALED_DOT || kind > NN_SCORE_ADDITIVE)
-        ag_usage_error(at, "nn_score_new", "%d is not a NnScoreKind", (int)kind);
+        ag_usage_error(at, __func__, "%d is not a NnScoreKind", (int)kind);
     if (query < 1 || key < 1 || (kind == NN_SCORE_ADDITIVE && hidden < 1))
-        ag_usage_error(at, "nn_score_new", "widths %lld and %lld, hidden %lld: expected 1 or more", (long long)query,
+        ag_usage_error(at, __func__, "widths %lld and %lld, hidden %lld: expected 1 or more", (long long)query,
                        (long long)key, (long long)hidden);
     if ((kind == NN_SCORE_SCALED_DOT || kind == NN_SCORE_DOT) && query != key)
-        ag_usage_error(at, "nn_score_new", "a dot product needs equal widths, these are %lld and %lld", (long long)query,
+        ag_usage_error(at, __func__, "a dot product needs equal widths, these are %lld and %lld", (long long)query,
                        (long long)key);
     NnScore *s = (NnScore *)nn_new_sized_at(at, sizeof *s, "Score");
     s->kind = kind;
-    if (kind == NN_SCORE_GENERAL) nn_child(s, w1, nn_linear_new_with_at(at, query, key, false));
+    if (kind == NN_SCORE_GENERAL) nn_child(s, w1, nn_linear_new_no_bias(query, key));
     if (kind == NN_SCORE_ADDITIVE) {
-        nn_child(s, w1, nn_linear_new_with_at(at, key, hidden, false));
-        nn_child(s, w2, nn_linear_new_with_at(at, query, hidden, false));
-        nn_child(s, v, nn_linear_new_with_at(at, hidden, 1, false));
+        nn_child(s, w1, nn_linear_new_no_bias(key, hidden));
+        nn_child(s, w2, nn_linear_new_no_bias(query, hidden));
+        nn_child(s, v, nn_linear_new_no_bias(hidden, 1));
     }
     return s;
 }
@@ -64,17 +110,18 @@ Tensor *nn_score_at(AgSite at, NnScore *s, Tensor *q, Tensor *k)
 
 MultiHeadAttention *nn_multi_head_attention_new_with_at(AgSite at, int heads, int64_t width, double dropout, NnScoreKind score)
 {
+    AG_LAYER(at);
     if (heads < 1 || width < 1 || width % heads != 0)
-        ag_usage_error(at, "nn_multi_head_attention_new", "a width of %lld is not divisible by %d heads",
+        ag_usage_error(at, __func__, "a width of %lld is not divisible by %d heads",
                        (long long)width, heads);
-    MultiHeadAttention *a = (MultiHeadAttention *)nn_new_sized_at(at, sizeof *a, "MultiHeadAttention");
+    MultiHeadAttention *a = nn_new(MultiHeadAttention);
     a->heads = heads;
     a->head_width = width / heads;
-    nn_child(a, linears, nn_list_new_at(at));
-    for (int i = 0; i < 4; i++) nn_list_add_at(at, a->linears, nn_linear_new_with_at(at, width, width, true));
-    nn_child(a, dropout, nn_dropout_new_at(at, dropout));
+    nn_child(a, linears, nn_list_new());
+    for (int i = 0; i < 4; i++) nn_list_add(a->linears, nn_linear_new(width, width));
+    nn_child(a, dropout, nn_dropout_new(dropout));
     if (score != NN_SCORE_SCALED_DOT)
-        nn_child(a, score, nn_score_new_at(at, score, a->head_width, a->head_width, a->head_width));
+        nn_child(a, score, nn_score_new(score, a->head_width, a->head_width, a->head_width));
     return a;
 }
 
@@ -120,8 +167,101 @@ Tensor *nn_multi_head_attention_cached_at(AgSite at, MultiHeadAttention *a, Tens
     return nn_linear(nn_item(Linear, a->linears, 3), x);
 }
 
-Tensor *nn_multi_head_attention_at(AgSite at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask)
+/* ---- positions --------------------------------------------------------------------------------------------------- */
+
+static Tensor *positional_encoding_forward(AgSite at, void *self, Tensor *x)
 {
-    NN_LAYER(at, a);
-    return nn_multi_head_attention_cached_at(at, a, query, key, value, mask, NULL, 0);
+    return nn_positional_encoding_from_at(at, self, x, 0);
+}
+
+/* pe(pos, 2i) = sin(pos / 10000^(2i/D)), pe(pos, 2i+1) = cos(pos / 10000^(2i/D)) */
+static void fill_sinusoidal(Tensor *pe)
+{
+    int64_t max_len = tensor_dim(pe, 1), width = tensor_dim(pe, 2);
+    ag_real *value = tensor_mutable_data(pe);
+    for (int64_t d = 0; d < width; d++) {
+        double frequency = ag_math_exp(-(double)(d - d % 2) / (double)width * ag_math_log(10000));
+        for (int64_t pos = 0; pos < max_len; pos++) {
+            double angle = (double)pos * frequency;
+            value[pos * width + d] = (ag_real)(d % 2 == 0 ? ag_math_sin(angle) : ag_math_cos(angle));
+        }
+    }
+}
+
+PositionalEncoding *nn_positional_encoding_new_with_at(AgSite at, int64_t width, double dropout, int64_t max_len, bool learned)
+{
+    AG_LAYER(at);
+    if (width < 1 || max_len < 1)
+        ag_usage_error(at, __func__, "width %lld and max_len %lld, expected 1 or more", (long long)width, (long long)max_len);
+    PositionalEncoding *p = nn_new(PositionalEncoding);
+    p->module.forward = positional_encoding_forward;
+    nn_child(p, dropout, nn_dropout_new(dropout));
+    if (learned) ag_fill_normal(nn_param(p, pe, SHAPE(1, max_len, width)), 0, 0.02);
+    else fill_sinusoidal(nn_buffer(p, pe, SHAPE(1, max_len, width)));
+    return p;
+}
+
+Tensor *nn_positional_encoding_from_at(AgSite at, PositionalEncoding *p, Tensor *x, int64_t start)
+{
+    NN_LAYER(at, p);
+    char text[AG_SHAPE_TEXT];
+    int64_t max_len = tensor_dim(p->pe, 1), width = tensor_dim(p->pe, 2);
+    if (tensor_ndim(x) != 3 || tensor_dim(x, 2) != width)
+        ag_usage_error(at, __func__, "x %s, expected (B,T,%lld)", ag_shape_text(tensor_shape(x), text), (long long)width);
+    int64_t length = tensor_dim(x, 1);
+    if (start < 0 || start > max_len - length)
+        ag_usage_error(at, __func__, "x %s from position %lld on: the table has %lld positions",
+                       ag_shape_text(tensor_shape(x), text), (long long)start, (long long)max_len);
+    return nn_dropout(p->dropout, ag_add(x, ag_slice(p->pe, 1, start, start + length)));
+}
+
+/* ---- the feed-forward network, and the skip connection around each sublayer -------------------------------------- */
+
+NN_FORWARD(PositionwiseFeedForward, nn_positionwise_feed_forward)
+
+PositionwiseFeedForward *nn_positionwise_feed_forward_new_at(AgSite at, int64_t width, int64_t hidden, double dropout,
+                                                             AgActivation activation)
+{
+    AG_LAYER(at);
+    if ((int)activation < AG_IDENTITY || activation > AG_SILU)
+        ag_usage_error(at, __func__, "%d is not an AgActivation", (int)activation);
+    PositionwiseFeedForward *f = nn_new(PositionwiseFeedForward);
+    f->module.forward = nn_positionwise_feed_forward_forward;
+    f->activation = activation;
+    nn_child(f, w_1, nn_linear_new(width, hidden));
+    nn_child(f, w_2, nn_linear_new(hidden, width));
+    nn_child(f, dropout, nn_dropout_new(dropout));
+    return f;
+}
+
+Tensor *nn_positionwise_feed_forward_at(AgSite at, PositionwiseFeedForward *f, Tensor *x)
+{
+    NN_LAYER(at, f);
+    Tensor *hidden = nn_linear_activate(f->w_1, x, f->activation);
+    return nn_linear(f->w_2, nn_dropout(f->dropout, hidden));
+}
+
+SublayerConnection *nn_sublayer_connection_new_at(AgSite at, int64_t width, double dropout, NnNormPlace place, AgNorm kind)
+{
+    AG_LAYER(at);
+    if (place != NN_PRE_NORM && place != NN_POST_NORM)
+        ag_usage_error(at, __func__, "%d is not a NnNormPlace", (int)place);
+    SublayerConnection *s = nn_new(SublayerConnection);
+    s->place = place;
+    nn_child(s, norm, nn_layer_norm_new_kind(width, kind));
+    nn_child(s, dropout, nn_dropout_new(dropout));
+    return s;
+}
+
+Tensor *nn_sublayer_in_at(AgSite at, SublayerConnection *s, Tensor *x)
+{
+    NN_LAYER(at, s);
+    return s->place == NN_PRE_NORM ? nn_layer_norm(s->norm, x) : x;
+}
+
+Tensor *nn_sublayer_out_at(AgSite at, SublayerConnection *s, Tensor *x, Tensor *h)
+{
+    NN_LAYER(at, s);
+    Tensor *y = ag_add(x, nn_dropout(s->dropout, h));
+    return s->place == NN_POST_NORM ? nn_layer_norm(s->norm, y) : y;
 }

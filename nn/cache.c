@@ -10,7 +10,7 @@
 NnCache *nn_cache_new_at(AgSite at, int n, int64_t capacity)
 {
     if (n < 1 || capacity < 1)
-        ag_usage_error(at, "nn_cache_new", "%d layers and %lld positions, expected 1 or more of both", n, (long long)capacity);
+        ag_usage_error(at, __func__, "%d layers and %lld positions, expected 1 or more of both", n, (long long)capacity);
     NnCache *c = ag_object_new_at(at, sizeof *c);
     c->layer = ag_alloc_in_at(at, c, (size_t)n, sizeof *c->layer);
     c->n = n;
@@ -105,15 +105,15 @@ static void check_positions(AgSite at, const NnKeysValues *kv, const Tensor *key
 void nn_cache_append_at(AgSite at, NnCache *c, int layer, Tensor *key, Tensor *value)
 {
     AG_LAYER(at);
-    NnKeysValues *kv = checked_layer(at, "nn_cache_append", c, layer);
+    NnKeysValues *kv = checked_layer(at, __func__, c, layer);
     check_positions(at, kv, key, value);
     int64_t t = tensor_dim(key, 1);
     int64_t limit = kv->fixed ? kv->key ? tensor_dim(kv->key, 1) : t : c->capacity;
     if (kv->length + t > limit)
-        ag_usage_error(at, "nn_cache_append", "%lld positions after %lld: the cache has room for %lld", (long long)t,
+        ag_usage_error(at, __func__, "%lld positions after %lld: the cache has room for %lld", (long long)t,
                        (long long)kv->length, (long long)limit);
     if (ag_recording() && (tensor_requires_grad(key) || tensor_requires_grad(value)))
-        ag_usage_error(at, "nn_cache_append", "the key or the value requires a gradient, and a cache passes none on: expected "
+        ag_usage_error(at, __func__, "the key or the value requires a gradient, and a cache passes none on: expected "
                        "a scope with AG_NO_GRAD");
     append(at, c, &kv->key, kv->length, key, limit);
     append(at, c, &kv->value, kv->length, value, limit);
@@ -135,9 +135,9 @@ static Tensor *first_positions(AgSite at, Tensor *x, int64_t n)
 
 void nn_cache_read_at(AgSite at, NnCache *c, int layer, Tensor **key, Tensor **value)
 {
-    NnKeysValues *kv = filled_layer(at, "nn_cache_read", c, layer);
-    ag_check_pointer_at(at, "nn_cache_read", "key", key);
-    ag_check_pointer_at(at, "nn_cache_read", "value", value);
+    NnKeysValues *kv = filled_layer(at, __func__, c, layer);
+    ag_check_pointer_at(at, __func__, "key", key);
+    ag_check_pointer_at(at, __func__, "value", value);
     *key = first_positions(at, kv->key, kv->length);
     *value = first_positions(at, kv->value, kv->length);
 }
@@ -145,7 +145,7 @@ void nn_cache_read_at(AgSite at, NnCache *c, int layer, Tensor **key, Tensor **v
 Tensor *nn_cache_attention_at(AgSite at, NnCache *c, int layer, Tensor *q, Tensor *mask, AgAttention how)
 {
     AG_LAYER(at);
-    NnKeysValues *kv = filled_layer(at, "nn_cache_attention", c, layer);
+    NnKeysValues *kv = filled_layer(at, __func__, c, layer);
     if (!ag_recording() || !tensor_requires_grad(q))
         return ag_attention_cached(q, kv->key, kv->value, kv->length, mask, how);
     Tensor *key, *value;                            /* backward reads them when the cache may hold others */
@@ -155,7 +155,7 @@ Tensor *nn_cache_attention_at(AgSite at, NnCache *c, int layer, Tensor *q, Tenso
 
 bool nn_cache_is_filled_at(AgSite at, const NnCache *c, int layer)
 {
-    const NnKeysValues *kv = checked_layer(at, "nn_cache_is_filled", c, layer);
+    const NnKeysValues *kv = checked_layer(at, __func__, c, layer);
     return kv->fixed && kv->key;
 }
 

@@ -9,12 +9,6 @@
 /* fan_in and fan_out; see module.h. An empty tensor may have fans of 0, so the functions below do not fill it. */
 typedef struct { double in, out; } Fans;
 
-static void check_real(AgSite at, const char *what, const Tensor *w)
-{
-    if (!w) ag_usage_error(at, what, "the tensor is NULL");
-    if (tensor_dtype_at(at, w) != AG_REAL) ag_usage_error(at, what, "the tensor must hold reals");
-}
-
 static void check_number(AgSite at, const char *what, const char *name, double value, bool valid, const char *expected)
 {
     if (!valid) ag_usage_error(at, what, "%s is %g, expected %s", name, value, expected);
@@ -22,7 +16,7 @@ static void check_number(AgSite at, const char *what, const char *name, double v
 
 static Fans fans(AgSite at, const char *what, const Tensor *w)
 {
-    check_real(at, what, w);
+    ag_check_pointer_at(at, what, "the tensor", w);
     AgShape shape = tensor_shape(w);
     char text[AG_SHAPE_TEXT];
     if (shape.ndim < 2) {
@@ -33,32 +27,11 @@ static Fans fans(AgSite at, const char *what, const Tensor *w)
     return (Fans){ .in = (double)shape.dim[1] * inner, .out = (double)shape.dim[0] * inner };
 }
 
-void nn_init_constant_at(AgSite at, Tensor *w, double value)
-{
-    AG_LAYER(at);
-    check_real(at, "nn_init_constant", w);
-    ag_fill(w, value);
-}
-
-void nn_init_uniform_at(AgSite at, Tensor *w, double low, double high)
-{
-    AG_LAYER(at);
-    check_real(at, "nn_init_uniform", w);
-    ag_fill_uniform(w, low, high);
-}
-
-void nn_init_normal_at(AgSite at, Tensor *w, double mean, double deviation)
-{
-    AG_LAYER(at);
-    check_real(at, "nn_init_normal", w);
-    ag_fill_normal(w, mean, deviation);
-}
-
 void nn_init_xavier_uniform_at(AgSite at, Tensor *w, double gain)
 {
     AG_LAYER(at);
-    check_number(at, "nn_init_xavier_uniform", "gain", gain, gain >= 0 && isfinite(gain), "0 or more");
-    Fans fan = fans(at, "nn_init_xavier_uniform", w);
+    check_number(at, __func__, "gain", gain, gain >= 0 && isfinite(gain), "0 or more");
+    Fans fan = fans(at, __func__, w);
     double bound = gain * sqrt(6 / (fan.in + fan.out));
     if (tensor_numel(w) > 0) ag_fill_uniform(w, -bound, bound);
 }
@@ -66,16 +39,16 @@ void nn_init_xavier_uniform_at(AgSite at, Tensor *w, double gain)
 void nn_init_xavier_normal_at(AgSite at, Tensor *w, double gain)
 {
     AG_LAYER(at);
-    check_number(at, "nn_init_xavier_normal", "gain", gain, gain >= 0 && isfinite(gain), "0 or more");
-    Fans fan = fans(at, "nn_init_xavier_normal", w);
+    check_number(at, __func__, "gain", gain, gain >= 0 && isfinite(gain), "0 or more");
+    Fans fan = fans(at, __func__, w);
     if (tensor_numel(w) > 0) ag_fill_normal(w, 0, gain * sqrt(2 / (fan.in + fan.out)));
 }
 
 void nn_init_kaiming_uniform_at(AgSite at, Tensor *w, double a)
 {
     AG_LAYER(at);
-    check_number(at, "nn_init_kaiming_uniform", "a", a, isfinite(a), "a finite number");
-    Fans fan = fans(at, "nn_init_kaiming_uniform", w);
+    check_number(at, __func__, "a", a, isfinite(a), "a finite number");
+    Fans fan = fans(at, __func__, w);
     double bound = sqrt(6 / ((1 + a * a) * fan.in));
     if (tensor_numel(w) > 0) ag_fill_uniform(w, -bound, bound);
 }
@@ -83,7 +56,7 @@ void nn_init_kaiming_uniform_at(AgSite at, Tensor *w, double a)
 void nn_init_kaiming_normal_at(AgSite at, Tensor *w, double a)
 {
     AG_LAYER(at);
-    check_number(at, "nn_init_kaiming_normal", "a", a, isfinite(a), "a finite number");
-    Fans fan = fans(at, "nn_init_kaiming_normal", w);
+    check_number(at, __func__, "a", a, isfinite(a), "a finite number");
+    Fans fan = fans(at, __func__, w);
     if (tensor_numel(w) > 0) ag_fill_normal(w, 0, sqrt(2 / ((1 + a * a) * fan.in)));
 }

@@ -45,7 +45,7 @@ void lora_add(Linear *l, int64_t rank, double alpha, double dropout)
     nn_child(l, lora_A, nn_linear_new_no_bias(tensor_dim(l->weight, 1), rank));
     nn_child(l, lora_B, nn_linear_new_no_bias(rank, tensor_dim(l->weight, 0)));
     nn_child(l, lora_dropout, nn_dropout_new(dropout));
-    nn_init_constant(l->lora_B->weight, 0);
+    ag_fill(l->lora_B->weight, 0);
     l->lora_scale = alpha / (double)rank;
     if (!l->module.training) nn_eval(l);
 }

@@ -1,4 +1,4 @@
-/* module.c: modules as trees of named slots: construction, children, parameters, ties, lists.
+/* module.c: modules as trees of named slots: construction, the walk over the slots, children, parameters, ties, lists, copies.
  *
  * A module owns its children and tensors (ag_set_owner), so ag_free of the root frees the tree. The module of the first slot of
  * a tied tensor owns it. Each function allocates memory before it changes the tree, so an error leaves a valid tree. */
@@ -8,40 +8,34 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *parent_name(const Module *m)
-{
-    return m->parent ? m->parent->type : "";
-}
-
 /* ---- construction and destruction -------------------------------------------------------------------------------- */
 
-enum { MODULE_ALIVE = 0x6d6f6475, MODULE_DEAD = 0x64656164, MODULE_BROKEN = 0x62726f6b };
+enum { MODULE_ALIVE = 0x6d6f6475, MODULE_DEAD = 0x64656164 };
 
 void nn_check_at(AgSite at, const char *what, const void *module, size_t size)
 {
     const Module *m = module;
     if (!m) ag_usage_error(at, what, "the module is NULL");
     if (m->magic == MODULE_DEAD) ag_usage_error(at, what, "this %s was freed", m->type);
-    if (m->magic == MODULE_BROKEN)
-        ag_usage_error(at, what, "ag_free freed a module that belongs to this %s, which frees its parts itself", m->type);
     if (m->magic != MODULE_ALIVE) ag_usage_error(at, what, "this is not a module; nn_new makes one");
     if (size && m->size != size) ag_usage_error(at, what, "this %s is a module of another type", m->type);
 }
 
-/* If the parent is still alive, ag_free was called for this module alone: the parent cannot be used any more. */
+/* When ag_free of a parent frees its children, the parent is no longer alive. */
 static void module_destroy(void *module)
 {
     Module *m = module;
+    if (m->parent && m->parent->magic == MODULE_ALIVE)
+        ag_usage_error(AG_HERE, "ag_free", "this %s belongs to a %s: free the %s instead", m->type, m->parent->type,
+                       m->parent->type);
     if (m->destroy) m->destroy(m);
     m->magic = MODULE_DEAD;
-    for (Module *above = m->parent; above && above->magic == MODULE_ALIVE; above = above->parent)
-        above->magic = MODULE_BROKEN;
 }
 
 Module *nn_new_sized_at(AgSite at, size_t size, const char *type)
 {
-    ag_check_pointer_at(at, "nn_new", "the type", type);
-    if (size < sizeof(Module)) ag_usage_error(at, "nn_new", "%s is smaller than a Module, its first member", type);
+    ag_check_pointer_at(at, __func__, "the type", type);
+    if (size < sizeof(Module)) ag_usage_error(at, __func__, "%s is smaller than a Module, its first member", type);
     Module *m = ag_alloc_at(at, 1, size);
     ag_on_free(m, module_destroy);
     m->magic = MODULE_ALIVE;
@@ -53,23 +47,54 @@ Module *nn_new_sized_at(AgSite at, size_t size, const char *type)
 
 void nn_free_at(AgSite at, void *module)
 {
-    Module *m = module;
-    if (!m) return;
-    nn_check_at(at, "nn_free", m, 0);
-    if (m->parent)
-        ag_usage_error(at, "nn_free", "this %s belongs to a %s: free the %s instead", m->type, parent_name(m), parent_name(m));
-    ag_free_at(at, m);
+    ag_free_at(at, module);
 }
 
-Module *module_new_like(AgSite at, const Module *original)
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
+
+Walk walk_below(const void *module)
 {
-    Module *m = ag_alloc_at(at, 1, original->size);
-    ag_on_free(m, module_destroy);
-    memcpy(m, original, original->size);
-    m->n_slots = 0;
-    m->parent = NULL;
-    m->capacity = original->n_slots;
-    m->slots = ag_alloc_in_at(at, m, (size_t)original->n_slots, sizeof *m->slots);
+    Module *root = (Module *)module;
+    return (Walk){ .root = root, .holder = root };
+}
+
+NnModuleSlot *walk_slot(Walk *w)
+{
+    for (;;) {
+        if (w->next < w->holder->n_slots) {
+            NnModuleSlot *slot = &w->holder->slots[w->next++];
+            if (!slot->child) return slot;
+            w->holder = slot->child;
+            w->next = 0;
+        } else if (w->holder == w->root) {
+            return NULL;
+        } else {
+            w->next = w->holder->index + 1;
+            w->holder = w->holder->parent;
+        }
+    }
+}
+
+NnModuleSlot *walk_tensor(Walk *w)
+{
+    NnModuleSlot *slot;
+    do slot = walk_slot(w);
+    while (slot && slot->tied && first_slot(w->root, slot->tensor) != slot);
+    return slot;
+}
+
+NnModuleSlot *first_slot(Module *root, const Tensor *t)
+{
+    Walk walk = walk_below(root);
+    NnModuleSlot *slot;
+    do slot = walk_slot(&walk);
+    while (slot && slot->tensor != t);
+    return slot;
+}
+
+Module *module_root(Module *m)
+{
+    while (m->parent) m = m->parent;
     return m;
 }
 
@@ -148,8 +173,7 @@ static void add_child(AgSite at, const char *what, Module *parent, const char *n
     if (!child) ag_usage_error(at, what, "the module for \"%s\" of %s is NULL", name, parent->type);
     nn_check_at(at, what, child, 0);
     if (child->parent) {
-        ag_usage_error(at, what, "this %s is already in a %s; to share weights, use nn_tie", child->type,
-                       parent_name(child));
+        ag_usage_error(at, what, "this %s is already in a %s; to share weights, use nn_tie", child->type, child->parent->type);
     }
     if (module_root(parent) == child) {
         ag_usage_error(at, what, "a %s cannot hold the %s that contains it", parent->type, child->type);
@@ -160,18 +184,21 @@ static void add_child(AgSite at, const char *what, Module *parent, const char *n
 
 void nn_add_child_at(AgSite at, Module *parent, const char *name, void **field, void *child)
 {
-    add_child(at, "nn_child", parent, name, field, child);
+    add_child(at, __func__, parent, name, field, child);
 }
 
-/* A new slot, which is not part of the module before add_tensor. */
-static NnModuleSlot *tensor_slot(AgSite at, const char *what, Module *parent, const char *name, Tensor **field)
+Tensor *nn_add_tensor_at(AgSite at, Module *parent, Tensor **field, AgShape shape, AgDType dtype, bool trained, bool saved,
+                         const char *format, ...)
 {
-    ag_check_pointer_at(at, what, "the field", field);
-    return slot_reserve(at, what, parent, name, field);
-}
-
-static Tensor *add_tensor(AgSite at, Module *parent, NnModuleSlot *slot, AgShape shape, AgDType dtype, bool trained)
-{
+    ag_check_pointer_at(at, __func__, "the field", field);
+    ag_check_pointer_at(at, __func__, "the name", format);
+    char name[SLOT_NAME + 1];                                           /* slot_reserve refuses a name that was cut off */
+    va_list list;
+    va_start(list, format);
+    vsnprintf(name, sizeof name, format, list);
+    va_end(list);
+    NnModuleSlot *slot = slot_reserve(at, __func__, parent, name, field);
+    slot->not_saved = !saved;
     Tensor *t = tensor_new_owned_at(at, shape, dtype);
     slot_fill(parent, slot, NULL, t);
     ag_set_owner(t, parent);
@@ -179,30 +206,6 @@ static Tensor *add_tensor(AgSite at, Module *parent, NnModuleSlot *slot, AgShape
     if (parent->parent) name_tensors(at, parent);
     else tensor_name_at(at, t, slot->name);
     return t;
-}
-
-Tensor *nn_add_tensor_at(AgSite at, Module *parent, const char *name, Tensor **field, AgShape shape, bool trained)
-{
-    NnModuleSlot *slot = tensor_slot(at, trained ? "nn_param" : "nn_buffer", parent, name, field);
-    return add_tensor(at, parent, slot, shape, AG_REAL, trained);
-}
-
-Tensor *nn_add_param_at(AgSite at, Module *parent, Tensor **field, AgShape shape, const char *format, ...)
-{
-    ag_check_pointer_at(at, "nn_param_named", "the name", format);
-    char name[SLOT_NAME + 1];                                           /* slot_reserve refuses a name that was cut off */
-    va_list list;
-    va_start(list, format);
-    vsnprintf(name, sizeof name, format, list);
-    va_end(list);
-    return add_tensor(at, parent, tensor_slot(at, "nn_param_named", parent, name, field), shape, AG_REAL, true);
-}
-
-Tensor *nn_add_buffer_at(AgSite at, Module *parent, const char *name, Tensor **field, AgShape shape, AgDType dtype, bool saved)
-{
-    NnModuleSlot *slot = tensor_slot(at, "nn_buffer_with", parent, name, field);
-    slot->not_saved = !saved;
-    return add_tensor(at, parent, slot, shape, dtype, false);
 }
 
 /* ---- ties -------------------------------------------------------------------------------------------------------- */
@@ -230,19 +233,19 @@ static void tie_all(Module *root, const Tensor *old, Tensor *t)
 
 void nn_tie_named_at(AgSite at, Module *parent, const char *name, Tensor **field, Tensor *tensor)
 {
-    nn_check_at(at, "nn_tie", parent, 0);
-    ag_check_pointer_at(at, "nn_tie", "the name", name);
-    ag_check_pointer_at(at, "nn_tie", "the field", field);
-    if (!tensor) ag_usage_error(at, "nn_tie", "the tensor for \"%s\" of %s is NULL", name, parent->type);
+    nn_check_at(at, __func__, parent, 0);
+    ag_check_pointer_at(at, __func__, "the name", name);
+    ag_check_pointer_at(at, __func__, "the field", field);
+    if (!tensor) ag_usage_error(at, __func__, "the tensor for \"%s\" of %s is NULL", name, parent->type);
     Module *root = module_root(parent);
-    nn_check_at(at, "nn_tie", root, 0);
+    nn_check_at(at, __func__, root, 0);
     if (!first_slot(root, tensor)) {
-        ag_usage_error(at, "nn_tie", "\"%s\" of %s can only be tied to a parameter of the same tree; make both parts "
+        ag_usage_error(at, __func__, "\"%s\" of %s can only be tied to a parameter of the same tree; make both parts "
                        "children of one module first", name, parent->type);
     }
     NnModuleSlot *slot = field_slot(parent, field);
     if (!slot) {
-        slot_fill(parent, slot_reserve(at, "nn_tie", parent, name, field), NULL, tensor);
+        slot_fill(parent, slot_reserve(at, __func__, parent, name, field), NULL, tensor);
         tie_all(root, tensor, tensor);
         return;
     }
@@ -251,7 +254,7 @@ void nn_tie_named_at(AgSite at, Module *parent, const char *name, Tensor **field
     AgShape old_shape = tensor_shape(old), shape = tensor_shape(tensor);
     if (!ag_shape_equal(old_shape, shape)) {
         char text[2][AG_SHAPE_TEXT];
-        ag_usage_error(at, "nn_tie", "\"%s\" of %s is %s, the tensor to tie it to %s", name, parent->type,
+        ag_usage_error(at, __func__, "\"%s\" of %s is %s, the tensor to tie it to %s", name, parent->type,
                        ag_shape_text(old_shape, text[0]), ag_shape_text(shape, text[1]));
     }
     tie_all(root, old, tensor);
@@ -267,16 +270,77 @@ ModuleList *nn_list_new_at(AgSite at)
 
 void nn_list_add_at(AgSite at, ModuleList *list, void *child)
 {
-    nn_check_at(at, "nn_list_add", list, sizeof *list);
+    nn_check_at(at, __func__, list, sizeof *list);
     char name[SLOT_NAME];
     snprintf(name, sizeof name, "%d", list->n);
-    add_child(at, "nn_list_add", &list->module, name, NULL, child);
+    add_child(at, __func__, &list->module, name, NULL, child);
     list->n++;
 }
 
 void *nn_list_item_at(AgSite at, const ModuleList *list, int i)
 {
-    nn_check_at(at, "nn_item", list, sizeof *list);
-    if (i < 0 || i >= list->n) ag_usage_error(at, "nn_item", "item %d of a list of %d", i, list->n);
+    nn_check_at(at, __func__, list, sizeof *list);
+    if (i < 0 || i >= list->n) ag_usage_error(at, __func__, "item %d of a list of %d", i, list->n);
     return list->module.slots[i].child;
+}
+
+/* ---- copies: first the tree of structs, then the tensors -----------------------------------------------------------
+ * Both trees have the same structure, so two walks visit a slot of the original and its copy at the same time. Slots that share
+ * a tensor in the original share one in the copy. */
+
+static Module *copy_tree(AgSite at, const Module *original)
+{
+    if (original->destroy) {
+        ag_usage_error(at, "nn_clone", "a %s has a function that destroys it, and what that releases cannot be copied",
+                       original->type);
+    }
+    Module *copy = ag_alloc_at(at, 1, original->size);
+    ag_on_free(copy, module_destroy);
+    memcpy(copy, original, original->size);
+    copy->n_slots = 0;
+    copy->parent = NULL;
+    copy->capacity = original->n_slots;
+    copy->slots = ag_alloc_in_at(at, copy, (size_t)original->n_slots, sizeof *copy->slots);
+    for (int i = 0; i < original->n_slots; i++) {
+        const NnModuleSlot *from = &original->slots[i];
+        NnModuleSlot *to = &copy->slots[i];
+        memcpy(to->name, from->name, sizeof to->name);
+        to->offset = from->offset;
+        to->not_saved = from->not_saved;
+        slot_fill(copy, to, from->child ? copy_tree(at, from->child) : NULL, NULL);
+    }
+    return copy;
+}
+
+/* The copy of the original's first slot that holds t; NULL if that slot is not before `limit`. */
+static NnModuleSlot *copy_of_first(const Module *original, Module *copy, const Tensor *t, const NnModuleSlot *limit)
+{
+    Walk from = walk_below(original), to = walk_below(copy);
+    for (NnModuleSlot *slot; (slot = walk_slot(&from)) != limit; ) {
+        NnModuleSlot *other = walk_slot(&to);
+        if (slot->tensor == t) return other;
+    }
+    return NULL;
+}
+
+void *nn_clone_at(AgSite at, const void *module)
+{
+    AG_LAYER(at);
+    nn_check_at(at, __func__, module, 0);
+    check_fields(at, __func__, module);
+    Module *copy = copy_tree(at, module);
+    Walk from = walk_below(module), to = walk_below(copy);
+    for (NnModuleSlot *slot, *other; (slot = walk_slot(&from)) != NULL && (other = walk_slot(&to)) != NULL; ) {
+        NnModuleSlot *shared = slot->tied ? copy_of_first(module, copy, slot->tensor, slot) : NULL;
+        if (shared) {
+            slot_set_tensor(to.holder, other, shared->tensor, true);
+            continue;
+        }
+        Tensor *t = tensor_new_owned_at(at, tensor_shape(slot->tensor), tensor_dtype(slot->tensor));
+        slot_set_tensor(to.holder, other, t, false);
+        tensor_copy_at(at, t, slot->tensor);
+        if (tensor_requires_grad(slot->tensor)) tensor_set_requires_grad_at(at, t, true);
+    }
+    name_tensors(at, copy);
+    return copy;
 }

@@ -1,5 +1,5 @@
-/* optim.c: the optimizers Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) and SGD, as PyTorch defines them, and
- * gradient clipping. The arithmetic of their updates is in ag_adam_update and ag_sgd_update. */
+/* optim.c: optimizers of any kind, the kinds Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) and SGD, as PyTorch
+ * defines them, gradient clipping, and schedules of the learning rate. */
 #include "optim.h"
 
 #include <math.h>
@@ -16,13 +16,12 @@ static Tensor *state_tensor(Optimizer *o, AgShape shape)
     return t;
 }
 
-enum { OPTIMIZER_ALIVE = 0x6f707469, OPTIMIZER_DEAD = 0x64656164 };
+enum { OPTIMIZER = 0x6f707469 };
 
 void check_optimizer(AgSite at, const char *what, const Optimizer *o)
 {
-    if (!o) ag_usage_error(at, what, "the optimizer is NULL");
-    if (o->magic == OPTIMIZER_DEAD) ag_usage_error(at, what, "this optimizer was freed");
-    if (o->magic != OPTIMIZER_ALIVE) ag_usage_error(at, what, "this is not an optimizer");
+    ag_check_object_at(at, what, "the optimizer", o);
+    if (o->magic != OPTIMIZER) ag_usage_error(at, what, "this is not an optimizer");
     for (int i = 0; i < o->parameters->n; i++) nn_check_at(at, what, module_root(o->parameters->item[i].owner), 0);
 }
 
@@ -37,28 +36,25 @@ void nn_optimizer_check_at(AgSite at, const char *what, const Optimizer *o, cons
                        expected->type);
 }
 
-static void optimizer_destroy(void *o)
-{
-    ((Optimizer *)o)->magic = OPTIMIZER_DEAD;
-}
-
 static void check(AgSite at, const char *what, const char *name, double value, bool valid, const char *expected)
 {
     if (!valid || !isfinite(value)) ag_usage_error(at, what, "%s is %g, must be %s", name, value, expected);
 }
 
-/* An optimizer with one group. */
-static Optimizer *optimizer_new(AgSite at, const char *what, void *module, const OptimizerKind *kind, const void *options,
-                                size_t size, double lr, double weight_decay)
+Optimizer *nn_optimizer_new_at(AgSite at, void *module, const OptimizerKind *kind, const void *options, size_t size, double lr,
+                               double weight_decay)
 {
-    nn_check_at(at, what, module, 0);
-    check(at, what, "lr", lr, lr >= 0, "0 or more");
-    check(at, what, "weight_decay", weight_decay, weight_decay >= 0, "0 or more");
-    check_fields(at, what, module);
-    if (nn_count(module) == 0) ag_usage_error(at, what, "this %s has no trained parameters", ((Module *)module)->type);
-    Optimizer *o = ag_alloc_at(at, 1, sizeof *o);
-    ag_on_free(o, optimizer_destroy);
-    o->magic = OPTIMIZER_ALIVE;
+    nn_check_at(at, __func__, module, 0);
+    ag_check_pointer_at(at, __func__, "the kind", kind);
+    ag_check_pointer_at(at, __func__, "the kind's name", kind->name);
+    ag_check_pointer_at(at, __func__, "the kind's update", (const void *)(uintptr_t)kind->update);
+    if (size) ag_check_pointer_at(at, __func__, "options", options);
+    check(at, __func__, "lr", lr, lr >= 0, "0 or more");
+    check(at, __func__, "weight_decay", weight_decay, weight_decay >= 0, "0 or more");
+    check_fields(at, __func__, module);
+    if (nn_count(module) == 0) ag_usage_error(at, __func__, "this %s has no trained parameters", ((Module *)module)->type);
+    Optimizer *o = ag_object_new_at(at, sizeof *o);
+    o->magic = OPTIMIZER;
     o->module = module;
     o->kind = kind;
     o->options = ag_alloc_in_at(at, o, size, 1);
@@ -77,7 +73,7 @@ static Optimizer *optimizer_new(AgSite at, const char *what, void *module, const
         const NnNamedTensor *p = &o->parameters->item[i];
         if (!p->trained) continue;
         int n = kind->states ? kind->states(p) : named;
-        if (n < 0 || n > named) ag_usage_error(at, what, "%d state tensors for %s, but %d names of them", n, p->name, named);
+        if (n < 0 || n > named) ag_usage_error(at, __func__, "%d state tensors for %s, but %d names of them", n, p->name, named);
         o->state[i].n = n;
         o->state[i].count = tensor_numel(p->tensor);
     }
@@ -118,31 +114,7 @@ void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count)
     }
 }
 
-Optimizer *nn_optimizer_new_at(AgSite at, void *module, const OptimizerKind *kind, const void *options, size_t size, double lr,
-                               double weight_decay)
-{
-    const char *what = "nn_optimizer_new";
-    ag_check_pointer_at(at, what, "the kind", kind);
-    ag_check_pointer_at(at, what, "the kind's name", kind->name);
-    ag_check_pointer_at(at, what, "the kind's update", (const void *)(uintptr_t)kind->update);
-    if (size) ag_check_pointer_at(at, what, "options", options);
-    return optimizer_new(at, what, module, kind, options, size, lr, weight_decay);
-}
-
 /* ---- Adam and SGD ------------------------------------------------------------------------------------------------ */
-
-AgAdam nn_adam_options(double lr)
-{
-    return (AgAdam){ .lr = lr, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8 };
-}
-
-AgAdam nn_adamw_options(double lr)
-{
-    AgAdam options = nn_adam_options(lr);
-    options.weight_decay = 0.01;
-    options.decoupled = true;
-    return options;
-}
 
 static ag_real *values_of(Tensor *state)
 {
@@ -172,31 +144,32 @@ static void update_sgd(const OptimizerUpdate *u)
 static const OptimizerKind sgd_kind = { .name = "sgd", .update = update_sgd, .by_item = true };
 static const OptimizerKind momentum_kind = { .name = "sgd", .state = { "velocity" }, .update = update_sgd, .by_item = true };
 
-/* Clears the padding behind the last member, because optimizer_hash reads all bytes of options. */
-static void clear_padding(void *options, size_t size, bool *last)
-{
-    char *end = (char *)options + size, *begin = (char *)(last + 1);
-    memset(begin, 0, (size_t)(end - begin));
-}
-
+/* The optimizer has the learning rate and the weight decay, so the options that it keeps have zeros there. They are zeroed as a
+ * whole first, because optimizer_hash reads the padding, too. */
 Optimizer *nn_adam_new_with_at(AgSite at, void *module, AgAdam options)
 {
-    const char *what = "nn_adam_new", *below_1 = "in [0, 1)";
-    clear_padding(&options, sizeof options, &options.decoupled);
-    check(at, what, "beta1", options.beta1, options.beta1 >= 0 && options.beta1 < 1, below_1);
-    check(at, what, "beta2", options.beta2, options.beta2 >= 0 && options.beta2 < 1, below_1);
-    check(at, what, "eps", options.eps, options.eps > 0, "above 0");
-    return optimizer_new(at, what, module, &adam_kind, &options, sizeof options, options.lr, options.weight_decay);
+    check(at, __func__, "beta1", options.beta1, options.beta1 >= 0 && options.beta1 < 1, "in [0, 1)");
+    check(at, __func__, "beta2", options.beta2, options.beta2 >= 0 && options.beta2 < 1, "in [0, 1)");
+    check(at, __func__, "eps", options.eps, options.eps > 0, "above 0");
+    AgAdam kept;
+    memset(&kept, 0, sizeof kept);
+    kept.beta1 = options.beta1;
+    kept.beta2 = options.beta2;
+    kept.eps = options.eps;
+    kept.decoupled = options.decoupled;
+    return nn_optimizer_new_at(at, module, &adam_kind, &kept, sizeof kept, options.lr, options.weight_decay);
 }
 
 Optimizer *nn_sgd_new_with_at(AgSite at, void *module, AgSgd options)
 {
-    const char *what = "nn_sgd_new";
-    clear_padding(&options, sizeof options, &options.nesterov);
-    check(at, what, "momentum", options.momentum, options.momentum >= 0 && options.momentum < 1, "in [0, 1)");
-    check(at, what, "momentum", options.momentum, options.momentum > 0 || !options.nesterov, "above 0 with nesterov");
+    check(at, __func__, "momentum", options.momentum, options.momentum >= 0 && options.momentum < 1, "in [0, 1)");
+    check(at, __func__, "momentum", options.momentum, options.momentum > 0 || !options.nesterov, "above 0 with nesterov");
+    AgSgd kept;
+    memset(&kept, 0, sizeof kept);
+    kept.momentum = options.momentum;
+    kept.nesterov = options.nesterov;
     const OptimizerKind *kind = options.momentum > 0 ? &momentum_kind : &sgd_kind;
-    return optimizer_new(at, what, module, kind, &options, sizeof options, options.lr, options.weight_decay);
+    return nn_optimizer_new_at(at, module, kind, &kept, sizeof kept, options.lr, options.weight_decay);
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
@@ -204,10 +177,10 @@ Optimizer *nn_sgd_new_with_at(AgSite at, void *module, AgSgd options)
 int nn_optimizer_group_at(AgSite at, Optimizer *o, bool (*belongs)(const NnNamedTensor *p, void *arg), void *arg,
                           double weight_decay, double lr_factor)
 {
-    check_optimizer(at, "nn_optimizer_group", o);
-    if (!belongs) ag_usage_error(at, "nn_optimizer_group", "the function that chooses parameters is NULL");
-    check(at, "nn_optimizer_group", "weight_decay", weight_decay, weight_decay >= 0, "0 or more");
-    check(at, "nn_optimizer_group", "lr_factor", lr_factor, lr_factor >= 0, "0 or more");
+    check_optimizer(at, __func__, o);
+    if (!belongs) ag_usage_error(at, __func__, "the function that chooses parameters is NULL");
+    check(at, __func__, "weight_decay", weight_decay, weight_decay >= 0, "0 or more");
+    check(at, __func__, "lr_factor", lr_factor, lr_factor >= 0, "0 or more");
     o->group = ag_resize(o->group, (size_t)o->n_groups, (size_t)o->n_groups + 1, sizeof *o->group);
     o->group[o->n_groups] = (Group){ weight_decay, lr_factor };
     int moved = 0;
@@ -251,7 +224,7 @@ void optimizer_update(Optimizer *o, int i, Tensor *gradient, double grad_scale)
 uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void *bytes, size_t n))
 {
     uint64_t h = hash(0, o->kind->name, strlen(o->kind->name));
-    h = hash(hash(h, o->options, o->options_size), o->group, (size_t)o->n_groups * sizeof *o->group);
+    h = hash(hash(hash(h, o->options, o->options_size), &o->lr, sizeof o->lr), o->group, (size_t)o->n_groups * sizeof *o->group);
     for (int i = 0; i < o->parameters->n; i++) h = hash(h, &o->state[i].group, sizeof o->state[i].group);
     return h;
 }
@@ -280,15 +253,14 @@ static void check_gradients(AgSite at, const char *what, const Optimizer *o)
                        "that this %s has computed", o->module->type, o->module->type);
 }
 
-void nn_optimizer_step_scaled_at(AgSite at, Optimizer *o, double grad_scale)
+static void step(AgSite at, const char *what, Optimizer *o, double grad_scale)
 {
-    AG_LAYER(at);
-    check_optimizer(at, "nn_optimizer_step", o);
-    check(at, "nn_optimizer_step_scaled", "grad_scale", grad_scale, true, "a finite number");
-    if (o->parallel) ag_usage_error(at, "nn_optimizer_step", "this optimizer is shared: expected nn_parallel_step");
-    check_undivided(at, "nn_optimizer_step", o);
-    check_fields(at, "nn_optimizer_step", o->module);
-    check_gradients(at, "nn_optimizer_step", o);
+    check_optimizer(at, what, o);
+    check(at, what, "grad_scale", grad_scale, true, "a finite number");
+    if (o->parallel) ag_usage_error(at, what, "this optimizer is shared: expected nn_parallel_step");
+    check_undivided(at, what, o);
+    check_fields(at, what, o->module);
+    check_gradients(at, what, o);
     optimizer_begin_step(o);
     for (int i = 0; i < o->parameters->n; i++) {
         Tensor *w = o->parameters->item[i].tensor;
@@ -300,53 +272,82 @@ void nn_optimizer_step_scaled_at(AgSite at, Optimizer *o, double grad_scale)
     }
 }
 
+void nn_optimizer_step_scaled_at(AgSite at, Optimizer *o, double grad_scale)
+{
+    AG_LAYER(at);
+    step(at, __func__, o, grad_scale);
+}
+
 void nn_optimizer_step_at(AgSite at, Optimizer *o)
 {
     AG_LAYER(at);
-    nn_optimizer_step_scaled_at(at, o, 1);
+    step(at, __func__, o, 1);
 }
 
 double nn_optimizer_lr_at(AgSite at, const Optimizer *o)
 {
-    check_optimizer(at, "nn_optimizer_lr", o);
+    check_optimizer(at, __func__, o);
     return o->lr;
 }
 
 void nn_optimizer_set_lr_at(AgSite at, Optimizer *o, double lr)
 {
-    check_optimizer(at, "nn_optimizer_set_lr", o);
-    check(at, "nn_optimizer_set_lr", "lr", lr, lr >= 0, "0 or more");
+    check_optimizer(at, __func__, o);
+    check(at, __func__, "lr", lr, lr >= 0, "0 or more");
     o->lr = lr;
 }
 
 int64_t nn_optimizer_steps_at(AgSite at, const Optimizer *o)
 {
-    check_optimizer(at, "nn_optimizer_steps", o);
+    check_optimizer(at, __func__, o);
     return o->steps;
 }
 
 /* ---- the norm of all gradients ----------------------------------------------------------------------------------- */
 
-double nn_grad_norm_at(AgSite at, void *module)
-{
-    AG_LAYER(at);
-    nn_check_at(at, "nn_grad_norm", module, 0);
-    double sum = 0;
-    Walk walk = walk_below(module);
-    for (NnModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) sum += ag_grad_sum_squares(slot->tensor);
-    return sqrt(sum);
-}
-
 double nn_clip_grad_norm_at(AgSite at, void *module, double max_norm)
 {
     AG_LAYER(at);
-    nn_check_at(at, "nn_clip_grad_norm", module, 0);
-    if (!(max_norm >= 0)) ag_usage_error(at, "nn_clip_grad_norm", "max_norm is %g, expected 0 or more", max_norm);
-    double norm = nn_grad_norm(module);
+    nn_check_at(at, __func__, module, 0);
+    if (!(max_norm >= 0)) ag_usage_error(at, __func__, "max_norm is %g, expected 0 or more", max_norm);
+    NnModuleSlot *slot;
+    double sum = 0;
+    for (Walk walk = walk_below(module); (slot = walk_tensor(&walk)) != NULL; ) sum += ag_grad_sum_squares(slot->tensor);
+    double norm = sqrt(sum);
     double factor = max_norm / (norm + 1e-6);       /* as PyTorch; avoids 0 / 0 */
     if (!(factor < 1) || isinf(norm)) return norm;
-    Walk walk = walk_below(module);
-    for (NnModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; )
+    for (Walk walk = walk_below(module); (slot = walk_tensor(&walk)) != NULL; )
         if (tensor_grad_data(slot->tensor)) ag_grad_scale(slot->tensor, factor);
     return norm;
+}
+
+/* ---- schedules of the learning rate ------------------------------------------------------------------------------ */
+
+#define PI 3.14159265358979323846
+
+double nn_schedule_cosine_at(AgSite at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total)
+{
+    if (step < 0 || warmup < 0 || total < 0)
+        ag_usage_error(at, __func__, "step %lld, warmup %lld, total %lld: expected 0 or more", (long long)step,
+                       (long long)warmup, (long long)total);
+    if (warmup > total)
+        ag_usage_error(at, __func__, "a warmup of %lld steps, expected at most the total of %lld",
+                       (long long)warmup, (long long)total);
+    if (!isfinite(lr) || !isfinite(lr_min))
+        ag_usage_error(at, __func__, "lr %g and lr_min %g, expected finite numbers", lr, lr_min);
+    if (step < warmup) return lr * (double)step / (double)warmup;
+    if (step >= total) return lr_min;
+    double part = (double)(step - warmup) / (double)(total - warmup);
+    return lr_min + (lr - lr_min) * 0.5 * (1 + ag_math_cos(PI * part));
+}
+
+double nn_schedule_noam_at(AgSite at, int64_t step, int64_t width, double factor, int64_t warmup)
+{
+    if (step < 0 || width < 1 || warmup < 0)
+        ag_usage_error(at, __func__, "step %lld, width %lld, warmup %lld: expected 0 or more, 1 or more, 0 or more",
+                       (long long)step, (long long)width, (long long)warmup);
+    if (!isfinite(factor)) ag_usage_error(at, __func__, "factor is %g, expected a finite number", factor);
+    double t = step < 1 ? 1 : (double)step, w = (double)warmup;
+    double falling = 1 / sqrt(t), rising = t / (w * sqrt(w));
+    return factor / sqrt((double)width) * (falling < rising ? falling : rising);
 }

@@ -18,12 +18,12 @@ typedef struct {
 typedef struct { double weight_decay, lr_factor; } Group;
 
 struct Optimizer {
-    unsigned magic;             /* tells whether it is alive */
+    unsigned magic;             /* OPTIMIZER, in no other object */
     Module *module;             /* whose parameters it updates */
     const OptimizerKind *kind;
     void *options;              /* a copy of the caller's */
     size_t options_size;
-    double lr;
+    double lr;                  /* the only place; weight decay is in the groups */
     NnParameters *parameters;
     ParameterState *state;      /* one for each item of `parameters` */
     Group *group;

@@ -1,56 +1,8 @@
-/* parameters.c: the walk over the tensors of a module tree, and what uses it: names, parameter lists, modes, counts. */
+/* parameters.c: what uses the walk over the tensors of a module tree: names, parameter lists, modes, counts. */
 #include "kaeru/graph.h"
 #include "slots.h"
 
 #include <string.h>
-
-/* ---- the walk ---------------------------------------------------------------------------------------------------- */
-
-Walk walk_below(const void *module)
-{
-    Module *root = (Module *)module;
-    return (Walk){ .root = root, .holder = root };
-}
-
-NnModuleSlot *walk_slot(Walk *w)
-{
-    for (;;) {
-        if (w->next < w->holder->n_slots) {
-            NnModuleSlot *slot = &w->holder->slots[w->next++];
-            if (!slot->child) return slot;
-            w->holder = slot->child;
-            w->next = 0;
-        } else if (w->holder == w->root) {
-            return NULL;
-        } else {
-            w->next = w->holder->index + 1;
-            w->holder = w->holder->parent;
-        }
-    }
-}
-
-NnModuleSlot *walk_tensor(Walk *w)
-{
-    NnModuleSlot *slot;
-    do slot = walk_slot(w);
-    while (slot && slot->tied && first_slot(w->root, slot->tensor) != slot);
-    return slot;
-}
-
-NnModuleSlot *first_slot(Module *root, const Tensor *t)
-{
-    Walk walk = walk_below(root);
-    NnModuleSlot *slot;
-    do slot = walk_slot(&walk);
-    while (slot && slot->tensor != t);
-    return slot;
-}
-
-Module *module_root(Module *m)
-{
-    while (m->parent) m = m->parent;
-    return m;
-}
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
@@ -99,7 +51,7 @@ static NnParameters *parameters_below(AgSite at, const Module *root, Module *m, 
 NnParameters *nn_parameters_at(AgSite at, void *module)
 {
     AG_LAYER(at);
-    nn_check_at(at, "nn_parameters", module, 0);
+    nn_check_at(at, __func__, module, 0);
     return parameters_below(at, module, module, walk_tensor);
 }
 
@@ -138,8 +90,8 @@ void name_tensors(AgSite at, Module *m)
 
 Tensor *nn_find_at(AgSite at, void *module, const char *name)
 {
-    nn_check_at(at, "nn_find", module, 0);
-    ag_check_pointer_at(at, "nn_find", "the name", name);
+    nn_check_at(at, __func__, module, 0);
+    ag_check_pointer_at(at, __func__, "the name", name);
     Module *m = module;
     for (;;) {
         size_t length = strcspn(name, ".");
@@ -168,20 +120,20 @@ static void set_training(Module *m, bool training)
 
 void nn_train_at(AgSite at, void *module)
 {
-    nn_check_at(at, "nn_train", module, 0);
+    nn_check_at(at, __func__, module, 0);
     set_training(module, true);
 }
 
 void nn_eval_at(AgSite at, void *module)
 {
-    nn_check_at(at, "nn_eval", module, 0);
+    nn_check_at(at, __func__, module, 0);
     set_training(module, false);
 }
 
 void nn_zero_grad_at(AgSite at, void *module)
 {
     AG_LAYER(at);
-    nn_check_at(at, "nn_zero_grad", module, 0);
+    nn_check_at(at, __func__, module, 0);
     Walk walk = walk_below(module);
     for (NnModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) tensor_zero_grad(slot->tensor);
 }
@@ -196,21 +148,21 @@ static void each_matrix(AgSite at, void *module, void (*call)(AgSite at, Tensor 
 void nn_pack_weights_at(AgSite at, void *module)
 {
     AG_LAYER(at);
-    nn_check_at(at, "nn_pack_weights", module, 0);
+    nn_check_at(at, __func__, module, 0);
     each_matrix(at, module, ag_pack_weight_at);
 }
 
 void nn_unpack_weights_at(AgSite at, void *module)
 {
     AG_LAYER(at);
-    nn_check_at(at, "nn_unpack_weights", module, 0);
+    nn_check_at(at, __func__, module, 0);
     each_matrix(at, module, ag_unpack_weight_at);
 }
 
 int64_t nn_count_at(AgSite at, void *module)
 {
     AG_LAYER(at);
-    nn_check_at(at, "nn_count", module, 0);
+    nn_check_at(at, __func__, module, 0);
     int64_t count = 0;
     Walk walk = walk_below(module);
     for (NnModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) {

@@ -11,23 +11,19 @@ static int gates_of(RecurrentKind kind)
 
 Recurrent *nn_recurrent_new_at(AgSite at, RecurrentKind kind, int64_t in, int64_t hidden)
 {
-    if (kind != NN_GRU && kind != NN_LSTM) ag_usage_error(at, "nn_recurrent_new", "%d is not a RecurrentKind", (int)kind);
+    AG_LAYER(at);
+    if (kind != NN_GRU && kind != NN_LSTM) ag_usage_error(at, __func__, "%d is not a RecurrentKind", (int)kind);
     if (in < 1 || hidden < 1)
-        ag_usage_error(at, "nn_recurrent_new", "sizes %lld -> %lld, expected 1 or more", (long long)in, (long long)hidden);
+        ag_usage_error(at, __func__, "sizes %lld -> %lld, expected 1 or more", (long long)in, (long long)hidden);
     int gates = gates_of(kind);
     Recurrent *r = (Recurrent *)nn_new_sized_at(at, sizeof *r, kind == NN_LSTM ? "LSTM" : "GRU");
     r->kind = kind;
     r->hidden = hidden;
-    nn_param(r, weight_ih_l0, SHAPE(gates * hidden, in));
-    nn_param(r, weight_hh_l0, SHAPE(gates * hidden, hidden));
-    nn_param(r, bias_ih_l0, SHAPE(gates * hidden));
-    nn_param(r, bias_hh_l0, SHAPE(gates * hidden));
-
     double bound = 1 / sqrt((double)hidden);
-    nn_init_uniform(r->weight_ih_l0, -bound, bound);
-    nn_init_uniform(r->weight_hh_l0, -bound, bound);
-    nn_init_uniform(r->bias_ih_l0, -bound, bound);
-    nn_init_uniform(r->bias_hh_l0, -bound, bound);
+    ag_fill_uniform(nn_param(r, weight_ih_l0, SHAPE(gates * hidden, in)), -bound, bound);
+    ag_fill_uniform(nn_param(r, weight_hh_l0, SHAPE(gates * hidden, hidden)), -bound, bound);
+    ag_fill_uniform(nn_param(r, bias_ih_l0, SHAPE(gates * hidden)), -bound, bound);
+    ag_fill_uniform(nn_param(r, bias_hh_l0, SHAPE(gates * hidden)), -bound, bound);
     return r;
 }
 
@@ -92,9 +88,9 @@ static void check_input(Recurrent *r, const char *what, Tensor *x, int ndim, con
 Tensor *nn_recurrent_step_at(AgSite at, Recurrent *r, Tensor *x, RecurrentState *state)
 {
     NN_LAYER(at, r);
-    if (!state) ag_usage_error(AG_HERE, "nn_recurrent_step", "the state is NULL, expected one that is updated");
-    check_input(r, "nn_recurrent_step", x, 2, "(B,in)");
-    RecurrentState old = begin(r, "nn_recurrent_step", tensor_dim(x, 0), state);
+    if (!state) ag_usage_error(AG_HERE, __func__, "the state is NULL, expected one that is updated");
+    check_input(r, __func__, x, 2, "(B,in)");
+    RecurrentState old = begin(r, __func__, tensor_dim(x, 0), state);
     *state = step(r, ag_linear(x, r->weight_ih_l0, r->bias_ih_l0), old);
     return state->h;
 }
@@ -112,15 +108,15 @@ static bool all_visible(Tensor *mask, int64_t t)
 Tensor *nn_recurrent_at(AgSite at, Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state)
 {
     NN_LAYER(at, r);
-    check_input(r, "nn_recurrent", x, 3, "(B,T,in)");
+    check_input(r, __func__, x, 3, "(B,T,in)");
     char text[AG_SHAPE_TEXT];
     int64_t batch = tensor_dim(x, 0), time = tensor_dim(x, 1);
     if (time < 1)
-        ag_usage_error(AG_HERE, "nn_recurrent", "x is %s, expected one step or more", ag_shape_text(tensor_shape(x), text));
+        ag_usage_error(AG_HERE, __func__, "x is %s, expected one step or more", ag_shape_text(tensor_shape(x), text));
     if (mask && !ag_shape_equal(tensor_shape(mask), SHAPE(batch, 1, time)))
-        ag_usage_error(AG_HERE, "nn_recurrent", "the mask is %s, expected (%lld, 1, %lld)",
+        ag_usage_error(AG_HERE, __func__, "the mask is %s, expected (%lld, 1, %lld)",
                        ag_shape_text(tensor_shape(mask), text), (long long)batch, (long long)time);
-    RecurrentState s = begin(r, "nn_recurrent", batch, state);
+    RecurrentState s = begin(r, __func__, batch, state);
     Tensor *inputs = ag_linear(x, r->weight_ih_l0, r->bias_ih_l0);          /* one product for all steps */
     Tensor **h = ag_scratch((size_t)time, sizeof *h);
     for (int64_t t = 0; t < time; t++) {

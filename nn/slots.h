@@ -20,8 +20,6 @@ typedef struct NnModuleSlot {
 
 /* ---- module.c ---------------------------------------------------------------------------------------------------- */
 
-/* A module with the type, mode and other members of the original, with room for as many slots, but without slots. */
-Module *module_new_like(AgSite at, const Module *original);
 /* A new slot with that name and field. It is not part of the module before slot_fill. A usage error if the name is used already
  * or not allowed. */
 NnModuleSlot *slot_reserve(AgSite at, const char *what, Module *m, const char *name, const void *field);

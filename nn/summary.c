@@ -87,8 +87,8 @@ static void write_table(Table *t)
 void nn_summary_at(AgSite at, void *module, FILE *out)
 {
     AG_LAYER(at);
-    nn_check_at(at, "nn_summary", module, 0);
-    ag_check_pointer_at(at, "nn_summary", "the file", out);
+    nn_check_at(at, __func__, module, 0);
+    ag_check_pointer_at(at, __func__, "the file", out);
     Table t = { .root = module };
     write_table(&t);
     t.out = out;

@@ -611,15 +611,15 @@ START_TEST(positions_are_added)
 
     Tensor *longer = tensor_zeros(SHAPE(1, 10, D)), *wide = tensor_zeros(SHAPE(1, 3, D + 1));
     Tensor *flat = tensor_zeros(SHAPE(3, D));
-    EXPECT_USAGE_ERROR("x (1, 10, 12) from position 0 on: the table has 9 positions", nn_positional_encoding(fixed, longer));
-    EXPECT_USAGE_ERROR("in nn_positional_encoding called at tests/test_attention.c", nn_positional_encoding(fixed, longer));
+    EXPECT_USAGE_ERROR("nn_positional_encoding_from: x (1, 10, 12) from position 0 on: the table has 9 positions (at tests/test_att",
+                       nn_positional_encoding(fixed, longer));
     check_close("up to the last", nn_positional_encoding_from(fixed, x, 4), ag_add(x, ag_slice(fixed->pe, 1, 4, 9)), 0);
     EXPECT_USAGE_ERROR("from position 5 on", nn_positional_encoding_from(fixed, x, 5));
     EXPECT_USAGE_ERROR("the table has 9", nn_positional_encoding_from(fixed, x, -1));
     EXPECT_USAGE_ERROR("the table has 9", nn_positional_encoding_from(fixed, x, INT64_MAX));
     EXPECT_USAGE_ERROR("x (1, 3, 13), expected (B,T,12)", nn_positional_encoding(fixed, wide));
     EXPECT_USAGE_ERROR("x (3, 12), expected (B,T,12)", nn_positional_encoding(fixed, flat));
-    EXPECT_USAGE_ERROR("nn_positional_encoding_new: width -1 and max_len 9, expected 1 or more (at tests/test_attention.c",
+    EXPECT_USAGE_ERROR("nn_positional_encoding_new_with: width -1 and max_len 9, expected 1 or more (at tests/test_attention.c",
                        nn_positional_encoding_new(-1, 0, 9));
     ag_end(s);
     nn_free(fixed);
@@ -635,8 +635,8 @@ START_TEST(the_norm_comes_before_or_after_the_sublayer)
         NnNormPlace place = i == 0 ? NN_PRE_NORM : NN_POST_NORM;
         SublayerConnection *c = nn_sublayer_connection_new(D, 0, place, AG_NORM_ANNOTATED);
         PositionwiseFeedForward *f = nn_positionwise_feed_forward_new(D, 20, 0, i == 0 ? AG_RELU : AG_GELU);
-        nn_init_uniform(c->norm->gamma, 0.5, 1.5);
-        nn_init_uniform(c->norm->beta, -1, 1);
+        ag_fill_uniform(c->norm->gamma, 0.5, 1.5);
+        ag_fill_uniform(c->norm->beta, -1, 1);
         AgScope s = ag_begin(AG_RECORD);
         Tensor *x = tensor_normal(SHAPE(B, T, D), 0, 1);
         Tensor *found = nn_sublayer_out(c, x, nn_positionwise_feed_forward(f, nn_sublayer_in(c, x)));
@@ -777,7 +777,7 @@ END_TEST
 
 START_TEST(usage_errors_are_reported)
 {
-    EXPECT_USAGE_ERROR("nn_multi_head_attention_new: a width of 12 is not divisible by 5 heads",
+    EXPECT_USAGE_ERROR("nn_multi_head_attention_new_with: a width of 12 is not divisible by 5 heads",
                        nn_multi_head_attention_new(5, 12, 0));
     EXPECT_USAGE_ERROR("12 is not divisible by 0 heads", nn_multi_head_attention_new(0, 12, 0));
     EXPECT_USAGE_ERROR("tests/test_attention.c", nn_multi_head_attention_new(5, 12, 0));
@@ -797,7 +797,7 @@ START_TEST(usage_errors_are_reported)
         EXPECT_USAGE_ERROR("mask", nn_multi_head_attention(a, x, key, key, reals));
         EXPECT_USAGE_ERROR("(3, ", nn_multi_head_attention(a, x, other, other, NULL));
         EXPECT_USAGE_ERROR("(2, 5, 13)", nn_multi_head_attention(a, wide, key, key, NULL));
-        EXPECT_USAGE_ERROR("in nn_multi_head_attention called at tests/test_attention.c",
+        EXPECT_USAGE_ERROR("in nn_multi_head_attention_cached called at tests/test_attention.c",
                            nn_multi_head_attention(a, x, key, key, mask));
     }
     ag_end(s);

@@ -31,7 +31,7 @@ static Net *net_new(int width)
     nn_child(net, fc, nn_linear_new(width, width));
     nn_child(net, head, nn_linear_new_no_bias(width, 7));
     nn_buffer(net, table, SHAPE(width));
-    nn_init_normal(net->table, 0, 1);
+    ag_fill_normal(net->table, 0, 1);
     nn_tie(net->head, weight, net->embed->weight);
     return net;
 }
@@ -114,7 +114,7 @@ START_TEST(a_tied_weight_loads_by_any_of_its_names)
     expect_done(nn_load(in_folder("second"), other));
     check_same_parameters(net, other);
 
-    nn_init_constant(other->embed->weight, 1);
+    ag_fill(other->embed->weight, 1);
     write_file(in_folder("both"), net, NULL, "head.weight", weight);
     expect_done(nn_load(in_folder("both"), other));
     check_same_parameters(net, other);
@@ -122,7 +122,7 @@ START_TEST(a_tied_weight_loads_by_any_of_its_names)
     Net *before = nn_clone(other);
     Tensor *different = ag_add(weight, tensor_ones(AG_SCALAR));
     write_file(in_folder("differ"), net, NULL, "head.weight", different);
-    nn_init_constant(net->table, 5);
+    ag_fill(net->table, 5);
     expect_refused(nn_load(in_folder("differ"), other),
                   "/differ: \"embed.weight\" and \"head.weight\" are one tensor in the model, but differ in the file");
     check_same_parameters(before, other);
@@ -297,7 +297,7 @@ START_TEST(a_checkpoint_loads_as_weights)
     check_same_parameters(net, other);
     ck_assert(ag_random_state().counter == random.counter);
     ag_seed(1);
-    nn_init_constant(other->table, 0);
+    ag_fill(other->table, 0);
     expect_done(nn_checkpoint_load(in_folder("run"), other, NULL, NULL));
     check_same_parameters(net, other);
     ck_assert(ag_random_state().seed == random.seed && ag_random_state().counter == random.counter);
@@ -342,7 +342,7 @@ START_TEST(a_checkpoint_that_does_not_fit_changes_nothing)
     expect_done(nn_checkpoint_save(in_folder("run"), net, o, NULL));
     Net *before = nn_clone(net);
     AgRandom random = ag_random_state();
-    nn_init_constant(before->table, 1);
+    ag_fill(before->table, 1);
     tensor_copy(net->table, before->table);
 
     expect_refused(nn_checkpoint_load(in_folder("weights"), net, o, NULL),
@@ -519,7 +519,7 @@ _Noreturn static void save_forever(int out)
     Net *net = net_new(200);
     for (int round = 0; ; round++) {
         NnParameters *p = nn_parameters(net);
-        for (int i = 0; i < p->n; i++) nn_init_constant(p->item[i].tensor, round);
+        for (int i = 0; i < p->n; i++) ag_fill(p->item[i].tensor, round);
         ag_free(p);
         if (!nn_save(in_folder("a"), net)) break;
         if (write(out, &round, sizeof round) != sizeof round) break;
@@ -606,17 +606,17 @@ START_TEST(failing_calls_are_reported_and_lose_nothing)
     bool hit = true;
     for (int n = 0; hit; n++) {
         double former = (double)tensor_data(net->table)[0];
-        nn_init_constant(net->table, n);
+        ag_fill(net->table, n);
         io_faults_at(n, _i);
         bool saved = nn_checkpoint_save(in_folder("a"), net, o, NULL);
         hit = io_faults_end(saved);
         expect_done(nn_checkpoint_load(in_folder("a"), other, p, NULL));
         double found = (double)tensor_data(other->table)[0];
         ck_assert_msg(found == n || (!saved && found == former), "call %d failed: found %g", n, found);
-        nn_init_constant(net->table, found);
+        ag_fill(net->table, found);
     }
     Net *before = nn_clone(other);
-    nn_init_constant(net->table, -1);
+    ag_fill(net->table, -1);
     expect_done(nn_checkpoint_save(in_folder("a"), net, o, NULL));
     hit = true;
     for (int n = 0; hit; n++) {
@@ -624,7 +624,7 @@ START_TEST(failing_calls_are_reported_and_lose_nothing)
         bool loaded = nn_checkpoint_load(in_folder("a"), other, p, NULL);
         hit = io_faults_end(loaded);
         if (!loaded) check_same_parameters(before, other);
-        else nn_init_constant(other->table, (double)tensor_data(before->table)[0]);
+        else ag_fill(other->table, (double)tensor_data(before->table)[0]);
     }
     ck_assert_int_eq(io_faults_open(), 0);
     ag_free(p);

@@ -476,7 +476,7 @@ END_TEST
 static ag_real *weights_after(LmOptions o, int64_t *n)
 {
     LmTraining t = { .model = model(), .data = data, .options = o, .settings = nn_settings_new() };
-    nn_init_constant(((GPT *)t.model)->ln_f->gamma, 1.5);
+    ag_fill(((GPT *)t.model)->ln_f->gamma, 1.5);
     expect_done(lm_train(&t, false));
     NnParameters *p = nn_parameters(t.model);
     ag_real *all = NULL;
@@ -664,7 +664,7 @@ END_TEST
 START_TEST(a_loss_that_is_not_a_number_leaves_no_gradients)
 {
     LmTraining t = { .model = model(), .data = data, .options = few_steps(3), .settings = nn_settings_new() };
-    nn_init_constant(((GPT *)t.model)->ln_f->gamma, INFINITY);
+    ag_fill(((GPT *)t.model)->ln_f->gamma, INFINITY);
     expect_refused(lm_train(&t, false), "step 1: the loss is");
     NnParameters *p = nn_parameters(t.model);
     for (int i = 0; i < p->n; i++)

@@ -57,7 +57,7 @@ START_TEST(one_file_shards_and_maps_give_the_same_weights)
     Whole *strict = whole_new(), *other = whole_new();
     expect_done(nn_load(FILES "model.safetensors", strict));
     for (int i = 0; i < 4; i++) {
-        nn_init_constant(other->model->fc->weight, 7);
+        ag_fill(other->model->fc->weight, 7);
         const char *path = i % 2 ? FILES "model.safetensors.index.json" : FILES "model.safetensors";
         expect_done(nn_load_with(path, other, (NnLoadOptions){ .map = i / 2 }));
         check_same_parameters(strict, other);
@@ -97,7 +97,7 @@ START_TEST(missing_and_unexpected_names_are_allowed_and_reported)
     Half *half = nn_new(Half);
     nn_child(half, head, nn_linear_new_no_bias(3, 4));
     nn_child(half, extra, nn_linear_new(1, 1));
-    nn_init_constant(half->extra->weight, 5);
+    ag_fill(half->extra->weight, 5);
     expect_done(nn_load(FILES "model.safetensors", whole));
     NnLoadReport *report;
     const char *path = FILES "model.safetensors";
@@ -245,7 +245,7 @@ static void net_destroy(void *self)
 static Net *net_new(void)
 {
     Net *net = nn_new(Net);
-    for (int i = 0; i < 3; i++) nn_init_normal(nn_param_named(net, w[i], SHAPE(2, 2), "w%d", i), 0, 1);
+    for (int i = 0; i < 3; i++) ag_fill_normal(nn_param_named(net, w[i], SHAPE(2, 2), "w%d", i), 0, 1);
     nn_buffer_with(net, ids, SHAPE(3), AG_INT, true);
     nn_buffer_with(net, mask, SHAPE(2), AG_BOOL, true);
     nn_buffer_with(net, table, SHAPE(2), AG_REAL, false);
@@ -256,7 +256,7 @@ static void fill(Net *net, int first)
 {
     for (int i = 0; i < 3; i++) tensor_mutable_int_data(net->ids)[i] = first + i;
     tensor_mutable_bool_data(net->mask)[1] = first > 0;
-    nn_init_constant(net->table, first);
+    ag_fill(net->table, first);
 }
 
 START_TEST(parameters_of_loops_have_printed_names)
@@ -265,9 +265,10 @@ START_TEST(parameters_of_loops_have_printed_names)
     ck_assert_ptr_eq(nn_find(net, "w2"), net->w[2]);
     ck_assert(tensor_requires_grad(net->w[2]) && !tensor_requires_grad(net->table));
     ck_assert_int_eq(nn_count(net), 12);
-    EXPECT_USAGE_ERROR("nn_param_named: Net already has a \"w1\"", nn_param_named(net, w[0], SHAPE(1), "w%d", 1));
+    EXPECT_USAGE_ERROR("nn_add_tensor: Net already has a \"w1\"", nn_param_named(net, w[0], SHAPE(1), "w%d", 1));
     EXPECT_USAGE_ERROR("cannot be a name in Net", nn_param_named(net, w[0], SHAPE(1), "%048d", 1));
-    EXPECT_USAGE_ERROR("nn_param_named: the name is NULL", nn_add_param(&net->module, &net->w[0], SHAPE(1), NULL));
+    EXPECT_USAGE_ERROR("nn_add_tensor: the name is NULL",
+                       nn_add_tensor(&net->module, &net->w[0], SHAPE(1), AG_REAL, true, true, NULL));
     nn_free(net);
 }
 END_TEST
@@ -297,7 +298,7 @@ START_TEST(buffers_have_types_and_some_are_not_saved)
     expect_done(tensor_save(in_folder("a.safetensors"), { "w0", net->w[0] }, { "w1", net->w[1] }, { "w2", net->w[2] },
                             { "ids", net->ids }, { "mask", net->mask }, { "table", net->table }));
     expect_refused(nn_load(in_folder("a.safetensors"), other), "a.safetensors: unexpected: \"table\"");
-    EXPECT_USAGE_ERROR("7 is not an AgDType", nn_add_buffer(&net->module, "x", &net->w[0], SHAPE(1), (AgDType)7, true));
+    EXPECT_USAGE_ERROR("7 is not an AgDType", nn_buffer_with(net, w[0], SHAPE(1), (AgDType)7, true));
     nn_free(net);
     nn_free(other);
     nn_free(copy);

@@ -149,7 +149,7 @@ static void randomize(Llama *m)
 {
     NnParameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++)
-        if (strstr(p->item[i].name, ".lora_")) nn_init_uniform(p->item[i].tensor, -1, 1);
+        if (strstr(p->item[i].name, ".lora_")) ag_fill_uniform(p->item[i].tensor, -1, 1);
     ag_free(p);
 }
 
@@ -288,7 +288,7 @@ START_TEST(each_linear_can_have_an_adapter)
     for (int i = 0; i < p->n; i++)
         if (strstr(p->item[i].name, "lora_B")) {
             ck_assert_msg(largest(tensor_grad(p->item[i].tensor)) > 0, "%s", p->item[i].name);
-            nn_init_constant(p->item[i].tensor, 0.1);
+            ag_fill(p->item[i].tensor, 0.1);
         }
     ag_free(p);
     double loss = tensor_item(llama_loss(m, ids, ids));

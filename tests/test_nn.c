@@ -119,8 +119,8 @@ START_TEST(a_list_numbers_its_items)
         ck_assert_ptr_eq(nn_find(list, name), nn_item(Linear, list, i)->weight);
         ck_assert_int_eq(tensor_dim(nn_item(Linear, list, i)->weight, 0), i + 1);
     }
-    EXPECT_USAGE_ERROR("nn_item: item 11 of a list of 11", (void)nn_item(Linear, list, 11));
-    EXPECT_USAGE_ERROR("nn_item: item -1 of a list of 11", (void)nn_item(Linear, list, -1));
+    EXPECT_USAGE_ERROR("nn_list_item: item 11 of a list of 11", (void)nn_item(Linear, list, 11));
+    EXPECT_USAGE_ERROR("nn_list_item: item -1 of a list of 11", (void)nn_item(Linear, list, -1));
     nn_free(list);
 }
 END_TEST
@@ -251,7 +251,7 @@ START_TEST(a_clone_is_equal_and_independent)
         ck_assert_str_eq(p->item[i].name, q->item[i].name);
         ck_assert_ptr_ne(p->item[i].tensor, q->item[i].tensor);
         ck_assert(p->item[i].trained == q->item[i].trained);
-        nn_init_constant(q->item[i].tensor, 7);
+        ag_fill(q->item[i].tensor, 7);
     }
     ag_free(q);
     ag_free(p);
@@ -286,26 +286,27 @@ START_TEST(usage_errors_are_reported)
     Net *net = net_new();
     ModuleList *list = nn_list_new();
     Three *three = three_new();
-    EXPECT_USAGE_ERROR("nn_child: the module for \"fc1\" of Net is NULL", nn_child(net, fc1, NULL));
-    EXPECT_USAGE_ERROR("nn_child: Net already has a \"fc1\"", nn_child_named(net, fc2, "fc1", nn_linear_new(1, 1)));
+    EXPECT_USAGE_ERROR("nn_add_child: the module for \"fc1\" of Net is NULL", nn_child(net, fc1, NULL));
+    EXPECT_USAGE_ERROR("nn_add_child: Net already has a \"fc1\"", nn_child_named(net, fc2, "fc1", nn_linear_new(1, 1)));
     EXPECT_USAGE_ERROR("nn_list_add: this Linear is already in a Net", nn_list_add(list, net->fc2));
     EXPECT_USAGE_ERROR("\"a.b\" cannot be a name in Net", nn_child_named(net, fc2, "a.b", nn_linear_new(1, 1)));
     EXPECT_USAGE_ERROR("\"\" cannot be a name in Net", nn_child_named(net, fc2, "", nn_linear_new(1, 1)));
-    EXPECT_USAGE_ERROR("nn_free: this Linear belongs to a Three", nn_free(three->a));
+    EXPECT_USAGE_ERROR("ag_free: this Linear belongs to a Three: free the Three instead", ag_free(three->a));
+    ck_assert_ptr_eq(nn_find(three, "a.weight"), three->a->weight);
     EXPECT_USAGE_ERROR("a ModuleList cannot hold the ModuleList that contains it", nn_list_add(list, list));
     EXPECT_USAGE_ERROR("\"weight\" of Linear can only be tied to a parameter of the same tree",
                        nn_tie(three->a, weight, net->fc1->weight));
     EXPECT_USAGE_ERROR("\"weight\" of Linear is (3, 2), the tensor to tie it to (2, 3)",
                        nn_tie(net->fc1, weight, net->fc2->weight));
-    EXPECT_USAGE_ERROR("nn_param: Net already has a \"scale\"", nn_param(net, scale, SHAPE(1)));
+    EXPECT_USAGE_ERROR("nn_add_tensor: Net already has a \"scale\"", nn_param(net, scale, SHAPE(1)));
     Tensor *elsewhere = NULL;
     EXPECT_USAGE_ERROR("the field for \"x\" is not in the struct Net",
-                       nn_add_tensor_at(AG_HERE, &net->module, "x", &elsewhere, SHAPE(1), true));
+                       nn_add_tensor(&net->module, &elsewhere, SHAPE(1), AG_REAL, true, true, "x"));
     EXPECT_USAGE_ERROR("test_nn.c", nn_linear_new(-1, 2));
-    EXPECT_USAGE_ERROR("nn_linear_new: sizes 0 and 2, expected 1 or more", nn_linear_new(0, 2));
-    EXPECT_USAGE_ERROR("nn_linear_new: sizes 2 and 0, expected 1 or more", nn_linear_new(2, 0));
+    EXPECT_USAGE_ERROR("nn_linear_new_with: sizes 0 and 2, expected 1 or more", nn_linear_new(0, 2));
+    EXPECT_USAGE_ERROR("nn_linear_new_with: sizes 2 and 0, expected 1 or more", nn_linear_new(2, 0));
     EXPECT_USAGE_ERROR("nn_embedding_new: -5 rows of width 2", nn_embedding_new(-5, 2));
-    EXPECT_USAGE_ERROR("nn_layer_norm_new: width 0, must be 1 or more", nn_layer_norm_new(0));
+    EXPECT_USAGE_ERROR("nn_layer_norm_new_with: width 0, must be 1 or more", nn_layer_norm_new(0));
     EXPECT_USAGE_ERROR("nn_dropout_new: probability 1, must be in [0, 1)", nn_dropout_new(1.0));
     EXPECT_USAGE_ERROR("nn_dropout_new: probability nan", nn_dropout_new((double)NAN));
     Sequential *row = nn_sequential_new();
@@ -339,11 +340,11 @@ START_TEST(modules_that_are_gone_are_reported)
     REPORTS("nn_count: the module is NULL", nn_count(NULL));
     REPORTS("nn_find: the module is NULL", nn_find(NULL, "weight"));
     REPORTS("nn_summary: the module is NULL", nn_summary(NULL, stdout));
-    REPORTS("nn_grad_norm: the module is NULL", nn_grad_norm(NULL));
+    REPORTS("nn_clip_grad_norm: the module is NULL", nn_grad_norm(NULL));
     REPORTS("nn_clip_grad_norm: the module is NULL", nn_clip_grad_norm(NULL, 1));
     REPORTS("nn_save: the module is NULL", nn_save("a", NULL));
     REPORTS("nn_load: the module is NULL", nn_load("a", NULL));
-    REPORTS("nn_adam_new: the module is NULL", nn_adam_new(NULL, 1e-3));
+    REPORTS("nn_optimizer_new: the module is NULL", nn_adam_new(NULL, 1e-3));
     Linear *l = nn_linear_new(2, 1);
     LayerNorm *norm = nn_layer_norm_new(2);
     REPORTS("nn_linear: this LayerNorm is a module of another type", nn_linear((Linear *)norm, x));
@@ -355,11 +356,11 @@ START_TEST(modules_that_are_gone_are_reported)
     Tensor *loss = ag_sum(nn_linear(l, x)); const int line = __LINE__;
     nn_free(l);
     REPORTS("nn_linear: this Linear was freed", nn_linear(l, x));
-    REPORTS("nn_free: this Linear was freed", nn_free(l));
+    REPORTS("ag_free: this object was freed already", ag_free(l));
     REPORTS("nn_train: this Linear was freed", nn_train(l));
     char text[200];
     snprintf(text, sizeof text, ", called from tests/test_nn.c:%d) was freed before backward (at tests/test_nn.c:", line);
-    EXPECT_USAGE_ERROR("ag_backward: input 1 of linear (made at nn/linear.c:", ag_backward(loss));
+    EXPECT_USAGE_ERROR("ag_backward: input 1 of linear (made at nn/layers.c:", ag_backward(loss));
     ck_assert_msg(strstr(usage_message, text) != NULL, "%s", usage_message);
     ag_end(s);
     int number = 0;
@@ -535,11 +536,11 @@ START_TEST(initializers_have_their_distributions)
     ag_seed(1);
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *w = tensor_zeros(SHAPE(40, 60));
-    nn_init_constant(w, 2.5);
+    ag_fill(w, 2.5);
     ck_assert(moments(w).low == 2.5 && moments(w).high == 2.5);
-    nn_init_uniform(w, -0.5, 0.5);
+    ag_fill_uniform(w, -0.5, 0.5);
     check_uniform(w, 0.5);
-    nn_init_normal(w, 3, 0.2);
+    ag_fill_normal(w, 3, 0.2);
     check_normal(w, 3, 0.2);
     nn_init_xavier_uniform(w, 1);
     check_uniform(w, sqrt(6.0 / 100));

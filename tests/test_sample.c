@@ -219,7 +219,7 @@ static GPT *model(int64_t context)
     GPT *m = gpt_new((GPTOptions){ .layers = 2, .heads = 2, .width = 8, .vocab = 17, .context = context, .eps = 1e-5 });
     NnParameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++)
-        if (tensor_ndim(p->item[i].tensor) == 2) nn_init_normal(p->item[i].tensor, 0, 1);
+        if (tensor_ndim(p->item[i].tensor) == 2) ag_fill_normal(p->item[i].tensor, 0, 1);
     ag_free(p);
     nn_eval(m);
     return m;

@@ -59,10 +59,10 @@ static void modules(void)
         ag_free(adam);
         nn_free(net);
     }
-    EXAMPLE(nn_init_normal) {
+    EXAMPLE(ag_fill_normal) {
         Linear *l = nn_linear_new(2, 2);
-        nn_init_normal(l->weight, 0, 0.02);
-        nn_init_constant(l->bias, 0);
+        ag_fill_normal(l->weight, 0, 0.02);
+        ag_fill(l->bias, 0);
         tensor_print(l->weight);
         nn_free(l);
     }

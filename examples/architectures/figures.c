@@ -6,8 +6,6 @@
 #define S2S "models/seq2seq.c"
 #define TR "models/transformer.c"
 #define ATT "nn/attention.c"
-#define SUB "nn/sublayer.c"
-#define POS "nn/position.c"
 #define REC "nn/recurrent.c"
 #define GPT_C "models/gpt.c"
 
@@ -64,8 +62,8 @@ const Figure figures[] = {
         { 'a', "mask", "mask (optional)", "attend", ATT }, { 'a', "softmax", "softmax", "attend", ATT },
         { 'a', "mean", "weighted means of V", "attend", ATT }, { 't', "z", "Z", NULL, NULL },
         { 't', "xq", "query", NULL, NULL }, { 't', "xk", "key", NULL, NULL }, { 't', "xv", "value", NULL, NULL },
-        { 'o', "wq", "times W_Q", "nn_linear_at", "nn/linear.c" }, { 'o', "wk", "times W_K", "nn_linear_at", "nn/linear.c" },
-        { 'o', "wv", "times W_V", "nn_linear_at", "nn/linear.c" }, { 'o', "split", "split into h heads", "split_heads", ATT },
+        { 'o', "wq", "times W_Q", "nn_linear_at", "nn/layers.c" }, { 'o', "wk", "times W_K", "nn_linear_at", "nn/layers.c" },
+        { 'o', "wv", "times W_V", "nn_linear_at", "nn/layers.c" }, { 'o', "split", "split into h heads", "split_heads", ATT },
         { 'a', "heads", "scaled dot-product attention<br/>in each head", "attend_in_steps", ATT },
         { 'o', "concat", "concatenate", "attend_in_steps", ATT },
         { 'o', "wo", "times W_O", "nn_multi_head_attention_cached_at", ATT }, { 't', "y", "result", NULL, NULL } },
@@ -79,8 +77,8 @@ const Figure figures[] = {
 
     { "residual", "A residual or skip connection: y = x + f(x)",
       "",
-      { { 't', "x", "x", NULL, NULL }, { 'f', "f", "f: attention or feed-forward", "nn_sublayer_in_at", SUB },
-        { 'n', "add", "add", "nn_sublayer_out_at", SUB }, { 't', "y", "y = x + f(x)", NULL, NULL } },
+      { { 't', "x", "x", NULL, NULL }, { 'f', "f", "f: attention or feed-forward", "nn_sublayer_in_at", ATT },
+        { 'n', "add", "add", "nn_sublayer_out_at", ATT }, { 't', "y", "y = x + f(x)", NULL, NULL } },
       { { "x", "f", "(B,T,D)", NULL }, { "f", "add", "f(x) (B,T,D)", NULL }, { "x", "add", "x", "style=dashed" },
         { "add", "y", "(B,T,D)", NULL } } },
 
@@ -90,20 +88,20 @@ const Figure figures[] = {
       "  subgraph cluster_d {label=\"N decoder layers\"; labeljust=r; labelloc=t; fontsize=13; style=rounded; "
       "da; dn1; dx; dn2; df; dn3}\n",
       { { 't', "src", "source ids", NULL, NULL }, { 'e', "ee", "embedding", "transformer_embeddings_at", TR },
-        { 'e', "ep", "+ positions", "nn_positional_encoding_at", POS },
-        { 'a', "ea", "multi-head attention", "nn_multi_head_attention_at", ATT },
-        { 'n', "en1", "add and norm", "nn_sublayer_out_at", SUB },
-        { 'f', "ef", "feed-forward", "nn_positionwise_feed_forward_at", SUB },
-        { 'n', "en2", "add and norm", "nn_sublayer_out_at", SUB },
+        { 'e', "ep", "+ positions", "nn_positional_encoding_from_at", ATT },
+        { 'a', "ea", "multi-head attention", "nn_multi_head_attention_cached_at", ATT },
+        { 'n', "en1", "add and norm", "nn_sublayer_out_at", ATT },
+        { 'f', "ef", "feed-forward", "nn_positionwise_feed_forward_at", ATT },
+        { 'n', "en2", "add and norm", "nn_sublayer_out_at", ATT },
         { 't', "tgt", "output ids, one place to the right", NULL, NULL },
         { 'e', "de", "embedding", "transformer_embeddings_at", TR },
-        { 'e', "dp", "+ positions", "nn_positional_encoding_at", POS },
+        { 'e', "dp", "+ positions", "nn_positional_encoding_from_at", ATT },
         { 'a', "da", "masked multi-head attention", "transformer_decoder_layer_at", TR },
-        { 'n', "dn1", "add and norm", "nn_sublayer_out_at", SUB },
+        { 'n', "dn1", "add and norm", "nn_sublayer_out_at", ATT },
         { 'a', "dx", "attention to the source<br/>(cross-attention)", "transformer_decoder_layer_at", TR },
-        { 'n', "dn2", "add and norm", "nn_sublayer_out_at", SUB },
-        { 'f', "df", "feed-forward", "nn_positionwise_feed_forward_at", SUB },
-        { 'n', "dn3", "add and norm", "nn_sublayer_out_at", SUB },
+        { 'n', "dn2", "add and norm", "nn_sublayer_out_at", ATT },
+        { 'f', "df", "feed-forward", "nn_positionwise_feed_forward_at", ATT },
+        { 'n', "dn3", "add and norm", "nn_sublayer_out_at", ATT },
         { 'o', "out", "Linear, softmax", "transformer_generator_at", TR },
         { 't', "p", "probabilities of the next word", NULL, NULL } },
       { { "src", "ee", "(B,S)", NULL }, { "ee", "ep", "(B,S,D)", NULL }, { "ep", "ea", "(B,S,D)\\nas Q, K, V", NULL },
@@ -133,11 +131,11 @@ const Figure figures[] = {
     { "bert", "An encoder alone, like BERT: it fills in hidden words",
       "  subgraph cluster_b {label=\"N encoder layers\"; labeljust=l; labelloc=t; fontsize=13; style=rounded; a; n1; f; n2}\n",
       { { 't', "ids", "ids, some of them hidden", NULL, NULL }, { 'e', "e", "embedding", "transformer_embeddings_at", TR },
-        { 'e', "pos", "+ positions", "nn_positional_encoding_at", POS },
+        { 'e', "pos", "+ positions", "nn_positional_encoding_from_at", ATT },
         { 'a', "a", "multi-head attention, no causal mask", "transformer_encoder_layer_at", TR },
-        { 'n', "n1", "add and norm", "nn_sublayer_out_at", SUB },
-        { 'f', "f", "feed-forward", "nn_positionwise_feed_forward_at", SUB },
-        { 'n', "n2", "add and norm", "nn_sublayer_out_at", SUB },
+        { 'n', "n1", "add and norm", "nn_sublayer_out_at", ATT },
+        { 'f', "f", "feed-forward", "nn_positionwise_feed_forward_at", ATT },
+        { 'n', "n2", "add and norm", "nn_sublayer_out_at", ATT },
         { 'o', "out", "Linear, softmax", "transformer_generator_at", TR },
         { 't', "p", "probabilities of the hidden words", NULL, NULL } },
       { { "ids", "e", "(B,S)", NULL }, { "e", "pos", "(B,S,D)", NULL }, { "pos", "a", "(B,S,D)\\nas Q, K, V", NULL },

@@ -79,7 +79,7 @@ int main(void)
 {
     Sequential *teacher = network(32), *pupil = network(64);
     Optimizer *sgd = nn_sgd_new(pupil, 0);
-    for (int i = 0; i < 5; i += 2) nn_init_normal(nn_item(Linear, teacher, i)->weight, 0, 0.4);
+    for (int i = 0; i < 5; i += 2) ag_fill_normal(nn_item(Linear, teacher, i)->weight, 0, 0.4);
     printf("loss with SGD %.2g\n", train(pupil, teacher, sgd, 1, 0, 400));
     double whole = run(teacher, false), resumed = run(teacher, true);
     printf("loss with Muon %.2g\n", whole);

@@ -36,7 +36,7 @@ static Vit *vit_new(void)
     nn_child(v, patches, nn_conv2d_new_with(1, WIDTH, PATCH, PATCH, 0, true));
     nn_param(v, class_token, SHAPE(1, 1, WIDTH));
     nn_param(v, positions, SHAPE(TOKENS, WIDTH));
-    nn_init_normal(v->positions, 0, 0.02);
+    ag_fill_normal(v->positions, 0, 0.02);
     nn_child(v, blocks, nn_sequential_new());
     for (int i = 0; i < LAYERS; i++) nn_sequential_add(v->blocks, block_new());
     nn_sequential_add(v->blocks, nn_layer_norm_new(WIDTH));

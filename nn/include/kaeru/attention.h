@@ -95,12 +95,13 @@ typedef struct {
 MultiHeadAttention *nn_multi_head_attention_new_with_at(AgSite at, int heads, int64_t width, double dropout, NnScoreKind score);
 #define nn_multi_head_attention_new(heads, width, dropout) \
     nn_multi_head_attention_new_with(heads, width, dropout, NN_SCORE_SCALED_DOT)
-/* query (B,T,D), key and value (B,S,D), mask broadcast to (B,T,S) or NULL -> (B,T,D) */
-Tensor *nn_multi_head_attention_at(AgSite at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask);
-/* The same with a cache, which may be NULL. The keys and values of the new positions are appended to those of entry `layer` in
- * the cache. If this entry is fixed and filled, `key` and `value` are not used. */
+/* query (B,T,D), key and value (B,S,D), mask broadcast to (B,T,S) or NULL -> (B,T,D). With a cache, which may be NULL, the keys
+ * and values of the new positions are appended to those of entry `layer` in the cache. If this entry is fixed and filled, `key`
+ * and `value` are not used. */
 Tensor *nn_multi_head_attention_cached_at(AgSite at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value,
                                           Tensor *mask, NnCache *cache, int layer);
+#define nn_multi_head_attention(a, query, key, value, mask) \
+    nn_multi_head_attention_cached(a, query, key, value, mask, NULL, 0)
 
 /* ---- positions (3.5) --------------------------------------------------------------------------------------------- */
 
@@ -110,9 +111,9 @@ Tensor *nn_multi_head_attention_cached_at(AgSite at, MultiHeadAttention *a, Tens
 typedef struct { Module module; Dropout *dropout; Tensor *pe; } PositionalEncoding;
 PositionalEncoding *nn_positional_encoding_new_with_at(AgSite at, int64_t width, double dropout, int64_t max_len,
                                                        bool learned);
-/* (B,T,D) -> (B,T,D). The positions are 0 to T-1; with `start`, they are start to start+T-1. */
-Tensor *nn_positional_encoding_at(AgSite at, PositionalEncoding *p, Tensor *x);
+/* (B,T,D) -> (B,T,D). The positions are start to start+T-1. */
 Tensor *nn_positional_encoding_from_at(AgSite at, PositionalEncoding *p, Tensor *x, int64_t start);
+#define nn_positional_encoding(p, x) nn_positional_encoding_from(p, x, 0)
 #define nn_positional_encoding_new(width, dropout, max_len) \
     nn_positional_encoding_new_with(width, dropout, max_len, false)
 #define nn_positional_encoding_new_learned(width, dropout, max_len) \

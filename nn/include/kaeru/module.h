@@ -15,7 +15,7 @@
  *
  * Because of this registration, the parameter list ("fc1.weight"), nn_train and nn_eval, the summary, clone, free and files
  * need no code of yours. A part that is assigned to its field without nn_child or nn_param is not registered: it is not
- * trained, saved, cloned or freed. No scope owns a module: it and its parameters live until nn_free. A field must not point to
+ * trained, saved, cloned or freed. No scope owns a module: it and its parameters live until ag_free of the module. A field must not point to
  * a tensor of a scope that ends earlier.
  *
  * A forward function is an ordinary function. As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...). */
@@ -50,8 +50,8 @@ struct Module {
     void (*destroy)(void *self);
 };
 
-/* A new zeroed struct of that type, which must start with `Module module`. The caller owns it and frees it with nn_free, or
- * makes it a child of another module. */
+/* A new zeroed struct of that type, which must start with `Module module`. The caller owns it. ag_free frees it with its children
+ * and their parameters; a child of another module is freed with that one only. */
 #ifdef __cplusplus
 #define nn_new(Type) ((Type *)nn_new_sized(NnModule<Type, offsetof(Type, module)>::size, #Type))
 extern "C++" {
@@ -80,7 +80,16 @@ void nn_check_at(AgSite at, const char *what, const void *module, size_t size);
  *     }
  *     #define net(n, x) net_at(AG_HERE, n, x)
  */
-#define NN_LAYER(at, module) AG_LAYER(at); nn_check_at(at, __func__, module, sizeof *(module))
+#define NN_LAYER(at, module) \
+    __attribute__((cleanup(ag_layer_end), unused)) \
+    const int ag_layer = (nn_check_at(at, __func__, module, sizeof *(module)), ag_layer_begin(at, __func__))
+
+/* Defines the function f_forward for module.forward: it calls f, the forward function of a module of that type. */
+#define NN_FORWARD(Type, f) \
+    static Tensor *f##_forward(AgSite at, void *self, Tensor *x) \
+    { \
+        return f##_at(at, (Type *)self, x); \
+    }
 
 /* `parent->field = child`, registered under the field's name. The parent owns the child now. A module can be the child of one
  * parent only; share parameters with nn_tie. Names have up to 47 characters and no dot, and are unique in their module. */
@@ -89,22 +98,24 @@ void nn_check_at(AgSite at, const char *what, const void *module, size_t size);
     nn_add_child(&(parent)->module, name, (void **)&(parent)->field, 1 ? (child) : (parent)->field)
 void nn_add_child_at(AgSite at, Module *parent, const char *name, void **field, void *child);
 
-/* `parent->field` = a new parameter of that shape: zeros, requires a gradient. */
-#define nn_param(parent, field, shape)  nn_add_tensor(&(parent)->module, #field, &(parent)->field, shape, true)
-/* The same without a gradient: saved with the weights, not trained (position tables). */
-#define nn_buffer(parent, field, shape) nn_add_tensor(&(parent)->module, #field, &(parent)->field, shape, false)
-Tensor *nn_add_tensor_at(AgSite at, Module *parent, const char *name, Tensor **field, AgShape shape, bool trained);
+/* A new tensor of zeros in the field *field of the parent, under a name that printf writes: the four macros below. `trained`: it
+ * requires a gradient. `saved`: it is in the module's files. */
+Tensor *nn_add_tensor_at(AgSite at, Module *parent, Tensor **field, AgShape shape, AgDType dtype, bool trained, bool saved,
+                         const char *name, ...) AG_PRINTF(8, 9);
 
-/* nn_param under a name that printf writes, for fields that are arrays:
+/* `parent->field` = a new parameter of that shape: zeros, requires a gradient. */
+#define nn_param(parent, field, shape) nn_param_named(parent, field, shape, "%s", #field)
+/* The same under a name that printf writes, for fields that are arrays:
  *
  *     for (int i = 0; i < 4; i++) nn_param_named(net, w[i], SHAPE(8, 8), "w%d", i); */
-#define nn_param_named(parent, field, shape, ...) nn_add_param(&(parent)->module, &(parent)->field, shape, __VA_ARGS__)
-Tensor *nn_add_param_at(AgSite at, Module *parent, Tensor **field, AgShape shape, const char *format, ...) AG_PRINTF(5, 6);
+#define nn_param_named(parent, field, shape, ...) \
+    nn_add_tensor(&(parent)->module, &(parent)->field, shape, AG_REAL, true, true, __VA_ARGS__)
 
+/* A tensor without a gradient: saved with the weights, not trained (position tables). */
+#define nn_buffer(parent, field, shape) nn_buffer_with(parent, field, shape, AG_REAL, true)
 /* A buffer of any type (AG_INT, AG_BOOL). If not `saved`, it is not in the module's files: what the constructor computes. */
 #define nn_buffer_with(parent, field, shape, dtype, saved) \
-    nn_add_buffer(&(parent)->module, #field, &(parent)->field, shape, dtype, saved)
-Tensor *nn_add_buffer_at(AgSite at, Module *parent, const char *name, Tensor **field, AgShape shape, AgDType dtype, bool saved);
+    nn_add_tensor(&(parent)->module, &(parent)->field, shape, dtype, false, saved, "%s", #field)
 
 /* Ties weights: `parent->field` becomes the same parameter as `tensor` of the same module tree. This parameter is trained,
  * counted, freed and saved once, under its first name. If the field already has a tensor, it must have the same shape; it is
@@ -120,7 +131,7 @@ void *nn_list_item_at(AgSite at, const ModuleList *list, int i);
 /* Item i as a pointer to Type. */
 #define nn_item(Type, list, i) ((Type *)nn_list_item(list, i))
 
-/* Frees a module, its children, and their parameters. `module` is a pointer to any module without a parent, or NULL. */
+/* ag_free of a module. */
 void nn_free_at(AgSite at, void *module);
 
 /* A copy with parameters of its own (the same values, modes and ties). Other members of the struct, numbers and pointers, are
@@ -155,13 +166,11 @@ int64_t nn_count_at(AgSite at, void *module);
 /* Prints a table: module tree, parameter shapes and counts. */
 void nn_summary_at(AgSite at, void *module, FILE *out);
 
-/* ---- initialization: in place, on one tensor; random values come from this thread's generator -------------------- */
+/* ---- initialization: in place, on one tensor; random values come from this thread's generator --------------------
+ * Constants and random values without fans are written by ag_fill, ag_fill_uniform and ag_fill_normal. */
 
 /* Xavier and Kaiming need two dimensions or more: fan_in is the product of all sizes but the first, fan_out of all but the
  * second. The a of Kaiming is the negative slope of a leaky ReLU, 0 for ReLU. */
-void nn_init_constant_at(AgSite at, Tensor *w, double value);
-void nn_init_uniform_at(AgSite at, Tensor *w, double low, double high);
-void nn_init_normal_at(AgSite at, Tensor *w, double mean, double deviation);
 void nn_init_xavier_uniform_at(AgSite at, Tensor *w, double gain);    /* +-gain sqrt(6/(fan_in+fan_out)): Glorot 2010 */
 void nn_init_xavier_normal_at(AgSite at, Tensor *w, double gain);     /* deviation gain sqrt(2/(fan_in+fan_out)) */
 void nn_init_kaiming_uniform_at(AgSite at, Tensor *w, double a);      /* +-sqrt(6/((1+a^2) fan_in)): He 2015 */
@@ -175,8 +184,8 @@ typedef struct Optimizer Optimizer;
 typedef struct NnParallel NnParallel;  /* see parallel.h */
 
 /* PyTorch's defaults: betas 0.9 and 0.999, eps 1e-8; Adam without weight decay, AdamW with decoupled weight decay 0.01. */
-AgAdam nn_adam_options(double lr);
-AgAdam nn_adamw_options(double lr);
+#define nn_adam_options(lr)  (AG_VALUE(AgAdam){ (lr), 0.9, 0.999, 1e-8, 0.0, false })
+#define nn_adamw_options(lr) (AG_VALUE(AgAdam){ (lr), 0.9, 0.999, 1e-8, 0.01, true })
 Optimizer *nn_adam_new_with_at(AgSite at, void *module, AgAdam options);
 Optimizer *nn_sgd_new_with_at(AgSite at, void *module, AgSgd options);
 #define nn_adam_new(module, lr)      nn_adam_new_with(module, nn_adam_options(lr))
@@ -206,7 +215,7 @@ int64_t nn_optimizer_steps_at(AgSite at, const Optimizer *o);
 
 /* Scales all gradients so that their global 2-norm is at most max_norm. Returns the norm before scaling. */
 double nn_clip_grad_norm_at(AgSite at, void *module, double max_norm);
-double nn_grad_norm_at(AgSite at, void *module);                    /* the norm alone */
+#define nn_grad_norm(module) nn_clip_grad_norm(module, __builtin_inf())     /* the norm alone */
 
 /* An optimizer of your own: the update of one parameter. Groups, learning rates, steps, gradients and checkpoints work as with
  * the optimizers above.

@@ -1,0 +1,236 @@
+/* layers.c: the layers of nn.h: a constructor and a forward function each, and Sequential, which applies layers in turn. */
+#include <math.h>
+
+#include "kaeru/autograd.h"
+#include "kaeru/nn.h"
+
+/* The start of linear layers and convolutions, as in PyTorch: uniform in +-1/sqrt(fan_in). */
+static void fill_by_fan_in(double fan_in, Tensor *weight, Tensor *bias)
+{
+    double bound = 1 / sqrt(fan_in);
+    ag_fill_uniform(weight, -bound, bound);
+    if (bias) ag_fill_uniform(bias, -bound, bound);
+}
+
+/* ---- Linear ------------------------------------------------------------------------------------------------------ */
+
+NN_FORWARD(Linear, nn_linear)
+
+Linear *nn_linear_new_with_at(AgSite at, int64_t in, int64_t out, bool bias)
+{
+    AG_LAYER(at);
+    if (in < 1 || out < 1)
+        ag_usage_error(at, __func__, "sizes %lld and %lld, expected 1 or more", (long long)in, (long long)out);
+    Linear *l = nn_new(Linear);
+    l->module.forward = nn_linear_forward;
+    nn_param(l, weight, SHAPE(out, in));
+    if (bias) nn_param(l, bias, SHAPE(out));
+    fill_by_fan_in((double)in, l->weight, l->bias);
+    return l;
+}
+
+Tensor *nn_linear_at(AgSite at, Linear *l, Tensor *x)                                     /* (..,in) -> (..,out) */
+{
+    NN_LAYER(at, l);
+    Tensor *y = ag_linear(x, l->weight, l->bias);
+    if (!l->lora_A) return y;
+    Tensor *more = nn_linear(l->lora_B, nn_linear(l->lora_A, nn_dropout(l->lora_dropout, x)));
+    return ag_add(y, ag_scale(more, l->lora_scale));
+}
+
+Tensor *nn_linear_activate_at(AgSite at, Linear *l, Tensor *x, AgActivation kind)
+{
+    NN_LAYER(at, l);
+    if (l->lora_A) return ag_activate(kind, nn_linear(l, x));
+    return ag_linear_activate(x, l->weight, l->bias, kind);
+}
+
+/* ---- Conv2d ------------------------------------------------------------------------------------------------------ */
+
+NN_FORWARD(Conv2d, nn_conv2d)
+
+Conv2d *nn_conv2d_new_with_at(AgSite at, int64_t in, int64_t out, int size, int stride, int padding, bool bias)
+{
+    AG_LAYER(at);
+    if (in < 1 || out < 1 || size < 1 || stride < 1 || padding < 0)
+        ag_usage_error(at, __func__, "%lld and %lld channels, size %d, stride %d: expected 1 or more; padding %d: 0 or more",
+                       (long long)in, (long long)out, size, stride, padding);
+    Conv2d *l = nn_new(Conv2d);
+    l->module.forward = nn_conv2d_forward;
+    l->stride = stride;
+    l->padding = padding;
+    nn_param(l, weight, SHAPE(out, in, size, size));
+    if (bias) nn_param(l, bias, SHAPE(out));
+    fill_by_fan_in((double)in * size * size, l->weight, l->bias);
+    return l;
+}
+
+Tensor *nn_conv2d_at(AgSite at, Conv2d *l, Tensor *x)                           /* (B,in,H,W) -> (B,out,H',W') */
+{
+    NN_LAYER(at, l);
+    return ag_conv2d(x, l->weight, l->bias, l->stride, l->padding);
+}
+
+/* ---- Embedding --------------------------------------------------------------------------------------------------- */
+
+NN_FORWARD(Embedding, nn_embedding)
+
+Embedding *nn_embedding_new_at(AgSite at, int64_t count, int64_t width)
+{
+    AG_LAYER(at);
+    if (count < 1 || width < 1)
+        ag_usage_error(at, __func__, "%lld rows of width %lld, expected 1 or more", (long long)count, (long long)width);
+    Embedding *e = nn_new(Embedding);
+    e->module.forward = nn_embedding_forward;
+    nn_param(e, weight, SHAPE(count, width));
+    ag_fill_normal(e->weight, 0, 1);
+    return e;
+}
+
+Tensor *nn_embedding_at(AgSite at, Embedding *e, Tensor *ids)                             /* ids (..) -> (..,width) */
+{
+    NN_LAYER(at, e);
+    return ag_embedding(e->weight, ids);
+}
+
+/* ---- LayerNorm and RMSNorm --------------------------------------------------------------------------------------- */
+
+NN_FORWARD(LayerNorm, nn_layer_norm)
+NN_FORWARD(RMSNorm, nn_rms_norm)
+
+static void check_norm(AgSite at, const char *what, int64_t width, double eps)
+{
+    if (width < 1) ag_usage_error(at, what, "width %lld, must be 1 or more", (long long)width);
+    if (!(eps >= 0 && isfinite(eps))) ag_usage_error(at, what, "eps is %g, expected a finite number of 0 or more", eps);
+}
+
+/* The state dictionary of the Annotated Transformer calls gamma and beta a_2 and b_2. */
+static bool is_annotated(AgNorm kind)
+{
+    AgNorm annotated = AG_NORM_ANNOTATED;
+    return kind.eps == annotated.eps && kind.eps_inside == annotated.eps_inside && kind.unbiased == annotated.unbiased;
+}
+
+LayerNorm *nn_layer_norm_new_with_at(AgSite at, int64_t width, AgNorm kind, bool bias)
+{
+    AG_LAYER(at);
+    check_norm(at, __func__, width, kind.eps);
+    LayerNorm *l = nn_new(LayerNorm);
+    l->module.forward = nn_layer_norm_forward;
+    l->kind = kind;
+    bool annotated = is_annotated(kind);
+    nn_param_named(l, gamma, SHAPE(width), "%s", annotated ? "a_2" : "weight");
+    if (bias) nn_param_named(l, beta, SHAPE(width), "%s", annotated ? "b_2" : "bias");
+    ag_fill(l->gamma, 1);
+    return l;
+}
+
+Tensor *nn_layer_norm_at(AgSite at, LayerNorm *l, Tensor *x)                              /* (..,width) -> (..,width) */
+{
+    NN_LAYER(at, l);
+    return ag_layer_norm(x, l->gamma, l->beta, l->kind);
+}
+
+RMSNorm *nn_rms_norm_new_with_at(AgSite at, int64_t width, double eps)
+{
+    AG_LAYER(at);
+    check_norm(at, __func__, width, eps);
+    RMSNorm *l = nn_new(RMSNorm);
+    l->module.forward = nn_rms_norm_forward;
+    l->eps = eps;
+    nn_param_named(l, gamma, SHAPE(width), "weight");
+    ag_fill(l->gamma, 1);
+    return l;
+}
+
+Tensor *nn_rms_norm_at(AgSite at, RMSNorm *l, Tensor *x)                                  /* (..,width) -> (..,width) */
+{
+    NN_LAYER(at, l);
+    return ag_rms_norm(x, l->gamma, l->eps);
+}
+
+/* ---- Dropout ----------------------------------------------------------------------------------------------------- */
+
+NN_FORWARD(Dropout, nn_dropout)
+
+Dropout *nn_dropout_new_at(AgSite at, double p)
+{
+    AG_LAYER(at);
+    if (!(p >= 0 && p < 1)) ag_usage_error(at, __func__, "probability %g, must be in [0, 1)", p);
+    Dropout *d = nn_new(Dropout);
+    d->module.forward = nn_dropout_forward;
+    d->p = p;
+    return d;
+}
+
+Tensor *nn_dropout_at(AgSite at, Dropout *d, Tensor *x)                                   /* (..) -> (..) */
+{
+    NN_LAYER(at, d);
+    if (d->module.training && d->p > 0) return ag_dropout(x, d->p);
+    tensor_data(x);                         /* a usage error unless they are reals */
+    return x;
+}
+
+/* ---- Sequential, and any layer with one input -------------------------------------------------------------------- */
+
+NN_FORWARD(Sequential, nn_sequential)
+
+static void check_forward(AgSite at, const char *what, const Module *layer)
+{
+    nn_check_at(at, what, layer, 0);
+    if (!layer->forward)
+        ag_usage_error(at, what, "a %s has no forward with one input (module.forward is not set)", layer->type);
+}
+
+Sequential *nn_sequential_new_at(AgSite at)
+{
+    AG_LAYER(at);
+    Sequential *s = nn_new(Sequential);
+    s->module.forward = nn_sequential_forward;
+    return s;
+}
+
+void nn_sequential_add_at(AgSite at, Sequential *s, void *layer)
+{
+    NN_LAYER(at, s);
+    check_forward(at, __func__, layer);
+    nn_list_add_at(at, s, layer);
+}
+
+/* An activation as a module. Its type is the name of the function. */
+typedef struct { Module module; AgActivation kind; } ActivationLayer;
+
+static Tensor *activation_forward(AgSite at, void *self, Tensor *x)
+{
+    return ag_activate_at(at, ((ActivationLayer *)self)->kind, x);
+}
+
+void nn_sequential_activation_at(AgSite at, Sequential *s, AgActivation kind)
+{
+    static const char *const name[] = { "identity", "relu", "gelu", "gelu_erf", "tanh", "sigmoid", "silu" };
+    NN_LAYER(at, s);
+    if ((int)kind < AG_IDENTITY || kind > AG_SILU) ag_usage_error(at, __func__, "%d is not an AgActivation", (int)kind);
+    ActivationLayer *layer = (ActivationLayer *)nn_new_sized_at(at, sizeof *layer, name[kind]);
+    layer->module.forward = activation_forward;
+    layer->kind = kind;
+    nn_list_add_at(at, s, layer);
+}
+
+Tensor *nn_sequential_at(AgSite at, Sequential *s, Tensor *x)
+{
+    NN_LAYER(at, s);
+    for (int i = 0; i < s->n; i++) {
+        Module *layer = nn_item(Module, s, i);
+        check_forward(AG_HERE, __func__, layer);
+        x = layer->forward(AG_HERE, layer, x);
+    }
+    return x;
+}
+
+Tensor *nn_recompute_at(AgSite at, void *layer, Tensor *x)
+{
+    AG_LAYER(at);
+    check_forward(at, __func__, layer);
+    AgMark begin = ag_mark();
+    return ag_recompute_at(at, begin, ((Module *)layer)->forward(at, layer, x), AG_PRODUCTS);
+}
