@@ -29,16 +29,19 @@ static char *slot_path(AgSite at, void *owner, const Module *root, const Module 
     return path;
 }
 
-/* The parameters below m, with names relative to root. `next` is walk_tensor, or walk_slot to repeat tied ones. */
-static NnParameters *parameters_below(AgSite at, const Module *root, Module *m, NnModuleSlot *next(Walk *))
+/* The tensors below m, with names relative to root. with_ties: a tied tensor once for each of its names, else under the first.
+ * with_unsaved: also those that files do not have. */
+static NnParameters *parameters_below(AgSite at, const Module *root, Module *m, bool with_ties, bool with_unsaved)
 {
     NnParameters *p = ag_alloc_at(at, 1, sizeof *p);
-    size_t n = 0;
-    for (Walk walk = walk_below(m); next(&walk); ) n++;
-    p->item = ag_alloc_in_at(at, p, n, sizeof *p->item);
+    size_t slots = 0;
+    for (Walk walk = walk_below(m); walk_slot(&walk); ) slots++;
+    p->item = ag_alloc_in_at(at, p, slots, sizeof *p->item);
     Walk walk = walk_below(m);
-    for (NnModuleSlot *slot; (slot = next(&walk)) != NULL; p->n++) {
-        p->item[p->n] = (NnNamedTensor){
+    for (NnModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) {
+        const NnModuleSlot *first = slot->tied ? first_slot(m, slot->tensor) : slot;
+        if ((slot != first && !with_ties) || (first->not_saved && !with_unsaved)) continue;
+        p->item[p->n++] = (NnNamedTensor){
             .name = slot_path(at, p, root, walk.holder, slot->name),
             .tensor = slot->tensor,
             .trained = tensor_requires_grad(slot->tensor),
@@ -52,38 +55,17 @@ NnParameters *nn_parameters_at(AgSite at, void *module)
 {
     AG_LAYER(at);
     nn_check_at(at, __func__, module, 0);
-    return parameters_below(at, module, module, walk_tensor);
-}
-
-static bool is_saved(Module *root, const NnModuleSlot *slot)
-{
-    return !(slot->tied ? first_slot(root, slot->tensor) : slot)->not_saved;
-}
-
-static NnModuleSlot *walk_saved(Walk *w)
-{
-    NnModuleSlot *slot;
-    do slot = walk_tensor(w);
-    while (slot && !is_saved(w->root, slot));
-    return slot;
-}
-
-static NnModuleSlot *walk_saved_names(Walk *w)
-{
-    NnModuleSlot *slot;
-    do slot = walk_slot(w);
-    while (slot && !is_saved(w->root, slot));
-    return slot;
+    return parameters_below(at, module, module, false, true);
 }
 
 NnParameters *saved_parameters(AgSite at, Module *m, bool with_ties)
 {
-    return parameters_below(at, m, m, with_ties ? walk_saved_names : walk_saved);
+    return parameters_below(at, m, m, with_ties, false);
 }
 
 void name_tensors(AgSite at, Module *m)
 {
-    NnParameters *p = parameters_below(at, module_root(m), m, walk_tensor);
+    NnParameters *p = parameters_below(at, module_root(m), m, false, true);
     for (int i = 0; i < p->n; i++) tensor_name_at(at, p->item[i].tensor, p->item[i].name);
     ag_free(p);
 }
