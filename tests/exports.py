@@ -4,8 +4,8 @@
     exports.py LIBRARY HEADERS_FOLDER [SYMBOLS]
 
 LIBRARY is a static or a shared library; HEADERS_FOLDER has kaeru.h. SYMBOLS is the list of the Debian package. Each function
-that a header declares must be exported, and nothing else. The names of functions, macros and enumeration constants must have
-one of kaeru's prefixes. Prints what is wrong.
+and table that a header declares must be exported, and nothing else. The names of functions, macros and enumeration constants
+must have one of kaeru's prefixes. Prints what is wrong.
 """
 import os
 import re
@@ -33,6 +33,8 @@ def declared(folder, mpi):
         text = re.sub(r"^[ \t]*#(?:\\\n|[^\n])*\n", "", text, flags=re.M)
         text = re.sub(r'extern "C\+\+" \{.*?^\}\n\}', "", text, flags=re.S | re.M)
         text = re.sub(r"^AG_PUBLIC_(BEGIN|END)$", "", text, flags=re.M)
+        text = re.sub(r"^static inline .*?^\}$", "", text, flags=re.S | re.M)
+        names.update(re.findall(r"^extern const \w+ (\w+);", text, re.M))
         for found in DECLARED.finditer(text):
             if re.match(r"typedef\b|struct \w+ \{|return\b", found[0]):
                 continue
@@ -66,7 +68,7 @@ def main(library, folder, symbols=None):
         if not PREFIXED.match(name):
             print(f"{name} has no prefix")
             good = False
-    print(f"{len(every)} functions, {len(others)} macros and constants")
+    print(f"{len(every)} functions and tables, {len(others)} macros and constants")
     return 0 if good else 1
 
 

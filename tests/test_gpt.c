@@ -523,7 +523,7 @@ START_TEST(a_checkpoint_has_the_sizes)
     o.dropout = 0.3;
     GPT *m = gpt_new(o);
     NnSettings *s = nn_settings_new();
-    gpt_to_settings(&o, s);
+    nn_fields_to_settings(&gpt_fields, &o, s);
     expect_done(nn_checkpoint_save(in_folder("a"), m, NULL, s));
     GPT *again = gpt_load(in_folder("a"));
     ck_assert_msg(again != NULL, "%s", ag_error());
@@ -542,7 +542,7 @@ START_TEST(a_checkpoint_has_the_sizes)
         { "gpt.dropout", "1", "a: gpt.dropout is 1" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        gpt_to_settings(&o, s);
+        nn_fields_to_settings(&gpt_fields, &o, s);
         nn_settings_set(s, cases[i].key, "%s", cases[i].value);
         expect_done(nn_checkpoint_save(in_folder("a"), m, NULL, s));
         again = gpt_load(in_folder("a"));

@@ -52,7 +52,7 @@ static GPT *first_model(const KaeruTokenizer *t)
         return gpt_open(weights, config);
     }
     size.vocab = kaeru_tokenizer_size(t);
-    if (!gpt_check(&size)) {
+    if (!nn_fields_check(&gpt_fields, &size)) {
         example_usage_error("%s", ag_error());
     }
     return gpt_new(size);
