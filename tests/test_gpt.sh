@@ -200,7 +200,7 @@ expect 1 '' 'none/gpt_last.safetensors: cannot be opened' train --resume --out n
 expect 1 '' 'absent.txt: cannot be opened' train --data absent.txt --out none
 expect 2 '' 'a width of 16 does not divide into 3 heads' train --data story.txt $tiny --heads 3 --out none
 expect 2 '' '--weights needs --config and --vocab' train --weights story.txt --out none
-expect 2 '' '--steps: 0 is out of range' train --steps 0 --out none
+expect 2 '' '--steps is 0, expected' train --steps 0 --out none
 printf 'caf\351 au lait\n' >latin.txt
 expect 1 '' 'latin.txt: line 1, column 4, byte 3: expected UTF-8, found byte 0xE9' train --data latin.txt --out none
 printf 'short' >short.txt
@@ -264,7 +264,8 @@ mkdir foreign
 cp plain/gpt_last.safetensors foreign/
 at=$(LC_ALL=C grep -abo '"settings.gpt.layers":"2"' foreign/gpt_last.safetensors | cut -d: -f1)
 printf 0 | dd of=foreign/gpt_last.safetensors bs=1 seek=$((at + 23)) conv=notrunc 2>/dev/null
-expect 1 '' 'foreign/gpt_last.safetensors: gpt.layers is 0, expected 1 to 100000' train --resume --out foreign
+expect 1 '' 'foreign/gpt_last.safetensors: gpt.layers is 0, expected a whole number from 1 to 100000' train --resume \
+    --out foreign
 cp plain/gpt_last.safetensors foreign/
 at=$(LC_ALL=C grep -abo '"settings.gpt.width":"16"' foreign/gpt_last.safetensors | cut -d: -f1)
 printf 2 | dd of=foreign/gpt_last.safetensors bs=1 seek=$((at + 22)) conv=notrunc 2>/dev/null

@@ -199,7 +199,7 @@ END_TEST
 START_TEST(wrong_sizes_are_refused)
 {
     static const struct { size_t offset; int64_t value; const char *message; } cases[] = {
-        { offsetof(LlamaOptions, layers), 0, "llama.layers is 0, expected 1 to 100000" },
+        { offsetof(LlamaOptions, layers), 0, "llama.layers is 0, expected a whole number from 1 to 100000" },
         { offsetof(LlamaOptions, kv_heads), 3, "4 heads are not divisible by 3 heads of keys and values" },
         { offsetof(LlamaOptions, head_width), 5, "heads of width 5, expected an even number" },
         { offsetof(LlamaOptions, end[3]), -2, "llama.end[3] is -2" },

@@ -645,7 +645,7 @@ START_TEST(what_cannot_be_trained_is_refused)
     t.last = NULL;
     EXPECT_USAGE_ERROR("no path of a checkpoint", lm_train(&t, true));
     t.options.batch = 0;
-    expect_refused(lm_train(&t, false), "train.batch is 0, expected 1 to 16777216");
+    expect_refused(lm_train(&t, false), "train.batch is 0, expected a whole number from 1 to 16777216");
     ag_free(t.settings);
     nn_free(small);
 
@@ -703,9 +703,9 @@ START_TEST(options_are_checked)
     expect_done(nn_fields_from_settings(&lm_fields, &found, s));
     ck_assert_int_eq(memcmp(&o, &found, sizeof o), 0);
     static const struct { const char *key, *value, *message; } cases[] = {
-        { "train.steps", "-1", "train.steps is -1, expected 1 to 1000000000000000" },
+        { "train.steps", "-1", "train.steps is -1, expected a whole number from 1 to 1000000000000000" },
         { "train.batch", "1e3", "expected a whole number" },
-        { "train.beta1", "1", "train.beta1 is 1, expected 0 to below 1" },
+        { "train.beta1", "1", "train.beta1 is 1, expected a number from 0 to below 1" },
         { "train.lr", "nan", "expected a number" },
         { "train.clip", "-0.5", "train.clip is -0.5" },
     };

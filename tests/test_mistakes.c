@@ -1399,10 +1399,10 @@ START_TEST(transformers)
     MISTAKE("a d_model of 8 does not divide into 3 heads", TransformerOptions b = o; b.h = 3; transformer_new(5, 6, b));
     MISTAKE("dropout is nan", TransformerOptions b = o; b.dropout = nan; transformer_new(5, 6, b));
     MISTAKE("dropout is 1", TransformerOptions b = o; b.dropout = 1; transformer_new(5, 6, b));
-    MISTAKE("transformer.post_norm is 3, expected 0 to 1",
+    MISTAKE("transformer.post_norm is 3, expected a whole number from 0 to 1",
             TransformerOptions b = o; b.norm_place = (NnNormPlace)3; transformer_new(5, 6, b));
     MISTAKE("eps is -1", TransformerOptions b = o; b.norm.eps = -1; transformer_new(5, 6, b));
-    MISTAKE("transformer.activation is -1, expected 0 to 6",
+    MISTAKE("transformer.activation is -1, expected a whole number from 0 to 6",
             TransformerOptions b = o; b.activation = (AgActivation)-1; transformer_new(5, 6, b));
     MISTAKE("needs equal vocabularies", TransformerOptions b = o; b.share_embeddings = true; transformer_new(5, 6, b));
     MISTAKE("the module is NULL", transformer_forward(no_model, src, tgt, mask, NULL));

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "number.h"
+#include "utf8.h"
+
+enum { MOST_RANGE = 96, MOST_EXPECTED = 128, MOST_KEY = 96 };
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
@@ -45,19 +48,44 @@ static bool is_in_range(const NnField *f, double value)
 }
 
 /* "1 to 100", "0 to below 1" */
-static const char *range_of(const NnField *f, char text[96])
+static const char *range_of(const NnField *f, char text[MOST_RANGE])
 {
-    const char *below = f->below ? "below " : "";
-    snprintf(text, 96, f->kind == NN_FIELD_REAL ? "%g to %s%g" : "%.0f to %s%.0f", f->low, below, f->high);
+    snprintf(text, MOST_RANGE, f->kind == NN_FIELD_REAL ? "%g to %s%g" : "%.0f to %s%.0f", f->low, f->below ? "below " : "",
+             f->high);
     return text;
 }
 
-static bool check_value(const NnFields *table, const NnField *f, double value)
+/* "a whole number from 1 to 100"; the unit of a text */
+static const char *expected(const NnField *f, char text[MOST_EXPECTED])
 {
-    char range[96];
-    return is_in_range(f, value) ||
-           ag_set_error(f->kind == NN_FIELD_REAL ? "%s%s is %g, expected %s" : "%s%s is %.0f, expected %s", table->prefix,
-                        f->name, value, range_of(f, range));
+    char range[MOST_RANGE];
+    if (f->kind == NN_FIELD_TEXT) return f->unit;
+    snprintf(text, MOST_EXPECTED, "a %snumber from %s", f->kind == NN_FIELD_REAL ? "" : "whole ", range_of(f, range));
+    return text;
+}
+
+/* "gpt.layers is 0, expected a whole number from 1 to 100" */
+static bool refuse(const char *prefix, const char *name, const char *value, const NnField *f)
+{
+    char text[MOST_EXPECTED];
+    return ag_set_error("%s%s is %s, expected %s", prefix, name, value, expected(f, text));
+}
+
+/* Reads the value of a setting or of an option. */
+static bool read_value(const char *prefix, const char *name, const NnField *f, void *o, const char *text)
+{
+    char quoted[UTF8_QUOTE];
+    double value;
+    if (f->kind == NN_FIELD_TEXT) {
+        if (!*text) return refuse(prefix, name, "empty", f);
+        *(const char **)place_of(f, o) = text;
+        return true;
+    }
+    if (!number_read(text, f->kind != NN_FIELD_REAL, &value))
+        return refuse(prefix, name, utf8_quote(text, strlen(text), quoted), f);
+    if (!is_in_range(f, value)) return refuse(prefix, name, text, f);
+    set(f, o, value);
+    return true;
 }
 
 static void check_arguments(AgSite at, const char *what, const NnFields *table, const void *o)
@@ -77,8 +105,11 @@ void nn_fields_defaults_at(AgSite at, const NnFields *table, void *o)
 bool nn_fields_check_at(AgSite at, const NnFields *table, const void *o)
 {
     check_arguments(at, __func__, table, o);
-    for (const NnField *f = table->field; f->name; f++)
-        if (f->kind != NN_FIELD_TEXT && !check_value(table, f, get(f, o))) return false;
+    for (const NnField *f = table->field; f->name; f++) {
+        char buffer[NN_FIELD_BUFFER];
+        if (f->kind != NN_FIELD_TEXT && !is_in_range(f, get(f, o)))
+            return refuse(table->prefix, f->name, nn_field_text(f, o, buffer), f);
+    }
     return !table->check || table->check(o);
 }
 
@@ -92,8 +123,6 @@ const char *nn_field_text_at(AgSite at, const NnField *f, const void *o, char bu
 }
 
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
-
-enum { MOST_KEY = 96 };
 
 static const char *key_of(const NnFields *table, const NnField *f, char key[MOST_KEY])
 {
@@ -121,29 +150,15 @@ void nn_fields_to_settings_at(AgSite at, const NnFields *table, const void *o, N
     }
 }
 
-static bool read_field(const NnFields *table, const NnField *f, void *o, const NnSettings *s)
+static bool read_setting(const NnFields *table, const NnField *f, void *o, const NnSettings *s)
 {
     char key[MOST_KEY];
     const char *text = nn_settings_get(s, key_of(table, f, key));
-    double value;
-    int64_t whole;
     if (f->once) return true;
-    if (f->kind == NN_FIELD_TEXT) {
-        *(const char **)place_of(f, o) = text;
-        return true;
-    }
-    if (f->optional && !text) {
-        if (!f->variable) set(f, o, f->usual);
-        return true;
-    }
-    if (f->kind != NN_FIELD_REAL) {
-        if (!nn_settings_int(s, key, &whole)) return false;
-        value = (double)whole;
-    } else if (!nn_settings_real(s, key, &value)) {
-        return false;
-    }
-    if (!check_value(table, f, value)) return false;
-    set(f, o, value);
+    if (text) return read_value(table->prefix, f->name, f, o, text);
+    if (f->kind == NN_FIELD_TEXT) *(const char **)place_of(f, o) = NULL;
+    else if (!f->optional) return ag_set_error("the setting \"%s\" is missing", key);
+    else if (!f->variable) set(f, o, f->usual);
     return true;
 }
 
@@ -153,7 +168,7 @@ bool nn_fields_from_settings_at(AgSite at, const NnFields *table, void *o, const
     ag_check_object_at(at, __func__, "s", s);
     void *found = table->size > 0 ? memcpy(ag_alloc(table->size, 1), o, table->size) : NULL;
     bool good = true;
-    for (const NnField *f = table->field; good && f->name; f++) good = read_field(table, f, found, s);
+    for (const NnField *f = table->field; good && f->name; f++) good = read_setting(table, f, found, s);
     good = good && (!table->check || table->check(found));
     if (good && found) memcpy(o, found, table->size);
     ag_free(found);
@@ -165,32 +180,6 @@ bool nn_fields_from_settings_at(AgSite at, const NnFields *table, void *o, const
 static const char *option_of(const NnField *f)
 {
     return f->option ? f->option : f->name;
-}
-
-/* "a whole number from 1 to 100"; the unit of a text */
-static const char *expected(const NnField *f, char text[128])
-{
-    char range[96];
-    if (f->kind == NN_FIELD_TEXT) return f->unit;
-    snprintf(text, 128, "a %snumber from %s", f->kind == NN_FIELD_REAL ? "" : "whole ", range_of(f, range));
-    return text;
-}
-
-static bool set_by_text(const NnField *f, void *o, const char *text)
-{
-    char range[128];
-    double value;
-    if (f->kind == NN_FIELD_TEXT) {
-        if (!*text) return ag_set_error("--%s: expected %s, not an empty text", option_of(f), f->unit);
-        *(const char **)place_of(f, o) = text;
-        return true;
-    }
-    bool is_number = number_read(text, f->kind != NN_FIELD_REAL, &value);
-    if (!is_number) return ag_set_error("--%s: '%s' is not %s", option_of(f), text, expected(f, range));
-    if (!is_in_range(f, value))
-        return ag_set_error("--%s: %s is out of range: expected %s", option_of(f), text, expected(f, range));
-    set(f, o, value);
-    return true;
 }
 
 static const NnField *find(const NnOptions **list, const char *name, size_t length)
@@ -206,7 +195,7 @@ bool nn_options_read_at(AgSite at, const NnOptions *list, int argc, char **argv,
     ag_check_pointer_at(at, __func__, "list", list);
     ag_check_pointer_at(at, __func__, "argv", argv);
     ag_check_pointer_at(at, __func__, "i", i);
-    char range[128];
+    char text[MOST_EXPECTED];
     const char *arg = argv[(*i)++];
     if (strncmp(arg, "--", 2) != 0 || !arg[2]) return ag_set_error("unexpected argument '%s'", arg);
     const char *name = arg + 2;
@@ -219,18 +208,16 @@ bool nn_options_read_at(AgSite at, const NnOptions *list, int argc, char **argv,
         set(f, list->of, true);
         return true;
     }
-    if (has_value) return set_by_text(f, list->of, name + length + 1);
-    if (*i >= argc) return ag_set_error("--%s needs a value: %s", option_of(f), expected(f, range));
-    return set_by_text(f, list->of, argv[(*i)++]);
+    if (!has_value && *i >= argc) return ag_set_error("--%s needs a value: %s", option_of(f), expected(f, text));
+    return read_value("--", option_of(f), f, list->of, has_value ? name + length + 1 : argv[(*i)++]);
 }
 
 static void print_option(const NnField *f, const void *o, FILE *out)
 {
-    static const char *const unit[] = { [NN_FIELD_INT] = "N", [NN_FIELD_INT64] = "N", [NN_FIELD_REAL] = "X",
-                                        [NN_FIELD_BOOL] = "", [NN_FIELD_TEXT] = "" };
-    char left[64], range[96], buffer[NN_FIELD_BUFFER];
+    const char *unit = f->unit ? f->unit : f->kind == NN_FIELD_BOOL ? "" : f->kind == NN_FIELD_REAL ? "X" : "N";
+    char left[64], range[MOST_RANGE], buffer[NN_FIELD_BUFFER];
     const char *value = nn_field_text(f, o, buffer);
-    snprintf(left, sizeof left, "--%s %s", option_of(f), f->unit ? f->unit : unit[f->kind]);
+    snprintf(left, sizeof left, "--%s %s", option_of(f), unit);
     fprintf(out, "  %-16s %s", left, f->help);
     if (f->kind == NN_FIELD_TEXT && value) fprintf(out, " (default %s)", value);
     if (f->kind < NN_FIELD_BOOL) fprintf(out, " (default %s; %s)", value, range_of(f, range));

@@ -69,7 +69,7 @@ typedef struct {
 
 /* Sets the fields to their defaults and the rest of the struct to 0. */
 void nn_fields_defaults_at(AgSite at, const NnFields *fields, void *o);
-/* False with ag_error() if a value is out of range: "gpt.layers is 0, expected 1 to 100000". */
+/* False with ag_error() if a value is out of range: "gpt.layers is 0, expected a whole number from 1 to 100000". */
 bool nn_fields_check_at(AgSite at, const NnFields *fields, const void *o);
 /* Writes the settings, such as "gpt.layers". */
 void nn_fields_to_settings_at(AgSite at, const NnFields *fields, const void *o, NnSettings *s);
