@@ -139,6 +139,7 @@ static bool is_left_out(const NnField *f, const void *o)
 
 void nn_fields_to_settings_at(AgSite at, const NnFields *table, const void *o, NnSettings *s)
 {
+    AG_LAYER(at);
     check_arguments(at, __func__, table, o);
     ag_check_object_at(at, __func__, "s", s);
     for (const NnField *f = table->field; f->name; f++) {
@@ -164,6 +165,7 @@ static bool read_setting(const NnFields *table, const NnField *f, void *o, const
 
 bool nn_fields_from_settings_at(AgSite at, const NnFields *table, void *o, const NnSettings *s)
 {
+    AG_LAYER(at);
     check_arguments(at, __func__, table, o);
     ag_check_object_at(at, __func__, "s", s);
     void *found = table->size > 0 ? memcpy(ag_alloc(table->size, 1), o, table->size) : NULL;

@@ -48,7 +48,7 @@ typedef struct {
     bool (*check)(const void *o);   /* after the limits; false with ag_error(). NULL: there is nothing else to check */
 } NnFields;
 
-#ifndef __cplusplus
+#ifndef __cplusplus                     /* C++ has no _Generic: there, set the members of NnField */
 #define NN_FIELD_KIND(value) \
     _Generic((value), int: NN_FIELD_INT, unsigned: NN_FIELD_INT, int64_t: NN_FIELD_INT64, double: NN_FIELD_REAL, \
              bool: NN_FIELD_BOOL, const char *: NN_FIELD_TEXT)
