@@ -255,7 +255,7 @@ static void xavier_uniform(void *model)
 Transformer *transformer_new_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions o)
 {
     AG_LAYER(at);
-    check_options(at, "transformer_new", src_vocab < tgt_vocab ? src_vocab : tgt_vocab, &o);
+    check_options(at, __func__, src_vocab < tgt_vocab ? src_vocab : tgt_vocab, &o);
     if (o.share_embeddings && src_vocab != tgt_vocab)
         ag_usage_error(at, "transformer_new", "share_embeddings needs equal vocabularies, these have %lld and %lld words",
                        (long long)src_vocab, (long long)tgt_vocab);
@@ -319,7 +319,7 @@ void transformer_keep_weights_at(AgSite at, Transformer *m, bool keep)
 TransformerEncoderOnly *transformer_encoder_only_new_at(AgSite at, int64_t vocab, TransformerOptions o)
 {
     AG_LAYER(at);
-    check_options(at, "transformer_encoder_only_new", vocab, &o);
+    check_options(at, __func__, vocab, &o);
     TransformerEncoderOnly *m = nn_new(TransformerEncoderOnly);
     nn_child(m, encoder, transformer_encoder_new(&o));
     nn_child(m, embed, embed_and_position(vocab, &o));
