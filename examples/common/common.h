@@ -32,7 +32,7 @@
 typedef struct { const char *name, *teaches; const NnField *options; } Program;
 /* Before example_begin: adds a struct of options of the library, with the program's defaults, to those of the program. */
 void example_add_options(const NnFields *fields, void *of);
-/* The options of the program, without those of every example. */
+/* The options of the program, its own first, without those of every example. */
 const NnOptions *example_options(void);
 /* --precision float32|bf16: example_begin sets it for the program (ag_precision). */
 extern const char *precision_option;
@@ -89,9 +89,9 @@ typedef struct { const char *name, *teaches; const Command *command; const char 
 int example_commands(int argc, char **argv, const Commands *commands);
 
 /* ---- training runs that can be resumed ----------------------------------------------------------------------------
- * A run saves its options in its checkpoints: the program's own as "option.NAME", others by the prefix of their table. --resume
- * reads them from the last checkpoint and uses them as defaults, so an option on the command line replaces the saved one,
- * unless the option is fixed (NnField). */
+ * A run saves its options in its checkpoints: the program's own as "option.NAME"; the library saves the others, with the prefix
+ * of their table. --resume reads them from the last checkpoint and uses them as defaults, so an option on the command line
+ * replaces the saved one, unless the option is fixed (NnField). */
 extern bool resume_option, overwrite_option, other_data_option;
 #define RUN_OPTIONS \
     NN_FLAG_OPTION("resume", resume_option, \
@@ -102,7 +102,7 @@ extern bool resume_option, overwrite_option, other_data_option;
 typedef struct {
     bool resumed;
     char *last;                 /* path of the last checkpoint */
-    NnSettings *settings;       /* for the checkpoints: the options; the program adds its own settings */
+    NnSettings *settings;       /* for the checkpoints: the program's own options; it adds other settings */
     NnSettings *saved;          /* of the checkpoint, if resumed. Text options may point into it. */
 } TrainingRun;
 /* Calls example_begin; `last` is the name of the last checkpoint in the output folder. Ends the program with status 1 if the

@@ -10,7 +10,8 @@
 
 bool resume_option, overwrite_option, other_data_option;
 
-static void save_options(NnSettings *s)
+/* All options, to compare them. */
+static void note_options(NnSettings *s)
 {
     for (const NnOptions *o = example_options(); o->fields; o++) {
         nn_fields_to_settings(o->fields, o->of, s);
@@ -54,7 +55,7 @@ TrainingRun training_run_begin(int argc, char **argv, const Program *program, co
     example_begin(argc, argv, program);
     TrainingRun run = { .resumed = resume_option, .last = example_path(last), .settings = nn_settings_new(),
                         .saved = nn_settings_new() };
-    NnSettings *before = nn_settings_new();
+    NnSettings *before = nn_settings_new(), *now = nn_settings_new();
     if (example_writes() && !resume_option && !overwrite_option && access(run.last, F_OK) == 0) {
         example_fail("%s exists from an earlier run: --resume resumes that run, --overwrite starts a new one", run.last);
     }
@@ -63,15 +64,17 @@ TrainingRun training_run_begin(int argc, char **argv, const Program *program, co
             example_fail("%s", ag_error());
         }
         restore_options(&run);
-        save_options(before);
+        note_options(before);
         example_begin(argc, argv, program);                             /* options that are given replace the saved ones */
     }
     example_must_be_output(run.last);
     choose_shards(*batch);
-    save_options(run.settings);
+    nn_fields_to_settings(example_options()->fields, NULL, run.settings);
     if (run.resumed) {
-        check_fixed_options(before, run.settings);
+        note_options(now);
+        check_fixed_options(before, now);
     }
+    ag_free(now);
     ag_free(before);
     return run;
 }
