@@ -47,14 +47,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     double number = 0.5;
     const char *name = "none";
     bool flag = false;
-    const NnField options[] = {
+    const NnField own[] = {
         NN_OPTION("whole", whole, -3, INT64_C(1) << 53, "a whole number"),
         NN_OPTION("number", number, -1e300, 0.75, "a number"),
         NN_TEXT_OPTION("name", "FILE", name, "a name"),
         NN_FLAG_OPTION("flag", flag, "a flag"),
         NN_FIELDS_END
     };
-    const Program program = { "fuzz", "", options };
+    const Program program = { "fuzz", "", own };
     if (setjmp(refused) == 0) read_options(n, word, &program);
     else CHECK(ended_with == 2 || ended_with == 0);
     CHECK(whole >= -3 && whole <= INT64_C(1) << 53);
