@@ -91,10 +91,13 @@ def comment_lines(text):
 
 
 def end_of_code(text, at):
-    """The end of the declaration that starts at `at`: behind its ; or the word AG_PUBLIC_BEGIN or AG_PUBLIC_END."""
+    """The end of the declaration that starts at `at`: behind its ; or the word AG_PUBLIC_BEGIN or AG_PUBLIC_END; of an inline
+    function, behind its body."""
     outer = re.compile(r"AG_PUBLIC_(BEGIN|END)").match(text, at)
     if outer:
         return outer.end()
+    if text.startswith("static inline", at):
+        return text.index("\n}", at) + 2
     depth = 0
     while at < len(text):
         if text.startswith("/*", at):
@@ -185,7 +188,9 @@ def declaration(text):
         if enum:
             constants = [item.split("=")[0].strip() for item in enum[1].split(",") if item.strip()]
         return Declaration(members(text), functions, types, constants)
-    text = " ".join(bare.split())
+    if bare.startswith("extern const"):
+        return Declaration(text, [], [], [re.search(r"(\w+);", bare)[1]])
+    text = re.sub(r"^static inline (.*) \{.*", r"\1;", " ".join(bare.split()))
     text = re.sub(r"\s*\bAG_PRINTF\(\w+, \w+\)|\b_Noreturn |\bAG_NORETURN ", "", text)
     text = re.sub(r"\b(\w+)_at\(AgSite at(?:, )?", r"\1(", text)
     text = re.sub(r"\bconst char text\[", "char text[", text)

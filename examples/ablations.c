@@ -111,11 +111,11 @@ static double train(const Setup *s, uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = {
-        option_int("steps", &steps, 1, 10000, "training steps of each net"),
-        option_int("hops", &hops, 1, 100, "arrows to follow"),
-        option_real("lr", &lr, 0, 1, "learning rate of Adam"),
-        OPTIONS_END
+    const NnField options[] = {
+        NN_OPTION("steps", steps, 1, 10000, "training steps of each net"),
+        NN_OPTION("hops", hops, 1, 100, "arrows to follow"),
+        NN_OPTION("lr", lr, 0, 1, "learning rate of Adam"),
+        NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "ablations",
         "Shows what each part of a Transformer contributes, in experiments that change one part: the number of layers, the\n"

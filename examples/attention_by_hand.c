@@ -117,7 +117,7 @@ static void show_next(TransformerEncoderOnly *m)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = { option_int("steps", &steps, 1, 100000, "training steps of the small model"), OPTIONS_END };
+    const NnField options[] = { NN_OPTION("steps", steps, 1, 100000, "training steps of the small model"), NN_FIELDS_END };
     example_begin(argc, argv, &(Program){ "attention_by_hand",
         "Works out attention in numbers: softmax of [1, 3, -2, 6, -1]; a weighted sum of words; the vector of \"bank\" in\n"
         "\"the bank of the river\" and in \"money in the bank\"; and, in a small trained model, the next word as the inner\n"

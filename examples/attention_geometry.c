@@ -96,7 +96,7 @@ static double try_random_sentences(void)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = { option_int("layers", &layers, 1, 100, "layers of attention"), OPTIONS_END };
+    const NnField options[] = { NN_OPTION("layers", layers, 1, 100, "layers of attention"), NN_FIELDS_END };
     example_begin(argc, argv, &(Program){ "attention_geometry",
         "Shows self-attention as geometry. Words are points in the plane; a sentence is a polygon. Each word becomes a\n"
         "weighted mean of the values, so the polygon shrinks: more at a higher temperature, and again in every layer. No\n"

@@ -122,9 +122,9 @@ static Tensor *leaf(const char *name, Tensor *t)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = {
-        option_real("step", &h, 1e-7, 1, "step of the finite differences"),
-        OPTIONS_END
+    const NnField options[] = {
+        NN_OPTION("step", h, 1e-7, 1, "step of the finite differences"),
+        NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "backprop",
         "Shows how backpropagation computes gradients, in a formula and in a network with nine parameters: the backward\n"

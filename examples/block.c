@@ -128,11 +128,11 @@ static void compare(void)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = {
-        option_int("layers", &layers, 1, MOST_LAYERS, "layers of the stack"),
-        option_int("blocks", &blocks, 1, 100, "N, the layers of the encoder and of the decoder that are counted"),
-        option_int("vocabulary", &vocabulary, 1, 10000000, "words of the table's model"),
-        OPTIONS_END
+    const NnField options[] = {
+        NN_OPTION("layers", layers, 1, MOST_LAYERS, "layers of the stack"),
+        NN_OPTION("blocks", blocks, 1, 100, "N, the layers of the encoder and of the decoder that are counted"),
+        NN_OPTION("vocabulary", vocabulary, 1, 10000000, "words of the table's model"),
+        NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "block",
         "Assembles the block of a Transformer from its parts, in the order of the paper (post-norm) and of later models\n"

@@ -93,12 +93,12 @@ static double learn(Sequential *net, Optimizer *o)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = {
-        option_int("batch", &batch, 1, 100000, "new points in each step"),
-        option_int("width", &width, 1, 10000, "width of the hidden layer"),
-        option_real("sgd-lr", &rates[0], 0, 100, "learning rate of gradient descent"),
-        option_real("adam-lr", &rates[2], 0, 100, "learning rate of Adam"),
-        OPTIONS_END
+    const NnField options[] = {
+        NN_OPTION("batch", batch, 1, 100000, "new points in each step"),
+        NN_OPTION("width", width, 1, 10000, "width of the hidden layer"),
+        NN_OPTION("sgd-lr", rates[0], 0, 100, "learning rate of gradient descent"),
+        NN_OPTION("adam-lr", rates[2], 0, 100, "learning rate of Adam"),
+        NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "boundary",
         "Shows a network while it learns to tell two spirals apart: the boundary between the two classes at six moments,\n"

@@ -143,18 +143,18 @@ static void decode_some(Transformer *model)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = {
-        option_flag("full", &full, "the size of the notebook: d_model 512, 20 epochs"),
-        option_int("width", &d_model, 64, 4096, "d_model, a multiple of 64"),
-        option_int("layers", &layers, 1, 100, "layers of the encoder and of the decoder"),
-        option_int("batch", &batch, 1, 100000, "rows in a batch"),
-        option_int("epochs", &epochs, 1, 100000, "epochs of 20 batches"),
-        option_int("warmup", &warmup, 1, 1000000, "steps until the learning rate is highest"),
-        option_int("average", &average, 0, 1000,
-                   "last epochs; the mean of their weights is tested; 0: the last weights"),
-        option_real("factor", &factor, 0, 1000, "factor of the learning rate"),
-        option_real("dropout", &dropout, 0, 0.99, "probability of dropout"),
-        option_precision(), option_shards(), option_deadline(), OPTIONS_END
+    const NnField options[] = {
+        NN_FLAG_OPTION("full", full, "the size of the notebook: d_model 512, 20 epochs"),
+        NN_OPTION("width", d_model, 64, 4096, "d_model, a multiple of 64"),
+        NN_OPTION("layers", layers, 1, 100, "layers of the encoder and of the decoder"),
+        NN_OPTION("batch", batch, 1, 100000, "rows in a batch"),
+        NN_OPTION("epochs", epochs, 1, 100000, "epochs of 20 batches"),
+        NN_OPTION("warmup", warmup, 1, 1000000, "steps until the learning rate is highest"),
+        NN_OPTION("average", average, 0, 1000,
+                  "last epochs; the mean of their weights is tested; 0: the last weights"),
+        NN_OPTION("factor", factor, 0, 1000, "factor of the learning rate"),
+        NN_OPTION("dropout", dropout, 0, 0.99, "probability of dropout"),
+        PRECISION_OPTION, SHARDS_OPTION, DEADLINE_OPTION, NN_FIELDS_END
     };
     const Program program = { "copy_task",
         "Shows how a complete Transformer learns. An encoder-decoder learns to copy rows of 10 numbers: the encoder\n"

@@ -65,7 +65,7 @@ static void print_image(const ag_real *pixel, int was, int read)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = { option_int("steps", &steps, 1, 1000000, "training steps"), OPTIONS_END };
+    const NnField options[] = { NN_OPTION("steps", steps, 1, 1000000, "training steps"), NN_FIELDS_END };
     example_begin(argc, argv, &(Program){ "digits",
         "Shows how a convolutional network reads digits at random places of noisy images: the same small filters look at\n"
         "every place, and the largest answer counts. A linear layer has other weights at every place, and cannot learn it.\n\n"

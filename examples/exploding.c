@@ -43,7 +43,7 @@ static void measure(double g, double norm[MOST_LAYERS + 1])
 
 int main(int argc, char **argv)
 {
-    const Option options[] = { option_int("layers", &layers, 2, MOST_LAYERS, "layers of the network"), OPTIONS_END };
+    const NnField options[] = { NN_OPTION("layers", layers, 2, MOST_LAYERS, "layers of the network"), NN_FIELDS_END };
     example_begin(argc, argv, &(Program){ "exploding",
         "Shows vanishing and exploding gradients: in a deep network each layer multiplies the gradient by some factor. With\n"
         "a factor below 1 nothing arrives at the first layers; with a factor above 1 the gradient becomes huge. Clipping\n"

@@ -76,11 +76,11 @@ static void train(void)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = {
-        option_int("steps", &steps, 1, 100000, "training steps of each model"),
-        option_int("width", &width, 4, 1024, "d_model, a multiple of 4"),
-        option_real("lr", &lr, 0, 1, "learning rate of Adam"),
-        OPTIONS_END
+    const NnField options[] = {
+        NN_OPTION("steps", steps, 1, 100000, "training steps of each model"),
+        NN_OPTION("width", width, 4, 1024, "d_model, a multiple of 4"),
+        NN_OPTION("lr", lr, 0, 1, "learning rate of Adam"),
+        NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "families",
         "Shows the three families of Transformers: encoder, decoder, encoder-decoder. Each has two layers of the same\n"

@@ -117,7 +117,7 @@ int main(int argc, char **argv)
         "layer normalization, with attention and batch normalization beside them. Then the share of a model's parameters\n"
         "that is in its feed-forward layers.\n\n"
         "Writes feed_forward.csv (part,changed,position,change) and feed_forward_parameters.csv\n"
-        "(model,feed_forward,attention,other: millions), and draws them.", (const Option[]){ OPTIONS_END } });
+        "(model,feed_forward,attention,other: millions), and draws them.", (const NnField[]){ NN_FIELDS_END } });
     AgScope scope = ag_begin(AG_NO_GRAD);
     ffn = nn_positionwise_feed_forward_new(WIDTH, HIDDEN, 0, AG_RELU);
     attention = nn_multi_head_attention_new(8, WIDTH, 0);

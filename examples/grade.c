@@ -105,9 +105,9 @@ int main(int argc, char **argv)
         { "adam", grade_adam }, { "layer_norm", grade_layer_norm }, { "softmax", grade_softmax },
         { "attention", grade_attention }, { "causal_mask", grade_mask },
     };
-    const Option options[] = {
-        option_text("only", "NAME", &only, "grade one exercise: adam, layer_norm, softmax, attention or causal_mask"),
-        OPTIONS_END
+    const NnField options[] = {
+        NN_TEXT_OPTION("only", "NAME", only, "grade one exercise: adam, layer_norm, softmax, attention or causal_mask"),
+        NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "grade",
         "Exercises that grade themselves. Write the functions in examples/grade/answers.c, which say what they should\n"

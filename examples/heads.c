@@ -134,7 +134,7 @@ static void train(void)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = { option_int("steps", &steps, 1, 1000000, "training steps"), OPTIONS_END };
+    const NnField options[] = { NN_OPTION("steps", steps, 1, 1000000, "training steps"), NN_FIELDS_END };
     example_begin(argc, argv, &(Program){ "heads",
         "Shows multi-head attention step by step with the shapes of the first Transformer. Then a task: at each position,\n"
         "name the letter before and the first letter of the word. Two heads look at both places; one head has to mix them.\n\n"

@@ -118,7 +118,7 @@ static void show_sampling(void)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = { option_int("draws", &draws, 1, 100000000, "words sampled in each way"), OPTIONS_END };
+    const NnField options[] = { NN_OPTION("draws", draws, 1, 100000000, "words sampled in each way"), NN_FIELDS_END };
     example_begin(argc, argv, &(Program){ "knobs",
         "Shows four parts of training and sampling. Masks: which positions each position can see. The learning rate,\n"
         "which rises and then falls. Label smoothing: targets below 1, so that the model does not become too confident.\n"

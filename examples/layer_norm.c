@@ -125,11 +125,11 @@ static void run(int64_t number, Csv *losses, Csv *layers)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = {
-        option_int("depth", &depth, 1, MAX_DEPTH, "layers"),
-        option_int("steps", &steps, 1, 1000000, "training steps"),
-        option_int("runs", &runs, 1, 1000, "networks of each kind, each with new weights"),
-        option_real("lr", &lr, 0, 1000, "learning rate of Adam"), OPTIONS_END
+    const NnField options[] = {
+        NN_OPTION("depth", depth, 1, MAX_DEPTH, "layers"),
+        NN_OPTION("steps", steps, 1, 1000000, "training steps"),
+        NN_OPTION("runs", runs, 1, 1000, "networks of each kind, each with new weights"),
+        NN_OPTION("lr", lr, 0, 1000, "learning rate of Adam"), NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "layer_norm",
         "Shows what layer normalization does. Two deep networks learn whether the two numbers of a row have the same\n"

@@ -107,11 +107,11 @@ static void show_optimizers(void)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = {
-        option_real("lr", &given_rate, 1e-6, 10, "the third of the four learning rates"),
-        option_real("steepness", &steepness, 1, 1000, "how many times steeper the valley is across than along"),
-        option_int("steps", &steps, 1, 10000, "steps of the optimizers in the valley"),
-        OPTIONS_END
+    const NnField options[] = {
+        NN_OPTION("lr", given_rate, 1e-6, 10, "the third of the four learning rates"),
+        NN_OPTION("steepness", steepness, 1, 1000, "how many times steeper the valley is across than along"),
+        NN_OPTION("steps", steps, 1, 10000, "steps of the optimizers in the valley"),
+        NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "learning_step",
         "Shows what a learning step is. One weight goes down a parabola by w -= lr dw, with four learning rates: too\n"

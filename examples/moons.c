@@ -74,7 +74,7 @@ static void show(Csv *csv, int left, Tensor *x)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = { option_int("steps", &steps, 1, 1000000, "training steps"), OPTIONS_END };
+    const NnField options[] = { NN_OPTION("steps", steps, 1, 1000000, "training steps"), NN_FIELDS_END };
     example_begin(argc, argv, &(Program){ "moons",
         "Shows how a diffusion model makes data from noise: a network learns to see the noise in points of two moons. Then\n"
         "it starts from noise alone and removes some of it 40 times: points of the moons remain.\n\n"

@@ -49,7 +49,7 @@ static void write_deviations(Tensor *x)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = { OPTIONS_END };
+    const NnField options[] = { NN_FIELDS_END };
     example_begin(argc, argv, &(Program){ "norm_conventions",
         "Shows four definitions of layer normalization, which gives each row mean 0 and deviation 1. They differ in two\n"
         "details: whether the variance is divided by n or n - 1, and where a small number is added to avoid a division\n"

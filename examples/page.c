@@ -42,7 +42,7 @@ static void train_sorter(Task task, const char *name, const char *file)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = { OPTIONS_END };
+    const NnField options[] = { NN_FIELDS_END };
     example_begin(argc, argv, &(Program){ "page",
         "Trains the models of the web page: the network of spiral.c, and a Transformer of 6,171 parameters that sorts or\n"
         "reverses six digits. Prints the SHA-256 of the files of their weights. The page trains the same models in the\n"

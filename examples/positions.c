@@ -76,11 +76,11 @@ static void compare(Tensor *products)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = {
-        option_int("width", &width, 2, 1024, "D, the width of a position's vector; even"),
-        option_int("length", &length, 2, 1000, "positions"),
-        option_flag("learned", &learned, "the vectors of a model that learns its positions, before training"),
-        OPTIONS_END
+    const NnField options[] = {
+        NN_OPTION("width", width, 2, 1024, "D, the width of a position's vector; even"),
+        NN_OPTION("length", length, 2, 1000, "positions"),
+        NN_FLAG_OPTION("learned", learned, "the vectors of a model that learns its positions, before training"),
+        NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "positions",
         "Shows how positions become vectors. Attention does not depend on the order of the words, so a vector for the\n"

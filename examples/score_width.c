@@ -76,11 +76,11 @@ static const char *range(double least, double most)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = {
-        option_int("steps", &steps, 1, 100000, "training steps"),
-        option_int("widest", &widest, 4, 4096, "the largest K"),
-        option_real("lr", &lr, 0, 1, "learning rate of Adam"),
-        OPTIONS_END
+    const NnField options[] = {
+        NN_OPTION("steps", steps, 1, 100000, "training steps"),
+        NN_OPTION("widest", widest, 4, 4096, "the largest K"),
+        NN_OPTION("lr", lr, 0, 1, "learning rate of Adam"),
+        NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "score_width",
         "Trains attention with three kinds of scores, for queries and keys of more and more numbers K: the dot product, the\n"

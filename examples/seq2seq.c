@@ -113,13 +113,13 @@ static void show_alignment(const LetterModel *m)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = {
-        option_int("steps", &steps, 1, 1000000, "training steps of each model"),
-        option_int("length", &length, 1, LONGEST, "letters of the longest words"),
-        option_text("score", "NAME", &score, "score function of the attention: dot, general or additive"),
-        option_flag("lstm", &lstm, "LSTM cells in the recurrent models instead of GRU"),
-        option_text("word", "WORD", &word, "letters from a to z; the attention of the models for this word is shown"),
-        option_int("timed", &timed, 8, LONGEST, "letters of the longest words for which the time is measured"), OPTIONS_END
+    const NnField options[] = {
+        NN_OPTION("steps", steps, 1, 1000000, "training steps of each model"),
+        NN_OPTION("length", length, 1, LONGEST, "letters of the longest words"),
+        NN_TEXT_OPTION("score", "NAME", score, "score function of the attention: dot, general or additive"),
+        NN_FLAG_OPTION("lstm", lstm, "LSTM cells in the recurrent models instead of GRU"),
+        NN_TEXT_OPTION("word", "WORD", word, "letters from a to z; the attention of the models for this word is shown"),
+        NN_OPTION("timed", timed, 8, LONGEST, "letters of the longest words for which the time is measured"), NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "seq2seq",
         "Shows why Transformers replaced recurrent models. Three models learn to spell words of random letters backwards.\n"

@@ -119,10 +119,10 @@ static double write_tree(Csv *csv, int64_t processes, int64_t lo, int64_t hi)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = {
-        option_int("shards", &shards, 1, MOST_SHARDS, "shards of the batch"),
-        option_int("items", &items, 1, 1000000, "numbers in the gradient of a shard"),
-        OPTIONS_END
+    const NnField options[] = {
+        NN_OPTION("shards", shards, 1, MOST_SHARDS, "shards of the batch"),
+        NN_OPTION("items", items, 1, 1000000, "numbers in the gradient of a shard"),
+        NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "shards",
         "Adds the gradients of the shards of a batch as one process, two processes, ... would add them: from left to right,\n"

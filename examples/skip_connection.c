@@ -122,12 +122,12 @@ static void compare(int64_t n, Tensor *x, Csv *losses, Csv *norms)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = {
-        option_int("steps", &steps, 1, 1000000, "training steps"),
-        option_int("rows", &rows, 1, 10000000, "rows of data, all of them in each step"),
-        option_int("hidden", &hidden, 1, 100000, "width of the hidden layer of f"),
-        option_real("lr", &lr, 0, 1000, "learning rate of Adam"), option_precision(),
-        option_int("depth", &depth, 0, MAX_DEPTH, "blocks of the deep network; 0: no deep network"), OPTIONS_END
+    const NnField options[] = {
+        NN_OPTION("steps", steps, 1, 1000000, "training steps"),
+        NN_OPTION("rows", rows, 1, 10000000, "rows of data, all of them in each step"),
+        NN_OPTION("hidden", hidden, 1, 100000, "width of the hidden layer of f"),
+        NN_OPTION("lr", lr, 0, 1000, "learning rate of Adam"), PRECISION_OPTION,
+        NN_OPTION("depth", depth, 0, MAX_DEPTH, "blocks of the deep network; 0: no deep network"), NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "skip_connection",
         "Shows the effect of a skip connection. f, two linear layers with a ReLU between them, and x + f(x) learn to\n"

@@ -79,11 +79,11 @@ static void show_widths(void)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = {
-        option_int("queries", &queries, 1, 100000, "queries"),
-        option_int("keys", &keys, 2, 10000, "keys of each query"),
-        option_int("widest", &widest, 1, 4096, "the largest K"),
-        OPTIONS_END
+    const NnField options[] = {
+        NN_OPTION("queries", queries, 1, 100000, "queries"),
+        NN_OPTION("keys", keys, 2, 10000, "keys of each query"),
+        NN_OPTION("widest", widest, 1, 4096, "the largest K"),
+        NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "temperature",
         "Shows the effect of the temperature on softmax. With a low temperature, nearly all weight goes to the largest\n"

@@ -133,7 +133,7 @@ int main(int argc, char **argv)
         "the positions; and that attention without positions cannot tell who has the dog and who has the cat.\n\n"
         "Writes text_to_numbers.csv (matrix,row,column,value), text_to_numbers_positions.csv\n"
         "(length,position,i,share,wave) and text_to_numbers_order.csv (token,without,with: how far its vector moves), and\n"
-        "draws them.", (const Option[]){ OPTIONS_END } });
+        "draws them.", (const NnField[]){ NN_FIELDS_END } });
     AgScope scope = ag_begin(AG_NO_GRAD);
     const char *dictionary[2 * TOKENS];
     int known = 0;

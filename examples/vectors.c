@@ -81,7 +81,7 @@ static void print_products(void)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = { option_int("points", &points, 1, 100000, "points that the matrix moves"), OPTIONS_END };
+    const NnField options[] = { NN_OPTION("points", points, 1, 100000, "points that the matrix moves"), NN_FIELDS_END };
     example_begin(argc, argv, &(Program){ "vectors",
         "Shows the geometry of attention in the plane. A word is a point. A matrix moves all points by one rule; this is\n"
         "how words become queries, keys and values. An inner product measures how far one vector goes in the direction\n"

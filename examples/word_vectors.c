@@ -67,10 +67,10 @@ static void print_cosines(WordVectors *m, const char *when)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = {
-        option_int("steps", &steps, 1, 1000000, "training steps"),
-        option_int("width", &width, 2, 1000, "numbers in the vector of a word; the picture shows the first two"),
-        OPTIONS_END
+    const NnField options[] = {
+        NN_OPTION("steps", steps, 1, 1000000, "training steps"),
+        NN_OPTION("width", width, 2, 1000, "numbers in the vector of a word; the picture shows the first two"),
+        NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "word_vectors",
         "Shows how an embedding gets its meaning. Sentences like 井上 は 犬 を 飼う and 大森 は パン を 食べる; from the\n"

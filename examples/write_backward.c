@@ -80,7 +80,7 @@ static void show_explanation(Tensor **in)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = { OPTIONS_END };
+    const NnField options[] = { NN_FIELDS_END };
     example_begin(argc, argv, &(Program){ "write_backward",
         "An exercise about backward rules. A new operation, y[i][j] = w[j] x[i][j]^2, already computes y. Write its\n"
         "backward rule, which computes the gradients of x and w from that of y, in\n"

@@ -165,7 +165,7 @@ static GPTBlock *block_new(const GPTOptions *o)
 GPT *gpt_new_at(AgSite at, GPTOptions options)
 {
     AG_LAYER(at);
-    if (!gpt_check(&options)) ag_usage_error(at, "gpt_new", "%s", ag_error());
+    if (!nn_fields_check(&gpt_fields, &options)) ag_usage_error(at, __func__, "%s", ag_error());
     GPT *m = (GPT *)nn_new_sized_at(at, sizeof *m, "GPT");
     m->options = options;
     nn_child(m, wte, table_new(options.vocab, &options));

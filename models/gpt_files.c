@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "config.h"
-#include "fields.h"
 #include "kaeru/autograd.h"
 #include "kaeru/gpt.h"
 #include "number.h"
+#include "sizes.h"
 #include "stored.h"
 #include "utf8.h"
 
@@ -19,21 +19,12 @@
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
-static bool checkpoint_options(const char *path, GPTOptions *o)
-{
-    NnSettings *s = nn_settings_new();
-    bool good = nn_checkpoint_settings(path, s) && (gpt_from_settings(o, s) || add_path(path)) &&
-                checkpoint_may_hold(path, gpt_size(o));
-    ag_free(s);
-    return good;
-}
-
 GPT *gpt_load_at(AgSite at, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
-    GPTOptions o;
-    if (!checkpoint_options(path, &o)) return NULL;
+    GPTOptions o = { .recompute = false };
+    if (!checkpoint_options(path, &gpt_fields, &o) || !checkpoint_may_hold(path, gpt_size(&o))) return NULL;
     GPT *m = gpt_new(o);
     if (nn_load(path, m)) return m;
     nn_free(m);
@@ -61,7 +52,7 @@ static bool read_config(const Config *c, GPTOptions *o)
            check_inner(c, o->width) && config_text(c, "activation_function", "gelu_new", "gelu_pytorch_tanh") &&
            config_flag(c, "scale_attn_weights", true) && config_flag(c, "scale_attn_by_inverse_layer_idx", false) &&
            config_flag(c, "add_cross_attention", false) && config_flag(c, "tie_word_embeddings", true) &&
-           (gpt_check(o) || add_path(c->path));
+           (nn_fields_check(&gpt_fields, o) || add_path(c->path));
 }
 
 static bool open_config(const char *path, GPTOptions *o)

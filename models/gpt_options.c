@@ -1,35 +1,30 @@
-/* gpt_options.c: checks the sizes of a GPT, counts its parameters, and converts the sizes to and from settings. */
+/* gpt_options.c: the options of a GPT as a table, and the number of its parameters. */
 #include <inttypes.h>
 
-#include "fields.h"
 #include "kaeru/gpt.h"
 
-GPTOptions gpt_defaults(void)
-{
-    return (GPTOptions){ .layers = 12, .heads = 12, .width = 768, .vocab = 50257, .context = 1024, .dropout = 0.1,
-                         .bias = true, .eps = 1e-5 };
-}
-
-/* The upper bounds are far above any real model, but the product of any two fits an int64_t. */
-static const Field fields[] = {
-    { "gpt.layers",  FIELD_INT64,  offsetof(GPTOptions, layers), 1, 100000, false },
-    { "gpt.heads",   FIELD_INT64,  offsetof(GPTOptions, heads), 1, 1 << 24, false },
-    { "gpt.width",   FIELD_INT64,  offsetof(GPTOptions, width), 1, 1 << 24, false },
-    { "gpt.vocab",   FIELD_INT64,  offsetof(GPTOptions, vocab), 1, INT32_MAX, false },
-    { "gpt.context", FIELD_INT64,  offsetof(GPTOptions, context), 1, 1 << 30, false },
-    { "gpt.dropout", FIELD_DOUBLE, offsetof(GPTOptions, dropout), 0, 1, true },
-    { "gpt.bias",    FIELD_BOOL,   offsetof(GPTOptions, bias), 0, 1, false },
-    { "gpt.eps",     FIELD_DOUBLE, offsetof(GPTOptions, eps), 0, 1, true },
+#define FIELD(name, ...) NN_FIELD(#name, GPTOptions, name, __VA_ARGS__)
+/* The upper limits are far above any real model, but the product of any two fits an int64_t. */
+static const NnField fields[] = {
+    FIELD(layers, 12, 1, 100000, "blocks", .fixed = true),
+    FIELD(heads, 12, 1, 1 << 24, "attention heads of each block", .fixed = true),
+    FIELD(width, 768, 1, 1 << 24, "width of the model", .fixed = true),
+    FIELD(vocab, 50257, 1, INT32_MAX, NULL),
+    FIELD(context, 1024, 1, 1 << 30, "tokens that the model can see, at most", .fixed = true),
+    FIELD(dropout, 0.1, 0, 1, "share of activations dropped in training", .below = true, .fixed = true),
+    FIELD(bias, true, 0, 1, "biases in linear layers and norms, as in GPT-2", .fixed = true),
+    FIELD(eps, 1e-5, 0, 1, NULL, .below = true),
+    NN_FIELDS_END
 };
-enum { N_FIELDS = sizeof fields / sizeof *fields };
 
-bool gpt_check_at(AgSite at, const GPTOptions *o)
+static bool check(const void *options)
 {
-    ag_check_pointer_at(at, __func__, "o", o);
-    if (!fields_check(fields, N_FIELDS, o)) return false;
+    const GPTOptions *o = options;
     return o->width % o->heads == 0 ||
            ag_set_error("a width of %" PRId64 " does not divide into %" PRId64 " heads", o->width, o->heads);
 }
+
+const NnFields gpt_fields = { "gpt.", sizeof(GPTOptions), fields, check };
 
 double gpt_size_at(AgSite at, const GPTOptions *o)
 {
@@ -37,23 +32,4 @@ double gpt_size_at(AgSite at, const GPTOptions *o)
     double width = (double)o->width;
     double block = 12 * width * width + 2 * width + (o->bias ? 11 * width : 0);     /* 4 matrices, 2 norms */
     return ((double)o->vocab + (double)o->context) * width + (double)o->layers * block + width * (o->bias ? 2 : 1);
-}
-
-void gpt_to_settings_at(AgSite at, const GPTOptions *o, NnSettings *s)
-{
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "o", o);
-    ag_check_object_at(at, __func__, "s", s);
-    fields_to_settings(fields, N_FIELDS, o, s);
-}
-
-bool gpt_from_settings_at(AgSite at, GPTOptions *o, const NnSettings *s)
-{
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "o", o);
-    ag_check_object_at(at, __func__, "s", s);
-    GPTOptions found = { .recompute = false };
-    if (!fields_from_settings(fields, N_FIELDS, &found, s) || !gpt_check(&found)) return false;
-    *o = found;
-    return true;
 }

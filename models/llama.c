@@ -205,7 +205,7 @@ Llama *llama_of_zeros(LlamaOptions options)
 Llama *llama_new_at(AgSite at, LlamaOptions options)
 {
     AG_LAYER(at);
-    if (!llama_check(&options)) ag_usage_error(at, "llama_new", "%s", ag_error());
+    if (!nn_fields_check(&llama_fields, &options)) ag_usage_error(at, __func__, "%s", ag_error());
     Llama *m = llama_of_zeros(options);
     NnParameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++)

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "config.h"
-#include "fields.h"
 #include "file.h"
 #include "kaeru/autograd.h"
 #include "llama_parts.h"
 #include "number.h"
+#include "sizes.h"
 #include "stored.h"
 
 /* Reads the weights, or frees the model and returns NULL. */
@@ -25,11 +25,8 @@ Llama *llama_load_at(AgSite at, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
-    LlamaOptions o;
-    NnSettings *s = nn_settings_new();
-    bool good = nn_checkpoint_settings(path, s) && (llama_from_settings(&o, s) || add_path(path)) &&
-                checkpoint_may_hold(path, llama_size(&o));
-    ag_free(s);
+    LlamaOptions o = { .recompute = false };
+    bool good = checkpoint_options(path, &llama_fields, &o) && checkpoint_may_hold(path, llama_size(&o));
     return good ? filled(llama_of_zeros(o), path, (NnLoadOptions){ .map = false }) : NULL;
 }
 
@@ -112,7 +109,8 @@ bool llama_read_config(const Config *c, LlamaOptions *o)
            config_int_or(c, "max_position_embeddings", &o->context) && config_real_or(c, "rms_norm_eps", &o->eps) &&
            config_real_or(c, "attention_dropout", &o->dropout) && config_bool_or(c, "tie_word_embeddings", &o->tied) &&
            config_text(c, "hidden_act", "silu", NULL) && read_rope(c, o) &&
-           config_int_or(c, "bos_token_id", &o->begin) && read_ends(c, o->end) && (llama_check(o) || add_path(c->path));
+           config_int_or(c, "bos_token_id", &o->begin) && read_ends(c, o->end) &&
+           (nn_fields_check(&llama_fields, o) || add_path(c->path));
 }
 
 /* ---- folders ----------------------------------------------------------------------------------------------------- */

@@ -26,10 +26,10 @@ Seq2Seq *seq2seq_new_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, Seq2Seq
 {
     AG_LAYER(at);
     if (src_vocab < 1 || tgt_vocab < 1 || o.width < 1 || o.hidden < 1)
-        ag_usage_error(at, "seq2seq_new", "vocabularies of %lld and %lld words, width %lld, hidden %lld: each must be 1 or "
+        ag_usage_error(at, __func__, "vocabularies of %lld and %lld words, width %lld, hidden %lld: each must be 1 or "
                        "more", (long long)src_vocab, (long long)tgt_vocab, (long long)o.width, (long long)o.hidden);
     if (!(o.dropout >= 0 && o.dropout < 1))
-        ag_usage_error(at, "seq2seq_new", "dropout is %g, expected 0 to below 1", o.dropout);
+        ag_usage_error(at, __func__, "dropout is %g, expected 0 to below 1", o.dropout);
     Seq2Seq *m = nn_new(Seq2Seq);
     nn_child(m, src_embed, nn_embedding_new(src_vocab, o.width));
     nn_child(m, tgt_embed, nn_embedding_new(tgt_vocab, o.width));
@@ -86,7 +86,7 @@ Tensor *seq2seq_forward_at(AgSite at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tens
 {
     NN_LAYER(at, m);
     ag_check_pointer_at(at, __func__, "tgt", tgt);
-    check_ids("seq2seq_forward", src, tgt);
+    check_ids(__func__, src, tgt);
     Source s = read_source(m, src, src_mask);
     Tensor *words = nn_dropout(m->dropout, nn_embedding(m->tgt_embed, tgt));        /* (B,T,width) */
     int64_t time = tensor_dim(tgt, 1);
@@ -110,11 +110,11 @@ Tensor *seq2seq_greedy_decode_at(AgSite at, Seq2Seq *m, Tensor *src, Tensor *src
 {
     NN_LAYER(at, m);
     if (max_len < 1)
-        ag_usage_error(AG_HERE, "seq2seq_greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
-    check_ids("seq2seq_greedy_decode", src, NULL);
+        ag_usage_error(AG_HERE, __func__, "max_len %lld, expected 1 or more", (long long)max_len);
+    check_ids(__func__, src, NULL);
     int64_t vocab = tensor_dim(m->generator->proj->weight, 0);
     if (start_symbol < 0 || start_symbol >= vocab || end_symbol < -1 || end_symbol >= vocab)
-        ag_usage_error(AG_HERE, "seq2seq_greedy_decode", "start symbol %d and end symbol %d, expected ids below %lld",
+        ag_usage_error(AG_HERE, __func__, "start symbol %d and end symbol %d, expected ids below %lld",
                        (int)start_symbol, (int)end_symbol, (long long)vocab);
     int64_t rows = tensor_dim(src, 0), going = rows;
     Tensor *ys = tensor_ints(SHAPE(rows, max_len), NULL);

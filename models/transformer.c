@@ -217,21 +217,10 @@ Tensor *transformer_embeddings_at(AgSite at, TransformerEmbeddings *e, Tensor *i
 
 /* ---- make_model -------------------------------------------------------------------------------------------------- */
 
-TransformerOptions transformer_defaults(void)
-{
-    return (TransformerOptions){ .N = 6, .d_model = 512, .d_ff = 2048, .h = 8, .dropout = 0.1,
-                                 .norm_place = NN_PRE_NORM, .norm = AG_NORM_ANNOTATED, .activation = AG_RELU,
-                                 .max_len = 5000 };
-}
-
 static void check_options(AgSite at, const char *what, int64_t vocab, const TransformerOptions *o)
 {
-    if (vocab < 1 || o->N < 1 || o->d_model < 1 || o->d_ff < 1 || o->max_len < 1)
-        ag_usage_error(at, what, "vocabulary %lld, N %d, d_model %lld, d_ff %lld, max_len %lld: each must be 1 or more",
-                       (long long)vocab, o->N, (long long)o->d_model, (long long)o->d_ff, (long long)o->max_len);
-    if (o->h < 1 || o->d_model % o->h != 0)
-        ag_usage_error(at, what, "d_model %lld is not divisible by %d heads", (long long)o->d_model, o->h);
-    if (!(o->dropout >= 0 && o->dropout < 1)) ag_usage_error(at, what, "dropout is %g, expected 0 to below 1", o->dropout);
+    if (vocab < 1) ag_usage_error(at, what, "vocabulary %lld, expected 1 or more", (long long)vocab);
+    if (!nn_fields_check(&transformer_fields, o)) ag_usage_error(at, what, "%s", ag_error());
 }
 
 static Sequential *embed_and_position(int64_t vocab, const TransformerOptions *o)
@@ -263,7 +252,7 @@ static void xavier_uniform(void *model)
 Transformer *transformer_new_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions o)
 {
     AG_LAYER(at);
-    check_options(at, "transformer_new", src_vocab < tgt_vocab ? src_vocab : tgt_vocab, &o);
+    check_options(at, __func__, src_vocab < tgt_vocab ? src_vocab : tgt_vocab, &o);
     if (o.share_embeddings && src_vocab != tgt_vocab)
         ag_usage_error(at, "transformer_new", "share_embeddings needs equal vocabularies, these have %lld and %lld words",
                        (long long)src_vocab, (long long)tgt_vocab);
@@ -327,7 +316,7 @@ void transformer_keep_weights_at(AgSite at, Transformer *m, bool keep)
 TransformerEncoderOnly *transformer_encoder_only_new_at(AgSite at, int64_t vocab, TransformerOptions o)
 {
     AG_LAYER(at);
-    check_options(at, "transformer_encoder_only_new", vocab, &o);
+    check_options(at, __func__, vocab, &o);
     TransformerEncoderOnly *m = nn_new(TransformerEncoderOnly);
     nn_child(m, encoder, transformer_encoder_new(&o));
     nn_child(m, embed, embed_and_position(vocab, &o));

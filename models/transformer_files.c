@@ -1,39 +1,60 @@
 /* transformer_files.c: the sizes of an encoder-decoder as settings of a checkpoint, and the model that a checkpoint holds. */
 #include <inttypes.h>
 
-#include "fields.h"
 #include "kaeru/transformer.h"
+#include "sizes.h"
 
-_Static_assert(sizeof(NnNormPlace) == sizeof(int) && sizeof(AgActivation) == sizeof(int), "FIELD_INT reads them as int");
+_Static_assert(sizeof(NnNormPlace) == sizeof(int) && sizeof(AgActivation) == sizeof(int), "NN_FIELD_INT reads them as int");
 
-typedef struct { int64_t src_vocab, tgt_vocab; TransformerOptions o; } Sizes;
+/* All that describes a model. The options are first, so that one table serves for both structs. */
+typedef struct { TransformerOptions o; int64_t src_vocab, tgt_vocab; } Sizes;
 
-#define AT(member) offsetof(Sizes, member)
-static const Field fields[] = {
-    { "transformer.src_vocab", FIELD_INT64, AT(src_vocab), 1, INT32_MAX, false },
-    { "transformer.tgt_vocab", FIELD_INT64, AT(tgt_vocab), 1, INT32_MAX, false },
-    { "transformer.N", FIELD_INT, AT(o.N), 1, 100000, false },
-    { "transformer.d_model", FIELD_INT64, AT(o.d_model), 1, 1 << 24, false },
-    { "transformer.d_ff", FIELD_INT64, AT(o.d_ff), 1, 1 << 24, false },
-    { "transformer.h", FIELD_INT, AT(o.h), 1, 1 << 24, false },
-    { "transformer.max_len", FIELD_INT64, AT(o.max_len), 1, 1 << 30, false },
-    { "transformer.activation", FIELD_INT, AT(o.activation), AG_IDENTITY, AG_SILU, false },
-    { "transformer.dropout", FIELD_DOUBLE, AT(o.dropout), 0, 1, true },
-    { "transformer.eps", FIELD_DOUBLE, AT(o.norm.eps), 0, 1, true },
-    { "transformer.post_norm", FIELD_INT, AT(o.norm_place), NN_PRE_NORM, NN_POST_NORM, false },
-    { "transformer.eps_inside", FIELD_BOOL, AT(o.norm.eps_inside), 0, 1, false },
-    { "transformer.unbiased", FIELD_BOOL, AT(o.norm.unbiased), 0, 1, false },
-    { "transformer.learned_positions", FIELD_BOOL, AT(o.learned_positions), 0, 1, false },
-    { "transformer.share_embeddings", FIELD_BOOL, AT(o.share_embeddings), 0, 1, false },
+#define FIELD(name, member, ...) NN_FIELD(name, Sizes, member, __VA_ARGS__)
+static const NnField fields[] = {
+    FIELD("src_vocab", src_vocab, 0, 1, INT32_MAX, NULL),
+    FIELD("tgt_vocab", tgt_vocab, 0, 1, INT32_MAX, NULL),
+    FIELD("N", o.N, 6, 1, 100000, "layers of the encoder and of the decoder", .option = "layers", .fixed = true),
+    FIELD("d_model", o.d_model, 512, 1, 1 << 24, "d_model", .option = "width", .fixed = true),
+    FIELD("d_ff", o.d_ff, 2048, 1, 1 << 24, "d_ff, hidden width of the feed-forward layers", .option = "hidden",
+          .fixed = true),
+    FIELD("h", o.h, 8, 1, 1 << 24, "heads of attention", .option = "heads", .fixed = true),
+    FIELD("max_len", o.max_len, 5000, 1, 1 << 30, NULL),
+    FIELD("activation", o.activation, AG_RELU, AG_IDENTITY, AG_SILU, NULL),
+    FIELD("dropout", o.dropout, 0.1, 0, 1, "probability of dropout", .below = true, .fixed = true),
+    FIELD("eps", o.norm.eps, 1e-6, 0, 1, NULL, .below = true),
+    FIELD("post_norm", o.norm_place, NN_PRE_NORM, NN_PRE_NORM, NN_POST_NORM, NULL),
+    FIELD("eps_inside", o.norm.eps_inside, false, 0, 1, NULL),
+    FIELD("unbiased", o.norm.unbiased, true, 0, 1, NULL),
+    FIELD("learned_positions", o.learned_positions, false, 0, 1, NULL),
+    FIELD("share_embeddings", o.share_embeddings, false, 0, 1,
+          "one vocabulary and embedding for both languages and the output", .option = "shared", .fixed = true),
+    NN_FIELDS_END
 };
-enum { N_FIELDS = sizeof fields / sizeof *fields };
+
+static bool check(const void *options)
+{
+    const TransformerOptions *o = options;
+    return o->d_model % o->h == 0 ||
+           ag_set_error("a d_model of %" PRId64 " does not divide into %d heads", o->d_model, o->h);
+}
+
+static bool check_sizes(const void *sizes)
+{
+    const Sizes *s = sizes;
+    if (!check(&s->o)) return false;
+    return !s->o.share_embeddings || s->src_vocab == s->tgt_vocab ||
+           ag_set_error("shared embeddings for vocabularies of %" PRId64 " and %" PRId64 " words, expected one", s->src_vocab,
+                        s->tgt_vocab);
+}
+
+const NnFields transformer_fields = { "transformer.", sizeof(TransformerOptions), fields + 2, check };
+static const NnFields sizes_fields = { "transformer.", sizeof(Sizes), fields, check_sizes };
 
 void transformer_to_settings_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, NnSettings *s)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);
-    ag_check_object_at(at, __func__, "s", s);
-    fields_to_settings(fields, N_FIELDS, &(Sizes){ src_vocab, tgt_vocab, *o }, s);
+    nn_fields_to_settings(&sizes_fields, &(Sizes){ *o, src_vocab, tgt_vocab }, s);
 }
 
 /* The number of parameters in the matrices of such a model: fewer than all, so that no good file is refused. A double,
@@ -46,33 +67,12 @@ static double least_parameters(const Sizes *s)
     return layers + width * (words + 2 * (double)s->o.max_len);
 }
 
-static bool read_sizes(Sizes *sizes, const NnSettings *s)
-{
-    if (!fields_from_settings(fields, N_FIELDS, sizes, s)) return false;
-    if (sizes->o.d_model % sizes->o.h != 0)
-        return ag_set_error("a d_model of %" PRId64 " does not divide into %d heads", sizes->o.d_model, sizes->o.h);
-    if (sizes->o.share_embeddings && sizes->src_vocab != sizes->tgt_vocab)
-        return ag_set_error("shared embeddings for vocabularies of %" PRId64 " and %" PRId64 " words, expected one",
-                            sizes->src_vocab, sizes->tgt_vocab);
-    return true;
-}
-
-static bool checkpoint_sizes(const char *path, Sizes *sizes)
-{
-    NnSettings *s = nn_settings_new();
-    bool good = nn_checkpoint_settings(path, s) &&
-                (read_sizes(sizes, s) || ag_set_error("%s: %s", path, ag_error())) &&
-                checkpoint_may_hold(path, least_parameters(sizes));
-    ag_free(s);
-    return good;
-}
-
 Transformer *transformer_load_at(AgSite at, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
-    Sizes s;
-    if (!checkpoint_sizes(path, &s)) return NULL;
+    Sizes s = { .src_vocab = 0 };
+    if (!checkpoint_options(path, &sizes_fields, &s) || !checkpoint_may_hold(path, least_parameters(&s))) return NULL;
     Transformer *m = transformer_new(s.src_vocab, s.tgt_vocab, s.o);
     if (nn_load(path, m)) return m;
     nn_free(m);

@@ -207,9 +207,9 @@ def main(*words):
     macros_of[""] = []
     found = {unit: sources.names(os.path.realpath(unit[0]), macros_of[unit[1]]) for unit in units}
 
-    # The definitions of what headers declare with extern.
-    objects = re.findall(r"^extern [^;()]*?(\w+)(?:\[\w*\])?;",
-                         "".join(sources.read(file) for file in set().union(*found.values())), re.M)
+    # The definitions of what private headers declare with extern.
+    private = [file for file in set().union(*found.values()) if "/include/kaeru/" not in file]
+    objects = re.findall(r"^extern [^;()]*?(\w+)(?:\[\w*\])?;", "".join(map(sources.read, private)), re.M)
     sources.objects = re.compile(r"^(?=(?!static|extern)[A-Za-z_][\w *]*[ *](?:%s)\b[^;(]*[=;])" % "|".join(objects), re.M)
 
     # A unit's own files are the .c file and the headers that no other unit of its part includes.

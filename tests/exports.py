@@ -4,7 +4,7 @@
     exports.py LIBRARY HEADERS_FOLDER [SYMBOLS]
 
 LIBRARY is a static or a shared library; HEADERS_FOLDER has kaeru.h. SYMBOLS is the list of the Debian package. Each function
-that a header declares must be exported, and nothing else. The names of functions, macros, enumeration constants and types must
+and table that a header declares must be exported, and nothing else. The names of functions, macros, enumeration constants and types must
 follow the rule in CONTRIBUTING.md. Prints what is wrong.
 """
 import collections
@@ -57,6 +57,8 @@ def read_header(path):
     others.update(re.findall(r"\b(\w+)\([^()]*\)\s*\{", "".join(cpp)))      # templates and inline functions
     text = re.sub(r'^extern "C\+\+" \{.*?^\}\n\}', "", text, flags=re.S | re.M)
     text = re.sub(r"^AG_PUBLIC_(BEGIN|END)$", "", text, flags=re.M)
+    text = re.sub(r"^static inline .*?^\}$", "", text, flags=re.S | re.M)
+    functions.update(re.findall(r"^extern const \w+ (\w+);", text, re.M))
     for found in DECLARED.finditer(text):
         if re.match(r"typedef\b|struct \w+ \{|return\b", found[0]):
             continue
@@ -112,7 +114,7 @@ def main(library, folder, symbols=None):
     for name, header in wrong_names(headers):
         print(f"{name} in {header} does not begin as its layer's names do")
         good = False
-    print(f"{len(every)} functions, {sum(len(h.others) for h in headers)} macros and constants, "
+    print(f"{len(every)} functions and tables, {sum(len(h.others) for h in headers)} macros and constants, "
           f"{sum(len(h.types) for h in headers)} types")
     return 0 if good else 1
 

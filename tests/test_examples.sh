@@ -26,25 +26,25 @@ expect 2 '' "unexpected argument 'five'" five
 expect 2 '' "unexpected argument '--'" --
 expect 2 '' "--steps needs a value: a whole number from 1 to 1000000" --steps
 expect 2 '' "--out needs a value: DIR" --out
-expect 2 '' "--steps: 'ten' is not a whole number" --steps ten
-expect 2 '' "--steps: '' is not a whole number" --steps ''
-expect 2 '' "--steps: '1.5' is not a whole number" --steps 1.5
-expect 2 '' "--steps: ' 5' is not a whole number" --steps ' 5'
-expect 2 '' "--steps: '5x' is not a whole number" --steps=5x
-expect 2 '' "--steps: 0 is out of range: expected a whole number from 1" --steps 0
-expect 2 '' "--rows: -5 is out of range" --rows -5
-expect 2 '' "--rows: 99999999999999999999999 is out of range" --rows 99999999999999999999999
-expect 2 '' "--seed: -1 is out of range" --seed -1
-expect 2 '' "--seed: 9007199254740993 is out of range: expected a whole number from 0 to 9007199254740992" \
+expect 2 '' '--steps is "ten", expected a whole number' --steps ten
+expect 2 '' '--steps is "", expected a whole number' --steps ''
+expect 2 '' '--steps is "1.5", expected a whole number' --steps 1.5
+expect 2 '' '--steps is " 5", expected a whole number' --steps ' 5'
+expect 2 '' '--steps is "5x", expected a whole number' --steps=5x
+expect 2 '' "--steps is 0, expected a whole number from 1" --steps 0
+expect 2 '' "--rows is -5, expected" --rows -5
+expect 2 '' "--rows is 99999999999999999999999, expected" --rows 99999999999999999999999
+expect 2 '' "--seed is -1, expected" --seed -1
+expect 2 '' "--seed is 9007199254740993, expected a whole number from 0 to 9007199254740992" \
     --seed 9007199254740993
-expect 2 '' "--depth: 101 is out of range" --depth 101
-expect 2 '' "--lr: 'nan' is not a number" --lr nan
-expect 2 '' "--lr: 'inf' is not a number" --lr=inf
-expect 2 '' "--lr: '0x1p-3' is not a number" --lr 0x1p-3
-expect 2 '' "--lr: '--seed' is not a number" --lr --seed
-expect 2 '' "--lr: 1e999 is out of range" --lr 1e999
-expect 2 '' "--lr: -0.1 is out of range" --lr -0.1
-expect 2 '' "--out: expected DIR, not an empty text" --out ''
+expect 2 '' "--depth is 101, expected" --depth 101
+expect 2 '' '--lr is "nan", expected a number' --lr nan
+expect 2 '' '--lr is "inf", expected a number' --lr=inf
+expect 2 '' '--lr is "0x1p-3", expected a number' --lr 0x1p-3
+expect 2 '' '--lr is "--seed", expected a number' --lr --seed
+expect 2 '' "--lr is 1e999, expected" --lr 1e999
+expect 2 '' "--lr is -0.1, expected" --lr -0.1
+expect 2 '' "--out is empty, expected DIR" --out ''
 expect 2 '' "skip_connection: --language fr: expected en or ja" --language fr
 lacks out
 

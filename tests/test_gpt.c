@@ -223,13 +223,13 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("gpt_new: a width of 8 does not divide into 3 heads", gpt_new(bad));
     bad = small();
     bad.layers = 0;
-    EXPECT_USAGE_ERROR("gpt.layers is 0, expected 1 to 100000", gpt_new(bad));
+    EXPECT_USAGE_ERROR("gpt.layers is 0, expected a whole number from 1 to 100000", gpt_new(bad));
     bad = small();
     bad.vocab = INT64_C(1) << 40;
-    EXPECT_USAGE_ERROR("gpt.vocab is 1099511627776, expected 1 to 2147483647", gpt_new(bad));
+    EXPECT_USAGE_ERROR("gpt.vocab is 1099511627776, expected a whole number from 1 to 2147483647", gpt_new(bad));
     bad = small();
     bad.dropout = 1;
-    EXPECT_USAGE_ERROR("gpt.dropout is 1, expected 0 to below 1", gpt_new(bad));
+    EXPECT_USAGE_ERROR("gpt.dropout is 1, expected a number from 0 to below 1", gpt_new(bad));
     bad.dropout = NAN;
     EXPECT_USAGE_ERROR("gpt.dropout is nan, expected", gpt_new(bad));
     bad = small();
@@ -518,7 +518,7 @@ START_TEST(a_checkpoint_has_the_sizes)
     o.dropout = 0.3;
     GPT *m = gpt_new(o);
     NnSettings *s = nn_settings_new();
-    gpt_to_settings(&o, s);
+    nn_fields_to_settings(&gpt_fields, &o, s);
     expect_done(nn_checkpoint_save(in_folder("a"), m, NULL, s));
     GPT *again = gpt_load(in_folder("a"));
     ck_assert_msg(again != NULL, "%s", ag_error());
@@ -531,13 +531,13 @@ START_TEST(a_checkpoint_has_the_sizes)
         { "gpt.layers", "99999", "a: " },
         { "gpt.vocab", "2147483647", "are too few for the model that its settings describe, of 17179870" },
         { "gpt.heads", "0", "a: gpt.heads is 0" },
-        { "gpt.width", "x", "a: the setting \"gpt.width\" is \"x\"" },
-        { "gpt.bias", "2", "a: gpt.bias is 2, expected 0 to 1" },
+        { "gpt.width", "x", "a: gpt.width is \"x\", expected a whole number from 1 to" },
+        { "gpt.bias", "2", "a: gpt.bias is 2, expected a whole number from 0 to 1" },
         { "gpt.bias", "1", "missing: \"h.0.ln_1.bias\"" },
         { "gpt.dropout", "1", "a: gpt.dropout is 1" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        gpt_to_settings(&o, s);
+        nn_fields_to_settings(&gpt_fields, &o, s);
         nn_settings_set(s, cases[i].key, "%s", cases[i].value);
         expect_done(nn_checkpoint_save(in_folder("a"), m, NULL, s));
         again = gpt_load(in_folder("a"));

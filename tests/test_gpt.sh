@@ -200,7 +200,7 @@ expect 1 '' 'none/gpt_last.safetensors: cannot be opened' train --resume --out n
 expect 1 '' 'absent.txt: cannot be opened' train --data absent.txt --out none
 expect 2 '' 'a width of 16 does not divide into 3 heads' train --data story.txt $tiny --heads 3 --out none
 expect 2 '' '--weights needs --config and --vocab' train --weights story.txt --out none
-expect 2 '' '--steps: 0 is out of range' train --steps 0 --out none
+expect 2 '' '--steps is 0, expected' train --steps 0 --out none
 printf 'caf\351 au lait\n' >latin.txt
 expect 1 '' 'latin.txt: line 1, column 4, byte 3: expected UTF-8, found byte 0xE9' train --data latin.txt --out none
 printf 'short' >short.txt
@@ -259,18 +259,19 @@ mkdir some
 expect 1 '' 'latin.txt: ' train --data latin.txt --out some/none/of/these
 that "a folder that was there stays" [ -d some ]
 lacks some/none
-# An option in the checkpoint out of its range, then a model without any options.
+# An option in the checkpoint out of its range, sizes that are not those of its model, then a model without any options.
 mkdir foreign
 cp plain/gpt_last.safetensors foreign/
-at=$(LC_ALL=C grep -abo '"settings.option.layers":"2"' foreign/gpt_last.safetensors | cut -d: -f1)
-printf 0 | dd of=foreign/gpt_last.safetensors bs=1 seek=$((at + 26)) conv=notrunc 2>/dev/null
-expect 1 '' 'foreign/gpt_last.safetensors: the setting "option.layers" is 0, expected 1 to 1000' train --resume --out foreign
-# A model whose sizes are not those of its options.
+at=$(LC_ALL=C grep -abo '"settings.gpt.layers":"2"' foreign/gpt_last.safetensors | cut -d: -f1)
+printf 0 | dd of=foreign/gpt_last.safetensors bs=1 seek=$((at + 23)) conv=notrunc 2>/dev/null
+expect 1 '' 'foreign/gpt_last.safetensors: gpt.layers is 0, expected a whole number from 1 to 100000' train --resume \
+    --out foreign
 cp plain/gpt_last.safetensors foreign/
-at=$(LC_ALL=C grep -abo '"settings.option.width":"16"' foreign/gpt_last.safetensors | cut -d: -f1)
-printf 2 | dd of=foreign/gpt_last.safetensors bs=1 seek=$((at + 25)) conv=notrunc 2>/dev/null
+at=$(LC_ALL=C grep -abo '"settings.gpt.width":"16"' foreign/gpt_last.safetensors | cut -d: -f1)
+printf 2 | dd of=foreign/gpt_last.safetensors bs=1 seek=$((at + 22)) conv=notrunc 2>/dev/null
 cp plain/gpt_vocab.json foreign
-expect 1 '' 'foreign/gpt_last.safetensors: its option --width is 26, but its model has 16' train --resume --out foreign
+expect 1 '' 'foreign/gpt_last.safetensors: wrong shape: "wte.weight" is (31, 16), expected (31, 26)' train --resume \
+    --out foreign
 rm foreign/gpt_vocab.json
 cp plain/gpt_last.safetensors cut
 head -c 5000 cut >broken/gpt_last.safetensors
@@ -304,7 +305,7 @@ expect 1 '' 'absent: cannot be opened' sample --checkpoint absent
 expect 0 'wrote:   theirs/config.json' '' export --checkpoint plain/gpt_best.safetensors --out theirs
 lacks theirs/merges.txt
 cp theirs/model.safetensors foreign/gpt_last.safetensors
-expect 1 '' 'foreign/gpt_last.safetensors: the setting "option.layers" is missing' train --resume --out foreign
+expect 1 '' 'foreign/gpt_last.safetensors: the setting "option.sample" is missing' train --resume --out foreign
 theirs='--weights theirs/model.safetensors --config theirs/config.json --vocab theirs/vocab.json'
 expect 0 '' '' generate $theirs --prompt 'The frog' --temperature 0 --tokens 40
 same greedy stdout

@@ -199,7 +199,7 @@ END_TEST
 START_TEST(wrong_sizes_are_refused)
 {
     static const struct { size_t offset; int64_t value; const char *message; } cases[] = {
-        { offsetof(LlamaOptions, layers), 0, "llama.layers is 0, expected 1 to 100000" },
+        { offsetof(LlamaOptions, layers), 0, "llama.layers is 0, expected a whole number from 1 to 100000" },
         { offsetof(LlamaOptions, kv_heads), 3, "4 heads are not divisible by 3 heads of keys and values" },
         { offsetof(LlamaOptions, head_width), 5, "heads of width 5, expected an even number" },
         { offsetof(LlamaOptions, end[3]), -2, "llama.end[3] is -2" },
@@ -207,12 +207,12 @@ START_TEST(wrong_sizes_are_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         LlamaOptions o = small();
         memcpy((char *)&o + cases[i].offset, &cases[i].value, sizeof(int64_t));
-        expect_refused(llama_check(&o), cases[i].message);
+        expect_refused(nn_fields_check(&llama_fields, &o), cases[i].message);
         EXPECT_USAGE_ERROR(cases[i].message, llama_new(o));
     }
     LlamaOptions o = small();
     o.rope_high = o.rope_low;
-    expect_refused(llama_check(&o), "llama.rope_low is 1, expected less than llama.rope_high, 1");
+    expect_refused(nn_fields_check(&llama_fields, &o), "llama.rope_low is 1, expected less than llama.rope_high, 1");
 }
 END_TEST
 
@@ -244,8 +244,8 @@ END_TEST
 static void check_same_options(const LlamaOptions *a, const LlamaOptions *b)
 {
     NnSettings *left = nn_settings_new(), *right = nn_settings_new();
-    llama_to_settings(a, left);
-    llama_to_settings(b, right);
+    nn_fields_to_settings(&llama_fields, a, left);
+    nn_fields_to_settings(&llama_fields, b, right);
     static const char *const keys[] = { "layers", "heads", "kv_heads", "head_width", "width", "hidden", "vocab", "context",
         "eps",
         "rope_base", "rope_factor", "rope_low", "rope_high", "rope_context", "dropout", "qkv_bias", "out_bias", "head_norms",
@@ -332,7 +332,7 @@ START_TEST(checkpoints_load)
 {
     Llama *m = model_of(_i);
     NnSettings *s = nn_settings_new();
-    llama_to_settings(&m->options, s);
+    nn_fields_to_settings(&llama_fields, &m->options, s);
     expect_done(nn_checkpoint_save(in_folder("m.safetensors"), m, NULL, s));
     Llama *again = llama_load(in_folder("m.safetensors"));
     ck_assert_msg(again != NULL, "%s", ag_error());

@@ -647,7 +647,7 @@ START_TEST(what_cannot_be_trained_is_refused)
     t.last = NULL;
     EXPECT_USAGE_ERROR("no path of a checkpoint", lm_train(&t, true));
     t.options.batch = 0;
-    expect_refused(lm_train(&t, false), "train.batch is 0, expected 1 to 16777216");
+    expect_refused(lm_train(&t, false), "train.batch is 0, expected a whole number from 1 to 16777216");
     ag_free(t.settings);
     nn_free(small);
 
@@ -701,22 +701,22 @@ START_TEST(options_are_checked)
     LmOptions o = few_steps(9), found = lm_defaults();
     o.lr = 0.1;
     NnSettings *s = nn_settings_new();
-    lm_to_settings(&o, s);
-    expect_done(lm_from_settings(&found, s));
+    nn_fields_to_settings(&lm_fields, &o, s);
+    expect_done(nn_fields_from_settings(&lm_fields, &found, s));
     ck_assert_int_eq(memcmp(&o, &found, sizeof o), 0);
     static const struct { const char *key, *value, *message; } cases[] = {
-        { "train.steps", "-1", "train.steps is -1, expected 0 to 1000000000000000" },
+        { "train.steps", "-1", "train.steps is -1, expected a whole number from 1 to 1000000000000000" },
         { "train.batch", "1e3", "expected a whole number" },
-        { "train.beta1", "1", "train.beta1 is 1, expected 0 to below 1" },
+        { "train.beta1", "1", "train.beta1 is 1, expected a number from 0 to below 1" },
         { "train.lr", "nan", "expected a number" },
         { "train.clip", "-0.5", "train.clip is -0.5" },
     };
     LmOptions before = lm_defaults();                                   /* differs in settings before and after each case */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        lm_to_settings(&o, s);
+        nn_fields_to_settings(&lm_fields, &o, s);
         nn_settings_set(s, cases[i].key, "%s", cases[i].value);
         memcpy(&found, &before, sizeof found);
-        expect_refused(lm_from_settings(&found, s), cases[i].message);
+        expect_refused(nn_fields_from_settings(&lm_fields, &found, s), cases[i].message);
         ck_assert_int_eq(memcmp(&before, &found, sizeof found), 0);
     }
     ag_free(s);

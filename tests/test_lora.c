@@ -253,7 +253,7 @@ START_TEST(a_new_adapter_changes_nothing_but_what_is_trained)
     ag_backward(llama_loss(m, ids, ids));
     nn_optimizer_step(o);
     NnSettings *settings = nn_settings_new();
-    llama_to_settings(&m->options, settings);
+    nn_fields_to_settings(&llama_fields, &m->options, settings);
     expect_done(nn_checkpoint_save(in_folder("run.safetensors"), m, o, settings));
     NnTensorFile *st = open_safetensors(in_folder("run.safetensors"));
     for (size_t i = 0; i < st->n_tensors; i++)          /* the optimizer has no state for the frozen weights */

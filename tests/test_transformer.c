@@ -588,9 +588,10 @@ START_TEST(the_number_of_heads_is_checked)
     o.h = 1;
     nn_free(transformer_new(SRC_VOCAB, TGT_VOCAB, o));
     o.h = 0;
-    EXPECT_USAGE_ERROR("d_model 12 is not divisible by 0 heads", transformer_new(SRC_VOCAB, TGT_VOCAB, o));
+    EXPECT_USAGE_ERROR("transformer.h is 0, expected a whole number from 1 to 16777216",
+                       transformer_new(SRC_VOCAB, TGT_VOCAB, o));
     o.h = 5;
-    EXPECT_USAGE_ERROR("d_model 12 is not divisible by 5 heads", transformer_new(SRC_VOCAB, TGT_VOCAB, o));
+    EXPECT_USAGE_ERROR("a d_model of 12 does not divide into 5 heads", transformer_new(SRC_VOCAB, TGT_VOCAB, o));
 }
 END_TEST
 

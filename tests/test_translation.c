@@ -631,13 +631,13 @@ static void save_with(const char *key, const char *value)
 START_TEST(wrong_settings_are_refused)
 {
     static const char *const bad[][3] = {
-        { "transformer.N", "0", "transformer.N is 0, expected 1 to 100000" },
+        { "transformer.N", "0", "transformer.N is 0, expected a whole number from 1 to 100000" },
         { "transformer.N", "100000", "bytes are too few for the model that its settings describe" },
         { "transformer.max_len", "1073741824", "bytes are too few for the model that its settings describe" },
         { "transformer.src_vocab", "2147483647", "bytes are too few for the model that its settings describe" },
         { "transformer.h", "3", "a d_model of 32 does not divide into 3 heads" },
-        { "transformer.dropout", "1", "transformer.dropout is 1, expected 0 to below 1" },
-        { "transformer.activation", "7", "transformer.activation is 7, expected 0 to 6" },
+        { "transformer.dropout", "1", "transformer.dropout is 1, expected a number from 0 to below 1" },
+        { "transformer.activation", "7", "transformer.activation is 7, expected a whole number from 0 to 6" },
         { "transformer.share_embeddings", "1", "shared embeddings for vocabularies of 9 and 7 words, expected one" },
         { "transformer.d_ff", "many", "transformer.d_ff" },
         { "transformer.d_ff", "60", "w_1.weight" },

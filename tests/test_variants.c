@@ -266,20 +266,22 @@ START_TEST(usage_errors_are_reported)
 {
     TransformerOptions bad = tiny();
     bad.h = 3;
-    EXPECT_USAGE_ERROR("transformer_new: d_model 8 is not divisible by 3 heads (at tests/test_variants.c",
+    EXPECT_USAGE_ERROR("transformer_new: a d_model of 8 does not divide into 3 heads (at tests/test_variants.c",
                        transformer_new(V, V, bad));
     bad.h = 0;
-    EXPECT_USAGE_ERROR("is not divisible by 0 heads", transformer_encoder_only_new(V, bad));
+    EXPECT_USAGE_ERROR("transformer_encoder_only_new: transformer.h is 0, expected a whole number from 1 to",
+                       transformer_encoder_only_new(V, bad));
     bad = tiny();
     bad.N = 0;
-    EXPECT_USAGE_ERROR("transformer_new: vocabulary 9, N 0, d_model 8, d_ff 12, max_len 10: each must be 1 or more",
+    EXPECT_USAGE_ERROR("transformer_new: transformer.N is 0, expected a whole number from 1 to 100000",
                        transformer_new(V, V, bad));
     EXPECT_USAGE_ERROR("transformer_encoder_only_new: vocabulary 0", transformer_encoder_only_new(0, tiny()));
     bad = tiny();
     bad.dropout = 1;
-    EXPECT_USAGE_ERROR("transformer_new: dropout is 1, expected 0 to below 1", transformer_new(V, V, bad));
+    EXPECT_USAGE_ERROR("transformer_new: transformer.dropout is 1, expected a number from 0 to below 1",
+                       transformer_new(V, V, bad));
     bad.dropout = NAN;
-    EXPECT_USAGE_ERROR("transformer_new: dropout is nan", transformer_new(V, V, bad));
+    EXPECT_USAGE_ERROR("transformer_new: transformer.dropout is nan", transformer_new(V, V, bad));
 
     Transformer *m = transformer_new(V, V, tiny());
     AgScope s = ag_begin(AG_NO_GRAD);

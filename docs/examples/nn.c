@@ -222,6 +222,21 @@ static void files(void)
         if (!nn_settings_int(s, "depth", &depth)) puts(ag_error());
         ag_free(s);
     }
+    EXAMPLE(nn_options_read) {
+        int64_t steps = 100;
+        double lr = 1e-3;
+        const NnField own[] = {
+            NN_OPTION("steps", steps, 1, 1000, "training steps"),
+            NN_OPTION("lr", lr, 0, 1, "learning rate"),
+            NN_FIELDS_END
+        };
+        const NnFields fields = { .prefix = "option.", .field = own };
+        const NnOptions options[] = { { &fields, NULL }, { NULL, NULL } };
+        char *argv[] = { "program", "--steps", "20", "--lr=2" };
+        for (int i = 1; i < 4; )
+            if (!nn_options_read(options, 4, argv, &i)) puts(ag_error());
+        nn_options_print(options, stdout);
+    }
     EXAMPLE(nn_load) {
         Linear *a = nn_linear_new(2, 3), *b = nn_linear_new(2, 3), *small = nn_linear_new(2, 2);
         printf("%d\n", nn_save("example.safetensors", a) && nn_load("example.safetensors", b));

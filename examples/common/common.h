@@ -4,7 +4,7 @@
  *     int main(int argc, char **argv)
  *     {
  *         int64_t steps = 100;
- *         const Option options[] = { option_int("steps", &steps, 1, 1000000, "training steps"), OPTIONS_END };
+ *         const NnField options[] = { NN_OPTION("steps", steps, 1, 1000000, "training steps"), NN_FIELDS_END };
  *         example_begin(argc, argv, &(Program){ "lesson", "Shows something.", options });
  *         Csv *csv = csv_open("lesson.csv", "step,loss");
  *         ...
@@ -22,38 +22,23 @@
 
 #include <signal.h>
 
+#include "kaeru/fields.h"
 #include "kaeru/parallel.h"
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-typedef enum { OPTION_END, OPTION_INT, OPTION_REAL, OPTION_TEXT, OPTION_FLAG } OptionKind;
-/* `value` points to the variable, which holds the default: an int64_t, double, const char * or bool, by kind. A text
- * that is read points into argv. */
-typedef struct {
-    OptionKind kind;
-    const char *name, *unit;
-    void *value;
-    double low, high;
-    const char *help;
-    bool fixed;                 /* see option_fixed */
-} Option;
-
-/* --name N, a whole number in low..high (both within +-2^53) */
-Option option_int(const char *name, int64_t *value, int64_t low, int64_t high, const char *help);
-/* --name X, a number in low..high */
-Option option_real(const char *name, double *value, double low, double high, const char *help);
-/* --name UNIT, any text; --help prints `unit`: "FILE" */
-Option option_text(const char *name, const char *unit, const char **value, const char *help);
-/* --name, which sets *value to true */
-Option option_flag(const char *name, bool *value, const char *help);
+/* `name` as in messages ("gpt train" for one of several commands); `teaches`: lines for --help; `options`: the program's own
+ * variables (kaeru/fields.h), which hold the defaults, as a table that ends with NN_FIELDS_END. */
+typedef struct { const char *name, *teaches; const NnField *options; } Program;
+/* Before example_begin: adds a struct of options of the library, with the program's defaults, to those of the program. */
+void example_add_options(const NnFields *fields, void *of);
+/* The options of the program, its own first, without those of every example. */
+const NnOptions *example_options(void);
 /* --precision float32|bf16: example_begin sets it for the program (ag_precision). */
-Option option_precision(void);
-/* The value as text; NULL if a text was not given. */
-const char *option_value(const Option *o, char text[32]);
-#define OPTIONS_END ((Option){ OPTION_END, NULL, NULL, NULL, 0, 0, NULL, false })
-
-/* `name` as in messages ("gpt train" for one of several commands); `teaches`: lines for --help. */
-typedef struct { const char *name, *teaches; const Option *options; } Program;
+extern const char *precision_option;
+#define PRECISION_OPTION \
+    NN_TEXT_OPTION("precision", "KIND", precision_option, \
+                   "of matrix products: float32 (the default), or bf16: operands rounded to bfloat16")
 
 /* Reads the program's options and those of every example (--seed, --threads, --out, --language, --help), seeds the generator,
  * sets the number of threads, makes stdout line buffered, and replaces standard streams that are closed. Returns only if there
@@ -104,16 +89,20 @@ typedef struct { const char *name, *teaches; const Command *command; const char 
 int example_commands(int argc, char **argv, const Commands *commands);
 
 /* ---- training runs that can be resumed ----------------------------------------------------------------------------
- * A run saves its options in its checkpoints, as settings "option.NAME". --resume reads them from the last checkpoint and
- * uses them as defaults, so an option on the command line replaces the saved one, unless the option is fixed. */
-Option option_resume(void);                                             /* --resume */
-Option option_overwrite(void);                                          /* --overwrite */
-Option option_other_data(void);                                         /* --other-data */
-Option option_fixed(Option o);                                          /* the option, which a resumed run cannot change */
+ * A run saves its options in its checkpoints: the program's own as "option.NAME"; the library saves the others, with the prefix
+ * of their table. --resume reads them from the last checkpoint and uses them as defaults, so an option on the command line
+ * replaces the saved one, unless the option is fixed (NnField). */
+extern bool resume_option, overwrite_option, other_data_option;
+#define RUN_OPTIONS \
+    NN_FLAG_OPTION("resume", resume_option, \
+                   "resume the run in the output folder; options given now replace its own, where possible", .once = true), \
+    NN_FLAG_OPTION("other-data", other_data_option, \
+                   "with --resume: the data may differ from what the run has learned from", .once = true), \
+    NN_FLAG_OPTION("overwrite", overwrite_option, "start a new run even if there is one in the output folder", .once = true)
 typedef struct {
     bool resumed;
     char *last;                 /* path of the last checkpoint */
-    NnSettings *settings;       /* for the checkpoints: the options; the program adds its own settings */
+    NnSettings *settings;       /* for the checkpoints: the program's own options; it adds other settings */
     NnSettings *saved;          /* of the checkpoint, if resumed. Text options may point into it. */
 } TrainingRun;
 /* Calls example_begin; `last` is the name of the last checkpoint in the output folder. Ends the program with status 1 if the
@@ -140,21 +129,27 @@ void checkpoint_must_save(const char *path, void *model, Optimizer *o, const NnS
 void average_epochs(void *model, char *(*path_of)(int64_t epoch), int64_t first, int64_t n);
 
 /* ---- training by several processes --------------------------------------------------------------------------------
- * A program that can do this calls processes_begin first and has option_shards. Under mpirun or srun, the processes then train
+ * A program that can do this calls processes_begin first and has SHARDS_OPTION. Under mpirun or srun, the processes then train
  * together. Only the first one prints, writes files and draws; the functions above and below do nothing in the others. */
 void processes_begin(void);
 /* When training is done: ends the exchange. True in the first process; the others should end. */
 bool processes_end(void);
 NnProcesses *example_processes(void);                                   /* NULL: this process is alone */
 bool example_writes(void);                                              /* whether this is the first process */
-Option option_shards(void);                                             /* --shards N; fixed in a resumed run */
-Option option_deadline(void);                                           /* --deadline SECONDS */
+extern int64_t shards_option;                                           /* 0: chosen by choose_shards */
+extern double deadline_option;
+#define SHARDS_OPTION \
+    NN_OPTION("shards", shards_option, 0, 1 << 24, \
+              "parts of a batch that processes can share; the weights depend on it; 0: 1, or 8 for several processes", \
+              .optional = true, .fixed = true)
+#define DEADLINE_OPTION \
+    NN_OPTION("deadline", deadline_option, 0.1, 1e6, "seconds after which a silent process ends the others", .once = true)
 /* Decides on the number of shards if it was not given: at most `most`. Prints it if there are several processes. */
 void choose_shards(int64_t most);
 int64_t example_shards(void);
-/* Ends the program unless all processes have the same version of kaeru, the same --seed and the same values of these options.
+/* Ends the program unless all processes have the same version of kaeru, the same --seed and the same example_options.
  * example_begin calls it. */
-void processes_must_agree(const Option *o);
+void processes_must_agree(void);
 /* For steps of `accumulate` batches; NULL for one process without shards. */
 NnParallel *parallel_or_none(Optimizer *o, int64_t accumulate);
 void processes_wait_to_fail(void);

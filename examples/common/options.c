@@ -1,4 +1,4 @@
-/* options.c: the command line: a table of options, messages, the output folder. */
+/* options.c: the command line, messages, the output folder. */
 #include "common.h"
 #include "kaeru/text.h"
 
@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <langinfo.h>
 #include <locale.h>
-#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,45 +15,42 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { MOST_TABLES = 4 };
+
 static const char *program_name = "example";
-static const Option *own_options;
 static int64_t seed = 0, threads = 0;
-static const char *precision;
 static const char *out_dir = "out";
 static const char *language;
+const char *precision_option;
 static bool japanese;
 static int end_status = 0;
 static char *made_folder;                       /* the output folder, as far as this program has made it */
 static size_t made_length, found_length;        /* lengths of that path and of the part that existed before */
 
-Option option_int(const char *name, int64_t *value, int64_t low, int64_t high, const char *help)
-{
-    return (Option){ OPTION_INT, name, "N", value, (double)low, (double)high, help, false };
-}
+static const NnField common_options[] = {
+    NN_OPTION("seed", seed, 0, INT64_C(1) << 53, "of the random generator: the same seed gives the same numbers"),
+    NN_OPTION("threads", threads, 0, 1024, "number of threads; 0: one per processor; the results do not depend on it"),
+    NN_TEXT_OPTION("out", "DIR", out_dir, "folder for data and pictures"),
+    NN_TEXT_OPTION("language", "LANG", language, "of the text in pictures: en or ja; that of the locale if not given"),
+    NN_FIELDS_END
+};
+static const NnFields common_fields = { .field = common_options };
+static NnFields own_fields = { .prefix = "option." };
+/* Those of every example, the program's own, and those that it adds. */
+static NnOptions options[MOST_TABLES + 1] = { { &common_fields, NULL }, { &own_fields, NULL } };
 
-Option option_real(const char *name, double *value, double low, double high, const char *help)
+void example_add_options(const NnFields *fields, void *of)
 {
-    return (Option){ OPTION_REAL, name, "X", value, low, high, help, false };
-}
-
-Option option_text(const char *name, const char *unit, const char **value, const char *help)
-{
-    return (Option){ OPTION_TEXT, name, unit, (void *)value, 0, 0, help, false };
-}
-
-Option option_flag(const char *name, bool *value, const char *help)
-{
-    return (Option){ OPTION_FLAG, name, NULL, value, 0, 0, help, false };
-}
-
-const char *option_value(const Option *o, char text[32])
-{
-    switch (o->kind) {
-    case OPTION_INT:  snprintf(text, 32, "%" PRId64, *(int64_t *)o->value); return text;
-    case OPTION_REAL: snprintf(text, 32, "%.17g", *(double *)o->value); return text;
-    case OPTION_FLAG: return *(bool *)o->value ? "1" : "0";
-    default:          return *(const char **)o->value;
+    int n = 0;
+    while (options[n].fields) {
+        n++;
     }
+    options[n] = (NnOptions){ fields, of };
+}
+
+const NnOptions *example_options(void)
+{
+    return options + 1;
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -134,52 +130,16 @@ void example_complain(const char *format, ...)
 
 /* ---- --help ------------------------------------------------------------------------------------------------------ */
 
-/* "a whole number from 1 to 100" */
-static const char *expectation(const Option *o, char text[96])
-{
-    if (o->kind == OPTION_INT) {
-        snprintf(text, 96, "a whole number from %.0f to %.0f", o->low, o->high);
-    } else {
-        snprintf(text, 96, "a number from %g to %g", o->low, o->high);
-    }
-    return text;
-}
-
-static void print_options(const Option *o)
-{
-    for (; o->kind != OPTION_END; o++) {
-        char left[64];
-        snprintf(left, sizeof left, "--%s %s", o->name, o->unit ? o->unit : "");
-        printf("  %-16s %s", left, o->help);
-        switch (o->kind) {
-        case OPTION_INT:
-            printf(" (default %lld; %.0f to %.0f)", (long long)*(int64_t *)o->value, o->low, o->high);
-            break;
-        case OPTION_REAL:
-            printf(" (default %g; %g to %g)", *(double *)o->value, o->low, o->high);
-            break;
-        case OPTION_TEXT:
-            if (*(const char **)o->value) {
-                printf(" (default %s)", *(const char **)o->value);
-            }
-            break;
-        default:
-            break;
-        }
-        putchar('\n');
-    }
-}
-
-static _Noreturn void print_help(const Program *program, const Option *common)
+static _Noreturn void print_help(const Program *program)
 {
     printf("usage: %s [options]\n\n%s\n\n", program->name, program->teaches);
-    if (program->options->kind != OPTION_END) {
+    if (program->options->name) {
         printf("options:\n");
-        print_options(program->options);
+        nn_options_print(example_options(), stdout);
         printf("\n");
     }
     printf("options of every example:\n");
-    print_options(common);
+    nn_options_print((NnOptions[]){ { &common_fields, NULL }, { NULL, NULL } }, stdout);
     printf("  %-16s %s\n", "--help", "print this text");
     printf("\nThe exit status is 0 on success, 2 for an error in the command line, and 1 for any other error.\n");
     int status = example_end();
@@ -187,84 +147,15 @@ static _Noreturn void print_help(const Program *program, const Option *common)
     exit(status);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
-
-static const Option *find(const Option *o, const char *name, size_t length)
+static void read_options(int argc, char **argv, const Program *program)
 {
-    for (; o->kind != OPTION_END; o++) {
-        if (strlen(o->name) == length && memcmp(o->name, name, length) == 0) {
-            return o;
+    own_fields.field = program->options;
+    for (int i = 1; i < argc; ) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            print_help(program);
         }
-    }
-    return NULL;
-}
-
-static void set_number(const Option *o, const char *text)
-{
-    char *end, range[96];
-    errno = 0;
-    /* strtod also accepts leading blanks, "inf", "nan" and hexadecimal numbers; here they are errors. */
-    bool plain = text[0] != '\0' && text[strspn(text, "+-.0123456789eE")] == '\0';
-    long long whole = o->kind == OPTION_INT ? strtoll(text, &end, 10) : 0;
-    double value = o->kind == OPTION_INT ? 0 : strtod(text, &end);
-    if (!plain || *end != '\0') {
-        example_usage_error("--%s: '%s' is not %s", o->name, text, expectation(o, range));
-    }
-    bool too_large = errno == ERANGE && (o->kind == OPTION_INT || fabs(value) > 1);
-    bool outside = o->kind == OPTION_INT ? whole < (int64_t)o->low || whole > (int64_t)o->high
-                                         : value < o->low || value > o->high;
-    if (too_large || outside) {
-        example_usage_error("--%s: %s is out of range: expected %s", o->name, text, expectation(o, range));
-    }
-    if (o->kind == OPTION_INT) {
-        *(int64_t *)o->value = whole;
-    } else {
-        *(double *)o->value = value;
-    }
-}
-
-static void set_value(const Option *o, const char *text)
-{
-    if (o->kind == OPTION_TEXT) {
-        if (text[0] == '\0') {
-            example_usage_error("--%s: expected %s, not an empty text", o->name, o->unit);
-        }
-        *(const char **)o->value = text;
-    } else {
-        set_number(o, text);
-    }
-}
-
-static void read_options(int argc, char **argv, const Program *program, const Option *common)
-{
-    for (int i = 1; i < argc; i++) {
-        const char *arg = argv[i];
-        if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
-            print_help(program, common);
-        }
-        if (strncmp(arg, "--", 2) != 0 || arg[2] == '\0') {
-            example_usage_error("unexpected argument '%s' (--help lists the options)", arg);
-        }
-        const char *name = arg + 2, *equals = strchr(name, '=');
-        size_t length = equals ? (size_t)(equals - name) : strlen(name);
-        const Option *o = find(program->options, name, length);
-        o = o ? o : find(common, name, length);
-        if (!o) {
-            example_usage_error("unknown option --%.*s (--help lists the options)", (int)length, name);
-        }
-        if (o->kind == OPTION_FLAG) {
-            if (equals) {
-                example_usage_error("--%s takes no value", o->name);
-            }
-            *(bool *)o->value = true;
-        } else if (equals) {
-            set_value(o, equals + 1);
-        } else if (i + 1 < argc) {
-            set_value(o, argv[++i]);
-        } else {
-            char range[96];
-            example_usage_error("--%s needs a value: %s", o->name,
-                                o->kind == OPTION_TEXT ? o->unit : expectation(o, range));
+        if (!nn_options_read(options, argc, argv, &i)) {
+            example_usage_error("%s (--help lists the options)", ag_error());
         }
     }
 }
@@ -316,17 +207,11 @@ static void make_folder(const char *path)
     ag_free(part);
 }
 
-Option option_precision(void)
-{
-    return option_text("precision", "KIND", &precision,
-                       "of matrix products: float32 (the default), or bf16: operands rounded to bfloat16");
-}
-
 static void set_precision(void)
 {
-    bool bf16 = precision && strcmp(precision, "bf16") == 0;
-    if (precision && !bf16 && strcmp(precision, "float32") != 0) {
-        example_usage_error("--precision %s: expected float32 or bf16", precision);
+    bool bf16 = precision_option && strcmp(precision_option, "bf16") == 0;
+    if (precision_option && !bf16 && strcmp(precision_option, "float32") != 0) {
+        example_usage_error("--precision %s: expected float32 or bf16", precision_option);
     }
     ag_precision(bf16 ? AG_BF16 : AG_FLOAT32);
 }
@@ -363,13 +248,6 @@ static void open_standard_streams(void)
 
 void example_begin(int argc, char **argv, const Program *program)
 {
-    const Option common[] = {
-        option_int("seed", &seed, 0, INT64_C(1) << 53, "of the random generator: the same seed gives the same numbers"),
-        option_int("threads", &threads, 0, 1024, "number of threads; 0: one per processor; the results do not depend on it"),
-        option_text("out", "DIR", &out_dir, "folder for data and pictures"),
-        option_text("language", "LANG", &language, "of the text in pictures: en or ja; that of the locale if not given"),
-        OPTIONS_END
-    };
     static bool begun = false;
     if (!begun) {
         open_standard_streams();
@@ -380,15 +258,14 @@ void example_begin(int argc, char **argv, const Program *program)
         begun = true;
     }
     program_name = program->name;
-    own_options = program->options;
-    read_options(argc, argv, program, common);
+    read_options(argc, argv, program);
     ag_seed((uint64_t)seed);
     if (threads > 0 || !example_processes()) {
         ag_set_threads((int)threads);
     }
     set_precision();
     set_language();
-    processes_must_agree(program->options);
+    processes_must_agree();
 }
 
 /* After an earlier failure the file has only its error flag, without errno: writing one more byte fails again and sets it. */
@@ -411,10 +288,10 @@ bool example_may_write(const char *path, bool device)
     if (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !(device && S_ISCHR(about.st_mode))) {
         return ag_set_error("cannot write %s: expected a regular file there", path);
     }
-    for (const Option *o = own_options; o->kind != OPTION_END; o++) {
-        const char *input = o->kind == OPTION_TEXT ? *(const char **)o->value : NULL;
+    for (const NnField *f = own_fields.field; f->name; f++) {
+        const char *input = f->kind == NN_FIELD_TEXT ? nn_field_text(f, NULL, NULL) : NULL;
         if (input && kaeru_text_is_same_file(input, path)) {
-            return ag_set_error("cannot write %s: --%s needs this file; expected another folder --out", path, o->name);
+            return ag_set_error("cannot write %s: --%s needs this file; expected another folder --out", path, f->name);
         }
     }
     return true;

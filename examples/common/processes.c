@@ -11,8 +11,8 @@
 #endif
 
 static NnProcesses *processes;
-static double deadline = 60;
-static int64_t shards;                                                  /* 0: chosen by choose_shards */
+double deadline_option = 60;
+int64_t shards_option;
 static volatile sig_atomic_t signaled;
 
 void processes_begin(void)
@@ -43,31 +43,21 @@ bool example_writes(void)
     return !processes || processes->rank == 0;
 }
 
-/* As option_value, but "0.1" and not "0.10000000000000001". */
-static const char *short_value(const Option *o, char text[32])
-{
-    if (o->kind == OPTION_REAL) {
-        snprintf(text, 32, "%.15g", *(double *)o->value);
-        if (strtod(text, NULL) == *(double *)o->value) {
-            return text;
-        }
-    }
-    return option_value(o, text);
-}
-
-void processes_must_agree(const Option *o)
+void processes_must_agree(void)
 {
     if (!processes) {
         return;
     }
-    processes->deadline = deadline;
+    processes->deadline = deadline_option;
     bool good = nn_processes_agree(processes, "kaeru's version", "%s", kaeru_version()) &&
                 nn_processes_agree(processes, "--seed", "%lld", (long long)example_seed());
-    for (; good && o->kind != OPTION_END; o++) {
-        char name[80], text[32];
-        const char *value = short_value(o, text);
-        snprintf(name, sizeof name, "--%s", o->name);
-        good = nn_processes_agree(processes, name, "%s", value ? value : "none");
+    for (const NnOptions *o = example_options(); o->fields; o++) {
+        for (const NnField *f = o->fields->field; good && f->name; f++) {
+            char name[80], buffer[NN_FIELD_BUFFER];
+            const char *value = nn_field_text(f, o->of, buffer);
+            snprintf(name, sizeof name, "--%s", f->option ? f->option : f->name);
+            good = nn_processes_agree(processes, name, "%s", value ? value : "none");
+        }
     }
     if (!good) {
         example_fail("%s", ag_error());
@@ -95,40 +85,29 @@ _Noreturn void processes_exit(int status)
 
 /* ---- shards ------------------------------------------------------------------------------------------------------ */
 
-Option option_shards(void)
-{
-    return option_int("shards", &shards, 0, 1 << 24,
-                      "parts of a batch that processes can share; the weights depend on it; 0: 1, or 8 for several processes");
-}
-
-Option option_deadline(void)
-{
-    return option_real("deadline", &deadline, 0.1, 1e6, "seconds after which a silent process ends the others");
-}
-
 void choose_shards(int64_t most)
 {
-    if (shards == 0) {
-        shards = !processes ? 1 : most < 8 ? most : 8;
+    if (shards_option == 0) {
+        shards_option = !processes ? 1 : most < 8 ? most : 8;
     }
     if (!processes) {
         return;
     }
-    if (processes->size > shards) {
+    if (processes->size > shards_option) {
         example_usage_error("%d processes for %lld shards: expected at most one process a shard (--shards)", processes->size,
-                            (long long)shards);
+                            (long long)shards_option);
     }
-    printf("%d processes share the %lld shards of each batch\n", processes->size, (long long)shards);
+    printf("%d processes share the %lld shards of each batch\n", processes->size, (long long)shards_option);
 }
 
 int64_t example_shards(void)
 {
-    return shards > 0 ? shards : 1;
+    return shards_option > 0 ? shards_option : 1;
 }
 
 NnParallel *parallel_or_none(Optimizer *o, int64_t accumulate)
 {
-    return processes || shards > 1 ? nn_parallel_new(o, shards * accumulate, processes) : NULL;
+    return processes || shards_option > 1 ? nn_parallel_new(o, shards_option * accumulate, processes) : NULL;
 }
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */

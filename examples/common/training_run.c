@@ -8,110 +8,44 @@
 #include "common.h"
 #include "kaeru/training.h"
 
-static bool resume, overwrite, other_data;
+bool resume_option, overwrite_option, other_data_option;
 
-Option option_resume(void)
+/* All options, to compare them. */
+static void note_options(NnSettings *s)
 {
-    return option_flag("resume", &resume,
-                       "resume the run in the output folder; options given now replace its own, where possible");
-}
-
-Option option_overwrite(void)
-{
-    return option_flag("overwrite", &overwrite, "start a new run even if there is one in the output folder");
-}
-
-Option option_other_data(void)
-{
-    return option_flag("other-data", &other_data, "with --resume: the data may differ from what the run has learned from");
-}
-
-Option option_fixed(Option o)
-{
-    o.fixed = true;
-    return o;
-}
-
-static void key_of(const Option *o, char key[80])
-{
-    snprintf(key, 80, "option.%s", o->name);
-}
-
-/* The others belong to one call of the program, not to the run. */
-static bool is_saved(const Option *o)
-{
-    return o->value != &resume && o->value != &overwrite && o->value != &other_data && strcmp(o->name, "deadline") != 0;
-}
-
-static void save_options(const Option *o, NnSettings *s)
-{
-    for (; o->kind != OPTION_END; o++) {
-        char key[80], text[32];
-        const char *value = option_value(o, text);
-        key_of(o, key);
-        if (is_saved(o) && value) {
-            nn_settings_set(s, key, "%s", value);
-        }
+    for (const NnOptions *o = example_options(); o->fields; o++) {
+        nn_fields_to_settings(o->fields, o->of, s);
     }
 }
 
-/* An option that older checkpoints do not have. */
-static bool is_new(const Option *o)
+static void restore_options(const TrainingRun *run)
 {
-    return strcmp(o->name, "shards") == 0;
-}
-
-/* A text option that was not given has no setting. Nor has a flag that is newer than the checkpoint. */
-static bool restore_option(const Option *o, const NnSettings *s)
-{
-    char key[80];
-    int64_t whole = 0;
-    double value = 0;
-    key_of(o, key);
-    if (o->kind == OPTION_TEXT) {
-        *(const char **)o->value = nn_settings_get(s, key);
-        return true;
-    }
-    if ((o->kind == OPTION_FLAG || is_new(o)) && !nn_settings_get(s, key)) {
-        return true;
-    }
-    if (o->kind == OPTION_REAL ? !nn_settings_real(s, key, &value) : !nn_settings_int(s, key, &whole)) {
-        return false;
-    }
-    if (o->kind == OPTION_FLAG) {
-        *(bool *)o->value = whole != 0;
-        return true;
-    }
-    value = o->kind == OPTION_INT ? (double)whole : value;
-    if (!(value >= o->low && value <= o->high)) {
-        return ag_set_error("the setting \"%s\" is %g, expected %g to %g", key, value, o->low, o->high);
-    }
-    if (o->kind == OPTION_INT) {
-        *(int64_t *)o->value = whole;
-    } else {
-        *(double *)o->value = value;
-    }
-    return true;
-}
-
-static void restore_options(const Option *o, const TrainingRun *run)
-{
-    for (; o->kind != OPTION_END; o++) {
-        if (is_saved(o) && !restore_option(o, run->saved)) {
+    shards_option = 1;                                                  /* earlier versions did not save it */
+    for (const NnOptions *o = example_options(); o->fields; o++) {
+        if (!nn_fields_from_settings(o->fields, o->of, run->saved)) {
             example_fail("%s: %s", run->last, ag_error());
         }
     }
 }
 
-static void check_fixed_options(const Option *o, const TrainingRun *run)
+static void check_fixed_option(const NnFields *table, const NnField *f, const NnSettings *before, const NnSettings *now)
 {
-    for (; o->kind != OPTION_END; o++) {
-        char key[80];
-        key_of(o, key);
-        const char *before = nn_settings_get(run->saved, key), *now = nn_settings_get(run->settings, key);
-        if (o->fixed && strcmp(before ? before : "", now ? now : "") != 0) {
-            example_usage_error("--%s: the run in this folder was started with %s, which cannot be changed", o->name,
-                                before ? before : "none");
+    char key[80];
+    snprintf(key, sizeof key, "%s%s", table->prefix, f->name);
+    const char *old = nn_settings_get(before, key), *new = nn_settings_get(now, key);
+    if (strcmp(old ? old : "", new ? new : "") != 0) {
+        example_usage_error("--%s: the run in this folder was started with %s, which cannot be changed",
+                            f->option ? f->option : f->name, old ? old : "none");
+    }
+}
+
+static void check_fixed_options(const NnSettings *before, const NnSettings *now)
+{
+    for (const NnOptions *o = example_options(); o->fields; o++) {
+        for (const NnField *f = o->fields->field; f->name; f++) {
+            if (f->fixed) {
+                check_fixed_option(o->fields, f, before, now);
+            }
         }
     }
 }
@@ -119,24 +53,29 @@ static void check_fixed_options(const Option *o, const TrainingRun *run)
 TrainingRun training_run_begin(int argc, char **argv, const Program *program, const char *last, const int64_t *batch)
 {
     example_begin(argc, argv, program);
-    TrainingRun run = { .resumed = resume, .last = example_path(last), .settings = nn_settings_new(),
+    TrainingRun run = { .resumed = resume_option, .last = example_path(last), .settings = nn_settings_new(),
                         .saved = nn_settings_new() };
-    if (example_writes() && !resume && !overwrite && access(run.last, F_OK) == 0) {
+    NnSettings *before = nn_settings_new(), *now = nn_settings_new();
+    if (example_writes() && !resume_option && !overwrite_option && access(run.last, F_OK) == 0) {
         example_fail("%s exists from an earlier run: --resume resumes that run, --overwrite starts a new one", run.last);
     }
-    if (resume) {
+    if (run.resumed) {
         if (!nn_checkpoint_settings(run.last, run.saved)) {
             example_fail("%s", ag_error());
         }
-        restore_options(program->options, &run);
+        restore_options(&run);
+        note_options(before);
         example_begin(argc, argv, program);                             /* options that are given replace the saved ones */
     }
     example_must_be_output(run.last);
     choose_shards(*batch);
-    save_options(program->options, run.settings);
-    if (resume) {
-        check_fixed_options(program->options, &run);
+    nn_fields_to_settings(example_options()->fields, NULL, run.settings);
+    if (run.resumed) {
+        note_options(now);
+        check_fixed_options(before, now);
     }
+    ag_free(now);
+    ag_free(before);
     return run;
 }
 
@@ -174,7 +113,7 @@ void training_run_data(TrainingRun *run, uint64_t hash)
     if (!nn_processes_agree(example_processes(), "the data", "%s", now)) {
         example_fail("%s", ag_error());
     }
-    if (before && strcmp(before, now) != 0 && !other_data) {
+    if (before && strcmp(before, now) != 0 && !other_data_option) {
         example_fail("%s has learned from other data, or with another tokenizer: --other-data resumes it all the same",
                      run->last);
     }

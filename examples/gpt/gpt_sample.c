@@ -7,17 +7,13 @@ static const char *checkpoint, *weights, *config, *vocab, *merges, *data_path;
 static int64_t batch = 12, window = 0;
 static Writing writing = { .tokens = 500, .how = { .temperature = 0.8, .top_k = 0, .top_p = 0.95 } };
 
-static Option checkpoint_option(void)
-{
-    return option_text("checkpoint", "FILE", &checkpoint, "of gpt train; without: " BEST_FILE " in the output folder");
-}
-static Option weights_option(void) { return option_text("weights", "FILE", &weights, "model.safetensors"); }
-static Option config_option(void)  { return option_text("config", "FILE", &config, "config.json"); }
-static Option vocab_option(void)   { return option_text("vocab", "FILE", &vocab, "vocab.json"); }
-static Option merges_option(void)
-{
-    return option_text("merges", "FILE", &merges, "merges.txt; without: a vocabulary of characters");
-}
+#define CHECKPOINT_OPTION \
+    NN_TEXT_OPTION("checkpoint", "FILE", checkpoint, "of gpt train; without: " BEST_FILE " in the output folder")
+#define FILE_OPTIONS \
+    NN_TEXT_OPTION("weights", "FILE", weights, "model.safetensors"), \
+    NN_TEXT_OPTION("config", "FILE", config, "config.json"), \
+    NN_TEXT_OPTION("vocab", "FILE", vocab, "vocab.json"), \
+    NN_TEXT_OPTION("merges", "FILE", merges, "merges.txt; without: a vocabulary of characters")
 
 /* The model of a checkpoint, or of files in Hugging Face's layout. */
 static TrainedModel open_model(void)
@@ -36,7 +32,7 @@ static TrainedModel open_model(void)
 
 int gpt_sample(int argc, char **argv)
 {
-    const Option options[] = { checkpoint_option(), WRITING_OPTIONS(&writing), option_precision(), OPTIONS_END };
+    const NnField options[] = { CHECKPOINT_OPTION, WRITING_OPTIONS(writing), PRECISION_OPTION, NN_FIELDS_END };
     example_begin(argc, argv, &(Program){ "gpt sample",
         "Shows what a model of gpt train writes. The same seed gives the same text. When the context is full, the model\n"
         "continues from the last half of it.", options });
@@ -49,8 +45,7 @@ int gpt_sample(int argc, char **argv)
 
 int gpt_generate_command(int argc, char **argv)
 {
-    const Option options[] = { weights_option(), config_option(), vocab_option(), merges_option(),
-                               WRITING_OPTIONS(&writing), option_precision(), OPTIONS_END };
+    const NnField options[] = { FILE_OPTIONS, WRITING_OPTIONS(writing), PRECISION_OPTION, NN_FIELDS_END };
     writing.tokens = 100;
     example_begin(argc, argv, &(Program){ "gpt generate",
         "Shows what GPT-2 writes, or any model in the same format. Needs --weights, --config, --vocab and --merges, the\n"
@@ -67,12 +62,13 @@ int gpt_generate_command(int argc, char **argv)
 
 int gpt_eval(int argc, char **argv)
 {
-    const Option options[] = {
-        checkpoint_option(), weights_option(), config_option(), vocab_option(), merges_option(),
-        option_text("data", "FILE", &data_path, "text or file of tokens; without: the data that the checkpoint was trained on"),
-        option_int("window", &window, 0, 1 << 24, "tokens of a window; 0: the model's context"),
-        option_int("batch", &batch, 1, 1 << 20, "windows in a batch; the result does not depend on it"),
-        OPTIONS_END
+    const NnField options[] = {
+        CHECKPOINT_OPTION, FILE_OPTIONS,
+        NN_TEXT_OPTION("data", "FILE", data_path,
+                       "text or file of tokens; without: the data that the checkpoint was trained on"),
+        NN_OPTION("window", window, 0, 1 << 24, "tokens of a window; 0: the model's context"),
+        NN_OPTION("batch", batch, 1, 1 << 20, "windows in a batch; the result does not depend on it"),
+        NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "gpt eval",
         "Shows how well a model predicts a text: a checkpoint of gpt train, or GPT-2's files, on the last tenth of the\n"
@@ -93,7 +89,7 @@ int gpt_eval(int argc, char **argv)
 
 int gpt_export(int argc, char **argv)
 {
-    const Option options[] = { checkpoint_option(), OPTIONS_END };
+    const NnField options[] = { CHECKPOINT_OPTION, NN_FIELDS_END };
     example_begin(argc, argv, &(Program){ "gpt export",
         "Writes a model of gpt train in GPT-2's format: model.safetensors, config.json, vocab.json and, for BPE,\n"
         "merges.txt, in the output folder. Hugging Face's library and gpt generate open them.", options });

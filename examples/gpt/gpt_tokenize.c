@@ -72,13 +72,13 @@ static void show_beginning(const KaeruVocab *v, const KaeruText *text)
 
 int gpt_tokenize(int argc, char **argv)
 {
-    const Option options[] = {
-        option_text("data", "FILE", &data_path, "text in UTF-8, in which <|endoftext|> ends a document"),
-        option_text("vocab", "FILE", &vocab, "vocab.json of the vocabulary to use; without: a new vocabulary"),
-        option_text("merges", "FILE", &merges, "merges.txt; without: a vocabulary of characters"),
-        option_int("size", &size, 257, INT32_MAX, "most tokens of a new vocabulary"),
-        option_flag("characters", &characters, "a new vocabulary of the text's characters instead of byte pairs"),
-        OPTIONS_END
+    const NnField options[] = {
+        NN_TEXT_OPTION("data", "FILE", data_path, "text in UTF-8, in which <|endoftext|> ends a document"),
+        NN_TEXT_OPTION("vocab", "FILE", vocab, "vocab.json of the vocabulary to use; without: a new vocabulary"),
+        NN_TEXT_OPTION("merges", "FILE", merges, "merges.txt; without: a vocabulary of characters"),
+        NN_OPTION("size", size, 257, INT32_MAX, "most tokens of a new vocabulary"),
+        NN_FLAG_OPTION("characters", characters, "a new vocabulary of the text's characters instead of byte pairs"),
+        NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "gpt tokenize",
         "Shows how a text becomes tokens. Encodes it as gpt.tokens in the output folder, for gpt train --data, and\n"

@@ -47,26 +47,10 @@ static GPT *first_model(const KaeruVocab *v)
         return gpt_open(weights, config);
     }
     size.vocab = kaeru_vocab_size(v);
-    if (!gpt_check(&size)) {
+    if (!nn_fields_check(&gpt_fields, &size)) {
         example_usage_error("%s", ag_error());
     }
     return gpt_new(size);
-}
-
-/* The options must be those of the model in the checkpoint: it may be another run's. They do not describe GPT-2's weights. */
-static void check_sizes(const char *path, const GPTOptions *o)
-{
-    const struct { const char *name; double option, model; } size_of[] = {
-        { "layers", (double)size.layers, (double)o->layers }, { "heads", (double)size.heads, (double)o->heads },
-        { "width", (double)size.width, (double)o->width }, { "context", (double)size.context, (double)o->context },
-        { "dropout", size.dropout, o->dropout }, { "bias", size.bias, o->bias }
-    };
-    for (size_t i = 0; i < sizeof size_of / sizeof *size_of && !weights; i++) {
-        if (size_of[i].option != size_of[i].model) {
-            example_fail("%s: its option --%s is %g, but its model has %g", path, size_of[i].name, size_of[i].option,
-                         size_of[i].model);
-        }
-    }
 }
 
 static void save_vocabulary(const KaeruVocab *v)
@@ -88,9 +72,6 @@ static KaeruVocab *make_model_and_vocabulary(const TrainingRun *run, LmTraining 
         example_fail("%s", ag_error());
     }
     GPT *m = training->model;
-    if (run->resumed) {
-        check_sizes(run->last, &m->options);
-    }
     m->options.recompute = recompute;
     describe_vocab(v, run->settings);
     return v;
@@ -125,36 +106,16 @@ static void finish(LmTraining *training, KaeruVocab *v)
 
 int gpt_train(int argc, char **argv)
 {
-    const Option options[] = {
-        option_text("data", "FILE", &data_path, "text in UTF-8 or file of tokens; without: kaeru's own sources"),
-        option_fixed(option_text("vocab", "FILE", &vocab, "vocab.json; without: the characters of the text")),
-        option_fixed(option_text("merges", "FILE", &merges, "merges.txt; without: a vocabulary of characters")),
-        option_fixed(option_text("weights", "FILE", &weights, "start from GPT-2's model.safetensors, not random weights")),
-        option_fixed(option_text("config", "FILE", &config, "config.json of those weights")),
-        option_fixed(option_int("layers", &size.layers, 1, 1000, "blocks")),
-        option_fixed(option_int("heads", &size.heads, 1, 1000, "attention heads of each block")),
-        option_fixed(option_int("width", &size.width, 1, 100000, "width of the model")),
-        option_fixed(option_int("context", &size.context, 1, 1 << 24, "tokens that the model can see, at most")),
-        option_fixed(option_real("dropout", &size.dropout, 0, 0.99, "share of activations dropped in training")),
-        option_fixed(option_flag("bias", &size.bias, "biases in linear layers and norms, as in GPT-2")),
-        option_int("steps", &how.steps, 1, INT64_C(1) << 40, "training steps"),
-        option_int("batch", &how.batch, 1, 1 << 20, "windows of the text in a batch"),
-        option_int("window", &how.window, 0, 1 << 24, "tokens of a window; 0: the context"),
-        option_int("accumulate", &how.accumulate, 1, 1 << 20, "batches in a step"),
-        option_real("lr", &how.lr, 0, 1000, "highest learning rate of AdamW"),
-        option_real("lr-min", &how.lr_min, 0, 1000, "learning rate at the end"),
-        option_int("warmup", &how.warmup, 0, INT64_C(1) << 40, "steps until the learning rate is highest"),
-        option_real("beta2", &how.beta2, 0, 0.9999, "beta2 of AdamW"),
-        option_real("decay", &how.weight_decay, 0, 1000, "weight decay of AdamW, for matrices"),
-        option_real("clip", &how.clip, 0, 1e15, "largest norm of all gradients together; 0: no limit"),
-        option_int("every", &how.evaluate_every, 1, INT64_C(1) << 40,
-                   "steps from one evaluation and checkpoint to the next"),
-        option_int("held-out", &how.evaluate_tokens, 0, INT64_C(1) << 40, "most tokens in an evaluation; 0: all"),
-        option_int("sample", &sample_tokens, 0, INT64_C(1) << 40, "tokens to write at the end"),
-        option_flag("recompute", &recompute,
-                    "compute each block again during backward: less memory, about a third more time"),
-        option_precision(), option_fixed(option_shards()), option_deadline(), option_resume(), option_other_data(),
-        option_overwrite(), OPTIONS_END
+    const NnField options[] = {
+        NN_TEXT_OPTION("data", "FILE", data_path, "text in UTF-8 or file of tokens; without: kaeru's own sources"),
+        NN_TEXT_OPTION("vocab", "FILE", vocab, "vocab.json; without: the characters of the text", .fixed = true),
+        NN_TEXT_OPTION("merges", "FILE", merges, "merges.txt; without: a vocabulary of characters", .fixed = true),
+        NN_TEXT_OPTION("weights", "FILE", weights, "start from GPT-2's model.safetensors, not random weights", .fixed = true),
+        NN_TEXT_OPTION("config", "FILE", config, "config.json of those weights", .fixed = true),
+        NN_OPTION("sample", sample_tokens, 0, INT64_C(1) << 40, "tokens to write at the end"),
+        NN_FLAG_OPTION("recompute", recompute,
+                       "compute each block again during backward: less memory, about a third more time"),
+        PRECISION_OPTION, SHARDS_OPTION, DEADLINE_OPTION, RUN_OPTIONS, NN_FIELDS_END
     };
     const Program program = { "gpt train",
         "Shows how a GPT learns a text: it learns to predict each next token, is tested on the last tenth of the text,\n"
@@ -165,6 +126,8 @@ int gpt_train(int argc, char **argv)
         "ends with status 75. Under mpirun, processes train together (--shards).", options };
     how = lm_defaults();
     how.evaluate_tokens = 1 << 17;
+    example_add_options(&gpt_fields, &size);
+    example_add_options(&lm_fields, &how);
     processes_begin();
     TrainingRun run = training_run_begin(argc, argv, &program, LAST_FILE, &how.batch);
     how.shards = example_shards();

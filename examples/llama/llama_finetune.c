@@ -136,27 +136,17 @@ int llama_finetune(int argc, char **argv)
     how.beta2 = 0.999;
     how.weight_decay = 0;
     how.evaluate_every = 50;
-    const Option options[] = {
-        option_text("model", "FOLDER", &folder, "with config.json, model.safetensors, tokenizer.json"),
-        option_text("data", "FILE", &data_path, "a text, or lines of {\"prompt\": \"..\", \"completion\": \"..\"} in a .jsonl"),
-        option_fixed(option_int("rank", &rank, 0, 1 << 16, "of the adapters; 0: trains all weights")),
-        option_fixed(option_real("alpha", &alpha, 0, 1e6, "adapters count alpha / rank times")),
-        option_fixed(option_real("dropout", &dropout, 0, 0.99, "share of an adapter's inputs dropped in training")),
-        option_fixed(option_text("targets", "NAMES", &targets, "layers with adapters, such as q_proj,v_proj")),
-        option_int("steps", &how.steps, 1, INT64_C(1) << 40, "training steps"),
-        option_int("batch", &how.batch, 1, 1 << 20, "examples or windows in a batch"),
-        option_int("accumulate", &how.accumulate, 1, 1 << 20, "batches in a step"),
-        option_int("window", &how.window, 0, 1 << 24, "tokens of an example or a window at most; 0: the model's context"),
-        option_real("lr", &how.lr, 0, 1000, "highest learning rate of AdamW"),
-        option_real("lr-min", &how.lr_min, 0, 1000, "learning rate at the end"),
-        option_int("warmup", &how.warmup, 0, INT64_C(1) << 40, "steps until the learning rate is highest"),
-        option_real("decay", &how.weight_decay, 0, 1000, "weight decay of AdamW"),
-        option_real("clip", &how.clip, 0, 1e15, "largest norm of all gradients together; 0: no limit"),
-        option_int("every", &how.evaluate_every, 1, INT64_C(1) << 40, "steps from one evaluation and checkpoint to the next"),
-        option_int("held-out", &how.evaluate_tokens, 0, INT64_C(1) << 40, "most tokens in an evaluation; 0: all"),
-        option_fixed(option_flag("best", &keep_best, "write the model that has the least held-out loss, not the last")),
-        option_flag("recompute", &recompute, "compute each layer again during backward: less memory, more time"),
-        option_precision(), option_resume(), option_other_data(), option_overwrite(), OPTIONS_END
+    const NnField options[] = {
+        NN_TEXT_OPTION("model", "FOLDER", folder, "with config.json, model.safetensors, tokenizer.json"),
+        NN_TEXT_OPTION("data", "FILE", data_path,
+                       "a text, or lines of {\"prompt\": \"..\", \"completion\": \"..\"} in a .jsonl"),
+        NN_OPTION("rank", rank, 0, 1 << 16, "of the adapters; 0: trains all weights", .fixed = true),
+        NN_OPTION("alpha", alpha, 0, 1e6, "adapters count alpha / rank times", .fixed = true),
+        NN_OPTION("dropout", dropout, 0, 0.99, "share of an adapter's inputs dropped in training", .fixed = true),
+        NN_TEXT_OPTION("targets", "NAMES", targets, "layers with adapters, such as q_proj,v_proj", .fixed = true),
+        NN_FLAG_OPTION("best", keep_best, "write the model that has the least held-out loss, not the last", .fixed = true),
+        NN_FLAG_OPTION("recompute", recompute, "compute each layer again during backward: less memory, more time"),
+        PRECISION_OPTION, RUN_OPTIONS, NN_FIELDS_END
     };
     const Program program = { "llama finetune",
         "Shows how a trained model learns from a text or from pairs of a question and an answer, of which it learns the\n"
@@ -166,6 +156,7 @@ int llama_finetune(int argc, char **argv)
         "and ends with the same bytes. At the end, it writes the adapter for the library peft into the folder adapter, and\n"
         "the model with the adapter in its weights into the folder model. The losses are in llama.csv\n"
         "(step,train_loss,valid_loss,learning_rate,tokens_per_second).", options };
+    example_add_options(&lm_fields, &how);
     TrainingRun run = training_run_begin(argc, argv, &program, LAST_FILE, &how.batch);
     if (!folder || !data_path) {
         example_usage_error("expected --model, the folder of a model, and --data, a file to learn");

@@ -48,8 +48,10 @@ int llama_generate(int argc, char **argv)
 {
     static const char *folder;
     static Writing writing = { .tokens = 100, .how = { .temperature = 0.8, .top_k = 0, .top_p = 0.95 } };
-    const Option options[] = { option_text("model", "FOLDER", &folder, "with config.json, model.safetensors, tokenizer.json"),
-                               WRITING_OPTIONS(&writing), option_precision(), OPTIONS_END };
+    const NnField options[] = {
+        NN_TEXT_OPTION("model", "FOLDER", folder, "with config.json, model.safetensors, tokenizer.json"),
+        WRITING_OPTIONS(writing), PRECISION_OPTION, NN_FIELDS_END
+    };
     example_begin(argc, argv, &(Program){ "llama generate",
         "Shows what Llama 3, SmolLM2, Qwen2 or Qwen3 writes. Needs --model, the folder of the model's files in Hugging\n"
         "Face's layout. The same seed gives the same text.", options });

@@ -10,19 +10,11 @@ static const char *checkpoint, *src_path, *tgt_path, *sentence;
 static int64_t beam = 4;
 static double length_penalty = 0.6;
 
-static Option checkpoint_option(void)
-{
-    return option_text("checkpoint", "FILE", &checkpoint,
-                       "of translate train; without: " MODEL_FILE " in the output folder");
-}
-static Option beam_option(void)
-{
-    return option_int("beam", &beam, 1, 1000, "hypotheses of beam search; 1: greedy decoding");
-}
-static Option penalty_option(void)
-{
-    return option_real("length-penalty", &length_penalty, 0, 10, "a: scores are divided by ((5 + length) / 6)^a");
-}
+#define CHECKPOINT_OPTION \
+    NN_TEXT_OPTION("checkpoint", "FILE", checkpoint, "of translate train; without: " MODEL_FILE " in the output folder")
+#define BEAM_OPTIONS \
+    NN_OPTION("beam", beam, 1, 1000, "hypotheses of beam search; 1: greedy decoding"), \
+    NN_OPTION("length-penalty", length_penalty, 0, 10, "a: scores are divided by ((5 + length) / 6)^a")
 
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
@@ -79,9 +71,9 @@ void print_scores(const TransformerTranslator *t, const Corpus *c, int64_t width
 
 int translate_score(int argc, char **argv)
 {
-    const Option options[] = {
-        checkpoint_option(), option_text("src", "FILE", &src_path, "sentences to translate, one in each line"),
-        option_text("tgt", "FILE", &tgt_path, "their reference translations"), beam_option(), penalty_option(), OPTIONS_END
+    const NnField options[] = {
+        CHECKPOINT_OPTION, NN_TEXT_OPTION("src", "FILE", src_path, "sentences to translate, one in each line"),
+        NN_TEXT_OPTION("tgt", "FILE", tgt_path, "their reference translations"), BEAM_OPTIONS, NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "translate score",
         "Shows how good the translations of a model are: translates a file by greedy decoding and by beam search, and\n"
@@ -142,7 +134,7 @@ static void translate_line(const TransformerTranslator *t, const char *text, siz
 
 int translate_translate(int argc, char **argv)
 {
-    const Option options[] = { checkpoint_option(), beam_option(), penalty_option(), OPTIONS_END };
+    const NnField options[] = { CHECKPOINT_OPTION, BEAM_OPTIONS, NN_FIELDS_END };
     example_begin(argc, argv, &(Program){ "translate translate",
         "Translates standard input, one sentence in each line, with a model of translate train. Words outside the\n"
         "vocabulary are listed on stderr; the model reads <unk> in their place.", options });
@@ -164,8 +156,8 @@ int translate_translate(int argc, char **argv)
 
 int translate_show(int argc, char **argv)
 {
-    const Option options[] = {
-        checkpoint_option(), option_text("sentence", "TEXT", &sentence, "the sentence to translate"), OPTIONS_END
+    const NnField options[] = {
+        CHECKPOINT_OPTION, NN_TEXT_OPTION("sentence", "TEXT", sentence, "the sentence to translate"), NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "translate show",
         "Shows the attention of a trained model. Translates a sentence and draws, for each layer and head, the attention\n"

@@ -16,27 +16,37 @@ static const int64_t most_shards = 8;                                   /* unles
 static const char data_name[] = "translate.csv";
 static const char data_header[] = "epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second";
 
-/* The options. These defaults are for the grammar; defaults_for_files sets those for files. */
+/* The options. The defaults are for the grammar, unless defaults_for_files sets those for files. */
 static const char *train_src, *train_tgt, *valid_src, *valid_tgt, *vocab = "words";
 static int64_t vocab_size = 8000, min_count = 2, max_tokens = 100, sentences = 4000, held_out = 300;
-static int64_t layers = 2, width = 128, heads = 4, hidden = 512, epochs = 15, warmup = 400, batch_tokens = 800;
-static int64_t accumulate = 1, average = 1, beam = 4;
-static double dropout = 0.1, factor = 1, smoothing = 0.1, length_penalty = 0.6;
-static bool shared, lower_case;
+static int64_t epochs = 15, warmup = 400, batch_tokens = 800, accumulate = 1, average = 1, beam = 4;
+static double factor = 1, smoothing = 0.1, length_penalty = 0.6;
+static bool lower_case;
+static TransformerOptions sizes;
+
+static void defaults_for_grammar(void)
+{
+    sizes = transformer_defaults();
+    sizes.N = 2;
+    sizes.d_model = 128;
+    sizes.h = 4;
+    sizes.d_ff = 512;
+    sizes.max_len = POSITIONS;
+}
 
 static void defaults_for_files(void)
 {
     vocab = "bpe";
-    layers = 3;
-    width = 256;
-    hidden = 1024;
+    sizes.N = 3;
+    sizes.d_model = 256;
+    sizes.d_ff = 1024;
     epochs = 20;
     warmup = 1000;
     factor = 0.7;
     batch_tokens = 2000;
     average = 5;
-    dropout = 0.2;
-    shared = true;
+    sizes.dropout = 0.2;
+    sizes.share_embeddings = true;
 }
 
 /* ---- vocabularies, model and optimizer --------------------------------------------------------------------------- */
@@ -70,8 +80,8 @@ static KaeruVocab *learn_vocab(const KaeruLines *texts, int n)
 static void learn_vocabularies(Training *t)
 {
     const KaeruLines both[] = { t->train.src, t->train.tgt };
-    t->vocabularies.src = learn_vocab(both, shared ? 2 : 1);
-    t->vocabularies.tgt = shared ? t->vocabularies.src : learn_vocab(both + 1, 1);
+    t->vocabularies.src = learn_vocab(both, sizes.share_embeddings ? 2 : 1);
+    t->vocabularies.tgt = sizes.share_embeddings ? t->vocabularies.src : learn_vocab(both + 1, 1);
 }
 
 static void set_epoch(Training *t, int64_t epoch)
@@ -108,18 +118,10 @@ static void make_all(Training *t)
         learn_vocabularies(t);
     }
     vocabularies_describe(&t->vocabularies, run->settings);
-    TransformerOptions o = transformer_defaults();
-    o.N = (int)layers;
-    o.d_model = width;
-    o.d_ff = hidden;
-    o.h = (int)heads;
-    o.dropout = dropout;
-    o.max_len = POSITIONS;
-    o.share_embeddings = shared;
     int64_t src_vocab = kaeru_vocab_size(t->vocabularies.src);
     int64_t tgt_vocab = kaeru_vocab_size(t->vocabularies.tgt);
-    transformer_to_settings(src_vocab, tgt_vocab, &o, run->settings);
-    t->model = run->resumed ? transformer_load(run->last) : transformer_new(src_vocab, tgt_vocab, o);
+    transformer_to_settings(src_vocab, tgt_vocab, &sizes, run->settings);
+    t->model = run->resumed ? transformer_load(run->last) : transformer_new(src_vocab, tgt_vocab, sizes);
     if (!t->model) {
         example_fail("%s", ag_error());
     }
@@ -247,7 +249,7 @@ static void train_epochs(Training *t, KaeruSentencePairs *pairs, KaeruSentencePa
     KaeruTrainState *state = &t->state;
     KaeruEpochOptions training = { .criterion = { .padding_idx = KAERU_BLANK, .smoothing = smoothing },
                               .optimizer = t->optimizer, .factor = factor,
-                              .model_size = width, .warmup = warmup, .accum_iter = (int)accumulate,
+                              .model_size = sizes.d_model, .warmup = warmup, .accum_iter = (int)accumulate,
                               .parallel = t->parallel, .done = show_progress, .stop = example_stop() };
     KaeruEpochOptions evaluation = { .criterion = { .padding_idx = KAERU_BLANK, .smoothing = 0 },
                                     .parallel = t->parallel };
@@ -259,7 +261,7 @@ static void train_epochs(Training *t, KaeruSentencePairs *pairs, KaeruSentencePa
         Watch watch = { progress_begin(name, kaeru_sentence_pairs_batches(pairs)), state->step - t->batches };
         training.done_arg = &watch;
         double start = example_seconds();
-        double lr = transformer_rate(state->accum_step - t->batches / accumulate, width, factor, warmup);
+        double lr = transformer_rate(state->accum_step - t->batches / accumulate, sizes.d_model, factor, warmup);
         int64_t tokens = state->tokens;
         double train_loss = transformer_run_epoch(t->model, kaeru_sentence_pairs_next, pairs, &training, state);
         double speed = (double)(state->tokens - tokens) / (example_seconds() - start);
@@ -368,8 +370,8 @@ static void check_options(void)
     if (strcmp(vocab, "words") != 0 && strcmp(vocab, "bpe") != 0) {
         example_usage_error("--vocab %s: expected words or bpe", vocab);
     }
-    if (width % heads != 0) {
-        example_usage_error("--width %" PRId64 " does not divide into --heads %" PRId64, width, heads);
+    if (sizes.d_model % sizes.h != 0) {
+        example_usage_error("--width %" PRId64 " does not divide into --heads %d", sizes.d_model, sizes.h);
     }
     if (average > epochs) {
         average = epochs;
@@ -399,36 +401,29 @@ static void open_corpora(Training *t)
 
 int translate_train(int argc, char **argv)
 {
-    const Option options[] = {
-        option_fixed(option_text("train-src", "FILE", &train_src, "sentences to learn from, one in each line; without: "
-                                 "a small grammar")),
-        option_fixed(option_text("train-tgt", "FILE", &train_tgt, "translation of each line")),
-        option_text("valid-src", "FILE", &valid_src, "held-out sentences"),
-        option_text("valid-tgt", "FILE", &valid_tgt, "translation of each line"),
-        option_fixed(option_flag("lower-case", &lower_case, "make all letters lower case, also for BLEU")),
-        option_fixed(option_text("vocab", "KIND", &vocab, "words (separated by spaces) or bpe (byte pairs)")),
-        option_fixed(option_int("vocab-size", &vocab_size, 300, 1000000, "most tokens of a vocabulary of byte pairs")),
-        option_fixed(option_int("min-count", &min_count, 1, 1000000, "words that occur less often become <unk>")),
-        option_fixed(option_flag("shared", &shared, "one vocabulary and embedding for both languages and the output")),
-        option_int("max-tokens", &max_tokens, 3, POSITIONS, "longer sentences are not used for training"),
-        option_fixed(option_int("sentences", &sentences, 1, 10000000, "sentences of the grammar to learn from")),
-        option_fixed(option_int("held-out", &held_out, 1, 1000000, "held-out sentences of the grammar")),
-        option_fixed(option_int("layers", &layers, 1, 1000, "layers of the encoder and of the decoder")),
-        option_fixed(option_int("width", &width, 1, 1 << 20, "d_model")),
-        option_fixed(option_int("heads", &heads, 1, 1 << 20, "heads of attention")),
-        option_fixed(option_int("hidden", &hidden, 1, 1 << 20, "d_ff, hidden width of the feed-forward layers")),
-        option_fixed(option_real("dropout", &dropout, 0, 0.99, "probability of dropout")),
-        option_real("smoothing", &smoothing, 0, 0.99, "label smoothing"),
-        option_int("epochs", &epochs, 1, 1000000, "passes over all sentences"),
-        option_int("batch-tokens", &batch_tokens, 1, 1 << 24, "most tokens of each side of a batch, with padding"),
-        option_int("accumulate", &accumulate, 1, 1 << 20, "batches in a step"),
-        option_real("factor", &factor, 0, 1000, "factor of the learning rate"),
-        option_int("warmup", &warmup, 1, INT64_C(1) << 40, "steps until the learning rate is highest"),
-        option_int("average", &average, 1, 1000, "last epochs; the result is the mean of their weights"),
-        option_int("beam", &beam, 2, 1000, "hypotheses of beam search in the last test"),
-        option_real("length-penalty", &length_penalty, 0, 10, "a: scores are divided by ((5 + length) / 6)^a"),
-        option_precision(), option_fixed(option_shards()), option_deadline(), option_resume(), option_other_data(),
-        option_overwrite(), OPTIONS_END
+    const NnField options[] = {
+        NN_TEXT_OPTION("train-src", "FILE", train_src, "sentences to learn from, one in each line; without: a small grammar",
+                       .fixed = true),
+        NN_TEXT_OPTION("train-tgt", "FILE", train_tgt, "translation of each line", .fixed = true),
+        NN_TEXT_OPTION("valid-src", "FILE", valid_src, "held-out sentences"),
+        NN_TEXT_OPTION("valid-tgt", "FILE", valid_tgt, "translation of each line"),
+        NN_FLAG_OPTION("lower-case", lower_case, "make all letters lower case, also for BLEU", .fixed = true),
+        NN_TEXT_OPTION("vocab", "KIND", vocab, "words (separated by spaces) or bpe (byte pairs)", .fixed = true),
+        NN_OPTION("vocab-size", vocab_size, 300, 1000000, "most tokens of a vocabulary of byte pairs", .fixed = true),
+        NN_OPTION("min-count", min_count, 1, 1000000, "words that occur less often become <unk>", .fixed = true),
+        NN_OPTION("max-tokens", max_tokens, 3, POSITIONS, "longer sentences are not used for training"),
+        NN_OPTION("sentences", sentences, 1, 10000000, "sentences of the grammar to learn from", .fixed = true),
+        NN_OPTION("held-out", held_out, 1, 1000000, "held-out sentences of the grammar", .fixed = true),
+        NN_OPTION("smoothing", smoothing, 0, 0.99, "label smoothing"),
+        NN_OPTION("epochs", epochs, 1, 1000000, "passes over all sentences"),
+        NN_OPTION("batch-tokens", batch_tokens, 1, 1 << 24, "most tokens of each side of a batch, with padding"),
+        NN_OPTION("accumulate", accumulate, 1, 1 << 20, "batches in a step"),
+        NN_OPTION("factor", factor, 0, 1000, "factor of the learning rate"),
+        NN_OPTION("warmup", warmup, 1, INT64_C(1) << 40, "steps until the learning rate is highest"),
+        NN_OPTION("average", average, 1, 1000, "last epochs; the result is the mean of their weights"),
+        NN_OPTION("beam", beam, 2, 1000, "hypotheses of beam search in the last test"),
+        NN_OPTION("length-penalty", length_penalty, 0, 10, "a: scores are divided by ((5 + length) / 6)^a"),
+        PRECISION_OPTION, SHARDS_OPTION, DEADLINE_OPTION, RUN_OPTIONS, NN_FIELDS_END
     };
     const Program program = { "translate train",
         "Shows how a Transformer learns to translate. Without files it uses English and Japanese sentences of a small\n"
@@ -441,6 +436,8 @@ int translate_train(int argc, char **argv)
         "After SIGTERM or SIGUSR1 it saves where it is and ends with status 75.",
         options };
     processes_begin();
+    defaults_for_grammar();
+    example_add_options(&transformer_fields, &sizes);
     example_begin(argc, argv, &program);
     if (train_src) {
         defaults_for_files();                                           /* training_run_begin reads the options again */

@@ -41,6 +41,6 @@ NnCache *language_cache(const Language *l)
 
 void language_settings(const Language *l, NnSettings *s)
 {
-    if (l->gpt) gpt_to_settings(&l->gpt->options, s);
-    else llama_to_settings(&l->llama->options, s);
+    if (l->gpt) nn_fields_to_settings(&gpt_fields, &l->gpt->options, s);
+    else nn_fields_to_settings(&llama_fields, &l->llama->options, s);
 }

@@ -192,7 +192,7 @@ bool lm_train_at(AgSite at, LmTraining *t, bool resume)
     Language l = model_of(at, __func__, t);
     ag_check_object_at(at, __func__, "the data of t", t->data);
     ag_check_object_at(at, __func__, "the settings of t", t->settings);
-    if (!lm_check(&t->options) || !lm_data_fits(t->data, t->model, t->options.window)) return false;
+    if (!nn_fields_check(&lm_fields, &t->options) || !lm_data_fits(t->data, t->model, t->options.window)) return false;
     if (resume && !t->last) ag_usage_error(AG_HERE, "lm_train", "no path of a checkpoint to resume from");
     if (t->last && t->best && strcmp(t->last, t->best) == 0)
         ag_usage_error(at, __func__, "last and best are both \"%s\", expected two paths", t->last);
@@ -204,7 +204,7 @@ bool lm_train_at(AgSite at, LmTraining *t, bool resume)
     t->stopped = false;
     t->best_loss = INFINITY;
     language_settings(&l, t->settings);
-    lm_to_settings(&t->options, t->settings);
+    nn_fields_to_settings(&lm_fields, &t->options, t->settings);
     bool good = !p || (nn_parallel_agree(p, "the options of the training", &t->options, sizeof t->options) &&
                        data_agrees(t->data, p));
     if (good && resume) {

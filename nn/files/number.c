@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,19 @@ size_t number_scan(const char *s, size_t n, Number *number, size_t *wrong)
     }
     if (text != buffer) ag_free(text);
     return length;
+}
+
+bool number_read(const char *text, bool whole, double *value)
+{
+    static const int64_t most = INT64_C(1) << 53;
+    if (!*text || text[strspn(text, whole ? "+-0123456789" : "+-.0123456789eE")]) return false;
+    char *end;
+    LocaleChange change = use_c_locale();
+    int64_t integer = whole ? strtoll(text, &end, 10) : 0;
+    *value = whole ? (double)integer : strtod(text, &end);
+    restore_locale(change);
+    if (integer < -most || integer > most) *value = integer < 0 ? -HUGE_VAL : HUGE_VAL;
+    return !*end;
 }
 
 char *number_text(double value, char text[NUMBER_TEXT])

@@ -20,6 +20,10 @@ typedef struct {
  * *number, and sets *wrong to the offset of the byte where a digit is missing. */
 size_t number_scan(const char *s, size_t n, Number *number, size_t *wrong);
 
+/* Whether all of a text is a decimal number as strtod reads it, or a whole number. A whole number beyond +-2^53 becomes
+ * infinite. */
+bool number_read(const char *text, bool whole, double *value);
+
 #define NUMBER_TEXT 32
 /* Writes a finite double with 15 digits or, if these do not give this double when read, 16 or 17. Returns text. */
 char *number_text(double value, char text[NUMBER_TEXT]);

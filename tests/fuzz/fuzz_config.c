@@ -7,9 +7,9 @@ static void use(LlamaOptions o)
 {
     LlamaOptions again = { 0 };
     NnSettings *s = nn_settings_new();
-    CHECK(llama_check(&o));
-    llama_to_settings(&o, s);
-    CHECK(llama_from_settings(&again, s));
+    CHECK(nn_fields_check(&llama_fields, &o));
+    nn_fields_to_settings(&llama_fields, &o, s);
+    CHECK(nn_fields_from_settings(&llama_fields, &again, s));
     CHECK(again.layers == o.layers && again.rope_factor == o.rope_factor && again.end[3] == o.end[3] && again.tied == o.tied);
     ag_free(s);
     CHECK(llama_size(&o) > 0);

@@ -47,16 +47,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     double number = 0.5;
     const char *name = "none";
     bool flag = false;
-    const Option options[] = {
-        option_int("whole", &whole, -3, INT64_C(1) << 53, "a whole number"),
-        option_real("number", &number, -1e300, 0.75, "a number"),
-        option_text("name", "FILE", &name, "a name"),
-        option_flag("flag", &flag, "a flag"),
-        OPTIONS_END
+    const NnField own[] = {
+        NN_OPTION("whole", whole, -3, INT64_C(1) << 53, "a whole number"),
+        NN_OPTION("number", number, -1e300, 0.75, "a number"),
+        NN_TEXT_OPTION("name", "FILE", name, "a name"),
+        NN_FLAG_OPTION("flag", flag, "a flag"),
+        NN_FIELDS_END
     };
-    const Program program = { "fuzz", "", options };
-    const Option none[] = { OPTIONS_END };
-    if (setjmp(refused) == 0) read_options(n, word, &program, none);
+    const Program program = { "fuzz", "", own };
+    if (setjmp(refused) == 0) read_options(n, word, &program);
     else CHECK(ended_with == 2 || ended_with == 0);
     CHECK(whole >= -3 && whole <= INT64_C(1) << 53);
     CHECK(number >= -1e300 && number <= 0.75);

@@ -8,6 +8,7 @@
 #define KAERU_GPT_H
 
 #include "kaeru/attention.h"
+#include "kaeru/fields.h"
 
 AG_PUBLIC_BEGIN
 
@@ -21,18 +22,18 @@ typedef struct {
     double eps;                 /* of the norms */
     bool recompute;             /* backward computes most values of a block again (AG_PRODUCTS): less memory. Not saved. */
 } GPTOptions;
+/* Their limits and defaults, for nn_fields_check and the settings "gpt.layers", "gpt.heads", ... of checkpoints. */
+extern const NnFields gpt_fields;
 /* The smallest GPT-2: 12 layers, 12 heads, width 768, vocabulary 50257, context 1024, dropout 0.1, biases, eps 1e-5. */
-GPTOptions gpt_defaults(void);
+static inline GPTOptions gpt_defaults(void)
+{
+    GPTOptions o;
+    nn_fields_defaults(&gpt_fields, &o);
+    return o;
+}
 
-/* Whether a model can have these sizes; else false with ag_error(), such as "a width of 100 does not divide into 3 heads". */
-bool gpt_check_at(AgSite at, const GPTOptions *o);
 /* The number of parameters of such a model. It is a double, because sizes from a file may exceed every integer type. */
 double gpt_size_at(AgSite at, const GPTOptions *o);
-
-/* Converts the sizes to and from the settings "gpt.layers", "gpt.heads", ..., for checkpoints. Reading checks them as
- * gpt_check does. */
-void gpt_to_settings_at(AgSite at, const GPTOptions *o, NnSettings *s);
-bool gpt_from_settings_at(AgSite at, GPTOptions *o, const NnSettings *s);
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
@@ -58,7 +59,7 @@ typedef struct {
 } GPT;
 
 /* Weights are initialized from normal(0, 0.02), in the last layer of a residual branch from normal(0, 0.02 / sqrt(2 layers)).
- * Biases start at 0. Options that gpt_check rejects are a usage error. Free with nn_free. */
+ * Biases start at 0. Options that nn_fields_check rejects are a usage error. Free with nn_free. */
 GPT *gpt_new_at(AgSite at, GPTOptions options);
 
 /* ids (B,T), T at most the context -> (B,T,V) logits of the token after each id */

@@ -7,6 +7,7 @@
 #include "kaeru/nn.h"
 #include "kaeru/parallel.h"
 #include "kaeru/tensor_files.h"
+#include "kaeru/fields.h"
 #include "kaeru/attention.h"
 #include "kaeru/lora.h"
 #include "kaeru/recurrent.h"

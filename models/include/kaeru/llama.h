@@ -8,6 +8,7 @@
 #define KAERU_LLAMA_H
 
 #include "kaeru/attention.h"
+#include "kaeru/fields.h"
 
 AG_PUBLIC_BEGIN
 
@@ -32,18 +33,19 @@ typedef struct {
     int64_t begin, end[LLAMA_ENDS];         /* the tokens before and after a text, for programs; -1: none */
     bool recompute;                         /* backward computes most values again (AG_PRODUCTS): less memory. Not saved */
 } LlamaOptions;
+/* Their limits and defaults, for nn_fields_check and the settings "llama.layers", ... of checkpoints. */
+extern const NnFields llama_fields;
 /* The sizes of SmolLM2-135M: 30 layers, 9 heads and 3 of keys and values, width 576, hidden 1536, vocabulary 49152, context
  * 8192, tied, eps 1e-5, base 100000. */
-LlamaOptions llama_defaults(void);
+static inline LlamaOptions llama_defaults(void)
+{
+    LlamaOptions o;
+    nn_fields_defaults(&llama_fields, &o);
+    return o;
+}
 
-/* Whether a model can have these sizes; else false with ag_error(). */
-bool llama_check_at(AgSite at, const LlamaOptions *o);
 /* The number of parameters of such a model, as a double: sizes from a file may exceed every integer type. */
 double llama_size_at(AgSite at, const LlamaOptions *o);
-
-/* Converts the options to and from the settings "llama.layers", ..., for checkpoints. Reading checks them as llama_check. */
-void llama_to_settings_at(AgSite at, const LlamaOptions *o, NnSettings *s);
-bool llama_from_settings_at(AgSite at, LlamaOptions *o, const NnSettings *s);
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
@@ -79,7 +81,7 @@ typedef struct {
     LlamaOptions options;
 } Llama;
 
-/* Matrices are initialized from normal(0, 0.02), biases with 0, norms with 1. Options that llama_check rejects are a usage
+/* Matrices are initialized from normal(0, 0.02), biases with 0, norms with 1. Options that nn_fields_check rejects are a usage
  * error. Free with nn_free. */
 Llama *llama_new_at(AgSite at, LlamaOptions options);
 

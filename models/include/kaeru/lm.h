@@ -16,6 +16,7 @@
 
 #include <signal.h>
 
+#include "kaeru/fields.h"
 #include "kaeru/gpt.h"
 #include "kaeru/llama.h"
 #include "kaeru/parallel.h"
@@ -80,12 +81,16 @@ typedef struct {
     int64_t evaluate_tokens;    /* the approximate number of held-out tokens in an evaluation; 0: all */
 } LmOptions;
 
+/* Their limits and defaults, for nn_fields_check and the settings "train.steps", ... of checkpoints. */
+extern const NnFields lm_fields;
 /* nanoGPT's options for a small machine: 2000 steps of 12 windows, warmup 100, lr 1e-3 to 1e-4, betas 0.9 and 0.99, weight
  * decay 0.1, clip 1, evaluation every 250 steps on all of the held-out part. */
-LmOptions lm_defaults(void);
-bool lm_check_at(AgSite at, const LmOptions *o);                    /* whether a run can have these options */
-void lm_to_settings_at(AgSite at, const LmOptions *o, NnSettings *s);  /* "train.steps", ... */
-bool lm_from_settings_at(AgSite at, LmOptions *o, const NnSettings *s);
+static inline LmOptions lm_defaults(void)
+{
+    LmOptions o;
+    nn_fields_defaults(&lm_fields, &o);
+    return o;
+}
 
 typedef struct LmTraining LmTraining;
 struct LmTraining {

@@ -7,6 +7,7 @@
 #define KAERU_TRANSFORMER_H
 
 #include "kaeru/attention.h"
+#include "kaeru/fields.h"
 
 AG_PUBLIC_BEGIN
 
@@ -25,7 +26,13 @@ typedef struct {
     bool share_embeddings;                  /* one matrix for source, target and generator (section 3.4 of the paper); the
                                              * vocabularies must be equal */
 } TransformerOptions;
-TransformerOptions transformer_defaults(void);
+extern const NnFields transformer_fields;   /* their limits and defaults, for nn_fields_check */
+static inline TransformerOptions transformer_defaults(void)
+{
+    TransformerOptions o;
+    nn_fields_defaults(&transformer_fields, &o);
+    return o;
+}
 
 /* ---- the parts --------------------------------------------------------------------------------------------------- */
 
@@ -106,7 +113,8 @@ void transformer_keep_weights_at(AgSite at, Transformer *m, bool keep);
 /* (1,n,n): position i attends to 0..i. */
 Tensor *transformer_subsequent_mask_at(AgSite at, int64_t n);
 
-/* Writes the options as settings "transformer.N", "transformer.d_model", ..., for checkpoints. */
+/* Writes the sizes of the vocabularies and the options as settings for checkpoints: "transformer.src_vocab",
+ * "transformer.tgt_vocab", "transformer.N", ... */
 void transformer_to_settings_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, NnSettings *s);
 
 /* A model with the options and weights of a checkpoint (see module.h), whose settings must contain the options. NULL with

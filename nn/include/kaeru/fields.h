@@ -1,0 +1,95 @@
+/* fields.h: options described once, by a table of fields: name, place, default, limits, help. By its table, a struct of options
+ * gets its defaults, is checked, is written to and read from the settings of a checkpoint, and is set by a command line. A
+ * program's own variables are described in the same way:
+ *
+ *     static int64_t steps = 100;
+ *     static const NnField own[] = { NN_OPTION("steps", steps, 1, 1000000, "training steps"), NN_FIELDS_END };
+ *     static const NnFields own_fields = { .prefix = "option.", .field = own };
+ *     GPTOptions size = gpt_defaults();
+ *     const NnOptions options[] = { { &own_fields, NULL }, { &gpt_fields, &size }, { NULL, NULL } };
+ *     for (int i = 1; i < argc; )                                                     program --steps 20 --layers=6
+ *         if (!nn_options_read(options, argc, argv, &i)) { fprintf(stderr, "%s\n", ag_error()); return 2; }
+ *
+ * As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...). */
+#ifndef KAERU_FIELDS_H
+#define KAERU_FIELDS_H
+
+#include "kaeru/module.h"
+
+AG_PUBLIC_BEGIN
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+/* The type of a value. NN_FIELD_INT: also of an enum of the size of an int. NN_FIELD_TEXT: a const char *, NULL if none is
+ * given. */
+typedef enum { NN_FIELD_INT, NN_FIELD_INT64, NN_FIELD_REAL, NN_FIELD_BOOL, NN_FIELD_TEXT } NnFieldKind;
+
+typedef struct {
+    const char *name;           /* of the setting, after the prefix of the table; NULL ends the table */
+    NnFieldKind kind;
+    size_t offset;              /* in the struct */
+    void *variable;             /* not NULL: the value is in this variable and not in a struct */
+    double usual;               /* the default, for fields of a struct */
+    double low, high;           /* the limits, both within +-2^53 for whole numbers */
+    const char *help;           /* a line for --help; NULL: not an option of a command line */
+    const char *option;         /* "lr-min" for --lr-min; NULL: the name */
+    const char *unit;           /* what --help prints for a text: "FILE" */
+    bool below;                 /* the value must be below `high` */
+    bool optional;              /* settings may lack it: then a variable keeps its value, and a field has its default, for which
+                                   no setting is written */
+    bool once;                  /* belongs to one call of a program: it is no setting */
+    bool fixed;                 /* for programs: a run that is resumed cannot change it */
+} NnField;
+
+typedef struct {
+    const char *prefix;         /* of the names of the settings: "gpt." */
+    size_t size;                /* of the struct; 0: all values are in variables */
+    const NnField *field;
+    bool (*check)(const void *o);   /* after the limits; false with ag_error(). NULL: there is nothing else to check */
+} NnFields;
+
+#ifndef __cplusplus                     /* C++ has no _Generic: there, set the members of NnField */
+#define NN_FIELD_KIND(value) \
+    _Generic((value), int: NN_FIELD_INT, unsigned: NN_FIELD_INT, int64_t: NN_FIELD_INT64, double: NN_FIELD_REAL, \
+             bool: NN_FIELD_BOOL, const char *: NN_FIELD_TEXT)
+/* A member of a struct. Members of NnField may follow the help: NN_FIELD("p", Dropout, p, 0.1, 0, 1, "...", .below = true) */
+#define NN_FIELD(key, type, member, usual_value, lowest, highest, ...) \
+    { .name = (key), .kind = NN_FIELD_KIND(((type *)0)->member), .offset = offsetof(type, member), .usual = (usual_value), \
+      .low = (lowest), .high = (highest), .help = __VA_ARGS__ }
+/* Variables: a number; a text; a bool, which the option without a value sets to true. */
+#define NN_OPTION(key, place, lowest, highest, ...) \
+    { .name = (key), .kind = NN_FIELD_KIND(place), .variable = &(place), .low = (lowest), .high = (highest), \
+      .help = __VA_ARGS__ }
+#define NN_TEXT_OPTION(key, value_unit, place, ...) NN_OPTION(key, place, 0, 0, __VA_ARGS__, .unit = (value_unit))
+#define NN_FLAG_OPTION(key, place, ...) NN_OPTION(key, place, 0, 1, __VA_ARGS__, .optional = true)
+#define NN_FIELDS_END { .name = NULL }
+#endif
+
+/* ---- a struct of options ----------------------------------------------------------------------------------------- */
+
+/* Sets the fields to their defaults and the rest of the struct to 0. */
+void nn_fields_defaults_at(AgSite at, const NnFields *fields, void *o);
+/* False with ag_error() if a value is out of range: "gpt.layers is 0, expected a whole number from 1 to 100000". */
+bool nn_fields_check_at(AgSite at, const NnFields *fields, const void *o);
+/* Writes the settings, such as "gpt.layers". */
+void nn_fields_to_settings_at(AgSite at, const NnFields *fields, const void *o, NnSettings *s);
+/* Reads and checks them. If this fails, returns false with ag_error(), and the struct is as before. Texts belong to `s`. */
+bool nn_fields_from_settings_at(AgSite at, const NnFields *fields, void *o, const NnSettings *s);
+/* The value as text, which may be in `buffer`; NULL for a text that was not given. */
+enum { NN_FIELD_BUFFER = 32 };
+const char *nn_field_text_at(AgSite at, const NnField *f, const void *o, char buffer[NN_FIELD_BUFFER]);
+
+/* ---- a command line ---------------------------------------------------------------------------------------------- */
+
+/* A table and its struct, which is NULL if all values are in variables. A list ends with { NULL, NULL }. */
+typedef struct { const NnFields *fields; void *of; } NnOptions;
+/* Reads argv[*i], "--name=value", "--name" of a bool, or "--name" with the value argv[*i + 1], and moves *i behind it. False
+ * with ag_error() if it is no option of the list or the value is out of range. A text is not copied. */
+bool nn_options_read_at(AgSite at, const NnOptions *list, int argc, char **argv, int *i);
+/* Prints a line for each option, with its present value as the default. */
+void nn_options_print_at(AgSite at, const NnOptions *list, FILE *out);
+
+#include "kaeru/nn_at.h"
+
+AG_PUBLIC_END
+#endif
