@@ -452,9 +452,9 @@ START_TEST(greedy_decoding_ends)
     kaeru_sentence_pairs_sort(pairs, 1000);
     TransformerBatch b;
     ck_assert(kaeru_sentence_pairs_next(pairs, &b));
-    const int32_t *whole = tensor_int_data(transformer_greedy_decode(m, b.src, b.src_mask, 10, KAERU_WORD_START));
+    const int32_t *whole = tensor_int_data(transformer_greedy_decode(m, b.src, b.src_mask, 10, KAERU_WORD_START, -1));
     const int32_t *until =
-        tensor_int_data(transformer_greedy_decode_until(m, b.src, b.src_mask, 10, KAERU_WORD_START, KAERU_WORD_END));
+        tensor_int_data(transformer_greedy_decode(m, b.src, b.src_mask, 10, KAERU_WORD_START, KAERU_WORD_END));
     for (int64_t i = 0; i < 4; i++) {
         bool over = false;
         for (int64_t j = 0; j < 10; j++) {

@@ -126,11 +126,6 @@ int64_t example_shards(void)
     return shards > 0 ? shards : 1;
 }
 
-NnParallel *parallel_or_none(Optimizer *o, int64_t accumulate)
-{
-    return processes || shards > 1 ? nn_parallel_new(o, shards * accumulate, processes) : NULL;
-}
-
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
 static void on_signal(int number)

@@ -47,7 +47,7 @@ typedef struct {
     Vocabularies vocabularies;
     Transformer *model;
     Optimizer *optimizer;
-    NnParallel *parallel;               /* NULL: one process without shards */
+    NnParallel *parallel;
     int64_t epoch;                      /* number of epochs done */
     int64_t counter;                    /* of the random state before the batches of the current epoch were drawn */
     int64_t batches;                    /* of this epoch, learned before the run was stopped and resumed */
@@ -123,7 +123,7 @@ static void make_all(Training *t)
     adam.beta2 = 0.98;
     adam.eps = 1e-9;
     t->optimizer = nn_adam_new_with(t->model, adam);
-    t->parallel = parallel_or_none(t->optimizer, accumulate);
+    t->parallel = nn_parallel_new(t->optimizer, example_shards() * accumulate, example_processes());
     if (run->resumed && (!nn_checkpoint_load(run->last, t->model, t->optimizer, NULL) ||
                          !nn_settings_int(run->saved, EPOCH_KEY, &t->epoch) || !load_part_of_epoch(t))) {
         example_fail("%s", ag_error());
@@ -255,7 +255,7 @@ static void train_epochs(Training *t, KaeruSentencePairs *pairs, KaeruSentencePa
         Watch watch = { progress_begin(name, kaeru_sentence_pairs_batches(pairs)), state->step - t->batches };
         training.done_arg = &watch;
         double start = example_seconds();
-        double lr = transformer_rate(state->accum_step - t->batches / accumulate, width, factor, warmup);
+        double lr = nn_schedule_noam(state->accum_step - t->batches / accumulate, width, factor, warmup);
         int64_t tokens = state->tokens;
         double train_loss = transformer_run_epoch(t->model, kaeru_sentence_pairs_next, pairs, &training, state);
         double speed = (double)(state->tokens - tokens) / (example_seconds() - start);

@@ -8,10 +8,7 @@
 #include "checks.h"
 #include "kaeru/autograd.h"
 #include "language.h"
-#include "lm_pairs.h"
-#include "losses.h"
-#include "shared_data.h"
-#include "token_file.h"
+#include "train.h"
 #include "utf8.h"
 
 struct LmData {
@@ -184,16 +181,16 @@ bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length)
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "d", d);
-    Language l = language_of(at, __func__, m);
+    LmSizes sizes = lm_sizes(at, __func__, m);
     if (length < 0)
         ag_usage_error(at, __func__, "windows of %" PRId64 " ids, expected 1 or more, or 0 for the context", length);
-    int64_t context = l.context, window = (length > 0 ? length : context) + 1;
+    int64_t context = sizes.context, window = (length > 0 ? length : context) + 1;
     if (length > context)
         return ag_set_error("windows of %" PRId64 " tokens are longer than the model's context of %" PRId64, length,
                             context);
-    if (kaeru_tokenizer_size(&d->tokenizer) > l.vocab)
+    if (kaeru_tokenizer_size(&d->tokenizer) > sizes.vocab)
         return ag_set_error("%s: its vocabulary has %d tokens, the model's only %" PRId64, d->name,
-                            (int)kaeru_tokenizer_size(&d->tokenizer), l.vocab);
+                            (int)kaeru_tokenizer_size(&d->tokenizer), sizes.vocab);
     if (d->examples.n && d->count[LM_HELD_OUT] >= 2) return true;
     if (d->count[LM_TRAIN] < window || d->count[LM_HELD_OUT] < 2)
         return ag_set_error("%s: %" PRId64 " tokens to learn from and %" PRId64 " held out are too few: expected %" PRId64
@@ -227,7 +224,7 @@ void lm_data_draw_at(AgSite at, const LmData *d, int64_t batch, int64_t length, 
     ag_check_pointer_at(at, __func__, "ids", ids);
     ag_check_pointer_at(at, __func__, "targets", targets);
     if (batch < 1 || length < 1 || (length >= d->count[LM_TRAIN] && !d->examples.n))
-        ag_usage_error(AG_HERE, "lm_data_draw", "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch,
+        ag_usage_error(at, __func__, "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch,
                        length, d->name, d->count[LM_TRAIN]);
     *ids = tensor_ints(SHAPE(batch, length), NULL);
     *targets = tensor_ints(SHAPE(batch, length), NULL);
@@ -272,19 +269,9 @@ static int64_t next_windows(const LmData *d, Cursor *c, Tensor *ids, Tensor *tar
     return total;
 }
 
-double evaluate_together(AgSite at, void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted,
-                         NnParallel *p)
+double lm_evaluate_with(void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted,
+                        NnParallel *p)
 {
-    const char *what = "lm_evaluate";
-    AG_LAYER(at);
-    Language l = language_of(at, what, m);
-    ag_check_object_at(at, what, "d", d);
-    if (batch < 1 || length < 0)
-        ag_usage_error(at, what, "batches of %" PRId64 " windows of %" PRId64 " ids, expected 1 or more, and 0 or more",
-                       batch, length);
-    if (d->count[LM_HELD_OUT] < 2)
-        ag_usage_error(at, what, "%s has %" PRId64 " held-out ids, expected 2 or more (see lm_data_fits)", d->name,
-                       d->count[LM_HELD_OUT]);
     nn_eval(m);
     Cursor c = { .position = d->examples.n ? d->held_out : d->begin[LM_HELD_OUT] };
     if (!d->examples.n) read_ids(d, LM_HELD_OUT, &c.position, 1, &c.last);
@@ -292,11 +279,10 @@ double evaluate_together(AgSite at, void *m, const LmData *d, int64_t batch, int
     int64_t total = 0, n = 1;
     while ((n > 0 || c.position < d->examples.n) && (tokens <= 0 || total < tokens)) {
         AgScope s = ag_begin(AG_NO_GRAD);
-        AgShape shape = SHAPE(batch, length > 0 ? length : l.context);
-        Tensor *ids = tensor_ints(shape, NULL), *targets = tensor_ints(shape, NULL);
+        Tensor *ids = tensor_ints(SHAPE(batch, length), NULL), *targets = tensor_ints(SHAPE(batch, length), NULL);
         n = next_windows(d, &c, ids, targets);
         bool computes = n > 0 && losses_next_is_mine(&losses);
-        losses_add(&losses, computes ? tensor_item(language_loss(&l, ids, targets, AG_SUM)) : 0);
+        losses_add(&losses, computes ? tensor_item(lm_loss_with(m, ids, targets, AG_SUM)) : 0);
         total += n;
         ag_end(s);
     }
@@ -308,7 +294,15 @@ double evaluate_together(AgSite at, void *m, const LmData *d, int64_t batch, int
 double lm_evaluate_at(AgSite at, void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted)
 {
     AG_LAYER(at);
-    return evaluate_together(at, m, d, batch, length, tokens, counted, NULL);
+    int64_t context = lm_sizes(at, __func__, m).context;
+    ag_check_object_at(at, __func__, "d", d);
+    if (batch < 1 || length < 0)
+        ag_usage_error(at, __func__, "batches of %" PRId64 " windows of %" PRId64 " ids, expected 1 or more, and 0 or more",
+                       batch, length);
+    if (d->count[LM_HELD_OUT] < 2)
+        ag_usage_error(at, __func__, "%s has %" PRId64 " held-out ids, expected 2 or more (see lm_data_fits)", d->name,
+                       d->count[LM_HELD_OUT]);
+    return lm_evaluate_with(m, d, batch, length > 0 ? length : context, tokens, counted, NULL);
 }
 
 bool data_agrees(const LmData *d, NnParallel *p)

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "sentences.h"
+#include "train.h"
 
 typedef struct { Sentence src, tgt; } Pair;
 

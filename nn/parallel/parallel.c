@@ -282,6 +282,7 @@ const ag_real *parallel_state(NnParallel *p, int index, int k)
 {
     const Part *part = &p->part[part_with_index(p, index)];
     Tensor *state = p->optimizer->state[index].tensor[k];
+    if (p->size == 1) return tensor_data(state);
     bool is_first = p->rank == 0;
     int64_t numel = tensor_numel(part->w);
     int pending = 0;
@@ -311,6 +312,7 @@ void nn_parallel_stop_at(AgSite at, NnParallel *p)
 {
     check_parallel(at, __func__, p);
     p->stop = true;
+    if (p->size == 1) p->stopped = true;
 }
 
 bool nn_parallel_stopped_at(AgSite at, const NnParallel *p)
@@ -451,14 +453,15 @@ static uint64_t hash_of_weights(const NnParallel *p, bool of_values)
 static bool same_everywhere(NnParallel *p)
 {
     NnProcesses *all = p->processes;
-    return nn_processes_agree(all, "kaeru's version", "%s", kaeru_version()) &&
+    return p->size == 1 ||
+          (nn_processes_agree(all, "kaeru's version", "%s", kaeru_version()) &&
            nn_processes_agree(all, "the number of shards", "%" PRId64, p->options.shards) &&
            nn_processes_agree(all, "the norm to clip", "%.17g", p->options.clip) &&
            nn_processes_agree(all, "the seed", "%" PRIu64, ag_random_state().seed) &&
            nn_processes_agree(all, "the precision", "%d", (int)ag_precision_now()) &&
            agree(p, "the names and shapes of the parameters", hash_of_weights(p, false)) &&
            agree(p, "the weights", hash_of_weights(p, true)) &&
-           agree(p, "the options of the optimizer", optimizer_hash(p->optimizer, hash));
+           agree(p, "the options of the optimizer", optimizer_hash(p->optimizer, hash)));
 }
 
 static void parallel_destroy(void *object)
@@ -469,8 +472,6 @@ static void parallel_destroy(void *object)
     *at = p->older;
     ag_watch_backward((AgWatch){ NULL, NULL, NULL });
     p->optimizer->parallel = NULL;
-    for (int i = 0; i < p->n; i++)
-        for (int k = 0; k < DEPTH; k++) ag_free(p->part[i].sum[k]);
 }
 
 NnParallel *nn_parallel_new_with_at(AgSite at, Optimizer *optimizer, NnParallelOptions options, NnProcesses *processes)

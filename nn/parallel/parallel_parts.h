@@ -108,7 +108,7 @@ void divide(NnParallel *p);
 int64_t chunks_of(int64_t items);
 /* Puts the gradient of the current shard, which it owns from now on, behind the sums of the part, and adds the nodes that are
  * complete with it. */
-void add_gradient(const NnParallel *p, Part *part, Tensor *gradient);
+void add_gradient(NnParallel *p, Part *part, Tensor *gradient);
 /* Exchanges the parts whose sums in this process are complete, as far as all before them in the order are. */
 void exchange_sums(NnParallel *p);
 /* Waits for the oldest piece that is being received, and adds it up: the sum is in the first of the own sums. */

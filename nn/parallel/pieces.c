@@ -83,7 +83,7 @@ void divide(NnParallel *p)
 
 /* ---- the sums of this process ------------------------------------------------------------------------------------ */
 
-void add_gradient(const NnParallel *p, Part *part, Tensor *gradient)
+void add_gradient(NnParallel *p, Part *part, Tensor *gradient)
 {
     int at = p->sums;
     for (int i = merges_after(0, p->options.shards, p->shard, p->first, p->end); i > 0; i--) {
@@ -93,6 +93,7 @@ void add_gradient(const NnParallel *p, Part *part, Tensor *gradient)
         ag_free(gradient);
         gradient = left;
     }
+    ag_set_owner(gradient, p);
     part->sum[at] = gradient;
     part->is_complete = true;
 }
