@@ -117,7 +117,7 @@ static bool train_gpt_with(const KaeruTokenizer *t, const RunSize *size, const c
     bool good = lm_train(&run, resume);
     ag_free(run.settings);
     nn_free(m);
-    lm_data_close(data);
+    ag_free(data);
     return good;
 }
 

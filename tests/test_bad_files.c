@@ -119,7 +119,7 @@ static bool accepts_pairs(const char *path, const char *unused)
     KaeruTokenizer t = { .kind = KAERU_TOKENIZER_BPE,
                          .bpe = kaeru_bpe_open(FOLDER "good_vocab.json", FOLDER "good_merges.txt") };
     LmData *data = lm_data_open_pairs(path, &t, -1, -1);
-    lm_data_close(data);
+    ag_free(data);
     kaeru_tokenizer_close(&t);
     return data != NULL;
 }

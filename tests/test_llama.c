@@ -418,7 +418,7 @@ START_TEST(the_loss_counts_answers_only)
     nn_free(m);
     ag_free(part);
     ag_end(s);
-    lm_data_close(d);
+    ag_free(d);
     kaeru_tokenizer_close(&t);
 }
 END_TEST
@@ -444,7 +444,7 @@ START_TEST(an_example_without_targets_does_not_end_the_evaluation)
     ck_assert_int_eq(counted[0], 2);
     ck_assert_double_eq_tol(loss[0], loss[1], 1e-6);
     nn_free(m);
-    lm_data_close(d);
+    ag_free(d);
     kaeru_tokenizer_close(&t);
 }
 END_TEST

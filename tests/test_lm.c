@@ -120,8 +120,8 @@ START_TEST(windows_are_parts_of_the_text)
     Tensor *x, *y;
     EXPECT_USAGE_ERROR("windows of", lm_data_draw(d, 1, learned, &x, &y));
     ag_free(all);
-    lm_data_close(d);
-    lm_data_close(NULL);
+    ag_free(d);
+    ag_free(NULL);
     kaeru_tokenizer_close(&t);
 }
 END_TEST
@@ -167,7 +167,7 @@ static void check_token_file(const char *text, const KaeruTokenizer *t)
     ck_assert_int_eq(memcmp(tensor_int_data(x), ids, (size_t)length * sizeof *ids), 0);
     ck_assert_int_eq(memcmp(tensor_int_data(y), ids + 1, (size_t)length * sizeof *ids), 0);
     ag_end(s);
-    lm_data_close(d);
+    ag_free(d);
     ag_free(ids);
 }
 
@@ -238,7 +238,7 @@ START_TEST(a_text_and_its_token_file_give_the_same_data)
     ck_assert_int_eq(memcmp(tensor_int_data(x[0]), tensor_int_data(x[1]), 35 * sizeof(int32_t)), 0);
     ck_assert_int_eq(memcmp(tensor_int_data(y[0]), tensor_int_data(y[1]), 35 * sizeof(int32_t)), 0);
     ag_end(s);
-    for (int i = 0; i < 2; i++) lm_data_close(d[i]);
+    for (int i = 0; i < 2; i++) ag_free(d[i]);
     kaeru_tokenizer_close(&t);
     free(text);
 }
@@ -326,18 +326,18 @@ START_TEST(texts_that_do_not_fit_are_refused)
     m = gpt_new(o);
     expect_refused(lm_data_fits(d, m, 0), "its vocabulary has 8 tokens, the model's only 7");
     nn_free(m);
-    lm_data_close(d);
+    ag_free(d);
     folder_write("ten", "abcdefghab", 10);
     d = opened("ten", &t);
     o = (GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = 8, .context = 4, .eps = 1e-5 };
     m = gpt_new(o);
     expect_refused(lm_data_fits(d, m, 0), "9 tokens to learn from and 1 held out are too few: expected 5 (one more than");
     nn_free(m);
-    lm_data_close(d);
+    ag_free(d);
     folder_write("empty", "", 0);
     d = opened("empty", &t);
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN) + lm_data_tokens(d, LM_HELD_OUT), 0);
-    lm_data_close(d);
+    ag_free(d);
     kaeru_tokenizer_close(&t);
 }
 END_TEST
@@ -373,7 +373,7 @@ START_TEST(evaluation_uses_each_held_out_token_once)
     ck_assert_int_eq(counted, 5);
     ag_free(ids);
     nn_free(m);
-    lm_data_close(d);
+    ag_free(d);
     kaeru_tokenizer_close(&t);
     free(text);
 }
@@ -396,7 +396,7 @@ static void begin(void)
 
 static void end(void)
 {
-    lm_data_close(data);
+    ag_free(data);
     kaeru_tokenizer_close(&tokenizer);
     free(text);
     folder_remove();
@@ -532,7 +532,7 @@ START_TEST(accumulated_batches_are_one_large_batch)
     free(small.w);
     free(batches.w);
     free(shards.w);
-    lm_data_close(d);
+    ag_free(d);
 }
 END_TEST
 
@@ -606,7 +606,7 @@ START_TEST(a_run_stops_between_evaluations)
     }
     ag_free(run.settings);
     nn_free(run.model);
-    lm_data_close(d);
+    ag_free(d);
     kaeru_tokenizer_close(&t);
 }
 END_TEST
@@ -636,7 +636,7 @@ START_TEST(a_model_learns_a_repeated_text)
     ck_assert(seen.lr[3] == 0.03 && seen.lr[60] == 0.003 && seen.lr[1] == 0.01 && seen.lr[30] < 0.02);
     ag_free(run.settings);
     nn_free(run.model);
-    lm_data_close(d);
+    ag_free(d);
     kaeru_tokenizer_close(&t);
 }
 END_TEST
@@ -770,10 +770,10 @@ START_TEST(failing_calls_leave_the_old_tokens)
         bool done = lm_tokenize(in_folder("text"), &tokenizer, in_folder("tokens"), &count);
         LmData *d = done ? lm_data_open(in_folder("tokens"), &tokenizer) : NULL;
         hit = io_faults_end(d != NULL);
-        lm_data_close(d);
+        ag_free(d);
         d = opened("tokens", &tokenizer);
         ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN) + lm_data_tokens(d, LM_HELD_OUT), count);
-        lm_data_close(d);
+        ag_free(d);
         ck_assert_int_eq(folder_count(), 2);
         ck_assert_int_eq(io_faults_open(), 0);
     }
@@ -803,7 +803,7 @@ static void train_and_write(void)
     all_done = lm_generate(m, prompt, 1, 6, &(LmSampling){ .temperature = 1, .top_k = 3 }, ignore, NULL) && all_done;
     ag_free(run.settings);
     nn_free(m);
-    lm_data_close(d);
+    ag_free(d);
     kaeru_tokenizer_close(&t);
 }
 
@@ -827,7 +827,7 @@ START_TEST(evaluation_reads_no_more_ids_than_there_are)
     ck_assert(lm_evaluate(m, d, 1, 64, 0, &counted) > 0);
     ck_assert_int_eq(counted, held_out - 1);
     nn_free(m);
-    lm_data_close(d);
+    ag_free(d);
     kaeru_tokenizer_close(&t);
     free(words);
 }

@@ -1819,7 +1819,7 @@ START_TEST(language_models)
     static const char text[] = "abcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabc";
     LmData *d = lm_data_of_text("text", text, sizeof text - 1, &t), *few = lm_data_of_text("few", "abc", 3, &t);
     LmData *no_data = NULL, *shut = lm_data_of_text("shut", text, sizeof text - 1, &t);
-    lm_data_close(shut);
+    ag_free(shut);
     NnSettings *s = nn_settings_new(), *no_settings = NULL;
     LmOptions o = lm_defaults();
     LmTraining job = { .model = m, .data = d, .options = o, .settings = s }, *no_training = NULL;
@@ -1836,7 +1836,7 @@ START_TEST(language_models)
     MISTAKE("text is NULL", lm_data_of_text("name", no_text, 1, &t));
     MISTAKE("t is NULL", lm_data_of_text("name", "a", 1, no_tokenizer));
     REFUSED("is not in the vocabulary", lm_data_of_text("name", "z", 1, &t));
-    MISTAKE("this object was freed already", lm_data_close(shut));
+    MISTAKE("this object was freed already", ag_free(shut));
     MISTAKE("d is NULL", lm_data_tokens(no_data, LM_TRAIN));
     MISTAKE("d was freed", lm_data_tokens(shut, LM_TRAIN));
     MISTAKE("2 is not an LmPart", lm_data_tokens(d, (LmPart)2));
@@ -1899,8 +1899,8 @@ START_TEST(language_models)
     MISTAKE("p is NULL", lm_sample_probabilities(logits, 3, &how, NULL));
     MISTAKE("top_p is nan", lm_sample_probabilities(logits, 3, &(LmSampling){ 1, 0, nan }, p));
     REFUSED("the logit of token 1 is nan", lm_sample_probabilities(bad, 2, &how, p));
-    lm_data_close(d);
-    lm_data_close(few);
+    ag_free(d);
+    ag_free(few);
     kaeru_tokenizer_close(&t);
     ag_free(s);
     nn_free(m);
@@ -1918,7 +1918,7 @@ START_TEST(translation)
     KaeruSentenceVocab v = kaeru_sentence_vocab_of_words(&l, 1, 1), closed = { 0 }, *no_vocab = NULL;
     KaeruSentencePairs *p = kaeru_sentence_pairs_new(&l, &v, &l, &v, 0), *no_pairs = NULL,
                   *freed = kaeru_sentence_pairs_new(&l, &v, &l, &v, 0);
-    kaeru_sentence_pairs_free(freed);
+    ag_free(freed);
     Transformer *m = transformer_new(kaeru_sentence_vocab_size(&v), kaeru_sentence_vocab_size(&v), small());
     TransformerTranslator t = { m, &v, &v }, *no_translator = NULL;
     KaeruTranslateOptions how = { .beam = 1 };
@@ -1965,7 +1965,7 @@ START_TEST(translation)
     MISTAKE("max_tokens is -1", kaeru_sentence_pairs_new(&l, &v, &l, &v, -1));
     REFUSED("expected the same number", kaeru_sentence_pairs_new(&l, &v, &other, &v, 0));
     REFUSED("none of 2 pairs of sentences can be used", kaeru_sentence_pairs_new(&l, &v, &l, &v, 1));
-    MISTAKE("this object was freed already", kaeru_sentence_pairs_free(freed));
+    MISTAKE("this object was freed already", ag_free(freed));
     MISTAKE("p is NULL", kaeru_sentence_pairs_count(no_pairs));
     MISTAKE("p was freed", kaeru_sentence_pairs_left_out(freed));
     MISTAKE("p is NULL", kaeru_sentence_pairs_shuffle(no_pairs, 100));
@@ -2001,7 +2001,7 @@ START_TEST(translation)
     MISTAKE("translation is NULL", kaeru_bleu_add(&bleu, no_text, 1, "a", 1));
     MISTAKE("reference is NULL", kaeru_bleu_add(&bleu, "a", 1, no_text, 1));
     MISTAKE("b is NULL", kaeru_bleu_score(no_bleu));
-    kaeru_sentence_pairs_free(p);
+    ag_free(p);
     kaeru_sentence_vocab_close(&v);
     kaeru_lines_close(&l);
     kaeru_lines_close(&other);

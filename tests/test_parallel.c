@@ -601,7 +601,7 @@ static void compare_data(NnProcesses *processes, void *arg)
     if (other == LETTERS) ck_assert(data_agrees(data, p));
     else expect_refused(data_agrees(data, p), "process 1 and process 0 differ in the data");
     end_parallel(p, n, o);
-    lm_data_close(data);
+    ag_free(data);
     kaeru_tokenizer_close(&letters);
     ag_free(text);
 }
@@ -631,7 +631,7 @@ static void train_otherwise(NnProcesses *processes, void *arg)
     expect_refused(lm_train(&t, false), "process 1 and process 0 differ in the options of the training");
     ag_free(t.settings);
     nn_free(m);
-    lm_data_close(data);
+    ag_free(data);
     kaeru_tokenizer_close(&letters);
 }
 

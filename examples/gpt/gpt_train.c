@@ -205,7 +205,7 @@ int gpt_train(int argc, char **argv)
         printf("model:   %s (last), %s (best)\n", training.last, training.best);
         finish(&training, &tokenizer);
     }
-    lm_data_close(data);
+    ag_free(data);
     kaeru_tokenizer_close(&tokenizer);
     nn_free(training.model);
     ag_free(best);

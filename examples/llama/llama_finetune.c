@@ -185,7 +185,7 @@ int llama_finetune(int argc, char **argv)
         save(m, best);
     }
     ag_free(best);
-    lm_data_close(data);
+    ag_free(data);
     kaeru_tokenizer_close(&tokenizer);
     nn_free(m);
     training_run_end(&run);

@@ -298,8 +298,8 @@ static void train(Training *t)
            nn_count(t->model));
     Csv *csv = training_run_csv(&t->run, data_name, data_header, t->epoch);
     train_epochs(t, pairs, valid, csv);
-    kaeru_sentence_pairs_free(pairs);
-    kaeru_sentence_pairs_free(valid);
+    ag_free(pairs);
+    ag_free(valid);
     if (csv_rows(csv) > 1 && !t->state.stopped) {
         chart_print(csv, &(Chart){ "loss per token", "epoch", false,
                                    { { "train_loss", "training" }, { "valid_loss", "held out" } } });

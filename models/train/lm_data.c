@@ -44,10 +44,10 @@ static int64_t read_ids(const LmData *d, LmPart part, int64_t *position, int64_t
     return k;
 }
 
-/* The beginning of the character at or before `position` in a text. */
-static int64_t character_at(const LmData *d, int64_t position)
+/* The position of the id at `position`, which may be inside of a character. */
+static int64_t id_at(const LmData *d, int64_t position)
 {
-    while (position > 0 && utf8_continues(d->text[position])) position--;
+    while (d->text && position > 0 && utf8_continues(d->text[position])) position--;
     return position;
 }
 
@@ -55,8 +55,7 @@ static int64_t character_at(const LmData *d, int64_t position)
 static int64_t last_position(const LmData *d, LmPart part, int64_t n)
 {
     int64_t position = d->end[part];
-    if (!d->text) return position - n;
-    for (; n > 0; n--) position = character_at(d, position - 1);
+    for (; n > 0; n--) position = id_at(d, position - 1);
     return position;
 }
 
@@ -70,7 +69,7 @@ static void split(LmData *d)
         d->held_out = d->examples.n / 10 * 9 + d->examples.n % 10 * 9 / 10;
         cut = d->examples.example[d->held_out].start;
     }
-    d->end[LM_TRAIN] = d->begin[LM_HELD_OUT] = d->text ? character_at(d, cut) : cut;
+    d->end[LM_TRAIN] = d->begin[LM_HELD_OUT] = id_at(d, cut);
     for (int part = 0; part < 2; part++) {
         d->count[part] = d->end[part] - d->begin[part];
         for (int64_t i = d->begin[part]; d->text && i < d->end[part]; i++) d->count[part] -= utf8_continues(d->text[i]);
@@ -110,12 +109,9 @@ static LmData *data_new(const char *name, const KaeruTokenizer *t)
 
 static LmData *opened(LmData *d, bool good)
 {
-    if (!good) {
-        lm_data_close(d);
-        return NULL;
-    }
-    split(d);
-    return d;
+    if (good) split(d);
+    else ag_free(d);
+    return good ? d : NULL;
 }
 
 LmData *lm_data_open_at(AgSite at, const char *path, const KaeruTokenizer *t)
@@ -160,11 +156,6 @@ LmData *lm_data_of_text_at(AgSite at, const char *name, const char *text, size_t
     return opened(d, take_text(d, text, n));
 }
 
-void lm_data_close_at(AgSite at, LmData *d)
-{
-    ag_free_at(at, d);
-}
-
 static void check_part(AgSite at, const char *what, LmPart part)
 {
     if (part != LM_TRAIN && part != LM_HELD_OUT) ag_usage_error(at, what, "%d is not an LmPart", (int)part);
@@ -202,19 +193,31 @@ bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length)
 
 enum { NO_TARGET = -100 };
 
-/* Writes example i, cut off or padded; returns its number of targets. */
-static int64_t write_example(const LmData *d, int64_t i, int64_t length, int32_t *x, int32_t *y)
+/* Writes a row of ids and targets: the window that begins at *position, cut off or padded. *position moves to the next one:
+ * the next example, or in a text the last id of this window. Returns the number of targets. */
+static int64_t write_window(const LmData *d, LmPart part, int64_t *position, Tensor *ids, Tensor *targets, int64_t row)
 {
-    const Example *e = &d->examples.example[i];
-    const int32_t *id = d->examples.ids + e->start;
-    int64_t n = e[1].start - e->start, answer = e->answer - e->start, targets = 0;
+    int64_t length = tensor_dim(ids, 1), n = 0, answer = 0, counted = 0;
+    int32_t *x = tensor_mutable_int_data(ids) + row * length, *y = tensor_mutable_int_data(targets) + row * length;
+    const int32_t *id = NULL;
+    if (!d->examples.n) {
+        int32_t *read = ag_scratch((size_t)length + 1, sizeof *read);
+        n = read_ids(d, part, position, length + 1, read);
+        id = read;
+        if (n > 0) *position = id_at(d, *position - 1);
+    } else if (*position < d->examples.n) {
+        const Example *e = &d->examples.example[(*position)++];
+        id = d->examples.ids + e->start;
+        n = e[1].start - e->start;
+        answer = e->answer - e->start;
+    }
     for (int64_t k = 0; k < length; k++) {
         bool counts = k + 1 < n && k + 1 >= answer;
         x[k] = k < n ? id[k] : 0;
         y[k] = counts ? id[k + 1] : NO_TARGET;
-        targets += counts;
+        counted += counts;
     }
-    return targets;
+    return counted;
 }
 
 void lm_data_draw_at(AgSite at, const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets)
@@ -224,63 +227,30 @@ void lm_data_draw_at(AgSite at, const LmData *d, int64_t batch, int64_t length, 
     ag_check_pointer_at(at, __func__, "ids", ids);
     ag_check_pointer_at(at, __func__, "targets", targets);
     if (batch < 1 || length < 1 || (length >= d->count[LM_TRAIN] && !d->examples.n))
-        ag_usage_error(at, __func__, "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch,
-                       length, d->name, d->count[LM_TRAIN]);
+        ag_usage_error(at, __func__, "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch, length, d->name,
+                       d->count[LM_TRAIN]);
     *ids = tensor_ints(SHAPE(batch, length), NULL);
     *targets = tensor_ints(SHAPE(batch, length), NULL);
     AgScope s = ag_begin(AG_NO_GRAD);
-    int32_t *window = ag_scratch((size_t)length + 1, sizeof *window);
-    int64_t last = d->examples.n ? 0 : last_position(d, LM_TRAIN, length + 1);
+    int64_t positions = d->examples.n ? d->held_out : last_position(d, LM_TRAIN, length + 1) + 1;
     for (int64_t b = 0; b < batch; b++) {
-        if (d->examples.n) {
-            write_example(d, ag_random_below(d->held_out), length, tensor_mutable_int_data(*ids) + b * length,
-                          tensor_mutable_int_data(*targets) + b * length);
-            continue;
-        }
-        int64_t position = ag_random_below(last + 1);
-        if (d->text) position = character_at(d, position);
-        read_ids(d, LM_TRAIN, &position, length + 1, window);
-        memcpy(tensor_mutable_int_data(*ids) + b * length, window, (size_t)length * sizeof *window);
-        memcpy(tensor_mutable_int_data(*targets) + b * length, window + 1, (size_t)length * sizeof *window);
+        int64_t position = id_at(d, ag_random_below(positions));
+        write_window(d, LM_TRAIN, &position, *ids, *targets, b);
     }
     ag_end(s);
-}
-
-/* Held-out ids from `position` on, cut into windows; the last id of a window is the first one of the next. The position in
- * examples is the number of the next one. */
-typedef struct { int64_t position; int32_t last; } Cursor;
-
-/* The next batch of windows, padded with ids without a target; returns the number of targets, 0 at the end. */
-static int64_t next_windows(const LmData *d, Cursor *c, Tensor *ids, Tensor *targets)
-{
-    int64_t batch = tensor_dim(ids, 0), length = tensor_dim(ids, 1), total = 0;
-    for (int64_t b = 0; b < batch; b++) {
-        int32_t *x = tensor_mutable_int_data(ids) + b * length, *y = tensor_mutable_int_data(targets) + b * length;
-        if (c->position < d->examples.n) {
-            total += write_example(d, c->position++, length, x, y);
-            continue;
-        }
-        int64_t n = d->examples.n ? 0 : read_ids(d, LM_HELD_OUT, &c->position, length, y);
-        total += n;
-        for (int64_t i = 0; i < length; i++) x[i] = i >= n ? 0 : i == 0 ? c->last : y[i - 1];
-        for (int64_t i = n; i < length; i++) y[i] = NO_TARGET;
-        if (n > 0) c->last = y[n - 1];
-    }
-    return total;
 }
 
 double lm_evaluate_with(void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted,
                         NnParallel *p)
 {
     nn_eval(m);
-    Cursor c = { .position = d->examples.n ? d->held_out : d->begin[LM_HELD_OUT] };
-    if (!d->examples.n) read_ids(d, LM_HELD_OUT, &c.position, 1, &c.last);
+    int64_t position = d->examples.n ? d->held_out : d->begin[LM_HELD_OUT], total = 0, n = 1;
     Losses losses = { .parallel = p };
-    int64_t total = 0, n = 1;
-    while ((n > 0 || c.position < d->examples.n) && (tokens <= 0 || total < tokens)) {
+    while ((n > 0 || position < d->examples.n) && (tokens <= 0 || total < tokens)) {
         AgScope s = ag_begin(AG_NO_GRAD);
         Tensor *ids = tensor_ints(SHAPE(batch, length), NULL), *targets = tensor_ints(SHAPE(batch, length), NULL);
-        n = next_windows(d, &c, ids, targets);
+        n = 0;
+        for (int64_t b = 0; b < batch; b++) n += write_window(d, LM_HELD_OUT, &position, ids, targets, b);
         bool computes = n > 0 && losses_next_is_mine(&losses);
         losses_add(&losses, computes ? tensor_item(lm_loss_with(m, ids, targets, AG_SUM)) : 0);
         total += n;

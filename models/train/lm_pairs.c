@@ -5,14 +5,14 @@
 #include "json.h"
 #include "train.h"
 
-typedef struct { void *owner; const KaeruTokenizer *tokenizer; int32_t *ids; int64_t n, room; } Ids;
+typedef struct { void *owner; const KaeruTokenizer *tokenizer; int32_t *ids; int64_t n, capacity; } Ids;
 
 static void append(Ids *to, const int32_t *ids, size_t count)
 {
-    if (to->room - to->n < (int64_t)count) {
-        int64_t room = 2 * to->room + (int64_t)count + 64;
-        to->ids = ag_resize_in(to->owner, to->ids, (size_t)to->room, (size_t)room, sizeof *ids);
-        to->room = room;
+    if (to->capacity - to->n < (int64_t)count) {
+        int64_t capacity = 2 * to->capacity + (int64_t)count + 64;
+        to->ids = ag_resize_in(to->owner, to->ids, (size_t)to->capacity, (size_t)capacity, sizeof *ids);
+        to->capacity = capacity;
     }
     if (count) memcpy(to->ids + to->n, ids, count * sizeof *ids);
     to->n += (int64_t)count;
@@ -61,16 +61,16 @@ bool examples_read(void *owner, const char *path, const char *text, size_t size,
                    int32_t end, Examples *out)
 {
     Ids ids = { .owner = owner, .tokenizer = t };
-    int64_t number = 0, room = 0;
+    int64_t number = 0, capacity = 0;
     for (const char *line = text, *stop = text + size, *next; line < stop; line = next) {
         const char *found = memchr(line, '\n', (size_t)(stop - line));
         size_t length = (size_t)((found ? found : stop) - line);
         next = line + length + (found != NULL);
         number++;
         if (is_blank(line, length)) continue;
-        if (out->n + 1 >= room) {
-            out->example = ag_resize_in(owner, out->example, (size_t)room, 2 * (size_t)room + 64, sizeof *out->example);
-            room = 2 * room + 64;
+        if (out->n + 1 >= capacity) {
+            out->example = ag_resize_in(owner, out->example, (size_t)capacity, 2 * (size_t)capacity + 64, sizeof *out->example);
+            capacity = 2 * capacity + 64;
         }
         void *work = ag_alloc(1, 1);
         char *name = ag_alloc_in(work, strlen(path) + 40, 1);

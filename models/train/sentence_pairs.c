@@ -88,11 +88,6 @@ KaeruSentencePairs *kaeru_sentence_pairs_new_at(AgSite at, const KaeruLines *src
     return p;
 }
 
-void kaeru_sentence_pairs_free_at(AgSite at, KaeruSentencePairs *p)
-{
-    ag_free_at(at, p);
-}
-
 int64_t kaeru_sentence_pairs_count_at(AgSite at, const KaeruSentencePairs *p)
 {
     ag_check_object_at(at, __func__, "p", p);

@@ -8,10 +8,10 @@
 enum { GREEDY_ROWS = 64 };              /* the number of sentences in a batch of greedy decoding */
 
 /* The largest number of ids in the translation of a sentence of `size` ids. */
-static int64_t translation_room(int64_t size, int64_t positions)
+static int64_t longest_translation(int64_t size, int64_t positions)
 {
-    int64_t room = 2 * size + 10;
-    return room < positions ? room : positions;
+    int64_t longest = 2 * size + 10;
+    return longest < positions ? longest : positions;
 }
 
 static int64_t positions_of(const Sequential *embed)
@@ -32,10 +32,10 @@ static bool translate_greedily(const TransformerTranslator *t, const Sentence *s
 {
     AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *src = sentences_pad(s, n);
-    int64_t room = translation_room(s[n - 1].size, positions);
-    Tensor *ids = transformer_greedy_decode(t->model, src, nn_padding_mask(src, KAERU_WORD_BLANK), room, KAERU_WORD_START,
+    int64_t most = longest_translation(s[n - 1].size, positions);
+    Tensor *ids = transformer_greedy_decode(t->model, src, nn_padding_mask(src, KAERU_WORD_BLANK), most, KAERU_WORD_START,
                                                   KAERU_WORD_END);
-    for (int64_t i = 0; ids && i < n; i++) put_line(t, s[i].line, tensor_int_data(ids) + i * room, room, out);
+    for (int64_t i = 0; ids && i < n; i++) put_line(t, s[i].line, tensor_int_data(ids) + i * most, most, out);
     ag_end(scope);
     return ids != NULL;
 }
@@ -45,7 +45,7 @@ static bool translate_by_beam(const TransformerTranslator *t, const Sentence *s,
 {
     AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *src = sentences_pad(s, 1);
-    KaeruBeamOptions beam = { .beam = how->beam, .max_len = translation_room(s->size, positions),
+    KaeruBeamOptions beam = { .beam = how->beam, .max_len = longest_translation(s->size, positions),
                          .start_symbol = KAERU_WORD_START, .end_symbol = KAERU_WORD_END,
                          .length_penalty = how->length_penalty };
     Tensor *ids = transformer_beam_search(t->model, src, nn_padding_mask(src, KAERU_WORD_BLANK), beam, NULL);
@@ -94,7 +94,7 @@ bool transformer_translate_lines_at(AgSite at, const TransformerTranslator *t, c
     nn_check_at(at, __func__, t->model, sizeof *t->model);
     if (!isfinite(how->length_penalty))
         ag_usage_error(at, __func__, "length_penalty is %g, expected a finite number", how->length_penalty);
-    if (how->beam < 1) ag_usage_error(AG_HERE, "transformer_translate_lines", "a beam of %d, expected 1 or more", how->beam);
+    if (how->beam < 1) ag_usage_error(at, __func__, "a beam of %d, expected 1 or more", how->beam);
     *out = (KaeruLines){ 0 };
     int64_t src_positions = positions_of(t->model->src_embed), tgt_positions = positions_of(t->model->tgt_embed);
     void *work = ag_alloc(1, 1), *result = ag_alloc(1, 1);

@@ -62,7 +62,7 @@ char *kaeru_tokenizer_decode_at(AgSite at, const KaeruTokenizer *t, const int32_
 
 /* ---- data: the first nine tenths for training, the last tenth held out ------------------------------------------- */
 
-/* A text or a token file. The file is mapped, so it may be larger than the memory; do not truncate it while it is open. */
+/* A text or a token file; free it with ag_free. The file is mapped, so it may be larger than the memory; do not truncate it while it is open. */
 typedef struct LmData LmData;
 typedef enum { LM_TRAIN, LM_HELD_OUT } LmPart;
 
@@ -78,7 +78,6 @@ LmData *lm_data_of_text_at(AgSite at, const char *name, const char *text, size_t
  * */
 LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruTokenizer *t, int32_t begin, int32_t end);
 
-void lm_data_close_at(AgSite at, LmData *d);                        /* NULL is fine */
 int64_t lm_data_tokens_at(AgSite at, const LmData *d, LmPart part);
 
 /* Whether both parts are long enough for windows of `length` ids (0: the model's context), and whether the model's vocabulary

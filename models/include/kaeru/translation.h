@@ -79,11 +79,11 @@ char *kaeru_sentence_token_at(AgSite at, const KaeruSentenceVocab *v, int32_t id
 
 typedef struct KaeruSentencePairs KaeruSentencePairs;
 /* Pairs line i of one text with line i of the other. Pairs with an empty side, or with more than max_tokens on a side (0:
- * any number), are left out. NULL if the texts do not have the same number of lines, or if no pair is left. */
+ * any number), are left out. NULL if the texts do not have the same number of lines, or if no pair is left. Free them with
+ * ag_free. */
 KaeruSentencePairs *kaeru_sentence_pairs_new_at(AgSite at, const KaeruLines *src, const KaeruSentenceVocab *src_vocab,
                                                 const KaeruLines *tgt, const KaeruSentenceVocab *tgt_vocab, int64_t max_tokens);
 
-void kaeru_sentence_pairs_free_at(AgSite at, KaeruSentencePairs *p);  /* NULL is fine */
 int64_t kaeru_sentence_pairs_count_at(AgSite at, const KaeruSentencePairs *p);
 int64_t kaeru_sentence_pairs_left_out_at(AgSite at, const KaeruSentencePairs *p);
 
