@@ -78,6 +78,7 @@ LmData *lm_data_of_text_at(AgSite at, const char *name, const char *text, size_t
  * */
 LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruTokenizer *t, int32_t begin, int32_t end);
 
+/* The number of ids of a part. */
 int64_t lm_data_tokens_at(AgSite at, const LmData *d, LmPart part);
 
 /* Whether both parts are long enough for windows of `length` ids (0: the model's context), and whether the model's vocabulary

@@ -84,6 +84,7 @@ typedef struct KaeruSentencePairs KaeruSentencePairs;
 KaeruSentencePairs *kaeru_sentence_pairs_new_at(AgSite at, const KaeruLines *src, const KaeruSentenceVocab *src_vocab,
                                                 const KaeruLines *tgt, const KaeruSentenceVocab *tgt_vocab, int64_t max_tokens);
 
+/* How many pairs there are, and how many were left out. */
 int64_t kaeru_sentence_pairs_count_at(AgSite at, const KaeruSentencePairs *p);
 int64_t kaeru_sentence_pairs_left_out_at(AgSite at, const KaeruSentencePairs *p);
 
