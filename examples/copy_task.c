@@ -76,7 +76,7 @@ static void train(Transformer *model, Csv *csv)
     adam.beta2 = 0.98;
     adam.eps = 1e-9;
     Optimizer *optimizer = nn_adam_new_with(model, adam);
-    NnParallel *parallel = parallel_or_none(optimizer, 1);
+    NnParallel *parallel = nn_parallel_new(optimizer, example_shards(), example_processes());
     KaeruTrainState state = { 0 };
     Progress progress = progress_begin("training", epochs * batches);
     KaeruEpochOptions training = { .criterion = { .padding_idx = PAD, .smoothing = 0 }, .optimizer = optimizer,
@@ -84,7 +84,7 @@ static void train(Transformer *model, Csv *csv)
                               .warmup = warmup, .parallel = parallel, .done = show_progress, .done_arg = &progress };
     KaeruEpochOptions evaluation = { .criterion = training.criterion, .parallel = parallel };
     for (int64_t epoch = 0; epoch < epochs; epoch++) {
-        double lr = transformer_rate(state.accum_step, d_model, factor, warmup), start = example_seconds();
+        double lr = nn_schedule_noam(state.accum_step, d_model, factor, warmup), start = example_seconds();
         int64_t tokens = state.tokens;
         double train_loss = transformer_run_epoch(model, data_gen, &(DataGen){ batches }, &training, &state);
         double speed = (double)(state.tokens - tokens) / (example_seconds() - start);
@@ -121,7 +121,7 @@ static void decode_some(Transformer *model)
 {
     AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *src = random_rows(SHOWN);
-    Tensor *out = transformer_greedy_decode(model, src, nn_padding_mask(src, PAD), LENGTH, START);
+    Tensor *out = transformer_greedy_decode(model, src, nn_padding_mask(src, PAD), LENGTH, START, -1);
     if (!out) {
         example_fail("%s", ag_error());
     }

@@ -39,8 +39,8 @@ static void show_rates(void)
 {
     Csv *csv = csv_open("knobs_rate.csv", "step,rate_512_4000,rate_512_8000,rate_256_4000");
     for (int64_t step = 1; step <= 20000; step += step < 100 ? 1 : 50) {
-        csv_row(csv, (double)step, transformer_rate(step, 512, 1, 4000), transformer_rate(step, 512, 1, 8000),
-                transformer_rate(step, 256, 1, 4000));
+        csv_row(csv, (double)step, nn_schedule_noam(step, 512, 1, 4000), nn_schedule_noam(step, 512, 1, 8000),
+                nn_schedule_noam(step, 256, 1, 4000));
     }
     chart_print(csv, &(Chart){ "learning rate", "step", false,
         { { "rate_512_4000", "512:4000" }, { "rate_512_8000", "512:8000" }, { "rate_256_4000", "256:4000" } } });
@@ -69,8 +69,8 @@ static void show_smoothing(void)
     for (double x = 1; x < 200; x *= 1.05) {
         ag_real p = (ag_real)(x / (x + 3)), other = (ag_real)(1 / (x + 3));
         Tensor *log_p = ag_log(tensor_from(SHAPE(1, VOCAB), (const ag_real[]){ 0, p, other, other, other }));
-        csv_row(csv, x, (double)p, tensor_item(transformer_label_smoothing(((KaeruLabelSmoothing){ 0, 0 }), log_p, right)),
-                tensor_item(transformer_label_smoothing(((KaeruLabelSmoothing){ 0, 0.1 }), log_p, right)));
+        csv_row(csv, x, (double)p, tensor_item(ag_label_smoothing(log_p, right, 0, 0)),
+                tensor_item(ag_label_smoothing(log_p, right, 0, 0.1)));
     }
     chart_print(csv, &(Chart){ "loss", "probability", false,
         { { "smoothing_0", "no smoothing" }, { "smoothing_0.1", "0.1" } } });

@@ -1,8 +1,7 @@
 /* gpt.c: the GPT-2 model (Radford et al. 2019). Token and position embeddings are added. The sum passes through the blocks
  * and a layer norm. The logit of each token is the dot product of the result and that token's embedding. */
-#include "decoder.h"
 #include "kaeru/autograd.h"
-#include "kaeru/gpt.h"
+#include "language.h"
 
 #include <math.h>
 
@@ -46,7 +45,7 @@ static Tensor *block_forward(AgSite at, void *self, Tensor *x)
     return block(b, x, NULL, 0);
 }
 
-/* The same without gradients. The scope frees the intermediate results of a block, so that the next block reuses their
+/* block without gradients. The scope frees the intermediate results of a block, so that the next block reuses their
  * memory. */
 static Tensor *block_no_grad(GPTBlock *b, Tensor *x, NnCache *cache, int layer)
 {
@@ -56,10 +55,16 @@ static Tensor *block_no_grad(GPTBlock *b, Tensor *x, NnCache *cache, int layer)
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
-/* The model without its output layer. The ids come after those in the cache; the cache may be NULL. */
-static Tensor *body(GPT *m, Tensor *ids, NnCache *cache)                    /* (B,T) -> (B,T,D) */
+static LmSizes sizes(const void *self)
 {
-    int64_t past = decoder_past("gpt_forward", ids, cache, m->options.context), n = tensor_dim(ids, 1);
+    const GPTOptions *o = &((const GPT *)self)->options;
+    return (LmSizes){ o->vocab, o->context, o->layers };
+}
+
+static Tensor *body(void *self, Tensor *ids, NnCache *cache)                /* (B,T) -> (B,T,D) */
+{
+    GPT *m = self;
+    int64_t past = lm_past("gpt_forward", ids, cache, m->options.context), n = tensor_dim(ids, 1);
     AgMark begin = ag_mark();
     Tensor *token = nn_embedding(m->wte, ids);                              /* (B,T,D) */
     Tensor *position = ag_slice(m->wpe->weight, 0, past, past + n);         /* (T,D) */
@@ -73,31 +78,25 @@ static Tensor *body(GPT *m, Tensor *ids, NnCache *cache)                    /* (
     return nn_layer_norm(m->ln_f, x);
 }
 
+static Tensor *logits(void *self, Tensor *x)                                /* (..,D) -> (..,V) */
+{
+    return ag_linear(x, ((GPT *)self)->wte->weight, NULL);
+}
+
+static Tensor *loss(void *self, Tensor *x, Tensor *targets, AgReduce reduce)
+{
+    return ag_linear_cross_entropy(x, ((GPT *)self)->wte->weight, NULL, targets, reduce, -100, 0);
+}
+
+static void to_settings(const void *self, NnSettings *s)
+{
+    nn_fields_to_settings(&gpt_fields, &((const GPT *)self)->options, s);
+}
+
 Tensor *gpt_forward_at(AgSite at, GPT *m, Tensor *ids)
 {
     NN_LAYER(at, m);
-    return ag_linear(body(m, ids, NULL), m->wte->weight, NULL);             /* (B,T,V) */
-}
-
-Tensor *gpt_loss_with_at(AgSite at, GPT *m, Tensor *ids, Tensor *targets, AgReduce reduce)
-{
-    NN_LAYER(at, m);
-    return ag_linear_cross_entropy(body(m, ids, NULL), m->wte->weight, NULL, targets, reduce, -100, 0);
-}
-
-Tensor *gpt_next_at(AgSite at, GPT *m, Tensor *ids, NnCache *cache)
-{
-    NN_LAYER(at, m);
-    decoder_check_cache(at, __func__, cache, m->h->n);
-    AgScope s = ag_begin(AG_NO_GRAD);
-    Tensor *last = decoder_last(body(m, ids, cache));                       /* (B,D) */
-    return ag_end_return(s, ag_linear(last, m->wte->weight, NULL));         /* (B,V) */
-}
-
-NnCache *gpt_cache_new_at(AgSite at, const GPT *m)
-{
-    nn_check_at(at, __func__, m, sizeof *m);
-    return nn_cache_new_at(at, (int)m->options.layers, m->options.context);
+    return logits(m, body(m, ids, NULL));                                   /* (B,T,V) */
 }
 
 /* ---- construction ------------------------------------------------------------------------------------------------ */
@@ -165,8 +164,10 @@ static GPTBlock *block_new(const GPTOptions *o)
 GPT *gpt_new_at(AgSite at, GPTOptions options)
 {
     AG_LAYER(at);
+    static const struct LmFunctions functions = { sizes, body, logits, loss, to_settings };
     if (!nn_fields_check(&gpt_fields, &options)) ag_usage_error(at, __func__, "%s", ag_error());
     GPT *m = (GPT *)nn_new_sized_at(at, sizeof *m, "GPT");
+    m->module.lm = &functions;
     m->options = options;
     nn_child(m, wte, table_new(options.vocab, &options));
     nn_child(m, wpe, table_new(options.context, &options));

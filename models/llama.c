@@ -1,9 +1,8 @@
 /* llama.c: the decoder of Llama 3, SmolLM2, Qwen2 and Qwen3. The token embeddings pass through the layers and a norm. Each
  * layer adds to its input what attention, and then a feed-forward network, make of the normalized input. Positions are in
  * attention alone, which turns queries and keys by angles that grow with the position. */
-#include "decoder.h"
 #include "kaeru/autograd.h"
-#include "kaeru/llama.h"
+#include "language.h"
 #include "llama_parts.h"
 
 #define PI 3.14159265358979323846
@@ -50,7 +49,7 @@ static Tensor *block(LlamaLayer *l, Tensor *x, Tensor *table, NnCache *cache, in
     return ag_add(x, gated_mlp(l->mlp, nn_rms_norm(l->post_attention_layernorm, x)));
 }
 
-/* The same without gradients. The scope frees the intermediate results of a layer. */
+/* block without gradients. The scope frees the intermediate results of a layer. */
 static Tensor *block_no_grad(LlamaLayer *l, Tensor *x, Tensor *table, NnCache *cache, int layer)
 {
     AgScope s = ag_begin(AG_NO_GRAD);
@@ -59,10 +58,16 @@ static Tensor *block_no_grad(LlamaLayer *l, Tensor *x, Tensor *table, NnCache *c
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
-/* The model without its output layer. The ids come after those in the cache; the cache may be NULL. */
-static Tensor *body(Llama *m, Tensor *ids, NnCache *cache)                      /* (B,T) -> (B,T,D) */
+static LmSizes sizes(const void *self)
 {
-    int64_t past = decoder_past("llama_forward", ids, cache, m->options.context), n = tensor_dim(ids, 1);
+    const LlamaOptions *o = &((const Llama *)self)->options;
+    return (LmSizes){ o->vocab, o->context, o->layers };
+}
+
+static Tensor *body(void *self, Tensor *ids, NnCache *cache)                    /* (B,T) -> (B,T,D) */
+{
+    Llama *m = self;
+    int64_t past = lm_past("llama_forward", ids, cache, m->options.context), n = tensor_dim(ids, 1);
     Tensor *table = ag_rope_table(m->frequencies, past, n);                     /* (T,K) */
     Tensor *x = nn_embedding(m->model->embed_tokens, ids);                      /* (B,T,D) */
     for (int i = 0; i < m->model->layers->n; i++) {
@@ -74,33 +79,27 @@ static Tensor *body(Llama *m, Tensor *ids, NnCache *cache)                      
     return nn_rms_norm(m->model->norm, x);
 }
 
+static Tensor *logits(void *self, Tensor *x)                                    /* (..,D) -> (..,V) */
+{
+    return nn_linear(((Llama *)self)->lm_head, x);
+}
+
+static Tensor *loss(void *self, Tensor *x, Tensor *targets, AgReduce reduce)
+{
+    Llama *m = self;
+    if (m->lm_head->lora_A) return ag_cross_entropy(logits(m, x), targets, reduce, -100, 0);
+    return ag_linear_cross_entropy(x, m->lm_head->weight, NULL, targets, reduce, -100, 0);
+}
+
+static void to_settings(const void *self, NnSettings *s)
+{
+    nn_fields_to_settings(&llama_fields, &((const Llama *)self)->options, s);
+}
+
 Tensor *llama_forward_at(AgSite at, Llama *m, Tensor *ids)
 {
     NN_LAYER(at, m);
-    return nn_linear(m->lm_head, body(m, ids, NULL));                           /* (B,T,V) */
-}
-
-Tensor *llama_loss_with_at(AgSite at, Llama *m, Tensor *ids, Tensor *targets, AgReduce reduce)
-{
-    NN_LAYER(at, m);
-    if (m->lm_head->lora_A)
-        return ag_cross_entropy(nn_linear(m->lm_head, body(m, ids, NULL)), targets, reduce, -100, 0);
-    return ag_linear_cross_entropy(body(m, ids, NULL), m->lm_head->weight, NULL, targets, reduce, -100, 0);
-}
-
-Tensor *llama_next_at(AgSite at, Llama *m, Tensor *ids, NnCache *cache)
-{
-    NN_LAYER(at, m);
-    decoder_check_cache(at, __func__, cache, m->model->layers->n);
-    AgScope s = ag_begin(AG_NO_GRAD);
-    Tensor *last = decoder_last(body(m, ids, cache));                       /* (B,D) */
-    return ag_end_return(s, nn_linear(m->lm_head, last));                       /* (B,V) */
-}
-
-NnCache *llama_cache_new_at(AgSite at, const Llama *m)
-{
-    nn_check_at(at, __func__, m, sizeof *m);
-    return nn_cache_new_at(at, (int)m->options.layers, m->options.context);
+    return logits(m, body(m, ids, NULL));                                       /* (B,T,V) */
 }
 
 /* ---- construction ------------------------------------------------------------------------------------------------ */
@@ -192,7 +191,9 @@ static void set_frequencies(Llama *m)
 
 Llama *llama_of_zeros(LlamaOptions options)
 {
+    static const struct LmFunctions functions = { sizes, body, logits, loss, to_settings };
     Llama *m = nn_new(Llama);
+    m->module.lm = &functions;
     m->options = options;
     nn_child(m, model, body_new(&options));
     nn_child(m, lm_head, options.tied ? nn_new(Linear) : linear_new(options.width, options.vocab, false));

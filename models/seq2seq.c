@@ -105,40 +105,28 @@ Tensor *seq2seq_loss_at(AgSite at, Seq2Seq *m, const TransformerBatch *b, int32_
     return ag_nll_loss(seq2seq_forward(m, b->src, b->tgt, b->src_mask), b->tgt_y, AG_MEAN, pad);
 }
 
+typedef struct { Seq2Seq *m; Source source; RecurrentState state; } Decoding;
+
+static bool next_tokens(void *arg, Tensor *last, int32_t *token)
+{
+    Decoding *d = arg;
+    Tensor *weights, *h = decoder_step(d->m, &d->source, nn_embedding(d->m->tgt_embed, last), &d->state, &weights);
+    return most_probable(transformer_generator(d->m->generator, h), token);
+}
+
 Tensor *seq2seq_greedy_decode_at(AgSite at, Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
                                 int32_t end_symbol)
 {
     NN_LAYER(at, m);
-    if (max_len < 1)
-        ag_usage_error(AG_HERE, __func__, "max_len %lld, expected 1 or more", (long long)max_len);
     check_ids(__func__, src, NULL);
-    int64_t vocab = tensor_dim(m->generator->proj->weight, 0);
-    if (start_symbol < 0 || start_symbol >= vocab || end_symbol < -1 || end_symbol >= vocab)
-        ag_usage_error(AG_HERE, __func__, "start symbol %d and end symbol %d, expected ids below %lld",
-                       (int)start_symbol, (int)end_symbol, (long long)vocab);
-    int64_t rows = tensor_dim(src, 0), going = rows;
-    Tensor *ys = tensor_ints(SHAPE(rows, max_len), NULL);
-    int32_t *id = tensor_mutable_int_data(ys);
-    bool training = m->module.training, good = true;
+    check_decoding(at, __func__, m->generator, max_len, start_symbol, end_symbol);
+    bool training = m->module.training, good;
     nn_eval(m);
     AgScope scope = ag_begin(AG_NO_GRAD);
-    Source s = read_source(m, src, src_mask);
-    RecurrentState state = s.last;
-    Tensor *last = tensor_ints(SHAPE(rows), NULL), *weights;
-    for (int64_t i = 0; i < rows * max_len; i++) id[i] = i % max_len == 0 ? start_symbol : end_symbol;
-    for (int64_t i = 1; good && i < max_len && going > 0; i++) {
-        for (int64_t b = 0; b < rows; b++) tensor_mutable_int_data(last)[b] = id[b * max_len + i - 1];
-        Tensor *h = decoder_step(m, &s, nn_embedding(m->tgt_embed, last), &state, &weights);
-        Tensor *p = transformer_generator(m->generator, h), *best = ag_argmax(p, -1, false);
-        good = check_log_probs(p);
-        going = 0;
-        for (int64_t b = 0; b < rows; b++) {
-            bool ended = i > 1 && tensor_int_data(last)[b] == end_symbol;
-            if (!ended) id[b * max_len + i] = tensor_int_data(best)[b];
-            going += id[b * max_len + i] != end_symbol;
-        }
-    }
-    ag_end(scope);
+    Decoding d = { .m = m, .source = read_source(m, src, src_mask) };
+    d.state = d.source.last;
+    Tensor *ys = decode_greedily(tensor_dim(src, 0), max_len, start_symbol, end_symbol, next_tokens, &d, &good);
+    ys = ag_end_return(scope, ys);
     if (training) nn_train(m);
     return good ? ys : NULL;
 }

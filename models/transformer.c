@@ -30,7 +30,6 @@
  *   - Layers are not cloned. Each one is constructed from TransformerOptions, so their initial biases differ.
  *   - TransformerOptions.dropout is also the dropout of the attention weights, which is always 0.1 in the notebook's
  *     make_model. */
-#include "decoding.h"
 #include "kaeru/autograd.h"
 #include "kaeru/transformer.h"
 
@@ -290,16 +289,6 @@ Tensor *transformer_decode_next_at(AgSite at, Transformer *m, Tensor *memory, Te
     /* A single new position attends to all earlier positions and to itself, so it needs no mask. */
     Tensor *mask = t == 1 ? NULL : ag_slice(transformer_subsequent_mask(past + t), 1, past, past + t);
     return transformer_decoder(m->decoder, x, memory, src_mask, mask, cache);
-}
-
-/* If one logit is NaN or +infinity, the log-softmax of the whole row is NaN. */
-bool check_log_probs(const Tensor *p)
-{
-    int64_t vocab = tensor_dim(p, 1);
-    for (int64_t i = 0; i < tensor_numel(p); i += vocab)
-        if (isnan(tensor_data(p)[i]))
-            return ag_set_error("the probabilities of the next token are NaN: the model's weights cannot be used");
-    return true;
 }
 
 void transformer_keep_weights_at(AgSite at, Transformer *m, bool keep)

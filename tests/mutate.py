@@ -60,6 +60,7 @@ CLOSE = [
     (r'nn/files/(safetensors|stored)', 'safetensors tensor_files load bad_files checkpoint'),
     (r'nn/files/(numpy|model_index|tensor_files)', 'tensor_files load safetensors bad_files'),
     (r'nn/files/(checkpoint)', 'checkpoint load'),
+    (r'nn/files/(average)', 'transformer'),
     (r'nn/(files/)?lora', 'lora load'),
     (r'nn/files/', 'files checkpoint safetensors gpt bad_files'),
     (r'nn/(optim|schedule|parameters)', 'optim torch nn checkpoint load'),
@@ -73,7 +74,9 @@ CLOSE = [
     (r'models/train/(lm_|token_file|generate|sampling)', 'lm llama sample'),
     (r'models/train/', 'translation decode sample lm'),
     (r'models/gpt', 'gpt lm checkpoint'),
-    (r'models/(llama|config|decoder)', 'llama bpe_json gpt'),
+    (r'models/(llama|config)', 'llama bpe_json gpt'),
+    (r'models/language', 'gpt llama lm'),
+    (r'models/decoding', 'decode seq2seq translation'),
     (r'models/seq2seq', 'seq2seq translation decode'),
     (r'models/', 'transformer gpt seq2seq translation checkpoint decode'),
 ]

@@ -73,7 +73,7 @@ static bool generate_transformer(const char *path)
         AgScope scope = ag_begin(AG_NO_GRAD);
         Tensor *src = tensor_ints(SHAPE(1, 5), (int32_t[]){ START, 3, 5, 2, 8 }), *mask = nn_padding_mask(src, PAD);
         nn_eval(m);
-        transformer_greedy_decode(m, src, mask, LENGTH, START);
+        transformer_greedy_decode(m, src, mask, LENGTH, START, -1);
         transformer_beam_search(m, src, mask, (KaeruBeamOptions){ 2, LENGTH, START, 2, 0.6 }, NULL);
         ag_end(scope);
     }
@@ -117,7 +117,7 @@ static bool train_gpt_with(const KaeruVocab *t, const RunSize *size, const char 
     bool good = lm_train(&run, resume);
     ag_free(run.settings);
     nn_free(m);
-    lm_data_close(data);
+    ag_free(data);
     return good;
 }
 

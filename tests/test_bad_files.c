@@ -118,7 +118,7 @@ static bool accepts_pairs(const char *path, const char *unused)
     (void)unused;
     KaeruVocab *t = kaeru_vocab_open(KAERU_BPE, FOLDER "good_vocab.json", FOLDER "good_merges.txt");
     LmData *data = lm_data_open_pairs(path, t, -1, -1);
-    lm_data_close(data);
+    ag_free(data);
     ag_free(t);
     return data != NULL;
 }

@@ -64,7 +64,7 @@ static uint64_t translator(const Sentences *how)
             transformer_batch_new(sentences(how->batch, how->source, how->src_vocab, how),
                                   sentences(how->batch, how->target + 1, how->tgt_vocab, how), how->criterion.padding_idx);
         Tensor *y = transformer_forward(m, b.src, b.tgt, b.src_mask, b.tgt_mask);
-        ag_backward(transformer_label_smoothing(how->criterion, transformer_generator(m->generator, y), b.tgt_y));
+        ag_backward(ag_label_smoothing(transformer_generator(m->generator, y), b.tgt_y, how->criterion.padding_idx, how->criterion.smoothing));
         nn_optimizer_set_lr(adam, 1e-3);
         nn_optimizer_step_scaled(adam, 1 / (double)b.ntokens);
         ag_end(s);
@@ -103,7 +103,7 @@ static uint64_t writer(void)
         AgScope s = ag_begin(AG_RECORD);
         Tensor *ids = tensor_randint(SHAPE(batch, o.context), 0, 65);
         Tensor *next = tensor_randint(SHAPE(batch, o.context), 0, 65);
-        ag_backward(gpt_loss(m, ids, next));
+        ag_backward(lm_loss(m, ids, next));
         nn_clip_grad_norm(m, 1);
         nn_optimizer_set_lr(adam, 1e-3);
         nn_optimizer_step(adam);

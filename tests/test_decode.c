@@ -84,7 +84,7 @@ START_TEST(greedy_takes_the_likeliest_token)
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_randint(SHAPE(3, 6), 3, 11);
     for (int j = 3; j < 6; j++) tensor_mutable_int_data(src)[6 + j] = PAD;
-    Tensor *mask = nn_padding_mask(src, PAD), *ids = transformer_greedy_decode(m, src, mask, 8, START);
+    Tensor *mask = nn_padding_mask(src, PAD), *ids = transformer_greedy_decode(m, src, mask, 8, START, -1);
     ck_assert(m->module.training && m->decoder->module.training);
     ck_assert(ag_shape_equal(tensor_shape(ids), SHAPE(3, 8)));
     nn_eval(m);
@@ -94,7 +94,7 @@ START_TEST(greedy_takes_the_likeliest_token)
         for (int t = 0; t < 7; t++)
             ck_assert_int_eq(tensor_int_data(ids)[b * 8 + t + 1], tensor_int_data(best)[b * 7 + t]);
     }
-    ck_assert_int_eq(tensor_dim(transformer_greedy_decode(m, src, mask, 1, START), 1), 1);
+    ck_assert_int_eq(tensor_dim(transformer_greedy_decode(m, src, mask, 1, START, -1), 1), 1);
     ck_assert(!m->module.training);
     ag_end(s);
     nn_free(m);
@@ -128,7 +128,7 @@ START_TEST(a_beam_of_one_is_greedy)
         nn_eval(m);
         AgScope s = ag_begin(AG_NO_GRAD);
         Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7), *mask = nn_padding_mask(src, PAD);
-        Tensor *greedy = transformer_greedy_decode(m, src, mask, 9, START);
+        Tensor *greedy = transformer_greedy_decode(m, src, mask, 9, START, -1);
         double score;
         Tensor *found = transformer_beam_search(m, src, mask, beam_options(1, 9, 0), &score);
         int64_t n = 1;
@@ -349,7 +349,7 @@ START_TEST(sentences_may_begin_with_the_end_symbol)
     static const Follows table[] = { { END, A, 1 }, { A, B, 1 } };
     Transformer *m = model_of(table, COUNT(table));
     AgScope s = ag_begin(AG_NO_GRAD);
-    Tensor *ids = transformer_greedy_decode_until(m, tensor_ints(SHAPE(1, 1), NULL), NULL, 6, END, END);
+    Tensor *ids = transformer_greedy_decode(m, tensor_ints(SHAPE(1, 1), NULL), NULL, 6, END, END);
     static const int32_t expected[] = { END, A, B, END, END, END };
     ck_assert_mem_eq(tensor_int_data(ids), expected, sizeof expected);
     ag_end(s);
@@ -367,8 +367,8 @@ START_TEST(rows_end_one_by_one)
         Transformer *m = model_new(7);
         AgScope s = ag_begin(AG_NO_GRAD);
         Tensor *src = tensor_randint(SHAPE(ROWS, 4), 3, 7), *mask = nn_padding_mask(src, PAD);
-        const int32_t *all = tensor_int_data(transformer_greedy_decode(m, src, mask, LENGTH, START));
-        const int32_t *ids = tensor_int_data(transformer_greedy_decode_until(m, src, mask, LENGTH, START, END));
+        const int32_t *all = tensor_int_data(transformer_greedy_decode(m, src, mask, LENGTH, START, -1));
+        const int32_t *ids = tensor_int_data(transformer_greedy_decode(m, src, mask, LENGTH, START, END));
         int end[ROWS];
         for (int b = 0; b < ROWS; b++) {
             end[b] = LENGTH;
@@ -394,8 +394,8 @@ START_TEST(an_empty_source_is_defined)
     nn_eval(m);
     AgScope s = ag_begin(AG_RECORD);
     Tensor *none = tensor_ints(SHAPE(1, 0), NULL), *hidden = tensor_ints(SHAPE(1, 3), (int32_t[]){ PAD, PAD, PAD });
-    Tensor *ids = transformer_greedy_decode(m, none, nn_padding_mask(none, PAD), 6, START);
-    Tensor *same = transformer_greedy_decode(m, hidden, nn_padding_mask(hidden, PAD), 6, START);
+    Tensor *ids = transformer_greedy_decode(m, none, nn_padding_mask(none, PAD), 6, START, -1);
+    Tensor *same = transformer_greedy_decode(m, hidden, nn_padding_mask(hidden, PAD), 6, START, -1);
     ck_assert_mem_eq(tensor_int_data(ids), tensor_int_data(same), 6 * sizeof(int32_t));
     double score, expected;
     transformer_beam_search(m, none, nn_padding_mask(none, PAD), beam_options(3, 6, 0), &score);
@@ -424,20 +424,20 @@ START_TEST(usage_errors_are_reported)
     Tensor *src = tensor_randint(SHAPE(2, 4), 3, 7), *mask = nn_padding_mask(src, PAD), *one = ag_slice(src, 0, 0, 1);
     Tensor *high = tensor_ints(SHAPE(1, 2), (int32_t[]){ 3, 7 }), *longer = tensor_ints(SHAPE(1, 21), NULL);
     EXPECT_USAGE_ERROR("transformer_greedy_decode: max_len 0, expected 1 or more",
-                       transformer_greedy_decode(m, src, mask, 0, START));
+                       transformer_greedy_decode(m, src, mask, 0, START, -1));
     EXPECT_USAGE_ERROR("transformer_beam_search: beam 0, max_len 5, 1 sentences",
                        transformer_beam_search(m, one, NULL, beam_options(0, 5, 0), NULL));
     EXPECT_USAGE_ERROR("transformer_beam_search: beam 2, max_len 5, 2 sentences",
                        transformer_beam_search(m, src, mask, beam_options(2, 5, 0), NULL));
     EXPECT_USAGE_ERROR("x (1, 21, 12) from position 0 on: the table has 20 positions",
-                       transformer_greedy_decode(m, longer, NULL, 5, START));
+                       transformer_greedy_decode(m, longer, NULL, 5, START, -1));
     EXPECT_USAGE_ERROR("x (1, 1, 12) from position 20 on: the table has 20 positions",
-                       transformer_greedy_decode(m, one, NULL, 22, START));
-    EXPECT_USAGE_ERROR("7", transformer_greedy_decode(m, high, NULL, 5, START));
-    EXPECT_USAGE_ERROR("99", transformer_greedy_decode(m, one, NULL, 5, 99));
+                       transformer_greedy_decode(m, one, NULL, 22, START, -1));
+    EXPECT_USAGE_ERROR("7", transformer_greedy_decode(m, high, NULL, 5, START, -1));
+    EXPECT_USAGE_ERROR("99", transformer_greedy_decode(m, one, NULL, 5, 99, -1));
     EXPECT_USAGE_ERROR("-1", transformer_beam_search(m, one, NULL, (KaeruBeamOptions){ 2, 5, -1, END, 0 }, NULL));
     EXPECT_USAGE_ERROR("in transformer_greedy_decode called at tests/test_decode.c",
-                       transformer_greedy_decode(m, high, NULL, 5, START));
+                       transformer_greedy_decode(m, high, NULL, 5, START, -1));
     EXPECT_USAGE_ERROR("in transformer_beam_search called at tests/test_decode.c",
                        transformer_beam_search(m, high, NULL, beam_options(2, 5, 0), NULL));
     ag_end(s);

@@ -10,7 +10,7 @@
 #include "folder.h"
 #include "io_faults.h"
 #include "json.h"
-#include "kaeru/gpt.h"
+#include "kaeru/lm.h"
 #include "suites.h"
 #include "usage_error.h"
 
@@ -48,7 +48,7 @@ START_TEST(loss_and_gradients_agree)
     NnTensorFile *st = open_safetensors(EXPECTED);
     nn_eval(m);
     AgScope s = ag_begin(AG_RECORD);
-    Tensor *loss = gpt_loss(m, ids_of(st, "ids"), ids_of(st, "targets"));
+    Tensor *loss = lm_loss(m, ids_of(st, "ids"), ids_of(st, "targets"));
     ck_assert_double_eq_tol(tensor_item(loss), tensor_item(reals_of(st, "loss")), 1e-6);
     ag_backward(loss);
     NnParameters *p = nn_parameters(m);
@@ -77,10 +77,10 @@ START_TEST(greedy_continuation_agrees)
     Tensor *expected = ids_of(st, "greedy");
     const int32_t *id = tensor_int_data(expected);
     int64_t n = tensor_dim(expected, 1);
-    NnCache *cache = gpt_cache_new(m);
+    NnCache *cache = lm_cache_new(m);
     Tensor *next = ag_slice(expected, 1, 0, 3);
     for (int64_t i = 3; i < n; i++) {
-        Tensor *best = ag_argmax(gpt_next(m, next, cache), -1, false);
+        Tensor *best = ag_argmax(lm_next(m, next, cache), -1, false);
         ck_assert_int_eq(tensor_int_data(best)[0], id[i]);
         Tensor *whole = ag_argmax(gpt_forward(m, ag_slice(expected, 1, 0, i)), -1, false);
         ck_assert_int_eq(tensor_int_data(whole)[i - 1], id[i]);
@@ -103,14 +103,14 @@ START_TEST(a_cache_changes_nothing)
     nn_eval(m);
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = ids_of(st, "ids"), *all = gpt_forward(m, ids);
-    NnCache *cache = gpt_cache_new(m);
+    NnCache *cache = lm_cache_new(m);
     for (int64_t at = 0, step = steps[_i]; at < 11; at += step) {
         if (step > 11 - at) step = 11 - at;
-        Tensor *next = gpt_next(m, ag_slice(ids, 1, at, at + step), cache);
+        Tensor *next = lm_next(m, ag_slice(ids, 1, at, at + step), cache);
         check_close("logits with a cache", next, ag_squeeze(ag_slice(all, 1, at + step - 1, at + step), 1), 1e-5);
     }
     Tensor *one = tensor_ints(SHAPE(3, 1), NULL);
-    EXPECT_USAGE_ERROR("1 ids after 11 in the cache exceed the context of 11", gpt_next(m, one, cache));
+    EXPECT_USAGE_ERROR("1 ids after 11 in the cache exceed the context of 11", lm_next(m, one, cache));
     ag_free(cache);
     ag_end(s);
     ag_free(st);
@@ -597,9 +597,9 @@ static void open_use_and_write(void)
     if (!m) return;
     AgScope s = ag_begin(AG_RECORD);
     Tensor *ids = tensor_ints(SHAPE(1, 3), NULL);
-    ag_backward(gpt_loss(m, ids, ids));
-    NnCache *cache = gpt_cache_new(m);
-    gpt_next(m, ids, cache);
+    ag_backward(lm_loss(m, ids, ids));
+    NnCache *cache = lm_cache_new(m);
+    lm_next(m, ids, cache);
     ag_free(cache);
     ag_end(s);
     all_done = gpt_write(m, in_folder("w"), in_folder("c"));

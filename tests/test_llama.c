@@ -15,7 +15,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/lm.h"
 #include "llama_parts.h"
-#include "lm_inputs.h"
+#include "train.h"
 #include "suites.h"
 #include "usage_error.h"
 
@@ -89,7 +89,7 @@ START_TEST(loss_and_gradients_agree)
     NnTensorFile *st = expected_of(_i / 2);
     m->options.recompute = _i % 2;
     AgScope s = ag_begin(AG_RECORD);
-    Tensor *loss = llama_loss(m, ids_of(st, "ids"), ids_of(st, "targets"));
+    Tensor *loss = lm_loss(m, ids_of(st, "ids"), ids_of(st, "targets"));
     ck_assert_double_eq_tol(tensor_item(loss), tensor_item(reals_of(st, "loss")), 1e-5);
     ag_backward(loss);
     NnParameters *p = nn_parameters(m);
@@ -123,10 +123,10 @@ START_TEST(a_cache_changes_no_bit)
     Tensor *ids = ids_of(st, "ids"), *all = llama_forward(m, ids);
     int64_t n = tensor_dim(ids, 1);
     for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
-        NnCache *cache = llama_cache_new(m);
+        NnCache *cache = lm_cache_new(m);
         for (int64_t at = 0, step = steps[k]; at < n; at += step) {
             if (step > n - at) step = n - at;
-            Tensor *next = llama_next(m, ag_slice(ids, 1, at, at + step), cache);
+            Tensor *next = lm_next(m, ag_slice(ids, 1, at, at + step), cache);
             check_close("logits with a cache", next, ag_squeeze(ag_slice(all, 1, at + step - 1, at + step), 1), 0);
         }
         ck_assert_int_eq(tensor_dim(cache->layer[0].key, 2), m->options.kv_heads * m->options.head_width);
@@ -220,12 +220,12 @@ START_TEST(wrong_calls_are_usage_errors)
 {
     Llama *m = llama_new(small()), *none = NULL;
     AgScope s = ag_begin(AG_NO_GRAD);
-    NnCache *cache = llama_cache_new(m), *other = nn_cache_new(3, 12);
+    NnCache *cache = lm_cache_new(m), *other = nn_cache_new(3, 12);
     Tensor *ids = tensor_ints(SHAPE(1, 13), NULL), *one = tensor_ints(SHAPE(1, 1), NULL);
     Linear *linear = nn_linear_new(2, 2);
     EXPECT_USAGE_ERROR("13 ids after 0 in the cache exceed the context of 12", llama_forward(m, ids));
     EXPECT_USAGE_ERROR("ids (13,), expected (B,T)", llama_forward(m, ag_reshape(ids, SHAPE(13))));
-    EXPECT_USAGE_ERROR("a cache for 3 layers, expected one for the model's 2", llama_next(m, one, other));
+    EXPECT_USAGE_ERROR("a cache for 3 layers, expected one for the model's 2", lm_next(m, one, other));
     EXPECT_USAGE_ERROR("the module is NULL", llama_forward(none, one));
     EXPECT_USAGE_ERROR("folder is NULL", llama_open(NULL));
     EXPECT_USAGE_ERROR("folder is NULL", llama_write(m, NULL));
@@ -412,13 +412,13 @@ START_TEST(the_loss_counts_answers_only)
     Tensor *held_out = tensor_ints(SHAPE(1, 2), (int32_t[]){ 4, part[1] });
     Tensor *next = tensor_ints(SHAPE(1, 2), (int32_t[]){ part[1], 5 });
     ck_assert_int_eq(counted, 2);
-    ck_assert_double_eq_tol(loss, tensor_item(llama_loss(m, held_out, next)), 1e-6);
+    ck_assert_double_eq_tol(loss, tensor_item(lm_loss(m, held_out, next)), 1e-6);
     lm_evaluate(m, d, 70, 0, 0, &counted);                              /* an address sanitizer sees a read behind the end */
     ck_assert_int_eq(counted, 2);
     nn_free(m);
     ag_free(part);
     ag_end(s);
-    lm_data_close(d);
+    ag_free(d);
     ag_free(t);
 }
 END_TEST
@@ -444,7 +444,7 @@ START_TEST(an_example_without_targets_does_not_end_the_evaluation)
     ck_assert_int_eq(counted[0], 2);
     ck_assert_double_eq_tol(loss[0], loss[1], 1e-6);
     nn_free(m);
-    lm_data_close(d);
+    ag_free(d);
     ag_free(t);
 }
 END_TEST

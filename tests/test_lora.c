@@ -8,7 +8,7 @@
 #include "folder.h"
 #include "json.h"
 #include "kaeru/autograd.h"
-#include "kaeru/llama.h"
+#include "kaeru/lm.h"
 #include "kaeru/lora.h"
 #include "suites.h"
 #include "usage_error.h"
@@ -49,7 +49,7 @@ START_TEST(logits_and_gradients_agree)
     check_logits(m);
     NnTensorFile *st = open_safetensors(FOLDER "adapter/expected.safetensors");
     AgScope s = ag_begin(AG_RECORD);
-    Tensor *ids = ids_of(st, "ids"), *loss = llama_loss(m, ids, ids);
+    Tensor *ids = ids_of(st, "ids"), *loss = lm_loss(m, ids, ids);
     ck_assert_double_eq_tol(tensor_item(loss), tensor_item(reals_of(st, "loss")), 1e-5);
     ag_backward(loss);
     NnParameters *p = nn_parameters(m);
@@ -250,7 +250,7 @@ START_TEST(a_new_adapter_changes_nothing_but_what_is_trained)
     check_close("logits", llama_forward(m, ids), before, 0);
     ck_assert_int_eq(nn_count(m), 2 * 2 * ((24 + 24) + (24 + 8) + (21 + 24)));
     Optimizer *o = nn_adamw_new(m, 0.1);
-    ag_backward(llama_loss(m, ids, ids));
+    ag_backward(lm_loss(m, ids, ids));
     nn_optimizer_step(o);
     NnSettings *settings = nn_settings_new();
     nn_fields_to_settings(&llama_fields, &m->options, settings);
@@ -283,7 +283,7 @@ START_TEST(each_linear_can_have_an_adapter)
     AgScope s = ag_begin(AG_RECORD);
     Tensor *ids = tensor_ints(SHAPE(1, 5), NULL);
     expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .targets = others }));
-    ag_backward(llama_loss(m, ids, ids));
+    ag_backward(lm_loss(m, ids, ids));
     NnParameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++)
         if (strstr(p->item[i].name, "lora_B")) {
@@ -291,9 +291,9 @@ START_TEST(each_linear_can_have_an_adapter)
             ag_fill(p->item[i].tensor, 0.1);
         }
     ag_free(p);
-    double loss = tensor_item(llama_loss(m, ids, ids));
+    double loss = tensor_item(lm_loss(m, ids, ids));
     nn_lora_merge(m);
-    ck_assert_double_eq_tol(tensor_item(llama_loss(m, ids, ids)), loss, 1e-4);
+    ck_assert_double_eq_tol(tensor_item(lm_loss(m, ids, ids)), loss, 1e-4);
     ag_end(s);
     nn_free(m);
 }

@@ -9,7 +9,7 @@
 #include "parallel/parallel_parts.h"
 #include "processes.h"
 #include "runs.h"
-#include "shared_data.h"
+#include "train.h"
 #include "suites.h"
 #include "usage_error.h"
 
@@ -82,7 +82,7 @@ static bool progress_late(NnProcesses *p, bool waits)
 
 static void receive_in_room(NnProcesses *p, int from, int tag, void *bytes, size_t n, int *pending)
 {
-    ck_assert_int_le(crowded->room_used, crowded->room_size);
+    ck_assert_int_le(crowded->buffer_used, crowded->buffer_size);
     usual.receive(p, from, tag, bytes, n, pending);
 }
 
@@ -92,7 +92,7 @@ static void crowd(NnParallel *p)
     usual = *p->processes;
     p->processes->progress = progress_late;
     p->processes->receive = receive_in_room;
-    p->room_size--;
+    p->buffer_size--;
 }
 
 typedef struct {
@@ -601,7 +601,7 @@ static void compare_data(NnProcesses *processes, void *arg)
     if (other == LETTERS) ck_assert(data_agrees(data, p));
     else expect_refused(data_agrees(data, p), "process 1 and process 0 differ in the data");
     end_parallel(p, n, o);
-    lm_data_close(data);
+    ag_free(data);
     ag_free(letters);
     ag_free(text);
 }
@@ -631,7 +631,7 @@ static void train_otherwise(NnProcesses *processes, void *arg)
     expect_refused(lm_train(&t, false), "process 1 and process 0 differ in the options of the training");
     ag_free(t.settings);
     nn_free(m);
-    lm_data_close(data);
+    ag_free(data);
     ag_free(letters);
 }
 
@@ -683,7 +683,7 @@ static void wait_in_a_row(NnProcesses *processes, void *arg)
     processes->patience = 2;
     if (silent) silence_after(processes, 0);
     processes->receive(processes, (processes->rank + 1) % 3, TAG_SMALL, &byte, 1, &pending);
-    wait_for(p, &pending);
+    wait_for(p, &pending, 0);
 }
 
 START_TEST(a_process_that_will_tell_an_error_is_not_named)

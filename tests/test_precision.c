@@ -313,7 +313,7 @@ static Decoder decoder_new(int kind)
 static NnCache *decoder_cache(const Decoder *d, AgPrecision precision)
 {
     ag_precision(precision);
-    NnCache *c = d->kind == 0 ? gpt_cache_new(d->model) : d->kind == 1 ? llama_cache_new(d->model)
+    NnCache *c = d->kind == 0 ? lm_cache_new(d->model) : d->kind == 1 ? lm_cache_new(d->model)
                                                                      : transformer_cache_new(d->model, 80);
     ag_precision(AG_BF16);
     return c;
@@ -321,8 +321,8 @@ static NnCache *decoder_cache(const Decoder *d, AgPrecision precision)
 
 static Tensor *decoder_next(const Decoder *d, Tensor *ids, NnCache *c)
 {
-    if (d->kind == 0) return gpt_next(d->model, ids, c);
-    if (d->kind == 1) return llama_next(d->model, ids, c);
+    if (d->kind == 0) return lm_next(d->model, ids, c);
+    if (d->kind == 1) return lm_next(d->model, ids, c);
     return transformer_decode_next(d->model, d->memory, NULL, ids, c);
 }
 

@@ -442,7 +442,7 @@ static GPT *trained_gpt(bool recompute, double loss[6])
     for (int step = 0; step < 6; step++) {
         AgScope s = ag_begin(AG_RECORD);
         Tensor *ids = tensor_randint(SHAPE(2, 12), 0, 11), *targets = tensor_randint(SHAPE(2, 12), 0, 11);
-        Tensor *l = gpt_loss(m, ids, targets);
+        Tensor *l = lm_loss(m, ids, targets);
         ag_backward(l);
         loss[step] = tensor_item(l);
         nn_clip_grad_norm(m, 1);
@@ -679,7 +679,7 @@ static size_t peak_of_gpt(bool recompute)
     AgScope s = ag_begin(AG_RECORD);
     size_t before = ag_memory().in_use;
     ag_memory_reset_peak();
-    ag_backward(gpt_loss(m, tensor_randint(SHAPE(8, 12), 0, 11), tensor_randint(SHAPE(8, 12), 0, 11)));
+    ag_backward(lm_loss(m, tensor_randint(SHAPE(8, 12), 0, 11), tensor_randint(SHAPE(8, 12), 0, 11)));
     size_t peak = ag_memory().peak - before;
     ag_end(s);
     nn_free(m);
@@ -704,7 +704,7 @@ START_TEST(steps_ask_the_system_for_no_memory)
     for (int step = 0; step < 60; step++) {
         if (step == 30) calls = ag_memory().system_calls;
         AgScope s = ag_begin(AG_RECORD);
-        ag_backward(gpt_loss(m, tensor_randint(SHAPE(2, 12), 0, 11), tensor_randint(SHAPE(2, 12), 0, 11)));
+        ag_backward(lm_loss(m, tensor_randint(SHAPE(2, 12), 0, 11), tensor_randint(SHAPE(2, 12), 0, 11)));
         nn_zero_grad(m);
         ag_end(s);
     }

@@ -85,7 +85,7 @@ START_TEST(loss_and_gradients_agree)
     transformer_keep_weights(m, _i == 1);
     AgScope s = ag_begin(AG_RECORD);
     TransformerBatch b = batch_of(st);
-    Tensor *sum = transformer_label_smoothing((KaeruLabelSmoothing){ PAD, 0.1 }, log_probs(m, &b), b.tgt_y);
+    Tensor *sum = ag_label_smoothing(log_probs(m, &b), b.tgt_y, PAD, 0.1);
     Tensor *loss = ag_scale(sum, 1 / (double)b.ntokens);
     ck_assert_double_eq_tol(tensor_item(loss), tensor_item(reals_of(st, "loss")), 1e-5);
     ag_backward(loss);
@@ -115,7 +115,7 @@ START_TEST(greedy_ids_agree)
     NnTensorFile *st = open_safetensors(EXPECTED);
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *src = ids_of(st, "src"), *expected = ids_of(st, "greedy");
-    Tensor *found = transformer_greedy_decode(m, src, nn_padding_mask(src, PAD), tensor_dim(expected, 1), 0);
+    Tensor *found = transformer_greedy_decode(m, src, nn_padding_mask(src, PAD), tensor_dim(expected, 1), 0, -1);
     ck_assert(ag_shape_equal(tensor_shape(found), tensor_shape(expected)));
     for (int64_t i = 0; i < tensor_numel(expected); i++)
         ck_assert_int_eq(tensor_int_data(found)[i], tensor_int_data(expected)[i]);
@@ -178,9 +178,9 @@ START_TEST(three_steps_by_hand_agree)
     for (int step = 0; step < 3; step++) {
         AgScope s = ag_begin(AG_RECORD);
         TransformerBatch b = batch_of(st);
-        Tensor *loss = transformer_label_smoothing((KaeruLabelSmoothing){ PAD, 0.1 }, log_probs(m, &b), b.tgt_y);
+        Tensor *loss = ag_label_smoothing(log_probs(m, &b), b.tgt_y, PAD, 0.1);
         ag_backward(ag_scale(loss, 1 / (double)b.ntokens));
-        nn_optimizer_set_lr(o, transformer_rate(step, D, 0.7, 4));
+        nn_optimizer_set_lr(o, nn_schedule_noam(step, D, 0.7, 4));
         nn_optimizer_step(o);
         ag_end(s);
     }
@@ -209,7 +209,7 @@ START_TEST(three_steps_by_run_epoch_agree)
     double first = tensor_item(reals_of(st, "loss"));
     ck_assert_double_eq_tol(seen.first, first, 1e-5);
     ck_assert(seen.last < first && mean < first && mean > seen.last);
-    ck_assert_double_eq(seen.lr, transformer_rate(2, D, 0.7, 4));
+    ck_assert_double_eq(seen.lr, nn_schedule_noam(2, D, 0.7, 4));
     ck_assert(seen.calls == 3 && state.step == 3 && state.accum_step == 3 && state.samples == 9 && state.tokens == 30);
 
     /* Evaluation changes nothing. */
@@ -219,7 +219,7 @@ START_TEST(three_steps_by_run_epoch_agree)
     source.rounds = 1;
     double loss = transformer_run_epoch(m, next_batch, &source, &options, &state);
     TransformerBatch b = batch_of(st);
-    double sum = tensor_item(transformer_label_smoothing(options.criterion, log_probs(m, &b), b.tgt_y));
+    double sum = tensor_item(ag_label_smoothing(log_probs(m, &b), b.tgt_y, options.criterion.padding_idx, options.criterion.smoothing));
     ck_assert_double_eq_tol(loss, sum / 10, 1e-6);
     ck_assert(state.step == 3 && state.accum_step == 3 && state.samples == 9 && state.tokens == 30);
     check_same_parameters(before, m);
@@ -415,9 +415,9 @@ START_TEST(smoothed_targets)
             if (t > 0) sum += t * (log(t) - x);
             if (j == tensor_int_data(target)[i] && j != 0) nll -= x;
         }
-    ck_assert_double_eq_tol(tensor_item(transformer_label_smoothing(criterion, log_p, target)), sum, 1e-5);
+    ck_assert_double_eq_tol(tensor_item(ag_label_smoothing(log_p, target, criterion.padding_idx, criterion.smoothing)), sum, 1e-5);
     criterion.smoothing = 0;
-    ck_assert_double_eq_tol(tensor_item(transformer_label_smoothing(criterion, log_p, target)), nll, 1e-5);
+    ck_assert_double_eq_tol(tensor_item(ag_label_smoothing(log_p, target, criterion.padding_idx, criterion.smoothing)), nll, 1e-5);
     /* A probability of exactly 0: the loss is 0 at the padding, infinite where the target is not 0. */
     Tensor *one = tensor_ints(SHAPE(1), (int32_t[]){ 1 });
     Tensor *no_pad = ag_log(tensor_from(SHAPE(1, 5), (ag_real[]){ 0, (ag_real)0.7, (ag_real)0.1, (ag_real)0.1, (ag_real)0.1 }));
@@ -425,8 +425,8 @@ START_TEST(smoothed_targets)
                                                                    (ag_real)0.1 }));
     double top_p = 0.9, low_p = 0.1 / 3, kl = top_p * log(top_p / 0.7) + 3 * low_p * log(low_p / 0.1);
     criterion.smoothing = 0.1;
-    ck_assert_double_eq_tol(tensor_item(transformer_label_smoothing(criterion, no_pad, one)), kl, 1e-6);
-    ck_assert(isinf(tensor_item(transformer_label_smoothing(criterion, no_other, one))));
+    ck_assert_double_eq_tol(tensor_item(ag_label_smoothing(no_pad, one, criterion.padding_idx, criterion.smoothing)), kl, 1e-6);
+    ck_assert(isinf(tensor_item(ag_label_smoothing(no_other, one, criterion.padding_idx, criterion.smoothing))));
     Tensor *high = tensor_ints(SHAPE(1), (int32_t[]){ 5 });
     EXPECT_USAGE_ERROR("transformer_label_smoothing_targets", transformer_label_smoothing_targets(criterion, high, 5));
     EXPECT_USAGE_ERROR("transformer_label_smoothing_targets",
@@ -437,12 +437,12 @@ END_TEST
 
 START_TEST(rates)
 {
-    ck_assert_double_eq(transformer_rate(0, 512, 1, 4000), transformer_rate(1, 512, 1, 4000));
-    ck_assert_double_eq_tol(transformer_rate(1, 512, 1, 4000), pow(512, -0.5) * pow(4000, -1.5), 1e-15);
-    ck_assert_double_eq_tol(transformer_rate(4000, 512, 2, 4000), 2 * pow(512, -0.5) * pow(4000, -0.5), 1e-12);
-    ck_assert_double_eq_tol(transformer_rate(16000, 512, 1, 4000), pow(512, -0.5) * pow(16000, -0.5), 1e-12);
-    double peak = transformer_rate(4000, 256, 1, 4000);
-    ck_assert(transformer_rate(3999, 256, 1, 4000) < peak && transformer_rate(4001, 256, 1, 4000) < peak);
+    ck_assert_double_eq(nn_schedule_noam(0, 512, 1, 4000), nn_schedule_noam(1, 512, 1, 4000));
+    ck_assert_double_eq_tol(nn_schedule_noam(1, 512, 1, 4000), pow(512, -0.5) * pow(4000, -1.5), 1e-15);
+    ck_assert_double_eq_tol(nn_schedule_noam(4000, 512, 2, 4000), 2 * pow(512, -0.5) * pow(4000, -0.5), 1e-12);
+    ck_assert_double_eq_tol(nn_schedule_noam(16000, 512, 1, 4000), pow(512, -0.5) * pow(16000, -0.5), 1e-12);
+    double peak = nn_schedule_noam(4000, 256, 1, 4000);
+    ck_assert(nn_schedule_noam(3999, 256, 1, 4000) < peak && nn_schedule_noam(4001, 256, 1, 4000) < peak);
 }
 END_TEST
 

@@ -34,7 +34,7 @@ static TransformerBatch some_batch(void)
 static Tensor *loss_of(Transformer *m, const TransformerBatch *b)
 {
     Tensor *out = transformer_forward(m, b->src, b->tgt, b->src_mask, b->tgt_mask);
-    return transformer_label_smoothing((KaeruLabelSmoothing){ PAD, 0.1 }, transformer_generator(m->generator, out), b->tgt_y);
+    return ag_label_smoothing(transformer_generator(m->generator, out), b->tgt_y, PAD, 0.1);
 }
 
 /* ---- initial weights --------------------------------------------------------------------------------------------- */
@@ -326,7 +326,7 @@ static void train_and_decode(void)
     transformer_run_epoch(m, give_batch, &left, &options, &state);
     AgScope s = ag_begin(AG_NO_GRAD);
     TransformerBatch b = some_batch();
-    transformer_greedy_decode(m, b.src, b.src_mask, 3, 0);
+    transformer_greedy_decode(m, b.src, b.src_mask, 3, 0, -1);
     transformer_beam_search(m, ag_slice(b.src, 0, 0, 1), NULL, (KaeruBeamOptions){ 2, 3, 0, 1, 0.6 }, NULL);
     ag_end(s);
     ag_free(options.optimizer);

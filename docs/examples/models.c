@@ -43,7 +43,7 @@ static void models(void)
         Llama *m = llama_new(o);
         Tensor *ids = tensor_ints(SHAPE(1, 3), (int32_t[]){ 3, 1, 4 });
         Tensor *targets = tensor_ints(SHAPE(1, 3), (int32_t[]){ 1, 4, 1 });
-        Tensor *loss = llama_loss(m, ids, targets);
+        Tensor *loss = lm_loss(m, ids, targets);
         ag_backward(loss);
         printf("%.3f\n", tensor_item(loss));                            /* about ln 50: nothing is learned yet */
         nn_free(m);

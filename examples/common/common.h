@@ -150,8 +150,6 @@ int64_t example_shards(void);
 /* Ends the program unless all processes have the same version of kaeru, the same --seed and the same example_options.
  * example_begin calls it. */
 void processes_must_agree(void);
-/* For steps of `accumulate` batches; NULL for one process without shards. */
-NnParallel *parallel_or_none(Optimizer *o, int64_t accumulate);
 void processes_wait_to_fail(void);
 _Noreturn void processes_exit(int status);                              /* ends all processes, without exit handlers */
 /* Not 0 after SIGTERM or SIGUSR1, which a scheduler sends before the end of its time: save a checkpoint, then end with

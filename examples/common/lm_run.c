@@ -38,7 +38,7 @@ static void stepped(LmTraining *t, void *arg)
 {
     Watch *w = arg;
     const LmOptions *o = &t->options;
-    double tokens = (double)((t->step - w->since) * o->batch * o->accumulate * lm_window(t));
+    double tokens = (double)((t->step - w->since) * o->batch * o->accumulate * t->window);
     double spent = example_seconds() - w->since_time;
     w->speed = spent > 0 && tokens > 0 ? tokens / spent : 0;
     progress_show(&w->progress, t->step - w->first, "loss %.3f, %.0f tokens/s", t->loss, w->speed);

@@ -105,11 +105,6 @@ int64_t example_shards(void)
     return shards_option > 0 ? shards_option : 1;
 }
 
-NnParallel *parallel_or_none(Optimizer *o, int64_t accumulate)
-{
-    return processes || shards_option > 1 ? nn_parallel_new(o, shards_option * accumulate, processes) : NULL;
-}
-
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
 static void on_signal(int number)

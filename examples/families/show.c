@@ -80,7 +80,7 @@ void show_rewriting(const KaeruVocab *vocab, Transformer *rewrites)
 {
     printf("\n3. Encoder-decoder, like T5 and BART: the encoder reads a sentence, the decoder writes it in the passive.\n");
     Tensor *src = tensor_ints(SHAPE(HELD_OUT, LENGTH), active[TRAIN]);
-    Tensor *out = transformer_greedy_decode_until(rewrites, src, nn_padding_mask(src, KAERU_BLANK), PASSIVE,
+    Tensor *out = transformer_greedy_decode(rewrites, src, nn_padding_mask(src, KAERU_BLANK), PASSIVE,
                                                   KAERU_START, KAERU_END);
     if (!out) {
         example_fail("%s", ag_error());

@@ -82,7 +82,7 @@ int gpt_eval(int argc, char **argv)
     int64_t counted;
     double loss = lm_evaluate(m.model, data, batch, window, 0, &counted);
     printf("loss %.4f, perplexity %.3f, over %" PRId64 " held-out tokens\n", loss, ag_math_exp(loss), counted);
-    lm_data_close(data);
+    ag_free(data);
     trained_model_close(&m);
     return example_end();
 }

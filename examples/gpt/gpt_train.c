@@ -158,7 +158,7 @@ int gpt_train(int argc, char **argv)
         printf("model:   %s (last), %s (best)\n", training.last, training.best);
         finish(&training, v);
     }
-    lm_data_close(data);
+    ag_free(data);
     ag_free(v);
     nn_free(training.model);
     ag_free(best);

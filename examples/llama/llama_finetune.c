@@ -176,7 +176,7 @@ int llama_finetune(int argc, char **argv)
         save(m, best);
     }
     ag_free(best);
-    lm_data_close(data);
+    ag_free(data);
     ag_free(v);
     nn_free(m);
     training_run_end(&run);

@@ -108,7 +108,7 @@ Tensor *letter_model_decode(const LetterModel *m, const TransformerBatch *b)
 {
     int64_t most = tensor_dim(b->src, 1) + 2;
     Tensor *ids = m->seq2seq ? seq2seq_greedy_decode(m->seq2seq, b->src, b->src_mask, most, START, STOP)
-                             : transformer_greedy_decode(m->transformer, b->src, b->src_mask, most, START);
+                             : transformer_greedy_decode(m->transformer, b->src, b->src_mask, most, START, -1);
     if (!ids) {
         example_fail("%s", ag_error());
     }

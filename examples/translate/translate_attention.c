@@ -134,7 +134,7 @@ static Translation translate_sentence(const TransformerTranslator *t, KaeruLine 
     int64_t most = tensor_dim(nn_item(PositionalEncoding, t->model->tgt_embed, 1)->pe, 1),
         room = 2 * (int64_t)size + 10;
     room = room < most ? room : most;
-    Tensor *decoded = transformer_greedy_decode_until(t->model, r.src, mask, room, KAERU_START, KAERU_END);
+    Tensor *decoded = transformer_greedy_decode(t->model, r.src, mask, room, KAERU_START, KAERU_END);
     if (!decoded) {
         example_fail("%s", ag_error());
     }

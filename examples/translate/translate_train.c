@@ -57,7 +57,7 @@ typedef struct {
     Vocabularies vocabularies;
     Transformer *model;
     Optimizer *optimizer;
-    NnParallel *parallel;               /* NULL: one process without shards */
+    NnParallel *parallel;
     int64_t epoch;                      /* number of epochs done */
     int64_t counter;                    /* of the random state before the batches of the current epoch were drawn */
     int64_t batches;                    /* of this epoch, learned before the run was stopped and resumed */
@@ -129,7 +129,7 @@ static void make_all(Training *t)
     adam.beta2 = 0.98;
     adam.eps = 1e-9;
     t->optimizer = nn_adam_new_with(t->model, adam);
-    t->parallel = parallel_or_none(t->optimizer, accumulate);
+    t->parallel = nn_parallel_new(t->optimizer, example_shards() * accumulate, example_processes());
     if (run->resumed && (!nn_checkpoint_load(run->last, t->model, t->optimizer, NULL) ||
                          !nn_settings_int(run->saved, EPOCH_KEY, &t->epoch) || !load_part_of_epoch(t))) {
         example_fail("%s", ag_error());
@@ -261,7 +261,7 @@ static void train_epochs(Training *t, KaeruSentencePairs *pairs, KaeruSentencePa
         Watch watch = { progress_begin(name, kaeru_sentence_pairs_batches(pairs)), state->step - t->batches };
         training.done_arg = &watch;
         double start = example_seconds();
-        double lr = transformer_rate(state->accum_step - t->batches / accumulate, sizes.d_model, factor, warmup);
+        double lr = nn_schedule_noam(state->accum_step - t->batches / accumulate, sizes.d_model, factor, warmup);
         int64_t tokens = state->tokens;
         double train_loss = transformer_run_epoch(t->model, kaeru_sentence_pairs_next, pairs, &training, state);
         double speed = (double)(state->tokens - tokens) / (example_seconds() - start);
@@ -304,8 +304,8 @@ static void train(Training *t)
            nn_count(t->model));
     Csv *csv = training_run_csv(&t->run, data_name, data_header, t->epoch);
     train_epochs(t, pairs, valid, csv);
-    kaeru_sentence_pairs_free(pairs);
-    kaeru_sentence_pairs_free(valid);
+    ag_free(pairs);
+    ag_free(valid);
     if (csv_rows(csv) > 1 && !t->state.stopped) {
         chart_print(csv, &(Chart){ "loss per token", "epoch", false,
                                    { { "train_loss", "training" }, { "valid_loss", "held out" } } });

@@ -1,7 +1,6 @@
-/* batch.c: a batch of sentence pairs with its masks, label smoothing, and the learning rate. */
+/* batch.c: a batch of sentence pairs with its masks, and label smoothing. */
 #include "kaeru/autograd.h"
-#include "kaeru/training.h"
-#include "token_count.h"
+#include "train.h"
 
 int64_t batch_count_tokens(const Tensor *ids, int32_t pad)
 {
@@ -19,7 +18,7 @@ TransformerBatch transformer_batch_new_at(AgSite at, Tensor *src, Tensor *tgt, i
     tensor_int_data(tgt);
     if (tensor_ndim(src) != 2 || tensor_ndim(tgt) != 2 || tensor_dim(src, 0) != tensor_dim(tgt, 0) ||
         tensor_dim(tgt, 1) < 1)
-        ag_usage_error(at, "transformer_batch_new", "src %s and tgt %s, expected (B,S) and (B,T+1)",
+        ag_usage_error(at, __func__, "src %s and tgt %s, expected (B,S) and (B,T+1)",
                        ag_shape_text(tensor_shape(src), a), ag_shape_text(tensor_shape(tgt), b));
     int64_t length = tensor_dim(tgt, 1);
     TransformerBatch batch = { .src = src, .src_mask = nn_padding_mask_at(at, src, pad) };
@@ -30,27 +29,21 @@ TransformerBatch transformer_batch_new_at(AgSite at, Tensor *src, Tensor *tgt, i
     return batch;
 }
 
-Tensor *transformer_label_smoothing_at(AgSite at, KaeruLabelSmoothing criterion, Tensor *x, Tensor *target)
-{
-    AG_LAYER(at);
-    return ag_label_smoothing(x, target, criterion.padding_idx, criterion.smoothing);
-}
-
 Tensor *transformer_label_smoothing_targets_at(AgSite at, KaeruLabelSmoothing criterion, Tensor *target, int64_t vocab)
 {
     if (vocab < 3 || criterion.padding_idx < 0 || criterion.padding_idx >= vocab)
-        ag_usage_error(at, "transformer_label_smoothing_targets",
+        ag_usage_error(at, __func__,
                        "padding_idx %d and %lld words: expected an id of at least 3 words", (int)criterion.padding_idx,
                        (long long)vocab);
     if (!(criterion.smoothing >= 0 && criterion.smoothing <= 1))
-        ag_usage_error(at, "transformer_label_smoothing_targets", "smoothing %g is not in 0..1", criterion.smoothing);
+        ag_usage_error(at, __func__, "smoothing %g is not in 0..1", criterion.smoothing);
     int64_t rows = tensor_numel_at(at, target);
     Tensor *dist = tensor_full_at(at, SHAPE(rows, vocab), criterion.smoothing / (double)(vocab - 2));
     ag_real *value = tensor_mutable_data(dist);
     const int32_t *id = tensor_int_data_at(at, target);
     for (int64_t i = 0; i < rows; i++) {
         if (id[i] < 0 || id[i] >= vocab)
-            ag_usage_error(at, "transformer_label_smoothing_targets", "target %d at %lld, expected 0 to %lld", (int)id[i],
+            ag_usage_error(at, __func__, "target %d at %lld, expected 0 to %lld", (int)id[i],
                            (long long)i, (long long)vocab - 1);
         ag_real *row = value + i * vocab;
         row[id[i]] = (ag_real)(1 - criterion.smoothing);
@@ -58,10 +51,4 @@ Tensor *transformer_label_smoothing_targets_at(AgSite at, KaeruLabelSmoothing cr
         for (int64_t j = 0; id[i] == criterion.padding_idx && j < vocab; j++) row[j] = 0;
     }
     return dist;
-}
-
-double transformer_rate_at(AgSite at, int64_t step, int64_t model_size, double factor, int64_t warmup)
-{
-    AG_LAYER(at);
-    return nn_schedule_noam(step, model_size, factor, warmup);
 }

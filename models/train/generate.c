@@ -2,37 +2,35 @@
 #include "language.h"
 
 /* Reads n ids that follow those in the cache, and samples the next one; -1 if lm_sample_next fails. */
-static int32_t next_id(const Language *l, const int32_t *ids, int64_t n, NnCache *cache, const LmSampling *how)
+static int32_t next_id(void *m, const int32_t *ids, int64_t n, NnCache *cache, const LmSampling *how)
 {
     AgScope s = ag_begin(AG_NO_GRAD);
-    Tensor *logits = language_next(l, tensor_ints(SHAPE(1, n), ids), cache);         /* (1,V) */
+    Tensor *logits = lm_next(m, tensor_ints(SHAPE(1, n), ids), cache);         /* (1,V) */
     int32_t id = lm_sample_next(tensor_data(logits), tensor_numel(logits), how);
     ag_end(s);
     return id;
 }
 
 bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_t most, const LmSampling *how,
-                    KaeruNextToken *next,
-                     void *arg)
+                    KaeruNextToken *next, void *arg)
 {
     AG_LAYER(at);
-    Language l = language_of(at, __func__, m);
+    int64_t context = lm_sizes(at, __func__, m).context, half = context > 1 ? context / 2 : 1;
     ag_check_pointer_at(at, __func__, "prompt", prompt);
     ag_check_pointer_at(at, __func__, "how", how);
     if (!next) ag_usage_error(at, __func__, "next is NULL, expected a function that gets the tokens");
     if (most < 0) ag_usage_error(at, __func__, "%lld tokens to generate, expected 0 or more", (long long)most);
     if (((Module *)m)->training) ag_usage_error(at, __func__, "the model is in training mode; call nn_eval first");
-    if (n < 1) ag_usage_error(AG_HERE, "lm_generate", "an empty prompt, expected 1 token or more");
-    int64_t context = l.context, half = context > 1 ? context / 2 : 1;
+    if (n < 1) ag_usage_error(at, __func__, "an empty prompt, expected 1 token or more");
     AgScope s = ag_begin(AG_NO_GRAD);
     int32_t *ids = ag_scratch((size_t)context, sizeof *ids);                    /* the ids that the model reads */
     int64_t length = n < context ? n : context, read = 0;                       /* read: how many are in the cache */
     for (int64_t i = 0; i < length; i++) ids[i] = prompt[n - length + i];
-    NnCache *cache = language_cache(&l);
+    NnCache *cache = lm_cache_new(m);
     bool good = true, bf16 = ag_precision_now() == AG_BF16;
     if (bf16) nn_pack_weights(m);
     for (int64_t i = 0; good && i < most; i++) {
-        int32_t id = next_id(&l, ids + read, length - read, cache, how);
+        int32_t id = next_id(m, ids + read, length - read, cache, how);
         good = id >= 0;
         if (!good || !next(arg, id)) break;
         read = length;

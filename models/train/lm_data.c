@@ -7,9 +7,7 @@
 
 #include "kaeru/autograd.h"
 #include "language.h"
-#include "lm_inputs.h"
-#include "losses.h"
-#include "shared_data.h"
+#include "train.h"
 #include "utf8.h"
 #include "vocab.h"
 
@@ -46,10 +44,10 @@ static int64_t read_ids(const LmData *d, LmPart part, int64_t *position, int64_t
     return k;
 }
 
-/* The beginning of the character at or before `position` in a text. */
-static int64_t character_at(const LmData *d, int64_t position)
+/* The position of the id at `position`, which may be inside of a character. */
+static int64_t id_at(const LmData *d, int64_t position)
 {
-    while (position > 0 && utf8_continues(d->text[position])) position--;
+    while (d->text && position > 0 && utf8_continues(d->text[position])) position--;
     return position;
 }
 
@@ -57,8 +55,7 @@ static int64_t character_at(const LmData *d, int64_t position)
 static int64_t last_position(const LmData *d, LmPart part, int64_t n)
 {
     int64_t position = d->end[part];
-    if (!d->text) return position - n;
-    for (; n > 0; n--) position = character_at(d, position - 1);
+    for (; n > 0; n--) position = id_at(d, position - 1);
     return position;
 }
 
@@ -72,7 +69,7 @@ static void split(LmData *d)
         d->held_out = d->examples.n / 10 * 9 + d->examples.n % 10 * 9 / 10;
         cut = d->examples.example[d->held_out].start;
     }
-    d->end[LM_TRAIN] = d->begin[LM_HELD_OUT] = d->text ? character_at(d, cut) : cut;
+    d->end[LM_TRAIN] = d->begin[LM_HELD_OUT] = id_at(d, cut);
     for (int part = 0; part < 2; part++) {
         d->count[part] = d->end[part] - d->begin[part];
         for (int64_t i = d->begin[part]; d->text && i < d->end[part]; i++) d->count[part] -= utf8_continues(d->text[i]);
@@ -111,12 +108,9 @@ static LmData *data_new(const char *name, const KaeruVocab *v)
 
 static LmData *opened(LmData *d, bool good)
 {
-    if (!good) {
-        lm_data_close(d);
-        return NULL;
-    }
-    split(d);
-    return d;
+    if (good) split(d);
+    else ag_free(d);
+    return good ? d : NULL;
 }
 
 LmData *lm_data_open_at(AgSite at, const char *path, const KaeruVocab *v)
@@ -161,11 +155,6 @@ LmData *lm_data_of_text_at(AgSite at, const char *name, const char *text, size_t
     return opened(d, take_text(d, text, n));
 }
 
-void lm_data_close_at(AgSite at, LmData *d)
-{
-    ag_free_at(at, d);
-}
-
 static void check_part(AgSite at, const char *what, LmPart part)
 {
     if (part != LM_TRAIN && part != LM_HELD_OUT) ag_usage_error(at, what, "%d is not an LmPart", (int)part);
@@ -182,16 +171,16 @@ bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length)
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "d", d);
-    Language l = language_of(at, __func__, m);
+    LmSizes sizes = lm_sizes(at, __func__, m);
     if (length < 0)
         ag_usage_error(at, __func__, "windows of %" PRId64 " ids, expected 1 or more, or 0 for the context", length);
-    int64_t context = l.context, window = (length > 0 ? length : context) + 1;
+    int64_t context = sizes.context, window = (length > 0 ? length : context) + 1;
     if (length > context)
         return ag_set_error("windows of %" PRId64 " tokens are longer than the model's context of %" PRId64, length,
                             context);
-    if (kaeru_vocab_size(d->vocab) > l.vocab)
+    if (kaeru_vocab_size(d->vocab) > sizes.vocab)
         return ag_set_error("%s: its vocabulary has %d tokens, the model's only %" PRId64, d->name,
-                            (int)kaeru_vocab_size(d->vocab), l.vocab);
+                            (int)kaeru_vocab_size(d->vocab), sizes.vocab);
     if (d->examples.n && d->count[LM_HELD_OUT] >= 2) return true;
     if (d->count[LM_TRAIN] < window || d->count[LM_HELD_OUT] < 2)
         return ag_set_error("%s: %" PRId64 " tokens to learn from and %" PRId64 " held out are too few: expected %" PRId64
@@ -203,19 +192,31 @@ bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length)
 
 enum { NO_TARGET = -100 };
 
-/* Writes example i, cut off or padded; returns its number of targets. */
-static int64_t write_example(const LmData *d, int64_t i, int64_t length, int32_t *x, int32_t *y)
+/* Writes a row of ids and targets: the window that begins at *position, cut off or padded. *position moves to the next one:
+ * the next example, or in a text the last id of this window. Returns the number of targets. */
+static int64_t write_window(const LmData *d, LmPart part, int64_t *position, Tensor *ids, Tensor *targets, int64_t row)
 {
-    const Example *e = &d->examples.example[i];
-    const int32_t *id = d->examples.ids + e->start;
-    int64_t n = e[1].start - e->start, answer = e->answer - e->start, targets = 0;
+    int64_t length = tensor_dim(ids, 1), n = 0, answer = 0, counted = 0;
+    int32_t *x = tensor_mutable_int_data(ids) + row * length, *y = tensor_mutable_int_data(targets) + row * length;
+    const int32_t *id = NULL;
+    if (!d->examples.n) {
+        int32_t *read = ag_scratch((size_t)length + 1, sizeof *read);
+        n = read_ids(d, part, position, length + 1, read);
+        id = read;
+        if (n > 0) *position = id_at(d, *position - 1);
+    } else if (*position < d->examples.n) {
+        const Example *e = &d->examples.example[(*position)++];
+        id = d->examples.ids + e->start;
+        n = e[1].start - e->start;
+        answer = e->answer - e->start;
+    }
     for (int64_t k = 0; k < length; k++) {
         bool counts = k + 1 < n && k + 1 >= answer;
         x[k] = k < n ? id[k] : 0;
         y[k] = counts ? id[k + 1] : NO_TARGET;
-        targets += counts;
+        counted += counts;
     }
-    return targets;
+    return counted;
 }
 
 void lm_data_draw_at(AgSite at, const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets)
@@ -225,76 +226,32 @@ void lm_data_draw_at(AgSite at, const LmData *d, int64_t batch, int64_t length, 
     ag_check_pointer_at(at, __func__, "ids", ids);
     ag_check_pointer_at(at, __func__, "targets", targets);
     if (batch < 1 || length < 1 || (length >= d->count[LM_TRAIN] && !d->examples.n))
-        ag_usage_error(at, __func__, "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch,
-                       length, d->name, d->count[LM_TRAIN]);
+        ag_usage_error(at, __func__, "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch, length, d->name,
+                       d->count[LM_TRAIN]);
     *ids = tensor_ints(SHAPE(batch, length), NULL);
     *targets = tensor_ints(SHAPE(batch, length), NULL);
     AgScope s = ag_begin(AG_NO_GRAD);
-    int32_t *window = ag_scratch((size_t)length + 1, sizeof *window);
-    int64_t last = d->examples.n ? 0 : last_position(d, LM_TRAIN, length + 1);
+    int64_t positions = d->examples.n ? d->held_out : last_position(d, LM_TRAIN, length + 1) + 1;
     for (int64_t b = 0; b < batch; b++) {
-        if (d->examples.n) {
-            write_example(d, ag_random_below(d->held_out), length, tensor_mutable_int_data(*ids) + b * length,
-                          tensor_mutable_int_data(*targets) + b * length);
-            continue;
-        }
-        int64_t position = ag_random_below(last + 1);
-        if (d->text) position = character_at(d, position);
-        read_ids(d, LM_TRAIN, &position, length + 1, window);
-        memcpy(tensor_mutable_int_data(*ids) + b * length, window, (size_t)length * sizeof *window);
-        memcpy(tensor_mutable_int_data(*targets) + b * length, window + 1, (size_t)length * sizeof *window);
+        int64_t position = id_at(d, ag_random_below(positions));
+        write_window(d, LM_TRAIN, &position, *ids, *targets, b);
     }
     ag_end(s);
 }
 
-/* Held-out ids from `position` on, cut into windows; the last id of a window is the first one of the next. The position in
- * examples is the number of the next one. */
-typedef struct { int64_t position; int32_t last; } Cursor;
-
-/* The next batch of windows, padded with ids without a target; returns the number of targets, 0 at the end. */
-static int64_t next_windows(const LmData *d, Cursor *c, Tensor *ids, Tensor *targets)
+double lm_evaluate_with(void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted,
+                        NnParallel *p)
 {
-    int64_t batch = tensor_dim(ids, 0), length = tensor_dim(ids, 1), total = 0;
-    for (int64_t b = 0; b < batch; b++) {
-        int32_t *x = tensor_mutable_int_data(ids) + b * length, *y = tensor_mutable_int_data(targets) + b * length;
-        if (c->position < d->examples.n) {
-            total += write_example(d, c->position++, length, x, y);
-            continue;
-        }
-        int64_t n = d->examples.n ? 0 : read_ids(d, LM_HELD_OUT, &c->position, length, y);
-        total += n;
-        for (int64_t i = 0; i < length; i++) x[i] = i >= n ? 0 : i == 0 ? c->last : y[i - 1];
-        for (int64_t i = n; i < length; i++) y[i] = NO_TARGET;
-        if (n > 0) c->last = y[n - 1];
-    }
-    return total;
-}
-
-double evaluate_together(AgSite at, void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted,
-                         NnParallel *p)
-{
-    const char *what = "lm_evaluate";
-    AG_LAYER(at);
-    Language l = language_of(at, what, m);
-    ag_check_object_at(at, what, "d", d);
-    if (batch < 1 || length < 0)
-        ag_usage_error(at, what, "batches of %" PRId64 " windows of %" PRId64 " ids, expected 1 or more, and 0 or more",
-                       batch, length);
-    if (d->count[LM_HELD_OUT] < 2)
-        ag_usage_error(at, what, "%s has %" PRId64 " held-out ids, expected 2 or more (see lm_data_fits)", d->name,
-                       d->count[LM_HELD_OUT]);
     nn_eval(m);
-    Cursor c = { .position = d->examples.n ? d->held_out : d->begin[LM_HELD_OUT] };
-    if (!d->examples.n) read_ids(d, LM_HELD_OUT, &c.position, 1, &c.last);
+    int64_t position = d->examples.n ? d->held_out : d->begin[LM_HELD_OUT], total = 0, n = 1;
     Losses losses = { .parallel = p };
-    int64_t total = 0, n = 1;
-    while ((n > 0 || c.position < d->examples.n) && (tokens <= 0 || total < tokens)) {
+    while ((n > 0 || position < d->examples.n) && (tokens <= 0 || total < tokens)) {
         AgScope s = ag_begin(AG_NO_GRAD);
-        AgShape shape = SHAPE(batch, length > 0 ? length : l.context);
-        Tensor *ids = tensor_ints(shape, NULL), *targets = tensor_ints(shape, NULL);
-        n = next_windows(d, &c, ids, targets);
+        Tensor *ids = tensor_ints(SHAPE(batch, length), NULL), *targets = tensor_ints(SHAPE(batch, length), NULL);
+        n = 0;
+        for (int64_t b = 0; b < batch; b++) n += write_window(d, LM_HELD_OUT, &position, ids, targets, b);
         bool computes = n > 0 && losses_next_is_mine(&losses);
-        losses_add(&losses, computes ? tensor_item(language_loss(&l, ids, targets, AG_SUM)) : 0);
+        losses_add(&losses, computes ? tensor_item(lm_loss_with(m, ids, targets, AG_SUM)) : 0);
         total += n;
         ag_end(s);
     }
@@ -306,7 +263,15 @@ double evaluate_together(AgSite at, void *m, const LmData *d, int64_t batch, int
 double lm_evaluate_at(AgSite at, void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted)
 {
     AG_LAYER(at);
-    return evaluate_together(at, m, d, batch, length, tokens, counted, NULL);
+    int64_t context = lm_sizes(at, __func__, m).context;
+    ag_check_object_at(at, __func__, "d", d);
+    if (batch < 1 || length < 0)
+        ag_usage_error(at, __func__, "batches of %" PRId64 " windows of %" PRId64 " ids, expected 1 or more, and 0 or more",
+                       batch, length);
+    if (d->count[LM_HELD_OUT] < 2)
+        ag_usage_error(at, __func__, "%s has %" PRId64 " held-out ids, expected 2 or more (see lm_data_fits)", d->name,
+                       d->count[LM_HELD_OUT]);
+    return lm_evaluate_with(m, d, batch, length > 0 ? length : context, tokens, counted, NULL);
 }
 
 bool data_agrees(const LmData *d, NnParallel *p)

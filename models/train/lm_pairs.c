@@ -1,10 +1,9 @@
 /* lm_pairs.c: reads lines of {"prompt": ..., "completion": ...} or {"text": ...}. */
-#include "lm_inputs.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "json.h"
+#include "train.h"
 
 typedef struct { void *owner; const KaeruVocab *vocab; int32_t *ids; int64_t n, capacity; } Ids;
 

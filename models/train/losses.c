@@ -1,5 +1,5 @@
-/* losses.c: see losses.h. */
-#include "losses.h"
+/* losses.c: the losses of an evaluation, see train.h. */
+#include "train.h"
 
 bool losses_next_is_mine(const Losses *l)
 {
@@ -8,10 +8,10 @@ bool losses_next_is_mine(const Losses *l)
 
 void losses_add(Losses *l, double loss)
 {
-    if (l->n == l->room) {
-        int64_t room = l->room ? 2 * l->room : 64;
-        l->value = ag_resize(l->value, (size_t)l->room, (size_t)room, sizeof *l->value);
-        l->room = room;
+    if (l->n == l->capacity) {
+        int64_t capacity = l->capacity ? 2 * l->capacity : 64;
+        l->value = ag_resize(l->value, (size_t)l->capacity, (size_t)capacity, sizeof *l->value);
+        l->capacity = capacity;
     }
     l->value[l->n++] = loss;
 }

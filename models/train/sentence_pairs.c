@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "sentences.h"
+#include "train.h"
 
 typedef struct { Sentence src, tgt; } Pair;
 
@@ -86,11 +86,6 @@ KaeruSentencePairs *kaeru_sentence_pairs_new_at(AgSite at, const KaeruLines *src
     return p;
 }
 
-void kaeru_sentence_pairs_free_at(AgSite at, KaeruSentencePairs *p)
-{
-    ag_free_at(at, p);
-}
-
 int64_t kaeru_sentence_pairs_count_at(AgSite at, const KaeruSentencePairs *p)
 {
     ag_check_object_at(at, __func__, "p", p);
@@ -143,30 +138,28 @@ static void cut_into_batches(KaeruSentencePairs *p, int64_t batch_tokens)
     p->start[p->n_batches] = p->n;
 }
 
-static void check_tokens(AgSite at, const char *what, int64_t batch_tokens)
+/* Begins an epoch. The order of the pairs decides between pairs of equal lengths. */
+static void begin_epoch(AgSite at, const char *what, KaeruSentencePairs *p, int64_t batch_tokens, bool shuffles)
 {
+    ag_check_object_at(at, what, "p", p);
     if (batch_tokens < 1) ag_usage_error(at, what, "batches of %" PRId64 " tokens, expected 1 or more", batch_tokens);
+    for (int64_t i = 0; i < p->n; i++) p->order[i] = (int32_t)i;
+    if (shuffles) ag_random_permutation(p->n, p->order);
+    sort_by_length(p);
+    cut_into_batches(p, batch_tokens);
+    if (shuffles) ag_random_permutation(p->n_batches, p->batch_order);
 }
 
 void kaeru_sentence_pairs_shuffle_at(AgSite at, KaeruSentencePairs *p, int64_t batch_tokens)
 {
     AG_LAYER(at);
-    ag_check_object_at(at, __func__, "p", p);
-    check_tokens(at, __func__, batch_tokens);
-    ag_random_permutation(p->n, p->order);
-    sort_by_length(p);
-    cut_into_batches(p, batch_tokens);
-    ag_random_permutation(p->n_batches, p->batch_order);
+    begin_epoch(at, __func__, p, batch_tokens, true);
 }
 
 void kaeru_sentence_pairs_sort_at(AgSite at, KaeruSentencePairs *p, int64_t batch_tokens)
 {
     AG_LAYER(at);
-    ag_check_object_at(at, __func__, "p", p);
-    check_tokens(at, __func__, batch_tokens);
-    for (int64_t i = 0; i < p->n; i++) p->order[i] = (int32_t)i;
-    sort_by_length(p);
-    cut_into_batches(p, batch_tokens);
+    begin_epoch(at, __func__, p, batch_tokens, false);
 }
 
 int64_t kaeru_sentence_pairs_batches_at(AgSite at, const KaeruSentencePairs *p)

@@ -1,9 +1,8 @@
 /* token_file.c: reads and writes token files. */
-#include "lm_inputs.h"
-
 #include <inttypes.h>
 #include <string.h>
 
+#include "train.h"
 #include "utf8.h"
 
 enum { VERSION = 1 };

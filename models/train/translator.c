@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sentences.h"
+#include "train.h"
 
 enum { GREEDY_ROWS = 64 };              /* the number of sentences in a batch of greedy decoding */
 
@@ -32,10 +32,10 @@ static bool translate_greedily(const TransformerTranslator *t, const Sentence *s
 {
     AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *src = sentences_pad(s, n);
-    int64_t longest = longest_translation(s[n - 1].size, positions);
-    Tensor *ids = transformer_greedy_decode_until(t->model, src, nn_padding_mask(src, KAERU_BLANK), longest, KAERU_START,
+    int64_t most = longest_translation(s[n - 1].size, positions);
+    Tensor *ids = transformer_greedy_decode(t->model, src, nn_padding_mask(src, KAERU_BLANK), most, KAERU_START,
                                                   KAERU_END);
-    for (int64_t i = 0; ids && i < n; i++) put_line(t, s[i].line, tensor_int_data(ids) + i * longest, longest, out);
+    for (int64_t i = 0; ids && i < n; i++) put_line(t, s[i].line, tensor_int_data(ids) + i * most, most, out);
     ag_end(scope);
     return ids != NULL;
 }

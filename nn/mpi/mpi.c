@@ -22,7 +22,7 @@ typedef struct {
     NnProcesses processes;
     MPI_Comm comm;
     int largest_tag;
-    int n, room;                        /* messages on the way */
+    int n, capacity;                        /* messages on the way */
     MPI_Request *request;
     Message *message;
     int *done;                          /* for MPI_Testsome, */
@@ -108,13 +108,13 @@ enum { MOST_BYTES = 1 << 30 };          /* MPI counts with int */
 
 static MPI_Request *new_message(Mpi *m, int peer, int *pending)
 {
-    if (m->n == m->room) {
-        int room = m->room ? 2 * m->room : 256;
-        m->request = ag_resize(m->request, (size_t)m->room, (size_t)room, sizeof *m->request);
-        m->message = ag_resize(m->message, (size_t)m->room, (size_t)room, sizeof *m->message);
-        m->done = ag_resize(m->done, (size_t)m->room, (size_t)room, sizeof *m->done);
-        m->status = ag_resize(m->status, (size_t)m->room, (size_t)room, sizeof *m->status);
-        m->room = room;
+    if (m->n == m->capacity) {
+        int capacity = m->capacity ? 2 * m->capacity : 256;
+        m->request = ag_resize(m->request, (size_t)m->capacity, (size_t)capacity, sizeof *m->request);
+        m->message = ag_resize(m->message, (size_t)m->capacity, (size_t)capacity, sizeof *m->message);
+        m->done = ag_resize(m->done, (size_t)m->capacity, (size_t)capacity, sizeof *m->done);
+        m->status = ag_resize(m->status, (size_t)m->capacity, (size_t)capacity, sizeof *m->status);
+        m->capacity = capacity;
     }
     m->message[m->n] = (Message){ pending, peer };
     ++*pending;

@@ -31,11 +31,11 @@ _Noreturn void parallel_fail(const NnParallel *p, const char *format, ...)
     abort();                                            /* it does not return */
 }
 
-/* Until *pending is 0. A process may be silent for so many seconds. One that waits for another is not silent, so the process
- * that is named is the one that is stopped or gone. */
-static void wait_seconds(const NnParallel *p, const int *pending, double most)
+/* A process that waits for another is not silent, so the process that is named is the one that is stopped or gone. */
+void wait_for(const NnParallel *p, const int *pending, double more)
 {
-    double begun = seconds(), last = begun;
+    if (*pending == 0) return;
+    double most = p->processes->deadline + more, begun = seconds(), last = begun;
     while (*pending > 0) {
         bool progress = p->processes->progress(p->processes, true);
         double now = seconds(), silent;
@@ -52,21 +52,16 @@ static void wait_seconds(const NnParallel *p, const int *pending, double most)
     }
 }
 
-void wait_for(const NnParallel *p, const int *pending)
-{
-    if (*pending > 0) wait_seconds(p, pending, p->processes->deadline);
-}
-
 /* A million items are 12 MB with the state of Adam, which a slow disk writes in a second. */
-void wait_for_file(const NnParallel *p, const int *pending)
+double seconds_for_file(const NnParallel *p)
 {
     const NnParameters *all = p->optimizer->parameters;
     double items = 0;
     for (int i = 0; i < all->n; i++) items += (double)tensor_numel(all->item[i].tensor);
-    if (*pending > 0) wait_seconds(p, pending, p->processes->deadline + 1e-6 * items);
+    return 1e-6 * items;
 }
 
-void exchange_by(const NnParallel *p, const void *mine, void *all, size_t n, void wait(const NnParallel *p, const int *pending))
+void exchange(const NnParallel *p, const void *mine, void *all, size_t n, double more)
 {
     int pending = 0;
     for (int rank = 0; rank < p->size; rank++) {
@@ -78,25 +73,5 @@ void exchange_by(const NnParallel *p, const void *mine, void *all, size_t n, voi
         p->processes->receive(p->processes, rank, TAG_SMALL, theirs, n, &pending);
         p->processes->send(p->processes, rank, TAG_SMALL, mine, n, &pending);
     }
-    wait(p, &pending);
-}
-
-void exchange(const NnParallel *p, const void *mine, void *all, size_t n)
-{
-    exchange_by(p, mine, all, n, wait_for);
-}
-
-void exchange_parts(const NnParallel *p, void *array, size_t size, int64_t begin(const NnParallel *p, int rank))
-{
-    int pending = 0;
-    for (int rank = 0; rank < p->size; rank++) {
-        if (rank == p->rank) continue;
-        char *bytes = array;
-        int64_t theirs = begin(p, rank), own = begin(p, p->rank);
-        p->processes->receive(p->processes, rank, TAG_SMALL, bytes + (size_t)theirs * size,
-                              (size_t)(begin(p, rank + 1) - theirs) * size, &pending);
-        p->processes->send(p->processes, rank, TAG_SMALL, bytes + (size_t)own * size,
-                           (size_t)(begin(p, p->rank + 1) - own) * size, &pending);
-    }
-    wait_for(p, &pending);
+    wait_for(p, &pending, more);
 }

@@ -1,10 +1,9 @@
 /* parallel.c: data-parallel training over processes, with the same bits on any number of them.
  *
- * The gradients of the shards are the leaves of a binary tree: a node over shards lo..hi-1 is the sum of its left part, the
- * largest power of two that is less than the number of shards, and of the rest. A process owns a run of shards. It adds the
- * nodes that lie in its run, as soon as both parts are there, and sends the roots of what it has. Each item of a parameter has
- * one owner process, which receives the roots of all others and adds them up the tree. No sum depends on how the shards were
- * divided.
+ * The gradients of the shards are the leaves of a binary tree: a node over n shards is the sum of a node over the first of
+ * them, as many as the largest power of two below n, and of a node over the rest. A process has a run of shards. It adds up the
+ * nodes of which it has all shards, and sends these sums. Each item of a parameter has one owner process, which receives the
+ * sums of all others and adds them up the tree. No sum depends on how the shards were divided.
  *
  * Parameters are exchanged in the order in which the backward pass completed them in process 0's first step. All processes use
  * this order, so none waits for a message that cannot have been sent. */
@@ -22,19 +21,19 @@ static _Thread_local NnParallel *newest;
 
 /* ---- shards ------------------------------------------------------------------------------------------------------ */
 
-static Part *part_of(NnParallel *p, const Tensor *w)
+static Parameter *parameter_of(NnParallel *p, const Tensor *w)
 {
     int likely = p->n_completed < p->n ? p->order[p->n_completed] : 0;
-    if (p->part[likely].w == w) return &p->part[likely];
+    if (p->parameter[likely].w == w) return &p->parameter[likely];
     for (int i = 0; i < p->n; i++)
-        if (p->part[i].w == w) return &p->part[i];
+        if (p->parameter[i].w == w) return &p->parameter[i];
     return NULL;
 }
 
-static void part_complete(NnParallel *p, Part *part, Tensor *gradient)
+static void parameter_complete(NnParallel *p, Parameter *parameter, Tensor *gradient)
 {
-    add_gradient(p, part, gradient);
-    if (p->n_completed < p->n) p->completed[p->n_completed++] = (int)(part - p->part);
+    add_gradient(p, parameter, gradient);
+    if (p->n_completed < p->n) p->completed[p->n_completed++] = (int)(parameter - p->parameter);
     if (p->shard == p->end - 1 && p->size > 1) exchange_sums(p);
 }
 
@@ -42,10 +41,10 @@ static void part_complete(NnParallel *p, Part *part, Tensor *gradient)
 static void leaf_complete(void *arg, Tensor *leaf)
 {
     NnParallel *p = arg;
-    Part *part = part_of(p, leaf);
-    if (!part) return;
-    p->has_gradient[part - p->part] = 1;
-    part_complete(p, part, ag_take_gradient(leaf));
+    Parameter *parameter = parameter_of(p, leaf);
+    if (!parameter) return;
+    p->has_gradient[parameter - p->parameter] = 1;
+    parameter_complete(p, parameter, ag_take_gradient(leaf));
 }
 
 static void pass_begun(void *arg, Tensor *loss)
@@ -75,8 +74,8 @@ static void end_shard(AgSite at, NnParallel *p)
     if (!p->has_loss && p->result[p->shard].count != 0)
         ag_usage_error(at, "nn_parallel_shard", "no ag_backward in shard %" PRId64, p->shard);
     for (int i = 0; i < p->n; i++) {
-        Part *part = &p->part[i];
-        if (!part->is_complete) part_complete(p, part, tensor_new_owned(tensor_shape(part->w), AG_REAL));
+        Parameter *parameter = &p->parameter[i];
+        if (!parameter->is_complete) parameter_complete(p, parameter, tensor_new_owned(tensor_shape(parameter->w), AG_REAL));
     }
     p->sums += 1 - merges_after(0, p->options.shards, p->shard, p->first, p->end);
 }
@@ -98,7 +97,7 @@ bool nn_parallel_shard_at(AgSite at, NnParallel *p)
     p->n_completed = 0;
     p->has_loss = false;
     bool more = p->shard < p->end;
-    for (int i = 0; more && i < p->n; i++) p->part[i].is_complete = false;
+    for (int i = 0; more && i < p->n; i++) p->parameter[i].is_complete = false;
     if (more) {
         set_random(p);
         p->result[p->shard] = (Result){ 0, 1 };
@@ -138,7 +137,7 @@ static void exchange_reports(NnParallel *p)
     uint8_t *mine = ag_alloc(size, 1), *all = ag_alloc((size_t)p->size * size, 1);
     mine[0] = p->stop;
     memcpy(mine + 1, p->has_gradient, (size_t)p->n);
-    exchange(p, mine, all, size);
+    exchange(p, mine, all, size, 0);
     for (size_t i = 0; i < (size_t)p->size * size; i++) {
         if (i % size == 0) p->stop = p->stop || all[i];
         else p->has_gradient[i % size - 1] |= all[i];
@@ -152,10 +151,19 @@ static void learn_order(NnParallel *p)
 {
     size_t size = (size_t)p->n * sizeof *p->order;
     int *all = ag_alloc((size_t)p->size * (size_t)p->n, sizeof *all);
-    exchange(p, p->completed, all, size);
+    exchange(p, p->completed, all, size, 0);
     memcpy(p->order, all, size);
     ag_free(all);
     p->knows_order = true;
+}
+
+static void exchange_results(NnParallel *p)
+{
+    int64_t n = p->options.shards;
+    Result *all = ag_alloc((size_t)p->size * (size_t)n, sizeof *all);
+    exchange(p, p->result, all, (size_t)n * sizeof *all, 0);
+    for (int64_t i = 0; i < n; i++) p->result[i] = all[rank_of_shard(p, i) * n + i];
+    ag_free(all);
 }
 
 static Result total(const NnParallel *p)
@@ -168,45 +176,40 @@ static Result total(const NnParallel *p)
     return sum;
 }
 
-static int64_t first_chunk(const NnParallel *p, int rank)
-{
-    return p->first_chunk[rank];
-}
-
-/* The norm of the gradients: chunk by chunk, then the chunks in the order of the parameters. */
+/* The norm of the gradients, from the sums of chunks in the order of the parameters. */
 static double norm(const NnParallel *p)
 {
-    int64_t chunk = first_chunk(p, p->rank);
+    double *mine = ag_alloc((size_t)p->n_chunks, sizeof *mine), sum = 0;
+    double *all = ag_alloc((size_t)p->size * (size_t)p->n_chunks, sizeof *all);
+    int64_t chunk = 0;
     for (int i = 0; i < p->n_pieces; i++) {
         const Piece *piece = &p->piece[i];
-        if (piece->owner != p->rank) continue;
-        const ag_real *x = tensor_data(p->part[piece->part].sum[0]) + piece->first;
-        for (int64_t k = 0; k < piece->count; k += CHUNK)
-            p->squares[chunk++] = ag_sum_squares(x + k, least(CHUNK, piece->count - k));
+        const ag_real *x = tensor_data(p->parameter[piece->parameter].sum[0]) + piece->first;
+        for (int64_t k = 0; k < piece->count; k += CHUNK, chunk++)
+            if (piece->owner == p->rank) mine[chunk] = ag_sum_squares(x + k, least(CHUNK, piece->count - k));
     }
-    exchange_parts(p, p->squares, sizeof *p->squares, first_chunk);
-    double sum = 0;
-    int64_t *next = ag_alloc((size_t)p->size, sizeof *next);
-    memcpy(next, p->first_chunk, (size_t)p->size * sizeof *next);
+    exchange(p, mine, all, (size_t)p->n_chunks * sizeof *mine, 0);
+    chunk = 0;
     for (int i = 0; i < p->n_pieces; i++)
-        for (int64_t k = 0; k < p->piece[i].count; k += CHUNK) sum += p->squares[next[p->piece[i].owner]++];
-    ag_free(next);
+        for (int64_t k = 0; k < p->piece[i].count; k += CHUNK) sum += all[p->piece[i].owner * p->n_chunks + chunk++];
+    ag_free(all);
+    ag_free(mine);
     return sqrt(sum);
 }
 
-static void update_own(NnParallel *p, Part *part, double scale)
+static void update_own(NnParallel *p, Parameter *parameter, double scale)
 {
-    ParameterState *state = &p->optimizer->state[part->index];
+    ParameterState *state = &p->optimizer->state[parameter->index];
     AgScope s = ag_begin(AG_NO_GRAD);
-    if (state->count == 0 && tensor_numel(part->w) > 0) {
+    if (state->count == 0 && tensor_numel(parameter->w) > 0) {
         state->steps++;
     } else if (p->optimizer->kind->by_item) {
-        optimizer_update(p->optimizer, part->index, part->sum[0], scale);
+        optimizer_update(p->optimizer, parameter->index, parameter->sum[0], scale);
     } else {
-        ag_put_gradient(part->w, part->sum[0]);         /* the kind may read it there */
-        part->sum[0] = NULL;
-        optimizer_update(p->optimizer, part->index, tensor_grad(part->w), scale);
-        tensor_zero_grad(part->w);
+        ag_put_gradient(parameter->w, parameter->sum[0]);         /* the kind may read it there */
+        parameter->sum[0] = NULL;
+        optimizer_update(p->optimizer, parameter->index, tensor_grad(parameter->w), scale);
+        tensor_zero_grad(parameter->w);
     }
     ag_end(s);
 }
@@ -215,11 +218,11 @@ static void update_own(NnParallel *p, Part *part, double scale)
 static void update(NnParallel *p, double scale)
 {
     for (int i = 0; i < p->n; i++) {
-        Part *part = &p->part[i];
-        ag_real *w = tensor_mutable_data(part->w);
+        Parameter *parameter = &p->parameter[i];
+        ag_real *w = tensor_mutable_data(parameter->w);
         if (!p->has_gradient[i]) continue;
-        update_own(p, part, scale);
-        for (int k = part->first_piece; k < part->end_piece; k++) {
+        update_own(p, parameter, scale);
+        for (int k = parameter->first_piece; k < parameter->end_piece; k++) {
             const Piece *piece = &p->piece[k];
             size_t size = (size_t)piece->count * sizeof(ag_real);
             if (piece->owner != p->rank)
@@ -229,15 +232,15 @@ static void update(NnParallel *p, double scale)
                     p->processes->send(p->processes, rank, TAG_PIECE + k, w + piece->first, size, &p->sending);
         }
     }
-    wait_for(p, &p->sending);
+    wait_for(p, &p->sending, 0);
 }
 
 static void end_step(NnParallel *p)
 {
     for (int i = 0; i < p->n; i++) {
         for (int k = 0; k < p->sums; k++) {
-            ag_free(p->part[i].sum[k]);
-            p->part[i].sum[k] = NULL;
+            ag_free(p->parameter[i].sum[k]);
+            p->parameter[i].sum[k] = NULL;
         }
         p->has_gradient[i] = 0;
     }
@@ -255,8 +258,8 @@ double nn_parallel_step_at(AgSite at, NnParallel *p)
                        "nn_parallel_shard until it is false", p->shard < p->first ? 0 : p->shard - p->first, p->end - p->first);
     if (p->size > 1) {
         while (p->summed < p->queued) finish_piece(p);
-        wait_for(p, &p->sending);
-        exchange_parts(p, p->result, sizeof *p->result, first_shard);
+        wait_for(p, &p->sending, 0);
+        exchange_results(p);
         exchange_reports(p);
         if (!p->knows_order) learn_order(p);
     }
@@ -271,29 +274,30 @@ double nn_parallel_step_at(AgSite at, NnParallel *p)
     return mean;
 }
 
-static int part_with_index(const NnParallel *p, int index)
+static int parameter_with_index(const NnParallel *p, int index)
 {
     int i = 0;
-    while (p->part[i].index != index) i++;
+    while (p->parameter[i].index != index) i++;
     return i;
 }
 
 const ag_real *parallel_state(NnParallel *p, int index, int k)
 {
-    const Part *part = &p->part[part_with_index(p, index)];
+    const Parameter *parameter = &p->parameter[parameter_with_index(p, index)];
     Tensor *state = p->optimizer->state[index].tensor[k];
+    if (p->size == 1) return tensor_data(state);
     bool is_first = p->rank == 0;
-    int64_t numel = tensor_numel(part->w);
+    int64_t numel = tensor_numel(parameter->w);
     int pending = 0;
     if (is_first && p->whole_size < numel) {
         ag_free(p->whole);
         p->whole = ag_alloc_in(p, (size_t)numel, sizeof *p->whole);
         p->whole_size = numel;
     }
-    for (int i = part->first_piece; i < part->end_piece; i++) {
+    for (int i = parameter->first_piece; i < parameter->end_piece; i++) {
         const Piece *piece = &p->piece[i];
         size_t size = (size_t)piece->count * sizeof(ag_real);
-        const ag_real *own = tensor_data(state) + piece->first - part->own_first;
+        const ag_real *own = tensor_data(state) + piece->first - parameter->own_first;
         if (piece->owner != p->rank) {
             if (is_first)
                 p->processes->receive(p->processes, piece->owner, TAG_PIECE + i, p->whole + piece->first, size, &pending);
@@ -303,7 +307,7 @@ const ag_real *parallel_state(NnParallel *p, int index, int k)
             p->processes->send(p->processes, 0, TAG_PIECE + i, own, size, &pending);
         }
     }
-    wait_for_file(p, &pending);
+    wait_for(p, &pending, seconds_for_file(p));
     return is_first ? p->whole : NULL;
 }
 
@@ -311,6 +315,7 @@ void nn_parallel_stop_at(AgSite at, NnParallel *p)
 {
     check_parallel(at, __func__, p);
     p->stop = true;
+    if (p->size == 1) p->stopped = true;
 }
 
 bool nn_parallel_stopped_at(AgSite at, const NnParallel *p)
@@ -332,7 +337,7 @@ void nn_parallel_collect_at(AgSite at, NnParallel *p, double *value, int64_t n)
     check_parallel(at, __func__, p);
     if (n > 0) ag_check_pointer_at(at, __func__, "value", value);
     double *all = ag_alloc((size_t)p->size * (size_t)n, sizeof *all);
-    exchange(p, value, all, (size_t)n * sizeof *value);
+    exchange(p, value, all, (size_t)n * sizeof *value, 0);
     for (int64_t i = 0; i < n; i++) value[i] = all[i % p->size * n + i];
     ag_free(all);
 }
@@ -344,7 +349,7 @@ bool nn_parallel_check_at(AgSite at, NnParallel *p, bool good)
     check_parallel(at, __func__, p);
     char mine[TEXT] = "", *all = ag_alloc((size_t)p->size, TEXT);
     if (!good) snprintf(mine, sizeof mine, "%s", *ag_error() ? ag_error() : "an error without a message");
-    exchange_by(p, mine, all, TEXT, wait_for_file);
+    exchange(p, mine, all, TEXT, seconds_for_file(p));
     for (int rank = 0; good && rank < p->size; rank++) {
         const char *line = all + rank * TEXT;
         if (*line) good = ag_set_error("process %d: %s", rank, line);
@@ -369,7 +374,7 @@ static uint64_t hash(uint64_t h, const void *bytes, size_t n)
 static int compare(const NnParallel *p, const void *mine, void *all, size_t n)
 {
     int rank = 1;
-    exchange(p, mine, all, n);
+    exchange(p, mine, all, n, 0);
     while (rank < p->size && memcmp((char *)all + (size_t)rank * n, all, n) == 0) rank++;
     return rank;
 }
@@ -423,12 +428,12 @@ bool nn_parallel_is_first_at(AgSite at, const NnParallel *p)
 
 /* ---- begin and end ----------------------------------------------------------------------------------------------- */
 
-static void list_parts(NnParallel *p)
+static void list_parameters(NnParallel *p)
 {
     const NnParameters *all = p->optimizer->parameters;
-    p->part = ag_alloc_in(p, (size_t)all->n, sizeof *p->part);
+    p->parameter = ag_alloc_in(p, (size_t)all->n, sizeof *p->parameter);
     for (int i = 0; i < all->n; i++)
-        if (all->item[i].trained) p->part[p->n++] = (Part){ .w = all->item[i].tensor, .index = i };
+        if (all->item[i].trained) p->parameter[p->n++] = (Parameter){ .w = all->item[i].tensor, .index = i };
     p->order = ag_alloc_in(p, (size_t)p->n, sizeof *p->order);
     p->completed = ag_alloc_in(p, (size_t)p->n, sizeof *p->completed);
     p->has_gradient = ag_alloc_in(p, (size_t)p->n, 1);
@@ -451,14 +456,15 @@ static uint64_t hash_of_weights(const NnParallel *p, bool of_values)
 static bool same_everywhere(NnParallel *p)
 {
     NnProcesses *all = p->processes;
-    return nn_processes_agree(all, "kaeru's version", "%s", kaeru_version()) &&
+    return p->size == 1 ||
+          (nn_processes_agree(all, "kaeru's version", "%s", kaeru_version()) &&
            nn_processes_agree(all, "the number of shards", "%" PRId64, p->options.shards) &&
            nn_processes_agree(all, "the norm to clip", "%.17g", p->options.clip) &&
            nn_processes_agree(all, "the seed", "%" PRIu64, ag_random_state().seed) &&
            nn_processes_agree(all, "the precision", "%d", (int)ag_precision_now()) &&
            agree(p, "the names and shapes of the parameters", hash_of_weights(p, false)) &&
            agree(p, "the weights", hash_of_weights(p, true)) &&
-           agree(p, "the options of the optimizer", optimizer_hash(p->optimizer, hash));
+           agree(p, "the options of the optimizer", optimizer_hash(p->optimizer, hash)));
 }
 
 static void parallel_destroy(void *object)
@@ -469,8 +475,6 @@ static void parallel_destroy(void *object)
     *at = p->older;
     ag_watch_backward((AgWatch){ NULL, NULL, NULL });
     p->optimizer->parallel = NULL;
-    for (int i = 0; i < p->n; i++)
-        for (int k = 0; k < DEPTH; k++) ag_free(p->part[i].sum[k]);
 }
 
 NnParallel *nn_parallel_new_with_at(AgSite at, Optimizer *optimizer, NnParallelOptions options, NnProcesses *processes)
@@ -494,7 +498,7 @@ NnParallel *nn_parallel_new_with_at(AgSite at, Optimizer *optimizer, NnParallelO
     p->end = first_shard(p, p->rank + 1);
     p->shard = p->first - 1;
     p->result = ag_alloc_in(p, (size_t)options.shards, sizeof *p->result);
-    list_parts(p);
+    list_parameters(p);
     divide(p);
     if (!same_everywhere(p)) parallel_fail(p, "%s", ag_error());
     return p;

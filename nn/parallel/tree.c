@@ -1,14 +1,14 @@
 /* tree.c: which shards a process has, and the tree in which the gradients of all shards are added. */
 #include "parallel_parts.h"
 
-int64_t part_begin(int64_t n, int64_t parts, int64_t i)
+int64_t portion_begin(int64_t n, int64_t portions, int64_t i)
 {
-    return n / parts * i + n % parts * i / parts;
+    return n / portions * i + n % portions * i / portions;
 }
 
 int64_t first_shard(const NnParallel *p, int rank)
 {
-    return part_begin(p->options.shards, p->size, rank);
+    return portion_begin(p->options.shards, p->size, rank);
 }
 
 int rank_of_shard(const NnParallel *p, int64_t shard)
@@ -39,7 +39,7 @@ int sums_before(const NnParallel *p, int rank, int64_t shard)
     return n;
 }
 
-int n_roots(const NnParallel *p, int rank)
+int sums_sent(const NnParallel *p, int rank)
 {
-    return p->first_root[rank + 1] - p->first_root[rank];
+    return p->first_sum[rank + 1] - p->first_sum[rank];
 }

@@ -30,7 +30,7 @@ static Training *gpt_training(GPTOptions o, int64_t batch, int64_t length, int64
 
 static Tensor *training_loss(const Training *l)
 {
-    return l->gpt ? gpt_loss(l->gpt, l->ids, l->targets) : llama_loss(l->llama, l->ids, l->targets);
+    return l->gpt ? lm_loss(l->gpt, l->ids, l->targets) : lm_loss(l->llama, l->ids, l->targets);
 }
 
 /* The smallest GPT-2, without dropout, the usual setting for training today. */

@@ -2,7 +2,7 @@
  * token at its begin and that at its end. The first byte tells whether there are such tokens; the rest is the file. */
 #include "fuzz.h"
 #include "json.h"
-#include "lm_inputs.h"
+#include "train.h"
 #include "utf8.h"
 
 /* The ids are those of this text. */

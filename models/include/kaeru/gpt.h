@@ -1,6 +1,6 @@
 /* gpt.h: a decoder-only Transformer that predicts the next token (Radford et al. 2018), in the form of GPT-2 (Radford
  * et al. 2019): pre-norm, learned positions, GELU, one embedding table for input and output. Modules and parameters have
- * the names of Hugging Face's GPT-2. Read models/gpt.c.
+ * the names of Hugging Face's GPT-2. kaeru/lm.h has its loss, training and generation. Read models/gpt.c.
  *
  * Shapes: B batch, T time, S time including the positions in the cache, D width, H heads, K = D/H, V vocabulary. Ids are
  * AG_INT. */
@@ -64,20 +64,6 @@ GPT *gpt_new_at(AgSite at, GPTOptions options);
 
 /* ids (B,T), T at most the context -> (B,T,V) logits of the token after each id */
 Tensor *gpt_forward_at(AgSite at, GPT *m, Tensor *ids);
-
-/* The mean or sum of -log p(target): ids and targets (B,T) -> scalar. A target of -100 is ignored. It needs less memory than
- * nn_cross_entropy(gpt_forward(m, ids), targets), which has the same bits (see ag_linear_cross_entropy). */
-Tensor *gpt_loss_with_at(AgSite at, GPT *m, Tensor *ids, Tensor *targets, AgReduce reduce);
-#define gpt_loss(m, ids, targets) gpt_loss_with(m, ids, targets, AG_MEAN)
-
-/* ---- generation -------------------------------------------------------------------------------------------------- */
-
-/* A cache for the keys and values of all layers and `context` positions. Free with ag_free. */
-NnCache *gpt_cache_new_at(AgSite at, const GPT *m);
-
-/* ids (B,T), which come after those in the cache -> (B,V) logits of the next token. Adds the ids to the cache. Records no
- * graph. */
-Tensor *gpt_next_at(AgSite at, GPT *m, Tensor *ids, NnCache *cache);
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 

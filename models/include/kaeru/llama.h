@@ -88,16 +88,6 @@ Llama *llama_new_at(AgSite at, LlamaOptions options);
 /* ids (B,T), T at most the context -> (B,T,V) logits of the token after each id */
 Tensor *llama_forward_at(AgSite at, Llama *m, Tensor *ids);
 
-/* The mean or sum of -log p(target), as gpt_loss_with: ids and targets (B,T) -> scalar. A target of -100 is ignored. */
-Tensor *llama_loss_with_at(AgSite at, Llama *m, Tensor *ids, Tensor *targets, AgReduce reduce);
-#define llama_loss(m, ids, targets) llama_loss_with(m, ids, targets, AG_MEAN)
-
-/* ---- generation: as gpt_cache_new and gpt_next ------------------------------------------------------------------- */
-
-/* The cache holds H' heads: H/H' times less than that of a GPT. */
-NnCache *llama_cache_new_at(AgSite at, const Llama *m);
-Tensor *llama_next_at(AgSite at, Llama *m, Tensor *ids, NnCache *cache);
-
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 /* A model with the sizes and weights of a checkpoint (see module.h). NULL with ag_error() if this fails. */

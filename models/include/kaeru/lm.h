@@ -24,9 +24,23 @@
 
 AG_PUBLIC_BEGIN
 
+/* ---- a language model: a GPT or a Llama -------------------------------------------------------------------------- */
+
+/* The mean or sum of -log p(target): ids and targets (B,T) -> scalar. A target of -100 is ignored. It needs less memory than
+ * nn_cross_entropy of the logits, which has the same bits (see ag_linear_cross_entropy). */
+Tensor *lm_loss_with_at(AgSite at, void *m, Tensor *ids, Tensor *targets, AgReduce reduce);
+#define lm_loss(m, ids, targets) lm_loss_with(m, ids, targets, AG_MEAN)
+
+/* A cache for the keys and values of all layers and of as many positions as the context. Free with ag_free. */
+NnCache *lm_cache_new_at(AgSite at, const void *m);
+
+/* ids (B,T), which come after those in the cache -> (B,V) logits of the next token. Adds the ids to the cache. Records no
+ * graph. */
+Tensor *lm_next_at(AgSite at, void *m, Tensor *ids, NnCache *cache);
+
 /* ---- data: the first nine tenths for training, the last tenth held out ------------------------------------------- */
 
-/* A text or a token file. The file is mapped, so it may be larger than the memory; do not truncate it while it is open. */
+/* A text or a token file; free it with ag_free. The file is mapped, so it may be larger than the memory; do not truncate it while it is open. */
 typedef struct LmData LmData;
 typedef enum { LM_TRAIN, LM_HELD_OUT } LmPart;
 
@@ -43,7 +57,7 @@ LmData *lm_data_of_text_at(AgSite at, const char *name, const char *text, size_t
  * */
 LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruVocab *v, int32_t begin, int32_t end);
 
-void lm_data_close_at(AgSite at, LmData *d);                        /* NULL is fine */
+/* The number of ids of a part. */
 int64_t lm_data_tokens_at(AgSite at, const LmData *d, LmPart part);
 
 /* Whether both parts are long enough for windows of `length` ids (0: the model's context), and whether the model's vocabulary
@@ -113,6 +127,7 @@ struct LmTraining {
     void (*evaluated)(LmTraining *t, void *arg);
     void *arg;
     /* The state of the run: */
+    int64_t window;             /* the length of the windows */
     int64_t step;               /* number of steps taken */
     double lr, loss;            /* of the last step */
     double train_loss;          /* the mean over the steps since the previous evaluation */
@@ -120,7 +135,6 @@ struct LmTraining {
     double valid_loss, best_loss;       /* the held-out loss of the last evaluation, and the least of all */
 };
 
-int64_t lm_window_at(AgSite at, const LmTraining *t);               /* the windows' length */
 /* Trains until options.steps steps are done. With `resume`, it first loads the state of the run from the checkpoint `last`. A
  * run that was stopped, even by a kill, and then resumed ends with the same bytes as a run that was not stopped. False if a
  * checkpoint cannot be read or written, if the data does not fit, or if the loss is NaN or infinite. */
@@ -147,8 +161,7 @@ bool lm_sample_probabilities_at(AgSite at, const ag_real *logits, int64_t n, con
  * lm_sample_next fails. */
 typedef bool KaeruNextToken(void *arg, int32_t id);
 bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_t most, const LmSampling *how,
-                    KaeruNextToken *next,
-                     void *arg);
+                    KaeruNextToken *next, void *arg);
 
 AG_PUBLIC_END
 

@@ -1,10 +1,10 @@
 /* training.h: batches, the loss and the training loop of the Annotated Transformer, and decoding. Names in the notebook and
  * here:
  *     Batch, Batch.make_std_mask          transformer_batch_new, nn_causal_padding_mask
- *     KaeruTrainState, run_epoch, data_iter    KaeruTrainState, transformer_run_epoch, KaeruNextBatch
+ *     TrainState, run_epoch, data_iter    KaeruTrainState, transformer_run_epoch, KaeruNextBatch
  *     mode="eval", DummyOptimizer         no optimizer
- *     rate, LambdaLR                      transformer_rate, called by transformer_run_epoch for each step
- *     KaeruLabelSmoothing, SimpleLossCompute   transformer_label_smoothing, called by transformer_run_epoch
+ *     rate, LambdaLR                      nn_schedule_noam, called by transformer_run_epoch for each step
+ *     LabelSmoothing, SimpleLossCompute   KaeruLabelSmoothing, ag_label_smoothing, called by transformer_run_epoch
  *     greedy_decode                       transformer_greedy_decode
  *     average                             nn_average_checkpoints */
 #ifndef KAERU_TRAINING_H
@@ -29,17 +29,13 @@ typedef struct {
 /* src (B,S), tgt (B,T+1), both AG_INT. In the notebook, pad is 2 by default, and 0 in the copy task. */
 TransformerBatch transformer_batch_new_at(AgSite at, Tensor *src, Tensor *tgt, int32_t pad);
 
-/* ---- loss and learning rate -------------------------------------------------------------------------------------- */
+/* ---- loss -------------------------------------------------------------------------------------------------------- */
 
-/* The sum of the KL divergences of log-probabilities x (..,V) from smoothed targets (..). With smoothing s, the target has
- * probability 1-s, padding_idx has 0, and each other word has s/(V-2). s = 0 gives the negative log-likelihood, summed. */
+/* ag_label_smoothing as the loss: its ignored id, and the part of the probability that it gives to other words. */
 typedef struct { int32_t padding_idx; double smoothing; } KaeruLabelSmoothing;
-Tensor *transformer_label_smoothing_at(AgSite at, KaeruLabelSmoothing criterion, Tensor *x, Tensor *target);
-/* The smoothed targets themselves, to show them: (N) -> (N,V). */
+/* The smoothed targets themselves, to show them: (N) -> (N,V). With smoothing s, the target has probability 1-s, padding_idx has
+ * 0, and each other word has s/(V-2). */
 Tensor *transformer_label_smoothing_targets_at(AgSite at, KaeruLabelSmoothing criterion, Tensor *target, int64_t vocab);
-
-/* factor d_model^-1/2 min(step^-1/2, step warmup^-3/2); step 0 counts as 1 (section 5.3 of the paper). */
-double transformer_rate_at(AgSite at, int64_t step, int64_t model_size, double factor, int64_t warmup);
 
 /* ---- a training epoch -------------------------------------------------------------------------------------------- */
 
@@ -63,9 +59,9 @@ typedef void KaeruBatchDone(void *arg, const KaeruTrainState *state, double loss
 typedef struct {
     KaeruLabelSmoothing criterion;
     Optimizer *optimizer;           /* its lr is set before each step; NULL: evaluation, no gradients, no dropout */
-    double factor;                  /* of transformer_rate, above 0: the notebook's factor times its base lr; step n, from 0,
-                                     * uses transformer_rate(n, ...) */
-    int64_t model_size, warmup;     /* of transformer_rate() */
+    double factor;                  /* of nn_schedule_noam, above 0: the notebook's factor times its base lr; step n, from 0,
+                                     * uses nn_schedule_noam(n, ...) */
+    int64_t model_size, warmup;     /* of nn_schedule_noam() */
     int accum_iter;                 /* batches per optimizer step; 0 means 1 */
     NnParallel *parallel;           /* of the optimizer, if several processes train together or with shards; else NULL. Its
                                        shards are those of a batch times accum_iter. Evaluation then divides the batches. */
@@ -81,19 +77,14 @@ typedef struct {
 double transformer_run_epoch_at(AgSite at, Transformer *m, KaeruNextBatch *next, void *source, const KaeruEpochOptions *options,
                                 KaeruTrainState *state);
 
-/* Sets the model's weights to the mean of those in n files. False with ag_error() if a file cannot be loaded. */
-bool nn_average_checkpoints_at(AgSite at, void *model, const char *const *paths, int n);
-
 /* ---- decoding ---------------------------------------------------------------------------------------------------- */
 
-/* Takes the most probable token at each step: src (B,S), src_mask (B,1,S) -> (B,max_len) ids that begin with start_symbol.
- * This function and the next two use the model in evaluation mode, then restore its mode. They return NULL with ag_error() if
- * NaN or infinity in the weights makes the probabilities NaN. */
+/* Takes the most probable token at each step, until each row has an end_symbol (-1: never): src (B,S), src_mask (B,1,S) ->
+ * (B,max_len) ids that begin with start_symbol. A row that has ended is filled with end_symbol. This function and the next one
+ * use the model in evaluation mode, then restore its mode. They return NULL with ag_error() if NaN or infinity in the weights
+ * makes the probabilities NaN. */
 Tensor *transformer_greedy_decode_at(AgSite at, Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len,
-                                     int32_t start_symbol);
-/* The same, but stops when each row has an end_symbol. A row that has ended is filled with end_symbol. */
-Tensor *transformer_greedy_decode_until_at(AgSite at, Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len,
-                                           int32_t start_symbol, int32_t end_symbol);
+                                     int32_t start_symbol, int32_t end_symbol);
 
 typedef struct {
     int beam;

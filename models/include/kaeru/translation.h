@@ -45,11 +45,11 @@ void kaeru_lines_close_at(AgSite at, KaeruLines *l);                /* may be cl
 typedef struct KaeruSentencePairs KaeruSentencePairs;
 /* Pairs line i of one text with line i of the other, encoded by kaeru_sentence_encode. Pairs with an empty side, or with
  * more than max_tokens on a side (0: any number), are left out. NULL if the texts do not have the same number of lines, or if
- * no pair is left. */
+ * no pair is left. Free them with ag_free. */
 KaeruSentencePairs *kaeru_sentence_pairs_new_at(AgSite at, const KaeruLines *src, const KaeruVocab *src_vocab,
                                                 const KaeruLines *tgt, const KaeruVocab *tgt_vocab, int64_t max_tokens);
 
-void kaeru_sentence_pairs_free_at(AgSite at, KaeruSentencePairs *p);  /* NULL is fine */
+/* How many pairs there are, and how many were left out. */
 int64_t kaeru_sentence_pairs_count_at(AgSite at, const KaeruSentencePairs *p);
 int64_t kaeru_sentence_pairs_left_out_at(AgSite at, const KaeruSentencePairs *p);
 

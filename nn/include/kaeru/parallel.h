@@ -89,8 +89,8 @@ void nn_parallel_count_at(AgSite at, NnParallel *p, double n);
  * (nn_optimizer_steps), so that the next one has other random numbers. */
 double nn_parallel_step_at(AgSite at, NnParallel *p);
 
-/* Asks for the end of the training, for example after a signal. From the end of the next step on, nn_parallel_stopped is true
- * in all processes. */
+/* Asks for the end of the training, for example after a signal. From the end of the next step on (in a process alone: at once),
+ * nn_parallel_stopped is true in all processes. */
 void nn_parallel_stop_at(AgSite at, NnParallel *p);
 bool nn_parallel_stopped_at(AgSite at, const NnParallel *p);
 

@@ -1,69 +1,97 @@
-/* decode.c: greedy decoding and beam search with an encoder-decoder. */
+/* decoding.c: greedy decoding and beam search with an encoder-decoder. */
 #include <math.h>
 #include <string.h>
 
 #include "decoding.h"
 #include "kaeru/autograd.h"
-#include "kaeru/training.h"
 
-/* Log-probabilities (B,V) of the token that follows tgt (B,t), after the tokens in the cache. */
-static Tensor *next_log_probs(Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, NnCache *cache)
+/* If one logit is NaN or +infinity, the log-softmax of the whole row is NaN. */
+static bool check_log_probs(const Tensor *p)
 {
-    Tensor *out = transformer_decode_next(m, memory, src_mask, tgt, cache);
-    int64_t t = tensor_dim(out, 1);
-    return transformer_generator(m->generator, ag_squeeze(ag_slice(out, 1, t - 1, t), 1));
+    int64_t vocab = tensor_dim(p, 1);
+    for (int64_t i = 0; i < tensor_numel(p); i += vocab)
+        if (isnan(tensor_data(p)[i]))
+            return ag_set_error("the probabilities of the next token are NaN: the model's weights cannot be used");
+    return true;
 }
 
-/* The end symbol may be -1, which no token is. */
-static void check_symbols(const char *what, const Transformer *m, int32_t start, int32_t end)
+/* ---- greedy decoding --------------------------------------------------------------------------------------------- */
+
+void check_decoding(AgSite at, const char *what, const TransformerGenerator *g, int64_t max_len, int32_t start, int32_t end)
 {
-    int64_t vocab = tensor_dim(m->generator->proj->weight, 0);
+    int64_t vocab = tensor_dim(g->proj->weight, 0);
+    if (max_len < 1) ag_usage_error(at, what, "max_len %lld, expected 1 or more", (long long)max_len);
     if (start < 0 || start >= vocab || end < -1 || end >= vocab)
-        ag_usage_error(AG_HERE, what, "start symbol %d and end symbol %d, expected ids below %lld", (int)start, (int)end,
+        ag_usage_error(at, what, "start symbol %d and end symbol %d, expected ids below %lld", (int)start, (int)end,
                        (long long)vocab);
 }
 
-Tensor *transformer_greedy_decode_at(AgSite at, Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len,
-                                     int32_t start_symbol)
+bool most_probable(Tensor *p, int32_t *token)
 {
-    NN_LAYER(at, m);
-    return transformer_greedy_decode_until(m, src, src_mask, max_len, start_symbol, -1);
+    const Tensor *best = ag_argmax(p, -1, false);
+    memcpy(token, tensor_int_data(best), (size_t)tensor_numel(best) * sizeof *token);
+    return check_log_probs(p);
 }
 
-/* The notebook decodes all of ys again for each new token. Here a cache holds the keys and values of the tokens before, so
- * that only the last token is decoded, for all rows at once. */
-Tensor *transformer_greedy_decode_until_at(AgSite at, Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len,
-                                           int32_t start_symbol, int32_t end_symbol)
+Tensor *decode_greedily(int64_t rows, int64_t max_len, int32_t start, int32_t end, NextTokens *next, void *arg, bool *good)
 {
-    NN_LAYER(at, m);
-    check_symbols("transformer_greedy_decode", m, start_symbol, end_symbol);
-    if (max_len < 1)
-        ag_usage_error(AG_HERE, "transformer_greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
-    int64_t rows = tensor_dim(src, 0), ended = 0;
-    Tensor *ys = tensor_ints(SHAPE(rows, max_len), NULL);
-    int32_t *id = tensor_mutable_int_data(ys);
-    for (int64_t i = 0; i < rows * max_len; i++) id[i] = i % max_len == 0 ? start_symbol : end_symbol;
-    bool training = m->module.training, good = true;
-    nn_eval(m);
-    AgScope whole = ag_begin(AG_NO_GRAD);
-    NnCache *cache = transformer_cache_new(m, max_len);
-    Tensor *memory = transformer_encode(m, src, src_mask);
-    for (int64_t t = 1; good && t < max_len && ended < rows; t++) {
-        AgScope step = ag_begin(AG_NO_GRAD);
-        Tensor *last = tensor_ints(SHAPE(rows, 1), NULL);
-        for (int64_t b = 0; b < rows; b++) tensor_mutable_int_data(last)[b] = id[b * max_len + t - 1];
-        Tensor *p = next_log_probs(m, memory, src_mask, last, cache), *best = ag_argmax(p, -1, false);
-        good = check_log_probs(p);
+    Tensor *ys = tensor_ints(SHAPE(rows, max_len), NULL), *last = tensor_ints(SHAPE(rows), NULL);
+    int32_t *id = tensor_mutable_int_data(ys), *token = tensor_mutable_int_data(last);
+    int64_t ended = 0;
+    *good = true;
+    for (int64_t i = 0; i < rows * max_len; i++) id[i] = i % max_len == 0 ? start : end;
+    for (int64_t b = 0; b < rows; b++) token[b] = start;
+    for (int64_t t = 1; *good && t < max_len && ended < rows; t++) {
+        *good = next(arg, last, token);
         ended = 0;
         for (int64_t b = 0; b < rows; b++) {
-            bool has_ended = t > 1 && id[b * max_len + t - 1] == end_symbol;
-            id[b * max_len + t] = has_ended ? end_symbol : tensor_int_data(best)[b];
-            ended += id[b * max_len + t] == end_symbol;
+            if (t > 1 && id[b * max_len + t - 1] == end) token[b] = end;
+            id[b * max_len + t] = token[b];
+            ended += token[b] == end;
         }
-        ag_end(step);
     }
-    ag_free(cache);
-    ag_end(whole);
+    return ys;
+}
+
+/* ---- with a Transformer ------------------------------------------------------------------------------------------ */
+
+/* The sentences to decode. The notebook decodes all tokens for each new one. Here a cache holds the keys and values of the
+ * tokens before, so that only the last token is decoded, for all rows at once. */
+typedef struct { Transformer *m; Tensor *memory, *src_mask; NnCache *cache; } Source;
+
+static Source read_source(Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len)
+{
+    return (Source){ m, transformer_encode(m, src, src_mask), src_mask, transformer_cache_new(m, max_len) };
+}
+
+/* Log-probabilities (B,V) of the tokens that follow `last` (B). */
+static Tensor *next_log_probs(const Source *s, Tensor *last)
+{
+    Tensor *out = transformer_decode_next(s->m, s->memory, s->src_mask, ag_unsqueeze(last, 1), s->cache);
+    return transformer_generator(s->m->generator, ag_squeeze(out, 1));
+}
+
+static bool next_tokens(void *arg, Tensor *last, int32_t *token)
+{
+    AgScope scope = ag_begin(AG_NO_GRAD);
+    bool good = most_probable(next_log_probs(arg, last), token);
+    ag_end(scope);
+    return good;
+}
+
+Tensor *transformer_greedy_decode_at(AgSite at, Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len,
+                                     int32_t start_symbol, int32_t end_symbol)
+{
+    NN_LAYER(at, m);
+    check_decoding(at, __func__, m->generator, max_len, start_symbol, end_symbol);
+    int64_t rows = tensor_dim(src, 0);
+    bool training = m->module.training, good;
+    nn_eval(m);
+    AgScope scope = ag_begin(AG_NO_GRAD);
+    Source s = read_source(m, src, src_mask, max_len);
+    Tensor *ys = decode_greedily(rows, max_len, start_symbol, end_symbol, next_tokens, &s, &good);
+    ag_free(s.cache);
+    ys = ag_end_return(scope, ys);
     if (training) nn_train(m);
     return good ? ys : NULL;
 }
@@ -108,7 +136,7 @@ static void finish(Beam *b, const int32_t *ids, int64_t length, double score)
 }
 
 /* Extends the live hypotheses by their best tokens. Of the `beam` best results, those that end are finished. The best
- * results that do not end become the live hypotheses; rows[i] is the row that hypothesis i had before. `best` has room for
+ * results that do not end become the live hypotheses; rows[i] is the row that hypothesis i had before. `best` is an array of
  * 2 beam candidates. */
 static void extend(Beam *b, const ag_real *log_p, int64_t vocab, const KaeruBeamOptions *o, Candidate *best, int32_t *rows)
 {
@@ -153,33 +181,33 @@ Tensor *transformer_beam_search_at(AgSite at, Transformer *m, Tensor *src, Tenso
 {
     NN_LAYER(at, m);
     if (o.beam < 1 || o.max_len < 1 || tensor_dim(src, 0) != 1)
-        ag_usage_error(AG_HERE, "transformer_beam_search",
+        ag_usage_error(at, __func__,
                        "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and 1", o.beam,
                        (long long)o.max_len, (long long)tensor_dim(src, 0));
-    check_symbols("transformer_beam_search", m, o.start_symbol, o.end_symbol);
+    check_decoding(at, __func__, m->generator, o.max_len, o.start_symbol, o.end_symbol);
     if (!isfinite(o.length_penalty))
-        ag_usage_error(AG_HERE, "transformer_beam_search", "length_penalty is %g, expected a finite number", o.length_penalty);
+        ag_usage_error(at, __func__, "length_penalty is %g, expected a finite number", o.length_penalty);
     bool training = m->module.training, good = true;
     nn_eval(m);
     AgScope whole = ag_begin(AG_NO_GRAD);
     Candidate *best = ag_scratch((size_t)o.beam * 2, sizeof *best);
     Beam b = beam_new(&o);
-    NnCache *cache = transformer_cache_new(m, o.max_len);
-    Tensor *memory = transformer_encode(m, src, src_mask), *rows = tensor_ints(SHAPE(o.beam), NULL);
+    Source s = read_source(m, src, src_mask, o.max_len);
+    int32_t *rows = ag_scratch((size_t)o.beam, sizeof *rows);
     while (good && b.live > 0 && b.length < o.max_len && b.finished < o.beam) {
         AgScope step = ag_begin(AG_NO_GRAD);
-        Tensor *last = tensor_ints(SHAPE(b.live, 1), NULL);
+        Tensor *last = tensor_ints(SHAPE(b.live), NULL);
         for (int i = 0; i < b.live; i++) tensor_mutable_int_data(last)[i] = b.ids[i * o.max_len + b.length - 1];
-        Tensor *p = next_log_probs(m, memory, src_mask, last, cache);
+        Tensor *p = next_log_probs(&s, last);
         good = check_log_probs(p);
-        if (good) extend(&b, tensor_data(p), tensor_dim(p, -1), &o, best, tensor_mutable_int_data(rows));
-        if (good) nn_cache_select(cache, tensor_int_data(rows), b.live);
+        if (good) extend(&b, tensor_data(p), tensor_dim(p, -1), &o, best, rows);
+        if (good) nn_cache_select(s.cache, rows, b.live);
         ag_end(step);
     }
     if (b.finished == 0)                            /* no hypothesis has ended: take the best one */
         finish(&b, b.ids, b.length, penalized(b.log_p[0], b.length - 1, o.length_penalty));
     if (score) *score = b.best_score;
-    ag_free(cache);
+    ag_free(s.cache);
     Tensor *found = ag_end_return(whole, tensor_ints(SHAPE(b.best_length), b.best_ids));
     if (training) nn_train(m);
     return good ? found : NULL;

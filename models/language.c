@@ -1,0 +1,63 @@
+/* language.c: the functions that all language models share. */
+#include "language.h"
+
+#include "kaeru/autograd.h"
+
+static const struct LmFunctions *functions_of(AgSite at, const char *what, const void *m)
+{
+    nn_check_at(at, what, m, 0);
+    const Module *module = m;
+    if (!module->lm) ag_usage_error(at, what, "this %s is not a language model: expected a GPT or a Llama", module->type);
+    return module->lm;
+}
+
+LmSizes lm_sizes(AgSite at, const char *what, const void *m)
+{
+    return functions_of(at, what, m)->sizes(m);
+}
+
+void lm_settings(const void *m, NnSettings *s)
+{
+    functions_of(AG_HERE, __func__, m)->to_settings(m, s);
+}
+
+int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64_t context)
+{
+    char text[AG_SHAPE_TEXT];
+    int64_t past = cache ? cache->layer[0].length : 0;
+    if (tensor_ndim(ids) != 2 || tensor_dim(ids, 1) < 1)
+        ag_usage_error(AG_HERE, what, "ids %s, expected (B,T)", ag_shape_text(tensor_shape(ids), text));
+    int64_t n = tensor_dim(ids, 1);
+    if (n > context - past)
+        ag_usage_error(AG_HERE, what, "%lld ids after %lld in the cache exceed the context of %lld", (long long)n,
+                       (long long)past, (long long)context);
+    return past;
+}
+
+Tensor *lm_loss_with_at(AgSite at, void *m, Tensor *ids, Tensor *targets, AgReduce reduce)
+{
+    AG_LAYER(at);
+    const struct LmFunctions *f = functions_of(at, __func__, m);
+    return f->loss(m, f->body(m, ids, NULL), targets, reduce);
+}
+
+NnCache *lm_cache_new_at(AgSite at, const void *m)
+{
+    LmSizes sizes = lm_sizes(at, __func__, m);
+    return nn_cache_new_at(at, (int)sizes.layers, sizes.context);
+}
+
+Tensor *lm_next_at(AgSite at, void *m, Tensor *ids, NnCache *cache)
+{
+    AG_LAYER(at);
+    const struct LmFunctions *f = functions_of(at, __func__, m);
+    int64_t layers = f->sizes(m).layers;
+    ag_check_object_at(at, __func__, "the cache", cache);
+    if (cache->n != layers)
+        ag_usage_error(at, __func__, "a cache for %d layers, expected one for the model's %lld", cache->n, (long long)layers);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = f->body(m, ids, cache);                         /* (B,T,D) */
+    int64_t n = tensor_dim(x, 1);
+    Tensor *last = ag_squeeze(ag_slice(x, 1, n - 1, n), 1);     /* (B,D) */
+    return ag_end_return(s, f->logits(m, last));                /* (B,V) */
+}

@@ -1,0 +1,27 @@
+/* language.h: what a language model, a module that predicts the next token, gives for its training and use. */
+#ifndef KAERU_LANGUAGE_H
+#define KAERU_LANGUAGE_H
+
+#include "kaeru/lm.h"
+
+typedef struct { int64_t vocab, context, layers; } LmSizes;
+
+/* The constructor of a language model sets module.lm to these. */
+struct LmFunctions {
+    LmSizes (*sizes)(const void *m);
+    /* (B,T) -> (B,T,D): the model without its output layer. The ids come after those in the cache, which may be NULL. */
+    Tensor *(*body)(void *m, Tensor *ids, NnCache *cache);
+    Tensor *(*logits)(void *m, Tensor *x);                      /* the output layer: (..,D) -> (..,V) */
+    /* The output layer and the loss: x (B,T,D), targets (B,T) -> scalar. A target of -100 is ignored. */
+    Tensor *(*loss)(void *m, Tensor *x, Tensor *targets, AgReduce reduce);
+    void (*to_settings)(const void *m, NnSettings *s);          /* for checkpoints */
+};
+
+/* A usage error, in the name of function `what`, unless m is a language model. */
+LmSizes lm_sizes(AgSite at, const char *what, const void *m);
+/* Sets the settings of its sizes, for checkpoints. */
+void lm_settings(const void *m, NnSettings *s);
+/* The number of positions in the cache (NULL: 0). A usage error unless ids are (B,T), and fit into the context behind them. */
+int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64_t context);
+
+#endif

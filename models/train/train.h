@@ -1,0 +1,60 @@
+/* train.h: what the files of this folder share. */
+#ifndef KAERU_TRAIN_H
+#define KAERU_TRAIN_H
+
+#include "file.h"
+#include "kaeru/lm.h"
+#include "kaeru/translation.h"
+
+/* ---- losses ------------------------------------------------------------------------------------------------------ */
+
+/* The losses of the batches of an evaluation, which several processes may divide. */
+typedef struct {
+    NnParallel *parallel;               /* NULL: this process computes all */
+    double *value;
+    int64_t n, capacity;
+} Losses;
+
+/* Whether this process computes the next loss. If not, add 0. */
+bool losses_next_is_mine(const Losses *l);
+void losses_add(Losses *l, double loss);
+/* The sum in the order of the batches, so that it does not depend on the processes. Frees the values. */
+double losses_sum(Losses *l);
+
+/* ---- the data of a language model -------------------------------------------------------------------------------- */
+
+/* As lm_evaluate; the batches are divided among the processes of p, unless it is NULL. The result is the same. */
+double lm_evaluate_with(void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted,
+                        NnParallel *p);
+/* Whether all processes have the same data: compares its size and a sample of it. */
+bool data_agrees(const LmData *d, NnParallel *p);
+
+typedef struct { const char *bytes; int64_t count; int width; } Tokens;     /* `count` ids of `width` bytes each */
+
+/* Whether a file begins with the first eight bytes of a token file, whose format lm.h describes. */
+bool is_token_file(const File *map);
+/* Finds the ids in a mapped token file. Checks that the file is complete, that it was made with this vocabulary, and that
+ * all ids are in range. `path` is for messages. */
+bool token_file_read(const File *map, const char *path, const KaeruVocab *v, Tokens *tokens);
+/* Copies ids at..at+n-1 to `out`. */
+void tokens_copy(const Tokens *tokens, int64_t at, int64_t n, int32_t *out);
+
+/* An example: ids from `start` on, up to the start of the next one. The loss counts those from `answer` on. */
+typedef struct { int64_t start, answer; } Example;
+typedef struct { int32_t *ids; Example *example; int64_t n; } Examples;     /* example[n].start: the number of ids */
+/* Reads `size` bytes of lines; `owner` owns the result. False with ag_error() if a line is not an object with the texts
+ * "prompt" and "completion", or with a "text". begin and end: the tokens before and after each example, -1: none. */
+bool examples_read(void *owner, const char *path, const char *text, size_t size, const KaeruVocab *v, int32_t begin,
+                   int32_t end, Examples *out);
+
+/* ---- sentences --------------------------------------------------------------------------------------------------- */
+
+typedef struct { int32_t *ids; int64_t size, line; } Sentence;              /* line: its index in the text */
+/* The ids of a line, with start and end, owned by `owner`. */
+Sentence sentence_of(void *owner, const KaeruVocab *v, const KaeruLines *lines, int64_t line);
+/* (n, size of the longest) ids of n sentences, padded with KAERU_BLANK. */
+Tensor *sentences_pad(const Sentence *s, int64_t n);
+/* How many of the ids are not pad. */
+int64_t batch_count_tokens(const Tensor *ids, int32_t pad);
+
+#endif
