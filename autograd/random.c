@@ -9,28 +9,34 @@
 
 #include <math.h>
 
+static _Thread_local AgRandom generator;
+
+AgRandom *random_state(void)
+{
+    return &generator;
+}
+
 /* Blocks for n numbers of one word each; returns where they start. */
 static AgRandom take(int64_t n)
 {
-    AgRandom *random = &context()->random;
-    AgRandom start = *random;
-    random->counter += ((uint64_t)n + 3) / 4;
+    AgRandom start = generator;
+    generator.counter += ((uint64_t)n + 3) / 4;
     return start;
 }
 
 void ag_seed(uint64_t seed)
 {
-    context()->random = (AgRandom){ seed, 0 };
+    generator = (AgRandom){ seed, 0 };
 }
 
 AgRandom ag_random_state(void)
 {
-    return context()->random;
+    return generator;
 }
 
 void ag_set_random_state(AgRandom state)
 {
-    context()->random = state;
+    generator = state;
 }
 
 uint32_t ag_random_u32(void)

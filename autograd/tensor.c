@@ -1,69 +1,8 @@
-/* tensor.c: creates tensors, reads them, and checks the arguments that are tensors. */
+/* tensor.c: creates tensors, reads and writes their values. */
 #include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- shapes ------------------------------------------------------------------------------------------------------ */
-
-static void check_ndim(AgSite at, const char *what, int ndim)
-{
-    if (ndim < 0 || ndim > AG_MAX_DIMS) ag_usage_error(at, what, "%d dimensions; a tensor has 0 to %d", ndim, AG_MAX_DIMS);
-}
-
-int64_t ag_shape_numel_at(AgSite at, AgShape shape)
-{
-    check_ndim(at, "ag_shape_numel", shape.ndim);
-    int64_t n = 1;                          /* of the sizes that are not 0: strides are products of some of them */
-    bool empty = false;
-    for (int i = 0; i < shape.ndim; i++) {
-        if (shape.dim[i] == 0) empty = true;
-        else if (__builtin_mul_overflow(n, shape.dim[i], &n)) return -1;
-    }
-    return empty ? 0 : n;
-}
-
-bool ag_shape_equal_at(AgSite at, AgShape a, AgShape b)
-{
-    check_ndim(at, "ag_shape_equal", a.ndim);
-    check_ndim(at, "ag_shape_equal", b.ndim);
-    if (a.ndim != b.ndim) return false;
-    for (int i = 0; i < a.ndim; i++)
-        if (a.dim[i] != b.dim[i]) return false;
-    return true;
-}
-
-const char *ag_shape_text_at(AgSite at, AgShape shape, char text[AG_SHAPE_TEXT])
-{
-    ag_check_pointer_at(at, "ag_shape_text", "text", text);
-    check_ndim(at, "ag_shape_text", shape.ndim);
-    int n = snprintf(text, AG_SHAPE_TEXT, "(");
-    for (int i = 0; i < shape.ndim; i++)
-        n += snprintf(text + n, (size_t)(AG_SHAPE_TEXT - n), i ? ", %lld" : "%lld", (long long)shape.dim[i]);
-    snprintf(text + n, (size_t)(AG_SHAPE_TEXT - n), shape.ndim == 1 ? ",)" : ")");
-    return text;
-}
-
-int64_t check_shape(AgSite at, const char *what, const AgShape *shape)
-{
-    char text[AG_SHAPE_TEXT];
-    check_ndim(at, what, shape->ndim);
-    for (int i = 0; i < shape->ndim; i++)
-        if (shape->dim[i] < 0) ag_usage_error(at, what, "negative size in shape %s", ag_shape_text(*shape, text));
-    int64_t n = ag_shape_numel(*shape);
-    if (n < 0) ag_usage_error(at, what, "shape %s has more items than can be counted", ag_shape_text(*shape, text));
-    return n;
-}
-
-size_t dtype_size(AgDType dtype)
-{
-    return dtype == AG_REAL ? sizeof(real) : dtype == AG_INT ? sizeof(int32_t) : sizeof(uint8_t);
-}
-
-const char *dtype_name(AgDType dtype)
-{
-    return dtype == AG_REAL ? "AG_REAL" : dtype == AG_INT ? "AG_INT" : "AG_BOOL";
-}
 
 /* ---- creating ---------------------------------------------------------------------------------------------------- */
 
@@ -74,24 +13,13 @@ static size_t checked_bytes(AgSite at, const char *what, int64_t numel, AgDType 
     return (size_t)numel * dtype_size(dtype);
 }
 
-/* The struct, on the tape, without memory for values. From here on the scope frees it, also after an error. */
 static Tensor *tensor_header(AgSite at, const char *what, const AgShape *shape, AgDType dtype)
 {
-    Context *c = context();
-    if (c->depth == 0) ag_usage_error(at, what, "no scope is open to own the result: call ag_begin first");
     int64_t numel = check_shape(at, what, shape);
-    Tensor *t = scope_alloc(at, what, sizeof *t);
-    t->magic = TENSOR_ALIVE;
+    Tensor *t = scope_tensor(at, what);
     t->dtype = (uint8_t)dtype;
-    t->precision = (uint8_t)c->precision;
-    t->thread = c;
     t->shape = *shape;
     t->numel = numel;
-    t->site = at;
-    t->user_site = user_site_now(c);
-    t->made_by = what;
-    t->older = c->tape;
-    c->tape = t;
     return t;
 }
 
@@ -112,19 +40,9 @@ Tensor *tensor_alias(AgSite at, const char *what, const AgShape *shape, AgDType 
     return t;
 }
 
-/* The destructor of tensors that no scope owns. */
 static void tensor_destroy(void *p)
 {
-    Tensor *t = p;
-    buffer_release(t->buffer);
-    buffer_release(t->grad);
-    buffer_release(t->kept_grad);
-    buffer_release(t->packed);
-    free(t->name);
-    t->magic = TENSOR_DEAD;
-    t->data = NULL;
-    t->buffer = t->grad = t->kept_grad = t->packed = NULL;
-    t->name = NULL;
+    tensor_release(p);
 }
 
 /* A tensor that no scope owns, without a value. */
@@ -256,63 +174,18 @@ Tensor *ag_detach_at(AgSite at, Tensor *t)
     return tensor_alias(at, "ag_detach", &t->shape, t->dtype, t->buffer);
 }
 
-/* ---- checking ---------------------------------------------------------------------------------------------------- */
-
-void check_alive(AgSite at, const char *what, const char *argument, const Tensor *t)
+Tensor *ag_end_return_at(AgSite at, AgScope scope, Tensor *t)
 {
-    char place[PLACE_TEXT];
-    if (!t) ag_usage_error(at, what, "%s is NULL", argument);
-    if (t->magic == TENSOR_DEAD)
-        ag_usage_error(at, what, "%s is not a live tensor: it was made by %s at %s, and %s", argument, t->made_by,
-                       place_text(t->site, t->user_site, place), t->owned ? "freed" : "its scope has ended");
-    if (t->magic != TENSOR_ALIVE)
-        ag_usage_error(at, what, "%s is not a live tensor: its scope has ended, or it was freed", argument);
-}
-
-void check_tensor(AgSite at, const char *what, const char *argument, const Tensor *t, AgDType dtype)
-{
-    check_alive(at, what, argument, t);
-    if (t->dtype != dtype)
-        ag_usage_error(at, what, "%s is %s, expected %s", argument, dtype_name(t->dtype), dtype_name(dtype));
-    const Tensor *rule = context()->rule;
-    if (rule && !declares(rule, t)) error_undeclared_read(t);
-    char place[PLACE_TEXT];
-    if (!t->data && t->dropped && !t->graph_released) value_again((Tensor *)t, false);
-    if (!t->data)
-        ag_usage_error(at, what, "the value of %s (%s made at %s) was released by backward; call ag_retain on it first",
-                       argument, t->made_by, place_text(t->site, t->user_site, place));
-}
-
-void check_leaf(AgSite at, const char *what, const char *argument, const Tensor *t)
-{
-    if (t->op && t != context()->forward)
-        ag_usage_error(at, what, "%s was made by %s and is part of a graph; only leaves are written", argument, t->op->name);
-}
-
-void *values_to_write(AgSite at, const char *what, const char *argument, Tensor *t, AgDType dtype)
-{
-    check_tensor(at, what, argument, t, dtype);
-    check_leaf(at, what, argument, t);
-    const Context *c = context();
-    t->buffer->version++;
-    t->buffer->written = c->calls > 0 ? c->call[0].site : at;
-    t->buffer->writer = c->calls > 0 ? c->call[0].function : what;
-    return t->data;
-}
-
-int check_dim(AgSite at, const char *what, const Tensor *x, int dim)
-{
-    int ndim = x->shape.ndim;
-    int d = dim < 0 ? dim + ndim : dim;
-    char text[AG_SHAPE_TEXT];
-    if (d < 0 || d >= ndim)
-        ag_usage_error(at, what, "there is no dimension %d in shape %s", dim, ag_shape_text(x->shape, text));
-    return d;
-}
-
-int check_along(AgSite at, const char *what, const Tensor *x, int dim)
-{
-    return x->shape.ndim == 0 && (dim == 0 || dim == -1) ? 0 : check_dim(at, what, x, dim);
+    check_any(at, __func__, "t", t);
+    check_innermost(at, __func__, scope);
+    AgShape shape = t->shape;
+    AgDType dtype = t->dtype;
+    Buffer *value = t->buffer;
+    scratch_adopt(buffer_share(value));     /* keeps the value between the two scopes */
+    ag_end_at(at, scope);
+    Tensor *out = tensor_alias(at, "ag_end_return", &shape, dtype, value);
+    scratch_end();
+    return out;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

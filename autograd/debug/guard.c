@@ -2,13 +2,14 @@
  *
  * Every buffer is then allocated by itself, with sentinels before and after it: bytes of a known value. They are checked after
  * each operation and each backward rule, so an error names the call that wrote out of bounds.
- * A released buffer is filled with NaN and stays allocated until the scope ends. A read of it computes NaN. Each check looks
- * for writes to the next CHECKED_BYTES of released memory, and the end of the scope to all of it.
+ * A released buffer is filled with NaN and stays allocated until the scope ends. A read of it computes NaN, and the end of the
+ * scope finds a write to it.
  * The values that a backward rule will read are hashed when its operation reads them, and again before the rule runs: a write
  * through a pointer is not counted as a write in place (values_to_write), and the hash finds it.
- * Leaves remember which backward pass wrote their gradient last: two passes at once, of two threads, would lose a part of it.
+ * Leaves remember which thread's backward pass writes their gradient: two passes at once would lose a part of it.
  * Tensors whose scope has ended are kept longer than otherwise (arena.c), so that an error can name one that is used late. */
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
@@ -17,17 +18,32 @@
  * the one before. */
 typedef struct Guarded {
     struct Guarded *next, **link;
+    const void *thread;         /* that allocated it, and checks it */
     AgSite site, user_site;     /* where it was allocated; see Tensor in internal.h */
     const char *what;
     size_t bytes;               /* the size without sentinels */
-    size_t checked;             /* released: the bytes that this round of checks has seen */
 } Guarded;
-enum { FRONT = 128, SENTINELS = 64, SENTINEL = 0xa5, POISON = 0xff, CHECKED_BYTES = 64 * 1024 };
+enum { FRONT = 128, SENTINELS = 64, SENTINEL = 0xa5, POISON = 0xff };
 _Static_assert(sizeof(Guarded) <= FRONT, "the buffer must stay aligned to 64 bytes");
 
-/* A buffer may be released by another thread than the one that allocated it. */
+typedef struct {
+    Guarded *released;          /* buffers that this thread has released */
+    Tensor *loss;               /* of the backward pass that runs; NULL: none */
+    AgSite pass_site;
+} Guard;
+static _Thread_local void *state;
+
+static void forget_pass(void);
+
+static Guard *guard(void)
+{
+    static const StateKind kind = { .size = sizeof(Guard), .failed = forget_pass, .trim = guard_trim };
+    return state ? state : thread_state(&state, &kind);
+}
+
+/* Of all threads: a buffer may be released by another thread than the one that allocated it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static Guarded *orphans;                                /* buffers of threads that have ended */
+static Guarded *in_use;
 
 static Guarded *guarded(Buffer *b)
 {
@@ -89,23 +105,23 @@ static size_t first_other(const uint8_t *p, size_t n, uint8_t value)
 /* A write that was found: a copy of the buffer's header, and which byte was written. */
 typedef struct { Guarded buffer; char text[96]; } BadWrite;
 
-/* Whether a sentinel, or one of the released bytes first..end-1, was overwritten. Describes it in *w, and restores the bytes:
+/* Whether a sentinel was overwritten, or a byte of the buffer, if it is released. Describes it in *w, and restores the bytes:
  * it is reported once. */
-static bool find_bad_write(Guarded *g, size_t first, size_t end, BadWrite *w)
+static bool find_bad_write(Guarded *g, bool released, BadWrite *w)
 {
     Buffer *b = buffer_of(g);
     size_t over = first_other(after(b), SENTINELS, SENTINEL);
     size_t under = n_before();
     while (under > 0 && before(b)[under - 1] == SENTINEL) under--;
-    size_t late = first + first_other((uint8_t *)buffer_data(b) + first, end - first, POISON);
+    size_t late = released ? first_other(buffer_data(b), g->bytes, POISON) : g->bytes;
     size_t size = sizeof w->text;
     if (over < SENTINELS) snprintf(w->text, size, "byte %zu after its %zu bytes was written", over, g->bytes);
     else if (under > 0) snprintf(w->text, size, "byte %zu before its first byte was written", n_before() - under + 1);
-    else if (late < end) snprintf(w->text, size, "byte %zu of the released memory was written", late);
+    else if (late < g->bytes) snprintf(w->text, size, "byte %zu of the released memory was written", late);
     else return false;
     w->buffer = *g;
     set_sentinels(b);
-    memset((char *)buffer_data(b) + first, POISON, end - first);
+    if (released) memset(buffer_data(b), POISON, g->bytes);
     return true;
 }
 
@@ -127,170 +143,144 @@ Buffer *guard_alloc(size_t size)
 void guard_begin(AgSite at, const char *what, Buffer *b, size_t bytes)
 {
     Guarded *g = guarded(b);
-    *g = (Guarded){ .site = at, .user_site = user_site_now(context()), .what = what, .bytes = bytes };
+    *g = (Guarded){ .thread = thread_id(), .site = at, .user_site = user_call().site, .what = what, .bytes = bytes };
     set_sentinels(b);
     memset(buffer_data(b), POISON, bytes);
     pthread_mutex_lock(&lock);
-    link_to(&context()->guarded, g);
+    link_to(&in_use, g);
     pthread_mutex_unlock(&lock);
 }
 
 void guard_end(Buffer *b)
 {
-    Context *c = context();
     Guarded *g = guarded(b);
     BadWrite w;
-    bool bad = find_bad_write(g, 0, 0, &w);
-    memset(buffer_data(b), POISON, g->bytes);
     pthread_mutex_lock(&lock);
+    bool bad = find_bad_write(g, false, &w);
     unlink_from_list(g);
-    link_to(&c->released, g);
     pthread_mutex_unlock(&lock);
-    c->released_bytes += g->bytes;
+    memset(buffer_data(b), POISON, g->bytes);
+    link_to(&guard()->released, g);
     if (bad) error_bad_write(w.buffer.site, w.buffer.what, &w);
 }
 
-/* Looks for a write to the next n bytes of released memory. */
-static bool find_late_write(Context *c, size_t n, BadWrite *w)
+static void check_memory(AgSite at, const char *what, bool released)
 {
-    if (n > c->released_bytes) n = c->released_bytes;
-    bool bad = false;
-    while (n > 0 && !bad) {
-        if (!c->released) {                                     /* a new round */
-            c->released = c->released_seen;
-            c->released->link = &c->released;
-            c->released_seen = NULL;
-        }
-        Guarded *g = c->released;
-        size_t end = n < g->bytes - g->checked ? g->checked + n : g->bytes;
-        bad = find_bad_write(g, g->checked, end, w);
-        n -= end - g->checked;
-        g->checked = end;
-        if (end < g->bytes) continue;
-        g->checked = 0;
-        unlink_from_list(g);
-        link_to(&c->released_seen, g);
-    }
-    return bad;
-}
-
-static void check_memory(AgSite at, const char *what, size_t released_bytes)
-{
-    Context *c = context();
     BadWrite w;
     bool bad = false;
     pthread_mutex_lock(&lock);
-    for (Guarded *g = c->guarded; g && !bad; g = g->next) bad = find_bad_write(g, 0, 0, &w);
+    for (Guarded *g = in_use; g && !bad; g = g->next) bad = g->thread == thread_id() && find_bad_write(g, false, &w);
     pthread_mutex_unlock(&lock);
-    if (bad || find_late_write(c, released_bytes, &w)) error_bad_write(at, what, &w);
+    for (Guarded *g = released ? guard()->released : NULL; g && !bad; g = g->next) bad = find_bad_write(g, true, &w);
+    if (bad) error_bad_write(at, what, &w);
 }
 
-void guard_check(AgSite at, const char *what)
+void guard_scope_ends(AgSite at)
 {
-    check_memory(at, what, CHECKED_BYTES);
-}
-
-void guard_check_all(AgSite at, const char *what)
-{
-    check_memory(at, what, SIZE_MAX);
-}
-
-static void free_list(Guarded **list)
-{
-    while (*list) {
-        Guarded *g = *list;
-        unlink_from_list(g);
-        system_free(g);
-    }
+    check_memory(at, "ag_end", true);
 }
 
 void guard_trim(void)
 {
-    Context *c = context();
-    free_list(&c->released);
-    free_list(&c->released_seen);
-    c->released_bytes = 0;
-}
-
-void guard_thread_ends(void)
-{
-    Context *c = context();
-    pthread_mutex_lock(&lock);
-    while (c->guarded) {
-        Guarded *g = c->guarded;
-        unlink_from_list(g);
-        link_to(&orphans, g);
+    Guard *g = state;
+    while (g && g->released) {
+        Guarded *released = g->released;
+        unlink_from_list(released);
+        system_free(released);
     }
-    pthread_mutex_unlock(&lock);
 }
 
 /* ---- values that a rule will read --------------------------------------------------------------------------------- */
 
-uint64_t guard_hash(const Tensor *t)
+static uint64_t hash_of(const Tensor *t)
 {
-    const uint64_t factor = 0x9e3779b97f4a7c15;
     size_t n = (size_t)t->numel * dtype_size(t->dtype);
-    const char *p = t->data;
-    uint64_t h[4] = { n, 1, 2, 3 }, word[4];                    /* four chains, which the processor computes side by side */
-    for (; n > 0; n -= n < sizeof word ? n : sizeof word, p += sizeof word) {
-        if (n < sizeof word) memset(word, 0, sizeof word);
-        memcpy(word, p, n < sizeof word ? n : sizeof word);
-        for (int i = 0; i < 4; i++) h[i] = (h[i] ^ word[i]) * factor ^ h[i] >> 32;
+    uint64_t hash = n, word = 0;
+    for (const char *p = t->data; n > 0; n -= n < sizeof word ? n : sizeof word, p += sizeof word) {
+        if (n < sizeof word) word = 0;
+        memcpy(&word, p, n < sizeof word ? n : sizeof word);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+        hash ^= hash >> 32;
     }
-    for (int i = 1; i < 4; i++) h[0] = (h[0] ^ h[i]) * factor ^ h[0] >> 32;
-    return h[0];
+    return hash;
+}
+
+static void hash_values(Tensor *y)
+{
+    for (int i = 0; y->hash && i <= y->n_in; i++) {
+        const Tensor *x = read_by_rule(y, i);
+        if (x && x->data) y->hash[i] = hash_of(x);
+    }
+}
+
+static void check_hashes(AgSite at, Tensor *y)
+{
+    for (int i = 0; y->hash && i <= y->n_in; i++) {
+        const Tensor *x = read_by_rule(y, i);
+        if (x && x->data && y->hash[i] != hash_of(x)) error_written(at, y, i);
+    }
 }
 
 /* ---- backward passes of several threads -------------------------------------------------------------------------- */
 
-/* The passes that are running, by number. */
-enum { MAX_PASSES = 64 };
-static uint64_t running[MAX_PASSES], last_pass;
-
-static uint64_t *place_of(uint64_t pass)
+static void check_only_pass(Tensor *leaf)
 {
-    int i = 0;
-    while (i < MAX_PASSES && running[i] != pass) i++;
-    return i < MAX_PASSES ? &running[i] : NULL;
-}
-
-void guard_backward_begins(AgSite at)
-{
-    Context *c = context();
-    c->pass_site = at;
+    const Guard *g = guard();
+    if (!g->loss) return;
     pthread_mutex_lock(&lock);
-    uint64_t *place = place_of(0);
-    c->pass = ++last_pass;
-    if (place) *place = c->pass;
-    pthread_mutex_unlock(&lock);
-}
-
-void guard_backward_ends(void)
-{
-    Context *c = context();
-    pthread_mutex_lock(&lock);
-    uint64_t *place = c->pass ? place_of(c->pass) : NULL;
-    if (place) *place = 0;
-    c->pass = 0;
-    pthread_mutex_unlock(&lock);
-}
-
-void guard_gradient(Tensor *leaf)
-{
-    Context *c = context();
-    if (!c->pass) return;
-    pthread_mutex_lock(&lock);
-    bool shared = leaf->pass && leaf->pass != c->pass && place_of(leaf->pass);
-    leaf->pass = c->pass;
+    bool shared = leaf->pass && leaf->pass != thread_id();
+    if (!shared) leaf->pass = thread_id();
     pthread_mutex_unlock(&lock);
     char made[PLACE_TEXT];
     if (shared)
-        ag_usage_error(c->pass_site, "ag_backward", "another thread runs backward to %s (made at %s), too: a part of its "
+        ag_usage_error(g->pass_site, "ag_backward", "another thread runs backward to %s (made at %s), too: a part of its "
                        "gradient can be lost; give each thread a model of its own", leaf->name ? leaf->name : leaf->made_by,
                        place_text(leaf->site, leaf->user_site, made));
 }
 
+static void forget_leaf(Tensor *x)
+{
+    if (x && !x->op && x->pass == thread_id()) x->pass = NULL;
+}
+
+static void forget_pass(void)
+{
+    Tensor *loss = guard()->loss;
+    if (!loss) return;
+    pthread_mutex_lock(&lock);
+    forget_leaf(loss);
+    for (const Tensor *y = loss; y; y = y->older)
+        for (int i = 0; i < y->n_in; i++) forget_leaf(y->in[i]);
+    pthread_mutex_unlock(&lock);
+    guard()->loss = NULL;
+}
+
+/* ---- what is checked when ------------------------------------------------------------------------------------------ */
+
+static void check(Event event, AgSite at, Tensor *t)
+{
+    bool computed = event == COMPUTED || event == COMPUTED_UNCHECKED;
+    if (computed || event == RULE_ENDS) check_memory(t->site, t->made_by, false);
+    if (computed) hash_values(t);
+    if (event == RULE_BEGINS) check_hashes(at, t);
+    if (event == GRADIENT) check_only_pass(t);
+    if (event == PASS_BEGINS) {
+        guard()->loss = t;
+        guard()->pass_site = at;
+    }
+    if (event == PASS_ENDS) forget_pass();
+}
+
+static _Thread_local bool decided;          /* ag_guard was called, or guard_from_environment */
+
 void ag_guard(bool on)
 {
-    context()->guard = on;
+    observer[GUARD] = on ? check : NULL;
+    decided = true;
+}
+
+void guard_from_environment(void)
+{
+    const char *guard = getenv("KAERU_GUARD");
+    if (!decided) ag_guard(guard && strcmp(guard, "1") == 0);
 }

@@ -267,6 +267,9 @@ static Grad grad_from(Grad g, int64_t first)
     return (Grad){ g.data ? g.data + first : NULL, g.add };
 }
 
+/* The gradient of this thread's previous linear_cross_entropy with many logits. */
+static _Thread_local real previous_dy = 1;
+
 Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, Tensor *target, AgReduce reduce,
                                    int ignore, double smoothing)
 {
@@ -275,7 +278,7 @@ Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor 
     check_target(at, what, "x", "in", x, target);
     check_smoothing(at, what, smoothing);
     LinearLossArgs args = { class_args(at, what, weight->shape.dim[0], target, ignore, reduce), LOGITS_AGAIN,
-                            context()->previous_dy };
+                            previous_dy };
     ClassArgs *c = &args.classes;
     c->smoothing = smoothing;
     Tensor *in[] = { x, weight, bias, target };
@@ -363,12 +366,12 @@ void linear_cross_entropy_backward(Tensor *y)
 {
     Tensor *x = y->in[0], *weight = y->in[1], *bias = y->in[2];
     if (((LinearLossArgs *)y->args)->plan == GRADIENTS_AT_ONCE) {
-        context()->previous_dy = *grad_of(y);
+        previous_dy = *grad_of(y);
         if (use_gradients(y)) return;
-        release_saved_gradients(y);
+        for (int i = 0; i < 2; i++) buffer_drop(&y->saved_gradient[i]);
     }
     /* the rule runs again if the graph is kept, if another loss uses y, or if a trace shares what is saved */
-    bool last = !context()->keep_graph && y->users == 0 && y->saved->refs == 1;
+    bool last = !graph_kept() && y->users == 0 && y->saved->refs == 1;
     if (x != weight) {
         Grad dbias = grad_into(bias), dweight = grad_into(weight), dx = grad_into(x);
         add_gradients(y, last, dx, dweight, dbias);

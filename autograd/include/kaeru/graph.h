@@ -104,7 +104,7 @@ void ag_find_nan(bool on);
 /* While on (per thread; from the start if the environment has KAERU_GUARD=1), memory is checked: the bytes around every
  * tensor's values, released buffers, and tensors whose scope has ended. An out-of-bounds write is a usage error at the next
  * operation; the message names the tensor and the line that made it. A write to released memory is found at the end of the
- * scope at the latest. Also found: a value that a backward rule reads and that was changed through a pointer in between, two
+ * scope. Also found: a value that a backward rule reads and that was changed through a pointer in between, two
  * threads that run backward to one leaf at once, and a tensor of a thread that has ended with its scope open. A training step
  * takes two to four times as long. */
 void ag_guard(bool on);
