@@ -1,35 +1,11 @@
 /* checks.c: checks of arguments that are tensors, and of what a backward rule reads. */
 #include "internal.h"
 
-typedef struct {
-    const Tensor *rule;                     /* the node whose backward rule is running */
-    const Tensor *result;                   /* what the forward function of ag_custom is writing */
-} Checks;
-static _Thread_local void *state;
+static _Thread_local const Tensor *rule;    /* the node whose backward rule is running */
 
-static void failed(void);
-
-static Checks *checks(void)
+void check_reads_of(const Tensor *y)
 {
-    static const StateKind kind = { .size = sizeof(Checks), .failed = failed };
-    return state ? state : thread_state(&state, &kind);
-}
-
-static void failed(void)
-{
-    *checks() = (Checks){ NULL, NULL };
-}
-
-void check_reads_of(const Tensor *rule)
-{
-    checks()->rule = rule;
-}
-
-const Tensor *check_writes_of(const Tensor *result)
-{
-    const Tensor *former = checks()->result;
-    checks()->result = result;
-    return former;
+    rule = y;
 }
 
 /* ---- what a rule reads ------------------------------------------------------------------------------------------- */
@@ -49,7 +25,7 @@ static bool declares(const Tensor *y, const Tensor *t)
 
 _Noreturn void error_undeclared_read(const Tensor *t)
 {
-    const Tensor *y = checks()->rule;
+    const Tensor *y = rule;
     if (!y) ag_usage_error(t->site, t->made_by, "its value was released by backward");
     char what[64] = "its result";
     for (int i = y->n_in - 1; i >= 0; i--)
@@ -112,7 +88,6 @@ void check_tensor(AgSite at, const char *what, const char *argument, const Tenso
     check_alive(at, what, argument, t);
     if (t->dtype != dtype)
         ag_usage_error(at, what, "%s is %s, expected %s", argument, dtype_name(t->dtype), dtype_name(dtype));
-    const Tensor *rule = checks()->rule;
     if (rule && !declares(rule, t)) error_undeclared_read(t);
     char place[PLACE_TEXT];
     if (!t->data && t->restore && !t->graph_released) t->restore((Tensor *)t, false);
@@ -123,7 +98,7 @@ void check_tensor(AgSite at, const char *what, const char *argument, const Tenso
 
 void check_leaf(AgSite at, const char *what, const char *argument, const Tensor *t)
 {
-    if (t->op && t != checks()->result)
+    if (t->op)
         ag_usage_error(at, what, "%s was made by %s and is part of a graph; only leaves are written", argument, t->op->name);
 }
 
@@ -136,4 +111,13 @@ void *values_to_write(AgSite at, const char *what, const char *argument, Tensor 
     t->buffer->written = call.function ? call.site : at;
     t->buffer->writer = call.function ? call.function : what;
     return t->data;
+}
+
+void check_mask(AgSite at, const char *what, const Tensor *mask, const char *target, const AgShape *shape)
+{
+    char from[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
+    check_tensor(at, what, "mask", mask, AG_BOOL);
+    if (!broadcasts_to(&mask->shape, shape))
+        ag_usage_error(at, what, "mask %s does not broadcast to %s %s", ag_shape_text(mask->shape, from), target,
+                       ag_shape_text(*shape, to));
 }

@@ -22,6 +22,7 @@ static Gradients *gradients(void)
 static void failed(void)
 {
     *gradients() = (Gradients){ false, false };
+    check_reads_of(NULL);
     for (Tensor *t = tape(); t; t = t->older)
         if (t->op) buffer_drop(&t->grad);
 }
@@ -74,7 +75,6 @@ static Buffer *new_gradient(Tensor *x)
 Grad grad_into(Tensor *x)
 {
     if (!x || !x->requires_grad) return (Grad){ NULL, false };
-    if (!x->op) tell(GRADIENT, x->site, x);
     if (!x->grad) {
         x->grad = new_gradient(x);
         if (gradients()->mark_unwritten) k_fill(x->numel, buffer_data(x->grad), UNWRITTEN);
@@ -107,7 +107,6 @@ void rule_has_read(Tensor *y)
 
 void grad_take(Tensor *x, Buffer *gradient)
 {
-    if (!x->op) tell(GRADIENT, x->site, x);
     x->grad = gradient;
 }
 

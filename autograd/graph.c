@@ -203,7 +203,6 @@ static void backward_from(AgSite at, Tensor *loss, const Tensor *dy, bool keep)
         tell(NODE_PASSED, at, y);
     }
     keep_graph(false);
-    tell(PASS_ENDS, at, loss);
 }
 
 void ag_backward_at(AgSite at, Tensor *loss)

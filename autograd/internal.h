@@ -40,7 +40,6 @@ struct Tensor {
     struct Tensor **in;         /* its inputs; an absent optional one is NULL */
     uint32_t *version;          /* of each input's values when the operation read them, and of its own values */
     uint64_t *hash;             /* guard mode: of the values that the rule reads, in the same order; NULL otherwise */
-    const void *pass;           /* guard mode, a leaf: the thread whose backward pass has written its gradient */
     int n_in;
     void *args;                 /* the operation's own numbers, in the arena */
     Buffer *saved;              /* what forward stored for backward, besides inputs and output */
@@ -163,8 +162,6 @@ void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape)
 
 /* Until the next call, reads of values are those of this rule, which must declare them. NULL: of the program. */
 void check_reads_of(const Tensor *rule);
-/* Until the next call, the program may write this result of an operation. Returns the former one. */
-const Tensor *check_writes_of(const Tensor *result);
 _Noreturn void error_graph_released(AgSite at, const char *what, const Tensor *y);
 /* The values of input i of y, or its own for i = n_in, are not those that the operation read. */
 _Noreturn void error_written(AgSite at, const Tensor *y, int i);
@@ -174,7 +171,7 @@ void check_inputs(AgSite at, Tensor *y, bool of_rule);
 
 /* Alive: its scope is still open, and it is not freed. */
 void check_alive(AgSite at, const char *what, const char *argument, const Tensor *t);
-/* Not part of a graph, so that it may be written; or the result that ag_custom's forward function is writing. */
+/* Not part of a graph, so that it may be written. */
 void check_leaf(AgSite at, const char *what, const char *argument, const Tensor *t);
 /* The values of t, to be written in place: t must be a leaf of that type. Counts the write, so that backward finds values that
  * changed after an operation had read them. */

@@ -78,10 +78,7 @@ static Buffer *find_memory(Memory *m, size_t bytes, bool lasting)
     size_t size = bytes;
     int bin = bin_of(bytes, &size);
     Buffer *b;
-    if (observer[GUARD]) {
-        bin = GUARDED;
-        b = guard_alloc(size);
-    } else if (bytes < LEAST_LARGE && (b = from_cache(m, bin, lasting))) {
+    if (bytes < LEAST_LARGE && (b = from_cache(m, bin, lasting))) {
         return b;
     } else if (bytes < LEAST_LARGE) {
         b = system_alloc(BUFFER_HEADER + size);
@@ -94,7 +91,7 @@ static Buffer *find_memory(Memory *m, size_t bytes, bool lasting)
         b = large_alloc(BUFFER_HEADER + bytes + REDZONE, &size);
         size -= BUFFER_HEADER;
     }
-    if (b) *b = (Buffer){ .bin = bin, .size = size };
+    if (b) *b = (Buffer){ .bin = (int16_t)bin, .size = size };
     return b;
 }
 
@@ -102,20 +99,21 @@ static Buffer *new_buffer(AgSite at, const char *what, size_t bytes, bool lastin
 {
     Memory *m = memory();
     if (bytes > SIZE_MAX / 4) ag_usage_error(at, what, "a tensor of %zu bytes is too large for this machine", bytes);
-    Buffer *b = find_memory(m, bytes, lasting);
+    bool guard = observer[GUARD];
+    size_t needed = guard ? bytes + SENTINELS : bytes;
+    Buffer *b = find_memory(m, needed, lasting);
     if (!b) {                                           /* return cached buffers to the system, and try again */
         ag_memory_trim();
-        b = find_memory(m, bytes, lasting);
+        b = find_memory(m, needed, lasting);
     }
     if (!b) ag_usage_error(at, what, "no memory for %zu bytes", bytes);
     b->refs = 1;
     b->next = NULL;
-    if (b->bin == GUARDED) guard_begin(at, what, b, bytes);
-    else {
-        memory_unpoison(buffer_data(b), b->size);
-        fill_with_nan(b);
-        memory_poison((char *)buffer_data(b) + bytes, b->size - bytes);
-    }
+    b->slack = (uint32_t)(b->size - bytes);
+    memory_unpoison(buffer_data(b), b->size);
+    fill_with_nan(b);
+    b->guarded = guard && guard_begin(at, what, b);
+    if (!b->guarded) memory_poison((char *)buffer_data(b) + bytes, b->slack);
     m->count.in_use += b->size;
     if (m->count.in_use > m->count.peak) m->count.peak = m->count.in_use;
     return b;
@@ -139,16 +137,9 @@ Buffer *buffer_items(AgSite at, const char *what, int64_t n, size_t size)
     return buffer_new(at, what, bytes);
 }
 
-void buffer_release(Buffer *b)
+/* Makes the memory available for others. */
+static void recycle(Memory *m, Buffer *b)
 {
-    if (!b || --b->refs > 0) return;
-    Memory *m = memory();
-    /* a buffer from another thread was counted there, so the difference can be negative */
-    m->count.in_use -= b->size < m->count.in_use ? b->size : m->count.in_use;
-    if (b->bin == GUARDED) {
-        guard_end(b);
-        return;
-    }
     memory_unpoison(buffer_data(b), b->size);
     if (b->bin == ALONE) {
         system_free(b);
@@ -163,6 +154,21 @@ void buffer_release(Buffer *b)
     b->next = m->bin[b->bin];
     m->bin[b->bin] = b;
     m->count.cached += b->size;
+}
+
+void buffer_release(Buffer *b)
+{
+    if (!b || --b->refs > 0) return;
+    Memory *m = memory();
+    /* a buffer from another thread was counted there, so the difference can be negative */
+    m->count.in_use -= b->size < m->count.in_use ? b->size : m->count.in_use;
+    if (b->guarded) guard_end(b);
+    else recycle(m, b);
+}
+
+void buffers_end_scope(void)
+{
+    for (Buffer *b; (b = guard_take_released()) != NULL;) recycle(memory(), b);
 }
 
 void *scratch_new(AgSite at, const char *what, int64_t n, size_t size)
@@ -206,6 +212,7 @@ void ag_memory_reset_peak(void)
 static void trim_bins(void)
 {
     Memory *m = memory();
+    buffers_end_scope();
     for (int i = 0; i < BINS; i++) {
         while (m->bin[i]) {
             Buffer *b = m->bin[i];

@@ -27,20 +27,24 @@ void   large_trim(void);                                            /* returns t
 
 /* A reference-counted array for values or gradients, from a cache of released ones. */
 typedef struct Buffer {
-    int refs, bin;              /* bin: the free list that it returns to, or one of these */
+    int refs;
+    int16_t bin;                /* the free list that it returns to, or one of these */
+    bool guarded;               /* in the list of guard.c */
     uint32_t version;           /* how often values were written in place; see values_to_write */
+    uint32_t slack;             /* how many of the usable bytes were not asked for */
     size_t size;                /* usable bytes, after the header */
     struct Buffer *next;        /* in a free list, or in the list of scratch buffers */
     AgSite written;             /* the user's line of the last write in place, */
     const char *writer;         /* and the function called there */
 } Buffer;
-enum { GUARDED = -1, LARGE = -2, ALONE = -3 };          /* of guard.c, of large.c, a system_alloc of its own */
+enum { LARGE = -1, ALONE = -2 };                        /* of large.c, a system_alloc of its own */
 #define BUFFER_HEADER 64        /* keeps the data on a cache line of its own */
 
 Buffer *buffer_new(AgSite at, const char *what, size_t bytes);      /* content undefined; usage error if out of memory */
 Buffer *buffer_new_lasting(AgSite at, const char *what, size_t bytes);      /* for a value that outlives scopes */
 Buffer *buffer_items(AgSite at, const char *what, int64_t n, size_t size);     /* n items; checks the product */
 void    buffer_release(Buffer *b);                                  /* b may be NULL */
+void    buffers_end_scope(void);        /* in guard mode: buffers that were released in the scope may be used for others */
 static inline void *buffer_data(Buffer *b) { return (char *)b + BUFFER_HEADER; }
 static inline Buffer *buffer_share(Buffer *b) { b->refs++; return b; }
 /* Releases *b and sets it to NULL. */
@@ -58,14 +62,15 @@ void  scratch_end(void);
 
 /* ---- buffers of guard mode (debug/guard.c) ------------------------------------------------------------------------ */
 
+enum { SENTINELS = 64 };        /* bytes after a guarded buffer's own */
 /* Switches ag_guard on in a thread that has not called it, if the environment has KAERU_GUARD=1. */
 void guard_from_environment(void);
-Buffer *guard_alloc(size_t size);                                   /* NULL if out of memory */
-void guard_begin(AgSite at, const char *what, Buffer *b, size_t bytes);
-void guard_end(Buffer *b);
-/* A usage error if memory around any buffer of this thread was written, or released memory. */
-void guard_scope_ends(AgSite at);
-void guard_trim(void);                                              /* frees the buffers that were released */
+/* Checks b, which has SENTINELS bytes of slack or more, until guard_take_released. False if out of memory. */
+bool guard_begin(AgSite at, const char *what, Buffer *b);
+void guard_end(Buffer *b);                                          /* b is released */
+/* A usage error if memory around a buffer of this thread was written, or (all) memory of a released one. */
+void guard_check(AgSite at, const char *what, bool all);
+Buffer *guard_take_released(void);                                  /* one that this thread has released; NULL: none */
 
 /* ---- the arena of scopes (arena.c): tensors and their arguments ---------------------------------------------------- */
 

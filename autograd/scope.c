@@ -167,8 +167,8 @@ void ag_end_at(AgSite at, AgScope scope)
         if (inner->failed > error) error = inner->failed;
     if (innermost != ended && innermost->serial > error)
         ag_usage_error(at, __func__, "scopes begun inside this one and still open: %d", s->depth - scope.depth);
-    if (observer[GUARD] && !error) guard_scope_ends(at);
-    guard_trim();
+    if (observer[GUARD] && !error) guard_check(at, __func__, true);
+    buffers_end_scope();
     if (error) {
         blocks_unwind(ended->serial, error);
         layer_calls_end(ended->calls);

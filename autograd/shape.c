@@ -113,15 +113,6 @@ AgShape broadcast_shape(AgSite at, const char *what, const Tensor *a, const Tens
     return y;
 }
 
-void check_mask(AgSite at, const char *what, const Tensor *mask, const char *target, const AgShape *shape)
-{
-    char from[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
-    check_tensor(at, what, "mask", mask, AG_BOOL);
-    if (!broadcasts_to(&mask->shape, shape))
-        ag_usage_error(at, what, "mask %s does not broadcast to %s %s", ag_shape_text(mask->shape, from), target,
-                       ag_shape_text(*shape, to));
-}
-
 void broadcast_strides(const AgShape *t, const AgShape *to, int64_t stride[AG_MAX_DIMS])
 {
     int64_t step = 1;

@@ -47,10 +47,9 @@ const char *place_text(AgSite made, AgSite user_site, char text[PLACE_TEXT]);
 typedef enum {
     COMPUTED,                   /* an operation has computed t */
     COMPUTED_UNCHECKED,         /* an operation has computed t, which may hold an infinity on purpose */
-    PASS_BEGINS, PASS_ENDS,     /* a backward pass from the loss t */
+    PASS_BEGINS,                /* a backward pass from the loss t */
     RULE_BEGINS, RULE_ENDS,     /* the backward rule of t */
-    GRADIENT,                   /* a rule writes the gradient of the leaf t */
-    NODE_PASSED                 /* no other rule will add to the gradients by way of the recorded t */
+    NODE_PASSED                 /* the pass has left t behind: its rule has run, or t has no gradient */
 } Event;
 typedef void Observer(Event event, AgSite at, Tensor *t);
 enum { GUARD, FIND_NAN, WATCH, OBSERVERS };

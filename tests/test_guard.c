@@ -259,60 +259,6 @@ END_TEST
 
 /* ---- threads ------------------------------------------------------------------------------------------------------ */
 
-static pthread_barrier_t in_backward, may_end;
-
-static void copy_forward(const AgCustomCall *c)
-{
-    memcpy(tensor_mutable_data(c->y), tensor_data(c->in[0]), (size_t)tensor_numel(c->y) * sizeof(ag_real));
-}
-
-static void wait_in_backward(const AgCustomCall *c)
-{
-    (void)c;
-    pthread_barrier_wait(&in_backward);
-    pthread_barrier_wait(&may_end);
-}
-
-/* The rule of mul writes the gradient of w; the rule that waits runs after it. */
-static void *backward_that_waits(void *w)
-{
-    static const AgCustom waits = { "waits", copy_forward, wait_in_backward, AG_NEEDS_NONE, "x", "waits" };
-    ag_guard(true);
-    AgScope s = ag_begin(AG_RECORD);
-    Tensor *last = ag_custom(&waits, SHAPE(3), (Tensor *[]){ leaf(3) }, 1, NULL, 0);
-    ag_backward(ag_add(ag_sum(last), ag_sum(ag_mul(w, w))));
-    ag_end(s);
-    return NULL;
-}
-
-static void backward_to(Tensor *w)
-{
-    AgScope s = ag_begin(AG_RECORD);
-    ag_backward(ag_sum(ag_exp(w)));
-    ag_end(s);
-}
-
-START_TEST(two_backward_passes_to_one_leaf_at_once_are_found)
-{
-    Tensor *w = tensor_set_requires_grad(tensor_new_owned(SHAPE(3), AG_REAL), true);
-    pthread_barrier_init(&in_backward, NULL, 2);
-    pthread_barrier_init(&may_end, NULL, 2);
-    pthread_t thread;
-    ck_assert_int_eq(pthread_create(&thread, NULL, backward_that_waits, w), 0);
-    pthread_barrier_wait(&in_backward);
-    AgScope s = ag_begin(AG_RECORD);
-    EXPECT_USAGE_ERROR("ag_backward: another thread runs backward to tensor_new_owned (made at tests/test_guard.c:",
-                       backward_to(w));
-    ag_end(s);
-    pthread_barrier_wait(&may_end);
-    pthread_join(thread, NULL);
-    backward_to(w);                                             /* one after the other is right */
-    tensor_free(w);
-    pthread_barrier_destroy(&in_backward);
-    pthread_barrier_destroy(&may_end);
-}
-END_TEST
-
 static void *ends_with_an_open_scope(void *out)
 {
     ag_guard(true);
@@ -444,7 +390,6 @@ Suite *guard_suite(void)
     tcase_add_test(tests, ended_scopes_wait_before_they_are_written_over);
     tcase_add_test(tests, a_tensor_made_in_a_layer_is_named_with_the_caller);
     tcase_add_test(tests, a_value_written_before_backward_is_found);
-    tcase_add_test(tests, two_backward_passes_to_one_leaf_at_once_are_found);
     tcase_add_test(tests, a_tensor_of_a_thread_that_has_ended_is_named);
     tcase_add_test(tests, a_late_write_is_reported_once);
     tcase_add_test(tests, results_stay_the_same);

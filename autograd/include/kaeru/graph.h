@@ -104,35 +104,26 @@ void ag_find_nan(bool on);
 /* While on (per thread; from the start if the environment has KAERU_GUARD=1), memory is checked: the bytes around every
  * tensor's values, released buffers, and tensors whose scope has ended. An out-of-bounds write is a usage error at the next
  * operation; the message names the tensor and the line that made it. A write to released memory is found at the end of the
- * scope. Also found: a value that a backward rule reads and that was changed through a pointer in between, two
- * threads that run backward to one leaf at once, and a tensor of a thread that has ended with its scope open. A training step
- * takes two to four times as long. */
+ * scope. Also found: a value that a backward rule reads and that was changed through a pointer in between, and a tensor of a
+ * thread that has ended with its scope open. A training step takes two to four times as long. */
 void ag_guard(bool on);
 
 /* ---- updates of leaves in place, not recorded: for optimizers and initializers ----------------------------------- */
 
-/* One step of Adam, number `step` (from 1), on w, with its gradient times grad_scale as g:
+/* One step of Adam, number `step` (from 1), on n items of w from `first` on, with grad times grad_scale as g:
  *
  *     m = beta1 m + (1 - beta1) g      v = beta2 v + (1 - beta2) g^2
  *     n = m / (1 - beta1^step)         r = v / (1 - beta2^step)            w = w - lr n / (sqrt(r) + eps)
  *
- * m and v are exp_avg and exp_avg_sq (w's shape), zeros at first. Weight decay is that of AgAdam. Does nothing if w has no
- * gradient. */
-void   ag_adam_update_at(AgSite at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, const AgAdam *o, int64_t step,
-                         double grad_scale);
+ * grad, exp_avg (m) and exp_avg_sq (v) are arrays of n numbers; m and v are zeros at first. Weight decay is that of AgAdam. */
+void   ag_adam_update_part_at(AgSite at, Tensor *w, int64_t first, int64_t n, const ag_real *grad, ag_real *exp_avg,
+                              ag_real *exp_avg_sq, const AgAdam *o, int64_t step, double grad_scale);
 
-/* One step of SGD on w, with its gradient times grad_scale, plus weight_decay w, as g:
+/* One step of SGD on n items of w from `first` on, with grad times grad_scale, plus weight_decay w, as g:
  *
  *     m = momentum m + g               w = w - lr m                        with nesterov: w = w - lr (g + momentum m)
  *
- * `momentum` (w's shape) is m; NULL: w = w - lr g. `first`: true at the first step, where m is set to g. Does nothing if w has
- * no gradient. */
-void   ag_sgd_update_at(AgSite at, Tensor *w, Tensor *momentum, const AgSgd *o, bool first, double grad_scale);
-
-/* ag_adam_update and ag_sgd_update for a part of w, n items from `first` on: grad, exp_avg, exp_avg_sq and momentum are
- * arrays of n numbers. */
-void   ag_adam_update_part_at(AgSite at, Tensor *w, int64_t first, int64_t n, const ag_real *grad, ag_real *exp_avg,
-                              ag_real *exp_avg_sq, const AgAdam *o, int64_t step, double grad_scale);
+ * grad and momentum (m) are arrays of n numbers; momentum NULL: w = w - lr g. At the first step (is_first), m is set to g. */
 void   ag_sgd_update_part_at(AgSite at, Tensor *w, int64_t first, int64_t n, const ag_real *grad, ag_real *momentum,
                              const AgSgd *o, bool is_first, double grad_scale);
 
