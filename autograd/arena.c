@@ -14,9 +14,10 @@ typedef struct Chunk {
 } Chunk;
 #define CHUNK_HEADER 64
 #define CHUNK_SIZE (128 * 1024)
+#define CHUNK_COST 512          /* what a chunk counts for itself: those that hardly anything is in do not wait for ever */
 
-/* A chunk waits until so many others wait, or so many bytes: 32 KB still fit the fastest cache. */
-enum { WAITING = 64, WAITING_BYTES = 32 * 1024, WAITING_IN_GUARD_MODE = 256 };
+/* A chunk waits until the others that wait have so many bytes: 32 KB still fit the fastest cache. */
+enum { WAITING_BYTES = 32 * 1024, WAITING_IN_GUARD_MODE = 192 * 1024 };
 
 static void *chunk_data(Chunk *c)
 {
@@ -26,15 +27,13 @@ static void *chunk_data(Chunk *c)
 /* Takes the oldest waiting chunk of that many bytes; NULL if none may be used yet. */
 static Chunk *take_waiting(Arena *a, size_t bytes)
 {
-    bool guard = observer[GUARD];
-    if (a->waiting <= (guard ? WAITING_IN_GUARD_MODE : WAITING) && (guard || a->waiting_bytes <= WAITING_BYTES)) return NULL;
+    if (a->waiting <= (observer[GUARD] ? WAITING_IN_GUARD_MODE : WAITING_BYTES)) return NULL;
     Chunk *newer = NULL, *c = a->oldest;
     for (; c && c->size < bytes; c = c->next) newer = c;
     if (!c) return NULL;
     *(newer ? &newer->next : &a->oldest) = c->next;
     if (a->newest == c) a->newest = newer;
-    a->waiting--;
-    a->waiting_bytes -= c->used;
+    a->waiting -= c->used;
     return c;
 }
 
@@ -61,7 +60,7 @@ void *arena_alloc(Arena *a, size_t bytes)
     if (!a->next.chunk || a->next.used + bytes > a->next.chunk->size) {
         Chunk *c = new_chunk(a, bytes);
         if (!c) return NULL;
-        if (c->next) c->next->used = a->next.used;
+        if (c->next) c->next->used = a->next.used + CHUNK_COST;
         a->next = (ArenaMark){ c, 0 };
     }
     void *p = (char *)chunk_data(a->next.chunk) + a->next.used;
@@ -79,14 +78,13 @@ ArenaMark arena_begin(Arena *a)
 
 void arena_end(Arena *a, ArenaMark mark)
 {
-    if (a->next.chunk) a->next.chunk->used = a->next.used;
+    if (a->next.chunk) a->next.chunk->used = a->next.used + CHUNK_COST;
     for (Chunk *c = a->next.chunk, *below; c != mark.chunk; c = below) {
         below = c->next;
         c->next = NULL;
         *(a->newest ? &a->newest->next : &a->oldest) = c;
         a->newest = c;
-        a->waiting++;
-        a->waiting_bytes += c->used;
+        a->waiting += c->used;
     }
     a->next = mark;
 }
@@ -100,7 +98,6 @@ void arena_trim(Arena *a)
     }
     a->oldest = a->newest = NULL;
     a->waiting = 0;
-    a->waiting_bytes = 0;
 }
 
 void arena_keep(Arena *a)

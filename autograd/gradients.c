@@ -187,7 +187,7 @@ void grad_pass_broadcast(Tensor *x, Tensor *y)
 
 void tensor_zero_grad_at(AgSite at, Tensor *t)
 {
-    check_alive(at, "tensor_zero_grad", "t", t);
+    check_alive(at, __func__, "t", t);
     buffer_drop(&t->grad);
     buffer_drop(&t->kept_grad);
 }
@@ -200,36 +200,36 @@ static Buffer *readable_gradient(const Tensor *t)
 
 real *tensor_grad_data_at(AgSite at, Tensor *t)
 {
-    check_alive(at, "tensor_grad_data", "t", t);
+    check_alive(at, __func__, "t", t);
     Buffer *g = readable_gradient(t);
     return g ? buffer_data(g) : NULL;
 }
 
 Tensor *tensor_grad_at(AgSite at, Tensor *t)
 {
-    check_alive(at, "tensor_grad", "t", t);
+    check_alive(at, __func__, "t", t);
     Buffer *g = readable_gradient(t);
     return g ? tensor_alias(at, "tensor_grad", &t->shape, AG_REAL, g) : NULL;
 }
 
 Tensor *tensor_set_requires_grad_at(AgSite at, Tensor *t, bool requires_grad)
 {
-    check_tensor(at, "tensor_set_requires_grad", "t", t, AG_REAL);
+    check_tensor(at, __func__, "t", t, AG_REAL);
     if (t->op)
-        ag_usage_error(at, "tensor_set_requires_grad", "t was made by %s; only a leaf can be set (see ag_detach)", t->op->name);
+        ag_usage_error(at, __func__, "t was made by %s; only a leaf can be set (see ag_detach)", t->op->name);
     t->requires_grad = requires_grad;
     return t;
 }
 
 bool tensor_requires_grad_at(AgSite at, const Tensor *t)
 {
-    check_alive(at, "tensor_requires_grad", "t", t);
+    check_alive(at, __func__, "t", t);
     return t->requires_grad;
 }
 
 Tensor *ag_retain_at(AgSite at, Tensor *t)
 {
-    check_tensor(at, "ag_retain", "t", t, AG_REAL);
+    check_tensor(at, __func__, "t", t, AG_REAL);
     t->retained = true;
     return t;
 }

@@ -75,8 +75,9 @@ Buffer *guard_take_released(void);                                  /* one that 
 /* ---- the arena of scopes (arena.c): tensors and their arguments ---------------------------------------------------- */
 
 typedef struct { struct Chunk *chunk; size_t used; } ArenaMark;
-/* next: where it writes next. Chunks that were released wait before they are used for something else, the oldest first. */
-typedef struct { ArenaMark next; struct Chunk *oldest, *newest; int waiting; size_t waiting_bytes; } Arena;
+/* next: where it writes next. Chunks that were released wait before they are used for something else, the oldest first;
+ * `waiting` is their number of bytes in use. */
+typedef struct { ArenaMark next; struct Chunk *oldest, *newest; size_t waiting; } Arena;
 /* Zeroed memory until arena_end with the last mark that arena_begin returned. NULL if out of memory. */
 void *arena_alloc(Arena *a, size_t bytes);
 ArenaMark arena_begin(Arena *a);

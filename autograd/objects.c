@@ -93,7 +93,7 @@ static void check_block(AgSite at, const char *what, const char *name, void *p)
 
 void *ag_alloc_in_at(AgSite at, void *owner, size_t n, size_t size)
 {
-    if (owner) check_block(at, "ag_alloc_in", "the owner", owner);
+    if (owner) check_block(at, __func__, "the owner", owner);
     Block *b = block_new(at, n, size);
     b->owner = owner ? block_of(owner) : NULL;
     b->serial = !owner && blocks()->in_scope ? thread_serial() : 0;
@@ -158,7 +158,7 @@ void *ag_resize_at(AgSite at, void *p, size_t old_n, size_t n, size_t size)
 
 char *ag_strndup_in_at(AgSite at, void *owner, const char *s, size_t n)
 {
-    if (n > 0) ag_check_pointer_at(at, "ag_strndup_in", "s", s);
+    if (n > 0) ag_check_pointer_at(at, __func__, "s", s);
     char *copy = ag_alloc_in_at(at, owner, n + 1, 1);
     if (n) memcpy(copy, s, n);
     return copy;
@@ -166,17 +166,17 @@ char *ag_strndup_in_at(AgSite at, void *owner, const char *s, size_t n)
 
 char *ag_strdup_at(AgSite at, const char *s)
 {
-    ag_check_pointer_at(at, "ag_strdup", "s", s);
+    ag_check_pointer_at(at, __func__, "s", s);
     return ag_strndup_in_at(at, NULL, s, strlen(s));
 }
 
 void ag_set_owner_at(AgSite at, void *p, void *owner)
 {
-    check_block(at, "ag_set_owner", "p", p);
-    if (owner) check_block(at, "ag_set_owner", "the owner", owner);
+    check_block(at, __func__, "p", p);
+    if (owner) check_block(at, __func__, "the owner", owner);
     Block *b = block_of(p);
     for (const Block *above = owner ? block_of(owner) : NULL; above; above = above->owner)
-        if (above == b) ag_usage_error(at, "ag_set_owner", "p would own itself: p is the owner, or owns it");
+        if (above == b) ag_usage_error(at, __func__, "p would own itself: p is the owner, or owns it");
     take_out(b);
     b->owner = owner ? block_of(owner) : NULL;
     b->serial = 0;
@@ -185,8 +185,8 @@ void ag_set_owner_at(AgSite at, void *p, void *owner)
 
 void ag_on_free_at(AgSite at, void *p, void (*destroy)(void *p))
 {
-    check_block(at, "ag_on_free", "p", p);
-    ag_check_pointer_at(at, "ag_on_free", "the function", (const void *)(uintptr_t)destroy);
+    check_block(at, __func__, "p", p);
+    ag_check_pointer_at(at, __func__, "the function", (const void *)(uintptr_t)destroy);
     block_of(p)->destroy = destroy;
 }
 
@@ -224,9 +224,9 @@ void ag_free_at(AgSite at, void *p)
 {
     if (!p) return;
     Block *b = block_of(p);
-    if (b->magic == BLOCK_DEAD) ag_usage_error(at, "ag_free", "this object was freed already");
+    if (b->magic == BLOCK_DEAD) ag_usage_error(at, __func__, "this object was freed already");
     if (b->magic != BLOCK_ALIVE)
-        ag_usage_error(at, "ag_free", "this is not memory of ag_alloc; a scope frees its tensors, tensor_free a tensor of "
+        ag_usage_error(at, __func__, "this is not memory of ag_alloc; a scope frees its tensors, tensor_free a tensor of "
                        "ag_keep");
     take_out(b);
     destroy(b);

@@ -1,5 +1,4 @@
-/* recompute.c: values that are released in the forward pass, and computed again when a backward rule reads them (Chen et al.
- * 2016).
+/* recompute.c: values that are released in the forward pass, and recomputed when a backward rule reads them (Chen et al. 2016).
  *
  * The graph stays as it is, so the gradients have the same bits. A released value of a recorded operation can be computed from
  * the operation's inputs and numbers. Its inputs may be released as well. Those that it needs count its operation among their

@@ -11,7 +11,7 @@ static void check_ndim(AgSite at, const char *what, int ndim)
 
 int64_t ag_shape_numel_at(AgSite at, AgShape shape)
 {
-    check_ndim(at, "ag_shape_numel", shape.ndim);
+    check_ndim(at, __func__, shape.ndim);
     int64_t n = 1;                          /* of the sizes that are not 0: strides are products of some of them */
     bool empty = false;
     for (int i = 0; i < shape.ndim; i++) {
@@ -23,8 +23,8 @@ int64_t ag_shape_numel_at(AgSite at, AgShape shape)
 
 bool ag_shape_equal_at(AgSite at, AgShape a, AgShape b)
 {
-    check_ndim(at, "ag_shape_equal", a.ndim);
-    check_ndim(at, "ag_shape_equal", b.ndim);
+    check_ndim(at, __func__, a.ndim);
+    check_ndim(at, __func__, b.ndim);
     if (a.ndim != b.ndim) return false;
     for (int i = 0; i < a.ndim; i++)
         if (a.dim[i] != b.dim[i]) return false;
@@ -33,8 +33,8 @@ bool ag_shape_equal_at(AgSite at, AgShape a, AgShape b)
 
 const char *ag_shape_text_at(AgSite at, AgShape shape, char text[AG_SHAPE_TEXT])
 {
-    ag_check_pointer_at(at, "ag_shape_text", "text", text);
-    check_ndim(at, "ag_shape_text", shape.ndim);
+    ag_check_pointer_at(at, __func__, "text", text);
+    check_ndim(at, __func__, shape.ndim);
     int n = snprintf(text, AG_SHAPE_TEXT, "(");
     for (int i = 0; i < shape.ndim; i++)
         n += snprintf(text + n, (size_t)(AG_SHAPE_TEXT - n), i ? ", %lld" : "%lld", (long long)shape.dim[i]);

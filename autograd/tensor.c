@@ -58,9 +58,9 @@ static Tensor *owned_header(AgSite at, const char *what, const AgShape *shape, A
 Tensor *tensor_new_owned_at(AgSite at, AgShape shape, AgDType dtype)
 {
     if ((int)dtype < AG_REAL || dtype > AG_BOOL)
-        ag_usage_error(at, "tensor_new_owned", "%d is not an AgDType; expected AG_REAL, AG_INT or AG_BOOL", (int)dtype);
-    int64_t numel = check_shape(at, "tensor_new_owned", &shape);
-    size_t bytes = checked_bytes(at, "tensor_new_owned", numel, dtype);
+        ag_usage_error(at, __func__, "%d is not an AgDType; expected AG_REAL, AG_INT or AG_BOOL", (int)dtype);
+    int64_t numel = check_shape(at, __func__, &shape);
+    size_t bytes = checked_bytes(at, __func__, numel, dtype);
     Tensor *t = owned_header(at, "tensor_new_owned", &shape, dtype);
     t->buffer = buffer_new_lasting(at, "tensor_new_owned", bytes);
     t->data = memset(buffer_data(t->buffer), 0, bytes);
@@ -69,7 +69,7 @@ Tensor *tensor_new_owned_at(AgSite at, AgShape shape, AgDType dtype)
 
 Tensor *ag_take_gradient_at(AgSite at, Tensor *leaf)
 {
-    check_leaf(at, "ag_take_gradient", "the leaf", leaf);
+    check_leaf(at, __func__, "the leaf", leaf);
     if (!leaf->grad) return NULL;
     Tensor *t = owned_header(at, "ag_take_gradient", &leaf->shape, AG_REAL);
     t->buffer = leaf->grad;
@@ -80,10 +80,10 @@ Tensor *ag_take_gradient_at(AgSite at, Tensor *leaf)
 
 void ag_put_gradient_at(AgSite at, Tensor *leaf, Tensor *gradient)
 {
-    check_leaf(at, "ag_put_gradient", "the leaf", leaf);
-    check_tensor(at, "ag_put_gradient", "the gradient", gradient, AG_REAL);
+    check_leaf(at, __func__, "the leaf", leaf);
+    check_tensor(at, __func__, "the gradient", gradient, AG_REAL);
     if (!gradient->owned || gradient->op || gradient->numel != leaf->numel)
-        ag_usage_error(at, "ag_put_gradient", "expected the result of ag_take_gradient of this leaf");
+        ag_usage_error(at, __func__, "expected the result of ag_take_gradient of this leaf");
     buffer_release(leaf->grad);
     leaf->grad = buffer_share(gradient->buffer);
     ag_free_at(at, gradient);
@@ -93,9 +93,9 @@ void tensor_free_at(AgSite at, Tensor *t)
 {
     if (!t) return;
     if (t->magic != TENSOR_ALIVE || !t->owned)
-        ag_usage_error(at, "tensor_free", "this tensor belongs to a scope, or was freed already");
+        ag_usage_error(at, __func__, "this tensor belongs to a scope, or was freed already");
     if (block_has_owner(t))
-        ag_usage_error(at, "tensor_free", "this tensor belongs to a module or another object, which frees it");
+        ag_usage_error(at, __func__, "this tensor belongs to a module or another object, which frees it");
     ag_free_at(at, t);
 }
 
@@ -125,7 +125,7 @@ Tensor *tensor_arange_at(AgSite at, double start, double stop, double step)
 {
     double count = (stop - start) / step;
     if (!(step != 0) || !(count < 1e15))
-        ag_usage_error(at, "tensor_arange", "from %g to %g by %g has no end", start, stop, step);
+        ag_usage_error(at, __func__, "from %g to %g by %g has no end", start, stop, step);
     int64_t n = count > 0 ? (int64_t)count : 0;
     if ((double)n < count) n++;
     Tensor *t = tensor_new(at, "tensor_arange", &SHAPE(n), AG_REAL);
@@ -144,7 +144,7 @@ static Tensor *tensor_filled(AgSite at, const char *what, const AgShape *shape, 
 
 Tensor *tensor_from_at(AgSite at, AgShape shape, const real *values)
 {
-    if (!values) ag_usage_error(at, "tensor_from", "values is NULL; tensor_zeros makes zeros");
+    if (!values) ag_usage_error(at, __func__, "values is NULL; tensor_zeros makes zeros");
     return tensor_filled(at, "tensor_from", &shape, AG_REAL, values);
 }
 
@@ -162,7 +162,7 @@ Tensor *tensor_bools_at(AgSite at, AgShape shape, const uint8_t *values)
 
 Tensor *ag_keep_at(AgSite at, const Tensor *t)
 {
-    check_any(at, "ag_keep", "t", t);
+    check_any(at, __func__, "t", t);
     Tensor *kept = tensor_new_owned_at(at, t->shape, t->dtype);
     memcpy(kept->data, t->data, (size_t)t->numel * dtype_size(t->dtype));
     return kept;
@@ -170,7 +170,7 @@ Tensor *ag_keep_at(AgSite at, const Tensor *t)
 
 Tensor *ag_detach_at(AgSite at, Tensor *t)
 {
-    check_any(at, "ag_detach", "t", t);
+    check_any(at, __func__, "t", t);
     return tensor_alias(at, "ag_detach", &t->shape, t->dtype, t->buffer);
 }
 
@@ -192,93 +192,93 @@ Tensor *ag_end_return_at(AgSite at, AgScope scope, Tensor *t)
 
 AgShape tensor_shape_at(AgSite at, const Tensor *t)
 {
-    check_alive(at, "tensor_shape", "t", t);
+    check_alive(at, __func__, "t", t);
     return t->shape;
 }
 
 int tensor_ndim_at(AgSite at, const Tensor *t)
 {
-    check_alive(at, "tensor_ndim", "t", t);
+    check_alive(at, __func__, "t", t);
     return t->shape.ndim;
 }
 
 int64_t tensor_numel_at(AgSite at, const Tensor *t)
 {
-    check_alive(at, "tensor_numel", "t", t);
+    check_alive(at, __func__, "t", t);
     return t->numel;
 }
 
 AgDType tensor_dtype_at(AgSite at, const Tensor *t)
 {
-    check_alive(at, "tensor_dtype", "t", t);
+    check_alive(at, __func__, "t", t);
     return t->dtype;
 }
 
 int64_t tensor_dim_at(AgSite at, const Tensor *t, int dim)
 {
-    check_alive(at, "tensor_dim", "t", t);
-    return t->shape.dim[check_dim(at, "tensor_dim", t, dim)];
+    check_alive(at, __func__, "t", t);
+    return t->shape.dim[check_dim(at, __func__, t, dim)];
 }
 
 const real *tensor_data_at(AgSite at, const Tensor *t)
 {
-    check_tensor(at, "tensor_data", "t", t, AG_REAL);
+    check_tensor(at, __func__, "t", t, AG_REAL);
     return t->data;
 }
 
 const int32_t *tensor_int_data_at(AgSite at, const Tensor *t)
 {
-    check_tensor(at, "tensor_int_data", "t", t, AG_INT);
+    check_tensor(at, __func__, "t", t, AG_INT);
     return t->data;
 }
 
 const uint8_t *tensor_bool_data_at(AgSite at, const Tensor *t)
 {
-    check_tensor(at, "tensor_bool_data", "t", t, AG_BOOL);
+    check_tensor(at, __func__, "t", t, AG_BOOL);
     return t->data;
 }
 
 real *tensor_mutable_data_at(AgSite at, Tensor *t)
 {
-    return values_to_write(at, "tensor_mutable_data", "t", t, AG_REAL);
+    return values_to_write(at, __func__, "t", t, AG_REAL);
 }
 
 int32_t *tensor_mutable_int_data_at(AgSite at, Tensor *t)
 {
-    return values_to_write(at, "tensor_mutable_int_data", "t", t, AG_INT);
+    return values_to_write(at, __func__, "t", t, AG_INT);
 }
 
 uint8_t *tensor_mutable_bool_data_at(AgSite at, Tensor *t)
 {
-    return values_to_write(at, "tensor_mutable_bool_data", "t", t, AG_BOOL);
+    return values_to_write(at, __func__, "t", t, AG_BOOL);
 }
 
 double tensor_item_at(AgSite at, const Tensor *t)
 {
-    check_any(at, "tensor_item", "t", t);
+    check_any(at, __func__, "t", t);
     char text[AG_SHAPE_TEXT];
-    if (t->numel != 1) ag_usage_error(at, "tensor_item", "shape %s has not one item", ag_shape_text(t->shape, text));
+    if (t->numel != 1) ag_usage_error(at, __func__, "shape %s has not one item", ag_shape_text(t->shape, text));
     return t->dtype == AG_REAL ? (double)*reals(t) : t->dtype == AG_INT ? (double)*ints(t) : (double)*bools(t);
 }
 
 void tensor_copy_at(AgSite at, Tensor *dst, const Tensor *src)
 {
-    check_any(at, "tensor_copy", "dst", dst);
-    check_tensor(at, "tensor_copy", "src", src, dst->dtype);
+    check_any(at, __func__, "dst", dst);
+    check_tensor(at, __func__, "src", src, dst->dtype);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!ag_shape_equal(dst->shape, src->shape))
-        ag_usage_error(at, "tensor_copy", "dst %s and src %s differ in shape", ag_shape_text(dst->shape, a),
+        ag_usage_error(at, __func__, "dst %s and src %s differ in shape", ag_shape_text(dst->shape, a),
                        ag_shape_text(src->shape, b));
-    void *values = values_to_write(at, "tensor_copy", "dst", dst, dst->dtype);
+    void *values = values_to_write(at, __func__, "dst", dst, dst->dtype);
     if (values != src->data) memcpy(values, src->data, (size_t)src->numel * dtype_size(src->dtype));
 }
 
 Tensor *tensor_name_at(AgSite at, Tensor *t, const char *name)
 {
-    check_alive(at, "tensor_name", "t", t);
-    if (!name) ag_usage_error(at, "tensor_name", "the name is NULL");
+    check_alive(at, __func__, "t", t);
+    if (!name) ag_usage_error(at, __func__, "the name is NULL");
     char *copy = strdup(name);              /* not ag_strdup: the tensor frees it, whatever unwinds */
-    if (!copy) ag_usage_error(at, "tensor_name", "no memory for a name");
+    if (!copy) ag_usage_error(at, __func__, "no memory for a name");
     free(t->name);
     t->name = copy;
     return t;
@@ -286,6 +286,6 @@ Tensor *tensor_name_at(AgSite at, Tensor *t, const char *name)
 
 const char *tensor_get_name_at(AgSite at, const Tensor *t)
 {
-    check_alive(at, "tensor_get_name", "t", t);
+    check_alive(at, __func__, "t", t);
     return t->name ? t->name : "";
 }

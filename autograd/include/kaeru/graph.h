@@ -6,7 +6,8 @@
  *     ag_backward(loss);                                w's gradient is now in tensor_grad(w)
  *     ag_end(step);
  *
- * The operations are in autograd.h, which includes this file. As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). */
+ * The operations are in autograd.h, which includes this file. As in tensor.h, NAME_at(AgSite at, ...) is called as
+ * NAME(...). */
 #ifndef KAERU_GRAPH_H
 #define KAERU_GRAPH_H
 
@@ -23,7 +24,7 @@ AG_PUBLIC_BEGIN
  * It is a usage error if values that a rule reads were written in place after its operation had read them: by an optimizer's
  * step, nn_init_*, ag_fill*, tensor_copy or tensor_mutable_data. */
 void ag_backward_at(AgSite at, Tensor *loss);
-/* The same from any tensor y, with its gradient dy given (same shape). */
+/* As ag_backward, from any tensor y, with its gradient dy given (same shape). */
 void ag_backward_from_at(AgSite at, Tensor *y, const Tensor *dy);
 /* As ag_backward, but releases nothing: the graph can be extended, and backward can run through it again. */
 void ag_backward_keep_at(AgSite at, Tensor *loss);
@@ -38,7 +39,7 @@ typedef struct {
 } AgWatch;
 void ag_watch_backward(AgWatch watch);
 
-/* Moves the gradient of a leaf into a tensor that the caller owns (ag_free); NULL if it has none. The leaf has none then. */
+/* Moves the gradient of a leaf into a tensor that the caller frees (tensor_free); NULL if there is none. */
 Tensor *ag_take_gradient_at(AgSite at, Tensor *leaf);
 /* Moves it back: `gradient`, from ag_take_gradient, becomes the gradient of the leaf and is freed. */
 void ag_put_gradient_at(AgSite at, Tensor *leaf, Tensor *gradient);
@@ -62,8 +63,8 @@ void ag_unpack_weight_at(AgSite at, Tensor *weight);                            
  * give the same result in each call, and must not write to them. The inputs must be leaves with moderate values, and one at
  * least must require a gradient; else it is a usage error. The loss is a sum of the outputs with random weights, because a
  * plain sum hides errors (every softmax sums to 1). The graph contains two calls of f, which reveals a rule that overwrites a
- * gradient instead of adding to it. Inputs and results are intermediate values, which backward releases, so a rule that
- * reads a value it does not declare causes a usage error.
+ * gradient instead of adding to it. f gets results of operations, not leaves, so that backward releases them: a rule that
+ * reads a value it does not declare is then a usage error.
  * Unless `report` is NULL, it gets the number of wrong entries of each input, the likely reason (no gradient, the same factor
  * everywhere, only one of two uses, ...), and the first wrong entries: index, gradient, numerical gradient, ratio.
  * Tolerances are PyTorch's in libkaeru_double (step 1e-6, atol 1e-5, rtol 1e-3); in float step 1e-2 and 2e-2 of the
@@ -73,8 +74,8 @@ void ag_unpack_weight_at(AgSite at, Tensor *weight);                            
 typedef Tensor *AgFunction(Tensor **in, void *arg);
 bool ag_gradcheck_at(AgSite at, AgFunction *f, void *arg, Tensor **in, int n, FILE *report);
 
-/* Checks a registered operation ("matmul") on its own samples; see autograd/ops/ops.def. Returns the number of cases that
- * passed, or -1 - (the first case that failed); 0 if there is no such operation. */
+/* Checks a registered operation ("matmul") on its own samples; see autograd/ops/ops.def. Returns the number of cases if
+ * all passed; -1 - i if case i, from 0, was the first that failed; 0 if there is no such operation. */
 int ag_check_op(const char *name, FILE *report);
 
 /* The registered operations: their number, and of number i the name and the two formulas. */
@@ -190,14 +191,15 @@ Tensor *ag_custom_at(AgSite at, const AgCustom *op, AgShape shape, Tensor *const
 /* A point of this thread's computation, until the innermost scope ends. */
 typedef struct { const void *newest; } AgMark;
 AgMark ag_mark(void);
-/* What ag_recompute releases. AG_CHEAP: results of 2 MiB or more that take little time: those of operations by item, of norms,
- * of dropout, embedding and slice. AG_PRODUCTS: smaller ones, too, and those of linear and matmul. Both: results that no
- * backward rule reads. The results of other operations, such as attention, and what their rules read are kept. */
+/* What ag_recompute releases. Both: results that no backward rule reads.
+ * AG_CHEAP: also results of 2 MiB or more that take little time: of elementwise operations, norms, dropout, embedding, slice.
+ * AG_PRODUCTS: also smaller ones of these operations, and results of linear and matmul.
+ * The results of other operations, such as attention, are kept, and what their rules read. */
 typedef enum { AG_CHEAP, AG_PRODUCTS } AgRecompute;
-/* Releases the values that were computed and recorded since the mark, but not y, and returns y. Whatever reads such a value
- * later, most of all a backward rule, makes it be computed again from its inputs: less memory, more time, the same bits (Chen
- * et al. 2016, "Training Deep Nets with Sublinear Memory Cost"). Results with ag_retain are kept. Without recording it does
- * nothing. Typically y is the result of one of many layers:
+/* Releases values that were computed and recorded since the mark, but not y, and returns y. When a backward rule or the program
+ * reads such a value, it is first recomputed from its inputs: less memory, more time, the same bits (Chen et al. 2016,
+ * "Training Deep Nets with Sublinear Memory Cost"). Results with ag_retain are kept. Without recording it does nothing.
+ * Typically y is the result of one of many layers:
  *
  *     AgMark begin = ag_mark();
  *     x = ag_recompute(begin, layer(x), AG_PRODUCTS); */
