@@ -139,7 +139,7 @@ void ag_check_pointer_at(AgSite at, const char *what, const char *name, const vo
 
 bool ag_set_error(const char *format, ...)
 {
-    char error[sizeof errors()->error];        /* a copy first: the arguments may include ag_error() */
+    char error[sizeof errors()->error];         /* a copy first: the arguments may include ag_error() */
     if (!format) format = "an error without a message";
     va_list list;
     va_start(list, format);

@@ -3,9 +3,9 @@
  * A chunk of the system's memory is divided into blocks. A block is in use, or free and touched (it has pages of memory), or
  * free and untouched (the system gives it pages when it is written). Free neighbors of one kind are joined. A new buffer gets
  * free neighbors of both kinds: those that need the fewest new pages, and of these the smallest. For each new page, one page of
- * another free block is returned to the system. So the process has about as many pages as its
- * buffers had at most, although the sizes of activations and gradients are different. Few pages are returned: in a step of
- * GPT-2 with 1024 tokens, 12 MiB of 620 MiB. */
+ * another free block is returned to the system. So the process has about as many pages as its buffers had at most, although
+ * the sizes of activations and gradients are different. Few pages are returned: in a step of GPT-2 with 1024 tokens, 12 MiB of
+ * 620 MiB. */
 #include "memory.h"
 
 #include <pthread.h>
@@ -17,8 +17,8 @@
 typedef struct LargeBlock LargeBlock;
 struct LargeBlock {
     size_t size;                    /* bytes, with this header */
-    LargeBlock *below, *above;       /* its neighbors in the chunk; NULL at the ends */
-    LargeBlock *previous, *next;     /* in the list of free blocks */
+    LargeBlock *below, *above;      /* its neighbors in the chunk; NULL at the ends */
+    LargeBlock *previous, *next;    /* in the list of free blocks */
     bool free, touched;
 };
 

@@ -33,10 +33,11 @@ static Scopes *scopes(void)
     return state ? state : thread_state(&state, &kind);
 }
 
-/* The next ag_end of the innermost scope or one around it unwinds. */
+/* The next ag_end of the innermost scope or one around it unwinds. A rule that was running is over. */
 static void failed(void)
 {
     Scopes *s = scopes();
+    check_reads_of(NULL);
     if (s->depth == 0) return;
     OpenScope *innermost = &s->scope[s->depth - 1];
     innermost->failed = thread_serial();
