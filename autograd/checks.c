@@ -106,10 +106,10 @@ void *values_to_write(AgSite at, const char *what, const char *argument, Tensor 
 {
     check_tensor(at, what, argument, t, dtype);
     check_leaf(at, what, argument, t);
-    LayerCall call = user_call();
+    const LayerCall *call = user_call();
     t->buffer->version++;
-    t->buffer->written = call.function ? call.site : at;
-    t->buffer->writer = call.function ? call.function : what;
+    t->buffer->written = call->function ? call->site : at;
+    t->buffer->writer = call->function ? call->function : what;
     return t->data;
 }
 

@@ -36,10 +36,11 @@ void ag_layer_end(const int *unused)
     if (e->calls > 0) e->calls--;
 }
 
-LayerCall user_call(void)
+const LayerCall *user_call(void)
 {
+    static const LayerCall none;
     const Errors *e = errors();
-    return e->calls > 0 ? e->call[0] : (LayerCall){ { NULL, 0 }, NULL };
+    return e->calls > 0 ? e->call : &none;
 }
 
 int layer_calls(void)

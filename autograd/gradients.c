@@ -10,16 +10,16 @@ typedef struct {
 } Gradients;
 static _Thread_local void *state;
 
-static void failed(void);
+static void drop_pending(void);
 
 static Gradients *gradients(void)
 {
-    static const StateKind kind = { .size = sizeof(Gradients), .failed = failed };
+    static const StateKind kind = { .size = sizeof(Gradients), .failed = drop_pending };
     return state ? state : thread_state(&state, &kind);
 }
 
 /* An error during backward leaves partial gradients, which must not be added to those of a later pass. */
-static void failed(void)
+static void drop_pending(void)
 {
     *gradients() = (Gradients){ false, false };
     for (Tensor *t = tape(); t; t = t->older)

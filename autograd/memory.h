@@ -50,7 +50,7 @@ static inline Buffer *buffer_share(Buffer *b) { b->refs++; return b; }
 /* Releases *b and sets it to NULL. */
 static inline void buffer_drop(Buffer **b)
 {
-    buffer_release(*b);
+    if (*b) buffer_release(*b);
     *b = NULL;
 }
 

@@ -25,11 +25,11 @@ typedef struct {
 } Blocks;
 static _Thread_local void *state;
 
-static void trim(void);
+static void empty_quarantine(void);
 
 static Blocks *blocks(void)
 {
-    static const StateKind kind = { .size = sizeof(Blocks), .trim = trim };
+    static const StateKind kind = { .size = sizeof(Blocks), .trim = empty_quarantine };
     return state ? state : thread_state(&state, &kind);
 }
 
@@ -211,7 +211,7 @@ static void destroy(Block *b)
     *place = b;
 }
 
-static void trim(void)
+static void empty_quarantine(void)
 {
     Blocks *here = blocks();
     for (int i = 0; i < QUARANTINE; i++) {

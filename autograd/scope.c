@@ -23,18 +23,18 @@ typedef struct {
 } Scopes;
 static _Thread_local void *state;
 
-static void failed(void);
-static void trim(void);
+static void note_error(void);
+static void free_waiting(void);
 static void end_all(void);
 
 static Scopes *scopes(void)
 {
-    static const StateKind kind = { .size = sizeof(Scopes), .failed = failed, .trim = trim, .end = end_all };
+    static const StateKind kind = { .size = sizeof(Scopes), .failed = note_error, .trim = free_waiting, .end = end_all };
     return state ? state : thread_state(&state, &kind);
 }
 
 /* The next ag_end of the innermost scope or one around it unwinds. A rule that was running is over. */
-static void failed(void)
+static void note_error(void)
 {
     Scopes *s = scopes();
     check_reads_of(NULL);
@@ -44,7 +44,7 @@ static void failed(void)
     layer_calls_end(innermost->calls);
 }
 
-static void trim(void)
+static void free_waiting(void)
 {
     arena_trim(&scopes()->arena);
 }
@@ -103,7 +103,7 @@ Tensor *scope_tensor(AgSite at, const char *what)
     t->precision = (uint8_t)s->precision;
     t->thread = thread_id();
     t->site = at;
-    t->user_site = user_call().site;
+    t->user_site = user_call()->site;
     t->made_by = what;
     t->older = s->tape;
     s->tape = t;

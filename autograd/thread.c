@@ -84,8 +84,3 @@ uint64_t thread_serial(void)
     if (!serial) serial = atomic_fetch_add(&threads, 1) << SERIAL_BITS | 1;
     return ++serial;
 }
-
-const void *thread_id(void)
-{
-    return &serial;
-}

@@ -23,14 +23,12 @@ void thread_trim(void);
  * the same number: the upper bits are the thread's. */
 uint64_t thread_serial(void);
 enum { SERIAL_BITS = 40 };
-/* A pointer that differs in each running thread. */
-const void *thread_id(void);
 
 /* ---- layer calls and places in messages (errors.c) ---------------------------------------------------------------- */
 
 typedef struct { AgSite site; const char *function; } LayerCall;
-/* The user's outermost layer call; no file if no layer is being called. */
-LayerCall user_call(void);
+/* The user's outermost layer call; without a file and a function if no layer is being called. */
+const LayerCall *user_call(void);
 /* How many layers are being called. An error or the end of a scope after an error sets the number to that of the scope. */
 int  layer_calls(void);
 void layer_calls_end(int calls);
@@ -54,6 +52,12 @@ typedef enum {
 typedef void Observer(Event event, AgSite at, Tensor *t);
 enum { GUARD, FIND_NAN, WATCH, OBSERVERS };
 extern _Thread_local Observer *observer[OBSERVERS];     /* NULL: none of this kind */
+
+/* A pointer that differs in each running thread. */
+static inline const void *thread_id(void)
+{
+    return observer;
+}
 
 static inline void tell(Event event, AgSite at, Tensor *t)
 {

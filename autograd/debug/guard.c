@@ -25,8 +25,8 @@ typedef struct {
 
 /* The buffers of all threads: one may be released by another thread than the one that allocated it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static Guarded *list;
-static size_t n, capacity;
+static Guarded *guarded;
+static size_t n_guarded, capacity;
 static _Thread_local size_t released;       /* how many of them this thread has released */
 
 /* ---- sentinels --------------------------------------------------------------------------------------------------- */
@@ -86,15 +86,15 @@ _Noreturn static void error_bad_write(AgSite at, const char *what, const BadWrit
 
 bool guard_begin(AgSite at, const char *what, Buffer *b)
 {
-    Guarded g = { b, at, user_call().site, what, thread_id(), false };
+    Guarded g = { b, at, user_call()->site, what, thread_id(), false };
     pthread_mutex_lock(&lock);
-    if (n == capacity) {
-        Guarded *larger = realloc(list, (2 * n + 64) * sizeof *list);
-        if (larger) list = larger;
-        if (larger) capacity = 2 * n + 64;
+    if (n_guarded == capacity) {
+        Guarded *larger = realloc(guarded, (2 * n_guarded + 64) * sizeof *guarded);
+        if (larger) guarded = larger;
+        if (larger) capacity = 2 * n_guarded + 64;
     }
-    bool listed = n < capacity;
-    if (listed) list[n++] = g;
+    bool listed = n_guarded < capacity;
+    if (listed) guarded[n_guarded++] = g;
     pthread_mutex_unlock(&lock);
     memset(buffer_data(b), POISON, used_bytes(b));
     if (listed) fill(&g);
@@ -105,12 +105,12 @@ void guard_end(Buffer *b)
 {
     BadWrite w;
     pthread_mutex_lock(&lock);
-    size_t i = n - 1;
-    while (list[i].buffer != b) i--;
-    bool bad = find_bad_write(&list[i], &w);
-    list[i].thread = thread_id();
-    list[i].released = true;
-    fill(&list[i]);
+    size_t i = n_guarded - 1;
+    while (guarded[i].buffer != b) i--;
+    bool bad = find_bad_write(&guarded[i], &w);
+    guarded[i].thread = thread_id();
+    guarded[i].released = true;
+    fill(&guarded[i]);
     pthread_mutex_unlock(&lock);
     released++;
     if (bad) error_bad_write(w.in.site, w.in.what, &w);
@@ -121,8 +121,8 @@ void guard_check(AgSite at, const char *what, bool all)
     BadWrite w;
     bool bad = false;
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < n && !bad; i++)
-        bad = list[i].thread == thread_id() && (all || !list[i].released) && find_bad_write(&list[i], &w);
+    for (size_t i = 0; i < n_guarded && !bad; i++)
+        bad = guarded[i].thread == thread_id() && (all || !guarded[i].released) && find_bad_write(&guarded[i], &w);
     pthread_mutex_unlock(&lock);
     if (bad) error_bad_write(at, what, &w);
 }
@@ -133,10 +133,10 @@ Buffer *guard_take_released(void)
     if (released == 0) return NULL;
     released--;
     pthread_mutex_lock(&lock);
-    for (size_t i = n; i-- > 0 && !b;) {
-        if (list[i].thread != thread_id() || !list[i].released) continue;
-        b = list[i].buffer;
-        list[i] = list[--n];
+    for (size_t i = n_guarded; i-- > 0 && !b;) {
+        if (guarded[i].thread != thread_id() || !guarded[i].released) continue;
+        b = guarded[i].buffer;
+        guarded[i] = guarded[--n_guarded];
     }
     pthread_mutex_unlock(&lock);
     return b;
