@@ -3,63 +3,54 @@
  *
  * Each scope begins a chunk of its own. A released chunk waits until some others have been released after it. A tensor that is
  * used after its scope has ended is therefore still there, and check_alive can name it. */
-#include "internal.h"
+#include "memory.h"
 
 #include <pthread.h>
 #include <string.h>
 
 typedef struct Chunk {
-    struct Chunk *next;
-    size_t size, used;          /* used: of a chunk that waits, the bytes that were in use */
+    struct Chunk *next;         /* in use: the one that was filled before; waiting: the next to be used */
+    size_t size, used;          /* used: of a chunk that is full or waits, the bytes that were in use */
 } Chunk;
 #define CHUNK_HEADER 64
 #define CHUNK_SIZE (128 * 1024)
+#define CHUNK_COST 512          /* what a chunk counts for itself: those that hardly anything is in do not wait for ever */
 
-/* A chunk waits until so many others wait, or so many bytes: 32 KB still fit the fastest cache. */
-enum { WAITING = 64, WAITING_BYTES = 32 * 1024, WAITING_IN_GUARD_MODE = 256 };
+/* A chunk waits until the others that wait have so many bytes: 32 KB still fit the fastest cache. */
+enum { WAITING_BYTES = 32 * 1024, WAITING_IN_GUARD_MODE = 192 * 1024 };
 
 static void *chunk_data(Chunk *c)
 {
     return (char *)c + CHUNK_HEADER;
 }
 
-/* The link to the chunk after the current one: the first of those that wait. */
-static Chunk **first_waiting(Arena *a)
+/* Takes the oldest waiting chunk of that many bytes; NULL if none may be used yet. */
+static Chunk *take_waiting(Arena *a, size_t bytes)
 {
-    return a->next.chunk ? &a->next.chunk->next : &a->first;
+    if (a->waiting <= (observer[GUARD] ? WAITING_IN_GUARD_MODE : WAITING_BYTES)) return NULL;
+    Chunk *newer = NULL, *c = a->oldest;
+    for (; c && c->size < bytes; c = c->next) newer = c;
+    if (!c) return NULL;
+    *(newer ? &newer->next : &a->oldest) = c->next;
+    if (a->newest == c) a->newest = newer;
+    a->waiting -= c->used;
+    return c;
 }
 
-/* Inserts a chunk with room for that many bytes after the current one: the oldest that fits, or a new one. NULL if out of
- * memory. */
-static Chunk *next_chunk(Arena *a, size_t bytes)
+/* A chunk of that many bytes or more; NULL if out of memory. */
+static Chunk *new_chunk(Arena *a, size_t bytes)
 {
-    Chunk **place = first_waiting(a), *chunk = NULL;
-    bool guard = context()->guard;
-    if (a->waiting > (guard ? WAITING_IN_GUARD_MODE : WAITING) || (!guard && a->waiting_bytes > WAITING_BYTES)) {
-        Chunk **link = place, *before = NULL;
-        while (*link && (*link)->size < bytes) {
-            before = *link;
-            link = &before->next;
-        }
-        chunk = *link;
-        if (chunk) {
-            *link = chunk->next;
-            if (a->last == chunk) a->last = before;
-            a->waiting--;
-            a->waiting_bytes -= chunk->used;
-        }
-    }
-    if (!chunk) {
+    Chunk *c = take_waiting(a, bytes);
+    if (!c) {
         size_t size = bytes > CHUNK_SIZE ? bytes : CHUNK_SIZE;
-        chunk = system_alloc(CHUNK_HEADER + size);
-        if (!chunk) return NULL;
-        memset(chunk, 0, CHUNK_HEADER);                 /* ag_free of a tensor reads here whether it is a block */
-        chunk->size = size;
+        c = system_alloc(CHUNK_HEADER + size);
+        if (!c) return NULL;
+        memset(c, 0, CHUNK_HEADER);                     /* ag_free of a tensor reads here whether it is a block */
+        c->size = size;
     }
-    memory_poison(chunk_data(chunk), chunk->size);
-    chunk->next = *place;
-    *place = chunk;
-    return chunk;
+    memory_poison(chunk_data(c), c->size);
+    c->next = a->next.chunk;
+    return c;
 }
 
 void *arena_alloc(Arena *a, size_t bytes)
@@ -67,9 +58,10 @@ void *arena_alloc(Arena *a, size_t bytes)
     if (bytes > SIZE_MAX / 4) return NULL;
     bytes = (bytes + 15) & ~(size_t)15;
     if (!a->next.chunk || a->next.used + bytes > a->next.chunk->size) {
-        Chunk *chunk = next_chunk(a, bytes);
-        if (!chunk) return NULL;
-        a->next = (ArenaMark){ chunk, 0 };
+        Chunk *c = new_chunk(a, bytes);
+        if (!c) return NULL;
+        if (c->next) c->next->used = a->next.used + CHUNK_COST;
+        a->next = (ArenaMark){ c, 0 };
     }
     void *p = (char *)chunk_data(a->next.chunk) + a->next.used;
     a->next.used += bytes;
@@ -86,35 +78,26 @@ ArenaMark arena_begin(Arena *a)
 
 void arena_end(Arena *a, ArenaMark mark)
 {
-    Chunk *last = a->next.chunk;
-    if (last) last->used = a->next.used;
+    if (a->next.chunk) a->next.chunk->used = a->next.used + CHUNK_COST;
+    for (Chunk *c = a->next.chunk, *below; c != mark.chunk; c = below) {
+        below = c->next;
+        c->next = NULL;
+        *(a->newest ? &a->newest->next : &a->oldest) = c;
+        a->newest = c;
+        a->waiting += c->used;
+    }
     a->next = mark;
-    if (last == mark.chunk) return;
-    Chunk **first = first_waiting(a), *begin = *first;
-    for (Chunk *c = begin;; c = c->next) {
-        if (c != last) c->used = c->size;
-        a->waiting++;
-        a->waiting_bytes += c->used;
-        if (c == last) break;
-    }
-    if (a->last) {                                      /* others wait: these go behind them */
-        *first = last->next;
-        last->next = NULL;
-        a->last->next = begin;
-    }
-    a->last = last;
 }
 
 void arena_trim(Arena *a)
 {
-    for (Chunk **link = first_waiting(a), *c; (c = *link) != NULL;) {
-        *link = c->next;
+    for (Chunk *c = a->oldest, *next; c; c = next) {
+        next = c->next;
         memory_unpoison(chunk_data(c), c->size);
         system_free(c);
     }
-    a->last = NULL;
+    a->oldest = a->newest = NULL;
     a->waiting = 0;
-    a->waiting_bytes = 0;
 }
 
 void arena_keep(Arena *a)
@@ -122,9 +105,9 @@ void arena_keep(Arena *a)
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static Chunk *kept;
     pthread_mutex_lock(&lock);
-    if (a->last) {
-        a->last->next = kept;
-        kept = a->first;
+    if (a->newest) {
+        a->newest->next = kept;
+        kept = a->oldest;
     }
     pthread_mutex_unlock(&lock);
     *a = (Arena){ 0 };

@@ -1,32 +1,56 @@
 /* errors.c: error messages and the stack of layer calls that they show. */
-#include "internal.h"
+#include "thread.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_CALLS = 64 };
+typedef struct {
+    LayerCall call[MAX_CALLS];              /* the stack of layer calls */
+    int calls;
+    AgErrorHandler *handler;
+    char message[1024], error[1024];        /* of ag_usage_error, and of ag_set_error */
+} Errors;
+static _Thread_local void *state;
+
+static Errors *errors(void)
+{
+    static const StateKind kind = { .size = sizeof(Errors) };
+    return state ? state : thread_state(&state, &kind);
+}
+
 /* ---- layer calls ------------------------------------------------------------------------------------------------- */
 
 int ag_layer_begin(AgSite at, const char *function)
 {
-    Context *c = context();
-    if (c->calls < MAX_CALLS) {
-        c->call[c->calls].site = at;
-        c->call[c->calls].function = function;
-    }
-    return c->calls++;
+    Errors *e = errors();
+    if (e->calls < MAX_CALLS) e->call[e->calls] = (LayerCall){ at, function };
+    return e->calls++;
 }
 
 void ag_layer_end(const int *unused)
 {
     (void)unused;
-    Context *c = context();
-    if (c->calls > 0) c->calls--;
+    Errors *e = errors();
+    if (e->calls > 0) e->calls--;
 }
 
-AgSite user_site_now(const Context *c)
+const LayerCall *user_call(void)
 {
-    return c->calls > 0 ? c->call[0].site : (AgSite){ NULL, 0 };
+    static const LayerCall none;
+    const Errors *e = errors();
+    return e->calls > 0 ? e->call : &none;
+}
+
+int layer_calls(void)
+{
+    return errors()->calls;
+}
+
+void layer_calls_end(int calls)
+{
+    errors()->calls = calls;
 }
 
 int name_length(const char *function)
@@ -64,13 +88,13 @@ static size_t append(char *text, size_t size, size_t n, const char *format, ...)
 
 /* Appends the layers that are being called, the innermost first. Functions that pass their caller's place on share one line
  * with what they call: the message shows the line once, with the outermost of them. */
-static size_t append_layers(Context *c, size_t n, AgSite inside)
+static size_t append_layers(Errors *e, size_t n, AgSite inside)
 {
-    for (int i = (c->calls < MAX_CALLS ? c->calls : MAX_CALLS) - 1; i >= 0; i--) {
-        AgSite around = c->call[i].site;
-        if (same_place(inside, around) || (i > 0 && same_place(c->call[i - 1].site, around))) continue;
-        const char *function = c->call[i].function;
-        n = append(c->message, sizeof c->message, n, ", in %.*s called at %s:%d", name_length(function), function,
+    for (int i = (e->calls < MAX_CALLS ? e->calls : MAX_CALLS) - 1; i >= 0; i--) {
+        AgSite around = e->call[i].site;
+        if (same_place(inside, around) || (i > 0 && same_place(e->call[i - 1].site, around))) continue;
+        const char *function = e->call[i].function;
+        n = append(e->message, sizeof e->message, n, ", in %.*s called at %s:%d", name_length(function), function,
                    around.file, around.line);
         inside = around;
     }
@@ -79,38 +103,32 @@ static size_t append_layers(Context *c, size_t n, AgSite inside)
 
 AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler)
 {
-    Context *c = context();
-    AgErrorHandler *former = c->handler;
-    c->handler = handler;
+    Errors *e = errors();
+    AgErrorHandler *former = e->handler;
+    e->handler = handler;
     return former;
 }
 
 _Noreturn void ag_usage_error(AgSite at, const char *what, const char *format, ...)
 {
-    Context *c = context();
-    if (!what) what = "ag_usage_error";
+    Errors *e = errors();
+    if (!what) what = __func__;
     if (!format) format = "the format is NULL";
-    char details[sizeof c->message];
+    char details[sizeof e->message];
     va_list list;
     va_start(list, format);
     vsnprintf(details, sizeof details, format, list);
     va_end(list);
-    size_t n = append(c->message, sizeof c->message, 0, "%.*s: %s (at %s:%d", name_length(what), what, details, at.file,
+    size_t n = append(e->message, sizeof e->message, 0, "%.*s: %s (at %s:%d", name_length(what), what, details, at.file,
                       at.line);
-    n = append_layers(c, n, at);
-    append(c->message, sizeof c->message, n, ")");
-    ScopeState *innermost = c->depth > 0 ? &c->scope[c->depth - 1] : NULL;
-    if (innermost) innermost->failed = ++c->serial;         /* the next ag_end of this or an outer scope unwinds */
-    c->calls = innermost ? innermost->calls : 0;
-    c->keep_graph = c->mark_unwritten = false;
-    c->rule = c->forward = NULL;
-    if (c->pass) guard_backward_ends();
-    release_pending_gradients();
-    scratch_end();
-    if (c->handler) c->handler(c->message);
+    n = append_layers(e, n, at);
+    append(e->message, sizeof e->message, n, ")");
+    e->calls = 0;
+    thread_failed();
+    if (e->handler) e->handler(e->message);
     else {
         fflush(stdout);                     /* abort would lose the program's output */
-        fprintf(stderr, "kaeru: %s\n", c->message);
+        fprintf(stderr, "kaeru: %s\n", e->message);
     }
     abort();
 }
@@ -122,17 +140,17 @@ void ag_check_pointer_at(AgSite at, const char *what, const char *name, const vo
 
 bool ag_set_error(const char *format, ...)
 {
-    char error[sizeof context()->error];        /* a copy first: the arguments may include ag_error() */
+    char error[sizeof errors()->error];         /* a copy first: the arguments may include ag_error() */
     if (!format) format = "an error without a message";
     va_list list;
     va_start(list, format);
     vsnprintf(error, sizeof error, format, list);
     va_end(list);
-    memcpy(context()->error, error, strlen(error) + 1);
+    memcpy(errors()->error, error, strlen(error) + 1);
     return false;
 }
 
 const char *ag_error(void)
 {
-    return context()->error;
+    return errors()->error;
 }

@@ -8,49 +8,10 @@
  * its `users`, the recorded operations that have it as an input and are not released yet. A node is released when its rule has
  * run and no users are left. If another loss still needs a part of the graph, that part has users and stays. */
 #include "internal.h"
-#include "reduce.h"
 
 #include <string.h>
 
 /* ---- recording --------------------------------------------------------------------------------------------------- */
-
-bool reads_input(const Op *op, int i)
-{
-    return (op->needs & NEEDS_ALL_X) || (i < AG_CUSTOM_INPUTS && (op->needs & AG_NEEDS_X(i)));
-}
-
-/* Input i of y, or y itself for i = n_in, if y's rule reads its values and they are there; else NULL. */
-static const Tensor *rule_reads(const Tensor *y, int i)
-{
-    const Tensor *x = i < y->n_in ? y->in[i] : y;
-    bool reads = i < y->n_in ? reads_input(y->op, i) : y->op->needs & NEEDS_Y;
-    return reads && x && x->data ? x : NULL;
-}
-
-bool declares(const Tensor *y, const Tensor *t)
-{
-    bool related = t == y;
-    if (related && (y->op->needs & NEEDS_Y)) return true;
-    for (int i = 0; i < y->n_in; i++) {
-        if (y->in[i] != t) continue;
-        if (reads_input(y->op, i)) return true;
-        related = true;
-    }
-    return !related;
-}
-
-_Noreturn void error_undeclared_read(const Tensor *t)
-{
-    const Tensor *y = context()->rule;
-    if (!y) ag_usage_error(t->site, t->made_by, "its value was released by backward");
-    char what[64] = "its result";
-    for (int i = y->n_in - 1; i >= 0; i--)
-        if (y->in[i] == t) snprintf(what, sizeof what, "input %d", i);
-    char place[PLACE_TEXT];
-    ag_usage_error(y->site, y->op->name,
-                   "its backward rule reads the value of %s, made by %.*s at %s, and does not declare that: backward may "
-                   "have released it", what, name_length(t->made_by), t->made_by, place_text(t->site, t->user_site, place));
-}
 
 _Noreturn static void error_of_another_thread(AgSite at, const char *what, const Tensor *t)
 {
@@ -64,10 +25,9 @@ _Noreturn static void error_of_another_thread(AgSite at, const char *what, const
  * always stored. Memory is allocated before the counts change, so an error leaves the counts correct. */
 static Tensor *record(AgSite at, const Op *op, Tensor *y, Tensor *const *in, int n)
 {
-    Context *c = context();
-    bool requires_grad = false;
-    for (int i = 0; c->recording && i < n; i++) requires_grad = requires_grad || (in[i] && in[i]->requires_grad);
-    if (!requires_grad && !c->find_nan) return y;
+    bool requires_grad = false, recording = ag_recording();
+    for (int i = 0; recording && i < n; i++) requires_grad = requires_grad || (in[i] && in[i]->requires_grad);
+    if (!requires_grad && !finds_nan()) return y;
     y->in = scope_alloc(at, op->name, (size_t)n * sizeof *in);
     memcpy(y->in, in, (size_t)n * sizeof *in);
     y->n_in = n;
@@ -75,12 +35,12 @@ static Tensor *record(AgSite at, const Op *op, Tensor *y, Tensor *const *in, int
     y->version = scope_alloc(at, op->name, (size_t)(n + 1) * sizeof *y->version);
     for (int i = 0; i < n; i++)
         if (in[i] && in[i]->buffer) y->version[i] = in[i]->buffer->version;
-    if (c->guard) y->hash = scope_alloc(at, op->name, (size_t)(n + 1) * sizeof *y->hash);
+    if (observer[GUARD]) y->hash = scope_alloc(at, op->name, (size_t)(n + 1) * sizeof *y->hash);
     y->op = op;
     y->requires_grad = true;
     for (int i = 0; i < n; i++) {
         if (!in[i] || !in[i]->op) continue;             /* leaves are never released */
-        if (in[i]->thread != c) error_of_another_thread(at, op->name, in[i]);
+        if (in[i]->thread != thread_id()) error_of_another_thread(at, op->name, in[i]);
         in[i]->users++;
         if (reads_input(op, i)) in[i]->readers++;
     }
@@ -109,13 +69,6 @@ Tensor *op_new_alias(AgSite at, int op, const AgShape *shape, Tensor *x)
     return op_new_sharing(at, &op_table[op], shape, x->buffer, &x, 1);
 }
 
-void release_value(Tensor *t)
-{
-    buffer_release(t->buffer);
-    t->buffer = NULL;
-    t->data = NULL;
-}
-
 Tensor *op_new_in_place(AgSite at, int op, Tensor *x)
 {
     Tensor *y = op_new_alias(at, op, &x->shape, x);
@@ -142,214 +95,22 @@ real *op_save_gradient(Tensor *y, int i)
     return buffer_data(y->saved_gradient[i]);
 }
 
-void release_saved_gradients(Tensor *y)
+static Tensor *done(Event event, Tensor *y)
 {
-    for (int i = 0; i < SAVED_GRADIENTS; i++) {
-        buffer_release(y->saved_gradient[i]);
-        y->saved_gradient[i] = NULL;
-    }
-}
-
-static int64_t first_not_finite(const real *x)
-{
-    int64_t i = 0;
-    while (k_all_finite(1, x + i)) i++;
-    return i;
-}
-
-static const char *kind_of(real x) { return x != x ? "NaN" : "infinity"; }
-
-/* Writes which input, if any, already had a NaN or an infinity. */
-static void describe_bad_input(const Tensor *y, char *text, size_t size)
-{
-    for (int j = 0; j < y->n_in; j++) {
-        const Tensor *x = y->in[j];
-        if (!x || x->dtype != AG_REAL || !x->data || k_all_finite(x->numel, x->data)) continue;
-        int64_t i = first_not_finite(x->data);
-        snprintf(text, size, "; input %d already has %s, at item %lld", j, kind_of(((const real *)x->data)[i]),
-                 (long long)i);
-        return;
-    }
-}
-
-/* For ag_find_nan: checks the result of an operation, or a gradient that its rule computed. `what` says which. */
-static void check_finite(const Tensor *made_by, const char *what, int64_t n, const real *x)
-{
-    if (k_all_finite(n, x)) return;
-    int64_t i = first_not_finite(x);
-    char text[AG_SHAPE_TEXT], inputs[4 * AG_SHAPE_TEXT] = "", bad[96] = "";
-    describe_bad_input(made_by, bad, sizeof bad);
-    for (int j = 0; j < made_by->n_in && j < 4; j++) {
-        if (!made_by->in[j]) continue;
-        strcat(strcat(inputs, *inputs ? ", " : " of inputs "), ag_shape_text(made_by->in[j]->shape, text));
-    }
-    ag_usage_error(made_by->site, made_by->made_by, "first %s found in %s, item %lld; shape %s%s%s", kind_of(x[i]), what,
-                   (long long)i, ag_shape_text(made_by->shape, text), inputs, bad);
-}
-
-Tensor *op_done_unchecked(Tensor *y)
-{
-    if (context()->guard) guard_check(y->site, y->made_by);
+    tell(event, y->site, y);
     scratch_end();
     if (y->op && y->buffer) y->version[y->n_in] = y->buffer->version;
-    for (int i = 0; y->hash && i <= y->n_in; i++) {
-        const Tensor *x = rule_reads(y, i);
-        if (x) y->hash[i] = guard_hash(x);
-    }
     return y;
 }
 
 Tensor *op_done(Tensor *y)
 {
-    op_done_unchecked(y);
-    if (context()->find_nan) check_finite(y, "its result", y->numel, reals(y));
-    return y;
+    return done(COMPUTED, y);
 }
 
-void ag_find_nan(bool on)
+Tensor *op_done_unchecked(Tensor *y)
 {
-    context()->find_nan = on;
-}
-
-/* ---- gradients --------------------------------------------------------------------------------------------------- */
-
-bool can_release(const Tensor *t)
-{
-    return t->op && !t->retained && t->readers == 0 && t->buffer && !context()->keep_graph;
-}
-
-/* Memory for x's first gradient: that of x's value if it is no longer needed and not shared, else new memory. */
-static Buffer *new_gradient(Tensor *x)
-{
-    size_t bytes = (size_t)x->numel * sizeof(real);
-    if (can_release(x)) {
-        Buffer *b = x->buffer;
-        bool shared = b->refs > 1;
-        x->buffer = NULL;
-        x->data = NULL;
-        if (!shared) return b;
-        buffer_release(b);
-    }
-    return buffer_new(x->site, "backward", bytes);
-}
-
-Grad grad_into(Tensor *x)
-{
-    if (!x || !x->requires_grad) return (Grad){ NULL, false };
-    if (!x->op && context()->guard) guard_gradient(x);
-    if (!x->grad) {
-        x->grad = new_gradient(x);
-        if (context()->mark_unwritten) k_fill(x->numel, buffer_data(x->grad), UNWRITTEN);
-        return (Grad){ buffer_data(x->grad), false };
-    }
-    if (x->grad->refs > 1) {                /* shared by grad_pass: copy it before adding */
-        size_t bytes = (size_t)x->numel * sizeof(real);
-        Buffer *own = buffer_new(x->site, "backward", bytes);
-        memcpy(buffer_data(own), buffer_data(x->grad), bytes);
-        buffer_release(x->grad);
-        x->grad = own;
-    }
-    return (Grad){ buffer_data(x->grad), true };
-}
-
-/* Makes y's gradient the first gradient of x. */
-static void share_gradient(Tensor *x, Tensor *y)
-{
-    if (can_release(x)) release_value(x);
-    x->grad = buffer_share(y->grad);
-}
-
-/* The rule may run again if the graph is kept or if another loss uses y. */
-void rule_has_read(Tensor *y)
-{
-    const Context *c = context();
-    if (y->has_read || c->keep_graph || c->find_nan || y->users > 0 || !y->in[0]->op) return;
-    y->in[0]->readers--;
-    y->has_read = true;
-}
-
-void grad_take(Tensor *x, Buffer *gradient)
-{
-    if (!x->op && context()->guard) guard_gradient(x);
-    x->grad = gradient;
-}
-
-Grad grad_in_place(Tensor *x, Tensor *y)
-{
-    bool first = x && x->requires_grad && x->op && !x->grad && !context()->mark_unwritten;
-    if (!first || y->grad->refs > 1 || y->retained) return grad_into(x);
-    share_gradient(x, y);
-    return (Grad){ buffer_data(x->grad), false };
-}
-
-/* A leaf gets a copy, because optimizers and callers may write to its gradient. */
-void grad_pass(Tensor *x, Tensor *y)
-{
-    if (!x || !x->requires_grad) return;
-    if (!x->grad && x->op) {
-        share_gradient(x, y);
-        return;
-    }
-    Grad g = grad_into(x);
-    if (g.add) k_axpy(x->numel, g.data, 1, grad_of(y));
-    else memcpy(g.data, grad_of(y), (size_t)x->numel * sizeof(real));
-}
-
-real *grad_to_add(Tensor *x)
-{
-    Grad g = grad_into(x);
-    if (g.data && !g.add) k_fill(x->numel, g.data, 0);
-    return g.data;
-}
-
-void tensor_zero_grad_at(AgSite at, Tensor *t)
-{
-    check_alive(at, "tensor_zero_grad", "t", t);
-    buffer_release(t->grad);
-    buffer_release(t->kept_grad);
-    t->grad = t->kept_grad = NULL;
-}
-
-/* The gradient that a caller may read, of a leaf or a retained tensor; NULL if none. */
-static Buffer *readable_gradient(const Tensor *t)
-{
-    return t->kept_grad ? t->kept_grad : t->op ? NULL : t->grad;
-}
-
-real *tensor_grad_data_at(AgSite at, Tensor *t)
-{
-    check_alive(at, "tensor_grad_data", "t", t);
-    Buffer *g = readable_gradient(t);
-    return g ? buffer_data(g) : NULL;
-}
-
-Tensor *tensor_grad_at(AgSite at, Tensor *t)
-{
-    check_alive(at, "tensor_grad", "t", t);
-    Buffer *g = readable_gradient(t);
-    return g ? tensor_alias(at, "tensor_grad", &t->shape, AG_REAL, g) : NULL;
-}
-
-Tensor *tensor_set_requires_grad_at(AgSite at, Tensor *t, bool requires_grad)
-{
-    check_tensor(at, "tensor_set_requires_grad", "t", t, AG_REAL);
-    if (t->op)
-        ag_usage_error(at, "tensor_set_requires_grad", "t was made by %s; only a leaf can be set (see ag_detach)", t->op->name);
-    t->requires_grad = requires_grad;
-    return t;
-}
-
-bool tensor_requires_grad_at(AgSite at, const Tensor *t)
-{
-    check_alive(at, "tensor_requires_grad", "t", t);
-    return t->requires_grad;
-}
-
-Tensor *ag_retain_at(AgSite at, Tensor *t)
-{
-    check_tensor(at, "ag_retain", "t", t, AG_REAL);
-    t->retained = true;
-    return t;
+    return done(COMPUTED_UNCHECKED, y);
 }
 
 /* ---- backward ---------------------------------------------------------------------------------------------------- */
@@ -361,15 +122,14 @@ static void release_node(Tensor *y)
         Tensor *x = y->in[i];
         if (!x || !x->op) continue;
         x->users--;
-        bool reader = reads_input(y->op, i) || y->needs_inputs;
-        if (reader && !(i == 0 && y->has_read)) x->readers--;
+        bool reader = reads_input(y->op, i) || y->holds_inputs;
+        if (reader && !(i == 0 && y->input_read)) x->readers--;
         if (x->grad && can_release(x)) release_value(x);
     }
     if (y->op->needs & NEEDS_Y) y->readers--;
     if (can_release(y)) release_value(y);
-    buffer_release(y->saved);
-    y->saved = NULL;
-    release_saved_gradients(y);
+    buffer_drop(&y->saved);
+    for (int i = 0; i < SAVED_GRADIENTS; i++) buffer_drop(&y->saved_gradient[i]);
     y->graph_released = true;
 }
 
@@ -381,107 +141,31 @@ static void store_gradient(Tensor *y)
         y->kept_grad = buffer_new(y->site, "backward", (size_t)y->numel * sizeof(real));
         memcpy(buffer_data(y->kept_grad), grad_of(y), (size_t)y->numel * sizeof(real));
     }
-    buffer_release(y->grad);
-    y->grad = NULL;
+    buffer_drop(&y->grad);
 }
 
 void rule_run(Tensor *y)
 {
-    Context *c = context();
-    c->rule = y;
+    check_reads_of(y);
     y->op->backward(y);
-    c->rule = NULL;
-    if (c->guard) guard_check(y->site, y->made_by);
+    check_reads_of(NULL);
     scratch_end();
 }
 
-_Noreturn void error_graph_released(AgSite at, const char *what, const Tensor *y)
-{
-    char place[PLACE_TEXT];
-    ag_usage_error(at, what, "an earlier backward has run through %s (made at %s) and released its values; use "
-                   "ag_backward_keep for the earlier one", y->op->name, place_text(y->site, y->user_site, place));
-}
-
-/* The values of input i of y, or its own for i = n_in, are not those that the operation read. */
-_Noreturn static void error_written(AgSite at, const Tensor *y, int i)
-{
-    const Tensor *x = i < y->n_in ? y->in[i] : y;
-    const char *op = y->op->name;
-    char made[PLACE_TEXT], which[32] = "its result", by[PLACE_TEXT] = "a pointer to its values was used to change them";
-    if (x != y) snprintf(which, sizeof which, "input %d", i);
-    const Buffer *b = x->buffer;
-    if (b->version != y->version[i])
-        snprintf(by, sizeof by, "%.*s wrote it at %s:%d", name_length(b->writer), b->writer, b->written.file, b->written.line);
-    ag_usage_error(at, "ag_backward", "the rule of %s (made at %s) reads %s%s%s, but %s after %s had read it; write it after "
-                   "backward, or give %s a copy (ag_keep)", op, place_text(y->site, y->user_site, made), which,
-                   x->name ? ", " : "", x->name ? x->name : "", by, op, op);
-}
-
-void check_inputs(AgSite at, const Tensor *y, bool of_rule)
-{
-    char made[PLACE_TEXT];
-    for (int i = 0; i <= y->n_in; i++) {
-        const Tensor *x = i < y->n_in ? y->in[i] : y;
-        if (x && x->magic != TENSOR_ALIVE)
-            ag_usage_error(at, "ag_backward", "input %d of %s (made at %s) was freed before backward", i, y->op->name,
-                           place_text(y->site, y->user_site, made));
-        if (of_rule ? !rule_reads(y, i) : x == y || !x) continue;
-        if (x->buffer->version != y->version[i] || (of_rule && y->hash && y->hash[i] != guard_hash(x))) error_written(at, y, i);
-    }
-}
-
-/* Computes again what the rule of y reads. */
-static void compute_values(Tensor *y)
-{
-    for (int i = 0; i <= y->n_in; i++) {
-        Tensor *x = i < y->n_in ? y->in[i] : y;
-        bool reads = i < y->n_in ? reads_input(y->op, i) : y->op->needs & NEEDS_Y;
-        if (reads && x && x->dropped && !x->data) value_again(x, true);
-    }
-}
-
+/* Runs the rule of y. y's gradient is complete, and no other rule reads it. */
 static void node_run(AgSite at, Tensor *y)
 {
-    Context *c = context();
     if (y->graph_released) error_graph_released(at, "ag_backward", y);
-    compute_values(y);
+    for (int i = 0; i <= y->n_in; i++) {
+        Tensor *x = read_by_rule(y, i);
+        if (x && !x->data && x->restore) x->restore(x, true);
+    }
     check_inputs(at, y, true);
+    tell(RULE_BEGINS, at, y);
     rule_run(y);
-    for (int i = 0; c->find_nan && i < y->n_in; i++)
-        if (y->in[i] && y->in[i]->grad)
-            check_finite(y, "the gradient that it computed", y->in[i]->numel, grad_of(y->in[i]));
+    tell(RULE_ENDS, at, y);
     store_gradient(y);
-    if (!c->keep_graph && y->users == 0) release_node(y);
-}
-
-/* ---- a watched pass ---------------------------------------------------------------------------------------------- */
-
-void ag_watch_backward(AgWatch watch)
-{
-    context()->watch = watch;
-}
-
-/* Sets the `users` of each leaf to the number of recorded operations on it, from y down. An error in an earlier pass may have
- * left other numbers. */
-static void count_leaf_users(Tensor *from)
-{
-    for (int count = 0; count < 2; count++) {
-        for (Tensor *y = from; y; y = y->older) {
-            for (int i = 0; y->op && i < y->n_in; i++) {
-                Tensor *x = y->in[i];
-                if (x && !x->op) x->users = count ? x->users + 1 : 0;
-            }
-        }
-    }
-}
-
-static void tell_complete_leaves(const Tensor *y)
-{
-    AgWatch watch = context()->watch;
-    for (int i = 0; i < y->n_in; i++) {
-        Tensor *x = y->in[i];
-        if (x && !x->op && --x->users == 0 && x->grad) watch.complete(watch.arg, x);
-    }
+    if (!graph_kept() && y->users == 0) release_node(y);
 }
 
 void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape)
@@ -496,34 +180,29 @@ void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape)
                        "AG_NO_GRAD, or a value was cut from the graph (ag_end_return, ag_keep, ag_detach)");
 }
 
-static void backward_from(AgSite at, Tensor *y, const Tensor *dy, bool keep)
+/* The gradient of the loss is 1, or dy. */
+static void begin_gradient(Tensor *loss, const Tensor *dy)
 {
-    Context *c = context();
-    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
-    check_loss(at, "ag_backward", y, dy != NULL);
-    if (y->op && y->thread != c) error_of_another_thread(at, "ag_backward", y);
-    if (dy) {
-        check_tensor(at, "ag_backward_from", "dy", dy, AG_REAL);
-        if (!ag_shape_equal(y->shape, dy->shape))
-            ag_usage_error(at, "ag_backward_from", "y %s and dy %s differ in shape", ag_shape_text(y->shape, a),
-                           ag_shape_text(dy->shape, b));
-    }
-    y->retained = true;                     /* the loss stays readable */
-    if (c->watch.begun) c->watch.begun(c->watch.arg, y);
-    if (c->watch.complete) count_leaf_users(y);
-    Grad g = grad_into(y);
+    Grad g = grad_into(loss);
     if (!dy) *g.data = g.add ? *g.data + 1 : 1;
-    else if (g.add) k_axpy(y->numel, g.data, 1, reals(dy));
-    else memcpy(g.data, dy->data, (size_t)y->numel * sizeof(real));
-    c->keep_graph = keep;
-    if (c->guard) guard_backward_begins(at);
-    for (Tensor *node = y; node; node = node->older) {
-        if (!node->op) continue;
-        if (node->grad) node_run(at, node);
-        if (c->watch.complete) tell_complete_leaves(node);
+    else if (g.add) k_axpy(loss->numel, g.data, 1, reals(dy));
+    else memcpy(g.data, dy->data, (size_t)loss->numel * sizeof(real));
+}
+
+static void backward_from(AgSite at, Tensor *loss, const Tensor *dy, bool keep)
+{
+    check_loss(at, "ag_backward", loss, dy != NULL);
+    if (loss->op && loss->thread != thread_id()) error_of_another_thread(at, "ag_backward", loss);
+    loss->retained = true;                  /* it stays readable */
+    tell(PASS_BEGINS, at, loss);
+    begin_gradient(loss, dy);
+    keep_graph(keep);
+    for (Tensor *y = loss; y; y = y->older) {
+        if (!y->op) continue;
+        if (y->grad) node_run(at, y);
+        tell(NODE_PASSED, at, y);
     }
-    if (c->pass) guard_backward_ends();
-    c->keep_graph = false;
+    keep_graph(false);
 }
 
 void ag_backward_at(AgSite at, Tensor *loss)
@@ -538,6 +217,10 @@ void ag_backward_keep_at(AgSite at, Tensor *loss)
 
 void ag_backward_from_at(AgSite at, Tensor *y, const Tensor *dy)
 {
-    check_tensor(at, "ag_backward_from", "dy", dy, AG_REAL);
+    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
+    check_tensor(at, __func__, "dy", dy, AG_REAL);
+    check_loss(at, "ag_backward", y, true);
+    if (!ag_shape_equal(y->shape, dy->shape))
+        ag_usage_error(at, __func__, "y %s and dy %s differ in shape", ag_shape_text(y->shape, a), ag_shape_text(dy->shape, b));
     backward_from(at, y, dy, false);
 }

@@ -4,60 +4,35 @@
  * the next buffer of that size is taken from there, so after the first steps the system is asked for no memory. Sizes are
  * rounded up to one of eight steps between powers of two, so at most an eighth is lost. If a bin is empty, a buffer of up to
  * about twice the size is used instead. Shapes that change from step to step (sentences of different lengths) then share
- * buffers. Large buffers are parts of a pool (pool.c).
+ * buffers. Large buffers have their memory from large.c.
  *
  * What outlives scopes, such as a parameter or an optimizer's state, takes no larger buffer. If it is large, it would divide
- * the pool's free memory, so it has its own memory of the system. */
-#include "internal.h"
+ * the free memory there, so it has its own memory of the system. */
+#include "memory.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define HAVE_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAVE_ASAN 1
-#endif
-#endif
-#ifdef HAVE_ASAN
-#include <sanitizer/asan_interface.h>
-#endif
-
-void memory_poison(void *p, size_t bytes)
-{
-#ifdef HAVE_ASAN
-    ASAN_POISON_MEMORY_REGION(p, bytes);
-#else
-    (void)p, (void)bytes;
-#endif
-}
-
-void memory_unpoison(void *p, size_t bytes)
-{
-#ifdef HAVE_ASAN
-    ASAN_UNPOISON_MEMORY_REGION(p, bytes);
-#else
-    (void)p, (void)bytes;
-#endif
-}
-
-void *system_alloc(size_t bytes)
-{
-    context()->memory.system_calls++;
-    size_t rounded = (bytes + 63) & ~(size_t)63;
-    return rounded < bytes ? NULL : aligned_alloc(64, rounded ? rounded : 64);
-}
-
-void system_free(void *p)
-{
-    free(p);
-}
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
 enum { STEPS = 8 };                                     /* between one power of two and the next */
-enum { LARGE = 1 << 20, REDZONE = 64 };                 /* bytes; behind a pooled buffer, for AddressSanitizer */
+enum { LEAST_LARGE = 1 << 20, REDZONE = 64 };           /* bytes; behind a large buffer, for AddressSanitizer */
+enum { BINS = 128 };                                    /* more than there are sizes */
+
+typedef struct {
+    Buffer *bin[BINS], *scratch;
+    AgMemory count;
+} Memory;
+static _Thread_local void *state;
+
+static void trim_bins(void);
+
+static Memory *memory(void)
+{
+    static const StateKind kind = { .size = sizeof(Memory), .failed = scratch_end, .trim = trim_bins };
+    if (state) return state;
+    guard_from_environment();
+    return thread_state(&state, &kind);
+}
 
 /* The bin for a size. Sets *rounded to the size of that bin's buffers. */
 static int bin_of(size_t bytes, size_t *rounded)
@@ -85,64 +60,62 @@ static void fill_with_nan(Buffer *b)
 #endif
 }
 
-/* A released buffer of that bin or of a slightly larger one; NULL if there is none. There are more bins than sizes. */
-static Buffer *from_cache(Context *c, int bin, bool lasting)
+/* A released buffer of that bin or of a slightly larger one; NULL if there is none. */
+static Buffer *from_cache(Memory *m, int bin, bool lasting)
 {
     int found = bin;
-    while (!c->bin[found] && !lasting && found < bin + STEPS) found++;
-    Buffer *b = c->bin[found];
+    while (!m->bin[found] && !lasting && found < bin + STEPS) found++;
+    Buffer *b = m->bin[found];
     if (!b) return NULL;
-    c->bin[found] = b->next;
-    c->memory.cached -= b->size;
+    m->bin[found] = b->next;
+    m->count.cached -= b->size;
     return b;
 }
 
 /* NULL if the system has no memory. */
-static Buffer *find_memory(Context *c, size_t bytes, bool lasting)
+static Buffer *find_memory(Memory *m, size_t bytes, bool lasting)
 {
     size_t size = bytes;
     int bin = bin_of(bytes, &size);
     Buffer *b;
-    if (c->guard) {
-        bin = GUARDED;
-        b = guard_alloc(size);
-    } else if (bytes < LARGE && (b = from_cache(c, bin, lasting))) {
+    if (bytes < LEAST_LARGE && (b = from_cache(m, bin, lasting))) {
         return b;
-    } else if (bytes < LARGE) {
+    } else if (bytes < LEAST_LARGE) {
         b = system_alloc(BUFFER_HEADER + size);
     } else if (lasting) {
         bin = ALONE;
         size = (bytes + REDZONE - 1) / REDZONE * REDZONE;
         b = system_alloc(BUFFER_HEADER + size);
     } else {
-        bin = POOLED;
-        b = pool_alloc(BUFFER_HEADER + bytes + REDZONE, &size);
+        bin = LARGE;
+        b = large_alloc(BUFFER_HEADER + bytes + REDZONE, &size);
         size -= BUFFER_HEADER;
     }
-    if (b) *b = (Buffer){ .bin = bin, .size = size };
+    if (b) *b = (Buffer){ .bin = (int16_t)bin, .size = size };
     return b;
 }
 
 static Buffer *new_buffer(AgSite at, const char *what, size_t bytes, bool lasting)
 {
-    Context *c = context();
+    Memory *m = memory();
     if (bytes > SIZE_MAX / 4) ag_usage_error(at, what, "a tensor of %zu bytes is too large for this machine", bytes);
-    Buffer *b = find_memory(c, bytes, lasting);
+    bool guard = observer[GUARD];
+    size_t needed = guard ? bytes + SENTINELS : bytes;
+    Buffer *b = find_memory(m, needed, lasting);
     if (!b) {                                           /* return cached buffers to the system, and try again */
         ag_memory_trim();
-        b = find_memory(c, bytes, lasting);
+        b = find_memory(m, needed, lasting);
     }
     if (!b) ag_usage_error(at, what, "no memory for %zu bytes", bytes);
     b->refs = 1;
     b->next = NULL;
-    if (b->bin == GUARDED) guard_begin(at, what, b, bytes);
-    else {
-        memory_unpoison(buffer_data(b), b->size);
-        fill_with_nan(b);
-        memory_poison((char *)buffer_data(b) + bytes, b->size - bytes);
-    }
-    c->memory.in_use += b->size;
-    if (c->memory.in_use > c->memory.peak) c->memory.peak = c->memory.in_use;
+    b->slack = (uint32_t)(b->size - bytes);
+    memory_unpoison(buffer_data(b), b->size);
+    fill_with_nan(b);
+    b->guarded = guard && guard_begin(at, what, b);
+    if (!b->guarded) memory_poison((char *)buffer_data(b) + bytes, b->slack);
+    m->count.in_use += b->size;
+    if (m->count.in_use > m->count.peak) m->count.peak = m->count.in_use;
     return b;
 }
 
@@ -164,30 +137,38 @@ Buffer *buffer_items(AgSite at, const char *what, int64_t n, size_t size)
     return buffer_new(at, what, bytes);
 }
 
-void buffer_release(Buffer *b)
+/* Makes the memory available for others. */
+static void recycle(Memory *m, Buffer *b)
 {
-    if (!b || --b->refs > 0) return;
-    Context *c = context();
-    /* a buffer from another thread was counted there, so the difference can be negative */
-    c->memory.in_use -= b->size < c->memory.in_use ? b->size : c->memory.in_use;
-    if (b->bin == GUARDED) {
-        guard_end(b);
-        return;
-    }
     memory_unpoison(buffer_data(b), b->size);
     if (b->bin == ALONE) {
         system_free(b);
         return;
     }
     fill_with_nan(b);
-    if (b->bin == POOLED) {
-        pool_free(b);
+    if (b->bin == LARGE) {
+        large_free(b);
         return;
     }
     memory_poison(buffer_data(b), b->size);
-    b->next = c->bin[b->bin];
-    c->bin[b->bin] = b;
-    c->memory.cached += b->size;
+    b->next = m->bin[b->bin];
+    m->bin[b->bin] = b;
+    m->count.cached += b->size;
+}
+
+void buffer_release(Buffer *b)
+{
+    if (!b || --b->refs > 0) return;
+    Memory *m = memory();
+    /* a buffer from another thread was counted there, so the difference can be negative */
+    m->count.in_use -= b->size < m->count.in_use ? b->size : m->count.in_use;
+    if (b->guarded) guard_end(b);
+    else recycle(m, b);
+}
+
+void buffers_end_scope(void)
+{
+    for (Buffer *b; (b = guard_take_released()) != NULL;) recycle(memory(), b);
 }
 
 void *scratch_new(AgSite at, const char *what, int64_t n, size_t size)
@@ -199,52 +180,52 @@ void *scratch_new(AgSite at, const char *what, int64_t n, size_t size)
 
 void scratch_adopt(Buffer *b)
 {
-    Context *c = context();
-    b->next = c->scratch;
-    c->scratch = b;
+    Memory *m = memory();
+    b->next = m->scratch;
+    m->scratch = b;
 }
 
 void scratch_end(void)
 {
-    Context *c = context();
-    while (c->scratch) {
-        Buffer *b = c->scratch;
-        c->scratch = b->next;
+    Memory *m = memory();
+    while (m->scratch) {
+        Buffer *b = m->scratch;
+        m->scratch = b->next;
         buffer_release(b);
     }
 }
 
 AgMemory ag_memory(void)
 {
-    AgMemory m = context()->memory;
-    m.cached += pool_free_bytes();
-    return m;
+    AgMemory count = memory()->count;
+    count.cached += large_free_bytes();
+    count.system_calls = system_calls();
+    return count;
 }
 
 void ag_memory_reset_peak(void)
 {
-    Context *c = context();
-    c->memory.peak = c->memory.in_use;
+    Memory *m = memory();
+    m->count.peak = m->count.in_use;
 }
 
-void context_trim(Context *c)
+static void trim_bins(void)
 {
+    Memory *m = memory();
+    buffers_end_scope();
     for (int i = 0; i < BINS; i++) {
-        while (c->bin[i]) {
-            Buffer *b = c->bin[i];
-            c->bin[i] = b->next;
+        while (m->bin[i]) {
+            Buffer *b = m->bin[i];
+            m->bin[i] = b->next;
             memory_unpoison(buffer_data(b), b->size);
             system_free(b);
         }
     }
-    c->memory.cached = 0;
-    guard_trim();
-    blocks_trim();
-    arena_trim(&c->arena);
+    m->count.cached = 0;
 }
 
 void ag_memory_trim(void)
 {
-    context_trim(context());
-    pool_trim();
+    thread_trim();
+    large_trim();
 }

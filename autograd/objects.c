@@ -3,9 +3,8 @@
  *
  * A block without an owner that is allocated while a scope is open is in a list of this thread. If an error unwinds the
  * scope, the blocks that were allocated inside it are freed. At the end of the outermost scope the list is forgotten. */
-#include "internal.h"
+#include "memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct Block {
@@ -16,7 +15,23 @@ typedef struct Block {
     uint32_t magic;                         /* tells whether it is alive */
 } Block;
 enum { BLOCK_ALIVE = 0x626c6f63, BLOCK_DEAD = 0x64656164 };
-enum { HEADER = (sizeof(Block) + 15) / 16 * 16 };
+enum { HEADER = (sizeof(Block) + 15) / 16 * 16, QUARANTINE = 4096 };
+
+typedef struct {
+    bool in_scope;                          /* a scope is open */
+    Block *newest;                          /* of the blocks that an error would free */
+    Block *quarantine[QUARANTINE];          /* the last blocks that were freed and had a destructor */
+    unsigned n_quarantined;
+} Blocks;
+static _Thread_local void *state;
+
+static void empty_quarantine(void);
+
+static Blocks *blocks(void)
+{
+    static const StateKind kind = { .size = sizeof(Blocks), .trim = empty_quarantine };
+    return state ? state : thread_state(&state, &kind);
+}
 
 static Block *block_of(void *p)
 {
@@ -31,7 +46,7 @@ static void *data_of(Block *b)
 /* The list that the block is in; NULL: none. */
 static Block **list_of(const Block *b)
 {
-    return b->owner ? &b->owner->first : b->serial ? &context()->blocks : NULL;
+    return b->owner ? &b->owner->first : b->serial ? &blocks()->newest : NULL;
 }
 
 static void insert(Block *b)
@@ -56,10 +71,9 @@ static void take_out(Block *b)
 
 static Block *block_new(AgSite at, size_t n, size_t size)
 {
-    context()->memory.system_calls++;
     size_t bytes;
     bool overflow = __builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX - HEADER;
-    Block *b = overflow ? NULL : calloc(1, HEADER + bytes);
+    Block *b = overflow ? NULL : system_zeroed(HEADER + bytes);
     if (!b) ag_usage_error(at, "memory", "no memory for %zu items of %zu bytes", n, size);
     b->magic = BLOCK_ALIVE;
     return b;
@@ -79,11 +93,10 @@ static void check_block(AgSite at, const char *what, const char *name, void *p)
 
 void *ag_alloc_in_at(AgSite at, void *owner, size_t n, size_t size)
 {
-    if (owner) check_block(at, "ag_alloc_in", "the owner", owner);
-    Context *c = context();
+    if (owner) check_block(at, __func__, "the owner", owner);
     Block *b = block_new(at, n, size);
     b->owner = owner ? block_of(owner) : NULL;
-    b->serial = !owner && c->depth > 0 ? ++c->serial : 0;
+    b->serial = !owner && blocks()->in_scope ? thread_serial() : 0;
     insert(b);
     return data_of(b);
 }
@@ -134,7 +147,7 @@ void *ag_resize_in_at(AgSite at, void *owner, void *p, size_t old_n, size_t n, s
     Block *old = block_of(p), *b = block_new(at, n, size);
     if (old_n && n) memcpy(data_of(b), p, (old_n < n ? old_n : n) * size);
     replace(old, b);
-    free(old);
+    system_free(old);
     return data_of(b);
 }
 
@@ -145,7 +158,7 @@ void *ag_resize_at(AgSite at, void *p, size_t old_n, size_t n, size_t size)
 
 char *ag_strndup_in_at(AgSite at, void *owner, const char *s, size_t n)
 {
-    if (n > 0) ag_check_pointer_at(at, "ag_strndup_in", "s", s);
+    if (n > 0) ag_check_pointer_at(at, __func__, "s", s);
     char *copy = ag_alloc_in_at(at, owner, n + 1, 1);
     if (n) memcpy(copy, s, n);
     return copy;
@@ -153,17 +166,17 @@ char *ag_strndup_in_at(AgSite at, void *owner, const char *s, size_t n)
 
 char *ag_strdup_at(AgSite at, const char *s)
 {
-    ag_check_pointer_at(at, "ag_strdup", "s", s);
+    ag_check_pointer_at(at, __func__, "s", s);
     return ag_strndup_in_at(at, NULL, s, strlen(s));
 }
 
 void ag_set_owner_at(AgSite at, void *p, void *owner)
 {
-    check_block(at, "ag_set_owner", "p", p);
-    if (owner) check_block(at, "ag_set_owner", "the owner", owner);
+    check_block(at, __func__, "p", p);
+    if (owner) check_block(at, __func__, "the owner", owner);
     Block *b = block_of(p);
     for (const Block *above = owner ? block_of(owner) : NULL; above; above = above->owner)
-        if (above == b) ag_usage_error(at, "ag_set_owner", "p would own itself: p is the owner, or owns it");
+        if (above == b) ag_usage_error(at, __func__, "p would own itself: p is the owner, or owns it");
     take_out(b);
     b->owner = owner ? block_of(owner) : NULL;
     b->serial = 0;
@@ -172,8 +185,8 @@ void ag_set_owner_at(AgSite at, void *p, void *owner)
 
 void ag_on_free_at(AgSite at, void *p, void (*destroy)(void *p))
 {
-    check_block(at, "ag_on_free", "p", p);
-    ag_check_pointer_at(at, "ag_on_free", "the function", (const void *)(uintptr_t)destroy);
+    check_block(at, __func__, "p", p);
+    ag_check_pointer_at(at, __func__, "the function", (const void *)(uintptr_t)destroy);
     block_of(p)->destroy = destroy;
 }
 
@@ -184,22 +197,22 @@ static void destroy(Block *b)
     while (b->first) destroy(b->first);
     b->magic = BLOCK_DEAD;
     if (!b->destroy) {
-        free(b);
+        system_free(b);
         return;
     }
     /* A tensor or a module that is used later can still be named: its memory is freed after that of many others. */
-    Context *c = context();
-    void **quarantine = &c->quarantine[c->n_quarantined++ % QUARANTINE];
-    free(*quarantine);
-    *quarantine = b;
+    Blocks *here = blocks();
+    Block **place = &here->quarantine[here->n_quarantined++ % QUARANTINE];
+    system_free(*place);
+    *place = b;
 }
 
-void blocks_trim(void)
+static void empty_quarantine(void)
 {
-    Context *c = context();
+    Blocks *here = blocks();
     for (int i = 0; i < QUARANTINE; i++) {
-        free(c->quarantine[i]);
-        c->quarantine[i] = NULL;
+        system_free(here->quarantine[i]);
+        here->quarantine[i] = NULL;
     }
 }
 
@@ -208,31 +221,37 @@ void ag_free_at(AgSite at, void *p)
     if (!p) return;
     AG_LAYER(at);
     Block *b = block_of(p);
-    if (b->magic == BLOCK_DEAD) ag_usage_error(at, "ag_free", "this object was freed already");
+    if (b->magic == BLOCK_DEAD) ag_usage_error(at, __func__, "this object was freed already");
     if (b->magic != BLOCK_ALIVE)
-        ag_usage_error(at, "ag_free", "this is not memory of ag_alloc; a scope frees its tensors, tensor_free a tensor of "
+        ag_usage_error(at, __func__, "this is not memory of ag_alloc; a scope frees its tensors, tensor_free a tensor of "
                        "ag_keep");
     destroy(b);
 }
 
 void blocks_unwind(uint64_t begun, uint64_t failed)
 {
-    for (Block *b = context()->blocks; b && b->serial > begun;) {
+    for (Block *b = blocks()->newest; b && b->serial > begun;) {
         if (b->serial > failed) {           /* allocated after the error: the program still has it */
             b = b->older;
             continue;
         }
         ag_free(data_of(b));
-        b = context()->blocks;              /* a destructor may have freed others */
+        b = blocks()->newest;              /* a destructor may have freed others */
     }
 }
 
-void blocks_forget(void)
+void blocks_begin(void)
 {
-    Context *c = context();
-    while (c->blocks) {
-        Block *b = c->blocks;
+    blocks()->in_scope = true;
+}
+
+void blocks_end(void)
+{
+    Blocks *here = blocks();
+    while (here->newest) {
+        Block *b = here->newest;
         take_out(b);
         b->serial = 0;
     }
+    here->in_scope = false;
 }

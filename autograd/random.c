@@ -9,28 +9,34 @@
 
 #include <math.h>
 
+static _Thread_local AgRandom generator;
+
+AgRandom *random_state(void)
+{
+    return &generator;
+}
+
 /* Blocks for n numbers of one word each; returns where they start. */
 static AgRandom take(int64_t n)
 {
-    AgRandom *random = &context()->random;
-    AgRandom start = *random;
-    random->counter += ((uint64_t)n + 3) / 4;
+    AgRandom start = generator;
+    generator.counter += ((uint64_t)n + 3) / 4;
     return start;
 }
 
 void ag_seed(uint64_t seed)
 {
-    context()->random = (AgRandom){ seed, 0 };
+    generator = (AgRandom){ seed, 0 };
 }
 
 AgRandom ag_random_state(void)
 {
-    return context()->random;
+    return generator;
 }
 
 void ag_set_random_state(AgRandom state)
 {
-    context()->random = state;
+    generator = state;
 }
 
 uint32_t ag_random_u32(void)
@@ -57,7 +63,7 @@ double ag_random_uniform(void)
 
 int64_t ag_random_below_at(AgSite at, int64_t n)
 {
-    if (n < 1) ag_usage_error(at, "ag_random_below", "n is %lld, expected 1 or more", (long long)n);
+    if (n < 1) ag_usage_error(at, __func__, "n is %lld, expected 1 or more", (long long)n);
     uint64_t range = (uint64_t)n, limit = UINT64_MAX - UINT64_MAX % range;     /* a multiple of n: no bias below it */
     uint64_t x;
     do x = random_u64();
@@ -68,8 +74,8 @@ int64_t ag_random_below_at(AgSite at, int64_t n)
 void ag_random_permutation_at(AgSite at, int64_t n, int32_t *out)
 {
     if (n < 0 || n > INT32_MAX)
-        ag_usage_error(at, "ag_random_permutation", "n is %lld, expected an int32_t of 0 or more", (long long)n);
-    if (n > 0) ag_check_pointer_at(at, "ag_random_permutation", "out", out);
+        ag_usage_error(at, __func__, "n is %lld, expected an int32_t of 0 or more", (long long)n);
+    if (n > 0) ag_check_pointer_at(at, __func__, "out", out);
     for (int64_t i = 0; i < n; i++) {                           /* Fisher and Yates, growing from the left */
         int64_t j = ag_random_below(i + 1);
         if (j < i) out[i] = out[j];
@@ -110,7 +116,7 @@ Tensor *tensor_normal_at(AgSite at, AgShape shape, double mean, double deviation
 
 Tensor *tensor_randint_at(AgSite at, AgShape shape, int32_t low, int32_t high)
 {
-    if (low >= high) ag_usage_error(at, "tensor_randint", "low %d is not below high %d", low, high);
+    if (low >= high) ag_usage_error(at, __func__, "low %d is not below high %d", low, high);
     Tensor *t = tensor_new(at, "tensor_randint", &shape, AG_INT);
     for (int64_t i = 0; i < t->numel; i++) ints(t)[i] = (int32_t)(low + ag_random_below((int64_t)high - low));
     return t;
@@ -130,6 +136,6 @@ void ag_fill_normal_at(AgSite at, Tensor *w, double mean, double deviation)
 
 void ag_fill_at(AgSite at, Tensor *w, double value)
 {
-    real *values = values_to_write(at, "ag_fill", "w", w, AG_REAL);
+    real *values = values_to_write(at, __func__, "w", w, AG_REAL);
     k_fill(w->numel, values, (real)value);
 }

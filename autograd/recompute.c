@@ -1,22 +1,21 @@
-/* recompute.c: values that are released in the forward pass, and computed again when a backward rule reads them (Chen et al.
- * 2016).
+/* recompute.c: values that are released in the forward pass, and recomputed when a backward rule reads them (Chen et al. 2016).
  *
  * The graph stays as it is, so the gradients have the same bits. A released value of a recorded operation can be computed from
  * the operation's inputs and numbers. Its inputs may be released as well. Those that it needs count its operation among their
  * readers, so that backward keeps them until then. */
 #include "internal.h"
 
-/* ---- computing again --------------------------------------------------------------------------------------------- */
+/* ---- computing --------------------------------------------------------------------------------------------------- */
 
 _Noreturn static void error_released(const Tensor *t)
 {
     char place[PLACE_TEXT];
-    for (Tensor *u = context()->tape; u; u = u->older) u->wanted = false;
+    for (Tensor *u = tape(); u; u = u->older) u->listed = false;
     ag_usage_error(t->site, t->made_by, "its value (made at %s) cannot be computed again after backward: call ag_retain on it "
                    "first", place_text(t->site, t->user_site, place));
 }
 
-static void compute_again(Tensor *t)
+static void compute(Tensor *t)
 {
     check_inputs(t->site, t, false);
     if (!t->op->shares) {
@@ -27,80 +26,79 @@ static void compute_again(Tensor *t)
     t->op->recompute(t);
 }
 
-/* t has been computed again, so its inputs need not stay for that. */
+/* t has been computed, so its inputs need not be kept for that. */
 static void leave_inputs(Tensor *t)
 {
-    for (int i = 0; t->needs_inputs && i < t->n_in; i++) {
+    for (int i = 0; t->holds_inputs && i < t->n_in; i++) {
         Tensor *x = t->in[i];
         if (!x || !x->op || reads_input(t->op, i)) continue;
         x->readers--;
-        if (x->dropped && can_release(x)) release_value(x);
+        if (x->restore && can_release(x)) release_value(x);
     }
-    t->needs_inputs = false;
+    t->holds_inputs = false;
 }
 
-void value_again(Tensor *t, bool of_rule)
+/* Inputs are older than results. So a walk down the tape finds all values that t needs, and lists them, the oldest first. */
+static Tensor *list_missing(Tensor *t)
 {
-    /* inputs are older than results, so a walk down the tape finds all that is needed, and the way back computes it */
     Tensor *oldest = NULL;
-    int wanted = 1;
-    t->wanted = true;
-    for (Tensor *u = t; wanted > 0; u = u->older) {
-        if (!u->wanted) continue;
-        wanted--;
-        u->wanted = false;
-        u->newer_wanted = oldest;
+    int missing = 1;
+    t->listed = true;
+    for (Tensor *u = t; missing > 0; u = u->older) {
+        if (!u->listed) continue;
+        missing--;
+        u->listed = false;
+        u->next_listed = oldest;
         oldest = u;
         for (int i = 0; i < u->n_in; i++) {
             Tensor *x = u->in[i];
-            if (!x || !x->op || x->data || x->wanted) continue;
-            if (!x->dropped || x->graph_released) error_released(x);
-            x->wanted = true;
-            wanted++;
+            if (!x || !x->op || x->data || x->listed) continue;
+            if (!x->restore || x->graph_released) error_released(x);
+            x->listed = true;
+            missing++;
         }
     }
-    for (; oldest; oldest = oldest->newer_wanted) {
-        compute_again(oldest);
-        if (of_rule) leave_inputs(oldest);
+    return oldest;
+}
+
+static void restore(Tensor *t, bool for_rule)
+{
+    for (Tensor *u = list_missing(t); u; u = u->next_listed) {
+        compute(u);
+        if (for_rule) leave_inputs(u);
     }
 }
 
 /* ---- releasing --------------------------------------------------------------------------------------------------- */
 
-/* If a rule or another released value needs t's released value, it will be computed again from its inputs, so these must stay
+/* If a rule or another released value needs t's released value, it will be computed from its inputs, so these must be kept
  * until then. */
 static void hold_inputs(Tensor *t)
 {
-    if (t->data || t->needs_inputs || t->readers == 0) return;
-    t->needs_inputs = true;
+    if (t->data || t->holds_inputs || t->readers == 0) return;
+    t->holds_inputs = true;
     for (int i = 0; i < t->n_in; i++)
         if (t->in[i] && t->in[i]->op && !reads_input(t->op, i)) t->in[i]->readers++;
 }
 
-static void drop(Tensor *t)
-{
-    t->dropped = true;
-    release_value(t);
-}
-
-/* Whether it takes little time to compute it again. A result that linear and an activation computed in one pass has an input
- * without a value: it takes a product. */
+/* Whether it takes little time to compute t's value. If linear and an activation were computed in one pass, the input of the
+ * activation never had a value: to compute that takes a product. */
 static bool is_cheap(const Tensor *t)
 {
     bool cheap = !t->op->is_product && (size_t)t->numel * sizeof(real) >= recompute_least_bytes;
     for (int i = 0; i < t->n_in; i++) {
         const Tensor *x = t->in[i];
-        cheap = cheap && (!x || x->data || x->dropped);
+        cheap = cheap && (!x || x->data || x->restore);
     }
     return cheap;
 }
 
-/* An operation that is not computed again keeps what its rule reads, and the memory that it shares. */
+/* t's value is not released. So what its rule reads (of_rule), and an input whose memory it shares, are not, either. */
 static void keep_inputs(const Tensor *t, bool of_rule)
 {
     for (int i = 0; i < t->n_in; i++) {
         Tensor *x = t->in[i];
-        if (x && ((of_rule && reads_input(t->op, i)) || (x->buffer && x->buffer == t->buffer))) x->stays = true;
+        if (x && ((of_rule && reads_input(t->op, i)) || (x->buffer && x->buffer == t->buffer))) x->kept = true;
     }
 }
 
@@ -109,23 +107,25 @@ size_t recompute_least_bytes = 1 << 21;
 
 AgMark ag_mark(void)
 {
-    return (AgMark){ context()->tape };
+    return (AgMark){ tape() };
 }
 
 Tensor *ag_recompute_at(AgSite at, AgMark since, Tensor *y, AgRecompute what)
 {
-    check_tensor(at, "ag_recompute", "y", y, AG_REAL);
+    check_tensor(at, __func__, "y", y, AG_REAL);
     if (what != AG_CHEAP && what != AG_PRODUCTS)
-        ag_usage_error(at, "ag_recompute", "%d is not an AgRecompute; expected AG_CHEAP or AG_PRODUCTS", (int)what);
-    Context *c = context();
-    Tensor *end = c->tape;
+        ag_usage_error(at, __func__, "%d is not an AgRecompute; expected AG_CHEAP or AG_PRODUCTS", (int)what);
+    Tensor *end = tape();
     while (end && end != since.newest) end = end->older;
-    if (!end && since.newest) ag_usage_error(at, "ag_recompute", "the scope in which ag_mark was called has ended");
-    for (Tensor *t = c->tape; c->recording && t != end; t = t->older) {
+    if (!end && since.newest) ag_usage_error(at, __func__, "the scope in which ag_mark was called has ended");
+    for (Tensor *t = tape(); ag_recording() && t != end; t = t->older) {
         if (!t->op) continue;
-        bool may_drop = t->op->recompute && t != y && !t->retained && !t->stays && !t->dropped;
-        if (may_drop && (what == AG_PRODUCTS || t->readers == 0 || is_cheap(t))) drop(t);
-        if (t->dropped) hold_inputs(t);
+        bool may_release = t->op->recompute && t != y && !t->retained && !t->kept && !t->restore;
+        if (may_release && (what == AG_PRODUCTS || t->readers == 0 || is_cheap(t))) {
+            t->restore = restore;
+            release_value(t);
+        }
+        if (t->restore) hold_inputs(t);
         else keep_inputs(t, !t->op->recompute);
     }
     return y;

@@ -1,206 +1,206 @@
-/* scope.c: this thread's state, and the scopes that own its tensors.
- *
- * All state but the pool of large buffers is per thread, so two threads can each train a model. Only the pool takes a lock. */
+/* scope.c: scopes, and the tape of tensors that they own. */
 #include "internal.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
-_Thread_local Context *this_context;
+typedef struct {
+    AgMode mode;
+    uint64_t serial;
+    uint64_t failed;            /* the serial number of the last error while it was the innermost; 0: none */
+    Tensor *tape;               /* the newest tensor when the scope began */
+    ArenaMark mark;             /* the arena's position then */
+    int calls;                  /* the number of layer calls then */
+    AgPrecision precision;      /* of products then */
+} OpenScope;
 
-/* ---- construction and destruction of the thread's state ------------------------------------------------------------ */
+typedef struct {
+    OpenScope scope[MAX_SCOPES];
+    int depth;
+    bool recording;             /* the innermost scope's mode is AG_RECORD */
+    AgPrecision precision;
+    Tensor *tape;               /* the newest tensor */
+    Arena arena;
+} Scopes;
+static _Thread_local void *state;
 
-static atomic_uint_fast64_t contexts;
-static pthread_key_t key;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static void note_error(void);
+static void free_waiting(void);
+static void end_all(void);
 
-static void context_destroy(void *p)
+static Scopes *scopes(void)
 {
-    Context *c = p;
-    this_context = c;                       /* buffer_release needs it */
-    bool used_later = c->guard && c->depth > 0;         /* another thread may have one of the tensors */
-    while (c->depth > 0) {
-        c->scope[c->depth - 1].failed = 0;  /* the thread ends: blocks that the program still has are not freed */
-        ag_end((AgScope){ c->depth, c->scope[c->depth - 1].serial });
+    static const StateKind kind = { .size = sizeof(Scopes), .failed = note_error, .trim = free_waiting, .end = end_all };
+    return state ? state : thread_state(&state, &kind);
+}
+
+/* The next ag_end of the innermost scope or one around it unwinds. A rule that was running is over. */
+static void note_error(void)
+{
+    Scopes *s = scopes();
+    check_reads_of(NULL);
+    if (s->depth == 0) return;
+    OpenScope *innermost = &s->scope[s->depth - 1];
+    innermost->failed = thread_serial();
+    layer_calls_end(innermost->calls);
+}
+
+static void free_waiting(void)
+{
+    arena_trim(&scopes()->arena);
+}
+
+static void end_all(void)
+{
+    Scopes *s = scopes();
+    bool used_later = observer[GUARD] && s->depth > 0;          /* another thread may have one of the tensors */
+    while (s->depth > 0) {
+        OpenScope *innermost = &s->scope[s->depth - 1];
+        innermost->failed = 0;              /* the thread ends: blocks that the program still has are not freed */
+        ag_end((AgScope){ s->depth, innermost->serial });
     }
-    guard_thread_ends();
-    if (used_later) arena_keep(&c->arena);
-    context_trim(c);
-    this_context = NULL;
-    free(c);
+    if (used_later) arena_keep(&s->arena);
 }
 
-static void at_exit(void)
+int open_scopes(void)
 {
-    if (this_context) context_destroy(this_context);
-    pool_trim();
+    return scopes()->depth;
 }
 
-static void make_key(void)
+/* ---- tensors of the innermost scope ------------------------------------------------------------------------------ */
+
+Tensor *tape(void)
 {
-    pthread_key_create(&key, context_destroy);
-    atexit(at_exit);                        /* key destructors do not run when main returns */
+    return scopes()->tape;
 }
 
-Context *context_make(void)
+static void *checked_alloc(AgSite at, const char *what, Scopes *s, size_t bytes)
 {
-    pthread_once(&once, make_key);
-    Context *c = calloc(1, sizeof *c);
-    if (!c) {
-        fputs("kaeru: no memory to start\n", stderr);
-        abort();
-    }
-    c->serial = atomic_fetch_add(&contexts, 1) << 40;           /* a scope of another thread has another number */
-    pthread_setspecific(key, c);
-    this_context = c;
-    const char *guard = getenv("KAERU_GUARD");
-    c->guard = guard && strcmp(guard, "1") == 0;
-    return c;
-}
-
-/* ---- memory of the innermost scope ------------------------------------------------------------------------------- */
-
-void *scope_alloc(AgSite at, const char *what, size_t bytes)
-{
-    void *p = arena_alloc(&context()->arena, bytes);
+    void *p = arena_alloc(&s->arena, bytes);
     if (!p) ag_usage_error(at, what, "no memory for %zu bytes", bytes);
     return p;
 }
 
+void *scope_alloc(AgSite at, const char *what, size_t bytes)
+{
+    return checked_alloc(at, what, scopes(), bytes);
+}
+
 void *ag_scratch_at(AgSite at, size_t n, size_t size)
 {
-    if (context()->depth == 0)
-        ag_usage_error(at, "ag_scratch", "no scope is open to own the memory: call ag_begin first");
+    Scopes *s = scopes();
+    if (s->depth == 0) ag_usage_error(at, __func__, "no scope is open to own the memory: call ag_begin first");
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes)) bytes = SIZE_MAX;
-    return scope_alloc(at, "ag_scratch", bytes);
+    return checked_alloc(at, __func__, s, bytes);
+}
+
+Tensor *scope_tensor(AgSite at, const char *what)
+{
+    Scopes *s = scopes();
+    if (s->depth == 0) ag_usage_error(at, what, "no scope is open to own the result: call ag_begin first");
+    Tensor *t = checked_alloc(at, what, s, sizeof *t);
+    t->magic = TENSOR_ALIVE;
+    t->precision = (uint8_t)s->precision;
+    t->thread = thread_id();
+    t->site = at;
+    t->user_site = user_call()->site;
+    t->made_by = what;
+    t->older = s->tape;
+    s->tape = t;
+    return t;
+}
+
+void tensor_release(Tensor *t)
+{
+    t->magic = TENSOR_DEAD;
+    t->data = NULL;
+    buffer_drop(&t->buffer);
+    buffer_drop(&t->grad);
+    buffer_drop(&t->kept_grad);
+    buffer_drop(&t->packed);
+    buffer_drop(&t->saved);
+    for (int i = 0; i < SAVED_GRADIENTS; i++) buffer_drop(&t->saved_gradient[i]);
+    free(t->name);
+    t->name = NULL;
 }
 
 /* ---- scopes ------------------------------------------------------------------------------------------------------ */
 
 AgScope ag_begin_at(AgSite at, AgMode mode)
 {
-    Context *c = context();
+    Scopes *s = scopes();
     if (mode != AG_RECORD && mode != AG_NO_GRAD)
-        ag_usage_error(at, "ag_begin", "%d is not an AgMode; expected AG_RECORD or AG_NO_GRAD", (int)mode);
-    if (c->depth == MAX_SCOPES)
-        ag_usage_error(at, "ag_begin", "%d scopes are open already: is an ag_end missing?", c->depth);
-    ScopeState *s = &c->scope[c->depth];
-    *s = (ScopeState){ .mode = mode, .serial = ++c->serial, .tape = c->tape, .calls = c->calls,
-                       .precision = c->precision };
-    s->mark = arena_begin(&c->arena);
-    c->depth++;
-    c->recording = mode == AG_RECORD;
-    return (AgScope){ c->depth, s->serial };
+        ag_usage_error(at, __func__, "%d is not an AgMode; expected AG_RECORD or AG_NO_GRAD", (int)mode);
+    if (s->depth == MAX_SCOPES)
+        ag_usage_error(at, __func__, "%d scopes are open already: is an ag_end missing?", s->depth);
+    if (s->depth == 0) blocks_begin();
+    OpenScope *begun = &s->scope[s->depth++];
+    *begun = (OpenScope){ .mode = mode, .serial = thread_serial(), .tape = s->tape, .mark = arena_begin(&s->arena),
+                          .calls = layer_calls(), .precision = s->precision };
+    s->recording = mode == AG_RECORD;
+    return (AgScope){ s->depth, begun->serial };
 }
 
-/* Releases the tensors that were created since the scope began. */
-static void release_tensors(Context *c, Tensor *until)
+/* A usage error unless this thread has begun the scope, and it is open. */
+static OpenScope *check_open(AgSite at, const char *what, AgScope scope)
 {
-    while (c->tape != until) {
-        Tensor *t = c->tape;
-        c->tape = t->older;
-        buffer_release(t->buffer);
-        buffer_release(t->grad);
-        buffer_release(t->kept_grad);
-        buffer_release(t->saved);
-        release_saved_gradients(t);
-        free(t->name);
-        t->magic = TENSOR_DEAD;
-        t->data = NULL;
-        t->buffer = t->grad = t->kept_grad = t->saved = NULL;
-        t->name = NULL;
-    }
-}
-
-/* An error during backward leaves partial gradients, which must not be added to those of a later pass. */
-void release_pending_gradients(void)
-{
-    Context *c = context();
-    for (Tensor *t = c->tape; t; t = t->older) {
-        if (!t->op) continue;
-        buffer_release(t->grad);
-        t->grad = NULL;
-    }
-}
-
-static void check_open(AgSite at, const char *what, const Context *c, AgScope scope)
-{
-    if (scope.depth < 1 || scope.depth > c->depth || c->scope[scope.depth - 1].serial != scope.serial)
-        ag_usage_error(at, what, (scope.serial ^ c->serial) >> 40 ? "another thread began this scope" :
+    Scopes *s = scopes();
+    if (scope.depth < 1 || scope.depth > s->depth || s->scope[scope.depth - 1].serial != scope.serial)
+        ag_usage_error(at, what, (scope.serial ^ thread_serial()) >> SERIAL_BITS ? "another thread began this scope" :
                        "this scope has ended already");
+    return &s->scope[scope.depth - 1];
+}
+
+void check_innermost(AgSite at, const char *what, AgScope scope)
+{
+    check_open(at, what, scope);
+    if (scope.depth < 2 || scope.depth != scopes()->depth)
+        ag_usage_error(at, what, "the scope must be the innermost and have another around it");
 }
 
 void ag_end_at(AgSite at, AgScope scope)
 {
-    Context *c = context();
-    check_open(at, "ag_end", c, scope);
-    ScopeState *s = &c->scope[scope.depth - 1], *innermost = &c->scope[c->depth - 1];
-    uint64_t failed = 0;                    /* the last error reported in this scope or in one inside it */
-    for (ScopeState *inner = s; inner <= innermost; inner++)
-        if (inner->failed > failed) failed = inner->failed;
-    if (innermost != s && innermost->serial > failed)
-        ag_usage_error(at, "ag_end", "scopes begun inside this one and still open: %d", c->depth - scope.depth);
-    if (c->guard && !failed) guard_check_all(at, "ag_end");
-    guard_trim();
-    if (failed) {
-        blocks_unwind(s->serial, failed);
-        c->calls = s->calls;
+    Scopes *s = scopes();
+    OpenScope *ended = check_open(at, __func__, scope), *innermost = &s->scope[s->depth - 1];
+    uint64_t error = 0;                     /* the last error reported in this scope or in one inside it */
+    for (OpenScope *inner = ended; inner <= innermost; inner++)
+        if (inner->failed > error) error = inner->failed;
+    if (innermost != ended && innermost->serial > error)
+        ag_usage_error(at, __func__, "scopes begun inside this one and still open: %d", s->depth - scope.depth);
+    if (observer[GUARD] && !error) guard_check(at, __func__, true);
+    buffers_end_scope();
+    if (error) {
+        blocks_unwind(ended->serial, error);
+        layer_calls_end(ended->calls);
     }
-    release_tensors(c, s->tape);
-    c->depth = scope.depth - 1;
-    arena_end(&c->arena, s->mark);
-    c->recording = c->depth > 0 && c->scope[c->depth - 1].mode == AG_RECORD;
-    c->precision = s->precision;
-    if (c->depth == 0) blocks_forget();     /* no scope is left that an error could unwind */
-}
-
-Tensor *ag_end_return_at(AgSite at, AgScope scope, Tensor *t)
-{
-    check_any(at, "ag_end_return", "t", t);
-    Context *c = context();
-    check_open(at, "ag_end_return", c, scope);
-    if (scope.depth < 2 || scope.depth != c->depth)
-        ag_usage_error(at, "ag_end_return", "the scope must be the innermost and have another around it");
-    AgShape shape = t->shape;
-    AgDType dtype = t->dtype;
-    Buffer *value = t->buffer;
-    scratch_adopt(buffer_share(value));     /* keeps the value between the two scopes */
-    ag_end_at(at, scope);
-    Tensor *out = tensor_alias(at, "ag_end_return", &shape, dtype, value);
-    scratch_end();
-    return out;
-}
-
-Tensor *call_function(AgSite at, const char *what, AgFunction *f, Tensor **in, void *arg)
-{
-    int depth = context()->depth;
-    Tensor *result = f(in, arg);
-    if (context()->depth != depth)
-        ag_usage_error(at, what, "f must end the scopes that it begins: %d were open before its call, %d after it", depth,
-                       context()->depth);
-    check_tensor(at, what, "the result of f", result, AG_REAL);
-    return result;
+    while (s->tape != ended->tape) {
+        Tensor *t = s->tape;
+        s->tape = t->older;
+        tensor_release(t);
+    }
+    s->depth = scope.depth - 1;
+    arena_end(&s->arena, ended->mark);
+    s->recording = s->depth > 0 && s->scope[s->depth - 1].mode == AG_RECORD;
+    s->precision = ended->precision;
+    if (s->depth == 0) blocks_end();        /* no scope is left that an error could unwind */
 }
 
 AgPrecision ag_precision_at(AgSite at, AgPrecision precision)
 {
-    AgPrecision former = context()->precision;
+    Scopes *s = scopes();
+    AgPrecision former = s->precision;
     if (precision != AG_FLOAT32 && precision != AG_BF16)
-        ag_usage_error(at, "ag_precision", "%d is not an AgPrecision; expected AG_FLOAT32 or AG_BF16", (int)precision);
-    context()->precision = precision;
+        ag_usage_error(at, __func__, "%d is not an AgPrecision; expected AG_FLOAT32 or AG_BF16", (int)precision);
+    s->precision = precision;
     return former;
 }
 
 AgPrecision ag_precision_now(void)
 {
-    return context()->precision;
+    return scopes()->precision;
 }
 
 bool ag_recording(void)
 {
-    return context()->recording;
+    return scopes()->recording;
 }
-

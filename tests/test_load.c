@@ -369,7 +369,8 @@ static void muon_update(const OptimizerUpdate *u)
     Tensor *w = u->parameter->tensor, *m = u->state[0];
     if (tensor_ndim(w) != 2) {
         AgAdam adam = nn_adam_options(u->lr);
-        ag_adam_update(w, m, u->state[1], &adam, u->step, u->grad_scale);
+        ag_adam_update_part(w, 0, tensor_numel(w), tensor_data(u->gradient), tensor_mutable_data(m),
+                            tensor_mutable_data(u->state[1]), &adam, u->step, u->grad_scale);
         return;
     }
     Tensor *g = ag_scale(u->gradient, u->grad_scale);

@@ -1,6 +1,6 @@
 /* test_pool.c: a pool of its own, of which each block and each page is counted after every call, in random sequences of calls.
  *
- * The test has pool.c once more, with the system's functions replaced. It knows what each page is: in use, touched (free, with
+ * The test has large.c once more, with the system's functions replaced. It knows what each page is: in use, touched (free, with
  * memory), or fresh. From that alone it computes what the pool has to do. */
 #include <stdlib.h>
 #include <string.h>
@@ -81,14 +81,14 @@ static void *own_alloc(size_t bytes, size_t *size);
 static void own_free(void *p);
 static size_t own_free_bytes(void);
 static void own_trim(void);
-#define pool_alloc own_alloc
-#define pool_free own_free
-#define pool_free_bytes own_free_bytes
-#define pool_trim own_trim
+#define large_alloc own_alloc
+#define large_free own_free
+#define large_free_bytes own_free_bytes
+#define large_trim own_trim
 #define system_alloc chunk_alloc
 #define system_free chunk_free
 #define madvise pages_return
-#include "../autograd/pool.c"
+#include "../autograd/large.c"
 
 /* ---- what must be true after every call -------------------------------------------------------------------------- */
 
@@ -100,9 +100,9 @@ static void check_pool(void)
     size_t all = 0, touched = 0;
     int used = 0, unused = 0;
     for (Chunk *c = chunk; c < chunk + chunks; all += c++->bytes) {
-        const PoolBlock *below = NULL;
+        const LargeBlock *below = NULL;
         size_t at = 0;
-        for (const PoolBlock *b = (PoolBlock *)(void *)c->base; b; below = b, b = b->above) {
+        for (const LargeBlock *b = (LargeBlock *)(void *)c->base; b; below = b, b = b->above) {
             size_t first = at / page_size, n = (at + b->size) / page_size - first;
             ck_assert((const char *)b == c->base + at && b->below == below && b->size > 0 && b->size % PAGE == 0 &&
                       (b->above ? b->size < c->bytes - at : b->size == c->bytes - at) &&
@@ -113,8 +113,8 @@ static void check_pool(void)
             at += b->size;
         }
     }
-    const PoolBlock *previous = NULL;
-    for (const PoolBlock *b = free_blocks; b; previous = b, b = b->next)
+    const LargeBlock *previous = NULL;
+    for (const LargeBlock *b = free_blocks; b; previous = b, b = b->next)
         ck_assert(b->free && b->previous == previous && chunk_of(b) && unused-- > 0);
     ck_assert(used == n_live && unused == 0 && chunk_bytes == all && own_free_bytes() == touched);
 }
@@ -151,7 +151,7 @@ static size_t free_with_memory(void)
 /* A block has an even number of pages, so that one that is returned has pages without its header. */
 static void allocate(size_t n, size_t less)
 {
-    size_t fresh = n, space = 0, touched = free_with_memory(), bytes = n * page_size - POOL_HEADER, size = 0;
+    size_t fresh = n, space = 0, touched = free_with_memory(), bytes = n * page_size - LARGE_HEADER, size = 0;
     int before = chunks;
     bool fits = best_place(n, &fresh, &space);
     returned = last_returned = refused = 0;
@@ -165,7 +165,7 @@ static void allocate(size_t n, size_t less)
     Chunk *c = chunk_of(p);
     ck_assert_uint_ge(c->bytes, refused / 4 / page_size * page_size);
     size_t at = page_of(c, p), end = at + n;
-    ck_assert_uint_eq(at * page_size + POOL_HEADER, (size_t)(p - c->base));
+    ck_assert_uint_eq(at * page_size + LARGE_HEADER, (size_t)(p - c->base));
     ck_assert_uint_eq(count(c, at, n, IN_USE), 0);
     ck_assert_uint_eq(count(c, at, n, FRESH), fresh);
     size_t begin = at;

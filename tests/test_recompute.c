@@ -566,7 +566,7 @@ static void run_sample(const Op *op, int number, Tensor **in, bool again, bool r
     Sample sample = { .number = number, .in = in, .make_input = scaled };
     Tensor *y = op_samples[op - op_table](&sample), *square = ag_mul(y, y);
     if (again) ag_recompute(begin, square, AG_PRODUCTS);
-    for (const Tensor *t = context()->tape; again && t && t != begin.newest; t = t->older) {
+    for (const Tensor *t = tape(); again && t && t != begin.newest; t = t->older) {
         if (t->op != op || t == square || t->numel == 0) continue;
         const char *why = stays[op - op_table];
         ck_assert_msg(!t->data == !why, "%s, case %d: the value %s", op->name, number, why ? "was released" : "stays");

@@ -42,7 +42,7 @@ typedef struct {
     double largest;             /* the largest gradient or the largest numerical one, whichever is smaller */
 } Input;
 
-static bool in_bf16(void) { return context()->precision == AG_BF16; }
+static bool in_bf16(void) { return ag_precision_now() == AG_BF16; }
 static double step_size(void) { return in_bf16() ? GRID : float_step; }
 
 /* The weight of entry i in use 0 or 1 of the result: 0.5..1.5 with a random sign. */
@@ -60,6 +60,18 @@ static double weighted_sum(const Tensor *y, int use)
     double total = 0;
     for (int64_t i = 0; i < y->numel; i++) total += weight(use, i) * (double)reals(y)[i];
     return total;
+}
+
+/* f(in, arg), which must end the scopes that it begins, and return a tensor of reals. */
+static Tensor *call_function(AgSite at, const char *what, AgFunction *f, Tensor **in, void *arg)
+{
+    int depth = open_scopes();
+    Tensor *result = f(in, arg);
+    if (open_scopes() != depth)
+        ag_usage_error(at, what, "f must end the scopes that it begins: %d were open before its call, %d after it", depth,
+                       open_scopes());
+    check_tensor(at, what, "the result of f", result, AG_REAL);
+    return result;
 }
 
 /* The function that is checked. */
@@ -303,9 +315,9 @@ bool ag_gradcheck_at(AgSite at, AgFunction *f, void *arg, Tensor **in, int n, FI
     if (!same_values(first, second))
         ag_usage_error(at, __func__, "two calls of the function with the same inputs give different results, expected a "
                        "function of its inputs alone (dropout: set the random state in it)");
-    context()->mark_unwritten = true;
+    mark_unwritten(true);
     run_backward(at, first, second);
-    context()->mark_unwritten = false;
+    mark_unwritten(false);
     ag_set_random_state(random);
     const Check check = { at, f, arg, in };
     bool right = true;

@@ -95,7 +95,7 @@ Trace trace_begin(AgSite at, const char *what, Tensor *loss)
     for (uint32_t i = 0; i < trace.n; i++) {
         Tensor *t = trace.node[i];
         if (t->graph_released) error_graph_released(at, what, t);
-        if (t->dropped && !t->data) value_again(t, false);
+        if (t->restore && !t->data) t->restore(t, false);
         trace.copy[i] = copy_of(t);
         if (!t->op) continue;
         trace.ops++;

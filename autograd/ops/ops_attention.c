@@ -49,7 +49,7 @@ static void set_mask(AgSite at, const char *what, KAttention *a, const Tensor *m
 /* Reserves the random numbers for the dropout of the weights. */
 static void set_dropout(KAttention *a, double p)
 {
-    AgRandom *random = &context()->random;
+    AgRandom *random = random_state();
     a->dropout = p;
     a->seed = random->seed;
     a->counter = random->counter;
@@ -89,7 +89,7 @@ static Tensor *attend(AgSite at, const char *what, Tensor *q, Tensor *k, Tensor 
     if (kv_width != kv_heads * part)
         ag_usage_error(at, what, "k %s for %lld heads of width %lld, the width of q's heads: expected (B,S,%lld)",
                        ag_shape_text(keys, tk), (long long)kv_heads, (long long)part, (long long)(kv_heads * part));
-    if (pairs && (part % 2 != 0 || context()->precision != AG_BF16))
+    if (pairs && (part % 2 != 0 || ag_precision_now() != AG_BF16))
         return attend(at, what, q, ag_from_bf16_at(at, ag_slice_at(at, k, 1, 0, s)),
                       ag_from_bf16_at(at, ag_slice_at(at, v, 1, 0, s)), s, mask, how);
     KSteps rows = { t * width, part, width }, sources = { keys.dim[1] * kv_width, part, kv_width };

@@ -270,7 +270,7 @@ void linear_cross_entropy_backward(Tensor *y)
     const ClassArgs *c = &args->classes;
     Tensor *x = y->in[0], *weight = y->in[1];
     /* the rule runs again if the graph is kept, if another loss uses y, or if a trace shares what is saved */
-    bool is_last = !context()->keep_graph && y->users == 0 && y->saved->refs == 1;
+    bool is_last = !graph_kept() && y->users == 0 && y->saved->refs == 1;
     if (args->kept == 0 && c->rows * c->n > 0) {
         for (int i = 0; i < 3; i++) use_gradient(y, i, is_last);
         return;

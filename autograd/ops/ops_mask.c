@@ -68,7 +68,7 @@ Tensor *ag_dropout_at(AgSite at, Tensor *x, double p)
     check_tensor(at, __func__, "x", x, AG_REAL);
     if (!(p >= 0 && p < 1)) ag_usage_error(at, __func__, "p is %g, expected 0 <= p < 1", p);
     Tensor *y = op_new(at, OP_dropout, &x->shape, x, NULL, NULL);
-    AgRandom *random = &context()->random;
+    AgRandom *random = random_state();
     if (y->op) *(DropoutArgs *)op_args(y, sizeof(DropoutArgs)) = (DropoutArgs){ p, *random };
     k_dropout(x->numel, reals(y), reals(x), p, random->seed, random->counter, false);
     random->counter += ((uint64_t)x->numel + 3) / 4;

@@ -54,7 +54,7 @@ Tensor *library_adam(const double *dw, double lr)
     for (int i = 0; i < STEPS; i++) {
         AgScope scope = ag_begin(AG_RECORD);
         ag_backward(ag_scale(w, dw[i]));
-        ag_adam_update(w, m, v, &o, i + 1, 1);
+        ag_adam_update_part(w, 0, 1, tensor_grad_data(w), tensor_mutable_data(m), tensor_mutable_data(v), &o, i + 1, 1);
         tensor_zero_grad(w);
         ag_end(scope);
         tensor_mutable_data(t)[i] = (ag_real)tensor_item(w);

@@ -24,7 +24,7 @@ AG_PUBLIC_BEGIN
  * It is a usage error if values that a rule reads were written in place after its operation had read them: by an optimizer's
  * step, nn_init_*, ag_fill*, tensor_copy or tensor_mutable_data. */
 void ag_backward_at(AgSite at, Tensor *loss);
-/* The same from any tensor y, with its gradient dy given (same shape). */
+/* As ag_backward, from any tensor y, with its gradient dy given (same shape). */
 void ag_backward_from_at(AgSite at, Tensor *y, const Tensor *dy);
 /* As ag_backward, but releases nothing: the graph can be extended, and backward can run through it again. */
 void ag_backward_keep_at(AgSite at, Tensor *loss);
@@ -39,7 +39,7 @@ typedef struct {
 } AgWatch;
 void ag_watch_backward(AgWatch watch);
 
-/* Moves the gradient of a leaf into a tensor that the caller owns (ag_free); NULL if it has none. The leaf has none then. */
+/* Moves the gradient of a leaf into a tensor that the caller frees (tensor_free); NULL if there is none. */
 Tensor *ag_take_gradient_at(AgSite at, Tensor *leaf);
 /* Moves it back: `gradient`, from ag_take_gradient, becomes the gradient of the leaf and is freed. */
 void ag_put_gradient_at(AgSite at, Tensor *leaf, Tensor *gradient);
@@ -63,8 +63,8 @@ void ag_unpack_weight_at(AgSite at, Tensor *weight);                            
  * give the same result in each call, and must not write to them. The inputs must be leaves with moderate values, and one at
  * least must require a gradient; else it is a usage error. The loss is a sum of the outputs with random weights, because a
  * plain sum hides errors (every softmax sums to 1). The graph contains two calls of f, which reveals a rule that overwrites a
- * gradient instead of adding to it. Inputs and results are intermediate values, which backward releases, so a rule that
- * reads a value it does not declare causes a usage error.
+ * gradient instead of adding to it. f gets results of operations, not leaves, so that backward releases them: a rule that
+ * reads a value it does not declare is then a usage error.
  * Unless `report` is NULL, it gets the number of wrong entries of each input, the likely reason (no gradient, the same factor
  * everywhere, only one of two uses, ...), and the first wrong entries: index, gradient, numerical gradient, ratio.
  * Tolerances are PyTorch's in libkaeru_double (step 1e-6, atol 1e-5, rtol 1e-3); in float step 1e-2 and 2e-2 of the
@@ -94,35 +94,26 @@ void ag_find_nan(bool on);
 /* While on (per thread; from the start if the environment has KAERU_GUARD=1), memory is checked: the bytes around every
  * tensor's values, released buffers, and tensors whose scope has ended. An out-of-bounds write is a usage error at the next
  * operation; the message names the tensor and the line that made it. A write to released memory is found at the end of the
- * scope at the latest. Also found: a value that a backward rule reads and that was changed through a pointer in between, two
- * threads that run backward to one leaf at once, and a tensor of a thread that has ended with its scope open. A training step
- * takes two to four times as long. */
+ * scope. Also found: a value that a backward rule reads and that was changed through a pointer in between, and a tensor of a
+ * thread that has ended with its scope open. A training step takes two to four times as long. */
 void ag_guard(bool on);
 
 /* ---- updates of leaves in place, not recorded: for optimizers and initializers ----------------------------------- */
 
-/* One step of Adam, number `step` (from 1), on w, with its gradient times grad_scale as g:
+/* One step of Adam, number `step` (from 1), on n items of w from `first` on, with grad times grad_scale as g:
  *
  *     m = beta1 m + (1 - beta1) g      v = beta2 v + (1 - beta2) g^2
  *     n = m / (1 - beta1^step)         r = v / (1 - beta2^step)            w = w - lr n / (sqrt(r) + eps)
  *
- * m and v are exp_avg and exp_avg_sq (w's shape), zeros at first. Weight decay is that of AgAdam. Does nothing if w has no
- * gradient. */
-void   ag_adam_update_at(AgSite at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, const AgAdam *o, int64_t step,
-                         double grad_scale);
+ * grad, exp_avg (m) and exp_avg_sq (v) are arrays of n numbers; m and v are zeros at first. Weight decay is that of AgAdam. */
+void   ag_adam_update_part_at(AgSite at, Tensor *w, int64_t first, int64_t n, const ag_real *grad, ag_real *exp_avg,
+                              ag_real *exp_avg_sq, const AgAdam *o, int64_t step, double grad_scale);
 
-/* One step of SGD on w, with its gradient times grad_scale, plus weight_decay w, as g:
+/* One step of SGD on n items of w from `first` on, with grad times grad_scale, plus weight_decay w, as g:
  *
  *     m = momentum m + g               w = w - lr m                        with nesterov: w = w - lr (g + momentum m)
  *
- * `momentum` (w's shape) is m; NULL: w = w - lr g. `first`: true at the first step, where m is set to g. Does nothing if w has
- * no gradient. */
-void   ag_sgd_update_at(AgSite at, Tensor *w, Tensor *momentum, const AgSgd *o, bool first, double grad_scale);
-
-/* ag_adam_update and ag_sgd_update for a part of w, n items from `first` on: grad, exp_avg, exp_avg_sq and momentum are
- * arrays of n numbers. */
-void   ag_adam_update_part_at(AgSite at, Tensor *w, int64_t first, int64_t n, const ag_real *grad, ag_real *exp_avg,
-                              ag_real *exp_avg_sq, const AgAdam *o, int64_t step, double grad_scale);
+ * grad and momentum (m) are arrays of n numbers; momentum NULL: w = w - lr g. At the first step (is_first), m is set to g. */
 void   ag_sgd_update_part_at(AgSite at, Tensor *w, int64_t first, int64_t n, const ag_real *grad, ag_real *momentum,
                              const AgSgd *o, bool is_first, double grad_scale);
 
@@ -189,14 +180,15 @@ Tensor *ag_custom_at(AgSite at, const AgCustom *op, AgShape shape, Tensor *const
 /* A point of this thread's computation, until the innermost scope ends. */
 typedef struct { const void *newest; } AgMark;
 AgMark ag_mark(void);
-/* What ag_recompute releases. AG_CHEAP: results of 2 MiB or more that take little time: those of operations by item, of norms,
- * of dropout, embedding and slice. AG_PRODUCTS: smaller ones, too, and those of linear and matmul. Both: results that no
- * backward rule reads. The results of other operations, such as attention, and what their rules read are kept. */
+/* What ag_recompute releases. Both: results that no backward rule reads.
+ * AG_CHEAP: also results of 2 MiB or more that take little time: of elementwise operations, norms, dropout, embedding, slice.
+ * AG_PRODUCTS: also smaller ones of these operations, and results of linear and matmul.
+ * The results of other operations, such as attention, are kept, and what their rules read. */
 typedef enum { AG_CHEAP, AG_PRODUCTS } AgRecompute;
-/* Releases the values that were computed and recorded since the mark, but not y, and returns y. Whatever reads such a value
- * later, most of all a backward rule, makes it be computed again from its inputs: less memory, more time, the same bits (Chen
- * et al. 2016, "Training Deep Nets with Sublinear Memory Cost"). Results with ag_retain are kept. Without recording it does
- * nothing. Typically y is the result of one of many layers:
+/* Releases values that were computed and recorded since the mark, but not y, and returns y. When a backward rule or the program
+ * reads such a value, it is first recomputed from its inputs: less memory, more time, the same bits (Chen et al. 2016,
+ * "Training Deep Nets with Sublinear Memory Cost"). Results with ag_retain are kept. Without recording it does nothing.
+ * Typically y is the result of one of many layers:
  *
  *     AgMark begin = ag_mark();
  *     x = ag_recompute(begin, layer(x), AG_PRODUCTS); */

@@ -79,8 +79,8 @@ void *ag_alloc_at(AgSite at, size_t n, size_t size);
 /* The same, but owned by `owner` (a block from ag_alloc): freed when the owner is, or earlier with ag_free. */
 void *ag_alloc_in_at(AgSite at, void *owner, size_t n, size_t size);
 
-/* Changes the capacity of p from old_n to n items: keeps the old items, zeroes new ones, and returns the new address. The owner
- * and what p owns stay the same. p may be NULL: ag_resize_in then gives the new memory an owner. */
+/* Changes the capacity of p from old_n to n items: keeps the old items, zeroes new ones, and returns the new address. The new
+ * memory has p's owner, and owns what p owned. p may be NULL: then it is a new block, in ag_resize_in one of that owner. */
 void *ag_resize_at(AgSite at, void *p, size_t old_n, size_t n, size_t size);
 void *ag_resize_in_at(AgSite at, void *owner, void *p, size_t old_n, size_t n, size_t size);
 
@@ -108,14 +108,15 @@ void ag_check_object_at(AgSite at, const char *what, const char *name, const voi
 void *ag_scratch_at(AgSite at, size_t n, size_t size);
 
 /* The memory of this thread's tensors. Released memory is cached for later tensors, so once shapes repeat, `system_calls` (the
- * number of requests to the system for memory) stays constant. Tensors of a megabyte or more share one pool in all threads:
- * `cached` has its free memory in each of them. Large ones that no scope owns (ag_keep) are returned to the system. */
+ * number of requests to the system for memory) stays constant. Released memory of tensors of a megabyte or more is shared by
+ * all threads, and each thread's `cached` counts all of it. That of large ones that no scope owns (ag_keep) is returned to the
+ * system. */
 typedef struct { size_t in_use, peak, cached; int64_t system_calls; } AgMemory;     /* bytes, bytes, bytes, count */
 AgMemory ag_memory(void);
 void ag_memory_reset_peak(void);
 
-/* Returns cached memory to the system; that of large tensors only by whole chunks of 128 MiB or more, unless this is Linux. A
- * tensor whose scope has ended, or that was freed, can then no longer be named. */
+/* Returns cached memory to the system. On Linux it is all; elsewhere, memory of large tensors is returned when a whole chunk of
+ * 128 MiB or more is free. An error can then no longer name a tensor whose scope has ended, or that was freed. */
 void ag_memory_trim(void);
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
@@ -183,7 +184,7 @@ const int32_t *tensor_int_data_at(AgSite at, const Tensor *t);
 const uint8_t *tensor_bool_data_at(AgSite at, const Tensor *t);
 
 /* The values of a leaf (data, parameters), to write. Each call counts as a write: if an operation that was recorded before has
- * read the values, its backward is a usage error. Call it again for each write; do not keep the pointer. */
+ * read the values, ag_backward reports a usage error at it. Call it again for each write; do not keep the pointer. */
 ag_real    *tensor_mutable_data_at(AgSite at, Tensor *t);
 int32_t *tensor_mutable_int_data_at(AgSite at, Tensor *t);
 uint8_t *tensor_mutable_bool_data_at(AgSite at, Tensor *t);
@@ -207,7 +208,7 @@ void tensor_fprint_at(AgSite at, FILE *out, const Tensor *t);
 const char *ag_shape_text_at(AgSite at, AgShape shape, char text[AG_SHAPE_TEXT]);
 
 bool    ag_shape_equal_at(AgSite at, AgShape a, AgShape b);
-/* The number of items; -1 if the product of the nonzero sizes overflows, even if another size is 0. */
+/* The number of items. -1 if the sizes that are not 0 have a product of 2^63 or more; this holds for (2^62, 4, 0), too. */
 int64_t ag_shape_numel_at(AgSite at, AgShape shape);
 
 /* ---- lifetimes --------------------------------------------------------------------------------------------------- */
@@ -223,7 +224,7 @@ typedef struct { int depth; uint64_t serial; } AgScope;
  * until the program frees them, unless an error unwinds (see ag_on_usage_error). ag_keep keeps a value longer than a scope. */
 AgScope ag_begin_at(AgSite at, AgMode mode);
 
-/* Ends the scope and frees what it owns. Also ends scopes inside it that are still open because an error left by longjmp. */
+/* Ends the scope and frees what it owns. If an error handler has left scopes inside it by longjmp, they end, too. */
 void  ag_end_at(AgSite at, AgScope scope);
 /* Ends the scope, but keeps the value of t: returns a tensor of the outer scope with that value and without its graph. */
 Tensor *ag_end_return_at(AgSite at, AgScope scope, Tensor *t);
@@ -244,7 +245,7 @@ AgPrecision ag_precision_now(void);                     /* what is set */
  * unwinds a scope that was open at this call, the copy is freed. */
 Tensor *ag_keep_at(AgSite at, const Tensor *t);
 
-/* A zeroed leaf with the lifetime of ag_keep's copies. */
+/* A zeroed leaf that no scope owns, as ag_keep's copies. */
 Tensor *tensor_new_owned_at(AgSite at, AgShape shape, AgDType dtype);
 
 /* Frees a tensor of ag_keep or tensor_new_owned; t may be NULL. A usage error if another object, such as a module, owns it. */

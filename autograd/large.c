@@ -1,12 +1,12 @@
-/* pool.c: memory for large buffers, which all threads share.
+/* large.c: memory for large buffers, which all threads share.
  *
  * A chunk of the system's memory is divided into blocks. A block is in use, or free and touched (it has pages of memory), or
  * free and untouched (the system gives it pages when it is written). Free neighbors of one kind are joined. A new buffer gets
- * free neighbors of both kinds: where it needs the fewest new pages, and there the least space that is enough. For the pages
- * that it still needs, as many of other free blocks are returned to the system. So the process has about as many pages as its
- * buffers had at most, although the sizes of activations and gradients are different. Few pages are returned: in a step of
- * GPT-2 with 1024 tokens, 12 MiB of 620 MiB. */
-#include "internal.h"
+ * free neighbors of both kinds: those that need the fewest new pages, and of these the smallest. For each new page, one page of
+ * another free block is returned to the system. So the process has about as many pages as its buffers had at most, although
+ * the sizes of activations and gradients are different. Few pages are returned: in a step of GPT-2 with 1024 tokens, 12 MiB of
+ * 620 MiB. */
+#include "memory.h"
 
 #include <pthread.h>
 #ifdef __linux__
@@ -14,22 +14,22 @@
 #include <unistd.h>
 #endif
 
-typedef struct PoolBlock PoolBlock;
-struct PoolBlock {
+typedef struct LargeBlock LargeBlock;
+struct LargeBlock {
     size_t size;                    /* bytes, with this header */
-    PoolBlock *below, *above;       /* its neighbors in the chunk; NULL at the ends */
-    PoolBlock *previous, *next;     /* in the list of free blocks */
+    LargeBlock *below, *above;      /* its neighbors in the chunk; NULL at the ends */
+    LargeBlock *previous, *next;    /* in the list of free blocks */
     bool free, touched;
 };
 
-enum { POOL_HEADER = 64, PAGE = 4096, LEAST_CHUNK = sizeof(void *) > 4 ? 1 << 27 : 1 << 24 };
-_Static_assert(sizeof(PoolBlock) <= POOL_HEADER, "a block's header");
+enum { LARGE_HEADER = 64, PAGE = 4096, LEAST_CHUNK = sizeof(void *) > 4 ? 1 << 27 : 1 << 24 };
+_Static_assert(sizeof(LargeBlock) <= LARGE_HEADER, "a block's header");
 
-static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static PoolBlock *free_blocks;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static LargeBlock *free_blocks;
 static size_t chunk_bytes, free_bytes;          /* of all chunks; of free blocks that are touched */
 
-static void remove_from_list(PoolBlock *b)
+static void remove_from_list(LargeBlock *b)
 {
     if (b->previous) b->previous->next = b->next;
     else free_blocks = b->next;
@@ -37,23 +37,23 @@ static void remove_from_list(PoolBlock *b)
 }
 
 /* `upper`, which is in no list, becomes a part of its lower neighbor. */
-static void absorb(PoolBlock *lower, PoolBlock *upper)
+static void absorb(LargeBlock *lower, LargeBlock *upper)
 {
     lower->size += upper->size;
     lower->above = upper->above;
     if (lower->above) lower->above->below = lower;
-    memory_poison(upper, POOL_HEADER);
+    memory_poison(upper, LARGE_HEADER);
 }
 
 /* Two free neighbors of one kind become one. */
-static void join_blocks(PoolBlock *lower, PoolBlock *upper)
+static void join_blocks(LargeBlock *lower, LargeBlock *upper)
 {
     if (!lower || !upper || !lower->free || !upper->free || lower->touched != upper->touched) return;
     remove_from_list(upper);
     absorb(lower, upper);
 }
 
-static void list_free(PoolBlock *b, bool touched)
+static void list_free(LargeBlock *b, bool touched)
 {
     b->free = true;
     b->touched = touched;
@@ -66,7 +66,7 @@ static void list_free(PoolBlock *b, bool touched)
     join_blocks(b->below, b);
 }
 
-static void unlist_free(PoolBlock *b)
+static void unlist_free(LargeBlock *b)
 {
     b->free = false;
     if (b->touched) free_bytes -= b->size;
@@ -76,12 +76,12 @@ static void unlist_free(PoolBlock *b)
 /* Returns pages of free blocks to the system until they have `bytes` less, or none. */
 static void return_pages(size_t bytes)
 {
-    for (PoolBlock *b = free_blocks, *next; b && bytes > 0; b = next) {
+    for (LargeBlock *b = free_blocks, *next; b && bytes > 0; b = next) {
         next = b->next;
         if (!b->touched) continue;
         while (next && !next->touched) next = next->next;       /* a block without pages may be joined with b */
 #ifdef __linux__
-        uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)b + POOL_HEADER, end = (uintptr_t)b + b->size;
+        uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)b + LARGE_HEADER, end = (uintptr_t)b + b->size;
         begin = (begin + page - 1) / page * page;
         end = end / page * page;
         if (begin < end) madvise((void *)begin, end - begin, MADV_DONTNEED);
@@ -92,45 +92,45 @@ static void return_pages(size_t bytes)
     }
 }
 
-static void pool_before_fork(void) { pthread_mutex_lock(&pool_lock); }
-static void pool_after_fork(void) { pthread_mutex_unlock(&pool_lock); }
+static void before_fork(void) { pthread_mutex_lock(&lock); }
+static void after_fork(void) { pthread_mutex_unlock(&lock); }
 
-/* As much as the pool has, or the next less that the system can give: few chunks, since blocks of two chunks cannot be
- * joined. */
-static PoolBlock *new_pool_chunk(size_t size)
+/* A new chunk of as many bytes as all others have, so that there are few: blocks of two chunks cannot be joined. If the
+ * system does not have so much, it is a quarter of that, and so on, down to `size`. */
+static LargeBlock *new_chunk(size_t size)
 {
     static bool fork_handled;
-    if (!fork_handled) fork_handled = pthread_atfork(pool_before_fork, pool_after_fork, pool_after_fork) == 0;
+    if (!fork_handled) fork_handled = pthread_atfork(before_fork, after_fork, after_fork) == 0;
     size_t bytes = chunk_bytes < LEAST_CHUNK ? LEAST_CHUNK : chunk_bytes;
     if (bytes < size) bytes = size;
-    PoolBlock *b = system_alloc(bytes);
+    LargeBlock *b = system_alloc(bytes);
     while (!b && bytes > size) {
         bytes = bytes / 4 > size ? bytes / 4 / PAGE * PAGE : size;
         b = system_alloc(bytes);
     }
     if (!b) return NULL;
-    *b = (PoolBlock){ .size = bytes };
-    memory_poison((char *)b + POOL_HEADER, bytes - POOL_HEADER);
+    *b = (LargeBlock){ .size = bytes };
+    memory_poison((char *)b + LARGE_HEADER, bytes - LARGE_HEADER);
     chunk_bytes += bytes;
     list_free(b, false);
     return b;
 }
 
-static size_t untouched_bytes(const PoolBlock *b) { return b->touched ? 0 : b->size; }
+static size_t untouched_bytes(const LargeBlock *b) { return b->touched ? 0 : b->size; }
 
 /* The first of the free neighbors for a new block, and how many of its bytes are untouched. */
-static PoolBlock *find_block(size_t size, size_t *untouched)
+static LargeBlock *find_block(size_t size, size_t *untouched)
 {
-    PoolBlock *best = NULL;
+    LargeBlock *best = NULL;
     size_t best_space = 0;
-    for (PoolBlock *lowest = free_blocks; lowest; lowest = lowest->next) {
+    for (LargeBlock *lowest = free_blocks; lowest; lowest = lowest->next) {
         if (lowest->below && lowest->below->free) continue;             /* each space is searched once */
         size_t space = 0;
-        for (PoolBlock *n = lowest; n && n->free; n = n->above) space += n->size;
+        for (LargeBlock *n = lowest; n && n->free; n = n->above) space += n->size;
         /* the blocks from `first` on that are enough, without `end`: so many bytes, and so many that are untouched */
         size_t bytes = 0, fresh = 0;
-        PoolBlock *last = NULL, *end = lowest;
-        for (PoolBlock *first = lowest; first && first->free && space >= size; first = first->above) {
+        LargeBlock *last = NULL, *end = lowest;
+        for (LargeBlock *first = lowest; first && first->free && space >= size; first = first->above) {
             for (; bytes < size && end && end->free; end = end->above) {
                 bytes += end->size;
                 fresh += untouched_bytes(end);
@@ -151,64 +151,64 @@ static PoolBlock *find_block(size_t size, size_t *untouched)
 }
 
 /* Takes the first bytes of the free neighbors from b on. */
-static void take_block(PoolBlock *b, size_t size)
+static void take_block(LargeBlock *b, size_t size)
 {
     bool touched = b->touched;
     unlist_free(b);
     while (b->size < size) {
-        PoolBlock *upper = b->above;
+        LargeBlock *upper = b->above;
         touched = upper->touched;
         unlist_free(upper);
         absorb(b, upper);
     }
     if (b->size == size) return;
-    PoolBlock *rest = (PoolBlock *)((char *)b + size);
-    memory_unpoison(rest, POOL_HEADER);
-    *rest = (PoolBlock){ .size = b->size - size, .below = b, .above = b->above };
+    LargeBlock *rest = (LargeBlock *)((char *)b + size);
+    memory_unpoison(rest, LARGE_HEADER);
+    *rest = (LargeBlock){ .size = b->size - size, .below = b, .above = b->above };
     b->size = size;
     b->above = rest;
     if (rest->above) rest->above->below = rest;
     list_free(rest, touched);
 }
 
-void *pool_alloc(size_t bytes, size_t *size)
+void *large_alloc(size_t bytes, size_t *size)
 {
-    size_t needed = (bytes + POOL_HEADER + PAGE - 1) / PAGE * PAGE;
-    pthread_mutex_lock(&pool_lock);
+    size_t needed = (bytes + LARGE_HEADER + PAGE - 1) / PAGE * PAGE;
+    pthread_mutex_lock(&lock);
     size_t untouched = needed;
-    PoolBlock *b = find_block(needed, &untouched);
-    if (!b) b = new_pool_chunk(needed);
+    LargeBlock *b = find_block(needed, &untouched);
+    if (!b) b = new_chunk(needed);
     if (b) take_block(b, needed);
     if (b) return_pages(untouched);
-    pthread_mutex_unlock(&pool_lock);
+    pthread_mutex_unlock(&lock);
     if (!b) return NULL;
-    *size = needed - POOL_HEADER;
+    *size = needed - LARGE_HEADER;
     memory_unpoison(b, needed);
-    return (char *)b + POOL_HEADER;
+    return (char *)b + LARGE_HEADER;
 }
 
-void pool_free(void *p)
+void large_free(void *p)
 {
-    PoolBlock *b = (PoolBlock *)((char *)p - POOL_HEADER);
-    memory_poison(p, b->size - POOL_HEADER);
-    pthread_mutex_lock(&pool_lock);
+    LargeBlock *b = (LargeBlock *)((char *)p - LARGE_HEADER);
+    memory_poison(p, b->size - LARGE_HEADER);
+    pthread_mutex_lock(&lock);
     list_free(b, true);
-    pthread_mutex_unlock(&pool_lock);
+    pthread_mutex_unlock(&lock);
 }
 
-size_t pool_free_bytes(void)
+size_t large_free_bytes(void)
 {
-    pthread_mutex_lock(&pool_lock);
+    pthread_mutex_lock(&lock);
     size_t bytes = free_bytes;
-    pthread_mutex_unlock(&pool_lock);
+    pthread_mutex_unlock(&lock);
     return bytes;
 }
 
-void pool_trim(void)
+void large_trim(void)
 {
-    pthread_mutex_lock(&pool_lock);
+    pthread_mutex_lock(&lock);
     return_pages(SIZE_MAX);
-    for (PoolBlock *b = free_blocks, *next; b; b = next) {
+    for (LargeBlock *b = free_blocks, *next; b; b = next) {
         next = b->next;
         if (b->below || b->above) continue;             /* a part of a chunk */
         unlist_free(b);
@@ -216,5 +216,11 @@ void pool_trim(void)
         memory_unpoison(b, b->size);
         system_free(b);
     }
-    pthread_mutex_unlock(&pool_lock);
+    pthread_mutex_unlock(&lock);
+}
+
+/* After all threads' states have ended. */
+__attribute__((destructor)) static void at_end(void)
+{
+    large_trim();
 }

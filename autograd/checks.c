@@ -1,0 +1,124 @@
+/* checks.c: checks of arguments that are tensors, and of what a backward rule reads. */
+#include "internal.h"
+
+static _Thread_local const Tensor *rule;    /* the node whose backward rule is running */
+
+void check_reads_of(const Tensor *y)
+{
+    rule = y;
+}
+
+/* ---- what a rule reads ------------------------------------------------------------------------------------------- */
+
+/* Whether the rule of y declares that it reads t's value. True if t is neither an input nor y. */
+static bool declares(const Tensor *y, const Tensor *t)
+{
+    bool related = t == y;
+    if (related && (y->op->needs & NEEDS_Y)) return true;
+    for (int i = 0; i < y->n_in; i++) {
+        if (y->in[i] != t) continue;
+        if (reads_input(y->op, i)) return true;
+        related = true;
+    }
+    return !related;
+}
+
+_Noreturn void error_undeclared_read(const Tensor *t)
+{
+    const Tensor *y = rule;
+    if (!y) ag_usage_error(t->site, t->made_by, "its value was released by backward");
+    char what[64] = "its result";
+    for (int i = y->n_in - 1; i >= 0; i--)
+        if (y->in[i] == t) snprintf(what, sizeof what, "input %d", i);
+    char place[PLACE_TEXT];
+    ag_usage_error(y->site, y->op->name,
+                   "its backward rule reads the value of %s, made by %.*s at %s, and does not declare that: backward may "
+                   "have released it", what, name_length(t->made_by), t->made_by, place_text(t->site, t->user_site, place));
+}
+
+_Noreturn void error_graph_released(AgSite at, const char *what, const Tensor *y)
+{
+    char place[PLACE_TEXT];
+    ag_usage_error(at, what, "an earlier backward has run through %s (made at %s) and released its values; use "
+                   "ag_backward_keep for the earlier one", y->op->name, place_text(y->site, y->user_site, place));
+}
+
+_Noreturn void error_written(AgSite at, const Tensor *y, int i)
+{
+    const Tensor *x = i < y->n_in ? y->in[i] : y;
+    const char *op = y->op->name;
+    char made[PLACE_TEXT], which[32] = "its result", by[PLACE_TEXT] = "a pointer to its values was used to change them";
+    if (x != y) snprintf(which, sizeof which, "input %d", i);
+    const Buffer *b = x->buffer;
+    if (b->version != y->version[i])
+        snprintf(by, sizeof by, "%.*s wrote it at %s:%d", name_length(b->writer), b->writer, b->written.file, b->written.line);
+    ag_usage_error(at, "ag_backward", "the rule of %s (made at %s) reads %s%s%s, but %s after %s had read it; write it after "
+                   "backward, or give %s a copy (ag_keep)", op, place_text(y->site, y->user_site, made), which,
+                   x->name ? ", " : "", x->name ? x->name : "", by, op, op);
+}
+
+void check_inputs(AgSite at, Tensor *y, bool of_rule)
+{
+    char made[PLACE_TEXT];
+    for (int i = 0; i <= y->n_in; i++) {
+        const Tensor *x = i < y->n_in ? y->in[i] : y;
+        if (x && x->magic != TENSOR_ALIVE)
+            ag_usage_error(at, "ag_backward", "input %d of %s (made at %s) was freed before backward", i, y->op->name,
+                           place_text(y->site, y->user_site, made));
+        bool read = of_rule ? read_by_rule(y, i) && x->data : x && x != y;
+        if (read && x->buffer->version != y->version[i]) error_written(at, y, i);
+    }
+}
+
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
+
+void check_alive(AgSite at, const char *what, const char *argument, const Tensor *t)
+{
+    char place[PLACE_TEXT];
+    if (!t) ag_usage_error(at, what, "%s is NULL", argument);
+    if (t->magic == TENSOR_DEAD)
+        ag_usage_error(at, what, "%s is not a live tensor: it was made by %.*s at %s, and %s", argument,
+                       name_length(t->made_by), t->made_by, place_text(t->site, t->user_site, place),
+                       t->owned ? "freed" : "its scope has ended");
+    if (t->magic != TENSOR_ALIVE)
+        ag_usage_error(at, what, "%s is not a live tensor: its scope has ended, or it was freed", argument);
+}
+
+void check_tensor(AgSite at, const char *what, const char *argument, const Tensor *t, AgDType dtype)
+{
+    check_alive(at, what, argument, t);
+    if (t->dtype != dtype)
+        ag_usage_error(at, what, "%s is %s, expected %s", argument, dtype_name(t->dtype), dtype_name(dtype));
+    if (rule && !declares(rule, t)) error_undeclared_read(t);
+    char place[PLACE_TEXT];
+    if (!t->data && t->restore && !t->graph_released) t->restore((Tensor *)t, false);
+    if (!t->data)
+        ag_usage_error(at, what, "the value of %s (%.*s made at %s) was released by backward; call ag_retain on it first",
+                       argument, name_length(t->made_by), t->made_by, place_text(t->site, t->user_site, place));
+}
+
+void check_leaf(AgSite at, const char *what, const char *argument, const Tensor *t)
+{
+    if (t->op)
+        ag_usage_error(at, what, "%s was made by %s and is part of a graph; only leaves are written", argument, t->op->name);
+}
+
+void *values_to_write(AgSite at, const char *what, const char *argument, Tensor *t, AgDType dtype)
+{
+    check_tensor(at, what, argument, t, dtype);
+    check_leaf(at, what, argument, t);
+    const LayerCall *call = user_call();
+    t->buffer->version++;
+    t->buffer->written = call->function ? call->site : at;
+    t->buffer->writer = call->function ? call->function : what;
+    return t->data;
+}
+
+void check_mask(AgSite at, const char *what, const Tensor *mask, const char *target, const AgShape *shape)
+{
+    char from[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
+    check_tensor(at, what, "mask", mask, AG_BOOL);
+    if (!broadcasts_to(&mask->shape, shape))
+        ag_usage_error(at, what, "mask %s does not broadcast to %s %s", ag_shape_text(mask->shape, from), target,
+                       ag_shape_text(*shape, to));
+}

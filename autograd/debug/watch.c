@@ -1,0 +1,40 @@
+/* watch.c: tells a program of each gradient of a leaf that is complete, while the backward pass goes on. */
+#include "internal.h"
+
+static _Thread_local AgWatch watch;
+
+/* Sets the `users` of each leaf to the number of recorded operations on it, from y down. An error in an earlier pass may have
+ * left other numbers. */
+static void count_leaf_users(Tensor *from)
+{
+    for (int count = 0; count < 2; count++) {
+        for (Tensor *y = from; y; y = y->older) {
+            for (int i = 0; y->op && i < y->n_in; i++) {
+                Tensor *x = y->in[i];
+                if (x && !x->op) x->users = count ? x->users + 1 : 0;
+            }
+        }
+    }
+}
+
+static void tell_complete_leaves(const Tensor *y)
+{
+    for (int i = 0; i < y->n_in; i++) {
+        Tensor *x = y->in[i];
+        if (x && !x->op && --x->users == 0 && x->grad) watch.complete(watch.arg, x);
+    }
+}
+
+static void see(Event event, AgSite at, Tensor *t)
+{
+    (void)at;
+    if (event == PASS_BEGINS && watch.begun) watch.begun(watch.arg, t);
+    if (event == PASS_BEGINS && watch.complete) count_leaf_users(t);
+    if (event == NODE_PASSED && watch.complete) tell_complete_leaves(t);
+}
+
+void ag_watch_backward(AgWatch w)
+{
+    watch = w;
+    observer[WATCH] = w.begun || w.complete ? see : NULL;
+}

@@ -1,0 +1,234 @@
+/* gradients.c: the memory of gradients: how rules write it, and how programs read it. */
+#include "internal.h"
+#include "reduce.h"
+
+#include <string.h>
+
+typedef struct {
+    bool keep_graph;            /* during ag_backward_keep */
+    bool mark_unwritten;        /* during ag_gradcheck */
+} Gradients;
+static _Thread_local void *state;
+
+static void drop_pending(void);
+
+static Gradients *gradients(void)
+{
+    static const StateKind kind = { .size = sizeof(Gradients), .failed = drop_pending };
+    return state ? state : thread_state(&state, &kind);
+}
+
+/* An error during backward leaves partial gradients, which must not be added to those of a later pass. */
+static void drop_pending(void)
+{
+    *gradients() = (Gradients){ false, false };
+    for (Tensor *t = tape(); t; t = t->older)
+        if (t->op) buffer_drop(&t->grad);
+}
+
+bool graph_kept(void)
+{
+    return gradients()->keep_graph;
+}
+
+void keep_graph(bool keep)
+{
+    gradients()->keep_graph = keep;
+}
+
+bool mark_unwritten(bool on)
+{
+    bool former = gradients()->mark_unwritten;
+    gradients()->mark_unwritten = on;
+    return former;
+}
+
+/* ---- for rules --------------------------------------------------------------------------------------------------- */
+
+bool can_release(const Tensor *t)
+{
+    return t->op && !t->retained && t->readers == 0 && t->buffer && !gradients()->keep_graph;
+}
+
+void release_value(Tensor *t)
+{
+    buffer_drop(&t->buffer);
+    t->data = NULL;
+}
+
+/* Memory for x's first gradient: that of x's value if it is no longer needed and not shared, else new memory. */
+static Buffer *new_gradient(Tensor *x)
+{
+    size_t bytes = (size_t)x->numel * sizeof(real);
+    if (can_release(x)) {
+        Buffer *b = x->buffer;
+        bool shared = b->refs > 1;
+        x->buffer = NULL;
+        x->data = NULL;
+        if (!shared) return b;
+        buffer_release(b);
+    }
+    return buffer_new(x->site, "backward", bytes);
+}
+
+Grad grad_into(Tensor *x)
+{
+    if (!x || !x->requires_grad) return (Grad){ NULL, false };
+    if (!x->grad) {
+        x->grad = new_gradient(x);
+        if (gradients()->mark_unwritten) k_fill(x->numel, buffer_data(x->grad), UNWRITTEN);
+        return (Grad){ buffer_data(x->grad), false };
+    }
+    if (x->grad->refs > 1) {                /* shared by grad_pass: copy it before adding */
+        size_t bytes = (size_t)x->numel * sizeof(real);
+        Buffer *own = buffer_new(x->site, "backward", bytes);
+        memcpy(buffer_data(own), buffer_data(x->grad), bytes);
+        buffer_release(x->grad);
+        x->grad = own;
+    }
+    return (Grad){ buffer_data(x->grad), true };
+}
+
+/* Makes y's gradient the first gradient of x. */
+static void share_gradient(Tensor *x, Tensor *y)
+{
+    if (can_release(x)) release_value(x);
+    x->grad = buffer_share(y->grad);
+}
+
+/* The rule may run again if the graph is kept or if another loss uses y. */
+void rule_has_read(Tensor *y)
+{
+    if (y->input_read || graph_kept() || finds_nan() || y->users > 0 || !y->in[0]->op) return;
+    y->in[0]->readers--;
+    y->input_read = true;
+}
+
+void grad_take(Tensor *x, Buffer *gradient)
+{
+    x->grad = gradient;
+}
+
+Grad grad_in_place(Tensor *x, Tensor *y)
+{
+    bool first = x && x->requires_grad && x->op && !x->grad && !gradients()->mark_unwritten;
+    if (!first || y->grad->refs > 1 || y->retained) return grad_into(x);
+    share_gradient(x, y);
+    return (Grad){ buffer_data(x->grad), false };
+}
+
+/* A leaf gets a copy, because optimizers and callers may write to its gradient. */
+void grad_pass(Tensor *x, Tensor *y)
+{
+    if (!x || !x->requires_grad) return;
+    if (!x->grad && x->op) {
+        share_gradient(x, y);
+        return;
+    }
+    Grad g = grad_into(x);
+    if (g.add) k_axpy(x->numel, g.data, 1, grad_of(y));
+    else memcpy(g.data, grad_of(y), (size_t)x->numel * sizeof(real));
+}
+
+real *grad_to_add(Tensor *x)
+{
+    Grad g = grad_into(x);
+    if (g.data && !g.add) k_fill(x->numel, g.data, 0);
+    return g.data;
+}
+
+/* ---- for rules of inputs that were broadcast ----------------------------------------------------------------------- */
+
+/* Sums `from` down to x's shape, which has fewer items, one run of repeated dimensions after another, from the last to the
+ * first. */
+void grad_sum_to(Tensor *x, const real *dy, const AgShape *from)
+{
+    Grad g = grad_into(x);
+    if (!g.data) return;
+    AgShape now = *from;                    /* dy's shape so far */
+    for (int last = now.ndim - 1;;) {
+        if (now.dim[last] == size_in(&x->shape, last, now.ndim)) {
+            last--;
+            continue;
+        }
+        int first = last;
+        while (first > 0 && now.dim[first - 1] != size_in(&x->shape, first - 1, now.ndim)) first--;
+        bool more = false;
+        for (int i = 0; i < first; i++) more = more || now.dim[i] != size_in(&x->shape, i, now.ndim);
+        Along a = shape_along(&now, first, last);
+        real *sums = more ? scratch_new(x->site, "backward", a.outer * a.inner, sizeof(real)) : g.data;
+        k_sum(a.outer, a.n, a.inner, sums, dy, 1, more ? false : g.add);
+        if (!more) return;
+        dy = sums;
+        for (int i = first; i <= last; i++) now.dim[i] = 1;
+        last = first - 1;
+    }
+}
+
+Grad grad_broadcast(Tensor *x, const Tensor *y)
+{
+    if (x->numel == y->numel) return grad_into(x);
+    return (Grad){ scratch_new(y->site, y->op->name, y->numel, sizeof(real)), false };
+}
+
+void grad_broadcast_done(Tensor *x, const Tensor *y, Grad g)
+{
+    if (x->numel != y->numel) grad_sum_to(x, g.data, &y->shape);
+}
+
+void grad_pass_broadcast(Tensor *x, Tensor *y)
+{
+    if (x->numel == y->numel) grad_pass(x, y);
+    else grad_sum_to(x, grad_of(y), &y->shape);
+}
+
+/* ---- for programs ------------------------------------------------------------------------------------------------ */
+
+void tensor_zero_grad_at(AgSite at, Tensor *t)
+{
+    check_alive(at, __func__, "t", t);
+    buffer_drop(&t->grad);
+    buffer_drop(&t->kept_grad);
+}
+
+/* The gradient that a caller may read, of a leaf or a retained tensor; NULL if none. */
+static Buffer *readable_gradient(const Tensor *t)
+{
+    return t->kept_grad ? t->kept_grad : t->op ? NULL : t->grad;
+}
+
+real *tensor_grad_data_at(AgSite at, Tensor *t)
+{
+    check_alive(at, __func__, "t", t);
+    Buffer *g = readable_gradient(t);
+    return g ? buffer_data(g) : NULL;
+}
+
+Tensor *tensor_grad_at(AgSite at, Tensor *t)
+{
+    check_alive(at, __func__, "t", t);
+    Buffer *g = readable_gradient(t);
+    return g ? tensor_alias(at, "tensor_grad", &t->shape, AG_REAL, g) : NULL;
+}
+
+Tensor *tensor_set_requires_grad_at(AgSite at, Tensor *t, bool requires_grad)
+{
+    check_tensor(at, __func__, "t", t, AG_REAL);
+    if (t->op)
+        ag_usage_error(at, __func__, "t was made by %s; only a leaf can be set (see ag_detach)", t->op->name);
+    t->requires_grad = requires_grad;
+    return t;
+}
+
+bool tensor_requires_grad_at(AgSite at, const Tensor *t)
+{
+    check_alive(at, __func__, "t", t);
+    return t->requires_grad;
+}
+
+Tensor *ag_retain_at(AgSite at, Tensor *t)
+{
+    check_tensor(at, __func__, "t", t, AG_REAL);
+    t->retained = true;
+    return t;
+}

@@ -1,0 +1,100 @@
+/* memory.h: where tensors and objects have their memory. */
+#ifndef KAERU_MEMORY_H
+#define KAERU_MEMORY_H
+
+#include "thread.h"
+
+/* ---- memory of the system (system.c) ------------------------------------------------------------------------------ */
+
+/* Memory of the system, aligned to 64 bytes; NULL if it cannot be allocated. */
+void *system_alloc(size_t bytes);
+void *system_zeroed(size_t bytes);                                  /* zeroed, and aligned as by calloc */
+void  system_free(void *p);
+int64_t system_calls(void);                                         /* how many allocations this thread has made */
+/* Marks memory that must not be touched, for AddressSanitizer to report a use; does nothing in other builds. */
+void memory_poison(void *p, size_t bytes);
+void memory_unpoison(void *p, size_t bytes);
+
+/* ---- large blocks of memory, which all threads share (large.c) ---------------------------------------------------- */
+
+/* Memory of at least so many bytes, aligned to 64; *size: how many it has. NULL if the system has none. */
+void  *large_alloc(size_t bytes, size_t *size);
+void   large_free(void *p);
+size_t large_free_bytes(void);                                      /* released, and kept for later */
+void   large_trim(void);                                            /* returns to the system what it can */
+
+/* ---- buffers (memory.c) ------------------------------------------------------------------------------------------- */
+
+/* A reference-counted array for values or gradients, from a cache of released ones. */
+typedef struct Buffer {
+    int refs;
+    int16_t bin;                /* the free list that it returns to, or one of these */
+    bool guarded;               /* in the list of guard.c */
+    uint32_t version;           /* how often values were written in place; see values_to_write */
+    uint32_t slack;             /* how many of the usable bytes were not asked for */
+    size_t size;                /* usable bytes, after the header */
+    struct Buffer *next;        /* in a free list, or in the list of scratch buffers */
+    AgSite written;             /* the user's line of the last write in place, */
+    const char *writer;         /* and the function called there */
+} Buffer;
+enum { LARGE = -1, ALONE = -2 };                        /* of large.c, a system_alloc of its own */
+#define BUFFER_HEADER 64        /* keeps the data on a cache line of its own */
+
+Buffer *buffer_new(AgSite at, const char *what, size_t bytes);      /* content undefined; usage error if out of memory */
+Buffer *buffer_new_lasting(AgSite at, const char *what, size_t bytes);      /* for a value that outlives scopes */
+Buffer *buffer_items(AgSite at, const char *what, int64_t n, size_t size);     /* n items; checks the product */
+void    buffer_release(Buffer *b);                                  /* b may be NULL */
+void    buffers_end_scope(void);        /* in guard mode: buffers that were released in the scope may be used for others */
+static inline void *buffer_data(Buffer *b) { return (char *)b + BUFFER_HEADER; }
+static inline Buffer *buffer_share(Buffer *b) { b->refs++; return b; }
+/* Releases *b and sets it to NULL. */
+static inline void buffer_drop(Buffer **b)
+{
+    if (*b) buffer_release(*b);
+    *b = NULL;
+}
+
+/* Memory that one call of an operation or of a backward rule needs. op_done and the backward pass release it at the end of
+ * the call, and an error releases it, too. Functions without op_done call scratch_end. A nested operation also ends it. */
+void *scratch_new(AgSite at, const char *what, int64_t n, size_t size);        /* n items, content undefined */
+void  scratch_adopt(Buffer *b);                                     /* takes over this reference to b */
+void  scratch_end(void);
+
+/* ---- buffers of guard mode (debug/guard.c) ------------------------------------------------------------------------ */
+
+enum { SENTINELS = 64 };        /* bytes after a guarded buffer's own */
+/* Switches ag_guard on in a thread that has not called it, if the environment has KAERU_GUARD=1. */
+void guard_from_environment(void);
+/* Checks b, which has SENTINELS bytes of slack or more, until guard_take_released. False if out of memory. */
+bool guard_begin(AgSite at, const char *what, Buffer *b);
+void guard_end(Buffer *b);                                          /* b is released */
+/* A usage error if memory around a buffer of this thread was written, or (all) memory of a released one. */
+void guard_check(AgSite at, const char *what, bool all);
+Buffer *guard_take_released(void);                                  /* one that this thread has released; NULL: none */
+
+/* ---- the arena of scopes (arena.c): tensors and their arguments ---------------------------------------------------- */
+
+typedef struct { struct Chunk *chunk; size_t used; } ArenaMark;
+/* next: where it writes next. Chunks that were released wait before they are used for something else, the oldest first;
+ * `waiting` is their number of bytes in use. */
+typedef struct { ArenaMark next; struct Chunk *oldest, *newest; size_t waiting; } Arena;
+/* Zeroed memory until arena_end with the last mark that arena_begin returned. NULL if out of memory. */
+void *arena_alloc(Arena *a, size_t bytes);
+ArenaMark arena_begin(Arena *a);
+void  arena_end(Arena *a, ArenaMark mark);
+void  arena_trim(Arena *a);                                         /* frees the chunks that wait */
+/* All scopes have ended: keeps the chunks until the program ends, so that their tensors can be named. */
+void  arena_keep(Arena *a);
+
+/* ---- the blocks of ag_alloc (objects.c) --------------------------------------------------------------------------- */
+
+/* The outermost scope begins: an error can unwind the blocks that are allocated from now on. */
+void blocks_begin(void);
+/* Frees the blocks that were allocated after serial number `begun` and not after `failed`, and that no block owns. */
+void blocks_unwind(uint64_t begun, uint64_t failed);
+/* The outermost scope has ended. */
+void blocks_end(void);
+/* Whether another block owns this one. */
+bool block_has_owner(void *p);
+
+#endif

@@ -1,0 +1,145 @@
+/* shape.c: shapes, and NumPy's rules for operands of different shapes.
+ *
+ * Shapes are compared from the last dimension; sizes fit if they are equal or one is 1, and a missing dimension counts
+ * as 1. A repeated dimension is walked with stride 0. */
+#include "internal.h"
+
+static void check_ndim(AgSite at, const char *what, int ndim)
+{
+    if (ndim < 0 || ndim > AG_MAX_DIMS) ag_usage_error(at, what, "%d dimensions; a tensor has 0 to %d", ndim, AG_MAX_DIMS);
+}
+
+int64_t ag_shape_numel_at(AgSite at, AgShape shape)
+{
+    check_ndim(at, __func__, shape.ndim);
+    int64_t n = 1;                          /* of the sizes that are not 0: strides are products of some of them */
+    bool empty = false;
+    for (int i = 0; i < shape.ndim; i++) {
+        if (shape.dim[i] == 0) empty = true;
+        else if (__builtin_mul_overflow(n, shape.dim[i], &n)) return -1;
+    }
+    return empty ? 0 : n;
+}
+
+bool ag_shape_equal_at(AgSite at, AgShape a, AgShape b)
+{
+    check_ndim(at, __func__, a.ndim);
+    check_ndim(at, __func__, b.ndim);
+    if (a.ndim != b.ndim) return false;
+    for (int i = 0; i < a.ndim; i++)
+        if (a.dim[i] != b.dim[i]) return false;
+    return true;
+}
+
+const char *ag_shape_text_at(AgSite at, AgShape shape, char text[AG_SHAPE_TEXT])
+{
+    ag_check_pointer_at(at, __func__, "text", text);
+    check_ndim(at, __func__, shape.ndim);
+    int n = snprintf(text, AG_SHAPE_TEXT, "(");
+    for (int i = 0; i < shape.ndim; i++)
+        n += snprintf(text + n, (size_t)(AG_SHAPE_TEXT - n), i ? ", %lld" : "%lld", (long long)shape.dim[i]);
+    snprintf(text + n, (size_t)(AG_SHAPE_TEXT - n), shape.ndim == 1 ? ",)" : ")");
+    return text;
+}
+
+int64_t check_shape(AgSite at, const char *what, const AgShape *shape)
+{
+    char text[AG_SHAPE_TEXT];
+    check_ndim(at, what, shape->ndim);
+    for (int i = 0; i < shape->ndim; i++)
+        if (shape->dim[i] < 0) ag_usage_error(at, what, "negative size in shape %s", ag_shape_text(*shape, text));
+    int64_t n = ag_shape_numel(*shape);
+    if (n < 0) ag_usage_error(at, what, "shape %s has more items than can be counted", ag_shape_text(*shape, text));
+    return n;
+}
+
+size_t dtype_size(AgDType dtype)
+{
+    return dtype == AG_REAL ? sizeof(real) : dtype == AG_INT ? sizeof(int32_t) : sizeof(uint8_t);
+}
+
+const char *dtype_name(AgDType dtype)
+{
+    return dtype == AG_REAL ? "AG_REAL" : dtype == AG_INT ? "AG_INT" : "AG_BOOL";
+}
+
+int check_dim(AgSite at, const char *what, const Tensor *x, int dim)
+{
+    int ndim = x->shape.ndim;
+    int d = dim < 0 ? dim + ndim : dim;
+    char text[AG_SHAPE_TEXT];
+    if (d < 0 || d >= ndim)
+        ag_usage_error(at, what, "there is no dimension %d in shape %s", dim, ag_shape_text(x->shape, text));
+    return d;
+}
+
+int check_along(AgSite at, const char *what, const Tensor *x, int dim)
+{
+    return x->shape.ndim == 0 && (dim == 0 || dim == -1) ? 0 : check_dim(at, what, x, dim);
+}
+
+/* ---- broadcasting ------------------------------------------------------------------------------------------------ */
+
+int64_t size_in(const AgShape *s, int i, int ndim)
+{
+    int own = i - (ndim - s->ndim);
+    return own < 0 ? 1 : s->dim[own];
+}
+
+bool broadcast(const AgShape *a, const AgShape *b, AgShape *y)
+{
+    *y = (AgShape){ a->ndim > b->ndim ? a->ndim : b->ndim, { 0 } };
+    for (int i = 0; i < y->ndim; i++) {
+        int64_t m = size_in(a, i, y->ndim), n = size_in(b, i, y->ndim);
+        if (m != n && m != 1 && n != 1) return false;
+        y->dim[i] = m == 1 ? n : m;
+    }
+    return true;
+}
+
+bool broadcasts_to(const AgShape *from, const AgShape *to)
+{
+    AgShape both;
+    return broadcast(from, to, &both) && ag_shape_equal(both, *to);
+}
+
+AgShape broadcast_shape(AgSite at, const char *what, const Tensor *a, const Tensor *b)
+{
+    AgShape y;
+    char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
+    if (!broadcast(&a->shape, &b->shape, &y))
+        ag_usage_error(at, what, "shapes %s and %s do not fit: sizes must be equal or 1, counted from the last dimension",
+                       ag_shape_text(a->shape, ta), ag_shape_text(b->shape, tb));
+    return y;
+}
+
+void broadcast_strides(const AgShape *t, const AgShape *to, int64_t stride[AG_MAX_DIMS])
+{
+    int64_t step = 1;
+    for (int i = to->ndim - 1; i >= 0; i--) {
+        int64_t size = size_in(t, i, to->ndim);
+        stride[i] = size == 1 ? 0 : step;
+        step *= size;
+    }
+}
+
+Along shape_along(const AgShape *shape, int first, int last)
+{
+    Along a = { 1, 1, 1 };
+    for (int i = 0; i < shape->ndim; i++) {
+        if (i < first) a.outer *= shape->dim[i];
+        else if (i <= last) a.n *= shape->dim[i];
+        else a.inner *= shape->dim[i];
+    }
+    return a;
+}
+
+KWalk walk_over(const AgShape *shape, const AgShape *a, const AgShape *b)
+{
+    KWalk w;                    /* only the first ndim entries are set: this is part of every elementwise operation */
+    w.ndim = shape->ndim;
+    broadcast_strides(a, shape, w.a);
+    broadcast_strides(b, shape, w.b);
+    for (int i = 0; i < w.ndim; i++) w.dim[i] = shape->dim[i];
+    return w;
+}

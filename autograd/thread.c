@@ -1,0 +1,86 @@
+/* thread.c: the list of a thread's states, and who observes its graph. */
+#include "thread.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+_Thread_local Observer *observer[OBSERVERS];
+
+typedef struct State {
+    struct State *older;
+    const StateKind *kind;
+    void **place;
+} State;
+enum { STATE_HEADER = (sizeof(State) + 15) / 16 * 16 };
+
+static _Thread_local State *newest;
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void free_state(State *s)
+{
+    State **link = &newest;
+    while (*link != s) link = &(*link)->older;
+    *link = s->older;
+    *s->place = NULL;
+    free(s);
+}
+
+/* The end of a state may begin another one: to free the tensors of a scope needs the state of buffers. */
+static void end_states(void *unused)
+{
+    (void)unused;
+    while (newest) {
+        State *s = newest;
+        if (s->kind->end) s->kind->end();
+        if (s->kind->trim) s->kind->trim();
+        free_state(s);
+    }
+}
+
+static void at_exit(void)
+{
+    end_states(NULL);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&key, end_states);
+    atexit(at_exit);                        /* key destructors do not run when main returns */
+}
+
+void *thread_state(void **place, const StateKind *kind)
+{
+    pthread_once(&once, make_key);
+    State *s = calloc(1, STATE_HEADER + kind->size);
+    if (!s) {
+        fputs("kaeru: no memory to start\n", stderr);
+        abort();
+    }
+    *s = (State){ newest, kind, place };
+    newest = s;
+    pthread_setspecific(key, s);            /* any value but NULL: end_states runs when the thread ends */
+    return *place = (char *)s + STATE_HEADER;
+}
+
+void thread_failed(void)
+{
+    for (const State *s = newest; s; s = s->older)
+        if (s->kind->failed) s->kind->failed();
+}
+
+void thread_trim(void)
+{
+    for (const State *s = newest; s; s = s->older)
+        if (s->kind->trim) s->kind->trim();
+}
+
+static _Thread_local uint64_t serial;
+
+uint64_t thread_serial(void)
+{
+    static atomic_uint_fast64_t threads;
+    if (!serial) serial = atomic_fetch_add(&threads, 1) << SERIAL_BITS | 1;
+    return ++serial;
+}

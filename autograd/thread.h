@@ -1,0 +1,68 @@
+/* thread.h: what a thread keeps between calls, and what an error undoes. All state but the memory of large buffers is per
+ * thread, so two threads can each train a model. */
+#ifndef KAERU_THREAD_H
+#define KAERU_THREAD_H
+
+#include "kaeru/tensor.h"
+
+/* ---- the states of files (thread.c) ------------------------------------------------------------------------------- */
+
+/* Each file has a state of its own, which no other file sees: a struct that its first use in a thread makes. */
+typedef struct {
+    size_t size;                /* of the struct, which starts as zeros */
+    void (*failed)(void);       /* a usage error of this thread: undoes what was going on; NULL: nothing */
+    void (*trim)(void);         /* ag_memory_trim, and the end of the thread: frees what is kept for later; NULL: nothing */
+    void (*end)(void);          /* the end of the thread, before trim; NULL: nothing */
+} StateKind;
+/* Makes the state and sets *place, a thread-local pointer, to it. *place becomes NULL at the end of the thread. */
+void *thread_state(void **place, const StateKind *kind);
+/* Call `failed` and `trim` of all states. */
+void thread_failed(void);
+void thread_trim(void);
+/* The next of this thread's serial numbers, which give scopes, blocks and errors their order in time. Two threads never have
+ * the same number: the upper bits are the thread's. */
+uint64_t thread_serial(void);
+enum { SERIAL_BITS = 40 };
+
+/* ---- layer calls and places in messages (errors.c) ---------------------------------------------------------------- */
+
+typedef struct { AgSite site; const char *function; } LayerCall;
+/* The user's outermost layer call; without a file and a function if no layer is being called. */
+const LayerCall *user_call(void);
+/* How many layers are being called. An error or the end of a scope after an error sets the number to that of the scope. */
+int  layer_calls(void);
+void layer_calls_end(int calls);
+
+/* The length of a function's name without "_at". */
+int name_length(const char *function);
+/* Writes "FILE:LINE", followed by the user's own line if layers were in between: where something was made. */
+enum { PLACE_TEXT = 400 };
+const char *place_text(AgSite made, AgSite user_site, char text[PLACE_TEXT]);
+
+/* ---- observers (thread.c) ----------------------------------------------------------------------------------------- */
+
+/* Functions that are told what happens to the graph of this thread. Without them, the graph is the same. */
+typedef enum {
+    COMPUTED,                   /* an operation has computed t */
+    COMPUTED_UNCHECKED,         /* an operation has computed t, which may hold an infinity on purpose */
+    PASS_BEGINS,                /* a backward pass from the loss t */
+    RULE_BEGINS, RULE_ENDS,     /* the backward rule of t */
+    NODE_PASSED                 /* the pass has left t behind: its rule has run, or t has no gradient */
+} Event;
+typedef void Observer(Event event, AgSite at, Tensor *t);
+enum { GUARD, FIND_NAN, WATCH, OBSERVERS };
+extern _Thread_local Observer *observer[OBSERVERS];     /* NULL: none of this kind */
+
+/* A pointer that differs in each running thread. */
+static inline const void *thread_id(void)
+{
+    return observer;
+}
+
+static inline void tell(Event event, AgSite at, Tensor *t)
+{
+    for (int i = 0; i < OBSERVERS; i++)
+        if (observer[i]) observer[i](event, at, t);
+}
+
+#endif
