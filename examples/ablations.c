@@ -105,7 +105,7 @@ static double train(const Setup *s, uint64_t seed)
     ids = rows(TESTED, &target);
     double right = tensor_item(ag_mean(ag_cast(ag_compare(AG_EQ, ag_argmax(net(n, s, ids), -1, false), target), AG_REAL)));
     ag_free(adam);
-    nn_free(n);
+    ag_free(n);
     return 100 * right;
 }
 

@@ -141,7 +141,7 @@ int main(int argc, char **argv)
     show_next(m);
     picture_draw("attention_by_hand");
     ag_free(adam);
-    nn_free(m);
+    ag_free(m);
     ag_end(scope);
     return example_end();
 }

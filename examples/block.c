@@ -40,7 +40,7 @@ static void assemble(NnNormPlace place)
         x = show("add x, norm", nn_layer_norm(norm[1], ag_add(x, h)));
     }
     printf("  transformer_encoder_layer differs by at most %.1g\n", tensor_item(ag_max(ag_abs(ag_sub(x, want)))));
-    nn_free(layer);
+    ag_free(layer);
 }
 
 static double row(const char *name, int64_t copies, int64_t numbers)
@@ -68,11 +68,11 @@ static void count(void)
     sum += row("decoder: three norms", o.N, 3 * norm);
     sum += row("a norm after each stack (pre-norm)", 2, norm);
     sum += row("bias of the output layer", 1, vocabulary);
-    nn_free(e);
+    ag_free(e);
     o.share_embeddings = true;
     Transformer *m = transformer_new(vocabulary, vocabulary, o);
     printf("  %-57s   %11.0f\n  nn_count of transformer_new: %lld\n", "sum", sum, (long long)nn_count(m));
-    nn_free(m);
+    ag_free(m);
     printf("  trained in the paper by 8 P100 of 9.5e12 operations a second in 12 hours: %.2g operations\n",
            8 * 9.5e12 * 12 * 3600);
 }
@@ -106,8 +106,8 @@ static void measure(NnNormPlace place, double deviation[], double gradient[])
         gradient[i] = nn_grad_norm(nn_item(TransformerEncoderLayer, stack, (int)i));
     }
     ag_end(scope);
-    nn_free(stack);
-    nn_free(last);
+    ag_free(stack);
+    ag_free(last);
 }
 
 static void compare(void)

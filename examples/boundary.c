@@ -138,9 +138,9 @@ int main(int argc, char **argv)
     picture_draw("boundary_loss");
     for (int kind = 0; kind < KINDS; kind++) {
         ag_free(o[kind]);
-        nn_free(net[kind]);
+        ag_free(net[kind]);
     }
-    nn_free(first);
+    ag_free(first);
     ag_end(scope);
     return example_end();
 }

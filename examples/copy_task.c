@@ -190,6 +190,6 @@ int main(int argc, char **argv)
     decode_some(model);
     csv_close(csv);
     picture_draw("copy_task");
-    nn_free(model);
+    ag_free(model);
     return example_end();
 }

@@ -92,8 +92,8 @@ int main(int argc, char **argv)
     ag_end(scope);
     ag_free(of_network);
     ag_free(of_layer);
-    nn_free(network);
-    nn_free(layer);
+    ag_free(network);
+    ag_free(layer);
     csv_close(csv);
     return example_end();
 }

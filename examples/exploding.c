@@ -38,7 +38,7 @@ static void measure(double g, double norm[MOST_LAYERS + 1])
     printf("  %4.1f   %11.3g   %24.3g   %17.3g   %10.3g\n", g, pow(g, (double)layers), norm[0] / norm[layers], all,
            nn_grad_norm(s));
     ag_end(scope);
-    nn_free(s);
+    ag_free(s);
 }
 
 int main(int argc, char **argv)

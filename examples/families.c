@@ -102,9 +102,9 @@ int main(int argc, char **argv)
     show_filling(vocab, fills, goes_on);
     show_going_on(vocab, goes_on);
     show_rewriting(vocab, rewrites);
-    nn_free(fills);
-    nn_free(goes_on);
-    nn_free(rewrites);
+    ag_free(fills);
+    ag_free(goes_on);
+    ag_free(rewrites);
     ag_free(vocab);
     ag_end(s);
     return example_end();

@@ -126,8 +126,8 @@ int main(int argc, char **argv)
     show_norms();
     show_parameters();
     picture_draw("feed_forward");
-    nn_free(ffn);
-    nn_free(attention);
+    ag_free(ffn);
+    ag_free(attention);
     ag_end(scope);
     return example_end();
 }

@@ -47,7 +47,7 @@ static void show_steps(void)
     Tensor *third = ag_reshape(ag_slice(q, 1, 3, 4), SHAPE(1, WORDS, K)), *error = ag_max(ag_abs(ag_sub(third, own)));
     printf("  the queries of head 3 by its own matrix (%d, %d) differ by at most %.1g\n", D, K, tensor_item(error));
     printf("  parameters: %lld, with any number of heads\n", (long long)nn_count(a));
-    nn_free(a);
+    ag_free(a);
 }
 
 /* Learns to name at each position the letter before, and the first letter of the word. */
@@ -128,7 +128,7 @@ static void train(void)
     for (int m = 0; m < MODELS; m++) {
         printf("%d heads of width %2d: %5.1f %% of the places right\n", heads[m], WIDTH / heads[m], 100 * right[m]);
         ag_free(adam[m]);
-        nn_free(r[m]);
+        ag_free(r[m]);
     }
 }
 

@@ -118,7 +118,7 @@ static void run(int64_t number, Csv *losses, Csv *layers)
     printf("%5lld %8s %10s\n", (long long)number, learned[0], learned[1]);
     for (int k = 0; k < 2; k++) {
         ag_free(adam[k]);
-        nn_free(d[k]);
+        ag_free(d[k]);
     }
     ag_end(scope);
 }

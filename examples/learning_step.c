@@ -100,7 +100,7 @@ static void show_optimizers(void)
         }
         printf("\n");
         ag_free(o);
-        nn_free(v);
+        ag_free(v);
     }
     csv_close(csv);
 }

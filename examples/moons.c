@@ -93,7 +93,7 @@ int main(int argc, char **argv)
         if (left > 0) x = denoise(net, x, left - 1);
     }
     ag_end(scope);
-    nn_free(net);
+    ag_free(net);
     csv_close(csv);
     picture_draw("moons");
     return example_end();

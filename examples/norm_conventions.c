@@ -67,7 +67,7 @@ int main(int argc, char **argv)
     LayerNorm *norm = nn_layer_norm_new(WIDTH);
     printf("Before training gamma is %g and beta is %g everywhere. With others, gamma * (...) + beta:\n",
            (double)tensor_data(norm->gamma)[0], (double)tensor_data(norm->beta)[0]);
-    nn_free(norm);
+    ag_free(norm);
     print_normalized("The row 1, 2, 3, 6, gamma 2, 1, 1, 0.5 and beta 0, 10, 0, 0:", x,
                      tensor_from(SHAPE(WIDTH), (const ag_real[]){ 2, 1, 1, 0.5 }),
                      tensor_from(SHAPE(WIDTH), (const ag_real[]){ 0, 10, 0, 0 }));

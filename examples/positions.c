@@ -110,7 +110,7 @@ int main(int argc, char **argv)
     write_table(pe);
     picture_draw("positions");
     picture_draw("positions_products");
-    nn_free(positions);
+    ag_free(positions);
     ag_end(scope);
     return example_end();
 }

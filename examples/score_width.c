@@ -62,7 +62,7 @@ static double train(NnScoreKind kind, int64_t k, uint64_t seed)
         ag_end(scope);
     }
     ag_free(adam);
-    nn_free(r);
+    ag_free(r);
     return 100 * right;
 }
 

@@ -144,7 +144,7 @@ int main(int argc, char **argv)
     picture_draw("seq2seq");
     picture_draw("seq2seq_alignment");
     for (int k = 0; k < LETTER_MODELS; k++) {
-        nn_free(m[k].module);
+        ag_free(m[k].module);
     }
     return example_end();
 }

@@ -116,7 +116,7 @@ static void compare(int64_t n, Tensor *x, Csv *losses, Csv *norms)
     csv_close(losses);
     for (int k = 0; k < 2; k++) {
         ag_free(adam[k]);
-        nn_free(s[k]);
+        ag_free(s[k]);
     }
 }
 

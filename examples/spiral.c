@@ -57,8 +57,8 @@ int main(void)
     Tensor *share = ag_mean(ag_where(right, tensor_ones(AG_SCALAR), tensor_zeros(AG_SCALAR)));
     printf("loaded from %s: %.1f %% of new points right\n", path, 100 * tensor_item(share));
     ag_free(adam);
-    nn_free(model);
-    nn_free(copy);
+    ag_free(model);
+    ag_free(copy);
     ag_end(data);
     return 0;
 }

@@ -64,7 +64,7 @@ static void show_vectors(void)
     Embedding *embedding = nn_embedding_new(100, 512);
     Tensor *three = nn_embedding(embedding, tensor_ints(SHAPE(3), (const int32_t[]){ 1, 2, 3 }));
     printf("From a table (100, 512) the ids 1, 2, 3 take a tensor %s.\n", ag_shape_text(tensor_shape(three), text));
-    nn_free(embedding);
+    ag_free(embedding);
 }
 
 /* ---- positions --------------------------------------------------------------------------------------------------- */
@@ -121,9 +121,9 @@ static void show_order(Tensor *id[2], int vocabulary)
         printf("%19.5f %16.5f  %s\n", without, with, sentence[0][i]);
     }
     csv_close(csv);
-    nn_free(embedding);
-    nn_free(attention);
-    nn_free(positions);
+    ag_free(embedding);
+    ag_free(attention);
+    ag_free(positions);
 }
 
 int main(int argc, char **argv)

@@ -100,7 +100,7 @@ int main(int argc, char **argv)
     csv_close(csv);
     picture_draw("word_vectors");
     ag_free(adam);
-    nn_free(m);
+    ag_free(m);
     ag_end(scope);
     return example_end();
 }

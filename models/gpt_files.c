@@ -27,7 +27,7 @@ GPT *gpt_load_at(AgSite at, const char *path)
     if (!checkpoint_options(path, &gpt_fields, &o) || !checkpoint_may_hold(path, gpt_size(&o))) return NULL;
     GPT *m = gpt_new(o);
     if (nn_load(path, m)) return m;
-    nn_free(m);
+    ag_free(m);
     return NULL;
 }
 
@@ -135,7 +135,7 @@ static GPT *read_model(const NnTensorFile *f, GPTOptions o)
     if (!weights_may_hold(f, gpt_size(&o))) return NULL;
     GPT *m = gpt_new(o);
     if (read_weights(f, prefix, m)) return m;
-    nn_free(m);
+    ag_free(m);
     return NULL;
 }
 

@@ -15,7 +15,7 @@
 static Llama *filled(Llama *m, const char *path, NnLoadOptions how)
 {
     if (nn_load_with(path, m, how)) return m;
-    nn_free(m);
+    ag_free(m);
     return NULL;
 }
 

@@ -75,6 +75,6 @@ Transformer *transformer_load_at(AgSite at, const char *path)
     if (!checkpoint_options(path, &sizes_fields, &s) || !checkpoint_may_hold(path, least_parameters(&s))) return NULL;
     Transformer *m = transformer_new(s.src_vocab, s.tgt_vocab, s.o);
     if (nn_load(path, m)) return m;
-    nn_free(m);
+    ag_free(m);
     return NULL;
 }

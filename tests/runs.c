@@ -59,7 +59,7 @@ static bool train_transformer(const RunSize *size, const char *path, bool resume
     }
     ag_free(p);
     ag_free(adam);
-    nn_free(m);
+    ag_free(m);
     ag_free(s);
     return good;
 }
@@ -77,7 +77,7 @@ static bool generate_transformer(const char *path)
         transformer_beam_search(m, src, mask, (KaeruBeamOptions){ 2, LENGTH, START, 2, 0.6 }, NULL);
         ag_end(scope);
     }
-    nn_free(m);
+    ag_free(m);
     ag_free(s);
     return good;
 }
@@ -116,7 +116,7 @@ static bool train_gpt_with(const KaeruVocab *t, const RunSize *size, const char 
     run.processes = size->processes;
     bool good = lm_train(&run, resume);
     ag_free(run.settings);
-    nn_free(m);
+    ag_free(m);
     ag_free(data);
     return good;
 }
@@ -174,7 +174,7 @@ static bool generate_gpt(const char *path)
         ag_end(scope);
     }
     ag_free(t);
-    nn_free(m);
+    ag_free(m);
     return good;
 }
 

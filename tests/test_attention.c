@@ -98,8 +98,8 @@ START_TEST(fused_attention_equals_the_steps)
     ag_free(q);
     check_weights(b->weights, mask);
     ag_end(s);
-    nn_free(a);
-    nn_free(b);
+    ag_free(a);
+    ag_free(b);
 }
 END_TEST
 
@@ -122,7 +122,7 @@ START_TEST(a_fully_masked_query_gives_zeros)
         Tensor *y = nn_attention(query, query, query, tensor_bools(SHAPE(T, T), NULL), NULL, NULL);
         ck_assert(largest(y) == 0);
         ag_end(s);
-        nn_free(a);
+        ag_free(a);
     }
 }
 END_TEST
@@ -139,7 +139,7 @@ START_TEST(attention_over_no_keys_gives_zeros)
         r = attend(a, none, query, NULL, keep);
         ck_assert_int_eq(tensor_numel(r.y), 0);
         ag_end(s);
-        nn_free(a);
+        ag_free(a);
     }
 }
 END_TEST
@@ -156,7 +156,7 @@ START_TEST(a_causal_mask_hides_later_positions)
         ck_assert_mem_eq(tensor_data(before.y), tensor_data(after.y), 3 * D * sizeof(ag_real));
         ck_assert_mem_ne(tensor_data(before.y) + 3 * D, tensor_data(after.y) + 3 * D, D * sizeof(ag_real));
         ag_end(s);
-        nn_free(a);
+        ag_free(a);
     }
 }
 END_TEST
@@ -184,7 +184,7 @@ START_TEST(dropout_acts_on_the_weights)
     nn_eval(a);
     check_close("evaluation", nn_multi_head_attention(a, x, x, x, NULL), y, 1e-5);
     ag_end(s);
-    nn_free(a);
+    ag_free(a);
 }
 END_TEST
 
@@ -495,7 +495,7 @@ START_TEST(scores_equal_their_formulas)
     ck_assert(ag_gradcheck(weighted_scores, score, in, n, stderr));
     ag_free(p);
     ag_end(s);
-    nn_free(score);
+    ag_free(score);
 }
 END_TEST
 
@@ -527,7 +527,7 @@ START_TEST(heads_can_use_any_score)
     for (int i = 0; i < p->n; i++) ck_assert_ptr_nonnull(tensor_grad_data(p->item[i].tensor));
     ag_free(p);
     ag_end(s);
-    nn_free(a);
+    ag_free(a);
 }
 END_TEST
 
@@ -572,7 +572,7 @@ START_TEST(positions_are_sines_and_cosines)
             ck_assert_double_eq_tol((double)pe[i * width + d], d % 2 ? cos(angle) : sin(angle), 1e-6);
         }
     ck_assert_int_eq(nn_count(p), 0);
-    nn_free(p);
+    ag_free(p);
 }
 END_TEST
 
@@ -587,7 +587,7 @@ START_TEST(inner_products_depend_on_the_distance)
             const ag_real *pe = tensor_data(p->pe);
             ck_assert_double_eq_tol(product(128, pe + i * 128, pe + j * 128), sum, 1e-4);
         }
-    nn_free(p);
+    ag_free(p);
 }
 END_TEST
 
@@ -622,8 +622,8 @@ START_TEST(positions_are_added)
     EXPECT_USAGE_ERROR("nn_positional_encoding_new_with: width -1 and max_len 9, expected 1 or more (at tests/test_attention.c",
                        nn_positional_encoding_new(-1, 0, 9));
     ag_end(s);
-    nn_free(fixed);
-    nn_free(learned);
+    ag_free(fixed);
+    ag_free(learned);
 }
 END_TEST
 
@@ -644,8 +644,8 @@ START_TEST(the_norm_comes_before_or_after_the_sublayer)
         Tensor *y = ag_add(x, nn_linear(f->w_2, i == 0 ? ag_relu(h) : ag_gelu(h)));
         check_close("y", found, place == NN_PRE_NORM ? y : nn_layer_norm(c->norm, y), 1e-6);
         ag_end(s);
-        nn_free(c);
-        nn_free(f);
+        ag_free(c);
+        ag_free(f);
     }
 }
 END_TEST
@@ -671,8 +671,8 @@ START_TEST(sublayers_apply_dropout_in_training)
     check_close("evaluation", nn_positionwise_feed_forward(f, ones),
                 nn_linear(f->w_2, ag_relu(nn_linear(f->w_1, ones))), 1e-6);
     ag_end(s);
-    nn_free(c);
-    nn_free(f);
+    ag_free(c);
+    ag_free(f);
 }
 END_TEST
 
@@ -801,7 +801,7 @@ START_TEST(usage_errors_are_reported)
                            nn_multi_head_attention(a, x, key, key, mask));
     }
     ag_end(s);
-    nn_free(a);
+    ag_free(a);
 }
 END_TEST
 

@@ -71,7 +71,7 @@ static uint64_t translator(const Sentences *how)
     }
     uint64_t hash = digest(m);
     ag_free(adam);
-    nn_free(m);
+    ag_free(m);
     return hash;
 }
 
@@ -111,7 +111,7 @@ static uint64_t writer(void)
     }
     uint64_t hash = digest(m);
     ag_free(adam);
-    nn_free(m);
+    ag_free(m);
     return hash;
 }
 

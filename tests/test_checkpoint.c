@@ -70,8 +70,8 @@ START_TEST(weights_load_to_the_bit)
     ck_assert_ptr_nonnull(st_find(st, "table"));
     ck_assert_str_eq(tensor_file_metadata(st, "format"), "pt");
     ag_free(st);
-    nn_free(net);
-    nn_free(other);
+    ag_free(net);
+    ag_free(other);
 }
 END_TEST
 
@@ -80,13 +80,13 @@ START_TEST(modules_without_values_are_saved)
     Sequential *row = nn_sequential_new();
     expect_done(nn_save(in_folder("a"), row));
     expect_done(nn_load(in_folder("a"), row));
-    nn_free(row);
+    ag_free(row);
     typedef struct { Module module; Tensor *none; } Hollow;
     Hollow *hollow = nn_new(Hollow);
     nn_param(hollow, none, SHAPE(0, 2));
     expect_done(nn_save(in_folder("a"), hollow));
     expect_done(nn_load(in_folder("a"), hollow));
-    nn_free(hollow);
+    ag_free(hollow);
 }
 END_TEST
 
@@ -127,9 +127,9 @@ START_TEST(a_tied_weight_loads_by_any_of_its_names)
                   "/differ: \"embed.weight\" and \"head.weight\" are one tensor in the model, but differ in the file");
     check_same_parameters(before, other);
     ag_end(s);
-    nn_free(before);
-    nn_free(net);
-    nn_free(other);
+    ag_free(before);
+    ag_free(net);
+    ag_free(other);
 }
 END_TEST
 
@@ -155,15 +155,15 @@ START_TEST(weights_that_do_not_fit_change_nothing)
     expect_refused(nn_load(in_folder("row"), other),
                    "missing: \"embed.weight\", \"fc.weight\", \"fc.bias\" and 1 more; "
                    "unexpected: \"0.weight\", \"0.bias\", \"1.weight\" and 3 more");
-    nn_free(row);
+    ag_free(row);
 
     expect_refused(nn_load(in_folder("absent"), other), "/absent: cannot be opened");
     expect_refused(nn_load(in_folder("."), other), "expected a regular file");
     check_same_parameters(before, other);
     ag_end(s);
-    nn_free(net);
-    nn_free(other);
-    nn_free(before);
+    ag_free(net);
+    ag_free(other);
+    ag_free(before);
 }
 END_TEST
 
@@ -209,7 +209,7 @@ START_TEST(other_types_are_converted)
               "\"weight\":{\"dtype\":\"C64\",\"shape\":[2,1],\"data_offsets\":[8,24]}}", values, 24);
     expect_refused(nn_load(in_folder("types"), l), "found C64");
     ck_assert(tensor_data(l->bias)[0] == 1.5f);     /* the tensor that fits is not loaded either */
-    nn_free(l);
+    ag_free(l);
 }
 END_TEST
 
@@ -232,8 +232,8 @@ START_TEST(broken_files_change_nothing)
     expect_refused(nn_load(in_folder("longer"), net), "expected at least 8 bytes, found 1");
     check_same_parameters(net, before);
     free(bytes);
-    nn_free(net);
-    nn_free(before);
+    ag_free(net);
+    ag_free(before);
 }
 END_TEST
 
@@ -281,8 +281,8 @@ START_TEST(a_resumed_run_is_the_same_run)
     ag_free(settings);
     ag_free(p);
     ag_free(o);
-    nn_free(resumed);
-    nn_free(straight);
+    ag_free(resumed);
+    ag_free(straight);
 }
 END_TEST
 
@@ -305,8 +305,8 @@ START_TEST(a_checkpoint_loads_as_weights)
     expect_done(nn_checkpoint_save(in_folder("bare"), net, NULL, NULL));
     expect_done(nn_checkpoint_load(in_folder("bare"), other, NULL, NULL));
     ag_free(o);
-    nn_free(net);
-    nn_free(other);
+    ag_free(net);
+    ag_free(other);
 }
 END_TEST
 
@@ -379,8 +379,8 @@ START_TEST(a_checkpoint_that_does_not_fit_changes_nothing)
     ag_free(fewer);
     ag_free(other);
     ag_free(o);
-    nn_free(net);
-    nn_free(before);
+    ag_free(net);
+    ag_free(before);
 }
 END_TEST
 
@@ -395,8 +395,8 @@ START_TEST(a_refused_load_leaves_the_settings)
     ck_assert_str_eq(nn_settings_get(mine, "width"), "4");
     ag_free(saved);
     ag_free(mine);
-    nn_free(net);
-    nn_free(wider);
+    ag_free(net);
+    ag_free(wider);
 }
 END_TEST
 
@@ -407,7 +407,7 @@ START_TEST(an_optimizer_of_a_part_is_saved)
     expect_done(nn_checkpoint_save(in_folder("a"), net, o, NULL));
     expect_done(nn_checkpoint_load(in_folder("a"), net, o, NULL));
     ag_free(o);
-    nn_free(net);
+    ag_free(net);
 }
 END_TEST
 
@@ -422,7 +422,7 @@ START_TEST(loading_between_forward_and_backward_is_reported)
     snprintf(text, sizeof text, "but nn_load wrote it at tests/test_checkpoint.c:%d", line);
     EXPECT_USAGE_ERROR(text, ag_backward(y));
     ag_end(s);
-    nn_free(net);
+    ag_free(net);
 }
 END_TEST
 
@@ -438,7 +438,7 @@ START_TEST(saving_to_an_impossible_path_is_refused)
     expect_done(nn_load(in_folder("a"), net));
     ck_assert_int_ne(access(in_folder("a.tmp"), F_OK), 0);
     ag_free(s);
-    nn_free(net);
+    ag_free(net);
 }
 END_TEST
 
@@ -485,7 +485,7 @@ START_TEST(settings_are_texts_that_are_checked_on_reading)
     const char *keys[] = { "layers", "lr", "name", "empty", "big" };
     for (int i = 0; i < 5; i++) ck_assert_str_eq(nn_settings_get(t, keys[i]), nn_settings_get(s, keys[i]));
     ck_assert_str_eq(nn_settings_get(t, "own"), "2");
-    nn_free(l);
+    ag_free(l);
     ag_free(t);
     ag_free(s);
     ag_free(NULL);
@@ -561,7 +561,7 @@ START_TEST(a_kill_at_any_moment_loses_nothing)
         }
         ag_free(p);
     }
-    nn_free(net);
+    ag_free(net);
     printf("saving: %ld killed, each left the old file or the new one\n", killed);
     fflush(stdout);
 }
@@ -580,7 +580,7 @@ static void save_and_load(void)                     /* without Check's functions
                        nn_checkpoint_load(in_folder("fault"), net, o, settings);
     ag_free(settings);
     ag_free(o);
-    nn_free(net);
+    ag_free(net);
 }
 
 START_TEST(failing_allocations_leak_nothing)
@@ -591,8 +591,8 @@ START_TEST(failing_allocations_leak_nothing)
     if (faults_work()) ck_assert(requests > 50 && saved_and_loaded);
     ck_assert_int_eq(access(in_folder("fault.tmp"), F_OK), -1);
     expect_done(nn_load(in_folder("fault"), other));            /* the old file or a new one */
-    nn_free(net);
-    nn_free(other);
+    ag_free(net);
+    ag_free(other);
 }
 END_TEST
 
@@ -629,9 +629,9 @@ START_TEST(failing_calls_are_reported_and_lose_nothing)
     ck_assert_int_eq(io_faults_open(), 0);
     ag_free(p);
     ag_free(o);
-    nn_free(before);
-    nn_free(net);
-    nn_free(other);
+    ag_free(before);
+    ag_free(net);
+    ag_free(other);
 }
 END_TEST
 

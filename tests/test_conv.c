@@ -176,8 +176,8 @@ START_TEST(a_layer_convolves)
     check_close("the clone", nn_sequential(copy, x), nn_sequential(net, x), 0);
     EXPECT_USAGE_ERROR("in nn_conv2d called at tests/test_conv.c", nn_conv2d(last, x));
     ag_end(s);
-    nn_free(copy);
-    nn_free(net);
+    ag_free(copy);
+    ag_free(net);
 }
 END_TEST
 

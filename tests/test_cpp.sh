@@ -45,7 +45,7 @@ for cxx in g++ clang++; do
         >"$folder/std.cpp"
     try "names of std in the global namespace" compile_cpp -fsyntax-only "$folder/std.cpp"
     compile_wrong() { ! compile_cpp -DBOX="$1" -fsyntax-only "$folder/wrong.cpp"; }
-    printf '#include <string>\n#include <kaeru/kaeru.h>\nstruct Box { BOX };\nint main() { nn_free(nn_new(Box)); }\n' \
+    printf '#include <string>\n#include <kaeru/kaeru.h>\nstruct Box { BOX };\nint main() { ag_free(nn_new(Box)); }\n' \
         >"$folder/wrong.cpp"
     try "a module with a module" compile_cpp -DBOX='Module module; int n;' -fsyntax-only "$folder/wrong.cpp"
     try "a module with a constructor" compile_wrong 'Module module; std::string name;'

@@ -72,7 +72,7 @@ START_TEST(a_cache_changes_nothing)
                        transformer_decode_next(m, memory, mask, one, cache));
     ag_free(cache);
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -97,7 +97,7 @@ START_TEST(greedy_takes_the_likeliest_token)
     ck_assert_int_eq(tensor_dim(transformer_greedy_decode(m, src, mask, 1, START, -1), 1), 1);
     ck_assert(!m->module.training);
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -138,7 +138,7 @@ START_TEST(a_beam_of_one_is_greedy)
         ck_assert_mem_eq(tensor_int_data(found), tensor_int_data(greedy), (size_t)n * sizeof(int32_t));
         ck_assert_double_eq_tol(score, score_of(m, src, mask, found, 0), 1e-4);
         ag_end(s);
-        nn_free(m);
+        ag_free(m);
     }
     ck_assert(ended > 0);
 }
@@ -187,7 +187,7 @@ START_TEST(a_wide_beam_finds_the_best_of_all)
         ck_assert_mem_eq(tensor_int_data(found), all.best, (size_t)all.n * sizeof(int32_t));
     }
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -211,7 +211,7 @@ START_TEST(a_wider_beam_finds_better_sequences)
             better += ends && score > one + 1e-6;
             worse += ends && score < one - 1e-6;
             ag_end(s);
-            nn_free(m);
+            ag_free(m);
         }
         ck_assert_msg(better >= 3 && worse <= (beam == 2), "beam %d: %d better, %d worse", beam, better, worse);
     }
@@ -230,7 +230,7 @@ START_TEST(a_length_penalty_favors_length)
         for (int k = 0; k < 2; k++)
             length[k] += tensor_numel(transformer_beam_search(m, src, NULL, beam_options(6, 12, 2 * k), NULL));
         ag_end(s);
-        nn_free(m);
+        ag_free(m);
     }
     ck_assert_msg(length[1] > length[0], "%d tokens with a penalty, %d without", (int)length[1], (int)length[0]);
 }
@@ -281,7 +281,7 @@ static void check_found(const Follows *table, int n, KaeruBeamOptions o, const i
     size_t bytes = (size_t)length * sizeof *expected;
     ck_assert_msg(tensor_numel(found) == length && memcmp(tensor_int_data(found), expected, bytes) == 0, "found%s", text);
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
@@ -339,7 +339,7 @@ START_TEST(beam_search_leaves_the_mode)
     transformer_beam_search(m, src, NULL, beam_options(2, 5, 0), NULL);
     ck_assert(!m->module.training && !m->decoder->module.training);
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -353,7 +353,7 @@ START_TEST(sentences_may_begin_with_the_end_symbol)
     static const int32_t expected[] = { END, A, B, END, END, END };
     ck_assert_mem_eq(tensor_int_data(ids), expected, sizeof expected);
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -379,7 +379,7 @@ START_TEST(rows_end_one_by_one)
         }
         far_apart += abs(end[0] - end[1]) >= ROWS;
         ag_end(s);
-        nn_free(m);
+        ag_free(m);
     }
     ck_assert_int_gt(far_apart, 0);
 }
@@ -412,7 +412,7 @@ START_TEST(an_empty_source_is_defined)
     }
     ag_free(all);
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -441,7 +441,7 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("in transformer_beam_search called at tests/test_decode.c",
                        transformer_beam_search(m, high, NULL, beam_options(2, 5, 0), NULL));
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 

@@ -38,7 +38,7 @@ START_TEST(logits_agree)
     check_close("logits", gpt_forward(m, ids_of(st, "ids")), reals_of(st, "logits"), 1e-5);
     ag_end(s);
     ag_free(st);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -64,7 +64,7 @@ START_TEST(loss_and_gradients_agree)
     ag_free(p);
     ag_end(s);
     ag_free(st);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -89,7 +89,7 @@ START_TEST(greedy_continuation_agrees)
     ag_free(cache);
     ag_end(s);
     ag_free(st);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -114,7 +114,7 @@ START_TEST(a_cache_changes_nothing)
     ag_free(cache);
     ag_end(s);
     ag_free(st);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -133,13 +133,13 @@ START_TEST(sizes_give_the_number_of_parameters)
     ck_assert_double_eq(gpt_size(&o), 804096);
     GPT *m = gpt_new(o);
     ck_assert_int_eq(nn_count(m), 804096);
-    nn_free(m);
+    ag_free(m);
     m = gpt_new(small());
     o = small();
     ck_assert_double_eq(gpt_size(&o), (double)nn_count(m));
     ck_assert_ptr_null(nn_find(m, "lm_head.weight"));
     ck_assert_ptr_nonnull(nn_find(m, "h.1.attn.c_attn.bias"));
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -179,7 +179,7 @@ START_TEST(initial_weights_are_those_of_gpt2)
             ck_assert(tensor_data(p->item[i].tensor)[k] == (ag_real)ones);
     }
     ag_free(p);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -198,7 +198,7 @@ START_TEST(dropout_acts_only_in_training)
     b = gpt_forward(m, ids);
     ck_assert_int_eq(memcmp(tensor_data(a), tensor_data(b), size), 0);
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -212,7 +212,7 @@ START_TEST(later_positions_have_no_effect)
     ck_assert_int_eq(memcmp(tensor_data(before), tensor_data(after), 4 * 13 * sizeof(ag_real)), 0);
     ck_assert_int_ne(memcmp(tensor_data(before) + 4 * 13, tensor_data(after) + 4 * 13, 13 * sizeof(ag_real)), 0);
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -246,7 +246,7 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("13", gpt_forward(m, high));
     EXPECT_USAGE_ERROR("in gpt_forward called at tests/test_gpt.c", gpt_forward(m, flat));
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -273,8 +273,8 @@ START_TEST(written_files_equal_those_that_were_read)
     ag_end(s);
     ag_free(theirs);
     ag_free(ours);
-    nn_free(m);
-    nn_free(again);
+    ag_free(m);
+    ag_free(again);
 }
 END_TEST
 
@@ -291,8 +291,8 @@ START_TEST(a_model_without_biases_is_written_with_zeros)
     check_close("logits", gpt_forward(again, ids), gpt_forward(m, ids), 0);
     ck_assert(largest(nn_find(again, "h.1.mlp.c_fc.bias")) == 0);
     ag_end(s);
-    nn_free(m);
-    nn_free(again);
+    ag_free(m);
+    ag_free(again);
 }
 END_TEST
 
@@ -336,9 +336,9 @@ START_TEST(files_of_other_versions_open)
         write_changed(changes[i]);
         GPT *other = opened(in_folder("w"), CONFIG);
         check_same_parameters(m, other);
-        nn_free(other);
+        ag_free(other);
     }
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -440,8 +440,8 @@ START_TEST(weights_after_4_GiB_are_read)
     if (!write_after_mask(in_folder("w"))) return;
     GPT *m = opened(WEIGHTS, CONFIG), *behind = opened(in_folder("w"), CONFIG);
     check_same_parameters(m, behind);
-    nn_free(m);
-    nn_free(behind);
+    ag_free(m);
+    ag_free(behind);
 }
 END_TEST
 
@@ -491,7 +491,7 @@ START_TEST(wrong_configs_are_refused)
     folder_write("c", good, strlen(good));
     GPT *m = opened(WEIGHTS, in_folder("c"));
     ck_assert(m->options.eps == 1e-5 && m->options.dropout == 0.1);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -505,7 +505,7 @@ START_TEST(writing_to_an_impossible_path_is_refused)
     folder_expect("w", "old");
     folder_expect("c", "old");
     ck_assert_int_eq(folder_count(), 2);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -524,7 +524,7 @@ START_TEST(a_checkpoint_has_the_sizes)
     ck_assert_msg(again != NULL, "%s", ag_error());
     check_same_parameters(m, again);
     ck_assert(again->options.dropout == 0.3 && !again->options.bias && again->options.heads == 2);
-    nn_free(again);
+    ag_free(again);
 
     static const struct { const char *key, *value, *message; } cases[] = {
         { "gpt.layers", "3", "missing: \"h.2." },
@@ -547,7 +547,7 @@ START_TEST(a_checkpoint_has_the_sizes)
     expect_done(nn_save(in_folder("a"), m));
     expect_refused(gpt_load(in_folder("a")) != NULL, "a: the setting \"gpt.layers\" is missing");
     expect_refused(gpt_load(in_folder("absent")) != NULL, "absent: cannot be opened");
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -565,14 +565,14 @@ START_TEST(failing_calls_lose_nothing)
         bool written = gpt_write(m, in_folder("w"), in_folder("c"));
         GPT *again = written ? gpt_open(in_folder("w"), in_folder("c")) : NULL;
         hit = io_faults_end(again != NULL);
-        nn_free(again);
+        ag_free(again);
         again = opened(in_folder("w"), in_folder("c"));
         check_same_parameters(m, again);
-        nn_free(again);
+        ag_free(again);
         ck_assert_int_eq(folder_count(), 2);
         ck_assert_int_eq(io_faults_open(), 0);
     }
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -584,7 +584,7 @@ START_TEST(the_config_is_written_before_the_weights_are_replaced)
     io_faults_at(-1, false);
     expect_done(gpt_write(m, in_folder("w"), in_folder("c")));
     ck_assert_int_eq(io_faults_before("fsync", "rename"), 2);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -603,7 +603,7 @@ static void open_use_and_write(void)
     ag_free(cache);
     ag_end(s);
     all_done = gpt_write(m, in_folder("w"), in_folder("c"));
-    nn_free(m);
+    ag_free(m);
 }
 
 START_TEST(failing_allocations_leak_nothing)

@@ -56,7 +56,7 @@ START_TEST(logits_agree)
     check_close(names[_i], llama_forward(m, ids_of(st, "ids")), reals_of(st, "logits"), 1e-4);
     ag_end(s);
     ag_free(st);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -78,7 +78,7 @@ START_TEST(long_texts_agree)
     }
     ag_end(s);
     ag_free(st);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -107,7 +107,7 @@ START_TEST(loss_and_gradients_agree)
     ag_free(p);
     ag_end(s);
     ag_free(st);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -134,7 +134,7 @@ START_TEST(a_cache_changes_no_bit)
     }
     ag_end(s);
     ag_free(st);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -159,7 +159,7 @@ START_TEST(greedy_text_agrees)
     ck_assert_int_eq(rest.n, 0);
     ag_end(s);
     ag_free(st);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -191,7 +191,7 @@ START_TEST(sizes_give_the_number_of_parameters)
         o.head_norms = i & 8;
         Llama *m = llama_new(o);
         ck_assert_double_eq(llama_size(&o), (double)nn_count(m));
-        nn_free(m);
+        ag_free(m);
     }
 }
 END_TEST
@@ -231,11 +231,11 @@ START_TEST(wrong_calls_are_usage_errors)
     EXPECT_USAGE_ERROR("folder is NULL", llama_write(m, NULL));
     EXPECT_USAGE_ERROR("this Linear is not a language model: expected a GPT or a Llama",
                        lm_generate(linear, tensor_int_data(one), 1, 1, &(LmSampling){ 0 }, compare_next, NULL));
-    nn_free(linear);
+    ag_free(linear);
     ag_free(other);
     ag_free(cache);
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -267,8 +267,8 @@ START_TEST(what_is_written_opens_again)
     Llama *again = opened(in_folder(""));
     check_same_options(&m->options, &again->options);
     check_same_parameters(m, again);
-    nn_free(again);
-    nn_free(m);
+    ag_free(again);
+    ag_free(m);
 }
 END_TEST
 
@@ -282,8 +282,8 @@ START_TEST(four_ends_are_written)
     expect_done(llama_write(m, in_folder("")));
     Llama *again = opened(in_folder(""));
     check_same_options(&m->options, &again->options);
-    nn_free(again);
-    nn_free(m);
+    ag_free(again);
+    ag_free(m);
 }
 END_TEST
 
@@ -338,9 +338,9 @@ START_TEST(checkpoints_load)
     ck_assert_msg(again != NULL, "%s", ag_error());
     check_same_options(&m->options, &again->options);
     check_same_parameters(m, again);
-    nn_free(again);
+    ag_free(again);
     ag_free(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -361,7 +361,7 @@ START_TEST(files_that_do_not_fit_are_refused)
     m->options = small();
     m->options.out_bias = true;
     expect_refused(llama_write(m, in_folder("")), "has no form in Hugging Face's library");
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -415,7 +415,7 @@ START_TEST(the_loss_counts_answers_only)
     ck_assert_double_eq_tol(loss, tensor_item(lm_loss(m, held_out, next)), 1e-6);
     lm_evaluate(m, d, 70, 0, 0, &counted);                              /* an address sanitizer sees a read behind the end */
     ck_assert_int_eq(counted, 2);
-    nn_free(m);
+    ag_free(m);
     ag_free(part);
     ag_end(s);
     ag_free(d);
@@ -443,7 +443,7 @@ START_TEST(an_example_without_targets_does_not_end_the_evaluation)
     ck_assert_int_eq(counted[1], 2);                                    /* the token and the end of the second */
     ck_assert_int_eq(counted[0], 2);
     ck_assert_double_eq_tol(loss[0], loss[1], 1e-6);
-    nn_free(m);
+    ag_free(m);
     ag_free(d);
     ag_free(t);
 }

@@ -319,22 +319,22 @@ START_TEST(texts_that_do_not_fit_are_refused)
     expect_refused(lm_data_fits(d, m, 15), "windows of 15 tokens are longer than the model's context of 14");
     expect_done(lm_data_fits(d, m, 13));
     expect_done(lm_data_fits(d, m, 1));
-    nn_free(m);
+    ag_free(m);
     o.context = 13;
     m = gpt_new(o);
     expect_done(lm_data_fits(d, m, 0));
-    nn_free(m);
+    ag_free(m);
     o.vocab = 7;
     m = gpt_new(o);
     expect_refused(lm_data_fits(d, m, 0), "its vocabulary has 8 tokens, the model's only 7");
-    nn_free(m);
+    ag_free(m);
     ag_free(d);
     folder_write("ten", "abcdefghab", 10);
     d = opened("ten", t);
     o = (GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = 8, .context = 4, .eps = 1e-5 };
     m = gpt_new(o);
     expect_refused(lm_data_fits(d, m, 0), "9 tokens to learn from and 1 held out are too few: expected 5 (one more than");
-    nn_free(m);
+    ag_free(m);
     ag_free(d);
     folder_write("empty", "", 0);
     d = opened("empty", t);
@@ -374,7 +374,7 @@ START_TEST(evaluation_uses_each_held_out_token_once)
     lm_evaluate(m, d, 1, 1, 5, &counted);
     ck_assert_int_eq(counted, 5);
     ag_free(ids);
-    nn_free(m);
+    ag_free(m);
     ag_free(d);
     ag_free(t);
     free(text);
@@ -433,7 +433,7 @@ static bool train(const char *name, LmOptions o, bool resume, void (*stepped)(Lm
     nn_settings_set(t.settings, "own", "%s", "kept");
     bool good = lm_train(&t, resume);
     ag_free(t.settings);
-    nn_free(t.model);
+    ag_free(t.model);
     return good;
 }
 
@@ -489,7 +489,7 @@ static ag_real *weights_after(LmOptions o, int64_t *n)
     }
     ag_free(p);
     ag_free(t.settings);
-    nn_free(t.model);
+    ag_free(t.model);
     return all;
 }
 
@@ -513,7 +513,7 @@ static Step one_step(const LmData *d, int64_t batch, int64_t accumulate, int64_t
     step.w = malloc((size_t)step.n * sizeof *step.w);
     memcpy(step.w, tensor_data(c_fc), (size_t)step.n * sizeof *step.w);
     ag_free(t.settings);
-    nn_free(t.model);
+    ag_free(t.model);
     return step;
 }
 
@@ -556,7 +556,7 @@ START_TEST(only_matrices_decay)
         at += size;
     }
     ag_free(p);
-    nn_free(m);
+    ag_free(m);
     free(with);
     free(without);
 }
@@ -607,7 +607,7 @@ START_TEST(a_run_stops_between_evaluations)
         ck_assert_int_eq(run.stopped, step < 7);
     }
     ag_free(run.settings);
-    nn_free(run.model);
+    ag_free(run.model);
     ag_free(d);
     ag_free(t);
 }
@@ -637,7 +637,7 @@ START_TEST(a_model_learns_a_repeated_text)
     ck_assert_int_eq(seen.evaluations, 12);
     ck_assert(seen.lr[3] == 0.03 && seen.lr[60] == 0.003 && seen.lr[1] == 0.01 && seen.lr[30] < 0.02);
     ag_free(run.settings);
-    nn_free(run.model);
+    ag_free(run.model);
     ag_free(d);
     ag_free(t);
 }
@@ -661,7 +661,7 @@ START_TEST(what_cannot_be_trained_is_refused)
     t.options.batch = 0;
     expect_refused(lm_train(&t, false), "train.batch is 0, expected a whole number from 1 to 16777216");
     ag_free(t.settings);
-    nn_free(small);
+    ag_free(small);
 
     o.lr = 1000;
     o.clip = 0;
@@ -683,7 +683,7 @@ START_TEST(a_loss_that_is_not_a_number_leaves_no_gradients)
         ck_assert_msg(!tensor_grad_data(p->item[i].tensor), "%s has a gradient", p->item[i].name);
     ag_free(p);
     ag_free(t.settings);
-    nn_free(t.model);
+    ag_free(t.model);
 }
 END_TEST
 
@@ -704,7 +704,7 @@ START_TEST(an_equal_loss_is_not_better)
     ck_assert(t.valid_loss == t.best_loss);
     ck_assert_int_ne(access(in_folder("best"), F_OK), 0);
     ag_free(t.settings);
-    nn_free(t.model);
+    ag_free(t.model);
 }
 END_TEST
 
@@ -804,7 +804,7 @@ static void train_and_write(void)
     const int32_t prompt[1] = { 0 };
     all_done = lm_generate(m, prompt, 1, 6, &(LmSampling){ .temperature = 1, .top_k = 3 }, ignore, NULL) && all_done;
     ag_free(run.settings);
-    nn_free(m);
+    ag_free(m);
     ag_free(d);
     ag_free(t);
 }
@@ -828,7 +828,7 @@ START_TEST(evaluation_reads_no_more_ids_than_there_are)
     ck_assert_int_ne((held_out - 1) % 64, 0);
     ck_assert(lm_evaluate(m, d, 1, 64, 0, &counted) > 0);
     ck_assert_int_eq(counted, held_out - 1);
-    nn_free(m);
+    ag_free(m);
     ag_free(d);
     ag_free(t);
     free(words);

@@ -63,8 +63,8 @@ START_TEST(one_file_shards_and_maps_give_the_same_weights)
         check_same_parameters(strict, other);
     }
     expect_refused(nn_load(FILES "model.safetensors.index.json", other), "model.safetensors.index.json: expected ");
-    nn_free(strict);
-    nn_free(other);
+    ag_free(strict);
+    ag_free(other);
 }
 END_TEST
 
@@ -84,9 +84,9 @@ START_TEST(a_prefix_loads_a_part_and_a_part_is_loaded_into_the_whole)
     check_same_parameters(whole->model, other->model);
     expect_refused(nn_load_with(FILES "model.safetensors", part, (NnLoadOptions){ .prefix = "mode" }),
                    "missing: \"fc.weight\"");
-    nn_free(whole);
-    nn_free(other);
-    nn_free(part);
+    ag_free(whole);
+    ag_free(other);
+    ag_free(part);
 }
 END_TEST
 
@@ -112,8 +112,8 @@ START_TEST(missing_and_unexpected_names_are_allowed_and_reported)
     ck_assert_str_eq(report_text(report), text);
     check_same_parameters(whole->head, half->head);
     ck_assert(tensor_data(half->extra->weight)[0] == 5);
-    nn_free(whole);
-    nn_free(half);
+    ag_free(whole);
+    ag_free(half);
 }
 END_TEST
 
@@ -138,8 +138,8 @@ START_TEST(names_are_translated)
                             { "old.linear.bias", part->fc->bias }, { "old.gain", part->norm->weight }));
     expect_refused(nn_load_with(in_folder("old.safetensors"), other, options),
                    "wrong shape: \"old.linear.weight\" is (3,), expected (3, 2)");
-    nn_free(part);
-    nn_free(other);
+    ag_free(part);
+    ag_free(other);
 }
 END_TEST
 
@@ -166,8 +166,8 @@ START_TEST(transposed_matrices_are_read)
         check_same_parameters(l, other);
     }
     ag_end(s);
-    nn_free(l);
-    nn_free(other);
+    ag_free(l);
+    ag_free(other);
 }
 END_TEST
 
@@ -178,8 +178,8 @@ START_TEST(weights_come_from_numpy_too)
     expect_done(nn_load_with(in_folder("l.npz"), other, (NnLoadOptions){ .map = true }));
     check_same_parameters(l, other);
     expect_refused(nn_load(in_folder("l.npz"), other), "is this a safetensors file?");
-    nn_free(l);
-    nn_free(other);
+    ag_free(l);
+    ag_free(other);
 }
 END_TEST
 
@@ -208,8 +208,8 @@ START_TEST(a_mapped_file_that_does_not_fit_changes_nothing)
         tensor_copy(t->a->weight, before->a->weight);
     }
     ag_end(s);
-    nn_free(t);
-    nn_free(before);
+    ag_free(t);
+    ag_free(before);
 }
 END_TEST
 
@@ -220,7 +220,7 @@ static void try_load(void)
     NnLoadReport *report = NULL;
     nn_load_with(FILES "model.safetensors.index.json", w, (NnLoadOptions){ .map = mapped, .report = &report });
     ag_free(report);
-    nn_free(w);
+    ag_free(w);
 }
 
 START_TEST(failing_allocations_leak_nothing)
@@ -269,7 +269,7 @@ START_TEST(parameters_of_loops_have_printed_names)
     EXPECT_USAGE_ERROR("cannot be a name in Net", nn_param_named(net, w[0], SHAPE(1), "%048d", 1));
     EXPECT_USAGE_ERROR("nn_add_tensor: the name is NULL",
                        nn_add_tensor(&net->module, &net->w[0], SHAPE(1), AG_REAL, true, true, NULL));
-    nn_free(net);
+    ag_free(net);
 }
 END_TEST
 
@@ -299,9 +299,9 @@ START_TEST(buffers_have_types_and_some_are_not_saved)
                             { "ids", net->ids }, { "mask", net->mask }, { "table", net->table }));
     expect_refused(nn_load(in_folder("a.safetensors"), other), "a.safetensors: unexpected: \"table\"");
     EXPECT_USAGE_ERROR("7 is not an AgDType", nn_buffer_with(net, w[0], SHAPE(1), (AgDType)7, true));
-    nn_free(net);
-    nn_free(other);
-    nn_free(copy);
+    ag_free(net);
+    ag_free(other);
+    ag_free(copy);
 }
 END_TEST
 
@@ -318,7 +318,7 @@ START_TEST(a_tie_to_a_buffer_that_is_not_saved_is_not_saved)
     NnTensorFile *f = tensor_file_open(in_folder("a"));
     ck_assert_int_eq(tensor_file_count(f), 10);
     ag_free(f);
-    nn_free(two);
+    ag_free(two);
 }
 END_TEST
 
@@ -334,7 +334,7 @@ START_TEST(gradients_of_modules_with_other_types_are_clipped)
     FILE *out = tmpfile();
     nn_summary(net, out);
     fclose(out);
-    nn_free(net);
+    ag_free(net);
 }
 END_TEST
 
@@ -348,7 +348,7 @@ START_TEST(a_destructor_is_called_once_before_the_parts_are_freed)
     outer->inner->module.destroy = net_destroy;
     EXPECT_USAGE_ERROR("nn_clone: a Net has a function that destroys it", nn_clone(outer));
     ck_assert_int_eq(freed, 0);
-    nn_free(outer);
+    ag_free(outer);
     ck_assert_int_eq(freed, 1);
 }
 END_TEST
@@ -438,9 +438,9 @@ START_TEST(an_optimizer_of_ones_own_trains_and_resumes)
     ag_free(a);
     ag_free(b);
     ag_free(c);
-    nn_free(straight);
-    nn_free(stopped);
-    nn_free(resumed);
+    ag_free(straight);
+    ag_free(stopped);
+    ag_free(resumed);
 }
 END_TEST
 
@@ -470,8 +470,8 @@ START_TEST(a_checkpoint_has_all_states)
     check_same_parameters(straight, resumed);
     ag_free(a);
     ag_free(b);
-    nn_free(straight);
-    nn_free(resumed);
+    ag_free(straight);
+    ag_free(resumed);
 }
 END_TEST
 
@@ -512,7 +512,7 @@ START_TEST(an_update_gets_the_rate_of_its_group)
     const OptimizerKind wrong = { .name = "wrong", .update = note_update, .states = muon_states };
     EXPECT_USAGE_ERROR("nn_optimizer_new: 1 state tensors for model.fc.weight, but 0 names of them",
                        nn_optimizer_new(w, &wrong, NULL, 0, 1, 0));
-    nn_free(w);
+    ag_free(w);
 }
 END_TEST
 

@@ -68,7 +68,7 @@ START_TEST(logits_and_gradients_agree)
     ag_free(p);
     ag_end(s);
     ag_free(st);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -83,8 +83,8 @@ START_TEST(merged_weights_give_the_same)
     ck_assert_msg(again != NULL, "%s", ag_error());
     check_logits(again);
     check_same_parameters(m, again);
-    nn_free(again);
-    nn_free(m);
+    ag_free(again);
+    ag_free(m);
 }
 END_TEST
 
@@ -98,8 +98,8 @@ START_TEST(merging_is_in_float32)
     ck_assert_int_eq(ag_precision_now(), AG_BF16);
     ag_end(s);
     check_same_parameters(m, other);
-    nn_free(other);
-    nn_free(m);
+    ag_free(other);
+    ag_free(m);
 }
 END_TEST
 
@@ -138,9 +138,9 @@ START_TEST(what_is_saved_loads_again)
     check_logits(again);
     Llama *copy = nn_clone(again);
     check_logits(copy);
-    nn_free(copy);
-    nn_free(again);
-    nn_free(m);
+    ag_free(copy);
+    ag_free(again);
+    ag_free(m);
 }
 END_TEST
 
@@ -179,8 +179,8 @@ START_TEST(adapters_can_have_different_options)
     Tensor *ids = tensor_ints(SHAPE(1, 5), NULL);
     check_close("logits", llama_forward(again, ids), llama_forward(m, ids), 0);
     ag_end(s);
-    nn_free(again);
-    nn_free(m);
+    ag_free(again);
+    ag_free(m);
 }
 END_TEST
 
@@ -221,7 +221,7 @@ static void check_line(const NnTensorFile *st, char *line)
         check_close(config, llama_forward(m, ids_of(st, "ids")), reals_of(st, path), 1e-4);
     }
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 
 START_TEST(each_setting_of_peft_counts)
@@ -266,11 +266,11 @@ START_TEST(a_new_adapter_changes_nothing_but_what_is_trained)
     for (int i = 0; i < p->n; i++)
         check_close(p->item[i].name, nn_find(m, p->item[i].name), p->item[i].tensor, 0);
     ag_free(p);
-    nn_free(fresh);
+    ag_free(fresh);
     ag_free(settings);
     ag_free(o);
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -295,7 +295,7 @@ START_TEST(each_linear_can_have_an_adapter)
     nn_lora_merge(m);
     ck_assert_double_eq_tol(tensor_item(lm_loss(m, ids, ids)), loss, 1e-4);
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -309,7 +309,7 @@ START_TEST(a_module_of_the_size_of_a_linear_is_frozen)
     nn_child(m, q, nn_linear_new(2, 3));
     expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 1, .alpha = 1, .targets = q }));
     ck_assert_int_eq(nn_count(m), 2 + 3);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -332,7 +332,7 @@ START_TEST(wrong_use_is_refused)
     expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .dropout = 0.5, .targets = other }));
     expect_refused(nn_lora_save(m, in_folder("")), "adapters have the dropouts 0 and 0.5, but the file has one for all");
     ck_assert_int_eq(folder_count(), 0);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -367,7 +367,7 @@ START_TEST(files_that_do_not_fit_are_refused)
     ck_assert_ptr_null(nn_find(m, "model.layers.0.self_attn.q_proj.lora_A.weight"));
     ck_assert(tensor_requires_grad(m->model->norm->gamma));
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 

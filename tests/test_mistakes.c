@@ -137,7 +137,7 @@ static Tensor *ended(void)
 static Linear *freed_linear(void)
 {
     Linear *l = nn_linear_new(3, 2);
-    nn_free(l);
+    ag_free(l);
     return l;
 }
 
@@ -183,7 +183,7 @@ START_TEST(scopes_and_memory)
     MISTAKE("pointer is NULL", ag_check_pointer(__func__, "pointer", NULL));
     MISTAKE("-1 threads", ag_set_threads(-1));
     MISTAKE("100000 threads, expected 1 to 256", ag_set_threads(100000));
-    nn_free(l);
+    ag_free(l);
     ag_free(text);
     end();
 }
@@ -845,9 +845,9 @@ START_TEST(modules)
     MISTAKE("the module is NULL", nn_summary(NULL, stderr));
     MISTAKE("the file is NULL", nn_summary(l, NULL));
     MISTAKE("this Linear was freed", nn_summary(freed_linear(), stderr));
-    nn_free(p);
-    nn_free(l);
-    nn_free(list);
+    ag_free(p);
+    ag_free(l);
+    ag_free(list);
     ag_free(stranger);
     end();
 }
@@ -893,7 +893,7 @@ START_TEST(optimizers)
     begin();
     Linear *l = nn_linear_new(3, 2), *gone = nn_linear_new(3, 2);
     Optimizer *o = nn_adam_new(l, 1), *orphan = nn_adam_new(gone, 1), *freed = nn_adam_new(l, 1);
-    nn_free(gone);
+    ag_free(gone);
     ag_free(freed);
     double nan = (double)NAN, infinite = (double)INFINITY;
     MISTAKE("the module is NULL", nn_adam_new(NULL, 1));
@@ -926,7 +926,7 @@ START_TEST(optimizers)
     MISTAKE("the optimizer is NULL", nn_optimizer_step(NULL));
     MISTAKE("the optimizer was freed", nn_optimizer_step(freed));
     MISTAKE("this Linear was freed", nn_optimizer_step(orphan));
-    MISTAKE("this Embedding was freed", Embedding *q = nn_embedding_new(3, 2); Optimizer *s = nn_sgd_new(q, 1); nn_free(q);
+    MISTAKE("this Embedding was freed", Embedding *q = nn_embedding_new(3, 2); Optimizer *s = nn_sgd_new(q, 1); ag_free(q);
             nn_optimizer_step(s));
     MISTAKE("this is not an optimizer", nn_optimizer_step((Optimizer *)(void *)l));
     MISTAKE("no longer points to the registered tensor", Linear *q = nn_linear_new(2, 2); Optimizer *s = nn_sgd_new(q, 1);
@@ -975,7 +975,7 @@ START_TEST(optimizers)
     MISTAKE("factor is nan", nn_schedule_noam(1, 512, nan, 10));
     ag_free(o);
     ag_free(orphan);
-    nn_free(l);
+    ag_free(l);
     end();
 }
 END_TEST
@@ -1055,8 +1055,8 @@ START_TEST(settings_and_files)
     REFUSED("cannot be opened", nn_average_checkpoints(l, paths, 2));
     ag_free(o);
     ag_free(s);
-    nn_free(l);
-    nn_free(stranger);
+    ag_free(l);
+    ag_free(stranger);
     end();
 }
 END_TEST
@@ -1124,10 +1124,10 @@ START_TEST(layers)
     MISTAKE("x is NULL", nn_sequential(s, none));
     MISTAKE("do not fit", nn_sequential(s, ones(2, 2)));
     MISTAKE("has no forward", ModuleList *plain = nn_list_new(); nn_list_add(plain, nn_gru_new(3, 2)); nn_sequential(plain, x));
-    nn_free(s);
-    nn_free(e);
-    nn_free(n);
-    nn_free(d);
+    ag_free(s);
+    ag_free(e);
+    ag_free(n);
+    ag_free(d);
     end();
 }
 END_TEST
@@ -1161,8 +1161,8 @@ START_TEST(recurrent_layers)
     MISTAKE("the mask is (4, 5), expected (4, 1, 5)", nn_recurrent(g, long_x, bools(4, 5), NULL));
     MISTAKE("expected AG_BOOL", nn_recurrent(g, long_x, tensor_ones(SHAPE(4, 1, 5)), NULL));
     MISTAKE("the state's h is (4, 3)", nn_recurrent(l, long_x, NULL, &wide));
-    nn_free(g);
-    nn_free(l);
+    ag_free(g);
+    ag_free(l);
     end();
 }
 END_TEST
@@ -1176,7 +1176,7 @@ START_TEST(attention_layers)
     Tensor *narrow = tensor_ones(SHAPE(1, 3, 2));
     NnScore *dot = nn_score_new(NN_SCORE_DOT, 4, 4, 0), *additive = nn_score_new(NN_SCORE_ADDITIVE, 4, 4, 1), *no_score = NULL;
     Dropout *gone = nn_dropout_new(0.5);
-    nn_free(gone);
+    ag_free(gone);
     MultiHeadAttention *a = nn_multi_head_attention_new(2, 4, 0), *no_attention = NULL;
     PositionalEncoding *p = nn_positional_encoding_new(4, 0, 8), *no_position = NULL;
     PositionwiseFeedForward *f = nn_positionwise_feed_forward_new(4, 8, 0, AG_RELU), *no_forward = NULL;
@@ -1245,12 +1245,12 @@ START_TEST(attention_layers)
     MISTAKE("a is NULL", nn_sublayer_out(s, none, q));
     MISTAKE("t is NULL", nn_sublayer_out(s, q, none));
     MISTAKE("do not fit", nn_sublayer_out(s, q, k));
-    nn_free(dot);
-    nn_free(additive);
-    nn_free(a);
-    nn_free(p);
-    nn_free(f);
-    nn_free(s);
+    ag_free(dot);
+    ag_free(additive);
+    ag_free(a);
+    ag_free(p);
+    ag_free(f);
+    ag_free(s);
     end();
 }
 END_TEST
@@ -1304,7 +1304,7 @@ START_TEST(caches)
     MISTAKE("layer 7 of a cache", nn_multi_head_attention_cached(a, k, k, k, NULL, c, 7));
     MISTAKE("the cache has room for 4", nn_multi_head_attention_cached(a, k, k, k, NULL, c, 0));
     ag_free(c);
-    nn_free(a);
+    ag_free(a);
     end();
 }
 END_TEST
@@ -1364,12 +1364,12 @@ START_TEST(transformer_parts)
     MISTAKE("the module is NULL", transformer_decoder(no_decoder, x, x, NULL, NULL, NULL));
     MISTAKE("x is NULL", transformer_decoder(de, x, none, NULL, NULL, NULL));
     MISTAKE("n is -1, expected 0 or more", transformer_subsequent_mask(-1));
-    nn_free(g);
-    nn_free(e);
-    nn_free(el);
-    nn_free(dl);
-    nn_free(en);
-    nn_free(de);
+    ag_free(g);
+    ag_free(e);
+    ag_free(el);
+    ag_free(dl);
+    ag_free(en);
+    ag_free(de);
     end();
 }
 END_TEST
@@ -1432,8 +1432,8 @@ START_TEST(transformers)
     MISTAKE("transformer.d_ff is 0", TransformerOptions b = o; b.d_ff = 0; transformer_encoder_only_new(5, b));
     MISTAKE("the module is NULL", transformer_encoder_only(no_only, src, mask));
     MISTAKE("ids is AG_REAL", transformer_encoder_only(only, x, mask));
-    nn_free(m);
-    nn_free(only);
+    ag_free(m);
+    ag_free(only);
     ag_free(s);
     end();
 }
@@ -1520,8 +1520,8 @@ START_TEST(training)
     MISTAKE("length_penalty is nan", KaeruBeamOptions b = beam; b.length_penalty = nan;
             transformer_beam_search(m, one, NULL, b, NULL));
     ag_free(adam);
-    nn_free(m);
-    nn_free(broken);
+    ag_free(m);
+    ag_free(broken);
     end();
 }
 END_TEST
@@ -1560,7 +1560,7 @@ START_TEST(seq2seq_models)
     MISTAKE("end symbol -3", seq2seq_greedy_decode(m, src, mask, 5, 0, -3));
     tensor_mutable_data(m->generator->proj->bias)[0] = (ag_real)NAN;
     REFUSED("the probabilities of the next token are NaN", seq2seq_greedy_decode(m, src, mask, 5, 0, 1));
-    nn_free(m);
+    ag_free(m);
     end();
 }
 END_TEST
@@ -1649,7 +1649,7 @@ START_TEST(gpts)
     MISTAKE("temperature -1", lm_generate(m, prompt, 2, 3, &(LmSampling){ -1, 0, 0 }, take_token, NULL));
     ag_free(c);
     ag_free(s);
-    nn_free(m);
+    ag_free(m);
     end();
 }
 END_TEST
@@ -1869,7 +1869,7 @@ START_TEST(language_models)
     ag_free(few);
     ag_free(v);
     ag_free(s);
-    nn_free(m);
+    ag_free(m);
     end();
 }
 END_TEST
@@ -1948,7 +1948,7 @@ START_TEST(translation)
     ag_free(v);
     kaeru_lines_close(&l);
     kaeru_lines_close(&other);
-    nn_free(m);
+    ag_free(m);
     end();
 }
 END_TEST

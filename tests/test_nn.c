@@ -91,8 +91,8 @@ START_TEST(parameters_have_dotted_names_in_order)
 
     tensor_set_requires_grad(net->fc1->weight, false);
     ck_assert_int_eq(nn_count(net), 3 + 3 * 2 + 2);
-    nn_free(net);
-    nn_free(NULL);
+    ag_free(net);
+    ag_free(NULL);
 }
 END_TEST
 
@@ -101,10 +101,10 @@ START_TEST(tensors_carry_their_full_names)
     Tied *m = tied_new(2);
     ck_assert_str_eq(tensor_get_name(nn_item(Linear, m->blocks, 1)->bias), "blocks.1.bias");
     ck_assert_str_eq(tensor_get_name(m->head->weight), "embed.weight");
-    nn_free(m);
+    ag_free(m);
     Linear *alone = nn_linear_new(1, 1);
     ck_assert_str_eq(tensor_get_name(alone->weight), "weight");
-    nn_free(alone);
+    ag_free(alone);
 }
 END_TEST
 
@@ -121,7 +121,7 @@ START_TEST(a_list_numbers_its_items)
     }
     EXPECT_USAGE_ERROR("nn_list_item: item 11 of a list of 11", (void)nn_item(Linear, list, 11));
     EXPECT_USAGE_ERROR("nn_list_item: item -1 of a list of 11", (void)nn_item(Linear, list, -1));
-    nn_free(list);
+    ag_free(list);
 }
 END_TEST
 
@@ -133,7 +133,7 @@ START_TEST(modes_are_set_in_all_children)
     ck_assert(!m->module.training && !m->head->module.training && !nn_item(Linear, m->blocks, 1)->module.training);
     nn_train(m->blocks);
     ck_assert(!m->module.training && nn_item(Linear, m->blocks, 0)->module.training);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -165,7 +165,7 @@ START_TEST(tied_weights_are_one_parameter)
     nn_zero_grad(m);
     ck_assert_ptr_null(tensor_grad_data(w));
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -183,7 +183,7 @@ static Three *three_new(void)
 START_TEST(ties_in_any_order_share_and_free_once)
 {
     ag_guard(false);
-    nn_free(three_new());                           /* allocates what a program allocates only once */
+    ag_free(three_new());                           /* allocates what a program allocates only once */
     ag_memory_trim();
     int64_t before = faults_live();
     for (int order = 0; order < 4; order++) {
@@ -219,9 +219,9 @@ START_TEST(ties_in_any_order_share_and_free_once)
         ck_assert_ptr_ne(copy->a->weight, expected);
         ck_assert(copy->b->weight == copy->a->weight && copy->c->weight == copy->a->weight);
         ck_assert_ptr_eq(copy->extra, copy->a->weight);
-        nn_free(m);
+        ag_free(m);
         ck_assert_int_eq(nn_count(copy), 4);
-        nn_free(copy);
+        ag_free(copy);
     }
     ag_memory_trim();
     ck_assert_int_eq(faults_live(), before);
@@ -257,11 +257,11 @@ START_TEST(a_clone_is_equal_and_independent)
     ag_free(p);
     Tensor *again = tied(m, ids);
     ck_assert_int_eq(memcmp(tensor_data(y), tensor_data(again), 20 * sizeof(ag_real)), 0);
-    nn_free(m);
+    ag_free(m);
     ck_assert_double_eq((double)tensor_data(copy->head->weight)[14], 7);
     tied(copy, ids);
     ag_end(s);
-    nn_free(copy);
+    ag_free(copy);
 }
 END_TEST
 
@@ -273,9 +273,9 @@ START_TEST(a_part_can_be_cloned)
     ck_assert_ptr_null(head->module.parent);
     ck_assert_ptr_null(head->bias);
     ck_assert_int_eq(memcmp(tensor_data(head->weight), tensor_data(m->embed->weight), 15 * sizeof(ag_real)), 0);
-    nn_free(m);
+    ag_free(m);
     ck_assert_int_eq(nn_count(head), 15);
-    nn_free(head);
+    ag_free(head);
 }
 END_TEST
 
@@ -314,10 +314,10 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("nn_init_xavier_uniform: needs a tensor of two dimensions or more, this one is (2",
                        nn_init_xavier_uniform(net->scale, 1));
     EXPECT_USAGE_ERROR("77 is not an AgActivation", ag_activate((AgActivation)77, net->scale));
-    nn_free(row);
-    nn_free(list);
-    nn_free(three);
-    nn_free(net);
+    ag_free(row);
+    ag_free(list);
+    ag_free(three);
+    ag_free(net);
 }
 END_TEST
 
@@ -349,12 +349,12 @@ START_TEST(modules_that_are_gone_are_reported)
     LayerNorm *norm = nn_layer_norm_new(2);
     REPORTS("nn_linear: this LayerNorm is a module of another type", nn_linear((Linear *)norm, x));
     REPORTS("nn_layer_norm: this Linear is a module of another type", nn_layer_norm((LayerNorm *)l, x));
-    nn_free(norm);
+    ag_free(norm);
     REPORTS("ag_free: this is not memory of ag_alloc; a scope frees its tensors, tensor_free a tensor of ag_keep", ag_free(x));
     REPORTS("nn_save: the path is NULL", nn_save(NULL, l));
     REPORTS("nn_load: the path is NULL", nn_load(NULL, l));
     Tensor *loss = ag_sum(nn_linear(l, x)); const int line = __LINE__;
-    nn_free(l);
+    ag_free(l);
     REPORTS("nn_linear: this Linear was freed", nn_linear(l, x));
     REPORTS("ag_free: this object was freed already", ag_free(l));
     REPORTS("nn_train: this Linear was freed", nn_train(l));
@@ -376,7 +376,7 @@ START_TEST(messages_show_the_line_of_the_model)
     EXPECT_USAGE_ERROR("linear: ", nn_linear(net->fc1, tensor_zeros(SHAPE(4, 3))));
     ck_assert_ptr_nonnull(strstr(usage_message, expected));
     ck_assert_ptr_nonnull(strstr(strstr(usage_message, expected), "test_nn.c:"));
-    nn_free(net);
+    ag_free(net);
 }
 END_TEST
 
@@ -412,7 +412,7 @@ START_TEST(a_module_outlives_the_scope_it_was_made_in)
     ag_end(outer);
     EXPECT_USAGE_ERROR("sizes", nn_linear_new(-1, 1));   /* an error in a later scope does not free it */
     ck_assert_int_eq(nn_count(net), 17);
-    nn_free(net);
+    ag_free(net);
 }
 END_TEST
 
@@ -427,8 +427,8 @@ static void build_and_copy(void)
     Tied *copy = nn_clone(m);
     NnParameters *p = nn_parameters(copy);
     ag_free(p);
-    nn_free(m);
-    nn_free(copy);
+    ag_free(m);
+    ag_free(copy);
 }
 
 START_TEST(failing_allocations_leak_nothing)
@@ -470,7 +470,7 @@ START_TEST(a_summary_is_a_table)
              "17 parameters, 8 numbers that are not trained, %s bytes\n", bytes);
     ck_assert_str_eq(text, expected);
     free(text);
-    nn_free(net);
+    ag_free(net);
 
     Tied *m = tied_new(0);
     nn_list_add(m->blocks, nn_linear_new_no_bias(1000, 1234));
@@ -488,7 +488,7 @@ START_TEST(a_summary_is_a_table)
              "1,234,015 parameters, %s bytes\n", sizeof(ag_real) == 4 ? "4,936,060" : "9,872,120");
     ck_assert_str_eq(text, expected);
     free(text);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -572,23 +572,23 @@ START_TEST(layers_start_as_in_pytorch)
     check_uniform(l->weight, 1 / sqrt(50));
     ck_assert_double_lt(moments(l->bias).high, 1 / sqrt(50));
     ck_assert_double_gt(moments(l->bias).high, 0.9 / sqrt(50));
-    nn_free(l);
+    ag_free(l);
     Embedding *e = nn_embedding_new(100, 30);
     check_normal(e->weight, 0, 1);
-    nn_free(e);
+    ag_free(e);
     LayerNorm *n = nn_layer_norm_new(3);
     CHECK_VALUES(n->gamma, 0, 1, 1, 1);
     CHECK_VALUES(n->beta, 0, 0, 0, 0);
-    nn_free(n);
+    ag_free(n);
     RMSNorm *r = nn_rms_norm_new(3);
     CHECK_VALUES(r->gamma, 0, 1, 1, 1);
     ck_assert_double_eq(r->eps, 1e-6);
-    nn_free(r);
+    ag_free(r);
     Conv2d *c = nn_conv2d_new(20, 30, 5);
     check_uniform(c->weight, 1 / sqrt(500));
     ck_assert_double_lt(moments(c->bias).high, 1 / sqrt(500));
     ck_assert(c->stride == 1 && c->padding == 2);
-    nn_free(c);
+    ag_free(c);
 }
 END_TEST
 
@@ -608,7 +608,7 @@ START_TEST(linear_by_hand)
     CHECK_VALUES(tensor_grad(l->weight), 1e-6, 3, 2, 1, 3, 2, 1);
     CHECK_VALUES(tensor_grad(l->bias), 1e-6, 2, 2);
     ag_end(s);
-    nn_free(l);
+    ag_free(l);
 }
 END_TEST
 
@@ -624,7 +624,7 @@ START_TEST(rms_norm_by_hand)
     NnParameters *p = nn_parameters(list);
     ck_assert_str_eq(p->item[0].name, "0.weight");
     ag_free(p);
-    nn_free(list);
+    ag_free(list);
     ag_end(s);
 }
 END_TEST
@@ -640,7 +640,7 @@ START_TEST(embedding_by_hand)
     ag_backward(ag_sum(y));
     CHECK_VALUES(tensor_grad(e->weight), 0, 1, 1, 0, 0, 3, 3);
     ag_end(s);
-    nn_free(e);
+    ag_free(e);
     EXPECT_USAGE_ERROR("in nn_embedding called at",
                        nn_embedding(nn_embedding_new(3, 2), tensor_ints(SHAPE(1), (int32_t[]){ 3 })));
 }
@@ -666,12 +666,12 @@ START_TEST(layer_norm_has_four_conventions)
         Tensor *y = nn_layer_norm(n, tensor_from(SHAPE(1, 4), (ag_real[]){ 1, 2, 3, 4 }));
         CHECK_VALUES(y, 2e-6, -1.5 / d, 2 * -0.5 / d, 10 + 0.5 / d, 1.5 / d);
         ag_end(s);
-        nn_free(n);
+        ag_free(n);
     }
     LayerNorm *n = nn_layer_norm_new_no_bias(4);
     ck_assert_ptr_null(n->beta);
     ck_assert_int_eq(nn_count(n), 4);
-    nn_free(n);
+    ag_free(n);
 }
 END_TEST
 
@@ -715,7 +715,7 @@ START_TEST(dropout_only_in_training)
     ck_assert_ptr_eq(nn_dropout(d, x), x);
     ck_assert_uint_eq(ag_random_state().counter, state.counter);
     ag_end(s);
-    nn_free(d);
+    ag_free(d);
 }
 END_TEST
 
@@ -775,7 +775,7 @@ START_TEST(a_fused_activation_gives_the_same_bits)
         ag_find_nan(false);
         ck_assert_int_ge(n, size[0] * size[2]);
         ck_assert_msg(memcmp(expected, found, (size_t)n * sizeof *found) == 0, "activation %d, case %d", (int)kind, i);
-        nn_free(l);
+        ag_free(l);
         ag_end(s);
     }
 }
@@ -807,7 +807,7 @@ START_TEST(sequential_calls_its_layers_in_order)
     ck_assert_str_eq(nn_item(Module, inner, 1)->type, "tanh");
 
     Sequential *copy = nn_clone(row);
-    nn_free(row);
+    ag_free(row);
     nn_eval(copy);
     Embedding *e = nn_item(Embedding, copy, 0);
     LayerNorm *n = nn_item(LayerNorm, nn_item(Sequential, copy, 2), 0);
@@ -820,9 +820,9 @@ START_TEST(sequential_calls_its_layers_in_order)
     ck_assert_int_eq(memcmp(tensor_data(y), tensor_data(z), 6 * sizeof(ag_real)), 0);
     Sequential *empty = nn_sequential_new();
     ck_assert_ptr_eq(nn_sequential(empty, z), z);
-    nn_free(empty);
+    ag_free(empty);
     ag_end(s);
-    nn_free(copy);
+    ag_free(copy);
 }
 END_TEST
 

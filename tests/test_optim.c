@@ -48,7 +48,7 @@ START_TEST(sgd_by_hand)
     ck_assert_double_eq(value(p->matrix, 0), 0);
     ck_assert_int_eq(nn_optimizer_steps(o), 1);
     ag_free(o);
-    nn_free(p);
+    ag_free(p);
     ag_free(NULL);
 }
 END_TEST
@@ -67,7 +67,7 @@ START_TEST(momentum_starts_with_the_gradient)
         nn_optimizer_step(o);                    /* velocity 1.5 */
         ck_assert_double_eq(value(p->vector, 0), nesterov ? -1.5 - 1.75 : -2.5);
         ag_free(o);
-        nn_free(p);
+        ag_free(p);
     }
 }
 END_TEST
@@ -82,7 +82,7 @@ START_TEST(adam_moves_by_its_rate_at_first)
     ck_assert_double_eq_tol(value(p->vector, 0), 4.9, 1e-6);
     ck_assert_double_eq_tol(value(p->vector, 1), 4.9, 1e-6);
     ag_free(o);
-    nn_free(p);
+    ag_free(p);
 }
 END_TEST
 
@@ -100,7 +100,7 @@ START_TEST(decay_is_added_or_decoupled)
         nn_optimizer_step(o);
         after[decoupled] = value(p->vector, 0);
         ag_free(o);
-        nn_free(p);
+        ag_free(p);
     }
     ck_assert_double_eq_tol(after[0], 2 - 0.1, 1e-6);           /* as a gradient of 1 */
     ck_assert_double_eq_tol(after[1], 2 * (1 - 0.1 * 0.5), 1e-6);
@@ -129,7 +129,7 @@ START_TEST(groups_have_their_own_decay_and_rate)
     ck_assert_double_eq(value(p->vector, 0), 2);
     ck_assert_double_eq_tol(value(p->matrix, 0), 2 * (1 - 3 * 0.1 * 1), 1e-6);
     ag_free(o);
-    nn_free(p);
+    ag_free(p);
 }
 END_TEST
 
@@ -145,7 +145,7 @@ START_TEST(groups_of_sgd_have_their_own_decay_and_rate)
     ck_assert_double_eq_tol(value(p->vector, 0), 2 - 0.1 * 0.5 * 2, 1e-6);
     ck_assert_double_eq_tol(value(p->matrix, 0), 2 - 3 * 0.1 * 1 * 2, 1e-6);
     ag_free(o);
-    nn_free(p);
+    ag_free(p);
 }
 END_TEST
 
@@ -172,7 +172,7 @@ START_TEST(parameters_without_gradient_stay)
     ck_assert_double_eq(value(p->vector, 0), once);
     ck_assert_int_eq(nn_optimizer_steps(o), 4);
     ag_free(o);
-    nn_free(p);
+    ag_free(p);
 }
 END_TEST
 
@@ -190,7 +190,7 @@ START_TEST(a_frozen_parameter_stays)
     ag_free(o);
     tensor_set_requires_grad(p->matrix, false);
     EXPECT_USAGE_ERROR("nn_optimizer_new: this Point has no trained parameters", nn_sgd_new(p, 0.1));
-    nn_free(p);
+    ag_free(p);
 }
 END_TEST
 
@@ -211,7 +211,7 @@ START_TEST(a_tied_weight_is_stepped_once)
     ck_assert_double_eq_tol(value(pair->a->weight, 0), before - 0.25, 1e-6);
     ag_end(s);
     ag_free(o);
-    nn_free(pair);
+    ag_free(pair);
 }
 END_TEST
 
@@ -235,7 +235,7 @@ START_TEST(clipping_bounds_the_joint_norm)
     give_gradient(p->matrix, 1);
     ck_assert(isinf(nn_clip_grad_norm(p, 1)));
     ck_assert_double_eq((double)tensor_grad_data(p->matrix)[0], 1);
-    nn_free(p);
+    ag_free(p);
 }
 END_TEST
 
@@ -259,8 +259,8 @@ START_TEST(a_scaled_step_averages_accumulated_gradients)
         for (int k = 0; k < 2; k++) ck_assert_double_eq(value(once->vector, k), value(twice->vector, k));
         ag_free(p);
         ag_free(o);
-        nn_free(twice);
-        nn_free(once);
+        ag_free(twice);
+        ag_free(once);
     }
 }
 END_TEST
@@ -285,7 +285,7 @@ START_TEST(options_are_checked)
                        nn_sgd_new_with(p, (AgSgd){ .lr = 1, .nesterov = true }));
     EXPECT_USAGE_ERROR("nn_sgd_new_with: momentum is -1, must be in [0, 1)", nn_sgd_new_with(p, (AgSgd){ .momentum = -1 }));
     EXPECT_USAGE_ERROR("test_optim.c", nn_sgd_new(p, -1));
-    nn_free(p);
+    ag_free(p);
 }
 END_TEST
 
@@ -325,7 +325,7 @@ START_TEST(exclusive_or_is_learned)
         for (int step = 0; step < 500; step++) loss = xor_step(net, o, nn_optimizer_lr(o));
         ck_assert_double_lt(loss, 0.01);
         ag_free(o);
-        nn_free(net);
+        ag_free(net);
     }
 }
 END_TEST
@@ -345,7 +345,7 @@ START_TEST(training_allocates_nothing)
     ck_assert_uint_eq(after.cached, before.cached);
     ck_assert_int_eq(faults_live(), live);
     ag_free(o);
-    nn_free(net);
+    ag_free(net);
 }
 END_TEST
 
@@ -356,7 +356,7 @@ static void build_and_step(void)
     nn_optimizer_group(o, nn_is_matrix, NULL, 0.1, 1);
     xor_step(net, o, 0.1);
     ag_free(o);
-    nn_free(net);
+    ag_free(net);
 }
 
 START_TEST(failing_allocations_leak_nothing)
@@ -420,7 +420,7 @@ START_TEST(a_step_between_forward_and_backward_is_reported)
     ag_backward(ag_sum(ag_mul(p->vector, p->vector)));
     ag_end(s);
     ag_free(o);
-    nn_free(p);
+    ag_free(p);
 }
 END_TEST
 
@@ -436,7 +436,7 @@ START_TEST(objects_that_are_gone_are_reported)
     REPORTS("nn_optimizer_step: the field of vector in its Point no longer points to the registered tensor; to set values, use "
             "tensor_copy", nn_optimizer_step(o));
     p->vector = vector;
-    nn_free(p);
+    ag_free(p);
     REPORTS("nn_optimizer_step: this Point was freed", nn_optimizer_step(o));
     ag_free(o);
     REPORTS("nn_optimizer_step: the optimizer was freed, or is not an object of kaeru", nn_optimizer_step(o));

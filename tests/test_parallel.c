@@ -135,7 +135,7 @@ static void train(NnProcesses *processes, void *arg)
         c->result = n;
         c->loss = loss;
     } else {
-        nn_free(n);
+        ag_free(n);
     }
 }
 
@@ -160,9 +160,9 @@ START_TEST(any_number_of_processes_gives_the_same_bits)
         check_same_parameters(alone.result, together.result);
         ck_assert(alone.loss == together.loss);
         folder_same("alone", "together");
-        nn_free(together.result);
+        ag_free(together.result);
     }
-    nn_free(alone.result);
+    ag_free(alone.result);
 }
 END_TEST
 
@@ -171,8 +171,8 @@ START_TEST(a_piece_waits_for_room)
     Case c = { .shards = 5, .steps = 2, .clip = 0.1, .optimizer = adam, .is_crowded = true };
     Case alone = run_case(1, c), together = run_case(_i, c);
     check_same_parameters(alone.result, together.result);
-    nn_free(alone.result);
-    nn_free(together.result);
+    ag_free(alone.result);
+    ag_free(together.result);
 }
 END_TEST
 
@@ -185,9 +185,9 @@ START_TEST(a_checkpoint_resumes_on_another_number)
     first = run_case(3, first);
     rest = run_case(_i + 1, rest);
     check_same_parameters(whole.result, rest.result);
-    nn_free(whole.result);
-    nn_free(first.result);
-    nn_free(rest.result);
+    ag_free(whole.result);
+    ag_free(first.result);
+    ag_free(rest.result);
 }
 END_TEST
 
@@ -241,7 +241,7 @@ static void train_counted(NnProcesses *processes, void *arg)
     }
     nn_parallel_end(p);
     ag_free(o);
-    nn_free(n);
+    ag_free(n);
 }
 
 typedef struct { const Run *run; char path[512]; } WholeRun;
@@ -270,7 +270,7 @@ START_TEST(a_step_is_that_of_the_whole_batch)
     ag_seed(5);
     Net *expected = net_new();
     run_processes(_i + 1, train_counted, expected);
-    nn_free(expected);
+    ag_free(expected);
 }
 END_TEST
 
@@ -296,8 +296,8 @@ START_TEST(one_shard_is_the_step_of_the_optimizer)
         ag_free(o);
     }
     check_same_parameters(n[0], n[1]);
-    nn_free(n[0]);
-    nn_free(n[1]);
+    ag_free(n[0]);
+    ag_free(n[1]);
 }
 END_TEST
 
@@ -322,8 +322,8 @@ START_TEST(a_loss_that_is_not_finite_changes_nothing)
     ck_assert(tensor_data(n->in->weight)[0] != tensor_data(before->in->weight)[0]);
     nn_parallel_end(p);
     ag_free(o);
-    nn_free(n);
-    nn_free(before);
+    ag_free(n);
+    ag_free(before);
 }
 END_TEST
 
@@ -369,8 +369,8 @@ START_TEST(a_step_is_not_repeated)
         ck_assert(drawn[2][i] == drawn[1][i]);
     }
     check_same_parameters(n[0], n[1]);
-    nn_free(n[0]);
-    nn_free(n[1]);
+    ag_free(n[0]);
+    ag_free(n[1]);
 }
 END_TEST
 
@@ -400,7 +400,7 @@ static void train_several(NnProcesses *processes, void *arg)
     for (int i = 0; i < 3; i++) {
         nn_parallel_end(p[i]);
         ag_free(o[i]);
-        nn_free(n[i]);
+        ag_free(n[i]);
     }
 }
 
@@ -420,7 +420,7 @@ START_TEST(a_step_of_empty_shards_has_the_loss_0)
     ck_assert_double_eq(nn_parallel_step(p), 0);
     nn_parallel_end(p);
     ag_free(o);
-    nn_free(n);
+    ag_free(n);
 }
 END_TEST
 
@@ -438,7 +438,7 @@ static void end_parallel(NnParallel *p, Net *n, Optimizer *o)
 {
     nn_parallel_end(p);
     ag_free(o);
-    nn_free(n);
+    ag_free(n);
 }
 
 static void talk(NnProcesses *processes, void *arg)
@@ -630,7 +630,7 @@ static void train_otherwise(NnProcesses *processes, void *arg)
     t.options.steps = 1 + processes->rank;
     expect_refused(lm_train(&t, false), "process 1 and process 0 differ in the options of the training");
     ag_free(t.settings);
-    nn_free(m);
+    ag_free(m);
     ag_free(data);
     ag_free(letters);
 }
@@ -829,7 +829,7 @@ static void use_after(NnProcesses *processes, void *arg)
         EXPECT_USAGE_ERROR("was divided among processes", nn_checkpoint_save(in_folder("x"), n, o, NULL));
     }
     ag_free(o);
-    nn_free(n);
+    ag_free(n);
 }
 
 START_TEST(a_divided_optimizer_is_not_used_alone)
@@ -848,7 +848,7 @@ static void end_at_once(NnProcesses *processes, void *arg)
     if (!nn_parallel_end(nn_parallel_new(o, 2, processes)))
         EXPECT_USAGE_ERROR("was divided among processes", nn_optimizer_step(o));
     ag_free(o);
-    nn_free(l);
+    ag_free(l);
 }
 
 START_TEST(one_divided_parameter_is_enough)

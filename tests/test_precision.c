@@ -189,7 +189,7 @@ START_TEST(packed_weights_change_nothing)
             ck_assert_mem_eq(tensor_data(y[0][i]), tensor_data(y[1][i]), (size_t)(rows * 37) * sizeof(ag_real));
     }
     ck_assert(ag_memory().in_use > 0);
-    nn_free(layer);
+    ag_free(layer);
     EXPECT_USAGE_ERROR("ag_pack_weight: weight (2, 2) belongs to a scope", ag_pack_weight(tensor_ones(SHAPE(2, 2))));
     ag_end(s);
     ck_assert_uint_eq(ag_memory().in_use, 0);
@@ -354,7 +354,7 @@ static void check_decoder(int kind)
     ag_free(wide);
     ag_free(narrow);
     ag_end(s);
-    nn_free(d.model);
+    ag_free(d.model);
     ag_precision(AG_FLOAT32);
 }
 
@@ -378,7 +378,7 @@ START_TEST(a_cache_in_bfloat16_needs_half_of_the_memory)
     ck_assert_msg(used[0] >= numbers * sizeof(ag_real) && used[1] >= numbers * 2 && used[1] < numbers * 2 * 11 / 10,
                   "%d and %d bytes", (int)used[0], (int)used[1]);
     ag_end(s);
-    nn_free(d.model);
+    ag_free(d.model);
     ag_precision(AG_FLOAT32);
 }
 END_TEST

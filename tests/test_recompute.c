@@ -470,9 +470,9 @@ START_TEST(gpt_learns_the_same)
     nn_fields_to_settings(&gpt_fields, &m->options, s);
     ck_assert(nn_fields_from_settings(&gpt_fields, &found, s) && found.layers == 3 && !found.recompute);    /* not saved */
     ag_free(s);
-    nn_free(copy);
-    nn_free(m);
-    nn_free(plain);
+    ag_free(copy);
+    ag_free(m);
+    ag_free(plain);
 }
 END_TEST
 
@@ -682,7 +682,7 @@ static size_t peak_of_gpt(bool recompute)
     ag_backward(lm_loss(m, tensor_randint(SHAPE(8, 12), 0, 11), tensor_randint(SHAPE(8, 12), 0, 11)));
     size_t peak = ag_memory().peak - before;
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
     return peak;
 }
 
@@ -709,7 +709,7 @@ START_TEST(steps_ask_the_system_for_no_memory)
         ag_end(s);
     }
     ck_assert_int_eq(ag_memory().system_calls, calls);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -997,7 +997,7 @@ START_TEST(layers)
     EXPECT_USAGE_ERROR("nn_recompute: a ModuleList has no forward with one input", nn_recompute(nn_list_new(), x));
     EXPECT_USAGE_ERROR("nn_recompute: the module is NULL", nn_recompute(NULL, x));
     y = ag_sum(nn_recompute(s, x));
-    nn_free(s);
+    ag_free(s);
     EXPECT_USAGE_ERROR("was freed before backward", ag_backward(y));
     ag_end(scope);
 }

@@ -84,7 +84,7 @@ START_TEST(results_and_gradients_agree)
     check_grad(name, "h", h, st);
     if (c) check_grad(name, "c", c, st);
     ag_end(s);
-    nn_free(r);
+    ag_free(r);
     ag_free(st);
 }
 END_TEST
@@ -113,7 +113,7 @@ START_TEST(a_layer_equals_its_steps)
     halves[1] = nn_recurrent(r, ag_slice(x, 1, 2, T), NULL, &parts);
     check_close("two parts", ag_concat(halves, 2, 1), y, 1e-6);
     ag_end(s);
-    nn_free(r);
+    ag_free(r);
 }
 END_TEST
 
@@ -135,7 +135,7 @@ START_TEST(padding_has_no_effect)
     for (int t = 1; t < T; t++) check_close("y", ag_squeeze(ag_slice(second, 1, t, t + 1), 1), alone.h, 1e-6);
     check_close("the other row's y", ag_slice(y, 0, 0, 1), nn_recurrent(r, ag_slice(x, 0, 0, 1), NULL, NULL), 1e-6);
     ag_end(s);
-    nn_free(r);
+    ag_free(r);
 }
 END_TEST
 
@@ -161,7 +161,7 @@ START_TEST(initial_values)
     }
     ag_free(p);
     ck_assert_str_eq(r->module.type, _i == NN_LSTM ? "LSTM" : "GRU");
-    nn_free(r);
+    ag_free(r);
 }
 END_TEST
 
@@ -197,7 +197,7 @@ START_TEST(gradients_are_right)
     ck_assert(ag_gradcheck(everything, &l, in, n, stderr));
     ag_free(p);
     ag_end(s);
-    nn_free(l.r);
+    ag_free(l.r);
 }
 END_TEST
 
@@ -231,8 +231,8 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("in nn_recurrent called at tests/test_recurrent.c", nn_recurrent(gru, ids, NULL, NULL));
     EXPECT_USAGE_ERROR("linear: x is AG_INT", nn_recurrent(gru, tensor_ints(SHAPE(B, T, IN), NULL), NULL, NULL));
     ag_end(s);
-    nn_free(gru);
-    nn_free(lstm);
+    ag_free(gru);
+    ag_free(lstm);
 }
 END_TEST
 
@@ -243,8 +243,8 @@ static void build_and_run(void)
     Tensor *mask = tensor_bools(SHAPE(2, 1, 3), (uint8_t[]){ 1, 1, 1, 1, 0, 0 });
     ag_backward(ag_sum(nn_recurrent(copy, tensor_ones(SHAPE(2, 3, 2)), mask, NULL)));
     ag_end(s);
-    nn_free(r);
-    nn_free(copy);
+    ag_free(r);
+    ag_free(copy);
 }
 
 START_TEST(failing_allocations_leak_nothing)
@@ -269,7 +269,7 @@ START_TEST(a_step_that_is_hidden_everywhere_has_no_effect)
     check_close("last h", masked.h, by_hand.h, 1e-6);
     if (masked.c) check_close("last c", masked.c, by_hand.c, 1e-6);
     ag_end(s);
-    nn_free(r);
+    ag_free(r);
 }
 END_TEST
 

@@ -254,7 +254,7 @@ START_TEST(the_window_slides_as_documented)
         ck_assert_msg(all[n] == w.id[n - PROMPT], "context %d, token %d: %d, expected %d", (int)context,
                       (int)(n - PROMPT), (int)w.id[n - PROMPT], (int)all[n]);
     }
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -271,7 +271,7 @@ START_TEST(generation_stops_when_the_callback_says_so)
     EXPECT_USAGE_ERROR("an empty prompt", lm_generate(m, prompt, 0, 1, &(LmSampling){ 0 }, take, &w));
     tensor_mutable_data(m->ln_f->gamma)[0] = (ag_real)NAN;
     expect_refused(lm_generate(m, prompt, 1, 5, &(LmSampling){ 0 }, take, &w), "the logit of token 0 is nan");
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -288,7 +288,7 @@ START_TEST(a_seed_gives_the_same_text)
     second.n = 0;
     expect_done(lm_generate(m, prompt, 2, 30, &(LmSampling){ .temperature = 1 }, take, &second));
     ck_assert_int_ne(memcmp(first.id, second.id, 30 * sizeof(int32_t)), 0);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -305,7 +305,7 @@ START_TEST(generation_allocates_no_more_memory)
     ck_assert_uint_eq(ag_memory().in_use, before.in_use);
     ck_assert_msg(ag_memory().system_calls - before.system_calls <= 8, "%d more calls",
                   (int)(ag_memory().system_calls - before.system_calls));        /* at most the new cache */
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 

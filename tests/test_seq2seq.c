@@ -97,7 +97,7 @@ START_TEST(attention_equals_its_formulas)
         check_close("log-probabilities", at_time(log_p, i), transformer_generator(m->generator, state.h), 1e-5);
     }
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -116,7 +116,7 @@ START_TEST(without_attention_the_model_is_its_layers)
                 1e-5);
     ck_assert_ptr_null(m->weights);
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -138,7 +138,7 @@ START_TEST(weights_add_up_to_one_and_none_is_on_padding)
     }
     ck_assert((m->weights != NULL) == kinds[_i].attention);
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -156,7 +156,7 @@ START_TEST(padding_and_neighbors_do_not_matter)
     check_close("before the change", ag_slice(other, 1, 0, 3), ag_slice(log_p, 1, 0, 3), 0);
     ck_assert_mem_ne(tensor_data(at_time(other, 3)), tensor_data(at_time(log_p, 3)), TGT_VOCAB * sizeof(ag_real));
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -172,7 +172,7 @@ START_TEST(the_loss_excludes_padding)
     ck_assert_int_eq(b.ntokens, 9);
     ck_assert_double_eq_tol(tensor_item(seq2seq_loss(m, &b, PAD)), sum / 9, 1e-5);
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -199,7 +199,7 @@ START_TEST(gradients_of_the_model_are_right)
     ck_assert(ag_gradcheck(whole_model, &w, in, p->n, stderr));
     ag_free(p);
     ag_end(s);
-    nn_free(w.m);
+    ag_free(w.m);
 }
 END_TEST
 
@@ -229,7 +229,7 @@ START_TEST(the_model_learns_a_few_sentences)
     for (int i = 0; i < 3 * 7; i++) ck_assert_int_eq(tensor_int_data(decoded_ids)[i], expected[i]);
     ag_end(s);
     ag_free(o);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -267,7 +267,7 @@ START_TEST(decoding_agrees_with_teacher_forcing)
     only = seq2seq_greedy_decode(m, b.src, b.src_mask, 1, 0, END);
     ck_assert_int_eq(tensor_int_data(only)[2], 0);
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -285,7 +285,7 @@ START_TEST(dropout_acts_in_training)
     one = seq2seq_forward(m, b.src, b.tgt, b.src_mask);
     ck_assert_mem_eq(tensor_data(one), tensor_data(seq2seq_forward(m, b.src, b.tgt, b.src_mask)), size);
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -303,7 +303,7 @@ START_TEST(names_of_parameters)
     ck_assert_int_eq(p->n, sizeof names / sizeof *names);
     for (int i = 0; i < p->n; i++) ck_assert_str_eq(p->item[i].name, names[i]);
     ag_free(p);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -336,7 +336,7 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("seq2seq_greedy_decode: src (3,), expected (B,S) with S of 1 or more",
                        seq2seq_greedy_decode(m, flat, NULL, 5, START, END));
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -349,7 +349,7 @@ static void learn_and_decode(void)
     ag_backward(seq2seq_loss(m, &b, PAD));
     seq2seq_greedy_decode(m, b.src, b.src_mask, 3, START, END);
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 
 START_TEST(failing_allocations_leak_nothing)

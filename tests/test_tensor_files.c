@@ -206,7 +206,7 @@ START_TEST(unreadable_arrays_leave_the_others_readable)
         NnLoadOptions o = { .rename = rename_bias, .arg = (char *)unreadable[i].name, .allow_missing = true,
                           .allow_unexpected = true };
         expect_refused(nn_load_with(FILES "mixed.npz", l, o), unreadable[i].reason);
-        nn_free(l);
+        ag_free(l);
     }
     check_equal("first", tensor_file_get(f, "first"), tensor_load(FILES "types.npz", "f4"));
     check_equal("last", tensor_load(FILES "mixed.npz", "last"), tensor_load(FILES "types.npz", "i4"));

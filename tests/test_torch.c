@@ -415,8 +415,8 @@ START_TEST(optimizers_agree)
     ag_free(q);
     ag_free(p);
     ag_free(o);
-    nn_free(net);
-    nn_free(expected);
+    ag_free(net);
+    ag_free(expected);
     ag_free(st);
 }
 END_TEST
@@ -437,7 +437,7 @@ START_TEST(clipping_agrees)
     }
     ag_free(p);
     ag_end(s);
-    nn_free(net);
+    ag_free(net);
     ag_free(st);
 }
 END_TEST

@@ -73,7 +73,7 @@ START_TEST(log_probabilities_agree)
     ck_assert_int_eq(b.ntokens, (int64_t)tensor_item(reals_of(st, "ntokens")));
     ag_end(s);
     ag_free(st);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -105,7 +105,7 @@ START_TEST(loss_and_gradients_agree)
     ag_free(p);
     ag_end(s);
     ag_free(st);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -121,7 +121,7 @@ START_TEST(greedy_ids_agree)
         ck_assert_int_eq(tensor_int_data(found)[i], tensor_int_data(expected)[i]);
     ag_end(s);
     ag_free(st);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -188,7 +188,7 @@ START_TEST(three_steps_by_hand_agree)
     ag_end(whole);
     ag_free(o);
     ag_free(st);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -223,11 +223,11 @@ START_TEST(three_steps_by_run_epoch_agree)
     ck_assert_double_eq_tol(loss, sum / 10, 1e-6);
     ck_assert(state.step == 3 && state.accum_step == 3 && state.samples == 9 && state.tokens == 30);
     check_same_parameters(before, m);
-    nn_free(before);
+    ag_free(before);
     ag_end(whole);
     ag_free(o);
     ag_free(st);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -279,9 +279,9 @@ START_TEST(accumulated_small_batches_equal_a_large_one)
                 check_close(p->item[k].name, p->item[k].tensor, q->item[k].tensor, 1e-6);
         ag_free(q);
         ag_free(p);
-        nn_free(m);
+        ag_free(m);
     }
-    nn_free(large);
+    ag_free(large);
     ag_end(s);
 }
 END_TEST
@@ -307,8 +307,8 @@ START_TEST(the_last_incomplete_step_is_taken)
         ag_free(o);
     }
     check_same_parameters(m[0], m[1]);
-    nn_free(m[0]);
-    nn_free(m[1]);
+    ag_free(m[0]);
+    ag_free(m[1]);
     ag_end(s);
 }
 END_TEST
@@ -336,8 +336,8 @@ START_TEST(a_stopped_epoch_goes_on)
     ck_assert(loss == whole && state.epoch_loss == 0 && state.epoch_tokens == 0);
     check_same_parameters(expected, m);
     ag_free(o);
-    nn_free(m);
-    nn_free(expected);
+    ag_free(m);
+    ag_free(expected);
     ag_end(s);
 }
 END_TEST
@@ -366,9 +366,9 @@ START_TEST(parts_without_rows_change_nothing)
         ag_free(p);
         ag_free(options.parallel);
         ag_free(o);
-        nn_free(m);
+        ag_free(m);
     }
-    nn_free(expected);
+    ag_free(expected);
     ag_end(s);
 }
 END_TEST
@@ -482,12 +482,12 @@ START_TEST(threads_and_instruction_sets_change_no_bit)
             Transformer *m = five_steps(threads);
             if (first) check_same_parameters(first, m);
             else first = nn_clone(m);
-            nn_free(m);
+            ag_free(m);
             runs++;
         }
     }
     ck_assert_int_ge(runs, 4);
-    nn_free(first);
+    ag_free(first);
 }
 END_TEST
 
@@ -515,7 +515,7 @@ START_TEST(written_files_have_the_names_and_values_of_pytorch)
     ag_end(s);
     ag_free(ours);
     ag_free(theirs);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -541,7 +541,7 @@ START_TEST(the_notebooks_table_of_positions_loads)
     expect_refused(nn_load(WEIGHTS, m), "src_embed.1.pe");
     ag_end(s);
     ag_free(st);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -576,9 +576,9 @@ START_TEST(checkpoints_are_averaged)
     check_same_parameters(before, mean);
     expect_done(nn_average_checkpoints(mean, paths, 1));
     check_same_parameters(m[0], mean);
-    nn_free(before);
-    nn_free(mean);
-    for (int i = 0; i < 3; i++) nn_free(m[i]);
+    ag_free(before);
+    ag_free(mean);
+    for (int i = 0; i < 3; i++) ag_free(m[i]);
 }
 END_TEST
 
@@ -586,7 +586,7 @@ START_TEST(the_number_of_heads_is_checked)
 {
     TransformerOptions o = small();
     o.h = 1;
-    nn_free(transformer_new(SRC_VOCAB, TGT_VOCAB, o));
+    ag_free(transformer_new(SRC_VOCAB, TGT_VOCAB, o));
     o.h = 0;
     EXPECT_USAGE_ERROR("transformer.h is 0, expected a whole number from 1 to 16777216",
                        transformer_new(SRC_VOCAB, TGT_VOCAB, o));

@@ -492,7 +492,7 @@ START_TEST(learned_sentences_are_translated)
     kaeru_lines_close(&odd);
     EXPECT_USAGE_ERROR("transformer_translate_lines: a beam of 0, expected 1 or more",
                        transformer_translate_lines(&t, &src, &(KaeruTranslateOptions){ .beam = 0 }, &translated));
-    nn_free(m);
+    ag_free(m);
     ag_free(sv);
     ag_free(tv);
     kaeru_lines_close(&src);
@@ -522,7 +522,7 @@ START_TEST(greedy_decoding_ends)
         ck_assert(over);
     }
     ag_free(pairs);
-    nn_free(m);
+    ag_free(m);
     ag_free(sv);
     ag_free(tv);
     kaeru_lines_close(&src);
@@ -610,8 +610,8 @@ START_TEST(models_load_with_their_sizes)
         transformer_generator(back->generator, transformer_forward(back, src, src, mask, transformer_subsequent_mask(3)));
     ck_assert(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(ag_real)) == 0);
     ag_end(scope);
-    nn_free(back);
-    nn_free(m);
+    ag_free(back);
+    ag_free(m);
     ag_free(s);
 }
 END_TEST
@@ -625,7 +625,7 @@ static void save_with(const char *key, const char *value)
     nn_settings_set(s, key, "%s", value);
     expect_done(nn_checkpoint_save(in_folder("m"), m, NULL, s));
     ag_free(s);
-    nn_free(m);
+    ag_free(m);
 }
 
 START_TEST(wrong_settings_are_refused)

@@ -70,7 +70,7 @@ START_TEST(initial_weights)
         }
     }
     ag_free(p);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -100,7 +100,7 @@ START_TEST(the_norm_comes_before_or_after_the_sublayer)
         }
         check_close("layer", y, x, 1e-6);
         ag_end(s);
-        nn_free(m);
+        ag_free(m);
     }
 }
 END_TEST
@@ -122,8 +122,8 @@ START_TEST(positions_can_be_learned)
     expect_done(nn_load(in_folder("w"), fixed));
     check_close("pe", nn_item(PositionalEncoding, fixed->tgt_embed, 1)->pe, pe, 0);
     ag_end(s);
-    nn_free(m);
-    nn_free(fixed);
+    ag_free(m);
+    ag_free(fixed);
 }
 END_TEST
 
@@ -173,9 +173,9 @@ START_TEST(embeddings_can_be_shared)
                        transformer_new(V, 8, o));
     ag_free(optimizer);
     ag_end(s);
-    nn_free(again);
-    nn_free(m);
-    nn_free(apart);
+    ag_free(again);
+    ag_free(m);
+    ag_free(apart);
 }
 END_TEST
 
@@ -196,7 +196,7 @@ START_TEST(weights_of_all_heads_can_be_kept)
         ck_assert(tensor_data(l->src_attn->weights)[24 + 2] == 0 && tensor_data(l->src_attn->weights)[24 + 1] > 0);
     }
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -211,7 +211,7 @@ START_TEST(dropout_acts_only_in_training)
     nn_eval(m);
     ck_assert(tensor_item(loss_of(m, &b)) == tensor_item(loss_of(m, &b)));
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -256,7 +256,7 @@ START_TEST(the_encoder_alone_predicts_hidden_tokens)
     ck_assert_int_eq(tensor_int_data(ag_argmax(p, -1, false))[1], 4);
     ag_end(s);
     ag_free(optimizer);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -300,7 +300,7 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("attention", transformer_forward(m, ag_slice(b.src, 0, 0, 2), b.tgt, NULL, b.tgt_mask));
     EXPECT_USAGE_ERROR("attention: mask", transformer_forward(m, b.src, b.tgt, b.src, b.tgt_mask));
     ag_end(s);
-    nn_free(m);
+    ag_free(m);
 }
 END_TEST
 
@@ -330,7 +330,7 @@ static void train_and_decode(void)
     transformer_beam_search(m, ag_slice(b.src, 0, 0, 1), NULL, (KaeruBeamOptions){ 2, 3, 0, 1, 0.6 }, NULL);
     ag_end(s);
     ag_free(options.optimizer);
-    nn_free(m);
+    ag_free(m);
     all_done = state.step == 1;
 }
 

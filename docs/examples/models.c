@@ -25,7 +25,7 @@ static void models(void)
         Tensor *log_p = transformer_generator(m->generator, transformer_forward(m, src, tgt, src_mask, tgt_mask));
         char shape[AG_SHAPE_TEXT];
         puts(ag_shape_text(tensor_shape(log_p), shape));
-        nn_free(m);
+        ag_free(m);
     }
     EXAMPLE(gpt_forward) {
         GPTOptions o = gpt_defaults();
@@ -35,7 +35,7 @@ static void models(void)
         Tensor *logits = gpt_forward(m, tensor_ints(SHAPE(1, 4), (int32_t[]){ 3, 1, 4, 1 }));
         char shape[AG_SHAPE_TEXT];
         printf("%s, %lld numbers\n", ag_shape_text(tensor_shape(logits), shape), (long long)nn_count(m));
-        nn_free(m);
+        ag_free(m);
     }
     EXAMPLE(llama_forward) {
         LlamaOptions o = llama_defaults();
@@ -46,7 +46,7 @@ static void models(void)
         Tensor *loss = lm_loss(m, ids, targets);
         ag_backward(loss);
         printf("%.3f\n", tensor_item(loss));                            /* about ln 50: nothing is learned yet */
-        nn_free(m);
+        ag_free(m);
     }
     EXAMPLE(lm_generate) {
         /* static bool print_id(void *arg, int32_t id) { printf("%d ", id); return true; } */
@@ -57,7 +57,7 @@ static void models(void)
         LmSampling how = { .temperature = 0.8, .top_k = 10 };
         lm_generate(m, (int32_t[]){ 3, 1, 4 }, 3, 6, &how, print_id, NULL);
         printf("\n");
-        nn_free(m);
+        ag_free(m);
     }
     EXAMPLE(lm_sample_probabilities) {
         double p[4];

@@ -24,7 +24,7 @@ static void modules(void)
         nn_child(net, hidden, nn_linear_new(2, 16));
         nn_child(net, out, nn_linear_new(16, 1));
         nn_summary(net, stdout);
-        nn_free(net);
+        ag_free(net);
     }
     EXAMPLE(nn_parameters) {
         Net *net = net_new();
@@ -32,7 +32,7 @@ static void modules(void)
         for (int i = 0; i < p->n; i++)
             printf("%s: %lld numbers\n", p->item[i].name, (long long)tensor_numel(p->item[i].tensor));
         ag_free(p);
-        nn_free(net);
+        ag_free(net);
     }
     EXAMPLE(nn_list_new) {
         ModuleList *list = nn_list_new();
@@ -40,7 +40,7 @@ static void modules(void)
         Tensor *x = tensor_ones(SHAPE(4));
         for (int i = 0; i < list->n; i++) x = nn_linear(nn_item(Linear, list, i), x);
         printf("%lld numbers\n", (long long)nn_count(list));
-        nn_free(list);
+        ag_free(list);
     }
     EXAMPLE(nn_optimizer_step) {
         Net *net = net_new();
@@ -57,14 +57,14 @@ static void modules(void)
             ag_end(inner);
         }
         ag_free(adam);
-        nn_free(net);
+        ag_free(net);
     }
     EXAMPLE(ag_fill_normal) {
         Linear *l = nn_linear_new(2, 2);
         ag_fill_normal(l->weight, 0, 0.02);
         ag_fill(l->bias, 0);
         tensor_print(l->weight);
-        nn_free(l);
+        ag_free(l);
     }
     EXAMPLE(nn_schedule_cosine) {
         for (int step = 0; step <= 100; step += 25)
@@ -80,36 +80,36 @@ static void layers(void)
         tensor_print(nn_dropout(d, tensor_ones(SHAPE(12))));
         nn_eval(d);
         tensor_print(nn_dropout(d, tensor_ones(SHAPE(12))));
-        nn_free(d);
+        ag_free(d);
     }
     EXAMPLE(nn_linear) {
         Linear *l = nn_linear_new(2, 3);
         Tensor *y = nn_linear(l, tensor_ones(SHAPE(5, 2)));             /* (5,2) -> (5,3) */
         ag_backward(ag_sum(y));
         tensor_print(tensor_grad(l->bias));
-        nn_free(l);
+        ag_free(l);
     }
     EXAMPLE(nn_embedding) {
         Embedding *e = nn_embedding_new(10, 4);
         Tensor *ids = tensor_ints(SHAPE(2), (int32_t[]){ 3, 3 });
         tensor_print(nn_embedding(e, ids));
-        nn_free(e);
+        ag_free(e);
     }
     EXAMPLE(nn_layer_norm) {
         LayerNorm *norm = nn_layer_norm_new(4);
         tensor_print(nn_layer_norm(norm, tensor_arange(0, 4, 1)));
-        nn_free(norm);
+        ag_free(norm);
     }
     EXAMPLE(nn_rms_norm) {
         RMSNorm *norm = nn_rms_norm_new(2);
         tensor_print(nn_rms_norm(norm, tensor_from(SHAPE(2), (ag_real[]){ 3, 4 })));
-        nn_free(norm);
+        ag_free(norm);
     }
     EXAMPLE(nn_conv2d) {
         Conv2d *l = nn_conv2d_new_with(3, 8, 3, 2, 1, true);            /* 8 windows of 3 x 3, a stride of 2 */
         char text[AG_SHAPE_TEXT];
         puts(ag_shape_text(tensor_shape(nn_conv2d(l, tensor_zeros(SHAPE(1, 3, 32, 32)))), text));
-        nn_free(l);
+        ag_free(l);
     }
     EXAMPLE(nn_sequential) {
         Sequential *s = nn_sequential_new();
@@ -118,7 +118,7 @@ static void layers(void)
         nn_sequential_add(s, nn_linear_new(16, 1));
         char text[AG_SHAPE_TEXT];
         puts(ag_shape_text(tensor_shape(nn_sequential(s, tensor_ones(SHAPE(5, 2)))), text));
-        nn_free(s);
+        ag_free(s);
     }
     EXAMPLE(nn_cross_entropy) {
         Tensor *logits = variable(tensor_zeros(SHAPE(2, 3)));
@@ -130,14 +130,14 @@ static void layers(void)
     EXAMPLE(nn_gru_new) {
         Recurrent *r = nn_gru_new(3, 4);
         nn_summary(r, stdout);
-        nn_free(r);
+        ag_free(r);
     }
     EXAMPLE(nn_recurrent_step) {
         Recurrent *r = nn_gru_new(3, 4);
         RecurrentState state = { 0 };
         for (int t = 0; t < 5; t++) nn_recurrent_step(r, tensor_ones(SHAPE(2, 3)), &state);
         tensor_print(state.h);
-        nn_free(r);
+        ag_free(r);
     }
     EXAMPLE(nn_recurrent) {
         Recurrent *r = nn_lstm_new(3, 4);
@@ -147,7 +147,7 @@ static void layers(void)
         printf("y %s", ag_shape_text(tensor_shape(y), text));
         printf(", h %s", ag_shape_text(tensor_shape(state.h), text));
         printf(", c %s\n", ag_shape_text(tensor_shape(state.c), text));
-        nn_free(r);
+        ag_free(r);
     }
 }
 
@@ -169,7 +169,7 @@ static void attention(void)
         NnScore *s = nn_score_new(NN_SCORE_ADDITIVE, 4, 6, 8);          /* queries of width 4, keys of width 6 */
         char text[AG_SHAPE_TEXT];
         puts(ag_shape_text(tensor_shape(nn_score(s, tensor_ones(SHAPE(2, 4)), tensor_ones(SHAPE(3, 6)))), text));
-        nn_free(s);
+        ag_free(s);
     }
     EXAMPLE(nn_multi_head_attention) {
         MultiHeadAttention *a = nn_multi_head_attention_new(2, 8, 0.1);
@@ -178,7 +178,7 @@ static void attention(void)
         Tensor *x = tensor_normal(SHAPE(1, 3, 8), 0, 1);
         nn_multi_head_attention(a, x, x, x, nn_causal_mask(3));
         tensor_print(a->weights);
-        nn_free(a);
+        ag_free(a);
     }
     EXAMPLE(nn_cache_new) {
         MultiHeadAttention *a = nn_multi_head_attention_new(2, 8, 0);
@@ -191,24 +191,24 @@ static void attention(void)
         printf("%lld positions\n", (long long)cache->layer[0].length);
         ag_end(generation);
         ag_free(cache);
-        nn_free(a);
+        ag_free(a);
     }
     EXAMPLE(nn_positional_encoding) {
         PositionalEncoding *p = nn_positional_encoding_new(4, 0, 100);
         tensor_print(nn_positional_encoding(p, tensor_zeros(SHAPE(1, 3, 4))));
-        nn_free(p);
+        ag_free(p);
     }
     EXAMPLE(nn_positionwise_feed_forward) {
         PositionwiseFeedForward *f = nn_positionwise_feed_forward_new(8, 32, 0.1, AG_GELU);
         printf("%lld numbers\n", (long long)nn_count(f));
-        nn_free(f);
+        ag_free(f);
     }
     EXAMPLE(nn_sublayer_in) {
         SublayerConnection *s = nn_sublayer_connection_new(4, 0, NN_PRE_NORM, AG_NORM_PYTORCH);
         Tensor *x = tensor_arange(0, 4, 1);
         Tensor *h = ag_tanh(nn_sublayer_in(s, x));                      /* the sublayer */
         tensor_print(nn_sublayer_out(s, x, h));
-        nn_free(s);
+        ag_free(s);
     }
 }
 
@@ -241,9 +241,9 @@ static void files(void)
         Linear *a = nn_linear_new(2, 3), *b = nn_linear_new(2, 3), *small = nn_linear_new(2, 2);
         printf("%d\n", nn_save("example.safetensors", a) && nn_load("example.safetensors", b));
         if (!nn_load("example.safetensors", small)) puts(ag_error());
-        nn_free(a);
-        nn_free(b);
-        nn_free(small);
+        ag_free(a);
+        ag_free(b);
+        ag_free(small);
     }
     EXAMPLE(tensor_save) {
         Tensor *x = tensor_arange(0, 3, 1), *ids = tensor_ints(SHAPE(2), (int32_t[]){ 7, 8 });
@@ -257,7 +257,7 @@ static void files(void)
         static const char *const targets[] = { "hidden", NULL };
         bool added = nn_lora_add(net, (NnLoraOptions){ .rank = 1, .alpha = 2, .targets = targets });
         printf("%d: %lld numbers to train, before %lld\n", added, (long long)nn_count(net), (long long)before);
-        nn_free(net);
+        ag_free(net);
     }
 }
 

@@ -50,7 +50,7 @@ void show_parameters(void)
     show_row(csv, "GPT-2 (12 layers + 50257 embeddings)", layers * gf, layers * ga, gpt_all);
     show_row(csv, "BERT-base (12 layers + embeddings)", layers * gf, layers * ga, bert_all);
     csv_close(csv);
-    nn_free(e);
-    nn_free(d);
-    nn_free(gpt);
+    ag_free(e);
+    ag_free(d);
+    ag_free(gpt);
 }

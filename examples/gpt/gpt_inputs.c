@@ -113,5 +113,5 @@ void trained_model_close(TrainedModel *m)
 {
     ag_free(m->vocab);
     ag_free(m->settings);
-    nn_free(m->model);
+    ag_free(m->model);
 }

@@ -160,7 +160,7 @@ int gpt_train(int argc, char **argv)
     }
     ag_free(data);
     ag_free(v);
-    nn_free(training.model);
+    ag_free(training.model);
     ag_free(best);
     training_run_end(&run);
     return training.stopped ? EXIT_STOPPED : example_end();

@@ -178,7 +178,7 @@ int llama_finetune(int argc, char **argv)
     ag_free(best);
     ag_free(data);
     ag_free(v);
-    nn_free(m);
+    ag_free(m);
     training_run_end(&run);
     return training.stopped ? EXIT_STOPPED : example_end();
 }

@@ -64,6 +64,6 @@ int llama_generate(int argc, char **argv)
     Writer w = writer_of(m, v);
     write_text(&w, &writing);
     ag_free(v);
-    nn_free(m);
+    ag_free(m);
     return example_end();
 }

@@ -21,7 +21,7 @@ SpiralRun *spiral_new(int width)
     r->x = tensor_new_owned(SHAPE(SPIRAL_POINTS, 2), AG_REAL);
     r->arm = tensor_new_owned(SHAPE(SPIRAL_POINTS), AG_INT);
     r->model = net_new(width);
-    nn_free(net_new(width));                            /* spiral.c makes a copy here, which draws random numbers */
+    ag_free(net_new(width));                            /* spiral.c makes a copy here, which draws random numbers */
     r->adam = nn_adam_new(r->model, 0.02);
     r->random = ag_random_state();
     return r;
@@ -31,7 +31,7 @@ void spiral_free(SpiralRun *r)
 {
     if (!r) return;
     ag_free(r->adam);
-    nn_free(r->model);
+    ag_free(r->model);
     tensor_free(r->x);
     tensor_free(r->arm);
     ag_free(r);
@@ -103,7 +103,7 @@ void sorter_free(SorterRun *r)
 {
     if (!r) return;
     ag_free(r->adam);
-    nn_free(r->model);
+    ag_free(r->model);
     ag_free(r);
 }
 

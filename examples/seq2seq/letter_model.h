@@ -20,7 +20,7 @@ typedef struct { const char *name; Seq2Seq *seq2seq; Transformer *transformer; v
  * error. */
 NnScoreKind score_named(const char *name);
 void check_word(const char *text);
-/* Free with nn_free(model.module). */
+/* Free with ag_free(model.module). */
 LetterModel letter_model_new(LetterModelKind kind, RecurrentKind cell, NnScoreKind score);
 /* The mean of -log p(letter), where each letter is predicted from those before it -> scalar */
 Tensor *letter_model_loss(const LetterModel *m, const TransformerBatch *b);

@@ -171,7 +171,7 @@ TrainedModel trained_model_of_checkpoint(const char *checkpoint)
 void trained_model_close(TrainedModel *m)
 {
     vocabularies_close(&m->vocabularies);
-    nn_free(m->model);
+    ag_free(m->model);
 }
 
 TransformerTranslator translator_of(Transformer *model, const Vocabularies *v)

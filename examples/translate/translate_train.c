@@ -459,7 +459,7 @@ int translate_train(int argc, char **argv)
     corpus_close(&t.valid);
     vocabularies_close(&t.vocabularies);
     ag_free(t.optimizer);
-    nn_free(t.model);
+    ag_free(t.model);
     training_run_end(&t.run);
     return t.state.stopped ? EXIT_STOPPED : example_end();
 }

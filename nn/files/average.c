@@ -28,7 +28,7 @@ bool nn_average_checkpoints_at(AgSite at, void *model, const char *const *paths,
     }
     ag_free(part);
     ag_free(mean);
-    nn_free(one);
-    nn_free(average);
+    ag_free(one);
+    ag_free(average);
     return good;
 }

@@ -88,7 +88,7 @@ void try_errors_and_lists(Net *model)
     Tensor *sum = ag_sum_dims(x, DIMS(0, -1), false);
     check(tensor_ndim(sum) == 0 && tensor_item(sum) == 0, "DIMS");
     ag_free(nn_sgd_new(model, 0.1));
-    nn_free(nn_layer_norm_new_kind(4, AG_NORM_STD));
+    ag_free(nn_layer_norm_new_kind(4, AG_NORM_STD));
     check(tensor_save("two.npz", { "x", x }, { "sum", sum }), "tensor_save");
     check(ag_shape_equal(tensor_shape(tensor_load("two.npz", "x")), SHAPE(3, 5)), "tensor_load");
 }
@@ -115,7 +115,7 @@ int main()
         std::fprintf(stderr, "%s\n", error.what());
     }
     ag_free(adam);
-    nn_free(model);
-    nn_free(copy);
+    ag_free(model);
+    ag_free(copy);
     return status;
 }

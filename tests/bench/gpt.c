@@ -106,8 +106,8 @@ void gpt_end(void *state)
 {
     Training *l = state;
     ag_free(l->adam);
-    nn_free(l->gpt);
-    nn_free(l->llama);
+    ag_free(l->gpt);
+    ag_free(l->llama);
     ag_end(l->scope);
     ag_free(l);
 }
@@ -145,7 +145,7 @@ void decode_step(void *state)
 void decode_end(void *state)
 {
     Generation *d = state;
-    nn_free(d->model);
+    ag_free(d->model);
     ag_free(d->prompt);
     ag_free(d);
 }

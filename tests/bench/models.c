@@ -48,7 +48,7 @@ void skip_end(void *state)
     Skip *s = state;
     for (int i = 0; i < 2; i++) {
         ag_free(s->adam[i]);
-        nn_free(s->f[i]);
+        ag_free(s->f[i]);
     }
     ag_end(s->scope);
     ag_free(s);
@@ -112,7 +112,7 @@ void transformer_end(void *state)
 {
     Translation *t = state;
     ag_free(t->adam);
-    nn_free(t->model);
+    ag_free(t->model);
     ag_end(t->scope);
     ag_free(t);
 }
@@ -146,7 +146,7 @@ void conv_step(void *state)
 void conv_end(void *state)
 {
     Convolution *c = state;
-    nn_free(c->conv);
+    ag_free(c->conv);
     ag_end(c->scope);
     ag_free(c);
 }

@@ -68,6 +68,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_check_refusal(folder);
         CHECK(!n->q->lora_A && !n->v->lora_A && nn_count(n) == 17);
     }
-    nn_free(n);
+    ag_free(n);
     return 0;
 }

@@ -19,7 +19,7 @@ static void use(LlamaOptions o)
     Tensor *y = llama_forward(m, tensor_ints(SHAPE(1, 1), NULL));
     CHECK(ag_shape_equal(tensor_shape(y), SHAPE(1, 1, o.vocab)) && tensor_data(y)[0] == 0);
     ag_end(scope);
-    nn_free(m);
+    ag_free(m);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

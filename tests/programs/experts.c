@@ -83,6 +83,6 @@ int main(void)
     printf("share of the expert that is used least %.1f %%\n", 100 * tensor_item(ag_min_dim(used, 0, false)));
     ag_end(data);
     ag_free(adam);
-    nn_free(m);
+    ag_free(m);
     return 0;
 }

@@ -88,7 +88,7 @@ int main(void)
     ag_end(scope);
     ag_free(of_maker);
     ag_free(of_critic);
-    nn_free(maker);
-    nn_free(critic);
+    ag_free(maker);
+    ag_free(critic);
     return 0;
 }

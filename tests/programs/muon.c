@@ -71,7 +71,7 @@ static double run(Sequential *teacher, bool resumed)
     if (!good) fprintf(stderr, "%s\n", ag_error());
     double loss = good ? train(pupil, teacher, o, 0.02, 200, 400) : NAN;
     ag_free(o);
-    nn_free(pupil);
+    ag_free(pupil);
     return loss;
 }
 
@@ -85,7 +85,7 @@ int main(void)
     printf("loss with Muon %.2g\n", whole);
     printf("resumed from a checkpoint: %s\n", whole == resumed ? "the same loss" : "another loss");
     ag_free(sgd);
-    nn_free(pupil);
-    nn_free(teacher);
+    ag_free(pupil);
+    ag_free(teacher);
     return 0;
 }

@@ -84,6 +84,6 @@ int main(void)
     printf("difference of made images from spots %.4f\n", difference_from_spots(made));
     ag_end(scope);
     ag_free(adam);
-    nn_free(v);
+    ag_free(v);
     return 0;
 }

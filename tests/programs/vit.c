@@ -92,6 +92,6 @@ int main(void)
     printf("new images right %.1f %%\n", 100 * tensor_item(ag_mean(ag_cast(right, AG_REAL))));
     ag_end(scope);
     ag_free(adam);
-    nn_free(v);
+    ag_free(v);
     return 0;
 }

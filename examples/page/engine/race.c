@@ -17,7 +17,7 @@ void EXPORT(race_begin)(int blocks, int width, int seed)
     for (int k = 0; k < 2; k++) {
         ag_free(racer_adam[k]);
         if (racer[k])
-            nn_free(racer[k]);
+            ag_free(racer[k]);
     }
     hidden = width;
     lr = 0.003;

@@ -48,7 +48,7 @@ int32_t kaeru_bpe_end_of_text_at(AgSite at, const KaeruBpe *bpe);   /* the id of
 /* The id of the token that a tokenizer.json puts before each text, which kaeru_bpe_encode does not do; -1 if it has none. */
 int32_t kaeru_bpe_begin_at(AgSite at, const KaeruBpe *bpe);
 
-/* The n bytes of a token, valid until kaeru_bpe_free; NULL if the id is out of range. */
+/* The n bytes of a token, valid until ag_free; NULL if the id is out of range. */
 const char *kaeru_bpe_token_at(AgSite at, const KaeruBpe *bpe, int32_t id, size_t *n);
 
 typedef enum {

@@ -59,7 +59,7 @@ typedef struct {
 } GPT;
 
 /* Weights are initialized from normal(0, 0.02), in the last layer of a residual branch from normal(0, 0.02 / sqrt(2 layers)).
- * Biases start at 0. Options that nn_fields_check rejects are a usage error. Free with nn_free. */
+ * Biases start at 0. Options that nn_fields_check rejects are a usage error. Free with ag_free. */
 GPT *gpt_new_at(AgSite at, GPTOptions options);
 
 /* ids (B,T), T at most the context -> (B,T,V) logits of the token after each id */

@@ -82,7 +82,7 @@ typedef struct {
 } Llama;
 
 /* Matrices are initialized from normal(0, 0.02), biases with 0, norms with 1. Options that nn_fields_check rejects are a usage
- * error. Free with nn_free. */
+ * error. Free with ag_free. */
 Llama *llama_new_at(AgSite at, LlamaOptions options);
 
 /* ids (B,T), T at most the context -> (B,T,V) logits of the token after each id */

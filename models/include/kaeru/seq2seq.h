@@ -33,7 +33,7 @@ typedef struct {
     bool keep_weights;              /* whether seq2seq_forward sets `weights` */
     Tensor *weights;                /* the attention weights a_i(j) of the last call, (B,T,S), until its scope ends */
 } Seq2Seq;
-/* The initial weights are those of the layers. Free with nn_free. */
+/* The initial weights are those of the layers. Free with ag_free. */
 Seq2Seq *seq2seq_new_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOptions options);
 
 /* Teacher forcing: src (B,S), src_mask (B,1,S) or NULL, tgt (B,T), which begins with the start symbol -> (B,T,V)

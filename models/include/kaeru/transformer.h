@@ -92,7 +92,7 @@ typedef struct {
     TransformerGenerator *generator;
 } Transformer;
 
-/* Every weight matrix, including the embeddings, is initialized by nn_init_xavier_uniform. Free with nn_free. */
+/* Every weight matrix, including the embeddings, is initialized by nn_init_xavier_uniform. Free with ag_free. */
 Transformer *transformer_new_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions options);
 
 /* (B,S) (B,T) (B,1,S) (B,T,T) -> (B,T,D); the generator is not applied. A mask that is NULL lets all positions be seen: with a
