@@ -45,11 +45,6 @@ Module *nn_new_sized_at(AgSite at, size_t size, const char *type)
     return m;
 }
 
-void nn_free_at(AgSite at, void *module)
-{
-    ag_free_at(at, module);
-}
-
 /* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
 Walk walk_below(const void *module)

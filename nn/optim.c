@@ -73,7 +73,8 @@ Optimizer *nn_optimizer_new_at(AgSite at, void *module, const OptimizerKind *kin
         const NnNamedTensor *p = &o->parameters->item[i];
         if (!p->trained) continue;
         int n = kind->states ? kind->states(p) : named;
-        if (n < 0 || n > named) ag_usage_error(at, __func__, "%d state tensors for %s, but %d names of them", n, p->name, named);
+        if (n < 0 || n > named)
+            ag_usage_error(at, __func__, "%d state tensors for %s, but %d names of them", n, p->name, named);
         o->state[i].n = n;
         o->state[i].count = tensor_numel(p->tensor);
     }
@@ -144,8 +145,8 @@ static void update_sgd(const OptimizerUpdate *u)
 static const OptimizerKind sgd_kind = { .name = "sgd", .update = update_sgd, .by_item = true };
 static const OptimizerKind momentum_kind = { .name = "sgd", .state = { "velocity" }, .update = update_sgd, .by_item = true };
 
-/* The optimizer has the learning rate and the weight decay, so the options that it keeps have zeros there. They are zeroed as a
- * whole first, because optimizer_hash reads the padding, too. */
+/* The options that an optimizer keeps have no learning rate and no weight decay, which the optimizer has itself. memset also
+ * clears the padding, which optimizer_hash reads. */
 Optimizer *nn_adam_new_with_at(AgSite at, void *module, AgAdam options)
 {
     check(at, __func__, "beta1", options.beta1, options.beta1 >= 0 && options.beta1 < 1, "in [0, 1)");
@@ -224,7 +225,8 @@ void optimizer_update(Optimizer *o, int i, Tensor *gradient, double grad_scale)
 uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void *bytes, size_t n))
 {
     uint64_t h = hash(0, o->kind->name, strlen(o->kind->name));
-    h = hash(hash(hash(h, o->options, o->options_size), &o->lr, sizeof o->lr), o->group, (size_t)o->n_groups * sizeof *o->group);
+    h = hash(hash(h, o->options, o->options_size), &o->lr, sizeof o->lr);
+    h = hash(h, o->group, (size_t)o->n_groups * sizeof *o->group);
     for (int i = 0; i < o->parameters->n; i++) h = hash(h, &o->state[i].group, sizeof o->state[i].group);
     return h;
 }

@@ -30,8 +30,6 @@ void check_fields(AgSite at, const char *what, const Module *m);
 /* Replaces the tensor of a slot and its field. The old one is not freed. */
 void slot_set_tensor(Module *m, NnModuleSlot *slot, Tensor *tensor, bool tied);
 
-/* ---- parameters.c ------------------------------------------------------------------------------------------------ */
-
 typedef struct {
     Module *root;               /* where the walk began */
     Module *holder;             /* the module of the last slot returned */
@@ -46,6 +44,9 @@ NnModuleSlot *walk_tensor(Walk *w);
 NnModuleSlot *first_slot(Module *root, const Tensor *t);
 /* The root of the tree that contains m. */
 Module *module_root(Module *m);
+
+/* ---- parameters.c ------------------------------------------------------------------------------------------------ */
+
 /* As nn_parameters, but only what files have; with_ties: tied parameters once for each of their names. */
 NnParameters *saved_parameters(AgSite at, Module *m, bool with_ties);
 /* Sets the names of the tensors below m, for messages and drawings, to the full names in the tree. */

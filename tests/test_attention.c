@@ -611,7 +611,7 @@ START_TEST(positions_are_added)
 
     Tensor *longer = tensor_zeros(SHAPE(1, 10, D)), *wide = tensor_zeros(SHAPE(1, 3, D + 1));
     Tensor *flat = tensor_zeros(SHAPE(3, D));
-    EXPECT_USAGE_ERROR("nn_positional_encoding_from: x (1, 10, 12) from position 0 on: the table has 9 positions (at tests/test_att",
+    EXPECT_USAGE_ERROR("nn_positional_encoding_from: x (1, 10, 12) from position 0 on: the table has 9 positions (at tests/",
                        nn_positional_encoding(fixed, longer));
     check_close("up to the last", nn_positional_encoding_from(fixed, x, 4), ag_add(x, ag_slice(fixed->pe, 1, 4, 9)), 0);
     EXPECT_USAGE_ERROR("from position 5 on", nn_positional_encoding_from(fixed, x, 5));

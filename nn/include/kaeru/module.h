@@ -15,7 +15,7 @@
  *
  * Because of this registration, the parameter list ("fc1.weight"), nn_train and nn_eval, the summary, clone, free and files
  * need no code of yours. A part that is assigned to its field without nn_child or nn_param is not registered: it is not
- * trained, saved, cloned or freed. No scope owns a module: it and its parameters live until ag_free of the module. A field must not point to
+ * trained, saved, cloned or freed. No scope owns a module: it and its parameters live until ag_free. A field must not point to
  * a tensor of a scope that ends earlier.
  *
  * A forward function is an ordinary function. As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...). */
@@ -51,8 +51,8 @@ struct Module {
     void (*destroy)(void *self);
 };
 
-/* A new zeroed struct of that type, which must start with `Module module`. The caller owns it. ag_free frees it with its children
- * and their parameters; a child of another module is freed with that one only. */
+/* A new zeroed struct of that type, which must start with `Module module`. The caller owns it. ag_free frees it with its parts.
+ * It is a usage error for a module that is part of another one, which frees it. */
 #ifdef __cplusplus
 #define nn_new(Type) ((Type *)nn_new_sized(NnModule<Type, offsetof(Type, module)>::size, #Type))
 extern "C++" {
@@ -85,7 +85,7 @@ void nn_check_at(AgSite at, const char *what, const void *module, size_t size);
     __attribute__((cleanup(ag_layer_end), unused)) \
     const int ag_layer = (nn_check_at(at, __func__, module, sizeof *(module)), ag_layer_begin(at, __func__))
 
-/* Defines the function f_forward for module.forward: it calls f, the forward function of a module of that type. */
+/* Defines the function f_forward, which a constructor sets as module.forward. It calls f, the forward function of the type. */
 #define NN_FORWARD(Type, f) \
     static Tensor *f##_forward(AgSite at, void *self, Tensor *x) \
     { \
@@ -99,8 +99,8 @@ void nn_check_at(AgSite at, const char *what, const void *module, size_t size);
     nn_add_child(&(parent)->module, name, (void **)&(parent)->field, 1 ? (child) : (parent)->field)
 void nn_add_child_at(AgSite at, Module *parent, const char *name, void **field, void *child);
 
-/* A new tensor of zeros in the field *field of the parent, under a name that printf writes: the four macros below. `trained`: it
- * requires a gradient. `saved`: it is in the module's files. */
+/* A new tensor of zeros in *field, a member of the parent's struct, under a name that printf writes. The next four macros call
+ * it. `trained`: the tensor requires a gradient. `saved`: it is in the module's files. */
 Tensor *nn_add_tensor_at(AgSite at, Module *parent, Tensor **field, AgShape shape, AgDType dtype, bool trained, bool saved,
                          const char *name, ...) AG_PRINTF(8, 9);
 
@@ -131,9 +131,6 @@ void nn_list_add_at(AgSite at, ModuleList *list, void *child);
 void *nn_list_item_at(AgSite at, const ModuleList *list, int i);
 /* Item i as a pointer to Type. */
 #define nn_item(Type, list, i) ((Type *)nn_list_item(list, i))
-
-/* ag_free of a module. */
-void nn_free_at(AgSite at, void *module);
 
 /* A copy with parameters of its own (the same values, modes and ties). Other members of the struct, numbers and pointers, are
  * copied as they are. */
