@@ -19,9 +19,8 @@ static Fans fans(AgSite at, const char *what, const Tensor *w)
     ag_check_pointer_at(at, what, "the tensor", w);
     AgShape shape = tensor_shape(w);
     char text[AG_SHAPE_TEXT];
-    if (shape.ndim < 2) {
+    if (shape.ndim < 2)
         ag_usage_error(at, what, "needs a tensor of two dimensions or more, this one is %s", ag_shape_text(shape, text));
-    }
     double inner = 1;
     for (int i = 2; i < shape.ndim; i++) inner *= (double)shape.dim[i];
     return (Fans){ .in = (double)shape.dim[1] * inner, .out = (double)shape.dim[0] * inner };

@@ -95,14 +95,15 @@ Module *module_root(Module *m)
 
 /* ---- slots ------------------------------------------------------------------------------------------------------- */
 
-NnModuleSlot *slot_reserve(AgSite at, const char *what, Module *m, const char *name, const void *field)
+/* A new slot with that name and field. It is not part of the module before slot_fill. A usage error if the name is used already
+ * or not allowed. */
+static NnModuleSlot *slot_reserve(AgSite at, const char *what, Module *m, const char *name, const void *field)
 {
     nn_check_at(at, what, m, 0);
     ag_check_pointer_at(at, what, "the name", name);
     size_t length = strlen(name);
-    if (length == 0 || length >= SLOT_NAME || strchr(name, '.')) {
+    if (length == 0 || length >= SLOT_NAME || strchr(name, '.'))
         ag_usage_error(at, what, "\"%s\" cannot be a name in %s: 1 to %d characters, no dot", name, m->type, SLOT_NAME - 1);
-    }
     for (int i = 0; i < m->n_slots; i++) {
         if (strcmp(m->slots[i].name, name) == 0) ag_usage_error(at, what, "%s already has a \"%s\"", m->type, name);
     }
@@ -126,7 +127,8 @@ static void set_field(Module *m, size_t offset, const void *value)
     if (offset) memcpy((char *)m + offset, &value, sizeof value);
 }
 
-void slot_fill(Module *m, NnModuleSlot *slot, Module *child, Tensor *tensor)
+/* Sets the child or the tensor, and the field. */
+static void slot_fill(Module *m, NnModuleSlot *slot, Module *child, Tensor *tensor)
 {
     slot->child = child;
     slot->tensor = tensor;
@@ -153,7 +155,8 @@ void check_fields(AgSite at, const char *what, const Module *m)
     }
 }
 
-void slot_set_tensor(Module *m, NnModuleSlot *slot, Tensor *tensor, bool tied)
+/* Replaces the tensor of a slot and its field. The old one is not freed. */
+static void slot_set_tensor(Module *m, NnModuleSlot *slot, Tensor *tensor, bool tied)
 {
     if (!tied) ag_set_owner(tensor, m);
     slot->tensor = tensor;
@@ -170,9 +173,8 @@ static void add_child(AgSite at, const char *what, Module *parent, const char *n
     if (child->parent) {
         ag_usage_error(at, what, "this %s is already in a %s; to share weights, use nn_tie", child->type, child->parent->type);
     }
-    if (module_root(parent) == child) {
+    if (module_root(parent) == child)
         ag_usage_error(at, what, "a %s cannot hold the %s that contains it", parent->type, child->type);
-    }
     slot_fill(parent, slot_reserve(at, what, parent, name, field), child, NULL);
     name_tensors(at, child);
 }
@@ -284,10 +286,9 @@ void *nn_list_item_at(AgSite at, const ModuleList *list, int i)
 /* A copy of the structs. Its slots have the tensors of the original, which nn_clone replaces. */
 static Module *copy_tree(AgSite at, const Module *original)
 {
-    if (original->destroy) {
+    if (original->destroy)
         ag_usage_error(at, "nn_clone", "a %s has a function that destroys it, and what that releases cannot be copied",
                        original->type);
-    }
     Module *copy = ag_alloc_at(at, 1, original->size);
     ag_on_free(copy, module_destroy);
     memcpy(copy, original, original->size);

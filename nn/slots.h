@@ -20,15 +20,8 @@ typedef struct NnModuleSlot {
 
 /* ---- module.c ---------------------------------------------------------------------------------------------------- */
 
-/* A new slot with that name and field. It is not part of the module before slot_fill. A usage error if the name is used already
- * or not allowed. */
-NnModuleSlot *slot_reserve(AgSite at, const char *what, Module *m, const char *name, const void *field);
-/* Sets the child or the tensor, and the field. */
-void slot_fill(Module *m, NnModuleSlot *slot, Module *child, Tensor *tensor);
 /* A usage error if a field below m no longer points to what was registered for it, after a plain assignment. */
 void check_fields(AgSite at, const char *what, const Module *m);
-/* Replaces the tensor of a slot and its field. The old one is not freed. */
-void slot_set_tensor(Module *m, NnModuleSlot *slot, Tensor *tensor, bool tied);
 
 typedef struct {
     Module *root;               /* where the walk began */
