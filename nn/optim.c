@@ -255,7 +255,7 @@ static void check_gradients(AgSite at, const char *what, const Optimizer *o)
                        "that this %s has computed", o->module->type, o->module->type);
 }
 
-static void step(AgSite at, const char *what, Optimizer *o, double grad_scale)
+static void take_step(AgSite at, const char *what, Optimizer *o, double grad_scale)
 {
     check_optimizer(at, what, o);
     check(at, what, "grad_scale", grad_scale, true, "a finite number");
@@ -277,13 +277,13 @@ static void step(AgSite at, const char *what, Optimizer *o, double grad_scale)
 void nn_optimizer_step_scaled_at(AgSite at, Optimizer *o, double grad_scale)
 {
     AG_LAYER(at);
-    step(at, __func__, o, grad_scale);
+    take_step(at, __func__, o, grad_scale);
 }
 
 void nn_optimizer_step_at(AgSite at, Optimizer *o)
 {
     AG_LAYER(at);
-    step(at, __func__, o, 1);
+    take_step(at, __func__, o, 1);
 }
 
 double nn_optimizer_lr_at(AgSite at, const Optimizer *o)
