@@ -14,6 +14,7 @@ Makes a bare Debian 12 in FOLDER, or in a temporary folder that is removed at th
   - builds a meson project with the archive and the wrap file,
   - compiles a program with the two files kaeru.c and kaeru.h, by clang, and compares its weights with the library's
     (tests/test_one_file.sh),
+  - runs the commands of docs/install.md,
   - builds, installs and uses the library by pkg-config, CMake, g++ and clang++ (tests/test_install.sh, tests/test_cpp.sh),
   - compares the binary interface with that of the last tag, if there is one (abidiff).
 
@@ -85,6 +86,10 @@ try "wrap file" "mkdir -p user/wrap/subprojects/packagefiles && cd user/wrap &&
     meson setup build -Dc_args=-O0 -Ddebug=false && meson compile -C build spiral && build/spiral"
 try "pkg-config" "cd 'the project' && meson setup build-user -Dexamples=false -Dmpi=disabled &&
     meson compile -C build-user && sh tests/test_install.sh \"\$PWD\" \"\$PWD/build-user\" cc"
+# The commands of the page as they stand, in one shell. This user is root, so sudo has nothing to do.
+try "docs/install.md" "cd 'the project' && git worktree add ../clone && cd ../clone && cp examples/spiral.c . &&
+    awk '/^## In other projects/ { exit } /^\`\`\`/ { inside = /sh/; next } inside' docs/install.md >commands.sh &&
+    [ \$(wc -l <commands.sh) -eq 5 ] && sudo() { \"\$@\"; } && set -e && . ./commands.sh && ./a.out"
 try "CMake, C++" "cd 'the project' && NEED_TOOLS=yes sh tests/test_cpp.sh \"\$PWD\" \"\$PWD/build-user\" cc"
 try "two files" "cd 'the project' && meson compile -C build-user onefile tests/final_weights && mkdir ../user/two_files &&
     cp build-user/packaging/kaeru.? ../user/two_files/ &&

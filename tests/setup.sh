@@ -316,10 +316,26 @@ quoted() {
     printf '%s\n' "$_line"
 }
 
-# quietly COMMAND...: shows its output only if it fails.
+# Shows the last line of FILE each second, on one line of the terminal, until it is killed or this script has ended.
+follow() {
+    while sleep 1 && kill -0 $$ 2>/dev/null; do
+        printf '\r\033[K%s' "$(tail -n 1 "$1" | cut -c 1-79)" >&2
+    done
+}
+
+# quietly COMMAND...: shows its output only if it fails; on a terminal, while it runs, the last line of it.
 quietly() {
     _log=$(mktemp) || die "cannot make a temporary file in ${TMPDIR:-/tmp}"
-    if "$@" >"$_log" 2>&1 </dev/null; then
+    _follower=''
+    [ ! -t 2 ] || { follow "$_log" & _follower=$!; }
+    "$@" >"$_log" 2>&1 </dev/null
+    _status=$?
+    if [ -n "$_follower" ]; then
+        kill "$_follower"
+        wait "$_follower" 2>/dev/null
+        printf '\r\033[K' >&2
+    fi
+    if [ $_status -eq 0 ]; then
         rm -f "$_log"
     else
         cat "$_log" >&2

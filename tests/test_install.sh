@@ -102,9 +102,9 @@ done
 
 # ---- several processes -----------------------------------------------------------------------------------------------
 
-# Applies the README's diff to spiral.c: a line with a blank or - is the next such line of the file, and @@ skips lines.
+# Applies the diff of docs/processes.md to spiral.c: a line with a blank or - is the next such line of the file, and @@ skips lines.
 parallel_spiral() {
-    awk '/^```/ { inside = 0 } inside; /^```diff/ { inside = 1 }' "$source/README.md" >"$folder/diff"
+    awk '/^```/ { inside = 0 } inside; /^```diff/ { inside = 1 }' "$source/docs/processes.md" >"$folder/diff"
     awk -v file="$source/examples/spiral.c" '
         /^[+]/ { print substr($0, 2); added++; next }
         /^@@/ { next }
@@ -126,7 +126,7 @@ spiral_on() (
 
 if [ -e "$PKG_CONFIG_PATH/kaeru-mpi.pc" ] && command -v mpirun >/dev/null; then
     apply() { parallel_spiral >"$folder/parallel.c"; }
-    try "the README's diff" apply
+    try "the diff of docs/processes.md" apply
     # MPI's own folders are not below $root.
     compile_parallel() {
         # shellcheck disable=SC2046,SC2086 # lists of words

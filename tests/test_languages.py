@@ -1,8 +1,9 @@
 """test_languages.py ROOT: what is in English and in Japanese has the same captions, commands and figures.
 
 plots/ja.txt: a Japanese line for each caption of the figures and graphs, with the same numbers, and no other line. The
-documents NAME.md and NAME.ja.md: the same blocks of code, commands in the text, pictures and numbers of lessons. The lists
-examples/gallery.txt and gallery.ja.txt: the same lessons, commands and pictures, each with what is seen."""
+documents NAME.md and NAME.ja.md, and the pages docs/NAME.md and docs/ja/NAME.md, unless that one says that it is not
+translated: the same blocks of code, commands in the text, pictures and numbers of lessons. The lists examples/gallery.txt and
+gallery.ja.txt: the same lessons, commands and pictures, each with what is seen."""
 import collections
 import itertools
 import pathlib
@@ -111,14 +112,17 @@ def commands_of(text):
     return collections.Counter(span for span in spans if program.match(span))
 
 
-for english, japanese in (('README.md', 'README.ja.md'), ('examples/README.md', 'examples/README.ja.md'),
-                          ('examples/ANSWERS.md', 'examples/ANSWERS.ja.md')):
+pages = [(f'docs/{page.name}', f'docs/ja/{page.name}') for page in sorted((root / 'docs').glob('*.md'))]
+for english, japanese in [('README.md', 'README.ja.md'), ('examples/README.md', 'examples/README.ja.md'),
+                          ('examples/ANSWERS.md', 'examples/ANSWERS.ja.md')] + pages:
     a = read(english)
     if f']({pathlib.Path(japanese).name})' not in a and not (root / japanese).exists():
         continue
     b = read(japanese)
+    if f'](../{pathlib.Path(english).name})' in b and '日本語版はありません' in b:
+        continue
     for what, pattern in (('block of code', BLOCK), ('indented line', r'(?m)^    .+'), ('lesson', r'(?m)^## (\d+)\.'),
-                          ('picture', r'!\[[^\]]*\]\(([^)]*)\)')):
+                          ('picture', r'!\[[^\]]*\]\((?:\.\./)*([^)]*)\)')):
         compare(f'{english} and {japanese}: {what}', re.findall(pattern, a), re.findall(pattern, b))
     one, other = commands_of(a), commands_of(b)
     for command in sorted((one - other) + (other - one)):

@@ -15,14 +15,14 @@ program=/bin/sh
 
 # ---- the examples ----------------------------------------------------------------------------------------------------
 
-for printed in "$root"/docs/examples/*.txt; do
+for printed in "$root"/tools/reference/examples/*.txt; do
     name=$(basename "$printed" .txt)
     for threads in 1 3; do
         KAERU_THREADS=$threads "$examples/reference_$name" >stdout 2>stderr
-        that "status of docs/examples/$name.c" [ $? -eq 0 ]
+        that "status of tools/reference/examples/$name.c" [ $? -eq 0 ]
         that "$(cat stderr)" [ ! -s stderr ]
         if diff "$printed" stdout >difference; then ok; else
-            wrong "docs/examples/$name.txt is not what the program prints with $threads threads"
+            wrong "tools/reference/examples/$name.txt is not what the program prints with $threads threads"
             cat difference
         fi
     done
@@ -46,7 +46,7 @@ END
 cat >formulas.py <<'END'
 import sys
 import xml.etree.ElementTree as tree
-sys.path.insert(0, sys.argv[1] + "/docs")
+sys.path.insert(0, sys.argv[1] + "/tools/reference")
 from formula import typeset
 
 def plain(e):
@@ -141,7 +141,7 @@ class Balance(html.parser.HTMLParser):
         super().__init__()
         self.open = []
     def handle_starttag(self, tag, attributes):
-        if tag not in ("meta", "link", "input"):
+        if tag not in ("meta", "link", "input", "img"):
             self.open.append(tag)
     def handle_endtag(self, tag):
         if self.open.pop() != tag:
@@ -167,7 +167,7 @@ for page in "$pages"/man3/*.3; do
 done
 
 # As `meson install` does with -Dreference=enabled.
-MESON_INSTALL_DESTDIR_PREFIX=$folder/prefix python3 -B "$root/docs/reference.py" --install "$pages" \
+MESON_INSTALL_DESTDIR_PREFIX=$folder/prefix python3 -B "$root/tools/reference/reference.py" --install "$pages" \
     share/doc/kaeru/reference share/man/man3
 has prefix/share/doc/kaeru/reference/index.html
 has prefix/share/doc/kaeru/reference/search.js

@@ -369,8 +369,14 @@ def summary(entry):
 
 
 def notes_of(entry):
-    """What holds for all operations of the section, and the notes of this one, as clauses."""
-    return [part for text in (*entry.section.comment, operation_texts(entry.pieces[0])[1]) for part in text.split("; ") if part]
+    """What holds for the operations of the section, and the notes of this one, as clauses. A clause of the section that names
+    some of its operations is about these alone."""
+    others = {name.removeprefix("ag_") for other in entry.section.entries for name in other.functions}
+    own = {name.removeprefix("ag_") for name in entry.functions}
+    clauses = [part for text in entry.section.comment for part in text.split("; ") if part]
+    about = [(part, set(re.findall(r"\w+", part)) & others) for part in clauses]
+    return [part for part, named in about if not named or named & own] + [
+        part for part in operation_texts(entry.pieces[0])[1].split("; ") if part]
 
 
 def is_table(lines):

@@ -1,14 +1,16 @@
-"""The reference as HTML: one page a header, an index, the names in PyTorch, and the search's index."""
+"""The reference as HTML: one page a header, the pages of docs/, an index, and the search's index."""
 import html
 import json
 import re
 
 import formula
+import markdown
 from read_headers import blocks, is_table, narrow, notes_of, operation_texts, summary, with_remarks
 
 class Html:
-    def __init__(self, reference, version):
-        self.reference, self.version = reference, version
+    def __init__(self, reference, version, texts):
+        self.reference, self.version, self.texts = reference, version, texts
+        self.markdown = markdown.Writer(self.words, self.code, texts)
         self.stems = {page.name: page.stem for page in reference.pages}
 
     def link(self, name, text=None):
@@ -143,7 +145,8 @@ aria-label="Search"><ol id="found" hidden></ol></div><a href="pytorch.html">From
         return self.page(f"{page.name} – kaeru", "".join(out), f"<ul>{''.join(contents)}</ul>")
 
     def index(self):
-        out = ["<h1>kaeru's reference</h1>", self.text(INTRODUCTION)]
+        out = ["<h1>kaeru's reference</h1>", self.text(INTRODUCTION), "<h2>Pages</h2><ul>"]
+        out += [f'<li><a href="{text.name}.html">{html.escape(text.title)}</a></li>' for text in self.texts.values()] + ["</ul>"]
         for folder in dict.fromkeys(page.folder for page in self.reference.pages):
             out.append(f"<h2>{folder}</h2><dl class=\"contents\">")
             for page in self.reference.pages:
@@ -156,25 +159,15 @@ aria-label="Search"><ol id="found" hidden></ol></div><a href="pytorch.html">From
             out.append("</dl>")
         return self.page("kaeru's reference", "".join(out))
 
-    def torch_page(self):
-        out, contents = ["<h1>From PyTorch</h1><p class=\"lead\">Names of PyTorch 2.13, and what does the same in kaeru. Where "
-                         "the last column is empty, the two compute the same.</p>"], []
-        open_table = ""
-        for row in self.reference.torch:
-            if isinstance(row, str):
-                anchor = re.sub(r"\W+", "-", row.lower())
-                out.append(f'{open_table}<h2 id="{anchor}">{html.escape(row)}</h2><table class="torch">'
-                           "<tr><th>PyTorch</th><th>kaeru</th><th>What differs</th></tr>")
-                contents.append(f'<li><a href="#{anchor}">{html.escape(row)}</a></li>')
-                open_table = "</table>"
-            else:
-                theirs, ours, differs = row
-                ours = re.sub(r"`([^`]*)`", lambda found: f"<code>{self.code(found[1])}</code>", ours)
-                out.append(f"<tr><td><code>{html.escape(theirs)}</code></td><td>{ours}</td><td>{self.prose(differs)}</td></tr>")
-        return self.page("From PyTorch – kaeru", "".join(out) + open_table, f"<ul>{''.join(contents)}</ul>")
+    def text_page(self, text):
+        contents = "".join(f'<li><a href="#{markdown.anchor(heading)}">{html.escape(heading)}</a></li>'
+                           for heading in text.headings)
+        return self.page(f"{text.title} – kaeru", f"<h1>{html.escape(text.title)}</h1>{self.markdown.body(text)}",
+                         f"<ul>{contents}</ul>")
 
     def search_index(self):
-        rows = []
+        rows = [row for text in self.texts.values() for row in [[text.title, text.name + ".html", "page"]] + [
+            [heading, f"{text.name}.html#{markdown.anchor(heading)}", text.title] for heading in text.headings]]
         for page in self.reference.pages:
             rows.append([page.name, page.stem + ".html", page.title])
             for entry in page.entries:

@@ -7,8 +7,9 @@
 An entry is a paragraph of a header (read_headers.py). Beside its text stand
     - its formulas, typeset (formula.py);
     - the errors that tests/test_mistakes.c makes each function report;
-    - its examples, EXAMPLE(name) { ... } in docs/examples/*.c, and what they print, from the .txt beside them;
-    - its names in PyTorch, from docs/pytorch.txt.
+    - its examples, EXAMPLE(name) { ... } in tools/reference/examples/*.c, and what they print, from the .txt beside them;
+    - its names in PyTorch, from the tables of docs/pytorch.md.
+The pages of docs/ are a part of it (markdown.py).
 A function without text, and an operation or a layer without an example, are errors.
 """
 import glob
@@ -21,11 +22,13 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import man
+import markdown
 import pages
 import read_headers
 
-DOCS = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(DOCS)
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+DOCS = os.path.join(ROOT, "docs")
 NEED_EXAMPLES = ("ops.h", "autograd.h")             # and every layer of nn/
 # What holds everywhere stands once, in the index.
 EVERYWHERE = re.compile(r"\bis NULL$|was freed|\bscope has ended|^\w+ is AG_\w+(, expected AG_\w+)?$|^no memory")
@@ -76,11 +79,11 @@ class Reference:
         self.types = {name for page in self.pages for entry in page.entries for name in entry.types}
         self.add_examples()
         self.add_errors()
-        self.torch = self.add_torch()
+        self.add_torch()
         self.check()
 
     def add_examples(self):
-        for path in sorted(glob.glob(os.path.join(DOCS, "examples", "*.c"))):
+        for path in sorted(glob.glob(os.path.join(HERE, "examples", "*.c"))):
             printed = dict(re.findall(r"^==== (\w+)\n(.*?)(?=^==== |\Z)", source(path[:-2] + ".txt"), re.M | re.S))
             for name, body in re.findall(r"^    EXAMPLE\((\w+)\)\s*\{\n(.*?)^    \}$", source(path), re.M | re.S):
                 if name not in self.entry:
@@ -107,25 +110,17 @@ class Reference:
                 self.entry[called].errors.append((row[1] == "REFUSED", message))
 
     def add_torch(self):
-        """Rows `PyTorch's name | kaeru's names | what differs` under headings "# ..."."""
-        rows = []
-        for number, line in enumerate(source(DOCS, "pytorch.txt").splitlines(), 1):
-            if line.startswith("# "):
-                rows.append(line[2:])
-            elif line.strip():
-                theirs, ours, differs = (part.strip() for part in re.split(r" \|(?: |$)", line))
-                names = re.findall(r"`([^`]*)`", ours)
-                for name in names:
-                    word = re.match(r"\w+", name)[0]
-                    if word not in self.entry:
-                        sys.exit(f"docs/pytorch.txt:{number}: no header declares {word}")
-                for entry in dict.fromkeys(self.entry[re.match(r"\w+", name)[0]] for name in names):
-                    entry.torch.append((theirs, differs))
-                    if entry.page.name == "ops.h":
-                        said = [note for note in read_headers.notes_of(entry) if "PyTorch" in note]
-                        differs = "; ".join([differs] * bool(differs) + said)
-                rows.append((theirs, ours, differs))
-        return rows
+        """Rows | PyTorch's name | kaeru's names | what differs | of docs/pytorch.md."""
+        for number, line in enumerate(source(DOCS, "pytorch.md").splitlines(), 1):
+            row = re.match(r"\| `([^`]*)` \| (.*?) \| (.*?) ?\|$", line)
+            if not row:
+                continue
+            words = [re.match(r"\w+", name)[0] for name in re.findall(r"`([^`]*)`", row[2])]
+            for word in words:
+                if word not in self.entry:
+                    sys.exit(f"docs/pytorch.md:{number}: no header declares {word}")
+            for entry in dict.fromkeys(self.entry[word] for word in words):
+                entry.torch.append((row[1], row[3]))
 
     def check(self):
         for page in self.pages:
@@ -135,7 +130,7 @@ class Reference:
                     sys.exit(f"{page.name}: {entry.anchor} has no comment")
                 layer = page.folder == "nn" and entry.is_layer and entry.functions
                 if (layer or page.name in NEED_EXAMPLES) and entry.functions and not entry.examples:
-                    sys.exit(f"{page.name}: {entry.anchor}: no EXAMPLE in docs/examples/*.c")
+                    sys.exit(f"{page.name}: {entry.anchor}: no EXAMPLE in tools/reference/examples/*.c")
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------
@@ -150,9 +145,17 @@ def make(version, to_html, to_man, headers):
     for folder in (to_html, to_man):
         os.makedirs(folder, exist_ok=True)
         for name in os.listdir(folder):             # of entries that exist no longer
-            if name.endswith((".html", ".3")):
+            if name.endswith((".html", ".png", ".3")):
                 os.remove(os.path.join(folder, name))
-    writer = pages.Html(reference, version)
+    texts = {}
+    for path in sorted(glob.glob(os.path.join(DOCS, "*.md")) + glob.glob(os.path.join(DOCS, "ja", "*.md"))):
+        name = os.path.relpath(path, DOCS)[:-3].replace(os.sep, ".")
+        texts[path] = markdown.Page(path, name)
+        for picture in texts[path].pictures:
+            shutil.copyfile(picture, os.path.join(to_html, os.path.basename(picture)))
+    writer = pages.Html(reference, version, texts)
+    for text in texts.values():
+        write(to_html, text.name + ".html", writer.text_page(text))
     for page in reference.pages:
         if page.entries:
             write(to_html, page.stem + ".html", writer.header_page(page))
@@ -163,10 +166,9 @@ def make(version, to_html, to_man, headers):
                     for name in others:
                         write(to_man, name + ".3", f".so man3/{first}.3\n")
     write(to_html, "index.html", writer.index())
-    write(to_html, "pytorch.html", writer.torch_page())
     write(to_html, "index.js", writer.search_index())
     for name in ("style.css", "search.js"):
-        shutil.copyfile(os.path.join(DOCS, name), os.path.join(to_html, name))
+        shutil.copyfile(os.path.join(HERE, name), os.path.join(to_html, name))
     os.utime(to_html)                               # for ninja, to which this folder is the output
 
 

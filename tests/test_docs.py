@@ -1,0 +1,152 @@
+"""test_docs.py ROOT BUILD: README and the pages of docs/ keep their size, and what they name exists.
+
+A command is one that is checked here (its program, options, test or target exists), or stands in RUN_BY with the test that
+runs it. Links and pictures lead to files, and to headings in them."""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+root, build = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+failures = []
+# A command that a test runs: the test's file, and a text in it by which it does.
+RUN_BY = {
+    'cc spiral.c $(pkg-config --cflags --libs kaeru)': ('adopt.sh', 'docs/install.md'),
+    'cc spiral.c $(pkg-config --cflags --libs kaeru) -Wl,-rpath,"$(pkg-config --variable=libdir kaeru)"':
+        ('adopt.sh', 'docs/install.md'),
+    'cc spiral.c $(pkg-config --cflags --libs kaeru-mpi) && mpirun -n 3 ./a.out': ('test_install.sh', 'kaeru-mpi'),
+    'cc -O3 program.c kaeru.c -lm -pthread': ('test_one_file.sh', 'kaeru.c'),
+    'meson setup build && meson compile -C build && sudo meson install -C build && sudo ldconfig': ('adopt.sh', 'docs/install.md'),
+    'meson setup build-home --prefix="$HOME/.local" -Ddefault_library=static && meson install -C build-home':
+        ('adopt.sh', 'docs/install.md'),
+    'export PKG_CONFIG_PATH="$HOME/.local/lib/pkgconfig"': ('adopt.sh', 'docs/install.md'),
+    'meson configure build -Dreference=enabled': ('test_reference.sh', '--install'),
+    'man -l build/reference/man3/ag_attention.3': ('test_reference.sh', 'man3'),
+    'python3 autograd/headers.py ops autograd/ops/ops.def autograd/include/kaeru/ops.h': ('meson.build', 'headers.py'),
+    'meson install': ('installed.sh', 'meson install'),
+    'meson dist -C build': ('adopt.sh', 'meson dist'),
+    'dpkg-buildpackage -us -uc -b': ('adopt.sh', 'dpkg-buildpackage'),
+    'mpirun -n 4 build/examples/gpt train --shards 8': ('test_mpi.sh', 'gpt train'),
+    'mpirun --oversubscribe -n 4': ('setup.sh', '--oversubscribe'),
+    'mpirun -n 3 build/examples/gpt train --resume': ('test_mpi.sh', '--resume'),
+    'meson test -C build --benchmark --verbose': ('test_bench.sh', 'bench'),
+    'python3 tests/bench/compare.py': ('test_bench.sh', 'compare.py'),
+    'python3 tests/bench/processes.py': ('test_bench.sh', 'processes.py'),
+    'gnuplot plots/bench.gp': ('test_bench.sh', 'bench.gp'),
+    'gnuplot plots/cost.gp': ('test_bench.sh', 'cost.gp'),
+    'build/tests/bench/bench --scaling >scaling.csv': ('test_bench.sh', '--scaling'),
+    'build/tests/bench/bench --help': ('test_bench.sh', '--help'),
+    'build/tests/bench/cost >cost.csv': ('test_bench.sh', 'cost.csv'),
+}
+# Slurm is not installed by the tests: they take the commands of its job apart (test_mpi.sh).
+NOT_RUN = {'srun -n 64 build/examples/gpt train --shards 64'}
+
+
+def fail(message):
+    failures.append(message)
+
+
+def printed(*command):
+    return subprocess.run(command, capture_output=True, text=True, cwd=root, check=True).stdout
+
+
+def listed(*command):
+    return json.loads(printed('meson', 'introspect', *command, str(build)))
+
+
+tests = {test['name'] for test in listed('--tests')}
+targets = {target['name'] for target in listed('--targets')}
+examples = printed('sh', 'examples/run.sh', '--list').split()
+trust, run = printed('sh', 'tests/trust.sh', '--help'), printed('sh', 'tests/run.sh', '--help')
+
+
+def check_example(where, words):
+    """sh examples/run.sh [--processes N] [NAME [SUBCOMMAND] OPTION...]"""
+    if words[:1] == ['--processes']:
+        words = words[2:]
+    name, *rest = words or ['skip_connection']
+    if name not in examples and name not in ('gallery', 'page'):
+        fail(f'{where}: there is no example {name}')
+    options = {word for word in rest if word.startswith('--')}
+    if options:
+        subcommand = rest[:1] if not rest[0].startswith('-') else []
+        text = printed(str(build / 'examples' / name), *subcommand, '--help')
+        for option in sorted(options):
+            if not re.search(rf'{option}\b', text):
+                fail(f'{where}: {name} {" ".join(subcommand)} has no option {option}')
+
+
+def check_command(where, command):
+    words = command.split()
+    if command in NOT_RUN:
+        return
+    if command in RUN_BY:
+        name, text = RUN_BY[command]
+        if text not in (root / 'tests' / name).read_text(encoding='utf-8'):
+            fail(f'{where}: tests/{name} does not run: {command}')
+    elif words[:2] == ['sh', 'examples/run.sh']:
+        check_example(where, [word for word in re.findall(r"'[^']*'|\"[^\"]*\"|\S+", command)][2:])
+    elif words[:2] == ['sh', 'tests/trust.sh']:
+        if not re.search(rf'^  {words[2]} ', trust, re.M):
+            fail(f'{where}: tests/trust.sh has no {words[2]}')
+    elif words[:2] == ['sh', 'tests/run.sh']:
+        for option in words[2:]:
+            if f'  {option} ' not in run:
+                fail(f'{where}: tests/run.sh has no option {option}')
+    elif words[0] == 'sh' and len(words) == 2 and (root / words[1]).exists():
+        pass
+    elif words[:4] == ['meson', 'test', '-C', 'build']:
+        for name in re.findall(r"'([^']*)'|(?<= )(\w+)(?= |$)", command.split('-C build', 1)[1]):
+            if ''.join(name) not in tests:
+                fail(f'{where}: there is no test {"".join(name)}')
+    elif words[:4] == ['meson', 'compile', '-C', 'build']:
+        if words[4] not in targets:
+            fail(f'{where}: there is no target {words[4]}')
+    else:
+        fail(f'{where}: no test runs: {command}')
+
+
+def commands_of(text):
+    for block in re.findall(r'^```sh\n(.*?)^```', text, re.M | re.S):
+        for line in block.replace('\\\n', ' ').splitlines():
+            line = re.sub(r'\s+#.*', '', line)
+            yield re.sub(r'\s+', ' ', re.sub(r'^echo .* \| ', '', line)).strip()
+    text = re.sub(r'^```.*?^```', '', text, flags=re.M | re.S)
+    for code in re.findall(r'`([^`]+)`', text):
+        code = re.sub(r'\s+', ' ', code)
+        if re.match(r'(sh|meson|mpirun|cc|python3|build/\S+|gnuplot|dpkg-buildpackage|man) ', code):
+            yield code
+
+
+def anchors(text):
+    return {re.sub(r'[^\w\- ]', '', line.lower()).replace(' ', '-') for line in re.findall(r'^#+ (.*)', text, re.M)}
+
+
+for name, lines, words in ('README.md', 190, 1900), ('README.ja.md', 190, None):
+    text = (root / name).read_text(encoding='utf-8')
+    if len(text.splitlines()) > lines or words and len(text.split()) > words:
+        fail(f'{name}: {len(text.splitlines())} lines, {len(text.split())} words; at most {lines} and {words}')
+english = sorted(path.name for path in (root / 'docs').glob('*.md'))
+if english != sorted(path.name for path in (root / 'docs/ja').glob('*.md')):
+    fail('docs and docs/ja have different pages')
+
+pages = [root / 'README.md', root / 'README.ja.md', *sorted((root / 'docs').rglob('*.md'))]
+checked = 0
+for page in pages:
+    text, where = page.read_text(encoding='utf-8'), str(page.relative_to(root))
+    for command in commands_of(text):
+        checked += 1
+        check_command(where, command)
+    for link in re.findall(r'\]\(([^)\s]+)\)', re.sub(r'^```.*?^```|`[^`\n]*`', '', text, flags=re.M | re.S)):
+        path, _, place = link.partition('#')
+        target = page.parent / path if path else page
+        if re.match(r'\w+:', link):
+            continue
+        if not target.exists():
+            fail(f'{where}: the link {link} leads nowhere')
+        elif place and place not in anchors(target.read_text(encoding='utf-8')):
+            fail(f'{where}: {path} has no heading #{place}')
+
+print('\n'.join(failures) if failures else f'docs: {checked} commands')
+sys.exit(1 if failures else 0)
