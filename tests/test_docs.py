@@ -138,6 +138,9 @@ for page in pages:
     for command in commands_of(text):
         checked += 1
         check_command(where, command)
+    for name, link in re.findall(r'\[`(\w+)`\]\(([^)]*\.[ch])\)', text):
+        if (page.parent / link).exists() and not re.search(rf'\b{name}\b', (page.parent / link).read_text(encoding='utf-8')):
+            fail(f'{where}: {link} has no {name}')
     for link in re.findall(r'\]\(([^)\s]+)\)', re.sub(r'^```.*?^```|`[^`\n]*`', '', text, flags=re.M | re.S)):
         path, _, place = link.partition('#')
         target = page.parent / path if path else page
@@ -147,6 +150,12 @@ for page in pages:
             fail(f'{where}: the link {link} leads nowhere')
         elif place and place not in anchors(target.read_text(encoding='utf-8')):
             fail(f'{where}: {path} has no heading #{place}')
+
+# The path through the code: its files have at most 3,000 lines.
+path = re.findall(r'\]\(\.\./([\w/.]+)\)', (root / 'docs/step.md').read_text(encoding='utf-8').split('\n## The path\n')[1])
+lines = sum(len((root / name).read_text(encoding='utf-8').splitlines()) for name in path)
+if lines > 3000:
+    fail(f'docs/step.md: the path has {lines} lines, more than 3000')
 
 print('\n'.join(failures) if failures else f'docs: {checked} commands')
 sys.exit(1 if failures else 0)
