@@ -164,7 +164,7 @@ static GPTBlock *block_new(const GPTOptions *o)
 GPT *gpt_new_at(AgSite at, GPTOptions options)
 {
     AG_LAYER(at);
-    static const struct LmFunctions functions = { sizes, body, logits, loss, to_settings };
+    static const struct NnLmFunctions functions = { sizes, body, logits, loss, to_settings };
     if (!nn_fields_check(&gpt_fields, &options)) ag_usage_error(at, __func__, "%s", ag_error());
     GPT *m = (GPT *)nn_new_sized_at(at, sizeof *m, "GPT");
     m->module.lm = &functions;

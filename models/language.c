@@ -3,7 +3,7 @@
 
 #include "kaeru/autograd.h"
 
-static const struct LmFunctions *functions_of(AgSite at, const char *what, const void *m)
+static const struct NnLmFunctions *functions_of(AgSite at, const char *what, const void *m)
 {
     nn_check_at(at, what, m, 0);
     const Module *module = m;
@@ -13,12 +13,12 @@ static const struct LmFunctions *functions_of(AgSite at, const char *what, const
 
 LmSizes lm_sizes(AgSite at, const char *what, const void *m)
 {
-    return functions_of(at, what, m)->sizes(m);
+    return functions_of(at, what, m)->get_sizes(m);
 }
 
 void lm_settings(const void *m, NnSettings *s)
 {
-    functions_of(AG_HERE, __func__, m)->to_settings(m, s);
+    functions_of(AG_HERE, __func__, m)->write_settings(m, s);
 }
 
 int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64_t context)
@@ -37,8 +37,8 @@ int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64
 Tensor *lm_loss_with_at(AgSite at, void *m, Tensor *ids, Tensor *targets, AgReduce reduce)
 {
     AG_LAYER(at);
-    const struct LmFunctions *f = functions_of(at, __func__, m);
-    return f->loss(m, f->body(m, ids, NULL), targets, reduce);
+    const struct NnLmFunctions *f = functions_of(at, __func__, m);
+    return f->get_loss(m, f->run_body(m, ids, NULL), targets, reduce);
 }
 
 NnCache *lm_cache_new_at(AgSite at, const void *m)
@@ -50,14 +50,14 @@ NnCache *lm_cache_new_at(AgSite at, const void *m)
 Tensor *lm_next_at(AgSite at, void *m, Tensor *ids, NnCache *cache)
 {
     AG_LAYER(at);
-    const struct LmFunctions *f = functions_of(at, __func__, m);
-    int64_t layers = f->sizes(m).layers;
+    const struct NnLmFunctions *f = functions_of(at, __func__, m);
+    int64_t layers = f->get_sizes(m).layers;
     ag_check_object_at(at, __func__, "the cache", cache);
     if (cache->n != layers)
         ag_usage_error(at, __func__, "a cache for %d layers, expected one for the model's %lld", cache->n, (long long)layers);
     AgScope s = ag_begin(AG_NO_GRAD);
-    Tensor *x = f->body(m, ids, cache);                         /* (B,T,D) */
+    Tensor *x = f->run_body(m, ids, cache);                         /* (B,T,D) */
     int64_t n = tensor_dim(x, 1);
     Tensor *last = ag_squeeze(ag_slice(x, 1, n - 1, n), 1);     /* (B,D) */
-    return ag_end_return(s, f->logits(m, last));                /* (B,V) */
+    return ag_end_return(s, f->get_logits(m, last));                /* (B,V) */
 }

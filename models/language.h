@@ -7,14 +7,14 @@
 typedef struct { int64_t vocab, context, layers; } LmSizes;
 
 /* The constructor of a language model sets module.lm to these. */
-struct LmFunctions {
-    LmSizes (*sizes)(const void *m);
+struct NnLmFunctions {
+    LmSizes (*get_sizes)(const void *m);
     /* (B,T) -> (B,T,D): the model without its output layer. The ids come after those in the cache, which may be NULL. */
-    Tensor *(*body)(void *m, Tensor *ids, NnCache *cache);
-    Tensor *(*logits)(void *m, Tensor *x);                      /* the output layer: (..,D) -> (..,V) */
+    Tensor *(*run_body)(void *m, Tensor *ids, NnCache *cache);
+    Tensor *(*get_logits)(void *m, Tensor *x);                      /* the output layer: (..,D) -> (..,V) */
     /* The output layer and the loss: x (B,T,D), targets (B,T) -> scalar. A target of -100 is ignored. */
-    Tensor *(*loss)(void *m, Tensor *x, Tensor *targets, AgReduce reduce);
-    void (*to_settings)(const void *m, NnSettings *s);          /* for checkpoints */
+    Tensor *(*get_loss)(void *m, Tensor *x, Tensor *targets, AgReduce reduce);
+    void (*write_settings)(const void *m, NnSettings *s);          /* for checkpoints */
 };
 
 /* A usage error, in the name of function `what`, unless m is a language model. */

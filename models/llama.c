@@ -191,7 +191,7 @@ static void set_frequencies(Llama *m)
 
 Llama *llama_of_zeros(LlamaOptions options)
 {
-    static const struct LmFunctions functions = { sizes, body, logits, loss, to_settings };
+    static const struct NnLmFunctions functions = { sizes, body, logits, loss, to_settings };
     Llama *m = nn_new(Llama);
     m->module.lm = &functions;
     m->options = options;

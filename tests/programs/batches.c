@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     }
     ag_free(order);
     ag_free(adam);
-    nn_free(model);
+    ag_free(model);
     ag_end(data);
     return 0;
 }
