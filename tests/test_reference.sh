@@ -10,6 +10,8 @@ shift 3
 cc=$*
 pages=$build/reference
 program=/bin/sh
+# shellcheck source=tests/setup.sh
+. "$root/tests/setup.sh"
 # shellcheck source=tests/expect.sh
 . "$root/tests/expect.sh"
 

@@ -11,7 +11,7 @@ class Html:
     def __init__(self, reference, version, texts):
         self.reference, self.version, self.texts = reference, version, texts
         self.markdown = markdown.Writer(self.words, self.code, texts)
-        self.stems = {page.name: page.stem for page in reference.pages}
+        self.stems = {page.name: page.stem for page in reference.pages if page.entries}
 
     def link(self, name, text=None):
         entry = self.reference.entry[name]
