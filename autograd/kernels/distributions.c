@@ -76,8 +76,7 @@ static void uniform_blocks(void *arg, int64_t begin, int64_t end)
 static float just_below(double low, double high)
 {
     float end = (float)high;
-    if (low >= high || end < high)
-        return end;
+    if (low >= high || end < high) return end;
     int32_t bits;
     memcpy(&bits, &end, sizeof bits);
     bits = end > 0 ? bits - 1 : end < 0 ? bits + 1 : (int32_t)0x80000001;

@@ -92,10 +92,8 @@ static Microkernel *choose_microkernel(const KGemm *s, int rows, int64_t left, i
     const bool two_columns = s->tb && s->m == rows && by_two_columns[rows - 1] && left > W;
     *vecs = two_columns ? 2 : 1;
     *last = (int)min(W, left - (*vecs - 1) * W);
-    if (s->tb)
-        return two_columns ? by_two_columns[rows - 1] : by_columns[rows - 1];
-    if (left < W)
-        return masked_kernels[rows - 1];
+    if (s->tb) return two_columns ? by_two_columns[rows - 1] : by_columns[rows - 1];
+    if (left < W) return masked_kernels[rows - 1];
     if (s->m <= SMALL_M_ROWS && left >= small_m_vecs[rows - 1] * W) {
         *vecs = small_m_vecs[rows - 1];
         return small_m_kernels[rows - 1];
@@ -173,10 +171,8 @@ static void gemm_small_n(const KGemm *s, float *c, const float *a, const float *
         for (int64_t j = 0; s->add && j < rows; j += W)
             pack_transposed(transposed_c + j, SMALL_N_ROWS, c_rows + j * s->ldc, s->ldc, min(W, rows - j), s->n);
         const float *rows_of_a = a + i * (s->ta ? 1 : s->lda);
-        if (s->bf16)
-            k_gemm_bf16(&flipped, transposed_c, b, rows_of_a);
-        else
-            gemm_small_m(&flipped, transposed_c, b, rows_of_a);
+        if (s->bf16) k_gemm_bf16(&flipped, transposed_c, b, rows_of_a);
+        else gemm_small_m(&flipped, transposed_c, b, rows_of_a);
         for (int64_t j = 0; j < rows; j += 4) {
             vf row[4];
             load_4_columns(row, transposed_c + j, SMALL_N_ROWS, s->n);
@@ -244,10 +240,8 @@ static void macrokernel(const KGemm *s, const Packing *plan, Tile t, int64_t m, 
             t.ldb = plan->pack_b ? vecs * W : s->ldb;
             t.c = c + j;
             const int64_t part = j / NR;
-            if (part * (t.k / 4) < next_a.rows)
-                prefetch_part(&t, &next_a, part);
-            else
-                prefetch_part(&t, next, call++);
+            if (part * (t.k / 4) < next_a.rows) prefetch_part(&t, &next_a, part);
+            else prefetch_part(&t, next, call++);
             (t.last < W && !plan->pack_b ? masked_kernels[rows - 1] : kernels[vecs - 1])(&t);
         }
         if (complete && has_epilogue(s)) {
@@ -268,18 +262,14 @@ static void gemm_loops(const Packing *plan, const KGemm *s, float *c, const floa
         do {                                        /* if k is 0, too: C must be set to 0 */
             const int64_t k = min(KC, s->k - p);
             const float *rows = a + i * a_row + p * a_k;
-            if (plan->pack_a)
-                pack_a(plan->packed_a, s, rows, m, k);
+            if (plan->pack_a) pack_a(plan->packed_a, s, rows, m, k);
             for (int64_t j = 0; j < s->n; j += step) {
                 const int64_t n = min(step, s->n - j);
                 const Block columns = block_of_b(s, b, j, p, step);
                 Block next = { 0 };
-                if (j + step < s->n)
-                    next = block_of_b(s, b, j + step, p, step);
-                else if (p + KC < s->k)
-                    next = block_of_b(s, b, 0, p + KC, step);
-                if (plan->pack_b)
-                    pack_b(plan->packed_b, s, columns.from, n, k);
+                if (j + step < s->n) next = block_of_b(s, b, j + step, p, step);
+                else if (p + KC < s->k) next = block_of_b(s, b, 0, p + KC, step);
+                if (plan->pack_b) pack_b(plan->packed_b, s, columns.from, n, k);
                 Tile t = { .a = plan->pack_a ? plan->packed_a : rows, .a_row = a_row, .a_k = a_k,
                            .b = plan->pack_b ? plan->packed_b : columns.from,
                            .c = c + i * s->ldc + j, .ldc = s->ldc, .k = k, .add = s->add || p > 0 };
@@ -302,8 +292,7 @@ __attribute__((noinline)) static void gemm_without_scratch(const KGemm *s, float
  * memory, 0.87 in the cache; 15 x 128 x 128: 0.80. Short rows stay in place: 8 x 8 x 64 with ldb 1024, B in memory: 1.67. */
 static int64_t small_m(const KGemm *s)
 {
-    if (!s->tb)
-        return s->ldb % ALIASED_LD == 0 ? ALIASED_B_SMALL_M : SMALL_M;
+    if (!s->tb) return s->ldb % ALIASED_LD == 0 ? ALIASED_B_SMALL_M : SMALL_M;
     return s->ldb % ALIASED_LD == 0 && s->k >= ALIASED_LD && s->n > NR ? ALIASED_SMALL_M : MR;
 }
 
@@ -342,8 +331,7 @@ static KGemm column_part(const KGemm *s, int64_t j, int64_t n)
 /* The largest n % W for gemm_small_n. */
 static int64_t small_n(const KGemm *s)
 {
-    if (s->ta)
-        return SMALL_N_TRANSPOSED_A;
+    if (s->ta) return SMALL_N_TRANSPOSED_A;
     return s->lda % ALIASED_LD == 0 && s->k >= ALIASED_LD ? ALIASED_SMALL_N : SMALL_N;
 }
 
@@ -388,10 +376,8 @@ static void thread_task(void *arg, int64_t begin, int64_t end)
         s.n = min(s.n, next_j) - j;
         s.bias = shift(s.bias, j);
         s.pre = shift_out(s.pre, matrix * s.step_c + i * s.ldc + j);
-        if (s.packed_b)
-            s.packed_b += k_packed_items(j, s.k);
-        if (s.b_pairs)
-            s.b_pairs += (s.tb ? j * s.ldb : j) / 2;
+        if (s.packed_b) s.packed_b += k_packed_items(j, s.k);
+        if (s.b_pairs) s.b_pairs += (s.tb ? j * s.ldb : j) / 2;
         if (s.m > 0 && s.n > 0)
             gemm_serial(&s, job->c + matrix * s.step_c + i * s.ldc + j,
                         job->a + matrix * s.step_a + (s.ta ? i : i * s.lda),
@@ -448,8 +434,7 @@ void ISA(gemm)(const KGemm *shape, real *c, const real *a, const real *b)
         return;
     }
     KGemm s = *shape;
-    if (s.batch <= 0 || s.m <= 0 || s.n <= 0 || (s.k <= 0 && s.add))
-        return;
+    if (s.batch <= 0 || s.m <= 0 || s.n <= 0 || (s.k <= 0 && s.add)) return;
     if (s.batch > 1 && s.step_b == 0 && !s.ta && s.step_a == s.m * s.lda && s.step_c == s.m * s.ldc) {
         s.m *= s.batch;                             /* one product with all rows */
         s.batch = 1;

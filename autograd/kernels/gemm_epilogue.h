@@ -25,14 +25,11 @@ INLINE void epilogue_with(AgActivation act, int64_t ldc, int64_t rows, int64_t c
         for (int64_t j = 0; j < columns; j += W) {
             const int64_t left = min(W, columns - j);
             vf x = vload_masked(c + j, left);
-            if (bias)
-                x = x + vload_masked(bias + j, left);
-            if (pre)
-                vstore_masked(pre + j, x, left);
+            if (bias) x = x + vload_masked(bias + j, left);
+            if (pre) vstore_masked(pre + j, x, left);
             vstore_masked(c + j, activate(act, x), left);
         }
-        if (pre)
-            pre += ldc;
+        if (pre) pre += ldc;
     }
 }
 

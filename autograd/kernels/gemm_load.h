@@ -16,10 +16,8 @@
 INLINE vf vload_masked(const float *p, int64_t n) { return W < 16 && n == W ? vload(p) : vload_n(p, n); }
 INLINE void vstore_masked(float *p, vf x, int64_t n)
 {
-    if (W < 16 && n == W)
-        vstore(p, x);
-    else
-        vstore_n(p, x, n);
+    if (W < 16 && n == W) vstore(p, x);
+    else vstore_n(p, x, n);
 }
 
 /* Hides from the compiler how a pointer was computed. Otherwise it keeps too many addresses in registers. */

@@ -95,8 +95,7 @@ INLINE void multiply_b_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t 
         b += ldb;                                                                                                   \
     } while (0)
     for (; p >= 4; p -= 4) {
-        if (layout_b == B_ROWS)
-            __builtin_prefetch(ahead, 0, 2);
+        if (layout_b == B_ROWS) __builtin_prefetch(ahead, 0, 2);
         ahead += ahead_step;
         UNROLL_STEPS
         for (int u = 0; u < 4; u++)
@@ -119,10 +118,8 @@ INLINE void multiply_b_columns(vf *sum, const Tile *t, int rows, int vecs, int64
         const float *ahead = b + vecs * (W + p % 16 * W / 16) * ldb + p;
         UNROLL
         for (int j = 0; j < vecs * W / 4; j++, ahead += ldb)
-            if (k <= L1_K)
-                __builtin_prefetch(ahead, 0, 3);
-            else
-                __builtin_prefetch(ahead, 0, 2);
+            if (k <= L1_K) __builtin_prefetch(ahead, 0, 3);
+            else __builtin_prefetch(ahead, 0, 2);
         vf column[2][4];
         UNROLL
         for (int j = 0; j < vecs; j++)
@@ -150,8 +147,7 @@ INLINE void store_tile(float *c, int64_t ldc, const vf *sum, int rows, int vecs,
         for (int j = 0; j < vecs; j++) {
             const int64_t columns = j < vecs - 1 ? W : last;
             vf x = sum[i * vecs + j];
-            if (add)
-                x = vload_masked(c + j * W, columns) + x;
+            if (add) x = vload_masked(c + j * W, columns) + x;
             vstore_masked(c + j * W, x, columns);
         }
     }
@@ -169,19 +165,13 @@ INLINE void tile(const Tile *t, int rows, int vecs, LayoutA layout_a, LayoutB la
         UNROLL
         for (int j = 0; j < vecs; j++) {
             sum[i * vecs + j] = vset(0);
-            if (add)
-                __builtin_prefetch(c + i * ldc + j * W, 0, 2);
+            if (add) __builtin_prefetch(c + i * ldc + j * W, 0, 2);
         }
-    if (layout_b == B_COLUMNS && last == W)
-        multiply_b_columns(sum, t, rows, vecs, W, a_row, a_k);
-    else if (layout_b == B_COLUMNS)
-        multiply_b_columns(sum, t, rows, vecs, last, a_row, a_k);
-    else
-        multiply_b_rows(sum, t, rows, vecs, a_row, a_k, layout_b);
-    if (add)
-        store_tile(c, ldc, sum, rows, vecs, last, true);
-    else
-        store_tile(c, ldc, sum, rows, vecs, last, false);
+    if (layout_b == B_COLUMNS && last == W) multiply_b_columns(sum, t, rows, vecs, W, a_row, a_k);
+    else if (layout_b == B_COLUMNS) multiply_b_columns(sum, t, rows, vecs, last, a_row, a_k);
+    else multiply_b_rows(sum, t, rows, vecs, a_row, a_k, layout_b);
+    if (add) store_tile(c, ldc, sum, rows, vecs, last, true);
+    else store_tile(c, ldc, sum, rows, vecs, last, false);
 }
 
 /* ---- the microkernels, by height and width ------------------------------------------------------------------------ */

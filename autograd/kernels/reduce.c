@@ -205,12 +205,9 @@ static void sum_across(Job *j)
 
 static void sum_terms(Job j)
 {
-    if (j.outer == 0 || j.inner == 0)
-        return;
-    if (j.inner == 1 && j.term != NORMALIZED)
-        sum_along(&j);
-    else
-        sum_across(&j);
+    if (j.outer == 0 || j.inner == 0) return;
+    if (j.inner == 1 && j.term != NORMALIZED) sum_along(&j);
+    else sum_across(&j);
 }
 
 void ISA(sum)(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real scale, bool add)

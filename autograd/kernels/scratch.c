@@ -20,11 +20,9 @@ static void make_key(void)
 /* Without a key the memory of a thread would be lost at its end, so none is given. */
 void *k_scratch(size_t bytes)
 {
-    if (bytes <= mine.bytes)
-        return mine.memory;
+    if (bytes <= mine.bytes) return mine.memory;
     pthread_once(&once, make_key);
-    if (!have_key)
-        return NULL;
+    if (!have_key) return NULL;
     free(mine.memory);
     pthread_setspecific(key, NULL);
     bytes = (bytes + 4095) / 4096 * 4096;
@@ -42,6 +40,5 @@ __attribute__((destructor)) static void free_at_exit(void)
     free(mine.memory);
     mine.memory = NULL;
     mine.bytes = 0;
-    if (have_key)
-        pthread_setspecific(key, NULL);
+    if (have_key) pthread_setspecific(key, NULL);
 }

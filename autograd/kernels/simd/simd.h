@@ -107,10 +107,8 @@ INLINE vf vload_left(const float *p, int64_t left) { return left >= W ? vload(p)
 #define KEEP(p, v) vkeep((p) + i, v, left)
 INLINE vf vkeep(float *p, vf v, int64_t left)
 {
-    if (left >= W)
-        vstore(p, v);
-    else
-        vstore_n(p, v, left);
+    if (left >= W) vstore(p, v);
+    else vstore_n(p, v, left);
     return v;
 }
 

@@ -51,8 +51,7 @@ INLINE vf vpow(vf x, vf y)
         vstore(ys, y);
         vstore(rs, result);
         for (int i = 0; i < W; i++)
-            if (others >> i & 1)
-                rs[i] = (float)k_pow(xs[i], ys[i]);
+            if (others >> i & 1) rs[i] = (float)k_pow(xs[i], ys[i]);
         result = vload(rs);
     }
     return result;
