@@ -3,7 +3,7 @@
  * Shapes are compared from the last dimension; sizes fit if they are equal or one is 1, and a missing dimension counts
  * as 1. A repeated dimension is walked with stride 0. What is repeated on the way forward is summed on the way back. */
 #include "internal.h"
-#include "reduce.h"
+#include "kernels.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
  * its `users`, the recorded operations that have it as an input and are not released yet. A node is released when its rule has
  * run and no users are left. If another loss still needs a part of the graph, that part has users and stays. */
 #include "internal.h"
-#include "reduce.h"
+#include "kernels.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #define KAERU_INTERNAL_H
 
 #include "kaeru/graph.h"
-#include "elementwise.h"
+#include "kernels.h"
 
 /* ---- memory (memory.c) ------------------------------------------------------------------------------------------- */
 

@@ -1,12 +1,7 @@
 /* array.c: simple loops over whole arrays: fill, y += s x, differences, the search for infinities and NaN, sums of squares. */
-#include "elementwise.h"
-#include "reduce.h"
 #include "simd.h"
 
 #include <stdatomic.h>
-
-#include "elementwise.def"
-#include "reduce.def"
 
 enum { GRAIN = 16384 };
 

@@ -2,12 +2,9 @@
  *
  * The result is dense and in the order of the walk. Each item depends on no other, so threads can cut it anywhere. strided.c
  * makes both operands readable for vectors. */
-#include "elementwise.h"
 #include "strided.h"
 #include "vmath.h"
 #include "vpow.h"
-
-#include "elementwise.def"
 
 /* Items that a thread takes at least. */
 enum { GRAIN_CHEAP = 16384, GRAIN_EXPENSIVE = 4096 };

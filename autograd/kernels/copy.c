@@ -3,10 +3,7 @@
  * After strided.h has merged dimensions, most rows are contiguous in both arrays: one memcpy each. If the two arrays are
  * contiguous along different dimensions (a transpose), tiles of 16 x 16 are copied, so that every fetched cache line is used
  * whole. A sum into a repeated destination is computed by one thread, which keeps its order. */
-#include "elementwise.h"
 #include "strided.h"
-
-#include "elementwise.def"
 
 enum { GRAIN = 16384, TILE = 16 };
 

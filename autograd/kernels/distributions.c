@@ -3,10 +3,7 @@
  * Each vector lane computes one Philox block, four words, for four neighboring items; vinterleave brings the words into the
  * order of the items. Item i depends on i alone, so threads can cut between any two blocks. */
 #include "philox.h"
-#include "distributions.h"
 #include "vmath.h"
-
-#include "distributions.def"
 
 enum { GRAIN_BLOCKS = 2048 };
 

@@ -7,7 +7,7 @@
  *     jc  NC columns of C           gemm_loops; packs KC x NC of B (512 KB)
  *     ir  tiles of up to MR rows    macrokernel
  *     jr  tiles of up to NR columns macrokernel
- * gemm.h fixes the order of the sums: blocks of KC products, added in order. Another KC would change the last bits.
+ * kernels.h fixes the order of the sums: blocks of KC products, added in order. Another KC would change the last bits.
  *
  * Packing copies a block into the order in which the microkernel reads it. It pays if the block is read several times, or if
  * its rows are far apart in memory. A product with few rows reads A and B where they are; with one row this is a
@@ -15,19 +15,16 @@
  *
  * Threads compute rectangles of C, or whole matrices of a batch. k is never split between threads, so the number of threads
  * does not change a result. */
-#include "gemm.h"
 #include "gemm_epilogue.h"
 #include "gemm_pack.h"
 #include "gemm_micro.h"
 #include "scratch.h"
 
-#include "gemm.def"
-
 /* Sizes and thresholds, in elements. The ratios were measured on one core of an AMD EPYC (Zen 5, AVX-512) for products of
  * m x n x k, with A and B in the cache unless it says "B in memory". A ratio is the speed of the method of which this is the
  * limit, against the other method; beyond the limit it is below 1. For a size, it is the speed against another size. */
 enum {
-    /* Products per block of a sum. Another one would change the last bits (gemm.h). */
+    /* Products per block of a sum. Another one would change the last bits (kernels.h). */
     KC = K_GEMM_BLOCK,
     /* Rows of A packed at once: MC x KC floats are 2 MB. 4096 x 1024 x 1024: 1.10 against 2048 rows, 0.99 against 512. */
     MC = 1024,

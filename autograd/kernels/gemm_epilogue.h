@@ -2,7 +2,6 @@
 #ifndef KAERU_GEMM_EPILOGUE_H
 #define KAERU_GEMM_EPILOGUE_H
 
-#include "gemm.h"
 #include "gemm_load.h"
 #include "vmath.h"
 
@@ -15,7 +14,7 @@ INLINE vf activate(AgActivation act, vf x)
     case AG_RELU:     return vmax(vset(0), x);
     case AG_GELU:     return vgelu(x);
     case AG_GELU_ERF: return vgelu_erf(x);
-    default:          return x;                     /* gemm.h: no other */
+    default:          return x;                     /* kernels.h: no other */
     }
 }
 

@@ -6,7 +6,6 @@
 #ifndef KAERU_GEMM_PACK_H
 #define KAERU_GEMM_PACK_H
 
-#include "gemm.h"
 #include "gemm_micro.h"
 
 /* m rows as tiles of nearly equal height: the first `longer` tiles have base + 1 rows, the others base. */

@@ -3,10 +3,7 @@
  * Along contiguous items (inner 1) the value is found by 32 lanes and its place by a second pass. Across rows (inner > 1)
  * each column keeps its best value and place in a lane. The smallest is the largest of the negated items. NaN counts as the
  * largest. */
-#include "reduce.h"
 #include "simd.h"
-
-#include "reduce.def"
 
 enum { GRAIN = 8192 };
 

@@ -3,12 +3,7 @@
  * A row is read for its mean, for the deviations and their squares (the sum of the deviations corrects the mean), and to
  * compute y; after the first pass it is in a near cache. dgamma and dbeta are sums down the columns, which reduce.c
  * computes. */
-#include "reduce.h"
-#include "rows.h"
 #include "sum_normalized.h"
-
-#include "reduce.def"
-#include "rows.def"
 
 enum { GRAIN = 8192 };
 

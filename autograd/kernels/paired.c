@@ -1,8 +1,5 @@
 /* paired.c: functions of two entries of a row: SwiGLU of its halves, and the rotation of pairs of entries. */
-#include "rows.h"
 #include "vmath.h"
-
-#include "rows.def"
 
 enum { GRAIN = 8192 };
 

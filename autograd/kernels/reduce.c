@@ -5,12 +5,7 @@
  * rows; in a block each column is one chain of additions, and the sums of the blocks are added in order. Threads take rows,
  * chunks or strips, depending on which are many. The cuts depend on the shape alone and the sums of the chunks are added in
  * order, so the result does not depend on the number of threads. */
-#include "elementwise.h"
-#include "reduce.h"
 #include "sum_normalized.h"
-
-#include "elementwise.def"
-#include "reduce.def"
 
 enum {
     GRAIN = 16384,

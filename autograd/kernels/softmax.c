@@ -2,11 +2,8 @@
  *
  * A row is read for its largest item, for the sum of exponentials, and for the result; it stays in a near cache between these
  * passes. Threads take rows. */
-#include "rows.h"
 #include "scalar.h"
 #include "vmath.h"
-
-#include "rows.def"
 
 enum { GRAIN = 8192 };
 

@@ -6,7 +6,6 @@
 #ifndef KAERU_STRIDED_H
 #define KAERU_STRIDED_H
 
-#include "elementwise.h"
 #include "simd.h"
 
 /* `rows` rows of n items with strides sa and sb; the outer dimensions give the place where each begins. */

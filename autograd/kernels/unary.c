@@ -1,11 +1,8 @@
 /* unary.c: functions of one number and their derivatives, in vectors.
  *
  * Each item depends on no other, so vectors and threads can cut the array anywhere. */
-#include "unary.h"
 #include "vmath.h"
 #include "vpow.h"
-
-#include "unary.def"
 
 /* Items that a thread takes at least: a few microseconds of work. */
 enum { GRAIN_CHEAP = 16384, GRAIN_EXPENSIVE = 8192 };

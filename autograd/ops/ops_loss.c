@@ -219,7 +219,7 @@ Tensor *cross_entropy_sample(Sample *s)
  * Few logits are kept, and backward overwrites them by their gradient. Of more, only a part exists at a time, and forward
  * computes the gradients at once (Liger Kernel, Hsu et al. 2024), for the dy of the previous such loss: 1, or the factor of a
  * scaled loss. A part is some rows. Its number of rows is a multiple of K_GEMM_BLOCK, so the terms of dW are added in the same
- * order as in one product (gemm.h).
+ * order as in one product (kernels.h).
  *
  * If backward finds another dy, or a gradient to add to, it computes the logits again, for some columns at a time. Then every
  * entry of dW and db is one sum over all rows, as in linear, and dx is continued from part to part. */

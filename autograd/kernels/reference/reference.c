@@ -1,4 +1,4 @@
-/* reference.c: the kernels of unary.h and elementwise.h as plain loops. See reference.h. */
+/* reference.c: elementwise kernels as plain loops. See reference.h. */
 #include "reference.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* reference_gemm.c: the matrix product as plain loops, in the order of operations that gemm.h defines: k_gemm must return the
+/* reference_gemm.c: the matrix product as plain loops, in the order of operations that kernels.h defines: k_gemm must return the
  * same bits. See reference.h. */
 #include "reference.h"
 

@@ -1,4 +1,4 @@
-/* reference_patches.c: the kernels of patches.h as plain loops. See reference.h. */
+/* reference_patches.c: patches of images as plain loops. See reference.h. */
 #include "reference.h"
 
 /* The place in x of item `item` of the window at row p->first + `row` and column `v`; -1 in the padding. */

@@ -1,4 +1,4 @@
-/* reference_rows.c: the kernels of reduce.h and rows.h as plain loops. See reference.h. */
+/* reference_rows.c: reductions and kernels of rows as plain loops. See reference.h. */
 #include "reference.h"
 
 #include <math.h>

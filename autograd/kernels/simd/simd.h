@@ -16,15 +16,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "real.h"
-#include "pool.h"
+#include "kernels.h"
 
 #define ISA_JOIN_(path, name) k_##path##_##name
 #define ISA_JOIN(path, name) ISA_JOIN_(path, name)
 #define ISA(name) ISA_JOIN(KERNEL_ISA, name)
 
-/* In these files a list of kernels, for example gemm.def, declares ISA(name) for each. */
 #define KERNEL(result, name, parameters, arguments, ret) result ISA(name) parameters;
+#include "kernels.def"
 
 #define INLINE static inline __attribute__((always_inline, unused))
 

@@ -1,4 +1,4 @@
-/* pool.c: the thread pool behind k_parallel.
+/* threads.c: the thread pool behind k_parallel.
  *
  * A job is cut into chunks. Each thread has a work queue of its own with a fixed share of the chunks: the caller's queue has
  * the first ones, the workers' queues the next. Jobs of the same size have the same shares, so a thread finds what it wrote in
@@ -15,7 +15,7 @@
 #define _GNU_SOURCE             /* sched_getaffinity */
 #endif
 
-#include "pool.h"
+#include "threads.h"
 
 #include <pthread.h>
 #include <sched.h>

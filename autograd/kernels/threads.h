@@ -1,6 +1,6 @@
-/* pool.h: the thread pool. */
-#ifndef KAERU_POOL_H
-#define KAERU_POOL_H
+/* threads.h: the thread pool. */
+#ifndef KAERU_THREADS_H
+#define KAERU_THREADS_H
 
 #include <stdint.h>
 
