@@ -77,9 +77,9 @@ static Microkernel *choose_microkernel(const KGemm *s, int rows, int64_t left, i
     *last = (int)min(W, left - (*vecs - 1) * W);
     if (s->tb) return two_columns ? by_two_columns[rows - 1] : by_columns[rows - 1];
     if (left < W) return masked_kernels[rows - 1];
-    if (s->m <= SMALL_M_ROWS && left >= small_m_vecs[rows - 1] * W) {
-        *vecs = small_m_vecs[rows - 1];
-        return small_m_kernels[rows - 1];
+    if (s->m <= WIDE_ROWS && left >= wide[rows - 1].vecs * W) {
+        *vecs = wide[rows - 1].vecs;
+        return wide[rows - 1].kernel;
     }
     *vecs = (int)min(NV, left / W);
     return streaming[rows - 1][*vecs - 1];

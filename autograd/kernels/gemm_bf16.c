@@ -179,7 +179,18 @@ static void gemm_of_pairs(const KGemm *s, float *c, const float *a)
 
 /* ---- few rows ---------------------------------------------------------------------------------------------------- */
 
-#if defined(HAVE_FLUSH_MODE)
+#if defined(__AMX_TILE__)
+
+/* A tile register would be mostly empty. Every processor with AMX has AVX-512. */
+enum { FEW_ROWS = 10 };
+extern void k_avx512_gemm_bf16(const KGemm *s, real *c, const real *a, const real *b);
+static bool gemm_few_rows(const KGemm *s, float *c, const float *a, const float *b)
+{
+    k_avx512_gemm_bf16(s, c, a, b);
+    return true;
+}
+
+#elif defined(HAVE_FLUSH_MODE)
 
 /* With few rows packing B would take longer than the product. B is read where it is: packed by k_pack_b (as in generation), or
  * stored by rows and rounded on the way. A is rounded first; element (i, p) of op(A) is a[p * m + i]. */

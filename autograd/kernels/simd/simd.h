@@ -35,6 +35,13 @@
 #include "simd_portable.h"
 #endif
 
+/* For functions as long as exp: with emulated multiply-adds one is hundreds of instructions, too many for every loop. */
+#if defined(EMULATED_FMA)
+#define LONG_FUNCTION static __attribute__((noinline, unused))
+#else
+#define LONG_FUNCTION INLINE
+#endif
+
 enum { LANES = 32, PARTS = LANES / W };
 
 /* ---- what follows from the above --------------------------------------------------------------------------------- */
