@@ -10,7 +10,7 @@
  * of a head need not be dense: each array has strides between sentences, heads and rows (K and V share theirs). A key that
  * is masked has weight 0, and a row whose keys are all masked gives zeros: by mask (true = seen, NULL: all, with strides for
  * sentence, head, query and key), and with `causal` query i sees keys 0..i + s - t, or with `window` the last `window` of them.
- * With k_pairs and v_pairs, K and V are in bfloat16 instead of k and v (b_pairs in kernels.h): forward, with bf16 and an even k.
+ * With k_pairs and v_pairs, K and V are in bfloat16 instead of k and v (b_pairs of KGemm): forward, with bf16 and an even k.
  * `group` heads next to each other share a head of K and V: there are h / group of those. */
 typedef struct { int64_t b, h, t; } KSteps;
 typedef struct {

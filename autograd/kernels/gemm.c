@@ -15,10 +15,9 @@
  *
  * Threads compute rectangles of C, or whole matrices of a batch. k is never split between threads, so the number of threads
  * does not change a result. */
-#include "gemm_epilogue.h"
+#include "gemm_common.h"
 #include "gemm_pack.h"
 #include "gemm_micro.h"
-#include "scratch.h"
 
 /* Sizes and limits, in elements. Right of each are the measurements that it follows from, for products of m x n x k on one core
  * of an AMD EPYC (Zen 5 with AVX-512; "AVX2": Zen 3). A and B were in the cache, or B in memory ("mem"). After a limit, a
@@ -28,7 +27,7 @@ enum {
     KC = K_GEMM_BLOCK,          /* products in a block of a sum: kernels.h fixes it, another one changes the last bits */
     LINE = 16,                  /* floats in a cache line */
     MC = 1024,                  /* rows of A packed at once, 2 MB     4096x1024x1024: 1.10 against 2048, 0.99 against 512 */
-    NC = 256,                   /* columns of B packed at once, 512 KB     256x1024x1024: 1.05 against 512, 2048x2048x2048: 0.95 */
+    NC = 256,                   /* columns of B packed, 512 KB     256x1024x1024: 1.05 against 512, 2048x2048x2048: 0.95 */
     STREAM_K = KC,              /* rows of B in a pass of gemm_small_m     4x512x2048: 1.12 against 1024, 1.52 against all */
     SMALL_N_ROWS = 256,         /* rows of C at once in gemm_small_n, 14 KB     1024x1x512, A transposed: 2.6 against 128, 1.00
                                  * against 512 */

@@ -1,11 +1,10 @@
 /* gemm_bf16.c: the matrix product in bfloat16, of one thread; k_gemm splits a product between threads and calls it.
  *
  * The loops are those of gemm.c: blocks of A and B are packed, and a microkernel computes tiles of C. Here packing also rounds
- * the operands, and fills up k to whole blocks with zeros. kernels.h fixes the order of the sums. A tile starts from what C holds,
- * so KC does not change a result. */
+ * the operands, and fills up k to whole blocks with zeros. kernels.h fixes the order of the sums. A tile starts from what C
+ * holds, so KC does not change a result. */
 #include "flush_mode.h"
-#include "gemm_epilogue.h"
-#include "scratch.h"
+#include "gemm_common.h"
 
 enum { BLOCK = K_BF16_BLOCK };
 

@@ -2,13 +2,13 @@
  * instruction TDPBF16PS adds a product of 16 x 32 by 32 x 16 bfloat16 to a tile of 16 x 16 floats.
  *
  * Packed operands are bfloat16 in pairs along k, a pair in 32 bits. A: tiles of 16 rows, one after another along k. B: as
- * k_pack_b packs it (kernels.h). AVX-512's conversion to bfloat16, which every processor with AMX has, rounds as bf16_round does.
+ * k_pack_b packs it. AVX-512's conversion to bfloat16, which every processor with AMX has, rounds as bf16_round does.
  * With EMULATED_AMX the instructions are plain C, so that the tests can run this file on any processor. */
 #ifndef KAERU_GEMM_BF16_AMX_H
 #define KAERU_GEMM_BF16_AMX_H
 
 #include "flush_mode.h"
-#include "gemm_load.h"
+#include "gemm_common.h"
 
 typedef uint32_t Packed;
 enum { TILE_M = 32, TILE_N = 32, KC = 512, NEAR_ROWS = MC, SIDE = 16, PAIRS = BLOCK / 2 };

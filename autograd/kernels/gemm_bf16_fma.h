@@ -12,7 +12,7 @@
 #define KAERU_GEMM_BF16_FMA_H
 
 #include "flush_mode.h"
-#include "gemm_load.h"
+#include "gemm_common.h"
 
 typedef float Packed;
 /* A tile has TILE_M x 2 vectors of sums: 28 in 32 registers, or 12 in 16. */

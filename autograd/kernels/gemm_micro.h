@@ -9,7 +9,7 @@
 #ifndef KAERU_GEMM_MICRO_H
 #define KAERU_GEMM_MICRO_H
 
-#include "gemm_load.h"
+#include "gemm_common.h"
 
 /* EACH_WIDE: with up to three rows tiles are wider, because longer reads of the rows of B are faster. 1024 columns and
  * k = 1024, against two vectors: 1 row 2.05, 2 rows 1.23, 3 rows 1.14. */

@@ -1,6 +1,6 @@
-/* scratch.c: see scratch.h. The memory of a thread that ends is freed through a key of its own; that of the thread that
+/* scratch.c: see threads.h. The memory of a thread that ends is freed through a key of its own; that of the thread that
  * calls exit(), by a destructor. The key stays: threads of the pool may end after that. */
-#include "scratch.h"
+#include "threads.h"
 
 #include <pthread.h>
 #include <stdbool.h>
