@@ -181,8 +181,8 @@ static void gemm_of_pairs(const KGemm *s, float *c, const float *a)
 #if defined(__AMX_TILE__)
 
 /* A tile register would be mostly empty. Every processor with AMX has AVX-512. */
+#include "dispatch.h"
 enum { FEW_ROWS = 10 };
-extern void k_avx512_gemm_bf16(const KGemm *s, real *c, const real *a, const real *b);
 static bool gemm_few_rows(const KGemm *s, float *c, const float *a, const float *b)
 {
     k_avx512_gemm_bf16(s, c, a, b);

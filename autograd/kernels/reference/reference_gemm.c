@@ -1,5 +1,5 @@
-/* reference_gemm.c: the matrix product as plain loops, in the order of operations that kernels.h defines: k_gemm must return the
- * same bits. See reference.h. */
+/* reference_gemm.c: the matrix product as plain loops, in the order of operations that kernels.h defines: k_gemm must return
+ * the same bits. See reference.h. */
 #include "reference.h"
 
 #include <math.h>
