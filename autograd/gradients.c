@@ -1,6 +1,5 @@
 /* gradients.c: the memory of gradients: how rules write it, and how programs read it. */
 #include "internal.h"
-#include "reduce.h"
 
 #include <string.h>
 

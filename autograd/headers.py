@@ -16,10 +16,9 @@ Checks that OPS_H is what the first form writes.
 OP_ENTRIES_H, for ops/table.h: the prototypes of the functions that the entries name, and of each operation INPUTS_<name>, the
 names of its parameters that are tensors, and NUMBERS_<name>, the names of those that are doubles; both end with NULL.
 
-    headers.py kernels FOLDER HEADER...
+    headers.py kernels KERNELS_H KERNELS_DEF
 
-For each HEADER of kernels, FOLDER/<its name>.def with one line KERNEL(...) for each prototype, and FOLDER/kernels.def with
-the lines of all. See kernels.h.
+KERNELS_DEF, one line KERNEL(...) for each prototype of KERNELS_H. See there.
 """
 import collections
 import os
@@ -226,24 +225,14 @@ def kernel(found):
 
 
 def kernels(path, text):
-    """A line for each prototype of a header. A function with a body (static inline) is no kernel."""
+    """A line for each prototype of kernels.h. A function with a body (static inline) is no kernel."""
     text = COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text)
     found = list(PROTOTYPE.finditer(text))
     starts = {prototype.start() for prototype in found}
     for line in re.finditer(r"^(?!static|typedef|#).*\bk_\w+\(", text, re.M):
         if line.start() not in starts:
             refuse(path, text, line.start(), "expected `result k_name(parameters);` with a plain type as result")
-    return "".join(map(kernel, found))
-
-
-def write_kernels(folder, paths):
-    pages = {}
-    for path in paths:
-        with open(path, encoding="utf-8") as source:
-            pages[os.path.splitext(os.path.basename(path))[0]] = kernels(path, source.read())
-    pages["kernels"] = "".join(pages.values()) + "#undef KERNEL\n"
-    for name, page in pages.items():
-        write(os.path.join(folder, name + ".def"), page)
+    return "".join(map(kernel, found)) + "#undef KERNEL\n"
 
 
 # ---- the command line --------------------------------------------------------------------------------------------------
@@ -259,14 +248,13 @@ def write(path, page):
 
 
 def main(what="", *arguments):
-    lists = {"ops": (ops, write), "same": (ops, check_same), "entries": (entries_page, write)}
+    lists = {"ops": (ops, write), "same": (ops, check_same), "entries": (entries_page, write),
+             "kernels": (kernels, write)}
     if what in lists and len(arguments) == 2:
         page_of, then = lists[what]
         with open(arguments[0], encoding="utf-8") as source:
             page = page_of(arguments[0], source.read())
         then(arguments[1], page)
-    elif what == "kernels" and len(arguments) > 1:
-        write_kernels(arguments[0], arguments[1:])
     else:
         sys.exit(__doc__)
 

@@ -8,7 +8,7 @@
 #define KAERU_INTERNAL_H
 
 #include "kaeru/graph.h"
-#include "elementwise.h"
+#include "kernels.h"
 #include "memory.h"
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */

@@ -37,11 +37,11 @@ FOLDERS = ['autograd', 'autograd/ops', 'autograd/debug', 'autograd/kernels', 'nn
 # The suites that touch a file, the closest first; the first pattern that fits counts. All other suites come after them.
 CLOSE = [
     (r'autograd/kernels/.*(gemm|bf16)', 'gemm precision bits kernels'),
-    (r'autograd/kernels/(softmax|norm|attention|table|max|copy|strided)', 'kernels kernel_rows attention nn graph'),
+    (r'autograd/kernels/(softmax|norm|attention|gather|max|copy|strided)', 'kernels kernel_rows attention nn graph'),
     (r'autograd/kernels/(conv|patches)', 'conv kernel_rows torch'),
-    (r'autograd/kernels/(pool|scratch)', 'threads kernels gemm'),
+    (r'autograd/kernels/(threads|scratch)', 'threads kernels gemm'),
     (r'autograd/kernels/(philox|distributions)', 'random kernels bits sample'),
-    (r'autograd/kernels/(optimizer|update)', 'kernels optim torch'),
+    (r'autograd/kernels/optimizer', 'kernels optim torch'),
     (r'autograd/kernels/', 'kernels kernel_rows gemm bits graph'),
     (r'autograd/debug/(explain)', 'explain errors'),
     (r'autograd/debug/(guard)', 'guard memory'),

@@ -1,4 +1,4 @@
-/* test_kernel_rows.c: the kernels of reduce.h, rows.h, patches.h, random.h and update.h, and those of whole arrays, against
+/* test_kernel_rows.c: reductions, and kernels of rows, patches, random numbers, updates and whole arrays, against
  * their plain loops. See kernel_case.h. */
 #include "kernel_case.h"
 

@@ -1,4 +1,4 @@
-/* test_kernels.c: the kernels of unary.h and elementwise.h against their plain loops. See kernel_case.h. */
+/* test_kernels.c: elementwise kernels against their plain loops. See kernel_case.h. */
 #include "kernel_case.h"
 
 /* ---- functions of one number ------------------------------------------------------------------------------------- */

@@ -43,7 +43,8 @@ expect 0 'loaded from out/spiral.safetensors' ''
 hash=$(sha256sum out/spiral.safetensors | cut -d ' ' -f 1)
 kernels=$root/autograd/kernels
 if clang --target=wasm32-wasi -O2 -msimd128 -ffp-contract=off -fwrapv -mexec-model=reactor -DKERNEL_ISA=portable \
-    -I "$kernels" -I "$kernels/simd" -I "$kernels/include" -o fma.wasm "$root/tests/page/fma.c"; then ok; else wrong "fma.c"; fi
+    -I "$build/autograd/kernels" -I "$kernels" -I "$kernels/simd" -I "$kernels/include" \
+    -o fma.wasm "$root/tests/page/fma.c"; then ok; else wrong "fma.c"; fi
 in_node engine_test.js made/page.html "$hash" fma.wasm
 if browser=$(chromium_program); then
     in_node browser_test.js "$browser" made/page.html ${PAGE_PICTURES:+"$PAGE_PICTURES"}

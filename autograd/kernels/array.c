@@ -1,12 +1,7 @@
 /* array.c: simple loops over whole arrays: fill, y += s x, differences, the search for infinities and NaN, sums of squares. */
-#include "elementwise.h"
-#include "reduce.h"
 #include "simd.h"
 
 #include <stdatomic.h>
-
-#include "elementwise.def"
-#include "reduce.def"
 
 enum { GRAIN = 16384 };
 
@@ -38,10 +33,8 @@ static void difference_range(void *arg, int64_t begin, int64_t end)
 {
     const Job *j = arg;
     const vf s = vset(j->s);
-    if (j->add)
-        EACH(begin, end, j->y, vfma(s, LOAD(j->x) - LOAD(j->x2), LOAD(j->y)));
-    else
-        EACH(begin, end, j->y, s * (LOAD(j->x) - LOAD(j->x2)));
+    if (j->add) EACH(begin, end, j->y, vfma(s, LOAD(j->x) - LOAD(j->x2), LOAD(j->y)));
+    else EACH(begin, end, j->y, s * (LOAD(j->x) - LOAD(j->x2)));
 }
 
 void ISA(difference)(int64_t n, real *y, const real *a, const real *b, real s, bool add)

@@ -1,4 +1,4 @@
-/* bf16.h: bfloat16 and the arithmetic of a matrix product in it (gemm.h), one number at a time: for the plain loops in
+/* bf16.h: bfloat16 and the arithmetic of a matrix product in it (kernels.h), one number at a time: for the plain loops in
  * reference/, the emulation of AMX, and arrays in bfloat16. Subnormal floats count as zero, and a subnormal result becomes
  * zero. */
 #ifndef KAERU_BF16_H

@@ -2,12 +2,9 @@
  *
  * The result is dense and in the order of the walk. Each item depends on no other, so threads can cut it anywhere. strided.c
  * makes both operands readable for vectors. */
-#include "elementwise.h"
 #include "strided.h"
 #include "vmath.h"
 #include "vpow.h"
-
-#include "elementwise.def"
 
 /* Items that a thread takes at least. */
 enum { GRAIN_CHEAP = 16384, GRAIN_EXPENSIVE = 4096 };
@@ -103,25 +100,19 @@ static void backward_piece(const void *job, int64_t first, int64_t n, Operand a,
         DA(LOAD(dy));
         break;
     case K_SUB:
-        if (j->second)
-            DA(vneg(LOAD(dy)));
-        else
-            DA(LOAD(dy));
+        if (j->second) DA(vneg(LOAD(dy)));
+        else DA(LOAD(dy));
         break;
     case K_MUL:
         DA(LOAD(dy) * OTHER);
         break;
     case K_DIV:
-        if (j->second)
-            DA(vneg(LOAD(dy)) / B * (A / B));
-        else
-            DA(LOAD(dy) / B);
+        if (j->second) DA(vneg(LOAD(dy)) / B * (A / B));
+        else DA(LOAD(dy) / B);
         break;
     case K_POW:
-        if (j->second)
-            DA(pow_second(LOAD(dy), A, B, LOAD(y)));
-        else
-            DA(pow_first(LOAD(dy), A, B));
+        if (j->second) DA(pow_second(LOAD(dy), A, B, LOAD(y)));
+        else DA(pow_first(LOAD(dy), A, B));
         break;
     case K_MAX:
         DA(share(vlt(OTHER, OWN), veq(OTHER, OWN), LOAD(dy)));
@@ -199,10 +190,8 @@ static void select_piece(const void *job, int64_t first, int64_t n, Operand a, O
     const Job *j = job;
     float *y = (float *)j->out + first;
     const vf value = vset(j->value);
-    if (j->negate)
-        EACH_ADD(j->add, 0, n, y, vselect(MASK, value, B));
-    else
-        EACH_ADD(j->add, 0, n, y, vselect(MASK, B, value));
+    if (j->negate) EACH_ADD(j->add, 0, n, y, vselect(MASK, value, B));
+    else EACH_ADD(j->add, 0, n, y, vselect(MASK, B, value));
 }
 
 void ISA(select)(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate, bool add)

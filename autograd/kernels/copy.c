@@ -3,10 +3,7 @@
  * After strided.h has merged dimensions, most rows are contiguous in both arrays: one memcpy each. If the two arrays are
  * contiguous along different dimensions (a transpose), tiles of 16 x 16 are copied, so that every fetched cache line is used
  * whole. A sum into a repeated destination is computed by one thread, which keeps its order. */
-#include "elementwise.h"
 #include "strided.h"
-
-#include "elementwise.def"
 
 enum { GRAIN = 16384, TILE = 16 };
 
@@ -41,8 +38,7 @@ static void copy_strips(void *arg, int64_t begin, int64_t end)
     for (int64_t strip = begin; strip < end; strip++) {
         int64_t first = strip % strips * TILE, rest = strip / strips, a = first * r->a[c->across], b = first;
         for (int d = r->outer - 1; d >= 0; d--) {
-            if (d == c->across)
-                continue;
+            if (d == c->across) continue;
             a += rest % r->dim[d] * r->a[d];
             b += rest % r->dim[d] * r->b[d];
             rest /= r->dim[d];
@@ -60,11 +56,9 @@ static void copy_strips(void *arg, int64_t begin, int64_t end)
 /* The outer dimension along which the source is dense if its rows are not, so that the copy is a transpose; -1: none. */
 static int dimension_across(const Rows *r)
 {
-    if (r->sb == 1 || r->sb == 0 || r->n < 4)
-        return -1;
+    if (r->sb == 1 || r->sb == 0 || r->n < 4) return -1;
     for (int d = 0; d < r->outer; d++)
-        if (r->b[d] == 1 && r->dim[d] >= 4)
-            return d;
+        if (r->b[d] == 1 && r->dim[d] >= 4) return d;
     return -1;
 }
 
@@ -139,8 +133,7 @@ void ISA(copy_add)(const KWalk *walk, real *dst, const real *src)
     Copy c = { (char *)dst, (const char *)src, sizeof(float), walk_rows(walk, true, true), -1 };
     const Rows *r = &c.rows;
     int64_t items = r->rows * r->n;
-    if (items == 0)
-        return;
+    if (items == 0) return;
     bool shared = false;
     for (int d = 0; d < r->outer; d++)
         shared = shared || r->a[d] == 0;

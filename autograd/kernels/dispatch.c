@@ -52,12 +52,10 @@ static bool may_use_amx(void)
     enum { TILE_DATA = 18, REQUEST = 0x1023, OSXSAVE = 1 << 27, BF16_AND_TILE = 1 << 22 | 1 << 24, AVX512_BF16 = 1 << 5,
            TILE_STATE = 3 << 17 };
     unsigned a, b, c, d, low, high;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & OSXSAVE))
-        return false;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & OSXSAVE)) return false;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & BF16_AND_TILE) != BF16_AND_TILE)
         return false;
-    if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & AVX512_BF16))
-        return false;
+    if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & AVX512_BF16)) return false;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return (low & TILE_STATE) == TILE_STATE && syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
 }
@@ -89,10 +87,8 @@ static bool amx_is_exact(void)
 
 static bool make_amx_table(void)
 {
-    if (amx_table.gemm_bf16)
-        return true;
-    if (!may_use_amx() || !amx_is_exact())
-        return false;
+    if (amx_table.gemm_bf16) return true;
+    if (!may_use_amx() || !amx_is_exact()) return false;
     amx_table = k_avx512_table;
     amx_table.name = "amx";
     amx_table.gemm_bf16 = k_amx_gemm_bf16;
@@ -109,13 +105,10 @@ static bool processor_has(const KernelTable *table)
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 #ifdef HAVE_AMX
-    if (table == &amx_table)
-        return avx512 && make_amx_table();
+    if (table == &amx_table) return avx512 && make_amx_table();
 #endif
-    if (strcmp(table->name, "avx512") == 0)
-        return avx512;
-    if (strcmp(table->name, "avx2") == 0)
-        return avx2;
+    if (strcmp(table->name, "avx512") == 0) return avx512;
+    if (strcmp(table->name, "avx2") == 0) return avx2;
 #endif
     (void)table;
     return true;
@@ -139,8 +132,7 @@ bool k_use_isa(const char *name)
 __attribute__((constructor)) static void choose_isa(void)
 {
     const char *wanted = getenv("KAERU_ISA");
-    if (wanted && k_use_isa(wanted))
-        return;
+    if (wanted && k_use_isa(wanted)) return;
     int i = 0;
     while (!processor_has(all_tables[i]))
         i++;

@@ -3,10 +3,7 @@
  * Each vector lane computes one Philox block, four words, for four neighboring items; vinterleave brings the words into the
  * order of the items. Item i depends on i alone, so threads can cut between any two blocks. */
 #include "philox.h"
-#include "distributions.h"
 #include "vmath.h"
-
-#include "distributions.def"
 
 enum { GRAIN_BLOCKS = 2048 };
 
@@ -76,8 +73,7 @@ static void uniform_blocks(void *arg, int64_t begin, int64_t end)
 static float just_below(double low, double high)
 {
     float end = (float)high;
-    if (low >= high || end < high)
-        return end;
+    if (low >= high || end < high) return end;
     int32_t bits;
     memcpy(&bits, &end, sizeof bits);
     bits = end > 0 ? bits - 1 : end < 0 ? bits + 1 : (int32_t)0x80000001;

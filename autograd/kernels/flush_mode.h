@@ -1,5 +1,5 @@
 /* flush_mode.h: AVX2 and AVX-512 can flush subnormal numbers by their control register. A result is judged after rounding, as
- * AMX does (gemm.h). */
+ * AMX does (kernels.h). */
 #ifndef KAERU_FLUSH_MODE_H
 #define KAERU_FLUSH_MODE_H
 

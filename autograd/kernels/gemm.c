@@ -7,7 +7,7 @@
  *     jc  NC columns of C           gemm_loops; packs KC x NC of B (512 KB)
  *     ir  tiles of up to MR rows    macrokernel
  *     jr  tiles of up to NR columns macrokernel
- * gemm.h fixes the order of the sums: blocks of KC products, added in order. Another KC would change the last bits.
+ * kernels.h fixes the order of the sums: blocks of KC products, added in order. Another KC would change the last bits.
  *
  * Packing copies a block into the order in which the microkernel reads it. It pays if the block is read several times, or if
  * its rows are far apart in memory. A product with few rows reads A and B where they are; with one row this is a
@@ -15,72 +15,54 @@
  *
  * Threads compute rectangles of C, or whole matrices of a batch. k is never split between threads, so the number of threads
  * does not change a result. */
-#include "gemm.h"
-#include "gemm_epilogue.h"
+#include "gemm_common.h"
 #include "gemm_pack.h"
 #include "gemm_micro.h"
-#include "scratch.h"
 
-#include "gemm.def"
-
-/* Sizes and thresholds, in elements. The ratios were measured on one core of an AMD EPYC (Zen 5, AVX-512) for products of
- * m x n x k, with A and B in the cache unless it says "B in memory". A ratio is the speed of the method of which this is the
- * limit, against the other method; beyond the limit it is below 1. For a size, it is the speed against another size. */
+/* Sizes and limits, in elements. Right of each are the measurements that it follows from, for products of m x n x k on one core
+ * of an AMD EPYC (Zen 5 with AVX-512; "AVX2": Zen 3). A and B were in the cache, or B in memory ("mem"). After a limit, a
+ * number is the speed of the method that is used up to it, divided by the speed of the other method. After a size, it is the
+ * speed with this size, divided by the speed with the other one. */
 enum {
-    /* Products per block of a sum. Another one would change the last bits (gemm.h). */
-    KC = K_GEMM_BLOCK,
-    /* Rows of A packed at once: MC x KC floats are 2 MB. 4096 x 1024 x 1024: 1.10 against 2048 rows, 0.99 against 512. */
-    MC = 1024,
-    /* Columns of B packed at once: KC x NC floats are 512 KB. 256 x 1024 x 1024: 1.05 against 512 columns;
-     * 2048 x 2048 x 2048: 0.95. */
-    NC = 256,
-    /* Floats in a cache line. */
-    LINE = 16,
-    /* Up to this m, B is not reused enough to pack it. With B in memory, 28 x 512 x 512: 1.13; m = 42: 1.09. In the cache: 0.92
-     * for both. With AVX2 on a core with Zen 3, B in memory, 18 x 768 x 768: 1.09; m = 24: 1.00. In the cache, 16 x 640 x 640:
-     * 1.13; 20 x 768 x 300: 0.89. */
+    KC = K_GEMM_BLOCK,          /* products in a block of a sum: kernels.h fixes it, another one changes the last bits */
+    LINE = 16,                  /* floats in a cache line */
+    MC = 1024,                  /* rows of A packed at once, 2 MB     4096x1024x1024: 1.10 against 2048, 0.99 against 512 */
+    NC = 256,                   /* columns of B packed, 512 KB     256x1024x1024: 1.05 against 512, 2048x2048x2048: 0.95 */
+    STREAM_K = KC,              /* rows of B in a pass of gemm_small_m     4x512x2048: 1.12 against 1024, 1.52 against all */
+    SMALL_N_ROWS = 256,         /* rows of C at once in gemm_small_n, 14 KB     1024x1x512, A transposed: 2.6 against 128, 1.00
+                                 * against 512 */
+    WORK_PER_THREAD = 1 << 18,  /* multiply-adds, 10 us     two threads: 64x64x100: 0.95, 64x64x128: 1.01, 64x80x128: 1.25 */
+
+    /* limits of gemm_small_m, which reads A and B in place */
+    TINY_SIZE = 64,             /* n and k, with m < W: no choice of a method     8x32x32: 1.10, 1x64x64: 1.14, 8x96x96: 1.01 */
     SMALL_M = W == 16 ? 2 * MR : 3 * MR,
-    /* If n % W is at most this and m >= W, gemm_small_n computes the last n % W columns. 2000 x 10 x 200: 1.13; n = 11: 0.93.
-     * 15 x 8 x 512: 1.15; m = 12: 0.89. */
-    SMALL_N = W * 5 / 8,
-    /* The same limit if A is transposed. 2000 x 13 x 200: 1.23; n = 15: 0.94. A limit of 6 with AVX2, 3072 x 70 x 128: 0.73. */
-    SMALL_N_TRANSPOSED_A = W == 16 ? 13 : SMALL_N,
-    /* Rows of C at a time in gemm_small_n: MR x 256 floats on the stack, 14 KB. 1024 x 1 x 512 with A transposed: 2.6 against
-     * 128 rows, 1.00 against 512. */
-    SMALL_N_ROWS = 256,
-    /* Rows of B in one pass over the columns, for small m. 4 x 512 x 2048: 1.12 against 1024 rows, 1.52 against all. */
-    STREAM_K = KC,
-    /* With n and k up to this and m < W, the product takes less than choosing a method. 8 x 32 x 32: 1.10; 1 x 64 x 64: 1.14;
-     * 8 x 96 x 96: 1.01. */
-    TINY_SIZE = 64,
-    /* Up to this n, A is read in place: each row of A is used at most 512 / NR times. 512 x 256 x 500: 1.04;
-     * 512 x 512 x 768: 1.02; n = 1500: 0.98. */
-    UNPACKED_A_MAX_N = 512,
-    /* Up to this m, B is read in place. 42 x 768 x 128: 1.22; m = 128: 1.06; m = 512: 1.01; m = 1000: 0.96. Narrower vectors:
-     * never. A tile then reads one cache line of each row. With AVX2 on Zen 3, 64 x 768 x 768: 0.67; 64 x 128 x 512: 0.89;
-     * 512 x 768 x 50257, B in memory: 0.57; the exception is a small B, 24 x 100 x 100: 1.10. */
-    UNPACKED_B_MAX_M = 512,
-    /* If lda or ldb is a multiple of this, rows share cache sets, and the next five limits apply. B in place instead of packed,
-     * 128 x 256 x 512: 0.94 with ldb 1024; 1.07 with ldb 512. */
-    ALIASED_LD = 1024,
-    /* Up to this n, A is read in place. 512 x 128 x 1024: 1.04; n = 256: 0.99; in some runs 0.67 for both. */
-    ALIASED_A_MAX_N = 128,
-    /* Up to this m, B is read in place. 42 x 1024 x 1024: 1.16; m = 56: 1.09; 128 x 256 x 512: 0.94. */
-    ALIASED_B_MAX_M = 4 * MR,
-    /* SMALL_M for such an ldb. With AVX2 on Zen 3, 6 x 1024 x 256: 1.00; m = 8: 0.66; 12 x 1024 x 1024, B in memory: 0.74. */
+                                /* mem 28x512x512: 1.13, m = 42: 1.09; both in the cache: 0.92
+                                 * AVX2: mem 18x768x768: 1.09, m = 24: 1.00; 16x640x640: 1.13, 20x768x300: 0.89 */
+    ALIASED_LD = 1024,          /* rows of A or B so far apart, or a multiple of it, share cache sets: then ALIASED_... hold
+                                 * B in place, 128x256x512: 0.94 with ldb 1024, 1.07 with ldb 512 */
     ALIASED_B_SMALL_M = W == 16 ? SMALL_M : MR,
-    /* Up to this m, a transposed B with k >= ALIASED_LD is read in place. 4 x 1024 x 1024: 0.39; with B in memory 0.55.
-     * 3 x 256 x 1024, B in memory: 1.08. A limit of 3 with AVX2, 4 x 4096 x 1024: 0.82. */
+                                /* AVX2: 6x1024x256: 1.00, m = 8: 0.66; mem 12x1024x1024: 0.74 */
     ALIASED_SMALL_M = W == 16 ? 3 : MR,
-    /* SMALL_N for rows of A with k >= ALIASED_LD. With B transposed, 512 x 3 x 1024: 1.15; n = 4: 0.66. With AVX2,
-     * 64 x 4 x 1024: 0.69. */
+                                /* B transposed, k >= ALIASED_LD     mem 3x256x1024: 1.08; 4x1024x1024: 0.39, mem: 0.55
+                                 * AVX2: a limit of 3, 4x4096x1024: 0.82 */
+
+    /* limits of n % W, if m >= W, for gemm_small_n */
+    SMALL_N = W * 5 / 8,        /* 2000x10x200: 1.13, n = 11: 0.93; 15x8x512: 1.15, m = 12: 0.89 */
+    SMALL_N_TRANSPOSED_A = W == 16 ? 13 : SMALL_N,
+                                /* 2000x13x200: 1.23, n = 15: 0.94     AVX2: a limit of 6, 3072x70x128: 0.73 */
     ALIASED_SMALL_N = W == 16 ? 3 : SMALL_N,
-    /* The limit of n and of m if A is transposed: a tile then reads short parts of many rows. A in place, 512 x 64 x 512: 1.17;
-     * n = 128: 1.07; 4096 x 256 x 512: 0.97. B in place, 64 x 1024 x 1024: 1.04; m = 80: 0.98. */
-    TRANSPOSED_A_MAX = 64,
-    /* Multiply-adds of one thread: about 10 microseconds, a few times as long as waking a thread. Two threads against one,
-     * 64 x 64 x 100: 0.95; 64 x 64 x 128, which is the limit: 1.01; 64 x 80 x 128: 1.25. */
-    WORK_PER_THREAD = 1 << 18
+                                /* k >= ALIASED_LD     B transposed, 512x3x1024: 1.15, n = 4: 0.66     AVX2: 64x4x1024: 0.69 */
+
+    /* limits of n, for A in place: beyond them it is packed */
+    UNPACKED_A_MAX_N = 512,     /* 512x256x500: 1.04, 512x512x768: 1.02, n = 1500: 0.98 */
+    ALIASED_A_MAX_N = 128,      /* 512x128x1024: 1.04, n = 256: 0.99; in some runs 0.67 for both */
+    TRANSPOSED_A_MAX = 64,      /* 512x64x512: 1.17, n = 128: 1.07, 4096x256x512: 0.97. Also a limit of m, for B in place:
+                                 * 64x1024x1024: 1.04, m = 80: 0.98 */
+
+    /* limits of m, for B in place. Never with narrower vectors: a tile reads one cache line of each row. AVX2:
+     * 64x768x768: 0.67, 64x128x512: 0.89, mem 512x768x50257: 0.57; a small B, 24x100x100: 1.10 */
+    UNPACKED_B_MAX_M = 512,     /* 42x768x128: 1.22, m = 128: 1.06, m = 512: 1.01, m = 1000: 0.96 */
+    ALIASED_B_MAX_M = 4 * MR    /* 42x1024x1024: 1.16, m = 56: 1.09, 128x256x512: 0.94 */
 };
 
 /* ---- small m: A and B are read in place --------------------------------------------------------------------------- */
@@ -92,13 +74,11 @@ static Microkernel *choose_microkernel(const KGemm *s, int rows, int64_t left, i
     const bool two_columns = s->tb && s->m == rows && by_two_columns[rows - 1] && left > W;
     *vecs = two_columns ? 2 : 1;
     *last = (int)min(W, left - (*vecs - 1) * W);
-    if (s->tb)
-        return two_columns ? by_two_columns[rows - 1] : by_columns[rows - 1];
-    if (left < W)
-        return masked_kernels[rows - 1];
-    if (s->m <= SMALL_M_ROWS && left >= small_m_vecs[rows - 1] * W) {
-        *vecs = small_m_vecs[rows - 1];
-        return small_m_kernels[rows - 1];
+    if (s->tb) return two_columns ? by_two_columns[rows - 1] : by_columns[rows - 1];
+    if (left < W) return masked_kernels[rows - 1];
+    if (s->m <= WIDE_ROWS && left >= wide[rows - 1].vecs * W) {
+        *vecs = wide[rows - 1].vecs;
+        return wide[rows - 1].kernel;
     }
     *vecs = (int)min(NV, left / W);
     return streaming[rows - 1][*vecs - 1];
@@ -173,10 +153,8 @@ static void gemm_small_n(const KGemm *s, float *c, const float *a, const float *
         for (int64_t j = 0; s->add && j < rows; j += W)
             pack_transposed(transposed_c + j, SMALL_N_ROWS, c_rows + j * s->ldc, s->ldc, min(W, rows - j), s->n);
         const float *rows_of_a = a + i * (s->ta ? 1 : s->lda);
-        if (s->bf16)
-            k_gemm_bf16(&flipped, transposed_c, b, rows_of_a);
-        else
-            gemm_small_m(&flipped, transposed_c, b, rows_of_a);
+        if (s->bf16) k_gemm_bf16(&flipped, transposed_c, b, rows_of_a);
+        else gemm_small_m(&flipped, transposed_c, b, rows_of_a);
         for (int64_t j = 0; j < rows; j += 4) {
             vf row[4];
             load_4_columns(row, transposed_c + j, SMALL_N_ROWS, s->n);
@@ -244,10 +222,8 @@ static void macrokernel(const KGemm *s, const Packing *plan, Tile t, int64_t m, 
             t.ldb = plan->pack_b ? vecs * W : s->ldb;
             t.c = c + j;
             const int64_t part = j / NR;
-            if (part * (t.k / 4) < next_a.rows)
-                prefetch_part(&t, &next_a, part);
-            else
-                prefetch_part(&t, next, call++);
+            if (part * (t.k / 4) < next_a.rows) prefetch_part(&t, &next_a, part);
+            else prefetch_part(&t, next, call++);
             (t.last < W && !plan->pack_b ? masked_kernels[rows - 1] : kernels[vecs - 1])(&t);
         }
         if (complete && has_epilogue(s)) {
@@ -268,18 +244,14 @@ static void gemm_loops(const Packing *plan, const KGemm *s, float *c, const floa
         do {                                        /* if k is 0, too: C must be set to 0 */
             const int64_t k = min(KC, s->k - p);
             const float *rows = a + i * a_row + p * a_k;
-            if (plan->pack_a)
-                pack_a(plan->packed_a, s, rows, m, k);
+            if (plan->pack_a) pack_a(plan->packed_a, s, rows, m, k);
             for (int64_t j = 0; j < s->n; j += step) {
                 const int64_t n = min(step, s->n - j);
                 const Block columns = block_of_b(s, b, j, p, step);
                 Block next = { 0 };
-                if (j + step < s->n)
-                    next = block_of_b(s, b, j + step, p, step);
-                else if (p + KC < s->k)
-                    next = block_of_b(s, b, 0, p + KC, step);
-                if (plan->pack_b)
-                    pack_b(plan->packed_b, s, columns.from, n, k);
+                if (j + step < s->n) next = block_of_b(s, b, j + step, p, step);
+                else if (p + KC < s->k) next = block_of_b(s, b, 0, p + KC, step);
+                if (plan->pack_b) pack_b(plan->packed_b, s, columns.from, n, k);
                 Tile t = { .a = plan->pack_a ? plan->packed_a : rows, .a_row = a_row, .a_k = a_k,
                            .b = plan->pack_b ? plan->packed_b : columns.from,
                            .c = c + i * s->ldc + j, .ldc = s->ldc, .k = k, .add = s->add || p > 0 };
@@ -302,8 +274,7 @@ __attribute__((noinline)) static void gemm_without_scratch(const KGemm *s, float
  * memory, 0.87 in the cache; 15 x 128 x 128: 0.80. Short rows stay in place: 8 x 8 x 64 with ldb 1024, B in memory: 1.67. */
 static int64_t small_m(const KGemm *s)
 {
-    if (!s->tb)
-        return s->ldb % ALIASED_LD == 0 ? ALIASED_B_SMALL_M : SMALL_M;
+    if (!s->tb) return s->ldb % ALIASED_LD == 0 ? ALIASED_B_SMALL_M : SMALL_M;
     return s->ldb % ALIASED_LD == 0 && s->k >= ALIASED_LD && s->n > NR ? ALIASED_SMALL_M : MR;
 }
 
@@ -342,8 +313,7 @@ static KGemm column_part(const KGemm *s, int64_t j, int64_t n)
 /* The largest n % W for gemm_small_n. */
 static int64_t small_n(const KGemm *s)
 {
-    if (s->ta)
-        return SMALL_N_TRANSPOSED_A;
+    if (s->ta) return SMALL_N_TRANSPOSED_A;
     return s->lda % ALIASED_LD == 0 && s->k >= ALIASED_LD ? ALIASED_SMALL_N : SMALL_N;
 }
 
@@ -388,10 +358,8 @@ static void thread_task(void *arg, int64_t begin, int64_t end)
         s.n = min(s.n, next_j) - j;
         s.bias = shift(s.bias, j);
         s.pre = shift_out(s.pre, matrix * s.step_c + i * s.ldc + j);
-        if (s.packed_b)
-            s.packed_b += k_packed_items(j, s.k);
-        if (s.b_pairs)
-            s.b_pairs += (s.tb ? j * s.ldb : j) / 2;
+        if (s.packed_b) s.packed_b += k_packed_items(j, s.k);
+        if (s.b_pairs) s.b_pairs += (s.tb ? j * s.ldb : j) / 2;
         if (s.m > 0 && s.n > 0)
             gemm_serial(&s, job->c + matrix * s.step_c + i * s.ldc + j,
                         job->a + matrix * s.step_a + (s.ta ? i : i * s.lda),
@@ -448,8 +416,7 @@ void ISA(gemm)(const KGemm *shape, real *c, const real *a, const real *b)
         return;
     }
     KGemm s = *shape;
-    if (s.batch <= 0 || s.m <= 0 || s.n <= 0 || (s.k <= 0 && s.add))
-        return;
+    if (s.batch <= 0 || s.m <= 0 || s.n <= 0 || (s.k <= 0 && s.add)) return;
     if (s.batch > 1 && s.step_b == 0 && !s.ta && s.step_a == s.m * s.lda && s.step_c == s.m * s.ldc) {
         s.m *= s.batch;                             /* one product with all rows */
         s.batch = 1;

@@ -1,14 +1,10 @@
 /* gemm_bf16.c: the matrix product in bfloat16, of one thread; k_gemm splits a product between threads and calls it.
  *
  * The loops are those of gemm.c: blocks of A and B are packed, and a microkernel computes tiles of C. Here packing also rounds
- * the operands, and fills up k to whole blocks with zeros. gemm.h fixes the order of the sums. A tile starts from what C holds,
- * so KC does not change a result. */
+ * the operands, and fills up k to whole blocks with zeros. kernels.h fixes the order of the sums. A tile starts from what C
+ * holds, so KC does not change a result. */
 #include "flush_mode.h"
-#include "gemm.h"
-#include "gemm_epilogue.h"
-#include "scratch.h"
-
-#include "gemm.def"
+#include "gemm_common.h"
 
 enum { BLOCK = K_BF16_BLOCK };
 
@@ -112,8 +108,7 @@ INLINE void pack_rows_of_pairs(uint32_t *to, const uint32_t *from, int64_t step,
         const uint32_t *even = from, *odd = from + step;
         if (!whole || p + 1 == k) {
             memcpy(copy[0], even, (size_t)pairs * sizeof *from);
-            if (p + 1 < k)
-                memcpy(copy[1], odd, (size_t)pairs * sizeof *from);
+            if (p + 1 < k) memcpy(copy[1], odd, (size_t)pairs * sizeof *from);
             even = copy[0], odd = copy[1];
         }
         for (int64_t j = 0; j < K_PANEL; j += W)
@@ -147,14 +142,10 @@ static void pack_pairs(uint32_t *to, const KGemm *s, int64_t p, int64_t j, int64
     const int64_t step = s->ldb / 2, used = (k + 1) / 2 * K_PANEL, size = k_packed_items(K_PANEL, k);
     const uint32_t *from = s->b_pairs + (s->tb ? j * step + p / 2 : p * step + j / 2);
     for (; n > 0; n -= K_PANEL, from += s->tb ? K_PANEL * step : K_PANEL / 2, to += size) {
-        if (s->tb && n >= K_PANEL)
-            pack_columns_of_pairs(to, from, step, K_PANEL, k);
-        else if (s->tb)
-            pack_columns_of_pairs(to, from, step, n, k);
-        else if (n >= K_PANEL)
-            pack_rows_of_pairs(to, from, step, K_PANEL / 2, k);
-        else
-            pack_rows_of_pairs(to, from, step, n / 2, k);
+        if (s->tb && n >= K_PANEL) pack_columns_of_pairs(to, from, step, K_PANEL, k);
+        else if (s->tb) pack_columns_of_pairs(to, from, step, n, k);
+        else if (n >= K_PANEL) pack_rows_of_pairs(to, from, step, K_PANEL / 2, k);
+        else pack_rows_of_pairs(to, from, step, n / 2, k);
         memset(to + used, 0, (size_t)(size - used) * sizeof *to);
     }
 }
@@ -187,7 +178,18 @@ static void gemm_of_pairs(const KGemm *s, float *c, const float *a)
 
 /* ---- few rows ---------------------------------------------------------------------------------------------------- */
 
-#if defined(HAVE_FLUSH_MODE)
+#if defined(__AMX_TILE__)
+
+/* A tile register would be mostly empty. Every processor with AMX has AVX-512. */
+#include "dispatch.h"
+enum { FEW_ROWS = 10 };
+static bool gemm_few_rows(const KGemm *s, float *c, const float *a, const float *b)
+{
+    k_avx512_gemm_bf16(s, c, a, b);
+    return true;
+}
+
+#elif defined(HAVE_FLUSH_MODE)
 
 /* With few rows packing B would take longer than the product. B is read where it is: packed by k_pack_b (as in generation), or
  * stored by rows and rounded on the way. A is rounded first; element (i, p) of op(A) is a[p * m + i]. */
@@ -236,8 +238,7 @@ INLINE void few_rows_tile(int rows, int vecs, LayoutB layout, const KGemm *s, co
                         for (int i = 0; i < rows; i++)
                             sum[odd][i * vecs + v] = vfma(vset(a[(r + odd) * rows + i]), row[odd], sum[odd][i * vecs + v]);
                 }
-                if (layout == B_PACKED)
-                    pairs += K_PANEL;
+                if (layout == B_PACKED) pairs += K_PANEL;
             }
         UNROLL
         for (int i = 0; i < rows; i++)
@@ -299,8 +300,7 @@ static bool gemm_few_rows(const KGemm *s, float *c, const float *a, const float 
     const LayoutB layout = s->packed_b ? B_PACKED : B_ROWS;
     const int64_t most = layout == B_PACKED ? s->k : min(FEW_K, s->k);      /* a packed B is read from one end to the other */
     float *packed_a = k_scratch((size_t)((most + 4) * s->m + W) * sizeof *packed_a);
-    if (!packed_a)
-        return false;
+    if (!packed_a) return false;
     for (int64_t p = 0; p < s->k; p += most) {
         const int64_t k = min(most, s->k - p), end = (k + 3) / 4 * 4;
         const FewRows t = { packed_a, s->packed_b ? NULL : b + p * s->ldb, p, k, end, s->add || p > 0 };
@@ -309,8 +309,7 @@ static bool gemm_few_rows(const KGemm *s, float *c, const float *a, const float 
         few_rows_kernels[s->m - 1][layout](s, &t, c);
         end_flushing(before);
     }
-    if (has_epilogue(s))
-        epilogue(s, s->m, s->n, c, s->bias, s->pre);
+    if (has_epilogue(s)) epilogue(s, s->m, s->n, c, s->bias, s->pre);
     return true;
 }
 
@@ -387,8 +386,7 @@ static void gemm_loops(const Plan *plan, const KGemm *s, float *c, const float *
                 const Packed *block_b = block_of_b(plan->b, s, b, j, p, n, k, &tiles.b_k);
                 for (int64_t r = 0; s->k == 0 && !s->add && r < m; r++)
                     memset(block + r * s->ldc, 0, (size_t)n * sizeof *c);
-                if (k > 0)
-                    multiply_blocks(tiles, m, n, plan->a, block_b, block);
+                if (k > 0) multiply_blocks(tiles, m, n, plan->a, block_b, block);
                 if (p + k == s->k && has_epilogue(s)) {
                     end_flushing(before);
                     epilogue(s, m, n, block, shift(s->bias, j), shift_out(s->pre, i * s->ldc + j));
@@ -419,9 +417,7 @@ void ISA(gemm_bf16)(const KGemm *s, real *c, const real *a, const real *b)
     const int64_t a_size = packed_a_size(min(MC, s->m)), b_size = packed_b_size(NC);
     Packed *memory = k_scratch((size_t)(a_size + b_size) * sizeof(Packed));
     begin_tiles();
-    if (memory)
-        gemm_loops(&(Plan){ memory + b_size, memory, MC, NC }, s, c, a, b);
-    else
-        gemm_without_scratch(s, c, a, b);
+    if (memory) gemm_loops(&(Plan){ memory + b_size, memory, MC, NC }, s, c, a, b);
+    else gemm_without_scratch(s, c, a, b);
     end_tiles();
 }

@@ -2,13 +2,13 @@
  * instruction TDPBF16PS adds a product of 16 x 32 by 32 x 16 bfloat16 to a tile of 16 x 16 floats.
  *
  * Packed operands are bfloat16 in pairs along k, a pair in 32 bits. A: tiles of 16 rows, one after another along k. B: as
- * k_pack_b packs it (gemm.h). AVX-512's conversion to bfloat16, which every processor with AMX has, rounds as bf16_round does.
+ * k_pack_b packs it. AVX-512's conversion to bfloat16, which every processor with AMX has, rounds as bf16_round does.
  * With EMULATED_AMX the instructions are plain C, so that the tests can run this file on any processor. */
 #ifndef KAERU_GEMM_BF16_AMX_H
 #define KAERU_GEMM_BF16_AMX_H
 
 #include "flush_mode.h"
-#include "gemm_load.h"
+#include "gemm_common.h"
 
 typedef uint32_t Packed;
 enum { TILE_M = 32, TILE_N = 32, KC = 512, NEAR_ROWS = MC, SIDE = 16, PAIRS = BLOCK / 2 };
@@ -90,8 +90,7 @@ INLINE const Packed *panel_of_b(const Packed *b, int64_t j, int64_t k) { return 
 /* A tile of SIDE rows of BLOCK numbers, in pairs along the row. Only `rows` rows and n numbers exist. */
 INLINE void pack_along_rows(Packed *tile, const float *x, int64_t ld, int64_t rows, int64_t n)
 {
-    if (rows < SIDE)
-        memset(tile, 0, SIDE * PAIRS * sizeof *tile);
+    if (rows < SIDE) memset(tile, 0, SIDE * PAIRS * sizeof *tile);
     for (int64_t i = 0; i < min(rows, SIDE); i++, x += ld, tile += PAIRS)
         for (int j = 0; j < BLOCK; j += W) {
             const vf y = j < n ? vload_left(x + j, n - j) : vset(0);
@@ -109,8 +108,7 @@ INLINE void pack_along_rows(Packed *tile, const float *x, int64_t ld, int64_t ro
 /* A tile of BLOCK rows of SIDE numbers, in pairs of two rows. Only `rows` rows and n numbers exist. */
 INLINE void pack_across_rows(Packed *tile, const float *x, int64_t ld, int64_t rows, int64_t n)
 {
-    if (rows < BLOCK || n < SIDE)
-        memset(tile, 0, SIDE * PAIRS * sizeof *tile);
+    if (rows < BLOCK || n < SIDE) memset(tile, 0, SIDE * PAIRS * sizeof *tile);
     for (int64_t i = 0; i < min(rows, BLOCK); i += 2, x += 2 * ld, tile += SIDE)
         for (int64_t j = 0; j < min(n, SIDE); j += W)
             store_pairs(tile + j, round_to_pairs(vload_left(x + j, n - j),
@@ -137,12 +135,9 @@ static void pack_tiles(Packed *to, const float *x, int64_t ld, int64_t n, int64_
         for (int64_t p = 0; p < k; p += BLOCK, to += SIDE * PAIRS) {
             const float *from = x + (along_rows ? i * ld + p : p * ld + i);
             Packed *tile = transposed ? copy : to;
-            if (along_rows)
-                pack_along_rows(tile, from, ld, n - i, k - p);
-            else
-                pack_across_rows(tile, from, ld, k - p, n - i);
-            if (transposed)
-                transpose_tile(to, tile);
+            if (along_rows) pack_along_rows(tile, from, ld, n - i, k - p);
+            else pack_across_rows(tile, from, ld, k - p, n - i);
+            if (transposed) transpose_tile(to, tile);
         }
 }
 
@@ -185,14 +180,10 @@ INLINE void multiply_tile(const Tiles *t, int64_t rows, int64_t columns, const P
     TILE_ZERO(1);
     TILE_ZERO(2);
     TILE_ZERO(3);
-    if (t->add)
-        TILE_LOAD(0, c, row_bytes);
-    if (t->add && two_columns)
-        TILE_LOAD(1, c + SIDE, row_bytes);
-    if (t->add && two_rows)
-        TILE_LOAD(2, c + SIDE * ldc, row_bytes);
-    if (t->add && two_rows && two_columns)
-        TILE_LOAD(3, c + SIDE * ldc + SIDE, row_bytes);
+    if (t->add) TILE_LOAD(0, c, row_bytes);
+    if (t->add && two_columns) TILE_LOAD(1, c + SIDE, row_bytes);
+    if (t->add && two_rows) TILE_LOAD(2, c + SIDE * ldc, row_bytes);
+    if (t->add && two_rows && two_columns) TILE_LOAD(3, c + SIDE * ldc + SIDE, row_bytes);
     for (int64_t p = 0; p < k; p += BLOCK, a += SIDE * PAIRS, b += PAIRS * SIDE) {
         TILE_LOAD(4, a, 64);
         TILE_LOAD(6, b, 64);
@@ -205,16 +196,12 @@ INLINE void multiply_tile(const Tiles *t, int64_t rows, int64_t columns, const P
             TILE_LOAD(5, a + next_rows, 64);
             TILE_MULTIPLY_ADD(2, 5, 6);
         }
-        if (two_rows && two_columns)
-            TILE_MULTIPLY_ADD(3, 5, 7);
+        if (two_rows && two_columns) TILE_MULTIPLY_ADD(3, 5, 7);
     }
     TILE_STORE(0, c, row_bytes);
-    if (two_columns)
-        TILE_STORE(1, c + SIDE, row_bytes);
-    if (two_rows)
-        TILE_STORE(2, c + SIDE * ldc, row_bytes);
-    if (two_rows && two_columns)
-        TILE_STORE(3, c + SIDE * ldc + SIDE, row_bytes);
+    if (two_columns) TILE_STORE(1, c + SIDE, row_bytes);
+    if (two_rows) TILE_STORE(2, c + SIDE * ldc, row_bytes);
+    if (two_rows && two_columns) TILE_STORE(3, c + SIDE * ldc + SIDE, row_bytes);
 }
 
 #endif

@@ -12,7 +12,7 @@
 #define KAERU_GEMM_BF16_FMA_H
 
 #include "flush_mode.h"
-#include "gemm_load.h"
+#include "gemm_common.h"
 
 typedef float Packed;
 /* A tile has TILE_M x 2 vectors of sums: 28 in 32 registers, or 12 in 16. */
@@ -104,10 +104,8 @@ static void pack_transposed_a(Packed *to, const float *a, int64_t lda, int64_t m
 
 INLINE void pack_a(Packed *to, const KGemm *s, const float *a, int64_t m, int64_t k)
 {
-    if (s->ta)
-        pack_transposed_a(to, a, s->lda, m, k);
-    else
-        pack_rows_of_a(to, a, s->lda, m, k);
+    if (s->ta) pack_transposed_a(to, a, s->lda, m, k);
+    else pack_rows_of_a(to, a, s->lda, m, k);
 }
 
 /* Two rows of a micropanel, in floats. */
@@ -120,8 +118,7 @@ INLINE void pack_rows_of_b(Packed *to, const float *b, int64_t ldb, int64_t colu
     int64_t p = 0;
     for (; p + 2 <= k; p += 2, b += 2 * ldb, to += TWO_ROWS)
         pack_two_rows(to, vload_left(b, columns), vload_left(b + ldb, columns));
-    if (p < k)
-        pack_two_rows(to, vload_left(b, columns), vset(0));
+    if (p < k) pack_two_rows(to, vload_left(b, columns), vset(0));
 }
 
 /* The same if B is transposed. */
@@ -154,12 +151,9 @@ static const Packed *block_of_b(Packed *room, const KGemm *s, const float *b, in
     *rows = padded(k);
     Packed *to = room;
     for (int64_t end = j + n; j < end; j += TILE_N, to += TILE_N * padded(k)) {
-        if (s->packed_b)
-            unpack_b(to, stored_part(s, j / K_PANEL * K_PANEL, p) + j % K_PANEL, k);
-        else if (s->tb)
-            pack_transposed_b(to, b + j * s->ldb + p, s->ldb, end - j, k);
-        else
-            pack_rows_of_b(to, b + p * s->ldb + j, s->ldb, end - j, k);
+        if (s->packed_b) unpack_b(to, stored_part(s, j / K_PANEL * K_PANEL, p) + j % K_PANEL, k);
+        else if (s->tb) pack_transposed_b(to, b + j * s->ldb + p, s->ldb, end - j, k);
+        else pack_rows_of_b(to, b + p * s->ldb + j, s->ldb, end - j, k);
     }
     return room;
 }
@@ -310,8 +304,7 @@ INLINE void multiply_tile(const Tiles *t, int64_t rows, int64_t columns, const P
     Microkernel *exact = t->columns_of_a ? exact_by_columns : exact_by_rows;
     for (int64_t i = 0; !t->plain && i < rows; i++)
         exact(t->add, a + (t->columns_of_a ? place_of_pair(i) : i * A_LD), b, t->k, c + i * t->ldc, t->ldc);
-    if (!t->plain)
-        return;
+    if (!t->plain) return;
 #endif
     plain_kernels[t->columns_of_a][rows - 1](t->add, a, b, t->k, c, t->ldc);
 }

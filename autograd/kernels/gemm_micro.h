@@ -9,12 +9,15 @@
 #ifndef KAERU_GEMM_MICRO_H
 #define KAERU_GEMM_MICRO_H
 
-#include "gemm_load.h"
+#include "gemm_common.h"
 
+/* EACH_WIDE: with up to three rows tiles are wider, because longer reads of the rows of B are faster. 1024 columns and
+ * k = 1024, against two vectors: 1 row 2.05, 2 rows 1.23, 3 rows 1.14. */
 #if defined(__AVX512F__)
 enum { MR = 14, NV = 2 };       /* 28 of 32 registers */
 #define EACH_HEIGHT(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
 #define EACH_WIDTH(X, rows) X(rows, 1) X(rows, 2)
+#define EACH_WIDE(X) X(1, 16, B_ROWS) X(2, 8, B_STREAMED) X(3, 8, B_STREAMED)
 /* Two vectors at once of a transposed B, measured as in gemm.c. 4 x 1024 x 260: 1.12; 10 rows: 1.15; 3 rows with B in memory:
  * 0.90. If ldb is a multiple of 256, they are slower: 8 x 1024 x 256: 0.80; 11 x 768 x 768: 0.85. */
 #define EACH_HEIGHT_OF_TWO_COLUMNS(X) X(4) X(5) X(6) X(7) X(8) X(9) X(10)
@@ -22,10 +25,12 @@ enum { MR = 14, NV = 2 };       /* 28 of 32 registers */
 enum { MR = 6, NV = 2 };        /* 12 of 16 */
 #define EACH_HEIGHT(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #define EACH_WIDTH(X, rows) X(rows, 1) X(rows, 2)
+#define EACH_WIDE(X) X(1, 8, B_STREAMED) X(2, 4, B_STREAMED) X(3, 4, B_STREAMED)
 #else
 enum { MR = 4, NV = 4 };        /* 16 of NEON's 32 */
 #define EACH_HEIGHT(X) X(1) X(2) X(3) X(4)
 #define EACH_WIDTH(X, rows) X(rows, 1) X(rows, 2) X(rows, 3) X(rows, 4)
+#define EACH_WIDE(X) X(1, 8, B_STREAMED) X(2, 8, B_STREAMED) X(3, 4, B_STREAMED)
 #endif
 #if !defined(EACH_HEIGHT_OF_TWO_COLUMNS)
 #define EACH_HEIGHT_OF_TWO_COLUMNS(X)
@@ -38,11 +43,12 @@ enum {
     L1_K = 256
 };
 
-/* Emulated multiply-adds are long, so repeating them costs time to compile and gains nothing. */
+/* Emulated multiply-adds are long, so unrolled steps and microkernels of their own for each layout gain nothing, and take long
+ * to compile. Without FAST_FMA the microkernels of one size are equal for all layouts except a transposed B; gcc keeps one. */
 #if defined(EMULATED_FMA)
-#define UNROLL_STEPS _Pragma("GCC unroll 1")
+enum { FAST_FMA = false };
 #else
-#define UNROLL_STEPS UNROLL
+enum { FAST_FMA = true };
 #endif
 
 /* The arguments of a microkernel. Element (i, p) of op(A) is a[i * a_row + p * a_k]. The last vector of C has `last` columns.
@@ -81,24 +87,23 @@ INLINE void multiply_b_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t 
     const float *a = t->a, *b = t->b, *ahead = t->ahead;
     const int64_t ldb = t->ldb, ahead_step = t->ahead_step, last = t->last;
     int64_t p = t->k;
-#define STEP()                                                                                                      \
-    do {                                                                                                            \
-        vf row[MAX_VECS];                                                                                           \
-        UNROLL                                                                                                   \
-        for (int j = 0; j < vecs; j++) {                                                                            \
-            row[j] = layout_b == B_MASKED && j == vecs - 1 ? vload_n(b + j * W, last) : vload(b + j * W);           \
-            if (layout_b == B_STREAMED && j * W % 16 == 0)                                                           \
-                __builtin_prefetch(b + (vecs + j) * W, 0, 2);                                                       \
-        }                                                                                                           \
-        rank_1_update(sum, rows, vecs, a, a_row, row);                                                              \
-        a += a_k;                                                                                                   \
-        b += ldb;                                                                                                   \
+#define STEP()                                                                                              \
+    do {                                                                                                    \
+        vf row[MAX_VECS];                                                                                   \
+        UNROLL                                                                                              \
+        for (int j = 0; j < vecs; j++) {                                                                    \
+            row[j] = layout_b == B_MASKED && j == vecs - 1 ? vload_n(b + j * W, last) : vload(b + j * W);   \
+            if (FAST_FMA && layout_b == B_STREAMED && j * W % 16 == 0)                                      \
+                __builtin_prefetch(b + (vecs + j) * W, 0, 2);                                               \
+        }                                                                                                   \
+        rank_1_update(sum, rows, vecs, a, a_row, row);                                                      \
+        a += a_k;                                                                                           \
+        b += ldb;                                                                                           \
     } while (0)
-    for (; p >= 4; p -= 4) {
-        if (layout_b == B_ROWS)
-            __builtin_prefetch(ahead, 0, 2);
+    for (; FAST_FMA && p >= 4; p -= 4) {
+        if (layout_b == B_ROWS) __builtin_prefetch(ahead, 0, 2);
         ahead += ahead_step;
-        UNROLL_STEPS
+        UNROLL
         for (int u = 0; u < 4; u++)
             STEP();
     }
@@ -119,10 +124,8 @@ INLINE void multiply_b_columns(vf *sum, const Tile *t, int rows, int vecs, int64
         const float *ahead = b + vecs * (W + p % 16 * W / 16) * ldb + p;
         UNROLL
         for (int j = 0; j < vecs * W / 4; j++, ahead += ldb)
-            if (k <= L1_K)
-                __builtin_prefetch(ahead, 0, 3);
-            else
-                __builtin_prefetch(ahead, 0, 2);
+            if (k <= L1_K) __builtin_prefetch(ahead, 0, 3);
+            else __builtin_prefetch(ahead, 0, 2);
         vf column[2][4];
         UNROLL
         for (int j = 0; j < vecs; j++)
@@ -150,8 +153,7 @@ INLINE void store_tile(float *c, int64_t ldc, const vf *sum, int rows, int vecs,
         for (int j = 0; j < vecs; j++) {
             const int64_t columns = j < vecs - 1 ? W : last;
             vf x = sum[i * vecs + j];
-            if (add)
-                x = vload_masked(c + j * W, columns) + x;
+            if (add) x = vload_masked(c + j * W, columns) + x;
             vstore_masked(c + j * W, x, columns);
         }
     }
@@ -159,7 +161,8 @@ INLINE void store_tile(float *c, int64_t ldc, const vf *sum, int rows, int vecs,
 
 INLINE void tile(const Tile *t, int rows, int vecs, LayoutA layout_a, LayoutB layout_b)
 {
-    const int64_t a_row = layout_a == A_COLUMNS ? 1 : t->a_row, a_k = layout_a == A_ROWS ? 1 : t->a_k;
+    const int64_t a_row = FAST_FMA && layout_a == A_COLUMNS ? 1 : t->a_row;
+    const int64_t a_k = FAST_FMA && layout_a == A_ROWS ? 1 : t->a_k;
     const int64_t ldc = t->ldc, last = t->last;
     const bool add = t->add;
     float *c = t->c;
@@ -169,19 +172,13 @@ INLINE void tile(const Tile *t, int rows, int vecs, LayoutA layout_a, LayoutB la
         UNROLL
         for (int j = 0; j < vecs; j++) {
             sum[i * vecs + j] = vset(0);
-            if (add)
-                __builtin_prefetch(c + i * ldc + j * W, 0, 2);
+            if (add) __builtin_prefetch(c + i * ldc + j * W, 0, 2);
         }
-    if (layout_b == B_COLUMNS && last == W)
-        multiply_b_columns(sum, t, rows, vecs, W, a_row, a_k);
-    else if (layout_b == B_COLUMNS)
-        multiply_b_columns(sum, t, rows, vecs, last, a_row, a_k);
-    else
-        multiply_b_rows(sum, t, rows, vecs, a_row, a_k, layout_b);
-    if (add)
-        store_tile(c, ldc, sum, rows, vecs, last, true);
-    else
-        store_tile(c, ldc, sum, rows, vecs, last, false);
+    if (layout_b == B_COLUMNS && last == W) multiply_b_columns(sum, t, rows, vecs, W, a_row, a_k);
+    else if (layout_b == B_COLUMNS) multiply_b_columns(sum, t, rows, vecs, last, a_row, a_k);
+    else multiply_b_rows(sum, t, rows, vecs, a_row, a_k, layout_b);
+    if (add) store_tile(c, ldc, sum, rows, vecs, last, true);
+    else store_tile(c, ldc, sum, rows, vecs, last, false);
 }
 
 /* ---- the microkernels, by height and width ------------------------------------------------------------------------ */
@@ -202,25 +199,12 @@ INLINE void tile(const Tile *t, int rows, int vecs, LayoutA layout_a, LayoutB la
 #define STREAMING_MICROKERNELS(rows, vecs) MICROKERNEL(streaming, rows, vecs, A_ANY, B_STREAMED)
 EACH_HEIGHT(MICROKERNELS_OF_HEIGHT)
 
-/* With up to three rows, tiles are wider: longer reads of the rows of B are faster. 1024 columns and k = 1024, against two
- * vectors: 1 row 2.05, 2 rows 1.23, 3 rows 1.14. */
-enum { SMALL_M_ROWS = 3 };
-static const int small_m_vecs[SMALL_M_ROWS] = { W == 16 ? 16 : 8, W == 8 ? 4 : 8, W == 16 ? 8 : 4 };
-#if defined(__AVX512F__)
-MICROKERNEL(streaming, 1, 16, A_ANY, B_ROWS)
-MICROKERNEL(streaming, 2, 8, A_ANY, B_STREAMED)
-MICROKERNEL(streaming, 3, 8, A_ANY, B_STREAMED)
-static Microkernel *const small_m_kernels[SMALL_M_ROWS] = { streaming_1x16, streaming_2x8, streaming_3x8 };
-#elif defined(__AVX2__) && defined(__FMA__)
-MICROKERNEL(streaming, 1, 8, A_ANY, B_STREAMED)
-MICROKERNEL(streaming, 2, 4, A_ANY, B_STREAMED)
-MICROKERNEL(streaming, 3, 4, A_ANY, B_STREAMED)
-static Microkernel *const small_m_kernels[SMALL_M_ROWS] = { streaming_1x8, streaming_2x4, streaming_3x4 };
-#else
-MICROKERNEL(streaming, 1, 8, A_ANY, B_STREAMED)
-MICROKERNEL(streaming, 2, 8, A_ANY, B_STREAMED)
-static Microkernel *const small_m_kernels[SMALL_M_ROWS] = { streaming_1x8, streaming_2x8, streaming_3x4 };
-#endif
+/* For up to WIDE_ROWS rows: wide[rows - 1]. */
+#define WIDE_KERNEL(rows, vecs, layout_b) MICROKERNEL(wide, rows, vecs, A_ANY, layout_b)
+EACH_WIDE(WIDE_KERNEL)
+#define WIDE(rows, vecs, layout_b) { wide_##rows##x##vecs, vecs },
+enum { WIDE_ROWS = 3 };
+static const struct { Microkernel *kernel; int vecs; } wide[WIDE_ROWS] = { EACH_WIDE(WIDE) };
 
 /* by_rows[0: A by columns, 1: A by rows][rows - 1][vecs - 1] */
 #define BY_COLUMNS_SIZE(rows, vecs) columns_by_rows_##rows##x##vecs,

@@ -6,7 +6,6 @@
 #ifndef KAERU_GEMM_PACK_H
 #define KAERU_GEMM_PACK_H
 
-#include "gemm.h"
 #include "gemm_micro.h"
 
 /* m rows as tiles of nearly equal height: the first `longer` tiles have base + 1 rows, the others base. */
@@ -37,10 +36,8 @@ INLINE void pack_transposed_rows(float *to, int64_t step, const float *from, int
  * next p, so the buffer needs W more elements at its end. */
 static void pack_transposed(float *to, int64_t step, const float *from, int64_t ld, int64_t rows, int64_t k)
 {
-    if (rows >= W)
-        pack_transposed_rows(to, step, from, ld, W, k);
-    else
-        pack_transposed_rows(to, step, from, ld, rows, k);
+    if (rows >= W) pack_transposed_rows(to, step, from, ld, W, k);
+    else pack_transposed_rows(to, step, from, ld, rows, k);
 }
 
 /* to[t * rows * k + p * rows + i] = from[p * ld + t * rows + i], t < count, i < rows <= W. Also writes whole vectors. */

@@ -1,7 +1,6 @@
 /* isa_table.c: the table of one processor path; compiled once for each, like every file that includes simd.h. */
 #include "dispatch.h"
 #include "simd.h"
-#include "kernels.def"
 
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)

@@ -3,10 +3,7 @@
  * Along contiguous items (inner 1) the value is found by 32 lanes and its place by a second pass. Across rows (inner > 1)
  * each column keeps its best value and place in a lane. The smallest is the largest of the negated items. NaN counts as the
  * largest. */
-#include "reduce.h"
 #include "simd.h"
-
-#include "reduce.def"
 
 enum { GRAIN = 8192 };
 
@@ -20,8 +17,7 @@ static int64_t place_of(const float *x, int64_t n, float best)
     for (int64_t i = 0; i < n; i += W) {
         vf v = vload_left(x + i, n - i);
         vm hit = vand(best == best ? veq(v, vset(best)) : is_nan(v), vfirst(n - i < W ? n - i : W));
-        if (vany(hit))
-            return i + __builtin_ctz(vmask_bits(hit));
+        if (vany(hit)) return i + __builtin_ctz(vmask_bits(hit));
     }
     return 0;
 }
@@ -40,16 +36,14 @@ static void max_rows(void *arg, int64_t begin, int64_t end)
                 vf v = vload_left(x + i + k * W, left);
                 nan = viselect(is_nan(v), viset(1), nan);
                 v = vfrom_bits(vbits(v) ^ flip);
-                if (left < W)
-                    v = vselect(vfirst(left), v, vset(-INFINITY));
+                if (left < W) v = vselect(vfirst(left), v, vset(-INFINITY));
                 best.part[k] = vmax(v, best.part[k]);
             }
         float value = lanes_max(best);
         value = vany(vieq(nan, viset(1))) ? NAN : j->least ? -value : value;
         int64_t at = place_of(x, j->n, value);
         j->y[row] = x[at];
-        if (j->index)
-            j->index[row] = (int32_t)at;
+        if (j->index) j->index[row] = (int32_t)at;
     }
 }
 
@@ -66,8 +60,7 @@ static void max_columns(const Job *j, const float *x, int64_t at, int64_t left)
         index = viselect(take, viset((int32_t)i), index);
     }
     vstore_n(j->y + at, vfrom_bits(vbits(best) ^ flip), left);
-    if (j->index)
-        vistore_n(j->index + at, index, left);
+    if (j->index) vistore_n(j->index + at, index, left);
 }
 
 static void max_strips(void *arg, int64_t begin, int64_t end)
@@ -83,8 +76,6 @@ static void max_strips(void *arg, int64_t begin, int64_t end)
 void ISA(max)(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, const real *x, bool least)
 {
     Job j = { n, inner, y, index, x, least };
-    if (inner == 1)
-        k_parallel(outer, 1 + GRAIN / n, max_rows, &j);
-    else
-        k_parallel(outer * ((inner + W - 1) / W), 1 + GRAIN / (n * W), max_strips, &j);
+    if (inner == 1) k_parallel(outer, 1 + GRAIN / n, max_rows, &j);
+    else k_parallel(outer * ((inner + W - 1) / W), 1 + GRAIN / (n * W), max_strips, &j);
 }

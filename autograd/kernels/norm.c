@@ -3,12 +3,7 @@
  * A row is read for its mean, for the deviations and their squares (the sum of the deviations corrects the mean), and to
  * compute y; after the first pass it is in a near cache. dgamma and dbeta are sums down the columns, which reduce.c
  * computes. */
-#include "reduce.h"
-#include "rows.h"
 #include "sum_normalized.h"
-
-#include "reduce.def"
-#include "rows.def"
 
 enum { GRAIN = 8192 };
 
@@ -41,14 +36,10 @@ static void norm_rows(void *arg, int64_t first, int64_t last)
         j->mean[row] = (float)((float)(sum / (double)n) + off);
         j->rstd[row] = deviation == 0 ? 0 : (float)(1 / deviation);
         const vf mean = vset(j->mean[row]), rstd = vset(j->rstd[row]);
-        if (gamma && beta)
-            EACH(0, n, y, vfma((LOAD(x) - mean) * rstd, LOAD(gamma), LOAD(beta)));
-        else if (gamma)
-            EACH(0, n, y, (LOAD(x) - mean) * rstd * LOAD(gamma));
-        else if (beta)
-            EACH(0, n, y, vfma(LOAD(x) - mean, rstd, LOAD(beta)));
-        else
-            EACH(0, n, y, (LOAD(x) - mean) * rstd);
+        if (gamma && beta) EACH(0, n, y, vfma((LOAD(x) - mean) * rstd, LOAD(gamma), LOAD(beta)));
+        else if (gamma) EACH(0, n, y, (LOAD(x) - mean) * rstd * LOAD(gamma));
+        else if (beta) EACH(0, n, y, vfma(LOAD(x) - mean, rstd, LOAD(beta)));
+        else EACH(0, n, y, (LOAD(x) - mean) * rstd);
     }
 }
 
@@ -83,10 +74,8 @@ static void norm_backward_rows(void *arg, int64_t first, int64_t last)
         double k = r == 0 ? 0 : j->eps_inside ? r * r * r / j->divisor : sigma <= 0 ? 0 : r * r / (j->divisor * sigma);
         const vf scale = vset((float)r), shift = vset((float)(-r * sum / (double)n)), slope = vset((float)(-k * dot));
 #define DX(g) vfma(slope, LOAD(x) - mean, vfma(scale, g, shift))
-        if (gamma)
-            EACH_ADD(j->add, 0, n, dx, DX(LOAD(dy) * LOAD(gamma)));
-        else
-            EACH_ADD(j->add, 0, n, dx, DX(LOAD(dy)));
+        if (gamma) EACH_ADD(j->add, 0, n, dx, DX(LOAD(dy) * LOAD(gamma)));
+        else EACH_ADD(j->add, 0, n, dx, DX(LOAD(dy)));
 #undef DX
     }
 }
@@ -99,10 +88,8 @@ void ISA(layer_norm_backward)(int64_t rows, int64_t n, real *dx, bool add_x, rea
         k_parallel(rows, 1 + GRAIN / (n + 1), norm_backward_rows,
                    &(Job){ .n = n, .y = dx, .mean = (float *)mean, .rstd = (float *)rstd, .dy = dy, .x = x, .gamma = gamma,
                            .eps = kind.eps, .divisor = divisor_of(n, kind), .eps_inside = kind.eps_inside, .add = add_x });
-    if (dgamma)
-        ISA(sum_normalized)(rows, n, dgamma, dy, x, mean, rstd, add_gamma);
-    if (dbeta)
-        ISA(sum)(1, rows, n, dbeta, dy, 1, add_beta);
+    if (dgamma) ISA(sum_normalized)(rows, n, dgamma, dy, x, mean, rstd, add_gamma);
+    if (dbeta) ISA(sum)(1, rows, n, dbeta, dy, 1, add_beta);
 }
 
 /* ---- without the mean -------------------------------------------------------------------------------------------- */
@@ -120,10 +107,8 @@ static void rms_rows(void *arg, int64_t first, int64_t last)
         double deviation = sqrt(squares / (double)n + j->eps);
         j->rstd[row] = deviation == 0 ? 0 : (float)(1 / deviation);
         const vf rstd = vset(j->rstd[row]);
-        if (gamma)
-            EACH(0, n, y, LOAD(x) * rstd * LOAD(gamma));
-        else
-            EACH(0, n, y, LOAD(x) * rstd);
+        if (gamma) EACH(0, n, y, LOAD(x) * rstd * LOAD(gamma));
+        else EACH(0, n, y, LOAD(x) * rstd);
     }
 }
 
@@ -160,6 +145,5 @@ void ISA(rms_norm_backward)(int64_t rows, int64_t n, real *dx, bool add_x, real 
     if (dx)
         k_parallel(rows, 1 + GRAIN / (n + 1), rms_backward_rows,
                    &(Job){ .n = n, .y = dx, .rstd = (float *)rstd, .dy = dy, .x = x, .gamma = gamma, .add = add_x });
-    if (dgamma)
-        ISA(sum_normalized)(rows, n, dgamma, dy, x, NULL, rstd, add_gamma);
+    if (dgamma) ISA(sum_normalized)(rows, n, dgamma, dy, x, NULL, rstd, add_gamma);
 }

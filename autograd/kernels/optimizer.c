@@ -1,9 +1,6 @@
 /* optimizer.c: the optimizers' updates, each one pass over the parameter, its state and its gradient. The speed of the memory
  * limits them, so the arithmetic is written for clarity. */
 #include "simd.h"
-#include "update.h"
-
-#include "update.def"
 
 enum { GRAIN = 16384 };
 

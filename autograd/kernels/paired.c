@@ -1,8 +1,5 @@
 /* paired.c: the rotation of pairs of entries of a row. */
-#include "rows.h"
 #include "vmath.h"
-
-#include "rows.def"
 
 enum { GRAIN = 8192 };
 

@@ -1,8 +1,5 @@
 /* patches.c: a row of the matrix, of item (channel, i, j) of the windows, consists of runs of the image's lines, and zeros. */
-#include "patches.h"
 #include "simd.h"
-
-#include "patches.def"
 
 /* In a row of windows, item j of those in columns lo..hi-1 is in a line of the image: that of column v is
  * line[v stride + shift]. */

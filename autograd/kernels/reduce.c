@@ -5,12 +5,7 @@
  * rows; in a block each column is one chain of additions, and the sums of the blocks are added in order. Threads take rows,
  * chunks or strips, depending on which are many. The cuts depend on the shape alone and the sums of the chunks are added in
  * order, so the result does not depend on the number of threads. */
-#include "elementwise.h"
-#include "reduce.h"
 #include "sum_normalized.h"
-
-#include "elementwise.def"
-#include "reduce.def"
 
 enum {
     GRAIN = 16384,
@@ -205,12 +200,9 @@ static void sum_across(Job *j)
 
 static void sum_terms(Job j)
 {
-    if (j.outer == 0 || j.inner == 0)
-        return;
-    if (j.inner == 1 && j.term != NORMALIZED)
-        sum_along(&j);
-    else
-        sum_across(&j);
+    if (j.outer == 0 || j.inner == 0) return;
+    if (j.inner == 1 && j.term != NORMALIZED) sum_along(&j);
+    else sum_across(&j);
 }
 
 void ISA(sum)(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real scale, bool add)

@@ -51,10 +51,8 @@ static double split(double x, int *k)
 /* e^(hi + lo), lo a small correction. The result is rounded once even where it is subnormal. */
 static double exp_of_sum(double hi, double lo)
 {
-    if (hi > 709.79)
-        return INFINITY;
-    if (hi < -745.14)
-        return 0;
+    if (hi > 709.79) return INFINITY;
+    if (hi < -745.14) return 0;
     int k = (int)(hi * INV_LN2 + (hi < 0 ? -0.5 : 0.5));
     double a = hi - k * LN2_HI, b = k * LN2_LO - lo, r = a - b;
     double rest = (a - r) - b;                                          /* the rounding error of r */
@@ -79,10 +77,8 @@ double k_exp(double x)
  * f is exact, and the other terms are small. */
 double k_log(double x)
 {
-    if (isnan(x) || x == INFINITY)
-        return x;
-    if (x <= 0)
-        return x == 0 ? -INFINITY : NAN;
+    if (isnan(x) || x == INFINITY) return x;
+    if (x <= 0) return x == 0 ? -INFINITY : NAN;
     int k;
     double f = split(x, &k) - 1, s = f / (2 + f), z = s * s, half = f * f / 2, series = 0;
     for (int n = 23; n >= 3; n -= 2)
@@ -146,32 +142,24 @@ static Pair log_pair(double x)
 static double power(double x, double y)
 {
     Pair l = log_pair(x);
-    if (!(fabs(y * l.hi) < 800))
-        return y * l.hi > 0 ? INFINITY : 0;
-    if (fabs(y) < 0x1p-100)
-        return 1;
+    if (!(fabs(y * l.hi) < 800)) return y * l.hi > 0 ? INFINITY : 0;
+    if (fabs(y) < 0x1p-100) return 1;
     Pair t = product_of(y, l.hi);
     return exp_of_sum(t.hi, t.lo + y * l.lo);
 }
 
 double k_pow(double x, double y)
 {
-    if (y == 0 || x == 1)
-        return 1;
-    if (isnan(x) || isnan(y))
-        return x + y;
+    if (y == 0 || x == 1) return 1;
+    if (isnan(x) || isnan(y)) return x + y;
     double size = fabs(x);
     bool whole = fabs(y) >= 0x1p53 || y == (double)(int64_t)y;
     bool odd = fabs(y) < 0x1p53 && whole && ((int64_t)y & 1);
     double result;
-    if (isinf(y))
-        result = size == 1 ? 1 : (size > 1) == (y > 0) ? INFINITY : 0;
-    else if (size == 0 || isinf(size))
-        result = (size == 0) == (y < 0) ? INFINITY : 0;
-    else if (x < 0 && !whole)
-        return NAN;
-    else
-        result = power(size, y);
+    if (isinf(y)) result = size == 1 ? 1 : (size > 1) == (y > 0) ? INFINITY : 0;
+    else if (size == 0 || isinf(size)) result = (size == 0) == (y < 0) ? INFINITY : 0;
+    else if (x < 0 && !whole) return NAN;
+    else result = power(size, y);
     return signbit(x) && odd ? -result : result;
 }
 
@@ -215,10 +203,8 @@ static double cosine(Pair r)
 static double sine_shifted(double x, int quarters)
 {
     Pair r = { x, 0 };
-    if (!(x <= SIN_LIMIT))
-        return NAN;
-    if (x > PI_4)
-        quarters += reduce(x, &r);
+    if (!(x <= SIN_LIMIT)) return NAN;
+    if (x > PI_4) quarters += reduce(x, &r);
     double y = quarters & 1 ? cosine(r) : sine(r);
     return quarters & 2 ? -y : y;
 }

@@ -1,6 +1,6 @@
-/* scratch.c: see scratch.h. The memory of a thread that ends is freed through a key of its own; that of the thread that
+/* scratch.c: see threads.h. The memory of a thread that ends is freed through a key of its own; that of the thread that
  * calls exit(), by a destructor. The key stays: threads of the pool may end after that. */
-#include "scratch.h"
+#include "threads.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -20,11 +20,9 @@ static void make_key(void)
 /* Without a key the memory of a thread would be lost at its end, so none is given. */
 void *k_scratch(size_t bytes)
 {
-    if (bytes <= mine.bytes)
-        return mine.memory;
+    if (bytes <= mine.bytes) return mine.memory;
     pthread_once(&once, make_key);
-    if (!have_key)
-        return NULL;
+    if (!have_key) return NULL;
     free(mine.memory);
     pthread_setspecific(key, NULL);
     bytes = (bytes + 4095) / 4096 * 4096;
@@ -42,6 +40,5 @@ __attribute__((destructor)) static void free_at_exit(void)
     free(mine.memory);
     mine.memory = NULL;
     mine.bytes = 0;
-    if (have_key)
-        pthread_setspecific(key, NULL);
+    if (have_key) pthread_setspecific(key, NULL);
 }

@@ -2,11 +2,8 @@
  *
  * A row is read for its largest item, for the sum of exponentials, and for the result; it stays in a near cache between these
  * passes. Threads take rows. */
-#include "rows.h"
 #include "scalar.h"
 #include "vmath.h"
-
-#include "rows.def"
 
 enum { GRAIN = 8192 };
 
@@ -31,8 +28,7 @@ INLINE float row_max(const float *x, int64_t n)
 static bool has_nan(const float *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
-        if (x[i] != x[i])
-            return true;
+        if (x[i] != x[i]) return true;
     return false;
 }
 
@@ -73,10 +69,8 @@ static void softmax_backward_rows(void *arg, int64_t first, int64_t last)
         double sum = 0;
         SUM_OF(sum, j->n, LOAD(dy) * LOAD(y))
         const vf dot = vset((float)sum);
-        if (j->add)
-            EACH(0, j->n, dx, vfma(LOAD(y), LOAD(dy) - dot, LOAD(dx)));
-        else
-            EACH(0, j->n, dx, LOAD(y) * (LOAD(dy) - dot));
+        if (j->add) EACH(0, j->n, dx, vfma(LOAD(y), LOAD(dy) - dot, LOAD(dx)));
+        else EACH(0, j->n, dx, LOAD(y) * (LOAD(dy) - dot));
     }
 }
 
@@ -91,8 +85,7 @@ void ISA(softmax_backward)(int64_t rows, int64_t n, real *dx, const real *dy, co
 static double log_sum_above(const float *x, int64_t n, float *best)
 {
     *best = row_max(x, n);
-    if (*best == -INFINITY)
-        return has_nan(x, n) ? NAN : -INFINITY;
+    if (*best == -INFINITY) return has_nan(x, n) ? NAN : -INFINITY;
     const vf shift = vset(*best);
     double sum = 0;
     SUM_OF(sum, n, vexp_negative(LOAD(x) - shift))
@@ -189,8 +182,7 @@ static void loss_backward_rows(void *arg, int64_t first, int64_t last)
         const float *x = j->x + row * j->n;
         float *dx = j->dx + row * j->n;
         if (j->target[row] == j->ignore) {
-            if (!j->add)
-                EACH(0, j->n, dx, vset(0));
+            if (!j->add) EACH(0, j->n, dx, vset(0));
             continue;
         }
         bool all_masked = j->log_sum[row] == -INFINITY;         /* then every probability counts as 0 */

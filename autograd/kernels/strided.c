@@ -30,11 +30,9 @@ static void side_init(Side *s, const void *base, size_t size, int64_t stride, co
 /* Items column .. column + n - 1 of the row that begins at item `row`. */
 INLINE Operand side_row(Side *s, int64_t row, int64_t column, int64_t n)
 {
-    if (!s->base)
-        return (Operand){ NULL, 0 };
+    if (!s->base) return (Operand){ NULL, 0 };
     const char *from = s->base + (row + column * s->stride) * (int64_t)s->size;
-    if (s->stride == 1)
-        return (Operand){ from, -1 };
+    if (s->stride == 1) return (Operand){ from, -1 };
     copy_row((char *)s->buffer, 1, from, s->stride, s->stride == 0 ? W : n, s->size);
     return (Operand){ s->buffer, s->stride == 0 ? 0 : -1 };
 }
@@ -42,10 +40,8 @@ INLINE Operand side_row(Side *s, int64_t row, int64_t column, int64_t n)
 /* n items from `first` on, over several rows; `place` is the row of the first. */
 static Operand side_rows(Side *s, const Rows *r, RowPlace place, bool second, int64_t first, int64_t n)
 {
-    if (!s->base)
-        return (Operand){ NULL, 0 };
-    if (s->dense)
-        return (Operand){ s->base + first * (int64_t)s->size, -1 };
+    if (!s->base) return (Operand){ NULL, 0 };
+    if (s->dense) return (Operand){ s->base + first * (int64_t)s->size, -1 };
     int64_t column = first % r->n;
     for (int64_t filled = 0; filled < n; column = 0) {
         int64_t row = second ? place.b : place.a, some = r->n - column < n - filled ? r->n - column : n - filled;
@@ -75,8 +71,7 @@ void ISA(walk_pieces)(const Rows *r, int64_t begin, int64_t end, const void *a, 
     RowPlace place = row_seek(r, begin / r->n);
     for (int64_t n, column = begin % r->n; begin < end; begin += n) {
         n = r->n - column < end - begin ? r->n - column : end - begin;
-        if (copies && n > BUFFER)
-            n = BUFFER;
+        if (copies && n > BUFFER) n = BUFFER;
         piece(job, begin, n, side_row(&sa, place.a, column, n), side_row(&sb, place.b, column, n));
         column += n;
         if (column == r->n) {

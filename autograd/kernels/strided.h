@@ -6,7 +6,6 @@
 #ifndef KAERU_STRIDED_H
 #define KAERU_STRIDED_H
 
-#include "elementwise.h"
 #include "simd.h"
 
 /* `rows` rows of n items with strides sa and sb; the outer dimensions give the place where each begins. */
@@ -23,8 +22,7 @@ static inline Rows walk_rows(const KWalk *w, bool reads_a, bool reads_b)
     int64_t dim[K_DIMS + 1], a[K_DIMS + 1], b[K_DIMS + 1];
     int n = 0;                                              /* merged dimensions, the innermost first */
     for (int d = w->ndim - 1; d >= 0; d--) {
-        if (w->dim[d] == 1)
-            continue;
+        if (w->dim[d] == 1) continue;
         if (n > 0 && (!reads_a || w->a[d] == a[n - 1] * dim[n - 1]) && (!reads_b || w->b[d] == b[n - 1] * dim[n - 1])) {
             dim[n - 1] *= w->dim[d];
             continue;
@@ -68,8 +66,7 @@ static inline void row_next(const Rows *r, RowPlace *p)
     for (int d = r->outer - 1; d >= 0; d--) {
         p->a += r->a[d];
         p->b += r->b[d];
-        if (++p->index[d] < r->dim[d])
-            return;
+        if (++p->index[d] < r->dim[d]) return;
         p->a -= r->a[d] * r->dim[d];
         p->b -= r->b[d] * r->dim[d];
         p->index[d] = 0;
@@ -87,14 +84,10 @@ static inline void row_next(const Rows *r, RowPlace *p)
 /* Copies n items of `size` bytes between rows with strides. */
 static inline void copy_row(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n, size_t size)
 {
-    if (to_step == 1 && from_step == 1)
-        memcpy(to, from, (size_t)n * size);
-    else if (size == 1)
-        COPY_ROW(uint8_t);
-    else if (size == 4)
-        COPY_ROW(uint32_t);
-    else
-        COPY_ROW(uint64_t);
+    if (to_step == 1 && from_step == 1) memcpy(to, from, (size_t)n * size);
+    else if (size == 1) COPY_ROW(uint8_t);
+    else if (size == 4) COPY_ROW(uint32_t);
+    else COPY_ROW(uint64_t);
 }
 
 /* ---- pieces of a walk: a dense result of two operands ------------------------------------------------------------ */

@@ -1,11 +1,8 @@
 /* unary.c: functions of one number and their derivatives, in vectors.
  *
  * Each item depends on no other, so vectors and threads can cut the array anywhere. */
-#include "unary.h"
 #include "vmath.h"
 #include "vpow.h"
-
-#include "unary.def"
 
 /* Items that a thread takes at least: a few microseconds of work. */
 enum { GRAIN_CHEAP = 16384, GRAIN_EXPENSIVE = 8192 };
@@ -30,16 +27,11 @@ static Exponent exponent_of(double p)
  * slow for negative numbers. */
 INLINE vf power_of(vf x, Exponent e)
 {
-    if (e.p == 2)
-        return x * x;
-    if (e.p == 1)
-        return x;
-    if (e.p == 3)
-        return x * x * x;
-    if (e.p == -1)
-        return vset(1) / x;
-    if (!e.whole)
-        return vpow(x, vset(e.p));
+    if (e.p == 2) return x * x;
+    if (e.p == 1) return x;
+    if (e.p == 3) return x * x * x;
+    if (e.p == -1) return vset(1) / x;
+    if (!e.whole) return vpow(x, vset(e.p));
     vf y = vpow(vabs(x), vset(e.p));
     return e.odd ? vcopysign(y, x) : y;
 }
@@ -140,10 +132,8 @@ static void backward(void *arg, int64_t begin, int64_t end)
     case K_SIGN:     DX(vset(0) * LOAD(dy)); break;
     case K_POW_SCALAR: {
         Exponent e = exponent_of(job->p - 1);
-        if (job->p == 0)
-            DX(vset(0) * LOAD(dy));
-        else
-            DX(LOAD(dy) * (vset(p) * power_of(LOAD(x), e)));
+        if (job->p == 0) DX(vset(0) * LOAD(dy));
+        else DX(LOAD(dy) * (vset(p) * power_of(LOAD(x), e)));
         break;
     }
     }

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "kaeru/autograd.h"
-#include "kernels.h"
+#include "blocks.h"
 #include "ops/table.h"
 
 /* ---- attention: W = dropout(softmax(q k^T / sqrt(K), masked)), y = W v

@@ -1,6 +1,6 @@
 /* ops_conv.c: convolution and pooling of images (B,C,H,W). The loops are in kernels/conv_blocks.c. */
 #include "kaeru/autograd.h"
-#include "kernels.h"
+#include "blocks.h"
 #include "ops/table.h"
 
 /* How many windows of `size` items there are along n items with padding on both sides; below 1 if none fits. */

@@ -26,7 +26,7 @@ LARGEST = 600 * 1000
 SOURCES = ["autograd/*.c", "autograd/ops/*.c", "autograd/debug/*.c", "autograd/kernels/*.c", "nn/*.c", "nn/files/*.c",
            "nn/parallel/*.c", "models/*.c", "examples/page/wasm/*.c", "examples/page/engine/*.c", "examples/page/sha256.c",
            "examples/page/training.c"]
-REPLACED = ["autograd/kernels/pool.c", "nn/files/file.c"]
+REPLACED = ["autograd/kernels/threads.c", "nn/files/file.c"]
 
 INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "examples", "autograd/kernels/include",
             "autograd/include", "nn/include", "models/include", "autograd/kernels", "autograd/kernels/simd", "autograd",

@@ -1,4 +1,4 @@
-/* reference.c: the kernels of unary.h and elementwise.h as plain loops. See reference.h. */
+/* reference.c: elementwise kernels as plain loops. See reference.h. */
 #include "reference.h"
 
 #include <math.h>
@@ -30,8 +30,7 @@ static double gelu(double x)
 
 static double gelu_slope(double x)
 {
-    if (fabs(x) > GELU_FAR)
-        return x > 0;
+    if (fabs(x) > GELU_FAR) return x > 0;
     double s = 1 / (1 + exp(-2 * gelu_inner(x)));
     return s + 2 * x * s * (1 - s) * gelu_inner_slope(x);
 }
@@ -43,8 +42,7 @@ static double gelu_erf(double x)
 
 static double gelu_erf_slope(double x)
 {
-    if (fabs(x) > GELU_FAR)
-        return x > 0;
+    if (fabs(x) > GELU_FAR) return x > 0;
     return 0.5 * erfc(-x / sqrt(2)) + x * exp(-x * x / 2) / sqrt(2 * PI);
 }
 
@@ -55,8 +53,7 @@ static double silu(double x)
 
 static double silu_slope(double x)
 {
-    if (fabs(x) > 800)
-        return x > 0;
+    if (fabs(x) > 800) return x > 0;
     double s = 1 / (1 + exp(-x));
     return s + x * s * (1 - s);
 }
@@ -130,8 +127,7 @@ static void walk_next(const KWalk *w, Place *p)
     for (int d = w->ndim - 1; d >= 0; d--) {
         p->a += w->a[d];
         p->b += w->b[d];
-        if (++p->index[d] < w->dim[d])
-            return;
+        if (++p->index[d] < w->dim[d]) return;
         p->index[d] = 0;
         p->a -= w->a[d] * w->dim[d];
         p->b -= w->b[d] * w->dim[d];

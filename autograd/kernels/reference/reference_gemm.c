@@ -1,5 +1,5 @@
-/* reference_gemm.c: the matrix product as plain loops, in the order of operations that gemm.h defines: k_gemm must return the
- * same bits. See reference.h. */
+/* reference_gemm.c: the matrix product as plain loops, in the order of operations that kernels.h defines: k_gemm must return
+ * the same bits. See reference.h. */
 #include "reference.h"
 
 #include <math.h>
@@ -93,10 +93,8 @@ void ref_gemm(const KGemm *shape, real *c, const real *a, const real *b)
             for (int64_t j = 0; j < s.n; j++) {
                 int64_t at = i * s.ldc + j;
                 real v = dot(&s, a, b, i, j, s.add ? c[at] : 0);
-                if (s.bias)
-                    v += s.bias[j];
-                if (s.pre)
-                    s.pre[p * s.step_c + at] = v;
+                if (s.bias) v += s.bias[j];
+                if (s.pre) s.pre[p * s.step_c + at] = v;
                 c[at] = activate(s.act, v);
             }
 }

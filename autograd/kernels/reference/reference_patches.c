@@ -1,4 +1,4 @@
-/* reference_patches.c: the kernels of patches.h as plain loops. See reference.h. */
+/* reference_patches.c: patches of images as plain loops. See reference.h. */
 #include "reference.h"
 
 /* The place in x of item `item` of the window at row p->first + `row` and column `v`; -1 in the padding. */
@@ -26,7 +26,6 @@ void ref_patches_add(const KPatches *p, real *x, const real *matrix)
         for (int64_t row = 0; row < p->rows; row++)
             for (int64_t v = 0; v < p->ow; v++, matrix++) {
                 int64_t place = place_of(p, item, row, v);
-                if (place >= 0)
-                    x[place] += *matrix;
+                if (place >= 0) x[place] += *matrix;
             }
 }

@@ -1,4 +1,4 @@
-/* reference_rows.c: the kernels of reduce.h and rows.h as plain loops. See reference.h. */
+/* reference_rows.c: reductions and kernels of rows as plain loops. See reference.h. */
 #include "reference.h"
 
 #include <math.h>
@@ -50,12 +50,10 @@ void ref_max(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, c
         int64_t best = 0;
         for (int64_t j = 1; j < n && !isnan(r.x[best * r.step]); j++) {
             real v = r.x[j * r.step], b = r.x[best * r.step];
-            if (isnan(v) || (least ? v < b : v > b))
-                best = j;
+            if (isnan(v) || (least ? v < b : v > b)) best = j;
         }
         y[at] = r.x[best * r.step];
-        if (index)
-            index[at] = (int32_t)best;
+        if (index) index[at] = (int32_t)best;
     }
 }
 
@@ -90,8 +88,7 @@ double ref_squared_distance(int64_t n, const real *a, const real *b)
 bool ref_all_finite(int64_t n, const real *x)
 {
     for (int64_t i = 0; i < n; i++)
-        if (!isfinite(x[i]))
-            return false;
+        if (!isfinite(x[i])) return false;
     return true;
 }
 
@@ -101,8 +98,7 @@ static double row_max(int64_t n, const real *x)
 {
     double best = -INFINITY;
     for (int64_t j = 0; j < n; j++)
-        if (x[j] > best || isnan(x[j]))
-            best = x[j];
+        if (x[j] > best || isnan(x[j])) best = x[j];
     return best;
 }
 
@@ -112,8 +108,7 @@ static double log_sum_above(int64_t n, const real *x, double *best)
 {
     double sum = 0;
     *best = row_max(n, x);
-    if (*best == -INFINITY)
-        return *best;
+    if (*best == -INFINITY) return *best;
     for (int64_t j = 0; j < n; j++)
         sum += exp(x[j] - *best);
     return log(sum);
@@ -208,10 +203,8 @@ void ref_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real
             sum_gamma += dy[r * n + j] * ((double)x[r * n + j] - mean[r]) * rstd[r];
             sum_beta += dy[r * n + j];
         }
-        if (dgamma)
-            dgamma[j] = (real)((add_gamma ? dgamma[j] : 0) + sum_gamma);
-        if (dbeta)
-            dbeta[j] = (real)((add_beta ? dbeta[j] : 0) + sum_beta);
+        if (dgamma) dgamma[j] = (real)((add_gamma ? dgamma[j] : 0) + sum_gamma);
+        if (dbeta) dbeta[j] = (real)((add_beta ? dbeta[j] : 0) + sum_beta);
     }
 }
 

@@ -1,4 +1,4 @@
-/* reference_update.c: the kernels of random.h and update.h as plain loops. See reference.h. */
+/* reference_update.c: random numbers and updates of optimizers as plain loops. See reference.h. */
 #include "reference.h"
 
 #include <math.h>

@@ -16,15 +16,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "real.h"
-#include "pool.h"
+#include "kernels.h"
 
 #define ISA_JOIN_(path, name) k_##path##_##name
 #define ISA_JOIN(path, name) ISA_JOIN_(path, name)
 #define ISA(name) ISA_JOIN(KERNEL_ISA, name)
 
-/* In these files a list of kernels, for example gemm.def, declares ISA(name) for each. */
 #define KERNEL(result, name, parameters, arguments, ret) result ISA(name) parameters;
+#include "kernels.def"
 
 #define INLINE static inline __attribute__((always_inline, unused))
 
@@ -34,6 +33,13 @@
 #include "simd_avx2.h"
 #else
 #include "simd_portable.h"
+#endif
+
+/* For functions as long as exp: with emulated multiply-adds one is hundreds of instructions, too many for every loop. */
+#if defined(EMULATED_FMA)
+#define LONG_FUNCTION static __attribute__((noinline, unused))
+#else
+#define LONG_FUNCTION INLINE
 #endif
 
 enum { LANES = 32, PARTS = LANES / W };
@@ -107,10 +113,8 @@ INLINE vf vload_left(const float *p, int64_t left) { return left >= W ? vload(p)
 #define KEEP(p, v) vkeep((p) + i, v, left)
 INLINE vf vkeep(float *p, vf v, int64_t left)
 {
-    if (left >= W)
-        vstore(p, v);
-    else
-        vstore_n(p, v, left);
+    if (left >= W) vstore(p, v);
+    else vstore_n(p, v, left);
     return v;
 }
 

@@ -154,8 +154,7 @@ INLINE vf vfma(vf a, vf b, vf c)
     vf y = vjoin(low, high);
     vi last = vlower_bits(low, high);
     vm doubt = ((last & viset(0x1fffffff)) == viset(0x10000000)) | (((vi)y & viset(0x7fffffff)) < viset(0x00800000));
-    if (__builtin_expect(vmask_bits(doubt) == 0, 1))
-        return y;
+    if (__builtin_expect(vmask_bits(doubt) == 0, 1)) return y;
 #endif
     return fma_to_odd(a, b, c);
 }

@@ -40,7 +40,7 @@ INLINE vf vexp_small(vf r)
 }
 
 /* e^x */
-INLINE vf vexp(vf x)
+LONG_FUNCTION vf vexp(vf x)
 {
     vi k;
     vf y = vexp_small(vexp_reduce(vclamp(x, -105, 89), &k));
@@ -49,7 +49,7 @@ INLINE vf vexp(vf x)
 }
 
 /* e^x for x <= 0, flushed to 0 below 2^-126: what softmax needs, in fewer steps. */
-INLINE vf vexp_negative(vf x)
+LONG_FUNCTION vf vexp_negative(vf x)
 {
     vi k;
     vf y = vexp_small(vexp_reduce(vmax(vset(-88), x), &k));
@@ -59,7 +59,7 @@ INLINE vf vexp_negative(vf x)
 /* ---- logarithm --------------------------------------------------------------------------------------------------- */
 
 /* ln x: x = 2^k (1 + f), f in [-1/3, 1/3). */
-INLINE vf vlog(vf x)
+LONG_FUNCTION vf vlog(vf x)
 {
     vm tiny = vlt(x, vset(0x1p-126f));
     vf scaled = vselect(tiny, x * vset(0x1p24f), x);
@@ -81,7 +81,7 @@ INLINE vf vlog(vf x)
 /* tanh |x| = (1 - e) / (1 + e) with e = e^-2|x|. Where that is large, it is 1 - 2e / (1 + e). Where it is small, 1 - e is
  * summed without its 1, and the quotient's rounding is made less by putting it into the same equation once more:
  * t = h + h t, h = (1 - e) / 2. */
-INLINE vf vtanh(vf x)
+LONG_FUNCTION vf vtanh(vf x)
 {
     vi k;
     vf r = vexp_reduce(vmax(vset(-20), vset(-2) * vabs(x)), &k), scale = vpow2(k);
@@ -94,7 +94,7 @@ INLINE vf vtanh(vf x)
 }
 
 /* 1 / (1 + e^|x|), in 0..1/2: e / (1 + e) with e = e^-|x|, put once more into t = e - e t. */
-INLINE vf vsigmoid_lower(vf x)
+LONG_FUNCTION vf vsigmoid_lower(vf x)
 {
     vf e = vexp(vneg(vabs(x)));
     return vfnma(e, e / (vset(1) + e), e);
@@ -108,7 +108,7 @@ INLINE vf vsigmoid(vf x)
 }
 
 /* s = 1 / (1 + e) with e = e^-x, for x in -87..87, where none of them is infinite or subnormal. */
-INLINE vf vsigmoid_between(vf x, vf *e)
+LONG_FUNCTION vf vsigmoid_between(vf x, vf *e)
 {
     vi k;
     *e = vexp_small(vexp_reduce(vneg(x), &k)) * vpow2(k);
@@ -116,7 +116,7 @@ INLINE vf vsigmoid_between(vf x, vf *e)
 }
 
 /* x s with s = sigmoid(x) in fewer steps; 0 below -87, and within 3 ulp. In *slope: s (1 + x (1 - s)). */
-INLINE vf vsilu_and_slope(vf x, vf *slope)
+LONG_FUNCTION vf vsilu_and_slope(vf x, vf *slope)
 {
     vf e, held = vclamp(x, -87, 87), s = vsigmoid_between(held, &e);
     vm tiny = vlt(x, vset(-87));
@@ -138,7 +138,7 @@ INLINE vf vsilu_slope(vf x)
 }
 
 /* ln(1 + e^x) = max(x, 0) + ln(1 + e) with e = e^-|x|. What 1 + e loses by rounding is added to the logarithm. */
-INLINE vf vsoftplus(vf x)
+LONG_FUNCTION vf vsoftplus(vf x)
 {
     vf e = vexp(vneg(vabs(x))), sum = vset(1) + e;
     vf log = vlog(sum) + (e - (sum - vset(1))) / sum;
@@ -146,7 +146,7 @@ INLINE vf vsoftplus(vf x)
 }
 
 /* erf t for |t| <= 1. */
-INLINE vf verf_small(vf t)
+LONG_FUNCTION vf verf_small(vf t)
 {
     vf p = VPOLY(t * t, 0x1.06eba8p-3f, -0x1.81273ep-2f, 0x1.ce2cf8p-4f, -0x1.b7f90ep-6f, 0x1.5405b2p-8f,
                  -0x1.a3f7p-11f, 0x1.496a3p-14f);
@@ -154,7 +154,7 @@ INLINE vf verf_small(vf t)
 }
 
 /* erfc t = e^(-t^2) q P(q), q = 1 / (1 + 0.4 t), for t in 0.9..10; `gauss` receives e^(-t^2). */
-INLINE vf verfc_large(vf t, vf *gauss)
+LONG_FUNCTION vf verfc_large(vf t, vf *gauss)
 {
     vf q = vset(1) / vfma(t, vset(0.4f), vset(1));
     vf p = VPOLY(q, 0x1.ce14cp-3f, 0x1.d050a8p-3f, 0x1.96cc4p-3f, 0x1.b5562ap-3f, 0x1.e3f2dap-8f, 0x1.f48f8ep-3f,
@@ -165,7 +165,7 @@ INLINE vf verfc_large(vf t, vf *gauss)
     return *gauss * (q * p);
 }
 
-INLINE vf verf(vf x)
+LONG_FUNCTION vf verf(vf x)
 {
     vf gauss, t = vmin(vset(10), vabs(x));
     vf large = vset(1) - verfc_large(t, &gauss);
@@ -179,13 +179,13 @@ INLINE vf verf(vf x)
 #define GELU_B 0x1.2444f2p-4f           /* 0.044715 times that */
 
 /* Beyond 16 the sigmoid is 0 or 1; held there, it meets no infinity. */
-INLINE vf vgelu(vf x)
+LONG_FUNCTION vf vgelu(vf x)
 {
     vf low = vmax(vset(-16), x);
     return low * vsigmoid(low * vfma(low * low, vset(GELU_B), vset(GELU_A)));
 }
 
-INLINE vf vgelu_slope(vf x)
+LONG_FUNCTION vf vgelu_slope(vf x)
 {
     x = vclamp(x, -16, 16);
     vf xx = x * x, lower = vsigmoid_lower(x * vfma(xx, vset(GELU_B), vset(GELU_A)));
@@ -195,7 +195,7 @@ INLINE vf vgelu_slope(vf x)
 }
 
 /* Phi(x) = (1 + erf(x / sqrt 2)) / 2 and, in *gauss, e^(-x^2/2); |x| <= 13. */
-INLINE vf vnormal_below(vf x, vf *gauss)
+LONG_FUNCTION vf vnormal_below(vf x, vf *gauss)
 {
     vf t = vabs(x) * vset(0x1.6a09e6p-1f);
     vf above = vselect(vlt(t, vset(1)), vfma(vset(-0.5f), verf_small(t), vset(0.5f)), verfc_large(t, gauss) * vset(0.5f));
@@ -219,7 +219,7 @@ INLINE vf vgelu_erf_slope(vf x)
 /* ---- sine and cosine --------------------------------------------------------------------------------------------- */
 
 /* Of quadrant + f quarter turns, f in -1/2..1/2. */
-INLINE void vsincos_quarters(vi quadrant, vf f, vf *sine, vf *cosine)
+LONG_FUNCTION void vsincos_quarters(vi quadrant, vf f, vf *sine, vf *cosine)
 {
     vf ff = f * f;
     vf s = VPOLY(ff, -0x1.4abbcep-1f, 0x1.466bbcp-4f, -0x1.32cb0ep-8f, 0x1.4be09ep-13f);

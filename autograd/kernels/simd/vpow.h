@@ -39,7 +39,7 @@ INLINE vd vdpow(vd x, vd y)
 }
 
 /* x^y as C's pow. What is not a power of a positive finite number goes through k_pow, lane by lane. */
-INLINE vf vpow(vf x, vf y)
+LONG_FUNCTION vf vpow(vf x, vf y)
 {
     vm plain = vand(vand(vlt(vset(0), x), vlt(x, vset(INFINITY))), vlt(vabs(y), vset(INFINITY)));
     vf base = vselect(plain, x, vset(1));
@@ -51,8 +51,7 @@ INLINE vf vpow(vf x, vf y)
         vstore(ys, y);
         vstore(rs, result);
         for (int i = 0; i < W; i++)
-            if (others >> i & 1)
-                rs[i] = (float)k_pow(xs[i], ys[i]);
+            if (others >> i & 1) rs[i] = (float)k_pow(xs[i], ys[i]);
         result = vload(rs);
     }
     return result;

@@ -1,4 +1,4 @@
-/* pool.c: the thread pool behind k_parallel.
+/* threads.c: the thread pool behind k_parallel.
  *
  * A job is cut into chunks. Each thread has a work queue of its own with a fixed share of the chunks: the caller's queue has
  * the first ones, the workers' queues the next. Jobs of the same size have the same shares, so a thread finds what it wrote in
@@ -15,7 +15,7 @@
 #define _GNU_SOURCE             /* sched_getaffinity */
 #endif
 
-#include "pool.h"
+#include "threads.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -80,15 +80,12 @@ static bool spin_until(bool (*ready)(const WorkQueue *q), const WorkQueue *q)
 {
     for (int64_t end = 0;;) {
         for (int i = 0; i < 32; i++) {
-            if (ready(q))
-                return true;
+            if (ready(q)) return true;
             relax();
         }
         int64_t now = now_ns();
-        if (end == 0)
-            end = now + SPIN_NS;
-        else if (now > end)
-            return false;
+        if (end == 0) end = now + SPIN_NS;
+        else if (now > end) return false;
     }
 }
 
@@ -145,8 +142,7 @@ static bool work_or_stop(const WorkQueue *own)
 static bool any_work_or_stop(void)
 {
     for (int k = 0, n = atomic_load(&n_queues); k < n; k++)
-        if (has_work(&queue[k]))
-            return true;
+        if (has_work(&queue[k])) return true;
     return atomic_load(&stop);
 }
 
@@ -159,8 +155,7 @@ static bool chunks_done(const WorkQueue *unused)
 /* Waking a thread takes microseconds, so the caller wakes one, and each woken thread wakes two more. */
 static void wake(int n)
 {
-    if (atomic_load(&sleepers) == 0)
-        return;
+    if (atomic_load(&sleepers) == 0) return;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < n; i++)
         pthread_cond_signal(&work_ready);
@@ -172,8 +167,7 @@ static void *work(void *arg)
     WorkQueue *own = arg;
     while (!atomic_load(&stop)) {
         run_chunks((int)(own - queue));
-        if (spin_until(work_or_stop, own))
-            continue;
+        if (spin_until(work_or_stop, own)) continue;
         pthread_mutex_lock(&lock);
         /* before the check, so that no wake-up is lost: the caller publishes the work before it reads `sleepers` */
         atomic_fetch_add(&sleepers, 1);
@@ -255,8 +249,7 @@ static int processors(void)
 {
 #if defined(__linux__)
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
-        return CPU_COUNT(&set);
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
 #endif
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     return n > 0 ? (int)n : 1;
@@ -267,8 +260,7 @@ void k_set_threads(int n)
     if (n <= 0) {
         const char *text = getenv("KAERU_THREADS");
         n = text ? atoi(text) : 0;
-        if (n <= 0)
-            n = processors();
+        if (n <= 0) n = processors();
     }
     atomic_store(&wanted, n < MAX_THREADS ? n : MAX_THREADS);
 }
@@ -287,8 +279,7 @@ int k_threads(void)
 
 static void wait_for_chunks(void)
 {
-    if (spin_until(chunks_done, NULL))
-        return;
+    if (spin_until(chunks_done, NULL)) return;
     pthread_mutex_lock(&lock);
     atomic_store(&caller_sleeps, true);
     while (!chunks_done(NULL))
@@ -299,8 +290,7 @@ static void wait_for_chunks(void)
 
 void k_parallel(int64_t n, int64_t grain, KBody *body, void *arg)
 {
-    if (n <= 0)
-        return;
+    if (n <= 0) return;
     int threads = n > grain ? k_threads() : 1;
     if (threads == 1 || atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
         body(arg, 0, n);
@@ -317,8 +307,7 @@ void k_parallel(int64_t n, int64_t grain, KBody *body, void *arg)
     if (workers == 0 || chunks < 2)
         body(arg, 0, n);
     else {
-        if (chunks < threads_used)
-            threads_used = chunks;
+        if (chunks < threads_used) threads_used = chunks;
         atomic_store(&left, (int)chunks);
         job_id++;
         for (int64_t i = 0; i < threads_used; i++) {

@@ -1,5 +1,5 @@
-/* pool.c: the thread pool of one thread, in place of autograd/kernels/pool.c. */
-#include "pool.h"
+/* threads.c: the thread pool of one thread, in place of autograd/kernels/threads.c. */
+#include "threads.h"
 
 void k_set_threads(int n) { (void)n; }
 int  k_threads(void)      { return 1; }

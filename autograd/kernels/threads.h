@@ -1,7 +1,8 @@
-/* pool.h: the thread pool. */
-#ifndef KAERU_POOL_H
-#define KAERU_POOL_H
+/* threads.h: the thread pool, and the memory of its threads. */
+#ifndef KAERU_THREADS_H
+#define KAERU_THREADS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* How many threads k_parallel may use, the caller included. 0: as many as the machine has processors, or as KAERU_THREADS
@@ -15,5 +16,9 @@ int  k_threads(void);
  * uses the pool, runs on the caller alone. */
 typedef void KBody(void *arg, int64_t begin, int64_t end);
 void k_parallel(int64_t n, int64_t grain, KBody *body, void *arg);
+
+/* This thread's scratch memory, `bytes` or more of it, at an address that is a multiple of 4096; NULL if it cannot be
+ * had. What it holds is lost at the next call. It is kept until the thread ends. */
+void *k_scratch(size_t bytes);
 
 #endif

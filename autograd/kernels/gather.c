@@ -1,8 +1,5 @@
-/* table.c: looks rows of a table up by number, and adds gradients to them. */
-#include "rows.h"
+/* gather.c: looks rows of a table up by number, and adds gradients to them. */
 #include "simd.h"
-
-#include "rows.def"
 
 enum { GRAIN = 16384, COLUMNS = 64 };
 
