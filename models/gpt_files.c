@@ -106,12 +106,10 @@ static bool is_mask(const char *prefix, const char *name)
 /* Whether the tensors of the file that the model does not have are the output layer and masks. */
 static bool check_unexpected(const char *path, const char *prefix, const NnLoadReport *report)
 {
-    char quoted[UTF8_QUOTE];
     for (int i = 0; i < report->n_unexpected; i++) {
         const char *name = report->unexpected[i];
         if (strcmp(name, HEAD) != 0 && !is_mask(prefix, name))
-            return ag_set_error("%s: %s does not belong to a GPT-2 of the sizes in the config", path,
-                                utf8_quote(name, strlen(name), quoted));
+            return ag_set_error("%s: %s does not belong to a GPT-2 of the sizes in the config", path, QUOTED(name));
     }
     return true;
 }

@@ -48,14 +48,12 @@ bool st_read_index(NnTensorFile *f)
     Files files = { ag_alloc_in(f, names->count, sizeof *files.name), ag_alloc_in(f, names->count, sizeof *files.file), 0 };
     for (uint32_t i = 0; i < names->count; i++) {
         const Json *name = &names->as.item[2 * i], *file = name + 1;
-        char quoted[UTF8_QUOTE];
         if (!is_file_name(file))
             return st_tensor_error(f->file, name->as.text, "expected the name of a file in the same folder");
         NnTensorFile *opened = file_of_name(f, &files, file->as.text);
         if (!opened) return false;
-        if (!st_find(opened, name->as.text)) {
-            return st_tensor_error(f->file, name->as.text, "is not in %s", utf8_quote(file->as.text, file->count, quoted));
-        }
+        if (!st_find(opened, name->as.text))
+            return st_tensor_error(f->file, name->as.text, "is not in %s", QUOTED_BYTES(file->as.text, file->count));
     }
     f->tensor = ag_alloc_in(f, f->n_tensors, sizeof *f->tensor);
     StTensor *next = f->tensor;

@@ -45,7 +45,7 @@ static void python_to_json(char *text)
 static bool read_npy(NnTensorFile *f, const char *name, uint64_t offset, uint64_t size, StTensor *t)
 {
     enum { BEFORE = 12 };                                           /* bytes before the header; 10 in version 1 */
-    char text[BEFORE + MAX_NPY_HEADER + 1], quoted[UTF8_QUOTE];
+    char text[BEFORE + MAX_NPY_HEADER + 1];
     if (size < BEFORE) return st_tensor_error(f->file, name, "expected an .npy file, found %" PRIu64 " bytes", size);
     if (!file_read_at(f->file, offset, text, BEFORE)) return false;
     if (memcmp(text, MAGIC, 6) != 0) return st_tensor_error(f->file, name, "expected the start of an .npy file");
@@ -65,10 +65,10 @@ static bool read_npy(NnTensorFile *f, const char *name, uint64_t offset, uint64_
     if (!descr || descr->type != JSON_STRING || !fortran || fortran->type != JSON_BOOL || !shape ||
         shape->type != JSON_ARRAY || root->count != 3) {
         return st_tensor_error(f->file, name, "expected a header as {'descr': '<f4', 'fortran_order': False, "
-                               "'shape': (3, 4), }, found %s", utf8_quote(header, length, quoted));
+                               "'shape': (3, 4), }, found %s", QUOTED_BYTES(header, length));
     }
     const FileType *type = file_type(descr->as.text, true);
-    utf8_quote(descr->as.text, descr->count, quoted);
+    const char *quoted = QUOTED_BYTES(descr->as.text, descr->count);
     if (*descr->as.text == '>') return st_tensor_error(f->file, name, "expected little-endian numbers, found %s", quoted);
     if (!type) return st_tensor_error(f->file, name, "expected numbers of a known type, found %s", quoted);
     if (fortran->as.truth)
@@ -264,12 +264,12 @@ static char *write_entry(FileWriter *w, const StEntry *entry, uint32_t *offset, 
 static bool check_entries(const char *path, const StEntry *entry, size_t n, size_t *directory)
 {
     uint64_t size = END_SIZE;
-    char header[MOST_WRITTEN], quoted[UTF8_QUOTE];
+    char header[MOST_WRITTEN];
     if (n >= 65535) return ag_set_error("%s: expected less than 65535 arrays, found %zu", path, n);
     *directory = 0;
     for (size_t i = 0; i < n; i++) {
         size_t length = strlen(entry[i].name);
-        utf8_quote(entry[i].name, length, quoted);
+        const char *quoted = QUOTED(entry[i].name);
         if (length > 65535 - SUFFIX_SIZE || utf8_valid(entry[i].name, length) < length)
             return ag_set_error("%s: expected names in UTF-8 of at most 65531 bytes, found %s", path, quoted);
         for (size_t k = 0; k < i; k++)

@@ -36,9 +36,7 @@ static bool read_tensor(NnTensorFile *f, const Json *key, const Json *value, uin
     if (!place || place->type != JSON_ARRAY || place->count != 2)
         return st_tensor_error(f->file, name, "expected an array of two numbers as data_offsets");
     const FileType *type = file_type(dtype->as.text, false);
-    char quoted[UTF8_QUOTE];
-    utf8_quote(dtype->as.text, dtype->count, quoted);
-    if (!type) return st_tensor_error(f->file, name, "expected a known dtype, found %s", quoted);
+    if (!type) return st_tensor_error(f->file, name, "expected a known dtype, found %s", QUOTED(dtype->as.text));
 
     int64_t start, end;
     if (!json_int(&place->as.item[0], &start) || !json_int(&place->as.item[1], &end) || start < 0 || end < 0)
@@ -53,18 +51,15 @@ static bool read_tensor(NnTensorFile *f, const Json *key, const Json *value, uin
 
 static bool read_metadata(NnTensorFile *f, const Json *value)
 {
-    char quoted[UTF8_QUOTE];
     if (value->type != JSON_OBJECT)
         return ag_set_error("%s: %s: expected an object, found %s", f->file->name, METADATA, json_type_name(value));
-    f->metadata = nn_settings_new();
-    ag_set_owner(f->metadata, f);
     for (uint32_t i = 0; i < value->count; i++) {
-        const Json *key = &value->as.item[2 * i], *item = key + 1;
-        if (!is_text(key) || !is_text(item))
+        const Json *key = &value->as.item[2 * i];
+        if (!is_text(key) || !is_text(key + 1))
             return ag_set_error("%s: %s: expected strings without NUL characters, found another value at %s",
-                                f->file->name, METADATA, utf8_quote(key->as.text, key->count, quoted));
-        settings_add(f->metadata, key->as.text, item->as.text);
+                                f->file->name, METADATA, QUOTED_BYTES(key->as.text, key->count));
     }
+    f->metadata = value;
     return true;
 }
 

@@ -11,7 +11,4 @@ struct NnSettings {
     int n, capacity;
 };
 
-/* Adds copies of a key that s does not have, and of its value. */
-void settings_add(NnSettings *s, const char *key, const char *value);
-
 #endif

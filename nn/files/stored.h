@@ -47,7 +47,7 @@ struct NnTensorFile {
     StTensor *tensor;                   /* in the order of their values in the file */
     size_t n_tensors;
     const StTensor **by_name;           /* the same tensors in alphabetical order */
-    NnSettings *metadata;               /* in the order of the header; NULL: none */
+    const Json *metadata;               /* an object of texts without NUL characters; NULL: none */
 };
 
 /* Opens a file, as tensor_file_open. */

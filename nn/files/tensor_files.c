@@ -74,7 +74,8 @@ const char *tensor_file_metadata_at(AgSite at, const NnTensorFile *f, const char
 {
     ag_check_object_at(at, __func__, "the file", f);
     ag_check_pointer_at(at, __func__, "the key", key);
-    return f->metadata ? nn_settings_get(f->metadata, key) : NULL;
+    const Json *text = json_get(f->metadata, key);
+    return text ? text->as.text : NULL;
 }
 
 static bool absent(const NnTensorFile *f, const char *name)
