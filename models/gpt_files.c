@@ -24,11 +24,8 @@ GPT *gpt_load_at(AgSite at, const char *path)
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
     GPTOptions o = { .recompute = false };
-    if (!checkpoint_options(path, &gpt_fields, &o) || !checkpoint_may_hold(path, gpt_size(&o))) return NULL;
-    GPT *m = gpt_new(o);
-    if (nn_load(path, m)) return m;
-    ag_free(m);
-    return NULL;
+    if (!checkpoint_options(path, &gpt_fields, &o) || !weights_may_hold(path, gpt_size(&o))) return NULL;
+    return model_filled(gpt_new(o), path, (NnLoadOptions){ .map = false });
 }
 
 /* ---- reading config.json ----------------------------------------------------------------------------------------- */
@@ -130,7 +127,7 @@ static GPT *read_model(const NnTensorFile *f, GPTOptions o)
     char prefix[] = PREFIX;
     if (!tensor_file_find(f, PREFIX "wte.weight")) *prefix = '\0';
     o.bias = tensor_file_find(f, *prefix ? PREFIX "ln_f.bias" : "ln_f.bias") != NULL;
-    if (!weights_may_hold(f, gpt_size(&o))) return NULL;
+    if (!weights_may_hold(f->file->name, gpt_size(&o))) return NULL;
     GPT *m = gpt_new(o);
     if (read_weights(f, prefix, m)) return m;
     ag_free(m);
