@@ -15,7 +15,6 @@
 
 #include "number.h"
 #include "optim.h"
-#include "settings.h"
 #include "stored.h"
 #include "utf8.h"
 

@@ -284,13 +284,10 @@ const Json *json_parse(void *owner, const char *name, const char *text, size_t s
     Parser p = { .owner = owner, .name = name, .text = text, .size = size };
     Json *root = ag_alloc_in(owner, 1, sizeof *root);
     skip_space(&p);
-    if (!parse_value(&p, root)) return NULL;
+    bool good = parse_value(&p, root);
     skip_space(&p);
-    if (p.at < size) {
-        expected(&p, "nothing after the value");
-        return NULL;
-    }
-    return root;
+    if (good && p.at < size) good = expected(&p, "nothing after the value");
+    return good ? root : NULL;
 }
 
 const Json *json_read(void *owner, const char *path, size_t limit)

@@ -92,18 +92,12 @@ enum { LOCAL_SIZE = 30, CENTRAL_SIZE = 46, END_SIZE = 22, MAX_COMMENT = 65535 };
 static const char SUFFIX[] = ".npy";
 enum { SUFFIX_SIZE = sizeof SUFFIX - 1 };
 
-static bool is_npy(const char *name)
-{
-    size_t length = strlen(name);
-    return length >= SUFFIX_SIZE && strcmp(name + length - SUFFIX_SIZE, SUFFIX) == 0;
-}
-
 /* Reads the array of the entry of that name, whose part of the directory is at p. The entries' data ends before data_end. */
 static bool read_array(NnTensorFile *f, const char *p, const char *name, uint64_t data_end, StTensor *t)
 {
     uint32_t flags = get16(p + 8), method = get16(p + 10), size = get32(p + 20), unpacked = get32(p + 24);
     uint64_t offset = get32(p + 42);
-    if (!is_npy(name))
+    if (!st_ends_in(name, SUFFIX))
         return st_tensor_error(f->file, name, "expected a name that ends in .npy: was this archive made by np.savez?");
     if (flags & 1) return st_tensor_error(f->file, name, "is encrypted");
     if (method != 0) return st_tensor_error(f->file, name, "is compressed; np.savez writes arrays that are not");
@@ -137,7 +131,7 @@ static bool read_entry(NnTensorFile *f, const char *p, size_t left, uint64_t dat
     *used = CENTRAL_SIZE + length + get16(p + 30) + get16(p + 32);
     if (strlen(name) < length || utf8_valid(name, length) < length)
         return st_tensor_error(f->file, name, "expected a name in UTF-8 without NUL characters");
-    t->item.name = ag_strndup_in(f, name, length - (is_npy(name) ? SUFFIX_SIZE : 0));
+    t->item.name = ag_strndup_in(f, name, length - (st_ends_in(name, SUFFIX) ? SUFFIX_SIZE : 0));
     if (read_array(f, p, name, data_end, t)) return true;
     *t = (StTensor){ .item = { t->item.name, "", { .ndim = -1 } }, .file = f->file,
                      .unreadable = ag_strndup_in(f, ag_error(), strlen(ag_error())) };

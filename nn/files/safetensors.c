@@ -8,7 +8,6 @@
 
 #include "json.h"
 #include "number.h"
-#include "settings.h"
 #include "stored.h"
 #include "utf8.h"
 
@@ -146,30 +145,24 @@ static const char *write_header(void *owner, const StEntry *entry, size_t n, con
     return json_written(w, size);
 }
 
-/* `check` is a struct that reads the header as a reader of the file would. */
-static bool write_file(NnTensorFile *check, const char *path, const StEntry *entry, size_t n, const NnSettings *metadata)
+bool st_write(const char *path, const StEntry *entry, size_t n, const NnSettings *metadata)
 {
+    NnTensorFile *check = ag_object_new(sizeof *check);     /* reads the header as a reader of the file would */
+    check->file = file_of_bytes(path, "", 0);
+    ag_set_owner(check->file, check);
     uint64_t data_size;
     size_t size;
     const char *header = write_header(check, entry, n, metadata, &data_size, &size);
     FileWriter *w = header && read_header(check, header, size, data_size) ? file_replace(path) : NULL;
-    if (!w) return false;
-    size_t padding = (8 - size % 8) % 8;                    /* the offset of the values is a multiple of 8 */
-    uint64_t length = size + padding;
-    file_write(w, &length, sizeof length);
-    file_write(w, header, size);
-    file_write(w, "       ", padding);
-    for (size_t i = 0; i < n; i++)
-        file_write(w, entry[i].values_of ? entry[i].values_of(entry[i].arg) : entry[i].values, st_entry_bytes(&entry[i]));
-    return file_commit(w);
-}
-
-bool st_write(const char *path, const StEntry *entry, size_t n, const NnSettings *metadata)
-{
-    NnTensorFile *check = ag_object_new(sizeof *check);
-    check->file = file_of_bytes(path, "", 0);
-    ag_set_owner(check->file, check);
-    bool done = write_file(check, path, entry, n, metadata);
+    if (w) {
+        size_t padding = (8 - size % 8) % 8;                /* the offset of the values is a multiple of 8 */
+        uint64_t length = size + padding;
+        file_write(w, &length, sizeof length);
+        file_write(w, header, size);
+        file_write(w, "       ", padding);
+        for (size_t i = 0; i < n; i++)
+            file_write(w, entry[i].values_of ? entry[i].values_of(entry[i].arg) : entry[i].values, st_entry_bytes(&entry[i]));
+    }
     ag_free(check);
-    return done;
+    return w && file_commit(w);
 }

@@ -1,11 +1,10 @@
 /* settings.c: the settings of a run or a model: a text for each key, and its conversion to numbers. */
-#include "settings.h"
-
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "number.h"
+#include "stored.h"
 #include "utf8.h"
 
 NnSettings *nn_settings_new_at(AgSite at)
