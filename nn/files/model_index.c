@@ -9,7 +9,7 @@
 
 enum { MAX_INDEX = 100000000 };             /* bytes */
 
-/* The file of that name in the index's folder; opened the first time, as file[*n]. NULL with ag_error() if it cannot be opened. */
+/* The file of that name in the index's folder, opened as file[*n] the first time. NULL with ag_error() if that fails. */
 static NnTensorFile *file_of_name(NnTensorFile *f, NnTensorFile **file, size_t *n, const char *name)
 {
     const char *index = f->file->name, *slash = strrchr(index, '/');
