@@ -24,11 +24,8 @@ GPT *gpt_load_at(AgSite at, const char *path)
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
     GPTOptions o = { .recompute = false };
-    if (!checkpoint_options(path, &gpt_fields, &o) || !checkpoint_may_hold(path, gpt_size(&o))) return NULL;
-    GPT *m = gpt_new(o);
-    if (nn_load(path, m)) return m;
-    ag_free(m);
-    return NULL;
+    if (!checkpoint_options(path, &gpt_fields, &o) || !weights_may_hold(path, gpt_size(&o))) return NULL;
+    return model_filled(gpt_new(o), path, (NnLoadOptions){ .map = false });
 }
 
 /* ---- reading config.json ----------------------------------------------------------------------------------------- */
@@ -53,14 +50,6 @@ static bool read_config(const Config *c, GPTOptions *o)
            config_flag(c, "scale_attn_weights", true) && config_flag(c, "scale_attn_by_inverse_layer_idx", false) &&
            config_flag(c, "add_cross_attention", false) && config_flag(c, "tie_word_embeddings", true) &&
            (nn_fields_check(&gpt_fields, o) || add_path(c->path));
-}
-
-static bool open_config(const char *path, GPTOptions *o)
-{
-    Config c;
-    bool good = config_open(&c, path) && read_config(&c, o);
-    ag_free(c.owner);
-    return good;
 }
 
 /* ---- reading the weights ----------------------------------------------------------------------------------------- */
@@ -106,35 +95,28 @@ static bool is_mask(const char *prefix, const char *name)
 /* Whether the tensors of the file that the model does not have are the output layer and masks. */
 static bool check_unexpected(const char *path, const char *prefix, const NnLoadReport *report)
 {
-    char quoted[UTF8_QUOTE];
     for (int i = 0; i < report->n_unexpected; i++) {
         const char *name = report->unexpected[i];
         if (strcmp(name, HEAD) != 0 && !is_mask(prefix, name))
-            return ag_set_error("%s: %s does not belong to a GPT-2 of the sizes in the config", path,
-                                utf8_quote(name, strlen(name), quoted));
+            return ag_set_error("%s: %s does not belong to a GPT-2 of the sizes in the config", path, QUOTED(name));
     }
     return true;
 }
 
-static bool read_weights(const NnTensorFile *f, char *prefix, GPT *m)
-{
-    const char *path = f->file->name;
-    NnLoadReport *report = NULL;
-    NnLoadOptions how = { .rename = add_prefix, .transposed = is_transposed, .arg = prefix, .allow_unexpected = true,
-                          .map = true, .report = &report };
-    bool good = nn_load_with(path, m, how) && check_unexpected(path, prefix, report) && check_head(f, m);
-    ag_free(report);
-    return good;
-}
-
 static GPT *read_model(const NnTensorFile *f, GPTOptions o)
 {
+    const char *path = f->file->name;
     char prefix[] = PREFIX;
     if (!tensor_file_find(f, PREFIX "wte.weight")) *prefix = '\0';
     o.bias = tensor_file_find(f, *prefix ? PREFIX "ln_f.bias" : "ln_f.bias") != NULL;
-    if (!weights_may_hold(f, gpt_size(&o))) return NULL;
-    GPT *m = gpt_new(o);
-    if (read_weights(f, prefix, m)) return m;
+    if (!weights_may_hold(path, gpt_size(&o))) return NULL;
+    NnLoadReport *report = NULL;
+    NnLoadOptions how = { .rename = add_prefix, .transposed = is_transposed, .arg = prefix, .allow_unexpected = true,
+                          .map = true, .report = &report };
+    GPT *m = model_filled(gpt_new(o), path, how);
+    bool good = m && check_unexpected(path, prefix, report) && check_head(f, m);
+    ag_free(report);
+    if (good) return m;
     ag_free(m);
     return NULL;
 }
@@ -145,8 +127,10 @@ GPT *gpt_open_at(AgSite at, const char *weights_path, const char *config_path)
     ag_check_pointer_at(at, __func__, "weights_path", weights_path);
     ag_check_pointer_at(at, __func__, "config_path", config_path);
     GPTOptions o;
-    if (!open_config(config_path, &o)) return NULL;
-    NnTensorFile *f = st_open_safetensors(weights_path);
+    Config c;
+    bool good = config_open(&c, config_path) && read_config(&c, &o);
+    ag_free(c.owner);
+    NnTensorFile *f = good ? st_open_safetensors(weights_path) : NULL;
     GPT *m = f ? read_model(f, o) : NULL;
     ag_free(f);
     return m;

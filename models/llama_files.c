@@ -9,15 +9,6 @@
 #include "llama_parts.h"
 #include "number.h"
 #include "sizes.h"
-#include "stored.h"
-
-/* Reads the weights, or frees the model and returns NULL. */
-static Llama *filled(Llama *m, const char *path, NnLoadOptions how)
-{
-    if (nn_load_with(path, m, how)) return m;
-    ag_free(m);
-    return NULL;
-}
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
@@ -26,8 +17,8 @@ Llama *llama_load_at(AgSite at, const char *path)
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
     LlamaOptions o = { .recompute = false };
-    bool good = checkpoint_options(path, &llama_fields, &o) && checkpoint_may_hold(path, llama_size(&o));
-    return good ? filled(llama_of_zeros(o), path, (NnLoadOptions){ .map = false }) : NULL;
+    bool good = checkpoint_options(path, &llama_fields, &o) && weights_may_hold(path, llama_size(&o));
+    return good ? model_filled(llama_of_zeros(o), path, (NnLoadOptions){ .map = false }) : NULL;
 }
 
 /* ---- reading config.json ----------------------------------------------------------------------------------------- */
@@ -126,10 +117,8 @@ static Llama *open_folder(void *owner, const char *folder)
     ag_free(c.owner);
     if (!good) return NULL;
     if (!file_exists(weights)) weights = text_printf(owner, "%s/" WEIGHTS ".index.json", folder);
-    NnTensorFile *f = tensor_file_open(weights);
-    good = f && weights_may_hold(f, llama_size(&o));
-    ag_free(f);
-    return good ? filled(llama_of_zeros(o), weights, (NnLoadOptions){ .map = true }) : NULL;
+    if (!weights_may_hold(weights, llama_size(&o))) return NULL;
+    return model_filled(llama_of_zeros(o), weights, (NnLoadOptions){ .map = true });
 }
 
 Llama *llama_open_at(AgSite at, const char *folder)

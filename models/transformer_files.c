@@ -72,9 +72,6 @@ Transformer *transformer_load_at(AgSite at, const char *path)
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
     Sizes s = { .src_vocab = 0 };
-    if (!checkpoint_options(path, &sizes_fields, &s) || !checkpoint_may_hold(path, least_parameters(&s))) return NULL;
-    Transformer *m = transformer_new(s.src_vocab, s.tgt_vocab, s.o);
-    if (nn_load(path, m)) return m;
-    ag_free(m);
-    return NULL;
+    if (!checkpoint_options(path, &sizes_fields, &s) || !weights_may_hold(path, least_parameters(&s))) return NULL;
+    return model_filled(transformer_new(s.src_vocab, s.tgt_vocab, s.o), path, (NnLoadOptions){ .map = false });
 }

@@ -14,7 +14,6 @@
 #include "io_faults.h"
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
-#include "settings.h"
 #include "stored.h"
 #include "suites.h"
 #include "usage_error.h"
@@ -322,11 +321,11 @@ static void change_text(const char *from, const char *to, const char *key, const
         expect_done(st_read(t, AG_REAL, 0, t->numel, values));
         entry[i] = (StEntry){ .name = t->item.name, .shape = t->item.shape, .values = values, .dtype = AG_REAL };
     }
-    for (int i = 0; i < st->metadata->n; i++) {
-        const Setting *text = &st->metadata->item[i];
-        if (strcmp(text->key, key) != 0 && strcmp(text->key, "format") != 0) settings_add(metadata, text->key, text->value);
+    for (uint32_t i = 0; i < st->metadata->count; i++) {
+        const Json *name = &st->metadata->as.item[2 * i];
+        if (!json_is(name, key) && !json_is(name, "format")) nn_settings_set(metadata, name->as.text, "%s", name[1].as.text);
     }
-    if (value) settings_add(metadata, key, value);
+    if (value) nn_settings_set(metadata, key, "%s", value);
     expect_done(st_write(to, entry, st->n_tensors, metadata));
     ag_free(metadata);
     ag_free(st);

@@ -351,8 +351,7 @@ static void expect_open_refused(const char *weights, const char *config, const c
 START_TEST(wrong_weights_are_refused)
 {
     static const struct { Change change; const char *message; } cases[] = {
-        { { .skip = "transformer.h.1.mlp.c_fc.weight" },
-          "has 6199 numbers, expected the 6420 of the config's model" },
+        { { .skip = "transformer.h.1.mlp.c_fc.weight" }, "w: missing: \"h.1.mlp.c_fc.weight\"" },
         { { .skip = "transformer.h.1.ln_2.bias", .extra = "transformer.h.0.ln_3.bias", .shape = { 1, { 900 } } },
           "w: missing: \"h.1.ln_2.bias\"" },
         { { .skip = "transformer.wte.weight", .extra = "x", .shape = { 1, { 900 } } }, "w: missing: \"wte.weight\"" },
@@ -464,10 +463,10 @@ START_TEST(wrong_configs_are_refused)
         { "{\"n_layer\":2,\"n_head\":4,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11}",
           "c: a width of 15 does not divide into 4 heads" },
         { "{\"n_layer\":100000,\"n_head\":1,\"n_embd\":16777216,\"vocab_size\":2147483647,\"n_positions\":1073741824}",
-          "expected the 337" },
+          "numbers, expected 337" },
         { "{\"n_layer\":9223372036854775808,\"n_head\":3,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11}",
           "\"n_layer\": expected a whole number" },
-        { "{\"n_layer\":3,\"n_head\":3,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11}", "expected the 9" },
+        { "{\"n_layer\":3,\"n_head\":3,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11}", "gpt2.safetensors: missing: \"h.2.ln_1.weight\"" },
         { "{" SIZES ",\"model_type\":\"bert\"}", "c: \"model_type\": expected \"gpt2\", found \"bert\"" },
         { "{" SIZES ",\"model_type\":2}", "c: \"model_type\": expected \"gpt2\"" },
         { "{" SIZES ",\"activation_function\":\"relu\"}",
@@ -529,7 +528,7 @@ START_TEST(a_checkpoint_has_the_sizes)
     static const struct { const char *key, *value, *message; } cases[] = {
         { "gpt.layers", "3", "missing: \"h.2." },
         { "gpt.layers", "99999", "a: " },
-        { "gpt.vocab", "2147483647", "are too few for the model that its settings describe, of 17179870" },
+        { "gpt.vocab", "2147483647", "numbers, expected 17179870" },
         { "gpt.heads", "0", "a: gpt.heads is 0" },
         { "gpt.width", "x", "a: gpt.width is \"x\", expected a whole number from 1 to" },
         { "gpt.bias", "2", "a: gpt.bias is 2, expected a whole number from 0 to 1" },

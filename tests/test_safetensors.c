@@ -14,7 +14,6 @@
 #include "faults.h"
 #include "folder.h"
 #include "io_faults.h"
-#include "settings.h"
 #include "stored.h"
 #include "suites.h"
 
@@ -61,7 +60,7 @@ START_TEST(shapes_and_metadata_are_read)
     expect_refused(st_can_read(st_find(st, "nine"), AG_REAL), "tensor \"nine\": expected at most 8 dimensions, found 9");
     ck_assert_ptr_null(st_find(st, "f1"));
     ck_assert_ptr_null(st_find(st, ""));
-    ck_assert_int_eq(st->metadata->n, 2);
+    ck_assert_uint_eq(st->metadata->count, 2);
     ck_assert_str_eq(tensor_file_metadata(st, "made by"), "safetensors");
     ck_assert_str_eq(tensor_file_metadata(st, "\u03c0"), "3\n\"14\"");
     ck_assert_ptr_null(tensor_file_metadata(st, "format"));
@@ -175,7 +174,7 @@ START_TEST(written_files_are_read_unchanged)
     enum { N = sizeof entries / sizeof *entries };
     static const char *const texts[][2] = { { "format", "pt" }, { "", "" }, { "\n", "\"\\\t" } };
     NnSettings *metadata = nn_settings_new();
-    for (int i = 1; i < 3; i++) settings_add(metadata, texts[i][0], texts[i][1]);
+    for (int i = 1; i < 3; i++) nn_settings_set(metadata, texts[i][0], "%s", texts[i][1]);
     expect_done(st_write(in_folder("a"), entries, N, metadata));
     ag_free(metadata);
     NnTensorFile *st = open_safetensors(in_folder("a"));
@@ -189,16 +188,16 @@ START_TEST(written_files_are_read_unchanged)
         ck_assert_str_eq(st_find(st, entries[i].name)->item.type, sizeof(ag_real) == 4 ? "F32" : "F64");
         free(values);
     }
-    ck_assert_int_eq(st->metadata->n, 3);
+    ck_assert_uint_eq(st->metadata->count, 3);
     for (int i = 0; i < 3; i++) {
-        ck_assert_str_eq(st->metadata->item[i].key, texts[i][0]);
-        ck_assert_str_eq(st->metadata->item[i].value, texts[i][1]);
+        ck_assert_str_eq(st->metadata->as.item[2 * i].as.text, texts[i][0]);
+        ck_assert_str_eq(st->metadata->as.item[2 * i + 1].as.text, texts[i][1]);
     }
     ck_assert_uint_eq(st->tensor[0].offset % 8, 0);
     ag_free(st);
     expect_done(st_write(in_folder("a"), NULL, 0, NULL));
     st = open_safetensors(in_folder("a"));
-    ck_assert(st->n_tensors == 0 && st->metadata->n == 1);
+    ck_assert(st->n_tensors == 0 && st->metadata->count == 1);
     ag_free(st);
     ck_assert_int_eq(folder_count(), 1);
 }
@@ -209,7 +208,7 @@ START_TEST(files_that_could_not_be_read_are_not_written)
     StEntry twice[] = { ENTRY("x", SHAPE(1), numbers), ENTRY("x", SHAPE(2), numbers) };
     StEntry bytes[] = { ENTRY("\xff", SHAPE(1), numbers) }, reserved[] = { ENTRY("__metadata__", SHAPE(1), numbers) };
     NnSettings *metadata = nn_settings_new();
-    settings_add(metadata, "format", "np");
+    nn_settings_set(metadata, "format", "np");
     folder_write("a", "old", 3);
     expect_refused(st_write(in_folder("a"), twice, 2, NULL), "expected each name of an object once, found \"x\"");
     expect_refused(st_write(in_folder("a"), bytes, 1, NULL),

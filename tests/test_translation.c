@@ -632,9 +632,9 @@ START_TEST(wrong_settings_are_refused)
 {
     static const char *const bad[][3] = {
         { "transformer.N", "0", "transformer.N is 0, expected a whole number from 1 to 100000" },
-        { "transformer.N", "100000", "bytes are too few for the model that its settings describe" },
-        { "transformer.max_len", "1073741824", "bytes are too few for the model that its settings describe" },
-        { "transformer.src_vocab", "2147483647", "bytes are too few for the model that its settings describe" },
+        { "transformer.N", "100000", "or more for a model of these sizes" },
+        { "transformer.max_len", "1073741824", "or more for a model of these sizes" },
+        { "transformer.src_vocab", "2147483647", "or more for a model of these sizes" },
         { "transformer.h", "3", "a d_model of 32 does not divide into 3 heads" },
         { "transformer.dropout", "1", "transformer.dropout is 1, expected a number from 0 to below 1" },
         { "transformer.activation", "7", "transformer.activation is 7, expected a whole number from 0 to 6" },

@@ -60,17 +60,15 @@ static Word to_text(void *owner, const BpeBytes *of, Word token)
 bool bpe_read_tokens(void *work, const BpeBytes *of, const char *path, const Word *text, const bool *raw, int32_t n,
                      WordTable *tokens)
 {
-    char quoted[UTF8_QUOTE];
     for (int32_t id = 0; id < n; id++) {
         char *bytes = ag_alloc_in(work, text[id].size + 1, 1);
         size_t size = text[id].size;
         if (raw && raw[id]) memcpy(bytes, text[id].text, size);
         else if (!to_bytes(of, text[id].text, text[id].size, bytes, &size) || size == 0)
             return ag_set_error("%s: token %s: expected characters that stand for bytes, as in GPT-2's files", path,
-                                utf8_quote(text[id].text, text[id].size, quoted));
+                                QUOTED_BYTES(text[id].text, text[id].size));
         if (word_table_add(tokens, bytes, size) != id)
-            return ag_set_error("%s: token %s: expected each token once", path,
-                                utf8_quote(text[id].text, text[id].size, quoted));
+            return ag_set_error("%s: token %s: expected each token once", path, QUOTED_BYTES(text[id].text, text[id].size));
     }
     for (int i = 0; i < 256; i++)
         if (word_table_find(tokens, &(char){ (char)i }, 1) < 0)
@@ -81,30 +79,28 @@ bool bpe_read_tokens(void *work, const BpeBytes *of, const char *path, const Wor
 /* Finds the id of a token given as text, and writes its n bytes to `bytes`. */
 static bool find_token(const MergeReader *r, const char *text, size_t size, char *bytes, size_t *n, int32_t *id)
 {
-    char quoted[UTF8_QUOTE];
     *id = to_bytes(r->bytes, text, size, bytes, n) ? word_table_find(r->tokens, bytes, *n) : -1;
     return *id >= 0 || ag_set_error("%s: %s %zu: token %s is not in %s", r->path, r->unit, r->line,
-                                    utf8_quote(text, size, quoted), r->vocab_path);
+                                    QUOTED_BYTES(text, size), r->vocab_path);
 }
 
 bool bpe_read_merge(const MergeReader *r, const char *text, size_t size, char *bytes, BpeMerge *merge)
 {
-    char quoted[UTF8_QUOTE];
     const char *space = memchr(text, ' ', size);
     size_t left = space ? (size_t)(space - text) : size, n, more;
     if (left == 0 || left + 1 >= size || memchr(space + 1, ' ', size - left - 1))
         return ag_set_error("%s: %s %zu: expected two tokens and one space between them, found %s", r->path, r->unit, r->line,
-                            utf8_quote(text, size, quoted));
+                            QUOTED_BYTES(text, size));
     if (!find_token(r, text, left, bytes, &n, &merge->left)) return false;
     if (!find_token(r, space + 1, size - left - 1, bytes + n, &more, &merge->right)) return false;
     merge->result = word_table_find(r->tokens, bytes, n + more);
     if (merge->result < 0)
         return ag_set_error("%s: %s %zu: merging %s makes a token that is not in %s", r->path, r->unit, r->line,
-                            utf8_quote(text, size, quoted), r->vocab_path);
+                            QUOTED_BYTES(text, size), r->vocab_path);
     int32_t known = r->pairs->n;
     return word_table_add(r->pairs, (const char *)merge, 2 * sizeof(int32_t)) == known ||
            ag_set_error("%s: %s %zu: expected each merge once, found %s again", r->path, r->unit, r->line,
-                        utf8_quote(text, size, quoted));
+                        QUOTED_BYTES(text, size));
 }
 
 /* Reads one merge per line. */

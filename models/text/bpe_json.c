@@ -21,10 +21,9 @@ typedef struct {
 /* The error 'PATH: WHAT: expected EXPECTED, found VALUE'. */
 static bool wrong(const Reader *r, const char *what, const char *expected, const Json *found)
 {
-    char quoted[UTF8_QUOTE];
     bool text = found && found->type == JSON_STRING;
     return ag_set_error("%s: %s: expected %s, found %s", r->path, what, expected,
-                        text ? utf8_quote(found->as.text, found->count, quoted) : json_type_name(found));
+                        text ? QUOTED_BYTES(found->as.text, found->count) : json_type_name(found));
 }
 
 static bool is_type(const Json *object, const char *type)
@@ -126,10 +125,10 @@ static bool read_begin(const Reader *r, const WordTable *tokens, int32_t *begin)
 static bool read_added(Reader *r, const Json *item, Word *text)
 {
     const Json *content = json_get(item, "content");
-    char what[UTF8_QUOTE + 16] = "an added token", quoted[UTF8_QUOTE];
+    char what[UTF8_QUOTE + 16] = "an added token";
     int64_t id;
     if (!content || content->type != JSON_STRING || content->count == 0) return wrong(r, what, "a text as content", content);
-    snprintf(what, sizeof what, "added token %s", utf8_quote(content->as.text, content->count, quoted));
+    snprintf(what, sizeof what, "added token %s", QUOTED_BYTES(content->as.text, content->count));
     if (!json_int(json_get(item, "id"), &id) || id < 0 || id >= r->n || !(id < r->n_vocab || !text[id].text) || r->raw[id])
         return wrong(r, what, "the id of this token, or the next id after the vocabulary's", json_get(item, "id"));
     if (id < r->n_vocab && (text[id].size != content->count || memcmp(text[id].text, content->as.text, content->count) != 0))

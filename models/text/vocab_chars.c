@@ -36,11 +36,11 @@ static int32_t id_at(const KaeruVocab *v, const char *text, size_t n, size_t *le
 static bool unknown_character(const char *name, const char *text, size_t n, size_t at)
 {
     uint32_t code;
-    char quoted[UTF8_QUOTE], place[TEXT_PLACE];
+    char place[TEXT_PLACE];
     size_t length = (size_t)utf8_decode(text + at, n - at, &code);
     if (!length) return kaeru_text_check(name ? name : "the text", 1, text, n);
     return ag_set_error("%s%s%s (U+%04X) at %s is not in the vocabulary", name ? name : "", name ? ": " : "",
-                        utf8_quote(text + at, length, quoted), (unsigned)code, text_place(1, text, at, place));
+                        QUOTED_BYTES(text + at, length), (unsigned)code, text_place(1, text, at, place));
 }
 
 bool kaeru_vocab_check_at(AgSite at, const KaeruVocab *v, const char *name, const char *text, size_t n)

@@ -13,11 +13,10 @@ enum { MAX_FILE = 1 << 28 };                    /* bytes */
 
 static bool read_tokens(const char *name, const Json *root, Word *token)
 {
-    char quoted[UTF8_QUOTE], other[UTF8_QUOTE];
     for (uint32_t i = 0; i < root->count; i++) {
         const Json *text = &root->as.item[2 * i];
         int64_t id;
-        utf8_quote(text->as.text, text->count, quoted);
+        const char *quoted = QUOTED_BYTES(text->as.text, text->count);
         if (!json_int(text + 1, &id))
             return ag_set_error("%s: token %s: expected a whole number as id, found %s", name, quoted,
                                 text[1].type == JSON_NUMBER ? "another number" : json_type_name(text + 1));
@@ -26,7 +25,7 @@ static bool read_tokens(const char *name, const Json *root, Word *token)
                                 quoted, root->count - 1, id);
         if (token[id].text)
             return ag_set_error("%s: token %s: expected each id once, found %" PRId64 " again, the id of %s", name, quoted,
-                                id, utf8_quote(token[id].text, token[id].size, other));
+                                id, QUOTED_BYTES(token[id].text, token[id].size));
         token[id] = (Word){ text->as.text, text->count, 0 };
     }
     return true;
@@ -45,12 +44,10 @@ const Word *vocab_tokens(void *work, const char *name, const Json *root, int32_t
 
 static bool are_characters(const char *name, const Word *token, int32_t n)
 {
-    char quoted[UTF8_QUOTE];
     for (int32_t i = 0; i < n; i++) {
         uint32_t code;
         if (!token[i].size || (size_t)utf8_decode(token[i].text, token[i].size, &code) != token[i].size)
-            return ag_set_error("%s: expected single characters, found %s", name,
-                                utf8_quote(token[i].text, token[i].size, quoted));
+            return ag_set_error("%s: expected single characters, found %s", name, QUOTED_BYTES(token[i].text, token[i].size));
     }
     return true;
 }
@@ -59,10 +56,9 @@ static bool begin_with_special(const char *name, const Word *token, int32_t n)
 {
     for (int32_t i = 0; i < N_SPECIAL; i++) {
         Word expected = { special_tokens[i], strlen(special_tokens[i]), 0 };
-        char quoted[UTF8_QUOTE] = "nothing";
         if (i < n && compare_words(&token[i], &expected) == 0) continue;
-        if (i < n) utf8_quote(token[i].text, token[i].size, quoted);
-        return ag_set_error("%s: expected \"%s\" as token %d, found %s", name, expected.text, (int)i, quoted);
+        return ag_set_error("%s: expected \"%s\" as token %d, found %s", name, expected.text, (int)i,
+                            i < n ? QUOTED_BYTES(token[i].text, token[i].size) : "nothing");
     }
     return true;
 }

@@ -76,9 +76,9 @@ char *kaeru_vocab_unknown_at(AgSite at, const KaeruVocab *v, const char *text, s
     Word word;
     for (size_t i = 0; next_word(text, n, &i, &word);)
         if (word_table_find(v->tokens, word.text, word.size) < 0) word_table_add(unknown, word.text, word.size);
-    char *list = unknown->n ? ag_alloc((size_t)unknown->n, UTF8_QUOTE + 2) : NULL, *end = list, quoted[UTF8_QUOTE];
+    char *list = unknown->n ? ag_alloc((size_t)unknown->n, UTF8_QUOTE + 2) : NULL, *end = list;
     for (int32_t i = 0; i < unknown->n; i++)
-        end += sprintf(end, "%s%s", i ? ", " : "", utf8_quote(unknown->word[i].text, unknown->word[i].size, quoted));
+        end += sprintf(end, "%s%s", i ? ", " : "", QUOTED_BYTES(unknown->word[i].text, unknown->word[i].size));
     ag_free(work);
     return list;
 }

@@ -9,7 +9,7 @@ bool nn_average_checkpoints_at(AgSite at, void *model, const char *const *paths,
     ag_check_pointer_at(at, __func__, "paths", paths);
     void *one = nn_clone(model);
     void *average = nn_clone(model);
-    NnParameters *mean = nn_parameters(average), *part = nn_parameters(one);
+    NnParameters *mean = nn_parameters(average), *part = nn_parameters(one), *own = nn_parameters(model);
     bool good = true;
     for (int i = 0; good && i < n; i++) {
         good = nn_load(paths[i], one);
@@ -21,11 +21,8 @@ bool nn_average_checkpoints_at(AgSite at, void *model, const char *const *paths,
                 running[k] = i == 0 ? value[k] : running[k] + (value[k] - running[k]) / (ag_real)(i + 1);
         }
     }
-    if (good) {
-        NnParameters *own = nn_parameters(model);
-        for (int j = 0; j < own->n; j++) tensor_copy(own->item[j].tensor, mean->item[j].tensor);
-        ag_free(own);
-    }
+    for (int j = 0; good && j < own->n; j++) tensor_copy(own->item[j].tensor, mean->item[j].tensor);
+    ag_free(own);
     ag_free(part);
     ag_free(mean);
     ag_free(one);

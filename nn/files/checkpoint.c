@@ -15,7 +15,6 @@
 
 #include "number.h"
 #include "optim.h"
-#include "settings.h"
 #include "stored.h"
 #include "utf8.h"
 
@@ -68,17 +67,18 @@ static size_t put_optimizer(const Optimizer *o, StEntry *entry, size_t n, NnSett
         const ParameterState *state = &o->state[i];
         for (int k = 0; k < NN_STATES && state->tensor[k]; k++) entry[n++] = state_entry(entry, o, i, k);
         if (p->item[i].trained && state->steps != o->steps)
-            settings_add(metadata, text_printf(metadata, STEP "%s", p->item[i].name),
-                         text_printf(metadata, "%" PRId64, state->steps));
+            nn_settings_set(metadata, text_printf(metadata, STEP "%s", p->item[i].name), "%" PRId64, state->steps);
     }
     return n;
 }
 
-/* A usage error if the path is NULL, if the module or the optimizer (may be NULL) is not alive, or if they do not fit. The
- * state of the optimizer exists afterwards. */
-static void check_file(AgSite at, const char *what, const char *path, const void *module, Optimizer *o)
+/* A usage error if the path is NULL, if an object is not alive, or if module and optimizer do not fit. The optimizer and the
+ * settings may be NULL. The state of the optimizer exists afterwards. */
+static void check_file(AgSite at, const char *what, const char *path, const void *module, Optimizer *o,
+                       const NnSettings *settings)
 {
-    if (!path) ag_usage_error(at, what, "the path is NULL");
+    ag_check_pointer_at(at, what, "the path", path);
+    if (settings) ag_check_object_at(at, what, "settings", settings);
     nn_check_at(at, what, module, 0);
     check_fields(at, what, module);
     if (!o) return;
@@ -89,13 +89,11 @@ static void check_file(AgSite at, const char *what, const char *path, const void
 
 static bool put_settings(const char *path, const NnSettings *s, NnSettings *metadata)
 {
-    char quoted[2][UTF8_QUOTE];
     for (int i = 0; i < s->n; i++) {
         const char *key = s->item[i].key, *value = s->item[i].value;
         if (utf8_valid(value, strlen(value)) != strlen(value))
-            return ag_set_error("%s: the setting %s is %s, expected UTF-8", path, utf8_quote(key, strlen(key), quoted[0]),
-                                utf8_quote(value, strlen(value), quoted[1]));
-        settings_add(metadata, text_printf(metadata, SETTINGS "%s", key), value);
+            return ag_set_error("%s: the setting %s is %s, expected UTF-8", path, QUOTED(key), QUOTED(value));
+        nn_settings_set(metadata, text_printf(metadata, SETTINGS "%s", key), "%s", value);
     }
     return true;
 }
@@ -104,8 +102,7 @@ static bool put_settings(const char *path, const NnSettings *s, NnSettings *meta
 static bool save(AgSite at, const char *what, const char *path, void *module, bool run, Optimizer *o,
                  const NnSettings *settings)
 {
-    check_file(at, what, path, module, o);
-    if (settings) ag_check_object_at(at, what, "settings", settings);
+    check_file(at, what, path, module, o, settings);
     NnParameters *p = saved_parameters(at, module, false);
     size_t most = (size_t)p->n + (o ? NN_STATES * (size_t)o->parameters->n : 0), n = 0;
     StEntry *entry = ag_alloc_in(p, most, sizeof *entry);
@@ -170,11 +167,11 @@ static bool plan_tensor(Loading *l, Tensor *t, AgShape expected, int64_t first, 
     if (!from) return false;
     l->used[from - l->file->tensor] = true;
     AgShape shape = from->item.shape;
-    char text[2][AG_SHAPE_TEXT], quoted[UTF8_QUOTE];
+    char text[2][AG_SHAPE_TEXT];
     if (transposed) expected = SHAPE(expected.dim[1], expected.dim[0]);
     if (!from->unreadable && !ag_shape_equal(shape, expected))      /* reading an unreadable tensor tells why it is */
-        l->wrong[l->n_wrong++] = text_printf(l->file, "%s is %s, expected %s", utf8_quote(name, strlen(name), quoted),
-                                             ag_shape_text(shape, text[0]), ag_shape_text(expected, text[1]));
+        l->wrong[l->n_wrong++] = text_printf(l->file, "%s is %s, expected %s", QUOTED(name), ag_shape_text(shape, text[0]),
+                                             ag_shape_text(expected, text[1]));
     l->transfer[l->n++] = (Transfer){ .to = t, .from = from, .first = first, .transposed = transposed };
     return true;
 }
@@ -236,9 +233,8 @@ static void append(char *message, size_t size, const char *title, const char *co
 {
     enum { LISTED = 3 };
     size_t length = strlen(message);
-    char quoted[UTF8_QUOTE];
     for (int i = 0; i < n && i < LISTED; i++) {
-        const char *text = quote ? utf8_quote(item[i], strlen(item[i]), quoted) : item[i];
+        const char *text = quote ? QUOTED(item[i]) : item[i];
         const char *before = i ? ", " : length ? "; " : "";
         snprintf(message + length, size - length, "%s%s%s%s", before, i ? "" : title, i ? "" : ": ", text);
         length = strlen(message);
@@ -297,11 +293,8 @@ static bool same_as_before(const Loading *l, const Transfer *t, const void *valu
         bool same = others && memcmp(others, values, bytes) == 0;
         if (!other->values) ag_free(others);
         if (same) continue;
-        char quoted[2][UTF8_QUOTE];
-        const char *names[2] = { other->from->item.name, t->from->item.name };
         return ag_set_error("%s: %s and %s are one tensor in the model, but differ in the file", l->file->file->name,
-                            utf8_quote(names[0], strlen(names[0]), quoted[0]),
-                            utf8_quote(names[1], strlen(names[1]), quoted[1]));
+                            QUOTED(other->from->item.name), QUOTED(t->from->item.name));
     }
     return true;
 }
@@ -323,24 +316,20 @@ static bool read_values(Loading *l)
 static bool read_number(const NnTensorFile *f, const char *key, uint64_t most, uint64_t *value)
 {
     const char *text = tensor_file_metadata(f, key);
-    char quoted[2][UTF8_QUOTE];
-    utf8_quote(key, strlen(key), quoted[0]);
-    if (!text) return ag_set_error("%s: is not a checkpoint of a run: it has no %s", f->file->name, quoted[0]);
+    if (!text) return ag_set_error("%s: is not a checkpoint of a run: it has no %s", f->file->name, QUOTED(key));
     errno = 0;
     *value = strtoull(text, NULL, 10);
     if (*text && strspn(text, "0123456789") == strlen(text) && errno == 0 && *value <= most) return true;
-    return ag_set_error("%s: %s is %s, expected a whole number of 0 to %" PRIu64, f->file->name, quoted[0],
-                        utf8_quote(text, strlen(text), quoted[1]), most);
+    return ag_set_error("%s: %s is %s, expected a whole number of 0 to %" PRIu64, f->file->name, QUOTED(key), QUOTED(text),
+                        most);
 }
 
 static bool read_optimizer(Loading *l, const Optimizer *o)
 {
     const char *kind = tensor_file_metadata(l->file, "optimizer"), *expected = o->kind->name, *path = l->file->file->name;
-    char quoted[UTF8_QUOTE];
     if (!kind) return ag_set_error("%s: has no optimizer state, expected that of \"%s\"", path, expected);
     if (strcmp(kind, expected) != 0)
-        return ag_set_error("%s: has the state of an optimizer %s, expected \"%s\"", path,
-                            utf8_quote(kind, strlen(kind), quoted), expected);
+        return ag_set_error("%s: has the state of an optimizer %s, expected \"%s\"", path, QUOTED(kind), expected);
     if (!read_number(l->file, "step", INT64_MAX, &l->step)) return false;
     l->state_steps = ag_alloc_in(l->file, (size_t)o->parameters->n, sizeof *l->state_steps);
     for (int i = 0; i < o->parameters->n; i++) {
@@ -361,9 +350,10 @@ static bool read_run(Loading *l, const Optimizer *o)
 
 static void apply_settings(const NnTensorFile *f, NnSettings *settings)
 {
-    for (int i = 0; f->metadata && i < f->metadata->n; i++) {
-        const Setting *from = &f->metadata->item[i];
-        if (starts_with(from->key, SETTINGS)) nn_settings_set(settings, from->key + strlen(SETTINGS), "%s", from->value);
+    for (uint32_t i = 0; f->metadata && i < f->metadata->count; i++) {
+        const Json *key = &f->metadata->as.item[2 * i];
+        if (starts_with(key->as.text, SETTINGS))
+            nn_settings_set(settings, key->as.text + strlen(SETTINGS), "%s", key[1].as.text);
     }
 }
 
@@ -414,8 +404,7 @@ static bool load(Loading *l, const NnParameters *names, bool run, Optimizer *o, 
 static bool load_file(AgSite at, const char *what, const char *path, bool any, void *module, NnLoadOptions options, bool run,
                       Optimizer *o, NnSettings *settings)
 {
-    check_file(at, what, path, module, o);
-    if (settings) ag_check_object_at(at, what, "settings", settings);
+    check_file(at, what, path, module, o, settings);
     Loading l = { .file = any ? st_open(path, options.map) : st_open_safetensors(path), .options = options };
     if (!l.file) return false;
     NnParameters *names = saved_parameters(at, module, true);

@@ -70,11 +70,10 @@ bool config_flag(const Config *c, const char *key, bool expected)
 bool config_text(const Config *c, const char *key, const char *expected, const char *other)
 {
     const Json *value = json_get(c->root, key);
-    char found[UTF8_QUOTE];
     if (!value || json_is(value, expected) || (other && json_is(value, other))) return true;
     if (value->type != JSON_STRING) return ag_set_error("%s: \"%s\": expected \"%s\"", c->path, key, expected);
     return ag_set_error("%s: \"%s\": expected \"%s\", found %s", c->path, key, expected,
-                        utf8_quote(value->as.text, value->count, found));
+                        QUOTED_BYTES(value->as.text, value->count));
 }
 
 bool add_path(const char *path)

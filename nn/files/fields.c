@@ -74,15 +74,13 @@ static bool refuse(const char *prefix, const char *name, const char *value, cons
 /* Reads the value of a setting or of an option. */
 static bool read_value(const char *prefix, const char *name, const NnField *f, void *o, const char *text)
 {
-    char quoted[UTF8_QUOTE];
     double value;
     if (f->kind == NN_FIELD_TEXT) {
         if (!*text) return refuse(prefix, name, "empty", f);
         *(const char **)place_of(f, o) = text;
         return true;
     }
-    if (!number_read(text, f->kind != NN_FIELD_REAL, &value))
-        return refuse(prefix, name, utf8_quote(text, strlen(text), quoted), f);
+    if (!number_read(text, f->kind != NN_FIELD_REAL, &value)) return refuse(prefix, name, QUOTED(text), f);
     if (!is_in_range(f, value)) return refuse(prefix, name, text, f);
     set(f, o, value);
     return true;

@@ -19,6 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "number.h"
+
 enum { MOST_AT_ONCE = 1 << 30 };            /* bytes: every system accepts this many in one read or write */
 enum { WRITER_MS = 5000 };                  /* milliseconds that a reader of a FIFO waits for a program that writes it */
 
@@ -44,8 +46,7 @@ static ssize_t read_some(int fd, void *out, size_t n, off_t offset)
 static void close_file(void *self)
 {
     File *f = self;
-    union { const char *constant; void *address; } bytes = { f->bytes };
-    if (f->mapped) munmap(bytes.address, (size_t)f->size);
+    if (f->map) munmap(f->map, (size_t)f->size);
     if (f->fd >= 0) close(f->fd);
 }
 
@@ -108,24 +109,20 @@ char *file_read(void *owner, const char *path, size_t limit, size_t *size)
     return text;
 }
 
-/* Maps the content of an open file, and closes it. */
+/* Maps the content of an open file, which is not empty. */
 static bool map_content(File *f)
 {
-    f->bytes = "";
     if (f->size > SIZE_MAX) return ag_set_error("%s: is too large to be mapped on this machine", f->name);
-    void *bytes = f->size ? mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->fd, 0) : NULL;
-    if (bytes == MAP_FAILED) return system_error(f->name, "cannot be mapped", errno);
-    if (bytes) f->bytes = bytes;
-    f->mapped = bytes != NULL;
-    close(f->fd);
-    f->fd = -1;
+    void *map = mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->fd, 0);
+    if (map == MAP_FAILED) return system_error(f->name, "cannot be mapped", errno);
+    f->bytes = f->map = map;
     return true;
 }
 
 File *file_open(const char *path, bool map)
 {
     File *f = open_kind(path, true);
-    if (!f || !map || map_content(f)) return f;
+    if (!f || !map || f->size == 0 || map_content(f)) return f;
     ag_free(f);
     return NULL;
 }
@@ -204,13 +201,8 @@ static bool open_temporary(FileWriter *w)
 static bool open_folder(FileWriter *w)
 {
     const char *slash = strrchr(w->target, '/');
-    if (!slash) w->folder = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    else {
-        char *folder = ag_strdup(w->target);
-        folder[slash == w->target ? 1 : slash - w->target] = '\0';
-        w->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        ag_free(folder);
-    }
+    const char *folder = slash ? ag_strndup_in(w, w->target, (size_t)(slash - w->target) + 1) : ".";
+    w->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return w->folder >= 0 || system_error(w->path, "cannot be written: its folder", errno);
 }
 
@@ -228,10 +220,8 @@ FileWriter *file_replace(const char *path)
     ag_on_free(w, abandon);
     w->path = ag_strndup_in(w, path, strlen(path));
     const char *target = exists && realpath(path, behind_links) ? behind_links : path;
-    size_t n = strlen(target);
-    w->target = ag_strndup_in(w, target, n);
-    w->temporary = ag_alloc_in(w, n + sizeof ".tmp", 1);
-    snprintf(w->temporary, n + sizeof ".tmp", "%s.tmp", w->target);
+    w->target = ag_strndup_in(w, target, strlen(target));
+    w->temporary = text_printf(w, "%s.tmp", target);
     if (!open_folder(w) || !open_temporary(w)) {
         ag_free(w);
         return NULL;

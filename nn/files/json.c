@@ -137,7 +137,7 @@ static bool parse_escape(Parser *p, char *text, size_t *n)
 
 static bool parse_string(Parser *p, Json *out)
 {
-    size_t end = ++p->at;                                       /* the closing quote, which bounds the text */
+    size_t start = p->at++, end = p->at;                        /* end: the closing quote, which bounds the text */
     while (end < p->size && p->text[end] != '"') end += p->text[end] == '\\' ? 2 : 1;
     if (end > p->size) end = p->size;
     char *text = ag_alloc_in(p->owner, end - p->at + 1, 1);
@@ -158,7 +158,7 @@ static bool parse_string(Parser *p, Json *out)
         p->at += (size_t)length;
     }
     p->at++;
-    *out = (Json){ .type = JSON_STRING, .count = (uint32_t)n, .as.text = text };
+    *out = (Json){ .type = JSON_STRING, .count = (uint32_t)n, .at = (uint32_t)start, .as.text = text };
     return true;
 }
 
@@ -214,22 +214,8 @@ static bool parse_name(Parser *p, bool first)
     return true;
 }
 
-/* Moves the parser to the name of member i of the (well-formed) object at offset `start`. */
-static void go_to_member(Parser *p, size_t start, size_t i)
-{
-    Json value;
-    bool more;
-    p->at = start + 1;
-    skip_space(p);
-    for (; i > 0; i--) {
-        parse_name(p, false);
-        parse_value(p, &value);
-        parse_comma(p, '}', "", &more);
-    }
-}
-
 /* Sorts an object's names, and checks that no two are equal. */
-static bool check_names(Parser *p, const Json *object, size_t start)
+static bool check_names(Parser *p, const Json *object)
 {
     const Json **names = sorted_names(object), *items = object->as.item;
     size_t n = object->count;
@@ -238,9 +224,8 @@ static bool check_names(Parser *p, const Json *object, size_t start)
     for (size_t i = 1; i < n; i++) {
         if (compare_names(&names[i - 1], &names[i]) != 0) continue;
         const Json *later = names[i] > names[i - 1] ? names[i] : names[i - 1];
-        char found[UTF8_QUOTE];
-        go_to_member(p, start, (size_t)(later - items) / 2);
-        return syntax_error(p, "each name of an object once", utf8_quote(later->as.text, later->count, found));
+        p->at = later->at;
+        return syntax_error(p, "each name of an object once", QUOTED_BYTES(later->as.text, later->count));
     }
     return true;
 }
@@ -250,7 +235,8 @@ static bool parse_items(Parser *p, Json *out)
 {
     bool object = next(p) == '{';
     char close = object ? '}' : ']';
-    size_t base = p->height, start = p->at++;
+    size_t base = p->height;
+    p->at++;
     skip_space(p);
     bool more = next(p) != close;
     if (!more) p->at++;
@@ -266,7 +252,7 @@ static bool parse_items(Parser *p, Json *out)
     if (n) memcpy(items, p->stack + base, n * sizeof *items);
     p->height = base;
     *out = (Json){ .type = object ? JSON_OBJECT : JSON_ARRAY, .count = (uint32_t)(object ? n / 2 : n), .as.item = items };
-    return !object || check_names(p, out, start);
+    return !object || check_names(p, out);
 }
 
 static bool parse_value(Parser *p, Json *out)
@@ -298,13 +284,10 @@ const Json *json_parse(void *owner, const char *name, const char *text, size_t s
     Parser p = { .owner = owner, .name = name, .text = text, .size = size };
     Json *root = ag_alloc_in(owner, 1, sizeof *root);
     skip_space(&p);
-    if (!parse_value(&p, root)) return NULL;
+    bool good = parse_value(&p, root);
     skip_space(&p);
-    if (p.at < size) {
-        expected(&p, "nothing after the value");
-        return NULL;
-    }
-    return root;
+    if (good && p.at < size) good = expected(&p, "nothing after the value");
+    return good ? root : NULL;
 }
 
 const Json *json_read(void *owner, const char *path, size_t limit)

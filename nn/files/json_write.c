@@ -53,19 +53,14 @@ static void put_quoted(JsonWriter *w, const char *text, size_t n)
         w->failed = true;
     }
     put(w, "\"", 1);
-    size_t start = 0;                   /* of the bytes that need no escape and are not written yet */
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)text[i];
-        if (c >= 0x20 && c != 0x7f && c != '"' && c != '\\') continue;
-        put(w, text + start, i - start);
-        start = i + 1;
-        char escape[8];
-        if (c == '"' || c == '\\') snprintf(escape, sizeof escape, "\\%c", c);
-        else if (c == '\n') snprintf(escape, sizeof escape, "\\n");
-        else snprintf(escape, sizeof escape, "\\u%04x", c);
-        put(w, escape, strlen(escape));
+        char out[8] = { text[i] };
+        if (c == '"' || c == '\\') snprintf(out, sizeof out, "\\%c", c);
+        else if (c == '\n') snprintf(out, sizeof out, "\\n");
+        else if (c < 0x20 || c == 0x7f) snprintf(out, sizeof out, "\\u%04x", c);
+        put(w, out, strlen(out));
     }
-    put(w, text + start, n - start);
     put(w, "\"", 1);
 }
 

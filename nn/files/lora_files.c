@@ -145,12 +145,11 @@ static bool is_supported(const Json *name, const Json *value)
 static bool read_config(const Config *c, AdapterConfig *a)
 {
     const Json *dropout = json_get(c->root, "lora_dropout");
-    char quoted[UTF8_QUOTE];
     if (!json_is(json_get(c->root, "peft_type"), "LORA")) return ag_set_error("%s: \"peft_type\": expected \"LORA\"", c->path);
     for (uint32_t i = 0; i < c->root->count; i++) {
         const Json *key = &c->root->as.item[2 * i];
         if (!is_supported(key, key + 1))
-            return ag_set_error("%s: %s: this value is not supported", c->path, utf8_quote(key->as.text, key->count, quoted));
+            return ag_set_error("%s: %s: this value is not supported", c->path, QUOTED_BYTES(key->as.text, key->count));
     }
     a->pattern = json_get(c->root, "alpha_pattern");
     if (!config_real(c, "lora_alpha", &a->alpha)) return false;

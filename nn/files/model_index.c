@@ -9,22 +9,18 @@
 
 enum { MAX_INDEX = 100000000 };             /* bytes */
 
-/* The files that were opened. */
-typedef struct { const char **name; NnTensorFile **file; size_t n; } Files;
-
-/* The file of that name in the index's folder, opened the first time. NULL with ag_error() if it cannot be. */
-static NnTensorFile *file_of_name(NnTensorFile *f, Files *files, const char *name)
+/* The file of that name in the index's folder, opened as file[*n] the first time. NULL with ag_error() if that fails. */
+static NnTensorFile *file_of_name(NnTensorFile *f, NnTensorFile **file, size_t *n, const char *name)
 {
-    for (size_t i = files->n; i > 0; i--)                           /* neighbors in the index are often in one file */
-        if (strcmp(files->name[i - 1], name) == 0) return files->file[i - 1];
     const char *index = f->file->name, *slash = strrchr(index, '/');
     int folder = slash ? (int)(slash - index) + 1 : 0;
+    for (size_t i = *n; i > 0; i--)                                 /* neighbors in the index are often in one file */
+        if (strcmp(file[i - 1]->file->name + folder, name) == 0) return file[i - 1];
     const char *path = text_printf(f, "%.*s%s", folder, index, name);
     NnTensorFile *opened = st_new(file_open(path, f->map), f->map, st_read_safetensors);
     if (!opened) return NULL;
     ag_set_owner(opened, f);
-    files->name[files->n] = name;
-    files->file[files->n++] = opened;
+    file[(*n)++] = opened;
     f->n_tensors += opened->n_tensors;
     return opened;
 }
@@ -45,23 +41,22 @@ bool st_read_index(NnTensorFile *f)
     if (!root) return false;
     if (!names || names->type != JSON_OBJECT)
         return ag_set_error("%s: expected an object as weight_map, found %s", index, json_type_name(names));
-    Files files = { ag_alloc_in(f, names->count, sizeof *files.name), ag_alloc_in(f, names->count, sizeof *files.file), 0 };
+    NnTensorFile **files = ag_alloc_in(f, names->count, sizeof *files);
+    size_t n_files = 0;
     for (uint32_t i = 0; i < names->count; i++) {
         const Json *name = &names->as.item[2 * i], *file = name + 1;
-        char quoted[UTF8_QUOTE];
         if (!is_file_name(file))
             return st_tensor_error(f->file, name->as.text, "expected the name of a file in the same folder");
-        NnTensorFile *opened = file_of_name(f, &files, file->as.text);
+        NnTensorFile *opened = file_of_name(f, files, &n_files, file->as.text);
         if (!opened) return false;
-        if (!st_find(opened, name->as.text)) {
-            return st_tensor_error(f->file, name->as.text, "is not in %s", utf8_quote(file->as.text, file->count, quoted));
-        }
+        if (!st_find(opened, name->as.text))
+            return st_tensor_error(f->file, name->as.text, "is not in %s", QUOTED_BYTES(file->as.text, file->count));
     }
     f->tensor = ag_alloc_in(f, f->n_tensors, sizeof *f->tensor);
     StTensor *next = f->tensor;
-    for (size_t i = 0; i < files.n; i++) {
-        for (size_t k = 0; k < files.file[i]->n_tensors; k++) {
-            const StTensor *t = &files.file[i]->tensor[k];
+    for (size_t i = 0; i < n_files; i++) {
+        for (size_t k = 0; k < files[i]->n_tensors; k++) {
+            const StTensor *t = &files[i]->tensor[k];
             if (!json_get(names, t->item.name))
                 return st_tensor_error(t->file, t->item.name, "is not in the index %s", index);
             *next++ = *t;

@@ -45,7 +45,7 @@ static void python_to_json(char *text)
 static bool read_npy(NnTensorFile *f, const char *name, uint64_t offset, uint64_t size, StTensor *t)
 {
     enum { BEFORE = 12 };                                           /* bytes before the header; 10 in version 1 */
-    char text[BEFORE + MAX_NPY_HEADER + 1], quoted[UTF8_QUOTE];
+    char text[BEFORE + MAX_NPY_HEADER + 1];
     if (size < BEFORE) return st_tensor_error(f->file, name, "expected an .npy file, found %" PRIu64 " bytes", size);
     if (!file_read_at(f->file, offset, text, BEFORE)) return false;
     if (memcmp(text, MAGIC, 6) != 0) return st_tensor_error(f->file, name, "expected the start of an .npy file");
@@ -65,10 +65,10 @@ static bool read_npy(NnTensorFile *f, const char *name, uint64_t offset, uint64_
     if (!descr || descr->type != JSON_STRING || !fortran || fortran->type != JSON_BOOL || !shape ||
         shape->type != JSON_ARRAY || root->count != 3) {
         return st_tensor_error(f->file, name, "expected a header as {'descr': '<f4', 'fortran_order': False, "
-                               "'shape': (3, 4), }, found %s", utf8_quote(header, length, quoted));
+                               "'shape': (3, 4), }, found %s", QUOTED_BYTES(header, length));
     }
     const FileType *type = file_type(descr->as.text, true);
-    utf8_quote(descr->as.text, descr->count, quoted);
+    const char *quoted = QUOTED_BYTES(descr->as.text, descr->count);
     if (*descr->as.text == '>') return st_tensor_error(f->file, name, "expected little-endian numbers, found %s", quoted);
     if (!type) return st_tensor_error(f->file, name, "expected numbers of a known type, found %s", quoted);
     if (fortran->as.truth)
@@ -92,18 +92,12 @@ enum { LOCAL_SIZE = 30, CENTRAL_SIZE = 46, END_SIZE = 22, MAX_COMMENT = 65535 };
 static const char SUFFIX[] = ".npy";
 enum { SUFFIX_SIZE = sizeof SUFFIX - 1 };
 
-static bool is_npy(const char *name)
-{
-    size_t length = strlen(name);
-    return length >= SUFFIX_SIZE && strcmp(name + length - SUFFIX_SIZE, SUFFIX) == 0;
-}
-
 /* Reads the array of the entry of that name, whose part of the directory is at p. The entries' data ends before data_end. */
 static bool read_array(NnTensorFile *f, const char *p, const char *name, uint64_t data_end, StTensor *t)
 {
     uint32_t flags = get16(p + 8), method = get16(p + 10), size = get32(p + 20), unpacked = get32(p + 24);
     uint64_t offset = get32(p + 42);
-    if (!is_npy(name))
+    if (!st_ends_in(name, SUFFIX))
         return st_tensor_error(f->file, name, "expected a name that ends in .npy: was this archive made by np.savez?");
     if (flags & 1) return st_tensor_error(f->file, name, "is encrypted");
     if (method != 0) return st_tensor_error(f->file, name, "is compressed; np.savez writes arrays that are not");
@@ -137,7 +131,7 @@ static bool read_entry(NnTensorFile *f, const char *p, size_t left, uint64_t dat
     *used = CENTRAL_SIZE + length + get16(p + 30) + get16(p + 32);
     if (strlen(name) < length || utf8_valid(name, length) < length)
         return st_tensor_error(f->file, name, "expected a name in UTF-8 without NUL characters");
-    t->item.name = ag_strndup_in(f, name, length - (is_npy(name) ? SUFFIX_SIZE : 0));
+    t->item.name = ag_strndup_in(f, name, length - (st_ends_in(name, SUFFIX) ? SUFFIX_SIZE : 0));
     if (read_array(f, p, name, data_end, t)) return true;
     *t = (StTensor){ .item = { t->item.name, "", { .ndim = -1 } }, .file = f->file,
                      .unreadable = ag_strndup_in(f, ag_error(), strlen(ag_error())) };
@@ -264,12 +258,12 @@ static char *write_entry(FileWriter *w, const StEntry *entry, uint32_t *offset, 
 static bool check_entries(const char *path, const StEntry *entry, size_t n, size_t *directory)
 {
     uint64_t size = END_SIZE;
-    char header[MOST_WRITTEN], quoted[UTF8_QUOTE];
+    char header[MOST_WRITTEN];
     if (n >= 65535) return ag_set_error("%s: expected less than 65535 arrays, found %zu", path, n);
     *directory = 0;
     for (size_t i = 0; i < n; i++) {
         size_t length = strlen(entry[i].name);
-        utf8_quote(entry[i].name, length, quoted);
+        const char *quoted = QUOTED(entry[i].name);
         if (length > 65535 - SUFFIX_SIZE || utf8_valid(entry[i].name, length) < length)
             return ag_set_error("%s: expected names in UTF-8 of at most 65531 bytes, found %s", path, quoted);
         for (size_t k = 0; k < i; k++)

@@ -8,7 +8,6 @@
 
 #include "json.h"
 #include "number.h"
-#include "settings.h"
 #include "stored.h"
 #include "utf8.h"
 
@@ -36,9 +35,7 @@ static bool read_tensor(NnTensorFile *f, const Json *key, const Json *value, uin
     if (!place || place->type != JSON_ARRAY || place->count != 2)
         return st_tensor_error(f->file, name, "expected an array of two numbers as data_offsets");
     const FileType *type = file_type(dtype->as.text, false);
-    char quoted[UTF8_QUOTE];
-    utf8_quote(dtype->as.text, dtype->count, quoted);
-    if (!type) return st_tensor_error(f->file, name, "expected a known dtype, found %s", quoted);
+    if (!type) return st_tensor_error(f->file, name, "expected a known dtype, found %s", QUOTED(dtype->as.text));
 
     int64_t start, end;
     if (!json_int(&place->as.item[0], &start) || !json_int(&place->as.item[1], &end) || start < 0 || end < 0)
@@ -53,18 +50,15 @@ static bool read_tensor(NnTensorFile *f, const Json *key, const Json *value, uin
 
 static bool read_metadata(NnTensorFile *f, const Json *value)
 {
-    char quoted[UTF8_QUOTE];
     if (value->type != JSON_OBJECT)
         return ag_set_error("%s: %s: expected an object, found %s", f->file->name, METADATA, json_type_name(value));
-    f->metadata = nn_settings_new();
-    ag_set_owner(f->metadata, f);
     for (uint32_t i = 0; i < value->count; i++) {
-        const Json *key = &value->as.item[2 * i], *item = key + 1;
-        if (!is_text(key) || !is_text(item))
+        const Json *key = &value->as.item[2 * i];
+        if (!is_text(key) || !is_text(key + 1))
             return ag_set_error("%s: %s: expected strings without NUL characters, found another value at %s",
-                                f->file->name, METADATA, utf8_quote(key->as.text, key->count, quoted));
-        settings_add(f->metadata, key->as.text, item->as.text);
+                                f->file->name, METADATA, QUOTED_BYTES(key->as.text, key->count));
     }
+    f->metadata = value;
     return true;
 }
 
@@ -151,30 +145,24 @@ static const char *write_header(void *owner, const StEntry *entry, size_t n, con
     return json_written(w, size);
 }
 
-/* `check` is a struct that reads the header as a reader of the file would. */
-static bool write_file(NnTensorFile *check, const char *path, const StEntry *entry, size_t n, const NnSettings *metadata)
+bool st_write(const char *path, const StEntry *entry, size_t n, const NnSettings *metadata)
 {
+    NnTensorFile *check = ag_object_new(sizeof *check);     /* reads the header as a reader of the file would */
+    check->file = file_of_bytes(path, "", 0);
+    ag_set_owner(check->file, check);
     uint64_t data_size;
     size_t size;
     const char *header = write_header(check, entry, n, metadata, &data_size, &size);
     FileWriter *w = header && read_header(check, header, size, data_size) ? file_replace(path) : NULL;
-    if (!w) return false;
-    size_t padding = (8 - size % 8) % 8;                    /* the offset of the values is a multiple of 8 */
-    uint64_t length = size + padding;
-    file_write(w, &length, sizeof length);
-    file_write(w, header, size);
-    file_write(w, "       ", padding);
-    for (size_t i = 0; i < n; i++)
-        file_write(w, entry[i].values_of ? entry[i].values_of(entry[i].arg) : entry[i].values, st_entry_bytes(&entry[i]));
-    return file_commit(w);
-}
-
-bool st_write(const char *path, const StEntry *entry, size_t n, const NnSettings *metadata)
-{
-    NnTensorFile *check = ag_object_new(sizeof *check);
-    check->file = file_of_bytes(path, "", 0);
-    ag_set_owner(check->file, check);
-    bool done = write_file(check, path, entry, n, metadata);
+    if (w) {
+        size_t padding = (8 - size % 8) % 8;                /* the offset of the values is a multiple of 8 */
+        uint64_t length = size + padding;
+        file_write(w, &length, sizeof length);
+        file_write(w, header, size);
+        file_write(w, "       ", padding);
+        for (size_t i = 0; i < n; i++)
+            file_write(w, entry[i].values_of ? entry[i].values_of(entry[i].arg) : entry[i].values, st_entry_bytes(&entry[i]));
+    }
     ag_free(check);
-    return done;
+    return w && file_commit(w);
 }

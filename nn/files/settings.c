@@ -1,11 +1,10 @@
 /* settings.c: the settings of a run or a model: a text for each key, and its conversion to numbers. */
-#include "settings.h"
-
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "number.h"
+#include "stored.h"
 #include "utf8.h"
 
 NnSettings *nn_settings_new_at(AgSite at)
@@ -21,15 +20,16 @@ static Setting *find(const NnSettings *s, const char *key)
     return NULL;
 }
 
-void settings_add(NnSettings *s, const char *key, const char *value)
+/* Adds a key that s does not have, with the value NULL. */
+static Setting *add(NnSettings *s, const char *key)
 {
     if (s->n == s->capacity) {
         int capacity = s->capacity ? 2 * s->capacity : 8;
         s->item = ag_resize_in(s, s->item, (size_t)s->n, (size_t)capacity, sizeof *s->item);
         s->capacity = capacity;
     }
-    Setting added = { ag_strndup_in(s, key, strlen(key)), ag_strndup_in(s, value, strlen(value)) };
-    s->item[s->n++] = added;
+    s->item[s->n].key = ag_strndup_in(s, key, strlen(key));
+    return &s->item[s->n++];
 }
 
 void nn_settings_set_at(AgSite at, NnSettings *s, const char *key, const char *format, ...)
@@ -42,14 +42,10 @@ void nn_settings_set_at(AgSite at, NnSettings *s, const char *key, const char *f
     char *value = text_vprintf(s, format, list);
     va_end(list);
     if (!value) ag_usage_error(at, __func__, "\"%s\" cannot be written as \"%s\"", key, format);
-    Setting *old = find(s, key);
-    if (old) {
-        ag_free(old->value);
-        old->value = value;
-    } else {
-        settings_add(s, key, value);
-        ag_free(value);
-    }
+    Setting *setting = find(s, key);
+    if (!setting) setting = add(s, key);
+    ag_free(setting->value);
+    setting->value = value;
 }
 
 const char *nn_settings_get_at(AgSite at, const NnSettings *s, const char *key)
@@ -60,46 +56,35 @@ const char *nn_settings_get_at(AgSite at, const NnSettings *s, const char *key)
     return setting ? setting->value : NULL;
 }
 
-/* Sets the error 'the setting "KEY" is "TEXT", ' and what is wrong with it. */
-static bool setting_error(const char *key, const char *text, const char *wrong)
+/* Reads the value of a setting: a whole number, or any finite one. */
+static bool read_number(AgSite at, const char *what, const NnSettings *s, const char *key, const void *value, bool whole,
+                        Number *number)
 {
-    char quoted[2][UTF8_QUOTE];
-    return ag_set_error("the setting %s is %s, %s", utf8_quote(key, strlen(key), quoted[0]),
-                        utf8_quote(text, strlen(text), quoted[1]), wrong);
-}
-
-static bool number_of(const NnSettings *s, const char *key, const char *expected, const char **text, Number *number)
-{
-    char quoted[UTF8_QUOTE];
-    size_t wrong;
-    *text = nn_settings_get(s, key);
-    if (!*text) return ag_set_error("the setting %s is missing", utf8_quote(key, strlen(key), quoted));
-    size_t length = strlen(*text);
-    return (length > 0 && number_scan(*text, length, number, &wrong) == length) || setting_error(key, *text, expected);
+    ag_check_object_at(at, what, "s", s);
+    ag_check_pointer_at(at, what, "key", key);
+    ag_check_pointer_at(at, what, "value", value);
+    const Setting *setting = find(s, key);
+    if (!setting) return ag_set_error("the setting %s is missing", QUOTED(key));
+    const char *text = setting->value;
+    size_t wrong, length = number_scan(text, strlen(text), number, &wrong);
+    bool good = length > 0 && !text[length] && (number->whole || !whole);
+    if (good && !isinf(number->value)) return true;
+    return ag_set_error("the setting %s is %s, %s", QUOTED(key), QUOTED(text),
+                        good ? "too large" : whole ? "expected a whole number" : "expected a number");
 }
 
 bool nn_settings_int_at(AgSite at, const NnSettings *s, const char *key, int64_t *value)
 {
-    ag_check_object_at(at, __func__, "s", s);
-    ag_check_pointer_at(at, __func__, "key", key);
-    ag_check_pointer_at(at, __func__, "value", value);
-    const char *expected = "expected a whole number", *text;
     Number number;
-    if (!number_of(s, key, expected, &text, &number)) return false;
-    if (!number.whole) return setting_error(key, text, expected);
+    if (!read_number(at, __func__, s, key, value, true, &number)) return false;
     *value = number.integer;
     return true;
 }
 
 bool nn_settings_real_at(AgSite at, const NnSettings *s, const char *key, double *value)
 {
-    ag_check_object_at(at, __func__, "s", s);
-    ag_check_pointer_at(at, __func__, "key", key);
-    ag_check_pointer_at(at, __func__, "value", value);
-    const char *text;
     Number number;
-    if (!number_of(s, key, "expected a number", &text, &number)) return false;
-    if (isinf(number.value)) return setting_error(key, text, "too large");
+    if (!read_number(at, __func__, s, key, value, false, &number)) return false;
     *value = number.value;
     return true;
 }

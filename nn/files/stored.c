@@ -121,12 +121,12 @@ NnTensorFile *st_new(File *file, bool map, bool (*read)(NnTensorFile *f))
 
 bool st_tensor_error(const File *file, const char *name, const char *format, ...)
 {
-    char quoted[UTF8_QUOTE], message[256];
+    char message[256];
     va_list list;
     va_start(list, format);
     vsnprintf(message, sizeof message, format, list);
     va_end(list);
-    return ag_set_error("%s: tensor %s: %s", file->name, utf8_quote(name, strlen(name), quoted), message);
+    return ag_set_error("%s: tensor %s: %s", file->name, QUOTED(name), message);
 }
 
 bool st_set_shape(StTensor *t, const FileType *type, const Json *shape)

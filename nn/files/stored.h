@@ -47,7 +47,7 @@ struct NnTensorFile {
     StTensor *tensor;                   /* in the order of their values in the file */
     size_t n_tensors;
     const StTensor **by_name;           /* the same tensors in alphabetical order */
-    NnSettings *metadata;               /* in the order of the header; NULL: none */
+    const Json *metadata;               /* an object of texts without NUL characters; NULL: none */
 };
 
 /* Opens a file, as tensor_file_open. */
@@ -80,10 +80,19 @@ bool st_tensor_error(const File *file, const char *name, const char *format, ...
 bool st_set_shape(StTensor *t, const FileType *type, const Json *shape);
 /* Sorts the tensors by name, into by_name. No two may have one name. */
 bool st_sort_names(NnTensorFile *f);
+/* Whether a name or a path ends so. */
+bool st_ends_in(const char *name, const char *end);
 /* The CRC-32 of n more bytes; it is 0 at first. */
 uint32_t crc32_add(uint32_t crc, const void *bytes, size_t n);
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+typedef struct { char *key, *value; } Setting;
+
+struct NnSettings {
+    Setting *item;
+    int n, capacity;
+};
 
 /* A tensor to write: reals as F32 (F64 in the double build), ints as I32, bools as BOOL. If there is a values_of, the values
  * are what it returns when they are to be written; they must be valid until its next call. */

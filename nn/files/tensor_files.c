@@ -5,10 +5,10 @@
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static bool ends_in(const char *path, const char *end)
+bool st_ends_in(const char *name, const char *end)
 {
-    size_t n = strlen(path), size = strlen(end);
-    return n >= size && strcmp(path + n - size, end) == 0;
+    size_t n = strlen(name), size = strlen(end);
+    return n >= size && strcmp(name + n - size, end) == 0;
 }
 
 /* Tells the format by the first bytes. Read as the size of a header, none of them is one that a safetensors file can have. */
@@ -23,7 +23,7 @@ static bool read_any(NnTensorFile *f)
 
 NnTensorFile *st_open(const char *path, bool map)
 {
-    if (ends_in(path, ".json")) return st_new(file_of_bytes(path, "", 0), map, st_read_index);
+    if (st_ends_in(path, ".json")) return st_new(file_of_bytes(path, "", 0), map, st_read_index);
     return st_new(file_open(path, map), map, read_any);
 }
 
@@ -74,7 +74,8 @@ const char *tensor_file_metadata_at(AgSite at, const NnTensorFile *f, const char
 {
     ag_check_object_at(at, __func__, "the file", f);
     ag_check_pointer_at(at, __func__, "the key", key);
-    return f->metadata ? nn_settings_get(f->metadata, key) : NULL;
+    const Json *text = json_get(f->metadata, key);
+    return text ? text->as.text : NULL;
 }
 
 static bool absent(const NnTensorFile *f, const char *name)
@@ -133,10 +134,10 @@ bool tensor_save_list_at(AgSite at, const char *path, const NnNamedValue *list, 
     ag_check_pointer_at(at, what, "the path", path);
     if (n < 0) ag_usage_error(at, what, "a list of %d tensors", n);
     if (n > 0) ag_check_pointer_at(at, what, "the list", list);
-    bool npy = ends_in(path, ".npy"), npz = ends_in(path, ".npz");
+    bool npy = st_ends_in(path, ".npy"), npz = st_ends_in(path, ".npz");
     for (int i = 0; i < n && !npy; i++) ag_check_pointer_at(at, what, "a name", list[i].name);
     if (npy && n != 1) ag_usage_error(at, what, "an .npy file has one tensor, not %d; an .npz file has any number", n);
-    if (!npy && !npz && !ends_in(path, ".safetensors"))
+    if (!npy && !npz && !st_ends_in(path, ".safetensors"))
         return ag_set_error("%s: expected a path that ends in .safetensors, .npz or .npy", path);
     StEntry *entry = ag_alloc_at(at, (size_t)n, sizeof *entry);
     for (int i = 0; i < n; i++) entry[i] = st_entry(at, list[i].name, list[i].tensor);

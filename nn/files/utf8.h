@@ -23,5 +23,8 @@ void utf8_position(const char *text, size_t at, size_t *line, size_t *column);
  * Returns out. */
 #define UTF8_QUOTE 80
 const char *utf8_quote(const char *s, size_t n, char out[UTF8_QUOTE]);
+/* The same text in memory that is valid until the end of the block. */
+#define QUOTED_BYTES(s, n) utf8_quote(s, n, (char[UTF8_QUOTE]){ 0 })
+#define QUOTED(s) QUOTED_BYTES(s, strlen(s))
 
 #endif

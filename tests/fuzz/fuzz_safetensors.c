@@ -1,7 +1,6 @@
 /* fuzz_safetensors.c: every tensor of an accepted file can be read. After an even first byte the input is a whole file, after
  * an odd one it is a header up to the first newline, then the values. */
 #include "fuzz.h"
-#include "settings.h"
 #include "stored.h"
 
 /* The number of items must be the product of the sizes without overflow in 64 bits. */
@@ -30,8 +29,8 @@ static void read_all(const NnTensorFile *st, size_t size)
         free(values);
     }
     CHECK(total <= size);
-    for (int i = 0; st->metadata && i < st->metadata->n; i++)
-        CHECK(tensor_file_metadata(st, st->metadata->item[i].key) == st->metadata->item[i].value);
+    for (uint32_t i = 0; st->metadata && i < st->metadata->count; i++)
+        CHECK(tensor_file_metadata(st, st->metadata->as.item[2 * i].as.text) == st->metadata->as.item[2 * i + 1].as.text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
