@@ -61,17 +61,17 @@ double seconds_for_file(const NnParallel *p)
     return 1e-6 * items;
 }
 
-void exchange(const NnParallel *p, const void *mine, void *all, size_t n, double more)
+void *exchange(const NnParallel *p, const void *mine, size_t n, double more)
 {
+    char *all = ag_alloc((size_t)p->size, n);
     int pending = 0;
+    if (n > 0) memcpy(all + (size_t)p->rank * n, mine, n);
     for (int rank = 0; rank < p->size; rank++) {
-        char *theirs = (char *)all + (size_t)rank * n;
-        if (rank == p->rank) {
-            memmove(theirs, mine, n);
-            continue;
-        }
+        char *theirs = all + (size_t)rank * n;
+        if (rank == p->rank) continue;
         p->processes->receive(p->processes, rank, TAG_SMALL, theirs, n, &pending);
         p->processes->send(p->processes, rank, TAG_SMALL, mine, n, &pending);
     }
     wait_for(p, &pending, more);
+    return all;
 }
