@@ -117,18 +117,13 @@ void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count)
 
 /* ---- Adam and SGD ------------------------------------------------------------------------------------------------ */
 
-static ag_real *values_of(Tensor *state)
-{
-    return state ? tensor_mutable_data(state) : NULL;
-}
-
 static void update_adam(const OptimizerUpdate *u)
 {
     AgAdam adam = *(const AgAdam *)u->options;
     adam.lr = u->lr;
     adam.weight_decay = u->weight_decay;
-    ag_adam_update_part(u->parameter->tensor, u->first, u->count, tensor_data(u->gradient) + u->first, values_of(u->state[0]),
-                        values_of(u->state[1]), &adam, u->step, u->grad_scale);
+    ag_adam_update_part(u->parameter->tensor, u->first, u->count, tensor_data(u->gradient) + u->first,
+                        tensor_mutable_data(u->state[0]), tensor_mutable_data(u->state[1]), &adam, u->step, u->grad_scale);
 }
 
 static const OptimizerKind adam_kind = { .name = "adam", .state = { "m", "v" }, .update = update_adam, .by_item = true };
@@ -138,8 +133,9 @@ static void update_sgd(const OptimizerUpdate *u)
     AgSgd sgd = *(const AgSgd *)u->options;
     sgd.lr = u->lr;
     sgd.weight_decay = u->weight_decay;
-    ag_sgd_update_part(u->parameter->tensor, u->first, u->count, tensor_data(u->gradient) + u->first, values_of(u->state[0]),
-                       &sgd, u->step == 1, u->grad_scale);
+    ag_real *velocity = u->state[0] ? tensor_mutable_data(u->state[0]) : NULL;
+    ag_sgd_update_part(u->parameter->tensor, u->first, u->count, tensor_data(u->gradient) + u->first, velocity, &sgd,
+                       u->step == 1, u->grad_scale);
 }
 
 static const OptimizerKind sgd_kind = { .name = "sgd", .update = update_sgd, .by_item = true };
@@ -194,15 +190,10 @@ int nn_optimizer_group_at(AgSite at, Optimizer *o, bool (*belongs)(const NnNamed
     return moved;
 }
 
-bool nn_is_matrix(const NnNamedTensor *p, void *unused)
-{
-    (void)unused;
-    return tensor_ndim(p->tensor) >= 2;
-}
-
 bool nn_is_not_matrix(const NnNamedTensor *p, void *unused)
 {
-    return !nn_is_matrix(p, unused);
+    (void)unused;
+    return tensor_ndim(p->tensor) < 2;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
@@ -309,8 +300,7 @@ int64_t nn_optimizer_steps_at(AgSite at, const Optimizer *o)
 
 double nn_clip_grad_norm_at(AgSite at, void *module, double max_norm)
 {
-    AG_LAYER(at);
-    nn_check_at(at, __func__, module, 0);
+    NN_LAYER(at, (Module *)module);
     if (!(max_norm >= 0)) ag_usage_error(at, __func__, "max_norm is %g, expected 0 or more", max_norm);
     NnModuleSlot *slot;
     double sum = 0;

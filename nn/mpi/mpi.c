@@ -110,10 +110,10 @@ static MPI_Request *new_message(Mpi *m, int peer, int *pending)
 {
     if (m->n == m->capacity) {
         int capacity = m->capacity ? 2 * m->capacity : 256;
-        m->request = ag_resize(m->request, (size_t)m->capacity, (size_t)capacity, sizeof *m->request);
-        m->message = ag_resize(m->message, (size_t)m->capacity, (size_t)capacity, sizeof *m->message);
-        m->done = ag_resize(m->done, (size_t)m->capacity, (size_t)capacity, sizeof *m->done);
-        m->status = ag_resize(m->status, (size_t)m->capacity, (size_t)capacity, sizeof *m->status);
+        m->request = ag_resize_in(m, m->request, (size_t)m->capacity, (size_t)capacity, sizeof *m->request);
+        m->message = ag_resize_in(m, m->message, (size_t)m->capacity, (size_t)capacity, sizeof *m->message);
+        m->done = ag_resize_in(m, m->done, (size_t)m->capacity, (size_t)capacity, sizeof *m->done);
+        m->status = ag_resize_in(m, m->status, (size_t)m->capacity, (size_t)capacity, sizeof *m->status);
         m->capacity = capacity;
     }
     m->message[m->n] = (Message){ pending, peer };
@@ -247,11 +247,6 @@ static void mpi_end(NnProcesses *p)
     leave_after(2000000, 0);
     check(MPI_Finalize(), "MPI_Finalize", -1);
     setitimer(ITIMER_REAL, &(struct itimerval){ .it_value = { 0, 0 } }, NULL);
-    ag_free(m->request);
-    ag_free(m->message);
-    ag_free(m->done);
-    ag_free(m->status);
-    ag_free(m->heard);
     ag_free(m);
 }
 
@@ -318,7 +313,7 @@ NnProcesses *nn_mpi_begin(void)
     check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &found), "MPI_Comm_get_attr", -1);
     m->largest_tag = found ? *largest : 32767;
     m->told = -INFINITY;
-    m->heard = ag_alloc((size_t)size, sizeof *m->heard);
+    m->heard = ag_alloc_in(m, (size_t)size, sizeof *m->heard);
     hear_next(m);
     m->processes = (NnProcesses){ own_rank, size, 60, 1, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fail, mpi_end };
     all = m;
