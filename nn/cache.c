@@ -88,25 +88,19 @@ static NnKeysValues *checked_layer(AgSite at, const char *what, const NnCache *c
     return &c->layer[layer];
 }
 
-/* New keys and values must have the same shape, and fit those of the cache. */
-static void check_positions(AgSite at, const NnKeysValues *kv, const Tensor *key, const Tensor *value)
-{
-    char k[AG_SHAPE_TEXT], v[AG_SHAPE_TEXT];
-    tensor_data(key);                       /* a usage error unless they are reals */
-    tensor_data(value);
-    if (tensor_ndim(key) != 3 || !ag_shape_equal(tensor_shape(key), tensor_shape(value)))
-        ag_usage_error(at, "nn_cache_append", "key %s and value %s, expected (B,t,D) for both",
-                       ag_shape_text(tensor_shape(key), k), ag_shape_text(tensor_shape(value), v));
-    if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) || tensor_dim(key, 2) != shape_of(kv->key).dim[2]))
-        ag_usage_error(at, "nn_cache_append", "keys %s do not fit %s in the cache: batch or width differs",
-                       ag_shape_text(tensor_shape(key), k), ag_shape_text(shape_of(kv->key), v));
-}
-
 void nn_cache_append_at(AgSite at, NnCache *c, int layer, Tensor *key, Tensor *value)
 {
     AG_LAYER(at);
     NnKeysValues *kv = checked_layer(at, __func__, c, layer);
-    check_positions(at, kv, key, value);
+    char k[AG_SHAPE_TEXT], v[AG_SHAPE_TEXT];
+    tensor_data(key);                       /* a usage error unless they are reals */
+    tensor_data(value);
+    if (tensor_ndim(key) != 3 || !ag_shape_equal(tensor_shape(key), tensor_shape(value)))
+        ag_usage_error(at, __func__, "key %s and value %s, expected (B,t,D) for both", ag_shape_text(tensor_shape(key), k),
+                       ag_shape_text(tensor_shape(value), v));
+    if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) || tensor_dim(key, 2) != shape_of(kv->key).dim[2]))
+        ag_usage_error(at, __func__, "keys %s do not fit %s in the cache: batch or width differs",
+                       ag_shape_text(tensor_shape(key), k), ag_shape_text(shape_of(kv->key), v));
     int64_t t = tensor_dim(key, 1);
     int64_t limit = kv->fixed ? kv->key ? tensor_dim(kv->key, 1) : t : c->capacity;
     if (kv->length + t > limit)

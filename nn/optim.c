@@ -85,12 +85,10 @@ Optimizer *nn_optimizer_new_at(AgSite at, void *module, const OptimizerKind *kin
 
 void optimizer_make_state(Optimizer *o)
 {
-    if (o->has_state) return;
-    o->has_state = true;
     for (int i = 0; i < o->parameters->n; i++) {
         ParameterState *s = &o->state[i];
         AgShape shape = s->is_part ? SHAPE(s->count) : tensor_shape(o->parameters->item[i].tensor);
-        for (int k = 0; k < s->n; k++) s->tensor[k] = state_tensor(o, shape);
+        for (int k = 0; k < s->n && !s->tensor[k]; k++) s->tensor[k] = state_tensor(o, shape);
     }
 }
 
@@ -198,12 +196,6 @@ bool nn_is_not_matrix(const NnNamedTensor *p, void *unused)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-void optimizer_begin_step(Optimizer *o)
-{
-    o->steps++;
-    optimizer_make_state(o);
-}
-
 void optimizer_update(Optimizer *o, int i, Tensor *gradient, double grad_scale)
 {
     ParameterState *s = &o->state[i];
@@ -254,7 +246,8 @@ static void take_step(AgSite at, const char *what, Optimizer *o, double grad_sca
     check_undivided(at, what, o);
     check_fields(at, what, o->module);
     check_gradients(at, what, o);
-    optimizer_begin_step(o);
+    o->steps++;
+    optimizer_make_state(o);
     for (int i = 0; i < o->parameters->n; i++) {
         Tensor *w = o->parameters->item[i].tensor;
         if (!o->parameters->item[i].trained || !tensor_grad_data(w)) continue;

@@ -88,16 +88,10 @@ static void set_training(Module *m, bool training)
     }
 }
 
-void nn_train_at(AgSite at, void *module)
+void nn_set_training_at(AgSite at, void *module, bool training)
 {
     nn_check_at(at, __func__, module, 0);
-    set_training(module, true);
-}
-
-void nn_eval_at(AgSite at, void *module)
-{
-    nn_check_at(at, __func__, module, 0);
-    set_training(module, false);
+    set_training(module, training);
 }
 
 void nn_zero_grad_at(AgSite at, void *module)

@@ -55,10 +55,8 @@ void wait_for(const NnParallel *p, const int *pending, double more)
 /* A million items are 12 MB with the state of Adam, which a slow disk writes in a second. */
 double seconds_for_file(const NnParallel *p)
 {
-    const NnParameters *all = p->optimizer->parameters;
-    double items = 0;
-    for (int i = 0; i < all->n; i++) items += (double)tensor_numel(all->item[i].tensor);
-    return 1e-6 * items;
+    Module *m = p->optimizer->module;
+    return 1e-6 * (double)(count_below(m, m, true) + count_below(m, m, false));
 }
 
 void *exchange(const NnParallel *p, const void *mine, size_t n, double more)

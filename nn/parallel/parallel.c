@@ -23,8 +23,6 @@ static _Thread_local NnParallel *newest;
 
 static Parameter *parameter_of(NnParallel *p, const Tensor *w)
 {
-    int likely = p->n_completed < p->n ? p->order[p->n_completed] : 0;
-    if (p->parameter[likely].w == w) return &p->parameter[likely];
     for (int i = 0; i < p->n; i++)
         if (p->parameter[i].w == w) return &p->parameter[i];
     return NULL;
@@ -139,21 +137,17 @@ static void exchange_reports(NnParallel *p)
     ag_free(all);
 }
 
-static void exchange_results(NnParallel *p)
-{
-    int64_t n = p->options.shards;
-    Result *all = exchange(p, p->result, (size_t)n * sizeof *all, 0);
-    for (int64_t i = 0; i < n; i++) p->result[i] = all[rank_of_shard(p, i) * n + i];
-    ag_free(all);
-}
-
+/* The sum over the shards of all processes. */
 static Result total(const NnParallel *p)
 {
-    Result sum = { 0, 0 };
-    for (int64_t i = 0; i < p->options.shards; i++) {
-        sum.loss += p->result[i].loss;
-        sum.count += p->result[i].count;
+    int64_t n = p->options.shards;
+    Result sum = { 0, 0 }, *all = exchange(p, p->result, (size_t)n * sizeof *all, 0);
+    for (int64_t i = 0; i < n; i++) {
+        const Result *shard = &all[rank_of_shard(p, i) * n + i];
+        sum.loss += shard->loss;
+        sum.count += shard->count;
     }
+    ag_free(all);
     return sum;
 }
 
@@ -236,15 +230,13 @@ double nn_parallel_step_at(AgSite at, NnParallel *p)
     if (p->shard != p->end)
         ag_usage_error(at, __func__, "%" PRId64 " of %" PRId64 " shards of this process are done: expected calls of "
                        "nn_parallel_shard until it is false", p->shard < p->first ? 0 : p->shard - p->first, p->end - p->first);
-    if (p->size > 1) {
-        while (p->summed < p->queued) finish_piece(p);
-        wait_for(p, &p->sending, 0);
-        exchange_results(p);
-        exchange_reports(p);
-    }
+    while (p->summed < p->queued) finish_piece(p);
+    wait_for(p, &p->sending, 0);
+    exchange_reports(p);
     Result sum = total(p);
     double mean = sum.count > 0 ? sum.loss / sum.count : 0, scale = sum.count > 0 ? 1 / sum.count : 0;
-    optimizer_begin_step(p->optimizer);                 /* also without an update: set_random needs another number */
+    p->optimizer->steps++;                              /* also without an update: set_random needs another number */
+    optimizer_make_state(p->optimizer);
     if (isfinite(mean)) {
         double factor = p->options.clip > 0 ? p->options.clip / (scale * norm(p) + 1e-6) : 1;
         update(p, factor < 1 ? scale * factor : scale);
@@ -253,16 +245,10 @@ double nn_parallel_step_at(AgSite at, NnParallel *p)
     return mean;
 }
 
-static int parameter_with_index(const NnParallel *p, int index)
-{
-    int i = 0;
-    while (p->parameter[i].index != index) i++;
-    return i;
-}
-
 const ag_real *parallel_state(NnParallel *p, int index, int k)
 {
-    const Parameter *parameter = &p->parameter[parameter_with_index(p, index)];
+    const Parameter *parameter = p->parameter;
+    while (parameter->index != index) parameter++;
     Tensor *state = p->optimizer->state[index].tensor[k];
     if (p->size == 1) return tensor_data(state);
     bool is_first = p->rank == 0;
@@ -316,7 +302,6 @@ void nn_parallel_collect_at(AgSite at, NnParallel *p, double *value, int64_t n)
     ag_free(all);
 }
 
-/* The first process with good = false gives all its ag_error(). */
 bool nn_parallel_check_at(AgSite at, NnParallel *p, bool good)
 {
     enum { TEXT = 512 };

@@ -99,9 +99,7 @@ Tensor *nn_add_tensor_at(AgSite at, Module *parent, Tensor **field, AgShape shap
 
 /* `parent->field` = a new parameter of that shape: zeros, requires a gradient. */
 #define nn_param(parent, field, shape) nn_param_named(parent, field, shape, "%s", #field)
-/* The same under a name that printf writes, for fields that are arrays:
- *
- *     for (int i = 0; i < 4; i++) nn_param_named(net, w[i], SHAPE(8, 8), "w%d", i); */
+/* The same under a name that printf writes, for an array: nn_param_named(net, w[i], SHAPE(8, 8), "w%d", i). */
 #define nn_param_named(parent, field, shape, ...) \
     nn_add_tensor(&(parent)->module, &(parent)->field, shape, AG_REAL, true, true, __VA_ARGS__)
 
@@ -130,8 +128,9 @@ void *nn_list_item_at(AgSite at, const ModuleList *list, int i);
 void *nn_clone_at(AgSite at, const void *module);
 
 /* Training mode, in which dropout is active, or evaluation mode: for the module and all its descendants. */
-void nn_train_at(AgSite at, void *module);
-void nn_eval_at(AgSite at, void *module);
+void nn_set_training_at(AgSite at, void *module, bool training);
+#define nn_train(module) nn_set_training(module, true)
+#define nn_eval(module)  nn_set_training(module, false)
 
 /* Removes the gradients of all parameters. nn_optimizer_step does so, too. */
 void nn_zero_grad_at(AgSite at, void *module);
