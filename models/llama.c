@@ -210,7 +210,7 @@ Llama *llama_new_at(AgSite at, LlamaOptions options)
     Llama *m = llama_of_zeros(options);
     NnParameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++)
-        if (nn_is_matrix(&p->item[i], NULL)) ag_fill_normal(p->item[i].tensor, 0, 0.02);
+        if (tensor_ndim(p->item[i].tensor) >= 2) ag_fill_normal(p->item[i].tensor, 0, 0.02);
     ag_free(p);
     return m;
 }

@@ -43,41 +43,41 @@ static AgShape shape_of(const Tensor *t)
     return shape;
 }
 
-/* Copies `count` positions of `width` bytes of each of n sequences: from position `from` of src, which has room_from positions
- * for a sequence, to position `to` of dst, which has room_to. */
-static void copy_positions(char *dst, int64_t to, int64_t room_to, const char *src, int64_t from, int64_t room_from,
-                           int64_t count, int64_t n, int64_t width)
+/* Copies `count` positions of each sequence i of dst, to position `to`, from position `from` of sequence rows[i] of src; rows
+ * NULL: of sequence i. */
+static void copy_positions(Tensor *dst, int64_t to, const Tensor *src, const int32_t *rows, int64_t from, int64_t count)
 {
-    for (int64_t i = 0; i < n; i++)
-        memmove(dst + (i * room_to + to) * width, src + (i * room_from + from) * width, (size_t)(count * width));
+    int64_t width = width_of(src), capacity = tensor_dim(dst, 1), src_capacity = tensor_dim(src, 1);
+    char *out = bytes_to_write(dst);
+    const char *in = bytes_of(src);
+    for (int64_t i = 0; i < tensor_dim(dst, 0); i++)
+        memmove(out + (i * capacity + to) * width, in + ((rows ? rows[i] : i) * src_capacity + from) * width,
+                (size_t)(count * width));
 }
 
-/* Makes room for `needed` positions in *x, which has `length`. The capacity is doubled, up to `limit`: a short text uses little
- * memory. */
-static void make_room(AgSite at, NnCache *c, Tensor **x, int64_t length, int64_t needed, int64_t limit, const Tensor *more)
+/* Replaces *x, which has `length` positions and may be NULL, by an array of that shape and the type of `like`. Its sequences
+ * are those of copy_positions. */
+static void replace(AgSite at, NnCache *c, Tensor **x, int64_t length, AgShape shape, const Tensor *like, const int32_t *rows)
 {
-    enum { FIRST = 64 };
-    int64_t capacity = *x ? tensor_dim(*x, 1) : 0, b = tensor_dim(more, 0);
-    if (*x && needed <= capacity) return;
-    int64_t larger = capacity ? 2 * capacity : FIRST;
-    while (larger < needed) larger *= 2;
-    if (larger > limit) larger = limit;
-    Tensor *moved = tensor_new_owned_at(at, SHAPE(b, larger, tensor_dim(more, 2)), tensor_dtype(more));
-    ag_set_owner(moved, c);
-    if (*x) copy_positions(bytes_to_write(moved), 0, larger, bytes_of(*x), 0, capacity, length, b, width_of(*x));
+    Tensor *t = tensor_new_owned_at(at, shape, tensor_dtype(like));
+    ag_set_owner(t, c);
+    if (*x) copy_positions(t, 0, *x, rows, 0, length);
     ag_free(*x);
-    *x = moved;
+    *x = t;
 }
 
-/* Appends positions (B,t,D) to *x, which has `length`. An odd D stays in reals. */
+/* Appends positions (B,t,D) to *x, which has `length`. The capacity is doubled if needed, up to `limit`, so that a short text
+ * uses little memory. An odd D is stored in reals. */
 static void append(AgSite at, NnCache *c, Tensor **x, int64_t length, Tensor *more, int64_t limit)
 {
-    int64_t b = tensor_dim(more, 0), t = tensor_dim(more, 1);
+    int64_t needed = length + tensor_dim(more, 1), capacity = 64;
     bool bf16 = *x ? tensor_dtype(*x) == AG_INT : c->bf16 && tensor_dim(more, 2) % 2 == 0;
     AgScope s = ag_begin(AG_NO_GRAD);
     if (bf16) more = ag_to_bf16_at(at, more);
-    make_room(at, c, x, length, length + t, limit, more);
-    copy_positions(bytes_to_write(*x), length, tensor_dim(*x, 1), bytes_of(more), 0, t, t, b, width_of(more));
+    while (capacity < needed) capacity *= 2;
+    AgShape shape = SHAPE(tensor_dim(more, 0), capacity < limit ? capacity : limit, tensor_dim(more, 2));
+    if (!*x || needed > tensor_dim(*x, 1)) replace(at, c, x, length, shape, more, NULL);
+    copy_positions(*x, length, more, NULL, 0, tensor_dim(more, 1));
     ag_end(s);
 }
 
@@ -88,25 +88,19 @@ static NnKeysValues *checked_layer(AgSite at, const char *what, const NnCache *c
     return &c->layer[layer];
 }
 
-/* New keys and values must have the same shape, and fit those of the cache. */
-static void check_positions(AgSite at, const NnKeysValues *kv, const Tensor *key, const Tensor *value)
-{
-    char k[AG_SHAPE_TEXT], v[AG_SHAPE_TEXT];
-    tensor_data(key);                       /* a usage error unless they are reals */
-    tensor_data(value);
-    if (tensor_ndim(key) != 3 || !ag_shape_equal(tensor_shape(key), tensor_shape(value)))
-        ag_usage_error(at, "nn_cache_append", "key %s and value %s, expected (B,t,D) for both",
-                       ag_shape_text(tensor_shape(key), k), ag_shape_text(tensor_shape(value), v));
-    if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) || tensor_dim(key, 2) != shape_of(kv->key).dim[2]))
-        ag_usage_error(at, "nn_cache_append", "keys %s do not fit %s in the cache: batch or width differs",
-                       ag_shape_text(tensor_shape(key), k), ag_shape_text(shape_of(kv->key), v));
-}
-
 void nn_cache_append_at(AgSite at, NnCache *c, int layer, Tensor *key, Tensor *value)
 {
     AG_LAYER(at);
     NnKeysValues *kv = checked_layer(at, __func__, c, layer);
-    check_positions(at, kv, key, value);
+    char k[AG_SHAPE_TEXT], v[AG_SHAPE_TEXT];
+    tensor_data(key);                       /* a usage error unless they are reals */
+    tensor_data(value);
+    if (tensor_ndim(key) != 3 || !ag_shape_equal(tensor_shape(key), tensor_shape(value)))
+        ag_usage_error(at, __func__, "key %s and value %s, expected (B,t,D) for both", ag_shape_text(tensor_shape(key), k),
+                       ag_shape_text(tensor_shape(value), v));
+    if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) || tensor_dim(key, 2) != shape_of(kv->key).dim[2]))
+        ag_usage_error(at, __func__, "keys %s do not fit %s in the cache: batch or width differs",
+                       ag_shape_text(tensor_shape(key), k), ag_shape_text(shape_of(kv->key), v));
     int64_t t = tensor_dim(key, 1);
     int64_t limit = kv->fixed ? kv->key ? tensor_dim(kv->key, 1) : t : c->capacity;
     if (kv->length + t > limit)
@@ -159,20 +153,6 @@ bool nn_cache_is_filled_at(AgSite at, const NnCache *c, int layer)
     return kv->fixed && kv->key;
 }
 
-/* Replaces *t by its rows rows[0..n). */
-static void select_rows(NnCache *c, Tensor **t, int64_t length, const int32_t *rows, int64_t n)
-{
-    AgShape shape = tensor_shape(*t);
-    int64_t row = shape.dim[1] * width_of(*t);
-    shape.dim[0] = n;
-    Tensor *chosen = tensor_new_owned(shape, tensor_dtype(*t));
-    ag_set_owner(chosen, c);
-    for (int64_t i = 0; i < n; i++)
-        memcpy(bytes_to_write(chosen) + i * row, bytes_of(*t) + rows[i] * row, (size_t)(length * width_of(*t)));
-    ag_free(*t);
-    *t = chosen;
-}
-
 void nn_cache_select_at(AgSite at, NnCache *c, const int32_t *rows, int64_t n)
 {
     AG_LAYER(at);
@@ -186,8 +166,10 @@ void nn_cache_select_at(AgSite at, NnCache *c, const int32_t *rows, int64_t n)
             if (rows[j] < 0 || rows[j] >= tensor_dim(kv->key, 0))
                 ag_usage_error(at, __func__, "row %d at item %lld is out of range: expected 0 to %lld", (int)rows[j],
                                (long long)j, (long long)tensor_dim(kv->key, 0) - 1);
-        select_rows(c, &kv->key, kv->length, rows, n);
-        select_rows(c, &kv->value, kv->length, rows, n);
+        AgShape shape = tensor_shape(kv->key);
+        shape.dim[0] = n;
+        replace(at, c, &kv->key, kv->length, shape, kv->key, rows);
+        replace(at, c, &kv->value, kv->length, shape, kv->value, rows);
     }
 }
 
@@ -199,11 +181,8 @@ void nn_cache_keep_last_at(AgSite at, NnCache *c, int64_t keep)
     for (int i = 0; i < c->n; i++) {
         NnKeysValues *kv = &c->layer[i];
         if (kv->fixed || kv->length <= keep) continue;
-        int64_t b = tensor_dim(kv->key, 0), room = tensor_dim(kv->key, 1), from = kv->length - keep;
-        for (int j = 0; j < 2; j++) {
-            Tensor *x = j ? kv->value : kv->key;
-            copy_positions(bytes_to_write(x), 0, room, bytes_of(x), from, room, keep, b, width_of(x));
-        }
+        copy_positions(kv->key, 0, kv->key, NULL, kv->length - keep, keep);
+        copy_positions(kv->value, 0, kv->value, NULL, kv->length - keep, keep);
         kv->length = keep;
     }
 }

@@ -65,8 +65,7 @@ static void lora_remove(Linear *l)
 
 bool nn_lora_add_at(AgSite at, void *module, NnLoraOptions o)
 {
-    AG_LAYER(at);
-    nn_check_at(at, __func__, module, 0);
+    NN_LAYER(at, (Module *)module);
     ag_check_pointer_at(at, __func__, "targets", o.targets);
     if (o.rank < 1) ag_usage_error(at, __func__, "rank %lld, expected 1 or more", (long long)o.rank);
     if (!isfinite(o.alpha)) ag_usage_error(at, __func__, "alpha is %g, expected a finite number", o.alpha);
@@ -101,22 +100,16 @@ static void merge(Linear *l)
 void lora_remove_all(void *module, bool merged)
 {
     NnParameters *p = nn_parameters(module);
-    Linear **adapted = ag_alloc_in(p, (size_t)p->n, sizeof *adapted);
-    int n = 0;
-    for (int i = 0; i < p->n; i++) {
+    for (int i = p->n - 1; i >= 0; i--) {               /* an adapter's own tensors are behind the weight of its Linear */
         Linear *l = lora_adapted(&p->item[i]);
-        if (l) adapted[n++] = l;
-    }
-    for (int i = 0; i < n; i++) {
-        if (merged) merge(adapted[i]);
-        lora_remove(adapted[i]);
+        if (l && merged) merge(l);
+        if (l) lora_remove(l);
     }
     ag_free(p);
 }
 
 void nn_lora_merge_at(AgSite at, void *module)
 {
-    AG_LAYER(at);
-    nn_check_at(at, __func__, module, 0);
+    NN_LAYER(at, (Module *)module);
     lora_remove_all(module, true);
 }

@@ -18,7 +18,7 @@ void nn_check_at(AgSite at, const char *what, const void *module, size_t size)
     if (!m) ag_usage_error(at, what, "the module is NULL");
     if (m->magic == MODULE_DEAD) ag_usage_error(at, what, "this %s was freed", m->type);
     if (m->magic != MODULE_ALIVE) ag_usage_error(at, what, "this is not a module; nn_new makes one");
-    if (size && m->size != size) ag_usage_error(at, what, "this %s is a module of another type", m->type);
+    if (size > sizeof(Module) && m->size != size) ag_usage_error(at, what, "this %s is a module of another type", m->type);
 }
 
 /* When ag_free of a parent frees its children, the parent is no longer alive. */
@@ -74,8 +74,13 @@ NnModuleSlot *walk_tensor(Walk *w)
 {
     NnModuleSlot *slot;
     do slot = walk_slot(w);
-    while (slot && slot->tied && first_slot(w->root, slot->tensor) != slot);
+    while (slot && !is_first_slot(w->root, slot));
     return slot;
+}
+
+bool is_first_slot(Module *root, const NnModuleSlot *slot)
+{
+    return !slot->tied || first_slot(root, slot->tensor) == slot;
 }
 
 NnModuleSlot *first_slot(Module *root, const Tensor *t)
@@ -155,15 +160,6 @@ void check_fields(AgSite at, const char *what, const Module *m)
     }
 }
 
-/* Replaces the tensor of a slot and its field. The old one is not freed. */
-static void slot_set_tensor(Module *m, NnModuleSlot *slot, Tensor *tensor, bool tied)
-{
-    if (!tied) ag_set_owner(tensor, m);
-    slot->tensor = tensor;
-    slot->tied = tied;
-    set_field(m, slot->offset, tensor);
-}
-
 static void add_child(AgSite at, const char *what, Module *parent, const char *name, void **field, Module *child)
 {
     nn_check_at(at, what, parent, 0);
@@ -216,14 +212,17 @@ static NnModuleSlot *field_slot(Module *m, Tensor **field)
     return NULL;
 }
 
-/* Replaces `old` by t in every slot of the tree. The module of the first one owns t. */
+/* Replaces `old` by t in every slot of the tree and in its field. The module of the first one owns t. `old` is not freed. */
 static void tie_all(Module *root, const Tensor *old, Tensor *t)
 {
     bool first = true;
     Walk walk = walk_below(root);
     for (NnModuleSlot *s; (s = walk_slot(&walk)) != NULL; ) {
         if (s->tensor != old && s->tensor != t) continue;
-        slot_set_tensor(walk.holder, s, t, !first);
+        if (first) ag_set_owner(t, walk.holder);
+        s->tensor = t;
+        s->tied = !first;
+        set_field(walk.holder, s->offset, t);
         first = false;
     }
 }
@@ -308,8 +307,7 @@ static Module *copy_tree(AgSite at, const Module *original)
 
 void *nn_clone_at(AgSite at, const void *module)
 {
-    AG_LAYER(at);
-    nn_check_at(at, __func__, module, 0);
+    NN_LAYER(at, (const Module *)module);
     check_fields(at, __func__, module);
     Module *copy = copy_tree(at, module);
     Walk walk = walk_below(copy);

@@ -85,12 +85,10 @@ Optimizer *nn_optimizer_new_at(AgSite at, void *module, const OptimizerKind *kin
 
 void optimizer_make_state(Optimizer *o)
 {
-    if (o->has_state) return;
-    o->has_state = true;
     for (int i = 0; i < o->parameters->n; i++) {
         ParameterState *s = &o->state[i];
         AgShape shape = s->is_part ? SHAPE(s->count) : tensor_shape(o->parameters->item[i].tensor);
-        for (int k = 0; k < s->n; k++) s->tensor[k] = state_tensor(o, shape);
+        for (int k = 0; k < s->n && !s->tensor[k]; k++) s->tensor[k] = state_tensor(o, shape);
     }
 }
 
@@ -117,18 +115,13 @@ void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count)
 
 /* ---- Adam and SGD ------------------------------------------------------------------------------------------------ */
 
-static ag_real *values_of(Tensor *state)
-{
-    return state ? tensor_mutable_data(state) : NULL;
-}
-
 static void update_adam(const OptimizerUpdate *u)
 {
     AgAdam adam = *(const AgAdam *)u->options;
     adam.lr = u->lr;
     adam.weight_decay = u->weight_decay;
-    ag_adam_update_part(u->parameter->tensor, u->first, u->count, tensor_data(u->gradient) + u->first, values_of(u->state[0]),
-                        values_of(u->state[1]), &adam, u->step, u->grad_scale);
+    ag_adam_update_part(u->parameter->tensor, u->first, u->count, tensor_data(u->gradient) + u->first,
+                        tensor_mutable_data(u->state[0]), tensor_mutable_data(u->state[1]), &adam, u->step, u->grad_scale);
 }
 
 static const OptimizerKind adam_kind = { .name = "adam", .state = { "m", "v" }, .update = update_adam, .by_item = true };
@@ -138,8 +131,9 @@ static void update_sgd(const OptimizerUpdate *u)
     AgSgd sgd = *(const AgSgd *)u->options;
     sgd.lr = u->lr;
     sgd.weight_decay = u->weight_decay;
-    ag_sgd_update_part(u->parameter->tensor, u->first, u->count, tensor_data(u->gradient) + u->first, values_of(u->state[0]),
-                       &sgd, u->step == 1, u->grad_scale);
+    ag_real *velocity = u->state[0] ? tensor_mutable_data(u->state[0]) : NULL;
+    ag_sgd_update_part(u->parameter->tensor, u->first, u->count, tensor_data(u->gradient) + u->first, velocity, &sgd,
+                       u->step == 1, u->grad_scale);
 }
 
 static const OptimizerKind sgd_kind = { .name = "sgd", .update = update_sgd, .by_item = true };
@@ -194,24 +188,13 @@ int nn_optimizer_group_at(AgSite at, Optimizer *o, bool (*belongs)(const NnNamed
     return moved;
 }
 
-bool nn_is_matrix(const NnNamedTensor *p, void *unused)
-{
-    (void)unused;
-    return tensor_ndim(p->tensor) >= 2;
-}
-
 bool nn_is_not_matrix(const NnNamedTensor *p, void *unused)
 {
-    return !nn_is_matrix(p, unused);
+    (void)unused;
+    return tensor_ndim(p->tensor) < 2;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
-
-void optimizer_begin_step(Optimizer *o)
-{
-    o->steps++;
-    optimizer_make_state(o);
-}
 
 void optimizer_update(Optimizer *o, int i, Tensor *gradient, double grad_scale)
 {
@@ -263,7 +246,8 @@ static void take_step(AgSite at, const char *what, Optimizer *o, double grad_sca
     check_undivided(at, what, o);
     check_fields(at, what, o->module);
     check_gradients(at, what, o);
-    optimizer_begin_step(o);
+    o->steps++;
+    optimizer_make_state(o);
     for (int i = 0; i < o->parameters->n; i++) {
         Tensor *w = o->parameters->item[i].tensor;
         if (!o->parameters->item[i].trained || !tensor_grad_data(w)) continue;
@@ -309,8 +293,7 @@ int64_t nn_optimizer_steps_at(AgSite at, const Optimizer *o)
 
 double nn_clip_grad_norm_at(AgSite at, void *module, double max_norm)
 {
-    AG_LAYER(at);
-    nn_check_at(at, __func__, module, 0);
+    NN_LAYER(at, (Module *)module);
     if (!(max_norm >= 0)) ag_usage_error(at, __func__, "max_norm is %g, expected 0 or more", max_norm);
     NnModuleSlot *slot;
     double sum = 0;

@@ -29,19 +29,16 @@ struct Optimizer {
     Group *group;
     int n_groups;
     int64_t steps;
-    bool has_state;             /* the state tensors have been made */
     NnParallel *parallel;       /* the processes that share the parameters; NULL: none */
 };
 
-/* Makes the state tensors, zeroed, unless they exist: before the first step, or for a file. */
+/* Makes the state tensors, zeroed, unless they exist: before a step, or for a file. */
 void optimizer_make_state(Optimizer *o);
 /* From now on, o updates only items first..first+count-1 of parameter i, and has state for them alone, in tensors of one
  * dimension unless they are all. */
 void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count);
 /* A usage error if o has a part of the state only, and no processes have the others. */
 void check_undivided(AgSite at, const char *what, const Optimizer *o);
-/* Counts a step; optimizer_update of each parameter with a gradient follows. */
-void optimizer_begin_step(Optimizer *o);
 /* Updates the items of parameter i by its gradient, a tensor of its shape. Call it in a scope that does not record. */
 void optimizer_update(Optimizer *o, int i, Tensor *gradient, double grad_scale);
 /* Of the kind, the options and the groups. */

@@ -11,22 +11,19 @@ static const char *module_name(const Module *m)
     return m->parent->slots[m->index].name;
 }
 
-/* Writes `text` so that it ends before `end`; returns its start. */
-static char *write_before(char *end, const char *text)
-{
-    size_t length = strlen(text);
-    return memcpy(end - length, text, length);
-}
-
 /* The dotted name of a slot of `holder`, relative to root. `owner` owns the text. */
 static char *slot_path(AgSite at, void *owner, const Module *root, const Module *holder, const char *name)
 {
     size_t length = strlen(name);
     for (const Module *m = holder; m != root; m = m->parent) length += strlen(module_name(m)) + 1;
-    char *path = ag_alloc_in_at(at, owner, length + 1, 1);
-    char *start = write_before(path + length, name);
-    for (const Module *m = holder; m != root; m = m->parent) start = write_before(write_before(start, "."), module_name(m));
-    return path;
+    char *path = ag_alloc_in_at(at, owner, length + 1, 1), *start = path + length;
+    for (const Module *m = holder;; m = m->parent) {
+        start -= strlen(name);
+        memcpy(start, name, strlen(name));
+        if (m == root) return path;
+        *--start = '.';
+        name = module_name(m);
+    }
 }
 
 /* The tensors below m, with names relative to root. with_ties: a tied tensor once for each of its names, else under the first.
@@ -53,8 +50,7 @@ static NnParameters *parameters_below(AgSite at, const Module *root, Module *m, 
 
 NnParameters *nn_parameters_at(AgSite at, void *module)
 {
-    AG_LAYER(at);
-    nn_check_at(at, __func__, module, 0);
+    NN_LAYER(at, (Module *)module);
     return parameters_below(at, module, module, false, true);
 }
 
@@ -74,20 +70,12 @@ Tensor *nn_find_at(AgSite at, void *module, const char *name)
 {
     nn_check_at(at, __func__, module, 0);
     ag_check_pointer_at(at, __func__, "the name", name);
-    Module *m = module;
-    for (;;) {
-        size_t length = strcspn(name, ".");
-        NnModuleSlot *found = NULL;
-        for (int i = 0; i < m->n_slots && !found; i++) {
-            const char *slot_name = m->slots[i].name;
-            if (strlen(slot_name) == length && memcmp(slot_name, name, length) == 0) found = &m->slots[i];
-        }
-        if (!found) return NULL;
-        if (name[length] == '\0') return found->tensor;
-        if (!found->child) return NULL;
-        m = found->child;
-        name += length + 1;
-    }
+    NnParameters *p = parameters_below(at, module, module, true, true);
+    Tensor *found = NULL;
+    for (int i = 0; i < p->n && !found; i++)
+        if (strcmp(p->item[i].name, name) == 0) found = p->item[i].tensor;
+    ag_free(p);
+    return found;
 }
 
 /* ---- modes and sums ---------------------------------------------------------------------------------------------- */
@@ -100,55 +88,42 @@ static void set_training(Module *m, bool training)
     }
 }
 
-void nn_train_at(AgSite at, void *module)
+void nn_set_training_at(AgSite at, void *module, bool training)
 {
     nn_check_at(at, __func__, module, 0);
-    set_training(module, true);
-}
-
-void nn_eval_at(AgSite at, void *module)
-{
-    nn_check_at(at, __func__, module, 0);
-    set_training(module, false);
+    set_training(module, training);
 }
 
 void nn_zero_grad_at(AgSite at, void *module)
 {
-    AG_LAYER(at);
-    nn_check_at(at, __func__, module, 0);
+    NN_LAYER(at, (Module *)module);
     Walk walk = walk_below(module);
     for (NnModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) tensor_zero_grad(slot->tensor);
 }
 
-static void each_matrix(AgSite at, void *module, void (*call)(AgSite at, Tensor *weight))
+void nn_pack_weights_at(AgSite at, void *module, bool packed)
 {
+    NN_LAYER(at, (Module *)module);
     Walk walk = walk_below(module);
-    for (NnModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; )
-        if (tensor_dtype(slot->tensor) == AG_REAL && tensor_ndim(slot->tensor) == 2) call(at, slot->tensor);
+    for (NnModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) {
+        if (tensor_dtype(slot->tensor) != AG_REAL || tensor_ndim(slot->tensor) != 2) continue;
+        if (packed) ag_pack_weight_at(at, slot->tensor);
+        else ag_unpack_weight_at(at, slot->tensor);
+    }
 }
 
-void nn_pack_weights_at(AgSite at, void *module)
+int64_t count_below(Module *root, Module *m, bool trained)
 {
-    AG_LAYER(at);
-    nn_check_at(at, __func__, module, 0);
-    each_matrix(at, module, ag_pack_weight_at);
-}
-
-void nn_unpack_weights_at(AgSite at, void *module)
-{
-    AG_LAYER(at);
-    nn_check_at(at, __func__, module, 0);
-    each_matrix(at, module, ag_unpack_weight_at);
+    int64_t count = 0;
+    Walk walk = walk_below(m);
+    for (NnModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) {
+        if (tensor_requires_grad(slot->tensor) == trained && is_first_slot(root, slot)) count += tensor_numel(slot->tensor);
+    }
+    return count;
 }
 
 int64_t nn_count_at(AgSite at, void *module)
 {
-    AG_LAYER(at);
-    nn_check_at(at, __func__, module, 0);
-    int64_t count = 0;
-    Walk walk = walk_below(module);
-    for (NnModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) {
-        if (tensor_requires_grad(slot->tensor)) count += tensor_numel(slot->tensor);
-    }
-    return count;
+    NN_LAYER(at, (Module *)module);
+    return count_below(module, module, true);
 }

@@ -4,18 +4,13 @@
 
 #include <math.h>
 
-static int gates_of(RecurrentKind kind)
-{
-    return kind == NN_LSTM ? 4 : 3;
-}
-
 Recurrent *nn_recurrent_new_at(AgSite at, RecurrentKind kind, int64_t in, int64_t hidden)
 {
     AG_LAYER(at);
     if (kind != NN_GRU && kind != NN_LSTM) ag_usage_error(at, __func__, "%d is not a RecurrentKind", (int)kind);
     if (in < 1 || hidden < 1)
         ag_usage_error(at, __func__, "sizes %lld -> %lld, expected 1 or more", (long long)in, (long long)hidden);
-    int gates = gates_of(kind);
+    int gates = kind == NN_LSTM ? 4 : 3;
     Recurrent *r = (Recurrent *)nn_new_sized_at(at, sizeof *r, kind == NN_LSTM ? "LSTM" : "GRU");
     r->kind = kind;
     r->hidden = hidden;

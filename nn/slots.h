@@ -35,10 +35,15 @@ NnModuleSlot *walk_slot(Walk *w);
 NnModuleSlot *walk_tensor(Walk *w);
 /* The first slot below root that holds t; NULL: none. */
 NnModuleSlot *first_slot(Module *root, const Tensor *t);
+bool is_first_slot(Module *root, const NnModuleSlot *slot);
 /* The root of the tree that contains m. */
 Module *module_root(Module *m);
 
 /* ---- parameters.c ------------------------------------------------------------------------------------------------ */
+
+/* The number of entries of trained tensors below m, or of tensors that are not trained. A tied tensor counts at its first slot
+ * below root. */
+int64_t count_below(Module *root, Module *m, bool trained);
 
 /* As nn_parameters, but only what files have; with_ties: tied parameters once for each of their names. */
 NnParameters *saved_parameters(AgSite at, Module *m, bool with_ties);

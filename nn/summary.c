@@ -41,28 +41,11 @@ static const char *grouped(int64_t n, char text[GROUPED_TEXT])
     return text;
 }
 
-/* A tied tensor is counted at its first slot. */
-static bool counts(Module *root, const NnModuleSlot *slot)
-{
-    return !slot->tied || first_slot(root, slot->tensor) == slot;
-}
-
-/* The number of entries of trained tensors below m, or of tensors that are not trained. */
-static int64_t count_below(Module *root, Module *m, bool trained)
-{
-    int64_t count = 0;
-    Walk walk = walk_below(m);
-    for (NnModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) {
-        if (tensor_requires_grad(slot->tensor) == trained && counts(root, slot)) count += tensor_numel(slot->tensor);
-    }
-    return count;
-}
-
 static void tensor_row(Table *t, int depth, const NnModuleSlot *slot)
 {
     char shape[AG_SHAPE_TEXT], count[GROUPED_TEXT];
     const char *text = grouped(tensor_numel(slot->tensor), count);
-    if (!counts(t->root, slot)) text = "tied";
+    if (!is_first_slot(t->root, slot)) text = "tied";
     else if (!tensor_requires_grad(slot->tensor)) text = "not trained";
     row(t, depth, slot->name, ag_shape_text(tensor_shape(slot->tensor), shape), text);
 }
@@ -86,8 +69,7 @@ static void write_table(Table *t)
 
 void nn_summary_at(AgSite at, void *module, FILE *out)
 {
-    AG_LAYER(at);
-    nn_check_at(at, __func__, module, 0);
+    NN_LAYER(at, (Module *)module);
     ag_check_pointer_at(at, __func__, "the file", out);
     Table t = { .root = module };
     write_table(&t);

@@ -359,7 +359,7 @@ typedef struct { double momentum; } MuonOptions;
 
 static int muon_states(const NnNamedTensor *p)              /* a matrix has only its momentum */
 {
-    return nn_is_matrix(p, NULL) ? 1 : 2;
+    return nn_is_not_matrix(p, NULL) ? 2 : 1;
 }
 
 /* Jordan et al. 2024: momentum, made nearly orthogonal by five steps of a Newton-Schulz iteration. Adam for vectors. */

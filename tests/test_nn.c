@@ -334,8 +334,8 @@ START_TEST(modules_that_are_gone_are_reported)
     REPORTS("nn_sequential: the module is NULL", nn_sequential(NULL, x));
     REPORTS("nn_parameters: the module is NULL", nn_parameters(NULL));
     REPORTS("nn_clone: the module is NULL", nn_clone(NULL));
-    REPORTS("nn_train: the module is NULL", nn_train(NULL));
-    REPORTS("nn_eval: the module is NULL", nn_eval(NULL));
+    REPORTS("nn_set_training: the module is NULL", nn_train(NULL));
+    REPORTS("nn_set_training: the module is NULL", nn_eval(NULL));
     REPORTS("nn_zero_grad: the module is NULL", nn_zero_grad(NULL));
     REPORTS("nn_count: the module is NULL", nn_count(NULL));
     REPORTS("nn_find: the module is NULL", nn_find(NULL, "weight"));
@@ -357,14 +357,14 @@ START_TEST(modules_that_are_gone_are_reported)
     ag_free(l);
     REPORTS("nn_linear: this Linear was freed", nn_linear(l, x));
     REPORTS("ag_free: this object was freed already", ag_free(l));
-    REPORTS("nn_train: this Linear was freed", nn_train(l));
+    REPORTS("nn_set_training: this Linear was freed", nn_train(l));
     char text[200];
     snprintf(text, sizeof text, ", called from tests/test_nn.c:%d) was freed before backward (at tests/test_nn.c:", line);
     EXPECT_USAGE_ERROR("ag_backward: input 1 of linear (made at nn/layers.c:", ag_backward(loss));
     ck_assert_msg(strstr(usage_message, text) != NULL, "%s", usage_message);
     ag_end(s);
     int number = 0;
-    REPORTS("nn_train: this is not a module; nn_new makes one", nn_train((Module *)&(Linear){ .module.n_slots = number }));
+    REPORTS("nn_set_training: this is not a module; nn_new makes one", nn_train((Module *)&(Linear){ .module.n_slots = number }));
 }
 END_TEST
 

@@ -353,7 +353,7 @@ static void build_and_step(void)
 {
     Sequential *net = xor_net();
     Optimizer *o = nn_adam_new(net, 0.1);
-    nn_optimizer_group(o, nn_is_matrix, NULL, 0.1, 1);
+    nn_optimizer_group(o, nn_is_not_matrix, NULL, 0.1, 1);
     xor_step(net, o, 0.1);
     ag_free(o);
     ag_free(net);

@@ -172,7 +172,7 @@ START_TEST(packed_weights_change_nothing)
     for (int64_t rows = 1; rows <= 40; rows += rows < 10 ? 1 : 15) {
         Tensor *x = tensor_normal(SHAPE(rows, 70), 0, 1), *y[2][3];
         for (int packed = 0; packed < 2; packed++) {
-            if (packed) nn_pack_weights(layer);
+            if (packed) nn_pack_weights(layer, true);
             ag_precision(AG_BF16);
             y[packed][0] = nn_linear(layer, x);
             ag_precision(AG_FLOAT32);
@@ -184,7 +184,7 @@ START_TEST(packed_weights_change_nothing)
             tensor_copy(layer->weight, before);
             tensor_free(before);
         }
-        nn_unpack_weights(layer);
+        nn_pack_weights(layer, false);
         for (int i = 0; i < 3; i++)
             ck_assert_mem_eq(tensor_data(y[0][i]), tensor_data(y[1][i]), (size_t)(rows * 37) * sizeof(ag_real));
     }

@@ -28,7 +28,7 @@ bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_
     for (int64_t i = 0; i < length; i++) ids[i] = prompt[n - length + i];
     NnCache *cache = lm_cache_new(m);
     bool good = true, bf16 = ag_precision_now() == AG_BF16;
-    if (bf16) nn_pack_weights(m);
+    if (bf16) nn_pack_weights(m, true);
     for (int64_t i = 0; good && i < most; i++) {
         int32_t id = next_id(m, ids + read, length - read, cache, how);
         good = id >= 0;
@@ -42,7 +42,7 @@ bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_
         }
         ids[length++] = id;
     }
-    if (bf16) nn_unpack_weights(m);
+    if (bf16) nn_pack_weights(m, false);
     ag_free(cache);
     ag_end(s);
     return good;

@@ -33,7 +33,6 @@ typedef struct {
 } Mpi;
 
 static Mpi *all;
-static int own_rank = -1;               /* not known yet */
 
 static volatile sig_atomic_t status_to_leave;
 
@@ -81,7 +80,8 @@ static void mpi_fail(NnProcesses *p, const char *line)
 static void report_usage_error(const char *message)
 {
     signal(SIGTERM, SIG_DFL);
-    if (all) nanosleep(&(struct timespec){ .tv_sec = all->processes.patience * (own_rank < 3 ? own_rank : 3) }, NULL);
+    int rank = all ? all->processes.rank : 0;
+    if (all) nanosleep(&(struct timespec){ .tv_sec = all->processes.patience * (rank < 3 ? rank : 3) }, NULL);
     fail(message);
 }
 
@@ -95,7 +95,7 @@ static void check(int code, const char *what, int peer)
     if (begun) MPI_Error_string(code, reason, &length);
     for (int i = 0; i < length; i++)
         if (reason[i] == '\n') reason[i] = ' ';
-    int n = own_rank >= 0 ? snprintf(line, sizeof line, "process %d: ", own_rank) : 0;
+    int n = all ? snprintf(line, sizeof line, "process %d: ", all->processes.rank) : 0;
     n += snprintf(line + n, sizeof line - (size_t)n, "%s", what);
     if (peer >= 0) n += snprintf(line + n, sizeof line - (size_t)n, " with process %d", peer);
     snprintf(line + n, sizeof line - (size_t)n, " failed%s%s", *reason ? ": " : "", reason);
@@ -110,10 +110,10 @@ static MPI_Request *new_message(Mpi *m, int peer, int *pending)
 {
     if (m->n == m->capacity) {
         int capacity = m->capacity ? 2 * m->capacity : 256;
-        m->request = ag_resize(m->request, (size_t)m->capacity, (size_t)capacity, sizeof *m->request);
-        m->message = ag_resize(m->message, (size_t)m->capacity, (size_t)capacity, sizeof *m->message);
-        m->done = ag_resize(m->done, (size_t)m->capacity, (size_t)capacity, sizeof *m->done);
-        m->status = ag_resize(m->status, (size_t)m->capacity, (size_t)capacity, sizeof *m->status);
+        m->request = ag_resize_in(m, m->request, (size_t)m->capacity, (size_t)capacity, sizeof *m->request);
+        m->message = ag_resize_in(m, m->message, (size_t)m->capacity, (size_t)capacity, sizeof *m->message);
+        m->done = ag_resize_in(m, m->done, (size_t)m->capacity, (size_t)capacity, sizeof *m->done);
+        m->status = ag_resize_in(m, m->status, (size_t)m->capacity, (size_t)capacity, sizeof *m->status);
         m->capacity = capacity;
     }
     m->message[m->n] = (Message){ pending, peer };
@@ -247,11 +247,6 @@ static void mpi_end(NnProcesses *p)
     leave_after(2000000, 0);
     check(MPI_Finalize(), "MPI_Finalize", -1);
     setitimer(ITIMER_REAL, &(struct itimerval){ .it_value = { 0, 0 } }, NULL);
-    ag_free(m->request);
-    ag_free(m->message);
-    ag_free(m->done);
-    ag_free(m->status);
-    ag_free(m->heard);
     ag_free(m);
 }
 
@@ -304,7 +299,7 @@ NnProcesses *nn_mpi_begin(void)
     if (expected == 0) return NULL;
     check(MPI_Init(NULL, NULL), "MPI_Init", -1);
     check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", -1);
-    int size = 1, found, *largest;
+    int size = 1, rank, found, *largest;
     check(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size", -1);
     if (expected > size) fail("the launcher has started processes that do not find each other: expected mpirun of the MPI that "
                               "this program was built with, or another --mpi of srun (srun --mpi=list)");
@@ -312,21 +307,22 @@ NnProcesses *nn_mpi_begin(void)
         check(MPI_Finalize(), "MPI_Finalize", -1);
         return NULL;
     }
+    check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank", -1);
     Mpi *m = ag_alloc(1, sizeof *m);
+    m->comm = MPI_COMM_WORLD;
+    m->processes = (NnProcesses){ rank, size, 60, 1, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fail, mpi_end };
+    all = m;
     check(MPI_Comm_dup(MPI_COMM_WORLD, &m->comm), "MPI_Comm_dup", -1);
-    check(MPI_Comm_rank(m->comm, &own_rank), "MPI_Comm_rank", -1);
     check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &found), "MPI_Comm_get_attr", -1);
     m->largest_tag = found ? *largest : 32767;
     m->told = -INFINITY;
-    m->heard = ag_alloc((size_t)size, sizeof *m->heard);
+    m->heard = ag_alloc_in(m, (size_t)size, sizeof *m->heard);
     hear_next(m);
-    m->processes = (NnProcesses){ own_rank, size, 60, 1, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fail, mpi_end };
-    all = m;
     AgErrorHandler *own = ag_on_usage_error(report_usage_error);
     if (own) ag_on_usage_error(own);
     /* Open MPI's mpirun ends the processes on its own machine at once, and those on others up to three seconds later. */
     if (divide_processors(m->comm) < size) m->processes.patience = 4;
-    if (own_rank > 0) {
+    if (rank > 0) {
         fflush(stdout);
         int null = open("/dev/null", O_WRONLY);
         if (null < 0 || dup2(null, STDOUT_FILENO) < 0) fail("cannot open /dev/null");

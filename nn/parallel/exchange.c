@@ -55,23 +55,21 @@ void wait_for(const NnParallel *p, const int *pending, double more)
 /* A million items are 12 MB with the state of Adam, which a slow disk writes in a second. */
 double seconds_for_file(const NnParallel *p)
 {
-    const NnParameters *all = p->optimizer->parameters;
-    double items = 0;
-    for (int i = 0; i < all->n; i++) items += (double)tensor_numel(all->item[i].tensor);
-    return 1e-6 * items;
+    Module *m = p->optimizer->module;
+    return 1e-6 * (double)(count_below(m, m, true) + count_below(m, m, false));
 }
 
-void exchange(const NnParallel *p, const void *mine, void *all, size_t n, double more)
+void *exchange(const NnParallel *p, const void *mine, size_t n, double more)
 {
+    char *all = ag_alloc((size_t)p->size, n);
     int pending = 0;
+    if (n > 0) memcpy(all + (size_t)p->rank * n, mine, n);
     for (int rank = 0; rank < p->size; rank++) {
-        char *theirs = (char *)all + (size_t)rank * n;
-        if (rank == p->rank) {
-            memmove(theirs, mine, n);
-            continue;
-        }
+        char *theirs = all + (size_t)rank * n;
+        if (rank == p->rank) continue;
         p->processes->receive(p->processes, rank, TAG_SMALL, theirs, n, &pending);
         p->processes->send(p->processes, rank, TAG_SMALL, mine, n, &pending);
     }
     wait_for(p, &pending, more);
+    return all;
 }

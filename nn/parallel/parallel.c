@@ -5,7 +5,7 @@
  * nodes of which it has all shards, and sends these sums. Each item of a parameter has one owner process, which receives the
  * sums of all others and adds them up the tree. No sum depends on how the shards were divided.
  *
- * Parameters are exchanged in the order in which the backward pass completed them in process 0's first step. All processes use
+ * Parameters are exchanged in the order in which the backward pass completed them in process 0's last step. All processes use
  * this order, so none waits for a message that cannot have been sent. */
 #include <inttypes.h>
 #include <math.h>
@@ -23,8 +23,6 @@ static _Thread_local NnParallel *newest;
 
 static Parameter *parameter_of(NnParallel *p, const Tensor *w)
 {
-    int likely = p->n_completed < p->n ? p->order[p->n_completed] : 0;
-    if (p->parameter[likely].w == w) return &p->parameter[likely];
     for (int i = 0; i < p->n; i++)
         if (p->parameter[i].w == w) return &p->parameter[i];
     return NULL;
@@ -130,49 +128,26 @@ void nn_parallel_count_at(AgSite at, NnParallel *p, double n)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-/* What the processes tell each other besides: whether one wants to stop, then has_gradient. */
 static void exchange_reports(NnParallel *p)
 {
-    size_t size = 1 + (size_t)p->n;
-    uint8_t *mine = ag_alloc(size, 1), *all = ag_alloc((size_t)p->size * size, 1);
-    mine[0] = p->stop;
-    memcpy(mine + 1, p->has_gradient, (size_t)p->n);
-    exchange(p, mine, all, size, 0);
-    for (size_t i = 0; i < (size_t)p->size * size; i++) {
-        if (i % size == 0) p->stop = p->stop || all[i];
-        else p->has_gradient[i % size - 1] |= all[i];
-    }
-    ag_free(mine);
+    int size = 1 + 2 * p->n, *all = exchange(p, p->report, (size_t)size * sizeof *all, 0);
+    memcpy(p->order, all + 1 + p->n, (size_t)p->n * sizeof *p->order);
+    for (int rank = 0; rank < p->size; rank++)
+        for (int i = 0; i <= p->n; i++) p->report[i] |= all[rank * size + i];
     ag_free(all);
 }
 
-/* After the first step, all use the order of process 0. */
-static void learn_order(NnParallel *p)
-{
-    size_t size = (size_t)p->n * sizeof *p->order;
-    int *all = ag_alloc((size_t)p->size * (size_t)p->n, sizeof *all);
-    exchange(p, p->completed, all, size, 0);
-    memcpy(p->order, all, size);
-    ag_free(all);
-    p->knows_order = true;
-}
-
-static void exchange_results(NnParallel *p)
-{
-    int64_t n = p->options.shards;
-    Result *all = ag_alloc((size_t)p->size * (size_t)n, sizeof *all);
-    exchange(p, p->result, all, (size_t)n * sizeof *all, 0);
-    for (int64_t i = 0; i < n; i++) p->result[i] = all[rank_of_shard(p, i) * n + i];
-    ag_free(all);
-}
-
+/* The sum over the shards of all processes. */
 static Result total(const NnParallel *p)
 {
-    Result sum = { 0, 0 };
-    for (int64_t i = 0; i < p->options.shards; i++) {
-        sum.loss += p->result[i].loss;
-        sum.count += p->result[i].count;
+    int64_t n = p->options.shards;
+    Result sum = { 0, 0 }, *all = exchange(p, p->result, (size_t)n * sizeof *all, 0);
+    for (int64_t i = 0; i < n; i++) {
+        const Result *shard = &all[rank_of_shard(p, i) * n + i];
+        sum.loss += shard->loss;
+        sum.count += shard->count;
     }
+    ag_free(all);
     return sum;
 }
 
@@ -180,7 +155,6 @@ static Result total(const NnParallel *p)
 static double norm(const NnParallel *p)
 {
     double *mine = ag_alloc((size_t)p->n_chunks, sizeof *mine), sum = 0;
-    double *all = ag_alloc((size_t)p->size * (size_t)p->n_chunks, sizeof *all);
     int64_t chunk = 0;
     for (int i = 0; i < p->n_pieces; i++) {
         const Piece *piece = &p->piece[i];
@@ -188,7 +162,7 @@ static double norm(const NnParallel *p)
         for (int64_t k = 0; k < piece->count; k += CHUNK, chunk++)
             if (piece->owner == p->rank) mine[chunk] = ag_sum_squares(x + k, least(CHUNK, piece->count - k));
     }
-    exchange(p, mine, all, (size_t)p->n_chunks * sizeof *mine, 0);
+    double *all = exchange(p, mine, (size_t)p->n_chunks * sizeof *mine, 0);
     chunk = 0;
     for (int i = 0; i < p->n_pieces; i++)
         for (int64_t k = 0; k < p->piece[i].count; k += CHUNK) sum += all[p->piece[i].owner * p->n_chunks + chunk++];
@@ -246,7 +220,7 @@ static void end_step(NnParallel *p)
     }
     p->sums = p->exchanged = p->queued = p->summed = 0;
     p->shard = p->first - 1;
-    p->stopped = p->stop;
+    p->stopped = p->report[0];
 }
 
 double nn_parallel_step_at(AgSite at, NnParallel *p)
@@ -256,16 +230,13 @@ double nn_parallel_step_at(AgSite at, NnParallel *p)
     if (p->shard != p->end)
         ag_usage_error(at, __func__, "%" PRId64 " of %" PRId64 " shards of this process are done: expected calls of "
                        "nn_parallel_shard until it is false", p->shard < p->first ? 0 : p->shard - p->first, p->end - p->first);
-    if (p->size > 1) {
-        while (p->summed < p->queued) finish_piece(p);
-        wait_for(p, &p->sending, 0);
-        exchange_results(p);
-        exchange_reports(p);
-        if (!p->knows_order) learn_order(p);
-    }
+    while (p->summed < p->queued) finish_piece(p);
+    wait_for(p, &p->sending, 0);
+    exchange_reports(p);
     Result sum = total(p);
     double mean = sum.count > 0 ? sum.loss / sum.count : 0, scale = sum.count > 0 ? 1 / sum.count : 0;
-    optimizer_begin_step(p->optimizer);                 /* also without an update: set_random needs another number */
+    p->optimizer->steps++;                              /* also without an update: set_random needs another number */
+    optimizer_make_state(p->optimizer);
     if (isfinite(mean)) {
         double factor = p->options.clip > 0 ? p->options.clip / (scale * norm(p) + 1e-6) : 1;
         update(p, factor < 1 ? scale * factor : scale);
@@ -274,30 +245,20 @@ double nn_parallel_step_at(AgSite at, NnParallel *p)
     return mean;
 }
 
-static int parameter_with_index(const NnParallel *p, int index)
-{
-    int i = 0;
-    while (p->parameter[i].index != index) i++;
-    return i;
-}
-
 const ag_real *parallel_state(NnParallel *p, int index, int k)
 {
-    const Parameter *parameter = &p->parameter[parameter_with_index(p, index)];
+    const Parameter *parameter = p->parameter;
+    while (parameter->index != index) parameter++;
     Tensor *state = p->optimizer->state[index].tensor[k];
     if (p->size == 1) return tensor_data(state);
     bool is_first = p->rank == 0;
-    int64_t numel = tensor_numel(parameter->w);
     int pending = 0;
-    if (is_first && p->whole_size < numel) {
-        ag_free(p->whole);
-        p->whole = ag_alloc_in(p, (size_t)numel, sizeof *p->whole);
-        p->whole_size = numel;
-    }
+    ag_free(p->whole);
+    p->whole = is_first ? ag_alloc_in(p, (size_t)tensor_numel(parameter->w), sizeof *p->whole) : NULL;
     for (int i = parameter->first_piece; i < parameter->end_piece; i++) {
         const Piece *piece = &p->piece[i];
         size_t size = (size_t)piece->count * sizeof(ag_real);
-        const ag_real *own = tensor_data(state) + piece->first - parameter->own_first;
+        const ag_real *own = tensor_data(state) + piece->first - p->optimizer->state[index].first;
         if (piece->owner != p->rank) {
             if (is_first)
                 p->processes->receive(p->processes, piece->owner, TAG_PIECE + i, p->whole + piece->first, size, &pending);
@@ -308,13 +269,13 @@ const ag_real *parallel_state(NnParallel *p, int index, int k)
         }
     }
     wait_for(p, &pending, seconds_for_file(p));
-    return is_first ? p->whole : NULL;
+    return p->whole;
 }
 
 void nn_parallel_stop_at(AgSite at, NnParallel *p)
 {
     check_parallel(at, __func__, p);
-    p->stop = true;
+    p->report[0] = 1;
     if (p->size == 1) p->stopped = true;
 }
 
@@ -336,20 +297,18 @@ void nn_parallel_collect_at(AgSite at, NnParallel *p, double *value, int64_t n)
 {
     check_parallel(at, __func__, p);
     if (n > 0) ag_check_pointer_at(at, __func__, "value", value);
-    double *all = ag_alloc((size_t)p->size * (size_t)n, sizeof *all);
-    exchange(p, value, all, (size_t)n * sizeof *value, 0);
+    double *all = exchange(p, value, (size_t)n * sizeof *value, 0);
     for (int64_t i = 0; i < n; i++) value[i] = all[i % p->size * n + i];
     ag_free(all);
 }
 
-/* The first process with good = false gives all its ag_error(). */
 bool nn_parallel_check_at(AgSite at, NnParallel *p, bool good)
 {
     enum { TEXT = 512 };
     check_parallel(at, __func__, p);
-    char mine[TEXT] = "", *all = ag_alloc((size_t)p->size, TEXT);
+    char mine[TEXT] = "";
     if (!good) snprintf(mine, sizeof mine, "%s", *ag_error() ? ag_error() : "an error without a message");
-    exchange(p, mine, all, TEXT, seconds_for_file(p));
+    char *all = exchange(p, mine, TEXT, seconds_for_file(p));
     for (int rank = 0; good && rank < p->size; rank++) {
         const char *line = all + rank * TEXT;
         if (*line) good = ag_set_error("process %d: %s", rank, line);
@@ -370,19 +329,18 @@ static uint64_t hash(uint64_t h, const void *bytes, size_t n)
     return h;
 }
 
-/* Receives n bytes from each process. Returns the first one whose bytes are not those of process 0; p->size: none. */
-static int compare(const NnParallel *p, const void *mine, void *all, size_t n)
+/* The first process whose n bytes are not those of process 0; p->size: none. */
+static int first_other(const NnParallel *p, const void *all, size_t n)
 {
     int rank = 1;
-    exchange(p, mine, all, n, 0);
-    while (rank < p->size && memcmp((char *)all + (size_t)rank * n, all, n) == 0) rank++;
+    while (rank < p->size && memcmp((const char *)all + (size_t)rank * n, all, n) == 0) rank++;
     return rank;
 }
 
 static bool agree(const NnParallel *p, const char *what, uint64_t mine)
 {
-    uint64_t *all = ag_alloc((size_t)p->size, sizeof *all);
-    int rank = compare(p, &mine, all, sizeof mine);
+    uint64_t *all = exchange(p, &mine, sizeof mine, 0);
+    int rank = first_other(p, all, sizeof mine);
     ag_free(all);
     return rank == p->size || ag_set_error("process %d and process 0 differ in %s", rank, what);
 }
@@ -394,12 +352,13 @@ bool nn_processes_agree_at(AgSite at, NnProcesses *processes, const char *what, 
     ag_check_pointer_at(at, __func__, "format", format);
     if (!processes) return true;
     NnParallel p = { .processes = processes, .rank = processes->rank, .size = processes->size };
-    char mine[TEXT] = "", *all = ag_alloc((size_t)p.size, TEXT);
+    char mine[TEXT] = "";
     va_list list;
     va_start(list, format);
     vsnprintf(mine, sizeof mine, format, list);
     va_end(list);
-    int rank = compare(&p, mine, all, TEXT);
+    char *all = exchange(&p, mine, TEXT, 0);
+    int rank = first_other(&p, all, TEXT);
     bool good = rank == p.size ||
                 ag_set_error("process %d and process 0 differ in %s: %s and %s", rank, what, all + rank * TEXT, all);
     ag_free(all);
@@ -420,12 +379,6 @@ int64_t nn_parallel_shards_at(AgSite at, const NnParallel *p)
     return p->options.shards;
 }
 
-bool nn_parallel_is_first_at(AgSite at, const NnParallel *p)
-{
-    check_parallel(at, __func__, p);
-    return p->rank == 0;
-}
-
 /* ---- begin and end ----------------------------------------------------------------------------------------------- */
 
 static void list_parameters(NnParallel *p)
@@ -435,8 +388,9 @@ static void list_parameters(NnParallel *p)
     for (int i = 0; i < all->n; i++)
         if (all->item[i].trained) p->parameter[p->n++] = (Parameter){ .w = all->item[i].tensor, .index = i };
     p->order = ag_alloc_in(p, (size_t)p->n, sizeof *p->order);
-    p->completed = ag_alloc_in(p, (size_t)p->n, sizeof *p->completed);
-    p->has_gradient = ag_alloc_in(p, (size_t)p->n, 1);
+    p->report = ag_alloc_in(p, 1 + 2 * (size_t)p->n, sizeof *p->report);
+    p->has_gradient = p->report + 1;
+    p->completed = p->has_gradient + p->n;
     for (int i = 0; i < p->n; i++) p->order[i] = p->n - 1 - i;      /* backward begins with the last layer */
 }
 

@@ -29,7 +29,6 @@ typedef struct {
     Tensor *w;
     int index;                  /* in the optimizer */
     int first_piece, end_piece;
-    int64_t own_first;          /* the first item that this process owns */
     Tensor *sum[DEPTH];         /* the partial sums of this process, from left to right */
     bool is_complete;           /* the gradient of the current shard is in a sum */
 } Parameter;
@@ -45,7 +44,7 @@ struct NnParallel {
     int64_t first, end;         /* the shards of this process */
     int64_t shard;              /* the current one; first - 1: none yet in this step; end: all are done */
     int sums;                   /* partial sums of each parameter that were complete before the current shard */
-    bool has_loss, stop, stopped;
+    bool has_loss, stopped;
     AgRandom common;            /* the state of the random generator outside of shards */
     NnParallel *older;          /* the next in the list of this thread; NULL: none */
     uint64_t number;            /* unlike that of all others in this list */
@@ -54,16 +53,15 @@ struct NnParallel {
     Parameter *parameter;
     int *order;                 /* their numbers, in the order of the exchange; */
     int exchanged;              /* so many of them have been sent */
+    int *report;                /* what the processes tell each other in each step: 1 to stop, and these two: */
+    int *has_gradient;          /* for each parameter: in a shard of this step */
     int *completed, n_completed;        /* their numbers, in the order in which backward has completed them */
-    bool knows_order;
-    uint8_t *has_gradient;      /* for each parameter: in a shard of this step */
     Piece *piece;               /* those of a parameter are neighbors */
     int n_pieces;
     int64_t n_chunks;           /* of all pieces */
     int *queue, queued, summed; /* own pieces: begun to be received, and added up */
     int sending;                /* messages on the way */
     ag_real *whole;             /* of parallel_state */
-    int64_t whole_size;
     int *first_sum;             /* the number of sums that the processes before this rank send; [size]: all processes */
     int foreign;                /* the number of sums that all other processes send */
     ag_real *buffer;            /* for the values of others: */
@@ -98,8 +96,9 @@ _Noreturn void parallel_fail(const NnParallel *p, const char *format, ...) AG_PR
 void wait_for(const NnParallel *p, const int *pending, double more);
 /* The time in which the first process writes a checkpoint. */
 double seconds_for_file(const NnParallel *p);
-/* Sends n bytes to all others, and receives as many from each: all[rank] of n bytes. Waits as wait_for. */
-void exchange(const NnParallel *p, const void *mine, void *all, size_t n, double more);
+/* Sends n bytes to all others. Returns those of all processes, in the order of the ranks; free them with ag_free. Waits as
+ * wait_for. */
+void *exchange(const NnParallel *p, const void *mine, size_t n, double more);
 
 /* ---- pieces.c ---------------------------------------------------------------------------------------------------- */
 

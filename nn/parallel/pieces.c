@@ -22,22 +22,23 @@ static int part_items(const NnParallel *p, int i, int k, int64_t *first, int64_t
     return (k + i) % p->size;
 }
 
-/* The number of pieces; with p->piece, they are written there. Those of a parameter are in the order of its items. */
-static int cut_pieces(NnParallel *p, int64_t largest)
+/* Cuts the parameters, each in the order of its items, and the optimizer's state to the items of this process. */
+static void cut_pieces(NnParallel *p, int64_t largest)
 {
-    int n = 0;
+    int64_t most = 0;
+    for (int i = 0; i < p->n; i++) most += tensor_numel(p->parameter[i].w) / largest + p->size;
+    p->piece = ag_alloc_in(p, (size_t)most, sizeof *p->piece);
     for (int i = 0; i < p->n; i++) {
-        p->parameter[i].first_piece = n;
+        p->parameter[i].first_piece = p->n_pieces;
         for (int k = 0; k < p->size; k++) {
             int64_t first, count;
             int owner = part_items(p, i, k, &first, &count);
-            if (owner == p->rank) p->parameter[i].own_first = first;
-            for (int64_t at = 0; at < count; at += largest, n++)
-                if (p->piece) p->piece[n] = (Piece){ i, owner, first + at, least(largest, count - at), 0, 0 };
+            if (owner == p->rank) optimizer_keep_part(p->optimizer, p->parameter[i].index, first, count);
+            for (int64_t at = 0; at < count; at += largest)
+                p->piece[p->n_pieces++] = (Piece){ i, owner, first + at, least(largest, count - at), 0, 0 };
         }
-        p->parameter[i].end_piece = n;
+        p->parameter[i].end_piece = p->n_pieces;
     }
-    return n;
 }
 
 void divide(NnParallel *p)
@@ -49,24 +50,16 @@ void divide(NnParallel *p)
     p->foreign = p->first_sum[p->size] - sums_sent(p, p->rank);
     int64_t largest = p->foreign ? least(MESSAGE, MOST_RECEIVED / AT_ONCE / p->foreign) / CHUNK * CHUNK : MESSAGE;
     if (largest < CHUNK) largest = CHUNK;
-    p->n_pieces = cut_pieces(p, largest);
-    p->piece = ag_alloc_in(p, (size_t)p->n_pieces, sizeof *p->piece);
     cut_pieces(p, largest);
     p->queue = ag_alloc_in(p, (size_t)p->n_pieces, sizeof *p->queue);
-    int64_t *own = ag_alloc((size_t)p->n, sizeof *own), received = 0, most = 0;
+    int64_t received = 0;
     for (int i = 0; i < p->n_pieces; i++) {
         const Piece *piece = &p->piece[i];
         p->n_chunks += chunks_of(piece->count);
-        if (piece->owner != p->rank) continue;
-        own[piece->parameter] += piece->count;
-        received += piece->count * p->foreign;
-        if (piece->count * p->foreign > most) most = piece->count * p->foreign;
+        if (piece->owner == p->rank) received += piece->count * p->foreign;
     }
-    p->buffer_size = most > least(received, MOST_RECEIVED) ? most : least(received, MOST_RECEIVED);
+    p->buffer_size = least(received, largest * p->foreign > MOST_RECEIVED ? largest * p->foreign : MOST_RECEIVED);
     p->buffer = ag_alloc_in(p, (size_t)p->buffer_size, sizeof *p->buffer);
-    for (int i = 0; i < p->n; i++)
-        optimizer_keep_part(p->optimizer, p->parameter[i].index, p->parameter[i].own_first, own[i]);
-    ag_free(own);
     p->optimizer->parallel = p;
     ag_memory_trim();                                   /* the state of other processes' items, if it existed */
 }
@@ -90,34 +83,32 @@ void add_gradient(NnParallel *p, Parameter *parameter, Tensor *gradient)
 
 /* ---- the sums of all processes ----------------------------------------------------------------------------------- */
 
-/* The sum of a node for a piece of this process: in one of its own sums if it has some of the node's shards, else in the
- * buffer. */
-typedef struct { ag_real *values; bool is_own; } Node;
-
-static Node sum_of(const NnParallel *p, const Piece *piece, int rank, int64_t lo)
+/* One of the sums that a process has sent for a piece of this process, or its own: that of its node which begins at shard lo. */
+static ag_real *sum_of(const NnParallel *p, const Piece *piece, int rank, int64_t lo)
 {
     int number = sums_before(p, rank, lo);
-    if (rank == p->rank) return (Node){ tensor_mutable_data(p->parameter[piece->parameter].sum[number]) + piece->first, true };
+    if (rank == p->rank) return tensor_mutable_data(p->parameter[piece->parameter].sum[number]) + piece->first;
     number += p->first_sum[rank] - (rank > p->rank ? sums_sent(p, p->rank) : 0);
-    return (Node){ p->buffer + piece->received + number * piece->count, false };
+    return p->buffer + piece->received + number * piece->count;
 }
 
-static Node add_up(const NnParallel *p, const Piece *piece, int64_t lo, int64_t hi)
+/* The sum of the node over shards lo..hi-1, in the place of its first part. */
+static ag_real *add_up(const NnParallel *p, const Piece *piece, int64_t lo, int64_t hi)
 {
     int rank = rank_of_shard(p, lo);
     if (hi <= first_shard(p, rank + 1)) return sum_of(p, piece, rank, lo);
     int64_t mid = middle(lo, hi);
-    Node a = add_up(p, piece, lo, mid), b = add_up(p, piece, mid, hi);
-    Node to = b.is_own && !a.is_own ? b : a, from = to.values == a.values ? b : a;
-    ag_add_to(to.values, from.values, piece->count);
-    return to;
+    ag_real *left = add_up(p, piece, lo, mid);
+    ag_add_to(left, add_up(p, piece, mid, hi), piece->count);
+    return left;
 }
 
 void finish_piece(NnParallel *p)
 {
     Piece *piece = &p->piece[p->queue[p->summed++]];
     wait_for(p, &piece->pending, 0);
-    add_up(p, piece, 0, p->options.shards);
+    ag_real *sum = add_up(p, piece, 0, p->options.shards), *own = sum_of(p, piece, p->rank, p->first);
+    if (sum != own) memcpy(own, sum, (size_t)piece->count * sizeof *own);
     if (p->summed == p->queued) p->buffer_used = 0;
 }
 

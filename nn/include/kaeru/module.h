@@ -70,17 +70,10 @@ template <class Type, size_t offset> struct NnModule {
 Module *nn_new_sized_at(AgSite at, size_t size, const char *type);
 
 /* A usage error, in the name of function `what`, unless this is a module that was not freed. size: of the struct, which tells
- * most types apart; 0: any. */
+ * most types apart; 0 or sizeof(Module): any. */
 void nn_check_at(AgSite at, const char *what, const void *module, size_t size);
-/* The first line of a layer's function: checks the module and does what AG_LAYER does. Errors then name the caller's line.
- *
- *     Tensor *net_at(AgSite at, Net *net, Tensor *x)
- *     {
- *         NN_LAYER(at, net);
- *         ...
- *     }
- *     #define net(n, x) net_at(AG_HERE, n, x)
- */
+/* The first line of a layer's function: checks the module and does what AG_LAYER does. Errors then name the caller's line:
+ * docs/extending.md has an example. */
 #define NN_LAYER(at, module) \
     __attribute__((cleanup(ag_layer_end), unused)) \
     const int ag_layer = (nn_check_at(at, __func__, module, sizeof *(module)), ag_layer_begin(at, __func__))
@@ -106,9 +99,7 @@ Tensor *nn_add_tensor_at(AgSite at, Module *parent, Tensor **field, AgShape shap
 
 /* `parent->field` = a new parameter of that shape: zeros, requires a gradient. */
 #define nn_param(parent, field, shape) nn_param_named(parent, field, shape, "%s", #field)
-/* The same under a name that printf writes, for fields that are arrays:
- *
- *     for (int i = 0; i < 4; i++) nn_param_named(net, w[i], SHAPE(8, 8), "w%d", i); */
+/* The same under a name that printf writes, for an array: nn_param_named(net, w[i], SHAPE(8, 8), "w%d", i). */
 #define nn_param_named(parent, field, shape, ...) \
     nn_add_tensor(&(parent)->module, &(parent)->field, shape, AG_REAL, true, true, __VA_ARGS__)
 
@@ -137,8 +128,9 @@ void *nn_list_item_at(AgSite at, const ModuleList *list, int i);
 void *nn_clone_at(AgSite at, const void *module);
 
 /* Training mode, in which dropout is active, or evaluation mode: for the module and all its descendants. */
-void nn_train_at(AgSite at, void *module);
-void nn_eval_at(AgSite at, void *module);
+void nn_set_training_at(AgSite at, void *module, bool training);
+#define nn_train(module) nn_set_training(module, true)
+#define nn_eval(module)  nn_set_training(module, false)
 
 /* Removes the gradients of all parameters. nn_optimizer_step does so, too. */
 void nn_zero_grad_at(AgSite at, void *module);
@@ -153,10 +145,9 @@ NnParameters *nn_parameters_at(AgSite at, void *module);
 /* The tensor of that name ("fc1.weight"), or NULL. */
 Tensor *nn_find_at(AgSite at, void *module, const char *name);
 
-/* ag_pack_weight and ag_unpack_weight for all matrices, tables of embeddings too. lm_generate does so while it runs, if
- * products are in bfloat16. */
-void nn_pack_weights_at(AgSite at, void *module);
-void nn_unpack_weights_at(AgSite at, void *module);
+/* ag_pack_weight for all matrices, tables of embeddings too, or if not `packed`, ag_unpack_weight. lm_generate does so while it
+ * runs, if products are in bfloat16. */
+void nn_pack_weights_at(AgSite at, void *module, bool packed);
 
 /* The number of trainable numbers, tied ones counted once. */
 int64_t nn_count_at(AgSite at, void *module);
@@ -194,8 +185,7 @@ Optimizer *nn_sgd_new_with_at(AgSite at, void *module, AgSgd options);
  * (GPT: decay on matrices only). At first all parameters are in one group. Returns how many moved. */
 int nn_optimizer_group_at(AgSite at, Optimizer *o, bool (*belongs)(const NnNamedTensor *p, void *arg), void *arg,
                           double weight_decay, double lr_factor);
-bool nn_is_matrix(const NnNamedTensor *p, void *unused);            /* two or more dimensions */
-bool nn_is_not_matrix(const NnNamedTensor *p, void *unused);
+bool nn_is_not_matrix(const NnNamedTensor *p, void *unused);       /* less than two dimensions */
 
 /* A usage error, in the name of function `what`, unless the optimizer was made for this module or for a part of it. */
 void nn_optimizer_check_at(AgSite at, const char *what, const Optimizer *o, const void *module);

@@ -111,7 +111,7 @@ bool nn_parallel_agree_at(AgSite at, NnParallel *p, const char *what, const void
 bool nn_parallel_check_at(AgSite at, NnParallel *p, bool good);
 
 int64_t nn_parallel_shards_at(AgSite at, const NnParallel *p);      /* the number of shards */
-bool nn_parallel_is_first_at(AgSite at, const NnParallel *p);       /* process 0, which writes the files */
+#define nn_parallel_is_first(p) nn_parallel_is_mine(p, 0)           /* process 0, which writes the files */
 
 /* Frees p, and ends the exchange unless another NnParallel uses the same processes. The optimizer can then only be freed. True
  * in the first process; the others should end. */
