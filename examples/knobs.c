@@ -54,14 +54,18 @@ enum { VOCAB = 5, ROWS = 5 };
 static void show_smoothing(void)
 {
     Tensor *target = tensor_ints(SHAPE(ROWS), (const int32_t[]){ 2, 1, 0, 3, 3 });
-    Tensor *smooth = transformer_label_smoothing_targets(((KaeruLabelSmoothing){ 0, 0.4 }), target, VOCAB);
+    /* The loss is the sum of target * (log(target) - score). So its gradient is minus the target. */
+    AgScope scope = ag_begin(AG_RECORD);
+    Tensor *scores = tensor_set_requires_grad(tensor_zeros(SHAPE(ROWS, VOCAB)), true);
+    ag_backward(ag_label_smoothing(scores, target, 0, 0.4));
     Csv *csv = csv_open("knobs_smoothing.csv", "row,token,target");
     printf("\nTargets with smoothing 0.4 for the tokens 2, 1, 0, 3, 3, where 0 is padding:\n\n");
     for (int i = 0; i < ROWS * VOCAB; i++) {
-        double t = (double)tensor_data(smooth)[i];
+        double t = 0 - (double)tensor_grad_data(scores)[i];
         csv_row(csv, i / VOCAB, i % VOCAB, t);
         printf(" %7.4f%s", t, i % VOCAB == VOCAB - 1 ? "\n" : "");
     }
+    ag_end(scope);
     csv_close(csv);
     /* The model's probabilities: x parts for the correct token, one part for each of the three others. */
     csv = csv_open("knobs_penalty.csv", "x,probability,smoothing_0,smoothing_0.1");

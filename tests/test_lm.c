@@ -79,7 +79,7 @@ static LmData *opened(const char *name, const KaeruVocab *t)
     return d;
 }
 
-/* 30 characters of one to four bytes each: the position 9/10 of the bytes is inside one. */
+/* 30 characters of one to four bytes each. */
 static const char mixed[] = "a\xC3\xA4\xE8\x9B\x99\xF0\x9F\x90\xB8" "b\xC3\xB6\xE8\x9B\x99\xF0\x9F\x90\xB8"
                             "c\xC3\xBC\xE8\x9B\x99\xF0\x9F\x90\xB8" "d\xC3\x9F\xE8\x9B\x99\xF0\x9F\x90\xB8"
                             "eeee\xC3\x9F\xE8\x9B\x99\xF0\x9F\x90\xB8" "ffffff\xF0\x9F\x90\xB8";

@@ -32,23 +32,6 @@ START_TEST(texts_are_opened)
 }
 END_TEST
 
-START_TEST(text_next_gives_each_character)
-{
-    static const uint32_t expected[] = {
-        'c', 'a', 'f', 0xe9, ' ', 0x4e2d, 0x6587, '\n', 0x1f600, ' ', 'c', 'a', 'f', 0xe9, '.',
-    };
-    size_t n = strlen(sample), k = 0;
-    for (size_t i = 0; i < n; k++) {
-        uint32_t code;
-        int length = kaeru_text_next(sample + i, n - i, &code);
-        ck_assert_int_gt(length, 0);
-        ck_assert_uint_eq(code, expected[k]);
-        i += (size_t)length;
-    }
-    ck_assert_uint_eq(k, sizeof expected / sizeof *expected);
-}
-END_TEST
-
 /* ---- characters -------------------------------------------------------------------------------------------------- */
 
 static void check_char_vocab(const KaeruVocab *v)
@@ -272,7 +255,6 @@ Suite *text_suite(void)
     TCase *t = tcase_create("text");
     tcase_add_checked_fixture(t, folder_make, folder_remove);
     tcase_add_test(t, texts_are_opened);
-    tcase_add_test(t, text_next_gives_each_character);
     tcase_add_test(t, characters_have_ids_in_order);
     tcase_add_test(t, all_characters_can_be_in_a_vocabulary);
     tcase_add_test(t, unknown_characters_are_refused);

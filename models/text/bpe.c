@@ -13,7 +13,8 @@ enum { CACHE_SLOTS = 1 << 15 };
 /* The slot that has the rank of this pair's merge; if there is none, a free slot, which has -1. */
 static int32_t *rank_of(const Bpe *b, int32_t left, int32_t right)
 {
-    for (size_t i = bpe_hash_pair(left, right) & (b->n_slots - 1);; i = (i + 1) & (b->n_slots - 1)) {
+    uint64_t hash = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9e3779b97f4a7c15u;
+    for (size_t i = (hash >> 32) & (b->n_slots - 1);; i = (i + 1) & (b->n_slots - 1)) {
         int32_t rank = b->slot[i];
         if (rank < 0 || (b->merge[rank].left == left && b->merge[rank].right == right)) return &b->slot[i];
     }

@@ -68,12 +68,6 @@ KaeruVocab *bpe_parse_json(void *work, const char *name, const Json *root);
 /* Writes GPT-2's two files. */
 bool bpe_write(void *work, const KaeruVocab *v, const char *vocab_path, const char *merges_path);
 
-static inline size_t bpe_hash_pair(int32_t left, int32_t right)
-{
-    uint64_t h = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9e3779b97f4a7c15u;
-    return (size_t)(h >> 32);
-}
-
 /* GPT-2's files have a code point for each byte. A new vocabulary begins with the bytes in the order of their code points. */
 enum { BPE_CODES = 512 };
 typedef struct {

@@ -11,36 +11,30 @@
 /* A token of a word. `token` is -1 once it is merged into the previous one; previous and next are positions, -1 at the
  * ends of the word. */
 typedef struct { int32_t token, previous, next, word; } Position;
-typedef struct { int32_t position, older; } Entry;              /* of a pair's list of positions; older -1: the last */
 typedef struct {
     int64_t count;
-    int32_t left, right, newest;                                /* newest: the first entry of the list, -1 if empty */
-    bool grown;                                                 /* the count grew during this merge */
+    int32_t left, right;
+    int32_t *position;                                          /* of the left tokens; some have been merged since */
+    size_t n, capacity;
 } Pair;
 typedef struct { int64_t count; int32_t pair; } Candidate;      /* of the heap: a pair, with its count at that time */
 
 typedef struct {
-    void *owner;                                             /* holds what is needed only during training */
+    void *owner;                                                /* holds what is needed only during training */
     WordTable *words;                                           /* the different words of the text, and their counts */
     Position *position;
-    Entry *entry;
-    size_t n_entries, entry_capacity;
-    int32_t free_entry;                                         /* list of entries that are not in use; -1: none */
-    Pair *pair;
-    size_t n_pairs, pair_capacity;
-    int32_t *slot;                                              /* hash table from tokens to pairs; -1: free */
-    size_t n_slots;                                             /* a power of two */
+    WordTable *pairs;                                           /* the tokens of each pair, as a word of two ids */
+    Pair *pair;                                                 /* by number in `pairs` */
+    size_t pair_capacity;
     Candidate *heap;
     size_t n_heap, heap_capacity;
-    int32_t *grown, *visit;                                     /* pairs that have grown; the positions of a merge */
-    size_t n_grown, grown_capacity, visit_capacity;
 } Trainer;
 
 /* Grows an array of *capacity items, if needed, so that it can hold item n. */
 static void *for_item(void *owner, void *array, size_t n, size_t *capacity, size_t size)
 {
     if (n < *capacity) return array;
-    size_t larger = *capacity ? 2 * *capacity : 1024;
+    size_t larger = *capacity ? 2 * *capacity : 4;
     array = ag_resize_in(owner, array, *capacity, larger, size);
     *capacity = larger;
     return array;
@@ -62,55 +56,24 @@ static void count_words(Trainer *t, const char *text, size_t n)
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------- */
 
-/* The slot of a pair; if it has none, the free slot for it. */
-static int32_t *look_up(const Trainer *t, int32_t left, int32_t right)
-{
-    for (size_t i = bpe_hash_pair(left, right) & (t->n_slots - 1);; i = (i + 1) & (t->n_slots - 1)) {
-        int32_t *slot = &t->slot[i];
-        if (*slot < 0 || (t->pair[*slot].left == left && t->pair[*slot].right == right)) return slot;
-    }
-}
-
-static void make_slots(Trainer *t, size_t n)
-{
-    t->slot = ag_resize_in(t->owner, t->slot, t->n_slots, n, sizeof *t->slot);
-    t->n_slots = n;
-    for (size_t i = 0; i < n; i++) t->slot[i] = -1;
-    for (size_t i = 0; i < t->n_pairs; i++) *look_up(t, t->pair[i].left, t->pair[i].right) = (int32_t)i;
-}
-
 static Pair *find_pair(Trainer *t, int32_t left, int32_t right)
 {
-    int32_t *slot = look_up(t, left, right);
-    if (*slot < 0) {
-        if (t->n_pairs >= t->n_slots / 2) {
-            make_slots(t, 2 * t->n_slots);
-            slot = look_up(t, left, right);
-        }
-        t->pair = for_item(t->owner, t->pair, t->n_pairs, &t->pair_capacity, sizeof *t->pair);
-        t->pair[t->n_pairs] = (Pair){ .left = left, .right = right, .newest = -1 };
-        *slot = (int32_t)t->n_pairs++;
+    int32_t known = t->pairs->n, number = word_table_add(t->pairs, (const char *)(int32_t[]){ left, right }, 2 * sizeof left);
+    if (number == known) {
+        t->pair = for_item(t->owner, t->pair, (size_t)number, &t->pair_capacity, sizeof *t->pair);
+        t->pair[number] = (Pair){ .left = left, .right = right };
     }
-    return &t->pair[*slot];
+    return &t->pair[number];
 }
 
-/* Adds a position to a pair: the position of its left token. */
-static void add_position(Trainer *t, int32_t left, int32_t right, int32_t position)
+/* Adds a position to a pair: the position of its left token. Returns the pair's number. */
+static int32_t add_position(Trainer *t, int32_t left, int32_t right, int32_t position)
 {
     Pair *pair = find_pair(t, left, right);
-    int32_t i = t->free_entry;
-    if (i >= 0) t->free_entry = t->entry[i].older;
-    else {
-        t->entry = for_item(t->owner, t->entry, t->n_entries, &t->entry_capacity, sizeof *t->entry);
-        i = (int32_t)t->n_entries++;
-    }
-    t->entry[i] = (Entry){ position, pair->newest };
-    pair->newest = i;
+    pair->position = for_item(t->owner, pair->position, pair->n, &pair->capacity, sizeof *pair->position);
+    pair->position[pair->n++] = position;
     pair->count += t->words->word[t->position[position].word].count;
-    if (pair->grown) return;
-    pair->grown = true;
-    t->grown = for_item(t->owner, t->grown, t->n_grown, &t->grown_capacity, sizeof *t->grown);
-    t->grown[t->n_grown++] = (int32_t)(pair - t->pair);
+    return (int32_t)(pair - t->pair);
 }
 
 /* ---- the most frequent pair -------------------------------------------------------------------------------------- */
@@ -123,6 +86,7 @@ static bool goes_before(const Trainer *t, Candidate a, Candidate b)
     return p->left != q->left ? p->left < q->left : p->right < q->right;
 }
 
+/* A pair is pushed whenever it has grown. If it has shrunk since, most_frequent corrects its candidate. */
 static void push(Trainer *t, int32_t pair)
 {
     Candidate c = { t->pair[pair].count, pair };
@@ -145,16 +109,6 @@ static Candidate pop(Trainer *t)
     return first;
 }
 
-/* Pushes the pairs that have grown. A pair that has shrunk is corrected when most_frequent pops it. */
-static void push_grown(Trainer *t)
-{
-    for (size_t i = 0; i < t->n_grown; i++) {
-        t->pair[t->grown[i]].grown = false;
-        push(t, t->grown[i]);
-    }
-    t->n_grown = 0;
-}
-
 /* The most frequent pair; -1 if none occurs twice. */
 static int32_t most_frequent(Trainer *t)
 {
@@ -175,55 +129,33 @@ static int compare_positions(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Moves a pair's positions to t->visit, in rising order; returns their number. */
-static size_t take_positions(Trainer *t, Pair *pair)
-{
-    size_t n = 0;
-    bool sorted = true;
-    while (pair->newest >= 0) {
-        int32_t i = pair->newest;
-        t->visit = for_item(t->owner, t->visit, n, &t->visit_capacity, sizeof *t->visit);
-        t->visit[n++] = t->entry[i].position;
-        if (n > 1 && t->visit[n - 1] > t->visit[n - 2]) sorted = false;
-        pair->newest = t->entry[i].older;
-        t->entry[i].older = t->free_entry;
-        t->free_entry = i;
-    }
-    for (size_t i = 0; i < n / 2; i++) {                        /* reverse: the list begins with the newest position */
-        int32_t other = t->visit[i];
-        t->visit[i] = t->visit[n - 1 - i];
-        t->visit[n - 1 - i] = other;
-    }
-    if (!sorted) qsort(t->visit, n, sizeof *t->visit, compare_positions);
-    return n;
-}
-
-/* Replaces the pair by the token `merged` at all of its positions. */
+/* Replaces the pair by the token `merged` at all of its positions, from left to right. */
 static void merge_pair(Trainer *t, int32_t number, int32_t merged)
 {
-    int32_t left = t->pair[number].left, right = t->pair[number].right;
-    size_t n = take_positions(t, &t->pair[number]);
-    for (size_t i = 0; i < n; i++) {
-        Position *a = &t->position[t->visit[i]], *b = a->next < 0 ? NULL : &t->position[a->next];
-        if (a->token != left || !b || b->token != right) continue;      /* another merge has changed it */
+    Pair pair = t->pair[number];
+    qsort(pair.position, pair.n, sizeof *pair.position, compare_positions);
+    for (size_t i = 0; i < pair.n; i++) {
+        int32_t at = pair.position[i];
+        Position *a = &t->position[at], *b = a->next < 0 ? NULL : &t->position[a->next];
+        if (a->token != pair.left || !b || b->token != pair.right) continue;    /* another merge has changed it */
         int64_t count = t->words->word[a->word].count;
         a->token = merged;
         b->token = -1;
         a->next = b->next;
         if (a->previous >= 0) {
             int32_t previous = t->position[a->previous].token;
-            find_pair(t, previous, left)->count -= count;
-            add_position(t, previous, merged, a->previous);
+            find_pair(t, previous, pair.left)->count -= count;
+            push(t, add_position(t, previous, merged, a->previous));
         }
         if (a->next >= 0) {
             int32_t next = t->position[a->next].token;
-            t->position[a->next].previous = t->visit[i];
-            find_pair(t, right, next)->count -= count;
-            add_position(t, merged, next, t->visit[i]);
+            t->position[a->next].previous = at;
+            find_pair(t, pair.right, next)->count -= count;
+            push(t, add_position(t, merged, next, at));
         }
     }
-    t->pair[number].count = 0;                                  /* overlapping pairs, as in aaa, were counted twice */
-    push_grown(t);
+    ag_free(pair.position);
+    t->pair[number] = (Pair){ .left = pair.left, .right = pair.right };     /* in aaa, overlapping pairs were counted twice */
 }
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
@@ -246,7 +178,7 @@ static bool make_positions(Trainer *t, const int32_t of_byte[256])
         for (int32_t k = at - size; k + 1 < at; k++)
             add_position(t, t->position[k].token, t->position[k + 1].token, k);
     }
-    push_grown(t);
+    for (int32_t i = 0; i < t->pairs->n; i++) push(t, i);
     return true;
 }
 
@@ -269,7 +201,7 @@ static KaeruVocab *learn(Trainer *t, const char *text, size_t n, int32_t size)
         int byte = bytes.byte[code];
         if (byte >= 0) of_byte[byte] = word_table_add(tokens, &(char){ (char)byte }, 1);
     }
-    make_slots(t, 1 << 12);
+    t->pairs = word_table_new(t->owner);
     count_words(t, text, n);
     if (!make_positions(t, of_byte)) return NULL;
 
@@ -301,7 +233,7 @@ KaeruVocab *kaeru_vocab_bpe_at(AgSite at, KaeruVocabKind kind, const char *text,
                      BPE_END_OF_TEXT, (int)size);
         return NULL;
     }
-    Trainer t = { .owner = ag_alloc(1, 1), .free_entry = -1 };
+    Trainer t = { .owner = ag_alloc(1, 1) };
     KaeruVocab *v = learn(&t, text, n, size - special);
     if (v) v->kind = kind;
     ag_free(t.owner);

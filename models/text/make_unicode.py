@@ -42,6 +42,20 @@ def write_array(declaration, items):
     print("};")
 
 
+def write_text(name, characters):
+    """Characters as one string literal, each line of whole groups, which are the strings of `characters`."""
+    lines, width = [""], 0
+    for group in characters:
+        columns = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in group)
+        if width + columns > WIDTH - 6:
+            lines.append("")
+            width = 0
+        lines[-1] += group
+        width += columns
+    print(f"static const char {name}[] =")
+    print("\n".join(f'    "{line}"' for line in lines) + ";")
+
+
 def write_lower():
     """Runs of letters that have the same distance from their small ones, every one or every second of them."""
     runs = []
@@ -56,8 +70,12 @@ def write_lower():
                 runs[-1] = (first, code, code - last, distance)
                 continue
         runs.append((code, code, 1, distance))
-    write_array("struct { uint32_t first, last, step; int32_t distance; } lower_runs",
-                ["{ 0x%04X, 0x%04X, %d, %d }" % run for run in runs])
+    print(f"enum {{ LOWER_END = 0x{runs[-1][1] + 1:X} }};")
+    items, end = [], 0
+    for first, last, step, distance in runs:
+        items.append(f"{first - end}, {(last - first) // step + 1}, {step}, {distance}")
+        end = last + 1
+    write_array("int32_t lower_runs", items)
     # What str.lower() makes of a capital sigma after a character tells what the rule sees in this character.
     cased = [(chr(code) + "\u03a3").lower()[-1] == "\u03c2" for code in range(0x110000)]
     cased_or_ignored = [("a" + chr(code) + "\u03a3").lower()[-1] == "\u03c2" for code in range(0x110000)]
@@ -88,7 +106,7 @@ def write_classes(unicode):
 
 
 def write_nfc(unicode, nfc):
-    marks, parts, apart = [0] * 0x110000, [()] * 0x110000, [False] * 0x110000
+    marks, singles, pairs, apart = [0] * 0x110000, [], [], []
     for code in range(0x110000):
         text, mark = chr(code), unicode.combining(chr(code))
         if 0xD800 <= code < 0xE000:
@@ -98,15 +116,14 @@ def write_nfc(unicode, nfc):
         if mark and (nfc(low) != low if mark > 1 else nfc(high) != high):
             marks[code] = mark
         found = unicode.decomposition(text)
-        found = () if found.startswith("<") else tuple(int(part, 16) for part in found.split())
-        composes = found and nfc("".join(map(chr, found))) == text
+        found = "" if found.startswith("<") else "".join(chr(int(part, 16)) for part in found.split())
+        composes = found and nfc(found) == text
         if composes or found and nfc(text) != text:
-            parts[code] = found
-            apart[code] = len(found) == 2 and not composes
-    for name, n in ("singles", 1), ("pairs", 2):
-        write_runs(name, [len(found) == n for found in parts])
-        write_array(f"uint32_t parts_of_{name}", [str(part) for found in parts if len(found) == n for part in found])
-    write_runs("kept_apart", apart)
+            (singles if len(found) == 1 else pairs if composes else apart).append(text + found)
+    print(f"enum {{ N_SINGLES = {len(singles)}, N_PAIRS = {len(pairs)}, N_APART = {len(apart)} }};")
+    write_text("unicode_singles", singles)
+    write_text("unicode_pairs", pairs)
+    write_text("unicode_apart", apart)
     runs = []
     for mark, run in itertools.groupby(marks):
         runs.append((len(list(run)), mark))
@@ -127,9 +144,12 @@ def main():
  * of Unicode {python}. The normal form is that of Unicode {UNICODE} without what `tokenizers` {tokenizers_version} does not
  * know.
  *
- * unicode_NAME is a set of code points as the lengths of runs, in turn: of code points outside of the set, of those in it.
- * parts_of_NAME has what each code point of unicode_NAME consists of. mark_runs has for each run of marks the number of code
- * points before it, the number of marks, and their class. */""")
+ * A set of code points is the lengths of runs, in turn: of code points outside of the set, of those in it. lower_runs and
+ * mark_runs have for each run the number of code points before it, and the number of letters or marks; then, for letters, the
+ * step from one to the next and the distance of the small letter, for marks their class.
+ *
+ * The texts are for the normal form: each character of unicode_singles is followed by the one that it consists of, each of the
+ * other two by its two. The normal form composes unicode_pairs, but not unicode_apart. */""")
     write_classes(unicode)
     write_lower()
     write_nfc(unicode, tokenizers.normalizers.NFC().normalize_str)

@@ -66,14 +66,6 @@ bool kaeru_text_check_at(AgSite at, const char *name, int64_t first, const char 
                         (unsigned char)text[valid]);
 }
 
-int kaeru_text_next_at(AgSite at, const char *text, size_t n, uint32_t *code)
-{
-    if (n < 1) ag_usage_error(at, __func__, "no bytes to decode, expected 1 or more");
-    ag_check_pointer_at(at, __func__, "text", text);
-    ag_check_pointer_at(at, __func__, "code", code);
-    return utf8_decode(text, n, code);
-}
-
 /* ---- streams ----------------------------------------------------------------------------------------------------- */
 
 static const char replacement[] = "\xEF\xBF\xBD";              /* U+FFFD */

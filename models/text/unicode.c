@@ -16,11 +16,10 @@
 
 /* What a code point consists of; `second` may be 0. */
 typedef struct { uint32_t code, first, second; } Parts;
-enum { N_SINGLES = COUNT(parts_of_singles), N_PAIRS = COUNT(parts_of_pairs) / 2 };
 
 static uint8_t class_of[UNICODE_END], mark_of_code[MARKS_END];
-static Parts by_code[N_SINGLES + N_PAIRS], by_parts[N_PAIRS];           /* by_parts: those that the normal form C composes */
-static size_t n_composed;
+static int32_t to_lower[LOWER_END];                                     /* what to add to a letter */
+static Parts by_code[N_SINGLES + N_APART + N_PAIRS], by_parts[N_PAIRS]; /* by_parts: those that the normal form C composes */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void expand_class(UnicodeClass class, const uint16_t *run, size_t n)
@@ -40,14 +39,23 @@ static void expand_marks(void)
     }
 }
 
-/* Expands runs of code points that consist of n_parts each; returns the end of `out`. */
-static Parts *expand_parts(const uint16_t *run, size_t n, const uint32_t *part, int n_parts, Parts *out)
+static void expand_lower(void)
 {
-    uint32_t code = 0;
-    for (size_t i = 0; i < n; i += 2) {
-        code += run[i];
-        for (uint16_t k = 0; k < run[i + 1]; k++, part += n_parts)
-            *out++ = (Parts){ code++, part[0], n_parts > 1 ? part[1] : 0 };
+    int32_t *letter = to_lower;
+    for (const int32_t *run = lower_runs, *end = run + COUNT(lower_runs); run < end; run += 4) {
+        letter += run[0];
+        for (int32_t k = 0; k < run[1]; k++) letter[k * run[2]] = run[3];
+        letter += (run[1] - 1) * run[2] + 1;
+    }
+}
+
+/* Reads a text of characters, each of which is followed by its parts; returns the end of `out`. */
+static Parts *read_parts(const char *text, size_t n, int n_parts, Parts *out)
+{
+    for (size_t i = 0; i < n; out++) {
+        i += (size_t)utf8_decode(text + i, n - i, &out->code);
+        i += (size_t)utf8_decode(text + i, n - i, &out->first);
+        if (n_parts > 1) i += (size_t)utf8_decode(text + i, n - i, &out->second);
     }
     return out;
 }
@@ -65,30 +73,19 @@ static int compare_parts(const void *left, const void *right)
     return first ? first : (a->second > b->second) - (a->second < b->second);
 }
 
-/* Whether a code point is in a set of unicode_table.h. */
-static bool in_runs(const uint16_t *run, size_t n, uint32_t code)
-{
-    for (size_t i = 0; i < n; i += 2) {
-        if (code < run[i]) return false;
-        code -= run[i];
-        if (code < run[i + 1]) return true;
-        code -= run[i + 1];
-    }
-    return false;
-}
-
 static void expand_all(void)
 {
     expand_class(UNICODE_LETTER, unicode_letters, COUNT(unicode_letters));
     expand_class(UNICODE_NUMBER, unicode_numbers, COUNT(unicode_numbers));
     expand_class(UNICODE_SPACE, unicode_spaces, COUNT(unicode_spaces));
     expand_marks();
-    Parts *pairs = expand_parts(unicode_singles, COUNT(unicode_singles), parts_of_singles, 1, by_code);
-    expand_parts(unicode_pairs, COUNT(unicode_pairs), parts_of_pairs, 2, pairs);
-    for (size_t i = 0; i < N_PAIRS; i++)
-        if (!in_runs(unicode_kept_apart, COUNT(unicode_kept_apart), pairs[i].code)) by_parts[n_composed++] = pairs[i];
+    expand_lower();
+    Parts *apart = read_parts(unicode_singles, sizeof unicode_singles - 1, 1, by_code);
+    Parts *pairs = read_parts(unicode_apart, sizeof unicode_apart - 1, 2, apart);
+    read_parts(unicode_pairs, sizeof unicode_pairs - 1, 2, pairs);
+    memcpy(by_parts, pairs, sizeof by_parts);
     qsort(by_code, COUNT(by_code), sizeof *by_code, compare_codes);
-    qsort(by_parts, n_composed, sizeof *by_parts, compare_parts);
+    qsort(by_parts, COUNT(by_parts), sizeof *by_parts, compare_parts);
 }
 
 /* ---- classes and lower case -------------------------------------------------------------------------------------- */
@@ -101,15 +98,20 @@ UnicodeClass unicode_class(uint32_t code)
 
 uint32_t unicode_lower(uint32_t code)
 {
-    size_t low = 0, high = COUNT(lower_runs);     /* find the first run that ends at `code` or later */
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (lower_runs[middle].last < code) low = middle + 1;
-        else high = middle;
+    pthread_once(&once, expand_all);
+    return code < LOWER_END ? code + (uint32_t)to_lower[code] : code;
+}
+
+/* Whether a code point is in a set of unicode_table.h. */
+static bool in_runs(const uint16_t *run, size_t n, uint32_t code)
+{
+    for (size_t i = 0; i < n; i += 2) {
+        if (code < run[i]) return false;
+        code -= run[i];
+        if (code < run[i + 1]) return true;
+        code -= run[i + 1];
     }
-    if (low == COUNT(lower_runs) || code < lower_runs[low].first) return code;
-    if ((code - lower_runs[low].first) % lower_runs[low].step != 0) return code;
-    return (uint32_t)((int32_t)code + lower_runs[low].distance);
+    return false;
 }
 
 static bool is_cased(uint32_t code)
@@ -186,7 +188,7 @@ static uint32_t compose(uint32_t first, uint32_t second)
         return SYLLABLE + ((first - FIRST) * VOWELS + second - VOWEL) * LASTS;
     if (first - SYLLABLE < SYLLABLES && (first - SYLLABLE) % LASTS == 0 && second - LAST - 1 < LASTS - 1)
         return first + second - LAST;
-    const Parts *parts = bsearch(&(Parts){ 0, first, second }, by_parts, n_composed, sizeof *by_parts, compare_parts);
+    const Parts *parts = bsearch(&(Parts){ 0, first, second }, by_parts, COUNT(by_parts), sizeof *by_parts, compare_parts);
     return parts ? parts->code : 0;
 }
 

@@ -1,101 +1,54 @@
-/* lm_data.c: the data of a language model: windows of ids for training, and the loss on the held-out part.
- *
- * A position is where an id begins: its index in a list of ids, or its byte in a text of characters. Both kinds of data
- * share the rest of the code. */
+/* lm_data.c: the data of a language model: windows of ids for training, and the loss on the held-out part. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "kaeru/autograd.h"
 #include "language.h"
 #include "train.h"
-#include "utf8.h"
 #include "vocab.h"
 
 struct LmData {
     const char *name;
     const KaeruVocab *vocab;                    /* belongs to the program */
-    const char *text;                           /* of characters; NULL: the data is `tokens` */
     Tokens tokens;
-    int64_t begin[2], end[2], count[2];         /* positions and number of ids, by part */
+    int64_t begin[2], end[2];                   /* the ids of each part */
     Examples examples;                          /* n is 0: the data is one text */
     int64_t held_out;                           /* the first example of that part */
 };
 
-/* ---- positions --------------------------------------------------------------------------------------------------- */
-
-/* Reads up to n ids of a part from *position on and moves it to the next id. Returns the number of ids. */
-static int64_t read_ids(const LmData *d, LmPart part, int64_t *position, int64_t n, int32_t *out)
-{
-    int64_t begin = *position, end = begin, k = 0;
-    for (; k < n && end < d->end[part]; k++) {
-        uint32_t code;
-        end += d->text ? utf8_decode(d->text + end, (size_t)(d->end[part] - end), &code) : 1;
-    }
-    *position = end;
-    if (!d->text) {
-        tokens_copy(&d->tokens, begin, k, out);
-        return k;
-    }
-    size_t count;
-    int32_t *ids = kaeru_vocab_encode(d->vocab, d->text + begin, (size_t)(end - begin), KAERU_WITH_SPECIAL, &count);
-    if (!ids) ag_usage_error(AG_HERE, "lm_data", "%s has changed: %s", d->name, ag_error());
-    memcpy(out, ids, count * sizeof *out);
-    ag_free(ids);
-    return k;
-}
-
-/* The position of the id at `position`, which may be inside of a character. */
-static int64_t id_at(const LmData *d, int64_t position)
-{
-    while (d->text && position > 0 && utf8_continues(d->text[position])) position--;
-    return position;
-}
-
-/* The last position of a part from which n ids can be read. */
-static int64_t last_position(const LmData *d, LmPart part, int64_t n)
-{
-    int64_t position = d->end[part];
-    for (; n > 0; n--) position = id_at(d, position - 1);
-    return position;
-}
-
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-/* Splits the data: the first nine tenths of its positions are for training. Counts the ids of both parts. */
-static void split(LmData *d)
+static int64_t count_of(const LmData *d, LmPart part)
 {
-    int64_t size = d->end[LM_HELD_OUT], cut = size / 10 * 9 + size % 10 * 9 / 10;
-    if (d->examples.n) {
-        d->held_out = d->examples.n / 10 * 9 + d->examples.n % 10 * 9 / 10;
-        cut = d->examples.example[d->held_out].start;
-    }
-    d->end[LM_TRAIN] = d->begin[LM_HELD_OUT] = id_at(d, cut);
-    for (int part = 0; part < 2; part++) {
-        d->count[part] = d->end[part] - d->begin[part];
-        for (int64_t i = d->begin[part]; d->text && i < d->end[part]; i++) d->count[part] -= utf8_continues(d->text[i]);
-    }
+    return d->end[part] - d->begin[part];
 }
 
-/* Sets the tokens or the text, and the end of the data. */
-static bool take_tokens(LmData *d, Tokens tokens)
+/* Nine tenths of n, rounded down. */
+static int64_t nine_tenths(int64_t n)
 {
-    d->tokens = tokens;
-    d->end[LM_HELD_OUT] = tokens.count;
-    return true;
+    return n / 10 * 9 + n % 10 * 9 / 10;
+}
+
+/* Splits the data: the first nine tenths of the ids, or of the examples, are for training. */
+static void split(LmData *d)
+{
+    int64_t cut = nine_tenths(d->tokens.count);
+    if (d->examples.n) {
+        d->held_out = nine_tenths(d->examples.n);
+        cut = d->examples.example[d->held_out].start;
+    }
+    d->end[LM_TRAIN] = d->begin[LM_HELD_OUT] = cut;
+    d->end[LM_HELD_OUT] = d->tokens.count;
 }
 
 static bool take_text(LmData *d, const char *text, size_t n)
 {
-    if (!kaeru_text_check(d->name, 1, text, n)) return false;
-    if (kaeru_vocab_kind(d->vocab) != KAERU_CHARS) {
-        size_t count;
-        int32_t *ids = kaeru_vocab_encode(d->vocab, text, n, KAERU_WITH_SPECIAL, &count);
-        ag_set_owner(ids, d);
-        return take_tokens(d, (Tokens){ (const char *)ids, (int64_t)count, sizeof *ids });
-    }
-    d->text = text;
-    d->end[LM_HELD_OUT] = (int64_t)n;
-    return kaeru_vocab_check(d->vocab, d->name, text, n);
+    if (!kaeru_text_check(d->name, 1, text, n) || !kaeru_vocab_check(d->vocab, d->name, text, n)) return false;
+    size_t count;
+    int32_t *ids = kaeru_vocab_encode(d->vocab, text, n, KAERU_WITH_SPECIAL, &count);
+    ag_set_owner(ids, d);
+    d->tokens = (Tokens){ (const char *)ids, (int64_t)count, sizeof *ids };
+    return true;
 }
 
 static LmData *data_new(const char *name, const KaeruVocab *v)
@@ -120,11 +73,13 @@ LmData *lm_data_open_at(AgSite at, const char *path, const KaeruVocab *v)
     ag_check_object_at(at, __func__, "v", v);
     LmData *d = data_new(path, v);
     File *map = file_open(path, true);
-    if (!map) return opened(d, false);
-    ag_set_owner(map, d);
-    if (!is_token_file(map)) return opened(d, take_text(d, map->bytes, map->size));
-    Tokens tokens;
-    return opened(d, token_file_read(map, path, v, &tokens) && take_tokens(d, tokens));
+    if (map && is_token_file(map)) {
+        ag_set_owner(map, d);
+        return opened(d, token_file_read(map, path, v, &d->tokens));
+    }
+    bool good = map && take_text(d, map->bytes, map->size);
+    ag_free(map);
+    return opened(d, good);
 }
 
 LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruVocab *v, int32_t begin, int32_t end)
@@ -137,12 +92,12 @@ LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruVocab *v, 
                        (int)kaeru_vocab_size(v));
     LmData *d = data_new(path, v);
     File *map = file_open(path, true);
-    if (!map) return opened(d, false);
-    bool good = kaeru_text_check(path, 1, map->bytes, map->size) &&
+    bool good = map && kaeru_text_check(path, 1, map->bytes, map->size) &&
                 examples_read(d, path, map->bytes, map->size, v, begin, end, &d->examples);
     ag_free(map);
-    Tokens tokens = { (const char *)d->examples.ids, good ? d->examples.example[d->examples.n].start : 0, sizeof(int32_t) };
-    return opened(d, good && take_tokens(d, tokens));
+    if (good)
+        d->tokens = (Tokens){ (const char *)d->examples.ids, d->examples.example[d->examples.n].start, sizeof(int32_t) };
+    return opened(d, good);
 }
 
 LmData *lm_data_of_text_at(AgSite at, const char *name, const char *text, size_t n, const KaeruVocab *v)
@@ -164,7 +119,7 @@ int64_t lm_data_tokens_at(AgSite at, const LmData *d, LmPart part)
 {
     ag_check_object_at(at, __func__, "d", d);
     check_part(at, __func__, part);
-    return d->count[part];
+    return count_of(d, part);
 }
 
 bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length)
@@ -181,10 +136,10 @@ bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length)
     if (kaeru_vocab_size(d->vocab) > sizes.vocab)
         return ag_set_error("%s: its vocabulary has %d tokens, the model's only %" PRId64, d->name,
                             (int)kaeru_vocab_size(d->vocab), sizes.vocab);
-    if (d->examples.n && d->count[LM_HELD_OUT] >= 2) return true;
-    if (d->count[LM_TRAIN] < window || d->count[LM_HELD_OUT] < 2)
+    if (d->examples.n && count_of(d, LM_HELD_OUT) >= 2) return true;
+    if (count_of(d, LM_TRAIN) < window || count_of(d, LM_HELD_OUT) < 2)
         return ag_set_error("%s: %" PRId64 " tokens to learn from and %" PRId64 " held out are too few: expected %" PRId64
-                            " (one more than a window) and 2", d->name, d->count[LM_TRAIN], d->count[LM_HELD_OUT], window);
+                            " (one more than a window) and 2", d->name, count_of(d, LM_TRAIN), count_of(d, LM_HELD_OUT), window);
     return true;
 }
 
@@ -200,10 +155,12 @@ static int64_t write_window(const LmData *d, LmPart part, int64_t *position, Ten
     int32_t *x = tensor_mutable_int_data(ids) + row * length, *y = tensor_mutable_int_data(targets) + row * length;
     const int32_t *id = NULL;
     if (!d->examples.n) {
+        int64_t left = d->end[part] - *position;
         int32_t *read = ag_scratch((size_t)length + 1, sizeof *read);
-        n = read_ids(d, part, position, length + 1, read);
+        n = left < length + 1 ? left : length + 1;
+        tokens_copy(&d->tokens, *position, n, read);
         id = read;
-        if (n > 0) *position = id_at(d, *position - 1);
+        *position += n - 1;
     } else if (*position < d->examples.n) {
         const Example *e = &d->examples.example[(*position)++];
         id = d->examples.ids + e->start;
@@ -225,15 +182,15 @@ void lm_data_draw_at(AgSite at, const LmData *d, int64_t batch, int64_t length, 
     ag_check_object_at(at, __func__, "d", d);
     ag_check_pointer_at(at, __func__, "ids", ids);
     ag_check_pointer_at(at, __func__, "targets", targets);
-    if (batch < 1 || length < 1 || (length >= d->count[LM_TRAIN] && !d->examples.n))
+    if (batch < 1 || length < 1 || (length >= count_of(d, LM_TRAIN) && !d->examples.n))
         ag_usage_error(at, __func__, "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch, length, d->name,
-                       d->count[LM_TRAIN]);
+                       count_of(d, LM_TRAIN));
     *ids = tensor_ints(SHAPE(batch, length), NULL);
     *targets = tensor_ints(SHAPE(batch, length), NULL);
     AgScope s = ag_begin(AG_NO_GRAD);
-    int64_t positions = d->examples.n ? d->held_out : last_position(d, LM_TRAIN, length + 1) + 1;
+    int64_t positions = d->examples.n ? d->held_out : d->end[LM_TRAIN] - length;
     for (int64_t b = 0; b < batch; b++) {
-        int64_t position = id_at(d, ag_random_below(positions));
+        int64_t position = ag_random_below(positions);
         write_window(d, LM_TRAIN, &position, *ids, *targets, b);
     }
     ag_end(s);
@@ -268,23 +225,22 @@ double lm_evaluate_at(AgSite at, void *m, const LmData *d, int64_t batch, int64_
     if (batch < 1 || length < 0)
         ag_usage_error(at, __func__, "batches of %" PRId64 " windows of %" PRId64 " ids, expected 1 or more, and 0 or more",
                        batch, length);
-    if (d->count[LM_HELD_OUT] < 2)
+    if (count_of(d, LM_HELD_OUT) < 2)
         ag_usage_error(at, __func__, "%s has %" PRId64 " held-out ids, expected 2 or more (see lm_data_fits)", d->name,
-                       d->count[LM_HELD_OUT]);
+                       count_of(d, LM_HELD_OUT));
     return lm_evaluate_with(m, d, batch, length > 0 ? length : context, tokens, counted, NULL);
 }
 
 bool data_agrees(const LmData *d, NnParallel *p)
 {
     enum { SAMPLES = 64, BYTES = 4096 };
-    const char *bytes = d->text ? d->text : d->tokens.bytes;
-    size_t size = (size_t)d->end[LM_HELD_OUT] * (d->text ? 1 : (size_t)d->tokens.width);
+    size_t size = (size_t)d->tokens.count * (size_t)d->tokens.width;
     size_t part = size < SAMPLES * BYTES ? size : BYTES, n = part < size ? SAMPLES : 1;
     uint64_t fingerprint = kaeru_vocab_fingerprint(d->vocab);
     char *sample = ag_alloc(sizeof size + sizeof fingerprint + n * part, 1), *at = sample;
     at = (char *)memcpy(at, &size, sizeof size) + sizeof size;
     at = (char *)memcpy(at, &fingerprint, sizeof fingerprint) + sizeof fingerprint;
-    for (size_t i = 0; i < n; i++) memcpy(at + i * part, bytes + (n > 1 ? (size - part) / (n - 1) * i : 0), part);
+    for (size_t i = 0; i < n; i++) memcpy(at + i * part, d->tokens.bytes + (n > 1 ? (size - part) / (n - 1) * i : 0), part);
     bool good = nn_parallel_agree(p, "the data", sample, sizeof size + sizeof fingerprint + n * part);
     ag_free(sample);
     return good;

@@ -40,21 +40,19 @@ Tensor *lm_next_at(AgSite at, void *m, Tensor *ids, NnCache *cache);
 
 /* ---- data: the first nine tenths for training, the last tenth held out ------------------------------------------- */
 
-/* A text or a token file; free it with ag_free. The file is mapped, so it may be larger than the memory; do not truncate it while it is open. */
+/* The ids of a text or of a token file; free it with ag_free. A text is encoded at once, KAERU_WITH_SPECIAL, and its ids are in
+ * memory. A token file is mapped, so it may be larger than the memory; do not truncate it while it is open. The vocabulary must
+ * not be freed before the data. */
 typedef struct LmData LmData;
 typedef enum { LM_TRAIN, LM_HELD_OUT } LmPart;
 
-/* With a vocabulary of characters, each window of a text is encoded when it is drawn. With another one, the whole text is
- * encoded at once, and all ids are in memory; a token file needs less. The text is encoded KAERU_WITH_SPECIAL. The vocabulary
- * must not be freed before the data. */
 LmData *lm_data_open_at(AgSite at, const char *path, const KaeruVocab *v);
-/* Data of a text in memory, which must not be freed before the data; `name` is for messages. */
+/* Data of a text in memory; `name` is for messages. */
 LmData *lm_data_of_text_at(AgSite at, const char *name, const char *text, size_t n, const KaeruVocab *v);
 
 /* Pairs of a question and an answer for fine-tuning, one JSON object a line: {"prompt": "...", "completion": "..."}, of which
  * the loss counts the completion and the token after it, or {"text": "..."}, of which it counts all but the first token.
- * `begin` and `end` are the tokens before and after each example, -1: none. A window is then an example, cut off or padded.
- * */
+ * `begin` and `end` are the tokens before and after each example, -1: none. A window is then an example, cut off or padded. */
 LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruVocab *v, int32_t begin, int32_t end);
 
 /* The number of ids of a part. */

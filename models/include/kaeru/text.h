@@ -32,9 +32,6 @@ bool kaeru_text_is_same_file_at(AgSite at, const char *a, const char *b);
 /* Whether n bytes are UTF-8. For the message, they are the part of `name` from line `first` on. */
 bool kaeru_text_check_at(AgSite at, const char *name, int64_t first, const char *text, size_t n);
 
-/* Decodes the first character of n >= 1 bytes. Returns its length, 1 to 4; 0 if the bytes are not UTF-8. */
-int kaeru_text_next_at(AgSite at, const char *text, size_t n, uint32_t *code);
-
 /* Prints text that arrives in pieces, such as tokens. If a piece ends within a character, the character's bytes are held
  * until the rest arrives. A byte that is not UTF-8 is printed as U+FFFD. */
 typedef struct { FILE *out; size_t n; char held[4]; } KaeruTextStream;  /* initialize with { .out = file } */

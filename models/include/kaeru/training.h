@@ -33,9 +33,6 @@ TransformerBatch transformer_batch_new_at(AgSite at, Tensor *src, Tensor *tgt, i
 
 /* ag_label_smoothing as the loss: its ignored id, and the part of the probability that it gives to other words. */
 typedef struct { int32_t padding_idx; double smoothing; } KaeruLabelSmoothing;
-/* The smoothed targets themselves, to show them: (N) -> (N,V). With smoothing s, the target has probability 1-s, padding_idx has
- * 0, and each other word has s/(V-2). */
-Tensor *transformer_label_smoothing_targets_at(AgSite at, KaeruLabelSmoothing criterion, Tensor *target, int64_t vocab);
 
 /* ---- a training epoch -------------------------------------------------------------------------------------------- */
 
