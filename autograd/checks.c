@@ -116,9 +116,7 @@ void *values_to_write(AgSite at, const char *what, const char *argument, Tensor 
 
 void check_mask(AgSite at, const char *what, const Tensor *mask, const char *target, const AgShape *shape)
 {
-    char from[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
     check_tensor(at, what, "mask", mask, AG_BOOL);
     if (!broadcasts_to(&mask->shape, shape))
-        ag_usage_error(at, what, "mask %s does not broadcast to %s %s", ag_shape_text(mask->shape, from), target,
-                       ag_shape_text(*shape, to));
+        ag_usage_error(at, what, "mask %s does not broadcast to %s %s", shape_text(mask->shape), target, shape_text(*shape));
 }

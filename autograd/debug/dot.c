@@ -30,7 +30,6 @@ static void begin_graph(FILE *out)
 
 static void write_node(FILE *out, const Tensor *t)
 {
-    char text[AG_SHAPE_TEXT];
     fprintf(out, "  n%u [label=\"", (unsigned)t->number);
     if (t->name) {
         write_escaped(out, t->name);
@@ -40,7 +39,7 @@ static void write_node(FILE *out, const Tensor *t)
         write_escaped(out, t->op->name);
         fputs("\\n", out);
     }
-    fputs(ag_shape_text(t->shape, text), out);
+    fputs(shape_text(t->shape), out);
     if (t->numel == 1 && t->data) {
         fputs("\\n", out);
         trace_values(out, t, t->data, 1, "");

@@ -225,8 +225,7 @@ static void print_index(FILE *out, const AgShape *shape, int64_t j)
 static void print_wrong_entries(FILE *out, const Input *c)
 {
     const Tensor *x = c->x;
-    char text[AG_SHAPE_TEXT];
-    fprintf(out, "input %d%s%s %s: ", c->number, x->name ? ", " : "", x->name ? x->name : "", ag_shape_text(x->shape, text));
+    fprintf(out, "input %d%s%s %s: ", c->number, x->name ? ", " : "", x->name ? x->name : "", shape_text(x->shape));
     if (x->numel == 1) fputs("its only entry is wrong: ", out);
     else fprintf(out, "%lld of %lld entries %s wrong: ", (long long)c->wrong, (long long)x->numel,
                  c->wrong == 1 ? "is" : "are");

@@ -153,11 +153,10 @@ void tensor_fprint_at(AgSite at, FILE *out, const Tensor *t)
     Writer w = { out, 0 };
     const char *start = "tensor(";
     int indent = (int)strlen(start);
-    char text[AG_SHAPE_TEXT];
     write_text(&w, start);
     if (t->numel == 0) write_text(&w, "[]");
     else write_dim(&w, t, 0, 0, indent, choose_format(t));
-    if (t->numel == 0 && t->shape.ndim != 1) write_attribute(&w, indent, "size=", ag_shape_text(t->shape, text));
+    if (t->numel == 0 && t->shape.ndim != 1) write_attribute(&w, indent, "size=", shape_text(t->shape));
     if (t->op) write_attribute(&w, indent, "op=", t->op->name);
     else if (t->requires_grad) write_attribute(&w, indent, "requires_grad=", "True");
     write_text(&w, ")\n");

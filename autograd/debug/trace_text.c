@@ -241,8 +241,7 @@ static void write_summary(FILE *out, const Tensor *t, const void *values)
         high = fmax(high, x);
         squares += x * x;
     }
-    char text[AG_SHAPE_TEXT];
-    fprintf(out, "<%s", ag_shape_text(t->shape, text));
+    fprintf(out, "<%s", shape_text(t->shape));
     if (t->numel > 0) {
         fputs(" from ", out);
         print_number(out, low);

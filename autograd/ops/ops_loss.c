@@ -8,10 +8,8 @@
 
 static void check_same_shape(AgSite at, const char *what, const char *first, const Tensor *a, const Tensor *b)
 {
-    char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     if (!ag_shape_equal(a->shape, b->shape))
-        ag_usage_error(at, what, "%s %s and target %s differ in shape", first, ag_shape_text(a->shape, ta),
-                       ag_shape_text(b->shape, tb));
+        ag_usage_error(at, what, "%s %s and target %s differ in shape", first, shape_text(a->shape), shape_text(b->shape));
 }
 
 static void check_reduce(AgSite at, const char *what, AgReduce reduce)
@@ -104,12 +102,11 @@ static void check_target(AgSite at, const char *what, const char *first, const c
 {
     check_tensor(at, what, first, x, AG_REAL);
     check_tensor(at, what, "target", target, AG_INT);
-    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     AgShape expected = x->shape;
     if (expected.ndim > 0) expected.ndim--;
     if (x->shape.ndim < 1 || !ag_shape_equal(expected, target->shape))
-        ag_usage_error(at, what, "%s %s and target %s do not fit: expected (..,%s) and (..)", first, ag_shape_text(x->shape, a),
-                       ag_shape_text(target->shape, b), last);
+        ag_usage_error(at, what, "%s %s and target %s do not fit: expected (..,%s) and (..)", first, shape_text(x->shape),
+                       shape_text(target->shape), last);
 }
 
 /* Checks every target: n classes. */

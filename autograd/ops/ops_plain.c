@@ -110,10 +110,9 @@ Tensor *ag_cast_at(AgSite at, Tensor *x, AgDType dtype)
 Tensor *ag_to_bf16_at(AgSite at, Tensor *x)
 {
     check_tensor(at, __func__, "x", x, AG_REAL);
-    char text[AG_SHAPE_TEXT];
     AgShape shape = x->shape;
     if (shape.ndim < 1 || shape.dim[shape.ndim - 1] % 2 != 0)
-        ag_usage_error(at, __func__, "x %s, expected an even last dimension", ag_shape_text(shape, text));
+        ag_usage_error(at, __func__, "x %s, expected an even last dimension", shape_text(shape));
     shape.dim[shape.ndim - 1] /= 2;
     Tensor *y = tensor_new(at, __func__, &shape, AG_INT);
     const real *from = reals(x);
@@ -138,9 +137,8 @@ Tensor *ag_from_bf16_at(AgSite at, Tensor *x)
 Tensor *ag_one_hot_at(AgSite at, Tensor *ids, int64_t classes)
 {
     check_tensor(at, __func__, "ids", ids, AG_INT);
-    char text[AG_SHAPE_TEXT];
     if (classes < 0 || ids->shape.ndim == AG_MAX_DIMS)
-        ag_usage_error(at, __func__, "%lld classes for ids %s", (long long)classes, ag_shape_text(ids->shape, text));
+        ag_usage_error(at, __func__, "%lld classes for ids %s", (long long)classes, shape_text(ids->shape));
     check_ids(at, __func__, ids, classes);
     AgShape shape = ids->shape;
     shape.dim[shape.ndim++] = classes;

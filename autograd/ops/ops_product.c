@@ -104,19 +104,18 @@ Tensor *ag_matmul_at(AgSite at, Tensor *a, Tensor *b)
 {
     check_tensor(at, __func__, "a", a, AG_REAL);
     check_tensor(at, __func__, "b", b, AG_REAL);
-    char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     int da = a->shape.ndim, db = b->shape.ndim;
     if (da < 2 || db < 2)
-        ag_usage_error(at, __func__, "shapes %s and %s: both need two dimensions or more", ag_shape_text(a->shape, ta),
-                       ag_shape_text(b->shape, tb));
+        ag_usage_error(at, __func__, "shapes %s and %s: both need two dimensions or more", shape_text(a->shape),
+                       shape_text(b->shape));
     int64_t n = a->shape.dim[da - 2], k = a->shape.dim[da - 1], m = b->shape.dim[db - 1];
     if (b->shape.dim[db - 2] != k)
-        ag_usage_error(at, __func__, "shapes %s and %s do not fit: inner sizes %lld and %lld", ag_shape_text(a->shape, ta),
-                       ag_shape_text(b->shape, tb), (long long)k, (long long)b->shape.dim[db - 2]);
+        ag_usage_error(at, __func__, "shapes %s and %s do not fit: inner sizes %lld and %lld", shape_text(a->shape),
+                       shape_text(b->shape), (long long)k, (long long)b->shape.dim[db - 2]);
     AgShape batch_a = batch_part(&a->shape), batch_b = batch_part(&b->shape), shape;
     if (!broadcast(&batch_a, &batch_b, &shape))
         ag_usage_error(at, __func__, "shapes %s and %s do not fit: their batch dimensions do not broadcast",
-                       ag_shape_text(a->shape, ta), ag_shape_text(b->shape, tb));
+                       shape_text(a->shape), shape_text(b->shape));
     shape.dim[shape.ndim++] = n;
     shape.dim[shape.ndim++] = m;
     Tensor *y = op_new(at, OP_matmul, &shape, a, b, NULL);
@@ -159,15 +158,14 @@ void check_linear(AgSite at, const char *what, const Tensor *x, const Tensor *we
     check_tensor(at, what, "x", x, AG_REAL);
     check_tensor(at, what, "weight", weight, AG_REAL);
     if (bias) check_tensor(at, what, "bias", bias, AG_REAL);
-    char tx[AG_SHAPE_TEXT], tw[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     int ndim = x->shape.ndim;
     if (weight->shape.ndim != 2 || ndim < 1 || x->shape.dim[ndim - 1] != weight->shape.dim[1])
         ag_usage_error(at, what, "x %s and weight %s do not fit: expected x (..,in) and weight (out,in)",
-                       ag_shape_text(x->shape, tx), ag_shape_text(weight->shape, tw));
+                       shape_text(x->shape), shape_text(weight->shape));
     int64_t out = weight->shape.dim[0];
     if (bias && (bias->shape.ndim != 1 || bias->shape.dim[0] != out))
-        ag_usage_error(at, what, "bias %s does not fit weight %s: expected (out)", ag_shape_text(bias->shape, tb),
-                       ag_shape_text(weight->shape, tw));
+        ag_usage_error(at, what, "bias %s does not fit weight %s: expected (out)", shape_text(bias->shape),
+                       shape_text(weight->shape));
 }
 
 static Tensor *linear_new(AgSite at, const char *what, Tensor *x, Tensor *weight, Tensor *bias)
@@ -187,11 +185,10 @@ void ag_unpack_weight_at(AgSite at, Tensor *weight)
 
 void ag_pack_weight_at(AgSite at, Tensor *weight)
 {
-    char text[AG_SHAPE_TEXT];
     check_tensor(at, __func__, "weight", weight, AG_REAL);
     if (weight->shape.ndim != 2 || !weight->owned)
         ag_usage_error(at, __func__, "weight %s %s, expected a matrix that no scope owns",
-                       ag_shape_text(weight->shape, text), weight->owned ? "is no matrix" : "belongs to a scope");
+                       shape_text(weight->shape), weight->owned ? "is no matrix" : "belongs to a scope");
     ag_unpack_weight_at(at, weight);
     int64_t n = weight->shape.dim[0], k = weight->shape.dim[1];
     weight->packed = buffer_new_lasting(at, __func__, (size_t)k_packed_items(n, k) * sizeof(uint32_t));

@@ -14,9 +14,8 @@ typedef struct { bool reduced[AG_MAX_DIMS]; AgShape kept, dropped; int64_t count
 static Reduction reduction(AgSite at, const char *what, const Tensor *x, AgDims dims)
 {
     Reduction r = { .kept = x->shape, .count = 1 };
-    char text[AG_SHAPE_TEXT];
     if (dims.n < 0 || dims.n > (x->shape.ndim > 0 ? x->shape.ndim : 1))
-        ag_usage_error(at, what, "%d dimensions named for shape %s", dims.n, ag_shape_text(x->shape, text));
+        ag_usage_error(at, what, "%d dimensions named for shape %s", dims.n, shape_text(x->shape));
     for (int i = 0; i < dims.n; i++) {
         int d = check_along(at, what, x, dims.dim[i]);
         if (r.reduced[d]) ag_usage_error(at, what, "dimension %d is named twice", dims.dim[i]);
@@ -183,10 +182,9 @@ static Reduction choice(AgSite at, const char *what, const Tensor *x, int dim, A
 {
     check_tensor(at, what, "x", x, AG_REAL);
     Reduction r = reduction(at, what, x, DIMS(dim));
-    char text[AG_SHAPE_TEXT];
-    if (r.count == 0) ag_usage_error(at, what, "there is nothing to choose from in shape %s", ag_shape_text(x->shape, text));
+    if (r.count == 0) ag_usage_error(at, what, "there is nothing to choose from in shape %s", shape_text(x->shape));
     if (r.count > INT32_MAX)
-        ag_usage_error(at, what, "dimension %d of %s is too long for an AG_INT index", dim, ag_shape_text(x->shape, text));
+        ag_usage_error(at, what, "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape));
     reduced_along(&r, &x->shape, a);
     return r;
 }

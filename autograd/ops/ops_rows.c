@@ -101,12 +101,11 @@ static void check_norm(AgSite at, const char *what, const Tensor *x, double eps)
 /* p: gamma or beta, may be NULL. */
 static void check_scale(AgSite at, const char *what, const char *name, const Tensor *p, const Tensor *x)
 {
-    char tp[AG_SHAPE_TEXT], tx[AG_SHAPE_TEXT];
     if (!p) return;
     check_tensor(at, what, name, p, AG_REAL);
     if (p->shape.ndim != 1 || p->shape.dim[0] != row_size(x))
-        ag_usage_error(at, what, "%s %s does not fit x %s: expected (D) and (..,D)", name, ag_shape_text(p->shape, tp),
-                       ag_shape_text(x->shape, tx));
+        ag_usage_error(at, what, "%s %s does not fit x %s: expected (D) and (..,D)", name, shape_text(p->shape),
+                       shape_text(x->shape));
 }
 
 /* ---- layer_norm: n = (x - mean) / deviation, y = gamma n + beta ----------------------------------------------------
@@ -128,9 +127,8 @@ Tensor *ag_layer_norm_at(AgSite at, Tensor *x, Tensor *gamma, Tensor *beta, AgNo
     check_norm(at, __func__, x, kind.eps);
     check_scale(at, __func__, "gamma", gamma, x);
     check_scale(at, __func__, "beta", beta, x);
-    char text[AG_SHAPE_TEXT];
     if (kind.unbiased && row_size(x) < 2)
-        ag_usage_error(at, __func__, "the unbiased variance of rows of one item (x %s) is 0/0", ag_shape_text(x->shape, text));
+        ag_usage_error(at, __func__, "the unbiased variance of rows of one item (x %s) is 0/0", shape_text(x->shape));
     Tensor *in[] = { x, gamma, beta };
     Tensor *y = op_new_n(at, &op_table[OP_layer_norm], &x->shape, in, 3);
     if (y->op) *(AgNorm *)op_args(y, sizeof kind) = kind;
