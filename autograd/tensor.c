@@ -257,7 +257,7 @@ double tensor_item_at(AgSite at, const Tensor *t)
 {
     check_any(at, __func__, "t", t);
     if (t->numel != 1) ag_usage_error(at, __func__, "shape %s has not one item", shape_text(t->shape));
-    return t->dtype == AG_REAL ? (double)*reals(t) : t->dtype == AG_INT ? (double)*ints(t) : (double)*bools(t);
+    return number_at(t->dtype, t->data, 0);
 }
 
 void tensor_copy_at(AgSite at, Tensor *dst, const Tensor *src)

@@ -209,12 +209,6 @@ void trace_call(FILE *out, const Trace *s, uint32_t i)
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-static double value_at(const Tensor *t, const void *values, int64_t i)
-{
-    return t->dtype == AG_REAL ? (double)((const real *)values)[i] : t->dtype == AG_INT ? ((const int32_t *)values)[i]
-                                                                     : ((const uint8_t *)values)[i];
-}
-
 /* Opens brackets before item i, or closes them after it, wherever a dimension begins or ends. */
 static void brackets(FILE *out, const Tensor *t, int64_t i, char bracket)
 {
@@ -227,7 +221,7 @@ static void write_all(FILE *out, const Tensor *t, const void *values)
     for (int64_t i = 0; i < t->numel; i++) {
         if (i > 0) fputs(", ", out);
         brackets(out, t, i, '[');
-        print_number(out, value_at(t, values, i));
+        print_number(out, number_at(t->dtype, values, i));
         brackets(out, t, i + 1, ']');
     }
 }
@@ -236,7 +230,7 @@ static void write_summary(FILE *out, const Tensor *t, const void *values)
 {
     double low = INFINITY, high = -INFINITY, squares = 0;
     for (int64_t i = 0; i < t->numel; i++) {
-        double x = value_at(t, values, i);
+        double x = number_at(t->dtype, values, i);
         low = fmin(low, x);
         high = fmax(high, x);
         squares += x * x;

@@ -16,14 +16,11 @@ Tensor *ag_conv2d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int str
 {
     check_tensor(at, __func__, "x", x, AG_REAL);
     check_tensor(at, __func__, "weight", weight, AG_REAL);
-    if (bias) check_tensor(at, __func__, "bias", bias, AG_REAL);
     const int64_t *dx = x->shape.dim, *dw = weight->shape.dim;
     if (x->shape.ndim != 4 || weight->shape.ndim != 4 || dx[1] != dw[1])
         ag_usage_error(at, __func__, "x %s and weight %s do not fit: expected (B,C,H,W) and (O,C,h,w)",
                        shape_text(x->shape), shape_text(weight->shape));
-    if (bias && (bias->shape.ndim != 1 || bias->shape.dim[0] != dw[0]))
-        ag_usage_error(at, __func__, "bias %s does not fit weight %s: expected (O)", shape_text(bias->shape),
-                       shape_text(weight->shape));
+    if (bias) check_vector(at, __func__, "bias", bias, dw[0], "(O)", "weight", weight);
     if (stride < 1 || padding < 0)
         ag_usage_error(at, __func__, "stride %d and padding %d, expected 1 or more and 0 or more", stride, padding);
     KConv a = { dx[0], dx[1], dx[2], dx[3], dw[0], dw[2], dw[3], windows(dx[2], dw[2], stride, padding),
