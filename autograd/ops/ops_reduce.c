@@ -44,19 +44,18 @@ static bool reduced_along(const Reduction *r, const AgShape *x, Along *a)
 static const real *with_neighbors(AgSite at, const char *what, const Reduction *r, const Tensor *x, Along *a)
 {
     if (reduced_along(r, &x->shape, a)) return reals(x);
-    KWalk walk = { .ndim = 0 };
-    int64_t stride[AG_MAX_DIMS], step = x->numel;
+    AgShape shape = { 0, { 0 } };
+    KWalk walk = { .ndim = x->shape.ndim };
+    int64_t stride[AG_MAX_DIMS];
     broadcast_strides(&x->shape, &x->shape, stride);
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < x->shape.ndim; i++) {
             if (r->reduced[i] != (pass == 1)) continue;
-            walk.dim[walk.ndim] = x->shape.dim[i];
-            walk.b[walk.ndim++] = stride[i];
+            walk.b[shape.ndim] = stride[i];
+            walk.dim[shape.ndim] = x->shape.dim[i];
+            shape.dim[shape.ndim++] = x->shape.dim[i];
         }
-    for (int i = 0; i < walk.ndim; i++) {
-        if (walk.dim[i]) step /= walk.dim[i];
-        walk.a[i] = step;
-    }
+    broadcast_strides(&shape, &shape, walk.a);
     real *moved = scratch_new(at, what, x->numel, sizeof(real));
     k_copy(&walk, moved, reals(x), sizeof(real));
     *a = (Along){ ag_shape_numel(r->dropped), r->count, 1 };

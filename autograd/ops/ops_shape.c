@@ -8,23 +8,11 @@
 
 #include <string.h>
 
-/* The strides of a contiguous array. */
-static void contiguous_strides(const AgShape *shape, int64_t stride[AG_MAX_DIMS])
-{
-    int64_t step = 1;
-    for (int i = shape->ndim - 1; i >= 0; i--) {
-        stride[i] = step;
-        step *= shape->dim[i];
-    }
-}
-
 /* A walk over a contiguous array of shape `part` (strides a) and a part of that shape in one of shape `whole` (strides b). */
 static KWalk walk_part(const AgShape *part, const AgShape *whole)
 {
-    KWalk walk = { .ndim = part->ndim };
-    memcpy(walk.dim, part->dim, sizeof walk.dim);
-    contiguous_strides(part, walk.a);
-    contiguous_strides(whole, walk.b);
+    KWalk walk = walk_over(part, part, part);
+    broadcast_strides(whole, whole, walk.b);
     return walk;
 }
 
@@ -99,7 +87,7 @@ Tensor *ag_permute_at(AgSite at, Tensor *x, AgDims order)
     if (order.n != ndim)
         ag_usage_error(at, __func__, "an order of %d dimensions for shape %s", order.n, shape_text(x->shape));
     int64_t stride[AG_MAX_DIMS];
-    contiguous_strides(&x->shape, stride);
+    broadcast_strides(&x->shape, &x->shape, stride);
     AgShape shape = { ndim, { 0 } };
     KWalk walk = { .ndim = ndim };
     for (int i = 0; i < ndim; i++) {
@@ -109,7 +97,7 @@ Tensor *ag_permute_at(AgSite at, Tensor *x, AgDims order)
         shape.dim[i] = walk.dim[i] = x->shape.dim[d];
         walk.b[i] = stride[d];
     }
-    contiguous_strides(&shape, walk.a);
+    broadcast_strides(&shape, &shape, walk.a);
     Tensor *y = moved_new(at, OP_permute, &shape, &x, 1);
     if (y->op) *(KWalk *)op_args(y, sizeof walk) = walk;
     k_copy(&walk, y->data, x->data, dtype_size(x->dtype));
