@@ -42,7 +42,7 @@ static void write_node(FILE *out, const Tensor *t)
     fputs(shape_text(t->shape), out);
     if (t->numel == 1 && t->data) {
         fputs("\\n", out);
-        trace_values(out, t, t->data, 1, "");
+        trace_values(out, t, t->data, 1);
     }
     if (t->op) fputs("\", shape=box];\n", out);
     else fprintf(out, "\", shape=ellipse, style=filled, fillcolor=\"%s\"];\n", t->requires_grad ? REQUIRES_GRAD : CONSTANT);
@@ -96,7 +96,7 @@ static void frame_node(FILE *out, const Trace *trace, View view, uint32_t i)
         trace_call(out, trace, i);
     }
     fputs("\\n", out);
-    if (computed) trace_values(out, t, t->data, MAX_ITEMS, "(released)");
+    if (computed) trace_values(out, t, t->data, MAX_ITEMS);
     fputs("\\n", out);
     if (view.backward && trace->copy[i]->grad) {
         fprintf(out, "d%s = ", symbol);

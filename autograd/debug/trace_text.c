@@ -247,9 +247,9 @@ static void write_summary(FILE *out, const Tensor *t, const void *values)
     fputc('>', out);
 }
 
-void trace_values(FILE *out, const Tensor *t, const void *values, int64_t max_items, const char *none)
+void trace_values(FILE *out, const Tensor *t, const void *values, int64_t max_items)
 {
-    if (!values) fputs(none, out);
+    if (!values) fputs("(released)", out);
     else if (t->numel > 0 && t->numel <= max_items) write_all(out, t, values);
     else write_summary(out, t, values);
 }
@@ -261,12 +261,12 @@ void trace_gradient(FILE *out, const Trace *s, const Tensor *x, const char *plus
     for (int j = 0; y && j < y->n_in; j++) {
         if (y->in[j] != x || !s->part[j]) continue;
         if (terms == 0 && s->before[j]) {
-            trace_values(out, x, s->before[j]->data, max_items, "");
+            trace_values(out, x, s->before[j]->data, max_items);
             terms++;
         }
         if (terms++ > 0) fputs(plus, out);
-        trace_values(out, x, s->part[j]->data, max_items, "");
+        trace_values(out, x, s->part[j]->data, max_items);
     }
     if (terms > 1) fputs(equals, out);
-    if (terms != 1) trace_values(out, x, grad_of(s->copy[x->number]), max_items, "");
+    if (terms != 1) trace_values(out, x, grad_of(s->copy[x->number]), max_items);
 }
