@@ -43,10 +43,8 @@ void embedding_recompute(Tensor *y)
 void embedding_backward(Tensor *y)
 {
     Tensor *table = y->in[0], *ids = y->in[1];
-    Grad g = grad_into(table);
-    if (!g.data) return;
-    if (!g.add) k_fill(table->numel, g.data, 0);
-    k_scatter_add_rows(ids->numel, table->shape.dim[1], g.data, grad_of(y), ints(ids));
+    real *dtable = grad_to_add(table);
+    if (dtable) k_scatter_add_rows(ids->numel, table->shape.dim[1], dtable, grad_of(y), ints(ids));
 }
 
 /* ---- gather: y[o,j,i] = x[o, ids[o,j,i], i]                  dx = dy at the items taken, else 0 ------------------ */
@@ -60,9 +58,8 @@ static int64_t item_along(Along x, int64_t m, int64_t i, int32_t id)
 
 void grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids)
 {
-    Grad g = grad_into(y->in[0]);
-    if (!g.add) k_fill(y->in[0]->numel, g.data, 0);
-    for (int64_t i = 0; i < y->numel; i++) g.data[item_along(x, m, i, ids[i])] += grad_of(y)[i];
+    real *dx = grad_to_add(y->in[0]);
+    for (int64_t i = 0; i < y->numel; i++) dx[item_along(x, m, i, ids[i])] += grad_of(y)[i];
 }
 
 typedef struct { Along x; int64_t m; } GatherArgs;

@@ -28,22 +28,16 @@ static Reduction reduction(AgSite at, const char *what, const Tensor *x, AgDims 
     return r;
 }
 
-/* x with its reduced dimensions as n. Returns false if they are not neighbors. */
-static bool reduced_along(const Reduction *r, const AgShape *x, Along *a)
-{
-    int first = 0, last = x->ndim - 1;
-    while (first < x->ndim && !r->reduced[first]) first++;
-    while (last >= 0 && !r->reduced[last]) last--;
-    for (int i = first; i <= last; i++)
-        if (!r->reduced[i]) return false;
-    *a = shape_along(x, first, last);
-    return true;
-}
-
 /* The values of x with its reduced dimensions as neighbors: its own, or a copy in scratch memory with them at the end. */
 static const real *with_neighbors(AgSite at, const char *what, const Reduction *r, const Tensor *x, Along *a)
 {
-    if (reduced_along(r, &x->shape, a)) return reals(x);
+    int first = 0, last = x->shape.ndim - 1;
+    while (first < x->shape.ndim && !r->reduced[first]) first++;
+    while (last >= 0 && !r->reduced[last]) last--;
+    bool neighbors = true;
+    for (int i = first; i <= last; i++) neighbors = neighbors && r->reduced[i];
+    *a = shape_along(&x->shape, first, last);
+    if (neighbors) return reals(x);
     AgShape shape = { 0, { 0 } };
     KWalk walk = { .ndim = x->shape.ndim };
     int64_t stride[AG_MAX_DIMS];
@@ -79,25 +73,19 @@ static Tensor *sum_scaled(AgSite at, const char *what, int op, Tensor *x, AgDims
     return op_done(y);
 }
 
-/* dx = (or +=) the small array repeated to x's shape. */
-static void repeat_into(Tensor *x, const real *small, const AgShape *kept)
-{
-    Grad g = grad_into(x);
-    KWalk walk = walk_over(&x->shape, &x->shape, kept);
-    if (g.add) k_copy_add(&walk, g.data, small);
-    else k_copy(&walk, g.data, small, sizeof(real));
-}
-
 void sum_scaled_backward(Tensor *y)
 {
-    ReduceArgs *args = y->args;
-    if (args->scale == 1) {
-        repeat_into(y->in[0], grad_of(y), &args->kept);
-        return;
+    const ReduceArgs *args = y->args;
+    Tensor *x = y->in[0];
+    real *dy = grad_of(y);
+    if (args->scale != 1) {
+        dy = scratch_new(y->site, y->op->name, y->numel, sizeof(real));
+        k_unary(K_SCALE, y->numel, dy, grad_of(y), args->scale, 0);
     }
-    real *scaled = scratch_new(y->site, y->op->name, y->numel, sizeof(real));
-    k_unary(K_SCALE, y->numel, scaled, grad_of(y), args->scale, 0);
-    repeat_into(y->in[0], scaled, &args->kept);
+    Grad g = grad_into(x);
+    KWalk walk = walk_over(&x->shape, &x->shape, &args->kept);
+    if (g.add) k_copy_add(&walk, g.data, dy);
+    else k_copy(&walk, g.data, dy, sizeof(real));
 }
 
 Tensor *ag_sum_dims_at(AgSite at, Tensor *x, AgDims dims, bool keep)
@@ -180,11 +168,12 @@ void var_dims_backward(Tensor *y)
 static Reduction choice(AgSite at, const char *what, const Tensor *x, int dim, Along *a)
 {
     check_tensor(at, what, "x", x, AG_REAL);
-    Reduction r = reduction(at, what, x, DIMS(dim));
+    int d = check_along(at, what, x, dim);
+    Reduction r = reduction(at, what, x, DIMS(d));
     if (r.count == 0) ag_usage_error(at, what, "there is nothing to choose from in shape %s", shape_text(x->shape));
     if (r.count > INT32_MAX)
         ag_usage_error(at, what, "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape));
-    reduced_along(&r, &x->shape, a);
+    *a = shape_along(&x->shape, d, d);
     return r;
 }
 

@@ -82,18 +82,14 @@ static void check_norm(AgSite at, const char *what, const Tensor *x, double eps)
     if (!(eps >= 0 && eps < INFINITY)) ag_usage_error(at, what, "eps is %g, expected a finite number of 0 or more", eps);
 }
 
-/* ---- layer_norm: n = (x - mean) / deviation, y = gamma n + beta ----------------------------------------------------
- * With g = dy gamma and the row's means:  dx = (g - mean(g) - n mean(g n)) / deviation
- *                                         dgamma = sum over rows of dy n,  dbeta = sum over rows of dy
- * `deviation` is sqrt(var + eps) or sqrt(var) + eps, with the variance over D or D-1 items: see AgNorm. The term mean(g n)
- * depends on this convention; see k_layer_norm_backward. */
+/* ---- layer_norm: y = gamma (x - mean) / deviation + beta ------------------------------------------------------------
+ * `deviation` is sqrt(var + eps) or sqrt(var) + eps, with the variance over D or D-1 items: see AgNorm. */
 
 static void layer_values(Tensor *y, const Tensor *x, const Tensor *gamma, const Tensor *beta, AgNorm kind)
 {
-    int64_t rows = row_count(x);
-    real *mean = buffer_data(y->saved), *rstd = mean + rows;
-    k_layer_norm(rows, row_size(x), reals(y), mean, rstd, reals(x), gamma ? reals(gamma) : NULL, beta ? reals(beta) : NULL,
-                 kind);
+    real *mean = buffer_data(y->saved), *rstd = mean + row_count(x);
+    k_layer_norm(row_count(x), row_size(x), reals(y), mean, rstd, reals(x), reals_if(gamma, gamma != NULL),
+                 reals_if(beta, beta != NULL), kind);
 }
 
 Tensor *ag_layer_norm_at(AgSite at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind)
@@ -124,17 +120,14 @@ void layer_norm_backward(Tensor *y)
     const real *mean = buffer_data(y->saved);
     Grad gx = grad_into(x), ggamma = grad_into(gamma), gbeta = grad_into(beta);
     k_layer_norm_backward(rows, row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, gbeta.data, gbeta.add,
-                          grad_of(y), reals(x), mean, mean + rows, gamma ? reals(gamma) : NULL,
-                          *kind);
+                          grad_of(y), reals(x), mean, mean + rows, reals_if(gamma, gamma != NULL), *kind);
 }
 
-/* ---- rms_norm: y = gamma x / r, r = sqrt(mean x² + eps)
- * With g = dy gamma, n = x / r:  dx = (g - n mean(g n)) / r,  dgamma = sum over rows of dy n ------------------------ */
+/* ---- rms_norm: y = gamma x / r, r = sqrt(mean x² + eps) ----------------------------------------------------------- */
 
 static void rms_values(Tensor *y, const Tensor *x, const Tensor *gamma, double eps)
 {
-    k_rms_norm(row_count(x), row_size(x), reals(y), buffer_data(y->saved), reals(x),
-               gamma ? reals(gamma) : NULL, eps);
+    k_rms_norm(row_count(x), row_size(x), reals(y), buffer_data(y->saved), reals(x), reals_if(gamma, gamma != NULL), eps);
 }
 
 Tensor *ag_rms_norm_at(AgSite at, Tensor *x, Tensor *gamma, double eps)
@@ -159,5 +152,5 @@ void rms_norm_backward(Tensor *y)
     const real *rstd = buffer_data(y->saved);
     Grad gx = grad_into(x), ggamma = grad_into(gamma);
     k_rms_norm_backward(row_count(x), row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, grad_of(y), reals(x), rstd,
-                         gamma ? reals(gamma) : NULL);
+                        reals_if(gamma, gamma != NULL));
 }
