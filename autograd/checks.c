@@ -114,11 +114,18 @@ void *values_to_write(AgSite at, const char *what, const char *argument, Tensor 
     return t->data;
 }
 
+void check_vector(AgSite at, const char *what, const char *argument, const Tensor *v, int64_t n, const char *expected,
+                  const char *other_argument, const Tensor *other)
+{
+    check_tensor(at, what, argument, v, AG_REAL);
+    if (v->shape.ndim != 1 || v->shape.dim[0] != n)
+        ag_usage_error(at, what, "%s %s does not fit %s %s: expected %s", argument, shape_text(v->shape), other_argument,
+                       shape_text(other->shape), expected);
+}
+
 void check_mask(AgSite at, const char *what, const Tensor *mask, const char *target, const AgShape *shape)
 {
-    char from[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
     check_tensor(at, what, "mask", mask, AG_BOOL);
     if (!broadcasts_to(&mask->shape, shape))
-        ag_usage_error(at, what, "mask %s does not broadcast to %s %s", ag_shape_text(mask->shape, from), target,
-                       ag_shape_text(*shape, to));
+        ag_usage_error(at, what, "mask %s does not broadcast to %s %s", shape_text(mask->shape), target, shape_text(*shape));
 }

@@ -170,11 +170,10 @@ static void node_run(AgSite at, Tensor *y)
 
 void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape)
 {
-    char text[AG_SHAPE_TEXT];
     check_tensor(at, what, "the loss", loss, AG_REAL);
     if (!any_shape && loss->numel != 1)
         ag_usage_error(at, what, "the loss has shape %s, expected one item (ag_mean or ag_sum it, or use ag_backward_from)",
-                       ag_shape_text(loss->shape, text));
+                       shape_text(loss->shape));
     if (!loss->requires_grad)
         ag_usage_error(at, what, "the loss does not require a gradient: no parameter was used, the scope is "
                        "AG_NO_GRAD, or a value was cut from the graph (ag_end_return, ag_keep, ag_detach)");
@@ -217,10 +216,9 @@ void ag_backward_keep_at(AgSite at, Tensor *loss)
 
 void ag_backward_from_at(AgSite at, Tensor *y, const Tensor *dy)
 {
-    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     check_tensor(at, __func__, "dy", dy, AG_REAL);
     check_loss(at, "ag_backward", y, true);
     if (!ag_shape_equal(y->shape, dy->shape))
-        ag_usage_error(at, __func__, "y %s and dy %s differ in shape", ag_shape_text(y->shape, a), ag_shape_text(dy->shape, b));
+        ag_usage_error(at, __func__, "y %s and dy %s differ in shape", shape_text(y->shape), shape_text(dy->shape));
     backward_from(at, y, dy, false);
 }

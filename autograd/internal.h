@@ -81,6 +81,12 @@ Tensor *tensor_new(AgSite at, const char *what, const AgShape *shape, AgDType dt
 /* The same on a shared buffer; NULL: without a value. */
 Tensor *tensor_alias(AgSite at, const char *what, const AgShape *shape, AgDType dtype, Buffer *buffer);
 
+/* Item i of an array of that type; exact. */
+static inline double number_at(AgDType dtype, const void *values, int64_t i)
+{
+    return dtype == AG_REAL ? (double)((const real *)values)[i] : dtype == AG_INT ? ((const int32_t *)values)[i]
+                                                                 : ((const uint8_t *)values)[i];
+}
 /* A number with 5 digits, with a point in every locale. */
 void print_number(FILE *out, double x);
 
@@ -191,6 +197,8 @@ int  check_dim(AgSite at, const char *what, const Tensor *x, int dim);
 int  check_along(AgSite at, const char *what, const Tensor *x, int dim);
 /* Ids (AG_INT) in 0..below-1. */
 void check_ids(AgSite at, const char *what, const Tensor *ids, int64_t below);
+/* ag_shape_text for messages, which name up to four shapes: the fifth call of a thread overwrites the text of the first. */
+const char *shape_text(AgShape shape);
 /* Checks a caller's shape: 0 to 8 dimensions, none negative, no overflow. Returns the number of items. */
 int64_t check_shape(AgSite at, const char *what, const AgShape *shape);
 /* Sets *y to the shape that both broadcast to; false if they do not. The second form reports a usage error. */
@@ -201,6 +209,9 @@ AgShape broadcast_shape(AgSite at, const char *what, const Tensor *a, const Tens
 void  check_mask(AgSite at, const char *what, const Tensor *mask, const char *target, const AgShape *shape);
 /* Size of dimension i (of ndim) in a shape that may have fewer. */
 int64_t size_in(const AgShape *s, int i, int ndim);
+/* A usage error unless v is a vector of n reals. `expected` and `other` are for the message: what else must fit to n. */
+void  check_vector(AgSite at, const char *what, const char *argument, const Tensor *v, int64_t n, const char *expected,
+                   const char *other_argument, const Tensor *other);
 /* Strides of t seen in a shape that it broadcasts to; 0 where it repeats. */
 void broadcast_strides(const AgShape *t, const AgShape *to, int64_t stride[AG_MAX_DIMS]);
 /* How many rows of the last dimension there are. */

@@ -42,14 +42,20 @@ const char *ag_shape_text_at(AgSite at, AgShape shape, char text[AG_SHAPE_TEXT])
     return text;
 }
 
+const char *shape_text(AgShape shape)
+{
+    static _Thread_local char text[4][AG_SHAPE_TEXT];
+    static _Thread_local unsigned calls;
+    return ag_shape_text(shape, text[calls++ % 4]);
+}
+
 int64_t check_shape(AgSite at, const char *what, const AgShape *shape)
 {
-    char text[AG_SHAPE_TEXT];
     check_ndim(at, what, shape->ndim);
     for (int i = 0; i < shape->ndim; i++)
-        if (shape->dim[i] < 0) ag_usage_error(at, what, "negative size in shape %s", ag_shape_text(*shape, text));
+        if (shape->dim[i] < 0) ag_usage_error(at, what, "negative size in shape %s", shape_text(*shape));
     int64_t n = ag_shape_numel(*shape);
-    if (n < 0) ag_usage_error(at, what, "shape %s has more items than can be counted", ag_shape_text(*shape, text));
+    if (n < 0) ag_usage_error(at, what, "shape %s has more items than can be counted", shape_text(*shape));
     return n;
 }
 
@@ -67,9 +73,8 @@ int check_dim(AgSite at, const char *what, const Tensor *x, int dim)
 {
     int ndim = x->shape.ndim;
     int d = dim < 0 ? dim + ndim : dim;
-    char text[AG_SHAPE_TEXT];
     if (d < 0 || d >= ndim)
-        ag_usage_error(at, what, "there is no dimension %d in shape %s", dim, ag_shape_text(x->shape, text));
+        ag_usage_error(at, what, "there is no dimension %d in shape %s", dim, shape_text(x->shape));
     return d;
 }
 
@@ -106,10 +111,9 @@ bool broadcasts_to(const AgShape *from, const AgShape *to)
 AgShape broadcast_shape(AgSite at, const char *what, const Tensor *a, const Tensor *b)
 {
     AgShape y;
-    char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     if (!broadcast(&a->shape, &b->shape, &y))
         ag_usage_error(at, what, "shapes %s and %s do not fit: sizes must be equal or 1, counted from the last dimension",
-                       ag_shape_text(a->shape, ta), ag_shape_text(b->shape, tb));
+                       shape_text(a->shape), shape_text(b->shape));
     return y;
 }
 

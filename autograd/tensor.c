@@ -256,19 +256,16 @@ uint8_t *tensor_mutable_bool_data_at(AgSite at, Tensor *t)
 double tensor_item_at(AgSite at, const Tensor *t)
 {
     check_any(at, __func__, "t", t);
-    char text[AG_SHAPE_TEXT];
-    if (t->numel != 1) ag_usage_error(at, __func__, "shape %s has not one item", ag_shape_text(t->shape, text));
-    return t->dtype == AG_REAL ? (double)*reals(t) : t->dtype == AG_INT ? (double)*ints(t) : (double)*bools(t);
+    if (t->numel != 1) ag_usage_error(at, __func__, "shape %s has not one item", shape_text(t->shape));
+    return number_at(t->dtype, t->data, 0);
 }
 
 void tensor_copy_at(AgSite at, Tensor *dst, const Tensor *src)
 {
     check_any(at, __func__, "dst", dst);
     check_tensor(at, __func__, "src", src, dst->dtype);
-    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!ag_shape_equal(dst->shape, src->shape))
-        ag_usage_error(at, __func__, "dst %s and src %s differ in shape", ag_shape_text(dst->shape, a),
-                       ag_shape_text(src->shape, b));
+        ag_usage_error(at, __func__, "dst %s and src %s differ in shape", shape_text(dst->shape), shape_text(src->shape));
     void *values = values_to_write(at, __func__, "dst", dst, dst->dtype);
     if (values != src->data) memcpy(values, src->data, (size_t)src->numel * dtype_size(src->dtype));
 }

@@ -30,7 +30,6 @@ static void begin_graph(FILE *out)
 
 static void write_node(FILE *out, const Tensor *t)
 {
-    char text[AG_SHAPE_TEXT];
     fprintf(out, "  n%u [label=\"", (unsigned)t->number);
     if (t->name) {
         write_escaped(out, t->name);
@@ -40,10 +39,10 @@ static void write_node(FILE *out, const Tensor *t)
         write_escaped(out, t->op->name);
         fputs("\\n", out);
     }
-    fputs(ag_shape_text(t->shape, text), out);
+    fputs(shape_text(t->shape), out);
     if (t->numel == 1 && t->data) {
         fputs("\\n", out);
-        trace_values(out, t, t->data, 1, "");
+        trace_values(out, t, t->data, 1);
     }
     if (t->op) fputs("\", shape=box];\n", out);
     else fprintf(out, "\", shape=ellipse, style=filled, fillcolor=\"%s\"];\n", t->requires_grad ? REQUIRES_GRAD : CONSTANT);
@@ -97,7 +96,7 @@ static void frame_node(FILE *out, const Trace *trace, View view, uint32_t i)
         trace_call(out, trace, i);
     }
     fputs("\\n", out);
-    if (computed) trace_values(out, t, t->data, MAX_ITEMS, "(released)");
+    if (computed) trace_values(out, t, t->data, MAX_ITEMS);
     fputs("\\n", out);
     if (view.backward && trace->copy[i]->grad) {
         fprintf(out, "d%s = ", symbol);

@@ -9,11 +9,6 @@ enum {
 };
 #define NEXT_LINE "\n               "
 
-static void print_values(FILE *out, const Tensor *t, const void *values)
-{
-    trace_values(out, t, values, MAX_ITEMS, "(released)");
-}
-
 static void print_forward(FILE *out, const Trace *trace)
 {
     fputs("Forward, in this order:\n", out);
@@ -24,7 +19,7 @@ static void print_forward(FILE *out, const Trace *trace)
             trace_call(out, trace, i);
             fputs(" = ", out);
         }
-        print_values(out, t, t->data);
+        trace_values(out, t, t->data, MAX_ITEMS);
         if (t->op && t->op->forward_text) {
             size_t values = t->numel <= MAX_ITEMS ? 6 * (size_t)t->numel : 30;
             fputs(strcspn(t->op->forward_text, ":;") + values > LONG_FORMULA ? NEXT_LINE : "    ", out);
@@ -41,7 +36,7 @@ static void print_forward(FILE *out, const Trace *trace)
 static void print_read(FILE *out, const Trace *trace, const Tensor *y)
 {
     fprintf(out, "       with    d%s = ", symbol_of(trace, y));
-    print_values(out, y, grad_of(trace->copy[y->number]));
+    trace_values(out, y, grad_of(trace->copy[y->number]), MAX_ITEMS);
     bool scalars = y->numel == 1;                       /* in one line */
     for (int j = 0; j < y->n_in; j++) scalars = scalars && (!y->in[j] || y->in[j]->numel == 1);
     const char *between = scalars ? ", " : NEXT_LINE;
@@ -53,11 +48,11 @@ static void print_read(FILE *out, const Trace *trace, const Tensor *y)
         for (int k = 0; k < j && print; k++) print = y->in[k] != x || !reads_input(y->op, k);
         if (!print) continue;
         fprintf(out, "%s%s = ", between, symbol_of(trace, x));
-        print_values(out, x, x->data);
+        trace_values(out, x, x->data, MAX_ITEMS);
     }
     if (y->op->needs & NEEDS_Y) {
         fprintf(out, "%s%s = ", between, symbol_of(trace, y));
-        print_values(out, y, y->data);
+        trace_values(out, y, y->data, MAX_ITEMS);
     }
     fputc('\n', out);
 }
@@ -105,7 +100,7 @@ void ag_explain_at(AgSite at, FILE *out, Tensor *loss)
     for (uint32_t i = 0; i < trace.n; i++) {
         if (trace.node[i]->op || !trace.copy[i]->grad) continue;
         fprintf(out, "  d%-5s = ", trace.symbol[i]);
-        print_values(out, trace.node[i], grad_of(trace.copy[i]));
+        trace_values(out, trace.node[i], grad_of(trace.copy[i]), MAX_ITEMS);
         fputc('\n', out);
     }
     trace_end(&trace);

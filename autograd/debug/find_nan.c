@@ -31,14 +31,14 @@ static void check_finite(const Tensor *made_by, const char *what, int64_t n, con
 {
     if (k_all_finite(n, x)) return;
     int64_t i = first_not_finite(x);
-    char text[AG_SHAPE_TEXT], inputs[4 * AG_SHAPE_TEXT] = "", bad[96] = "";
+    char inputs[4 * AG_SHAPE_TEXT] = "", bad[96] = "";
     describe_bad_input(made_by, bad, sizeof bad);
     for (int j = 0; j < made_by->n_in && j < 4; j++) {
         if (!made_by->in[j]) continue;
-        strcat(strcat(inputs, *inputs ? ", " : " of inputs "), ag_shape_text(made_by->in[j]->shape, text));
+        strcat(strcat(inputs, *inputs ? ", " : " of inputs "), shape_text(made_by->in[j]->shape));
     }
     ag_usage_error(made_by->site, made_by->made_by, "first %s found in %s, item %lld; shape %s%s%s", kind_of(x[i]), what,
-                   (long long)i, ag_shape_text(made_by->shape, text), inputs, bad);
+                   (long long)i, shape_text(made_by->shape), inputs, bad);
 }
 
 static void search(Event event, AgSite at, Tensor *t)

@@ -62,36 +62,26 @@ static double weighted_sum(const Tensor *y, int use)
     return total;
 }
 
-/* f(in, arg), which must end the scopes that it begins, and return a tensor of reals. */
-static Tensor *call_function(AgSite at, const char *what, AgFunction *f, Tensor **in, void *arg)
-{
-    int depth = open_scopes();
-    Tensor *result = f(in, arg);
-    if (open_scopes() != depth)
-        ag_usage_error(at, what, "f must end the scopes that it begins: %d were open before its call, %d after it", depth,
-                       open_scopes());
-    check_tensor(at, what, "the result of f", result, AG_REAL);
-    return result;
-}
-
-/* The function that is checked. */
+/* The function that is checked, which must end the scopes that it begins, and return a tensor of reals. */
 typedef struct { AgSite at; AgFunction *f; void *arg; Tensor **in; } Check;
-
-/* Both results of the function, each as one number. */
-typedef struct { double use[2]; } Sums;
 
 static Tensor *call(const Check *c)
 {
-    return call_function(c->at, "ag_gradcheck", c->f, c->in, c->arg);
+    int depth = open_scopes();
+    Tensor *result = c->f(c->in, c->arg);
+    if (open_scopes() != depth)
+        ag_usage_error(c->at, "ag_gradcheck", "f must end the scopes that it begins: %d were open before its call, %d after it",
+                       depth, open_scopes());
+    check_tensor(c->at, "ag_gradcheck", "the result of f", result, AG_REAL);
+    return result;
 }
 
-static Sums evaluate(const Check *c)
+/* Both results of the function, each as one number. */
+static void evaluate(const Check *c, double sum[2])
 {
     AgScope s = ag_begin_at(c->at, AG_NO_GRAD);
-    Sums sums;
-    for (int use = 0; use < 2; use++) sums.use[use] = weighted_sum(call(c), use);
+    for (int use = 0; use < 2; use++) sum[use] = weighted_sum(call(c), use);
     ag_end_at(c->at, s);
-    return sums;
 }
 
 /* Runs backward from both results. The gradient of each entry is its weight. */
@@ -110,26 +100,23 @@ static void run_backward(AgSite at, Tensor *first, Tensor *second)
 static void set_numerical(const Check *c, real *x, Entry *e)
 {
     real before = *x;
+    double up[2], down[2];
     *x = (real)((double)before + step_size());
     double above = (double)*x;
-    Sums up = evaluate(c);
+    evaluate(c, up);
     *x = (real)((double)before - step_size());
     double below = (double)*x;
-    Sums down = evaluate(c);
+    evaluate(c, down);
     *x = before;
-    for (int k = 0; k < 2; k++) e->by_use[k] = (up.use[k] - down.use[k]) / (above - below);
-    e->numerical = (up.use[0] + up.use[1] - (down.use[0] + down.use[1])) / (above - below);
+    for (int k = 0; k < 2; k++) e->by_use[k] = (up[k] - down[k]) / (above - below);
+    e->numerical = (up[0] + up[1] - (down[0] + down[1])) / (above - below);
 }
 
 /* Whether the difference is within the tolerance. `largest`: as in Input. */
 static bool agree(double gradient, double numerical, double largest)
 {
-#ifdef KAERU_DOUBLE
-    (void)largest;
-    double allowed = absolute + relative * fabs(numerical);
-#else
-    double allowed = absolute * fmax(1, largest) + relative * fabs(numerical);
-#endif
+    bool is_float = sizeof(real) == sizeof(float);
+    double allowed = absolute * (is_float ? fmax(1, largest) : 1) + relative * fabs(numerical);
     return isfinite(gradient) && fabs(gradient - numerical) <= allowed;       /* then `allowed` may be infinite, too */
 }
 
@@ -225,8 +212,7 @@ static void print_index(FILE *out, const AgShape *shape, int64_t j)
 static void print_wrong_entries(FILE *out, const Input *c)
 {
     const Tensor *x = c->x;
-    char text[AG_SHAPE_TEXT];
-    fprintf(out, "input %d%s%s %s: ", c->number, x->name ? ", " : "", x->name ? x->name : "", ag_shape_text(x->shape, text));
+    fprintf(out, "input %d%s%s %s: ", c->number, x->name ? ", " : "", x->name ? x->name : "", shape_text(x->shape));
     if (x->numel == 1) fputs("its only entry is wrong: ", out);
     else fprintf(out, "%lld of %lld entries %s wrong: ", (long long)c->wrong, (long long)x->numel,
                  c->wrong == 1 ? "is" : "are");
@@ -307,8 +293,8 @@ bool ag_gradcheck_at(AgSite at, AgFunction *f, void *arg, Tensor **in, int n, FI
                        "tensor_set_requires_grad on them", n);
     Tensor **scaled = scope_alloc(at, __func__, (size_t)n * sizeof *scaled);
     for (int i = 0; i < n; i++) scaled[i] = ag_scale_at(at, in[i], 1);          /* no leaves: backward releases them */
-    Tensor *first = call_function(at, __func__, f, scaled, arg);
-    Tensor *second = call_function(at, __func__, f, scaled, arg);
+    Tensor *first = call(&(Check){ at, f, arg, scaled });
+    Tensor *second = call(&(Check){ at, f, arg, scaled });
     for (int i = 0; i < n; i++)
         if (!same_values(scaled[i], in[i]))
             ag_usage_error(at, __func__, "the function changes the values of its input %d", i);

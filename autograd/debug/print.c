@@ -42,14 +42,6 @@ static bool is_shortened(const Tensor *t, int64_t n)
     return t->numel > MAX_ITEMS && n > 2 * EDGE;
 }
 
-/* The stride of dimension dim, in items. */
-static int64_t stride_of(const Tensor *t, int dim)
-{
-    int64_t stride = 1;
-    for (int d = dim + 1; d < t->shape.ndim; d++) stride *= t->shape.dim[d];
-    return stride;
-}
-
 /* Calls visit for each item that is shown, from item `from` on. */
 static void each_shown(const Tensor *t, int dim, int64_t from, void (*visit)(const Tensor *, int64_t, void *), void *arg)
 {
@@ -57,7 +49,7 @@ static void each_shown(const Tensor *t, int dim, int64_t from, void (*visit)(con
         visit(t, from, arg);
         return;
     }
-    int64_t n = t->shape.dim[dim], stride = stride_of(t, dim);
+    int64_t n = t->shape.dim[dim], stride = shape_along(&t->shape, dim, dim).inner;
     for (int64_t i = 0; i < n; i++) {
         if (is_shortened(t, n) && i == EDGE) i = n - EDGE;
         each_shown(t, dim + 1, from + i * stride, visit, arg);
@@ -121,7 +113,7 @@ static void write_dim(Writer *w, const Tensor *t, int dim, int64_t from, int ind
         write_text(w, text);
         return;
     }
-    int64_t n = t->shape.dim[dim], stride = stride_of(t, dim);
+    int64_t n = t->shape.dim[dim], stride = shape_along(&t->shape, dim, dim).inner;
     bool last = dim == t->shape.ndim - 1, cut = is_shortened(t, n);
     int64_t places = cut ? 2 * EDGE + 1 : n;                    /* one of them for the dots */
     int per_line = (LINE - indent) / (f.width + 2);
@@ -153,11 +145,10 @@ void tensor_fprint_at(AgSite at, FILE *out, const Tensor *t)
     Writer w = { out, 0 };
     const char *start = "tensor(";
     int indent = (int)strlen(start);
-    char text[AG_SHAPE_TEXT];
     write_text(&w, start);
     if (t->numel == 0) write_text(&w, "[]");
     else write_dim(&w, t, 0, 0, indent, choose_format(t));
-    if (t->numel == 0 && t->shape.ndim != 1) write_attribute(&w, indent, "size=", ag_shape_text(t->shape, text));
+    if (t->numel == 0 && t->shape.ndim != 1) write_attribute(&w, indent, "size=", shape_text(t->shape));
     if (t->op) write_attribute(&w, indent, "op=", t->op->name);
     else if (t->requires_grad) write_attribute(&w, indent, "requires_grad=", "True");
     write_text(&w, ")\n");

@@ -50,10 +50,8 @@ void trace_formula(FILE *out, const Trace *trace, uint32_t i, const char *formul
 int trace_clauses(const Trace *trace, uint32_t i, const char *formula);
 /* Writes "tanh(z)". */
 void trace_call(FILE *out, const Trace *trace, uint32_t i);
-/* Writes all values if there are at most max_items ("[[1, 2], [3, 4]]"), else their shape, range and norm; `none` if `values`
- * is NULL. */
-void trace_values(FILE *out, const Tensor *t, const void *values, int64_t max_items, const char *none);
-
+/* Writes all values if there are at most max_items ("[[1, 2], [3, 4]]"), else their shape, range and norm. NULL: released. */
+void trace_values(FILE *out, const Tensor *t, const void *values, int64_t max_items);
 /* Writes the gradient of x. If the last step added to it, writes what x had before and what the rule added, with `plus` between
  * two terms and `equals` before their sum: "0.46212 + 0.39322 = 0.85534". */
 void trace_gradient(FILE *out, const Trace *trace, const Tensor *x, const char *plus, const char *equals, int64_t max_items);

@@ -209,12 +209,6 @@ void trace_call(FILE *out, const Trace *s, uint32_t i)
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-static double value_at(const Tensor *t, const void *values, int64_t i)
-{
-    return t->dtype == AG_REAL ? (double)((const real *)values)[i] : t->dtype == AG_INT ? ((const int32_t *)values)[i]
-                                                                     : ((const uint8_t *)values)[i];
-}
-
 /* Opens brackets before item i, or closes them after it, wherever a dimension begins or ends. */
 static void brackets(FILE *out, const Tensor *t, int64_t i, char bracket)
 {
@@ -227,7 +221,7 @@ static void write_all(FILE *out, const Tensor *t, const void *values)
     for (int64_t i = 0; i < t->numel; i++) {
         if (i > 0) fputs(", ", out);
         brackets(out, t, i, '[');
-        print_number(out, value_at(t, values, i));
+        print_number(out, number_at(t->dtype, values, i));
         brackets(out, t, i + 1, ']');
     }
 }
@@ -236,13 +230,12 @@ static void write_summary(FILE *out, const Tensor *t, const void *values)
 {
     double low = INFINITY, high = -INFINITY, squares = 0;
     for (int64_t i = 0; i < t->numel; i++) {
-        double x = value_at(t, values, i);
+        double x = number_at(t->dtype, values, i);
         low = fmin(low, x);
         high = fmax(high, x);
         squares += x * x;
     }
-    char text[AG_SHAPE_TEXT];
-    fprintf(out, "<%s", ag_shape_text(t->shape, text));
+    fprintf(out, "<%s", shape_text(t->shape));
     if (t->numel > 0) {
         fputs(" from ", out);
         print_number(out, low);
@@ -254,9 +247,9 @@ static void write_summary(FILE *out, const Tensor *t, const void *values)
     fputc('>', out);
 }
 
-void trace_values(FILE *out, const Tensor *t, const void *values, int64_t max_items, const char *none)
+void trace_values(FILE *out, const Tensor *t, const void *values, int64_t max_items)
 {
-    if (!values) fputs(none, out);
+    if (!values) fputs("(released)", out);
     else if (t->numel > 0 && t->numel <= max_items) write_all(out, t, values);
     else write_summary(out, t, values);
 }
@@ -268,12 +261,12 @@ void trace_gradient(FILE *out, const Trace *s, const Tensor *x, const char *plus
     for (int j = 0; y && j < y->n_in; j++) {
         if (y->in[j] != x || !s->part[j]) continue;
         if (terms == 0 && s->before[j]) {
-            trace_values(out, x, s->before[j]->data, max_items, "");
+            trace_values(out, x, s->before[j]->data, max_items);
             terms++;
         }
         if (terms++ > 0) fputs(plus, out);
-        trace_values(out, x, s->part[j]->data, max_items, "");
+        trace_values(out, x, s->part[j]->data, max_items);
     }
     if (terms > 1) fputs(equals, out);
-    if (terms != 1) trace_values(out, x, grad_of(s->copy[x->number]), max_items, "");
+    if (terms != 1) trace_values(out, x, grad_of(s->copy[x->number]), max_items);
 }

@@ -13,9 +13,8 @@
 /* The width of `heads` heads divides; returns that of one. */
 static int64_t check_heads(AgSite at, const char *what, const Tensor *x, int64_t width, int64_t heads)
 {
-    char text[AG_SHAPE_TEXT];
     if (heads < 1 || width % heads != 0 || width == 0)
-        ag_usage_error(at, what, "%s does not divide into %lld heads", ag_shape_text(x->shape, text), (long long)heads);
+        ag_usage_error(at, what, "%s does not divide into %lld heads", shape_text(x->shape), (long long)heads);
     return width / heads;
 }
 
@@ -76,19 +75,18 @@ static void run_backward(Tensor *y, Grad q, Grad k, Grad v, const real *xq, cons
 static Tensor *attend(AgSite at, const char *what, Tensor *q, Tensor *k, Tensor *v, int64_t s, Tensor *mask,
                       const AgAttention *how)
 {
-    char tq[AG_SHAPE_TEXT], tk[AG_SHAPE_TEXT], tv[AG_SHAPE_TEXT];
     bool grouped = how->kv_heads != 0 && how->kv_heads != how->heads, pairs = k->dtype == AG_INT;
     AgShape keys = k->shape, of_v = v->shape;
     if (pairs) keys.dim[2] *= 2, of_v.dim[2] *= 2;
     if (q->shape.ndim != 3 || keys.ndim != 3 || !ag_shape_equal(keys, of_v) ||
         q->shape.dim[0] != keys.dim[0] || (!grouped && q->shape.dim[2] != keys.dim[2]))
         ag_usage_error(at, what, "q %s, k %s and v %s do not fit: expected (B,T,D), (B,S,D) and (B,S,D)",
-                       ag_shape_text(q->shape, tq), ag_shape_text(keys, tk), ag_shape_text(of_v, tv));
+                       shape_text(q->shape), shape_text(keys), shape_text(of_v));
     int64_t t = q->shape.dim[1], width = q->shape.dim[2], kv_width = keys.dim[2];
     int64_t part = check_heads(at, what, q, width, how->heads), kv_heads = check_options(at, what, how);
     if (kv_width != kv_heads * part)
         ag_usage_error(at, what, "k %s for %lld heads of width %lld, the width of q's heads: expected (B,S,%lld)",
-                       ag_shape_text(keys, tk), (long long)kv_heads, (long long)part, (long long)(kv_heads * part));
+                       shape_text(keys), (long long)kv_heads, (long long)part, (long long)(kv_heads * part));
     if (pairs && (part % 2 != 0 || ag_precision_now() != AG_BF16))
         return attend(at, what, q, ag_from_bf16_at(at, ag_slice_at(at, k, 1, 0, s)),
                       ag_from_bf16_at(at, ag_slice_at(at, v, 1, 0, s)), s, mask, how);
@@ -113,14 +111,13 @@ Tensor *ag_attention_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask
 
 Tensor *ag_attention_cached_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention how)
 {
-    char text[AG_SHAPE_TEXT];
     bool pairs = k && k->magic == TENSOR_ALIVE && k->dtype == AG_INT;
     check_tensor(at, __func__, "q", q, AG_REAL);
     check_tensor(at, __func__, "k", k, pairs ? AG_INT : AG_REAL);
     check_tensor(at, __func__, "v", v, pairs ? AG_INT : AG_REAL);
     if (n < 0 || k->shape.ndim != 3 || n > k->shape.dim[1])
         ag_usage_error(at, __func__, "%lld positions of k %s, expected n positions of (B,S,D), 0 <= n <= S",
-                       (long long)n, ag_shape_text(k->shape, text));
+                       (long long)n, shape_text(k->shape));
     if (ag_recording() && (q->requires_grad || k->requires_grad || v->requires_grad))
         ag_usage_error(at, __func__, "an input requires a gradient, and none is passed on: expected a scope with "
                        "AG_NO_GRAD");
@@ -146,11 +143,10 @@ void attention_backward(Tensor *y)
 Tensor *ag_self_attention_at(AgSite at, Tensor *qkv, Tensor *mask, AgAttention how)
 {
     check_tensor(at, __func__, "qkv", qkv, AG_REAL);
-    char text[AG_SHAPE_TEXT];
     int64_t kv_heads = check_options(at, __func__, &how), total = how.heads + 2 * kv_heads;
     bool grouped = kv_heads != how.heads;
     if (qkv->shape.ndim != 3 || (!grouped && qkv->shape.dim[2] % 3 != 0))
-        ag_usage_error(at, __func__, "qkv %s, expected (B,T,3D)", ag_shape_text(qkv->shape, text));
+        ag_usage_error(at, __func__, "qkv %s, expected (B,T,3D)", shape_text(qkv->shape));
     AgShape shape = qkv->shape;
     int64_t t = shape.dim[1], row = shape.dim[2];
     int64_t part = grouped ? check_heads(at, __func__, qkv, row, total)

@@ -16,22 +16,18 @@ Tensor *ag_conv2d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int str
 {
     check_tensor(at, __func__, "x", x, AG_REAL);
     check_tensor(at, __func__, "weight", weight, AG_REAL);
-    if (bias) check_tensor(at, __func__, "bias", bias, AG_REAL);
-    char tx[AG_SHAPE_TEXT], tw[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     const int64_t *dx = x->shape.dim, *dw = weight->shape.dim;
     if (x->shape.ndim != 4 || weight->shape.ndim != 4 || dx[1] != dw[1])
         ag_usage_error(at, __func__, "x %s and weight %s do not fit: expected (B,C,H,W) and (O,C,h,w)",
-                       ag_shape_text(x->shape, tx), ag_shape_text(weight->shape, tw));
-    if (bias && (bias->shape.ndim != 1 || bias->shape.dim[0] != dw[0]))
-        ag_usage_error(at, __func__, "bias %s does not fit weight %s: expected (O)", ag_shape_text(bias->shape, tb),
-                       ag_shape_text(weight->shape, tw));
+                       shape_text(x->shape), shape_text(weight->shape));
+    if (bias) check_vector(at, __func__, "bias", bias, dw[0], "(O)", "weight", weight);
     if (stride < 1 || padding < 0)
         ag_usage_error(at, __func__, "stride %d and padding %d, expected 1 or more and 0 or more", stride, padding);
     KConv a = { dx[0], dx[1], dx[2], dx[3], dw[0], dw[2], dw[3], windows(dx[2], dw[2], stride, padding),
                 windows(dx[3], dw[3], stride, padding), stride, padding, false };
     if (a.kh < 1 || a.kw < 1 || a.oh < 1 || a.ow < 1)
         ag_usage_error(at, __func__, "weight %s is empty, or larger than x %s with padding %d",
-                       ag_shape_text(weight->shape, tw), ag_shape_text(x->shape, tx), padding);
+                       shape_text(weight->shape), shape_text(x->shape), padding);
     Tensor *y = op_new(at, OP_conv2d, &SHAPE(a.b, a.o, a.oh, a.ow), x, weight, bias);
     a.bf16 = y->precision == AG_BF16;
     if (y->op) *(KConv *)op_args(y, sizeof a) = a;
@@ -78,10 +74,9 @@ Tensor *ag_conv1d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int str
 {
     check_tensor(at, __func__, "x", x, AG_REAL);
     check_tensor(at, __func__, "weight", weight, AG_REAL);
-    char tx[AG_SHAPE_TEXT], tw[AG_SHAPE_TEXT];
     if (x->shape.ndim != 3 || weight->shape.ndim != 3)
-        ag_usage_error(at, __func__, "x %s and weight %s, expected (B,C,T) and (O,C,k)", ag_shape_text(x->shape, tx),
-                       ag_shape_text(weight->shape, tw));
+        ag_usage_error(at, __func__, "x %s and weight %s, expected (B,C,T) and (O,C,k)", shape_text(x->shape),
+                       shape_text(weight->shape));
     if (padding != 0) x = ag_pad_at(at, x, -1, padding, padding);
     Tensor *y = ag_conv2d_at(at, ag_unsqueeze_at(at, x, 2), ag_unsqueeze_at(at, weight, 2), bias, stride, 0);
     return ag_squeeze_at(at, y, 2);
@@ -92,9 +87,8 @@ Tensor *ag_conv1d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int str
 static Tensor *pool2d(AgSite at, const char *what, int op, Tensor *x, int size, int stride, int padding)
 {
     check_tensor(at, what, "x", x, AG_REAL);
-    char text[AG_SHAPE_TEXT];
     const int64_t *d = x->shape.dim;
-    if (x->shape.ndim != 4) ag_usage_error(at, what, "x %s, expected (B,C,H,W)", ag_shape_text(x->shape, text));
+    if (x->shape.ndim != 4) ag_usage_error(at, what, "x %s, expected (B,C,H,W)", shape_text(x->shape));
     if (size < 1 || stride < 1 || padding < 0 || padding > size / 2)
         ag_usage_error(at, what, "size %d, stride %d and padding %d: expected 1 or more, 1 or more, and 0 to size / 2", size,
                        stride, padding);
@@ -102,7 +96,7 @@ static Tensor *pool2d(AgSite at, const char *what, int op, Tensor *x, int size, 
                 stride, padding, op == OP_max_pool2d };
     if (p.oh < 1 || p.ow < 1 || p.h < 1 || p.w < 1 || p.h > INT32_MAX / p.w)
         ag_usage_error(at, what, "windows of size %d, padding %d: x %s is too small or too large", size, padding,
-                       ag_shape_text(x->shape, text));
+                       shape_text(x->shape));
     Tensor *y = op_new(at, op, &SHAPE(d[0], d[1], p.oh, p.ow), x, NULL, NULL);
     if (y->op) *(KPool *)op_args(y, sizeof p) = p;
     int32_t *index = p.max && y->op ? (int32_t *)(void *)op_save(y, y->numel) : NULL;

@@ -24,10 +24,9 @@ Tensor *ag_embedding_at(AgSite at, Tensor *table, Tensor *ids)
 {
     check_tensor(at, __func__, "table", table, AG_REAL);
     check_tensor(at, __func__, "ids", ids, AG_INT);
-    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (table->shape.ndim != 2 || ids->shape.ndim == AG_MAX_DIMS)
-        ag_usage_error(at, __func__, "table %s and ids %s: expected a table (V,D)", ag_shape_text(table->shape, a),
-                       ag_shape_text(ids->shape, b));
+        ag_usage_error(at, __func__, "table %s and ids %s: expected a table (V,D)", shape_text(table->shape),
+                       shape_text(ids->shape));
     check_ids(at, __func__, ids, table->shape.dim[0]);
     AgShape shape = ids->shape;
     shape.dim[shape.ndim++] = table->shape.dim[1];
@@ -44,10 +43,8 @@ void embedding_recompute(Tensor *y)
 void embedding_backward(Tensor *y)
 {
     Tensor *table = y->in[0], *ids = y->in[1];
-    Grad g = grad_into(table);
-    if (!g.data) return;
-    if (!g.add) k_fill(table->numel, g.data, 0);
-    k_scatter_add_rows(ids->numel, table->shape.dim[1], g.data, grad_of(y), ints(ids));
+    real *dtable = grad_to_add(table);
+    if (dtable) k_scatter_add_rows(ids->numel, table->shape.dim[1], dtable, grad_of(y), ints(ids));
 }
 
 /* ---- gather: y[o,j,i] = x[o, ids[o,j,i], i]                  dx = dy at the items taken, else 0 ------------------ */
@@ -61,9 +58,8 @@ static int64_t item_along(Along x, int64_t m, int64_t i, int32_t id)
 
 void grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids)
 {
-    Grad g = grad_into(y->in[0]);
-    if (!g.add) k_fill(y->in[0]->numel, g.data, 0);
-    for (int64_t i = 0; i < y->numel; i++) g.data[item_along(x, m, i, ids[i])] += grad_of(y)[i];
+    real *dx = grad_to_add(y->in[0]);
+    for (int64_t i = 0; i < y->numel; i++) dx[item_along(x, m, i, ids[i])] += grad_of(y)[i];
 }
 
 typedef struct { Along x; int64_t m; } GatherArgs;
@@ -76,10 +72,9 @@ static GatherArgs gather_args(AgSite at, const char *what, const Tensor *x, int 
     int d = check_along(at, what, x, dim);
     bool fit = ids->shape.ndim == x->shape.ndim;
     for (int i = 0; fit && i < x->shape.ndim; i++) fit = i == d || ids->shape.dim[i] == x->shape.dim[i];
-    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!fit)
         ag_usage_error(at, what, "ids %s do not fit x %s: sizes must be equal except along dimension %d",
-                       ag_shape_text(ids->shape, a), ag_shape_text(x->shape, b), dim);
+                       shape_text(ids->shape), shape_text(x->shape), dim);
     GatherArgs args = { shape_along(&x->shape, d, d), shape_along(&ids->shape, d, d).n };
     check_ids(at, what, ids, args.x.n);
     return args;
@@ -106,10 +101,8 @@ Tensor *ag_scatter_add_at(AgSite at, Tensor *x, int dim, Tensor *ids, Tensor *sr
 {
     GatherArgs args = gather_args(at, __func__, x, dim, ids);
     check_tensor(at, __func__, "src", src, AG_REAL);
-    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!ag_shape_equal(src->shape, ids->shape))
-        ag_usage_error(at, __func__, "src %s and ids %s differ in shape", ag_shape_text(src->shape, a),
-                       ag_shape_text(ids->shape, b));
+        ag_usage_error(at, __func__, "src %s and ids %s differ in shape", shape_text(src->shape), shape_text(ids->shape));
     Tensor *y = op_new(at, OP_scatter_add, &x->shape, x, ids, src);
     if (y->op) *(GatherArgs *)op_args(y, sizeof args) = args;
     memcpy(reals(y), reals(x), (size_t)x->numel * sizeof(real));

@@ -6,12 +6,13 @@
 #include "ops/linear.h"
 #include "ops/table.h"
 
-static void check_same_shape(AgSite at, const char *what, const char *first, const Tensor *a, const Tensor *b)
+/* Values and targets of one shape. */
+static void check_pair(AgSite at, const char *what, const char *first, const Tensor *a, const Tensor *target)
 {
-    char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
-    if (!ag_shape_equal(a->shape, b->shape))
-        ag_usage_error(at, what, "%s %s and target %s differ in shape", first, ag_shape_text(a->shape, ta),
-                       ag_shape_text(b->shape, tb));
+    check_tensor(at, what, first, a, AG_REAL);
+    check_tensor(at, what, "target", target, AG_REAL);
+    if (!ag_shape_equal(a->shape, target->shape))
+        ag_usage_error(at, what, "%s %s and target %s differ in shape", first, shape_text(a->shape), shape_text(target->shape));
 }
 
 static void check_reduce(AgSite at, const char *what, AgReduce reduce)
@@ -24,9 +25,7 @@ static void check_reduce(AgSite at, const char *what, AgReduce reduce)
 
 Tensor *ag_mse_loss_at(AgSite at, Tensor *x, Tensor *target)
 {
-    check_tensor(at, __func__, "x", x, AG_REAL);
-    check_tensor(at, __func__, "target", target, AG_REAL);
-    check_same_shape(at, __func__, "x", x, target);
+    check_pair(at, __func__, "x", x, target);
     Tensor *y = op_new(at, OP_mse_loss, &AG_SCALAR, x, target, NULL);
     *reals(y) = (real)(k_squared_distance(x->numel, reals(x), reals(target)) / (double)x->numel);
     return op_done(y);
@@ -44,9 +43,7 @@ void mse_loss_backward(Tensor *y)
 
 Tensor *ag_huber_loss_at(AgSite at, Tensor *x, Tensor *target, double delta)
 {
-    check_tensor(at, __func__, "x", x, AG_REAL);
-    check_tensor(at, __func__, "target", target, AG_REAL);
-    check_same_shape(at, __func__, "x", x, target);
+    check_pair(at, __func__, "x", x, target);
     if (!(delta > 0 && delta < INFINITY)) ag_usage_error(at, __func__, "delta is %g, expected more than 0", delta);
     Tensor *d = ag_sub_at(at, x, target), *held = ag_clamp_at(at, d, -delta, delta);
     return ag_mean_at(at, ag_mul_at(at, held, ag_sub_at(at, d, ag_scale_at(at, held, 0.5))));
@@ -64,9 +61,7 @@ static double binary_loss(double x, double t)
 
 Tensor *ag_binary_cross_entropy_at(AgSite at, Tensor *logits, Tensor *target, AgReduce reduce)
 {
-    check_tensor(at, __func__, "logits", logits, AG_REAL);
-    check_tensor(at, __func__, "target", target, AG_REAL);
-    check_same_shape(at, __func__, "logits", logits, target);
+    check_pair(at, __func__, "logits", logits, target);
     check_reduce(at, __func__, reduce);
     Tensor *y = op_new(at, OP_binary_cross_entropy, &AG_SCALAR, logits, target, NULL);
     double divisor = reduce == AG_SUM ? 1 : (double)logits->numel, total = 0;
@@ -104,19 +99,20 @@ static void check_target(AgSite at, const char *what, const char *first, const c
 {
     check_tensor(at, what, first, x, AG_REAL);
     check_tensor(at, what, "target", target, AG_INT);
-    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     AgShape expected = x->shape;
     if (expected.ndim > 0) expected.ndim--;
     if (x->shape.ndim < 1 || !ag_shape_equal(expected, target->shape))
-        ag_usage_error(at, what, "%s %s and target %s do not fit: expected (..,%s) and (..)", first, ag_shape_text(x->shape, a),
-                       ag_shape_text(target->shape, b), last);
+        ag_usage_error(at, what, "%s %s and target %s do not fit: expected (..,%s) and (..)", first, shape_text(x->shape),
+                       shape_text(target->shape), last);
 }
 
 /* Checks every target: n classes. */
-static ClassArgs class_args(AgSite at, const char *what, int64_t n, const Tensor *target, int ignore, AgReduce reduce)
+static ClassArgs class_args(AgSite at, const char *what, int64_t n, const Tensor *target, int ignore, AgReduce reduce,
+                            double smoothing)
 {
     check_reduce(at, what, reduce);
-    ClassArgs c = { .ignore = ignore, .rows = target->numel, .n = n };
+    if (!(smoothing >= 0 && smoothing <= 1)) ag_usage_error(at, what, "smoothing %g is not in 0..1", smoothing);
+    ClassArgs c = { .ignore = ignore, .smoothing = smoothing, .rows = target->numel, .n = n };
     int64_t counted = 0;
     for (int64_t i = 0; i < c.rows; i++) {
         int32_t t = ints(target)[i];
@@ -132,15 +128,10 @@ static ClassArgs class_args(AgSite at, const char *what, int64_t n, const Tensor
 }
 
 static ClassArgs check_classes(AgSite at, const char *what, const char *first, const Tensor *x, const Tensor *target,
-                               int ignore, AgReduce reduce)
+                               int ignore, AgReduce reduce, double smoothing)
 {
     check_target(at, what, first, "V", x, target);
-    return class_args(at, what, x->shape.dim[x->shape.ndim - 1], target, ignore, reduce);
-}
-
-static void check_smoothing(AgSite at, const char *what, double smoothing)
-{
-    if (!(smoothing >= 0 && smoothing <= 1)) ag_usage_error(at, what, "smoothing %g is not in 0..1", smoothing);
+    return class_args(at, what, x->shape.dim[x->shape.ndim - 1], target, ignore, reduce, smoothing);
 }
 
 /* ---- cross_entropy: y = mean over rows of -log softmax(logits)[target]         dlogits = dy (softmax - target) / n
@@ -155,9 +146,7 @@ static real mean_loss(const ClassArgs *c, const real *losses)
 
 Tensor *ag_cross_entropy_at(AgSite at, Tensor *logits, Tensor *target, AgReduce reduce, int ignore, double smoothing)
 {
-    ClassArgs c = check_classes(at, __func__, "logits", logits, target, ignore, reduce);
-    check_smoothing(at, __func__, smoothing);
-    c.smoothing = smoothing;
+    ClassArgs c = check_classes(at, __func__, "logits", logits, target, ignore, reduce, smoothing);
     Tensor *y = op_new(at, OP_cross_entropy, &AG_SCALAR, logits, target, NULL);
     if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
     real *losses = op_save(y, 3 * c.rows), *top = losses + c.rows, *log_sum = top + c.rows;
@@ -209,9 +198,7 @@ Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor 
 {
     check_linear(at, __func__, x, weight, bias);
     check_target(at, __func__, "x", "in", x, target);
-    check_smoothing(at, __func__, smoothing);
-    ClassArgs c = class_args(at, __func__, weight->shape.dim[0], target, ignore, reduce);
-    c.smoothing = smoothing;
+    ClassArgs c = class_args(at, __func__, weight->shape.dim[0], target, ignore, reduce, smoothing);
     Tensor *in[] = { x, weight, bias, target };
     Tensor *y = op_new_n(at, &op_table[OP_linear_cross_entropy], &AG_SCALAR, in, 4);
     bool few = c.rows == 0 || c.n <= most_logits / c.rows, at_once = y->op && !few;
@@ -290,7 +277,7 @@ void linear_cross_entropy_backward(Tensor *y)
 
 Tensor *ag_nll_loss_at(AgSite at, Tensor *log_p, Tensor *target, AgReduce reduce, int ignore)
 {
-    ClassArgs c = check_classes(at, __func__, "log_p", log_p, target, ignore, reduce);
+    ClassArgs c = check_classes(at, __func__, "log_p", log_p, target, ignore, reduce, 0);
     Tensor *y = op_new(at, OP_nll_loss, &AG_SCALAR, log_p, target, NULL);
     if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
     double total = 0;
@@ -302,20 +289,18 @@ Tensor *ag_nll_loss_at(AgSite at, Tensor *log_p, Tensor *target, AgReduce reduce
 
 void nll_loss_backward(Tensor *y)
 {
-    ClassArgs *c = y->args;
-    Tensor *log_p = y->in[0], *target = y->in[1];
-    real *dlog_p = grad_to_add(log_p);
+    const ClassArgs *c = y->args;
+    const int32_t *target = ints(y->in[1]);
+    real *dlog_p = grad_to_add(y->in[0]);
     for (int64_t i = 0; i < c->rows; i++)
-        if (ints(target)[i] != c->ignore) dlog_p[i * c->n + ints(target)[i]] -= *grad_of(y) / (real)c->divisor;
+        if (target[i] != c->ignore) dlog_p[i * c->n + target[i]] -= *grad_of(y) / (real)c->divisor;
 }
 
 /* ---- kl_div: y = mean of t (ln t - log_p), 0 ln 0 = 0        dlog_p = -dy t / n, dt = dy (ln t + 1 - log_p) / n ---- */
 
 Tensor *ag_kl_div_at(AgSite at, Tensor *log_p, Tensor *target, AgReduce reduce)
 {
-    check_tensor(at, __func__, "log_p", log_p, AG_REAL);
-    check_tensor(at, __func__, "target", target, AG_REAL);
-    check_same_shape(at, __func__, "log_p", log_p, target);
+    check_pair(at, __func__, "log_p", log_p, target);
     check_reduce(at, __func__, reduce);
     Tensor *y = op_new(at, OP_kl_div, &AG_SCALAR, log_p, target, NULL);
     double divisor = reduce == AG_SUM ? 1 : (double)log_p->numel, total = 0;
@@ -344,8 +329,6 @@ void kl_div_backward(Tensor *y)
  * t is 1-s at the target, 0 at the padding id and s/(V-2) elsewhere. If the target is the padding id, t is 0 in the whole row
  * (LabelSmoothing of the Annotated Transformer; Szegedy et al. 2016). t is not stored. */
 
-typedef struct { int padding; double smoothing; int64_t rows, n; } SmoothingArgs;
-
 /* The sum of a row without the target and the padding, which may be infinite (a padding of probability 0). */
 static double sum_others(int64_t n, const real *row, int32_t target, int padding)
 {
@@ -356,14 +339,13 @@ static double sum_others(int64_t n, const real *row, int32_t target, int padding
 
 Tensor *ag_label_smoothing_at(AgSite at, Tensor *log_p, Tensor *target, int padding, double smoothing)
 {
-    ClassArgs c = check_classes(at, __func__, "log_p", log_p, target, padding, AG_SUM);
-    check_smoothing(at, __func__, smoothing);
+    ClassArgs c = check_classes(at, __func__, "log_p", log_p, target, padding, AG_SUM, smoothing);
     if (padding < 0 || padding >= c.n || c.n < 3)
         ag_usage_error(at, __func__, "padding id %d and %lld classes: expected 3 classes or more, and an id of them",
                        padding, (long long)c.n);
     Tensor *y = op_new(at, OP_label_smoothing, &AG_SCALAR, log_p, target, NULL);
-    if (y->op) *(SmoothingArgs *)op_args(y, sizeof(SmoothingArgs)) = (SmoothingArgs){ padding, smoothing, c.rows, c.n };
-    real *row_sum = op_save(y, c.rows);
+    if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
+    real *row_sum = scratch_new(at, __func__, c.rows, sizeof *row_sum);
     k_sum(c.rows, c.n, 1, row_sum, reals(log_p), 1, false);
     double peak = 1 - smoothing, rest = smoothing / (double)(c.n - 2), total = 0;
     double entropy = (peak > 0 ? peak * k_log(peak) : 0) + (rest > 0 ? smoothing * k_log(rest) : 0);
@@ -381,19 +363,18 @@ Tensor *ag_label_smoothing_at(AgSite at, Tensor *log_p, Tensor *target, int padd
 
 void label_smoothing_backward(Tensor *y)
 {
-    SmoothingArgs *args = y->args;
-    Tensor *log_p = y->in[0], *target = y->in[1];
-    Grad g = grad_into(log_p);
-    double dy = (double)*grad_of(y), peak = 1 - args->smoothing, rest = args->smoothing / (double)(args->n - 2);
-    for (int64_t i = 0; i < args->rows; i++) {
-        int32_t t = ints(target)[i];
-        real *row = g.data + i * args->n;
-        bool is_padding = t == args->padding;
+    const ClassArgs *c = y->args;
+    Grad g = grad_into(y->in[0]);
+    double dy = (double)*grad_of(y), peak = 1 - c->smoothing, rest = c->smoothing / (double)(c->n - 2);
+    for (int64_t i = 0; i < c->rows; i++) {
+        int32_t t = ints(y->in[1])[i];
+        real *row = g.data + i * c->n;
+        bool is_padding = t == c->ignore;
         real low = !is_padding ? (real)(-dy * rest) : 0;
-        if (!g.add) k_fill(args->n, row, low);
-        else for (int64_t j = 0; low != 0 && j < args->n; j++) row[j] += low;
+        if (!g.add) k_fill(c->n, row, low);
+        else for (int64_t j = 0; low != 0 && j < c->n; j++) row[j] += low;
         if (is_padding) continue;
         row[t] += (real)(-dy * peak) - low;
-        row[args->padding] -= low;
+        row[c->ignore] -= low;
     }
 }

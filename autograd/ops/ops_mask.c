@@ -13,10 +13,9 @@ Tensor *ag_where_at(AgSite at, Tensor *mask, Tensor *a, Tensor *b)
     check_tensor(at, __func__, "a", a, AG_REAL);
     check_tensor(at, __func__, "b", b, AG_REAL);
     AgShape operands = broadcast_shape(at, __func__, a, b), shape;
-    char tm[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
     if (!broadcast(&mask->shape, &operands, &shape))
-        ag_usage_error(at, __func__, "mask %s does not broadcast with a and b, which are %s", ag_shape_text(mask->shape, tm),
-                       ag_shape_text(operands, to));
+        ag_usage_error(at, __func__, "mask %s does not broadcast with a and b, which are %s", shape_text(mask->shape),
+                       shape_text(operands));
     Tensor *y = op_new(at, OP_where, &shape, mask, a, b);
     KWalk walk_a = walk_over(&shape, &mask->shape, &a->shape), walk_b = walk_over(&shape, &mask->shape, &b->shape);
     k_select(&walk_a, reals(y), bools(mask), reals(a), false, false);

@@ -17,12 +17,6 @@ static bool holds(AgCompare how, double a, double b)
     }
 }
 
-/* Item i of any type; exact. */
-static double number_at(const Tensor *x, int64_t i)
-{
-    return x->dtype == AG_REAL ? (double)reals(x)[i] : x->dtype == AG_INT ? ints(x)[i] : bools(x)[i];
-}
-
 /* t's values repeated to `shape`: t's own if it has that shape, else scratch. */
 static const void *spread(AgSite at, const char *what, const Tensor *t, const AgShape *shape)
 {
@@ -53,8 +47,7 @@ Tensor *ag_compare_at(AgSite at, AgCompare how, Tensor *a, Tensor *b)
     }
     const void *va = spread(at, __func__, a, &shape), *vb = spread(at, __func__, b, &shape);
     for (int64_t i = 0; i < y->numel; i++)
-        bools(y)[i] = a->dtype == AG_INT ? holds(how, ((const int32_t *)va)[i], ((const int32_t *)vb)[i])
-                                         : holds(how, ((const uint8_t *)va)[i], ((const uint8_t *)vb)[i]);
+        bools(y)[i] = holds(how, number_at(a->dtype, va, i), number_at(b->dtype, vb, i));
     scratch_end();
     return y;
 }
@@ -65,8 +58,7 @@ Tensor *ag_compare_scalar_at(AgSite at, AgCompare how, Tensor *a, double b)
     check_tensor(at, __func__, "a", a, a ? a->dtype : AG_REAL);
     Tensor *y = tensor_new(at, __func__, &a->shape, AG_BOOL);
     if (a->dtype == AG_REAL) b = (double)(real)b;               /* 0.1 equals a tensor of 0.1 */
-    for (int64_t i = 0; i < y->numel; i++)
-        bools(y)[i] = holds(how, number_at(a, i), b);
+    for (int64_t i = 0; i < y->numel; i++) bools(y)[i] = holds(how, number_at(a->dtype, a->data, i), b);
     return y;
 }
 
@@ -97,7 +89,7 @@ Tensor *ag_cast_at(AgSite at, Tensor *x, AgDType dtype)
     if (x->dtype == dtype) return x;
     Tensor *y = tensor_new(at, __func__, &x->shape, dtype);
     for (int64_t i = 0; i < x->numel; i++) {
-        double v = number_at(x, i);
+        double v = number_at(x->dtype, x->data, i);
         bool fits = dtype == AG_INT ? v > -2147483649.0 && v < 2147483648.0 : dtype != AG_REAL || (double)(real)v == v;
         if (!fits) ag_usage_error(at, __func__, "%.17g at item %lld does not fit %s", v, (long long)i, dtype_name(dtype));
         if (dtype == AG_REAL) reals(y)[i] = (real)v;
@@ -110,10 +102,9 @@ Tensor *ag_cast_at(AgSite at, Tensor *x, AgDType dtype)
 Tensor *ag_to_bf16_at(AgSite at, Tensor *x)
 {
     check_tensor(at, __func__, "x", x, AG_REAL);
-    char text[AG_SHAPE_TEXT];
     AgShape shape = x->shape;
     if (shape.ndim < 1 || shape.dim[shape.ndim - 1] % 2 != 0)
-        ag_usage_error(at, __func__, "x %s, expected an even last dimension", ag_shape_text(shape, text));
+        ag_usage_error(at, __func__, "x %s, expected an even last dimension", shape_text(shape));
     shape.dim[shape.ndim - 1] /= 2;
     Tensor *y = tensor_new(at, __func__, &shape, AG_INT);
     const real *from = reals(x);
@@ -138,9 +129,8 @@ Tensor *ag_from_bf16_at(AgSite at, Tensor *x)
 Tensor *ag_one_hot_at(AgSite at, Tensor *ids, int64_t classes)
 {
     check_tensor(at, __func__, "ids", ids, AG_INT);
-    char text[AG_SHAPE_TEXT];
     if (classes < 0 || ids->shape.ndim == AG_MAX_DIMS)
-        ag_usage_error(at, __func__, "%lld classes for ids %s", (long long)classes, ag_shape_text(ids->shape, text));
+        ag_usage_error(at, __func__, "%lld classes for ids %s", (long long)classes, shape_text(ids->shape));
     check_ids(at, __func__, ids, classes);
     AgShape shape = ids->shape;
     shape.dim[shape.ndim++] = classes;

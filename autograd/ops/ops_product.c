@@ -8,8 +8,8 @@
  * (..,n,k) (..,k,m) -> (..,n,m). Batch dimensions broadcast: there is one product for each index of the result's batch, and
  * the gradient of a repeated matrix is a sum. */
 
-/* The batch of the result, with the strides of a and b in matrices, and its number of matrices. */
-typedef struct { KWalk walk; int64_t count; } Batch;
+/* Products of matrices (n,k) and (k,m), `count` of them. The strides of a and b (in batch) and y count matrices. */
+typedef struct { int64_t n, k, m, count; KWalk batch; int64_t y[AG_MAX_DIMS]; } Matmul;
 
 static AgShape batch_part(const AgShape *s)
 {
@@ -18,10 +18,21 @@ static AgShape batch_part(const AgShape *s)
     return batch;
 }
 
-static Batch batch_of(const AgShape *y, const AgShape *a, const AgShape *b)
+/* If b is a single matrix, a is seen as one matrix with the rows of all of its batch. Several empty matrices look like a single
+ * one, so a must have a matrix for each of them. */
+static Matmul matmul_of(const Tensor *y, const Tensor *a, const Tensor *b)
 {
-    AgShape by = batch_part(y), ba = batch_part(a), bb = batch_part(b);
-    return (Batch){ walk_over(&by, &ba, &bb), ag_shape_numel(by) };
+    const int64_t *end = a->shape.dim + a->shape.ndim;
+    AgShape batch = batch_part(&y->shape), batch_a = batch_part(&a->shape), batch_b = batch_part(&b->shape);
+    Matmul p = { .n = end[-2], .k = end[-1], .m = b->shape.dim[b->shape.ndim - 1], .count = ag_shape_numel(batch) };
+    if (b->numel == p.k * p.m && a->numel == p.count * p.n * p.k) {
+        p.n *= p.count;
+        p.count = 1;
+        batch.ndim = 0;
+    }
+    p.batch = walk_over(&batch, &batch_a, &batch_b);
+    broadcast_strides(&batch, &batch, p.y);
+    return p;
 }
 
 /* Whether there is one step from each matrix of an operand to the next, 0 for a single one. s: its strides, in matrices. */
@@ -53,14 +64,14 @@ static int64_t matrix_at(const KWalk *batch, const int64_t *s, int64_t i)
 
 /* One product for each batch index, each operand with its own strides sa, sb, sc, in matrices: by one call of k_gemm if all
  * have one step. If several batch indices share a C, g.add must be set, and the products are added one after another. */
-static void multiply(KGemm g, const Batch *batch, const int64_t *sa, const int64_t *sb, const int64_t *sc, int64_t size_a,
-                     int64_t size_b, int64_t size_c, real *c, const real *a, const real *b)
+static void multiply(KGemm g, const Matmul *p, const int64_t *sa, const int64_t *sb, const int64_t *sc, real *c,
+                     const real *a, const real *b)
 {
-    int64_t step_a, step_b, step_c;
-    bool one_call = has_one_step(&batch->walk, sa, &step_a) && has_one_step(&batch->walk, sb, &step_b) &&
-                    has_one_step(&batch->walk, sc, &step_c) && (step_c != 0 || batch->count <= 1);
+    int64_t size_a = g.m * g.k, size_b = g.k * g.n, size_c = g.m * g.n, step_a, step_b, step_c;
+    bool one_call = has_one_step(&p->batch, sa, &step_a) && has_one_step(&p->batch, sb, &step_b) &&
+                    has_one_step(&p->batch, sc, &step_c) && (step_c != 0 || p->count <= 1);
     if (one_call) {
-        g.batch = batch->count;
+        g.batch = p->count;
         g.step_a = step_a * size_a;
         g.step_b = step_b * size_b;
         g.step_c = step_c * size_c;
@@ -68,55 +79,34 @@ static void multiply(KGemm g, const Batch *batch, const int64_t *sa, const int64
         return;
     }
     g.batch = 1;
-    for (int64_t i = 0; i < batch->count; i++)
-        k_gemm(&g, c + matrix_at(&batch->walk, sc, i) * size_c, a + matrix_at(&batch->walk, sa, i) * size_a,
-               b + matrix_at(&batch->walk, sb, i) * size_b);
-}
-
-/* If b is a single matrix, a is seen as one matrix with the rows of all of its batch. Several empty matrices look like a single
- * one, so a must have a matrix for each of them. */
-static void fold_rows(Batch *batch, const Tensor *a, const Tensor *b, int64_t k, int64_t m, int64_t *n)
-{
-    if (b->numel != k * m || a->numel != batch->count * *n * k) return;
-    *n *= batch->count;
-    batch->count = 1;
-    batch->walk.ndim = 0;
-}
-
-static void result_strides(const AgShape *y, int64_t stride[AG_MAX_DIMS])
-{
-    AgShape batch = batch_part(y);
-    broadcast_strides(&batch, &batch, stride);
+    for (int64_t i = 0; i < p->count; i++)
+        k_gemm(&g, c + matrix_at(&p->batch, sc, i) * size_c, a + matrix_at(&p->batch, sa, i) * size_a,
+               b + matrix_at(&p->batch, sb, i) * size_b);
 }
 
 static void matmul_product(Tensor *y, const Tensor *a, const Tensor *b)
 {
-    int64_t n = a->shape.dim[a->shape.ndim - 2], k = a->shape.dim[a->shape.ndim - 1], m = y->shape.dim[y->shape.ndim - 1];
-    Batch batch = batch_of(&y->shape, &a->shape, &b->shape);
-    fold_rows(&batch, a, b, k, m, &n);
-    int64_t sc[AG_MAX_DIMS];
-    result_strides(&y->shape, sc);
-    KGemm g = { .bf16 = y->precision == AG_BF16, .m = n, .n = m, .k = k, .lda = k, .ldb = m, .ldc = m };
-    multiply(g, &batch, batch.walk.a, batch.walk.b, sc, n * k, k * m, n * m, reals(y), reals(a), reals(b));
+    Matmul p = matmul_of(y, a, b);
+    KGemm g = { .bf16 = y->precision == AG_BF16, .m = p.n, .n = p.m, .k = p.k, .lda = p.k, .ldb = p.m, .ldc = p.m };
+    multiply(g, &p, p.batch.a, p.batch.b, p.y, reals(y), reals(a), reals(b));
 }
 
 Tensor *ag_matmul_at(AgSite at, Tensor *a, Tensor *b)
 {
     check_tensor(at, __func__, "a", a, AG_REAL);
     check_tensor(at, __func__, "b", b, AG_REAL);
-    char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     int da = a->shape.ndim, db = b->shape.ndim;
     if (da < 2 || db < 2)
-        ag_usage_error(at, __func__, "shapes %s and %s: both need two dimensions or more", ag_shape_text(a->shape, ta),
-                       ag_shape_text(b->shape, tb));
+        ag_usage_error(at, __func__, "shapes %s and %s: both need two dimensions or more", shape_text(a->shape),
+                       shape_text(b->shape));
     int64_t n = a->shape.dim[da - 2], k = a->shape.dim[da - 1], m = b->shape.dim[db - 1];
     if (b->shape.dim[db - 2] != k)
-        ag_usage_error(at, __func__, "shapes %s and %s do not fit: inner sizes %lld and %lld", ag_shape_text(a->shape, ta),
-                       ag_shape_text(b->shape, tb), (long long)k, (long long)b->shape.dim[db - 2]);
+        ag_usage_error(at, __func__, "shapes %s and %s do not fit: inner sizes %lld and %lld", shape_text(a->shape),
+                       shape_text(b->shape), (long long)k, (long long)b->shape.dim[db - 2]);
     AgShape batch_a = batch_part(&a->shape), batch_b = batch_part(&b->shape), shape;
     if (!broadcast(&batch_a, &batch_b, &shape))
         ag_usage_error(at, __func__, "shapes %s and %s do not fit: their batch dimensions do not broadcast",
-                       ag_shape_text(a->shape, ta), ag_shape_text(b->shape, tb));
+                       shape_text(a->shape), shape_text(b->shape));
     shape.dim[shape.ndim++] = n;
     shape.dim[shape.ndim++] = m;
     Tensor *y = op_new(at, OP_matmul, &shape, a, b, NULL);
@@ -132,23 +122,20 @@ void matmul_recompute(Tensor *y)
 void matmul_backward(Tensor *y)
 {
     Tensor *a = y->in[0], *b = y->in[1];
-    int64_t n = a->shape.dim[a->shape.ndim - 2], k = a->shape.dim[a->shape.ndim - 1], m = y->shape.dim[y->shape.ndim - 1];
-    Batch batch = batch_of(&y->shape, &a->shape, &b->shape);
-    fold_rows(&batch, a, b, k, m, &n);
-    int64_t sy[AG_MAX_DIMS];
-    result_strides(&y->shape, sy);
+    Matmul p = matmul_of(y, a, b);
+    int64_t n = p.n, k = p.k, m = p.m;
     for (int i = 0; i < 2; i++) {
         Tensor *x = y->in[i];
         Grad g = grad_into(x);
         if (!g.data) continue;
         /* several products add to the gradient of a repeated matrix, so it starts at zero */
-        bool repeated = x->numel != batch.count * (i == 0 ? n * k : k * m);
+        bool repeated = x->numel != p.count * (i == 0 ? n * k : k * m);
         if (repeated && !g.add) k_fill(x->numel, g.data, 0);
         bool add = g.add || repeated, bf16 = y->precision == AG_BF16;
         KGemm da = { .bf16 = bf16, .tb = true, .add = add, .m = n, .n = k, .k = m, .lda = m, .ldb = m, .ldc = k };
         KGemm db = { .bf16 = bf16, .ta = true, .add = add, .m = k, .n = m, .k = n, .lda = k, .ldb = m, .ldc = m };
-        if (i == 0) multiply(da, &batch, sy, batch.walk.b, batch.walk.a, n * m, k * m, n * k, g.data, grad_of(y), reals(b));
-        else multiply(db, &batch, batch.walk.a, sy, batch.walk.b, n * k, n * m, k * m, g.data, reals(a), grad_of(y));
+        if (i == 0) multiply(da, &p, p.y, p.batch.b, p.batch.a, g.data, grad_of(y), reals(b));
+        else multiply(db, &p, p.batch.a, p.y, p.batch.b, g.data, reals(a), grad_of(y));
     }
 }
 
@@ -158,16 +145,11 @@ void check_linear(AgSite at, const char *what, const Tensor *x, const Tensor *we
 {
     check_tensor(at, what, "x", x, AG_REAL);
     check_tensor(at, what, "weight", weight, AG_REAL);
-    if (bias) check_tensor(at, what, "bias", bias, AG_REAL);
-    char tx[AG_SHAPE_TEXT], tw[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     int ndim = x->shape.ndim;
     if (weight->shape.ndim != 2 || ndim < 1 || x->shape.dim[ndim - 1] != weight->shape.dim[1])
         ag_usage_error(at, what, "x %s and weight %s do not fit: expected x (..,in) and weight (out,in)",
-                       ag_shape_text(x->shape, tx), ag_shape_text(weight->shape, tw));
-    int64_t out = weight->shape.dim[0];
-    if (bias && (bias->shape.ndim != 1 || bias->shape.dim[0] != out))
-        ag_usage_error(at, what, "bias %s does not fit weight %s: expected (out)", ag_shape_text(bias->shape, tb),
-                       ag_shape_text(weight->shape, tw));
+                       shape_text(x->shape), shape_text(weight->shape));
+    if (bias) check_vector(at, what, "bias", bias, weight->shape.dim[0], "(out)", "weight", weight);
 }
 
 static Tensor *linear_new(AgSite at, const char *what, Tensor *x, Tensor *weight, Tensor *bias)
@@ -187,11 +169,10 @@ void ag_unpack_weight_at(AgSite at, Tensor *weight)
 
 void ag_pack_weight_at(AgSite at, Tensor *weight)
 {
-    char text[AG_SHAPE_TEXT];
     check_tensor(at, __func__, "weight", weight, AG_REAL);
     if (weight->shape.ndim != 2 || !weight->owned)
         ag_usage_error(at, __func__, "weight %s %s, expected a matrix that no scope owns",
-                       ag_shape_text(weight->shape, text), weight->owned ? "is no matrix" : "belongs to a scope");
+                       shape_text(weight->shape), weight->owned ? "is no matrix" : "belongs to a scope");
     ag_unpack_weight_at(at, weight);
     int64_t n = weight->shape.dim[0], k = weight->shape.dim[1];
     weight->packed = buffer_new_lasting(at, __func__, (size_t)k_packed_items(n, k) * sizeof(uint32_t));

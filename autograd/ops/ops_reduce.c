@@ -14,9 +14,8 @@ typedef struct { bool reduced[AG_MAX_DIMS]; AgShape kept, dropped; int64_t count
 static Reduction reduction(AgSite at, const char *what, const Tensor *x, AgDims dims)
 {
     Reduction r = { .kept = x->shape, .count = 1 };
-    char text[AG_SHAPE_TEXT];
     if (dims.n < 0 || dims.n > (x->shape.ndim > 0 ? x->shape.ndim : 1))
-        ag_usage_error(at, what, "%d dimensions named for shape %s", dims.n, ag_shape_text(x->shape, text));
+        ag_usage_error(at, what, "%d dimensions named for shape %s", dims.n, shape_text(x->shape));
     for (int i = 0; i < dims.n; i++) {
         int d = check_along(at, what, x, dims.dim[i]);
         if (r.reduced[d]) ag_usage_error(at, what, "dimension %d is named twice", dims.dim[i]);
@@ -29,35 +28,28 @@ static Reduction reduction(AgSite at, const char *what, const Tensor *x, AgDims 
     return r;
 }
 
-/* x with its reduced dimensions as n. Returns false if they are not neighbors. */
-static bool reduced_along(const Reduction *r, const AgShape *x, Along *a)
-{
-    int first = 0, last = x->ndim - 1;
-    while (first < x->ndim && !r->reduced[first]) first++;
-    while (last >= 0 && !r->reduced[last]) last--;
-    for (int i = first; i <= last; i++)
-        if (!r->reduced[i]) return false;
-    *a = shape_along(x, first, last);
-    return true;
-}
-
 /* The values of x with its reduced dimensions as neighbors: its own, or a copy in scratch memory with them at the end. */
 static const real *with_neighbors(AgSite at, const char *what, const Reduction *r, const Tensor *x, Along *a)
 {
-    if (reduced_along(r, &x->shape, a)) return reals(x);
-    KWalk walk = { .ndim = 0 };
-    int64_t stride[AG_MAX_DIMS], step = x->numel;
+    int first = 0, last = x->shape.ndim - 1;
+    while (first < x->shape.ndim && !r->reduced[first]) first++;
+    while (last >= 0 && !r->reduced[last]) last--;
+    bool neighbors = true;
+    for (int i = first; i <= last; i++) neighbors = neighbors && r->reduced[i];
+    *a = shape_along(&x->shape, first, last);
+    if (neighbors) return reals(x);
+    AgShape shape = { 0, { 0 } };
+    KWalk walk = { .ndim = x->shape.ndim };
+    int64_t stride[AG_MAX_DIMS];
     broadcast_strides(&x->shape, &x->shape, stride);
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < x->shape.ndim; i++) {
             if (r->reduced[i] != (pass == 1)) continue;
-            walk.dim[walk.ndim] = x->shape.dim[i];
-            walk.b[walk.ndim++] = stride[i];
+            walk.b[shape.ndim] = stride[i];
+            walk.dim[shape.ndim] = x->shape.dim[i];
+            shape.dim[shape.ndim++] = x->shape.dim[i];
         }
-    for (int i = 0; i < walk.ndim; i++) {
-        if (walk.dim[i]) step /= walk.dim[i];
-        walk.a[i] = step;
-    }
+    broadcast_strides(&shape, &shape, walk.a);
     real *moved = scratch_new(at, what, x->numel, sizeof(real));
     k_copy(&walk, moved, reals(x), sizeof(real));
     *a = (Along){ ag_shape_numel(r->dropped), r->count, 1 };
@@ -81,25 +73,19 @@ static Tensor *sum_scaled(AgSite at, const char *what, int op, Tensor *x, AgDims
     return op_done(y);
 }
 
-/* dx = (or +=) the small array repeated to x's shape. */
-static void repeat_into(Tensor *x, const real *small, const AgShape *kept)
-{
-    Grad g = grad_into(x);
-    KWalk walk = walk_over(&x->shape, &x->shape, kept);
-    if (g.add) k_copy_add(&walk, g.data, small);
-    else k_copy(&walk, g.data, small, sizeof(real));
-}
-
 void sum_scaled_backward(Tensor *y)
 {
-    ReduceArgs *args = y->args;
-    if (args->scale == 1) {
-        repeat_into(y->in[0], grad_of(y), &args->kept);
-        return;
+    const ReduceArgs *args = y->args;
+    Tensor *x = y->in[0];
+    real *dy = grad_of(y);
+    if (args->scale != 1) {
+        dy = scratch_new(y->site, y->op->name, y->numel, sizeof(real));
+        k_unary(K_SCALE, y->numel, dy, grad_of(y), args->scale, 0);
     }
-    real *scaled = scratch_new(y->site, y->op->name, y->numel, sizeof(real));
-    k_unary(K_SCALE, y->numel, scaled, grad_of(y), args->scale, 0);
-    repeat_into(y->in[0], scaled, &args->kept);
+    Grad g = grad_into(x);
+    KWalk walk = walk_over(&x->shape, &x->shape, &args->kept);
+    if (g.add) k_copy_add(&walk, g.data, dy);
+    else k_copy(&walk, g.data, dy, sizeof(real));
 }
 
 Tensor *ag_sum_dims_at(AgSite at, Tensor *x, AgDims dims, bool keep)
@@ -182,12 +168,12 @@ void var_dims_backward(Tensor *y)
 static Reduction choice(AgSite at, const char *what, const Tensor *x, int dim, Along *a)
 {
     check_tensor(at, what, "x", x, AG_REAL);
-    Reduction r = reduction(at, what, x, DIMS(dim));
-    char text[AG_SHAPE_TEXT];
-    if (r.count == 0) ag_usage_error(at, what, "there is nothing to choose from in shape %s", ag_shape_text(x->shape, text));
+    int d = check_along(at, what, x, dim);
+    Reduction r = reduction(at, what, x, DIMS(d));
+    if (r.count == 0) ag_usage_error(at, what, "there is nothing to choose from in shape %s", shape_text(x->shape));
     if (r.count > INT32_MAX)
-        ag_usage_error(at, what, "dimension %d of %s is too long for an AG_INT index", dim, ag_shape_text(x->shape, text));
-    reduced_along(&r, &x->shape, a);
+        ag_usage_error(at, what, "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape));
+    *a = shape_along(&x->shape, d, d);
     return r;
 }
 

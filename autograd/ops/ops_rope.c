@@ -23,10 +23,9 @@ Tensor *ag_rope_frequencies_at(AgSite at, int64_t width, double base)
 Tensor *ag_rope_table_at(AgSite at, Tensor *frequencies, int64_t start, int64_t count)
 {
     check_tensor(at, __func__, "frequencies", frequencies, AG_REAL);
-    char text[AG_SHAPE_TEXT];
     if (frequencies->shape.ndim != 1 || start < 0 || count < 0)
         ag_usage_error(at, __func__, "frequencies %s, %lld positions from %lld on: expected (K/2), and 0 or more of both",
-                       ag_shape_text(frequencies->shape, text), (long long)count, (long long)start);
+                       shape_text(frequencies->shape), (long long)count, (long long)start);
     int64_t n = frequencies->numel;
     Tensor *y = tensor_new(at, __func__, &SHAPE(count, 2 * n), AG_REAL);
     for (int64_t p = 0; p < count; p++)
@@ -49,11 +48,10 @@ Tensor *ag_rope_at(AgSite at, Tensor *x, Tensor *table, int heads, bool adjacent
 {
     check_tensor(at, __func__, "x", x, AG_REAL);
     check_tensor(at, __func__, "table", table, AG_REAL);
-    char tx[AG_SHAPE_TEXT], tt[AG_SHAPE_TEXT];
     if (x->shape.ndim != 3 || table->shape.ndim != 2 || heads < 1 || table->shape.dim[1] % 2 != 0 ||
         x->shape.dim[1] != table->shape.dim[0] || x->shape.dim[2] != heads * table->shape.dim[1])
         ag_usage_error(at, __func__, "x %s, table %s and %d heads do not fit: expected (B,T,D) and (T,D/heads)",
-                       ag_shape_text(x->shape, tx), ag_shape_text(table->shape, tt), heads);
+                       shape_text(x->shape), shape_text(table->shape), heads);
     if (table->requires_grad) ag_usage_error(at, __func__, "the table requires a gradient, and rope computes none for it");
     Tensor *y = op_new(at, OP_rope, &x->shape, x, table, NULL);
     RopeArgs args = { heads, adjacent };

@@ -1,5 +1,4 @@
-/* ops_rows.c: operations on rows, along the last dimension: softmax, log-softmax, masked softmax, layer norm, RMS norm. For
- * softmax and log-softmax along another dimension, the tensor is transposed before and after. */
+/* ops_rows.c: operations on rows, along the last dimension: softmax, log-softmax, masked softmax, layer norm, RMS norm. */
 #include <math.h>
 
 #include "kaeru/autograd.h"
@@ -12,51 +11,36 @@ static int64_t row_size(const Tensor *x)
     return x->shape.ndim ? x->shape.dim[x->shape.ndim - 1] : 1;
 }
 
-typedef Tensor *AlongLast(AgSite at, Tensor *x, int dim);
+/* ---- softmax: y_i = e^x_i / sum_j e^x_j                      dx_i = y_i (dy_i - sum_j dy_j y_j)
+ * log_softmax: y_i = x_i - ln sum_j e^x_j                      dx_i = dy_i - e^y_i sum_j dy_j ---------------------- */
 
-/* Applies f, which works along the last dimension, along `dim`. */
-static Tensor *transposed(AgSite at, Tensor *x, int dim, AlongLast *f)
-{
-    int last = x->shape.ndim - 1;
-    return ag_transpose_at(at, f(at, ag_transpose_at(at, x, dim, last), -1), dim, last);
-}
-
-static bool is_last(AgSite at, const char *what, const Tensor *x, int dim)
+/* Along another dimension than the last, x is transposed before and y after. */
+static Tensor *softmax_along(AgSite at, const char *what, int op, Tensor *x, int dim)
 {
     check_tensor(at, what, "x", x, AG_REAL);
-    return check_along(at, what, x, dim) >= x->shape.ndim - 1;
-}
-
-/* ---- softmax: y_i = e^x_i / sum_j e^x_j                      dx_i = y_i (dy_i - sum_j dy_j y_j) ------------------ */
-
-Tensor *ag_softmax_at(AgSite at, Tensor *x, int dim)
-{
-    if (!is_last(at, __func__, x, dim)) return transposed(at, x, dim, ag_softmax_at);
-    Tensor *y = op_new(at, OP_softmax, &x->shape, x, NULL, NULL);
-    k_softmax(row_count(x), row_size(x), reals(y), reals(x));
+    int last = x->shape.ndim - 1;
+    if (check_along(at, what, x, dim) < last)
+        return ag_transpose_at(at, softmax_along(at, what, op, ag_transpose_at(at, x, dim, last), last), dim, last);
+    Tensor *y = op_new(at, op, &x->shape, x, NULL, NULL);
+    (op == OP_softmax ? k_softmax : k_log_softmax)(row_count(x), row_size(x), reals(y), reals(x));
     return op_done(y);
 }
 
 void softmax_backward(Tensor *y)
 {
     Grad g = grad_into(y->in[0]);
-    k_softmax_backward(row_count(y), row_size(y), g.data, grad_of(y), reals(y), g.add);
+    bool is_log = y->op == &op_table[OP_log_softmax];
+    (is_log ? k_log_softmax_backward : k_softmax_backward)(row_count(y), row_size(y), g.data, grad_of(y), reals(y), g.add);
 }
 
-/* ---- log_softmax: y_i = x_i - ln sum_j e^x_j                 dx_i = dy_i - e^y_i sum_j dy_j ---------------------- */
+Tensor *ag_softmax_at(AgSite at, Tensor *x, int dim)
+{
+    return softmax_along(at, __func__, OP_softmax, x, dim);
+}
 
 Tensor *ag_log_softmax_at(AgSite at, Tensor *x, int dim)
 {
-    if (!is_last(at, __func__, x, dim)) return transposed(at, x, dim, ag_log_softmax_at);
-    Tensor *y = op_new(at, OP_log_softmax, &x->shape, x, NULL, NULL);
-    k_log_softmax(row_count(x), row_size(x), reals(y), reals(x));
-    return op_done(y);
-}
-
-void log_softmax_backward(Tensor *y)
-{
-    Grad g = grad_into(y->in[0]);
-    k_log_softmax_backward(row_count(y), row_size(y), g.data, grad_of(y), reals(y), g.add);
+    return softmax_along(at, __func__, OP_log_softmax, x, dim);
 }
 
 /* ---- masked_softmax: y_i = e^(scale x_i) / sum over visible j of e^(scale x_j), and 0 for hidden i
@@ -98,39 +82,23 @@ static void check_norm(AgSite at, const char *what, const Tensor *x, double eps)
     if (!(eps >= 0 && eps < INFINITY)) ag_usage_error(at, what, "eps is %g, expected a finite number of 0 or more", eps);
 }
 
-/* p: gamma or beta, may be NULL. */
-static void check_scale(AgSite at, const char *what, const char *name, const Tensor *p, const Tensor *x)
-{
-    char tp[AG_SHAPE_TEXT], tx[AG_SHAPE_TEXT];
-    if (!p) return;
-    check_tensor(at, what, name, p, AG_REAL);
-    if (p->shape.ndim != 1 || p->shape.dim[0] != row_size(x))
-        ag_usage_error(at, what, "%s %s does not fit x %s: expected (D) and (..,D)", name, ag_shape_text(p->shape, tp),
-                       ag_shape_text(x->shape, tx));
-}
-
-/* ---- layer_norm: n = (x - mean) / deviation, y = gamma n + beta ----------------------------------------------------
- * With g = dy gamma and the row's means:  dx = (g - mean(g) - n mean(g n)) / deviation
- *                                         dgamma = sum over rows of dy n,  dbeta = sum over rows of dy
- * `deviation` is sqrt(var + eps) or sqrt(var) + eps, with the variance over D or D-1 items: see AgNorm. The term mean(g n)
- * depends on this convention; see k_layer_norm_backward. */
+/* ---- layer_norm: y = gamma (x - mean) / deviation + beta ------------------------------------------------------------
+ * `deviation` is sqrt(var + eps) or sqrt(var) + eps, with the variance over D or D-1 items: see AgNorm. */
 
 static void layer_values(Tensor *y, const Tensor *x, const Tensor *gamma, const Tensor *beta, AgNorm kind)
 {
-    int64_t rows = row_count(x);
-    real *mean = buffer_data(y->saved), *rstd = mean + rows;
-    k_layer_norm(rows, row_size(x), reals(y), mean, rstd, reals(x), gamma ? reals(gamma) : NULL, beta ? reals(beta) : NULL,
-                 kind);
+    real *mean = buffer_data(y->saved), *rstd = mean + row_count(x);
+    k_layer_norm(row_count(x), row_size(x), reals(y), mean, rstd, reals(x), reals_if(gamma, gamma != NULL),
+                 reals_if(beta, beta != NULL), kind);
 }
 
 Tensor *ag_layer_norm_at(AgSite at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind)
 {
     check_norm(at, __func__, x, kind.eps);
-    check_scale(at, __func__, "gamma", gamma, x);
-    check_scale(at, __func__, "beta", beta, x);
-    char text[AG_SHAPE_TEXT];
+    if (gamma) check_vector(at, __func__, "gamma", gamma, row_size(x), "(D) and (..,D)", "x", x);
+    if (beta) check_vector(at, __func__, "beta", beta, row_size(x), "(D) and (..,D)", "x", x);
     if (kind.unbiased && row_size(x) < 2)
-        ag_usage_error(at, __func__, "the unbiased variance of rows of one item (x %s) is 0/0", ag_shape_text(x->shape, text));
+        ag_usage_error(at, __func__, "the unbiased variance of rows of one item (x %s) is 0/0", shape_text(x->shape));
     Tensor *in[] = { x, gamma, beta };
     Tensor *y = op_new_n(at, &op_table[OP_layer_norm], &x->shape, in, 3);
     if (y->op) *(AgNorm *)op_args(y, sizeof kind) = kind;
@@ -152,23 +120,20 @@ void layer_norm_backward(Tensor *y)
     const real *mean = buffer_data(y->saved);
     Grad gx = grad_into(x), ggamma = grad_into(gamma), gbeta = grad_into(beta);
     k_layer_norm_backward(rows, row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, gbeta.data, gbeta.add,
-                          grad_of(y), reals(x), mean, mean + rows, gamma ? reals(gamma) : NULL,
-                          *kind);
+                          grad_of(y), reals(x), mean, mean + rows, reals_if(gamma, gamma != NULL), *kind);
 }
 
-/* ---- rms_norm: y = gamma x / r, r = sqrt(mean x² + eps)
- * With g = dy gamma, n = x / r:  dx = (g - n mean(g n)) / r,  dgamma = sum over rows of dy n ------------------------ */
+/* ---- rms_norm: y = gamma x / r, r = sqrt(mean x² + eps) ----------------------------------------------------------- */
 
 static void rms_values(Tensor *y, const Tensor *x, const Tensor *gamma, double eps)
 {
-    k_rms_norm(row_count(x), row_size(x), reals(y), buffer_data(y->saved), reals(x),
-               gamma ? reals(gamma) : NULL, eps);
+    k_rms_norm(row_count(x), row_size(x), reals(y), buffer_data(y->saved), reals(x), reals_if(gamma, gamma != NULL), eps);
 }
 
 Tensor *ag_rms_norm_at(AgSite at, Tensor *x, Tensor *gamma, double eps)
 {
     check_norm(at, __func__, x, eps);
-    check_scale(at, __func__, "gamma", gamma, x);
+    if (gamma) check_vector(at, __func__, "gamma", gamma, row_size(x), "(D) and (..,D)", "x", x);
     Tensor *y = op_new(at, OP_rms_norm, &x->shape, x, gamma, NULL);
     if (y->op) *(double *)op_args(y, sizeof eps) = eps;
     op_save(y, row_count(x));
@@ -187,5 +152,5 @@ void rms_norm_backward(Tensor *y)
     const real *rstd = buffer_data(y->saved);
     Grad gx = grad_into(x), ggamma = grad_into(gamma);
     k_rms_norm_backward(row_count(x), row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, grad_of(y), reals(x), rstd,
-                         gamma ? reals(gamma) : NULL);
+                        reals_if(gamma, gamma != NULL));
 }

@@ -8,23 +8,11 @@
 
 #include <string.h>
 
-/* The strides of a contiguous array. */
-static void contiguous_strides(const AgShape *shape, int64_t stride[AG_MAX_DIMS])
-{
-    int64_t step = 1;
-    for (int i = shape->ndim - 1; i >= 0; i--) {
-        stride[i] = step;
-        step *= shape->dim[i];
-    }
-}
-
 /* A walk over a contiguous array of shape `part` (strides a) and a part of that shape in one of shape `whole` (strides b). */
 static KWalk walk_part(const AgShape *part, const AgShape *whole)
 {
-    KWalk walk = { .ndim = part->ndim };
-    memcpy(walk.dim, part->dim, sizeof walk.dim);
-    contiguous_strides(part, walk.a);
-    contiguous_strides(whole, walk.b);
+    KWalk walk = walk_over(part, part, part);
+    broadcast_strides(whole, whole, walk.b);
     return walk;
 }
 
@@ -61,7 +49,6 @@ static Tensor *moved_done(Tensor *y)
 Tensor *ag_reshape_at(AgSite at, Tensor *x, AgShape shape)
 {
     check_any(at, __func__, "x", x);
-    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     AgShape requested = shape;
     int open = -1;
     for (int i = 0; i < shape.ndim && i < AG_MAX_DIMS; i++)
@@ -69,12 +56,12 @@ Tensor *ag_reshape_at(AgSite at, Tensor *x, AgShape shape)
     if (open >= 0) {
         shape.dim[open] = 1;
         int64_t known = check_shape(at, __func__, &shape);
-        if (known == 0) ag_usage_error(at, __func__, "in %s every size fits for -1", ag_shape_text(requested, b));
+        if (known == 0) ag_usage_error(at, __func__, "in %s every size fits for -1", shape_text(requested));
         shape.dim[open] = x->numel / known;
     }
     if (check_shape(at, __func__, &shape) != x->numel)
-        ag_usage_error(at, __func__, "shape %s with %lld items does not fit %s", ag_shape_text(x->shape, a),
-                       (long long)x->numel, ag_shape_text(requested, b));
+        ag_usage_error(at, __func__, "shape %s with %lld items does not fit %s", shape_text(x->shape),
+                       (long long)x->numel, shape_text(requested));
     if (x->dtype != AG_REAL) return tensor_alias(at, __func__, &shape, x->dtype, x->buffer);
     return op_done(op_new_alias(at, OP_reshape, &shape, x));
 }
@@ -95,13 +82,12 @@ void reshape_recompute(Tensor *y)
 Tensor *ag_permute_at(AgSite at, Tensor *x, AgDims order)
 {
     check_any(at, __func__, "x", x);
-    char text[AG_SHAPE_TEXT];
     int ndim = x->shape.ndim;
     bool seen[AG_MAX_DIMS] = { false };
     if (order.n != ndim)
-        ag_usage_error(at, __func__, "an order of %d dimensions for shape %s", order.n, ag_shape_text(x->shape, text));
+        ag_usage_error(at, __func__, "an order of %d dimensions for shape %s", order.n, shape_text(x->shape));
     int64_t stride[AG_MAX_DIMS];
-    contiguous_strides(&x->shape, stride);
+    broadcast_strides(&x->shape, &x->shape, stride);
     AgShape shape = { ndim, { 0 } };
     KWalk walk = { .ndim = ndim };
     for (int i = 0; i < ndim; i++) {
@@ -111,7 +97,7 @@ Tensor *ag_permute_at(AgSite at, Tensor *x, AgDims order)
         shape.dim[i] = walk.dim[i] = x->shape.dim[d];
         walk.b[i] = stride[d];
     }
-    contiguous_strides(&shape, walk.a);
+    broadcast_strides(&shape, &shape, walk.a);
     Tensor *y = moved_new(at, OP_permute, &shape, &x, 1);
     if (y->op) *(KWalk *)op_args(y, sizeof walk) = walk;
     k_copy(&walk, y->data, x->data, dtype_size(x->dtype));
@@ -147,12 +133,11 @@ static void slice_values(Tensor *y, const Tensor *x, const SliceArgs *args)
 Tensor *ag_slice_at(AgSite at, Tensor *x, int dim, int64_t start, int64_t stop)
 {
     check_any(at, __func__, "x", x);
-    char text[AG_SHAPE_TEXT];
     int d = check_dim(at, __func__, x, dim);
     int64_t n = x->shape.dim[d], from = start < 0 ? start + n : start, to = stop < 0 ? stop + n : stop;
     if (from < 0 || to < from || to > n)
         ag_usage_error(at, __func__, "%lld..%lld is not within dimension %d of %s", (long long)start, (long long)stop, dim,
-                       ag_shape_text(x->shape, text));
+                       shape_text(x->shape));
     AgShape shape = x->shape;
     shape.dim[d] = to - from;
     SliceArgs args = { .walk = walk_part(&shape, &x->shape), .whole = to - from == n };
@@ -180,12 +165,11 @@ void slice_backward(Tensor *y)
 Tensor *ag_split_at(AgSite at, Tensor *x, int parts, int dim, Tensor **out)
 {
     check_any(at, __func__, "x", x);
-    char text[AG_SHAPE_TEXT];
     int d = check_dim(at, __func__, x, dim);
     ag_check_pointer_at(at, __func__, "out", out);
     if (parts < 1 || x->shape.dim[d] % parts != 0)
         ag_usage_error(at, __func__, "dimension %d of %s does not divide into %d equal parts", dim,
-                       ag_shape_text(x->shape, text), parts);
+                       shape_text(x->shape), parts);
     int64_t size = x->shape.dim[d] / parts;
     for (int i = 0; i < parts; i++) out[i] = ag_slice_at(at, x, d, i * size, (i + 1) * size);
     return out[0];
@@ -200,14 +184,13 @@ Tensor *ag_concat_at(AgSite at, Tensor **x, int n, int dim)
     check_any(at, __func__, "x", x[0]);
     int d = check_dim(at, __func__, x[0], dim);
     AgShape shape = x[0]->shape;
-    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     for (int i = 1; i < n; i++) {
         check_tensor(at, __func__, "an item of x", x[i], x[0]->dtype);
         AgShape other = x[i]->shape;
         if (other.ndim == shape.ndim) other.dim[d] = shape.dim[d];
         if (!ag_shape_equal(other, shape))
-            ag_usage_error(at, __func__, "shapes %s and %s differ in another dimension than %d", ag_shape_text(x[0]->shape, a),
-                           ag_shape_text(x[i]->shape, b), dim);
+            ag_usage_error(at, __func__, "shapes %s and %s differ in another dimension than %d", shape_text(x[0]->shape),
+                           shape_text(x[i]->shape), dim);
         if (__builtin_add_overflow(shape.dim[d], x[i]->shape.dim[d], &shape.dim[d]))
             ag_usage_error(at, __func__, "the size of dimension %d overflows", dim);
     }
@@ -240,10 +223,9 @@ void concat_backward(Tensor *y)
 Tensor *ag_expand_at(AgSite at, Tensor *x, AgShape shape)
 {
     check_any(at, __func__, "x", x);
-    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     check_shape(at, __func__, &shape);
     if (!broadcasts_to(&x->shape, &shape))
-        ag_usage_error(at, __func__, "%s does not broadcast to %s", ag_shape_text(x->shape, a), ag_shape_text(shape, b));
+        ag_usage_error(at, __func__, "%s does not broadcast to %s", shape_text(x->shape), shape_text(shape));
     Tensor *y = moved_new(at, OP_expand, &shape, &x, 1);
     KWalk walk = walk_over(&shape, &shape, &x->shape);
     k_copy(&walk, y->data, x->data, dtype_size(x->dtype));
@@ -260,10 +242,9 @@ void expand_backward(Tensor *y)
 Tensor *ag_squeeze_at(AgSite at, Tensor *x, int dim)
 {
     check_any(at, __func__, "x", x);
-    char text[AG_SHAPE_TEXT];
     int d = check_dim(at, __func__, x, dim);
     if (x->shape.dim[d] != 1)
-        ag_usage_error(at, __func__, "dimension %d of %s does not have size 1", dim, ag_shape_text(x->shape, text));
+        ag_usage_error(at, __func__, "dimension %d of %s does not have size 1", dim, shape_text(x->shape));
     AgShape shape = { x->shape.ndim - 1, { 0 } };
     for (int i = 0, j = 0; i < x->shape.ndim; i++)
         if (i != d) shape.dim[j++] = x->shape.dim[i];
@@ -273,10 +254,9 @@ Tensor *ag_squeeze_at(AgSite at, Tensor *x, int dim)
 Tensor *ag_unsqueeze_at(AgSite at, Tensor *x, int dim)
 {
     check_any(at, __func__, "x", x);
-    char text[AG_SHAPE_TEXT];
     int ndim = x->shape.ndim + 1, d = dim < 0 ? dim + ndim : dim;
     if (d < 0 || d >= ndim || ndim > AG_MAX_DIMS)
-        ag_usage_error(at, __func__, "dimension %d cannot be inserted into %s", dim, ag_shape_text(x->shape, text));
+        ag_usage_error(at, __func__, "dimension %d cannot be inserted into %s", dim, shape_text(x->shape));
     AgShape shape = { ndim, { 0 } };
     for (int i = 0, j = 0; i < ndim; i++) shape.dim[i] = i == d ? 1 : x->shape.dim[j++];
     return ag_reshape_at(at, x, shape);

@@ -37,10 +37,9 @@ static Tensor *first_ids(AgSite at, const char *what, const Tensor *x, int dim, 
 {
     check_tensor(at, what, "x", x, AG_REAL);
     int d = check_along(at, what, x, dim);
-    char text[AG_SHAPE_TEXT];
     Along a = shape_along(&x->shape, d, d);
     if (k > a.n || k < 0 || a.n > INT32_MAX || (k == 0 && x->shape.ndim == 0))
-        ag_usage_error(at, what, "%lld items along dimension %d of %s", (long long)k, dim, ag_shape_text(x->shape, text));
+        ag_usage_error(at, what, "%lld items along dimension %d of %s", (long long)k, dim, shape_text(x->shape));
     AgShape shape = x->shape;
     shape.dim[d] = k;
     Tensor *y = tensor_new(at, what, &shape, AG_INT);
