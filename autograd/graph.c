@@ -59,7 +59,7 @@ Tensor *op_new(AgSite at, int op, const AgShape *shape, Tensor *a, Tensor *b, Te
     return op_new_n(at, &op_table[op], shape, in, c ? 3 : b ? 2 : 1);
 }
 
-Tensor *op_new_sharing(AgSite at, const Op *op, const AgShape *shape, Buffer *value, Tensor *const *in, int n)
+static Tensor *op_new_sharing(AgSite at, const Op *op, const AgShape *shape, Buffer *value, Tensor *const *in, int n)
 {
     return record(at, op, tensor_alias(at, op->name, shape, AG_REAL, value), in, n);
 }
@@ -95,22 +95,12 @@ real *op_save_gradient(Tensor *y, int i)
     return buffer_data(y->saved_gradient[i]);
 }
 
-static Tensor *done(Event event, Tensor *y)
+Tensor *op_done(Tensor *y)
 {
-    tell(event, y->site, y);
+    tell(COMPUTED, y->site, y);
     scratch_end();
     if (y->op && y->buffer) y->version[y->n_in] = y->buffer->version;
     return y;
-}
-
-Tensor *op_done(Tensor *y)
-{
-    return done(COMPUTED, y);
-}
-
-Tensor *op_done_unchecked(Tensor *y)
-{
-    return done(COMPUTED_UNCHECKED, y);
 }
 
 /* ---- backward ---------------------------------------------------------------------------------------------------- */

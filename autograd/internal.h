@@ -26,6 +26,7 @@ struct Tensor {
     bool kept;                  /* ag_recompute keeps its value */
     bool holds_inputs;          /* `restore` will read its inputs, and is counted among their readers */
     bool listed;                /* recompute.c has it in a list of values to compute */
+    bool infinite;              /* it holds an infinity on purpose, so ag_find_nan does not search it */
     AgShape shape;
     int64_t numel;
 
@@ -105,8 +106,8 @@ void tensor_release(Tensor *t);
 /* A usage error unless this scope is the innermost, and not the only one. */
 void check_innermost(AgSite at, const char *what, AgScope scope);
 
-/* This thread's random generator (random.c). */
-AgRandom *random_state(void);
+/* The next blocks of this thread's random generator: where they start. */
+AgRandom random_blocks(uint64_t n);
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
@@ -145,12 +146,9 @@ Tensor *op_new(AgSite at, int op, const AgShape *shape, Tensor *a, Tensor *b, Te
 Tensor *op_new_n(AgSite at, const Op *op, const AgShape *shape, Tensor *const *in, int n);
 /* The same for a result that is its input's values in another shape. */
 Tensor *op_new_alias(AgSite at, int op, const AgShape *shape, Tensor *x);
-/* The same for a result that shares this memory, with n inputs. */
-Tensor *op_new_sharing(AgSite at, const Op *op, const AgShape *shape, Buffer *value, Tensor *const *in, int n);
 /* A result in the memory of x, which then has no value: for two operations computed in one pass. */
 Tensor *op_new_in_place(AgSite at, int op, Tensor *x);
 Tensor *op_done(Tensor *y);
-Tensor *op_done_unchecked(Tensor *y);           /* ag_find_nan does not search it */
 /* Sets y->args to memory for the numbers that backward needs. Only worth filling if y is recorded. */
 void *op_args(Tensor *y, size_t size);
 /* Sets y->saved to n reals. Without recording they are released at the end of the scope. */
