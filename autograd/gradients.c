@@ -82,17 +82,19 @@ Grad grad_in_place(Tensor *x, Tensor *y)
     return (Grad){ buffer_data(x->grad), false };
 }
 
+void grad_add(Tensor *x, const real *dx)
+{
+    Grad g = grad_into(x);
+    if (g.add) k_axpy(x->numel, g.data, 1, dx);
+    else memcpy(g.data, dx, (size_t)x->numel * sizeof *dx);
+}
+
 /* A leaf gets a copy, because optimizers and callers may write to its gradient. */
 void grad_pass(Tensor *x, Tensor *y)
 {
     if (!x || !x->requires_grad) return;
-    if (!x->grad && x->op) {
-        share_gradient(x, y);
-        return;
-    }
-    Grad g = grad_into(x);
-    if (g.add) k_axpy(x->numel, g.data, 1, grad_of(y));
-    else memcpy(g.data, grad_of(y), (size_t)x->numel * sizeof(real));
+    if (!x->grad && x->op) share_gradient(x, y);
+    else grad_add(x, grad_of(y));
 }
 
 real *grad_to_add(Tensor *x)

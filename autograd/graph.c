@@ -170,22 +170,15 @@ void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape)
                        "AG_NO_GRAD, or a value was cut from the graph (ag_end_return, ag_keep, ag_detach)");
 }
 
-/* The gradient of the loss is 1, or dy. */
-static void begin_gradient(Tensor *loss, const Tensor *dy)
-{
-    Grad g = grad_into(loss);
-    if (!dy) *g.data = g.add ? *g.data + 1 : 1;
-    else if (g.add) k_axpy(loss->numel, g.data, 1, reals(dy));
-    else memcpy(g.data, dy->data, (size_t)loss->numel * sizeof(real));
-}
-
+/* dy: the gradient of the loss; NULL: 1. */
 static void backward_from(AgSite at, Tensor *loss, const Tensor *dy, bool keep)
 {
+    const real one = 1;
     check_loss(at, "ag_backward", loss, dy != NULL);
     if (loss->op && loss->thread != thread_id()) error_of_another_thread(at, "ag_backward", loss);
     loss->retained = true;                  /* it stays readable */
     tell(PASS_BEGINS, at, loss);
-    begin_gradient(loss, dy);
+    grad_add(loss, dy ? reals(dy) : &one);
     keep_graph = keep;
     for (Tensor *y = loss; y; y = y->older) {
         if (!y->op) continue;

@@ -50,6 +50,7 @@ void ag_add_to(real *y, const real *x, int64_t n)
 
 double ag_grad_sum_squares_at(AgSite at, Tensor *w)
 {
+    check_alive(at, __func__, "w", w);
     const real *grad = tensor_grad_data_at(at, w);                     /* of leaves and retained tensors */
     return grad ? k_sum_squares(w->numel, grad) : 0;
 }

@@ -102,9 +102,7 @@ Tensor *scope_tensor(AgSite at, const char *what);
 /* Zeroed memory that lives as long as the innermost scope. */
 void *scope_alloc(AgSite at, const char *what, size_t bytes);
 /* Releases what a tensor owns; it is dead then. */
-void tensor_release(Tensor *t);
-/* A usage error unless this scope is the innermost, and not the only one. */
-void check_innermost(AgSite at, const char *what, AgScope scope);
+void tensor_release(void *tensor);
 
 /* The next blocks of this thread's random generator: where they start. */
 AgRandom random_blocks(uint64_t n);
@@ -226,6 +224,7 @@ KWalk walk_over(const AgShape *shape, const AgShape *a, const AgShape *b);
  *     grad_to_add          only adds: to zeros if no other rule has written
  *     grad_in_place        computes dx from dy item by item, and may write it over dy
  *     grad_pass            dx = dy, of equal sizes: may share dy's memory
+ *     grad_add             adds a dx that is there
  *     grad_scatter         y has items of x, chosen by ids
  *
  * If x was broadcast to y's shape, grad_broadcast and grad_broadcast_done take the place of grad_into, grad_pass_broadcast that
@@ -237,6 +236,7 @@ Grad  grad_into(Tensor *x);
 real *grad_to_add(Tensor *x);                                       /* NULL if x requires none */
 Grad  grad_in_place(Tensor *x, Tensor *y);
 void  grad_pass(Tensor *x, Tensor *y);
+void  grad_add(Tensor *x, const real *dx);
 /* Item i of y (outer, m, inner) is item ids[i] along the dimension n of its first input x (outer, n, inner). */
 void  grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids);
 static inline real *grad_of(const Tensor *y) { return buffer_data(y->grad); }

@@ -65,32 +65,26 @@ Tensor *tape(void)
     return scopes()->tape;
 }
 
-static void *checked_alloc(AgSite at, const char *what, Scopes *s, size_t bytes)
+void *scope_alloc(AgSite at, const char *what, size_t bytes)
 {
+    Scopes *s = scopes();
+    if (s->depth == 0) ag_usage_error(at, what, "no scope is open to own the result: call ag_begin first");
     void *p = arena_alloc(&s->arena, bytes);
     if (!p) ag_usage_error(at, what, "no memory for %zu bytes", bytes);
     return p;
 }
 
-void *scope_alloc(AgSite at, const char *what, size_t bytes)
-{
-    return checked_alloc(at, what, scopes(), bytes);
-}
-
 void *ag_scratch_at(AgSite at, size_t n, size_t size)
 {
-    Scopes *s = scopes();
-    if (s->depth == 0) ag_usage_error(at, __func__, "no scope is open to own the memory: call ag_begin first");
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes)) bytes = SIZE_MAX;
-    return checked_alloc(at, __func__, s, bytes);
+    return scope_alloc(at, __func__, bytes);
 }
 
 Tensor *scope_tensor(AgSite at, const char *what)
 {
     Scopes *s = scopes();
-    if (s->depth == 0) ag_usage_error(at, what, "no scope is open to own the result: call ag_begin first");
-    Tensor *t = checked_alloc(at, what, s, sizeof *t);
+    Tensor *t = scope_alloc(at, what, sizeof *t);
     t->magic = TENSOR_ALIVE;
     t->precision = (uint8_t)s->precision;
     t->thread = thread_id();
@@ -102,8 +96,9 @@ Tensor *scope_tensor(AgSite at, const char *what)
     return t;
 }
 
-void tensor_release(Tensor *t)
+void tensor_release(void *tensor)
 {
+    Tensor *t = tensor;
     t->magic = TENSOR_DEAD;
     t->data = NULL;
     buffer_drop(&t->buffer);
@@ -141,13 +136,6 @@ static OpenScope *check_open(AgSite at, const char *what, AgScope scope)
     return &s->scope[scope.depth - 1];
 }
 
-void check_innermost(AgSite at, const char *what, AgScope scope)
-{
-    check_open(at, what, scope);
-    if (scope.depth < 2 || scope.depth != scopes()->depth)
-        ag_usage_error(at, what, "the scope must be the innermost and have another around it");
-}
-
 void ag_end_at(AgSite at, AgScope scope)
 {
     Scopes *s = scopes();
@@ -172,6 +160,22 @@ void ag_end_at(AgSite at, AgScope scope)
     arena_end(&s->arena, ended->mark);
     s->precision = ended->precision;
     if (s->depth == 0) blocks_end();
+}
+
+Tensor *ag_end_return_at(AgSite at, AgScope scope, Tensor *t)
+{
+    check_any(at, __func__, "t", t);
+    check_open(at, __func__, scope);
+    if (scope.depth < 2 || scope.depth != scopes()->depth)
+        ag_usage_error(at, __func__, "the scope must be the innermost and have another around it");
+    AgShape shape = t->shape;
+    AgDType dtype = t->dtype;
+    Buffer *value = t->buffer;
+    scratch_adopt(buffer_share(value));     /* keeps the value between the two scopes */
+    ag_end_at(at, scope);
+    Tensor *out = tensor_alias(at, "ag_end_return", &shape, dtype, value);
+    scratch_end();
+    return out;
 }
 
 AgPrecision ag_precision_at(AgSite at, AgPrecision precision)
