@@ -35,7 +35,6 @@
 #include "conv_blocks.h"
 #include "philox.h"
 #include "pool.h"
-#include "scalar.h"
 
 /* The instruction set in use: "amx" (AVX-512, and AMX for products in bfloat16), "avx512", "avx2", "portable" or, in the double
  * build, "reference". The environment variable KAERU_ISA names one to use instead of the best; for one that the processor
