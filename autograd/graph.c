@@ -59,7 +59,7 @@ Tensor *op_new(AgSite at, int op, const AgShape *shape, Tensor *a, Tensor *b, Te
     return op_new_n(at, &op_table[op], shape, in, c ? 3 : b ? 2 : 1);
 }
 
-Tensor *op_new_sharing(AgSite at, const Op *op, const AgShape *shape, Buffer *value, Tensor *const *in, int n)
+static Tensor *op_new_sharing(AgSite at, const Op *op, const AgShape *shape, Buffer *value, Tensor *const *in, int n)
 {
     return record(at, op, tensor_alias(at, op->name, shape, AG_REAL, value), in, n);
 }
@@ -95,22 +95,12 @@ real *op_save_gradient(Tensor *y, int i)
     return buffer_data(y->saved_gradient[i]);
 }
 
-static Tensor *done(Event event, Tensor *y)
+Tensor *op_done(Tensor *y)
 {
-    tell(event, y->site, y);
+    tell(COMPUTED, y->site, y);
     scratch_end();
     if (y->op && y->buffer) y->version[y->n_in] = y->buffer->version;
     return y;
-}
-
-Tensor *op_done(Tensor *y)
-{
-    return done(COMPUTED, y);
-}
-
-Tensor *op_done_unchecked(Tensor *y)
-{
-    return done(COMPUTED_UNCHECKED, y);
 }
 
 /* ---- backward ---------------------------------------------------------------------------------------------------- */
@@ -146,9 +136,9 @@ static void store_gradient(Tensor *y)
 
 void rule_run(Tensor *y)
 {
-    check_reads_of(y);
+    running_rule = y;
     y->op->backward(y);
-    check_reads_of(NULL);
+    running_rule = NULL;
     scratch_end();
 }
 
@@ -165,7 +155,7 @@ static void node_run(AgSite at, Tensor *y)
     rule_run(y);
     tell(RULE_ENDS, at, y);
     store_gradient(y);
-    if (!graph_kept() && y->users == 0) release_node(y);
+    if (!keep_graph && y->users == 0) release_node(y);
 }
 
 void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape)
@@ -179,29 +169,22 @@ void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape)
                        "AG_NO_GRAD, or a value was cut from the graph (ag_end_return, ag_keep, ag_detach)");
 }
 
-/* The gradient of the loss is 1, or dy. */
-static void begin_gradient(Tensor *loss, const Tensor *dy)
-{
-    Grad g = grad_into(loss);
-    if (!dy) *g.data = g.add ? *g.data + 1 : 1;
-    else if (g.add) k_axpy(loss->numel, g.data, 1, reals(dy));
-    else memcpy(g.data, dy->data, (size_t)loss->numel * sizeof(real));
-}
-
+/* dy: the gradient of the loss; NULL: 1. */
 static void backward_from(AgSite at, Tensor *loss, const Tensor *dy, bool keep)
 {
+    const real one = 1;
     check_loss(at, "ag_backward", loss, dy != NULL);
     if (loss->op && loss->thread != thread_id()) error_of_another_thread(at, "ag_backward", loss);
     loss->retained = true;                  /* it stays readable */
     tell(PASS_BEGINS, at, loss);
-    begin_gradient(loss, dy);
-    keep_graph(keep);
+    grad_add(loss, dy ? reals(dy) : &one);
+    keep_graph = keep;
     for (Tensor *y = loss; y; y = y->older) {
         if (!y->op) continue;
         if (y->grad) node_run(at, y);
         tell(NODE_PASSED, at, y);
     }
-    keep_graph(false);
+    keep_graph = false;
 }
 
 void ag_backward_at(AgSite at, Tensor *loss)

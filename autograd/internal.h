@@ -26,6 +26,7 @@ struct Tensor {
     bool kept;                  /* ag_recompute keeps its value */
     bool holds_inputs;          /* `restore` will read its inputs, and is counted among their readers */
     bool listed;                /* recompute.c has it in a list of values to compute */
+    bool infinite;              /* it holds an infinity on purpose, so ag_find_nan does not search it */
     AgShape shape;
     int64_t numel;
 
@@ -94,6 +95,12 @@ void print_number(FILE *out, double x);
 
 enum { MAX_SCOPES = 256 };
 int open_scopes(void);
+/* An error: the next ag_end of the innermost scope or one around it unwinds. */
+void scopes_failed(void);
+/* The end of the thread: ends its scopes. */
+void scopes_end(void);
+/* Frees the memory of scopes that have ended. */
+void scopes_trim(void);
 /* This thread's newest tensor; NULL: none. */
 Tensor *tape(void);
 /* A new entry of the tape, which the innermost scope owns: a tensor without a shape and values. */
@@ -101,12 +108,10 @@ Tensor *scope_tensor(AgSite at, const char *what);
 /* Zeroed memory that lives as long as the innermost scope. */
 void *scope_alloc(AgSite at, const char *what, size_t bytes);
 /* Releases what a tensor owns; it is dead then. */
-void tensor_release(Tensor *t);
-/* A usage error unless this scope is the innermost, and not the only one. */
-void check_innermost(AgSite at, const char *what, AgScope scope);
+void tensor_release(void *tensor);
 
-/* This thread's random generator (random.c). */
-AgRandom *random_state(void);
+/* The next blocks of this thread's random generator: where they start. */
+AgRandom random_blocks(uint64_t n);
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
@@ -145,12 +150,9 @@ Tensor *op_new(AgSite at, int op, const AgShape *shape, Tensor *a, Tensor *b, Te
 Tensor *op_new_n(AgSite at, const Op *op, const AgShape *shape, Tensor *const *in, int n);
 /* The same for a result that is its input's values in another shape. */
 Tensor *op_new_alias(AgSite at, int op, const AgShape *shape, Tensor *x);
-/* The same for a result that shares this memory, with n inputs. */
-Tensor *op_new_sharing(AgSite at, const Op *op, const AgShape *shape, Buffer *value, Tensor *const *in, int n);
 /* A result in the memory of x, which then has no value: for two operations computed in one pass. */
 Tensor *op_new_in_place(AgSite at, int op, Tensor *x);
 Tensor *op_done(Tensor *y);
-Tensor *op_done_unchecked(Tensor *y);           /* ag_find_nan does not search it */
 /* Sets y->args to memory for the numbers that backward needs. Only worth filling if y is recorded. */
 void *op_args(Tensor *y, size_t size);
 /* Sets y->saved to n reals. Without recording they are released at the end of the scope. */
@@ -168,8 +170,6 @@ void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape)
 
 /* ---- checks (checks.c); `argument` is the parameter's name in messages ---------------------------------------------- */
 
-/* Until the next call, reads of values are those of this rule, which must declare them. NULL: of the program. */
-void check_reads_of(const Tensor *rule);
 _Noreturn void error_graph_released(AgSite at, const char *what, const Tensor *y);
 /* The values of input i of y, or its own for i = n_in, are not those that the operation read. */
 _Noreturn void error_written(AgSite at, const Tensor *y, int i);
@@ -235,7 +235,7 @@ KWalk walk_over(const AgShape *shape, const AgShape *a, const AgShape *b);
  *     grad_to_add          only adds: to zeros if no other rule has written
  *     grad_in_place        computes dx from dy item by item, and may write it over dy
  *     grad_pass            dx = dy, of equal sizes: may share dy's memory
- *     grad_take            has dx in a buffer of its own, for an x that has no gradient yet
+ *     grad_add             adds a dx that is there
  *     grad_scatter         y has items of x, chosen by ids
  *
  * If x was broadcast to y's shape, grad_broadcast and grad_broadcast_done take the place of grad_into, grad_pass_broadcast that
@@ -247,7 +247,7 @@ Grad  grad_into(Tensor *x);
 real *grad_to_add(Tensor *x);                                       /* NULL if x requires none */
 Grad  grad_in_place(Tensor *x, Tensor *y);
 void  grad_pass(Tensor *x, Tensor *y);
-void  grad_take(Tensor *x, Buffer *gradient);
+void  grad_add(Tensor *x, const real *dx);
 /* Item i of y (outer, m, inner) is item ids[i] along the dimension n of its first input x (outer, n, inner). */
 void  grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids);
 static inline real *grad_of(const Tensor *y) { return buffer_data(y->grad); }
@@ -262,13 +262,12 @@ void grad_sum_to(Tensor *x, const real *dy, const AgShape *from);
 
 /* For the rule of y, which runs: it will read the first input's values no more, so their memory may be that of a gradient. */
 void rule_has_read(Tensor *y);
-/* Whether the backward pass that runs releases nothing (ag_backward_keep). */
-bool graph_kept(void);
-void keep_graph(bool keep);
-/* While on, a new gradient holds UNWRITTEN, so that ag_gradcheck finds a rule which does not write it. Returns whether it was
- * on. An error ends it. */
+/* Of this thread's backward pass. An error ends all three. */
+extern _Thread_local bool keep_graph;                   /* it releases nothing (ag_backward_keep) */
+extern _Thread_local bool mark_unwritten;               /* a new gradient holds UNWRITTEN: ag_gradcheck finds what is not written */
+extern _Thread_local const Tensor *running_rule;        /* the node whose rule runs, and must declare which values it reads */
 #define UNWRITTEN 4096          /* large, and its sum with a usual gradient is exact enough in a float */
-bool mark_unwritten(bool on);
+void gradients_failed(void);
 /* Whether backward may release this value: no rule will read it, and it is neither a leaf nor retained. */
 bool can_release(const Tensor *t);
 void release_value(Tensor *t);

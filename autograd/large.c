@@ -27,10 +27,11 @@ _Static_assert(sizeof(LargeBlock) <= LARGE_HEADER, "a block's header");
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static LargeBlock *free_blocks;
-static size_t chunk_bytes, free_bytes;          /* of all chunks; of free blocks that are touched */
+static size_t chunk_bytes;                      /* of all chunks */
 
-static void remove_from_list(LargeBlock *b)
+static void unlist_free(LargeBlock *b)
 {
+    b->free = false;
     if (b->previous) b->previous->next = b->next;
     else free_blocks = b->next;
     if (b->next) b->next->previous = b->previous;
@@ -49,7 +50,7 @@ static void absorb(LargeBlock *lower, LargeBlock *upper)
 static void join_blocks(LargeBlock *lower, LargeBlock *upper)
 {
     if (!lower || !upper || !lower->free || !upper->free || lower->touched != upper->touched) return;
-    remove_from_list(upper);
+    unlist_free(upper);
     absorb(lower, upper);
 }
 
@@ -57,20 +58,12 @@ static void list_free(LargeBlock *b, bool touched)
 {
     b->free = true;
     b->touched = touched;
-    if (touched) free_bytes += b->size;
     b->previous = NULL;
     b->next = free_blocks;
     if (b->next) b->next->previous = b;
     free_blocks = b;
     join_blocks(b, b->above);
     join_blocks(b->below, b);
-}
-
-static void unlist_free(LargeBlock *b)
-{
-    b->free = false;
-    if (b->touched) free_bytes -= b->size;
-    remove_from_list(b);
 }
 
 /* Returns pages of free blocks to the system until they have `bytes` less, or none. */
@@ -116,36 +109,30 @@ static LargeBlock *new_chunk(size_t size)
     return b;
 }
 
-static size_t untouched_bytes(const LargeBlock *b) { return b->touched ? 0 : b->size; }
+/* The bytes of all free neighbors of a free block, with its own. */
+static size_t space_around(const LargeBlock *b)
+{
+    size_t space = 0;
+    while (b->below && b->below->free) b = b->below;
+    for (; b && b->free; b = b->above) space += b->size;
+    return space;
+}
 
 /* The first of the free neighbors for a new block, and how many of its bytes are untouched. */
 static LargeBlock *find_block(size_t size, size_t *untouched)
 {
     LargeBlock *best = NULL;
-    size_t best_space = 0;
-    for (LargeBlock *lowest = free_blocks; lowest; lowest = lowest->next) {
-        if (lowest->below && lowest->below->free) continue;             /* each space is searched once */
-        size_t space = 0;
-        for (LargeBlock *n = lowest; n && n->free; n = n->above) space += n->size;
-        /* the blocks from `first` on that are enough, without `end`: so many bytes, and so many that are untouched */
-        size_t bytes = 0, fresh = 0;
-        LargeBlock *last = NULL, *end = lowest;
-        for (LargeBlock *first = lowest; first && first->free && space >= size; first = first->above) {
-            for (; bytes < size && end && end->free; end = end->above) {
-                bytes += end->size;
-                fresh += untouched_bytes(end);
-                last = end;
-            }
-            if (bytes < size) break;
-            size_t new_pages = fresh - (last->touched ? 0 : bytes - size);
-            if (!best || new_pages < *untouched || (new_pages == *untouched && space < best_space)) {
-                best = first;
-                best_space = space;
-                *untouched = new_pages;
-            }
-            bytes -= first->size;
-            fresh -= untouched_bytes(first);
+    for (LargeBlock *first = free_blocks; first; first = first->next) {
+        size_t missing = size, fresh = 0;
+        for (const LargeBlock *b = first; b && b->free && missing > 0; b = b->above) {
+            size_t taken = b->size < missing ? b->size : missing;
+            missing -= taken;
+            if (!b->touched) fresh += taken;
         }
+        if (missing > 0 || (best && fresh > *untouched)) continue;
+        if (best && fresh == *untouched && space_around(first) >= space_around(best)) continue;
+        best = first;
+        *untouched = fresh;
     }
     return best;
 }
@@ -199,7 +186,8 @@ void large_free(void *p)
 size_t large_free_bytes(void)
 {
     pthread_mutex_lock(&lock);
-    size_t bytes = free_bytes;
+    size_t bytes = 0;
+    for (const LargeBlock *b = free_blocks; b; b = b->next) bytes += b->touched ? b->size : 0;
     pthread_mutex_unlock(&lock);
     return bytes;
 }
@@ -217,10 +205,4 @@ void large_trim(void)
         system_free(b);
     }
     pthread_mutex_unlock(&lock);
-}
-
-/* After all threads' states have ended. */
-__attribute__((destructor)) static void at_end(void)
-{
-    large_trim();
 }

@@ -1,4 +1,4 @@
-/* library.c: the library's version and threads, and its scalar functions. */
+/* library.c: the library's version and threads. */
 #include "internal.h"
 #include "kaeru/version.h"
 #include "kernels.h"
@@ -17,29 +17,4 @@ void ag_set_threads_at(AgSite at, int n)
 int ag_threads(void)
 {
     return k_threads();
-}
-
-double ag_math_exp(double x)
-{
-    return k_exp(x);
-}
-
-double ag_math_log(double x)
-{
-    return k_log(x);
-}
-
-double ag_math_sin(double x)
-{
-    return k_sin(x);
-}
-
-double ag_math_cos(double x)
-{
-    return k_cos(x);
-}
-
-double ag_math_pow(double x, double y)
-{
-    return k_pow(x, y);
 }

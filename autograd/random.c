@@ -11,16 +11,10 @@
 
 static _Thread_local AgRandom generator;
 
-AgRandom *random_state(void)
-{
-    return &generator;
-}
-
-/* Blocks for n numbers of one word each; returns where they start. */
-static AgRandom take(int64_t n)
+AgRandom random_blocks(uint64_t n)
 {
     AgRandom start = generator;
-    generator.counter += ((uint64_t)n + 3) / 4;
+    generator.counter += n;
     return start;
 }
 
@@ -39,21 +33,18 @@ void ag_set_random_state(AgRandom state)
     generator = state;
 }
 
-uint32_t ag_random_u32(void)
-{
-    AgRandom r = take(4);
-    uint32_t word[4];
-    k_philox(r.seed, r.counter, word);
-    return word[0];
-}
-
 /* 64 random bits, of one block. */
 static uint64_t random_u64(void)
 {
-    AgRandom r = take(4);
+    AgRandom r = random_blocks(1);
     uint32_t word[4];
     k_philox(r.seed, r.counter, word);
     return (uint64_t)word[1] << 32 | word[0];
+}
+
+uint32_t ag_random_u32(void)
+{
+    return (uint32_t)random_u64();
 }
 
 double ag_random_uniform(void)
@@ -87,7 +78,7 @@ static void fill_uniform(AgSite at, const char *what, Tensor *t, double low, dou
 {
     if (!isfinite(high - low)) ag_usage_error(at, what, "low %g and high %g, expected finite numbers", low, high);
     if (low > high) ag_usage_error(at, what, "low %g is above high %g", low, high);
-    AgRandom r = take(t->numel);
+    AgRandom r = random_blocks(((uint64_t)t->numel + 3) / 4);
     k_uniform(t->numel, reals(t), r.seed, r.counter, low, high);
 }
 
@@ -96,7 +87,7 @@ static void fill_normal(AgSite at, const char *what, Tensor *t, double mean, dou
     if (!(deviation >= 0)) ag_usage_error(at, what, "deviation is %g, expected 0 or more", deviation);
     if (!isfinite(mean + deviation))
         ag_usage_error(at, what, "mean %g and deviation %g, expected finite numbers", mean, deviation);
-    AgRandom r = take(t->numel);
+    AgRandom r = random_blocks(((uint64_t)t->numel + 3) / 4);
     k_normal(t->numel, reals(t), r.seed, r.counter, mean, deviation);
 }
 

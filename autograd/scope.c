@@ -16,40 +16,32 @@ typedef struct {
 typedef struct {
     OpenScope scope[MAX_SCOPES];
     int depth;
-    bool recording;             /* the innermost scope's mode is AG_RECORD */
     AgPrecision precision;
     Tensor *tape;               /* the newest tensor */
     Arena arena;
 } Scopes;
 static _Thread_local void *state;
 
-static void note_error(void);
-static void free_waiting(void);
-static void end_all(void);
-
 static Scopes *scopes(void)
 {
-    static const StateKind kind = { .size = sizeof(Scopes), .failed = note_error, .trim = free_waiting, .end = end_all };
-    return state ? state : thread_state(&state, &kind);
+    return state ? state : thread_state(&state, sizeof(Scopes));
 }
 
-/* The next ag_end of the innermost scope or one around it unwinds. A rule that was running is over. */
-static void note_error(void)
+void scopes_failed(void)
 {
     Scopes *s = scopes();
-    check_reads_of(NULL);
     if (s->depth == 0) return;
     OpenScope *innermost = &s->scope[s->depth - 1];
     innermost->failed = thread_serial();
-    layer_calls_end(innermost->calls);
+    layer_calls = innermost->calls;
 }
 
-static void free_waiting(void)
+void scopes_trim(void)
 {
     arena_trim(&scopes()->arena);
 }
 
-static void end_all(void)
+void scopes_end(void)
 {
     Scopes *s = scopes();
     bool used_later = observer[GUARD] && s->depth > 0;          /* another thread may have one of the tensors */
@@ -73,32 +65,26 @@ Tensor *tape(void)
     return scopes()->tape;
 }
 
-static void *checked_alloc(AgSite at, const char *what, Scopes *s, size_t bytes)
+void *scope_alloc(AgSite at, const char *what, size_t bytes)
 {
+    Scopes *s = scopes();
+    if (s->depth == 0) ag_usage_error(at, what, "no scope is open to own the result: call ag_begin first");
     void *p = arena_alloc(&s->arena, bytes);
     if (!p) ag_usage_error(at, what, "no memory for %zu bytes", bytes);
     return p;
 }
 
-void *scope_alloc(AgSite at, const char *what, size_t bytes)
-{
-    return checked_alloc(at, what, scopes(), bytes);
-}
-
 void *ag_scratch_at(AgSite at, size_t n, size_t size)
 {
-    Scopes *s = scopes();
-    if (s->depth == 0) ag_usage_error(at, __func__, "no scope is open to own the memory: call ag_begin first");
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes)) bytes = SIZE_MAX;
-    return checked_alloc(at, __func__, s, bytes);
+    return scope_alloc(at, __func__, bytes);
 }
 
 Tensor *scope_tensor(AgSite at, const char *what)
 {
     Scopes *s = scopes();
-    if (s->depth == 0) ag_usage_error(at, what, "no scope is open to own the result: call ag_begin first");
-    Tensor *t = checked_alloc(at, what, s, sizeof *t);
+    Tensor *t = scope_alloc(at, what, sizeof *t);
     t->magic = TENSOR_ALIVE;
     t->precision = (uint8_t)s->precision;
     t->thread = thread_id();
@@ -110,8 +96,9 @@ Tensor *scope_tensor(AgSite at, const char *what)
     return t;
 }
 
-void tensor_release(Tensor *t)
+void tensor_release(void *tensor)
 {
+    Tensor *t = tensor;
     t->magic = TENSOR_DEAD;
     t->data = NULL;
     buffer_drop(&t->buffer);
@@ -133,11 +120,9 @@ AgScope ag_begin_at(AgSite at, AgMode mode)
         ag_usage_error(at, __func__, "%d is not an AgMode; expected AG_RECORD or AG_NO_GRAD", (int)mode);
     if (s->depth == MAX_SCOPES)
         ag_usage_error(at, __func__, "%d scopes are open already: is an ag_end missing?", s->depth);
-    if (s->depth == 0) blocks_begin();
     OpenScope *begun = &s->scope[s->depth++];
     *begun = (OpenScope){ .mode = mode, .serial = thread_serial(), .tape = s->tape, .mark = arena_begin(&s->arena),
-                          .calls = layer_calls(), .precision = s->precision };
-    s->recording = mode == AG_RECORD;
+                          .calls = layer_calls, .precision = s->precision };
     return (AgScope){ s->depth, begun->serial };
 }
 
@@ -149,13 +134,6 @@ static OpenScope *check_open(AgSite at, const char *what, AgScope scope)
         ag_usage_error(at, what, (scope.serial ^ thread_serial()) >> SERIAL_BITS ? "another thread began this scope" :
                        "this scope has ended already");
     return &s->scope[scope.depth - 1];
-}
-
-void check_innermost(AgSite at, const char *what, AgScope scope)
-{
-    check_open(at, what, scope);
-    if (scope.depth < 2 || scope.depth != scopes()->depth)
-        ag_usage_error(at, what, "the scope must be the innermost and have another around it");
 }
 
 void ag_end_at(AgSite at, AgScope scope)
@@ -171,7 +149,7 @@ void ag_end_at(AgSite at, AgScope scope)
     buffers_end_scope();
     if (error) {
         blocks_unwind(ended->serial, error);
-        layer_calls_end(ended->calls);
+        layer_calls = ended->calls;
     }
     while (s->tape != ended->tape) {
         Tensor *t = s->tape;
@@ -180,9 +158,24 @@ void ag_end_at(AgSite at, AgScope scope)
     }
     s->depth = scope.depth - 1;
     arena_end(&s->arena, ended->mark);
-    s->recording = s->depth > 0 && s->scope[s->depth - 1].mode == AG_RECORD;
     s->precision = ended->precision;
-    if (s->depth == 0) blocks_end();        /* no scope is left that an error could unwind */
+    if (s->depth == 0) blocks_end();
+}
+
+Tensor *ag_end_return_at(AgSite at, AgScope scope, Tensor *t)
+{
+    check_any(at, __func__, "t", t);
+    check_open(at, __func__, scope);
+    if (scope.depth < 2 || scope.depth != scopes()->depth)
+        ag_usage_error(at, __func__, "the scope must be the innermost and have another around it");
+    AgShape shape = t->shape;
+    AgDType dtype = t->dtype;
+    Buffer *value = t->buffer;
+    scratch_adopt(buffer_share(value));     /* keeps the value between the two scopes */
+    ag_end_at(at, scope);
+    Tensor *out = tensor_alias(at, "ag_end_return", &shape, dtype, value);
+    scratch_end();
+    return out;
 }
 
 AgPrecision ag_precision_at(AgSite at, AgPrecision precision)
@@ -202,5 +195,6 @@ AgPrecision ag_precision_now(void)
 
 bool ag_recording(void)
 {
-    return scopes()->recording;
+    const Scopes *s = scopes();
+    return s->depth > 0 && s->scope[s->depth - 1].mode == AG_RECORD;
 }

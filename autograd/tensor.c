@@ -40,16 +40,11 @@ Tensor *tensor_alias(AgSite at, const char *what, const AgShape *shape, AgDType 
     return t;
 }
 
-static void tensor_destroy(void *p)
-{
-    tensor_release(p);
-}
-
 /* A tensor that no scope owns, without a value. */
 static Tensor *owned_header(AgSite at, const char *what, const AgShape *shape, AgDType dtype)
 {
     Tensor *t = ag_alloc_at(at, 1, sizeof *t);
-    ag_on_free(t, tensor_destroy);
+    ag_on_free(t, tensor_release);
     *t = (Tensor){ .magic = TENSOR_ALIVE, .dtype = (uint8_t)dtype, .owned = true, .shape = *shape,
                    .numel = ag_shape_numel_at(at, *shape), .site = at, .made_by = what };
     return t;
@@ -172,20 +167,6 @@ Tensor *ag_detach_at(AgSite at, Tensor *t)
 {
     check_any(at, __func__, "t", t);
     return tensor_alias(at, "ag_detach", &t->shape, t->dtype, t->buffer);
-}
-
-Tensor *ag_end_return_at(AgSite at, AgScope scope, Tensor *t)
-{
-    check_any(at, __func__, "t", t);
-    check_innermost(at, __func__, scope);
-    AgShape shape = t->shape;
-    AgDType dtype = t->dtype;
-    Buffer *value = t->buffer;
-    scratch_adopt(buffer_share(value));     /* keeps the value between the two scopes */
-    ag_end_at(at, scope);
-    Tensor *out = tensor_alias(at, "ag_end_return", &shape, dtype, value);
-    scratch_end();
-    return out;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

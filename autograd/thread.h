@@ -7,18 +7,13 @@
 
 /* ---- the states of files (thread.c) ------------------------------------------------------------------------------- */
 
-/* Each file has a state of its own, which no other file sees: a struct that its first use in a thread makes. */
-typedef struct {
-    size_t size;                /* of the struct, which starts as zeros */
-    void (*failed)(void);       /* a usage error of this thread: undoes what was going on; NULL: nothing */
-    void (*trim)(void);         /* ag_memory_trim, and the end of the thread: frees what is kept for later; NULL: nothing */
-    void (*end)(void);          /* the end of the thread, before trim; NULL: nothing */
-} StateKind;
-/* Makes the state and sets *place, a thread-local pointer, to it. *place becomes NULL at the end of the thread. */
-void *thread_state(void **place, const StateKind *kind);
-/* Call `failed` and `trim` of all states. */
-void thread_failed(void);
+/* Each file has a state of its own, which no other file sees: a struct that its first use in a thread makes. Makes the struct,
+ * zeroed, and sets *place, a thread-local pointer, to it. *place becomes NULL at the end of the thread. */
+void *thread_state(void **place, size_t size);
+/* Frees what this thread keeps for later. */
 void thread_trim(void);
+/* A usage error of this thread: undoes what was going on. */
+void thread_failed(void);
 /* The next of this thread's serial numbers, which give scopes, blocks and errors their order in time. Two threads never have
  * the same number: the upper bits are the thread's. */
 uint64_t thread_serial(void);
@@ -30,8 +25,7 @@ typedef struct { AgSite site; const char *function; } LayerCall;
 /* The user's outermost layer call; without a file and a function if no layer is being called. */
 const LayerCall *user_call(void);
 /* How many layers are being called. An error or the end of a scope after an error sets the number to that of the scope. */
-int  layer_calls(void);
-void layer_calls_end(int calls);
+extern _Thread_local int layer_calls;
 
 /* The length of a function's name without "_at". */
 int name_length(const char *function);
@@ -44,7 +38,6 @@ const char *place_text(AgSite made, AgSite user_site, char text[PLACE_TEXT]);
 /* Functions that are told what happens to the graph of this thread. Without them, the graph is the same. */
 typedef enum {
     COMPUTED,                   /* an operation has computed t */
-    COMPUTED_UNCHECKED,         /* an operation has computed t, which may hold an infinity on purpose */
     PASS_BEGINS,                /* a backward pass from the loss t */
     RULE_BEGINS, RULE_ENDS,     /* the backward rule of t */
     NODE_PASSED                 /* the pass has left t behind: its rule has run, or t has no gradient */

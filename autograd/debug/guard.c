@@ -170,9 +170,8 @@ static void hash_values(AgSite at, Tensor *y, bool check)
 
 static void see(Event event, AgSite at, Tensor *t)
 {
-    bool computed = event == COMPUTED || event == COMPUTED_UNCHECKED;
-    if (computed || event == RULE_ENDS) guard_check(t->site, t->made_by, false);
-    if (computed || event == RULE_BEGINS) hash_values(at, t, event == RULE_BEGINS);
+    if (event == COMPUTED || event == RULE_ENDS) guard_check(t->site, t->made_by, false);
+    if (event == COMPUTED || event == RULE_BEGINS) hash_values(at, t, event == RULE_BEGINS);
 }
 
 static _Thread_local bool decided;          /* ag_guard was called, or guard_from_environment */

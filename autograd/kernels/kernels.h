@@ -26,7 +26,6 @@
 
 #include "kaeru/types.h"
 #include "philox.h"
-#include "scalar.h"
 #include "threads.h"
 
 /* The short name of ag_real, for the library's own files. */

@@ -1,10 +1,10 @@
 /* scalar.c: exponential, logarithm, power, sine and cosine of doubles, by additions, multiplications and divisions alone, so
- * that their bits are the same wherever IEEE arithmetic is. Within 1 ulp (k_pow: 2).
+ * that their bits are the same wherever IEEE arithmetic is. Within 1 ulp (ag_math_pow: 2).
  *
  * Each function reduces the argument to a small range by exact steps, sums a series there whose first term is exact, and adds
- * the pieces, the smallest first. k_pow computes its logarithm as an unevaluated sum of two doubles, because e^t multiplies
- * the error of t by t; so do k_sin and k_cos with the reduced argument. */
-#include "scalar.h"
+ * the pieces, the smallest first. ag_math_pow computes its logarithm as an unevaluated sum of two doubles, because e^t
+ * multiplies the error of t by t; so do ag_math_sin and ag_math_cos with the reduced argument. */
+#include "kaeru/types.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -68,14 +68,14 @@ static double exp_of_sum(double hi, double lo)
     return k < -1021 ? y * pow2(k + 600) * 0x1p-600 : k > 1023 ? y * pow2(k - 1) * 2 : y * pow2(k);
 }
 
-double k_exp(double x)
+double ag_math_exp(double x)
 {
     return isnan(x) ? x : exp_of_sum(x, 0);
 }
 
 /* With f = m - 1 and s = f / (2 + f): ln m = 2 (s + s^3/3 + ...) = f - (f^2/2 - s (f^2/2 + R)), R = 2/3 s^2 + 2/5 s^4 ...
  * f is exact, and the other terms are small. */
-double k_log(double x)
+double ag_math_log(double x)
 {
     if (isnan(x) || x == INFINITY) return x;
     if (x <= 0) return x == 0 ? -INFINITY : NAN;
@@ -148,7 +148,7 @@ static double power(double x, double y)
     return exp_of_sum(t.hi, t.lo + y * l.lo);
 }
 
-double k_pow(double x, double y)
+double ag_math_pow(double x, double y)
 {
     if (y == 0 || x == 1) return 1;
     if (isnan(x) || isnan(y)) return x + y;
@@ -209,13 +209,13 @@ static double sine_shifted(double x, int quarters)
     return quarters & 2 ? -y : y;
 }
 
-double k_sin(double x)
+double ag_math_sin(double x)
 {
     double y = sine_shifted(fabs(x), 0);
     return signbit(x) ? -y : y;
 }
 
-double k_cos(double x)
+double ag_math_cos(double x)
 {
     return sine_shifted(fabs(x), 1);
 }

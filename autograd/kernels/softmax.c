@@ -2,7 +2,6 @@
  *
  * A row is read for its largest item, for the sum of exponentials, and for the result; it stays in a near cache between these
  * passes. Threads take rows. */
-#include "scalar.h"
 #include "vmath.h"
 
 enum { GRAIN = 8192 };
@@ -89,7 +88,7 @@ static double log_sum_above(const float *x, int64_t n, float *best)
     const vf shift = vset(*best);
     double sum = 0;
     SUM_OF(sum, n, vexp_negative(LOAD(x) - shift))
-    return k_log(sum);
+    return ag_math_log(sum);
 }
 
 static void log_softmax_rows(void *arg, int64_t first, int64_t last)

@@ -48,11 +48,10 @@ static void set_mask(AgSite at, const char *what, KAttention *a, const Tensor *m
 /* Reserves the random numbers for the dropout of the weights. */
 static void set_dropout(KAttention *a, double p)
 {
-    AgRandom *random = random_state();
+    AgRandom random = random_blocks(p > 0 ? (uint64_t)(a->b * a->h * a->t) * (((uint64_t)a->s + 3) / 4) : 0);
     a->dropout = p;
-    a->seed = random->seed;
-    a->counter = random->counter;
-    if (p > 0) random->counter += (uint64_t)(a->b * a->h * a->t) * (((uint64_t)a->s + 3) / 4);
+    a->seed = random.seed;
+    a->counter = random.counter;
 }
 
 static Tensor *run_forward(Tensor *y, KAttention *a, const real *q, const real *k, const real *v)

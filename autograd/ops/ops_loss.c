@@ -55,8 +55,8 @@ Tensor *ag_huber_loss_at(AgSite at, Tensor *x, Tensor *target, double delta)
  * logarithm. */
 static double binary_loss(double x, double t)
 {
-    double e = k_exp(-fabs(x)), sum = 1 + e;
-    return (x > 0 ? (1 - t) * x : -t * x) + (k_log(sum) + (e - (sum - 1)));
+    double e = ag_math_exp(-fabs(x)), sum = 1 + e;
+    return (x > 0 ? (1 - t) * x : -t * x) + (ag_math_log(sum) + (e - (sum - 1)));
 }
 
 Tensor *ag_binary_cross_entropy_at(AgSite at, Tensor *logits, Tensor *target, AgReduce reduce)
@@ -242,7 +242,7 @@ static void use_gradient(Tensor *y, int i, bool is_last)
         ag_usage_error(y->site, y->op->name, "input %d requires a gradient, but did not when the loss was computed", i);
     if (is_last && !x->grad) {
         if (dy != 1) k_unary(K_SCALE, x->numel, buffer_data(saved), buffer_data(saved), (double)dy, 0);
-        grad_take(x, saved);
+        x->grad = saved;
         y->saved_gradient[i] = NULL;
         return;
     }
@@ -257,7 +257,7 @@ void linear_cross_entropy_backward(Tensor *y)
     const ClassArgs *c = &args->classes;
     Tensor *x = y->in[0], *weight = y->in[1];
     /* the rule runs again if the graph is kept, if another loss uses y, or if a trace shares what is saved */
-    bool is_last = !graph_kept() && y->users == 0 && y->saved->refs == 1;
+    bool is_last = !keep_graph && y->users == 0 && y->saved->refs == 1;
     if (args->kept == 0 && c->rows * c->n > 0) {
         for (int i = 0; i < 3; i++) use_gradient(y, i, is_last);
         return;
@@ -308,7 +308,7 @@ Tensor *ag_kl_div_at(AgSite at, Tensor *log_p, Tensor *target, AgReduce reduce)
     for (int64_t i = 0; i < log_p->numel; i++) {
         double t = (double)reals(target)[i];
         if (t < 0) ag_usage_error(at, __func__, "target %g at item %lld, expected a probability", t, (long long)i);
-        if (t != 0) total += t * (k_log(t) - (double)reals(log_p)[i]);
+        if (t != 0) total += t * (ag_math_log(t) - (double)reals(log_p)[i]);
     }
     *reals(y) = (real)(total / divisor);
     return op_done(y);
@@ -322,7 +322,7 @@ void kl_div_backward(Tensor *y)
     if (dx) k_axpy(log_p->numel, dx, -scale, reals(target));
     dx = grad_to_add(target);
     for (int64_t i = 0; dx && i < target->numel; i++)
-        dx[i] += scale * (real)(k_log((double)reals(target)[i]) + 1 - (double)reals(log_p)[i]);
+        dx[i] += scale * (real)(ag_math_log((double)reals(target)[i]) + 1 - (double)reals(log_p)[i]);
 }
 
 /* ---- label_smoothing: y = sum over rows of t (ln t - log_p), 0 ln 0 = 0        dlog_p = -dy t -----------------------
@@ -348,7 +348,7 @@ Tensor *ag_label_smoothing_at(AgSite at, Tensor *log_p, Tensor *target, int padd
     real *row_sum = scratch_new(at, __func__, c.rows, sizeof *row_sum);
     k_sum(c.rows, c.n, 1, row_sum, reals(log_p), 1, false);
     double peak = 1 - smoothing, rest = smoothing / (double)(c.n - 2), total = 0;
-    double entropy = (peak > 0 ? peak * k_log(peak) : 0) + (rest > 0 ? smoothing * k_log(rest) : 0);
+    double entropy = (peak > 0 ? peak * ag_math_log(peak) : 0) + (rest > 0 ? smoothing * ag_math_log(rest) : 0);
     for (int64_t i = 0; i < c.rows; i++) {
         int32_t t = ints(target)[i];
         if (t == padding) continue;

@@ -45,7 +45,8 @@ Tensor *ag_masked_fill_at(AgSite at, Tensor *x, Tensor *mask, double value)
     Tensor *y = op_new(at, OP_masked_fill, &x->shape, x, mask, NULL);
     KWalk walk = walk_over(&x->shape, &mask->shape, &x->shape);
     k_masked_fill(&walk, reals(y), bools(mask), reals(x), (real)value);
-    return isinf(value) ? op_done_unchecked(y) : op_done(y);            /* this infinity is intended */
+    y->infinite = isinf(value);
+    return op_done(y);
 }
 
 void masked_fill_backward(Tensor *y)
@@ -67,10 +68,9 @@ Tensor *ag_dropout_at(AgSite at, Tensor *x, double p)
     check_tensor(at, __func__, "x", x, AG_REAL);
     if (!(p >= 0 && p < 1)) ag_usage_error(at, __func__, "p is %g, expected 0 <= p < 1", p);
     Tensor *y = op_new(at, OP_dropout, &x->shape, x, NULL, NULL);
-    AgRandom *random = random_state();
-    if (y->op) *(DropoutArgs *)op_args(y, sizeof(DropoutArgs)) = (DropoutArgs){ p, *random };
-    k_dropout(x->numel, reals(y), reals(x), p, random->seed, random->counter, false);
-    random->counter += ((uint64_t)x->numel + 3) / 4;
+    AgRandom random = random_blocks(((uint64_t)x->numel + 3) / 4);
+    if (y->op) *(DropoutArgs *)op_args(y, sizeof(DropoutArgs)) = (DropoutArgs){ p, random };
+    k_dropout(x->numel, reals(y), reals(x), p, random.seed, random.counter, false);
     return op_done(y);
 }
 

@@ -16,7 +16,7 @@ Tensor *ag_rope_frequencies_at(AgSite at, int64_t width, double base)
                        (long long)width, base);
     Tensor *y = tensor_new(at, __func__, &SHAPE(width / 2), AG_REAL);
     for (int64_t i = 0; i < width / 2; i++)
-        reals(y)[i] = (real)(1 / (float)k_pow(base, (double)((float)(2 * i) / (float)width)));
+        reals(y)[i] = (real)(1 / (float)ag_math_pow(base, (double)((float)(2 * i) / (float)width)));
     return y;
 }
 
@@ -31,8 +31,8 @@ Tensor *ag_rope_table_at(AgSite at, Tensor *frequencies, int64_t start, int64_t 
     for (int64_t p = 0; p < count; p++)
         for (int64_t i = 0; i < n; i++) {
             double angle = (double)((float)(start + p) * (float)reals(frequencies)[i]);
-            reals(y)[p * 2 * n + i] = (real)k_cos(angle);
-            reals(y)[p * 2 * n + n + i] = (real)k_sin(angle);
+            reals(y)[p * 2 * n + i] = (real)ag_math_cos(angle);
+            reals(y)[p * 2 * n + n + i] = (real)ag_math_sin(angle);
         }
     return y;
 }

@@ -280,7 +280,7 @@ int64_t  ag_random_below_at(AgSite at, int64_t n);                      /* 0..n-
 /* Writes a random order of 0..n-1. */
 void     ag_random_permutation_at(AgSite at, int64_t n, int32_t *out);
 
-/* ---- threads and scalar functions --------------------------------------------------------------------------------
+/* ---- threads -----------------------------------------------------------------------------------------------------
  * Operations divide their work among threads of the library. A program may also call kaeru from threads of its own. Each of
  * them has its own scopes, random generator, precision, error handler, ag_error() and cache of memory. When it ends, its open
  * scopes end, and with them its tensors. One thread at a time may use a tensor, a module or another object, and the thread
@@ -288,11 +288,6 @@ void     ag_random_permutation_at(AgSite at, int64_t n, int32_t *out);
 
 void ag_set_threads_at(AgSite at, int n);               /* of the library: 1 to 256; 0: KAERU_THREADS, else one per processor */
 int  ag_threads(void);
-
-/* Scalar functions with the same bits on every machine (libm's differ): for schedules, tables and lessons. Sine and cosine
- * take |x| <= 1e8 and return NaN beyond. */
-double ag_math_exp(double x), ag_math_log(double x), ag_math_sin(double x), ag_math_cos(double x),
-       ag_math_pow(double x, double y);
 
 #include "kaeru/autograd_at.h"
 

@@ -3,7 +3,6 @@
 #ifndef KAERU_VPOW_H
 #define KAERU_VPOW_H
 
-#include "scalar.h"
 #include "simd.h"
 
 /* A whole number below 2^52 as a double. */
@@ -38,7 +37,7 @@ INLINE vd vdpow(vd x, vd y)
     return vdexp((vd)((~(high | low) & (vl)t) | (high & (vl)vdset(150)) | (low & (vl)vdset(-150))));
 }
 
-/* x^y as C's pow. What is not a power of a positive finite number goes through k_pow, lane by lane. */
+/* x^y as C's pow. What is not a power of a positive finite number goes through ag_math_pow, lane by lane. */
 LONG_FUNCTION vf vpow(vf x, vf y)
 {
     vm plain = vand(vand(vlt(vset(0), x), vlt(x, vset(INFINITY))), vlt(vabs(y), vset(INFINITY)));
@@ -51,7 +50,7 @@ LONG_FUNCTION vf vpow(vf x, vf y)
         vstore(ys, y);
         vstore(rs, result);
         for (int i = 0; i < W; i++)
-            if (others >> i & 1) rs[i] = (float)k_pow(xs[i], ys[i]);
+            if (others >> i & 1) rs[i] = (float)ag_math_pow(xs[i], ys[i]);
         result = vload(rs);
     }
     return result;

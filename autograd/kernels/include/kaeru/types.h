@@ -1,4 +1,4 @@
-/* types.h: the types that kernels, operations, layers and users share.
+/* types.h: the types and scalar functions that kernels, operations, layers and users share.
  *
  * kaeru computes in float. A second build of the same sources, libkaeru_double (-DKAERU_DOUBLE), computes in double. It
  * exists to compare a gradient with a numerical one to many digits. */
@@ -56,5 +56,14 @@ typedef struct { int heads, kv_heads; bool causal; int window; double dropout; }
 typedef struct { double lr, beta1, beta2, eps, weight_decay; bool decoupled; } AgAdam;
 /* Stochastic gradient descent; momentum 0: plain. */
 typedef struct { double lr, momentum, weight_decay; bool nesterov; } AgSgd;
+
+AG_PUBLIC_BEGIN
+
+/* Scalar functions with the same bits on every machine (libm's differ): for schedules, tables and lessons. Sine and cosine
+ * take |x| <= 1e8 and return NaN beyond. */
+double ag_math_exp(double x), ag_math_log(double x), ag_math_sin(double x), ag_math_cos(double x),
+       ag_math_pow(double x, double y);
+
+AG_PUBLIC_END
 
 #endif
