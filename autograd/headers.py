@@ -4,7 +4,12 @@
     headers.py ops OPS_DEF OPS_H
 
 OPS_H, the public header of the differentiable operations, from the list OPS_DEF (its form: see there). An entry gives a comment
-and the prototype of ag_<name>_at. The comments between entries become headings.
+and the prototype of ag_<name>_at. The comments between entries become headings. OPS_H is a file of the sources: run this after
+a change of the list.
+
+    headers.py same OPS_DEF OPS_H
+
+Checks that OPS_H is what the first form writes.
 
     headers.py entries OPS_DEF OP_ENTRIES_H
 
@@ -26,7 +31,8 @@ WIDTH = 120
 # ---- operations --------------------------------------------------------------------------------------------------------
 
 TOP = """\
-/* ops.h: the differentiable operations of kaeru. Written by the build from autograd/ops/ops.def.
+/* ops.h: the differentiable operations of kaeru. Written by autograd/headers.py from autograd/ops/ops.def; change that list
+ * instead.
  *
  * As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...).
  *
@@ -197,6 +203,13 @@ def entries_page(path, text):
     return page
 
 
+def check_same(path, page):
+    with open(path, encoding="utf-8") as source:
+        if source.read() != page:
+            sys.exit(f"{path} is not what follows from the list: run `python3 autograd/headers.py ops autograd/ops/ops.def "
+                     "autograd/include/kaeru/ops.h`")
+
+
 # ---- kernels -----------------------------------------------------------------------------------------------------------
 
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
@@ -235,11 +248,13 @@ def write(path, page):
 
 
 def main(what="", *arguments):
-    lists = {"ops": ops, "entries": entries_page, "kernels": kernels}
+    lists = {"ops": (ops, write), "same": (ops, check_same), "entries": (entries_page, write),
+             "kernels": (kernels, write)}
     if what in lists and len(arguments) == 2:
+        page_of, then = lists[what]
         with open(arguments[0], encoding="utf-8") as source:
-            page = lists[what](arguments[0], source.read())
-        write(arguments[1], page)
+            page = page_of(arguments[0], source.read())
+        then(arguments[1], page)
     else:
         sys.exit(__doc__)
 

@@ -23,6 +23,7 @@ RUN_BY = {
     'export PKG_CONFIG_PATH="$HOME/.local/lib/pkgconfig"': ('adopt.sh', 'docs/install.md'),
     'meson configure build -Dreference=enabled': ('test_reference.sh', '--install'),
     'man -l build/reference/man3/ag_attention.3': ('test_reference.sh', 'man3'),
+    'python3 autograd/headers.py ops autograd/ops/ops.def autograd/include/kaeru/ops.h': ('meson.build', 'headers.py'),
     'meson install': ('installed.sh', 'meson install'),
     'meson dist -C build': ('adopt.sh', 'meson dist'),
     'dpkg-buildpackage -us -uc -b': ('adopt.sh', 'dpkg-buildpackage'),

@@ -1,6 +1,6 @@
 /* autograd.h: tensors, the graph and the operations on them: everything of this floor.
  *
- * The differentiable operations are in ops.h, which the build writes from the list autograd/ops/ops.def. As in tensor.h,
+ * The differentiable operations are in ops.h, which headers.py writes from the list autograd/ops/ops.def. As in tensor.h,
  * NAME_at(AgSite at, ...) is called as NAME(...).
  *
  * Types: an operation takes reals, besides what is called ids (AG_INT) and mask (AG_BOOL). reshape, permute, slice, concat,
