@@ -264,7 +264,7 @@ void grad_sum_to(Tensor *x, const real *dy, const AgShape *from);
 void rule_has_read(Tensor *y);
 /* Of this thread's backward pass. An error ends all three. */
 extern _Thread_local bool keep_graph;                   /* it releases nothing (ag_backward_keep) */
-extern _Thread_local bool mark_unwritten;               /* a new gradient holds UNWRITTEN: ag_gradcheck finds what is not written */
+extern _Thread_local bool mark_unwritten;               /* a new gradient holds UNWRITTEN, for ag_gradcheck to find it */
 extern _Thread_local const Tensor *running_rule;        /* the node whose rule runs, and must declare which values it reads */
 #define UNWRITTEN 4096          /* large, and its sum with a usual gradient is exact enough in a float */
 void gradients_failed(void);

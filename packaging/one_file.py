@@ -69,7 +69,8 @@ TOP = """\
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>).*\n', re.M)
 MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 # A prototype or an object of a private header, at the left margin.
-PROTOTYPE = re.compile(r"^(?!static|typedef|extern|enum|INLINE|LONG_FUNCTION|_Static_assert)(?=[A-Za-z_][\w *]*?[ *]\w+\()", re.M)
+PROTOTYPE = re.compile(r"^(?!static|typedef|extern|enum|INLINE|LONG_FUNCTION|_Static_assert)"
+                       r"(?=[A-Za-z_][\w *]*?[ *]\w+\()", re.M)
 
 # Prototypes that macros write.
 GENERATED = re.compile(r"(^    |^#define KERNEL\(.*\) )(?=(?:void|result) ISA\(name\)[ (].*;)", re.M)

@@ -4,8 +4,8 @@
     exports.py LIBRARY HEADERS_FOLDER [SYMBOLS]
 
 LIBRARY is a static or a shared library; HEADERS_FOLDER has kaeru.h. SYMBOLS is the list of the Debian package. Each function
-and table that a header declares must be exported, and nothing else. The names of functions, macros, enumeration constants and types must
-follow the rule in CONTRIBUTING.md. Prints what is wrong.
+and table that a header declares must be exported, and nothing else. The names of functions, macros, enumeration constants and
+types must follow the rule in CONTRIBUTING.md. Prints what is wrong.
 """
 import collections
 import os

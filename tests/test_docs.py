@@ -17,7 +17,8 @@ RUN_BY = {
         ('adopt.sh', 'docs/install.md'),
     'cc spiral.c $(pkg-config --cflags --libs kaeru-mpi) && mpirun -n 3 ./a.out': ('test_install.sh', 'kaeru-mpi'),
     'cc -O3 program.c kaeru.c -lm -pthread': ('test_one_file.sh', 'kaeru.c'),
-    'meson setup build && meson compile -C build && sudo meson install -C build && sudo ldconfig': ('adopt.sh', 'docs/install.md'),
+    'meson setup build && meson compile -C build && sudo meson install -C build && sudo ldconfig':
+        ('adopt.sh', 'docs/install.md'),
     'meson setup build-home --prefix="$HOME/.local" -Ddefault_library=static && meson install -C build-home':
         ('adopt.sh', 'docs/install.md'),
     'export PKG_CONFIG_PATH="$HOME/.local/lib/pkgconfig"': ('adopt.sh', 'docs/install.md'),

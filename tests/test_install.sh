@@ -102,7 +102,8 @@ done
 
 # ---- several processes -----------------------------------------------------------------------------------------------
 
-# Applies the diff of docs/processes.md to spiral.c: a line with a blank or - is the next such line of the file, and @@ skips lines.
+# Applies the diff of docs/processes.md to spiral.c: a line with a blank or - is the next such line of the file, and @@ skips
+# lines.
 parallel_spiral() {
     awk '/^```/ { inside = 0 } inside; /^```diff/ { inside = 1 }' "$source/docs/processes.md" >"$folder/diff"
     awk -v file="$source/examples/spiral.c" '

@@ -364,7 +364,8 @@ START_TEST(modules_that_are_gone_are_reported)
     ck_assert_msg(strstr(usage_message, text) != NULL, "%s", usage_message);
     ag_end(s);
     int number = 0;
-    REPORTS("nn_set_training: this is not a module; nn_new makes one", nn_train((Module *)&(Linear){ .module.n_slots = number }));
+    REPORTS("nn_set_training: this is not a module; nn_new makes one",
+            nn_train((Module *)&(Linear){ .module.n_slots = number }));
 }
 END_TEST
 

@@ -219,7 +219,8 @@ START_TEST(three_steps_by_run_epoch_agree)
     source.rounds = 1;
     double loss = transformer_run_epoch(m, next_batch, &source, &options, &state);
     TransformerBatch b = batch_of(st);
-    double sum = tensor_item(ag_label_smoothing(log_probs(m, &b), b.tgt_y, options.criterion.padding_idx, options.criterion.smoothing));
+    double sum = tensor_item(ag_label_smoothing(log_probs(m, &b), b.tgt_y, options.criterion.padding_idx,
+                                                options.criterion.smoothing));
     ck_assert_double_eq_tol(loss, sum / 10, 1e-6);
     ck_assert(state.step == 3 && state.accum_step == 3 && state.samples == 9 && state.tokens == 30);
     check_same_parameters(before, m);
@@ -416,9 +417,11 @@ START_TEST(smoothed_targets)
             if (t > 0) sum += t * (log(t) - x);
             if (j == tensor_int_data(target)[i] && j != 0) nll -= x;
         }
-    ck_assert_double_eq_tol(tensor_item(ag_label_smoothing(log_p, target, criterion.padding_idx, criterion.smoothing)), sum, 1e-5);
+    ck_assert_double_eq_tol(tensor_item(ag_label_smoothing(log_p, target, criterion.padding_idx, criterion.smoothing)), sum,
+                            1e-5);
     criterion.smoothing = 0;
-    ck_assert_double_eq_tol(tensor_item(ag_label_smoothing(log_p, target, criterion.padding_idx, criterion.smoothing)), nll, 1e-5);
+    ck_assert_double_eq_tol(tensor_item(ag_label_smoothing(log_p, target, criterion.padding_idx, criterion.smoothing)), nll,
+                            1e-5);
     /* A probability of exactly 0: the loss is 0 at the padding, infinite where the target is not 0. */
     Tensor *one = tensor_ints(SHAPE(1), (int32_t[]){ 1 });
     Tensor *no_pad = ag_log(tensor_from(SHAPE(1, 5), (ag_real[]){ 0, (ag_real)0.7, (ag_real)0.1, (ag_real)0.1, (ag_real)0.1 }));

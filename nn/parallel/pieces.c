@@ -83,7 +83,7 @@ void add_gradient(NnParallel *p, Parameter *parameter, Tensor *gradient)
 
 /* ---- the sums of all processes ----------------------------------------------------------------------------------- */
 
-/* One of the sums that a process has sent for a piece of this process, or its own: that of its node which begins at shard lo. */
+/* One of the sums that a process has sent for a piece of this process, or its own: that of its node that begins at shard lo. */
 static ag_real *sum_of(const NnParallel *p, const Piece *piece, int rank, int64_t lo)
 {
     int number = sums_before(p, rank, lo);

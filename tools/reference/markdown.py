@@ -63,7 +63,8 @@ class Writer:
         return f'<div class="wide"><table>{"".join(out)}</table></div>'
 
     def items(self, page, lines):
-        items = re.split(r"^(?:- |\d+\. )", "\n".join(line.lstrip() if line.startswith("  ") else line for line in lines), flags=re.M)
+        text = "\n".join(line.lstrip() if line.startswith("  ") else line for line in lines)
+        items = re.split(r"^(?:- |\d+\. )", text, flags=re.M)
         kind = "ul" if lines[0].startswith("- ") else "ol"
         return f"<{kind}>" + "".join(f"<li>{self.line(page, item.strip())}</li>" for item in items[1:]) + f"</{kind}>"
 

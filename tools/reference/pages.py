@@ -146,7 +146,8 @@ aria-label="Search"><ol id="found" hidden></ol></div><a href="pytorch.html">From
 
     def index(self):
         out = ["<h1>kaeru's reference</h1>", self.text(INTRODUCTION), "<h2>Pages</h2><ul>"]
-        out += [f'<li><a href="{text.name}.html">{html.escape(text.title)}</a></li>' for text in self.texts.values()] + ["</ul>"]
+        out += [f'<li><a href="{text.name}.html">{html.escape(text.title)}</a></li>' for text in self.texts.values()]
+        out.append("</ul>")
         for folder in dict.fromkeys(page.folder for page in self.reference.pages):
             out.append(f"<h2>{folder}</h2><dl class=\"contents\">")
             for page in self.reference.pages:
