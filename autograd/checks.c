@@ -1,6 +1,13 @@
 /* checks.c: checks of arguments that are tensors, and of what a backward rule reads. */
 #include "internal.h"
 
+static _Thread_local const Tensor *rule;    /* the node whose backward rule is running */
+
+void check_reads_of(const Tensor *y)
+{
+    rule = y;
+}
+
 /* ---- what a rule reads ------------------------------------------------------------------------------------------- */
 
 /* Whether the rule of y declares that it reads t's value. True if t is neither an input nor y. */
@@ -18,7 +25,7 @@ static bool declares(const Tensor *y, const Tensor *t)
 
 _Noreturn void error_undeclared_read(const Tensor *t)
 {
-    const Tensor *y = running_rule;
+    const Tensor *y = rule;
     if (!y) ag_usage_error(t->site, t->made_by, "its value was released by backward");
     char what[64] = "its result";
     for (int i = y->n_in - 1; i >= 0; i--)
@@ -82,7 +89,7 @@ void check_tensor(AgSite at, const char *what, const char *argument, const Tenso
     check_alive(at, what, argument, t);
     if (t->dtype != dtype)
         ag_usage_error(at, what, "%s is %s, expected %s", argument, dtype_name(t->dtype), dtype_name(dtype));
-    if (running_rule && !declares(running_rule, t)) error_undeclared_read(t);
+    if (rule && !declares(rule, t)) error_undeclared_read(t);
     char place[PLACE_TEXT];
     if (!t->data && t->restore && !t->graph_released) t->restore((Tensor *)t, false);
     if (!t->data)

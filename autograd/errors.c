@@ -7,36 +7,50 @@
 
 enum { MAX_CALLS = 64 };
 typedef struct {
-    LayerCall call[MAX_CALLS];              /* the stack of layer calls: the outermost ones, layer_calls or fewer */
+    LayerCall call[MAX_CALLS];              /* the stack of layer calls */
+    int calls;
     AgErrorHandler *handler;
     char message[1024], error[1024];        /* of ag_usage_error, and of ag_set_error */
 } Errors;
 static _Thread_local void *state;
-_Thread_local int layer_calls;
 
 static Errors *errors(void)
 {
-    return state ? state : thread_state(&state, sizeof(Errors));
+    static const StateKind kind = { .size = sizeof(Errors) };
+    return state ? state : thread_state(&state, &kind);
 }
 
 /* ---- layer calls ------------------------------------------------------------------------------------------------- */
 
 int ag_layer_begin(AgSite at, const char *function)
 {
-    if (layer_calls < MAX_CALLS) errors()->call[layer_calls] = (LayerCall){ at, function };
-    return layer_calls++;
+    Errors *e = errors();
+    if (e->calls < MAX_CALLS) e->call[e->calls] = (LayerCall){ at, function };
+    return e->calls++;
 }
 
 void ag_layer_end(const int *unused)
 {
     (void)unused;
-    if (layer_calls > 0) layer_calls--;
+    Errors *e = errors();
+    if (e->calls > 0) e->calls--;
 }
 
 const LayerCall *user_call(void)
 {
     static const LayerCall none;
-    return layer_calls > 0 ? errors()->call : &none;
+    const Errors *e = errors();
+    return e->calls > 0 ? e->call : &none;
+}
+
+int layer_calls(void)
+{
+    return errors()->calls;
+}
+
+void layer_calls_end(int calls)
+{
+    errors()->calls = calls;
 }
 
 int name_length(const char *function)
@@ -60,28 +74,31 @@ const char *place_text(AgSite made, AgSite user_site, char text[PLACE_TEXT])
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-/* Appends to the message; cuts what does not fit. */
-static void append(Errors *e, const char *format, ...) AG_PRINTF(2, 3);
-static void append(Errors *e, const char *format, ...)
+/* Appends to a text of `size` bytes of which n are used; cuts what does not fit. Returns the new n. */
+static size_t append(char *text, size_t size, size_t n, const char *format, ...) AG_PRINTF(4, 5);
+static size_t append(char *text, size_t size, size_t n, const char *format, ...)
 {
-    size_t n = strlen(e->message);
+    if (n + 1 >= size) return n;
     va_list list;
     va_start(list, format);
-    vsnprintf(e->message + n, sizeof e->message - n, format, list);
+    int added = vsnprintf(text + n, size - n, format, list);
     va_end(list);
+    return added < 0 ? n : n + (size_t)added < size ? n + (size_t)added : size - 1;
 }
 
 /* Appends the layers that are being called, the innermost first. Functions that pass their caller's place on share one line
  * with what they call: the message shows the line once, with the outermost of them. */
-static void append_layers(Errors *e, AgSite inside)
+static size_t append_layers(Errors *e, size_t n, AgSite inside)
 {
-    for (int i = (layer_calls < MAX_CALLS ? layer_calls : MAX_CALLS) - 1; i >= 0; i--) {
+    for (int i = (e->calls < MAX_CALLS ? e->calls : MAX_CALLS) - 1; i >= 0; i--) {
         AgSite around = e->call[i].site;
         if (same_place(inside, around) || (i > 0 && same_place(e->call[i - 1].site, around))) continue;
         const char *function = e->call[i].function;
-        append(e, ", in %.*s called at %s:%d", name_length(function), function, around.file, around.line);
+        n = append(e->message, sizeof e->message, n, ", in %.*s called at %s:%d", name_length(function), function,
+                   around.file, around.line);
         inside = around;
     }
+    return n;
 }
 
 AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler)
@@ -102,11 +119,11 @@ _Noreturn void ag_usage_error(AgSite at, const char *what, const char *format, .
     va_start(list, format);
     vsnprintf(details, sizeof details, format, list);
     va_end(list);
-    *e->message = '\0';
-    append(e, "%.*s: %s (at %s:%d", name_length(what), what, details, at.file, at.line);
-    append_layers(e, at);
-    append(e, ")");
-    layer_calls = 0;
+    size_t n = append(e->message, sizeof e->message, 0, "%.*s: %s (at %s:%d", name_length(what), what, details, at.file,
+                      at.line);
+    n = append_layers(e, n, at);
+    append(e->message, sizeof e->message, n, ")");
+    e->calls = 0;
     thread_failed();
     if (e->handler) e->handler(e->message);
     else {

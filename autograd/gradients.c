@@ -3,23 +3,50 @@
 
 #include <string.h>
 
-_Thread_local bool keep_graph, mark_unwritten;
-_Thread_local const Tensor *running_rule;
+typedef struct {
+    bool keep_graph;            /* during ag_backward_keep */
+    bool mark_unwritten;        /* during ag_gradcheck */
+} Gradients;
+static _Thread_local void *state;
+
+static void drop_pending(void);
+
+static Gradients *gradients(void)
+{
+    static const StateKind kind = { .size = sizeof(Gradients), .failed = drop_pending };
+    return state ? state : thread_state(&state, &kind);
+}
 
 /* An error during backward leaves partial gradients, which must not be added to those of a later pass. */
-void gradients_failed(void)
+static void drop_pending(void)
 {
-    keep_graph = mark_unwritten = false;
-    running_rule = NULL;
+    *gradients() = (Gradients){ false, false };
     for (Tensor *t = tape(); t; t = t->older)
         if (t->op) buffer_drop(&t->grad);
+}
+
+bool graph_kept(void)
+{
+    return gradients()->keep_graph;
+}
+
+void keep_graph(bool keep)
+{
+    gradients()->keep_graph = keep;
+}
+
+bool mark_unwritten(bool on)
+{
+    bool former = gradients()->mark_unwritten;
+    gradients()->mark_unwritten = on;
+    return former;
 }
 
 /* ---- for rules --------------------------------------------------------------------------------------------------- */
 
 bool can_release(const Tensor *t)
 {
-    return t->op && !t->retained && t->readers == 0 && t->buffer && !keep_graph;
+    return t->op && !t->retained && t->readers == 0 && t->buffer && !gradients()->keep_graph;
 }
 
 void release_value(Tensor *t)
@@ -33,9 +60,12 @@ static Buffer *new_gradient(Tensor *x)
 {
     size_t bytes = (size_t)x->numel * sizeof(real);
     if (can_release(x)) {
-        Buffer *own = x->buffer->refs == 1 ? buffer_share(x->buffer) : NULL;
-        release_value(x);
-        if (own) return own;
+        Buffer *b = x->buffer;
+        bool shared = b->refs > 1;
+        x->buffer = NULL;
+        x->data = NULL;
+        if (!shared) return b;
+        buffer_release(b);
     }
     return buffer_new(x->site, "backward", bytes);
 }
@@ -45,7 +75,7 @@ Grad grad_into(Tensor *x)
     if (!x || !x->requires_grad) return (Grad){ NULL, false };
     if (!x->grad) {
         x->grad = new_gradient(x);
-        if (mark_unwritten) k_fill(x->numel, buffer_data(x->grad), UNWRITTEN);
+        if (gradients()->mark_unwritten) k_fill(x->numel, buffer_data(x->grad), UNWRITTEN);
         return (Grad){ buffer_data(x->grad), false };
     }
     if (x->grad->refs > 1) {                /* shared by grad_pass: copy it before adding */
@@ -68,14 +98,19 @@ static void share_gradient(Tensor *x, Tensor *y)
 /* The rule may run again if the graph is kept or if another loss uses y. */
 void rule_has_read(Tensor *y)
 {
-    if (y->input_read || keep_graph || finds_nan() || y->users > 0 || !y->in[0]->op) return;
+    if (y->input_read || graph_kept() || finds_nan() || y->users > 0 || !y->in[0]->op) return;
     y->in[0]->readers--;
     y->input_read = true;
 }
 
+void grad_take(Tensor *x, Buffer *gradient)
+{
+    x->grad = gradient;
+}
+
 Grad grad_in_place(Tensor *x, Tensor *y)
 {
-    bool first = x && x->requires_grad && x->op && !x->grad && !mark_unwritten;
+    bool first = x && x->requires_grad && x->op && !x->grad && !gradients()->mark_unwritten;
     if (!first || y->grad->refs > 1 || y->retained) return grad_into(x);
     share_gradient(x, y);
     return (Grad){ buffer_data(x->grad), false };

@@ -136,9 +136,9 @@ static void store_gradient(Tensor *y)
 
 void rule_run(Tensor *y)
 {
-    running_rule = y;
+    check_reads_of(y);
     y->op->backward(y);
-    running_rule = NULL;
+    check_reads_of(NULL);
     scratch_end();
 }
 
@@ -155,7 +155,7 @@ static void node_run(AgSite at, Tensor *y)
     rule_run(y);
     tell(RULE_ENDS, at, y);
     store_gradient(y);
-    if (!keep_graph && y->users == 0) release_node(y);
+    if (!graph_kept() && y->users == 0) release_node(y);
 }
 
 void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape)
@@ -178,13 +178,13 @@ static void backward_from(AgSite at, Tensor *loss, const Tensor *dy, bool keep)
     loss->retained = true;                  /* it stays readable */
     tell(PASS_BEGINS, at, loss);
     grad_add(loss, dy ? reals(dy) : &one);
-    keep_graph = keep;
+    keep_graph(keep);
     for (Tensor *y = loss; y; y = y->older) {
         if (!y->op) continue;
         if (y->grad) node_run(at, y);
         tell(NODE_PASSED, at, y);
     }
-    keep_graph = false;
+    keep_graph(false);
 }
 
 void ag_backward_at(AgSite at, Tensor *loss)

@@ -95,12 +95,6 @@ void print_number(FILE *out, double x);
 
 enum { MAX_SCOPES = 256 };
 int open_scopes(void);
-/* An error: the next ag_end of the innermost scope or one around it unwinds. */
-void scopes_failed(void);
-/* The end of the thread: ends its scopes. */
-void scopes_end(void);
-/* Frees the memory of scopes that have ended. */
-void scopes_trim(void);
 /* This thread's newest tensor; NULL: none. */
 Tensor *tape(void);
 /* A new entry of the tape, which the innermost scope owns: a tensor without a shape and values. */
@@ -170,6 +164,8 @@ void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape)
 
 /* ---- checks (checks.c); `argument` is the parameter's name in messages ---------------------------------------------- */
 
+/* Until the next call, reads of values are those of this rule, which must declare them. NULL: of the program. */
+void check_reads_of(const Tensor *rule);
 _Noreturn void error_graph_released(AgSite at, const char *what, const Tensor *y);
 /* The values of input i of y, or its own for i = n_in, are not those that the operation read. */
 _Noreturn void error_written(AgSite at, const Tensor *y, int i);
@@ -236,6 +232,7 @@ KWalk walk_over(const AgShape *shape, const AgShape *a, const AgShape *b);
  *     grad_in_place        computes dx from dy item by item, and may write it over dy
  *     grad_pass            dx = dy, of equal sizes: may share dy's memory
  *     grad_add             adds a dx that is there
+ *     grad_take            has dx in a buffer of its own, for an x that has no gradient yet
  *     grad_scatter         y has items of x, chosen by ids
  *
  * If x was broadcast to y's shape, grad_broadcast and grad_broadcast_done take the place of grad_into, grad_pass_broadcast that
@@ -248,6 +245,7 @@ real *grad_to_add(Tensor *x);                                       /* NULL if x
 Grad  grad_in_place(Tensor *x, Tensor *y);
 void  grad_pass(Tensor *x, Tensor *y);
 void  grad_add(Tensor *x, const real *dx);
+void  grad_take(Tensor *x, Buffer *gradient);
 /* Item i of y (outer, m, inner) is item ids[i] along the dimension n of its first input x (outer, n, inner). */
 void  grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids);
 static inline real *grad_of(const Tensor *y) { return buffer_data(y->grad); }
@@ -262,12 +260,13 @@ void grad_sum_to(Tensor *x, const real *dy, const AgShape *from);
 
 /* For the rule of y, which runs: it will read the first input's values no more, so their memory may be that of a gradient. */
 void rule_has_read(Tensor *y);
-/* Of this thread's backward pass. An error ends all three. */
-extern _Thread_local bool keep_graph;                   /* it releases nothing (ag_backward_keep) */
-extern _Thread_local bool mark_unwritten;               /* a new gradient holds UNWRITTEN, for ag_gradcheck to find it */
-extern _Thread_local const Tensor *running_rule;        /* the node whose rule runs, and must declare which values it reads */
+/* Whether the backward pass that runs releases nothing (ag_backward_keep). */
+bool graph_kept(void);
+void keep_graph(bool keep);
+/* While on, a new gradient holds UNWRITTEN, so that ag_gradcheck finds a rule which does not write it. Returns whether it was
+ * on. An error ends it. */
 #define UNWRITTEN 4096          /* large, and its sum with a usual gradient is exact enough in a float */
-void gradients_failed(void);
+bool mark_unwritten(bool on);
 /* Whether backward may release this value: no rule will read it, and it is neither a leaf nor retained. */
 bool can_release(const Tensor *t);
 void release_value(Tensor *t);

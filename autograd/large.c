@@ -206,3 +206,9 @@ void large_trim(void)
     }
     pthread_mutex_unlock(&lock);
 }
+
+/* After all threads' states have ended. */
+__attribute__((destructor)) static void at_end(void)
+{
+    large_trim();
+}

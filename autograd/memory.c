@@ -1,4 +1,4 @@
-/* memory.c: memory of the system, buffers for values and gradients, and scratch memory.
+/* memory.c: buffers for values and gradients, and scratch memory.
  *
  * A training step creates the same shapes again and again. A released small buffer goes to a free list of its size (a bin), and
  * the next buffer of that size is taken from there, so after the first steps the system is asked for no memory. Sizes are
@@ -10,28 +10,7 @@
  * the free memory there, so it has its own memory of the system. */
 #include "memory.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-static _Thread_local int64_t system_calls;              /* how many allocations this thread has made */
-
-void *system_alloc(size_t bytes)
-{
-    system_calls++;
-    size_t rounded = (bytes + 63) & ~(size_t)63;
-    return rounded < bytes ? NULL : aligned_alloc(64, rounded ? rounded : 64);
-}
-
-void *system_zeroed(size_t bytes)
-{
-    system_calls++;
-    return calloc(1, bytes);
-}
-
-void system_free(void *p)
-{
-    free(p);
-}
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
@@ -45,21 +24,30 @@ typedef struct {
 } Memory;
 static _Thread_local void *state;
 
+static void trim_bins(void);
+
 static Memory *memory(void)
 {
+    static const StateKind kind = { .size = sizeof(Memory), .failed = scratch_end, .trim = trim_bins };
     if (state) return state;
     guard_from_environment();
-    return thread_state(&state, sizeof(Memory));
+    return thread_state(&state, &kind);
 }
 
 /* The bin for a size. Sets *rounded to the size of that bin's buffers. */
 static int bin_of(size_t bytes, size_t *rounded)
 {
-    size_t last = bytes ? (bytes - 1) / 64 : 0;         /* the last of the units of 64 bytes */
-    int shift = 0;
-    while (last >> shift >= 2 * STEPS) shift++;
-    *rounded = ((last >> shift) + 1) << shift << 6;
-    return shift * STEPS + (int)(last >> shift);
+    if (bytes <= 512) {
+        int bin = bytes ? (int)((bytes - 1) / 64) : 0;
+        *rounded = (size_t)(bin + 1) * 64;
+        return bin;
+    }
+    int power = 9;                                      /* 2^power < bytes <= 2^(power+1) */
+    while (((bytes - 1) >> (power + 1)) != 0) power++;
+    size_t step = ((size_t)1 << power) / STEPS;
+    size_t steps = (bytes - ((size_t)1 << power) + step - 1) / step;
+    *rounded = ((size_t)1 << power) + steps * step;
+    return STEPS + (power - 9) * STEPS + (int)steps - 1;
 }
 
 /* In a debug build, fills a released or new buffer with NaN, so that a result computed from it is NaN. */
@@ -211,7 +199,7 @@ AgMemory ag_memory(void)
 {
     AgMemory count = memory()->count;
     count.cached += large_free_bytes();
-    count.system_calls = system_calls;
+    count.system_calls = system_calls();
     return count;
 }
 
@@ -221,7 +209,7 @@ void ag_memory_reset_peak(void)
     m->count.peak = m->count.in_use;
 }
 
-void bins_trim(void)
+static void trim_bins(void)
 {
     Memory *m = memory();
     buffers_end_scope();

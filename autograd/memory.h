@@ -4,29 +4,16 @@
 
 #include "thread.h"
 
-/* ---- memory of the system ----------------------------------------------------------------------------------------- */
+/* ---- memory of the system (system.c) ------------------------------------------------------------------------------ */
 
 /* Memory of the system, aligned to 64 bytes; NULL if it cannot be allocated. */
 void *system_alloc(size_t bytes);
 void *system_zeroed(size_t bytes);                                  /* zeroed, and aligned as by calloc */
 void  system_free(void *p);
-
-/* memory_poison marks memory that must not be touched, for AddressSanitizer to report a use. */
-#ifdef __SANITIZE_ADDRESS__
-#define HAVE_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAVE_ASAN 1
-#endif
-#endif
-#ifdef HAVE_ASAN
-#include <sanitizer/asan_interface.h>
-#define memory_poison ASAN_POISON_MEMORY_REGION
-#define memory_unpoison ASAN_UNPOISON_MEMORY_REGION
-#else
-#define memory_poison(p, bytes) ((void)(p), (void)(bytes))
-#define memory_unpoison(p, bytes) ((void)(p), (void)(bytes))
-#endif
+int64_t system_calls(void);                                         /* how many allocations this thread has made */
+/* Marks memory that must not be touched, for AddressSanitizer to report a use; does nothing in other builds. */
+void memory_poison(void *p, size_t bytes);
+void memory_unpoison(void *p, size_t bytes);
 
 /* ---- large blocks of memory, which all threads share (large.c) ---------------------------------------------------- */
 
@@ -57,7 +44,6 @@ Buffer *buffer_new(AgSite at, const char *what, size_t bytes);      /* content u
 Buffer *buffer_new_lasting(AgSite at, const char *what, size_t bytes);      /* for a value that outlives scopes */
 Buffer *buffer_items(AgSite at, const char *what, int64_t n, size_t size);     /* n items; checks the product */
 void    buffer_release(Buffer *b);                                  /* b may be NULL */
-void    bins_trim(void);                                            /* frees the small buffers that were released */
 void    buffers_end_scope(void);        /* in guard mode: buffers that were released in the scope may be used for others */
 static inline void *buffer_data(Buffer *b) { return (char *)b + BUFFER_HEADER; }
 static inline Buffer *buffer_share(Buffer *b) { b->refs++; return b; }
@@ -102,12 +88,12 @@ void  arena_keep(Arena *a);
 
 /* ---- the blocks of ag_alloc (objects.c) --------------------------------------------------------------------------- */
 
+/* The outermost scope begins: an error can unwind the blocks that are allocated from now on. */
+void blocks_begin(void);
 /* Frees the blocks that were allocated after serial number `begun` and not after `failed`, and that no block owns. */
 void blocks_unwind(uint64_t begun, uint64_t failed);
-/* The outermost scope has ended: an error unwinds none of the blocks that there are. */
+/* The outermost scope has ended. */
 void blocks_end(void);
-/* Frees the memory of freed objects. */
-void blocks_trim(void);
 /* Whether another block owns this one. */
 bool block_has_owner(void *p);
 

@@ -3,31 +3,34 @@
  *
  * A block without an owner that is allocated while a scope is open is in a list of this thread. If an error unwinds the
  * scope, the blocks that were allocated inside it are freed. At the end of the outermost scope the list is forgotten. */
-#include "internal.h"
+#include "memory.h"
 
 #include <string.h>
 
 typedef struct Block {
     struct Block *owner, *first;            /* first: the newest of the blocks that it owns */
-    struct Block *older, **link;            /* in the list of its owner or of the thread: the next one, and the pointer to
-                                               this block; NULL: in none */
+    struct Block *older, *newer;            /* among those of one owner, or in the thread's list */
     void (*destroy)(void *p);               /* called before the block is freed; NULL: none */
-    uint64_t serial;                        /* in the thread's list: when it was allocated */
+    uint64_t serial;                        /* in the thread's list: when it was allocated; else 0 */
     uint32_t magic;                         /* tells whether it is alive */
 } Block;
 enum { BLOCK_ALIVE = 0x626c6f63, BLOCK_DEAD = 0x64656164 };
 enum { HEADER = (sizeof(Block) + 15) / 16 * 16, QUARANTINE = 4096 };
 
 typedef struct {
+    bool in_scope;                          /* a scope is open */
     Block *newest;                          /* of the blocks that an error would free */
     Block *quarantine[QUARANTINE];          /* the last blocks that were freed and had a destructor */
     unsigned n_quarantined;
 } Blocks;
 static _Thread_local void *state;
 
+static void empty_quarantine(void);
+
 static Blocks *blocks(void)
 {
-    return state ? state : thread_state(&state, sizeof(Blocks));
+    static const StateKind kind = { .size = sizeof(Blocks), .trim = empty_quarantine };
+    return state ? state : thread_state(&state, &kind);
 }
 
 static Block *block_of(void *p)
@@ -40,26 +43,30 @@ static void *data_of(Block *b)
     return (char *)b + HEADER;
 }
 
-/* Makes `link` point to b, and b's links those of its place in the list. */
-static void set_link(Block *b, Block **link)
+/* The list that the block is in; NULL: none. */
+static Block **list_of(const Block *b)
 {
-    b->link = link;
-    *link = b;
-    if (b->older) b->older->link = &b->older;
+    return b->owner ? &b->owner->first : b->serial ? &blocks()->newest : NULL;
 }
 
-static void insert(Block *b, Block **list)
+static void insert(Block *b)
 {
+    Block **list = list_of(b);
+    if (!list) return;
     b->older = *list;
-    set_link(b, list);
+    b->newer = NULL;
+    if (b->older) b->older->newer = b;
+    *list = b;
 }
 
 static void take_out(Block *b)
 {
-    if (!b->link) return;
-    *b->link = b->older;
-    if (b->older) b->older->link = b->link;
-    b->link = NULL;
+    Block **list = list_of(b);
+    if (!list) return;
+    if (b->newer) b->newer->older = b->older;
+    else *list = b->older;
+    if (b->older) b->older->newer = b->newer;
+    b->older = b->newer = NULL;
 }
 
 static Block *block_new(AgSite at, size_t n, size_t size)
@@ -72,34 +79,25 @@ static Block *block_new(AgSite at, size_t n, size_t size)
     return b;
 }
 
-void ag_check_object_at(AgSite at, const char *what, const char *name, const void *p)
+static bool is_alive(void *p)
+{
+    return block_of(p)->magic == BLOCK_ALIVE;
+}
+
+/* A usage error unless p is memory of ag_alloc that was not freed. */
+static void check_block(AgSite at, const char *what, const char *name, void *p)
 {
     if (!p) ag_usage_error(at, what, "%s is NULL", name);
-    if (block_of((void *)p)->magic != BLOCK_ALIVE) ag_usage_error(at, what, "%s was freed, or is not an object of kaeru", name);
-}
-
-/* The block of an owner, which may be NULL. */
-static Block *check_owner(AgSite at, const char *what, void *owner)
-{
-    if (!owner) return NULL;
-    ag_check_object_at(at, what, "the owner", owner);
-    return block_of(owner);
-}
-
-static void give_owner(Block *b, Block *owner)
-{
-    b->owner = owner;
-    if (owner) insert(b, &owner->first);
+    if (!is_alive(p)) ag_usage_error(at, what, "%s was freed, or is not memory of ag_alloc", name);
 }
 
 void *ag_alloc_in_at(AgSite at, void *owner, size_t n, size_t size)
 {
-    Block *of = check_owner(at, __func__, owner), *b = block_new(at, n, size);
-    give_owner(b, of);
-    if (!owner && open_scopes() > 0) {
-        b->serial = thread_serial();
-        insert(b, &blocks()->newest);
-    }
+    if (owner) check_block(at, __func__, "the owner", owner);
+    Block *b = block_new(at, n, size);
+    b->owner = owner ? block_of(owner) : NULL;
+    b->serial = !owner && blocks()->in_scope ? thread_serial() : 0;
+    insert(b);
     return data_of(b);
 }
 
@@ -120,21 +118,35 @@ void *ag_object_new_at(AgSite at, size_t size)
     return p;
 }
 
+void ag_check_object_at(AgSite at, const char *what, const char *name, const void *p)
+{
+    if (!p) ag_usage_error(at, what, "%s is NULL", name);
+    if (!is_alive((void *)p)) ag_usage_error(at, what, "%s was freed, or is not an object of kaeru", name);
+}
+
 bool block_has_owner(void *p)
 {
     return block_of(p)->owner != NULL;
 }
 
+/* Puts b into the place of `old`: its owner, its position in the list, what it owns. */
+static void replace(Block *old, Block *b)
+{
+    Block **list = list_of(old);
+    *b = *old;
+    if (b->newer) b->newer->older = b;
+    else if (list) *list = b;
+    if (b->older) b->older->newer = b;
+    for (Block *part = b->first; part; part = part->older) part->owner = b;
+}
+
 void *ag_resize_in_at(AgSite at, void *owner, void *p, size_t old_n, size_t n, size_t size)
 {
     if (!p) return ag_alloc_in_at(at, owner, n, size);
-    ag_check_object_at(at, "ag_resize", "p", p);
+    check_block(at, "ag_resize", "p", p);
     Block *old = block_of(p), *b = block_new(at, n, size);
     if (old_n && n) memcpy(data_of(b), p, (old_n < n ? old_n : n) * size);
-    *b = *old;
-    if (b->link) set_link(b, b->link);
-    if (b->first) set_link(b->first, &b->first);
-    for (Block *owned = b->first; owned; owned = owned->older) owned->owner = b;
+    replace(old, b);
     system_free(old);
     return data_of(b);
 }
@@ -160,17 +172,20 @@ char *ag_strdup_at(AgSite at, const char *s)
 
 void ag_set_owner_at(AgSite at, void *p, void *owner)
 {
-    ag_check_object_at(at, __func__, "p", p);
-    Block *b = block_of(p), *of = check_owner(at, __func__, owner);
-    for (const Block *above = of; above; above = above->owner)
+    check_block(at, __func__, "p", p);
+    if (owner) check_block(at, __func__, "the owner", owner);
+    Block *b = block_of(p);
+    for (const Block *above = owner ? block_of(owner) : NULL; above; above = above->owner)
         if (above == b) ag_usage_error(at, __func__, "p would own itself: p is the owner, or owns it");
     take_out(b);
-    give_owner(b, of);
+    b->owner = owner ? block_of(owner) : NULL;
+    b->serial = 0;
+    insert(b);
 }
 
 void ag_on_free_at(AgSite at, void *p, void (*destroy)(void *p))
 {
-    ag_check_object_at(at, __func__, "p", p);
+    check_block(at, __func__, "p", p);
     ag_check_pointer_at(at, __func__, "the function", (const void *)(uintptr_t)destroy);
     block_of(p)->destroy = destroy;
 }
@@ -192,7 +207,7 @@ static void destroy(Block *b)
     *place = b;
 }
 
-void blocks_trim(void)
+static void empty_quarantine(void)
 {
     Blocks *here = blocks();
     for (int i = 0; i < QUARANTINE; i++) {
@@ -225,7 +240,18 @@ void blocks_unwind(uint64_t begun, uint64_t failed)
     }
 }
 
+void blocks_begin(void)
+{
+    blocks()->in_scope = true;
+}
+
 void blocks_end(void)
 {
-    while (blocks()->newest) take_out(blocks()->newest);
+    Blocks *here = blocks();
+    while (here->newest) {
+        Block *b = here->newest;
+        take_out(b);
+        b->serial = 0;
+    }
+    here->in_scope = false;
 }

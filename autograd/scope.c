@@ -16,32 +16,40 @@ typedef struct {
 typedef struct {
     OpenScope scope[MAX_SCOPES];
     int depth;
+    bool recording;             /* the innermost scope's mode is AG_RECORD */
     AgPrecision precision;
     Tensor *tape;               /* the newest tensor */
     Arena arena;
 } Scopes;
 static _Thread_local void *state;
 
+static void note_error(void);
+static void free_waiting(void);
+static void end_all(void);
+
 static Scopes *scopes(void)
 {
-    return state ? state : thread_state(&state, sizeof(Scopes));
+    static const StateKind kind = { .size = sizeof(Scopes), .failed = note_error, .trim = free_waiting, .end = end_all };
+    return state ? state : thread_state(&state, &kind);
 }
 
-void scopes_failed(void)
+/* The next ag_end of the innermost scope or one around it unwinds. A rule that was running is over. */
+static void note_error(void)
 {
     Scopes *s = scopes();
+    check_reads_of(NULL);
     if (s->depth == 0) return;
     OpenScope *innermost = &s->scope[s->depth - 1];
     innermost->failed = thread_serial();
-    layer_calls = innermost->calls;
+    layer_calls_end(innermost->calls);
 }
 
-void scopes_trim(void)
+static void free_waiting(void)
 {
     arena_trim(&scopes()->arena);
 }
 
-void scopes_end(void)
+static void end_all(void)
 {
     Scopes *s = scopes();
     bool used_later = observer[GUARD] && s->depth > 0;          /* another thread may have one of the tensors */
@@ -120,9 +128,11 @@ AgScope ag_begin_at(AgSite at, AgMode mode)
         ag_usage_error(at, __func__, "%d is not an AgMode; expected AG_RECORD or AG_NO_GRAD", (int)mode);
     if (s->depth == MAX_SCOPES)
         ag_usage_error(at, __func__, "%d scopes are open already: is an ag_end missing?", s->depth);
+    if (s->depth == 0) blocks_begin();
     OpenScope *begun = &s->scope[s->depth++];
     *begun = (OpenScope){ .mode = mode, .serial = thread_serial(), .tape = s->tape, .mark = arena_begin(&s->arena),
-                          .calls = layer_calls, .precision = s->precision };
+                          .calls = layer_calls(), .precision = s->precision };
+    s->recording = mode == AG_RECORD;
     return (AgScope){ s->depth, begun->serial };
 }
 
@@ -149,7 +159,7 @@ void ag_end_at(AgSite at, AgScope scope)
     buffers_end_scope();
     if (error) {
         blocks_unwind(ended->serial, error);
-        layer_calls = ended->calls;
+        layer_calls_end(ended->calls);
     }
     while (s->tape != ended->tape) {
         Tensor *t = s->tape;
@@ -158,8 +168,9 @@ void ag_end_at(AgSite at, AgScope scope)
     }
     s->depth = scope.depth - 1;
     arena_end(&s->arena, ended->mark);
+    s->recording = s->depth > 0 && s->scope[s->depth - 1].mode == AG_RECORD;
     s->precision = ended->precision;
-    if (s->depth == 0) blocks_end();
+    if (s->depth == 0) blocks_end();        /* no scope is left that an error could unwind */
 }
 
 Tensor *ag_end_return_at(AgSite at, AgScope scope, Tensor *t)
@@ -195,6 +206,5 @@ AgPrecision ag_precision_now(void)
 
 bool ag_recording(void)
 {
-    const Scopes *s = scopes();
-    return s->depth > 0 && s->scope[s->depth - 1].mode == AG_RECORD;
+    return scopes()->recording;
 }

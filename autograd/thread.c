@@ -1,5 +1,5 @@
 /* thread.c: the list of a thread's states, and who observes its graph. */
-#include "internal.h"
+#include "thread.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,6 +9,7 @@ _Thread_local Observer *observer[OBSERVERS];
 
 typedef struct State {
     struct State *older;
+    const StateKind *kind;
     void **place;
 } State;
 enum { STATE_HEADER = (sizeof(State) + 15) / 16 * 16 };
@@ -17,57 +18,62 @@ static _Thread_local State *newest;
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-void thread_trim(void)
+static void free_state(State *s)
 {
-    scopes_trim();
-    blocks_trim();
-    bins_trim();
+    State **link = &newest;
+    while (*link != s) link = &(*link)->older;
+    *link = s->older;
+    *s->place = NULL;
+    free(s);
 }
 
-void thread_failed(void)
-{
-    scratch_end();
-    gradients_failed();
-    scopes_failed();
-}
-
-static void end_thread(void *unused)
+/* The end of a state may begin another one: to free the tensors of a scope needs the state of buffers. */
+static void end_states(void *unused)
 {
     (void)unused;
-    scopes_end();
-    thread_trim();
     while (newest) {
         State *s = newest;
-        newest = s->older;
-        *s->place = NULL;
-        free(s);
+        if (s->kind->end) s->kind->end();
+        if (s->kind->trim) s->kind->trim();
+        free_state(s);
     }
 }
 
 static void at_exit(void)
 {
-    end_thread(NULL);
-    large_trim();
+    end_states(NULL);
 }
 
 static void make_key(void)
 {
-    pthread_key_create(&key, end_thread);
+    pthread_key_create(&key, end_states);
     atexit(at_exit);                        /* key destructors do not run when main returns */
 }
 
-void *thread_state(void **place, size_t size)
+void *thread_state(void **place, const StateKind *kind)
 {
     pthread_once(&once, make_key);
-    State *s = calloc(1, STATE_HEADER + size);
+    State *s = calloc(1, STATE_HEADER + kind->size);
     if (!s) {
         fputs("kaeru: no memory to start\n", stderr);
         abort();
     }
-    *s = (State){ newest, place };
+    *s = (State){ newest, kind, place };
     newest = s;
-    pthread_setspecific(key, s);            /* any value but NULL: end_thread runs when the thread ends */
+    pthread_setspecific(key, s);            /* any value but NULL: end_states runs when the thread ends */
     return *place = (char *)s + STATE_HEADER;
+}
+
+void thread_failed(void)
+{
+    for (const State *s = newest; s; s = s->older)
+        if (s->kind->failed) s->kind->failed();
+}
+
+void thread_trim(void)
+{
+    for (const State *s = newest; s; s = s->older)
+        if (s->kind->trim) s->kind->trim();
 }
 
 static _Thread_local uint64_t serial;

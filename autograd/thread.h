@@ -7,13 +7,18 @@
 
 /* ---- the states of files (thread.c) ------------------------------------------------------------------------------- */
 
-/* Each file has a state of its own, which no other file sees: a struct that its first use in a thread makes. Makes the struct,
- * zeroed, and sets *place, a thread-local pointer, to it. *place becomes NULL at the end of the thread. */
-void *thread_state(void **place, size_t size);
-/* Frees what this thread keeps for later. */
-void thread_trim(void);
-/* A usage error of this thread: undoes what was going on. */
+/* Each file has a state of its own, which no other file sees: a struct that its first use in a thread makes. */
+typedef struct {
+    size_t size;                /* of the struct, which starts as zeros */
+    void (*failed)(void);       /* a usage error of this thread: undoes what was going on; NULL: nothing */
+    void (*trim)(void);         /* ag_memory_trim, and the end of the thread: frees what is kept for later; NULL: nothing */
+    void (*end)(void);          /* the end of the thread, before trim; NULL: nothing */
+} StateKind;
+/* Makes the state and sets *place, a thread-local pointer, to it. *place becomes NULL at the end of the thread. */
+void *thread_state(void **place, const StateKind *kind);
+/* Call `failed` and `trim` of all states. */
 void thread_failed(void);
+void thread_trim(void);
 /* The next of this thread's serial numbers, which give scopes, blocks and errors their order in time. Two threads never have
  * the same number: the upper bits are the thread's. */
 uint64_t thread_serial(void);
@@ -25,7 +30,8 @@ typedef struct { AgSite site; const char *function; } LayerCall;
 /* The user's outermost layer call; without a file and a function if no layer is being called. */
 const LayerCall *user_call(void);
 /* How many layers are being called. An error or the end of a scope after an error sets the number to that of the scope. */
-extern _Thread_local int layer_calls;
+int  layer_calls(void);
+void layer_calls_end(int calls);
 
 /* The length of a function's name without "_at". */
 int name_length(const char *function);

@@ -163,7 +163,7 @@ START_TEST(scopes_and_memory)
     MISTAKE("no memory for", ag_resize(text, 4, SIZE_MAX / 2, 8));
     MISTAKE("no memory for", ag_scratch(SIZE_MAX / 4, 8));
     MISTAKE("the owner was freed, or is not", ag_alloc_in(ended(), 1, 4));
-    MISTAKE("p was freed, or is not an object", ag_resize(ones(1, 1), 1, 2, 4));
+    MISTAKE("p was freed, or is not memory", ag_resize(ones(1, 1), 1, 2, 4));
     MISTAKE("ag_strdup: s is NULL", ag_strdup(no_text));
     MISTAKE("ag_strndup_in: s is NULL", ag_strndup_in(text, no_text, 3));
     MISTAKE("ag_set_owner: p is NULL", ag_set_owner(NULL, text));

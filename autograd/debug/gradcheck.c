@@ -301,9 +301,9 @@ bool ag_gradcheck_at(AgSite at, AgFunction *f, void *arg, Tensor **in, int n, FI
     if (!same_values(first, second))
         ag_usage_error(at, __func__, "two calls of the function with the same inputs give different results, expected a "
                        "function of its inputs alone (dropout: set the random state in it)");
-    mark_unwritten = true;
+    mark_unwritten(true);
     run_backward(at, first, second);
-    mark_unwritten = false;
+    mark_unwritten(false);
     ag_set_random_state(random);
     const Check check = { at, f, arg, in };
     bool right = true;

@@ -242,7 +242,7 @@ static void use_gradient(Tensor *y, int i, bool is_last)
         ag_usage_error(y->site, y->op->name, "input %d requires a gradient, but did not when the loss was computed", i);
     if (is_last && !x->grad) {
         if (dy != 1) k_unary(K_SCALE, x->numel, buffer_data(saved), buffer_data(saved), (double)dy, 0);
-        x->grad = saved;
+        grad_take(x, saved);
         y->saved_gradient[i] = NULL;
         return;
     }
@@ -257,7 +257,7 @@ void linear_cross_entropy_backward(Tensor *y)
     const ClassArgs *c = &args->classes;
     Tensor *x = y->in[0], *weight = y->in[1];
     /* the rule runs again if the graph is kept, if another loss uses y, or if a trace shares what is saved */
-    bool is_last = !keep_graph && y->users == 0 && y->saved->refs == 1;
+    bool is_last = !graph_kept() && y->users == 0 && y->saved->refs == 1;
     if (args->kept == 0 && c->rows * c->n > 0) {
         for (int i = 0; i < 3; i++) use_gradient(y, i, is_last);
         return;
