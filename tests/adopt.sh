@@ -86,16 +86,16 @@ try "wrap file" "mkdir -p user/wrap/subprojects/packagefiles && cd user/wrap &&
     meson setup build -Dc_args=-O0 -Ddebug=false && meson compile -C build spiral && build/spiral"
 try "pkg-config" "cd 'the project' && meson setup build-user -Dexamples=false -Dmpi=disabled &&
     meson compile -C build-user && sh tests/test_install.sh \"\$PWD\" \"\$PWD/build-user\" cc"
-# The commands of the page as they stand, in one shell. This user is root, so sudo has nothing to do.
-try "docs/install.md" "cd 'the project' && git worktree add ../clone && cd ../clone && cp examples/spiral.c . &&
-    awk '/^## In other projects/ { exit } /^\`\`\`/ { inside = /sh/; next } inside' docs/install.md >commands.sh &&
-    [ \$(wc -l <commands.sh) -eq 5 ] && sudo() { \"\$@\"; } && set -e && . ./commands.sh && ./a.out"
 try "CMake, C++" "cd 'the project' && NEED_TOOLS=yes sh tests/test_cpp.sh \"\$PWD\" \"\$PWD/build-user\" cc"
 try "two files" "cd 'the project' && meson compile -C build-user onefile tests/final_weights && mkdir ../user/two_files &&
     cp build-user/packaging/kaeru.? ../user/two_files/ &&
     sed 's|<kaeru/kaeru.h>|\"kaeru.h\"|' examples/spiral.c >../user/two_files/spiral.c &&
     sh tests/test_one_file.sh \"\$PWD\" \"\$PWD/build-user\" clang &&
     cd ../user/two_files && cc spiral.c kaeru.c -lm -pthread -o spiral && ./spiral"
+# The commands of the page as they stand, in one shell. This user is root, so sudo has nothing to do.
+try "docs/install.md" "cd 'the project' && git worktree add ../clone && cd ../clone && cp examples/spiral.c . &&
+    awk '/^## In other projects/ { exit } /^\`\`\`/ { inside = /sh/; next } inside' docs/install.md >commands.sh &&
+    [ \$(wc -l <commands.sh) -eq 5 ] && sudo() { \"\$@\"; } && set -e && . ./commands.sh && ./a.out"
 tag=$(git -C "$root" describe --tags --abbrev=0 --match 'v*' 2>/dev/null)
 if [ -n "$tag" ]; then
     try "abidiff with $tag" "git -C 'the project' worktree add ../tag $tag && cd tag &&
