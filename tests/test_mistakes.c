@@ -805,7 +805,7 @@ START_TEST(modules)
     MISTAKE("this is not a module", nn_add_child(&p->module, "c", (void **)&p->a, stranger));
     MISTAKE("is not in the struct", nn_add_child(&p->module, "c", (void **)&field, nn_linear_new(1, 1)));
     MISTAKE("the module is NULL", nn_add_tensor(NULL, &field, SHAPE(2), AG_REAL, true, true, "w"));
-    MISTAKE("the name is NULL", nn_add_tensor(&p->module, &p->w, SHAPE(2), AG_REAL, true, true, no_text));
+    MISTAKE("the name is NULL", nn_add_tensor(&p->module, &p->w, SHAPE(2), AG_REAL, true, true, no_text, 0));
     MISTAKE("the field is NULL", nn_add_tensor(&p->module, NULL, SHAPE(2), AG_REAL, true, true, "w"));
     MISTAKE("is not in the struct", nn_add_tensor(&p->module, &field, SHAPE(2), AG_REAL, true, true, "w"));
     MISTAKE("negative size", nn_param(p, w, SHAPE(-2)));
