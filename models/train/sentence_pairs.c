@@ -4,18 +4,16 @@
 
 #include "train.h"
 
-typedef struct { Sentence src, tgt; } Pair;
-
-/* The sort key of a pair: its lengths, then its index before sorting, which makes the order unique. */
-typedef struct { int64_t src_size, tgt_size, index; int32_t pair; } SortKey;
+/* place: in the epoch's order before sorting, which decides between pairs of equal lengths. */
+typedef struct { Sentence src, tgt; int64_t place; } Pair;
 
 struct KaeruSentencePairs {
     Pair *pair;
     int64_t n, left_out;
-    SortKey *key;                /* buffer for sorting */
-    /* The epoch. Batch b has the pairs order[start[b]..start[b+1]-1]; batch_order has the batches in the order of the
+    /* The epoch. Batch b has the pairs sorted[start[b]..start[b+1]-1]; batch_order has the batches in the order of the
      * epoch, and `next` is the index of the next one there. */
-    int32_t *order, *batch_order;
+    Pair **sorted;
+    int32_t *order, *batch_order;                       /* order: of the pairs, before they are sorted */
     int64_t *start;
     int64_t n_batches, next;
     bool ended;                 /* no batch is left, or no epoch has begun */
@@ -68,7 +66,7 @@ KaeruSentencePairs *kaeru_sentence_pairs_new_at(AgSite at, const KaeruLines *src
     p->ended = true;
     p->pair = ag_alloc_in(p, (size_t)src->n, sizeof *p->pair);
     for (int64_t i = 0; i < src->n; i++) {
-        Pair pair = { sentence_of(p, src_vocab, src, i), sentence_of(p, tgt_vocab, tgt, i) };
+        Pair pair = { sentence_of(p, src_vocab, src, i), sentence_of(p, tgt_vocab, tgt, i), 0 };
         bool empty = src->line[i].size == 0 || tgt->line[i].size == 0;
         if (empty || (max_tokens > 0 && longer_side(&pair) > max_tokens)) p->left_out++;
         else p->pair[p->n++] = pair;
@@ -80,7 +78,7 @@ KaeruSentencePairs *kaeru_sentence_pairs_new_at(AgSite at, const KaeruLines *src
         return NULL;
     }
     p->order = ag_alloc_in(p, (size_t)p->n, sizeof *p->order);
-    p->key = ag_alloc_in(p, (size_t)p->n, sizeof *p->key);
+    p->sorted = ag_alloc_in(p, (size_t)p->n, sizeof *p->sorted);
     p->start = ag_alloc_in(p, (size_t)p->n + 1, sizeof *p->start);
     p->batch_order = ag_alloc_in(p, (size_t)p->n, sizeof *p->batch_order);
     return p;
@@ -100,22 +98,12 @@ int64_t kaeru_sentence_pairs_left_out_at(AgSite at, const KaeruSentencePairs *p)
 
 /* ---- an epoch's batches ------------------------------------------------------------------------------------------ */
 
-static int compare_keys(const void *left, const void *right)
+static int compare_pairs(const void *left, const void *right)
 {
-    const SortKey *a = left, *b = right;
-    if (a->src_size != b->src_size) return a->src_size < b->src_size ? -1 : 1;
-    if (a->tgt_size != b->tgt_size) return a->tgt_size < b->tgt_size ? -1 : 1;
-    return (a->index > b->index) - (a->index < b->index);
-}
-
-static void sort_by_length(KaeruSentencePairs *p)
-{
-    for (int64_t i = 0; i < p->n; i++) {
-        const Pair *pair = &p->pair[p->order[i]];
-        p->key[i] = (SortKey){ pair->src.size, pair->tgt.size, i, p->order[i] };
-    }
-    qsort(p->key, (size_t)p->n, sizeof *p->key, compare_keys);
-    for (int64_t i = 0; i < p->n; i++) p->order[i] = p->key[i].pair;
+    const Pair *a = *(Pair *const *)left, *b = *(Pair *const *)right;
+    if (a->src.size != b->src.size) return a->src.size < b->src.size ? -1 : 1;
+    if (a->tgt.size != b->tgt.size) return a->tgt.size < b->tgt.size ? -1 : 1;
+    return (a->place > b->place) - (a->place < b->place);
 }
 
 static void cut_into_batches(KaeruSentencePairs *p, int64_t batch_tokens)
@@ -125,7 +113,7 @@ static void cut_into_batches(KaeruSentencePairs *p, int64_t batch_tokens)
     p->next = 0;
     p->ended = false;
     for (int64_t i = 0; i < p->n; i++) {
-        int64_t length = longer_side(&p->pair[p->order[i]]);
+        int64_t length = longer_side(p->sorted[i]);
         if (length > longest) longest = length;
         rows++;
         if (i > 0 && rows * longest <= batch_tokens) continue;
@@ -138,14 +126,18 @@ static void cut_into_batches(KaeruSentencePairs *p, int64_t batch_tokens)
     p->start[p->n_batches] = p->n;
 }
 
-/* Begins an epoch. The order of the pairs decides between pairs of equal lengths. */
+/* Begins an epoch. */
 static void begin_epoch(AgSite at, const char *what, KaeruSentencePairs *p, int64_t batch_tokens, bool shuffles)
 {
     ag_check_object_at(at, what, "p", p);
     if (batch_tokens < 1) ag_usage_error(at, what, "batches of %" PRId64 " tokens, expected 1 or more", batch_tokens);
     for (int64_t i = 0; i < p->n; i++) p->order[i] = (int32_t)i;
     if (shuffles) ag_random_permutation(p->n, p->order);
-    sort_by_length(p);
+    for (int64_t i = 0; i < p->n; i++) {
+        p->sorted[i] = &p->pair[p->order[i]];
+        p->sorted[i]->place = i;
+    }
+    qsort(p->sorted, (size_t)p->n, sizeof *p->sorted, compare_pairs);
     cut_into_batches(p, batch_tokens);
     if (shuffles) ag_random_permutation(p->n_batches, p->batch_order);
 }
@@ -183,9 +175,8 @@ bool kaeru_sentence_pairs_next_at(AgSite at, void *pairs, TransformerBatch *batc
     int64_t b = p->batch_order[p->next++], first = p->start[b], rows = p->start[b + 1] - first;
     Sentence *src = ag_scratch((size_t)rows, sizeof *src), *tgt = ag_scratch((size_t)rows, sizeof *tgt);
     for (int64_t i = 0; i < rows; i++) {
-        const Pair *pair = &p->pair[p->order[first + i]];
-        src[i] = pair->src;
-        tgt[i] = pair->tgt;
+        src[i] = p->sorted[first + i]->src;
+        tgt[i] = p->sorted[first + i]->tgt;
     }
     *batch = transformer_batch_new(sentences_pad(src, rows), sentences_pad(tgt, rows), KAERU_BLANK);
     return true;
