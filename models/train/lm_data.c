@@ -11,7 +11,7 @@ struct LmData {
     const char *name;
     const KaeruVocab *vocab;                    /* belongs to the program */
     Tokens tokens;
-    int64_t begin[2], end[2];                   /* the ids of each part */
+    int64_t start[3];                           /* part p has the ids start[p]..start[p+1]-1 */
     Examples examples;                          /* n is 0: the data is one text */
     int64_t held_out;                           /* the first example of that part */
 };
@@ -20,7 +20,7 @@ struct LmData {
 
 static int64_t count_of(const LmData *d, LmPart part)
 {
-    return d->end[part] - d->begin[part];
+    return d->start[part + 1] - d->start[part];
 }
 
 /* Nine tenths of n, rounded down. */
@@ -29,16 +29,17 @@ static int64_t nine_tenths(int64_t n)
     return n / 10 * 9 + n % 10 * 9 / 10;
 }
 
-/* Splits the data: the first nine tenths of the ids, or of the examples, are for training. */
-static void split(LmData *d)
+/* Splits the data: the first nine tenths of the ids, or of the examples, are for training. Frees it if it is not good. */
+static LmData *opened(LmData *d, bool good)
 {
-    int64_t cut = nine_tenths(d->tokens.count);
-    if (d->examples.n) {
-        d->held_out = nine_tenths(d->examples.n);
-        cut = d->examples.example[d->held_out].start;
+    if (!good) {
+        ag_free(d);
+        return NULL;
     }
-    d->end[LM_TRAIN] = d->begin[LM_HELD_OUT] = cut;
-    d->end[LM_HELD_OUT] = d->tokens.count;
+    d->held_out = nine_tenths(d->examples.n);
+    d->start[LM_HELD_OUT] = d->examples.n ? d->examples.example[d->held_out].start : nine_tenths(d->tokens.count);
+    d->start[LM_HELD_OUT + 1] = d->tokens.count;
+    return d;
 }
 
 static bool take_text(LmData *d, const char *text, size_t n)
@@ -57,13 +58,6 @@ static LmData *data_new(const char *name, const KaeruVocab *v)
     d->name = ag_strndup_in(d, name, strlen(name));
     d->vocab = v;
     return d;
-}
-
-static LmData *opened(LmData *d, bool good)
-{
-    if (good) split(d);
-    else ag_free(d);
-    return good ? d : NULL;
 }
 
 LmData *lm_data_open_at(AgSite at, const char *path, const KaeruVocab *v)
@@ -156,7 +150,7 @@ static int64_t write_window(const LmData *d, LmPart part, int64_t *position, Ten
     int32_t *x = tensor_mutable_int_data(ids) + row * length, *y = tensor_mutable_int_data(targets) + row * length;
     const int32_t *id = NULL;
     if (!d->examples.n) {
-        int64_t left = d->end[part] - *position;
+        int64_t left = d->start[part + 1] - *position;
         int32_t *read = ag_scratch((size_t)length + 1, sizeof *read);
         n = left < length + 1 ? left : length + 1;
         tokens_copy(&d->tokens, *position, n, read);
@@ -189,7 +183,7 @@ void lm_data_draw_at(AgSite at, const LmData *d, int64_t batch, int64_t length, 
     *ids = tensor_ints(SHAPE(batch, length), NULL);
     *targets = tensor_ints(SHAPE(batch, length), NULL);
     AgScope s = ag_begin(AG_NO_GRAD);
-    int64_t positions = d->examples.n ? d->held_out : d->end[LM_TRAIN] - length;
+    int64_t positions = d->examples.n ? d->held_out : count_of(d, LM_TRAIN) - length;
     for (int64_t b = 0; b < batch; b++) {
         int64_t position = ag_random_below(positions);
         write_window(d, LM_TRAIN, &position, *ids, *targets, b);
@@ -201,7 +195,7 @@ double lm_evaluate_with(void *m, const LmData *d, int64_t batch, int64_t length,
                         NnParallel *p)
 {
     nn_eval(m);
-    int64_t position = d->examples.n ? d->held_out : d->begin[LM_HELD_OUT], total = 0, n = 1;
+    int64_t position = d->examples.n ? d->held_out : d->start[LM_HELD_OUT], total = 0, n = 1;
     Losses losses = { .parallel = p };
     while ((n > 0 || position < d->examples.n) && (tokens <= 0 || total < tokens)) {
         AgScope s = ag_begin(AG_NO_GRAD);
