@@ -9,19 +9,6 @@
 
 enum { MAX_LINE = 1000000 };        /* bytes; no sentence is longer, and encoding takes eight times that memory */
 
-/* Counts the lines of a text into *n. False with ag_error() if one is too long. */
-static bool count_lines(const char *name, int64_t first, const char *text, size_t size, int64_t *n)
-{
-    for (size_t begin = 0, length; begin < size; begin += length + 1, ++*n) {
-        const char *stop = memchr(text + begin, '\n', size - begin);
-        length = stop ? (size_t)(stop - text) - begin : size - begin;
-        if (length > MAX_LINE)
-            return ag_set_error("%s: line %" PRId64 ": expected at most %d bytes, found %zu", name, first + *n, MAX_LINE,
-                                length);
-    }
-    return true;
-}
-
 bool kaeru_lines_of_text_at(AgSite at, KaeruLines *l, const char *name, int64_t first, const char *text, size_t size)
 {
     AG_LAYER(at);
@@ -29,20 +16,24 @@ bool kaeru_lines_of_text_at(AgSite at, KaeruLines *l, const char *name, int64_t 
     ag_check_pointer_at(at, __func__, "name", name);
     check_text(at, __func__, "text", text, size);
     *l = (KaeruLines){ 0 };
-    int64_t n = 0;
-    if (!kaeru_text_check(name, first, text, size) || !count_lines(name, first, text, size, &n)) return false;
+    if (!kaeru_text_check(name, first, text, size)) return false;
     void *r = ag_alloc(1, 1);
-    const char *rest = ag_strndup_in(r, text, size), *end = rest + size;
-    KaeruLine *line = ag_alloc_in(r, (size_t)n, sizeof *line);
-    for (int64_t i = 0; i < n; i++) {
-        const char *stop = memchr(rest, '\n', (size_t)(end - rest));
+    size_t most = 1;
+    for (size_t i = 0; i < size; i++) most += text[i] == '\n';
+    KaeruLines found = { .line = ag_alloc_in(r, most, sizeof *found.line), .owner = r, .first = first };
+    for (const char *rest = ag_strndup_in(r, text, size), *end = rest + size, *stop; rest < end; rest = stop + 1) {
+        stop = memchr(rest, '\n', (size_t)(end - rest));
         if (!stop) stop = end;
         size_t length = (size_t)(stop - rest);
+        if (length > MAX_LINE) {
+            ag_free(r);
+            return ag_set_error("%s: line %" PRId64 ": expected at most %d bytes, found %zu", name, first + found.n, MAX_LINE,
+                                length);
+        }
         if (stop < end && length > 0 && rest[length - 1] == '\r') length--;
-        line[i] = (KaeruLine){ rest, length };
-        rest = stop + 1;
+        found.line[found.n++] = (KaeruLine){ rest, length };
     }
-    *l = (KaeruLines){ n, line, r, first };
+    *l = found;
     return true;
 }
 
