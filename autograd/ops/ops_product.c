@@ -19,20 +19,22 @@ static AgShape batch_part(const AgShape *s)
 }
 
 /* If b is a single matrix, a is seen as one matrix with the rows of all of its batch. Several empty matrices look like a single
- * one, so a must have a matrix for each of them. */
-static Matmul matmul_of(const Tensor *y, const Tensor *a, const Tensor *b)
+ * one, so a must have a matrix for each of them. Of the strides only those of the batch's dimensions are set: to clear the
+ * rest would take as long as a small product. */
+static void find_matrices(Matmul *p, const Tensor *y, const Tensor *a, const Tensor *b)
 {
-    const int64_t *end = a->shape.dim + a->shape.ndim;
     AgShape batch = batch_part(&y->shape), batch_a = batch_part(&a->shape), batch_b = batch_part(&b->shape);
-    Matmul p = { .n = end[-2], .k = end[-1], .m = b->shape.dim[b->shape.ndim - 1], .count = ag_shape_numel(batch) };
-    if (b->numel == p.k * p.m && a->numel == p.count * p.n * p.k) {
-        p.n *= p.count;
-        p.count = 1;
+    p->n = a->shape.dim[a->shape.ndim - 2];
+    p->k = a->shape.dim[a->shape.ndim - 1];
+    p->m = b->shape.dim[b->shape.ndim - 1];
+    p->count = ag_shape_numel(batch);
+    if (b->numel == p->k * p->m && a->numel == p->count * p->n * p->k) {
+        p->n *= p->count;
+        p->count = 1;
         batch.ndim = 0;
     }
-    p.batch = walk_over(&batch, &batch_a, &batch_b);
-    broadcast_strides(&batch, &batch, p.y);
-    return p;
+    p->batch = walk_over(&batch, &batch_a, &batch_b);
+    broadcast_strides(&batch, &batch, p->y);
 }
 
 /* Whether there is one step from each matrix of an operand to the next, 0 for a single one. s: its strides, in matrices. */
@@ -86,7 +88,8 @@ static void multiply(KGemm g, const Matmul *p, const int64_t *sa, const int64_t 
 
 static void matmul_product(Tensor *y, const Tensor *a, const Tensor *b)
 {
-    Matmul p = matmul_of(y, a, b);
+    Matmul p;
+    find_matrices(&p, y, a, b);
     KGemm g = { .bf16 = y->precision == AG_BF16, .m = p.n, .n = p.m, .k = p.k, .lda = p.k, .ldb = p.m, .ldc = p.m };
     multiply(g, &p, p.batch.a, p.batch.b, p.y, reals(y), reals(a), reals(b));
 }
@@ -122,7 +125,8 @@ void matmul_recompute(Tensor *y)
 void matmul_backward(Tensor *y)
 {
     Tensor *a = y->in[0], *b = y->in[1];
-    Matmul p = matmul_of(y, a, b);
+    Matmul p;
+    find_matrices(&p, y, a, b);
     int64_t n = p.n, k = p.k, m = p.m;
     for (int i = 0; i < 2; i++) {
         Tensor *x = y->in[i];
