@@ -95,6 +95,8 @@ void print_number(FILE *out, double x);
 
 enum { MAX_SCOPES = 256 };
 int open_scopes(void);
+/* A usage error unless the scope is the innermost and there is one around it. */
+void check_inner(AgSite at, const char *what, AgScope scope);
 /* This thread's newest tensor; NULL: none. */
 Tensor *tape(void);
 /* A new entry of the tape, which the innermost scope owns: a tensor without a shape and values. */

@@ -146,6 +146,13 @@ static OpenScope *check_open(AgSite at, const char *what, AgScope scope)
     return &s->scope[scope.depth - 1];
 }
 
+void check_inner(AgSite at, const char *what, AgScope scope)
+{
+    check_open(at, what, scope);
+    if (scope.depth < 2 || scope.depth != scopes()->depth)
+        ag_usage_error(at, what, "the scope must be the innermost and have another around it");
+}
+
 void ag_end_at(AgSite at, AgScope scope)
 {
     Scopes *s = scopes();
@@ -171,22 +178,6 @@ void ag_end_at(AgSite at, AgScope scope)
     s->recording = s->depth > 0 && s->scope[s->depth - 1].mode == AG_RECORD;
     s->precision = ended->precision;
     if (s->depth == 0) blocks_end();        /* no scope is left that an error could unwind */
-}
-
-Tensor *ag_end_return_at(AgSite at, AgScope scope, Tensor *t)
-{
-    check_any(at, __func__, "t", t);
-    check_open(at, __func__, scope);
-    if (scope.depth < 2 || scope.depth != scopes()->depth)
-        ag_usage_error(at, __func__, "the scope must be the innermost and have another around it");
-    AgShape shape = t->shape;
-    AgDType dtype = t->dtype;
-    Buffer *value = t->buffer;
-    scratch_adopt(buffer_share(value));     /* keeps the value between the two scopes */
-    ag_end_at(at, scope);
-    Tensor *out = tensor_alias(at, "ag_end_return", &shape, dtype, value);
-    scratch_end();
-    return out;
 }
 
 AgPrecision ag_precision_at(AgSite at, AgPrecision precision)

@@ -169,6 +169,20 @@ Tensor *ag_detach_at(AgSite at, Tensor *t)
     return tensor_alias(at, "ag_detach", &t->shape, t->dtype, t->buffer);
 }
 
+Tensor *ag_end_return_at(AgSite at, AgScope scope, Tensor *t)
+{
+    check_any(at, __func__, "t", t);
+    check_inner(at, __func__, scope);
+    AgShape shape = t->shape;
+    AgDType dtype = t->dtype;
+    Buffer *value = t->buffer;
+    scratch_adopt(buffer_share(value));     /* keeps the value between the two scopes */
+    ag_end_at(at, scope);
+    Tensor *out = tensor_alias(at, "ag_end_return", &shape, dtype, value);
+    scratch_end();
+    return out;
+}
+
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 AgShape tensor_shape_at(AgSite at, const Tensor *t)
