@@ -98,14 +98,9 @@ static void share_gradient(Tensor *x, Tensor *y)
 /* The rule may run again if the graph is kept or if another loss uses y. */
 void rule_has_read(Tensor *y)
 {
-    if (y->input_read || graph_kept() || finds_nan() || y->users > 0 || !y->in[0]->op) return;
+    if (y->input_read || graph_kept() || observer[FIND_NAN] || y->users > 0 || !y->in[0]->op) return;
     y->in[0]->readers--;
     y->input_read = true;
-}
-
-void grad_take(Tensor *x, Buffer *gradient)
-{
-    x->grad = gradient;
 }
 
 Grad grad_in_place(Tensor *x, Tensor *y)

@@ -27,7 +27,7 @@ static Tensor *record(AgSite at, const Op *op, Tensor *y, Tensor *const *in, int
 {
     bool requires_grad = false, recording = ag_recording();
     for (int i = 0; recording && i < n; i++) requires_grad = requires_grad || (in[i] && in[i]->requires_grad);
-    if (!requires_grad && !finds_nan()) return y;
+    if (!requires_grad && !observer[FIND_NAN]) return y;
     y->in = scope_alloc(at, op->name, (size_t)n * sizeof *in);
     memcpy(y->in, in, (size_t)n * sizeof *in);
     y->n_in = n;
@@ -59,14 +59,9 @@ Tensor *op_new(AgSite at, int op, const AgShape *shape, Tensor *a, Tensor *b, Te
     return op_new_n(at, &op_table[op], shape, in, c ? 3 : b ? 2 : 1);
 }
 
-static Tensor *op_new_sharing(AgSite at, const Op *op, const AgShape *shape, Buffer *value, Tensor *const *in, int n)
-{
-    return record(at, op, tensor_alias(at, op->name, shape, AG_REAL, value), in, n);
-}
-
 Tensor *op_new_alias(AgSite at, int op, const AgShape *shape, Tensor *x)
 {
-    return op_new_sharing(at, &op_table[op], shape, x->buffer, &x, 1);
+    return record(at, &op_table[op], tensor_alias(at, op_table[op].name, shape, AG_REAL, x->buffer), &x, 1);
 }
 
 Tensor *op_new_in_place(AgSite at, int op, Tensor *x)

@@ -158,8 +158,6 @@ real *op_save_gradient(Tensor *y, int i);
 
 /* Runs y's backward rule, which adds to the gradients of its inputs. */
 void rule_run(Tensor *y);
-/* Whether ag_find_nan is on. */
-static inline bool finds_nan(void) { return observer[FIND_NAN] != NULL; }
 extern size_t recompute_least_bytes;
 /* A usage error unless the loss has one item (or `any_shape`) and requires a gradient. */
 void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape);
@@ -195,8 +193,8 @@ int  check_dim(AgSite at, const char *what, const Tensor *x, int dim);
 int  check_along(AgSite at, const char *what, const Tensor *x, int dim);
 /* Ids (AG_INT) in 0..below-1. */
 void check_ids(AgSite at, const char *what, const Tensor *ids, int64_t below);
-/* ag_shape_text for messages, which name up to four shapes: the fifth call of a thread overwrites the text of the first. */
-const char *shape_text(AgShape shape);
+/* ag_shape_text, valid in the block of the call. */
+#define shape_text(shape) ag_shape_text(shape, (char[AG_SHAPE_TEXT]){ 0 })
 /* Checks a caller's shape: 0 to 8 dimensions, none negative, no overflow. Returns the number of items. */
 int64_t check_shape(AgSite at, const char *what, const AgShape *shape);
 /* Sets *y to the shape that both broadcast to; false if they do not. The second form reports a usage error. */
@@ -234,7 +232,6 @@ KWalk walk_over(const AgShape *shape, const AgShape *a, const AgShape *b);
  *     grad_in_place        computes dx from dy item by item, and may write it over dy
  *     grad_pass            dx = dy, of equal sizes: may share dy's memory
  *     grad_add             adds a dx that is there
- *     grad_take            has dx in a buffer of its own, for an x that has no gradient yet
  *     grad_scatter         y has items of x, chosen by ids
  *
  * If x was broadcast to y's shape, grad_broadcast and grad_broadcast_done take the place of grad_into, grad_pass_broadcast that
@@ -247,7 +244,6 @@ real *grad_to_add(Tensor *x);                                       /* NULL if x
 Grad  grad_in_place(Tensor *x, Tensor *y);
 void  grad_pass(Tensor *x, Tensor *y);
 void  grad_add(Tensor *x, const real *dx);
-void  grad_take(Tensor *x, Buffer *gradient);
 /* Item i of y (outer, m, inner) is item ids[i] along the dimension n of its first input x (outer, n, inner). */
 void  grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids);
 static inline real *grad_of(const Tensor *y) { return buffer_data(y->grad); }

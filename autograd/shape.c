@@ -42,13 +42,6 @@ const char *ag_shape_text_at(AgSite at, AgShape shape, char text[AG_SHAPE_TEXT])
     return text;
 }
 
-const char *shape_text(AgShape shape)
-{
-    static _Thread_local char text[4][AG_SHAPE_TEXT];
-    static _Thread_local unsigned calls;
-    return ag_shape_text(shape, text[calls++ % 4]);
-}
-
 int64_t check_shape(AgSite at, const char *what, const AgShape *shape)
 {
     check_ndim(at, what, shape->ndim);

@@ -171,7 +171,7 @@ void cross_entropy_backward(Tensor *y)
  * Few logits are kept, and backward overwrites them by their gradient. Of more, only a part exists at a time: forward computes
  * the gradients of each part at once, for dy = 1, and backward multiplies them by dy (Liger Kernel, Hsu et al. 2024). A part is
  * some rows. If dW is computed, their number is a multiple of K_GEMM_BLOCK, so its terms are added in the same order as in one
- * product (gemm.h). */
+ * product (kernels.h). */
 
 typedef struct { ClassArgs classes; int64_t kept; } LinearLossArgs;       /* kept: the number of logits; 0: gradients at once */
 
@@ -242,7 +242,7 @@ static void use_gradient(Tensor *y, int i, bool is_last)
         ag_usage_error(y->site, y->op->name, "input %d requires a gradient, but did not when the loss was computed", i);
     if (is_last && !x->grad) {
         if (dy != 1) k_unary(K_SCALE, x->numel, buffer_data(saved), buffer_data(saved), (double)dy, 0);
-        grad_take(x, saved);
+        x->grad = saved;
         y->saved_gradient[i] = NULL;
         return;
     }

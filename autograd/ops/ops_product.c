@@ -232,7 +232,7 @@ static Tensor *linear_activate(AgSite at, const char *what, int op, Tensor *x, T
 
 Tensor *ag_linear_activate_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind)
 {
-    bool fused = !finds_nan();                                /* the search for NaN also checks the result of linear */
+    bool fused = !observer[FIND_NAN];                    /* the search for NaN also checks the result of linear */
     if (fused && kind == AG_RELU) return linear_activate(at, __func__, OP_relu, x, weight, bias, AG_RELU);
     if (fused && kind == AG_GELU) return linear_activate(at, __func__, OP_gelu, x, weight, bias, AG_GELU);
     if (fused && kind == AG_GELU_ERF) return linear_activate(at, __func__, OP_gelu_erf, x, weight, bias, AG_GELU_ERF);
