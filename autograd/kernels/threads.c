@@ -6,7 +6,7 @@
  * queue is empty steals chunks from the end of the others' queues. So a worker that the system has suspended delays a job by
  * at most the chunk that it has begun.
  *
- * A queue is one atomic word: job id, next chunk, end. A job is not over while a chunk of it is being computed, so plain
+ * A queue is one atomic word: job id, next chunk, end. A job is not over while a chunk of it is being computed, so ordinary
  * variables can describe the job. A thread that gets no chunk does not read them.
  *
  * A waiting thread spins for SPIN_NS, because the next job of a training step is a few microseconds away and waking a thread
@@ -39,7 +39,7 @@ enum { CHUNK_BITS = 16, CHUNK_MASK = (1 << CHUNK_BITS) - 1 };
 static int64_t next_of(uint64_t queue) { return (int64_t)(queue >> CHUNK_BITS & CHUNK_MASK); }
 static int64_t end_of(uint64_t queue)  { return (int64_t)(queue & CHUNK_MASK); }
 
-static atomic_int wanted;               /* the requested number of threads; 0: not yet known */
+static atomic_int requested;            /* the number of threads; 0: not yet known */
 static atomic_flag busy = ATOMIC_FLAG_INIT;     /* a thread uses the pool; guards the next four */
 static pthread_t worker[MAX_THREADS];
 static int workers;                     /* running */
@@ -262,15 +262,15 @@ void k_set_threads(int n)
         n = text ? atoi(text) : 0;
         if (n <= 0) n = processors();
     }
-    atomic_store(&wanted, n < MAX_THREADS ? n : MAX_THREADS);
+    atomic_store(&requested, n < MAX_THREADS ? n : MAX_THREADS);
 }
 
 int k_threads(void)
 {
-    int n = atomic_load_explicit(&wanted, memory_order_relaxed);
+    int n = atomic_load_explicit(&requested, memory_order_relaxed);
     if (n == 0) {
         k_set_threads(0);
-        n = atomic_load(&wanted);
+        n = atomic_load(&requested);
     }
     return n;
 }

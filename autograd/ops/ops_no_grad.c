@@ -1,4 +1,4 @@
-/* ops_plain.c: operations without gradients: comparisons, and, not, cast, bfloat16, one-hot. */
+/* ops_no_grad.c: operations without gradients: comparisons, and, not, cast, bfloat16, one-hot. */
 #include "kaeru/autograd.h"
 #include "bf16.h"
 #include "kernels.h"
