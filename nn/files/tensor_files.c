@@ -5,12 +5,6 @@
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-bool st_ends_in(const char *name, const char *end)
-{
-    size_t n = strlen(name), size = strlen(end);
-    return n >= size && strcmp(name + n - size, end) == 0;
-}
-
 /* Tells the format by the first bytes. Read as the size of a header, none of them is one that a safetensors file can have. */
 static bool read_any(NnTensorFile *f)
 {
