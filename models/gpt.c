@@ -78,25 +78,15 @@ static Tensor *body(void *self, Tensor *ids, NnCache *cache)                /* (
     return nn_layer_norm(m->ln_f, x);
 }
 
-static Tensor *logits(void *self, Tensor *x)                                /* (..,D) -> (..,V) */
+static Linear *head(void *self)
 {
-    return ag_linear(x, ((GPT *)self)->wte->weight, NULL);
-}
-
-static Tensor *loss(void *self, Tensor *x, Tensor *targets, AgReduce reduce)
-{
-    return ag_linear_cross_entropy(x, ((GPT *)self)->wte->weight, NULL, targets, reduce, -100, 0);
-}
-
-static void to_settings(const void *self, NnSettings *s)
-{
-    nn_fields_to_settings(&gpt_fields, &((const GPT *)self)->options, s);
+    return ((GPT *)self)->lm_head;
 }
 
 Tensor *gpt_forward_at(AgSite at, GPT *m, Tensor *ids)
 {
     NN_LAYER(at, m);
-    return logits(m, body(m, ids, NULL));                                   /* (B,T,V) */
+    return nn_linear(m->lm_head, body(m, ids, NULL));                       /* (B,T,V) */
 }
 
 /* ---- construction ------------------------------------------------------------------------------------------------ */
@@ -164,7 +154,7 @@ static GPTBlock *block_new(const GPTOptions *o)
 GPT *gpt_new_at(AgSite at, GPTOptions options)
 {
     AG_LAYER(at);
-    static const struct NnLmFunctions functions = { sizes, body, logits, loss, to_settings };
+    static const struct NnLmFunctions functions = { sizes, body, head, &gpt_fields, offsetof(GPT, options) };
     if (!nn_fields_check(&gpt_fields, &options)) ag_usage_error(at, __func__, "%s", ag_error());
     GPT *m = (GPT *)nn_new_sized_at(at, sizeof *m, "GPT");
     m->module.lm = &functions;
@@ -175,5 +165,7 @@ GPT *gpt_new_at(AgSite at, GPTOptions options)
     nn_child(m, h, nn_list_new());
     for (int64_t i = 0; i < options.layers; i++) nn_list_add(m->h, block_new(&options));
     nn_child(m, ln_f, norm_new(&options));
+    nn_child(m, lm_head, nn_new(Linear));
+    nn_tie(m->lm_head, weight, m->wte->weight);
     return m;
 }

@@ -11,10 +11,9 @@ struct NnLmFunctions {
     LmSizes (*get_sizes)(const void *m);
     /* (B,T) -> (B,T,D): the model without its output layer. The ids come after those in the cache, which may be NULL. */
     Tensor *(*run_body)(void *m, Tensor *ids, NnCache *cache);
-    Tensor *(*get_logits)(void *m, Tensor *x);                      /* the output layer: (..,D) -> (..,V) */
-    /* The output layer and the loss: x (B,T,D), targets (B,T) -> scalar. A target of -100 is ignored. */
-    Tensor *(*get_loss)(void *m, Tensor *x, Tensor *targets, AgReduce reduce);
-    void (*write_settings)(const void *m, NnSettings *s);          /* for checkpoints */
+    Linear *(*get_head)(void *m);                                   /* the output layer, without a bias: D -> V */
+    const NnFields *fields;                                         /* the table of its options, for checkpoints, */
+    size_t options;                                                 /* and where they are in the module's struct */
 };
 
 /* A usage error, in the name of function `what`, unless m is a language model. */

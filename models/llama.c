@@ -79,27 +79,15 @@ static Tensor *body(void *self, Tensor *ids, NnCache *cache)                    
     return nn_rms_norm(m->model->norm, x);
 }
 
-static Tensor *logits(void *self, Tensor *x)                                    /* (..,D) -> (..,V) */
+static Linear *head(void *self)
 {
-    return nn_linear(((Llama *)self)->lm_head, x);
-}
-
-static Tensor *loss(void *self, Tensor *x, Tensor *targets, AgReduce reduce)
-{
-    Llama *m = self;
-    if (m->lm_head->lora_A) return ag_cross_entropy(logits(m, x), targets, reduce, -100, 0);
-    return ag_linear_cross_entropy(x, m->lm_head->weight, NULL, targets, reduce, -100, 0);
-}
-
-static void to_settings(const void *self, NnSettings *s)
-{
-    nn_fields_to_settings(&llama_fields, &((const Llama *)self)->options, s);
+    return ((Llama *)self)->lm_head;
 }
 
 Tensor *llama_forward_at(AgSite at, Llama *m, Tensor *ids)
 {
     NN_LAYER(at, m);
-    return logits(m, body(m, ids, NULL));                                       /* (B,T,V) */
+    return nn_linear(m->lm_head, body(m, ids, NULL));                           /* (B,T,V) */
 }
 
 /* ---- construction ------------------------------------------------------------------------------------------------ */
@@ -191,7 +179,7 @@ static void set_frequencies(Llama *m)
 
 Llama *llama_of_zeros(LlamaOptions options)
 {
-    static const struct NnLmFunctions functions = { sizes, body, logits, loss, to_settings };
+    static const struct NnLmFunctions functions = { sizes, body, head, &llama_fields, offsetof(Llama, options) };
     Llama *m = nn_new(Llama);
     m->module.lm = &functions;
     m->options = options;

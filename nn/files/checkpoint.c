@@ -399,13 +399,12 @@ static bool load(Loading *l, const NnParameters *names, bool run, Optimizer *o, 
     return true;
 }
 
-/* Checks the arguments and loads from a file of any format (`any`) or a safetensors file. The optimizer and the settings may be
- * NULL. */
-static bool load_file(AgSite at, const char *what, const char *path, bool any, void *module, NnLoadOptions options, bool run,
+/* Checks the arguments and loads a file. The optimizer and the settings may be NULL. */
+static bool load_file(AgSite at, const char *what, const char *path, void *module, NnLoadOptions options, bool run,
                       Optimizer *o, NnSettings *settings)
 {
     check_file(at, what, path, module, o, settings);
-    Loading l = { .file = any ? st_open(path, options.map) : st_open_safetensors(path), .options = options };
+    Loading l = { .file = st_open(path, options.map), .options = options };
     if (!l.file) return false;
     NnParameters *names = saved_parameters(at, module, true);
     bool done = load(&l, names, run, o, settings);
@@ -417,26 +416,26 @@ static bool load_file(AgSite at, const char *what, const char *path, bool any, v
 bool nn_load_at(AgSite at, const char *path, void *module)
 {
     AG_LAYER(at);
-    return load_file(at, __func__, path, false, module, (NnLoadOptions){ .prefix = NULL }, false, NULL, NULL);
+    return load_file(at, __func__, path, module, (NnLoadOptions){ .prefix = NULL }, false, NULL, NULL);
 }
 
 bool nn_load_with_at(AgSite at, const char *path, void *module, NnLoadOptions options)
 {
     AG_LAYER(at);
-    return load_file(at, __func__, path, true, module, options, false, NULL, NULL);
+    return load_file(at, __func__, path, module, options, false, NULL, NULL);
 }
 
 bool nn_checkpoint_load_at(AgSite at, const char *path, void *module, Optimizer *o, NnSettings *settings)
 {
     AG_LAYER(at);
-    return load_file(at, __func__, path, false, module, (NnLoadOptions){ .prefix = NULL }, true, o, settings);
+    return load_file(at, __func__, path, module, (NnLoadOptions){ .prefix = NULL }, true, o, settings);
 }
 
 bool nn_checkpoint_settings_at(AgSite at, const char *path, NnSettings *settings)
 {
     ag_check_pointer_at(at, __func__, "the path", path);
     ag_check_object_at(at, __func__, "settings", settings);
-    NnTensorFile *f = st_open_safetensors(path);
+    NnTensorFile *f = st_open(path, false);
     if (!f) return false;
     apply_settings(f, settings);
     ag_free(f);

@@ -212,7 +212,7 @@ bool nn_lora_load_at(AgSite at, void *module, const char *folder)
     AdapterConfig a = { .dropout = 0 };
     Config c;
     bool good = config_open(&c, text_printf(p, "%s/adapter_config.json", folder)) && read_config(&c, &a);
-    NnTensorFile *f = good ? st_open_safetensors(weights) : NULL;
+    NnTensorFile *f = good ? st_open(weights, false) : NULL;
     good = f != NULL;
     if (good) {
         NnLoadReport *report = NULL;

@@ -52,8 +52,6 @@ struct NnTensorFile {
 
 /* Opens a file, as tensor_file_open. */
 NnTensorFile *st_open(const char *path, bool map);
-/* Opens a safetensors file, and refuses the other formats. */
-NnTensorFile *st_open_safetensors(const char *path);
 /* Bytes in memory as a file, but not an index. They must stay valid until it is freed. `name` is for messages. */
 NnTensorFile *st_open_bytes(const char *name, const void *bytes, size_t size);
 

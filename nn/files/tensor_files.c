@@ -21,11 +21,6 @@ NnTensorFile *st_open(const char *path, bool map)
     return st_new(file_open(path, map), map, read_any);
 }
 
-NnTensorFile *st_open_safetensors(const char *path)
-{
-    return st_new(file_open(path, false), false, st_read_safetensors);
-}
-
 NnTensorFile *st_open_bytes(const char *name, const void *bytes, size_t size)
 {
     return st_new(file_of_bytes(name, bytes, size), false, read_any);
