@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "unicode.h"
 
 enum { CACHE_SLOTS = 1 << 15 };
@@ -159,10 +160,7 @@ typedef struct { int32_t *id; size_t n, capacity; } Ids;
 /* Makes space for `more` ids. */
 static void reserve(Ids *ids, size_t more)
 {
-    if (more <= ids->capacity - ids->n) return;
-    size_t capacity = 2 * ids->capacity + more;
-    ids->id = ag_resize(ids->id, ids->capacity, capacity, sizeof *ids->id);
-    ids->capacity = capacity;
+    ids->id = array_for(NULL, ids->id, ids->n + more, &ids->capacity, sizeof *ids->id);
 }
 
 /* Splits n bytes into words and encodes each of them. */

@@ -112,7 +112,7 @@ int32_t *units_encode(const KaeruVocab *v, const char *text, size_t n, bool spec
         ids[k] = KAERU_UNKNOWN;
     }
     *count = k;
-    return ag_resize(ids, k, k, sizeof *ids);                       /* without the rest of the memory */
+    return k == n ? ids : ag_resize(ids, k, k, sizeof *ids);        /* without the rest of the memory */
 }
 
 char *kaeru_vocab_unknown_at(AgSite at, const KaeruVocab *v, const char *text, size_t n)

@@ -12,7 +12,8 @@
 typedef struct {
     NnParallel *parallel;               /* NULL: this process computes all */
     double *value;
-    int64_t n, capacity;
+    int64_t n;
+    size_t capacity;
 } Losses;
 
 /* Whether this process computes the next loss. If not, add 0. */

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "array.h"
 #include "number.h"
 #include "stored.h"
 #include "utf8.h"
@@ -23,11 +24,7 @@ static Setting *find(const NnSettings *s, const char *key)
 /* Adds a key that s does not have, with the value NULL. */
 static Setting *add(NnSettings *s, const char *key)
 {
-    if (s->n == s->capacity) {
-        int capacity = s->capacity ? 2 * s->capacity : 8;
-        s->item = ag_resize_in(s, s->item, (size_t)s->n, (size_t)capacity, sizeof *s->item);
-        s->capacity = capacity;
-    }
+    s->item = array_for(s, s->item, (size_t)s->n + 1, &s->capacity, sizeof *s->item);
     s->item[s->n].key = ag_strndup_in(s, key, strlen(key));
     return &s->item[s->n++];
 }

@@ -89,7 +89,8 @@ typedef struct { char *key, *value; } Setting;
 
 struct NnSettings {
     Setting *item;
-    int n, capacity;
+    int n;
+    size_t capacity;
 };
 
 /* A tensor to write: reals as F32 (F64 in the double build), ints as I32, bools as BOOL. If there is a values_of, the values
