@@ -1,7 +1,7 @@
 /* gpt.c: the GPT-2 model (Radford et al. 2019). Token and position embeddings are added. The sum passes through the blocks
  * and a layer norm. The logit of each token is the dot product of the result and that token's embedding. */
 #include "kaeru/autograd.h"
-#include "language.h"
+#include "models.h"
 
 #include <math.h>
 
@@ -36,13 +36,6 @@ static Tensor *block(GPTBlock *b, Tensor *x, NnCache *cache, int layer)         
 {
     x = ag_add(x, attention(b->attn, nn_layer_norm(b->ln_1, x), cache, layer));
     return ag_add(x, mlp(b->mlp, nn_layer_norm(b->ln_2, x)));
-}
-
-static Tensor *block_forward(AgSite at, void *self, Tensor *x)
-{
-    GPTBlock *b = self;
-    NN_LAYER(at, b);
-    return block(b, x, NULL, 0);
 }
 
 /* block without gradients. The scope frees the intermediate results of a block, so that the next block reuses their
@@ -143,7 +136,6 @@ static GPTMlp *mlp_new(const GPTOptions *o)
 static GPTBlock *block_new(const GPTOptions *o)
 {
     GPTBlock *b = nn_new(GPTBlock);
-    b->module.forward = block_forward;
     nn_child(b, ln_1, norm_new(o));
     nn_child(b, attn, attention_new(o));
     nn_child(b, ln_2, norm_new(o));

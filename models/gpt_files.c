@@ -6,11 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config.h"
 #include "kaeru/autograd.h"
-#include "kaeru/gpt.h"
+#include "models.h"
 #include "number.h"
-#include "sizes.h"
 #include "stored.h"
 #include "utf8.h"
 
@@ -37,14 +35,16 @@ static bool check_inner(const Config *c, int64_t width)
     return ag_set_error("%s: \"n_inner\": expected 4 times \"n_embd\"", c->path);
 }
 
+#define KEY(key, member, ...) CONFIG_KEY(key, GPTOptions, member, __VA_ARGS__)
+static const NnField keys[] = {
+    KEY("n_layer", layers), KEY("n_head", heads), KEY("n_embd", width), KEY("vocab_size", vocab), KEY("n_positions", context),
+    KEY("layer_norm_epsilon", eps, .optional = true), KEY("resid_pdrop", dropout, .optional = true), NN_FIELDS_END
+};
+
 static bool read_config(const Config *c, GPTOptions *o)
 {
     *o = gpt_defaults();
-    return config_text(c, "model_type", "gpt2", NULL) &&
-           config_int(c, "n_layer", &o->layers) && config_int(c, "n_head", &o->heads) &&
-           config_int(c, "n_embd", &o->width) &&
-           config_int(c, "vocab_size", &o->vocab) && config_int(c, "n_positions", &o->context) &&
-           config_real_or(c, "layer_norm_epsilon", &o->eps) && config_real_or(c, "resid_pdrop", &o->dropout) &&
+    return config_text(c, "model_type", "gpt2", NULL) && config_read(c, keys, o) &&
            check_inner(c, o->width) && config_text(c, "activation_function", "gelu_new", "gelu_pytorch_tanh") &&
            config_flag(c, "scale_attn_weights", true) && config_flag(c, "scale_attn_by_inverse_layer_idx", false) &&
            config_flag(c, "add_cross_attention", false) && config_flag(c, "tie_word_embeddings", true) &&
@@ -125,15 +125,9 @@ GPT *gpt_open_at(AgSite at, const char *weights_path, const char *config_path)
 static JsonWriter *config_of(void *owner, const GPTOptions *o)
 {
     JsonWriter *w = config_writer(owner, "GPT2LMHeadModel", "gpt2");
-    json_put_int(w, "n_layer", o->layers);
-    json_put_int(w, "n_head", o->heads);
-    json_put_int(w, "n_embd", o->width);
-    json_put_int(w, "vocab_size", o->vocab);
-    json_put_int(w, "n_positions", o->context);
+    config_put(w, keys, o);
     json_put_int(w, "n_ctx", o->context);
     json_put_text(w, "activation_function", "gelu_new");
-    json_put_real(w, "layer_norm_epsilon", o->eps);
-    json_put_real(w, "resid_pdrop", o->dropout);
     json_put_real(w, "embd_pdrop", o->dropout);
     json_put_real(w, "attn_pdrop", o->dropout);
     return w;

@@ -1,7 +1,6 @@
 /* language.c: the functions that all language models share. */
-#include "language.h"
-
 #include "kaeru/autograd.h"
+#include "models.h"
 
 static const struct NnLmFunctions *functions_of(AgSite at, const char *what, const void *m)
 {

@@ -1,8 +1,7 @@
 /* transformer_files.c: the sizes of an encoder-decoder as settings of a checkpoint, and the model that a checkpoint holds. */
 #include <inttypes.h>
 
-#include "kaeru/transformer.h"
-#include "sizes.h"
+#include "models.h"
 
 typedef struct { int64_t src, tgt; } Vocabularies;
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
-#include "language.h"
+#include "models.h"
 #include "train.h"
 #include "vocab.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
-#include "language.h"
+#include "models.h"
 #include "train.h"
 
 /* A run of *training; sum: of the losses since step `since`. */

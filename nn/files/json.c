@@ -317,6 +317,13 @@ bool json_int(const Json *value, int64_t *out)
     return true;
 }
 
+bool json_bool(const Json *value, bool *out)
+{
+    if (!value || value->type != JSON_BOOL) return false;
+    *out = value->as.truth;
+    return true;
+}
+
 bool json_is(const Json *value, const char *text)
 {
     return value && value->type == JSON_STRING && value->count == strlen(text) &&
