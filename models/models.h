@@ -28,7 +28,7 @@ void lm_settings(const void *m, NnSettings *s);
 int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64_t context);
 
 /* ---- models from files -------------------------------------------------------------------------------------------
- * The size of the file is checked before the model is constructed, so that a bad file cannot make it ask for too much memory. */
+ * The size of the file is checked before the model is constructed. So a bad file cannot make it ask for too much memory. */
 
 /* Reads the options from the settings of a checkpoint. False with ag_error(), which begins with the path. */
 bool checkpoint_options(const char *path, const NnFields *fields, void *o);

@@ -247,7 +247,7 @@ Transformer *transformer_new_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab,
     AG_LAYER(at);
     check_options(at, __func__, src_vocab < tgt_vocab ? src_vocab : tgt_vocab, &o);
     if (o.share_embeddings && src_vocab != tgt_vocab)
-        ag_usage_error(at, "transformer_new", "share_embeddings needs equal vocabularies, these have %lld and %lld words",
+        ag_usage_error(at, __func__, "share_embeddings needs equal vocabularies, these have %lld and %lld words",
                        (long long)src_vocab, (long long)tgt_vocab);
     Transformer *m = nn_new(Transformer);
     nn_child(m, encoder, transformer_encoder_new(&o));

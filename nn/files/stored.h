@@ -52,8 +52,6 @@ struct NnTensorFile {
 
 /* Opens a file, as tensor_file_open. */
 NnTensorFile *st_open(const char *path, bool map);
-/* Bytes in memory as a file, but not an index. They must stay valid until it is freed. `name` is for messages. */
-NnTensorFile *st_open_bytes(const char *name, const void *bytes, size_t size);
 
 /* The tensor of that name. NULL if there is none. */
 const StTensor *st_find(const NnTensorFile *f, const char *name);
@@ -71,6 +69,7 @@ bool st_read_safetensors(NnTensorFile *f);
 bool st_read_npy(NnTensorFile *f);
 bool st_read_npz(NnTensorFile *f);
 bool st_read_index(NnTensorFile *f);
+bool st_read_any(NnTensorFile *f);              /* tells the format, but not that of an index, by the first bytes */
 /* Sets the error 'PATH: tensor "NAME": MESSAGE'. */
 bool st_tensor_error(const File *file, const char *name, const char *format, ...) AG_PRINTF(3, 4);
 /* Completes a tensor of which item.name, offset, size and file are set. Its size must be that of this type and shape,

@@ -270,8 +270,8 @@ const char *nn_settings_get_at(AgSite at, const NnSettings *s, const char *key);
 bool nn_settings_int_at(AgSite at, const NnSettings *s, const char *key, int64_t *value);
 bool nn_settings_real_at(AgSite at, const NnSettings *s, const char *key, double *value);
 
-/* Weights only: parameters and buffers. nn_load takes any file that tensor_file_open opens, also the index of a model in several
- * files. */
+/* Weights only: parameters and buffers. nn_load takes any file that tensor_file_open opens, also the index of a model in
+ * several files. */
 bool nn_save_at(AgSite at, const char *path, void *module);
 bool nn_load_at(AgSite at, const char *path, void *module);
 
