@@ -38,14 +38,6 @@ static Tensor *block(GPTBlock *b, Tensor *x, NnCache *cache, int layer)         
     return ag_add(x, mlp(b->mlp, nn_layer_norm(b->ln_2, x)));
 }
 
-/* block without gradients. The scope frees the intermediate results of a block, so that the next block reuses their
- * memory. */
-static Tensor *block_no_grad(GPTBlock *b, Tensor *x, NnCache *cache, int layer)
-{
-    AgScope s = ag_begin(AG_NO_GRAD);
-    return ag_end_return(s, block(b, x, cache, layer));
-}
-
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
 static LmSizes sizes(const void *self)
@@ -65,8 +57,12 @@ static Tensor *body(void *self, Tensor *ids, NnCache *cache)                /* (
     for (int i = 0; i < m->h->n; i++) {
         GPTBlock *b = nn_item(GPTBlock, m->h, i);
         begin = ag_mark();
-        if (!ag_recording()) x = block_no_grad(b, x, cache, i);
-        else x = ag_recompute(begin, block(b, x, cache, i), m->options.recompute ? AG_PRODUCTS : AG_CHEAP);
+        if (ag_recording()) {
+            x = ag_recompute(begin, block(b, x, cache, i), m->options.recompute ? AG_PRODUCTS : AG_CHEAP);
+        } else {                            /* the scope frees the values within a block: the next one reuses their memory */
+            AgScope s = ag_begin(AG_NO_GRAD);
+            x = ag_end_return(s, block(b, x, cache, i));
+        }
     }
     return nn_layer_norm(m->ln_f, x);
 }

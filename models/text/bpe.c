@@ -188,26 +188,19 @@ static const BpeAdded *added_at(const Bpe *b, const char *text, size_t n, bool s
     return NULL;
 }
 
-static void encode_text(Bpe *b, const char *text, size_t n, bool special, bool late, Ids *ids);
-
-/* Encodes the text between early tokens, after the normalizer. */
-static void encode_late(Bpe *b, const char *text, size_t n, bool special, Ids *ids)
-{
-    size_t size = n;
-    char *normal = b->nfc ? unicode_nfc(text, n, &size) : NULL;
-    encode_text(b, normal ? normal : text, size, special, true, ids);
-    ag_free(normal);
-}
-
-/* Finds the added tokens and encodes the text between them: the early tokens, then between them the late ones. */
+/* Finds the added tokens and encodes the text between them: the early tokens, then between them, after the normalizer, the late
+ * ones. */
 static void encode_text(Bpe *b, const char *text, size_t n, bool special, bool late, Ids *ids)
 {
     size_t start = 0;
     for (size_t i = 0; i <= n; i++) {
         const BpeAdded *added = i < n ? added_at(b, text + i, n - i, special, late) : NULL;
         if (i < n && !added) continue;
-        if (late) encode_words(b, text + start, i - start, ids);
-        else encode_late(b, text + start, i - start, special, ids);
+        size_t size = i - start;
+        char *normal = !late && b->nfc ? unicode_nfc(text + start, size, &size) : NULL;
+        if (late) encode_words(b, text + start, size, ids);
+        else encode_text(b, normal ? normal : text + start, size, special, true, ids);
+        ag_free(normal);
         if (!added) return;
         reserve(ids, 1);
         ids->id[ids->n++] = added->id;

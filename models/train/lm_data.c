@@ -104,15 +104,10 @@ LmData *lm_data_of_text_at(AgSite at, const char *name, const char *text, size_t
     return opened(d, take_text(d, text, n));
 }
 
-static void check_part(AgSite at, const char *what, LmPart part)
-{
-    if (part != LM_TRAIN && part != LM_HELD_OUT) ag_usage_error(at, what, "%d is not an LmPart", (int)part);
-}
-
 int64_t lm_data_tokens_at(AgSite at, const LmData *d, LmPart part)
 {
     ag_check_object_at(at, __func__, "d", d);
-    check_part(at, __func__, part);
+    if (part != LM_TRAIN && part != LM_HELD_OUT) ag_usage_error(at, __func__, "%d is not an LmPart", (int)part);
     return count_of(d, part);
 }
 

@@ -21,14 +21,6 @@ static Setting *find(const NnSettings *s, const char *key)
     return NULL;
 }
 
-/* Adds a key that s does not have, with the value NULL. */
-static Setting *add(NnSettings *s, const char *key)
-{
-    s->item = array_for(s, s->item, (size_t)s->n + 1, &s->capacity, sizeof *s->item);
-    s->item[s->n].key = ag_strndup_in(s, key, strlen(key));
-    return &s->item[s->n++];
-}
-
 void nn_settings_set_at(AgSite at, NnSettings *s, const char *key, const char *format, ...)
 {
     ag_check_object_at(at, __func__, "s", s);
@@ -40,7 +32,12 @@ void nn_settings_set_at(AgSite at, NnSettings *s, const char *key, const char *f
     va_end(list);
     if (!value) ag_usage_error(at, __func__, "\"%s\" cannot be written as \"%s\"", key, format);
     Setting *setting = find(s, key);
-    if (!setting) setting = add(s, key);
+    if (!setting) {
+        s->item = array_for(s, s->item, (size_t)s->n + 1, &s->capacity, sizeof *s->item);
+        setting = &s->item[s->n];
+        setting->key = ag_strndup_in(s, key, strlen(key));
+        s->n++;
+    }
     ag_free(setting->value);
     setting->value = value;
 }
