@@ -67,7 +67,7 @@ static Tensor *body(void *self, Tensor *ids, NnCache *cache)                    
         AgMark begin = ag_mark();
         if (ag_recording()) {
             x = ag_recompute(begin, block(l, x, table, cache, i), m->options.recompute ? AG_PRODUCTS : AG_CHEAP);
-        } else {                                /* the scope frees the values within a layer: the next one reuses their memory */
+        } else {                                /* the scope frees the values within a layer for the next one */
             AgScope s = ag_begin(AG_NO_GRAD);
             x = ag_end_return(s, block(l, x, table, cache, i));
         }

@@ -156,14 +156,13 @@ int32_t *kaeru_sentence_encode_at(AgSite at, const KaeruVocab *v, const char *te
     spaced[0] = ' ';
     if (n > 0) memcpy(spaced + 1, text, n);
     int32_t *ids = kaeru_vocab_encode(v, spaced, n + 1, KAERU_AS_TEXT, count);
-    int32_t *all = ag_alloc(*count + 2, sizeof *all);
-    all[0] = KAERU_START;
-    if (*count > 0) memcpy(all + 1, ids, *count * sizeof *ids);
-    all[*count + 1] = KAERU_END;
-    *count += 2;
-    ag_free(ids);
     ag_free(spaced);
-    return all;
+    ids = ag_resize(ids, *count, *count + 2, sizeof *ids);
+    memmove(ids + 1, ids, *count * sizeof *ids);
+    ids[0] = KAERU_START;
+    ids[*count + 1] = KAERU_END;
+    *count += 2;
+    return ids;
 }
 
 char *kaeru_sentence_decode_at(AgSite at, const KaeruVocab *v, const int32_t *ids, size_t count, size_t *n)
