@@ -233,7 +233,8 @@ static void share_embeddings(Transformer *m)
     nn_tie(m->generator->proj, weight, table);
 }
 
-/* Initializes every matrix by the method of Glorot and Bengio (2010). The positions have three dimensions, and stay. */
+/* Initializes every matrix by the method of Glorot and Bengio (2010). The positions have three dimensions and keep their
+ * values. */
 static void xavier_uniform(void *model)
 {
     NnParameters *p = nn_parameters(model);

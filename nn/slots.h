@@ -18,7 +18,7 @@ typedef struct NnModuleSlot {
     bool not_saved;             /* a buffer that is not in files */
 } NnModuleSlot;
 
-/* A usage error if a field below m no longer points to what was registered for it, after a plain assignment (module.c). */
+/* A usage error if a field below m no longer points to what was registered for it (module.c). */
 void check_fields(AgSite at, const char *what, const Module *m);
 
 /* ---- slots.c ----------------------------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ typedef struct {
 Walk walk_below(const void *module);
 /* The next slot that holds a tensor, in order of registration; NULL at the end. */
 NnModuleSlot *walk_slot(Walk *w);
-/* The same, but each tensor only once, at its first slot. */
+/* The next slot that is the first one of its tensor; NULL at the end. */
 NnModuleSlot *walk_tensor(Walk *w);
 /* The first slot below root that holds t; NULL: none. */
 NnModuleSlot *first_slot(Module *root, const Tensor *t);

@@ -36,7 +36,7 @@ static bool starts_with(const char *text, const char *prefix)
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 
-/* State tensor `k` of parameter `i`, which processes share: brought together when it is written. */
+/* State tensor `k` of parameter `i`, of which each process has a part: the parts are collected when it is written. */
 typedef struct { NnParallel *parallel; int i, k; } SharedState;
 
 static const void *collect_state(void *arg)
@@ -117,7 +117,7 @@ static bool save(AgSite at, const char *what, const char *path, void *module, bo
         nn_settings_set(metadata, "random.counter", "%" PRIu64, ag_random_state().counter);
     }
     if (done && (!o || !o->parallel || nn_parallel_is_first(o->parallel))) done = st_write(path, entry, n, metadata);
-    /* all processes take part in bringing the state together, also if the first one cannot write it */
+    /* all processes send their parts of the state, also if the first one cannot write it */
     for (size_t i = 0; i < n; i++)
         if (entry[i].values_of) entry[i].values_of(entry[i].arg);
     if (o && o->parallel) done = nn_parallel_check(o->parallel, done);
