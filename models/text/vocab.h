@@ -14,7 +14,9 @@ const char *text_place(int64_t first, const char *text, size_t byte, char out[TE
 
 /* kaeru_vocab_encode for one kind; `text` is the whole text. special: KAERU_WITH_SPECIAL. */
 typedef int32_t *VocabEncode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count);
-VocabEncode units_encode, bpe_encode;           /* for characters and words; for byte pairs */
+/* For characters and words; for byte pairs. */
+int32_t *units_encode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count);
+int32_t *bpe_encode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count);
 
 struct KaeruVocab {
     KaeruVocabKind kind;

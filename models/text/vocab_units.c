@@ -6,23 +6,35 @@
 #include "utf8.h"
 #include "vocab.h"
 
-/* Finds the next character or word from offset *at on, and moves *at past it; false if there is none. A byte that is not UTF-8
- * is a character, or part of a word. */
-static bool next_unit(KaeruVocabKind kind, const char *text, size_t n, size_t *at, Word *unit)
+/* Finds the next word from offset *at on, and moves *at past it; false if there is none. A byte that is not UTF-8 is part of a
+ * word. */
+static bool next_word(const char *text, size_t n, size_t *at, Word *word)
 {
     size_t start = *at;
-    bool inside = false, chars = kind == KAERU_CHARS;
-    while (*at < n && !(chars && inside)) {
+    bool inside = false;
+    while (*at < n) {
         uint32_t code;
         int length = utf8_decode(text + *at, n - *at, &code);
-        bool space = !chars && length && unicode_class(code) == UNICODE_SPACE;
+        bool space = length && unicode_class(code) == UNICODE_SPACE;
         if (space && inside) break;
         if (!space && !inside) start = *at;
         inside = !space;
         *at += length ? (size_t)length : 1;
     }
-    *unit = (Word){ text + start, *at - start, 0 };
+    *word = (Word){ text + start, *at - start, 0 };
     return inside;
+}
+
+/* The same for the next character or word. A byte that is not UTF-8 is a character. */
+static inline bool next_unit(KaeruVocabKind kind, const char *text, size_t n, size_t *at, Word *unit)
+{
+    uint32_t code;
+    if (kind == KAERU_WORDS) return next_word(text, n, at, unit);
+    if (*at >= n) return false;
+    int length = utf8_decode(text + *at, n - *at, &code);
+    *unit = (Word){ text + *at, length ? (size_t)length : 1, 0 };
+    *at += unit->size;
+    return true;
 }
 
 /* Orders words by falling count, words of equal count by their bytes. */
@@ -98,13 +110,14 @@ bool kaeru_vocab_check_at(AgSite at, const KaeruVocab *v, const char *name, cons
 int32_t *units_encode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count)
 {
     (void)special;
+    const KaeruVocabKind kind = v->kind;
     Word unit;
     size_t k = 0;
     int32_t *ids = ag_alloc(n, sizeof *ids);
-    for (size_t i = 0; next_unit(v->kind, text, n, &i, &unit); k++) {
+    for (size_t i = 0; next_unit(kind, text, n, &i, &unit); k++) {
         ids[k] = id_of(v, unit);
         if (ids[k] >= 0) continue;
-        if (v->kind == KAERU_CHARS) {
+        if (kind == KAERU_CHARS) {
             unknown_character(NULL, text, n, unit);
             ag_free(ids);
             return NULL;
@@ -124,7 +137,7 @@ char *kaeru_vocab_unknown_at(AgSite at, const KaeruVocab *v, const char *text, s
     void *work = ag_alloc(1, 1);
     WordTable *unknown = word_table_new(work);
     Word word;
-    for (size_t i = 0; next_unit(v->kind, text, n, &i, &word); )
+    for (size_t i = 0; next_word(text, n, &i, &word); )
         if (id_of(v, word) < 0) word_table_add(unknown, word.text, word.size);
     char *list = unknown->n ? ag_alloc((size_t)unknown->n, UTF8_QUOTE + 2) : NULL, *end = list;
     for (int32_t i = 0; i < unknown->n; i++)
