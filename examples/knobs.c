@@ -17,7 +17,7 @@ static const int32_t ids[TOKENS] = { 0, 4, 5, 6, 7, 8, PAD, PAD };
 
 static void show_masks(void)
 {
-    Tensor *causal = transformer_subsequent_mask(POSITIONS);
+    Tensor *causal = nn_causal_mask(POSITIONS);
     Tensor *both = nn_causal_padding_mask(tensor_ints(SHAPE(1, TOKENS), ids), PAD);
     Csv *csv = csv_open("knobs_mask.csv", "query,key,seen");
     for (int i = 0; i < POSITIONS * POSITIONS; i++) {

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "decoding.h"
 #include "kaeru/autograd.h"
+#include "models.h"
 
 /* If one logit is NaN or +infinity, the log-softmax of the whole row is NaN. */
 static bool check_log_probs(const Tensor *p)

@@ -1,7 +1,7 @@
 /* gpt.c: the GPT-2 model (Radford et al. 2019). Token and position embeddings are added. The sum passes through the blocks
  * and a layer norm. The logit of each token is the dot product of the result and that token's embedding. */
 #include "kaeru/autograd.h"
-#include "language.h"
+#include "models.h"
 
 #include <math.h>
 
@@ -38,21 +38,6 @@ static Tensor *block(GPTBlock *b, Tensor *x, NnCache *cache, int layer)         
     return ag_add(x, mlp(b->mlp, nn_layer_norm(b->ln_2, x)));
 }
 
-static Tensor *block_forward(AgSite at, void *self, Tensor *x)
-{
-    GPTBlock *b = self;
-    NN_LAYER(at, b);
-    return block(b, x, NULL, 0);
-}
-
-/* block without gradients. The scope frees the intermediate results of a block, so that the next block reuses their
- * memory. */
-static Tensor *block_no_grad(GPTBlock *b, Tensor *x, NnCache *cache, int layer)
-{
-    AgScope s = ag_begin(AG_NO_GRAD);
-    return ag_end_return(s, block(b, x, cache, layer));
-}
-
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
 static LmSizes sizes(const void *self)
@@ -72,31 +57,25 @@ static Tensor *body(void *self, Tensor *ids, NnCache *cache)                /* (
     for (int i = 0; i < m->h->n; i++) {
         GPTBlock *b = nn_item(GPTBlock, m->h, i);
         begin = ag_mark();
-        if (!ag_recording()) x = block_no_grad(b, x, cache, i);
-        else x = ag_recompute(begin, block(b, x, cache, i), m->options.recompute ? AG_PRODUCTS : AG_CHEAP);
+        if (ag_recording()) {
+            x = ag_recompute(begin, block(b, x, cache, i), m->options.recompute ? AG_PRODUCTS : AG_CHEAP);
+        } else {                            /* the scope frees the values within a block for the next one */
+            AgScope s = ag_begin(AG_NO_GRAD);
+            x = ag_end_return(s, block(b, x, cache, i));
+        }
     }
     return nn_layer_norm(m->ln_f, x);
 }
 
-static Tensor *logits(void *self, Tensor *x)                                /* (..,D) -> (..,V) */
+static Linear *head(void *self)
 {
-    return ag_linear(x, ((GPT *)self)->wte->weight, NULL);
-}
-
-static Tensor *loss(void *self, Tensor *x, Tensor *targets, AgReduce reduce)
-{
-    return ag_linear_cross_entropy(x, ((GPT *)self)->wte->weight, NULL, targets, reduce, -100, 0);
-}
-
-static void to_settings(const void *self, NnSettings *s)
-{
-    nn_fields_to_settings(&gpt_fields, &((const GPT *)self)->options, s);
+    return ((GPT *)self)->lm_head;
 }
 
 Tensor *gpt_forward_at(AgSite at, GPT *m, Tensor *ids)
 {
     NN_LAYER(at, m);
-    return logits(m, body(m, ids, NULL));                                   /* (B,T,V) */
+    return nn_linear(m->lm_head, body(m, ids, NULL));                       /* (B,T,V) */
 }
 
 /* ---- construction ------------------------------------------------------------------------------------------------ */
@@ -153,7 +132,6 @@ static GPTMlp *mlp_new(const GPTOptions *o)
 static GPTBlock *block_new(const GPTOptions *o)
 {
     GPTBlock *b = nn_new(GPTBlock);
-    b->module.forward = block_forward;
     nn_child(b, ln_1, norm_new(o));
     nn_child(b, attn, attention_new(o));
     nn_child(b, ln_2, norm_new(o));
@@ -164,7 +142,7 @@ static GPTBlock *block_new(const GPTOptions *o)
 GPT *gpt_new_at(AgSite at, GPTOptions options)
 {
     AG_LAYER(at);
-    static const struct NnLmFunctions functions = { sizes, body, logits, loss, to_settings };
+    static const struct NnLmFunctions functions = { sizes, body, head, &gpt_fields, offsetof(GPT, options) };
     if (!nn_fields_check(&gpt_fields, &options)) ag_usage_error(at, __func__, "%s", ag_error());
     GPT *m = (GPT *)nn_new_sized_at(at, sizeof *m, "GPT");
     m->module.lm = &functions;
@@ -175,5 +153,7 @@ GPT *gpt_new_at(AgSite at, GPTOptions options)
     nn_child(m, h, nn_list_new());
     for (int64_t i = 0; i < options.layers; i++) nn_list_add(m->h, block_new(&options));
     nn_child(m, ln_f, norm_new(&options));
+    nn_child(m, lm_head, nn_new(Linear));
+    nn_tie(m->lm_head, weight, m->wte->weight);
     return m;
 }

@@ -6,16 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config.h"
 #include "kaeru/autograd.h"
-#include "kaeru/gpt.h"
+#include "models.h"
 #include "number.h"
-#include "sizes.h"
 #include "stored.h"
 #include "utf8.h"
 
 #define PREFIX "transformer."
-#define HEAD "lm_head.weight"
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
@@ -38,14 +35,16 @@ static bool check_inner(const Config *c, int64_t width)
     return ag_set_error("%s: \"n_inner\": expected 4 times \"n_embd\"", c->path);
 }
 
+#define KEY(key, member, ...) CONFIG_KEY(key, GPTOptions, member, __VA_ARGS__)
+static const NnField keys[] = {
+    KEY("n_layer", layers), KEY("n_head", heads), KEY("n_embd", width), KEY("vocab_size", vocab), KEY("n_positions", context),
+    KEY("layer_norm_epsilon", eps, .optional = true), KEY("resid_pdrop", dropout, .optional = true), NN_FIELDS_END
+};
+
 static bool read_config(const Config *c, GPTOptions *o)
 {
     *o = gpt_defaults();
-    return config_text(c, "model_type", "gpt2", NULL) &&
-           config_int(c, "n_layer", &o->layers) && config_int(c, "n_head", &o->heads) &&
-           config_int(c, "n_embd", &o->width) &&
-           config_int(c, "vocab_size", &o->vocab) && config_int(c, "n_positions", &o->context) &&
-           config_real_or(c, "layer_norm_epsilon", &o->eps) && config_real_or(c, "resid_pdrop", &o->dropout) &&
+    return config_text(c, "model_type", "gpt2", NULL) && config_read(c, keys, o) &&
            check_inner(c, o->width) && config_text(c, "activation_function", "gelu_new", "gelu_pytorch_tanh") &&
            config_flag(c, "scale_attn_weights", true) && config_flag(c, "scale_attn_by_inverse_layer_idx", false) &&
            config_flag(c, "add_cross_attention", false) && config_flag(c, "tie_word_embeddings", true) &&
@@ -61,25 +60,10 @@ static bool is_transposed(void *unused, const char *name)
     return strncmp(name, "h.", 2) == 0;
 }
 
-/* Puts the file's prefix before a name. */
+/* Puts the file's prefix before a name. The output layer has none. */
 static void add_prefix(void *prefix, const char *name, char *out, size_t size)
 {
-    snprintf(out, size, "%s%s", (const char *)prefix, name);
-}
-
-/* If the file has the output layer, its weights must be those of the token table. */
-static bool check_head(const NnTensorFile *f, const GPT *m)
-{
-    if (!tensor_file_find(f, HEAD)) return true;
-    AgScope scope = ag_begin(AG_NO_GRAD);
-    Tensor *values = tensor_zeros(tensor_shape(m->wte->weight));
-    size_t size = (size_t)tensor_numel(values) * sizeof(ag_real);
-    bool good = tensor_file_read(f, HEAD, values);
-    if (good && memcmp(tensor_data(values), tensor_data(m->wte->weight), size) != 0)
-        good = ag_set_error("%s: \"" HEAD "\" differs from \"wte.weight\": expected one table for input and output",
-                            f->file->name);
-    ag_end(scope);
-    return good;
+    snprintf(out, size, "%s%s", strcmp(name, "lm_head.weight") == 0 ? "" : (const char *)prefix, name);
 }
 
 /* Whether the tensor is the causal mask, h.N.attn.bias or h.N.attn.masked_bias, which older versions of the library
@@ -92,12 +76,12 @@ static bool is_mask(const char *prefix, const char *name)
     return rest > digits && (strcmp(rest, ".attn.bias") == 0 || strcmp(rest, ".attn.masked_bias") == 0);
 }
 
-/* Whether the tensors of the file that the model does not have are the output layer and masks. */
+/* Whether the tensors of the file that the model does not have are masks. */
 static bool check_unexpected(const char *path, const char *prefix, const NnLoadReport *report)
 {
     for (int i = 0; i < report->n_unexpected; i++) {
         const char *name = report->unexpected[i];
-        if (strcmp(name, HEAD) != 0 && !is_mask(prefix, name))
+        if (!is_mask(prefix, name))
             return ag_set_error("%s: %s does not belong to a GPT-2 of the sizes in the config", path, QUOTED(name));
     }
     return true;
@@ -114,7 +98,7 @@ static GPT *read_model(const NnTensorFile *f, GPTOptions o)
     NnLoadOptions how = { .rename = add_prefix, .transposed = is_transposed, .arg = prefix, .allow_unexpected = true,
                           .map = true, .report = &report };
     GPT *m = model_filled(gpt_new(o), path, how);
-    bool good = m && check_unexpected(path, prefix, report) && check_head(f, m);
+    bool good = m && check_unexpected(path, prefix, report);
     ag_free(report);
     if (good) return m;
     ag_free(m);
@@ -130,7 +114,7 @@ GPT *gpt_open_at(AgSite at, const char *weights_path, const char *config_path)
     Config c;
     bool good = config_open(&c, config_path) && read_config(&c, &o);
     ag_free(c.owner);
-    NnTensorFile *f = good ? st_open_safetensors(weights_path) : NULL;
+    NnTensorFile *f = good ? st_open(weights_path, false) : NULL;
     GPT *m = f ? read_model(f, o) : NULL;
     ag_free(f);
     return m;
@@ -141,15 +125,9 @@ GPT *gpt_open_at(AgSite at, const char *weights_path, const char *config_path)
 static JsonWriter *config_of(void *owner, const GPTOptions *o)
 {
     JsonWriter *w = config_writer(owner, "GPT2LMHeadModel", "gpt2");
-    json_put_int(w, "n_layer", o->layers);
-    json_put_int(w, "n_head", o->heads);
-    json_put_int(w, "n_embd", o->width);
-    json_put_int(w, "vocab_size", o->vocab);
-    json_put_int(w, "n_positions", o->context);
+    config_put(w, keys, o);
     json_put_int(w, "n_ctx", o->context);
     json_put_text(w, "activation_function", "gelu_new");
-    json_put_real(w, "layer_norm_epsilon", o->eps);
-    json_put_real(w, "resid_pdrop", o->dropout);
     json_put_real(w, "embd_pdrop", o->dropout);
     json_put_real(w, "attn_pdrop", o->dropout);
     return w;

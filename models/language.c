@@ -1,7 +1,6 @@
 /* language.c: the functions that all language models share. */
-#include "language.h"
-
 #include "kaeru/autograd.h"
+#include "models.h"
 
 static const struct NnLmFunctions *functions_of(AgSite at, const char *what, const void *m)
 {
@@ -18,7 +17,8 @@ LmSizes lm_sizes(AgSite at, const char *what, const void *m)
 
 void lm_settings(const void *m, NnSettings *s)
 {
-    functions_of(AG_HERE, __func__, m)->write_settings(m, s);
+    const struct NnLmFunctions *f = functions_of(AG_HERE, __func__, m);
+    nn_fields_to_settings(f->fields, (const char *)m + f->options, s);
 }
 
 int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64_t context)
@@ -38,7 +38,10 @@ Tensor *lm_loss_with_at(AgSite at, void *m, Tensor *ids, Tensor *targets, AgRedu
 {
     AG_LAYER(at);
     const struct NnLmFunctions *f = functions_of(at, __func__, m);
-    return f->get_loss(m, f->run_body(m, ids, NULL), targets, reduce);
+    Tensor *x = f->run_body(m, ids, NULL);                          /* (B,T,D) */
+    Linear *head = f->get_head(m);
+    if (head->lora_A) return ag_cross_entropy(nn_linear(head, x), targets, reduce, -100, 0);
+    return ag_linear_cross_entropy(x, head->weight, NULL, targets, reduce, -100, 0);
 }
 
 NnCache *lm_cache_new_at(AgSite at, const void *m)
@@ -58,6 +61,6 @@ Tensor *lm_next_at(AgSite at, void *m, Tensor *ids, NnCache *cache)
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = f->run_body(m, ids, cache);                         /* (B,T,D) */
     int64_t n = tensor_dim(x, 1);
-    Tensor *last = ag_squeeze(ag_slice(x, 1, n - 1, n), 1);     /* (B,D) */
-    return ag_end_return(s, f->get_logits(m, last));                /* (B,V) */
+    Tensor *last = ag_squeeze(ag_slice(x, 1, n - 1, n), 1);         /* (B,D) */
+    return ag_end_return(s, nn_linear(f->get_head(m), last));                /* (B,V) */
 }

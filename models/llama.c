@@ -2,8 +2,7 @@
  * layer adds to its input what attention, and then a feed-forward network, make of the normalized input. Positions are in
  * attention alone, which turns queries and keys by angles that grow with the position. */
 #include "kaeru/autograd.h"
-#include "language.h"
-#include "llama_parts.h"
+#include "models.h"
 
 #define PI 3.14159265358979323846
 
@@ -49,13 +48,6 @@ static Tensor *block(LlamaLayer *l, Tensor *x, Tensor *table, NnCache *cache, in
     return ag_add(x, gated_mlp(l->mlp, nn_rms_norm(l->post_attention_layernorm, x)));
 }
 
-/* block without gradients. The scope frees the intermediate results of a layer. */
-static Tensor *block_no_grad(LlamaLayer *l, Tensor *x, Tensor *table, NnCache *cache, int layer)
-{
-    AgScope s = ag_begin(AG_NO_GRAD);
-    return ag_end_return(s, block(l, x, table, cache, layer));
-}
-
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
 static LmSizes sizes(const void *self)
@@ -73,51 +65,36 @@ static Tensor *body(void *self, Tensor *ids, NnCache *cache)                    
     for (int i = 0; i < m->model->layers->n; i++) {
         LlamaLayer *l = nn_item(LlamaLayer, m->model->layers, i);
         AgMark begin = ag_mark();
-        if (!ag_recording()) x = block_no_grad(l, x, table, cache, i);
-        else x = ag_recompute(begin, block(l, x, table, cache, i), m->options.recompute ? AG_PRODUCTS : AG_CHEAP);
+        if (ag_recording()) {
+            x = ag_recompute(begin, block(l, x, table, cache, i), m->options.recompute ? AG_PRODUCTS : AG_CHEAP);
+        } else {                                /* the scope frees the values within a layer for the next one */
+            AgScope s = ag_begin(AG_NO_GRAD);
+            x = ag_end_return(s, block(l, x, table, cache, i));
+        }
     }
     return nn_rms_norm(m->model->norm, x);
 }
 
-static Tensor *logits(void *self, Tensor *x)                                    /* (..,D) -> (..,V) */
+static Linear *head(void *self)
 {
-    return nn_linear(((Llama *)self)->lm_head, x);
-}
-
-static Tensor *loss(void *self, Tensor *x, Tensor *targets, AgReduce reduce)
-{
-    Llama *m = self;
-    if (m->lm_head->lora_A) return ag_cross_entropy(logits(m, x), targets, reduce, -100, 0);
-    return ag_linear_cross_entropy(x, m->lm_head->weight, NULL, targets, reduce, -100, 0);
-}
-
-static void to_settings(const void *self, NnSettings *s)
-{
-    nn_fields_to_settings(&llama_fields, &((const Llama *)self)->options, s);
+    return ((Llama *)self)->lm_head;
 }
 
 Tensor *llama_forward_at(AgSite at, Llama *m, Tensor *ids)
 {
     NN_LAYER(at, m);
-    return logits(m, body(m, ids, NULL));                                       /* (B,T,V) */
+    return nn_linear(m->lm_head, body(m, ids, NULL));                           /* (B,T,V) */
 }
 
 /* ---- construction ------------------------------------------------------------------------------------------------ */
 
-/* Layers of zeros: llama_new gives the matrices their first values, llama_open those of a file. */
+/* A layer of zeros: llama_new gives the matrices their first values, llama_open those of a file. */
 static Linear *linear_new(int64_t in, int64_t out, bool bias)
 {
     Linear *l = nn_new(Linear);
     nn_param(l, weight, SHAPE(out, in));
     if (bias) nn_param(l, bias, SHAPE(out));
     return l;
-}
-
-static Embedding *table_new(int64_t rows, int64_t width)
-{
-    Embedding *e = nn_new(Embedding);
-    nn_param(e, weight, SHAPE(rows, width));
-    return e;
 }
 
 static LlamaAttention *attention_new(const LlamaOptions *o)
@@ -160,7 +137,8 @@ static LlamaLayer *layer_new(const LlamaOptions *o)
 static LlamaBody *body_new(const LlamaOptions *o)
 {
     LlamaBody *b = nn_new(LlamaBody);
-    nn_child(b, embed_tokens, table_new(o->vocab, o->width));
+    nn_child(b, embed_tokens, nn_new(Embedding));
+    nn_param(b->embed_tokens, weight, SHAPE(o->vocab, o->width));
     nn_child(b, layers, nn_list_new());
     for (int64_t i = 0; i < o->layers; i++) nn_list_add(b->layers, layer_new(o));
     nn_child(b, norm, nn_rms_norm_new_with(o->width, o->eps));
@@ -191,7 +169,7 @@ static void set_frequencies(Llama *m)
 
 Llama *llama_of_zeros(LlamaOptions options)
 {
-    static const struct NnLmFunctions functions = { sizes, body, logits, loss, to_settings };
+    static const struct NnLmFunctions functions = { sizes, body, head, &llama_fields, offsetof(Llama, options) };
     Llama *m = nn_new(Llama);
     m->module.lm = &functions;
     m->options = options;

@@ -1,14 +1,8 @@
 /* llama_files.c: loads a Llama from a checkpoint, and reads and writes folders in the layout of Hugging Face's library. The
  * parameters have the same names there. The sizes in config.json are checked against the weights before the model is
  * constructed. */
-#include <string.h>
-
-#include "config.h"
-#include "file.h"
-#include "kaeru/autograd.h"
-#include "llama_parts.h"
+#include "models.h"
 #include "number.h"
-#include "sizes.h"
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
@@ -23,6 +17,33 @@ Llama *llama_load_at(AgSite at, const char *path)
 
 /* ---- reading config.json ----------------------------------------------------------------------------------------- */
 
+#define KEY(key, member, ...) CONFIG_KEY(key, LlamaOptions, member, __VA_ARGS__)
+static const NnField keys[] = {
+    KEY("num_hidden_layers", layers),
+    KEY("num_attention_heads", heads),
+    KEY("num_key_value_heads", kv_heads, .optional = true),
+    KEY("head_dim", head_width, .optional = true),
+    KEY("hidden_size", width),
+    KEY("intermediate_size", hidden),
+    KEY("vocab_size", vocab),
+    KEY("max_position_embeddings", context, .optional = true),
+    KEY("rms_norm_eps", eps, .optional = true),
+    KEY("attention_dropout", dropout, .optional = true),
+    KEY("tie_word_embeddings", tied, .optional = true),
+    NN_FIELDS_END
+};
+static const NnField bias_key[] = { KEY("attention_bias", out_bias, .optional = true), NN_FIELDS_END };
+static const NnField begin_key[] = { KEY("bos_token_id", begin, .optional = true), NN_FIELDS_END };
+static const NnField scaling_keys[] = {
+    KEY("factor", rope_factor), KEY("low_freq_factor", rope_low), KEY("high_freq_factor", rope_high),
+    KEY("original_max_position_embeddings", rope_context), NN_FIELDS_END
+};
+typedef struct { double base, part; } Rope;
+static const NnField rope_keys[] = {
+    CONFIG_KEY("rope_theta", Rope, base, .optional = true), CONFIG_KEY("partial_rotary_factor", Rope, part, .optional = true),
+    NN_FIELDS_END
+};
+
 /* Older files have rope_theta, and rope_scaling with the rest; files of transformers 5 have both in rope_parameters. Of two
  * objects, transformers 4 and 5 read rope_scaling. */
 static bool read_rope(const Config *c, LlamaOptions *o)
@@ -32,19 +53,16 @@ static bool read_rope(const Config *c, LlamaOptions *o)
     const char *key = older ? "rope_scaling" : "rope_parameters";
     if (!older) found = json_get(c->root, key);
     Config rope = { c->owner, c->path, found };
-    double part = 1;
-    if (!config_real_or(c, "rope_theta", &o->rope_base) || !config_real_or(&rope, "rope_theta", &o->rope_base) ||
-        !config_real_or(c, "partial_rotary_factor", &part) || !config_real_or(&rope, "partial_rotary_factor", &part))
-        return false;
-    if (part != 1) return ag_set_error("%s: \"partial_rotary_factor\": expected 1, found %g", c->path, part);
+    Rope r = { o->rope_base, 1 };
+    if (!config_read(c, rope_keys, &r) || !config_read(&rope, rope_keys, &r)) return false;
+    if (r.part != 1) return ag_set_error("%s: \"partial_rotary_factor\": expected 1, found %g", c->path, r.part);
+    o->rope_base = r.base;
     if (!found || found->type == JSON_NULL) return true;
     if (found->type != JSON_OBJECT) return config_error(c, key, "an object", found);
     const Json *type = json_get(found, "rope_type");
     if (!json_is(type ? type : json_get(found, "type"), "llama3"))
         return config_text(&rope, type ? "rope_type" : "type", "default", "llama3");
-    return config_real(&rope, "factor", &o->rope_factor) && config_real(&rope, "low_freq_factor", &o->rope_low) &&
-           config_real(&rope, "high_freq_factor", &o->rope_high) &&
-           config_real(&rope, "original_max_position_embeddings", &o->rope_context);
+    return config_read(&rope, scaling_keys, o);
 }
 
 /* Qwen's configs can have windows in some layers. */
@@ -63,7 +81,8 @@ static bool check_layers(const Config *c)
 static bool read_ends(const Config *c, int64_t *end)
 {
     const Json *value = json_get(c->root, "eos_token_id");
-    if (!value || value->type != JSON_ARRAY) return config_int_or(c, "eos_token_id", end);
+    if (!value || value->type == JSON_NULL) return true;
+    if (value->type != JSON_ARRAY) return json_int(value, end) || config_error(c, "eos_token_id", "a whole number", value);
     if (value->count > LLAMA_ENDS) return config_error(c, "eos_token_id", "at most 4 ids", value);
     for (uint32_t i = 0; i < value->count; i++)
         if (!json_int(&value->as.item[i], &end[i])) return config_error(c, "eos_token_id", "whole numbers", value);
@@ -79,7 +98,7 @@ static bool read_family(const Config *c, LlamaOptions *o)
     if (!qwen2 && !o->head_norms && !json_is(type, "llama"))
         return type ? config_text(c, "model_type", "llama\", \"qwen2\" or \"qwen3", NULL)
                     : config_error(c, "model_type", "\"llama\", \"qwen2\" or \"qwen3\"", type);
-    if (!qwen2 && !config_bool_or(c, "attention_bias", &o->out_bias)) return false;
+    if (!qwen2 && !config_read(c, bias_key, o)) return false;
     o->qkv_bias = qwen2 || o->out_bias;
     return config_flag(c, "mlp_bias", false) && config_flag(c, "use_sliding_window", false) && check_layers(c);
 }
@@ -91,16 +110,12 @@ bool llama_read_config(const Config *c, LlamaOptions *o)
     o->rope_base = 10000;
     o->context = 2048;
     o->tied = false;
-    if (!read_family(c, o) || !config_int(c, "num_hidden_layers", &o->layers) ||
-        !config_int(c, "num_attention_heads", &o->heads) || !config_int(c, "hidden_size", &o->width)) return false;
-    o->kv_heads = o->heads;
-    o->head_width = o->head_norms ? 128 : o->heads > 0 ? o->width / o->heads : 0;
-    return config_int_or(c, "num_key_value_heads", &o->kv_heads) && config_int_or(c, "head_dim", &o->head_width) &&
-           config_int(c, "intermediate_size", &o->hidden) && config_int(c, "vocab_size", &o->vocab) &&
-           config_int_or(c, "max_position_embeddings", &o->context) && config_real_or(c, "rms_norm_eps", &o->eps) &&
-           config_real_or(c, "attention_dropout", &o->dropout) && config_bool_or(c, "tie_word_embeddings", &o->tied) &&
-           config_text(c, "hidden_act", "silu", NULL) && read_rope(c, o) &&
-           config_int_or(c, "bos_token_id", &o->begin) && read_ends(c, o->end) &&
+    o->kv_heads = o->head_width = INT64_MIN;                                /* the file may lack them */
+    if (!read_family(c, o) || !config_read(c, keys, o)) return false;
+    if (o->kv_heads == INT64_MIN) o->kv_heads = o->heads;
+    if (o->head_width == INT64_MIN) o->head_width = o->head_norms ? 128 : o->heads > 0 ? o->width / o->heads : 0;
+    return config_text(c, "hidden_act", "silu", NULL) && read_rope(c, o) && config_read(c, begin_key, o) &&
+           read_ends(c, o->end) &&
            (nn_fields_check(&llama_fields, o) || add_path(c->path));
 }
 
@@ -140,16 +155,13 @@ static void put_rope(JsonWriter *w, const LlamaOptions *o)
     if (o->rope_factor == 1) return;
     json_open(w, "rope_scaling", '{');
     json_put_text(w, "rope_type", "llama3");
-    json_put_real(w, "factor", o->rope_factor);
-    json_put_real(w, "low_freq_factor", o->rope_low);
-    json_put_real(w, "high_freq_factor", o->rope_high);
-    json_put_int(w, "original_max_position_embeddings", (int64_t)o->rope_context);
+    config_put(w, scaling_keys, o);
     json_close(w, '}');
 }
 
 static void put_ends(JsonWriter *w, const LlamaOptions *o)
 {
-    if (o->begin >= 0) json_put_int(w, "bos_token_id", o->begin);
+    if (o->begin >= 0) config_put(w, begin_key, o);
     if (o->end[0] < 0) return;
     json_open(w, "eos_token_id", '[');
     for (int i = 0; i < LLAMA_ENDS && o->end[i] >= 0; i++) json_put_int(w, NULL, o->end[i]);
@@ -162,19 +174,9 @@ static JsonWriter *config_of(void *owner, const LlamaOptions *o)
     JsonWriter *w = o->head_norms ? config_writer(owner, "Qwen3ForCausalLM", "qwen3") :
                     qwen2 ? config_writer(owner, "Qwen2ForCausalLM", "qwen2") :
                             config_writer(owner, "LlamaForCausalLM", "llama");
-    json_put_int(w, "num_hidden_layers", o->layers);
-    json_put_int(w, "num_attention_heads", o->heads);
-    json_put_int(w, "num_key_value_heads", o->kv_heads);
-    json_put_int(w, "head_dim", o->head_width);
-    json_put_int(w, "hidden_size", o->width);
-    json_put_int(w, "intermediate_size", o->hidden);
-    json_put_int(w, "vocab_size", o->vocab);
-    json_put_int(w, "max_position_embeddings", o->context);
+    config_put(w, keys, o);
     json_put_text(w, "hidden_act", "silu");
-    json_put_real(w, "rms_norm_eps", o->eps);
-    json_put_real(w, "attention_dropout", o->dropout);
-    if (!qwen2) json_put_bool(w, "attention_bias", o->out_bias);
-    json_put_bool(w, "tie_word_embeddings", o->tied);
+    if (!qwen2) config_put(w, bias_key, o);
     put_rope(w, o);
     put_ends(w, o);
     return w;

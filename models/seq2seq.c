@@ -13,9 +13,9 @@
  *     a_i(j) = exp(score(s_j, h_i)) / sum over j' of exp(score(s_j', h_i))
  *     c_i    = sum over j of a_i(j) s_j
  * next to the word y_i. The word y_(i+1) is predicted from h_(i+1). */
-#include "decoding.h"
 #include "kaeru/autograd.h"
 #include "kaeru/seq2seq.h"
+#include "models.h"
 
 Seq2SeqOptions seq2seq_defaults(void)
 {

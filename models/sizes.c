@@ -1,7 +1,5 @@
 /* sizes.c: reads the options of a checkpoint's model, compares the size of a file with that of a model, and loads weights. */
-#include "sizes.h"
-
-#include "config.h"
+#include "models.h"
 #include "stored.h"
 
 bool checkpoint_options(const char *path, const NnFields *fields, void *o)

@@ -5,7 +5,6 @@
  *     make_model                  transformer_new
  *     EncoderLayer                TransformerEncoderLayer, transformer_encoder_layer; likewise Encoder, DecoderLayer, Decoder,
  *                                 Generator, Embeddings
- *     subsequent_mask             transformer_subsequent_mask
  * The constructor of a class is followed by its forward function: layer(x, mask) in the notebook is
  * transformer_encoder_layer(l, x, mask) here. Only the notebook's EncoderDecoder has no constructor; its make_model
  * builds it. Python writes:
@@ -18,6 +17,7 @@
  *
  * Some of the notebook's classes are also for other models. They are in the folder nn, under these names:
  *     LayerNorm                   nn_layer_norm                       layers.c
+ *     subsequent_mask             nn_causal_mask                      attention.c
  *     SublayerConnection          nn_sublayer_in, nn_sublayer_out     attention.c
  *     attention                   nn_attention                        attention.c
  *     MultiHeadedAttention        nn_multi_head_attention             attention.c
@@ -187,12 +187,6 @@ Tensor *transformer_decoder_layer_at(AgSite at, TransformerDecoderLayer *l, Tens
     return nn_sublayer_out(sublayer2, x, h);
 }
 
-Tensor *transformer_subsequent_mask_at(AgSite at, int64_t n)                            /* -> (1,n,n) */
-{
-    AG_LAYER(at);
-    return nn_causal_mask(n);
-}
-
 /* ---- Embeddings -------------------------------------------------------------------------------------------------- */
 
 /* For Sequential, which knows its layers only as modules and calls module.forward. */
@@ -239,7 +233,8 @@ static void share_embeddings(Transformer *m)
     nn_tie(m->generator->proj, weight, table);
 }
 
-/* Initializes every matrix by the method of Glorot and Bengio (2010). The positions have three dimensions, and stay. */
+/* Initializes every matrix by the method of Glorot and Bengio (2010). The positions have three dimensions and keep their
+ * values. */
 static void xavier_uniform(void *model)
 {
     NnParameters *p = nn_parameters(model);
@@ -253,7 +248,7 @@ Transformer *transformer_new_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab,
     AG_LAYER(at);
     check_options(at, __func__, src_vocab < tgt_vocab ? src_vocab : tgt_vocab, &o);
     if (o.share_embeddings && src_vocab != tgt_vocab)
-        ag_usage_error(at, "transformer_new", "share_embeddings needs equal vocabularies, these have %lld and %lld words",
+        ag_usage_error(at, __func__, "share_embeddings needs equal vocabularies, these have %lld and %lld words",
                        (long long)src_vocab, (long long)tgt_vocab);
     Transformer *m = nn_new(Transformer);
     nn_child(m, encoder, transformer_encoder_new(&o));
@@ -287,7 +282,7 @@ Tensor *transformer_decode_next_at(AgSite at, Transformer *m, Tensor *memory, Te
     Tensor *x = transformer_embeddings(nn_item(TransformerEmbeddings, m->tgt_embed, 0), tgt);
     x = nn_positional_encoding_from(nn_item(PositionalEncoding, m->tgt_embed, 1), x, past);
     /* A single new position attends to all earlier positions and to itself, so it needs no mask. */
-    Tensor *mask = t == 1 ? NULL : ag_slice(transformer_subsequent_mask(past + t), 1, past, past + t);
+    Tensor *mask = t == 1 ? NULL : ag_slice(nn_causal_mask(past + t), 1, past, past + t);
     return transformer_decoder(m->decoder, x, memory, src_mask, mask, cache);
 }
 

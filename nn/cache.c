@@ -19,22 +19,6 @@ NnCache *nn_cache_new_at(AgSite at, int n, int64_t capacity)
     return c;
 }
 
-static const char *bytes_of(const Tensor *t)
-{
-    return tensor_dtype(t) == AG_INT ? (const char *)tensor_int_data(t) : (const char *)tensor_data(t);
-}
-
-static char *bytes_to_write(Tensor *t)
-{
-    return tensor_dtype(t) == AG_INT ? (char *)tensor_mutable_int_data(t) : (char *)tensor_mutable_data(t);
-}
-
-/* The bytes of a position. */
-static int64_t width_of(const Tensor *t)
-{
-    return tensor_dim(t, 2) * (int64_t)(tensor_dtype(t) == AG_INT ? sizeof(int32_t) : sizeof(ag_real));
-}
-
 /* The shape of the numbers in keys or values. */
 static AgShape shape_of(const Tensor *t)
 {
@@ -47,9 +31,11 @@ static AgShape shape_of(const Tensor *t)
  * NULL: of sequence i. */
 static void copy_positions(Tensor *dst, int64_t to, const Tensor *src, const int32_t *rows, int64_t from, int64_t count)
 {
-    int64_t width = width_of(src), capacity = tensor_dim(dst, 1), src_capacity = tensor_dim(src, 1);
-    char *out = bytes_to_write(dst);
-    const char *in = bytes_of(src);
+    bool bf16 = tensor_dtype(src) == AG_INT;
+    char *out = bf16 ? (char *)tensor_mutable_int_data(dst) : (char *)tensor_mutable_data(dst);
+    const char *in = bf16 ? (const char *)tensor_int_data(src) : (const char *)tensor_data(src);
+    int64_t width = tensor_dim(src, 2) * (int64_t)(bf16 ? sizeof(int32_t) : sizeof(ag_real));       /* bytes of a position */
+    int64_t capacity = tensor_dim(dst, 1), src_capacity = tensor_dim(src, 1);
     for (int64_t i = 0; i < tensor_dim(dst, 0); i++)
         memmove(out + (i * capacity + to) * width, in + ((rows ? rows[i] : i) * src_capacity + from) * width,
                 (size_t)(count * width));

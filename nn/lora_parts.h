@@ -6,7 +6,7 @@
 
 /* The Linear of which this is the weight; NULL: it is another parameter. */
 Linear *lora_linear_of(const NnNamedTensor *p);
-/* The same; NULL also for a Linear without adapter. */
+/* As lora_linear_of; NULL also for a Linear without adapter. */
 Linear *lora_adapted(const NnNamedTensor *p);
 /* Whether this is the weight of a Linear of that name: "layers.0.q_proj.weight" of a "q_proj". */
 bool lora_is_named(const NnNamedTensor *p, const char *target);

@@ -1,4 +1,4 @@
-/* module.c: modules as trees of named slots: construction, the walk over the slots, children, parameters, ties, lists, copies.
+/* module.c: modules as trees of named slots: construction, children, parameters, ties, lists, copies.
  *
  * A module owns its children and tensors (ag_set_owner), so ag_free of the root frees the tree. The module of the first slot of
  * a tied tensor owns it. Each function allocates memory before it changes the tree, so an error leaves a valid tree. */
@@ -42,59 +42,6 @@ Module *nn_new_sized_at(AgSite at, size_t size, const char *type)
     m->type = type;
     m->size = size;
     m->training = true;
-    return m;
-}
-
-/* ---- the walk ---------------------------------------------------------------------------------------------------- */
-
-Walk walk_below(const void *module)
-{
-    Module *root = (Module *)module;
-    return (Walk){ .root = root, .holder = root };
-}
-
-NnModuleSlot *walk_slot(Walk *w)
-{
-    for (;;) {
-        if (w->next < w->holder->n_slots) {
-            NnModuleSlot *slot = &w->holder->slots[w->next++];
-            if (!slot->child) return slot;
-            w->holder = slot->child;
-            w->next = 0;
-        } else if (w->holder == w->root) {
-            return NULL;
-        } else {
-            w->next = w->holder->index + 1;
-            w->holder = w->holder->parent;
-        }
-    }
-}
-
-NnModuleSlot *walk_tensor(Walk *w)
-{
-    NnModuleSlot *slot;
-    do slot = walk_slot(w);
-    while (slot && !is_first_slot(w->root, slot));
-    return slot;
-}
-
-bool is_first_slot(Module *root, const NnModuleSlot *slot)
-{
-    return !slot->tied || first_slot(root, slot->tensor) == slot;
-}
-
-NnModuleSlot *first_slot(Module *root, const Tensor *t)
-{
-    Walk walk = walk_below(root);
-    NnModuleSlot *slot;
-    do slot = walk_slot(&walk);
-    while (slot && slot->tensor != t);
-    return slot;
-}
-
-Module *module_root(Module *m)
-{
-    while (m->parent) m = m->parent;
     return m;
 }
 

@@ -43,8 +43,8 @@ void check_undivided(AgSite at, const char *what, const Optimizer *o);
 void optimizer_update(Optimizer *o, int i, Tensor *gradient, double grad_scale);
 /* Of the kind, the options and the groups. */
 uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void *bytes, size_t n));
-/* State tensor k of parameter i of a shared optimizer, brought together from all processes, in the first process; NULL in the
- * others. All must call it. The values are valid until the next call. */
+/* State tensor k of parameter i of a shared optimizer, collected from all processes, in the first process; NULL in the others.
+ * All must call it. The values are valid until the next call. */
 const ag_real *parallel_state(NnParallel *p, int i, int k);
 /* A usage error unless o is an optimizer that was not freed, on a module that was not freed. */
 void check_optimizer(AgSite at, const char *what, const Optimizer *o);

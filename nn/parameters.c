@@ -1,34 +1,14 @@
-/* parameters.c: what uses the walk over the tensors of a module tree: names, parameter lists, modes, counts. */
+/* parameters.c: what uses the walk over the tensors of a module tree: parameter lists, modes, counts. */
 #include "kaeru/graph.h"
 #include "slots.h"
 
 #include <string.h>
 
-/* ---- names ------------------------------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
-static const char *module_name(const Module *m)
-{
-    return m->parent->slots[m->index].name;
-}
-
-/* The dotted name of a slot of `holder`, relative to root. `owner` owns the text. */
-static char *slot_path(AgSite at, void *owner, const Module *root, const Module *holder, const char *name)
-{
-    size_t length = strlen(name);
-    for (const Module *m = holder; m != root; m = m->parent) length += strlen(module_name(m)) + 1;
-    char *path = ag_alloc_in_at(at, owner, length + 1, 1), *start = path + length;
-    for (const Module *m = holder;; m = m->parent) {
-        start -= strlen(name);
-        memcpy(start, name, strlen(name));
-        if (m == root) return path;
-        *--start = '.';
-        name = module_name(m);
-    }
-}
-
-/* The tensors below m, with names relative to root. with_ties: a tied tensor once for each of its names, else under the first.
- * with_unsaved: also those that files do not have. */
-static NnParameters *parameters_below(AgSite at, const Module *root, Module *m, bool with_ties, bool with_unsaved)
+/* The tensors below m. with_ties: a tied tensor once for each of its names, else under the first. with_unsaved: also those that
+ * files do not have. */
+static NnParameters *parameters_below(AgSite at, Module *m, bool with_ties, bool with_unsaved)
 {
     NnParameters *p = ag_alloc_at(at, 1, sizeof *p);
     size_t slots = 0;
@@ -39,7 +19,7 @@ static NnParameters *parameters_below(AgSite at, const Module *root, Module *m, 
         const NnModuleSlot *first = slot->tied ? first_slot(m, slot->tensor) : slot;
         if ((slot != first && !with_ties) || (first->not_saved && !with_unsaved)) continue;
         p->item[p->n++] = (NnNamedTensor){
-            .name = slot_path(at, p, root, walk.holder, slot->name),
+            .name = slot_path(at, p, m, walk.holder, slot->name),
             .tensor = slot->tensor,
             .trained = tensor_requires_grad(slot->tensor),
             .owner = walk.holder,
@@ -51,26 +31,19 @@ static NnParameters *parameters_below(AgSite at, const Module *root, Module *m, 
 NnParameters *nn_parameters_at(AgSite at, void *module)
 {
     NN_LAYER(at, (Module *)module);
-    return parameters_below(at, module, module, false, true);
+    return parameters_below(at, module, false, true);
 }
 
 NnParameters *saved_parameters(AgSite at, Module *m, bool with_ties)
 {
-    return parameters_below(at, m, m, with_ties, false);
-}
-
-void name_tensors(AgSite at, Module *m)
-{
-    NnParameters *p = parameters_below(at, module_root(m), m, false, true);
-    for (int i = 0; i < p->n; i++) tensor_name_at(at, p->item[i].tensor, p->item[i].name);
-    ag_free(p);
+    return parameters_below(at, m, with_ties, false);
 }
 
 Tensor *nn_find_at(AgSite at, void *module, const char *name)
 {
     nn_check_at(at, __func__, module, 0);
     ag_check_pointer_at(at, __func__, "the name", name);
-    NnParameters *p = parameters_below(at, module, module, true, true);
+    NnParameters *p = parameters_below(at, module, true, true);
     Tensor *found = NULL;
     for (int i = 0; i < p->n && !found; i++)
         if (strcmp(p->item[i].name, name) == 0) found = p->item[i].tensor;

@@ -18,10 +18,10 @@ typedef struct NnModuleSlot {
     bool not_saved;             /* a buffer that is not in files */
 } NnModuleSlot;
 
-/* ---- module.c ---------------------------------------------------------------------------------------------------- */
-
-/* A usage error if a field below m no longer points to what was registered for it, after a plain assignment. */
+/* A usage error if a field below m no longer points to what was registered for it (module.c). */
 void check_fields(AgSite at, const char *what, const Module *m);
+
+/* ---- slots.c ----------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     Module *root;               /* where the walk began */
@@ -31,13 +31,17 @@ typedef struct {
 Walk walk_below(const void *module);
 /* The next slot that holds a tensor, in order of registration; NULL at the end. */
 NnModuleSlot *walk_slot(Walk *w);
-/* The same, but each tensor only once, at its first slot. */
+/* The next slot that is the first one of its tensor; NULL at the end. */
 NnModuleSlot *walk_tensor(Walk *w);
 /* The first slot below root that holds t; NULL: none. */
 NnModuleSlot *first_slot(Module *root, const Tensor *t);
 bool is_first_slot(Module *root, const NnModuleSlot *slot);
 /* The root of the tree that contains m. */
 Module *module_root(Module *m);
+/* The dotted name of a slot of `holder`, relative to root, in memory that `owner` owns. */
+char *slot_path(AgSite at, void *owner, const Module *root, const Module *holder, const char *name);
+/* Sets the names of the tensors below m, for messages and drawings, to the full names in the tree. */
+void name_tensors(AgSite at, Module *m);
 
 /* ---- parameters.c ------------------------------------------------------------------------------------------------ */
 
@@ -47,7 +51,5 @@ int64_t count_below(Module *root, Module *m, bool trained);
 
 /* As nn_parameters, but only what files have; with_ties: tied parameters once for each of their names. */
 NnParameters *saved_parameters(AgSite at, Module *m, bool with_ties);
-/* Sets the names of the tensors below m, for messages and drawings, to the full names in the tree. */
-void name_tensors(AgSite at, Module *m);
 
 #endif

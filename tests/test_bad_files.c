@@ -10,7 +10,7 @@
 #include "kaeru/lora.h"
 #include "kaeru/tensor_files.h"
 #include "kaeru/text.h"
-#include "llama_parts.h"
+#include "models.h"
 #include "stored.h"
 #include "suites.h"
 

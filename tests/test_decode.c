@@ -34,7 +34,7 @@ static Transformer *model_new(int64_t vocab)
 static Tensor *log_probs(Transformer *m, Tensor *src, Tensor *src_mask, Tensor *tgt)
 {
     return transformer_generator(m->generator,
-                                 transformer_forward(m, src, tgt, src_mask, transformer_subsequent_mask(tensor_dim(tgt, 1))));
+                                 transformer_forward(m, src, tgt, src_mask, nn_causal_mask(tensor_dim(tgt, 1))));
 }
 
 /* ---- the cache --------------------------------------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ START_TEST(a_cache_changes_nothing)
     Tensor *src = tensor_ints(SHAPE(2, 5), (int32_t[]){ 5, 6, 7, 8, 9, 4, 3, PAD, PAD, PAD });
     Tensor *mask = nn_padding_mask(src, PAD), *tgt = tensor_randint(SHAPE(2, 9), 0, 13);
     Tensor *memory = transformer_encode(m, src, mask);
-    Tensor *all = transformer_decode(m, memory, mask, tgt, transformer_subsequent_mask(9));
+    Tensor *all = transformer_decode(m, memory, mask, tgt, nn_causal_mask(9));
     NnCache *cache = transformer_cache_new(m, 9);
     for (int64_t at = 0, step = steps[_i]; at < 9; at += step) {
         if (step > 9 - at) step = 9 - at;

@@ -14,7 +14,7 @@
 #include "json.h"
 #include "kaeru/autograd.h"
 #include "kaeru/lm.h"
-#include "llama_parts.h"
+#include "models.h"
 #include "train.h"
 #include "suites.h"
 #include "usage_error.h"

@@ -1363,7 +1363,7 @@ START_TEST(transformer_parts)
     MISTAKE("N is -1 layers", TransformerOptions b = o; b.N = -1; transformer_decoder_new(&b));
     MISTAKE("the module is NULL", transformer_decoder(no_decoder, x, x, NULL, NULL, NULL));
     MISTAKE("x is NULL", transformer_decoder(de, x, none, NULL, NULL, NULL));
-    MISTAKE("n is -1, expected 0 or more", transformer_subsequent_mask(-1));
+    MISTAKE("n is -1, expected 0 or more", nn_causal_mask(-1));
     ag_free(g);
     ag_free(e);
     ag_free(el);
@@ -1404,7 +1404,7 @@ START_TEST(transformers)
     MISTAKE("ids is AG_REAL", transformer_forward(m, outside, tgt, mask, NULL));
     MISTAKE("mask is AG_REAL", transformer_forward(m, src, tgt, x, NULL));
     MISTAKE("does not broadcast", transformer_forward(m, src, tgt, tensor_bools(SHAPE(2, 1, 4), NULL), NULL));
-    MISTAKE("does not broadcast", transformer_forward(m, src, tgt, mask, transformer_subsequent_mask(3)));
+    MISTAKE("does not broadcast", transformer_forward(m, src, tgt, mask, nn_causal_mask(3)));
     MISTAKE("the table has 8 positions", transformer_forward(m, too_long, tgt, NULL, NULL));
     MISTAKE("id 5 at item 0 is out of range: expected 0..4", transformer_encode(m, large, NULL));
     MISTAKE("is a module of another type", transformer_encode((Transformer *)(void *)only, src, mask));

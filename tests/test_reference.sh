@@ -105,7 +105,7 @@ awk '
             }
         }
     }' all.i | sort -u >names
-that "more than 500 names, found $(wc -l <names)" [ "$(wc -l <names)" -gt 500 ]
+that "more than 450 names, found $(wc -l <names)" [ "$(wc -l <names)" -gt 450 ]
 grep -ho 'id="[A-Za-z0-9_]*"' "$pages"/*.html | sed 's/id="\(.*\)"/\1/' | sort >ids
 while read -r name; do
     case $name in

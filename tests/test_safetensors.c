@@ -100,7 +100,7 @@ START_TEST(every_half_float_has_its_value)
     for (uint32_t i = 0; i < 65536; i++) halves[i] = (uint16_t)i;
     size_t size = make_bytes(bytes, "{\"h\":{\"dtype\":\"F16\",\"shape\":[65536],\"data_offsets\":[0,131072]}}", halves,
                              sizeof halves);
-    NnTensorFile *st = st_open_bytes("memory", bytes, size);
+    NnTensorFile *st = st_new(file_of_bytes("memory", bytes, size), false, st_read_any);
     ck_assert_msg(st != NULL, "%s", ag_error());
     expect_done(st_read(&st->tensor[0], AG_REAL, 0, 65536, values));
     for (uint32_t i = 0; i < 65536; i++) {
@@ -149,7 +149,7 @@ START_TEST(every_incomplete_file_is_refused)
     for (size_t n = 0; n <= size; n++) {
         unsigned char *part = malloc(n + !n);                   /* so that a sanitizer reports a read past the end */
         memcpy(part, bytes, n);
-        NnTensorFile *st = st_open_bytes("memory", part, n);
+        NnTensorFile *st = st_new(file_of_bytes("memory", part, n), false, st_read_any);
         ck_assert_int_eq(st != NULL, n == size);
         if (n < size) expect_refused(st != NULL, "memory");
         ag_free(st);

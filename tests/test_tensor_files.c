@@ -156,7 +156,7 @@ START_TEST(headers_of_numpy_are_read)
         bytes[8] = (char)n;
         memcpy(bytes + 10, headers[i].text, n);
         memcpy(bytes + 10 + n, values, sizeof values);
-        NnTensorFile *f = st_open_bytes("memory", bytes, 10 + n + sizeof values);
+        NnTensorFile *f = st_new(file_of_bytes("memory", bytes, 10 + n + sizeof values), false, st_read_any);
         ck_assert_msg((f != NULL) == headers[i].good, "%s is %s", headers[i].text, f ? "accepted" : ag_error());
         if (f) ck_assert(tensor_data(tensor_file_get(f, ""))[1] == -4);
         else expect_refused(false, "memory: tensor \"\": expected ");
@@ -271,7 +271,7 @@ START_TEST(every_incomplete_file_is_refused_by_its_reader)
         for (size_t n = 0; n <= size; n++) {
             unsigned char *part = malloc(n + !n);               /* so that a sanitizer reports a read past the end */
             memcpy(part, bytes, n);
-            NnTensorFile *st = st_open_bytes("memory", part, n);
+            NnTensorFile *st = st_new(file_of_bytes("memory", part, n), false, st_read_any);
             ck_assert_int_eq(st != NULL, n == size);
             if (n < size) expect_refused(st != NULL, "memory: ");
             ag_free(st);
@@ -296,7 +296,7 @@ START_TEST(damaged_arrays_are_refused)
         int read = 0;
         AgScope inner = ag_begin(AG_NO_GRAD);
         bytes[i] ^= 0x10;
-        NnTensorFile *f = st_open_bytes("memory", bytes, size);
+        NnTensorFile *f = st_new(file_of_bytes("memory", bytes, size), false, st_read_any);
         for (int k = 0; f && k < 2; k++) {
             Tensor *t = tensor_file_get(f, names[k]);
             if (t) check_equal(names[k], t, array[k]);

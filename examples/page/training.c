@@ -124,7 +124,7 @@ Tensor *sorter_loss(SorterRun *r, Tensor *source, Tensor *target, bool keep_weig
     for (int64_t i = 0; i < rows; i++) tensor_mutable_int_data(start)[i] = START;
     Tensor *before = ag_concat((Tensor *[]){ start, ag_slice(target, 1, 0, ROW - 1) }, 2, 1);
     transformer_keep_weights(r->model, keep_weights);
-    Tensor *x = transformer_forward(r->model, source, before, nn_padding_mask(source, -1), transformer_subsequent_mask(ROW));
+    Tensor *x = transformer_forward(r->model, source, before, nn_padding_mask(source, -1), nn_causal_mask(ROW));
     Tensor *p = transformer_generator(r->model->generator, x);
     if (log_p) *log_p = ag_retain(p);
     return ag_nll_loss(p, target, AG_MEAN, -100);

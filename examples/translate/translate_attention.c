@@ -145,7 +145,7 @@ static Translation translate_sentence(const TransformerTranslator *t, KaeruLine 
     r.tgt = ag_slice(decoded, 1, 0, length);
     r.out = ag_slice(decoded, 1, 1, length + 1);
     transformer_keep_weights(t->model, true);
-    transformer_forward(t->model, r.src, r.tgt, mask, transformer_subsequent_mask(length));
+    transformer_forward(t->model, r.src, r.tgt, mask, nn_causal_mask(length));
     transformer_keep_weights(t->model, false);
     return r;
 }

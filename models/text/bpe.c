@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "unicode.h"
 
 enum { CACHE_SLOTS = 1 << 15 };
@@ -22,7 +23,7 @@ static int32_t *rank_of(const Bpe *b, int32_t left, int32_t right)
 
 KaeruVocab *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges)
 {
-    KaeruVocab *v = vocab_new(KAERU_BPE, tokens);
+    KaeruVocab *v = vocab_new(KAERU_BPE, tokens, bpe_encode);
     Bpe *b = v->bpe = ag_alloc_in(v, 1, sizeof *b);
     *b = (Bpe){ .tokens = tokens, .merge = merge, .n_merges = n_merges, .n_slots = 1024, .begin = -1, .n_vocab = tokens->n };
     ag_set_owner(merge, b);
@@ -159,10 +160,7 @@ typedef struct { int32_t *id; size_t n, capacity; } Ids;
 /* Makes space for `more` ids. */
 static void reserve(Ids *ids, size_t more)
 {
-    if (more <= ids->capacity - ids->n) return;
-    size_t capacity = 2 * ids->capacity + more;
-    ids->id = ag_resize(ids->id, ids->capacity, capacity, sizeof *ids->id);
-    ids->capacity = capacity;
+    ids->id = array_for(NULL, ids->id, ids->n + more, &ids->capacity, sizeof *ids->id);
 }
 
 /* Splits n bytes into words and encodes each of them. */
@@ -190,26 +188,19 @@ static const BpeAdded *added_at(const Bpe *b, const char *text, size_t n, bool s
     return NULL;
 }
 
-static void encode_text(Bpe *b, const char *text, size_t n, bool special, bool late, Ids *ids);
-
-/* Encodes the text between early tokens, after the normalizer. */
-static void encode_late(Bpe *b, const char *text, size_t n, bool special, Ids *ids)
-{
-    size_t size = n;
-    char *normal = b->nfc ? unicode_nfc(text, n, &size) : NULL;
-    encode_text(b, normal ? normal : text, size, special, true, ids);
-    ag_free(normal);
-}
-
-/* Finds the added tokens and encodes the text between them: the early tokens, then between them the late ones. */
+/* Finds the added tokens and encodes the text between them: the early tokens, then between them, after the normalizer, the late
+ * ones. */
 static void encode_text(Bpe *b, const char *text, size_t n, bool special, bool late, Ids *ids)
 {
     size_t start = 0;
     for (size_t i = 0; i <= n; i++) {
         const BpeAdded *added = i < n ? added_at(b, text + i, n - i, special, late) : NULL;
         if (i < n && !added) continue;
-        if (late) encode_words(b, text + start, i - start, ids);
-        else encode_late(b, text + start, i - start, special, ids);
+        size_t size = i - start;
+        char *normal = !late && b->nfc ? unicode_nfc(text + start, size, &size) : NULL;
+        if (late) encode_words(b, text + start, size, ids);
+        else encode_text(b, normal ? normal : text + start, size, special, true, ids);
+        ag_free(normal);
         if (!added) return;
         reserve(ids, 1);
         ids->id[ids->n++] = added->id;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "bpe_parts.h"
 
 /* A token of a word. `token` is -1 once it is merged into the previous one; previous and next are positions, -1 at the
@@ -30,16 +31,6 @@ typedef struct {
     size_t n_heap, heap_capacity;
 } Trainer;
 
-/* Grows an array of *capacity items, if needed, so that it can hold item n. */
-static void *for_item(void *owner, void *array, size_t n, size_t *capacity, size_t size)
-{
-    if (n < *capacity) return array;
-    size_t larger = *capacity ? 2 * *capacity : 4;
-    array = ag_resize_in(owner, array, *capacity, larger, size);
-    *capacity = larger;
-    return array;
-}
-
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
 static void count_words(Trainer *t, const char *text, size_t n)
@@ -60,7 +51,7 @@ static Pair *find_pair(Trainer *t, int32_t left, int32_t right)
 {
     int32_t known = t->pairs->n, number = word_table_add(t->pairs, (const char *)(int32_t[]){ left, right }, 2 * sizeof left);
     if (number == known) {
-        t->pair = for_item(t->owner, t->pair, (size_t)number, &t->pair_capacity, sizeof *t->pair);
+        t->pair = array_for(t->owner, t->pair, (size_t)number + 1, &t->pair_capacity, sizeof *t->pair);
         t->pair[number] = (Pair){ .left = left, .right = right };
     }
     return &t->pair[number];
@@ -70,7 +61,7 @@ static Pair *find_pair(Trainer *t, int32_t left, int32_t right)
 static int32_t add_position(Trainer *t, int32_t left, int32_t right, int32_t position)
 {
     Pair *pair = find_pair(t, left, right);
-    pair->position = for_item(t->owner, pair->position, pair->n, &pair->capacity, sizeof *pair->position);
+    pair->position = array_for(t->owner, pair->position, pair->n + 1, &pair->capacity, sizeof *pair->position);
     pair->position[pair->n++] = position;
     pair->count += t->words->word[t->position[position].word].count;
     return (int32_t)(pair - t->pair);
@@ -90,7 +81,7 @@ static bool goes_before(const Trainer *t, Candidate a, Candidate b)
 static void push(Trainer *t, int32_t pair)
 {
     Candidate c = { t->pair[pair].count, pair };
-    t->heap = for_item(t->owner, t->heap, t->n_heap, &t->heap_capacity, sizeof *t->heap);
+    t->heap = array_for(t->owner, t->heap, t->n_heap + 1, &t->heap_capacity, sizeof *t->heap);
     size_t i = t->n_heap++;
     for (; i > 0 && goes_before(t, c, t->heap[(i - 1) / 2]); i = (i - 1) / 2) t->heap[i] = t->heap[(i - 1) / 2];
     t->heap[i] = c;
@@ -205,15 +196,15 @@ static KaeruVocab *learn(Trainer *t, const char *text, size_t n, int32_t size)
     count_words(t, text, n);
     if (!make_positions(t, of_byte)) return NULL;
 
-    BpeMerge *merge = ag_alloc_in(t->owner, 1, sizeof *merge);
-    size_t n_merges = 0, capacity = 1;
+    size_t n_merges = 0, capacity = 0;
+    BpeMerge *merge = array_for(t->owner, NULL, 1, &capacity, sizeof *merge);
     while (tokens->n < size - 1) {
         int32_t number = most_frequent(t);
         if (number < 0) break;
         const Pair *pair = &t->pair[number];
         Word joined = join(t->owner, tokens->word[pair->left], tokens->word[pair->right]);
         int32_t merged = word_table_add(tokens, joined.text, joined.size);
-        merge = for_item(t->owner, merge, n_merges, &capacity, sizeof *merge);
+        merge = array_for(t->owner, merge, n_merges + 1, &capacity, sizeof *merge);
         merge[n_merges++] = (BpeMerge){ pair->left, pair->right, merged };
         merge_pair(t, number, merged);
     }

@@ -46,6 +46,14 @@ static size_t contraction(const char *text, size_t n, bool any_case)
     return any_case && n >= 3 && memcmp(text, long_s, 3) == 0 ? 3 : 0;
 }
 
+/* The end of the characters of a class that begin at `at`, at most `most` of them; in *last the start of the last one. */
+static size_t end_of_class(const char *text, size_t n, size_t at, UnicodeClass kind, int most, size_t *last)
+{
+    size_t length;
+    for (*last = at; at < n && most > 0 && class_at(text, n, at, &length) == kind; at += length, most--) *last = at;
+    return at;
+}
+
 size_t bpe_word(const char *text, size_t n)
 {
     size_t length = contraction(text, n, false);
@@ -53,20 +61,8 @@ size_t bpe_word(const char *text, size_t n)
     size_t at = text[0] == ' ' && n > 1;
     UnicodeClass kind = class_at(text, n, at, &length);
     if (kind == UNICODE_SPACE) at = 0;
-    size_t last = at;                                   /* start of the last character of this class */
-    while (at < n && class_at(text, n, at, &length) == kind) {
-        last = at;
-        at += length;
-    }
-    return kind == UNICODE_SPACE && at < n && last > 0 ? last : at;
-}
-
-/* The end of the characters of a class that begin at `at`, at most `most` of them; in *last the start of the last one. */
-static size_t end_of_class(const char *text, size_t n, size_t at, UnicodeClass kind, int most, size_t *last)
-{
-    size_t length;
-    for (*last = at; at < n && most > 0 && class_at(text, n, at, &length) == kind; at += length, most--) *last = at;
-    return at;
+    size_t last, end = end_of_class(text, n, at, kind, INT_MAX, &last);
+    return kind == UNICODE_SPACE && end < n && last > 0 ? last : end;
 }
 
 static bool is_line_end(char c)

@@ -99,18 +99,18 @@ static void print_held(KaeruTextStream *s, bool end)
     }
 }
 
-static void check_held(AgSite at, const char *what, const KaeruTextStream *s)
+static void check_stream(AgSite at, const char *what, const KaeruTextStream *s)
 {
+    ag_check_pointer_at(at, what, "s", s);
     if (s->n >= sizeof s->held)
         ag_usage_error(at, what, "s holds %zu bytes, expected less than a character: initialize it with { .out = file }", s->n);
+    ag_check_pointer_at(at, what, "the file of s", s->out);
 }
 
 void kaeru_text_stream_put_at(AgSite at, KaeruTextStream *s, const char *bytes, size_t n)
 {
-    ag_check_pointer_at(at, __func__, "s", s);
-    check_held(at, __func__, s);
+    check_stream(at, __func__, s);
     check_text(at, __func__, "bytes", bytes, n);
-    ag_check_pointer_at(at, __func__, "the file of s", s->out);
     for (size_t i = 0; i < n; i++) {
         s->held[s->n++] = bytes[i];
         print_held(s, false);
@@ -119,8 +119,6 @@ void kaeru_text_stream_put_at(AgSite at, KaeruTextStream *s, const char *bytes, 
 
 void kaeru_text_stream_end_at(AgSite at, KaeruTextStream *s)
 {
-    ag_check_pointer_at(at, __func__, "s", s);
-    check_held(at, __func__, s);
-    ag_check_pointer_at(at, __func__, "the file of s", s->out);
+    check_stream(at, __func__, s);
     print_held(s, true);
 }

@@ -114,24 +114,16 @@ static bool in_runs(const uint16_t *run, size_t n, uint32_t code)
     return false;
 }
 
-static bool is_cased(uint32_t code)
-{
-    return in_runs(unicode_cased, COUNT(unicode_cased), code);
-}
-
-static bool is_ignorable(uint32_t code)
-{
-    return in_runs(unicode_case_ignorable, COUNT(unicode_case_ignorable), code);
-}
+#define IN_SET(set, code) in_runs(set, COUNT(set), code)
 
 /* Whether the capital sigma at i ends a word: a cased letter is before it and none after it. Characters without a case of
  * their own, such as accents and apostrophes, are skipped. */
 static bool is_final(const uint32_t *code, size_t n, size_t i)
 {
     size_t before = i, after = i + 1;
-    while (before > 0 && is_ignorable(code[before - 1])) before--;
-    while (after < n && is_ignorable(code[after])) after++;
-    return before > 0 && is_cased(code[before - 1]) && !(after < n && is_cased(code[after]));
+    while (before > 0 && IN_SET(unicode_case_ignorable, code[before - 1])) before--;
+    while (after < n && IN_SET(unicode_case_ignorable, code[after])) after++;
+    return before > 0 && IN_SET(unicode_cased, code[before - 1]) && !(after < n && IN_SET(unicode_cased, code[after]));
 }
 
 size_t unicode_lower_text(const uint32_t *code, size_t n, uint32_t *out)

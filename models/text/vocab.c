@@ -7,11 +7,10 @@
 
 const char *const special_tokens[N_SPECIAL] = { "<s>", "</s>", "<blank>", "<unk>" };
 
-KaeruVocab *vocab_new(KaeruVocabKind kind, WordTable *tokens)
+KaeruVocab *vocab_new(KaeruVocabKind kind, WordTable *tokens, VocabEncode *encode)
 {
     KaeruVocab *v = ag_object_new(sizeof *v);
-    v->kind = kind;
-    v->tokens = tokens;
+    *v = (KaeruVocab){ .kind = kind, .tokens = tokens, .encode = encode };
     ag_set_owner(tokens, v);
     return v;
 }
@@ -101,9 +100,7 @@ int32_t *kaeru_vocab_encode_at(AgSite at, const KaeruVocab *v, const char *text,
     ag_check_pointer_at(at, __func__, "count", count);
     if (how != KAERU_AS_TEXT && how != KAERU_WITH_SPECIAL)
         ag_usage_error(at, __func__, "%d is not a KaeruEncoding", (int)how);
-    if (v->kind == KAERU_CHARS) return chars_encode(v, text, n, count);
-    if (v->kind == KAERU_WORDS) return words_encode(v, text, n, count);
-    int32_t *ids = bpe_encode(v, text, n, how == KAERU_WITH_SPECIAL, count);
+    int32_t *ids = v->encode(v, text, n, how == KAERU_WITH_SPECIAL, count);
     for (size_t i = 0; first_id(v) > 0 && i < *count; i++) ids[i] += first_id(v);
     return ids;
 }
@@ -159,14 +156,13 @@ int32_t *kaeru_sentence_encode_at(AgSite at, const KaeruVocab *v, const char *te
     spaced[0] = ' ';
     if (n > 0) memcpy(spaced + 1, text, n);
     int32_t *ids = kaeru_vocab_encode(v, spaced, n + 1, KAERU_AS_TEXT, count);
-    int32_t *all = ag_alloc(*count + 2, sizeof *all);
-    all[0] = KAERU_START;
-    if (*count > 0) memcpy(all + 1, ids, *count * sizeof *ids);
-    all[*count + 1] = KAERU_END;
-    *count += 2;
-    ag_free(ids);
     ag_free(spaced);
-    return all;
+    ids = ag_resize(ids, *count, *count + 2, sizeof *ids);
+    memmove(ids + 1, ids, *count * sizeof *ids);
+    ids[0] = KAERU_START;
+    ids[*count + 1] = KAERU_END;
+    *count += 2;
+    return ids;
 }
 
 char *kaeru_sentence_decode_at(AgSite at, const KaeruVocab *v, const int32_t *ids, size_t count, size_t *n)

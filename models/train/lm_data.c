@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
-#include "language.h"
+#include "models.h"
 #include "train.h"
 #include "vocab.h"
 
@@ -104,15 +104,10 @@ LmData *lm_data_of_text_at(AgSite at, const char *name, const char *text, size_t
     return opened(d, take_text(d, text, n));
 }
 
-static void check_part(AgSite at, const char *what, LmPart part)
-{
-    if (part != LM_TRAIN && part != LM_HELD_OUT) ag_usage_error(at, what, "%d is not an LmPart", (int)part);
-}
-
 int64_t lm_data_tokens_at(AgSite at, const LmData *d, LmPart part)
 {
     ag_check_object_at(at, __func__, "d", d);
-    check_part(at, __func__, part);
+    if (part != LM_TRAIN && part != LM_HELD_OUT) ag_usage_error(at, __func__, "%d is not an LmPart", (int)part);
     return count_of(d, part);
 }
 
@@ -139,8 +134,6 @@ bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length)
 }
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
-
-enum { NO_TARGET = -100 };
 
 /* Writes a row of ids and targets: the window that begins at *position, cut off or padded. *position moves to the next one:
  * the next example, or in a text the last id of this window. Returns the number of targets. */
@@ -232,11 +225,9 @@ bool data_agrees(const LmData *d, NnParallel *p)
     size_t size = (size_t)d->tokens.count * (size_t)d->tokens.width;
     size_t part = size < SAMPLES * BYTES ? size : BYTES, n = part < size ? SAMPLES : 1;
     uint64_t fingerprint = kaeru_vocab_fingerprint(d->vocab);
-    char *sample = ag_alloc(sizeof size + sizeof fingerprint + n * part, 1), *at = sample;
-    at = (char *)memcpy(at, &size, sizeof size) + sizeof size;
-    at = (char *)memcpy(at, &fingerprint, sizeof fingerprint) + sizeof fingerprint;
-    for (size_t i = 0; i < n; i++) memcpy(at + i * part, d->tokens.bytes + (n > 1 ? (size - part) / (n - 1) * i : 0), part);
-    bool good = nn_parallel_agree(p, "the data", sample, sizeof size + sizeof fingerprint + n * part);
-    ag_free(sample);
+    bool good = nn_parallel_agree(p, "the data: their size", &size, sizeof size) &&
+                nn_parallel_agree(p, "the data: their vocabulary", &fingerprint, sizeof fingerprint);
+    for (size_t i = 0; good && i < n; i++)
+        good = nn_parallel_agree(p, "the data", d->tokens.bytes + (n > 1 ? (size - part) / (n - 1) * i : 0), part);
     return good;
 }

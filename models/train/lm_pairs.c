@@ -1,19 +1,16 @@
 /* lm_pairs.c: reads lines of {"prompt": ..., "completion": ...} or {"text": ...}. */
-#include <stdio.h>
 #include <string.h>
 
-#include "json.h"
+#include "array.h"
+#include "config.h"
+#include "number.h"
 #include "train.h"
 
-typedef struct { void *owner; const KaeruVocab *vocab; int32_t *ids; int64_t n, capacity; } Ids;
+typedef struct { void *owner; const KaeruVocab *vocab; int32_t *ids; int64_t n; size_t capacity; } Ids;
 
 static void append(Ids *to, const int32_t *ids, size_t count)
 {
-    if (to->capacity - to->n < (int64_t)count) {
-        int64_t capacity = 2 * to->capacity + (int64_t)count + 64;
-        to->ids = ag_resize_in(to->owner, to->ids, (size_t)to->capacity, (size_t)capacity, sizeof *ids);
-        to->capacity = capacity;
-    }
+    to->ids = array_for(to->owner, to->ids, (size_t)to->n + count, &to->capacity, sizeof *ids);
     if (count) memcpy(to->ids + to->n, ids, count * sizeof *ids);
     to->n += (int64_t)count;
 }
@@ -43,9 +40,9 @@ static bool read_example(void *work, const char *name, const char *line, size_t 
         return ag_set_error("%s: expected an object with the texts \"prompt\" and \"completion\", or with a \"text\"", name);
     e->start = to->n;
     if (begin >= 0) append(to, &begin, 1);
-    if (prompt && !append_text(to, prompt)) return ag_set_error("%s: %s", name, ag_error());
+    if (prompt && !append_text(to, prompt)) return add_path(name);
     e->answer = to->n;
-    if (!append_text(to, prompt ? answer : text)) return ag_set_error("%s: %s", name, ag_error());
+    if (!append_text(to, prompt ? answer : text)) return add_path(name);
     if (end >= 0) append(to, &end, 1);
     return true;
 }
@@ -61,20 +58,17 @@ bool examples_read(void *owner, const char *path, const char *text, size_t size,
                    int32_t end, Examples *out)
 {
     Ids ids = { .owner = owner, .vocab = v };
-    int64_t number = 0, capacity = 0;
+    int64_t number = 0;
+    size_t capacity = 0;
     for (const char *line = text, *stop = text + size, *next; line < stop; line = next) {
         const char *found = memchr(line, '\n', (size_t)(stop - line));
         size_t length = (size_t)((found ? found : stop) - line);
         next = line + length + (found != NULL);
         number++;
         if (is_blank(line, length)) continue;
-        if (out->n + 1 >= capacity) {
-            out->example = ag_resize_in(owner, out->example, (size_t)capacity, 2 * (size_t)capacity + 64, sizeof *out->example);
-            capacity = 2 * capacity + 64;
-        }
+        out->example = array_for(owner, out->example, (size_t)out->n + 2, &capacity, sizeof *out->example);
         void *work = ag_alloc(1, 1);
-        char *name = ag_alloc_in(work, strlen(path) + 40, 1);
-        snprintf(name, strlen(path) + 40, "%s, line %lld", path, (long long)number);
+        char *name = text_printf(work, "%s, line %lld", path, (long long)number);
         bool good = read_example(work, name, line, length, begin, end, &ids, &out->example[out->n++]);
         ag_free(work);
         if (!good) return false;

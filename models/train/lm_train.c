@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
-#include "language.h"
+#include "models.h"
 #include "train.h"
 
 /* A run of *training; sum: of the losses since step `since`. */
@@ -28,14 +28,6 @@ static Optimizer *optimizer_new(const LmTraining *t)
 
 /* ---- one step ---------------------------------------------------------------------------------------------------- */
 
-/* Those that are not padding. */
-static double count_targets(const Tensor *targets)
-{
-    int64_t n = 0;
-    for (int64_t i = 0; i < tensor_numel(targets); i++) n += tensor_int_data(targets)[i] >= 0;
-    return (double)n;
-}
-
 /* Learns a shard: its windows of a batch. Shards may have different numbers of targets, so the loss of one of several is a
  * sum, from which the step computes the mean. */
 static void learn_shard(const Run *r)
@@ -47,7 +39,7 @@ static void learn_shard(const Run *r)
     AgScope s = ag_begin(AG_RECORD);
     Tensor *ids, *targets;
     if (windows > 0) lm_data_draw(r->training->data, windows, r->training->window, &ids, &targets);
-    if (several) nn_parallel_count(r->parallel, windows > 0 ? count_targets(targets) : 0);
+    if (several) nn_parallel_count(r->parallel, windows > 0 ? (double)batch_count_tokens(targets, NO_TARGET) : 0);
     if (windows > 0) ag_backward(lm_loss_with(r->training->model, ids, targets, several ? AG_SUM : AG_MEAN));
     ag_end(s);
 }

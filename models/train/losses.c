@@ -1,4 +1,5 @@
 /* losses.c: the losses of an evaluation, see train.h. */
+#include "array.h"
 #include "train.h"
 
 bool losses_next_is_mine(const Losses *l)
@@ -8,11 +9,7 @@ bool losses_next_is_mine(const Losses *l)
 
 void losses_add(Losses *l, double loss)
 {
-    if (l->n == l->capacity) {
-        int64_t capacity = l->capacity ? 2 * l->capacity : 64;
-        l->value = ag_resize(l->value, (size_t)l->capacity, (size_t)capacity, sizeof *l->value);
-        l->capacity = capacity;
-    }
+    l->value = array_for(NULL, l->value, (size_t)l->n + 1, &l->capacity, sizeof *l->value);
     l->value[l->n++] = loss;
 }
 

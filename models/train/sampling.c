@@ -53,7 +53,7 @@ static double weight(Scale s, ag_real logit)
 /* The n ids to choose from; if `ids` is NULL, they are 0..n-1. */
 typedef struct { const int32_t *ids; int64_t n; } Choice;
 
-/* The top_k ids of largest weight, and of these the fewest, largest first, that have the share top_p of their weight. The
+/* The top_k ids of largest weight; of these the fewest, largest first, whose weight is top_p of the weight of all top_k. The
  * list is scratch memory. */
 static Choice choice(const ag_real *logits, int64_t n, const LmSampling *how, Scale s)
 {

@@ -167,9 +167,8 @@ bool kaeru_sentence_pairs_next_at(AgSite at, void *pairs, TransformerBatch *batc
     ag_check_pointer_at(at, __func__, "batch", batch);
     KaeruSentencePairs *p = pairs;
     if (p->ended)
-        ag_usage_error(at, __func__,
-                       "no epoch has begun: call kaeru_sentence_pairs_shuffle or kaeru_sentence_pairs_sort before each "
-                       "epoch");
+        ag_usage_error(at, __func__, "no epoch has begun: call kaeru_sentence_pairs_shuffle or kaeru_sentence_pairs_sort "
+                       "before each epoch");
     p->ended = p->next >= p->n_batches;
     if (p->ended) return false;
     int64_t b = p->batch_order[p->next++], first = p->start[b], rows = p->start[b + 1] - first;

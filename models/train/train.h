@@ -12,7 +12,8 @@
 typedef struct {
     NnParallel *parallel;               /* NULL: this process computes all */
     double *value;
-    int64_t n, capacity;
+    int64_t n;
+    size_t capacity;
 } Losses;
 
 /* Whether this process computes the next loss. If not, add 0. */
@@ -22,6 +23,8 @@ void losses_add(Losses *l, double loss);
 double losses_sum(Losses *l);
 
 /* ---- the data of a language model -------------------------------------------------------------------------------- */
+
+enum { NO_TARGET = -100 };              /* in the place of a target that the loss does not count */
 
 /* As lm_evaluate; the batches are divided among the processes of p, unless it is NULL. The result is the same. */
 double lm_evaluate_with(void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted,

@@ -1,4 +1,4 @@
-/* checkpoint.c: saves and loads a model, and the state that a run needs to resume, as a safetensors file.
+/* checkpoint.c: saves and loads a model, and the state that a run needs to resume, as a safetensors file; averages models.
  *
  * The file's tensors: each parameter and buffer under its dotted name (a tied one under its first name); with an
  * optimizer, its state as "optimizer.STATE.NAME": "m" and "v" (Adam), "velocity" (SGD with momentum), or the names of an
@@ -36,7 +36,7 @@ static bool starts_with(const char *text, const char *prefix)
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 
-/* State tensor `k` of parameter `i`, which processes share: brought together when it is written. */
+/* State tensor `k` of parameter `i`, of which each process has a part: the parts are collected when it is written. */
 typedef struct { NnParallel *parallel; int i, k; } SharedState;
 
 static const void *collect_state(void *arg)
@@ -117,7 +117,7 @@ static bool save(AgSite at, const char *what, const char *path, void *module, bo
         nn_settings_set(metadata, "random.counter", "%" PRIu64, ag_random_state().counter);
     }
     if (done && (!o || !o->parallel || nn_parallel_is_first(o->parallel))) done = st_write(path, entry, n, metadata);
-    /* all processes take part in bringing the state together, also if the first one cannot write it */
+    /* all processes send their parts of the state, also if the first one cannot write it */
     for (size_t i = 0; i < n; i++)
         if (entry[i].values_of) entry[i].values_of(entry[i].arg);
     if (o && o->parallel) done = nn_parallel_check(o->parallel, done);
@@ -399,13 +399,12 @@ static bool load(Loading *l, const NnParameters *names, bool run, Optimizer *o, 
     return true;
 }
 
-/* Checks the arguments and loads from a file of any format (`any`) or a safetensors file. The optimizer and the settings may be
- * NULL. */
-static bool load_file(AgSite at, const char *what, const char *path, bool any, void *module, NnLoadOptions options, bool run,
+/* Checks the arguments and loads a file. The optimizer and the settings may be NULL. */
+static bool load_file(AgSite at, const char *what, const char *path, void *module, NnLoadOptions options, bool run,
                       Optimizer *o, NnSettings *settings)
 {
     check_file(at, what, path, module, o, settings);
-    Loading l = { .file = any ? st_open(path, options.map) : st_open_safetensors(path), .options = options };
+    Loading l = { .file = st_open(path, options.map), .options = options };
     if (!l.file) return false;
     NnParameters *names = saved_parameters(at, module, true);
     bool done = load(&l, names, run, o, settings);
@@ -417,28 +416,57 @@ static bool load_file(AgSite at, const char *what, const char *path, bool any, v
 bool nn_load_at(AgSite at, const char *path, void *module)
 {
     AG_LAYER(at);
-    return load_file(at, __func__, path, false, module, (NnLoadOptions){ .prefix = NULL }, false, NULL, NULL);
+    return load_file(at, __func__, path, module, (NnLoadOptions){ .prefix = NULL }, false, NULL, NULL);
 }
 
 bool nn_load_with_at(AgSite at, const char *path, void *module, NnLoadOptions options)
 {
     AG_LAYER(at);
-    return load_file(at, __func__, path, true, module, options, false, NULL, NULL);
+    return load_file(at, __func__, path, module, options, false, NULL, NULL);
 }
 
 bool nn_checkpoint_load_at(AgSite at, const char *path, void *module, Optimizer *o, NnSettings *settings)
 {
     AG_LAYER(at);
-    return load_file(at, __func__, path, false, module, (NnLoadOptions){ .prefix = NULL }, true, o, settings);
+    return load_file(at, __func__, path, module, (NnLoadOptions){ .prefix = NULL }, true, o, settings);
 }
 
 bool nn_checkpoint_settings_at(AgSite at, const char *path, NnSettings *settings)
 {
     ag_check_pointer_at(at, __func__, "the path", path);
     ag_check_object_at(at, __func__, "settings", settings);
-    NnTensorFile *f = st_open_safetensors(path);
+    NnTensorFile *f = st_open(path, false);
     if (!f) return false;
     apply_settings(f, settings);
     ag_free(f);
     return true;
+}
+
+bool nn_average_checkpoints_at(AgSite at, void *model, const char *const *paths, int n)
+{
+    AG_LAYER(at);
+    nn_check_at(at, __func__, model, 0);
+    if (n < 1) return ag_set_error("there are no checkpoints to average");
+    ag_check_pointer_at(at, __func__, "paths", paths);
+    void *one = nn_clone(model);
+    void *average = nn_clone(model);
+    NnParameters *mean = nn_parameters(average), *part = nn_parameters(one), *own = nn_parameters(model);
+    bool good = true;
+    for (int i = 0; good && i < n; i++) {
+        good = nn_load(paths[i], one);
+        for (int j = 0; good && j < mean->n; j++) {
+            /* The mean of i+1 values from the mean of i, in a form that is exact for equal values. */
+            ag_real *running = tensor_mutable_data(mean->item[j].tensor);
+            const ag_real *value = tensor_data(part->item[j].tensor);
+            for (int64_t k = 0; k < tensor_numel(mean->item[j].tensor); k++)
+                running[k] = i == 0 ? value[k] : running[k] + (value[k] - running[k]) / (ag_real)(i + 1);
+        }
+    }
+    for (int j = 0; good && j < own->n; j++) tensor_copy(own->item[j].tensor, mean->item[j].tensor);
+    ag_free(own);
+    ag_free(part);
+    ag_free(mean);
+    ag_free(one);
+    ag_free(average);
+    return good;
 }

@@ -1,6 +1,8 @@
 /* config.c: reads and writes config.json. */
 #include "config.h"
 
+#include <string.h>
+
 #include "utf8.h"
 
 enum { MAX_CONFIG = 1 << 20 };                  /* bytes */
@@ -17,46 +19,21 @@ bool config_open(Config *c, const char *path)
 
 bool config_error(const Config *c, const char *key, const char *expected, const Json *found)
 {
+    bool other = found && found->type == JSON_NUMBER && strstr(expected, "number");
     return ag_set_error("%s: \"%s\": expected %s, found %s", c->path, key, expected,
-                        found && found->type == JSON_NUMBER ? "another number" : json_type_name(found));
+                        other ? "another number" : json_type_name(found));
 }
 
-/* Whether the file says nothing of a key. */
-static bool is_absent(const Config *c, const char *key)
+bool config_read(const Config *c, const NnField *key, void *o)
 {
-    const Json *value = json_get(c->root, key);
-    return !value || value->type == JSON_NULL;
-}
-
-bool config_int(const Config *c, const char *key, int64_t *n)
-{
-    const Json *value = json_get(c->root, key);
-    return json_int(value, n) || config_error(c, key, "a whole number", value);
-}
-
-bool config_int_or(const Config *c, const char *key, int64_t *n)
-{
-    return is_absent(c, key) || config_int(c, key, n);
-}
-
-bool config_real(const Config *c, const char *key, double *x)
-{
-    const Json *value = json_get(c->root, key);
-    return json_real(value, x) || config_error(c, key, "a number", value);
-}
-
-bool config_real_or(const Config *c, const char *key, double *x)
-{
-    return is_absent(c, key) || config_real(c, key, x);
-}
-
-bool config_bool_or(const Config *c, const char *key, bool *x)
-{
-    const Json *value = json_get(c->root, key);
-    if (is_absent(c, key)) return true;
-    if (value->type != JSON_BOOL)
-        return ag_set_error("%s: \"%s\": expected true or false, found %s", c->path, key, json_type_name(value));
-    *x = value->as.truth;
+    for (; key->name; key++) {
+        const Json *value = json_get(c->root, key->name);
+        void *to = (char *)o + key->offset;
+        if (key->optional && (!value || value->type == JSON_NULL)) continue;
+        if (key->kind == NN_FIELD_INT64 && !json_int(value, to)) return config_error(c, key->name, "a whole number", value);
+        if (key->kind == NN_FIELD_REAL && !json_real(value, to)) return config_error(c, key->name, "a number", value);
+        if (key->kind == NN_FIELD_BOOL && !json_bool(value, to)) return config_error(c, key->name, "true or false", value);
+    }
     return true;
 }
 
@@ -82,6 +59,16 @@ bool add_path(const char *path)
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+void config_put(JsonWriter *w, const NnField *key, const void *o)
+{
+    for (; key->name; key++) {
+        const void *from = (const char *)o + key->offset;
+        if (key->kind == NN_FIELD_INT64) json_put_int(w, key->name, *(const int64_t *)from);
+        if (key->kind == NN_FIELD_REAL) json_put_real(w, key->name, *(const double *)from);
+        if (key->kind == NN_FIELD_BOOL) json_put_bool(w, key->name, *(const bool *)from);
+    }
+}
 
 JsonWriter *config_writer(void *owner, const char *architecture, const char *model_type)
 {

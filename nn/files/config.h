@@ -4,6 +4,7 @@
 
 #include "file.h"
 #include "json.h"
+#include "kaeru/fields.h"
 
 /* ---- reading: false with ag_error(), which names the file, the key and what was expected -------------------------- */
 
@@ -12,13 +13,11 @@ typedef struct { void *owner; const char *path; const Json *root; } Config;
 /* Free `owner` with ag_free, also after an error. */
 bool config_open(Config *c, const char *path);
 bool config_error(const Config *c, const char *key, const char *expected, const Json *found);
-/* A whole number; a number. */
-bool config_int(const Config *c, const char *key, int64_t *n);
-bool config_real(const Config *c, const char *key, double *x);
-/* A whole number, a number and a bool that may be missing or null: then *n or *x is not changed. */
-bool config_int_or(const Config *c, const char *key, int64_t *n);
-bool config_real_or(const Config *c, const char *key, double *x);
-bool config_bool_or(const Config *c, const char *key, bool *x);
+/* Reads the values of a table of keys into a struct. An optional key may be missing or null: then its member is not changed. */
+bool config_read(const Config *c, const NnField *key, void *o);
+/* An entry of such a table, which ends with NN_FIELDS_END: an int64_t, a double or a bool. Behind them: .optional = true. */
+#define CONFIG_KEY(key, type, member, ...) \
+    { .name = (key), .kind = NN_FIELD_KIND(((type *)0)->member), .offset = offsetof(type, member), __VA_ARGS__ }
 /* Checks a bool, or a text, that may be missing. Only the value `expected` is supported, or for a text also `other`, if it is
  * not NULL. */
 bool config_flag(const Config *c, const char *key, bool expected);
@@ -30,6 +29,8 @@ bool add_path(const char *path);
 
 /* A description that begins with these entries. */
 JsonWriter *config_writer(void *owner, const char *architecture, const char *model_type);
+/* Writes the members of a struct for all keys of a table. */
+void config_put(JsonWriter *w, const NnField *key, const void *o);
 /* Closes the description and writes it to the disk beside `path`; NULL with ag_error() if that fails. Then write the weights,
  * and call config_commit in any case: if the weights were written, it puts the description in place. It frees the writer. */
 FileWriter *config_write(const char *path, JsonWriter *w);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "file.h"
-#include "kaeru/tensor.h"
 #include "number.h"
 #include "utf8.h"
 
@@ -168,11 +168,7 @@ static bool parse_value(Parser *p, Json *out);
 
 static void push(Parser *p, Json value)
 {
-    if (p->height == p->capacity) {
-        size_t capacity = p->capacity ? 2 * p->capacity : 64;
-        p->stack = ag_resize_in(p->owner, p->stack, p->capacity, capacity, sizeof *p->stack);
-        p->capacity = capacity;
-    }
+    p->stack = array_for(p->owner, p->stack, p->height + 1, &p->capacity, sizeof *p->stack);
     p->stack[p->height++] = value;
 }
 
@@ -318,6 +314,13 @@ bool json_int(const Json *value, int64_t *out)
 {
     if (!value || value->type != JSON_NUMBER || !value->whole) return false;
     *out = value->as.integer;
+    return true;
+}
+
+bool json_bool(const Json *value, bool *out)
+{
+    if (!value || value->type != JSON_BOOL) return false;
+    *out = value->as.truth;
     return true;
 }
 

@@ -37,6 +37,7 @@ const Json *json_get(const Json *object, const char *name);
 /* False if the value is NULL or of another type. A real is any number; an int is a `whole` one. */
 bool json_real(const Json *value, double *out);
 bool json_int(const Json *value, int64_t *out);
+bool json_bool(const Json *value, bool *out);
 /* Whether the value is a string equal to text. */
 bool json_is(const Json *value, const char *text);
 /* The name of its type for messages: "a string", "an array", ...; for NULL, "nothing". */

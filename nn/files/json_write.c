@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "array.h"
 #include "json.h"
-#include "kaeru/tensor.h"
 #include "number.h"
 #include "utf8.h"
 
@@ -20,11 +20,7 @@ struct JsonWriter {
 
 static void put(JsonWriter *w, const char *text, size_t n)
 {
-    if (n > w->capacity - w->n) {
-        size_t capacity = 2 * w->capacity + n;
-        w->text = ag_resize_in(w->owner, w->text, w->capacity, capacity, 1);
-        w->capacity = capacity;
-    }
+    w->text = array_for(w->owner, w->text, w->n + n, &w->capacity, 1);
     memcpy(w->text + w->n, text, n);
     w->n += n;
 }
@@ -68,8 +64,6 @@ JsonWriter *json_writer(void *owner, int indent)
 {
     JsonWriter *w = ag_alloc_in(owner, 1, sizeof *w);
     *w = (JsonWriter){ .owner = owner, .indent = indent, .first = true };
-    w->capacity = 256;
-    w->text = ag_alloc_in(owner, w->capacity, 1);
     return w;
 }
 

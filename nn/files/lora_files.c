@@ -144,7 +144,7 @@ static bool is_supported(const Json *name, const Json *value)
 
 static bool read_config(const Config *c, AdapterConfig *a)
 {
-    const Json *dropout = json_get(c->root, "lora_dropout");
+    const Json *alpha = json_get(c->root, "lora_alpha"), *dropout = json_get(c->root, "lora_dropout");
     if (!json_is(json_get(c->root, "peft_type"), "LORA")) return ag_set_error("%s: \"peft_type\": expected \"LORA\"", c->path);
     for (uint32_t i = 0; i < c->root->count; i++) {
         const Json *key = &c->root->as.item[2 * i];
@@ -152,9 +152,8 @@ static bool read_config(const Config *c, AdapterConfig *a)
             return ag_set_error("%s: %s: this value is not supported", c->path, QUOTED_BYTES(key->as.text, key->count));
     }
     a->pattern = json_get(c->root, "alpha_pattern");
-    if (!config_real(c, "lora_alpha", &a->alpha)) return false;
-    if (!dropout) return true;
-    return (json_real(dropout, &a->dropout) && a->dropout >= 0 && a->dropout < 1) ||
+    if (!json_real(alpha, &a->alpha)) return config_error(c, "lora_alpha", "a number", alpha);
+    return !dropout || (json_real(dropout, &a->dropout) && a->dropout >= 0 && a->dropout < 1) ||
            config_error(c, "lora_dropout", "a number of 0 to below 1", dropout);
 }
 
@@ -212,7 +211,7 @@ bool nn_lora_load_at(AgSite at, void *module, const char *folder)
     AdapterConfig a = { .dropout = 0 };
     Config c;
     bool good = config_open(&c, text_printf(p, "%s/adapter_config.json", folder)) && read_config(&c, &a);
-    NnTensorFile *f = good ? st_open_safetensors(weights) : NULL;
+    NnTensorFile *f = good ? st_open(weights, false) : NULL;
     good = f != NULL;
     if (good) {
         NnLoadReport *report = NULL;

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "array.h"
 #include "number.h"
 #include "stored.h"
 #include "utf8.h"
@@ -20,18 +21,6 @@ static Setting *find(const NnSettings *s, const char *key)
     return NULL;
 }
 
-/* Adds a key that s does not have, with the value NULL. */
-static Setting *add(NnSettings *s, const char *key)
-{
-    if (s->n == s->capacity) {
-        int capacity = s->capacity ? 2 * s->capacity : 8;
-        s->item = ag_resize_in(s, s->item, (size_t)s->n, (size_t)capacity, sizeof *s->item);
-        s->capacity = capacity;
-    }
-    s->item[s->n].key = ag_strndup_in(s, key, strlen(key));
-    return &s->item[s->n++];
-}
-
 void nn_settings_set_at(AgSite at, NnSettings *s, const char *key, const char *format, ...)
 {
     ag_check_object_at(at, __func__, "s", s);
@@ -43,7 +32,12 @@ void nn_settings_set_at(AgSite at, NnSettings *s, const char *key, const char *f
     va_end(list);
     if (!value) ag_usage_error(at, __func__, "\"%s\" cannot be written as \"%s\"", key, format);
     Setting *setting = find(s, key);
-    if (!setting) setting = add(s, key);
+    if (!setting) {
+        s->item = array_for(s, s->item, (size_t)s->n + 1, &s->capacity, sizeof *s->item);
+        setting = &s->item[s->n];
+        setting->key = ag_strndup_in(s, key, strlen(key));
+        s->n++;
+    }
     ag_free(setting->value);
     setting->value = value;
 }

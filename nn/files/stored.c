@@ -119,6 +119,12 @@ NnTensorFile *st_new(File *file, bool map, bool (*read)(NnTensorFile *f))
     return NULL;
 }
 
+bool st_ends_in(const char *name, const char *end)
+{
+    size_t n = strlen(name), size = strlen(end);
+    return n >= size && strcmp(name + n - size, end) == 0;
+}
+
 bool st_tensor_error(const File *file, const char *name, const char *format, ...)
 {
     char message[256];

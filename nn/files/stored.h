@@ -52,10 +52,6 @@ struct NnTensorFile {
 
 /* Opens a file, as tensor_file_open. */
 NnTensorFile *st_open(const char *path, bool map);
-/* Opens a safetensors file, and refuses the other formats. */
-NnTensorFile *st_open_safetensors(const char *path);
-/* Bytes in memory as a file, but not an index. They must stay valid until it is freed. `name` is for messages. */
-NnTensorFile *st_open_bytes(const char *name, const void *bytes, size_t size);
 
 /* The tensor of that name. NULL if there is none. */
 const StTensor *st_find(const NnTensorFile *f, const char *name);
@@ -73,6 +69,7 @@ bool st_read_safetensors(NnTensorFile *f);
 bool st_read_npy(NnTensorFile *f);
 bool st_read_npz(NnTensorFile *f);
 bool st_read_index(NnTensorFile *f);
+bool st_read_any(NnTensorFile *f);              /* tells the format, but not that of an index, by the first bytes */
 /* Sets the error 'PATH: tensor "NAME": MESSAGE'. */
 bool st_tensor_error(const File *file, const char *name, const char *format, ...) AG_PRINTF(3, 4);
 /* Completes a tensor of which item.name, offset, size and file are set. Its size must be that of this type and shape,
@@ -91,7 +88,8 @@ typedef struct { char *key, *value; } Setting;
 
 struct NnSettings {
     Setting *item;
-    int n, capacity;
+    int n;
+    size_t capacity;
 };
 
 /* A tensor to write: reals as F32 (F64 in the double build), ints as I32, bools as BOOL. If there is a values_of, the values

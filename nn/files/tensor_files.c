@@ -5,14 +5,8 @@
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-bool st_ends_in(const char *name, const char *end)
-{
-    size_t n = strlen(name), size = strlen(end);
-    return n >= size && strcmp(name + n - size, end) == 0;
-}
-
-/* Tells the format by the first bytes. Read as the size of a header, none of them is one that a safetensors file can have. */
-static bool read_any(NnTensorFile *f)
+/* Read as the size of a header, no first bytes of the other formats are a size that a safetensors file can have. */
+bool st_read_any(NnTensorFile *f)
 {
     unsigned char start[6] = { 0 };
     if (f->file->size >= sizeof start && !file_read_at(f->file, 0, start, sizeof start)) return false;
@@ -24,17 +18,7 @@ static bool read_any(NnTensorFile *f)
 NnTensorFile *st_open(const char *path, bool map)
 {
     if (st_ends_in(path, ".json")) return st_new(file_of_bytes(path, "", 0), map, st_read_index);
-    return st_new(file_open(path, map), map, read_any);
-}
-
-NnTensorFile *st_open_safetensors(const char *path)
-{
-    return st_new(file_open(path, false), false, st_read_safetensors);
-}
-
-NnTensorFile *st_open_bytes(const char *name, const void *bytes, size_t size)
-{
-    return st_new(file_of_bytes(name, bytes, size), false, read_any);
+    return st_new(file_open(path, map), map, st_read_any);
 }
 
 NnTensorFile *tensor_file_open_at(AgSite at, const char *path)

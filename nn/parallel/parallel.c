@@ -21,13 +21,6 @@ static _Thread_local NnParallel *newest;
 
 /* ---- shards ------------------------------------------------------------------------------------------------------ */
 
-static Parameter *parameter_of(NnParallel *p, const Tensor *w)
-{
-    for (int i = 0; i < p->n; i++)
-        if (p->parameter[i].w == w) return &p->parameter[i];
-    return NULL;
-}
-
 static void parameter_complete(NnParallel *p, Parameter *parameter, Tensor *gradient)
 {
     add_gradient(p, parameter, gradient);
@@ -39,10 +32,11 @@ static void parameter_complete(NnParallel *p, Parameter *parameter, Tensor *grad
 static void leaf_complete(void *arg, Tensor *leaf)
 {
     NnParallel *p = arg;
-    Parameter *parameter = parameter_of(p, leaf);
-    if (!parameter) return;
-    p->has_gradient[parameter - p->parameter] = 1;
-    parameter_complete(p, parameter, ag_take_gradient(leaf));
+    int i = 0;
+    while (i < p->n && p->parameter[i].w != leaf) i++;
+    if (i == p->n) return;
+    p->has_gradient[i] = 1;
+    parameter_complete(p, &p->parameter[i], ag_take_gradient(leaf));
 }
 
 static void pass_begun(void *arg, Tensor *loss)

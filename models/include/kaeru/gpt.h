@@ -51,10 +51,11 @@ typedef struct { Module module; LayerNorm *ln_1; GPTAttention *attn; LayerNorm *
 
 typedef struct {
     Module module;
-    Embedding *wte, *wpe;                   /* tokens (V,D), also the output layer; positions (context,D) */
+    Embedding *wte, *wpe;                   /* tokens (V,D), positions (context,D) */
     Dropout *drop;
     ModuleList *h;                          /* of GPTBlock */
     LayerNorm *ln_f;
+    Linear *lm_head;                        /* D -> V, with the weight of wte */
     GPTOptions options;
 } GPT;
 

@@ -110,9 +110,6 @@ NnCache *transformer_cache_new_at(AgSite at, Transformer *m, int64_t capacity);
 /* Sets whether each attention layer keeps its attention weights after a call (MultiHeadAttention.weights). */
 void transformer_keep_weights_at(AgSite at, Transformer *m, bool keep);
 
-/* (1,n,n): position i attends to 0..i. */
-Tensor *transformer_subsequent_mask_at(AgSite at, int64_t n);
-
 /* Writes the sizes of the vocabularies and the options as settings for checkpoints: "transformer.src_vocab",
  * "transformer.tgt_vocab", "transformer.N", ... */
 void transformer_to_settings_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, NnSettings *s);

@@ -270,7 +270,8 @@ const char *nn_settings_get_at(AgSite at, const NnSettings *s, const char *key);
 bool nn_settings_int_at(AgSite at, const NnSettings *s, const char *key, int64_t *value);
 bool nn_settings_real_at(AgSite at, const NnSettings *s, const char *key, double *value);
 
-/* Weights only: parameters and buffers. */
+/* Weights only: parameters and buffers. nn_load takes any file that tensor_file_open opens, also the index of a model in
+ * several files. */
 bool nn_save_at(AgSite at, const char *path, void *module);
 bool nn_load_at(AgSite at, const char *path, void *module);
 
@@ -289,8 +290,7 @@ typedef struct {
     bool map;                   /* less memory: the file is mapped, not first read as a whole. It must not change meanwhile */
     NnLoadReport **report;      /* gets the names, if the file could be opened; free it with ag_free. NULL: not needed */
 } NnLoadOptions;
-/* nn_load with options. The path is any file that tensor_file_open opens, also the index of a model in several files. If the
- * file has a part of the model: nn_load_with(path, model->backbone, ...). */
+/* nn_load with options. If the file has a part of the model: nn_load_with(path, model->backbone, ...). */
 bool nn_load_with_at(AgSite at, const char *path, void *module, NnLoadOptions options);
 
 /* Everything that a run needs to resume exactly: weights, optimizer (may be NULL), random state, settings (may be NULL).

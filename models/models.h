@@ -1,0 +1,59 @@
+/* models.h: what the files of this folder share, some of it with train. */
+#ifndef KAERU_MODELS_H
+#define KAERU_MODELS_H
+
+#include "config.h"
+#include "kaeru/lm.h"
+#include "kaeru/training.h"
+
+/* ---- language models: modules that predict the next token -------------------------------------------------------- */
+
+typedef struct { int64_t vocab, context, layers; } LmSizes;
+
+/* What a language model gives for its training and use: its constructor sets module.lm to these. */
+struct NnLmFunctions {
+    LmSizes (*get_sizes)(const void *m);
+    /* (B,T) -> (B,T,D): the model without its output layer. The ids come after those in the cache, which may be NULL. */
+    Tensor *(*run_body)(void *m, Tensor *ids, NnCache *cache);
+    Linear *(*get_head)(void *m);                                   /* the output layer, without a bias: D -> V */
+    const NnFields *fields;                                         /* the table of its options, for checkpoints, */
+    size_t options;                                                 /* and where they are in the module's struct */
+};
+
+/* A usage error, in the name of function `what`, unless m is a language model. */
+LmSizes lm_sizes(AgSite at, const char *what, const void *m);
+/* Sets the settings of its sizes, for checkpoints. */
+void lm_settings(const void *m, NnSettings *s);
+/* The number of positions in the cache (NULL: 0). A usage error unless ids are (B,T), and fit into the context behind them. */
+int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64_t context);
+
+/* ---- models from files -------------------------------------------------------------------------------------------
+ * The size of the file is checked before the model is constructed. So a bad file cannot make it ask for too much memory. */
+
+/* Reads the options from the settings of a checkpoint. False with ag_error(), which begins with the path. */
+bool checkpoint_options(const char *path, const NnFields *fields, void *o);
+/* Whether the file has half of the numbers of such a model or more: if fewer than all, loading tells what is missing. */
+bool weights_may_hold(const char *path, double parameters);
+/* The new model with the weights of the file; if they cannot be loaded, frees it and returns NULL. */
+void *model_filled(void *model, const char *path, NnLoadOptions how);
+
+/* A model of checked options without first values: matrices and biases are 0, norms 1. */
+Llama *llama_of_zeros(LlamaOptions options);
+/* The options of an open config.json; false with ag_error(). */
+bool llama_read_config(const Config *c, LlamaOptions *o);
+
+/* ---- greedy decoding, for all models with an encoder and a decoder ----------------------------------------------- */
+
+/* A usage error, in the name of function `what`, if the generator does not know the symbols. An end of -1 is no token. */
+void check_decoding(AgSite at, const char *what, const TransformerGenerator *g, int64_t max_len, int32_t start, int32_t end);
+
+/* Writes the token that follows each of the tokens `last` (B). False with ag_error(). */
+typedef bool NextTokens(void *arg, Tensor *last, int32_t *token);
+/* Writes the most probable tokens by the log-probabilities p (B,V). False with ag_error() if a row is NaN, as NaN or infinity
+ * in the weights make it. */
+bool most_probable(Tensor *p, int32_t *token);
+/* (rows,max_len) ids. Each row begins with `start`; next gives the others. It stops when each row has an `end`, and fills the
+ * rest of a row with it. *good: whether next never failed. */
+Tensor *decode_greedily(int64_t rows, int64_t max_len, int32_t start, int32_t end, NextTokens *next, void *arg, bool *good);
+
+#endif

@@ -1,0 +1,89 @@
+/* slots.c: the walk over the slots of a module tree, and their names. */
+#include "slots.h"
+
+#include <string.h>
+
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
+
+Walk walk_below(const void *module)
+{
+    Module *root = (Module *)module;
+    return (Walk){ .root = root, .holder = root };
+}
+
+NnModuleSlot *walk_slot(Walk *w)
+{
+    for (;;) {
+        if (w->next < w->holder->n_slots) {
+            NnModuleSlot *slot = &w->holder->slots[w->next++];
+            if (!slot->child) return slot;
+            w->holder = slot->child;
+            w->next = 0;
+        } else if (w->holder == w->root) {
+            return NULL;
+        } else {
+            w->next = w->holder->index + 1;
+            w->holder = w->holder->parent;
+        }
+    }
+}
+
+NnModuleSlot *walk_tensor(Walk *w)
+{
+    NnModuleSlot *slot;
+    do slot = walk_slot(w);
+    while (slot && !is_first_slot(w->root, slot));
+    return slot;
+}
+
+bool is_first_slot(Module *root, const NnModuleSlot *slot)
+{
+    return !slot->tied || first_slot(root, slot->tensor) == slot;
+}
+
+NnModuleSlot *first_slot(Module *root, const Tensor *t)
+{
+    Walk walk = walk_below(root);
+    NnModuleSlot *slot;
+    do slot = walk_slot(&walk);
+    while (slot && slot->tensor != t);
+    return slot;
+}
+
+Module *module_root(Module *m)
+{
+    while (m->parent) m = m->parent;
+    return m;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+static const char *module_name(const Module *m)
+{
+    return m->parent->slots[m->index].name;
+}
+
+char *slot_path(AgSite at, void *owner, const Module *root, const Module *holder, const char *name)
+{
+    size_t length = strlen(name);
+    for (const Module *m = holder; m != root; m = m->parent) length += strlen(module_name(m)) + 1;
+    char *path = ag_alloc_in_at(at, owner, length + 1, 1), *start = path + length;
+    for (const Module *m = holder;; m = m->parent) {
+        start -= strlen(name);
+        memcpy(start, name, strlen(name));
+        if (m == root) return path;
+        *--start = '.';
+        name = module_name(m);
+    }
+}
+
+void name_tensors(AgSite at, Module *m)
+{
+    Module *root = module_root(m);
+    Walk walk = walk_below(m);
+    for (NnModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) {
+        char *name = slot_path(at, NULL, root, walk.holder, slot->name);
+        tensor_name_at(at, slot->tensor, name);
+        ag_free(name);
+    }
+}
