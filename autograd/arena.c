@@ -2,7 +2,8 @@
  * into chunks, and the end of a scope releases its chunks.
  *
  * Each scope begins a chunk of its own. A released chunk waits until some others have been released after it. A tensor that is
- * used after its scope has ended is therefore still there, and check_alive can name it. */
+ * used after its scope has ended is therefore still there, and check_alive can name it. Chunks are never freed, only their
+ * pages are returned: to read a tensor in one is no crash, whenever that is. */
 #include "memory.h"
 
 #include <pthread.h>
@@ -37,10 +38,22 @@ static Chunk *take_waiting(Arena *a, size_t bytes)
     return c;
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static Arena left;                                      /* the chunks of threads that have ended */
+
+static Chunk *take_left(size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    Chunk *c = take_waiting(&left, bytes);
+    pthread_mutex_unlock(&lock);
+    return c;
+}
+
 /* A chunk of that many bytes or more; NULL if out of memory. */
 static Chunk *new_chunk(Arena *a, size_t bytes)
 {
     Chunk *c = take_waiting(a, bytes);
+    if (!c) c = take_left(bytes);
     if (!c) {
         size_t size = bytes > CHUNK_SIZE ? bytes : CHUNK_SIZE;
         c = system_alloc(CHUNK_HEADER + size);
@@ -91,23 +104,16 @@ void arena_end(Arena *a, ArenaMark mark)
 
 void arena_trim(Arena *a)
 {
-    for (Chunk *c = a->oldest, *next; c; c = next) {
-        next = c->next;
-        memory_unpoison(chunk_data(c), c->size);
-        system_free(c);
-    }
-    a->oldest = a->newest = NULL;
-    a->waiting = 0;
+    for (Chunk *c = a->oldest; c; c = c->next) system_return_pages(chunk_data(c), c->size);
 }
 
-void arena_keep(Arena *a)
+void arena_leave(Arena *a)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static Chunk *kept;
     pthread_mutex_lock(&lock);
-    if (a->newest) {
-        a->newest->next = kept;
-        kept = a->oldest;
+    if (a->oldest) {
+        *(left.newest ? &left.newest->next : &left.oldest) = a->oldest;
+        left.newest = a->newest;
+        left.waiting += a->waiting;
     }
     pthread_mutex_unlock(&lock);
     *a = (Arena){ 0 };

@@ -51,7 +51,8 @@ _Noreturn void error_written(AgSite at, const Tensor *y, int i)
     if (x != y) snprintf(which, sizeof which, "input %d", i);
     const Buffer *b = x->buffer;
     if (b->version != y->version[i])
-        snprintf(by, sizeof by, "%.*s wrote it at %s:%d", name_length(b->writer), b->writer, b->written.file, b->written.line);
+        snprintf(by, sizeof by, "%.*s wrote it at %s:%d%s", name_length(b->writer), b->writer, b->written.file,
+                 b->written.line, b->by_thread == thread_number() ? "" : ", in another thread");
     ag_usage_error(at, "ag_backward", "the rule of %s (made at %s) reads %s%s%s, but %s after %s had read it; write it after "
                    "backward, or give %s a copy (ag_keep)", op, place_text(y->site, y->user_site, made), which,
                    x->name ? ", " : "", x->name ? x->name : "", by, op, op);
@@ -109,6 +110,7 @@ void *values_to_write(AgSite at, const char *what, const char *argument, Tensor 
     check_leaf(at, what, argument, t);
     const LayerCall *call = user_call();
     t->buffer->version++;
+    t->buffer->by_thread = thread_number();
     t->buffer->written = call->function ? call->site : at;
     t->buffer->writer = call->function ? call->function : what;
     return t->data;

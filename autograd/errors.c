@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CALLS = 64 };
+enum { MAX_CALLS = 64, MAX_DEEPER = 32 };
 typedef struct {
     LayerCall call[MAX_CALLS];              /* the stack of layer calls */
     int calls;
     AgErrorHandler *handler;
+    const char *frame;                      /* where the last error was on the stack, */
+    int deeper;                             /* and how many before it were each less deep than the next */
     char message[1024], error[1024];        /* of ag_usage_error, and of ag_set_error */
 } Errors;
 static _Thread_local void *state;
@@ -109,6 +111,15 @@ AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler)
     return former;
 }
 
+/* Whether the handler seems to call itself without end: it makes an error, or what it calls does. One that leaves by longjmp
+ * cannot be told from one that still runs, but its next error is not always deeper in the stack. */
+static bool handler_recurs(Errors *e, const char *frame)
+{
+    e->deeper = e->frame && frame < e->frame ? e->deeper + 1 : 0;
+    e->frame = frame;
+    return e->deeper >= MAX_DEEPER;
+}
+
 _Noreturn void ag_usage_error(AgSite at, const char *what, const char *format, ...)
 {
     Errors *e = errors();
@@ -125,10 +136,11 @@ _Noreturn void ag_usage_error(AgSite at, const char *what, const char *format, .
     append(e->message, sizeof e->message, n, ")");
     e->calls = 0;
     thread_failed();
-    if (e->handler) e->handler(e->message);
+    bool recurs = handler_recurs(e, details);
+    if (e->handler && !recurs) e->handler(e->message);
     else {
         fflush(stdout);                     /* abort would lose the program's output */
-        fprintf(stderr, "kaeru: %s\n", e->message);
+        fprintf(stderr, "kaeru: %s%s\n", recurs ? "the error handler makes errors itself: " : "", e->message);
     }
     abort();
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 typedef struct {
+    bool in_pass;               /* a backward pass runs */
     bool keep_graph;            /* during ag_backward_keep */
     bool mark_unwritten;        /* during ag_gradcheck */
 } Gradients;
@@ -20,7 +21,7 @@ static Gradients *gradients(void)
 /* An error during backward leaves partial gradients, which must not be added to those of a later pass. */
 static void drop_pending(void)
 {
-    *gradients() = (Gradients){ false, false };
+    *gradients() = (Gradients){ 0 };
     for (Tensor *t = tape(); t; t = t->older)
         if (t->op) buffer_drop(&t->grad);
 }
@@ -30,9 +31,18 @@ bool graph_kept(void)
     return gradients()->keep_graph;
 }
 
-void keep_graph(bool keep)
+void pass_begins(AgSite at, bool keep)
 {
-    gradients()->keep_graph = keep;
+    Gradients *g = gradients();
+    if (g->in_pass)
+        ag_usage_error(at, "ag_backward", "a backward pass of this thread is running: a backward rule and a function of "
+                       "ag_watch_backward cannot begin another one");
+    *g = (Gradients){ .in_pass = true, .keep_graph = keep, .mark_unwritten = g->mark_unwritten };
+}
+
+void pass_ends(void)
+{
+    gradients()->in_pass = gradients()->keep_graph = false;
 }
 
 bool mark_unwritten(bool on)

@@ -161,7 +161,8 @@ void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape)
                        shape_text(loss->shape));
     if (!loss->requires_grad)
         ag_usage_error(at, what, "the loss does not require a gradient: no parameter was used, the scope is "
-                       "AG_NO_GRAD, or a value was cut from the graph (ag_end_return, ag_keep, ag_detach)");
+                       "AG_NO_GRAD, or a value was cut from the graph (ag_end_return, ag_keep, ag_detach; tensor_grad: there "
+                       "are no gradients of gradients)");
 }
 
 /* dy: the gradient of the loss; NULL: 1. */
@@ -170,16 +171,16 @@ static void backward_from(AgSite at, Tensor *loss, const Tensor *dy, bool keep)
     const real one = 1;
     check_loss(at, "ag_backward", loss, dy != NULL);
     if (loss->op && loss->thread != thread_id()) error_of_another_thread(at, "ag_backward", loss);
+    pass_begins(at, keep);
     loss->retained = true;                  /* it stays readable */
     tell(PASS_BEGINS, at, loss);
     grad_add(loss, dy ? reals(dy) : &one);
-    keep_graph(keep);
     for (Tensor *y = loss; y; y = y->older) {
         if (!y->op) continue;
         if (y->grad) node_run(at, y);
         tell(NODE_PASSED, at, y);
     }
-    keep_graph(false);
+    pass_ends();
 }
 
 void ag_backward_at(AgSite at, Tensor *loss)

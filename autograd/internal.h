@@ -82,11 +82,11 @@ Tensor *tensor_new(AgSite at, const char *what, const AgShape *shape, AgDType dt
 /* The same on a shared buffer; NULL: without a value. */
 Tensor *tensor_alias(AgSite at, const char *what, const AgShape *shape, AgDType dtype, Buffer *buffer);
 
-/* Item i of an array of that type; exact. */
+/* Item i of an array of that type; exact. Each byte of a mask but 0 is true, which is 1. */
 static inline double number_at(AgDType dtype, const void *values, int64_t i)
 {
     return dtype == AG_REAL ? (double)((const real *)values)[i] : dtype == AG_INT ? ((const int32_t *)values)[i]
-                                                                 : ((const uint8_t *)values)[i];
+                                                                 : ((const uint8_t *)values)[i] != 0;
 }
 /* A number with 5 digits, with a point in every locale. */
 void print_number(FILE *out, double x);
@@ -97,6 +97,10 @@ enum { MAX_SCOPES = 256 };
 int open_scopes(void);
 /* A usage error unless the scope is the innermost and there is one around it. */
 void check_inner(AgSite at, const char *what, AgScope scope);
+/* The serial number of this thread's innermost scope; 0: none is open. */
+uint64_t innermost_scope(void);
+/* Whether this thread has begun the scope of that number, and it is open. */
+bool scope_is_open(uint64_t serial);
 /* This thread's newest tensor; NULL: none. */
 Tensor *tape(void);
 /* A new entry of the tape, which the innermost scope owns: a tensor without a shape and values. */
@@ -260,7 +264,9 @@ void grad_sum_to(Tensor *x, const real *dy, const AgShape *from);
 void rule_has_read(Tensor *y);
 /* Whether the backward pass that runs releases nothing (ag_backward_keep). */
 bool graph_kept(void);
-void keep_graph(bool keep);
+/* A backward pass of this thread, with ag_backward_keep if `keep`. One in another is a usage error. An error ends it. */
+void pass_begins(AgSite at, bool keep);
+void pass_ends(void);
 /* While on, a new gradient holds UNWRITTEN, so that ag_gradcheck finds a rule which does not write it. Returns whether it was
  * on. An error ends it. */
 #define UNWRITTEN 4096          /* large, and its sum with a usual gradient is exact enough in a float */

@@ -31,6 +31,7 @@ static Memory *memory(void)
     static const StateKind kind = { .size = sizeof(Memory), .failed = scratch_end, .trim = trim_bins };
     if (state) return state;
     guard_from_environment();
+    warn_from_environment();
     return thread_state(&state, &kind);
 }
 

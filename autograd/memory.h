@@ -10,6 +10,8 @@
 void *system_alloc(size_t bytes);
 void *system_zeroed(size_t bytes);                                  /* zeroed, and aligned as by calloc */
 void  system_free(void *p);
+/* Returns the pages that lie in this memory to the system, on Linux. They become zeros. */
+void  system_return_pages(void *p, size_t bytes);
 int64_t system_calls(void);                                         /* how many allocations this thread has made */
 /* Marks memory that must not be touched, for AddressSanitizer to report a use; does nothing in other builds. */
 void memory_poison(void *p, size_t bytes);
@@ -30,6 +32,7 @@ typedef struct Buffer {
     int refs;
     int16_t bin;                /* the free list that it returns to, or one of these */
     bool guarded;               /* in the list of guard.c */
+    uint8_t by_thread;          /* of the last write in place: the lowest bits of the thread's number */
     uint32_t version;           /* how often values were written in place; see values_to_write */
     uint32_t slack;             /* how many of the usable bytes were not asked for */
     size_t size;                /* usable bytes, after the header */
@@ -65,6 +68,8 @@ void  scratch_end(void);
 enum { SENTINELS = 64 };        /* bytes after a guarded buffer's own */
 /* Switches ag_guard on in a thread that has not called it, if the environment has KAERU_GUARD=1. */
 void guard_from_environment(void);
+/* The same for ag_warn and KAERU_WARN=1 (debug/warn.c). */
+void warn_from_environment(void);
 /* Checks b, which has SENTINELS bytes of slack or more, until guard_take_released. False if out of memory. */
 bool guard_begin(AgSite at, const char *what, Buffer *b);
 void guard_end(Buffer *b);                                          /* b is released */
@@ -82,9 +87,9 @@ typedef struct { ArenaMark next; struct Chunk *oldest, *newest; size_t waiting; 
 void *arena_alloc(Arena *a, size_t bytes);
 ArenaMark arena_begin(Arena *a);
 void  arena_end(Arena *a, ArenaMark mark);
-void  arena_trim(Arena *a);                                         /* frees the chunks that wait */
-/* All scopes have ended: keeps the chunks until the program ends, so that their tensors can be named. */
-void  arena_keep(Arena *a);
+void  arena_trim(Arena *a);             /* returns the pages of the chunks that wait to the system */
+/* The thread ends, and all its scopes have ended: leaves the chunks to other threads. */
+void  arena_leave(Arena *a);
 
 /* ---- the blocks of ag_alloc (objects.c) --------------------------------------------------------------------------- */
 

@@ -107,7 +107,7 @@ size_t recompute_least_bytes = 1 << 21;
 
 AgMark ag_mark(void)
 {
-    return (AgMark){ tape() };
+    return (AgMark){ tape(), innermost_scope() };
 }
 
 Tensor *ag_recompute_at(AgSite at, AgMark since, Tensor *y, AgRecompute what)
@@ -115,10 +115,9 @@ Tensor *ag_recompute_at(AgSite at, AgMark since, Tensor *y, AgRecompute what)
     check_tensor(at, __func__, "y", y, AG_REAL);
     if (what != AG_CHEAP && what != AG_PRODUCTS)
         ag_usage_error(at, __func__, "%d is not an AgRecompute; expected AG_CHEAP or AG_PRODUCTS", (int)what);
-    Tensor *end = tape();
-    while (end && end != since.newest) end = end->older;
-    if (!end && since.newest) ag_usage_error(at, __func__, "the scope in which ag_mark was called has ended");
-    for (Tensor *t = tape(); ag_recording() && t != end; t = t->older) {
+    if (since.scope && !scope_is_open(since.scope))
+        ag_usage_error(at, __func__, "the scope in which ag_mark was called has ended, or is of another thread");
+    for (Tensor *t = tape(); ag_recording() && t != since.newest; t = t->older) {
         if (!t->op) continue;
         bool may_release = t->op->recompute && t != y && !t->retained && !t->kept && !t->restore;
         if (may_release && (what == AG_PRODUCTS || t->readers == 0 || is_cheap(t))) {

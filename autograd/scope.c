@@ -52,18 +52,31 @@ static void free_waiting(void)
 static void end_all(void)
 {
     Scopes *s = scopes();
-    bool used_later = observer[GUARD] && s->depth > 0;          /* another thread may have one of the tensors */
     while (s->depth > 0) {
         OpenScope *innermost = &s->scope[s->depth - 1];
         innermost->failed = 0;              /* the thread ends: blocks that the program still has are not freed */
         ag_end((AgScope){ s->depth, innermost->serial });
     }
-    if (used_later) arena_keep(&s->arena);
+    arena_leave(&s->arena);                 /* another thread may have one of the tensors */
 }
 
 int open_scopes(void)
 {
     return scopes()->depth;
+}
+
+uint64_t innermost_scope(void)
+{
+    Scopes *s = scopes();
+    return s->depth > 0 ? s->scope[s->depth - 1].serial : 0;
+}
+
+bool scope_is_open(uint64_t serial)
+{
+    Scopes *s = scopes();
+    int i = s->depth - 1;
+    while (i >= 0 && s->scope[i].serial != serial) i--;
+    return i >= 0;
 }
 
 /* ---- tensors of the innermost scope ------------------------------------------------------------------------------ */

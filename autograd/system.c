@@ -2,6 +2,10 @@
 #include "memory.h"
 
 #include <stdlib.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HAVE_ASAN 1
@@ -50,6 +54,17 @@ void *system_zeroed(size_t bytes)
 void system_free(void *p)
 {
     free(p);
+}
+
+void system_return_pages(void *p, size_t bytes)
+{
+#ifdef __linux__
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t begin = ((uintptr_t)p + page - 1) / page * page, end = ((uintptr_t)p + bytes) / page * page;
+    if (begin < end) madvise((void *)begin, end - begin, MADV_DONTNEED);
+#else
+    (void)p, (void)bytes;
+#endif
 }
 
 int64_t system_calls(void)

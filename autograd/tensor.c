@@ -52,12 +52,14 @@ static Tensor *owned_header(AgSite at, const char *what, const AgShape *shape, A
 
 Tensor *tensor_new_owned_at(AgSite at, AgShape shape, AgDType dtype)
 {
+    const LayerCall *call = user_call();            /* whoever asks a layer for too much memory has not called this function */
+    const char *what = call->function ? call->function : "tensor_new_owned";
     if ((int)dtype < AG_REAL || dtype > AG_BOOL)
-        ag_usage_error(at, __func__, "%d is not an AgDType; expected AG_REAL, AG_INT or AG_BOOL", (int)dtype);
-    int64_t numel = check_shape(at, __func__, &shape);
-    size_t bytes = checked_bytes(at, __func__, numel, dtype);
+        ag_usage_error(at, what, "%d is not an AgDType; expected AG_REAL, AG_INT or AG_BOOL", (int)dtype);
+    int64_t numel = check_shape(at, what, &shape);
+    size_t bytes = checked_bytes(at, what, numel, dtype);
     Tensor *t = owned_header(at, "tensor_new_owned", &shape, dtype);
-    t->buffer = buffer_new_lasting(at, "tensor_new_owned", bytes);
+    t->buffer = buffer_new_lasting(at, what, bytes);
     t->data = memset(buffer_data(t->buffer), 0, bytes);
     return t;
 }

@@ -6,6 +6,14 @@
 #include <stdlib.h>
 
 _Thread_local Observer *observer[OBSERVERS];
+_Thread_local bool observed;
+
+void observe(int kind, Observer *o)
+{
+    observer[kind] = o;
+    observed = false;
+    for (int i = 0; i < OBSERVERS; i++) observed = observed || observer[i];
+}
 
 typedef struct State {
     struct State *older;

@@ -23,6 +23,11 @@ void thread_trim(void);
  * the same number: the upper bits are the thread's. */
 uint64_t thread_serial(void);
 enum { SERIAL_BITS = 40 };
+/* The lowest bits of the thread's number: two threads that run usually differ in them. */
+static inline uint8_t thread_number(void)
+{
+    return (uint8_t)(thread_serial() >> SERIAL_BITS);
+}
 
 /* ---- layer calls and places in messages (errors.c) ---------------------------------------------------------------- */
 
@@ -49,8 +54,11 @@ typedef enum {
     NODE_PASSED                 /* the pass has left t behind: its rule has run, or t has no gradient */
 } Event;
 typedef void Observer(Event event, AgSite at, Tensor *t);
-enum { GUARD, FIND_NAN, WATCH, OBSERVERS };
+enum { GUARD, FIND_NAN, WATCH, WARN, OBSERVERS };
 extern _Thread_local Observer *observer[OBSERVERS];     /* NULL: none of this kind */
+extern _Thread_local bool observed;                     /* one of them is not NULL */
+/* Sets the observer of that kind. */
+void observe(int kind, Observer *o);
 
 /* A pointer that differs in each running thread. */
 static inline const void *thread_id(void)
@@ -60,7 +68,7 @@ static inline const void *thread_id(void)
 
 static inline void tell(Event event, AgSite at, Tensor *t)
 {
-    for (int i = 0; i < OBSERVERS; i++)
+    for (int i = 0; observed && i < OBSERVERS; i++)
         if (observer[i]) observer[i](event, at, t);
 }
 

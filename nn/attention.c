@@ -93,7 +93,7 @@ NnScore *nn_score_new_at(AgSite at, NnScoreKind kind, int64_t query, int64_t key
 
 Tensor *nn_score_at(AgSite at, NnScore *s, Tensor *q, Tensor *k)
 {
-    NN_LAYER(at, s);
+    NN_LAYER_OF(at, s, "Score");
     if (s->kind == NN_SCORE_ADDITIVE) {
         Tensor *keys = ag_unsqueeze(nn_linear(s->w1, k), -3);               /* (..,1,S,hidden) */
         Tensor *queries = ag_unsqueeze(nn_linear(s->w2, q), -2);            /* (..,T,1,hidden) */
@@ -203,7 +203,7 @@ PositionalEncoding *nn_positional_encoding_new_with_at(AgSite at, int64_t width,
 
 Tensor *nn_positional_encoding_from_at(AgSite at, PositionalEncoding *p, Tensor *x, int64_t start)
 {
-    NN_LAYER(at, p);
+    NN_LAYER_OF(at, p, "PositionalEncoding");
     char text[AG_SHAPE_TEXT];
     int64_t max_len = tensor_dim(p->pe, 1), width = tensor_dim(p->pe, 2);
     if (tensor_ndim(x) != 3 || tensor_dim(x, 2) != width)
@@ -236,7 +236,7 @@ PositionwiseFeedForward *nn_positionwise_feed_forward_new_at(AgSite at, int64_t 
 
 Tensor *nn_positionwise_feed_forward_at(AgSite at, PositionwiseFeedForward *f, Tensor *x)
 {
-    NN_LAYER(at, f);
+    NN_LAYER_OF(at, f, "PositionwiseFeedForward");
     Tensor *hidden = nn_linear_activate(f->w_1, x, f->activation);
     return nn_linear(f->w_2, nn_dropout(f->dropout, hidden));
 }
@@ -255,13 +255,13 @@ SublayerConnection *nn_sublayer_connection_new_at(AgSite at, int64_t width, doub
 
 Tensor *nn_sublayer_in_at(AgSite at, SublayerConnection *s, Tensor *x)
 {
-    NN_LAYER(at, s);
+    NN_LAYER_OF(at, s, "SublayerConnection");
     return s->place == NN_PRE_NORM ? nn_layer_norm(s->norm, x) : x;
 }
 
 Tensor *nn_sublayer_out_at(AgSite at, SublayerConnection *s, Tensor *x, Tensor *h)
 {
-    NN_LAYER(at, s);
+    NN_LAYER_OF(at, s, "SublayerConnection");
     Tensor *y = ag_add(x, nn_dropout(s->dropout, h));
     return s->place == NN_POST_NORM ? nn_layer_norm(s->norm, y) : y;
 }

@@ -31,7 +31,7 @@ Linear *nn_linear_new_with_at(AgSite at, int64_t in, int64_t out, bool bias)
 
 Tensor *nn_linear_at(AgSite at, Linear *l, Tensor *x)                                     /* (..,in) -> (..,out) */
 {
-    NN_LAYER(at, l);
+    NN_LAYER_OF(at, l, "Linear");
     Tensor *y = ag_linear(x, l->weight, l->bias);
     if (!l->lora_A) return y;
     Tensor *more = nn_linear(l->lora_B, nn_linear(l->lora_A, nn_dropout(l->lora_dropout, x)));
@@ -40,7 +40,7 @@ Tensor *nn_linear_at(AgSite at, Linear *l, Tensor *x)                           
 
 Tensor *nn_linear_activate_at(AgSite at, Linear *l, Tensor *x, AgActivation kind)
 {
-    NN_LAYER(at, l);
+    NN_LAYER_OF(at, l, "Linear");
     if (l->lora_A) return ag_activate(kind, nn_linear(l, x));
     return ag_linear_activate(x, l->weight, l->bias, kind);
 }
@@ -67,7 +67,7 @@ Conv2d *nn_conv2d_new_with_at(AgSite at, int64_t in, int64_t out, int size, int 
 
 Tensor *nn_conv2d_at(AgSite at, Conv2d *l, Tensor *x)                           /* (B,in,H,W) -> (B,out,H',W') */
 {
-    NN_LAYER(at, l);
+    NN_LAYER_OF(at, l, "Conv2d");
     return ag_conv2d(x, l->weight, l->bias, l->stride, l->padding);
 }
 
@@ -89,7 +89,7 @@ Embedding *nn_embedding_new_at(AgSite at, int64_t count, int64_t width)
 
 Tensor *nn_embedding_at(AgSite at, Embedding *e, Tensor *ids)                             /* ids (..) -> (..,width) */
 {
-    NN_LAYER(at, e);
+    NN_LAYER_OF(at, e, "Embedding");
     return ag_embedding(e->weight, ids);
 }
 
@@ -127,7 +127,7 @@ LayerNorm *nn_layer_norm_new_with_at(AgSite at, int64_t width, AgNorm kind, bool
 
 Tensor *nn_layer_norm_at(AgSite at, LayerNorm *l, Tensor *x)                              /* (..,width) -> (..,width) */
 {
-    NN_LAYER(at, l);
+    NN_LAYER_OF(at, l, "LayerNorm");
     return ag_layer_norm(x, l->gamma, l->beta, l->kind);
 }
 
@@ -145,7 +145,7 @@ RMSNorm *nn_rms_norm_new_with_at(AgSite at, int64_t width, double eps)
 
 Tensor *nn_rms_norm_at(AgSite at, RMSNorm *l, Tensor *x)                                  /* (..,width) -> (..,width) */
 {
-    NN_LAYER(at, l);
+    NN_LAYER_OF(at, l, "RMSNorm");
     return ag_rms_norm(x, l->gamma, l->eps);
 }
 
@@ -165,7 +165,7 @@ Dropout *nn_dropout_new_at(AgSite at, double p)
 
 Tensor *nn_dropout_at(AgSite at, Dropout *d, Tensor *x)                                   /* (..) -> (..) */
 {
-    NN_LAYER(at, d);
+    NN_LAYER_OF(at, d, "Dropout");
     if (d->module.training && d->p > 0) return ag_dropout(x, d->p);
     tensor_data(x);                         /* a usage error unless they are reals */
     return x;
@@ -192,7 +192,7 @@ Sequential *nn_sequential_new_at(AgSite at)
 
 void nn_sequential_add_at(AgSite at, Sequential *s, void *layer)
 {
-    NN_LAYER(at, s);
+    NN_LAYER_OF(at, s, "Sequential");
     check_forward(at, __func__, layer);
     nn_list_add_at(at, s, layer);
 }
@@ -208,7 +208,7 @@ static Tensor *activation_forward(AgSite at, void *self, Tensor *x)
 void nn_sequential_activation_at(AgSite at, Sequential *s, AgActivation kind)
 {
     static const char *const name[] = { "identity", "relu", "gelu", "gelu_erf", "tanh", "sigmoid", "silu" };
-    NN_LAYER(at, s);
+    NN_LAYER_OF(at, s, "Sequential");
     if ((int)kind < AG_IDENTITY || kind > AG_SILU) ag_usage_error(at, __func__, "%d is not an AgActivation", (int)kind);
     ActivationLayer *layer = (ActivationLayer *)nn_new_sized_at(at, sizeof *layer, name[kind]);
     layer->module.forward = activation_forward;
@@ -218,7 +218,7 @@ void nn_sequential_activation_at(AgSite at, Sequential *s, AgActivation kind)
 
 Tensor *nn_sequential_at(AgSite at, Sequential *s, Tensor *x)
 {
-    NN_LAYER(at, s);
+    NN_LAYER_OF(at, s, "Sequential");
     for (int i = 0; i < s->n; i++) {
         Module *layer = nn_item(Module, s, i);
         check_forward(AG_HERE, __func__, layer);

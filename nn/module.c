@@ -21,6 +21,19 @@ void nn_check_at(AgSite at, const char *what, const void *module, size_t size)
     if (size > sizeof(Module) && m->size != size) ag_usage_error(at, what, "this %s is a module of another type", m->type);
 }
 
+static bool is_list(const char *type)
+{
+    return strcmp(type, "ModuleList") == 0 || strcmp(type, "Sequential") == 0;
+}
+
+void nn_check_type_at(AgSite at, const char *what, const void *module, size_t size, const char *type)
+{
+    nn_check_at(at, what, module, size);
+    const Module *m = module;
+    if (m->type != type && strcmp(m->type, type) != 0 && !(is_list(type) && is_list(m->type)))
+        ag_usage_error(at, what, "this %s is a module of another type, expected %s", m->type, type);
+}
+
 /* When ag_free of a parent frees its children, the parent is no longer alive. */
 static void module_destroy(void *module)
 {
@@ -56,6 +69,9 @@ static NnModuleSlot *slot_reserve(AgSite at, const char *what, Module *m, const 
     size_t length = strlen(name);
     if (length == 0 || length >= SLOT_NAME || strchr(name, '.'))
         ag_usage_error(at, what, "\"%s\" cannot be a name in %s: 1 to %d characters, no dot", name, m->type, SLOT_NAME - 1);
+    if (strpbrk(name, "[]"))
+        ag_usage_error(at, what, "\"%s\" is an item of an array in %s: nn_child_named and nn_param_named give it a name, as in "
+                       "(..., \"l%%d\", i)", name, m->type);
     for (int i = 0; i < m->n_slots; i++) {
         if (strcmp(m->slots[i].name, name) == 0) ag_usage_error(at, what, "%s already has a \"%s\"", m->type, name);
     }
@@ -122,8 +138,19 @@ static void add_child(AgSite at, const char *what, Module *parent, const char *n
     name_tensors(at, child);
 }
 
-void nn_add_child_at(AgSite at, Module *parent, const char *name, void **field, void *child)
+/* Writes a name; slot_reserve refuses one that was cut off. */
+#define WRITE_NAME(name, format) do { \
+        va_list list; \
+        va_start(list, format); \
+        vsnprintf(name, sizeof name, format, list); \
+        va_end(list); \
+    } while (0)
+
+void nn_add_child_at(AgSite at, Module *parent, void **field, void *child, const char *format, ...)
 {
+    ag_check_pointer_at(at, __func__, "the name", format);
+    char name[SLOT_NAME + 1];
+    WRITE_NAME(name, format);
     add_child(at, __func__, parent, name, field, child);
 }
 
@@ -132,11 +159,8 @@ Tensor *nn_add_tensor_at(AgSite at, Module *parent, Tensor **field, AgShape shap
 {
     ag_check_pointer_at(at, __func__, "the field", field);
     ag_check_pointer_at(at, __func__, "the name", format);
-    char name[SLOT_NAME + 1];                                           /* slot_reserve refuses a name that was cut off */
-    va_list list;
-    va_start(list, format);
-    vsnprintf(name, sizeof name, format, list);
-    va_end(list);
+    char name[SLOT_NAME + 1];
+    WRITE_NAME(name, format);
     NnModuleSlot *slot = slot_reserve(at, __func__, parent, name, field);
     slot->not_saved = !saved;
     Tensor *t = tensor_new_owned_at(at, shape, dtype);
@@ -213,7 +237,7 @@ ModuleList *nn_list_new_at(AgSite at)
 
 void nn_list_add_at(AgSite at, ModuleList *list, void *child)
 {
-    nn_check_at(at, __func__, list, sizeof *list);
+    nn_check_type_at(at, __func__, list, sizeof *list, "ModuleList");
     char name[SLOT_NAME];
     snprintf(name, sizeof name, "%d", list->n);
     add_child(at, __func__, &list->module, name, NULL, child);
@@ -222,7 +246,7 @@ void nn_list_add_at(AgSite at, ModuleList *list, void *child)
 
 void *nn_list_item_at(AgSite at, const ModuleList *list, int i)
 {
-    nn_check_at(at, __func__, list, sizeof *list);
+    nn_check_type_at(at, __func__, list, sizeof *list, "ModuleList");
     if (i < 0 || i >= list->n) ag_usage_error(at, __func__, "item %d of a list of %d", i, list->n);
     return list->module.slots[i].child;
 }

@@ -8,8 +8,9 @@ Recurrent *nn_recurrent_new_at(AgSite at, RecurrentKind kind, int64_t in, int64_
 {
     AG_LAYER(at);
     if (kind != NN_GRU && kind != NN_LSTM) ag_usage_error(at, __func__, "%d is not a RecurrentKind", (int)kind);
-    if (in < 1 || hidden < 1)
-        ag_usage_error(at, __func__, "sizes %lld -> %lld, expected 1 or more", (long long)in, (long long)hidden);
+    if (in < 1 || hidden < 1 || hidden > INT64_MAX / 4)
+        ag_usage_error(at, __func__, "sizes %lld -> %lld, expected 1 or more, and what memory can hold", (long long)in,
+                       (long long)hidden);
     int gates = kind == NN_LSTM ? 4 : 3;
     Recurrent *r = (Recurrent *)nn_new_sized_at(at, sizeof *r, kind == NN_LSTM ? "LSTM" : "GRU");
     r->kind = kind;

@@ -50,6 +50,18 @@ for cxx in g++ clang++; do
     try "a module with a module" compile_cpp -DBOX='Module module; int n;' -fsyntax-only "$folder/wrong.cpp"
     try "a module with a constructor" compile_wrong 'Module module; std::string name;'
     try "a module not in its place" compile_wrong 'int n; Module module;'
+    printf '#include <kaeru/kaeru.h>\nenum { rows = 2 };\nint main() { unsigned long n = 3; return SHAPE(LIST).ndim; }\n' \
+        >"$folder/shape.cpp"
+    compile_shape() { compile_cpp -Wno-unused -DLIST="$1" -fsyntax-only "$folder/shape.cpp"; }
+    compile_wrong_shape() { ! compile_shape "$1"; }
+    try "a shape of integers" compile_shape 'rows, n, 3'
+    try "a shape with a fraction" compile_wrong_shape '2.9, 3'
+    # shellcheck disable=SC2046 # a list of words
+    refuse_double() { ! compile_cpp -DKAERU_DOUBLE "$source/tests/adopt/spiral.cpp" -o "$folder/double" "$@"; }
+    try "KAERU_DOUBLE does not link with the library of floats" refuse_double $(pkg-config --libs kaeru)
+    printf '#include <kaeru/kaeru.h>\nint main() { nn_load("x", NULL); }\n' >"$folder/unchecked.cpp"
+    ignore_result() { ! compile_cpp -fsyntax-only "$folder/unchecked.cpp"; }
+    try "the result of nn_load is ignored" ignore_result
 done
 
 # ---- CMake -----------------------------------------------------------------------------------------------------------

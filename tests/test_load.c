@@ -179,6 +179,11 @@ START_TEST(weights_come_from_numpy_too)
     ag_fill(other->weight, 7);
     expect_done(nn_load(in_folder("l.npz"), other));
     check_same_parameters(l, other);
+    static const char torch[16] = "PK\3\4\0\0\10\10\0\0\0\0\0\0xx";
+    FILE *f = fopen(in_folder("model.pt"), "wb");
+    ck_assert_uint_eq(fwrite(torch, 1, sizeof torch, f), sizeof torch);
+    fclose(f);
+    expect_refused(nn_load(in_folder("model.pt"), other), "convert one of torch.save");
     ag_free(l);
     ag_free(other);
 }

@@ -2,6 +2,7 @@
  * expected message and the call. Each one must end as a usage error in one line that names the line of the row, or, where a
  * function reports bad input by its result, with false or NULL and a message in ag_error(). */
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -793,17 +794,17 @@ START_TEST(modules)
     MISTAKE("the module is NULL", nn_check(__func__, NULL, 0));
     MISTAKE("this is not a module", nn_check(__func__, stranger, 0));
     MISTAKE("is a module of another type", nn_check(__func__, p, sizeof(Linear)));
-    MISTAKE("the module is NULL", nn_add_child(NULL, "c", (void **)&field, l));
+    MISTAKE("the module is NULL", nn_add_child(NULL, (void **)&field, l, "c"));
     MISTAKE("the module for \"a\" of Pair is NULL", nn_child(p, a, no_child));
     MISTAKE("Pair already has a \"a\"", nn_child(p, a, nn_linear_new(1, 1)));
-    MISTAKE("is already in a Pair", nn_child_named(p, a, "c", p->b));
-    MISTAKE("cannot hold the Pair that contains it", nn_add_child(&p->module, "c", (void **)&p->a, p));
-    MISTAKE("cannot be a name", nn_child_named(p, a, "x.y", nn_linear_new(1, 1)));
-    MISTAKE("cannot be a name", nn_child_named(p, a, "", nn_linear_new(1, 1)));
-    MISTAKE("the name is NULL", nn_child_named(p, a, no_text, nn_linear_new(1, 1)));
-    MISTAKE("this Linear was freed", nn_child_named(p, a, "c", freed_linear()));
-    MISTAKE("this is not a module", nn_add_child(&p->module, "c", (void **)&p->a, stranger));
-    MISTAKE("is not in the struct", nn_add_child(&p->module, "c", (void **)&field, nn_linear_new(1, 1)));
+    MISTAKE("is already in a Pair", nn_child_named(p, a, p->b, "c"));
+    MISTAKE("cannot hold the Pair that contains it", nn_add_child(&p->module, (void **)&p->a, p, "c"));
+    MISTAKE("cannot be a name", nn_child_named(p, a, nn_linear_new(1, 1), "x.%s", "y"));
+    MISTAKE("cannot be a name", nn_child_named(p, a, nn_linear_new(1, 1), "%s", ""));
+    MISTAKE("the name is NULL", nn_child_named(p, a, nn_linear_new(1, 1), no_text, 0));
+    MISTAKE("this Linear was freed", nn_child_named(p, a, freed_linear(), "c"));
+    MISTAKE("this is not a module", nn_add_child(&p->module, (void **)&p->a, stranger, "c"));
+    MISTAKE("is not in the struct", nn_add_child(&p->module, (void **)&field, nn_linear_new(1, 1), "c"));
     MISTAKE("the module is NULL", nn_add_tensor(NULL, &field, SHAPE(2), AG_REAL, true, true, "w"));
     MISTAKE("the name is NULL", nn_add_tensor(&p->module, &p->w, SHAPE(2), AG_REAL, true, true, no_text, 0));
     MISTAKE("the field is NULL", nn_add_tensor(&p->module, NULL, SHAPE(2), AG_REAL, true, true, "w"));
@@ -2067,7 +2068,7 @@ START_TEST(tensor_files)
     MISTAKE("the path is NULL", tensor_load(no_text, "x"));
     MISTAKE("the path is NULL", tensor_save(no_text, { "x", x }));
     MISTAKE("a name is NULL", tensor_save("a.npz", { no_text, x }));
-    MISTAKE("t is NULL", tensor_save("a.npz", { "x", none }));
+    MISTAKE("tensor_save: a tensor is NULL", tensor_save("a.npz", { "x", none }));
     MISTAKE("the list is NULL", tensor_save_list("a.npz", NULL, 1));
     MISTAKE("a list of -1 tensors", tensor_save_list("a.npz", NULL, -1));
     MISTAKE("an .npy file has one tensor, not 0", tensor_save_list(".npy", NULL, 0));
@@ -2076,6 +2077,139 @@ START_TEST(tensor_files)
     REFUSED("is (7,), expected (2, 2)", tensor_file_read(f, "f32", x));
     ag_free(f);
     MISTAKE("the file was freed", tensor_file_count(f));
+    end();
+}
+END_TEST
+
+/* ---- what crashed, or gave a wrong result without an error -------------------------------------------------------- */
+
+static Tensor *square_of(Tensor *x) { return ag_mul(x, x); }
+
+static void *make_tensor(void *made)
+{
+    ag_begin(AG_NO_GRAD);
+    *(Tensor **)made = ones(2, 3);
+    return NULL;
+}
+
+static void *write_weight(void *weight)
+{
+    ag_fill(weight, 2);
+    return NULL;
+}
+
+/* Runs f in a thread that ends. */
+static void in_thread(void *f(void *), void *arg)
+{
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, f, arg), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+}
+
+static void backward_again(void *arg, Tensor *leaf)
+{
+    (void)leaf;
+    ag_backward(arg);
+}
+
+START_TEST(lifetimes_and_threads)
+{
+    begin();
+    Tensor *w = leaf(2, 3), *dead = ended(), *of_thread = NULL;
+    in_thread(make_tensor, &of_thread);
+    MISTAKE("a is not a live tensor", ag_add(of_thread, w));
+    ag_memory_trim();
+    MISTAKE("a is not a live tensor", ag_add(of_thread, w));
+    MISTAKE("a is not a live tensor", ag_add(dead, w));
+    MISTAKE("in another thread", Tensor *y = ag_sum(square_of(w)); in_thread(write_weight, w); ag_backward(y));
+    MISTAKE("a backward pass of this thread is running",
+            Tensor *y = ag_sum(square_of(w)); ag_watch_backward((AgWatch){ .complete = backward_again, .arg = y });
+            ag_backward(y));
+    ag_watch_backward((AgWatch){ 0 });
+    ROW(ag_backward(ag_sum(square_of(w))));                 /* that error has ended the pass */
+    ck_assert_str_eq(usage_message, "");
+    MISTAKE("the scope in which ag_mark was called has ended",
+            AgScope s = ag_begin(AG_RECORD); AgMark inside = ag_mark(); ag_end(s); ag_recompute(inside, ag_tanh(w), AG_CHEAP));
+    end();
+}
+END_TEST
+
+static void careless_handler(const char *message)
+{
+    (void)message;
+    tensor_item(none);
+}
+
+START_TEST(a_handler_that_makes_an_error)
+{
+    ag_on_usage_error(careless_handler);
+    tensor_item(none);
+}
+END_TEST
+
+/* Errors deeper and deeper in the stack: a handler that leaves by longjmp may be called as often as there are errors. */
+static int errors_below(int depth)
+{
+    volatile char frame[64] = { 0 };
+    ROW(tensor_item(none));
+    return depth == 0 ? frame[0] : errors_below(depth - 1) + frame[1];
+}
+
+START_TEST(a_handler_that_leaves)
+{
+    errors_below(20);
+    ck_assert_ptr_ne(strstr(usage_message, "t is NULL"), NULL);
+}
+END_TEST
+
+START_TEST(modules_and_files)
+{
+    typedef struct { Module module; Linear *l[2]; } Net;
+    begin();
+    Linear *l = nn_linear_new(3, 2);
+    Dropout *dropout = nn_dropout_new(0.5);
+    Recurrent *gru = nn_gru_new(3, 2);
+    RMSNorm *norm = nn_rms_norm_new(3);
+    Net *net = nn_new(Net);
+    Tensor *x = ones(2, 3), *mask = bools(1, 2);
+    MISTAKE("no parameter of this Linear has a gradient", nn_clip_grad_norm(l, 1));
+    ag_backward(ag_sum(nn_linear(l, x)));
+    double norm_of_gradients = nn_grad_norm(l);
+    ck_assert_double_eq(nn_clip_grad_norm(l, 0), norm_of_gradients);
+    ck_assert_double_eq(nn_grad_norm(l), norm_of_gradients);
+    MISTAKE("this Dropout is a module of another type, expected Embedding", nn_embedding((Embedding *)dropout, ids(1, 1)));
+    MISTAKE("expected Sequential", nn_sequential((Sequential *)dropout, x));
+    MISTAKE("expected ModuleList", nn_list_item((ModuleList *)dropout, 0));
+    MISTAKE("expected Linear", nn_linear((Linear *)gru, x));
+    MISTAKE("this Linear is a module of another type", nn_recurrent((Recurrent *)l, tensor_ones(SHAPE(1, 2, 3)), NULL, NULL));
+    MISTAKE("expected PositionalEncoding", nn_positional_encoding((PositionalEncoding *)norm, x));
+    MISTAKE("nn_recurrent_new: sizes 1 -> 4611686018427387903", nn_gru_new(1, INT64_MAX / 2));
+    MISTAKE("nn_linear_new_with: a tensor of", nn_linear_new(INT64_C(1) << 31, INT64_C(1) << 31));
+    MISTAKE("\"l[1]\" is an item of an array in Net", nn_child(net, l[1], nn_linear_new(1, 1)));
+    nn_child_named(net, l[1], nn_linear_new(1, 1), "l%d", 1);
+    ck_assert_ptr_eq(nn_find(net, "l1.weight"), net->l[1]->weight);
+    REFUSED("model.npz: nn_save writes a safetensors file", nn_save("model.npz", l));
+    REFUSED("model.pt: nn_checkpoint_save writes a safetensors file", nn_checkpoint_save("model.pt", l, NULL, NULL));
+    tensor_mutable_bool_data(mask)[0] = 200;
+    ck_assert_double_eq(tensor_item(ag_slice(mask, 1, 0, 1)), 1);
+    ck_assert_double_eq((double)tensor_data(ag_cast(mask, AG_REAL))[0], 1);
+    end();
+}
+END_TEST
+
+START_TEST(messages)
+{
+    begin();
+    Tensor *x = tensor_ones(SHAPE(1, 2, 5)), *w = tensor_ones(SHAPE(3, 2, 9)), *q = tensor_ones(SHAPE(2, 3, 4));
+    MISTAKE("ag_reshape: -1 twice in (-1, -1): only one size can be inferred", ag_reshape(x, SHAPE(-1, -1)));
+    MISTAKE("ag_conv1d: weight (3, 2, 9) is empty, or longer than x (1, 2, 5)", ag_conv1d(x, w, NULL, 1, 0));
+    MISTAKE("ag_conv1d: x (1, 2, 5) and weight (2, 3, 4) do not fit", ag_conv1d(x, q, NULL, 1, 0));
+    MISTAKE("ag_conv1d: stride 0 and padding 0", ag_conv1d(x, w, NULL, 0, 0));
+    MISTAKE("ag_conv1d: bias (5, 1) does not fit", ag_conv1d(x, w, ones(5, 1), 1, 0));
+    MISTAKE("ag_logsumexp: there is no dimension 3", ag_logsumexp(x, 3, false));
+    MISTAKE("(B,1,1,S) for one that hides keys", ag_attention(q, q, q, bools(2, 5), (AgAttention){ .heads = 2 }));
+    MISTAKE("no gradients of gradients",
+            ag_backward(ag_sum(square_of(tensor_set_requires_grad(x, true)))); ag_backward(ag_sum(tensor_grad(x))));
     end();
 }
 END_TEST
@@ -2118,6 +2252,11 @@ Suite *mistakes_suite(void)
     tcase_add_test(rows, translation);
     tcase_add_test(rows, later_operations);
     tcase_add_test(rows, tensor_files);
+    tcase_add_test(rows, lifetimes_and_threads);
+    tcase_add_test_raise_signal(rows, a_handler_that_makes_an_error, SIGABRT);
+    tcase_add_test(rows, a_handler_that_leaves);
+    tcase_add_test(rows, modules_and_files);
+    tcase_add_test(rows, messages);
     suite_add_tcase(suite, rows);
     return suite;
 }

@@ -287,10 +287,10 @@ START_TEST(usage_errors_are_reported)
     ModuleList *list = nn_list_new();
     Three *three = three_new();
     EXPECT_USAGE_ERROR("nn_add_child: the module for \"fc1\" of Net is NULL", nn_child(net, fc1, NULL));
-    EXPECT_USAGE_ERROR("nn_add_child: Net already has a \"fc1\"", nn_child_named(net, fc2, "fc1", nn_linear_new(1, 1)));
+    EXPECT_USAGE_ERROR("nn_add_child: Net already has a \"fc1\"", nn_child_named(net, fc2, nn_linear_new(1, 1), "fc1"));
     EXPECT_USAGE_ERROR("nn_list_add: this Linear is already in a Net", nn_list_add(list, net->fc2));
-    EXPECT_USAGE_ERROR("\"a.b\" cannot be a name in Net", nn_child_named(net, fc2, "a.b", nn_linear_new(1, 1)));
-    EXPECT_USAGE_ERROR("\"\" cannot be a name in Net", nn_child_named(net, fc2, "", nn_linear_new(1, 1)));
+    EXPECT_USAGE_ERROR("\"a.b\" cannot be a name in Net", nn_child_named(net, fc2, nn_linear_new(1, 1), "a.b"));
+    EXPECT_USAGE_ERROR("\"\" cannot be a name in Net", nn_child_named(net, fc2, nn_linear_new(1, 1), "%s", ""));
     EXPECT_USAGE_ERROR("ag_free: this Linear belongs to a Three: free the Three instead", ag_free(three->a));
     ck_assert_ptr_eq(nn_find(three, "a.weight"), three->a->weight);
     EXPECT_USAGE_ERROR("a ModuleList cannot hold the ModuleList that contains it", nn_list_add(list, list));

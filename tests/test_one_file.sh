@@ -17,6 +17,10 @@ sed -n 's/^ \([a-z0-9_]*\)@.*/\1/p' "$source/debian/libkaeru0.symbols" | LC_ALL=
 try "names" diff "$folder/public/symbols" "$folder/exported"
 try "compile a program" "$@" -O2 -I "$folder/include" "$source/tests/final_weights.c" "$source/tests/runs.c" "$folder/kaeru.o" \
     -lm -pthread -o "$folder/final_weights"
+refuse_double() {
+    ! "$@" -DKAERU_DOUBLE -I "$folder/include" "$source/examples/spiral.c" "$folder/kaeru.o" -lm -pthread -o "$folder/double"
+}
+try "KAERU_DOUBLE does not link with the file of floats" refuse_double "$@"
 for model in transformer gpt; do
     for precision in float32 bf16; do
         try "$model in $precision" "$build/tests/final_weights" $model $precision 2 "$folder/library"

@@ -10,7 +10,10 @@ program() {
     shift
     try "$name: at most 100 lines" [ "$(wc -l <"$file")" -le 100 ]
     try "$name: compile" compile kaeru "$file" "$folder/$name" -O2 -Wall -Wextra -Wshadow -Werror "$@"
-    try "$name: run" run_there env KAERU_PLOTS="$source/plots" sh -c "./$name >printed 2>&1 || { cat printed; false; }"
+    try "$name: run" run_there env KAERU_WARN=1 KAERU_PLOTS="$source/plots" \
+        sh -c "./$name >printed 2>&1 || { cat printed; false; }"
+    no_warning() { ! grep 'kaeru: warning' "$folder/printed"; }
+    try "$name: no warning" no_warning
 }
 
 # learned "TEXT" '<' NUMBER: the program printed this text once, and behind it a number that is less; '>': more.

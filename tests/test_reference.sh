@@ -110,7 +110,7 @@ grep -ho 'id="[A-Za-z0-9_]*"' "$pages"/*.html | sed 's/id="\(.*\)"/\1/' | sort >
 while read -r name; do
     case $name in
     # What only the header itself uses.
-    AG_PRINTF) continue ;;
+    AG_PRINTF | AG_MUST_CHECK) continue ;;
     esac
     that "no entry, or more than one, for $name" [ "$(grep -cx "$name" ids)" -eq 1 ]
     that "the search has no $name" grep -qF "[\"$name\"," "$pages/index.js"

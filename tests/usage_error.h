@@ -14,6 +14,9 @@
 #pragma GCC diagnostic ignored "-Wclobbered"
 #endif
 
+/* A call that must report an error has no result to check. */
+#pragma GCC diagnostic ignored "-Wunused-result"
+
 /* Runs the statement in a scope that the error unwinds. Afterwards usage_message is the message, "" without an error. */
 #define CATCH_USAGE_ERROR(statement) do {                                                     \
         usage_begin();                                                                        \

@@ -52,5 +52,5 @@ static void search(Event event, AgSite at, Tensor *t)
 
 void ag_find_nan(bool on)
 {
-    observer[FIND_NAN] = on ? search : NULL;
+    observe(FIND_NAN, on ? search : NULL);
 }

@@ -178,7 +178,7 @@ static _Thread_local bool decided;          /* ag_guard was called, or guard_fro
 
 void ag_guard(bool on)
 {
-    observer[GUARD] = on ? see : NULL;
+    observe(GUARD, on ? see : NULL);
     decided = true;
 }
 

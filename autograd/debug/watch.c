@@ -36,5 +36,5 @@ static void see(Event event, AgSite at, Tensor *t)
 void ag_watch_backward(AgWatch w)
 {
     watch = w;
-    observer[WATCH] = w.begun || w.complete ? see : NULL;
+    observe(WATCH, w.begun || w.complete ? see : NULL);
 }

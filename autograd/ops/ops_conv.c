@@ -74,9 +74,16 @@ Tensor *ag_conv1d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int str
 {
     check_tensor(at, __func__, "x", x, AG_REAL);
     check_tensor(at, __func__, "weight", weight, AG_REAL);
-    if (x->shape.ndim != 3 || weight->shape.ndim != 3)
-        ag_usage_error(at, __func__, "x %s and weight %s, expected (B,C,T) and (O,C,k)", shape_text(x->shape),
+    const int64_t *dx = x->shape.dim, *dw = weight->shape.dim;
+    if (x->shape.ndim != 3 || weight->shape.ndim != 3 || dx[1] != dw[1])
+        ag_usage_error(at, __func__, "x %s and weight %s do not fit: expected (B,C,T) and (O,C,k)", shape_text(x->shape),
                        shape_text(weight->shape));
+    if (bias) check_vector(at, __func__, "bias", bias, dw[0], "(O)", "weight", weight);
+    if (stride < 1 || padding < 0)
+        ag_usage_error(at, __func__, "stride %d and padding %d, expected 1 or more and 0 or more", stride, padding);
+    if (dw[2] < 1 || windows(dx[2], dw[2], stride, padding) < 1)
+        ag_usage_error(at, __func__, "weight %s is empty, or longer than x %s with padding %d", shape_text(weight->shape),
+                       shape_text(x->shape), padding);
     if (padding != 0) x = ag_pad_at(at, x, -1, padding, padding);
     Tensor *y = ag_conv2d_at(at, ag_unsqueeze_at(at, x, 2), ag_unsqueeze_at(at, weight, 2), bias, stride, 0);
     return ag_squeeze_at(at, y, 2);

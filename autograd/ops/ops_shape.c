@@ -51,8 +51,11 @@ Tensor *ag_reshape_at(AgSite at, Tensor *x, AgShape shape)
     check_any(at, __func__, "x", x);
     AgShape requested = shape;
     int open = -1;
-    for (int i = 0; i < shape.ndim && i < AG_MAX_DIMS; i++)
-        if (shape.dim[i] == -1 && open < 0) open = i;
+    for (int i = 0; i < shape.ndim && i < AG_MAX_DIMS; i++) {
+        if (shape.dim[i] != -1) continue;
+        if (open >= 0) ag_usage_error(at, __func__, "-1 twice in %s: only one size can be inferred", shape_text(requested));
+        open = i;
+    }
     if (open >= 0) {
         shape.dim[open] = 1;
         int64_t known = check_shape(at, __func__, &shape);

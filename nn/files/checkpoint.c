@@ -103,6 +103,11 @@ static bool save(AgSite at, const char *what, const char *path, void *module, bo
                  const NnSettings *settings)
 {
     check_file(at, what, path, module, o, settings);
+    static const char *const others[] = { ".npz", ".npy", ".pt", ".pth", ".json" };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (st_ends_in(path, others[i]))
+            return ag_set_error("%s: %.*s writes a safetensors file: expected another ending than %s", path,
+                                (int)strlen(what) - 3, what, others[i]);
     NnParameters *p = saved_parameters(at, module, false);
     size_t most = (size_t)p->n + (o ? NN_STATES * (size_t)o->parameters->n : 0), n = 0;
     StEntry *entry = ag_alloc_in(p, most, sizeof *entry);

@@ -106,6 +106,9 @@ bool st_read_safetensors(NnTensorFile *f)
     uint64_t size, total = f->file->size;
     if (total < 8) return ag_set_error("%s: expected at least 8 bytes, found %" PRIu64, path, total);
     if (!file_read_at(f->file, 0, &size, sizeof size)) return false;
+    if (memcmp(&size, "PK\3\4", 4) == 0 && size > MAX_HEADER)
+        return ag_set_error("%s: found a zip file, but not one of NumPy: convert one of torch.save in Python, by "
+                            "safetensors.torch.save_file(torch.load(FILE), NEW_FILE)", path);
     if (size > MAX_HEADER)
         return ag_set_error("%s: expected a header of at most %d bytes, found %" PRIu64 ": is this a safetensors file?", path,
                             MAX_HEADER, size);

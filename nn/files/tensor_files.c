@@ -119,7 +119,10 @@ bool tensor_save_list_at(AgSite at, const char *path, const NnNamedValue *list, 
     if (n < 0) ag_usage_error(at, what, "a list of %d tensors", n);
     if (n > 0) ag_check_pointer_at(at, what, "the list", list);
     bool npy = st_ends_in(path, ".npy"), npz = st_ends_in(path, ".npz");
-    for (int i = 0; i < n && !npy; i++) ag_check_pointer_at(at, what, "a name", list[i].name);
+    for (int i = 0; i < n; i++) {
+        if (!npy) ag_check_pointer_at(at, what, "a name", list[i].name);
+        ag_check_pointer_at(at, what, "a tensor", list[i].tensor);
+    }
     if (npy && n != 1) ag_usage_error(at, what, "an .npy file has one tensor, not %d; an .npz file has any number", n);
     if (!npy && !npz && !st_ends_in(path, ".safetensors"))
         return ag_set_error("%s: expected a path that ends in .safetensors, .npz or .npy", path);

@@ -191,7 +191,7 @@ def declaration(text):
     if bare.startswith("extern const"):
         return Declaration(text, [], [], [re.search(r"(\w+);", bare)[1]])
     text = re.sub(r"^static inline (.*) \{.*", r"\1;", " ".join(bare.split()))
-    text = re.sub(r"\s*\bAG_PRINTF\(\w+, \w+\)|\b_Noreturn |\bAG_NORETURN ", "", text)
+    text = re.sub(r"\s*\bAG_PRINTF\(\w+, \w+\)|\s*\bAG_MUST_CHECK\b|\b_Noreturn |\bAG_NORETURN ", "", text)
     text = re.sub(r"\b(\w+)_at\(AgSite at(?:, )?", r"\1(", text)
     text = re.sub(r"\bconst char text\[", "char text[", text)
     functions = [name for name in re.findall(r"\(?\b(\w+)\)?\(\)", outside_parentheses(text))]

@@ -98,6 +98,14 @@ void ag_find_nan(bool on);
  * thread that has ended with its scope open. A training step takes two to four times as long. */
 void ag_guard(bool on);
 
+/* While on (per thread; from the start if the environment has KAERU_WARN=1), likely mistakes that are no errors are told on
+ * stderr, one line for each kind, once. docs/extending.md lists them. Results do not change. */
+void ag_warn(bool on);
+/* Tells "kaeru: warning: what: text (at FILE:LINE)" of the user's line while ag_warn is on, once for each format. */
+void ag_warning_at(AgSite at, const char *what, const char *format, ...) AG_PRINTF(3, 4);
+/* For optimizers: parameters are updated now. Returns whether ag_warn is on. */
+bool ag_warn_of_step_at(AgSite at);
+
 /* ---- updates of leaves in place, not recorded: for optimizers and initializers ----------------------------------- */
 
 /* One step of Adam, number `step` (from 1), on n items of w from `first` on, with grad times grad_scale as g:
@@ -178,7 +186,7 @@ Tensor *ag_custom_at(AgSite at, const AgCustom *op, AgShape shape, Tensor *const
 /* ---- less memory for more time ------------------------------------------------------------------------------------- */
 
 /* A point of this thread's computation, until the innermost scope ends. */
-typedef struct { const void *newest; } AgMark;
+typedef struct { const void *newest; uint64_t scope; } AgMark;
 AgMark ag_mark(void);
 /* What ag_recompute releases. Both: results that no backward rule reads.
  * AG_CHEAP: also results of 2 MiB or more that take little time: of elementwise operations, norms, dropout, embedding, slice.

@@ -43,8 +43,10 @@ AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler);
 
 #if defined(__GNUC__)
 #define AG_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
+#define AG_MUST_CHECK __attribute__((__warn_unused_result__))       /* false is an error that nothing else reports */
 #else
 #define AG_PRINTF(text, first)
+#define AG_MUST_CHECK
 #endif
 /* Reports a usage error "what: message (at FILE:LINE)" to the handler. Does not return. */
 AG_NORETURN void ag_usage_error(AgSite at, const char *what, const char *format, ...) AG_PRINTF(3, 4);
@@ -115,8 +117,9 @@ typedef struct { size_t in_use, peak, cached; int64_t system_calls; } AgMemory; 
 AgMemory ag_memory(void);
 void ag_memory_reset_peak(void);
 
-/* Returns cached memory to the system. On Linux it is all; elsewhere, memory of large tensors is returned when a whole chunk of
- * 128 MiB or more is free. An error can then no longer name a tensor whose scope has ended, or that was freed. */
+/* Returns cached memory to the system. On Linux it is all but a page of each 128 KiB of small objects; elsewhere, memory of
+ * large tensors is returned when a whole chunk of 128 MiB or more is free. To use a tensor whose scope has ended is still a
+ * usage error, but the message can no longer tell where the tensor was made. */
 void ag_memory_trim(void);
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
@@ -137,9 +140,9 @@ typedef struct { int n; int dim[AG_MAX_DIMS]; } AgDims;
 #ifdef __cplusplus
 #define DIMS(...) (ag_list_of<AgDims, int>(__VA_ARGS__))
 extern "C++" {
-template <class List, class Item, class... Number> List ag_list_of(Number... item)
+template <class List, class Item, class... Number> List ag_list_of(Number... item)      /* `| 0`: a fraction does not compile */
 {
-    return List{ static_cast<int>(sizeof...(item)), { static_cast<Item>(item)... } };
+    return List{ static_cast<int>(sizeof...(item)), { static_cast<Item>(item | 0)... } };
 }
 }
 #else
@@ -257,7 +260,8 @@ void tensor_free_at(AgSite at, Tensor *t);
 Tensor *tensor_set_requires_grad_at(AgSite at, Tensor *t, bool requires_grad);
 bool tensor_requires_grad_at(AgSite at, const Tensor *t);                               /* of any tensor */
 
-/* The gradient of a leaf or a retained tensor: a tensor of this scope that shares the gradient's memory. NULL if none. */
+/* The gradient of a leaf or a retained tensor: a tensor of this scope that shares the gradient's memory. NULL if none. It is a
+ * constant: a loss that is computed from it, such as a gradient penalty, has no gradient through it. */
 Tensor *tensor_grad_at(AgSite at, Tensor *t);
 /* The gradient as an array, to read and write; NULL if none. */
 ag_real *tensor_grad_data_at(AgSite at, Tensor *t);

@@ -99,7 +99,7 @@ Llama *llama_load_at(AgSite at, const char *path);
 Llama *llama_open_at(AgSite at, const char *folder);
 
 /* Writes config.json and model.safetensors into a folder, which must exist, for llama_open and Hugging Face's library. */
-bool llama_write_at(AgSite at, Llama *m, const char *folder);
+bool llama_write_at(AgSite at, Llama *m, const char *folder) AG_MUST_CHECK;
 
 #include "kaeru/models_at.h"
 

@@ -74,7 +74,8 @@ double lm_evaluate_at(AgSite at, void *m, const LmData *d, int64_t batch, int64_
 /* Writes the ids of a text to a token file, and their number to *count. The text is encoded in pieces. The format, all
  * little-endian: "kaerutok"; four uint32: the version 1, the size of an id in bytes (2 or 4), the size of the vocabulary, 0;
  * uint64: the fingerprint of the vocabulary; the ids; uint64: their number. */
-bool lm_tokenize_at(AgSite at, const char *text_path, const KaeruVocab *v, const char *tokens_path, int64_t *count);
+bool lm_tokenize_at(AgSite at, const char *text_path, const KaeruVocab *v, const char *tokens_path,
+                    int64_t *count) AG_MUST_CHECK;
 
 /* Whether a file begins like a token file. False if it cannot be read. */
 bool lm_is_token_file_at(AgSite at, const char *path);
@@ -136,7 +137,7 @@ struct LmTraining {
 /* Trains until options.steps steps are done. With `resume`, it first loads the state of the run from the checkpoint `last`. A
  * run that was stopped, even by a kill, and then resumed ends with the same bytes as a run that was not stopped. False if a
  * checkpoint cannot be read or written, if the data does not fit, or if the loss is NaN or infinite. */
-bool lm_train_at(AgSite at, LmTraining *t, bool resume);
+bool lm_train_at(AgSite at, LmTraining *t, bool resume) AG_MUST_CHECK;
 
 /* ---- generation -------------------------------------------------------------------------------------------------- */
 

@@ -23,7 +23,7 @@ AG_PUBLIC_BEGIN
 typedef struct { const char *bytes; size_t size; struct KaeruFile *file; } KaeruText;
 /* False if the file cannot be read or is not UTF-8: "story.txt: line 2, column 5, byte 17: expected UTF-8, found byte
  * 0xE9". Lines and columns count from 1, bytes from 0. A column is a character. */
-bool kaeru_text_open_at(AgSite at, KaeruText *text, const char *path);
+bool kaeru_text_open_at(AgSite at, KaeruText *text, const char *path) AG_MUST_CHECK;
 void kaeru_text_close_at(AgSite at, KaeruText *text);               /* may be closed already, or zeroed */
 
 /* Whether two paths lead to the same file, for programs that replace files. False if one of them does not exist. */
@@ -81,7 +81,7 @@ KaeruVocab *kaeru_vocab_bpe_at(AgSite at, KaeruVocabKind kind, const char *text,
  * or pads a text by itself (`truncation`, `padding`): ids or text would differ from those of the library `tokenizers`. */
 KaeruVocab *kaeru_vocab_open_at(AgSite at, KaeruVocabKind kind, const char *vocab_path, const char *merges_path);
 /* Writes such a file, for byte pairs GPT-2's two files. */
-bool kaeru_vocab_save_at(AgSite at, const KaeruVocab *v, const char *vocab_path, const char *merges_path);
+bool kaeru_vocab_save_at(AgSite at, const KaeruVocab *v, const char *vocab_path, const char *merges_path) AG_MUST_CHECK;
 
 KaeruVocabKind kaeru_vocab_kind_at(AgSite at, const KaeruVocab *v);
 int32_t kaeru_vocab_size_at(AgSite at, const KaeruVocab *v);

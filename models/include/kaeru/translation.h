@@ -29,7 +29,7 @@ AG_PUBLIC_BEGIN
  * a line. A line of more than 1,000,000 bytes is refused. */
 typedef struct { const char *text; size_t size; } KaeruLine;
 typedef struct { int64_t n; KaeruLine *line; void *owner; int64_t first; } KaeruLines; /* first: number of line[0] */
-bool kaeru_lines_open_at(AgSite at, KaeruLines *l, const char *path);
+bool kaeru_lines_open_at(AgSite at, KaeruLines *l, const char *path) AG_MUST_CHECK;
 /* The lines of a text in memory, which is copied. For messages, it is the part of `name` from line `first` on. */
 bool kaeru_lines_of_text_at(AgSite at, KaeruLines *l, const char *name, int64_t first, const char *text, size_t size);
 

@@ -74,7 +74,7 @@ bool nn_fields_check_at(AgSite at, const NnFields *fields, const void *o);
 /* Writes the settings, such as "gpt.layers". */
 void nn_fields_to_settings_at(AgSite at, const NnFields *fields, const void *o, NnSettings *s);
 /* Reads and checks them. If this fails, returns false with ag_error(), and the struct is as before. Texts belong to `s`. */
-bool nn_fields_from_settings_at(AgSite at, const NnFields *fields, void *o, const NnSettings *s);
+bool nn_fields_from_settings_at(AgSite at, const NnFields *fields, void *o, const NnSettings *s) AG_MUST_CHECK;
 /* The value as text, which may be in `buffer`; NULL for a text that was not given. */
 enum { NN_FIELD_BUFFER = 32 };
 const char *nn_field_text_at(AgSite at, const NnField *f, const void *o, char buffer[NN_FIELD_BUFFER]);

@@ -30,14 +30,14 @@ void nn_lora_merge_at(AgSite at, void *module);
 
 /* Writes adapter_config.json and adapter_model.safetensors into a folder, which must exist, for the library peft. False with
  * ag_error() if they cannot be written, or if the adapters do not have the same dropout: peft has one for all. */
-bool nn_lora_save_at(AgSite at, void *module, const char *folder);
+bool nn_lora_save_at(AgSite at, void *module, const char *folder) AG_MUST_CHECK;
 
 /* Adds the adapters of a folder that nn_lora_save or peft wrote, and freezes the other parameters. False with ag_error() if the
  * files cannot be read or do not fit; the module then has no adapters. The file of weights says which Linears have adapters,
  * and of what rank. A message with the name of the setting refuses: DoRA, rsLoRA, aLoRA, biases and whatever else peft computes
  * in another way; init_lora_weights that changes the model's weights, as PiSSA does; keys of alpha_pattern that are more than a
  * name or its end; and settings that are unknown here, unless they are null, false or {}. */
-bool nn_lora_load_at(AgSite at, void *module, const char *folder);
+bool nn_lora_load_at(AgSite at, void *module, const char *folder) AG_MUST_CHECK;
 
 #include "kaeru/nn_at.h"
 

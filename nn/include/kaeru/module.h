@@ -72,11 +72,18 @@ Module *nn_new_sized_at(AgSite at, size_t size, const char *type);
 /* A usage error, in the name of function `what`, unless this is a module that was not freed. size: of the struct, which tells
  * most types apart; 0 or sizeof(Module): any. */
 void nn_check_at(AgSite at, const char *what, const void *module, size_t size);
+/* The same, and a usage error unless the module was made as this type. A ModuleList may be a Sequential, and the other way. */
+void nn_check_type_at(AgSite at, const char *what, const void *module, size_t size, const char *type);
 /* The first line of a layer's function: checks the module and does what AG_LAYER does. Errors then name the caller's line:
  * docs/extending.md has an example. */
 #define NN_LAYER(at, module) \
     __attribute__((cleanup(ag_layer_end), unused)) \
     const int ag_layer = (nn_check_at(at, __func__, module, sizeof *(module)), ag_layer_begin(at, __func__))
+
+/* The same for a type that others have the size of: `type` is the name of the struct in nn_new. */
+#define NN_LAYER_OF(at, module, type) \
+    __attribute__((cleanup(ag_layer_end), unused)) \
+    const int ag_layer = (nn_check_type_at(at, __func__, module, sizeof *(module), type), ag_layer_begin(at, __func__))
 
 /* Defines the function f_forward, which a constructor sets as module.forward. It calls f, the forward function of the type. */
 #define NN_FORWARD(Type, f) \
@@ -86,11 +93,13 @@ void nn_check_at(AgSite at, const char *what, const void *module, size_t size);
     }
 
 /* `parent->field = child`, registered under the field's name. The parent owns the child now. A module can be the child of one
- * parent only; share parameters with nn_tie. Names have up to 47 characters and no dot, and are unique in their module. */
-#define nn_child(parent, field, child) nn_child_named(parent, field, #field, child)
-#define nn_child_named(parent, field, name, child) \
-    nn_add_child(&(parent)->module, name, (void **)&(parent)->field, 1 ? (child) : (parent)->field)
-void nn_add_child_at(AgSite at, Module *parent, const char *name, void **field, void *child);
+ * parent only; share parameters with nn_tie. Names have up to 47 characters and no dot or bracket, and are unique in their
+ * module. */
+#define nn_child(parent, field, child) nn_child_named(parent, field, child, "%s", #field)
+/* The same under a name that printf writes, for an array: nn_child_named(net, l[i], nn_linear_new(8, 8), "l%d", i). */
+#define nn_child_named(parent, field, child, ...) \
+    nn_add_child(&(parent)->module, (void **)&(parent)->field, 1 ? (child) : (parent)->field, __VA_ARGS__)
+void nn_add_child_at(AgSite at, Module *parent, void **field, void *child, const char *name, ...) AG_PRINTF(5, 6);
 
 /* A new tensor of zeros in *field, a member of the parent's struct, under a name that printf writes. The next four macros call
  * it. `trained`: the tensor requires a gradient. `saved`: it is in the module's files. */
@@ -201,7 +210,8 @@ double nn_optimizer_lr_at(AgSite at, const Optimizer *o);
 void nn_optimizer_set_lr_at(AgSite at, Optimizer *o, double lr);
 int64_t nn_optimizer_steps_at(AgSite at, const Optimizer *o);
 
-/* Scales all gradients so that their global 2-norm is at most max_norm. Returns the norm before scaling. */
+/* Scales all gradients so that their global 2-norm is at most max_norm; 0: no limit. Returns the norm before scaling. It is a
+ * usage error if no parameter has a gradient. */
 double nn_clip_grad_norm_at(AgSite at, void *module, double max_norm);
 #define nn_grad_norm(module) nn_clip_grad_norm(module, __builtin_inf())     /* the norm alone */
 
@@ -255,8 +265,9 @@ double nn_schedule_noam_at(AgSite at, int64_t step, int64_t width, double factor
 /* ---- files ---------------------------------------------------------------------------------------------------------
  * Checkpoints are safetensors files with the weights by name, so that other libraries can open them. The state of an optimizer
  * has names that begin with "optimizer."; step, random state and settings are in the metadata. Saving writes a temporary file
- * in the same folder and renames it, so after a kill at any moment the path has the old file or the new one. A function that
- * fails returns false with ag_error() and changes neither the file nor the model.
+ * in the same folder and renames it, so after a kill at any moment the path has the old file or the new one. A path that ends
+ * in .npz, .npy, .pt, .pth or .json is refused. A function that fails returns false with ag_error() and changes neither the
+ * file nor the model.
  *
  * Reals are written as F32 (in libkaeru_double: F64), ints as I32, bools as BOOL: nothing is lost. Loading takes any type of
  * numbers by the rules of tensor_file_read: F16 and BF16 exactly, F64 rounded, and what does not fit is refused. */
@@ -272,8 +283,8 @@ bool nn_settings_real_at(AgSite at, const NnSettings *s, const char *key, double
 
 /* Weights only: parameters and buffers. nn_load takes any file that tensor_file_open opens, also the index of a model in
  * several files. */
-bool nn_save_at(AgSite at, const char *path, void *module);
-bool nn_load_at(AgSite at, const char *path, void *module);
+bool nn_save_at(AgSite at, const char *path, void *module) AG_MUST_CHECK;
+bool nn_load_at(AgSite at, const char *path, void *module) AG_MUST_CHECK;
 
 /* What a file and a module do not have in common: missing tensors by the module's names, unexpected ones by the file's. */
 typedef struct { const char **missing, **unexpected; int n_missing, n_unexpected; } NnLoadReport;
@@ -291,18 +302,18 @@ typedef struct {
     NnLoadReport **report;      /* gets the names, if the file could be opened; free it with ag_free. NULL: not needed */
 } NnLoadOptions;
 /* nn_load with options. If the file has a part of the model: nn_load_with(path, model->backbone, ...). */
-bool nn_load_with_at(AgSite at, const char *path, void *module, NnLoadOptions options);
+bool nn_load_with_at(AgSite at, const char *path, void *module, NnLoadOptions options) AG_MUST_CHECK;
 
 /* Everything that a run needs to resume exactly: weights, optimizer (may be NULL), random state, settings (may be NULL).
  * Loading restores this thread's random state and adds the file's settings to `settings`. */
-bool nn_checkpoint_save_at(AgSite at, const char *path, void *module, Optimizer *o, const NnSettings *settings);
-bool nn_checkpoint_load_at(AgSite at, const char *path, void *module, Optimizer *o, NnSettings *settings);
+bool nn_checkpoint_save_at(AgSite at, const char *path, void *module, Optimizer *o, const NnSettings *settings) AG_MUST_CHECK;
+bool nn_checkpoint_load_at(AgSite at, const char *path, void *module, Optimizer *o, NnSettings *settings) AG_MUST_CHECK;
 
 /* Only the settings: to build a model of the right size before loading it. */
-bool nn_checkpoint_settings_at(AgSite at, const char *path, NnSettings *settings);
+bool nn_checkpoint_settings_at(AgSite at, const char *path, NnSettings *settings) AG_MUST_CHECK;
 
 /* Sets the model's weights to the mean of those in n files. False with ag_error() if a file cannot be loaded. */
-bool nn_average_checkpoints_at(AgSite at, void *model, const char *const *paths, int n);
+bool nn_average_checkpoints_at(AgSite at, void *model, const char *const *paths, int n) AG_MUST_CHECK;
 
 #include "kaeru/nn_at.h"
 

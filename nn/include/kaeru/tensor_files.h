@@ -42,7 +42,7 @@ const char *tensor_file_metadata_at(AgSite at, const NnTensorFile *f, const char
 /* Writes the file's values of that name into leaf t, which has the same shape. Reals take any type, rounded to the nearest
  * number, but a finite number must not become infinite. Ints take whole numbers from -2^31 to 2^31-1, and BOOL. Bools take
  * BOOL. If a value does not fit, the function fails, and t may have some of the values. */
-bool tensor_file_read_at(AgSite at, const NnTensorFile *f, const char *name, Tensor *t);
+bool tensor_file_read_at(AgSite at, const NnTensorFile *f, const char *name, Tensor *t) AG_MUST_CHECK;
 
 /* A new tensor of the innermost scope with the values of that name: reals from F16, BF16, F32 and F64, ints from I8 to I64 and
  * U8 to U64, bools from BOOL. */
@@ -56,11 +56,11 @@ typedef struct { const char *name; const Tensor *tensor; } NnNamedValue;
 /* Writes a file with these tensors in this order. The ending of the path is its kind: ".safetensors", ".npz", or ".npy", which
  * has one tensor and no name. Reals are written as F32 (F64 in libkaeru_double), ints as I32, bools as BOOL. Names are any text
  * in UTF-8, each one once. As nn_save does, it replaces the file at once or leaves it as it was. */
-bool tensor_save_list_at(AgSite at, const char *path, const NnNamedValue *list, int n);
+bool tensor_save_list_at(AgSite at, const char *path, const NnNamedValue *list, int n) AG_MUST_CHECK;
 #ifdef __cplusplus
 #define tensor_save(path, ...) nn_save_these(AG_HERE, path, { __VA_ARGS__ })
 extern "C++" {
-inline bool nn_save_these(AgSite at, const char *path, std::initializer_list<NnNamedValue> list)
+AG_MUST_CHECK inline bool nn_save_these(AgSite at, const char *path, std::initializer_list<NnNamedValue> list)
 {
     return tensor_save_list_at(at, path, list.begin(), static_cast<int>(list.size()));
 }

@@ -1,0 +1,169 @@
+/* warn.c: tells of what is no error but mostly a mistake of a learner, while ag_warn is on. It sees what the graph's other
+ * observers see, so a program without it does nothing more. */
+#include "internal.h"
+#include "ops/table.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAME_LOSSES = 50, KEPT_STEPS = 4, PASSES_WITHOUT_STEP = 200, STEPS_IN_SCOPE = 20, MAX_KINDS = 32 };
+
+/* What this thread's backward passes and optimizer steps were. */
+typedef struct {
+    bool stepped;               /* an optimizer has taken a step since the last pass */
+    double loss;                /* of the last pass, */
+    int same_losses;            /* and how many steps before had the same */
+    const Tensor *kept;         /* a leaf that had a gradient when the last pass began; only compared, since it may be freed */
+    int passes, steps;          /* how many it has kept that gradient for */
+    uint64_t scope;             /* the innermost one at the last step, */
+    const Tensor *newest;       /* the newest tensor then, */
+    int steps_in_scope;         /* and how many steps before were in it, each with more tensors */
+} Seen;
+static _Thread_local Seen seen;
+
+void ag_warning_at(AgSite at, const char *what, const char *format, ...)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static const char *told[MAX_KINDS];
+    if (!observer[WARN]) return;
+    pthread_mutex_lock(&lock);
+    int kind = 0;
+    while (kind < MAX_KINDS && told[kind] && told[kind] != format) kind++;
+    bool is_new = kind < MAX_KINDS && !told[kind];
+    if (is_new) told[kind] = format;
+    pthread_mutex_unlock(&lock);
+    if (!is_new) return;
+    char text[512], place[PLACE_TEXT];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    const LayerCall *call = user_call();
+    fprintf(stderr, "kaeru: warning: %.*s: %s (at %s)\n", name_length(what), what, text,
+            place_text(call->function ? call->site : at, (AgSite){ 0 }, place));
+}
+
+/* ---- operations -------------------------------------------------------------------------------------------------- */
+
+static bool made_by(const Tensor *x, int op)
+{
+    return x->op == &op_table[op];
+}
+
+static void check_operation(const Tensor *y)
+{
+    const Tensor *x = y->in ? y->in[0] : NULL;
+    if (y->made_by == op_table[OP_dropout].name && user_call()->function && !ag_recording())
+        ag_warning_at(y->site, y->made_by, "dropout acts in a scope AG_NO_GRAD: expected nn_eval(model) before a model is used");
+    if (made_by(y, OP_cross_entropy) && (made_by(x, OP_softmax) || made_by(x, OP_masked_softmax)))
+        ag_warning_at(y->site, y->made_by, "its input is the result of softmax: expected logits, since cross_entropy computes "
+                      "the softmax itself");
+    if (made_by(y, OP_binary_cross_entropy) && made_by(x, OP_sigmoid))
+        ag_warning_at(y->site, y->made_by, "its input is the result of sigmoid: expected logits, since binary_cross_entropy "
+                      "computes the sigmoid itself");
+    if (!made_by(y, OP_nll_loss)) return;
+    int64_t i = 0;
+    while (i < x->numel && !(reals(x)[i] > 0)) i++;
+    if (i < x->numel)
+        ag_warning_at(y->site, y->made_by, "its input has a number above 0: expected logarithms of probabilities, as log_softmax "
+                      "makes them; cross_entropy takes logits");
+}
+
+/* ---- passes and steps -------------------------------------------------------------------------------------------- */
+
+static void check_change(AgSite at, const Tensor *loss)
+{
+    double value = loss->numel == 1 ? (double)reals(loss)[0] : 0;
+    if (seen.stepped) seen.same_losses = value != 0 && value == seen.loss ? seen.same_losses + 1 : 0;
+    seen.loss = value;
+    if (seen.same_losses == SAME_LOSSES)
+        ag_warning_at(at, "ag_backward", "the loss was %g in each of %d steps: does it depend on the parameters, and is the "
+                      "learning rate above 0?", value, SAME_LOSSES);
+}
+
+/* A leaf of the graph that has a gradient already: the same as in the last pass if it is still one; NULL: none. */
+static const Tensor *leaf_with_gradient(const Tensor *loss)
+{
+    const Tensor *found = NULL;
+    for (const Tensor *y = loss; y; y = y->older) {
+        for (int i = 0; y->op && i < y->n_in; i++) {
+            const Tensor *x = y->in[i];
+            if (!x || x->op || !x->owned || !x->grad) continue;
+            if (x == seen.kept) return x;
+            found = x;
+        }
+    }
+    return found;
+}
+
+static void check_gradients(AgSite at, const Tensor *loss)
+{
+    const Tensor *leaf = leaf_with_gradient(loss);
+    bool same = leaf && leaf == seen.kept;
+    seen.passes = same ? seen.passes + 1 : 0;
+    seen.steps = same ? seen.steps + seen.stepped : 0;
+    seen.kept = leaf;
+    const char *name = leaf && leaf->name ? leaf->name : "a leaf";
+    if (seen.steps == KEPT_STEPS)
+        ag_warning_at(at, "ag_backward", "the gradients of %s %s add up, since no optimizer updates it: expected its module to be "
+                      "registered (nn_child), an optimizer for it, or tensor_set_requires_grad(t, false)", name,
+                      shape_text(leaf->shape));
+    if (seen.passes == PASSES_WITHOUT_STEP && seen.steps == 0)
+        ag_warning_at(at, "ag_backward", "the gradients of %s %s have added up in %d passes: expected nn_optimizer_step or "
+                      "tensor_zero_grad after each", name, shape_text(leaf->shape), PASSES_WITHOUT_STEP);
+}
+
+static void check_seed(AgSite at)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static const void *first;               /* a thread that has used random numbers of seed 0 */
+    AgRandom random = ag_random_state();
+    if (random.seed != 0 || random.counter == 0) return;
+    pthread_mutex_lock(&lock);
+    if (!first) first = thread_id();
+    bool another = first != thread_id();
+    pthread_mutex_unlock(&lock);
+    if (another)
+        ag_warning_at(at, "ag_backward", "this thread has the random numbers of another: both start from seed 0; expected ag_seed "
+                      "with another number in each");
+}
+
+bool ag_warn_of_step_at(AgSite at)
+{
+    if (!observer[WARN]) return false;
+    bool grows = innermost_scope() && innermost_scope() == seen.scope && tape() != seen.newest;
+    seen.steps_in_scope = grows ? seen.steps_in_scope + 1 : 0;
+    seen.scope = innermost_scope();
+    seen.newest = tape();
+    seen.stepped = true;
+    if (seen.steps_in_scope == STEPS_IN_SCOPE)
+        ag_warning_at(at, "ag_begin", "memory grows, since %d steps were in one scope: expected ag_begin and ag_end inside the loop",
+                      STEPS_IN_SCOPE);
+    return true;
+}
+
+static void see(Event event, AgSite at, Tensor *t)
+{
+    if (event == COMPUTED) check_operation(t);
+    if (event != PASS_BEGINS) return;
+    check_change(at, t);
+    check_gradients(at, t);
+    check_seed(at);
+    seen.stepped = false;
+}
+
+static _Thread_local bool decided;          /* ag_warn was called, or warn_from_environment */
+
+void ag_warn(bool on)
+{
+    observe(WARN, on ? see : NULL);
+    decided = true;
+}
+
+void warn_from_environment(void)
+{
+    const char *warn = getenv("KAERU_WARN");
+    if (!decided) ag_warn(warn && strcmp(warn, "1") == 0);
+}

@@ -1,0 +1,230 @@
+/* test_warn.c: each warning of ag_warn: its mistake, which it tells once, in one line, with the line of the call. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kaeru/kaeru.h"
+#include "suites.h"
+
+/* A model in which `used` is registered. */
+typedef struct { Module module; Linear *used, *other; Dropout *dropout; } Net;
+
+static Net *net_new(bool registered)
+{
+    Net *n = nn_new(Net);
+    nn_child(n, used, nn_linear_new(3, 2));
+    nn_child(n, dropout, nn_dropout_new(0.5));
+    if (registered) nn_child(n, other, nn_linear_new(2, 2));
+    else n->other = nn_linear_new(2, 2);
+    return n;
+}
+
+static Tensor *square_of(Tensor *x) { return ag_mul(x, x); }
+
+/* What f writes to stderr while ag_warn is on. */
+static char told[4096];
+static void listen(void f(void))
+{
+    FILE *file = tmpfile();
+    fflush(stderr);
+    int out = dup(2);
+    dup2(fileno(file), 2);
+    ag_warn(true);
+    f();
+    ag_warn(false);
+    fflush(stderr);
+    dup2(out, 2);
+    close(out);
+    rewind(file);
+    told[fread(told, 1, sizeof told - 1, file)] = 0;
+    fclose(file);
+}
+
+/* f must be warned of this, in one line and no other; and not when it is run again. */
+static void check_warning(void f(void), const char *part)
+{
+    listen(f);
+    ck_assert_msg(strstr(told, part) && strncmp(told, "kaeru: warning: ", 16) == 0, "expected \"%s\", got \"%s\"", part, told);
+    ck_assert_msg(strstr(told, " (at ") && strstr(told, "test_warn.c:"), "a line: %s", told);
+    ck_assert_ptr_eq(strchr(told, '\n'), told + strlen(told) - 1);
+    listen(f);
+    ck_assert_str_eq(told, "");
+}
+
+/* Steps of training, each in a scope of its own. `with_other`: the layer `other` is used, too. */
+static void train(Net *n, Optimizer *o, int steps, bool with_other)
+{
+    for (int i = 0; i < steps; i++) {
+        AgScope s = ag_begin(AG_RECORD);
+        Tensor *y = nn_linear(n->used, nn_dropout(n->dropout, tensor_ones(SHAPE(2, 3))));
+        if (with_other) y = nn_linear(n->other, ag_tanh(y));
+        ag_backward(ag_sum(square_of(y)));
+        if (o) nn_optimizer_step(o);
+        ag_end(s);
+    }
+}
+
+static void use_in_training_mode(void)
+{
+    Net *n = net_new(true);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    nn_dropout(n->dropout, tensor_ones(SHAPE(2, 3)));
+    ag_end(s);
+    ag_free(n);
+}
+
+static void train_in_evaluation_mode(void)
+{
+    Net *n = net_new(true);
+    Optimizer *o = nn_sgd_new(n, 0.01);
+    nn_eval(n);
+    train(n, o, 2, true);
+    ag_free(o);
+    ag_free(n);
+}
+
+static void train_an_unregistered_child(void)
+{
+    Net *n = net_new(false);
+    Optimizer *o = nn_sgd_new(n, 0.01);
+    train(n, o, 10, true);
+    ag_free(o);
+    ag_free(n->other);
+    ag_free(n);
+}
+
+static void train_without_a_part(void)
+{
+    Net *n = net_new(true);
+    Optimizer *o = nn_sgd_new(n, 0.01);
+    train(n, o, 5, false);
+    ag_free(o);
+    ag_free(n);
+}
+
+static void train_without_an_optimizer(void)
+{
+    Net *n = net_new(true);
+    train(n, NULL, 250, true);
+    ag_free(n);
+}
+
+static void train_in_one_scope(void)
+{
+    Net *n = net_new(true);
+    Optimizer *o = nn_sgd_new(n, 0.01);
+    AgScope s = ag_begin(AG_RECORD);
+    for (int i = 0; i < 30; i++) {
+        ag_backward(ag_sum(square_of(nn_linear(n->other, nn_linear(n->used, tensor_ones(SHAPE(2, 3)))))));
+        nn_optimizer_step(o);
+    }
+    ag_end(s);
+    ag_free(o);
+    ag_free(n);
+}
+
+static void train_with_rate_0(void)
+{
+    Net *n = net_new(true);
+    Optimizer *o = nn_sgd_new(n, 0);
+    n->dropout->p = 0;
+    train(n, o, 60, true);
+    ag_free(o);
+    ag_free(n);
+}
+
+/* A loss of what f makes of logits (2,3) with a gradient. */
+static void with_logits(Tensor *loss(Tensor *logits, Tensor *target))
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *logits = tensor_from(SHAPE(2, 3), (ag_real[]){ 1, -2, 3, 4, -5, 6 });
+    loss(tensor_set_requires_grad(logits, true), tensor_ints(SHAPE(2), (int32_t[]){ 0, 2 }));
+    ag_end(s);
+}
+
+static Tensor *softmax_twice(Tensor *x, Tensor *target) { return nn_cross_entropy(ag_softmax(x, -1), target); }
+static Tensor *nll_of_logits(Tensor *x, Tensor *target) { return ag_nll_loss(x, target, AG_MEAN, -100); }
+static Tensor *sigmoid_twice(Tensor *x, Tensor *target)
+{
+    (void)target;
+    return ag_binary_cross_entropy(ag_sigmoid(x), tensor_zeros(SHAPE(2, 3)), AG_MEAN);
+}
+static Tensor *as_it_should_be(Tensor *x, Tensor *target)
+{
+    ag_binary_cross_entropy(x, tensor_zeros(SHAPE(2, 3)), AG_MEAN);
+    ag_nll_loss(ag_log_softmax(x, -1), target, AG_MEAN, -100);
+    return nn_cross_entropy(x, target);
+}
+
+static void cross_entropy_of_softmax(void) { with_logits(softmax_twice); }
+static void nll_loss_of_logits(void) { with_logits(nll_of_logits); }
+static void binary_cross_entropy_of_sigmoid(void) { with_logits(sigmoid_twice); }
+static void losses_of_logits(void) { with_logits(as_it_should_be); }
+
+static void *draw_and_train(void *unused)
+{
+    (void)unused;
+    ag_warn(true);
+    Net *n = net_new(true);
+    train(n, NULL, 1, true);
+    ag_free(n);
+    return NULL;
+}
+
+static void train_in_two_threads(void)
+{
+    pthread_t thread;
+    ag_seed(0);
+    draw_and_train(NULL);
+    ck_assert_int_eq(pthread_create(&thread, NULL, draw_and_train, NULL), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+}
+
+static void train_as_it_should_be(void)
+{
+    Net *n = net_new(true);
+    Optimizer *o = nn_sgd_new(n, 0.01);
+    train(n, o, 300, true);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    nn_eval(n);
+    nn_dropout(n->dropout, tensor_ones(SHAPE(2, 3)));
+    ag_end(s);
+    ag_free(o);
+    ag_free(n);
+}
+
+START_TEST(each_mistake_is_told_once)
+{
+    check_warning(use_in_training_mode, "dropout acts in a scope AG_NO_GRAD");
+    check_warning(train_in_evaluation_mode, "nn_optimizer_step: this Net is in evaluation mode");
+    check_warning(train_an_unregistered_child, "ag_backward: the gradients of weight (2, 2) add up, since no optimizer updates it");
+    check_warning(train_without_a_part, "nn_optimizer_step: other.weight has got no gradient in 3 steps");
+    check_warning(train_without_an_optimizer, "have added up in 200 passes");
+    check_warning(train_in_one_scope, "memory grows, since 20 steps were in one scope");
+    check_warning(train_with_rate_0, "in each of 50 steps");
+    check_warning(cross_entropy_of_softmax, "cross_entropy: its input is the result of softmax");
+    check_warning(nll_loss_of_logits, "nll_loss: its input has a number above 0");
+    check_warning(binary_cross_entropy_of_sigmoid, "binary_cross_entropy: its input is the result of sigmoid");
+    check_warning(train_in_two_threads, "this thread has the random numbers of another");
+}
+END_TEST
+
+START_TEST(no_mistake_is_told_of)
+{
+    listen(train_as_it_should_be);
+    ck_assert_str_eq(told, "");
+    listen(losses_of_logits);
+    ck_assert_str_eq(told, "");
+}
+END_TEST
+
+Suite *warn_suite(void)
+{
+    Suite *suite = suite_create("warn");
+    TCase *c = tcase_create("warnings");
+    tcase_add_test(c, no_mistake_is_told_of);
+    tcase_add_test(c, each_mistake_is_told_once);
+    suite_add_tcase(suite, c);
+    return suite;
+}
