@@ -2,8 +2,9 @@
  * into chunks, and the end of a scope releases its chunks.
  *
  * Each scope begins a chunk of its own. A released chunk waits until some others have been released after it. A tensor that is
- * used after its scope has ended is therefore still there, and check_alive can name it. Chunks are never freed, only their
- * pages are returned: to read a tensor in one is no crash, whenever that is. */
+ * used after its scope has ended is therefore still there, and check_alive can name it. Only the pages of
+ * these chunks are returned to the system: to read a tensor in one is no crash, whenever that is. An array that is larger than
+ * a chunk has a chunk of its own, which is freed. */
 #include "memory.h"
 
 #include <pthread.h>
@@ -14,7 +15,7 @@ typedef struct Chunk {
     size_t size, used;          /* used: of a chunk that is full or waits, the bytes that were in use */
 } Chunk;
 #define CHUNK_HEADER 64
-#define CHUNK_SIZE (128 * 1024)
+#define CHUNK_SIZE (ARENA_CHUNK - CHUNK_HEADER)
 #define CHUNK_COST 512          /* what a chunk counts for itself: those that hardly anything is in do not wait for ever */
 
 /* A chunk waits until the others that wait have so many bytes: 32 KB still fit the fastest cache. */
@@ -25,15 +26,13 @@ static void *chunk_data(Chunk *c)
     return (char *)c + CHUNK_HEADER;
 }
 
-/* Takes the oldest waiting chunk of that many bytes; NULL if none may be used yet. */
-static Chunk *take_waiting(Arena *a, size_t bytes)
+/* Takes the oldest waiting chunk; NULL if none may be used yet. */
+static Chunk *take_waiting(Arena *a)
 {
     if (a->waiting <= (observer[GUARD] ? WAITING_IN_GUARD_MODE : WAITING_BYTES)) return NULL;
-    Chunk *newer = NULL, *c = a->oldest;
-    for (; c && c->size < bytes; c = c->next) newer = c;
-    if (!c) return NULL;
-    *(newer ? &newer->next : &a->oldest) = c->next;
-    if (a->newest == c) a->newest = newer;
+    Chunk *c = a->oldest;
+    a->oldest = c->next;
+    if (a->newest == c) a->newest = NULL;
     a->waiting -= c->used;
     return c;
 }
@@ -41,10 +40,10 @@ static Chunk *take_waiting(Arena *a, size_t bytes)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Arena left;                                      /* the chunks of threads that have ended */
 
-static Chunk *take_left(size_t bytes)
+static Chunk *take_left(void)
 {
     pthread_mutex_lock(&lock);
-    Chunk *c = take_waiting(&left, bytes);
+    Chunk *c = take_waiting(&left);
     pthread_mutex_unlock(&lock);
     return c;
 }
@@ -52,8 +51,8 @@ static Chunk *take_left(size_t bytes)
 /* A chunk of that many bytes or more; NULL if out of memory. */
 static Chunk *new_chunk(Arena *a, size_t bytes)
 {
-    Chunk *c = take_waiting(a, bytes);
-    if (!c) c = take_left(bytes);
+    Chunk *c = bytes > CHUNK_SIZE ? NULL : take_waiting(a);
+    if (!c && bytes <= CHUNK_SIZE) c = take_left();
     if (!c) {
         size_t size = bytes > CHUNK_SIZE ? bytes : CHUNK_SIZE;
         c = system_alloc(CHUNK_HEADER + size);
@@ -95,6 +94,11 @@ void arena_end(Arena *a, ArenaMark mark)
     for (Chunk *c = a->next.chunk, *below; c != mark.chunk; c = below) {
         below = c->next;
         c->next = NULL;
+        if (c->size != CHUNK_SIZE) {                    /* a large array; no tensor is in it */
+            memory_unpoison(chunk_data(c), c->size);
+            system_free(c);
+            continue;
+        }
         *(a->newest ? &a->newest->next : &a->oldest) = c;
         a->newest = c;
         a->waiting += c->used;

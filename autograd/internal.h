@@ -97,10 +97,10 @@ enum { MAX_SCOPES = 256 };
 int open_scopes(void);
 /* A usage error unless the scope is the innermost and there is one around it. */
 void check_inner(AgSite at, const char *what, AgScope scope);
-/* The serial number of this thread's innermost scope; 0: none is open. */
-uint64_t innermost_scope(void);
-/* Whether this thread has begun the scope of that number, and it is open. */
-bool scope_is_open(uint64_t serial);
+/* This thread's innermost scope; zeros: none is open. */
+AgScope innermost_scope(void);
+/* Whether this thread has begun the scope, and it is open. */
+bool scope_is_open(AgScope scope);
 /* This thread's newest tensor; NULL: none. */
 Tensor *tape(void);
 /* A new entry of the tape, which the innermost scope owns: a tensor without a shape and values. */

@@ -79,6 +79,7 @@ Buffer *guard_take_released(void);                                  /* one that 
 
 /* ---- the arena of scopes (arena.c): tensors and their arguments ---------------------------------------------------- */
 
+enum { ARENA_CHUNK = 128 * 1024 };      /* bytes of a chunk of the usual size, as system_alloc gets them */
 typedef struct { struct Chunk *chunk; size_t used; } ArenaMark;
 /* next: where it writes next. Chunks that were released wait before they are used for something else, the oldest first;
  * `waiting` is their number of bytes in use. */
@@ -87,7 +88,7 @@ typedef struct { ArenaMark next; struct Chunk *oldest, *newest; size_t waiting; 
 void *arena_alloc(Arena *a, size_t bytes);
 ArenaMark arena_begin(Arena *a);
 void  arena_end(Arena *a, ArenaMark mark);
-void  arena_trim(Arena *a);             /* returns the pages of the chunks that wait to the system */
+void  arena_trim(Arena *a);             /* returns the memory of chunks that wait to the system, but not their addresses */
 /* The thread ends, and all its scopes have ended: leaves the chunks to other threads. */
 void  arena_leave(Arena *a);
 

@@ -29,7 +29,7 @@ static void empty_quarantine(void);
 
 static Blocks *blocks(void)
 {
-    static const StateKind kind = { .size = sizeof(Blocks), .end = empty_quarantine };
+    static const StateKind kind = { .size = sizeof(Blocks), .trim = empty_quarantine };
     return state ? state : thread_state(&state, &kind);
 }
 

@@ -115,7 +115,7 @@ Tensor *ag_recompute_at(AgSite at, AgMark since, Tensor *y, AgRecompute what)
     check_tensor(at, __func__, "y", y, AG_REAL);
     if (what != AG_CHEAP && what != AG_PRODUCTS)
         ag_usage_error(at, __func__, "%d is not an AgRecompute; expected AG_CHEAP or AG_PRODUCTS", (int)what);
-    if (since.scope && !scope_is_open(since.scope))
+    if (since.scope.depth && !scope_is_open(since.scope))
         ag_usage_error(at, __func__, "the scope in which ag_mark was called has ended, or is of another thread");
     for (Tensor *t = tape(); ag_recording() && t != since.newest; t = t->older) {
         if (!t->op) continue;

@@ -65,18 +65,16 @@ int open_scopes(void)
     return scopes()->depth;
 }
 
-uint64_t innermost_scope(void)
+AgScope innermost_scope(void)
 {
-    Scopes *s = scopes();
-    return s->depth > 0 ? s->scope[s->depth - 1].serial : 0;
+    const Scopes *s = scopes();
+    return s->depth > 0 ? (AgScope){ s->depth, s->scope[s->depth - 1].serial } : (AgScope){ 0 };
 }
 
-bool scope_is_open(uint64_t serial)
+bool scope_is_open(AgScope scope)
 {
-    Scopes *s = scopes();
-    int i = s->depth - 1;
-    while (i >= 0 && s->scope[i].serial != serial) i--;
-    return i >= 0;
+    const Scopes *s = scopes();
+    return scope.depth >= 1 && scope.depth <= s->depth && s->scope[scope.depth - 1].serial == scope.serial;
 }
 
 /* ---- tensors of the innermost scope ------------------------------------------------------------------------------ */
@@ -153,7 +151,7 @@ AgScope ag_begin_at(AgSite at, AgMode mode)
 static OpenScope *check_open(AgSite at, const char *what, AgScope scope)
 {
     Scopes *s = scopes();
-    if (scope.depth < 1 || scope.depth > s->depth || s->scope[scope.depth - 1].serial != scope.serial)
+    if (!scope_is_open(scope))
         ag_usage_error(at, what, (scope.serial ^ thread_serial()) >> SERIAL_BITS ? "another thread began this scope" :
                        "this scope has ended already");
     return &s->scope[scope.depth - 1];

@@ -52,8 +52,7 @@ static Tensor *owned_header(AgSite at, const char *what, const AgShape *shape, A
 
 Tensor *tensor_new_owned_at(AgSite at, AgShape shape, AgDType dtype)
 {
-    const LayerCall *call = user_call();            /* whoever asks a layer for too much memory has not called this function */
-    const char *what = call->function ? call->function : "tensor_new_owned";
+    const char *what = user_call()->function ? user_call()->function : "tensor_new_owned";      /* for the layer's caller */
     if ((int)dtype < AG_REAL || dtype > AG_BOOL)
         ag_usage_error(at, what, "%d is not an AgDType; expected AG_REAL, AG_INT or AG_BOOL", (int)dtype);
     int64_t numel = check_shape(at, what, &shape);

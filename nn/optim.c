@@ -238,18 +238,15 @@ static void check_gradients(AgSite at, const char *what, const Optimizer *o)
                        "that this %s has computed", o->module->type, o->module->type);
 }
 
-/* The tensors of a model that its optimizer has not updated in this many steps are likely to be never used. */
-enum { STEPS_WITHOUT_GRADIENT = 3 };
-
 static void warn_of_step(AgSite at, const char *what, const Optimizer *o)
 {
     if (!o->module->training)
         ag_warning_at(at, what, "this %s is in evaluation mode, without dropout: expected nn_train(model) before it is trained",
                       o->module->type);
-    for (int i = 0; o->steps == STEPS_WITHOUT_GRADIENT && i < o->parameters->n; i++)
+    for (int i = 0; o->steps == 3 && i < o->parameters->n; i++)
         if (o->parameters->item[i].trained && o->state[i].steps == 0)
-            ag_warning_at(at, what, "%s has got no gradient in %d steps: is it used in the forward function?",
-                          o->parameters->item[i].name, STEPS_WITHOUT_GRADIENT);
+            ag_warning_at(at, what, "%s has got no gradient in 3 steps: is it used in the forward function?",
+                          o->parameters->item[i].name);
 }
 
 static void take_step(AgSite at, const char *what, Optimizer *o, double grad_scale)
@@ -312,14 +309,12 @@ double nn_clip_grad_norm_at(AgSite at, void *module, double max_norm)
     if (!(max_norm >= 0)) ag_usage_error(at, __func__, "max_norm is %g, expected 0 or more", max_norm);
     NnModuleSlot *slot;
     double sum = 0;
-    bool any = false;
-    for (Walk walk = walk_below(module); (slot = walk_tensor(&walk)) != NULL; ) {
-        any = any || tensor_grad_data(slot->tensor);
-        sum += ag_grad_sum_squares(slot->tensor);
-    }
-    if (!any)
-        ag_usage_error(at, __func__, "no parameter of this %s has a gradient: expected ag_backward before, and the optimizer's "
-                       "step after", ((Module *)module)->type);
+    int gradients = 0;
+    for (Walk walk = walk_below(module); (slot = walk_tensor(&walk)) != NULL; )
+        if (tensor_grad_data(slot->tensor)) gradients++, sum += ag_grad_sum_squares(slot->tensor);
+    if (!gradients)
+        ag_usage_error(at, __func__, "no parameter of this %s has a gradient: expected ag_backward before",
+                       ((Module *)module)->type);
     double norm = sqrt(sum);
     double factor = max_norm / (norm + 1e-6);       /* as PyTorch; avoids 0 / 0 */
     if (max_norm == 0 || !(factor < 1) || isinf(norm)) return norm;

@@ -8,9 +8,8 @@ Recurrent *nn_recurrent_new_at(AgSite at, RecurrentKind kind, int64_t in, int64_
 {
     AG_LAYER(at);
     if (kind != NN_GRU && kind != NN_LSTM) ag_usage_error(at, __func__, "%d is not a RecurrentKind", (int)kind);
-    if (in < 1 || hidden < 1 || hidden > INT64_MAX / 4)
-        ag_usage_error(at, __func__, "sizes %lld -> %lld, expected 1 or more, and what memory can hold", (long long)in,
-                       (long long)hidden);
+    if (in < 1 || hidden < 1 || hidden > INT32_MAX)
+        ag_usage_error(at, __func__, "sizes %lld -> %lld, expected 1 to 2^31 - 1", (long long)in, (long long)hidden);
     int gates = kind == NN_LSTM ? 4 : 3;
     Recurrent *r = (Recurrent *)nn_new_sized_at(at, sizeof *r, kind == NN_LSTM ? "LSTM" : "GRU");
     r->kind = kind;
@@ -74,6 +73,8 @@ static RecurrentState begin(Recurrent *r, const char *what, int64_t batch, const
 
 static void check_input(Recurrent *r, const char *what, Tensor *x, int ndim, const char *expected)
 {
+    if (r->kind != NN_GRU && r->kind != NN_LSTM)            /* a Linear has the same size */
+        ag_usage_error(AG_HERE, what, "this %s is a module of another type", r->module.type);
     char text[AG_SHAPE_TEXT];
     int64_t in = tensor_dim(r->weight_ih_l0, 1);
     if (tensor_ndim(x) != ndim || tensor_dim(x, -1) != in)

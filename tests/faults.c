@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "memory.h"
 #include "usage_error.h"
 
 static _Atomic int64_t requests, live, countdown = -1;
@@ -110,7 +111,9 @@ void *__wrap_realloc(void *p, size_t size)
 
 void *__wrap_aligned_alloc(size_t alignment, size_t size)
 {
-    return fails() ? NULL : counted(__real_aligned_alloc(alignment, size));
+    if (fails()) return NULL;
+    void *p = __real_aligned_alloc(alignment, size);
+    return size == ARENA_CHUNK ? p : counted(p);        /* a chunk of an arena is never freed */
 }
 
 char *__wrap_strdup(const char *s)

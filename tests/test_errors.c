@@ -269,7 +269,7 @@ START_TEST(changes_of_shape)
     Tensor *long_one = tensor_ones(SHAPE(most, 0));
     REPORTS("ag_reshape: shape (2, 3) with 6 items does not fit (4, 2)", ag_reshape(x, SHAPE(4, 2)));
     REPORTS("ag_reshape: shape (2, 3) with 6 items does not fit (-1, 4)", ag_reshape(x, SHAPE(-1, 4)));
-    REPORTS("ag_reshape: negative size in shape (1, -1)", ag_reshape(x, SHAPE(-1, -1)));
+    REPORTS("ag_reshape: -1 twice in (-1, -1): only one size can be inferred", ag_reshape(x, SHAPE(-1, -1)));
     REPORTS("ag_reshape: in (0, -1) every size fits for -1", ag_reshape(ones(0, 3), SHAPE(0, -1)));
     REPORTS("ag_permute: an order of 1 dimensions for shape (2, 3)", ag_permute(x, DIMS(0)));
     REPORTS("ag_permute: dimension 0 is named twice", ag_permute(x, DIMS(0, 0)));

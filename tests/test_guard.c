@@ -189,7 +189,7 @@ START_TEST(ended_scopes_wait_before_they_are_written_over)
         ck_assert_ptr_ne(arena_alloc(&a, 16), place);
     }
     arena_end(&a, mark[0]);
-    arena_trim(&a);
+    arena_leave(&a);
 }
 END_TEST
 

@@ -731,7 +731,7 @@ START_TEST(changes_of_shape)
     Tensor *list[] = { x, x, none }, *mixed[] = { x, i }, *odd[] = { x, ones(3, 3) };
     MISTAKE("with 6 items does not fit (4, 2)", ag_reshape(x, SHAPE(4, 2)));
     MISTAKE("does not fit (-1, 4)", ag_reshape(x, SHAPE(-1, 4)));
-    MISTAKE("negative size", ag_reshape(x, SHAPE(-1, -1)));
+    MISTAKE("-1 twice in (-1, -1)", ag_reshape(x, SHAPE(-1, -1)));
     MISTAKE("negative size", ag_reshape(x, SHAPE(-2, 3)));
     MISTAKE("every size fits for -1", ag_reshape(ones(0, 3), SHAPE(0, -1)));
     MISTAKE("reshape: x is NULL", ag_reshape(none, SHAPE(1)));
@@ -2001,8 +2001,8 @@ START_TEST(later_operations)
     MISTAKE("is empty, or larger than x (1, 2, 2, 5) with padding 0",
             ag_conv2d(tensor_ones(SHAPE(1, 2, 2, 5)), window, row, 1, 0));
     MISTAKE("weight (3, 2, 0, 3) is empty", ag_conv2d(image, tensor_ones(SHAPE(3, 2, 0, 3)), row, 1, 0));
-    MISTAKE("x (2, 3) and weight (3, 2, 3, 3), expected (B,C,T) and (O,C,k)", ag_conv1d(x, window, NULL, 1, 0));
-    MISTAKE("pad: -1 and -1 zeros", ag_conv1d(cube, cube, NULL, 1, -1));
+    MISTAKE("x (2, 3) and weight (3, 2, 3, 3) do not fit: expected (B,C,T) and (O,C,k)", ag_conv1d(x, window, NULL, 1, 0));
+    MISTAKE("stride 1 and padding -1", ag_conv1d(cube, cube, NULL, 1, -1));
     MISTAKE("there is no dimension 2", ag_pad(x, 2, 1, 1));
     MISTAKE("pad: x is AG_INT", ag_pad(i, 0, 1, 1));
     MISTAKE("max_pool2d: x (2, 3), expected (B,C,H,W)", ag_max_pool2d(x, 2, 2, 0));
@@ -2122,9 +2122,10 @@ START_TEST(lifetimes_and_threads)
     MISTAKE("a is not a live tensor", ag_add(of_thread, w));
     MISTAKE("a is not a live tensor", ag_add(dead, w));
     MISTAKE("in another thread", Tensor *y = ag_sum(square_of(w)); in_thread(write_weight, w); ag_backward(y));
-    MISTAKE("a backward pass of this thread is running",
-            Tensor *y = ag_sum(square_of(w)); ag_watch_backward((AgWatch){ .complete = backward_again, .arg = y });
-            ag_backward(y));
+    Tensor *loss = ag_sum(square_of(w));
+    ag_watch_backward((AgWatch){ .complete = backward_again, .arg = loss });
+    ROW(ag_backward(loss));
+    ck_assert_ptr_ne(strstr(usage_message, "a backward pass of this thread is running"), NULL);
     ag_watch_backward((AgWatch){ 0 });
     ROW(ag_backward(ag_sum(square_of(w))));                 /* that error has ended the pass */
     ck_assert_str_eq(usage_message, "");
@@ -2207,7 +2208,6 @@ START_TEST(messages)
     MISTAKE("ag_conv1d: stride 0 and padding 0", ag_conv1d(x, w, NULL, 0, 0));
     MISTAKE("ag_conv1d: bias (5, 1) does not fit", ag_conv1d(x, w, ones(5, 1), 1, 0));
     MISTAKE("ag_logsumexp: there is no dimension 3", ag_logsumexp(x, 3, false));
-    MISTAKE("(B,1,1,S) for one that hides keys", ag_attention(q, q, q, bools(2, 5), (AgAttention){ .heads = 2 }));
     MISTAKE("no gradients of gradients",
             ag_backward(ag_sum(square_of(tensor_set_requires_grad(x, true)))); ag_backward(ag_sum(tensor_grad(x))));
     end();

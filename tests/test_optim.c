@@ -229,7 +229,7 @@ START_TEST(clipping_bounds_the_joint_norm)
     ck_assert_double_ge(nn_grad_norm(p), 2 - 1e-5);
     ck_assert_double_eq_tol((double)tensor_grad_data(p->vector)[1], 6 * 2 / norm, 1e-5);
     nn_zero_grad(p);
-    REPORTS("nn_clip_grad_norm: no parameter of this", nn_clip_grad_norm(p, 1));
+    EXPECT_USAGE_ERROR("no parameter of this Point has a gradient", nn_clip_grad_norm(p, 1));
 
     give_gradient(p->vector, INFINITY);             /* clipping leaves infinite gradients unchanged */
     give_gradient(p->matrix, 1);

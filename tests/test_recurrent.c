@@ -205,7 +205,7 @@ END_TEST
 
 START_TEST(usage_errors_are_reported)
 {
-    EXPECT_USAGE_ERROR("nn_recurrent_new: sizes 0 -> 5, expected 1 or more", nn_gru_new(0, 5));
+    EXPECT_USAGE_ERROR("nn_recurrent_new: sizes 0 -> 5, expected 1 to 2^31 - 1", nn_gru_new(0, 5));
     EXPECT_USAGE_ERROR("nn_recurrent_new: sizes 5 -> -1", nn_lstm_new(5, -1));
     EXPECT_USAGE_ERROR("tests/test_recurrent.c", nn_lstm_new(5, 0));
     Recurrent *gru = nn_gru_new(IN, H), *lstm = nn_lstm_new(IN, H);

@@ -1,10 +1,9 @@
-/* warn.c: tells of what is no error but mostly a mistake of a learner, while ag_warn is on. It sees what the graph's other
- * observers see, so a program without it does nothing more. */
+/* warn.c: tells of what is no error but likely a mistake, while ag_warn is on: another observer of the graph. */
 #include "internal.h"
 #include "ops/table.h"
 
-#include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,16 +24,13 @@ static _Thread_local Seen seen;
 
 void ag_warning_at(AgSite at, const char *what, const char *format, ...)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static const char *told[MAX_KINDS];
-    if (!observer[WARN]) return;
-    pthread_mutex_lock(&lock);
-    int kind = 0;
-    while (kind < MAX_KINDS && told[kind] && told[kind] != format) kind++;
-    bool is_new = kind < MAX_KINDS && !told[kind];
-    if (is_new) told[kind] = format;
-    pthread_mutex_unlock(&lock);
-    if (!is_new) return;
+    static _Atomic(const char *) told[MAX_KINDS];
+    const char *former = format;
+    for (int kind = 0; observer[WARN] && kind < MAX_KINDS && former; kind++) {
+        former = NULL;
+        if (!atomic_compare_exchange_strong(&told[kind], &former, format) && former == format) return;
+    }
+    if (former) return;
     char text[512], place[PLACE_TEXT];
     va_list list;
     va_start(list, format);
@@ -56,19 +52,14 @@ static void check_operation(const Tensor *y)
 {
     const Tensor *x = y->in ? y->in[0] : NULL;
     if (y->made_by == op_table[OP_dropout].name && user_call()->function && !ag_recording())
-        ag_warning_at(y->site, y->made_by, "dropout acts in a scope AG_NO_GRAD: expected nn_eval(model) before a model is used");
+        ag_warning_at(y->site, y->made_by, "dropout acts in a scope AG_NO_GRAD: expected nn_eval(model) before that");
     if (made_by(y, OP_cross_entropy) && (made_by(x, OP_softmax) || made_by(x, OP_masked_softmax)))
-        ag_warning_at(y->site, y->made_by, "its input is the result of softmax: expected logits, since cross_entropy computes "
-                      "the softmax itself");
+        ag_warning_at(y->site, y->made_by, "its input is the result of a softmax, which it computes itself: expected logits");
     if (made_by(y, OP_binary_cross_entropy) && made_by(x, OP_sigmoid))
-        ag_warning_at(y->site, y->made_by, "its input is the result of sigmoid: expected logits, since binary_cross_entropy "
-                      "computes the sigmoid itself");
-    if (!made_by(y, OP_nll_loss)) return;
-    int64_t i = 0;
-    while (i < x->numel && !(reals(x)[i] > 0)) i++;
-    if (i < x->numel)
-        ag_warning_at(y->site, y->made_by, "its input has a number above 0: expected logarithms of probabilities, as log_softmax "
-                      "makes them; cross_entropy takes logits");
+        ag_warning_at(y->site, y->made_by, "its input is the result of a sigmoid, which it computes itself: expected logits");
+    for (int64_t i = 0; made_by(y, OP_nll_loss) && i < x->numel; i++)
+        if (reals(x)[i] > 0)
+            ag_warning_at(y->site, y->made_by, "its input has numbers above 0: expected those of ag_log_softmax");
 }
 
 /* ---- passes and steps -------------------------------------------------------------------------------------------- */
@@ -105,41 +96,33 @@ static void check_gradients(AgSite at, const Tensor *loss)
     seen.passes = same ? seen.passes + 1 : 0;
     seen.steps = same ? seen.steps + seen.stepped : 0;
     seen.kept = leaf;
-    const char *name = leaf && leaf->name ? leaf->name : "a leaf";
-    if (seen.steps == KEPT_STEPS)
-        ag_warning_at(at, "ag_backward", "the gradients of %s %s add up, since no optimizer updates it: expected its module to be "
-                      "registered (nn_child), an optimizer for it, or tensor_set_requires_grad(t, false)", name,
-                      shape_text(leaf->shape));
-    if (seen.passes == PASSES_WITHOUT_STEP && seen.steps == 0)
-        ag_warning_at(at, "ag_backward", "the gradients of %s %s have added up in %d passes: expected nn_optimizer_step or "
-                      "tensor_zero_grad after each", name, shape_text(leaf->shape), PASSES_WITHOUT_STEP);
+    if (seen.steps == KEPT_STEPS || (seen.passes == PASSES_WITHOUT_STEP && seen.steps == 0))
+        ag_warning_at(at, "ag_backward", "the gradients of %s %s add up, since no optimizer updates it: expected a step of the "
+                      "optimizer of a module in which nn_child registers it, or tensor_set_requires_grad(t, false)",
+                      leaf->name ? leaf->name : "a leaf", shape_text(leaf->shape));
 }
 
 static void check_seed(AgSite at)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static const void *first;               /* a thread that has used random numbers of seed 0 */
+    static _Atomic(const void *) first;     /* a thread that has used random numbers of seed 0 */
+    const void *other = NULL;
     AgRandom random = ag_random_state();
-    if (random.seed != 0 || random.counter == 0) return;
-    pthread_mutex_lock(&lock);
-    if (!first) first = thread_id();
-    bool another = first != thread_id();
-    pthread_mutex_unlock(&lock);
-    if (another)
-        ag_warning_at(at, "ag_backward", "this thread has the random numbers of another: both start from seed 0; expected ag_seed "
-                      "with another number in each");
+    if (random.seed != 0 || random.counter == 0 || atomic_compare_exchange_strong(&first, &other, thread_id())) return;
+    if (other != thread_id())
+        ag_warning_at(at, "ag_backward", "this thread has the random numbers of another: expected ag_seed with its own number");
 }
 
 bool ag_warn_of_step_at(AgSite at)
 {
     if (!observer[WARN]) return false;
-    bool grows = innermost_scope() && innermost_scope() == seen.scope && tape() != seen.newest;
+    uint64_t scope = innermost_scope().serial;
+    bool grows = scope && scope == seen.scope && tape() != seen.newest;
     seen.steps_in_scope = grows ? seen.steps_in_scope + 1 : 0;
-    seen.scope = innermost_scope();
+    seen.scope = scope;
     seen.newest = tape();
     seen.stepped = true;
     if (seen.steps_in_scope == STEPS_IN_SCOPE)
-        ag_warning_at(at, "ag_begin", "memory grows, since %d steps were in one scope: expected ag_begin and ag_end inside the loop",
+        ag_warning_at(at, "ag_begin", "%d steps were in one scope, which grows: expected ag_begin and ag_end inside the loop",
                       STEPS_IN_SCOPE);
     return true;
 }
@@ -154,16 +137,13 @@ static void see(Event event, AgSite at, Tensor *t)
     seen.stepped = false;
 }
 
-static _Thread_local bool decided;          /* ag_warn was called, or warn_from_environment */
-
 void ag_warn(bool on)
 {
     observe(WARN, on ? see : NULL);
-    decided = true;
 }
 
 void warn_from_environment(void)
 {
     const char *warn = getenv("KAERU_WARN");
-    if (!decided) ag_warn(warn && strcmp(warn, "1") == 0);
+    if (warn && strcmp(warn, "1") == 0) ag_warn(true);
 }

@@ -35,7 +35,7 @@ static void set_mask(AgSite at, const char *what, KAttention *a, const Tensor *m
 {
     if (!mask) return;
     AgShape scores = SHAPE(a->b, a->h, a->t, a->s);
-    check_mask(at, what, mask, "(B,heads,T,S), as (B,1,1,S) for one that hides keys:", &scores);
+    check_mask(at, what, mask, "(B,heads,T,S) =", &scores);
     int64_t stride[AG_MAX_DIMS];
     broadcast_strides(&mask->shape, &scores, stride);
     a->mask = bools(mask);

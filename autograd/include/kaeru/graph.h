@@ -186,7 +186,7 @@ Tensor *ag_custom_at(AgSite at, const AgCustom *op, AgShape shape, Tensor *const
 /* ---- less memory for more time ------------------------------------------------------------------------------------- */
 
 /* A point of this thread's computation, until the innermost scope ends. */
-typedef struct { const void *newest; uint64_t scope; } AgMark;
+typedef struct { const void *newest; AgScope scope; } AgMark;
 AgMark ag_mark(void);
 /* What ag_recompute releases. Both: results that no backward rule reads.
  * AG_CHEAP: also results of 2 MiB or more that take little time: of elementwise operations, norms, dropout, embedding, slice.

@@ -11,7 +11,8 @@ AG_PUBLIC_BEGIN
 
 /* ---- masks: AG_BOOL, true = visible ------------------------------------------------------------------------------
  * as in ag_masked_softmax and all operations and layers of attention. ag_masked_fill replaces where its mask is true, so it
- * needs the opposite: ag_masked_fill(scores, ag_not(mask), -INFINITY). */
+ * needs the opposite: ag_masked_fill(scores, ag_not(mask), -INFINITY). A mask with fewer dimensions is one of the last: (B,S)
+ * is read as (T,S). What hides keys is (B,1,S), for ag_attention (B,1,1,S). */
 
 /* (1,n,n): for position i, positions 0..i are visible. */
 Tensor *nn_causal_mask_at(AgSite at, int64_t n);
