@@ -70,8 +70,7 @@ static NnModuleSlot *slot_reserve(AgSite at, const char *what, Module *m, const 
     if (length == 0 || length >= SLOT_NAME || strchr(name, '.'))
         ag_usage_error(at, what, "\"%s\" cannot be a name in %s: 1 to %d characters, no dot", name, m->type, SLOT_NAME - 1);
     if (strpbrk(name, "[]"))
-        ag_usage_error(at, what, "\"%s\" is an item of an array in %s: nn_child_named and nn_param_named give it a name, as in "
-                       "(..., \"l%%d\", i)", name, m->type);
+        ag_usage_error(at, what, "\"%s\" in %s is of an array: expected nn_child_named(..., \"l%%d\", i)", name, m->type);
     for (int i = 0; i < m->n_slots; i++) {
         if (strcmp(m->slots[i].name, name) == 0) ag_usage_error(at, what, "%s already has a \"%s\"", m->type, name);
     }

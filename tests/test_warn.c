@@ -201,7 +201,7 @@ START_TEST(each_mistake_is_told_once)
     check_warning(train_an_unregistered_child, "add up, since no optimizer updates it");
     check_warning(train_without_a_part, "nn_optimizer_step: other.weight has got no gradient in 3 steps");
     check_warning(train_in_one_scope, "20 steps were in one scope, which grows");
-    check_warning(train_with_rate_0, "in each of 50 steps");
+    check_warning(train_with_rate_0, "in 50 steps");
     check_warning(cross_entropy_of_softmax, "cross_entropy: its input is the result of a softmax");
     check_warning(nll_loss_of_logits, "nll_loss: its input has numbers above 0");
     check_warning(binary_cross_entropy_of_sigmoid, "binary_cross_entropy: its input is the result of a sigmoid");

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAME_LOSSES = 50, KEPT_STEPS = 4, PASSES_WITHOUT_STEP = 200, STEPS_IN_SCOPE = 20, MAX_KINDS = 32 };
+enum { KEPT_STEPS = 4, PASSES_WITHOUT_STEP = 200, STEPS_IN_SCOPE = 20, MAX_KINDS = 32 };
 
 /* What this thread's backward passes and optimizer steps were. */
 typedef struct {
@@ -69,9 +69,8 @@ static void check_change(AgSite at, const Tensor *loss)
     double value = loss->numel == 1 ? (double)reals(loss)[0] : 0;
     if (seen.stepped) seen.same_losses = value != 0 && value == seen.loss ? seen.same_losses + 1 : 0;
     seen.loss = value;
-    if (seen.same_losses == SAME_LOSSES)
-        ag_warning_at(at, "ag_backward", "the loss was %g in each of %d steps: does it depend on the parameters, and is the "
-                      "learning rate above 0?", value, SAME_LOSSES);
+    if (seen.same_losses == 50)
+        ag_warning_at(at, "ag_backward", "the loss was %g in 50 steps: does it depend on the parameters?", value);
 }
 
 /* A leaf of the graph that has a gradient already: the same as in the last pass if it is still one; NULL: none. */
