@@ -19,7 +19,7 @@ static Deep *deep_new(bool normalized)
     nn_child(d, norms, nn_list_new());
     for (int64_t i = 0; i < depth; i++) {
         nn_list_add(d->linears, nn_linear_new(i == 0 ? 2 : WIDTH, WIDTH));
-        nn_list_add(d->norms, nn_layer_norm_new(WIDTH));
+        if (normalized) nn_list_add(d->norms, nn_layer_norm_new(WIDTH));
     }
     nn_child(d, out, nn_linear_new(WIDTH, 2));
     return d;
