@@ -8,11 +8,6 @@
  * 620 MiB. */
 #include "memory.h"
 
-#include <pthread.h>
-#ifdef __linux__
-#include <sys/mman.h>
-#include <unistd.h>
-#endif
 
 typedef struct LargeBlock LargeBlock;
 struct LargeBlock {
@@ -73,12 +68,7 @@ static void return_pages(size_t bytes)
         next = b->next;
         if (!b->touched) continue;
         while (next && !next->touched) next = next->next;       /* a block without pages may be joined with b */
-#ifdef __linux__
-        uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)b + LARGE_HEADER, end = (uintptr_t)b + b->size;
-        begin = (begin + page - 1) / page * page;
-        end = end / page * page;
-        if (begin < end) madvise((void *)begin, end - begin, MADV_DONTNEED);
-#endif
+        system_return_pages((char *)b + LARGE_HEADER, b->size - LARGE_HEADER);
         bytes -= b->size < bytes ? b->size : bytes;
         unlist_free(b);
         list_free(b, false);
@@ -93,7 +83,8 @@ static void after_fork(void) { pthread_mutex_unlock(&lock); }
 static LargeBlock *new_chunk(size_t size)
 {
     static bool fork_handled;
-    if (!fork_handled) fork_handled = pthread_atfork(before_fork, after_fork, after_fork) == 0;
+    if (!fork_handled) system_at_fork(before_fork, after_fork, after_fork);
+    fork_handled = true;
     size_t bytes = chunk_bytes < LEAST_CHUNK ? LEAST_CHUNK : chunk_bytes;
     if (bytes < size) bytes = size;
     LargeBlock *b = system_alloc(bytes);

@@ -33,6 +33,7 @@ TOP = """\
  */
 #define _GNU_SOURCE 1
 #define _DARWIN_C_SOURCE 1
+#define _FILE_OFFSET_BITS 64
 #ifndef NDEBUG
 #define NDEBUG 1
 #endif

@@ -4,7 +4,6 @@
  * memory), or fresh. From that alone it computes what the pool has to do. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -65,16 +64,18 @@ static void chunk_free(void *p)
 }
 
 /* The page before these has the block's header, so it is not returned, and counts like them. */
-static int pages_return(void *p, size_t bytes, int advice)
+static void pages_return(void *p, size_t bytes)
 {
     Chunk *c = chunk_of(p);
-    size_t at = page_of(c, (char *)p - 1), n = bytes / page_size + 1;
-    ck_assert_int_eq(advice, MADV_DONTNEED);
+    char *begin = (char *)(((uintptr_t)p + page_size - 1) / page_size * page_size);
+    char *end = (char *)(((uintptr_t)p + bytes) / page_size * page_size);
+    if (begin >= end) return;
+    size_t at = page_of(c, begin - 1), n = (size_t)(end - begin) / page_size + 1;
     ck_assert_uint_eq(count(c, at, n, TOUCHED), n);
     memset(c->page + at, FRESH, n);
     last_returned = n;
     returned += n;
-    return madvise(p, bytes, advice);
+    system_return_pages(p, bytes);
 }
 
 static void *own_alloc(size_t bytes, size_t *size);
@@ -87,7 +88,7 @@ static void own_trim(void);
 #define large_trim own_trim
 #define system_alloc chunk_alloc
 #define system_free chunk_free
-#define madvise pages_return
+#define system_return_pages pages_return
 #include "../autograd/large.c"
 
 /* ---- what must be true after every call -------------------------------------------------------------------------- */
