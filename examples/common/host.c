@@ -45,7 +45,7 @@ void host_begin(void)
     if (GetConsoleMode(out, &mode)) {
         SetConsoleMode(out, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
     }
-    _set_fmode(_O_BINARY);                                  /* lines end with one character */
+    _fmode = _O_BINARY;                                     /* lines end with one character */
     _setmode(STDIN_FILENO, _O_BINARY);
     _setmode(STDOUT_FILENO, _O_BINARY);
     _setmode(STDERR_FILENO, _O_BINARY);
@@ -130,6 +130,23 @@ int host_run(const char *const argv[], const char *folder, int *error, char said
         fclose(to);
     }
     return (int)status;
+}
+
+ptrdiff_t host_read_line(char **line, size_t *capacity, FILE *from)
+{
+    ptrdiff_t n = 0;
+    for (int c = 0; c != '\n' && (c = getc(from)) != EOF; (*line)[n] = '\0') {
+        if ((size_t)n + 2 > *capacity) {
+            *capacity = 2 * *capacity + 80;
+            char *larger = realloc(*line, *capacity);
+            if (!larger) {
+                return -1;
+            }
+            *line = larger;
+        }
+        (*line)[n++] = (char)c;
+    }
+    return n > 0 ? n : -1;
 }
 
 bool host_draws_japanese(void)
@@ -257,6 +274,11 @@ int host_run(const char *const argv[], const char *folder, int *error, char said
         fclose(to);
     }
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+ptrdiff_t host_read_line(char **line, size_t *capacity, FILE *from)
+{
+    return getline(line, capacity, from);
 }
 
 bool host_draws_japanese(void)

@@ -4,6 +4,7 @@
 #define KAERU_EXAMPLES_HOST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -16,6 +17,9 @@ bool host_utf8(void);                                       /* whether texts are
 /* Calls the handler when the user or the system asks the program to stop and to save its work. */
 void host_on_stop(void (*handler)(int number));
 void host_sleep(int seconds);
+
+/* As getline of POSIX. */
+ptrdiff_t host_read_line(char **line, size_t *capacity, FILE *from);
 
 /* Makes a folder; returns 0 or errno. */
 int host_make_folder(const char *path);
