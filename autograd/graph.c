@@ -92,7 +92,7 @@ real *op_save_gradient(Tensor *y, int i)
 
 Tensor *op_done(Tensor *y)
 {
-    tell(COMPUTED, y->site, y);
+    notify(COMPUTED, y->site, y);
     scratch_end();
     if (y->op && y->buffer) y->version[y->n_in] = y->buffer->version;
     return y;
@@ -146,9 +146,9 @@ static void node_run(AgSite at, Tensor *y)
         if (x && !x->data && x->restore) x->restore(x, true);
     }
     check_inputs(at, y, true);
-    tell(RULE_BEGINS, at, y);
+    notify(RULE_BEGINS, at, y);
     rule_run(y);
-    tell(RULE_ENDS, at, y);
+    notify(RULE_ENDS, at, y);
     store_gradient(y);
     if (!graph_kept() && y->users == 0) release_node(y);
 }
@@ -173,12 +173,12 @@ static void backward_from(AgSite at, Tensor *loss, const Tensor *dy, bool keep)
     if (loss->op && loss->thread != thread_id()) error_of_another_thread(at, "ag_backward", loss);
     pass_begins(at, keep);
     loss->retained = true;                  /* it stays readable */
-    tell(PASS_BEGINS, at, loss);
+    notify(PASS_BEGINS, at, loss);
     grad_add(loss, dy ? reals(dy) : &one);
     for (Tensor *y = loss; y; y = y->older) {
         if (!y->op) continue;
         if (y->grad) node_run(at, y);
-        tell(NODE_PASSED, at, y);
+        notify(NODE_PASSED, at, y);
     }
     pass_ends();
 }

@@ -8,7 +8,6 @@
  * 620 MiB. */
 #include "memory.h"
 
-#include <pthread.h>
 
 typedef struct LargeBlock LargeBlock;
 struct LargeBlock {
@@ -84,7 +83,8 @@ static void after_fork(void) { pthread_mutex_unlock(&lock); }
 static LargeBlock *new_chunk(size_t size)
 {
     static bool fork_handled;
-    if (!fork_handled) fork_handled = pthread_atfork(before_fork, after_fork, after_fork) == 0;
+    if (!fork_handled) system_at_fork(before_fork, after_fork, after_fork);
+    fork_handled = true;
     size_t bytes = chunk_bytes < LEAST_CHUNK ? LEAST_CHUNK : chunk_bytes;
     if (bytes < size) bytes = size;
     LargeBlock *b = system_alloc(bytes);

@@ -2,20 +2,8 @@
 #ifndef KAERU_MEMORY_H
 #define KAERU_MEMORY_H
 
+#include "system.h"
 #include "thread.h"
-
-/* ---- memory of the system (system.c) ------------------------------------------------------------------------------ */
-
-/* Memory of the system, aligned to 64 bytes; NULL if it cannot be allocated. */
-void *system_alloc(size_t bytes);
-void *system_zeroed(size_t bytes);                                  /* zeroed, and aligned as by calloc */
-void  system_free(void *p);
-/* Returns the pages that lie in this memory to the system, on Linux. They become zeros. */
-void  system_return_pages(void *p, size_t bytes);
-int64_t system_calls(void);                                         /* how many allocations this thread has made */
-/* Marks memory that must not be touched, for AddressSanitizer to report a use; does nothing in other builds. */
-void memory_poison(void *p, size_t bytes);
-void memory_unpoison(void *p, size_t bytes);
 
 /* ---- large blocks of memory, which all threads share (large.c) ---------------------------------------------------- */
 

@@ -66,7 +66,7 @@ static inline const void *thread_id(void)
     return observer;
 }
 
-static inline void tell(Event event, AgSite at, Tensor *t)
+static inline void notify(Event event, AgSite at, Tensor *t)
 {
     for (int i = 0; observed && i < OBSERVERS; i++)
         if (observer[i]) observer[i](event, at, t);

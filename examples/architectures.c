@@ -4,12 +4,13 @@
 
 #include "architectures/figures.h"
 #include "common/common.h"
+#include "common/host.h"
 
 /* The source tree as a path from the output folder, which must exist: the links still work if both move together. Free it. */
 static char *source_from_out(void)
 {
     const char *root = KAERU_SOURCE;
-    char *out = realpath(example_out(), NULL);
+    char *out = host_full_path(example_out());
     size_t common = 0, up = 0;                                          /* folders that both are in; folders to go up */
     for (size_t i = 0; out; i++) {
         bool root_ends = root[i] == '/' || !root[i], out_ends = out[i] == '/' || !out[i];
@@ -27,7 +28,7 @@ static char *source_from_out(void)
         strcat(path, "../");
     }
     strcat(strcat(path, down), *down ? "/" : "");
-    free(out);
+    ag_free(out);
     return path;
 }
 

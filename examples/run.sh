@@ -62,7 +62,7 @@ if [ $known = no ]; then
 fi
 
 if [ "$name" = spiral ] && [ $# -gt 0 ]; then
-    say "spiral has no options: it is a whole program in one file, examples/spiral.c, and writes out/spiral.safetensors."
+    say "spiral has no options: it is a whole program in one file, examples/spiral.c, and writes spiral.safetensors."
     case $1 in --help | -h) exit 0 ;; esac
     exit 2
 fi
@@ -93,5 +93,8 @@ page:*)
     need_wasm
     python3 "$root/examples/page/make.py" "$root/build" out/page.html || exit 1 ;;
 esac
+if [ "$name" = spiral ]; then
+    mkdir -p out && cd out || exit 1        # it writes its file where it runs
+fi
 [ -z "$processes" ] || run_processes "$program" "$@"
 exec "$program" "$@"

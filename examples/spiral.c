@@ -1,9 +1,8 @@
 /* spiral.c: your own model in one file: a network of two layers learns on which arm of a spiral a point is. */
 #include <stdio.h>
-#include <sys/stat.h>
 #include <kaeru/kaeru.h>
 
-static const char path[] = "out/spiral.safetensors";
+static const char path[] = "spiral.safetensors";
 
 typedef struct { Module module; Linear *hidden, *out; } Net;
 
@@ -47,7 +46,6 @@ int main(void)
         if (step % 100 == 0)
             printf("step %3d: loss %.4f\n", step, value);
     }
-    mkdir("out", 0777);                                                 /* fails if it exists already */
     if (!nn_save(path, model) || !nn_load(path, copy)) {
         fprintf(stderr, "%s\n", ag_error());
         return 1;

@@ -33,6 +33,7 @@ TOP = """\
  */
 #define _GNU_SOURCE 1
 #define _DARWIN_C_SOURCE 1
+#define _FILE_OFFSET_BITS 64
 #ifndef NDEBUG
 #define NDEBUG 1
 #endif
@@ -57,6 +58,7 @@ TOP = """\
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #pragma clang diagnostic ignored "-Wunused-function"
+#pragma clang diagnostic ignored "-Wpass-failed"          /* UNROLL where the processor has no vectors */
 #elif defined(__GNUC__)
 #pragma GCC optimize("fp-contract=off", "no-math-errno", "no-trapping-math", "wrapv")
 #pragma GCC diagnostic ignored "-Wunused-function"

@@ -48,11 +48,12 @@ for run in $runs; do
     oldest) tools="$tools venv" ;;
     esac
 done
-# The page, the training on several machines and AArch64 are tested where these are installed; in CI always.
-[ "${CI-}" != true ] || tools="$tools node chromium? ip aarch64-linux-gnu-gcc qemu-aarch64"
+# The page, the training on several machines and other platforms are tested where these are installed; in CI always.
+others='aarch64-linux-gnu-gcc riscv64-linux-gnu-gcc qemu-aarch64 qemu-riscv64 x86_64-w64-mingw32-gcc-posix wine'
+[ "${CI-}" != true ] || tools="$tools node chromium? ip $others"
 # shellcheck disable=SC2086 # a list of words
 need $tools
-[ "${CI-}" != true ] || need_wasm
+[ "${CI-}" != true ] || { need_wasm && need_zig; }
 case " $runs " in *' fuzz '*) need_fuzzer ;; esac
 
 strict='-Dwerror=false'

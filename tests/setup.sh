@@ -66,7 +66,10 @@ packages() {
     *:wasm) echo lld wasi-libc ;;
     debian:node) echo nodejs ;;
     debian:aarch64-linux-gnu-gcc) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
-    debian:qemu-aarch64) echo qemu-user ;;
+    debian:riscv64-linux-gnu-gcc) echo gcc-riscv64-linux-gnu libc6-dev-riscv64-cross ;;
+    debian:qemu-aarch64 | debian:qemu-riscv64) echo qemu-user ;;
+    debian:x86_64-w64-mingw32-gcc-posix) echo gcc-mingw-w64-x86-64-posix ;;
+    debian:wine) echo wine wine64 ;;
     debian:venv) echo python3-venv ;;
     *:venv) echo python3 ;;
     debian:mpi) echo libopenmpi-dev openmpi-bin ;;
@@ -154,6 +157,19 @@ need() {
 need_fuzzer() { need clang && need fuzzer; }
 # need_wasm: clang with what it needs to make WebAssembly.
 need_wasm() { need clang && need wasm; }
+
+# need_zig: a compiler with the headers of many systems, which Debian does not have: Python's package of it.
+need_zig() {
+    have zig && return
+    need venv
+    _zig=${TMPDIR:-/tmp}/kaeru-zig-$(id -u)
+    quietly python3 -m venv "$_zig"
+    quietly "$_zig/bin/pip" install ziglang
+    printf '#!/bin/sh\nexec "%s/bin/python3" -m ziglang "$@"\n' "$_zig" >"$_zig/bin/zig" && chmod +x "$_zig/bin/zig"
+    mkdir "$_zig/path" 2>/dev/null
+    ln -sf ../bin/zig "$_zig/path/zig"          # the folder bin has another python3
+    PATH=$PATH:$_zig/path
+}
 
 # older A B: is version A older than B? Compares the first two numbers.
 older() {

@@ -25,6 +25,9 @@ RUN_BY = {
     'man -l build/reference/man3/ag_attention.3': ('test_reference.sh', 'man3'),
     'python3 autograd/headers.py ops autograd/ops/ops.def autograd/include/kaeru/ops.h': ('meson.build', 'headers.py'),
     'meson install': ('installed.sh', 'meson install'),
+    'meson setup build-windows --cross-file packaging/windows.ini && meson compile -C build-windows':
+        ('windows.sh', 'packaging/windows.ini'),
+    'wine build-windows/examples/spiral.exe': ('windows.sh', 'both spiral'),
     'meson dist -C build': ('adopt.sh', 'meson dist'),
     'dpkg-buildpackage -us -uc -b': ('adopt.sh', 'dpkg-buildpackage'),
     'mpirun -n 4 build/examples/gpt train --shards 8': ('test_mpi.sh', 'gpt train'),

@@ -39,8 +39,8 @@ cp made/page.html first.html
 python3 "$root/examples/page/make.py" "$build" made/page.html >stdout 2>stderr
 same first.html made/page.html
 
-expect 0 'loaded from out/spiral.safetensors' ''
-hash=$(sha256sum out/spiral.safetensors | cut -d ' ' -f 1)
+expect 0 'loaded from spiral.safetensors' ''
+hash=$(sha256sum spiral.safetensors | cut -d ' ' -f 1)
 kernels=$root/autograd/kernels
 if clang --target=wasm32-wasi -O2 -msimd128 -ffp-contract=off -fwrapv -mexec-model=reactor -DKERNEL_ISA=portable \
     -I "$build/autograd/kernels" -I "$kernels" -I "$kernels/simd" -I "$kernels/include" \

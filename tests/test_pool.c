@@ -4,7 +4,6 @@
  * memory), or fresh. From that alone it computes what the pool has to do. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "internal.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 #ifdef HAVE_AMX
 #include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "system.h"
 #endif
 
 #ifdef KAERU_DOUBLE
@@ -49,7 +49,7 @@ extern void k_amx_gemm_bf16(const KGemm *s, real *c, const real *a, const real *
  * process use it. */
 static bool may_use_amx(void)
 {
-    enum { TILE_DATA = 18, REQUEST = 0x1023, OSXSAVE = 1 << 27, BF16_AND_TILE = 1 << 22 | 1 << 24, AVX512_BF16 = 1 << 5,
+    enum { OSXSAVE = 1 << 27, BF16_AND_TILE = 1 << 22 | 1 << 24, AVX512_BF16 = 1 << 5,
            TILE_STATE = 3 << 17 };
     unsigned a, b, c, d, low, high;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & OSXSAVE)) return false;
@@ -57,7 +57,7 @@ static bool may_use_amx(void)
         return false;
     if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & AVX512_BF16)) return false;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return (low & TILE_STATE) == TILE_STATE && syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
+    return (low & TILE_STATE) == TILE_STATE && system_allow_amx();
 }
 
 /* Whether the unit gives the bits of AVX-512 for random operands of every kind. */

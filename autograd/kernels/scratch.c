@@ -2,9 +2,7 @@
  * calls exit(), by a destructor. The key stays: threads of the pool may end after that. */
 #include "threads.h"
 
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdlib.h>
+#include "system.h"
 
 static _Thread_local struct { void *memory; size_t bytes; } mine;
 
@@ -14,7 +12,7 @@ static bool have_key;
 
 static void make_key(void)
 {
-    have_key = pthread_key_create(&key, free) == 0;
+    have_key = pthread_key_create(&key, system_free) == 0;
 }
 
 /* Without a key the memory of a thread would be lost at its end, so none is given. */
@@ -23,12 +21,12 @@ void *k_scratch(size_t bytes)
     if (bytes <= mine.bytes) return mine.memory;
     pthread_once(&once, make_key);
     if (!have_key) return NULL;
-    free(mine.memory);
+    system_free(mine.memory);
     pthread_setspecific(key, NULL);
     bytes = (bytes + 4095) / 4096 * 4096;
-    mine.memory = aligned_alloc(4096, bytes);
+    mine.memory = system_aligned(4096, bytes);
     if (mine.memory && pthread_setspecific(key, mine.memory) != 0) {
-        free(mine.memory);
+        system_free(mine.memory);
         mine.memory = NULL;
     }
     mine.bytes = mine.memory ? bytes : 0;
@@ -37,7 +35,7 @@ void *k_scratch(size_t bytes)
 
 __attribute__((destructor)) static void free_at_exit(void)
 {
-    free(mine.memory);
+    system_free(mine.memory);
     mine.memory = NULL;
     mine.bytes = 0;
     if (have_key) pthread_setspecific(key, NULL);

@@ -11,20 +11,13 @@
  *
  * A waiting thread spins for SPIN_NS, because the next job of a training step is a few microseconds away and waking a thread
  * takes about as long. Then it sleeps, so that idle threads do not use a shared machine. */
-#if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE             /* sched_getaffinity */
-#endif
-
 #include "threads.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "system.h"
 
 enum {
     MAX_THREADS = 256,
@@ -217,23 +210,13 @@ static void stop_workers(void)
     sized_for = 0;
 }
 
-/* Starts n - 1 workers, or as many as the system allows. They block all signals; the program's own threads get them. */
+/* Starts n - 1 workers, or as many as the system allows. */
 static void start_workers(int n)
 {
-    if (!fork_handled)
-        fork_handled = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
+    if (!fork_handled) system_at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
+    fork_handled = true;
     atomic_store(&n_queues, n);
-    sigset_t all, former;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &former);
-    pthread_attr_t attr;
-    if (pthread_attr_init(&attr) == 0) {
-        pthread_attr_setstacksize(&attr, STACK_BYTES);
-        while (workers < n - 1 && pthread_create(&worker[workers], &attr, work, &queue[workers + 1]) == 0)
-            workers++;
-        pthread_attr_destroy(&attr);
-    }
-    pthread_sigmask(SIG_SETMASK, &former, NULL);
+    while (workers < n - 1 && system_start_thread(&worker[workers], STACK_BYTES, work, &queue[workers + 1])) workers++;
     sized_for = n;
 }
 
@@ -245,22 +228,12 @@ __attribute__((destructor)) static void stop_at_exit(void)
     atomic_flag_clear(&busy);
 }
 
-static int processors(void)
-{
-#if defined(__linux__)
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
-#endif
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? (int)n : 1;
-}
-
 void k_set_threads(int n)
 {
     if (n <= 0) {
         const char *text = getenv("KAERU_THREADS");
         n = text ? atoi(text) : 0;
-        if (n <= 0) n = processors();
+        if (n <= 0) n = system_processors();
     }
     atomic_store(&requested, n < MAX_THREADS ? n : MAX_THREADS);
 }

@@ -1,12 +1,11 @@
 /* chart.c: charts in the terminal. Lines join the points on a grid of pixels. A character cell shows 2 x 4 pixels in
  * Braille, or one pixel as a letter. */
 #include "common.h"
+#include "host.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 enum { ROWS = 16, MAX_COLUMNS = 100, MARGIN = 9 };
 
@@ -29,15 +28,13 @@ typedef struct {
 
 static bool shows_colors(void)
 {
-    const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
-    return isatty(STDOUT_FILENO) && !(none && none[0]) && term && strcmp(term, "dumb") != 0;
+    const char *none = getenv("NO_COLOR");
+    return host_terminal(stdout) && !(none && none[0]);
 }
 
 static int terminal_columns(void)
 {
-    struct winsize size;
-    bool known = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    int columns = (known ? size.ws_col : 80) - MARGIN - 1;
+    int known = host_columns(), columns = (known > 0 ? known : 80) - MARGIN - 1;
     return columns < 30 ? 30 : columns > MAX_COLUMNS ? MAX_COLUMNS : columns;
 }
 
@@ -247,7 +244,7 @@ static void print_points(const Canvas *c, const Chart *chart)
 
 void chart_print(const Csv *data, const Chart *chart)
 {
-    bool utf8 = example_utf8();
+    bool utf8 = host_utf8();
     Canvas *c = ag_alloc(1, sizeof *c);
     c->columns = terminal_columns();
     c->wide = utf8 ? 2 : 1;

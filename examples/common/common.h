@@ -78,7 +78,6 @@ char *example_path(const char *name);
 char *example_input_path(const char *name);
 /* The path of a file in the same folder as another file. Free it with ag_free. */
 char *example_path_beside(const char *path, const char *name);
-bool example_utf8(void);                                                /* whether the locale uses UTF-8 */
 bool example_japanese(void);                                            /* whether pictures have Japanese captions */
 
 /* A program with several commands, each with its own options. main calls example_commands and returns the status.

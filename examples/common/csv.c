@@ -1,5 +1,6 @@
 /* csv.c: data files: columns of numbers for charts, pictures and spreadsheets. */
 #include "common.h"
+#include "host.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -147,7 +148,7 @@ double csv_get(const Csv *csv, int64_t row, int column)
 void csv_close(Csv *csv)
 {
     example_close(csv->file, csv->part);
-    if (example_writes() && rename(csv->part, csv->path) != 0) {
+    if (example_writes() && host_rename(csv->part, csv->path) != 0) {
         cannot_write(csv->path);
     }
     printf("data:    %s\n", csv->path);
@@ -215,7 +216,7 @@ Csv *csv_resume(const char *name, const char *header, double last)
     Rows part = read_rows(unfinished_path, columns, last), whole = read_rows(whole_path, columns, last);
     bool part_is_old = begins_with(&whole, &part);      /* else it has more of these rows, or is from a later run */
     if (!part_is_old && example_writes()) {
-        rename(unfinished_path, whole_path);            /* csv_open would overwrite it */
+        host_rename(unfinished_path, whole_path);            /* csv_open would overwrite it */
     }
     const Rows *rows = part_is_old ? &whole : &part;
     Csv *csv = csv_open(name, header);

@@ -1,19 +1,15 @@
 /* options.c: the command line, messages, the output folder. */
 #include "common.h"
+#include "host.h"
 #include "kaeru/text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <langinfo.h>
 #include <locale.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { MOST_TABLES = 4 };
 
@@ -168,12 +164,10 @@ static bool is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-/* Locks the output folder until this program ends, even by a kill. Some file systems have no locks: then there is none. This
- * does not wait for a program that has the lock: its results would be replaced at once. */
+/* This does not wait for a program that has the lock: its results would be replaced at once. */
 static void lock_folder(const char *path)
 {
-    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (!host_lock_folder(path)) {
         made_length = found_length;                                     /* the folder belongs to the other program */
         example_fail("--out %s: another program is writing into this folder: expected another folder", path);
     }
@@ -188,7 +182,7 @@ static void make_folder(const char *path)
         if (*p == '/' || *p == '\0') {
             char rest = *p;
             *p = '\0';
-            int error = mkdir(part, 0777) == 0 ? 0 : errno;
+            int error = host_make_folder(part);
             if (!error) {
                 made_length = (size_t)(p - part);
             } else if (!is_folder(part)) {
@@ -235,25 +229,12 @@ static _Noreturn void report_usage_error(const char *message)
     example_fail("%s", message);
 }
 
-/* A file that the program opens must not become a standard stream. If one of the three is closed, the program gets
- * /dev/null in its place, opened in the wrong direction: reading or writing it fails, and the program reports that. */
-static void open_standard_streams(void)
-{
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) {
-            _Exit(1);
-        }
-    }
-}
-
 void example_begin(int argc, char **argv, const Program *program)
 {
     static bool begun = false;
     if (!begun) {
-        open_standard_streams();
+        host_begin();
         ag_on_usage_error(report_usage_error);
-        signal(SIGXFSZ, SIG_IGN);                                       /* a write beyond `ulimit -f` fails instead */
-        setvbuf(stdout, NULL, _IOLBF, 0);                               /* line buffered, also into a pipe */
         setlocale(LC_CTYPE, "");                                        /* numbers stay in the C locale */
         begun = true;
     }
@@ -352,11 +333,6 @@ bool example_japanese(void)
 const char *example_out(void)
 {
     return out_dir;
-}
-
-bool example_utf8(void)
-{
-    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
 char *example_path_beside(const char *path, const char *name)

@@ -1,15 +1,12 @@
 /* picture.c: runs gnuplot and Graphviz. They run in the output folder, and gnuplot gets the figure's script by its full path,
  * so no script contains a path. */
 #include "common.h"
+#include "host.h"
 #include "kaeru/graph.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* The environment variable KAERU_PLOTS, or the folder of the source tree. */
 static const char *plots_folder(void)
@@ -25,7 +22,7 @@ static char *find_file(const char *name, const char *type)
     size_t room = strlen(dir) + strlen(name) + strlen(type) + 3;
     char *path = ag_alloc(room, 1);
     snprintf(path, room, "%s/%s.%s", dir, name, type);
-    char *full = realpath(path, NULL);
+    char *full = host_full_path(path);
     if (!full) {
         const char *why = strerror(errno);
         example_complain("cannot draw: %s: %s (the environment variable KAERU_PLOTS names the folder)", path, why);
@@ -53,76 +50,6 @@ static void print_quoted(const char *text)
     putchar('\'');
 }
 
-/* Whether a folder of PATH has this program. */
-static bool is_installed(const char *program)
-{
-    const char *path = getenv("PATH");
-    for (size_t n; path && *path; path += n + (path[n] == ':')) {
-        char file[PATH_MAX];
-        n = strcspn(path, ":");
-        int length = snprintf(file, sizeof file, "%.*s/%s", (int)n, path, program);
-        if (length < (int)sizeof file && access(file, F_OK) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-enum { SAID = 300 };
-
-/* Copies the last line of a file that is not empty. */
-static void last_line(FILE *file, char line[SAID])
-{
-    char text[SAID];
-    rewind(file);
-    while (fgets(text, sizeof text, file)) {
-        text[strcspn(text, "\n")] = '\0';
-        if (text[0]) {
-            memcpy(line, text, sizeof text);
-        }
-    }
-}
-
-/* Runs a program in a folder; *error becomes errno if it could not be started, else 0. Returns its exit status, and in `said`
- * the last line that it wrote on stderr. */
-static int run(const char *const argv[], const char *folder, int *error, char said[SAID])
-{
-    int status = 0, report[2];              /* a pipe: the child writes its errno to it, and a started program closes it */
-    said[0] = '\0';
-    if (pipe(report) != 0) {
-        *error = errno;
-        return 0;
-    }
-    FILE *to = tmpfile();                   /* NULL: the program writes to this program's stderr */
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        if (to) {
-            dup2(fileno(to), STDERR_FILENO);
-        }
-        int nothing = open("/dev/null", O_RDONLY);
-        if (fcntl(report[1], F_SETFD, FD_CLOEXEC) == 0 && nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
-            chdir(folder) == 0) {
-            execvp(argv[0], (char *const *)argv);
-        }
-        ssize_t written = write(report[1], &errno, sizeof errno);
-        _exit(written > 0);
-    }
-    *error = child < 0 ? errno : 0;
-    close(report[1]);
-    if (child > 0) {
-        ssize_t got = read(report[0], error, sizeof *error);
-        *error = got == (ssize_t)sizeof *error ? *error : 0;
-        waitpid(child, &status, 0);
-    }
-    close(report[0]);
-    if (to) {
-        last_line(to, said);
-        fclose(to);
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 /* Whether a picture in the output folder ends with its format's last mark. gnuplot does not report a full disk. */
 static bool is_complete(const char *name, const char *mark)
 {
@@ -145,8 +72,7 @@ static bool is_complete(const char *name, const char *mark)
 static void check_font(void)
 {
     static bool checked = false;
-    if (!checked && example_japanese() &&
-        system("exec 2>/dev/null; command -v fc-list >/dev/null && test -z \"$(fc-list :lang=ja family)\"") == 0) {
+    if (!checked && example_japanese() && !host_draws_japanese()) {
         example_warn("no font has Japanese letters, so pictures show boxes: sudo apt install fonts-vlgothic (Debian, Ubuntu), "
                      "or --language en");
     }
@@ -159,7 +85,7 @@ typedef enum { DRAWN, NOT_INSTALLED, NOT_DRAWN } Drawing;
 static Drawing draw(const char *const argv[], const char *source, const char *name)
 {
     static const char *not_started;
-    char picture[2][80], said[SAID];
+    char picture[2][80], said[HOST_SAID];
     if (not_started && strcmp(not_started, argv[0]) == 0) {
         return NOT_DRAWN;
     }
@@ -175,8 +101,8 @@ static Drawing draw(const char *const argv[], const char *source, const char *na
         }
     }
     check_font();
-    int error, status = run(argv, example_out(), &error, said);
-    if (error == ENOENT && !is_installed(argv[0])) {
+    int error, status = host_run(argv, example_out(), &error, said);
+    if (error == ENOENT && !host_installed(argv[0])) {
         return NOT_INSTALLED;
     }
     char *png = example_path(picture[0]);
@@ -206,9 +132,6 @@ void picture_draw(const char *name)
         return;
     }
     char *base = example_path(name);
-    if (!example_utf8()) {
-        setenv("LC_ALL", "C.UTF-8", 1);                               /* or gnuplot warns about the figures' UTF-8 */
-    }
     const char *language = example_japanese() ? "language = 'ja'" : "language = 'en'";
     Drawing result = draw((const char *const[]){ "gnuplot", "-d", "-e", language, script, NULL }, script, name);
     if (result == NOT_INSTALLED) {
@@ -224,7 +147,7 @@ void picture_draw(const char *name)
     } else if (result == DRAWN) {
         printf("picture: %s.png, %s.svg\n", base, base);
     }
-    free(script);
+    ag_free(script);
     ag_free(base);
 }
 

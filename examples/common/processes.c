@@ -2,9 +2,9 @@
  * writes files and prints. */
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "common.h"
+#include "host.h"
 #include "kaeru/version.h"
 #ifdef KAERU_MPI
 #include "kaeru/mpi.h"
@@ -69,7 +69,7 @@ void processes_wait_to_fail(void)
 {
     if (!example_writes()) {
         signal(SIGTERM, SIG_DFL);                                       /* by which it ends them */
-        nanosleep(&(struct timespec){ .tv_sec = processes->patience * (processes->rank < 3 ? processes->rank : 3) }, NULL);
+        host_sleep(processes->patience * (processes->rank < 3 ? processes->rank : 3));
     }
 }
 
@@ -114,9 +114,6 @@ static void on_signal(int number)
 
 const volatile sig_atomic_t *example_stop(void)
 {
-    static const int numbers[] = { SIGTERM, SIGUSR1 };
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        sigaction(numbers[i], &(struct sigaction){ .sa_handler = on_signal, .sa_flags = SA_RESTART }, NULL);
-    }
+    host_on_stop(on_signal);
     return &signaled;
 }

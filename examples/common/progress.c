@@ -1,11 +1,11 @@
 /* progress.c: the progress line of a long computation. */
 #include "common.h"
+#include "host.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 double example_seconds(void)
 {
@@ -16,8 +16,7 @@ double example_seconds(void)
 
 Progress progress_begin(const char *what, int64_t total)
 {
-    const char *term = getenv("TERM");
-    bool terminal = example_writes() && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+    bool terminal = example_writes() && host_terminal(stderr);
     return (Progress){ what, total, example_seconds(), 0, terminal };
 }
 

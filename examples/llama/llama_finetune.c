@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "common/host.h"
 #include "common/lm_run.h"
 #include "kaeru/lora.h"
 #include "llama_commands.h"
@@ -58,7 +58,7 @@ static LmData *open_data(const Llama *m, const KaeruVocab *v)
 static char *made_folder(const char *name)
 {
     char *path = example_path(name);
-    mkdir(path, 0777);                                                  /* if this fails, writing the files tells why */
+    host_make_folder(path);                                             /* if this fails, writing the files tells why */
     return path;
 }
 
@@ -91,7 +91,7 @@ static void copy_file(const char *from, const char *to)
     FILE *out = example_create(part);
     fwrite(text.bytes, 1, text.size, out);
     example_close(out, part);
-    if (rename(part, to) != 0) {
+    if (host_rename(part, to) != 0) {
         example_fail("cannot write %s: %s", to, strerror(errno));
     }
     kaeru_text_close(&text);

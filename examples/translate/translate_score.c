@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/host.h"
 #include "translate_commands.h"
 
 static const char *checkpoint, *src_path, *tgt_path, *sentence;
@@ -141,12 +142,12 @@ int translate_translate(int argc, char **argv)
     TrainedModel m = trained_model_of_checkpoint(checkpoint);
     TransformerTranslator t = translator_of(m.model, &m.vocabularies);
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     int64_t number = 0;
-    for (ssize_t size; (size = getline(&line, &room, stdin)) > 0;) {
+    for (ptrdiff_t size; (size = host_read_line(&line, &capacity, stdin)) > 0;) {
         translate_line(&t, line, (size_t)size, ++number, m.lower_case);
     }
-    if (!feof(stdin)) {                                                 /* getline fails without memory, too */
+    if (!feof(stdin)) {                                                 /* it fails without memory, too */
         example_complain("cannot read standard input: %s", strerror(errno));
     }
     free(line);

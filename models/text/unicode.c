@@ -143,7 +143,7 @@ size_t unicode_lower_text(const uint32_t *code, size_t n, uint32_t *out)
  * are decomposed, marks sorted by their class, and pairs composed. */
 
 /* A byte that is not UTF-8 is kept, as a code after the last one of Unicode. */
-enum { BYTE = 0x110000 };
+enum { ONE_BYTE = 0x110000 };
 /* Syllables of Korean are composed of a first letter, a vowel and perhaps a last letter, by arithmetic. */
 enum { SYLLABLE = 0xac00, FIRST = 0x1100, VOWEL = 0x1161, LAST = 0x11a7, VOWELS = 21, LASTS = 28,
        SYLLABLES = 19 * VOWELS * LASTS };
@@ -224,7 +224,7 @@ char *unicode_nfc(const char *text, size_t n, size_t *size)
     for (i = 0; i < n; ) {
         uint32_t next = 0;
         int length = utf8_decode(text + i, n - i, &next);
-        count += decompose(length ? next : (uint32_t)BYTE + (unsigned char)text[i], code + count);
+        count += decompose(length ? next : (uint32_t)ONE_BYTE + (unsigned char)text[i], code + count);
         i += length ? (size_t)length : 1;
     }
     for (size_t end = i = 0; i < count; i = end + 1) {
@@ -235,8 +235,8 @@ char *unicode_nfc(const char *text, size_t n, size_t *size)
     char *out = ag_alloc(4 * count + 1, 1);
     *size = 0;
     for (i = 0; i < count; i++) {
-        if (code[i] < BYTE) *size += (size_t)utf8_encode(code[i], out + *size);
-        else out[(*size)++] = (char)(code[i] - BYTE);
+        if (code[i] < ONE_BYTE) *size += (size_t)utf8_encode(code[i], out + *size);
+        else out[(*size)++] = (char)(code[i] - ONE_BYTE);
     }
     ag_free(code);
     return out;

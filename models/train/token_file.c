@@ -57,7 +57,7 @@ bool token_file_read(const File *map, const char *path, const KaeruVocab *v, Tok
     Header h;
     uint64_t count;
     if (map->size < OVERHEAD)
-        return ag_set_error("%s: expected a token file of at least %d bytes, found %zu", path, (int)OVERHEAD, map->size);
+        return ag_set_error("%s: expected a token file of at least %d bytes, found %" PRIu64, path, (int)OVERHEAD, map->size);
     memcpy(&h, map->bytes, sizeof h);
     memcpy(&count, map->bytes + map->size - sizeof count, sizeof count);
     if (h.version != VERSION || h.zero != 0)

@@ -1,25 +1,16 @@
 /* file.c: reads files whole, mapped and in parts, and replaces files in one step. All calls to the file system are here,
  * so that the tests can make each of them fail. */
-#if !defined(_DEFAULT_SOURCE)
-#define _DEFAULT_SOURCE                     /* declares flock and the functions of POSIX */
-#endif
-#define _FILE_OFFSET_BITS 64
 #include "file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "number.h"
+#include "system.h"
 
 enum { MOST_AT_ONCE = 1 << 30 };            /* bytes: every system accepts this many in one read or write */
 enum { WRITER_MS = 5000 };                  /* milliseconds that a reader of a FIFO waits for a program that writes it */
@@ -63,9 +54,9 @@ static File *file_new(const char *name)
 static File *open_kind(const char *path, bool regular)
 {
     File *f = file_new(path);
-    struct stat status;
-    f->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    bool good = f->fd >= 0 && fstat(f->fd, &status) == 0;
+    struct system_stat status;
+    f->fd = system_open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    bool good = f->fd >= 0 && system_fstat(f->fd, &status) == 0;
     if (!good) system_error(path, "cannot be opened", errno);
     else if (S_ISREG(status.st_mode)) f->size = (uint64_t)status.st_size;
     else if (regular) good = ag_set_error("%s: expected a regular file", path);
@@ -76,8 +67,8 @@ static File *open_kind(const char *path, bool regular)
 
 bool file_exists(const char *path)
 {
-    struct stat status;
-    return stat(path, &status) == 0;
+    struct system_stat status;
+    return system_stat(path, &status) == 0;
 }
 
 char *file_read(void *owner, const char *path, size_t limit, size_t *size)
@@ -168,7 +159,7 @@ struct FileWriter {
 static void abandon(void *self)
 {
     FileWriter *w = self;
-    if (w->owns_temporary) unlink(w->temporary);
+    if (w->owns_temporary) system_unlink(w->temporary);
     if (w->fd >= 0) close(w->fd);
     if (w->lock >= 0) close(w->lock);
     if (w->folder >= 0) close(w->folder);
@@ -179,11 +170,11 @@ static void abandon(void *self)
 static bool open_temporary(FileWriter *w)
 {
     for (;;) {
-        int fd = open(w->temporary, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+        int fd = system_open(w->temporary, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
         if (fd < 0) return system_error(w->path, "cannot be written", errno);
-        struct stat opened, named;
+        struct system_stat opened, named;
         bool busy = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-        bool there = fstat(fd, &opened) == 0 && stat(w->temporary, &named) == 0;
+        bool there = system_fstat(fd, &opened) == 0 && system_stat(w->temporary, &named) == 0;
         int error = there ? ENOENT : errno;
         if (there && !busy && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev) {
             w->fd = fd;
@@ -202,15 +193,15 @@ static bool open_folder(FileWriter *w)
 {
     const char *slash = strrchr(w->target, '/');
     const char *folder = slash ? ag_strndup_in(w, w->target, (size_t)(slash - w->target) + 1) : ".";
-    w->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    w->folder = system_open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return w->folder >= 0 || system_error(w->path, "cannot be written: its folder", errno);
 }
 
 FileWriter *file_replace(const char *path)
 {
     char behind_links[PATH_MAX];
-    struct stat status;
-    bool exists = stat(path, &status) == 0;
+    struct system_stat status;
+    bool exists = system_stat(path, &status) == 0;
     if (exists && !S_ISREG(status.st_mode)) {
         ag_set_error("%s: expected a regular file to replace", path);
         return NULL;
@@ -243,21 +234,10 @@ void file_write(FileWriter *w, const void *bytes, size_t n)
     }
 }
 
-/* Syncs a file or folder to the disk; returns 0 or errno. A file system that cannot sync folders returns EINVAL, which
- * is no failure. */
-static int sync_to_disk(int fd, bool folder)
-{
-#ifdef F_FULLFSYNC
-    if (fcntl(fd, F_FULLFSYNC) == 0) return 0;      /* on macOS, fsync leaves data in the drive's cache */
-#endif
-    if (fsync(fd) == 0 || (folder && errno == EINVAL)) return 0;
-    return errno;
-}
-
 bool file_finish(FileWriter *w)
 {
     if (w->fd < 0) return !w->error;
-    if (!w->error) w->error = sync_to_disk(w->fd, false);
+    if (!w->error) w->error = system_sync(w->fd, false);
     if (close(w->fd) != 0 && !w->error) w->error = errno;
     w->fd = -1;
     return !w->error || system_error(w->path, "cannot be written", w->error);
@@ -266,10 +246,10 @@ bool file_finish(FileWriter *w)
 bool file_commit(FileWriter *w)
 {
     bool done = file_finish(w);
-    if (done && rename(w->temporary, w->target) != 0) done = system_error(w->path, "cannot be replaced", errno);
+    if (done && system_rename(w->temporary, w->target) != 0) done = system_error(w->path, "cannot be replaced", errno);
     if (done) {
         w->owns_temporary = false;
-        int error = sync_to_disk(w->folder, true);
+        int error = system_sync(w->folder, true);
         if (error) done = system_error(w->path, "was replaced, but may not be on the disk yet", error);
     }
     ag_free(w);

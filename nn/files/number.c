@@ -3,28 +3,18 @@
 #include "number.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __APPLE__
-#include <xlocale.h>
-#endif
 
-typedef struct { locale_t c, before; } LocaleChange;
+#include "system.h"
 
-static LocaleChange use_c_locale(void)
+static void *use_c_locale(void)
 {
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!c) ag_usage_error(AG_HERE, "number", "no memory for the C locale");
-    return (LocaleChange){ c, uselocale(c) };
-}
-
-static void restore_locale(LocaleChange change)
-{
-    uselocale(change.before);
-    freelocale(change.c);
+    void *former = system_use_c_locale();
+    if (!former) ag_usage_error(AG_HERE, "number", "no memory for the C locale");
+    return former;
 }
 
 /* Moves *at past the digits there; false if there are none. */
@@ -74,9 +64,9 @@ size_t number_scan(const char *s, size_t n, Number *number, size_t *wrong)
     if (number->whole) {
         number->value = (double)integer;
     } else {
-        LocaleChange change = use_c_locale();
+        void *former = use_c_locale();
         number->value = strtod(text, NULL);
-        restore_locale(change);
+        system_restore_locale(former);
     }
     if (text != buffer) ag_free(text);
     return length;
@@ -87,31 +77,31 @@ bool number_read(const char *text, bool whole, double *value)
     static const int64_t most = INT64_C(1) << 53;
     if (!*text || text[strspn(text, whole ? "+-0123456789" : "+-.0123456789eE")]) return false;
     char *end;
-    LocaleChange change = use_c_locale();
+    void *former = use_c_locale();
     int64_t integer = whole ? strtoll(text, &end, 10) : 0;
     *value = whole ? (double)integer : strtod(text, &end);
-    restore_locale(change);
+    system_restore_locale(former);
     if (integer < -most || integer > most) *value = integer < 0 ? -HUGE_VAL : HUGE_VAL;
     return !*end;
 }
 
 char *number_text(double value, char text[NUMBER_TEXT])
 {
-    LocaleChange change = use_c_locale();
+    void *former = use_c_locale();
     for (int precision = 15; precision <= 17; precision++) {
         snprintf(text, NUMBER_TEXT, "%.*g", precision, value);
         if (strtod(text, NULL) == value) break;
     }
-    restore_locale(change);
+    system_restore_locale(former);
     return text;
 }
 
 static int print(char *text, size_t size, const char *format, va_list list) AG_PRINTF(3, 0);
 static int print(char *text, size_t size, const char *format, va_list list)
 {
-    LocaleChange change = use_c_locale();
+    void *former = use_c_locale();
     int length = vsnprintf(text, size, format, list);
-    restore_locale(change);
+    system_restore_locale(former);
     return length;
 }
 

@@ -42,7 +42,11 @@ typedef void AgErrorHandler(const char *message);
 AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler);
 
 #if defined(__GNUC__)
+#ifdef __MINGW_PRINTF_FORMAT
+#define AG_PRINTF(text, first) __attribute__((__format__(__MINGW_PRINTF_FORMAT, text, first)))
+#else
 #define AG_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
+#endif
 #define AG_MUST_CHECK __attribute__((__warn_unused_result__))       /* false is an error that nothing else reports */
 #else
 #define AG_PRINTF(text, first)

@@ -1,0 +1,40 @@
+/* host.h: what the examples need of the system, on each of them. On Windows, the programs' manifest (common/windows.rc) makes
+ * UTF-8 the encoding of paths and arguments. */
+#ifndef KAERU_EXAMPLES_HOST_H
+#define KAERU_EXAMPLES_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* Once at the start: the standard streams are open, and write the same bytes on each system. */
+void host_begin(void);
+/* Whether a terminal that moves its cursor and shows colors is at the other end. */
+bool host_terminal(FILE *stream);
+int  host_columns(void);                                    /* of the terminal at stdout; 0: none */
+bool host_utf8(void);                                       /* whether texts are shown as UTF-8 */
+/* Calls the handler when the user or the system asks the program to stop and to save its work. */
+void host_on_stop(void (*handler)(int number));
+void host_sleep(int seconds);
+
+/* As getline of POSIX. */
+ptrdiff_t host_read_line(char **line, size_t *capacity, FILE *from);
+
+/* Makes a folder; returns 0 or errno. */
+int host_make_folder(const char *path);
+/* False if another program has locked this folder. Else it is locked until this program ends, even by a kill. Some file
+ * systems have no locks: then there is none. */
+bool host_lock_folder(const char *path);
+/* As rename of POSIX: replaces the file of that name. */
+int host_rename(const char *from, const char *to);
+char *host_full_path(const char *path);                     /* with errno if there is none; ag_free it */
+
+enum { HOST_SAID = 300 };
+bool host_installed(const char *program);                   /* whether a folder of PATH has it */
+/* Runs a program in a folder; *error becomes errno if it could not be started, else 0. Returns its exit status, and in `said`
+ * the last line that it wrote on stderr. */
+int host_run(const char *const argv[], const char *folder, int *error, char said[HOST_SAID]);
+bool host_draws_japanese(void);                             /* false: no font has Japanese letters */
+
+#endif
