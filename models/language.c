@@ -50,14 +50,27 @@ NnCache *lm_cache_new_at(AgSite at, const void *m)
     return nn_cache_new_at(at, (int)sizes.layers, sizes.context);
 }
 
+static const struct NnLmFunctions *functions_with_cache(AgSite at, const char *what, const void *m, const NnCache *cache)
+{
+    const struct NnLmFunctions *f = functions_of(at, what, m);
+    ag_check_object_at(at, what, "the cache", cache);
+    int64_t layers = f->get_sizes(m).layers;
+    if (cache->n != layers)
+        ag_usage_error(at, what, "a cache for %d layers, expected one for the model's %lld", cache->n, (long long)layers);
+    return f;
+}
+
+Tensor *lm_logits_at(AgSite at, void *m, Tensor *ids, NnCache *cache)
+{
+    AG_LAYER(at);
+    const struct NnLmFunctions *f = cache ? functions_with_cache(at, __func__, m, cache) : functions_of(at, __func__, m);
+    return f->get_logits(m, f->run_body(m, ids, cache));            /* (B,T,V) */
+}
+
 Tensor *lm_next_at(AgSite at, void *m, Tensor *ids, NnCache *cache)
 {
     AG_LAYER(at);
-    const struct NnLmFunctions *f = functions_of(at, __func__, m);
-    int64_t layers = f->get_sizes(m).layers;
-    ag_check_object_at(at, __func__, "the cache", cache);
-    if (cache->n != layers)
-        ag_usage_error(at, __func__, "a cache for %d layers, expected one for the model's %lld", cache->n, (long long)layers);
+    const struct NnLmFunctions *f = functions_with_cache(at, __func__, m, cache);
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = f->run_body(m, ids, cache);                         /* (B,T,D) */
     int64_t n = tensor_dim(x, 1);

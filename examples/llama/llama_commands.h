@@ -12,5 +12,6 @@ int llama_finetune(int argc, char **argv);
 char *path_in(const char *folder, const char *name);
 /* These end the program with the library's message if a file cannot be used, or if the two do not fit together. */
 Llama *model_of_folder(const char *folder, KaeruVocab **v);
+Writer llama_writer(Llama *m, const KaeruVocab *v);
 
 #endif

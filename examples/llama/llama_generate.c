@@ -27,7 +27,7 @@ Llama *model_of_folder(const char *folder, KaeruVocab **v)
     return m;
 }
 
-static Writer writer_of(Llama *m, const KaeruVocab *v)
+Writer llama_writer(Llama *m, const KaeruVocab *v)
 {
     int32_t begin = kaeru_vocab_special(v, KAERU_START), end = kaeru_vocab_special(v, KAERU_END);
     Writer w = { .model = m, .vocab = v, .begins_prompts = begin >= 0 };
@@ -61,7 +61,7 @@ int llama_generate(int argc, char **argv)
     KaeruVocab *v;
     Llama *m = model_of_folder(folder, &v);
     nn_eval(m);
-    Writer w = writer_of(m, v);
+    Writer w = llama_writer(m, v);
     write_text(&w, &writing);
     ag_free(v);
     ag_free(m);
