@@ -15,7 +15,7 @@
 static const char magic[] = "kaeru.k1";
 enum { MAGIC = 8, HASH = 8, HEAD = MAGIC + 3 * HASH, ROWS = 200, LEAST_STREAM = 8192 };
 
-static const char *model_path, *output;
+static const char *model_path;
 static bool overwrite, show, curve;
 static Settings how;
 
@@ -123,10 +123,10 @@ static char *joined(const char *path, const char *ending)
 static void check_output(const char *path, const char *input)
 {
     if (kaeru_text_is_same_file(path, input)) {
-        example_usage_error("--to %s: is the file to read, expected another", path);
+        example_usage_error("%s: is the file to read and cannot be the one to write", path);
     }
     if (!overwrite && access(path, F_OK) == 0) {
-        example_usage_error("%s exists: --overwrite replaces it, --to FILE writes another", path);
+        example_usage_error("%s exists: expected --overwrite or the name of another file", path);
     }
     example_must_be_output(path);
     char *part = joined(path, ".part");
@@ -336,14 +336,14 @@ static void draw_curve(const Coding *c)
 }
 
 /* The path of the file to write. Free it with ag_free. */
-static char *output_of(const char *input, bool known)
+static char *output_of(const char *input, const char *output, bool known)
 {
     size_t n = strlen(input), ending = strlen(ENDING);
     if (output || known) {
         return output ? ag_strdup(output) : joined(input, ENDING);
     }
     if (n <= ending || strcmp(input + n - ending, ENDING) != 0) {
-        example_usage_error("%s does not end in " ENDING ": expected --to FILE", input);
+        example_usage_error("%s does not end in " ENDING ": expected the name of the file to write after it", input);
     }
     char *path = ag_strdup(input);
     path[n - ending] = '\0';
@@ -355,7 +355,6 @@ int main(int argc, char **argv)
     const NnField options[] = {
         NN_TEXT_OPTION("model", "FOLDER", model_path,
                        "a Llama, SmolLM2 or Qwen, or a checkpoint of gpt train; without: a model that learns"),
-        NN_TEXT_OPTION("to", "FILE", output, "the file to write; without: FILE" ENDING ", or with -d FILE without " ENDING),
         NN_FLAG_OPTION("overwrite", overwrite, "replace this file if it exists"),
         NN_FLAG_OPTION("show", show, "print the text; on a terminal, its colors tell what each token cost"),
         NN_FLAG_OPTION("curve", curve, "write compress.csv (byte,bits_per_byte,mean) and draw it"),
@@ -364,10 +363,12 @@ int main(int argc, char **argv)
     bool known = !(argc > 1 && strcmp(argv[1], "-d") == 0);
     int names = known ? 0 : 1;
     const char *input = argc > names + 1 && argv[names + 1][0] != '-' ? argv[++names] : NULL;
+    const char *output = input && argc > names + 1 && argv[names + 1][0] != '-' ? argv[++names] : NULL;
     nn_fields_defaults(&settings_fields, &how);
     example_add_options(&settings_fields, &how);
     example_begin(argc - names, argv + names, &(Program){ "compress",
-        "compress FILE makes FILE" ENDING ", and compress -d FILE" ENDING " makes FILE again. Both come before the options.\n"
+        "compress FILE makes FILE" ENDING ", and compress -d FILE" ENDING " makes FILE again. Another name for the file to write can\n"
+        "follow. The names come before the options.\n"
         "Shows that the loss of a language model in bits is the size of the text. A small Transformer learns the file while\n"
         "it reads it, and the decoder learns in the same way. Or a trained model is used, which the decoder needs, too. The\n"
         "file has the settings: -d needs no other option than --model. Any bytes can be compressed.", options });
@@ -376,7 +377,7 @@ int main(int argc, char **argv)
     }
     Coding c = { .known = known, .encoder = ENCODER_BEGIN };
     Bytes in = read_file(input);
-    char *path = output_of(input, known);
+    char *path = output_of(input, output, known);
     check_output(path, input);
     Bytes out = known ? compress(&c, &in) : decompress(&c, input, &in);
     if (show) {
@@ -387,7 +388,7 @@ int main(int argc, char **argv)
     }
     write_file(path, &out);
     size_t text = known ? in.n : out.n, packed = known ? out.n : in.n;
-    printf("%s: %zu bytes, %s %zu, %.3f bits a byte\n", path, out.n, known ? "from" : "from", in.n,
+    printf("%s: %zu bytes from %zu, %.3f bits a byte\n", path, out.n, in.n,
            text ? 8 * (double)packed / (double)text : 0.0);
     return example_end();
 }

@@ -138,6 +138,36 @@ START_TEST(a_cache_changes_no_bit)
 }
 END_TEST
 
+/* The logits of all positions, too, in both precisions: a text that was compressed at once is decompressed id by id. */
+START_TEST(logits_with_a_cache_have_the_same_bits)
+{
+    static const int steps[] = { 1, 3, 7, 40 };
+    Llama *m = model_of(_i);
+    NnTensorFile *st = expected_of(_i);
+    for (int k = 0; k < 8; k++) {
+        ag_precision(k % 2 ? AG_BF16 : AG_FLOAT32);
+        AgScope s = ag_begin(AG_RECORD);
+        Tensor *ids = ids_of(st, "ids"), *all = lm_logits(m, ids, NULL);
+        ck_assert(tensor_requires_grad(all));
+        check_close("logits", all, llama_forward(m, ids), 0);
+        AgScope reading = ag_begin(AG_NO_GRAD);
+        NnCache *cache = lm_cache_new(m);
+        int64_t n = tensor_dim(ids, 1);
+        for (int64_t at = 0, next; at < n; at = next) {
+            next = at + steps[k / 2] < n ? at + steps[k / 2] : n;
+            Tensor *part = lm_logits(m, ag_slice(ids, 1, at, next), cache);
+            check_close("logits with a cache", part, ag_slice(all, 1, at, next), 0);
+        }
+        ag_free(cache);
+        ag_end(reading);
+        ag_end(s);
+    }
+    ag_precision(AG_FLOAT32);
+    ag_free(st);
+    ag_free(m);
+}
+END_TEST
+
 typedef struct { const int32_t *id; int64_t n; } Rest;
 
 static bool compare_next(void *arg, int32_t id)
@@ -518,6 +548,7 @@ Suite *llama_suite(void)
     tcase_add_loop_test(t, long_texts_agree, 0, 2);
     tcase_add_loop_test(t, loss_and_gradients_agree, 0, 2 * MODELS);
     tcase_add_loop_test(t, a_cache_changes_no_bit, 0, MODELS);
+    tcase_add_loop_test(t, logits_with_a_cache_have_the_same_bits, 0, MODELS);
     tcase_add_loop_test(t, greedy_text_agrees, 0, MODELS);
     tcase_add_test(t, sizes_give_the_number_of_parameters);
     tcase_add_test(t, wrong_sizes_are_refused);

@@ -1617,6 +1617,10 @@ START_TEST(gpts)
     MISTAKE("target is AG_REAL", lm_loss(m, word, ones(2, 3)));
     MISTAKE("9 is not an AgReduce", lm_loss_with(m, word, word, (AgReduce)9));
     MISTAKE("the module is NULL", lm_cache_new(no_model));
+    MISTAKE("the module is NULL", lm_logits(no_model, word, c));
+    MISTAKE("t is NULL", lm_logits(m, none, NULL));
+    MISTAKE("exceed the context of 6", lm_logits(m, ids(2, 7), NULL));
+    MISTAKE("a cache for 5 layers, expected one for the model's 1", lm_logits(m, word, nn_cache_new(5, 6)));
     MISTAKE("the module is NULL", lm_next(no_model, word, c));
     MISTAKE("the cache is NULL", lm_next(m, word, no_cache));
     MISTAKE("t is NULL", lm_next(m, none, c));

@@ -48,6 +48,21 @@ static void models(void)
         printf("%.3f\n", tensor_item(loss));                            /* about ln 50: nothing is learned yet */
         ag_free(m);
     }
+    EXAMPLE(lm_logits) {
+        GPTOptions o = gpt_defaults();
+        o.layers = 1, o.heads = 2, o.width = 16, o.vocab = 50, o.context = 8;
+        GPT *m = gpt_new(o);
+        nn_eval(m);
+        AgScope s = ag_begin(AG_NO_GRAD);
+        NnCache *cache = lm_cache_new(m);
+        Tensor *all = lm_logits(m, tensor_ints(SHAPE(1, 3), (int32_t[]){ 3, 1, 4 }), NULL);
+        lm_logits(m, tensor_ints(SHAPE(1, 2), (int32_t[]){ 3, 1 }), cache);         /* the same in two steps */
+        Tensor *last = lm_logits(m, tensor_ints(SHAPE(1, 1), (int32_t[]){ 4 }), cache);
+        printf("%d\n", memcmp(tensor_data(last), tensor_data(all) + 2 * 50, 50 * sizeof(ag_real)) == 0);
+        ag_free(cache);
+        ag_end(s);
+        ag_free(m);
+    }
     EXAMPLE(lm_generate) {
         /* static bool print_id(void *arg, int32_t id) { printf("%d ", id); return true; } */
         GPTOptions o = gpt_defaults();
