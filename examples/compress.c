@@ -8,12 +8,13 @@
 #include "compress/coder.h"
 #include "compress/predictor.h"
 #include "compress/tokens.h"
+#include "gpt/gpt_commands.h"
 
 #define ENDING ".k"
 /* The file: these 8 bytes, of which the last is the version; 8 bytes: the hash of all that follows; 8: that of the weights; 8:
  * that of the text; the number of tokens and the settings, each in groups of 7 bits, the lowest first; the bytes of the coder. */
 static const char magic[] = "kaeru.k1";
-enum { MAGIC = 8, HASH = 8, HEAD = MAGIC + 3 * HASH, ROWS = 200, LEAST_STREAM = 8192 };
+enum { MAGIC = 8, HASH = 8, HEAD = MAGIC + 3 * HASH, ROWS = 200, LEAST_STREAM = 8192, SAMPLE = 100000 };
 
 static const char *model_path;
 static bool overwrite, show, curve;
@@ -368,17 +369,22 @@ int main(int argc, char **argv)
     example_add_options(&settings_fields, &how);
     example_begin(argc - names, argv + names, &(Program){ "compress",
         "compress FILE makes FILE" ENDING ", and compress -d FILE" ENDING " makes FILE again. Another name for the file to write can\n"
-        "follow. The names come before the options.\n"
+        "follow. The names come before the options. Without a FILE, it compresses a part of kaeru's own sources.\n"
         "Shows that the loss of a language model in bits is the size of the text. A small Transformer learns the file while\n"
         "it reads it, and the decoder learns in the same way. Or a trained model is used, which the decoder needs, too. The\n"
         "file has the settings: -d needs no other option than --model. Any bytes can be compressed.", options });
-    if (!input) {
-        example_usage_error("expected a file: compress FILE, or compress -d FILE" ENDING);
+    if (!known && !input) {
+        example_usage_error("expected a file: compress -d FILE" ENDING);
     }
     Coding c = { .known = known, .encoder = ENCODER_BEGIN };
-    Bytes in = read_file(input);
-    char *path = output_of(input, output, known);
-    check_output(path, input);
+    Bytes in = { 0 };
+    char *path = input ? output_of(input, output, known) : example_path("compress" ENDING);
+    if (input) {
+        in = read_file(input);
+        check_output(path, input);
+    } else {
+        bytes_append(&in, corpus, SAMPLE);
+    }
     Bytes out = known ? compress(&c, &in) : decompress(&c, input, &in);
     if (show) {
         show_text(&c);

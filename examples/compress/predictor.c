@@ -21,8 +21,8 @@ static const NnField fields[] = {
     NN_FIELD("layers", Settings, layers, 3, 1, 100, "of the network that learns"),
     NN_FIELD("heads", Settings, heads, 4, 1, 64, "of this network; its width is 32 times as much"),
     NN_FIELD("rate", Settings, rate, 3000, 1, 1000000, "its learning rate, times a million"),
-    NN_FIELD("order", Settings, order, 4, -1, TABLE_ORDERS,
-             "most bytes after which a table counts what follows; the network corrects it; -1: no table"),
+    NN_FIELD("order", Settings, order, 4, 0, TABLE_ORDERS,
+             "most bytes after which a table counts what follows; the network corrects it; 0: no table"),
     NN_FIELDS_END
 };
 const NnFields settings_fields = { .prefix = "compress.", .size = sizeof(Settings), .field = fields };
@@ -61,7 +61,7 @@ static Learner *learner_new(const Settings *how)
     o.tied = false;
     Learner *l = nn_new(Learner);
     nn_child(l, net, llama_new(o));
-    if (how->order >= 0) {
+    if (how->order > 0) {
         nn_child(l, factor, nn_embedding_new(how->order + 2, 1));
         ag_fill(l->factor->weight, 1);
         nn_buffer(l, counted, SHAPE(how->streams, how->window, BYTES));

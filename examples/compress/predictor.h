@@ -7,7 +7,7 @@
 /* What must be equal when a text is compressed and when it is decompressed. The text is divided into `streams` parts of equal
  * length, which are predicted side by side, in segments of window / 2 tokens. The model reads a segment behind the one before
  * it. The other numbers are those of a model that learns: its layers; its heads, of width 32; its learning rate, times 10^6; the
- * order of its table (table.h), -1: none. */
+ * order of its table (table.h), 0: no table. */
 typedef struct { int64_t learns, seed, bf16, streams, window, layers, heads, rate, order; } Settings;
 extern const NnFields settings_fields;
 

@@ -1,0 +1,183 @@
+#!/bin/sh
+# test_compress.sh PROGRAM GPT FIXTURES SOURCE: what compress writes and reads: files of all kinds, models, instruction sets,
+# threads, damaged files. DAMAGED is the number of damaged files (default 60).
+
+# shellcheck disable=SC2086 # lists of words
+program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+gpt=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
+fixtures=$(cd "$3" && pwd)
+source=$(cd "$4" && pwd)
+KAERU_PLOTS=$source/plots
+export KAERU_PLOTS
+# shellcheck source=tests/expect.sh
+. "$(dirname "$0")/expect.sh"
+
+tiny='--layers 1 --heads 1 --window 16'
+head -c 3000 "$source/README.md" >text
+
+# ---- messages --------------------------------------------------------------------------------------------------------
+
+expect 0 'usage: compress [options]' '' --help
+expect 2 '' 'expected a file: compress -d FILE.k' -d
+expect 2 '' 'unknown option --stepz' text --stepz 5
+expect 2 '' '--layers' text --layers 0
+expect 1 '' 'missing: cannot be read: No such file' missing
+expect 1 '' '.: cannot be read: ' .
+expect 2 '' 'text does not end in .k: expected the name of the file to write' -d text
+expect 2 '' 'text: is the file to read' text ./text --overwrite
+expect 1 '' 'text: is no file of this program: expected kaeru.k1 in its first bytes' -d text other
+expect 1 '' 'cannot write none/text.k.part: No such file' text none/text.k
+expect 1 '' 'cannot write /dev/null: expected a regular file' text /dev/null --overwrite
+expect 1 '' 'nowhere' text --model nowhere
+lacks text.k
+lacks text.k.part
+
+# ---- round trips -----------------------------------------------------------------------------------------------------
+
+: >empty
+printf x >one
+printf '\000' >nul
+printf 'a\377\200b\303' >invalid
+printf 'caf\303\251, cafe\314\201, \346\227\245\346\234\254\350\252\236\n' >accents
+i=0
+while [ $i -lt 256 ]; do
+    # shellcheck disable=SC2059 # an octal number
+    printf "\\$(printf %03o $i)"
+    i=$((i + 1))
+done >bytes
+cat bytes bytes bytes >>bytes3
+head -c 2000 "$program" >binary
+python3 -c 'import random, sys; sys.stdout.buffer.write(random.Random(1).randbytes(700))' >random
+yes frog | head -c 40000 >frogs
+head -c 2500 "$source/README.ja.md" >japanese
+sed 's/$/\r/' text | head -c 1500 >dos
+kinds='empty one nul invalid accents bytes bytes3 binary random frogs japanese dos text'
+isas="$(for isa in avx512 avx2; do KAERU_ISA=$isa "$program" --help 2>&1 >isa_help | grep -q . || echo $isa; done) portable"
+isas=$(echo $isas)
+
+# trip FILE ARGUMENT...: compresses and decompresses a file.
+trip() {
+    kind=$1
+    shift
+    rm -f back
+    expect 0 "$kind.k: " '' $kind $kind.k --overwrite "$@"
+    model=
+    case " $* " in *' --model '*) model="--model ${*##*--model }" ;; esac
+    expect 0 'back: ' '' -d $kind.k back $model
+    same $kind back
+}
+for kind in $kinds; do
+    trip $kind $tiny
+done
+that "a text that repeats itself becomes small" [ "$(wc -c <frogs.k)" -lt 200 ]
+trip text $tiny --order 0
+trip text $tiny --order 1 --streams 7 --seed 4
+trip text $tiny --order 6 --rate 100000
+trip text --layers 2 --heads 2 --window 33 --precision bf16
+trip text
+that "a text becomes smaller" [ "$(wc -c <text.k)" -lt 1800 ]
+
+# The same bytes on each instruction set and with each number of threads, and one decompresses what another has compressed.
+cat text text bytes text >several
+for precision in float32 bf16; do
+    rm -f first
+    for isa in $isas; do
+        for threads in 1 2; do
+            with=KAERU_ISA=$isa
+            expect 0 '' '' several several.k --overwrite --layers 1 --heads 2 --streams 3 --precision $precision \
+                --threads $threads
+            [ -e first ] || cp several.k first
+            same several.k first
+            expect 0 '' '' -d first back --overwrite --threads $((3 - threads))
+            same several back
+        done
+    done
+done
+with=LC_ALL=C
+
+# ---- models ----------------------------------------------------------------------------------------------------------
+
+for name in llama3 qwen3; do
+    mkdir $name
+    cp "$fixtures/llama/writer/config.json" "$fixtures/llama/writer/model.safetensors" $name
+    cp "$fixtures/tokenizers/$name.json" $name/tokenizer.json
+done
+for kind in $kinds several; do
+    trip $kind --model llama3
+done
+trip accents --model qwen3
+trip text --precision bf16 --model llama3
+trip text --window 7 --streams 1 --model llama3
+for isa in $isas; do
+    with=KAERU_ISA=$isa
+    expect 0 '' '' -d text.k back --overwrite --model llama3 --threads 2
+    same text back
+done
+with=LC_ALL=C
+"$gpt" train --data text --layers 1 --heads 2 --width 16 --context 24 --steps 3 --sample 0 --out gpt >/dev/null
+"$gpt" train --data text --layers 1 --heads 2 --width 16 --context 24 --steps 4 --sample 0 --out other >/dev/null
+for kind in $kinds; do
+    trip $kind --model gpt/gpt_last.safetensors
+done
+expect 1 '' 'text.k: was not made with other/gpt_last.safetensors' -d text.k new --model other/gpt_last.safetensors
+expect 1 '' 'text.k: was not made with llama3' -d text.k new --model llama3
+expect 2 '' 'text.k was made with a model: expected --model' -d text.k new
+expect 1 '' 'new' -d text.k new --model new
+trip text $tiny
+expect 2 '' 'text.k was made by a model that learns: expected no --model' -d text.k new --model llama3
+lacks new
+
+# ---- files that are not replaced, full disks, kills ------------------------------------------------------------------
+
+cp text.k before
+expect 2 '' 'text.k exists: expected --overwrite' text $tiny
+expect 2 '' 'text exists: expected --overwrite' -d text.k
+same text.k before
+expect 0 'text: 3000 bytes' '' -d text.k --overwrite
+# shellcheck disable=SC3045 # a limit that POSIX does not have
+(ulimit -f 1; "$program" several new $tiny >stdout 2>stderr)
+that "status 1 on a full disk" [ $? -eq 1 ]
+that "one line about a full disk" grep -qx 'compress: cannot write new: File too large' stderr
+lacks new
+lacks new.part
+"$program" several new --window 8 >/dev/null 2>&1 &
+child=$!
+sleep 0.3
+kill -9 $child
+wait $child 2>/dev/null
+that "nothing is left after a kill" [ ! -e new.part ]
+mkdir closed
+chmod 500 closed
+if [ ! -w closed ]; then
+    expect 1 '' 'cannot write closed/text.k.part: Permission denied' text closed/text.k
+fi
+
+# ---- damaged files ---------------------------------------------------------------------------------------------------
+
+head -c 20 text.k >cut.k
+expect 1 '' 'cut.k: is damaged or cut' -d cut.k new
+head -c 900 text.k >cut.k
+expect 1 '' 'cut.k: is damaged or cut: its bytes do not have their checksum' -d cut.k new
+sed '1s/kaeru.k1/kaeru.k2/' text.k >later.k
+expect 1 '' 'later.k: has version 2 of the format, expected 1' -d later.k new
+lacks new
+head -c 400 text >short
+expect 0 '' '' short $tiny
+that "damaged files" python3 "$source/tests/damage_compressed.py" "$program" short.k "${DAMAGED:-60}" --threads 1
+expect 0 '' '' short short.k --overwrite --model llama3
+that "damaged files" python3 "$source/tests/damage_compressed.py" "$program" short.k "${DAMAGED:-60}" --model llama3
+
+# ---- what the tokens cost --------------------------------------------------------------------------------------------
+
+expect 0 '' '' text text.k --overwrite $tiny --show
+(cat text; echo) >expected
+sed '$d' stdout >shown
+same shown expected
+if command -v gnuplot >/dev/null; then none=''; else none='gnuplot'; fi
+expect 0 '' "$none" text text.k --overwrite $tiny --curve --out curve
+[ -n "$none" ] || has curve/compress.svg
+that "the header of the curve" grep -qx 'byte,bits_per_byte,mean' curve/compress.csv
+that "200 pieces" [ "$(wc -l <curve/compress.csv)" -eq 201 ]
+that "the curve ends with the text" grep -q '^3000,' curve/compress.csv
+
+summary compress
