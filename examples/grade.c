@@ -1,4 +1,4 @@
-/* grade.c: exercises that grade themselves: softmax, layer norm, attention, the causal mask, a step of Adam. */
+/* grade.c: exercises that grade themselves: softmax, layer norm, attention, the causal mask, a step of Adam, one of a coder. */
 #include <math.h>
 #include <string.h>
 
@@ -99,14 +99,33 @@ static void grade_adam(void)
         { wrong_adam(UPHILL, dw, lr), "Subtract the step: w must go down, against the gradient." }, { NULL, NULL } });
 }
 
+static void grade_interval(void)
+{
+    static const double p[] = { 0.5, 0.25, 0.25 };
+    static const int symbol[SYMBOLS] = { 1, 2, 0, 1 };
+    double low = 0, length = 1, y[2 * SYMBOLS];
+    for (int i = 0; i < SYMBOLS; i++) {
+        answer_interval(&low, &length, p, symbol[i]);
+        y[2 * i] = low;
+        y[2 * i + 1] = length;
+    }
+    memset(y, 0, low == 0 && length == 1 ? sizeof y : 0);
+    grade("interval", y, intervals(RIGHT_INTERVAL, p, symbol), (const Mistake[]){
+        { intervals(NOT_MOVED, p, symbol), "Move low behind the parts of the symbols before this one." },
+        { intervals(MOVED_BY_SHARES, p, symbol), "p are shares of the interval: multiply their sum by length, too." },
+        { intervals(LENGTH_FIRST, p, symbol), "Move low by parts of the old interval, before length changes." },
+        { intervals(LENGTH_OF_ONE, p, symbol), "The part is p of the interval: multiply length by p." }, { NULL, NULL } });
+}
+
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*grade)(void); } exercise[] = {
         { "adam", grade_adam }, { "layer_norm", grade_layer_norm }, { "softmax", grade_softmax },
         { "attention", grade_attention }, { "causal_mask", grade_mask },
+        { "interval", grade_interval },
     };
     const NnField options[] = {
-        NN_TEXT_OPTION("only", "NAME", only, "grade one exercise: adam, layer_norm, softmax, attention or causal_mask"),
+        NN_TEXT_OPTION("only", "NAME", only, "one exercise: adam, layer_norm, softmax, attention, causal_mask or interval"),
         NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "grade",
@@ -122,7 +141,7 @@ int main(int argc, char **argv)
         }
     }
     if (graded == 0) {
-        example_usage_error("--only %s: expected adam, layer_norm, softmax, attention or causal_mask", only);
+        example_usage_error("--only %s: expected adam, layer_norm, softmax, attention, causal_mask or interval", only);
     }
     ag_end(scope);
     return example_end();

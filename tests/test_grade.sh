@@ -9,17 +9,17 @@ solutions=$2
 . "$(dirname "$0")/expect.sh"
 
 expect 0 'Exercises that grade themselves.' '' --help
-expect 2 '' '--only nonsense: expected adam, layer_norm, softmax, attention or causal_mask' --only nonsense
+expect 2 '' '--only nonsense: expected adam, layer_norm, softmax, attention, causal_mask or interval' --only nonsense
 
 program=$solutions.undone
 expect 1 'adam         not written yet' 'adam in examples/grade/answers.c is not right yet' --only adam
-for exercise in layer_norm softmax attention causal_mask; do
+for exercise in layer_norm softmax attention causal_mask interval; do
     expect 1 "$exercise " "$exercise in examples/grade/answers.c is not right yet" --only $exercise
     that "$exercise is not written yet" grep -q "^$exercise *not written yet\$" stdout
 done
 program=$solutions.none
 expect 0 'attention    right' ''
-that "all are right, softmax twice" [ "$(grep -c ' right$' stdout)" -eq 6 ]
+that "all are right, softmax twice" [ "$(grep -c ' right$' stdout)" -eq 7 ]
 expect 0 'softmax      right' '' --only softmax
 that "only softmax" [ "$(wc -l <stdout)" -eq 2 ]
 
@@ -47,5 +47,9 @@ mistake first adam 'Divide m by 1 - 0.9^step and v by 1 - 0.999^step.'
 mistake second adam 'v is the average of the squares, dw * dw.'
 mistake third adam 'This is gradient descent: use m and v.'
 mistake fourth adam 'Subtract the step: w must go down, against the gradient.'
+mistake first interval 'Move low behind the parts of the symbols before this one.'
+mistake second interval 'multiply their sum by length, too'
+mistake third interval 'Move low by parts of the old interval'
+mistake fourth interval 'multiply length by p.'
 
 summary grade

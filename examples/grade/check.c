@@ -76,3 +76,20 @@ Tensor *wrong_adam(AdamMistake how, const double *dw, double lr)
     }
     return t;
 }
+
+Tensor *intervals(IntervalMistake how, const double *p, const int *symbol)
+{
+    Tensor *t = tensor_zeros(SHAPE(2 * SYMBOLS));
+    double low = 0, length = 1;
+    for (int i = 0; i < SYMBOLS; i++) {
+        double before = 0, old = length;
+        for (int j = 0; j < symbol[i]; j++) {
+            before += p[j];
+        }
+        length = how == LENGTH_OF_ONE ? p[symbol[i]] : length * p[symbol[i]];
+        low += how == NOT_MOVED ? 0 : before * (how == MOVED_BY_SHARES ? 1 : how == LENGTH_FIRST ? length : old);
+        tensor_mutable_data(t)[2 * i] = (ag_real)low;
+        tensor_mutable_data(t)[2 * i + 1] = (ag_real)length;
+    }
+    return t;
+}

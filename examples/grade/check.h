@@ -17,4 +17,9 @@ Tensor *library_adam(const double *dw, double lr);
 typedef enum { UNCORRECTED, NOT_SQUARED, NO_AVERAGES, UPHILL } AdamMistake;
 Tensor *wrong_adam(AdamMistake how, const double *dw, double lr);
 
+enum { SYMBOLS = 4 };
+/* The start and the length of the coder's interval after each of SYMBOLS symbols, (2 SYMBOLS): right, or with a mistake. */
+typedef enum { RIGHT_INTERVAL, NOT_MOVED, MOVED_BY_SHARES, LENGTH_FIRST, LENGTH_OF_ONE } IntervalMistake;
+Tensor *intervals(IntervalMistake how, const double *p, const int *symbol);
+
 #endif

@@ -65,3 +65,12 @@ void answer_adam(double *w, double *m, double *v, double dw, int step, double lr
     double change = MISTAKE == THIRD ? lr * dw : lr * (*m / start_m) / (sqrt(*v / start_v) + 1e-8);
     *w -= MISTAKE == FOURTH ? -change : change;
 }
+
+void answer_interval(double *low, double *length, const double *p, int symbol)
+{
+    double before = 0, old = *length;
+    if (MISTAKE == UNDONE) return;
+    for (int i = 0; i < symbol; i++) before += MISTAKE == FIRST ? 0 : p[i];
+    *length = (MISTAKE == FOURTH ? 1 : old) * p[symbol];
+    *low += before * (MISTAKE == SECOND ? 1 : MISTAKE == THIRD ? *length : old);
+}
