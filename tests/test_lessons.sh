@@ -457,6 +457,13 @@ if command -v dot >/dev/null && command -v fc-list >/dev/null; then
     done
 fi
 
+lesson compress --curve --streams 1 --layers 1 --heads 1 --window 32
+csv compress.csv byte,bits_per_byte,mean
+shows 'the mean falls below half of what the first bytes cost' '{ if (NR == 1) first = $2; mean = $3 }
+    END { exit !(mean < first / 2 && mean > 1) }'
+same compress.1/compress.k compress.3/compress.k
+draws compress
+
 # The smallest run: a picture of one epoch.
 lesson copy_task --width 64 --layers 1 --batch 2 --epochs 1
 draws copy_task
