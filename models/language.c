@@ -64,7 +64,7 @@ Tensor *lm_logits_at(AgSite at, void *m, Tensor *ids, NnCache *cache)
 {
     AG_LAYER(at);
     const struct NnLmFunctions *f = cache ? functions_with_cache(at, __func__, m, cache) : functions_of(at, __func__, m);
-    return f->get_logits(m, f->run_body(m, ids, cache));            /* (B,T,V) */
+    return nn_linear(f->get_head(m), f->run_body(m, ids, cache));   /* (B,T,V) */
 }
 
 Tensor *lm_next_at(AgSite at, void *m, Tensor *ids, NnCache *cache)
