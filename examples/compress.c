@@ -176,8 +176,8 @@ int main(int argc, char **argv)
     nn_fields_defaults(&settings_fields, &how);
     example_add_options(&settings_fields, &how);
     example_begin(argc - names, argv + names, &(Program){ "compress",
-        "compress FILE makes FILE" ENDING ", and compress -d FILE" ENDING " makes FILE again. Another name for the file to write can\n"
-        "follow. The names come before the options. Without a FILE, it compresses a part of kaeru's own sources.\n"
+        "compress FILE makes FILE" ENDING ", and compress -d FILE" ENDING " makes FILE again. Another name for the file to\n"
+        "write can follow. The names come before the options. Without a FILE, it compresses a part of kaeru's own sources.\n"
         "Shows that the loss of a language model in bits is the size of the text. A small Transformer learns the file while\n"
         "it reads it, and the decoder learns in the same way. Or a trained model is used, which the decoder needs, too. The\n"
         "file has the settings: -d needs no other option than --model. Any bytes can be compressed.", options });

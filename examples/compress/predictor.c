@@ -16,7 +16,7 @@ static const NnField fields[] = {
     NN_FIELD("learns", Settings, learns, 1, 0, 1, NULL),
     NN_FIELD("seed", Settings, seed, 0, 0, INT64_C(1) << 53, NULL),
     NN_FIELD("bf16", Settings, bf16, 0, 0, 1, NULL),
-    NN_FIELD("streams", Settings, streams, 4, 1, 64, "parts of the file that are predicted side by side"),
+    NN_FIELD("streams", Settings, streams, 3, 1, 64, "parts of the file that are predicted side by side"),
     NN_FIELD("window", Settings, window, 64, 2, 1 << 16, "tokens that the network sees; half of them were read before"),
     NN_FIELD("layers", Settings, layers, 3, 1, 100, "of the network that learns"),
     NN_FIELD("heads", Settings, heads, 4, 1, 64, "of this network; its width is 32 times as much"),
