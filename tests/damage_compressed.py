@@ -1,6 +1,7 @@
-"""damage_compressed.py PROGRAM FILE COUNT ARGUMENT...: decompresses COUNT damaged copies of FILE, which `compress` has made, with
-these arguments. Each must be refused in one line, with status 1 or 2 and without a file, unless the text is right all the same
-(the last bits of a file can be meaningless). Some copies get a right checksum, so that the decoder itself meets the damage."""
+"""damage_compressed.py PROGRAM FILE COUNT ARGUMENT...: decompresses COUNT damaged copies of FILE, which `compress` has made,
+with these arguments. Each must be refused in one line, with status 1 or 2 and without a file, unless the text is right
+all the same (the last bits of a file can be meaningless). Some copies get a right checksum, so that the decoder itself
+meets the damage."""
 import random
 import subprocess
 import sys

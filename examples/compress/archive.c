@@ -8,8 +8,9 @@
 #include "common/common.h"
 #include "kaeru/text.h"
 
-/* The file: these 8 bytes, of which the last is the version; 8 bytes: the hash of all that follows; 8: that of the weights; 8:
- * that of the text; the number of tokens and the settings, each in groups of 7 bits, the lowest first; the bytes of the coder. */
+/* A compressed file has these 8 bytes, of which the last is the version; 8 bytes each for the hash of all that follows, that of
+ * the weights and that of the text; the number of tokens and the settings, in groups of 7 bits, the lowest first, each but the
+ * last with a 1 before them; the bytes of the coder. */
 static const char magic[] = "kaeru.k1";
 enum { MAGIC = 8, HASH = 8, HEAD = MAGIC + 3 * HASH };
 

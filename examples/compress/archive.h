@@ -13,8 +13,8 @@ void check_output(const char *path, const char *input, bool overwrite);
 /* The file is the old one, or none, until the new one is complete and on the disk. */
 void write_file(const char *path, const Bytes *b);
 
-/* The head of a compressed file: hashes of the weights and of the text, the number of tokens, the settings. `coded` is the place
- * behind it. */
+/* The head of a compressed file: hashes of the weights and of the text, the number of tokens, the settings. `coded` is the
+ * place behind it. */
 typedef struct { uint64_t weights, text; int64_t count; Settings how; size_t coded; } Head;
 Bytes archive_make(Head head, const Bytes *coded);
 /* Ends the program if the file does not have its checksum. */

@@ -18,8 +18,10 @@ void bytes_append(Bytes *b, const void *from, size_t n)
         b->byte = ag_resize(b->byte, b->room, room, 1);
         b->room = room;
     }
-    memcpy(b->byte + b->n, from, n);
-    b->n += n;
+    if (n > 0) {
+        memcpy(b->byte + b->n, from, n);
+        b->n += n;
+    }
 }
 
 /* Writes the first byte of low. What is above MASK is a 1 to add to the bytes before it. */

@@ -1,6 +1,6 @@
-/* coder.h: an arithmetic coder (Rissanen 1976; this form: Martin 1979). A text becomes one number in [0, 1): each symbol narrows
- * an interval to a part that is as long, compared with the whole, as the symbol is probable. A number in the last interval tells
- * all symbols. A symbol of probability p costs -log2 p bits. */
+/* coder.h: an arithmetic coder (Rissanen 1976; this form: Martin 1979). A text becomes one number in [0, 1): each symbol
+ * narrows an interval to a part that is as long, compared with the whole, as the symbol is probable. A number in the last
+ * interval tells all symbols. A symbol of probability p costs -log2 p bits. */
 #ifndef KAERU_EXAMPLES_CODER_H
 #define KAERU_EXAMPLES_CODER_H
 

@@ -1,5 +1,5 @@
-/* predictor.c: predicts a text in segments. A segment that is predicted at once and one that is predicted token by token, with a
- * cache, have the same bits: this is why what was compressed can be decompressed. */
+/* predictor.c: predicts a text in segments. A segment that is predicted at once and one that is predicted token by token, with
+ * a cache, have the same bits: this is why what was compressed can be decompressed. */
 #include "predictor.h"
 
 #include <string.h>
@@ -29,9 +29,9 @@ const NnFields settings_fields = { .prefix = "compress.", .size = sizeof(Setting
 
 /* ---- the model that learns --------------------------------------------------------------------------------------- */
 
-/* Its scores are those of the network plus a factor times the logarithms of the table's probabilities. The factor depends on how
- * much the table knows, and is learned. The network so learns what the table does not know. counted (streams,window,256) and
- * known (streams,window) are what the table has predicted in the window. */
+/* Its scores are those of the network plus a factor times the logarithms of the table's probabilities. The factor is learned,
+ * one for each value of `known` (table.h). The network so learns what the table does not know. counted (streams,window,256)
+ * and known (streams,window) are what the table has predicted in the window. */
 typedef struct {
     Module module;
     Llama *net;

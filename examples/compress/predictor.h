@@ -6,8 +6,8 @@
 
 /* What must be equal when a text is compressed and when it is decompressed. The text is divided into `streams` parts of equal
  * length, which are predicted side by side, in segments of window / 2 tokens. The model reads a segment behind the one before
- * it. The other numbers are those of a model that learns: its layers; its heads, of width 32; its learning rate, times 10^6; the
- * order of its table (table.h), 0: no table. */
+ * it. The other numbers are those of a model that learns: its layers; its heads, of width 32; its learning rate, times 10^6;
+ * the order of its table (table.h), 0: no table. */
 typedef struct { int64_t learns, seed, bf16, streams, window, layers, heads, rate, order; } Settings;
 extern const NnFields settings_fields;
 
@@ -32,9 +32,9 @@ void predictor_begin(Predictor *p, int32_t *id, int64_t count);
 /* The token of a stream at time t; NULL if the stream has ended. */
 int32_t *predictor_token(const Predictor *p, int64_t stream, int64_t t);
 
-/* Calls code(arg, t, n, q) for all times, in order: q (streams,n,vocab) are the probabilities of the tokens from time t to t + n -
- * 1. `known`: all tokens are known before. Then whole segments are predicted at once, else one token of each stream, and `code`
- * must write it. Stops with false when code does. */
+/* Calls code(arg, t, n, q) for all times, in order: q (streams,n,vocab) are the probabilities of the tokens of the n times
+ * from t on. `known`: all tokens are known before. Then whole segments are predicted at once, else one token of each stream,
+ * and `code` must write it. Stops with false when code does. */
 typedef bool Code(void *arg, int64_t t, int64_t n, const Tensor *q);
 bool predictor_run(Predictor *p, bool known, Code *code, void *arg);
 

@@ -41,8 +41,8 @@ void answer_adam(double *w, double *m, double *v, double dw, int step, double lr
     (void)w, (void)m, (void)v, (void)dw, (void)step, (void)lr;
 }
 
-/* Lesson 17. A step of the arithmetic coder. Its interval begins at *low and is *length long. It is divided among the symbols 0, 1,
- * 2, ... in this order; the part of symbol i is p[i] of it. Make the interval the part of `symbol`. */
+/* Lesson 17. A step of the arithmetic coder. Its interval begins at *low and is *length long. It is divided among the symbols
+ * 0, 1, 2, ... in this order; the part of symbol i is p[i] of it. Make the interval the part of `symbol`. */
 void answer_interval(double *low, double *length, const double *p, int symbol)
 {
     (void)low, (void)length, (void)p, (void)symbol;
