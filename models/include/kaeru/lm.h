@@ -34,9 +34,9 @@ Tensor *lm_loss_with_at(AgSite at, void *m, Tensor *ids, Tensor *targets, AgRedu
 /* A cache for the keys and values of all layers and of as many positions as the context. Free with ag_free. */
 NnCache *lm_cache_new_at(AgSite at, const void *m);
 
-/* ids (B,T) -> (B,T,V) logits of the token after each id. With a cache, which may be NULL, the ids come after those in the cache
- * and are added to it; the scope must then record no graph. Whether ids are read at once or one by one, the logits have the same
- * bits. */
+/* ids (B,T) -> (B,T,V) logits of the token after each id. With a cache, which may be NULL, the ids come after those in the
+ * cache and are added to it; the scope must then record no graph. Whether ids are read at once or one by one, the logits have
+ * the same bits. */
 Tensor *lm_logits_at(AgSite at, void *m, Tensor *ids, NnCache *cache);
 
 /* ids (B,T), which come after those in the cache -> (B,V) logits of the next token. Adds the ids to the cache. Records no
