@@ -75,8 +75,8 @@ void report_block(Run **r, int64_t n)
 
 static void print_factors(const char *when, const Blocks b[2])
 {
-    printf("%s, a block multiplies the gradient by %.3g and the signal by %.3g; with skip connections by %.3g and %.3g.\n", when,
-           gradient_factor(&b[0]), signal_factor(&b[0]), gradient_factor(&b[1]), signal_factor(&b[1]));
+    printf("%s, a block multiplies the gradient by %.3g and the signal by %.3g; with skip connections by %.3g and %.3g.\n",
+           when, gradient_factor(&b[0]), signal_factor(&b[0]), gradient_factor(&b[1]), signal_factor(&b[1]));
     if (b[0].gradient[0] == 0) {
         printf("Without skip connections, the gradient of the input is 0.\n");
     }
