@@ -191,8 +191,8 @@ static void keep_reasons(bool reason[REASONS], const Entry *e, double largest)
     reason[IGNORES_DY] &= agree(gradient, 2 * e->by_sum[PLAIN], largest);               /* of two uses */
 }
 
-/* The input whose values are missing as a factor of the wrong entries, or else (`often`) are there once too often; NULL if there
- * is none. It has the shape of x, or of x's last dimensions. */
+/* The input whose values are missing as a factor of the wrong entries, or else (`often`) are there once too often; NULL if
+ * there is none. It has the shape of x, or of x's last dimensions. */
 static const Tensor *wrong_factor(const Check *check, const Input *c, bool often)
 {
     for (int k = 0; k < check->n; k++) {
