@@ -162,7 +162,8 @@ limited() {
 }
 # A file that cannot be written to its end leaves the old one.
 cp first/skip_connection.csv before
-limited '-f 16' 1 '' 'cannot write first/skip_connection.csv.part: File too large' --rows 5 --steps 1000 --seeds 1 --depth 0 --out first
+limited '-f 16' 1 '' 'cannot write first/skip_connection.csv.part: File too large' \
+    --rows 5 --steps 1000 --seeds 1 --depth 0 --out first
 same before first/skip_connection.csv
 # What is not a regular file is refused at once.
 mkdir pipe
