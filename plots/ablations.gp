@@ -37,7 +37,7 @@ do for [format in FORMATS] {
     set xtics ("2" 2, "4" 4, "6" 6, "8" 8)
     set xlabel say("layers")
     plot $paper using 1:2 with linespoints lt 2, \
-         $paper using 1:($1 == 8 ? NaN : $2):2 with labels offset 0, 1.1 font ",20", \
+         $paper using 1:($1 == 8 ? NaN : $2):2 with labels right offset -0.7, 0.5 font ",20", \
          $paper using 1:($1 == 8 ? $2 : NaN):2 with labels offset 0, -1.2 font ",20"
     unset multiplot
 }
