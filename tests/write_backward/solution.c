@@ -1,8 +1,8 @@
 /* solution.c: the solution of the exercise write_backward; with MISTAKE, a solution with one of the usual errors. */
 #include "exercise.h"
 
-enum { NONE, NO_FORMULA, UNDONE, HALF, OVERWRITES_X, LAST_ROW, ONE_INPUT, UNDECLARED, NOT_A_NUMBER, TOO_LARGE, ADDS_A_BIT, NO_DY,
-       NO_W, NOT_DERIVED, NOT_SQUARED, TRANSPOSED, W_OF_ROW, MEAN };
+enum { NONE, NO_FORMULA, UNDONE, HALF, OVERWRITES_X, LAST_ROW, ONE_INPUT, UNDECLARED, NOT_A_NUMBER, TOO_LARGE, ADDS_A_BIT,
+       NO_DY, NO_W, NOT_DERIVED, NOT_SQUARED, TRANSPOSED, W_OF_ROW, MEAN };
 #ifndef MISTAKE
 #define MISTAKE NONE
 #endif
