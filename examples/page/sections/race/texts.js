@@ -1,0 +1,66 @@
+addTexts({
+    race_short: ['Skip or no skip', 'スキップ接続'],
+    race_title: ['f(x) against x + f(x)', 'f(x)と x + f(x) の競走'],
+    race_intro: [
+        'Two networks learn the same easy task: return the input. Each is a stack of blocks f. One computes f(x) in ' +
+            'each block, the other x + f(x), a <em>skip connection</em>. The second figure shows what passes through ' +
+            'the blocks: the gradient on its way back, or the signal on its way forward. What happens depends on the ' +
+            'depth and on the initial weights. Several seeds give a band, from the least to the largest loss.',
+        '二つのネットワークが、同じやさしい課題を学びます。入力をそのまま返すことです。どちらもブロックfを重ねたものです。' +
+            '一方は各ブロックでf(x)を、もう一方は x + f(x) を計算します。後者が<em>スキップ接続</em>です。二つ目の図は、' +
+            'ブロックを通るものを示します。さかのぼる勾配か、進む信号かです。結果は、深さと重みの初期値によって変わりま' +
+            'す。乱数の種を複数にすると、損失の最小から最大までが帯になります。',
+    ],
+    race_depth: ['Blocks (depth)', 'ブロックの数（深さ）'],
+    race_width: ['Hidden numbers in f', 'fの隠れユニットの数'],
+    race_all: ['Race at many depths', 'いろいろな深さで競走'],
+    race_running: ['Depth {depth}: they are learning.', '深さ{depth}：学習中。'],
+    race_ready: ['Depth {depth}: ready.', '深さ{depth}：準備完了。'],
+    race_state: [
+        'Depth {depth}, step {step}: f(x) has the loss {plain}, x + f(x) has {skip}.',
+        '深さ{depth}、ステップ{step}：損失はf(x)が{plain}、x + f(x) が{skip}。',
+    ],
+    race_nothing: ['always answering 0', '常に0と答えた場合'],
+    race_block: ['block: 0 is the input', 'ブロック（0は入力）'],
+    race_norm_text: [
+        'Norm from the input to the output of block {n}: f(x) from {plain} to {plain_end}, x + f(x) from {skip} to ' +
+            '{skip_end}.',
+        '入力からブロック{n}の出力までのノルム：f(x)は{plain}から{plain_end}、x + f(x) は{skip}から{skip_end}。',
+    ],
+    race_final: ['loss after 200 steps', '200ステップ後の損失'],
+    race_found: ['What you have found so far', 'これまでに分かったこと'],
+    race_result: ['Depth {depth}: f(x) {plain}, x + f(x) {skip}.', '深さ{depth}：f(x) {plain}、x + f(x) {skip}。'],
+    race_none: ['No race is finished yet.', 'まだ競走は終わっていません。'],
+    race_ask: [
+        '<b>f(x) of 16 blocks learns nothing. Is the depth to blame, or the initial weights?</b> Predict, then choose ' +
+            '<i>he</i>, and <i>small-last</i>, and look at both networks.',
+        '<b>16ブロックのf(x)は何も学びません。原因は深さでしょうか、重みの初期値でしょうか。</b> 予想してから <i>he</i> ' +
+            'と <i>small-last</i> を選び、両方のネットワークを見てください。',
+    ],
+    race_init: ['Initial weights', '重みの初期値'],
+    init_default: ['default (PyTorch’s)', 'default（PyTorchの既定）'],
+    init_he: ['he', 'he'],
+    init_xavier: ['xavier', 'xavier'],
+    init_small_last: ['small-last (second layer 0)', 'small-last（2層目が0）'],
+    race_seeds: ['Seeds', '種の数'],
+    race_first_seed: ['First seed', '最初の種'],
+    race_what: ['What passes through the blocks', 'ブロックを通るもの'],
+    race_gradient: ['the gradient, back', 'さかのぼる勾配'],
+    race_signal: ['the signal, forward', '進む信号'],
+    race_norm_gradient: ['norm of the gradient at step {step}', 'ステップ{step}での勾配のノルム'],
+    race_norm_signal: ['norm of the signal at step {step}', 'ステップ{step}での信号のノルム'],
+    race_answer: [
+        'Both. A block multiplies the gradient by <span class="nb">f′(x)</span>, or by <span class="nb">1 + ' +
+            'f′(x)</span> with a skip connection. With the default weights f′ is small: the gradient of f(x) vanishes, ' +
+            'that of x + f(x) does not. With <i>he</i> f(x) keeps signal and gradient and learns a little, but 1 + f′ ' +
+            'is then far above 1, and x + f(x) starts with a huge loss. With <i>small-last</i> each branch starts at 0: ' +
+            'f(x) gives no signal, x + f(x) is the identity and passes everything at any depth. So a plain stack needs ' +
+            'weights that keep the signal; a stack with skip connections needs branches that start small.',
+        '両方です。ブロックは勾配に<span class="nb">f′(x)</span>を掛け、スキップ接続があれば<span class="nb">1 + f′' +
+            '(x)</span>を掛けます。defaultの重みではf′が小さいので、f(x)の勾配は消え、x + f(x) の勾配は消えません。<i>' +
+            'he</i> では、f(x)は信号も勾配も保って少し学びますが、1 + f′が1よりずっと大きくなり、x + f(x) は巨大な損失か' +
+            'ら始まります。<i>small-last</i> では、どの枝も0から始まります。f(x)は信号を通さず、x + f(x) は恒等写像なの' +
+            'で、どんな深さでもすべてを通します。つまり、単純に重ねるなら信号を保つ重みが、スキップ接続で重ねるなら小さ' +
+            'く始まる枝が必要です。',
+    ],
+});
