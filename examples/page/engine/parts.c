@@ -6,19 +6,18 @@
 
 /* ---- softmax ----------------------------------------------------------------------------------------------------- */
 
-/* A query of K standard normal numbers and the scores of n such keys: q.k, or q.k / sqrt(K). */
-static Tensor *draw_scores(int n, int64_t k, bool scaled)
+/* The products q.k of a query of K standard normal numbers with n such keys: (1,n). */
+static Tensor *draw_scores(int n, int64_t k)
 {
-    Tensor *q = tensor_normal(SHAPE(1, k), 0, 1), *keys = tensor_normal(SHAPE(n, k), 0, 1);
-    return ag_scale(ag_linear(q, keys, NULL), scaled ? 1 / sqrt((double)k) : 1);
+    return ag_linear(tensor_normal(SHAPE(1, k), 0, 1), tensor_normal(SHAPE(n, k), 0, 1), NULL);
 }
 
-/* Prints {scores, weights} of n keys. */
+/* Prints {scores, weights} of n keys; `scaled`: of q.k / sqrt(K). */
 void EXPORT(softmax_scores)(int n, int k, int scaled, int seed)
 {
     AgScope scope = ag_begin(AG_NO_GRAD);
     ag_seed((uint64_t)seed);
-    Tensor *scores = draw_scores(n, k, scaled);
+    Tensor *scores = ag_scale(draw_scores(n, k), scaled ? 1 / sqrt(k) : 1);
     putchar('{');
     json_reals("scores", tensor_data(scores), n);
     putchar(',');
@@ -27,25 +26,31 @@ void EXPORT(softmax_scores)(int n, int k, int scaled, int seed)
     ag_end(scope);
 }
 
-/* Prints [largest, gradient]: means over `draws` draws of the largest weight, and of the norm of the gradient at the scores
- * where the gradient of the weights is a row of n standard normal numbers. */
-void EXPORT(softmax_means)(int n, int k, int scaled, int draws)
+/* Prints [[largest, gradient] of q.k, [..] of q.k / sqrt(K)]: means over `draws` draws of the largest weight, and of the norm of
+ * the gradient at the scores where that of the weights is n standard normal numbers. */
+void EXPORT(softmax_means)(int n, int k, int draws)
 {
-    double largest = 0, gradient = 0;
+    double largest[2] = { 0, 0 }, gradient[2] = { 0, 0 };
     ag_seed(0);
     for (int i = 0; i < draws; i++) {
         AgScope scope = ag_begin(AG_RECORD);
-        Tensor *scores = tensor_set_requires_grad(ag_detach(draw_scores(n, k, scaled)), true);
-        Tensor *p = ag_softmax(scores, -1);
-        largest += tensor_item(ag_max(p));
-        ag_backward(ag_sum(ag_mul(p, tensor_normal(SHAPE(1, n), 0, 1))));
-        gradient += sqrt(ag_grad_sum_squares(scores));
+        Tensor *products = draw_scores(n, k), *dy = tensor_normal(SHAPE(1, n), 0, 1);
+        for (int scaled = 0; scaled < 2; scaled++) {
+            Tensor *scores = tensor_set_requires_grad(ag_scale(products, scaled ? 1 / sqrt(k) : 1), true);
+            Tensor *p = ag_softmax(scores, -1);
+            largest[scaled] += tensor_item(ag_max(p));
+            ag_backward(ag_sum(ag_mul(p, dy)));
+            gradient[scaled] += sqrt(ag_grad_sum_squares(scores));
+        }
         ag_end(scope);
     }
-    putchar('[');
-    json_number(largest / draws);
-    putchar(',');
-    json_number(gradient / draws);
+    for (int scaled = 0; scaled < 2; scaled++) {
+        printf(scaled ? ",[" : "[[");
+        json_number(largest[scaled] / draws);
+        putchar(',');
+        json_number(gradient[scaled] / draws);
+        putchar(']');
+    }
     putchar(']');
 }
 

@@ -26,7 +26,6 @@ static void init_weights(Stack *s, RaceInit init)
             nn_init_xavier_uniform(f->fc2->weight, 1);
         } else if (init == INIT_SMALL_LAST) {
             ag_fill(f->fc2->weight, 0);
-            ag_fill(f->fc2->bias, 0);
         }
     }
 }

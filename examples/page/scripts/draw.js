@@ -122,19 +122,18 @@ function steps([from, to]) {
 
 // ---- bars ---------------------------------------------------------------------------------------------------------------
 
-// Bars for a row of numbers. options: { width, height, y: [from, to], color, labels, digits, ghost }. `ghost`: other numbers,
-// drawn as outlines.
+// Bars for a row of numbers. options: { width, height, y: [from, to], color, labels, text }. text(v) is written at a bar.
 function bars(target, values, o) {
     const top = 20, bottom = 24, [from, to] = o.y, wide = o.width / values.length, thick = Math.min(46, 0.66 * wide);
     const atY = (v) => top + (o.height - top - bottom) * (to - Math.min(Math.max(v, from), to)) / (to - from);
-    const bar = (v, i, more) => svg('rect', { x: (i + 0.5) * wide - thick / 2, width: thick, y: Math.min(atY(v), atY(0)),
-        height: Math.max(0.5, Math.abs(atY(v) - atY(0))), ...more });
-    const ghosts = (o.ghost ?? []).map((v, i) => bar(v, i, { fill: 'none', stroke: GRAY, 'stroke-dasharray': '3 3' }));
+    const text = o.text ?? ((v) => show(v, 3));
+    const bar = (v, i) => svg('rect', { x: (i + 0.5) * wide - thick / 2, width: thick, y: Math.min(atY(v), atY(0)),
+        height: Math.max(0.5, Math.abs(atY(v) - atY(0))), fill: o.color });
     target.setAttribute('viewBox', `0 0 ${o.width} ${o.height}`);
     target.replaceChildren(svg('line', { x1: 0, x2: o.width, y1: atY(0), y2: atY(0), stroke: GRAY }),
-        ...values.map((v, i) => bar(v, i, { fill: o.color })), ...ghosts,
+        ...values.map((v, i) => bar(v, i)),
         ...values.map((v, i) => svg('text', { x: (i + 0.5) * wide, y: v < 0 ? atY(v) + 14 : atY(v) - 5, class: 'tick',
-            'text-anchor': 'middle' }, show(v, o.digits ?? 3))),
+            'text-anchor': 'middle' }, text(v))),
         ...o.labels.map((label, i) => svg('text', { x: (i + 0.5) * wide, y: o.height - 4, class: 'tick',
             'text-anchor': 'middle' }, label)));
 }
@@ -197,7 +196,7 @@ function startPointing(figure) {
         at = to && to[0] < rows && to[1] < columns ? to : null;
         const mark = find('.pointed', picture);
         mark.setAttribute('visibility', at ? 'visible' : 'hidden');
-        told.textContent = at ? tell(at[0], at[1], values[at[0] * columns + at[1]]) : say('point_at');
+        told.textContent = at ? tell(at[0], at[1], values[at[0] * columns + at[1]]) : '';
         if (!at) return;
         mark.setAttribute('x', left + at[1] * size);
         mark.setAttribute('y', top + at[0] * size);

@@ -3,11 +3,11 @@ addTexts({
     positions_title: ['A position as waves', '位置を波で表す'],
     positions_intro: [
         'Attention does not see the order of the words. So each word gets a vector for its position: sines and cosines, ' +
-            'fast ones in the first dimensions, slow ones in the last. <span class="nb">PE(t, 2i) = sin(t / ' +
-            '10000^(2i/D))</span>, and the cosine beside it. Each row of the figure is a position.',
+            'fast ones in the first dimensions, slow ones in the last. <span class="nb">PE(i, 2d) = sin(i / ' +
+            '10000<sup>2d/D</sup>)</span>, and the cosine beside it. Each row of the figure is a position.',
         'アテンションには単語の順序が見えません。そこで各単語に、位置のベクトルを足します。サインとコサインで、初めの次' +
-            '元ほど速く、後の次元ほど遅い波です。<span class="nb">PE(t, 2i) = sin(t / 10000^(2i/D))</span> と、隣のコサ' +
-            'インです。図の各行がひとつの位置です。',
+            '元ほど速く、後の次元ほど遅い波です。<span class="nb">PE(i, 2d) = sin(i / 10000<sup>2d/D</sup>)</span> と、' +
+            '隣のコサインです。図の各行がひとつの位置です。',
     ],
     positions_at: ['Position i', '位置i'],
     positions_width: ['D: numbers of a vector', 'D：ベクトルの次元数'],

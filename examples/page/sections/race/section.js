@@ -51,6 +51,7 @@ function startRace(engine) {
 
     const decadesAround = (numbers) => {
         const seen = numbers.filter((v) => v > 0 && Number.isFinite(v)).map(Math.log10);
+        if (seen.length === 0) return [0.1, 1];
         return [10 ** Math.floor(Math.min(...seen)), 10 ** Math.ceil(Math.max(...seen) + 1e-9)];
     };
 

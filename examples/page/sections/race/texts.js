@@ -33,15 +33,15 @@ addTexts({
     race_none: ['No race is finished yet.', 'まだ競走は終わっていません。'],
     race_ask: [
         '<b>f(x) of 16 blocks learns nothing. Is the depth to blame, or the initial weights?</b> Predict, then choose ' +
-            '<i>he</i>, and <i>small-last</i>, and look at both networks.',
-        '<b>16ブロックのf(x)は何も学びません。原因は深さでしょうか、重みの初期値でしょうか。</b> 予想してから <i>he</i> ' +
-            'と <i>small-last</i> を選び、両方のネットワークを見てください。',
+            '<i>he</i>, then <i>small-last</i>, and look at both networks.',
+        '<b>16ブロックのf(x)は何も学びません。原因は深さでしょうか、重みの初期値でしょうか。</b> 予想してから <i>he</i>、' +
+            '次に <i>small-last</i> を選び、両方のネットワークを見てください。',
     ],
     race_init: ['Initial weights', '重みの初期値'],
     init_default: ['default (PyTorch’s)', 'default（PyTorchの既定）'],
     init_he: ['he', 'he'],
     init_xavier: ['xavier', 'xavier'],
-    init_small_last: ['small-last (second layer 0)', 'small-last（2層目が0）'],
+    init_small_last: ['small-last (second layer’s weights 0)', 'small-last（2層目の重みが0）'],
     race_seeds: ['Seeds', '種の数'],
     race_first_seed: ['First seed', '最初の種'],
     race_what: ['What passes through the blocks', 'ブロックを通るもの'],
@@ -51,16 +51,17 @@ addTexts({
     race_norm_signal: ['norm of the signal at step {step}', 'ステップ{step}での信号のノルム'],
     race_answer: [
         'Both. A block multiplies the gradient by <span class="nb">f′(x)</span>, or by <span class="nb">1 + ' +
-            'f′(x)</span> with a skip connection. With the default weights f′ is small: the gradient of f(x) vanishes, ' +
-            'that of x + f(x) does not. With <i>he</i> f(x) keeps signal and gradient and learns a little, but 1 + f′ ' +
-            'is then far above 1, and x + f(x) starts with a huge loss. With <i>small-last</i> each branch starts at 0: ' +
-            'f(x) gives no signal, x + f(x) is the identity and passes everything at any depth. So a plain stack needs ' +
-            'weights that keep the signal; a stack with skip connections needs branches that start small.',
+            'f′(x)</span> with a skip connection. With the default weights f′ is small: signal and gradient of f(x) ' +
+            'vanish, those of x + f(x) do not. With <i>he</i>, f(x) keeps both and learns: its loss falls to about 0.3. ' +
+            'But 1 + f′ is then far above 1, and x + f(x) starts with a loss of thousands and ends near 1. With ' +
+            '<i>small-last</i> each branch starts near 0: f(x) passes nothing, and x + f(x) passes everything, at any ' +
+            'depth. So a plain stack needs weights that keep the signal; a stack with skip connections needs branches ' +
+            'that start small, as those of GPT-2 do.',
         '両方です。ブロックは勾配に<span class="nb">f′(x)</span>を掛け、スキップ接続があれば<span class="nb">1 + f′' +
-            '(x)</span>を掛けます。defaultの重みではf′が小さいので、f(x)の勾配は消え、x + f(x) の勾配は消えません。<i>' +
-            'he</i> では、f(x)は信号も勾配も保って少し学びますが、1 + f′が1よりずっと大きくなり、x + f(x) は巨大な損失か' +
-            'ら始まります。<i>small-last</i> では、どの枝も0から始まります。f(x)は信号を通さず、x + f(x) は恒等写像なの' +
-            'で、どんな深さでもすべてを通します。つまり、単純に重ねるなら信号を保つ重みが、スキップ接続で重ねるなら小さ' +
-            'く始まる枝が必要です。',
+            '(x)</span>を掛けます。defaultの重みではf′が小さいので、f(x)では信号も勾配も消え、x + f(x) では消えません。' +
+            '<i>he</i> では、f(x)は両方を保って学び、損失は約0.3まで下がります。しかし1 + f′は1よりずっと大きくなり、x ' +
+            '+ f(x) は数千の損失から始まって1前後で終わります。<i>small-last</i> では、どの枝もほぼ0から始まります。f(x)' +
+            'は何も通さず、x + f(x) はどんな深さでもすべてを通します。つまり、単純に重ねるなら信号を保つ重みが、スキップ' +
+            '接続で重ねるなら、GPT-2のように小さく始まる枝が必要です。',
     ],
 });

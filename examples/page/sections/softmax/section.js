@@ -4,9 +4,7 @@ function startSoftmax(engine) {
     const KEYS = 8, DRAWS = 100, LARGEST = 10;              // K is at most 2^10
     const root = find('#softmax'), k = find('#softmax-k'), scaled = find('.scaled', root), seed = find('.seed', root);
     const KINDS = [{ label: 'q·k', color: VERMILION, dash: '9 5' }, { label: 'q·k / √K', color: BLUE }];
-    // means[kind][log2 K]: [largest weight, norm of the gradient]
-    const means = KINDS.map((_, kind) => Array.from({ length: LARGEST + 1 }, (__, e) =>
-        engine.json('softmax_means', KEYS, 2 ** e, kind, DRAWS)));
+    const means = [];                                       // of each log2 K: for each kind [largest weight, gradient]
 
     function draw() {
         const e = Number(k.value), kind = Number(scaled.value);
@@ -15,14 +13,13 @@ function startSoftmax(engine) {
         const labels = scores.map((_, i) => `${i + 1}`), most = Math.max(4, ...scores.map(Math.abs));
         bars(find('#softmax-scores'), scores, { width: 420, height: 180, y: [-most, most], color: KINDS[kind].color, labels });
         bars(find('#softmax-weights'), weights, { width: 420, height: 180, y: [0, 1], color: KINDS[kind].color, labels,
-            digits: 2 });
+            text: (v) => v.toFixed(2) });
         [['#softmax-largest', 0], ['#softmax-gradient', 1]].forEach(([name, i]) => {
-            const all = means.map((rows) => rows.map((row, log2) => [log2, row[i]]));
             chart(find(name), { width: 420, height: 190, x: [0, LARGEST], y: [0, i ? 0.4 : 1], marker: e,
                 xTicks: [0, 2, 4, 6, 8, 10], xLabel: say('softmax_log_k'), yLabel: say(i ? 'softmax_gradient' : 'softmax_largest'),
-                curves: KINDS.map((one, n) => ({ ...one, points: all[n], dots: true })) });
+                curves: KINDS.map((one, n) => ({ ...one, points: means.map((row, log2) => [log2, row[n][i]]), dots: true })) });
             find(name).setAttribute('aria-label', say('softmax_curves', { k: 2 ** e, name: say(i ? 'softmax_gradient'
-                : 'softmax_largest'), plain: show(means[0][e][i], 2), scaled: show(means[1][e][i], 2) }));
+                : 'softmax_largest'), plain: show(means[e]?.[0][i] ?? NaN, 2), scaled: show(means[e]?.[1][i] ?? NaN, 2) }));
         });
         find('#softmax-scores').setAttribute('aria-label', scores.map((v) => show(v, 3)).join(', '));
         find('#softmax-weights').setAttribute('aria-label', weights.map((v) => show(v, 2)).join(', '));
@@ -33,4 +30,12 @@ function startSoftmax(engine) {
     scaled.addEventListener('change', draw);
     seed.addEventListener('input', () => { if (seed.checkValidity()) draw(); });
     onLanguage(draw);
+
+    // The means take half a second, in which the rest of the page stays alive.
+    function computeMeans() {
+        means.push(engine.json('softmax_means', KEYS, 2 ** means.length, DRAWS));
+        if (means.length <= LARGEST) setTimeout(computeMeans);
+        else draw();
+    }
+    setTimeout(computeMeans);
 }
