@@ -18,9 +18,9 @@ function showSection(section) {
         find('#lecture-place').textContent = `${n + 1} / ${sections().length}`;
         find('#lecture-back').disabled = n === 0;
         find('#lecture-on').disabled = n === sections().length - 1;
-        scrollTo({ top: 0, behavior: 'instant' });
+        scrollTo({ top: 0 });
     } else {
-        section.scrollIntoView({ behavior: 'instant' });
+        section.scrollIntoView();
     }
     find('h2', section).focus({ preventScroll: true });
     noteChange();
@@ -79,6 +79,6 @@ function openSection() {
     const section = sections().find((s) => s.id === link.section);
     history.scrollRestoration = section ? 'manual' : 'auto';
     shown = section ?? null;
-    if (section) section.scrollIntoView({ behavior: 'instant' });
+    if (section) section.scrollIntoView();
     if (inLecture) setLecture(true);
 }
