@@ -36,22 +36,26 @@ const raised = (digits) => [...digits].map((d) => RAISED[d] ?? '⁰¹²³⁴⁵�
 
 const subscript = (digits) => [...digits].map((d) => '₀₁₂₃₄₅₆₇₈₉'[d]).join('');
 
+// How wide a picture is drawn: as its place, so that its letters have their size; in a wider place than `widest` they grow.
+const widthOf = (target, widest = 420) => Math.min(Math.max(target.clientWidth || widest, 250), widest);
+
 // ---- charts: curves over steps ----------------------------------------------------------------------------------------
 
-// options: { width, height, x: [from, to], y: [from, to], log, xLabel, yLabel, curves, lines: [{ y, label }], xTicks, marker }.
+// options: { widest, height, x: [from, to], y: [from, to], log, xLabel, yLabel, curves, lines: [{ y, label }], xTicks, marker }.
 // curves: [{ points: [[x, y], ...], band: [[x, least, most], ...], color, dash, label, dots }]. `label` is written in the upper
 // right corner; `marker` is an x with a vertical line. The result is for people who see it; the caller writes the text for others.
 function chart(target, o) {
+    const width = widthOf(target, o.widest);
     const left = 52, right = 14, top = 30, bottom = 36;
     const scale = (v, [from, to], a, b) => a + (b - a) * (v - from) / (to - from || 1);
     const toY = (v) => o.log
         ? scale(Math.log10(Math.max(v, 1e-300)), o.y.map(Math.log10), o.height - bottom, top)
         : scale(v, o.y, o.height - bottom, top);
-    const atX = (v) => scale(v, o.x, left, o.width - right);
+    const atX = (v) => scale(v, o.x, left, width - right);
     const atY = (v) => Math.min(Math.max(toY(v), top - 4), o.height - bottom + 4);
     const parts = [];
     for (const tick of o.log ? decades(o.y) : steps(o.y)) {
-        parts.push(svg('line', { x1: left, x2: o.width - right, y1: atY(tick), y2: atY(tick), stroke: LINE }),
+        parts.push(svg('line', { x1: left, x2: width - right, y1: atY(tick), y2: atY(tick), stroke: LINE }),
             svg('text', { x: left - 6, y: atY(tick) + 4, class: 'tick', 'text-anchor': 'end' },
                 o.log ? `10${raised(String(Math.round(Math.log10(tick))).replace('-', '−'))}` : show(tick)));
     }
@@ -59,11 +63,11 @@ function chart(target, o) {
         parts.push(svg('text', { x: atX(tick), y: o.height - bottom + 17, class: 'tick', 'text-anchor': 'middle' },
             show(tick)));
     }
-    parts.push(svg('path', { d: `M${left},${top} V${o.height - bottom} H${o.width - right}`, fill: 'none', stroke: GRAY }),
-        svg('text', { x: (left + o.width - right) / 2, y: o.height - 3, class: 'tick', 'text-anchor': 'middle' }, o.xLabel),
+    parts.push(svg('path', { d: `M${left},${top} V${o.height - bottom} H${width - right}`, fill: 'none', stroke: GRAY }),
+        svg('text', { x: (left + width - right) / 2, y: o.height - 3, class: 'tick', 'text-anchor': 'middle' }, o.xLabel),
         svg('text', { x: 4, y: 13, class: 'tick' }, o.yLabel));
     for (const line of o.lines ?? []) {
-        parts.push(svg('line', { x1: left, x2: o.width - right, y1: atY(line.y), y2: atY(line.y), stroke: GRAY,
+        parts.push(svg('line', { x1: left, x2: width - right, y1: atY(line.y), y2: atY(line.y), stroke: GRAY,
             'stroke-dasharray': '2 4' }),
             svg('text', { x: left + 6, y: atY(line.y) - 6, class: 'tick' }, line.label));
     }
@@ -86,8 +90,8 @@ function chart(target, o) {
             for (const [x, y] of points) parts.push(svg('circle', { cx: atX(x), cy: atY(y), r: 3.5, fill: curve.color }));
         }
     }
-    parts.push(...legend(o.curves.filter((c) => c.label), o.width - right));
-    target.setAttribute('viewBox', `0 0 ${o.width} ${o.height}`);
+    parts.push(...legend(o.curves.filter((c) => c.label), width - right));
+    target.setAttribute('viewBox', `0 0 ${width} ${o.height}`);
     target.replaceChildren(...parts);
 }
 
@@ -95,7 +99,7 @@ function chart(target, o) {
 function legend(curves, right) {
     const parts = [];
     for (const { label, color, dash } of [...curves].reverse()) {
-        const from = right - 8 * label.length - 30;
+        const from = right - 6.8 * label.length - 30;
         parts.push(svg('line', { x1: from, x2: from + 24, y1: 9, y2: 9, stroke: color, 'stroke-width': 2.2,
             'stroke-dasharray': dash ? '7 4' : 'none' }),
             svg('text', { x: from + 29, y: 13, class: 'tick' }, label));
@@ -122,15 +126,16 @@ function steps([from, to]) {
 
 // ---- bars ---------------------------------------------------------------------------------------------------------------
 
-// Bars for a row of numbers. options: { width, height, y: [from, to], color, labels, text }. text(v) is written at a bar.
+// Bars for a row of numbers. options: { height, y: [from, to], color, labels, text }. text(v) is written at a bar.
 function bars(target, values, o) {
-    const top = 20, bottom = 24, [from, to] = o.y, wide = o.width / values.length, thick = Math.min(46, 0.66 * wide);
+    const width = widthOf(target);
+    const top = 20, bottom = 24, [from, to] = o.y, wide = width / values.length, thick = Math.min(46, 0.66 * wide);
     const atY = (v) => top + (o.height - top - bottom) * (to - Math.min(Math.max(v, from), to)) / (to - from);
     const text = o.text ?? ((v) => show(v, 3));
     const bar = (v, i) => svg('rect', { x: (i + 0.5) * wide - thick / 2, width: thick, y: Math.min(atY(v), atY(0)),
         height: Math.max(0.5, Math.abs(atY(v) - atY(0))), fill: o.color });
-    target.setAttribute('viewBox', `0 0 ${o.width} ${o.height}`);
-    target.replaceChildren(svg('line', { x1: 0, x2: o.width, y1: atY(0), y2: atY(0), stroke: GRAY }),
+    target.setAttribute('viewBox', `0 0 ${width} ${o.height}`);
+    target.replaceChildren(svg('line', { x1: 0, x2: width, y1: atY(0), y2: atY(0), stroke: GRAY }),
         ...values.map((v, i) => bar(v, i)),
         ...values.map((v, i) => svg('text', { x: (i + 0.5) * wide, y: v < 0 ? atY(v) + 14 : atY(v) - 5, class: 'tick',
             'text-anchor': 'middle' }, text(v))),
@@ -145,7 +150,7 @@ function bars(target, values, o) {
 // tell(row, column, value) is the text for a cell that is pointed at, touched, or reached by the arrow keys; it comes below.
 function heatMap(figure, values, columns, o) {
     const picture = find('svg', figure), rows = values.length / columns, size = o.size;
-    const left = o.rowLabels ? 20 : 1, top = o.columnLabels ? 18 : 1;
+    const left = o.rowLabels ? 20 : 1, top = o.columnLabels ? 18 : 1, zoom = lecture ? 1.6 : 1;
     const { most, signed, gap } = o;
     const parts = [svg('rect', { x: left, y: top, width: columns * size, height: rows * size, class: 'ground' })];
     for (let i = 0; i < rows; i++) {
@@ -162,8 +167,8 @@ function heatMap(figure, values, columns, o) {
     parts.push(...colorScale(left, below + 8, most, signed), svg('rect', { class: 'pointed', width: size - gap,
         height: size - gap, fill: 'none', visibility: 'hidden' }));
     picture.setAttribute('viewBox', `0 0 ${width} ${below + 36}`);
-    picture.setAttribute('width', width);
-    picture.setAttribute('height', below + 36);
+    picture.setAttribute('width', zoom * width);
+    picture.setAttribute('height', zoom * (below + 36));
     picture.replaceChildren(...parts);
     if (!figure.map) startPointing(figure);
     figure.map = { values, columns, rows, left, top, size, tell: o.tell };

@@ -60,6 +60,8 @@ function figureSvg(figure) {
             const box = at(node.getBoundingClientRect());
             if (node.localName === 'svg') {
                 made.push(styledCopy(node, box));
+            } else if (node.localName === 'textarea') {
+                made.push(...frameOf(node, box), ...writtenLines(node, box));
             } else if (node.localName === 'canvas') {
                 made.push(svg('image', { ...box, href: node.toDataURL() }));
             } else {
@@ -95,6 +97,16 @@ function frameOf(node, box) {
         stroke: border ? style.borderBottomColor : 'none', 'stroke-width': border })];
 }
 
+const textLook = (style) => ({ fill: style.color, 'font-size': style.fontSize, 'font-weight': style.fontWeight,
+    'font-family': style.fontFamily, 'font-style': style.fontStyle });
+
+// What a reader has written into an area.
+function writtenLines(area, box) {
+    const style = getComputedStyle(area), height = parseFloat(style.lineHeight);
+    return area.value.split('\n').map((line, i) => svg('text', { x: box.x + parseFloat(style.paddingLeft),
+        y: box.y + parseFloat(style.paddingTop) + (i + 0.75) * height, ...textLook(style) }, line));
+}
+
 // A text element for each line of a text node.
 function textLines(node, at) {
     const style = getComputedStyle(node.parentElement), range = document.createRange(), lines = [];
@@ -109,7 +121,6 @@ function textLines(node, at) {
     }
     return lines.filter(({ text }) => text.trim()).map(({ box, text }) => {
         const { x, y, height } = at(box);
-        return svg('text', { x, y: y + 0.78 * height, fill: style.color, 'font-size': style.fontSize,
-            'font-weight': style.fontWeight, 'font-family': style.fontFamily, 'font-style': style.fontStyle }, text.trimEnd());
+        return svg('text', { x, y: y + 0.78 * height, ...textLook(style) }, text.trimEnd());
     });
 }

@@ -29,11 +29,13 @@ function inLanguage(rule) {
     return language === 0 ? rule : RULE_WORDS.reduce((text, [words, japanese]) => text.replace(words, japanese), rule);
 }
 
-// Calls draw now and whenever the language changes.
+// Calls draw now and whenever the language changes, or the room.
 function onLanguage(draw) {
     redraws.push(draw);
     draw();
 }
+
+const drawAgain = () => redraws.forEach((draw) => draw());
 
 function setLanguage(index) {
     language = index;
@@ -42,7 +44,7 @@ function setLanguage(index) {
     for (const one of document.querySelectorAll('[data-text]')) one.innerHTML = say(one.dataset.text);
     for (const one of document.querySelectorAll('[data-label]')) one.setAttribute('aria-label', say(one.dataset.label));
     document.querySelectorAll('#languages button').forEach((b, i) => b.setAttribute('aria-pressed', String(i === index)));
-    redraws.forEach((draw) => draw());
+    drawAgain();
     noteChange();
 }
 

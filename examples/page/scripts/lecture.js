@@ -18,6 +18,7 @@ function showSection(section) {
         find('#lecture-place').textContent = `${n + 1} / ${sections().length}`;
         find('#lecture-back').disabled = n === 0;
         find('#lecture-on').disabled = n === sections().length - 1;
+        drawAgain();
         scrollTo({ top: 0 });
     } else {
         section.scrollIntoView();
@@ -32,6 +33,7 @@ function setLecture(on) {
     document.documentElement.classList.toggle('lecture', on);
     find('#lecture-bar').hidden = !on;
     sections().forEach((s) => s.classList.remove('shown'));
+    if (!on) drawAgain();
     showSection(section);
 }
 
@@ -75,6 +77,11 @@ function startSections() {
 
 // To the section of the link, when all are drawn.
 function openSection() {
+    let width = innerWidth;
+    addEventListener('resize', () => {
+        if (innerWidth !== width) drawAgain();              // a phone changes the height whenever it scrolls
+        width = innerWidth;
+    });
     const inLecture = keep('lecture', 'false', () => String(lecture)) === 'true';
     const section = sections().find((s) => s.id === link.section);
     history.scrollRestoration = section ? 'manual' : 'auto';

@@ -20,6 +20,7 @@ function makeRunner(step, draw, rate) {
         if (running) requestAnimationFrame(frame);
     };
     return {
+        get marker() { return history.length > 1 ? shown : undefined; },
         get running() { return running; },
         start() {
             if (running) return;
@@ -49,6 +50,7 @@ function makeTraining(root, o) {
         losses: [], seconds: 0,
         get step() { return history.length - 1; },          // steps taken
         get shown() { return shown; },                      // the step that the figures show
+        get marker() { return history.length > 1 ? shown : undefined; },
         get running() { return runner.running; },
         stop() { runner.stop(); },
         run() { runner.start(); },

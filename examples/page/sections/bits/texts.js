@@ -18,4 +18,18 @@ addTexts({
     bits_not_yet: ['not trained yet', '未学習'],
     bits_equal: ['✓ equal', '✓ 一致'],
     bits_differ: ['✗ different', '✗ 不一致'],
+    bits_ask: [
+        '<b>Two machines add the same floats. Why can the sums differ?</b> Try it by hand: what are (100000000 + 1) − ' +
+            '100000000 and (100000000 − 100000000) + 1, if a float keeps about seven digits?',
+        '<b>二台のマシンが同じfloatを足します。なぜ和が違いうるのでしょう。</b> 手で試してください。floatが約7桁を保つな' +
+            'ら、(100000000 + 1) − 100000000 と (100000000 − 100000000) + 1 はいくつですか。',
+    ],
+    bits_answer: [
+        '0 and 1: each operation rounds, so the order matters. Most libraries let the number of threads and the width ' +
+            'of the vector instructions decide the order. kaeru fixes it, so four numbers at a time in this page, ' +
+            'sixteen on a server, and one thread or sixty-four give the same bits.',
+        '0と1です。演算のたびに丸めるので、順序が結果を左右します。たいていのライブラリでは、スレッドの数やベクトル命令' +
+            'の幅が順序を決めます。kaeruは順序を固定しているので、このページの4個ずつの計算でも、サーバーの16個ずつの計' +
+            '算でも、1スレッドでも64スレッドでも、同じビットになります。',
+    ],
 });

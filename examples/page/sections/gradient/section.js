@@ -118,8 +118,7 @@ function startGradient(engine) {
         stepper.go(0);
         compute();
     });
-    new ResizeObserver(draw).observe(figure);
-    onLanguage(() => { compute(); draw(); });
+    onLanguage(compute);
 }
 
 // ---- what is known after a step -----------------------------------------------------------------------------------------

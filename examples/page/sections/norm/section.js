@@ -38,9 +38,9 @@ function startNorm(engine) {
         const { y, dx } = engine.json('norm_look', N, Number(isRms));
         const mean = numbers.reduce((a, b) => a + b) / N, meanSquare = numbers.reduce((a, b) => a + b * b, 0) / N;
         const labels = (letter) => names.map((name) => `${letter}${subscript(name)}`);
-        bars(find('#norm-y'), y, { width: 420, height: 190, y: [-2.5, 2.5], color: BLUE, labels: labels('y') });
+        bars(find('#norm-y'), y, { height: 190, y: [-2.5, 2.5], color: BLUE, labels: labels('y') });
         const most = Math.max(...dx.map(Math.abs)) || 1;
-        bars(find('#norm-dx'), dx, { width: 420, height: 170, y: [-most, most], color: VERMILION, labels: labels('dx') });
+        bars(find('#norm-dx'), dx, { height: 170, y: [-most, most], color: VERMILION, labels: labels('dx') });
         find('#norm-numbers').innerHTML = isRms ? say('norm_rms', { root: show(Math.sqrt(meanSquare)) })
             : say('norm_mean', { mean: show(mean), deviation: show(Math.sqrt(Math.max(0, meanSquare - mean * mean))) });
         find('#norm-heading').innerHTML = say('norm_dx', { y: `y${subscript(names[at])}` });

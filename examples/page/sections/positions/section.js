@@ -22,9 +22,9 @@ function startPositions(engine) {
         find('svg', figure).setAttribute('aria-label', say('positions_table_text', { n: LENGTH, width: n }));
         const row = look.table.slice(at * n, (at + 1) * n), products = look.products.slice(at * LENGTH, (at + 1) * LENGTH);
         const points = (numbers) => numbers.map((v, i) => [i, v]);
-        chart(find('#positions-row'), { width: 420, height: 170, x: [0, n - 1], y: [-1, 1], xLabel: say('positions_dimension'),
+        chart(find('#positions-row'), { height: 170, x: [0, n - 1], y: [-1, 1], xLabel: say('positions_dimension'),
             yLabel: '', curves: [{ points: points(row), color: BLUE, dots: n <= 32 }] });
-        chart(find('#positions-products'), { width: 420, height: 220, x: [0, LENGTH - 1],
+        chart(find('#positions-products'), { height: 220, x: [0, LENGTH - 1],
             y: [Math.min(0, ...look.products), n / 2], xLabel: say('positions_other'), yLabel: '', marker: at,
             curves: [{ points: points(products), color: BLUE, dots: true }] });
         const state = say('positions_state', { i: at, product: show(products[at], 3),

@@ -59,12 +59,12 @@ function startRace(engine) {
         const shown = training.shown, nothing = { y: 1, label: say('race_nothing') };
         find('output[for=race-depth]').textContent = depth.value;
         const lossRange = (all) => [1e-5, Math.max(10, decadesAround([1, ...all.flat(2)])[1])];
-        chart(find('#race-loss'), { width: 440, height: 300, x: [0, STEPS], y: lossRange(losses), log: true,
-            xLabel: say('axis_step'), yLabel: say('axis_loss'), lines: [nothing], marker: shown,
+        chart(find('#race-loss'), { height: 300, x: [0, STEPS], y: lossRange(losses), log: true,
+            xLabel: say('axis_step'), yLabel: say('axis_loss'), lines: [nothing], marker: training.marker,
             curves: KINDS.map((kind, i) => curve(kind, [...losses.keys()], (step) => losses[step].map((pair) => pair[i]))) });
 
         const blocks = norms[0].plain.gradient.length - 1, of = (kind) => norms.map((n) => n[kind.name][what.value]);
-        chart(find('#race-norm'), { width: 440, height: 300, x: [0, blocks], log: true,
+        chart(find('#race-norm'), { height: 300, x: [0, blocks], log: true,
             y: decadesAround(KINDS.map(of).flat(2)),
             xTicks: blocks <= 8 ? Array.from({ length: blocks + 1 }, (_, i) => i) : undefined, xLabel: say('race_block'),
             yLabel: say(`race_norm_${what.value}`, { step: shown - shown % NORMS_EACH }),
@@ -72,8 +72,8 @@ function startRace(engine) {
                 ...curve(kind, Array.from({ length: blocks + 1 }, (_, i) => i), (i) => of(kind).map((row) => row[i])) })) });
 
         const depths = [...found.keys()].sort((a, b) => a - b);
-        chart(find('#race-found'), { width: Math.min(900, Math.max(340, find('.figure', root).clientWidth - 30)),
-            height: 260, x: [0, 24], y: lossRange([...found.values()]), log: true, xLabel: say('race_depth'),
+        chart(find('#race-found'), { widest: 900, height: 260, x: [0, 24],
+            y: lossRange([...found.values()]), log: true, xLabel: say('race_depth'),
             yLabel: say('race_final'), lines: [nothing], xTicks: [1, 2, 4, 6, 8, 12, 16, 20, 24],
             curves: KINDS.map((kind, i) => ({ dots: true,
                 ...curve(kind, depths, (d) => found.get(d).map((pair) => pair[i])) })) });
@@ -109,7 +109,6 @@ function startRace(engine) {
     }
     what.addEventListener('change', draw);
     training.open();
-    new ResizeObserver(draw).observe(find('.figure', root));
     onLanguage(draw);
 }
 

@@ -41,7 +41,7 @@ addTexts({
     init_default: ['default (PyTorch’s)', 'default（PyTorchの既定）'],
     init_he: ['he', 'he'],
     init_xavier: ['xavier', 'xavier'],
-    init_small_last: ['small-last (second layer’s weights 0)', 'small-last（2層目の重みが0）'],
+    init_small_last: ['small-last (second layer 0)', 'small-last（2層目が0）'],
     race_seeds: ['Seeds', '種の数'],
     race_first_seed: ['First seed', '最初の種'],
     race_what: ['What passes through the blocks', 'ブロックを通るもの'],

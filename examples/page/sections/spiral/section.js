@@ -33,8 +33,8 @@ function startSpiral(engine, bits) {
 
     function draw() {
         drawMap();
-        chart(find('#spiral-loss'), { width: 420, height: 250, x: [0, Number(steps.value) - 1], y: [0, 0.8], xLabel: say('axis_step'),
-            yLabel: say('axis_loss'), curves: [{ points: training.losses, color: BLUE }], marker: training.shown });
+        chart(find('#spiral-loss'), { height: 250, x: [0, Number(steps.value) - 1], y: [0, 0.8], xLabel: say('axis_step'),
+            yLabel: say('axis_loss'), curves: [{ points: training.losses, color: BLUE }], marker: training.marker });
         find('#spiral-state').textContent = training.words('spiral_untrained');
         find('#spiral-hash').innerHTML = hash ? bits.sentence('spiral', hash) : '';
         find('#spiral-loss').setAttribute('aria-label', find('#spiral-state').textContent);

@@ -43,8 +43,8 @@ function startTransformer(engine, bits) {
         const look = engine.json('sorter_look');
         drawAnswer(look);
         drawMaps(look);
-        chart(find('#transformer-loss'), { width: 420, height: 220, x: [0, last], y: [0, 3], xLabel: say('axis_step'),
-            yLabel: say('axis_loss'), curves: [{ points: training.losses, color: BLUE }], marker: training.shown });
+        chart(find('#transformer-loss'), { height: 220, x: [0, last], y: [0, 3], xLabel: say('axis_step'),
+            yLabel: say('axis_loss'), curves: [{ points: training.losses, color: BLUE }], marker: training.marker });
         const state = training.words('transformer_untrained');
         find('#transformer-state').textContent = state;
         find('#transformer-loss').setAttribute('aria-label', state);

@@ -4,7 +4,8 @@ addTexts({
     transformer_intro: [
         'The model of “Attention Is All You Need”, small: an encoder and a decoder of one layer each, 6,171 weights. It ' +
             'reads six digits and writes them sorted, or in reverse. Watch its three maps of attention while it learns. ' +
-            'Each row of a map is a place that asks; the darker a cell, the more it takes from that digit.',
+            'Each row of a map is a place that asks; the stronger the color of a cell, the more it takes from that ' +
+            'digit.',
         '“Attention Is All You Need” のモデルを小さくしたものです。エンコーダとデコーダが1層ずつ、重みは6,171個。6個の数' +
             '字を読み、並べ替えて、または逆順に書きます。学習中の三つのアテンションの図を見てください。図の各行は、尋ね' +
             'る側の場所です。色の濃いマスほど、その数字から多くを受け取ります。',
@@ -117,5 +118,19 @@ addTexts({
             'which gradient taught it.',
         '右上から左下への対角線になります。1番目に書く数字は6番目から読む、というようにです。履歴のステップ0に戻り、逆伝' +
             '播で「入力へのアテンション」を選ぶと、どの勾配がそれを教えたかが見えます。',
+    ],
+    back_ask: [
+        '<b>Where does the first gradient of the encoder come from?</b> It has no loss of its own. Predict, then choose ' +
+            '“attention to source” in the decoder and step until the first part of the encoder.',
+        '<b>エンコーダの最初の勾配は、どこから来るのでしょう。</b> エンコーダ自身には損失がありません。予想してから、デ' +
+            'コーダの「入力へのアテンション」を選び、エンコーダの最初の部分まで進んでください。',
+    ],
+    back_answer: [
+        'From the decoder’s attention to the source, by two ways that add: by the values, which say what is taken, and ' +
+            'by the keys, which say where the decoder looks. So the encoder learns to put into each digit’s row both ' +
+            'what it is and how it is found.',
+        'デコーダの「入力へのアテンション」から、二つの道を通って来て、足し合わされます。何を受け取るかを決める値（バリ' +
+            'ュー）と、どこを見るかを決めるキーです。だからエンコーダは、各数字の行に、それが何であるかと、どう見つける' +
+            'かの両方を入れることを学びます。',
     ],
 });
