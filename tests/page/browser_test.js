@@ -1,6 +1,6 @@
-// browser_test.js CHROMIUM PAGE_HTML [PICTURES]: the page in a browser: by keyboard, mouse and finger; links and reloads; training
-// with its history and the hashes; a lecture; dark, printed and on a phone; in both languages, without a complaint in the
-// console. Pictures go to that folder.
+// browser_test.js CHROMIUM PAGE_HTML [PICTURES]: the page in a browser: by keyboard, mouse and finger; links and reloads;
+// training with its history and the hashes; a lecture; dark, printed and on a phone; in both languages, without a complaint in
+// the console. Pictures go to that folder.
 'use strict';
 const fs = require('fs');
 const os = require('os');
@@ -39,7 +39,8 @@ async function tabTo(browser, selector) {
 
 // Everything that can have the focus is reached by Tab, and has a name and a visible mark there.
 async function walk(browser, what) {
-    const all = await browser.value(`[...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
+    const all = await browser.value(`[...document.querySelectorAll(
+        'a[href], button, input, select, textarea, summary, [tabindex="0"]')]
         .filter((e) => !e.disabled && e.getClientRects().length).length`);
     const seen = new Set();
     for (let i = 0; i < all + 5; i++) {
@@ -264,6 +265,8 @@ async function onAPhone() {
         })()`);
         for (let i = 0; i < 20; i++) await b.value(`document.querySelector('#gradient-stepper .forward').click()`);
         await texts(b, `formula ${formula}`);
+        that(`formula ${formula}: no English in the rules`, !/where|else/.test(await b.value(text('#gradient-words'))),
+            await b.value(text('#gradient-words')));
         that(`formula ${formula}: constants are numbers`, !/const\d/.test(await b.value(text('#gradient'))));
     }
     const steps = await b.value(`Number(document.querySelector('#transformer-stepper input').max)`);
@@ -288,8 +291,8 @@ async function links() {
     const set = { '#formula': 'y = a sin(2 b)', '#leaf-a': '1.5', '#gradient-stepper input': '3', '#rule-exercises': '3',
         '#rule-backward': 'dx = dy (1 - y^2)', '#spiral .data': '2', '#spiral .width': '8', '#spiral .rate': '0.1',
         '#spiral .optimizer': '2', '#spiral .seed': '7', '#race-depth': '5', '#race .init': '3', '#race .seeds': '3',
-        '#race .seed': '4', '#norm .kind': '1', '#norm-2': '4.5', '#softmax-k': '4', '#softmax .scaled': '1', '#temperature': '2',
-        '#position': '21', '#positions .width': '16', '#transformer .task': '1', '#row': '271828',
+        '#race .seed': '4', '#norm .kind': '1', '#norm-2': '4.5', '#softmax-k': '4', '#softmax .scaled': '1',
+        '#temperature': '2', '#position': '21', '#positions .width': '16', '#transformer .task': '1', '#row': '271828',
         '#transformer-stepper input': '9' };
     for (const [selector, value] of Object.entries(set)) await choose(b, selector, value);
     for (const id of ['spiral', 'race', 'transformer']) {
@@ -299,8 +302,8 @@ async function links() {
     await b.value("document.querySelector('#plane g.word').dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowUp' }))");
     await b.value("document.querySelector('#positions').scrollIntoView({ behavior: 'instant' })");
     const word = "document.querySelector('#plane g.word').getAttribute('aria-valuetext')";
-    const steps = `['spiral', 'race', 'transformer'].map((id) => document.querySelector('#' + id + ' .history output').textContent
-        .split(' / ')[0]).join()`;
+    const steps = `['spiral', 'race', 'transformer'].map((id) =>
+        document.querySelector('#' + id + ' .history output').textContent.split(' / ')[0]).join()`;
     const everything = `JSON.stringify([${Object.keys(set).map((s) => `document.querySelector('${s}').value`)},
         document.documentElement.lang, ${word}, ${steps}, document.querySelector('#graph').ariaLabel,
         document.querySelector('#spiral-state').textContent.replace(/計算時間.*/, ''),
@@ -314,7 +317,8 @@ async function links() {
         await b.until(READY);
         await b.until(`${steps} === '2,4,4'`, LONG);
         same(what, await b.value(everything), before);
-        that(`${what}: the section`, await b.value("Math.abs(document.querySelector('#positions').getBoundingClientRect().top) < 40"));
+        that(`${what}: the section`, await b.value(
+            "Math.abs(document.querySelector('#positions').getBoundingClientRect().top) < 40"));
     };
     await b.go();
     await again('after a reload');
@@ -335,7 +339,8 @@ async function links() {
 // One section at a time, by the keys of a remote control.
 async function lecture() {
     const b = await ready('rule?lang=en', { width: 1280, height: 720 });
-    const shown = "[...document.querySelectorAll('main > section')].filter((s) => s.getClientRects().length).map((s) => s.id).join()";
+    const shown = `[...document.querySelectorAll('main > section')].filter((s) => s.getClientRects().length)
+        .map((s) => s.id).join()`;
     const size = "parseFloat(getComputedStyle(document.querySelector('section.shown p, #rule p')).fontSize)";
     const before = await b.value(size);
     await b.value("document.querySelector('#lecture').click()");
@@ -370,7 +375,8 @@ async function lecture() {
 
 // The least contrast of a text with the paper behind it, and that text.
 const CONTRAST = `(() => {
-    const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    const linear = (v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+    const light = ([r, g, b]) => [r, g, b].map((v) => linear(v / 255))
         .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
     const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
     const behind = (e) => {
@@ -423,6 +429,7 @@ async function looks() {
         const picture = await b.value(`figureBlob(document.querySelector('#${id} .figure')).text()`);
         that(`${id}: SVG that needs no style sheet`, picture.startsWith('<svg xmlns="http://www.w3.org/2000/svg"')
             && !/var\(|class=|foreignObject/.test(picture) && picture.includes('<text'), picture.slice(0, 200));
+        same(`${id}: hints are not saved`, picture.includes('Point at a cell'), false);
         const bytes = await b.value(`figurePng(document.querySelector('#${id} .figure')).then((png) => png.size)`);
         that(`${id}: PNG`, bytes > 5000, bytes);
         if (pictures) fs.writeFileSync(path.join(pictures, `saved_${id}.svg`), picture);
@@ -446,14 +453,15 @@ async function smallest() {
     await texts(b, '320 pixels, Japanese');
     await b.value("document.querySelector('#rule-check').click()");
     await b.point("document.querySelectorAll('#maps svg')[1].querySelectorAll('rect')[1 + 6 * 2]", { touch: true });
-    that('the number at a finger', /^3番目の.が、1番目の.から受け取る割合：0\.\d{3}$/.test(await b.value(text('#maps figure:nth-child(2) output'))),
-        await b.value(text('#maps figure:nth-child(2) output')));
+    const told = await b.value(text('#maps figure:nth-child(2) output'));
+    that('the number at a finger', /^3番目の.が、1番目の.から受け取る割合：0\.\d{3}$/.test(told), told);
     for (let i = 0; i < 40; i++) await b.value("document.querySelector('#transformer-stepper .forward').click()");
     await texts(b, '320 pixels, Japanese, later');
     await keep(b, '320_ja');
     await b.value("document.querySelector('#lecture').click()");
     for (const id of SECTIONS) {
-        that(`320 pixels, lecture, ${id}: no scrolling sideways`, await b.value('document.documentElement.scrollWidth <= innerWidth'));
+        that(`320 pixels, lecture, ${id}: no scrolling sideways`,
+            await b.value('document.documentElement.scrollWidth <= innerWidth'));
         await b.key('PageDown');
     }
     await b.key('Escape');

@@ -107,7 +107,8 @@ async function run() {
 
     // Constants, and where formulas leave the numbers.
     near('e and pi are constants', gradients('y = e^x + sin(π x)', { x: 1 }).x, Math.E - Math.PI);
-    same('a name that is defined is no constant', inPage('compileFormula')('e = x + 1; y = 2 e', new Map()).constants.length, 0);
+    const defined = inPage('compileFormula')('e = x + 1; y = 2 e', new Map());
+    same('a name that is defined is no constant', defined.constants.length, 0);
     for (const [formula, x, words] of [['y = sqrt(x)', -1, 'the root of −1'], ['y = log(x)', 0, 'log needs a number above 0'],
         ['y = 2 / (x - 1)', 1, '2 is divided by 0'], ['y = x^0.5', -2, '−2 to the power 0.5'], ['y = exp(x)', 200, 'too large'],
         ['y = x + 1', 1, null]]) {
@@ -149,12 +150,14 @@ async function run() {
     };
     for (const [forward, lines, words] of [['y = x^2', 'dx = 2 dy x', 'right'], ['y = x^2', 'dx = 2.08 dy x', '1.04 times'],
         ['y = x^2', 'dx = 2 dy x + 0.05', 'term 0.05'], ['y = x^2', 'dx = 2 dy x + 0.02 dy', 'term 0.02 dy'],
-        ['y = x^2', 'dx = 2.00001 dy x', '1 times'], ['y = x^2', 'dx = -2 dy x', 'sign'], ['y = x^2', 'dx = 2 x', 'factor dy is missing'],
+        ['y = x^2', 'dx = 2.00001 dy x', '1 times'], ['y = x^2', 'dx = -2 dy x', 'sign'],
+        ['y = x^2', 'dx = 2 x', 'factor dy is missing'],
         ['y = x^2', 'dx = 2 dy', 'factor x is missing'], ['y = x^2', 'dx = 2 dy x^2', 'a factor x too many'],
         ['y = x^2', 'dx = 2 dy dy x', 'a factor dy too many'], ['y = x^2', 'dx = log(dy)', 'not a finite number'],
         ['y = x^2', 'dx = 2 x dy^3', 'proportional to dy'], ['y = x z', 'dx = dy x\ndz = dy z', 'Exchange dx and dz'],
         ['y = x^2 z', 'dx = dy x z\ndz = dy x', '0.5 times'], ['y = tanh(x)', 'dx = dy (1 - x^2)', 'wrong'],
-        ['y = sqrt(x)', 'dx = dy / (2 y)', 'right'], ['y = exp(x)', 'dx = dy y', 'right'], ['y = log(x)', 'dx = dy / x', 'right']]) {
+        ['y = sqrt(x)', 'dx = dy / (2 y)', 'right'], ['y = exp(x)', 'dx = dy y', 'right'],
+        ['y = log(x)', 'dx = dy / x', 'right']]) {
         const found = hint(forward, lines);
         that(`${forward}, ${lines}`, words === 'right' ? found === 'right' : found !== 'right' && found.includes(words), found);
     }
@@ -195,7 +198,8 @@ async function run() {
     };
     const row = [1, 2, -1, 3, 0.5, 2.5], sum = (all) => all.reduce((a, b) => a + b);
     for (const rms of [0, 1]) {
-        const { y, dx } = norm(row, rms), moved = norm(row.map((v) => v + 1), rms).y, doubled = norm(row.map((v) => 2 * v), rms);
+        const { y, dx } = norm(row, rms), moved = norm(row.map((v) => v + 1), rms).y;
+        const doubled = norm(row.map((v) => 2 * v), rms);
         near(`norm ${rms}: x and dx`, sum(dx.map((v, i) => v * row[i])), 0, 1e-4);
         y.forEach((v, i) => near(`norm ${rms}: doubled`, doubled.y[i], v, 1e-4));
         same(`norm ${rms}: a shift`, y.every((v, i) => Math.abs(v - moved[i]) < 1e-4), rms === 0);

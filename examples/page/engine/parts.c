@@ -26,8 +26,8 @@ void EXPORT(softmax_scores)(int n, int k, int scaled, int seed)
     ag_end(scope);
 }
 
-/* Prints [[largest, gradient] of q.k, [..] of q.k / sqrt(K)]: means over `draws` draws of the largest weight, and of the norm of
- * the gradient at the scores where that of the weights is n standard normal numbers. */
+/* Prints [[largest, gradient] of q.k, [..] of q.k / sqrt(K)]: means over `draws` draws of the largest weight, and of the
+ * norm of the gradient at the scores where that of the weights is n standard normal numbers. */
 void EXPORT(softmax_means)(int n, int k, int draws)
 {
     double largest[2] = { 0, 0 }, gradient[2] = { 0, 0 };

@@ -3,7 +3,8 @@
 // Okabe and Ito. Blue: values, the forward pass. Vermilion: gradients, the backward pass; darker for text, which needs more
 // contrast. The style sheet has these colors, because dark and printed pages have others.
 const BLUE = 'var(--blue)', VERMILION = 'var(--vermilion)', VERMILION_TEXT = 'var(--vermilion-text)';
-const GRAY = 'var(--gray)', LINE = 'var(--line)', PAPER = 'var(--paper)', INK = 'var(--ink)', SOFT = 'var(--soft)', EDGE = 'var(--edge)';
+const INK = 'var(--ink)', GRAY = 'var(--gray)', EDGE = 'var(--edge)', LINE = 'var(--line)', SOFT = 'var(--soft)';
+const PAPER = 'var(--paper)';
 
 const find = (selector, inside = document) => inside.querySelector(selector);
 
@@ -41,9 +42,10 @@ const widthOf = (target, widest = 420) => Math.min(Math.max(target.clientWidth |
 
 // ---- charts: curves over steps ----------------------------------------------------------------------------------------
 
-// options: { widest, height, x: [from, to], y: [from, to], log, xLabel, yLabel, curves, lines: [{ y, label }], xTicks, marker }.
-// curves: [{ points: [[x, y], ...], band: [[x, least, most], ...], color, dash, label, dots }]. `label` is written in the upper
-// right corner; `marker` is an x with a vertical line. The result is for people who see it; the caller writes the text for others.
+// options: { widest, height, x: [from, to], y: [from, to], log, xLabel, yLabel, curves, lines: [{ y, label }], xTicks,
+// marker }. curves: [{ points: [[x, y], ...], band: [[x, least, most], ...], color, dash, label, dots }]. `label` is written
+// in the upper right corner; `marker` is an x with a vertical line. The result is for people who see it; the caller writes the
+// text for others.
 function chart(target, o) {
     const width = widthOf(target, o.widest);
     const left = 52, right = 14, top = 30, bottom = 36;
@@ -176,7 +178,8 @@ function heatMap(figure, values, columns, o) {
 }
 
 // The color of a number between -1 and 1.
-const shade = (t, signed) => ({ fill: signed && t > 0 ? VERMILION : BLUE, 'fill-opacity': Math.min(1, Math.abs(t)).toFixed(3) });
+const shade = (t, signed) => ({ fill: signed && t > 0 ? VERMILION : BLUE,
+    'fill-opacity': Math.min(1, Math.abs(t)).toFixed(3) });
 
 function colorScale(x, y, most, signed) {
     const pieces = 32, wide = 4, from = signed ? -1 : 0;

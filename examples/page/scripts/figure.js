@@ -43,7 +43,7 @@ async function figurePng(figure) {
 
 // Other programs know neither the page's style sheet nor HTML inside SVG. So each thing that is seen is drawn where it is:
 // pictures, backgrounds and frames, and texts line by line. Controls stay out.
-const NOT_SAVED = '.controls, .stepper, .tools, .leaf input, button, [hidden]';
+const NOT_SAVED = '.controls, .hint, .stepper, .tools, .leaf input, button, [hidden]';
 const STYLES = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-dasharray', 'opacity', 'font-size', 'font-weight',
     'font-family', 'font-style', 'text-anchor', 'paint-order'];
 
@@ -117,9 +117,9 @@ function textLines(node, at) {
         if (!box?.width) continue;
         const last = lines[lines.length - 1];
         if (last && Math.abs(last.box.top - box.top) < 2) last.text += node.data[i];
-        else lines.push({ box, text: node.data[i] });
+        else if (node.data[i].trim()) lines.push({ box, text: node.data[i] });      // SVG drops a space at the beginning
     }
-    return lines.filter(({ text }) => text.trim()).map(({ box, text }) => {
+    return lines.map(({ box, text }) => {
         const { x, y, height } = at(box);
         return svg('text', { x, y: y + 0.78 * height, ...textLook(style) }, text.trimEnd());
     });

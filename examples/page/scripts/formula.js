@@ -17,7 +17,8 @@ function nameFor(name) {
 function tokens(text) {
     const found = [];
     const pattern = /\s*(?:(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+)|([A-Za-z_]\w*)|(\*\*|[-+*\/^()=]))/y;
-    const clean = text.replace(/[−–]/g, '-').replace(/[×·]/g, '*').replace(/²/g, '^2').replace(/³/g, '^3').replace(/π/g, ' pi ').trimEnd();
+    const clean = text.replace(/[−–]/g, '-').replace(/[×·]/g, '*').replace(/²/g, '^2').replace(/³/g, '^3')
+        .replace(/π/g, ' pi ').trimEnd();
     while (pattern.lastIndex < clean.length) {
         const at = pattern.lastIndex;
         const match = pattern.exec(clean);

@@ -18,7 +18,8 @@ function say(key, values = {}) {
 }
 
 // The library writes its rules in English: the few words in them.
-const RULE_WORDS = [[/at the target, else 0/g, '（正解の位置。ほかは0）'], [/= dy where x > 0, else 0/g, '= dy（x > 0 のとき。それ以外は0）'],
+const RULE_WORDS = [[/at the target, else 0/g, '（正解の位置。ほかは0）'],
+    [/(\S+) where (\S+) > 0, else 0/g, '$1（$2 > 0 のとき。それ以外は0）'],
     [/sum of (\w+) over rows/g, '$1 を全行について足した和'], [/sum of (\w+) over the places where (\w+) is (\w+)/g,
         '$2 が $3 である場所すべてについての $1 の和'], [/(\w+) permuted back/g, '$1 を元の順序に戻したもの'],
     [/(\w+) in (\w+)'s shape/g, '$1 を $2 の形にしたもの'], [/ with (?=\w+ =)/g, '、ただし '], [/sum of (\w+)/g, '$1 の和'],

@@ -2,8 +2,8 @@
 
 const CALM = matchMedia('(prefers-reduced-motion: reduce)').matches;
 
-// Calls step() `rate()` times a second, 0: as often as there is time, then draw(), until step() returns false. A reader who wants
-// reduced motion sees one picture a second.
+// Calls step() `rate()` times a second, 0: as often as there is time, then draw(), until step() returns false. A reader who
+// wants reduced motion sees one picture a second.
 function makeRunner(step, draw, rate) {
     const SLICE = 12;                                       // milliseconds of a frame: the page stays alive
     let running = false, last = 0, owed = 0, drawn = 0;
@@ -72,8 +72,9 @@ function makeTraining(root, o) {
         },
         // The text for where it stands: say(untrained) before the first step.
         words(untrained) {
-            return shown === 0 ? say(untrained) : say('training_state', { step: shown, loss: show(training.losses[shown - 1][1], 3),
-                seconds: training.seconds.toFixed(2) });
+            if (shown === 0) return say(untrained);
+            const loss = show(training.losses[shown - 1][1], 3);
+            return say('training_state', { step: shown, loss, seconds: training.seconds.toFixed(2) });
         },
         drawButtons() {
             const { step } = training, done = step >= o.last();

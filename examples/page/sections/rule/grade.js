@@ -14,8 +14,8 @@ function rulePoints(value, low) {
     return null;
 }
 
-// value(point) is y; rules.get('dx')(point) is what the reader's rule gives. Returns, for each input, rows of numbers and whether
-// all of them agree.
+// value(point) is y; rules.get('dx')(point) is what the reader's rule gives. Returns, for each input, rows of numbers and
+// whether all of them agree.
 function gradeRules(value, rules, inputs, points) {
     return inputs.map((name) => {
         const rows = points.map((point) => {

@@ -58,7 +58,8 @@ function startRule(engine) {
         const grades = gradeRules(rule.value, rule.rules, rule.inputs, sampled.points);
         engine.rule = inEngine(rule);
         const library = Boolean(engine.call('rule_check', rule.inputs.length, sampled.low));
-        return { grades, library, hints: grades.filter((g) => !g.agree).map((g) => ({ name: g.name, hint: ruleHint(g, grades) })) };
+        const wrong = grades.filter((g) => !g.agree);
+        return { wrong, library, hints: wrong.map((g) => [g.name, ruleHint(g, grades)]) };
     }
 
     function draw() {
@@ -69,24 +70,25 @@ function startRule(engine) {
             if (!(error instanceof FormulaError || error instanceof EngineError)) throw error;
             result = { error: error.message };
         }
-        const wrong = result?.grades?.filter((g) => !g.agree) ?? [];
+        const wrong = result?.wrong ?? [];
         report.hidden = wrong.length === 0;
         report.innerHTML = wrong.map(table).join('');
         verdict.className = 'words';
         verdict.textContent = '';
         if (!result) return;
-        const right = result.grades && wrong.length === 0;
+        const right = !result.error && wrong.length === 0;
         verdict.classList.add(right ? 'good' : 'bad');
+        const hints = (result.hints ?? []).filter(([, hint]) => hint).map(([name, hint]) => `d${name}: ${hint}`);
         verdict.textContent = result.error ?? (right ? say(result.library ? 'rule_right' : 'rule_steep')
-            : [say('rule_wrong'), ...result.hints.filter((h) => h.hint).map((h) => `d${h.name}: ${h.hint}`)].join(' '));
+            : [say('rule_wrong'), ...hints].join(' '));
     }
 
     function table({ name, inputs, rows }) {
         const head = [...inputs, 'dy', say('rule_yours', { name: `d${name}` }), say('rule_measured'), say('rule_ratio')];
-        const cells = (r) => [...inputs.map((v) => r[v]), r.dy, r.given, r.right, r.given / r.right];
+        const line = (r) => [...inputs.map((v) => r[v]), r.dy, r.given, r.right, r.given / r.right]
+            .map((v) => `<td>${show(v, 5)}</td>`).join('');
         return `<thead><tr>${head.map((h) => `<th scope="col">${h}</th>`).join('')}</tr></thead><tbody>`
-            + rows.map((r) => `<tr class="${r.agrees ? '' : 'bad'}">${cells(r).map((v) => `<td>${show(v, 5)}</td>`).join('')}</tr>`)
-                .join('') + '</tbody>';
+            + rows.map((r) => `<tr class="${r.agrees ? '' : 'bad'}">${line(r)}</tr>`).join('') + '</tbody>';
     }
 
     const press = () => {
