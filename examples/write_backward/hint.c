@@ -1,5 +1,5 @@
-/* hint.c: what a rule of the exercise computes. The rule runs on numbers that are all different. Products of powers of dy, w and
- * x, with correct or with wrong indices, are tried until one has the same result. */
+/* hint.c: what a rule of the exercise computes. The rule runs on numbers that are all different. Products of powers of dy, w
+ * and x, with correct or with wrong indices, are tried until one has the same result. */
 #include "hint.h"
 
 #include <math.h>
