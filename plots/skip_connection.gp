@@ -18,8 +18,8 @@ set key top right
 do for [format in FORMATS] {
     eval open_picture(format, "skip_connection", 1600, 800)
     set multiplot
-    eval heading("A skip connection starts near the answer and learns faster", \
-        "f(x) and x + f(x) learn to return x, first weights as in PyTorch: mean squared error, and its range over the seeds")
+    eval heading("One block: f(x) and x + f(x)", \
+        "Mean squared error at each training step; the bands are the range of the seeds")
 
     set title say("linear scale")
     set lmargin at screen 0.1

@@ -4,18 +4,20 @@ load ARG0[:strlen(ARG0) - strlen("skip_depth.gp")]."style.gp"
 
 data = "skip_depth.csv"
 stats data using 1 name "DEPTH" nooutput
+stats data using 2 name "ZERO" nooutput
 set logscale xy
 set format y "10^{%L}"
 set xlabel say("blocks")
 set ylabel say("mean squared error after training")
+set yrange [*:3 * ZERO_max]
 set xtics (1, 2, 4, 8, 16, 32, 64)
 set xrange [0.9 * DEPTH_min:1.9 * DEPTH_max]
 
 do for [format in FORMATS] {
     eval open_picture(format, "skip_depth", 1400, 800)
-    eval heading("The deeper, the less f(x) learns; x + f(x) learns at each depth", \
-        "First weights as in PyTorch, unless --init says otherwise; the bars reach from the best to the worst seed")
-    set tmargin at screen 0.8
+    eval heading("What is learned by the depth of the network", \
+        "The bars reach from the best to the worst seed")
+    set tmargin at screen 0.78
     set lmargin at screen 0.13
     set rmargin at screen 0.95
     unset key
@@ -24,8 +26,9 @@ do for [format in FORMATS] {
          data using 1:4:7:8 with yerrorbars lt 2 lw 2 notitle, \
          data using 1:3 with linespoints lt 1, \
          data using 1:4 with linespoints lt 2, \
-         data using 1:2:(say("always answering 0")) every ::0::0 with labels left offset 0, 1 textcolor rgb gray, \
-         data using ($1 == DEPTH_max ? 1.08 * $1 : NaN):3:(sprintf("f(x): %.2g", $3)) with labels left offset 0, -0.6 textcolor lt 1, \
+         data using 1:2:(say("always answering 0")) every ::0::0 with labels left offset 0, 0.8 textcolor rgb gray, \
+         data using ($1 == DEPTH_max ? 1.08 * $1 : NaN):3:(sprintf("f(x): %.2g", $3)) \
+             with labels left offset 0, -0.6 textcolor lt 1, \
          data using ($1 == DEPTH_max ? 1.08 * $1 : NaN):4:(sprintf("x + f(x): %.2g", $4)) with labels left textcolor lt 2
 }
 unset output

@@ -30,7 +30,7 @@ do for [format in FORMATS] {
     eval open_picture(format, "skip_gradient", 1800, 800)
     set multiplot
     eval heading(sprintf(say("%d blocks: what reaches the first block?"), blocks), \
-        "The networks learn to return x. Middle and right: before training. Each block multiplies the gradient by f′(x) or 1 + f′(x)")
+        "Middle and right: before training. A block multiplies the gradient by f′(x) or by 1 + f′(x)")
 
     set title say("mean squared error")
     set lmargin at screen 0.075
@@ -42,7 +42,7 @@ do for [format in FORMATS] {
     set format y "10^{%L}"
     set xrange [0:FFN_records]
     set yrange [0.7 * low:1.6 * high]
-    set key at screen 0.325, 0.68 right samplen 2
+    set key at screen 0.325, 0.6 right samplen 2
     plot loss using 1:4:5 with filledcurves lc rgb "#F3CDB8", \
          loss using 1:6:7 with filledcurves lc rgb "#B8D4E8", \
          loss using 1:8 with lines lc rgb gray lw 2 title say("always answering 0"), \
@@ -53,7 +53,7 @@ do for [format in FORMATS] {
     set lmargin at screen 0.42
     set rmargin at screen 0.66
     unset label
-    set xlabel sprintf(say("block (0: the input, %d: the output)"), blocks)
+    set xlabel say("block (0: the input)")
     set xrange [0:blocks]
     set autoscale y
     unset mytics

@@ -93,7 +93,8 @@ void report_deep(Run **r, int64_t n)
             csv_row(csv, after ? first->steps : 0, i, b[0].gradient[i], b[1].gradient[i], b[0].signal[i], b[1].signal[i]);
         }
         if (!after) {
-            chart_print(csv, &(Chart){ "norm of the gradient", "block", true, { { "ffn", "f(x)" }, { "skip", "x + f(x)" } } });
+            chart_print(csv, &(Chart){ "norm of the gradient", "block", true,
+                                       { { "ffn", "f(x)" }, { "skip", "x + f(x)" } } });
         }
     }
     csv_close(csv);
