@@ -1,4 +1,6 @@
-/* race.c: f(x) against x + f(x). The networks, their loss and their step are those of the example. */
+/* race.c: f(x) against x + f(x). The networks, their initial weights, targets, loss and step are those of the example. */
+#include <string.h>
+
 #include "engine.h"
 
 int skip_connection_main(int argc, char **argv);
@@ -8,44 +10,32 @@ int skip_connection_main(int argc, char **argv);
 
 /* Several races with different random numbers are on the page at once. Racer 0 is f(x), 1 is x + f(x). */
 enum { RACE_ROWS = 100, MOST_RACES = 8 };
-typedef struct { Stack *racer[2]; Optimizer *adam[2]; Tensor *x; } Race;
+typedef struct { Stack *racer[2]; Optimizer *adam[2]; Tensor *x, *y; } Race;
 static Race race[MOST_RACES];
 
-/* The initial weights, by the names of the example's option: default, he, xavier, small-last. */
-typedef enum { INIT_DEFAULT, INIT_HE, INIT_XAVIER, INIT_SMALL_LAST } RaceInit;
-
-static void init_weights(Stack *s, RaceInit init)
+/* `init` and `target` are places in these lists. */
+void EXPORT(race_begin)(int k, int blocks, int width, int seed, int init, int target)
 {
-    for (int i = 0; i < s->blocks->n; i++) {
-        FFN *f = nn_item(FFN, s->blocks, i);
-        if (init == INIT_HE) {
-            nn_init_kaiming_uniform(f->fc1->weight, 0);
-            nn_init_kaiming_uniform(f->fc2->weight, 1);
-        } else if (init == INIT_XAVIER) {
-            nn_init_xavier_uniform(f->fc1->weight, 1);
-            nn_init_xavier_uniform(f->fc2->weight, 1);
-        } else if (init == INIT_SMALL_LAST) {
-            ag_fill(f->fc2->weight, 0);
-        }
-    }
-}
-
-void EXPORT(race_begin)(int k, int blocks, int width, int seed, int init)
-{
+    static const char *const inits[] = { "default", "he", "xavier", "small-last" };
+    static const char *const targets[] = { "identity", "minus", "matrix" };
+    const Setup setup = { inits[init], "adam", targets[target] };
     Race *r = &race[k];
     hidden = width;
-    lr = 0.003;
     ag_seed((uint64_t)seed);
-    if (!r->x)
+    if (!r->x) {
         r->x = tensor_new_owned(SHAPE(RACE_ROWS, WIDTH), AG_REAL);
+        r->y = tensor_new_owned(SHAPE(RACE_ROWS, WIDTH), AG_REAL);
+    }
     ag_fill_normal(r->x, 0, 1);
     for (int i = 0; i < 2; i++) {
         ag_free(r->adam[i]);
         ag_free(r->racer[i]);
-        r->racer[i] = stack_new(blocks, i == 1);
-        init_weights(r->racer[i], (RaceInit)init);
-        r->adam[i] = nn_adam_new(r->racer[i], lr);
+        r->racer[i] = stack_new(&setup, blocks, i == 1);
+        r->adam[i] = setup_optimizer(&setup, r->racer[i], 0.003);
     }
+    AgScope scope = ag_begin(AG_NO_GRAD);
+    memcpy(tensor_mutable_data(r->y), tensor_data(setup_target(&setup, r->x)), RACE_ROWS * WIDTH * sizeof(ag_real));
+    ag_end(scope);
 }
 
 /* Takes a step of both networks of race k, and prints their losses. */
@@ -53,30 +43,24 @@ void EXPORT(race_train)(int k)
 {
     for (int i = 0; i < 2; i++) {
         printf(i ? "," : "[");
-        json_number(train_step(race[k].racer[i], race[k].adam[i], race[k].x));
+        json_number(train_step(race[k].racer[i], race[k].adam[i], race[k].x, race[k].y));
     }
     printf("]");
 }
 
-/* Norms over all rows: of the gradient at the input and at the output of each block, and of these numbers themselves. */
-static void print_norms(const char *key, Stack *s, Tensor *x)
+static void print_blocks(const char *key, const Race *r, int racer)
 {
-    double gradient[MAX_DEPTH + 1];
-    ag_real signal[MAX_DEPTH + 1], shown[MAX_DEPTH + 1];
-    gradient_norms(s, x, gradient);
-    AgScope scope = ag_begin(AG_RECORD);
-    Tensor *at[MAX_DEPTH + 1] = { x };
-    stack(s, x, at + 1);
-    int n = s->blocks->n + 1;
-    for (int i = 0; i < n; i++) {
-        shown[i] = (ag_real)gradient[i];
-        signal[i] = (ag_real)sqrt(ag_sum_squares(tensor_data(at[i]), tensor_numel(at[i])));
+    Blocks b;
+    ag_real gradient[MAX_DEPTH + 1], signal[MAX_DEPTH + 1];
+    look_at_blocks(r->racer[racer], r->x, r->y, &b);
+    for (int i = 0; i <= b.n; i++) {
+        gradient[i] = (ag_real)b.gradient[i];
+        signal[i] = (ag_real)b.signal[i];
     }
-    ag_end(scope);
     printf("\"%s\":{", key);
-    json_reals("gradient", shown, n);
+    json_reals("gradient", gradient, b.n + 1);
     putchar(',');
-    json_reals("signal", signal, n);
+    json_reals("signal", signal, b.n + 1);
     putchar('}');
 }
 
@@ -84,8 +68,8 @@ static void print_norms(const char *key, Stack *s, Tensor *x)
 void EXPORT(race_norms)(int k)
 {
     putchar('{');
-    print_norms("plain", race[k].racer[0], race[k].x);
+    print_blocks("plain", &race[k], 0);
     putchar(',');
-    print_norms("skip", race[k].racer[1], race[k].x);
+    print_blocks("skip", &race[k], 1);
     putchar('}');
 }

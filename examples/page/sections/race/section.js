@@ -5,7 +5,7 @@ function startRace(engine) {
     const KINDS = [{ name: 'plain', label: 'f(x)', color: VERMILION, dash: '9 5' },
         { name: 'skip', label: 'x + f(x)', color: BLUE }];
     const root = find('#race'), depth = find('#race-depth'), what = find('.what', root);
-    const [init, width, seeds, seed] = ['init', 'width', 'seeds', 'seed'].map((name) => find(`.${name}`, root));
+    const [init, target, width, seeds, seed] = ['init', 'target', 'width', 'seeds', 'seed'].map((name) => find(`.${name}`, root));
     let losses = [];                                        // of each step: one [f(x), x + f(x)] for each seed
     let norms = [];                                         // of each seed, at the step that is shown
     let found = new Map(), queue = [], hurry = false;
@@ -16,7 +16,8 @@ function startRace(engine) {
         last: () => STEPS,
         begin() {
             for (const k of races()) {
-                engine.call('race_begin', k, ...[depth.value, width.value, Number(seed.value) + k, init.value].map(Number));
+                engine.call('race_begin', k, ...[depth.value, width.value, Number(seed.value) + k, init.value,
+                    target.value].map(Number));
             }
             losses = [];
         },
@@ -104,7 +105,7 @@ function startRace(engine) {
         training.again();
     };
     depth.addEventListener('input', change);
-    for (const control of [init, width, seeds, seed]) {
+    for (const control of [init, target, width, seeds, seed]) {
         control.addEventListener('change', () => { found = new Map(); change(); });
     }
     what.addEventListener('change', draw);
