@@ -53,15 +53,15 @@ addTexts({
         'Both. A block multiplies the gradient by <span class="nb">f′(x)</span>, or by <span class="nb">1 + ' +
             'f′(x)</span> with a skip connection. With the default weights f′ is small: signal and gradient of f(x) ' +
             'vanish, those of x + f(x) do not. With <i>he</i>, f(x) keeps both and learns: its loss falls to about 0.3. ' +
-            'But 1 + f′ is then far above 1, and x + f(x) starts with a loss of thousands and ends near 1. With ' +
-            '<i>small-last</i> each branch starts near 0: f(x) passes nothing, and x + f(x) passes everything, at any ' +
-            'depth. So a plain stack needs weights that keep the signal; a stack with skip connections needs branches ' +
-            'that start small, as those of GPT-2 do.',
+            'But 1 + f′ is then far above 1, and x + f(x) starts with a loss of thousands or more and ends at 1 to 2. ' +
+            'With <i>small-last</i> each branch starts near 0: f(x) passes nothing, and x + f(x) passes everything, at ' +
+            'any depth. So a plain stack needs weights that keep the signal; a stack with skip connections needs ' +
+            'branches that start small, as those of GPT-2 do.',
         '両方です。ブロックは勾配に<span class="nb">f′(x)</span>を掛け、スキップ接続があれば<span class="nb">1 + f′' +
             '(x)</span>を掛けます。defaultの重みではf′が小さいので、f(x)では信号も勾配も消え、x + f(x) では消えません。' +
             '<i>he</i> では、f(x)は両方を保って学び、損失は約0.3まで下がります。しかし1 + f′は1よりずっと大きくなり、x ' +
-            '+ f(x) は数千の損失から始まって1前後で終わります。<i>small-last</i> では、どの枝もほぼ0から始まります。f(x)' +
-            'は何も通さず、x + f(x) はどんな深さでもすべてを通します。つまり、単純に重ねるなら信号を保つ重みが、スキップ' +
-            '接続で重ねるなら、GPT-2のように小さく始まる枝が必要です。',
+            '+ f(x) は数千以上の損失から始まり、1から2ほどで終わります。<i>small-last</i> では、どの枝もほぼ0から始まり' +
+            'ます。f(x)は何も通さず、x + f(x) はどんな深さでもすべてを通します。つまり、単純に重ねるなら信号を保つ重みが、' +
+            'スキップ接続で重ねるなら、GPT-2のように小さく始まる枝が必要です。',
     ],
 });
