@@ -155,6 +155,7 @@ async function atADesk() {
 
     // Section 3: slowly, then as fast as it can, with a look back at an earlier step. The limits leave room for a machine that
     // does many other things.
+    const map = "document.querySelector('#spiral-map').toDataURL()", untrained = await b.value(map);
     await choose(b, '#spiral .speed', '10');
     await tabTo(b, '#spiral .run');
     await b.key('Enter');
@@ -167,6 +168,7 @@ async function atADesk() {
     const newest = await b.value(text('#spiral-state'));
     await b.key('Home');
     same('step 0 is shown again', await b.value(text('#spiral-state')), 'Not trained yet: the weights are random.');
+    that('with its map', await b.value(map) === untrained);
     await b.key('End');
     same('the last step is shown again', await b.value(text('#spiral-state')), newest);
     await b.key('ArrowLeft');
@@ -198,7 +200,7 @@ async function atADesk() {
     that('x + f(x) with the weights of he starts high', Number((await b.value(text('#race-state')))
         .match(/x \+ f\(x\) has (\d+\.?\d*)/)[1]) > 1, await b.value(text('#race-state')));
     await choose(b, '#race .what', 'signal');
-    that('the signal is shown', (await b.value(text('#race-norm'))).includes('norm of the signal at step 0'));
+    that('the signal is shown', (await b.value(text('#race-norm'))).includes('of the signal at step 0'));
 
     // Sections 5 and 6.
     await tabTo(b, '#norm .double');
@@ -328,7 +330,7 @@ async function links() {
     await b.value('document.querySelector("#sections a").click(), writeLink()');
     that('a click on a section', (await b.value('location.href')).includes('#gradient?'), await b.value('location.href'));
     await b.go('about:blank');
-    await b.go(url('race?depth=99&init=7&seed=x&lang=xx&formula=&step=-1'));
+    await b.go(url('race?depth=99&init=7&seed=x&lang=xx&formula=&step=-1&spiral-step=z&x=1&words=2'));
     await b.until(READY);
     same('a link with nonsense', await b.value(`['#race-depth', '#race .init', '#race .seed'].map((s) =>
         document.querySelector(s).value).join() + document.documentElement.lang`), '24,0,0en');
