@@ -67,12 +67,15 @@ async function walk(browser, what) {
     }
 }
 
+// A phone widens its window (innerWidth) to what does not fit.
+const fits = (browser) => browser.value(`document.documentElement.scrollWidth <= ${browser.width}`);
+
 async function texts(browser, what) {
     same(`${what}: texts that are empty`, await browser.value(
         `[...document.querySelectorAll('[data-text]')].filter((e) => !e.textContent.trim()).map((e) => e.dataset.text).join()`),
     '');
     that(`${what}: nothing is left to fill in`, !/\{\w+\}|undefined/.test(await browser.value('document.body.innerText')));
-    that(`${what}: no scrolling sideways`, await browser.value('document.documentElement.scrollWidth <= innerWidth'));
+    that(`${what}: no scrolling sideways`, await fits(browser));
 }
 
 async function keep(browser, name) {
@@ -364,7 +367,7 @@ async function lecture() {
     same('the lecture after a reload', await b.value(shown), 'gradient');
     for (const id of SECTIONS) {
         same('in order', await b.value(shown), id);
-        that(`${id}: no scrolling sideways`, await b.value('document.documentElement.scrollWidth <= innerWidth'));
+        that(`${id}: no scrolling sideways`, await fits(b));
         if (pictures) await b.picture(path.join(pictures, `lecture_en_${id}.png`), `#${id}`);
         await b.key('PageDown');
     }
@@ -457,13 +460,16 @@ async function smallest() {
     await b.point("document.querySelectorAll('#maps svg')[1].querySelectorAll('rect')[1 + 6 * 2]", { touch: true });
     const told = await b.value(text('#maps figure:nth-child(2) output'));
     that('the number at a finger', /^3番目の.が、1番目の.から受け取る割合：0\.\d{3}$/.test(told), told);
-    for (let i = 0; i < 40; i++) await b.value("document.querySelector('#transformer-stepper .forward').click()");
+    for (let i = 2; i <= 75; i++) {
+        await b.value("document.querySelector('#transformer-stepper .forward').click()");
+        that(`320 pixels, step ${i}: no scrolling sideways`, await fits(b));
+    }
     await texts(b, '320 pixels, Japanese, later');
     await keep(b, '320_ja');
     await b.value("document.querySelector('#lecture').click()");
     for (const id of SECTIONS) {
         that(`320 pixels, lecture, ${id}: no scrolling sideways`,
-            await b.value('document.documentElement.scrollWidth <= innerWidth'));
+            await fits(b));
         await b.key('PageDown');
     }
     await b.key('Escape');
