@@ -65,6 +65,7 @@ async function open(program, url, { width = 1280, height = 900, phone = false } 
     await tell('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: phone });
 
     const browser = {
+        width,
         // Opens an address, or the same again, and waits until it is loaded.
         async go(address) {
             const whenLoaded = new Promise((resolve) => loaded.push(resolve));

@@ -67,12 +67,15 @@ async function walk(browser, what) {
     }
 }
 
+// A phone widens its window (innerWidth) to what does not fit.
+const fits = (browser) => browser.value(`document.documentElement.scrollWidth <= ${browser.width}`);
+
 async function texts(browser, what) {
     same(`${what}: texts that are empty`, await browser.value(
         `[...document.querySelectorAll('[data-text]')].filter((e) => !e.textContent.trim()).map((e) => e.dataset.text).join()`),
     '');
     that(`${what}: nothing is left to fill in`, !/\{\w+\}|undefined/.test(await browser.value('document.body.innerText')));
-    that(`${what}: no scrolling sideways`, await browser.value('document.documentElement.scrollWidth <= innerWidth'));
+    that(`${what}: no scrolling sideways`, await fits(browser));
 }
 
 async function keep(browser, name) {
@@ -155,6 +158,7 @@ async function atADesk() {
 
     // Section 3: slowly, then as fast as it can, with a look back at an earlier step. The limits leave room for a machine that
     // does many other things.
+    const map = "document.querySelector('#spiral-map').toDataURL()", untrained = await b.value(map);
     await choose(b, '#spiral .speed', '10');
     await tabTo(b, '#spiral .run');
     await b.key('Enter');
@@ -167,6 +171,7 @@ async function atADesk() {
     const newest = await b.value(text('#spiral-state'));
     await b.key('Home');
     same('step 0 is shown again', await b.value(text('#spiral-state')), 'Not trained yet: the weights are random.');
+    that('with its map', await b.value(map) === untrained);
     await b.key('End');
     same('the last step is shown again', await b.value(text('#spiral-state')), newest);
     await b.key('ArrowLeft');
@@ -198,7 +203,7 @@ async function atADesk() {
     that('x + f(x) with the weights of he starts high', Number((await b.value(text('#race-state')))
         .match(/x \+ f\(x\) has (\d+\.?\d*)/)[1]) > 1, await b.value(text('#race-state')));
     await choose(b, '#race .what', 'signal');
-    that('the signal is shown', (await b.value(text('#race-norm'))).includes('norm of the signal at step 0'));
+    that('the signal is shown', (await b.value(text('#race-norm'))).includes('of the signal at step 0'));
 
     // Sections 5 and 6.
     await tabTo(b, '#norm .double');
@@ -328,7 +333,7 @@ async function links() {
     await b.value('document.querySelector("#sections a").click(), writeLink()');
     that('a click on a section', (await b.value('location.href')).includes('#gradient?'), await b.value('location.href'));
     await b.go('about:blank');
-    await b.go(url('race?depth=99&init=7&seed=x&lang=xx&formula=&step=-1'));
+    await b.go(url('race?depth=99&init=7&seed=x&lang=xx&formula=&step=-1&spiral-step=z&x=1&words=2'));
     await b.until(READY);
     same('a link with nonsense', await b.value(`['#race-depth', '#race .init', '#race .seed'].map((s) =>
         document.querySelector(s).value).join() + document.documentElement.lang`), '24,0,0en');
@@ -362,7 +367,7 @@ async function lecture() {
     same('the lecture after a reload', await b.value(shown), 'gradient');
     for (const id of SECTIONS) {
         same('in order', await b.value(shown), id);
-        that(`${id}: no scrolling sideways`, await b.value('document.documentElement.scrollWidth <= innerWidth'));
+        that(`${id}: no scrolling sideways`, await fits(b));
         if (pictures) await b.picture(path.join(pictures, `lecture_en_${id}.png`), `#${id}`);
         await b.key('PageDown');
     }
@@ -455,13 +460,16 @@ async function smallest() {
     await b.point("document.querySelectorAll('#maps svg')[1].querySelectorAll('rect')[1 + 6 * 2]", { touch: true });
     const told = await b.value(text('#maps figure:nth-child(2) output'));
     that('the number at a finger', /^3番目の.が、1番目の.から受け取る割合：0\.\d{3}$/.test(told), told);
-    for (let i = 0; i < 40; i++) await b.value("document.querySelector('#transformer-stepper .forward').click()");
+    for (let i = 2; i <= 75; i++) {
+        await b.value("document.querySelector('#transformer-stepper .forward').click()");
+        that(`320 pixels, step ${i}: no scrolling sideways`, await fits(b));
+    }
     await texts(b, '320 pixels, Japanese, later');
     await keep(b, '320_ja');
     await b.value("document.querySelector('#lecture').click()");
     for (const id of SECTIONS) {
         that(`320 pixels, lecture, ${id}: no scrolling sideways`,
-            await b.value('document.documentElement.scrollWidth <= innerWidth'));
+            await fits(b));
         await b.key('PageDown');
     }
     await b.key('Escape');

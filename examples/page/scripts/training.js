@@ -20,7 +20,6 @@ function makeRunner(step, draw, rate) {
         if (running) requestAnimationFrame(frame);
     };
     return {
-        get marker() { return history.length > 1 ? shown : undefined; },
         get running() { return running; },
         start() {
             if (running) return;
@@ -50,6 +49,7 @@ function makeTraining(root, o) {
         losses: [], seconds: 0,
         get step() { return history.length - 1; },          // steps taken
         get shown() { return shown; },                      // the step that the figures show
+        // Where a chart marks the step, once there is a choice.
         get marker() { return history.length > 1 ? shown : undefined; },
         get running() { return runner.running; },
         stop() { runner.stop(); },
@@ -97,8 +97,7 @@ function makeTraining(root, o) {
     };
     const redraw = () => { o.draw(); noteChange(); };
     // The step of the link is reached as fast as possible.
-    let wanted = 0;
-    wanted = Number(keep(o.name, '0', () => String(Math.max(shown, wanted))) ?? 0);
+    let wanted = Number(keep(o.name, '0', () => String(Math.max(shown, wanted)))) || 0;
     const runner = makeRunner(() => {
         if (training.step < o.last()) once();
         if (training.step < wanted) return training.step < o.last();
