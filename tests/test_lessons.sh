@@ -411,7 +411,7 @@ draws knobs_mask knobs_rate knobs_smoothing knobs_sampling
 
 lesson shards --items 200
 prints '(100000000 + 1) - 100000000 = 0'
-csv shards_sums.csv processes,plain,tree
+csv shards_sums.csv processes,plain,tree,of
 shows 'any number of processes has the same sums in the tree, and others from left to right' \
     '$3 != 0 || ($2 > 0) != ($1 > 1 && $1 < 8) { bad = 1 } END { exit bad || NR != 8 }'
 csv shards.csv processes,lo,middle,hi,height,left,right,process
