@@ -22,7 +22,7 @@ is_masked(row, column) = kind eq "decoder" && column > row
 cell(layer, head, value) = is_kind(stringcolumn(1)) && $2 == layer && $3 == head && !is_masked($4, $5) ? value : NaN
 
 # Room for the longest words beside and below each map, in shares of the picture.
-width = 520 * heads + 220
+width = 520 * heads + 330
 height = 600 * layers + 160
 left(head) = (150. + 520 * head + 80) / width
 top(layer) = 1 - (200. + 600 * layer) / height
@@ -45,7 +45,7 @@ do for [format in FORMATS] {
             set format cb "%.1f"
             unset colorbox
             if (head == heads - 1 && layer == 0) {
-                set colorbox user origin screen 1 - 100. / width, top(0) - 380. / height size 16. / width, 380. / height
+                set colorbox user origin screen 1 - 120. / width, top(0) - 380. / height size 16. / width, 380. / height
             }
             set xtics () rotate by 60 right font ",26" scale 0 noenhanced
             set ytics () font ",26" scale 0 noenhanced

@@ -491,7 +491,8 @@ that "status after the first program was killed" [ $? -eq 0 ]
 # Each program that the lessons name exists.
 name=README.md
 sed -n -e 's/^sh examples\/run.sh \(--processes [0-9]* \)*\([a-z_0-9]*\).*/\2/p' \
-    -e '/^## Which program/,$s/.*| `\([a-z_0-9]*\)`.*/\1/p' "$KAERU_PLOTS/../examples/README.md" | sort -u >names
+    -e 's/^|.*| `\([a-z_0-9]*\)`.*/\1/p' "$KAERU_PLOTS/../examples/README.md" "$KAERU_PLOTS/../examples/CONTENTS.md" |
+    sort -u >names
 that "25 programs or more" [ "$(wc -l <names)" -ge 25 ]
 while read -r named; do
     case $named in '' | NAME | gallery) ;; *) has "$KAERU_PLOTS/../examples/$named.c" ;; esac
