@@ -4,8 +4,7 @@ JAPANESE = 1
 load ARG0[:strlen(ARG0) - strlen("word_vectors.gp")]."style.gp"
 
 data = "word_vectors.csv"
-legend(k) = k == 1 ? "people: Inoue, Omori, Tanaka" : k == 2 ? "animals: dog, cat, bird" : k == 3 ? "food: bread, fish, rice" \
-    : "verbs: keep, eat"
+array NAMES = ["people: Inoue, Omori, Tanaka", "animals: dog, cat, bird", "food: bread, fish, rice", "verbs: keep, eat"]
 # The three words of a kind have their labels on the left, on the right and below.
 is_shown(n) = n >= part * WORDS && n < (part + 1) * WORDS
 of_side(k) = is_shown(column(0)) && int(column(0) - part * WORDS) % 3 == k ? column(3) : NaN
@@ -33,7 +32,7 @@ do for [format in FORMATS] {
         set tics font ",16"
         if (part == 1) { set key font ",18" outside right center Left reverse samplen 1 noenhanced }
         plot for [k = 1:4] data using (of_kind(k)):4 with points pt mark(k) ps 1.6 lw 2.5 lc rgb color(k) \
-                title say(legend(k)), \
+                title say(NAMES[k]), \
              data using (of_side(0)):4:1 with labels right offset -1, 0 noenhanced font ",19" notitle, \
              data using (of_side(1)):4:1 with labels left offset 1, 0 noenhanced font ",19" notitle, \
              data using (of_side(2)):4:1 with labels center offset 0, -1 noenhanced font ",19" notitle
