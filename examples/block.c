@@ -66,10 +66,9 @@ static void count(void)
     sum += row("decoder: attention to the source", o.N, attention);
     sum += row("decoder: feed-forward", o.N, forward);
     sum += row("decoder: three norms", o.N, 3 * norm);
-    sum += row("a norm after each stack (pre-norm)", 2, norm);
     sum += row("bias of the output layer", 1, vocabulary);
     ag_free(e);
-    o.share_embeddings = true;
+    o.share_embeddings = true, o.norm_place = NN_POST_NORM;             /* as in the paper */
     Transformer *m = transformer_new(vocabulary, vocabulary, o);
     printf("  %-57s   %11.0f\n  nn_count of transformer_new: %lld\n", "sum", sum, (long long)nn_count(m));
     ag_free(m);

@@ -11,40 +11,73 @@
 enum { MOST = 25, N = 3, K = 2, POSITIONS = 5 };
 static const char *only = "";
 
-static Tensor *divide_by_sum(Tensor *x)
-{
-    return ag_div(x, ag_sum_dims(x, DIMS(-1), true));
-}
+static Tensor *sum_of(Tensor *x) { return ag_sum_dims(x, DIMS(-1), true); }
+static Tensor *mean_of(Tensor *x) { return ag_mean_dims(x, DIMS(-1), true); }
 
+/* A row of usual numbers, then one whose e^x is infinite, from its first or from its smallest number on. */
 static void grade_softmax(void)
 {
-    const double x[] = { 1, 3, -2, 6, -1 }, large[] = { 1000, 1001, 998 };
-    double y[MOST] = { 0 };
-    Tensor *t = tensor_from(SHAPE(5), (const ag_real[]){ 1, 3, -2, 6, -1 });
-    answer_softmax(5, x, y);
-    grade("softmax", y, ag_softmax(t, -1), (const Mistake[]){
-        { ag_exp(t), "Divide by the sum: the weights must add up to 1." },
-        { divide_by_sum(t), "You divided x itself by its sum: take e^x." },
-        { ag_exp(ag_sub(t, ag_max(t))), "Divide by the sum: the weights must add up to 1." }, { NULL, NULL } });
-    if (same(y, ag_softmax(t, -1))) {
-        answer_softmax(3, large, y);
-        grade("softmax", y, ag_softmax(tensor_from(SHAPE(3), (const ag_real[]){ 0, 1, -2 }), -1),
-              (const Mistake[]){ { NULL, NULL } });
+    enum { ROWS = 2, ITEMS = 5 };
+    const ag_real numbers[ROWS * ITEMS] = { 1, 3, -2, 6, -1, 0, 1000, 1001, 998, -500 };
+    double x[ITEMS], y[MOST] = { 0 };
+    Tensor *t = tensor_from(SHAPE(ROWS, ITEMS), numbers), *e = ag_exp(ag_sub(t, ag_max_dim(t, -1, true)));
+    for (int r = 0; r < ROWS; r++) {
+        for (int i = 0; i < ITEMS; i++) {
+            x[i] = (double)numbers[r * ITEMS + i];
+        }
+        answer_softmax(ITEMS, x, y + r * ITEMS);
     }
+    Tensor *all_but_last = sum_of(ag_slice(e, -1, 0, ITEMS - 1));
+    grade("softmax", y, ag_softmax(t, -1), "e^x of a large x is infinite: subtract the largest x first.", (const Mistake[]){
+        { e, "Divide by the sum: the weights must add up to 1." },
+        { ag_exp(t), "Divide by the sum: the weights must add up to 1." },
+        { ag_div(t, sum_of(t)), "You divided x itself by its sum: take e^x." },
+        { ag_softmax(ag_neg(t), -1), "The sign is wrong: a larger x gets a larger weight." },
+        { ag_div(e, ag_scale(sum_of(e), ITEMS)), "The sum is not divided by n: the weights must add up to 1." },
+        { ag_div(e, all_but_last), "The sum leaves out the last number." },
+        { ag_softmax(ag_scale(t, log(2)), -1), "These are powers of 2: take e^x." }, { NULL, NULL } });
 }
 
+static Tensor *plus_eps(Tensor *x) { return ag_add(x, tensor_full(AG_SCALAR, 1e-5)); }
+
+static Tensor *normalized(Tensor *centered, Tensor *variance)
+{
+    return ag_div(centered, ag_sqrt(plus_eps(variance)));
+}
+
+/* In the second row eps counts. */
 static void grade_layer_norm(void)
 {
-    const double x[] = { 1, 2, 3, 6 };
+    enum { ROWS = 2, ITEMS = 4 };
+    const double x[ROWS * ITEMS] = { 1, 2, 3, 6, 0.001, 0.004, 0.002, 0.005 };
     double y[MOST] = { 0 };
-    Tensor *t = tensor_from(SHAPE(4), (const ag_real[]){ 1, 2, 3, 6 }), *centered = ag_sub(t, ag_mean(t));
-    Tensor *variance = ag_mean(ag_mul(centered, centered));
-    answer_layer_norm(4, x, y);
-    grade("layer_norm", y, ag_layer_norm(t, NULL, NULL, AG_NORM_PYTORCH), (const Mistake[]){
+    Tensor *t = tensor_zeros(SHAPE(ROWS, ITEMS));
+    for (int i = 0; i < ROWS * ITEMS; i++) {
+        tensor_mutable_data(t)[i] = (ag_real)x[i];
+    }
+    for (int r = 0; r < ROWS; r++) {
+        answer_layer_norm(ITEMS, x + r * ITEMS, y + r * ITEMS);
+    }
+    Tensor *centered = ag_sub(t, mean_of(t)), *variance = mean_of(ag_mul(centered, centered)), *deviation = ag_sqrt(variance);
+    Tensor *from_sum = ag_sub(t, sum_of(t));
+    grade("layer_norm", y, ag_layer_norm(t, NULL, NULL, AG_NORM_PYTORCH), "The divisor must not be 0.", (const Mistake[]){
         { ag_div(centered, variance), "You divided by the variance: divide by its square root, the deviation." },
-        { ag_layer_norm(t, NULL, NULL, AG_NORM_ANNOTATED), "The variance divides by n here, not by n - 1." },
-        { ag_div(t, ag_sqrt(variance)), "Subtract the mean first." },
+        { ag_div(centered, plus_eps(variance)), "You divided by the variance: divide by its square root, the deviation." },
+        { normalized(centered, ag_scale(variance, ITEMS / (ITEMS - 1.0))), "The variance divides by n here, not by n - 1." },
+        { normalized(centered, ag_scale(variance, ITEMS)), "The variance is the mean of the squares: divide their sum by n." },
+        { normalized(centered, mean_of(ag_mul(t, t))), "The variance is the mean of (x - mean)^2, not of x^2." },
+        { normalized(centered, mean_of(ag_abs(centered))), "The variance is the mean of the squares (x - mean)^2." },
+        { normalized(t, variance), "Subtract the mean first." },
+        { normalized(from_sum, mean_of(ag_mul(from_sum, from_sum))), "Subtract the mean, not the sum." },
+        { ag_div(centered, plus_eps(deviation)), "1e-5 is added to the variance, inside of the square root." },
+        { ag_div(centered, deviation), "1e-5 is missing: add it to the variance." },
         { centered, "Divide by the deviation." }, { NULL, NULL } });
+}
+
+/* The rows (n,k) as somebody reads them who takes number d of word i at d * n + i. */
+static Tensor *misread(Tensor *rows)
+{
+    return ag_transpose(ag_reshape(rows, SHAPE(K, N)), 0, 1);
 }
 
 static void grade_attention(void)
@@ -58,13 +91,29 @@ static void grade_attention(void)
         tensor_mutable_data(t[2])[i] = (ag_real)v[i];
     }
     Tensor *scores = ag_matmul(t[0], ag_transpose(t[1], 0, 1)), *scaled = ag_scale(scores, 1 / sqrt(K));
+    Tensor *weights = ag_softmax(scaled, -1), *uniform = tensor_full(SHAPE(N, N), 1.0 / N);
     answer_attention(N, K, q, k, v, y);
-    grade("attention", y, nn_attention(t[0], t[1], t[2], NULL, NULL, NULL), (const Mistake[]){
+    grade("attention", y, nn_attention(t[0], t[1], t[2], NULL, NULL, NULL), "The divisor must not be 0.", (const Mistake[]){
         { ag_matmul(ag_softmax(scores, -1), t[2]), "Divide the scores by sqrt(k)." },
         { ag_matmul(ag_softmax(ag_scale(scores, 1.0 / K), -1), t[2]), "Divide the scores by sqrt(k), not by k." },
+        { ag_matmul(ag_softmax(ag_scale(scores, sqrt(K)), -1), t[2]), "Divide the scores by sqrt(k): you multiplied by it." },
+        { ag_matmul(ag_softmax(ag_scale(scores, 1 / sqrt(N)), -1), t[2]), "Divide the scores by sqrt(k), not by sqrt(n)." },
+        { ag_scale(ag_matmul(ag_softmax(scores, -1), t[2]), 1 / sqrt(K)), "Divide the scores by sqrt(k), not the result." },
         { ag_matmul(ag_softmax(scaled, 0), t[2]), "Softmax is over the keys of one query: the weights of a word add up to 1." },
+        { ag_matmul(ag_transpose(weights, 0, 1), t[2]), "The weights are exchanged: word i uses those of query i." },
         { ag_matmul(ag_softmax(ag_transpose(scaled, 0, 1), -1), t[2]), "You exchanged queries and keys." },
-        { ag_matmul(scaled, t[2]), "The weights are the softmax of the scores." }, { NULL, NULL } });
+        { ag_matmul(scaled, t[2]), "The weights are the softmax of the scores." },
+        { ag_matmul(ag_exp(scaled), t[2]), "Divide the weights by their sum." },
+        { t[2], "Each word gets its own value: the sum over j takes value[j], not value[i]." },
+        { ag_matmul(weights, t[1]), "The mean is that of the values, not of the keys." },
+        { ag_matmul(weights, t[0]), "The mean is that of the values, not of the queries." },
+        { ag_matmul(uniform, t[2]), "All words have the same weight: use the softmax of the scores." },
+        { ag_matmul(weights, misread(t[2])), "Number d of word j's value is value[j * k + d]." },
+        { ag_scale(ag_matmul(weights, t[2]), 1.0 / N), "The weights add up to 1: do not divide by n again." },
+        { ag_matmul(ag_softmax(ag_scale(ag_matmul(misread(t[0]), ag_transpose(t[1], 0, 1)), 1 / sqrt(K)), -1), t[2]),
+          "Number d of word i's query is query[i * k + d]." },
+        { ag_matmul(ag_softmax(ag_scale(ag_matmul(t[0], ag_transpose(misread(t[1]), 0, 1)), 1 / sqrt(K)), -1), t[2]),
+          "Number d of word j's key is key[j * k + d]." }, { NULL, NULL } });
 }
 
 static void grade_mask(void)
@@ -72,31 +121,40 @@ static void grade_mask(void)
     double y[MOST];
     Tensor *want = ag_cast(nn_causal_mask(POSITIONS), AG_REAL), *turned = ag_transpose(want, 1, 2),
            *one = tensor_ones(AG_SCALAR);
+    Tensor *with_next = tensor_zeros(SHAPE(1, POSITIONS, POSITIONS));
     for (int i = 0; i < POSITIONS * POSITIONS; i++) {
         y[i] = answer_sees(i / POSITIONS, i % POSITIONS);
+        tensor_mutable_data(with_next)[i] = i % POSITIONS <= i / POSITIONS + 1;
     }
-    grade("causal_mask", y, want, (const Mistake[]){
+    grade("causal_mask", y, want, "", (const Mistake[]){
         { ag_sub(one, turned), "A position also sees itself." },
         { turned, "This shows the later positions and hides the earlier ones." },
         { ag_sub(one, want), "This shows the later positions and hides the earlier ones." },
+        { with_next, "No position may see the next one." },
+        { ag_mul(want, turned), "A position also sees the earlier ones, not only itself." },
         { tensor_ones(SHAPE(1, POSITIONS, POSITIONS)), "No position may see a later one." }, { NULL, NULL } });
 }
 
 static void grade_adam(void)
 {
-    const double dw[STEPS] = { 0.5, 0.2, -0.1, 0.3 }, lr = 0.1;
-    double w = 1, m = 0, v = 0, y[MOST];
-    for (int i = 0; i < STEPS; i++) {
-        answer_adam(&w, &m, &v, dw[i], i + 1, lr);
-        y[i] = w;
+    const double lr = 0.1;
+    double y[MOST];
+    bool untouched = true;
+    for (int run = 0; run < RUNS; run++) {
+        double w = 1, m = 0, v = 0;
+        for (int i = 0; i < STEPS; i++) {
+            answer_adam(&w, &m, &v, adam_gradient(run, i), i + 1, lr);
+            y[run * STEPS + i] = w;
+        }
+        untouched = untouched && w == 1 && m == 0 && v == 0;
     }
-    bool untouched = w == 1 && m == 0 && v == 0;
     memset(y, 0, untouched ? sizeof y : 0);
-    grade("adam", y, library_adam(dw, lr), (const Mistake[]){
-        { wrong_adam(UNCORRECTED, dw, lr), "Divide m by 1 - 0.9^step and v by 1 - 0.999^step." },
-        { wrong_adam(NOT_SQUARED, dw, lr), "v is the average of the squares, dw * dw." },
-        { wrong_adam(NO_AVERAGES, dw, lr), "This is gradient descent: use m and v." },
-        { wrong_adam(UPHILL, dw, lr), "Subtract the step: w must go down, against the gradient." }, { NULL, NULL } });
+    Mistake mistake[ADAM_MISTAKES + 1];
+    for (int how = 0; how < ADAM_MISTAKES; how++) {
+        mistake[how] = (Mistake){ wrong_adam(how, lr), adam_mistake[how] };
+    }
+    mistake[ADAM_MISTAKES] = (Mistake){ NULL, NULL };
+    grade("adam", y, library_adam(lr), "The divisor must not be 0: step counts from 1.", mistake);
 }
 
 static void grade_interval(void)
@@ -110,7 +168,7 @@ static void grade_interval(void)
         y[2 * i + 1] = length;
     }
     memset(y, 0, low == 0 && length == 1 ? sizeof y : 0);
-    grade("interval", y, intervals(RIGHT_INTERVAL, p, symbol), (const Mistake[]){
+    grade("interval", y, intervals(RIGHT_INTERVAL, p, symbol), "The interval is not finite.", (const Mistake[]){
         { intervals(NOT_MOVED, p, symbol), "Move low behind the parts of the symbols before this one." },
         { intervals(MOVED_BY_SHARES, p, symbol), "p are shares of the interval: multiply their sum by length, too." },
         { intervals(LENGTH_FIRST, p, symbol), "Move low by parts of the old interval, before length changes." },

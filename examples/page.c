@@ -18,7 +18,7 @@ static void print_hash(const char *name, int64_t steps, double loss, const char 
 
 static void train_spiral(void)
 {
-    SpiralRun *run = spiral_new(SPIRAL_WIDTH);
+    SpiralRun *run = spiral_new(spiral_defaults());
     double loss = 0;
     for (int i = 0; i < SPIRAL_STEPS; i++) loss = spiral_step(run);
     char *path = example_path("page_spiral.safetensors");
@@ -30,7 +30,7 @@ static void train_spiral(void)
 
 static void train_sorter(Task task, const char *name, const char *file)
 {
-    SorterRun *run = sorter_new(task);
+    SorterRun *run = sorter_new(task, 0);
     double loss = 0;
     for (int i = 0; i < SORTER_STEPS; i++) loss = sorter_step(run);
     char *path = example_path(file);

@@ -92,12 +92,12 @@ static void show_order(void)
 static void show_sums(void)
 {
     ag_real *plain = tensor_mutable_data(tensor_zeros(SHAPE(items))), *tree = tensor_mutable_data(tensor_zeros(SHAPE(items)));
-    Csv *csv = csv_open("shards_sums.csv", "processes,plain,tree");
+    Csv *csv = csv_open("shards_sums.csv", "processes,plain,tree,of");
     printf("%lld shards with gradients of %lld numbers: how many sums differ from those of one process\n\n"
            "processes  left to right   the tree\n", (long long)shards, (long long)items);
     for (int64_t processes = 1; processes <= shards; processes++) {
         int64_t by_plain = differences(processes, false, plain), by_tree = differences(processes, true, tree);
-        csv_row(csv, (double)processes, (double)by_plain, (double)by_tree);
+        csv_row(csv, (double)processes, (double)by_plain, (double)by_tree, (double)items);
         printf("%9lld %14lld %10lld\n", (long long)processes, (long long)by_plain, (long long)by_tree);
     }
     csv_close(csv);
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
     example_begin(argc, argv, &(Program){ "shards",
         "Adds the gradients of the shards of a batch as one process, two processes, ... would add them: from left to right,\n"
         "where the result depends on their number, and in a fixed tree, where it does not.\n\n"
-        "Writes shards_sums.csv (processes,plain,tree) and the tree, shards.csv\n"
+        "Writes shards_sums.csv (processes,plain,tree,of) and the tree, shards.csv\n"
         "(processes,lo,middle,hi,height,left,right,process), and draws them.", options });
     AgScope scope = ag_begin(AG_NO_GRAD);
     for (int64_t i = 0; i < shards; i++) {

@@ -4,18 +4,22 @@
 #include "common/common.h"
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
+#include "skip_connection/report.h"
+#include "skip_connection/setup.h"
 
-enum { WIDTH = 10, MAX_DEPTH = 100 };
-static int64_t steps = 100, rows = 10000, hidden = 128, depth = 16;
-static double lr = 1e-3;
+enum { WIDTH = 10 };
+static int64_t steps = 100, rows = 10000, deep_rows = 2000, hidden = 128, depth = 16, seeds = 3;
+static double lr = 0;
+static Setup chosen = { "default", "adam", "identity" };
 
 typedef struct { Module module; Linear *fc1, *fc2; } FFN;
 
-static FFN *ffn_new(void)
+static FFN *ffn_new(const Setup *setup)
 {
     FFN *f = nn_new(FFN);
     nn_child(f, fc1, nn_linear_new(WIDTH, hidden));
     nn_child(f, fc2, nn_linear_new(hidden, WIDTH));
+    setup_init(setup, f->fc1, f->fc2);
     return f;
 }
 
@@ -27,13 +31,13 @@ static Tensor *ffn(FFN *f, Tensor *x)
 
 typedef struct { Module module; ModuleList *blocks; bool skip; } Stack;
 
-static Stack *stack_new(int64_t n, bool skip)
+static Stack *stack_new(const Setup *setup, int64_t n, bool skip)
 {
     Stack *s = nn_new(Stack);
     s->skip = skip;
     nn_child(s, blocks, nn_list_new());
     for (int64_t i = 0; i < n; i++) {
-        nn_list_add(s->blocks, ffn_new());
+        nn_list_add(s->blocks, ffn_new(setup));
     }
     return s;
 }
@@ -51,100 +55,134 @@ static Tensor *stack(Stack *s, Tensor *x, Tensor **out)
     return x;
 }
 
-static double train_step(Stack *s, Optimizer *adam, Tensor *x)
+static double train_step(Stack *s, Optimizer *optimizer, Tensor *x, Tensor *y)
 {
     AgScope step = ag_begin(AG_RECORD);
-    Tensor *loss = nn_mse_loss(stack(s, x, NULL), x);
+    Tensor *loss = nn_mse_loss(stack(s, x, NULL), y);
     double value = tensor_item(loss);
     ag_backward(loss);
-    nn_optimizer_step(adam);
+    nn_optimizer_step(optimizer);
     ag_end(step);
     return value;
 }
 
-/* norm[i] = |d loss / d output of block i|, over all rows; block 0 stands for the input. */
-static void gradient_norms(Stack *s, Tensor *x, double norm[MAX_DEPTH + 1])
+/* The signal and the gradient at each block; block 0 stands for the input. */
+static void look_at_blocks(Stack *s, Tensor *x, Tensor *y, Blocks *b)
 {
     AgScope look = ag_begin(AG_RECORD);
     Tensor *at[MAX_DEPTH + 1] = { tensor_set_requires_grad(ag_detach(x), true) };
-    ag_backward(nn_mse_loss(stack(s, at[0], at + 1), x));
-    for (int i = 0; i <= s->blocks->n; i++) {
-        norm[i] = sqrt(ag_grad_sum_squares(at[i]));
+    ag_backward(nn_mse_loss(stack(s, at[0], at + 1), y));
+    b->n = s->blocks->n;
+    for (int i = 0; i <= b->n; i++) {
+        b->gradient[i] = sqrt(ag_grad_sum_squares(at[i]));
+        b->signal[i] = sqrt(tensor_item(ag_mean(ag_mul(at[i], at[i]))));
     }
     nn_zero_grad(s);
     ag_end(look);
 }
 
-static void write_norms(Csv *csv, int64_t step, Stack *s[2], Tensor *x)
+/* Trains n blocks, without [0] and with [1] skip connections. */
+static Run *run_new(const Setup *setup, int64_t n, int64_t examples, int64_t seed)
 {
-    double f[MAX_DEPTH + 1], skip[MAX_DEPTH + 1];
-    int n = s[0]->blocks->n, lost = 0;                                  /* blocks that no gradient reaches */
-    gradient_norms(s[0], x, f);
-    gradient_norms(s[1], x, skip);
-    for (int i = 0; i <= n; i++) {
-        csv_row(csv, step, i, f[i], skip[i]);
-        lost += f[i] == 0;
+    Run *r = run_alloc(steps);
+    AgScope data = ag_begin(AG_NO_GRAD);
+    ag_seed((uint64_t)seed);
+    Tensor *x = tensor_normal(SHAPE(examples, WIDTH), 0, 1), *y = setup_target(setup, x);
+    r->zero = tensor_item(ag_mean(ag_mul(y, y)));
+    Stack *s[2] = { stack_new(setup, n, false), stack_new(setup, n, true) };
+    for (int k = 0; k < 2; k++) {
+        Optimizer *optimizer = setup_optimizer(setup, s[k], lr);
+        look_at_blocks(s[k], x, y, &r->before[k]);
+        Progress progress = progress_begin("step", steps);
+        for (int64_t i = 0; i < steps; i++) {
+            r->loss[k][i] = train_step(s[k], optimizer, x, y);
+            progress_show(&progress, i + 1, "loss %.4f", r->loss[k][i]);
+        }
+        progress_end(&progress);
+        look_at_blocks(s[k], x, y, &r->after[k]);
+        ag_free(optimizer);
+        ag_free(s[k]);
     }
-    printf("step %lld: each block multiplies the gradient's norm by %.3g, with skip connections by %.3g\n",
-           (long long)step, pow(f[lost] / f[n], 1.0 / (n - lost)), pow(skip[0] / skip[n], 1.0 / n));
-    if (lost > 0) {
-        printf("Without skip connections, the gradient is 0 at the blocks 0 to %d.\n", lost - 1);
+    ag_end(data);
+    return r;
+}
+
+/* The same with several seeds. */
+static void run_seeds(const Setup *setup, int64_t n, int64_t examples, Run **r)
+{
+    for (int64_t k = 0; k < seeds; k++) {
+        r[k] = run_new(setup, n, examples, example_seed() + k);
     }
 }
 
-/* The experiment: n blocks, without [0] and with [1] skip connections. */
-static void compare(int64_t n, Tensor *x, Csv *losses, Csv *norms)
+static void deep_networks(void)
 {
-    Stack *s[2] = { stack_new(n, false), stack_new(n, true) };
-    Optimizer *adam[2] = { nn_adam_new(s[0], lr), nn_adam_new(s[1], lr) };
-    if (norms) {
-        write_norms(norms, 0, s, x);
-        chart_print(norms, &(Chart){ "norm of the gradient", "block", true, { { "ffn", "f(x)" }, { "skip", "x + f(x)" } } });
+    Run *r[MAX_SEEDS];
+    Csv *csv = report_depths_begin();
+    for (int64_t n = 2; n < depth; n *= 2) {
+        run_seeds(&chosen, n, deep_rows, r);
+        report_depth(csv, r, seeds);
+        runs_free(r, seeds);
     }
-    Progress progress = progress_begin("step", steps);
-    for (int64_t i = 0; i < steps; i++) {
-        double loss[2] = { train_step(s[0], adam[0], x), train_step(s[1], adam[1], x) };
-        csv_row(losses, i, loss[0], loss[1]);
-        progress_show(&progress, i + 1, "losses %.4f and %.4f", loss[0], loss[1]);
+    run_seeds(&chosen, depth, deep_rows, r);
+    report_depth(csv, r, seeds);
+    csv_close(csv);
+    report_deep(r, seeds);
+    csv = report_controls_begin();
+    report_control(csv, "as chosen", r, seeds);
+    runs_free(r, seeds);
+    const struct { const char *name; Setup setup; } control[] = {
+        { "init he", { "he", chosen.optimizer, chosen.target } },
+        { "init xavier", { "xavier", chosen.optimizer, chosen.target } },
+        { "init small-last", { "small-last", chosen.optimizer, chosen.target } },
+        { "optimizer sgd", { chosen.init, "sgd", chosen.target } },
+        { "target minus", { chosen.init, chosen.optimizer, "minus" } },
+        { "target matrix", { chosen.init, chosen.optimizer, "matrix" } },
+    };
+    for (size_t k = 0; k < sizeof control / sizeof *control; k++) {
+        run_seeds(&control[k].setup, depth, deep_rows, r);
+        report_control(csv, control[k].name, r, seeds);
+        runs_free(r, seeds);
     }
-    progress_end(&progress);
-    chart_print(losses, &(Chart){ "mean squared error", "step", true, { { "ffn", "f(x)" }, { "skip", "x + f(x)" } } });
-    if (norms) {
-        write_norms(norms, steps, s, x);
-        csv_close(norms);
-    }
-    csv_close(losses);
-    for (int k = 0; k < 2; k++) {
-        ag_free(adam[k]);
-        ag_free(s[k]);
-    }
+    csv_close(csv);
+    picture_draw("skip_depth");
+    picture_draw("skip_controls");
 }
 
 int main(int argc, char **argv)
 {
     const NnField options[] = {
         NN_OPTION("steps", steps, 1, 1000000, "training steps"),
-        NN_OPTION("rows", rows, 1, 10000000, "rows of data, all of them in each step"),
+        NN_OPTION("rows", rows, 1, 10000000, "rows of data of the networks of one block, all of them in each step"),
         NN_OPTION("hidden", hidden, 1, 100000, "width of the hidden layer of f"),
-        NN_OPTION("lr", lr, 0, 1000, "learning rate of Adam"), PRECISION_OPTION,
-        NN_OPTION("depth", depth, 0, MAX_DEPTH, "blocks of the deep network; 0: no deep network"), NN_FIELDS_END
+        NN_OPTION("lr", lr, 0, 1000, "learning rate; 0: 0.001 for Adam, 0.03 for gradient descent"), PRECISION_OPTION,
+        NN_TEXT_OPTION("init", "NAME", chosen.init, "first weights: " INITS),
+        NN_TEXT_OPTION("optimizer", "NAME", chosen.optimizer, "optimizer: " OPTIMIZERS),
+        NN_TEXT_OPTION("target", "NAME", chosen.target, "what the networks should return: " TARGETS),
+        NN_OPTION("seeds", seeds, 1, MAX_SEEDS, "runs of each network, from --seed on"),
+        NN_OPTION("depth", depth, 0, MAX_DEPTH, "blocks of the deepest network; 0: no deep networks"),
+        NN_OPTION("deep-rows", deep_rows, 1, 10000000, "rows of data of the deep networks"), NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "skip_connection",
         "Shows the effect of a skip connection. f, two linear layers with a ReLU between them, and x + f(x) learn to\n"
-        "return their input x, rows of 10 standard normal numbers. Then the same with many such blocks in a row, and the\n"
-        "gradient at each block: the factors f'(x) make it vanish, the factors 1 + f'(x) keep it.\n\n"
-        "Writes skip_connection.csv (step,ffn,skip: the losses of f(x) and x + f(x)), skip_deep.csv (the same of many\n"
-        "blocks) and skip_gradient.csv (step,block,ffn,skip: the norms of the gradients), and draws them.", options });
-    AgScope data = ag_begin(AG_NO_GRAD);
-    Tensor *x = tensor_normal(SHAPE(rows, WIDTH), 0, 1);
-    printf("f(x) and x + f(x) learn to return x: %lld rows of %d numbers.\n", (long long)rows, WIDTH);
-    compare(1, x, csv_open("skip_connection.csv", "step,ffn,skip"), NULL);
-    picture_draw("skip_connection");
+        "return their input x, rows of 10 standard normal numbers. Then the same with many such blocks in a row: the signal\n"
+        "and the gradient at each block, which the factors f'(x) or 1 + f'(x) multiply. Controls follow, with other first\n"
+        "weights, another optimizer and other targets.\n\n"
+        "Writes skip_connection.csv (step,ffn,skip,ffn_least,ffn_most,skip_least,skip_most,zero: the losses of f(x) and\n"
+        "x + f(x) with the first seed, the range of all seeds, and the loss of always answering 0), skip_deep.csv (the same\n"
+        "of the deepest networks), skip_depth.csv (depth,zero,ffn,skip,ffn_least,ffn_most,skip_least,skip_most: the last\n"
+        "losses), skip_gradient.csv (step,block,ffn,skip,ffn_signal,skip_signal: the norms of the gradients and the sizes of\n"
+        "the outputs) and skip_controls.csv (control,zero,ffn,skip,ffn_least,ffn_most,skip_least,skip_most,ffn_factor,\n"
+        "skip_factor: the last losses, and by how much a block multiplies the gradient), and draws them.", options });
+    setup_check(&chosen);
+    printf("f(x) and x + f(x) learn to return %s: %lld rows of %d numbers.\n", chosen.target[1] == 'd' ? "x" : chosen.target,
+           (long long)rows, WIDTH);
+    Run *r[MAX_SEEDS];
+    run_seeds(&chosen, 1, rows, r);
+    report_block(r, seeds);
+    runs_free(r, seeds);
     if (depth > 0) {
-        printf("\nThe same with %lld blocks in a row.\n", (long long)depth);
-        compare(depth, x, csv_open("skip_deep.csv", "step,ffn,skip"), csv_open("skip_gradient.csv", "step,block,ffn,skip"));
-        picture_draw("skip_gradient");
+        deep_networks();
     }
-    ag_end(data);
     return example_end();
 }

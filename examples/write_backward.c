@@ -3,6 +3,7 @@
 
 #include "common/common.h"
 #include "write_backward/exercise.h"
+#include "write_backward/hint.h"
 
 enum { ROWS = 2, COLUMNS = 3 };
 static const char *file = "examples/write_backward/exercise.c";
@@ -104,6 +105,7 @@ int main(int argc, char **argv)
     } else if (is_unwritten(in, 0) && is_unwritten(in, 1)) {
         example_complain("the backward rule in %s is not written yet: nothing arrives at x and w", file);
     } else {
+        print_hints();
         example_complain("the backward rule in %s is not right yet", file);
     }
     ag_end(s);

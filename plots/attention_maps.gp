@@ -22,18 +22,18 @@ is_masked(row, column) = kind eq "decoder" && column > row
 cell(layer, head, value) = is_kind(stringcolumn(1)) && $2 == layer && $3 == head && !is_masked($4, $5) ? value : NaN
 
 # Room for the longest words beside and below each map, in shares of the picture.
-width = 500 * heads + 190
-height = 560 * layers + 160
-left(head) = (90. + 500 * head + 100) / width
-top(layer) = 1 - (200. + 560 * layer) / height
+width = 520 * heads + 330
+height = 600 * layers + 160
+left(head) = (150. + 520 * head + 80) / width
+top(layer) = 1 - (200. + 600 * layer) / height
 
 do for [format in FORMATS] {
     eval open_picture(format, name, width, height)
     set multiplot
     do for [layer = 0:layers - 1] {
         do for [head = 0:heads - 1] {
-            eval panel(sprintf(say("layer %d, head %d"), layer + 1, head + 1), left(head), left(head) + 370. / width, \
-                top(layer) - 340. / height, top(layer))
+            eval panel(sprintf(say("layer %d, head %d"), layer + 1, head + 1), left(head), left(head) + 430. / width, \
+                top(layer) - 380. / height, top(layer))
             if (layer == 0 && head == 0) {
                 set label 1 "{/:Bold=30 ".say(title)."}" at screen 24. / width, 1 - 45. / height
                 set label 2 say(subtitle) at screen 24. / width, 1 - 95. / height textcolor rgb gray
@@ -45,10 +45,10 @@ do for [format in FORMATS] {
             set format cb "%.1f"
             unset colorbox
             if (head == heads - 1 && layer == 0) {
-                set colorbox user origin screen 1 - 100. / width, top(0) - 340. / height size 16. / width, 340. / height
+                set colorbox user origin screen 1 - 120. / width, top(0) - 380. / height size 16. / width, 380. / height
             }
-            set xtics () rotate by 60 right font ",17" scale 0 noenhanced
-            set ytics () font ",17" scale 0 noenhanced
+            set xtics () rotate by 60 right font ",26" scale 0 noenhanced
+            set ytics () font ",26" scale 0 noenhanced
             do for [i = 0:COLUMN_max] { set xtics add (token(columns, i) i) }
             do for [i = 0:ROW_max] { set ytics add (head == 0 ? token(rows, i) : "" i) }
             plot data using (cell(layer, head, $5)):(cell(layer, head, $4)):(CELL):(CELL):6 with @BOXES

@@ -3,6 +3,8 @@
 load ARG0[:strlen(ARG0) - strlen("boundary_loss.gp")]."style.gp"
 
 data = "boundary_loss.csv"
+stats data using 1 name "STEP" nooutput
+gap = ceil(STEP_records / 8.0)
 
 do for [format in FORMATS] {
     eval open_picture(format, "boundary_loss", 1400, 800)
@@ -15,9 +17,9 @@ do for [format in FORMATS] {
     set logscale y
     set format y "10^{%L}"
     set key outside right center Left reverse samplen 2
-    plot data using 1:2 with lines lt 1 lw 2.5 dt solid title say("gradient descent"), \
-         data using 1:3 with lines lt 3 lw 2.5 dt solid title say("momentum"), \
-         data using 1:4 with lines lt 2 lw 2.5 title "Adam", \
+    plot data using 1:2 with linespoints lt 1 lw 2.5 dt solid pointinterval gap title say("gradient descent"), \
+         data using 1:3 with linespoints lt 3 lw 2.5 dt solid pointinterval gap title say("momentum"), \
+         data using 1:4 with linespoints lt 2 lw 2.5 pointinterval gap title "Adam", \
          log(2) with lines lw 1.5 dt (6, 6) lc rgb gray title say("a coin")
     unset logscale
     set format y

@@ -15,7 +15,7 @@ do for [format in FORMATS] {
     do for [n = 1:4] {
         i = (n - 1) % 2
         j = (n - 1) / 2
-        eval panel(part(n), 0.07 + 0.21 * i, 0.24 + 0.21 * i, 0.53 - 0.39 * j, 0.76 - 0.39 * j)
+        eval panel(part(n), 0.065 + 0.195 * i, 0.22 + 0.195 * i, 0.53 - 0.39 * j, 0.76 - 0.39 * j)
         if (n == 1) {
             eval heading("Above: each position by itself.  Below: together", \
                 "Left: dark: the result (row) changes if the input (column) is replaced.  Right: where the parameters are")
@@ -30,7 +30,7 @@ do for [format in FORMATS] {
         if (i == 0) { set ylabel say("changed position") }
         plot data using (strcol(1) eq part(n) ? $2 : NaN):3:(CELL):(CELL):($4 > 0 ? 1 : 0) with @BOXES
     }
-    eval panel("share of the parameters in %", 0.72, 0.985, 0.25, 0.76)
+    eval panel("share of the parameters in %", 0.745, 0.985, 0.25, 0.76)
     eval curves
     set key at screen 0.98, 0.13 right horizontal maxrows 1 samplen 1 font ',18'
     set style fill solid noborder

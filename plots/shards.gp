@@ -1,5 +1,5 @@
 # shards.gp: the tree in which the gradients of shards are added, and who adds what; sums that change.
-# Reads shards.csv (processes,lo,middle,hi,height,left,right,process) and shards_sums.csv (processes,plain,tree), which
+# Reads shards.csv (processes,lo,middle,hi,height,left,right,process) and shards_sums.csv (processes,plain,tree,of), which
 # examples/shards writes.
 load ARG0[:strlen(ARG0) - strlen("shards.gp")]."style.gp"
 
@@ -7,6 +7,7 @@ data = "shards.csv"
 stats data using "hi" name "SHARDS" nooutput
 stats data using "height" name "HEIGHT" nooutput
 stats "shards_sums.csv" using "plain" name "SUMS" nooutput
+stats "shards_sums.csv" using "of" name "OF" nooutput
 shards = int(SHARDS_max)
 colors = "0x0072B2 0xE69F00 0x009E73 0xCC79A7 0x56B4E9 0xD55E00"
 color(process) = process < 0 ? 0xFFFFFF : int(word(colors, 1 + int(process) % 6))
@@ -41,7 +42,8 @@ do for [format in FORMATS] {
                 data using (of(n) && column("process") < 0 ? x(column("lo"), column("hi")) : NaN):"height" \
                 with points pt 6 ps size lw 3 lc rgb gray, \
                 data using (of(n) && column("height") == 0 && shards <= 12 ? column("lo") : NaN):"height":"lo" \
-                with labels textcolor rgb "white"
+                :(int(column("process")) % 6 == 0 || int(column("process")) % 6 == 5 ? 0xFFFFFF : 0) \
+                with labels textcolor rgb variable
         }
     }
     eval panel("sums that differ from those of one process", 0.62, 0.97, 0.12, 0.34)
@@ -49,7 +51,7 @@ do for [format in FORMATS] {
     set xtics nomirror
     set ytics nomirror
     set xlabel say("processes")
-    set ylabel say("numbers")
+    set ylabel sprintf(say("of %d numbers"), int(OF_max))
     set key top right
     set xrange [0.4:shards + 0.6]
     set yrange [0:1.7 * SUMS_max + 1]

@@ -1,12 +1,13 @@
-# skip_connection.gp: the loss of f(x) and of x + f(x) while both learn to return x.
-# Reads skip_connection.csv (step,ffn,skip), which examples/skip_connection writes.
+# skip_connection.gp: the loss of f(x) and of x + f(x) while both learn to return x, with the range of all seeds.
+# Reads skip_connection.csv (step,ffn,skip,ffn_least,ffn_most,skip_least,skip_most,zero), which examples/skip_connection writes.
 load ARG0[:strlen(ARG0) - strlen("skip_connection.gp")]."style.gp"
 
 data = "skip_connection.csv"
-stats data using 2 name "FFN" nooutput
-stats data using 3 name "SKIP" nooutput
+stats data using 5 name "FFN" nooutput
+stats data using 6 name "SKIP" nooutput
+stats data using 8 name "ZERO" nooutput
 low = FFN_min < SKIP_min ? FFN_min : SKIP_min
-high = FFN_max > SKIP_max ? FFN_max : SKIP_max
+high = FFN_max > ZERO_max ? FFN_max : ZERO_max
 last = FFN_records - 1
 every = ceil(FFN_records / 10.0)
 
@@ -17,8 +18,8 @@ set key top right
 do for [format in FORMATS] {
     eval open_picture(format, "skip_connection", 1600, 800)
     set multiplot
-    eval heading("A skip connection starts near the answer and learns faster", \
-        "f(x) and x + f(x) learn to return their input x: mean squared error at each training step")
+    eval heading("One block: f(x) and x + f(x)", \
+        "Mean squared error at each training step; the bands are the range of the seeds")
 
     set title say("linear scale")
     set lmargin at screen 0.1
@@ -27,7 +28,10 @@ do for [format in FORMATS] {
     set bmargin at screen 0.16
     set ylabel say("mean squared error")
     set yrange [0:1.05 * high]
-    plot data using 1:2 with linespoints lt 1 pointinterval every title "f(x)", \
+    plot data using 1:4:5 with filledcurves lc rgb "#F3CDB8", \
+         data using 1:6:7 with filledcurves lc rgb "#B8D4E8", \
+         data using 1:8 with lines lc rgb gray lw 2 title say("always answering 0"), \
+         data using 1:2 with linespoints lt 1 pointinterval every title "f(x)", \
          data using 1:3 with linespoints lt 2 pointinterval every title "x + f(x)"
 
     set title say("logarithmic scale")
@@ -38,7 +42,10 @@ do for [format in FORMATS] {
     set logscale y
     set format y "10^{%L}"
     set yrange [0.7 * low:1.4 * high]
-    plot data using 1:2 with linespoints lt 1 pointinterval every, \
+    plot data using 1:4:5 with filledcurves lc rgb "#F3CDB8", \
+         data using 1:6:7 with filledcurves lc rgb "#B8D4E8", \
+         data using 1:8 with lines lc rgb gray lw 2, \
+         data using 1:2 with linespoints lt 1 pointinterval every, \
          data using 1:3 with linespoints lt 2 pointinterval every, \
          data using 1:2:(sprintf("%.2g", $2)) every ::last::last with labels left offset 1 textcolor lt 1, \
          data using 1:3:(sprintf("%.2g", $3)) every ::last::last with labels left offset 1 textcolor lt 2

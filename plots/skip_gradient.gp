@@ -1,16 +1,17 @@
-# skip_gradient.gp: many blocks in a row, with and without skip connections: the loss, and the gradient at each block.
-# Reads skip_deep.csv (step,ffn,skip) and skip_gradient.csv (step,block,ffn,skip: the norm of d loss / d output of the
-# block; block 0 is the input), which examples/skip_connection writes.
+# skip_gradient.gp: many blocks in a row, with and without skip connections: the loss, and before training the gradient and
+# the signal at each block. Reads skip_deep.csv (step,ffn,skip,ffn_least,ffn_most,skip_least,skip_most,zero) and
+# skip_gradient.csv (step,block,ffn,skip,ffn_signal,skip_signal; block 0 is the input), which examples/skip_connection writes.
 load ARG0[:strlen(ARG0) - strlen("skip_gradient.gp")]."style.gp"
 
 loss = "skip_deep.csv"
-gradient = "skip_gradient.csv"
-stats loss using 2 name "FFN" nooutput
-stats loss using 3 name "SKIP" nooutput
+blocks_data = "skip_gradient.csv"
+stats loss using ($5 > 0 ? $5 : NaN) name "FFN" nooutput
+stats loss using ($6 > 0 ? $6 : NaN) name "SKIP" nooutput
+stats loss using ($7 > 0 ? $7 : NaN) name "MOST" nooutput
 low = FFN_min < SKIP_min ? FFN_min : SKIP_min
-high = FFN_max > SKIP_max ? FFN_max : SKIP_max
+high = FFN_max > MOST_max ? FFN_max : MOST_max
 every = ceil(FFN_records / 10.0)
-stats gradient using 2 name "BLOCK" nooutput
+stats blocks_data using 2 name "BLOCK" nooutput
 blocks = BLOCK_max
 
 # The mean factor by which a block multiplies the gradient before the first step, over the blocks with a gradient: what is
@@ -18,47 +19,58 @@ blocks = BLOCK_max
 reached(c) = column(1) == 0 && column(c) > 0 ? (bottom = bottom > 0 ? bottom : column(c), top = column(c), column(2)) : NaN
 factor(lowest) = lowest < blocks ? (bottom / top) ** (1.0 / (blocks - lowest)) : 0
 bottom = 0
-stats gradient using (reached(3)) name "PLAIN" nooutput
-plain = sprintf(say("f(x): × %.2g a block"), factor(PLAIN_min))
+stats blocks_data using (reached(3)) name "PLAIN" nooutput
+plain = sprintf("f′(x): × %.2g", factor(PLAIN_min))
 bottom = 0
-stats gradient using (reached(4)) name "WITH_SKIP" nooutput
-skip = sprintf(say("x + f(x): × %.3g a block"), factor(WITH_SKIP_min))
+stats blocks_data using (reached(4)) name "WITH_SKIP" nooutput
+skip = sprintf("1 + f′(x): × %.3g", factor(WITH_SKIP_min))
+markers = ceil(blocks / 8.0)
 
 do for [format in FORMATS] {
     eval open_picture(format, "skip_gradient", 1800, 800)
     set multiplot
-    eval heading(sprintf(say("%d blocks: without skip connections the gradient vanishes"), blocks), \
-        "Left: the blocks learn to return their input.  Right: the gradient at each block, from the output to the input")
+    eval heading(sprintf(say("%d blocks: what reaches the first block?"), blocks), \
+        "Middle and right: before training. A block multiplies the gradient by f′(x) or by 1 + f′(x)")
 
     set title say("mean squared error")
-    set lmargin at screen 0.09
-    set rmargin at screen 0.37
+    set lmargin at screen 0.075
+    set rmargin at screen 0.33
     set tmargin at screen 0.74
     set bmargin at screen 0.16
     set xlabel say("training step")
     set logscale y
     set format y "10^{%L}"
     set xrange [0:FFN_records]
-    set yrange [0.7 * low:1.4 * high]
-    plot loss using 1:2 with linespoints lt 1 pointinterval every, \
-         loss using 1:3 with linespoints lt 2 pointinterval every
+    set yrange [0.7 * low:1.6 * high]
+    set key at screen 0.325, 0.6 right samplen 2
+    plot loss using 1:4:5 with filledcurves lc rgb "#F3CDB8", \
+         loss using 1:6:7 with filledcurves lc rgb "#B8D4E8", \
+         loss using 1:8 with lines lc rgb gray lw 2 title say("always answering 0"), \
+         loss using 1:2 with linespoints lt 1 pointinterval every title "f(x)", \
+         loss using 1:3 with linespoints lt 2 pointinterval every title "x + f(x)"
 
-    set title say("norm of the gradient at each block")
-    set lmargin at screen 0.46
-    set rmargin at screen 0.735
+    set title say("norm of the gradient")
+    set lmargin at screen 0.42
+    set rmargin at screen 0.66
     unset label
-    set xlabel sprintf(say("block (0: the input, %d: the output)"), blocks)
+    set xlabel say("block (0: the input)")
     set xrange [0:blocks]
     set autoscale y
     unset mytics
-    set key at screen 0.75, 0.6 left Left reverse samplen 2 font ",19"
-    plot gradient using 2:($1 == 0 ? $3 : NaN) with linespoints lt 1 pointinterval ceil(blocks / 16.0) title plain, \
-         gradient using 2:($1 > 0 ? $3 : NaN) with lines lt 1 lw 2 title say("f(x) after training"), \
-         gradient using 2:($1 == 0 ? $4 : NaN) with linespoints lt 2 pointinterval ceil(blocks / 16.0) title skip, \
-         gradient using 2:($1 > 0 ? $4 : NaN) with lines lt 2 lw 2 title say("x + f(x) after training")
+    set key at screen 0.655, 0.34 right samplen 2
+    plot blocks_data using 2:($1 == 0 ? $3 : NaN) with linespoints lt 1 pointinterval markers title plain, \
+         blocks_data using 2:($1 == 0 ? $4 : NaN) with linespoints lt 2 pointinterval markers title skip
+
+    set title say("size of the signal")
+    set lmargin at screen 0.745
+    set rmargin at screen 0.985
+    unset key
+    plot blocks_data using 2:($1 == 0 ? $5 : NaN) with linespoints lt 1 pointinterval markers, \
+         blocks_data using 2:($1 == 0 ? $6 : NaN) with linespoints lt 2 pointinterval markers
     set mytics
     unset logscale y
     set format y
+    eval curves
     unset multiplot
 }
 unset output

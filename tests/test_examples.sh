@@ -10,11 +10,12 @@ export KAERU_PLOTS
 # shellcheck source=tests/expect.sh
 . "$(dirname "$0")/expect.sh"
 
-small='--rows 50 --steps 12 --hidden 8 --depth 3'
+small='--rows 50 --deep-rows 50 --steps 12 --hidden 8 --depth 3 --seeds 2'
 
 # ---- messages --------------------------------------------------------------------------------------------------------
 
-for option in --steps --rows --hidden --lr --depth --seed --threads --out --language --help; do
+for option in --steps --rows --hidden --lr --init --optimizer --target --seeds --depth --deep-rows \
+    --seed --threads --out --language --help; do
     expect 0 "  $option " '' --help
 done
 expect 0 'usage: skip_connection' '' -h
@@ -38,6 +39,9 @@ expect 2 '' "--seed is -1, expected" --seed -1
 expect 2 '' "--seed is 9007199254740993, expected a whole number from 0 to 9007199254740992" \
     --seed 9007199254740993
 expect 2 '' "--depth is 101, expected" --depth 101
+expect 2 '' "skip_connection: --init hi: expected default, he, xavier or small-last" --init hi
+expect 2 '' "skip_connection: --optimizer adamw: expected adam or sgd" --optimizer adamw
+expect 2 '' "skip_connection: --target y: expected identity, minus or matrix" --target y
 expect 2 '' '--lr is "nan", expected a number' --lr nan
 expect 2 '' '--lr is "inf", expected a number' --lr=inf
 expect 2 '' '--lr is "0x1p-3", expected a number' --lr 0x1p-3
@@ -51,13 +55,14 @@ lacks out
 # ---- data files ------------------------------------------------------------------------------------------------------
 
 expect 0 'data:    first/skip_connection.csv' '' $small --out first
-printf 'step,ffn,skip\n' >header
+printf 'step,ffn,skip,ffn_least,ffn_most,skip_least,skip_most,zero\n' >header
 head -n 1 first/skip_connection.csv >got; same header got
 head -n 1 first/skip_deep.csv >got; same header got
-printf 'step,block,ffn,skip\n' >header
+printf 'step,block,ffn,skip,ffn_signal,skip_signal\n' >header
 head -n 1 first/skip_gradient.csv >got; same header got
 for file in skip_connection skip_deep; do
-    if awk -F, 'NR > 1 && ($1 != NR - 2 || NF != 3 || $2 <= 0 || $3 <= 0) { bad = 1 } END { exit bad || NR != 13 }' \
+    if awk -F, 'NR > 1 && ($1 != NR - 2 || NF != 8 || $4 <= 0 || $4 > $2 || $2 > $5 || $6 > $3 || $3 > $7) { bad = 1 }
+                END { exit bad || NR != 13 }' \
         "first/$file.csv"; then ok; else wrong "rows of $file.csv"; fi
     lacks "first/$file.csv.part"
 done
@@ -70,15 +75,26 @@ expect 0 '' '' $small --depth 0 --out shallow
 same first/skip_connection.csv shallow/skip_connection.csv
 lacks shallow/skip_deep.csv
 lacks shallow/skip_gradient.csv
+# A row for each depth and for each control. Without W2 the gradient passes a skip connection as it is, and nothing else.
+that "rows of skip_depth.csv" [ "$(cut -d, -f1 first/skip_depth.csv | tr '\n' ' ')" = 'depth 2 3 ' ]
+that "rows of skip_controls.csv" awk -F, 'NR == 5 && ($9 != 0 || $10 < 0.9999 || $10 > 1.0001) { bad = 1 }
+    END { exit bad || NR != 8 }' first/skip_controls.csv
+# The options decide on what the networks learn.
+cut -d, -f2,3 first/skip_connection.csv >default
+for option in '--init he' '--init xavier' '--init small-last' '--optimizer sgd' '--target minus' '--target matrix'; do
+    expect 0 '' '' $small --depth 0 $option --out option
+    cut -d, -f2,3 option/skip_connection.csv >chosen
+    differ default chosen
+done
 
 # The same seed gives the same bytes: in a folder that has them already, with any number of threads (with enough rows for
 # several), and with each instruction set that this processor has.
 expect 0 '' '' $small --out first
-large='--rows 3001 --steps 5 --hidden 37 --depth 2'
+large='--rows 3001 --deep-rows 3001 --steps 5 --hidden 37 --depth 2 --seeds 1'
 expect 0 '' '' $large --threads 1 --out "with a blank/1"
 agrees() {
     expect 0 '' '' $large "$@" --out again
-    for file in skip_connection skip_deep skip_gradient; do
+    for file in skip_connection skip_deep skip_gradient skip_depth skip_controls; do
         same "with a blank/1/$file.csv" "again/$file.csv"
     done
 }
@@ -104,7 +120,7 @@ if cmp -s first/skip_connection.csv other/skip_connection.csv; then wrong "anoth
 # Infinite losses are written as well.
 expect 0 '' '' --rows 50 --steps 40 --lr 1000 --depth 0 --out wild
 if [ "$(wc -l <wild/skip_connection.csv)" -eq 41 ]; then ok; else wrong "rows with a wild learning rate"; fi
-expect 0 '' '' --rows 1 --steps 1 --hidden 1 --depth 1 --out tiny
+expect 0 '' '' --rows 1 --deep-rows 1 --steps 1 --hidden 1 --depth 1 --out tiny
 
 # ---- files that cannot be written ------------------------------------------------------------------------------------
 
@@ -146,7 +162,8 @@ limited() {
 }
 # A file that cannot be written to its end leaves the old one.
 cp first/skip_connection.csv before
-limited '-f 16' 1 '' 'cannot write first/skip_connection.csv.part: File too large' --rows 5 --steps 1000 --depth 0 --out first
+limited '-f 16' 1 '' 'cannot write first/skip_connection.csv.part: File too large' \
+    --rows 5 --steps 1000 --seeds 1 --depth 0 --out first
 same before first/skip_connection.csv
 # What is not a regular file is refused at once.
 mkdir pipe
@@ -174,17 +191,17 @@ lacks "it's here/skip_connection.png"
 sed -n 's/.*Then: //p' stdout >later
 with=LC_ALL=C
 if command -v gnuplot >/dev/null; then
-    if sh later && [ "$(wc -l <later)" -eq 2 ]; then ok; else wrong "the commands to draw later"; fi
-    for file in skip_connection skip_gradient; do
+    if sh later && [ "$(wc -l <later)" -eq 4 ]; then ok; else wrong "the commands to draw later"; fi
+    for file in skip_connection skip_gradient skip_depth skip_controls; do
         has "it's here/$file.png"
         has "it's here/$file.svg"
         rm "it's here/$file.png" "it's here/$file.svg"
     done
     expect 0 "picture: it's here/skip_gradient.png, it's here/skip_gradient.svg" '' $small --out "it's here"
-    for file in skip_connection skip_gradient; do
+    for file in skip_connection skip_gradient skip_depth skip_controls; do
         has "it's here/$file.png"
         has "it's here/$file.svg"
-        that "English captions in $file.svg" grep -q 'training step' "it's here/$file.svg"
+        that "English captions in $file.svg" grep -q 'training' "it's here/$file.svg"
     done
 else
     echo "no gnuplot: pictures not tested"
@@ -198,7 +215,7 @@ captions() {
     env -u LC_ALL -u LC_MESSAGES -u LANG PATH="$folder/empty" "$@" --out captions >stdout 2>stderr
     sed -n 's/.*Then: //p' stdout >later
     case $language:$(grep -c "gnuplot -e \"language = 'ja'\" " later) in
-    en:0 | ja:2) ok ;;
+    en:0 | ja:4) ok ;;
     *) wrong "captions in $language: $*" ;;
     esac
 }
@@ -215,6 +232,8 @@ if command -v gnuplot >/dev/null; then
     that "the commands to draw in Japanese later" sh later
     japanese captions/skip_connection.svg
     japanese captions/skip_gradient.svg
+    japanese captions/skip_depth.svg
+    japanese captions/skip_controls.svg 'He|Xavier'
 fi
 with=KAERU_PLOTS=$folder/empty
 expect 1 'data:    first' 'skip_connection.gp: No such file or directory' $small --depth 0 --out first
@@ -251,7 +270,7 @@ bands() {
         END { exit bad || seen != 4 }' "$1"
 }
 for seed in 0 1 2; do
-    expect 0 '' '' --depth 0 --seed $seed --out bands
+    expect 0 '' '' --depth 0 --seeds 1 --seed $seed --out bands
     if bands bands/skip_connection.csv; then ok; else wrong "losses with seed $seed"; fi
 done
 

@@ -321,6 +321,7 @@ static Tensor *added_to_nothing(Tensor **in, void *arg) { (void)arg; return tanh
 static Tensor *left_unwritten(Tensor **in, void *arg) { (void)arg; return tanh_by(&leaves_the_last_item_op, in[0]); }
 static Tensor *undefined(Tensor **in, void *arg) { (void)arg; return tanh_by(&is_not_a_number_op, in[0]); }
 static Tensor *by_itself(Tensor **in, void *arg) { (void)arg; return ag_mul(in[0], ag_exp(ag_detach(in[0]))); }
+static Tensor *ignores_dy(Tensor **in, void *arg) { (void)arg; return tanh_by(&forgets_dy_op, in[0]); }
 static Tensor *zero_slope(Tensor **in, void *arg) { (void)arg; return ag_sub(in[0], ag_detach(in[0])); }
 
 /* A function with derivative 0, whose rule gives another one. */
@@ -368,11 +369,67 @@ static Tensor *last_row_added(Tensor **in, void *arg)
     return rows_of(&op, in[0]);
 }
 
+/* y = x^2, with the rule dx = dy (a + b x + c x^2) + d. */
+static const ag_real *coefficients;                             /* a, b, c, d */
+static void square(const AgCustomCall *c)
+{
+    const ag_real *x = tensor_data(c->in[0]);
+    for (int64_t i = 0; i < tensor_numel(c->y); i++) tensor_mutable_data(c->y)[i] = x[i] * x[i];
+}
+
+static void polynomial(const AgCustomCall *c)
+{
+    const ag_real *x = tensor_data(c->in[0]), *by = coefficients;
+    for (int64_t i = 0; i < tensor_numel(c->y); i++)
+        c->dx[0][i] += c->dy[i] * (by[0] + by[1] * x[i] + by[2] * x[i] * x[i]) + by[3];
+}
+
+static Tensor *square_by(Tensor *x, const ag_real rule[4])
+{
+    static const AgCustom op = { "square", square, polynomial, AG_NEEDS_X(0), "", "" };
+    coefficients = rule;
+    return ag_custom(&op, tensor_shape(x), &x, 1, NULL, 0);
+}
+
+static Tensor *square_with(Tensor **in, void *rule) { return square_by(in[0], rule); }
+static const ag_real without_x[] = { 2, 0, 0, 0 }, with_x_twice[] = { 0, 0, 2, 0 };
+static Tensor *factor_missing(Tensor **in, void *arg) { (void)arg; return square_by(in[0], without_x); }
+static Tensor *factor_twice(Tensor **in, void *arg) { (void)arg; return square_by(in[0], with_x_twice); }
+
+START_TEST(small_errors_are_found)
+{
+    ag_seed(9);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_set_requires_grad(tensor_uniform(SHAPE(6), -2, 2), true);
+    ck_assert(ag_gradcheck(square_with, (ag_real[]){ 0, 2, 0, 0 }, &x, 1, stderr));
+    ck_assert(!ag_gradcheck(square_with, (ag_real[]){ 0, (ag_real)2.08, 0, 0 }, &x, 1, NULL));
+    ck_assert(!ag_gradcheck(square_with, (ag_real[]){ 0, 2, 0, (ag_real)0.05 }, &x, 1, NULL));
+    ck_assert(!ag_gradcheck(square_with, (ag_real[]){ (ag_real)0.02, 2, 0, 0 }, &x, 1, NULL));
+    ag_end(s);
+}
+END_TEST
+
+static Tensor *fast_wave(Tensor **in, void *arg) { (void)arg; return ag_sin(ag_scale(in[0], 30)); }
+static Tensor *fast_wave_by_itself(Tensor **in, void *arg) { return ag_mul(in[0], ag_detach(fast_wave(in, arg))); }
+
+/* In float, the difference quotient of sin(30 x) is 1.5 % too small. */
+START_TEST(a_curved_function_is_right)
+{
+    ag_seed(9);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = leaf(SHAPE(20));
+    ck_assert(ag_gradcheck(fast_wave, NULL, &x, 1, stderr));
+    ck_assert(!ag_gradcheck(fast_wave_by_itself, NULL, &x, 1, NULL));
+    ag_end(s);
+}
+END_TEST
+
 #define UNWRITTEN_HINT ": where grad_into returns add = false, it must write"
 #define OVERWRITTEN "only one of two uses counts: a rule must add to the gradient (+=), not overwrite it\n"
 #define ADDED       "a rule adds to memory that was not written" UNWRITTEN_HINT " (=)\n"
 #define LEFT        "a rule leaves memory unwritten" UNWRITTEN_HINT " every entry\n"
 #define LAST_PART   "only the last of several entries of the result counts: a rule must add up (+=) the parts of all of them\n"
+#define IGNORED     "they are right for the loss y[0] + y[1] + ...: a rule must multiply by dy, the gradient of its result\n"
 
 START_TEST(the_kind_of_error_is_reported)
 {
@@ -387,6 +444,9 @@ START_TEST(the_kind_of_error_is_reported)
         { left_unwritten, LEFT, LEFT, 1 },
         { last_row, LAST_PART, LAST_PART, 3 },
         { last_row_added, LAST_PART, LAST_PART, 3 },
+        { ignores_dy, IGNORED, IGNORED, 3 },
+        { factor_missing, "is missing\n", "is missing\n", 3 },
+        { factor_twice, "is there once too often\n", "is there once too often\n", 3 },
         { half_a_square, " wrong: each is 0.5 times the correct value\n", " wrong: it is 0.5 times the correct value\n", 3 },
     };
     ag_seed(6);
@@ -481,7 +541,9 @@ Suite *gradcheck_suite(void)
     tcase_add_test(check, a_function_with_a_cut_is_rejected);
     tcase_add_test(check, functions_without_operations);
     tcase_add_test(check, the_report_names_what_is_wrong);
-    tcase_add_loop_test(check, the_kind_of_error_is_reported, 0, 10);
+    tcase_add_loop_test(check, the_kind_of_error_is_reported, 0, 13);
+    tcase_add_test(check, small_errors_are_found);
+    tcase_add_test(check, a_curved_function_is_right);
     tcase_add_test(check, a_function_must_depend_on_its_inputs_alone);
     tcase_add_test(check, usage_errors_are_reported);
     suite_add_tcase(suite, check);

@@ -64,7 +64,8 @@ def captions_of_figures():
 
 def texts_of_graphs():
     """All pieces of the string literals from which graphs and data are made."""
-    for name in ('examples/architectures/figures.c', 'examples/ablations.c', 'examples/feed_forward/parameters.c'):
+    for name in ('examples/architectures/figures.c', 'examples/ablations.c', 'examples/feed_forward/parameters.c',
+                 'examples/skip_connection.c'):
         for literal in re.findall(r'"((?:[^"\\]|\\.)*)"', read(name)):
             yield from (piece.strip() for piece in re.split(r'\\+n|\\"|<br/>|[<>]', literal))
 
@@ -122,7 +123,7 @@ for english, japanese in [('README.md', 'README.ja.md'), ('examples/README.md', 
     if f'](../{pathlib.Path(english).name})' in b and '日本語版はありません' in b:
         continue
     for what, pattern in (('block of code', BLOCK), ('indented line', r'(?m)^    .+'), ('lesson', r'(?m)^## (\d+)\.'),
-                          ('picture', r'!\[[^\]]*\]\((?:\.\./)*([^)]*)\)')):
+                          ('picture', r'!\[[^\]]*\]\((?:\.\./)*((?:[^)/]+/)*?)(?:ja/)?([^)/]*)\)')):
         compare(f'{english} and {japanese}: {what}', re.findall(pattern, a), re.findall(pattern, b))
     one, other = commands_of(a), commands_of(b)
     for command in sorted((one - other) + (other - one)):

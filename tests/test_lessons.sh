@@ -411,7 +411,7 @@ draws knobs_mask knobs_rate knobs_smoothing knobs_sampling
 
 lesson shards --items 200
 prints '(100000000 + 1) - 100000000 = 0'
-csv shards_sums.csv processes,plain,tree
+csv shards_sums.csv processes,plain,tree,of
 shows 'any number of processes has the same sums in the tree, and others from left to right' \
     '$3 != 0 || ($2 > 0) != ($1 > 1 && $1 < 8) { bad = 1 } END { exit bad || NR != 8 }'
 csv shards.csv processes,lo,middle,hi,height,left,right,process
@@ -498,7 +498,8 @@ that "status after the first program was killed" [ $? -eq 0 ]
 # Each program that the lessons name exists.
 name=README.md
 sed -n -e 's/^sh examples\/run.sh \(--processes [0-9]* \)*\([a-z_0-9]*\).*/\2/p' \
-    -e '/^## Which program/,$s/.*| `\([a-z_0-9]*\)`.*/\1/p' "$KAERU_PLOTS/../examples/README.md" | sort -u >names
+    -e 's/^|.*| `\([a-z_0-9]*\)`.*/\1/p' "$KAERU_PLOTS/../examples/README.md" "$KAERU_PLOTS/../examples/CONTENTS.md" |
+    sort -u >names
 that "25 programs or more" [ "$(wc -l <names)" -ge 25 ]
 while read -r named; do
     case $named in '' | NAME | gallery) ;; *) has "$KAERU_PLOTS/../examples/$named.c" ;; esac

@@ -43,4 +43,25 @@ expect 1 'The rule stopped: weighted_square: its backward rule reads the value o
 program=$solutions.not_a_number
 expect 1 'w (3,): 3 of 3 entries are wrong: some are not finite' "$undone right yet"
 
+# Each mistake leads to its reason. hint MISTAKE "TEXT"...: these lines are printed.
+hint() {
+    program=$solutions.$1
+    expect 1 '' "$undone right yet"
+    shift
+    for line in "$@"; do
+        that "'$line' on stdout" grep -qF -- "$line" stdout
+    done
+}
+hint half 'Your rule computes dx[i][j] = dy[i][j] w[j] x[i][j].' 'The constant factor is 0.5 times the correct one.'
+hint too_large 'The constant factor is 1.04 times the correct one.'
+hint adds_a_bit 'Your rule computes the correct dx plus 0.02 dy[i][j].'
+hint no_dy 'Your rule computes dx[i][j] = 2 w[j] x[i][j].' 'dy is missing: the chain rule' \
+    'Your rule computes dw[j] = the sum of all x[i][j]^2.' 'a rule must multiply by dy'
+hint no_w 'the factor w is missing' 'w is missing: x^2 is multiplied by w in y.'
+hint not_derived 'x has the wrong power: the derivative of x^2 is 2 x.'
+hint not_squared 'x has the wrong power: w is multiplied by x^2 in y.'
+hint transposed 'The index of x is wrong: i * rows + j.'
+hint w_of_row 'The index of w is wrong: there is one w for each column j.'
+hint mean 'as if divided by the number of columns: nothing is averaged here.'
+
 summary write_backward

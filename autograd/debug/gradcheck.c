@@ -21,13 +21,14 @@
 #ifdef KAERU_DOUBLE
 static const double float_step = 1e-6, absolute = 1e-5, relative = 1e-3;
 #else
-static const double float_step = 1e-2, absolute = 2e-2, relative = 2e-2;
+static const double float_step = 1e-2, absolute = 1e-3, relative = 1e-3;
 #endif
 
+enum { PLAIN = 2, SUMS };      /* sums of a result: with the weights of use 0, of use 1, and without weights */
 /* What the check finds for one entry of an input. */
 typedef struct {
     double gradient, numerical;
-    double by_use[2];           /* the numerical gradient of each of the two uses */
+    double by_sum[SUMS];        /* the numerical gradient of each of the two uses, and of the plain sum of the result */
     bool wrong;
     /* Of a wrong entry, if there is a report: */
     int64_t reached;            /* how many entries of the result depend on it */
@@ -45,10 +46,11 @@ typedef struct {
 static bool in_bf16(void) { return ag_precision_now() == AG_BF16; }
 static double step_size(void) { return in_bf16() ? GRID : float_step; }
 
-/* The weight of entry i in use 0 or 1 of the result: 0.5..1.5 with a random sign. */
+/* The weight of entry i in a sum of the result: 0.5..1.5 with a random sign; 1 in the plain sum. */
 static double weight(int use, int64_t i)
 {
     uint32_t word[4];
+    if (use == PLAIN) return 1;
     k_philox(20170612, (uint64_t)i * 2 + (uint64_t)use, word);
     double u = word[0] * 0x1p-32 + 0.5;
     if (in_bf16()) u = round(u / GRID) * GRID;
@@ -63,7 +65,7 @@ static double weighted_sum(const Tensor *y, int use)
 }
 
 /* The function that is checked, which must end the scopes that it begins, and return a tensor of reals. */
-typedef struct { AgSite at; AgFunction *f; void *arg; Tensor **in; } Check;
+typedef struct { AgSite at; AgFunction *f; void *arg; Tensor **in; int n; } Check;
 
 static Tensor *call(const Check *c)
 {
@@ -76,11 +78,12 @@ static Tensor *call(const Check *c)
     return result;
 }
 
-/* Both results of the function, each as one number. */
-static void evaluate(const Check *c, double sum[2])
+/* The result of the function as numbers: the weighted sum of each use, and the plain sum. */
+static void evaluate(const Check *c, double sum[SUMS])
 {
     AgScope s = ag_begin_at(c->at, AG_NO_GRAD);
-    for (int use = 0; use < 2; use++) sum[use] = weighted_sum(call(c), use);
+    const Tensor *y = call(c);
+    for (int use = 0; use < SUMS; use++) sum[use] = weighted_sum(y, use);
     ag_end_at(c->at, s);
 }
 
@@ -97,27 +100,39 @@ static void run_backward(AgSite at, Tensor *first, Tensor *second)
 }
 
 /* Sets the numerical gradient of the entry at x: the central difference. */
-static void set_numerical(const Check *c, real *x, Entry *e)
+static void set_numerical(const Check *c, real *x, double step, Entry *e)
 {
     real before = *x;
-    double up[2], down[2];
-    *x = (real)((double)before + step_size());
+    double up[SUMS], down[SUMS];
+    *x = (real)((double)before + step);
     double above = (double)*x;
     evaluate(c, up);
-    *x = (real)((double)before - step_size());
+    *x = (real)((double)before - step);
     double below = (double)*x;
     evaluate(c, down);
     *x = before;
-    for (int k = 0; k < 2; k++) e->by_use[k] = (up[k] - down[k]) / (above - below);
+    for (int k = 0; k < SUMS; k++) e->by_sum[k] = (up[k] - down[k]) / (above - below);
     e->numerical = (up[0] + up[1] - (down[0] + down[1])) / (above - below);
 }
 
-/* Whether the difference is within the tolerance. `largest`: as in Input. */
-static bool agree(double gradient, double numerical, double largest)
+/* Whether the difference is within `times` the tolerance. `largest`: as in Input. */
+static bool agree_within(double times, double gradient, double numerical, double largest)
 {
     bool is_float = sizeof(real) == sizeof(float);
-    double allowed = absolute * (is_float ? fmax(1, largest) : 1) + relative * fabs(numerical);
+    double allowed = times * (absolute * (is_float ? fmax(1, largest) : 1) + relative * fabs(numerical));
     return isfinite(gradient) && fabs(gradient - numerical) <= allowed;       /* then `allowed` may be infinite, too */
+}
+static bool agree(double gradient, double numerical, double largest) { return agree_within(1, gradient, numerical, largest); }
+
+/* Whether the entry at x is wrong. If the function is curved or has a kink near x, the difference quotient is inexact and
+ * changes with the step. So the difference may also be as large as this change, up to 20 times the tolerance. */
+static bool is_wrong(const Check *c, real *x, const Entry *e, double largest)
+{
+    if (agree(e->gradient, e->numerical, largest)) return false;
+    Entry wide;
+    set_numerical(c, x, 2 * step_size(), &wide);
+    return !agree_within(20, e->gradient, e->numerical, largest) ||
+           fabs(e->gradient - e->numerical) > fabs(wide.numerical - e->numerical);
 }
 
 /* Finds which entries of a result depend on the entry at x, and the part of its gradient that comes from the last of them. */
@@ -146,7 +161,7 @@ static void find_reached(const Check *c, real *x, Entry *e)
 enum { MAX_PRINTED = 8 };       /* entries that are printed one by one */
 
 /* What may explain all wrong entries of an input. The first one that does is printed. */
-enum { IS_ZERO, ADDS_TO_UNWRITTEN, LEAVES_UNWRITTEN, FIRST_USE, SECOND_USE, LAST_PART, REASONS };
+enum { IS_ZERO, ADDS_TO_UNWRITTEN, LEAVES_UNWRITTEN, FIRST_USE, SECOND_USE, LAST_PART, IGNORES_DY, REASONS };
 static const char one_use[] = "only one of two uses counts: a rule must add to the gradient (+=), not overwrite it";
 static const char *const reason_text[REASONS] = {
     [IS_ZERO] = "the gradient is 0",
@@ -155,6 +170,7 @@ static const char *const reason_text[REASONS] = {
     [LEAVES_UNWRITTEN] = "a rule leaves memory unwritten: where grad_into returns add = false, it must write every entry",
     [FIRST_USE] = one_use,
     [SECOND_USE] = one_use,
+    [IGNORES_DY] = "they are right for the loss y[0] + y[1] + ...: a rule must multiply by dy, the gradient of its result",
     [LAST_PART] = "only the last of several entries of the result counts: a rule must add up (+=) the parts of all of them",
 };
 
@@ -162,7 +178,7 @@ static const char *const reason_text[REASONS] = {
 static void keep_reasons(bool reason[REASONS], const Entry *e, double largest)
 {
     double gradient = e->gradient, added = gradient - UNWRITTEN;
-    const double *use = e->by_use, *last = e->last;
+    const double *use = e->by_sum, *last = e->last;
     reason[IS_ZERO] &= gradient == 0;
     reason[ADDS_TO_UNWRITTEN] &= agree(added, e->numerical, largest);
     /* What no rule wrote is UNWRITTEN, or UNWRITTEN plus the gradient of one use if the other use's rule added to it. */
@@ -172,12 +188,34 @@ static void keep_reasons(bool reason[REASONS], const Entry *e, double largest)
     /* In a loop over the result, each part overwrote the one before. */
     reason[LAST_PART] &= e->reached > 1 && (agree(gradient, last[0], largest) || agree(gradient, last[1], largest) ||
                                             agree(gradient, last[0] + last[1], largest));
+    reason[IGNORES_DY] &= agree(gradient, 2 * e->by_sum[PLAIN], largest);               /* of two uses */
 }
 
-static void print_reason(FILE *out, const Input *c)
+/* The input whose values are missing as a factor of the wrong entries, or else (`often`) are there once too often; NULL if
+ * there is none. It has the shape of x, or of x's last dimensions. */
+static const Tensor *wrong_factor(const Check *check, const Input *c, bool often)
+{
+    for (int k = 0; k < check->n; k++) {
+        const Tensor *v = check->in[k];
+        bool explains = v->numel > 0 && c->x->numel % v->numel == 0;
+        for (int64_t j = 0; explains && j < c->x->numel; j++) {
+            const Entry *e = &c->entry[j];
+            double factor = (double)reals(v)[j % v->numel];
+            if (e->wrong) explains = often ? agree(e->gradient, e->numerical * factor, c->largest)
+                                           : agree(e->gradient * factor, e->numerical, c->largest);
+        }
+        if (explains) return v;
+    }
+    return NULL;
+}
+
+static const char *name_of(const Tensor *input) { return input->name ? input->name : "of an input"; }
+
+static void print_reason(FILE *out, const Check *check, const Input *c)
 {
     bool one = c->wrong == 1, finite = true, has_factor = true, reason[REASONS];
     double low = INFINITY, high = -INFINITY;                    /* of gradient / numerical */
+    const Tensor *missing, *extra;
     for (int k = 0; k < REASONS; k++) reason[k] = true;
     for (int64_t j = 0; j < c->x->numel; j++) {
         const Entry *e = &c->entry[j];
@@ -193,6 +231,8 @@ static void print_reason(FILE *out, const Input *c)
     if (!finite) fputs(one ? "it is not finite" : "some are not finite", out);
     else if (k < REASONS) fputs(reason_text[k], out);
     else if (!has_factor) fputs(one ? "it should be 0" : "some should be 0", out);
+    else if ((missing = wrong_factor(check, c, false))) fprintf(out, "the factor %s is missing", name_of(missing));
+    else if ((extra = wrong_factor(check, c, true))) fprintf(out, "the factor %s is there once too often", name_of(extra));
     else if (high - low <= 0.05 * fabs(high))
         fprintf(out, "%s %.3g times the correct value", one ? "it is" : "each is", (low + high) / 2);
     else fprintf(out, "they are %.3g to %.3g times the correct values", low, high);
@@ -209,14 +249,14 @@ static void print_index(FILE *out, const AgShape *shape, int64_t j)
 }
 
 /* Prints how many entries are wrong, in which way, and the first few of them. */
-static void print_wrong_entries(FILE *out, const Input *c)
+static void print_wrong_entries(FILE *out, const Check *check, const Input *c)
 {
     const Tensor *x = c->x;
     fprintf(out, "input %d%s%s %s: ", c->number, x->name ? ", " : "", x->name ? x->name : "", shape_text(x->shape));
     if (x->numel == 1) fputs("its only entry is wrong: ", out);
     else fprintf(out, "%lld of %lld entries %s wrong: ", (long long)c->wrong, (long long)x->numel,
                  c->wrong == 1 ? "is" : "are");
-    print_reason(out, c);
+    print_reason(out, check, c);
     fputc('\n', out);
     int64_t printed = 0;
     for (int64_t j = 0; j < x->numel && printed < MAX_PRINTED; j++) {
@@ -244,7 +284,7 @@ static bool check_input(const Check *c, int i, FILE *report)
     double largest = 0, largest_numerical = 0;
     for (int64_t j = 0; j < x->numel; j++) {
         Entry *e = &checked.entry[j];
-        set_numerical(c, reals(x) + j, e);
+        set_numerical(c, reals(x) + j, step_size(), e);
         e->gradient = grad ? (double)grad[j] : 0;
         largest = fmax(largest, fabs(e->gradient));
         largest_numerical = fmax(largest_numerical, fabs(e->numerical));
@@ -252,11 +292,11 @@ static bool check_input(const Check *c, int i, FILE *report)
     checked.largest = fmin(largest, largest_numerical);
     for (int64_t j = 0; j < x->numel; j++) {
         Entry *e = &checked.entry[j];
-        e->wrong = !agree(e->gradient, e->numerical, checked.largest);
+        e->wrong = is_wrong(c, reals(x) + j, e, checked.largest);
         checked.wrong += e->wrong;
         if (report && e->wrong) find_reached(c, reals(x) + j, e);
     }
-    if (report && checked.wrong > 0) print_wrong_entries(report, &checked);
+    if (report && checked.wrong > 0) print_wrong_entries(report, c, &checked);
     ag_end_at(c->at, s);
     return checked.wrong == 0;
 }
@@ -293,8 +333,8 @@ bool ag_gradcheck_at(AgSite at, AgFunction *f, void *arg, Tensor **in, int n, FI
                        "tensor_set_requires_grad on them", n);
     Tensor **scaled = scope_alloc(at, __func__, (size_t)n * sizeof *scaled);
     for (int i = 0; i < n; i++) scaled[i] = ag_scale_at(at, in[i], 1);          /* no leaves: backward releases them */
-    Tensor *first = call(&(Check){ at, f, arg, scaled });
-    Tensor *second = call(&(Check){ at, f, arg, scaled });
+    Tensor *first = call(&(Check){ at, f, arg, scaled, n });
+    Tensor *second = call(&(Check){ at, f, arg, scaled, n });
     for (int i = 0; i < n; i++)
         if (!same_values(scaled[i], in[i]))
             ag_usage_error(at, __func__, "the function changes the values of its input %d", i);
@@ -305,7 +345,7 @@ bool ag_gradcheck_at(AgSite at, AgFunction *f, void *arg, Tensor **in, int n, FI
     run_backward(at, first, second);
     mark_unwritten(false);
     ag_set_random_state(random);
-    const Check check = { at, f, arg, in };
+    const Check check = { at, f, arg, in, n };
     bool right = true;
     for (int i = 0; i < n; i++)
         if (in[i]->requires_grad && !check_input(&check, i, report)) right = false;

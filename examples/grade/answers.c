@@ -16,7 +16,7 @@ void answer_layer_norm(int n, const double *x, double *y)
     (void)n, (void)x, (void)y;
 }
 
-/* Lessons 9 and 10. n words, each with a query, a key and a value of k numbers; query[i * k + d] is number d of word i's query.
+/* Lesson 10. n words, each with a query, a key and a value of k numbers; query[i * k + d] is number d of word i's query.
  * y, of the same shape: the mean of the values, weighted by the softmax of the scores q.k / sqrt(k). You can call
  * answer_softmax. */
 void answer_attention(int n, int k, const double *query, const double *key, const double *value, double *y)
@@ -24,7 +24,7 @@ void answer_attention(int n, int k, const double *query, const double *key, cons
     (void)n, (void)k, (void)query, (void)key, (void)value, (void)y;
 }
 
-/* Lesson 13. Whether position i of a decoder may see position j. */
+/* Lesson 14. Whether position i of a decoder may see position j. */
 bool answer_sees(int i, int j)
 {
     (void)i, (void)j;
@@ -41,7 +41,7 @@ void answer_adam(double *w, double *m, double *v, double dw, int step, double lr
     (void)w, (void)m, (void)v, (void)dw, (void)step, (void)lr;
 }
 
-/* Lesson 17. A step of the arithmetic coder. Its interval begins at *low and is *length long. It is divided among the symbols
+/* Lesson 18. A step of the arithmetic coder. Its interval begins at *low and is *length long. It is divided among the symbols
  * 0, 1, 2, ... in this order; the part of symbol i is p[i] of it. Make the interval the part of `symbol`. */
 void answer_interval(double *low, double *length, const double *p, int symbol)
 {

@@ -8,71 +8,133 @@
 
 static const char *const file = "examples/grade/answers.c";
 
-bool same(const double *got, Tensor *t)
+static bool agree(double got, double want)
 {
-    for (int i = 0; i < tensor_numel(t); i++) {
-        double want = (double)tensor_data(t)[i];
-        if (!(fabs(got[i] - want) <= 1e-4 * (1 + fabs(want)))) {
+    return got == want || fabs(got - want) <= 1e-5 * (1 + fabs(want));
+}
+
+/* Whether the numbers are `factor` times those of the tensor. */
+static bool same(const double *got, Tensor *want, double factor)
+{
+    for (int i = 0; i < tensor_numel(want); i++) {
+        if (!agree(got[i], factor * (double)tensor_data(want)[i])) {
             return false;
         }
     }
     return true;
 }
 
-void grade(const char *name, const double *got, Tensor *want, const Mistake *mistake)
+/* The likely mistake: one of the list, or a constant factor. */
+static void print_mistake(const double *got, Tensor *want, const Mistake *mistake)
+{
+    int largest = 0;
+    for (; mistake->why; mistake++) {
+        if (same(got, mistake->result, 1)) {
+            printf("             %s\n", mistake->why);
+            return;
+        }
+    }
+    for (int i = 0; i < tensor_numel(want); i++) {
+        largest = fabs(tensor_data(want)[i]) > fabs(tensor_data(want)[largest]) ? i : largest;
+    }
+    double factor = got[largest] / (double)tensor_data(want)[largest];
+    if (factor != 0 && same(got, want, factor)) {
+        printf("             Each number is %g times the expected one.\n", factor);
+    }
+}
+
+void grade(const char *name, const double *got, Tensor *want, const char *not_finite, const Mistake *mistake)
 {
     int i = 0;
     printf("%-12s ", name);
-    if (same(got, want)) {
+    if (same(got, want, 1)) {
         printf("right\n");
         return;
     }
-    if (same(got, tensor_zeros(tensor_shape(want)))) {
+    if (same(got, tensor_zeros(tensor_shape(want)), 1)) {
         printf("not written yet\n");
     } else {
-        while (fabs(got[i] - (double)tensor_data(want)[i]) <= 1e-4) {
+        while (agree(got[i], (double)tensor_data(want)[i])) {
             i++;
         }
         printf("wrong: number %d of the result is %g, expected %g\n", i, got[i], (double)tensor_data(want)[i]);
-        if (!isfinite(got[i])) {
-            printf("             e^x of a large x is infinite. Subtract the largest x first.\n");
-        }
-        for (; mistake->why; mistake++) {
-            if (same(got, mistake->result)) {
-                printf("             %s\n", mistake->why);
-            }
+        if (isfinite(got[i])) {
+            print_mistake(got, want, mistake);
+        } else {
+            printf("             %s\n", not_finite);
         }
     }
     example_complain("%s in %s is not right yet", name, file);
 }
 
-Tensor *library_adam(const double *dw, double lr)
+double adam_gradient(int run, int step)
 {
-    Tensor *t = tensor_zeros(SHAPE(STEPS)), *w = tensor_set_requires_grad(tensor_ones(AG_SCALAR), true);
-    Tensor *m = tensor_zeros(AG_SCALAR), *v = tensor_zeros(AG_SCALAR);
+    static const double dw[STEPS] = { 0.5, 0.2, -0.1, 0.3 };
+    return run == 0 ? dw[step] : 1e-7 * dw[step];
+}
+
+Tensor *library_adam(double lr)
+{
+    Tensor *t = tensor_zeros(SHAPE(RUNS * STEPS));
     AgAdam o = nn_adam_options(lr);
-    for (int i = 0; i < STEPS; i++) {
-        AgScope scope = ag_begin(AG_RECORD);
-        ag_backward(ag_scale(w, dw[i]));
-        ag_adam_update_part(w, 0, 1, tensor_grad_data(w), tensor_mutable_data(m), tensor_mutable_data(v), &o, i + 1, 1);
-        tensor_zero_grad(w);
-        ag_end(scope);
-        tensor_mutable_data(t)[i] = (ag_real)tensor_item(w);
+    for (int run = 0; run < RUNS; run++) {
+        Tensor *w = tensor_set_requires_grad(tensor_ones(AG_SCALAR), true);
+        Tensor *m = tensor_zeros(AG_SCALAR), *v = tensor_zeros(AG_SCALAR);
+        for (int i = 0; i < STEPS; i++) {
+            AgScope scope = ag_begin(AG_RECORD);
+            ag_backward(ag_scale(w, adam_gradient(run, i)));
+            ag_adam_update_part(w, 0, 1, tensor_grad_data(w), tensor_mutable_data(m), tensor_mutable_data(v), &o, i + 1, 1);
+            tensor_zero_grad(w);
+            ag_end(scope);
+            tensor_mutable_data(t)[run * STEPS + i] = (ag_real)tensor_item(w);
+        }
     }
     return t;
 }
 
-Tensor *wrong_adam(AdamMistake how, const double *dw, double lr)
+const char *const adam_mistake[ADAM_MISTAKES] = {
+    [UNCORRECTED] = "Divide m by 1 - 0.9^step and v by 1 - 0.999^step.",
+    [M_UNCORRECTED] = "Divide m by 1 - 0.9^step, too.",
+    [V_UNCORRECTED] = "Divide v by 1 - 0.999^step, too.",
+    [NOT_SQUARED] = "v is the average of the squares, dw * dw.",
+    [NO_AVERAGES] = "This is gradient descent: use m and v.",
+    [NO_M] = "The numerator is m, not dw.",
+    [UPHILL] = "Subtract the step: w must go down, against the gradient.",
+    [NO_ROOT] = "Divide by the square root of v.",
+    [NO_EPS] = "1e-8 is missing: add it to the square root of v.",
+    [EPS_IN_ROOT] = "Add 1e-8 to the square root of v, not to v.",
+    [EXCHANGED] = "0.9 belongs to m, 0.999 to v.",
+    [NO_SHARE] = "The new gradient counts 0.1 in m, and its square 0.001 in v.",
+    [FORGETS] = "Store the new m and v in *m and *v for the next step.",
+    [ONE_STEP_LATE] = "step counts from 1: use it as it is.",
+};
+
+/* One step with this mistake. */
+static void step_wrongly(AdamMistake how, double *w, double *m, double *v, double dw, int step, double lr)
 {
-    Tensor *t = tensor_zeros(SHAPE(STEPS));
-    double w = 1, m = 0, v = 0;
-    for (int i = 1; i <= STEPS; i++) {
-        double g = dw[i - 1], start_m = how == UNCORRECTED ? 1 : 1 - pow(0.9, i);
-        double start_v = how == UNCORRECTED ? 1 : 1 - pow(0.999, i);
-        m = 0.9 * m + 0.1 * g;
-        v = 0.999 * v + 0.001 * (how == NOT_SQUARED ? g : g * g);
-        w -= how == NO_AVERAGES ? lr * g : (how == UPHILL ? -1 : 1) * lr * (m / start_m) / (sqrt(v / start_v) + 1e-8);
-        tensor_mutable_data(t)[i - 1] = (ag_real)w;
+    double beta1 = how == EXCHANGED ? 0.999 : 0.9, beta2 = how == EXCHANGED ? 0.9 : 0.999;
+    int steps = step + (how == ONE_STEP_LATE);
+    double start_m = how == UNCORRECTED || how == M_UNCORRECTED ? 1 : 1 - pow(beta1, steps);
+    double start_v = how == UNCORRECTED || how == V_UNCORRECTED ? 1 : 1 - pow(beta2, steps);
+    if (how == FORGETS) {
+        *m = *v = 0;
+    }
+    *m = beta1 * *m + (how == NO_SHARE ? 1 : 1 - beta1) * dw;
+    *v = beta2 * *v + (how == NO_SHARE ? 1 : 1 - beta2) * (how == NOT_SQUARED ? dw : dw * dw);
+    double average = how == NO_M ? dw : *m / start_m, squares = *v / start_v, eps = how == NO_EPS ? 0 : 1e-8;
+    double root = how == NO_ROOT ? squares + eps : how == EPS_IN_ROOT ? sqrt(squares + eps) : sqrt(squares) + eps;
+    *w -= how == NO_AVERAGES ? lr * dw : (how == UPHILL ? -1 : 1) * lr * average / root;
+}
+
+Tensor *wrong_adam(AdamMistake how, double lr)
+{
+    Tensor *t = tensor_zeros(SHAPE(RUNS * STEPS));
+    for (int run = 0; run < RUNS; run++) {
+        double w = 1, m = 0, v = 0;
+        for (int i = 0; i < STEPS; i++) {
+            step_wrongly(how, &w, &m, &v, adam_gradient(run, i), i + 1, lr);
+            tensor_mutable_data(t)[run * STEPS + i] = (ag_real)w;
+        }
     }
     return t;
 }

@@ -7,15 +7,21 @@
 /* A usual mistake: its result, and what to do. `why` is NULL after the last one. */
 typedef struct { Tensor *result; const char *why; } Mistake;
 
-bool same(const double *got, Tensor *want);                             /* up to 1e-4 */
-/* Compares an answer with the library's result. If it is wrong, prints the first wrong number and the likely mistake. */
-void grade(const char *name, const double *got, Tensor *want, const Mistake *mistake);
+/* Compares an answer with the library's result. If it is wrong, prints the first wrong number and the likely mistake;
+ * `not_finite` if that number is not finite. */
+void grade(const char *name, const double *got, Tensor *want, const char *not_finite, const Mistake *mistake);
 
-enum { STEPS = 4 };
-/* The weight after each of STEPS steps from 1 with the gradients dw, of the library's Adam and of a wrong one. */
-Tensor *library_adam(const double *dw, double lr);
-typedef enum { UNCORRECTED, NOT_SQUARED, NO_AVERAGES, UPHILL } AdamMistake;
-Tensor *wrong_adam(AdamMistake how, const double *dw, double lr);
+/* The weight after each of STEPS steps from 1, of the library's Adam and of a wrong one; in RUNS runs. In the second run the
+ * gradients are so small that 1e-8 counts. */
+enum { RUNS = 2, STEPS = 4 };
+double adam_gradient(int run, int step);                                /* step: from 0 */
+Tensor *library_adam(double lr);
+typedef enum {
+    UNCORRECTED, M_UNCORRECTED, V_UNCORRECTED, NOT_SQUARED, NO_AVERAGES, NO_M, UPHILL, NO_ROOT, NO_EPS, EPS_IN_ROOT, EXCHANGED,
+    NO_SHARE, FORGETS, ONE_STEP_LATE, ADAM_MISTAKES
+} AdamMistake;
+extern const char *const adam_mistake[ADAM_MISTAKES];                   /* what to do */
+Tensor *wrong_adam(AdamMistake how, double lr);
 
 enum { SYMBOLS = 4 };
 /* The start and the length of the coder's interval after each of SYMBOLS symbols, (2 SYMBOLS): right, or with a mistake. */

@@ -20,12 +20,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 LARGEST = 600 * 1000
 
+# The sections in their order. Each is a folder of sections/ with section.html and scripts; its texts are in texts.js.
+SECTIONS = ["gradient", "rule", "spiral", "race", "norm", "softmax", "geometry", "positions", "transformer", "bits"]
+
 # ---- the engine --------------------------------------------------------------------------------------------------------
 
 # The library's own sources, except those of threads and files, in whose place are those of the folder wasm.
 SOURCES = ["autograd/*.c", "autograd/ops/*.c", "autograd/debug/*.c", "autograd/kernels/*.c", "nn/*.c", "nn/files/*.c",
            "nn/parallel/*.c", "models/*.c", "examples/page/wasm/*.c", "examples/page/engine/*.c", "examples/page/sha256.c",
-           "examples/page/training.c"]
+           "examples/page/training.c", "examples/skip_connection/setup.c"]
 REPLACED = ["autograd/kernels/threads.c", "nn/files/file.c"]
 
 INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "examples", "autograd/kernels/include",
@@ -101,6 +104,20 @@ def read(name):
         return file.read()
 
 
+def section_html(name):
+    """{{training}} stands for the controls of a training run."""
+    training = read("sections/training.html").strip().replace("{{name}}", name)
+    return read(f"sections/{name}/section.html").replace("{{training}}", training)
+
+
+def scripts():
+    """main.js, where a line "// @include NAME" is replaced by that file, and "// @sections" by the scripts of all sections."""
+    files = [os.path.relpath(path, HERE) for name in SECTIONS
+             for path in sorted(glob.glob(os.path.join(HERE, "sections", name, "*.js")))]
+    text = read("scripts/main.js").replace("// @sections", "\n".join(map(read, files)))
+    return re.sub(r"^// @include (\S+)$", lambda m: read("scripts/" + m[1]), text, flags=re.M)
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -110,8 +127,8 @@ def main():
         "style": read("style.css"),
         "native": json.dumps(native_hashes(build)),
         "engine": base64.b64encode(gzip.compress(engine, 9, mtime=0)).decode(),
-        # A line "// @include NAME" of main.js is replaced by that file.
-        "scripts": re.sub(r"^// @include (\S+)$", lambda m: read("scripts/" + m[1]), read("scripts/main.js"), flags=re.M),
+        "sections": "\n".join(map(section_html, SECTIONS)),
+        "scripts": scripts(),
     }
     page = re.sub(r"\{\{(\w+)\}\}", lambda m: parts[m[1]], read("page.html")).encode()
     if len(page) > LARGEST:

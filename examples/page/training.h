@@ -10,14 +10,19 @@
 /* ---- the spiral: examples/spiral.c ------------------------------------------------------------------------------- */
 
 typedef struct SpiralRun SpiralRun;
-enum { SPIRAL_POINTS = 400, SPIRAL_WIDTH = 64, SPIRAL_STEPS = 501 };        /* spiral.c counts its steps from 0 to 500 */
-SpiralRun *spiral_new(int width);
+enum { SPIRAL_POINTS = 400, SPIRAL_STEPS = 501 };       /* spiral.c counts its steps from 0 to 500 */
+typedef enum { DATA_SPIRAL, DATA_RINGS, DATA_XOR, DATA_CLOUDS } SpiralData;
+typedef enum { BY_ADAM, BY_SGD, BY_MOMENTUM } SpiralOptimizer;
+typedef struct { int width; SpiralData data; SpiralOptimizer optimizer; double lr; uint64_t seed; } SpiralOptions;
+SpiralOptions spiral_defaults(void);                    /* those of spiral.c */
+SpiralRun *spiral_new(SpiralOptions options);
 void spiral_free(SpiralRun *r);
+Module *spiral_model(SpiralRun *r);
 double spiral_step(SpiralRun *r);                       /* returns the loss before the step */
 bool spiral_save(SpiralRun *r, const char *file);       /* as spiral.c saves its model; false with ag_error() */
-/* 400 points of the spiral, as (x, y) pairs; points 0, 2, 4, ... are on one arm, the others on the other one. */
+/* 400 points of the data, as (x, y) pairs; points 0, 2, 4, ... are of one class (arm), the others of the other one. */
 void spiral_points(SpiralRun *r, float *xy);
-/* For n points: the probability of the second arm. */
+/* For n points: the probability of the second class. */
 void spiral_probabilities(SpiralRun *r, const float *xy, int64_t n, float *p);
 
 /* ---- a Transformer that sorts or reverses six digits --------------------------------------------------------------- */
@@ -25,7 +30,7 @@ void spiral_probabilities(SpiralRun *r, const float *xy, int64_t n, float *p);
 typedef enum { TASK_SORT, TASK_REVERSE } Task;
 enum { ROW = 6, DIGITS = 10, START = 10, SORTER_STEPS = 500 };
 typedef struct { Transformer *model; Optimizer *adam; AgRandom random; Task task; int64_t step; } SorterRun;
-SorterRun *sorter_new(Task task);
+SorterRun *sorter_new(Task task, uint64_t seed);
 void sorter_free(SorterRun *r);
 double sorter_step(SorterRun *r);                       /* returns the loss before the step */
 bool sorter_save(SorterRun *r, const char *file);

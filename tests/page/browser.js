@@ -63,11 +63,15 @@ async function open(program, url, { width = 1280, height = 900, phone = false } 
     const tell = (method, params) => send(method, params, sessionId);
     for (const domain of ['Page', 'Runtime', 'Log']) await tell(`${domain}.enable`);
     await tell('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: phone });
-    const whenLoaded = new Promise((resolve) => loaded.push(resolve));
-    await tell('Page.navigate', { url });
-    await whenLoaded;
 
     const browser = {
+        width,
+        // Opens an address, or the same again, and waits until it is loaded.
+        async go(address) {
+            const whenLoaded = new Promise((resolve) => loaded.push(resolve));
+            await tell(address ? 'Page.navigate' : 'Page.reload', address ? { url: address } : {});
+            await whenLoaded;
+        },
         complaints,                                         // errors and warnings of the console, and exceptions
         tell,
         // The value of an expression in the page; promises are awaited.
@@ -88,13 +92,30 @@ async function open(program, url, { width = 1280, height = 900, phone = false } 
         // Presses a key as a keyboard does. `shift` is for Tab backwards.
         async key(name, { shift = false, ctrl = false } = {}) {
             const codes = { Tab: 9, Enter: 13, ' ': 32, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40, Home: 36,
-                End: 35, a: 65 };
+                End: 35, PageUp: 33, PageDown: 34, Escape: 27, a: 65 };
             const text = name === 'Enter' ? '\r' : name.length === 1 && !ctrl ? name : undefined;
             const event = { key: name, code: name === ' ' ? 'Space' : name, windowsVirtualKeyCode: codes[name] ?? 0,
                 modifiers: (shift ? 8 : 0) + (ctrl ? 2 : 0), commands: ctrl && name === 'a' ? ['selectAll'] : [] };
             await tell('Input.dispatchKeyEvent', { type: text ? 'keyDown' : 'rawKeyDown', text, ...event });
             await tell('Input.dispatchKeyEvent', { type: 'keyUp', ...event });
         },
+        // Moves the mouse, or a finger, to the middle of what expression names, moved by some pixels.
+        async point(expression, { by = [0, 0], touch = false } = {}) {
+            const { x, y } = await browser.value(`(() => {
+                const e = ${expression};
+                e.scrollIntoView({ block: 'center', behavior: 'instant' });
+                const b = e.getBoundingClientRect();
+                return { x: b.x + b.width / 2 + ${by[0]}, y: b.y + b.height / 2 + ${by[1]} }; })()`);
+            if (!touch) {
+                await tell('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y });
+            } else {
+                await tell('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x, y }] });
+                await tell('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+            }
+        },
+        // Emulates a medium (print, screen) and preferences: { 'prefers-color-scheme': 'dark' }.
+        prefer: (features, media = '') => tell('Emulation.setEmulatedMedia', { media,
+            features: Object.entries(features).map(([name, value]) => ({ name, value })) }),
         type: (text) => tell('Input.insertText', { text }),
         // Writes a picture of the element, or of the whole page.
         async picture(file, selector = 'html') {
@@ -110,6 +131,7 @@ async function open(program, url, { width = 1280, height = 900, phone = false } 
             fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
         },
     };
+    await browser.go(url);
     return browser;
 }
 

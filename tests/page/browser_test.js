@@ -1,24 +1,36 @@
-// browser_test.js CHROMIUM PAGE_HTML [PICTURES]: the page in a browser, by keyboard: it steps, trains, compares the hashes, in
-// both languages, at the width of a desk and of a phone, without a complaint in the console. Pictures go to that folder.
+// browser_test.js CHROMIUM PAGE_HTML [PICTURES]: the page in a browser: by keyboard, mouse and finger; links and reloads;
+// training with its history and the hashes; a lecture; dark, printed and on a phone; in both languages, without a complaint in
+// the console. Pictures go to that folder.
 'use strict';
+const fs = require('fs');
+const os = require('os');
 const path = require('path');
 const { that, same, finish } = require('./checks.js');
 const { open } = require('./browser.js');
 
 const [, , program, page, pictures] = process.argv;
-const url = (hash) => `file://${encodeURI(path.resolve(page))}#${hash}`;
-const SECTIONS = ['gradient', 'rule', 'spiral', 'race', 'geometry', 'transformer', 'bits'];
+const url = (link) => `file://${encodeURI(path.resolve(page))}#${link}`;
+const SECTIONS = ['gradient', 'rule', 'spiral', 'race', 'norm', 'softmax', 'geometry', 'positions', 'transformer', 'bits'];
 const text = (selector) => `document.querySelector(${JSON.stringify(selector)}).textContent`;
+const READY = "document.body?.classList.contains('ready')";
+const LONG = 300;                                           // seconds, for a machine that does many other things
 
-async function ready(language, size) {
-    const browser = await open(program, url(language), size);
-    await browser.until("document.body.classList.contains('ready')");
+async function ready(link, size) {
+    const browser = await open(program, url(link), size);
+    await browser.until(READY);
     return browser;
 }
 
+// Chooses a value of a control, as a reader does.
+const choose = (browser, selector, value) => browser.value(`(() => {
+    const control = document.querySelector(${JSON.stringify(selector)});
+    control.value = ${JSON.stringify(value)};
+    for (const event of ['input', 'change']) control.dispatchEvent(new Event(event, { bubbles: true }));
+})()`);
+
 // Presses Tab until the element has the focus.
 async function tabTo(browser, selector) {
-    for (let i = 0; i < 200; i++) {
+    for (let i = 0; i < 400; i++) {
         if (await browser.value(`document.activeElement?.matches(${JSON.stringify(selector)}) ?? false`)) return true;
         await browser.key('Tab');
     }
@@ -27,7 +39,8 @@ async function tabTo(browser, selector) {
 
 // Everything that can have the focus is reached by Tab, and has a name and a visible mark there.
 async function walk(browser, what) {
-    const all = await browser.value(`[...document.querySelectorAll('a[href], button, input, select, textarea, [tabindex]')]
+    const all = await browser.value(`[...document.querySelectorAll(
+        'a[href], button, input, select, textarea, summary, [tabindex="0"]')]
         .filter((e) => !e.disabled && e.getClientRects().length).length`);
     const seen = new Set();
     for (let i = 0; i < all + 5; i++) {
@@ -54,22 +67,26 @@ async function walk(browser, what) {
     }
 }
 
+// A phone widens its window (innerWidth) to what does not fit.
+const fits = (browser) => browser.value(`document.documentElement.scrollWidth <= ${browser.width}`);
+
 async function texts(browser, what) {
     same(`${what}: texts that are empty`, await browser.value(
         `[...document.querySelectorAll('[data-text]')].filter((e) => !e.textContent.trim()).map((e) => e.dataset.text).join()`),
     '');
     that(`${what}: nothing is left to fill in`, !/\{\w+\}|undefined/.test(await browser.value('document.body.innerText')));
-    that(`${what}: no scrolling sideways`, await browser.value('document.documentElement.scrollWidth <= innerWidth'));
+    that(`${what}: no scrolling sideways`, await fits(browser));
 }
 
 async function keep(browser, name) {
     if (!pictures) return;
+    await browser.value('document.activeElement.blur()');
     for (const id of SECTIONS) await browser.picture(path.join(pictures, `${name}_${id}.png`), `#${id}`);
 }
 
 // A reader at a desk, in English, with the keyboard alone.
 async function atADesk() {
-    const b = await ready('en', { width: 1280, height: 900 });
+    const b = await ready('?lang=en', { width: 1280, height: 900 });
     const painted = `performance.getEntriesByName('first-contentful-paint')[0]?.startTime`;
     await b.until(`${painted} !== undefined`);
     const paint = await b.value(painted);
@@ -98,9 +115,22 @@ async function atADesk() {
     await b.key('a', { ctrl: true });
     await b.type('y = x * oops(x)');
     that('a wrong formula is explained', (await b.value(text('#formula-error'))).includes('There is no function oops'));
+    same('the graph that it left is dim', await b.value("getComputedStyle(document.querySelector('#graph')).opacity"), '0.3');
+    await b.key('a', { ctrl: true });
+    await b.type('y = e^x + sqrt(x)');
+    that('a constant is told', (await b.value(text('#formula-note'))).includes('e is the constant 2.71828'));
+    await b.value("document.querySelector('#leaf-x').focus()");
+    await b.key('a', { ctrl: true });
+    await b.type('-1');
+    that('a root of a negative number is told', (await b.value(text('#formula-error'))).includes('the root of −1'));
+    await tabTo(b, '#formula');
     await b.key('a', { ctrl: true });
     await b.type('y = x x x');
+    await choose(b, '#leaf-x', '3');
     same('a right one removes that', await b.value(text('#formula-error')), '');
+    same('and the graph is not dim', await b.value("getComputedStyle(document.querySelector('#graph')).opacity"), '1');
+    that('the question is about this formula', (await b.value(text('#gradient-ask'))).includes('x is used in 3 places'),
+        await b.value(text('#gradient-ask')));
     await tabTo(b, '#gradient-stepper input');
     await b.key('End');
     that('what is used twice in a step has one sum',
@@ -110,34 +140,83 @@ async function atADesk() {
     // Section 2: a wrong rule, a right one.
     await tabTo(b, '#rule-backward');
     await b.key('Enter', { ctrl: true });
-    that('half of the gradient', (await b.value(text('#rule-report'))).includes('each is 0.5 times the correct value'),
-        await b.value(text('#rule-report')));
+    that('half of the gradient', (await b.value(text('#rule-verdict'))).includes('each is 0.5 times the correct value'),
+        await b.value(text('#rule-verdict')));
+    same('six rows of the report', await b.value("document.querySelectorAll('#rule-report tr.bad').length"), 6);
+    await b.key('a', { ctrl: true });
+    await b.type('dx = 2.001 dy x');
+    await b.key('Enter', { ctrl: true });
+    that('nearly right is wrong', (await b.value(text('#rule-verdict'))).startsWith('✗'), await b.value(text('#rule-verdict')));
+    await b.key('a', { ctrl: true });
+    await b.type('dx = 2 dy x\ndz = 0');
+    await b.key('Enter', { ctrl: true });
+    that('a line for no input', (await b.value(text('#rule-verdict'))).includes('no input for the line “dz”'));
     await b.key('a', { ctrl: true });
     await b.type('dx = 2 dy x');
     await b.key('Enter', { ctrl: true });
     that('the right rule', (await b.value(text('#rule-verdict'))).startsWith('✓'));
 
-    // Section 3. It takes half a second; the limit leaves room for a machine that does many other things.
+    // Section 3: slowly, then as fast as it can, with a look back at an earlier step. The limits leave room for a machine that
+    // does many other things.
+    const map = "document.querySelector('#spiral-map').toDataURL()", untrained = await b.value(map);
+    await choose(b, '#spiral .speed', '10');
     await tabTo(b, '#spiral .run');
     await b.key('Enter');
-    await b.until(`${text('#spiral-hash')} !== ''`);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await b.key('Enter');
+    const shown = async () => Number((await b.value(text('#spiral .history output'))).split(' / ')[0]);
+    const slow = await shown();
+    that('10 steps a second', slow > 0 && slow <= 25, slow);
+    await tabTo(b, '#spiral .history input');
+    const newest = await b.value(text('#spiral-state'));
+    await b.key('Home');
+    same('step 0 is shown again', await b.value(text('#spiral-state')), 'Not trained yet: the weights are random.');
+    that('with its map', await b.value(map) === untrained);
+    await b.key('End');
+    same('the last step is shown again', await b.value(text('#spiral-state')), newest);
+    await b.key('ArrowLeft');
+    same('a step back in the history', await shown(), slow - 1);
+    await choose(b, '#spiral .speed', '0');
+    await b.value("document.querySelector('#spiral .run').focus()");
+    await b.key('Enter');
+    await b.until(`${text('#spiral-hash')} !== ''`, LONG);
     that('the hash of the spiral', (await b.value(text('#spiral-hash'))).includes('prints the same'),
         await b.value(text('#spiral-hash')));
     const seconds = Number((await b.value(text('#spiral-state'))).match(/([\d.]+) s of computing/)[1]);
     console.log(`501 steps of the spiral: ${seconds} s of computing`);
     that('the time of the spiral', seconds < 20, seconds);
 
-    // Section 4: 16 blocks.
-    await tabTo(b, '#race-depth');
-    for (let i = 0; i < 15; i++) await b.key('ArrowRight');
+    // Section 4: 16 blocks. Two seeds more give a band.
+    same('the first depth', await b.value("document.querySelector('#race-depth').value"), '16');
+    await choose(b, '#race .speed', '0');
     await tabTo(b, '#race .run');
     await b.key('Enter');
-    await b.until(`${text('#race-state')}.includes('step 200')`);
+    await b.until(`${text('#race-state')}.includes('step 200')`, LONG);
     const [, plain, skip] = (await b.value(text('#race-state'))).match(/loss ([\d.]+), x \+ f\(x\) has (.*)\.$/);
     that('f(x) of 16 blocks learns nothing, x + f(x) does', plain > 0.9 && (skip < 0.01 || skip.includes('× 10⁻')),
         `${plain} and ${skip}`);
+    await choose(b, '#race .seeds', '3');
+    await choose(b, '#race-depth', '3');
+    await choose(b, '#race .init', '1');
+    for (let i = 0; i < 3; i++) await b.value("document.querySelector('#race .once').click()");
+    same('bands of three seeds', await b.value("document.querySelectorAll('#race-loss .band').length"), 2);
+    that('x + f(x) with the weights of he starts high', Number((await b.value(text('#race-state')))
+        .match(/x \+ f\(x\) has (\d+\.?\d*)/)[1]) > 1, await b.value(text('#race-state')));
+    await choose(b, '#race .what', 'signal');
+    that('the signal is shown', (await b.value(text('#race-norm'))).includes('of the signal at step 0'));
 
-    // Section 5: a word moved by keys, and the heat.
+    // Sections 5 and 6.
+    await tabTo(b, '#norm .double');
+    await b.key('Enter');
+    same('doubled', await b.value(text('#norm-inputs output')), '2');
+    that('dx still sums to 0', (await b.value(text('#norm-sums'))).includes('dx sums to 0; the sum of x · dx is 0'),
+        await b.value(text('#norm-sums')));
+    await b.until("document.querySelectorAll('#softmax-largest circle').length === 22", LONG);
+    await tabTo(b, '#softmax-k');
+    await b.key('Home');
+    that('K = 1', (await b.value(text('#softmax-state'))).startsWith('K = 1:'));
+
+    // Section 7: a word moved by keys, and the heat.
     const kept = async () => Number((await b.value(text('#geometry-area'))).match(/([\d.]+) %/)[1]);
     await tabTo(b, '#temperature');
     const before = await kept();
@@ -147,10 +226,18 @@ async function atADesk() {
     await b.key('ArrowUp');
     same('a word moved by keys', await b.value(`document.activeElement.getAttribute('aria-valuetext')`), 'x −1.7, y −0.8');
 
-    // Sections 6 and 7: all three runs, then each step of the Transformer's backward pass.
+    // Section 8: the number of a cell by keys and by the mouse.
+    await tabTo(b, '#positions-table svg');
+    same('the cell at the focus', await b.value(text('#positions-table output')), 'position 0, dimension 0: 0');
+    await b.key('ArrowRight');
+    same('the cell at its right', await b.value(text('#positions-table output')), 'position 0, dimension 1: 1');
+    await b.point("document.querySelectorAll('#positions-table rect')[1 + 32 * 3]");
+    same('the cell at the mouse', await b.value(text('#positions-table output')), 'position 3, dimension 0: 0.1411');
+
+    // Sections 9 and 10: all three runs, then each step of the Transformer's backward pass.
     await tabTo(b, '#bits-run');
     await b.key('Enter');
-    await b.until(`document.querySelectorAll('#bits-table .good, #bits-table .bad').length === 3`, 120);
+    await b.until(`document.querySelectorAll('#bits-table .good, #bits-table .bad').length === 3`, LONG);
     same('equal hashes', await b.value(`document.querySelectorAll('#bits-table .good').length`), 3);
     that('it reverses', (await b.value(text('#answer'))).includes('6 of 6 right'));
     await b.value(`document.querySelector('#transformer-stepper input').focus()`);
@@ -170,7 +257,7 @@ async function atADesk() {
 
 // A phone, in Japanese, and the change of the language.
 async function onAPhone() {
-    const b = await ready('ja', { width: 390, height: 844, phone: true });
+    const b = await ready('?lang=ja', { width: 390, height: 844, phone: true });
     same('the language', await b.value('document.documentElement.lang'), 'ja');
     await texts(b, 'Japanese');
     await walk(b, 'Japanese');
@@ -183,7 +270,15 @@ async function onAPhone() {
         })()`);
         for (let i = 0; i < 20; i++) await b.value(`document.querySelector('#gradient-stepper .forward').click()`);
         await texts(b, `formula ${formula}`);
+        that(`formula ${formula}: no English in the rules`, !/where|else/.test(await b.value(text('#gradient-words'))),
+            await b.value(text('#gradient-words')));
         that(`formula ${formula}: constants are numbers`, !/const\d/.test(await b.value(text('#gradient'))));
+    }
+    const steps = await b.value(`Number(document.querySelector('#transformer-stepper input').max)`);
+    for (let i = 1; i < steps; i++) {
+        await b.value(`document.querySelector('#transformer-stepper .forward').click()`);
+        const rule = await b.value(text('#transformer-words .gradient'));
+        that(`step ${i + 1}: no English in the rule`, !/[a-z]{4}/i.test(rule.replace(/softmax|table|target/g, '')), rule);
     }
     await keep(b, '390_ja');
     await b.value(`document.querySelector('#languages button').click()`);
@@ -195,4 +290,198 @@ async function onAPhone() {
     await b.close();
 }
 
-atADesk().then(onAPhone).then(() => finish(), (error) => { finish(error); process.exit(); });
+// What a link holds: all of this is there again after a reload, and in another window, but not what the next link leaves out.
+async function links() {
+    const b = await ready('?lang=ja', { width: 1280, height: 900 });
+    const set = { '#formula': 'y = a sin(2 b)', '#leaf-a': '1.5', '#gradient-stepper input': '3', '#rule-exercises': '3',
+        '#rule-backward': 'dx = dy (1 - y^2)', '#spiral .data': '2', '#spiral .width': '8', '#spiral .rate': '0.1',
+        '#spiral .optimizer': '2', '#spiral .seed': '7', '#race-depth': '5', '#race .init': '3', '#race .target': '1', '#race .seeds': '3',
+        '#race .seed': '4', '#norm .kind': '1', '#norm-2': '4.5', '#softmax-k': '4', '#softmax .scaled': '1',
+        '#temperature': '2', '#position': '21', '#positions .width': '16', '#transformer .task': '1', '#row': '271828',
+        '#transformer-stepper input': '9' };
+    for (const [selector, value] of Object.entries(set)) await choose(b, selector, value);
+    for (const id of ['spiral', 'race', 'transformer']) {
+        for (let i = 0; i < 4; i++) await b.value(`document.querySelector('#${id} .once').click()`);
+    }
+    await choose(b, '#spiral .history input', '2');
+    await b.value("document.querySelector('#plane g.word').dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowUp' }))");
+    await b.value("document.querySelector('#positions').scrollIntoView({ behavior: 'instant' })");
+    const word = "document.querySelector('#plane g.word').getAttribute('aria-valuetext')";
+    const steps = `['spiral', 'race', 'transformer'].map((id) =>
+        document.querySelector('#' + id + ' .history output').textContent.split(' / ')[0]).join()`;
+    const everything = `JSON.stringify([${Object.keys(set).map((s) => `document.querySelector('${s}').value`)},
+        document.documentElement.lang, ${word}, ${steps}, document.querySelector('#graph').ariaLabel,
+        document.querySelector('#spiral-state').textContent.replace(/計算時間.*/, ''),
+        document.querySelector('#race-state').textContent, document.querySelector('#answer').textContent])`;
+    await b.value('writeLink()');
+    const before = await b.value(everything), address = await b.value('location.href');
+    that('the link names the section', address.includes('#positions?'), address);
+    that('what was set is there', Object.values(set).every((v) => before.includes(JSON.stringify(v))), before);
+    that('so are the steps', before.includes('"2,4,4"') && before.includes('y −0.8'), before);
+    const again = async (what) => {
+        await b.until(READY);
+        await b.until(`${steps} === '2,4,4'`, LONG);
+        same(what, await b.value(everything), before);
+        that(`${what}: the section`, await b.value(
+            "Math.abs(document.querySelector('#positions').getBoundingClientRect().top) < 40"));
+    };
+    await b.go();
+    await again('after a reload');
+    await b.go('about:blank');
+    await b.go(address);
+    await again('by the link');
+    await b.value('document.querySelector("#sections a").click(), writeLink()');
+    that('a click on a section', (await b.value('location.href')).includes('#gradient?'), await b.value('location.href'));
+    await b.go('about:blank');
+    await b.go(url('race?depth=99&init=7&seed=x&lang=xx&formula=&step=-1&spiral-step=z&x=1&words=2'));
+    await b.until(READY);
+    same('a link with nonsense', await b.value(`['#race-depth', '#race .init', '#race .seed'].map((s) =>
+        document.querySelector(s).value).join() + document.documentElement.lang`), '24,0,0en');
+    same('complaints of the console', b.complaints.join('; '), '');
+    await b.close();
+}
+
+// One section at a time, by the keys of a remote control.
+async function lecture() {
+    const b = await ready('rule?lang=en', { width: 1280, height: 720 });
+    const shown = `[...document.querySelectorAll('main > section')].filter((s) => s.getClientRects().length)
+        .map((s) => s.id).join()`;
+    const size = "parseFloat(getComputedStyle(document.querySelector('section.shown p, #rule p')).fontSize)";
+    const before = await b.value(size);
+    await b.value("document.querySelector('#lecture').click()");
+    same('the section in view', await b.value(shown), 'rule');
+    that('large type', await b.value(size) > 1.15 * before, await b.value(size));
+    await b.key('PageUp');
+    same('the section before', await b.value(shown), 'gradient');
+    const last = Number(await b.value("document.querySelector('#gradient-stepper input').max"));
+    for (let i = 0; i < last; i++) await b.key('ArrowRight');
+    same('still there, at the last step', await b.value(`${shown} + document.querySelector('#gradient-stepper input').value`),
+        `gradient${last}`);
+    await b.key('ArrowRight');
+    same('behind the last step', await b.value(shown), 'rule');
+    await b.key('ArrowLeft');
+    same('and back', await b.value(shown), 'gradient');
+    await b.value('writeLink()');
+    await b.go();
+    await b.until(READY);
+    same('the lecture after a reload', await b.value(shown), 'gradient');
+    for (const id of SECTIONS) {
+        same('in order', await b.value(shown), id);
+        that(`${id}: no scrolling sideways`, await fits(b));
+        if (pictures) await b.picture(path.join(pictures, `lecture_en_${id}.png`), `#${id}`);
+        await b.key('PageDown');
+    }
+    same('no section behind the last one', await b.value(shown), SECTIONS[SECTIONS.length - 1]);
+    await b.key('Escape');
+    same('all sections', await b.value(shown), SECTIONS.join());
+    same('complaints of the console', b.complaints.join('; '), '');
+    await b.close();
+}
+
+// The least contrast of a text with the paper behind it, and that text.
+const CONTRAST = `(() => {
+    const linear = (v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+    const light = ([r, g, b]) => [r, g, b].map((v) => linear(v / 255))
+        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+    const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
+    const behind = (e) => {
+        for (; e; e = e.parentElement) {
+            const c = numbers(getComputedStyle(e).backgroundColor);
+            if (c.length < 4 || c[3] === 1) return c;
+        }
+        return [255, 255, 255];
+    };
+    let worst = [21, ''];
+    for (const e of document.querySelectorAll('body *')) {
+        const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+        if (!own || !e.getClientRects().length || e.closest('[disabled], [opacity], td, option, .stale')) continue;
+        const style = getComputedStyle(e), inSvg = e.namespaceURI.endsWith('svg');
+        const [a, b] = [numbers(inSvg ? style.fill : style.color), behind(e)].map(light);
+        const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        if (ratio < worst[0]) worst = [ratio, e.textContent];
+    }
+    return worst;
+})()`;
+
+// Dark, printed, saved, with less motion, and on the smallest phone.
+async function looks() {
+    const b = await ready('?lang=en', { width: 1280, height: 900 });
+    const paper = 'getComputedStyle(document.body).backgroundColor';
+    for (const [scheme, color] of [['light', 'rgb(255, 255, 255)'], ['dark', 'rgb(22, 24, 27)']]) {
+        await b.prefer({ 'prefers-color-scheme': scheme });
+        same(`${scheme} paper`, await b.value(paper), color);
+        const [ratio, worst] = await b.value(CONTRAST);
+        that(`${scheme}: contrast of texts`, ratio >= 4.5, `${ratio}: ${worst}`);
+    }
+    await keep(b, 'dark_en');
+    await b.prefer({ 'prefers-color-scheme': 'dark' }, 'print');
+    same('paper is white', await b.value(paper), 'rgb(255, 255, 255)');
+    same('what is not printed', await b.value(`[...document.querySelectorAll('.tools, .stepper, nav, .run, #lecture-bar')]
+        .filter((e) => e.getClientRects().length).length`), 0);
+    const PAGE = 1000;                                      // pixels of an A4 page between its margins, nearly
+    same('figures that no page has room for', await b.value(`[...document.querySelectorAll('.two > *, svg, canvas')]
+        .filter((e) => e.getBoundingClientRect().height > ${PAGE}).map((e) => e.id).join()`), '');
+    const { data } = await b.tell('Page.printToPDF', { printBackground: false });
+    const pdf = Buffer.from(data, 'base64');
+    const pages = pdf.toString('latin1').match(/\/Type\s*\/Page\b/g).length;
+    that('the pages of the PDF', pages >= 8 && pages <= 20, pages);
+    if (pictures) fs.writeFileSync(path.join(pictures, 'printed.pdf'), pdf);
+    await b.prefer({});
+
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'saved-'));
+    await b.tell('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: folder });
+    for (const id of SECTIONS) {
+        const picture = await b.value(`figureBlob(document.querySelector('#${id} .figure')).text()`);
+        that(`${id}: SVG that needs no style sheet`, picture.startsWith('<svg xmlns="http://www.w3.org/2000/svg"')
+            && !/var\(|class=|foreignObject/.test(picture) && picture.includes('<text'), picture.slice(0, 200));
+        same(`${id}: hints are not saved`, picture.includes('Point at a cell'), false);
+        const bytes = await b.value(`figurePng(document.querySelector('#${id} .figure')).then((png) => png.size)`);
+        that(`${id}: PNG`, bytes > 5000, bytes);
+        if (pictures) fs.writeFileSync(path.join(pictures, `saved_${id}.svg`), picture);
+    }
+    const saved = path.join(folder, 'kaeru_race.svg');
+    await b.value(`document.querySelector('#race .tools button').click()`);
+    for (let i = 0; i < 100 && !fs.existsSync(saved); i++) await new Promise((resolve) => setTimeout(resolve, 50));
+    that('the button saves a file', fs.existsSync(saved), fs.readdirSync(folder).join());
+    fs.rmSync(folder, { recursive: true, force: true });
+
+    await b.prefer({ 'prefers-reduced-motion': 'reduce' });
+    await b.go();
+    await b.until(READY);
+    same('less motion: no slow film', await b.value("document.querySelector('#spiral .speed').value"), '0');
+    same('complaints of the console', b.complaints.join('; '), '');
+    await b.close();
+}
+
+async function smallest() {
+    const b = await ready('?lang=ja', { width: 320, height: 640, phone: true });
+    await texts(b, '320 pixels, Japanese');
+    await b.value("document.querySelector('#rule-check').click()");
+    await b.point("document.querySelectorAll('#maps svg')[1].querySelectorAll('rect')[1 + 6 * 2]", { touch: true });
+    const told = await b.value(text('#maps figure:nth-child(2) output'));
+    that('the number at a finger', /^3番目の.が、1番目の.から受け取る割合：0\.\d{3}$/.test(told), told);
+    for (let i = 2; i <= 75; i++) {
+        await b.value("document.querySelector('#transformer-stepper .forward').click()");
+        that(`320 pixels, step ${i}: no scrolling sideways`, await fits(b));
+    }
+    await texts(b, '320 pixels, Japanese, later');
+    await keep(b, '320_ja');
+    await b.value("document.querySelector('#lecture').click()");
+    for (const id of SECTIONS) {
+        that(`320 pixels, lecture, ${id}: no scrolling sideways`,
+            await fits(b));
+        await b.key('PageDown');
+    }
+    await b.key('Escape');
+    await b.value("document.querySelector('#languages button').click()");
+    await texts(b, '320 pixels, English');
+    await keep(b, '320_en');
+    same('complaints of the console', b.complaints.join('; '), '');
+    await b.close();
+}
+
+async function run() {
+    for (const part of [atADesk, onAPhone, links, lecture, looks, smallest]) await part();
+}
+
+run().then(() => finish(), (error) => { finish(error); process.exit(); });

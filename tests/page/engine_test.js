@@ -13,8 +13,11 @@ const inScript = (id) => html.match(new RegExp(`<script [^>]*id="${id}">([^<]*)<
 // The page's own files, without the page. Classes and constants of a script are not properties of its context.
 const context = vm.createContext({ ...globalThis, performance, WebAssembly, TextDecoder, TextEncoder, Blob, Response,
     DecompressionStream, atob });
-for (const name of ['texts.js', 'language.js', 'engine.js', 'formula.js']) {
-    const file = path.join(__dirname, '../../examples/page/scripts', name);
+const sections = fs.readdirSync(path.join(__dirname, '../../examples/page/sections'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory()).map((entry) => `sections/${entry.name}/texts.js`);
+for (const name of ['scripts/texts.js', 'scripts/language.js', ...sections, 'scripts/engine.js', 'scripts/draw.js',
+    'scripts/formula.js', 'sections/gradient/section.js', 'sections/race/section.js', 'sections/rule/grade.js']) {
+    const file = path.join(__dirname, '../../examples/page', name);
     vm.runInContext(fs.readFileSync(file, 'utf8'), context, { filename: file });
 }
 const inPage = (expression) => vm.runInContext(expression, context);
@@ -35,13 +38,24 @@ async function run() {
     const numbers = (n) => Array.from(engine.numbers(n));
 
     // Runs in turn do not disturb each other, and a second run gives the same bits.
-    engine.call('spiral_begin', 64);
+    engine.call('spiral_begin', 64, 0, 0, 0.02, 0);
     engine.call('spiral_train', 100);
-    same('sort', train('sorter', native.sort.steps, 0), native.sort.hash);
-    engine.call('spiral_train', native.spiral.steps - 100);
+    same('sort', train('sorter', native.sort.steps, 0, 0), native.sort.hash);
+    // The history: the weights of an earlier step are shown, and the last ones come back.
+    const saved = engine.numbers(engine.call('spiral_weights', 0)).slice();
+    engine.call('spiral_train', 50);
+    const later = engine.numbers(engine.call('spiral_weights', 0)).slice();
+    const show = (weights) => {
+        engine.numbers(weights.length).set(weights);
+        engine.call('spiral_weights', 1);
+    };
+    show(saved);
+    same('the weights of step 100', engine.numbers(engine.call('spiral_weights', 0)).join(), saved.join());
+    show(later);
+    engine.call('spiral_train', native.spiral.steps - 150);
     engine.call('spiral_hash');
     same('spiral', JSON.parse(engine.printed()), native.spiral.hash);
-    same('reverse', train('sorter', native.reverse.steps, 1), native.reverse.hash);
+    same('reverse', train('sorter', native.reverse.steps, 1, 0), native.reverse.hash);
     engine.write('271828');
     const look = engine.json('sorter_look');
     same('what it writes', look.output.join(''), '828172');
@@ -81,7 +95,7 @@ async function run() {
     same('what the rule of exp reads', gradients('y = exp(x)', { x: 2 }).reads, 'y');
     near('functions', gradients('y = exp(log(x)) + sqrt(x^2) + sin(0 x) + cos(0 x)', { x: 2 }).x, 2);
     for (const bad of ['', 'u +', 'y = foo(x)', 'y = (x', 'y = 2', 'x', 'y = x $ 2', 'y = u; u = x + 1', 'tanh = x + 1',
-        '1 + 2', 'y = longername12 + 1']) {
+        '1 + 2', 'y = longername12 + 1', 'y = pi e']) {
         let message = '';
         try {
             inPage('compileFormula')(bad, new Map());
@@ -91,8 +105,20 @@ async function run() {
         that(`refused: "${bad}"`, message !== '' && !message.includes('{'), message);
     }
 
+    // Constants, and where formulas leave the numbers.
+    near('e and pi are constants', gradients('y = e^x + sin(π x)', { x: 1 }).x, Math.E - Math.PI);
+    const defined = inPage('compileFormula')('e = x + 1; y = 2 e', new Map());
+    same('a name that is defined is no constant', defined.constants.length, 0);
+    for (const [formula, x, words] of [['y = sqrt(x)', -1, 'the root of −1'], ['y = log(x)', 0, 'log needs a number above 0'],
+        ['y = 2 / (x - 1)', 1, '2 is divided by 0'], ['y = x^0.5', -2, '−2 to the power 0.5'], ['y = exp(x)', 200, 'too large'],
+        ['y = x + 1', 1, null]]) {
+        engine.write(inPage('compileFormula')(formula, new Map([['x', x]])).text);
+        const found = inPage('domainError')(inPage('readTrace')(engine.json('formula_trace')));
+        that(`domain of ${formula}`, words ? found?.includes(words) : found === null, found);
+    }
+
     // Every exercise: its first rule is wrong, its solution is right. A usage error leaves the engine usable.
-    const rules = fs.readFileSync(path.join(__dirname, '../../examples/page/scripts/rule.js'), 'utf8')
+    const rules = fs.readFileSync(path.join(__dirname, '../../examples/page/sections/rule/section.js'), 'utf8')
         .match(/^const EXERCISES = [^]*?^];/m)[0];
     vm.runInContext(rules.replace('const', 'var'), context);
     const graded = (e, lines) => {
@@ -114,6 +140,29 @@ async function run() {
         that(`${e.forward}: the first rule is wrong`, !graded(e, e.start));
         that(`${e.forward}: the solution is right`, graded(e, e.solution), engine.printed());
     }
+    // Rules that are nearly right, or wrong in a known way, with a word of the hint.
+    const hint = (forward, lines, low = -2) => {
+        const [y] = inPage('parseStatements')(forward), evaluate = inPage('evaluator');
+        const inputs = forward.includes('z') ? ['x', 'z'] : ['x'], value = evaluate(y.tree, inputs);
+        const given = new Map(inPage('parseStatements')(lines).map((s) => [s.name, evaluate(s.tree, [...inputs, 'y', 'dy'])]));
+        const grades = inPage('gradeRules')(value, given, inputs, inPage('rulePoints')(value, low).points);
+        return grades.filter((g) => !g.agree).map((g) => inPage('ruleHint')(g, grades) ?? 'wrong').join('; ') || 'right';
+    };
+    for (const [forward, lines, words] of [['y = x^2', 'dx = 2 dy x', 'right'], ['y = x^2', 'dx = 2.08 dy x', '1.04 times'],
+        ['y = x^2', 'dx = 2 dy x + 0.05', 'term 0.05'], ['y = x^2', 'dx = 2 dy x + 0.02 dy', 'term 0.02 dy'],
+        ['y = x^2', 'dx = 2.00001 dy x', '1 times'], ['y = x^2', 'dx = -2 dy x', 'sign'],
+        ['y = x^2', 'dx = 2 x', 'factor dy is missing'],
+        ['y = x^2', 'dx = 2 dy', 'factor x is missing'], ['y = x^2', 'dx = 2 dy x^2', 'a factor x too many'],
+        ['y = x^2', 'dx = 2 dy dy x', 'a factor dy too many'], ['y = x^2', 'dx = log(dy)', 'not a finite number'],
+        ['y = x^2', 'dx = 2 x dy^3', 'proportional to dy'], ['y = x z', 'dx = dy x\ndz = dy z', 'Exchange dx and dz'],
+        ['y = x^2 z', 'dx = dy x z\ndz = dy x', '0.5 times'], ['y = tanh(x)', 'dx = dy (1 - x^2)', 'wrong'],
+        ['y = sqrt(x)', 'dx = dy / (2 y)', 'right'], ['y = exp(x)', 'dx = dy y', 'right'],
+        ['y = log(x)', 'dx = dy / x', 'right']]) {
+        const found = hint(forward, lines);
+        that(`${forward}, ${lines}`, words === 'right' ? found === 'right' : found !== 'right' && found.includes(words), found);
+    }
+    same('no place to measure', inPage('rulePoints')((p) => Math.sqrt(-p.x), 0.5), null);
+
     for (let i = 0; i < 500; i++) {
         let error = '';
         try {
@@ -127,9 +176,65 @@ async function run() {
     near('after an error', gradients('y = x x x', { x: 2 }).x, 12);
 
     // With skip connections the gradient survives 16 blocks, without them it vanishes.
-    engine.call('race_begin', 16, 32, 0);
-    const norms = engine.json('race_norms');
-    that('norms', norms.plain.length === 17 && norms.plain[0] < 1e-6 * norms.plain[16] && norms.skip[0] > 0.1 * norms.skip[16]);
+    const race = (k, init, target = 0) => {
+        engine.call('race_begin', k, 16, 32, 0, init, target);
+        return engine.json('race_norms', k);
+    };
+    const { plain, skip } = race(0, 0);
+    that('norms', plain.gradient.length === 17 && plain.gradient[0] < 1e-6 * plain.gradient[16]
+        && skip.gradient[0] > 0.1 * skip.gradient[16]);
+    that('the signal', plain.signal[16] < 0.2 * plain.signal[0] && skip.signal[16] > 0.5 * skip.signal[0]);
+    // Other initial weights turn this round.
+    const he = race(1, 1), small = race(2, 3, 1);
+    that('he keeps the gradient of f(x)', he.plain.gradient[0] > 0.1 * he.plain.gradient[16]);
+    that('he lets that of x + f(x) explode', he.skip.gradient[0] > 100 * he.skip.gradient[16]);
+    near('small-last: x + f(x) passes all', small.skip.gradient[0] / small.skip.gradient[16], 1, 1e-5);
+    same('a race beside others is the same', JSON.stringify(race(0, 0)), JSON.stringify({ plain, skip }));
+
+    // Layer norm does not notice a shift or a stretch of the row; RMS norm notices the shift.
+    const norm = (x, rms) => {
+        engine.numbers(12).set([...x, 1, 0, 0, 0, 0, 0]);
+        return engine.json('norm_look', 6, rms);
+    };
+    const row = [1, 2, -1, 3, 0.5, 2.5], sum = (all) => all.reduce((a, b) => a + b);
+    for (const rms of [0, 1]) {
+        const { y, dx } = norm(row, rms), moved = norm(row.map((v) => v + 1), rms).y;
+        const doubled = norm(row.map((v) => 2 * v), rms);
+        near(`norm ${rms}: x and dx`, sum(dx.map((v, i) => v * row[i])), 0, 1e-4);
+        y.forEach((v, i) => near(`norm ${rms}: doubled`, doubled.y[i], v, 1e-4));
+        same(`norm ${rms}: a shift`, y.every((v, i) => Math.abs(v - moved[i]) < 1e-4), rms === 0);
+        near(`norm ${rms}: half of the gradient`, doubled.dx[0], dx[0] / 2, 1e-4);
+        if (rms === 0) near('the sum of dx', sum(dx), 0, 1e-5);
+    }
+
+    // Without the root of K the softmax of wide keys is nearly one-hot, and hardly any gradient passes.
+    const [narrow, wide] = [1, 1024].map((k) => engine.json('softmax_means', 8, k, 100));
+    near('K = 1: the root changes nothing', narrow[0][0], narrow[1][0]);
+    that('K = 1024: the largest weight', wide[0][0] > 0.9 && Math.abs(wide[1][0] - narrow[1][0]) < 0.1, JSON.stringify(wide));
+    that('K = 1024: the gradient', wide[0][1] < 0.2 * wide[1][1], JSON.stringify(wide));
+    const drawn = engine.json('softmax_scores', 8, 64, 1, 3), unscaled = engine.json('softmax_scores', 8, 64, 0, 3);
+    near('weights sum to 1', sum(drawn.weights), 1);
+    unscaled.scores.forEach((v, i) => near('divided by the root', v / 8, drawn.scores[i], 1e-3));
+
+    // The product of two positions depends on their distance.
+    const { table, products } = engine.json('positions_look', 40, 32);
+    same('numbers of the table', table.length, 40 * 32);
+    for (const i of [0, 7, 30]) {
+        near(`position ${i} with itself`, products[i * 40 + i], 16, 1e-3);
+        near(`position ${i} and ${i + 9}`, products[i * 40 + i + 9], products[9], 1e-3);
+    }
+
+    // Other data, optimizers and seeds.
+    for (const [data, optimizer, rate] of [[1, 0, 0.02], [2, 0, 0.02], [3, 1, 0.5], [3, 2, 0.1]]) {
+        const after = (seed) => {
+            engine.call('spiral_begin', 16, data, optimizer, rate, seed);
+            return engine.call('spiral_train', 200);
+        };
+        that(`data ${data} is learned`, after(0) < 0.1, after(0));
+        that(`data ${data} with another seed`, after(0) === after(0) && after(1) !== after(0));
+        engine.call('spiral_data');
+        that(`data ${data} is in the square`, numbers(800).filter((v) => Math.abs(v) > 1.2).length < 8);
+    }
 
     // A high temperature draws all words to their mean.
     engine.call('geometry_words');

@@ -1,7 +1,8 @@
 /* solution.c: the solution of the exercise write_backward; with MISTAKE, a solution with one of the usual errors. */
 #include "exercise.h"
 
-enum { NONE, NO_FORMULA, UNDONE, HALF, OVERWRITES_X, LAST_ROW, ONE_INPUT, UNDECLARED, NOT_A_NUMBER };
+enum { NONE, NO_FORMULA, UNDONE, HALF, OVERWRITES_X, LAST_ROW, ONE_INPUT, UNDECLARED, NOT_A_NUMBER, TOO_LARGE, ADDS_A_BIT,
+       NO_DY, NO_W, NOT_DERIVED, NOT_SQUARED, TRANSPOSED, W_OF_ROW, MEAN };
 #ifndef MISTAKE
 #define MISTAKE NONE
 #endif
@@ -21,7 +22,14 @@ static void backward(const AgCustomCall *c)
     int64_t columns = tensor_dim(c->y, 1);
     for (int64_t k = 0; MISTAKE != UNDONE && k < tensor_numel(c->y); k++) {
         int64_t j = k % columns;
-        ag_real to_x = c->dy[k] * 2 * w[j] * x[k], to_w = c->dy[k] * x[k] * x[k];
+        int64_t i = k / columns, at = MISTAKE == TRANSPOSED ? i * tensor_dim(c->y, 0) + j : k;
+        ag_real dy = MISTAKE == NO_DY ? 1 : c->dy[k];
+        ag_real to_x = dy * 2 * w[MISTAKE == W_OF_ROW ? i : j] * x[at], to_w = dy * x[k] * (MISTAKE == NOT_SQUARED ? 1 : x[k]);
+        if (MISTAKE == TOO_LARGE) to_x *= (ag_real)1.04;
+        if (MISTAKE == ADDS_A_BIT) to_x += (ag_real)0.02 * dy;
+        if (MISTAKE == NO_W) to_x = dy * 2 * x[k];
+        if (MISTAKE == NOT_DERIVED) to_x = dy * w[j] * x[k] * x[k];
+        if (MISTAKE == MEAN) to_w /= columns;
         if (MISTAKE == HALF) to_x /= 2;
         if (MISTAKE == NOT_A_NUMBER) to_w /= 0 * to_w;
         if (MISTAKE == OVERWRITES_X) dx[k] = to_x;

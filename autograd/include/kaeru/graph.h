@@ -65,10 +65,10 @@ void ag_unpack_weight_at(AgSite at, Tensor *weight);                            
  * plain sum hides errors (every softmax sums to 1). The graph contains two calls of f, which reveals a rule that overwrites a
  * gradient instead of adding to it. f gets results of operations, not leaves, so that backward releases them: a rule that
  * reads a value it does not declare is then a usage error.
- * Unless `report` is NULL, it gets the number of wrong entries of each input, the likely reason (no gradient, the same factor
- * everywhere, only one of two uses, ...), and the first wrong entries: index, gradient, numerical gradient, ratio.
- * Tolerances are PyTorch's in libkaeru_double (step 1e-6, atol 1e-5, rtol 1e-3); in float step 1e-2 and 2e-2 of the
- * gradient's scale.
+ * Unless `report` is NULL, it gets the number of wrong entries of each input, the likely reason (no gradient, a missing factor,
+ * only one of two uses, ...), and the first wrong entries: index, gradient, numerical gradient, ratio.
+ * Tolerances are PyTorch's in libkaeru_double (step 1e-6, atol 1e-5, rtol 1e-3); in float step 1e-2 and 1e-3 of the
+ * gradient's scale. More is allowed, up to 20 times as much, where the numerical gradient changes if the step doubles.
  * After ag_precision(AG_BF16) the inputs must be multiples of 1/16 from -7 to 7, and the step is 1/16: products of two inputs
  * are then exact. This form is for functions that are linear in each input, such as matmul and linear. */
 typedef Tensor *AgFunction(Tensor **in, void *arg);

@@ -1,4 +1,6 @@
-/* race.c: f(x) against x + f(x). The networks, their loss and their step are those of the example. */
+/* race.c: f(x) against x + f(x). The networks, their initial weights, targets, loss and step are those of the example. */
+#include <string.h>
+
 #include "engine.h"
 
 int skip_connection_main(int argc, char **argv);
@@ -6,56 +8,68 @@ int skip_connection_main(int argc, char **argv);
 #include "../../skip_connection.c"
 #undef main
 
-enum { RACE_ROWS = 100 };
-static Stack *racer[2];
-static Optimizer *racer_adam[2];
-static Tensor *race_x;
-static double last[2];
+/* Several races with different random numbers are on the page at once. Racer 0 is f(x), 1 is x + f(x). */
+enum { RACE_ROWS = 100, MOST_RACES = 8 };
+typedef struct { Stack *racer[2]; Optimizer *adam[2]; Tensor *x, *y; } Race;
+static Race race[MOST_RACES];
 
-void EXPORT(race_begin)(int blocks, int width, int seed)
+/* `init` and `target` are places in these lists. */
+void EXPORT(race_begin)(int k, int blocks, int width, int seed, int init, int target)
 {
-    for (int k = 0; k < 2; k++) {
-        ag_free(racer_adam[k]);
-        if (racer[k])
-            ag_free(racer[k]);
-    }
+    static const char *const inits[] = { "default", "he", "xavier", "small-last" };
+    static const char *const targets[] = { "identity", "minus", "matrix" };
+    const Setup setup = { inits[init], "adam", targets[target] };
+    Race *r = &race[k];
     hidden = width;
-    lr = 0.003;
     ag_seed((uint64_t)seed);
-    if (!race_x)
-        race_x = tensor_new_owned(SHAPE(RACE_ROWS, WIDTH), AG_REAL);
-    ag_fill_normal(race_x, 0, 1);
-    for (int k = 0; k < 2; k++) {
-        racer[k] = stack_new(blocks, k == 1);
-        racer_adam[k] = nn_adam_new(racer[k], lr);
+    if (!r->x) {
+        r->x = tensor_new_owned(SHAPE(RACE_ROWS, WIDTH), AG_REAL);
+        r->y = tensor_new_owned(SHAPE(RACE_ROWS, WIDTH), AG_REAL);
     }
+    ag_fill_normal(r->x, 0, 1);
+    for (int i = 0; i < 2; i++) {
+        ag_free(r->adam[i]);
+        ag_free(r->racer[i]);
+        r->racer[i] = stack_new(&setup, blocks, i == 1);
+        r->adam[i] = setup_optimizer(&setup, r->racer[i], 0.003);
+    }
+    AgScope scope = ag_begin(AG_NO_GRAD);
+    memcpy(tensor_mutable_data(r->y), tensor_data(setup_target(&setup, r->x)), RACE_ROWS * WIDTH * sizeof(ag_real));
+    ag_end(scope);
 }
 
-/* Takes n steps of both and prints the losses of the last one. */
-void EXPORT(race_train)(int n)
+/* Takes a step of both networks of race k, and prints their losses. */
+void EXPORT(race_train)(int k)
 {
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < 2; k++)
-            last[k] = train_step(racer[k], racer_adam[k], race_x);
-    printf("[");
-    json_number(last[0]);
-    printf(",");
-    json_number(last[1]);
+    for (int i = 0; i < 2; i++) {
+        printf(i ? "," : "[");
+        json_number(train_step(race[k].racer[i], race[k].adam[i], race[k].x, race[k].y));
+    }
     printf("]");
 }
 
-/* Prints the norm of the gradient at the input and at the output of each block, of both. */
-void EXPORT(race_norms)(void)
+static void print_blocks(const char *key, const Race *r, int racer)
 {
-    int n = racer[0]->blocks->n + 1;
-    for (int k = 0; k < 2; k++) {
-        double norm[MAX_DEPTH + 1];
-        ag_real shown[MAX_DEPTH + 1];
-        gradient_norms(racer[k], race_x, norm);
-        for (int i = 0; i < n; i++)
-            shown[i] = (ag_real)norm[i];
-        printf(k ? "," : "{");
-        json_reals(k ? "skip" : "plain", shown, n);
+    Blocks b;
+    ag_real gradient[MAX_DEPTH + 1], signal[MAX_DEPTH + 1];
+    look_at_blocks(r->racer[racer], r->x, r->y, &b);
+    for (int i = 0; i <= b.n; i++) {
+        gradient[i] = (ag_real)b.gradient[i];
+        signal[i] = (ag_real)b.signal[i];
     }
-    printf("}");
+    printf("\"%s\":{", key);
+    json_reals("gradient", gradient, b.n + 1);
+    putchar(',');
+    json_reals("signal", signal, b.n + 1);
+    putchar('}');
+}
+
+/* Prints {plain: {gradient, signal}, skip: ...} of race k: a number for the input and one for each block. */
+void EXPORT(race_norms)(int k)
+{
+    putchar('{');
+    print_blocks("plain", &race[k], 0);
+    putchar(',');
+    print_blocks("skip", &race[k], 1);
+    putchar('}');
 }

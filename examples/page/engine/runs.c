@@ -17,15 +17,36 @@ static void print_hash(bool saved, const char *path)
     printf("\"%s\"", hash);
 }
 
+/* All numbers of a model to engine_numbers, or back from there: the page keeps those of each step, for its history. Returns how
+ * many they are. */
+static int copy_weights(void *model, bool back)
+{
+    NnParameters *all = nn_parameters(model);
+    int64_t n = 0;
+    for (int i = 0; i < all->n; i++) {
+        Tensor *t = all->item[i].tensor;
+        ag_real *numbers = the_numbers(n + tensor_numel(t)) + n;
+        if (back)
+            memcpy(tensor_mutable_data(t), numbers, (size_t)tensor_numel(t) * sizeof *numbers);
+        else
+            memcpy(numbers, tensor_data(t), (size_t)tensor_numel(t) * sizeof *numbers);
+        n += tensor_numel(t);
+    }
+    ag_free(all);
+    return (int)n;
+}
+
 /* ---- the spiral -------------------------------------------------------------------------------------------------- */
 
 static SpiralRun *spiral;
 
-void EXPORT(spiral_begin)(int width)
+void EXPORT(spiral_begin)(int width, int data, int optimizer, double lr, int seed)
 {
     spiral_free(spiral);
-    spiral = spiral_new(width);
+    spiral = spiral_new((SpiralOptions){ width, (SpiralData)data, (SpiralOptimizer)optimizer, lr, (uint64_t)seed });
 }
+
+int EXPORT(spiral_weights)(int back) { return copy_weights(spiral_model(spiral), back); }
 
 /* Takes n steps; the loss of the last one. */
 double EXPORT(spiral_train)(int n)
@@ -36,13 +57,13 @@ double EXPORT(spiral_train)(int n)
     return loss;
 }
 
-/* The example's 400 points, as (x, y) pairs, in engine_numbers. */
+/* 400 points of the data, as (x, y) pairs, in engine_numbers. */
 void EXPORT(spiral_data)(void)
 {
     spiral_points(spiral, the_numbers(2 * SPIRAL_POINTS));
 }
 
-/* The probability of the second arm on a grid of n x n points of the square from -1.2 to 1.2, from its upper left corner, row
+/* The probability of the second class on a grid of n x n points of the square from -1.2 to 1.2, from its upper left corner, row
  * by row, in engine_numbers. */
 void EXPORT(spiral_grid)(int n)
 {
@@ -60,11 +81,13 @@ void EXPORT(spiral_hash)(void) { print_hash(spiral_save(spiral, "spiral.safetens
 
 static SorterRun *sorter;
 
-void EXPORT(sorter_begin)(int task)
+void EXPORT(sorter_begin)(int task, int seed)
 {
     sorter_free(sorter);
-    sorter = sorter_new((Task)task);
+    sorter = sorter_new((Task)task, (uint64_t)seed);
 }
+
+int EXPORT(sorter_weights)(int back) { return copy_weights(sorter->model, back); }
 
 double EXPORT(sorter_train)(int n)
 {

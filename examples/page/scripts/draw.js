@@ -1,8 +1,10 @@
 // Small helpers: elements, SVG, numbers, charts and heat maps. The colors are those of plots/style.gp.
 
-// Okabe and Ito. Blue: values, the forward pass. Vermilion: gradients, the backward pass; darker for text,
-// which needs more contrast.
-const BLUE = '#0072B2', VERMILION = '#D55E00', VERMILION_TEXT = '#A84300', GRAY = '#555555', LIGHT = '#dddddd';
+// Okabe and Ito. Blue: values, the forward pass. Vermilion: gradients, the backward pass; darker for text, which needs more
+// contrast. The style sheet has these colors, because dark and printed pages have others.
+const BLUE = 'var(--blue)', VERMILION = 'var(--vermilion)', VERMILION_TEXT = 'var(--vermilion-text)';
+const INK = 'var(--ink)', GRAY = 'var(--gray)', EDGE = 'var(--edge)', LINE = 'var(--line)', SOFT = 'var(--soft)';
+const PAPER = 'var(--paper)';
 
 const find = (selector, inside = document) => inside.querySelector(selector);
 
@@ -33,22 +35,29 @@ function show(x, digits = 4) {
 const RAISED = { '−': '⁻', '.': '·' };
 const raised = (digits) => [...digits].map((d) => RAISED[d] ?? '⁰¹²³⁴⁵⁶⁷⁸⁹'[d]).join('');
 
+const subscript = (digits) => [...digits].map((d) => '₀₁₂₃₄₅₆₇₈₉'[d]).join('');
+
+// How wide a picture is drawn: as its place, so that its letters have their size; in a wider place than `widest` they grow.
+const widthOf = (target, widest = 420) => Math.min(Math.max(target.clientWidth || widest, 250), widest);
+
 // ---- charts: curves over steps ----------------------------------------------------------------------------------------
 
-// options: { width, height, x: [from, to], y: [from, to], log, xLabel, yLabel, curves: [{ points: [[x, y], ...], color, dash,
-// label, labelFirst, dots }], lines: [{ y, label }], xTicks }. The result is for people who see it; the caller writes the text
-// for others.
+// options: { widest, height, x: [from, to], y: [from, to], log, xLabel, yLabel, curves, lines: [{ y, label }], xTicks,
+// marker }. curves: [{ points: [[x, y], ...], band: [[x, least, most], ...], color, dash, label, dots }]. `label` is written
+// in the upper right corner; `marker` is an x with a vertical line. The result is for people who see it; the caller writes the
+// text for others.
 function chart(target, o) {
-    const left = 52, right = 14, top = 26, bottom = 36;
+    const width = widthOf(target, o.widest);
+    const left = 52, right = 14, top = 30, bottom = 36;
     const scale = (v, [from, to], a, b) => a + (b - a) * (v - from) / (to - from || 1);
     const toY = (v) => o.log
         ? scale(Math.log10(Math.max(v, 1e-300)), o.y.map(Math.log10), o.height - bottom, top)
         : scale(v, o.y, o.height - bottom, top);
-    const atX = (v) => scale(v, o.x, left, o.width - right);
+    const atX = (v) => scale(v, o.x, left, width - right);
     const atY = (v) => Math.min(Math.max(toY(v), top - 4), o.height - bottom + 4);
     const parts = [];
     for (const tick of o.log ? decades(o.y) : steps(o.y)) {
-        parts.push(svg('line', { x1: left, x2: o.width - right, y1: atY(tick), y2: atY(tick), stroke: LIGHT }),
+        parts.push(svg('line', { x1: left, x2: width - right, y1: atY(tick), y2: atY(tick), stroke: LINE }),
             svg('text', { x: left - 6, y: atY(tick) + 4, class: 'tick', 'text-anchor': 'end' },
                 o.log ? `10${raised(String(Math.round(Math.log10(tick))).replace('-', '−'))}` : show(tick)));
     }
@@ -56,33 +65,49 @@ function chart(target, o) {
         parts.push(svg('text', { x: atX(tick), y: o.height - bottom + 17, class: 'tick', 'text-anchor': 'middle' },
             show(tick)));
     }
-    parts.push(svg('path', { d: `M${left},${top} V${o.height - bottom} H${o.width - right}`, fill: 'none', stroke: GRAY }),
-        svg('text', { x: (left + o.width - right) / 2, y: o.height - 3, class: 'tick', 'text-anchor': 'middle' }, o.xLabel),
+    parts.push(svg('path', { d: `M${left},${top} V${o.height - bottom} H${width - right}`, fill: 'none', stroke: GRAY }),
+        svg('text', { x: (left + width - right) / 2, y: o.height - 3, class: 'tick', 'text-anchor': 'middle' }, o.xLabel),
         svg('text', { x: 4, y: 13, class: 'tick' }, o.yLabel));
     for (const line of o.lines ?? []) {
-        parts.push(svg('line', { x1: left, x2: o.width - right, y1: atY(line.y), y2: atY(line.y), stroke: GRAY,
+        parts.push(svg('line', { x1: left, x2: width - right, y1: atY(line.y), y2: atY(line.y), stroke: GRAY,
             'stroke-dasharray': '2 4' }),
             svg('text', { x: left + 6, y: atY(line.y) - 6, class: 'tick' }, line.label));
     }
+    if (o.marker !== undefined) {
+        parts.push(svg('line', { x1: atX(o.marker), x2: atX(o.marker), y1: top, y2: o.height - bottom, stroke: INK,
+            'stroke-width': 1.2, class: 'marker' }));
+    }
+    const seen = ([, ...y]) => y.every((v) => v !== null && Number.isFinite(v));
+    const path = (points) => points.map(([x, y], i) => `${i ? 'L' : 'M'}${atX(x).toFixed(1)},${atY(y).toFixed(1)}`).join('');
     for (const curve of o.curves) {
-        const points = curve.points.filter(([, y]) => y !== null && Number.isFinite(y));
+        const band = (curve.band ?? []).filter(seen), points = curve.points.filter(seen);
+        if (band.length > 1) {
+            const edge = [...band.map(([x, , most]) => [x, most]), ...band.map(([x, least]) => [x, least]).reverse()];
+            parts.push(svg('path', { d: `${path(edge)}Z`, fill: curve.color, 'fill-opacity': 0.2, class: 'band' }));
+        }
         if (points.length === 0) continue;
-        const d = points.map(([x, y], i) => `${i ? 'L' : 'M'}${atX(x).toFixed(1)},${atY(y).toFixed(1)}`).join('');
-        parts.push(svg('path', { d, fill: 'none', stroke: curve.color, 'stroke-width': 2.2, 'stroke-linejoin': 'round',
-            'stroke-dasharray': curve.dash ?? 'none' }));
+        parts.push(svg('path', { d: path(points), fill: 'none', stroke: curve.color, 'stroke-width': 2.2,
+            'stroke-linejoin': 'round', 'stroke-dasharray': curve.dash ?? 'none' }));
         if (curve.dots) {
             for (const [x, y] of points) parts.push(svg('circle', { cx: atX(x), cy: atY(y), r: 3.5, fill: curve.color }));
         }
-        if (curve.label) {
-            const [x, y] = points[curve.labelFirst ? 0 : points.length - 1];
-            const inside = atX(x) > o.width - right - 60;
-            parts.push(svg('text', { x: atX(x) + (inside ? -4 : 6), y: atY(y) + (curve.labelFirst ? 18 : -7),
-                fill: curve.color === VERMILION ? VERMILION_TEXT : curve.color, class: 'curve',
-                'text-anchor': inside ? 'end' : 'start' }, curve.label));
-        }
     }
-    target.setAttribute('viewBox', `0 0 ${o.width} ${o.height}`);
+    parts.push(...legend(o.curves.filter((c) => c.label), width - right));
+    target.setAttribute('viewBox', `0 0 ${width} ${o.height}`);
     target.replaceChildren(...parts);
+}
+
+// The names of curves in one line, which ends at x = right.
+function legend(curves, right) {
+    const parts = [];
+    for (const { label, color, dash } of [...curves].reverse()) {
+        const from = right - 6.8 * label.length - 30;
+        parts.push(svg('line', { x1: from, x2: from + 24, y1: 9, y2: 9, stroke: color, 'stroke-width': 2.2,
+            'stroke-dasharray': dash ? '7 4' : 'none' }),
+            svg('text', { x: from + 29, y: 13, class: 'tick' }, label));
+        right = from - 12;
+    }
+    return parts;
 }
 
 function decades([from, to]) {
@@ -101,35 +126,104 @@ function steps([from, to]) {
     return all;
 }
 
+// ---- bars ---------------------------------------------------------------------------------------------------------------
+
+// Bars for a row of numbers. options: { height, y: [from, to], color, labels, text }. text(v) is written at a bar.
+function bars(target, values, o) {
+    const width = widthOf(target);
+    const top = 20, bottom = 24, [from, to] = o.y, wide = width / values.length, thick = Math.min(46, 0.66 * wide);
+    const atY = (v) => top + (o.height - top - bottom) * (to - Math.min(Math.max(v, from), to)) / (to - from);
+    const text = o.text ?? ((v) => show(v, 3));
+    const bar = (v, i) => svg('rect', { x: (i + 0.5) * wide - thick / 2, width: thick, y: Math.min(atY(v), atY(0)),
+        height: Math.max(0.5, Math.abs(atY(v) - atY(0))), fill: o.color });
+    target.setAttribute('viewBox', `0 0 ${width} ${o.height}`);
+    target.replaceChildren(svg('line', { x1: 0, x2: width, y1: atY(0), y2: atY(0), stroke: GRAY }),
+        ...values.map((v, i) => bar(v, i)),
+        ...values.map((v, i) => svg('text', { x: (i + 0.5) * wide, y: v < 0 ? atY(v) + 14 : atY(v) - 5, class: 'tick',
+            'text-anchor': 'middle' }, text(v))),
+        ...o.labels.map((label, i) => svg('text', { x: (i + 0.5) * wide, y: o.height - 4, class: 'tick',
+            'text-anchor': 'middle' }, label)));
+}
+
 // ---- heat maps -------------------------------------------------------------------------------------------------------
 
-const mix = (a, b, t) => a.map((v, i) => Math.round(v + (b[i] - v) * t));
-const rgb = (c) => `rgb(${c.join(',')})`;
-const WHITE = [255, 255, 255], BLUE_RGB = [0, 114, 178], VERMILION_RGB = [213, 94, 0];
-
-// 0 white, 1 blue: for weights.
-const rising = (t) => rgb(mix(WHITE, BLUE_RGB, Math.min(1, t)));
-// Negative blue, 0 white, positive vermilion: for values and gradients.
-const signed = (t) => rgb(t < 0 ? mix(WHITE, BLUE_RGB, Math.min(1, -t)) : mix(WHITE, VERMILION_RGB, Math.min(1, t)));
-
-// A matrix as cells of `size` pixels. options: { color, size, rowLabels, columnLabels }.
-function heatMap(target, values, columns, o) {
-    const rows = values.length / columns, size = o.size;
-    const left = o.rowLabels ? 20 : 1, top = o.columnLabels ? 18 : 1;
-    const parts = [];
+// A matrix as cells of `size` pixels with a scale below. options: { most, size, gap, signed, rowLabels, columnLabels, tell }.
+// 0 has the color of the paper and `most` is blue; or, if signed, -most is blue and most is vermilion.
+// tell(row, column, value) is the text for a cell that is pointed at, touched, or reached by the arrow keys; it comes below.
+function heatMap(figure, values, columns, o) {
+    const picture = find('svg', figure), rows = values.length / columns, size = o.size;
+    const left = o.rowLabels ? 20 : 1, top = o.columnLabels ? 18 : 1, zoom = lecture ? 1.6 : 1;
+    const { most, signed, gap } = o;
+    const parts = [svg('rect', { x: left, y: top, width: columns * size, height: rows * size, class: 'ground' })];
     for (let i = 0; i < rows; i++) {
         for (let j = 0; j < columns; j++) {
-            parts.push(svg('rect', { x: left + j * size, y: top + i * size, width: size - 1, height: size - 1,
-                fill: o.color(values[i * columns + j]), stroke: '#e4e4e4', 'stroke-width': 0.6 }));
+            parts.push(svg('rect', { x: left + j * size, y: top + i * size, width: size - gap, height: size - gap,
+                ...shade(values[i * columns + j] / most, signed) }));
         }
     }
     (o.columnLabels ?? []).forEach((label, j) => parts.push(svg('text', { x: left + (j + 0.5) * size, y: top - 5,
         class: 'cell', 'text-anchor': 'middle' }, label)));
     (o.rowLabels ?? []).forEach((label, i) => parts.push(svg('text', { x: left - 6, y: top + (i + 0.5) * size + 4,
         class: 'cell', 'text-anchor': 'end' }, label)));
-    const width = left + columns * size + 1, height = top + rows * size + 1;
-    target.setAttribute('viewBox', `0 0 ${width} ${height}`);
-    target.setAttribute('width', width);
-    target.setAttribute('height', height);
-    target.replaceChildren(...parts);
+    const below = top + rows * size, width = Math.max(left + columns * size + 1, left + 132);
+    parts.push(...colorScale(left, below + 8, most, signed), svg('rect', { class: 'pointed', width: size - gap,
+        height: size - gap, fill: 'none', visibility: 'hidden' }));
+    picture.setAttribute('viewBox', `0 0 ${width} ${below + 36}`);
+    picture.setAttribute('width', zoom * width);
+    picture.setAttribute('height', zoom * (below + 36));
+    picture.replaceChildren(...parts);
+    if (!figure.map) startPointing(figure);
+    figure.map = { values, columns, rows, left, top, size, tell: o.tell };
+    figure.point();
+}
+
+// The color of a number between -1 and 1.
+const shade = (t, signed) => ({ fill: signed && t > 0 ? VERMILION : BLUE,
+    'fill-opacity': Math.min(1, Math.abs(t)).toFixed(3) });
+
+function colorScale(x, y, most, signed) {
+    const pieces = 32, wide = 4, from = signed ? -1 : 0;
+    const ends = signed ? [[-most, 0], [0, 0.5], [most, 1]] : [[0, 0], [most / 2, 0.5], [most, 1]];
+    const anchors = { 0: 'start', 0.5: 'middle', 1: 'end' };
+    return [svg('rect', { x, y, width: pieces * wide, height: 9, class: 'ground' }),
+        ...Array.from({ length: pieces }, (_, i) => svg('rect', { x: x + i * wide, y, width: wide, height: 9,
+            ...shade(from + (1 - from) * (i + 0.5) / pieces, signed) })),
+        ...ends.map(([v, t]) => svg('text', { x: x + t * pieces * wide, y: y + 23, class: 'cell', 'text-anchor': anchors[t] },
+            show(v, 2)))];
+}
+
+// Shows the number of a cell at the mouse, at a finger, and at the keys. The figure remembers which cell it is.
+function startPointing(figure) {
+    const picture = find('svg', figure), told = element('output', { class: 'told' });
+    let at = null;                                          // [row, column]
+    figure.append(told);
+    picture.setAttribute('tabindex', 0);
+    picture.setAttribute('data-cells', '');
+    figure.point = (to = at) => {
+        const { values, columns, rows, left, top, size, tell } = figure.map;
+        at = to && to[0] < rows && to[1] < columns ? to : null;
+        const mark = find('.pointed', picture);
+        mark.setAttribute('visibility', at ? 'visible' : 'hidden');
+        told.textContent = at ? tell(at[0], at[1], values[at[0] * columns + at[1]]) : '';
+        if (!at) return;
+        mark.setAttribute('x', left + at[1] * size);
+        mark.setAttribute('y', top + at[0] * size);
+    };
+    const pointer = (event) => {
+        const { columns, rows, left, top, size } = figure.map, box = picture.getBoundingClientRect();
+        const wide = picture.viewBox.baseVal.width / box.width;
+        const column = Math.floor(((event.clientX - box.left) * wide - left) / size);
+        const row = Math.floor(((event.clientY - box.top) * wide - top) / size);
+        if (row >= 0 && row < rows && column >= 0 && column < columns) figure.point([row, column]);
+    };
+    picture.addEventListener('pointermove', pointer);
+    picture.addEventListener('pointerdown', pointer);
+    picture.addEventListener('focus', () => figure.point(at ?? [0, 0]));
+    picture.addEventListener('keydown', (event) => {
+        const d = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+        if (!d) return;
+        const { columns, rows } = figure.map, within = (v, n) => Math.min(Math.max(v, 0), n - 1);
+        figure.point([within(at[0] + d[0], rows), within(at[1] + d[1], columns)]);
+        event.preventDefault();
+    });
 }

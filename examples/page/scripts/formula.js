@@ -1,8 +1,11 @@
-// Formulas as text: "u = w x + b; y = u tanh(u)". One parser serves the graph of section 1 and the rules of section 6.
+// Formulas as text: "u = w x + b; y = u tanh(u)". One parser serves the graph of a formula and the rules that readers write.
 
 const FUNCTIONS = ['tanh', 'exp', 'log', 'sqrt', 'sigmoid', 'relu', 'sin', 'cos'];
 
 const LONGEST_NAME = 11;                                    // the engine's formulas have another name for a longer one
+
+// Constants, unless a formula defines the name itself.
+const CONSTANTS = { e: Math.E, pi: Math.PI };
 
 class FormulaError extends Error {}
 
@@ -14,7 +17,8 @@ function nameFor(name) {
 function tokens(text) {
     const found = [];
     const pattern = /\s*(?:(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+)|([A-Za-z_]\w*)|(\*\*|[-+*\/^()=]))/y;
-    const clean = text.replace(/[−–]/g, '-').replace(/[×·]/g, '*').replace(/²/g, '^2').replace(/³/g, '^3').trimEnd();
+    const clean = text.replace(/[−–]/g, '-').replace(/[×·]/g, '*').replace(/²/g, '^2').replace(/³/g, '^3')
+        .replace(/π/g, ' pi ').trimEnd();
     while (pattern.lastIndex < clean.length) {
         const at = pattern.lastIndex;
         const match = pattern.exec(clean);
@@ -108,11 +112,12 @@ function parseStatements(text) {
     return statements;
 }
 
-// The lines that the engine's formula_trace reads, and the names of the leaves. `values` has their numbers by name.
+// The lines that the engine's formula_trace reads, the names of the leaves, and those of constants. `values` has the numbers of
+// the leaves by name.
 function compileFormula(text, values) {
     const MOST_LINES = 40;
     const statements = parseStatements(text);
-    const lines = [], made = new Map(), leaves = [];
+    const lines = [], made = new Map(), leaves = [], constants = [];
     const taken = new Set(statements.map((s) => s.name));
     const spare = [...'pqrstvabcdefghijklmno'];
     const freshName = () => spare.splice(0, spare.findIndex((n) => !taken.has(n) && !leaves.includes(n)) + 1).pop() ?? '-';
@@ -132,8 +137,13 @@ function compileFormula(text, values) {
                 if (statements.some((s) => s.name === tree.name)) {
                     throw new FormulaError(say('formula_order', { name: tree.name }));
                 }
-                leaves.push(tree.name);
-                made.set(tree.name, emit(`leaf ${tree.name} ${values.get(tree.name) ?? 1}`));
+                if (tree.name in CONSTANTS) {
+                    constants.push(tree.name);
+                    made.set(tree.name, emit(`constant ${tree.name} ${CONSTANTS[tree.name]}`));
+                } else {
+                    leaves.push(tree.name);
+                    made.set(tree.name, emit(`leaf ${tree.name} ${values.get(tree.name) ?? 1}`));
+                }
             }
             return made.get(tree.name);
         }
@@ -148,13 +158,14 @@ function compileFormula(text, values) {
         if (s.name) made.set(s.name, i);
     });
     if (leaves.length === 0) throw new FormulaError(say('formula_no_leaf'));
-    return { text: lines.join('\n') + '\n', leaves };
+    return { text: lines.join('\n') + '\n', leaves, constants };
 }
 
 // A function (values by name) => number from a tree, for the rules that readers write.
 function evaluator(tree, names) {
     if (tree.number !== undefined) return () => tree.number;
     if (tree.name) {
+        if (!names.includes(tree.name) && tree.name in CONSTANTS) return () => CONSTANTS[tree.name];
         if (!names.includes(tree.name)) throw new FormulaError(say('formula_unknown', { name: tree.name,
             list: names.join(', ') }));
         return (v) => v[tree.name];
@@ -167,4 +178,16 @@ function evaluator(tree, names) {
         log: (v) => Math.log(a(v)), sqrt: (v) => Math.sqrt(a(v)), sigmoid: (v) => sigmoid(a(v)),
         relu: (v) => Math.max(0, a(v)), sin: (v) => Math.sin(a(v)), cos: (v) => Math.cos(a(v)),
     }[tree.op];
+}
+
+// Where a formula leaves the numbers: the text for the first operation of a trace without a finite result, or null.
+function domainError(trace) {
+    const finite = (v) => v !== null && Number.isFinite(v);
+    const node = trace.ops.map((i) => trace.nodes[i]).find((n) => !finite(n.value[0])
+        && n.in.every((j) => j < 0 || finite(trace.nodes[j].value[0])));
+    if (!node) return null;
+    const [a, b] = node.in.filter((j) => j >= 0).map((j) => trace.nodes[j].value[0]);
+    const key = { sqrt: 'domain_sqrt', log: 'domain_log', div: b === 0 && 'domain_div',
+        pow: (a < 0 || a === 0 && b < 0) && 'domain_pow' }[node.op] || 'domain_large';
+    return say(key, { op: node.op, a: show(a), b: show(b ?? 0), name: node.symbol });
 }

@@ -1,30 +1,35 @@
-// The page. Each section is a file; the script make.py puts them in place of the lines "@include".
+// The page. make.py puts each file in place of its line "@include", and the sections in place of the last one.
 'use strict';
 
 // @include texts.js
+// @include state.js
 // @include language.js
 // @include engine.js
 // @include draw.js
 // @include formula.js
+// @include lecture.js
+// @include figure.js
 // @include stepper.js
-// @include gradient.js
-// @include spiral.js
-// @include race.js
-// @include transformer.js
-// @include geometry.js
-// @include rule.js
-// @include bits.js
+// @include training.js
+// @sections
 
 async function begin() {
+    startSections();
+    startFigures();
+    keepControls();
     startLanguage();
     const engine = await loadEngine(find('#engine').textContent.trim());
     const bits = startBits(JSON.parse(find('#native').textContent));
     startGradient(engine);
+    startRule(engine);
     startSpiral(engine, bits);
     startRace(engine);
-    startTransformer(engine, bits);
+    startNorm(engine);
+    startSoftmax(engine);
     startGeometry(engine);
-    startRule(engine);
+    startPositions(engine);
+    startTransformer(engine, bits);
+    openSection();
     document.body.classList.add('ready');
 }
 

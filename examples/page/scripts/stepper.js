@@ -11,12 +11,14 @@ function makeStepper(root, changed) {
         find('.back', root).disabled = wanted === Number(slider.min);
         find('.forward', root).disabled = wanted === Number(slider.max);
         changed(wanted);
+        noteChange();
     };
     const stepper = {
         root,
         at: () => Number(slider.value),
         go,
         by: (n) => go(Number(slider.value) + n),
+        ended: (n) => slider.value === (n < 0 ? slider.min : slider.max),
         length(last) { slider.max = last; },
         text(s) { slider.setAttribute('aria-valuetext', s); },
     };
@@ -32,110 +34,25 @@ function makeStepper(root, changed) {
     return stepper;
 }
 
-// The stepper whose figure is in the middle of the window takes the arrow keys.
+// The stepper whose figure is in the middle of the window takes the arrow keys; in a lecture, the nearest one of the section.
 function stepperInView() {
     let best = null, distance = Infinity;
     for (const one of steppers) {
-        const box = one.root.closest('.figure').getBoundingClientRect();
+        const figure = one.root.closest('.figure'), box = figure.getBoundingClientRect();
+        if (!figure.getClientRects().length) continue;      // its section is not shown
         const middle = innerHeight / 2, away = Math.max(0, box.top - middle, middle - box.bottom);
         if (away < distance) [best, distance] = [one, away];
     }
-    return distance === 0 ? best : null;
+    return distance === 0 || lecture ? best : null;
 }
 
 document.addEventListener('keydown', (event) => {
     const n = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    const taken = event.target.closest?.('input, select, textarea, [role=slider], pre');
+    const taken = event.target.closest?.('input, select, textarea, [role=slider], [data-cells], pre');
     if (!n || taken || event.altKey || event.ctrlKey || event.metaKey) return;
     const stepper = stepperInView();
-    if (!stepper) return;
-    stepper.by(n);
+    if (stepper && !stepper.ended(n)) stepper.by(n);
+    else if (lecture) turn(n);                              // behind the last step comes the next section
+    else return;
     event.preventDefault();
 });
-
-// ---- work in slices, so that the page stays alive ------------------------------------------------------------------------
-
-// Calls step() again and again for `milliseconds` in each frame, then draw(), until step() returns false.
-function makeRunner(step, draw, milliseconds = 10) {
-    let running = false;
-    const frame = () => {
-        if (!running) return;
-        const end = performance.now() + milliseconds;
-        do running = step(); while (running && performance.now() < end);
-        draw();
-        if (running) requestAnimationFrame(frame);
-    };
-    return {
-        get running() { return running; },
-        start() {
-            if (running) return;
-            running = true;
-            requestAnimationFrame(frame);
-        },
-        stop() { running = false; },
-    };
-}
-
-// ---- training ----------------------------------------------------------------------------------------------------------
-
-// After the last step of training nothing is left to run. A button that is disabled would lose the focus: the button "Start
-// again" takes it.
-function setDone(root, done) {
-    const focused = document.activeElement;
-    for (const name of ['.run', '.once']) {
-        const button = find(name, root);
-        button.disabled = done;
-        if (done && button === focused) find('.again', root).focus({ preventScroll: true });
-    }
-}
-
-// Training for `last` steps, with the buttons .run, .once and .again of a section. begin() makes a new model, train() takes a
-// step and returns its loss, ended() comes after the last step, and draw() shows all.
-function makeTraining(root, last, { begin, train, ended, draw }) {
-    const training = {
-        step: 0, losses: [], seconds: 0,
-        get running() { return runner.running; },
-        stop() { runner.stop(); },
-        start() {
-            runner.stop();
-            begin();
-            Object.assign(training, { step: 0, losses: [], seconds: 0 });
-        },
-        again() { training.start(); draw(); },
-        all() {
-            training.start();
-            while (training.step < last) once();
-            draw();
-        },
-        // The text for where it stands: say(untrained) before the first step.
-        words(untrained) {
-            const { step, losses, seconds } = training;
-            return step === 0 ? say(untrained)
-                : say('spiral_state', { step, loss: show(losses[step - 1][1], 3), seconds: seconds.toFixed(2) });
-        },
-        drawButtons() {
-            const { step } = training;
-            find('.run', root).textContent = say(runner.running ? 'pause' : step >= last ? 'done' : 'train');
-            setDone(root, step >= last);
-        },
-    };
-    const once = () => {
-        const from = performance.now(), loss = train();
-        training.seconds += (performance.now() - from) / 1000;
-        training.step++;
-        training.losses.push([training.step, loss]);
-        if (training.step === last) ended();
-    };
-    const runner = makeRunner(() => {
-        if (training.step < last) once();
-        return training.step < last;
-    }, draw);
-    find('.run', root).addEventListener('click', () => {
-        if (runner.running) runner.stop();
-        else runner.start();
-        draw();
-    });
-    find('.once', root).addEventListener('click', () => { runner.stop(); once(); draw(); });
-    find('.again', root).addEventListener('click', training.again);
-    return training;
-}

@@ -1,4 +1,4 @@
-// Section 1: the graph of a formula, forward and backward, one operation at a time.
+// The graph of a formula, forward and backward, one operation at a time.
 
 const FORMULAS = [
     ['u = w x + b; y = u tanh(u)', { w: 0.5, x: 3, b: -1 }],
@@ -11,10 +11,17 @@ const FORMULAS = [
 
 function startGradient(engine) {
     const input = find('#formula'), choice = find('#formula-examples'), complaint = find('#formula-error');
+    const note = find('#formula-note'), figure = find('#gradient .figure');
     const values = new Map(Object.entries(FORMULAS[0][1]));
     let trace = null, leaves = [];
+    const valuesText = () => leaves.map((name) => `${name}:${values.get(name)}`).join();
+    const first = Object.entries(FORMULAS[0][1]).map(([name, value]) => `${name}:${value}`).join();
+    for (const entry of (keep('values', first, valuesText) ?? '').split(',')) {
+        const [name, value] = entry.split(':');
+        if (name && Number.isFinite(Number(value))) values.set(name, Number(value));
+    }
     FORMULAS.forEach(([text], i) => choice.append(element('option', { value: i }, text)));
-    input.value = FORMULAS[0][0];
+    choice.selectedIndex = FORMULAS.findIndex(([text]) => text === input.value);            // -1: one of the reader's own
 
     const stepper = makeStepper(find('#gradient-stepper'), draw);
 
@@ -28,18 +35,35 @@ function startGradient(engine) {
                 leaves = compiled.leaves;
                 makeLeaves();
             }
-            complaint.textContent = '';
+            complaint.textContent = domainError(trace) ?? '';
+            note.textContent = compiled.constants.map((name) => say(`constant_${name}`)).join(' ');
             input.removeAttribute('aria-invalid');
+            figure.classList.remove('stale');
         } catch (error) {
             if (!(error instanceof FormulaError || error instanceof EngineError)) throw error;
             complaint.textContent = error.message;
+            note.textContent = say('formula_stale');
             input.setAttribute('aria-invalid', 'true');
+            figure.classList.add('stale');
             return;
         }
         const last = trace.ops.length + trace.steps.length;
         stepper.length(last);
         stepper.go(Math.min(stepper.at(), last));
         drawCheck();
+        drawQuestion();
+    }
+
+    // The question is about the value that the formula uses more than once, if there is one.
+    function drawQuestion() {
+        const shared = trace.nodes.find((n) => n.uses > 1 && (!n.leaf || n.trained));
+        const leaf = trace.nodes.filter((n) => n.leaf && n.trained)
+            .reduce((a, b) => Math.abs(b.gradient) > Math.abs(a.gradient) ? b : a);
+        const y = trace.nodes[trace.nodes.length - 1].symbol;
+        const about = shared ? { u: shared.shown, n: shared.uses, y } : { x: leaf.name, slope: show(leaf.gradient), y };
+        const key = shared ? 'gradient' : 'gradient_other';
+        find('#gradient-ask').innerHTML = say(`${key}_ask`, about);
+        find('#gradient-answer').innerHTML = say(`${key}_answer`, about);
     }
 
     function makeLeaves() {
@@ -83,7 +107,7 @@ function startGradient(engine) {
     }
 
     input.addEventListener('input', () => {
-        choice.selectedIndex = FORMULAS.findIndex(([text]) => text === input.value);        // -1: one of the reader's own
+        choice.selectedIndex = FORMULAS.findIndex(([text]) => text === input.value);
         compute();
     });
     choice.addEventListener('change', () => {
@@ -94,8 +118,7 @@ function startGradient(engine) {
         stepper.go(0);
         compute();
     });
-    new ResizeObserver(draw).observe(find('#gradient .figure'));
-    onLanguage(() => { compute(); draw(); });
+    onLanguage(compute);
 }
 
 // ---- what is known after a step -----------------------------------------------------------------------------------------
@@ -171,7 +194,7 @@ function describe(trace, state) {
         const right = rule.slice(rule.indexOf('=') + 1).trim();
         const filled = inNumbers(trace, right, step.dy[0]), isNumber = /^\(?[−\d.]+( × \S+)?\)?$/.test(filled);
         const given = now.reduce((sum, g) => sum + g.part[0], 0);
-        out.push(`<p><i>${inSymbols(trace, rule)}</i>${isNumber ? '' : ` = ${filled}`}`
+        out.push(`<p><i>${inLanguage(inSymbols(trace, rule))}</i>${isNumber ? '' : ` = ${inLanguage(filled)}`}`
             + ` = <b class="gradient">${show(given, 5)}</b></p>`);
         const terms = [...(give.before ? [give.before[0]] : []), ...now.map((g) => g.part[0])];
         if (terms.length > 1) {
@@ -237,7 +260,7 @@ function drawGraph(target, trace, state) {
     const half = wide ? [BOX.width / 2, 0] : [0, BOX.height / 2];
     const current = state.backward > 0 ? trace.steps[state.backward - 1].node : trace.ops[state.forward - 1];
 
-    const marks = ['#bbbbbb', BLUE, VERMILION].map((color, i) => svg('marker', { id: `arrow${i}`, viewBox: '0 0 8 8', refX: 7,
+    const marks = [EDGE, BLUE, VERMILION].map((color, i) => svg('marker', { id: `arrow${i}`, viewBox: '0 0 8 8', refX: 7,
         refY: 4, markerWidth: 10, markerHeight: 10, markerUnits: 'userSpaceOnUse', orient: 'auto-start-reverse' },
             svg('path', { d: 'M0,0 L8,4 L0,8 z', fill: color })));
     const parts = [svg('defs', {}, ...marks)], labels = [], seen = {};
@@ -257,7 +280,7 @@ function drawGraph(target, trace, state) {
             return wide ? `C${(px + x) / 2},${py} ${(px + x) / 2},${y} ${x},${y}`
                 : `C${px},${(py + y) / 2} ${x},${(py + y) / 2} ${x},${y}`;
         }).join(' ');
-        parts.push(svg('path', { d, fill: 'none', stroke: ['#bbbbbb', BLUE, VERMILION][kind],
+        parts.push(svg('path', { d, fill: 'none', stroke: [EDGE, BLUE, VERMILION][kind],
             'stroke-width': active ? 2.6 : 1.5,
             [kind === 2 ? 'marker-start' : 'marker-end']: `url(#arrow${kind})` }));
         if (given !== undefined && trace.nodes[edge.from].uses > 1) {
@@ -276,8 +299,8 @@ function drawGraph(target, trace, state) {
         const isCurrent = i === current && state.at > 0;
         parts.push(svg('g', { opacity: known ? 1 : 0.45 },
             svg('rect', { x: x - BOX.width / 2, y: y - BOX.height / 2, width: BOX.width, height: BOX.height, rx: 9,
-                fill: node.leaf ? '#f5f6f7' : '#ffffff', 'stroke-width': isCurrent ? 3 : 1.2,
-                stroke: isCurrent ? (state.backward > 0 ? VERMILION : BLUE) : '#999999' }),
+                fill: node.leaf ? SOFT : PAPER, 'stroke-width': isCurrent ? 3 : 1.2,
+                stroke: isCurrent ? (state.backward > 0 ? VERMILION : BLUE) : EDGE }),
             line(title, 'title', node.leaf && !node.trained ? 5 : -14),
             ...(known && (!node.leaf || node.trained) ? [line(show(node.value[0], 5), 'value', 7)] : []),
             ...(gradient !== undefined && node.trained

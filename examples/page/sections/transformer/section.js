@@ -1,25 +1,34 @@
-// Section 6: a Transformer that sorts or reverses six digits: its attention while it learns, and its backward pass.
+// A Transformer that sorts or reverses six digits: its attention while it learns, and its backward pass.
 
 const ROW = 6, DIGITS = 10;
 
 function startTransformer(engine, bits) {
     const root = find('#transformer'), task = find('select.task', root), row = find('#row');
     const names = ['sort', 'reverse'];
-    const last = bits.native.sort.steps;
+    const last = bits.native.sort.steps, seed = find('.seed', root);
     let hash, trace = null;
 
     // ---- training --------------------------------------------------------------------------------------------------------
 
-    const training = makeTraining(root, last, {
+    const training = makeTraining(root, {
+        name: 'transformer-step',
+        last: () => last,
         begin() {
-            engine.call('sorter_begin', Number(task.value));
+            engine.call('sorter_begin', Number(task.value), Number(seed.value));
             [hash, trace] = [null, null];
         },
         train() {
             trace = null;
             return engine.call('sorter_train', 1);
         },
+        save: () => engine.numbers(engine.call('sorter_weights', 0)).slice(),
+        restore(saved) {
+            trace = null;
+            engine.numbers(saved.length).set(saved);
+            engine.call('sorter_weights', 1);
+        },
         ended() {
+            if (seed.value !== '0') return;
             engine.call('sorter_hash');
             hash = JSON.parse(engine.printed());
             bits.found(names[task.value], hash);
@@ -34,8 +43,8 @@ function startTransformer(engine, bits) {
         const look = engine.json('sorter_look');
         drawAnswer(look);
         drawMaps(look);
-        chart(find('#transformer-loss'), { width: 420, height: 220, x: [0, last], y: [0, 3], xLabel: say('axis_step'),
-            yLabel: say('axis_loss'), curves: [{ points: training.losses, color: BLUE }] });
+        chart(find('#transformer-loss'), { height: 220, x: [0, last], y: [0, 3], xLabel: say('axis_step'),
+            yLabel: say('axis_loss'), curves: [{ points: training.losses, color: BLUE }], marker: training.marker });
         const state = training.words('transformer_untrained');
         find('#transformer-state').textContent = state;
         find('#transformer-loss').setAttribute('aria-label', state);
@@ -60,13 +69,15 @@ function startTransformer(engine, bits) {
         const old = find('#maps').querySelectorAll('figure');
         if (old.length === 0) {
             find('#maps').replaceChildren(...maps.map(() =>
-                element('figure', {}, element('figcaption'), svg('svg', { role: 'img' }))));
+                element('figure', {}, element('figcaption'), svg('svg', { role: 'group' }))));
         }
         const size = find('#maps').clientWidth < 500 ? 21 : 30;     // two maps beside each other on a phone
         find('#maps').querySelectorAll('figure').forEach((figure, i) => {
             const [key, rows, columns] = maps[i];
             find('figcaption', figure).innerHTML = say(`map_${key}`);
-            heatMap(find('svg', figure), look[key], ROW, { color: rising, size, rowLabels: rows, columnLabels: columns });
+            heatMap(figure, look[key], ROW, { most: 1, size, gap: 1, rowLabels: rows, columnLabels: columns,
+                tell: (r, c, v) => say('map_cell', { row: rows[r], column: columns[c], place: r + 1, read: c + 1,
+                    weight: v.toFixed(3) }) });
             find('svg', figure).setAttribute('aria-label', rows.map((r, k) => {
                 const weights = look[key].slice(k * ROW, (k + 1) * ROW), most = weights.indexOf(Math.max(...weights));
                 return say('map_text', { row: r, column: columns[most], place: most + 1, weight: show(weights[most], 2) });
@@ -74,10 +85,12 @@ function startTransformer(engine, bits) {
         });
     }
 
-    task.addEventListener('change', training.again);
+    for (const control of [task, seed]) {
+        control.addEventListener('change', () => { if (control.checkValidity()) training.again(); });
+    }
     row.addEventListener('input', () => { trace = null; draw(); });
     names.forEach((name, i) => bits.onRun(name, () => {
-        task.value = i;
+        [task.value, seed.value] = [i, 0];
         training.all();
     }));
 
@@ -137,8 +150,8 @@ function startTransformer(engine, bits) {
             nll_loss: ['x', 'target'], embedding: ['table', 'ids'] }[node.op] ?? ['x', 'z'];
         const role = new Map(node.in.filter((j) => j >= 0).map((j, k) => [trace.nodes[j].symbol, roles[k] ?? 'z']));
         role.set(node.symbol, 'y');
-        return pretty(node.backward.replace(/[A-Za-z_]\w*/g, (word) => role.get(word)
-            ?? (word[0] === 'd' && role.has(word.slice(1)) ? `d${role.get(word.slice(1))}` : word))).replace(/\^T/g, 'ᵀ');
+        return pretty(inLanguage(node.backward.replace(/[A-Za-z_]\w*/g, (word) => role.get(word)
+            ?? (word[0] === 'd' && role.has(word.slice(1)) ? `d${role.get(word.slice(1))}` : word)))).replace(/\^T/g, 'ᵀ');
     }
 
     // The matrices of a step: the gradient that arrives, what some rules read, and what each input gets.
@@ -168,16 +181,17 @@ function startTransformer(engine, bits) {
         const columns = node.shape.length ? node.shape[node.shape.length - 1] : 1, rows = values.length / columns;
         const most = Math.max(...values.map(Math.abs)) || 1;
         const size = Math.max(6, Math.min(20, Math.floor(300 / columns)));
-        const picture = svg('svg', { role: 'img' });
-        heatMap(picture, values, columns, { color: (v) => signed(v / most), size });
+        const picture = svg('svg', { role: 'group' });
         const caption = say(key, { ...more, shape: `${rows} × ${columns}`, most: show(most, 2) });
         picture.setAttribute('aria-label', caption.replace(/<[^>]*>/g, ''));
         const figure = element('figure', {}, element('figcaption'), picture);
         find('figcaption', figure).innerHTML = caption;
+        heatMap(figure, values, columns, { most, size, gap: 1, signed: true,
+            tell: (r, c, v) => say('tile_cell', { row: r + 1, column: c + 1, value: show(v, 4) }) });
         return figure;
     }
 
-    training.start();
+    training.open();
     onLanguage(draw);
 }
 

@@ -1,4 +1,4 @@
-// Section 7: the hashes of the trained weights, beside those of the native program.
+// The hashes of the trained weights, beside those of the native program.
 
 const HASHED = ['spiral', 'sort', 'reverse'];
 

@@ -1,4 +1,4 @@
-// Section 5: self-attention in the plane: examples/attention_geometry.c with words that can be dragged.
+// Self-attention in the plane: examples/attention_geometry.c with words that can be dragged.
 
 function startGeometry(engine) {
     const SIZE = 480, REACH = 2.6, WORDS = 4;
@@ -12,7 +12,7 @@ function startGeometry(engine) {
     const grips = Array.from({ length: WORDS }, (_, i) => {
         const grip = svg('g', { class: 'word', tabindex: 0, role: 'slider', 'aria-valuemin': -2.4, 'aria-valuemax': 2.4 },
             svg('circle', { r: 22, fill: 'transparent' }),
-            svg('circle', { class: 'grip', r: 8, fill: '#ffffff', stroke: '#1b1b1b', 'stroke-width': 2 }),
+            svg('circle', { class: 'grip', r: 8, fill: PAPER, stroke: INK, 'stroke-width': 2 }),
             svg('text', { y: -14, 'text-anchor': 'middle' }));
         grip.addEventListener('pointerdown', (event) => {
             grip.setPointerCapture(event.pointerId);
@@ -35,13 +35,14 @@ function startGeometry(engine) {
         return grip;
     });
     plane.append(
-        svg('path', { d: `M0,${SIZE / 2} H${SIZE} M${SIZE / 2},0 V${SIZE}`, stroke: LIGHT }),
+        svg('path', { d: `M0,${SIZE / 2} H${SIZE} M${SIZE / 2},0 V${SIZE}`, stroke: LINE }),
         polygons, ...grips);
 
     function move(i, x, y) {
         words[2 * i] = clamp(x);
         words[2 * i + 1] = clamp(y);
         draw();
+        noteChange();
     }
 
     function draw() {
@@ -70,7 +71,7 @@ function startGeometry(engine) {
         find('#geometry-area').innerHTML = say(n === 1 ? 'geometry_area' : 'geometry_area_layers',
             { n, kept: Number.isFinite(kept) ? show(kept, 3) : '–' });
         const weights = result.layers[1].weights;
-        const cell = (p) => `<td style="background:${rising(0.45 * p)}">${p.toFixed(3)}</td>`;
+        const cell = (p) => `<td style="background:rgb(var(--blue-rgb) / ${(0.45 * p).toFixed(3)})">${p.toFixed(3)}</td>`;
         const row = (word, i) => `<tr><th scope="row">${word}</th>`
             + `${weights.slice(WORDS * i, WORDS * (i + 1)).map(cell).join('')}</tr>`;
         const head = names.map((word) => `<th scope="col">${word}</th>`).join('');
@@ -78,15 +79,21 @@ function startGeometry(engine) {
             + `<tbody>${names.map(row).join('')}</tbody>`;
     }
 
+    const wordsText = () => words.map((v) => v.toFixed(2)).join(' ');
     function begin() {
         engine.call('geometry_words');
         words = Array.from(engine.numbers(2 * WORDS));
-        temperature.value = 0;
-        layers.value = 1;
     }
     temperature.addEventListener('input', draw);
     layers.addEventListener('input', draw);
-    find('.again', root).addEventListener('click', () => { begin(); draw(); });
+    find('.again', root).addEventListener('click', () => {
+        begin();
+        [temperature.value, layers.value] = [0, 1];
+        draw();
+        noteChange();
+    });
     begin();
+    const wanted = (keep('words', wordsText(), wordsText) ?? '').split(' ').map(Number);
+    if (wanted.length === 2 * WORDS && wanted.every(Number.isFinite)) words = wanted.map(clamp);
     onLanguage(draw);
 }

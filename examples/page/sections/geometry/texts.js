@@ -1,0 +1,47 @@
+addTexts({
+    geometry_short: ['Attention as geometry', '図形で見るアテンション'],
+    geometry_title: ['Attention moves words', 'アテンションは単語を動かす'],
+    geometry_intro: [
+        'Four words are points in the plane. Attention replaces each word by a mean of all words, weighted by how well ' +
+            'they match. So every word moves into the polygon, and the polygon shrinks. Drag a word, or go to it with ' +
+            'Tab and move it with the arrow keys.',
+        '四つの単語を平面の点とします。アテンション（注意機構）は、各単語をすべての単語の平均で置き換えます。重みは、二' +
+            'つの単語がどれだけ合うかで決まります。だからどの単語も多角形の内側へ動き、多角形は縮みます。単語をドラッグ' +
+            'するか、Tabで選んで矢印キーで動かしてください。',
+    ],
+    geometry_temperature: ['Temperature', '温度'],
+    geometry_layers: ['Layers of attention', 'アテンションの層の数'],
+    geometry_again: ['As at first', '元に戻す'],
+    geometry_plane: [
+        'Four words in the plane, the dashed polygon of the words, and the polygons after attention',
+        '平面上の四つの単語、その多角形（破線）、アテンションの後の多角形',
+    ],
+    geometry_words: ['this is a pen', 'これ は ペン です'],
+    geometry_word: ['word “{word}”: arrow keys move it', '単語「{word}」：矢印キーで動かす'],
+    geometry_area: [
+        'The polygon keeps <b class="value">{kept} %</b> of its area.',
+        '多角形の面積は<b class="value">{kept}%</b>になります。',
+    ],
+    geometry_area_layers: [
+        'After {n} layers the polygon keeps <b class="value">{kept} %</b> of its area.',
+        '{n}層の後、多角形の面積は<b class="value">{kept}%</b>になります。',
+    ],
+    geometry_weights: [
+        'How much each word (row) attends to each word (column)',
+        '各単語（行）が各単語（列）へ向けるアテンション',
+    ],
+    geometry_ask: [
+        '<b>What does temperature do?</b> Predict: which weights does attention have when it is very hot, and when it ' +
+            'is very cold? Can you place a word so that even cold attention moves it far?',
+        '<b>温度は何をするのでしょう。</b> 非常に高いとき、非常に低いときの重みを予想してください。低い温度でも大きく動' +
+            'く場所に、単語を置けますか。',
+    ],
+    geometry_answer: [
+        'Hot: all weights become equal, and the words fall into one point, their mean. Cold: each word picks the one ' +
+            'word that matches best, at the first places itself. A word near the middle matches a far word better than ' +
+            'itself, because the product grows with the length of the key: place it there, and it jumps.',
+        '高いと、重みはすべて等しくなり、単語は平均の一点に集まります。低いと、各単語は最もよく合う単語をひとつ選びます。' +
+            '初めの位置では自分自身です。内積はキーの長さとともに大きくなるので、真ん中近くの単語は、自分よりも遠くの単' +
+            '語によく合います。そこに置くと、大きく跳びます。',
+    ],
+});

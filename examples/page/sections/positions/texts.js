@@ -1,0 +1,37 @@
+addTexts({
+    positions_short: ['Positions', '位置'],
+    positions_title: ['A position as waves', '位置を波で表す'],
+    positions_intro: [
+        'Attention does not see the order of the words. So each word gets a vector for its position: sines and cosines, ' +
+            'fast ones in the first dimensions, slow ones in the last. <span class="nb">PE(i, 2d) = sin(i / ' +
+            '10000<sup>2d/D</sup>)</span>, and the cosine beside it. Each row of the figure is a position.',
+        'アテンションには単語の順序が見えません。そこで各単語に、位置のベクトルを足します。サインとコサインで、初めの次' +
+            '元ほど速く、後の次元ほど遅い波です。<span class="nb">PE(i, 2d) = sin(i / 10000<sup>2d/D</sup>)</span> と、' +
+            '隣のコサインです。図の各行がひとつの位置です。',
+    ],
+    positions_at: ['Position i', '位置i'],
+    positions_width: ['D: numbers of a vector', 'D：ベクトルの次元数'],
+    positions_table: ['Rows: positions 0 to 39. Columns: dimensions.', '行：位置0から39。列：次元。'],
+    positions_table_text: ['{n} positions as vectors of {width} numbers.', '{n}個の位置を表す{width}次元のベクトル。'],
+    positions_row: ['The vector of position i', '位置iのベクトル'],
+    positions_products: ['Its inner product with each position', '各位置との内積'],
+    positions_dimension: ['dimension', '次元'],
+    positions_other: ['position', '位置'],
+    positions_cell: ['position {position}, dimension {dimension}: {value}', '位置{position}、次元{dimension}：{value}'],
+    positions_state: [
+        'Position {i}: with itself <b class="value">{product}</b>, with a neighbor <b class="value">{next}</b>, ten ' +
+            'places away <b class="value">{far}</b>.',
+        '位置{i}：自分自身と<b class="value">{product}</b>、隣と<b class="value">{next}</b>、10離れた位置と' +
+            '<b class="value">{far}</b>。',
+    ],
+    positions_ask: [
+        '<b>What happens to the curve of inner products when i moves?</b> Predict, then move it.',
+        '<b>iを動かすと、内積の曲線はどうなるでしょう。</b> 予想してから動かしてください。',
+    ],
+    positions_answer: [
+        'It moves along and keeps its form: the product of two positions is a sum of cosines of their distance, and its ' +
+            'largest value, D/2, is at distance 0. So attention can learn “two words before” once for all positions.',
+        '形を保ったまま横に動きます。二つの位置の内積は、距離のコサインの和です。最大値D/2になるのは距離0のときです。だ' +
+            'からアテンションは「二つ前の単語」を、すべての位置について一度に学べます。',
+    ],
+});

@@ -1,0 +1,71 @@
+addTexts({
+    race_short: ['Skip or no skip', 'スキップ接続'],
+    race_title: ['f(x) against x + f(x)', 'f(x)と x + f(x) の競走'],
+    race_intro: [
+        'Two networks learn the same easy task: return the input, or at choice its opposite, or a matrix times it. Each ' +
+            'is a stack of blocks f. One computes f(x) in each block, the other x + f(x), a <em>skip connection</em>. ' +
+            'The second figure shows what passes through the blocks: the gradient on its way back, or the signal on its ' +
+            'way forward. Several seeds give a band, from the least to the largest loss.',
+        '二つのネットワークが、同じやさしい課題を学びます。入力をそのまま返すことです。符号を変えて返す課題と、行列を掛' +
+            'けて返す課題も選べます。どちらもブロックfを重ねたものです。一方は各ブロックでf(x)を、もう一方は x + f(x) を' +
+            '計算します。後者が<em>スキップ接続</em>です。二つ目の図は、ブロックを通るものを示します。さかのぼる勾配か、' +
+            '進む信号かです。乱数の種を複数にすると、損失の最小から最大までが帯になります。',
+    ],
+    race_depth: ['Blocks (depth)', 'ブロックの数（深さ）'],
+    race_width: ['Hidden numbers in f', 'fの隠れユニットの数'],
+    race_all: ['Race at many depths', 'いろいろな深さで競走'],
+    race_running: ['Depth {depth}: they are learning.', '深さ{depth}：学習中。'],
+    race_ready: ['Depth {depth}: ready.', '深さ{depth}：準備完了。'],
+    race_state: [
+        'Depth {depth}, step {step}: f(x) has the loss {plain}, x + f(x) has {skip}.',
+        '深さ{depth}、ステップ{step}：損失はf(x)が{plain}、x + f(x) が{skip}。',
+    ],
+    race_nothing: ['always answering 0', '常に0と答えた場合'],
+    race_block: ['block: 0 is the input', 'ブロック（0は入力）'],
+    race_norm_text: [
+        'Norm from the input to the output of block {n}: f(x) from {plain} to {plain_end}, x + f(x) from {skip} to ' +
+            '{skip_end}.',
+        '入力からブロック{n}の出力までのノルム：f(x)は{plain}から{plain_end}、x + f(x) は{skip}から{skip_end}。',
+    ],
+    race_final: ['loss after 200 steps', '200ステップ後の損失'],
+    race_found: ['What you have found so far', 'これまでに分かったこと'],
+    race_result: ['Depth {depth}: f(x) {plain}, x + f(x) {skip}.', '深さ{depth}：f(x) {plain}、x + f(x) {skip}。'],
+    race_none: ['No race is finished yet.', 'まだ競走は終わっていません。'],
+    race_ask: [
+        '<b>f(x) of 16 blocks learns nothing. Is the depth to blame, or the initial weights?</b> Predict, then choose ' +
+            '<i>he</i>, then <i>small-last</i>, and look at both networks.',
+        '<b>16ブロックのf(x)は何も学びません。原因は深さでしょうか、重みの初期値でしょうか。</b> 予想してから <i>he</i>、' +
+            '次に <i>small-last</i> を選び、両方のネットワークを見てください。',
+    ],
+    race_init: ['Initial weights', '重みの初期値'],
+    init_default: ['default (PyTorch’s)', 'default（PyTorchの既定）'],
+    init_he: ['he', 'he'],
+    init_xavier: ['xavier', 'xavier'],
+    init_small_last: ['small-last (second layer 0)', 'small-last（2層目が0）'],
+    race_seeds: ['Seeds', '種の数'],
+    race_first_seed: ['First seed', '最初の種'],
+    race_what: ['What passes through the blocks', 'ブロックを通るもの'],
+    race_gradient: ['the gradient, back', 'さかのぼる勾配'],
+    race_signal: ['the signal, forward', '進む信号'],
+    race_norm_gradient: ['norm of the gradient at step {step}', 'ステップ{step}での勾配のノルム'],
+    race_norm_signal: ['size of the signal at step {step}', 'ステップ{step}での信号の大きさ'],
+    race_answer: [
+        'Both. A block multiplies the gradient by <span class="nb">f′(x)</span>, or by <span class="nb">1 + ' +
+            'f′(x)</span> with a skip connection. With the default weights f′ is small: signal and gradient of f(x) ' +
+            'vanish, those of x + f(x) do not. With <i>he</i>, f(x) keeps both and learns: its loss falls to about 0.3. ' +
+            'But 1 + f′ is then far above 1, and x + f(x) starts with a loss of thousands or more and ends at 1 to 2. ' +
+            'With <i>small-last</i> each branch starts near 0: f(x) passes nothing, and x + f(x) passes everything, at ' +
+            'any depth. So a plain stack needs weights that keep the signal; a stack with skip connections needs ' +
+            'branches that start small, as those of GPT-2 do.',
+        '両方です。ブロックは勾配に<span class="nb">f′(x)</span>を掛け、スキップ接続があれば<span class="nb">1 + f′' +
+            '(x)</span>を掛けます。defaultの重みではf′が小さいので、f(x)では信号も勾配も消え、x + f(x) では消えません。' +
+            '<i>he</i> では、f(x)は両方を保って学び、損失は約0.3まで下がります。しかし1 + f′は1よりずっと大きくなり、x ' +
+            '+ f(x) は数千以上の損失から始まり、1から2ほどで終わります。<i>small-last</i> では、どの枝もほぼ0から始まり' +
+            'ます。f(x)は何も通さず、x + f(x) はどんな深さでもすべてを通します。つまり、単純に重ねるなら信号を保つ重みが、' +
+            'スキップ接続で重ねるなら、GPT-2のように小さく始まる枝が必要です。',
+    ],
+    race_target: ['Target', '課題'],
+    target_identity: ['identity: x', 'identity：x'],
+    target_minus: ['minus: −x', 'minus：−x'],
+    target_matrix: ['matrix: a matrix times x', 'matrix：行列とxの積'],
+});

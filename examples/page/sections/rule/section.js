@@ -1,0 +1,119 @@
+// The reader writes a backward rule, and two checks grade it.
+
+// forward, what is in the editor at first, a solution, and the least input. Two inputs are x and z.
+const EXERCISES = [
+    { forward: 'y = x^2', start: 'dx = dy x', solution: 'dx = dy 2 x', low: -2 },
+    { forward: 'y = x^2 z', start: 'dx = 0\ndz = 0', solution: 'dx = dy 2 x z\ndz = dy x^2', low: -2 },
+    { forward: 'y = x / z', start: 'dx = dy / z\ndz = dy / x', solution: 'dx = dy / z\ndz = -dy x / z^2', low: 0.5 },
+    { forward: 'y = tanh(x)', start: 'dx = dy (1 - x^2)', solution: 'dx = dy (1 - y^2)', low: -2 },
+    { forward: 'y = x sigmoid(x)', start: 'dx = dy sigmoid(x)', solution: 'dx = dy (sigmoid(x) + y (1 - sigmoid(x)))',
+        low: -2 },
+    { forward: 'y = sqrt(x) + log(z)', start: 'dx = dy / sqrt(x)\ndz = dy', solution: 'dx = dy / (2 sqrt(x))\ndz = dy / z',
+        low: 0.5 },
+];
+
+function startRule(engine) {
+    const choice = find('#rule-exercises'), forward = find('#rule-forward'), backward = find('#rule-backward');
+    const verdict = find('#rule-verdict'), report = find('#rule-report');
+    EXERCISES.forEach((e, i) => choice.append(element('option', { value: i }, e.forward)));
+    let check = () => null;                                  // grades the rules that were checked last; again in each language
+
+    function begin() {
+        const e = EXERCISES[choice.value];
+        [forward.value, backward.value, check] = [e.forward, e.start, () => null];
+        draw();
+    }
+
+    // The reader's formulas as functions: { inputs: ['x'], value, rules }.
+    function compile() {
+        const [y, ...more] = parseStatements(forward.value);
+        if (y.name !== 'y' || more.length) throw new FormulaError(say('rule_needs', { name: 'y' }));
+        const uses = (tree, name) => tree.name === name || (tree.in ?? []).some((t) => uses(t, name));
+        const inputs = uses(y.tree, 'z') ? ['x', 'z'] : ['x'];
+        const value = evaluator(y.tree, inputs);
+        const rules = new Map(parseStatements(backward.value).map((s) => [s.name, evaluator(s.tree, [...inputs, 'y', 'dy'])]));
+        for (const name of inputs) {
+            if (!rules.has(`d${name}`)) throw new FormulaError(say('rule_needs', { name: `d${name}` }));
+        }
+        for (const name of rules.keys()) {
+            if (!inputs.includes(name?.slice(1))) throw new FormulaError(say('rule_extra', { name: name ?? '=' }));
+        }
+        return { inputs, value, rules };
+    }
+
+    // The rule as one function on the engine's arrays.
+    const inEngine = ({ value, rules }) => ({ n, x, z, y: out, dy, dx, dz }) => {
+        for (let i = 0; i < n; i++) {
+            const at = { x: x[i], z: z?.[i], y: out[i], dy: dy?.[i] };
+            if (!dy) out[i] = value(at);
+            if (dx) dx[i] += rules.get('dx')(at);           // it adds: x may be used elsewhere, too
+            if (dz) dz[i] += rules.get('dz')(at);
+        }
+    };
+
+    // Two judges: the library's check with floats, and slopes in double precision, which find an error of one millionth.
+    function grade(rule) {
+        const sampled = rulePoints(rule.value, EXERCISES[choice.value].low);
+        if (!sampled) return { error: say('rule_domain') };
+        const grades = gradeRules(rule.value, rule.rules, rule.inputs, sampled.points);
+        engine.rule = inEngine(rule);
+        const library = Boolean(engine.call('rule_check', rule.inputs.length, sampled.low));
+        const wrong = grades.filter((g) => !g.agree);
+        return { wrong, library, hints: wrong.map((g) => [g.name, ruleHint(g, grades)]) };
+    }
+
+    function draw() {
+        let result;
+        try {
+            result = check();
+        } catch (error) {
+            if (!(error instanceof FormulaError || error instanceof EngineError)) throw error;
+            result = { error: error.message };
+        }
+        const wrong = result?.wrong ?? [];
+        report.hidden = wrong.length === 0;
+        report.innerHTML = wrong.map(table).join('');
+        verdict.className = 'words';
+        verdict.textContent = '';
+        if (!result) return;
+        const right = !result.error && wrong.length === 0;
+        verdict.classList.add(right ? 'good' : 'bad');
+        const hints = (result.hints ?? []).filter(([, hint]) => hint).map(([name, hint]) => `d${name}: ${hint}`);
+        verdict.textContent = result.error ?? (right ? say(result.library ? 'rule_right' : 'rule_steep')
+            : [say('rule_wrong'), ...hints].join(' '));
+    }
+
+    function table({ name, inputs, rows }) {
+        const head = [...inputs, 'dy', say('rule_yours', { name: `d${name}` }), say('rule_measured'), say('rule_ratio')];
+        const line = (r) => [...inputs.map((v) => r[v]), r.dy, r.given, r.right, r.given / r.right]
+            .map((v) => `<td>${show(v, 5)}</td>`).join('');
+        return `<thead><tr>${head.map((h) => `<th scope="col">${h}</th>`).join('')}</tr></thead><tbody>`
+            + rows.map((r) => `<tr class="${r.agrees ? '' : 'bad'}">${line(r)}</tr>`).join('') + '</tbody>';
+    }
+
+    const press = () => {
+        check = () => grade(compile());
+        draw();
+        noteChange();
+    };
+    for (const area of [forward, backward]) {
+        area.addEventListener('keydown', (event) => {
+            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) press();
+        });
+    }
+    choice.addEventListener('change', begin);
+    find('#rule-check').addEventListener('click', press);
+    find('#rule-answer').addEventListener('click', () => {
+        forward.value = EXERCISES[choice.value].forward;
+        backward.value = EXERCISES[choice.value].solution;
+        press();
+    });
+    const exercise = keep('exercise', '0', () => choice.value);
+    if (exercise in EXERCISES) choice.value = exercise;
+    begin();
+    for (const [name, area] of [['forward', forward], ['backward', backward]]) {
+        const first = area.value;
+        area.value = keep(name, first, () => area.value) ?? first;
+    }
+    onLanguage(draw);
+}

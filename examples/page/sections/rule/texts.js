@@ -1,0 +1,76 @@
+addTexts({
+    rule_short: ['Write a backward', '逆伝播を書く'],
+    rule_exercise: ['Exercise', '問題'],
+    rule_forward: ['Forward', '順伝播'],
+    rule_backward: ['Backward: one line for each input', '逆伝播：入力ごとに1行'],
+    rule_check: ['Check the rule', '確かめる'],
+    rule_answer: ['Show a solution', '解答を見る'],
+    rule_needs: ['A line “{name} = …” is missing.', '「{name} = …」の行がありません。'],
+    rule_title: ['Write a backward yourself', '逆伝播を自分で書く'],
+    rule_intro: [
+        'An operation needs two formulas: how it computes y, and how it hands the gradient on. Write the second one. ' +
+            '<code>dy</code> is the gradient that arrives; you may use <code>x</code>, <code>z</code> and ' +
+            '<code>y</code>. Two checks grade it: both move each input a little and measure. One is the library’s own, ' +
+            'with floats; the other has double precision and finds an error of a millionth.',
+        '演算には二つの式が要ります。yの計算のしかたと、勾配の渡し方です。二つ目を書いてみましょう。届く勾配は <code>' +
+            'dy</code> です。<code>x</code>、<code>z</code>、<code>y</code> を使えます。採点は二通りで、どちらも入力を少' +
+            'しずつ動かして測ります。一方はfloatで計算するライブラリ自身の勾配チェック、もう一方は倍精度で、百万分の一の' +
+            '誤りも見つけます。',
+    ],
+    rule_grammar: [
+        'Plain arithmetic: + − * / ^ and the functions of section {#gradient}. Two factors side by side are a product. ' +
+            'Ctrl+Enter checks.',
+        'ふつうの計算式です。+ − * / ^ と第{#gradient}節の関数を使えます。並べて書いた因数は積になります。Ctrl+Enterで確' +
+            'かめます。',
+    ],
+    rule_right: [
+        '✓ Right: it agrees with what was measured, at each of the six numbers of each input, with floats and in double ' +
+            'precision.',
+        '✓ 正解：どの入力の6個の数でも、floatでも倍精度でも、実測と一致しました。',
+    ],
+    rule_steep: [
+        '✓ Right in double precision. ag_gradcheck, with floats, does not agree: the function is too steep or too large ' +
+            'here for them.',
+        '✓ 倍精度では正解です。floatで計算するag_gradcheckとは一致しません。関数がここではfloatには急すぎるか、値が大き' +
+            'すぎます。',
+    ],
+    rule_wrong: ['✗ Not yet.', '✗ まだ違います。'],
+    rule_extra: [
+        'There is no input for the line “{name}”: the forward formula does not use it.',
+        '「{name}」の行に当たる入力がありません。順伝播の式がそれを使っていません。',
+    ],
+    rule_domain: [
+        'The forward formula has no finite value at some numbers between −2 and 2, nor between 0.5 and 2, so there is ' +
+            'nothing to measure.',
+        '順伝播の式は、−2から2でも0.5から2でも有限の値にならない場所があり、測ることができません。',
+    ],
+    rule_yours: ['your {name}', 'あなたの{name}'],
+    rule_measured: ['measured', '実測'],
+    rule_ratio: ['ratio', '比'],
+    hint_not_finite: ['yours is not a finite number at x = {x}.', 'x = {x}で、あなたの式は有限の数になりません。'],
+    hint_exchanged: [
+        'this is the gradient of the other input. Exchange {a} and {b}.',
+        'これはもう一方の入力の勾配です。{a}と{b}を入れ替えてください。',
+    ],
+    hint_sign: ['the sign is wrong.', '符号が逆です。'],
+    hint_factor: ['each is {factor} times the correct value.', 'どれも正解の{factor}倍です。'],
+    hint_missing: ['a factor {v} is missing.', '因数{v}が足りません。'],
+    hint_too_much: ['there is a factor {v} too many.', '因数{v}が余分です。'],
+    hint_term: ['a term {term} is too much.', '{term}の項が余分です。'],
+    hint_dy_power: [
+        'the gradient must be proportional to dy: dy must be a factor exactly once.',
+        '勾配はdyに比例しなければなりません。因数dyは、ちょうど一つです。',
+    ],
+    rule_ask: [
+        '<b>What does the rule of tanh need?</b> Choose its exercise. The rule there uses x and is wrong. What must ' +
+            'stand in its place?',
+        '<b>tanhの規則には何が必要でしょう。</b> tanhの問題を選んでください。初めの規則はxを使っていて、誤りです。代わり' +
+            'に何を置けばよいでしょうか。',
+    ],
+    rule_answer_text: [
+        'y: the slope of tanh at x is 1 − tanh(x)², and tanh(x) is y. So the rule reads only y, and the library can ' +
+            'forget x. What a rule reads decides what must be kept in memory until the backward pass.',
+        'yです。xでのtanhの傾きは 1 − tanh(x)² で、tanh(x)はyです。規則が読むのはyだけなので、ライブラリはxを忘れてもか' +
+            'まいません。規則が何を読むかで、逆伝播までメモリに残すものが決まります。',
+    ],
+});

@@ -1,0 +1,220 @@
+/* hint.c: what a rule of the exercise computes. The rule runs on numbers that are all different. Products of powers of dy, w
+ * and x, with correct or with wrong indices, are tried until one has the same result. */
+#include "hint.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exercise.h"
+
+enum { ROWS = 2, COLUMNS = 3, ITEMS = ROWS * COLUMNS, MOST_POWER = 3 };
+static const ag_real x[ITEMS] = { 0.7, -1.1, 1.3, 0.9, 0.6, -1.7 }, w[COLUMNS] = { 1.2, -0.8, 0.65 },
+                     dy[ITEMS] = { 0.55, -1.4, 1.9, 0.75, -0.95, 1.6 };
+
+/* How an entry (i, j) of a matrix is found; the first one is correct. */
+enum { BY_ROWS, BY_ROWS_WRONG, BY_COLUMNS, PLACES };
+static int place(int how, int i, int j)
+{
+    return how == BY_ROWS ? i * COLUMNS + j : how == BY_ROWS_WRONG ? i * ROWS + j : j * ROWS + i;
+}
+static const char *const place_text[] = { "i * columns + j", "i * rows + j", "j * rows + i" };
+
+/* The gradient is `factor` times the product of these powers of dy, w and x; for w, added up over the rows. */
+typedef struct {
+    double factor;
+    int dy, w, x;               /* powers */
+    int dy_at, x_at, to;        /* places of dy, x and dx */
+    bool w_of_row;              /* w[i], or dw[i] */
+} Rule;
+static const Rule correct[] = { { .factor = 2, .dy = 1, .w = 1, .x = 1 }, { .factor = 1, .dy = 1, .x = 2 } };
+
+static void apply(const Rule *r, bool to_w, double result[ITEMS])
+{
+    memset(result, 0, ITEMS * sizeof *result);
+    for (int i = 0; i < ROWS; i++) {
+        for (int j = 0; j < COLUMNS; j++) {
+            int row_or_column = r->w_of_row ? i : j;
+            result[to_w ? row_or_column : place(r->to, i, j)] += pow((double)dy[place(r->dy_at, i, j)], r->dy) *
+                pow((double)w[to_w ? j : row_or_column], r->w) * pow((double)x[place(r->x_at, i, j)], r->x);
+        }
+    }
+}
+
+/* The factor by which n numbers are larger than others; 0 if there is none. */
+static double factor_between(const double *got, const double *of, int n)
+{
+    double factor = 0, size = 0;
+    for (int i = 0; i < n; i++) {
+        if (fabs(of[i]) > size) {
+            size = fabs(of[i]);
+            factor = got[i] / of[i];
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        if (!(fabs(got[i] - factor * of[i]) <= 1e-4 * fabs(factor) * size)) {
+            return 0;
+        }
+    }
+    return factor;
+}
+
+static int differences(const Rule *r, const Rule *of)
+{
+    return (fabs(r->factor - of->factor) > 1e-3) + abs(r->dy - of->dy) + abs(r->w - of->w) + abs(r->x - of->x) +
+           2 * ((r->dy_at != BY_ROWS) + (r->x_at != BY_ROWS) + (r->to != BY_ROWS) + r->w_of_row);
+}
+
+/* The rule with this result that has the fewest differences from another one. Returns false if there is none. */
+static bool find_rule(const double *got, bool to_w, const Rule *near, Rule *found)
+{
+    int fewest = 1000;
+    const int powers = MOST_POWER * MOST_POWER * (MOST_POWER + 1), places = PLACES * PLACES * (to_w ? 1 : PLACES) * 2;
+    for (int k = 0; k < powers * places; k++) {
+        int p = k % powers, at = k / powers;
+        double result[ITEMS];
+        Rule r = { .dy = p % MOST_POWER, .w = p / MOST_POWER % MOST_POWER, .x = p / (MOST_POWER * MOST_POWER),
+                   .w_of_row = at % 2, .dy_at = at / 2 % PLACES, .x_at = at / 2 / PLACES % PLACES,
+                   .to = at / 2 / PLACES / PLACES };
+        apply(&r, to_w, result);
+        r.factor = factor_between(got, result, to_w ? COLUMNS : ITEMS);
+        if (r.factor != 0 && differences(&r, near) < fewest) {
+            fewest = differences(&r, near);
+            *found = r;
+        }
+    }
+    return fewest < 1000;
+}
+
+static void print_power(const char *name, const char *index, int power)
+{
+    if (power > 0) {
+        printf(" %s[%s]", name, index);
+    }
+    if (power > 1) {
+        printf("^%d", power);
+    }
+}
+
+static const char *const matrix_index[] = { "i][j", "i * rows + j", "j * rows + i" };
+
+static void print_product(const Rule *r, bool to_w)
+{
+    bool alone = r->dy + r->w + r->x == 0;
+    if (alone || fabs(r->factor - 1) > 1e-3) {
+        printf(" %.3g", r->factor);
+    }
+    print_power("dy", matrix_index[r->dy_at], r->dy);
+    print_power("w", r->w_of_row && !to_w ? "i" : "j", r->w);
+    print_power("x", matrix_index[r->x_at], r->x);
+    printf(".\n");
+}
+
+static void print_rule(const Rule *r, bool to_w)
+{
+    const char *row_or_column = r->w_of_row ? "i" : "j";
+    printf("  Your rule computes %s[%s] =%s", to_w ? "dw" : "dx", to_w ? row_or_column : matrix_index[r->to],
+           to_w ? " the sum of all" : "");
+    print_product(r, to_w);
+}
+
+static void print_power_hint(const char *name, int power, int wanted, const char *why)
+{
+    if (power == wanted) {
+        return;
+    }
+    if (power == 0) {
+        printf("  %s is missing: %s.\n", name, why);
+    } else if (wanted == 0) {
+        printf("  %s does not belong there: %s.\n", name, why);
+    } else {
+        printf("  %s has the wrong power: %s.\n", name, why);
+    }
+}
+
+static void print_place_hint(const char *name, int how)
+{
+    if (how != BY_ROWS) {
+        printf("  The index of %s is wrong: %s. A matrix is stored row by row: [i][j] is at %s.\n", name, place_text[how],
+               place_text[BY_ROWS]);
+    }
+}
+
+/* `ratio`: of the factor to the correct one. */
+static void print_factor_hint(double ratio, bool to_w)
+{
+    static const struct { int n; const char *what; } count[] = {
+        { ITEMS, "entries" }, { COLUMNS, "columns" }, { ROWS, "rows" },
+    };
+    if (fabs(ratio - 1) < 1e-3) {
+        return;
+    }
+    if (fabs(ratio + 1) < 1e-3) {
+        printf("  The sign is wrong.\n");
+        return;
+    }
+    printf("  The constant factor is %.3g times the correct one", ratio);
+    for (int k = 0; k < (to_w ? 3 : 2); k++) {
+        if (fabs(ratio * count[k].n - 1) < 1e-3) {
+            printf(", as if divided by the number of %s: nothing is averaged here", count[k].what);
+        }
+    }
+    printf(".\n");
+}
+
+/* The correct result and something else: prints what else. */
+static void print_rest(const double *got, bool to_w)
+{
+    double rest[ITEMS];
+    Rule r = { 0 };
+    apply(&correct[to_w], to_w, rest);
+    for (int i = 0; i < (to_w ? COLUMNS : ITEMS); i++) {
+        rest[i] = got[i] - correct[to_w].factor * rest[i];
+    }
+    if (find_rule(rest, to_w, &(Rule){ .factor = 1 }, &r)) {
+        printf("  Your rule computes the correct %s plus%s", to_w ? "dw" : "dx", to_w ? " the sum of all" : "");
+        print_product(&r, to_w);
+    }
+}
+
+static void print_hint(const ag_real *gradient, bool to_w)
+{
+    const Rule *want = &correct[to_w];
+    Rule r = *want;
+    double got[ITEMS];
+    for (int i = 0; i < (to_w ? COLUMNS : ITEMS); i++) {
+        got[i] = (double)gradient[i];
+    }
+    if (!find_rule(got, to_w, want, &r)) {
+        print_rest(got, to_w);
+        return;
+    }
+    if (differences(&r, want) == 0) {
+        return;
+    }
+    print_rule(&r, to_w);
+    print_power_hint("dy", r.dy, want->dy, "the chain rule multiplies by dy[i][j], once");
+    print_power_hint("w", r.w, want->w, to_w ? "the derivative of w x^2 by w is x^2" : "x^2 is multiplied by w in y");
+    print_power_hint("x", r.x, want->x, to_w ? "w is multiplied by x^2 in y" : "the derivative of x^2 is 2 x");
+    print_place_hint("dy", r.dy_at);
+    print_place_hint("x", r.x_at);
+    print_place_hint("dx", r.to);
+    if (r.w_of_row) {
+        printf("  The index of %s is wrong: there is one w for each column j.\n", to_w ? "dw" : "w");
+    }
+    if (r.x == want->x) {
+        print_factor_hint(r.factor / want->factor, to_w);
+    }
+}
+
+void print_hints(void)
+{
+    ag_real dx[ITEMS] = { 0 }, dw[COLUMNS] = { 0 };
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *in[] = { tensor_from(SHAPE(ROWS, COLUMNS), x), tensor_from(SHAPE(COLUMNS), w) };
+    weighted_square.backward(&(AgCustomCall){ .in = in, .n = 2, .y = tensor_zeros(SHAPE(ROWS, COLUMNS)), .dy = dy,
+                                              .dx = (ag_real *const[]){ dx, dw } });
+    print_hint(dx, false);
+    print_hint(dw, true);
+    ag_end(s);
+}

@@ -1,0 +1,9 @@
+/* hint.h: names what is wrong in a rule of the exercise. */
+#ifndef KAERU_EXAMPLES_HINT_H
+#define KAERU_EXAMPLES_HINT_H
+
+/* Prints what the rule of weighted_square computes, if it is a product of powers of dy, w and x, and how it differs from the
+ * correct one. */
+void print_hints(void);
+
+#endif

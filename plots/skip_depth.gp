@@ -1,0 +1,34 @@
+# skip_depth.gp: the last loss by the number of blocks, with the range of all seeds. Reads skip_depth.csv
+# (depth,zero,ffn,skip,ffn_least,ffn_most,skip_least,skip_most), which examples/skip_connection writes.
+load ARG0[:strlen(ARG0) - strlen("skip_depth.gp")]."style.gp"
+
+data = "skip_depth.csv"
+stats data using 1 name "DEPTH" nooutput
+stats data using 2 name "ZERO" nooutput
+set logscale xy
+set format y "10^{%L}"
+set xlabel say("blocks")
+set ylabel say("mean squared error after training")
+set yrange [*:3 * ZERO_max]
+set xtics (1, 2, 4, 8, 16, 32, 64)
+set xrange [0.9 * DEPTH_min:1.9 * DEPTH_max]
+
+do for [format in FORMATS] {
+    eval open_picture(format, "skip_depth", 1400, 800)
+    eval heading("What is learned by the depth of the network", \
+        "The bars reach from the best to the worst seed")
+    set tmargin at screen 0.78
+    set lmargin at screen 0.13
+    set rmargin at screen 0.95
+    unset key
+    plot data using 1:2 with lines lc rgb gray lw 2, \
+         data using 1:3:5:6 with yerrorbars lt 1 dt solid lw 2 notitle, \
+         data using 1:4:7:8 with yerrorbars lt 2 lw 2 notitle, \
+         data using 1:3 with linespoints lt 1, \
+         data using 1:4 with linespoints lt 2, \
+         data using 1:2:(say("always answering 0")) every ::0::0 with labels left offset 0, 0.8 textcolor rgb gray, \
+         data using ($1 == DEPTH_max ? 1.08 * $1 : NaN):3:(sprintf("f(x): %.2g", $3)) \
+             with labels left offset 0, -0.6 textcolor lt 1, \
+         data using ($1 == DEPTH_max ? 1.08 * $1 : NaN):4:(sprintf("x + f(x): %.2g", $4)) with labels left textcolor lt 2
+}
+unset output

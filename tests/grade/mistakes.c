@@ -1,0 +1,109 @@
+/* mistakes.c: wrong answers to the exercises of the example grade. The environment variable MISTAKE names the mistake. */
+#include "answers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is(const char *mistake)
+{
+    const char *chosen = getenv("MISTAKE");
+    return chosen && strcmp(chosen, mistake) == 0;
+}
+
+void answer_softmax(int n, const double *x, double *y)
+{
+    double shift = x[0], sum = 0;
+    for (int i = 1; i < n; i++) shift = is("smallest") ? fmin(shift, x[i]) : fmax(shift, x[i]);
+    if (is("overflow")) shift = 0;
+    if (is("first")) shift = x[0];
+    for (int i = 0; i < n; i++) {
+        double e = is("no exp") ? x[i] : is("base 2") ? exp2(x[i] - shift) : exp(is("sign") ? -x[i] : x[i] - shift);
+        y[i] = is("undone") ? 0 : e;
+        if (!(is("last") && i == n - 1)) sum += e;
+    }
+    for (int i = 0; i < n && !is("not divided") && !is("undone"); i++) y[i] /= is("mean") ? sum * n : sum;
+    for (int i = 0; i < n && is("percent"); i++) y[i] *= 100;
+}
+
+void answer_layer_norm(int n, const double *x, double *y)
+{
+    double mean = 0, variance = 0;
+    for (int i = 0; i < n; i++) mean += x[i] / (is("sum") ? 1 : n);
+    for (int i = 0; i < n; i++) {
+        double d = is("mean in variance") ? x[i] : x[i] - mean;
+        variance += (is("absolute") ? fabs(d) : d * d) / (is("n - 1") ? n - 1 : is("sum of squares") ? 1 : n);
+    }
+    if (is("no mean")) mean = 0;
+    double divisor = sqrt(variance + (is("no eps") ? 0 : 1e-5));
+    if (is("eps outside")) divisor = sqrt(variance) + 1e-5;
+    if (is("variance")) divisor = variance + 1e-5;
+    if (is("no divisor") || is("zero")) divisor = is("no divisor");
+    for (int i = 0; i < n; i++) y[i] = is("undone") ? 0 : (x[i] - mean) / divisor;
+}
+
+static double at(const double *rows, int n, int k, int i, int d, const char *misread)
+{
+    return is(misread) ? rows[d * n + i] : rows[i * k + d];
+}
+
+void answer_attention(int n, int k, const double *query, const double *key, const double *value, double *y)
+{
+    double weight[16][16], sum[16] = { 0 };
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++) {
+            double score = 0;
+            int q = is("exchanged") ? j : i, p = is("exchanged") ? i : j;
+            for (int d = 0; d < k; d++)
+                score += at(query, n, k, q, d, "query index") * at(key, n, k, p, d, "key index");
+            if (is("times root")) score *= sqrt(k);
+            else if (!is("no root") && !is("root of result")) score /= is("k") ? k : is("n") ? sqrt(n) : sqrt(k);
+            weight[i][j] = is("no softmax") ? score : is("even") ? 1 : exp(score);
+            sum[is("columns") ? j : i] += weight[i][j];
+        }
+    }
+    for (int i = 0; i < n && !is("undone"); i++) {
+        for (int d = 0; d < k; d++) {
+            y[i * k + d] = 0;
+            for (int j = 0; j < n; j++) {
+                double part = is("weights") ? weight[j][i] / sum[j] : weight[i][j] / (is("columns") ? sum[j] : sum[i]);
+                if (is("no softmax") || is("no sum")) part = weight[i][j];
+                const double *of = is("keys") ? key : is("queries") ? query : value;
+                y[i * k + d] += part * at(of, n, k, is("own value") ? i : j, d, "value index");
+            }
+            if (is("root of result")) y[i * k + d] /= sqrt(k);
+            if (is("mean")) y[i * k + d] /= n;
+        }
+    }
+}
+
+bool answer_sees(int i, int j)
+{
+    return is("undone") ? false : is("not itself") ? j < i : is("later") ? j >= i : is("all") ? true : is("only later") ? j > i
+           : is("only itself") ? i == j : is("one too many") ? j <= i + 1 : j <= i;
+}
+
+void answer_adam(double *w, double *m, double *v, double dw, int step, double lr)
+{
+    if (is("undone")) return;
+    double beta1 = is("exchanged") ? 0.999 : 0.9, beta2 = is("exchanged") ? 0.9 : 0.999, old_m = *m, old_v = *v;
+    int steps = is("early") ? step - 1 : is("late") ? step + 1 : step;
+    double start_m = is("uncorrected") || is("m uncorrected") ? 1 : 1 - pow(beta1, steps);
+    double start_v = is("uncorrected") || is("v uncorrected") ? 1 : 1 - pow(beta2, steps);
+    *m = beta1 * *m + (is("share") ? 1 : 1 - beta1) * dw;
+    *v = beta2 * *v + (is("share") ? 1 : 1 - beta2) * (is("square") ? dw : dw * dw);
+    double squares = *v / start_v, eps = is("no eps") ? 0 : 1e-8;
+    double root = is("root") ? squares + eps : is("eps in root") ? sqrt(squares + eps) : sqrt(squares) + eps;
+    double change = is("descent") ? lr * dw : lr * (is("dw") ? dw : *m / start_m) / root;
+    *w -= is("uphill") ? -change : is("half") ? change / 2 : change;
+    if (is("forgets")) *m = old_m, *v = old_v;
+}
+
+void answer_interval(double *low, double *length, const double *p, int symbol)
+{
+    if (is("undone")) return;
+    double before = 0, old = *length;
+    for (int i = 0; i < symbol; i++) before += is("not moved") ? 0 : p[i];
+    *length = (is("length of one") ? 1 : old) * p[symbol];
+    *low += before * (is("shares") ? 1 : is("length first") ? *length : old);
+}
