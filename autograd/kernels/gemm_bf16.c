@@ -52,7 +52,7 @@ static const uint32_t *stored_part(const KGemm *s, int64_t j, int64_t p)
 }
 
 /* Rows of A and columns of B packed at once. */
-enum { MC = 512, NC = 256 };
+enum { MC = 1024, NC = 256 };
 
 #if defined(EMULATED_AMX) || (defined(__AMX_TILE__) && defined(__AMX_BF16__))
 #include "gemm_bf16_amx.h"

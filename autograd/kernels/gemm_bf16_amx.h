@@ -11,7 +11,7 @@
 #include "gemm_common.h"
 
 typedef uint32_t Packed;
-enum { TILE_M = 32, TILE_N = 32, KC = 512, NEAR_ROWS = MC, SIDE = 16, PAIRS = BLOCK / 2 };
+enum { TILE_M = 32, TILE_N = 32, KC = 512, NEAR_ROWS = 512, SIDE = 16, PAIRS = BLOCK / 2 };
 
 /* ---- tile registers ---------------------------------------------------------------------------------------------- */
 
