@@ -155,13 +155,14 @@ INLINE void pack_step_from(Packed *to, const float *from, int64_t ld, int64_t co
     pack_step(to, row);
 }
 
-/* Packs m rows and k columns of op(A) if A is transposed. */
+/* Packs m rows and k columns of op(A) if A is transposed. Memory is faster for long reads along its rows. */
 static void pack_transposed_a(Packed *to, const float *a, int64_t lda, int64_t m, int64_t k)
 {
-    for (int64_t i = 0; i < m; i += TILE_M)
-        for (int64_t p = 0; p < k; p += STEP)
-            for (int64_t j = 0; j < STRIP; j += W, to += 2 * W)
-                pack_step_from(to, a + p * lda + i + j, lda, m - i - j, m > i + j ? k - p : 0);
+    for (int64_t p = 0; p < k; p += STEP, a += STEP * lda, to += 2 * STRIP)
+        for (int64_t i = 0; i < m; i += TILE_M)
+            for (int64_t j = 0; j < STRIP; j += W)
+                pack_step_from(to + i / TILE_M * STRIP * padded(k) / ITEM + 2 * j, a + i + j, lda, m - i - j,
+                               m > i + j ? k - p : 0);
 }
 
 INLINE void pack_a(Packed *to, const KGemm *s, const float *a, int64_t m, int64_t k)
@@ -170,14 +171,15 @@ INLINE void pack_a(Packed *to, const KGemm *s, const float *a, int64_t m, int64_
     else pack_rows_of_a(to, a, s->lda, m, k);
 }
 
-/* Packs a micropanel from the stored rows of B; `columns` of its columns exist. */
-INLINE void pack_rows_of_b(Packed *to, const float *b, int64_t ldb, int64_t columns, int64_t k)
+/* Packs n columns of B from its stored rows. */
+static void pack_rows_of_b(Packed *to, const float *b, int64_t ldb, int64_t n, int64_t k)
 {
     for (int64_t p = 0; p < k; p += STEP, b += STEP * ldb, to += 2 * W)
-        pack_step_from(to, b, ldb, columns, k - p);
+        for (int64_t j = 0; j < n; j += W)
+            pack_step_from(to + j * padded(k) / ITEM, b + j, ldb, n - j, k - p);
 }
 
-/* The same if B is transposed. */
+/* Packs a micropanel if B is transposed; `columns` of its columns exist. */
 INLINE void pack_transposed_b(Packed *to, const float *b, int64_t ldb, int64_t columns, int64_t k)
 {
     int64_t p = 0;
@@ -210,10 +212,10 @@ static const Packed *block_of_b(Packed *room, const KGemm *s, const float *b, in
 {
     *rows = padded(k);
     Packed *to = room;
-    for (int64_t end = j + n; j < end; j += TILE_N, to += TILE_N * padded(k) / ITEM) {
+    if (!s->packed_b && !s->tb) pack_rows_of_b(room, b + p * s->ldb + j, s->ldb, n, k);
+    else for (int64_t end = j + n; j < end; j += TILE_N, to += TILE_N * padded(k) / ITEM) {
         if (s->packed_b) unpack_b(to, stored_part(s, j / K_PANEL * K_PANEL, p) + j % K_PANEL, k);
-        else if (s->tb) pack_transposed_b(to, b + j * s->ldb + p, s->ldb, end - j, k);
-        else pack_rows_of_b(to, b + p * s->ldb + j, s->ldb, end - j, k);
+        else pack_transposed_b(to, b + j * s->ldb + p, s->ldb, end - j, k);
     }
     return room;
 }
