@@ -209,7 +209,8 @@ def main(*words):
     units = [(path, "") for path in groups["--common"]]
     for name, _, _, _ in SETS:
         # The table names all kernels.
-        units += [(path, name) for path in sorted(groups["--bf16" if name in ("avx512_bf16", "amx") else "--each"], key=lambda p: "isa_" in p)]
+        group = groups["--bf16" if name in ("avx512_bf16", "amx") else "--each"]
+        units += [(path, name) for path in sorted(group, key=lambda p: "isa_" in p)]
     units += [(path, "") for path in groups["--rest"]]
     macros_of = {name: [*macros, "KERNEL_ISA=" + name] for name, _, _, macros in SETS}
     macros_of[""] = []

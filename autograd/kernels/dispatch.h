@@ -10,7 +10,7 @@ typedef struct {
 #include "kernels.def"
 } KernelTable;
 
-/* AVX-512's, which the others in bfloat16 use for few rows. */
+/* AVX-512's, which AMX and VDPBF16PS use for few rows. */
 extern void k_avx512_gemm_bf16(const KGemm *s, real *c, const real *a, const real *b);
 
 /* The instruction set in use: "amx" or "avx512_bf16" (AVX-512, with AMX or VDPBF16PS for products in bfloat16), "avx512",

@@ -180,7 +180,8 @@ static void gemm_of_pairs(const KGemm *s, float *c, const float *a)
 
 #if defined(__AVX512BF16__)
 
-/* With AMX, a tile register would be mostly empty. Every processor with one of the two has AVX-512. */
+/* Few rows wait for the memory of B, and a tile register of AMX would be mostly empty. Every processor with AMX or VDPBF16PS
+ * has AVX-512. */
 #include "dispatch.h"
 enum { FEW_ROWS = 10 };
 static bool gemm_few_rows(const KGemm *s, float *c, const float *a, const float *b)

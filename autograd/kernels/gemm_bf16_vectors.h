@@ -85,7 +85,7 @@ INLINE const Packed *panel_of_b(const Packed *b, int64_t j, int64_t k) { return 
 
 #if defined(DOT_PRODUCTS)
 
-/* The items of one row, for vectors row[0] and row[2] along k; of the next row if row + 1 is given. */
+/* The items of rows p and p + 2, which are row[0] and row[2]. */
 INLINE vf item(const vf *row) { return vfrom_bits(round_to_pairs(row[2], row[0])); }
 
 /* The items along a stored row, of which n numbers exist. */
@@ -145,7 +145,7 @@ INLINE void store_in_pairs(Packed *to, vf even, vf odd)
 /* Packs one step: STEP rows, W columns. */
 INLINE void pack_step(Packed *to, const vf row[STEP]) { store_in_pairs(to, item(row), item(row + 1)); }
 
-/* The same for rows ld apart in memory, of which k exist. */
+/* The same for rows ld apart in memory, of which k exist; the others are 0. */
 INLINE void pack_step_from(Packed *to, const float *from, int64_t ld, int64_t columns, int64_t k)
 {
     vf row[STEP];
@@ -212,8 +212,11 @@ static const Packed *block_of_b(Packed *room, const KGemm *s, const float *b, in
 {
     *rows = padded(k);
     Packed *to = room;
-    if (!s->packed_b && !s->tb) pack_rows_of_b(room, b + p * s->ldb + j, s->ldb, n, k);
-    else for (int64_t end = j + n; j < end; j += TILE_N, to += TILE_N * padded(k) / ITEM) {
+    if (!s->packed_b && !s->tb) {
+        pack_rows_of_b(room, b + p * s->ldb + j, s->ldb, n, k);
+        return room;
+    }
+    for (int64_t end = j + n; j < end; j += TILE_N, to += TILE_N * padded(k) / ITEM) {
         if (s->packed_b) unpack_b(to, stored_part(s, j / K_PANEL * K_PANEL, p) + j % K_PANEL, k);
         else pack_transposed_b(to, b + j * s->ldb + p, s->ldb, end - j, k);
     }
