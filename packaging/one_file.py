@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Writes the library as two files, kaeru.c and kaeru.h.
 
-    one_file.py KAERU_C KAERU_H --cc COMPILER... --folders FOLDER... --common FILE... --each FILE... --amx FILE...
+    one_file.py KAERU_C KAERU_H --cc COMPILER... --folders FOLDER... --common FILE... --each FILE... --bf16 FILE...
         --rest FILE...
 
-The files of --each stand there once for each instruction set, those of --amx once more, between pragmas that tell the compiler
-the instructions. #define and #undef around a file give names of their own to what the files declare for themselves. What other
-files of the library see, but no program, becomes static.
+The files of --each stand there once for each instruction set, those of --bf16 also for the sets that have products in bfloat16
+alone, between pragmas that tell the compiler the instructions. #define and #undef around a file give names of their own to what
+the files declare for themselves. What other files of the library see, but no program, becomes static.
 """
 import os
 import re
@@ -20,6 +20,8 @@ SETS = [
     ("avx2", "defined(__x86_64__)", "avx2,fma", ["__AVX2__", "__FMA__"]),
     ("avx512", "defined(__x86_64__)", "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl",
      ["__AVX2__", "__FMA__", "__AVX512F__", "__AVX512DQ__", "__AVX512BW__", "__AVX512VL__"]),
+    ("avx512_bf16", "defined(HAVE_AVX512_BF16)", "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl,avx512bf16",
+     ["__AVX2__", "__FMA__", "__AVX512F__", "__AVX512DQ__", "__AVX512BW__", "__AVX512VL__", "__AVX512BF16__"]),
     ("amx", "defined(HAVE_AMX)", "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl,amx-tile,amx-bf16,avx512bf16",
      ["__AVX2__", "__FMA__", "__AVX512F__", "__AVX512DQ__", "__AVX512BW__", "__AVX512VL__", "__AMX_TILE__", "__AMX_BF16__",
       "__AVX512BF16__"]),
@@ -40,8 +42,11 @@ TOP = """\
 #ifdef KAERU_DOUBLE
 #error "kaeru.c computes in float"
 #endif
-#if defined(__x86_64__) && defined(__linux__) && (defined(__clang__) ? __clang_major__ >= 12 : __GNUC__ >= 11)
+#if defined(__x86_64__) && (defined(__clang__) ? __clang_major__ >= 12 : __GNUC__ >= 11)
+#define HAVE_AVX512_BF16 1
+#if defined(__linux__)
 #define HAVE_AMX 1
+#endif
 #endif
 {includes}#if defined(__x86_64__)
 #include <immintrin.h>
@@ -135,7 +140,7 @@ class Sources:
     def names(self, path, macros):
         """What the compiler sees declared outside of functions: {file: names}."""
         macros = ["__GNUC__", "__x86_64__", "__SSE__", "__SSE2__", "__ORDER_LITTLE_ENDIAN__", "__BYTE_ORDER__", "HAVE_AMX",
-                  *macros]
+                  "HAVE_AVX512_BF16", *macros]
         command = [*self.cc, "-E", "-nostdinc", "-undef", "-I", self.empty.name, *(f"-I{folder}" for folder in self.folders),
                    *(f"-D{macro}" for macro in macros), path]
         while True:
@@ -204,7 +209,8 @@ def main(*words):
     units = [(path, "") for path in groups["--common"]]
     for name, _, _, _ in SETS:
         # The table names all kernels.
-        units += [(path, name) for path in sorted(groups["--amx" if name == "amx" else "--each"], key=lambda p: "isa_" in p)]
+        group = groups["--bf16" if name in ("avx512_bf16", "amx") else "--each"]
+        units += [(path, name) for path in sorted(group, key=lambda p: "isa_" in p)]
     units += [(path, "") for path in groups["--rest"]]
     macros_of = {name: [*macros, "KERNEL_ISA=" + name] for name, _, _, macros in SETS}
     macros_of[""] = []

@@ -12,19 +12,20 @@ static const KernelTable tested = {
 #include "kernels.def"
 };
 
-const char *const isa_names[5] = { "avx512", "avx2", "portable", "amx", "emulated amx" };
+const char *const isa_names[7] = { "avx512", "avx2", "portable", "avx512_bf16", "amx", "emulated avx512_bf16", "emulated amx" };
 
 extern const KernelTable k_portable_table;
 extern void k_emulated_amx_gemm_bf16(const KGemm *s, ag_real *c, const ag_real *a, const ag_real *b);
+extern void k_emulated_avx512_bf16_gemm_bf16(const KGemm *s, ag_real *c, const ag_real *a, const ag_real *b);
 
 bool use_isa(const char *name)
 {
     static KernelTable emulated;
-    if (strcmp(name, "emulated amx") != 0)
+    if (strncmp(name, "emulated ", 9) != 0)
         return k_use_isa(name);
     emulated = k_portable_table;
     emulated.name = name;
-    emulated.gemm_bf16 = k_emulated_amx_gemm_bf16;
+    emulated.gemm_bf16 = strcmp(name + 9, "amx") == 0 ? k_emulated_amx_gemm_bf16 : k_emulated_avx512_bf16_gemm_bf16;
     k_use_table(&emulated);
     return true;
 }

@@ -42,8 +42,8 @@ typedef void Call(const KernelTable *k, Case *c);
 /* Calls, compares and frees the arrays. */
 void check_case(Case *c, Call *call);
 
-/* "amx", "avx512", ... and, with AMX's instructions in plain C, "emulated amx". use_isa: as k_use_isa. */
-extern const char *const isa_names[5];
+/* "avx512", ... and, with the instructions in plain C, "emulated amx" and "emulated avx512_bf16". use_isa: as k_use_isa. */
+extern const char *const isa_names[7];
 bool use_isa(const char *name);
 
 /* The tests' own random numbers; `setup` restarts them. */

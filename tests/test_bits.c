@@ -137,7 +137,7 @@ static void set_precision(int turn)
 
 START_TEST(fifty_steps_end_with_the_same_bits)
 {
-    const char *const isas[] = { k_isa(), "avx512", "avx2", "portable" };
+    const char *const isas[] = { k_isa(), "avx512_bf16", "avx512", "avx2", "portable" };
     const int model = _i % MODELS;
     set_precision(_i);
     uint64_t first = run(model, 1);

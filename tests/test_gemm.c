@@ -313,16 +313,25 @@ START_TEST(a_sum_of_minus_zeros)
 END_TEST
 
 #ifdef HAVE_AMX
-/* At the start of a program AMX is compared with AVX-512, and not used if they differ. No other test would see that. */
-START_TEST(amx_is_used_if_the_processor_has_it)
+static bool processor_lists(const char *wanted)
 {
     FILE *f = fopen("/proc/cpuinfo", "r");
     char word[64];
     bool listed = false;
     while (f && !listed && fscanf(f, "%63s", word) == 1)
-        listed = strcmp(word, "amx_bf16") == 0;
+        listed = strcmp(word, wanted) == 0;
     if (f) fclose(f);
-    ck_assert_int_eq(use_isa("amx"), listed);
+    return listed;
+}
+
+/* At the start of a program these are compared with AVX-512, and not used if they differ. No other test would see that. */
+START_TEST(bf16_instructions_are_used_if_the_processor_has_them)
+{
+    const bool amx = processor_lists("amx_bf16"), dot = processor_lists("avx512_bf16");
+    if (!getenv("KAERU_ISA"))
+        ck_assert_int_eq(strcmp(k_isa(), "avx512_bf16") == 0, dot && !amx && processor_lists("AuthenticAMD"));
+    ck_assert_int_eq(use_isa("amx"), amx);
+    ck_assert_int_eq(use_isa("avx512_bf16"), dot);
 }
 END_TEST
 #endif
@@ -389,7 +398,7 @@ Suite *gemm_suite(void)
     tcase_add_test(tests, a_result_is_flushed_after_rounding);
     tcase_add_loop_test(tests, a_sum_of_minus_zeros, 0, 4);
 #ifdef HAVE_AMX
-    tcase_add_test(tests, amx_is_used_if_the_processor_has_it);
+    tcase_add_test(tests, bf16_instructions_are_used_if_the_processor_has_them);
 #endif
     tcase_add_loop_test(tests, without_scratch_memory, 0, 8);
     suite_add_tcase(suite, tests);

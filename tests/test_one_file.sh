@@ -25,7 +25,7 @@ for model in transformer gpt; do
     for precision in float32 bf16; do
         try "$model in $precision" "$build/tests/final_weights" $model $precision 2 "$folder/library"
         # An instruction set that the processor lacks is replaced by the best that it has.
-        for isa in portable avx2 avx512 amx; do
+        for isa in portable avx2 avx512 avx512_bf16 amx; do
             try "$model in $precision, $isa" env KAERU_ISA=$isa "$folder/final_weights" $model $precision 2 "$folder/one_file"
             try "the same weights of $model in $precision, $isa" cmp "$folder/library" "$folder/one_file"
         done

@@ -189,8 +189,8 @@ hash_with() {
 
 # The instruction sets that this processor has, the widest first.
 list_isas() {
-    for isa in amx avx512 avx2; do
-        ! grep -qw "$(echo "$isa" | sed 's/avx512/avx512f/; s/amx/amx_bf16/')" /proc/cpuinfo 2>/dev/null || echo "$isa"
+    for isa in amx avx512_bf16 avx512 avx2; do
+        ! grep -qw "$(echo "$isa" | sed 's/avx512$/avx512f/; s/amx/amx_bf16/')" /proc/cpuinfo 2>/dev/null || echo "$isa"
     done
     echo portable
 }

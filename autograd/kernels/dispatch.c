@@ -25,13 +25,22 @@ static const KernelTable *const all_tables[] = { &reference_table };
 
 #elif defined(__x86_64__)
 extern const KernelTable k_avx512_table, k_avx2_table, k_portable_table;
+/* AVX-512's, with products in bfloat16 that use one more instruction. */
 #ifdef HAVE_AMX
-static KernelTable amx_table = { .name = "amx" };      /* AVX-512's, with the products in bfloat16 on tiles */
-#define BEST &amx_table, &k_avx512_table
-#else
-#define BEST &k_avx512_table
+static KernelTable amx_table = { .name = "amx" };
 #endif
-static const KernelTable *const all_tables[] = { BEST, &k_avx2_table, &k_portable_table };      /* the best first */
+#ifdef HAVE_AVX512_BF16
+static KernelTable avx512_bf16_table = { .name = "avx512_bf16" };
+#endif
+static const KernelTable *const all_tables[] = {                                /* the best first */
+#ifdef HAVE_AMX
+    &amx_table,
+#endif
+#ifdef HAVE_AVX512_BF16
+    &avx512_bf16_table,
+#endif
+    &k_avx512_table, &k_avx2_table, &k_portable_table
+};
 #else
 extern const KernelTable k_portable_table;
 static const KernelTable *const all_tables[] = { &k_portable_table };
@@ -41,27 +50,13 @@ enum { N_TABLES = sizeof all_tables / sizeof all_tables[0] };
 
 static const KernelTable *table_in_use;
 
-#ifdef HAVE_AMX
+#ifdef HAVE_AVX512_BF16
 
-extern void k_amx_gemm_bf16(const KGemm *s, real *c, const real *a, const real *b);
+typedef void Product(const KGemm *s, real *c, const real *a, const real *b);
+extern Product k_amx_gemm_bf16, k_avx512_bf16_gemm_bf16;
 
-/* The processor has the unit and AVX-512's conversion to bfloat16, and the kernel saves the unit's registers and lets this
- * process use it. */
-static bool may_use_amx(void)
-{
-    enum { OSXSAVE = 1 << 27, BF16_AND_TILE = 1 << 22 | 1 << 24, AVX512_BF16 = 1 << 5,
-           TILE_STATE = 3 << 17 };
-    unsigned a, b, c, d, low, high;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & OSXSAVE)) return false;
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & BF16_AND_TILE) != BF16_AND_TILE)
-        return false;
-    if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & AVX512_BF16)) return false;
-    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return (low & TILE_STATE) == TILE_STATE && system_allow_amx();
-}
-
-/* Whether the unit gives the bits of AVX-512 for random operands of every kind. */
-static bool amx_is_exact(void)
+/* Whether a product gives the bits of AVX-512 for random operands of every kind. */
+static bool is_exact(Product *product)
 {
     enum { M = 64, N = 64, K = 256 };
     static float a[M * K], b[K * N], c[2][M * N];
@@ -78,21 +73,41 @@ static bool amx_is_exact(void)
     }
     const KGemm s = { .bf16 = true, .m = M, .n = N, .k = K, .lda = K, .ldb = N, .ldc = N, .batch = 1 };
     k_avx512_table.gemm_bf16(&s, c[0], a, b);
-    k_amx_gemm_bf16(&s, c[1], a, b);
+    product(&s, c[1], a, b);
     for (int i = 0; i < M * N; i++)
         if (memcmp(&c[0][i], &c[1][i], sizeof c[0][i]) != 0 && (c[0][i] == c[0][i] || c[1][i] == c[1][i]))
             return false;
     return true;
 }
 
-static bool make_amx_table(void)
+/* Makes the table, if its product in bfloat16 is exact. */
+static bool make_table(KernelTable *table, Product *product)
 {
-    if (amx_table.gemm_bf16) return true;
-    if (!may_use_amx() || !amx_is_exact()) return false;
-    amx_table = k_avx512_table;
-    amx_table.name = "amx";
-    amx_table.gemm_bf16 = k_amx_gemm_bf16;
+    if (table->gemm_bf16) return true;
+    if (!is_exact(product)) return false;
+    const char *name = table->name;
+    *table = k_avx512_table;
+    table->name = name;
+    table->gemm_bf16 = product;
     return true;
+}
+
+#endif
+
+#ifdef HAVE_AMX
+
+/* The processor has the unit and AVX-512's conversion to bfloat16, and the kernel saves the unit's registers and lets this
+ * process use it. */
+static bool may_use_amx(void)
+{
+    enum { OSXSAVE = 1 << 27, BF16_AND_TILE = 1 << 22 | 1 << 24, TILE_STATE = 3 << 17 };
+    unsigned a, b, c, d, low, high;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & OSXSAVE)) return false;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & BF16_AND_TILE) != BF16_AND_TILE)
+        return false;
+    if (!__builtin_cpu_supports("avx512bf16")) return false;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (low & TILE_STATE) == TILE_STATE && system_allow_amx();
 }
 
 #endif
@@ -105,13 +120,28 @@ static bool processor_has(const KernelTable *table)
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 #ifdef HAVE_AMX
-    if (table == &amx_table) return avx512 && make_amx_table();
+    if (table == &amx_table) return avx512 && may_use_amx() && make_table(&amx_table, k_amx_gemm_bf16);
+#endif
+#ifdef HAVE_AVX512_BF16
+    if (table == &avx512_bf16_table)
+        return avx512 && __builtin_cpu_supports("avx512bf16") && make_table(&avx512_bf16_table, k_avx512_bf16_gemm_bf16);
 #endif
     if (strcmp(table->name, "avx512") == 0) return avx512;
     if (strcmp(table->name, "avx2") == 0) return avx2;
 #endif
     (void)table;
     return true;
+}
+
+/* On Intel's processors VDPBF16PS takes longer than the multiply-adds of AVX-512. */
+static bool is_slow(const KernelTable *table)
+{
+#ifdef HAVE_AVX512_BF16
+    return table == &avx512_bf16_table && !__builtin_cpu_is("amd");
+#else
+    (void)table;
+    return false;
+#endif
 }
 
 void k_use_table(const KernelTable *table)
@@ -134,7 +164,7 @@ __attribute__((constructor)) static void choose_isa(void)
     const char *wanted = getenv("KAERU_ISA");
     if (wanted && k_use_isa(wanted)) return;
     int i = 0;
-    while (!processor_has(all_tables[i]))
+    while (is_slow(all_tables[i]) || !processor_has(all_tables[i]))
         i++;
     k_use_table(all_tables[i]);
 #ifndef KAERU_DOUBLE

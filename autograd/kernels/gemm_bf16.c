@@ -52,12 +52,12 @@ static const uint32_t *stored_part(const KGemm *s, int64_t j, int64_t p)
 }
 
 /* Rows of A and columns of B packed at once. */
-enum { MC = 512, NC = 256 };
+enum { MC = 1024, NC = 256 };
 
 #if defined(EMULATED_AMX) || (defined(__AMX_TILE__) && defined(__AMX_BF16__))
 #include "gemm_bf16_amx.h"
 #else
-#include "gemm_bf16_fma.h"
+#include "gemm_bf16_vectors.h"
 #endif
 
 /* ---- k_pack_b ---------------------------------------------------------------------------------------------------- */
@@ -178,9 +178,10 @@ static void gemm_of_pairs(const KGemm *s, float *c, const float *a)
 
 /* ---- few rows ---------------------------------------------------------------------------------------------------- */
 
-#if defined(__AMX_TILE__)
+#if defined(__AVX512BF16__)
 
-/* A tile register would be mostly empty. Every processor with AMX has AVX-512. */
+/* Few rows wait for the memory of B, and a tile register of AMX would be mostly empty. Every processor with AMX or VDPBF16PS
+ * has AVX-512. */
 #include "dispatch.h"
 enum { FEW_ROWS = 10 };
 static bool gemm_few_rows(const KGemm *s, float *c, const float *a, const float *b)
@@ -326,19 +327,6 @@ static bool gemm_few_rows(const KGemm *s, float *c, const float *a, const float 
 
 /* ---- the product ------------------------------------------------------------------------------------------------- */
 
-/* For a tile that is not whole: on a copy of C. */
-static void multiply_part(const Tiles *t, int64_t rows, int64_t columns, const Packed *a, const Packed *b, float *c)
-{
-    _Alignas(64) float copy[TILE_M * TILE_N];
-    Tiles on_copy = *t;
-    on_copy.ldc = TILE_N;
-    for (int64_t i = 0; t->add && i < rows; i++)
-        memcpy(copy + i * TILE_N, c + i * t->ldc, (size_t)columns * sizeof *c);
-    multiply_tile(&on_copy, rows, columns, a, b, copy);
-    for (int64_t i = 0; i < rows; i++)
-        memcpy(c + i * t->ldc, copy + i * TILE_N, (size_t)columns * sizeof *c);
-}
-
 /* The first and the last element of each of these rows. */
 INLINE void prefetch_rows(const float *c, int64_t ldc, int64_t begin, int64_t end, int64_t columns)
 {
@@ -360,10 +348,7 @@ __attribute__((noinline)) static void multiply_blocks(Tiles t, int64_t m, int64_
                 const Packed *tile_a = tile_of_a(&t, a, i), *panel = panel_of_b(b, j, t.b_k);
                 float *to = c + i * t.ldc + j;
                 prefetch_rows(c + j, t.ldc, i + TILE_M, min(i + 2 * TILE_M, m), columns);
-                if (columns < TILE_N || (WHOLE_TILES && rows < TILE_M))
-                    multiply_part(&t, rows, columns, tile_a, panel, to);
-                else
-                    multiply_tile(&t, rows, columns, tile_a, panel, to);
+                multiply_tile(&t, rows, columns, tile_a, panel, to);
             }
 }
 

@@ -11,7 +11,7 @@
 #include "gemm_common.h"
 
 typedef uint32_t Packed;
-enum { TILE_M = 32, TILE_N = 32, KC = 512, NEAR_ROWS = MC, SIDE = 16, PAIRS = BLOCK / 2 };
+enum { TILE_M = 32, TILE_N = 32, KC = 512, NEAR_ROWS = 512, SIDE = 16, PAIRS = BLOCK / 2 };
 
 /* ---- tile registers ---------------------------------------------------------------------------------------------- */
 
@@ -81,7 +81,6 @@ INLINE int64_t padded(int64_t k) { return bf16_whole_blocks(k); }
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 enum { PACKED_A_ROW = KC / 2, PACKED_TILE_A = TILE_M * PACKED_A_ROW, PACKED_B_COLUMN = KC / 2 };
-enum { WHOLE_TILES = true };
 INLINE int64_t packed_a_size(int64_t rows)             { return (rows + SIDE - 1) / SIDE * SIDE * PACKED_A_ROW; }
 INLINE int64_t packed_b_size(int64_t columns)          { return (columns + TILE_N - 1) / TILE_N * TILE_N * PACKED_B_COLUMN; }
 INLINE const Packed *tile_of_a(const Tiles *t, const Packed *a, int64_t i) { return a + i * t->k / 2; }
@@ -170,7 +169,7 @@ INLINE bool products_are_plain(const Tiles *t, int64_t m, int64_t n, const Packe
 
 /* C = A B or C += A B for a tile of TILE_M x TILE_N, of which the first `rows` and `columns` count; C has
  * room for all of it. */
-INLINE void multiply_tile(const Tiles *t, int64_t rows, int64_t columns, const Packed *a, const Packed *b, float *c)
+INLINE void multiply_whole_tile(const Tiles *t, int64_t rows, int64_t columns, const Packed *a, const Packed *b, float *c)
 {
     const int64_t k = t->k, ldc = t->ldc;
     const bool two_rows = rows > SIDE, two_columns = columns > SIDE;
@@ -202,6 +201,25 @@ INLINE void multiply_tile(const Tiles *t, int64_t rows, int64_t columns, const P
     if (two_columns) TILE_STORE(1, c + SIDE, row_bytes);
     if (two_rows) TILE_STORE(2, c + SIDE * ldc, row_bytes);
     if (two_rows && two_columns) TILE_STORE(3, c + SIDE * ldc + SIDE, row_bytes);
+}
+
+/* For a tile that is not whole: on a copy of C. */
+static void multiply_part(const Tiles *t, int64_t rows, int64_t columns, const Packed *a, const Packed *b, float *c)
+{
+    _Alignas(64) float copy[TILE_M * TILE_N];
+    Tiles on_copy = *t;
+    on_copy.ldc = TILE_N;
+    for (int64_t i = 0; t->add && i < rows; i++)
+        memcpy(copy + i * TILE_N, c + i * t->ldc, (size_t)columns * sizeof *c);
+    multiply_whole_tile(&on_copy, rows, columns, a, b, copy);
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(c + i * t->ldc, copy + i * TILE_N, (size_t)columns * sizeof *c);
+}
+
+INLINE void multiply_tile(const Tiles *t, int64_t rows, int64_t columns, const Packed *a, const Packed *b, float *c)
+{
+    if (rows < TILE_M || columns < TILE_N) multiply_part(t, rows, columns, a, b, c);
+    else multiply_whole_tile(t, rows, columns, a, b, c);
 }
 
 #endif
