@@ -125,9 +125,9 @@ void check_vector(AgSite at, const char *what, const char *argument, const Tenso
                        shape_text(other->shape), expected);
 }
 
-void check_mask(AgSite at, const char *what, const Tensor *mask, const char *target, const AgShape *shape)
+void check_mask(AgSite at, const char *what, const Tensor *mask, AgDType dtype, const char *target, const AgShape *shape)
 {
-    check_tensor(at, what, "mask", mask, AG_BOOL);
+    check_tensor(at, what, "mask", mask, dtype);
     if (!broadcasts_to(&mask->shape, shape))
         ag_usage_error(at, what, "mask %s does not broadcast to %s %s", shape_text(mask->shape), target, shape_text(*shape));
 }

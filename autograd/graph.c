@@ -163,24 +163,28 @@ void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape)
         ag_usage_error(at, what, "the loss does not require a gradient: no parameter was used, the scope is "
                        "AG_NO_GRAD, or a value was cut from the graph (ag_end_return, ag_keep, ag_detach; tensor_grad: there "
                        "are no gradients of gradients)");
+    if (loss->op && loss->thread != thread_id()) error_of_another_thread(at, what, loss);
 }
 
-/* dy: the gradient of the loss; NULL: 1. */
-static void backward_from(AgSite at, Tensor *loss, const Tensor *dy, bool keep)
+void run_rules(AgSite at, Tensor *loss, const Tensor *dy, bool told)
 {
     const real one = 1;
-    check_loss(at, "ag_backward", loss, dy != NULL);
-    if (loss->op && loss->thread != thread_id()) error_of_another_thread(at, "ag_backward", loss);
-    pass_begins(at, keep);
-    loss->retained = true;                  /* it stays readable */
-    notify(PASS_BEGINS, at, loss);
     grad_add(loss, dy ? reals(dy) : &one);
     for (Tensor *y = loss; y; y = y->older) {
         if (!y->op) continue;
         if (y->grad) node_run(at, y);
-        notify(NODE_PASSED, at, y);
+        if (told) notify(NODE_PASSED, at, y);
     }
     pass_ends();
+}
+
+static void backward_from(AgSite at, Tensor *loss, const Tensor *dy, bool keep)
+{
+    check_loss(at, "ag_backward", loss, dy != NULL);
+    pass_begins(at, keep);
+    loss->retained = true;                  /* it stays readable */
+    notify(PASS_BEGINS, at, loss);
+    run_rules(at, loss, dy, true);
 }
 
 void ag_backward_at(AgSite at, Tensor *loss)

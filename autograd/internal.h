@@ -163,7 +163,10 @@ real *op_save_gradient(Tensor *y, int i);
 /* Runs y's backward rule, which adds to the gradients of its inputs. */
 void rule_run(Tensor *y);
 extern size_t recompute_least_bytes;
-/* A usage error unless the loss has one item (or `any_shape`) and requires a gradient. */
+/* After pass_begins: runs the rules of all that the loss depends on, and ends the pass. dy: the gradient of the loss; NULL: 1.
+ * told: whether NODE_PASSED is told. */
+void run_rules(AgSite at, Tensor *loss, const Tensor *dy, bool told);
+/* A usage error unless the loss has one item (or `any_shape`), requires a gradient and is of this thread. */
 void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape);
 
 /* ---- checks (checks.c); `argument` is the parameter's name in messages ---------------------------------------------- */
@@ -205,8 +208,8 @@ int64_t check_shape(AgSite at, const char *what, const AgShape *shape);
 bool  broadcast(const AgShape *a, const AgShape *b, AgShape *y);
 bool  broadcasts_to(const AgShape *from, const AgShape *to);
 AgShape broadcast_shape(AgSite at, const char *what, const Tensor *a, const Tensor *b);
-/* A usage error unless the mask is AG_BOOL and broadcasts to `shape`, which `target` names in the message. */
-void  check_mask(AgSite at, const char *what, const Tensor *mask, const char *target, const AgShape *shape);
+/* A usage error unless the mask is of that type and broadcasts to `shape`, which `target` names in the message. */
+void  check_mask(AgSite at, const char *what, const Tensor *mask, AgDType dtype, const char *target, const AgShape *shape);
 /* Size of dimension i (of ndim) in a shape that may have fewer. */
 int64_t size_in(const AgShape *s, int i, int ndim);
 /* A usage error unless v is a vector of n reals. `expected` and `other` are for the message: what else must fit to n. */

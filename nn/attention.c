@@ -51,10 +51,13 @@ void nn_mask_print_at(AgSite at, FILE *out, Tensor *mask)
 
 /* ---- one head ---------------------------------------------------------------------------------------------------- */
 
-/* The weights are the softmax of the scaled and masked scores. The result is the weighted sum of the values. */
+/* The weights are the softmax of the scaled and masked scores; a mask of reals is added to them. The result is the weighted sum
+ * of the values. */
 static Tensor *attend(AgSite at, Tensor *scores, double scale, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
 {
-    Tensor *p = ag_masked_softmax_at(at, scores, mask, scale);
+    bool added = mask && tensor_dtype_at(at, mask) == AG_REAL;
+    if (added) scores = ag_add_at(at, ag_scale_at(at, scores, scale), mask);
+    Tensor *p = ag_masked_softmax_at(at, scores, added ? NULL : mask, added ? 1 : scale);
     if (dropout) p = nn_dropout(dropout, p);
     if (weights) *weights = p;
     return ag_matmul_at(at, p, v);

@@ -126,7 +126,7 @@ Tensor *nn_cache_attention_at(AgSite at, NnCache *c, int layer, Tensor *q, Tenso
 {
     AG_LAYER(at);
     NnKeysValues *kv = filled_layer(at, __func__, c, layer);
-    if (!ag_recording() || !tensor_requires_grad(q))
+    if (!ag_recording() || !(tensor_requires_grad(q) || (mask && tensor_requires_grad(mask))))
         return ag_attention_cached(q, kv->key, kv->value, kv->length, mask, how);
     Tensor *key, *value;                            /* backward reads them when the cache may hold others */
     nn_cache_read(c, layer, &key, &value);

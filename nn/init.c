@@ -5,6 +5,7 @@
 
 #include "kaeru/graph.h"
 #include "kaeru/nn.h"
+#include "slots.h"
 
 /* The product of all sizes but one: fan_in without size 0, fan_out without size 1. It may be 0 for an empty tensor, which the
  * functions below do not fill. */
@@ -59,4 +60,11 @@ void nn_init_kaiming_normal_at(AgSite at, Tensor *w, double a)
     AG_LAYER(at);
     double deviation = kaiming(at, __func__, w, a, 2);
     if (tensor_numel(w) > 0) ag_fill_normal(w, 0, deviation);
+}
+
+void fill_by_fan_in(double fan_in, Tensor *weight, Tensor *bias)
+{
+    double bound = 1 / sqrt(fan_in);
+    ag_fill_uniform(weight, -bound, bound);
+    if (bias) ag_fill_uniform(bias, -bound, bound);
 }

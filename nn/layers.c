@@ -1,16 +1,10 @@
-/* layers.c: the layers of nn.h: a constructor and a forward function each, and Sequential, which applies layers in turn. */
+/* layers.c: layers of nn.h: a constructor and a forward function each, and Sequential, which applies layers in turn. Those of
+ * images are in image_layers.c. */
 #include <math.h>
 
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
-
-/* The start of linear layers and convolutions, as in PyTorch: uniform in +-1/sqrt(fan_in). */
-static void fill_by_fan_in(double fan_in, Tensor *weight, Tensor *bias)
-{
-    double bound = 1 / sqrt(fan_in);
-    ag_fill_uniform(weight, -bound, bound);
-    if (bias) ag_fill_uniform(bias, -bound, bound);
-}
+#include "slots.h"
 
 /* ---- Linear ------------------------------------------------------------------------------------------------------ */
 
@@ -43,32 +37,6 @@ Tensor *nn_linear_activate_at(AgSite at, Linear *l, Tensor *x, AgActivation kind
     NN_LAYER_OF(at, l, "Linear");
     if (l->lora_A) return ag_activate(kind, nn_linear(l, x));
     return ag_linear_activate(x, l->weight, l->bias, kind);
-}
-
-/* ---- Conv2d ------------------------------------------------------------------------------------------------------ */
-
-NN_FORWARD(Conv2d, nn_conv2d)
-
-Conv2d *nn_conv2d_new_with_at(AgSite at, int64_t in, int64_t out, int size, int stride, int padding, bool bias)
-{
-    AG_LAYER(at);
-    if (in < 1 || out < 1 || size < 1 || stride < 1 || padding < 0)
-        ag_usage_error(at, __func__, "%lld and %lld channels, size %d, stride %d: expected 1 or more; padding %d: 0 or more",
-                       (long long)in, (long long)out, size, stride, padding);
-    Conv2d *l = nn_new(Conv2d);
-    l->module.forward = nn_conv2d_forward;
-    l->stride = stride;
-    l->padding = padding;
-    nn_param(l, weight, SHAPE(out, in, size, size));
-    if (bias) nn_param(l, bias, SHAPE(out));
-    fill_by_fan_in((double)in * size * size, l->weight, l->bias);
-    return l;
-}
-
-Tensor *nn_conv2d_at(AgSite at, Conv2d *l, Tensor *x)                           /* (B,in,H,W) -> (B,out,H',W') */
-{
-    NN_LAYER_OF(at, l, "Conv2d");
-    return ag_conv2d(x, l->weight, l->bias, l->stride, l->padding);
 }
 
 /* ---- Embedding --------------------------------------------------------------------------------------------------- */

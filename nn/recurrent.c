@@ -4,21 +4,35 @@
 
 #include <math.h>
 
-Recurrent *nn_recurrent_new_at(AgSite at, RecurrentKind kind, int64_t in, int64_t hidden)
+Recurrent *nn_recurrent_new_with_at(AgSite at, RecurrentKind kind, int64_t in, int64_t hidden, int layers, bool both,
+                                    double dropout)
 {
     AG_LAYER(at);
+    int directions = both ? 2 : 1, gates = kind == NN_LSTM ? 4 : 3;
     if (kind != NN_GRU && kind != NN_LSTM) ag_usage_error(at, __func__, "%d is not a RecurrentKind", (int)kind);
     if (in < 1 || hidden < 1 || hidden > INT32_MAX)
         ag_usage_error(at, __func__, "sizes %lld -> %lld, expected 1 to 2^31 - 1", (long long)in, (long long)hidden);
-    int gates = kind == NN_LSTM ? 4 : 3;
+    if (layers < 1 || layers > NN_RECURRENT_PASSES / directions)
+        ag_usage_error(at, __func__, "%d layers, expected 1 to %d", layers, NN_RECURRENT_PASSES / directions);
     Recurrent *r = (Recurrent *)nn_new_sized_at(at, sizeof *r, kind == NN_LSTM ? "LSTM" : "GRU");
     r->kind = kind;
     r->hidden = hidden;
+    r->layers = layers;
+    r->directions = directions;
     double bound = 1 / sqrt((double)hidden);
-    ag_fill_uniform(nn_param(r, weight_ih_l0, SHAPE(gates * hidden, in)), -bound, bound);
-    ag_fill_uniform(nn_param(r, weight_hh_l0, SHAPE(gates * hidden, hidden)), -bound, bound);
-    ag_fill_uniform(nn_param(r, bias_ih_l0, SHAPE(gates * hidden)), -bound, bound);
-    ag_fill_uniform(nn_param(r, bias_hh_l0, SHAPE(gates * hidden)), -bound, bound);
+    for (int i = 0; i < layers * directions; i++) {
+        int l = i / directions;
+        const char *suffix = i % directions ? "_reverse" : "";
+        int64_t width = l == 0 ? in : hidden * directions;
+        RecurrentPass *p = &r->pass[i];
+        nn_param_named(r, pass[i].weight_ih, SHAPE(gates * hidden, width), "weight_ih_l%d%s", l, suffix);
+        nn_param_named(r, pass[i].weight_hh, SHAPE(gates * hidden, hidden), "weight_hh_l%d%s", l, suffix);
+        nn_param_named(r, pass[i].bias_ih, SHAPE(gates * hidden), "bias_ih_l%d%s", l, suffix);
+        nn_param_named(r, pass[i].bias_hh, SHAPE(gates * hidden), "bias_hh_l%d%s", l, suffix);
+        Tensor *const all[] = { p->weight_ih, p->weight_hh, p->bias_ih, p->bias_hh };
+        for (int k = 0; k < 4; k++) ag_fill_uniform(all[k], -bound, bound);
+    }
+    if (dropout != 0) nn_child(r, dropout, nn_dropout_new(dropout));
     return r;
 }
 
@@ -49,9 +63,9 @@ static RecurrentState lstm(Tensor *x, Tensor *u, RecurrentState old)
 }
 
 /* x is W x + b of all gates, (B,G H). It does not depend on the state, so it is computed for all steps at once. */
-static RecurrentState step(Recurrent *r, Tensor *x, RecurrentState old)
+static RecurrentState step(Recurrent *r, int pass, Tensor *x, RecurrentState old)
 {
-    Tensor *u = ag_linear(old.h, r->weight_hh_l0, r->bias_hh_l0);
+    Tensor *u = ag_linear(old.h, r->pass[pass].weight_hh, r->pass[pass].bias_hh);
     return r->kind == NN_LSTM ? lstm(x, u, old) : gru(x, u, old);
 }
 
@@ -59,24 +73,24 @@ static RecurrentState step(Recurrent *r, Tensor *x, RecurrentState old)
 static RecurrentState begin(Recurrent *r, const char *what, int64_t batch, const RecurrentState *state)
 {
     RecurrentState s = state ? *state : (RecurrentState){ NULL, NULL };
-    AgShape shape = SHAPE(batch, r->hidden);
+    int passes = r->layers * r->directions;
+    AgShape shape = passes == 1 ? SHAPE(batch, r->hidden) : SHAPE(passes, batch, r->hidden);
     char text[AG_SHAPE_TEXT], expected[AG_SHAPE_TEXT];
     if (!s.h) s.h = tensor_zeros(shape);
     if (!s.c && r->kind == NN_LSTM) s.c = tensor_zeros(shape);
     if (s.c && r->kind != NN_LSTM) ag_usage_error(AG_HERE, what, "the state has a c, which only an LSTM has");
     for (int i = 0; i < (s.c ? 2 : 1); i++)
         if (!ag_shape_equal(tensor_shape(i ? s.c : s.h), shape))
-            ag_usage_error(AG_HERE, what, "the state's %c is %s, expected (B,H), here %s", i ? 'c' : 'h',
-                           ag_shape_text(tensor_shape(i ? s.c : s.h), text), ag_shape_text(shape, expected));
+            ag_usage_error(AG_HERE, what, "the state's %c is %s, expected %s, here %s", i ? 'c' : 'h',
+                           ag_shape_text(tensor_shape(i ? s.c : s.h), text), passes == 1 ? "(B,H)" : "(N,B,H)",
+                           ag_shape_text(shape, expected));
     return s;
 }
 
 static void check_input(Recurrent *r, const char *what, Tensor *x, int ndim, const char *expected)
 {
-    if (r->kind != NN_GRU && r->kind != NN_LSTM)            /* a Linear has the same size */
-        ag_usage_error(AG_HERE, what, "this %s is a module of another type", r->module.type);
     char text[AG_SHAPE_TEXT];
-    int64_t in = tensor_dim(r->weight_ih_l0, 1);
+    int64_t in = tensor_dim(r->pass[0].weight_ih, 1);
     if (tensor_ndim(x) != ndim || tensor_dim(x, -1) != in)
         ag_usage_error(AG_HERE, what, "x is %s, expected %s with %lld for in", ag_shape_text(tensor_shape(x), text), expected,
                        (long long)in);
@@ -87,8 +101,10 @@ Tensor *nn_recurrent_step_at(AgSite at, Recurrent *r, Tensor *x, RecurrentState 
     NN_LAYER(at, r);
     if (!state) ag_usage_error(AG_HERE, __func__, "the state is NULL, expected one that is updated");
     check_input(r, __func__, x, 2, "(B,in)");
+    if (r->directions == 2) ag_usage_error(AG_HERE, __func__, "a layer in both directions reads whole sequences");
+    if (r->layers > 1) return ag_squeeze(nn_recurrent(r, ag_unsqueeze(x, 1), NULL, state), 1);
     RecurrentState old = begin(r, __func__, tensor_dim(x, 0), state);
-    *state = step(r, ag_linear(x, r->weight_ih_l0, r->bias_ih_l0), old);
+    *state = step(r, 0, ag_linear(x, r->pass[0].weight_ih, r->pass[0].bias_ih), old);
     return state->h;
 }
 
@@ -100,6 +116,32 @@ static bool all_visible(Tensor *mask, int64_t t)
     for (int64_t b = 0; b < tensor_dim(mask, 0); b++)
         if (!visible[b * time + t]) return false;
     return true;
+}
+
+/* All steps of one layer in one direction, from the state *s on, which is updated: (B,T,in) -> (B,T,H). */
+static Tensor *run_pass(Recurrent *r, int pass, Tensor *x, Tensor *mask, RecurrentState *s)
+{
+    int64_t time = tensor_dim(x, 1);
+    Tensor *inputs = ag_linear(x, r->pass[pass].weight_ih, r->pass[pass].bias_ih);         /* one product for all steps */
+    Tensor **h = ag_scratch((size_t)time, sizeof *h);
+    for (int64_t i = 0; i < time; i++) {
+        int64_t t = pass % r->directions ? time - 1 - i : i;
+        RecurrentState old = *s;
+        *s = step(r, pass, ag_squeeze(ag_slice(inputs, 1, t, t + 1), 1), old);
+        if (mask && !all_visible(mask, t)) {
+            Tensor *visible = ag_squeeze(ag_slice(mask, 2, t, t + 1), 2);   /* (B,1) */
+            s->h = ag_where(visible, s->h, old.h);
+            if (s->c) s->c = ag_where(visible, s->c, old.c);
+        }
+        h[t] = ag_unsqueeze(s->h, 1);
+    }
+    return ag_concat(h, (int)time, 1);
+}
+
+/* (N,B,H) -> its matrix number i; NULL stays. */
+static Tensor *matrix(Tensor *x, int i)
+{
+    return x ? ag_squeeze(ag_slice(x, 0, i, i + 1), 0) : NULL;
 }
 
 Tensor *nn_recurrent_at(AgSite at, Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state)
@@ -114,18 +156,31 @@ Tensor *nn_recurrent_at(AgSite at, Recurrent *r, Tensor *x, Tensor *mask, Recurr
         ag_usage_error(AG_HERE, __func__, "the mask is %s, expected (%lld, 1, %lld)",
                        ag_shape_text(tensor_shape(mask), text), (long long)batch, (long long)time);
     RecurrentState s = begin(r, __func__, batch, state);
-    Tensor *inputs = ag_linear(x, r->weight_ih_l0, r->bias_ih_l0);          /* one product for all steps */
-    Tensor **h = ag_scratch((size_t)time, sizeof *h);
-    for (int64_t t = 0; t < time; t++) {
-        RecurrentState old = s;
-        s = step(r, ag_squeeze(ag_slice(inputs, 1, t, t + 1), 1), old);
-        if (mask && !all_visible(mask, t)) {
-            Tensor *visible = ag_squeeze(ag_slice(mask, 2, t, t + 1), 2);   /* (B,1) */
-            s.h = ag_where(visible, s.h, old.h);
-            if (s.c) s.c = ag_where(visible, s.c, old.c);
-        }
-        h[t] = ag_unsqueeze(s.h, 1);
+    int n = r->layers * r->directions;
+    Tensor *h[NN_RECURRENT_PASSES], *c[NN_RECURRENT_PASSES], *y[2];
+    for (int i = 0; i < n; i++) {
+        int direction = i % r->directions;
+        RecurrentState own = n == 1 ? s : (RecurrentState){ matrix(s.h, i), matrix(s.c, i) };
+        if (i > 0 && direction == 0 && r->dropout) x = nn_dropout(r->dropout, x);
+        y[direction] = run_pass(r, i, x, mask, &own);
+        h[i] = own.h;
+        c[i] = own.c;
+        if (direction == r->directions - 1) x = direction == 1 ? ag_concat(y, 2, 2) : y[0];
     }
-    if (state) *state = s;
-    return ag_concat(h, (int)time, 1);
+    if (state) {
+        state->h = n == 1 ? h[0] : ag_stack(h, n, 0);
+        state->c = n == 1 || !s.c ? c[0] : ag_stack(c, n, 0);
+    }
+    return x;
+}
+
+void nn_recurrent_keep_at(AgSite at, RecurrentState *kept, const RecurrentState *state)
+{
+    ag_check_pointer_at(at, __func__, "kept", kept);
+    RecurrentState copy = { NULL, NULL };
+    if (state && state->h) copy.h = ag_keep_at(at, state->h);
+    if (state && state->c) copy.c = ag_keep_at(at, state->c);
+    tensor_free_at(at, kept->h);
+    tensor_free_at(at, kept->c);
+    *kept = copy;
 }

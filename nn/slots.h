@@ -43,6 +43,11 @@ char *slot_path(AgSite at, void *owner, const Module *root, const Module *holder
 /* Sets the names of the tensors below m, for messages and drawings, to the full names in the tree. */
 void name_tensors(AgSite at, Module *m);
 
+/* ---- init.c ------------------------------------------------------------------------------------------------------ */
+
+/* The start of linear layers and convolutions, as in PyTorch: uniform in +-1/sqrt(fan_in). bias may be NULL. */
+void fill_by_fan_in(double fan_in, Tensor *weight, Tensor *bias);
+
 /* ---- parameters.c ------------------------------------------------------------------------------------------------ */
 
 /* The number of entries of trained tensors below m, or of tensors that are not trained. A tied tensor counts at its first slot

@@ -46,6 +46,16 @@ static Tensor *clamp_some(AgSite at, Tensor *x)
     return ag_clamp_at(at, x, -0.42, 0.73);
 }
 
+static Tensor *add_some(AgSite at, Tensor *x)
+{
+    return ag_add_scalar_at(at, x, -1.5);
+}
+
+Tensor *add_scalar_sample(Sample *s)
+{
+    return unary_sample(s, OP_add_scalar, add_some);
+}
+
 Tensor *clamp_sample(Sample *s)
 {
     return unary_sample(s, OP_clamp, clamp_some);

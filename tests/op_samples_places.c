@@ -94,6 +94,22 @@ Tensor *embedding_sample(Sample *s)
     }
 }
 
+Tensor *index_select_sample(Sample *s)
+{
+    switch (s->number) {
+    case 0: return ag_index_select(sample_in(s, 0, SHAPE(1)), 0, sample_ids(SHAPE(1), 1));
+    case 1: return ag_index_select(sample_in(s, 0, SHAPE(7)), 0, sample_ids(SHAPE(9), 7));
+    case 2: return ag_index_select(sample_in(s, 0, SHAPE(3, 5)), 1, sample_ids(SHAPE(2), 5));
+    case 3: return ag_index_select(sample_in(s, 0, SHAPE(3, 5)), 0, sample_ids(SHAPE(4), 3));
+    case 4: return ag_index_select(sample_in(s, 0, SHAPE(2, 3, 4)), 1, sample_ids(SHAPE(5), 3));
+    case 5: return ag_index_select(sample_in(s, 0, SHAPE(2, 3, 4)), -1, sample_ids(SHAPE(3), 4));
+    case 6: return ag_index_select(sample_in(s, 0, SHAPE(0, 3)), 1, sample_ids(SHAPE(2), 3));
+    case 7: return ag_index_select(sample_in(s, 0, SHAPE(2, 1, 3, 67)), 2, sample_ids(SHAPE(4), 3));
+    case 8: return ag_index_select(sample_in(s, 0, SHAPE(2, 3)), 1, sample_ids(SHAPE(0), 3));
+    default: return NULL;
+    }
+}
+
 Tensor *gather_sample(Sample *s)
 {
     switch (s->number) {

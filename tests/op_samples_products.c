@@ -31,6 +31,13 @@ Tensor *linear_sample(Sample *s)
     return ag_linear(input, weight, s->number < 9 ? sample_in(s, 2, SHAPE(out)) : NULL);
 }
 
+/* A mask of reals, input number `input`, of a shape that depends on the case. */
+static Tensor *added_mask(Sample *s, int input, int b, int heads, int t, int keys)
+{
+    AgShape shapes[] = { SHAPE(b, heads, t, keys), SHAPE(heads, t, keys), SHAPE(heads, 1, keys), SHAPE(b, 1, t, keys) };
+    return sample_in(s, input, shapes[t > 9 ? 2 : s->number % 4]);
+}
+
 /* Calls attention, or self_attention if k is NULL, with the same random numbers each time. */
 static Tensor *call_sample(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how)
 {
@@ -53,12 +60,14 @@ Tensor *attention_sample(Sample *s)
         { 2, 3, 4, 8, { 4, 2, false, 0, 0 }, false },   { 1, 6, 9, 6, { 3, 1, true, 4, 0.3 }, true },
         { 1, 67, 67, 2, { 2, 1, true, 3, 0 }, false },
     };
-    if (s->number >= (int)(sizeof cases / sizeof *cases)) return NULL;
-    int i = s->number, kv_heads = cases[i].how.kv_heads ? cases[i].how.kv_heads : cases[i].how.heads;
+    enum { N = sizeof cases / sizeof *cases };
+    if (s->number >= 2 * N) return NULL;
+    int i = s->number % N, kv_heads = cases[i].how.kv_heads ? cases[i].how.kv_heads : cases[i].how.heads;
     Tensor *q = sample_in(s, 0, SHAPE(cases[i].b, cases[i].t, cases[i].width));
     AgShape sources = SHAPE(cases[i].b, cases[i].s, cases[i].width / cases[i].how.heads * kv_heads);
     Tensor *k = sample_in(s, 1, sources), *v = sample_in(s, 2, sources);
     Tensor *mask = cases[i].masked ? sample_mask(SHAPE(cases[i].b, 1, cases[i].t, cases[i].s)) : NULL;
+    if (s->number >= N) mask = added_mask(s, 3, cases[i].b, cases[i].how.heads, cases[i].t, cases[i].s);
     return call_sample(q, k, v, mask, cases[i].how);
 }
 
@@ -72,10 +81,12 @@ Tensor *self_attention_sample(Sample *s)
         { 1, 67, 6, { 1, 0, true, 0, 0 }, false },  { 2, 5, 8, { 2, 1, false, 0, 0 }, false },
         { 1, 5, 16, { 4, 2, true, 2, 0 }, false },
     };
-    if (s->number >= (int)(sizeof cases / sizeof *cases)) return NULL;
-    int i = s->number;
+    enum { N = sizeof cases / sizeof *cases };
+    if (s->number >= 2 * N) return NULL;
+    int i = s->number % N;
     Tensor *qkv = sample_in(s, 0, SHAPE(cases[i].b, cases[i].t, cases[i].width));
     Tensor *mask = cases[i].masked ? sample_mask(SHAPE(cases[i].t, cases[i].t)) : NULL;
+    if (s->number >= N) mask = added_mask(s, 1, cases[i].b, cases[i].how.heads, cases[i].t, cases[i].t);
     return call_sample(qkv, NULL, NULL, mask, cases[i].how);
 }
 
@@ -98,6 +109,44 @@ Tensor *conv2d_sample(Sample *s)
     return ag_conv2d(sample_in(s, 0, cases[s->number].x), sample_in(s, 1, weight),
                      cases[s->number].bias ? sample_in(s, 2, SHAPE(weight.dim[0])) : NULL, cases[s->number].stride,
                      cases[s->number].padding);
+}
+
+Tensor *conv2d_with_sample(Sample *s)
+{
+    static const struct { AgShape x, weight; AgConv how; bool bias; } cases[] = {
+        { { 4, { 1, 1, 1, 1 } }, { 4, { 1, 1, 1, 1 } }, { { 0 }, { 0 }, { 0 }, 0 }, true },
+        { { 4, { 2, 4, 4, 5 } }, { 4, { 6, 2, 3, 3 } }, { { 0 }, { 1, 1 }, { 0 }, 2 }, true },
+        { { 4, { 2, 3, 4, 5 } }, { 4, { 3, 1, 3, 2 } }, { { 2, 1 }, { 1, 0 }, { 0 }, 3 }, false },
+        { { 4, { 1, 2, 7, 6 } }, { 4, { 2, 2, 3, 2 } }, { { 1, 2 }, { 0, 2 }, { 2, 3 }, 1 }, true },
+        { { 4, { 1, 2, 5, 5 } }, { 4, { 4, 1, 3, 3 } }, { { 1, 1 }, { 2, 2 }, { 2, 2 }, 2 }, true },
+        { { 4, { 0, 2, 3, 3 } }, { 4, { 2, 1, 2, 2 } }, { { 0 }, { 0 }, { 0 }, 2 }, true },
+        { { 4, { 9, 4, 2, 2 } }, { 4, { 4, 1, 2, 2 } }, { { 0 }, { 1, 1 }, { 1, 2 }, 4 }, false },
+        { { 4, { 2, 2, 3, 3 } }, { 4, { 2, 2, 3, 3 } }, { { 0 }, { 1, 1 }, { 0 }, 1 }, true },
+        { { 4, { 1, 1, 3, 4 } }, { 4, { 2, 1, 1, 3 } }, { { 1, 1 }, { 0, 4 }, { 1, 3 }, 1 }, true },
+    };
+    if (s->number >= (int)(sizeof cases / sizeof *cases)) return NULL;
+    AgShape weight = cases[s->number].weight;
+    return ag_conv2d_with(sample_in(s, 0, cases[s->number].x), sample_in(s, 1, weight),
+                          cases[s->number].bias ? sample_in(s, 2, SHAPE(weight.dim[0])) : NULL, cases[s->number].how);
+}
+
+Tensor *conv_transpose2d_sample(Sample *s)
+{
+    static const struct { AgShape x, weight; int stride, padding, output_padding; bool bias; } cases[] = {
+        { { 4, { 1, 1, 1, 1 } }, { 4, { 1, 1, 1, 1 } }, 1, 0, 0, true },
+        { { 4, { 2, 2, 3, 4 } }, { 4, { 2, 3, 3, 3 } }, 1, 1, 0, true },
+        { { 4, { 2, 2, 3, 4 } }, { 4, { 2, 3, 2, 2 } }, 2, 0, 0, false },
+        { { 4, { 1, 3, 4, 2 } }, { 4, { 3, 2, 3, 2 } }, 2, 1, 1, true },
+        { { 4, { 1, 1, 3, 3 } }, { 4, { 1, 2, 1, 1 } }, 3, 0, 2, true },
+        { { 4, { 0, 2, 3, 3 } }, { 4, { 2, 2, 2, 2 } }, 1, 0, 0, true },
+        { { 4, { 18, 1, 2, 2 } }, { 4, { 1, 1, 2, 2 } }, 1, 1, 0, false },
+        { { 4, { 2, 2, 3, 3 } }, { 4, { 2, 2, 3, 3 } }, 1, 1, 0, true },
+    };
+    if (s->number >= (int)(sizeof cases / sizeof *cases)) return NULL;
+    AgShape weight = cases[s->number].weight;
+    return ag_conv_transpose2d(sample_in(s, 0, cases[s->number].x), sample_in(s, 1, weight),
+                               cases[s->number].bias ? sample_in(s, 2, SHAPE(weight.dim[1])) : NULL, cases[s->number].stride,
+                               cases[s->number].padding, cases[s->number].output_padding);
 }
 
 static Tensor *pool_sample(Sample *s, Tensor *op(AgSite, Tensor *, int, int, int))

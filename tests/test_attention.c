@@ -788,13 +788,13 @@ START_TEST(usage_errors_are_reported)
     Tensor *x = tensor_zeros(SHAPE(B, T, D)), *key = tensor_zeros(SHAPE(B, S, D));
     Tensor *other = tensor_zeros(SHAPE(B + 1, S, D)), *wide = tensor_zeros(SHAPE(B, T, D + 1));
     Tensor *mask = tensor_bools(SHAPE(B, T, T + 1), NULL), *batch = tensor_bools(SHAPE(B + 1, 1, S), NULL);
-    Tensor *reals = tensor_zeros(SHAPE(T, S));
+    Tensor *numbers = tensor_ints(SHAPE(T, S), NULL);
     for (int keep = 0; keep < 2; keep++) {
         a->keep_weights = keep;
         EXPECT_USAGE_ERROR("(2, 1, 5, 6)", nn_multi_head_attention(a, x, key, key, mask));
         EXPECT_USAGE_ERROR("(2, 3, 5, 7)", nn_multi_head_attention(a, x, key, key, mask));
         EXPECT_USAGE_ERROR("(3, 1, 1, 7)", nn_multi_head_attention(a, x, key, key, batch));
-        EXPECT_USAGE_ERROR("mask", nn_multi_head_attention(a, x, key, key, reals));
+        EXPECT_USAGE_ERROR("mask is AG_INT", nn_multi_head_attention(a, x, key, key, numbers));
         EXPECT_USAGE_ERROR("(3, ", nn_multi_head_attention(a, x, other, other, NULL));
         EXPECT_USAGE_ERROR("(2, 5, 13)", nn_multi_head_attention(a, wide, key, key, NULL));
         EXPECT_USAGE_ERROR("in nn_multi_head_attention_cached called at tests/test_attention.c",
@@ -820,11 +820,39 @@ START_TEST(masks_of_few_dimensions_are_printed)
 }
 END_TEST
 
+/* A bias of reals gives the same in the fused operation, in steps, and with a cache; minus infinity hides. */
+START_TEST(a_bias_is_added_to_the_scores)
+{
+    enum { HEADS = 2, WIDTH = 8, LENGTH = 5 };
+    MultiHeadAttention *a = nn_multi_head_attention_new(HEADS, WIDTH, 0);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_normal(SHAPE(3, LENGTH, WIDTH), 0, 1), *bias = tensor_normal(SHAPE(HEADS, LENGTH, LENGTH), 0, 1);
+    Tensor *seen = ag_squeeze(nn_causal_mask(LENGTH), 0), *hidden = ag_masked_fill(bias, ag_not(seen), -INFINITY);
+    AgAttention how = { .heads = HEADS, .causal = true }, open = { .heads = HEADS };
+    Tensor *y = ag_attention(x, x, x, bias, how);
+    check_close("minus infinity", ag_attention(x, x, x, hidden, open), y, 1e-6);
+    check_close("side by side", ag_self_attention(ag_concat((Tensor *[]){ x, x, x }, 3, 2), bias, how), y, 1e-6);
+    NnCache *cache = nn_cache_new(1, LENGTH);
+    for (int t = 0; t < LENGTH; t++) {
+        Tensor *now = ag_slice(x, 1, t, t + 1), *row = ag_slice(ag_slice(bias, 1, t, t + 1), 2, 0, t + 1);
+        nn_cache_append(cache, 0, now, now);
+        check_close("cached", nn_cache_attention(cache, 0, now, row, how), ag_slice(y, 1, t, t + 1), 1e-6);
+    }
+    Tensor *mask = ag_unsqueeze(hidden, 0), *fused = nn_multi_head_attention(a, x, x, x, mask);
+    a->keep_weights = true;
+    check_close("in steps", nn_multi_head_attention(a, x, x, x, mask), fused, 1e-6);
+    ag_free(cache);
+    ag_end(s);
+    ag_free(a);
+}
+END_TEST
+
 Suite *attention_suite(void)
 {
     Suite *suite = suite_create("attention");
     TCase *attention = tcase_create("attention");
     tcase_add_loop_test(attention, fused_attention_equals_the_steps, 0, 2 * N_MASKS);
+    tcase_add_test(attention, a_bias_is_added_to_the_scores);
     tcase_add_test(attention, a_fully_masked_query_gives_zeros);
     tcase_add_test(attention, attention_over_no_keys_gives_zeros);
     tcase_add_test(attention, a_causal_mask_hides_later_positions);

@@ -37,6 +37,10 @@ for cxx in g++ clang++; do
             $(pkg-config --libs kaeru)
         try "run in C++$standard" run_there ./spiral_cpp
         # shellcheck disable=SC2046 # a list of words
+        try "compile owners in C++$standard" compile_cpp "$source/tests/adopt/owners.cpp" -o "$folder/owners" \
+            $(pkg-config --libs kaeru)
+        try "run owners" "$folder/owners"
+        # shellcheck disable=SC2046 # a list of words
         try "compile a program with short names in C++$standard" compile_cpp -x c++ "$source/tests/adopt/own_names.c" \
             -o "$folder/own_names" $(pkg-config --libs kaeru)
         try "run it" "$folder/own_names"

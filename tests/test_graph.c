@@ -548,6 +548,56 @@ START_TEST(a_write_that_no_rule_sees_is_allowed)
 }
 END_TEST
 
+/* ---- gradients of some tensors ----------------------------------------------------------------------------------- */
+
+static void count_call(void *arg, Tensor *t)
+{
+    (void)t;
+    ++*(int *)arg;
+}
+
+/* y = w x^2 with x = a b: dy/dx = 2 w x, dy/da = 2 w x b. */
+START_TEST(ag_grad_leaves_all_else_alone)
+{
+    int calls = 0;
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *w = number(3), *a = number(2), *b = number(5), *unused = number(1), *x = ag_mul(a, b), *out[4];
+    ag_backward(ag_mul(w, w));
+    Tensor *y = ag_mul(w, ag_mul(x, x));
+    ag_watch_backward((AgWatch){ count_call, count_call, &calls });
+    for (int i = 0; i < 2; i++) {
+        ag_grad(y, (Tensor *[]){ x, a, unused, a }, 4, out);
+        ck_assert(tensor_item(out[0]) == 60 && tensor_item(out[1]) == 300 && !out[2] && tensor_item(out[3]) == 300);
+        ck_assert(slope(w) == 6 && !tensor_grad_data(a) && !tensor_grad_data(b) && !tensor_grad_data(x));
+        ck_assert(!tensor_requires_grad(out[0]));
+    }
+    ck_assert_int_eq(calls, 0);
+    ag_watch_backward((AgWatch){ NULL, NULL, NULL });
+    ag_grad(y, (Tensor *[]){ w }, 1, out);
+    ck_assert(tensor_item(out[0]) == 100 && slope(w) == 6);
+    ag_backward(y);
+    ck_assert(slope(w) == 106 && slope(a) == 300 && slope(b) == 120);
+    ck_assert_msg(!tensor_grad_data(x), "x was not retained");
+    ck_assert(tensor_item(out[0]) == 100);
+    EXPECT_USAGE_ERROR("item 1 of in does not require a gradient",
+                       ag_grad(y, (Tensor *[]){ w, tensor_ones(AG_SCALAR) }, 2, out));
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(ag_grad_keeps_the_gradient_of_a_retained_result)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *a = number(2), *x = ag_retain(ag_mul(a, a)), *out;
+    ag_backward_keep(ag_scale(x, 7));
+    ag_grad(ag_mul(x, x), &x, 1, &out);
+    ck_assert(tensor_item(out) == 8 && slope(x) == 7 && slope(a) == 28);
+    ag_grad(ag_mul(x, x), &a, 1, &out);
+    ck_assert(tensor_item(out) == 32 && slope(x) == 7 && slope(a) == 28);
+    ag_end(s);
+}
+END_TEST
+
 Suite *graph_suite(void)
 {
     Suite *suite = suite_create("graph");
@@ -576,6 +626,10 @@ Suite *graph_suite(void)
     tcase_add_test(stays, the_error_of_a_second_backward_names_the_remedy);
     tcase_add_test(stays, backward_from_a_given_gradient);
     suite_add_tcase(suite, stays);
+    TCase *some = tcase_create("gradients of some tensors");
+    tcase_add_test(some, ag_grad_leaves_all_else_alone);
+    tcase_add_test(some, ag_grad_keeps_the_gradient_of_a_retained_result);
+    suite_add_tcase(suite, some);
     TCase *cuts = tcase_create("what is not recorded");
     tcase_add_test(cuts, detach_stops_gradients);
     tcase_add_test(cuts, operations_record_only_if_an_input_requires_grad);

@@ -300,16 +300,21 @@ static void call_patches(const KernelTable *k, Case *c)
 START_TEST(patches_match_reference)
 {
     for (int i = 0; i < 200; i++) {
-        KPatches p = { .c = draw() % 4, .h = 1 + draw() % 9, .w = 1 + draw() % 40, .kh = 1 + draw() % 4, .kw = 1 + draw() % 7,
-                       .stride = 1 + draw() % 3, .padding = draw() % 5 };
+        KPatches p = { .c = draw() % 4, .h = 1 + draw() % 9, .w = 1 + draw() % 40, .kh = 1 + draw() % 4, .kw = 1 + draw() % 7 };
+        for (int d = 0; d < 2; d++) {
+            p.stride[d] = 1 + draw() % 3;
+            p.padding[d] = draw() % 5;
+            p.dilation[d] = 1 + draw() % 3;
+        }
         if (i % 2)                                                      /* as many windows as items in a line */
-            p.kw = 2 * p.padding + 1, p.stride = 1;
-        int64_t high = p.h + 2 * p.padding - p.kh, wide = p.w + 2 * p.padding - p.kw;
+            p.kw = 2 * p.padding[1] + 1, p.stride[0] = p.stride[1] = p.dilation[1] = 1;
+        int64_t high = p.h + 2 * p.padding[0] - (p.kh - 1) * p.dilation[0] - 1;
+        int64_t wide = p.w + 2 * p.padding[1] - (p.kw - 1) * p.dilation[1] - 1;
         if (high < 0 || wide < 0)
             continue;
-        p.ow = wide / p.stride + 1;
-        p.first = draw() % (uint32_t)(high / p.stride + 1);
-        p.rows = 1 + draw() % (uint32_t)(high / p.stride + 1 - p.first);
+        p.ow = wide / p.stride[1] + 1;
+        p.first = draw() % (uint32_t)(high / p.stride[0] + 1);
+        p.rows = 1 + draw() % (uint32_t)(high / p.stride[0] + 1 - p.first);
         patches_shape = p;
         int64_t items = p.c * p.kh * p.kw * p.rows * p.ow;
         Case c = { .tolerance = 1e-6 };

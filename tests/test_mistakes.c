@@ -541,7 +541,7 @@ START_TEST(elementwise)
     MISTAKE("p is 1, expected 0 <= p < 1", ag_dropout(x, 1));
     MISTAKE("p is -0.1", ag_dropout(x, -0.1));
     MISTAKE("p is nan", ag_dropout(x, nan));
-    MISTAKE("9 is not an AgActivation", ag_activate((AgActivation)9, x));
+    MISTAKE("8 is not an AgActivation", ag_activate((AgActivation)8, x));
     MISTAKE("x is NULL", ag_activate(AG_RELU, none));
     MISTAKE("x is NULL", ag_activate(AG_IDENTITY, none));
     MISTAKE("7 is no comparison", ag_compare((AgCompare)7, x, x));
@@ -575,7 +575,7 @@ START_TEST(products)
     MISTAKE("bias (3,) does not fit", ag_linear(x, ones(2, 3), row));
     MISTAKE("bias is AG_INT", ag_linear(x, ones(2, 3), ids(1, 2)));
     MISTAKE("expected x (..,in)", ag_linear(tensor_ones(AG_SCALAR), ones(2, 3), NULL));
-    MISTAKE("9 is not an AgActivation", ag_linear_activate(x, x, NULL, (AgActivation)9));
+    MISTAKE("8 is not an AgActivation", ag_linear_activate(x, x, NULL, (AgActivation)8));
     MISTAKE("expected x (..,in)", ag_linear_activate(x, ones(3, 2), NULL, AG_RELU));
     MISTAKE("x is NULL", ag_linear_activate(none, x, NULL, AG_GELU));
     MISTAKE("attention: q is NULL", ag_attention(none, q, q, NULL, ((AgAttention){ .heads = 2 })));
@@ -587,7 +587,7 @@ START_TEST(products)
     MISTAKE("does not divide into -1 heads", ag_attention(q, q, q, NULL, ((AgAttention){ .heads = -1 })));
     MISTAKE("dropout p is 1", ag_attention(q, q, q, NULL, ((AgAttention){ .heads = 2, .dropout = 1 })));
     MISTAKE("dropout p is nan", ag_attention(q, q, q, NULL, ((AgAttention){ .heads = 2, .dropout = nan })));
-    MISTAKE("mask is AG_REAL", ag_attention(q, q, q, q, ((AgAttention){ .heads = 2 })));
+    MISTAKE("mask is AG_INT", ag_attention(q, q, q, ids(2, 2), ((AgAttention){ .heads = 2 })));
     MISTAKE("does not broadcast to (B,heads,T,S)", ag_attention(q, q, q, bools(3, 3), ((AgAttention){ .heads = 2 })));
     const AgAttention how = { .heads = 2 };
     Tensor *pairs = tensor_ints(SHAPE(1, 2, 1), NULL);
@@ -1114,7 +1114,7 @@ START_TEST(layers)
     MISTAKE("this Linear was freed", nn_sequential_add(s, dead));
     MISTAKE("a GRU has no forward with one input", nn_sequential_add(s, nn_gru_new(3, 2)));
     MISTAKE("cannot hold the Sequential that contains it", nn_sequential_add(s, s));
-    MISTAKE("9 is not an AgActivation", nn_sequential_activation(s, (AgActivation)9));
+    MISTAKE("8 is not an AgActivation", nn_sequential_activation(s, (AgActivation)8));
     MISTAKE("the module is NULL", nn_sequential_activation(no_sequential, AG_RELU));
     MISTAKE("the module is NULL", nn_sequential(no_sequential, x));
     MISTAKE("the module is NULL", nn_recompute(NULL, x));
@@ -1197,7 +1197,8 @@ START_TEST(attention_layers)
     MISTAKE("b is NULL", nn_attention(q, k, none, NULL, NULL, NULL));
     MISTAKE("inner sizes 4 and 2", nn_attention(q, narrow, k, NULL, NULL, NULL));
     MISTAKE("inner sizes 3 and 2", nn_attention(q, k, q, NULL, NULL, NULL));
-    MISTAKE("mask is AG_REAL", nn_attention(q, k, k, x, NULL, NULL));
+    MISTAKE("mask is AG_INT", nn_attention(q, k, k, i, NULL, NULL));
+    MISTAKE("do not fit", nn_attention(q, k, k, tensor_ones(SHAPE(3, 3)), NULL, NULL));
     MISTAKE("does not broadcast", nn_attention(q, k, k, bools(3, 3), NULL, NULL));
     MISTAKE("this Dropout was freed", nn_attention(q, k, k, NULL, gone, NULL));
     MISTAKE("9 is not a NnScoreKind", nn_score_new((NnScoreKind)9, 4, 4, 4));
@@ -1220,7 +1221,7 @@ START_TEST(attention_layers)
     MISTAKE("x is NULL", nn_multi_head_attention(a, q, none, k, NULL));
     MISTAKE("do not fit", nn_multi_head_attention(a, q, narrow, k, NULL));
     MISTAKE("do not fit: expected (B,T,D)", nn_multi_head_attention(a, x, x, x, NULL));
-    MISTAKE("mask is AG_REAL", nn_multi_head_attention(a, q, k, k, tensor_ones(SHAPE(1, 2, 3))));
+    MISTAKE("mask is AG_INT", nn_multi_head_attention(a, q, k, k, ids(2, 3)));
     MISTAKE("does not broadcast", nn_multi_head_attention(a, q, k, k, tensor_bools(SHAPE(1, 5, 5), NULL)));
     MISTAKE("width 0 and max_len 8", nn_positional_encoding_new(0, 0, 8));
     MISTAKE("width 4 and max_len 0", nn_positional_encoding_new_learned(4, 0, 0));
@@ -1403,7 +1404,7 @@ START_TEST(transformers)
     MISTAKE("ids is NULL", transformer_forward(m, none, tgt, mask, NULL));
     MISTAKE("ids is NULL", transformer_forward(m, src, none, mask, NULL));
     MISTAKE("ids is AG_REAL", transformer_forward(m, outside, tgt, mask, NULL));
-    MISTAKE("mask is AG_REAL", transformer_forward(m, src, tgt, x, NULL));
+    MISTAKE("mask is AG_INT", transformer_forward(m, src, tgt, ids(2, 3), NULL));
     MISTAKE("does not broadcast", transformer_forward(m, src, tgt, tensor_bools(SHAPE(2, 1, 4), NULL), NULL));
     MISTAKE("does not broadcast", transformer_forward(m, src, tgt, mask, nn_causal_mask(3)));
     MISTAKE("the table has 8 positions", transformer_forward(m, too_long, tgt, NULL, NULL));
@@ -2185,10 +2186,10 @@ START_TEST(modules_and_files)
     MISTAKE("this Dropout is a module of another type, expected Embedding", nn_embedding((Embedding *)dropout, ids(1, 1)));
     MISTAKE("expected Sequential", nn_sequential((Sequential *)dropout, x));
     MISTAKE("expected ModuleList", nn_list_item((ModuleList *)dropout, 0));
-    MISTAKE("expected Linear", nn_linear((Linear *)gru, x));
+    MISTAKE("this GRU is a module of another type", nn_linear((Linear *)gru, x));
     MISTAKE("this Linear is a module of another type", nn_recurrent((Recurrent *)l, tensor_ones(SHAPE(1, 2, 3)), NULL, NULL));
     MISTAKE("expected PositionalEncoding", nn_positional_encoding((PositionalEncoding *)norm, x));
-    MISTAKE("nn_recurrent_new: sizes 1 -> 4611686018427387903", nn_gru_new(1, INT64_MAX / 2));
+    MISTAKE("nn_recurrent_new_with: sizes 1 -> 4611686018427387903", nn_gru_new(1, INT64_MAX / 2));
     MISTAKE("nn_linear_new_with: a tensor of", nn_linear_new(INT64_C(1) << 31, INT64_C(1) << 31));
     MISTAKE("\"l[1]\" in Net is of an array", nn_child(net, l[1], nn_linear_new(1, 1)));
     nn_child_named(net, l[1], nn_linear_new(1, 1), "l%d", 1);

@@ -588,7 +588,7 @@ START_TEST(layers_start_as_in_pytorch)
     Conv2d *c = nn_conv2d_new(20, 30, 5);
     check_uniform(c->weight, 1 / sqrt(500));
     ck_assert_double_lt(moments(c->bias).high, 1 / sqrt(500));
-    ck_assert(c->stride == 1 && c->padding == 2);
+    ck_assert(c->how.stride[0] == 1 && c->how.padding[1] == 2);
     ag_free(c);
 }
 END_TEST
@@ -827,6 +827,58 @@ START_TEST(sequential_calls_its_layers_in_order)
 }
 END_TEST
 
+/* Two batches by hand, then evaluation by the running statistics, which a file has. */
+START_TEST(batch_norm_by_hand)
+{
+    BatchNorm *l = nn_batch_norm_new_with(2, 0.5, 0), *other = nn_batch_norm_new_with(2, 0.5, 0);
+    SET_VALUES(l->gamma, 1, 10);
+    SET_VALUES(l->beta, 0, 5);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_from(SHAPE(2, 2, 2), (ag_real[]){ 1, 3, 0, 8, 5, 7, 8, 0 });
+    double r = sqrt(5);
+    CHECK_VALUES(nn_batch_norm(l, x), 1e-5, (ag_real)(-3 / r), (ag_real)(-1 / r), -5, 15, (ag_real)(1 / r), (ag_real)(3 / r),
+                 15, -5);
+    CHECK_VALUES(l->running_mean, 1e-6, 2, 2);                      /* (0 + 4) / 2 */
+    CHECK_VALUES(l->running_var, 1e-5, (ag_real)(0.5 + 10.0 / 3), (ag_real)(0.5 + 32.0 / 3));      /* unbiased: 20/3, 64/3 */
+    nn_batch_norm(l, x);
+    CHECK_VALUES(l->running_mean, 1e-6, 3, 3);
+    ck_assert_int_eq(tensor_int_data(l->num_batches_tracked)[0], 2);
+    SET_VALUES(l->running_var, 4, 25);
+    nn_eval(l);
+    CHECK_VALUES(nn_batch_norm(l, tensor_from(SHAPE(1, 2), (ag_real[]){ 4, 4 })), 1e-6, 0.5, 7);
+    CHECK_VALUES(l->running_mean, 1e-6, 3, 3);
+    ck_assert(nn_save("out.safetensors", l) && nn_load("out.safetensors", other));
+    remove("out.safetensors");
+    CHECK_VALUES(other->running_var, 0, 4, 25);
+    ck_assert_int_eq(tensor_int_data(other->num_batches_tracked)[0], 2);
+    nn_train(l);
+    EXPECT_USAGE_ERROR("less than 2 items of each channel", nn_batch_norm(l, tensor_ones(SHAPE(1, 2))));
+    EXPECT_USAGE_ERROR("x is (2, 3), expected (B,2,..)", nn_batch_norm(l, tensor_ones(SHAPE(2, 3))));
+    EXPECT_USAGE_ERROR("2 channels, momentum 2", nn_batch_norm_new_with(2, 2, 0));
+    ag_end(s);
+    ag_free(l);
+    ag_free(other);
+}
+END_TEST
+
+START_TEST(convolutions_start_as_in_pytorch)
+{
+    Conv2d *c = nn_conv2d_new_how(6, 4, 3, ((AgConv){ .groups = 2, .padding = { 1, 1 } }), false);
+    ConvTranspose2d *t = nn_conv_transpose2d_new(20, 30, 2, 2);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    ck_assert(ag_shape_equal(tensor_shape(c->weight), SHAPE(4, 3, 3, 3)) && !c->bias);
+    ck_assert(ag_shape_equal(tensor_shape(nn_conv2d(c, tensor_ones(SHAPE(2, 6, 5, 5)))), SHAPE(2, 4, 5, 5)));
+    ck_assert(ag_shape_equal(tensor_shape(t->weight), SHAPE(20, 30, 2, 2)));
+    check_uniform(t->weight, 1 / sqrt(120));
+    ck_assert(ag_shape_equal(tensor_shape(nn_conv_transpose2d(t, tensor_ones(SHAPE(2, 20, 3, 4)))), SHAPE(2, 30, 6, 8)));
+    EXPECT_USAGE_ERROR("6 and 4 channels do not divide into 4 groups",
+                       nn_conv2d_new_how(6, 4, 3, ((AgConv){ .groups = 4 }), true));
+    ag_end(s);
+    ag_free(c);
+    ag_free(t);
+}
+END_TEST
+
 Suite *nn_suite(void)
 {
     Suite *suite = suite_create("nn");
@@ -855,6 +907,8 @@ Suite *nn_suite(void)
     tcase_add_test(layers, embedding_by_hand);
     tcase_add_test(layers, layer_norm_has_four_conventions);
     tcase_add_test(layers, a_constant_row_has_a_finite_gradient);
+    tcase_add_test(layers, batch_norm_by_hand);
+    tcase_add_test(layers, convolutions_start_as_in_pytorch);
     tcase_add_test(layers, dropout_only_in_training);
     tcase_add_test(layers, activations_by_hand);
     tcase_add_test(layers, a_fused_activation_gives_the_same_bits);

@@ -24,7 +24,7 @@ learned() {
         END { exit !(n == 1 && (sign == "<" ? value < limit : value > limit)) }' "$folder/printed"
 }
 
-# Untrained, they print 101 and 0.44; 0 and 0; 51; 1.1; with SGD instead of Muon 0.31; 0.69; 10; 0.7.
+# Untrained, they print 101 and 0.44; 0 and 0; 51; 1.1; with SGD instead of Muon 0.31; 0.2; 3.3; 2.5; 0.69; 10; 0.7.
 program "$source/tests/programs/vae.c" -std=c11 -Wpedantic
 learned 'loss for new images ' '<' 26
 learned 'loss for new images ' '>' 24                           # a bound that is not one is lower
@@ -40,6 +40,13 @@ learned 'share of the expert that is used least ' '>' 2
 program "$source/tests/programs/muon.c" -std=c11 -Wpedantic
 learned 'loss with Muon ' '<' 0.12
 try "muon: resumed" grep -qx 'resumed from a checkpoint: the same loss' "$folder/printed"
+program "$source/tests/programs/unet.c" -std=c11 -Wpedantic
+learned 'intersection over union in new images ' '>' 0.6
+program "$source/tests/programs/lstm.c" -std=c11 -Wpedantic
+learned 'loss of part 300: ' '<' 0.1
+program "$source/tests/programs/alibi.c" -std=c11 -Wpedantic
+learned 'loss at step 500: ' '<' 0.7
+learned 'difference with the cache ' '<' 1e-5
 python3 - "$folder/points.npz" <<'END'
 import math, random, struct, sys, zipfile
 

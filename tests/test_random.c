@@ -323,6 +323,71 @@ START_TEST(dropout_takes_whole_blocks)
 }
 END_TEST
 
+START_TEST(batches_of_an_epoch_have_different_items)
+{
+    static const int64_t sizes[][2] = { { 1, 1 }, { 2, 1 }, { 10, 3 }, { 64, 64 }, { 65, 8 }, { 1000, 7 } };
+    begin();
+    for (int i = 0; i < 6; i++)
+        for (int64_t epoch = 0; epoch < 3; epoch++) {
+            int64_t n = sizes[i][0], size = sizes[i][1], batches = n / size;
+            bool seen[1000] = { false };
+            for (int64_t step = epoch * batches; step < (epoch + 1) * batches; step++) {
+                Tensor *ids = ag_batch_ids(n, size, step, 7);
+                for (int64_t k = 0; k < size; k++) {
+                    int32_t id = tensor_int_data(ids)[k];
+                    ck_assert(id >= 0 && id < n && !seen[id]);
+                    seen[id] = true;
+                }
+            }
+        }
+    EXPECT_USAGE_ERROR("batch 0 of 6 of 5 items", ag_batch_ids(5, 6, 0, 0));
+    EXPECT_USAGE_ERROR("batch -1 of 2 of 5 items", ag_batch_ids(5, 2, -1, 0));
+    end();
+}
+END_TEST
+
+/* Each item is at each place of a shuffled order equally often: chi-squared with 99 degrees of freedom, 0.999 at 149. */
+START_TEST(orders_of_batches_are_random)
+{
+    enum { N = 10, EPOCHS = 4000 };
+    begin();
+    int count[N][N] = { { 0 } }, repeated = 0;
+    int32_t former[N] = { 0 };
+    for (int64_t epoch = 0; epoch < EPOCHS; epoch++) {
+        Tensor *ids = ag_batch_ids(N, N, epoch, 3);
+        for (int i = 0; i < N; i++) count[i][tensor_int_data(ids)[i]]++;
+        repeated += memcmp(former, tensor_int_data(ids), sizeof former) == 0;
+        memcpy(former, tensor_int_data(ids), sizeof former);
+    }
+    double sum = 0, expected = (double)EPOCHS / N;
+    for (int i = 0; i < N * N; i++) sum += pow(count[i / N][i % N] - expected, 2) / expected;
+    ck_assert_double_lt(sum, 149);
+    ck_assert_int_eq(repeated, 0);
+    end();
+}
+END_TEST
+
+START_TEST(multinomial_draws_in_proportion)
+{
+    enum { N = 20000 };
+    begin();
+    ag_seed(4);
+    Tensor *ids = ag_multinomial(tensor_from(SHAPE(2, 4), (ag_real[]){ 1, 0, 3, 4, 0, 0, 5, 0 }), N);
+    ck_assert(ag_shape_equal(tensor_shape(ids), SHAPE(2, N)) && tensor_dtype(ids) == AG_INT);
+    int count[4] = { 0 };
+    for (int i = 0; i < N; i++) count[tensor_int_data(ids)[i]]++;
+    for (int i = 0; i < 4; i++) {
+        double p = (double[]){ 0.125, 0, 0.375, 0.5 }[i];
+        ck_assert_double_le(fabs(count[i] - N * p), 4 * sqrt(N * p * (1 - p)));
+    }
+    for (int i = N; i < 2 * N; i++) ck_assert_int_eq(tensor_int_data(ids)[i], 2);
+    ck_assert(ag_shape_equal(tensor_shape(ag_multinomial(tensor_ones(SHAPE(3)), 0)), SHAPE(0)));
+    EXPECT_USAGE_ERROR("p is -1 at item 1", ag_multinomial(tensor_from(SHAPE(2), (ag_real[]){ 1, -1 }), 1));
+    EXPECT_USAGE_ERROR("1 samples of p ()", ag_multinomial(tensor_ones(AG_SCALAR), 1));
+    end();
+}
+END_TEST
+
 Suite *random_suite(void)
 {
     Suite *suite = suite_create("random");
@@ -343,6 +408,9 @@ Suite *random_suite(void)
     tcase_add_test(distributions, numbers_below);
     tcase_add_test(distributions, integers_in_a_range);
     tcase_add_test(distributions, permutations);
+    tcase_add_test(distributions, batches_of_an_epoch_have_different_items);
+    tcase_add_test(distributions, orders_of_batches_are_random);
+    tcase_add_test(distributions, multinomial_draws_in_proportion);
     tcase_add_test(distributions, dropout_keeps_its_share);
     tcase_add_test(distributions, dropout_takes_whole_blocks);
     suite_add_tcase(suite, distributions);

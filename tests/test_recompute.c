@@ -531,13 +531,14 @@ END_TEST
 #define SMALL     "the result has fewer items than the input"
 #define ELSEWHERE "no layer of a model keeps a large one"
 static const char *const stays[OP_COUNT] = {
-    [OP_attention] = LONG_WORK, [OP_self_attention] = LONG_WORK, [OP_conv2d] = LONG_WORK, [OP_max_pool2d] = SMALL,
+    [OP_attention] = LONG_WORK, [OP_self_attention] = LONG_WORK, [OP_conv2d] = LONG_WORK,
+    [OP_conv2d_with] = LONG_WORK, [OP_conv_transpose2d] = LONG_WORK, [OP_max_pool2d] = SMALL,
     [OP_mean_pool2d] = SMALL, [OP_sum_dims] = SMALL, [OP_mean_dims] = SMALL, [OP_max_dim] = SMALL, [OP_min_dim] = SMALL,
     [OP_var_dims] = SMALL, [OP_mse_loss] = SMALL, [OP_binary_cross_entropy] = SMALL, [OP_cross_entropy] = SMALL,
     [OP_linear_cross_entropy] = SMALL, [OP_nll_loss] = SMALL, [OP_kl_div] = SMALL, [OP_label_smoothing] = SMALL,
     [OP_where] = ELSEWHERE, [OP_masked_fill] = ELSEWHERE, [OP_cumsum] = ELSEWHERE, [OP_softmax] = ELSEWHERE,
     [OP_log_softmax] = ELSEWHERE, [OP_masked_softmax] = ELSEWHERE, [OP_gather] = ELSEWHERE, [OP_scatter_add] = ELSEWHERE,
-    [OP_permute] = ELSEWHERE, [OP_concat] = ELSEWHERE, [OP_expand] = ELSEWHERE,
+    [OP_permute] = ELSEWHERE, [OP_index_select] = ELSEWHERE, [OP_concat] = ELSEWHERE, [OP_expand] = ELSEWHERE,
 };
 
 enum { ITEMS = 1000 };

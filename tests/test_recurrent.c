@@ -89,6 +89,35 @@ START_TEST(results_and_gradients_agree)
 }
 END_TEST
 
+START_TEST(two_layers_in_both_directions_agree)
+{
+    NnTensorFile *st = open_safetensors(TEST_FIXTURES "/recurrent.safetensors");
+    Recurrent *r = nn_recurrent_new_with(NN_LSTM, IN, H, 2, true, 0);
+    AgScope s = ag_begin(AG_RECORD);
+    NnParameters *p = nn_parameters(r);
+    ck_assert_int_eq(p->n, 16);
+    for (int i = 0; i < p->n; i++) tensor_copy(p->item[i].tensor, of(st, "deep", p->item[i].name));
+    Tensor *x = tensor_set_requires_grad(reals_of(st, "x"), true);
+    Tensor *h = tensor_set_requires_grad(of(st, "deep", "h"), true), *c = tensor_set_requires_grad(of(st, "deep", "c"), true);
+    Tensor *mask = mask_of_lengths(ids_of(st, "length"));
+    RecurrentState state = { h, c };
+    Tensor *y = nn_recurrent(r, x, mask, &state);
+    check_close("y", ag_where(ag_reshape(mask, SHAPE(B, T, 1)), y, tensor_zeros(AG_SCALAR)), of(st, "deep", "y"), 1e-6);
+    check_close("last h", state.h, of(st, "deep", "hn"), 1e-6);
+    check_close("last c", state.c, of(st, "deep", "cn"), 1e-6);
+    Tensor *sum = ag_add(ag_sum(ag_mul(y, of(st, "deep", "dy"))), ag_sum(ag_mul(state.h, of(st, "deep", "dh"))));
+    ag_backward(ag_add(sum, ag_sum(ag_mul(state.c, of(st, "deep", "dc")))));
+    for (int i = 0; i < p->n; i++) check_grad("deep", p->item[i].name, p->item[i].tensor, st);
+    check_grad("deep", "x", x, st);
+    check_grad("deep", "h", h, st);
+    check_grad("deep", "c", c, st);
+    ag_end(s);
+    ag_free(p);
+    ag_free(r);
+    ag_free(st);
+}
+END_TEST
+
 /* ---- steps, masks, states ---------------------------------------------------------------------------------------- */
 
 START_TEST(a_layer_equals_its_steps)
@@ -112,6 +141,34 @@ START_TEST(a_layer_equals_its_steps)
     halves[0] = nn_recurrent(r, ag_slice(x, 1, 0, 2), NULL, &parts);
     halves[1] = nn_recurrent(r, ag_slice(x, 1, 2, T), NULL, &parts);
     check_close("two parts", ag_concat(halves, 2, 1), y, 1e-6);
+    ag_end(s);
+    ag_free(r);
+}
+END_TEST
+
+/* Two layers, step by step; the state is kept from scope to scope. */
+START_TEST(a_kept_state_continues)
+{
+    Recurrent *r = nn_recurrent_new_with((RecurrentKind)_i, IN, H, 2, false, 0);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_normal(SHAPE(B, T, IN), 0, 1), *y = nn_recurrent(r, x, NULL, NULL);
+    RecurrentState kept = { 0 };
+    for (int t = 0; t < T; t++) {
+        AgScope step = ag_begin(AG_RECORD);
+        RecurrentState state = kept;
+        Tensor *h = nn_recurrent_step(r, ag_squeeze(ag_slice(x, 1, t, t + 1), 1), &state);
+        check_close("h", h, ag_squeeze(ag_slice(y, 1, t, t + 1), 1), 1e-6);
+        nn_recurrent_keep(&kept, &state);
+        ag_backward(ag_sum(h));
+        ag_end(step);
+        ck_assert(!tensor_requires_grad(kept.h) && (kept.c != NULL) == (_i == NN_LSTM));
+    }
+    nn_recurrent_keep(&kept, NULL);
+    ck_assert(!kept.h && !kept.c);
+    EXPECT_USAGE_ERROR("in both directions", Recurrent *both = nn_recurrent_new_with(NN_GRU, IN, H, 1, true, 0);
+                       RecurrentState zeros = { 0 };
+                       nn_recurrent_step(both, ag_squeeze(ag_slice(x, 1, 0, 1), 1), &zeros));
+    EXPECT_USAGE_ERROR("9 layers, expected 1 to 8", nn_recurrent_new_with(NN_GRU, IN, H, 9, true, 0));
     ag_end(s);
     ag_free(r);
 }
@@ -205,8 +262,8 @@ END_TEST
 
 START_TEST(usage_errors_are_reported)
 {
-    EXPECT_USAGE_ERROR("nn_recurrent_new: sizes 0 -> 5, expected 1 to 2^31 - 1", nn_gru_new(0, 5));
-    EXPECT_USAGE_ERROR("nn_recurrent_new: sizes 5 -> -1", nn_lstm_new(5, -1));
+    EXPECT_USAGE_ERROR("nn_recurrent_new_with: sizes 0 -> 5, expected 1 to 2^31 - 1", nn_gru_new(0, 5));
+    EXPECT_USAGE_ERROR("nn_recurrent_new_with: sizes 5 -> -1", nn_lstm_new(5, -1));
     EXPECT_USAGE_ERROR("tests/test_recurrent.c", nn_lstm_new(5, 0));
     Recurrent *gru = nn_gru_new(IN, H), *lstm = nn_lstm_new(IN, H);
     AgScope s = ag_begin(AG_NO_GRAD);
@@ -278,10 +335,12 @@ Suite *recurrent_suite(void)
     Suite *suite = suite_create("recurrent");
     TCase *torch = tcase_create("PyTorch");
     tcase_add_loop_test(torch, results_and_gradients_agree, 0, 4);
+    tcase_add_test(torch, two_layers_in_both_directions_agree);
     suite_add_tcase(suite, torch);
     TCase *layers = tcase_create("layers");
     tcase_add_loop_test(layers, a_layer_equals_its_steps, 0, 2);
     tcase_add_loop_test(layers, padding_has_no_effect, 0, 2);
+    tcase_add_loop_test(layers, a_kept_state_continues, 0, 2);
     tcase_add_loop_test(layers, a_step_that_is_hidden_everywhere_has_no_effect, 0, 2);
     tcase_add_loop_test(layers, initial_values, 0, 2);
     tcase_add_loop_test(layers, gradients_are_right, 0, 4);

@@ -8,7 +8,7 @@
 #include "kaeru/nn.h"
 #include "suites.h"
 
-enum { MOST_INPUTS = 3 };
+enum { MOST_INPUTS = 4 };
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
@@ -122,6 +122,41 @@ CALL(pick_2, ag_gather(x[0], 0, x[1]))
 CALL(topk_1, ag_topk(x[0], 1, 0, NULL))
 CALL(stack, ag_concat(((Tensor *[]){ ag_unsqueeze(x[0], 1), ag_unsqueeze(x[1], 1) }), 2, 1))
 
+CALL(call_add_scalar, ag_add_scalar(x[0], 1.25))
+CALL(call_leaky_relu, ag_maximum(x[0], ag_scale(x[0], 0.2)))
+CALL(index_select_0, ag_index_select(x[0], 0, x[1]))
+CALL(index_select_1, ag_index_select(x[0], 1, x[1]))
+CALL(conv2d_with_0, ag_conv2d_with(x[0], x[1], x[2], ((AgConv){ { 2, 1 }, { 1, 2 }, { 1, 2 }, 2 })))
+CALL(conv2d_with_1, ag_conv2d_with(x[0], x[1], NULL, ((AgConv){ .padding = { 1, 1 }, .groups = 3 })))
+CALL(conv_transpose2d_0, ag_conv_transpose2d(x[0], x[1], x[2], 2, 0, 0))
+CALL(conv_transpose2d_1, ag_conv_transpose2d(x[0], x[1], NULL, 2, 1, 1))
+CALL(interpolate2d_0, ag_interpolate2d(x[0], 8, 10, AG_NEAREST))
+CALL(interpolate2d_1, ag_interpolate2d(x[0], 8, 10, AG_BILINEAR))
+CALL(interpolate2d_2, ag_interpolate2d(x[0], 3, 7, AG_NEAREST))
+CALL(interpolate2d_3, ag_interpolate2d(x[0], 3, 7, AG_BILINEAR))
+CALL(attention_2, ag_attention(x[0], x[1], x[2], x[3], ((AgAttention){ .heads = 2 })))
+CALL(attention_3, ag_attention(x[0], x[1], x[2], x[3], ((AgAttention){ .heads = 4 })))
+CALL(cross_entropy_none, ag_neg(ag_squeeze(ag_gather(ag_log_softmax(x[0], -1), -1, ag_unsqueeze(x[1], -1)), -1)))
+
+/* A layer with these parameters, which stay the caller's. */
+static Tensor *batch_norm(Tensor **x)
+{
+    BatchNorm *l = nn_batch_norm_new(3);
+    l->gamma = x[1];
+    l->beta = x[2];
+    Tensor *y = nn_batch_norm(l, x[0]);
+    ag_free(l);
+    return y;
+}
+
+/* docs/pytorch.md has it without these sizes. */
+static Tensor *group_norm(Tensor **x)
+{
+    Tensor *rows = ag_layer_norm(ag_reshape(x[0], SHAPE(2, 2, 2 * 3 * 2)), NULL, NULL, AG_NORM_PYTORCH);
+    Tensor *gamma = ag_reshape(x[1], SHAPE(4, 1, 1)), *beta = ag_reshape(x[2], SHAPE(4, 1, 1));
+    return ag_add(ag_mul(ag_reshape(rows, SHAPE(2, 4, 3, 2)), gamma), beta);
+}
+
 #define ONE(op)   { #op ".0", call_##op }
 #define THREE(op) ONE(op), { #op ".1", call_##op }, { #op ".2", call_##op }
 #define FOUR(op)  THREE(op), { #op ".3", call_##op }
@@ -169,6 +204,12 @@ static const Case cases[] = {
     { "var_dims.2", var_dims_2 }, { "softmax.2", softmax_0 }, { "log_softmax.2", log_softmax_1 }, { "pick.2", pick_2 },
     { "scatter_add.2", scatter_add_1 }, { "cumsum.2", cumsum_0 }, { "sort.2", sort_1 }, { "topk.1", topk_1 },
     { "logsumexp.2", logsumexp_1 },
+    THREE(add_scalar), THREE(leaky_relu), { "index_select.0", index_select_0 }, { "index_select.1", index_select_1 },
+    { "conv2d_with.0", conv2d_with_0 }, { "conv2d_with.1", conv2d_with_1 }, { "conv_transpose2d.0", conv_transpose2d_0 },
+    { "conv_transpose2d.1", conv_transpose2d_1 }, { "interpolate2d.0", interpolate2d_0 },
+    { "interpolate2d.1", interpolate2d_1 }, { "interpolate2d.2", interpolate2d_2 }, { "interpolate2d.3", interpolate2d_3 },
+    { "attention.2", attention_2 }, { "attention.3", attention_3 }, { "cross_entropy.4", cross_entropy_none },
+    { "batch_norm.0", batch_norm }, { "batch_norm.1", batch_norm }, { "group_norm.0", group_norm },
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 

@@ -79,17 +79,19 @@ static Block block_at(const Job *job, int64_t head, int64_t number)
     return block;
 }
 
-/* Hides what may not be seen, and what fills up the rows: minus infinity, of which the softmax makes exactly 0. */
+/* Adds the bias. Hides what may not be seen, and what fills up the rows: minus infinity, of which the softmax makes exactly
+ * 0. */
 static void hide(const KAttention *a, const Block *block, real *scores)
 {
     for (int64_t i = 0; i < block->rows; i++) {
         real *row = scores + i * block->width;
         int64_t t = block->t0 + i, limit = t + 1 + a->s - a->t - block->from, end = block->seen;
+        int64_t first_mask = block->b * a->mask_b + block->h * a->mask_h + t * a->mask_t + block->from * a->mask_s;
         if (a->causal && limit < end) end = limit > 0 ? limit : 0;
+        for (int64_t j = 0; a->bias && j < end; j++) row[j] += a->bias[first_mask + j * a->mask_s];
         for (int64_t j = 0; a->window > 0 && j < limit - a->window; j++) row[j] = (real)-INFINITY;
         if (a->mask) {
-            const uint8_t *seen = a->mask + block->b * a->mask_b + block->h * a->mask_h + t * a->mask_t +
-                                  block->from * a->mask_s;
+            const uint8_t *seen = a->mask + first_mask;
             const uint8_t *first = end > 0 && a->mask_s == 1 ? memchr(seen, 0, (size_t)end) : NULL;
             int64_t j = first ? first - seen : a->mask_s == 1 ? end : 0;    /* padding is mostly at the end */
             for (; j < end; j++)
@@ -221,6 +223,9 @@ static void backward_block(const Job *job, const Block *block, bool first, real 
     }
     if (job->dv) k_gemm(&to_values, job->dv + block->kv, kept, dy);
     k_softmax_backward(block->rows, width, dw, dw, w, false);
+    real *dbias = a->dbias ? a->dbias + ((block->b * a->h + block->h) * a->t + block->t0) * a->s + block->from : NULL;
+    for (int64_t i = 0; dbias && i < block->rows; i++)
+        memcpy(dbias + i * a->s, dw + i * width, (size_t)seen * sizeof *dw);
     if (job->dk) k_gemm(&to_keys, job->dk + block->kv, dw, scaled);
     if (!job->dq) return;
     k_unary(K_SCALE, block->rows * width, dw, dw, a->scale, 0);

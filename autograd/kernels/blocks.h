@@ -19,6 +19,8 @@ typedef struct {
     double scale;
     bool causal, bf16;                          /* bf16: of all products (kernels.h) */
     const uint8_t *mask;
+    const real *bias;                           /* added to the scores, with the mask's strides; NULL: none */
+    real *dbias;                                /* backward: gets its gradient (b, h, t, s), zeros at first */
     int64_t mask_b, mask_h, mask_t, mask_s;
     double dropout;                             /* its random numbers: (seed, counter) and b h t ((s+3)/4) blocks of them */
     uint64_t seed, counter;
@@ -34,9 +36,14 @@ void k_attention_backward(const KAttention *a, real *dq, bool add_q, real *dk, b
 
 /* ---- convolution and pooling of images --------------------------------------------------------------------------- */
 
-/* y (b, o, oh, ow) = the weights (o, c kh kw) times the patches of each image of x (b, c, h, w): see k_patches. */
-typedef struct { int64_t b, c, h, w, o, kh, kw, oh, ow, stride, padding; bool bf16; } KConv;
-/* work: scratch memory for as many reals as the function before it returns. bias (o) or NULL. */
+/* y (b, o, oh, ow) = the weights (o, c kh kw) times the patches of each image of x (b, c, h, w): see k_patches. With groups of
+ * channels, each group of an image counts as an image, and there are several weights and biases: image i has number
+ * i % channel_groups. */
+typedef struct {
+    int64_t b, c, h, w, o, kh, kw, oh, ow, channel_groups, stride[2], padding[2], dilation[2];
+    bool bf16;
+} KConv;
+/* work: scratch memory for as many reals as the function before it returns. bias (channel_groups, o) or NULL. */
 int64_t k_conv2d_work(const KConv *a);
 void k_conv2d(const KConv *a, real *y, const real *x, const real *weight, const real *bias, real *work);
 /* dx and dweight may each be NULL. */

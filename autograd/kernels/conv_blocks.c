@@ -40,9 +40,13 @@ static int64_t workers(const KConv *a, int64_t tasks)
     return n > 0 ? n : 1;
 }
 
+/* Numbers of the weights of one group of channels, and of all. */
+static int64_t weights_of(const KConv *a) { return a->o * window_items(a); }
+static int64_t all_weights(const KConv *a) { return a->channel_groups * weights_of(a); }
+
 static int64_t groups_of(const KConv *a)
 {
-    int64_t weights = a->o * window_items(a), n = at_most(a->b, GROUPS);
+    int64_t weights = all_weights(a), n = at_most(a->b, GROUPS);
     if (weights > 0) n = at_most(n, GROUP_ITEMS / weights);
     return n > 0 ? n : 1;
 }
@@ -59,7 +63,8 @@ typedef struct {
 static KPatches patches_of(const KConv *a, int64_t block)
 {
     int64_t first = block * block_rows(a);
-    return (KPatches){ a->c, a->h, a->w, a->kh, a->kw, a->ow, a->stride, a->padding, first,
+    return (KPatches){ a->c, a->h, a->w, a->kh, a->kw, a->ow, { a->stride[0], a->stride[1] },
+                       { a->padding[0], a->padding[1] }, { a->dilation[0], a->dilation[1] }, first,
                        at_most(block_rows(a), a->oh - first) };
 }
 
@@ -69,14 +74,14 @@ static void forward_block(const Job *job, int64_t image, int64_t block, real *ma
 {
     const KConv *a = job->a;
     KPatches p = patches_of(a, block);
-    int64_t columns = p.rows * a->ow, plane = a->oh * a->ow;
+    int64_t columns = p.rows * a->ow, plane = a->oh * a->ow, group = image % a->channel_groups;
     real *y = job->y + image * a->o * plane + p.first * a->ow;
     k_patches(&p, matrix, job->x + image * a->c * a->h * a->w);
     for (int64_t o = 0; job->bias && o < a->o; o++)
-        for (int64_t i = 0; i < columns; i++) y[o * plane + i] = job->bias[o];
+        for (int64_t i = 0; i < columns; i++) y[o * plane + i] = job->bias[group * a->o + o];
     KGemm g = { .bf16 = a->bf16, .add = job->bias != NULL, .m = a->o, .n = columns, .k = window_items(a),
                 .lda = window_items(a), .ldb = columns, .ldc = plane, .batch = 1 };
-    k_gemm(&g, y, job->weight, matrix);
+    k_gemm(&g, y, job->weight + group * weights_of(a), matrix);
 }
 
 static void forward_worker(void *arg, int64_t begin, int64_t end)
@@ -102,7 +107,7 @@ void k_conv2d(const KConv *a, real *y, const real *x, const real *weight, const 
 
 /* ---- backward ---------------------------------------------------------------------------------------------------- */
 
-/* dweight: the group's dW^T, or NULL. */
+/* dweight: dW^T of the image's group of channels, summed for its group of images, or NULL. */
 static void backward_image(const Job *job, int64_t image, real *dweight, real *matrix)
 {
     const KConv *a = job->a;
@@ -122,7 +127,7 @@ static void backward_image(const Job *job, int64_t image, real *dweight, real *m
         if (dx) {
             KGemm g = { .bf16 = a->bf16, .ta = true, .m = items, .n = columns, .k = a->o, .lda = items, .ldb = plane,
                         .ldc = columns, .batch = 1 };
-            k_gemm(&g, matrix, job->weight, dy);
+            k_gemm(&g, matrix, job->weight + image % a->channel_groups * weights_of(a), dy);
             k_patches_add(&p, dx, matrix);
         }
     }
@@ -132,31 +137,32 @@ static void backward_worker(void *arg, int64_t begin, int64_t end)
 {
     const Job *job = arg;
     const KConv *a = job->a;
-    int64_t groups = groups_of(a), weights = a->o * window_items(a);
+    int64_t groups = groups_of(a), weights = all_weights(a);
     for (int64_t w = begin; w < end; w++)
         for (int64_t group = w * groups / job->workers; group < (w + 1) * groups / job->workers; group++) {
             real *dweight = job->dweight ? job->dweight + group * weights : NULL;
             if (dweight) memset(dweight, 0, (size_t)weights * sizeof *dweight);
             for (int64_t image = group * a->b / groups; image < (group + 1) * a->b / groups; image++)
-                backward_image(job, image, dweight, job->work + w * block_items(a));
+                backward_image(job, image, dweight ? dweight + image % a->channel_groups * weights_of(a) : NULL,
+                               job->work + w * block_items(a));
         }
 }
 
 int64_t k_conv2d_backward_work(const KConv *a)
 {
-    return groups_of(a) * a->o * window_items(a) + block_items(a) * workers(a, groups_of(a));
+    return groups_of(a) * all_weights(a) + block_items(a) * workers(a, groups_of(a));
 }
 
 void k_conv2d_backward(const KConv *a, real *dx, bool add_x, real *dweight, bool add_weight, const real *dy, const real *x,
                        const real *weight, real *work)
 {
-    int64_t items = window_items(a), weights = a->o * items;
+    int64_t items = window_items(a), weights = all_weights(a), one = weights_of(a);
     Job job = { .a = a, .workers = workers(a, groups_of(a)), .dx = dx, .dweight = dweight ? work : NULL, .dy = dy, .x = x,
                 .weight = weight, .work = work + groups_of(a) * weights, .add_x = add_x };
     k_parallel(job.workers, 1, backward_worker, &job);
     if (!dweight) return;
     for (int64_t group = 1; group < groups_of(a); group++) k_axpy(weights, work, 1, work + group * weights);
-    KWalk transposed = { 2, { a->o, items }, { items, 1 }, { 1, a->o } };
+    KWalk transposed = { 3, { a->channel_groups, a->o, items }, { one, items, 1 }, { one, 1, a->o } };
     if (add_weight) k_copy_add(&transposed, dweight, work);
     else k_copy(&transposed, dweight, work, sizeof *work);
 }

@@ -35,10 +35,12 @@ static void set_mask(AgSite at, const char *what, KAttention *a, const Tensor *m
 {
     if (!mask) return;
     AgShape scores = SHAPE(a->b, a->h, a->t, a->s);
-    check_mask(at, what, mask, "(B,heads,T,S) =", &scores);
+    bool added = mask->magic == TENSOR_ALIVE && mask->dtype == AG_REAL;
+    check_mask(at, what, mask, added ? AG_REAL : AG_BOOL, "(B,heads,T,S) =", &scores);
     int64_t stride[AG_MAX_DIMS];
     broadcast_strides(&mask->shape, &scores, stride);
-    a->mask = bools(mask);
+    if (added) a->bias = reals(mask);
+    else a->mask = bools(mask);
     a->mask_b = stride[0];
     a->mask_h = stride[1];
     a->mask_t = stride[2];
@@ -63,11 +65,23 @@ static Tensor *run_forward(Tensor *y, KAttention *a, const real *q, const real *
     return op_done(y);
 }
 
-static void run_backward(Tensor *y, Grad q, Grad k, Grad v, const real *xq, const real *xk, const real *xv)
+/* bias: a mask of reals whose gradient is wanted; NULL: none. */
+static void run_backward(Tensor *y, Grad q, Grad k, Grad v, const real *xq, const real *xk, const real *xv, Tensor *bias)
 {
-    const KAttention *a = y->args;
-    real *work = scratch_new(y->site, y->op->name, k_attention_backward_work(a), sizeof *work);
-    k_attention_backward(a, q.data, q.add, k.data, k.add, v.data, v.add, grad_of(y), xq, xk, xv, work);
+    KAttention a = *(const KAttention *)y->args;
+    AgShape scores = SHAPE(a.b, a.h, a.t, a.s);
+    int64_t n = ag_shape_numel(scores);
+    if (bias) k_fill(n, a.dbias = scratch_new(y->site, y->op->name, n, sizeof(real)), 0);
+    real *work = scratch_new(y->site, y->op->name, k_attention_backward_work(&a), sizeof *work);
+    k_attention_backward(&a, q.data, q.add, k.data, k.add, v.data, v.add, grad_of(y), xq, xk, xv, work);
+    if (bias && bias->numel == n) grad_add(bias, a.dbias);
+    else if (bias) grad_sum_to(bias, a.dbias, &scores);
+}
+
+/* The mask of y, its input number i, if it has a gradient. */
+static Tensor *trained_mask(const Tensor *y, int i)
+{
+    return i < y->n_in && y->in[i] && y->in[i]->requires_grad ? y->in[i] : NULL;
 }
 
 /* Attention to the first s positions of k and v, which are reals or, for forward alone, pairs in bfloat16. */
@@ -117,7 +131,8 @@ Tensor *ag_attention_cached_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, int64
     if (n < 0 || k->shape.ndim != 3 || n > k->shape.dim[1])
         ag_usage_error(at, __func__, "%lld positions of k %s, expected n positions of (B,S,D), 0 <= n <= S",
                        (long long)n, shape_text(k->shape));
-    if (ag_recording() && (q->requires_grad || k->requires_grad || v->requires_grad))
+    bool trained = q->requires_grad || k->requires_grad || v->requires_grad || (mask && mask->requires_grad);
+    if (ag_recording() && trained)
         ag_usage_error(at, __func__, "an input requires a gradient, and none is passed on: expected a scope with "
                        "AG_NO_GRAD");
     return attend(at, __func__, q, k, v, n, mask, &how);
@@ -125,15 +140,15 @@ Tensor *ag_attention_cached_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, int64
 
 void attention_backward(Tensor *y)
 {
-    Tensor *q = y->in[0], *k = y->in[1], *v = y->in[2];
+    Tensor *q = y->in[0], *k = y->in[1], *v = y->in[2], *bias = trained_mask(y, 3);
     if (q != k && q != v && k != v) {
-        run_backward(y, grad_into(q), grad_into(k), grad_into(v), reals(q), reals(k), reals(v));
+        run_backward(y, grad_into(q), grad_into(k), grad_into(v), reals(q), reals(k), reals(v), bias);
         return;
     }
     for (int i = 0; i < 3; i++) {           /* one tensor is several inputs: their gradients must be added one after another */
         Grad g[3] = { { NULL, false } };
         g[i] = grad_into(y->in[i]);
-        run_backward(y, g[0], g[1], g[2], reals(q), reals(k), reals(v));
+        run_backward(y, g[0], g[1], g[2], reals(q), reals(k), reals(v), i == 0 ? bias : NULL);
     }
 }
 
@@ -166,5 +181,6 @@ void self_attention_backward(Tensor *y)
     int64_t keys = y->shape.dim[2], values = (keys + y->in[0]->shape.dim[2]) / 2;       /* where they begin in a row */
     const real *x = reals(y->in[0]);
     Grad q = grad_into(y->in[0]), k = { q.data + keys, q.add }, v = { q.data + values, q.add };
-    run_backward(y, q, k, v, x, x + keys, x + values);
+    if (!q.data) k.data = v.data = NULL;
+    run_backward(y, q, k, v, x, x + keys, x + values, trained_mask(y, 1));
 }

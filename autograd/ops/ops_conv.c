@@ -1,4 +1,4 @@
-/* ops_conv.c: convolution and pooling of images (B,C,H,W). The loops are in kernels/conv_blocks.c. */
+/* ops_conv.c: convolution, resizing and pooling of images (B,C,H,W). The loops are in kernels/conv_blocks.c. */
 #include "kaeru/autograd.h"
 #include "blocks.h"
 #include "ops/table.h"
@@ -12,40 +12,74 @@ static int64_t windows(int64_t n, int64_t size, int64_t stride, int64_t padding)
 
 /* ---- conv2d: y = bias + weight * x                           dx = weight^T dy, dweight = dy x^T, dbias = sum dy ---- */
 
-Tensor *ag_conv2d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding)
+/* Fills in how the windows lie, with 1 for what is 0 in `how`. */
+static void set_windows(AgSite at, const char *what, KConv *a, const AgConv *how)
 {
-    check_tensor(at, __func__, "x", x, AG_REAL);
-    check_tensor(at, __func__, "weight", weight, AG_REAL);
-    const int64_t *dx = x->shape.dim, *dw = weight->shape.dim;
-    if (x->shape.ndim != 4 || weight->shape.ndim != 4 || dx[1] != dw[1])
-        ag_usage_error(at, __func__, "x %s and weight %s do not fit: expected (B,C,H,W) and (O,C,h,w)",
-                       shape_text(x->shape), shape_text(weight->shape));
-    if (bias) check_vector(at, __func__, "bias", bias, dw[0], "(O)", "weight", weight);
-    if (stride < 1 || padding < 0)
-        ag_usage_error(at, __func__, "stride %d and padding %d, expected 1 or more and 0 or more", stride, padding);
-    KConv a = { dx[0], dx[1], dx[2], dx[3], dw[0], dw[2], dw[3], windows(dx[2], dw[2], stride, padding),
-                windows(dx[3], dw[3], stride, padding), stride, padding, false };
+    a->channel_groups = how->groups ? how->groups : 1;
+    for (int i = 0; i < 2; i++) {
+        a->stride[i] = how->stride[i] ? how->stride[i] : 1;
+        a->padding[i] = how->padding[i];
+        a->dilation[i] = how->dilation[i] ? how->dilation[i] : 1;
+        if (a->channel_groups < 0 || a->stride[i] < 0 || a->padding[i] < 0 || a->dilation[i] < 0)
+            ag_usage_error(at, what, "stride %d, padding %d, dilation %d, groups %d: expected 0 or more", how->stride[i],
+                           how->padding[i], how->dilation[i], how->groups);
+    }
+}
+
+static Tensor *convolve(AgSite at, const char *what, int op, Tensor *x, Tensor *weight, Tensor *bias, const AgConv *how)
+{
+    KConv a;
+    set_windows(at, what, &a, how);
+    check_tensor(at, what, "x", x, AG_REAL);
+    check_tensor(at, what, "weight", weight, AG_REAL);
+    const int64_t *dx = x->shape.dim, *dw = weight->shape.dim, groups = a.channel_groups;
+    if (x->shape.ndim != 4 || weight->shape.ndim != 4 || dx[1] != dw[1] * groups || dw[0] % groups != 0)
+        ag_usage_error(at, what, "x %s and weight %s do not fit: expected (B,C,H,W) and (O,C%s,h,w)", shape_text(x->shape),
+                       shape_text(weight->shape), groups > 1 ? "/groups" : "");
+    if (bias) check_vector(at, what, "bias", bias, dw[0], "(O)", "weight", weight);
+    a.b = dx[0] * groups, a.c = dw[1], a.h = dx[2], a.w = dx[3], a.o = dw[0] / groups, a.kh = dw[2], a.kw = dw[3];
+    a.oh = windows(a.h, (a.kh - 1) * a.dilation[0] + 1, a.stride[0], a.padding[0]);
+    a.ow = windows(a.w, (a.kw - 1) * a.dilation[1] + 1, a.stride[1], a.padding[1]);
     if (a.kh < 1 || a.kw < 1 || a.oh < 1 || a.ow < 1)
-        ag_usage_error(at, __func__, "weight %s is empty, or larger than x %s with padding %d",
-                       shape_text(weight->shape), shape_text(x->shape), padding);
-    Tensor *y = op_new(at, OP_conv2d, &SHAPE(a.b, a.o, a.oh, a.ow), x, weight, bias);
+        ag_usage_error(at, what, "weight %s is empty, or larger than x %s with padding %d", shape_text(weight->shape),
+                       shape_text(x->shape), how->padding[0]);
+    Tensor *y = op_new(at, op, &SHAPE(dx[0], dw[0], a.oh, a.ow), x, weight, bias);
     a.bf16 = y->precision == AG_BF16;
     if (y->op) *(KConv *)op_args(y, sizeof a) = a;
-    real *work = scratch_new(at, __func__, k_conv2d_work(&a), sizeof *work);
+    real *work = scratch_new(at, what, k_conv2d_work(&a), sizeof *work);
     k_conv2d(&a, reals(y), reals(x), reals(weight), bias ? reals(bias) : NULL, work);
     return op_done(y);
+}
+
+Tensor *ag_conv2d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding)
+{
+    if (stride < 1 || padding < 0)
+        ag_usage_error(at, __func__, "stride %d and padding %d, expected 1 or more and 0 or more", stride, padding);
+    AgConv how = { .stride = { stride, stride }, .padding = { padding, padding } };
+    return convolve(at, __func__, OP_conv2d, x, weight, bias, &how);
+}
+
+Tensor *ag_conv2d_with_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, AgConv how)
+{
+    return convolve(at, __func__, OP_conv2d_with, x, weight, bias, &how);
+}
+
+/* dbias = sum of dy over images and places. */
+static void add_bias_gradient(Tensor *y)
+{
+    const int64_t *d = y->shape.dim;
+    Grad dbias = grad_into(y->n_in > 2 ? y->in[2] : NULL);
+    if (!dbias.data) return;
+    real *sums = scratch_new(y->site, y->op->name, d[0] * d[1], sizeof *sums);
+    k_sum(d[0] * d[1], d[2] * d[3], 1, sums, grad_of(y), 1, false);
+    k_sum(1, d[0], d[1], dbias.data, sums, 1, dbias.add);
 }
 
 void conv2d_backward(Tensor *y)
 {
     const KConv *a = y->args;
     Tensor *x = y->in[0], *weight = y->in[1];
-    Grad dbias = grad_into(y->n_in > 2 ? y->in[2] : NULL);
-    if (dbias.data) {
-        real *sums = scratch_new(y->site, y->op->name, a->b * a->o, sizeof *sums);
-        k_sum(a->b * a->o, a->oh * a->ow, 1, sums, grad_of(y), 1, false);
-        k_sum(1, a->b, a->o, dbias.data, sums, 1, dbias.add);
-    }
+    add_bias_gradient(y);
     Grad dweight = grad_into(weight);
     real *work = scratch_new(y->site, y->op->name, k_conv2d_backward_work(a), sizeof *work);
     if (x == weight) {                          /* one tensor is both: the gradients must be added one after the other */
@@ -54,6 +88,54 @@ void conv2d_backward(Tensor *y)
     }
     Grad dx = grad_into(x);
     k_conv2d_backward(a, dx.data, dx.add, dweight.data, dweight.add, grad_of(y), reals(x), reals(weight), work);
+}
+
+/* ---- conv_transpose2d: y is dx of the conv2d whose dy is x   dx = conv2d of dy; dweight: x and dy are exchanged ---- */
+
+Tensor *ag_conv_transpose2d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding, int output_padding)
+{
+    check_tensor(at, __func__, "x", x, AG_REAL);
+    check_tensor(at, __func__, "weight", weight, AG_REAL);
+    const int64_t *dx = x->shape.dim, *dw = weight->shape.dim;
+    if (x->shape.ndim != 4 || weight->shape.ndim != 4 || dx[1] != dw[0])
+        ag_usage_error(at, __func__, "x %s and weight %s do not fit: expected (B,C,H,W) and (C,O,h,w)", shape_text(x->shape),
+                       shape_text(weight->shape));
+    if (bias) check_vector(at, __func__, "bias", bias, dw[1], "(O)", "weight", weight);
+    if (stride < 1 || padding < 0 || output_padding < 0 || output_padding >= stride)
+        ag_usage_error(at, __func__, "stride %d, padding %d, output_padding %d: expected 1 or more, 0 or more, 0 to stride - 1",
+                       stride, padding, output_padding);
+    KConv a = { .b = dx[0], .c = dw[1], .o = dx[1], .kh = dw[2], .kw = dw[3], .oh = dx[2], .ow = dx[3] };
+    set_windows(at, __func__, &a, &(AgConv){ .stride = { stride, stride }, .padding = { padding, padding } });
+    a.h = (a.oh - 1) * stride - 2 * (int64_t)padding + a.kh + output_padding;
+    a.w = (a.ow - 1) * stride - 2 * (int64_t)padding + a.kw + output_padding;
+    if (a.kh < 1 || a.kw < 1 || a.oh < 1 || a.ow < 1 || a.h < 1 || a.w < 1)
+        ag_usage_error(at, __func__, "x %s and weight %s with stride %d and padding %d give no item", shape_text(x->shape),
+                       shape_text(weight->shape), stride, padding);
+    Tensor *y = op_new(at, OP_conv_transpose2d, &SHAPE(a.b, a.c, a.h, a.w), x, weight, bias);
+    a.bf16 = y->precision == AG_BF16;
+    if (y->op) *(KConv *)op_args(y, sizeof a) = a;
+    real *work = scratch_new(at, __func__, k_conv2d_backward_work(&a), sizeof *work);
+    k_conv2d_backward(&a, reals(y), false, NULL, false, reals(x), NULL, reals(weight), work);
+    if (bias) {
+        KWalk walk = { 3, { a.b, a.c, a.h * a.w }, { a.c * a.h * a.w, a.h * a.w, 1 }, { 0, 1, 0 } };
+        k_binary(K_ADD, &walk, reals(y), reals(y), reals(bias));
+    }
+    return op_done(y);
+}
+
+void conv_transpose2d_backward(Tensor *y)
+{
+    const KConv *a = y->args;
+    Tensor *x = y->in[0], *weight = y->in[1];
+    add_bias_gradient(y);
+    Grad dweight = grad_into(weight);
+    real *work = scratch_new(y->site, y->op->name, k_conv2d_backward_work(a), sizeof *work);
+    k_conv2d_backward(a, NULL, false, dweight.data, dweight.add, reals(x), grad_of(y), reals(weight), work);
+    if (!x->requires_grad) return;
+    real *dx = scratch_new(y->site, y->op->name, x->numel, sizeof *dx);
+    work = scratch_new(y->site, y->op->name, k_conv2d_work(a), sizeof *work);
+    k_conv2d(a, dx, grad_of(y), reals(weight), NULL, work);
+    grad_add(x, dx);
 }
 
 /* ---- one dimension, zeros around --------------------------------------------------------------------------------- */
@@ -87,6 +169,37 @@ Tensor *ag_conv1d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int str
     if (padding != 0) x = ag_pad_at(at, x, -1, padding, padding);
     Tensor *y = ag_conv2d_at(at, ag_unsqueeze_at(at, x, 2), ag_unsqueeze_at(at, weight, 2), bias, stride, 0);
     return ag_squeeze_at(at, y, 2);
+}
+
+/* ---- resizing ------------------------------------------------------------------------------------------------------ */
+
+/* x with n items along dim. */
+static Tensor *resized(AgSite at, const char *what, Tensor *x, int dim, int64_t n, bool nearest)
+{
+    int64_t size = x->shape.dim[dim];
+    Tensor *low = tensor_new(at, what, &SHAPE(n), AG_INT), *high = tensor_new(at, what, &SHAPE(n), AG_INT);
+    Tensor *part = tensor_new(at, what, dim == 3 ? &SHAPE(n) : &SHAPE(n, 1), AG_REAL);
+    for (int64_t i = 0; i < n; i++) {
+        double place = ((double)i + 0.5) * (double)size / (double)n - 0.5;
+        if (place < 0) place = 0;
+        ints(low)[i] = (int32_t)(nearest ? i * size / n : (int64_t)place);
+        ints(high)[i] = ints(low)[i] + (ints(low)[i] < size - 1);
+        reals(part)[i] = (real)(place - (double)ints(low)[i]);
+    }
+    Tensor *y = ag_index_select_at(at, x, dim, low);
+    if (nearest) return y;
+    return ag_add_at(at, y, ag_mul_at(at, part, ag_sub_at(at, ag_index_select_at(at, x, dim, high), y)));
+}
+
+Tensor *ag_interpolate2d_at(AgSite at, Tensor *x, int64_t height, int64_t width, AgInterpolation how)
+{
+    check_tensor(at, __func__, "x", x, AG_REAL);
+    if (how != AG_NEAREST && how != AG_BILINEAR) ag_usage_error(at, __func__, "%d is not an AgInterpolation", (int)how);
+    if (x->shape.ndim != 4 || x->shape.dim[2] < 1 || x->shape.dim[3] < 1 || height < 1 || width < 1)
+        ag_usage_error(at, __func__, "x %s to height %lld and width %lld: expected (B,C,H,W), and 1 or more",
+                       shape_text(x->shape), (long long)height, (long long)width);
+    x = resized(at, __func__, x, 2, height, how == AG_NEAREST);
+    return resized(at, __func__, x, 3, width, how == AG_NEAREST);
 }
 
 /* ---- pooling ----------------------------------------------------------------------------------------------------- */

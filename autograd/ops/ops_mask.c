@@ -41,7 +41,7 @@ void where_backward(Tensor *y)
 Tensor *ag_masked_fill_at(AgSite at, Tensor *x, Tensor *mask, double value)
 {
     check_tensor(at, __func__, "x", x, AG_REAL);
-    check_mask(at, __func__, mask, "x", &x->shape);
+    check_mask(at, __func__, mask, AG_BOOL, "x", &x->shape);
     Tensor *y = op_new(at, OP_masked_fill, &x->shape, x, mask, NULL);
     KWalk walk = walk_over(&x->shape, &mask->shape, &x->shape);
     k_masked_fill(&walk, reals(y), bools(mask), reals(x), (real)value);

@@ -1,4 +1,6 @@
-/* ops_no_grad.c: operations without gradients: comparisons, and, not, cast, bfloat16, one-hot. */
+/* ops_no_grad.c: operations without gradients: comparisons, and, or, not, cast, bfloat16, one-hot, random items. */
+#include <math.h>
+
 #include "kaeru/autograd.h"
 #include "bf16.h"
 #include "kernels.h"
@@ -62,16 +64,26 @@ Tensor *ag_compare_scalar_at(AgSite at, AgCompare how, Tensor *a, double b)
     return y;
 }
 
-Tensor *ag_and_at(AgSite at, Tensor *a, Tensor *b)
+static Tensor *logical(AgSite at, const char *what, Tensor *a, Tensor *b, bool both)
 {
-    check_tensor(at, __func__, "a", a, AG_BOOL);
-    check_tensor(at, __func__, "b", b, AG_BOOL);
-    AgShape shape = broadcast_shape(at, __func__, a, b);
-    Tensor *y = tensor_new(at, __func__, &shape, AG_BOOL);
-    const uint8_t *va = spread(at, __func__, a, &shape), *vb = spread(at, __func__, b, &shape);
-    for (int64_t i = 0; i < y->numel; i++) bools(y)[i] = va[i] && vb[i];
+    check_tensor(at, what, "a", a, AG_BOOL);
+    check_tensor(at, what, "b", b, AG_BOOL);
+    AgShape shape = broadcast_shape(at, what, a, b);
+    Tensor *y = tensor_new(at, what, &shape, AG_BOOL);
+    const uint8_t *va = spread(at, what, a, &shape), *vb = spread(at, what, b, &shape);
+    for (int64_t i = 0; i < y->numel; i++) bools(y)[i] = both ? va[i] && vb[i] : va[i] || vb[i];
     scratch_end();
     return y;
+}
+
+Tensor *ag_and_at(AgSite at, Tensor *a, Tensor *b)
+{
+    return logical(at, __func__, a, b, true);
+}
+
+Tensor *ag_or_at(AgSite at, Tensor *a, Tensor *b)
+{
+    return logical(at, __func__, a, b, false);
 }
 
 Tensor *ag_not_at(AgSite at, Tensor *a)
@@ -138,6 +150,25 @@ Tensor *ag_one_hot_at(AgSite at, Tensor *ids, int64_t classes)
     k_fill(y->numel, reals(y), 0);
     for (int64_t i = 0; i < ids->numel; i++) reals(y)[i * classes + ints(ids)[i]] = 1;
     return y;
+}
+
+/* The largest of ln p + g, with g = -ln(-ln u) for a uniform u, is item i with probability p_i (Gumbel). */
+Tensor *ag_multinomial_at(AgSite at, Tensor *p, int64_t n)
+{
+    check_tensor(at, __func__, "p", p, AG_REAL);
+    AgShape shape = p->shape;
+    if (n < 0 || shape.ndim < 1 || shape.ndim == AG_MAX_DIMS)
+        ag_usage_error(at, __func__, "%lld samples of p %s, expected 0 or more of (..,V)", (long long)n, shape_text(shape));
+    for (int64_t i = 0; i < p->numel; i++)
+        if (!(reals(p)[i] >= 0))
+            ag_usage_error(at, __func__, "p is %g at item %lld, expected 0 or more", (double)reals(p)[i], (long long)i);
+    shape.dim[shape.ndim] = shape.dim[shape.ndim - 1];
+    shape.dim[shape.ndim++ - 1] = n;
+    /* held above 0, so that no logarithm is infinite */
+    Tensor *u = ag_clamp_at(at, tensor_uniform_at(at, shape, 0, 1), 0x1p-26, 1);
+    Tensor *held = ag_clamp_at(at, ag_unsqueeze_at(at, ag_detach_at(at, p), -2), 0x1p-126, INFINITY);
+    Tensor *noise = ag_log_at(at, ag_neg_at(at, ag_log_at(at, u)));
+    return ag_argmax_at(at, ag_sub_at(at, ag_log_at(at, held), noise), -1, false);
 }
 
 Tensor *ag_activate_at(AgSite at, AgActivation kind, Tensor *x)

@@ -51,7 +51,7 @@ Tensor *ag_masked_softmax_at(AgSite at, Tensor *x, Tensor *mask, double scale)
     check_tensor(at, __func__, "x", x, AG_REAL);
     if (!(fabs(scale) > 0) || isinf(scale))
         ag_usage_error(at, __func__, "scale is %g, expected a finite number other than 0", scale);
-    if (mask) check_mask(at, __func__, mask, "x", &x->shape);
+    if (mask) check_mask(at, __func__, mask, AG_BOOL, "x", &x->shape);
     Tensor *y = op_new(at, OP_masked_softmax, &x->shape, x, mask, NULL);
     if (y->op) *(double *)op_args(y, sizeof scale) = scale;
     const real *masked = reals(x);

@@ -1,4 +1,5 @@
-/* ops_shape.c: operations that only move values: reshape, permute, slice, concat, expand, and what they compose.
+/* ops_shape.c: operations that only move values: reshape, permute, slice, index_select, concat, expand, and what
+ * they compose.
  *
  * Each copies between two arrays with different strides (k_copy); backward exchanges source and destination. Only reshape does
  * not copy: the result shares its input's memory. Values of any type can be moved; only reals are recorded. */
@@ -178,6 +179,37 @@ Tensor *ag_split_at(AgSite at, Tensor *x, int parts, int dim, Tensor **out)
     return out[0];
 }
 
+/* ---- index_select: y[o,j,i] = x[o, ids[j], i]                dx[o, ids[j], i] += dy[o,j,i] ------------------------ */
+
+Tensor *ag_index_select_at(AgSite at, Tensor *x, int dim, Tensor *ids)
+{
+    check_any(at, __func__, "x", x);
+    check_tensor(at, __func__, "ids", ids, AG_INT);
+    int d = check_dim(at, __func__, x, dim);
+    if (ids->shape.ndim != 1) ag_usage_error(at, __func__, "ids %s, expected (n)", shape_text(ids->shape));
+    Along a = shape_along(&x->shape, d, d);
+    check_ids(at, __func__, ids, a.n);
+    AgShape shape = x->shape;
+    shape.dim[d] = ids->numel;
+    Tensor *y = moved_new(at, OP_index_select, &shape, (Tensor *[]){ x, ids }, 2);
+    if (y->op) *(Along *)op_args(y, sizeof a) = a;
+    size_t run = (size_t)a.inner * dtype_size(x->dtype);
+    char *to = y->data;
+    for (int64_t o = 0; o < a.outer; o++)
+        for (int64_t j = 0; j < ids->numel; j++, to += run)
+            memcpy(to, (const char *)x->data + (size_t)(o * a.n + ints(ids)[j]) * run, run);
+    return moved_done(y);
+}
+
+void index_select_backward(Tensor *y)
+{
+    const Along *a = y->args;
+    const Tensor *ids = y->in[1];
+    real *dx = grad_to_add(y->in[0]);
+    for (int64_t o = 0; o < a->outer; o++)
+        k_scatter_add_rows(ids->numel, a->inner, dx + o * a->n * a->inner, grad_of(y) + o * ids->numel * a->inner, ints(ids));
+}
+
 /* ---- concat: n tensors joined along dim                      each gets its part of dy ---------------------------- */
 
 Tensor *ag_concat_at(AgSite at, Tensor **x, int n, int dim)
@@ -263,4 +295,13 @@ Tensor *ag_unsqueeze_at(AgSite at, Tensor *x, int dim)
     AgShape shape = { ndim, { 0 } };
     for (int i = 0, j = 0; i < ndim; i++) shape.dim[i] = i == d ? 1 : x->shape.dim[j++];
     return ag_reshape_at(at, x, shape);
+}
+
+Tensor *ag_stack_at(AgSite at, Tensor **x, int n, int dim)
+{
+    if (n < 1) ag_usage_error(at, __func__, "no tensors to stack");
+    ag_check_pointer_at(at, __func__, "x", x);
+    Tensor **part = scope_alloc(at, __func__, (size_t)n * sizeof *part);
+    for (int i = 0; i < n; i++) part[i] = ag_unsqueeze_at(at, x[i], dim);
+    return ag_concat_at(at, part, n, dim);
 }

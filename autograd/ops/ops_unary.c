@@ -51,6 +51,11 @@ Tensor *ag_scale_at(AgSite at, Tensor *x, double factor)
     return unary(at, __func__, OP_scale, x, factor, 0);
 }
 
+Tensor *ag_add_scalar_at(AgSite at, Tensor *x, double number)
+{
+    return unary(at, __func__, OP_add_scalar, x, 1, number);
+}
+
 Tensor *ag_pow_scalar_at(AgSite at, Tensor *x, double exponent)
 {
     return unary(at, __func__, OP_pow_scalar, x, exponent, 0);

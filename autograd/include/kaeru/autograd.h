@@ -3,9 +3,9 @@
  * The differentiable operations are in ops.h, which headers.py writes from the list autograd/ops/ops.def. As in tensor.h,
  * NAME_at(AgSite at, ...) is called as NAME(...).
  *
- * Types: an operation takes reals, besides what is called ids (AG_INT) and mask (AG_BOOL). reshape, permute, slice, concat,
- * expand, and transpose, split, squeeze and unsqueeze also move ints and bools; compare and cast take any type, `and` and `not`
- * take bools. Another type is a usage error: convert it by ag_cast.
+ * Types: an operation takes reals, besides what is called ids (AG_INT) and mask (AG_BOOL). reshape, permute, slice,
+ * index_select, concat, expand, and transpose, split, stack, squeeze and unsqueeze also move ints and bools; compare and cast
+ * take any type, `and`, `or` and `not` take bools. Another type is a usage error: convert it by ag_cast.
  *
  * Memory: a result is a new tensor, with these exceptions. reshape, squeeze, unsqueeze and ag_detach share the memory of their
  * input, so that a write to one of them (tensor_mutable_data) changes both. ag_cast to the type that x has, ag_activate with
@@ -19,7 +19,7 @@
 AG_PUBLIC_BEGIN
 
 /* ---- compositions of the operations in ops.h ------------------------------------------------------------------------
- * README.md, "What composes", has lines for stack, any, all, the L1 loss, ... */
+ * docs/pytorch.md has lines for any, all, the L1 loss, ... */
 
 /* Over all items of x (AG_REAL, of any shape) -> scalar. ag_max: a usage error if x has none. */
 Tensor *ag_sum_at(AgSite at, Tensor *x);
@@ -28,6 +28,9 @@ Tensor *ag_max_at(AgSite at, Tensor *x);
 
 /* x (any type) with two dimensions exchanged: (2,3,4) with dim0 0 and dim1 2 -> (4,3,2). A copy. */
 Tensor *ag_transpose_at(AgSite at, Tensor *x, int dim0, int dim1);
+
+/* n tensors of one shape (any type) joined along a new dimension: two of (2,3) with dim 0 -> (2,2,3). */
+Tensor *ag_stack_at(AgSite at, Tensor **x, int n, int dim);
 
 /* Divides x (any type) into `parts` copies of equal size along dim, out[0] to out[parts - 1]. Returns out[0]. */
 Tensor *ag_split_at(AgSite at, Tensor *x, int parts, int dim, Tensor **out);
@@ -46,6 +49,10 @@ Tensor *ag_linear_activate_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias
 
 /* ag_conv2d along one dimension: x (B,C,T), weight (O,C,k), bias (O) or NULL -> (B,O,(T + 2 padding - k)/stride + 1) */
 Tensor *ag_conv1d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding);
+
+/* Images x (B,C,H,W) resized to (B,C,height,width). Item i of n comes from place (i + 1/2) N / n - 1/2 of N, held at the edges,
+ * or for AG_NEAREST from item i N / n, rounded down. Both are PyTorch's, with align_corners=False. */
+Tensor *ag_interpolate2d_at(AgSite at, Tensor *x, int64_t height, int64_t width, AgInterpolation how);
 
 /* x with `before` and `after` zeros along dim. */
 Tensor *ag_pad_at(AgSite at, Tensor *x, int dim, int64_t before, int64_t after);
@@ -75,7 +82,7 @@ Tensor *ag_from_bf16_at(AgSite at, Tensor *x);
 
 /* ag_attention to the first n positions of k and v, without a copy: k and v are arrays with space for more positions, as in a
  * cache, (B,S,D) with S >= n. They are reals, or both come from ag_to_bf16, (B,S,D/2). With AG_BF16 both give the same bits.
- * In a scope that records, no input may require a gradient; nn_cache_attention passes one to q. */
+ * In a scope that records, no input may require a gradient; nn_cache_attention passes one to q and the mask. */
 Tensor *ag_attention_cached_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention how);
 
 /* Rotary positions for ag_rope. The first function gives the (width/2) frequencies base^(-2i/width) in radians a position, of
@@ -90,6 +97,10 @@ Tensor *ag_rope_table_at(AgSite at, Tensor *frequencies, int64_t start, int64_t 
  * counts as the largest. */
 Tensor *ag_argmax_at(AgSite at, Tensor *x, int dim, bool keep);
 
+/* n items of each row of p (..,V), drawn with replacement with probabilities in proportion to p -> AG_INT (..,n), by this
+ * thread's generator. Computes n V numbers a row. */
+Tensor *ag_multinomial_at(AgSite at, Tensor *p, int64_t n);
+
 /* Whether a < b, a = b, ... -> AG_BOOL of the shape that both broadcast to. a and b have one type, any. With NaN, only AG_NE is
  * true. */
 Tensor *ag_compare_at(AgSite at, AgCompare how, Tensor *a, Tensor *b);
@@ -98,8 +109,9 @@ Tensor *ag_compare_scalar_at(AgSite at, AgCompare how, Tensor *a, double b);
 /* ids (..) -> (..,classes) reals: 1 at the id, else 0. An id outside 0..classes-1 is a usage error. */
 Tensor *ag_one_hot_at(AgSite at, Tensor *ids, int64_t classes);
 
-/* Of masks (AG_BOOL): where both a and b are true, of the shape that both broadcast to, and where a is not. */
+/* Of masks (AG_BOOL): where both a and b are true, and where one is, of the shape that both broadcast to; where a is not. */
 Tensor *ag_and_at(AgSite at, Tensor *a, Tensor *b);
+Tensor *ag_or_at(AgSite at, Tensor *a, Tensor *b);
 Tensor *ag_not_at(AgSite at, Tensor *a);
 
 AG_PUBLIC_END

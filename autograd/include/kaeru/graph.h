@@ -29,6 +29,11 @@ void ag_backward_from_at(AgSite at, Tensor *y, const Tensor *dy);
 /* As ag_backward, but releases nothing: the graph can be extended, and backward can run through it again. */
 void ag_backward_keep_at(AgSite at, Tensor *loss);
 
+/* The gradients of y, which has one element, with respect to in[0..n): out[i] is one of in[i]'s shape, a constant of this
+ * scope, or NULL if y does not depend on in[i]. Nothing else changes: no gradient is added to those of leaves, nothing is
+ * released, and ag_watch_backward is not told. in[i] is a leaf or a result. */
+void ag_grad_at(AgSite at, Tensor *y, Tensor *const *in, int n, Tensor **out);
+
 /* Watches the backward passes of this thread: `begun` is called with the loss before the first rule runs, `complete` with each
  * leaf that has got a gradient, as soon as no other rule will add to it. So a program can use or send a gradient while the
  * pass goes on. Both functions NULL: no more calls. */

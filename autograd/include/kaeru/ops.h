@@ -122,6 +122,10 @@ Tensor *ag_sign_at(AgSite at, Tensor *x);
  * dx = factor dy */
 Tensor *ag_scale_at(AgSite at, Tensor *x, double factor);
 
+/* y = x + number
+ * dx = dy */
+Tensor *ag_add_scalar_at(AgSite at, Tensor *x, double number);
+
 /* y = x^exponent
  * dx = dy exponent x^(exponent - 1) */
 Tensor *ag_pow_scalar_at(AgSite at, Tensor *x, double exponent);
@@ -139,8 +143,8 @@ Tensor *ag_masked_fill_at(AgSite at, Tensor *x, Tensor *mask, double value);
  * dx = dy / (1-p) where kept, else 0 */
 Tensor *ag_dropout_at(AgSite at, Tensor *x, double p);
 
-/* products, attention, convolutions: of AG_REAL tensors; matmul, linear, attention, self_attention and conv2d compute
- *     in the numbers that ag_precision set */
+/* products, attention, convolutions: of AG_REAL tensors; matmul, linear, attention, self_attention and the convolutions
+ *     compute in the numbers that ag_precision set */
 
 /* y = a b: (..,n,k) (..,k,m) -> (..,n,m), batch dimensions broadcast
  * da = dy b^T, db = a^T dy */
@@ -151,10 +155,12 @@ Tensor *ag_matmul_at(AgSite at, Tensor *a, Tensor *b);
 Tensor *ag_linear_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias);
 
 /* y = softmax(q k^T / sqrt(K)) v in each of how.heads parts of the last dimension: q (B,T,D), k and v (B,S,D), mask
- *     AG_BOOL broadcast to (B,heads,T,S) or NULL -> (B,T,D), K = D/heads; with fewer heads of keys and values k and v
- *     are (B,S,kv_heads K); AgAttention in types.h has the options; a query that sees no key gets 0; NaN in a masked
- *     key does not reach y (PyTorch: NaN), in its value it does
- * with W the weights and dW = dy v^T: dv = W^T dy, ds = W (dW - sum(dW W)) / sqrt(K), dq = ds k, dk = ds^T q */
+ *     AG_BOOL broadcast to (B,heads,T,S) or NULL -> (B,T,D), K = D/heads; a mask of reals is added to q k^T / sqrt(K)
+ *     instead (ALiBi, T5), and -infinity hides; with fewer heads of keys and values k and v are (B,S,kv_heads K);
+ *     AgAttention in types.h has the options; a query that sees no key gets 0; NaN in a masked key does not reach y
+ *     (PyTorch: NaN), in its value it does
+ * with W the weights and dW = dy v^T: dv = W^T dy, dmask = W (dW - sum(dW W)), ds = dmask / sqrt(K), dq = ds k, dk =
+ *     ds^T q */
 Tensor *ag_attention_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how);
 
 /* y = attention of a sequence to itself: queries, keys and values side by side in qkv (B,T,3D), or (B,T,(heads + 2
@@ -174,6 +180,18 @@ Tensor *ag_rope_at(AgSite at, Tensor *x, Tensor *table, int heads, bool adjacent
  * dx = each dy[b,o,i,j] times weight[o], added at its place; dweight = each dy times the part of x under its window;
  *     dbias = sum of dy over b, i, j */
 Tensor *ag_conv2d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding);
+
+/* y = conv2d with groups, and a stride, padding and dilation of height and of width: weight (O,C/groups,h,w); AgConv in
+ *     types.h has the options. Depthwise: groups C
+ * as conv2d */
+Tensor *ag_conv2d_with_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, AgConv how);
+
+/* y = bias[o] + each x[b,c,i,j] times weight[c,o], added at (b,o,i stride+p-padding,j stride+q-padding): the transposed
+ *     function of conv2d in x, which makes images larger: x (B,C,H,W), weight (C,O,h,w), bias (O) or NULL -> (B,O,(H-1)
+ *     stride-2 padding+h+output_padding,..); output_padding < stride
+ * dx = conv2d of dy with weight; dweight = each x times the part of dy under its window; dbias = sum of dy over b, i, j */
+Tensor *ag_conv_transpose2d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding, int
+                               output_padding);
 
 /* y = largest item of x in windows of size x size, `stride` apart: x (B,C,H,W) -> (B,C,(H+2 padding-size)/stride+1,..);
  *     the padding, at most size/2, counts as -infinity; NaN if there is one
@@ -272,6 +290,11 @@ Tensor *ag_permute_at(AgSite at, Tensor *x, AgDims order);
  *     a usage error (PyTorch cuts it off)
  * dx = dy there, else 0 */
 Tensor *ag_slice_at(AgSite at, Tensor *x, int dim, int64_t start, int64_t stop);
+
+/* y = items ids[0], ids[1], ... of x along dim: ids (n), AG_INT: x (..,D,..) -> (..,n,..); an id out of range is a
+ *     usage error. Mini-batches: docs/data.md
+ * dx = sum of dy over the places where the item was taken */
+Tensor *ag_index_select_at(AgSite at, Tensor *x, int dim, Tensor *ids);
 
 /* y = n tensors joined along dim: the other sizes and the types must be equal
  * each gets its part of dy */

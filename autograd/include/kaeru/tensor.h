@@ -288,6 +288,12 @@ int64_t  ag_random_below_at(AgSite at, int64_t n);                      /* 0..n-
 /* Writes a random order of 0..n-1. */
 void     ag_random_permutation_at(AgSite at, int64_t n, int32_t *out);
 
+/* The items of mini-batch number `step`, from 0 on, of a set of n: AG_INT (size), for ag_index_select of each tensor of the
+ * set. n / size batches in turn are an epoch and have different items, in an order that is random and new in each epoch. A
+ * rest of less than `size` items is left out of an epoch. The ids depend on the four arguments alone, not on this thread's
+ * generator, so that a run resumes from its step. */
+Tensor *ag_batch_ids_at(AgSite at, int64_t n, int64_t size, int64_t step, uint64_t seed);
+
 /* ---- threads -----------------------------------------------------------------------------------------------------
  * Operations divide their work among threads of the library. A program may also call kaeru from threads of its own. Each of
  * them has its own scopes, random generator, precision, error handler, ag_error() and cache of memory. When it ends, its open

@@ -5,7 +5,8 @@
 static int64_t place_of(const KPatches *p, int64_t item, int64_t row, int64_t v)
 {
     int64_t channel = item / (p->kh * p->kw), i = item / p->kw % p->kh, j = item % p->kw;
-    int64_t line = (p->first + row) * p->stride + i - p->padding, column = v * p->stride + j - p->padding;
+    int64_t line = (p->first + row) * p->stride[0] + i * p->dilation[0] - p->padding[0];
+    int64_t column = v * p->stride[1] + j * p->dilation[1] - p->padding[1];
     bool inside = line >= 0 && line < p->h && column >= 0 && column < p->w;
     return inside ? (channel * p->h + line) * p->w + column : -1;
 }

@@ -12,7 +12,8 @@ AG_PUBLIC_BEGIN
 /* ---- masks: AG_BOOL, true = visible ------------------------------------------------------------------------------
  * as in ag_masked_softmax and all operations and layers of attention. ag_masked_fill replaces where its mask is true, so it
  * needs the opposite: ag_masked_fill(scores, ag_not(mask), -INFINITY). A mask with fewer dimensions is one of the last: (B,S)
- * is read as (T,S). What hides keys is (B,1,S), for ag_attention (B,1,1,S). */
+ * is read as (T,S). What hides keys is (B,1,S), for ag_attention (B,1,1,S). All but ag_masked_softmax also take a mask of
+ * reals, which is added to the scaled scores, as in ALiBi and T5. */
 
 /* (1,n,n): for position i, positions 0..i are visible. */
 Tensor *nn_causal_mask_at(AgSite at, int64_t n);
@@ -68,7 +69,8 @@ NnCache *nn_cache_new_at(AgSite at, int n, int64_t capacity);
  * reals. */
 void nn_cache_append_at(AgSite at, NnCache *c, int layer, Tensor *key, Tensor *value);
 void nn_cache_read_at(AgSite at, NnCache *c, int layer, Tensor **key, Tensor **value);
-/* ag_attention of q (B,T,D) to all positions of a layer, without copying them. Gradients reach q alone. */
+/* ag_attention of q (B,T,D) to all positions of a layer, without copying them. Gradients reach q and a
+ * mask of reals alone. */
 Tensor *nn_cache_attention_at(AgSite at, NnCache *c, int layer, Tensor *q, Tensor *mask, AgAttention how);
 /* Whether a layer is fixed and filled. */
 bool nn_cache_is_filled_at(AgSite at, const NnCache *c, int layer);

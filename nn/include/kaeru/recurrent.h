@@ -1,7 +1,6 @@
 /* recurrent.h: recurrent layers: the gated recurrent unit (GRU, Cho et al. 2014) and the long short-term memory (LSTM,
  * Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000). Formulas, initialization, names and layouts of
- * the parameters are those of PyTorch's nn.GRU and nn.LSTM with one layer and batch_first=True, so each library can read the
- * other's files.
+ * the parameters are those of PyTorch's nn.GRU and nn.LSTM with batch_first=True, so each library can read the other's files.
  *
  *     Recurrent *r = nn_gru_new(embedding_width, hidden);
  *     RecurrentState state = { 0 };                           starts from zeros
@@ -26,26 +25,41 @@ AG_PUBLIC_BEGIN
  *                c' = f c + i g,   h' = o tanh(c') */
 typedef enum { NN_GRU, NN_LSTM } RecurrentKind;
 
-/* weight_ih_l0 (G H,in) is all W, weight_hh_l0 (G H,H) all U, bias_ih_l0 and bias_hh_l0 (G H) all b and d, in this order of
- * gates: r, z, n (GRU) or i, f, g, o (LSTM). All start uniform in +-1/sqrt(H). */
+/* One layer in one direction: weight_ih (G H,in) is all W, weight_hh (G H,H) all U, bias_ih and bias_hh (G H) all b and d, in
+ * this order of gates: r, z, n (GRU) or i, f, g, o (LSTM). All start uniform in +-1/sqrt(H). Their names are weight_ih_l0, ...,
+ * those of the backward direction weight_ih_l0_reverse, ... */
+typedef struct { Tensor *weight_ih, *weight_hh, *bias_ih, *bias_hh; } RecurrentPass;
+#define NN_RECURRENT_PASSES 16
 typedef struct {
     Module module;
     RecurrentKind kind;
     int64_t hidden;             /* H */
-    Tensor *weight_ih_l0, *weight_hh_l0, *bias_ih_l0, *bias_hh_l0;
+    int layers, directions;
+    Dropout *dropout;           /* of what a layer gives to the next; NULL: none */
+    RecurrentPass pass[NN_RECURRENT_PASSES];    /* of layer l: numbers l * directions and, backward, l * directions + 1 */
 } Recurrent;
-Recurrent *nn_recurrent_new_at(AgSite at, RecurrentKind kind, int64_t in, int64_t hidden);
+/* `layers` layers, up to 16, or 8 if `both`: each reads in both directions, and its y is (B,T,2 H). */
+Recurrent *nn_recurrent_new_with_at(AgSite at, RecurrentKind kind, int64_t in, int64_t hidden, int layers, bool both,
+                                    double dropout);
+#define nn_recurrent_new(kind, in, hidden) nn_recurrent_new_with(kind, in, hidden, 1, false, 0)
 #define nn_gru_new(in, hidden)  nn_recurrent_new(NN_GRU, in, hidden)
 #define nn_lstm_new(in, hidden) nn_recurrent_new(NN_LSTM, in, hidden)
 
-/* The state between steps: h (B,H), and for an LSTM c (B,H). NULL means zeros. */
+/* The state between steps: h (B,H), and for an LSTM c (B,H); if there are N > 1 passes, that is layers times directions,
+ * (N,B,H). NULL means zeros. */
 typedef struct { Tensor *h, *c; } RecurrentState;
 
-/* One step, as PyTorch's GRUCell and LSTMCell: x (B,in) -> the new h (B,H). Updates *state. */
+/* For a state that lives longer than a scope, as in training on parts of one long sequence: *kept, zeros at first, becomes a
+ * copy of *state that no scope owns, without a graph, and its former copy is freed. With NULL for state it is only freed. Call
+ * it before ag_backward, which releases the state. */
+void nn_recurrent_keep_at(AgSite at, RecurrentState *kept, const RecurrentState *state);
+
+/* One step, as PyTorch's GRUCell and LSTMCell: x (B,in) -> the new h (B,H) of the last layer. Updates *state. Not for both
+ * directions. */
 Tensor *nn_recurrent_step_at(AgSite at, Recurrent *r, Tensor *x, RecurrentState *state);
 
-/* All steps: x (B,T,in), T >= 1 -> h after each step (B,T,H). Starts from *state and updates it. If `state` is NULL, starts
- * from zeros.
+/* All steps: x (B,T,in), T >= 1 -> h of the last layer after each step (B,T,H), or (B,T,2 H). Starts from *state and updates
+ * it. If `state` is NULL, starts from zeros.
  *
  * mask (B,1,T), as from nn_padding_mask, or NULL. Where it is false, the state of the row does not change. So if padding
  * follows the sentences, the last state is that of the last word of each sentence, and y repeats it in the padding. (For

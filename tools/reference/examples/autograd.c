@@ -18,6 +18,10 @@ static void tensors(void)
         ag_seed(42);
         tensor_print(tensor_normal(SHAPE(2, 3), 0, 1));                 /* the same numbers on every machine */
     }
+    EXAMPLE(ag_batch_ids) {
+        for (int64_t step = 0; step < 4; step++)                        /* two epochs of 6 items */
+            tensor_print(ag_batch_ids(6, 3, step, 0));
+    }
     EXAMPLE(tensor_data) {
         Tensor *x = tensor_arange(0, 4, 1);
         const ag_real *values = tensor_data(x);
@@ -52,6 +56,12 @@ static void gradients(void)
         Tensor *h = ag_retain(ag_exp(x));
         ag_backward(ag_mul(h, h));
         tensor_print(tensor_grad(h));
+    }
+    EXAMPLE(ag_grad) {
+        Tensor *w = variable(tensor_full(AG_SCALAR, 3)), *x = variable(tensor_arange(0, 3, 1)), *slope;
+        ag_grad(ag_sum(ag_mul(w, ag_mul(x, x))), &x, 1, &slope);
+        tensor_print(slope);
+        printf("%s\n", tensor_grad(w) ? "w has a gradient" : "w has none");
     }
     EXAMPLE(ag_detach) {
         Tensor *x = variable(tensor_full(AG_SCALAR, 2));
@@ -101,6 +111,10 @@ static void compositions(void)
     }
     EXAMPLE(ag_transpose) {
         tensor_print(ag_transpose(tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 2, 3, 4, 5, 6 }), 0, 1));
+    }
+    EXAMPLE(ag_stack) {
+        Tensor *a = tensor_arange(0, 3, 1), *b = tensor_arange(3, 6, 1);
+        tensor_print(ag_stack((Tensor *[]){ a, b }, 2, 0));
     }
     EXAMPLE(ag_split) {
         Tensor *part[3];
@@ -160,6 +174,15 @@ static void compositions(void)
         Tensor *frequencies = ag_rope_frequencies(4, 10000);
         tensor_print(frequencies);
         tensor_print(ag_rope_table(frequencies, 0, 2));
+    }
+    EXAMPLE(ag_multinomial) {
+        Tensor *p = tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 0, 3, 0, 1, 0 });
+        tensor_print(ag_multinomial(p, 6));
+    }
+    EXAMPLE(ag_interpolate2d) {
+        Tensor *x = tensor_from(SHAPE(1, 1, 1, 2), (ag_real[]){ 0, 4 });
+        tensor_print(ag_interpolate2d(x, 1, 4, AG_NEAREST));
+        tensor_print(ag_interpolate2d(x, 1, 4, AG_BILINEAR));
     }
     EXAMPLE(ag_argmax) {
         tensor_print(ag_argmax(tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 3, 3, 0, NAN, 9 }), 1, false));

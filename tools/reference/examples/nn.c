@@ -111,6 +111,18 @@ static void layers(void)
         puts(ag_shape_text(tensor_shape(nn_conv2d(l, tensor_zeros(SHAPE(1, 3, 32, 32)))), text));
         ag_free(l);
     }
+    EXAMPLE(nn_conv_transpose2d) {
+        ConvTranspose2d *l = nn_conv_transpose2d_new(8, 4, 2, 2);           /* twice as high and wide */
+        char text[AG_SHAPE_TEXT];
+        puts(ag_shape_text(tensor_shape(nn_conv_transpose2d(l, tensor_zeros(SHAPE(1, 8, 16, 16)))), text));
+        ag_free(l);
+    }
+    EXAMPLE(nn_batch_norm) {
+        BatchNorm *l = nn_batch_norm_new(1);
+        tensor_print(nn_batch_norm(l, tensor_from(SHAPE(2, 1), (ag_real[]){ 2, 4 })));
+        tensor_print(l->running_mean);
+        ag_free(l);
+    }
     EXAMPLE(nn_sequential) {
         Sequential *s = nn_sequential_new();
         nn_sequential_add(s, nn_linear_new(2, 16));
@@ -130,6 +142,21 @@ static void layers(void)
     EXAMPLE(nn_gru_new) {
         Recurrent *r = nn_gru_new(3, 4);
         nn_summary(r, stdout);
+        ag_free(r);
+    }
+    EXAMPLE(nn_recurrent_keep) {
+        Recurrent *r = nn_recurrent_new_with(NN_LSTM, 3, 4, 2, false, 0);   /* two layers */
+        RecurrentState kept = { 0 };
+        for (int part = 0; part < 3; part++) {
+            AgScope inner = ag_begin(AG_RECORD);
+            RecurrentState state = kept;
+            nn_recurrent(r, tensor_ones(SHAPE(1, 5, 3)), NULL, &state);
+            nn_recurrent_keep(&kept, &state);
+            ag_end(inner);
+        }
+        char text[AG_SHAPE_TEXT];
+        puts(ag_shape_text(tensor_shape(kept.h), text));
+        nn_recurrent_keep(&kept, NULL);                                     /* frees it */
         ag_free(r);
     }
     EXAMPLE(nn_recurrent_step) {

@@ -49,6 +49,9 @@ static void elementwise(void)
     EXAMPLE(ag_scale) {
         tensor_print(ag_scale(tensor_arange(0, 4, 1), 0.5));
     }
+    EXAMPLE(ag_add_scalar) {
+        tensor_print(ag_add_scalar(tensor_arange(0, 4, 1), 0.5));
+    }
     EXAMPLE(ag_pow_scalar) {
         Tensor *x = variable(tensor_from(SHAPE(3), (ag_real[]){ 1, 2, 3 }));
         Tensor *y = ag_pow_scalar(x, 3);
@@ -160,6 +163,16 @@ static void products(void)
         Tensor *weight = tensor_from(SHAPE(1, 1, 2, 2), (ag_real[]){ -1, 0, 0, 1 });
         tensor_print(ag_conv2d(x, weight, NULL, 1, 0));                 /* the item below to the right, less this one */
     }
+    EXAMPLE(ag_conv2d_with) {
+        Tensor *x = ag_reshape(tensor_arange(0, 8, 1), SHAPE(1, 2, 2, 2));
+        Tensor *weight = tensor_from(SHAPE(2, 1, 1, 1), (ag_real[]){ 1, 10 });
+        tensor_print(ag_conv2d_with(x, weight, NULL, (AgConv){ .groups = 2 }));             /* each channel for itself */
+    }
+    EXAMPLE(ag_conv_transpose2d) {
+        Tensor *x = tensor_from(SHAPE(1, 1, 1, 2), (ag_real[]){ 1, 2 });
+        Tensor *weight = tensor_from(SHAPE(1, 1, 2, 2), (ag_real[]){ 1, 2, 3, 4 });
+        tensor_print(ag_conv_transpose2d(x, weight, NULL, 2, 0, 0));                        /* twice as high and wide */
+    }
     EXAMPLE(ag_max_pool2d) {
         Tensor *x = ag_reshape(tensor_arange(0, 16, 1), SHAPE(1, 1, 4, 4));
         tensor_print(ag_max_pool2d(x, 2, 2, 0));
@@ -249,6 +262,12 @@ static void entries(void)
         Tensor *x = tensor_zeros(SHAPE(2, 3, 4));
         char text[AG_SHAPE_TEXT];
         puts(ag_shape_text(tensor_shape(ag_permute(x, DIMS(2, 0, 1))), text));
+    }
+    EXAMPLE(ag_index_select) {
+        Tensor *x = tensor_from(SHAPE(3, 2), (ag_real[]){ 1, 2, 3, 4, 5, 6 });
+        Tensor *labels = tensor_ints(SHAPE(3), (int32_t[]){ 7, 8, 9 }), *ids = tensor_ints(SHAPE(2), (int32_t[]){ 2, 0 });
+        tensor_print(ag_index_select(x, 0, ids));
+        tensor_print(ag_index_select(labels, 0, ids));
     }
     EXAMPLE(ag_slice) {
         Tensor *x = tensor_arange(0, 6, 1);

@@ -64,6 +64,14 @@ typedef struct { double eps; bool eps_inside, unbiased; } AgNorm;
  * them, its own included (Beltagy et al. 2020). dropout: the probability with which a weight is set to 0. */
 typedef struct { int heads, kv_heads; bool causal; int window; double dropout; } AgAttention;
 
+/* Options of a convolution, of height and width: how far apart the windows are, how many zeros are on each side, how far apart
+ * the items of a window are. Each of `groups` groups of output channels reads its own group of input channels. In stride,
+ * dilation and groups, 0 counts as 1. */
+typedef struct { int stride[2], padding[2], dilation[2], groups; } AgConv;
+
+/* How an image is resized: an item is the nearest one, or is between the four nearest ones. */
+typedef enum { AG_NEAREST, AG_BILINEAR } AgInterpolation;
+
 /* Adam (Kingma and Ba 2015). weight_decay is added to the gradient (L2), or with `decoupled` subtracted from the weight
  * (AdamW: Loshchilov and Hutter 2019). */
 typedef struct { double lr, beta1, beta2, eps, weight_decay; bool decoupled; } AgAdam;

@@ -1,0 +1,45 @@
+// kaeru.hpp: kaeru.h for C++11 and later, with owners: what they own ends when they do, also if an exception passes.
+//
+//     kaeru::Owner<Linear> layer(nn_linear_new(2, 3));        // ag_free at the end
+//     {
+//         kaeru::Scope scope(AG_RECORD);                      // ag_end at the end
+//         ag_backward(ag_sum(nn_linear(layer.get(), x)));
+//     }
+#ifndef KAERU_KAERU_HPP
+#define KAERU_KAERU_HPP
+
+#include <memory>
+
+#include "kaeru/kaeru.h"
+
+namespace kaeru {
+
+// Errors name the line of the program that began the scope.
+class Scope {
+public:
+    explicit Scope(AgMode mode, AgSite at = AgSite{__builtin_FILE(), __builtin_LINE()})
+        : at_(at), scope_(ag_begin_at(at, mode)) {}
+    ~Scope() { ag_end_at(at_, scope_); }
+    Scope(const Scope &) = delete;
+    Scope &operator=(const Scope &) = delete;
+
+private:
+    AgSite at_;
+    AgScope scope_;
+};
+
+// A module, an optimizer, a cache: what ag_free frees. An optimizer may end before its module or after it.
+struct Free {
+    void operator()(void *p) const { ag_free(p); }
+};
+template <class T> using Owner = std::unique_ptr<T, Free>;
+
+// A tensor that no scope owns, as from ag_keep.
+struct FreeTensor {
+    void operator()(Tensor *t) const { tensor_free(t); }
+};
+using OwnedTensor = std::unique_ptr<Tensor, FreeTensor>;
+
+}  // namespace kaeru
+
+#endif

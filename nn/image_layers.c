@@ -1,0 +1,131 @@
+/* image_layers.c: layers of nn.h whose input has channels, (B,C,..): convolutions and batch normalization. */
+#include <math.h>
+
+#include "kaeru/autograd.h"
+#include "kaeru/nn.h"
+#include "slots.h"
+
+/* ---- Conv2d and ConvTranspose2d ---------------------------------------------------------------------------------- */
+
+NN_FORWARD(Conv2d, nn_conv2d)
+
+NN_FORWARD(ConvTranspose2d, nn_conv_transpose2d)
+
+static void check_conv(AgSite at, const char *what, int64_t in, int64_t out, int size, int stride, int padding)
+{
+    if (in < 1 || out < 1 || size < 1 || stride < 1 || padding < 0)
+        ag_usage_error(at, what, "%lld and %lld channels, size %d, stride %d: expected 1 or more; padding %d: 0 or more",
+                       (long long)in, (long long)out, size, stride, padding);
+}
+
+Conv2d *nn_conv2d_new_how_at(AgSite at, int64_t in, int64_t out, int size, AgConv how, bool bias)
+{
+    AG_LAYER(at);
+    int groups = how.groups ? how.groups : 1;
+    check_conv(at, __func__, in, out, size, 1, how.padding[0]);
+    if (groups < 1 || in % groups != 0 || out % groups != 0)
+        ag_usage_error(at, __func__, "%lld and %lld channels do not divide into %d groups", (long long)in, (long long)out,
+                       groups);
+    Conv2d *l = nn_new(Conv2d);
+    l->module.forward = nn_conv2d_forward;
+    l->how = how;
+    nn_param(l, weight, SHAPE(out, in / groups, size, size));
+    if (bias) nn_param(l, bias, SHAPE(out));
+    fill_by_fan_in((double)(in / groups) * size * size, l->weight, l->bias);
+    return l;
+}
+
+Conv2d *nn_conv2d_new_with_at(AgSite at, int64_t in, int64_t out, int size, int stride, int padding, bool bias)
+{
+    AG_LAYER(at);
+    check_conv(at, __func__, in, out, size, stride, padding);
+    AgConv how = { .stride = { stride, stride }, .padding = { padding, padding } };
+    return nn_conv2d_new_how(in, out, size, how, bias);
+}
+
+Tensor *nn_conv2d_at(AgSite at, Conv2d *l, Tensor *x)                           /* (B,in,H,W) -> (B,out,H',W') */
+{
+    NN_LAYER_OF(at, l, "Conv2d");
+    return ag_conv2d_with(x, l->weight, l->bias, l->how);
+}
+
+ConvTranspose2d *nn_conv_transpose2d_new_with_at(AgSite at, int64_t in, int64_t out, int size, int stride, int padding,
+                                                 int output_padding, bool bias)
+{
+    AG_LAYER(at);
+    check_conv(at, __func__, in, out, size, stride, padding);
+    ConvTranspose2d *l = nn_new(ConvTranspose2d);
+    l->module.forward = nn_conv_transpose2d_forward;
+    l->stride = stride;
+    l->padding = padding;
+    l->output_padding = output_padding;
+    nn_param(l, weight, SHAPE(in, out, size, size));
+    if (bias) nn_param(l, bias, SHAPE(out));
+    fill_by_fan_in((double)out * size * size, l->weight, l->bias);
+    return l;
+}
+
+Tensor *nn_conv_transpose2d_at(AgSite at, ConvTranspose2d *l, Tensor *x)       /* (B,in,H,W) -> (B,out,H',W') */
+{
+    NN_LAYER_OF(at, l, "ConvTranspose2d");
+    return ag_conv_transpose2d(x, l->weight, l->bias, l->stride, l->padding, l->output_padding);
+}
+
+/* ---- BatchNorm ---------------------------------------------------------------------------------------------------- */
+
+NN_FORWARD(BatchNorm, nn_batch_norm)
+
+/* x times a factor plus an offset of each channel: x (B,C,..), factor and offset (C). */
+static Tensor *by_channel(Tensor *x, Tensor *factor, Tensor *offset)
+{
+    AgShape shape = { tensor_ndim(x) - 1, { tensor_dim(factor, 0), 1, 1, 1, 1, 1, 1 } };
+    return ag_add(ag_mul(x, ag_reshape(factor, shape)), ag_reshape(offset, shape));
+}
+
+BatchNorm *nn_batch_norm_new_with_at(AgSite at, int64_t channels, double momentum, double eps)
+{
+    AG_LAYER(at);
+    if (channels < 1 || !(momentum >= 0 && momentum <= 1) || !(eps >= 0 && isfinite(eps)))
+        ag_usage_error(at, __func__, "%lld channels, momentum %g, eps %g: expected 1 or more, 0 to 1, 0 or more",
+                       (long long)channels, momentum, eps);
+    BatchNorm *l = nn_new(BatchNorm);
+    l->module.forward = nn_batch_norm_forward;
+    l->momentum = momentum;
+    l->eps = eps;
+    ag_fill(nn_param_named(l, gamma, SHAPE(channels), "weight"), 1);
+    nn_param_named(l, beta, SHAPE(channels), "bias");
+    nn_buffer(l, running_mean, SHAPE(channels));
+    ag_fill(nn_buffer(l, running_var, SHAPE(channels)), 1);
+    nn_buffer_with(l, num_batches_tracked, AG_SCALAR, AG_INT, true);
+    return l;
+}
+
+/* running = (1 - momentum) running + momentum now */
+static void move_statistic(Tensor *running, double momentum, Tensor *now)
+{
+    tensor_copy(running, ag_add(ag_scale(running, 1 - momentum), ag_scale(now, momentum)));
+}
+
+Tensor *nn_batch_norm_at(AgSite at, BatchNorm *l, Tensor *x)                              /* (B,C,..) -> (B,C,..) */
+{
+    NN_LAYER_OF(at, l, "BatchNorm");
+    char text[AG_SHAPE_TEXT];
+    int64_t channels = tensor_dim(l->gamma, 0);
+    if (tensor_ndim(x) < 2 || tensor_dim(x, 1) != channels)
+        ag_usage_error(AG_HERE, __func__, "x is %s, expected (B,%lld,..)", ag_shape_text(tensor_shape(x), text),
+                       (long long)channels);
+    if (!l->module.training) {
+        Tensor *factor = ag_div(l->gamma, ag_sqrt(ag_add_scalar(l->running_var, l->eps)));
+        return by_channel(x, factor, ag_sub(l->beta, ag_mul(l->running_mean, factor)));
+    }
+    if (tensor_numel(x) < 2 * channels)
+        ag_usage_error(AG_HERE, __func__, "less than 2 items of each channel in training: their variance is not known");
+    Tensor *by_channels = ag_transpose(x, 0, 1), *rows = ag_reshape(by_channels, SHAPE(channels, -1));
+    Tensor *normal = ag_layer_norm(rows, NULL, NULL, (AgNorm){ l->eps, true, false });
+    AgScope scope = ag_begin(AG_NO_GRAD);
+    move_statistic(l->running_mean, l->momentum, ag_mean_dims(rows, DIMS(1), false));
+    move_statistic(l->running_var, l->momentum, ag_var_dims(rows, DIMS(1), true, false));
+    tensor_mutable_int_data(l->num_batches_tracked)[0]++;
+    ag_end(scope);
+    return by_channel(ag_transpose(ag_reshape(normal, tensor_shape(by_channels)), 0, 1), l->gamma, l->beta);
+}

@@ -1,0 +1,37 @@
+// owners.cpp: scopes and modules that end by themselves, also when a usage error is thrown.
+#include <cstdio>
+#include <stdexcept>
+#include <kaeru/kaeru.hpp>
+
+static void fail(const char *message)
+{
+    throw std::runtime_error(message);
+}
+
+int main()
+{
+    ag_on_usage_error(fail);
+    kaeru::Owner<Linear> layer(nn_linear_new(2, 1));
+    kaeru::Owner<Optimizer> sgd(nn_sgd_new(layer.get(), 0.1));
+    kaeru::OwnedTensor x;
+    {
+        kaeru::Scope scope(AG_NO_GRAD);
+        x.reset(ag_keep(tensor_ones(SHAPE(3, 2))));
+    }
+    for (int step = 0; step < 3; step++) {
+        kaeru::Scope scope(AG_RECORD);
+        Tensor *y = nn_linear(layer.get(), x.get());
+        ag_backward(ag_mean(ag_mul(y, y)));
+        nn_optimizer_step(sgd.get());
+    }
+    size_t before = ag_memory().in_use;
+    try {
+        kaeru::Scope outer(AG_RECORD), inner(AG_NO_GRAD);
+        nn_linear(layer.get(), tensor_ones(SHAPE(3, 5)));
+        return 1;
+    } catch (const std::runtime_error &error) {
+        std::puts(error.what());
+    }
+    kaeru::Scope scope(AG_NO_GRAD);
+    return ag_memory().in_use == before ? 0 : 1;
+}
