@@ -151,11 +151,30 @@ for page in pages:
         elif place and place not in anchors(target.read_text(encoding='utf-8')):
             fail(f'{where}: {path} has no heading #{place}')
 
-# The path through the code: its files have at most 3,000 lines.
-path = re.findall(r'\]\(\.\./([\w/.]+)\)', (root / 'docs/step.md').read_text(encoding='utf-8').split('\n## The path\n')[1])
-lines = sum(len((root / name).read_text(encoding='utf-8').splitlines()) for name in path)
-if lines > 3000:
-    fail(f'docs/step.md: the path has {lines} lines, more than 3000')
+
+
+def lines_of(name, sections):
+    """The number of lines of a file, or of these sections of it, each of which begins with a line /* ---- NAME."""
+    text = (root / name).read_text(encoding='utf-8')
+    if not sections:
+        return len(text.splitlines())
+    parts = {re.split(r' -|:', part)[0]: len(part.splitlines()) for part in text.split('/* ---- ')[1:]}
+    for section in sections:
+        if section not in parts:
+            fail(f'the path through the code: {name} has no section {section}')
+    return sum(parts.get(section, 0) for section in sections)
+
+
+# The path through the code, the table of each page: at most 3,000 lines, of files or of the sections named behind them.
+paths = []
+for page in 'docs/step.md', 'docs/ja/step.md':
+    table = re.findall(r'^\| \d.*', (root / page).read_text(encoding='utf-8'), re.M)
+    paths.append(re.findall(r'\]\((?:\.\./)+([\w/.]+)\)(?: \(([^)]*)\))?', '\n'.join(table)))
+    lines = sum(lines_of(name, sections.split(', ') if sections else []) for name, sections in paths[-1])
+    if not 2000 < lines <= 3000:
+        fail(f'{page}: the path has {lines} lines, expected at most 3000')
+if paths[0] != paths[1]:
+    fail('docs/step.md and docs/ja/step.md have different paths')
 
 print('\n'.join(failures) if failures else f'docs: {checked} commands')
 sys.exit(1 if failures else 0)
