@@ -105,7 +105,8 @@ static void share_gradient(Tensor *x, Tensor *y)
     x->grad = buffer_share(y->grad);
 }
 
-/* The rule may run again if the graph is kept or if another loss uses y. */
+/* Takes y's rule from the readers of its first input now, and not after the rule (release_node). Does nothing if the rule may
+ * run again (the graph is kept, or another loss uses y) and for ag_find_nan, which reports the inputs of a rule. */
 void rule_has_read(Tensor *y)
 {
     if (y->input_read || graph_kept() || observer[FIND_NAN] || y->users > 0 || !y->in[0]->op) return;

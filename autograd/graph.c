@@ -64,6 +64,8 @@ Tensor *op_new_alias(AgSite at, int op, const AgShape *shape, Tensor *x)
     return record(at, &op_table[op], tensor_alias(at, op_table[op].name, shape, AG_REAL, x->buffer), &x, 1);
 }
 
+/* x gives its memory to y before anything is computed. So op_done(x) finds no memory, and the version that it would store for x
+ * is stored here. */
 Tensor *op_new_in_place(AgSite at, int op, Tensor *x)
 {
     Tensor *y = op_new_alias(at, op, &x->shape, x);

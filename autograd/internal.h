@@ -24,7 +24,7 @@ struct Tensor {
     bool graph_released;        /* backward has run its rule and released what the rule reads */
     bool input_read;            /* its rule reads input 0 no more (rule_has_read) */
     bool kept;                  /* ag_recompute keeps its value */
-    bool holds_inputs;          /* `restore` will read its inputs, and is counted among their readers */
+    bool holds_inputs;          /* counted among the readers of its inputs, because `restore` will read them */
     bool listed;                /* recompute.c has it in a list of values to compute */
     bool infinite;              /* it holds an infinity on purpose, so ag_find_nan does not search it */
     AgShape shape;
@@ -46,12 +46,14 @@ struct Tensor {
     Buffer *saved;              /* what forward stored for backward, besides inputs and output */
     Buffer *saved_gradient[SAVED_GRADIENTS];    /* of the first inputs, if forward computed them (linear_cross_entropy) */
 
-    /* ag_recompute released its value: computes it. `for_rule`: for a backward rule, which is the last to read the values that
-     * are computed on the way; a caller may have a pointer to them otherwise. NULL: its value is there, or is gone. */
+    /* Computes the value again that ag_recompute has released, and the released values that this takes. If a backward rule
+     * needs the value (`for_rule`), the others are released again as soon as nobody reads them. If the program reads it, they
+     * stay, because the program may read them, too. NULL: ag_recompute has not released the value. */
     void (*restore)(Tensor *t, bool for_rule);
     struct Tensor *next_listed;
     int readers;                /* rules that will still read this value */
-    int users;                  /* recorded operations on it whose rules are still to run; of a leaf: while a pass is watched */
+    int users;                  /* recorded operations that have it as an input and are not released (release_node). Leaves are
+                                   counted only for ag_watch_backward, during the pass that it watches */
 
     AgSite site;                /* the caller's line that made it */
     AgSite user_site;           /* if that is in a layer: the user's outermost call; else no file */
@@ -263,7 +265,8 @@ void grad_pass_broadcast(Tensor *x, Tensor *y);
 /* Sums a gradient of shape `from` to x's shape, into x's gradient. */
 void grad_sum_to(Tensor *x, const real *dy, const AgShape *from);
 
-/* For the rule of y, which runs: it will read the first input's values no more, so their memory may be that of a gradient. */
+/* A rule of y calls this when it has read the values of the first input for the last time. Their memory may then become that
+ * of the input's gradient. */
 void rule_has_read(Tensor *y);
 /* Whether the backward pass that runs releases nothing (ag_backward_keep). */
 bool graph_kept(void);

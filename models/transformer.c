@@ -20,7 +20,7 @@
  *     subsequent_mask             nn_causal_mask                      attention.c
  *     SublayerConnection          nn_sublayer_in, nn_sublayer_out     attention.c
  *     attention                   nn_attention                        attention.c
- *     MultiHeadedAttention        nn_multi_head_attention             attention.c
+ *     MultiHeadedAttention        nn_multi_head_attention             attention.c, nn_multi_head_attention_cached_at
  *     PositionwiseFeedForward     nn_positionwise_feed_forward        attention.c
  *     PositionalEncoding          nn_positional_encoding              attention.c
  *
