@@ -7,8 +7,8 @@ usage() {
 usage: sh examples/run.sh [--processes N] [NAME [ARGUMENT...]]
 
 Builds kaeru in build/ and runs the example NAME (default: skip_connection) in the current folder. On Debian and Ubuntu
-it installs the missing tools (a C compiler, meson, ninja, pkg-config; gnuplot for pictures); on other systems it prints
-how to install them.
+it installs the missing tools (a C compiler, meson, ninja, pkg-config; gnuplot for pictures, and Graphviz for those of
+backprop and architectures); on other systems it prints how to install them.
 
   --list          lists the examples
   --processes N   starts the example in N processes, which train together, by MPI's mpirun: gpt train, translate train and
@@ -78,6 +78,7 @@ run_processes() {
 }
 
 need cc meson ninja pkg-config gnuplot?
+case $name in backprop | architectures) need 'dot?' ;; esac
 [ -d "$root/build" ] || say "Building kaeru ..."
 if [ -n "$processes" ]; then
     need mpi

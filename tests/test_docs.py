@@ -15,6 +15,7 @@ RUN_BY = {
     'cc spiral.c $(pkg-config --cflags --libs kaeru) -Wl,-rpath,"$(pkg-config --variable=libdir kaeru)"':
         ('adopt.sh', 'docs/install.md'),
     'cc spiral.c $(pkg-config --cflags --libs kaeru-mpi) && mpirun -n 3 ./a.out': ('test_install.sh', 'kaeru-mpi'),
+    'cc tests/programs/batches.c $(pkg-config --cflags --libs kaeru)': ('test_programs.sh', 'tests/programs/batches.c'),
     'cc -O3 program.c kaeru.c -lm -pthread': ('test_one_file.sh', 'kaeru.c'),
     'meson setup build && meson compile -C build && sudo meson install -C build && sudo ldconfig':
         ('adopt.sh', 'docs/install.md'),
@@ -71,7 +72,8 @@ def check_example(where, words):
     options = {word for word in rest if word.startswith('--')}
     if options:
         subcommand = rest[:1] if not rest[0].startswith('-') else []
-        text = printed(str(build / 'examples' / name), *subcommand, '--help')
+        program = ['sh', 'examples/run.sh', name] if name == 'gallery' else [str(build / 'examples' / name)]
+        text = printed(*program, *subcommand, '--help')
         for option in sorted(options):
             if not re.search(rf'{option}\b', text):
                 fail(f'{where}: {name} {" ".join(subcommand)} has no option {option}')

@@ -2,7 +2,7 @@
 
 plots/ja.txt: a Japanese line for each caption of the figures and graphs, with the same numbers, and no other line. The
 documents NAME.md and NAME.ja.md, and the pages docs/NAME.md and docs/ja/NAME.md, unless that one says that it is not
-translated: the same blocks of code, commands in the text, pictures and numbers of lessons. The lists examples/gallery.txt and
+translated: the same blocks of code but for comments, commands in the text, pictures and numbers of lessons. The lists examples/gallery.txt and
 gallery.ja.txt: the same lessons, commands and pictures, each with what is seen."""
 import collections
 import itertools
@@ -106,9 +106,14 @@ for english in table:
 BLOCK = r'(?ms)^```.*?^```$'
 
 
+def blocks_of(text):
+    """The blocks of code without comments, which are in the language of the document."""
+    return [re.sub(r'(?s)[ \t]*/\*.*?\*/|[ \t]+# [^\n]*', '', block) for block in re.findall(BLOCK, text)]
+
+
 def commands_of(text):
     """How often each command is in the text, as `inline code`."""
-    spans = (re.sub(r'\s+', ' ', span) for span in re.findall(r'`([^`]+)`', re.sub(BLOCK, '', text)))
+    spans = (re.sub(r'\s+', ' ', span) for span in re.findall(r'`([^`]+)`', text.replace(' --language ja', '')))
     program = re.compile(r'(sh|meson|ninja|python3|gnuplot|cmake|apt|sudo|build/\S+) ')
     return collections.Counter(span for span in spans if program.match(span))
 
@@ -122,7 +127,9 @@ for english, japanese in [('README.md', 'README.ja.md'), ('examples/README.md', 
     b = read(japanese)
     if f'](../{pathlib.Path(english).name})' in b and '日本語版はありません' in b:
         continue
-    for what, pattern in (('block of code', BLOCK), ('indented line', r'(?m)^    .+'), ('lesson', r'(?m)^## (\d+)\.'),
+    compare(f'{english} and {japanese}: block of code', blocks_of(a), blocks_of(b))
+    a, b = re.sub(BLOCK, '', a), re.sub(BLOCK, '', b)
+    for what, pattern in (('indented line', r'(?m)^    .+'), ('lesson', r'(?m)^## (\d+)\.'),
                           ('picture', r'!\[[^\]]*\]\((?:\.\./)*((?:[^)/]+/)*?)(?:ja/)?([^)/]*)\)')):
         compare(f'{english} and {japanese}: {what}', re.findall(pattern, a), re.findall(pattern, b))
     one, other = commands_of(a), commands_of(b)
