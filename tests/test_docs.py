@@ -1,7 +1,7 @@
 """test_docs.py ROOT BUILD: README and the pages of docs/ keep their size, and what they name exists.
 
 A command is one that is checked here (its program, options, test or target exists), or stands in RUN_BY with the test that
-runs it. Links and pictures lead to files, and to headings in them."""
+runs it. Links and pictures, also those of the lessons, lead to files, and to headings in them."""
 import pathlib
 import re
 import subprocess
@@ -134,10 +134,11 @@ if english != sorted(path.name for path in (root / 'docs/ja').glob('*.md')):
     fail('docs and docs/ja have different pages')
 
 pages = [root / 'README.md', root / 'README.ja.md', *sorted((root / 'docs').rglob('*.md'))]
+lessons = sorted((root / 'examples').glob('*.md'))              # test_lessons.sh runs their programs
 checked = 0
-for page in pages:
+for page in pages + lessons:
     text, where = page.read_text(encoding='utf-8'), str(page.relative_to(root))
-    for command in commands_of(text):
+    for command in commands_of(text) if page in pages else []:
         checked += 1
         check_command(where, command)
     for name, link in re.findall(r'\[`(\w+)`\]\(([^)]*\.[ch])\)', text):

@@ -2,8 +2,8 @@
 
 plots/ja.txt: a Japanese line for each caption of the figures and graphs, with the same numbers, and no other line. The
 documents NAME.md and NAME.ja.md, and the pages docs/NAME.md and docs/ja/NAME.md, unless that one says that it is not
-translated: the same blocks of code but for comments, commands in the text, pictures and numbers of lessons. The lists examples/gallery.txt and
-gallery.ja.txt: the same lessons, commands and pictures, each with what is seen."""
+translated: the same blocks of code but for comments, commands in the text, pictures and numbers of lessons. The lists
+examples/gallery.txt and gallery.ja.txt: the same lessons, commands and pictures, each with what is seen."""
 import collections
 import itertools
 import pathlib
