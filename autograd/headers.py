@@ -26,7 +26,7 @@ import re
 import sys
 import textwrap
 
-WIDTH = 120
+WIDTH, RULE = 128, 120      # the columns of a page, and of a heading
 
 # ---- operations --------------------------------------------------------------------------------------------------------
 
@@ -113,12 +113,12 @@ def comment(lines):
     """A C comment of these lines, each wrapped to the page with its continuations indented."""
     wrapped = []
     for line in lines:
-        wrapped += textwrap.wrap(line, WIDTH - 3, subsequent_indent="    ", break_long_words=False,
+        wrapped += textwrap.wrap(line, WIDTH - 6, subsequent_indent="    ", break_long_words=False,
                                  break_on_hyphens=False, drop_whitespace=True)
     return "/* " + "\n * ".join(wrapped) + " */\n"
 
 
-# parameters: C source; inputs, numbers: names of those that are Tensor * and double; rules: functions that the entry names.
+# parameters: C source; inputs, numbers: names of those that are Tensor * and double; rules: `backward` and `compute`, functions that the entry names.
 Operation = collections.namedtuple("Operation", "name parameters inputs numbers forward backward notes rules")
 
 
@@ -131,10 +131,10 @@ def names_of_type(parameters, of_type):
 # How many parts stand before the formulas; what the entry does not say: the parameters and the functions.
 MACROS = {
     "OP": (2, "", []),
-    "UNARY_OP": (2, "Tensor *x", ["unary_backward", "unary_recompute"]),
-    "BINARY_OP": (3, "Tensor *a, Tensor *b", ["binary_backward", "binary_recompute"]),
+    "UNARY_OP": (2, "Tensor *x", ["unary_backward", "unary_values"]),
+    "BINARY_OP": (3, "Tensor *a, Tensor *b", ["binary_backward", "binary_values"]),
 }
-FIELDS = {"backward", "recompute", "needs"}         # that each OP must have; `recompute` may be NULL
+FIELDS = {"backward", "compute", "needs"}           # that each OP must have; `compute` may be NULL
 
 
 def operation(path, text, at, macro, parts):
@@ -152,7 +152,7 @@ def operation(path, text, at, macro, parts):
                                "and nothing more in another entry")
     if macro == "OP":
         parameters = c_text(parts[1])[1:-1]
-        rules = [given[field] for field in ("backward", "recompute") if given[field] != "NULL"]
+        rules = [given["backward"], given["compute"]]
     return Operation(name, parameters, names_of_type(parameters, "Tensor *"), names_of_type(parameters, "double "),
                      *("".join(value for _, value in part) for part in formulas), notes, rules)
 
@@ -180,16 +180,18 @@ def entries(path, text):
 def heading(value):
     words = " ".join(line.strip().lstrip("*").strip() for line in value.strip().splitlines())
     start = f"/* ---- {words} "
-    if len(start) + 7 > WIDTH:
+    if len(start) + 7 > RULE:
         return comment([words])
-    return start + "-" * (WIDTH - len(start) - 3) + " */\n"
+    return start + "-" * (RULE - len(start) - 3) + " */\n"
 
 
 def prototype(op):
     start = f"Tensor *ag_{op.name}_at("
     parameters = textwrap.wrap(f"AgSite at, {op.parameters});", WIDTH - len(start), break_on_hyphens=False)
-    return (comment(["y = " + op.forward + (": " + op.notes if op.notes else ""), op.backward]) +
-            start + ("\n" + " " * len(start)).join(parameters) + "\n")
+    formulas = ["y = " + op.forward + (": " + op.notes if op.notes else ""), op.backward]
+    if not op.notes and len(" ".join(formulas)) <= 80:          # short ones are on one line
+        formulas = ["; ".join(formulas)]
+    return comment(formulas) + start + ("\n" + " " * len(start)).join(parameters) + "\n"
 
 
 def ops(path, text):
@@ -200,7 +202,9 @@ def ops(path, text):
 def entries_page(path, text):
     page = "/* op_entries.h: what follows from the entries of ops.def. Written by the build. */\n"
     operations = [entry for entry in entries(path, text) if isinstance(entry, Operation)]
-    page += "".join(f"void {rule}(Tensor *y);\n" for rule in sorted({rule for op in operations for rule in op.rules}))
+    for i, parameters in enumerate(("Tensor *y", "Tensor *y, const OpCall *c")):
+        functions = {op.rules[i] for op in operations} - {"NULL"}
+        page += "".join(f"void {function}({parameters});\n" for function in sorted(functions))
     for op in operations:
         for what, names in (("INPUTS", op.inputs), ("NUMBERS", op.numbers)):
             items = ", ".join([f'"{name}"' for name in names] + ["NULL"])

@@ -1,4 +1,4 @@
-/* binary.c: functions of two numbers with broadcasting, and their derivatives; comparisons and choices by a mask.
+/* binary.c: functions of two numbers with broadcasting, and their derivatives; choices by a mask.
  *
  * The result is dense and in the order of the walk. Each item depends on no other, so threads can cut it anywhere. Along a row,
  * an operand is read in place (stride 1), as one repeated value (stride 0), or from a buffer that its items are copied to. Rows
@@ -28,7 +28,7 @@ typedef void Piece(const Job *j, int64_t first, int64_t n, Operand a, Operand b)
 
 /* A call; all threads read it. */
 struct Job {
-    int f;                      /* KBinary or AgCompare */
+    KBinary f;
     bool second, add, negate;
     float value;
     void *out;
@@ -131,7 +131,7 @@ INLINE vf smaller(vf a, vf b) { return vselect(veq(a, a), vmin(a, b), a); }
 static void binary_piece(const Job *j, int64_t first, int64_t n, Operand a, Operand b)
 {
     float *y = (float *)j->out + first;
-    switch ((KBinary)j->f) {
+    switch (j->f) {
     case K_ADD: EACH(0, n, y, A + B); break;
     case K_SUB: EACH(0, n, y, A - B); break;
     case K_MUL: EACH(0, n, y, A * B); break;
@@ -178,7 +178,7 @@ static void backward_piece(const Job *j, int64_t first, int64_t n, Operand a, Op
     float *da = (float *)j->out + first;
     const float *dy = j->dy + first, *y = j->y + first;
     const Operand own = j->second ? b : a, other = j->second ? a : b;
-    switch ((KBinary)j->f) {
+    switch (j->f) {
     case K_ADD:
         DA(LOAD(dy));
         break;
@@ -216,43 +216,6 @@ void ISA(binary_backward)(KBinary f, bool second, const KWalk *walk, real *da, c
     Job j = { .f = f, .second = second, .add = add, .out = da, .dy = dy, .y = f == K_POW ? y : dy, .a = a, .b = b,
               .size_a = sizeof(float), .piece = backward_piece };
     job_run(&j, walk, f == K_POW ? GRAIN_EXPENSIVE : GRAIN_CHEAP);
-}
-
-/* ---- comparisons ------------------------------------------------------------------------------------------------- */
-
-/* EACH for masks, stored as bytes */
-#define EACH_MASK(out, mask)                                    \
-    do {                                                        \
-        int64_t i = 0;                                          \
-        for (; i + W <= n; i += W) {                            \
-            const int64_t left = W;                             \
-            vstore_mask((out) + i, mask);                       \
-        }                                                       \
-        if (i < n) {                                            \
-            const int64_t left = n - i;                         \
-            uint8_t rest[W];                                    \
-            vstore_mask(rest, mask);                            \
-            memcpy((out) + i, rest, (size_t)left);              \
-        }                                                       \
-    } while (0)
-
-static void compare_piece(const Job *j, int64_t first, int64_t n, Operand a, Operand b)
-{
-    uint8_t *y = (uint8_t *)j->out + first;
-    switch ((AgCompare)j->f) {
-    case AG_EQ: EACH_MASK(y, veq(A, B)); break;
-    case AG_NE: EACH_MASK(y, vne(A, B)); break;
-    case AG_LT: EACH_MASK(y, vlt(A, B)); break;
-    case AG_LE: EACH_MASK(y, vle(A, B)); break;
-    case AG_GT: EACH_MASK(y, vlt(B, A)); break;
-    case AG_GE: EACH_MASK(y, vle(B, A)); break;
-    }
-}
-
-void ISA(compare)(AgCompare f, const KWalk *walk, uint8_t *y, const real *a, const real *b)
-{
-    Job j = { .f = f, .out = y, .a = a, .b = b, .size_a = sizeof(float), .piece = compare_piece };
-    job_run(&j, walk, GRAIN_CHEAP);
 }
 
 /* ---- choices by a mask: its strides are the walk's a, those of the other input the walk's b; y is dense ---------- */

@@ -39,20 +39,12 @@ typedef enum {
 #include "unary_functions.def"
 } KUnary;
 
-/* Which array the derivative is computed from, also as constants K_NEG_READS, K_EXP_READS, ... */
-typedef enum { K_READS_NONE, K_READS_X, K_READS_Y } KReads;
+/* Which array the derivative is computed from: K_NEG_READS, K_EXP_READS, ... */
+enum { K_READS_NONE, K_READS_X, K_READS_Y };
 enum {
 #define UNARY(name, reads, cost, value, gradient) K_##name##_READS = K_READS_##reads,
 #include "unary_functions.def"
 };
-static inline KReads k_unary_reads(KUnary f)
-{
-    switch (f) {
-#define UNARY(name, reads, cost, value, gradient) case K_##name: return K_READS_##reads;
-#include "unary_functions.def"
-    }
-    return K_READS_NONE;
-}
 
 /* Sine and cosine take |x| up to this, and give NaN beyond: their range reduction is exact up to there. */
 #define K_MOST_ANGLE 1e5

@@ -42,11 +42,6 @@ Tensor *ag_compare_at(AgSite at, AgCompare how, Tensor *a, Tensor *b)
     check_tensor(at, __func__, "b", b, a->dtype);
     AgShape shape = broadcast_shape(at, __func__, a, b);
     Tensor *y = tensor_new(at, __func__, &shape, AG_BOOL);
-    if (a->dtype == AG_REAL) {
-        KWalk walk = walk_over(&shape, &a->shape, &b->shape);
-        k_compare(how, &walk, bools(y), reals(a), reals(b));
-        return y;
-    }
     const void *va = spread(at, __func__, a, &shape), *vb = spread(at, __func__, b, &shape);
     for (int64_t i = 0; i < y->numel; i++)
         bools(y)[i] = holds(how, number_at(a->dtype, va, i), number_at(b->dtype, vb, i));
