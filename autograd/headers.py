@@ -118,7 +118,8 @@ def comment(lines):
     return "/* " + "\n * ".join(wrapped) + " */\n"
 
 
-# parameters: C source; inputs, numbers: names of those that are Tensor * and double; rules: `backward` and `compute`, functions that the entry names.
+# parameters: C source; inputs, numbers: names of those that are Tensor * and double; rules: `backward` and `compute`, functions
+# that the entry names.
 Operation = collections.namedtuple("Operation", "name parameters inputs numbers forward backward notes rules")
 
 
