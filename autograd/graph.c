@@ -100,6 +100,14 @@ Tensor *op_done(Tensor *y)
     return y;
 }
 
+Tensor *op_run(AgSite at, int op, const AgShape *shape, Tensor *const *in, int n, const void *args, size_t size)
+{
+    Tensor *y = op_new_n(at, &op_table[op], shape, in, n);
+    if (y->op && size > 0) memcpy(op_args(y, size), args, size);
+    op_table[op].compute(y, &(OpCall){ &op_table[op], in, n, args });
+    return op_done(y);
+}
+
 /* ---- backward ---------------------------------------------------------------------------------------------------- */
 
 /* Releases what only y's rule needed. The rule has run, and y has no users left. */

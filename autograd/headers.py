@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the files that follow from lists and from prototypes.
+"""Writes the files that follow from the list of operations and from the definitions of kernels.
 
     headers.py ops OPS_DEF OPS_H
 
@@ -16,9 +16,9 @@ Checks that OPS_H is what the first form writes.
 OP_ENTRIES_H, for ops/table.h: the prototypes of the functions that the entries name, and of each operation INPUTS_<name>, the
 names of its parameters that are tensors, and NUMBERS_<name>, the names of those that are doubles; both end with NULL.
 
-    headers.py kernels KERNELS_H KERNELS_DEF
+    headers.py kernels KERNELS_DEF FILE...
 
-KERNELS_DEF, one line KERNEL(...) for each prototype of KERNELS_H. See there.
+KERNELS_DEF, one line KERNEL(...) for each kernel that the files define. See kernels.h.
 """
 import collections
 import os
@@ -26,7 +26,7 @@ import re
 import sys
 import textwrap
 
-WIDTH = 120
+WIDTH, RULE = 128, 120      # the columns of a page, and of a heading
 
 # ---- operations --------------------------------------------------------------------------------------------------------
 
@@ -52,6 +52,11 @@ AG_PUBLIC_BEGIN
 
 TOKEN = re.compile(r'/\*(?P<comment>.*?)\*/|"(?P<text>(?:[^"\\]|\\.)*)"|(?P<word>\w+)|(?P<mark>[(),+*.=])'
                    r'|(?P<space>\s+|^\#[^\n]*)', re.S | re.M)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as source:
+        return source.read()
 
 
 def refuse(path, text, at, what):
@@ -108,12 +113,13 @@ def comment(lines):
     """A C comment of these lines, each wrapped to the page with its continuations indented."""
     wrapped = []
     for line in lines:
-        wrapped += textwrap.wrap(line, WIDTH - 3, subsequent_indent="    ", break_long_words=False,
+        wrapped += textwrap.wrap(line, WIDTH - 6, subsequent_indent="    ", break_long_words=False,
                                  break_on_hyphens=False, drop_whitespace=True)
     return "/* " + "\n * ".join(wrapped) + " */\n"
 
 
-# parameters: C source; inputs, numbers: names of those that are Tensor * and double; rules: functions that the entry names.
+# parameters: C source; inputs, numbers: names of those that are Tensor * and double; rules: `backward` and `compute`, functions
+# that the entry names.
 Operation = collections.namedtuple("Operation", "name parameters inputs numbers forward backward notes rules")
 
 
@@ -126,10 +132,10 @@ def names_of_type(parameters, of_type):
 # How many parts stand before the formulas; what the entry does not say: the parameters and the functions.
 MACROS = {
     "OP": (2, "", []),
-    "UNARY_OP": (2, "Tensor *x", ["unary_backward", "unary_recompute"]),
-    "BINARY_OP": (3, "Tensor *a, Tensor *b", ["binary_backward", "binary_recompute"]),
+    "UNARY_OP": (2, "Tensor *x", ["unary_backward", "unary_values"]),
+    "BINARY_OP": (3, "Tensor *a, Tensor *b", ["binary_backward", "binary_values"]),
 }
-FIELDS = {"backward", "recompute", "needs"}         # that each OP must have; `recompute` may be NULL
+FIELDS = {"backward", "compute", "needs"}           # that each OP must have; `compute` may be NULL
 
 
 def operation(path, text, at, macro, parts):
@@ -147,7 +153,7 @@ def operation(path, text, at, macro, parts):
                                "and nothing more in another entry")
     if macro == "OP":
         parameters = c_text(parts[1])[1:-1]
-        rules = [given[field] for field in ("backward", "recompute") if given[field] != "NULL"]
+        rules = [given["backward"], given["compute"]]
     return Operation(name, parameters, names_of_type(parameters, "Tensor *"), names_of_type(parameters, "double "),
                      *("".join(value for _, value in part) for part in formulas), notes, rules)
 
@@ -175,16 +181,18 @@ def entries(path, text):
 def heading(value):
     words = " ".join(line.strip().lstrip("*").strip() for line in value.strip().splitlines())
     start = f"/* ---- {words} "
-    if len(start) + 7 > WIDTH:
+    if len(start) + 7 > RULE:
         return comment([words])
-    return start + "-" * (WIDTH - len(start) - 3) + " */\n"
+    return start + "-" * (RULE - len(start) - 3) + " */\n"
 
 
 def prototype(op):
     start = f"Tensor *ag_{op.name}_at("
     parameters = textwrap.wrap(f"AgSite at, {op.parameters});", WIDTH - len(start), break_on_hyphens=False)
-    return (comment(["y = " + op.forward + (": " + op.notes if op.notes else ""), op.backward]) +
-            start + ("\n" + " " * len(start)).join(parameters) + "\n")
+    formulas = ["y = " + op.forward + (": " + op.notes if op.notes else ""), op.backward]
+    if not op.notes and len(" ".join(formulas)) <= 80:          # short ones are on one line
+        formulas = ["; ".join(formulas)]
+    return comment(formulas) + start + ("\n" + " " * len(start)).join(parameters) + "\n"
 
 
 def ops(path, text):
@@ -195,7 +203,9 @@ def ops(path, text):
 def entries_page(path, text):
     page = "/* op_entries.h: what follows from the entries of ops.def. Written by the build. */\n"
     operations = [entry for entry in entries(path, text) if isinstance(entry, Operation)]
-    page += "".join(f"void {rule}(Tensor *y);\n" for rule in sorted({rule for op in operations for rule in op.rules}))
+    for i, parameters in enumerate(("Tensor *y", "Tensor *y, const OpCall *c")):
+        functions = {op.rules[i] for op in operations} - {"NULL"}
+        page += "".join(f"void {function}({parameters});\n" for function in sorted(functions))
     for op in operations:
         for what, names in (("INPUTS", op.inputs), ("NUMBERS", op.numbers)):
             items = ", ".join([f'"{name}"' for name in names] + ["NULL"])
@@ -204,20 +214,19 @@ def entries_page(path, text):
 
 
 def check_same(path, page):
-    with open(path, encoding="utf-8") as source:
-        if source.read() != page:
-            sys.exit(f"{path} is not what follows from the list: run `python3 autograd/headers.py ops autograd/ops/ops.def "
-                     "autograd/include/kaeru/ops.h`")
+    if read(path) != page:
+        sys.exit(f"{path} is not what follows from the list: run `python3 autograd/headers.py ops autograd/ops/ops.def "
+                 "autograd/include/kaeru/ops.h`")
 
 
 # ---- kernels -----------------------------------------------------------------------------------------------------------
 
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
-PROTOTYPE = re.compile(r"^(?P<result>\w+) k_(?P<name>\w+)\((?P<parameters>[^()]*)\);", re.M)
+DEFINITION = re.compile(r"^(?P<result>\w+) ISA\((?P<name>\w+)\)\((?P<parameters>[^()]*)\)\n\{", re.M)
 
 
 def kernel(found):
-    """KERNEL(result, name, (parameters), (arguments), RETURN) from a prototype."""
+    """KERNEL(result, name, (parameters), (arguments), RETURN) from the head of a definition."""
     parameters = " ".join(found["parameters"].split())
     arguments = ", ".join(re.search(r"\w+$", parameter)[0] for parameter in parameters.split(", "))
     after = "" if found["result"] == "void" else "return"
@@ -225,36 +234,32 @@ def kernel(found):
 
 
 def kernels(path, text):
-    """A line for each prototype of kernels.h. A function with a body (static inline) is no kernel."""
+    """A line for each definition of an ISA(name) in the file."""
     text = COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text)
-    found = list(PROTOTYPE.finditer(text))
-    starts = {prototype.start() for prototype in found}
-    for line in re.finditer(r"^(?!static|typedef|#).*\bk_\w+\(", text, re.M):
+    found = list(DEFINITION.finditer(text))
+    starts = {definition.start() for definition in found}
+    for line in re.finditer(r"^[^\s#].*\bISA\(", text, re.M):
         if line.start() not in starts:
-            refuse(path, text, line.start(), "expected `result k_name(parameters);` with a plain type as result")
-    return "".join(map(kernel, found)) + "#undef KERNEL\n"
+            refuse(path, text, line.start(), "expected `result ISA(name)(parameters)` with a result of one word, and {")
+    return "".join(map(kernel, found))
 
 
 # ---- the command line --------------------------------------------------------------------------------------------------
 
 def write(path, page):
     """A file that would not change keeps its time, so that nothing is compiled again because of it."""
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as old:
-            if old.read() == page:
-                return
+    if os.path.exists(path) and read(path) == page:
+        return
     with open(path, "w", encoding="utf-8") as out:
         out.write(page)
 
 
-def main(what="", *arguments):
-    lists = {"ops": (ops, write), "same": (ops, check_same), "entries": (entries_page, write),
-             "kernels": (kernels, write)}
-    if what in lists and len(arguments) == 2:
-        page_of, then = lists[what]
-        with open(arguments[0], encoding="utf-8") as source:
-            page = page_of(arguments[0], source.read())
-        then(arguments[1], page)
+def main(what="", *paths):
+    if what == "kernels" and len(paths) > 1:
+        write(paths[0], "".join(kernels(path, read(path)) for path in paths[1:]) + "#undef KERNEL\n")
+    elif what in ("ops", "same", "entries") and len(paths) == 2:
+        page = (entries_page if what == "entries" else ops)(paths[0], read(paths[0]))
+        (check_same if what == "same" else write)(paths[1], page)
     else:
         sys.exit(__doc__)
 

@@ -122,15 +122,19 @@ enum {
     NEEDS_X3 = AG_NEEDS_X(3), NEEDS_Y = AG_NEEDS_Y, NEEDS_ALL_X = AG_NEEDS_Y << 1
 };
 
+/* A call of an operation: its n inputs, and its own numbers. */
+typedef struct { const struct Op *op; Tensor *const *in; int n; const void *args; } OpCall;
+
 typedef struct Op {
     const char *name;
     const char *forward_text, *backward_text;
     const char *const *inputs, *const *numbers;     /* names of the parameters that are tensors and of those that are
                                                        doubles; NULL for an operation of the program's own */
     void (*backward)(Tensor *y);
-    void (*recompute)(Tensor *y);   /* computes y's value from its inputs and its numbers; NULL: ag_recompute keeps the value */
+    /* Sets y's value. NULL: the operation's function does it, and ag_recompute keeps the value. */
+    void (*compute)(Tensor *y, const OpCall *c);
     bool is_product;            /* recomputing takes long: only AG_PRODUCTS does it */
-    bool shares;                /* recompute gives y the memory of its input */
+    bool shares;                /* `compute` gives y the memory of its input */
     int needs;
     int kernel;                 /* of unary_backward: a KUnary; of binary_backward: a KBinary */
 } Op;
@@ -155,6 +159,8 @@ Tensor *op_new_alias(AgSite at, int op, const AgShape *shape, Tensor *x);
 /* A result in the memory of x, which then has no value: for two operations computed in one pass. */
 Tensor *op_new_in_place(AgSite at, int op, Tensor *x);
 Tensor *op_done(Tensor *y);
+/* All of this for an operation with `compute`, and y->args. size: bytes of *args. */
+Tensor *op_run(AgSite at, int op, const AgShape *shape, Tensor *const *in, int n, const void *args, size_t size);
 /* Sets y->args to memory for the numbers that backward needs. Only worth filling if y is recorded. */
 void *op_args(Tensor *y, size_t size);
 /* Sets y->saved to n reals. Without recording they are released at the end of the scope. */

@@ -23,7 +23,7 @@ static void compute(Tensor *t)
         t->buffer->version = t->version[t->n_in];
         t->data = buffer_data(t->buffer);
     }
-    t->op->recompute(t);
+    t->op->compute(t, &(OpCall){ t->op, t->in, t->n_in, t->args });
 }
 
 /* t has been computed, so its inputs need not be kept for that. */
@@ -119,13 +119,13 @@ Tensor *ag_recompute_at(AgSite at, AgMark since, Tensor *y, AgRecompute what)
         ag_usage_error(at, __func__, "the scope in which ag_mark was called has ended, or is of another thread");
     for (Tensor *t = tape(); ag_recording() && t != since.newest; t = t->older) {
         if (!t->op) continue;
-        bool may_release = t->op->recompute && t != y && !t->retained && !t->kept && !t->restore;
+        bool may_release = t->op->compute && t != y && !t->retained && !t->kept && !t->restore;
         if (may_release && (what == AG_PRODUCTS || t->readers == 0 || is_cheap(t))) {
             t->restore = restore;
             release_value(t);
         }
         if (t->restore) hold_inputs(t);
-        else keep_inputs(t, !t->op->recompute);
+        else keep_inputs(t, !t->op->compute);
     }
     return y;
 }

@@ -80,7 +80,7 @@ PROTOTYPE = re.compile(r"^(?!static|typedef|extern|enum|INLINE|LONG_FUNCTION|_St
                        r"(?=[A-Za-z_][\w *]*?[ *]\w+\()", re.M)
 
 # Prototypes that macros write.
-GENERATED = re.compile(r"(^    |^#define KERNEL\(.*\) )(?=(?:void|result) ISA\(name\)[ (].*;)", re.M)
+GENERATED = re.compile(r"(^    |^#define KERNEL\(.*\) )(?=(?:void|result) (?:ISA\(name\)|k_##name)[ (].*;)", re.M)
 # Kernels have the name of the instruction set.
 KERNEL = re.compile("k_(" + "|".join(name for name, _, _, _ in SETS) + ")_")
 

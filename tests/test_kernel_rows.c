@@ -188,6 +188,11 @@ static void call_norm_backward(const KernelTable *k, Case *c)
                            c->in[4], c->in[4] + c->outer, c->in[1], c->norm);
 }
 
+static void call_sum_normalized(const KernelTable *k, Case *c)
+{
+    k->sum_normalized(c->outer, c->n, c->out[0], c->in[0], c->in[1], c->in[2], c->in[3], c->add);
+}
+
 static const AgNorm norms[] = { { 1e-5, true, false }, { 1e-6, false, true }, { 1e-6, false, false },
                                { 0, false, false } };
 
@@ -218,6 +223,14 @@ START_TEST(layer_norm_matches_reference)
             b.out[0] = output(&b, size);
             b.out[1] = output(&b, 2 * n);
             check_case(&b, call_norm_backward);
+
+            Case s = { .outer = rows, .n = n, .add = parts & 1, .tolerance = b.tolerance };
+            s.in[0] = input(&s, size, -1, 1);
+            s.in[1] = input(&s, size, 1, 3);
+            s.in[2] = parts & 2 ? input(&s, rows, 1, 2) : NULL;
+            s.in[3] = input(&s, rows, 1, 2);
+            s.out[0] = output(&s, n);
+            check_case(&s, call_sum_normalized);
         }
 }
 END_TEST

@@ -37,6 +37,7 @@ static void difference_range(void *arg, int64_t begin, int64_t end)
     else EACH(begin, end, j->y, s * (LOAD(j->x) - LOAD(j->x2)));
 }
 
+/* y = (or +=) s (a - b): the backward of k_squared_distance. */
 void ISA(difference)(int64_t n, real *y, const real *a, const real *b, real s, bool add)
 {
     k_parallel(n, GRAIN, difference_range, &(Job){ .y = y, .x = a, .x2 = b, .s = s, .add = add });

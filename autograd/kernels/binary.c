@@ -1,31 +1,118 @@
-/* binary.c: functions of two numbers with broadcasting, and their derivatives; comparisons and choices by a mask.
+/* binary.c: functions of two numbers with broadcasting, and their derivatives; choices by a mask.
  *
- * The result is dense and in the order of the walk. Each item depends on no other, so threads can cut it anywhere. strided.c
- * makes both operands readable for vectors. */
+ * The result is dense and in the order of the walk. Each item depends on no other, so threads can cut it anywhere. Along a row,
+ * an operand is read in place (stride 1), as one repeated value (stride 0), or from a buffer that its items are copied to. Rows
+ * too short for vectors are copied to buffers, several together. */
 #include "strided.h"
 #include "vmath.h"
 #include "vpow.h"
 
-/* Items that a thread takes at least. */
-enum { GRAIN_CHEAP = 16384, GRAIN_EXPENSIVE = 4096 };
+enum {
+    GRAIN_CHEAP = 16384, GRAIN_EXPENSIVE = 4096,        /* items that a thread takes at least */
+    BUFFER = 1024,              /* items */
+    SHORT_ROW = 32              /* shorter rows are copied to buffers together */
+};
+
+/* ---- pieces of a walk: a dense result of two operands ------------------------------------------------------------ */
+
+/* An operand of a piece: item i is p[i & mask]. The mask is -1, or 0 for one repeated value, of which p has W copies. */
+typedef struct { const void *p; int64_t mask; } Operand;
+
+#define LOAD_OPERAND(o) vload_left((const float *)(o).p + (i & (o).mask), left)
+#define A LOAD_OPERAND(a)
+#define B LOAD_OPERAND(b)
+
+/* Computes items `first` .. first + n - 1, counted in the order of the walk; item `first` of an operand is its item 0. */
+typedef struct Job Job;
+typedef void Piece(const Job *j, int64_t first, int64_t n, Operand a, Operand b);
 
 /* A call; all threads read it. */
-typedef struct {
-    int f;                      /* KBinary or AgCompare */
+struct Job {
+    KBinary f;
     bool second, add, negate;
     float value;
     void *out;
     const float *dy, *y;
-    const Rows *rows;
-    const void *a, *b;
-    size_t size_a, size_b;
+    const void *a, *b;          /* NULL: not read */
+    size_t size_a;              /* bytes of an item: 1 for a mask */
     Piece *piece;
-} Job;
+    const Rows *rows;
+};
+
+typedef struct {
+    const char *base;           /* NULL: there is no such array */
+    size_t size;
+    int64_t stride;             /* along a row */
+    bool dense;                 /* contiguous in the order of the walk, across rows too */
+    _Alignas(64) uint32_t buffer[BUFFER];
+} Side;
+
+static void side_init(Side *s, const void *base, size_t size, int64_t stride, const Rows *r, const int64_t *outer_stride)
+{
+    s->base = base;
+    s->size = size;
+    s->stride = stride;
+    s->dense = stride == 1;
+    int64_t below = r->n;
+    for (int d = r->outer - 1; d >= 0; d--) {
+        s->dense = s->dense && outer_stride[d] == below;
+        below *= r->dim[d];
+    }
+}
+
+/* Items column .. column + n - 1 of the row that begins at item `row`. */
+INLINE Operand side_row(Side *s, int64_t row, int64_t column, int64_t n)
+{
+    if (!s->base) return (Operand){ NULL, 0 };
+    const char *from = s->base + (row + column * s->stride) * (int64_t)s->size;
+    if (s->stride == 1) return (Operand){ from, -1 };
+    copy_row((char *)s->buffer, 1, from, s->stride, s->stride == 0 ? W : n, s->size);
+    return (Operand){ s->buffer, s->stride == 0 ? 0 : -1 };
+}
+
+/* n items from `first` on, over several rows; `place` is the row of the first. */
+static Operand side_rows(Side *s, const Rows *r, RowPlace place, bool second, int64_t first, int64_t n)
+{
+    if (!s->base) return (Operand){ NULL, 0 };
+    if (s->dense) return (Operand){ s->base + first * (int64_t)s->size, -1 };
+    int64_t column = first % r->n;
+    for (int64_t filled = 0; filled < n; column = 0) {
+        int64_t row = second ? place.b : place.a, some = r->n - column < n - filled ? r->n - column : n - filled;
+        copy_row((char *)s->buffer + filled * (int64_t)s->size, 1,
+                 s->base + (row + column * s->stride) * (int64_t)s->size, s->stride, some, s->size);
+        filled += some;
+        row_next(r, &place);
+    }
+    return (Operand){ s->buffer, -1 };
+}
 
 static void job_range(void *arg, int64_t begin, int64_t end)
 {
     const Job *j = arg;
-    ISA(walk_pieces)(j->rows, begin, end, j->a, j->size_a, j->b, j->size_b, j->piece, j);
+    const Rows *r = j->rows;
+    Side a, b;
+    side_init(&a, j->a, j->size_a, r->sa, r, r->a);
+    side_init(&b, j->b, sizeof(float), r->sb, r, r->b);
+    if (r->n < SHORT_ROW && r->rows > 1) {
+        for (int64_t n; begin < end; begin += n) {
+            n = end - begin < BUFFER ? end - begin : BUFFER;
+            RowPlace place = row_seek(r, begin / r->n);
+            j->piece(j, begin, n, side_rows(&a, r, place, false, begin, n), side_rows(&b, r, place, true, begin, n));
+        }
+        return;
+    }
+    bool copies = (a.base && r->sa != 0 && r->sa != 1) || (b.base && r->sb != 0 && r->sb != 1);
+    RowPlace place = row_seek(r, begin / r->n);
+    for (int64_t n, column = begin % r->n; begin < end; begin += n) {
+        n = r->n - column < end - begin ? r->n - column : end - begin;
+        if (copies && n > BUFFER) n = BUFFER;
+        j->piece(j, begin, n, side_row(&a, place.a, column, n), side_row(&b, place.b, column, n));
+        column += n;
+        if (column == r->n) {
+            column = 0;
+            row_next(r, &place);
+        }
+    }
 }
 
 static void job_run(Job *j, const KWalk *walk, int64_t grain)
@@ -35,20 +122,16 @@ static void job_run(Job *j, const KWalk *walk, int64_t grain)
     k_parallel(rows.rows * rows.n, grain, job_range, j);
 }
 
-#define A LOAD_OPERAND(a)
-#define B LOAD_OPERAND(b)
-
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
 /* NaN where either is NaN: vmax and vmin return b if a is NaN. */
 INLINE vf larger(vf a, vf b)  { return vselect(veq(a, a), vmax(a, b), a); }
 INLINE vf smaller(vf a, vf b) { return vselect(veq(a, a), vmin(a, b), a); }
 
-static void binary_piece(const void *job, int64_t first, int64_t n, Operand a, Operand b)
+static void binary_piece(const Job *j, int64_t first, int64_t n, Operand a, Operand b)
 {
-    const Job *j = job;
     float *y = (float *)j->out + first;
-    switch ((KBinary)j->f) {
+    switch (j->f) {
     case K_ADD: EACH(0, n, y, A + B); break;
     case K_SUB: EACH(0, n, y, A - B); break;
     case K_MUL: EACH(0, n, y, A * B); break;
@@ -59,9 +142,10 @@ static void binary_piece(const void *job, int64_t first, int64_t n, Operand a, O
     }
 }
 
+/* y (dense, of the walk's shape) = f(a, b). y may be a if a is dense, too. */
 void ISA(binary)(KBinary f, const KWalk *walk, real *y, const real *a, const real *b)
 {
-    Job j = { .f = f, .out = y, .a = a, .b = b, .size_a = sizeof(float), .size_b = sizeof(float), .piece = binary_piece };
+    Job j = { .f = f, .out = y, .a = a, .b = b, .size_a = sizeof(float), .piece = binary_piece };
     job_run(&j, walk, f == K_POW ? GRAIN_EXPENSIVE : GRAIN_CHEAP);
 }
 
@@ -89,13 +173,12 @@ INLINE vf pow_second(vf dy, vf a, vf b, vf y)
 #define OTHER LOAD_OPERAND(other)
 #define DA(value) EACH_ADD(j->add, 0, n, da, value)
 
-static void backward_piece(const void *job, int64_t first, int64_t n, Operand a, Operand b)
+static void backward_piece(const Job *j, int64_t first, int64_t n, Operand a, Operand b)
 {
-    const Job *j = job;
     float *da = (float *)j->out + first;
     const float *dy = j->dy + first, *y = j->y + first;
     const Operand own = j->second ? b : a, other = j->second ? a : b;
-    switch ((KBinary)j->f) {
+    switch (j->f) {
     case K_ADD:
         DA(LOAD(dy));
         break;
@@ -123,53 +206,19 @@ static void backward_piece(const void *job, int64_t first, int64_t n, Operand a,
     }
 }
 
+/* da (dense, of the walk's shape) = dy df/da, or with `second` dy df/db; the caller sums it down to the operand's own
+ * shape. Where a and b are equal, max and min give half of dy to each. a and b may be NULL where the rule does not read
+ * them: add and sub read neither, mul reads the other operand only, div reads b, and for its second operand a too. Only pow
+ * reads y. */
 void ISA(binary_backward)(KBinary f, bool second, const KWalk *walk, real *da, const real *dy, const real *a,
                            const real *b, const real *y, bool add)
 {
     Job j = { .f = f, .second = second, .add = add, .out = da, .dy = dy, .y = f == K_POW ? y : dy, .a = a, .b = b,
-              .size_a = sizeof(float), .size_b = sizeof(float), .piece = backward_piece };
+              .size_a = sizeof(float), .piece = backward_piece };
     job_run(&j, walk, f == K_POW ? GRAIN_EXPENSIVE : GRAIN_CHEAP);
 }
 
-/* ---- comparisons ------------------------------------------------------------------------------------------------- */
-
-/* EACH for masks, stored as bytes */
-#define EACH_MASK(out, mask)                                    \
-    do {                                                        \
-        int64_t i = 0;                                          \
-        for (; i + W <= n; i += W) {                            \
-            const int64_t left = W;                             \
-            vstore_mask((out) + i, mask);                       \
-        }                                                       \
-        if (i < n) {                                            \
-            const int64_t left = n - i;                         \
-            uint8_t rest[W];                                    \
-            vstore_mask(rest, mask);                            \
-            memcpy((out) + i, rest, (size_t)left);              \
-        }                                                       \
-    } while (0)
-
-static void compare_piece(const void *job, int64_t first, int64_t n, Operand a, Operand b)
-{
-    const Job *j = job;
-    uint8_t *y = (uint8_t *)j->out + first;
-    switch ((AgCompare)j->f) {
-    case AG_EQ: EACH_MASK(y, veq(A, B)); break;
-    case AG_NE: EACH_MASK(y, vne(A, B)); break;
-    case AG_LT: EACH_MASK(y, vlt(A, B)); break;
-    case AG_LE: EACH_MASK(y, vle(A, B)); break;
-    case AG_GT: EACH_MASK(y, vlt(B, A)); break;
-    case AG_GE: EACH_MASK(y, vle(B, A)); break;
-    }
-}
-
-void ISA(compare)(AgCompare f, const KWalk *walk, uint8_t *y, const real *a, const real *b)
-{
-    Job j = { .f = f, .out = y, .a = a, .b = b, .size_a = sizeof(float), .size_b = sizeof(float), .piece = compare_piece };
-    job_run(&j, walk, GRAIN_CHEAP);
-}
-
-/* ---- choices by a mask ------------------------------------------------------------------------------------------- */
+/* ---- choices by a mask: its strides are the walk's a, those of the other input the walk's b; y is dense ---------- */
 
 /* Which of the bytes at item i are set; `left` of them can be read. */
 INLINE vm mask_operand(Operand a, int64_t i, int64_t left)
@@ -185,25 +234,26 @@ INLINE vm mask_operand(Operand a, int64_t i, int64_t left)
 #define MASK mask_operand(a, i, left)
 
 /* Items of b where the mask is set (with `negate`: not set), else `value`. */
-static void select_piece(const void *job, int64_t first, int64_t n, Operand a, Operand b)
+static void select_piece(const Job *j, int64_t first, int64_t n, Operand a, Operand b)
 {
-    const Job *j = job;
     float *y = (float *)j->out + first;
     const vf value = vset(j->value);
     if (j->negate) EACH_ADD(j->add, 0, n, y, vselect(MASK, value, B));
     else EACH_ADD(j->add, 0, n, y, vselect(MASK, B, value));
 }
 
+/* y = chosen where the mask is set (with `negate`: not set), else 0; with add, y += that. The backward of `where` and of
+ * masked_fill; two calls make `where`. */
 void ISA(select)(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate, bool add)
 {
-    Job j = { .negate = negate, .add = add, .out = y, .a = mask, .b = chosen, .size_a = 1, .size_b = sizeof(float),
-              .piece = select_piece };
+    Job j = { .negate = negate, .add = add, .out = y, .a = mask, .b = chosen, .size_a = 1, .piece = select_piece };
     job_run(&j, walk, GRAIN_CHEAP);
 }
 
+/* y = value where the mask is set, else x. */
 void ISA(masked_fill)(const KWalk *walk, real *y, const uint8_t *mask, const real *x, real value)
 {
-    Job j = { .negate = true, .value = value, .out = y, .a = mask, .b = x, .size_a = 1, .size_b = sizeof(float),
+    Job j = { .negate = true, .value = value, .out = y, .a = mask, .b = x, .size_a = 1,
               .piece = select_piece };
     job_run(&j, walk, GRAIN_CHEAP);
 }

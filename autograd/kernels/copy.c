@@ -62,6 +62,9 @@ static int dimension_across(const Rows *r)
     return -1;
 }
 
+/* dst = src, where dst has the walk's strides a and src its strides b: permute, slice, concatenate, expand and, with the roles
+ * exchanged, their backward. No two items may share a destination. size: bytes of an element (1 or 4, and 8 in the double
+ * build). */
 void ISA(copy)(const KWalk *walk, void *dst, const void *src, size_t size)
 {
     Copy c = { dst, src, size, walk_rows(walk, true, true), -1 };
@@ -128,6 +131,7 @@ static void add_columns(void *arg, int64_t begin, int64_t end)
     add_part(c, 0, c->rows.rows, begin, end);
 }
 
+/* dst += src. A destination stride of 0 sums, in an order that depends on the shape alone. */
 void ISA(copy_add)(const KWalk *walk, real *dst, const real *src)
 {
     Copy c = { (char *)dst, (const char *)src, sizeof(float), walk_rows(walk, true, true), -1 };

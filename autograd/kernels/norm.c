@@ -3,7 +3,7 @@
  * A row is read for its mean, for the deviations and their squares (the sum of the deviations corrects the mean), and to
  * compute y; after the first pass it is in a near cache. dgamma and dbeta are sums down the columns, which reduce.c
  * computes. */
-#include "sum_normalized.h"
+#include "simd.h"
 
 enum { GRAIN = 8192 };
 
@@ -43,6 +43,9 @@ static void norm_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
+/* y = gamma (x - mean) rstd + beta. gamma, beta: (n) or NULL. mean, rstd (rows) are written for backward.
+ * rstd = 1 / sqrt(var + eps) with eps_inside, else 1 / (sqrt(var) + eps), and 0 if that divides by 0: y is beta there. var
+ * divides by n, or by n-1 if unbiased. */
 void ISA(layer_norm)(int64_t rows, int64_t n, real *y, real *mean, real *rstd, const real *x, const real *gamma,
                       const real *beta, AgNorm kind)
 {
@@ -80,6 +83,7 @@ static void norm_backward_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
+/* dx, dgamma and dbeta may each be NULL. In a row of variance 0 no gradient passes through the deviation. */
 void ISA(layer_norm_backward)(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, real *dbeta,
                                bool add_beta, const real *dy, const real *x, const real *mean, const real *rstd,
                                const real *gamma, AgNorm kind)
@@ -112,6 +116,8 @@ static void rms_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
+/* y = gamma x rstd with rstd = 1 / sqrt(mean of x^2 + eps), 0 if that divides by 0. gamma: (n) or NULL. rstd (rows) is written
+ * for backward. */
 void ISA(rms_norm)(int64_t rows, int64_t n, real *y, real *rstd, const real *x, const real *gamma, double eps)
 {
     k_parallel(rows, 1 + GRAIN / (n + 1), rms_rows, &(Job){ .n = n, .y = y, .rstd = rstd, .x = x, .gamma = gamma, .eps = eps });
@@ -139,6 +145,7 @@ static void rms_backward_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
+/* dx and dgamma may each be NULL. */
 void ISA(rms_norm_backward)(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, const real *dy,
                              const real *x, const real *rstd, const real *gamma)
 {

@@ -11,10 +11,7 @@ enum { PHILOX_ROUNDS = 10 };
 #define PHILOX_W0 0x9E3779B9u       /* added to the key in each round: golden ratio, sqrt(3) - 1 */
 #define PHILOX_W1 0xBB67AE85u
 
-/* The four words of block `counter` of stream `seed`. */
-void k_philox(uint64_t seed, uint64_t counter, uint32_t out[4]);
-
-/* The four words at `counter`, in place. */
+/* The four words at `counter`, in place. distributions.c computes many in vectors. */
 static inline void philox4x32(uint32_t counter[4], uint32_t key0, uint32_t key1)
 {
     for (int round = 0; round < PHILOX_ROUNDS; round++) {
@@ -26,6 +23,15 @@ static inline void philox4x32(uint32_t counter[4], uint32_t key0, uint32_t key1)
         key0 += PHILOX_W0;
         key1 += PHILOX_W1;
     }
+}
+
+/* The four words of block `counter` of stream `seed`. */
+static inline void k_philox(uint64_t seed, uint64_t counter, uint32_t out[4])
+{
+    out[0] = (uint32_t)counter;
+    out[1] = (uint32_t)(counter >> 32);
+    out[2] = out[3] = 0;
+    philox4x32(out, (uint32_t)seed, (uint32_t)(seed >> 32));
 }
 
 #endif

@@ -1,11 +1,11 @@
-/* reduce.c: sums and variances along one dimension of (outer, n, inner).
+/* reduce.c: sums and variances along one dimension: x is (outer, n, inner), y is (outer, inner).
  *
  * Along contiguous items (inner 1) a sum is cut into at most PARTIALS chunks of whole blocks, each summed by SUM_OF. Across
  * rows (inner > 1) the columns are cut into strips, and the rows into at most CHUNKS chunks of whole blocks of BLOCK_ROWS
  * rows; in a block each column is one chain of additions, and the sums of the blocks are added in order. Threads take rows,
  * chunks or strips, depending on which are many. The cuts depend on the shape alone and the sums of the chunks are added in
  * order, so the result does not depend on the number of threads. */
-#include "sum_normalized.h"
+#include "simd.h"
 
 enum {
     GRAIN = 16384,
@@ -210,14 +210,18 @@ void ISA(sum)(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, r
     sum_terms((Job){ .term = VALUE, .outer = outer, .n = n, .inner = inner, .x = x, .scale = scale, .add = add, .y = y });
 }
 
-void ISA(sum_normalized)(int64_t rows, int64_t n, float *y, const float *dy, const float *x, const float *mean,
-                          const float *rstd, bool add)
+/* y[j] = (or +=) the sum over rows of dy (x - mean) rstd: the dgamma of layer norm, and with mean NULL, which counts as 0, that
+ * of RMS norm. dy, x: (rows, n); mean, rstd: (rows). */
+void ISA(sum_normalized)(int64_t rows, int64_t n, real *y, const real *dy, const real *x, const real *mean, const real *rstd,
+                         bool add)
 {
     sum_terms((Job){ .term = NORMALIZED, .outer = 1, .n = rows, .inner = n, .x = x, .mean = mean, .dy = dy, .rstd = rstd,
                      .scale = 1, .add = add, .y = y });
 }
 
-/* The first mean has rounding errors. The mean of the deviations from it corrects it; what the corrected mean loses by rounding
+/* y = scale * sum of (x - m)^2, where m is the mean of the x. m is written as mean + rest (outer, inner): where it is large,
+ * one float is too coarse.
+ * The first mean has rounding errors. The mean of the deviations from it corrects it; what the corrected mean loses by rounding
  * is `rest`. sum (x - m)^2 = sum (x - mean)^2 - n rest^2. Equal numbers have a variance of exactly 0. */
 void ISA(var)(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real *rest, const real *x, real scale)
 {

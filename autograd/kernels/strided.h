@@ -1,8 +1,6 @@
 /* strided.h: strided iterations (KWalk) as rows, whose innermost dimension is computed in vectors.
  *
- * Neighboring dimensions that both arrays have contiguous are merged first, so that most walks are a single row. Along a row an
- * array is read in place (stride 1), as one repeated value (stride 0), or from a buffer that its items are copied to. Rows too
- * short for vectors are copied to buffers, several together. */
+ * Neighboring dimensions that both arrays have contiguous are merged first, so that most walks are a single row. */
 #ifndef KAERU_STRIDED_H
 #define KAERU_STRIDED_H
 
@@ -89,19 +87,5 @@ static inline void copy_row(char *to, int64_t to_step, const char *from, int64_t
     else if (size == 4) COPY_ROW(uint32_t);
     else COPY_ROW(uint64_t);
 }
-
-/* ---- pieces of a walk: a dense result of two operands ------------------------------------------------------------ */
-
-/* An operand of a piece: item i is p[i & mask]. The mask is -1, or 0 for one repeated value, of which p has W copies. */
-typedef struct { const void *p; int64_t mask; } Operand;
-
-/* Computes items `first` .. first + n - 1, counted in the order of the walk; item `first` of an operand is its item 0. */
-typedef void Piece(const void *job, int64_t first, int64_t n, Operand a, Operand b);
-
-/* Calls piece() for the items begin..end-1. size_a, size_b: bytes of an item, 1 or 4; a NULL array makes a NULL operand. */
-void ISA(walk_pieces)(const Rows *r, int64_t begin, int64_t end, const void *a, size_t size_a, const void *b,
-                       size_t size_b, Piece *piece, const void *job);
-
-#define LOAD_OPERAND(o) vload_left((const float *)(o).p + (i & (o).mask), left)
 
 #endif

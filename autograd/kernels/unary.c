@@ -78,6 +78,7 @@ static void forward(void *arg, int64_t begin, int64_t end)
     }
 }
 
+/* p and q are the function's own numbers. In place (y == x) is allowed. */
 void ISA(unary)(KUnary f, int64_t n, real *y, const real *x, double p, double q)
 {
     k_parallel(n, grain_of[f], forward, &(Forward){ f, y, x, p, q });
@@ -139,6 +140,8 @@ static void backward(void *arg, int64_t begin, int64_t end)
     }
 }
 
+/* Only the array that the derivative is computed from (K_NEG_READS, ...) is read; the other may be NULL. dx == dy is allowed if
+ * !add. */
 void ISA(unary_backward)(KUnary f, int64_t n, real *dx, const real *dy, const real *x, const real *y, double p, double q,
                           bool add)
 {

@@ -4,10 +4,10 @@
 #include "kernels.h"
 #include "ops/table.h"
 
-static void binary_values(int kernel, Tensor *y, const Tensor *a, const Tensor *b)
+void binary_values(Tensor *y, const OpCall *c)
 {
-    KWalk walk = walk_over(&y->shape, &a->shape, &b->shape);
-    k_binary((KBinary)kernel, &walk, reals(y), reals(a), reals(b));
+    KWalk walk = walk_over(&y->shape, &c->in[0]->shape, &c->in[1]->shape);
+    k_binary((KBinary)c->op->kernel, &walk, reals(y), reals(c->in[0]), reals(c->in[1]));
 }
 
 static Tensor *binary(AgSite at, const char *what, int op, Tensor *a, Tensor *b)
@@ -15,14 +15,7 @@ static Tensor *binary(AgSite at, const char *what, int op, Tensor *a, Tensor *b)
     check_tensor(at, what, "a", a, AG_REAL);
     check_tensor(at, what, "b", b, AG_REAL);
     AgShape shape = broadcast_shape(at, what, a, b);
-    Tensor *y = op_new(at, op, &shape, a, b, NULL);
-    binary_values(op_table[op].kernel, y, a, b);
-    return op_done(y);
-}
-
-void binary_recompute(Tensor *y)
-{
-    binary_values(y->op->kernel, y, y->in[0], y->in[1]);
+    return op_run(at, op, &shape, (Tensor *[]){ a, b }, 2, NULL, 0);
 }
 
 void binary_backward(Tensor *y)

@@ -15,8 +15,9 @@ void check_ids(AgSite at, const char *what, const Tensor *ids, int64_t below)
 
 /* ---- embedding: y[..] = table[ids[..]]                       dtable[ids[..]] += dy[..] --------------------------- */
 
-static void embedding_values(Tensor *y, const Tensor *table, const Tensor *ids)
+void embedding_values(Tensor *y, const OpCall *c)
 {
+    const Tensor *table = c->in[0], *ids = c->in[1];
     k_gather_rows(ids->numel, table->shape.dim[1], reals(y), reals(table), ints(ids));
 }
 
@@ -30,14 +31,7 @@ Tensor *ag_embedding_at(AgSite at, Tensor *table, Tensor *ids)
     check_ids(at, __func__, ids, table->shape.dim[0]);
     AgShape shape = ids->shape;
     shape.dim[shape.ndim++] = table->shape.dim[1];
-    Tensor *y = op_new(at, OP_embedding, &shape, table, ids, NULL);
-    embedding_values(y, table, ids);
-    return op_done(y);
-}
-
-void embedding_recompute(Tensor *y)
-{
-    embedding_values(y, y->in[0], y->in[1]);
+    return op_run(at, OP_embedding, &shape, (Tensor *[]){ table, ids }, 2, NULL, 0);
 }
 
 void embedding_backward(Tensor *y)

@@ -67,11 +67,14 @@ Tensor *ag_dropout_at(AgSite at, Tensor *x, double p)
 {
     check_tensor(at, __func__, "x", x, AG_REAL);
     if (!(p >= 0 && p < 1)) ag_usage_error(at, __func__, "p is %g, expected 0 <= p < 1", p);
-    Tensor *y = op_new(at, OP_dropout, &x->shape, x, NULL, NULL);
-    AgRandom random = random_blocks(((uint64_t)x->numel + 3) / 4);
-    if (y->op) *(DropoutArgs *)op_args(y, sizeof(DropoutArgs)) = (DropoutArgs){ p, random };
-    k_dropout(x->numel, reals(y), reals(x), p, random.seed, random.counter, false);
-    return op_done(y);
+    DropoutArgs args = { p, random_blocks(((uint64_t)x->numel + 3) / 4) };
+    return op_run(at, OP_dropout, &x->shape, &x, 1, &args, sizeof args);
+}
+
+void dropout_values(Tensor *y, const OpCall *c)
+{
+    const DropoutArgs *args = c->args;
+    k_dropout(y->numel, reals(y), reals(c->in[0]), args->p, args->random.seed, args->random.counter, false);
 }
 
 void dropout_backward(Tensor *y)
@@ -79,10 +82,4 @@ void dropout_backward(Tensor *y)
     DropoutArgs *args = y->args;
     Grad g = grad_in_place(y->in[0], y);
     k_dropout(y->numel, g.data, grad_of(y), args->p, args->random.seed, args->random.counter, g.add);
-}
-
-void dropout_recompute(Tensor *y)
-{
-    DropoutArgs *args = y->args;
-    k_dropout(y->numel, reals(y), reals(y->in[0]), args->p, args->random.seed, args->random.counter, false);
 }

@@ -6,17 +6,22 @@
 #include "kernels.h"
 #include "ops/table.h"
 
-/* Through double, which holds every int32 and every real. */
-static bool holds(AgCompare how, double a, double b)
+/* y[i] = a[i] compared with b[i], or with `number` if b is NULL: through double, which holds every int32 and every real. */
+static void compare(AgCompare how, Tensor *y, AgDType dtype, const void *a, const void *b, double number)
 {
+    const int64_t n = y->numel;
+    uint8_t *to = bools(y);
+#define COMPARE(sign) \
+    for (int64_t i = 0; i < n; i++) to[i] = number_at(dtype, a, i) sign (b ? number_at(dtype, b, i) : number)
     switch (how) {
-    case AG_EQ: return a == b;
-    case AG_NE: return a != b;
-    case AG_LT: return a < b;
-    case AG_LE: return a <= b;
-    case AG_GT: return a > b;
-    default: return a >= b;
+    case AG_EQ: COMPARE(==); break;
+    case AG_NE: COMPARE(!=); break;
+    case AG_LT: COMPARE(<);  break;
+    case AG_LE: COMPARE(<=); break;
+    case AG_GT: COMPARE(>);  break;
+    case AG_GE: COMPARE(>=); break;
     }
+#undef COMPARE
 }
 
 /* t's values repeated to `shape`: t's own if it has that shape, else scratch. */
@@ -42,14 +47,7 @@ Tensor *ag_compare_at(AgSite at, AgCompare how, Tensor *a, Tensor *b)
     check_tensor(at, __func__, "b", b, a->dtype);
     AgShape shape = broadcast_shape(at, __func__, a, b);
     Tensor *y = tensor_new(at, __func__, &shape, AG_BOOL);
-    if (a->dtype == AG_REAL) {
-        KWalk walk = walk_over(&shape, &a->shape, &b->shape);
-        k_compare(how, &walk, bools(y), reals(a), reals(b));
-        return y;
-    }
-    const void *va = spread(at, __func__, a, &shape), *vb = spread(at, __func__, b, &shape);
-    for (int64_t i = 0; i < y->numel; i++)
-        bools(y)[i] = holds(how, number_at(a->dtype, va, i), number_at(b->dtype, vb, i));
+    compare(how, y, a->dtype, spread(at, __func__, a, &shape), spread(at, __func__, b, &shape), 0);
     scratch_end();
     return y;
 }
@@ -60,7 +58,7 @@ Tensor *ag_compare_scalar_at(AgSite at, AgCompare how, Tensor *a, double b)
     check_tensor(at, __func__, "a", a, a ? a->dtype : AG_REAL);
     Tensor *y = tensor_new(at, __func__, &a->shape, AG_BOOL);
     if (a->dtype == AG_REAL) b = (double)(real)b;               /* 0.1 equals a tensor of 0.1 */
-    for (int64_t i = 0; i < y->numel; i++) bools(y)[i] = holds(how, number_at(a->dtype, a->data, i), b);
+    compare(how, y, a->dtype, a->data, NULL, b);
     return y;
 }
 

@@ -86,8 +86,9 @@ static void multiply(KGemm g, const Matmul *p, const int64_t *sa, const int64_t 
                b + matrix_at(&p->batch, sb, i) * size_b);
 }
 
-static void matmul_product(Tensor *y, const Tensor *a, const Tensor *b)
+void matmul_values(Tensor *y, const OpCall *c)
 {
+    const Tensor *a = c->in[0], *b = c->in[1];
     Matmul p;
     find_matrices(&p, y, a, b);
     KGemm g = { .bf16 = y->precision == AG_BF16, .m = p.n, .n = p.m, .k = p.k, .lda = p.k, .ldb = p.m, .ldc = p.m };
@@ -112,14 +113,7 @@ Tensor *ag_matmul_at(AgSite at, Tensor *a, Tensor *b)
                        shape_text(a->shape), shape_text(b->shape));
     shape.dim[shape.ndim++] = n;
     shape.dim[shape.ndim++] = m;
-    Tensor *y = op_new(at, OP_matmul, &shape, a, b, NULL);
-    matmul_product(y, a, b);
-    return op_done(y);
-}
-
-void matmul_recompute(Tensor *y)
-{
-    matmul_product(y, y->in[0], y->in[1]);
+    return op_run(at, OP_matmul, &shape, (Tensor *[]){ a, b }, 2, NULL, 0);
 }
 
 void matmul_backward(Tensor *y)
@@ -239,6 +233,11 @@ Tensor *ag_linear_activate_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias
     return ag_activate_at(at, kind, ag_linear_at(at, x, weight, bias));
 }
 
+void linear_values(Tensor *y, const OpCall *c)
+{
+    linear_forward(y, NULL, c->in[0], c->in[1], c->n > 2 ? c->in[2] : NULL, AG_IDENTITY);
+}
+
 void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, const real *dy, const real *x,
                       const real *weight)
 {
@@ -249,11 +248,6 @@ void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, co
     product = (KGemm){ .bf16 = s->bf16, .add = dx.add, .m = s->rows, .n = s->in, .k = s->out, .lda = s->out, .ldb = s->in,
                        .ldc = s->in, .batch = 1 };
     if (dx.data) k_gemm(&product, dx.data, dy, weight);
-}
-
-void linear_recompute(Tensor *y)
-{
-    linear_forward(y, NULL, y->in[0], y->in[1], y->n_in > 2 ? y->in[2] : NULL, AG_IDENTITY);
 }
 
 void linear_backward(Tensor *y)

@@ -53,18 +53,13 @@ Tensor *ag_rope_at(AgSite at, Tensor *x, Tensor *table, int heads, bool adjacent
         ag_usage_error(at, __func__, "x %s, table %s and %d heads do not fit: expected (B,T,D) and (T,D/heads)",
                        shape_text(x->shape), shape_text(table->shape), heads);
     if (table->requires_grad) ag_usage_error(at, __func__, "the table requires a gradient, and rope computes none for it");
-    Tensor *y = op_new(at, OP_rope, &x->shape, x, table, NULL);
-    RopeArgs args = { heads, adjacent };
-    if (y->op) *(RopeArgs *)op_args(y, sizeof args) = args;
-    KRope shape = rope_shape(x, table, args, false, false);
-    k_rope(&shape, reals(y), reals(x), reals(table));
-    return op_done(y);
+    return op_run(at, OP_rope, &x->shape, (Tensor *[]){ x, table }, 2, &(RopeArgs){ heads, adjacent }, sizeof(RopeArgs));
 }
 
-void rope_recompute(Tensor *y)
+void rope_values(Tensor *y, const OpCall *c)
 {
-    KRope shape = rope_shape(y, y->in[1], *(RopeArgs *)y->args, false, false);
-    k_rope(&shape, reals(y), reals(y->in[0]), reals(y->in[1]));
+    KRope shape = rope_shape(y, c->in[1], *(const RopeArgs *)c->args, false, false);
+    k_rope(&shape, reals(y), reals(c->in[0]), reals(c->in[1]));
 }
 
 void rope_backward(Tensor *y)

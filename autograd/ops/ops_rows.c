@@ -85,11 +85,12 @@ static void check_norm(AgSite at, const char *what, const Tensor *x, double eps)
 /* ---- layer_norm: y = gamma (x - mean) / deviation + beta ------------------------------------------------------------
  * `deviation` is sqrt(var + eps) or sqrt(var) + eps, with the variance over D or D-1 items: see AgNorm. */
 
-static void layer_values(Tensor *y, const Tensor *x, const Tensor *gamma, const Tensor *beta, AgNorm kind)
+void layer_norm_values(Tensor *y, const OpCall *c)
 {
-    real *mean = buffer_data(y->saved), *rstd = mean + row_count(x);
+    const Tensor *x = c->in[0], *gamma = c->in[1], *beta = c->in[2];
+    real *mean = y->saved ? buffer_data(y->saved) : op_save(y, 2 * row_count(x)), *rstd = mean + row_count(x);
     k_layer_norm(row_count(x), row_size(x), reals(y), mean, rstd, reals(x), reals_if(gamma, gamma != NULL),
-                 reals_if(beta, beta != NULL), kind);
+                 reals_if(beta, beta != NULL), *(const AgNorm *)c->args);
 }
 
 Tensor *ag_layer_norm_at(AgSite at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind)
@@ -99,17 +100,7 @@ Tensor *ag_layer_norm_at(AgSite at, Tensor *x, Tensor *gamma, Tensor *beta, AgNo
     if (beta) check_vector(at, __func__, "beta", beta, row_size(x), "(D) and (..,D)", "x", x);
     if (kind.unbiased && row_size(x) < 2)
         ag_usage_error(at, __func__, "the unbiased variance of rows of one item (x %s) is 0/0", shape_text(x->shape));
-    Tensor *in[] = { x, gamma, beta };
-    Tensor *y = op_new_n(at, &op_table[OP_layer_norm], &x->shape, in, 3);
-    if (y->op) *(AgNorm *)op_args(y, sizeof kind) = kind;
-    op_save(y, 2 * row_count(x));
-    layer_values(y, x, gamma, beta, kind);
-    return op_done(y);
-}
-
-void layer_norm_recompute(Tensor *y)
-{
-    layer_values(y, y->in[0], y->in[1], y->in[2], *(AgNorm *)y->args);
+    return op_run(at, OP_layer_norm, &x->shape, (Tensor *[]){ x, gamma, beta }, 3, &kind, sizeof kind);
 }
 
 void layer_norm_backward(Tensor *y)
@@ -125,25 +116,18 @@ void layer_norm_backward(Tensor *y)
 
 /* ---- rms_norm: y = gamma x / r, r = sqrt(mean x² + eps) ----------------------------------------------------------- */
 
-static void rms_values(Tensor *y, const Tensor *x, const Tensor *gamma, double eps)
+void rms_norm_values(Tensor *y, const OpCall *c)
 {
-    k_rms_norm(row_count(x), row_size(x), reals(y), buffer_data(y->saved), reals(x), reals_if(gamma, gamma != NULL), eps);
+    const Tensor *x = c->in[0], *gamma = c->n > 1 ? c->in[1] : NULL;
+    real *rstd = y->saved ? buffer_data(y->saved) : op_save(y, row_count(x));
+    k_rms_norm(row_count(x), row_size(x), reals(y), rstd, reals(x), reals_if(gamma, gamma != NULL), *(const double *)c->args);
 }
 
 Tensor *ag_rms_norm_at(AgSite at, Tensor *x, Tensor *gamma, double eps)
 {
     check_norm(at, __func__, x, eps);
     if (gamma) check_vector(at, __func__, "gamma", gamma, row_size(x), "(D) and (..,D)", "x", x);
-    Tensor *y = op_new(at, OP_rms_norm, &x->shape, x, gamma, NULL);
-    if (y->op) *(double *)op_args(y, sizeof eps) = eps;
-    op_save(y, row_count(x));
-    rms_values(y, x, gamma, eps);
-    return op_done(y);
-}
-
-void rms_norm_recompute(Tensor *y)
-{
-    rms_values(y, y->in[0], y->n_in > 1 ? y->in[1] : NULL, *(double *)y->args);
+    return op_run(at, OP_rms_norm, &x->shape, (Tensor *[]){ x, gamma }, gamma ? 2 : 1, &eps, sizeof eps);
 }
 
 void rms_norm_backward(Tensor *y)

@@ -75,10 +75,10 @@ void reshape_backward(Tensor *y)
     grad_pass(y->in[0], y);
 }
 
-void reshape_recompute(Tensor *y)
+void reshape_values(Tensor *y, const OpCall *c)
 {
-    y->buffer = buffer_share(y->in[0]->buffer);
-    y->data = y->in[0]->data;
+    y->buffer = buffer_share(c->in[0]->buffer);
+    y->data = c->in[0]->data;
 }
 
 /* ---- permute: dimension i of y is dimension order[i] of x    dx = dy permuted back ------------------------------- */
@@ -128,10 +128,11 @@ Tensor *ag_transpose_at(AgSite at, Tensor *x, int dim0, int dim1)
 
 typedef struct { int64_t offset; KWalk walk; bool whole; } SliceArgs;
 
-static void slice_values(Tensor *y, const Tensor *x, const SliceArgs *args)
+void slice_values(Tensor *y, const OpCall *c)
 {
-    size_t size = dtype_size(x->dtype);
-    k_copy(&args->walk, y->data, (const char *)x->data + (size_t)args->offset * size, size);
+    const SliceArgs *args = c->args;
+    size_t size = dtype_size(y->dtype);
+    k_copy(&args->walk, y->data, (const char *)c->in[0]->data + (size_t)args->offset * size, size);
 }
 
 Tensor *ag_slice_at(AgSite at, Tensor *x, int dim, int64_t start, int64_t stop)
@@ -148,13 +149,8 @@ Tensor *ag_slice_at(AgSite at, Tensor *x, int dim, int64_t start, int64_t stop)
     args.offset = from * args.walk.b[d];
     Tensor *y = moved_new(at, OP_slice, &shape, &x, 1);
     if (y->op) *(SliceArgs *)op_args(y, sizeof args) = args;
-    slice_values(y, x, &args);
+    slice_values(y, &(OpCall){ &op_table[OP_slice], &x, 1, &args });
     return moved_done(y);
-}
-
-void slice_recompute(Tensor *y)
-{
-    slice_values(y, y->in[0], y->args);
 }
 
 void slice_backward(Tensor *y)

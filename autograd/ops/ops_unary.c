@@ -6,34 +6,27 @@
 
 /* An operation's numbers, for its backward rule. */
 typedef struct { double p, q; } UnaryArgs;
+static UnaryArgs args_of(const void *args) { return args ? *(const UnaryArgs *)args : (UnaryArgs){ 0, 0 }; }
 
 static Tensor *unary(AgSite at, const char *what, int op, Tensor *x, double p, double q)
 {
     check_tensor(at, what, "x", x, AG_REAL);
-    Tensor *y = op_new(at, op, &x->shape, x, NULL, NULL);
-    if (y->op && (p != 0 || q != 0)) *(UnaryArgs *)op_args(y, sizeof(UnaryArgs)) = (UnaryArgs){ p, q };
-    k_unary(op_table[op].kernel, x->numel, reals(y), reals(x), p, q);
-    return op_done(y);
+    return op_run(at, op, &x->shape, &x, 1, &(UnaryArgs){ p, q }, p != 0 || q != 0 ? sizeof(UnaryArgs) : 0);
 }
 
-static UnaryArgs args_of(const Tensor *y)
+void unary_values(Tensor *y, const OpCall *c)
 {
-    return y->args ? *(UnaryArgs *)y->args : (UnaryArgs){ 0, 0 };
+    UnaryArgs args = args_of(c->args);
+    k_unary(c->op->kernel, y->numel, reals(y), reals(c->in[0]), args.p, args.q);
 }
 
 void unary_backward(Tensor *y)
 {
     Tensor *x = y->in[0];
-    UnaryArgs args = args_of(y);
+    UnaryArgs args = args_of(y->args);
     const real *vx = reals_if(x, y->op->needs & NEEDS_X0), *vy = reals_if(y, y->op->needs & NEEDS_Y);
     Grad g = grad_in_place(x, y);
     k_unary_backward(y->op->kernel, y->numel, g.data, grad_of(y), vx, vy, args.p, args.q, g.add);
-}
-
-void unary_recompute(Tensor *y)
-{
-    UnaryArgs args = args_of(y);
-    k_unary(y->op->kernel, y->numel, reals(y), reals(y->in[0]), args.p, args.q);
 }
 
 /* The functions without numbers. */

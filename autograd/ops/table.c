@@ -8,11 +8,11 @@
 #define OP(name, params, forward, backward_rule, ...) \
     { #name, forward, backward_rule, INPUTS_##name, NUMBERS_##name, __VA_ARGS__ },
 #define UNARY_OP(name, f, forward, backward_rule)                                                            \
-    OP(name, (Tensor *x), forward, backward_rule, .backward = unary_backward, .recompute = unary_recompute,  \
+    OP(name, (Tensor *x), forward, backward_rule, .backward = unary_backward, .compute = unary_values,       \
        .kernel = (f), .needs = UNARY_NEEDS(f))
 #define BINARY_OP(name, f, reads, forward, backward_rule)                                                     \
     OP(name, (Tensor *a, Tensor *b), forward, backward_rule, .backward = binary_backward,                    \
-       .recompute = binary_recompute, .kernel = (f), .needs = (reads))
+       .compute = binary_values, .kernel = (f), .needs = (reads))
 const Op op_table[OP_COUNT] = {
 #include "ops/ops.def"
 };

@@ -27,24 +27,19 @@
 #endif
 #ifdef HAVE_ASAN
 #include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, bytes)   ((void)(p), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(p, bytes) ((void)(p), (void)(bytes))
 #endif
 
 void memory_poison(void *p, size_t bytes)
 {
-#ifdef HAVE_ASAN
     ASAN_POISON_MEMORY_REGION(p, bytes);
-#else
-    (void)p, (void)bytes;
-#endif
 }
 
 void memory_unpoison(void *p, size_t bytes)
 {
-#ifdef HAVE_ASAN
     ASAN_UNPOISON_MEMORY_REGION(p, bytes);
-#else
-    (void)p, (void)bytes;
-#endif
 }
 
 static _Thread_local int64_t calls;

@@ -16,23 +16,19 @@
 
 AG_PUBLIC_BEGIN
 
-/* two tensors, broadcast by NumPy's rules: a and b AG_REAL -> y of the shape that both broadcast to; if there is none,
- *     that is a usage error */
+/* two tensors, broadcast by NumPy's rules: a and b AG_REAL -> y of the shape that both broadcast to; if there is none, that
+ *     is a usage error */
 
-/* y = a + b
- * da = dy, db = dy */
+/* y = a + b; da = dy, db = dy */
 Tensor *ag_add_at(AgSite at, Tensor *a, Tensor *b);
 
-/* y = a - b
- * da = dy, db = -dy */
+/* y = a - b; da = dy, db = -dy */
 Tensor *ag_sub_at(AgSite at, Tensor *a, Tensor *b);
 
-/* y = a b, elementwise
- * da = dy b, db = dy a */
+/* y = a b, elementwise; da = dy b, db = dy a */
 Tensor *ag_mul_at(AgSite at, Tensor *a, Tensor *b);
 
-/* y = a / b
- * da = dy / b, db = -dy a / b^2 */
+/* y = a / b; da = dy / b, db = -dy a / b^2 */
 Tensor *ag_div_at(AgSite at, Tensor *a, Tensor *b);
 
 /* y = a^b: NaN where a is negative and b is not whole
@@ -53,12 +49,10 @@ Tensor *ag_where_at(AgSite at, Tensor *mask, Tensor *a, Tensor *b);
 
 /* ---- one tensor and numbers, elementwise: x AG_REAL of any shape -> y of x's shape ------------------------------- */
 
-/* y = -x
- * dx = -dy */
+/* y = -x; dx = -dy */
 Tensor *ag_neg_at(AgSite at, Tensor *x);
 
-/* y = e^x
- * dx = dy y */
+/* y = e^x; dx = dy y */
 Tensor *ag_exp_at(AgSite at, Tensor *x);
 
 /* y = ln x: -infinity at 0, NaN below
@@ -73,12 +67,10 @@ Tensor *ag_sqrt_at(AgSite at, Tensor *x);
  * dx = dy sign(x) */
 Tensor *ag_abs_at(AgSite at, Tensor *x);
 
-/* y = tanh x
- * dx = dy (1 - y^2) */
+/* y = tanh x; dx = dy (1 - y^2) */
 Tensor *ag_tanh_at(AgSite at, Tensor *x);
 
-/* y = 1 / (1 + e^-x)
- * dx = dy y (1 - y) */
+/* y = 1 / (1 + e^-x); dx = dy y (1 - y) */
 Tensor *ag_sigmoid_at(AgSite at, Tensor *x);
 
 /* y = max(0, x): NaN stays NaN, its gradient is 0 (PyTorch: dy); a subnormal dy counts as 0
@@ -89,8 +81,8 @@ Tensor *ag_relu_at(AgSite at, Tensor *x);
  * dx = dy y'(x) */
 Tensor *ag_gelu_at(AgSite at, Tensor *x);
 
-/* y = x/2 (1 + erf(x / sqrt 2)) = x Phi(x): Phi is the normal distribution, phi its density; 0 below -13, at -infinity
- *     too (PyTorch: NaN)
+/* y = x/2 (1 + erf(x / sqrt 2)) = x Phi(x): Phi is the normal distribution, phi its density; 0 below -13, at -infinity too
+ *     (PyTorch: NaN)
  * dx = dy (Phi(x) + x phi(x)) */
 Tensor *ag_gelu_erf_at(AgSite at, Tensor *x);
 
@@ -98,12 +90,10 @@ Tensor *ag_gelu_erf_at(AgSite at, Tensor *x);
  * dx = dy s (1 + x (1 - s)) with s = 1 / (1 + e^-x) */
 Tensor *ag_silu_at(AgSite at, Tensor *x);
 
-/* y = ln(1 + e^x)
- * dx = dy / (1 + e^-x) */
+/* y = ln(1 + e^x); dx = dy / (1 + e^-x) */
 Tensor *ag_softplus_at(AgSite at, Tensor *x);
 
-/* y = erf x
- * dx = dy 2 / sqrt(pi) e^(-x^2) */
+/* y = erf x; dx = dy 2 / sqrt(pi) e^(-x^2) */
 Tensor *ag_erf_at(AgSite at, Tensor *x);
 
 /* y = sin x, x in radians: NaN where |x| > 1e5 (PyTorch: the sine)
@@ -118,16 +108,13 @@ Tensor *ag_cos_at(AgSite at, Tensor *x);
  * dx = 0 */
 Tensor *ag_sign_at(AgSite at, Tensor *x);
 
-/* y = factor x
- * dx = factor dy */
+/* y = factor x; dx = factor dy */
 Tensor *ag_scale_at(AgSite at, Tensor *x, double factor);
 
-/* y = x + number
- * dx = dy */
+/* y = x + number; dx = dy */
 Tensor *ag_add_scalar_at(AgSite at, Tensor *x, double number);
 
-/* y = x^exponent
- * dx = dy exponent x^(exponent - 1) */
+/* y = x^exponent; dx = dy exponent x^(exponent - 1) */
 Tensor *ag_pow_scalar_at(AgSite at, Tensor *x, double exponent);
 
 /* y = x limited to low..high: low above high is a usage error (PyTorch: high)
@@ -138,8 +125,7 @@ Tensor *ag_clamp_at(AgSite at, Tensor *x, double low, double high);
  * dx = 0 where mask, else dy */
 Tensor *ag_masked_fill_at(AgSite at, Tensor *x, Tensor *mask, double value);
 
-/* y = x / (1-p) with probability 1-p, else 0: p in [0, 1); by this thread's generator; nn_dropout does nothing in
- *     evaluation
+/* y = x / (1-p) with probability 1-p, else 0: p in [0, 1); by this thread's generator; nn_dropout does nothing in evaluation
  * dx = dy / (1-p) where kept, else 0 */
 Tensor *ag_dropout_at(AgSite at, Tensor *x, double p);
 
@@ -154,31 +140,29 @@ Tensor *ag_matmul_at(AgSite at, Tensor *a, Tensor *b);
  * dx = dy weight, dweight = dy^T x, dbias = sum of dy over rows */
 Tensor *ag_linear_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias);
 
-/* y = softmax(q k^T / sqrt(K)) v in each of how.heads parts of the last dimension: q (B,T,D), k and v (B,S,D), mask
- *     AG_BOOL broadcast to (B,heads,T,S) or NULL -> (B,T,D), K = D/heads; a mask of reals is added to q k^T / sqrt(K)
- *     instead (ALiBi, T5), and -infinity hides; with fewer heads of keys and values k and v are (B,S,kv_heads K);
- *     AgAttention in types.h has the options; a query that sees no key gets 0; NaN in a masked key does not reach y
- *     (PyTorch: NaN), in its value it does
- * with W the weights and dW = dy v^T: dv = W^T dy, dmask = W (dW - sum(dW W)), ds = dmask / sqrt(K), dq = ds k, dk =
- *     ds^T q */
+/* y = softmax(q k^T / sqrt(K)) v in each of how.heads parts of the last dimension: q (B,T,D), k and v (B,S,D), mask AG_BOOL
+ *     broadcast to (B,heads,T,S) or NULL -> (B,T,D), K = D/heads; a mask of reals is added to q k^T / sqrt(K) instead
+ *     (ALiBi, T5), and -infinity hides; with fewer heads of keys and values k and v are (B,S,kv_heads K); AgAttention in
+ *     types.h has the options; a query that sees no key gets 0; NaN in a masked key does not reach y (PyTorch: NaN), in its
+ *     value it does
+ * with W the weights and dW = dy v^T: dv = W^T dy, dmask = W (dW - sum(dW W)), ds = dmask / sqrt(K), dq = ds k, dk = ds^T q */
 Tensor *ag_attention_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how);
 
-/* y = attention of a sequence to itself: queries, keys and values side by side in qkv (B,T,3D), or (B,T,(heads + 2
- *     kv_heads) K) -> (B,T,D)
+/* y = attention of a sequence to itself: queries, keys and values side by side in qkv (B,T,3D), or (B,T,(heads + 2 kv_heads)
+ *     K) -> (B,T,D)
  * as attention */
 Tensor *ag_self_attention_at(AgSite at, Tensor *qkv, Tensor *mask, AgAttention how);
 
-/* y = x with the pairs of entries (a, b) of each of `heads` parts of the last dimension turned: x (B,T,D); a pair
- *     becomes a cos - b sin, b cos + a sin, with row t of the table (T,D/heads) of ag_rope_table; pair i is entries i
- *     and i+K/2 of a part of width K, as in Hugging Face's files, or 2i and 2i+1 if `adjacent` (Su et al. 2021)
+/* y = x with the pairs of entries (a, b) of each of `heads` parts of the last dimension turned: x (B,T,D); a pair becomes a
+ *     cos - b sin, b cos + a sin, with row t of the table (T,D/heads) of ag_rope_table; pair i is entries i and i+K/2 of a
+ *     part of width K, as in Hugging Face's files, or 2i and 2i+1 if `adjacent` (Su et al. 2021)
  * dx = dy turned by the negative angles */
 Tensor *ag_rope_at(AgSite at, Tensor *x, Tensor *table, int heads, bool adjacent);
 
-/* y = bias[o] + sum over c,p,q of weight[o,c,p,q] x[b,c,i stride+p-padding,j stride+q-padding] at (b,o,i,j): x
- *     (B,C,H,W), 0 outside, weight (O,C,h,w), bias (O) or NULL -> (B,O,(H+2 padding-h)/stride+1,(W+2
- *     padding-w)/stride+1)
- * dx = each dy[b,o,i,j] times weight[o], added at its place; dweight = each dy times the part of x under its window;
- *     dbias = sum of dy over b, i, j */
+/* y = bias[o] + sum over c,p,q of weight[o,c,p,q] x[b,c,i stride+p-padding,j stride+q-padding] at (b,o,i,j): x (B,C,H,W), 0
+ *     outside, weight (O,C,h,w), bias (O) or NULL -> (B,O,(H+2 padding-h)/stride+1,(W+2 padding-w)/stride+1)
+ * dx = each dy[b,o,i,j] times weight[o], added at its place; dweight = each dy times the part of x under its window; dbias =
+ *     sum of dy over b, i, j */
 Tensor *ag_conv2d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding);
 
 /* y = conv2d with groups, and a stride, padding and dilation of height and of width: weight (O,C/groups,h,w); AgConv in
@@ -190,11 +174,10 @@ Tensor *ag_conv2d_with_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, Ag
  *     function of conv2d in x, which makes images larger: x (B,C,H,W), weight (C,O,h,w), bias (O) or NULL -> (B,O,(H-1)
  *     stride-2 padding+h+output_padding,..); output_padding < stride
  * dx = conv2d of dy with weight; dweight = each x times the part of dy under its window; dbias = sum of dy over b, i, j */
-Tensor *ag_conv_transpose2d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding, int
-                               output_padding);
+Tensor *ag_conv_transpose2d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding, int output_padding);
 
-/* y = largest item of x in windows of size x size, `stride` apart: x (B,C,H,W) -> (B,C,(H+2 padding-size)/stride+1,..);
- *     the padding, at most size/2, counts as -infinity; NaN if there is one
+/* y = largest item of x in windows of size x size, `stride` apart: x (B,C,H,W) -> (B,C,(H+2 padding-size)/stride+1,..); the
+ *     padding, at most size/2, counts as -infinity; NaN if there is one
  * dy goes to the first largest, or to the first NaN (PyTorch: the last NaN) */
 Tensor *ag_max_pool2d_at(AgSite at, Tensor *x, int size, int stride, int padding);
 
@@ -202,9 +185,8 @@ Tensor *ag_max_pool2d_at(AgSite at, Tensor *x, int size, int stride, int padding
  * dx = sum of dy / size^2 over the windows that have it */
 Tensor *ag_mean_pool2d_at(AgSite at, Tensor *x, int size, int stride, int padding);
 
-/* over dimensions: x AG_REAL; dims and dim count from 0, negative ones from the last; they are removed, or kept with
- *     size 1 if `keep`; one that x does not have, or that is named twice, is a usage error; a scalar is a vector of one
- *     item */
+/* over dimensions: x AG_REAL; dims and dim count from 0, negative ones from the last; they are removed, or kept with size 1
+ *     if `keep`; one that x does not have, or that is named twice, is a usage error; a scalar is a vector of one item */
 
 /* y = sum of x over dims: 0 if there is nothing to add
  * dx = dy, repeated */
@@ -222,13 +204,12 @@ Tensor *ag_max_dim_at(AgSite at, Tensor *x, int dim, bool keep);
  * dy goes to the first smallest */
 Tensor *ag_min_dim_at(AgSite at, Tensor *x, int dim, bool keep);
 
-/* y = mean of (x - mean)^2 over dims, n-1 for n if unbiased: n is the number of items; the default of PyTorch is
- *     unbiased
+/* y = mean of (x - mean)^2 over dims, n-1 for n if unbiased: n is the number of items; the default of PyTorch is unbiased
  * dx = dy 2 (x - mean) / n */
 Tensor *ag_var_dims_at(AgSite at, Tensor *x, AgDims dims, bool unbiased, bool keep);
 
-/* along a dimension: x AG_REAL -> y of x's shape; dim counts from 0, a negative one from the last; a scalar is a vector
- *     of one item */
+/* along a dimension: x AG_REAL -> y of x's shape; dim counts from 0, a negative one from the last; a scalar is a vector of
+ *     one item */
 
 /* y = sum of the items of x along dim up to this one
  * dx = sum of dy from this item on */
@@ -244,20 +225,20 @@ Tensor *ag_log_softmax_at(AgSite at, Tensor *x, int dim);
 
 /* ---- over the last dimension: x AG_REAL (..,D) -> y of x's shape ------------------------------------------------- */
 
-/* y = softmax of scale x along the last dimension among the entries where mask is true: mask AG_BOOL, broadcast to x,
- *     or NULL; the other entries are exactly 0, and so is a row without any
+/* y = softmax of scale x along the last dimension among the entries where mask is true: mask AG_BOOL, broadcast to x, or
+ *     NULL; the other entries are exactly 0, and so is a row without any
  * dx = scale y (dy - sum(dy y)) */
 Tensor *ag_masked_softmax_at(AgSite at, Tensor *x, Tensor *mask, double scale);
 
-/* y = gamma x / r over the last dimension, r = sqrt(mean(x^2) + eps): gamma (D) or NULL; 0 where r is (PyTorch: NaN)
- *     (Zhang and Sennrich 2019)
+/* y = gamma x / r over the last dimension, r = sqrt(mean(x^2) + eps): gamma (D) or NULL; 0 where r is (PyTorch: NaN) (Zhang
+ *     and Sennrich 2019)
  * dx = (g - n mean(g n)) / r with g = dy gamma, n = x / r; dgamma = sum dy n */
 Tensor *ag_rms_norm_at(AgSite at, Tensor *x, Tensor *gamma, double eps);
 
-/* y = gamma (x - mean) / deviation + beta over the last dimension: gamma, beta (D) or NULL; where the deviation is 0,
- *     that is in equal numbers with eps 0, y is beta and dx is 0 (PyTorch: NaN)
- * dx = (g - mean g - n mean(g n)) / deviation with g = dy gamma, n = (x - mean) / deviation; dgamma = sum dy n; dbeta =
- *     sum dy */
+/* y = gamma (x - mean) / deviation + beta over the last dimension: gamma, beta (D) or NULL; where the deviation is 0, that
+ *     is in equal numbers with eps 0, y is beta and dx is 0 (PyTorch: NaN)
+ * dx = (g - mean g - n mean(g n)) / deviation with g = dy gamma, n = (x - mean) / deviation; dgamma = sum dy n; dbeta = sum
+ *     dy */
 Tensor *ag_layer_norm_at(AgSite at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind);
 
 /* ---- rows and entries by number: ids AG_INT, all else AG_REAL; an id out of range is a usage error --------------- */
@@ -266,13 +247,13 @@ Tensor *ag_layer_norm_at(AgSite at, Tensor *x, Tensor *gamma, Tensor *beta, AgNo
  * dtable[id] = sum of dy over the places where ids is id */
 Tensor *ag_embedding_at(AgSite at, Tensor *table, Tensor *ids);
 
-/* y = items of x along dim, as torch.gather: y[o,j,i] = x[o, ids[o,j,i], i], where o and i are the dimensions before
- *     and after dim; ids has x's sizes except along dim, and y has ids' shape
+/* y = items of x along dim, as torch.gather: y[o,j,i] = x[o, ids[o,j,i], i], where o and i are the dimensions before and
+ *     after dim; ids has x's sizes except along dim, and y has ids' shape
  * dx = dy at the items taken, else 0 */
 Tensor *ag_gather_at(AgSite at, Tensor *x, int dim, Tensor *ids);
 
-/* y = x with the items of src added: y[o, ids[o,j,i], i] = x[..] + sum of src[o,j,i], the counterpart of gather; src
- *     has ids' shape
+/* y = x with the items of src added: y[o, ids[o,j,i], i] = x[..] + sum of src[o,j,i], the counterpart of gather; src has
+ *     ids' shape
  * dx = dy, dsrc = the items of dy at ids */
 Tensor *ag_scatter_add_at(AgSite at, Tensor *x, int dim, Tensor *ids, Tensor *src);
 
@@ -286,13 +267,13 @@ Tensor *ag_reshape_at(AgSite at, Tensor *x, AgShape shape);
  * dx = dy permuted back */
 Tensor *ag_permute_at(AgSite at, Tensor *x, AgDims order);
 
-/* y = items start..stop-1 along dim, negative ones counted from the end: a copy (PyTorch: a view); a range beyond x is
- *     a usage error (PyTorch cuts it off)
+/* y = items start..stop-1 along dim, negative ones counted from the end: a copy (PyTorch: a view); a range beyond x is a
+ *     usage error (PyTorch cuts it off)
  * dx = dy there, else 0 */
 Tensor *ag_slice_at(AgSite at, Tensor *x, int dim, int64_t start, int64_t stop);
 
-/* y = items ids[0], ids[1], ... of x along dim: ids (n), AG_INT: x (..,D,..) -> (..,n,..); an id out of range is a
- *     usage error. Mini-batches: docs/data.md
+/* y = items ids[0], ids[1], ... of x along dim: ids (n), AG_INT: x (..,D,..) -> (..,n,..); an id out of range is a usage
+ *     error. Mini-batches: docs/data.md
  * dx = sum of dy over the places where the item was taken */
 Tensor *ag_index_select_at(AgSite at, Tensor *x, int dim, Tensor *ids);
 
@@ -304,32 +285,32 @@ Tensor *ag_concat_at(AgSite at, Tensor **x, int n, int dim);
  * dx = sum of dy over the repeats */
 Tensor *ag_expand_at(AgSite at, Tensor *x, AgShape shape);
 
-/* losses: each a scalar; AG_MEAN divides by n, the number of items, or of the targets that count if they are ids
- *     (AG_INT); with AG_SUM n is 1 */
+/* losses: each a scalar; AG_MEAN divides by n, the number of items, or of the targets that count if they are ids (AG_INT);
+ *     with AG_SUM n is 1 */
 
 /* y = mean of (x - target)^2: x and target of one shape (PyTorch broadcasts)
  * dx = dy 2 (x - target) / n */
 Tensor *ag_mse_loss_at(AgSite at, Tensor *x, Tensor *target);
 
-/* y = -target ln s - (1 - target) ln(1 - s) with s = 1 / (1 + e^-logits): target in 0..1, of logits' shape; infinite at
- *     a logit of -infinity with a target above 0 (PyTorch: NaN)
+/* y = -target ln s - (1 - target) ln(1 - s) with s = 1 / (1 + e^-logits): target in 0..1, of logits' shape; infinite at a
+ *     logit of -infinity with a target above 0 (PyTorch: NaN)
  * dlogits = dy (s - target) / n, dtarget = -dy logits / n */
 Tensor *ag_binary_cross_entropy_at(AgSite at, Tensor *logits, Tensor *target, AgReduce reduce);
 
 /* y = -log softmax(logits)[target]: logits (..,V), target (..) ids; `ignore` targets (e.g. -100) are left out, with a
- *     gradient of 0 even in a row of NaN (PyTorch: NaN); `smoothing` of the weight is spread evenly over all V; without
- *     a target that counts the loss is 0 (PyTorch: NaN); a row of -infinity has an infinite loss and a softmax of 0
- *     (PyTorch: NaN)
+ *     gradient of 0 even in a row of NaN (PyTorch: NaN); `smoothing` of the weight is spread evenly over all V; without a
+ *     target that counts the loss is 0 (PyTorch: NaN); a row of -infinity has an infinite loss and a softmax of 0 (PyTorch:
+ *     NaN)
  * dlogits = dy (softmax - target) / n */
 Tensor *ag_cross_entropy_at(AgSite at, Tensor *logits, Tensor *target, AgReduce reduce, int ignore, double smoothing);
 
-/* y = -log softmax(x weight^T + bias)[target]: cross_entropy of linear: x (..,in), weight (V,in), bias (V) or NULL,
- *     target (..) ids; NaN in an ignored row of x reaches dweight alone (PyTorch: each gradient); up to 2^23 logits are
- *     kept, and all bits are those of cross_entropy of linear; of more, only a part exists at a time, and forward
- *     computes the gradients at once for dy = 1
+/* y = -log softmax(x weight^T + bias)[target]: cross_entropy of linear: x (..,in), weight (V,in), bias (V) or NULL, target
+ *     (..) ids; NaN in an ignored row of x reaches dweight alone (PyTorch: each gradient); up to 2^23 logits are kept, and
+ *     all bits are those of cross_entropy of linear; of more, only a part exists at a time, and forward computes the
+ *     gradients at once for dy = 1
  * with d = dy (softmax - target) / n: dx = d weight, dweight = d^T x, dbias = sum of d over rows */
-Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, Tensor *target, AgReduce reduce,
-                                   int ignore, double smoothing);
+Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, Tensor *target, AgReduce reduce, int
+                                   ignore, double smoothing);
 
 /* y = -log_p[target]: log_p (..,V), target (..) ids; without a target that counts the loss is 0 (PyTorch: NaN)
  * dlog_p = -dy / n at the target, else 0 */
@@ -340,8 +321,8 @@ Tensor *ag_nll_loss_at(AgSite at, Tensor *log_p, Tensor *target, AgReduce reduce
  * dlog_p = -dy target / n, dtarget = dy (ln target + 1 - log_p) / n */
 Tensor *ag_kl_div_at(AgSite at, Tensor *log_p, Tensor *target, AgReduce reduce);
 
-/* y = sum over rows of KL(t || p): log_p (..,V), target (..) ids; t is 1-s at the target, 0 at `padding`, s/(V-2)
- *     elsewhere, and a row whose target is `padding` adds nothing
+/* y = sum over rows of KL(t || p): log_p (..,V), target (..) ids; t is 1-s at the target, 0 at `padding`, s/(V-2) elsewhere,
+ *     and a row whose target is `padding` adds nothing
  * dlog_p = -dy t */
 Tensor *ag_label_smoothing_at(AgSite at, Tensor *log_p, Tensor *target, int padding, double smoothing);
 

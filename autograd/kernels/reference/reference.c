@@ -101,9 +101,8 @@ void ref_unary(KUnary f, int64_t n, real *y, const real *x, double p, double q)
 void ref_unary_backward(KUnary f, int64_t n, real *dx, const real *dy, const real *x, const real *y, double p, double q,
                         bool add)
 {
-    KReads reads = k_unary_reads(f);
     for (int64_t i = 0; i < n; i++) {
-        double d = unary_gradient(f, dy[i], reads == K_READS_X ? x[i] : 0, reads == K_READS_Y ? y[i] : 0, p, q);
+        double d = unary_gradient(f, dy[i], x ? x[i] : 0, y ? y[i] : 0, p, q);
         dx[i] = (real)(add ? dx[i] + d : d);
     }
 }
@@ -185,25 +184,6 @@ void ref_binary_backward(KBinary f, bool second, const KWalk *walk, real *da, co
         double d = binary_back(f, second, dy[i], a ? a[p.a] : 0, b ? b[p.b] : 0, y ? y[i] : 0);
         da[i] = (real)(add ? da[i] + d : d);
     }
-}
-
-static bool compare(AgCompare f, double a, double b)
-{
-    switch (f) {
-    case AG_EQ: return a == b;
-    case AG_NE: return a != b;
-    case AG_LT: return a < b;
-    case AG_LE: return a <= b;
-    case AG_GT: return a > b;
-    case AG_GE: return a >= b;
-    }
-    return false;
-}
-
-void ref_compare(AgCompare f, const KWalk *walk, uint8_t *y, const real *a, const real *b)
-{
-    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p))
-        *y++ = compare(f, a[p.a], b[p.b]);
 }
 
 void ref_select(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate, bool add)

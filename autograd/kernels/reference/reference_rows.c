@@ -173,6 +173,17 @@ void ref_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rstd, co
     }
 }
 
+void ref_sum_normalized(int64_t rows, int64_t n, real *y, const real *dy, const real *x, const real *mean, const real *rstd,
+                        bool add)
+{
+    for (int64_t j = 0; j < n; j++) {
+        double sum = 0;
+        for (int64_t r = 0; r < rows; r++)
+            sum += dy[r * n + j] * ((double)x[r * n + j] - (mean ? mean[r] : 0)) * rstd[r];
+        y[j] = (real)((add ? y[j] : 0) + sum);
+    }
+}
+
 /* y = g c r with c = x - mean, r = 1 / deviation:
  *     dx_j = r (g_j - mean g) - r' c_j sum(g c)
  * where r' c_j = -dr/dx_j: r^3 / N with eps inside the root, r^2 / (N sigma) outside, N the divisor of the variance. */
@@ -197,15 +208,8 @@ void ref_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real
             dx[r * n + j] = (real)((add_x ? dx[r * n + j] : 0) + d);
         }
     }
-    for (int64_t j = 0; j < n; j++) {
-        double sum_gamma = 0, sum_beta = 0;
-        for (int64_t r = 0; r < rows; r++) {
-            sum_gamma += dy[r * n + j] * ((double)x[r * n + j] - mean[r]) * rstd[r];
-            sum_beta += dy[r * n + j];
-        }
-        if (dgamma) dgamma[j] = (real)((add_gamma ? dgamma[j] : 0) + sum_gamma);
-        if (dbeta) dbeta[j] = (real)((add_beta ? dbeta[j] : 0) + sum_beta);
-    }
+    if (dgamma) ref_sum_normalized(rows, n, dgamma, dy, x, mean, rstd, add_gamma);
+    if (dbeta) ref_sum(1, rows, n, dbeta, dy, 1, add_beta);
 }
 
 /* ---- RMS norm, SwiGLU, rotations --------------------------------------------------------------------------------- */
@@ -236,12 +240,7 @@ void ref_rms_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *
             dx[r * n + j] = (real)((add_x ? dx[r * n + j] : 0) + d);
         }
     }
-    for (int64_t j = 0; j < n && dgamma; j++) {
-        double sum = 0;
-        for (int64_t r = 0; r < rows; r++)
-            sum += dy[r * n + j] * (double)x[r * n + j] * rstd[r];
-        dgamma[j] = (real)((add_gamma ? dgamma[j] : 0) + sum);
-    }
+    if (dgamma) ref_sum_normalized(rows, n, dgamma, dy, x, NULL, rstd, add_gamma);
 }
 
 void ref_rope(const KRope *p, real *y, const real *x, const real *table)

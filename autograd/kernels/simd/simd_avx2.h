@@ -23,13 +23,6 @@ INLINE vi viselect(vm m, vi a, vi b)   { return (vi)_mm256_blendv_epi8((__m256i)
 
 /* W bytes, as integers. */
 INLINE vi vload_bytes(const uint8_t *p) { return (vi)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)); }
-/* 1 where the mask is set, else 0, as W bytes. */
-INLINE void vstore_mask(uint8_t *p, vm m)
-{
-    __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32((__m256i)m, (__m256i)m), _mm256_setzero_si256());
-    __m128i all = _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
-    _mm_storel_epi64((__m128i *)p, _mm_and_si128(all, _mm_set1_epi8(1)));
-}
 
 /* The 64-bit products of unsigned lanes with m: high and low halves. */
 INLINE void vmul_wide(vi a, uint32_t m, vi *high, vi *low)

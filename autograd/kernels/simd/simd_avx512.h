@@ -33,8 +33,6 @@ INLINE vi viselect(vm m, vi a, vi b)   { return (vi)_mm512_mask_blend_epi32(m, (
 
 /* W bytes, as integers. */
 INLINE vi vload_bytes(const uint8_t *p) { return (vi)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)); }
-/* 1 where the mask is set, else 0, as W bytes. */
-INLINE void vstore_mask(uint8_t *p, vm m) { _mm_storeu_si128((__m128i *)p, _mm_maskz_set1_epi8(m, 1)); }
 
 /* The 64-bit products of unsigned lanes with m: high and low halves. */
 INLINE void vmul_wide(vi a, uint32_t m, vi *high, vi *low)

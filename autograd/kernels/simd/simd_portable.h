@@ -68,12 +68,6 @@ INLINE vf vsqrt(vf a)
 
 /* W bytes, as integers. */
 INLINE vi vload_bytes(const uint8_t *p) { return (vi){ p[0], p[1], p[2], p[3] }; }
-/* 1 where the mask is set, else 0, as W bytes. */
-INLINE void vstore_mask(uint8_t *p, vm m)
-{
-    for (int i = 0; i < W; i++)
-        p[i] = (uint8_t)(m[i] & 1);
-}
 
 /* The 64-bit products of unsigned lanes with m: high and low halves. */
 INLINE void vmul_wide(vi a, uint32_t m, vi *high, vi *low)
