@@ -208,13 +208,13 @@ static void use_vocabularies(void)
     KaeruText text;
     if (kaeru_text_open(&text, in_folder("a"))) kaeru_text_close(&text);
     KaeruVocab *characters = kaeru_vocab_chars(sample, strlen(sample));
-    ck_assert(kaeru_vocab_save(characters, in_folder("c.json"), NULL));
+    if (!kaeru_vocab_save(characters, in_folder("c.json"), NULL)) abort();     /* an assertion allocates memory */
     ag_free(characters);
     characters = kaeru_vocab_open(KAERU_CHARS, in_folder("c.json"), NULL);
     ag_free(kaeru_vocab_encode(characters, sample, strlen(sample), KAERU_AS_TEXT, &n));
     ag_free(characters);
     KaeruVocab *words = kaeru_vocab_words(story, strlen(story), 1);
-    ck_assert(kaeru_vocab_save(words, in_folder("w.json"), NULL));
+    if (!kaeru_vocab_save(words, in_folder("w.json"), NULL)) abort();     /* an assertion allocates memory */
     ag_free(words);
     words = kaeru_vocab_open(KAERU_WORDS, in_folder("w.json"), NULL);
     ag_free(kaeru_vocab_encode(words, story, strlen(story), KAERU_AS_TEXT, &count));

@@ -60,7 +60,8 @@ bool host_terminal(FILE *stream)
 int host_columns(void)
 {
     CONSOLE_SCREEN_BUFFER_INFO about;
-    return GetConsoleScreenBufferInfo(GetStdHandle(STD_OUTPUT_HANDLE), &about) ? about.srWindow.Right - about.srWindow.Left + 1 : 0;
+    bool known = GetConsoleScreenBufferInfo(GetStdHandle(STD_OUTPUT_HANDLE), &about);
+    return known ? about.srWindow.Right - about.srWindow.Left + 1 : 0;
 }
 
 bool host_utf8(void)

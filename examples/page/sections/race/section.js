@@ -5,7 +5,8 @@ function startRace(engine) {
     const KINDS = [{ name: 'plain', label: 'f(x)', color: VERMILION, dash: '9 5' },
         { name: 'skip', label: 'x + f(x)', color: BLUE }];
     const root = find('#race'), depth = find('#race-depth'), what = find('.what', root);
-    const [init, target, width, seeds, seed] = ['init', 'target', 'width', 'seeds', 'seed'].map((name) => find(`.${name}`, root));
+    const controls = ['init', 'target', 'width', 'seeds', 'seed'];
+    const [init, target, width, seeds, seed] = controls.map((name) => find(`.${name}`, root));
     let losses = [];                                        // of each step: one [f(x), x + f(x)] for each seed
     let norms = [];                                         // of each seed, at the step that is shown
     let found = new Map(), queue = [], hurry = false;
