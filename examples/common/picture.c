@@ -181,7 +181,7 @@ static Drawing draw_graph(const FrameNames *f)
     if (table) {
         captions_replace(source, table);
     }
-    free(table);
+    ag_free(table);
     Drawing result = draw(argv, source, f->name);
     ag_free(source);
     return result;
