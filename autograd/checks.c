@@ -17,7 +17,7 @@ static bool declares(const Tensor *y, const Tensor *t)
     if (related && (y->op->needs & NEEDS_Y)) return true;
     for (int i = 0; i < y->n_in; i++) {
         if (y->in[i] != t) continue;
-        if (reads_input(y->op, i)) return true;
+        if (reads_input(y, i)) return true;
         related = true;
     }
     return !related;
@@ -88,6 +88,9 @@ void check_alive(AgSite at, const char *what, const char *argument, const Tensor
 void check_tensor(AgSite at, const char *what, const char *argument, const Tensor *t, AgDType dtype)
 {
     check_alive(at, what, argument, t);
+    if (t->dtype == AG_PACKED && dtype != AG_PACKED)
+        ag_usage_error(at, what, "%s is kept in bfloat16 (AG_PACKED), expected %s: ag_from_bf16 gives its values as reals",
+                       argument, dtype_name(dtype));
     if (t->dtype != dtype)
         ag_usage_error(at, what, "%s is %s, expected %s", argument, dtype_name(t->dtype), dtype_name(dtype));
     if (rule && !declares(rule, t)) error_undeclared_read(t);

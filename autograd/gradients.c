@@ -109,7 +109,7 @@ static void share_gradient(Tensor *x, Tensor *y)
  * run again (the graph is kept, or another loss uses y) and for ag_find_nan, which reports the inputs of a rule. */
 void rule_has_read(Tensor *y)
 {
-    if (y->input_read || graph_kept() || observer[FIND_NAN] || y->users > 0 || !y->in[0]->op) return;
+    if (y->input_read || graph_kept() || observer[FIND_NAN] || y->users > 0 || !y->in[0]->op || y->spared[0]) return;
     y->in[0]->readers--;
     y->input_read = true;
 }

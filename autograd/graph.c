@@ -38,11 +38,15 @@ static Tensor *record(AgSite at, const Op *op, Tensor *y, Tensor *const *in, int
     if (observer[GUARD]) y->hash = scope_alloc(at, op->name, (size_t)(n + 1) * sizeof *y->hash);
     y->op = op;
     y->requires_grad = true;
+    if (op->crosswise && n > 1) {
+        y->spared[0] = !in[1]->requires_grad;
+        y->spared[1] = !in[0]->requires_grad;
+    }
     for (int i = 0; i < n; i++) {
         if (!in[i] || !in[i]->op) continue;             /* leaves are never released */
         if (in[i]->thread != thread_id()) error_of_another_thread(at, op->name, in[i]);
         in[i]->users++;
-        if (reads_input(op, i)) in[i]->readers++;
+        if (reads_input(y, i)) in[i]->readers++;
     }
     if (op->needs & NEEDS_Y) y->readers++;
     return y;
@@ -117,7 +121,7 @@ static void release_node(Tensor *y)
         Tensor *x = y->in[i];
         if (!x || !x->op) continue;
         x->users--;
-        bool reader = reads_input(y->op, i) || y->holds_inputs;
+        bool reader = reads_input(y, i) || y->holds_inputs;
         if (reader && !(i == 0 && y->input_read)) x->readers--;
         if (x->grad && can_release(x)) release_value(x);
     }

@@ -8,6 +8,7 @@
 #define KAERU_INTERNAL_H
 
 #include "kaeru/graph.h"
+#include "bf16.h"
 #include "kernels.h"
 #include "memory.h"
 
@@ -25,6 +26,7 @@ struct Tensor {
     bool input_read;            /* its rule reads input 0 no more (rule_has_read) */
     bool kept;                  /* ag_recompute keeps its value */
     bool holds_inputs;          /* counted among the readers of its inputs, because `restore` will read them */
+    bool spared[2];             /* its rule does not read input 0 or 1, because the gradient that needs it is not wanted */
     bool listed;                /* recompute.c has it in a list of values to compute */
     bool infinite;              /* it holds an infinity on purpose, so ag_find_nan does not search it */
     AgShape shape;
@@ -74,9 +76,11 @@ static inline void *values(const Tensor *t)
 static inline real *reals(const Tensor *t) { return values(t); }
 /* For an argument that a kernel reads only in some cases (see the kernels' headers): the value may be released otherwise. */
 static inline const real *reals_if(const Tensor *t, bool is_read) { return is_read ? reals(t) : NULL; }
+/* Those of a weight that may be packed: NULL then. */
+static inline const real *weight_reals(const Tensor *t) { return reals_if(t, t->dtype == AG_REAL); }
 static inline int32_t *ints(const Tensor *t) { return values(t); }
 static inline uint8_t *bools(const Tensor *t) { return values(t); }
-size_t dtype_size(AgDType dtype);
+size_t dtype_size(AgDType dtype);                   /* of an item; of AG_PACKED, at most that */
 const char *dtype_name(AgDType dtype);
 
 /* A tensor of the innermost scope, values undefined. */
@@ -90,6 +94,15 @@ static inline double number_at(AgDType dtype, const void *values, int64_t i)
     return dtype == AG_REAL ? (double)((const real *)values)[i] : dtype == AG_INT ? ((const int32_t *)values)[i]
                                                                  : ((const uint8_t *)values)[i] != 0;
 }
+/* ---- tensors of type AG_PACKED (packed.c) ------------------------------------------------------------------------ */
+
+/* The size of a tensor's values. */
+size_t value_bytes(const AgShape *shape, AgDType dtype);
+void check_packed_shape(AgSite at, const char *what, const AgShape *shape);
+/* Copies rows of panels with `width` columns to dense rows of pairs. */
+void unpack_rows(const uint32_t *panels, int64_t width, int64_t first, int64_t n, uint32_t *dense);
+void unpack_row_as_reals(const Tensor *packed, int64_t row, real *out);
+
 /* A number with 5 digits, with a point in every locale. */
 void print_number(FILE *out, double x);
 
@@ -136,18 +149,23 @@ typedef struct Op {
     bool is_product;            /* recomputing takes long: only AG_PRODUCTS does it */
     bool shares;                /* `compute` gives y the memory of its input */
     int needs;
+    bool crosswise;             /* each of inputs 0 and 1 is read for the gradient of the other one alone */
     int kernel;                 /* of unary_backward: a KUnary; of binary_backward: a KBinary */
 } Op;
 extern const Op op_table[];     /* indexed by OP_add, ... (ops/table.h) */
-/* Whether the rule reads the value of input i. */
-static inline bool reads_input(const Op *op, int i)
+/* Whether the rule of an operation, or of y in particular, reads the value of input i. */
+static inline bool op_reads_input(const Op *op, int i)
 {
     return (op->needs & NEEDS_ALL_X) || (i < AG_CUSTOM_INPUTS && (op->needs & AG_NEEDS_X(i)));
+}
+static inline bool reads_input(const Tensor *y, int i)
+{
+    return op_reads_input(y->op, i) && !(i < 2 && y->spared[i]);
 }
 /* Input i of y, or y itself for i = n_in, if y's rule reads its values; else NULL. */
 static inline Tensor *read_by_rule(Tensor *y, int i)
 {
-    return i < y->n_in ? (reads_input(y->op, i) ? y->in[i] : NULL) : y->op->needs & NEEDS_Y ? y : NULL;
+    return i < y->n_in ? (reads_input(y, i) ? y->in[i] : NULL) : y->op->needs & NEEDS_Y ? y : NULL;
 }
 
 /* Creates the result of operation `op` (OP_add, ...) on up to three inputs (NULL: absent): a tensor of that shape, values
@@ -197,10 +215,15 @@ void check_leaf(AgSite at, const char *what, const char *argument, const Tensor 
 void *values_to_write(AgSite at, const char *what, const char *argument, Tensor *t, AgDType dtype);
 /* Alive, of that type, value not released. */
 void check_tensor(AgSite at, const char *what, const char *argument, const Tensor *t, AgDType dtype);
-/* The same for any type. */
+/* The same for any type but AG_PACKED. */
 static inline void check_any(AgSite at, const char *what, const char *argument, const Tensor *t)
 {
-    check_tensor(at, what, argument, t, t ? (AgDType)t->dtype : AG_REAL);
+    check_tensor(at, what, argument, t, t && t->dtype != AG_PACKED ? (AgDType)t->dtype : AG_REAL);
+}
+/* The same for reals or a packed matrix. */
+static inline void check_weight(AgSite at, const char *what, const char *argument, const Tensor *t)
+{
+    check_tensor(at, what, argument, t, t && t->magic == TENSOR_ALIVE && t->dtype == AG_PACKED ? AG_PACKED : AG_REAL);
 }
 /* A dimension number made non-negative and checked. */
 int  check_dim(AgSite at, const char *what, const Tensor *x, int dim);

@@ -31,7 +31,7 @@ static void leave_inputs(Tensor *t)
 {
     for (int i = 0; t->holds_inputs && i < t->n_in; i++) {
         Tensor *x = t->in[i];
-        if (!x || !x->op || reads_input(t->op, i)) continue;
+        if (!x || !x->op || reads_input(t, i)) continue;
         x->readers--;
         if (x->restore && can_release(x)) release_value(x);
     }
@@ -78,7 +78,7 @@ static void hold_inputs(Tensor *t)
     if (t->data || t->holds_inputs || t->readers == 0) return;
     t->holds_inputs = true;
     for (int i = 0; i < t->n_in; i++)
-        if (t->in[i] && t->in[i]->op && !reads_input(t->op, i)) t->in[i]->readers++;
+        if (t->in[i] && t->in[i]->op && !reads_input(t, i)) t->in[i]->readers++;
 }
 
 /* Whether it takes little time to compute t's value. If linear and an activation were computed in one pass, the input of the
@@ -98,7 +98,7 @@ static void keep_inputs(const Tensor *t, bool of_rule)
 {
     for (int i = 0; i < t->n_in; i++) {
         Tensor *x = t->in[i];
-        if (x && ((of_rule && reads_input(t->op, i)) || (x->buffer && x->buffer == t->buffer))) x->kept = true;
+        if (x && ((of_rule && reads_input(t, i)) || (x->buffer && x->buffer == t->buffer))) x->kept = true;
     }
 }
 

@@ -54,12 +54,14 @@ int64_t check_shape(AgSite at, const char *what, const AgShape *shape)
 
 size_t dtype_size(AgDType dtype)
 {
-    return dtype == AG_REAL ? sizeof(real) : dtype == AG_INT ? sizeof(int32_t) : sizeof(uint8_t);
+    static const size_t size[] = { sizeof(real), sizeof(int32_t), sizeof(uint8_t), sizeof(uint16_t) };
+    return size[dtype];
 }
 
 const char *dtype_name(AgDType dtype)
 {
-    return dtype == AG_REAL ? "AG_REAL" : dtype == AG_INT ? "AG_INT" : "AG_BOOL";
+    static const char *const name[] = { "AG_REAL", "AG_INT", "AG_BOOL", "AG_PACKED" };
+    return name[dtype];
 }
 
 int check_dim(AgSite at, const char *what, const Tensor *x, int dim)

@@ -53,10 +53,11 @@ static Tensor *owned_header(AgSite at, const char *what, const AgShape *shape, A
 Tensor *tensor_new_owned_at(AgSite at, AgShape shape, AgDType dtype)
 {
     const char *what = user_call()->function ? user_call()->function : "tensor_new_owned";      /* for the layer's caller */
-    if ((int)dtype < AG_REAL || dtype > AG_BOOL)
-        ag_usage_error(at, what, "%d is not an AgDType; expected AG_REAL, AG_INT or AG_BOOL", (int)dtype);
-    int64_t numel = check_shape(at, what, &shape);
-    size_t bytes = checked_bytes(at, what, numel, dtype);
+    if ((int)dtype < AG_REAL || dtype > AG_PACKED)
+        ag_usage_error(at, what, "%d is not an AgDType; expected AG_REAL, AG_INT, AG_BOOL or AG_PACKED", (int)dtype);
+    if (dtype == AG_PACKED) check_packed_shape(at, what, &shape);
+    checked_bytes(at, what, check_shape(at, what, &shape), dtype);
+    size_t bytes = value_bytes(&shape, dtype);
     Tensor *t = owned_header(at, "tensor_new_owned", &shape, dtype);
     t->buffer = buffer_new_lasting(at, what, bytes);
     t->data = memset(buffer_data(t->buffer), 0, bytes);
@@ -158,9 +159,9 @@ Tensor *tensor_bools_at(AgSite at, AgShape shape, const uint8_t *values)
 
 Tensor *ag_keep_at(AgSite at, const Tensor *t)
 {
-    check_any(at, __func__, "t", t);
+    check_tensor(at, __func__, "t", t, t ? (AgDType)t->dtype : AG_REAL);
     Tensor *kept = tensor_new_owned_at(at, t->shape, t->dtype);
-    memcpy(kept->data, t->data, (size_t)t->numel * dtype_size(t->dtype));
+    memcpy(kept->data, t->data, value_bytes(&t->shape, t->dtype));
     return kept;
 }
 
@@ -258,12 +259,12 @@ double tensor_item_at(AgSite at, const Tensor *t)
 
 void tensor_copy_at(AgSite at, Tensor *dst, const Tensor *src)
 {
-    check_any(at, __func__, "dst", dst);
+    check_alive(at, __func__, "dst", dst);
     check_tensor(at, __func__, "src", src, dst->dtype);
     if (!ag_shape_equal(dst->shape, src->shape))
         ag_usage_error(at, __func__, "dst %s and src %s differ in shape", shape_text(dst->shape), shape_text(src->shape));
     void *values = values_to_write(at, __func__, "dst", dst, dst->dtype);
-    if (values != src->data) memcpy(values, src->data, (size_t)src->numel * dtype_size(src->dtype));
+    if (values != src->data) memcpy(values, src->data, value_bytes(&src->shape, src->dtype));
 }
 
 Tensor *tensor_name_at(AgSite at, Tensor *t, const char *name)

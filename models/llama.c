@@ -88,11 +88,17 @@ Tensor *llama_forward_at(AgSite at, Llama *m, Tensor *ids)
 
 /* ---- construction ------------------------------------------------------------------------------------------------ */
 
-/* A layer of zeros: llama_new gives the matrices their first values, llama_open those of a file. */
-static Linear *linear_new(int64_t in, int64_t out, bool bias)
+/* A matrix of zeros: llama_new gives it its first values, llama_open those of a file. */
+static void add_matrix(Module *layer, Tensor **weight, AgShape shape, bool frozen)
+{
+    bool packed = frozen && shape.dim[1] % 2 == 0;
+    nn_add_tensor(layer, weight, shape, packed ? AG_PACKED : AG_REAL, !packed, true, "weight");
+}
+
+static Linear *linear_new(int64_t in, int64_t out, bool bias, bool frozen)
 {
     Linear *l = nn_new(Linear);
-    nn_param(l, weight, SHAPE(out, in));
+    add_matrix(&l->module, &l->weight, SHAPE(out, in), frozen);
     if (bias) nn_param(l, bias, SHAPE(out));
     return l;
 }
@@ -104,10 +110,10 @@ static LlamaAttention *attention_new(const LlamaOptions *o)
     a->heads = (int)o->heads;
     a->kv_heads = (int)o->kv_heads;
     a->dropout = o->dropout;
-    nn_child(a, q_proj, linear_new(o->width, queries, o->qkv_bias));
-    nn_child(a, k_proj, linear_new(o->width, keys, o->qkv_bias));
-    nn_child(a, v_proj, linear_new(o->width, keys, o->qkv_bias));
-    nn_child(a, o_proj, linear_new(queries, o->width, o->out_bias));
+    nn_child(a, q_proj, linear_new(o->width, queries, o->qkv_bias, o->frozen));
+    nn_child(a, k_proj, linear_new(o->width, keys, o->qkv_bias, o->frozen));
+    nn_child(a, v_proj, linear_new(o->width, keys, o->qkv_bias, o->frozen));
+    nn_child(a, o_proj, linear_new(queries, o->width, o->out_bias, o->frozen));
     if (o->head_norms) {
         nn_child(a, q_norm, nn_rms_norm_new_with(o->head_width, o->eps));
         nn_child(a, k_norm, nn_rms_norm_new_with(o->head_width, o->eps));
@@ -118,9 +124,9 @@ static LlamaAttention *attention_new(const LlamaOptions *o)
 static LlamaMlp *mlp_new(const LlamaOptions *o)
 {
     LlamaMlp *m = nn_new(LlamaMlp);
-    nn_child(m, gate_proj, linear_new(o->width, o->hidden, false));
-    nn_child(m, up_proj, linear_new(o->width, o->hidden, false));
-    nn_child(m, down_proj, linear_new(o->hidden, o->width, false));
+    nn_child(m, gate_proj, linear_new(o->width, o->hidden, false, o->frozen));
+    nn_child(m, up_proj, linear_new(o->width, o->hidden, false, o->frozen));
+    nn_child(m, down_proj, linear_new(o->hidden, o->width, false, o->frozen));
     return m;
 }
 
@@ -138,7 +144,7 @@ static LlamaBody *body_new(const LlamaOptions *o)
 {
     LlamaBody *b = nn_new(LlamaBody);
     nn_child(b, embed_tokens, nn_new(Embedding));
-    nn_param(b->embed_tokens, weight, SHAPE(o->vocab, o->width));
+    add_matrix(&b->embed_tokens->module, &b->embed_tokens->weight, SHAPE(o->vocab, o->width), o->frozen);
     nn_child(b, layers, nn_list_new());
     for (int64_t i = 0; i < o->layers; i++) nn_list_add(b->layers, layer_new(o));
     nn_child(b, norm, nn_rms_norm_new_with(o->width, o->eps));
@@ -174,7 +180,7 @@ Llama *llama_of_zeros(LlamaOptions options)
     m->module.lm = &functions;
     m->options = options;
     nn_child(m, model, body_new(&options));
-    nn_child(m, lm_head, options.tied ? nn_new(Linear) : linear_new(options.width, options.vocab, false));
+    nn_child(m, lm_head, options.tied ? nn_new(Linear) : linear_new(options.width, options.vocab, false, options.frozen));
     if (options.tied) nn_tie(m->lm_head, weight, m->model->embed_tokens->weight);
     nn_buffer_with(m, frequencies, SHAPE(options.head_width / 2), AG_REAL, false);
     set_frequencies(m);
@@ -185,6 +191,7 @@ Llama *llama_new_at(AgSite at, LlamaOptions options)
 {
     AG_LAYER(at);
     if (!nn_fields_check(&llama_fields, &options)) ag_usage_error(at, __func__, "%s", ag_error());
+    options.frozen = false;
     Llama *m = llama_of_zeros(options);
     NnParameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++)

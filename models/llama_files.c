@@ -1,6 +1,9 @@
 /* llama_files.c: loads a Llama from a checkpoint, and reads and writes folders in the layout of Hugging Face's library. The
  * parameters have the same names there. The sizes in config.json are checked against the weights before the model is
  * constructed. */
+#include <string.h>
+
+#include "kaeru/tensor_files.h"
 #include "models.h"
 #include "number.h"
 
@@ -123,27 +126,69 @@ bool llama_read_config(const Config *c, LlamaOptions *o)
 
 #define WEIGHTS "model.safetensors"
 
-static Llama *open_folder(void *owner, const char *folder)
+/* The path of the weights, or of their index. */
+static const char *weights_path(void *owner, const char *folder)
 {
-    LlamaOptions o;
     const char *weights = text_printf(owner, "%s/" WEIGHTS, folder);
-    Config c;
-    bool good = config_open(&c, text_printf(owner, "%s/config.json", folder)) && llama_read_config(&c, &o);
-    ag_free(c.owner);
-    if (!good) return NULL;
-    if (!file_exists(weights)) weights = text_printf(owner, "%s/" WEIGHTS ".index.json", folder);
-    if (!weights_may_hold(weights, llama_size(&o))) return NULL;
-    return model_filled(llama_of_zeros(o), weights, (NnLoadOptions){ .map = true });
+    return file_exists(weights) ? weights : text_printf(owner, "%s/" WEIGHTS ".index.json", folder);
 }
 
-Llama *llama_open_at(AgSite at, const char *folder)
+static bool is_bf16(const char *weights)
+{
+    NnTensorFile *f = tensor_file_open(weights);
+    if (!f) return false;
+    bool good = true;
+    for (int i = 0; good && i < tensor_file_count(f); i++) {
+        const NnFileTensor *t = tensor_file_item(f, i);
+        if (t->shape.ndim == 2 && strcmp(t->type, "BF16") != 0)
+            good = ag_set_error("%s: tensor \"%s\" is %s, expected BF16", weights, t->name, t->type);
+    }
+    ag_free(f);
+    return good;
+}
+
+bool llama_is_bf16_at(AgSite at, const char *folder)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "folder", folder);
     void *owner = ag_alloc(1, 1);
-    Llama *m = open_folder(owner, folder);
+    bool is = is_bf16(weights_path(owner, folder));
+    ag_free(owner);
+    return is;
+}
+
+static Llama *open_folder(void *owner, const char *folder, LlamaOpening how)
+{
+    LlamaOptions o;
+    Config c;
+    bool good = config_open(&c, text_printf(owner, "%s/config.json", folder)) && llama_read_config(&c, &o);
+    ag_free(c.owner);
+    if (!good) return NULL;
+    const char *weights = weights_path(owner, folder);
+    if (!weights_may_hold(weights, llama_size(&o))) return NULL;
+    o.frozen = how.weights == LLAMA_ROUNDED ||
+               (how.weights == LLAMA_FROZEN && ag_precision_now() == AG_BF16 && is_bf16(weights));
+    if (!memory_may_hold(folder, llama_size(&o) * (double)(o.frozen ? sizeof(uint16_t) : sizeof(ag_real)) + how.more_bytes))
+        return NULL;
+    Llama *m = model_filled(llama_of_zeros(o), weights, (NnLoadOptions){ .round = how.weights == LLAMA_ROUNDED,
+                                                                         .progress = how.progress, .arg = how.arg });
+    if (m && o.frozen) nn_freeze_bf16(m);                   /* norms and biases */
+    return m;
+}
+
+Llama *llama_open_with_at(AgSite at, const char *folder, LlamaOpening how)
+{
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "folder", folder);
+    void *owner = ag_alloc(1, 1);
+    Llama *m = open_folder(owner, folder, how);
     ag_free(owner);
     return m;
+}
+
+Llama *llama_open_at(AgSite at, const char *folder)
+{
+    return llama_open_with_at(at, folder, (LlamaOpening){ .weights = LLAMA_REALS });
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -168,7 +213,7 @@ static void put_ends(JsonWriter *w, const LlamaOptions *o)
     json_close(w, ']');
 }
 
-static JsonWriter *config_of(void *owner, const LlamaOptions *o)
+static JsonWriter *config_of(void *owner, const LlamaOptions *o, bool bf16)
 {
     bool qwen2 = o->qkv_bias && !o->out_bias;
     JsonWriter *w = o->head_norms ? config_writer(owner, "Qwen3ForCausalLM", "qwen3") :
@@ -176,23 +221,37 @@ static JsonWriter *config_of(void *owner, const LlamaOptions *o)
                             config_writer(owner, "LlamaForCausalLM", "llama");
     config_put(w, keys, o);
     json_put_text(w, "hidden_act", "silu");
+    if (bf16) json_put_text(w, "torch_dtype", "bfloat16");
     if (!qwen2) config_put(w, bias_key, o);
     put_rope(w, o);
     put_ends(w, o);
     return w;
 }
 
-bool llama_write_at(AgSite at, Llama *m, const char *folder)
+static bool write_folder(Llama *m, const char *folder, bool bf16)
 {
-    NN_LAYER(at, m);
-    ag_check_pointer_at(at, __func__, "folder", folder);
     if (m->options.out_bias && !m->options.qkv_bias)
         return ag_set_error("a model with a bias in o_proj alone has no form in Hugging Face's library");
     if (m->options.head_norms && m->options.qkv_bias != m->options.out_bias)
         return ag_set_error("a Qwen3 has biases in all four matrices of attention or in none");
     void *owner = ag_alloc(1, 1);
-    FileWriter *config = config_write(text_printf(owner, "%s/config.json", folder), config_of(owner, &m->options));
-    bool done = config_commit(config, config && nn_save(text_printf(owner, "%s/" WEIGHTS, folder), m));
+    FileWriter *config = config_write(text_printf(owner, "%s/config.json", folder), config_of(owner, &m->options, bf16));
+    const char *weights = text_printf(owner, "%s/" WEIGHTS, folder);
+    bool done = config_commit(config, config && (bf16 ? nn_save_bf16(weights, m) : nn_save(weights, m)));
     ag_free(owner);
     return done;
+}
+
+bool llama_write_at(AgSite at, Llama *m, const char *folder)
+{
+    NN_LAYER(at, m);
+    ag_check_pointer_at(at, __func__, "folder", folder);
+    return write_folder(m, folder, false);
+}
+
+bool llama_write_bf16_at(AgSite at, Llama *m, const char *folder)
+{
+    NN_LAYER(at, m);
+    ag_check_pointer_at(at, __func__, "folder", folder);
+    return write_folder(m, folder, true);
 }

@@ -34,6 +34,9 @@ int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64
 bool checkpoint_options(const char *path, const NnFields *fields, void *o);
 /* Whether the file has half of the numbers of such a model or more: if fewer than all, loading tells what is missing. */
 bool weights_may_hold(const char *path, double parameters);
+/* Whether this machine can give a program so many bytes more; otherwise false with ag_error(), which begins with `what`. True
+ * where the system does not tell. */
+bool memory_may_hold(const char *what, double bytes);
 /* The new model with the weights of the file; if they cannot be loaded, frees it and returns NULL. */
 void *model_filled(void *model, const char *path, NnLoadOptions how);
 

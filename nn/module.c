@@ -162,6 +162,7 @@ Tensor *nn_add_tensor_at(AgSite at, Module *parent, Tensor **field, AgShape shap
     WRITE_NAME(name, format);
     NnModuleSlot *slot = slot_reserve(at, __func__, parent, name, field);
     slot->not_saved = !saved;
+    slot->is_buffer = !trained && dtype != AG_PACKED;
     Tensor *t = tensor_new_owned_at(at, shape, dtype);
     slot_fill(parent, slot, NULL, t);
     ag_set_owner(t, parent);

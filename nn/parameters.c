@@ -1,5 +1,6 @@
 /* parameters.c: what uses the walk over the tensors of a module tree: parameter lists, modes, counts. */
 #include "kaeru/graph.h"
+#include "lora_parts.h"
 #include "slots.h"
 
 #include <string.h>
@@ -34,9 +35,16 @@ NnParameters *nn_parameters_at(AgSite at, void *module)
     return parameters_below(at, module, false, true);
 }
 
-NnParameters *saved_parameters(AgSite at, Module *m, bool with_ties)
+NnParameters *saved_parameters(AgSite at, Module *m, bool with_ties, bool without_frozen)
 {
-    return parameters_below(at, m, with_ties, false);
+    NnParameters *p = parameters_below(at, m, with_ties, false);
+    int n = 0;
+    for (int i = 0; i < p->n; i++) {
+        bool is_frozen = !p->item[i].trained && !first_slot(m, p->item[i].tensor)->is_buffer;
+        if (!without_frozen || !is_frozen) p->item[n++] = p->item[i];
+    }
+    p->n = n;
+    return p;
 }
 
 Tensor *nn_find_at(AgSite at, void *module, const char *name)
@@ -83,6 +91,22 @@ void nn_pack_weights_at(AgSite at, void *module, bool packed)
         if (packed) ag_pack_weight_at(at, slot->tensor);
         else ag_unpack_weight_at(at, slot->tensor);
     }
+}
+
+void nn_freeze_bf16_at(AgSite at, void *module)
+{
+    NN_LAYER(at, (Module *)module);
+    NnParameters *p = nn_parameters(module);
+    lora_freeze(p);
+    for (int i = 0; i < p->n; i++) {
+        const char *type = p->item[i].owner->type;
+        Tensor *t = p->item[i].tensor;
+        bool is_weight = strcmp(type, "Linear") == 0 || strcmp(type, "Embedding") == 0;
+        if (is_weight && tensor_dtype(t) == AG_REAL && tensor_ndim(t) == 2 && tensor_dim(t, 1) % 2 == 0 &&
+            !tensor_requires_grad(t))
+            ag_freeze_bf16_at(at, t);
+    }
+    ag_free(p);
 }
 
 int64_t count_below(Module *root, Module *m, bool trained)

@@ -15,6 +15,7 @@ typedef struct NnModuleSlot {
     Module *child;              /* a child, */
     Tensor *tensor;             /* or a tensor */
     bool tied;                  /* the tensor belongs to an earlier slot of the walk */
+    bool is_buffer;             /* it never had a gradient */
     bool not_saved;             /* a buffer that is not in files */
 } NnModuleSlot;
 
@@ -54,7 +55,8 @@ void fill_by_fan_in(double fan_in, Tensor *weight, Tensor *bias);
  * below root. */
 int64_t count_below(Module *root, Module *m, bool trained);
 
-/* As nn_parameters, but only what files have; with_ties: tied parameters once for each of their names. */
-NnParameters *saved_parameters(AgSite at, Module *m, bool with_ties);
+/* As nn_parameters, but only what files have, and not `without_frozen` parameters; with_ties: tied parameters once for each of
+ * their names. */
+NnParameters *saved_parameters(AgSite at, Module *m, bool with_ties, bool without_frozen);
 
 #endif

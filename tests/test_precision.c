@@ -196,9 +196,6 @@ START_TEST(packed_weights_change_nothing)
 }
 END_TEST
 
-/* ---- caches of keys and values in bfloat16 ----------------------------------------------------------------------- */
-
-/* Calls check(arg) with each instruction set. */
 static void with_each_isa(void (*check)(int arg), int arg)
 {
     const char *const isas[] = { k_isa(), "avx512", "avx2", "portable" };
@@ -207,6 +204,124 @@ static void with_each_isa(void (*check)(int arg), int arg)
     k_use_isa(isas[0]);
 }
 
+/* ---- frozen weights in bfloat16 alone ------------------------------------------------------------------------------ */
+
+enum { FROZEN_IN = 70, FROZEN_OUT = 293 };
+
+/* The result, the gradients of x and the loss of a head, by a weight that is packed or rounded reals. */
+static void use_frozen(bool packed, int64_t rows, Tensor **y, Tensor **dx, Tensor **head, Tensor **dhead, Tensor **found)
+{
+    ag_seed(5);
+    AgScope s = ag_begin(AG_RECORD);
+    ag_precision(AG_BF16);
+    Linear *layer = nn_linear_new_with(FROZEN_IN, FROZEN_OUT, true);
+    tensor_copy(layer->weight, ag_from_bf16(ag_to_bf16(layer->weight)));
+    if (packed) nn_freeze_bf16(layer);
+    tensor_set_requires_grad(layer->bias, true);
+    if (!packed) tensor_set_requires_grad(layer->weight, false);
+    ck_assert_int_eq(tensor_dtype(layer->weight), packed ? AG_PACKED : AG_REAL);
+    Tensor *x = tensor_normal(SHAPE(rows, FROZEN_IN), 0, 1), *target = tensor_ints(SHAPE(rows), NULL);
+    tensor_set_requires_grad(x, true);
+    Tensor *out = ag_retain(nn_linear(layer, x)), *loss = ag_linear_cross_entropy(x, layer->weight, NULL, target, AG_MEAN, -100, 0);
+    ag_backward(ag_sum(ag_mul(out, out)));
+    *y = ag_keep(out);
+    *dx = ag_keep(tensor_grad(x));
+    tensor_zero_grad(x);
+    ag_backward(loss);
+    *head = ag_keep(loss);
+    *dhead = ag_keep(tensor_grad(x));
+    *found = ag_keep(ag_embedding(layer->weight, tensor_ints(SHAPE(3), (int32_t[]){ 0, 17, FROZEN_OUT - 1 })));
+    ck_assert_ptr_null(tensor_grad_data(layer->weight));
+    ag_free(layer);
+    ag_end(s);
+    ag_precision(AG_FLOAT32);
+}
+
+static void check_frozen(int unused)
+{
+    (void)unused;
+    for (int64_t rows = 1; rows <= 40; rows += rows < 4 ? 1 : 18) {
+        Tensor *r[2][5];
+        for (int packed = 0; packed < 2; packed++)
+            use_frozen(packed, rows, &r[packed][0], &r[packed][1], &r[packed][2], &r[packed][3], &r[packed][4]);
+        for (int i = 0; i < 5; i++) {
+            ck_assert_mem_eq(tensor_data(r[0][i]), tensor_data(r[1][i]), (size_t)tensor_numel(r[0][i]) * sizeof(ag_real));
+            tensor_free(r[0][i]);
+            tensor_free(r[1][i]);
+        }
+    }
+}
+
+START_TEST(frozen_weights_in_two_bytes_change_nothing) { with_each_isa(check_frozen, 0); } END_TEST
+
+START_TEST(packed_matrices_are_read_and_written)
+{
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *w = tensor_new_owned(SHAPE(37, 6), AG_REAL), *packed = tensor_new_owned(SHAPE(37, 6), AG_PACKED);
+    ag_fill_normal(w, 0, 1);
+    Tensor *pairs = ag_to_bf16(w), *rounded = ag_from_bf16(pairs);
+    ag_packed_write(packed, 0, 20, (const uint32_t *)tensor_int_data(pairs));
+    ag_packed_write(packed, 20, 17, (const uint32_t *)tensor_int_data(pairs) + 20 * 3);
+    ck_assert_mem_eq(tensor_data(ag_from_bf16(packed)), tensor_data(rounded), 37 * 6 * sizeof(ag_real));
+    uint32_t rows[5 * 3];
+    ag_packed_read(packed, 14, 5, rows);
+    ck_assert_mem_eq(rows, tensor_int_data(pairs) + 14 * 3, sizeof rows);
+    Tensor *copy = ag_keep(packed);
+    ag_freeze_bf16(w);
+    tensor_copy(copy, w);
+    ck_assert_uint_eq(tensor_hash(copy, 3), tensor_hash(packed, 3));
+    if (sizeof(ag_real) == sizeof(float)) ck_assert_uint_eq(tensor_hash(rounded, 3), tensor_hash(packed, 3));
+    rows[4] ^= 1;
+    ag_packed_write(copy, 14, 5, rows);
+    ck_assert_uint_ne(tensor_hash(copy, 3), tensor_hash(packed, 3));
+
+    Tensor *x = tensor_ones(SHAPE(2, 6));
+    EXPECT_USAGE_ERROR("tensor_data: t is kept in bfloat16 (AG_PACKED), expected AG_REAL: ag_from_bf16 gives its values as reals",
+                       tensor_data(packed));
+    EXPECT_USAGE_ERROR("linear: weight is kept in bfloat16 (AG_PACKED), but products are in float32: expected "
+                       "ag_precision(AG_BF16)", ag_linear(x, packed, NULL));
+    EXPECT_USAGE_ERROR("ag_neg: x is kept in bfloat16", ag_neg(packed));
+    EXPECT_USAGE_ERROR("ag_transpose: x is kept in bfloat16", ag_transpose(packed, 0, 1));
+    EXPECT_USAGE_ERROR("tensor_set_requires_grad: t is kept in bfloat16", tensor_set_requires_grad(packed, true));
+    EXPECT_USAGE_ERROR("ag_packed_read: rows 36 to 38 of (37, 6)", ag_packed_read(packed, 36, 2, rows));
+    EXPECT_USAGE_ERROR("ag_packed_write: t is AG_REAL, expected AG_PACKED", ag_packed_write(x, 0, 1, rows));
+    EXPECT_USAGE_ERROR("tensor_new_owned: shape (2, 5), expected a matrix with an even number of columns for AG_PACKED",
+                       tensor_new_owned(SHAPE(2, 5), AG_PACKED));
+    EXPECT_USAGE_ERROR("ag_freeze_bf16: shape (6,), expected a matrix", ag_freeze_bf16(tensor_ones(SHAPE(6))));
+    tensor_free(copy);
+    tensor_free(packed);
+    tensor_free(w);
+    ag_end(s);
+    ck_assert_uint_eq(ag_memory().in_use, 0);
+}
+END_TEST
+
+/* The input of a frozen Linear is released, and that of a trained one is kept. */
+START_TEST(inputs_of_frozen_weights_are_not_kept)
+{
+    int64_t in_use[2];
+    for (int frozen = 0; frozen < 2; frozen++) {
+        AgScope s = ag_begin(AG_RECORD);
+        Linear *layer = nn_linear_new(256, 64);
+        if (frozen) nn_freeze_bf16(layer);
+        ag_precision(AG_BF16);
+        Tensor *x = tensor_set_requires_grad(tensor_ones(SHAPE(64, 256)), true);
+        AgMark mark = ag_mark();
+        Tensor *y = nn_linear(layer, ag_add(x, x));
+        ag_recompute(mark, y, AG_CHEAP);
+        in_use[frozen] = (int64_t)ag_memory().in_use;
+        ag_backward(ag_sum(y));
+        ag_free(layer);
+        ag_end(s);
+        ag_precision(AG_FLOAT32);
+    }
+    ck_assert_int_ge(in_use[0] - in_use[1], (int64_t)(64 * 256 * sizeof(ag_real)));
+}
+END_TEST
+
+/* ---- caches of keys and values in bfloat16 ----------------------------------------------------------------------- */
+
+/* Calls check(arg) with each instruction set. */
 static void check_same(const char *what, int64_t step, Tensor *x, Tensor *expected)
 {
     ck_assert(ag_shape_equal(tensor_shape(x), tensor_shape(expected)));
@@ -412,6 +527,9 @@ Suite *precision_suite(void)
     tcase_add_loop_test(tests, operands_are_rounded, 0, 4);
     tcase_add_test(tests, attention_is_rounded);
     tcase_add_test(tests, packed_weights_change_nothing);
+    tcase_add_test(tests, frozen_weights_in_two_bytes_change_nothing);
+    tcase_add_test(tests, packed_matrices_are_read_and_written);
+    tcase_add_test(tests, inputs_of_frozen_weights_are_not_kept);
     tcase_add_loop_test(tests, attention_to_a_cache_has_the_same_bits, 0, 7);
     tcase_add_loop_test(tests, models_with_a_cache_in_bfloat16_have_the_same_bits, 0, 3);
     tcase_add_loop_test(tests, a_cache_in_bfloat16_needs_half_of_the_memory, 0, 2);

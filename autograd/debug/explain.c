@@ -44,8 +44,8 @@ static void print_read(FILE *out, const Trace *trace, const Tensor *y)
     if (uses > 1) fprintf(out, " (complete: the sum over its %d uses)", uses);
     for (int j = 0; j < y->n_in; j++) {
         const Tensor *x = y->in[j];
-        bool print = x && reads_input(y->op, j);        /* once, if x is several inputs */
-        for (int k = 0; k < j && print; k++) print = y->in[k] != x || !reads_input(y->op, k);
+        bool print = x && reads_input(y, j);        /* once, if x is several inputs */
+        for (int k = 0; k < j && print; k++) print = y->in[k] != x || !reads_input(y, k);
         if (!print) continue;
         fprintf(out, "%s%s = ", between, symbol_of(trace, x));
         trace_values(out, x, x->data, MAX_ITEMS);

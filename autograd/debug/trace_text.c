@@ -229,7 +229,7 @@ static void write_all(FILE *out, const Tensor *t, const void *values)
 static void write_summary(FILE *out, const Tensor *t, const void *values)
 {
     double low = INFINITY, high = -INFINITY, squares = 0;
-    for (int64_t i = 0; i < t->numel; i++) {
+    for (int64_t i = 0; t->dtype != AG_PACKED && i < t->numel; i++) {
         double x = number_at(t->dtype, values, i);
         low = fmin(low, x);
         high = fmax(high, x);

@@ -18,12 +18,14 @@ void check_ids(AgSite at, const char *what, const Tensor *ids, int64_t below)
 void embedding_values(Tensor *y, const OpCall *c)
 {
     const Tensor *table = c->in[0], *ids = c->in[1];
-    k_gather_rows(ids->numel, table->shape.dim[1], reals(y), reals(table), ints(ids));
+    for (int64_t i = 0; table->dtype == AG_PACKED && i < ids->numel; i++)
+        unpack_row_as_reals(table, ints(ids)[i], reals(y) + i * table->shape.dim[1]);
+    if (table->dtype == AG_REAL) k_gather_rows(ids->numel, table->shape.dim[1], reals(y), reals(table), ints(ids));
 }
 
 Tensor *ag_embedding_at(AgSite at, Tensor *table, Tensor *ids)
 {
-    check_tensor(at, __func__, "table", table, AG_REAL);
+    check_weight(at, __func__, "table", table);
     check_tensor(at, __func__, "ids", ids, AG_INT);
     if (table->shape.ndim != 2 || ids->shape.ndim == AG_MAX_DIMS)
         ag_usage_error(at, __func__, "table %s and ids %s: expected a table (V,D)", shape_text(table->shape),

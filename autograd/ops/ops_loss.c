@@ -219,12 +219,12 @@ Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor 
         const real *part_x = reals(x) + row * part.in;
         const int32_t *part_target = ints(target) + row;
         part.rows = c.rows - row < step ? c.rows - row : step;
-        linear_product(&part, logits, NULL, part_x, reals(weight), bias ? reals(bias) : NULL, AG_IDENTITY);
+        linear_product(&part, logits, NULL, part_x, weight_reals(weight), bias ? reals(bias) : NULL, AG_IDENTITY);
         k_cross_entropy(part.rows, c.n, losses + row, top + row, log_sum + row, logits, part_target, ignore, smoothing);
         if (!at_once) continue;
         k_cross_entropy_backward(part.rows, c.n, logits, logits, top + row, log_sum + row, part_target, ignore, smoothing,
                                  scale, false);
-        linear_gradients(&part, grad_from(grad[0], row * part.in), grad[1], grad[2], logits, part_x, reals(weight));
+        linear_gradients(&part, grad_from(grad[0], row * part.in), grad[1], grad[2], logits, part_x, weight_reals(weight));
         grad[1].add = grad[2].add = true;
     }
     *reals(y) = mean_loss(&c, losses);
@@ -270,7 +270,7 @@ void linear_cross_entropy_backward(Tensor *y)
                              false);
     LinearSize size = linear_size(y, x, weight);
     Grad dbias = grad_into(y->in[2]), dweight = grad_into(weight), dx = grad_into(x);
-    linear_gradients(&size, dx, dweight, dbias, dlogits, reals(x), reals(weight));
+    linear_gradients(&size, dx, dweight, dbias, dlogits, reals(x), weight_reals(weight));
 }
 
 /* ---- nll_loss: y = mean over rows of -log_p[target]          dlog_p = -dy / n at the target, else 0 -------------- */

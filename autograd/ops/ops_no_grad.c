@@ -126,8 +126,14 @@ Tensor *ag_to_bf16_at(AgSite at, Tensor *x)
 
 Tensor *ag_from_bf16_at(AgSite at, Tensor *x)
 {
-    check_tensor(at, __func__, "x", x, AG_INT);
+    check_alive(at, __func__, "x", x);
     AgShape shape = x->shape;
+    if (x->dtype == AG_PACKED) {
+        Tensor *y = tensor_new(at, __func__, &shape, AG_REAL);
+        for (int64_t i = 0; i < shape.dim[0]; i++) unpack_row_as_reals(x, i, reals(y) + i * shape.dim[1]);
+        return y;
+    }
+    check_tensor(at, __func__, "x", x, AG_INT);
     if (shape.ndim < 1) ag_usage_error(at, __func__, "x is a scalar, expected one dimension or more");
     shape.dim[shape.ndim - 1] *= 2;
     Tensor *y = tensor_new(at, __func__, &shape, AG_REAL);

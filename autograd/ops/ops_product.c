@@ -142,7 +142,10 @@ void matmul_backward(Tensor *y)
 void check_linear(AgSite at, const char *what, const Tensor *x, const Tensor *weight, const Tensor *bias)
 {
     check_tensor(at, what, "x", x, AG_REAL);
-    check_tensor(at, what, "weight", weight, AG_REAL);
+    check_weight(at, what, "weight", weight);
+    if (weight->dtype == AG_PACKED && ag_precision_now() != AG_BF16)
+        ag_usage_error(at, what, "weight is kept in bfloat16 (AG_PACKED), but products are in float32: "
+                       "expected ag_precision(AG_BF16)");
     int ndim = x->shape.ndim;
     if (weight->shape.ndim != 2 || ndim < 1 || x->shape.dim[ndim - 1] != weight->shape.dim[1])
         ag_usage_error(at, what, "x %s and weight %s do not fit: expected x (..,in) and weight (out,in)",
@@ -161,8 +164,7 @@ static Tensor *linear_new(AgSite at, const char *what, Tensor *x, Tensor *weight
 void ag_unpack_weight_at(AgSite at, Tensor *weight)
 {
     check_alive(at, __func__, "weight", weight);
-    buffer_release(weight->packed);
-    weight->packed = NULL;
+    buffer_drop(&weight->packed);
 }
 
 void ag_pack_weight_at(AgSite at, Tensor *weight)
@@ -181,6 +183,7 @@ void ag_pack_weight_at(AgSite at, Tensor *weight)
 /* The copy of the weight that y's product may use, or NULL. */
 static const uint32_t *packed_weight(const Tensor *y, const Tensor *weight)
 {
+    if (weight->dtype == AG_PACKED) return values(weight);
     bool usable = weight->packed && weight->packed_version == weight->buffer->version && y->precision == AG_BF16 && !y->op;
     return usable ? buffer_data(weight->packed) : NULL;
 }
@@ -202,7 +205,7 @@ void linear_product(const LinearSize *s, real *y, real *pre, const real *x, cons
 static void linear_forward(Tensor *y, real *pre, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
 {
     LinearSize size = linear_size(y, x, weight);
-    linear_product(&size, reals(y), pre, reals(x), reals(weight), bias ? reals(bias) : NULL, act);
+    linear_product(&size, reals(y), pre, reals(x), weight_reals(weight), bias ? reals(bias) : NULL, act);
 }
 
 Tensor *ag_linear_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias)
@@ -217,7 +220,7 @@ Tensor *ag_linear_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias)
 static Tensor *linear_activate(AgSite at, const char *what, int op, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
 {
     Tensor *pre = linear_new(at, what, x, weight, bias);
-    bool store = pre->op && reads_input(&op_table[op], 0);
+    bool store = pre->op && op_reads_input(&op_table[op], 0);
     Tensor *y = store ? op_new(at, op, &pre->shape, pre, NULL, NULL) : op_new_in_place(at, op, pre);
     linear_forward(y, store ? reals(pre) : NULL, x, weight, bias, act);
     op_done(pre);
@@ -238,6 +241,23 @@ void linear_values(Tensor *y, const OpCall *c)
     linear_forward(y, NULL, c->in[0], c->in[1], c->n > 2 ? c->in[2] : NULL, AG_IDENTITY);
 }
 
+/* dx = dy W by a packed W. A part of its rows at a time is brought into the order of B stored in bfloat16. Parts are whole
+ * blocks of the sum, so that its bits do not change. */
+static void product_with_packed(const LinearSize *s, Grad dx, const real *dy)
+{
+    enum { ROWS = 8 * K_BF16_BLOCK };
+    Buffer *rows = buffer_items(AG_HERE, "linear", ROWS * s->in / 2, sizeof(uint32_t));
+    KGemm product = { .bf16 = true, .add = dx.add, .m = s->rows, .n = s->in, .lda = s->out, .ldb = s->in, .ldc = s->in,
+                      .batch = 1, .b_pairs = buffer_data(rows) };
+    for (int64_t first = 0; first < s->out; first += ROWS) {
+        product.k = s->out - first < ROWS ? s->out - first : ROWS;
+        unpack_rows(s->packed_weight, s->in, first, product.k, buffer_data(rows));
+        k_gemm(&product, dx.data, dy + first, NULL);
+        product.add = true;
+    }
+    buffer_release(rows);
+}
+
 void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, const real *dy, const real *x,
                       const real *weight)
 {
@@ -247,7 +267,8 @@ void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, co
     if (dweight.data) k_gemm(&product, dweight.data, dy, x);
     product = (KGemm){ .bf16 = s->bf16, .add = dx.add, .m = s->rows, .n = s->in, .k = s->out, .lda = s->out, .ldb = s->in,
                        .ldc = s->in, .batch = 1 };
-    if (dx.data) k_gemm(&product, dx.data, dy, weight);
+    if (dx.data && weight) k_gemm(&product, dx.data, dy, weight);
+    else if (dx.data) product_with_packed(s, dx, dy);
 }
 
 void linear_backward(Tensor *y)
@@ -255,7 +276,7 @@ void linear_backward(Tensor *y)
     Tensor *x = y->in[0], *weight = y->in[1];
     LinearSize size = linear_size(y, x, weight);
     Grad dbias = grad_into(y->n_in > 2 ? y->in[2] : NULL), dweight = grad_into(weight), none = { NULL, false };
-    linear_gradients(&size, none, dweight, dbias, grad_of(y), reals(x), reals(weight));
+    linear_gradients(&size, none, dweight, dbias, grad_of(y), reals_if(x, dweight.data), NULL);
     rule_has_read(y);
-    linear_gradients(&size, grad_into(x), none, none, grad_of(y), NULL, reals(weight));
+    if (x->requires_grad) linear_gradients(&size, grad_into(x), none, none, grad_of(y), NULL, weight_reals(weight));
 }

@@ -2,7 +2,8 @@
  *
  * A checkpoint contains everything that the next step depends on: the weights, the optimizer's state and number of steps,
  * the state of the random generator (for windows and dropout), and the lowest held-out loss so far. The mean training loss
- * starts from zero at each checkpoint, so it need not be saved. */
+ * starts from zero at each checkpoint, so it need not be saved. If parameters are frozen, as with adapters, the checkpoint has
+ * their hash instead of their values. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -12,7 +13,15 @@
 #include "train.h"
 
 /* A run of *training; sum: of the losses since step `since`. */
-typedef struct { LmTraining *training; Optimizer *optimizer; NnParallel *parallel; double sum; int64_t since; } Run;
+typedef struct {
+    LmTraining *training;
+    Optimizer *optimizer;
+    NnParallel *parallel;
+    double sum;
+    int64_t since;
+    bool frozen;                /* some parameters are; */
+    char base[17];              /* the hash of these */
+} Run;
 
 static Optimizer *optimizer_new(const LmTraining *t)
 {
@@ -64,6 +73,41 @@ static bool take_step(const Run *r)
 
 /* The settings of a checkpoint. A run that was stopped between evaluations resumes with the sum of losses since the last. */
 static const char best_key[] = "train.best_loss", sum_key[] = "train.loss_sum", since_key[] = "train.loss_since";
+static const char base_key[] = "train.base";
+
+static void hash_frozen(Run *r)
+{
+    NnParameters *p = nn_parameters(r->training->model);
+    uint64_t h = 0;
+    for (int i = 0; i < p->n; i++) {
+        if (p->item[i].trained) continue;
+        h = tensor_hash(p->item[i].tensor, h);
+        r->frozen = r->frozen || tensor_ndim(p->item[i].tensor) > 1;        /* a buffer of the model's own is no reason */
+    }
+    snprintf(r->base, sizeof r->base, "%016" PRIx64, h);
+    ag_free(p);
+}
+
+static bool save_model(const Run *r, const char *path, Optimizer *o)
+{
+    const LmTraining *t = r->training;
+    if (!r->frozen) return nn_checkpoint_save(path, t->model, o, t->settings);
+    nn_settings_set(t->settings, base_key, "%s", r->base);
+    return nn_checkpoint_save_trained(path, t->model, o, t->settings);
+}
+
+/* Whether the frozen parameters are those with which the run began. */
+static bool check_base(const Run *r)
+{
+    const char *path = r->training->last;
+    NnSettings *found = nn_settings_new();
+    bool good = nn_checkpoint_settings(path, found);
+    const char *base = nn_settings_get(found, base_key);
+    if (good && r->frozen && base && strcmp(base, r->base) != 0)
+        good = ag_set_error("%s: the model has other frozen weights than the one with which this run began", path);
+    ag_free(found);
+    return good;
+}
 
 /* Only the last checkpoint has the optimizer's state, which resuming needs. */
 static bool save(const Run *r, bool is_best)
@@ -71,9 +115,9 @@ static bool save(const Run *r, bool is_best)
     const LmTraining *t = r->training;
     if (isfinite(t->best_loss)) nn_settings_set(t->settings, best_key, "%.17g", t->best_loss);
     bool writes = is_best && t->best && nn_parallel_is_first(r->parallel);
-    bool good = !writes || nn_checkpoint_save(t->best, t->model, NULL, t->settings);
+    bool good = !writes || save_model(r, t->best, NULL);
     return nn_parallel_check(r->parallel, good) &&
-           (!t->last || nn_checkpoint_save(t->last, t->model, r->optimizer, t->settings));
+           (!t->last || save_model(r, t->last, r->optimizer));
 }
 
 static bool evaluate(Run *r)
@@ -95,7 +139,7 @@ static bool load(Run *r)
 {
     LmTraining *t = r->training;
     NnSettings *found = nn_settings_new();
-    bool good = nn_checkpoint_load(t->last, t->model, r->optimizer, found);
+    bool good = check_base(r) && nn_checkpoint_load(t->last, t->model, r->optimizer, found);
     if (good && nn_settings_get(found, best_key)) good = nn_settings_real(found, best_key, &t->best_loss);
     t->step = r->since = nn_optimizer_steps(r->optimizer);
     if (good && nn_settings_get(found, sum_key))
@@ -135,7 +179,7 @@ static Run run_new(LmTraining *t)
     const LmOptions *o = &t->options;
     Optimizer *optimizer = optimizer_new(t);
     NnParallelOptions shared = { .shards = o->shards * o->accumulate, .clip = o->clip };
-    return (Run){ t, optimizer, nn_parallel_new_with(optimizer, shared, t->processes), 0, 0 };
+    return (Run){ .training = t, .optimizer = optimizer, .parallel = nn_parallel_new_with(optimizer, shared, t->processes) };
 }
 
 bool lm_train_at(AgSite at, LmTraining *t, bool resume)
@@ -154,6 +198,7 @@ bool lm_train_at(AgSite at, LmTraining *t, bool resume)
     t->stopped = false;
     t->best_loss = INFINITY;
     t->window = t->options.window > 0 ? t->options.window : context;
+    hash_frozen(&r);
     lm_settings(t->model, t->settings);
     nn_fields_to_settings(&lm_fields, &t->options, t->settings);
     bool good = nn_parallel_agree(r.parallel, "the options of the training", &t->options, sizeof t->options) &&

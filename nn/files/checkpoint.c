@@ -4,15 +4,17 @@
  * optimizer, its state as "optimizer.STATE.NAME": "m" and "v" (Adam), "velocity" (SGD with momentum), or the names of an
  * optimizer's kind. The metadata: "format" (for other libraries), "settings.KEY", "random.seed" and "random.counter"; with an
  * optimizer, its kind as "optimizer", its number of steps as "step", and "step.NAME" for each parameter that took
- * another number of steps.
+ * another number of steps; "weights", "trained" in a file without the frozen parameters.
  *
  * Loading has two phases. The plan finds the source of every value, reads all values into separate memory, and may
- * fail. Applying it changes the model and cannot fail. So a file that does not fit leaves the model as it was. */
+ * fail. Applying it changes the model and cannot fail. So a file that does not fit leaves the model as it was. Values of a new
+ * model, which its caller frees if this fails, are read where they belong. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kaeru/graph.h"
 #include "number.h"
 #include "optim.h"
 #include "stored.h"
@@ -22,6 +24,8 @@
 #define OPTIMIZER "optimizer."
 #define SETTINGS "settings."
 #define STEP "step."
+#define WEIGHTS "weights"
+#define TRAINED "trained"
 
 /* The name in the file of state tensor k of parameter i. */
 static char *state_name(void *owner, const Optimizer *o, int i, int k)
@@ -98,8 +102,15 @@ static bool put_settings(const char *path, const NnSettings *s, NnSettings *meta
     return true;
 }
 
-/* run: saves the random state, too. The optimizer and the settings may be NULL. */
-static bool save(AgSite at, const char *what, const char *path, void *module, bool run, Optimizer *o,
+/* What a file gets. */
+typedef struct {
+    bool run;                   /* the random state, too */
+    bool trained;               /* no frozen parameters */
+    bool round;                 /* reals are rounded to bfloat16 */
+} Saving;
+
+/* The optimizer and the settings may be NULL. */
+static bool save(AgSite at, const char *what, const char *path, void *module, Saving how, Optimizer *o,
                  const NnSettings *settings)
 {
     check_file(at, what, path, module, o, settings);
@@ -108,16 +119,21 @@ static bool save(AgSite at, const char *what, const char *path, void *module, bo
         if (st_ends_in(path, others[i]))
             return ag_set_error("%s: %.*s writes a safetensors file: expected another ending than %s", path,
                                 (int)strlen(what) - 3, what, others[i]);
-    NnParameters *p = saved_parameters(at, module, false);
+    NnParameters *p = saved_parameters(at, module, false, how.trained);
     size_t most = (size_t)p->n + (o ? NN_STATES * (size_t)o->parameters->n : 0), n = 0;
     StEntry *entry = ag_alloc_in(p, most, sizeof *entry);
     NnSettings *metadata = nn_settings_new();
     ag_set_owner(metadata, p);
 
-    for (int i = 0; i < p->n; i++) entry[n++] = st_entry(at, p->item[i].name, p->item[i].tensor);
+    for (int i = 0; i < p->n; i++) {
+        entry[n] = st_entry(at, p->item[i].name, p->item[i].tensor);
+        entry[n].round = how.round && entry[n].dtype == AG_REAL;
+        n++;
+    }
     if (o) n = put_optimizer(o, entry, n, metadata);
     bool done = !settings || put_settings(path, settings, metadata);
-    if (run) {
+    if (how.trained) nn_settings_set(metadata, WEIGHTS, TRAINED);
+    if (how.run) {
         nn_settings_set(metadata, "random.seed", "%" PRIu64, ag_random_state().seed);
         nn_settings_set(metadata, "random.counter", "%" PRIu64, ag_random_state().counter);
     }
@@ -132,12 +148,22 @@ static bool save(AgSite at, const char *what, const char *path, void *module, bo
 
 bool nn_save_at(AgSite at, const char *path, void *module)
 {
-    return save(at, __func__, path, module, false, NULL, NULL);
+    return save(at, __func__, path, module, (Saving){ .run = false }, NULL, NULL);
+}
+
+bool nn_save_bf16_at(AgSite at, const char *path, void *module)
+{
+    return save(at, __func__, path, module, (Saving){ .round = true }, NULL, NULL);
 }
 
 bool nn_checkpoint_save_at(AgSite at, const char *path, void *module, Optimizer *o, const NnSettings *settings)
 {
-    return save(at, __func__, path, module, true, o, settings);
+    return save(at, __func__, path, module, (Saving){ .run = true }, o, settings);
+}
+
+bool nn_checkpoint_save_trained_at(AgSite at, const char *path, void *module, Optimizer *o, const NnSettings *settings)
+{
+    return save(at, __func__, path, module, (Saving){ .run = true, .trained = true }, o, settings);
 }
 
 /* ---- loading: the plan, which may fail --------------------------------------------------------------------------- */
@@ -264,12 +290,15 @@ static bool check_plan(Loading *l, bool with_optimizer)
     return !*message || ag_set_error("%s: %s", l->file->file->name, message);
 }
 
-/* Reads the values of a transfer. False with ag_error() if they cannot be read or do not fit. */
-static bool read_transfer(const Transfer *t, void *values)
+/* Reads the values of a transfer, those of AG_PACKED as dense rows. False with ag_error() if they cannot be read or do not fit. */
+static bool read_transfer(const Transfer *t, bool round, void *values)
 {
     AgDType dtype = tensor_dtype(t->to);
     uint64_t n = (uint64_t)tensor_numel(t->to);
     size_t width = dtype_bytes(dtype);
+    if (dtype == AG_PACKED && t->transposed)
+        return st_tensor_error(t->from->file, t->from->item.name, "is transposed: a matrix kept in bfloat16 cannot be");
+    if (dtype == AG_PACKED) return st_read_pairs(t->from, round, 0, n, values);
     if (!t->transposed) return st_read(t->from, dtype, (uint64_t)t->first, n, values);
     char *stored = ag_alloc((size_t)n, width);
     bool good = st_read(t->from, dtype, 0, n, stored);
@@ -285,7 +314,7 @@ static bool read_transfer(const Transfer *t, void *values)
 static void *values_to_load(const Loading *l, const Transfer *t)
 {
     void *values = ag_alloc_in(l->file, (size_t)tensor_numel(t->to), dtype_bytes(tensor_dtype(t->to)));
-    return read_transfer(t, values) ? values : NULL;
+    return read_transfer(t, l->options.round, values) ? values : NULL;
 }
 
 /* If the file has one tensor of the model under two names, both must be equal: compares a transfer with those before it. */
@@ -304,14 +333,52 @@ static bool same_as_before(const Loading *l, const Transfer *t, const void *valu
     return true;
 }
 
+/* Reads values into the model, a part of a packed matrix at a time. */
+static bool read_in_place(const Loading *l, const Transfer *t)
+{
+    enum { PART = 1 << 20 };                                    /* numbers */
+    if (tensor_dtype(t->to) != AG_PACKED || t->transposed)
+        return read_transfer(t, l->options.round, tensor_mutable_values(AG_HERE, t->to));
+    const int64_t width = tensor_dim(t->to, 1), rows = tensor_dim(t->to, 0), most = width < PART ? PART / width : 1;
+    uint32_t *pairs = ag_alloc((size_t)(most * width / 2), sizeof *pairs);
+    bool good = true;
+    for (int64_t i = 0, k; good && i < rows; i += k) {
+        k = rows - i < most ? rows - i : most;
+        good = st_read_pairs(t->from, l->options.round, (uint64_t)(i * width), (uint64_t)(k * width), pairs);
+        if (good) ag_packed_write(t->to, i, k, pairs);
+    }
+    ag_free(pairs);
+    return good;
+}
+
+static bool is_first(const Loading *l, const Transfer *t)
+{
+    for (const Transfer *other = l->transfer; other < t; other++)
+        if (other->to == t->to) return false;
+    return true;
+}
+
+/* In the order of the files and of their values. */
+static int compare_places(const void *left, const void *right)
+{
+    const Transfer *a = left, *b = right;
+    return (a->from > b->from) - (a->from < b->from);
+}
+
 /* Reads and checks all values. Those of a mapped file are not kept: apply_to_model reads them from the map. */
 static bool read_values(Loading *l)
 {
+    if (l->n) qsort(l->transfer, l->n, sizeof *l->transfer, compare_places);
     for (size_t i = 0; i < l->n; i++) {
         Transfer *t = &l->transfer[i];
+        if (l->options.progress) l->options.progress(l->options.arg, (double)i / (double)l->n);
+        if (l->options.in_place && is_first(l, t)) {
+            if (!read_in_place(l, t)) return false;
+            continue;
+        }
         void *values = values_to_load(l, t);
         if (!values || !same_as_before(l, t, values)) return false;
-        if (l->options.map) ag_free(values);
+        if (l->options.map || l->options.in_place) ag_free(values);
         else t->values = values;
     }
     return true;
@@ -364,12 +431,19 @@ static void apply_settings(const NnTensorFile *f, NnSettings *settings)
 
 static void apply_to_model(const Loading *l)
 {
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; i < l->n && !l->options.in_place; i++) {
         const Transfer *t = &l->transfer[i];
         size_t numel = (size_t)tensor_numel(t->to);
+        if (!t->values) {
+            read_in_place(l, t);
+            continue;
+        }
+        if (tensor_dtype(t->to) == AG_PACKED) {
+            ag_packed_write(t->to, 0, tensor_dim(t->to, 0), t->values);
+            continue;
+        }
         void *to = tensor_mutable_values(AG_HERE, t->to);
-        if (!t->values) read_transfer(t, to);
-        else if (numel) memcpy(to, t->values, numel * dtype_bytes(tensor_dtype(t->to)));
+        if (numel) memcpy(to, t->values, numel * dtype_bytes(tensor_dtype(t->to)));
     }
 }
 
@@ -411,7 +485,8 @@ static bool load_file(AgSite at, const char *what, const char *path, void *modul
     check_file(at, what, path, module, o, settings);
     Loading l = { .file = st_open(path, options.map), .options = options };
     if (!l.file) return false;
-    NnParameters *names = saved_parameters(at, module, true);
+    const char *weights = tensor_file_metadata(l.file, WEIGHTS);
+    NnParameters *names = saved_parameters(at, module, true, weights && strcmp(weights, TRAINED) == 0);
     bool done = load(&l, names, run, o, settings);
     ag_free(names);
     ag_free(l.file);

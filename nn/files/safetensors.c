@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "kaeru/autograd.h"
 #include "number.h"
 #include "stored.h"
 #include "utf8.h"
@@ -132,7 +133,7 @@ static const char *write_header(void *owner, const StEntry *entry, size_t n, con
     uint64_t offset = 0;
     for (size_t i = 0; i < n; i++) {
         json_open(w, entry[i].name, '{');
-        json_put_text(w, "dtype", file_type_of(entry[i].dtype)->name);
+        json_put_text(w, "dtype", st_entry_type(&entry[i])->name);
         json_open(w, "shape", '[');
         for (int k = 0; k < entry[i].shape.ndim; k++) json_put_int(w, NULL, entry[i].shape.dim[k]);
         json_close(w, ']');
@@ -146,6 +147,40 @@ static const char *write_header(void *owner, const StEntry *entry, size_t n, con
     json_close(w, '}');
     *data_size = offset;
     return json_written(w, size);
+}
+
+enum { PART = 1 << 18 };        /* numbers, even */
+
+static void write_packed(FileWriter *w, const Tensor *t)
+{
+    const int64_t width = tensor_dim(t, 1), rows = tensor_dim(t, 0), most = width < PART ? PART / width : 1;
+    uint32_t *pairs = ag_alloc((size_t)(most * width / 2), sizeof *pairs);
+    for (int64_t i = 0, k; i < rows && width > 0; i += k) {
+        k = rows - i < most ? rows - i : most;
+        ag_packed_read(t, i, k, pairs);
+        file_write(w, pairs, (size_t)(k * width) * 2);
+    }
+    ag_free(pairs);
+}
+
+static void write_rounded(FileWriter *w, const ag_real *values, int64_t n)
+{
+    for (int64_t i = 0, k; i < n; i += k) {
+        k = n - i < PART ? n - i : PART;
+        AgScope s = ag_begin(AG_NO_GRAD);
+        Tensor *part = tensor_zeros(SHAPE(k + k % 2));
+        memcpy(tensor_mutable_data(part), values + i, (size_t)k * sizeof *values);
+        file_write(w, tensor_int_data(ag_to_bf16(part)), (size_t)k * 2);
+        ag_end(s);
+    }
+}
+
+static void write_values(FileWriter *w, const StEntry *entry)
+{
+    const void *values = entry->values_of ? entry->values_of(entry->arg) : entry->values;
+    if (entry->dtype == AG_PACKED) write_packed(w, values);
+    else if (entry->round) write_rounded(w, values, ag_shape_numel(entry->shape));
+    else file_write(w, values, st_entry_bytes(entry));
 }
 
 bool st_write(const char *path, const StEntry *entry, size_t n, const NnSettings *metadata)
@@ -163,8 +198,7 @@ bool st_write(const char *path, const StEntry *entry, size_t n, const NnSettings
         file_write(w, &length, sizeof length);
         file_write(w, header, size);
         file_write(w, "       ", padding);
-        for (size_t i = 0; i < n; i++)
-            file_write(w, entry[i].values_of ? entry[i].values_of(entry[i].arg) : entry[i].values, st_entry_bytes(&entry[i]));
+        for (size_t i = 0; i < n; i++) write_values(w, &entry[i]);
     }
     ag_free(check);
     return w && file_commit(w);

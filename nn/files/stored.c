@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kaeru/autograd.h"
 #include "utf8.h"
 
 #if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -97,7 +98,7 @@ const FileType *file_type(const char *name, bool of_numpy)
 
 const FileType *file_type_of(AgDType dtype)
 {
-    return dtype == AG_INT ? &types[2] : dtype == AG_BOOL ? &types[3] : sizeof(ag_real) == 4 ? &types[0] : &types[1];
+    return dtype == AG_PACKED ? &types[5] : dtype == AG_INT ? &types[2] : dtype == AG_BOOL ? &types[3] : sizeof(ag_real) == 4 ? &types[0] : &types[1];
 }
 
 size_t dtype_bytes(AgDType dtype)
@@ -216,6 +217,32 @@ bool st_can_read(const StTensor *t, AgDType dtype)
     return t->type->to[dtype] || st_tensor_error(t->file, t->item.name, "expected %s, found %s", expected[dtype], t->item.type);
 }
 
+/* Reads reals and rounds them. */
+static bool read_rounded(const StTensor *t, uint64_t first, uint64_t n, uint32_t *pairs)
+{
+    enum { PART = 1 << 16 };
+    bool good = true;
+    for (uint64_t i = 0, k; good && i < n; i += k) {
+        k = n - i < PART ? n - i : PART;
+        AgScope s = ag_begin(AG_NO_GRAD);
+        Tensor *part = tensor_zeros(SHAPE((int64_t)k));
+        good = st_read(t, AG_REAL, first + i, k, tensor_mutable_data(part));
+        if (good) memcpy(pairs + i / 2, tensor_int_data(ag_to_bf16(part)), (size_t)k * 2);
+        ag_end(s);
+    }
+    return good;
+}
+
+bool st_read_pairs(const StTensor *t, bool round, uint64_t first, uint64_t n, uint32_t *pairs)
+{
+    const FileType *type = file_type_of(AG_PACKED);
+    if (t->unreadable) return ag_set_error("%s", t->unreadable);
+    if (t->type == type) return file_read_at(t->file, t->offset + first * 2, pairs, (size_t)n * 2);
+    if (round) return read_rounded(t, first, n, pairs);
+    return st_tensor_error(t->file, t->item.name, "expected BF16 for a matrix that is kept in bfloat16, found %s: to round is a "
+                           "setting", t->item.type);
+}
+
 bool st_read(const StTensor *t, AgDType dtype, uint64_t first, uint64_t n, void *out)
 {
     static const char *const range[] = { "is finite, but beyond the range of a float", "is not in -2147483648..2147483647" };
@@ -254,12 +281,17 @@ void *tensor_mutable_values(AgSite at, Tensor *t)
 StEntry st_entry(AgSite at, const char *name, const Tensor *t)
 {
     AgDType dtype = tensor_dtype_at(at, t);
-    const void *values = dtype == AG_REAL ? (const void *)tensor_data_at(at, t)
+    const void *values = dtype == AG_PACKED ? (const void *)t : dtype == AG_REAL ? (const void *)tensor_data_at(at, t)
                          : dtype == AG_INT ? (const void *)tensor_int_data_at(at, t) : tensor_bool_data_at(at, t);
     return (StEntry){ .name = name, .shape = tensor_shape_at(at, t), .values = values, .dtype = dtype };
 }
 
+const FileType *st_entry_type(const StEntry *entry)
+{
+    return file_type_of(entry->round ? AG_PACKED : entry->dtype);
+}
+
 size_t st_entry_bytes(const StEntry *entry)
 {
-    return (size_t)ag_shape_numel(entry->shape) * dtype_bytes(entry->dtype);
+    return (size_t)ag_shape_numel(entry->shape) * ((size_t)st_entry_type(entry)->bits / 8);
 }

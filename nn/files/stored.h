@@ -18,14 +18,15 @@ typedef struct {
     const char *numpy;              /* in .npy files: "<f4"; NULL: NumPy has no such type */
     uint64_t bits;
     AgDType natural;                /* the type of tensor that holds all or most of its values */
-    Convert *to[3];                 /* by AgDType; NULL: not converted */
+    Convert *to[3];                 /* by AgDType without AG_PACKED; NULL: not converted */
 } FileType;
 
 /* The type of that name in safetensors files, or in .npy files; NULL if there is none. */
 const FileType *file_type(const char *name, bool of_numpy);
-/* The type as which tensors of a type are written; the values in memory and in the file are the same bytes. */
+/* The type as which tensors of a type are written; the values in memory and in the file are the same bytes, except those of
+ * AG_PACKED, which the file has by rows. */
 const FileType *file_type_of(AgDType dtype);
-/* The number of bytes of a value in memory. */
+/* The number of bytes of a value in memory; of AG_PACKED, of a value in dense rows. */
 size_t dtype_bytes(AgDType dtype);
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -60,6 +61,9 @@ bool st_can_read(const StTensor *t, AgDType dtype);
 /* Reads n values from item `first` on and converts them to that type, as tensor_file_read says. False with ag_error() if its
  * type is not converted, if a value does not fit, or if the file cannot be read. A checksum is compared if all are read. */
 bool st_read(const StTensor *t, AgDType dtype, uint64_t first, uint64_t n, void *out);
+/* Reads n values from item `first` on, both even, in bfloat16: two in an item. Other types than BF16 are refused, or if `round`
+ * is set, rounded. */
+bool st_read_pairs(const StTensor *t, bool round, uint64_t first, uint64_t n, uint32_t *pairs);
 
 /* ---- for the readers: each returns false with ag_error() ---------------------------------------------------------- */
 
@@ -92,13 +96,14 @@ struct NnSettings {
     size_t capacity;
 };
 
-/* A tensor to write: reals as F32 (F64 in the double build), ints as I32, bools as BOOL. If there is a values_of, the values
- * are what it returns when they are to be written; they must be valid until its next call. */
+/* A tensor to write: reals as F32 (F64 in the double build), ints as I32, bools as BOOL, AG_PACKED as BF16. If there is a
+ * values_of, the values are what it returns when they are to be written; they must be valid until its next call. */
 typedef struct {
     const char *name;
     AgShape shape;
-    const void *values;
+    const void *values;         /* of AG_PACKED: the tensor */
     AgDType dtype;
+    bool round;                 /* reals are written as BF16 */
     const void *(*values_of)(void *arg);
     void *arg;
 } StEntry;
@@ -111,7 +116,8 @@ bool npy_write(const char *path, const StEntry *entry);
 bool npz_write(const char *path, const StEntry *entry, size_t n);
 /* A tensor as an entry; a usage error if its values were released. */
 StEntry st_entry(AgSite at, const char *name, const Tensor *t);
-/* The size of an entry's values in bytes. */
+/* The type in the file, and the size of an entry's values there in bytes. */
+const FileType *st_entry_type(const StEntry *entry);
 size_t st_entry_bytes(const StEntry *entry);
 /* The values of a tensor of any type, to write. */
 void *tensor_mutable_values(AgSite at, Tensor *t);

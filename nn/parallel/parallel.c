@@ -395,7 +395,7 @@ static uint64_t hash_of_weights(const NnParallel *p, bool of_values)
     for (int i = 0; i < all->n; i++) {
         Tensor *w = all->item[i].tensor;
         AgShape shape = tensor_shape(w);
-        if (of_values) h = hash(h, tensor_data(w), (size_t)tensor_numel(w) * sizeof(ag_real));
+        if (of_values) h = tensor_hash(w, h);
         else h = hash(hash(h, all->item[i].name, strlen(all->item[i].name)), shape.dim, (size_t)shape.ndim * sizeof *shape.dim);
     }
     return h;

@@ -75,8 +75,8 @@ Tensor *ag_topk_at(AgSite at, Tensor *x, int64_t k, int dim, Tensor **ids);     
 Tensor *ag_cast_at(AgSite at, Tensor *x, AgDType dtype);
 
 /* x (..,D), D even, rounded in the way AG_BF16 rounds operands -> AG_INT (..,D/2), half of the memory: an item holds two
- * numbers, the first one in its lower half. The second function gives the rounded numbers back as reals. No gradient passes
- * through them. */
+ * numbers, the first one in its lower half. The second function gives the rounded numbers back as reals, also those of a
+ * matrix of type AG_PACKED. No gradient passes through them. */
 Tensor *ag_to_bf16_at(AgSite at, Tensor *x);
 Tensor *ag_from_bf16_at(AgSite at, Tensor *x);
 

@@ -156,7 +156,8 @@ template <class List, class Item, class... Number> List ag_list_of(Number... ite
 typedef enum {
     AG_REAL,        /* ag_real: float32 (float64 in libkaeru_double) */
     AG_INT,         /* int32_t: token ids, indices, targets */
-    AG_BOOL         /* uint8_t 0 or 1: masks. In attention true is visible; in ag_masked_fill true is what is replaced */
+    AG_BOOL,        /* uint8_t 0 or 1: masks. In attention true is visible; in ag_masked_fill true is what is replaced */
+    AG_PACKED       /* a frozen matrix in bfloat16: see ag_freeze_bf16 */
 } AgDType;
 
 /* Tensors filled with one value. The innermost open scope of this thread owns them, as every tensor that a function creates. */

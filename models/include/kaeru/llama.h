@@ -32,6 +32,7 @@ typedef struct {
     bool tied;                              /* one table for input and output */
     int64_t begin, end[LLAMA_ENDS];         /* the tokens before and after a text, for programs; -1: none */
     bool recompute;                         /* backward computes most values again (AG_PRODUCTS): less memory. Not saved */
+    bool frozen;                            /* matrices are kept in bfloat16 alone: set by llama_open_with. Not saved */
 } LlamaOptions;
 /* Their limits and defaults, for nn_fields_check and the settings "llama.layers", ... of checkpoints. */
 extern const NnFields llama_fields;
@@ -98,8 +99,28 @@ Llama *llama_load_at(AgSite at, const char *path);
  * this model does not have, such as windows or other scalings of the frequencies. */
 Llama *llama_open_at(AgSite at, const char *folder);
 
+/* How llama_open_with keeps the weights. */
+typedef enum {
+    LLAMA_REALS,        /* as reals, to be trained */
+    LLAMA_FROZEN,       /* if the files have them in BF16 and products are in bfloat16: frozen, matrices of type AG_PACKED, two
+                           bytes a number (nn_freeze_bf16); otherwise as reals */
+    LLAMA_ROUNDED       /* frozen and packed; weights of other types than BF16 are rounded */
+} LlamaWeights;
+typedef struct {
+    LlamaWeights weights;
+    double more_bytes;  /* what the program will need beside the weights: if memory does not suffice, opening fails at once */
+    void (*progress)(void *arg, double share);          /* NULL, or told the share of the tensors that were read */
+    void *arg;          /* the first argument of progress */
+} LlamaOpening;
+Llama *llama_open_with_at(AgSite at, const char *folder, LlamaOpening how);
+
+/* Whether all matrices of the folder's files are in BF16. False with ag_error() also if they cannot be read. */
+bool llama_is_bf16_at(AgSite at, const char *folder);
+
 /* Writes config.json and model.safetensors into a folder, which must exist, for llama_open and Hugging Face's library. */
 bool llama_write_at(AgSite at, Llama *m, const char *folder) AG_MUST_CHECK;
+/* The same with all weights rounded to bfloat16, as BF16. */
+bool llama_write_bf16_at(AgSite at, Llama *m, const char *folder) AG_MUST_CHECK;
 
 #include "kaeru/models_at.h"
 

@@ -158,6 +158,10 @@ Tensor *nn_find_at(AgSite at, void *module, const char *name);
  * runs, if products are in bfloat16. */
 void nn_pack_weights_at(AgSite at, void *module, bool packed);
 
+/* ag_freeze_bf16 for the weights of all Linears and Embeddings of which a row has an even size; adapters (lora.h) stay as they
+ * are. The other parameters are frozen in reals. So a model takes two bytes a number, and its products need AG_BF16. */
+void nn_freeze_bf16_at(AgSite at, void *module);
+
 /* The number of trainable numbers, tied ones counted once. */
 int64_t nn_count_at(AgSite at, void *module);
 
@@ -269,7 +273,7 @@ double nn_schedule_noam_at(AgSite at, int64_t step, int64_t width, double factor
  * in .npz, .npy, .pt, .pth or .json is refused. A function that fails returns false with ag_error() and changes neither the
  * file nor the model.
  *
- * Reals are written as F32 (in libkaeru_double: F64), ints as I32, bools as BOOL: nothing is lost. Loading takes any type of
+ * Reals are written as F32 (in libkaeru_double: F64), ints as I32, bools as BOOL, AG_PACKED as BF16: nothing is lost. Loading takes any type of
  * numbers by the rules of tensor_file_read: F16 and BF16 exactly, F64 rounded, and what does not fit is refused. */
 
 /* Settings of a model or a run: texts by name, in order. Free them with ag_free. */
@@ -285,6 +289,8 @@ bool nn_settings_real_at(AgSite at, const NnSettings *s, const char *key, double
  * several files. */
 bool nn_save_at(AgSite at, const char *path, void *module) AG_MUST_CHECK;
 bool nn_load_at(AgSite at, const char *path, void *module) AG_MUST_CHECK;
+/* The same with reals rounded to bfloat16, as BF16: half of the size. */
+bool nn_save_bf16_at(AgSite at, const char *path, void *module) AG_MUST_CHECK;
 
 /* What a file and a module do not have in common: missing tensors by the module's names, unexpected ones by the file's. */
 typedef struct { const char **missing, **unexpected; int n_missing, n_unexpected; } NnLoadReport;
@@ -295,10 +301,13 @@ typedef struct {
     void (*rename)(void *arg, const char *name, char *out, size_t size);
     /* Whether the file has the module's matrix of that name transposed, as a Conv1D of Hugging Face's library: (in, out). */
     bool (*transposed)(void *arg, const char *name);
-    void *arg;                  /* the first argument of rename and transposed */
+    void *arg;                  /* the first argument of rename, transposed and progress */
     bool allow_missing;         /* tensors of the module that the file does not have keep their values */
     bool allow_unexpected;      /* tensors of the file that the module does not have are ignored */
     bool map;                   /* less memory: the file is mapped, not first read as a whole. It must not change meanwhile */
+    bool in_place;              /* least memory and time: values are read where they belong. A failure leaves some changed */
+    bool round;                 /* values of other types than BF16 are rounded for matrices of type AG_PACKED, not refused */
+    void (*progress)(void *arg, double share);      /* NULL, or told the share of the tensors that were read */
     NnLoadReport **report;      /* gets the names, if the file could be opened; free it with ag_free. NULL: not needed */
 } NnLoadOptions;
 /* nn_load with options. If the file has a part of the model: nn_load_with(path, model->backbone, ...). */
@@ -308,6 +317,9 @@ bool nn_load_with_at(AgSite at, const char *path, void *module, NnLoadOptions op
  * Loading restores this thread's random state and adds the file's settings to `settings`. */
 bool nn_checkpoint_save_at(AgSite at, const char *path, void *module, Optimizer *o, const NnSettings *settings) AG_MUST_CHECK;
 bool nn_checkpoint_load_at(AgSite at, const char *path, void *module, Optimizer *o, NnSettings *settings) AG_MUST_CHECK;
+/* A checkpoint without the frozen parameters: for adapters (lora.h), megabytes. A module that loads it must have them: put their
+ * hash (tensor_hash) into the settings to tell, as lm_train does. */
+bool nn_checkpoint_save_trained_at(AgSite at, const char *path, void *module, Optimizer *o, const NnSettings *settings) AG_MUST_CHECK;
 
 /* Only the settings: to build a model of the right size before loading it. */
 bool nn_checkpoint_settings_at(AgSite at, const char *path, NnSettings *settings) AG_MUST_CHECK;

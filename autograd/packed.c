@@ -1,0 +1,141 @@
+/* packed.c: tensors of type AG_PACKED: matrices whose only values are in bfloat16, in the order of k_pack_b, in which products
+ * read them. A panel has K_PANEL rows of the matrix. */
+#include <string.h>
+
+#include "kaeru/graph.h"
+#include "internal.h"
+
+size_t value_bytes(const AgShape *shape, AgDType dtype)
+{
+    if (dtype == AG_PACKED) return (size_t)k_packed_items(shape->dim[0], shape->dim[1]) * sizeof(uint32_t);
+    return (size_t)ag_shape_numel(*shape) * dtype_size(dtype);
+}
+
+void check_packed_shape(AgSite at, const char *what, const AgShape *shape)
+{
+    if (shape->ndim != 2 || shape->dim[1] % 2 != 0)
+        ag_usage_error(at, what, "shape %s, expected a matrix with an even number of columns for AG_PACKED", shape_text(*shape));
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+/* The pairs of columns 0 and 1 of a row; the next pairs follow at distances of K_PANEL. */
+static uint32_t *row_of(const uint32_t *panels, int64_t width, int64_t row)
+{
+    return (uint32_t *)panels + k_packed_items(row / K_PANEL * K_PANEL, width) + row % K_PANEL;
+}
+
+/* Copies `rows` rows from `first` on between the panels of a matrix and dense rows. */
+typedef struct { uint32_t *panels, *dense; int64_t first, rows, width; bool pack; } RowCopy;
+
+static void copy_rows(void *arg, int64_t begin, int64_t end)
+{
+    const RowCopy *c = arg;
+    const int64_t pairs = c->width / 2;
+    for (int64_t i = begin; i < end; ) {
+        const int64_t inside = (c->first + i) % K_PANEL, left = K_PANEL - inside, n = left < end - i ? left : end - i;
+        uint32_t *panel = row_of(c->panels, c->width, c->first + i), *dense = c->dense + i * pairs;
+        for (int64_t p = 0; p < pairs; p++, panel += K_PANEL)           /* the rows of a panel together: it is read once */
+            for (int64_t j = 0; j < n; j++) {
+                if (c->pack) panel[j] = dense[j * pairs + p];
+                else dense[j * pairs + p] = panel[j];
+            }
+        i += n;
+    }
+}
+
+void unpack_rows(const uint32_t *panels, int64_t width, int64_t first, int64_t n, uint32_t *dense)
+{
+    RowCopy copy = { (uint32_t *)panels, dense, first, n, width, false };
+    k_parallel(n, K_PANEL, copy_rows, &copy);
+}
+
+void unpack_row_as_reals(const Tensor *packed, int64_t row, real *out)
+{
+    const uint32_t *from = row_of(values(packed), packed->shape.dim[1], row);
+    for (int64_t p = 0; p < packed->shape.dim[1]; p += 2, from += K_PANEL) {
+        out[p] = (real)bf16_of_pair(*from, 0);
+        out[p + 1] = (real)bf16_of_pair(*from, 1);
+    }
+}
+
+static void check_rows(AgSite at, const char *what, const Tensor *t, int64_t first, int64_t n, const void *rows)
+{
+    check_tensor(at, what, "t", t, AG_PACKED);
+    ag_check_pointer_at(at, what, "rows", rows);
+    if (first < 0 || n < 0 || n > t->shape.dim[0] - first)
+        ag_usage_error(at, what, "rows %lld to %lld of %s", (long long)first, (long long)(first + n), shape_text(t->shape));
+}
+
+void ag_packed_read_at(AgSite at, const Tensor *t, int64_t first, int64_t n, uint32_t *rows)
+{
+    check_rows(at, __func__, t, first, n, rows);
+    unpack_rows(t->data, t->shape.dim[1], first, n, rows);
+}
+
+void ag_packed_write_at(AgSite at, Tensor *t, int64_t first, int64_t n, const uint32_t *rows)
+{
+    check_rows(at, __func__, t, first, n, rows);
+    RowCopy copy = { values_to_write(at, __func__, "t", t, AG_PACKED), (uint32_t *)rows, first, n, t->shape.dim[1], true };
+    k_parallel(n, K_PANEL, copy_rows, &copy);
+}
+
+/* ---- hashes ------------------------------------------------------------------------------------------------------ */
+
+typedef struct { const Tensor *t; int64_t bytes; uint64_t *of_row; } RowHashes;
+
+static uint64_t mix(uint64_t h, uint64_t word)
+{
+    h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ h >> 29;
+}
+
+static void hash_rows(void *arg, int64_t begin, int64_t end)
+{
+    const RowHashes *r = arg;
+    for (int64_t i = begin; i < end; i++) {
+        uint64_t h = 0, word;
+        const char *from = (const char *)r->t->data + i * r->bytes;
+        const uint32_t *pair = r->t->dtype == AG_PACKED ? row_of(r->t->data, r->t->shape.dim[1], i) : NULL;
+        for (int64_t k = 0; pair && k < r->t->shape.dim[1]; k += 2, pair += K_PANEL)
+            h = mix(h, *pair << 16 | (uint64_t)(*pair & 0xffff0000) << 32);         /* as two floats */
+        for (int64_t left = pair ? 0 : r->bytes; left > 0; left -= 8, from += 8) {
+            word = 0;
+            memcpy(&word, from, left < 8 ? (size_t)left : 8);
+            h = mix(h, word);
+        }
+        r->of_row[i] = h;
+    }
+}
+
+uint64_t tensor_hash_at(AgSite at, const Tensor *t, uint64_t h)
+{
+    check_tensor(at, __func__, "t", t, t ? (AgDType)t->dtype : AG_REAL);
+    int64_t rows = t->shape.ndim ? row_count(t) : 1;
+    if (t->numel == 0) return h;
+    RowHashes r = { t, t->numel / rows * (int64_t)dtype_size(t->dtype), ag_alloc_at(at, (size_t)rows, sizeof *r.of_row) };
+    k_parallel(rows, K_PANEL, hash_rows, &r);
+    for (int64_t i = 0; i < rows; i++) h = mix(h, r.of_row[i]);
+    ag_free(r.of_row);
+    return h;
+}
+
+/* ---- freezing ---------------------------------------------------------------------------------------------------- */
+
+void ag_freeze_bf16_at(AgSite at, Tensor *weight)
+{
+    check_alive(at, __func__, "weight", weight);
+    if (weight->dtype == AG_PACKED) return;
+    check_packed_shape(at, __func__, &weight->shape);
+    check_leaf(at, __func__, "weight", weight);
+    ag_pack_weight_at(at, weight);
+    Buffer *packed = weight->packed;
+    packed->version = weight->buffer->version + 1;          /* a graph that has read the reals finds that they changed */
+    buffer_release(weight->buffer);
+    buffer_drop(&weight->grad);
+    weight->packed = NULL;
+    weight->buffer = packed;
+    weight->data = buffer_data(packed);
+    weight->dtype = AG_PACKED;
+    weight->requires_grad = false;
+}
