@@ -168,7 +168,8 @@ static Llama *open_folder(void *owner, const char *folder, LlamaOpening how)
     if (!weights_may_hold(weights, llama_size(&o))) return NULL;
     o.frozen = how.weights == LLAMA_ROUNDED ||
                (how.weights == LLAMA_FROZEN && ag_precision_now() == AG_BF16 && is_bf16(weights));
-    if (!memory_may_hold(folder, llama_size(&o) * (double)(o.frozen ? sizeof(uint16_t) : sizeof(ag_real)) + how.more_bytes))
+    if (!memory_may_hold(folder, llama_size(&o) * (double)(o.frozen ? sizeof(uint16_t) : sizeof(ag_real)) +
+                         (how.more_bytes ? how.more_bytes(&o) : 0)))
         return NULL;
     Llama *m = model_filled(llama_of_zeros(o), weights, (NnLoadOptions){ .round = how.weights == LLAMA_ROUNDED,
                                                                          .progress = how.progress, .arg = how.arg });

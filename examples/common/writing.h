@@ -5,7 +5,12 @@
 #include "common/common.h"
 #include "kaeru/lm.h"
 
-typedef struct { const char *prompt; int64_t tokens; LmSampling how; } Writing;
+typedef struct {
+    const char *prompt, *prompts;       /* a text, or a file of them, a line each; NULL: none */
+    int64_t tokens;
+    LmSampling how;
+    bool times;                         /* tell on stderr when the first token was there, and the speed of the others */
+} Writing;
 /* The options that set the Writing w, which holds the defaults. */
 #define WRITING_OPTIONS(w) \
     NN_TEXT_OPTION("prompt", "TEXT", (w).prompt, "beginning of the text"), \
@@ -27,5 +32,8 @@ typedef struct {
 /* Prints the prompt (NULL: none) and then the model's tokens, each as soon as it is sampled, until the end of a text or until
  * there are `tokens`. Ends the program if this fails. */
 void write_text(const Writer *w, const Writing *what);
+/* The same for each line of the file `prompts`, all in one pass: each text is the one that write_text would print for its
+ * prompt with the same seed. Printed when all are complete. */
+void write_texts(const Writer *w, const Writing *what);
 
 #endif

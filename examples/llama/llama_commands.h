@@ -10,8 +10,15 @@ int llama_finetune(int argc, char **argv);
 
 /* A folder, a slash and a name; free it with ag_free. */
 char *path_in(const char *folder, const char *name);
-/* These end the program with the library's message if a file cannot be used, or if the two do not fit together. */
-Llama *model_of_folder(const char *folder, KaeruVocab **v);
-Writer llama_writer(Llama *m, const KaeruVocab *v);
+/* These end the program with the library's message if a file cannot be used, or if the two do not fit together. more_bytes: see
+ * LlamaOpening. */
+Llama *model_of_folder(const char *folder, KaeruVocab **v, LlamaWeights weights,
+                       double (*more_bytes)(const LlamaOptions *o));
+/* --weights: how the weights are kept. */
+extern const char *weights_option;
+#define WEIGHTS_OPTION \
+    NN_TEXT_OPTION("weights", "KIND", weights_option, \
+                   "in memory: auto (the default): bfloat16 if the files and products are; float32; bf16: rounded to it")
+LlamaWeights chosen_weights(void);
 
 #endif

@@ -14,7 +14,7 @@
 static const char *folder, *data_path, *targets = "q_proj,k_proj,v_proj,o_proj";
 static int64_t rank = 8;
 static double alpha = 16, dropout = 0;
-static bool recompute, keep_best;
+static bool recompute, keep_best, keep_apart, float32_model, base_is_bf16;
 static LmOptions how;
 
 /* Adds adapters to the layers that --targets names; with --rank 0, all weights are trained. */
@@ -35,6 +35,38 @@ static void prepare(Llama *m)
     ag_free(names);
     m->options.recompute = recompute;
     printf("%" PRId64 " of %.0f parameters are trained\n", nn_count(m), llama_size(&m->options));
+}
+
+/* Settings that do not fit together end the program before the weights are read. */
+static LlamaWeights check_weights(void)
+{
+    LlamaWeights weights = chosen_weights();
+    base_is_bf16 = llama_is_bf16(folder);
+    if (rank == 0 && (weights == LLAMA_ROUNDED || keep_apart)) {
+        example_usage_error("--rank 0 trains all weights: expected neither --weights bf16 nor --no-merge");
+    }
+    if (rank == 0) {
+        return LLAMA_REALS;
+    }
+    bool frozen = weights == LLAMA_ROUNDED || (weights == LLAMA_FROZEN && base_is_bf16 && ag_precision_now() == AG_BF16);
+    if (frozen && float32_model) {
+        example_usage_error("--float32-model: expected --weights float32 with it");
+    }
+    if (weights == LLAMA_ROUNDED && !base_is_bf16) {
+        printf("the weights of %s are rounded to bfloat16\n", folder);
+        base_is_bf16 = true;
+    }
+    return weights;
+}
+
+/* About as much memory as training needs beside the weights, in bytes: the values of a step; and of trained weights, of which
+ * adapters have few, the gradient and two of the optimizer. */
+static double training_bytes(const LlamaOptions *o)
+{
+    double tokens = (double)how.batch * (double)(how.window > 0 ? how.window : o->context) / (double)how.shards;
+    double layer = 8 * (double)o->width + 4 * (double)o->hidden, kept = recompute ? (double)o->width : layer;
+    double trained = rank > 0 ? 0 : llama_size(o);
+    return (double)sizeof(ag_real) * (tokens * (kept * (double)o->layers + layer) + 3 * trained);
 }
 
 static LmData *open_data(const Llama *m, const KaeruVocab *v)
@@ -98,28 +130,37 @@ static void copy_file(const char *from, const char *to)
     ag_free(part);
 }
 
+/* Writes the model with the adapter in its weights, one matrix after another, in the type of the base. */
+static void write_model(Llama *m, const char *merged)
+{
+    bool bf16 = base_is_bf16 && !float32_model;
+    nn_lora_merge(m);
+    if (!(bf16 ? llama_write_bf16(m, merged) : llama_write(m, merged))) {
+        example_fail("%s", ag_error());
+    }
+    char *from = path_in(folder, "tokenizer.json"), *to = path_in(merged, "tokenizer.json");
+    copy_file(from, to);
+    printf("model:   %s%s\n", merged, bf16 ? " (weights rounded to bfloat16, as those of --model)" : "");
+    ag_free(to);
+    ag_free(from);
+}
+
 /* Writes the adapter, then the model with the adapter in its weights. `best` is the checkpoint to take, or NULL. */
 static void save(Llama *m, const char *best)
 {
     if (best && !nn_load(best, m)) {
         example_fail("%s", ag_error());
     }
-    char *adapter = rank > 0 ? made_folder("adapter") : NULL, *merged = made_folder("model");
+    char *adapter = rank > 0 ? made_folder("adapter") : NULL, *merged = keep_apart ? NULL : made_folder("model");
     if (adapter && !nn_lora_save(m, adapter)) {
         example_fail("%s", ag_error());
     }
-    nn_lora_merge(m);
-    if (!llama_write(m, merged)) {
-        example_fail("%s", ag_error());
-    }
-    char *from = path_in(folder, "tokenizer.json"), *to = path_in(merged, "tokenizer.json");
-    copy_file(from, to);
     if (adapter) {
         printf("adapter: %s\n", adapter);
     }
-    printf("model:   %s\n", merged);
-    ag_free(to);
-    ag_free(from);
+    if (!keep_apart) {
+        write_model(m, merged);
+    }
     ag_free(merged);
     ag_free(adapter);
 }
@@ -145,8 +186,10 @@ int llama_finetune(int argc, char **argv)
         NN_OPTION("dropout", dropout, 0, 0.99, "share of an adapter's inputs dropped in training", .fixed = true),
         NN_TEXT_OPTION("targets", "NAMES", targets, "layers with adapters, such as q_proj,v_proj", .fixed = true),
         NN_FLAG_OPTION("best", keep_best, "write the model that has the least held-out loss, not the last", .fixed = true),
+        NN_FLAG_OPTION("no-merge", keep_apart, "write the adapter alone, not the folder model", .fixed = true),
+        NN_FLAG_OPTION("float32-model", float32_model, "write the folder model in float32, also if --model is in bfloat16"),
         NN_FLAG_OPTION("recompute", recompute, "compute each layer again during backward: less memory, more time"),
-        PRECISION_OPTION, RUN_OPTIONS, NN_FIELDS_END
+        PRECISION_OPTION, WEIGHTS_OPTION, RUN_OPTIONS, NN_FIELDS_END
     };
     const Program program = { "llama finetune",
         "Shows how a trained model learns from a text or from pairs of a question and an answer, of which it learns the\n"
@@ -154,16 +197,17 @@ int llama_finetune(int argc, char **argv)
         "only these are trained. Each evaluation saves the run as " LAST_FILE ", and with --best the weights with\n"
         "the least held-out loss as " BEST_FILE ". A run that was stopped, even by a kill, resumes with --resume\n"
         "and ends with the same bytes. At the end, it writes the adapter for the library peft into the folder adapter, and\n"
-        "the model with the adapter in its weights into the folder model. The losses are in llama.csv\n"
-        "(step,train_loss,valid_loss,learning_rate,tokens_per_second).", options };
+        "the model with the adapter in its weights into the folder model, in bfloat16 if --model is. The losses are in\n"
+        "llama.csv (step,train_loss,valid_loss,learning_rate,tokens_per_second).", options };
     example_add_options(&lm_fields, &how);
     TrainingRun run = training_run_begin(argc, argv, &program, LAST_FILE, &how.batch);
     if (!folder || !data_path) {
         example_usage_error("expected --model, the folder of a model, and --data, a file to learn");
     }
     check_out();
+    LlamaWeights weights = check_weights();
     KaeruVocab *v;
-    Llama *m = model_of_folder(folder, &v);
+    Llama *m = model_of_folder(folder, &v, weights, training_bytes);
     LmData *data = open_data(m, v);
     uint64_t ids = kaeru_vocab_fingerprint(v);                              /* of which the data consist */
     training_run_data(&run, data_hash(data_hash_file(data_path), &ids, sizeof ids));

@@ -108,7 +108,8 @@ typedef enum {
 } LlamaWeights;
 typedef struct {
     LlamaWeights weights;
-    double more_bytes;  /* what the program will need beside the weights: if memory does not suffice, opening fails at once */
+    double (*more_bytes)(const LlamaOptions *o);        /* NULL, or how much memory the program will need beside the weights: if
+                                                           there is not enough, opening fails before it reads them */
     void (*progress)(void *arg, double share);          /* NULL, or told the share of the tensors that were read */
     void *arg;          /* the first argument of progress */
 } LlamaOpening;
