@@ -189,7 +189,7 @@ int llama_finetune(int argc, char **argv)
         NN_FLAG_OPTION("no-merge", keep_apart, "write the adapter alone, not the folder model", .fixed = true),
         NN_FLAG_OPTION("float32-model", float32_model, "write the folder model in float32, also if --model is in bfloat16"),
         NN_FLAG_OPTION("recompute", recompute, "compute each layer again during backward: less memory, more time"),
-        PRECISION_OPTION, WEIGHTS_OPTION, RUN_OPTIONS, NN_FIELDS_END
+        PRECISION_OPTION, WEIGHTS_OPTION, SHARDS_OPTION, DEADLINE_OPTION, RUN_OPTIONS, NN_FIELDS_END
     };
     const Program program = { "llama finetune",
         "Shows how a trained model learns from a text or from pairs of a question and an answer, of which it learns the\n"
@@ -200,7 +200,9 @@ int llama_finetune(int argc, char **argv)
         "the model with the adapter in its weights into the folder model, in bfloat16 if --model is. The losses are in\n"
         "llama.csv (step,train_loss,valid_loss,learning_rate,tokens_per_second).", options };
     example_add_options(&lm_fields, &how);
+    processes_begin();
     TrainingRun run = training_run_begin(argc, argv, &program, LAST_FILE, &how.batch);
+    how.shards = example_shards();
     if (!folder || !data_path) {
         example_usage_error("expected --model, the folder of a model, and --data, a file to learn");
     }
@@ -214,8 +216,11 @@ int llama_finetune(int argc, char **argv)
     prepare(m);
     char *best = keep_best ? example_path(BEST_FILE) : NULL;
     LmTraining training = { .model = m, .data = data, .options = how, .settings = run.settings, .last = run.last, .best = best,
-                            .stop = example_stop() };
+                            .processes = example_processes(), .stop = example_stop() };
     lm_run(&training, "llama.csv", &run);
+    if (!processes_end()) {
+        processes_exit(training.stopped ? EXIT_STOPPED : 0);
+    }
     if (!training.stopped) {
         save(m, best);
     }
