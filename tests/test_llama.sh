@@ -117,6 +117,51 @@ mv half/model/model.safetensors merged
 expect 0 '' '' finetune --resume --precision float32 --out half
 same half/model/model.safetensors merged
 
+# Weights in two bytes: the same adapters and the same model as with four, and a checkpoint without them.
+run="--data pairs.jsonl --steps 20 --every 10 --lr 0.01 --window 16 --precision bf16"
+expect 0 '' '' finetune --model model $run --weights float32 --float32-model --out wide
+expect 0 'the weights of wide/model are rounded to bfloat16' '' finetune --model wide/model $run --weights bf16 --out rounded
+two=rounded/model
+expect 0 'rounded to bfloat16, as those of --model' '' finetune --model $two $run --out auto
+expect 0 '' '' finetune --model $two $run --weights float32 --out float32
+for file in adapter/adapter_model.safetensors model/model.safetensors; do same auto/$file float32/$file; done
+that "the checkpoint lacks frozen weights" sh -c '! grep -q embed_tokens auto/llama_last.safetensors'
+expect 0 '' '' finetune --model $two $run --no-merge --best --out apart
+same apart/adapter/adapter_model.safetensors auto/adapter/adapter_model.safetensors
+lacks apart/model
+that "the model in float32 is larger" [ "$(wc -c <wide/model/model.safetensors)" -gt "$(wc -c <auto/model/model.safetensors)" ]
+expect 1 '' 'auto/llama_last.safetensors: the model has other frozen weights than the one with which this run began' \
+    finetune --resume --steps 30 --model wide/model --weights bf16 --out auto
+expect 0 'step 30 of 30' '' finetune --resume --steps 30 --out auto
+expect 2 '' '--float32-model: expected --weights float32 with it' finetune --model $two $run --float32-model --out x
+expect 2 '' '--rank 0 trains all weights' finetune --model $two $run --rank 0 --no-merge --out x
+expect 2 '' '--weights bf16: expected --precision bf16 with it' generate --model $two --weights bf16
+expect 2 '' '--weights bf17: expected auto, float32 or bf16' generate --model $two --weights bf17
+write="generate --model $two --precision bf16 --tokens 12 --seed 4"
+expect 0 '' '' $write --prompt '3?'
+mv stdout first
+expect 0 '' '' $write --prompt '3?' --weights float32
+same stdout first
+expect 0 '' 'the first token was there after ' $write --prompt '3?' --times
+
+# Prompts of a file, in one pass, give the texts that each gives by itself.
+printf '3?\nThe frog goes\n\n7' >prompts
+: >single
+for prompt in '3?' 'The frog goes' '' 7; do
+    if [ -n "$prompt" ]; then expect 0 '' '' $write --prompt "$prompt"; else expect 0 '' '' $write; fi
+    cat stdout >>single
+done
+for weights in auto float32; do
+    expect 0 '' '' $write --prompts prompts --weights $weights
+    same stdout single
+done
+expect 2 '' '--prompt and --prompts: expected one of them' $write --prompts prompts --prompt 7
+expect 1 '' 'none: cannot be opened' $write --prompts none
+expect 1 '' "prompts: line 1 has 3 tokens: with --tokens 100000, they exceed the model's context of " \
+    generate --model $two --tokens 100000 --prompts prompts
+: >prompts
+expect 1 '' 'prompts: expected a line or more' $write --prompts prompts
+
 # --best writes what the run had at the evaluation with the least held-out loss. The learning rate is the same at each step, so
 # that a run of that many steps ends there.
 run="--model model --data story.txt --lr 0.05 --lr-min 0.05 --warmup 0 --window 16 --every 10"

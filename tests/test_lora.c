@@ -103,6 +103,147 @@ START_TEST(merging_is_in_float32)
 }
 END_TEST
 
+/* ---- a base in two bytes ------------------------------------------------------------------------------------------- */
+
+/* A folder with a small model in BF16, of random weights. */
+static const char *folder_in_bf16(void)
+{
+    LlamaOptions o = llama_defaults();
+    o.layers = 2;
+    o.heads = 4;
+    o.kv_heads = 2;
+    o.head_width = 6;
+    o.width = 24;
+    o.hidden = 34;
+    o.vocab = 61;
+    ag_seed(9);
+    Llama *m = llama_new(o);
+    expect_done(llama_write_bf16(m, in_folder("")));
+    ag_free(m);
+    return in_folder("");
+}
+
+static Llama *open_base(const char *folder, LlamaWeights weights)
+{
+    Llama *m = llama_open_with(folder, (LlamaOpening){ .weights = weights });
+    ck_assert_msg(m != NULL, "%s", ag_error());
+    ag_seed(3);
+    ck_assert(nn_lora_add(m, (NnLoraOptions){ .rank = 4, .alpha = 8, .dropout = 0.1, .targets = targets }));
+    return m;
+}
+
+static void learn(Llama *m, Optimizer *adam, int steps)
+{
+    nn_train(m);
+    for (int i = 0; i < steps; i++) {
+        AgScope s = ag_begin(AG_RECORD);
+        Tensor *ids = tensor_randint(SHAPE(2, 9), 0, 61);
+        ag_backward(lm_loss(m, ids, ids));
+        nn_optimizer_step(adam);
+        ag_end(s);
+    }
+    nn_eval(m);
+}
+
+static void check_same_logits(Llama *a, Llama *b)
+{
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *ids = tensor_randint(SHAPE(2, 9), 0, 61);
+    ck_assert_mem_eq(tensor_data(llama_forward(a, ids)), tensor_data(llama_forward(b, ids)), 2 * 9 * 61 * sizeof(ag_real));
+    ag_end(s);
+}
+
+START_TEST(two_bytes_learn_as_four)
+{
+    const char *folder = folder_in_bf16();
+    ag_precision(AG_BF16);
+    Llama *m[2] = { open_base(folder, LLAMA_REALS), open_base(folder, LLAMA_FROZEN) };
+    ck_assert_int_eq(tensor_dtype(m[1]->model->embed_tokens->weight), AG_PACKED);
+    ck_assert(!tensor_requires_grad(m[1]->model->norm->gamma));
+    ck_assert_int_eq(nn_count(m[0]), nn_count(m[1]));
+    for (int i = 0; i < 2; i++) {
+        m[i]->options.recompute = i;
+        Optimizer *adam = nn_adam_new(m[i], 0.01);
+        ag_seed(4);
+        learn(m[i], adam, 5);
+        ag_free(adam);
+    }
+    check_same_logits(m[0], m[1]);
+    uint64_t hash[2];
+    for (int i = 0; i < 2; i++) {
+        nn_lora_merge(m[i]);
+        expect_done(nn_save_bf16(in_folder("merged"), m[i]));
+        size_t size;
+        char *bytes = file_read(NULL, in_folder("merged"), 1 << 24, &size);
+        hash[i] = size;
+        for (size_t k = 0; k < size; k++) hash[i] = hash[i] * 31 + (unsigned char)bytes[k];
+        ag_free(bytes);
+    }
+    ck_assert_uint_eq(hash[0], hash[1]);
+    ag_free(m[0]);
+    ag_free(m[1]);
+    ag_precision(AG_FLOAT32);
+}
+END_TEST
+
+START_TEST(a_checkpoint_has_only_what_is_trained)
+{
+    const char *folder = folder_in_bf16();
+    ag_precision(AG_BF16);
+    Llama *m = open_base(folder, LLAMA_FROZEN), *again = open_base(folder, LLAMA_FROZEN);
+    nn_eval(again);
+    Optimizer *adam = nn_adam_new(m, 0.01), *other = nn_adam_new(again, 0.01);
+    learn(m, adam, 3);
+    expect_done(nn_checkpoint_save_trained(in_folder("last"), m, adam, NULL));
+    NnTensorFile *f = open_safetensors(in_folder("last"));
+    ck_assert_int_eq(tensor_file_count(f), 3 * 2 * 2 * 3);              /* with two states; two of three in each of two layers */
+    ck_assert_ptr_null(tensor_file_find(f, "model.embed_tokens.weight"));
+    ag_free(f);
+    expect_done(nn_checkpoint_load(in_folder("last"), again, other, NULL));
+    ck_assert_int_eq(nn_optimizer_steps(other), 3);
+    check_same_logits(m, again);
+    ag_free(other);
+    ag_free(adam);
+    ag_free(again);
+    ag_free(m);
+    m = llama_open(folder);
+    expect_refused(nn_load(in_folder("last"), m), "missing: \"model.embed_tokens.weight\"");
+    ag_free(m);
+    ag_precision(AG_FLOAT32);
+}
+END_TEST
+
+START_TEST(opening_in_two_bytes)
+{
+    const char *folder = folder_in_bf16();
+    Llama *m = llama_open_with(folder, (LlamaOpening){ .weights = LLAMA_FROZEN });      /* products are in float32 */
+    ck_assert_int_eq(tensor_dtype(m->lm_head->weight), AG_REAL);
+    ck_assert(llama_is_bf16(folder));
+    expect_done(llama_write(m, folder));
+    ag_free(m);
+    expect_refused(llama_is_bf16(folder), ", expected BF16");
+    ag_precision(AG_BF16);
+    m = llama_open_with(folder, (LlamaOpening){ .weights = LLAMA_FROZEN });
+    ck_assert_int_eq(tensor_dtype(m->lm_head->weight), AG_REAL);
+    Llama *rounded = llama_open_with(folder, (LlamaOpening){ .weights = LLAMA_ROUNDED });
+    ck_assert_int_eq(tensor_dtype(rounded->lm_head->weight), AG_PACKED);
+    check_same_logits(m, rounded);
+    Llama *copy = nn_clone(rounded);
+    check_same_logits(m, copy);
+    ag_free(copy);
+    char path[500];
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    expect_refused(nn_load(path, rounded), "expected BF16 for a matrix that is kept in bfloat16, found F");
+    expect_done(nn_load_with(path, rounded, (NnLoadOptions){ .round = true }));
+    check_same_logits(m, rounded);
+    nn_freeze_bf16(m);
+    check_same_logits(m, rounded);
+    ag_free(rounded);
+    ag_free(m);
+    ag_precision(AG_FLOAT32);
+}
+END_TEST
+
 /* Whether the settings that were saved have this one, with this value as text. */
 static void check_setting(const char *name, const char *expected)
 {
@@ -379,6 +520,9 @@ Suite *lora_suite(void)
     tcase_add_test(t, logits_and_gradients_agree);
     tcase_add_test(t, merged_weights_give_the_same);
     tcase_add_test(t, merging_is_in_float32);
+    tcase_add_test(t, two_bytes_learn_as_four);
+    tcase_add_test(t, a_checkpoint_has_only_what_is_trained);
+    tcase_add_test(t, opening_in_two_bytes);
     tcase_add_test(t, what_is_saved_loads_again);
     tcase_add_test(t, adapters_can_have_different_options);
     tcase_add_test(t, each_setting_of_peft_counts);

@@ -91,9 +91,8 @@ static void hash_frozen(Run *r)
 static bool save_model(const Run *r, const char *path, Optimizer *o)
 {
     const LmTraining *t = r->training;
-    if (!r->frozen) return nn_checkpoint_save(path, t->model, o, t->settings);
-    nn_settings_set(t->settings, base_key, "%s", r->base);
-    return nn_checkpoint_save_trained(path, t->model, o, t->settings);
+    return r->frozen ? nn_checkpoint_save_trained(path, t->model, o, t->settings)
+                     : nn_checkpoint_save(path, t->model, o, t->settings);
 }
 
 /* Whether the frozen parameters are those with which the run began. */
@@ -199,6 +198,7 @@ bool lm_train_at(AgSite at, LmTraining *t, bool resume)
     t->best_loss = INFINITY;
     t->window = t->options.window > 0 ? t->options.window : context;
     hash_frozen(&r);
+    if (r.frozen) nn_settings_set(t->settings, base_key, "%s", r.base);
     lm_settings(t->model, t->settings);
     nn_fields_to_settings(&lm_fields, &t->options, t->settings);
     bool good = nn_parallel_agree(r.parallel, "the options of the training", &t->options, sizeof t->options) &&
