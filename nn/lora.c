@@ -88,35 +88,17 @@ bool nn_lora_add_at(AgSite at, void *module, NnLoraOptions o)
     return good;
 }
 
-/* `rows` rows of the weight from `first` on (rows,in), and of the adapter's product: their sum. */
-static Tensor *merged_rows(Linear *l, Tensor *weight, int64_t first, int64_t rows)
-{
-    Tensor *more = ag_matmul(ag_slice(l->lora_B->weight, 0, first, first + rows), l->lora_A->weight);
-    return ag_add(weight, ag_scale(more, l->lora_scale));
-}
-
-/* A part of the weight at a time, because the reals of all would take twice its memory. */
-static void merge_packed(Linear *l)
-{
-    enum { ROWS = 256 };
-    int64_t rows = tensor_dim(l->weight, 0), width = tensor_dim(l->weight, 1);
-    for (int64_t first = 0, n; first < rows; first += n) {
-        n = rows - first < ROWS ? rows - first : ROWS;
-        AgScope s = ag_begin(AG_NO_GRAD);
-        Tensor *pairs = tensor_ints(SHAPE(n, width / 2), NULL);
-        ag_packed_read(l->weight, first, n, (uint32_t *)tensor_mutable_int_data(pairs));
-        pairs = ag_to_bf16(merged_rows(l, ag_from_bf16(pairs), first, n));
-        ag_packed_write(l->weight, first, n, (const uint32_t *)tensor_int_data(pairs));
-        ag_end(s);
-    }
-}
-
 static void merge(Linear *l)
 {
     AgScope s = ag_begin(AG_NO_GRAD);
     ag_precision(AG_FLOAT32);                           /* also in a program that trains in bfloat16 */
-    if (tensor_dtype(l->weight) == AG_PACKED) merge_packed(l);
-    else tensor_copy(l->weight, merged_rows(l, l->weight, 0, tensor_dim(l->weight, 0)));
+    bool packed = tensor_dtype(l->weight) == AG_PACKED;
+    Tensor *weight = packed ? ag_from_bf16(l->weight) : l->weight;
+    Tensor *sum = ag_add(weight, ag_scale(ag_matmul(l->lora_B->weight, l->lora_A->weight), l->lora_scale));
+    if (packed)
+        ag_packed_write(l->weight, 0, tensor_dim(sum, 0), (const uint32_t *)tensor_int_data(ag_to_bf16(sum)));
+    else
+        tensor_copy(l->weight, sum);
     ag_end(s);
 }
 

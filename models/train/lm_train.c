@@ -19,8 +19,7 @@ typedef struct {
     NnParallel *parallel;
     double sum;
     int64_t since;
-    bool frozen;                /* some parameters are; */
-    char base[17];              /* the hash of these */
+    char base[17];              /* the hash of the frozen parameters; "": there are none */
 } Run;
 
 static Optimizer *optimizer_new(const LmTraining *t)
@@ -78,34 +77,22 @@ static const char base_key[] = "train.base";
 static void hash_frozen(Run *r)
 {
     NnParameters *p = nn_parameters(r->training->model);
+    bool frozen = false;
     uint64_t h = 0;
     for (int i = 0; i < p->n; i++) {
         if (p->item[i].trained) continue;
         h = tensor_hash(p->item[i].tensor, h);
-        r->frozen = r->frozen || tensor_ndim(p->item[i].tensor) > 1;        /* a buffer of the model's own is no reason */
+        frozen = frozen || tensor_ndim(p->item[i].tensor) > 1;              /* a buffer of the model's own is no reason */
     }
-    snprintf(r->base, sizeof r->base, "%016" PRIx64, h);
+    if (frozen) snprintf(r->base, sizeof r->base, "%016" PRIx64, h);
     ag_free(p);
 }
 
 static bool save_model(const Run *r, const char *path, Optimizer *o)
 {
     const LmTraining *t = r->training;
-    return r->frozen ? nn_checkpoint_save_trained(path, t->model, o, t->settings)
-                     : nn_checkpoint_save(path, t->model, o, t->settings);
-}
-
-/* Whether the frozen parameters are those with which the run began. */
-static bool check_base(const Run *r)
-{
-    const char *path = r->training->last;
-    NnSettings *found = nn_settings_new();
-    bool good = nn_checkpoint_settings(path, found);
-    const char *base = nn_settings_get(found, base_key);
-    if (good && r->frozen && base && strcmp(base, r->base) != 0)
-        good = ag_set_error("%s: the model has other frozen weights than the one with which this run began", path);
-    ag_free(found);
-    return good;
+    return *r->base ? nn_checkpoint_save_trained(path, t->model, o, t->settings)
+                    : nn_checkpoint_save(path, t->model, o, t->settings);
 }
 
 /* Only the last checkpoint has the optimizer's state, which resuming needs. */
@@ -138,7 +125,10 @@ static bool load(Run *r)
 {
     LmTraining *t = r->training;
     NnSettings *found = nn_settings_new();
-    bool good = check_base(r) && nn_checkpoint_load(t->last, t->model, r->optimizer, found);
+    bool good = nn_checkpoint_load(t->last, t->model, r->optimizer, found);
+    const char *base = nn_settings_get(found, base_key);
+    if (good && *r->base && base && strcmp(base, r->base) != 0)
+        good = ag_set_error("%s: the model has other frozen weights than the one with which this run began", t->last);
     if (good && nn_settings_get(found, best_key)) good = nn_settings_real(found, best_key, &t->best_loss);
     t->step = r->since = nn_optimizer_steps(r->optimizer);
     if (good && nn_settings_get(found, sum_key))
@@ -198,7 +188,7 @@ bool lm_train_at(AgSite at, LmTraining *t, bool resume)
     t->best_loss = INFINITY;
     t->window = t->options.window > 0 ? t->options.window : context;
     hash_frozen(&r);
-    if (r.frozen) nn_settings_set(t->settings, base_key, "%s", r.base);
+    if (*r.base) nn_settings_set(t->settings, base_key, "%s", r.base);
     lm_settings(t->model, t->settings);
     nn_fields_to_settings(&lm_fields, &t->options, t->settings);
     bool good = nn_parallel_agree(r.parallel, "the options of the training", &t->options, sizeof t->options) &&

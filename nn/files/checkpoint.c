@@ -290,7 +290,7 @@ static bool check_plan(Loading *l, bool with_optimizer)
     return !*message || ag_set_error("%s: %s", l->file->file->name, message);
 }
 
-/* Reads the values of a transfer, those of AG_PACKED as dense rows. False with ag_error() if they cannot be read or do not fit. */
+/* Reads the values of a transfer, those of AG_PACKED as dense rows. False with ag_error() if this fails or they do not fit. */
 static bool read_transfer(const Transfer *t, bool round, void *values)
 {
     AgDType dtype = tensor_dtype(t->to);
@@ -434,16 +434,9 @@ static void apply_to_model(const Loading *l)
     for (size_t i = 0; i < l->n && !l->options.in_place; i++) {
         const Transfer *t = &l->transfer[i];
         size_t numel = (size_t)tensor_numel(t->to);
-        if (!t->values) {
-            read_in_place(l, t);
-            continue;
-        }
-        if (tensor_dtype(t->to) == AG_PACKED) {
-            ag_packed_write(t->to, 0, tensor_dim(t->to, 0), t->values);
-            continue;
-        }
-        void *to = tensor_mutable_values(AG_HERE, t->to);
-        if (numel) memcpy(to, t->values, numel * dtype_bytes(tensor_dtype(t->to)));
+        if (!t->values) read_in_place(l, t);
+        else if (tensor_dtype(t->to) == AG_PACKED) ag_packed_write(t->to, 0, tensor_dim(t->to, 0), t->values);
+        else if (numel) memcpy(tensor_mutable_values(AG_HERE, t->to), t->values, numel * dtype_bytes(tensor_dtype(t->to)));
     }
 }
 

@@ -98,7 +98,8 @@ const FileType *file_type(const char *name, bool of_numpy)
 
 const FileType *file_type_of(AgDType dtype)
 {
-    return dtype == AG_PACKED ? &types[5] : dtype == AG_INT ? &types[2] : dtype == AG_BOOL ? &types[3] : sizeof(ag_real) == 4 ? &types[0] : &types[1];
+    static const int place[] = { sizeof(ag_real) == 4 ? 0 : 1, 2, 3, 5 };       /* by AgDType */
+    return &types[place[dtype]];
 }
 
 size_t dtype_bytes(AgDType dtype)

@@ -127,13 +127,12 @@ bool tensor_save_list_at(AgSite at, const char *path, const NnNamedValue *list, 
     if (!npy && !npz && !st_ends_in(path, ".safetensors"))
         return ag_set_error("%s: expected a path that ends in .safetensors, .npz or .npy", path);
     StEntry *entry = ag_alloc_at(at, (size_t)n, sizeof *entry);
-    bool fits = true;
     for (int i = 0; i < n; i++) {
         entry[i] = st_entry(at, list[i].name, list[i].tensor);
         if ((npy || npz) && entry[i].dtype == AG_PACKED)
-            fits = ag_set_error("%s: NumPy has no bfloat16: expected .safetensors, or reals (ag_from_bf16)", path);
+            ag_usage_error(at, what, "NumPy has no bfloat16, the type of AG_PACKED: expected reals (ag_from_bf16)");
     }
-    bool done = !fits ? false : npy ? npy_write(path, entry) : npz ? npz_write(path, entry, (size_t)n) :
+    bool done = npy ? npy_write(path, entry) : npz ? npz_write(path, entry, (size_t)n) :
                       st_write(path, entry, (size_t)n, NULL);
     ag_free(entry);
     return done;

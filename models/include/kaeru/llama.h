@@ -108,10 +108,10 @@ typedef enum {
 } LlamaWeights;
 typedef struct {
     LlamaWeights weights;
-    double (*more_bytes)(const LlamaOptions *o);        /* NULL, or how much memory the program will need beside the weights: if
-                                                           there is not enough, opening fails before it reads them */
-    void (*progress)(void *arg, double share);          /* NULL, or told the share of the tensors that were read */
-    void *arg;          /* the first argument of progress */
+    /* NULL, or how many bytes the program will need beside the weights: if memory is too small, opening fails at once */
+    double (*more_bytes)(const LlamaOptions *o);
+    void (*progress)(void *arg, double share);  /* NULL, or told the share of the tensors that were read; arg: for it */
+    void *arg;
 } LlamaOpening;
 Llama *llama_open_with_at(AgSite at, const char *folder, LlamaOpening how);
 
