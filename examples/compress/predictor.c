@@ -104,7 +104,7 @@ static void open_model(Predictor *p, const char *path)
     Writer w;
     if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
         KaeruVocab *v;
-        Llama *m = model_of_folder(path, &v);
+        Llama *m = model_of_folder(path, &v, LLAMA_REALS, NULL);
         w = llama_writer(m, v);
         p->vocab = m->options.vocab;
         p->how.window = p->how.window < m->options.context ? p->how.window : m->options.context;

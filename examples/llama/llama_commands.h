@@ -14,6 +14,7 @@ char *path_in(const char *folder, const char *name);
  * LlamaOpening. */
 Llama *model_of_folder(const char *folder, KaeruVocab **v, LlamaWeights weights,
                        double (*more_bytes)(const LlamaOptions *o));
+Writer llama_writer(Llama *m, const KaeruVocab *v);
 /* --weights: how the weights are kept. */
 extern const char *weights_option;
 #define WEIGHTS_OPTION \

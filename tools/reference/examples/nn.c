@@ -264,6 +264,16 @@ static void files(void)
             if (!nn_options_read(options, 4, argv, &i)) puts(ag_error());
         nn_options_print(options, stdout);
     }
+    EXAMPLE(nn_freeze_bf16) {
+        Linear *l = nn_linear_new_no_bias(2, 1);
+        ag_fill(l->weight, 0.5);
+        nn_freeze_bf16(l);
+        ag_precision(AG_BF16);
+        tensor_print(nn_linear(l, tensor_ones(SHAPE(1, 2))));
+        tensor_print(ag_from_bf16(l->weight));                          /* the weight as reals */
+        ag_precision(AG_FLOAT32);
+        ag_free(l);
+    }
     EXAMPLE(nn_load) {
         Linear *a = nn_linear_new(2, 3), *b = nn_linear_new(2, 3), *small = nn_linear_new(2, 2);
         printf("%d\n", nn_save("example.safetensors", a) && nn_load("example.safetensors", b));
