@@ -14,7 +14,8 @@ size_t value_bytes(const AgShape *shape, AgDType dtype)
 void check_packed_shape(AgSite at, const char *what, const AgShape *shape)
 {
     if (shape->ndim != 2 || shape->dim[1] % 2 != 0)
-        ag_usage_error(at, what, "shape %s, expected a matrix with an even number of columns for AG_PACKED", shape_text(*shape));
+        ag_usage_error(at, what, "shape %s, expected a matrix with an even number of columns for AG_PACKED",
+                       shape_text(*shape));
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */

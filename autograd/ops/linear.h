@@ -6,8 +6,8 @@
 
 void check_linear(AgSite at, const char *what, const Tensor *x, const Tensor *weight, const Tensor *bias);
 
-/* x (rows,in), weight (out,in), result (rows,out). packed_weight: the whole weight in bfloat16 (ag_pack_weight), or NULL. If the
- * weight is of type AG_PACKED, the functions below get NULL as its reals. */
+/* x (rows,in), weight (out,in), result (rows,out). packed_weight: the whole weight in bfloat16 (ag_pack_weight), or NULL. If
+ * the weight is of type AG_PACKED, the functions below get NULL as its reals. */
 typedef struct { int64_t rows, in, out; bool bf16; const uint32_t *packed_weight; } LinearSize;
 /* That of the operation whose result is y. */
 LinearSize linear_size(const Tensor *y, const Tensor *x, const Tensor *weight);

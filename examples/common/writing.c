@@ -132,7 +132,8 @@ static Row *read_rows(const Writer *w, const Writing *what, int64_t context, int
 }
 
 /* Appends the token that follows, unless the ids behind `read` are still given. Returns whether the text goes on. */
-static bool extend(const Writer *w, const Writing *what, Row *r, int64_t read, const ag_real *logits, int64_t vocab, Clock *clock)
+static bool extend(const Writer *w, const Writing *what, Row *r, int64_t read, const ag_real *logits, int64_t vocab,
+                   Clock *clock)
 {
     if (read < r->n) {
         return true;

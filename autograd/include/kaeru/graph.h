@@ -62,13 +62,13 @@ Tensor *ag_detach_at(AgSite at, Tensor *t);
 void ag_pack_weight_at(AgSite at, Tensor *weight);
 void ag_unpack_weight_at(AgSite at, Tensor *weight);                            /* frees the copy */
 
-/* Freezes a weight (out,in) and keeps it in bfloat16 alone, in two bytes a number: rounds it in the way AG_BF16 rounds operands,
- * and changes its type to AG_PACKED. No scope may own it, and `in` must be even. ag_linear and ag_linear_cross_entropy multiply
+/* Freezes a weight (out,in) and keeps it in bfloat16 alone, in two bytes a number: rounds it as AG_BF16 rounds operands, and
+ * changes its type to AG_PACKED. No scope may own it, and `in` must be even. ag_linear and ag_linear_cross_entropy multiply
  * by it, with AG_BF16 and with the same results as by the rounded reals, and pass gradients to x. ag_embedding reads its rows.
  * ag_from_bf16 gives its values as reals; to other functions, it is a tensor of the wrong type. */
 void ag_freeze_bf16_at(AgSite at, Tensor *weight);
-/* Reads or writes n rows of a packed matrix (R,C) from `first` on: C / 2 items each, of two numbers in bfloat16, the first one in
- * the lower half. */
+/* Reads or writes n rows of a packed matrix (R,C) from `first` on: C / 2 items each, of two numbers in bfloat16, the first one
+ * in the lower half. */
 void ag_packed_read_at(AgSite at, const Tensor *t, int64_t first, int64_t n, uint32_t *rows);
 void ag_packed_write_at(AgSite at, Tensor *t, int64_t first, int64_t n, const uint32_t *rows);
 /* Continues the hash h (0 at first) by the values of t, of any type. A packed matrix has the hash of its values as floats. */

@@ -273,8 +273,9 @@ double nn_schedule_noam_at(AgSite at, int64_t step, int64_t width, double factor
  * in .npz, .npy, .pt, .pth or .json is refused. A function that fails returns false with ag_error() and changes neither the
  * file nor the model.
  *
- * Reals are written as F32 (in libkaeru_double: F64), ints as I32, bools as BOOL, AG_PACKED as BF16: nothing is lost. Loading takes any type of
- * numbers by the rules of tensor_file_read: F16 and BF16 exactly, F64 rounded, and what does not fit is refused. */
+ * Reals are written as F32 (in libkaeru_double: F64), ints as I32, bools as BOOL, AG_PACKED as BF16: nothing is lost. Loading
+ * takes any type of numbers by the rules of tensor_file_read: F16 and BF16 exactly, F64 rounded, and what does not fit is
+ * refused. */
 
 /* Settings of a model or a run: texts by name, in order. Free them with ag_free. */
 typedef struct NnSettings NnSettings;
