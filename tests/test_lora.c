@@ -196,7 +196,7 @@ START_TEST(a_checkpoint_has_only_what_is_trained)
     learn(m, adam, 3);
     expect_done(nn_checkpoint_save_trained(in_folder("last"), m, adam, NULL));
     NnTensorFile *f = open_safetensors(in_folder("last"));
-    ck_assert_int_eq(tensor_file_count(f), 3 * 2 * 2 * 3);              /* with two states; two of three in each of two layers */
+    ck_assert_int_eq(tensor_file_count(f), 3 * 2 * 2 * 3);      /* with two states; two of three in each of two layers */
     ck_assert_ptr_null(tensor_file_find(f, "model.embed_tokens.weight"));
     ag_free(f);
     expect_done(nn_checkpoint_load(in_folder("last"), again, other, NULL));

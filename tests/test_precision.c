@@ -222,7 +222,8 @@ static void use_frozen(bool packed, int64_t rows, Tensor **y, Tensor **dx, Tenso
     ck_assert_int_eq(tensor_dtype(layer->weight), packed ? AG_PACKED : AG_REAL);
     Tensor *x = tensor_normal(SHAPE(rows, FROZEN_IN), 0, 1), *target = tensor_ints(SHAPE(rows), NULL);
     tensor_set_requires_grad(x, true);
-    Tensor *out = ag_retain(nn_linear(layer, x)), *loss = ag_linear_cross_entropy(x, layer->weight, NULL, target, AG_MEAN, -100, 0);
+    Tensor *out = ag_retain(nn_linear(layer, x));
+    Tensor *loss = ag_linear_cross_entropy(x, layer->weight, NULL, target, AG_MEAN, -100, 0);
     ag_backward(ag_sum(ag_mul(out, out)));
     *y = ag_keep(out);
     *dx = ag_keep(tensor_grad(x));
@@ -276,8 +277,8 @@ START_TEST(packed_matrices_are_read_and_written)
     ck_assert_uint_ne(tensor_hash(copy, 3), tensor_hash(packed, 3));
 
     Tensor *x = tensor_ones(SHAPE(2, 6));
-    EXPECT_USAGE_ERROR("tensor_data: t is kept in bfloat16 (AG_PACKED), expected AG_REAL: ag_from_bf16 gives its values as reals",
-                       tensor_data(packed));
+    EXPECT_USAGE_ERROR("tensor_data: t is kept in bfloat16 (AG_PACKED), expected AG_REAL: ag_from_bf16 gives its values as "
+                       "reals", tensor_data(packed));
     EXPECT_USAGE_ERROR("linear: weight is kept in bfloat16 (AG_PACKED), but products are in float32: expected "
                        "ag_precision(AG_BF16)", ag_linear(x, packed, NULL));
     EXPECT_USAGE_ERROR("ag_neg: x is kept in bfloat16", ag_neg(packed));

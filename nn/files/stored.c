@@ -240,8 +240,8 @@ bool st_read_pairs(const StTensor *t, bool round, uint64_t first, uint64_t n, ui
     if (t->unreadable) return ag_set_error("%s", t->unreadable);
     if (t->type == type) return file_read_at(t->file, t->offset + first * 2, pairs, (size_t)n * 2);
     if (round) return read_rounded(t, first, n, pairs);
-    return st_tensor_error(t->file, t->item.name, "expected BF16 for a matrix that is kept in bfloat16, found %s: to round is a "
-                           "setting", t->item.type);
+    return st_tensor_error(t->file, t->item.name, "expected BF16 for a matrix that is kept in bfloat16, found %s: the option "
+                           "`round` rounds it", t->item.type);
 }
 
 bool st_read(const StTensor *t, AgDType dtype, uint64_t first, uint64_t n, void *out)

@@ -318,9 +318,10 @@ bool nn_load_with_at(AgSite at, const char *path, void *module, NnLoadOptions op
  * Loading restores this thread's random state and adds the file's settings to `settings`. */
 bool nn_checkpoint_save_at(AgSite at, const char *path, void *module, Optimizer *o, const NnSettings *settings) AG_MUST_CHECK;
 bool nn_checkpoint_load_at(AgSite at, const char *path, void *module, Optimizer *o, NnSettings *settings) AG_MUST_CHECK;
-/* A checkpoint without the frozen parameters: for adapters (lora.h), megabytes. A module that loads it must have them: put their
- * hash (tensor_hash) into the settings to tell, as lm_train does. */
-bool nn_checkpoint_save_trained_at(AgSite at, const char *path, void *module, Optimizer *o, const NnSettings *settings) AG_MUST_CHECK;
+/* A checkpoint without the frozen parameters: for adapters (lora.h), megabytes. A module that loads it must have them: put
+ * their hash (tensor_hash) into the settings to tell, as lm_train does. */
+bool nn_checkpoint_save_trained_at(AgSite at, const char *path, void *module, Optimizer *o,
+                                   const NnSettings *settings) AG_MUST_CHECK;
 
 /* Only the settings: to build a model of the right size before loading it. */
 bool nn_checkpoint_settings_at(AgSite at, const char *path, NnSettings *settings) AG_MUST_CHECK;
