@@ -99,7 +99,8 @@ def exported(library):
 
 def main(library, folder, symbols=None):
     mpi = "mpi" in os.path.basename(library)
-    headers = [read_header(os.path.join(folder, file)) for file in sorted(os.listdir(folder))]
+    headers = [read_header(os.path.join(folder, file)) for file in sorted(os.listdir(folder))
+               if file.endswith(".h")]
     functions = set().union(*(header.functions for header in headers if (header.name == "mpi.h") == mpi))
     sides = [("exported by " + library, exported(library)), ("declared in " + folder, functions)]
     if symbols:

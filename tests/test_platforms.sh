@@ -49,7 +49,8 @@ if is_there x86_64-w64-mingw32-gcc-posix wine; then
         for precision in float32 bf16; do trains windows "$model $precision" '' wine; done
     done
     if is_there clang; then
-        compiled windows-clang clang --target=x86_64-w64-mingw32 -O1 -static
+        libgcc=$(x86_64-w64-mingw32-gcc-posix -print-libgcc-file-name)
+        compiled windows-clang clang --target=x86_64-w64-mingw32 -O1 -static -L"${libgcc%/*}"
         trains windows-clang 'gpt float32' '' wine
     fi
 fi

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 /* ---- memory ------------------------------------------------------------------------------------------------------- */
 
@@ -48,6 +47,7 @@ int system_sync(int fd, bool folder);
 #include <fcntl.h>
 #include <io.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 /* Paths are UTF-8. Files are open for all to read, write, rename and remove. */
@@ -72,11 +72,13 @@ static inline int fcntl(int fd, int what, int value)          { return (void)fd,
 static inline int poll(struct pollfd *fds, int n, int ms)     { return (void)fds, (void)ms, n; }       /* a read waits */
 #else
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifndef __wasi__                /* which has no such files */
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#endif
 #define system_stat stat
 #define system_fstat fstat
 #define system_open open

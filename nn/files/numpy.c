@@ -279,7 +279,7 @@ static bool check_entries(const char *path, const StEntry *entry, size_t n, size
 
 bool npz_write(const char *path, const StEntry *entry, size_t n)
 {
-    size_t size;
+    size_t size = 0;
     FileWriter *w = check_entries(path, entry, n, &size) ? file_replace(path) : NULL;
     if (!w) return false;
     char *directory = ag_alloc_in(w, size, 1), *p = directory, end[END_SIZE] = { 0 };

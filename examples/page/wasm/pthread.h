@@ -2,18 +2,12 @@
 #ifndef KAERU_PAGE_PTHREAD_H
 #define KAERU_PAGE_PTHREAD_H
 
-typedef int pthread_mutex_t, pthread_once_t, pthread_key_t;
+typedef int pthread_t, pthread_mutex_t, pthread_once_t, pthread_key_t;
 #define PTHREAD_MUTEX_INITIALIZER 0
 #define PTHREAD_ONCE_INIT 0
 
 static inline int pthread_mutex_lock(pthread_mutex_t *lock)   { (void)lock; return 0; }
 static inline int pthread_mutex_unlock(pthread_mutex_t *lock) { (void)lock; return 0; }
-
-static inline int pthread_atfork(void (*before)(void), void (*parent)(void), void (*child)(void))
-{
-    (void)before, (void)parent, (void)child;
-    return 0;
-}
 
 static inline int pthread_once(pthread_once_t *once, void (*f)(void))
 {
