@@ -9,7 +9,7 @@ static void json_read(const Tensor *y)
     const char *comma = "";
     printf("\"reads\":[");
     for (int j = 0; j < y->n_in; j++)
-        if (y->in[j] && reads_input(y->op, j)) {
+        if (y->in[j] && reads_input(y, j)) {
             printf("%s%u", comma, (unsigned)y->in[j]->number);
             comma = ",";
         }
