@@ -55,8 +55,8 @@ Quality corpus_score(const TransformerTranslator *t, const Corpus *c, int64_t wi
 
 static void print_score(const char *method, Quality q, int64_t n)
 {
-    printf("%s: BLEU %.2f, %" PRId64 " of %" PRId64 " sentences exactly right (%.1f %%)\n", method, q.bleu, q.exact, n,
-           100 * (double)q.exact / (double)n);
+    say("%s: BLEU %.2f, %" PRId64 " of %" PRId64 " sentences exactly right (%.1f %%)\n", method, q.bleu, q.exact, n,
+        100 * (double)q.exact / (double)n);
 }
 
 void print_scores(const TransformerTranslator *t, const Corpus *c, int64_t width, double penalty, bool lower_case,
