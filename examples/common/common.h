@@ -21,7 +21,6 @@
 #define KAERU_EXAMPLES_COMMON_H
 
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "kaeru/fields.h"
@@ -88,7 +87,6 @@ bool example_japanese(void);                                            /* wheth
  * and the user's text, which have no translation, are printed by printf as well. tests/test_languages.py checks the formats. */
 void say(const char *format, ...) AG_PRINTF(1, 2);
 void say_to(FILE *out, const char *format, ...) AG_PRINTF(2, 3);
-void say_list(FILE *out, const char *format, va_list args);
 /* The Japanese text or format for an English one if --language is ja; else, and if there is none, this one. */
 #if defined(__GNUC__)
 __attribute__((__format_arg__(1)))

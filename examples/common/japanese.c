@@ -11,12 +11,39 @@
 
 static const Pair pairs[] = {
 #include "ja/common.def"
+#include "ja/ablations.def"
+#include "ja/architectures.def"
+#include "ja/attention_by_hand.def"
+#include "ja/attention_geometry.def"
+#include "ja/backprop.def"
+#include "ja/block.def"
+#include "ja/boundary.def"
+#include "ja/copy_task.def"
+#include "ja/digits.def"
+#include "ja/exploding.def"
+#include "ja/families.def"
+#include "ja/feed_forward.def"
+#include "ja/gpt.def"
+#include "ja/grade.def"
+#include "ja/heads.def"
+#include "ja/knobs.def"
+#include "ja/layer_norm.def"
+#include "ja/learning_step.def"
 #include "ja/library.def"
-#include "ja/numbers.def"
-#include "ja/attention.def"
-#include "ja/experiments.def"
-#include "ja/models.def"
-#include "ja/exercises.def"
+#include "ja/llama.def"
+#include "ja/moons.def"
+#include "ja/norm_conventions.def"
+#include "ja/positions.def"
+#include "ja/score_width.def"
+#include "ja/seq2seq.def"
+#include "ja/shards.def"
+#include "ja/skip_connection.def"
+#include "ja/temperature.def"
+#include "ja/text_to_numbers.def"
+#include "ja/translate.def"
+#include "ja/vectors.def"
+#include "ja/word_vectors.def"
+#include "ja/write_backward.def"
     { NULL, NULL }
 };
 /* Lines that the library prints, with %s for any text. */
@@ -123,7 +150,7 @@ static void say_in_japanese(FILE *out, const char *format, va_list list)
     va_end(args);
 }
 
-void say_list(FILE *out, const char *format, va_list args)
+static void say_list(FILE *out, const char *format, va_list args)
 {
     if (example_japanese()) {
         say_in_japanese(out, tr(format), args);
@@ -195,16 +222,16 @@ static const char *find(const Pair *pair, const char *text, Part part[PARTS])
     return text;
 }
 
-/* A part of a text, or its pair in `words`. */
 static void write_part(FILE *out, const Part *part, const Pair *words)
 {
-    for (const Pair *p = words; p && p->english; p++) {
-        if (strlen(p->english) == part->n && memcmp(p->english, part->at, part->n) == 0) {
-            fputs(p->japanese, out);
-            return;
-        }
+    char *text = words ? ag_alloc(part->n + 1, 1) : NULL;
+    if (text) {
+        memcpy(text, part->at, part->n);
+        pairs_write(out, text, words, words);
+    } else {
+        fwrite(part->at, 1, part->n, out);
     }
-    fwrite(part->at, 1, part->n, out);
+    ag_free(text);
 }
 
 void pairs_write(FILE *out, const char *text, const Pair *pair, const Pair *words)

@@ -55,7 +55,7 @@ static void print_message(const char *format, va_list args)
 {
     fflush(stdout);
     fprintf(stderr, "%s: ", program_name);
-    vfprintf(stderr, format, args);
+    vfprintf(stderr, tr(format), args);
     fputc('\n', stderr);
 }
 

@@ -42,9 +42,9 @@ void show_filling(const KaeruVocab *vocab, TransformerEncoderOnly *fills, Transf
         row[VERB] = HIDDEN;
         printf(shown ? "  " : "");
         print_words(vocab, row, shown ? LENGTH : 0);
-        printf(shown ? "\n      encoder:" : "");
+        say(shown ? "\n      encoder:" : "");
         right[0] += word_for(vocab, fills, row, LENGTH, NULL, VERB, 0, shown) == verb;
-        printf(shown ? "\n      decoder:" : "");
+        say(shown ? "\n      decoder:" : "");
         right[1] += word_for(vocab, goes_on, row, VERB, nn_causal_mask(VERB), VERB - 1, 0, shown) == verb;
         printf(shown ? "\n" : "");
     }
@@ -95,7 +95,7 @@ void show_rewriting(const KaeruVocab *vocab, Transformer *rewrites)
             print_words(vocab, active[TRAIN + k], LENGTH);
             printf("-> ");
             print_words(vocab, output, PASSIVE);
-            printf(same ? "\n" : "(wrong)\n");
+            say(same ? "\n" : "(wrong)\n");
         }
     }
     say("  %d of %d held-out sentences right\n", right, HELD_OUT);

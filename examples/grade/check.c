@@ -46,7 +46,7 @@ static void print_mistake(const double *got, Tensor *want, const Mistake *mistak
 void grade(const char *name, const double *got, Tensor *want, const char *not_finite, const Mistake *mistake)
 {
     int i = 0;
-    say("%-12s ", name);
+    printf("%-12s ", name);
     if (same(got, want, 1)) {
         say("right\n");
         return;

@@ -108,7 +108,7 @@ static void print_product(const Rule *r, bool to_w)
     print_power("dy", matrix_index[r->dy_at], r->dy);
     print_power("w", r->w_of_row && !to_w ? "i" : "j", r->w);
     print_power("x", matrix_index[r->x_at], r->x);
-    printf(".\n");
+    say(".\n");
 }
 
 static void print_rule(const Rule *r, bool to_w)
@@ -160,7 +160,7 @@ static void print_factor_hint(double ratio, bool to_w)
             say(", as if divided by the number of %s: nothing is averaged here", count[k].what);
         }
     }
-    printf(".\n");
+    say(".\n");
 }
 
 /* The correct result and something else: prints what else. */
