@@ -72,13 +72,13 @@ static void show(const char *title, const char *picture, Function *f, Tensor **i
 
 typedef struct Node { char name; double grad; struct Node *in[2]; } Node;
 enum { LINES = 16 };
-typedef struct { char line[LINES][48]; int n; } Log;
+typedef struct { char line[LINES][64]; int n; } Log;
 
 static void give(Log *log, const Node *from, Node *to, double gradient)
 {
     to->grad += gradient;
     if (log->n++ < LINES) {
-        snprintf(log->line[log->n - 1], sizeof log->line[0], "%c gives %c %g: %c has %g", from->name, to->name,
+        snprintf(log->line[log->n - 1], sizeof log->line[0], tr("%c gives %c %g: %c has %g"), from->name, to->name,
                  gradient, to->name, to->grad);
     }
 }

@@ -70,7 +70,7 @@ static double train(NnScoreKind kind, int64_t k, uint64_t seed)
 static const char *range(double least, double most)
 {
     static char text[32];
-    snprintf(text, sizeof text, "(%.1f to %.1f)", least, most);
+    snprintf(text, sizeof text, tr("(%.1f to %.1f)"), least, most);
     return text;
 }
 

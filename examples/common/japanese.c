@@ -33,6 +33,7 @@ static const Pair pairs[] = {
 #include "ja/llama.def"
 #include "ja/moons.def"
 #include "ja/norm_conventions.def"
+#include "ja/page.def"
 #include "ja/positions.def"
 #include "ja/score_width.def"
 #include "ja/seq2seq.def"

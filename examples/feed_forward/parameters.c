@@ -38,7 +38,9 @@ void show_parameters(void)
     GPT *gpt = gpt_new(g);
     double ef = count(e, "feed_forward"), ea = count(e, "attn"), df = count(d, "feed_forward"), da = count(d, "attn");
     double gf = count(gpt, "mlp"), ga = count(gpt, "attn");
-    nn_summary(e, stdout);
+    FILE *report = report_begin();
+    nn_summary(e, report);
+    report_end(report);
     say("\nThe share of the parameters that is in feed-forward layers:\n");
     Csv *csv = csv_open("feed_forward_parameters.csv", "model,feed_forward,attention,other");
     show_row(csv, "encoder layer", ef, ea, count(e, ""));

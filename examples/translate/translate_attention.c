@@ -106,7 +106,7 @@ static void print_alignment(const TransformerTranslator *t, const Translation *r
         put_token(stdout, t->tgt, tensor_int_data(r->out)[i], "\"");
         printf(" <- ");
         put_token(stdout, t->src, tensor_int_data(r->src)[best], "\"");
-        printf(" (%.0f %%)\n", 100 * sum[i * m + best] / maps);
+        say(" (%.0f %%)\n", 100 * sum[i * m + best] / maps);
     }
     putchar('\n');
 }

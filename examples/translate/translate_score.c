@@ -65,7 +65,7 @@ void print_scores(const TransformerTranslator *t, const Corpus *c, int64_t width
     print_score("greedy", corpus_score(t, c, 1, penalty, lower_case, width > 1 ? NULL : out), c->src.n);
     if (width > 1) {
         char method[32];
-        snprintf(method, sizeof method, "beam %" PRId64, width);
+        snprintf(method, sizeof method, tr("beam %" PRId64), width);
         print_score(method, corpus_score(t, c, width, penalty, lower_case, out), c->src.n);
     }
 }

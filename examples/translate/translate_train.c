@@ -256,7 +256,7 @@ static void train_epochs(Training *t, KaeruSentencePairs *pairs, KaeruSentencePa
     TransformerTranslator translator = translator_of(t->model, &t->vocabularies);
     while (t->epoch < epochs) {
         char name[64];
-        snprintf(name, sizeof name, "epoch %" PRId64 " of %" PRId64, t->epoch + 1, epochs);
+        snprintf(name, sizeof name, tr("epoch %" PRId64 " of %" PRId64), t->epoch + 1, epochs);
         draw_batches(t, pairs);
         Watch watch = { progress_begin(name, kaeru_sentence_pairs_batches(pairs)), state->step - t->batches };
         training.done_arg = &watch;
