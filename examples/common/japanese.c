@@ -18,6 +18,7 @@ static const Pair pairs[] = {
 #include "ja/backprop.def"
 #include "ja/block.def"
 #include "ja/boundary.def"
+#include "ja/compress.def"
 #include "ja/copy_task.def"
 #include "ja/digits.def"
 #include "ja/exploding.def"
