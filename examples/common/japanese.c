@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,67 +88,90 @@ static int columns_of(const char *text)
 
 /* ---- say --------------------------------------------------------------------------------------------------------- */
 
-typedef struct { int width, precision; bool left; char size, kind; } Conversion;        /* precision: -1 if there is none */
+typedef struct { va_list list; } Arguments;
+/* A conversion of printf; `format` is that of printf with the width and the precision as arguments: "%-*.*lld". */
+typedef struct { int width, precision; bool left; char size, kind, format[24]; } Conversion;    /* precision -1: none */
 
-/* `word` in `width` columns. */
-static void put_padded(FILE *out, const char *word, const Conversion *c)
+/* Reads the number at *at, or that of the arguments for a *, and moves *at behind it. */
+static int read_number(const char **at, Arguments *args)
 {
-    int pad = c->width - columns_of(word);
+    if (**at == '*') {
+        ++*at;
+        return va_arg(args->list, int);
+    }
+    char *end;
+    int number = (int)strtol(*at, &end, 10);
+    *at = end;
+    return number;
+}
+
+/* Reads the conversion after a %; returns what follows it. */
+static const char *read_conversion(const char *at, Arguments *args, Conversion *c)
+{
+    size_t flags = strspn(at, "-+0"), sizes;
+    *c = (Conversion){ .precision = -1, .left = memchr(at, '-', flags) != NULL };
+    const char *first_flag = at;
+    at += flags;
+    c->width = *at == '*' || (*at >= '0' && *at <= '9') ? read_number(&at, args) : 0;
+    if (*at == '.') {
+        at++;
+        c->precision = read_number(&at, args);
+    }
+    sizes = strspn(at, "lz");
+    c->size = sizes == 2 ? 'L' : sizes == 1 ? *at : ' ';
+    c->kind = at[sizes];
+    snprintf(c->format, sizeof c->format, "%%%.*s*.*%.*s", (int)flags, first_flag, (int)sizes + 1, at);
+    return at + sizes + 1;
+}
+
+static void put_whole_number(FILE *out, const Conversion *c, Arguments *args)
+{
+    switch (c->size) {
+    case 'L': fprintf(out, c->format, c->width, c->precision, va_arg(args->list, long long)); break;
+    case 'l': fprintf(out, c->format, c->width, c->precision, va_arg(args->list, long)); break;
+    case 'z': fprintf(out, c->format, c->width, c->precision, va_arg(args->list, size_t)); break;
+    default: fprintf(out, c->format, c->width, c->precision, va_arg(args->list, int));
+    }
+}
+
+static void put_word(FILE *out, const char *word, const Conversion *c)
+{
+    if (c->precision >= 0) {
+        fprintf(out, c->format, c->width, c->precision, word);
+        return;
+    }
+    const char *japanese = tr(word);
+    int pad = c->width - columns_of(japanese);
     pad = pad > 0 ? pad : 0;
-    fprintf(out, "%*s%s%*s", c->left ? 0 : pad, "", word, c->left ? pad : 0, "");
+    fprintf(out, "%*s%s%*s", c->left ? 0 : pad, "", japanese, c->left ? pad : 0, "");
+}
+
+static void put_conversion(FILE *out, const Conversion *c, Arguments *args)
+{
+    switch (c->kind) {
+    case '%': fputc('%', out); break;
+    case 'c': fputc(va_arg(args->list, int), out); break;
+    case 's': put_word(out, va_arg(args->list, const char *), c); break;
+    case 'e': case 'f': case 'g': fprintf(out, c->format, c->width, c->precision, va_arg(args->list, double)); break;
+    default: put_whole_number(out, c, args);
+    }
 }
 
 static void say_in_japanese(FILE *out, const char *format, va_list list)
 {
-    va_list args;
-    va_copy(args, list);
+    Arguments args;
+    Conversion c;
+    va_copy(args.list, list);
     while (*format) {
         size_t literal = strcspn(format, "%");
         fwrite(format, 1, literal, out);
         format += literal;
-        if (*format == '\0') {
-            break;
-        }
-        char spec[32], whole[64];
-        size_t flags = 1 + strspn(format + 1, "-+ #0"), end = flags + strspn(format + flags, "0123456789.*");
-        Conversion c = { 0, -1, memchr(format, '-', flags) != NULL, format[end], 0 };
-        const char *at = format + flags;
-        c.width = *at == '*' ? va_arg(args, int) : (int)strtol(at, NULL, 10);
-        at += *at == '*' ? 1 : strspn(at, "0123456789");
-        if (*at == '.') {
-            c.precision = at[1] == '*' ? va_arg(args, int) : (int)strtol(at + 1, NULL, 10);
-        }
-        size_t sizes = strspn(format + end, "ljz");
-        c.kind = format[end + sizes];
-        snprintf(spec, sizeof spec, "%.*s*.*", (int)flags, format);
-        snprintf(whole, sizeof whole, "%s%.*s", spec, (int)sizes + 1, format + end);
-        format += end + sizes + 1;
-        switch (c.kind) {
-        case '%': fputc('%', out); break;
-        case 's': {
-            const char *word = va_arg(args, const char *);
-            if (c.precision >= 0) {
-                fprintf(out, whole, c.width, c.precision, word);
-            } else {
-                put_padded(out, tr(word), &c);
-            }
-            break;
-        }
-        case 'c': fprintf(out, "%*c", c.left ? -c.width : c.width, va_arg(args, int)); break;
-        case 'e': case 'f': case 'g': fprintf(out, whole, c.width, c.precision, va_arg(args, double)); break;
-        default:
-            if (sizes == 0) {
-                fprintf(out, whole, c.width, c.precision, va_arg(args, int));
-            } else if (sizes == 1 && c.size == 'l') {
-                fprintf(out, whole, c.width, c.precision, va_arg(args, long));
-            } else if (c.size == 'z') {
-                fprintf(out, whole, c.width, c.precision, va_arg(args, size_t));
-            } else {
-                fprintf(out, whole, c.width, c.precision, va_arg(args, long long));
-            }
+        if (*format) {
+            format = read_conversion(format + 1, &args, &c);
+            put_conversion(out, &c, &args);
         }
     }
-    va_end(args);
+    va_end(args.list);
 }
 
 static void say_list(FILE *out, const char *format, va_list args)
