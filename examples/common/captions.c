@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-
 /* The whole file, with a zero at its end; free it. NULL, after a message, if it cannot be read. */
 static char *read_all(const char *path)
 {

@@ -82,9 +82,9 @@ char *example_path_beside(const char *path, const char *name);
 bool example_japanese(void);                                            /* whether text and captions are Japanese */
 
 /* ---- printed text ------------------------------------------------------------------------------------------------
- * In English, say is printf. With --language ja it prints by the Japanese format in examples/ja, if there is one; a %s without
- * precision prints the Japanese for its text, if there is one, and pads it by the columns it takes in a terminal. Numbers, paths
- * and the user's text, which have no translation, are printed by printf as well. tests/test_languages.py checks the formats. */
+ * In English, say is printf. With --language ja it prints by the Japanese format in examples/ja, if there is one. A %s without
+ * precision then prints the Japanese for its text, if there is one, and pads it by the columns that it takes in a terminal.
+ * Text of the user, which must not be translated, is printed by printf. tests/test_languages.py checks the formats. */
 void say(const char *format, ...) AG_PRINTF(1, 2);
 void say_to(FILE *out, const char *format, ...) AG_PRINTF(2, 3);
 /* The Japanese text or format for an English one if --language is ja; else, and if there is none, this one. */
