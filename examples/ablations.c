@@ -126,7 +126,7 @@ int main(int argc, char **argv)
     Csv *csv = csv_open("ablations.csv", "setup,part,mean,least,most");
     Progress progress = progress_begin("net", (int64_t)(sizeof setups / sizeof *setups) * SEEDS);
     int part = 0;
-    printf("Right answers in %%, mean of %d seeds (least to most)\n", SEEDS);
+    say("Right answers in %%, mean of %d seeds (least to most)\n", SEEDS);
     for (size_t i = 0; i < sizeof setups / sizeof *setups; i++) {
         const Setup *s = &setups[i];
         part += i > 0 && strcmp(s->part, s[-1].part) != 0;
@@ -137,13 +137,13 @@ int main(int argc, char **argv)
             sum += right, least = fmin(least, right), most = fmax(most, right);
             progress_show(&progress, (int64_t)i * SEEDS + k + 1, "%s %s", s->part, s->value);
         }
-        printf("  %-8s %-16s %5.1f  (%.1f to %.1f)\n", s->part, s->value, sum / SEEDS, least, most);
+        say("  %-8s %-16s %5.1f  (%.1f to %.1f)\n", s->part, s->value, sum / SEEDS, least, most);
         snprintf(name, sizeof name, "%s: %s", s->part, s->value);
         csv_named_row(csv, name, part, sum / SEEDS, least, most);
     }
     progress_end(&progress);
     csv_close(csv);
-    printf("The paper of 2017 (table 3) on layers: 2, 4, 6, 8 layers, BLEU 23.7, 25.3, 25.8, 25.5.\n");
+    say("The paper of 2017 (table 3) on layers: 2, 4, 6, 8 layers, BLEU 23.7, 25.3, 25.8, 25.5.\n");
     picture_draw("ablations");
     ag_end(scope);
     return example_end();

@@ -91,8 +91,8 @@ int main(int argc, char **argv)
         "dot-product and multi-head attention, the Transformer, GPT, and an encoder like BERT. Arrows have the shapes of the\n"
         "tensors. In the SVG files a click on a box opens the source file of its function.\n\n"
         "Writes architectures_NAME.dot, .png and .svg.", (const NnField[]){ NN_FIELDS_END } });
-    printf("B: sentences in a batch, S and T: words of the source and of the output, D: width of a vector, h: heads,\n"
-           "K = D / h, V: words of the vocabulary. Transformer-base has D = 512, h = 8, K = 64, N = 6 layers.\n");
+    say("B: sentences in a batch, S and T: words of the source and of the output, D: width of a vector, h: heads,\n"
+        "K = D / h, V: words of the vocabulary. Transformer-base has D = 512, h = 8, K = 64, N = 6 layers.\n");
     for (int i = 0; i < figure_count; i++) {
         write_figure(&figures[i]);
     }

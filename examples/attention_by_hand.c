@@ -17,23 +17,23 @@ static void show_softmax(void)
     for (int i = 0; i < SCORES; i++) {
         sum += ag_math_exp((double)score[i]);
     }
-    printf("softmax([1, 3, -2, 6, -1]): each e^x divided by their sum, %.4f; e = %.12f\n", sum, ag_math_exp(1));
+    say("softmax([1, 3, -2, 6, -1]): each e^x divided by their sum, %.4f; e = %.12f\n", sum, ag_math_exp(1));
     for (int i = 0; i < SCORES; i++) {
         double e = ag_math_exp((double)score[i]);
         csv_row(csv, (double)score[i], e, (double)w[i]);
-        printf("  x = %2g   e^x = %8.4f   e^x / sum = %.6f   ag_softmax: %.6f\n", (double)score[i], e, e / sum, (double)w[i]);
+        say("  x = %2g   e^x = %8.4f   e^x / sum = %.6f   ag_softmax: %.6f\n", (double)score[i], e, e / sum, (double)w[i]);
         total += (double)w[i];
     }
     csv_close(csv);
-    printf("  The weights add up to %.6f. If a mask hides the 6, its score becomes minus infinity, and e^-inf = 0:\n  ", total);
+    say("  The weights add up to %.6f. If a mask hides the 6, its score becomes minus infinity, and e^-inf = 0:\n  ", total);
     static const ag_real hidden[2][SCORES] = { { 1, 3, -2, -INFINITY, -1 }, { 1, 3, -2, (ag_real)-1e9, -1 } };
     const ag_real *left = tensor_data(ag_softmax(tensor_from(SHAPE(2, SCORES), hidden[0]), -1));
     double most = 0;
     for (int i = 0; i < SCORES; i++) {
-        printf("%s%.6f", i ? ", " : "", (double)left[i]);
+        say("%s%.6f", i ? ", " : "", (double)left[i]);
         most = fmax(most, fabs((double)(left[i] - left[SCORES + i])));
     }
-    printf("\n  With -1e9 in place of minus infinity, as some programs have it, the weights differ by at most %.2g.\n", most);
+    say("\n  With -1e9 in place of minus infinity, as some programs have it, the weights differ by at most %.2g.\n", most);
 }
 
 /* 0.6 これ + 0.2 は + 0.8 ペン + 0.1 です, and the same with weights that add up to 1. */
@@ -47,10 +47,10 @@ static void show_sum(void)
         y += weight[i] * word[i][1];
         sum += weight[i];
     }
-    printf("\nx' = 0.6 これ + 0.2 は + 0.8 ペン + 0.1 です, with the points of the program vectors: (%.3f, %.3f)\n"
-           "  These weights add up to %.1f: they only show the idea. Those of softmax add up to 1. Divided by %.1f:\n"
-           "  x' = %.3f これ + %.3f は + %.3f ペン + %.3f です = (%.3f, %.3f)\n", x, y, sum, sum, weight[0] / sum,
-           weight[1] / sum, weight[2] / sum, weight[3] / sum, x / sum, y / sum);
+    say("\nx' = 0.6 これ + 0.2 は + 0.8 ペン + 0.1 です, with the points of the program vectors: (%.3f, %.3f)\n"
+        "  These weights add up to %.1f: they only show the idea. Those of softmax add up to 1. Divided by %.1f:\n"
+        "  x' = %.3f これ + %.3f は + %.3f ペン + %.3f です = (%.3f, %.3f)\n", x, y, sum, sum, weight[0] / sum,
+        weight[1] / sum, weight[2] / sum, weight[3] / sum, x / sum, y / sum);
 }
 
 /* ---- "bank" in two sentences ------------------------------------------------------------------------------------- */
@@ -64,16 +64,16 @@ static const int length[2] = { 6, 5 }, bank[2] = { 1, 3 };
 static void show_bank(void)
 {
     Csv *csv = csv_open("attention_by_hand_bank.csv", "sentence,x,y,new_x,new_y");
-    printf("\nThe vector of \"bank\", (water, money), before and after attention:\n");
+    say("\nThe vector of \"bank\", (water, money), before and after attention:\n");
     for (int k = 0; k < 2; k++) {
         Tensor *x = ag_embedding(tensor_from(SHAPE(VOCAB, D), meaning[0]), tensor_ints(SHAPE(length[k]), sentence[k])), *w;
         const ag_real *before = tensor_data(x) + bank[k] * D;
         const ag_real *after = tensor_data(nn_attention(x, x, x, NULL, NULL, &w)) + bank[k] * D;
         csv_row(csv, k, (double)before[0], (double)before[1], (double)after[0], (double)after[1]);
-        printf("  (%.2f, %.2f) -> (%.2f, %.2f)  its weights:", (double)before[0], (double)before[1], (double)after[0],
-               (double)after[1]);
+        say("  (%.2f, %.2f) -> (%.2f, %.2f)  its weights:", (double)before[0], (double)before[1], (double)after[0],
+            (double)after[1]);
         for (int i = 0; i < length[k]; i++) {
-            printf(" %s %.2f", vocabulary[sentence[k][i]], (double)tensor_data(w)[bank[k] * length[k] + i]);
+            say(" %s %.2f", vocabulary[sentence[k][i]], (double)tensor_data(w)[bank[k] * length[k] + i]);
         }
         printf("\n");
     }
@@ -106,11 +106,11 @@ static void show_next(TransformerEncoderOnly *m)
     const ag_real *p = tensor_data(ag_softmax(tensor_from(SHAPE(VOCAB), score), -1));
     const ag_real *log_p = tensor_data(want) + (known - 1) * VOCAB;
     Csv *csv = csv_open("attention_by_hand_next.csv", "word,score,probability");
-    printf("\nAfter \"money in the\": the inner product of the last vector with the vector of each word\n");
+    say("\nAfter \"money in the\": the inner product of the last vector with the vector of each word\n");
     for (int i = 0; i < VOCAB; i++) {
         csv_named_row(csv, vocabulary[i], (double)score[i], (double)p[i]);
-        printf("  %-6s %7.3f   softmax: %.4f   the model: %.4f\n", vocabulary[i], (double)score[i], (double)p[i],
-               ag_math_exp((double)log_p[i]));
+        say("  %-6s %7.3f   softmax: %.4f   the model: %.4f\n", vocabulary[i], (double)score[i], (double)p[i],
+            ag_math_exp((double)log_p[i]));
     }
     csv_close(csv);
 }

@@ -71,11 +71,11 @@ static void write_polygon(Csv *csv, double number, Tensor *x)
 
 static void print_attention(Tensor *scores, Tensor *weights)              /* (N,N) each */
 {
-    printf("Scores q.k / sqrt(D) of each word (row) for これ, は, ペン and です (columns), and their softmax, the weights:\n");
+    say("Scores q.k / sqrt(D) of each word (row) for これ, は, ペン and です (columns), and their softmax, the weights:\n");
     for (int i = 0; i < N * N; i += N) {
         const ag_real *c = tensor_data(scores) + i, *w = tensor_data(weights) + i;
-        printf("  %6.3f  %6.3f  %6.3f  %6.3f    %6.3f  %6.3f  %6.3f  %6.3f  %s\n", (double)c[0], (double)c[1], (double)c[2],
-               (double)c[3], (double)w[0], (double)w[1], (double)w[2], (double)w[3], token[i / N]);
+        say("  %6.3f  %6.3f  %6.3f  %6.3f    %6.3f  %6.3f  %6.3f  %6.3f  %s\n", (double)c[0], (double)c[1], (double)c[2],
+            (double)c[3], (double)w[0], (double)w[1], (double)w[2], (double)w[3], token[i / N]);
     }
 }
 
@@ -112,8 +112,8 @@ int main(int argc, char **argv)
     Tensor *rows = attend(w, x, 1, &weights), *columns = attend_columns(w, ag_transpose(x, 0, 1));
     Tensor *products = ag_linear(ag_linear(x, w.query, NULL), ag_linear(x, w.key, NULL), NULL);         /* Q K^T */
     print_attention(ag_scale(products, 1 / sqrt(D)), weights);
-    printf("Words as rows, softmax(QK'/sqrt(D))V, and as columns, V softmax(K'Q/sqrt(D)), differ by at most %.2g.\n\n",
-           tensor_item(ag_max(ag_abs(ag_sub(rows, ag_transpose(columns, 0, 1))))));
+    say("Words as rows, softmax(QK'/sqrt(D))V, and as columns, V softmax(K'Q/sqrt(D)), differ by at most %.2g.\n\n",
+        tensor_item(ag_max(ag_abs(ag_sub(rows, ag_transpose(columns, 0, 1))))));
 
     double worst = 0;
     Csv *csv = csv_open("attention_geometry.csv", "token,temperature,x,y");
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
         Tensor *y = attend(w, x, temperatures[i], NULL);
         write_polygon(csv, temperatures[i], y);
         worst = fmax(worst, beyond_hull(y, v));
-        printf("temperature %5g: the polygon keeps %5.1f %% of its area\n", temperatures[i], 100 * area(y) / area(v));
+        say("temperature %5g: the polygon keeps %5.1f %% of its area\n", temperatures[i], 100 * area(y) / area(v));
     }
     csv_close(csv);
 
@@ -135,13 +135,13 @@ int main(int argc, char **argv)
         write_polygon(csv, (double)i, x);
         worst = fmax(worst, beyond_hull(x, v));
         share = 100 * area(x) / before;
-        printf("layer %2lld: the polygon keeps %8.4f %% of its area%s\n", (long long)i, share,
-               share < 1e-4 ? ": it is a point, also in all later layers" : "");
+        say("layer %2lld: the polygon keeps %8.4f %% of its area%s\n", (long long)i, share,
+            share < 1e-4 ? ": it is a point, also in all later layers" : "");
     }
     csv_close(csv);
     worst = fmax(worst, try_random_sentences());
-    printf("In all these and %d random sentences, no point lies more than %.1g beyond the hull of the values.\n",
-           SENTENCES, worst);
+    say("In all these and %d random sentences, no point lies more than %.1g beyond the hull of the values.\n",
+        SENTENCES, worst);
     picture_draw("attention_geometry");
     ag_end(scope);
     return example_end();

@@ -42,24 +42,26 @@ static double slope(Function *f, Tensor **in, ag_real *x)
 
 static void compare(Function *f, Tensor **in, int n)
 {
-    printf("\nThe same by finite differences, with a step of %g:\n  %-11s%12s%12s%14s\n", h, "", "backward", "finite",
-           "difference");
+    say("\nThe same by finite differences, with a step of %g:\n  %-11s%12s%12s%14s\n", h, "", "backward", "finite",
+        "difference");
     for (int i = 0; i < n; i++) {
         const ag_real *gradient = tensor_grad_data(in[i]);
         for (int64_t j = 0; gradient && j < tensor_numel(in[i]); j++) {
             double finite = slope(f, in, tensor_mutable_data(in[i]) + j);
-            printf("  %-4s item %lld%12.5f%12.5f%14.5f\n", tensor_get_name(in[i]), (long long)j, (double)gradient[j],
-                   finite, (double)gradient[j] - finite);
+            say("  %-4s item %lld%12.5f%12.5f%14.5f\n", tensor_get_name(in[i]), (long long)j, (double)gradient[j],
+                finite, (double)gradient[j] - finite);
         }
     }
 }
 
 static void show(const char *title, const char *picture, Function *f, Tensor **in, int n)
 {
-    printf("%s\n\n", title);
+    say("%s\n\n", title);
     AgScope s = ag_begin(AG_RECORD);
     Tensor *loss = f(in);
-    ag_explain(stdout, loss);
+    FILE *report = report_begin();
+    ag_explain(report, loss);
+    report_end(report);
     ag_backward_keep(loss);
     compare(f, in, n);
     picture_frames(picture, loss);
@@ -70,13 +72,13 @@ static void show(const char *title, const char *picture, Function *f, Tensor **i
 
 typedef struct Node { char name; double grad; struct Node *in[2]; } Node;
 enum { LINES = 16 };
-typedef struct { char line[LINES][48]; int n; } Log;
+typedef struct { char line[LINES][64]; int n; } Log;
 
 static void give(Log *log, const Node *from, Node *to, double gradient)
 {
     to->grad += gradient;
     if (log->n++ < LINES) {
-        snprintf(log->line[log->n - 1], sizeof log->line[0], "%c gives %c %g: %c has %g", from->name, to->name,
+        snprintf(log->line[log->n - 1], sizeof log->line[0], tr("%c gives %c %g: %c has %g"), from->name, to->name,
                  gradient, to->name, to->grad);
     }
 }
@@ -107,12 +109,12 @@ static void why_order_matters(void)
     Node a2 = { 'a', 0, { NULL, NULL } }, b2 = { 'b', 0, { &a2, &a2 } }, c2 = { 'c', 1, { &b2, &b2 } };
     in_order(&right, (Node *[]){ &a, &b, &c }, 3);
     at_once(&naive, &c2);
-    printf("\n2. Why order matters: a = 1, b = a + a, c = b + b\n\n  %-40s%s\n", "each node once, after all its users",
-           "at once, whenever a gradient arrives");
+    say("\n2. Why order matters: a = 1, b = a + a, c = b + b\n\n  %-40s%s\n", "each node once, after all its users",
+        "at once, whenever a gradient arrives");
     for (int i = 0; i < LINES && (i < right.n || i < naive.n); i++) {
-        printf("  %-40s%s\n", right.line[i], naive.line[i]);
+        say("  %-40s%s\n", right.line[i], naive.line[i]);
     }
-    printf("  dc/da = %-32gdc/da = %g\n\nc = 4 a, so the left result is right.\n\n", a.grad, a2.grad);
+    say("  dc/da = %-32gdc/da = %g\n\nc = 4 a, so the left result is right.\n\n", a.grad, a2.grad);
 }
 
 static Tensor *leaf(const char *name, Tensor *t)

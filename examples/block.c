@@ -11,7 +11,7 @@ static int64_t layers = 12, width = 128, vocabulary = 37000, blocks = 6;
 static Tensor *show(const char *step, Tensor *t)
 {
     char text[AG_SHAPE_TEXT];
-    printf("  %-38s %s\n", step, ag_shape_text(tensor_shape(t), text));
+    say("  %-38s %s\n", step, ag_shape_text(tensor_shape(t), text));
     return t;
 }
 
@@ -24,7 +24,7 @@ static void assemble(NnNormPlace place)
     LayerNorm *norm[2] = { nn_item(SublayerConnection, layer->sublayer, 0)->norm,
                            nn_item(SublayerConnection, layer->sublayer, 1)->norm };
     Tensor *x = tensor_normal(SHAPE(1, WORDS, o.d_model), 0, 1), *want = transformer_encoder_layer(layer, x, NULL), *h;
-    printf("\n%s:\n", place == NN_PRE_NORM ? "Pre-norm, x + f(norm(x))" : "Post-norm, norm(x + f(x))");
+    say("\n%s:\n", place == NN_PRE_NORM ? "Pre-norm, x + f(norm(x))" : "Post-norm, norm(x + f(x))");
     show("x: five words", x);
     if (place == NN_PRE_NORM) {
         h = show("norm", nn_layer_norm(norm[0], x));
@@ -39,13 +39,13 @@ static void assemble(NnNormPlace place)
         h = show("feed-forward", nn_positionwise_feed_forward(layer->feed_forward, x));
         x = show("add x, norm", nn_layer_norm(norm[1], ag_add(x, h)));
     }
-    printf("  transformer_encoder_layer differs by at most %.1g\n", tensor_item(ag_max(ag_abs(ag_sub(x, want)))));
+    say("  transformer_encoder_layer differs by at most %.1g\n", tensor_item(ag_max(ag_abs(ag_sub(x, want)))));
     ag_free(layer);
 }
 
 static double row(const char *name, int64_t copies, int64_t numbers)
 {
-    printf("  %-42s %2lld x %10lld = %11lld\n", name, (long long)copies, (long long)numbers, (long long)(copies * numbers));
+    say("  %-42s %2lld x %10lld = %11lld\n", name, (long long)copies, (long long)numbers, (long long)(copies * numbers));
     return (double)(copies * numbers);
 }
 
@@ -55,8 +55,8 @@ static void count(void)
     o.N = (int)blocks;
     TransformerEncoderLayer *e = transformer_encoder_layer_new(&o);
     int64_t norm = 2 * o.d_model, attention = nn_count(e->self_attn), forward = nn_count(e->feed_forward);
-    printf("\nTransformer-base: N = %d, D = %lld, h = %d, feed-forward %lld, vocabulary %lld for both languages\n", o.N,
-           (long long)o.d_model, o.h, (long long)o.d_ff, (long long)vocabulary);
+    say("\nTransformer-base: N = %d, D = %lld, h = %d, feed-forward %lld, vocabulary %lld for both languages\n", o.N,
+        (long long)o.d_model, o.h, (long long)o.d_ff, (long long)vocabulary);
     double sum = row("embedding, also the output layer", 1, vocabulary * o.d_model);
     sum += row("positions (sines: nothing to learn)", 1, 0);
     sum += row("encoder: self-attention", o.N, attention);
@@ -70,10 +70,10 @@ static void count(void)
     ag_free(e);
     o.share_embeddings = true, o.norm_place = NN_POST_NORM;             /* as in the paper */
     Transformer *m = transformer_new(vocabulary, vocabulary, o);
-    printf("  %-57s   %11.0f\n  nn_count of transformer_new: %lld\n", "sum", sum, (long long)nn_count(m));
+    say("  %-57s   %11.0f\n  nn_count of transformer_new: %lld\n", "sum", sum, (long long)nn_count(m));
     ag_free(m);
-    printf("  trained in the paper by 8 P100 of 9.5e12 operations a second in 12 hours: %.2g operations\n",
-           8 * 9.5e12 * 12 * 3600);
+    say("  trained in the paper by 8 P100 of 9.5e12 operations a second in 12 hours: %.2g operations\n",
+        8 * 9.5e12 * 12 * 3600);
 }
 
 /* For each layer: the deviation of the vectors after it, and the norm of its parameters' gradient for a random loss. */
@@ -118,10 +118,10 @@ static void compare(void)
     for (int64_t i = 0; i < layers; i++) {
         csv_row(csv, (double)i + 1, deviation[0][i], deviation[1][i], gradient[0][i], gradient[1][i]);
     }
-    printf("\n%lld layers before training:            pre-norm   post-norm\n"
-           "  vectors after the last layer        %8.3f  %9.3f  (the input has 1)\n"
-           "  gradient of layer 1 / of the last   %8.3f  %9.3f\n", (long long)layers, deviation[0][layers - 1],
-           deviation[1][layers - 1], gradient[0][0] / gradient[0][layers - 1], gradient[1][0] / gradient[1][layers - 1]);
+    say("\n%lld layers before training:            pre-norm   post-norm\n"
+        "  vectors after the last layer        %8.3f  %9.3f  (the input has 1)\n"
+        "  gradient of layer 1 / of the last   %8.3f  %9.3f\n", (long long)layers, deviation[0][layers - 1],
+        deviation[1][layers - 1], gradient[0][0] / gradient[0][layers - 1], gradient[1][0] / gradient[1][layers - 1]);
     csv_close(csv);
 }
 

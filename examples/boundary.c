@@ -66,16 +66,16 @@ static void show_cross_entropy(Sequential *net)
     AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *arm, *x = spirals(3, &arm), *scores = nn_sequential(net, x), *p = ag_softmax(scores, -1);
     double sum = 0;
-    printf("Cross-entropy of three points before training:\n");
+    say("Cross-entropy of three points before training:\n");
     for (int i = 0; i < 3; i++) {
         int correct = tensor_int_data(arm)[i];
         double right = (double)tensor_data(p)[2 * i + correct];
-        printf("  point (%5.2f, %5.2f), arm %d: the network gives it the probability %.4f, -ln of it is %.4f\n",
-               (double)tensor_data(x)[2 * i], (double)tensor_data(x)[2 * i + 1], correct, right, -ag_math_log(right));
+        say("  point (%5.2f, %5.2f), arm %d: the network gives it the probability %.4f, -ln of it is %.4f\n",
+            (double)tensor_data(x)[2 * i], (double)tensor_data(x)[2 * i + 1], correct, right, -ag_math_log(right));
         sum -= ag_math_log(right);
     }
-    printf("  their mean: %.4f; nn_cross_entropy: %.4f; a coin would have ln 2 = %.4f\n\n", sum / 3,
-           tensor_item(nn_cross_entropy(scores, arm)), ag_math_log(2));
+    say("  their mean: %.4f; nn_cross_entropy: %.4f; a coin would have ln 2 = %.4f\n\n", sum / 3,
+        tensor_item(nn_cross_entropy(scores, arm)), ag_math_log(2));
     ag_end(scope);
 }
 

@@ -102,15 +102,15 @@ static void train(Transformer *model, Csv *csv)
     }
     if (average > 0) {
         take_mean(model);
-        printf("mean of the last %lld epochs' weights: evaluation loss %.4f\n", (long long)average,
-               transformer_run_epoch(model, data_gen, &(DataGen){ eval_batches }, &evaluation, &state));
+        say("mean of the last %lld epochs' weights: evaluation loss %.4f\n", (long long)average,
+            transformer_run_epoch(model, data_gen, &(DataGen){ eval_batches }, &evaluation, &state));
     }
     ag_free(optimizer);
 }
 
 static void print_row(const char *label, const int32_t *ids)
 {
-    printf("%s", label);
+    say("%s", label);
     for (int i = 0; i < LENGTH; i++) {
         printf(" %2d", ids[i]);
     }
@@ -134,10 +134,10 @@ static void decode_some(Transformer *model)
         }
         print_row("source", expected);
         print_row("   output", got);
-        printf("   %s\n", same ? "right" : "wrong");
+        say("   %s\n", same ? "right" : "wrong");
         right += same;
     }
-    printf("%d of %d right\n", right, SHOWN);
+    say("%d of %d right\n", right, SHOWN);
     ag_end(scope);
 }
 
@@ -181,8 +181,8 @@ int main(int argc, char **argv)
     o.dropout = dropout;
     o.max_len = LENGTH;
     Transformer *model = transformer_new(VOCAB, VOCAB, o);
-    printf("A Transformer of %lld parameters learns to copy rows of %d numbers.\n", (long long)nn_count(model),
-           LENGTH);
+    say("A Transformer of %lld parameters learns to copy rows of %d numbers.\n", (long long)nn_count(model),
+        LENGTH);
     Csv *csv = csv_open("copy_task.csv", "epoch,train_loss,eval_loss,learning_rate,tokens_per_second");
     train(model, csv);
     chart_print(csv, &(Chart){ "loss per token", "epoch", true,

@@ -59,8 +59,8 @@ static double accuracy(Tensor *logits, Tensor *digit)                   /* in % 
 static void print_image(const ag_real *pixel, int was, int read)
 {
     for (int i = 0; i < SIZE * SIZE; i++)
-        printf("%c%s", " .:*#"[pixel[i] < 0 ? 0 : pixel[i] < 1 ? (int)(4 * pixel[i]) : 4], i % SIZE < SIZE - 1 ? " " : "\n");
-    printf("a %d, read as %d\n\n", was, read);
+        say("%c%s", " .:*#"[pixel[i] < 0 ? 0 : pixel[i] < 1 ? (int)(4 * pixel[i]) : 4], i % SIZE < SIZE - 1 ? " " : "\n");
+    say("a %d, read as %d\n\n", was, read);
 }
 
 int main(int argc, char **argv)
@@ -87,8 +87,8 @@ int main(int argc, char **argv)
     for (int64_t i = 0; i < SHOWN; i++)
         print_image(tensor_data(images) + i * SIZE * SIZE, tensor_int_data(digit)[i], tensor_int_data(read)[i]);
     chart_print(csv, &(Chart){ "loss", "step", true, { { "convolutional", "convolutional" }, { "linear", "linear" } } });
-    printf("of 1000 new images the network reads %.1f %%, the linear layer %.1f %%\n", accuracy(logits, digit),
-           accuracy(nn_linear(layer, ag_reshape(images, SHAPE(1000, SIZE * SIZE))), digit));
+    say("of 1000 new images the network reads %.1f %%, the linear layer %.1f %%\n", accuracy(logits, digit),
+        accuracy(nn_linear(layer, ag_reshape(images, SHAPE(1000, SIZE * SIZE))), digit));
     ag_end(scope);
     ag_free(of_network);
     ag_free(of_layer);

@@ -51,8 +51,8 @@ int main(int argc, char **argv)
         "Writes exploding.csv (layer,gain_0.7,gain_1,gain_1.4: norms of gradients), and draws it.", options });
     AgScope scope = ag_begin(AG_NO_GRAD);
     double norm[GAINS][MOST_LAYERS + 1];
-    printf("%lld layers, each of which multiplies by about the gain. The gradient:\n"
-           "  gain   gain^layers   at the input / at the end   of all parameters   clipped to 1\n", (long long)layers);
+    say("%lld layers, each of which multiplies by about the gain. The gradient:\n"
+        "  gain   gain^layers   at the input / at the end   of all parameters   clipped to 1\n", (long long)layers);
     for (int i = 0; i < GAINS; i++) {
         measure(gain[i], norm[i]);
     }

@@ -49,8 +49,8 @@ static void show_influence(void)
     Csv *csv = csv_open("feed_forward.csv", "part,changed,position,change");
     Tensor *x = tensor_normal(SHAPE(1, LENGTH, WIDTH), 0, 1);
     char from[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
-    printf("Feed-forward: %s -> %s. If the vector at one position is replaced, how many of the %d results change?\n",
-           ag_shape_text(tensor_shape(x), from), ag_shape_text(tensor_shape(feed_forward(x)), to), LENGTH);
+    say("Feed-forward: %s -> %s. If the vector at one position is replaced, how many of the %d results change?\n",
+        ag_shape_text(tensor_shape(x), from), ag_shape_text(tensor_shape(feed_forward(x)), to), LENGTH);
     for (int k = 0; k < PARTS; k++) {
         const ag_real *before = tensor_data(part[k].f(x));
         int changes = 0;
@@ -69,7 +69,7 @@ static void show_influence(void)
                 changes += sum > 0;
             }
         }
-        printf("  %-14s %4.1f\n", part[k].name, (double)changes / LENGTH);
+        say("  %-14s %4.1f\n", part[k].name, (double)changes / LENGTH);
     }
     csv_close(csv);
 }
@@ -78,12 +78,12 @@ static void print_moments(const char *name, Tensor *x)
 {
     Tensor *v = ag_slice(ag_slice(x, 0, 3, 4), 1, 2, 3);                 /* x[3][2], counted from 0 */
     double mean = tensor_item(ag_mean(v)), variance = tensor_item(ag_var_dims(v, DIMS(0, 1, 2), false, false));
-    printf("  %-46s mean %6.4f, deviation %6.4f\n", name, fabs(mean) < 1e-6 ? 0 : mean, sqrt(variance));
+    say("  %-46s mean %6.4f, deviation %6.4f\n", name, fabs(mean) < 1e-6 ? 0 : mean, sqrt(variance));
 }
 
 static void print_row(const char *name, Tensor *t)
 {
-    printf("  %-22s", name);
+    say("  %-22s", name);
     for (int i = 0; i < tensor_numel(t); i++) {
         printf(" %7.4f", (double)tensor_data(t)[i]);
     }
@@ -102,7 +102,7 @@ static void show_activations(void)
 static void show_norms(void)
 {
     Tensor *x = tensor_normal(SHAPE(20, 5, 10), 0, 1), *center = ag_sub(x, ag_mean_dims(x, DIMS(-1), true));
-    printf("\nAn array (20, 5, 10): 20 sentences, 5 words, 10 numbers. The vector [3, 2]:\n");
+    say("\nAn array (20, 5, 10): 20 sentences, 5 words, 10 numbers. The vector [3, 2]:\n");
     print_moments("as it is", x);
     print_moments("layer norm, (x - mean) / deviation", layer_norm(x));
     print_moments("divided by the variance, (x - mean) / variance", ag_div(center, ag_var_dims(x, DIMS(-1), false, true)));

@@ -13,7 +13,7 @@ static int64_t steps = 500;
 static Tensor *show(const char *step, Tensor *t)
 {
     char text[AG_SHAPE_TEXT];
-    printf("  %-44s %s\n", step, ag_shape_text(tensor_shape(t), text));
+    say("  %-44s %s\n", step, ag_shape_text(tensor_shape(t), text));
     return t;
 }
 
@@ -28,7 +28,7 @@ static void show_steps(void)
     MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0);
     Linear *w_q = nn_item(Linear, a->linears, 0), *w_k = nn_item(Linear, a->linears, 1),
            *w_v = nn_item(Linear, a->linears, 2), *w_o = nn_item(Linear, a->linears, 3);
-    printf("Multi-head attention with D = %d, %d heads, %d / %d = %d numbers for each:\n", D, H, D, H, K);
+    say("Multi-head attention with D = %d, %d heads, %d / %d = %d numbers for each:\n", D, H, D, H, K);
     Tensor *x = show("x: five words", tensor_normal(SHAPE(1, WORDS, D), 0, 1));
     Tensor *q = split(show("queries Q = x W_Q", nn_linear(w_q, x)));
     Tensor *k = show("keys K = x W_K, split into heads", split(nn_linear(w_k, x)));
@@ -40,13 +40,13 @@ static void show_steps(void)
                           ag_reshape(ag_transpose(z, 1, 2), SHAPE(1, WORDS, D)));
     Tensor *y = show("times W_O", nn_linear(w_o, joined));
     Tensor *layer = nn_multi_head_attention(a, x, x, x, NULL);
-    printf("  nn_multi_head_attention differs by at most %.1g\n", tensor_item(ag_max(ag_abs(ag_sub(y, layer)))));
+    say("  nn_multi_head_attention differs by at most %.1g\n", tensor_item(ag_max(ag_abs(ag_sub(y, layer)))));
 
     /* The split is only a way to write eight matrices as one: head 3 has the columns 192 to 255. */
     Tensor *own = ag_linear(x, ag_slice(w_q->weight, 0, 3 * K, 4 * K), ag_slice(w_q->bias, 0, 3 * K, 4 * K));
     Tensor *third = ag_reshape(ag_slice(q, 1, 3, 4), SHAPE(1, WORDS, K)), *error = ag_max(ag_abs(ag_sub(third, own)));
-    printf("  the queries of head 3 by its own matrix (%d, %d) differ by at most %.1g\n", D, K, tensor_item(error));
-    printf("  parameters: %lld, with any number of heads\n", (long long)nn_count(a));
+    say("  the queries of head 3 by its own matrix (%d, %d) differ by at most %.1g\n", D, K, tensor_item(error));
+    say("  parameters: %lld, with any number of heads\n", (long long)nn_count(a));
     ag_free(a);
 }
 
@@ -126,7 +126,7 @@ static void train(void)
     csv_close(csv);
     csv_close(weights);
     for (int m = 0; m < MODELS; m++) {
-        printf("%d heads of width %2d: %5.1f %% of the places right\n", heads[m], WIDTH / heads[m], 100 * right[m]);
+        say("%d heads of width %2d: %5.1f %% of the places right\n", heads[m], WIDTH / heads[m], 100 * right[m]);
         ag_free(adam[m]);
         ag_free(r[m]);
     }
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
         "(heads,head,query,key,weight), and draws them.", options });
     AgScope scope = ag_begin(AG_NO_GRAD);
     show_steps();
-    printf("\nThe task: name the letter before, and the first letter of the word.\n");
+    say("\nThe task: name the letter before, and the first letter of the word.\n");
     train();
     picture_draw("heads");
     ag_end(scope);

@@ -29,7 +29,7 @@ static void show_masks(void)
         csv_named_row(csv, token[i / TOKENS], i / TOKENS, i % TOKENS, tensor_bool_data(both)[i]);
     }
     csv_close(csv);
-    printf("Each word (row) sees itself and the earlier words, but no padding:\n\n");
+    say("Each word (row) sees itself and the earlier words, but no padding:\n\n");
     nn_mask_print(stdout, both);
 }
 
@@ -59,11 +59,11 @@ static void show_smoothing(void)
     Tensor *scores = tensor_set_requires_grad(tensor_zeros(SHAPE(ROWS, VOCAB)), true);
     ag_backward(ag_label_smoothing(scores, target, 0, 0.4));
     Csv *csv = csv_open("knobs_smoothing.csv", "row,token,target");
-    printf("\nTargets with smoothing 0.4 for the tokens 2, 1, 0, 3, 3, where 0 is padding:\n\n");
+    say("\nTargets with smoothing 0.4 for the tokens 2, 1, 0, 3, 3, where 0 is padding:\n\n");
     for (int i = 0; i < ROWS * VOCAB; i++) {
         double t = 0 - (double)tensor_grad_data(scores)[i];
         csv_row(csv, i / VOCAB, i % VOCAB, t);
-        printf(" %7.4f%s", t, i % VOCAB == VOCAB - 1 ? "\n" : "");
+        say(" %7.4f%s", t, i % VOCAB == VOCAB - 1 ? "\n" : "");
     }
     ag_end(scope);
     csv_close(csv);
@@ -104,14 +104,14 @@ static void show_sampling(void)
     }
     Csv *csv = csv_open("knobs_sampling.csv",
                         "word,temperature 1,temperature 0.5,temperature 2,top_k 3,top_p 0.8,temperature 0");
-    printf("\nThe next word after \"This is a\": probability, and share of %lld samples\n        ", (long long)draws);
+    say("\nThe next word after \"This is a\": probability, and share of %lld samples\n        ", (long long)draws);
     for (int k = 0; k < WAYS; k++) {
-        printf("  %-15s", ways[k].name);
+        say("  %-15s", ways[k].name);
     }
     printf("\n");
     for (int i = 0; i < WORDS; i++) {
         csv_named_row(csv, word[i], p[0][i], p[1][i], p[2][i], p[3][i], p[4][i], p[5][i]);
-        printf("  %-6s", word[i]);
+        say("  %-6s", word[i]);
         for (int k = 0; k < WAYS; k++) {
             printf("  %.3f %.3f    ", p[k][i], share[k][i]);
         }

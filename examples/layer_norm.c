@@ -76,8 +76,8 @@ static void write_layers(Csv *csv, int64_t step, Deep *d[2], Tensor *x)
     Tensor *before[2][MAX_DEPTH];
     deep(d[0], x, before[0]);
     deep(d[1], x, before[1]);
-    printf("Inputs of the ReLU of each layer after %lld steps:\n               plain              normalized\n"
-           "layer       mean deviation       mean deviation\n", (long long)step);
+    say("Inputs of the ReLU of each layer after %lld steps:\n               plain              normalized\n"
+        "layer       mean deviation       mean deviation\n", (long long)step);
     for (int layer = 0; layer < depth; layer++) {
         double share[2][BINS] = { { 0 } };
         printf("%5d", layer + 1);
@@ -113,9 +113,9 @@ static void run(int64_t number, Csv *losses, Csv *layers)
     }
     if (number == 1) {
         write_layers(layers, steps, d, x);
-        printf("\nSteps until the loss is below 0.1 (-: not reached):\n  run    plain normalized\n");
+        say("\nSteps until the loss is below 0.1 (-: not reached):\n  run    plain normalized\n");
     }
-    printf("%5lld %8s %10s\n", (long long)number, learned[0], learned[1]);
+    say("%5lld %8s %10s\n", (long long)number, learned[0], learned[1]);
     for (int k = 0; k < 2; k++) {
         ag_free(adam[k]);
         ag_free(d[k]);

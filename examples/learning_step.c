@@ -31,20 +31,20 @@ static void descend(Csv *csv, double lr, bool print)
     for (int step = 0; step <= 12 && fabs(w) < 1e6; step++) {
         csv_row(csv, lr, step, w, loss);
         if (print && step < 5) {
-            printf("  step %d: w = %7.4f, loss = %7.4f, dw = %7.4f; then w - %g * dw = %.4f\n",
-                   step, w, loss, dw, lr, w - lr * dw);
+            say("  step %d: w = %7.4f, loss = %7.4f, dw = %7.4f; then w - %g * dw = %.4f\n",
+                step, w, loss, dw, lr, w - lr * dw);
         }
         w -= lr * dw;                                                   /* this line is all of gradient descent */
         dw = gradient(w, &loss);
     }
-    printf("learning rate %-5g after 13 steps: w = %9.4f, loss = %.3g\n", lr, w, loss);
+    say("learning rate %-5g after 13 steps: w = %9.4f, loss = %.3g\n", lr, w, loss);
 }
 
 static void show_rates(void)
 {
     double rates[RATES] = { 0.1, 0.5, given_rate, 1.05 };
     Csv *csv = csv_open("learning_step.csv", "rate,step,w,loss");
-    printf("One weight, loss = (w - 3)^2, gradient dw = 2 (w - 3). From w = -1, with the learning rate 0.1:\n");
+    say("One weight, loss = (w - 3)^2, gradient dw = 2 (w - 3). From w = -1, with the learning rate 0.1:\n");
     for (int i = 0; i < RATES; i++) {
         descend(csv, rates[i], i == 0);
     }
@@ -78,9 +78,9 @@ static void show_optimizers(void)
 {
     static const char *const name[KINDS] = { "gradient descent", "momentum", "Adam" };
     Csv *csv = csv_open("learning_step_valley.csv", "optimizer,step,a,b,loss");
-    printf("\nTwo weights, loss = (a^2 + %g b^2) / 2, from a = -4, b = 1. The loss after\n%-20s", steepness, "");
+    say("\nTwo weights, loss = (a^2 + %g b^2) / 2, from a = -4, b = 1. The loss after\n%-20s", steepness, "");
     for (int64_t step = 0; step <= steps; step += steps < 4 ? 1 : steps / 4) {
-        printf("%6lld steps", (long long)step);
+        say("%6lld steps", (long long)step);
     }
     printf("\n");
     for (int kind = 0; kind < KINDS; kind++) {
@@ -88,7 +88,7 @@ static void show_optimizers(void)
         nn_param(v, w, SHAPE(2));
         tensor_copy(v->w, tensor_from(SHAPE(2), (ag_real[]){ -4, 1 }));
         Optimizer *o = optimizer(kind, v);
-        printf("  %-18s", name[kind]);
+        say("  %-18s", name[kind]);
         for (int64_t step = 0; step <= steps; step++) {
             AgScope scope = ag_begin(AG_RECORD);
             double loss = valley_loss(v, csv, name[kind], step);

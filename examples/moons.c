@@ -44,7 +44,7 @@ static void train(Sequential *net)
         ag_backward(loss);
         nn_optimizer_set_lr(adam, nn_schedule_cosine(step, 1e-2, 0, steps / 50, steps));
         nn_optimizer_step(adam);
-        if (step % 1000 == 0 || step == steps) printf("step %4lld: loss %.3f\n", (long long)step, tensor_item(loss));
+        if (step % 1000 == 0 || step == steps) say("step %4lld: loss %.3f\n", (long long)step, tensor_item(loss));
         ag_end(scope);
     }
     ag_free(adam);
@@ -69,7 +69,7 @@ static void show(Csv *csv, int left, Tensor *x)
         sum += fmin(upper, lower);
         csv_row(csv, left, (double)p[0], (double)p[1]);
     }
-    printf("%2d levels left: distance from the moons %.3f\n", left, sum / POINTS);
+    say("%2d levels left: distance from the moons %.3f\n", left, sum / POINTS);
 }
 
 int main(int argc, char **argv)

@@ -21,14 +21,14 @@ static double deviation(Tensor *x)
 /* gamma and beta, (WIDTH) each, or NULL: 1 and 0. */
 static void print_normalized(const char *what, Tensor *x, Tensor *gamma, Tensor *beta)
 {
-    printf("%s\n", what);
+    say("%s\n", what);
     for (int k = 0; k < N_NORMS; k++) {
         const ag_real *y = tensor_data(ag_layer_norm(x, gamma, beta, norms[k].kind));
-        printf("  %-10s", norms[k].name);
+        say("  %-10s", norms[k].name);
         for (int i = 0; i < WIDTH; i++) {
             printf(" %9.5f", (double)y[i]);
         }
-        printf("   %s\n", norms[k].formula);
+        say("   %s\n", norms[k].formula);
     }
 }
 
@@ -62,11 +62,11 @@ int main(int argc, char **argv)
     print_normalized("The row 1, 2, 3, 6:", x, NULL, NULL);
     print_normalized("The same, a million times smaller:", ag_scale(x, 1e-6), NULL, NULL);
     print_normalized("A row of equal numbers, 3, 3, 3, 3:", tensor_full(SHAPE(WIDTH), 3), NULL, NULL);
-    printf("Here std divides 0 by 0. kaeru returns 0; without such a rule the result is NaN, not a number.\n"
-           "annotated gives an ordinary row the deviation sqrt((n - 1) / n): 0.866 for n = 4, 0.999 for n = 512.\n");
+    say("Here std divides 0 by 0. kaeru returns 0; without such a rule the result is NaN, not a number.\n"
+        "annotated gives an ordinary row the deviation sqrt((n - 1) / n): 0.866 for n = 4, 0.999 for n = 512.\n");
     LayerNorm *norm = nn_layer_norm_new(WIDTH);
-    printf("Before training gamma is %g and beta is %g everywhere. With others, gamma * (...) + beta:\n",
-           (double)tensor_data(norm->gamma)[0], (double)tensor_data(norm->beta)[0]);
+    say("Before training gamma is %g and beta is %g everywhere. With others, gamma * (...) + beta:\n",
+        (double)tensor_data(norm->gamma)[0], (double)tensor_data(norm->beta)[0]);
     ag_free(norm);
     print_normalized("The row 1, 2, 3, 6, gamma 2, 1, 1, 0.5 and beta 0, 10, 0, 0:", x,
                      tensor_from(SHAPE(WIDTH), (const ag_real[]){ 2, 1, 1, 0.5 }),

@@ -13,7 +13,7 @@ static void print_hash(const char *name, int64_t steps, double loss, const char 
     if (!file || fclose(file) != 0 || n == 0 || n == sizeof bytes) example_fail("cannot read %s", path);
     char text[65];
     sha256(bytes, n, text);
-    printf("%-8s %lld steps, loss %.6f, %s %s\n", name, (long long)steps, loss, text, path);
+    say("%-8s %lld steps, loss %.6f, %s %s\n", name, (long long)steps, loss, text, path);
 }
 
 static void train_spiral(void)

@@ -16,10 +16,10 @@ static double frequency(int64_t k)
 
 static void print_waves(void)
 {
-    printf("dimensions   wave of sine and cosine\n");
+    say("dimensions   wave of sine and cosine\n");
     for (int64_t k = 0; k < width / 2; k += width / 2 > 8 ? width / 16 : 1) {
-        printf("%4lld, %-5lld  repeats after %.5g positions\n", (long long)(2 * k), (long long)(2 * k + 1),
-               2 * 3.14159265358979 / frequency(k));
+        say("%4lld, %-5lld  repeats after %.5g positions\n", (long long)(2 * k), (long long)(2 * k + 1),
+            2 * 3.14159265358979 / frequency(k));
     }
 }
 
@@ -66,7 +66,7 @@ static void compare(Tensor *products)
     for (int64_t d = 0; d < length; d++) {
         csv_row(csv, (double)d, theory(d), (double)tensor_data(products)[d]);
     }
-    printf("\ndistance   sum of cosines   PE_0 . PE_distance%s\n", learned ? ": learned, not sinusoids" : "");
+    say("\ndistance   sum of cosines   PE_0 . PE_distance%s\n", learned ? ": learned, not sinusoids" : "");
     for (int64_t d = 0; d < length; d = d < 4 ? d + 1 : 2 * d) {
         printf("%8lld %16.6f %20.6f\n", (long long)d, csv_get(csv, d, 1), csv_get(csv, d, 2));
     }
@@ -96,16 +96,16 @@ int main(int argc, char **argv)
     Tensor *pe = ag_reshape(positions->pe, SHAPE(length, width));
     Tensor *products = ag_matmul(pe, ag_transpose(pe, 0, 1));
 
-    printf("%lld positions as vectors of %lld numbers%s\n", (long long)length, (long long)width,
-           learned ? ": random ones, from which a model begins to learn." : " between -1 and 1.\n");
+    say("%lld positions as vectors of %lld numbers%s\n", (long long)length, (long long)width,
+        learned ? ": random ones, from which a model begins to learn." : " between -1 and 1.\n");
     if (!learned) {
         print_waves();
     }
     compare(products);
     double worst = write_products(products);
     if (!learned) {
-        printf("Over all %lld pairs, the sum of cosines and the inner product differ by at most %.2g.\n",
-               (long long)(length * length), worst);
+        say("Over all %lld pairs, the sum of cosines and the inner product differ by at most %.2g.\n",
+            (long long)(length * length), worst);
     }
     write_table(pe);
     picture_draw("positions");

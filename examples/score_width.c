@@ -70,7 +70,7 @@ static double train(NnScoreKind kind, int64_t k, uint64_t seed)
 static const char *range(double least, double most)
 {
     static char text[32];
-    snprintf(text, sizeof text, "(%.1f to %.1f)", least, most);
+    snprintf(text, sizeof text, tr("(%.1f to %.1f)"), least, most);
     return text;
 }
 
@@ -92,8 +92,8 @@ int main(int argc, char **argv)
     AgScope scope = ag_begin(AG_NO_GRAD);
     Csv *csv = csv_open("score_width.csv",
                         "k,dot,dot_least,dot_most,scaled,scaled_least,scaled_most,additive,additive_least,additive_most");
-    printf("Right letters in %%, mean of %d seeds (least to most)\n      K   %-22s   %-22s   %s\n", SEEDS, scores[0].name,
-           scores[1].name, scores[2].name);
+    say("Right letters in %%, mean of %d seeds (least to most)\n      K   %-22s   %-22s   %s\n", SEEDS, scores[0].name,
+        scores[1].name, scores[2].name);
     double seconds[KINDS];                                              /* of the processor, with the last K */
     int64_t last = 0;
     for (int64_t k = 4; k <= widest; k *= 4) {
@@ -107,15 +107,15 @@ int main(int argc, char **argv)
                 sum += right, least = fmin(least, right), most = fmax(most, right);
             }
             seconds[i] = (double)(clock() - start) / CLOCKS_PER_SEC / SEEDS;
-            printf("   %5.1f %-16s", sum / SEEDS, range(least, most));
+            say("   %5.1f %-16s", sum / SEEDS, range(least, most));
             row[1 + 3 * i] = sum / SEEDS, row[2 + 3 * i] = least, row[3 + 3 * i] = most;
         }
         csv_numbers(csv, NULL, 1 + 3 * KINDS, row);
         printf("\n");
         last = k;
     }
-    printf("At K = %lld a training takes %.2f, %.2f and %.2f seconds of processor time.\n", (long long)last, seconds[0],
-           seconds[1], seconds[2]);
+    say("At K = %lld a training takes %.2f, %.2f and %.2f seconds of processor time.\n", (long long)last, seconds[0],
+        seconds[1], seconds[2]);
     csv_close(csv);
     picture_draw("score_width");
     ag_end(scope);

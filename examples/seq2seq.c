@@ -88,7 +88,7 @@ static void show_alignment(const LetterModel *m)
     for (int64_t j = 0; j < n; j++) {
         snprintf(header + 4 + 2 * j, 3, ",%c", word[j]);
     }
-    printf("%-13s output: ", m->name);
+    say("%-13s output: ", m->name);
     for (int64_t i = 1; i < n + 2; i++) {
         putchar(letter(tensor_int_data(output)[i]));
     }
@@ -97,7 +97,7 @@ static void show_alignment(const LetterModel *m)
     for (int64_t i = 0; csv && i <= n; i++) {
         char name[2] = { letter(tensor_int_data(output)[i + 1]), '\0' };
         double weight[LONGEST];
-        printf("%s ", name);
+        say("%s ", name);
         for (int64_t j = 0; j < n; j++) {
             weight[j] = (double)tensor_data(weights)[i * n + j];
             putchar(weight[j] >= 0.5 ? '#' : weight[j] >= 0.2 ? '+' : weight[j] >= 0.05 ? '.' : ' ');
@@ -134,7 +134,7 @@ int main(int argc, char **argv)
         m[k] = letter_model_new((LetterModelKind)k, lstm ? NN_LSTM : NN_GRU, by);
         train(&m[k]);
     }
-    printf("Three models learned in %lld steps to spell words backwards.\n", (long long)steps);
+    say("Three models learned in %lld steps to spell words backwards.\n", (long long)steps);
     compare(m, "seq2seq.csv", "share of correct letters, in new words", false, 1, length, share_right);
     for (int k = 0; k < LETTER_MODELS; k++) {
         show_alignment(&m[k]);

@@ -84,17 +84,17 @@ static int64_t differences(int64_t processes, bool in_tree, ag_real *of_one)
 static void show_order(void)
 {
     ag_real a = 100000000, b = 1, c = -a, ab = a + b, ac = a + c;
-    printf("The order of a sum matters, because each addition rounds:\n\n"
-           "    (100000000 + 1) - 100000000 = %g\n    (100000000 - 100000000) + 1 = %g\n\n",
-           (double)(ab + c), (double)(ac + b));
+    say("The order of a sum matters, because each addition rounds:\n\n"
+        "    (100000000 + 1) - 100000000 = %g\n    (100000000 - 100000000) + 1 = %g\n\n",
+        (double)(ab + c), (double)(ac + b));
 }
 
 static void show_sums(void)
 {
     ag_real *plain = tensor_mutable_data(tensor_zeros(SHAPE(items))), *tree = tensor_mutable_data(tensor_zeros(SHAPE(items)));
     Csv *csv = csv_open("shards_sums.csv", "processes,plain,tree,of");
-    printf("%lld shards with gradients of %lld numbers: how many sums differ from those of one process\n\n"
-           "processes  left to right   the tree\n", (long long)shards, (long long)items);
+    say("%lld shards with gradients of %lld numbers: how many sums differ from those of one process\n\n"
+        "processes  left to right   the tree\n", (long long)shards, (long long)items);
     for (int64_t processes = 1; processes <= shards; processes++) {
         int64_t by_plain = differences(processes, false, plain), by_tree = differences(processes, true, tree);
         csv_row(csv, (double)processes, (double)by_plain, (double)by_tree, (double)items);

@@ -175,8 +175,8 @@ int main(int argc, char **argv)
         "the outputs) and skip_controls.csv (control,zero,ffn,skip,ffn_least,ffn_most,skip_least,skip_most,ffn_factor,\n"
         "skip_factor: the last losses, and by how much a block multiplies the gradient), and draws them.", options });
     setup_check(&chosen);
-    printf("f(x) and x + f(x) learn to return %s: %lld rows of %d numbers.\n", chosen.target[1] == 'd' ? "x" : chosen.target,
-           (long long)rows, WIDTH);
+    say("f(x) and x + f(x) learn to return %s: %lld rows of %d numbers.\n", chosen.target[1] == 'd' ? "x" : chosen.target,
+        (long long)rows, WIDTH);
     Run *r[MAX_SEEDS];
     run_seeds(&chosen, 1, rows, r);
     report_block(r, seeds);

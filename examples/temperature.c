@@ -22,7 +22,7 @@ static double mean_entropy(Tensor *scores)
 static void show_temperatures(void)
 {
     Csv *csv = csv_open("temperature.csv", "token,score,temperature,weight");
-    printf("softmax(scores / temperature): the scores are 1.5, 0.5, 2 and -1\n\ntemperature  weights%28s entropy\n", "");
+    say("softmax(scores / temperature): the scores are 1.5, 0.5, 2 and -1\n\ntemperature  weights%28s entropy\n", "");
     for (size_t t = 0; t < sizeof temperatures / sizeof *temperatures; t++) {
         Tensor *scores = ag_scale(tensor_from(SHAPE(WORDS), word_scores), 1 / temperatures[t]);
         Tensor *weights = ag_softmax(scores, -1);
@@ -59,10 +59,10 @@ static void show_widths(void)
 {
     Csv *csv = csv_open("temperature_width.csv",
                         "width,variance,variance_scaled,entropy,entropy_scaled,gradient,gradient_scaled");
-    printf("\n%lld queries with %lld keys each: scores q.k and q.k / sqrt(K)\n\n"
-           "         variance of scores   entropy of weights   gradient at the scores\n"
-           "    K       q.k     scaled       q.k     scaled       q.k     scaled\n",
-           (long long)queries, (long long)keys);
+    say("\n%lld queries with %lld keys each: scores q.k and q.k / sqrt(K)\n\n"
+        "         variance of scores   entropy of weights   gradient at the scores\n"
+        "    K       q.k     scaled       q.k     scaled       q.k     scaled\n",
+        (long long)queries, (long long)keys);
     for (int64_t width = 1; width <= widest; width *= 2) {
         AgScope scope = ag_begin(AG_NO_GRAD);
         Tensor *q = tensor_normal(SHAPE(queries, width, 1), 0, 1), *k = tensor_normal(SHAPE(queries, keys, width), 0, 1);

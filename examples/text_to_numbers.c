@@ -27,7 +27,7 @@ static Tensor *ids_of(const char *const *token, const char **dictionary, int *kn
             dictionary[(*known)++] = token[i];
         }
         tensor_mutable_int_data(t)[i] = id;
-        printf(" %s=%d", token[i], id);
+        say(" %s=%d", token[i], id);
     }
     printf("\n");
     return t;
@@ -46,14 +46,14 @@ static void write_matrix(Csv *csv, const char *name, Tensor *t)
 static void show_vectors(void)
 {
     Tensor *id = tensor_ints(SHAPE(IDS), ids), *one_hot = ag_one_hot(id, TABLE);
-    printf("\nInner products of the one-hot vectors of the ids 2, 1, 3, 12, 9, 5: each is like itself and nothing else.\n");
+    say("\nInner products of the one-hot vectors of the ids 2, 1, 3, 12, 9, 5: each is like itself and nothing else.\n");
     tensor_print(ag_matmul(one_hot, ag_transpose(one_hot, 0, 1)));
 
     Tensor *table = tensor_normal(SHAPE(TABLE, COLUMNS), 0, 1), *rows = ag_embedding(table, id);
-    printf("\nFrom a table of %d rows and %d columns the ids take six rows:\n", TABLE, COLUMNS);
+    say("\nFrom a table of %d rows and %d columns the ids take six rows:\n", TABLE, COLUMNS);
     tensor_print(rows);
-    printf("The product of the one-hot vectors and the table takes the same rows: the difference is %g.\n",
-           tensor_item(ag_max(ag_abs(ag_sub(rows, ag_matmul(one_hot, table))))));
+    say("The product of the one-hot vectors and the table takes the same rows: the difference is %g.\n",
+        tensor_item(ag_max(ag_abs(ag_sub(rows, ag_matmul(one_hot, table))))));
     Csv *csv = csv_open("text_to_numbers.csv", "matrix,row,column,value");
     write_matrix(csv, "one-hot", one_hot);
     write_matrix(csv, "table", table);
@@ -63,7 +63,7 @@ static void show_vectors(void)
     char text[AG_SHAPE_TEXT];
     Embedding *embedding = nn_embedding_new(100, 512);
     Tensor *three = nn_embedding(embedding, tensor_ints(SHAPE(3), (const int32_t[]){ 1, 2, 3 }));
-    printf("From a table (100, 512) the ids 1, 2, 3 take a tensor %s.\n", ag_shape_text(tensor_shape(three), text));
+    say("From a table (100, 512) the ids 1, 2, 3 take a tensor %s.\n", ag_shape_text(tensor_shape(three), text));
     ag_free(embedding);
 }
 
@@ -79,11 +79,11 @@ static void show_positions(void)
         }
     }
     csv_close(csv);
-    printf("\nThe word at position 3 of   5 words   20 words   5000 words; the last of 5000 words\n"
-           "  the number i          %9d %10d %12d %17d\n  i / N                 %9.4f %10.4f %12.4f %17.4f\n"
-           "  sin i                 %9.4f %10.4f %12.4f %17.4f\n",
-           3, 3, 3, 4999, 3 / 5.0, 3 / 20.0, 3 / 5000.0, 4999 / 5000.0, ag_math_sin(3), ag_math_sin(3), ag_math_sin(3),
-           ag_math_sin(4999));
+    say("\nThe word at position 3 of   5 words   20 words   5000 words; the last of 5000 words\n"
+        "  the number i          %9d %10d %12d %17d\n  i / N                 %9.4f %10.4f %12.4f %17.4f\n"
+        "  sin i                 %9.4f %10.4f %12.4f %17.4f\n",
+        3, 3, 3, 4999, 3 / 5.0, 3 / 20.0, 3 / 5000.0, 4999 / 5000.0, ag_math_sin(3), ag_math_sin(3), ag_math_sin(3),
+        ag_math_sin(4999));
 }
 
 /* The distance of y's row i from the nearest row of z that belongs to the same word. */
@@ -113,12 +113,12 @@ static void show_order(Tensor *id[2], int vocabulary)
         placed[k] = tensor_data(nn_multi_head_attention(attention, p, p, p, NULL));
     }
     Csv *csv = csv_open("text_to_numbers_order.csv", "token,without,with");
-    printf("\nIf the two names are exchanged, how far does the vector of each word move?\n"
-           "  without positions   with positions\n");
+    say("\nIf the two names are exchanged, how far does the vector of each word move?\n"
+        "  without positions   with positions\n");
     for (int i = 0; i < TOKENS; i++) {
         double without = moved(id, i, plain[0], plain[1]), with = moved(id, i, placed[0], placed[1]);
         csv_named_row(csv, sentence[0][i], without, with);
-        printf("%19.5f %16.5f  %s\n", without, with, sentence[0][i]);
+        say("%19.5f %16.5f  %s\n", without, with, sentence[0][i]);
     }
     csv_close(csv);
     ag_free(embedding);
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
     AgScope scope = ag_begin(AG_NO_GRAD);
     const char *dictionary[2 * TOKENS];
     int known = 0;
-    printf("Each new token gets the next number:\n");
+    say("Each new token gets the next number:\n");
     Tensor *id[2] = { ids_of(sentence[0], dictionary, &known), ids_of(sentence[1], dictionary, &known) };
     show_vectors();
     show_positions();

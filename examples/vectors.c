@@ -15,9 +15,9 @@ static int64_t points = 200;
 static void write_words(void)
 {
     Csv *csv = csv_open("vectors_words.csv", "token,x,y");
-    printf("A word is a vector: a list of numbers, an arrow, a point.\n");
+    say("A word is a vector: a list of numbers, an arrow, a point.\n");
     for (int i = 0; i < WORDS; i++) {
-        printf("  (%4.1f, %4.1f)  %s\n", (double)words[i][0], (double)words[i][1], token[i]);
+        say("  (%4.1f, %4.1f)  %s\n", (double)words[i][0], (double)words[i][1], token[i]);
         csv_named_row(csv, token[i], (double)words[i][0], (double)words[i][1]);
     }
     csv_close(csv);
@@ -39,9 +39,9 @@ static void write_map(void)
     for (int64_t i = 0; i < points; i++) {
         csv_row(csv, (double)x[i * D], (double)x[i * D + 1], (double)y[i * D], (double)y[i * D + 1]);
     }
-    printf("\nA matrix moves all points by one rule: x = (x1, x2) becomes (%.1f x1 %+.1f x2, %.1f x1 %+.1f x2).\n"
-           "Areas are multiplied by the determinant, %.2f.\n", (double)map[0][0], (double)map[0][1],
-           (double)map[1][0], (double)map[1][1], (double)(map[0][0] * map[1][1]) - (double)(map[0][1] * map[1][0]));
+    say("\nA matrix moves all points by one rule: x = (x1, x2) becomes (%.1f x1 %+.1f x2, %.1f x1 %+.1f x2).\n"
+        "Areas are multiplied by the determinant, %.2f.\n", (double)map[0][0], (double)map[0][1],
+        (double)map[1][0], (double)map[1][1], (double)(map[0][0] * map[1][1]) - (double)(map[0][1] * map[1][0]));
     csv_close(csv);
 }
 
@@ -56,12 +56,12 @@ static void write_projection(void)
     double product = tensor_item(ag_matmul(tensor_from(SHAPE(1, D), a), tensor_from(SHAPE(D, 1), b)));
     double w = product / length(a), part = w / length(a);               /* projection of b on a: length, multiple of a */
     csv_row(csv, (double)a[0], (double)a[1], (double)b[0], (double)b[1], part * (double)a[0], part * (double)a[1]);
-    printf("\nAn inner product is the length of a projection times a length.\n"
-           "  sum of products        a.b = %.1f * %.1f + %.1f * %.1f = %.4f\n"
-           "  lengths and an angle   |a| |b| cos = %.4f * %.4f * %.4f = %.4f\n"
-           "  projection of b on a   w = %.4f, and |a| w = %.4f\n",
-           (double)a[0], (double)b[0], (double)a[1], (double)b[1], product, length(a), length(b), w / length(b),
-           length(a) * length(b) * (w / length(b)), w, length(a) * w);
+    say("\nAn inner product is the length of a projection times a length.\n"
+        "  sum of products        a.b = %.1f * %.1f + %.1f * %.1f = %.4f\n"
+        "  lengths and an angle   |a| |b| cos = %.4f * %.4f * %.4f = %.4f\n"
+        "  projection of b on a   w = %.4f, and |a| w = %.4f\n",
+        (double)a[0], (double)b[0], (double)a[1], (double)b[1], product, length(a), length(b), w / length(b),
+        length(a) * length(b) * (w / length(b)), w, length(a) * w);
     csv_close(csv);
 }
 
@@ -69,13 +69,13 @@ static void write_projection(void)
 static void print_products(void)
 {
     Tensor *x = tensor_from(SHAPE(WORDS, D), words[0]), *products = ag_matmul(x, ag_transpose(x, 0, 1));
-    printf("\nThe inner products of all pairs of words, X X'. The shapes: (%d, %d) times (%d, %d) is (%d, %d).\n",
-           WORDS, D, D, WORDS, WORDS, WORDS);
+    say("\nThe inner products of all pairs of words, X X'. The shapes: (%d, %d) times (%d, %d) is (%d, %d).\n",
+        WORDS, D, D, WORDS, WORDS, WORDS);
     for (int i = 0; i < WORDS; i++) {
         for (int j = 0; j < WORDS; j++) {
             printf("  %5.2f", (double)tensor_data(products)[i * WORDS + j]);
         }
-        printf("  %s\n", token[i]);
+        say("  %s\n", token[i]);
     }
 }
 

@@ -58,9 +58,9 @@ static double cosine(WordVectors *m, int i, int j)
 static void print_cosines(WordVectors *m, const char *when)
 {
     static const int pair[][2] = { { 0, 1 }, { 3, 4 }, { 6, 8 }, { 4, 6 }, { 0, 3 } };
-    printf("%-17s", when);
+    say("%-17s", when);
     for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) {
-        printf("  %s %s %5.2f", word[pair[i][0]], word[pair[i][1]], cosine(m, pair[i][0], pair[i][1]));
+        say("  %s %s %5.2f", word[pair[i][0]], word[pair[i][1]], cosine(m, pair[i][0], pair[i][1]));
     }
     printf("\n");
 }

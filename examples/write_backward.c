@@ -29,21 +29,21 @@ static bool is_unwritten(Tensor **in, int i)
 /* A usage error inside the rule, such as reading a value that the operation does not declare. */
 static void report_usage_error(const char *message)
 {
-    printf("\nThe rule stopped: %s\n", message);
+    say("\nThe rule stopped: %s\n", message);
     example_complain("the backward rule in %s is not right yet", file);
     exit(example_end());
 }
 
 static void show(const char *name, Tensor *t)
 {
-    printf("%s\n", name);
+    say("%s\n", name);
     tensor_print(t);
 }
 
 static void show_forward(Tensor **in)
 {
     AgScope s = ag_begin(AG_NO_GRAD);
-    printf("The operation: y[i][j] = w[j] x[i][j]^2\n\n");
+    say("The operation: y[i][j] = w[j] x[i][j]^2\n\n");
     show("x", ag_detach(in[0]));
     show("w", ag_detach(in[1]));
     show("y", call(in, NULL));
@@ -56,9 +56,9 @@ static void show_backward(Tensor **in)
     AgScope s = ag_begin(AG_RECORD);
     Tensor *dy = tensor_from(SHAPE(ROWS, COLUMNS), (ag_real[]){ 1, -1, 2, 0.5f, 3, -2 });
     ag_backward_from(call(in, NULL), dy);
-    printf("\nIn the backward pass your rule gets dy, the derivative of the loss by each entry of y, for example\n\n");
+    say("\nIn the backward pass your rule gets dy, the derivative of the loss by each entry of y, for example\n\n");
     show("dy", dy);
-    printf("\nand computes from it\n\n");
+    say("\nand computes from it\n\n");
     show("dx", tensor_grad(in[0]));
     show("dw", tensor_grad(in[1]));
     for (int i = 0; i < 2; i++) {
@@ -71,10 +71,12 @@ static void show_explanation(Tensor **in)
 {
     AgScope s = ag_begin(AG_RECORD);
     Tensor *y = tensor_name(call(in, NULL), "y");
-    printf("\nEvery entry is right. The backward pass with your operation, for the loss y[0][0] + y[0][1] + ...:\n\n");
-    ag_explain(stdout, tensor_name(ag_sum(y), "loss"));
+    say("\nEvery entry is right. The backward pass with your operation, for the loss y[0][0] + y[0][1] + ...:\n\n");
+    FILE *report = report_begin();
+    ag_explain(report, tensor_name(ag_sum(y), "loss"));
+    report_end(report);
     if (!weighted_square.backward_text) {
-        printf("\nIt has no formula of the rule yet: write it in the last field of weighted_square, in %s.\n", file);
+        say("\nIt has no formula of the rule yet: write it in the last field of weighted_square, in %s.\n", file);
     }
     ag_end(s);
 }
@@ -96,10 +98,12 @@ int main(int argc, char **argv)
     tensor_set_requires_grad(tensor_name(in[1], "w"), true);
     show_forward(in);
     show_backward(in);
-    printf("\nThe gradient check uses the operation twice, with a random dy for each use. The loss is the sum of all\n"
-           "dy[i][j] y[i][j]. Its derivative by each entry of x and w, from finite differences (\"numerical\"), is compared\n"
-           "with the result of your rule (\"gradient\").\n\n");
-    bool right = ag_gradcheck(call, NULL, in, 2, stdout);
+    say("\nThe gradient check uses the operation twice, with a random dy for each use. The loss is the sum of all\n"
+        "dy[i][j] y[i][j]. Its derivative by each entry of x and w, from finite differences (\"numerical\"), is compared\n"
+        "with the result of your rule (\"gradient\").\n\n");
+    FILE *report = report_begin();
+    bool right = ag_gradcheck(call, NULL, in, 2, report);
+    report_end(report);
     if (right) {
         show_explanation(in);
     } else if (is_unwritten(in, 0) && is_unwritten(in, 1)) {

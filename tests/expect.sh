@@ -58,7 +58,7 @@ lacks() { if [ ! -e "$1" ]; then ok; else wrong "$1 should not be there"; fi; }
 
 # japanese FILE.svg [WORDS]: the picture has Japanese captions. The only words in the Latin alphabet are names, terms that stay
 # and those that the regular expression WORDS names: the words of the data. Without a Japanese font a line in English says so.
-no_font='no font has Japanese letters'
+no_font='\(no font has Japanese letters\|日本語のフォントがない\)'
 stays='Adam|BERT|BLEU|GELU|GPT|GRU|ID|KL|PE|PyTorch|ReLU|Seq|Transformer|One|Hot|annotated|base|eps|nat|norm|post|pre|std'
 stays="$stays|[a-z][0-9]|cos|dw|ex|ln|log|lr|sin|softmax|sqrt"
 japanese() {
@@ -66,6 +66,15 @@ japanese() {
         grep -oE '[A-Za-z_][A-Za-z0-9_]+(\(\))?' | grep -vxE "$stays|${2:-$stays}" >english_words
     that "English in $1: $(tr '\n' ' ' <english_words)" [ ! -s english_words ]
     that "no Japanese in $1" grep -q 'の\|を\|が\|は\|に\|逆\|順' "$1"
+}
+
+# speaks_japanese FILE: a printed text is Japanese: without three English words in a row, beside quotations and the names
+# of commands.
+speaks_japanese() {
+    sed "s/「[^」]*」//g; s/'[^']*'//g; s/translate [a-z]*//g" "$1" |
+        grep -E '(^|[^/A-Za-z_.-])[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}([^/A-Za-z_.]|$)' >english_lines
+    that "English in $1: $(head -n 1 english_lines)" [ ! -s english_lines ]
+    that "no Japanese in $1" grep -q 'の\|を\|が\|は\|に\|ま' "$1"
 }
 
 # killed FILE FIRST LAST ARGUMENT...: starts a run and kills it when the file has the row FIRST. If the file then already has

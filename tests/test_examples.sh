@@ -188,7 +188,7 @@ mkdir empty
 with=PATH=$folder/empty
 expect 0 'picture: needs gnuplot: sudo apt install gnuplot-nox' '' $small --out "it's here"
 lacks "it's here/skip_connection.png"
-sed -n 's/.*Then: //p' stdout >later
+sed -n 's/.*\(Then: \|その後：\)//p' stdout >later
 with=LC_ALL=C
 if command -v gnuplot >/dev/null; then
     if sh later && [ "$(wc -l <later)" -eq 4 ]; then ok; else wrong "the commands to draw later"; fi
@@ -213,7 +213,7 @@ captions() {
     language=$1
     shift
     env -u LC_ALL -u LC_MESSAGES -u LANG PATH="$folder/empty" "$@" --out captions >stdout 2>stderr
-    sed -n 's/.*Then: //p' stdout >later
+    sed -n 's/.*\(Then: \|その後：\)//p' stdout >later
     case $language:$(grep -c "gnuplot -e \"language = 'ja'\" " later) in
     en:0 | ja:4) ok ;;
     *) wrong "captions in $language: $*" ;;

@@ -40,10 +40,10 @@ if [ -c /dev/full ]; then
     "$program" --help >/dev/full 2>stderr
     if [ $? -eq 1 ] && grep -qF 'gpt: cannot write the output' stderr; then ok; else wrong "--help on a full disk"; fi
 fi
-expect 0 'model:   plain/gpt_last.safetensors' '' train --data story.txt $run --language ja --out plain
+expect 0 'モデル：  plain/gpt_last.safetensors' '' train --data story.txt $run --language ja --out plain
 # (V + context) D + layers (12 D^2 + 2 D) + D
-kinds=$(sed -n '1s/.* held out, vocabulary of \([0-9]*\)$/\1/p' stdout)
-that "parameters" grep -q ", parameters $(((kinds + 12) * 16 + 2 * (12 * 256 + 32) + 16))\$" stdout
+kinds=$(sed -n '1s/.*語彙は\([0-9]*\)$/\1/p' stdout)
+that "parameters" grep -q "、パラメータ$(((kinds + 12) * 16 + 2 * (12 * 256 + 32) + 16))\$" stdout
 has plain/gpt_best.safetensors
 has plain/gpt_vocab.json
 lacks plain/gpt_merges.txt

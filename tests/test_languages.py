@@ -1,6 +1,7 @@
 """test_languages.py ROOT: what is in English and in Japanese has the same captions, commands and figures.
 
-plots/ja.txt: a Japanese line for each caption of the figures and graphs, with the same numbers, and no other line. The
+plots/ja.txt: a Japanese line for each caption of the figures and graphs, with the same numbers, and no other line.
+examples/ja/NAME.def: a Japanese text for each text that the examples print, with the same conversions, and no other. The
 documents NAME.md and NAME.ja.md, and the pages docs/NAME.md and docs/ja/NAME.md, unless that one says that it is not
 translated: the same blocks of code but for comments, commands in the text, pictures and numbers of lessons. The lists
 examples/gallery.txt and gallery.ja.txt: the same lessons, commands and pictures, each with what is seen."""
@@ -101,6 +102,107 @@ for english in table:
     if english not in used:
         fail(f'plots/ja.txt: no picture has {english!r}')
 
+# ---- examples/ja: printed texts --------------------------------------------------------------------------------------
+
+LITERAL = r'"(?:[^"\\\n]|\\.)*"'
+TEXT = rf'{LITERAL}(?:\s*(?:{LITERAL}|PRI\w+|[A-Z][A-Z_]{{4,}}))*'       # macros of texts may follow a literal
+
+# The C sources without comments, and the texts that are macros, by folder.
+sources, macros = {}, {}
+for path in sorted((root / 'examples').rglob('*.[ch]')):
+    if path.parent.name not in ('engine', 'wasm') and path.name != 'spiral.c':
+        sources[path] = re.sub(r'/\*.*?\*/', '', path.read_text().replace("'\"'", '0'), flags=re.S)
+        for name, text in re.findall(rf'#define (\w+) +({LITERAL})\s*$', sources[path], flags=re.M):
+            macros[path.parent.name, name] = text
+
+
+def joined(text, folder):
+    """The contents of adjacent literals and macros: as the compiler joins them, with escapes."""
+    pieces = (piece if piece[0] == '"' else macros.get((folder, piece)) or macros.get(('examples', piece)) or f'"{piece}"'
+              for piece in re.findall(rf'{LITERAL}|\w+', text))
+    return ''.join(piece[1:-1] for piece in pieces)
+
+
+def texts_of(path, text):
+    """All texts in a piece of a source. NAME.c also has the macros of the folder NAME."""
+    folder = path.parent.name if path.parent.name != 'examples' or not path.with_suffix('').is_dir() else path.stem
+    return [joined(found, folder) for found in re.findall(TEXT, text)]
+
+
+CONVERSION = r'%[-+0]*[\d*]*(?:\.[\d*]+)?(?:PRI[dux]64|(?:ll?|z)?[cdefgsux])'
+
+
+def conversions(text):
+    """Those of printf, without widths, which differ if tables are aligned."""
+    return [re.sub(r'(?<=%)[-+0]*\d*', '', c) for c in re.findall(CONVERSION, text.replace('%%', ''))]
+
+
+def english(text):
+    """Whether something in it is to be translated: two letters in a row, beside conversions, names and formulas."""
+    text = re.sub(rf'\\033\S*|\\[a-z]|{CONVERSION}', ' ', text)
+    stays = r'--\w+|[\w./%]+\.\w+|\b(pre|post|top_[kp]|ReLU|PyTorch|std|eps|max|norm|d[wxy]|annotated|Adam|Transformer)\b'
+    return re.search(r'[A-Za-z]{2}', re.sub(stays, ' ', text))
+
+
+def printed_texts(path, source):
+    """The texts in the calls that translate, of options, of programs and of charts."""
+    for name in ('say', 'say_to', 'tr', 'progress_show', 'progress_begin'):
+        for arguments in calls(source, name):
+            yield from texts_of(path, arguments)
+    for name in ('NN_OPTION', 'NN_FLAG_OPTION', 'NN_TEXT_OPTION'):
+        for arguments in calls(source, name):
+            yield texts_of(path, arguments)[-1]
+    for member in re.findall(rf'(?:\(Program\)|Program program =|Commands\)) *\{{ *{LITERAL},\s*({TEXT})', source):
+        yield from texts_of(path, member)
+    for title, x, curves in re.findall(rf'\(Chart\)\{{ *({LITERAL}|\w+), ({LITERAL}),([^;]*);', source):
+        yield from texts_of(path, title + ',' + x)
+        yield from (text for text in texts_of(path, ';'.join(re.findall(rf'\{{ {LITERAL}, ({LITERAL})', curves))))
+
+
+def sentences(path, source):
+    """Other texts of several words: arguments of the functions of a program that print them."""
+    for name in ('example_fail', 'example_usage_error', 'example_complain', 'ag_set_error', 'ag_usage_error', 'csv_open',
+                 'fprintf', 'printf', 'snprintf', 'strspn', 'nn_settings_set'):
+        for arguments in calls(source, name):
+            source = source.replace(arguments, '')
+    # Not those of graphs, of data and of messages about files, and parts of help texts.
+    if path.stem not in ('figures', 'grammar', 'sentences', 'options', 'setup'):
+        yield from (text for text in texts_of(path, source) if re.search(r'[a-z]{2,} [a-z]{2,} ', text))
+
+
+pairs = {}
+included = set(re.findall(r'"ja/(\w+)\.def"', read('examples/common/japanese.c')))
+compare('examples/common/japanese.c: file', sorted(f.stem for f in (root / 'examples/ja').glob('*')), sorted(included))
+for name in sorted(included):
+    content = read(f'examples/ja/{name}.def')
+    for english_text, japanese_text in re.findall(rf'\{{ ({TEXT}),\s*({TEXT}) \}},', content):
+        english_text, japanese_text = joined(english_text, ''), joined(japanese_text, '')
+        compare(f'examples/ja/{name}.def: conversions of {english_text!r}', conversions(english_text),
+                conversions(japanese_text))
+        if english_text in pairs and name != 'lines':
+            fail(f'examples/ja/{name}.def: {english_text!r} is also in {pairs[english_text]}.def')
+        pairs[english_text] = name
+printed = {text for path in sources for text in texts_of(path, sources[path])}
+for path in [*(root / 'models').glob('*_options.c'), root / 'models/train/lm_options.c']:
+    for arguments in calls(path.read_text(), 'FIELD'):
+        helps = re.findall(LITERAL, arguments)
+        printed |= {text[1:-1] for text in helps}
+        help_text = [text[1:-1] for text in helps if ' ' in text]
+        if help_text and 'llama' not in path.name and help_text[0] not in pairs:
+            fail(f'examples/ja/library.def has no Japanese for {help_text[0]!r} of {path.name}')
+library = ''.join(read(name) for name in ('autograd/debug/gradcheck.c', 'autograd/debug/explain.c', 'autograd/ops/ops.def',
+                                          'nn/files/fields.c', 'nn/summary.c'))
+for text, name in pairs.items():
+    if name != 'lines' and text not in printed:
+        fail(f'examples/ja/{name}.def: no program prints {text!r}')
+    for word in re.findall(r'[A-Za-z]{2,}', text.replace('%s', ' ')) if name == 'lines' else ():
+        if word not in library:
+            fail(f'examples/ja/lines.def: the library does not print {word!r} of {text!r}')
+for path, source in sources.items():
+    for text in {*printed_texts(path, source), *sentences(path, source)}:
+        if english(text) and text not in pairs:
+            fail(f'examples/ja has no Japanese for {text!r} of {path.relative_to(root)}')
+
 # ---- documents -------------------------------------------------------------------------------------------------------
 
 BLOCK = r'(?ms)^```.*?^```$'
@@ -145,5 +247,5 @@ def gallery_of(name):
 
 compare('examples/gallery.txt and gallery.ja.txt: line', *map(gallery_of, ('examples/gallery.txt', 'examples/gallery.ja.txt')))
 
-print('\n'.join(failures) if failures else f'languages: {len(table)} captions')
+print('\n'.join(failures) if failures else f'languages: {len(table)} captions, {len(pairs)} printed texts')
 sys.exit(1 if failures else 0)

@@ -28,7 +28,7 @@ expect 2 '' 'translate train: unknown option --stepz' --stepz 5
 
 tiny='--layers 1 --width 16 --heads 2 --hidden 32 --warmup 20 --beam 2'
 run="$tiny --sentences 200 --held-out 20 --epochs 4 --average 2"
-expect 0 'model:   plain/translate.safetensors, the mean of the last 2 epochs' '' $run --language ja --out plain
+expect 0 'モデル：  plain/translate.safetensors（最後の2エポックの平均）' '' $run --language ja --out plain
 that "a corpus of English and Japanese" grep -q '。' stdout
 has plain/translate_valid.txt
 that "a translation for each sentence" [ "$(wc -l <plain/translate_valid.txt)" -eq 20 ]

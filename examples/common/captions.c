@@ -1,12 +1,9 @@
 /* captions.c: Japanese captions for Graphviz graphs, whose programs write English ones. plots/style.gp does it for gnuplot. */
 #include "common.h"
+#include "japanese.h"
 
 #include <errno.h>
 #include <string.h>
-
-typedef struct { const char *english, *japanese; } Pair;                /* NULL, NULL ends an array */
-typedef struct { const char *at; size_t n; } Part;
-enum { PARTS = 4 };                                                     /* %s in a line, at most */
 
 /* The whole file, with a zero at its end; free it. NULL, after a message, if it cannot be read. */
 static char *read_all(const char *path)
@@ -45,63 +42,6 @@ static Pair *pairs_of(char *table)
     return pair;
 }
 
-/* Whether a text fits a pattern, in which %s is any text up to what follows it. */
-static bool fits(const char *pattern, const char *text, Part part[PARTS])
-{
-    int n = 0;
-    while (*pattern) {
-        if (strncmp(pattern, "%s", 2) != 0) {
-            if (*pattern++ != *text++) {
-                return false;
-            }
-            continue;
-        }
-        if (n == PARTS) {
-            return false;
-        }
-        pattern += 2;
-        size_t literal = strcspn(pattern, "%");
-        const char *end = text;
-        while (*end && (literal == 0 || strncmp(end, pattern, literal) != 0)) {
-            end++;
-        }
-        part[n++] = (Part){ text, (size_t)(end - text) };
-        text = end;
-    }
-    return *text == '\0';
-}
-
-/* The Japanese line for a text, which itself counts before a pattern; if there is none, the text. */
-static const char *find(const Pair *pair, const char *text, Part part[PARTS])
-{
-    for (const Pair *p = pair; p->english; p++) {
-        if (strcmp(p->english, text) == 0) {
-            return p->japanese;
-        }
-    }
-    for (const Pair *p = pair; p->english; p++) {
-        if (fits(p->english, text, part)) {
-            return p->japanese;
-        }
-    }
-    return text;
-}
-
-static void write_caption(FILE *f, const char *text, const Pair *pair)
-{
-    Part part[PARTS] = { { NULL, 0 } };
-    const char *p = find(pair, text, part);
-    for (int n = 0; *p; p++) {
-        if (strncmp(p, "%s", 2) == 0 && n < PARTS) {
-            fwrite(part[n].at, 1, part[n].n, f);
-            n++;
-            p++;
-        } else {
-            fputc(*p, f);
-        }
-    }
-}
-
 void captions_replace(const char *graph, const char *table)
 {
     char *lines = read_all(table), *text = read_all(graph);
@@ -115,7 +55,7 @@ void captions_replace(const char *graph, const char *table)
         } else {
             char after = p[n];
             p[n] = '\0';
-            write_caption(f, p, pair);
+            pairs_write(f, p, pair, NULL);
             p[n] = after;
         }
         p += n;

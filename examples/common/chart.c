@@ -205,17 +205,17 @@ static void print_x_axis(const Canvas *c, const char *name)
         end = from + length + 1;
     }
     printf("%*s+%.*s\n", MARGIN, "", c->columns, line);
-    printf("%*s %.*s  %s\n\n", MARGIN, "", end, labels, name);
+    say("%*s %.*s  %s\n\n", MARGIN, "", end, labels, name);
 }
 
 static void print_title(const Canvas *c, const Chart *chart)
 {
-    printf("\n%*s %s%s:", MARGIN, "", chart->title, c->log_y ? ", logarithmic" : "");
+    say("\n%*s %s%s:", MARGIN, "", chart->title, c->log_y ? ", logarithmic" : "");
     for (int k = 0; k < c->n_curves; k++) {
         if (c->color) {
-            printf("   \033[38;5;%dm%c %s\033[0m", colors[k], letters[k], chart->curve[k].name);
+            say("   \033[38;5;%dm%c %s\033[0m", colors[k], letters[k], chart->curve[k].name);
         } else {
-            printf("   %c %s", letters[k], chart->curve[k].name);
+            say("   %c %s", letters[k], chart->curve[k].name);
         }
     }
     putchar('\n');
@@ -224,9 +224,9 @@ static void print_title(const Canvas *c, const Chart *chart)
 /* The first point, those at a tenth and at half of the points, and the last one. */
 static void print_points(const Canvas *c, const Chart *chart)
 {
-    printf("%*s", MARGIN, chart->x);
+    say("%*s", MARGIN, chart->x);
     for (int k = 0; k < c->n_curves; k++) {
-        printf(" %12s", chart->curve[k].name);
+        say(" %12s", chart->curve[k].name);
     }
     putchar('\n');
     const int64_t shown[] = { 0, c->n_points / 10, c->n_points / 2, c->n_points - 1 };

@@ -5,14 +5,15 @@
 
 static void print_usage(FILE *out, const Commands *c)
 {
-    fprintf(out, "usage: %s %s [options]\n\n%s Commands:\n", c->name, c->standard ? "[COMMAND]" : "COMMAND",
-            c->teaches);
+    say_to(out, "usage: %s %s [options]\n\n%s Commands:\n", c->name, c->standard ? "[COMMAND]" : "COMMAND", c->teaches);
     for (const Command *command = c->command; command->name; command++) {
-        fprintf(out, "  %-10s %s\n", command->name, command->does);
+        say_to(out, "  %-10s %s\n", command->name, command->does);
     }
-    fprintf(out, "\n%s COMMAND --help lists its options.%s%s%s Examples:\n%s", c->name,
-            c->standard ? " The default command is " : "", c->standard ? c->standard : "", c->standard ? "." : "",
-            c->start);
+    say_to(out, "\n%s COMMAND --help lists its options.", c->name);
+    if (c->standard) {
+        say_to(out, " The default command is %s.", c->standard);
+    }
+    say_to(out, " Examples:\n%s", c->start);
 }
 
 static const Command *find(const Commands *c, const char *name)
@@ -29,6 +30,7 @@ int example_commands(int argc, char **argv, const Commands *c)
 {
     const char *name = argc > 1 ? argv[1] : c->standard;
     example_called(c->name);
+    example_help_language(argc, argv);
     if (!name) {
         processes_begin();                                              /* of several processes, one tells it */
         processes_wait_to_fail();

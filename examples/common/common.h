@@ -21,6 +21,7 @@
 #define KAERU_EXAMPLES_COMMON_H
 
 #include <signal.h>
+#include <stdio.h>
 
 #include "kaeru/fields.h"
 #include "kaeru/parallel.h"
@@ -78,13 +79,31 @@ char *example_path(const char *name);
 char *example_input_path(const char *name);
 /* The path of a file in the same folder as another file. Free it with ag_free. */
 char *example_path_beside(const char *path, const char *name);
-bool example_japanese(void);                                            /* whether pictures have Japanese captions */
+bool example_japanese(void);                                            /* whether text and captions are Japanese */
+
+/* ---- printed text ------------------------------------------------------------------------------------------------
+ * In English, say is printf. With --language ja it prints by the Japanese format in examples/ja, if there is one. A %s without
+ * precision then prints the Japanese for its text, if there is one, and pads it by the columns that it takes in a terminal.
+ * Text of the user, which must not be translated, is printed by printf. tests/test_languages.py checks the formats. */
+void say(const char *format, ...) AG_PRINTF(1, 2);
+void say_to(FILE *out, const char *format, ...) AG_PRINTF(2, 3);
+/* The Japanese text or format for an English one if --language is ja; else, and if there is none, this one. */
+#if defined(__GNUC__)
+__attribute__((__format_arg__(1)))
+#endif
+const char *tr(const char *english);
+/* Where a function of the library may write lines in English: stdout, or with --language ja a file, whose lines report_end
+ * prints in Japanese by examples/ja/lines.def. */
+FILE *report_begin(void);
+void report_end(FILE *report);
 
 /* A program with several commands, each with its own options. main calls example_commands and returns the status.
  * `standard` is the command that runs if none is named (NULL: there must be one); `start`: example calls for the usage. */
 typedef struct { const char *name; int (*run)(int argc, char **argv); const char *does; } Command;
 #define COMMANDS_END { NULL, NULL, NULL }
 typedef struct { const char *name, *teaches; const Command *command; const char *standard, *start; } Commands;
+/* Chooses the language of a --help by the command line, of which the options are not read yet, or by the locale. */
+void example_help_language(int argc, char **argv);
 int example_commands(int argc, char **argv, const Commands *commands);
 
 /* ---- training runs that can be resumed ----------------------------------------------------------------------------

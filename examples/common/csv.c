@@ -151,7 +151,7 @@ void csv_close(Csv *csv)
     if (example_writes() && host_rename(csv->part, csv->path) != 0) {
         cannot_write(csv->path);
     }
-    printf("data:    %s\n", csv->path);
+    say("data:    %s\n", csv->path);
     ag_free(csv->path);
     ag_free(csv->part);
     ag_free(csv->header);

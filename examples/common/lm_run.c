@@ -24,9 +24,9 @@ static void started(LmTraining *t, void *arg)
 {
     Watch *w = arg;
     if (w->run->resumed && t->step < t->options.steps) {
-        printf("resumes at step %" PRId64 " of %" PRId64 ", from %s\n", t->step, t->options.steps, t->last);
+        say("resumes at step %" PRId64 " of %" PRId64 ", from %s\n", t->step, t->options.steps, t->last);
     } else if (w->run->resumed) {
-        printf("all %" PRId64 " steps are done, from %s\n", t->options.steps, t->last);
+        say("all %" PRId64 " steps are done, from %s\n", t->options.steps, t->last);
     }
     w->first = t->step;
     w->csv = training_run_csv(w->run, w->data_name, header, t->step);
@@ -50,8 +50,8 @@ static void evaluated(LmTraining *t, void *arg)
     csv_row(w->csv, t->step, t->train_loss, t->valid_loss, t->lr, w->speed);
     training_run_note_rows(w->run, w->csv);
     progress_end(&w->progress);
-    printf("step %" PRId64 " of %" PRId64 ": loss %.3f, held out %.3f, %.0f tokens/s\n", t->step, t->options.steps,
-           t->train_loss, t->valid_loss, w->speed);
+    say("step %" PRId64 " of %" PRId64 ": loss %.3f, held out %.3f, %.0f tokens/s\n", t->step, t->options.steps,
+        t->train_loss, t->valid_loss, w->speed);
     start_clock(w, t->step);
 }
 

@@ -27,7 +27,7 @@ static const NnField common_options[] = {
     NN_OPTION("seed", seed, 0, INT64_C(1) << 53, "of the random generator: the same seed gives the same numbers"),
     NN_OPTION("threads", threads, 0, 1024, "number of threads; 0: one per processor; the results do not depend on it"),
     NN_TEXT_OPTION("out", "DIR", out_dir, "folder for data and pictures"),
-    NN_TEXT_OPTION("language", "LANG", language, "of the text in pictures: en or ja; that of the locale if not given"),
+    NN_TEXT_OPTION("language", "LANG", language, "of text and pictures: en or ja; that of the locale if not given"),
     NN_FIELDS_END
 };
 static const NnFields common_fields = { .field = common_options };
@@ -55,7 +55,7 @@ static void print_message(const char *format, va_list args)
 {
     fflush(stdout);
     fprintf(stderr, "%s: ", program_name);
-    vfprintf(stderr, format, args);
+    vfprintf(stderr, tr(format), args);
     fputc('\n', stderr);
 }
 
@@ -126,18 +126,57 @@ void example_complain(const char *format, ...)
 
 /* ---- --help ------------------------------------------------------------------------------------------------------ */
 
+/* The language of --language, or of the locale's name, which counts even if that locale is not installed. */
+static void choose_language(const char *chosen)
+{
+    const char *name = chosen, *const variable[] = { "LC_ALL", "LC_MESSAGES", "LANG" };
+    for (int i = 0; i < 3 && !(name && name[0]); i++) {
+        name = getenv(variable[i]);
+    }
+    japanese = name && strncmp(name, "ja", 2) == 0;
+}
+
+void example_help_language(int argc, char **argv)
+{
+    static const char option[] = "--language";
+    const size_t n = sizeof option - 1;
+    const char *chosen = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], option, n) == 0) {
+            chosen = argv[i][n] == '=' ? argv[i] + n + 1 : argv[i][n] == '\0' ? argv[i + 1] : chosen;
+        }
+    }
+    choose_language(chosen);
+}
+
+/* As nn_options_print, in the chosen language. */
+static void print_options(const NnOptions *list)
+{
+    for (; list->fields; list++) {
+        for (const NnField *f = list->fields->field; f->name; f++) {
+            NnField shown[] = { *f, NN_FIELDS_END };
+            NnFields table = *list->fields;
+            table.field = shown;
+            shown[0].help = f->help ? tr(f->help) : NULL;
+            FILE *report = report_begin();
+            nn_options_print((NnOptions[]){ { &table, list->of }, { NULL, NULL } }, report);
+            report_end(report);
+        }
+    }
+}
+
 static _Noreturn void print_help(const Program *program)
 {
-    printf("usage: %s [options]\n\n%s\n\n", program->name, program->teaches);
+    say("usage: %s [options]\n\n%s\n\n", program->name, program->teaches);
     if (program->options->name) {
-        printf("options:\n");
-        nn_options_print(example_options(), stdout);
+        say("options:\n");
+        print_options(example_options());
         printf("\n");
     }
-    printf("options of every example:\n");
-    nn_options_print((NnOptions[]){ { &common_fields, NULL }, { NULL, NULL } }, stdout);
-    printf("  %-16s %s\n", "--help", "print this text");
-    printf("\nThe exit status is 0 on success, 2 for an error in the command line, and 1 for any other error.\n");
+    say("options of every example:\n");
+    print_options((NnOptions[]){ { &common_fields, NULL }, { NULL, NULL } });
+    say("  %-16s %s\n", "--help", "print this text");
+    say("\nThe exit status is 0 on success, 2 for an error in the command line, and 1 for any other error.\n");
     int status = example_end();
     processes_end();
     exit(status);
@@ -148,6 +187,7 @@ static void read_options(int argc, char **argv, const Program *program)
     own_fields.field = program->options;
     for (int i = 1; i < argc; ) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            example_help_language(argc, argv);
             print_help(program);
         }
         if (!nn_options_read(options, argc, argv, &i)) {
@@ -210,19 +250,6 @@ static void set_precision(void)
     ag_precision(bf16 ? AG_BF16 : AG_FLOAT32);
 }
 
-/* The option, or the locale's name, which counts even if that locale is not installed. */
-static void set_language(void)
-{
-    if (language && strcmp(language, "en") != 0 && strcmp(language, "ja") != 0) {
-        example_usage_error("--language %s: expected en or ja", language);
-    }
-    const char *name = language, *const variable[] = { "LC_ALL", "LC_MESSAGES", "LANG" };
-    for (int i = 0; i < 3 && !(name && name[0]); i++) {
-        name = getenv(variable[i]);
-    }
-    japanese = name && strncmp(name, "ja", 2) == 0;
-}
-
 /* A usage error, such as a failed allocation, is an error like any other: one line and status 1. */
 static _Noreturn void report_usage_error(const char *message)
 {
@@ -245,7 +272,10 @@ void example_begin(int argc, char **argv, const Program *program)
         ag_set_threads((int)threads);
     }
     set_precision();
-    set_language();
+    if (language && strcmp(language, "en") != 0 && strcmp(language, "ja") != 0) {
+        example_usage_error("--language %s: expected en or ja", language);
+    }
+    choose_language(language);
     processes_must_agree();
 }
 

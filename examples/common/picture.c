@@ -135,8 +135,8 @@ void picture_draw(const char *name)
     const char *language = example_japanese() ? "language = 'ja'" : "language = 'en'";
     Drawing result = draw((const char *const[]){ "gnuplot", "-d", "-e", language, script, NULL }, script, name);
     if (result == NOT_INSTALLED) {
-        printf("picture: needs gnuplot: sudo apt install gnuplot-nox (Debian, Ubuntu), sudo dnf install gnuplot\n"
-               "         (Fedora), brew install gnuplot (macOS). Then: (cd ");
+        say("picture: needs gnuplot: sudo apt install gnuplot-nox (Debian, Ubuntu), sudo dnf install gnuplot\n"
+            "         (Fedora), brew install gnuplot (macOS). Then: (cd ");
         print_quoted(example_out());
         printf(" && gnuplot ");
         if (example_japanese()) {
@@ -145,7 +145,7 @@ void picture_draw(const char *name)
         print_quoted(script);
         printf(")\n");
     } else if (result == DRAWN) {
-        printf("picture: %s.png, %s.svg\n", base, base);
+        say("picture: %s.png, %s.svg\n", base, base);
     }
     ag_free(script);
     ag_free(base);
@@ -212,13 +212,13 @@ void picture_frames(const char *name, Tensor *loss)
     char *first = example_path(frame_names(name, 0).dot);
     int base = (int)strlen(first) - (int)strlen("00.dot");
     if (result == NOT_INSTALLED) {
-        printf("pictures: %.*s00.dot to %02d.dot need Graphviz: sudo apt install graphviz (Debian, Ubuntu), sudo dnf\n"
-               "          install graphviz (Fedora), brew install graphviz (macOS). Then: dot -Tsvg -O ", base, first,
-               n - 1);
+        say("pictures: %.*s00.dot to %02d.dot need Graphviz: sudo apt install graphviz (Debian, Ubuntu), sudo dnf\n"
+            "          install graphviz (Fedora), brew install graphviz (macOS). Then: dot -Tsvg -O ", base, first,
+            n - 1);
         print_quoted(first);
         printf("\n");
     } else if (result == DRAWN) {
-        printf("pictures: %.*s00.png to %02d.png, and .svg\n", base, first, n - 1);
+        say("pictures: %.*s00.png to %02d.png, and .svg\n", base, first, n - 1);
     }
     ag_free(first);
 }
@@ -230,11 +230,11 @@ void picture_graph(const char *name)
     int base = (int)(strlen(source) - strlen(".dot"));
     Drawing result = draw_graph(&f);
     if (result == NOT_INSTALLED) {
-        printf("picture: %s needs Graphviz: sudo apt install graphviz (Debian, Ubuntu). Then: dot -Tsvg -O ", source);
+        say("picture: %s needs Graphviz: sudo apt install graphviz (Debian, Ubuntu). Then: dot -Tsvg -O ", source);
         print_quoted(source);
         printf("\n");
     } else if (result == DRAWN) {
-        printf("picture: %.*s.png, %.*s.svg\n", base, source, base, source);
+        say("picture: %.*s.png, %.*s.svg\n", base, source, base, source);
     }
     ag_free(source);
 }

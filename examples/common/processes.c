@@ -97,7 +97,7 @@ void choose_shards(int64_t most)
         example_usage_error("%d processes for %lld shards: expected at most one process a shard (--shards)", processes->size,
                             (long long)shards_option);
     }
-    printf("%d processes share the %lld shards of each batch\n", processes->size, (long long)shards_option);
+    say("%d processes share the %lld shards of each batch\n", processes->size, (long long)shards_option);
 }
 
 int64_t example_shards(void)

@@ -34,16 +34,16 @@ void progress_show(Progress *p, int64_t done, const char *format, ...)
     char note[128], rest[64];
     va_list args;
     va_start(args, format);
-    vsnprintf(note, sizeof note, format, args);
+    vsnprintf(note, sizeof note, tr(format), args);
     va_end(args);
     if (left < 99.5) {
-        snprintf(rest, sizeof rest, "%.0f s", left);
+        snprintf(rest, sizeof rest, tr("%.0f s"), left);
     } else if (left < 5970) {
-        snprintf(rest, sizeof rest, "%.0f min", left / 60);
+        snprintf(rest, sizeof rest, tr("%.0f min"), left / 60);
     } else {
-        snprintf(rest, sizeof rest, "%.1f h", left / 3600);
+        snprintf(rest, sizeof rest, tr("%.1f h"), left / 3600);
     }
-    fprintf(stderr, "\r%s %lld of %lld, %s, %s left\033[K", p->what, (long long)done, (long long)p->total, note, rest);
+    say_to(stderr, "\r%s %lld of %lld, %s, %s left\033[K", p->what, (long long)done, (long long)p->total, note, rest);
     fflush(stderr);
 }
 

@@ -23,7 +23,7 @@ static int32_t word_for(const KaeruVocab *vocab, TransformerEncoderOnly *m, cons
     }
     for (int k = 0; shown && k < SHOWN; k++) {
         int32_t best = tensor_int_data(ag_argmax(p, 0, false))[0];
-        printf("  %s %.0f%%", kaeru_vocab_token(vocab, best, NULL), 100 * (double)tensor_data(p)[best]);
+        say("  %s %.0f%%", kaeru_vocab_token(vocab, best, NULL), 100 * (double)tensor_data(p)[best]);
         tensor_mutable_data(p)[best] = 0;
     }
     ag_end(s);
@@ -33,8 +33,8 @@ static int32_t word_for(const KaeruVocab *vocab, TransformerEncoderOnly *m, cons
 void show_filling(const KaeruVocab *vocab, TransformerEncoderOnly *fills, TransformerEncoderOnly *goes_on)
 {
     int right[2] = { 0, 0 };
-    printf("\n1. Encoder, like BERT and RoBERTa: fills in a word from the words on both sides. The decoder sees only those "
-           "on the\nleft.\n");
+    say("\n1. Encoder, like BERT and RoBERTa: fills in a word from the words on both sides. The decoder sees only those "
+        "on the\nleft.\n");
     for (int k = TRAIN; k < ALL; k++) {
         int32_t row[LENGTH], verb = active[k][VERB];
         bool shown = k % EACH == 0;
@@ -42,18 +42,18 @@ void show_filling(const KaeruVocab *vocab, TransformerEncoderOnly *fills, Transf
         row[VERB] = HIDDEN;
         printf(shown ? "  " : "");
         print_words(vocab, row, shown ? LENGTH : 0);
-        printf(shown ? "\n      encoder:" : "");
+        say(shown ? "\n      encoder:" : "");
         right[0] += word_for(vocab, fills, row, LENGTH, NULL, VERB, 0, shown) == verb;
-        printf(shown ? "\n      decoder:" : "");
+        say(shown ? "\n      decoder:" : "");
         right[1] += word_for(vocab, goes_on, row, VERB, nn_causal_mask(VERB), VERB - 1, 0, shown) == verb;
         printf(shown ? "\n" : "");
     }
-    printf("  right verbs in %d held-out sentences: encoder %d, decoder %d\n", HELD_OUT, right[0], right[1]);
+    say("  right verbs in %d held-out sentences: encoder %d, decoder %d\n", HELD_OUT, right[0], right[1]);
 }
 
 void show_going_on(const KaeruVocab *vocab, TransformerEncoderOnly *goes_on)
 {
-    printf("\n2. Decoder, like GPT and LLaMA: continues after \"the\", word by word.\n");
+    say("\n2. Decoder, like GPT and LLaMA: continues after \"the\", word by word.\n");
     int trained = 0, new = 0;
     for (int k = 0; k < HELD_OUT; k++) {
         int32_t row[LENGTH] = { KAERU_START, active[0][1] };
@@ -69,16 +69,16 @@ void show_going_on(const KaeruVocab *vocab, TransformerEncoderOnly *goes_on)
         if (k < 5) {
             printf("  ");
             print_words(vocab, row, LENGTH);
-            printf("%s\n", known < TRAIN ? "(in the training data)" : known < ALL ? "(new and correct)" : "(wrong)");
+            say("%s\n", known < TRAIN ? "(in the training data)" : known < ALL ? "(new and correct)" : "(wrong)");
         }
     }
-    printf("  of %d, %d are in the training data, %d are new and correct, %d are wrong\n", HELD_OUT, trained, new,
-           HELD_OUT - trained - new);
+    say("  of %d, %d are in the training data, %d are new and correct, %d are wrong\n", HELD_OUT, trained, new,
+        HELD_OUT - trained - new);
 }
 
 void show_rewriting(const KaeruVocab *vocab, Transformer *rewrites)
 {
-    printf("\n3. Encoder-decoder, like T5 and BART: the encoder reads a sentence, the decoder writes it in the passive.\n");
+    say("\n3. Encoder-decoder, like T5 and BART: the encoder reads a sentence, the decoder writes it in the passive.\n");
     Tensor *src = tensor_ints(SHAPE(HELD_OUT, LENGTH), active[TRAIN]);
     Tensor *out = transformer_greedy_decode(rewrites, src, nn_padding_mask(src, KAERU_BLANK), PASSIVE,
                                                   KAERU_START, KAERU_END);
@@ -95,8 +95,8 @@ void show_rewriting(const KaeruVocab *vocab, Transformer *rewrites)
             print_words(vocab, active[TRAIN + k], LENGTH);
             printf("-> ");
             print_words(vocab, output, PASSIVE);
-            printf(same ? "\n" : "(wrong)\n");
+            say(same ? "\n" : "(wrong)\n");
         }
     }
-    printf("  %d of %d held-out sentences right\n", right, HELD_OUT);
+    say("  %d of %d held-out sentences right\n", right, HELD_OUT);
 }

@@ -21,7 +21,7 @@ static double count(void *layer, const char *text)
 static void show_row(Csv *csv, const char *name, double forward, double attend, double all)
 {
     csv_named_row(csv, name, forward / 1e6, attend / 1e6, (all - forward - attend) / 1e6);
-    printf("  %-36s %9.0f of %9.0f: %4.1f %%\n", name, forward, all, 100 * forward / all);
+    say("  %-36s %9.0f of %9.0f: %4.1f %%\n", name, forward, all, 100 * forward / all);
 }
 
 void show_parameters(void)
@@ -38,8 +38,10 @@ void show_parameters(void)
     GPT *gpt = gpt_new(g);
     double ef = count(e, "feed_forward"), ea = count(e, "attn"), df = count(d, "feed_forward"), da = count(d, "attn");
     double gf = count(gpt, "mlp"), ga = count(gpt, "attn");
-    nn_summary(e, stdout);
-    printf("\nThe share of the parameters that is in feed-forward layers:\n");
+    FILE *report = report_begin();
+    nn_summary(e, report);
+    report_end(report);
+    say("\nThe share of the parameters that is in feed-forward layers:\n");
     Csv *csv = csv_open("feed_forward_parameters.csv", "model,feed_forward,attention,other");
     show_row(csv, "encoder layer", ef, ea, count(e, ""));
     show_row(csv, "decoder layer", df, da, count(d, ""));

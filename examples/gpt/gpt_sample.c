@@ -81,7 +81,7 @@ int gpt_eval(int argc, char **argv)
     }
     int64_t counted;
     double loss = lm_evaluate(m.model, data, batch, window, 0, &counted);
-    printf("loss %.4f, perplexity %.3f, over %" PRId64 " held-out tokens\n", loss, ag_math_exp(loss), counted);
+    say("loss %.4f, perplexity %.3f, over %" PRId64 " held-out tokens\n", loss, ag_math_exp(loss), counted);
     ag_free(data);
     trained_model_close(&m);
     return example_end();
@@ -104,7 +104,7 @@ int gpt_export(int argc, char **argv)
     }
     for (int i = 0; i < 4; i++) {
         if (i < 3 || kaeru_vocab_kind(m.vocab) == KAERU_BPE) {
-            printf("wrote:   %s\n", path[i]);
+            say("wrote:   %s\n", path[i]);
         }
         ag_free(path[i]);
     }

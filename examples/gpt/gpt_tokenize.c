@@ -54,7 +54,7 @@ static void show_beginning(const KaeruVocab *v, const KaeruText *text)
     if (!ids) {
         example_fail("%s", ag_error());
     }
-    printf("It begins with");
+    say("It begins with");
     for (size_t i = 0; i < n && i < SHOWN; i++) {
         KaeruTextStream out = { .out = stdout };
         const char *token = kaeru_vocab_token(v, ids[i], &length);
@@ -102,10 +102,10 @@ int gpt_tokenize(int argc, char **argv)
     if (!lm_tokenize(data_path, v, tokens_path, &count) || !kaeru_vocab_save(v, vocab_path, merges_path)) {
         example_fail("%s", ag_error());
     }
-    printf("%zu bytes are %" PRId64 " tokens, vocabulary of %d\n", text.size, count, (int)kaeru_vocab_size(v));
+    say("%zu bytes are %" PRId64 " tokens, vocabulary of %d\n", text.size, count, (int)kaeru_vocab_size(v));
     show_beginning(v, &text);
     bool bpe = kaeru_vocab_kind(v) == KAERU_BPE;
-    printf("tokens:  %s\nvocabulary: %s%s%s\n", tokens_path, vocab_path, bpe ? ", " : "", bpe ? merges_path : "");
+    say("tokens:  %s\nvocabulary: %s%s%s\n", tokens_path, vocab_path, bpe ? ", " : "", bpe ? merges_path : "");
     ag_free(merges_path);
     ag_free(vocab_path);
     ag_free(tokens_path);

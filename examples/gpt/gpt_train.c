@@ -82,12 +82,12 @@ static KaeruVocab *make_model_and_vocabulary(const TrainingRun *run, LmTraining 
 static void print_sizes(const GPT *m, const LmData *data, const KaeruVocab *v)
 {
     const GPTOptions *o = &m->options;
-    printf("%" PRId64 " tokens to learn from, %" PRId64 " held out, vocabulary of %d\n", lm_data_tokens(data, LM_TRAIN),
-           lm_data_tokens(data, LM_HELD_OUT), (int)kaeru_vocab_size(v));
-    printf("GPT: layers %" PRId64 ", heads %" PRId64 ", width %" PRId64 ", context %" PRId64 ", parameters %.0f\n",
-           o->layers, o->heads, o->width, o->context, gpt_size(o));
+    say("%" PRId64 " tokens to learn from, %" PRId64 " held out, vocabulary of %d\n", lm_data_tokens(data, LM_TRAIN),
+        lm_data_tokens(data, LM_HELD_OUT), (int)kaeru_vocab_size(v));
+    say("GPT: layers %" PRId64 ", heads %" PRId64 ", width %" PRId64 ", context %" PRId64 ", parameters %.0f\n",
+        o->layers, o->heads, o->width, o->context, gpt_size(o));
     if (o->recompute) {
-        printf("each block is computed again during backward\n");
+        say("each block is computed again during backward\n");
     }
 }
 
@@ -95,9 +95,9 @@ static void finish(LmTraining *training, KaeruVocab *v)
 {
     int64_t counted;
     double loss = lm_evaluate(training->model, training->data, how.batch, how.window, 0, &counted);
-    printf("loss over all %" PRId64 " held-out tokens: %.4f\n", counted, loss);
+    say("loss over all %" PRId64 " held-out tokens: %.4f\n", counted, loss);
     if (sample_tokens > 0) {
-        printf("\nText written by the model:\n");
+        say("\nText written by the model:\n");
         TrainedModel m = { training->model, v, training->settings };
         Writer w = writer_of(&m);
         write_text(&w, &(Writing){ .tokens = sample_tokens, .how = { .temperature = 0.8, .top_p = 0.95 } });
@@ -155,7 +155,7 @@ int gpt_train(int argc, char **argv)
     }
     if (!training.stopped) {
         picture_draw("gpt");
-        printf("model:   %s (last), %s (best)\n", training.last, training.best);
+        say("model:   %s (last), %s (best)\n", training.last, training.best);
         finish(&training, v);
     }
     ag_free(data);

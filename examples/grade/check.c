@@ -30,7 +30,7 @@ static void print_mistake(const double *got, Tensor *want, const Mistake *mistak
     int largest = 0;
     for (; mistake->why; mistake++) {
         if (same(got, mistake->result, 1)) {
-            printf("             %s\n", mistake->why);
+            say("             %s\n", mistake->why);
             return;
         }
     }
@@ -39,7 +39,7 @@ static void print_mistake(const double *got, Tensor *want, const Mistake *mistak
     }
     double factor = got[largest] / (double)tensor_data(want)[largest];
     if (factor != 0 && same(got, want, factor)) {
-        printf("             Each number is %g times the expected one.\n", factor);
+        say("             Each number is %g times the expected one.\n", factor);
     }
 }
 
@@ -48,20 +48,20 @@ void grade(const char *name, const double *got, Tensor *want, const char *not_fi
     int i = 0;
     printf("%-12s ", name);
     if (same(got, want, 1)) {
-        printf("right\n");
+        say("right\n");
         return;
     }
     if (same(got, tensor_zeros(tensor_shape(want)), 1)) {
-        printf("not written yet\n");
+        say("not written yet\n");
     } else {
         while (agree(got[i], (double)tensor_data(want)[i])) {
             i++;
         }
-        printf("wrong: number %d of the result is %g, expected %g\n", i, got[i], (double)tensor_data(want)[i]);
+        say("wrong: number %d of the result is %g, expected %g\n", i, got[i], (double)tensor_data(want)[i]);
         if (isfinite(got[i])) {
             print_mistake(got, want, mistake);
         } else {
-            printf("             %s\n", not_finite);
+            say("             %s\n", not_finite);
         }
     }
     example_complain("%s in %s is not right yet", name, file);

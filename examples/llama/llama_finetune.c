@@ -34,7 +34,7 @@ static void prepare(Llama *m)
     }
     ag_free(names);
     m->options.recompute = recompute;
-    printf("%" PRId64 " of %.0f parameters are trained\n", nn_count(m), llama_size(&m->options));
+    say("%" PRId64 " of %.0f parameters are trained\n", nn_count(m), llama_size(&m->options));
 }
 
 /* Settings that do not fit together end the program before the weights are read. */
@@ -53,7 +53,7 @@ static LlamaWeights check_weights(void)
         example_usage_error("--float32-model: expected --weights float32 with it");
     }
     if (weights == LLAMA_ROUNDED && !base_is_bf16) {
-        printf("the weights of %s are rounded to bfloat16\n", folder);
+        say("the weights of %s are rounded to bfloat16\n", folder);
         base_is_bf16 = true;
     }
     return weights;
@@ -81,7 +81,7 @@ static LmData *open_data(const Llama *m, const KaeruVocab *v)
     if (!data || !lm_data_fits(data, m, how.window)) {
         example_fail("%s", ag_error());
     }
-    printf("%" PRId64 " tokens to learn from, %" PRId64 " held out\n", lm_data_tokens(data, LM_TRAIN),
+    say("%" PRId64 " tokens to learn from, %" PRId64 " held out\n", lm_data_tokens(data, LM_TRAIN),
            lm_data_tokens(data, LM_HELD_OUT));
     return data;
 }
@@ -140,7 +140,7 @@ static void write_model(Llama *m, const char *merged)
     }
     char *from = path_in(folder, "tokenizer.json"), *to = path_in(merged, "tokenizer.json");
     copy_file(from, to);
-    printf("model:   %s%s\n", merged, bf16 ? " (weights rounded to bfloat16, as those of --model)" : "");
+    say("model:   %s%s\n", merged, bf16 ? " (weights rounded to bfloat16, as those of --model)" : "");
     ag_free(to);
     ag_free(from);
 }
@@ -156,7 +156,7 @@ static void save(Llama *m, const char *best)
         example_fail("%s", ag_error());
     }
     if (adapter) {
-        printf("adapter: %s\n", adapter);
+        say("adapter: %s\n", adapter);
     }
     if (!keep_apart) {
         write_model(m, merged);

@@ -67,25 +67,25 @@ void report_block(Run **r, int64_t n)
     Range f = range_of(r, n, 0, r[0]->steps - 1), skip = range_of(r, n, 1, r[0]->steps - 1);
     Range start = range_of(r, n, 1, 0);
     write_losses("skip_connection.csv", r, n);
-    printf("With %lld seeds, x + f(x) starts at %.3g to %.3g. The last losses are %.2g to %.2g for f(x) and %.2g to %.2g for\n"
-           "x + f(x). Always answering 0 has the loss %.3g.\n", (long long)n, start.least, start.most, f.least, f.most,
-           skip.least, skip.most, r[0]->zero);
+    say("With %lld seeds, x + f(x) starts at %.3g to %.3g. The last losses are %.2g to %.2g for f(x) and %.2g to %.2g for\n"
+        "x + f(x). Always answering 0 has the loss %.3g.\n", (long long)n, start.least, start.most, f.least, f.most,
+        skip.least, skip.most, r[0]->zero);
     picture_draw("skip_connection");
 }
 
 static void print_factors(const char *when, const Blocks b[2])
 {
-    printf("%s, a block multiplies the gradient by %.3g and the signal by %.3g; with skip connections by %.3g and %.3g.\n",
-           when, gradient_factor(&b[0]), signal_factor(&b[0]), gradient_factor(&b[1]), signal_factor(&b[1]));
+    say("%s, a block multiplies the gradient by %.3g and the signal by %.3g; with skip connections by %.3g and %.3g.\n",
+        when, gradient_factor(&b[0]), signal_factor(&b[0]), gradient_factor(&b[1]), signal_factor(&b[1]));
     if (b[0].gradient[0] == 0) {
-        printf("Without skip connections, the gradient of the input is 0.\n");
+        say("Without skip connections, the gradient of the input is 0.\n");
     }
 }
 
 void report_deep(Run **r, int64_t n)
 {
     const Run *first = r[0];
-    printf("\nThe networks of %d blocks:\n", first->before[0].n);
+    say("\nThe networks of %d blocks:\n", first->before[0].n);
     Csv *csv = csv_open("skip_gradient.csv", "step,block,ffn,skip,ffn_signal,skip_signal");
     for (int after = 0; after < 2; after++) {
         const Blocks *b = after ? first->after : first->before;
@@ -106,17 +106,17 @@ void report_deep(Run **r, int64_t n)
 
 Csv *report_depths_begin(void)
 {
-    printf("\nMany blocks in a row: the last loss of each network.\n\n"
-           "    blocks         always 0                   f(x)               x + f(x)\n");
+    say("\nMany blocks in a row: the last loss of each network.\n\n"
+        "    blocks         always 0                   f(x)               x + f(x)\n");
     return csv_open("skip_depth.csv", "depth,zero,ffn,skip,ffn_least,ffn_most,skip_least,skip_most");
 }
 
 static void print_range(const Range *r)
 {
     if (isinf(r->most)) {
-        printf("  %22s", "diverges");
+        say("  %22s", "diverges");
     } else {
-        printf("  %9.2g to %9.2g", r->least, r->most);
+        say("  %9.2g to %9.2g", r->least, r->most);
     }
 }
 
@@ -132,8 +132,8 @@ void report_depth(Csv *csv, Run **r, int64_t n)
 
 Csv *report_controls_begin(void)
 {
-    printf("\nControls: the same depth with one thing changed. \"a block\": its factor for the gradient before training.\n\n"
-           "  %-20s %s\n", "", "f(x): last loss            a block    x + f(x): last loss        a block");
+    say("\nControls: the same depth with one thing changed. \"a block\": its factor for the gradient before training.\n\n"
+        "  %-20s %s\n", "", "f(x): last loss            a block    x + f(x): last loss        a block");
     return csv_open("skip_controls.csv",
                     "control,zero,ffn,skip,ffn_least,ffn_most,skip_least,skip_most,ffn_factor,skip_factor");
 }
@@ -143,7 +143,7 @@ void report_control(Csv *csv, const char *name, Run **r, int64_t n)
     Range f = range_of(r, n, 0, r[0]->steps - 1), skip = range_of(r, n, 1, r[0]->steps - 1);
     double factor[] = { gradient_factor(&r[0]->before[0]), gradient_factor(&r[0]->before[1]) };
     csv_named_row(csv, name, r[0]->zero, f.first, skip.first, f.least, f.most, skip.least, skip.most, factor[0], factor[1]);
-    printf("  %-18s", name);
+    say("  %-18s", name);
     print_range(&f);
     printf("  x %6.3f", factor[0]);
     print_range(&skip);

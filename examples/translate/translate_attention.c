@@ -67,7 +67,7 @@ static void write_maps(const TransformerTranslator *t, const Translation *r)
         put_map(file, "source", i, layer->src_attn, out, src);
     }
     example_close(file, path);
-    printf("data:    %s\n", path);
+    say("data:    %s\n", path);
     ag_free(path);
 }
 
@@ -77,7 +77,7 @@ static void print_tokens(const char *label, const KaeruVocab *v, const Tensor *i
 {
     size_t n;
     char *text = kaeru_sentence_decode(v, tensor_int_data(ids) + 1, (size_t)tensor_numel(ids) - 1, &n);
-    printf("%s%s\n", label, text);
+    say("%s%s\n", label, text);
     ag_free(text);
 }
 
@@ -96,7 +96,7 @@ static void print_alignment(const TransformerTranslator *t, const Translation *r
             }
         }
     }
-    printf("\nOutput word <- source word with the largest attention (share over all layers and heads)\n");
+    say("\nOutput word <- source word with the largest attention (share over all layers and heads)\n");
     for (int64_t i = 0; i < n; i++) {
         int64_t best = 0;
         for (int64_t j = 1; j < m; j++) {
@@ -106,7 +106,7 @@ static void print_alignment(const TransformerTranslator *t, const Translation *r
         put_token(stdout, t->tgt, tensor_int_data(r->out)[i], "\"");
         printf(" <- ");
         put_token(stdout, t->src, tensor_int_data(r->src)[best], "\"");
-        printf(" (%.0f %%)\n", 100 * sum[i * m + best] / maps);
+        say(" (%.0f %%)\n", 100 * sum[i * m + best] / maps);
     }
     putchar('\n');
 }

@@ -55,8 +55,8 @@ Quality corpus_score(const TransformerTranslator *t, const Corpus *c, int64_t wi
 
 static void print_score(const char *method, Quality q, int64_t n)
 {
-    printf("%s: BLEU %.2f, %" PRId64 " of %" PRId64 " sentences exactly right (%.1f %%)\n", method, q.bleu, q.exact, n,
-           100 * (double)q.exact / (double)n);
+    say("%s: BLEU %.2f, %" PRId64 " of %" PRId64 " sentences exactly right (%.1f %%)\n", method, q.bleu, q.exact, n,
+        100 * (double)q.exact / (double)n);
 }
 
 void print_scores(const TransformerTranslator *t, const Corpus *c, int64_t width, double penalty, bool lower_case,
@@ -65,7 +65,7 @@ void print_scores(const TransformerTranslator *t, const Corpus *c, int64_t width
     print_score("greedy", corpus_score(t, c, 1, penalty, lower_case, width > 1 ? NULL : out), c->src.n);
     if (width > 1) {
         char method[32];
-        snprintf(method, sizeof method, "beam %" PRId64, width);
+        snprintf(method, sizeof method, tr("beam %" PRId64), width);
         print_score(method, corpus_score(t, c, width, penalty, lower_case, out), c->src.n);
     }
 }

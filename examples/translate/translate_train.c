@@ -189,9 +189,9 @@ static void save_result(const Training *t)
     if (!nn_checkpoint_save(result, t->model, NULL, t->run.settings)) {
         example_fail("%s", ag_error());
     }
-    printf("model:   %s", result);
+    say("model:   %s", result);
     if (n > 1) {
-        printf(", the mean of the last %" PRId64 " epochs", n);
+        say(", the mean of the last %" PRId64 " epochs", n);
     }
     putchar('\n');
     ag_free(result);
@@ -215,9 +215,9 @@ static KaeruSentencePairs *pairs_of(const Training *t, const Corpus *c, int64_t 
     if (!pairs) {
         example_fail("%s", ag_error());
     }
-    printf("%" PRId64 " pairs of sentences %s", kaeru_sentence_pairs_count(pairs), what);
+    say("%" PRId64 " pairs of sentences %s", kaeru_sentence_pairs_count(pairs), what);
     if (kaeru_sentence_pairs_left_out(pairs) > 0) {
-        printf(" (%" PRId64 " left out: empty or over %" PRId64 " tokens)", kaeru_sentence_pairs_left_out(pairs), most);
+        say(" (%" PRId64 " left out: empty or over %" PRId64 " tokens)", kaeru_sentence_pairs_left_out(pairs), most);
     }
     putchar('\n');
     return pairs;
@@ -256,7 +256,7 @@ static void train_epochs(Training *t, KaeruSentencePairs *pairs, KaeruSentencePa
     TransformerTranslator translator = translator_of(t->model, &t->vocabularies);
     while (t->epoch < epochs) {
         char name[64];
-        snprintf(name, sizeof name, "epoch %" PRId64 " of %" PRId64, t->epoch + 1, epochs);
+        snprintf(name, sizeof name, tr("epoch %" PRId64 " of %" PRId64), t->epoch + 1, epochs);
         draw_batches(t, pairs);
         Watch watch = { progress_begin(name, kaeru_sentence_pairs_batches(pairs)), state->step - t->batches };
         training.done_arg = &watch;
@@ -279,7 +279,7 @@ static void train_epochs(Training *t, KaeruSentencePairs *pairs, KaeruSentencePa
         csv_row(csv, t->epoch, train_loss, valid_loss, score.bleu, lr, speed);
         training_run_note_rows(&t->run, csv);
         save_epoch(t);
-        printf("%s: loss %.3f, held out %.3f, BLEU %.2f, %.0f tokens/s\n", name, train_loss, valid_loss, score.bleu, speed);
+        say("%s: loss %.3f, held out %.3f, BLEU %.2f, %.0f tokens/s\n", name, train_loss, valid_loss, score.bleu, speed);
     }
 }
 
@@ -295,13 +295,13 @@ static void train(Training *t)
             vocabularies_save(&t->vocabularies);                        /* only after all input was read without error */
         }
     } else if (t->epoch < epochs) {
-        printf("resumes after epoch %" PRId64 " of %" PRId64 ", from %s\n", t->epoch, epochs, t->run.last);
+        say("resumes after epoch %" PRId64 " of %" PRId64 ", from %s\n", t->epoch, epochs, t->run.last);
     } else {
-        printf("all %" PRId64 " epochs are done, from %s\n", epochs, t->run.last);
+        say("all %" PRId64 " epochs are done, from %s\n", epochs, t->run.last);
     }
-    printf("vocabularies of %d and %d tokens; a Transformer of %" PRId64 " parameters\n\n",
-           (int)kaeru_vocab_size(t->vocabularies.src), (int)kaeru_vocab_size(t->vocabularies.tgt),
-           nn_count(t->model));
+    say("vocabularies of %d and %d tokens; a Transformer of %" PRId64 " parameters\n\n",
+        (int)kaeru_vocab_size(t->vocabularies.src), (int)kaeru_vocab_size(t->vocabularies.tgt),
+        nn_count(t->model));
     Csv *csv = training_run_csv(&t->run, data_name, data_header, t->epoch);
     train_epochs(t, pairs, valid, csv);
     ag_free(pairs);
@@ -320,13 +320,13 @@ static void train(Training *t)
 
 static void print_some(const Corpus *c, const KaeruLines *translations)
 {
-    printf("\nTranslations of held-out sentences:\n");
+    say("\nTranslations of held-out sentences:\n");
     for (int64_t i = 0; i < SHOWN && i < c->src.n; i++) {
         KaeruLine src = c->src.line[i], expected = c->tgt.line[i], got = translations->line[i];
         bool right = got.size == expected.size && memcmp(got.text, expected.text, got.size) == 0;
-        printf("  %.*s\n  %.*s%s\n", (int)src.size, src.text, (int)got.size, got.text, right ? "   (right)" : "");
+        say("  %.*s\n  %.*s%s\n", (int)src.size, src.text, (int)got.size, got.text, right ? "   (right)" : "");
         if (!right) {
-            printf("  %.*s   (expected)\n", (int)expected.size, expected.text);
+            say("  %.*s   (expected)\n", (int)expected.size, expected.text);
         }
         putchar('\n');
     }
@@ -344,7 +344,7 @@ static void write_translations(const KaeruLines *translations)
         fputc('\n', file);
     }
     example_close(file, path);
-    printf("wrote:   %s, the translations with beam %" PRId64 "\n", path, beam);
+    say("wrote:   %s, the translations with beam %" PRId64 "\n", path, beam);
     ag_free(path);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/common.h"
 #include "exercise.h"
 
 enum { ROWS = 2, COLUMNS = 3, ITEMS = ROWS * COLUMNS, MOST_POWER = 3 };
@@ -107,14 +108,14 @@ static void print_product(const Rule *r, bool to_w)
     print_power("dy", matrix_index[r->dy_at], r->dy);
     print_power("w", r->w_of_row && !to_w ? "i" : "j", r->w);
     print_power("x", matrix_index[r->x_at], r->x);
-    printf(".\n");
+    say(".\n");
 }
 
 static void print_rule(const Rule *r, bool to_w)
 {
     const char *row_or_column = r->w_of_row ? "i" : "j";
-    printf("  Your rule computes %s[%s] =%s", to_w ? "dw" : "dx", to_w ? row_or_column : matrix_index[r->to],
-           to_w ? " the sum of all" : "");
+    say("  Your rule computes %s[%s] =%s", to_w ? "dw" : "dx", to_w ? row_or_column : matrix_index[r->to],
+        to_w ? " the sum of all" : "");
     print_product(r, to_w);
 }
 
@@ -124,19 +125,19 @@ static void print_power_hint(const char *name, int power, int wanted, const char
         return;
     }
     if (power == 0) {
-        printf("  %s is missing: %s.\n", name, why);
+        say("  %s is missing: %s.\n", name, why);
     } else if (wanted == 0) {
-        printf("  %s does not belong there: %s.\n", name, why);
+        say("  %s does not belong there: %s.\n", name, why);
     } else {
-        printf("  %s has the wrong power: %s.\n", name, why);
+        say("  %s has the wrong power: %s.\n", name, why);
     }
 }
 
 static void print_place_hint(const char *name, int how)
 {
     if (how != BY_ROWS) {
-        printf("  The index of %s is wrong: %s. A matrix is stored row by row: [i][j] is at %s.\n", name, place_text[how],
-               place_text[BY_ROWS]);
+        say("  The index of %s is wrong: %s. A matrix is stored row by row: [i][j] is at %s.\n", name, place_text[how],
+            place_text[BY_ROWS]);
     }
 }
 
@@ -150,16 +151,16 @@ static void print_factor_hint(double ratio, bool to_w)
         return;
     }
     if (fabs(ratio + 1) < 1e-3) {
-        printf("  The sign is wrong.\n");
+        say("  The sign is wrong.\n");
         return;
     }
-    printf("  The constant factor is %.3g times the correct one", ratio);
+    say("  The constant factor is %.3g times the correct one", ratio);
     for (int k = 0; k < (to_w ? 3 : 2); k++) {
         if (fabs(ratio * count[k].n - 1) < 1e-3) {
-            printf(", as if divided by the number of %s: nothing is averaged here", count[k].what);
+            say(", as if divided by the number of %s: nothing is averaged here", count[k].what);
         }
     }
-    printf(".\n");
+    say(".\n");
 }
 
 /* The correct result and something else: prints what else. */
@@ -172,7 +173,7 @@ static void print_rest(const double *got, bool to_w)
         rest[i] = got[i] - correct[to_w].factor * rest[i];
     }
     if (find_rule(rest, to_w, &(Rule){ .factor = 1 }, &r)) {
-        printf("  Your rule computes the correct %s plus%s", to_w ? "dw" : "dx", to_w ? " the sum of all" : "");
+        say("  Your rule computes the correct %s plus%s", to_w ? "dw" : "dx", to_w ? " the sum of all" : "");
         print_product(&r, to_w);
     }
 }
@@ -200,7 +201,7 @@ static void print_hint(const ag_real *gradient, bool to_w)
     print_place_hint("x", r.x_at);
     print_place_hint("dx", r.to);
     if (r.w_of_row) {
-        printf("  The index of %s is wrong: there is one w for each column j.\n", to_w ? "dw" : "w");
+        say("  The index of %s is wrong: there is one w for each column j.\n", to_w ? "dw" : "w");
     }
     if (r.x == want->x) {
         print_factor_hint(r.factor / want->factor, to_w);
