@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 enum { KEPT_STEPS = 4, PASSES_WITHOUT_STEP = 200, STEPS_IN_SCOPE = 20, MAX_KINDS = 32 };
@@ -67,7 +68,8 @@ static void check_operation(const Tensor *y)
 static void check_change(AgSite at, const Tensor *loss)
 {
     double value = loss->numel == 1 ? (double)reals(loss)[0] : 0;
-    if (seen.stepped) seen.same_losses = value != 0 && value == seen.loss ? seen.same_losses + 1 : 0;
+    bool stands = fabs(value) > 1e-9 && value == seen.loss;     /* a loss of nearly 0 has no way to go */
+    if (seen.stepped) seen.same_losses = stands ? seen.same_losses + 1 : 0;
     seen.loss = value;
     if (seen.same_losses == 50)
         ag_warning_at(at, "ag_backward", "the loss was %g in 50 steps: does it depend on the parameters?", value);
