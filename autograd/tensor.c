@@ -177,14 +177,17 @@ Tensor *ag_detach_at(AgSite at, Tensor *t)
     return tensor_alias(at, "ag_detach", &t->shape, t->dtype, t->buffer);
 }
 
+/* The list of scratch memory keeps the values between the two scopes. */
 static void end_return(AgSite at, const char *what, AgScope scope, Tensor **t, int n)
 {
     for (int i = 0; i < n; i++) check_any(at, what, "t", t[i]);
     check_inner(at, what, scope);
     Tensor *ended = scratch_new(at, what, n, sizeof *ended);
     for (int i = 0; i < n; i++) {
+        bool again = false;                 /* a buffer can be in the list once */
+        for (int k = 0; k < i; k++) again |= ended[k].buffer == t[i]->buffer;
+        if (!again) scratch_adopt(buffer_share(t[i]->buffer));
         ended[i] = *t[i];
-        scratch_adopt(buffer_share(t[i]->buffer));      /* keeps the value between the two scopes */
     }
     ag_end_at(at, scope);
     for (int i = 0; i < n; i++)
