@@ -190,13 +190,14 @@ typedef struct NnParallel NnParallel;  /* see parallel.h */
 #define nn_adamw_options(lr) (AG_VALUE(AgAdam){ (lr), 0.9, 0.999, 1e-8, 0.01, true })
 Optimizer *nn_adam_new_with_at(AgSite at, void *module, AgAdam options);
 Optimizer *nn_sgd_new_with_at(AgSite at, void *module, AgSgd options);
+#define nn_adam_new(module, lr)      nn_adam_new_with(module, nn_adam_options(lr))
+#define nn_adamw_new(module, lr)     nn_adam_new_with(module, nn_adamw_options(lr))
+#define nn_sgd_new(module, lr)       nn_sgd_new_with(module, (AG_VALUE(AgSgd){ (lr), 0.0, 0.0, false }))
+
 /* w = w - lr g / (sqrt(v) + eps) with v = alpha v + (1 - alpha) g^2 (Hinton 2012). PyTorch's defaults: alpha 0.99, eps 1e-8. */
 typedef struct { double lr, alpha, eps, weight_decay; } NnRMSprop;
 Optimizer *nn_rmsprop_new_with_at(AgSite at, void *module, NnRMSprop options);
 #define nn_rmsprop_new(module, lr)   nn_rmsprop_new_with(module, (AG_VALUE(NnRMSprop){ (lr), 0.99, 1e-8, 0.0 }))
-#define nn_adam_new(module, lr)      nn_adam_new_with(module, nn_adam_options(lr))
-#define nn_adamw_new(module, lr)     nn_adam_new_with(module, nn_adamw_options(lr))
-#define nn_sgd_new(module, lr)       nn_sgd_new_with(module, (AG_VALUE(AgSgd){ (lr), 0.0, 0.0, false }))
 
 /* Moves the parameters for which belongs(p, arg) is true to a new group with another weight decay and learning-rate factor
  * (GPT: decay on matrices only). At first all parameters are in one group. Returns how many moved. */
@@ -223,8 +224,8 @@ int64_t nn_optimizer_steps_at(AgSite at, const Optimizer *o);
 double nn_clip_grad_norm_at(AgSite at, void *module, double max_norm);
 #define nn_grad_norm(module) nn_clip_grad_norm(module, __builtin_inf())     /* the norm alone */
 
-/* average = decay average + (1 - decay) module, for all trained parameters, after each step; buffers and frozen parameters are
- * copied. `average` is a nn_clone of the module. */
+/* Moves the trained parameters of `average`, a nn_clone of the module, towards the module's by the part 1 - decay, after each
+ * step; buffers and frozen parameters are copied. */
 void nn_ema_update_at(AgSite at, void *average, void *module, double decay);
 
 /* An optimizer of your own: the update of one parameter. Groups, learning rates, steps, gradients and checkpoints work as with
