@@ -113,7 +113,7 @@ void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count)
     }
 }
 
-/* ---- Adam, SGD and RMSprop --------------------------------------------------------------------------------------- */
+/* ---- Adam and SGD ------------------------------------------------------------------------------------------------ */
 
 static void update_adam(const OptimizerUpdate *u)
 {
@@ -166,6 +166,8 @@ Optimizer *nn_sgd_new_with_at(AgSite at, void *module, AgSgd options)
     const OptimizerKind *kind = options.momentum > 0 ? &momentum_kind : &sgd_kind;
     return nn_optimizer_new_at(at, module, kind, &kept, sizeof kept, options.lr, options.weight_decay);
 }
+
+/* ---- RMSprop ----------------------------------------------------------------------------------------------------- */
 
 static void update_rmsprop(const OptimizerUpdate *u)
 {
