@@ -157,6 +157,12 @@ Tensor *tensor_bools_at(AgSite at, AgShape shape, const uint8_t *values)
     return t;
 }
 
+Tensor *tensor_clone_at(AgSite at, const Tensor *t)
+{
+    check_any(at, __func__, "t", t);
+    return tensor_filled(at, "tensor_clone", &t->shape, (AgDType)t->dtype, t->data);
+}
+
 Tensor *ag_keep_at(AgSite at, const Tensor *t)
 {
     check_tensor(at, __func__, "t", t, t ? (AgDType)t->dtype : AG_REAL);
@@ -171,18 +177,35 @@ Tensor *ag_detach_at(AgSite at, Tensor *t)
     return tensor_alias(at, "ag_detach", &t->shape, t->dtype, t->buffer);
 }
 
+/* The list of scratch memory keeps the values between the two scopes. */
+static void end_return(AgSite at, const char *what, AgScope scope, Tensor **t, int n)
+{
+    for (int i = 0; i < n; i++) check_any(at, what, "t", t[i]);
+    check_inner(at, what, scope);
+    Tensor *ended = scratch_new(at, what, n, sizeof *ended);
+    for (int i = 0; i < n; i++) {
+        bool again = false;                 /* a buffer can be in the list once */
+        for (int k = 0; k < i; k++) again |= ended[k].buffer == t[i]->buffer;
+        if (!again) scratch_adopt(buffer_share(t[i]->buffer));
+        ended[i] = *t[i];
+    }
+    ag_end_at(at, scope);
+    for (int i = 0; i < n; i++)
+        t[i] = tensor_alias(at, "ag_end_return", &ended[i].shape, (AgDType)ended[i].dtype, ended[i].buffer);
+    scratch_end();
+}
+
 Tensor *ag_end_return_at(AgSite at, AgScope scope, Tensor *t)
 {
-    check_any(at, __func__, "t", t);
-    check_inner(at, __func__, scope);
-    AgShape shape = t->shape;
-    AgDType dtype = t->dtype;
-    Buffer *value = t->buffer;
-    scratch_adopt(buffer_share(value));     /* keeps the value between the two scopes */
-    ag_end_at(at, scope);
-    Tensor *out = tensor_alias(at, "ag_end_return", &shape, dtype, value);
-    scratch_end();
-    return out;
+    end_return(at, __func__, scope, &t, 1);
+    return t;
+}
+
+void ag_end_return_list_at(AgSite at, AgScope scope, Tensor **t, int n)
+{
+    if (n < 1) ag_usage_error(at, __func__, "%d tensors, expected 1 or more", n);
+    ag_check_pointer_at(at, __func__, "t", t);
+    end_return(at, __func__, scope, t, n);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

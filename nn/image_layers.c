@@ -1,4 +1,4 @@
-/* image_layers.c: layers of nn.h whose input has channels, (B,C,..): convolutions and batch normalization. */
+/* image_layers.c: layers of nn.h whose input has channels, (B,C,..): convolutions, batch and group normalization. */
 #include <math.h>
 
 #include "kaeru/autograd.h"
@@ -82,6 +82,17 @@ static Tensor *by_channel(Tensor *x, Tensor *factor, Tensor *offset)
     return ag_add(ag_mul(x, ag_reshape(factor, shape)), ag_reshape(offset, shape));
 }
 
+/* The number of channels, or a usage error: x is (B,C,..), gamma (C). */
+static int64_t check_channels(const char *what, const Tensor *gamma, const Tensor *x)
+{
+    char text[AG_SHAPE_TEXT];
+    int64_t channels = tensor_dim(gamma, 0);
+    if (tensor_ndim(x) < 2 || tensor_dim(x, 1) != channels)
+        ag_usage_error(AG_HERE, what, "x is %s, expected (B,%lld,..)", ag_shape_text(tensor_shape(x), text),
+                       (long long)channels);
+    return channels;
+}
+
 BatchNorm *nn_batch_norm_new_with_at(AgSite at, int64_t channels, double momentum, double eps)
 {
     AG_LAYER(at);
@@ -109,11 +120,7 @@ static void move_statistic(Tensor *running, double momentum, Tensor *now)
 Tensor *nn_batch_norm_at(AgSite at, BatchNorm *l, Tensor *x)                              /* (B,C,..) -> (B,C,..) */
 {
     NN_LAYER_OF(at, l, "BatchNorm");
-    char text[AG_SHAPE_TEXT];
-    int64_t channels = tensor_dim(l->gamma, 0);
-    if (tensor_ndim(x) < 2 || tensor_dim(x, 1) != channels)
-        ag_usage_error(AG_HERE, __func__, "x is %s, expected (B,%lld,..)", ag_shape_text(tensor_shape(x), text),
-                       (long long)channels);
+    int64_t channels = check_channels(__func__, l->gamma, x);
     if (!l->module.training) {
         Tensor *factor = ag_div(l->gamma, ag_sqrt(ag_add_scalar(l->running_var, l->eps)));
         return by_channel(x, factor, ag_sub(l->beta, ag_mul(l->running_mean, factor)));
@@ -128,4 +135,32 @@ Tensor *nn_batch_norm_at(AgSite at, BatchNorm *l, Tensor *x)                    
     tensor_mutable_int_data(l->num_batches_tracked)[0]++;
     ag_end(scope);
     return by_channel(ag_transpose(ag_reshape(normal, tensor_shape(by_channels)), 0, 1), l->gamma, l->beta);
+}
+
+/* ---- GroupNorm ---------------------------------------------------------------------------------------------------- */
+
+NN_FORWARD(GroupNorm, nn_group_norm)
+
+GroupNorm *nn_group_norm_new_with_at(AgSite at, int groups, int64_t channels, double eps)
+{
+    AG_LAYER(at);
+    if (groups < 1 || channels < 1 || channels % groups != 0 || !(eps >= 0 && isfinite(eps)))
+        ag_usage_error(at, __func__, "%lld channels in %d groups, eps %g: expected groups of equal size, 0 or more",
+                       (long long)channels, groups, eps);
+    GroupNorm *l = nn_new(GroupNorm);
+    l->module.forward = nn_group_norm_forward;
+    l->groups = groups;
+    l->eps = eps;
+    ag_fill(nn_param_named(l, gamma, SHAPE(channels), "weight"), 1);
+    nn_param_named(l, beta, SHAPE(channels), "bias");
+    return l;
+}
+
+Tensor *nn_group_norm_at(AgSite at, GroupNorm *l, Tensor *x)                              /* (B,C,..) -> (B,C,..) */
+{
+    NN_LAYER_OF(at, l, "GroupNorm");
+    check_channels(__func__, l->gamma, x);
+    Tensor *rows = ag_reshape(x, SHAPE(tensor_dim(x, 0), l->groups, -1));
+    Tensor *normal = ag_layer_norm(rows, NULL, NULL, (AgNorm){ l->eps, true, false });
+    return by_channel(ag_reshape(normal, tensor_shape(x)), l->gamma, l->beta);
 }

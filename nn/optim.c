@@ -1,11 +1,11 @@
-/* optim.c: optimizers of any kind, the kinds Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) and SGD, as PyTorch
- * defines them, gradient clipping, and schedules of the learning rate. */
+/* optim.c: optimizers of any kind, the kinds Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019), SGD and RMSprop,
+ * as PyTorch defines them, averages of weights, gradient clipping, and schedules of the learning rate. */
 #include "optim.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "kaeru/graph.h"
+#include "kaeru/autograd.h"
 
 /* ---- construction ------------------------------------------------------------------------------------------------ */
 
@@ -167,6 +167,31 @@ Optimizer *nn_sgd_new_with_at(AgSite at, void *module, AgSgd options)
     return nn_optimizer_new_at(at, module, kind, &kept, sizeof kept, options.lr, options.weight_decay);
 }
 
+/* ---- RMSprop ----------------------------------------------------------------------------------------------------- */
+
+static void update_rmsprop(const OptimizerUpdate *u)
+{
+    const NnRMSprop *how = u->options;
+    ag_real *w = tensor_mutable_data(u->parameter->tensor) + u->first, *square = tensor_mutable_data(u->state[0]);
+    const ag_real *gradient = tensor_data(u->gradient) + u->first;
+    for (int64_t i = 0; i < u->count; i++) {
+        double g = u->grad_scale * (double)gradient[i] + u->weight_decay * (double)w[i];
+        double v = how->alpha * (double)square[i] + (1 - how->alpha) * g * g;
+        square[i] = (ag_real)v;
+        w[i] = (ag_real)((double)w[i] - u->lr * g / (sqrt(v) + how->eps));
+    }
+}
+
+static const OptimizerKind rmsprop = { .name = "rmsprop", .state = { "square" }, .update = update_rmsprop, .by_item = true };
+
+Optimizer *nn_rmsprop_new_with_at(AgSite at, void *module, NnRMSprop options)
+{
+    check(at, __func__, "alpha", options.alpha, options.alpha >= 0 && options.alpha < 1, "in [0, 1)");
+    check(at, __func__, "eps", options.eps, options.eps > 0, "above 0");
+    NnRMSprop kept = { .alpha = options.alpha, .eps = options.eps };
+    return nn_optimizer_new_at(at, module, &rmsprop, &kept, sizeof kept, options.lr, options.weight_decay);
+}
+
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 int nn_optimizer_group_at(AgSite at, Optimizer *o, bool (*belongs)(const NnNamedTensor *p, void *arg), void *arg,
@@ -301,6 +326,25 @@ int64_t nn_optimizer_steps_at(AgSite at, const Optimizer *o)
     return o->steps;
 }
 
+/* ---- averages of weights ------------------------------------------------------------------------------------------ */
+
+void nn_ema_update_at(AgSite at, void *average, void *module, double decay)
+{
+    NN_LAYER(at, (Module *)module);
+    check(at, __func__, "decay", decay, decay >= 0 && decay <= 1, "in [0, 1]");
+    NnParameters *to = nn_parameters_at(at, average), *from = nn_parameters_at(at, module);
+    if (to->n != from->n)
+        ag_usage_error(at, __func__, "the average has %d tensors and the module %d: expected a nn_clone", to->n, from->n);
+    AgScope scope = ag_begin(AG_NO_GRAD);
+    for (int i = 0; i < to->n; i++) {
+        Tensor *a = to->item[i].tensor, *w = from->item[i].tensor;
+        tensor_copy(a, from->item[i].trained ? ag_add(ag_scale(a, decay), ag_scale(w, 1 - decay)) : w);
+    }
+    ag_end(scope);
+    ag_free(from);
+    ag_free(to);
+}
+
 /* ---- the norm of all gradients ----------------------------------------------------------------------------------- */
 
 double nn_clip_grad_norm_at(AgSite at, void *module, double max_norm)
@@ -327,20 +371,49 @@ double nn_clip_grad_norm_at(AgSite at, void *module, double max_norm)
 
 #define PI 3.14159265358979323846
 
-double nn_schedule_cosine_at(AgSite at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total)
+/* 1 down to 0 while t goes from 0 to 1. */
+static double half_cosine(double t)
+{
+    return 0.5 * (1 + ag_math_cos(PI * t));
+}
+
+static double line(double t)
+{
+    return 1 - t;
+}
+
+static double warm_and_fall(AgSite at, const char *what, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total,
+                            double (*fall)(double t))
 {
     if (step < 0 || warmup < 0 || total < 0)
-        ag_usage_error(at, __func__, "step %lld, warmup %lld, total %lld: expected 0 or more", (long long)step,
+        ag_usage_error(at, what, "step %lld, warmup %lld, total %lld: expected 0 or more", (long long)step,
                        (long long)warmup, (long long)total);
     if (warmup > total)
-        ag_usage_error(at, __func__, "a warmup of %lld steps, expected at most the total of %lld",
+        ag_usage_error(at, what, "a warmup of %lld steps, expected at most the total of %lld",
                        (long long)warmup, (long long)total);
     if (!isfinite(lr) || !isfinite(lr_min))
-        ag_usage_error(at, __func__, "lr %g and lr_min %g, expected finite numbers", lr, lr_min);
+        ag_usage_error(at, what, "lr %g and lr_min %g, expected finite numbers", lr, lr_min);
     if (step < warmup) return lr * (double)step / (double)warmup;
     if (step >= total) return lr_min;
-    double part = (double)(step - warmup) / (double)(total - warmup);
-    return lr_min + (lr - lr_min) * 0.5 * (1 + ag_math_cos(PI * part));
+    return lr_min + (lr - lr_min) * fall((double)(step - warmup) / (double)(total - warmup));
+}
+
+double nn_schedule_cosine_at(AgSite at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total)
+{
+    return warm_and_fall(at, __func__, step, lr, lr_min, warmup, total, half_cosine);
+}
+
+double nn_schedule_linear_at(AgSite at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total)
+{
+    return warm_and_fall(at, __func__, step, lr, lr_min, warmup, total, line);
+}
+
+double nn_schedule_step_at(AgSite at, int64_t step, double lr, double factor, int64_t every)
+{
+    if (step < 0 || every < 1 || !isfinite(lr) || !(factor >= 0 && isfinite(factor)))
+        ag_usage_error(at, __func__, "step %lld, lr %g, factor %g, every %lld steps: expected 0 or more, a finite number, "
+                       "0 or more, 1 or more", (long long)step, lr, factor, (long long)every);
+    return lr * ag_math_pow(factor, (double)(step < 1 ? 0 : (step - 1) / every));
 }
 
 double nn_schedule_noam_at(AgSite at, int64_t step, int64_t width, double factor, int64_t warmup)

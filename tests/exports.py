@@ -52,6 +52,7 @@ def read_header(path):
     for constants in re.findall(r"\benum(?: \w+)? \{(.*?)\}", text, re.S):
         others.update(re.findall(r"(?:^|,)\s*(\w+)", constants))
     text = re.sub(r"^[ \t]*#(?:\\\n|[^\n])*\n", "", text, flags=re.M)
+    text = re.sub(r"^namespace kaeru \{.*?^\}  // namespace", "", text, flags=re.S | re.M)    # the prefix of C++
     types, modules = types_of(text)
     cpp = re.findall(r'^extern "C\+\+" \{.*?^\}\n\}', text, flags=re.S | re.M)
     others.update(re.findall(r"\b(\w+)\([^()]*\)\s*\{", "".join(cpp)))      # templates and inline functions

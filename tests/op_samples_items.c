@@ -12,7 +12,8 @@ static Tensor *function_input(int op, Sample *s, int i, AgShape shape)
 {
     switch (op) {
     case OP_log: case OP_sqrt: case OP_div: case OP_pow: return sample_positive(s, i, shape);
-    case OP_abs: case OP_relu: case OP_sign: case OP_clamp: case OP_maximum: case OP_minimum: return sample_apart(s, i, shape);
+    case OP_abs: case OP_relu: case OP_sign: case OP_clamp: case OP_maximum: case OP_minimum:
+    case OP_leaky_relu: case OP_elu: return sample_apart(s, i, shape);
     default: return sample_in(s, i, shape);
     }
 }
@@ -54,6 +55,26 @@ static Tensor *add_some(AgSite at, Tensor *x)
 Tensor *add_scalar_sample(Sample *s)
 {
     return unary_sample(s, OP_add_scalar, add_some);
+}
+
+static Tensor *leaky_relu_some(AgSite at, Tensor *x)
+{
+    return ag_leaky_relu_at(at, x, 0.2);
+}
+
+Tensor *leaky_relu_sample(Sample *s)
+{
+    return unary_sample(s, OP_leaky_relu, leaky_relu_some);
+}
+
+static Tensor *elu_some(AgSite at, Tensor *x)
+{
+    return ag_elu_at(at, x, 0.7);
+}
+
+Tensor *elu_sample(Sample *s)
+{
+    return unary_sample(s, OP_elu, elu_some);
 }
 
 Tensor *clamp_sample(Sample *s)

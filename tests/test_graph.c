@@ -451,7 +451,25 @@ START_TEST(a_result_can_outlive_its_scope)
     AgScope ints = ag_begin(AG_NO_GRAD);
     Tensor *ids = ag_end_return(ints, tensor_ints(SHAPE(2), (int32_t[]){ 4, 5 }));
     ck_assert_int_eq(tensor_int_data(ids)[1], 5);
+    AgScope several = ag_begin(AG_NO_GRAD);
+    Tensor *both[] = { tensor_ints(SHAPE(1), (int32_t[]){ 7 }), number(3), NULL };
+    both[2] = both[1];
+    ag_end_return_list(several, both, 3);
+    number(9);                                              /* would get the memory of a value that was freed */
+    ck_assert(tensor_int_data(both[0])[0] == 7 && tensor_item(both[1]) == 3 && tensor_item(both[2]) == 3);
+    EXPECT_USAGE_ERROR("end_return_list: 0 tensors", ag_end_return_list(outer, both, 0));
     ag_end(outer);
+}
+END_TEST
+
+START_TEST(a_clone_has_memory_of_its_own)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = number(2), *y = tensor_clone(x), *mask = tensor_clone(tensor_bools(SHAPE(0, 2), NULL));
+    tensor_mutable_data(y)[0] = 3;
+    ck_assert(tensor_item(x) == 2 && tensor_item(y) == 3 && !tensor_requires_grad(y));
+    ck_assert(tensor_dtype(mask) == AG_BOOL && ag_shape_equal(tensor_shape(mask), SHAPE(0, 2)));
+    ag_end(s);
 }
 END_TEST
 
@@ -643,6 +661,7 @@ Suite *graph_suite(void)
     TCase *scopes = tcase_create("scopes");
     tcase_add_test(scopes, gradients_pass_through_inner_scopes);
     tcase_add_test(scopes, a_result_can_outlive_its_scope);
+    tcase_add_test(scopes, a_clone_has_memory_of_its_own);
     tcase_add_test(scopes, a_kept_copy_outlives_every_scope);
     suite_add_tcase(suite, scopes);
     return suite;

@@ -87,7 +87,8 @@ static double ulps(float got, double exact)
 
 START_TEST(unary_within_2_or_3_ulp)
 {
-    static const KUnary functions[] = { K_EXP, K_LOG, K_TANH, K_SIGMOID, K_SOFTPLUS, K_ERF, K_SIN, K_COS, K_SILU };
+    static const KUnary functions[] = { K_EXP, K_LOG, K_TANH, K_SIGMOID, K_SOFTPLUS, K_ERF, K_SIN, K_COS, K_SILU,
+                                          K_LOG_SIGMOID };
     enum { N = 4096 };
     float x[N], y[N];
     for (int p = 0; p < COUNT(isa_names); p++) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expected.h"
 #include "faults.h"
 #include "kaeru/nn.h"
 #include "suites.h"
@@ -827,6 +828,21 @@ START_TEST(sequential_calls_its_layers_in_order)
 }
 END_TEST
 
+START_TEST(group_norm_of_one_group_is_layer_norm)
+{
+    GroupNorm *l = nn_group_norm_new(1, 4);
+    SET_VALUES(l->gamma, 1, 2, 3, 4);
+    SET_VALUES(l->beta, 0, 5, 0, 0);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_normal(SHAPE(3, 4), 1, 2);
+    check_close("norm", nn_group_norm(l, x), ag_layer_norm(x, l->gamma, l->beta, AG_NORM_PYTORCH), 1e-5);
+    EXPECT_USAGE_ERROR("x is (3,), expected (B,4,..)", nn_group_norm(l, tensor_ones(SHAPE(3))));
+    EXPECT_USAGE_ERROR("4 channels in 3 groups", nn_group_norm_new(3, 4));
+    ag_end(s);
+    ag_free(l);
+}
+END_TEST
+
 /* Two batches by hand, then evaluation by the running statistics, which a file has. */
 START_TEST(batch_norm_by_hand)
 {
@@ -908,6 +924,7 @@ Suite *nn_suite(void)
     tcase_add_test(layers, layer_norm_has_four_conventions);
     tcase_add_test(layers, a_constant_row_has_a_finite_gradient);
     tcase_add_test(layers, batch_norm_by_hand);
+    tcase_add_test(layers, group_norm_of_one_group_is_layer_norm);
     tcase_add_test(layers, convolutions_start_as_in_pytorch);
     tcase_add_test(layers, dropout_only_in_training);
     tcase_add_test(layers, activations_by_hand);

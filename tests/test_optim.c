@@ -383,6 +383,45 @@ START_TEST(cosine_has_its_known_values)
 }
 END_TEST
 
+START_TEST(linear_and_step_have_their_known_values)
+{
+    ck_assert_double_eq(nn_schedule_linear(5, 1, 0.1, 10, 110), 0.5);
+    ck_assert_double_eq(nn_schedule_linear(10, 1, 0.1, 10, 110), 1);
+    ck_assert_double_eq_tol(nn_schedule_linear(60, 1, 0.1, 10, 110), 0.55, 1e-15);
+    ck_assert_double_eq(nn_schedule_linear(110, 1, 0.1, 10, 110), 0.1);
+    static const double expected[] = { 8, 8, 8, 8, 4, 4, 4, 2 };                /* steps count from 1 */
+    for (int step = 0; step < 8; step++) ck_assert_double_eq_tol(nn_schedule_step(step, 8, 0.5, 3), expected[step], 1e-14);
+    EXPECT_USAGE_ERROR("schedule_linear: a warmup of 9 steps", nn_schedule_linear(0, 1, 0, 9, 8));
+    EXPECT_USAGE_ERROR("every 0 steps", nn_schedule_step(0, 1, 0.5, 0));
+    EXPECT_USAGE_ERROR("factor -1", nn_schedule_step(0, 1, -1, 5));
+}
+END_TEST
+
+/* Trained parameters move towards the model's, all else is copied. */
+START_TEST(averages_of_weights)
+{
+    Sequential *net = nn_sequential_new();
+    nn_sequential_add(net, nn_linear_new(1, 1));
+    nn_sequential_add(net, nn_batch_norm_new(1));
+    Linear *l = nn_item(Linear, net, 0);
+    Sequential *average = nn_clone(net);
+    const Linear *a = nn_item(Linear, average, 0);
+    const BatchNorm *norm = nn_item(BatchNorm, average, 1);
+    ag_fill(a->weight, 2);
+    ag_fill(l->weight, 6);
+    ag_fill(nn_item(BatchNorm, net, 1)->running_mean, 3);
+    tensor_mutable_int_data(nn_item(BatchNorm, net, 1)->num_batches_tracked)[0] = 9;
+    nn_ema_update(average, net, 0.75);
+    ck_assert_double_eq(tensor_item(a->weight), 3);
+    ck_assert_double_eq(tensor_item(norm->running_mean), 3);
+    ck_assert_int_eq(tensor_int_data(norm->num_batches_tracked)[0], 9);
+    EXPECT_USAGE_ERROR("the average has 2 tensors and the module 7", nn_ema_update(l, net, 0.5));
+    EXPECT_USAGE_ERROR("decay is 1.5", nn_ema_update(average, net, 1.5));
+    ag_free(average);
+    ag_free(net);
+}
+END_TEST
+
 START_TEST(noam_is_the_schedule_of_the_paper)
 {
     struct { int64_t width, warmup; } curves[] = { { 512, 4000 }, { 512, 8000 }, { 256, 4000 } };
@@ -471,6 +510,8 @@ Suite *optim_suite(void)
     suite_add_tcase(suite, runs);
     TCase *schedules = tcase_create("schedules");
     tcase_add_test(schedules, cosine_has_its_known_values);
+    tcase_add_test(schedules, linear_and_step_have_their_known_values);
+    tcase_add_test(schedules, averages_of_weights);
     tcase_add_test(schedules, noam_is_the_schedule_of_the_paper);
     suite_add_tcase(suite, schedules);
     return suite;

@@ -622,6 +622,13 @@ START_TEST(masks)
     begin();
     Tensor *a = tensor_bools(SHAPE(2, 1), (uint8_t[]){ 0, 1 }), *b = tensor_bools(SHAPE(3), (uint8_t[]){ 1, 0, 1 });
     CHECK_BOOLS(ag_and(a, b), SHAPE(2, 3), 0, 0, 0, 1, 0, 1);
+    Tensor *some = tensor_bools(SHAPE(3, 2), (uint8_t[]){ 0, 0, 0, 1, 1, 1 });
+    CHECK_BOOLS(ag_any(some, DIMS(1), false), SHAPE(3), 0, 1, 1);
+    CHECK_BOOLS(ag_all(some, DIMS(1), true), SHAPE(3, 1), 0, 0, 1);
+    CHECK_BOOLS(ag_any(some, DIMS(0, 1), false), AG_SCALAR, 1);
+    CHECK_BOOLS(ag_any(tensor_bools(SHAPE(1, 0), NULL), DIMS(1), false), SHAPE(1), 0);
+    CHECK_BOOLS(ag_all(tensor_bools(SHAPE(1, 0), NULL), DIMS(1), false), SHAPE(1), 1);
+    CHECK_BOOLS(ag_flip(some, 0), SHAPE(3, 2), 1, 1, 0, 1, 0, 0);
     CHECK_BOOLS(ag_not(b), SHAPE(3), 0, 1, 0);
     Tensor *x = tensor_arange(1, 4, 1);
     CHECK(ag_where(b, x, tensor_full(AG_SCALAR, -1)), SHAPE(3), 1, -1, 3);

@@ -123,7 +123,10 @@ CALL(topk_1, ag_topk(x[0], 1, 0, NULL))
 CALL(stack, ag_concat(((Tensor *[]){ ag_unsqueeze(x[0], 1), ag_unsqueeze(x[1], 1) }), 2, 1))
 
 CALL(call_add_scalar, ag_add_scalar(x[0], 1.25))
-CALL(call_leaky_relu, ag_maximum(x[0], ag_scale(x[0], 0.2)))
+CALL(call_leaky_relu, ag_leaky_relu(x[0], 0.2))
+CALL(call_elu, ag_elu(x[0], 0.7))
+UNARY(log_sigmoid)
+CALL(flip, ag_flip(x[0], 1))
 CALL(index_select_0, ag_index_select(x[0], 0, x[1]))
 CALL(index_select_1, ag_index_select(x[0], 1, x[1]))
 CALL(conv2d_with_0, ag_conv2d_with(x[0], x[1], x[2], ((AgConv){ { 2, 1 }, { 1, 2 }, { 1, 2 }, 2 })))
@@ -149,12 +152,14 @@ static Tensor *batch_norm(Tensor **x)
     return y;
 }
 
-/* docs/pytorch.md has it without these sizes. */
 static Tensor *group_norm(Tensor **x)
 {
-    Tensor *rows = ag_layer_norm(ag_reshape(x[0], SHAPE(2, 2, 2 * 3 * 2)), NULL, NULL, AG_NORM_PYTORCH);
-    Tensor *gamma = ag_reshape(x[1], SHAPE(4, 1, 1)), *beta = ag_reshape(x[2], SHAPE(4, 1, 1));
-    return ag_add(ag_mul(ag_reshape(rows, SHAPE(2, 4, 3, 2)), gamma), beta);
+    GroupNorm *l = nn_group_norm_new(2, 4);
+    l->gamma = x[1];
+    l->beta = x[2];
+    Tensor *y = nn_group_norm(l, x[0]);
+    ag_free(l);
+    return y;
 }
 
 #define ONE(op)   { #op ".0", call_##op }
@@ -210,6 +215,7 @@ static const Case cases[] = {
     { "interpolate2d.1", interpolate2d_1 }, { "interpolate2d.2", interpolate2d_2 }, { "interpolate2d.3", interpolate2d_3 },
     { "attention.2", attention_2 }, { "attention.3", attention_3 }, { "cross_entropy.4", cross_entropy_none },
     { "batch_norm.0", batch_norm }, { "batch_norm.1", batch_norm }, { "group_norm.0", group_norm },
+    THREE(elu), THREE(log_sigmoid), { "flip.0", flip },
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
@@ -432,9 +438,16 @@ static Optimizer *adamw(Net *net)
     return nn_adam_new_with(net, how);
 }
 
+static Optimizer *rmsprop(Net *net)   { return nn_rmsprop_new(net, 0.01); }
+static Optimizer *rmsprop_decay(Net *net)
+{
+    return nn_rmsprop_new_with(net, (NnRMSprop){ .lr = 0.01, .alpha = 0.9, .eps = 1e-6, .weight_decay = 0.1 });
+}
+
 static const struct { const char *name; Optimizer *(*make)(Net *net); } optimizers[] = {
     { "sgd", sgd }, { "sgd_decay", sgd_decay }, { "momentum", momentum }, { "nesterov", nesterov },
-    { "adam", adam }, { "adam_l2", adam_l2 }, { "adamw", adamw },
+    { "adam", adam }, { "adam_l2", adam_l2 }, { "adamw", adamw }, { "rmsprop", rmsprop },
+    { "rmsprop_decay", rmsprop_decay },
 };
 enum { N_OPTIMIZERS = sizeof optimizers / sizeof *optimizers };
 

@@ -119,7 +119,7 @@ static const double *numbers_of(const Tensor *y)
     static const double zeros[2] = { 0, 0 };
     const Op *o = y->op;
     bool kept = o == &op_table[OP_scale] || o == &op_table[OP_pow_scalar] || o == &op_table[OP_clamp] ||
-                o == &op_table[OP_masked_softmax];
+                o == &op_table[OP_masked_softmax] || o == &op_table[OP_leaky_relu] || o == &op_table[OP_elu];
     return !kept ? NULL : y->args ? y->args : zeros;
 }
 

@@ -42,6 +42,9 @@ INLINE vf angle(vf x) { return vselect(vle(vabs(x), vset((float)K_MOST_ANGLE)), 
 /* 1 with the sign of x; x where that is 0 or NaN. */
 INLINE vf sign_of(vf x) { return vselect(vor(vlt(x, vset(0)), vlt(vset(0), x)), vcopysign(vset(1), x), x); }
 
+/* a where x > 0, else b. */
+INLINE vf where_positive(vf x, vf a, vf b) { return vselect(vlt(vset(0), x), a, b); }
+
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
 typedef struct { KUnary f; float *y; const float *x; double p, q; } Forward;
@@ -70,6 +73,9 @@ static void forward(void *arg, int64_t begin, int64_t end)
     case K_SIN:      EACH(begin, end, y, vsin(angle(LOAD(x)))); break;
     case K_COS:      EACH(begin, end, y, vcos(angle(LOAD(x)))); break;
     case K_SIGN:     EACH(begin, end, y, sign_of(LOAD(x))); break;
+    case K_LEAKY_RELU: EACH(begin, end, y, where_positive(LOAD(x), LOAD(x), vset(p) * LOAD(x))); break;
+    case K_ELU:      EACH(begin, end, y, vselect(vlt(LOAD(x), vset(0)), vset(p) * vexpm1_negative(LOAD(x)), LOAD(x))); break;
+    case K_LOG_SIGMOID: EACH(begin, end, y, vneg(vsoftplus(vneg(LOAD(x))))); break;
     case K_POW_SCALAR: {
         Exponent e = exponent_of(job->p);
         EACH(begin, end, y, power_of(LOAD(x), e));
@@ -131,6 +137,9 @@ static void backward(void *arg, int64_t begin, int64_t end)
     case K_SIN:      DX(LOAD(dy) * vcos(angle(LOAD(x)))); break;
     case K_COS:      DX(vneg(LOAD(dy)) * vsin(angle(LOAD(x)))); break;
     case K_SIGN:     DX(vset(0) * LOAD(dy)); break;
+    case K_LEAKY_RELU: DX(where_positive(LOAD(x), LOAD(dy), vset(p) * LOAD(dy))); break;
+    case K_ELU:      DX(where_positive(LOAD(x), LOAD(dy), LOAD(dy) * (vset(p) * vexp(LOAD(x))))); break;
+    case K_LOG_SIGMOID: DX(LOAD(dy) * vsigmoid(vneg(LOAD(x)))); break;
     case K_POW_SCALAR: {
         Exponent e = exponent_of(job->p - 1);
         if (job->p == 0) DX(vset(0) * LOAD(dy));

@@ -1,4 +1,4 @@
-/* ops_no_grad.c: operations without gradients: comparisons, and, or, not, cast, bfloat16, one-hot, random items. */
+/* ops_no_grad.c: operations without gradients: comparisons, and, or, not, any, all, cast, bfloat16, one-hot, random items. */
 #include <math.h>
 
 #include "kaeru/autograd.h"
@@ -90,6 +90,19 @@ Tensor *ag_not_at(AgSite at, Tensor *a)
     Tensor *y = tensor_new(at, __func__, &a->shape, AG_BOOL);
     for (int64_t i = 0; i < y->numel; i++) bools(y)[i] = !bools(a)[i];
     return y;
+}
+
+/* The sum of ones and zeros is above 0 where there is a one. */
+Tensor *ag_any_at(AgSite at, Tensor *mask, AgDims dims, bool keep)
+{
+    check_tensor(at, __func__, "mask", mask, AG_BOOL);
+    return ag_compare_scalar_at(at, AG_GT, ag_sum_dims_at(at, ag_cast_at(at, mask, AG_REAL), dims, keep), 0);
+}
+
+Tensor *ag_all_at(AgSite at, Tensor *mask, AgDims dims, bool keep)
+{
+    check_tensor(at, __func__, "mask", mask, AG_BOOL);
+    return ag_not_at(at, ag_any_at(at, ag_not_at(at, mask), dims, keep));
 }
 
 Tensor *ag_cast_at(AgSite at, Tensor *x, AgDType dtype)

@@ -206,6 +206,16 @@ void index_select_backward(Tensor *y)
         k_scatter_add_rows(ids->numel, a->inner, dx + o * a->n * a->inner, grad_of(y) + o * ids->numel * a->inner, ints(ids));
 }
 
+Tensor *ag_flip_at(AgSite at, Tensor *x, int dim)
+{
+    check_any(at, __func__, "x", x);
+    int64_t n = x->shape.dim[check_dim(at, __func__, x, dim)];
+    if (n > INT32_MAX) ag_usage_error(at, __func__, "x %s, expected fewer than 2^31 items along dim", shape_text(x->shape));
+    Tensor *ids = tensor_new(at, __func__, &SHAPE(n), AG_INT);
+    for (int64_t i = 0; i < n; i++) ints(ids)[i] = (int32_t)(n - 1 - i);
+    return ag_index_select_at(at, x, dim, ids);
+}
+
 /* ---- concat: n tensors joined along dim                      each gets its part of dy ---------------------------- */
 
 Tensor *ag_concat_at(AgSite at, Tensor **x, int n, int dim)

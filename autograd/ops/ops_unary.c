@@ -54,6 +54,16 @@ Tensor *ag_pow_scalar_at(AgSite at, Tensor *x, double exponent)
     return unary(at, __func__, OP_pow_scalar, x, exponent, 0);
 }
 
+Tensor *ag_leaky_relu_at(AgSite at, Tensor *x, double slope)
+{
+    return unary(at, __func__, OP_leaky_relu, x, slope, 0);
+}
+
+Tensor *ag_elu_at(AgSite at, Tensor *x, double alpha)
+{
+    return unary(at, __func__, OP_elu, x, alpha, 0);
+}
+
 Tensor *ag_clamp_at(AgSite at, Tensor *x, double low, double high)
 {
     if (!(low <= high)) ag_usage_error(at, __func__, "low %g is above high %g", low, high);

@@ -347,6 +347,8 @@ def operation_texts(piece):
             whole[-1] += " " + line.strip()
         else:
             whole.append(line)
+    if len(whole) == 1:                                             # without notes: y = FORMULA; RULE
+        whole = whole[0].split("; ", 1)
     forward, _, notes = whole[0].partition(": ")
     return forward.strip(), notes.strip(), whole[1].strip()
 

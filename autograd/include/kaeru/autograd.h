@@ -4,8 +4,8 @@
  * NAME_at(AgSite at, ...) is called as NAME(...).
  *
  * Types: an operation takes reals, besides what is called ids (AG_INT) and mask (AG_BOOL). reshape, permute, slice,
- * index_select, concat, expand, and transpose, split, stack, squeeze and unsqueeze also move ints and bools; compare and cast
- * take any type, `and`, `or` and `not` take bools. Another type is a usage error: convert it by ag_cast.
+ * index_select, concat, expand, and transpose, split, stack, flip, squeeze and unsqueeze also move ints and bools; compare and
+ * cast take any type, `and`, `or`, `not`, any and all take bools. Another type is a usage error: convert it by ag_cast.
  *
  * Memory: a result is a new tensor, with these exceptions. reshape, squeeze, unsqueeze and ag_detach share the memory of their
  * input, so that a write to one of them (tensor_mutable_data) changes both. ag_cast to the type that x has, ag_activate with
@@ -19,7 +19,7 @@
 AG_PUBLIC_BEGIN
 
 /* ---- compositions of the operations in ops.h ------------------------------------------------------------------------
- * docs/pytorch.md has lines for any, all, the L1 loss, ... */
+ * docs/pytorch.md has lines for the norm, the L1 loss, ... */
 
 /* Over all items of x (AG_REAL, of any shape) -> scalar. ag_max: a usage error if x has none. */
 Tensor *ag_sum_at(AgSite at, Tensor *x);
@@ -39,6 +39,9 @@ Tensor *ag_split_at(AgSite at, Tensor *x, int parts, int dim, Tensor **out);
  * shares x's memory. */
 Tensor *ag_squeeze_at(AgSite at, Tensor *x, int dim);
 Tensor *ag_unsqueeze_at(AgSite at, Tensor *x, int dim);
+
+/* x (any type) with the items along dim in reverse order. A copy. */
+Tensor *ag_flip_at(AgSite at, Tensor *x, int dim);
 
 /* kind(x), of x's shape; AG_IDENTITY returns x. */
 Tensor *ag_activate_at(AgSite at, AgActivation kind, Tensor *x);
@@ -113,6 +116,11 @@ Tensor *ag_one_hot_at(AgSite at, Tensor *ids, int64_t classes);
 Tensor *ag_and_at(AgSite at, Tensor *a, Tensor *b);
 Tensor *ag_or_at(AgSite at, Tensor *a, Tensor *b);
 Tensor *ag_not_at(AgSite at, Tensor *a);
+
+/* Whether an item of the mask (AG_BOOL) over dims is true, and whether all are; dims are removed, or kept with size 1 if
+ * `keep`. Of no items: false, and true. */
+Tensor *ag_any_at(AgSite at, Tensor *mask, AgDims dims, bool keep);
+Tensor *ag_all_at(AgSite at, Tensor *mask, AgDims dims, bool keep);
 
 AG_PUBLIC_END
 #endif

@@ -93,6 +93,9 @@ Tensor *ag_silu_at(AgSite at, Tensor *x);
 /* y = ln(1 + e^x); dx = dy / (1 + e^-x) */
 Tensor *ag_softplus_at(AgSite at, Tensor *x);
 
+/* y = -ln(1 + e^-x); dx = dy / (1 + e^x) */
+Tensor *ag_log_sigmoid_at(AgSite at, Tensor *x);
+
 /* y = erf x; dx = dy 2 / sqrt(pi) e^(-x^2) */
 Tensor *ag_erf_at(AgSite at, Tensor *x);
 
@@ -116,6 +119,12 @@ Tensor *ag_add_scalar_at(AgSite at, Tensor *x, double number);
 
 /* y = x^exponent; dx = dy exponent x^(exponent - 1) */
 Tensor *ag_pow_scalar_at(AgSite at, Tensor *x, double exponent);
+
+/* y = x where x > 0, else slope x; dx = dy where x > 0, else slope dy */
+Tensor *ag_leaky_relu_at(AgSite at, Tensor *x, double slope);
+
+/* y = x where x > 0, else alpha (e^x - 1); dx = dy where x > 0, else dy alpha e^x */
+Tensor *ag_elu_at(AgSite at, Tensor *x, double alpha);
 
 /* y = x limited to low..high: low above high is a usage error (PyTorch: high)
  * dx = dy where low <= x <= high, else 0 */

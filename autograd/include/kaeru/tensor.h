@@ -236,6 +236,8 @@ AgScope ag_begin_at(AgSite at, AgMode mode);
 void  ag_end_at(AgSite at, AgScope scope);
 /* Ends the scope, but keeps the value of t: returns a tensor of the outer scope with that value and without its graph. */
 Tensor *ag_end_return_at(AgSite at, AgScope scope, Tensor *t);
+/* The same for n tensors t[0], t[1], ...: replaces each by its tensor of the outer scope. */
+void ag_end_return_list_at(AgSite at, AgScope scope, Tensor **t, int n);
 
 /* Whether operations of the innermost scope are recorded. */
 bool ag_recording(void);
@@ -252,6 +254,9 @@ AgPrecision ag_precision_now(void);                     /* what is set */
 /* A copy of t's value that no scope owns; free it with tensor_free. It is a leaf that does not require a gradient. If an error
  * unwinds a scope that was open at this call, the copy is freed. */
 Tensor *ag_keep_at(AgSite at, const Tensor *t);
+
+/* A copy of t's value that the innermost scope owns: a leaf that does not require a gradient. */
+Tensor *tensor_clone_at(AgSite at, const Tensor *t);
 
 /* A zeroed leaf that no scope owns, as ag_keep's copies. */
 Tensor *tensor_new_owned_at(AgSite at, AgShape shape, AgDType dtype);

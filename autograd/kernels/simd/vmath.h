@@ -48,6 +48,15 @@ LONG_FUNCTION vf vexp(vf x)
     return y * vpow2(half) * vpow2(k - half);
 }
 
+/* e^x - 1 for x <= 0: e^x = 2^k (1 + p), and 2^k - 1 is exact where k is small. */
+LONG_FUNCTION vf vexpm1_negative(vf x)
+{
+    vi k;
+    vf r = vexp_reduce(vclamp(x, -25, 0), &k), scale = vpow2(k);
+    vf p = VPOLY(r, 0.5f, 0x1.555556p-3f, 0x1.5554f2p-5f, 0x1.1110a2p-7f, 0x1.6d417p-10f, 0x1.a18a02p-13f);
+    return vfma(scale, vfma(p, r * r, r), scale - vset(1));
+}
+
 /* e^x for x <= 0, flushed to 0 below 2^-126: what softmax needs, in fewer steps. */
 LONG_FUNCTION vf vexp_negative(vf x)
 {

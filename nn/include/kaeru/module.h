@@ -194,6 +194,11 @@ Optimizer *nn_sgd_new_with_at(AgSite at, void *module, AgSgd options);
 #define nn_adamw_new(module, lr)     nn_adam_new_with(module, nn_adamw_options(lr))
 #define nn_sgd_new(module, lr)       nn_sgd_new_with(module, (AG_VALUE(AgSgd){ (lr), 0.0, 0.0, false }))
 
+/* w = w - lr g / (sqrt(v) + eps) with v = alpha v + (1 - alpha) g^2 (Hinton 2012). PyTorch's defaults: alpha 0.99, eps 1e-8. */
+typedef struct { double lr, alpha, eps, weight_decay; } NnRMSprop;
+Optimizer *nn_rmsprop_new_with_at(AgSite at, void *module, NnRMSprop options);
+#define nn_rmsprop_new(module, lr)   nn_rmsprop_new_with(module, (AG_VALUE(NnRMSprop){ (lr), 0.99, 1e-8, 0.0 }))
+
 /* Moves the parameters for which belongs(p, arg) is true to a new group with another weight decay and learning-rate factor
  * (GPT: decay on matrices only). At first all parameters are in one group. Returns how many moved. */
 int nn_optimizer_group_at(AgSite at, Optimizer *o, bool (*belongs)(const NnNamedTensor *p, void *arg), void *arg,
@@ -218,6 +223,10 @@ int64_t nn_optimizer_steps_at(AgSite at, const Optimizer *o);
  * usage error if no parameter has a gradient. */
 double nn_clip_grad_norm_at(AgSite at, void *module, double max_norm);
 #define nn_grad_norm(module) nn_clip_grad_norm(module, __builtin_inf())     /* the norm alone */
+
+/* Moves the trained parameters of `average`, a nn_clone of the module, towards the module's by the part 1 - decay, after each
+ * step; buffers and frozen parameters are copied. */
+void nn_ema_update_at(AgSite at, void *average, void *module, double decay);
 
 /* An optimizer of your own: the update of one parameter. Groups, learning rates, steps, gradients and checkpoints work as with
  * the optimizers above.
@@ -262,6 +271,12 @@ Optimizer *nn_optimizer_new_at(AgSite at, void *module, const OptimizerKind *kin
 /* Linear from 0 to lr over `warmup` steps, then half a cosine down to lr_min at step `total`, then lr_min. The
  * warmup is part of the total. */
 double nn_schedule_cosine_at(AgSite at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total);
+
+/* The same with a straight line in place of the cosine. */
+double nn_schedule_linear_at(AgSite at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total);
+
+/* lr, times `factor` after each `every` steps: PyTorch's StepLR. */
+double nn_schedule_step_at(AgSite at, int64_t step, double lr, double factor, int64_t every);
 
 /* lr = factor * width^-0.5 * min(step^-0.5, step * warmup^-1.5), Vaswani et al. 2017, 5.3; step 0 counts as 1. */
 double nn_schedule_noam_at(AgSite at, int64_t step, int64_t width, double factor, int64_t warmup);

@@ -83,13 +83,21 @@ BatchNorm *nn_batch_norm_new_with_at(AgSite at, int64_t channels, double momentu
 #define nn_batch_norm_new(channels) nn_batch_norm_new_with(channels, 0.1, 1e-5)
 Tensor *nn_batch_norm_at(AgSite at, BatchNorm *l, Tensor *x);
 
+/* y = gamma (x - m) / sqrt(v + eps) + beta: x (B,C,..) -> (B,C,..), with the mean m and the variance v of a group of C/groups
+ * channels of each item of the batch (Wu and He 2018). gamma and beta (C) start at 1 and 0; in files they are called weight and
+ * bias. eps is 1e-5 unless it is given. */
+typedef struct { Module module; Tensor *gamma, *beta; int groups; double eps; } GroupNorm;
+GroupNorm *nn_group_norm_new_with_at(AgSite at, int groups, int64_t channels, double eps);
+#define nn_group_norm_new(groups, channels) nn_group_norm_new_with(groups, channels, 1e-5)
+Tensor *nn_group_norm_at(AgSite at, GroupNorm *l, Tensor *x);
+
 /* ag_activate(kind, nn_linear(l, x)), with the same result. ReLU and the GELUs need less time and memory this way. */
 Tensor *nn_linear_activate_at(AgSite at, Linear *l, Tensor *x, AgActivation kind);
 
 /* Layers in sequence: each one gets the output of the one before. A layer is a Linear, Embedding, LayerNorm, RMSNorm,
- * BatchNorm, Conv2d, ConvTranspose2d, Dropout or activation, another Sequential, or a layer of your own whose constructor sets
- * module.forward. A Sequential is a ModuleList: nn_item and n work on it, and its parameters have names such as "0.weight", as
- * in PyTorch. */
+ * BatchNorm, GroupNorm, Conv2d, ConvTranspose2d, Dropout or activation, another Sequential, or a layer of your own whose
+ * constructor sets module.forward. A Sequential is a ModuleList: nn_item and n work on it, and its parameters have names such
+ * as "0.weight", as in PyTorch. */
 typedef ModuleList Sequential;
 Sequential *nn_sequential_new_at(AgSite at);
 void nn_sequential_add_at(AgSite at, Sequential *s, void *layer);

@@ -33,6 +33,17 @@ static void tensors(void)
         Tensor *sum = ag_end_return(inner, ag_sum(x));                  /* x is freed, the sum stays */
         tensor_print(sum);
     }
+    EXAMPLE(ag_end_return_list) {
+        AgScope inner = ag_begin(AG_NO_GRAD);
+        Tensor *x = tensor_arange(0, 1000, 1), *both[] = { ag_sum(x), ag_max(x) };
+        ag_end_return_list(inner, both, 2);
+        printf("%g %g\n", tensor_item(both[0]), tensor_item(both[1]));
+    }
+    EXAMPLE(tensor_clone) {
+        Tensor *x = tensor_ones(SHAPE(2)), *y = tensor_clone(x);
+        tensor_mutable_data(y)[0] = 5;                                  /* x stays as it is */
+        tensor_print(x);
+    }
     EXAMPLE(ag_precision) {
         Tensor *a = tensor_full(SHAPE(1, 1), 1.001), *b = tensor_ones(SHAPE(1, 1));
         AgScope half = ag_begin(AG_NO_GRAD);
@@ -115,6 +126,14 @@ static void compositions(void)
     EXAMPLE(ag_stack) {
         Tensor *a = tensor_arange(0, 3, 1), *b = tensor_arange(3, 6, 1);
         tensor_print(ag_stack((Tensor *[]){ a, b }, 2, 0));
+    }
+    EXAMPLE(ag_flip) {
+        tensor_print(ag_flip(tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 2, 3, 4, 5, 6 }), 1));
+    }
+    EXAMPLE(ag_any) {
+        Tensor *mask = tensor_bools(SHAPE(3, 2), (uint8_t[]){ 0, 0, 0, 1, 1, 1 });
+        tensor_print(ag_any(mask, DIMS(1), false));
+        tensor_print(ag_all(mask, DIMS(1), false));
     }
     EXAMPLE(ag_split) {
         Tensor *part[3];

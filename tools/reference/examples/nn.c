@@ -59,6 +59,28 @@ static void modules(void)
         ag_free(adam);
         ag_free(net);
     }
+    EXAMPLE(nn_rmsprop_new) {
+        Linear *l = nn_linear_new(1, 1);
+        ag_fill(l->weight, 1);
+        Optimizer *o = nn_rmsprop_new(l, 0.01);
+        AgScope inner = ag_begin(AG_RECORD);
+        ag_backward(ag_sum(nn_linear(l, tensor_ones(SHAPE(1)))));
+        nn_optimizer_step(o);                                           /* a first step of 10 lr */
+        ag_end(inner);
+        tensor_print(l->weight);
+        ag_free(o);
+        ag_free(l);
+    }
+    EXAMPLE(nn_ema_update) {
+        Linear *l = nn_linear_new(1, 1);
+        ag_fill(l->weight, 1);
+        Linear *average = nn_clone(l);
+        ag_fill(l->weight, 2);                                          /* as a step does */
+        nn_ema_update(average, l, 0.9);
+        tensor_print(average->weight);
+        ag_free(average);
+        ag_free(l);
+    }
     EXAMPLE(ag_fill_normal) {
         Linear *l = nn_linear_new(2, 2);
         ag_fill_normal(l->weight, 0, 0.02);
@@ -69,6 +91,16 @@ static void modules(void)
     EXAMPLE(nn_schedule_cosine) {
         for (int step = 0; step <= 100; step += 25)
             printf("%g ", nn_schedule_cosine(step, 0.1, 0.01, 10, 100));
+        printf("\n");
+    }
+    EXAMPLE(nn_schedule_linear) {
+        for (int step = 0; step <= 100; step += 25)
+            printf("%g ", nn_schedule_linear(step, 0.1, 0, 10, 100));
+        printf("\n");
+    }
+    EXAMPLE(nn_schedule_step) {
+        for (int step = 1; step <= 100; step += 33)
+            printf("%g ", nn_schedule_step(step, 0.1, 0.5, 40));
         printf("\n");
     }
 }
@@ -121,6 +153,11 @@ static void layers(void)
         BatchNorm *l = nn_batch_norm_new(1);
         tensor_print(nn_batch_norm(l, tensor_from(SHAPE(2, 1), (ag_real[]){ 2, 4 })));
         tensor_print(l->running_mean);
+        ag_free(l);
+    }
+    EXAMPLE(nn_group_norm) {
+        GroupNorm *l = nn_group_norm_new(2, 4);
+        tensor_print(nn_group_norm(l, tensor_from(SHAPE(1, 4), (ag_real[]){ 2, 4, 20, 40 })));
         ag_free(l);
     }
     EXAMPLE(nn_sequential) {

@@ -101,6 +101,18 @@ static void elementwise(void)
     EXAMPLE(ag_softplus) {
         tensor_print(ag_softplus(tensor_from(SHAPE(3), (ag_real[]){ -2, 0, 100 })));
     }
+    EXAMPLE(ag_leaky_relu) {
+        Tensor *x = variable(tensor_from(SHAPE(3), (ag_real[]){ -2, 0, 3 })), *y = ag_leaky_relu(x, 0.1);
+        tensor_print(y);
+        ag_backward(ag_sum(y));
+        tensor_print(tensor_grad(x));
+    }
+    EXAMPLE(ag_elu) {
+        tensor_print(ag_elu(tensor_from(SHAPE(3), (ag_real[]){ -100, -1, 3 }), 1));
+    }
+    EXAMPLE(ag_log_sigmoid) {
+        tensor_print(ag_log_sigmoid(tensor_from(SHAPE(3), (ag_real[]){ -100, 0, 2 })));
+    }
     EXAMPLE(ag_erf) {
         tensor_print(ag_erf(tensor_arange(0, 3, 1)));
     }
