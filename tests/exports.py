@@ -100,8 +100,7 @@ def exported(library):
 
 def main(library, folder, symbols=None):
     mpi = "mpi" in os.path.basename(library)
-    headers = [read_header(os.path.join(folder, file)) for file in sorted(os.listdir(folder))
-               if file.endswith(".h")]
+    headers = [read_header(os.path.join(folder, file)) for file in sorted(os.listdir(folder))]
     functions = set().union(*(header.functions for header in headers if (header.name == "mpi.h") == mpi))
     sides = [("exported by " + library, exported(library)), ("declared in " + folder, functions)]
     if symbols:
