@@ -296,7 +296,8 @@ async function links() {
     const set = { '#formula': 'y = a sin(2 b)', '#leaf-a': '1.5', '#gradient-stepper input': '3', '#rule-exercises': '3',
         '#rule-backward': 'dx = dy (1 - y^2)', '#spiral .data': '2', '#spiral .width': '8', '#spiral .rate': '0.1',
         '#spiral .optimizer': '2', '#spiral .seed': '7', '#race-depth': '5', '#race .init': '3', '#race .target': '1',
-        '#race .seeds': '3', '#race .seed': '4', '#norm .kind': '1', '#norm-2': '4.5', '#softmax-k': '4', '#softmax .scaled': '1',
+        '#race .seeds': '3', '#race .seed': '4', '#norm .kind': '1', '#norm-2': '4.5',
+        '#softmax-k': '4', '#softmax .scaled': '1',
         '#temperature': '2', '#position': '21', '#positions .width': '16', '#transformer .task': '1', '#row': '271828',
         '#transformer-stepper input': '9' };
     for (const [selector, value] of Object.entries(set)) await choose(b, selector, value);
