@@ -97,6 +97,11 @@ int host_rename(const char *from, const char *to)
     return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH) ? 0 : -1;
 }
 
+int host_sync(FILE *stream)
+{
+    return fflush(stream) == 0 && _commit(_fileno(stream)) == 0 ? 0 : -1;
+}
+
 char *host_full_path(const char *path)
 {
     char *full = _fullpath(NULL, path, 0), *copy = full && _access(full, F_OK) == 0 ? ag_strdup(full) : NULL;
@@ -213,6 +218,11 @@ bool host_lock_folder(const char *path)
 int host_rename(const char *from, const char *to)
 {
     return rename(from, to);
+}
+
+int host_sync(FILE *stream)
+{
+    return fflush(stream) == 0 && fsync(fileno(stream)) == 0 ? 0 : -1;
 }
 
 char *host_full_path(const char *path)

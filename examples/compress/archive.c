@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/common.h"
+#include "common/host.h"
 #include "kaeru/text.h"
 
 /* A compressed file has these 8 bytes, of which the last is the version; 8 bytes each for the hash of all that follows, that of
@@ -58,13 +58,13 @@ void write_file(const char *path, const Bytes *b)
 {
     char *part = joined(path, ".part");
     FILE *file = example_create(part);
-    bool good = fwrite(b->byte, 1, b->n, file) == b->n && fflush(file) == 0 && fsync(fileno(file)) == 0;
+    bool good = fwrite(b->byte, 1, b->n, file) == b->n && host_sync(file) == 0;
     int error = errno;
     if (fclose(file) != 0 && good) {
         good = false;
         error = errno;
     }
-    if (!good || rename(part, path) != 0) {
+    if (!good || host_rename(part, path) != 0) {
         error = good ? errno : error;
         remove(part);
         example_fail("cannot write %s: %s", path, strerror(error));
