@@ -588,7 +588,8 @@ that "status with --language fr" [ $? -eq 2 ]
 that "the message for --language fr" grep -qx 'gallery: --language fr: expected en or ja' stderr
 
 # Programs with commands, and the verdicts of the exercises.
-for words in 'gpt' 'gpt train' 'gpt tokenize' 'translate' 'translate train' 'translate score' 'llama' 'llama finetune' 'compress'; do
+for words in 'gpt' 'gpt train' 'gpt tokenize' 'translate' 'translate train' 'translate score' 'llama' 'llama finetune' \
+    'compress'; do
     # shellcheck disable=SC2086 # a program and its command
     "$programs/"$words --help --language ja >"$words.help"
     speaks_japanese "$words.help"
