@@ -5,11 +5,13 @@ addTexts({
         'Two networks learn the same easy task: return the input, or at choice its opposite, or a matrix times it. Each ' +
             'is a stack of blocks f. One computes f(x) in each block, the other x + f(x), a <em>skip connection</em>. ' +
             'The second figure shows what passes through the blocks: the gradient on its way back, or the signal on its ' +
-            'way forward. Several seeds give a band, from the least to the largest loss.',
+            'way forward. Several seeds give a band, from the least to the largest loss. Here are 100 rows, a learning rate of ' +
+            '0.003 and 200 steps, so the numbers are not those of lesson 6.',
         '二つのネットワークが、同じやさしい課題を学びます。入力をそのまま返すことです。符号を変えて返す課題と、行列を掛' +
             'けて返す課題も選べます。どちらもブロックfを重ねたものです。一方は各ブロックでf(x)を、もう一方は x + f(x) を' +
-            '計算します。後者が<em>スキップ接続</em>です。二つ目の図は、ブロックを通るものを示します。さかのぼる勾配か、' +
-            '進む信号かです。乱数の種を複数にすると、損失の最小から最大までが帯になります。',
+            '計算します。後者が<em>スキップ接続</em>です。二つ目の図は、ブロックを通るものを示します。逆向きの勾配か、' +
+            '順向きの信号を選べます。乱数の種を複数にすると、損失の最小から最大までが帯になります。ここでは100行、' +
+            '学習率0.003、200ステップなので、数はレッスン6と異なります。',
     ],
     race_depth: ['Blocks (depth)', 'ブロックの数（深さ）'],
     race_width: ['Hidden numbers in f', 'fの隠れユニットの数'],
