@@ -76,7 +76,7 @@ try "the packages' test" "mkdir -p user/tmp && cd packages/kaeru-$version &&
     AUTOPKGTEST_TMP=/home/user/tmp debian/tests/pkg-config"
 try "an example" "cp -r /usr/share/doc/kaeru-examples/examples user/ && cd user/examples && gunzip -rq . ; cc -I. \
     -DKAERU_PLOTS='\"plots\"' skip_connection.c skip_connection/*.c common/*.c $libs -lm \
-    -o skip_connection && ./skip_connection --steps 3"
+    -o skip && ./skip --steps 3"
 try "CMake with the packages" "mkdir user/cmake && cd user/cmake && cp '/home/the project/tests/adopt/'* . &&
     cp '/home/the project/examples/spiral.c' . && cmake -B build && cmake --build build && build/spiral_cpp"
 try "remove the packages" "dpkg -r kaeru-examples libkaeru-dev libkaeru1-dbgsym libkaeru1"
