@@ -21,8 +21,8 @@ void answer_softmax(int n, const double *x, double *y)
     for (int i = 0; i < n && is("search without last"); i++) shift = i == 0 ? x[0] : i < n - 1 ? fmax(shift, x[i]) : shift;
     if (is("first")) shift = x[0];
     for (int i = 0; i < n; i++) {
-        double e = is("no exp") ? x[i] : is("base 2") ? exp2(x[i] - shift) : exp(is("sign") ? -x[i] : is("shifted sign") ? shift - x[i]
-                   : x[i] - shift);
+        double power = is("sign") ? -x[i] : is("shifted sign") ? shift - x[i] : x[i] - shift;
+        double e = is("no exp") ? x[i] : is("base 2") ? exp2(power) : exp(power);
         y[i] = is("undone") ? 0 : (is("added") ? y[i] : 0) + (is("sum only") ? exp(x[i]) : e);
         if (!(is("last") && i == n - 1)) sum += is("numerator only") ? exp(x[i]) : e;
     }
