@@ -12,7 +12,7 @@ typedef struct { Tensor *result; const char *why; } Mistake;
 void grade(const char *name, const double *got, Tensor *want, const char *not_finite, const Mistake *mistake);
 
 /* A call of an answer that sets the numbers of y, at most MOST_NUMBERS. */
-enum { MOST_NUMBERS = 25 };
+enum { MOST_NUMBERS = 20 };
 typedef void Answer(double *y);
 /* Whether it computes the library's result, whatever y holds before. */
 bool is_right(Answer *answer, Tensor *want);

@@ -27,7 +27,8 @@ void answer_softmax(int n, const double *x, double *y)
         if (!(is("last") && i == n - 1)) sum += is("numerator only") ? exp(x[i]) : e;
     }
     for (int i = 0; i < n && !is("not divided") && !is("undone"); i++) y[i] /= is("mean") ? sum * n : sum;
-    for (int i = 0; i < n && (is("percent") || is("wrong softmax")); i++) y[i] *= 100;
+    for (int i = 0; i < n && (is("percent") || is("wrong softmax") || is("zero softmax")); i++)
+        y[i] *= is("zero softmax") ? 0 : 100;
 }
 
 void answer_layer_norm(int n, const double *x, double *y)
@@ -75,7 +76,7 @@ void answer_attention(int n, int k, const double *query, const double *key, cons
                 const double *of = is("keys") ? key : is("queries") ? query : value;
                 y[i * k + d] += part * at(of, n, k, is("own value") ? i : j, d, "value index");
             }
-            if (is("wrong softmax")) {
+            if (is("wrong softmax") || is("zero softmax")) {
                 double row[16];
                 for (int j = 0; j < n; j++) row[j] = log(weight[i][j]);
                 answer_softmax(n, row, row);
