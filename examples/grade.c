@@ -8,34 +8,52 @@
 #include "kaeru/attention.h"
 #include "kaeru/autograd.h"
 
-enum { MOST = 25, N = 3, K = 2, POSITIONS = 5 };
+enum { N = 3, K = 2, POSITIONS = 5 };
 static const char *only = "";
 
 static Tensor *sum_of(Tensor *x) { return ag_sum_dims(x, DIMS(-1), true); }
 static Tensor *mean_of(Tensor *x) { return ag_mean_dims(x, DIMS(-1), true); }
 
-/* A row of usual numbers, then one whose e^x is infinite, from its first or from its smallest number on. */
-static void grade_softmax(void)
+/* A row of usual numbers; one whose e^x is infinite, also after a constant or another number of it is subtracted; one of
+ * negative numbers whose e^x is 0; one with its largest number last. */
+enum { ROWS = 4, ITEMS = 5 };
+static const ag_real softmax_numbers[ROWS * ITEMS] = { 1, 3, -2, 6, -1, 0, 3000, 3001, 2998, -50,
+                                                       -1000, -1001, -1002, -1003, -1001, 1, 2, 0, -3, 3000 };
+
+static void call_softmax(double *y)
 {
-    enum { ROWS = 2, ITEMS = 5 };
-    const ag_real numbers[ROWS * ITEMS] = { 1, 3, -2, 6, -1, 0, 1000, 1001, 998, -500 };
-    double x[ITEMS], y[MOST] = { 0 };
-    Tensor *t = tensor_from(SHAPE(ROWS, ITEMS), numbers), *e = ag_exp(ag_sub(t, ag_max_dim(t, -1, true)));
     for (int r = 0; r < ROWS; r++) {
+        double x[ITEMS];
         for (int i = 0; i < ITEMS; i++) {
-            x[i] = (double)numbers[r * ITEMS + i];
+            x[i] = (double)softmax_numbers[r * ITEMS + i];
         }
         answer_softmax(ITEMS, x, y + r * ITEMS);
     }
-    Tensor *all_but_last = sum_of(ag_slice(e, -1, 0, ITEMS - 1));
-    grade("softmax", y, ag_softmax(t, -1), "e^x of a large x is infinite: subtract the largest x first.", (const Mistake[]){
+}
+
+static Tensor *divided_by_sum(Tensor *x) { return ag_div(x, sum_of(x)); }
+
+static void grade_softmax(void)
+{
+    Tensor *t = tensor_from(SHAPE(ROWS, ITEMS), softmax_numbers), *largest = ag_max_dim(t, -1, true);
+    Tensor *shifted = ag_sub(t, largest), *e = ag_exp(shifted), *all_but_last = sum_of(ag_slice(e, -1, 0, ITEMS - 1));
+    Tensor *largest_but_last = ag_max_dim(ag_slice(t, -1, 0, ITEMS - 1), -1, true);
+    grade_answer("softmax", call_softmax, ag_softmax(t, -1), "e^x of a large x is infinite: subtract the largest x first.",
+                 (const Mistake[]){
+        { divided_by_sum(ag_exp(ag_sub(t, ag_relu(largest)))),
+          "All numbers may be negative: start the maximum at x[0], not at 0." },
+        { divided_by_sum(ag_exp(ag_sub(t, largest_but_last))), "The search for the largest x leaves out the last number." },
+        { ag_div(e, sum_of(ag_exp(t))), "Subtract the largest x in the sum, too." },
+        { ag_div(ag_exp(t), sum_of(e)), "Subtract the largest x in the numerator, too." },
         { e, "Divide by the sum: the weights must add up to 1." },
         { ag_exp(t), "Divide by the sum: the weights must add up to 1." },
-        { ag_div(t, sum_of(t)), "You divided x itself by its sum: take e^x." },
+        { divided_by_sum(t), "You divided x itself by its sum: take e^x." },
         { ag_softmax(ag_neg(t), -1), "The sign is wrong: a larger x gets a larger weight." },
+        { divided_by_sum(ag_exp(ag_neg(t))), "The sign is wrong: a larger x gets a larger weight." },
+        { divided_by_sum(ag_exp(ag_neg(shifted))), "The sign is wrong: a larger x gets a larger weight." },
         { ag_div(e, ag_scale(sum_of(e), ITEMS)), "The sum is not divided by n: the weights must add up to 1." },
         { ag_div(e, all_but_last), "The sum leaves out the last number." },
-        { ag_softmax(ag_scale(t, log(2)), -1), "These are powers of 2: take e^x." }, { NULL, NULL } });
+        { ag_softmax(ag_scale(shifted, log(2)), -1), "These are powers of 2: take e^x." }, { NULL, NULL } }, NULL);
 }
 
 static Tensor *plus_eps(Tensor *x) { return ag_add(x, tensor_full(AG_SCALAR, 1e-5)); }
@@ -46,32 +64,45 @@ static Tensor *normalized(Tensor *centered, Tensor *variance)
 }
 
 /* In the second row eps counts. */
+enum { NORM_ROWS = 2, NORM_ITEMS = 4 };
+static const double norm_numbers[NORM_ROWS * NORM_ITEMS] = { 1, 2, 3, 6, 0.001, 0.004, 0.002, 0.005 };
+
+static void call_layer_norm(double *y)
+{
+    for (int r = 0; r < NORM_ROWS; r++) {
+        answer_layer_norm(NORM_ITEMS, norm_numbers + r * NORM_ITEMS, y + r * NORM_ITEMS);
+    }
+}
+
+static Tensor *tensor_of(int rows, int columns, const double *numbers)
+{
+    Tensor *t = tensor_zeros(SHAPE(rows, columns));
+    for (int i = 0; i < rows * columns; i++) {
+        tensor_mutable_data(t)[i] = (ag_real)numbers[i];
+    }
+    return t;
+}
+
 static void grade_layer_norm(void)
 {
-    enum { ROWS = 2, ITEMS = 4 };
-    const double x[ROWS * ITEMS] = { 1, 2, 3, 6, 0.001, 0.004, 0.002, 0.005 };
-    double y[MOST] = { 0 };
-    Tensor *t = tensor_zeros(SHAPE(ROWS, ITEMS));
-    for (int i = 0; i < ROWS * ITEMS; i++) {
-        tensor_mutable_data(t)[i] = (ag_real)x[i];
-    }
-    for (int r = 0; r < ROWS; r++) {
-        answer_layer_norm(ITEMS, x + r * ITEMS, y + r * ITEMS);
-    }
+    Tensor *t = tensor_of(NORM_ROWS, NORM_ITEMS, norm_numbers);
     Tensor *centered = ag_sub(t, mean_of(t)), *variance = mean_of(ag_mul(centered, centered)), *deviation = ag_sqrt(variance);
     Tensor *from_sum = ag_sub(t, sum_of(t));
-    grade("layer_norm", y, ag_layer_norm(t, NULL, NULL, AG_NORM_PYTORCH), "The divisor must not be 0.", (const Mistake[]){
+    Tensor *want = ag_layer_norm(t, NULL, NULL, AG_NORM_PYTORCH);
+    grade_answer("layer_norm", call_layer_norm, want, "The divisor must not be 0.", (const Mistake[]){
         { ag_div(centered, variance), "You divided by the variance: divide by its square root, the deviation." },
         { ag_div(centered, plus_eps(variance)), "You divided by the variance: divide by its square root, the deviation." },
-        { normalized(centered, ag_scale(variance, ITEMS / (ITEMS - 1.0))), "The variance divides by n here, not by n - 1." },
-        { normalized(centered, ag_scale(variance, ITEMS)), "The variance is the mean of the squares: divide their sum by n." },
+        { normalized(centered, ag_scale(variance, NORM_ITEMS / (NORM_ITEMS - 1.0))),
+          "The variance divides by n here, not by n - 1." },
+        { normalized(centered, ag_scale(variance, NORM_ITEMS)),
+          "The variance is the mean of the squares: divide their sum by n." },
         { normalized(centered, mean_of(ag_mul(t, t))), "The variance is the mean of (x - mean)^2, not of x^2." },
         { normalized(centered, mean_of(ag_abs(centered))), "The variance is the mean of the squares (x - mean)^2." },
         { normalized(t, variance), "Subtract the mean first." },
         { normalized(from_sum, mean_of(ag_mul(from_sum, from_sum))), "Subtract the mean, not the sum." },
         { ag_div(centered, plus_eps(deviation)), "1e-5 is added to the variance, inside of the square root." },
         { ag_div(centered, deviation), "1e-5 is missing: add it to the variance." },
-        { centered, "Divide by the deviation." }, { NULL, NULL } });
+        { centered, "Divide by the deviation." }, { NULL, NULL } }, NULL);
 }
 
 /* The rows (n,k) as somebody reads them who takes number d of word i at d * n + i. */
@@ -80,20 +111,22 @@ static Tensor *misread(Tensor *rows)
     return ag_transpose(ag_reshape(rows, SHAPE(K, N)), 0, 1);
 }
 
+static const double query[N * K] = { 1, 2, -1, 0.5, 0, 1 }, key[N * K] = { 1, 0, 0.5, 2, -1, 1 },
+                    value[N * K] = { 1, 5, 2, 7, 4, -3 };
+
+static void call_attention(double *y)
+{
+    answer_attention(N, K, query, key, value, y);
+}
+
 static void grade_attention(void)
 {
-    const double q[N * K] = { 1, 2, -1, 0.5, 0, 1 }, k[N * K] = { 1, 0, 0.5, 2, -1, 1 }, v[N * K] = { 1, 5, 2, 7, 4, -3 };
-    double y[MOST] = { 0 };
-    Tensor *t[3] = { tensor_zeros(SHAPE(N, K)), tensor_zeros(SHAPE(N, K)), tensor_zeros(SHAPE(N, K)) };
-    for (int i = 0; i < N * K; i++) {
-        tensor_mutable_data(t[0])[i] = (ag_real)q[i];
-        tensor_mutable_data(t[1])[i] = (ag_real)k[i];
-        tensor_mutable_data(t[2])[i] = (ag_real)v[i];
-    }
+    Tensor *t[3] = { tensor_of(N, K, query), tensor_of(N, K, key), tensor_of(N, K, value) };
     Tensor *scores = ag_matmul(t[0], ag_transpose(t[1], 0, 1)), *scaled = ag_scale(scores, 1 / sqrt(K));
     Tensor *weights = ag_softmax(scaled, -1), *uniform = tensor_full(SHAPE(N, N), 1.0 / N);
-    answer_attention(N, K, q, k, v, y);
-    grade("attention", y, nn_attention(t[0], t[1], t[2], NULL, NULL, NULL), "The divisor must not be 0.", (const Mistake[]){
+    Tensor *want = nn_attention(t[0], t[1], t[2], NULL, NULL, NULL);
+    bool softmax_right = is_right(call_softmax, ag_softmax(tensor_from(SHAPE(ROWS, ITEMS), softmax_numbers), -1));
+    grade_answer("attention", call_attention, want, "The divisor must not be 0.", (const Mistake[]){
         { ag_matmul(ag_softmax(scores, -1), t[2]), "Divide the scores by sqrt(k)." },
         { ag_matmul(ag_softmax(ag_scale(scores, 1.0 / K), -1), t[2]), "Divide the scores by sqrt(k), not by k." },
         { ag_matmul(ag_softmax(ag_scale(scores, sqrt(K)), -1), t[2]), "Divide the scores by sqrt(k): you multiplied by it." },
@@ -113,12 +146,12 @@ static void grade_attention(void)
         { ag_matmul(ag_softmax(ag_scale(ag_matmul(misread(t[0]), ag_transpose(t[1], 0, 1)), 1 / sqrt(K)), -1), t[2]),
           "Number d of word i's query is query[i * k + d]." },
         { ag_matmul(ag_softmax(ag_scale(ag_matmul(t[0], ag_transpose(misread(t[1]), 0, 1)), 1 / sqrt(K)), -1), t[2]),
-          "Number d of word j's key is key[j * k + d]." }, { NULL, NULL } });
+          "Number d of word j's key is key[j * k + d]." }, { NULL, NULL } }, softmax_right ? NULL : "softmax");
 }
 
 static void grade_mask(void)
 {
-    double y[MOST];
+    double y[POSITIONS * POSITIONS];
     Tensor *want = ag_cast(nn_causal_mask(POSITIONS), AG_REAL), *turned = ag_transpose(want, 1, 2),
            *one = tensor_ones(AG_SCALAR);
     Tensor *with_next = tensor_zeros(SHAPE(1, POSITIONS, POSITIONS));
@@ -138,7 +171,7 @@ static void grade_mask(void)
 static void grade_adam(void)
 {
     const double lr = 0.1;
-    double y[MOST];
+    double y[RUNS * STEPS];
     bool untouched = true;
     for (int run = 0; run < RUNS; run++) {
         double w = 1, m = 0, v = 0;
@@ -172,7 +205,13 @@ static void grade_interval(void)
         { intervals(NOT_MOVED, p, symbol), "Move low behind the parts of the symbols before this one." },
         { intervals(MOVED_BY_SHARES, p, symbol), "p are shares of the interval: multiply their sum by length, too." },
         { intervals(LENGTH_FIRST, p, symbol), "Move low by parts of the old interval, before length changes." },
-        { intervals(LENGTH_OF_ONE, p, symbol), "The part is p of the interval: multiply length by p." }, { NULL, NULL } });
+        { intervals(LENGTH_OF_ONE, p, symbol), "The part is p of the interval: multiply length by p." },
+        { intervals(ONE_PART_TOO_MANY, p, symbol),
+          "low moved past the part of `symbol` itself: skip only the parts before it." },
+        { intervals(LOW_REPLACED, p, symbol), "low must move on from where it was: add (+=)." },
+        { intervals(LENGTH_KEPT, p, symbol), "length must shrink: multiply it by p of `symbol`." },
+        { intervals(FIRST_PART_LEFT_OUT, p, symbol), "The parts begin with symbol 0: start the sum at i = 0." },
+        { NULL, NULL } });
 }
 
 int main(int argc, char **argv)

@@ -54,6 +54,13 @@ hint() {
 }
 hint half 'Your rule computes dx[i][j] = dy[i][j] w[j] x[i][j].' 'The constant factor is 0.5 times the correct one.'
 hint too_large 'The constant factor is 1.04 times the correct one.'
+hint almost_right 'The constant factor is 1.004 times the correct one.'
+that "the check's factor does not read as 1" sh -c '! grep -qF "each is 1 times" stdout'
+hint one_input '  dx is right. dw is not written yet: nothing is added to it.'
+that "nothing is fitted" sh -c '! grep -qF "Your rule computes" stdout'
+hint only_w '  dw is right. dx is not written yet: nothing is added to it.'
+hint one_input_half '  dw is not written yet: nothing is added to it.'
+that "dx is not called right" sh -c '! grep -qF "dx is right" stdout'
 hint adds_a_bit 'Your rule computes the correct dx plus 0.02 dy[i][j].'
 hint no_dy 'Your rule computes dx[i][j] = 2 w[j] x[i][j].' 'dy is missing: the chain rule' \
     'Your rule computes dw[j] = the sum of all x[i][j]^2.' 'a rule must multiply by dy'

@@ -233,9 +233,11 @@ static void print_reason(FILE *out, const Check *check, const Input *c)
     else if (!has_factor) fputs(one ? "it should be 0" : "some should be 0", out);
     else if ((missing = wrong_factor(check, c, false))) fprintf(out, "the factor %s is missing", name_of(missing));
     else if ((extra = wrong_factor(check, c, true))) fprintf(out, "the factor %s is there once too often", name_of(extra));
-    else if (high - low <= 0.05 * fabs(high))
-        fprintf(out, "%s %.3g times the correct value", one ? "it is" : "each is", (low + high) / 2);
-    else fprintf(out, "they are %.3g to %.3g times the correct values", low, high);
+    else if (high - low <= 0.05 * fabs(high)) {
+        double factor = (low + high) / 2;
+        int digits = fabs(factor - 1) < 0.005 ? 5 : 3;          /* with three it would read as 1 */
+        fprintf(out, "%s %.*g times the correct value", one ? "it is" : "each is", digits, factor);
+    } else fprintf(out, "they are %.3g to %.3g times the correct values", low, high);
 }
 
 /* "[1][2]" for an entry of a matrix; nothing for a scalar. */

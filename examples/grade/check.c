@@ -13,6 +13,18 @@ static bool agree(double got, double want)
     return got == want || fabs(got - want) <= 1e-5 * (1 + fabs(want));
 }
 
+/* Whether the answer has the result of a mistake. Some numbers may be infinite or NaN in both. */
+static bool same_mistake(const double *got, Tensor *result)
+{
+    for (int i = 0; i < tensor_numel(result); i++) {
+        double wrong = (double)tensor_data(result)[i];
+        if (!agree(got[i], wrong) && (isfinite(got[i]) || isfinite(wrong))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Whether the numbers are `factor` times those of the tensor. */
 static bool same(const double *got, Tensor *want, double factor)
 {
@@ -24,15 +36,19 @@ static bool same(const double *got, Tensor *want, double factor)
     return true;
 }
 
-/* The likely mistake: one of the list, or a constant factor. */
-static void print_mistake(const double *got, Tensor *want, const Mistake *mistake)
+/* The likely mistake: one of the list, `not_finite` if the first wrong number is not finite, or a constant factor. */
+static void print_mistake(const double *got, Tensor *want, double wrong, const char *not_finite, const Mistake *mistake)
 {
     int largest = 0;
     for (; mistake->why; mistake++) {
-        if (same(got, mistake->result, 1)) {
+        if (same_mistake(got, mistake->result)) {
             say("             %s\n", mistake->why);
             return;
         }
+    }
+    if (!isfinite(wrong)) {
+        say("             %s\n", not_finite);
+        return;
     }
     for (int i = 0; i < tensor_numel(want); i++) {
         largest = fabs(tensor_data(want)[i]) > fabs(tensor_data(want)[largest]) ? i : largest;
@@ -43,7 +59,8 @@ static void print_mistake(const double *got, Tensor *want, const Mistake *mistak
     }
 }
 
-void grade(const char *name, const double *got, Tensor *want, const char *not_finite, const Mistake *mistake)
+static void print_grade(const char *name, const double *got, Tensor *want, const char *not_finite, const Mistake *mistake,
+                        const char *first)
 {
     int i = 0;
     printf("%-12s ", name);
@@ -51,20 +68,62 @@ void grade(const char *name, const double *got, Tensor *want, const char *not_fi
         say("right\n");
         return;
     }
-    if (same(got, tensor_zeros(tensor_shape(want)), 1)) {
+    if (first) {
+        say("not checked: %s must be right first\n", first);
+    } else if (same(got, tensor_zeros(tensor_shape(want)), 1)) {
         say("not written yet\n");
     } else {
         while (agree(got[i], (double)tensor_data(want)[i])) {
             i++;
         }
         say("wrong: number %d of the result is %g, expected %g\n", i, got[i], (double)tensor_data(want)[i]);
-        if (isfinite(got[i])) {
-            print_mistake(got, want, mistake);
-        } else {
-            say("             %s\n", not_finite);
-        }
+        print_mistake(got, want, got[i], not_finite, mistake);
     }
     example_complain("%s in %s is not right yet", name, file);
+}
+
+void grade(const char *name, const double *got, Tensor *want, const char *not_finite, const Mistake *mistake)
+{
+    print_grade(name, got, want, not_finite, mistake, NULL);
+}
+
+/* Calls the answer with a y that is filled with `start`. */
+static void call_from(double start, Answer *answer, double y[MOST_NUMBERS])
+{
+    for (int i = 0; i < MOST_NUMBERS; i++) {
+        y[i] = start;
+    }
+    answer(y);
+}
+
+bool is_right(Answer *answer, Tensor *want)
+{
+    double from_zero[MOST_NUMBERS], from_nan[MOST_NUMBERS];
+    call_from(0, answer, from_zero);
+    call_from(NAN, answer, from_nan);
+    return same(from_zero, want, 1) && same(from_nan, want, 1);
+}
+
+static bool leaves(double start, Answer *answer, Tensor *want)
+{
+    double y[MOST_NUMBERS];
+    call_from(start, answer, y);
+    return same(y, tensor_full(tensor_shape(want), start), 1);
+}
+
+/* If the result is right, NaN shows whether it depends on what y held before. */
+void grade_answer(const char *name, Answer *answer, Tensor *want, const char *not_finite, const Mistake *mistake,
+                  const char *first)
+{
+    double y[MOST_NUMBERS];
+    call_from(0, answer, y);
+    if (same(y, want, 1)) {
+        call_from(NAN, answer, y);
+        not_finite = "y is not 0 at first: set it before you add.";
+    } else if (leaves(0, answer, want) && leaves(1, answer, want)) {
+        first = NULL;                                           /* it is not written, whatever it will call */
+    }
+    print_grade(name, y, want, not_finite, mistake, first);
 }
 
 double adam_gradient(int run, int step)
@@ -145,10 +204,11 @@ Tensor *intervals(IntervalMistake how, const double *p, const int *symbol)
     double low = 0, length = 1;
     for (int i = 0; i < SYMBOLS; i++) {
         double before = 0, old = length;
-        for (int j = 0; j < symbol[i]; j++) {
+        for (int j = how == FIRST_PART_LEFT_OUT; j < symbol[i] + (how == ONE_PART_TOO_MANY); j++) {
             before += p[j];
         }
-        length = how == LENGTH_OF_ONE ? p[symbol[i]] : length * p[symbol[i]];
+        length = how == LENGTH_KEPT ? length : how == LENGTH_OF_ONE ? p[symbol[i]] : length * p[symbol[i]];
+        low = how == LOW_REPLACED ? 0 : low;
         low += how == NOT_MOVED ? 0 : before * (how == MOVED_BY_SHARES ? 1 : how == LENGTH_FIRST ? length : old);
         tensor_mutable_data(t)[2 * i] = (ag_real)low;
         tensor_mutable_data(t)[2 * i + 1] = (ag_real)length;

@@ -8,8 +8,17 @@
 typedef struct { Tensor *result; const char *why; } Mistake;
 
 /* Compares an answer with the library's result. If it is wrong, prints the first wrong number and the likely mistake;
- * `not_finite` if that number is not finite. */
+ * `not_finite` if that number is not finite and no mistake has this result. */
 void grade(const char *name, const double *got, Tensor *want, const char *not_finite, const Mistake *mistake);
+
+/* A call of an answer that sets the numbers of y, at most MOST_NUMBERS. */
+enum { MOST_NUMBERS = 20 };
+typedef void Answer(double *y);
+/* Whether it computes the library's result, whatever y holds before. */
+bool is_right(Answer *answer, Tensor *want);
+/* grade() for such an answer. `first`: an exercise that is not right yet, which the answer may call; or NULL. */
+void grade_answer(const char *name, Answer *answer, Tensor *want, const char *not_finite, const Mistake *mistake,
+                  const char *first);
 
 /* The weight after each of STEPS steps from 1, of the library's Adam and of a wrong one; in RUNS runs. In the second run the
  * gradients are so small that 1e-8 counts. */
@@ -25,7 +34,10 @@ Tensor *wrong_adam(AdamMistake how, double lr);
 
 enum { SYMBOLS = 4 };
 /* The start and the length of the coder's interval after each of SYMBOLS symbols, (2 SYMBOLS): right, or with a mistake. */
-typedef enum { RIGHT_INTERVAL, NOT_MOVED, MOVED_BY_SHARES, LENGTH_FIRST, LENGTH_OF_ONE } IntervalMistake;
+typedef enum {
+    RIGHT_INTERVAL, NOT_MOVED, MOVED_BY_SHARES, LENGTH_FIRST, LENGTH_OF_ONE, ONE_PART_TOO_MANY, LOW_REPLACED, LENGTH_KEPT,
+    FIRST_PART_LEFT_OUT
+} IntervalMistake;
 Tensor *intervals(IntervalMistake how, const double *p, const int *symbol);
 
 #endif

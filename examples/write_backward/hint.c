@@ -103,7 +103,7 @@ static void print_product(const Rule *r, bool to_w)
 {
     bool alone = r->dy + r->w + r->x == 0;
     if (alone || fabs(r->factor - 1) > 1e-3) {
-        printf(" %.3g", r->factor);
+        printf(" %.4g", r->factor);
     }
     print_power("dy", matrix_index[r->dy_at], r->dy);
     print_power("w", r->w_of_row && !to_w ? "i" : "j", r->w);
@@ -154,7 +154,7 @@ static void print_factor_hint(double ratio, bool to_w)
         say("  The sign is wrong.\n");
         return;
     }
-    say("  The constant factor is %.3g times the correct one", ratio);
+    say("  The constant factor is %.4g times the correct one", ratio);
     for (int k = 0; k < (to_w ? 3 : 2); k++) {
         if (fabs(ratio * count[k].n - 1) < 1e-3) {
             say(", as if divided by the number of %s: nothing is averaged here", count[k].what);
@@ -208,14 +208,60 @@ static void print_hint(const ag_real *gradient, bool to_w)
     }
 }
 
+static bool is_zero(const ag_real *gradient, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (gradient[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* `twice`: the gradient after a second call of the rule, which must add to the first result. */
+static bool is_right(const ag_real *once, const ag_real *twice, bool to_w)
+{
+    double want[ITEMS];
+    apply(&correct[to_w], to_w, want);
+    for (int i = 0; i < (to_w ? COLUMNS : ITEMS); i++) {
+        double value = correct[to_w].factor * want[i];
+        if (!(fabs((double)once[i] - value) < 1e-4) || !(fabs((double)twice[i] - 2 * value) < 1e-4)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void print_unwritten(const char *name, const char *other, bool other_is_right)
+{
+    if (other_is_right) {
+        say("  %s is right. %s is not written yet: nothing is added to it.\n", other, name);
+    } else {
+        say("  %s is not written yet: nothing is added to it.\n", name);
+    }
+}
+
 void print_hints(void)
 {
-    ag_real dx[ITEMS] = { 0 }, dw[COLUMNS] = { 0 };
+    ag_real dx[ITEMS] = { 0 }, dw[COLUMNS] = { 0 }, dx_twice[ITEMS], dw_twice[COLUMNS];
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *in[] = { tensor_from(SHAPE(ROWS, COLUMNS), x), tensor_from(SHAPE(COLUMNS), w) };
-    weighted_square.backward(&(AgCustomCall){ .in = in, .n = 2, .y = tensor_zeros(SHAPE(ROWS, COLUMNS)), .dy = dy,
-                                              .dx = (ag_real *const[]){ dx, dw } });
-    print_hint(dx, false);
-    print_hint(dw, true);
+    AgCustomCall call = { .in = in, .n = 2, .y = tensor_zeros(SHAPE(ROWS, COLUMNS)), .dy = dy,
+                          .dx = (ag_real *const[]){ dx, dw } };
+    weighted_square.backward(&call);
+    memcpy(dx_twice, dx, sizeof dx);
+    memcpy(dw_twice, dw, sizeof dw);
+    call.dx = (ag_real *const[]){ dx_twice, dw_twice };
+    weighted_square.backward(&call);
+    if (is_zero(dx, ITEMS)) {
+        print_unwritten("dx", "dw", is_right(dw, dw_twice, true));
+    } else {
+        print_hint(dx, false);
+    }
+    if (is_zero(dw, COLUMNS)) {
+        print_unwritten("dw", "dx", is_right(dx, dx_twice, false));
+    } else {
+        print_hint(dw, true);
+    }
     ag_end(s);
 }

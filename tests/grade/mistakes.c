@@ -16,14 +16,19 @@ void answer_softmax(int n, const double *x, double *y)
     double shift = x[0], sum = 0;
     for (int i = 1; i < n; i++) shift = is("smallest") ? fmin(shift, x[i]) : fmax(shift, x[i]);
     if (is("overflow")) shift = 0;
+    if (is("constant")) shift = 500;
+    if (is("start at 0")) shift = fmax(shift, 0);
+    for (int i = 0; i < n && is("search without last"); i++) shift = i == 0 ? x[0] : i < n - 1 ? fmax(shift, x[i]) : shift;
     if (is("first")) shift = x[0];
     for (int i = 0; i < n; i++) {
-        double e = is("no exp") ? x[i] : is("base 2") ? exp2(x[i] - shift) : exp(is("sign") ? -x[i] : x[i] - shift);
-        y[i] = is("undone") ? 0 : e;
-        if (!(is("last") && i == n - 1)) sum += e;
+        double power = is("sign") ? -x[i] : is("shifted sign") ? shift - x[i] : x[i] - shift;
+        double e = is("no exp") ? x[i] : is("base 2") ? exp2(power) : exp(power);
+        y[i] = is("undone") ? 0 : (is("added") ? y[i] : 0) + (is("sum only") ? exp(x[i]) : e);
+        if (!(is("last") && i == n - 1)) sum += is("numerator only") ? exp(x[i]) : e;
     }
     for (int i = 0; i < n && !is("not divided") && !is("undone"); i++) y[i] /= is("mean") ? sum * n : sum;
-    for (int i = 0; i < n && is("percent"); i++) y[i] *= 100;
+    for (int i = 0; i < n && (is("percent") || is("wrong softmax") || is("zero softmax")); i++)
+        y[i] *= is("zero softmax") ? 0 : 100;
 }
 
 void answer_layer_norm(int n, const double *x, double *y)
@@ -64,15 +69,22 @@ void answer_attention(int n, int k, const double *query, const double *key, cons
     }
     for (int i = 0; i < n && !is("undone"); i++) {
         for (int d = 0; d < k; d++) {
-            y[i * k + d] = 0;
+            if (!is("not set")) y[i * k + d] = 0;
             for (int j = 0; j < n; j++) {
                 double part = is("weights") ? weight[j][i] / sum[j] : weight[i][j] / (is("columns") ? sum[j] : sum[i]);
                 if (is("no softmax") || is("no sum")) part = weight[i][j];
                 const double *of = is("keys") ? key : is("queries") ? query : value;
                 y[i * k + d] += part * at(of, n, k, is("own value") ? i : j, d, "value index");
             }
+            if (is("wrong softmax") || is("zero softmax")) {
+                double row[16];
+                for (int j = 0; j < n; j++) row[j] = log(weight[i][j]);
+                answer_softmax(n, row, row);
+                y[i * k + d] = 0;
+                for (int j = 0; j < n; j++) y[i * k + d] += row[j] * value[j * k + d];
+            }
             if (is("root of result")) y[i * k + d] /= sqrt(k);
-            if (is("mean")) y[i * k + d] /= n;
+            if (is("mean again")) y[i * k + d] /= n;
         }
     }
 }
@@ -103,7 +115,8 @@ void answer_interval(double *low, double *length, const double *p, int symbol)
 {
     if (is("undone")) return;
     double before = 0, old = *length;
-    for (int i = 0; i < symbol; i++) before += is("not moved") ? 0 : p[i];
-    *length = (is("length of one") ? 1 : old) * p[symbol];
+    for (int i = is("from 1"); i < symbol + is("too far"); i++) before += is("not moved") ? 0 : p[i];
+    if (!is("length kept")) *length = (is("length of one") ? 1 : old) * p[symbol];
+    if (is("replaced")) *low = 0;
     *low += before * (is("shares") ? 1 : is("length first") ? *length : old);
 }

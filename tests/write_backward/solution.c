@@ -2,7 +2,7 @@
 #include "exercise.h"
 
 enum { NONE, NO_FORMULA, UNDONE, HALF, OVERWRITES_X, LAST_ROW, ONE_INPUT, UNDECLARED, NOT_A_NUMBER, TOO_LARGE, ADDS_A_BIT,
-       NO_DY, NO_W, NOT_DERIVED, NOT_SQUARED, TRANSPOSED, W_OF_ROW, MEAN };
+       NO_DY, NO_W, NOT_DERIVED, NOT_SQUARED, TRANSPOSED, W_OF_ROW, MEAN, ALMOST_RIGHT, ONLY_W, ONE_INPUT_HALF };
 #ifndef MISTAKE
 #define MISTAKE NONE
 #endif
@@ -26,16 +26,17 @@ static void backward(const AgCustomCall *c)
         ag_real dy = MISTAKE == NO_DY ? 1 : c->dy[k];
         ag_real to_x = dy * 2 * w[MISTAKE == W_OF_ROW ? i : j] * x[at], to_w = dy * x[k] * (MISTAKE == NOT_SQUARED ? 1 : x[k]);
         if (MISTAKE == TOO_LARGE) to_x *= (ag_real)1.04;
+        if (MISTAKE == ALMOST_RIGHT) to_x *= (ag_real)1.004;
         if (MISTAKE == ADDS_A_BIT) to_x += (ag_real)0.02 * dy;
         if (MISTAKE == NO_W) to_x = dy * 2 * x[k];
         if (MISTAKE == NOT_DERIVED) to_x = dy * w[j] * x[k] * x[k];
         if (MISTAKE == MEAN) to_w /= columns;
-        if (MISTAKE == HALF) to_x /= 2;
+        if (MISTAKE == HALF || MISTAKE == ONE_INPUT_HALF) to_x /= 2;
         if (MISTAKE == NOT_A_NUMBER) to_w /= 0 * to_w;
         if (MISTAKE == OVERWRITES_X) dx[k] = to_x;
-        else dx[k] += to_x;
+        else if (MISTAKE != ONLY_W) dx[k] += to_x;
         if (MISTAKE == LAST_ROW) dw[j] = to_w;
-        else if (MISTAKE != ONE_INPUT) dw[j] += to_w;
+        else if (MISTAKE != ONE_INPUT && MISTAKE != ONE_INPUT_HALF) dw[j] += to_w;
     }
 }
 
