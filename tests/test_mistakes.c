@@ -2191,7 +2191,8 @@ START_TEST(modules_and_files)
     MISTAKE("expected PositionalEncoding", nn_positional_encoding((PositionalEncoding *)norm, x));
     MISTAKE("nn_recurrent_new_with: sizes 1 -> 4611686018427387903", nn_gru_new(1, INT64_MAX / 2));
     MISTAKE("nn_linear_new_with: a tensor of", nn_linear_new(INT64_C(1) << 31, INT64_C(1) << 31));
-    MISTAKE("\"l[1]\" in Net is of an array", nn_child(net, l[1], nn_linear_new(1, 1)));
+    Linear *spare = nn_linear_new(1, 1);
+    MISTAKE("\"l[1]\" in Net is of an array", nn_child(net, l[1], spare));
     nn_child_named(net, l[1], nn_linear_new(1, 1), "l%d", 1);
     ck_assert_ptr_eq(nn_find(net, "l1.weight"), net->l[1]->weight);
     REFUSED("model.npz: nn_save writes a safetensors file", nn_save("model.npz", l));
@@ -2199,6 +2200,8 @@ START_TEST(modules_and_files)
     tensor_mutable_bool_data(mask)[0] = 200;
     ck_assert_double_eq(tensor_item(ag_slice(mask, 1, 0, 1)), 1);
     ck_assert_double_eq((double)tensor_data(ag_cast(mask, AG_REAL))[0], 1);
+    void *const made[] = { l, dropout, gru, norm, net, spare };
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) ag_free(made[i]);
     end();
 }
 END_TEST
