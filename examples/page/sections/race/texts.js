@@ -5,8 +5,8 @@ addTexts({
         'Two networks learn the same easy task: return the input, or at choice its opposite, or a matrix times it. Each ' +
             'is a stack of blocks f. One computes f(x) in each block, the other x + f(x), a <em>skip connection</em>. ' +
             'The second figure shows what passes through the blocks: the gradient on its way back, or the signal on its ' +
-            'way forward. Several seeds give a band, from the least to the largest loss. Here are 100 rows, a learning rate of ' +
-            '0.003 and 200 steps, so the numbers are not those of lesson 6.',
+            'way forward. Several seeds give a band, from the least to the largest loss. Here are 100 rows, a learning ' +
+            'rate of 0.003 and 200 steps, so the numbers are not those of lesson 6.',
         '二つのネットワークが、同じやさしい課題を学びます。入力をそのまま返すことです。符号を変えて返す課題と、行列を掛' +
             'けて返す課題も選べます。どちらもブロックfを重ねたものです。一方は各ブロックでf(x)を、もう一方は x + f(x) を' +
             '計算します。後者が<em>スキップ接続</em>です。二つ目の図は、ブロックを通るものを示します。逆向きの勾配か、' +
