@@ -21,7 +21,8 @@ ends() {
     that "text on $other: $*" [ ! -s "$other" ]
 }
 
-for script in examples/run.sh tests/run.sh tests/trust.sh tests/fresh.sh tests/adopt.sh tests/windows.sh packaging/release.sh; do
+for script in examples/run.sh tests/run.sh tests/trust.sh tests/fresh.sh tests/adopt.sh \
+    tests/windows.sh packaging/release.sh; do
     ends 0 stdout "usage: sh $script" "$root/$script" --help
     ends 0 stdout "usage: sh $script" "$root/$script" -h
     ends 2 stderr "$script: there is no " "$root/$script" --nonsense
