@@ -2,9 +2,9 @@
  * into chunks, and the end of a scope releases its chunks.
  *
  * Each scope begins a chunk of its own. A released chunk waits until some others have been released after it. A tensor that is
- * used after its scope has ended is therefore still there, and check_alive can name it. Only the pages of
- * these chunks are returned to the system: to read a tensor in one is no crash, whenever that is. An array that is larger than
- * a chunk has a chunk of its own, which is freed. */
+ * used after its scope has ended is therefore still there, and check_alive can name it. Only the pages of these chunks are
+ * returned to the system, so a read of such a tensor is never a crash. An array that is larger than a chunk has a chunk of its
+ * own, which is freed. */
 #include "memory.h"
 
 #include <pthread.h>

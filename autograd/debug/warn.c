@@ -2,10 +2,10 @@
 #include "internal.h"
 #include "ops/table.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <math.h>
 #include <string.h>
 
 enum { KEPT_STEPS = 4, PASSES_WITHOUT_STEP = 200, STEPS_IN_SCOPE = 20, MAX_KINDS = 32 };

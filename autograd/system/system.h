@@ -61,7 +61,6 @@ int   system_fstat(int fd, struct system_stat *status);
 int   system_open(const char *path, int flags, ...);
 int   system_rename(const char *from, const char *to);              /* replaces `to`, unless that is mapped */
 int   system_unlink(const char *path);
-int   system_mkdir(const char *path, int mode);
 int   flock(int fd, int how);                                       /* of a folder: until the program ends */
 void *mmap(void *at, size_t n, int access, int flags, int fd, off64_t offset);
 int   munmap(void *p, size_t n);
@@ -84,7 +83,6 @@ static inline int poll(struct pollfd *fds, int n, int ms)     { return (void)fds
 #define system_open open
 #define system_rename rename
 #define system_unlink unlink
-#define system_mkdir mkdir
 #endif
 
 #endif

@@ -114,13 +114,6 @@ int system_unlink(const char *path)
     return !to_wide(path, wide) ? -1 : DeleteFileW(wide) ? 0 : failed();
 }
 
-int system_mkdir(const char *path, int mode)
-{
-    wchar_t wide[LONGEST_PATH];
-    (void)mode;
-    return !to_wide(path, wide) ? -1 : CreateDirectoryW(wide, NULL) ? 0 : failed();
-}
-
 /* A folder cannot be locked: a mutex with its number stands for it. A file is locked beyond its end, because others may not
  * read what is locked. */
 int flock(int fd, int how)
