@@ -90,6 +90,7 @@ void system_return_pages(void *p, size_t bytes)
 
 /* ---- threads ------------------------------------------------------------------------------------------------------ */
 
+#ifndef __wasi__                        /* the page has one thread */
 int system_processors(void)
 {
 #ifdef __linux__
@@ -121,10 +122,11 @@ bool system_start_thread(pthread_t *thread, size_t stack_bytes, void *(*run)(voi
     pthread_attr_destroy(&attr);
     return started;
 }
+#endif
 
 void system_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void))
 {
-#ifdef _WIN32
+#if defined(_WIN32) || defined(__wasi__)
     (void)before, (void)in_parent, (void)in_child;
 #else
     pthread_atfork(before, in_parent, in_child);

@@ -25,10 +25,10 @@ SECTIONS = ["gradient", "rule", "spiral", "race", "norm", "softmax", "geometry",
 
 # ---- the engine --------------------------------------------------------------------------------------------------------
 
-# The library's own sources, except those of the system, threads and files, in whose place are those of the folder wasm.
-SOURCES = ["autograd/*.c", "autograd/ops/*.c", "autograd/debug/*.c", "autograd/kernels/*.c", "nn/*.c", "nn/files/*.c",
-           "nn/parallel/*.c", "models/*.c", "examples/page/wasm/*.c", "examples/page/engine/*.c", "examples/page/sha256.c",
-           "examples/page/training.c", "examples/skip_connection/setup.c"]
+# The library's own sources, except those of threads and files, in whose place are those of the folder wasm.
+SOURCES = ["autograd/*.c", "autograd/system/system.c", "autograd/ops/*.c", "autograd/debug/*.c", "autograd/kernels/*.c",
+           "nn/*.c", "nn/files/*.c", "nn/parallel/*.c", "models/*.c", "examples/page/wasm/*.c", "examples/page/engine/*.c",
+           "examples/page/sha256.c", "examples/page/training.c", "examples/skip_connection/setup.c"]
 REPLACED = ["autograd/kernels/threads.c", "nn/files/file.c"]
 
 INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "examples", "autograd/kernels/include",
