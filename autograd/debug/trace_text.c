@@ -118,8 +118,8 @@ static const double *numbers_of(const Tensor *y)
 {
     static const double zeros[2] = { 0, 0 };
     const Op *o = y->op;
-    bool kept = o == &op_table[OP_scale] || o == &op_table[OP_pow_scalar] || o == &op_table[OP_clamp] ||
-                o == &op_table[OP_masked_softmax] || o == &op_table[OP_leaky_relu] || o == &op_table[OP_elu];
+    bool of_unary = o->compute == unary_values && o != &op_table[OP_add_scalar];        /* which keeps its factor of 1 first */
+    bool kept = of_unary || o == &op_table[OP_masked_softmax];
     return !kept ? NULL : y->args ? y->args : zeros;
 }
 
