@@ -8,6 +8,7 @@
 #include <locale.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef __APPLE__
@@ -86,6 +87,20 @@ void system_return_pages(void *p, size_t bytes)
 #else
     (void)p, (void)bytes;
 #endif
+}
+
+/* MemAvailable and SwapFree of /proc/meminfo, which Linux has. */
+double system_free_memory(void)
+{
+    FILE *file = fopen("/proc/meminfo", "r");
+    char line[128];
+    double available = -1, swap = 0, kilobytes;
+    while (file && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "MemAvailable: %lf", &kilobytes) == 1) available = kilobytes * 1024;
+        if (sscanf(line, "SwapFree: %lf", &kilobytes) == 1) swap = kilobytes * 1024;
+    }
+    if (file) fclose(file);
+    return available < 0 ? -1 : available + swap;
 }
 
 /* ---- threads ------------------------------------------------------------------------------------------------------ */

@@ -18,6 +18,7 @@ void  system_free(void *p);
 int64_t system_calls(void);                                         /* how many allocations this thread has made */
 /* Returns the pages that lie in this memory to the system, on Linux. They become zeros. */
 void system_return_pages(void *p, size_t bytes);
+double system_free_memory(void);                                    /* bytes that a program can still get; -1: not told */
 /* Marks memory that must not be touched, for AddressSanitizer to report a use; does nothing in other builds. */
 void memory_poison(void *p, size_t bytes);
 void memory_unpoison(void *p, size_t bytes);
