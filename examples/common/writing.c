@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
+#include "kaeru/translation.h"
 
 /* When writing began, and when the first of `tokens` tokens was there. */
 typedef struct { double began, first; int64_t tokens; } Clock;
@@ -101,33 +102,30 @@ typedef struct { int32_t *ids; int64_t n, prompt; size_t begins; AgRandom random
 /* The prompts of a file. Room for all tokens is allocated. */
 static Row *read_rows(const Writer *w, const Writing *what, int64_t context, int64_t *rows)
 {
-    KaeruText text;
-    if (!kaeru_text_open(&text, what->prompts)) {
+    KaeruLines lines;
+    if (!kaeru_lines_open(&lines, what->prompts)) {
         example_fail("%s", ag_error());
     }
-    Row *row = NULL;
-    *rows = 0;
-    for (const char *line = text.bytes, *end = text.bytes + text.size, *next; line < end; line = next + 1) {
-        next = memchr(line, '\n', (size_t)(end - line));
-        next = next ? next : end;
-        size_t size = (size_t)(next - line), n;
-        size -= size > 0 && line[size - 1] == '\r';
-        row = ag_resize(row, (size_t)*rows, (size_t)*rows + 1, sizeof *row);
-        Row *r = &row[(*rows)++];
-        r->ids = prompt_ids(w, size ? line : NULL, size, &n, &r->begins);
+    if (lines.n == 0) {
+        example_fail("%s: expected a line or more", what->prompts);
+    }
+    Row *row = ag_alloc((size_t)lines.n, sizeof *row);
+    *rows = lines.n;
+    for (int64_t i = 0; i < lines.n; i++) {
+        const KaeruLine *line = &lines.line[i];
+        size_t n;
+        Row *r = &row[i];
+        r->ids = prompt_ids(w, line->size ? line->text : NULL, line->size, &n, &r->begins);
         r->n = r->prompt = (int64_t)n;
         r->random = ag_random_state();
         if (r->n + what->tokens > context) {
             example_fail("%s: line %lld has %lld tokens: with --tokens %lld, they exceed the model's context of %lld",
-                         what->prompts, (long long)*rows, (long long)n, (long long)what->tokens, (long long)context);
+                         what->prompts, (long long)i + 1, (long long)n, (long long)what->tokens, (long long)context);
         }
         r->ids = ag_resize(r->ids, n, n + (size_t)what->tokens, sizeof *r->ids);
         ag_set_owner(r->ids, row);
     }
-    if (*rows == 0) {
-        example_fail("%s: expected a line or more", what->prompts);
-    }
-    kaeru_text_close(&text);
+    kaeru_lines_close(&lines);
     return row;
 }
 
