@@ -26,7 +26,7 @@ typedef struct {
 
 /* ---- the terminal ------------------------------------------------------------------------------------------------ */
 
-static bool shows_colors(void)
+bool example_shows_colors(void)
 {
     const char *none = getenv("NO_COLOR");
     return host_terminal(stdout) && !(none && none[0]);
@@ -249,7 +249,7 @@ void chart_print(const Csv *data, const Chart *chart)
     c->columns = terminal_columns();
     c->wide = utf8 ? 2 : 1;
     c->high = utf8 ? 4 : 1;
-    c->color = shows_colors();
+    c->color = example_shows_colors();
     c->log_y = chart->log_y;
     c->data = data;
     c->n_points = csv_rows(data);

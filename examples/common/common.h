@@ -211,6 +211,8 @@ void progress_end(Progress *p);
 enum { CHART_CURVES = 4 };                                              /* at most */
 typedef struct { const char *title, *x; bool log_y; struct { const char *column, *name; } curve[CHART_CURVES]; } Chart;
 void chart_print(const Csv *data, const Chart *chart);
+/* Whether stdout is a terminal with colors, and the environment variable NO_COLOR is not set. */
+bool example_shows_colors(void);
 
 /* ---- pictures -----------------------------------------------------------------------------------------------------
  * Runs gnuplot on plots/NAME.gp in the output folder, where it reads the data and writes NAME.png and NAME.svg, and prints

@@ -30,6 +30,12 @@ void host_sleep(int seconds)
     nanosleep(&(struct timespec){ .tv_sec = seconds }, NULL);
 }
 
+bool host_is_folder(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
 #ifdef _WIN32
 #include <direct.h>
 #include <io.h>

@@ -198,12 +198,6 @@ static void read_options(int argc, char **argv, const Program *program)
 
 /* ---- the output folder, begin and end ---------------------------------------------------------------------------- */
 
-static bool is_folder(const char *path)
-{
-    struct stat about;
-    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
-}
-
 /* This does not wait for a program that has the lock: its results would be replaced at once. */
 static void lock_folder(const char *path)
 {
@@ -225,7 +219,7 @@ static void make_folder(const char *path)
             int error = host_make_folder(part);
             if (!error) {
                 made_length = (size_t)(p - part);
-            } else if (!is_folder(part)) {
+            } else if (!host_is_folder(part)) {
                 example_fail("--out %s: cannot make the folder %s: %s", path, part,
                              error == EEXIST ? "a file of that name exists" : strerror(error));
             }

@@ -1,9 +1,6 @@
 /* costs.c: what the tokens of a text cost, as colors and as a curve. */
 #include "costs.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "common/common.h"
 #include "tokens.h"
 
@@ -13,7 +10,7 @@ enum { ROWS = 200 };
 void show_text(const Predictor *p, const float *bits)
 {
     static const struct { float bits; int color; } level[] = { { 10, 35 }, { 6, 31 }, { 3, 33 }, { 1, 32 }, { 0, 0 } };
-    bool colors = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+    bool colors = example_shows_colors();
     KaeruTextStream stream = { .out = stdout };
     for (int64_t i = 0; i < p->count; i++) {
         int k = 0;

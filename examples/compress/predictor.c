@@ -3,8 +3,8 @@
 #include "predictor.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
+#include "common/host.h"
 #include "gpt/gpt_commands.h"
 #include "kaeru/autograd.h"
 #include "llama/llama_commands.h"
@@ -100,9 +100,8 @@ static void learn(Learner *l, Tensor *scores, Tensor *targets, double rate)
 
 static void open_model(Predictor *p, const char *path)
 {
-    struct stat about;
     Writer w;
-    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
+    if (host_is_folder(path)) {
         KaeruVocab *v;
         Llama *m = model_of_folder(path, &v, LLAMA_REALS, NULL);
         w = llama_writer(m, v);
