@@ -73,7 +73,7 @@ void report_block(Run **r, int64_t n)
     picture_draw("skip_connection");
 }
 
-static void print_factors(const char *when, const Blocks b[2])
+static void print_factors(const char *when, const Blocks *b)
 {
     say("%s, a block multiplies the gradient by %.3g and the signal by %.3g; with skip connections by %.3g and %.3g.\n",
         when, gradient_factor(&b[0]), signal_factor(&b[0]), gradient_factor(&b[1]), signal_factor(&b[1]));
