@@ -7,37 +7,34 @@
 /* A usual mistake: its result, and what to do. `why` is NULL after the last one. */
 typedef struct { Tensor *result; const char *why; } Mistake;
 
-/* Compares an answer with the library's result. If it is wrong, prints the first wrong number and the likely mistake;
- * `not_finite` if that number is not finite and no mistake has this result. */
-void grade(const char *name, const double *got, Tensor *want, const char *not_finite, const Mistake *mistake);
-
-/* A call of an answer that sets the numbers of y, at most MOST_NUMBERS. */
-enum { MOST_NUMBERS = 20 };
+/* Calls an answer, which sets the numbers of y, at most MOST_NUMBERS. */
+enum { MOST_NUMBERS = 160 };
 typedef void Answer(double *y);
-/* Whether it computes the library's result, whatever y holds before. */
+/* A copy of `numbers` for such a call to give to the answer, which must not change it. */
+const double *lend(const double *numbers, int n);
+
+/* More calls of an answer, whose first ones were right: other sizes, or large numbers. `why` says what is wrong if their results
+ * are. `answer` is NULL after the last one. */
+typedef struct { Answer *answer; Tensor *want; const char *why; } MoreCalls;
+
+typedef struct {
+    const char *name;
+    Answer *answer;
+    Tensor *want;                       /* the library's result */
+    const Mistake *mistakes;
+    bool (*explain)(const double *y);   /* prints the mistake if it finds it in these results; or NULL */
+    const char *not_finite;             /* what to do if a result is not finite, and no mistake has this result */
+    const char *first;                  /* an exercise that is not right yet, which the answer may call; or NULL */
+    const MoreCalls *more;              /* or NULL */
+} Exercise;
+
+/* Compares an answer with the library's result. If it is wrong, prints how, and the likely mistake. */
+void grade(const Exercise *e);
+/* Whether the answer computes the library's result, whatever y holds before. */
 bool is_right(Answer *answer, Tensor *want);
-/* grade() for such an answer. `first`: an exercise that is not right yet, which the answer may call; or NULL. */
-void grade_answer(const char *name, Answer *answer, Tensor *want, const char *not_finite, const Mistake *mistake,
-                  const char *first);
-
-/* The weight after each of STEPS steps from 1, of the library's Adam and of a wrong one; in RUNS runs. In the second run the
- * gradients are so small that 1e-8 counts. */
-enum { RUNS = 2, STEPS = 4 };
-double adam_gradient(int run, int step);                                /* step: from 0 */
-Tensor *library_adam(double lr);
-typedef enum {
-    UNCORRECTED, M_UNCORRECTED, V_UNCORRECTED, NOT_SQUARED, NO_AVERAGES, NO_M, UPHILL, NO_ROOT, NO_EPS, EPS_IN_ROOT, EXCHANGED,
-    NO_SHARE, FORGETS, ONE_STEP_LATE, ADAM_MISTAKES
-} AdamMistake;
-extern const char *const adam_mistake[ADAM_MISTAKES];                   /* what to do */
-Tensor *wrong_adam(AdamMistake how, double lr);
-
-enum { SYMBOLS = 4 };
-/* The start and the length of the coder's interval after each of SYMBOLS symbols, (2 SYMBOLS): right, or with a mistake. */
-typedef enum {
-    RIGHT_INTERVAL, NOT_MOVED, MOVED_BY_SHARES, LENGTH_FIRST, LENGTH_OF_ONE, ONE_PART_TOO_MANY, LOW_REPLACED, LENGTH_KEPT,
-    FIRST_PART_LEFT_OUT
-} IntervalMistake;
-Tensor *intervals(IntervalMistake how, const double *p, const int *symbol);
+/* Whether these are the numbers of the tensor, as an answer with a mistake computes them. */
+bool same_mistake(const double *got, const Tensor *result);
+/* Reports that an exercise is not right, after its mistakes. */
+void complain(const char *name);
 
 #endif

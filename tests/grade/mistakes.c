@@ -54,7 +54,7 @@ static double at(const double *rows, int n, int k, int i, int d, const char *mis
 
 void answer_attention(int n, int k, const double *query, const double *key, const double *value, double *y)
 {
-    double weight[16][16], sum[16] = { 0 };
+    double weight[16][16], sum[16] = { 0 }, largest = 0;
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) {
             double score = 0;
@@ -63,7 +63,14 @@ void answer_attention(int n, int k, const double *query, const double *key, cons
                 score += at(query, n, k, q, d, "query index") * at(key, n, k, p, d, "key index");
             if (is("times root")) score *= sqrt(k);
             else if (!is("no root") && !is("root of result")) score /= is("k") ? k : is("n") ? sqrt(n) : sqrt(k);
-            weight[i][j] = is("no softmax") ? score : is("even") ? 1 : exp(score);
+            weight[i][j] = score;
+            largest = fmax(largest, score);
+        }
+    }
+    if (is("no sum") || is("no largest")) largest = 0;
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n && !is("no softmax"); j++) {
+            weight[i][j] = is("even") ? 1 : exp(weight[i][j] - largest);
             sum[is("columns") ? j : i] += weight[i][j];
         }
     }
