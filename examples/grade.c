@@ -373,7 +373,8 @@ static void grade_attention(void)
         { ag_matmul(ag_div(e, ag_sum(e)), v), over_keys },
         { ag_matmul(ag_transpose(weights, 0, 1), v), "The weights are exchanged: word i uses those of query i." },
         { attend(ag_transpose(scaled, 0, 1), v), "You exchanged queries and keys." },
-        { attend(ag_matmul(tensor_ones(SHAPE(N, 1)), ag_slice(scaled, 0, 0, 1)), v), "Each word has its own query: the score of word i takes query i." },
+        { attend(ag_matmul(tensor_ones(SHAPE(N, 1)), ag_slice(scaled, 0, 0, 1)), v),
+          "Each word has its own query: the score of word i takes query i." },
         { attend(scores_of(q, q), v), score }, { attend(scores_of(k, k), v), score }, { attend(scores_of(q, v), v), score },
         { attend(scores_of(k, v), v), score }, { attend(distances_of(q, k), v), score },
         { attend(scores_of(ag_mul(q, but_last), k), v), "The inner product leaves out the last number: it adds up all k." },
@@ -466,8 +467,7 @@ static void grade_mask(void)
     }
     printf("%-12s ", "causal_mask");
     if (memcmp(&got, &again, sizeof got) != 0) {
-        say("wrong: a second call with the same input has another result\n");
-        say("             %s\n", "Set each variable before you add to it, and keep nothing from one call to the next (static).");
+        report_other_result();
     } else if (wrong < 0) {
         say("right\n");
         return;

@@ -99,6 +99,12 @@ static void print_hint(const char *what)
     say("             %s\n", what);
 }
 
+void report_other_result(void)
+{
+    say("wrong: a second call with the same input has another result\n");
+    print_hint("Set each variable before you add to it, and keep nothing from one call to the next (static).");
+}
+
 static void print_wrong(const double *got, const Tensor *want)
 {
     int i = first_wrong(got, want, 1);
@@ -169,8 +175,7 @@ static bool print_grade(const Exercise *e)
         say("wrong: the function changes its input\n");
         print_hint("The input belongs to the caller: write only to the result.");
     } else if (memcmp(y, again, (size_t)n * sizeof *y) != 0) {
-        say("wrong: a second call with the same input has another result\n");
-        print_hint("Set each variable before you add to it, and keep nothing from one call to the next (static).");
+        report_other_result();
     } else if (unset >= 0) {
         say("wrong: number %d of the result is not set\n", unset);
         print_hint("Each number of the result must be set: look at where the loop begins and ends.");

@@ -34,6 +34,8 @@ void grade(const Exercise *e);
 bool is_right(Answer *answer, Tensor *want);
 /* Whether these are the numbers of the tensor, as an answer with a mistake computes them. */
 bool same_mistake(const double *got, const Tensor *result);
+/* Reports that a second call with the same input has another result. */
+void report_other_result(void);
 /* Reports that an exercise is not right, after its mistakes. */
 void complain(const char *name);
 

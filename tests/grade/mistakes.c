@@ -13,7 +13,9 @@ static bool is(const char *mistake)
 
 void answer_softmax(int n, const double *x, double *y)
 {
-    double shift = x[0], sum = 0;
+    static double kept;
+    double shift = x[0], sum = is("static") ? kept : is("tiny") ? 1e-5 : 0;
+    if (is("input")) *(double *)x += 1;
     for (int i = 1; i < n; i++) shift = is("smallest") ? fmin(shift, x[i]) : fmax(shift, x[i]);
     if (is("overflow")) shift = 0;
     if (is("constant")) shift = 500;
@@ -22,29 +24,41 @@ void answer_softmax(int n, const double *x, double *y)
     if (is("first")) shift = x[0];
     for (int i = 0; i < n; i++) {
         double power = is("sign") ? -x[i] : is("shifted sign") ? shift - x[i] : x[i] - shift;
+        if (is("int")) power = trunc(x[i]) - trunc(shift);
         double e = is("no exp") ? x[i] : is("base 2") ? exp2(power) : exp(power);
         y[i] = is("undone") ? 0 : (is("added") ? y[i] : 0) + (is("sum only") ? exp(x[i]) : e);
-        if (!(is("last") && i == n - 1)) sum += is("numerator only") ? exp(x[i]) : e;
+        if (!(is("last") && i == n - 1) && !(is("size") && i > 4)) sum += is("numerator only") ? exp(x[i]) : e;
+        if (is("at once")) y[i] /= sum;
     }
-    for (int i = 0; i < n && !is("not divided") && !is("undone"); i++) y[i] /= is("mean") ? sum * n : sum;
+    kept = sum;
+    if (is("by mean")) sum /= n;
+    for (int i = 0; i < n && !is("not divided") && !is("undone") && !is("at once"); i++) y[i] /= is("mean") ? sum * n : sum;
+    for (int i = 0; i < n && is("log"); i++) y[i] = x[i] - shift - log(sum);
     for (int i = 0; i < n && (is("percent") || is("wrong softmax") || is("zero softmax")); i++)
         y[i] *= is("zero softmax") ? 0 : 100;
 }
 
 void answer_layer_norm(int n, const double *x, double *y)
 {
-    double mean = 0, variance = 0;
-    for (int i = 0; i < n; i++) mean += x[i] / (is("sum") ? 1 : n);
-    for (int i = 0; i < n; i++) {
-        double d = is("mean in variance") ? x[i] : x[i] - mean;
+    double mean = 0, variance = 0, running = 0;
+    int used = is("last") ? n - 1 : n;
+    for (int i = 0; i < used; i++) mean += x[i] / (is("sum") ? 1 : n);
+    if (is("int")) mean = trunc(mean);
+    if (is("middle")) mean = x[n / 2];
+    if (is("rms")) mean = 0;
+    for (int i = 0; i < used; i++) {
+        running += x[i] / n;
+        double d = is("mean in variance") || is("one pass") ? x[i] : x[i] - (is("at once") ? running : mean);
         variance += (is("absolute") ? fabs(d) : d * d) / (is("n - 1") ? n - 1 : is("sum of squares") ? 1 : n);
     }
+    if (is("one pass")) variance -= mean * mean;
     if (is("no mean")) mean = 0;
-    double divisor = sqrt(variance + (is("no eps") ? 0 : 1e-5));
+    double divisor = sqrt(variance + (is("no eps") ? 0 : is("eps") ? 1e-3 : 1e-5));
+    if (is("times")) divisor = 1 / divisor;
     if (is("eps outside")) divisor = sqrt(variance) + 1e-5;
     if (is("variance")) divisor = variance + 1e-5;
     if (is("no divisor") || is("zero")) divisor = is("no divisor");
-    for (int i = 0; i < n; i++) y[i] = is("undone") ? 0 : (x[i] - mean) / divisor;
+    for (int i = 0; i < n - is("unset"); i++) y[i] = is("undone") ? 0 : (x[i] - mean) / divisor;
 }
 
 static double at(const double *rows, int n, int k, int i, int d, const char *misread)
@@ -54,15 +68,24 @@ static double at(const double *rows, int n, int k, int i, int d, const char *mis
 
 void answer_attention(int n, int k, const double *query, const double *key, const double *value, double *y)
 {
-    double weight[16][16], sum[16] = { 0 }, largest = 0;
+    double weight[16][16], sum[16] = { 0 }, unscaled[16], largest = 0, all = 0;
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) {
             double score = 0;
             int q = is("exchanged") ? j : i, p = is("exchanged") ? i : j;
-            for (int d = 0; d < k; d++)
-                score += at(query, n, k, q, d, "query index") * at(key, n, k, p, d, "key index");
+            if (is("not reset") && i > 0) score = unscaled[j];
+            for (int d = 0; d < k - is("without last number"); d++) {
+                double a = at(query, n, k, is("query 0") ? 0 : q, d, "query index"), b = at(key, n, k, p, d, "key index");
+                if (is("key score")) a = key[q * k + d];
+                score += is("far") ? -(a - b) * (a - b) : a * b;
+            }
+            unscaled[j] = score;
             if (is("times root")) score *= sqrt(k);
+            else if (is("int")) score /= (int)sqrt(k);
+            else if (is("root of 8")) score /= sqrt(8);
             else if (!is("no root") && !is("root of result")) score /= is("k") ? k : is("n") ? sqrt(n) : sqrt(k);
+            if ((is("mask") && j > i) || (is("not itself") && j == i) || (is("without last word") && j == n - 1))
+                score = -INFINITY;
             weight[i][j] = score;
             largest = fmax(largest, score);
         }
@@ -71,7 +94,8 @@ void answer_attention(int n, int k, const double *query, const double *key, cons
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n && !is("no softmax"); j++) {
             weight[i][j] = is("even") ? 1 : exp(weight[i][j] - largest);
-            sum[is("columns") ? j : i] += weight[i][j];
+            sum[is("columns") ? j : i] += is("size") && j > 4 ? 0 : weight[i][j];
+            all += weight[i][j];
         }
     }
     for (int i = 0; i < n && !is("undone"); i++) {
@@ -79,6 +103,8 @@ void answer_attention(int n, int k, const double *query, const double *key, cons
             if (!is("not set")) y[i * k + d] = 0;
             for (int j = 0; j < n; j++) {
                 double part = is("weights") ? weight[j][i] / sum[j] : weight[i][j] / (is("columns") ? sum[j] : sum[i]);
+                if (is("all")) part = weight[i][j] / all;
+                for (int l = 0; l < n && is("best only"); l++) part = weight[i][l] > weight[i][j] ? 0 : l == 0 ? 1 : part;
                 if (is("no softmax") || is("no sum")) part = weight[i][j];
                 const double *of = is("keys") ? key : is("queries") ? query : value;
                 y[i * k + d] += part * at(of, n, k, is("own value") ? i : j, d, "value index");
@@ -98,6 +124,10 @@ void answer_attention(int n, int k, const double *query, const double *key, cons
 
 bool answer_sees(int i, int j)
 {
+    static int calls;
+    if (is("static")) return j <= i && calls++ < 50;
+    if (is("window")) return j <= i && i - j < 3;
+    if (is("char")) return (signed char)j <= (signed char)i;
     return is("undone") ? false : is("not itself") ? j < i : is("later") ? j >= i : is("all") ? true : is("only later") ? j > i
            : is("only itself") ? i == j : is("one too many") ? j <= i + 1 : j <= i;
 }
@@ -106,14 +136,26 @@ void answer_adam(double *w, double *m, double *v, double dw, int step, double lr
 {
     if (is("undone")) return;
     double beta1 = is("exchanged") ? 0.999 : 0.9, beta2 = is("exchanged") ? 0.9 : 0.999, old_m = *m, old_v = *v;
-    int steps = is("early") ? step - 1 : is("late") ? step + 1 : step;
-    double start_m = is("uncorrected") || is("m uncorrected") ? 1 : 1 - pow(beta1, steps);
-    double start_v = is("uncorrected") || is("v uncorrected") ? 1 : 1 - pow(beta2, steps);
-    *m = beta1 * *m + (is("share") ? 1 : 1 - beta1) * dw;
-    *v = beta2 * *v + (is("share") ? 1 : 1 - beta2) * (is("square") ? dw : dw * dw);
-    double squares = *v / start_v, eps = is("no eps") ? 0 : 1e-8;
-    double root = is("root") ? squares + eps : is("eps in root") ? sqrt(squares + eps) : sqrt(squares) + eps;
-    double change = is("descent") ? lr * dw : lr * (is("dw") ? dw : *m / start_m) / root;
+    int steps = is("early") ? step - 1 : is("late") ? step + 1 : is("no power") ? 1 : step;
+    static int calls;
+    calls++;
+    if (is("static")) steps = calls;
+    if (is("short")) beta2 = 0.99;
+    if (is("decays")) dw += 0.01 * *w;
+    double base1 = is("starts exchanged") ? beta2 : beta1, base2 = is("starts exchanged") ? beta1 : beta2;
+    double start_m = is("uncorrected") || is("m uncorrected") ? 1 : 1 - pow(base1, steps);
+    double start_v = is("uncorrected") || is("v uncorrected") ? 1 : 1 - pow(base2, steps);
+    *m = beta1 * *m + (is("share") || is("share of m") ? 1 : 1 - beta1) * dw;
+    if (is("square of m")) dw = *m;
+    if (is("float")) dw = (double)(float)(dw * dw) / dw;
+    *v = beta2 * *v + (is("share") || is("share of v") ? 1 : 1 - beta2) * (is("square") ? dw : dw * dw);
+    if (is("stores")) *m /= start_m, *v /= start_v, start_m = start_v = 1;
+    double squares = (is("w first") ? old_v : *v) / start_v, eps = is("no eps") ? 0 : is("eps") ? 1e-6 : 1e-8;
+    double root = is("eps early") ? (sqrt(*v) + eps) / sqrt(start_v) : is("root") ? squares + eps :
+                  is("eps in root") ? sqrt(squares + eps) : sqrt(squares) + eps;
+    double average = is("dw") ? dw : (is("w first") ? old_m : *m) / start_m;
+    double change = is("descent") ? lr * dw : (is("rate") ? 0.001 : lr) * average / root;
+    if (is("replaced")) *w = 0;
     *w -= is("uphill") ? -change : is("half") ? change / 2 : change;
     if (is("forgets")) *m = old_m, *v = old_v;
 }
@@ -125,5 +167,18 @@ void answer_interval(double *low, double *length, const double *p, int symbol)
     for (int i = is("from 1"); i < symbol + is("too far"); i++) before += is("not moved") ? 0 : p[i];
     if (!is("length kept")) *length = (is("length of one") ? 1 : old) * p[symbol];
     if (is("replaced")) *low = 0;
-    *low += before * (is("shares") ? 1 : is("length first") ? *length : old);
+    if (is("one part")) before = symbol > 0 ? p[symbol - 1] : 0;
+    if (is("from the end")) before = 1 - before - p[symbol];
+    if (is("even")) before = symbol / 4.0, *length = old / 4;
+    if (is("downward")) before = -before;
+    if (is("divided")) *length = old / p[symbol];
+    if (is("float")) before = (double)(float)before;
+    if (is("loop")) {
+        *length = old;
+        for (int i = 0; i < symbol; i++) *low += *length * p[i], *length -= *length * p[i];
+        *length *= p[symbol], before = 0;
+    }
+    double end = is("length for end") ? *low : 0;
+    *low += before * (is("shares") ? 1 : is("length first") ? *length : is("of low") ? *low : old - end);
+    if (is("end")) *length += *low;
 }
