@@ -26,6 +26,21 @@ static bool is_unwritten(Tensor **in, int i)
     return squares == 0;
 }
 
+/* Whether the rule is right for another shape, too. Says so if it is not. */
+static bool other_shape_is_right(void)
+{
+    enum { MORE_ROWS = 4, MORE_COLUMNS = 5 };
+    Tensor *in[] = { tensor_uniform(SHAPE(MORE_ROWS, MORE_COLUMNS), -1, 1), tensor_uniform(SHAPE(MORE_COLUMNS), -1, 1) };
+    tensor_set_requires_grad(in[0], true);
+    tensor_set_requires_grad(in[1], true);
+    bool right = ag_gradcheck(call, NULL, in, 2, NULL);
+    if (!right) {
+        say("  The rule is right for x of %d rows and %d columns, but not for %d and %d: use rows and columns.\n", ROWS, COLUMNS,
+            MORE_ROWS, MORE_COLUMNS);
+    }
+    return right;
+}
+
 /* A usage error inside the rule, such as reading a value that the operation does not declare. */
 static void report_usage_error(const char *message)
 {
@@ -104,12 +119,16 @@ int main(int argc, char **argv)
     FILE *report = report_begin();
     bool right = ag_gradcheck(call, NULL, in, 2, report);
     report_end(report);
-    if (right) {
-        show_explanation(in);
-    } else if (is_unwritten(in, 0) && is_unwritten(in, 1)) {
+    if (!right && is_unwritten(in, 0) && is_unwritten(in, 1)) {
         example_complain("the backward rule in %s is not written yet: nothing arrives at x and w", file);
+    } else if (print_side_effects()) {
+        example_complain("the backward rule in %s is not right yet", file);
+    } else if (right && other_shape_is_right()) {
+        show_explanation(in);
     } else {
-        print_hints();
+        if (!right) {
+            print_hints();
+        }
         example_complain("the backward rule in %s is not right yet", file);
     }
     ag_end(s);

@@ -13,6 +13,46 @@ enum { ROWS = 2, COLUMNS = 3, ITEMS = ROWS * COLUMNS, MOST_POWER = 3 };
 static const ag_real x[ITEMS] = { 0.7, -1.1, 1.3, 0.9, 0.6, -1.7 }, w[COLUMNS] = { 1.2, -0.8, 0.65 },
                      dy[ITEMS] = { 0.55, -1.4, 1.9, 0.75, -0.95, 1.6 };
 
+typedef struct { ag_real dx[ITEMS], dw[COLUMNS]; } Gradients;
+
+/* Runs the rule on copies of these numbers, all multiplied by `scale`. It adds to `to`. Returns whether it leaves them as they
+ * were. */
+static bool run_rule(double scale, Gradients *to)
+{
+    ag_real numbers[3][ITEMS] = { { 0 } }, gradient[ITEMS];
+    AgScope s = ag_begin(AG_NO_GRAD);
+    for (int i = 0; i < ITEMS; i++) {
+        numbers[0][i] = (ag_real)(scale * (double)x[i]);
+        numbers[1][i] = (ag_real)(i < COLUMNS ? scale * (double)w[i] : 0);
+        numbers[2][i] = gradient[i] = (ag_real)(scale * (double)dy[i]);
+    }
+    Tensor *in[] = { tensor_from(SHAPE(ROWS, COLUMNS), numbers[0]), tensor_from(SHAPE(COLUMNS), numbers[1]) };
+    AgCustomCall call = { .in = in, .n = 2, .y = tensor_zeros(SHAPE(ROWS, COLUMNS)), .dy = gradient,
+                          .dx = (ag_real *const[]){ to->dx, to->dw } };
+    weighted_square.forward(&call);
+    weighted_square.backward(&call);
+    bool same = memcmp(tensor_data(in[0]), numbers[0], sizeof numbers[0]) == 0 &&
+                memcmp(tensor_data(in[1]), numbers[1], COLUMNS * sizeof(ag_real)) == 0 &&
+                memcmp(gradient, numbers[2], sizeof numbers[2]) == 0;
+    ag_end(s);
+    return same;
+}
+
+bool print_side_effects(void)
+{
+    Gradients once = { 0 }, again = { 0 };
+    if (!run_rule(1, &once)) {
+        say("  The rule changes x, w or dy, which others read: write only to dx and dw.\n");
+        return true;
+    }
+    run_rule(1, &again);
+    if (memcmp(&once, &again, sizeof once) != 0) {
+        say("  A second call with the same numbers has another result: keep nothing from one call to the next (static).\n");
+        return true;
+    }
+    return false;
+}
+
 /* How an entry (i, j) of a matrix is found; the first one is correct. */
 enum { BY_ROWS, BY_ROWS_WRONG, BY_COLUMNS, PLACES };
 static int place(int how, int i, int j)
@@ -163,8 +203,79 @@ static void print_factor_hint(double ratio, bool to_w)
     say(".\n");
 }
 
-/* The correct result and something else: prints what else. */
-static void print_rest(const double *got, bool to_w)
+/* Mistakes that are no product of powers. */
+typedef enum { FIRST_ROW, LAST_ROW, FIRST_COLUMN, LAST_COLUMN, ALL_COLUMNS, SUM_OF_ROW, NO_SIGN, SLIPS } Slip;
+static const char *const slip_text[SLIPS] = {
+    [FIRST_ROW] = "  %s leaves out the first row: the loop must begin there.\n",
+    [LAST_ROW] = "  %s leaves out the last row: the loop must reach it.\n",
+    [FIRST_COLUMN] = "  %s leaves out the first column: the loop must begin there.\n",
+    [LAST_COLUMN] = "  %s leaves out the last column: the loop must reach it.\n",
+    [ALL_COLUMNS] = "  Each entry of %s adds up all columns: only column j counts for w[j].\n",
+    [SUM_OF_ROW] = "  %s takes the sum of a row of dy: y[i][j] has only dy[i][j].\n",
+    [NO_SIGN] = "  %s loses the sign of x: the derivative of x^2 is 2 x, also below 0.\n",
+};
+
+/* The correct result but for this slip. */
+static void apply_slip(Slip how, bool to_w, double result[ITEMS])
+{
+    memset(result, 0, ITEMS * sizeof *result);
+    for (int k = 0; k < ITEMS; k++) {
+        int i = k / COLUMNS, j = k % COLUMNS;
+        double g = how == SUM_OF_ROW ? 0 : (double)dy[k], value = (double)x[k];
+        for (int c = 0; c < COLUMNS && how == SUM_OF_ROW; c++) {
+            g += (double)dy[i * COLUMNS + c];
+        }
+        if ((how == FIRST_ROW && i == 0) || (how == LAST_ROW && i == ROWS - 1) || (how == FIRST_COLUMN && j == 0) ||
+            (how == LAST_COLUMN && j == COLUMNS - 1)) {
+            continue;
+        }
+        if (!to_w) {
+            result[k] = 2 * g * (double)w[j] * (how == NO_SIGN ? fabs(value) : value);
+        }
+        for (int c = 0; c < COLUMNS && to_w; c++) {
+            result[c] += c == j || how == ALL_COLUMNS ? g * value * value : 0;
+        }
+    }
+}
+
+/* Whether the result has one of these slips. Prints it. With two rows, dw without the first one is also that of a rule which
+ * overwrites it; the gradient check says so. */
+static bool print_slip(const double *got, bool to_w)
+{
+    for (Slip how = 0; how < SLIPS; how++) {
+        double result[ITEMS];
+        bool applies = how == ALL_COLUMNS ? to_w : how == NO_SIGN || how == FIRST_ROW ? !to_w : true;
+        apply_slip(how, to_w, result);
+        if (applies && fabs(factor_between(got, result, to_w ? COLUMNS : ITEMS) - 1) < 1e-3) {
+            say(slip_text[how], to_w ? "dw" : "dx");
+            return true;
+        }
+    }
+    return false;
+}
+
+/* dx and dw are products of three of the numbers, so numbers that are 16 times smaller make them 16^3 times smaller. Prints what
+ * is likely if they do not. */
+static void print_if_not_product(const double *got, bool to_w)
+{
+    const double scale = 1.0 / 16;
+    Gradients small = { 0 };
+    bool product = true, constant = true;
+    run_rule(scale, &small);
+    for (int i = 0; i < (to_w ? COLUMNS : ITEMS); i++) {
+        double value = (double)(to_w ? small.dw[i] : small.dx[i]);
+        product = product && (!isfinite(got[i]) || fabs(value / pow(scale, 3) - got[i]) <= 1e-3 * (1 + fabs(got[i])));
+        constant = constant && value == got[i];
+    }
+    if (constant) {
+        say("  %s does not depend on x, w and dy: compute it from them.\n", to_w ? "dw" : "dx");
+    } else if (!product) {
+        say("  %s is not proportional to dy, w and x: does a variable of type int cut off fractions?\n", to_w ? "dw" : "dx");
+    }
+}
+
+/* The correct result and something else: prints what else. Returns false if it cannot tell. */
+static bool print_rest(const double *got, bool to_w)
 {
     double rest[ITEMS];
     Rule r = { 0 };
@@ -172,10 +283,12 @@ static void print_rest(const double *got, bool to_w)
     for (int i = 0; i < (to_w ? COLUMNS : ITEMS); i++) {
         rest[i] = got[i] - correct[to_w].factor * rest[i];
     }
-    if (find_rule(rest, to_w, &(Rule){ .factor = 1 }, &r)) {
-        say("  Your rule computes the correct %s plus%s", to_w ? "dw" : "dx", to_w ? " the sum of all" : "");
-        print_product(&r, to_w);
+    if (!find_rule(rest, to_w, &(Rule){ .factor = 1 }, &r)) {
+        return false;
     }
+    say("  Your rule computes the correct %s plus%s", to_w ? "dw" : "dx", to_w ? " the sum of all" : "");
+    print_product(&r, to_w);
+    return true;
 }
 
 static void print_hint(const ag_real *gradient, bool to_w)
@@ -186,8 +299,13 @@ static void print_hint(const ag_real *gradient, bool to_w)
     for (int i = 0; i < (to_w ? COLUMNS : ITEMS); i++) {
         got[i] = (double)gradient[i];
     }
+    if (print_slip(got, to_w)) {
+        return;
+    }
     if (!find_rule(got, to_w, want, &r)) {
-        print_rest(got, to_w);
+        if (!print_rest(got, to_w)) {
+            print_if_not_product(got, to_w);
+        }
         return;
     }
     if (differences(&r, want) == 0) {
@@ -243,25 +361,18 @@ static void print_unwritten(const char *name, const char *other, bool other_is_r
 
 void print_hints(void)
 {
-    ag_real dx[ITEMS] = { 0 }, dw[COLUMNS] = { 0 }, dx_twice[ITEMS], dw_twice[COLUMNS];
-    AgScope s = ag_begin(AG_NO_GRAD);
-    Tensor *in[] = { tensor_from(SHAPE(ROWS, COLUMNS), x), tensor_from(SHAPE(COLUMNS), w) };
-    AgCustomCall call = { .in = in, .n = 2, .y = tensor_zeros(SHAPE(ROWS, COLUMNS)), .dy = dy,
-                          .dx = (ag_real *const[]){ dx, dw } };
-    weighted_square.backward(&call);
-    memcpy(dx_twice, dx, sizeof dx);
-    memcpy(dw_twice, dw, sizeof dw);
-    call.dx = (ag_real *const[]){ dx_twice, dw_twice };
-    weighted_square.backward(&call);
-    if (is_zero(dx, ITEMS)) {
-        print_unwritten("dx", "dw", is_right(dw, dw_twice, true));
+    Gradients once = { 0 };
+    run_rule(1, &once);
+    Gradients twice = once;
+    run_rule(1, &twice);
+    if (is_zero(once.dx, ITEMS)) {
+        print_unwritten("dx", "dw", is_right(once.dw, twice.dw, true));
     } else {
-        print_hint(dx, false);
+        print_hint(once.dx, false);
     }
-    if (is_zero(dw, COLUMNS)) {
-        print_unwritten("dw", "dx", is_right(dx, dx_twice, false));
+    if (is_zero(once.dw, COLUMNS)) {
+        print_unwritten("dw", "dx", is_right(once.dx, twice.dx, false));
     } else {
-        print_hint(dw, true);
+        print_hint(once.dw, true);
     }
-    ag_end(s);
 }

@@ -2,6 +2,10 @@
 #ifndef KAERU_EXAMPLES_HINT_H
 #define KAERU_EXAMPLES_HINT_H
 
+#include <stdbool.h>
+
+/* Whether the rule changes what it reads, or has another result in a second call. Prints it if so. */
+bool print_side_effects(void);
 /* Prints what the rule of weighted_square computes, if it is a product of powers of dy, w and x, and how it differs from the
  * correct one. */
 void print_hints(void);

@@ -2,7 +2,8 @@
 #include "exercise.h"
 
 enum { NONE, NO_FORMULA, UNDONE, HALF, OVERWRITES_X, LAST_ROW, ONE_INPUT, UNDECLARED, NOT_A_NUMBER, TOO_LARGE, ADDS_A_BIT,
-       NO_DY, NO_W, NOT_DERIVED, NOT_SQUARED, TRANSPOSED, W_OF_ROW, MEAN, ALMOST_RIGHT, ONLY_W, ONE_INPUT_HALF };
+       NO_DY, NO_W, NOT_DERIVED, NOT_SQUARED, TRANSPOSED, W_OF_ROW, MEAN, ALMOST_RIGHT, ONLY_W, ONE_INPUT_HALF, CHANGES_DY,
+       KEEPS_SUM, FIXED_SHAPE, NO_LAST_ROW, EVERY_COLUMN, ROW_OF_DY, NO_SIGN, INT_SLOPE, COPIED };
 #ifndef MISTAKE
 #define MISTAKE NONE
 #endif
@@ -20,11 +21,21 @@ static void backward(const AgCustomCall *c)
     const ag_real *x = tensor_data(c->in[0]), *w = tensor_data(c->in[1]);
     ag_real *dx = c->dx[0], *dw = c->dx[1];
     int64_t columns = tensor_dim(c->y, 1);
-    for (int64_t k = 0; MISTAKE != UNDONE && k < tensor_numel(c->y); k++) {
+    int64_t end = tensor_numel(c->y) - (MISTAKE == NO_LAST_ROW ? columns : 0);
+    static ag_real sum;
+    for (int64_t k = 0; MISTAKE != UNDONE && k < end; k++) {
         int64_t j = k % columns;
         int64_t i = k / columns, at = MISTAKE == TRANSPOSED ? i * tensor_dim(c->y, 0) + j : k;
         ag_real dy = MISTAKE == NO_DY ? 1 : c->dy[k];
         ag_real to_x = dy * 2 * w[MISTAKE == W_OF_ROW ? i : j] * x[at], to_w = dy * x[k] * (MISTAKE == NOT_SQUARED ? 1 : x[k]);
+        if (MISTAKE == FIXED_SHAPE && k >= 6) break;
+        for (int64_t l = 0; MISTAKE == ROW_OF_DY && l < columns; l++) to_x += l == j ? 0 : c->dy[i * columns + l] * 2 * w[j] * x[k];
+        if (MISTAKE == NO_SIGN && x[k] < 0) to_x = -to_x;
+        if (MISTAKE == INT_SLOPE) to_x = dy * (ag_real)(int)(2 * w[j] * x[k]);
+        if (MISTAKE == COPIED) to_x = k + 2, to_w = k * k + 1;
+        if (MISTAKE == KEEPS_SUM) sum += to_w, to_w = sum;
+        if (MISTAKE == CHANGES_DY) ((ag_real *)c->dy)[k] = 0;
+        for (int64_t l = 0; MISTAKE == EVERY_COLUMN && l < columns; l++) dw[l] += l == j ? 0 : to_w;
         if (MISTAKE == TOO_LARGE) to_x *= (ag_real)1.04;
         if (MISTAKE == ALMOST_RIGHT) to_x *= (ag_real)1.004;
         if (MISTAKE == ADDS_A_BIT) to_x += (ag_real)0.02 * dy;
