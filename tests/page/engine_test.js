@@ -16,7 +16,8 @@ const context = vm.createContext({ ...globalThis, performance, WebAssembly, Text
 const sections = fs.readdirSync(path.join(__dirname, '../../examples/page/sections'), { withFileTypes: true })
     .filter((entry) => entry.isDirectory()).map((entry) => `sections/${entry.name}/texts.js`);
 for (const name of ['scripts/texts.js', 'scripts/language.js', ...sections, 'scripts/engine.js', 'scripts/draw.js',
-    'scripts/formula.js', 'sections/gradient/section.js', 'sections/race/section.js', 'sections/rule/grade.js']) {
+    'scripts/formula.js', 'sections/gradient/section.js', 'sections/race/section.js', 'sections/rule/grade.js',
+    'sections/rule/repair.js']) {
     const file = path.join(__dirname, '../../examples/page', name);
     vm.runInContext(fs.readFileSync(file, 'utf8'), context, { filename: file });
 }
@@ -144,21 +145,35 @@ async function run() {
     const hint = (forward, lines, low = -2) => {
         const [y] = inPage('parseStatements')(forward), evaluate = inPage('evaluator');
         const inputs = forward.includes('z') ? ['x', 'z'] : ['x'], value = evaluate(y.tree, inputs);
-        const given = new Map(inPage('parseStatements')(lines).map((s) => [s.name, evaluate(s.tree, [...inputs, 'y', 'dy'])]));
+        const trees = new Map(inPage('parseStatements')(lines).map((s) => [s.name, s.tree]));
+        const given = new Map([...trees].map(([name, tree]) => [name, evaluate(tree, [...inputs, 'y', 'dy'])]));
         const grades = inPage('gradeRules')(value, given, inputs, inPage('rulePoints')(value, low).points);
-        return grades.filter((g) => !g.agree).map((g) => inPage('ruleHint')(g, grades) ?? 'wrong').join('; ') || 'right';
+        return grades.filter((g) => !g.agree).map((g) => inPage('ruleHint')(g, grades)
+            ?? inPage('repairHint')(y.tree, trees.get(`d${g.name}`), g) ?? 'wrong').join('; ') || 'right';
     };
-    for (const [forward, lines, words] of [['y = x^2', 'dx = 2 dy x', 'right'], ['y = x^2', 'dx = 2.08 dy x', '1.04 times'],
+    for (const [forward, lines, words, low] of [['y = x^2', 'dx = 2 dy x', 'right'], ['y = x^2', 'dx = 2.08 dy x', '1.04 times'],
         ['y = x^2', 'dx = 2 dy x + 0.05', 'term 0.05'], ['y = x^2', 'dx = 2 dy x + 0.02 dy', 'term 0.02 dy'],
-        ['y = x^2', 'dx = 2.00001 dy x', '1 times'], ['y = x^2', 'dx = -2 dy x', 'sign'],
+        ['y = x^2', 'dx = 2.00001 dy x', '1.000005 times'], ['y = x^2', 'dx = 2 dy x + 0.000001 dy', 'dy is too much'],
+        ['y = x^2 1000000', 'dx = 2000001 dy x', '1.0000005 times'], ['y = x^2', 'dx = -2 dy x', 'sign'],
         ['y = x^2', 'dx = 2 x', 'factor dy is missing'],
         ['y = x^2', 'dx = 2 dy', 'factor x is missing'], ['y = x^2', 'dx = 2 dy x^2', 'a factor x too many'],
         ['y = x^2', 'dx = 2 dy dy x', 'a factor dy too many'], ['y = x^2', 'dx = log(dy)', 'not a finite number'],
         ['y = x^2', 'dx = 2 x dy^3', 'proportional to dy'], ['y = x z', 'dx = dy x\ndz = dy z', 'Exchange dx and dz'],
-        ['y = x^2 z', 'dx = dy x z\ndz = dy x', '0.5 times'], ['y = tanh(x)', 'dx = dy (1 - x^2)', 'wrong'],
+        ['y = x^2 z', 'dx = dy x z\ndz = dy x', '0.5 times'], ['y = tanh(x)', 'dx = dy (1 - x^2)', 'x stands where something else belongs'],
+        ['y = tanh(x)', 'dx = dy (1 - y)', 'the power of y'], ['y = tanh(x)', 'dx = dy (1 + y^2)', 'the sign of 1 + y^2'],
+        ['y = tanh(x)', 'dx = dy y^2', '1 − y^2 or'], ['y = tanh(x)', 'dx = dy tanh(x)', 'take its derivative'],
+        ['y = tanh(x)', 'dx = dy (1 - tanh(y)^2)', 'the function tanh'], ['y = tanh(x)', 'dx = dy (2 - y^2)', 'the number 2'],
+        ['y = tanh(x)', 'dx = dy (1 - 2 y^2)', '2 does not belong'], ['y = tanh(x)', 'dx = dy / (1 + x^2)', 'wrong'],
+        ['y = tanh(x)', 'dx = dy - y^2', 'the factor dy is missing in y^2'],
+        ['y = x sigmoid(x)', 'dx = dy sigmoid(x)', 'x stands in 2 places'],
+        ['y = x^2', 'dx = 2 dy + x', 'a product belongs there'], ['y = sin(30 x)', 'dx = 30 dy cos(30 x)', 'right'],
+        ['y = x / z', 'dx = dy z\ndz = -dy x / z^2', 'you multiply by z'], ['y = relu(x)', 'dx = dy', 'x is positive'],
+        ['y = x / z', 'dx = dy / z\ndz = dy / x', 'times the correct value'],
+        ['y = x^2 z', 'dx = 2 dy x z\ndz = 2 dy x', 'times the correct value'],
+        ['y = sqrt(x) + log(z)', 'dx = dy log(z) / (2 sqrt(x))\ndz = dy / z', 'log(z) does not belong there', 0.5],
         ['y = sqrt(x)', 'dx = dy / (2 y)', 'right'], ['y = exp(x)', 'dx = dy y', 'right'],
         ['y = log(x)', 'dx = dy / x', 'right']]) {
-        const found = hint(forward, lines);
+        const found = hint(forward, lines, low);
         that(`${forward}, ${lines}`, words === 'right' ? found === 'right' : found !== 'right' && found.includes(words), found);
     }
     same('no place to measure', inPage('rulePoints')((p) => Math.sqrt(-p.x), 0.5), null);

@@ -2,7 +2,9 @@
 
 const RULE_POINTS = [[-1.7, 0.6, 0.8], [-0.9, 1.9, -1.3], [-0.3, -1.1, 0.6], [0.7, -0.4, 1.7], [1.3, 1.2, -0.5],
     [1.9, -1.6, 2.1]];                                      // x, z between -2 and 2, and dy
-const RULE_TOLERANCE = 1e-6;                                // central differences of this step agree to 1e-10
+// A rule may differ from the slope by the first number and by twice what a larger step changes in the slope, at most by the
+// second number.
+const RULE_TOLERANCE = 1e-8, LARGEST_TOLERANCE = 1e-6;
 
 // Points where the function has a value: between -2 and 2, or, if it has none there, between 0.5 and 2. Or null.
 function rulePoints(value, low) {
@@ -19,13 +21,15 @@ function rulePoints(value, low) {
 function gradeRules(value, rules, inputs, points) {
     return inputs.map((name) => {
         const rows = points.map((point) => {
-            const moved = (by) => value({ ...point, [name]: point[name] + by }), h = 1e-3;
-            const slope = (8 * (moved(h) - moved(-h)) - (moved(2 * h) - moved(-2 * h))) / (12 * h);
-            const at = { ...point, y: value(point) };
-            return { ...at, given: rules.get(`d${name}`)(at), right: point.dy * slope };
+            const moved = (by) => value({ ...point, [name]: point[name] + by });
+            const slope = (h) => (8 * (moved(h) - moved(-h)) - (moved(2 * h) - moved(-2 * h))) / (12 * h);
+            const at = { ...point, y: value(point) }, right = point.dy * slope(1e-3);
+            return { ...at, given: rules.get(`d${name}`)(at), right, error: Math.abs(right - point.dy * slope(2e-3)) };
         });
         const scale = Math.max(...rows.map((r) => Math.abs(r.right)), 1e-3);
-        const near = (a, b) => Math.abs(a - b) <= RULE_TOLERANCE * scale;
+        const error = Math.max(...rows.map((r) => r.error)) / scale;
+        const tolerance = Math.min(RULE_TOLERANCE + 2 * error, LARGEST_TOLERANCE);
+        const near = (a, b, least = 0) => Math.abs(a - b) <= Math.max(tolerance, least) * scale;
         rows.forEach((r) => { r.agrees = near(r.given, r.right); });
         return { name, inputs, rows, agree: rows.every((r) => r.agrees), near };
     });
@@ -44,7 +48,9 @@ function ruleHint({ name, rows, near }, all) {
     }
     const factor = middle(rows.map((r) => r.given / r.right));
     if (every((r) => near(r.given, -r.right))) return say('hint_sign');
-    if (every((r) => near(r.given, factor * r.right))) return say('hint_factor', { factor: show(factor, 4) });
+    if (every((r) => near(r.given, factor * r.right))) {
+        return say('hint_factor', { factor: show(factor, Math.abs(factor - 1) < 1e-3 ? 9 : 4) });
+    }
     for (const v of ['dy', 'x', 'z', 'y']) {
         if (every((r) => near(r.given * r[v], r.right))) return say('hint_missing', { v });
         if (every((r) => near(r.given, r.right * r[v]))) return say('hint_too_much', { v });

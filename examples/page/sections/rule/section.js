@@ -24,21 +24,22 @@ function startRule(engine) {
         draw();
     }
 
-    // The reader's formulas as functions: { inputs: ['x'], value, rules }.
+    // The reader's formulas as functions and trees: { inputs: ['x'], value, rules, trees, forward }.
     function compile() {
         const [y, ...more] = parseStatements(forward.value);
         if (y.name !== 'y' || more.length) throw new FormulaError(say('rule_needs', { name: 'y' }));
         const uses = (tree, name) => tree.name === name || (tree.in ?? []).some((t) => uses(t, name));
         const inputs = uses(y.tree, 'z') ? ['x', 'z'] : ['x'];
         const value = evaluator(y.tree, inputs);
-        const rules = new Map(parseStatements(backward.value).map((s) => [s.name, evaluator(s.tree, [...inputs, 'y', 'dy'])]));
+        const trees = new Map(parseStatements(backward.value).map((s) => [s.name, s.tree]));
+        const rules = new Map([...trees].map(([name, tree]) => [name, evaluator(tree, [...inputs, 'y', 'dy'])]));
         for (const name of inputs) {
             if (!rules.has(`d${name}`)) throw new FormulaError(say('rule_needs', { name: `d${name}` }));
         }
         for (const name of rules.keys()) {
             if (!inputs.includes(name?.slice(1))) throw new FormulaError(say('rule_extra', { name: name ?? '=' }));
         }
-        return { inputs, value, rules };
+        return { inputs, value, rules, trees, forward: y.tree };
     }
 
     // The rule as one function on the engine's arrays.
@@ -59,7 +60,8 @@ function startRule(engine) {
         engine.rule = inEngine(rule);
         const library = Boolean(engine.call('rule_check', rule.inputs.length, sampled.low));
         const wrong = grades.filter((g) => !g.agree);
-        return { wrong, library, hints: wrong.map((g) => [g.name, ruleHint(g, grades)]) };
+        return { wrong, library, hints: wrong.map((g) => [g.name,
+            ruleHint(g, grades) ?? repairHint(rule.forward, rule.trees.get(`d${g.name}`), g)]) };
     }
 
     function draw() {

@@ -61,6 +61,28 @@ addTexts({
         'the gradient must be proportional to dy: dy must be a factor exactly once.',
         '勾配はdyに比例しなければなりません。因数dyは、ちょうど一つです。',
     ],
+    repair_sign: ['look at the sign of {part}.', '{part}の符号を見直してください。'],
+    repair_product: ['{part}: a product belongs there, not a sum.', '{part}：和ではなく積にします。'],
+    repair_extra: ['{part} does not belong there.', '{part}は余分です。'],
+    repair_divide: ['you multiply by {part}: divide by it.', '{part}を掛けています。割ってください。'],
+    repair_multiply: ['you divide by {part}: multiply by it.', '{part}で割っています。掛けてください。'],
+    repair_name: ['{part} stands where something else belongs.', '{part}の場所には、別のものが入ります。'],
+    repair_power: ['the power of {part} is wrong.', '{part}のべき指数が違います。'],
+    repair_number: ['the number {part} is wrong.', '{part}という数が違います。'],
+    repair_derivative: ['{part} stands there itself: take its derivative.', '{part}がそのまま残っています。微分してください。'],
+    repair_function: ['the function {part} does not belong there.', '関数{part}は余分です。'],
+    repair_factor: ['the factor {v} is missing in {part}.', '{part}に因数{v}が足りません。'],
+    repair_one: ['there is {part} alone where 1 − {part} or 1 + {part} belongs.',
+        '{part}だけが書かれています。1 − {part}か1 + {part}にします。'],
+    repair_uses: [
+        '{v} stands in {n} places of the forward formula, and this is the gradient through a part of them: add all.',
+        '順伝播の式には{v}が{n}か所あります。これはその一部を通る勾配です。すべて足してください。',
+    ],
+    repair_times: ['it is {product} times the correct value.', '正解の{product}倍です。'],
+    repair_negative: ['it is right where {v} is positive, not where it is negative.', '{v}が正のところでは正しく、負のところで' +
+        '違います。'],
+    repair_positive: ['it is right where {v} is negative, not where it is positive.', '{v}が負のところでは正しく、正のところで' +
+        '違います。'],
     rule_ask: [
         '<b>What does the rule of tanh need?</b> Choose its exercise. The rule there uses x and is wrong. What must ' +
             'stand in its place?',
