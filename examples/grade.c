@@ -98,12 +98,28 @@ static Tensor *softmax_of(Tensor *x) { return ag_softmax(x, -1); }
 static const char *const digits_lost = "The last digits are lost: use double, not float.";
 static const char *const other_size = "This is for another size than before: do not rely on one size.";
 
+/* Whether the first row has powers e^(c x), divided by some number. */
+static void explain_softmax(const double *y)
+{
+    const double *x = softmax_numbers, c = log(y[1] / y[0]) / (x[1] - x[0]);
+    for (int i = 1; i < ITEMS; i++) {
+        if (!(fabs(log(y[i] / y[0]) - c * (x[i] - x[0])) < 1e-4)) {
+            return;
+        }
+    }
+    if (fabs(c - 1) < 1e-4) {
+        say("             The numerators are right, but you do not divide by the sum of all e^x.\n");
+    } else {
+        say("             These are powers e^(%.3g x): take e^x.\n", c);
+    }
+}
+
 static void grade_softmax(void)
 {
     Tensor *t = tensor_of(ROWS, ITEMS, softmax_numbers), *largest = ag_max_dim(t, -1, true);
     Tensor *shifted = ag_sub(t, largest), *e = ag_exp(shifted), *but_last = ag_mul(e, all_but_last(ITEMS));
     Tensor *largest_but_last = ag_max_dim(ag_slice(t, -1, 0, ITEMS - 1), -1, true);
-    grade(&(Exercise){ .name = "softmax", .answer = call_softmax, .want = softmax_of(t),
+    grade(&(Exercise){ .name = "softmax", .answer = call_softmax, .want = softmax_of(t), .explain = explain_softmax,
                        .not_finite = "e^x of a large x is infinite: subtract the largest x first.",
                        .mistakes = (const Mistake[]){
         { divided_by_sum(ag_exp(ag_sub(t, ag_relu(largest)))),
@@ -171,18 +187,43 @@ static Tensor *normalized_without_last(Tensor *x)
     return normalized(centered, mean_of(ag_mul(used, ag_mul(centered, centered))));
 }
 
-/* Whether the answer is right but for the number that it adds to the variance. */
-static bool explain_layer_norm(const double *y)
+/* Whether a row of y is (x - subtracted) / divisor. Prints which of the two is wrong. */
+static bool explain_row(int row, const double *y, double mean, double divisor)
+{
+    const double *x = norm_numbers + row * NORM_ITEMS, slope = (y[1] - y[0]) / (x[1] - x[0]), subtracted = x[0] - y[0] / slope;
+    bool wrong_mean = fabs(subtracted - mean) > 1e-4 * fabs(mean), wrong_divisor = fabs(1 / slope - divisor) > 1e-6 * divisor;
+    for (int i = 2; i < NORM_ITEMS; i++) {
+        if (!(fabs(y[i] - (x[i] - subtracted) * slope) <= 1e-5 * fabs(y[i]))) {
+            return false;
+        }
+    }
+    if (wrong_mean) {
+        say("             From row %d you subtract %.4g, but the mean is %.4g.\n", row, subtracted, mean);
+    }
+    if (wrong_divisor) {
+        say("             You divide row %d by %.7g, but sqrt(variance + 1e-5) is %.7g.\n", row, 1 / slope, divisor);
+    }
+    return wrong_mean || wrong_divisor;
+}
+
+/* Prints the number that the answer adds to the variance, or what it subtracts and divides by. */
+static void explain_layer_norm(const double *y)
 {
     Tensor *t = tensor_of(NORM_ROWS, NORM_ITEMS, norm_numbers), *centered = ag_sub(t, mean_of(t));
     Tensor *variance = mean_of(ag_mul(centered, centered));
     double ratio = (double)tensor_data(centered)[NORM_ITEMS] / y[NORM_ITEMS];
     double eps = ratio * ratio - (double)tensor_data(variance)[1];
-    if (!(eps > 0) || !same_mistake(y, ag_div(centered, ag_sqrt(ag_add(variance, tensor_full(AG_SCALAR, eps)))))) {
-        return false;
+    if (eps > 0 && fabs(eps - 1e-5) > 1e-6 &&
+        same_mistake(y, ag_div(centered, ag_sqrt(ag_add(variance, tensor_full(AG_SCALAR, eps)))))) {
+        say("             You add %.3g to the variance, not 1e-5.\n", eps);
+        return;
     }
-    say("             You add %.3g to the variance, not 1e-5.\n", eps);
-    return true;
+    Tensor *mean = mean_of(t), *divisor = ag_sqrt(plus_eps(variance));
+    for (int r = 0; r < NORM_ROWS; r++) {
+        if (explain_row(r, y + r * NORM_ITEMS, (double)tensor_data(mean)[r], (double)tensor_data(divisor)[r])) {
+            return;
+        }
+    }
 }
 
 static void grade_layer_norm(void)
@@ -326,8 +367,72 @@ static double distance(const double *y, Tensor *t)
     return sum;
 }
 
-/* Whether the answer is right but for the number by which it divides the scores: the nearest of many, made exact. */
-static bool explain_attention(const double *y)
+static double inner_product(const double *a, const double *b)
+{
+    double sum = 0;
+    for (int d = 0; d < K; d++) {
+        sum += a[d] * b[d];
+    }
+    return sum;
+}
+
+/* The weights of three values with this result: least squares by Cramer's rule. Returns how far their sum is from the
+ * result. */
+static double find_weights(const double *result, double weight[N])
+{
+    double of_values[N][N], right[N], rest[K], whole = 0;
+    for (int i = 0; i < N; i++) {
+        right[i] = inner_product(value + i * K, result);
+        for (int j = 0; j < N; j++) {
+            of_values[i][j] = inner_product(value + i * K, value + j * K);
+        }
+    }
+    for (int column = -1; column < N; column++) {
+        double m[N][N], determinant = 0;
+        for (int i = 0; i < N; i++) {
+            for (int j = 0; j < N; j++) {
+                m[i][j] = j == column ? right[i] : of_values[i][j];
+            }
+        }
+        for (int j = 0; j < N; j++) {
+            determinant += m[0][j] * (m[1][(j + 1) % N] * m[2][(j + 2) % N] - m[1][(j + 2) % N] * m[2][(j + 1) % N]);
+        }
+        if (column < 0) {
+            whole = determinant;
+        } else {
+            weight[column] = determinant / whole;
+        }
+    }
+    for (int d = 0; d < K; d++) {
+        rest[d] = result[d] - weight[0] * value[d] - weight[1] * value[K + d] - weight[2] * value[2 * K + d];
+    }
+    return sqrt(inner_product(rest, rest));
+}
+
+/* The weights that the answer has given to the values, at the first word for which they are wrong. */
+static void explain_weights(const double *y, Tensor *want)
+{
+    for (int i = 0; i < N; i++) {
+        double weight[N], error = 0;
+        const ag_real *right = tensor_data(want) + (int64_t)i * N;
+        if (find_weights(y + i * K, weight) > 1e-4) {
+            say("             The result of word %d is not a weighted mean of the values: look at the last sum.\n", i);
+            return;
+        }
+        for (int j = 0; j < N; j++) {
+            error = fmax(error, fabs(weight[j] - (double)right[j]));
+        }
+        if (error > 1e-5) {
+            say("             The weights of word %d are %.3g, %.3g, %.3g, expected %.3g, %.3g, %.3g: look at the scores.\n", i,
+                weight[0], weight[1], weight[2], (double)right[0], (double)right[1], (double)right[2]);
+            return;
+        }
+    }
+}
+
+/* Prints by what number the answer divides the scores, if it is right but for that: the nearest of many, made exact. Or else
+ * the weights that it gives. */
+static void explain_attention(const double *y)
 {
     Tensor *scores = ag_matmul(tensor_of(N, K, query), ag_transpose(tensor_of(N, K, key), 0, 1)), *v = tensor_of(N, K, value);
     const double factor = 1.05;
@@ -345,11 +450,11 @@ static bool explain_attention(const double *y)
         low += lower ? 0 : third;
         high -= lower ? third : 0;
     }
-    if (!same_mistake(y, attend(ag_scale(scores, 1 / low), v))) {
-        return false;
+    if (same_mistake(y, attend(ag_scale(scores, 1 / low), v))) {
+        say("             You divide the scores by %.4g: divide them by sqrt(k), here %.4g.\n", low, sqrt(K));
+    } else {
+        explain_weights(y, ag_softmax(ag_scale(scores, 1 / sqrt(K)), -1));
     }
-    say("             You divide the scores by %.4g: divide them by sqrt(k), here %.4g.\n", low, sqrt(K));
-    return true;
 }
 
 static void grade_attention(void)
@@ -524,8 +629,30 @@ static double step_factor(const double *y, Tensor *want, int run)
     return factor;
 }
 
-/* Whether the answer is right but for 1e-8, a factor of all steps, or the learning rate. */
-static bool explain_adam(const double *y)
+/* Which of m, v and w is wrong first. */
+static void explain_line_of_adam(void)
+{
+    double w = 1, m = 0, v = 0, right_m = 0, right_v = 0;
+    for (int i = 0; i < STEPS; i++) {
+        double dw = adam_gradient(0, i);
+        answer_adam(&w, &m, &v, dw, i + 1, adam_rate(0));
+        right_m = 0.9 * right_m + 0.1 * dw;
+        right_v = 0.999 * right_v + 0.001 * dw * dw;
+        if (!(fabs(m - right_m) <= 1e-5 * fabs(right_m))) {
+            say("             After step %d, m is %.5g, expected %.5g.\n", i + 1, m, right_m);
+            return;
+        }
+        if (!(fabs(v - right_v) <= 1e-5 * right_v)) {
+            say("             After step %d, v is %.5g, expected %.5g.\n", i + 1, v, right_v);
+            return;
+        }
+    }
+    say("             m and v are right: look at the line that changes w.\n");
+}
+
+/* Prints what the answer adds in place of 1e-8, a factor of all steps, or the learning rate, if it is right but for that. Or
+ * else which of m, v and w is wrong. */
+static void explain_adam(const double *y)
 {
     Tensor *want = library_adam();
     double dw = adam_gradient(1, 0), eps = adam_rate(1) * dw / (1 - y[STEPS]) - dw;
@@ -537,9 +664,8 @@ static bool explain_adam(const double *y)
     } else if (rate != 0 && fabs(factor[1] * adam_rate(1) - rate) <= 1e-3 * fabs(rate)) {
         say("             The learning rate is %.3g in each call: multiply the step by lr.\n", rate);
     } else {
-        return false;
+        explain_line_of_adam();
     }
-    return true;
 }
 
 static void grade_adam(void)
@@ -579,6 +705,26 @@ static void call_interval_to_the_end(double *y)
     }
 }
 
+/* Which of low and length is wrong first. */
+static void explain_interval(const double *y)
+{
+    Tensor *want = intervals(RIGHT_INTERVAL);
+    for (int i = 0; i < SYMBOLS; i++) {
+        const ag_real *right = tensor_data(want) + (int64_t)2 * i;
+        bool low = fabs(y[2 * i] - (double)right[0]) > 1e-6, length = fabs(y[2 * i + 1] - (double)right[1]) > 1e-6;
+        if (low) {
+            say("             After symbol %d low is wrong: it moves by length times the sum of p of the symbols before.\n",
+                interval_symbols[i]);
+        }
+        if (length) {
+            say("             After symbol %d length is wrong: it is multiplied by p of `symbol`.\n", interval_symbols[i]);
+        }
+        if (low || length) {
+            return;
+        }
+    }
+}
+
 static void grade_interval(void)
 {
     Mistake mistake[INTERVAL_MISTAKES];
@@ -587,7 +733,7 @@ static void grade_interval(void)
     }
     mistake[INTERVAL_MISTAKES - 1] = (Mistake){ NULL, NULL };
     grade(&(Exercise){ .name = "interval", .answer = call_interval, .want = intervals(RIGHT_INTERVAL), .mistakes = mistake,
-                       .not_finite = "The interval is not finite.", .more = (const MoreCalls[]){
+                       .explain = explain_interval, .not_finite = "The interval is not finite.", .more = (const MoreCalls[]){
         { call_interval_to_the_end, tensor_zeros(SHAPE(SYMBOLS)), digits_lost },
         { NULL, NULL, NULL } } });
 }

@@ -77,7 +77,7 @@ hint no_last_row '  dx leaves out the last row: the loop must reach it.' '  dw l
 hint every_column 'Each entry of dw adds up all columns'
 hint row_of_dy 'dx takes the sum of a row of dy'
 hint no_sign 'dx loses the sign of x'
-hint int_slope 'does a variable of type int cut off fractions?'
+hint int_slope 'is there a sum, or does an int cut off fractions?'
 hint copied 'dw does not depend on x, w and dy'
 
 summary write_backward

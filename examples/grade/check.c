@@ -111,7 +111,7 @@ static void print_wrong(const double *got, const Tensor *want)
     say("wrong: number %d of the result is %g, expected %g\n", i, got[i], (double)tensor_data(want)[i]);
 }
 
-/* The likely mistake: one of the list, what e->explain finds, a number that is not finite, or a constant factor. */
+/* The likely mistake: one of the list, a number that is not finite, a constant factor, or what e->explain finds. */
 static void print_mistake(const Exercise *e, const double *got)
 {
     int largest = 0, wrong = first_wrong(got, e->want, 1);
@@ -127,9 +127,6 @@ static void print_mistake(const Exercise *e, const double *got)
         return;
     }
     print_wrong(got, e->want);
-    if (e->explain && e->explain(got)) {
-        return;
-    }
     if (!isfinite(got[wrong])) {
         print_hint(e->not_finite);
         return;
@@ -140,6 +137,8 @@ static void print_mistake(const Exercise *e, const double *got)
     double factor = got[largest] / (double)tensor_data(e->want)[largest];
     if (factor != 0 && first_wrong(got, e->want, factor) < 0) {
         say("             Each number is %g times the expected one.\n", factor);
+    } else if (e->explain) {
+        e->explain(got);
     }
 }
 

@@ -13,8 +13,8 @@ typedef void Answer(double *y);
 /* A copy of `numbers` for such a call to give to the answer, which must not change it. */
 const double *lend(const double *numbers, int n);
 
-/* More calls of an answer, whose first ones were right: other sizes, or large numbers. `why` says what is wrong if their results
- * are. `answer` is NULL after the last one. */
+/* More calls of an answer, whose first ones were right: other sizes, or large numbers. `why` says what is wrong if their
+ * results are. `answer` is NULL after the last one. */
 typedef struct { Answer *answer; Tensor *want; const char *why; } MoreCalls;
 
 typedef struct {
@@ -22,7 +22,7 @@ typedef struct {
     Answer *answer;
     Tensor *want;                       /* the library's result */
     const Mistake *mistakes;
-    bool (*explain)(const double *y);   /* prints the mistake if it finds it in these results; or NULL */
+    void (*explain)(const double *y);   /* prints what it finds in wrong results that no mistake of the list has; or NULL */
     const char *not_finite;             /* what to do if a result is not finite, and no mistake has this result */
     const char *first;                  /* an exercise that is not right yet, which the answer may call; or NULL */
     const MoreCalls *more;              /* or NULL */

@@ -254,8 +254,8 @@ static bool print_slip(const double *got, bool to_w)
     return false;
 }
 
-/* dx and dw are products of three of the numbers, so numbers that are 16 times smaller make them 16^3 times smaller. Prints what
- * is likely if they do not. */
+/* dx and dw are products of three of the numbers, so numbers that are 16 times smaller make them 16^3 times smaller. Prints
+ * what is likely if they do not. */
 static void print_if_not_product(const double *got, bool to_w)
 {
     const double scale = 1.0 / 16;
@@ -270,7 +270,7 @@ static void print_if_not_product(const double *got, bool to_w)
     if (constant) {
         say("  %s does not depend on x, w and dy: compute it from them.\n", to_w ? "dw" : "dx");
     } else if (!product) {
-        say("  %s is not proportional to dy, w and x: does a variable of type int cut off fractions?\n", to_w ? "dw" : "dx");
+        say("  %s is not proportional to dy, w and x: is there a sum, or does an int cut off fractions?\n", to_w ? "dw" : "dx");
     }
 }
 

@@ -25,8 +25,10 @@ void answer_softmax(int n, const double *x, double *y)
     for (int i = 0; i < n; i++) {
         double power = is("sign") ? -x[i] : is("shifted sign") ? shift - x[i] : x[i] - shift;
         if (is("int")) power = trunc(x[i]) - trunc(shift);
+        if (is("half power")) power /= 2;
         double e = is("no exp") ? x[i] : is("base 2") ? exp2(power) : exp(power);
         y[i] = is("undone") ? 0 : (is("added") ? y[i] : 0) + (is("sum only") ? exp(x[i]) : e);
+        if (is("first left out") && i == 0) continue;
         if (!(is("last") && i == n - 1) && !(is("size") && i > 4)) sum += is("numerator only") ? exp(x[i]) : e;
         if (is("at once")) y[i] /= sum;
     }
@@ -46,6 +48,7 @@ void answer_layer_norm(int n, const double *x, double *y)
     if (is("int")) mean = trunc(mean);
     if (is("middle")) mean = x[n / 2];
     if (is("rms")) mean = 0;
+    if (is("n - 1 twice")) mean *= n / (n - 1.0);
     for (int i = 0; i < used; i++) {
         running += x[i] / n;
         double d = is("mean in variance") || is("one pass") ? x[i] : x[i] - (is("at once") ? running : mean);
@@ -54,6 +57,7 @@ void answer_layer_norm(int n, const double *x, double *y)
     if (is("one pass")) variance -= mean * mean;
     if (is("no mean")) mean = 0;
     double divisor = sqrt(variance + (is("no eps") ? 0 : is("eps") ? 1e-3 : 1e-5));
+    if (is("range")) divisor = x[n - 1] - x[0];
     if (is("times")) divisor = 1 / divisor;
     if (is("eps outside")) divisor = sqrt(variance) + 1e-5;
     if (is("variance")) divisor = variance + 1e-5;
@@ -81,6 +85,7 @@ void answer_attention(int n, int k, const double *query, const double *key, cons
             }
             unscaled[j] = score;
             if (is("times root")) score *= sqrt(k);
+            else if (is("absolute")) score = fabs(score);
             else if (is("int")) score /= (int)sqrt(k);
             else if (is("root of 8")) score /= sqrt(8);
             else if (!is("no root") && !is("root of result")) score /= is("k") ? k : is("n") ? sqrt(n) : sqrt(k);
@@ -116,6 +121,7 @@ void answer_attention(int n, int k, const double *query, const double *key, cons
                 y[i * k + d] = 0;
                 for (int j = 0; j < n; j++) y[i * k + d] += row[j] * value[j * k + d];
             }
+            if (is("value lost")) y[i * k + d] += d;
             if (is("root of result")) y[i * k + d] /= sqrt(k);
             if (is("mean again")) y[i * k + d] /= n;
         }
@@ -146,6 +152,8 @@ void answer_adam(double *w, double *m, double *v, double dw, int step, double lr
     double start_m = is("uncorrected") || is("m uncorrected") ? 1 : 1 - pow(base1, steps);
     double start_v = is("uncorrected") || is("v uncorrected") ? 1 : 1 - pow(base2, steps);
     *m = beta1 * *m + (is("share") || is("share of m") ? 1 : 1 - beta1) * dw;
+    if (is("m grows")) *m += 0.1 * fabs(dw);
+    if (is("v grows")) *v += 0.001 * fabs(dw);
     if (is("square of m")) dw = *m;
     if (is("float")) dw = (double)(float)(dw * dw) / dw;
     *v = beta2 * *v + (is("share") || is("share of v") ? 1 : 1 - beta2) * (is("square") ? dw : dw * dw);
@@ -156,6 +164,7 @@ void answer_adam(double *w, double *m, double *v, double dw, int step, double lr
     double average = is("dw") ? dw : (is("w first") ? old_m : *m) / start_m;
     double change = is("descent") ? lr * dw : (is("rate") ? 0.001 : lr) * average / root;
     if (is("replaced")) *w = 0;
+    if (is("changes twice")) change += 0.1 * change * change;
     *w -= is("uphill") ? -change : is("half") ? change / 2 : change;
     if (is("forgets")) *m = old_m, *v = old_v;
 }
@@ -172,6 +181,8 @@ void answer_interval(double *low, double *length, const double *p, int symbol)
     if (is("even")) before = symbol / 4.0, *length = old / 4;
     if (is("downward")) before = -before;
     if (is("divided")) *length = old / p[symbol];
+    if (is("half")) before /= 2;
+    if (is("rest")) *length = old * (1 - p[symbol]);
     if (is("float")) before = (double)(float)before;
     if (is("loop")) {
         *length = old;

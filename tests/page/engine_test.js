@@ -162,7 +162,7 @@ async function run() {
         ['y = x^2 z', 'dx = dy x z\ndz = dy x', '0.5 times'], ['y = tanh(x)', 'dx = dy (1 - x^2)', 'x stands where something else belongs'],
         ['y = tanh(x)', 'dx = dy (1 - y)', 'the power of y'], ['y = tanh(x)', 'dx = dy (1 + y^2)', 'the sign of 1 + y^2'],
         ['y = tanh(x)', 'dx = dy y^2', '1 − y^2 or'], ['y = tanh(x)', 'dx = dy tanh(x)', 'take its derivative'],
-        ['y = tanh(x)', 'dx = dy (1 - tanh(y)^2)', 'the function tanh'], ['y = tanh(x)', 'dx = dy (2 - y^2)', 'the number 2'],
+        ['y = tanh(x)', 'dx = dy (1 - tanh(y)^2)', 'the function tanh'], ['y = sigmoid(x)', 'dx = dy y (2 - y)', 'the number 2'],
         ['y = tanh(x)', 'dx = dy (1 - 2 y^2)', '2 does not belong'], ['y = tanh(x)', 'dx = dy / (1 + x^2)', 'wrong'],
         ['y = tanh(x)', 'dx = dy - y^2', 'the factor dy is missing in y^2'],
         ['y = x sigmoid(x)', 'dx = dy sigmoid(x)', 'x stands in 2 places'],

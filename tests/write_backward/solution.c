@@ -29,7 +29,8 @@ static void backward(const AgCustomCall *c)
         ag_real dy = MISTAKE == NO_DY ? 1 : c->dy[k];
         ag_real to_x = dy * 2 * w[MISTAKE == W_OF_ROW ? i : j] * x[at], to_w = dy * x[k] * (MISTAKE == NOT_SQUARED ? 1 : x[k]);
         if (MISTAKE == FIXED_SHAPE && k >= 6) break;
-        for (int64_t l = 0; MISTAKE == ROW_OF_DY && l < columns; l++) to_x += l == j ? 0 : c->dy[i * columns + l] * 2 * w[j] * x[k];
+        for (int64_t l = 0; MISTAKE == ROW_OF_DY && l < columns; l++)
+            to_x += l == j ? 0 : c->dy[i * columns + l] * 2 * w[j] * x[k];
         if (MISTAKE == NO_SIGN && x[k] < 0) to_x = -to_x;
         if (MISTAKE == INT_SLOPE) to_x = dy * (ag_real)(int)(2 * w[j] * x[k]);
         if (MISTAKE == COPIED) to_x = k + 2, to_w = k * k + 1;
