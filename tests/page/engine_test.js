@@ -151,7 +151,8 @@ async function run() {
         return grades.filter((g) => !g.agree).map((g) => inPage('ruleHint')(g, grades)
             ?? inPage('repairHint')(y.tree, trees.get(`d${g.name}`), g) ?? 'wrong').join('; ') || 'right';
     };
-    for (const [forward, lines, words, low] of [['y = x^2', 'dx = 2 dy x', 'right'], ['y = x^2', 'dx = 2.08 dy x', '1.04 times'],
+    for (const [forward, lines, words, low] of [['y = x^2', 'dx = 2 dy x', 'right'],
+        ['y = x^2', 'dx = 2.08 dy x', '1.04 times'],
         ['y = x^2', 'dx = 2 dy x + 0.05', 'term 0.05'], ['y = x^2', 'dx = 2 dy x + 0.02 dy', 'term 0.02 dy'],
         ['y = x^2', 'dx = 2.00001 dy x', '1.000005 times'], ['y = x^2', 'dx = 2 dy x + 0.000001 dy', 'dy is too much'],
         ['y = x^2 1000000', 'dx = 2000001 dy x', '1.0000005 times'], ['y = x^2', 'dx = -2 dy x', 'sign'],
@@ -159,10 +160,12 @@ async function run() {
         ['y = x^2', 'dx = 2 dy', 'factor x is missing'], ['y = x^2', 'dx = 2 dy x^2', 'a factor x too many'],
         ['y = x^2', 'dx = 2 dy dy x', 'a factor dy too many'], ['y = x^2', 'dx = log(dy)', 'not a finite number'],
         ['y = x^2', 'dx = 2 x dy^3', 'proportional to dy'], ['y = x z', 'dx = dy x\ndz = dy z', 'Exchange dx and dz'],
-        ['y = x^2 z', 'dx = dy x z\ndz = dy x', '0.5 times'], ['y = tanh(x)', 'dx = dy (1 - x^2)', 'x stands where something else belongs'],
+        ['y = x^2 z', 'dx = dy x z\ndz = dy x', '0.5 times'],
+        ['y = tanh(x)', 'dx = dy (1 - x^2)', 'x stands where something else belongs'],
         ['y = tanh(x)', 'dx = dy (1 - y)', 'the power of y'], ['y = tanh(x)', 'dx = dy (1 + y^2)', 'the sign of 1 + y^2'],
         ['y = tanh(x)', 'dx = dy y^2', '1 − y^2 or'], ['y = tanh(x)', 'dx = dy tanh(x)', 'take its derivative'],
-        ['y = tanh(x)', 'dx = dy (1 - tanh(y)^2)', 'the function tanh'], ['y = sigmoid(x)', 'dx = dy y (2 - y)', 'the number 2'],
+        ['y = tanh(x)', 'dx = dy (1 - tanh(y)^2)', 'the function tanh'],
+        ['y = sigmoid(x)', 'dx = dy y (2 - y)', 'the number 2'],
         ['y = tanh(x)', 'dx = dy (1 - 2 y^2)', '2 does not belong'], ['y = tanh(x)', 'dx = dy / (1 + x^2)', 'wrong'],
         ['y = tanh(x)', 'dx = dy - y^2', 'the factor dy is missing in y^2'],
         ['y = x sigmoid(x)', 'dx = dy sigmoid(x)', 'x stands in 2 places'],
