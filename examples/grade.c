@@ -70,6 +70,8 @@ static Tensor *all_but_last(int n)
     return t;
 }
 
+/* ---- softmax ------------------------------------------------------------------------------------------------------ */
+
 /* A row of usual numbers; one whose e^x is infinite, also after a constant or another number of it is subtracted; one of
  * negative numbers whose e^x is 0; one with its largest number last. */
 enum { ROWS = 4, ITEMS = 5 };
@@ -146,6 +148,8 @@ static void grade_softmax(void)
         { call_softmax_with_sizes, results_with_sizes(softmax_of), other_size },
         { call_softmax_with_large_numbers, softmax_of(ag_slice(t, 0, 0, 1)), digits_lost }, { NULL, NULL, NULL } } });
 }
+
+/* ---- layer norm --------------------------------------------------------------------------------------------------- */
 
 static Tensor *plus_eps(Tensor *x) { return ag_add(x, tensor_full(AG_SCALAR, 1e-5)); }
 
@@ -264,6 +268,8 @@ static void grade_layer_norm(void)
           "Large numbers lose their last digits: subtract the mean before you square, and use double, not float." },
         { NULL, NULL, NULL } } });
 }
+
+/* ---- attention ---------------------------------------------------------------------------------------------------- */
 
 enum { N = 3, K = 5 };
 static const double query[N * K] = { 1, 2, 0.5, -1, 1.5, -1, 0.5, 2, 1, -0.5, 0, 1, -1.5, 2, 0.25 },
