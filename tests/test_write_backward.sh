@@ -78,6 +78,7 @@ hint every_column 'Each entry of dw adds up all columns'
 hint row_of_dy 'dx takes the sum of a row of dy'
 hint no_sign 'dx loses the sign of x'
 hint int_slope 'is there a sum, or does an int cut off fractions?'
+hint w_0 'w[0] stands there for all columns'
 hint copied 'dw does not depend on x, w and dy'
 
 summary write_backward

@@ -312,6 +312,12 @@ static void print_hint(const ag_real *gradient, bool to_w)
         return;
     }
     print_rule(&r, to_w);
+    for (int c = 0; c < COLUMNS && !to_w && r.w == 0; c++) {
+        if (fabs(r.factor / (want->factor * (double)w[c]) - 1) < 1e-3) {
+            say("  w[%d] stands there for all columns: column j has w[j].\n", c);
+            return;
+        }
+    }
     print_power_hint("dy", r.dy, want->dy, "the chain rule multiplies by dy[i][j], once");
     print_power_hint("w", r.w, want->w, to_w ? "the derivative of w x^2 by w is x^2" : "x^2 is multiplied by w in y");
     print_power_hint("x", r.x, want->x, to_w ? "w is multiplied by x^2 in y" : "the derivative of x^2 is 2 x");
