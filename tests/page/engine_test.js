@@ -152,7 +152,7 @@ async function run() {
             ?? inPage('repairHint')(y.tree, trees.get(`d${g.name}`), g) ?? 'wrong').join('; ') || 'right';
     };
     for (const [forward, lines, words, low] of [['y = x^2', 'dx = 2 dy x', 'right'],
-        ['y = x^2', 'dx = 2.08 dy x', '1.04 times'],
+        ['y = x^2', 'dx = 0', 'it is 0'], ['y = x^2', 'dx = 2.08 dy x', '1.04 times'],
         ['y = x^2', 'dx = 2 dy x + 0.05', 'term 0.05'], ['y = x^2', 'dx = 2 dy x + 0.02 dy', 'term 0.02 dy'],
         ['y = x^2', 'dx = 2.00001 dy x', '1.000005 times'], ['y = x^2', 'dx = 2 dy x + 0.000001 dy', 'dy is too much'],
         ['y = x^2 1000000', 'dx = 2000001 dy x', '1.0000005 times'], ['y = x^2', 'dx = -2 dy x', 'sign'],

@@ -42,6 +42,7 @@ function ruleHint({ name, rows, near }, all) {
         const r = rows.find((one) => !Number.isFinite(one.given));
         return say('hint_not_finite', { x: show(r.x, 3) });
     }
+    if (every((r) => r.given === 0)) return say('hint_zero');
     const other = all.find((g) => g.name !== name);
     if (other && every((r, i) => near(r.given, other.rows[i].right))) {
         return say('hint_exchanged', { a: `d${name}`, b: `d${other.name}` });

@@ -52,6 +52,7 @@ addTexts({
         'this is the gradient of the other input. Exchange {a} and {b}.',
         'これはもう一方の入力の勾配です。{a}と{b}を入れ替えてください。',
     ],
+    hint_zero: ['it is 0 everywhere: nothing arrives.', 'どこでも0です。何も届きません。'],
     hint_sign: ['the sign is wrong.', '符号が逆です。'],
     hint_factor: ['each is {factor} times the correct value.', 'どれも正解の{factor}倍です。'],
     hint_missing: ['a factor {v} is missing.', '因数{v}が足りません。'],
