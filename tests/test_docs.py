@@ -23,7 +23,7 @@ RUN_BY = {
         ('adopt.sh', 'docs/install.md'),
     'export PKG_CONFIG_PATH="$HOME/.local/lib/pkgconfig"': ('adopt.sh', 'docs/install.md'),
     'meson configure build -Dreference=enabled': ('test_reference.sh', '--install'),
-    'man -l build/reference/man3/ag_attention.3': ('test_reference.sh', 'man3'),
+    'man -M build/reference ag_attention': ('test_reference.sh', 'man -M'),
     'python3 autograd/headers.py ops autograd/ops/ops.def autograd/include/kaeru/ops.h': ('meson.build', 'headers.py'),
     'meson install': ('installed.sh', 'meson install'),
     'meson setup build-windows --cross-file packaging/windows.ini && meson compile -C build-windows':

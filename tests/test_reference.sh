@@ -168,6 +168,14 @@ for page in "$pages"/man3/*.3; do
     fi
 done
 
+# shown NAME FOLDER: man with this folder shows the page of NAME, with its prototype. The file of a function that shares a
+# page with others names that page, and man looks for it from the folder.
+shown() {
+    LC_ALL=C.UTF-8 MANWIDTH=80 man -M "$2" "$1" 2>&1 | col -b >page
+    that "man $1: $(head -n 3 page)" grep -q "^ .*$1.* - " page
+    that "a prototype in man $1" grep -q "$1(" page
+}
+
 # As `meson install` does with -Dreference=enabled.
 MESON_INSTALL_DESTDIR_PREFIX=$folder/prefix python3 -B "$root/tools/reference/reference.py" --install "$pages" \
     share/doc/kaeru/reference share/man/man3
@@ -175,10 +183,13 @@ has prefix/share/doc/kaeru/reference/index.html
 has prefix/share/doc/kaeru/reference/search.js
 if command -v man >/dev/null; then
     for name in ag_softmax nn_linear nn_linear_new nn_adamw_new; do
-        LC_ALL=C.UTF-8 MANPATH=$folder/prefix/share/man MANWIDTH=80 man "$name" 2>&1 | col -b >page
-        that "man $name: $(head -n 3 page)" grep -q "^ .*$name.* - " page
-        that "a prototype in man $name" grep -q "$name(" page
+        shown "$name" "$pages"
+        shown "$name" "$folder/prefix/share/man"
     done
+    shown ag_custom "$pages"
+    that "a constant and what it is" grep -q '^ *AG_NEEDS_Y$' page
+    shown ag_batch_ids "$pages"
+    that "a link of the page of PyTorch's names" grep -q 'see the page Data' page
 fi
 
 # ---- the search ------------------------------------------------------------------------------------------------------

@@ -49,6 +49,10 @@ def bullet(item):
     return f".IP \\(bu 2\n{line_of(item)}\n"
 
 
+def without_links(text):
+    return re.sub(r"\[([^]]+)\]\([^)]+\)", r"see the page \1", text)
+
+
 def listed(title, items):
     return (f".SH {title}\n" if items else "") + "".join(map(bullet, items))
 
@@ -67,7 +71,7 @@ def description(entry):
         out += body
         for d in piece.declarations:
             if d.remark:
-                out += f".TP 4\n.B {', '.join(d.functions or d.types)}\n{fill(d.remark)}\n"
+                out += f".TP 4\n.B {', '.join(d.functions or d.types or d.constants)}\n{fill(d.remark)}\n"
     return out
 
 
@@ -89,7 +93,7 @@ def page(entry, version):
     out += listed("ERRORS", [("Usage error: " if not refused else "False or NULL: ") + message
                              for refused, message in entry.errors[:12]])
     if entry.torch:
-        out += listed("PYTORCH", [theirs + (": " + differs if differs else "") for theirs, differs in entry.torch])
+        out += listed("PYTORCH", [theirs + (differs and ": " + without_links(differs)) for theirs, differs in entry.torch])
     for number, (code, printed) in enumerate(entry.examples):
         out += ".SH EXAMPLE\n" if number == 0 else ".PP\n"
         out += source(code.splitlines()).replace(".PP\n", "", 1)

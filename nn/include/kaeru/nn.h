@@ -55,11 +55,11 @@ Tensor *nn_rms_norm_at(AgSite at, RMSNorm *l, Tensor *x);
  * (out) or NULL; both start uniform in +-1/sqrt(in size^2). nn_conv2d_new has a stride of 1 and the padding (size - 1)/2, with
  * which an odd size keeps H and W. */
 typedef struct { Module module; Tensor *weight, *bias; AgConv how; } Conv2d;
-/* With groups, dilation, and a stride and padding of height and of width: see AgConv. weight (out,in/groups,size,size). */
-Conv2d *nn_conv2d_new_how_at(AgSite at, int64_t in, int64_t out, int size, AgConv how, bool bias);
 Conv2d *nn_conv2d_new_with_at(AgSite at, int64_t in, int64_t out, int size, int stride, int padding, bool bias);
 #define nn_conv2d_new(in, out, size) nn_conv2d_new_with(in, out, size, 1, ((size) - 1) / 2, true)
 Tensor *nn_conv2d_at(AgSite at, Conv2d *l, Tensor *x);
+/* With groups, dilation, and a stride and padding of height and of width: see AgConv. weight (out,in/groups,size,size). */
+Conv2d *nn_conv2d_new_how_at(AgSite at, int64_t in, int64_t out, int size, AgConv how, bool bias);
 
 /* Transposed convolution, which makes images larger: x (B,in,H,W) -> (B,out,H',W'), see ag_conv_transpose2d. With size =
  * stride, H' is stride H. weight (in,out,size,size), bias (out) or NULL; both start uniform in +-1/sqrt(out size^2). */

@@ -319,6 +319,21 @@ static void files(void)
         ag_free(b);
         ag_free(small);
     }
+    EXAMPLE(nn_checkpoint_save) {
+        Linear *a = nn_linear_new(2, 3), *b = nn_linear_new(2, 3);
+        Optimizer *first = nn_adam_new(a, 0.01), *second = nn_adam_new(b, 0.01);
+        AgScope inner = ag_begin(AG_RECORD);
+        ag_backward(ag_sum(nn_linear(a, tensor_ones(SHAPE(1, 2)))));
+        nn_optimizer_step(first);
+        ag_end(inner);
+        if (nn_checkpoint_save("example.safetensors", a, first, NULL) &&
+            nn_checkpoint_load("example.safetensors", b, second, NULL))
+            printf("goes on after step %d\n", (int)nn_optimizer_steps(second));
+        ag_free(first);
+        ag_free(second);
+        ag_free(a);
+        ag_free(b);
+    }
     EXAMPLE(tensor_save) {
         Tensor *x = tensor_arange(0, 3, 1), *ids = tensor_ints(SHAPE(2), (int32_t[]){ 7, 8 });
         bool saved = tensor_save("example.npz", { "x", x }, { "ids", ids });    /* np.load("example.npz")["ids"] */
