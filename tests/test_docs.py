@@ -16,6 +16,8 @@ RUN_BY = {
         ('adopt.sh', 'docs/install.md'),
     'cc spiral.c $(pkg-config --cflags --libs kaeru-mpi) && mpirun -n 3 ./a.out': ('test_install.sh', 'kaeru-mpi'),
     'cc tests/programs/batches.c $(pkg-config --cflags --libs kaeru)': ('test_programs.sh', 'tests/programs/batches.c'),
+    "gnuplot -e \"set terminal png; set output 'losses.png'; set datafile separator ','; set xlabel 'epoch'; plot 'losses.csv' "
+    "using 1:2 with lines title 'loss', '' using 1:3 with lines title 'held out'\"": ('test_programs.sh', 'docs/data.md'),
     'cc -O3 program.c kaeru.c -lm -pthread': ('test_one_file.sh', 'kaeru.c'),
     'meson setup build && meson compile -C build && sudo meson install -C build && sudo ldconfig':
         ('adopt.sh', 'docs/install.md'),
