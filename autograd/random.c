@@ -94,9 +94,10 @@ static uint64_t mixed(uint64_t x, int half, uint64_t seed, uint64_t epoch)
 
 Tensor *ag_batch_ids_at(AgSite at, int64_t n, int64_t size, int64_t step, uint64_t seed)
 {
-    if (n < 1 || n > INT32_MAX || size < 1 || size > n || step < 0)
-        ag_usage_error(at, __func__, "batch %lld of %lld of %lld items: expected 0 or more, 1 to n, 1 or more (and below 2^31)",
-                       (long long)step, (long long)size, (long long)n);
+    if (n < 1 || n > INT32_MAX) ag_usage_error(at, __func__, "n is %lld, expected 1 to 2147483647 items", (long long)n);
+    if (size < 1 || size > n)
+        ag_usage_error(at, __func__, "size is %lld, expected 1 to the number of items, %lld", (long long)size, (long long)n);
+    if (step < 0) ag_usage_error(at, __func__, "step is %lld, expected 0 or more", (long long)step);
     int64_t batches = n / size, first = step % batches * size;
     int half = 1;
     while ((int64_t)1 << 2 * half < n) half++;

@@ -340,8 +340,10 @@ START_TEST(batches_of_an_epoch_have_different_items)
                 }
             }
         }
-    EXPECT_USAGE_ERROR("batch 0 of 6 of 5 items", ag_batch_ids(5, 6, 0, 0));
-    EXPECT_USAGE_ERROR("batch -1 of 2 of 5 items", ag_batch_ids(5, 2, -1, 0));
+    EXPECT_USAGE_ERROR("size is 6, expected 1 to the number of items, 5", ag_batch_ids(5, 6, 0, 0));
+    EXPECT_USAGE_ERROR("size is 0, expected 1 to the number of items, 5", ag_batch_ids(5, 0, 0, 0));
+    EXPECT_USAGE_ERROR("step is -1, expected 0 or more", ag_batch_ids(5, 2, -1, 0));
+    EXPECT_USAGE_ERROR("n is 0, expected 1 to 2147483647 items", ag_batch_ids(0, 1, 0, 0));
     end();
 }
 END_TEST

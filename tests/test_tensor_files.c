@@ -125,7 +125,9 @@ START_TEST(values_that_do_not_fit_are_refused)
     ck_assert_ptr_null(tensor_file_find(f, "f5"));
     ag_free(f);
     expect_refused(tensor_load(FILES "types.npz", NULL) != NULL, "types.npz: expected one tensor or a name, found ");
-    expect_refused(tensor_load(FILES "types.npz", "z") != NULL, "types.npz: tensor \"z\": is not in the file");
+    expect_refused(tensor_load(FILES "types.npz", "z") != NULL,
+                   "types.npz: tensor \"z\": is not in the file: expected \"f2\", \"f4\", \"f8\", ...");
+    expect_refused(tensor_load(FILES "f4.npy", "z") != NULL, "f4.npy: tensor \"z\": is not in the file: expected NULL");
     expect_refused(tensor_load(FILES "no.npy", NULL) != NULL, "no.npy: cannot be opened");
     ag_end(s);
 }

@@ -129,7 +129,7 @@ bool st_ends_in(const char *name, const char *end)
 
 bool st_tensor_error(const File *file, const char *name, const char *format, ...)
 {
-    char message[256];
+    char message[400];
     va_list list;
     va_start(list, format);
     vsnprintf(message, sizeof message, format, list);

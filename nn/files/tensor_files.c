@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "stored.h"
+#include "utf8.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -62,9 +63,18 @@ const char *tensor_file_metadata_at(AgSite at, const NnTensorFile *f, const char
     return text ? text->as.text : NULL;
 }
 
+/* The error of a name that the file does not have. It tells the first names that the file has; a .npy file has none. */
 static bool absent(const NnTensorFile *f, const char *name)
 {
-    return st_tensor_error(f->file, name, "is not in the file");
+    enum { LISTED = 3 };
+    char names[LISTED * (UTF8_QUOTE + 2)] = "";
+    for (size_t i = 0; i < f->n_tensors && i < LISTED; i++) {
+        size_t length = strlen(names);
+        const char *text = *f->tensor[i].item.name ? QUOTED(f->tensor[i].item.name) : "NULL";
+        snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", text);
+    }
+    return st_tensor_error(f->file, name, "is not in the file: expected %s%s", *names ? names : "none",
+                           f->n_tensors > LISTED ? ", ..." : "");
 }
 
 bool tensor_file_read_at(AgSite at, const NnTensorFile *f, const char *name, Tensor *t)
