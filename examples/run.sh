@@ -11,8 +11,9 @@ it installs the missing tools (a C compiler, meson, ninja, pkg-config; gnuplot f
 backprop and architectures); on other systems it prints how to install them.
 
   --list          lists the examples
-  --processes N   starts the example in N processes, which train together, by MPI's mpirun: gpt train, translate train and
-                  copy_task can. Installs Open MPI if there is no MPI. Ctrl-C ends all; SIGTERM and SIGUSR1 reach all.
+  --processes N   starts the example in N processes, which train together, by MPI's mpirun: gpt train, translate train,
+                  llama finetune and copy_task can. Installs Open MPI if there is no MPI. Ctrl-C ends all; SIGTERM and SIGUSR1
+                  reach all.
   NAME --help     describes an example and its options
   gallery         runs the lessons and makes one page of all pictures, out/gallery/index.html; --language ja: in Japanese
   page            also makes the page in which the library itself runs, out/page.html. Installs clang, lld and wasi-libc.
@@ -56,8 +57,7 @@ case $name in
 *) known=yes; [ -f "$root/examples/$name.c" ] || known=no ;;
 esac
 if [ $known = no ]; then
-    say "There is no example $name. There are:"
-    list >&2
+    say "There is no example $name (--list lists them)."
     exit 2
 fi
 

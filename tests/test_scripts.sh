@@ -40,11 +40,11 @@ ends 0 stdout 'usage: mutate.py' -c 'exec python3 "$1" --help' sh "$root/tests/m
 # Each entry of mutations.txt fits the sources.
 # shellcheck disable=SC2016
 ends 0 stdout autograd/ -c 'exec python3 "$1" --list 2' sh "$root/tests/mutate.py"
-ends 2 stderr 'There is no example nonsense.' "$root/examples/run.sh" nonsense
+ends 2 stderr 'There is no example nonsense (--list lists them).' "$root/examples/run.sh" nonsense
 for n in '' 0 x 10000; do
     ends 2 stderr "examples/run.sh: --processes '$n': expected 1 to 9999" "$root/examples/run.sh" --processes "$n" gpt
 done
-ends 2 stderr 'There is no example nonsense.' "$root/examples/run.sh" --processes 2 nonsense
+ends 2 stderr 'There is no example nonsense (--list lists them).' "$root/examples/run.sh" --processes 2 nonsense
 ends 0 stderr 'spiral has no options' "$root/examples/run.sh" spiral --help
 ends 2 stderr 'spiral has no options' "$root/examples/run.sh" spiral --out elsewhere
 ends 0 stdout 'All pictures of the lessons' "$root/examples/run.sh" gallery --help
