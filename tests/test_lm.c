@@ -315,7 +315,8 @@ START_TEST(texts_that_do_not_fit_are_refused)
     GPTOptions o = { .layers = 1, .heads = 1, .width = 4, .vocab = 8, .context = 14, .eps = 1e-5 };
     GPT *m = gpt_new(o);
     expect_refused(lm_data_fits(d, m, 0),
-                   "14 tokens to learn from and 2 held out are too few: expected 15 (one more than");
+                   "14 tokens to learn from and 2 held out are too few: expected 15 (one more than a window) and 2; a shorter "
+                   "window needs less");
     expect_refused(lm_data_fits(d, m, 15), "windows of 15 tokens are longer than the model's context of 14");
     expect_done(lm_data_fits(d, m, 13));
     expect_done(lm_data_fits(d, m, 1));

@@ -128,8 +128,8 @@ bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length)
     if (d->examples.n && count_of(d, LM_HELD_OUT) >= 2) return true;
     if (count_of(d, LM_TRAIN) < window || count_of(d, LM_HELD_OUT) < 2)
         return ag_set_error("%s: %" PRId64 " tokens to learn from and %" PRId64 " held out are too few: expected %" PRId64
-                            " (one more than a window) and 2", d->name, count_of(d, LM_TRAIN), count_of(d, LM_HELD_OUT),
-                            window);
+                            " (one more than a window) and 2; a shorter window needs less", d->name, count_of(d, LM_TRAIN),
+                            count_of(d, LM_HELD_OUT), window);
     return true;
 }
 
