@@ -107,15 +107,20 @@ void check_leaf(AgSite at, const char *what, const char *argument, const Tensor 
         ag_usage_error(at, what, "%s was made by %s and is part of a graph; only leaves are written", argument, t->op->name);
 }
 
+void count_write(AgSite at, const char *what, Buffer *b)
+{
+    const LayerCall *call = user_call();
+    b->version++;
+    b->by_thread = thread_number();
+    b->written = call->function ? call->site : at;
+    b->writer = call->function ? call->function : what;
+}
+
 void *values_to_write(AgSite at, const char *what, const char *argument, Tensor *t, AgDType dtype)
 {
     check_tensor(at, what, argument, t, dtype);
     check_leaf(at, what, argument, t);
-    const LayerCall *call = user_call();
-    t->buffer->version++;
-    t->buffer->by_thread = thread_number();
-    t->buffer->written = call->function ? call->site : at;
-    t->buffer->writer = call->function ? call->function : what;
+    count_write(at, what, t->buffer);
     return t->data;
 }
 

@@ -5,6 +5,7 @@
 
 typedef struct {
     bool in_pass;               /* a backward pass runs */
+    int scopes;                 /* how many were open when it began; 0: none runs */
     bool keep_graph;            /* during ag_backward_keep */
     bool mark_unwritten;        /* during ag_gradcheck */
 } Gradients;
@@ -37,12 +38,17 @@ void pass_begins(AgSite at, bool keep)
     if (g->in_pass)
         ag_usage_error(at, "ag_backward", "a backward pass of this thread is running: a backward rule and a function of "
                        "ag_watch_backward cannot begin another one");
-    *g = (Gradients){ .in_pass = true, .keep_graph = keep, .mark_unwritten = g->mark_unwritten };
+    *g = (Gradients){ .in_pass = true, .scopes = open_scopes(), .keep_graph = keep, .mark_unwritten = g->mark_unwritten };
 }
 
 void pass_ends(void)
 {
-    gradients()->in_pass = gradients()->keep_graph = false;
+    *gradients() = (Gradients){ .mark_unwritten = gradients()->mark_unwritten };
+}
+
+int scopes_of_pass(void)
+{
+    return gradients()->scopes;
 }
 
 bool mark_unwritten(bool on)

@@ -203,16 +203,19 @@ static void backward_from(AgSite at, Tensor *loss, const Tensor *dy, bool keep)
 
 void ag_backward_at(AgSite at, Tensor *loss)
 {
+    AG_LAYER(at);
     backward_from(at, loss, NULL, false);
 }
 
 void ag_backward_keep_at(AgSite at, Tensor *loss)
 {
+    AG_LAYER(at);
     backward_from(at, loss, NULL, true);
 }
 
 void ag_backward_from_at(AgSite at, Tensor *y, const Tensor *dy)
 {
+    AG_LAYER(at);
     check_tensor(at, __func__, "dy", dy, AG_REAL);
     check_loss(at, "ag_backward", y, true);
     if (!ag_shape_equal(y->shape, dy->shape))

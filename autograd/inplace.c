@@ -60,6 +60,7 @@ void ag_grad_scale_at(AgSite at, Tensor *w, double factor)
     check_finite_number(at, __func__, "factor", factor);
     check_tensor(at, __func__, "w", w, AG_REAL);
     check_leaf(at, __func__, "w", w);
-    real *grad = w->grad ? buffer_data(w->grad) : NULL;
-    if (grad) k_unary(K_SCALE, w->numel, grad, grad, factor, 0);
+    if (!w->grad) return;
+    count_write(at, __func__, w->grad);
+    k_unary(K_SCALE, w->numel, buffer_data(w->grad), buffer_data(w->grad), factor, 0);
 }

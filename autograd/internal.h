@@ -213,6 +213,7 @@ void check_leaf(AgSite at, const char *what, const char *argument, const Tensor 
 /* The values of t, to be written in place: t must be a leaf of that type. Counts the write, so that backward finds values that
  * changed after an operation had read them. */
 void *values_to_write(AgSite at, const char *what, const char *argument, Tensor *t, AgDType dtype);
+void count_write(AgSite at, const char *what, Buffer *b);
 /* Alive, of that type, value not released. */
 void check_tensor(AgSite at, const char *what, const char *argument, const Tensor *t, AgDType dtype);
 /* The same for any type but AG_PACKED. */
@@ -302,6 +303,8 @@ bool graph_kept(void);
 /* A backward pass of this thread, with ag_backward_keep if `keep`. One in another is a usage error. An error ends it. */
 void pass_begins(AgSite at, bool keep);
 void pass_ends(void);
+/* How many scopes were open when the pass began: these stay open until it ends. 0: none runs. */
+int scopes_of_pass(void);
 /* While on, a new gradient holds UNWRITTEN, so that ag_gradcheck finds a rule which does not write it. Returns whether it was
  * on. An error ends it. */
 #define UNWRITTEN 4096          /* large, and its sum with a usual gradient is exact enough in a float */

@@ -14,7 +14,7 @@ typedef struct Block {
     uint64_t serial;                        /* in the thread's list: when it was allocated; else 0 */
     uint32_t magic;                         /* tells whether it is alive */
 } Block;
-enum { BLOCK_ALIVE = 0x626c6f63, BLOCK_DEAD = 0x64656164 };
+enum { BLOCK_ALIVE = 0x626c6f63, BLOCK_ENDS = 0x656e6473, BLOCK_DEAD = 0x64656164 };     /* ENDS: its destructor runs */
 enum { HEADER = (sizeof(Block) + 15) / 16 * 16, QUARANTINE = 4096 };
 
 typedef struct {
@@ -81,7 +81,7 @@ static Block *block_new(AgSite at, size_t n, size_t size)
 
 static bool is_alive(void *p)
 {
-    return block_of(p)->magic == BLOCK_ALIVE;
+    return block_of(p)->magic == BLOCK_ALIVE || block_of(p)->magic == BLOCK_ENDS;
 }
 
 /* A usage error unless p is memory of ag_alloc that was not freed. */
@@ -192,6 +192,7 @@ void ag_on_free_at(AgSite at, void *p, void (*destroy)(void *p))
 
 static void destroy(Block *b)
 {
+    b->magic = BLOCK_ENDS;
     if (b->destroy) b->destroy(data_of(b));
     take_out(b);
     while (b->first) destroy(b->first);
@@ -222,6 +223,7 @@ void ag_free_at(AgSite at, void *p)
     AG_LAYER(at);
     Block *b = block_of(p);
     if (b->magic == BLOCK_DEAD) ag_usage_error(at, __func__, "this object was freed already");
+    if (b->magic == BLOCK_ENDS) ag_usage_error(at, __func__, "this object is being freed: its own destructor calls ag_free");
     if (b->magic != BLOCK_ALIVE)
         ag_usage_error(at, __func__, "this is not memory of ag_alloc; a scope frees its tensors, tensor_free a tensor of "
                        "ag_keep");

@@ -65,7 +65,7 @@ static void check_rows(AgSite at, const char *what, const Tensor *t, int64_t fir
     check_tensor(at, what, "t", t, AG_PACKED);
     ag_check_pointer_at(at, what, "rows", rows);
     if (first < 0 || n < 0 || n > t->shape.dim[0] - first)
-        ag_usage_error(at, what, "rows %lld to %lld of %s", (long long)first, (long long)(first + n), shape_text(t->shape));
+        ag_usage_error(at, what, "%lld rows from %lld on, of %s", (long long)n, (long long)first, shape_text(t->shape));
 }
 
 void ag_packed_read_at(AgSite at, const Tensor *t, int64_t first, int64_t n, uint32_t *rows)
@@ -131,7 +131,8 @@ void ag_freeze_bf16_at(AgSite at, Tensor *weight)
     check_leaf(at, __func__, "weight", weight);
     ag_pack_weight_at(at, weight);
     Buffer *packed = weight->packed;
-    packed->version = weight->buffer->version + 1;          /* a graph that has read the reals finds that they changed */
+    packed->version = weight->buffer->version;
+    count_write(at, __func__, packed);                      /* a graph that has read the reals finds that they changed */
     buffer_release(weight->buffer);
     buffer_drop(&weight->grad);
     weight->packed = NULL;

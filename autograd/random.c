@@ -113,7 +113,8 @@ Tensor *ag_batch_ids_at(AgSite at, int64_t n, int64_t size, int64_t step, uint64
 
 static void fill_uniform(AgSite at, const char *what, Tensor *t, double low, double high)
 {
-    if (!isfinite(high - low)) ag_usage_error(at, what, "low %g and high %g, expected finite numbers", low, high);
+    if (!isfinite((real)(high - low)))
+        ag_usage_error(at, what, "low %g and high %g, expected finite numbers, and a finite difference", low, high);
     if (low > high) ag_usage_error(at, what, "low %g is above high %g", low, high);
     AgRandom r = random_blocks(((uint64_t)t->numel + 3) / 4);
     k_uniform(t->numel, reals(t), r.seed, r.counter, low, high);

@@ -171,6 +171,8 @@ void ag_end_at(AgSite at, AgScope scope)
     uint64_t error = 0;                     /* the last error reported in this scope or in one inside it */
     for (OpenScope *inner = ended; inner <= innermost; inner++)
         if (inner->failed > error) error = inner->failed;
+    if (scope.depth <= scopes_of_pass())
+        ag_usage_error(at, __func__, "a backward pass is running in this scope: expected ag_end after it");
     if (innermost != ended && innermost->serial > error)
         ag_usage_error(at, __func__, "scopes begun inside this one and still open: %d", s->depth - scope.depth);
     if (observer[GUARD] && !error) guard_check(at, __func__, true);

@@ -30,6 +30,9 @@ static void put_back(const Aside *a)
 void ag_grad_at(AgSite at, Tensor *y, Tensor *const *in, int n, Tensor **out)
 {
     check_loss(at, __func__, y, false);
+    if (n < 1) ag_usage_error(at, __func__, "n is %d, expected 1 or more", n);
+    ag_check_pointer_at(at, __func__, "in", in);
+    ag_check_pointer_at(at, __func__, "out", out);
     pass_begins(at, true);
     int count = n;
     for (Tensor *t = y; t; t = t->older) count += t->op ? 1 + t->n_in : 0;

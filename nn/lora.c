@@ -67,6 +67,7 @@ bool nn_lora_add_at(AgSite at, void *module, NnLoraOptions o)
 {
     NN_LAYER(at, (Module *)module);
     ag_check_pointer_at(at, __func__, "targets", o.targets);
+    if (!*o.targets) ag_usage_error(at, __func__, "targets has no names");
     if (o.rank < 1) ag_usage_error(at, __func__, "rank %lld, expected 1 or more", (long long)o.rank);
     if (!isfinite(o.alpha)) ag_usage_error(at, __func__, "alpha is %g, expected a finite number", o.alpha);
     if (!(o.dropout >= 0 && o.dropout < 1)) ag_usage_error(at, __func__, "dropout is %g, expected 0 to below 1", o.dropout);

@@ -291,6 +291,7 @@ static void take_step(AgSite at, const char *what, Optimizer *o, double grad_sca
         AgScope scope = ag_begin(AG_NO_GRAD);
         optimizer_update(o, i, tensor_grad(w), grad_scale);
         ag_end(scope);
+        check_optimizer(at, what, o);       /* its kind may be the program's */
         tensor_zero_grad(w);
     }
 }

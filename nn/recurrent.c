@@ -177,6 +177,7 @@ Tensor *nn_recurrent_at(AgSite at, Recurrent *r, Tensor *x, Tensor *mask, Recurr
 void nn_recurrent_keep_at(AgSite at, RecurrentState *kept, const RecurrentState *state)
 {
     ag_check_pointer_at(at, __func__, "kept", kept);
+    if (state == kept) ag_usage_error(at, __func__, "kept and state are the same: expected a copy of kept as the state");
     RecurrentState copy = { NULL, NULL };
     if (state && state->h) copy.h = ag_keep_at(at, state->h);
     if (state && state->c) copy.c = ag_keep_at(at, state->c);

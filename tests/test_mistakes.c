@@ -2040,7 +2040,7 @@ START_TEST(later_operations)
     MISTAKE("target -1 at item 0", ag_binary_cross_entropy(x, ag_neg(x), AG_MEAN));
     MISTAKE("7 is not an AgReduce", ag_binary_cross_entropy(x, x, (AgReduce)7));
     MISTAKE("cast: x is NULL", ag_cast(none, AG_REAL));
-    MISTAKE("3 is not an AgDType", ag_cast(x, (AgDType)3));
+    MISTAKE("dtype is 3, expected AG_REAL, AG_INT or AG_BOOL", ag_cast(x, AG_PACKED));
     MISTAKE("cast: nan at item 0 does not fit AG_INT", ag_cast(ag_scale(x, nan), AG_INT));
     MISTAKE("cast: 2147483648 at item 1 does not fit AG_INT",
             ag_cast(tensor_from(SHAPE(2), (ag_real[]){ 1, (ag_real)2147483648.0 }), AG_INT));

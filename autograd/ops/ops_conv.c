@@ -41,8 +41,9 @@ static Tensor *convolve(AgSite at, const char *what, int op, Tensor *x, Tensor *
     a.oh = windows(a.h, (a.kh - 1) * a.dilation[0] + 1, a.stride[0], a.padding[0]);
     a.ow = windows(a.w, (a.kw - 1) * a.dilation[1] + 1, a.stride[1], a.padding[1]);
     if (a.kh < 1 || a.kw < 1 || a.oh < 1 || a.ow < 1)
-        ag_usage_error(at, what, "weight %s is empty, or larger than x %s with padding %d", shape_text(weight->shape),
-                       shape_text(x->shape), how->padding[0]);
+        ag_usage_error(at, what, "weight %s is empty, or larger than x %s with padding %d and %d, and dilation %d and %d",
+                       shape_text(weight->shape), shape_text(x->shape), how->padding[0], how->padding[1], (int)a.dilation[0],
+                       (int)a.dilation[1]);
     Tensor *y = op_new(at, op, &SHAPE(dx[0], dw[0], a.oh, a.ow), x, weight, bias);
     a.bf16 = y->precision == AG_BF16;
     if (y->op) *(KConv *)op_args(y, sizeof a) = a;

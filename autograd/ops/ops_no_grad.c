@@ -108,7 +108,7 @@ Tensor *ag_all_at(AgSite at, Tensor *mask, AgDims dims, bool keep)
 Tensor *ag_cast_at(AgSite at, Tensor *x, AgDType dtype)
 {
     check_any(at, __func__, "x", x);
-    if ((int)dtype < AG_REAL || dtype > AG_BOOL) ag_usage_error(at, __func__, "%d is not an AgDType", (int)dtype);
+    if ((int)dtype < AG_REAL || dtype > AG_BOOL) ag_usage_error(at, __func__, "dtype is %d, expected AG_REAL, AG_INT or AG_BOOL", (int)dtype);
     if (x->dtype == dtype) return x;
     Tensor *y = tensor_new(at, __func__, &x->shape, dtype);
     for (int64_t i = 0; i < x->numel; i++) {
@@ -176,9 +176,15 @@ Tensor *ag_multinomial_at(AgSite at, Tensor *p, int64_t n)
     AgShape shape = p->shape;
     if (n < 0 || shape.ndim < 1 || shape.ndim == AG_MAX_DIMS)
         ag_usage_error(at, __func__, "%lld samples of p %s, expected 0 or more of (..,V)", (long long)n, shape_text(shape));
-    for (int64_t i = 0; i < p->numel; i++)
-        if (!(reals(p)[i] >= 0))
-            ag_usage_error(at, __func__, "p is %g at item %lld, expected 0 or more", (double)reals(p)[i], (long long)i);
+    const int64_t width = shape.dim[shape.ndim - 1];
+    bool possible = false;                  /* an item of this row is above 0 */
+    for (int64_t i = 0; i < p->numel; i++) {
+        if (!(reals(p)[i] >= 0) || isinf(reals(p)[i]))
+            ag_usage_error(at, __func__, "p is %g at item %lld, expected a finite number of 0 or more", (double)reals(p)[i],
+                           (long long)i);
+        possible = (i % width != 0 && possible) || reals(p)[i] > 0;
+        if (i % width == width - 1 && !possible) ag_usage_error(at, __func__, "row %lld of p is 0", (long long)(i / width));
+    }
     shape.dim[shape.ndim] = shape.dim[shape.ndim - 1];
     shape.dim[shape.ndim++ - 1] = n;
     /* held above 0, so that no logarithm is infinite */

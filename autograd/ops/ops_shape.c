@@ -297,7 +297,8 @@ Tensor *ag_unsqueeze_at(AgSite at, Tensor *x, int dim)
     check_any(at, __func__, "x", x);
     int ndim = x->shape.ndim + 1, d = dim < 0 ? dim + ndim : dim;
     if (d < 0 || d >= ndim || ndim > AG_MAX_DIMS)
-        ag_usage_error(at, __func__, "dimension %d cannot be inserted into %s", dim, shape_text(x->shape));
+        ag_usage_error(at, __func__, "dimension %d cannot be inserted into %s: expected %d to %d, and at most 8 dimensions", dim,
+                       shape_text(x->shape), -ndim, ndim - 1);
     AgShape shape = { ndim, { 0 } };
     for (int i = 0, j = 0; i < ndim; i++) shape.dim[i] = i == d ? 1 : x->shape.dim[j++];
     return ag_reshape_at(at, x, shape);
@@ -308,6 +309,11 @@ Tensor *ag_stack_at(AgSite at, Tensor **x, int n, int dim)
     if (n < 1) ag_usage_error(at, __func__, "no tensors to stack");
     ag_check_pointer_at(at, __func__, "x", x);
     Tensor **part = scope_alloc(at, __func__, (size_t)n * sizeof *part);
-    for (int i = 0; i < n; i++) part[i] = ag_unsqueeze_at(at, x[i], dim);
+    for (int i = 0; i < n; i++) {
+        check_any(at, __func__, "an item of x", x[i]);
+        if (!ag_shape_equal(x[i]->shape, x[0]->shape))
+            ag_usage_error(at, __func__, "shapes %s and %s differ", shape_text(x[0]->shape), shape_text(x[i]->shape));
+        part[i] = ag_unsqueeze_at(at, x[i], dim);
+    }
     return ag_concat_at(at, part, n, dim);
 }

@@ -195,6 +195,7 @@ bool nn_options_read_at(AgSite at, const NnOptions *list, int argc, char **argv,
     ag_check_pointer_at(at, __func__, "list", list);
     ag_check_pointer_at(at, __func__, "argv", argv);
     ag_check_pointer_at(at, __func__, "i", i);
+    if (*i < 0 || *i >= argc) ag_usage_error(at, __func__, "argument %d of %d", *i, argc);
     char text[MOST_EXPECTED];
     const char *arg = argv[(*i)++];
     if (strncmp(arg, "--", 2) != 0 || !arg[2]) return ag_set_error("unexpected argument '%s'", arg);

@@ -87,7 +87,7 @@ bool nn_parallel_shard_at(AgSite at, NnParallel *p)
     else end_shard(at, p);
     p->shard++;
     p->n_completed = 0;
-    p->has_loss = false;
+    p->has_loss = p->has_count = false;
     bool more = p->shard < p->end;
     for (int i = 0; more && i < p->n; i++) p->parameter[i].is_complete = false;
     if (more) {
@@ -117,6 +117,8 @@ void nn_parallel_count_at(AgSite at, NnParallel *p, double n)
 {
     check_in_shard(at, __func__, p);
     if (!(n >= 0) || isinf(n)) ag_usage_error(at, __func__, "%g items, expected 0 or more", n);
+    p->counted += !p->has_count;
+    p->has_count = true;
     p->result[p->shard].count = n;
 }
 
@@ -213,6 +215,7 @@ static void end_step(NnParallel *p)
         p->has_gradient[i] = 0;
     }
     p->sums = p->exchanged = p->queued = p->summed = 0;
+    p->counted = 0;
     p->shard = p->first - 1;
     p->stopped = p->report[0];
 }
@@ -224,6 +227,9 @@ double nn_parallel_step_at(AgSite at, NnParallel *p)
     if (p->shard != p->end)
         ag_usage_error(at, __func__, "%" PRId64 " of %" PRId64 " shards of this process are done: expected calls of "
                        "nn_parallel_shard until it is false", p->shard < p->first ? 0 : p->shard - p->first, p->end - p->first);
+    if (p->counted > 0 && p->counted < p->end - p->first)
+        ag_usage_error(at, __func__, "nn_parallel_count was called in %" PRId64 " of %" PRId64 " shards: expected in all or in "
+                       "none", p->counted, p->end - p->first);
     while (p->summed < p->queued) finish_piece(p);
     wait_for(p, &p->sending, 0);
     exchange_reports(p);
@@ -431,7 +437,10 @@ NnParallel *nn_parallel_new_with_at(AgSite at, Optimizer *optimizer, NnParallelO
     check_optimizer(at, __func__, optimizer);
     check_undivided(at, __func__, optimizer);
     if (optimizer->parallel) ag_usage_error(at, __func__, "this optimizer is shared already");
-    int size = processes ? processes->size : 1;
+    const NnProcesses *q = processes;
+    if (q && (q->rank < 0 || q->rank >= q->size || !q->send || !q->receive || !q->progress || !q->peer || !q->fail || !q->end))
+        ag_usage_error(at, __func__, "process %d of %d: expected 0 to size - 1, and all six functions", q->rank, q->size);
+    int size = q ? q->size : 1;
     if (options.shards < 1) ag_usage_error(at, __func__, "%" PRId64 " shards, expected 1 or more", options.shards);
     if (!(options.clip >= 0)) ag_usage_error(at, __func__, "clip is %g, expected 0 or more", options.clip);
     NnParallel *p = ag_object_new_at(at, sizeof *p);

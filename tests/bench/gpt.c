@@ -71,7 +71,7 @@ void *lora_begin(const Workload *w, int64_t *parameters)
 {
     static const char *const targets[] = { "q_proj", "k_proj", "v_proj", "o_proj", NULL };
     Llama *m = llama_new(llama_defaults());
-    nn_lora_add(m, (NnLoraOptions){ .rank = 8, .alpha = 16, .targets = targets });
+    if (!nn_lora_add(m, (NnLoraOptions){ .rank = 8, .alpha = 16, .targets = targets })) abort();
     return training_new(NULL, m, m->options.vocab, w->size[0], w->size[1], parameters);
 }
 

@@ -6,7 +6,7 @@ The library must have debug information. The program need not run: a core file w
 import gdb
 
 MOST = 6                                            # values and children that are shown
-TYPES = ["real", "int", "bool"]                     # AgDType
+TYPES = ["real", "int", "bool", "bfloat16"]         # AgDType
 
 
 def shape_text(shape):
@@ -16,10 +16,12 @@ def shape_text(shape):
 
 def values_text(tensor):
     kinds = [gdb.lookup_type("ag_real"), gdb.lookup_type("int"), gdb.lookup_type("unsigned char")]
-    values = tensor["data"].cast(kinds[int(tensor["dtype"])].pointer())
     n = int(tensor["numel"])
     if not int(tensor["data"]):
         return "released" if n else "[]"
+    if int(tensor["dtype"]) == len(kinds):
+        return "packed"
+    values = tensor["data"].cast(kinds[int(tensor["dtype"])].pointer())
     if int(tensor["dtype"]) == 0:
         first = ["%.4g" % float(values[i]) for i in range(min(n, MOST))]
     else:

@@ -22,7 +22,7 @@ AG_PUBLIC_BEGIN
  * tensors marked by ag_retain can be read. A part of the graph that another loss of the same scope still needs is kept.
  * Gradients have no gradients: backward itself is not recorded.
  * It is a usage error if values that a rule reads were written in place after its operation had read them: by an optimizer's
- * step, nn_init_*, ag_fill*, tensor_copy or tensor_mutable_data. */
+ * step, nn_init_*, ag_fill*, tensor_copy, tensor_mutable_data or ag_freeze_bf16, or, of a gradient, by ag_grad_scale. */
 void ag_backward_at(AgSite at, Tensor *loss);
 /* As ag_backward, from any tensor y, with its gradient dy given (same shape). */
 void ag_backward_from_at(AgSite at, Tensor *y, const Tensor *dy);

@@ -273,7 +273,7 @@ bool tensor_requires_grad_at(AgSite at, const Tensor *t);                       
 /* The gradient of a leaf or a retained tensor: a tensor of this scope that shares the gradient's memory. NULL if none. It is a
  * constant: a loss that is computed from it, such as a gradient penalty, has no gradient through it. */
 Tensor *tensor_grad_at(AgSite at, Tensor *t);
-/* The gradient as an array, to read and write; NULL if none. */
+/* The gradient as an array, to read and write; NULL if none. A write to it is not counted: see tensor_mutable_data. */
 ag_real *tensor_grad_data_at(AgSite at, Tensor *t);
 
 /* Removes the gradient, so that the next backward writes a new one instead of adding to it. */

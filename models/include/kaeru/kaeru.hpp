@@ -17,8 +17,8 @@ namespace kaeru {
 // Errors name the line of the program that began the scope.
 class Scope {
 public:
-    explicit Scope(AgMode mode, AgSite at = AgSite{__builtin_FILE(), __builtin_LINE()})
-        : at_(at), scope_(ag_begin_at(at, mode)) {}
+    explicit Scope(AgMode mode, const char *file = __builtin_FILE(), int line = __builtin_LINE())
+        : at_{file, line}, scope_(ag_begin_at(at_, mode)) {}
     ~Scope() { ag_end_at(at_, scope_); }
     Scope(const Scope &) = delete;
     Scope &operator=(const Scope &) = delete;

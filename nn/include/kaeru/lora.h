@@ -22,7 +22,7 @@ typedef struct { int64_t rank; double alpha, dropout; const char *const *targets
  * in +-1/sqrt(in), B at 0, so that the module computes the same as before. More calls add more adapters, which may have another
  * rank and alpha. False with ag_error(), and nothing has changed, if a target is the name of no Linear. A Linear that has an
  * adapter, a rank below 1, or a dropout outside [0, 1) is a usage error. */
-bool nn_lora_add_at(AgSite at, void *module, NnLoraOptions options);
+bool nn_lora_add_at(AgSite at, void *module, NnLoraOptions options) AG_MUST_CHECK;
 
 /* Adds the adapters to the weights and removes them; ag_precision does not matter. The weights stay frozen. Optimizers of the
  * module are not valid afterwards. */
