@@ -12,7 +12,7 @@ if command -v gdb >/dev/null; then
     cp -R "$(find "$root" -name auto-load)/." "$folder/auto-load$root"
     gdb -q -batch -nx -iex "set auto-load scripts-directory $folder/auto-load" -iex "set auto-load safe-path /" \
         -iex "set debuginfod enabled off" -ex "break here" -ex "run" -ex "print x" -ex "print *ids" -ex "print mask" \
-        -ex "print net" -ex "print *net->fc1" "$folder/debugged" >"$folder/printed" 2>&1
+        -ex "print net" -ex "print *net->fc1" -ex "print packed" "$folder/debugged" >"$folder/printed" 2>&1
     prints() { grep -qxF "$1" "$folder/printed" || { cat "$folder/printed"; false; }; }
     weight='Tensor fc1.weight (3, 2) real [0.5, 0.5, 0.5, 0.5, 0.5, 0.5], requires_grad'
     try "reals" prints '$1 = Tensor (10,) real [0, 1, 2, 3, 4, 5, ...]'
@@ -20,6 +20,7 @@ if command -v gdb >/dev/null; then
     try "a scalar of bools" prints '$3 = Tensor () bool [0]'
     try "a module" prints "\$4 = Net = {fc1.weight = $weight, rest.0.weight = Tensor rest.0.weight (3,) real [1, 1, 1], \
 requires_grad, rest.0.bias = Tensor rest.0.bias (3,) real [0, 0, 0], requires_grad}"
+    try "a packed matrix" prints '$6 = Tensor (3, 2) bfloat16 packed'
     try "a layer" prints "\$5 = Linear = {weight = $weight}"
 else
     echo "no gdb: what it prints is not tested"

@@ -474,6 +474,16 @@ START_TEST(a_resumed_run_ends_with_the_same_bytes)
 }
 END_TEST
 
+START_TEST(one_file_cannot_be_last_and_best)
+{
+    LmTraining t = { .model = model(), .data = data, .options = few_steps(5), .settings = nn_settings_new(),
+                     .last = in_folder("one"), .best = in_folder("./one") };
+    expect_refused(lm_train(&t, false), "/./one are the same file, expected two");
+    ag_free(t.settings);
+    ag_free(t.model);
+}
+END_TEST
+
 static ag_real *weights_after(LmOptions o, int64_t *n)
 {
     LmTraining t = { .model = model(), .data = data, .options = o, .settings = nn_settings_new() };
@@ -875,6 +885,7 @@ Suite *lm_suite(void)
     TCase *training = tcase_create("training");
     tcase_add_checked_fixture(training, begin, end);
     tcase_add_loop_test(training, a_resumed_run_ends_with_the_same_bytes, 0, 2);
+    tcase_add_test(training, one_file_cannot_be_last_and_best);
     tcase_add_test(training, accumulated_batches_are_one_large_batch);
     tcase_add_test(training, only_matrices_decay);
     tcase_add_test(training, the_betas_are_those_of_the_options);

@@ -2222,6 +2222,133 @@ START_TEST(messages)
 }
 END_TEST
 
+/* ---- mistakes in functions that the library calls ------------------------------------------------------------------ */
+
+static void free_again(void *p) { ag_free(p); }
+
+static AgScope to_end;
+static void end_scope(void *unused, Tensor *leaf)
+{
+    (void)unused;
+    (void)leaf;
+    ag_end(to_end);
+}
+
+static void forward_that_ends(const AgCustomCall *c) { (void)c; ag_end(to_end); }
+static void forward_that_begins(const AgCustomCall *c) { (void)c; ag_begin(AG_RECORD); }
+
+static Optimizer *to_free;
+static void update_that_frees(const OptimizerUpdate *u) { (void)u; ag_free(to_free); }
+
+START_TEST(called_functions)
+{
+    static const AgCustom ends = { "ends", forward_that_ends, add_backward, AG_NEEDS_NONE, NULL, NULL },
+                          begins = { "begins", forward_that_begins, add_backward, AG_NEEDS_NONE, NULL, NULL };
+    static const OptimizerKind frees = { .name = "frees", .update = update_that_frees };
+    typedef struct { Module module; Tensor *w; } Net;
+    begin();
+    void *block = ag_object_new(8);
+    ag_on_free(block, free_again);
+    MISTAKE("its own destructor calls ag_free", ag_free(block));
+    Net *net = nn_new(Net);
+    net->module.destroy = free_again;
+    MISTAKE("its own destructor calls ag_free", ag_free(net));
+    Tensor *w = leaf(2, 3);
+    to_end = around;
+    ag_watch_backward((AgWatch){ .complete = end_scope });
+    MISTAKE("a backward pass is running in this scope", ag_backward(ag_sum(square_of(w))));
+    ag_watch_backward((AgWatch){ 0 });
+    MISTAKE("ends: forward ended a scope", to_end = ag_begin(AG_RECORD); ag_custom(&ends, SHAPE(1), &w, 1, NULL, 0));
+    MISTAKE("begins: forward ended a scope, or left one open", ag_custom(&begins, SHAPE(1), &w, 1, NULL, 0));
+    Net *trained = nn_new(Net);
+    nn_param(trained, w, SHAPE(1));
+    to_free = nn_optimizer_new(trained, &frees, NULL, 0, 0.1, 0);
+    ag_backward(ag_sum(trained->w));
+    MISTAKE("the optimizer was freed", nn_optimizer_step(to_free));
+    ag_free(trained);
+    end();
+}
+END_TEST
+
+/* ---- mistakes with gradients and numbers --------------------------------------------------------------------------- */
+
+START_TEST(gradients_that_change)
+{
+    begin();
+    Linear *l = nn_linear_new(4, 2);
+    Tensor *w = leaf(2, 3), *loss = ag_sum(square_of(w)), *out, *x = leaf(1, 4), *kept = ag_keep(ones(3, 2));
+    MISTAKE("in is NULL", ag_grad(loss, NULL, 1, &out));
+    MISTAKE("out is NULL", ag_grad(loss, &w, 1, NULL));
+    MISTAKE("n is -1, expected 1 or more", ag_grad(loss, &w, -1, &out));
+    MISTAKE("the leaf is NULL", ag_take_gradient(none));
+    MISTAKE("the leaf is NULL", ag_put_gradient(none, kept));
+    MISTAKE("expected the result of ag_take_gradient of this leaf", ag_put_gradient(w, kept));
+    MISTAKE("expected the result of ag_take_gradient of this leaf", ag_put_gradient(leaf(2, 4), l->weight));
+    ag_backward(loss);
+    MISTAKE("ag_grad_scale wrote it", Tensor *y = ag_sum(ag_mul(tensor_grad(w), w)); ag_grad_scale(w, 2); ag_backward(y));
+    MISTAKE("ag_freeze_bf16 wrote it", Tensor *y = ag_sum(nn_linear(l, x)); ag_freeze_bf16(l->weight); ag_backward(y));
+    MISTAKE("2 rows from 9223372036854775807 on, of (2, 4)", ag_packed_read(l->weight, INT64_MAX, 2, (uint32_t[2]){ 0 }));
+    ag_free(l);
+    tensor_free(kept);
+    end();
+}
+END_TEST
+
+START_TEST(numbers)
+{
+    begin();
+    const double largest = sizeof(ag_real) == sizeof(float) ? 3e38 : 1.7e308;
+    Tensor *p = ones(2, 2), *x = tensor_ones(SHAPE(1, 1, 4, 4)), *w = tensor_ones(SHAPE(1, 1, 3, 3)), *deep = x;
+    MISTAKE("expected finite numbers, and a finite difference", tensor_uniform(SHAPE(2), -largest, largest));
+    MISTAKE("expected finite numbers, and a finite difference", ag_fill_uniform(leaf(2, 2), -largest, largest));
+    tensor_mutable_data(p)[3] = INFINITY;
+    MISTAKE("p is inf at item 3", ag_multinomial(p, 1));
+    tensor_mutable_data(p)[2] = tensor_mutable_data(p)[3] = 0;
+    MISTAKE("row 1 of p is 0", ag_multinomial(p, 1));
+    MISTAKE("size 4, step 0: expected n from 1", ag_batch_ids(3, 4, 0, 0));
+    MISTAKE("padding 0 and 3, and dilation 4 and 1",
+            ag_conv2d_with(x, w, NULL, (AgConv){ .padding = { 0, 3 }, .dilation = { 4, 1 } }));
+    MISTAKE("ag_stack: shapes (2, 2) and (2, 3) differ", ag_stack((Tensor *[]){ p, ones(2, 3) }, 2, 0));
+    MISTAKE("ag_stack: an item of x is NULL", ag_stack((Tensor *[]){ p, none }, 2, 0));
+    MISTAKE("expected -3 to 2", ag_stack((Tensor *[]){ p }, 1, 4));
+    for (int i = 0; i < 4; i++) deep = ag_unsqueeze(deep, 0);
+    MISTAKE("at most 8 dimensions", ag_unsqueeze(deep, 0));
+    end();
+}
+END_TEST
+
+START_TEST(parts_of_a_program)
+{
+    static const char *const no_targets[] = { NULL };
+    begin();
+    Linear *l = nn_linear_new(3, 2);
+    Optimizer *o = nn_sgd_new(l, 0.1);
+    RecurrentState kept = { 0 };
+    GPTOptions size = gpt_defaults();
+    const NnOptions options[] = { { &gpt_fields, &size }, { NULL, NULL } };
+    char *arguments[] = { "program", NULL };
+    int i = 1;
+    MISTAKE("kept and state are the same", nn_recurrent_keep(&kept, &kept));
+    MISTAKE("targets has no names",
+            refused = !nn_lora_add(l, (NnLoraOptions){ .rank = 1, .alpha = 1, .targets = no_targets }));
+    MISTAKE("argument 1 of 1", nn_options_read(options, 1, arguments, &i));
+    MISTAKE("process 0 of 0", nn_parallel_new(o, 1, &(NnProcesses){ 0 }));
+    MISTAKE("and all six functions", nn_parallel_new(o, 1, &(NnProcesses){ .size = 1 }));
+    NnParallel *all = nn_parallel_new(o, 2, NULL);
+    nn_parallel_shard(all);
+    ag_backward(ag_mean(nn_linear(l, ones(2, 3))));
+    MISTAKE("called twice in shard", ag_backward(ag_mean(nn_linear(l, ones(2, 3)))));
+    nn_parallel_shard(all);
+    nn_parallel_count(all, 2);
+    ag_backward(ag_mean(nn_linear(l, ones(2, 3))));
+    MISTAKE("nn_parallel_count was called in some shards and not in others", nn_parallel_shard(all));
+    ag_free(all);
+    ag_free(o);
+    ag_free(l);
+    end();
+}
+END_TEST
+
 Suite *mistakes_suite(void)
 {
     Suite *suite = suite_create("mistakes");
@@ -2265,6 +2392,10 @@ Suite *mistakes_suite(void)
     tcase_add_test(rows, a_handler_that_leaves);
     tcase_add_test(rows, modules_and_files);
     tcase_add_test(rows, messages);
+    tcase_add_test(rows, called_functions);
+    tcase_add_test(rows, gradients_that_change);
+    tcase_add_test(rows, numbers);
+    tcase_add_test(rows, parts_of_a_program);
     suite_add_tcase(suite, rows);
     return suite;
 }

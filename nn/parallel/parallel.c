@@ -65,6 +65,11 @@ static void end_shard(AgSite at, NnParallel *p)
 {
     if (!p->has_loss && p->result[p->shard].count != 0)
         ag_usage_error(at, "nn_parallel_shard", "no ag_backward in shard %" PRId64, p->shard);
+    p->has_means = p->has_means || (p->has_loss && !p->has_count);
+    p->has_sums = p->has_sums || (p->has_loss && p->has_count);
+    if (p->has_means && p->has_sums)
+        ag_usage_error(at, "nn_parallel_shard", "nn_parallel_count was called in some shards and not in others: expected in "
+                       "all that have a loss, or in none");
     for (int i = 0; i < p->n; i++) {
         Parameter *parameter = &p->parameter[i];
         if (!parameter->is_complete) parameter_complete(p, parameter, tensor_new_owned(tensor_shape(parameter->w), AG_REAL));
@@ -117,7 +122,6 @@ void nn_parallel_count_at(AgSite at, NnParallel *p, double n)
 {
     check_in_shard(at, __func__, p);
     if (!(n >= 0) || isinf(n)) ag_usage_error(at, __func__, "%g items, expected 0 or more", n);
-    p->counted += !p->has_count;
     p->has_count = true;
     p->result[p->shard].count = n;
 }
@@ -176,6 +180,7 @@ static void update_own(NnParallel *p, Parameter *parameter, double scale)
     } else if (p->optimizer->kind->by_item) {
         optimizer_update(p->optimizer, parameter->index, parameter->sum[0], scale);
     } else {
+        ag_set_owner(parameter->sum[0], NULL);
         ag_put_gradient(parameter->w, parameter->sum[0]);         /* the kind may read it there */
         parameter->sum[0] = NULL;
         optimizer_update(p->optimizer, parameter->index, tensor_grad(parameter->w), scale);
@@ -215,7 +220,7 @@ static void end_step(NnParallel *p)
         p->has_gradient[i] = 0;
     }
     p->sums = p->exchanged = p->queued = p->summed = 0;
-    p->counted = 0;
+    p->has_means = p->has_sums = false;
     p->shard = p->first - 1;
     p->stopped = p->report[0];
 }
@@ -227,9 +232,6 @@ double nn_parallel_step_at(AgSite at, NnParallel *p)
     if (p->shard != p->end)
         ag_usage_error(at, __func__, "%" PRId64 " of %" PRId64 " shards of this process are done: expected calls of "
                        "nn_parallel_shard until it is false", p->shard < p->first ? 0 : p->shard - p->first, p->end - p->first);
-    if (p->counted > 0 && p->counted < p->end - p->first)
-        ag_usage_error(at, __func__, "nn_parallel_count was called in %" PRId64 " of %" PRId64 " shards: expected in all or in "
-                       "none", p->counted, p->end - p->first);
     while (p->summed < p->queued) finish_piece(p);
     wait_for(p, &p->sending, 0);
     exchange_reports(p);

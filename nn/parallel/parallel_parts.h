@@ -45,7 +45,7 @@ struct NnParallel {
     int64_t shard;              /* the current one; first - 1: none yet in this step; end: all are done */
     int sums;                   /* partial sums of each parameter that were complete before the current shard */
     bool has_loss, has_count, stopped;
-    int64_t counted;            /* the shards of this step in which nn_parallel_count was called */
+    bool has_means, has_sums;   /* in this step: losses without and with nn_parallel_count */
     AgRandom common;            /* the state of the random generator outside of shards */
     NnParallel *older;          /* the next in the list of this thread; NULL: none */
     uint64_t number;            /* unlike that of all others in this list */

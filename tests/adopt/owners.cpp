@@ -1,11 +1,18 @@
 // owners.cpp: scopes and modules that end by themselves, also when a usage error is thrown.
 #include <cstdio>
+#include <cstring>
 #include <stdexcept>
 #include <kaeru/kaeru.hpp>
 
 static void fail(const char *message)
 {
     throw std::runtime_error(message);
+}
+
+static void scopes(int depth)
+{
+    kaeru::Scope scope(AG_NO_GRAD);
+    if (depth > 1) scopes(depth - 1);
 }
 
 int main()
@@ -31,6 +38,12 @@ int main()
         return 1;
     } catch (const std::runtime_error &error) {
         std::puts(error.what());
+    }
+    try {
+        scopes(1000);
+        return 1;
+    } catch (const std::runtime_error &error) {     // names the line that begins the scope
+        if (!std::strstr(error.what(), "owners.cpp:")) return 1;
     }
     kaeru::Scope scope(AG_NO_GRAD);
     return ag_memory().in_use == before ? 0 : 1;

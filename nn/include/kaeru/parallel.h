@@ -81,7 +81,7 @@ bool nn_parallel_shard_at(AgSite at, NnParallel *p);
 int64_t nn_parallel_index_at(AgSite at, const NnParallel *p);
 
 /* Says that the loss of this shard is a sum over n items (0 for a shard without ag_backward). The step then uses the gradient
- * of the mean over the items of all shards. */
+ * of the mean over the items of all shards. Call it in each shard that has a loss, or in none. */
 void nn_parallel_count_at(AgSite at, NnParallel *p, double n);
 
 /* Adds the gradients of all shards, clips their norm, takes a step of the optimizer with their mean, and makes the new weights
