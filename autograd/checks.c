@@ -103,6 +103,7 @@ void check_tensor(AgSite at, const char *what, const char *argument, const Tenso
 
 void check_leaf(AgSite at, const char *what, const char *argument, const Tensor *t)
 {
+    check_alive(at, what, argument, t);
     if (t->op)
         ag_usage_error(at, what, "%s was made by %s and is part of a graph; only leaves are written", argument, t->op->name);
 }

@@ -208,7 +208,7 @@ void check_inputs(AgSite at, Tensor *y, bool of_rule);
 
 /* Alive: its scope is still open, and it is not freed. */
 void check_alive(AgSite at, const char *what, const char *argument, const Tensor *t);
-/* Not part of a graph, so that it may be written. */
+/* Alive and not part of a graph, so that it may be written. */
 void check_leaf(AgSite at, const char *what, const char *argument, const Tensor *t);
 /* The values of t, to be written in place: t must be a leaf of that type. Counts the write, so that backward finds values that
  * changed after an operation had read them. */

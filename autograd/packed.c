@@ -125,10 +125,9 @@ uint64_t tensor_hash_at(AgSite at, const Tensor *t, uint64_t h)
 
 void ag_freeze_bf16_at(AgSite at, Tensor *weight)
 {
-    check_alive(at, __func__, "weight", weight);
+    check_leaf(at, __func__, "weight", weight);
     if (weight->dtype == AG_PACKED) return;
     check_packed_shape(at, __func__, &weight->shape);
-    check_leaf(at, __func__, "weight", weight);
     ag_pack_weight_at(at, weight);
     Buffer *packed = weight->packed;
     packed->version = weight->buffer->version;

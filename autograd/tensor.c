@@ -66,7 +66,6 @@ Tensor *tensor_new_owned_at(AgSite at, AgShape shape, AgDType dtype)
 
 Tensor *ag_take_gradient_at(AgSite at, Tensor *leaf)
 {
-    check_alive(at, __func__, "the leaf", leaf);
     check_leaf(at, __func__, "the leaf", leaf);
     if (!leaf->grad) return NULL;
     Tensor *t = owned_header(at, "ag_take_gradient", &leaf->shape, AG_REAL);
@@ -78,7 +77,6 @@ Tensor *ag_take_gradient_at(AgSite at, Tensor *leaf)
 
 void ag_put_gradient_at(AgSite at, Tensor *leaf, Tensor *gradient)
 {
-    check_alive(at, __func__, "the leaf", leaf);
     check_leaf(at, __func__, "the leaf", leaf);
     check_tensor(at, __func__, "the gradient", gradient, AG_REAL);
     if (!gradient->owned || block_has_owner(gradient) || !ag_shape_equal(gradient->shape, leaf->shape))

@@ -108,7 +108,8 @@ Tensor *ag_all_at(AgSite at, Tensor *mask, AgDims dims, bool keep)
 Tensor *ag_cast_at(AgSite at, Tensor *x, AgDType dtype)
 {
     check_any(at, __func__, "x", x);
-    if ((int)dtype < AG_REAL || dtype > AG_BOOL) ag_usage_error(at, __func__, "dtype is %d, expected AG_REAL, AG_INT or AG_BOOL", (int)dtype);
+    if ((int)dtype < AG_REAL || dtype > AG_BOOL)
+        ag_usage_error(at, __func__, "dtype is %d, expected AG_REAL, AG_INT or AG_BOOL", (int)dtype);
     if (x->dtype == dtype) return x;
     Tensor *y = tensor_new(at, __func__, &x->shape, dtype);
     for (int64_t i = 0; i < x->numel; i++) {

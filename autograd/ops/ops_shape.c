@@ -297,8 +297,8 @@ Tensor *ag_unsqueeze_at(AgSite at, Tensor *x, int dim)
     check_any(at, __func__, "x", x);
     int ndim = x->shape.ndim + 1, d = dim < 0 ? dim + ndim : dim;
     if (d < 0 || d >= ndim || ndim > AG_MAX_DIMS)
-        ag_usage_error(at, __func__, "dimension %d cannot be inserted into %s: expected %d to %d, and at most 8 dimensions", dim,
-                       shape_text(x->shape), -ndim, ndim - 1);
+        ag_usage_error(at, __func__, "dimension %d cannot be inserted into %s: expected %d to %d, and at most %d dimensions",
+                       dim, shape_text(x->shape), -ndim, ndim - 1, AG_MAX_DIMS);
     AgShape shape = { ndim, { 0 } };
     for (int i = 0, j = 0; i < ndim; i++) shape.dim[i] = i == d ? 1 : x->shape.dim[j++];
     return ag_reshape_at(at, x, shape);

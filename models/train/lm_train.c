@@ -102,8 +102,8 @@ static bool save(const Run *r, bool is_best)
     if (isfinite(t->best_loss)) nn_settings_set(t->settings, best_key, "%.17g", t->best_loss);
     bool writes = is_best && t->best && nn_parallel_is_first(r->parallel);
     bool same = writes && t->last && kaeru_text_is_same_file(t->last, t->best);
-    if (same) ag_set_error("%s and %s are the same file, expected two", t->last, t->best);
-    bool good = !writes || (!same && save_model(r, t->best, NULL));
+    bool good = !writes || (same ? ag_set_error("%s and %s are the same file, expected two", t->last, t->best)
+                                 : save_model(r, t->best, NULL));
     return nn_parallel_check(r->parallel, good) &&
            (!t->last || save_model(r, t->last, r->optimizer));
 }
