@@ -1,4 +1,5 @@
 /* gpt.c: training steps of language models, and generation. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
