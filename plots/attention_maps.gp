@@ -21,8 +21,8 @@ token(list, i) = i == 0 ? list[1:strstrt(list, "\t") - 1] : token(list[strstrt(l
 is_masked(row, column) = kind eq "decoder" && column > row
 cell(layer, head, value) = is_kind(stringcolumn(1)) && $2 == layer && $3 == head && !is_masked($4, $5) ? value : NaN
 
-# Sizes in shares of the picture. The words stand once, on the left of the first maps and below the last ones; two layers of four
-# heads fill a slide.
+# Sizes in shares of the picture. The words stand once, on the left of the first maps and below the last ones; two layers of
+# four heads fill a slide.
 width = 490 * heads + 370
 height = 515 * layers + 310
 left(head) = (190. + 490 * head) / width
