@@ -78,8 +78,8 @@ static void show_bank(void)
                 product, D, score, ag_math_exp(score), (double)tensor_data(w)[bank[k] * length[k] + i]);
             sum += ag_math_exp(score);
         }
-        say("  weight = e^x / %.3f, the sum of all e^x. The sum of weight times vector moves bank: (%.2f, %.2f) -> (%.2f, %.2f)\n",
-            sum, (double)q[0], (double)q[1], (double)after[0], (double)after[1]);
+        say("  weight = e^x / %.3f, the sum of all e^x. The sum of weight times vector moves bank:"
+            " (%.2f, %.2f) -> (%.2f, %.2f)\n", sum, (double)q[0], (double)q[1], (double)after[0], (double)after[1]);
     }
     csv_close(csv);
 }
