@@ -77,6 +77,7 @@ draws() {
         case $picture in
         attention_by_hand) words='bank|in|money|of|river|the' ;;
         knobs_mask) words=pad ;;
+        shards) words='P[0-9]' ;;
         knobs_sampling) words='This|is|bird|book|cup|dog|house|pen|song|the|top_[kp]' ;;
         *) words='' ;;
         esac
