@@ -41,6 +41,7 @@ static const char *color(char kind)
     case 'e': return "#F3D7E5";
     case 'r': return "#CDEBDD";
     case 'o': return "#E4DCF1";
+    case 'g': return "#E8E8E8";
     default: return "white";
     }
 }
@@ -51,12 +52,12 @@ static void write_box(FILE *f, const Box *b, const char *source)
         fprintf(f, "  %s [label=\"%s\", shape=plaintext, style=\"\"];\n", b->id, b->label);
         return;
     }
-    fprintf(f, "  %s [fillcolor=\"%s\", URL=\"%s%s\", target=\"_blank\", ", b->id, color(b->kind), source, b->file);
+    fprintf(f, "  %s [label=\"%s\", fillcolor=\"%s\", URL=\"%s%s\", target=\"_blank\", ", b->id, b->label, color(b->kind),
+            source, b->file);
     if (b->function) {
-        fprintf(f, "tooltip=\"%s (%s)\", label=<%s<br/><font point-size=\"10\" color=\"#555555\">%s()</font>>];\n", b->function,
-                b->file, b->label, b->function);
+        fprintf(f, "tooltip=\"%s (%s)\"];\n", b->function, b->file);
     } else {
-        fprintf(f, "tooltip=\"%s\", label=\"%s\"];\n", b->file, b->label);
+        fprintf(f, "tooltip=\"%s\"];\n", b->file);
     }
 }
 
@@ -66,9 +67,12 @@ static void write_figure(const Figure *figure)
     snprintf(name, sizeof name, "architectures_%s.dot", figure->name);
     char *path = example_path(name), *source = source_from_out();
     FILE *f = example_create(path);
-    fprintf(f, "digraph %s {\n  graph [rankdir=BT, label=\"%s\", labelloc=t, fontname=\"Sans\", fontsize=18, nodesep=0.35];\n"
-               "  node [shape=box, style=\"filled,rounded\", fontname=\"Sans\", fontsize=13, margin=\"0.12,0.06\"];\n"
-               "  edge [fontname=\"Sans\", fontsize=11, fontcolor=\"#0A5C8F\", arrowsize=0.7];\n", figure->name, figure->title);
+    fprintf(f, "digraph %s {\n"
+               "  graph [rankdir=BT, label=\"%s\", labelloc=t, fontname=\"Sans\", fontsize=20, nodesep=0.4, ranksep=0.2];\n"
+               "  node [shape=box, style=\"filled,rounded\", fontname=\"Sans\", fontsize=15,\n"
+               "    margin=\"0.12,0.06\", height=0.4];\n"
+               "  edge [fontname=\"Sans\", fontsize=14, weight=8, fontcolor=\"#0A5C8F\", arrowsize=0.7];\n",
+            figure->name, figure->title);
     for (const Box *b = figure->box; b->id; b++) {
         write_box(f, b, source);
     }

@@ -64,18 +64,22 @@ static const int length[2] = { 6, 5 }, bank[2] = { 1, 3 };
 static void show_bank(void)
 {
     Csv *csv = csv_open("attention_by_hand_bank.csv", "sentence,x,y,new_x,new_y");
-    say("\nThe vector of \"bank\", (water, money), before and after attention:\n");
+    say("\nThe vector of \"bank\", (water, money), before and after attention. Query q, keys k and values are the vectors:\n");
     for (int k = 0; k < 2; k++) {
         Tensor *x = ag_embedding(tensor_from(SHAPE(VOCAB, D), meaning[0]), tensor_ints(SHAPE(length[k]), sentence[k])), *w;
-        const ag_real *before = tensor_data(x) + bank[k] * D;
+        const ag_real *q = tensor_data(x) + bank[k] * D;
         const ag_real *after = tensor_data(nn_attention(x, x, x, NULL, NULL, &w)) + bank[k] * D;
-        csv_row(csv, k, (double)before[0], (double)before[1], (double)after[0], (double)after[1]);
-        say("  (%.2f, %.2f) -> (%.2f, %.2f)  its weights:", (double)before[0], (double)before[1], (double)after[0],
-            (double)after[1]);
+        csv_row(csv, k, (double)q[0], (double)q[1], (double)after[0], (double)after[1]);
+        double sum = 0;
         for (int i = 0; i < length[k]; i++) {
-            say(" %s %.2f", vocabulary[sentence[k][i]], (double)tensor_data(w)[bank[k] * length[k] + i]);
+            const ag_real *key = tensor_data(x) + i * D;
+            double product = (double)(q[0] * key[0] + q[1] * key[1]), score = product / sqrt(D);
+            say("  %-6s q·k = %.0f   x = q·k / sqrt(%d) = %.3f   e^x = %.3f   weight = %.3f\n", vocabulary[sentence[k][i]],
+                product, D, score, ag_math_exp(score), (double)tensor_data(w)[bank[k] * length[k] + i]);
+            sum += ag_math_exp(score);
         }
-        printf("\n");
+        say("  weight = e^x / %.3f, the sum of all e^x. The sum of weight times vector moves bank:"
+            " (%.2f, %.2f) -> (%.2f, %.2f)\n", sum, (double)q[0], (double)q[1], (double)after[0], (double)after[1]);
     }
     csv_close(csv);
 }

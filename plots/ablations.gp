@@ -32,7 +32,7 @@ do for [format in FORMATS] {
     eval panel("the paper, by layers: BLEU", 0.74, 0.97, 0.12, 0.77)
     eval curves
     set key off
-    set xrange [1:9]
+    set xrange [0.4:9]
     set yrange [23:26.5]
     set xtics ("2" 2, "4" 4, "6" 6, "8" 8)
     set xlabel say("layers")

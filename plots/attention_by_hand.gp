@@ -10,7 +10,7 @@ next = "attention_by_hand_next.csv"
 do for [format in FORMATS] {
     eval open_picture(format, "attention_by_hand", 1800, 840)
     set multiplot
-    eval panel("softmax([1, 3, −2, 6, −1])", 0.06, 0.29, 0.18, 0.74)
+    eval panel("softmax([1, 3, −2, 6, −1])", 0.095, 0.305, 0.18, 0.74)
     eval heading("Softmax, a word in its context, and the next word", \
         "Middle: made-up vectors; attention moves bank toward river or money.  Right: after: money in the")
     eval curves

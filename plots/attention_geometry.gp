@@ -24,7 +24,7 @@ do for [format in FORMATS] {
     set style line 1 lw 3 dt solid pt 7 ps 1
     do for [side = 1:2] {
         eval panel(side == 1 ? "one layer, by temperature τ" : "layer after layer, τ = 1", \
-            side == 1 ? 0.07 : 0.57, side == 1 ? 0.49 : 0.99, 0.165, 0.79)
+            side == 1 ? 0.08 : 0.57, side == 1 ? 0.49 : 0.99, 0.165, 0.79)
         if (side == 1) {
             eval heading("Self-attention shrinks the sentence", \
                 "Each word becomes a weighted mean of the values, so no word leaves their polygon")

@@ -21,35 +21,38 @@ token(list, i) = i == 0 ? list[1:strstrt(list, "\t") - 1] : token(list[strstrt(l
 is_masked(row, column) = kind eq "decoder" && column > row
 cell(layer, head, value) = is_kind(stringcolumn(1)) && $2 == layer && $3 == head && !is_masked($4, $5) ? value : NaN
 
-# Room for the longest words beside and below each map, in shares of the picture.
-width = 520 * heads + 330
-height = 600 * layers + 160
-left(head) = (150. + 520 * head + 80) / width
-top(layer) = 1 - (200. + 600 * layer) / height
+# Sizes in shares of the picture. The words stand once, on the left of the first maps and below the last ones; two layers of
+# four heads fill a slide.
+width = 490 * heads + 370
+height = 515 * layers + 310
+left(head) = (190. + 490 * head) / width
+top(layer) = 1 - (200. + 515 * layer) / height
 
 do for [format in FORMATS] {
     eval open_picture(format, name, width, height)
     set multiplot
     do for [layer = 0:layers - 1] {
+        is_last = layer == layers - 1
         do for [head = 0:heads - 1] {
-            eval panel(sprintf(say("layer %d, head %d"), layer + 1, head + 1), left(head), left(head) + 430. / width, \
-                top(layer) - 380. / height, top(layer))
+            eval panel(sprintf(say("layer %d, head %d"), layer + 1, head + 1), left(head), left(head) + 455. / width, \
+                top(layer) - 430. / height, top(layer))
+            set title offset 0, -0.4 font ",27"
             if (layer == 0 && head == 0) {
-                set label 1 "{/:Bold=30 ".say(title)."}" at screen 24. / width, 1 - 45. / height
-                set label 2 say(subtitle) at screen 24. / width, 1 - 95. / height textcolor rgb gray
+                set label 1 "{/:Bold=36 ".say(title)."}" at screen 24. / width, 1 - 45. / height
+                set label 2 say(subtitle) at screen 24. / width, 1 - 105. / height font ",26" textcolor rgb gray
                 eval font_note
             }
             eval heat_map(rising, COLUMN_max + 1, ROW_max + 1)
             set cbrange [0:1]
-            set cbtics 0.5
+            set cbtics 0.5 font ",26"
             set format cb "%.1f"
             unset colorbox
             if (head == heads - 1 && layer == 0) {
-                set colorbox user origin screen 1 - 120. / width, top(0) - 380. / height size 16. / width, 380. / height
+                set colorbox user origin screen 1 - 120. / width, top(0) - 430. / height size 16. / width, 430. / height
             }
-            set xtics () rotate by 60 right font ",26" scale 0 noenhanced
-            set ytics () font ",26" scale 0 noenhanced
-            do for [i = 0:COLUMN_max] { set xtics add (token(columns, i) i) }
+            set xtics () rotate by 60 right font ",28" scale 0 noenhanced
+            set ytics () font ",28" scale 0 noenhanced
+            do for [i = 0:COLUMN_max] { set xtics add (is_last ? token(columns, i) : "" i) }
             do for [i = 0:ROW_max] { set ytics add (head == 0 ? token(rows, i) : "" i) }
             plot data using (cell(layer, head, $5)):(cell(layer, head, $4)):(CELL):(CELL):6 with @BOXES
         }

@@ -8,7 +8,7 @@ GRID = 61
 steps = system("awk -F, 'NR > 1 && !seen[$1]++ { printf \"%s \", $1 }' ".data)
 
 do for [format in FORMATS] {
-    eval open_picture(format, "boundary", 1600, 1230)
+    eval open_picture(format, "boundary", 1800, 1000)
     set multiplot
     set palette defined (0 "#0072B2", 1 "#FFFFFF", 2 "#D55E00")
     set cbrange [0:1]
@@ -18,7 +18,7 @@ do for [format in FORMATS] {
     do for [n = 1:words(steps)] {
         i = (n - 1) % 3
         j = (n - 1) / 3
-        eval panel(sprintf(say("step %s"), word(steps, n)), 0.02 + 0.33 * i, 0.31 + 0.33 * i, 0.45 - 0.43 * j, 0.80 - 0.43 * j)
+        eval panel(sprintf(say("step %s"), word(steps, n)), 0.06 + 0.32 * i, 0.26 + 0.32 * i, 0.45 - 0.42 * j, 0.77 - 0.42 * j)
         if (n == 1) {
             eval heading("The boundary between the spirals moves as the network learns", \
                 "White: the network is undecided.  Blue and orange: its probability of one arm and of the other")

@@ -15,7 +15,7 @@ do for [format in FORMATS] {
         "Left: loss per token; evaluation is without dropout.  Right: the learning rate, in its warmup")
 
     set title say("loss per token")
-    set lmargin at screen 0.12
+    set lmargin at screen 0.135
     set rmargin at screen 0.47
     set tmargin at screen 0.74
     set bmargin at screen 0.16

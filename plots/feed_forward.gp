@@ -15,7 +15,7 @@ do for [format in FORMATS] {
     do for [n = 1:4] {
         i = (n - 1) % 2
         j = (n - 1) / 2
-        eval panel(part(n), 0.065 + 0.195 * i, 0.22 + 0.195 * i, 0.53 - 0.39 * j, 0.76 - 0.39 * j)
+        eval panel(part(n), 0.08 + 0.19 * i, 0.23 + 0.19 * i, 0.53 - 0.39 * j, 0.76 - 0.39 * j)
         if (n == 1) {
             eval heading("Above: each position by itself.  Below: together", \
                 "Left: dark: the result (row) changes if the input (column) is replaced.  Right: where the parameters are")
@@ -23,7 +23,7 @@ do for [format in FORMATS] {
         eval heat_map("0 'white', 1 '#0072B2'", LENGTH, LENGTH)
         unset colorbox
         set cbrange [0:1]
-        set tics font ",15"
+        set tics font ",17"
         set xtics 3
         set ytics 3
         if (j == 1) { set xlabel say("replaced position") }
@@ -37,7 +37,7 @@ do for [format in FORMATS] {
     set xrange [0:100]
     set yrange [6.6:-0.6]
     set xtics 25
-    set ytics font ",16" noenhanced
+    set ytics font ",18" noenhanced
     plot parameters using (percent($2 / ($2 + $3 + $4)) / 2):0:(percent($2 / ($2 + $3 + $4)) / 2):(0.3):ytic(say(strcol(1))) \
             with boxxyerror fillcolor rgb "#0072B2" title say("feed-forward"), \
          parameters using (percent(($2 + $3 / 2) / ($2 + $3 + $4))):0:(percent($3 / ($2 + $3 + $4)) / 2):(0.3) \

@@ -30,18 +30,20 @@ do for [format in FORMATS] {
     unset logscale
     set format y
     do for [n = 1:3] {
-        eval panel("", 0.46 + 0.17 * (n - 1), 0.605 + 0.17 * (n - 1), 0.32, 0.63)
+        eval panel("", 0.435 + 0.168 * (n - 1), 0.58 + 0.168 * (n - 1), 0.32, 0.63)
         set title say(n == 1 ? "the one head" : n == 2 ? "of two: head 0" : "of two: head 1")
         eval heat_map(rising, LENGTH, LENGTH)
         set cbrange [0:1]
         set xtics 0, 2 font ",16"
         set ytics 0, 2 font ",16"
+        set format y (n == 1 ? "%g" : "")
         set xlabel say("looks at position")
         if (n == 1) { set ylabel say("position") }
         unset colorbox
         if (n == 3) { set colorbox }
         eval "plot ".of(n == 1 ? 1 : 2, n == 3 ? 1 : 0)." with ".BOXES
     }
+    set format y
     eval curves
     unset multiplot
 }

@@ -10,7 +10,7 @@ do for [format in FORMATS] {
         "Width of the model : steps of warmup")
     eval curves
     set tmargin at screen 0.8
-    set rmargin at screen 0.95
+    set rmargin at screen 0.93
     set xlabel say("training step")
     set ylabel say("learning rate")
     set yrange [0:*]

@@ -7,7 +7,7 @@ data = "norm_conventions.csv"
 do for [format in FORMATS] {
     eval open_picture(format, "norm_conventions", 1600, 800)
     set multiplot
-    eval panel("", 0.1, 0.62, 0.17, 0.8)
+    eval panel("", 0.115, 0.62, 0.17, 0.8)
     eval heading("Four layer norms differ on nearly constant rows", \
         "Deviation of a row of 4 numbers before and after. s is σ with n − 1 instead of n: √(3/4) = 0.866")
     eval curves

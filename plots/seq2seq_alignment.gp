@@ -12,7 +12,7 @@ columns = rows - 1
 do for [format in FORMATS] {
     eval open_picture(format, "seq2seq_alignment", 1600, 900)
     set multiplot
-    eval panel("recurrent model with attention", 0.06, 0.44, 0.17, 0.76)
+    eval panel("recurrent model with attention", 0.085, 0.455, 0.17, 0.76)
     eval heading("The models learn by themselves to read from right to left", \
         "Attention weight of each letter of the word (column) when a letter is written (row, from top to bottom)")
     eval heat_map(rising, columns, rows)
@@ -22,7 +22,7 @@ do for [format in FORMATS] {
     unset colorbox
     plot first matrix rowheaders columnheaders with image
 
-    eval panel("Transformer, mean of its heads", 0.52, 0.9, 0.17, 0.76)
+    eval panel("Transformer, mean of its heads", 0.54, 0.9, 0.17, 0.76)
     set xlabel say("letter read")
     set colorbox
     set cbtics 0.25

@@ -16,7 +16,7 @@ of(n) = column("processes") == n
 size = shards <= 8 ? 4.4 : shards <= 16 ? 2.6 : 35.0 / shards
 
 tree = "unset border; unset grid; unset xtics; unset ytics; set key off; " \
-    .sprintf("set xrange [-0.6:%g]; set yrange [-0.5:%g]", shards - 0.4, HEIGHT_max + 0.5)
+    .sprintf("set xrange [-0.6:%g]; set yrange [-0.8:%g]", shards - 0.4, HEIGHT_max + 0.5)
 
 do for [format in FORMATS] {
     eval open_picture(format, "shards", 1800, 1200)
@@ -43,7 +43,9 @@ do for [format in FORMATS] {
                 with points pt 6 ps size lw 3 lc rgb gray, \
                 data using (of(n) && column("height") == 0 && shards <= 12 ? column("lo") : NaN):"height":"lo" \
                 :(int(column("process")) % 6 == 0 || int(column("process")) % 6 == 5 ? 0xFFFFFF : 0) \
-                with labels textcolor rgb variable
+                with labels textcolor rgb variable, \
+                data using (of(n) && column("height") == 0 && shards <= 12 ? column("lo") : NaN):(-0.5) \
+                :(sprintf("P%d", int(column("process")))) with labels textcolor rgb gray font ",18"
         }
     }
     eval panel("sums that differ from those of one process", 0.62, 0.97, 0.12, 0.34)

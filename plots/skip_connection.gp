@@ -13,13 +13,13 @@ every = ceil(FFN_records / 10.0)
 
 set xlabel say("training step")
 set xrange [0:FFN_records]
-set key top right
+set key at graph 1, 0.8 right
 
 do for [format in FORMATS] {
     eval open_picture(format, "skip_connection", 1600, 800)
     set multiplot
     eval heading("One block: f(x) and x + f(x)", \
-        "Mean squared error at each training step; the bands are the range of the seeds")
+        "Mean squared error at each step; lines: the first seed, bands: the range of all seeds")
 
     set title say("linear scale")
     set lmargin at screen 0.1

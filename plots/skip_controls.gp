@@ -14,7 +14,7 @@ set logscale x
 set format x "10^{%L}"
 set xlabel say("mean squared error after training")
 set xrange [*:*]
-set yrange [rows - 0.4:-0.7] noreverse
+set yrange [rows - 0.4:-0.75] noreverse
 set border 1
 
 do for [format in FORMATS] {
@@ -25,12 +25,12 @@ do for [format in FORMATS] {
     set lmargin at screen 0.3
     set rmargin at screen 0.96
     set key at screen 0.98, 0.94 right horizontal
-    set arrow 1 from ZERO_min, graph 0 to ZERO_min, graph 1 nohead lc rgb gray lw 2
-    set label 4 say("always answering 0") at ZERO_min, graph 0.97 right offset -0.7, 0 textcolor rgb gray font ',18'
-    plot data using (finite($3)):($0 - 0.15):(finite($5)):(finite($6)):ytic(name(strcol(1), $9, $10)) \
+    plot data using 2:($0 - 0.4):(0):(0.8) with vectors nohead lc rgb gray lw 2 dt solid, \
+         data using 2:(-0.57):(say("always answering 0")) every ::0::0 with labels textcolor rgb gray font ',18', \
+         data using (finite($3)):($0 - 0.15):(finite($5)):(finite($6)):ytic(name(strcol(1), $9, $10)) \
              with xerrorbars lt 1 dt solid lw 3 title "f(x)", \
          data using (finite($4)):($0 + 0.15):(finite($7)):(finite($8)) with xerrorbars lt 2 lw 3 title "x + f(x)", \
-         data using ($4 < 1e30 ? NaN : ZERO_min):($0 + 0.15):(say("x + f(x) diverges")) \
+         data using ($4 < 1e30 ? NaN : $2):($0 + 0.15):(say("x + f(x) diverges")) \
              with labels left offset 1, 0 textcolor lt 2
 }
 unset output

@@ -10,7 +10,7 @@ do for [format in FORMATS] {
     set multiplot
     set tics font ",17"
     set colorbox
-    eval panel("one-hot: 13 numbers for 13 words", 0.065, 0.335, 0.16, 0.74)
+    eval panel("one-hot: 13 numbers for 13 words", 0.075, 0.335, 0.16, 0.74)
     eval heading("Ids select rows of a table; a row is the vector of a word", \
         "A one-hot vector only says which word it is. The rows of the table start as random numbers; training changes them")
     eval heat_map(signed, 13, 6)

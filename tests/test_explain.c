@@ -369,6 +369,10 @@ static void check_frame(Tensor *loss, int frame, int n, const char *const *part)
 #define FRAME(loss, frame, ...) \
     check_frame(loss, frame, sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *), (const char *[]){ __VA_ARGS__ })
 
+/* The label of an edge. */
+#define PASSED(number) \
+    "[label=<<table border=\"0\" fixedsize=\"true\" width=\"90\" height=\"28\"><tr><td>" number "</td></tr></table>>]"
+
 START_TEST(values_appear_and_then_gradients)
 {
     AgScope s = ag_begin(AG_RECORD);
@@ -382,8 +386,9 @@ START_TEST(values_appear_and_then_gradients)
     FRAME(c, 3, "forward 3 of 3\\nc = h b, elementwise\\n \"", "n3 [label=\"c = mul(h, b)\\n12\\n\"");
     FRAME(c, 4, "backward 0 of 3\\n \\n \"", "n3 [label=\"c = mul(h, b)\\n12\\ndc = 1\"", "n2 [label=\"h = scale(b)\\n6\\n\"");
     FRAME(c, 5, "backward 1 of 3\\ndh = dc b\\ndb = dc h\"", "\\ndh = 2\"", "\\ndb = 6 so far\"",
-          "n1 -> n3 [color=\"#d55e00\", penwidth=2, dir=back]");
-    FRAME(c, 6, "backward 2 of 3\\ndb = 3 dh\\n \"", "\\ndb = 6 + 6 = 12\"", "n0 [label=\"a\\n1\\n\"", "n1 -> n2 [color=");
+          "n1 -> n3 [color=\"#d55e00\", penwidth=2, dir=back] " PASSED("6"), "n1 -> n2 " PASSED(""));
+    FRAME(c, 6, "backward 2 of 3\\ndb = 3 dh\\n \"", "n1 -> n3 " PASSED("6"), "\\ndb = 6 + 6 = 12\"", "n0 [label=\"a\\n1\\n\"",
+          "n1 -> n2 [color=\"#d55e00\", penwidth=2, dir=back] " PASSED("6"));
     FRAME(c, 7, "backward 3 of 3\\nda = db + db\\n \"", "n0 [label=\"a\\n1\\nda = 12 + 12 = 24\"");
     ag_end(s);
 }

@@ -3,8 +3,9 @@
 plots/ja.txt: a Japanese line for each caption of the figures and graphs, with the same numbers, and no other line.
 examples/ja/NAME.def: a Japanese text for each text that the examples print, with the same conversions, and no other. The
 documents NAME.md and NAME.ja.md, and the pages docs/NAME.md and docs/ja/NAME.md, unless that one says that it is not
-translated: the same blocks of code but for comments, commands in the text, pictures and numbers of lessons. The lists
-examples/gallery.txt and gallery.ja.txt: the same lessons, commands and pictures, each with what is seen."""
+translated: the same blocks of code but for comments and lines that the library prints, commands in the text, pictures and
+numbers of lessons. The lists examples/gallery.txt and gallery.ja.txt: the same lessons, commands and pictures, each with what
+is seen."""
 import collections
 import itertools
 import pathlib
@@ -170,7 +171,7 @@ def sentences(path, source):
         yield from (text for text in texts_of(path, source) if re.search(r'[a-z]{2,} [a-z]{2,} ', text))
 
 
-pairs = {}
+pairs, lines_of_library = {}, []
 included = set(re.findall(r'"ja/(\w+)\.def"', read('examples/common/japanese.c')))
 compare('examples/common/japanese.c: file', sorted(f.stem for f in (root / 'examples/ja').glob('*')), sorted(included))
 for name in sorted(included):
@@ -182,6 +183,8 @@ for name in sorted(included):
         if english_text in pairs and name != 'lines':
             fail(f'examples/ja/{name}.def: {english_text!r} is also in {pairs[english_text]}.def')
         pairs[english_text] = name
+        if name == 'lines':
+            lines_of_library.append((re.escape(english_text).replace('%s', '(.*)'), japanese_text.replace('%s', '{}')))
 printed = {text for path in sources for text in texts_of(path, sources[path])}
 for path in [*(root / 'models').glob('*_options.c'), root / 'models/train/lm_options.c']:
     for arguments in calls(path.read_text(), 'FIELD'):
@@ -213,6 +216,14 @@ def blocks_of(text):
     return [re.sub(r'(?s)[ \t]*/\*.*?\*/|[ \t]+# [^\n]*', '', block) for block in re.findall(BLOCK, text)]
 
 
+def as_printed(block):
+    """A block of an English document with the lines that the library prints as --language ja prints them."""
+    lines = block.split('\n')
+    for pattern, japanese_text in lines_of_library:
+        lines = [japanese_text.format(*m.groups()) if (m := re.fullmatch(pattern, line)) else line for line in lines]
+    return '\n'.join(lines)
+
+
 def commands_of(text):
     """How often each command is in the text, as `inline code`."""
     spans = (re.sub(r'\s+', ' ', span) for span in re.findall(r'`([^`]+)`', text.replace(' --language ja', '')))
@@ -229,7 +240,7 @@ for english, japanese in [('README.md', 'README.ja.md'), ('examples/README.md', 
     b = read(japanese)
     if f'](../{pathlib.Path(english).name})' in b and '日本語版はありません' in b:
         continue
-    compare(f'{english} and {japanese}: block of code', blocks_of(a), blocks_of(b))
+    compare(f'{english} and {japanese}: block of code', [as_printed(block) for block in blocks_of(a)], blocks_of(b))
     a, b = re.sub(BLOCK, '', a), re.sub(BLOCK, '', b)
     for what, pattern in (('indented line', r'(?m)^    .+'), ('lesson', r'(?m)^## (\d+)\.'),
                           ('picture', r'!\[[^\]]*\]\((?:\.\./)*((?:[^)/]+/)*?)(?:ja/)?([^)/]*)\)')):

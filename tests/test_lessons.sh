@@ -77,6 +77,7 @@ draws() {
         case $picture in
         attention_by_hand) words='bank|in|money|of|river|the' ;;
         knobs_mask) words=pad ;;
+        shards) words='P[0-9]' ;;
         knobs_sampling) words='This|is|bird|book|cup|dog|house|pen|song|the|top_[kp]' ;;
         *) words='' ;;
         esac
@@ -247,6 +248,12 @@ prints 'These weights add up to 1.7'
 prints "x' = 0.353 これ + 0.118 は + 0.471 ペン + 0.059 です = (0.059, 0.318)"
 csv attention_by_hand_softmax.csv score,exponential,weight
 shows 'softmax' 'abs($2 - exp($1)) > 1e-3 { bad = 1 } { sum += $3 } END { exit bad || abs(sum - 1) > 1e-6 || NR != 5 }'
+prints '  river  q·k = 3   x = q·k / sqrt(2) = 2.121   e^x = 8.342   weight = 0.507'
+that "each weight of bank is e^x divided by the printed sum" awk '
+    BEGIN { n = 0 }
+    /q·k =/ { e[n] = $(NF - 3); w[n++] = $NF; next }
+    /weight = e\^x \// { for (i = 0; i < n; i++) { d = w[i] - e[i] / $5; if (d < -1e-3 || d > 1e-3) bad = 1 } all += n; n = 0 }
+    END { exit bad || all != 11 }' stdout
 csv attention_by_hand_bank.csv sentence,x,y,new_x,new_y
 shows 'bank is the same vector before, and goes toward river and toward money' \
     '$2 != 1 || $3 != 1 { bad = 1 } $1 == 0 { river = $4 > 1.5 && $5 < 0.5 } $1 == 1 { money = $5 > 1.5 && $4 < 0.5 }

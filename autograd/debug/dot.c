@@ -4,6 +4,7 @@
  * one step of a forward and backward pass. */
 #include "trace.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MAX_ITEMS = 6 };         /* in frames, larger tensors are drawn as shape, range and norm */
@@ -68,8 +69,9 @@ void ag_graph_dot_at(AgSite at, FILE *out, Tensor *y)
 
 /* ---- frames: one drawing for each step --------------------------------------------------------------------------- */
 
-/* What a frame shows: the node of the operation that runs (n: none), in the forward or in the backward pass. */
-typedef struct { uint32_t active; bool backward; } View;
+/* What a frame shows: the node of the operation that runs (n: none), in the forward or in the backward pass. passed[i][j]: what
+ * the rule of node i has passed to its input j so far, if that is one number; else NaN. */
+typedef struct { uint32_t active; bool backward; real **passed; } View;
 
 /* The width of a node in inches, enough for its text in every frame, so that all frames have the same layout. */
 static double node_width(const Trace *trace, uint32_t i)
@@ -81,7 +83,7 @@ static double node_width(const Trace *trace, uint32_t i)
     size_t values = t->numel <= MAX_ITEMS ? 9 * (size_t)t->numel : 40;          /* 9: "-0.46212, " with brackets */
     size_t sum = name + 4 + values * (trace->uses[i] > 1 ? 3 : 1), last = t->requires_grad ? sum : values;
     size_t longest = call > last ? call : last;
-    double width = (t->op ? 1 : 1.3) * (0.35 + 0.088 * (double)longest);        /* a leaf is an ellipse */
+    double width = 0.35 + 0.112 * (double)longest;
     return width < 1.7 ? 1.7 : width;
 }
 
@@ -103,25 +105,33 @@ static void frame_node(FILE *out, const Trace *trace, View view, uint32_t i)
         trace_gradient(out, trace, t, " + ", " = ", MAX_ITEMS);
         if (trace->left[i] > 0) fputs(" so far", out);
     }
-    fprintf(out, "\", width=%.2f, height=%s", node_width(trace, i), t->op ? "0.65, shape=box" : "0.9, shape=ellipse");
+    fprintf(out, "\", width=%.2f", node_width(trace, i));
     const char *fill = i == view.active ? ACTIVE : t->op ? NULL : t->requires_grad ? REQUIRES_GRAD : CONSTANT;
-    if (fill) fprintf(out, ", style=filled, fillcolor=\"%s\"", fill);
+    if (fill) fprintf(out, ", style=\"%s\", fillcolor=\"%s\"", t->op ? "filled" : "filled,rounded", fill);
     if (!computed) fputs(", style=dashed, color=\"" PENDING "\", fontcolor=\"" PENDING "\"", out);
     fputs("];\n", out);
 }
 
-/* Highlights the inputs of the operation that runs; in the backward pass those to which its rule adds. */
+/* Highlights the inputs of the operation that runs; in the backward pass those to which its rule adds. If x is one number that
+ * is used several times, each of its edges says what this use has passed. All frames have one layout, because all labels have
+ * one size. */
 static void frame_edge(FILE *out, const Trace *trace, View view, uint32_t i, int j)
 {
-    fprintf(out, "  n%u -> n%u", (unsigned)trace->node[i]->in[j]->number, (unsigned)i);
+    const Tensor *x = trace->node[i]->in[j];
+    fprintf(out, "  n%u -> n%u", (unsigned)x->number, (unsigned)i);
     if (i == view.active && (!view.backward || trace->part[j]))
         fprintf(out, " [color=\"" ACTIVE_EDGE "\", penwidth=2%s]", view.backward ? ", dir=back" : "");
+    if (trace->uses[x->number] > 1 && x->numel == 1) {
+        fputs(" [label=<<table border=\"0\" fixedsize=\"true\" width=\"90\" height=\"28\"><tr><td>", out);
+        if (!isnan(view.passed[i][j])) trace_values(out, x, &view.passed[i][j], 1);
+        fputs("</td></tr></table>>]", out);
+    }
     fputs(";\n", out);
 }
 
 static void frame_title(FILE *out, const Trace *trace, View view, int step)
 {
-    fputs("  labelloc=t;\n  fontname=\"Helvetica\";\n  label=\"", out);
+    fputs("  labelloc=t;\n  fontname=\"Helvetica\";\n  fontsize=18;\n  label=\"", out);
     int lines = 1;
     for (uint32_t i = 0; i < trace->n; i++) {
         int clauses = trace->node[i]->op ? trace_clauses(trace, i, trace->node[i]->op->backward_text) : 0;
@@ -143,6 +153,8 @@ static void frame_title(FILE *out, const Trace *trace, View view, int step)
 static void write_frame(FILE *out, const Trace *trace, View view, int step)
 {
     begin_graph(out);
+    fputs("  ranksep=0.4;\n  node [fontsize=14, shape=box, height=0.85];\n"
+          "  edge [fontname=\"Helvetica\", fontsize=14, fontcolor=\"" ACTIVE_EDGE "\"];\n", out);
     frame_title(out, trace, view, step);
     for (uint32_t i = 0; i < trace->n; i++) {
         frame_node(out, trace, view, i);
@@ -152,6 +164,18 @@ static void write_frame(FILE *out, const Trace *trace, View view, int step)
     fputs("}\n", out);
 }
 
+static real **passed_new(const Trace *trace)
+{
+    real **passed = scope_alloc(trace->at, trace->what, trace->n * sizeof *passed);
+    for (uint32_t i = 0; i < trace->n; i++) {
+        const Tensor *t = trace->node[i];
+        if (!t->op) continue;
+        passed[i] = scope_alloc(trace->at, trace->what, (size_t)t->n_in * sizeof **passed);
+        for (int j = 0; j < t->n_in; j++) passed[i][j] = NAN;
+    }
+    return passed;
+}
+
 int ag_graph_frame_at(AgSite at, FILE *out, Tensor *loss, int frame)
 {
     ag_check_pointer_at(at, __func__, "the file", out);
@@ -159,9 +183,13 @@ int ag_graph_frame_at(AgSite at, FILE *out, Tensor *loss, int frame)
     int half = (int)trace.ops + 1, step = frame % half;
     if (frame < 0 || frame >= 2 * half)
         ag_usage_error(at, __func__, "there is no frame %d; this graph has %d", frame, 2 * half);
-    View view = { .active = trace.n, .backward = frame >= half };
-    for (int k = 0; view.backward && k < step; k++)
-        if (trace_step(&trace)) view.active = trace.at_node;
+    View view = { .active = trace.n, .backward = frame >= half, .passed = passed_new(&trace) };
+    for (int k = 0; view.backward && k < step; k++) {
+        if (!trace_step(&trace)) continue;
+        view.active = trace.at_node;
+        for (int j = 0; j < trace.node[view.active]->n_in; j++)
+            if (trace.part[j] && trace.part[j]->numel == 1) view.passed[view.active][j] = *(real *)trace.part[j]->data;
+    }
     int ops = 0;
     for (uint32_t i = 0; !view.backward && ops < step; i++) {
         if (!trace.node[i]->op) continue;

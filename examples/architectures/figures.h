@@ -4,7 +4,7 @@
 
 enum { MOST_BOXES = 32, MOST_ARROWS = 48 };
 /* kind: the color: 'a'ttention, 'f'eed-forward, 'n'orm and addition, 'e'mbedding, 'r'ecurrent, 'o'utput, 't'ext without a
- * frame. `function` is in `file`; NULL: not named in the box. A text has no `file`. */
+ * frame, a 'g'roup of layers. `function` is in `file`; NULL: none is named. A text has no `file`. */
 typedef struct { char kind; const char *id, *label, *function, *file; } Box;
 /* label: the shape; style: attributes of Graphviz, or NULL */
 typedef struct { const char *from, *to, *label, *style; } Arrow;

@@ -197,7 +197,7 @@ async function atADesk() {
         `${plain} and ${skip}`);
     await choose(b, '#race .seeds', '3');
     await choose(b, '#race-depth', '3');
-    await choose(b, '#race .init', '1');
+    await choose(b, '#race .init', 'he');
     for (let i = 0; i < 3; i++) await b.value("document.querySelector('#race .once').click()");
     same('bands of three seeds', await b.value("document.querySelectorAll('#race-loss .band').length"), 2);
     that('x + f(x) with the weights of he starts high', Number((await b.value(text('#race-state')))
@@ -214,9 +214,10 @@ async function atADesk() {
     await b.until("document.querySelectorAll('#softmax-largest circle').length === 22", LONG);
     await tabTo(b, '#softmax-k');
     await b.key('Home');
-    that('K = 1', (await b.value(text('#softmax-state'))).startsWith('K = 1:'));
+    that('d_k = 1', (await b.value(text('#softmax-state'))).startsWith('dₖ = 1:'));
 
     // Section 7: a word moved by keys, and the heat.
+    that('Q, K, V and the width of a key are named', /Q, K and V.*√dₖ/s.test(await b.value(text('#geometry p'))));
     const kept = async () => Number((await b.value(text('#geometry-area'))).match(/([\d.]+) %/)[1]);
     await tabTo(b, '#temperature');
     const before = await kept();
@@ -295,7 +296,7 @@ async function links() {
     const b = await ready('?lang=ja', { width: 1280, height: 900 });
     const set = { '#formula': 'y = a sin(2 b)', '#leaf-a': '1.5', '#gradient-stepper input': '3', '#rule-exercises': '3',
         '#rule-backward': 'dx = dy (1 - y^2)', '#spiral .data': '2', '#spiral .width': '8', '#spiral .rate': '0.1',
-        '#spiral .optimizer': '2', '#spiral .seed': '7', '#race-depth': '5', '#race .init': '3', '#race .target': '1',
+        '#spiral .optimizer': '2', '#spiral .seed': '7', '#race-depth': '5', '#race .init': 'small-last', '#race .target': '1',
         '#race .seeds': '3', '#race .seed': '4', '#norm .kind': '1', '#norm-2': '4.5',
         '#softmax-k': '4', '#softmax .scaled': '1',
         '#temperature': '2', '#position': '21', '#positions .width': '16', '#transformer .task': '1', '#row': '271828',
@@ -317,6 +318,7 @@ async function links() {
     await b.value('writeLink()');
     const before = await b.value(everything), address = await b.value('location.href');
     that('the link names the section', address.includes('#positions?'), address);
+    that('the link names the initial weights', address.includes('&init=small-last&'), address);
     that('what was set is there', Object.values(set).every((v) => before.includes(JSON.stringify(v))), before);
     that('so are the steps', before.includes('"2,4,4"') && before.includes('y −0.8'), before);
     const again = async (what) => {
@@ -337,9 +339,46 @@ async function links() {
     await b.go(url('race?depth=99&init=7&seed=x&lang=xx&formula=&step=-1&spiral-step=z&x=1&words=2'));
     await b.until(READY);
     same('a link with nonsense', await b.value(`['#race-depth', '#race .init', '#race .seed'].map((s) =>
-        document.querySelector(s).value).join() + document.documentElement.lang`), '24,0,0en');
+        document.querySelector(s).value).join() + document.documentElement.lang`), '24,default,0en');
+    await b.go('about:blank');
+    await b.go(url('race?init=1&depth=8'));
+    await b.until(READY);
+    same('an old link: its number for the initial weights is left out', await b.value(`['#race-depth', '#race .init'].map((s) =>
+        document.querySelector(s).value).join()`), '8,default');
     same('complaints of the console', b.complaints.join('; '), '');
     await b.close();
+}
+
+// The figure of a lecture ends above the bar, and its letters can be read from the last row.
+async function onOneScreen(b, what) {
+    const [bottom, bar, least] = await b.value(`(() => {
+        const figure = document.querySelector('section.shown .figure'), box = (e) => e.getBoundingClientRect();
+        const letters = [...figure.querySelectorAll('svg text')].map((e) =>
+            parseFloat(getComputedStyle(e).fontSize) * e.ownerSVGElement.getScreenCTM().a);
+        return [box(figure).bottom, box(document.querySelector('#lecture-bar')).top, Math.min(99, ...letters)]; })()`);
+    that(`${what}: the figure is above the bar`, bottom <= bar, `${bottom}, the bar ${bar}`);
+    that(`${what}: large letters in pictures`, least >= 12, least);
+}
+
+// Lectures on two projectors, in both languages.
+async function projectors() {
+    for (const lang of ['en', 'ja']) {
+        for (const [width, height] of [[1280, 720], [1024, 768]]) {
+            const b = await ready(`gradient?lecture=true&lang=${lang}`, { width, height });
+            const last = Number(await b.value("document.querySelector('#gradient-stepper input').max"));
+            for (let i = 0; i < last; i++) {
+                await onOneScreen(b, `${width} ${lang} gradient, step ${i}`);
+                await b.key('ArrowRight');
+            }
+            for (const id of SECTIONS) {
+                await onOneScreen(b, `${width} ${lang} ${id}`);
+                if (pictures) await b.picture(path.join(pictures, `lecture_${width}_${lang}_${id}.png`), `#${id}`);
+                await b.key('PageDown');
+            }
+            same('complaints of the console', b.complaints.join('; '), '');
+            await b.close();
+        }
+    }
 }
 
 // One section at a time, by the keys of a remote control.
@@ -482,7 +521,7 @@ async function smallest() {
 }
 
 async function run() {
-    for (const part of [atADesk, onAPhone, links, lecture, looks, smallest]) await part();
+    for (const part of [atADesk, onAPhone, links, lecture, projectors, looks, smallest]) await part();
 }
 
 run().then(() => finish(), (error) => { finish(error); process.exit(); });

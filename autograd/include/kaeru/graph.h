@@ -101,7 +101,8 @@ void ag_explain_at(AgSite at, FILE *out, Tensor *loss);
 void ag_graph_dot_at(AgSite at, FILE *out, Tensor *y);
 /* Writes one step of ag_explain as a drawing for Graphviz, and returns the number of frames, n: `frame` is 0 to n - 1. The
  * first half of the frames is the forward pass, where each frame adds the value of one operation. The second half is the
- * backward pass, where each frame adds the gradients that one rule computes. */
+ * backward pass, where each frame adds the gradients that one rule computes. If a number is used several times, each of its
+ * arrows has the gradient of this use. */
 int  ag_graph_frame_at(AgSite at, FILE *out, Tensor *loss, int frame);
 
 /* While on (per thread), every result and every gradient is searched for NaN and infinity. The first one found is a usage

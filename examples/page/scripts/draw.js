@@ -37,8 +37,13 @@ const raised = (digits) => [...digits].map((d) => RAISED[d] ?? '⁰¹²³⁴⁵�
 
 const subscript = (digits) => [...digits].map((d) => '₀₁₂₃₄₅₆₇₈₉'[d]).join('');
 
-// How wide a picture is drawn: as its place, so that its letters have their size; in a wider place than `widest` they grow.
-const widthOf = (target, widest = 420) => Math.min(Math.max(target.clientWidth || widest, 250), widest);
+// The width and the height in which a chart is drawn: as its place, so that its letters have their size; in a place wider than
+// `widest` they grow. In a lecture it fills what the style sheet leaves for it, in larger letters.
+function sizeOf(target, height, widest = 420) {
+    const most = lecture ? parseFloat(getComputedStyle(target).maxHeight) : NaN, zoom = 1.2;
+    return most && target.clientWidth ? [target.clientWidth / zoom, Math.min(height, most / zoom)]
+        : [Math.min(Math.max(target.clientWidth || widest, 250), widest), height];
+}
 
 // ---- charts: curves over steps ----------------------------------------------------------------------------------------
 
@@ -47,14 +52,14 @@ const widthOf = (target, widest = 420) => Math.min(Math.max(target.clientWidth |
 // in the upper right corner; `marker` is an x with a vertical line. The result is for people who see it; the caller writes the
 // text for others.
 function chart(target, o) {
-    const width = widthOf(target, o.widest);
+    const [width, height] = sizeOf(target, o.height, o.widest);
     const left = 52, right = 14, top = 30, bottom = 36;
     const scale = (v, [from, to], a, b) => a + (b - a) * (v - from) / (to - from || 1);
     const toY = (v) => o.log
-        ? scale(Math.log10(Math.max(v, 1e-300)), o.y.map(Math.log10), o.height - bottom, top)
-        : scale(v, o.y, o.height - bottom, top);
+        ? scale(Math.log10(Math.max(v, 1e-300)), o.y.map(Math.log10), height - bottom, top)
+        : scale(v, o.y, height - bottom, top);
     const atX = (v) => scale(v, o.x, left, width - right);
-    const atY = (v) => Math.min(Math.max(toY(v), top - 4), o.height - bottom + 4);
+    const atY = (v) => Math.min(Math.max(toY(v), top - 4), height - bottom + 4);
     const parts = [];
     for (const tick of o.log ? decades(o.y) : steps(o.y)) {
         parts.push(svg('line', { x1: left, x2: width - right, y1: atY(tick), y2: atY(tick), stroke: LINE }),
@@ -62,11 +67,11 @@ function chart(target, o) {
                 o.log ? `10${raised(String(Math.round(Math.log10(tick))).replace('-', '−'))}` : show(tick)));
     }
     for (const tick of o.xTicks ?? steps(o.x)) {
-        parts.push(svg('text', { x: atX(tick), y: o.height - bottom + 17, class: 'tick', 'text-anchor': 'middle' },
+        parts.push(svg('text', { x: atX(tick), y: height - bottom + 17, class: 'tick', 'text-anchor': 'middle' },
             show(tick)));
     }
-    parts.push(svg('path', { d: `M${left},${top} V${o.height - bottom} H${width - right}`, fill: 'none', stroke: GRAY }),
-        svg('text', { x: (left + width - right) / 2, y: o.height - 3, class: 'tick', 'text-anchor': 'middle' }, o.xLabel),
+    parts.push(svg('path', { d: `M${left},${top} V${height - bottom} H${width - right}`, fill: 'none', stroke: GRAY }),
+        svg('text', { x: (left + width - right) / 2, y: height - 3, class: 'tick', 'text-anchor': 'middle' }, o.xLabel),
         svg('text', { x: 4, y: 13, class: 'tick' }, o.yLabel));
     for (const line of o.lines ?? []) {
         parts.push(svg('line', { x1: left, x2: width - right, y1: atY(line.y), y2: atY(line.y), stroke: GRAY,
@@ -74,7 +79,7 @@ function chart(target, o) {
             svg('text', { x: left + 6, y: atY(line.y) - 6, class: 'tick' }, line.label));
     }
     if (o.marker !== undefined) {
-        parts.push(svg('line', { x1: atX(o.marker), x2: atX(o.marker), y1: top, y2: o.height - bottom, stroke: INK,
+        parts.push(svg('line', { x1: atX(o.marker), x2: atX(o.marker), y1: top, y2: height - bottom, stroke: INK,
             'stroke-width': 1.2, class: 'marker' }));
     }
     const seen = ([, ...y]) => y.every((v) => v !== null && Number.isFinite(v));
@@ -93,7 +98,7 @@ function chart(target, o) {
         }
     }
     parts.push(...legend(o.curves.filter((c) => c.label), width - right));
-    target.setAttribute('viewBox', `0 0 ${width} ${o.height}`);
+    target.setAttribute('viewBox', `0 0 ${width} ${height}`);
     target.replaceChildren(...parts);
 }
 
@@ -130,18 +135,18 @@ function steps([from, to]) {
 
 // Bars for a row of numbers. options: { height, y: [from, to], color, labels, text }. text(v) is written at a bar.
 function bars(target, values, o) {
-    const width = widthOf(target);
+    const [width, height] = sizeOf(target, o.height);
     const top = 20, bottom = 24, [from, to] = o.y, wide = width / values.length, thick = Math.min(46, 0.66 * wide);
-    const atY = (v) => top + (o.height - top - bottom) * (to - Math.min(Math.max(v, from), to)) / (to - from);
+    const atY = (v) => top + (height - top - bottom) * (to - Math.min(Math.max(v, from), to)) / (to - from);
     const text = o.text ?? ((v) => show(v, 3));
     const bar = (v, i) => svg('rect', { x: (i + 0.5) * wide - thick / 2, width: thick, y: Math.min(atY(v), atY(0)),
         height: Math.max(0.5, Math.abs(atY(v) - atY(0))), fill: o.color });
-    target.setAttribute('viewBox', `0 0 ${width} ${o.height}`);
+    target.setAttribute('viewBox', `0 0 ${width} ${height}`);
     target.replaceChildren(svg('line', { x1: 0, x2: width, y1: atY(0), y2: atY(0), stroke: GRAY }),
         ...values.map((v, i) => bar(v, i)),
         ...values.map((v, i) => svg('text', { x: (i + 0.5) * wide, y: v < 0 ? atY(v) + 14 : atY(v) - 5, class: 'tick',
             'text-anchor': 'middle' }, text(v))),
-        ...o.labels.map((label, i) => svg('text', { x: (i + 0.5) * wide, y: o.height - 4, class: 'tick',
+        ...o.labels.map((label, i) => svg('text', { x: (i + 0.5) * wide, y: height - 4, class: 'tick',
             'text-anchor': 'middle' }, label)));
 }
 

@@ -62,7 +62,7 @@ const texts = {
     speed_50: ['50 steps a second', '毎秒50ステップ'],
     speed_full: ['as fast as it can', '最高速'],
     history: ['History: the step that is shown', '履歴：表示するステップ'],
-    seed: ['Seed', '乱数の種'],
+    seed: ['Seed', '乱数のシード'],
     training_state: [
         'Step {step}: loss {loss}. {seconds} s of computing so far.',
         'ステップ{step}：損失{loss}。これまでの計算時間{seconds}秒。',

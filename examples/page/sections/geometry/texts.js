@@ -2,12 +2,16 @@ addTexts({
     geometry_short: ['Attention as geometry', '図形で見るアテンション'],
     geometry_title: ['Attention moves words', 'アテンションは単語を動かす'],
     geometry_intro: [
-        'Four words are points in the plane. Attention replaces each word by a mean of all words, weighted by how well ' +
-            'they match. So every word moves into the polygon, and the polygon shrinks. Drag a word, or go to it with ' +
-            'Tab and move it with the arrow keys.',
-        '四つの単語を平面の点とします。アテンション（注意機構）は、各単語をすべての単語の平均で置き換えます。重みは、二' +
-            'つの単語がどれだけ合うかで決まります。だからどの単語も多角形の内側へ動き、多角形は縮みます。単語をドラッグ' +
-            'するか、Tabで選んで矢印キーで動かしてください。',
+        'Four words are points in the plane. Each word x has a query q = W_Q x, what it looks for, a key k = W_K x, what ' +
+            'it is found by, and a value v = W_V x, what it passes on. They are the rows of Q, K and V. Softmax makes ' +
+            'weights of the scores q · k / √dₖ, here with dₖ = 2 numbers in a key, and each word becomes the weighted ' +
+            'mean of the values. Here V is the words themselves. So every word moves into the polygon, and the polygon ' +
+            'shrinks. Drag a word, or go to it with Tab and move it with the arrow keys.',
+        '四つの単語を平面の点とします。各単語xには、何を探すかを表すクエリ q = W_Q x、何として見つかるかを表すキー ' +
+            'k = W_K x、何を渡すかを表すバリュー v = W_V x があります。これを行として並べたものがQ、K、Vです。スコア ' +
+            'q · k / √dₖ（ここではキーの次元数 dₖ = 2）をソフトマックスで重みにし、各単語を、バリューの重みつき平均で' +
+            '置き換えます。ここでは、Vは単語そのものです。だからどの単語も多角形の内側へ動き、多角形は縮みます。単語を' +
+            'ドラッグするか、Tabで選んで矢印キーで動かしてください。',
     ],
     geometry_temperature: ['Temperature', '温度'],
     geometry_layers: ['Layers of attention', 'アテンションの層の数'],
@@ -27,8 +31,8 @@ addTexts({
         '{n}層の後、多角形の面積は<b class="value">{kept}%</b>になります。',
     ],
     geometry_weights: [
-        'How much each word (row) attends to each word (column)',
-        '各単語（行）が各単語（列）へ向けるアテンション',
+        'Weights: softmax of the scores of each query q (row) and each key k (column)',
+        '重み：各クエリq（行）と各キーk（列）のスコアのソフトマックス',
     ],
     geometry_ask: [
         '<b>What does temperature do?</b> Predict: which weights does attention have when it is very hot, and when it ' +

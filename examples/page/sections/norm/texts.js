@@ -1,12 +1,12 @@
 addTexts({
-    norm_short: ['Layer norm', '層正規化'],
-    norm_title: ['Layer norm: what a row may forget', '層正規化：行が忘れてよいもの'],
+    norm_short: ['Layer norm', 'レイヤー正規化'],
+    norm_title: ['Layer norm: what a row may forget', 'レイヤー正規化：行が忘れてよいもの'],
     norm_intro: [
         'Layer norm takes the mean of a row away and divides by the standard deviation: <span class="nb">y = (x − mean) ' +
             '/ deviation</span>. So each row has the mean 0 and the deviation 1, however large its numbers were. RMS ' +
             'norm leaves the mean and divides by the root of the mean square. Move the numbers and watch y and the ' +
             'gradient.',
-        '層正規化は、行から平均を引き、標準偏差で割ります。<span class="nb">y = (x − 平均) / 標準偏差</span>。だからもと' +
+        'レイヤー正規化は、行から平均を引き、標準偏差で割ります。<span class="nb">y = (x − 平均) / 標準偏差</span>。だからもと' +
             'の数がどれほど大きくても、各行の平均は0、標準偏差は1になります。RMS normは平均を引かず、2乗の平均の平方根で' +
             '割ります。数を動かして、yと勾配を見てください。',
     ],

@@ -17,7 +17,7 @@ function startRace(engine) {
         last: () => STEPS,
         begin() {
             for (const k of races()) {
-                engine.call('race_begin', k, ...[depth.value, width.value, Number(seed.value) + k, init.value,
+                engine.call('race_begin', k, ...[depth.value, width.value, Number(seed.value) + k, init.selectedIndex,
                     target.value].map(Number));
             }
             losses = [];
@@ -70,8 +70,10 @@ function startRace(engine) {
             y: decadesAround(KINDS.map(of).flat(2)),
             xTicks: blocks <= 8 ? Array.from({ length: blocks + 1 }, (_, i) => i) : undefined, xLabel: say('race_block'),
             yLabel: say(`race_norm_${what.value}`, { step: shown - shown % NORMS_EACH }),
+            // A lecture has no room for a second legend: the chart beside this one has it.
             curves: KINDS.map((kind) => ({ dots: true,
-                ...curve(kind, Array.from({ length: blocks + 1 }, (_, i) => i), (i) => of(kind).map((row) => row[i])) })) });
+                ...curve(kind, Array.from({ length: blocks + 1 }, (_, i) => i), (i) => of(kind).map((row) => row[i])),
+                ...(lecture && { label: '' }) })) });
 
         const depths = [...found.keys()].sort((a, b) => a - b);
         chart(find('#race-found'), { widest: 900, height: 260, x: [0, 24],

@@ -10,7 +10,7 @@ addTexts({
         '二つのネットワークが、同じやさしい課題を学びます。入力をそのまま返すことです。符号を変えて返す課題と、行列を掛' +
             'けて返す課題も選べます。どちらもブロックfを重ねたものです。一方は各ブロックでf(x)を、もう一方は x + f(x) を' +
             '計算します。後者が<em>スキップ接続</em>です。二つ目の図は、ブロックを通るものを示します。逆向きの勾配か、' +
-            '順向きの信号を選べます。乱数の種を複数にすると、損失の最小から最大までが帯になります。ここでは100行、' +
+            '順向きの信号を選べます。乱数のシードを複数にすると、損失の最小から最大までが帯になります。ここでは100行、' +
             '学習率0.003、200ステップなので、数はレッスン6と異なります。',
     ],
     race_depth: ['Blocks (depth)', 'ブロックの数（深さ）'],
@@ -44,8 +44,8 @@ addTexts({
     init_he: ['he', 'he'],
     init_xavier: ['xavier', 'xavier'],
     init_small_last: ['small-last (second layer 0)', 'small-last（2層目が0）'],
-    race_seeds: ['Seeds', '種の数'],
-    race_first_seed: ['First seed', '最初の種'],
+    race_seeds: ['Seeds', 'シードの数'],
+    race_first_seed: ['First seed', '最初のシード'],
     race_what: ['What passes through the blocks', 'ブロックを通るもの'],
     race_gradient: ['the gradient, back', 'さかのぼる勾配'],
     race_signal: ['the signal, forward', '進む信号'],

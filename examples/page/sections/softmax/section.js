@@ -1,10 +1,10 @@
-// Why attention divides the scores by the root of K: the softmax of the products of a query with eight keys.
+// Why attention divides the scores by the root of dₖ: the softmax of the products of a query with eight keys.
 
 function startSoftmax(engine) {
-    const KEYS = 8, DRAWS = 100, LARGEST = 10;              // K is at most 2^10
+    const KEYS = 8, DRAWS = 100, LARGEST = 10;              // dₖ is at most 2^10
     const root = find('#softmax'), k = find('#softmax-k'), scaled = find('.scaled', root), seed = find('.seed', root);
-    const KINDS = [{ label: 'q·k', color: VERMILION, dash: '9 5' }, { label: 'q·k / √K', color: BLUE }];
-    const means = [];                                       // of each log2 K: for each kind [largest weight, gradient]
+    const KINDS = [{ label: 'q·k', color: VERMILION, dash: '9 5' }, { label: 'q·k / √dₖ', color: BLUE }];
+    const means = [];                                       // of each log2 dₖ: for each kind [largest weight, gradient]
 
     function draw() {
         const e = Number(k.value), kind = Number(scaled.value);

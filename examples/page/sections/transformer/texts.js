@@ -45,7 +45,7 @@ addTexts({
     flow_decoder: ['Decoder', 'デコーダ'],
     part_embed: ['embed', '埋め込み'],
     part_norm: ['norm', '正規化'],
-    part_self: ['self-attention', '自己注意'],
+    part_self: ['self-attention', 'セルフアテンション'],
     part_source: ['attention to source', '入力へのアテンション'],
     part_forward: ['feed-forward', 'フィードフォワード'],
     part_plus: ['+', '＋'],
