@@ -17,7 +17,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: final_weights transformer|gpt float32|bf16 THREADS FILE [STEPS SHARDS]\n");
         return 2;
     }
-    RunSize size = { 2, 64, 32, 25, 25, 0, NULL };
+    RunSize size = final_size;
     if (argc == 7) {
         size.steps = size.every = atoi(argv[5]);
         size.shards = atoi(argv[6]);

@@ -178,6 +178,8 @@ static bool generate_gpt(const char *path)
     return good;
 }
 
+const RunSize final_size = { .layers = 2, .width = 64, .batch = 32, .steps = 25, .every = 25 };
+
 const Run runs[N_RUNS] = {
     { "transformer", train_transformer, generate_transformer },
     { "gpt", train_gpt, generate_gpt },

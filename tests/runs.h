@@ -25,5 +25,6 @@ typedef struct {
 
 enum { N_RUNS = 2 };
 extern const Run runs[N_RUNS];
+extern const RunSize final_size;        /* of the models whose hashes are compared: large enough for several threads */
 
 #endif

@@ -1,6 +1,7 @@
 #!/bin/sh
 # test_bench.sh ROOT BENCH PYTHON: the command lines of bench and compare.py; compare.py with peers that fail, on a busy
-# machine and with Ctrl-C; the model of the cost, and the command line of processes; then the pictures. Measures nothing.
+# machine and with Ctrl-C; the models of threads and of the cost, and the command line of processes; then the pictures. No
+# result depends on a measured time.
 
 root=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
 program=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
@@ -15,6 +16,22 @@ expect 2 '' '--scaling measures GPTs of its own: expected no workload, not gemm'
 expect 2 '' '--threads -1: expected a number from 0 to 256' --threads -1
 expect 2 '' '--seconds : expected a number from 0 to 3600' --seconds
 expect 0 'gemm_128 ' '' --threads 1 --seconds 0 gemm_128
+
+# A short form of machine.sh.
+expect 2 '' '--minutes x: expected a number from 0' --machine --minutes x
+expect 1 '' 'bench: --csv /nonexistent/x.csv: cannot be written' --machine --csv /nonexistent/x.csv gemm_128
+expect 0 ', is used by default' '' --machine --threads 3 --seconds 0 --minutes 60 gemm_128 overhead
+that 'four models with one hash each' [ "$(grep -c 'trainings, the same$' stdout)" -eq 4 ]
+that 'no file left' [ -z "$(find . -name 'kaeru-*')" ]
+that 'header of machine.csv' [ "$(head -n 1 machine.csv)" = \
+    workload,precision,threads,seconds,speedup,efficiency,gflops_per_core ]
+that '12 rows: 1, 2 and 3 threads' [ "$(grep -c '^[a-z_0-9]*,\(float32\|bf16\),[123],' machine.csv)" -eq 12 ]
+that 'speed-up, efficiency and GFLOPS follow from seconds' awk -F, '
+    function same(x, y) { return x / y > 0.998 && x / y < 1.002 }
+    NR > 1 { if ($3 == 1) one = $4; bad = bad || !same($5, one / $4) || !same($6, $5 / $3)
+             bad = bad || ($1 == "gemm_128" ? !same($7, 2e-9 * 128 ^ 3 / $4 / $3) : $7 != "") } END { exit bad }' machine.csv
+expect 0 '-: did not fit into 0 minutes' '' --machine --threads 1 --minutes 0 gemm_128
+that 'no row' [ "$(wc -l <machine.csv)" -eq 1 ]
 
 # The model of the cost, against its formula for GPT-2 124M on two processes with 10 Gbit/s.
 bench=$program
@@ -33,6 +50,27 @@ printf 'processes,processors,seconds\n1,1,8\n2,2,5\n3,2,5\n' >check.csv
 expect 0 '3,5,4.' '' --memory 5 --check check.csv
 that "two processes take half of the time and the messages" awk -F, '$1 == 2 { n = 124439808
     e = n / 2 * (1e-5 / 65536 + 4 / 2.5e9); good = ($3 - 4 - e - 50257 * 768 / n * e) ^ 2 < 1e-5 } END { exit !good }' stdout
+
+# The model of threads.
+program=$(dirname "$bench")/threads
+if [ -x "$program" ]; then
+    expect 0 'usage: threads' '' --help
+    expect 2 '' 'threads: there is no workload bogus' bogus
+    expect 2 '' 'threads: --line x: expected a number from 0' --line x
+    # One region, given to the threads in a second.
+    expect 0 'parallel regions: 1; ' '' --cpu --seconds 0 --threads 16 --dispatch 1e6 --memory 1e6 gemm_512
+    that 'the header and five rows' [ "$(head -n 1 threads.csv)$(wc -l <threads.csv)" = \
+        workload,precision,threads,model,efficiency,measured6 ]
+    that 'a second for the region' awk -F, 'NR == 2 { one = $4 } NR > 2 { bad = bad || $4 < 1 || $4 > 1.01 + one }
+        END { exit bad }' threads.csv
+    # 3 x 2 MiB of float32 at a MB a second.
+    expect 0 'bytes moved: 12.58 MB' '' --cpu --seconds 0 --threads 16 --dispatch 0 --memory 0.001 gemm
+    that 'the bytes take 12.58 seconds' awk -F, 'NR > 1 && ($4 < 12.58 || $4 > 12.6) { bad = 1 } END { exit bad }' threads.csv
+    expect 0 'parallel regions: 0; ' '' --cpu --seconds 0.2 --threads 16 --bf16 skip_small
+    that 'no thread helps a small step' awk -F, 'NR > 1 && ($2 != "bf16" || $5 > 1.5 / $3) { bad = 1 }
+        END { exit bad }' threads.csv
+    expect 0 'parallel regions: ' '' --cpu --seconds 0 shakespeare
+fi
 
 # The command line of processes, which takes no step here.
 program=$(dirname "$bench")/processes
@@ -223,6 +261,13 @@ if command -v gnuplot >/dev/null; then
         printf '%s,1,1e6,0.1\n%s,2,2e6,0.6\n' $dimension $dimension
     done >>scaling.csv
     draws 0 '' scaling
+
+    if [ -f threads.csv ]; then
+        mv threads.csv kept.csv
+        draws 1 'threads.gp: no results in threads.csv: expected lines below workload,precision,threads,model,' threads
+        mv kept.csv threads.csv
+        draws 0 '' threads
+    fi
 
     mv cost.csv kept.csv
     nothing='cost.gp: no results in cost.csv: expected lines below model,gigabits,tokens,'

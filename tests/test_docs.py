@@ -43,6 +43,8 @@ RUN_BY = {
     'gnuplot plots/cost.gp': ('test_bench.sh', 'cost.gp'),
     'build/tests/bench/bench --scaling >scaling.csv': ('test_bench.sh', '--scaling'),
     'build/tests/bench/bench --help': ('test_bench.sh', '--help'),
+    'build/tests/bench/threads': ('test_bench.sh', 'threads.csv'),
+    'gnuplot plots/threads.gp': ('test_bench.sh', 'threads.gp'),
     'build/tests/bench/cost >cost.csv': ('test_bench.sh', 'cost.csv'),
 }
 # Slurm is not installed by the tests: they take the commands of its job apart (test_mpi.sh).

@@ -1,7 +1,7 @@
 #!/bin/sh
 # test_one_file.sh SOURCE BUILD CC...: the two files kaeru.c and kaeru.h, which `meson compile onefile` writes in
 # BUILD/packaging. They export what the library does, and train models to the weights that the library of BUILD has, with each
-# instruction set.
+# instruction set. machine.sh makes the same files without meson, and from them a program that needs nothing else.
 
 source=$1 build=$2
 shift 2
@@ -31,6 +31,12 @@ for model in transformer gpt; do
         done
     done
 done
+
+carried() { (cd "$folder" && env -i machine/bench --machine --threads 2 --seconds 0 --minutes 60 gemm_128); }
+try "machine.sh" env CC="$*" CFLAGS=-O1 sh "$source/tests/machine.sh" --build "$folder/machine" --make
+for file in kaeru.c kaeru.h; do try "$file without meson" cmp "$build/packaging/$file" "$folder/machine/$file"; done
+try "its program alone" carried
+try "the times of its program" [ "$(grep -c '^gemm_128,' "$folder/machine.csv")" -eq 4 ]
 
 echo "one file: $passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -22,7 +22,7 @@ ends() {
 }
 
 for script in examples/run.sh tests/run.sh tests/trust.sh tests/fresh.sh tests/adopt.sh \
-    tests/windows.sh packaging/release.sh; do
+    tests/machine.sh tests/windows.sh packaging/release.sh; do
     ends 0 stdout "usage: sh $script" "$root/$script" --help
     ends 0 stdout "usage: sh $script" "$root/$script" -h
     ends 2 stderr "$script: there is no " "$root/$script" --nonsense

@@ -149,6 +149,11 @@ void k_use_table(const KernelTable *table)
     table_in_use = table;
 }
 
+const KernelTable *k_table(void)
+{
+    return table_in_use;
+}
+
 bool k_use_isa(const char *name)
 {
     for (int i = 0; i < N_TABLES; i++)

@@ -21,5 +21,6 @@ const char *k_isa(void);
  * cannot run it. For tests; no kernel may be running. */
 bool k_use_isa(const char *name);
 void k_use_table(const KernelTable *table);
+const KernelTable *k_table(void);
 
 #endif

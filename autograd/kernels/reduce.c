@@ -11,7 +11,8 @@ enum {
     GRAIN = 16384,
     LONG_ROW = 65536,           /* threads share rows of this length or more */
     PARTIALS = 256,             /* chunks of a row at most */
-    STRIP = 256,                /* columns; their sums stay in the first-level cache */
+    STRIP = 256,                /* columns at most; their sums stay in the first-level cache */
+    LEAST_STRIP = 64,           /* fewer take longer for each column */
     BLOCK_ROWS = 64,
     CHUNKS = 32                 /* chunks of rows at most */
 };
@@ -27,6 +28,7 @@ typedef struct {
     bool add;
     float *y;
     int64_t length;                         /* of a chunk: items along a row, or rows */
+    int64_t strip;                          /* columns */
     float *partial;
 } Job;
 
@@ -155,13 +157,15 @@ static void store_strip(const Job *j, int64_t o, int64_t column, int64_t width, 
     EACH_ADD(j->add, 0, width, y, scale * LOAD(sums));
 }
 
+static int64_t strips_of(const Job *j) { return (j->inner + j->strip - 1) / j->strip; }
+
 static void sum_strips(void *arg, int64_t first, int64_t last)
 {
     const Job *j = arg;
-    int64_t strips = (j->inner + STRIP - 1) / STRIP;
+    int64_t strips = strips_of(j);
     for (int64_t s = first; s < last; s++) {
-        int64_t o = s / strips, column = s % strips * STRIP;
-        int64_t width = j->inner - column < STRIP ? j->inner - column : STRIP;
+        int64_t o = s / strips, column = s % strips * j->strip;
+        int64_t width = j->inner - column < j->strip ? j->inner - column : j->strip;
         float total[STRIP], chunk[STRIP];
         EACH(0, width, total, vset(0));
         for (int64_t c = 0; c < chunks_of(j); c++) {
@@ -181,10 +185,14 @@ static void sum_chunks(void *arg, int64_t first, int64_t last)
 
 static void sum_across(Job *j)
 {
-    int64_t strips = (j->inner + STRIP - 1) / STRIP, work = j->n * (j->inner < STRIP ? j->inner : STRIP);
     j->length = chunk_length(j->n, CHUNKS, BLOCK_ROWS);
-    if (j->outer * strips > 1) {
-        k_parallel(j->outer * strips, 1 + GRAIN / (work + 1), sum_strips, j);
+    j->strip = STRIP;
+    if (j->outer > 1 || j->inner > STRIP) {
+        /* Narrower strips for many threads; each column is a sum of its own. */
+        while (j->strip > LEAST_STRIP && j->n * j->strip > 2 * GRAIN && j->outer * strips_of(j) < 2 * k_threads())
+            j->strip /= 2;
+        int64_t work = j->n * (j->inner < j->strip ? j->inner : j->strip);
+        k_parallel(j->outer * strips_of(j), 1 + GRAIN / (work + 1), sum_strips, j);
         return;
     }
     float partial[CHUNKS * STRIP], total[STRIP];

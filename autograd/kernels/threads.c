@@ -96,8 +96,7 @@ static int64_t take_chunk(WorkQueue *q, bool first)
 
 static void run_chunk(const WorkQueue *q, int64_t i)
 {
-    int64_t size = q->n / q->chunks, longer = q->n % q->chunks, begin = i * size + (i < longer ? i : longer);
-    q->body(q->arg, begin, begin + size + (i < longer));
+    q->body(q->arg, k_chunk_begin(q->n, q->chunks, i), k_chunk_begin(q->n, q->chunks, i + 1));
 }
 
 static void finish_chunks(int chunks)
@@ -261,6 +260,13 @@ static void wait_for_chunks(void)
     pthread_mutex_unlock(&lock);
 }
 
+int64_t k_chunks(int64_t n, int64_t grain, int64_t threads)
+{
+    int64_t chunks = n / (grain > 0 ? grain : 1);
+    if (chunks > CHUNKS_PER_THREAD * threads) chunks = CHUNKS_PER_THREAD * threads;
+    return chunks > threads ? chunks - chunks % threads : chunks;       /* the same number for each */
+}
+
 void k_parallel(int64_t n, int64_t grain, KBody *body, void *arg)
 {
     if (n <= 0) return;
@@ -273,10 +279,7 @@ void k_parallel(int64_t n, int64_t grain, KBody *body, void *arg)
         stop_workers();
         start_workers(threads);
     }
-    int64_t chunks = n / (grain > 0 ? grain : 1), threads_used = workers + 1;
-    chunks = chunks < CHUNKS_PER_THREAD * threads_used ? chunks : CHUNKS_PER_THREAD * threads_used;
-    if (chunks > threads_used)
-        chunks -= chunks % threads_used;               /* the same number for each */
+    int64_t threads_used = workers + 1, chunks = k_chunks(n, grain, threads_used);
     if (workers == 0 || chunks < 2)
         body(arg, 0, n);
     else {

@@ -16,6 +16,13 @@ int  k_threads(void);
  * uses the pool, runs on the caller alone. */
 typedef void KBody(void *arg, int64_t begin, int64_t end);
 void k_parallel(int64_t n, int64_t grain, KBody *body, void *arg);
+/* The number of chunks that k_parallel cuts n items into for so many threads; where chunk i begins, and chunk i - 1 ends. */
+int64_t k_chunks(int64_t n, int64_t grain, int64_t threads);
+static inline int64_t k_chunk_begin(int64_t n, int64_t chunks, int64_t i)
+{
+    int64_t size = n / chunks, longer = n % chunks;
+    return i * size + (i < longer ? i : longer);
+}
 
 /* This thread's scratch memory, `bytes` or more of it, at an address that is a multiple of 4096; NULL if it cannot be
  * had. What it holds is lost at the next call. It is kept until the thread ends. */

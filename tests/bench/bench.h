@@ -1,5 +1,5 @@
-/* bench.h: the type of a workload. bench.c and processes.c have the lists, timing.c measures,
- * the other files have the workloads. */
+/* bench.h: the type of a workload. workloads.c and processes.c have the lists, timing.c measures, kernels.c, models.c and gpt.c
+ * have the workloads. */
 #ifndef KAERU_BENCH_H
 #define KAERU_BENCH_H
 
@@ -26,17 +26,29 @@ struct Workload {
     const char *kind;           /* for begin */
 };
 
-/* The median (returned) and the least time of a step in seconds, measured for `seconds` in all. */
-double measure(const Workload *w, void *state, double seconds, double *least);
+enum { BENCH_WORKLOADS = 21 };
+extern const Workload bench_workloads[BENCH_WORKLOADS];
+const Workload *find_workload(const char *name);        /* NULL: there is none */
+/* Those of a comparison: a product, small steps and whole models, the longest last. Returns their number. */
+int usual_workloads(const Workload *chosen[BENCH_WORKLOADS]);
+
+/* The median (returned) and the least time of a step in seconds, measured for `seconds` in all and at least `samples` times. */
+double measure(const Workload *w, void *state, double seconds, int samples, double *least);
+enum { BENCH_SAMPLES = 5 };     /* at least, for a median */
 /* The same for n steps after two others: the same number in all processes. */
 double measure_steps(const Workload *w, void *state, int n, double *least);
 extern bool processor_time;     /* measure processor time, not elapsed time */
+double seconds_now(void);
 double peak_mib(void);          /* resident memory of this process */
 extern const char program[];    /* for messages; the file with main has it */
 /* The number after an option; ends the program if it is not a number from 0 to `most`. */
 double number(const char *option, const char *text, double most);
 /* Prints "dimension,factor,operations,seconds" for a GPT's training step with one size doubled repeatedly. */
 void print_scaling(double seconds);
+/* Prints the processor, its instruction sets, hashes of weights that they train, and the times of n workloads on 1, 2, 4 ...
+ * ag_threads() threads in both precisions, each measured for `seconds`; writes the times to the CSV file. What does not fit
+ * into `minutes` is left out. Returns whether all of it worked and the hashes are equal. */
+bool print_machine(const Workload *const *chosen, int n, double seconds, double minutes, const char *csv);
 
 void *gemm_begin(const Workload *w, int64_t *parameters);       /* size: m, n, k; kind: "AB", "ABt" or "AtB" */
 void  gemm_step(void *state);

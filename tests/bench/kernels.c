@@ -8,13 +8,13 @@
 
 /* ---- the matrix product ------------------------------------------------------------------------------------------ */
 
-typedef struct { KGemm shape; AgScope scope; ag_real *a, *b, *c; } Product;
+typedef struct { KGemm shape; AgScope scope; ag_real *a, *b, *c; } BenchProduct;
 
 void *gemm_begin(const Workload *w, int64_t *parameters)
 {
     (void)parameters;
     int64_t m = w->size[0], n = w->size[1], k = w->size[2];
-    Product *p = ag_alloc(1, sizeof *p);
+    BenchProduct *p = ag_alloc(1, sizeof *p);
     p->scope = ag_begin(AG_NO_GRAD);
     p->a = tensor_mutable_data(tensor_normal(SHAPE(m, k), 0, 1));
     p->b = tensor_mutable_data(tensor_normal(SHAPE(k, n), 0, 1));
@@ -34,13 +34,13 @@ void *gemm_begin(const Workload *w, int64_t *parameters)
 
 void gemm_step(void *state)
 {
-    const Product *p = state;
+    const BenchProduct *p = state;
     k_gemm(&p->shape, p->c, p->a, p->b);
 }
 
 void gemm_end(void *state)
 {
-    Product *p = state;
+    BenchProduct *p = state;
     ag_end(p->scope);
     ag_free(p);
 }
@@ -74,11 +74,11 @@ void dispatch_end(void *state)
 
 /* ---- reading memory ---------------------------------------------------------------------------------------------- */
 
-typedef struct { uint64_t *word; int64_t n; atomic_ullong sum; } Memory;
+typedef struct { uint64_t *word; int64_t n; atomic_ullong sum; } BenchWords;
 
 static void add_words(void *state, int64_t from, int64_t to)
 {
-    Memory *m = state;
+    BenchWords *m = state;
     uint64_t sum = 0;
     for (int64_t i = from; i < to; i++) sum += m->word[i];
     atomic_fetch_add(&m->sum, sum);
@@ -87,7 +87,7 @@ static void add_words(void *state, int64_t from, int64_t to)
 void *memory_begin(const Workload *w, int64_t *parameters)
 {
     (void)parameters;
-    Memory *m = ag_alloc(1, sizeof *m);
+    BenchWords *m = ag_alloc(1, sizeof *m);
     m->n = w->size[0] / (int64_t)sizeof *m->word;
     m->word = ag_alloc_in(m, (size_t)m->n, sizeof *m->word);
     for (int64_t i = 0; i < m->n; i++) m->word[i] = (uint64_t)i;
@@ -96,7 +96,7 @@ void *memory_begin(const Workload *w, int64_t *parameters)
 
 void memory_step(void *state)
 {
-    Memory *m = state;
+    BenchWords *m = state;
     k_parallel(m->n, 1 << 16, add_words, m);
 }
 

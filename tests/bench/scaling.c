@@ -29,7 +29,7 @@ void print_scaling(double seconds)
             int64_t parameters;
             double least;
             void *state = w.begin(&w, &parameters);
-            measure(&w, state, seconds, &least);
+            measure(&w, state, seconds, BENCH_SAMPLES, &least);
             w.end(state);
             printf("%s,%d,%.0f,%.6g\n", names[d], 1 << i, operations(w.size), least);
             fflush(stdout);

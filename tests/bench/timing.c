@@ -9,7 +9,7 @@
 
 bool processor_time;
 
-static double now(void)
+double seconds_now(void)
 {
     struct timespec t;
     clock_gettime(processor_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
@@ -19,9 +19,9 @@ static double now(void)
 /* The time of `count` steps in seconds. */
 static double time_steps(const Workload *w, void *state, int64_t count)
 {
-    double start = now();
+    double start = seconds_now();
     for (int64_t i = 0; i < count; i++) w->step(state);
-    return now() - start;
+    return seconds_now() - start;
 }
 
 static int ascending(const void *a, const void *b)
@@ -38,19 +38,19 @@ static double median(double *sample, int n, double *least)
     return sample[n / 2];
 }
 
-enum { MOST_SAMPLES = 10000, LEAST_SAMPLES = 5 };
+enum { MOST_SAMPLES = 10000 };
 #define SAMPLE_SECONDS 2e-3     /* a sample of short steps has several */
 
-double measure(const Workload *w, void *state, double seconds, double *least)
+double measure(const Workload *w, void *state, double seconds, int samples, double *least)
 {
     static double sample[MOST_SAMPLES];
     double warm = 0, spent = 0;
     int64_t count = 0;
-    for (; count < 2 || warm < 0.1 * seconds; count++) warm += time_steps(w, state, 1);
+    for (; count < 1 || warm < 0.1 * seconds; count++) warm += time_steps(w, state, 1);
     double one = time_steps(w, state, 1);
     int64_t group = one < SAMPLE_SECONDS ? 1 + (int64_t)(SAMPLE_SECONDS / one) : 1;
     int n = 0;
-    while (n < MOST_SAMPLES && (n < LEAST_SAMPLES || spent < seconds)) {
+    while (n < MOST_SAMPLES && (n < samples || spent < seconds)) {
         double time = time_steps(w, state, group);
         spent += time;
         sample[n++] = time / (double)group;

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Writes kaeru.c and kaeru.h in FOLDER without meson: without_meson.py FOLDER COMPILER...
+
+Reads the lists of sources and the version from the files meson.build. Writes the headers that a build makes in FOLDER, too.
+"""
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def read(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def lists(folder):
+    """{name: paths} of the lists of files in the folder's meson.build."""
+    found = re.findall(r"^(\w+) = files\(([^)]*)\)", read(folder, "meson.build"), re.M)
+    return {name: [os.path.join(folder, file) for file in re.findall("'([^']*)'", files)] for name, files in found}
+
+
+def run(*words):
+    subprocess.run([sys.executable, *words], cwd=ROOT, check=True)
+
+
+def main(folder, *compiler):
+    folder = os.path.abspath(folder)
+    sources = {}
+    for part in ["autograd/kernels", "autograd", "nn", "models"]:
+        sources.update(lists(part))
+
+    # The headers that the build makes.
+    for part in ["autograd", "nn", "models"]:
+        public = os.path.join(folder, part, "include/kaeru")
+        os.makedirs(public, exist_ok=True)
+        run("autograd/at_header.py", os.path.join(public, part + "_at.h"), *lists(part + "/include/kaeru")[part + "_headers"])
+    version = re.search(r"version: '([\d.]+)'", read("meson.build"))[1]
+    text = read("autograd/include/kaeru/version.h.in")
+    for name, value in zip(["VERSION", "MAJOR", "MINOR", "PATCH"], [version, *version.split(".")]):
+        text = text.replace(f"@{name}@", value)
+    with open(os.path.join(folder, "autograd/include/kaeru/version.h"), "w", encoding="utf-8") as file:
+        file.write(text)
+    os.makedirs(os.path.join(folder, "autograd/kernels"), exist_ok=True)
+    run("autograd/headers.py", "entries", "autograd/ops/ops.def", os.path.join(folder, "autograd/op_entries.h"))
+    run("autograd/headers.py", "kernels", os.path.join(folder, "autograd/kernels/kernels.def"), *sources["kernel_isa_sources"])
+
+    # As packaging/meson.build does.
+    text = read("packaging/meson.build")
+    folders = re.findall("'([^']*)'", re.search(r"foreach folder : \[([^]]*)\]", text)[1])
+    rest = re.findall(r"\w+", re.search(r"one_file_rest = \[([^]]*)\]", text)[1])
+    run("packaging/one_file.py", os.path.join(folder, "kaeru.c"), os.path.join(folder, "kaeru.h"), "--cc", *compiler,
+        "--folders", *(os.path.join(where, name) for name in folders for where in (ROOT, folder)),
+        "--common", *sources["kernel_sources"], "--each", *sources["kernel_isa_sources"],
+        "--bf16", "autograd/kernels/gemm_bf16.c", "--rest", *(file for name in rest for file in sources[name]))
+
+
+main(*sys.argv[1:])
