@@ -235,20 +235,43 @@ async function atADesk() {
     await b.point("document.querySelectorAll('#positions-table rect')[1 + 32 * 3]");
     same('the cell at the mouse', await b.value(text('#positions-table output')), 'position 3, dimension 0: 0.1411');
 
-    // Section 10: the text of the native program, and its letters by keys; a sentence; a file of the reader.
+    // Sections 9 and 11: all three runs, then each step of the Transformer's backward pass.
+    await tabTo(b, '#bits-run');
+    await b.key('Enter');
+    await b.until(`document.querySelectorAll('#bits-table .good, #bits-table .bad').length === 3`, LONG);
+    same('equal hashes', await b.value(`document.querySelectorAll('#bits-table .good').length`), 3);
+    that('it reverses', (await b.value(text('#answer'))).includes('6 of 6 right'));
+    await b.value(`document.querySelector('#transformer-stepper input').focus()`);
+    await b.key('Home');
+    const steps = await b.value(`Number(document.querySelector('#transformer-stepper input').max)`);
+    for (let i = 1; i < steps; i++) {
+        await b.key('ArrowRight');
+        const rule = await b.value(text('#transformer-words .gradient'));
+        that(`step ${i + 1}: a rule in x, W, y`, !/[a-z]{3}\d/.test(rule), rule);
+    }
+    that('the last step is an embedding', (await b.value(text('#transformer-words'))).includes('embedding'));
+    await texts(b, 'English, after all');
+    await keep(b, '1280_en');
+    same('complaints of the console', b.complaints.join('; '), '');
+    await b.close();
+}
+
+// The text that the native program has compressed, a sentence, and a file of the reader.
+async function packedTexts() {
+    const b = await ready('compress?lang=en', { width: 1280, height: 900 });
     const letters = `[...document.querySelectorAll('#compress-text .letters span')].map((e) => e.textContent).join('')`;
-    const plain = (file) => fs.readFileSync(file, 'utf8').replaceAll('\n', '↵\n');
+    const written = (file) => fs.readFileSync(file, 'utf8').replaceAll('\n', '↵\n');
     const sample = path.join(__dirname, '../../examples/page/sections/compress/sample.txt');
-    that('no text before it is decompressed', (await b.value(text('#compress-sizes'))).includes('decompress the text first'));
+    await b.until(`${text('#compress-sizes')}.includes('decompress the text first')`);
     await tabTo(b, '#compress .run');
     await b.key('Enter');
     await b.until(`${letters}.length > 300`, LONG);
     await b.key('Enter');
     same('a pause', await b.value(text('#compress .run')), 'Go on');
-    that('the text so far', plain(sample).startsWith(await b.value(letters)), await b.value(letters));
+    that('the text so far', written(sample).startsWith(await b.value(letters)), await b.value(letters));
     await b.key('Enter');
     await b.until(`${text('#compress-back')} !== ''`, LONG);
-    same('the text of the native program', await b.value(letters), plain(sample));
+    same('the text of the native program', await b.value(letters), written(sample));
     that('its hash', (await b.value(text('#compress-state'))).includes('The text has the hash'),
         await b.value(text('#compress-state')));
     await tabTo(b, '#compress-text .letters');
@@ -269,31 +292,13 @@ async function atADesk() {
         `${before}, ${untrained}, ${trained}`);
     await b.give('#compress-file', packed);
     await b.until(`${text('#compress-state')}.includes('The text has the hash')`, LONG);
-    same('a file of the reader', await b.value(letters), plain(packed.replace(/\.k$/, '')));
+    same('a file of the reader', await b.value(letters), written(packed.replace(/\.k$/, '')));
     await b.give('#compress-file', page);
     await b.until(`${text('#compress-error')} !== ''`);
     that('a file that is too large', (await b.value(text('#compress-error'))).includes('more than 65535 bytes'));
     await b.give('#compress-file', sample);
     await b.until(`${text('#compress-error')}.includes('is no file of this program')`);
     same('its letters are gone', await b.value(letters), '');
-
-    // Sections 9 and 11: all three runs, then each step of the Transformer's backward pass.
-    await tabTo(b, '#bits-run');
-    await b.key('Enter');
-    await b.until(`document.querySelectorAll('#bits-table .good, #bits-table .bad').length === 3`, LONG);
-    same('equal hashes', await b.value(`document.querySelectorAll('#bits-table .good').length`), 3);
-    that('it reverses', (await b.value(text('#answer'))).includes('6 of 6 right'));
-    await b.value(`document.querySelector('#transformer-stepper input').focus()`);
-    await b.key('Home');
-    const steps = await b.value(`Number(document.querySelector('#transformer-stepper input').max)`);
-    for (let i = 1; i < steps; i++) {
-        await b.key('ArrowRight');
-        const rule = await b.value(text('#transformer-words .gradient'));
-        that(`step ${i + 1}: a rule in x, W, y`, !/[a-z]{3}\d/.test(rule), rule);
-    }
-    that('the last step is an embedding', (await b.value(text('#transformer-words'))).includes('embedding'));
-    await texts(b, 'English, after all');
-    await keep(b, '1280_en');
     same('complaints of the console', b.complaints.join('; '), '');
     await b.close();
 }
@@ -529,7 +534,7 @@ async function smallest() {
 }
 
 async function run() {
-    for (const part of [atADesk, onAPhone, links, lecture, looks, smallest]) await part();
+    for (const part of [atADesk, packedTexts, onAPhone, links, lecture, looks, smallest]) await part();
 }
 
 run().then(() => finish(), (error) => { finish(error); process.exit(); });
