@@ -93,7 +93,8 @@ function startCompress(engine, packed) {
             own.show(bytes, Float32Array.from(look.bits), true);
         }
         own.label();
-        const size = (n) => n === undefined ? say('compress_not_yet') : say('compress_bytes', { n });
+        const size = (n) => n === undefined ? say('compress_not_yet')
+            : `<span class="nb">${say('compress_bytes', { n })}</span>`;
         find('#compress-sizes').innerHTML = `<tbody>${[['before', bytes.length], ['deflated', deflated],
             ['untrained', look?.untrained], ['trained', look?.trained]].map(([key, n]) =>
             `<tr><th scope="row">${say(`compress_${key}`)}</th><td>${size(n)}</td></tr>`).join('')}</tbody>`;
