@@ -247,7 +247,7 @@ foreign_compress() {
 compress() {
     need clang node chromium
     need_wasm
-    build build compress page packaging/kaeru.c
+    build build compress page onefile
     files=$work/files program=$root/build/examples/compress
     KAERU_ISA=$(list_isas | head -n 1) pack "$program" "${1:-200}" "$files" || return
     for isa in $(list_isas); do
