@@ -24,21 +24,20 @@ pack() {
     done
 }
 
-# unpack LABEL FOLDER STRIDE COMMAND...: each STRIDE-th of these files becomes the same bytes again by the COMMAND. Prints how
-# many they are.
+# unpack LABEL FOLDER STRIDE COMMAND...: the first of these files and each STRIDE-th after it become the same bytes again by the
+# COMMAND. Prints how many they are.
 unpack() {
     _label=$1 _folder=$2 _stride=$3 _n=0 _tried=0
     shift 3
     for _file in "$_folder"/*.k; do
         _n=$((_n + 1))
-        [ $((_n % _stride)) -eq 0 ] || continue
+        [ $(((_n - 1) % _stride)) -eq 0 ] || continue
         rm -f "$_folder/back"
         "$@" -d "$_file" "$_folder/back" >/dev/null && cmp "${_file%.k}" "$_folder/back" || return
         _tried=$((_tried + 1))
     done
     rm -f "$_folder/back"
     echo "$_label: $_tried files"
-    [ $_tried -gt 0 ]
 }
 
 # compress_by BUILD KAERU OUT COMPILER...: compiles the program compress, OUT, with KAERU, which is kaeru.c or its object file.

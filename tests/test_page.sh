@@ -1,7 +1,8 @@
 #!/bin/sh
 # test_page.sh ROOT BUILD: the page, made by make.py: one file without a network; its engine in node, with the hashes of the
-# native programs; and the page in a headless Chromium. Both decompress what the native program has compressed. Skipped (status 77) without the tools for WebAssembly and node. With
-# PAGE_PICTURES=FOLDER in the environment, the browser's pictures of each section go there.
+# native programs; and the page in a headless Chromium. Both decompress what the native program has compressed. Skipped (status
+# 77) without the tools for WebAssembly and node. With PAGE_PICTURES=FOLDER in the environment, the browser's pictures of each
+# section go there.
 
 root=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
 build=$(CDPATH='' cd -- "$2" && pwd -P) || exit 1
