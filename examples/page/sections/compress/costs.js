@@ -1,5 +1,5 @@
-// A text whose letters are the darker, the more bits they cost. The number of a letter is told at the mouse, at a finger, and at
-// the keys.
+// A text whose letters are the darker, the more bits they cost. The number of a letter is told at the mouse, at a finger, and
+// at the keys.
 
 const MOST_BITS = 12;                                       // of a letter: more have the same color
 const costColor = (bits) => `rgb(var(--blue-rgb) / ${(0.5 * Math.min(1, bits / MOST_BITS)).toFixed(3)})`;
