@@ -38,8 +38,8 @@ void predictor_begin_another(Predictor *p, int32_t *id, int64_t count);
 int32_t *predictor_token(const Predictor *p, int64_t stream, int64_t t);
 
 /* Calls code(arg, t, n, q) for the times of the next segment, in order: q (streams,n,vocab) are the probabilities of the tokens
- * of the n times from t on. `known`: all tokens are known before. Then the whole segment is predicted at once, else one token of
- * each stream, and `code` must write it. Stops with false when code does. */
+ * of the n times from t on. `known`: all tokens are known before. Then the whole segment is predicted at once, else one token
+ * of each stream, and `code` must write it. Stops with false when code does. */
 typedef bool Code(void *arg, int64_t t, int64_t n, const Tensor *q);
 bool predictor_step(Predictor *p, bool known, Code *code, void *arg);
 bool predictor_has_ended(const Predictor *p);

@@ -1,6 +1,6 @@
-// browser_test.js CHROMIUM PAGE_HTML FILE.k [PICTURES]: the page in a browser: by keyboard, mouse and finger; links and reloads;
-// training with its history and the hashes; a lecture; dark, printed and on a phone; in both languages, without a complaint in
-// the console. Pictures go to that folder.
+// browser_test.js CHROMIUM PAGE_HTML FILE.k [PICTURES]: the page in a browser: by keyboard, mouse and finger; links and
+// reloads; training with its history and the hashes; a lecture; dark, printed and on a phone; in both languages, without a
+// complaint in the console. A reader chooses FILE.k. Pictures go to that folder.
 'use strict';
 const fs = require('fs');
 const os = require('os');

@@ -105,8 +105,8 @@ static int round_trip(Predictor *p, int32_t *ids, int64_t n, Coding *c)
     return good && memcmp(back, ids, (size_t)n * sizeof *ids) == 0 ? (int)c->encoder.out.n : -1;
 }
 
-/* Prints {before, untrained, trained, bits} of the n bytes in the engine's text: how many there are, how many they become by the
- * network before and after it has learned, and what each costs after it. */
+/* Prints {before, untrained, trained, bits} of the n bytes in the engine's text: how many there are, how many they become by
+ * the network before and after it has learned, and what each costs after it. */
 void EXPORT(sentence_look)(int n)
 {
     static int32_t ids[MOST_SENTENCE];
