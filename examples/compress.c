@@ -1,11 +1,12 @@
 /* compress.c: a Transformer predicts each next byte of a file, and the better it predicts, the fewer bits the file needs. */
-#include <math.h>
 #include <string.h>
 
 #include "common/common.h"
 #include "compress/archive.h"
+#include "compress/coding.h"
 #include "compress/costs.h"
-#include "compress/predictor.h"
+#include "compress/files.h"
+#include "compress/model.h"
 #include "compress/tokens.h"
 #include "gpt/gpt_commands.h"
 
@@ -16,79 +17,20 @@ static const char *model_path;
 static bool overwrite, show, curve;
 static Settings how;
 
-typedef struct {
-    Predictor *p;
-    bool known;                                 /* the text is known: it is compressed */
-    Encoder encoder;
-    Decoder decoder;
-    float *bits;                                /* that each token costs */
-    double sum;
-    int64_t done;
-    Progress progress;
-} Coding;
-
-/* ---- a token ----------------------------------------------------------------------------------------------------- */
-
-/* A whole number in place of a probability: at least 1, so that every token can be coded. */
-static uint64_t share_of(const Predictor *p, const ag_real *q, int64_t id)
+static Predictor *open_predictor(const Settings *s)
 {
-    return 1 + (id < p->vocab ? (uint64_t)((double)q[id] * 0x1p30) : 0);
+    return model_path ? predictor_open(model_path, s) : predictor_new(s);
 }
 
-/* Codes the token *id with the probabilities q[vocab]. */
-static bool code_token(Coding *c, const ag_real *q, int32_t *id)
+static bool code_text(Coding *c)
 {
-    int64_t n = c->p->vocab + (c->p->vocabulary ? 256 : 0);
-    Part part = { 0 };
-    for (int64_t i = 0; i < n; i++) {
-        if (i < c->p->vocab && isnan(q[i])) {
-            return ag_set_error("the probabilities of the next token are NaN: the model's weights cannot be used");
-        }
-        part.total += share_of(c->p, q, i);
+    bool good = true;
+    Progress progress = progress_begin(c->known ? "compressed" : "decompressed", c->p->count);
+    while (good && !predictor_has_ended(c->p)) {
+        good = coding_step(c);
+        progress_show(&progress, c->done, "%.3f bits a token", c->sum / (double)c->done);
     }
-    uint64_t place = c->known ? 0 : decoder_find(&c->decoder, part.total);
-    int32_t found = 0;
-    part.share = share_of(c->p, q, found);
-    while (c->known ? found < *id : place >= part.below + part.share) {
-        part.below += part.share;
-        part.share = share_of(c->p, q, ++found);
-    }
-    *id = found;
-    if (c->known) {
-        encoder_put(&c->encoder, part);
-    } else {
-        decoder_take(&c->decoder, part);
-    }
-    float bits = (float)(ag_math_log((double)part.total / (double)part.share) / ag_math_log(2));
-    c->bits[id - c->p->id] = bits;
-    c->sum += (double)bits;
-    c->done++;
-    return c->known || decoder_is_good(&c->decoder) || ag_set_error("is damaged: its bits end before the text does");
-}
-
-/* In the order of the times, and at one time in that of the streams. */
-static bool code(void *arg, int64_t t, int64_t n, const Tensor *q)
-{
-    Coding *c = arg;
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t s = 0; s < c->p->how.streams; s++) {
-            int32_t *id = predictor_token(c->p, s, t + i);
-            if (id && !code_token(c, tensor_data(q) + (s * n + i) * c->p->vocab, id)) {
-                return false;
-            }
-        }
-    }
-    progress_show(&c->progress, c->done, "%.3f bits a token", c->sum / (double)c->done);
-    return true;
-}
-
-static bool code_text(Coding *c, int32_t *id, int64_t count)
-{
-    predictor_begin(c->p, id, count);
-    c->bits = ag_alloc((size_t)count + 1, sizeof *c->bits);
-    c->progress = progress_begin(c->known ? "compressed" : "decompressed", count);
-    bool good = predictor_run(c->p, c->known, code, c);
-    progress_end(&c->progress);
+    progress_end(&progress);
     return good;
 }
 
@@ -102,38 +44,41 @@ static Bytes compress(Coding *c, const Bytes *text)
     how.learns = !model_path;
     how.seed = model_path ? 0 : example_seed();
     how.bf16 = ag_precision_now() == AG_BF16;
-    c->known = true;
-    c->p = predictor_new(model_path, &how);
-    int32_t *id = tokens_of(c->p, (const char *)text->byte, text->n, &count);
-    if (!code_text(c, id, count)) {
+    Predictor *p = open_predictor(&how);
+    int32_t *id = tokens_of(p, (const char *)text->byte, text->n, &count);
+    predictor_begin(p, id, count);
+    *c = coding_begin(p, NULL, 0);
+    if (!code_text(c)) {
         example_fail("%s", ag_error());
     }
     encoder_end(&c->encoder);
-    return archive_make((Head){ c->p->hash, data_hash(DATA_HASH_BEGIN, text->byte, text->n), count, c->p->how, 0 },
-                        &c->encoder.out);
+    return archive_make((Head){ p->hash, data_hash(DATA_HASH_BEGIN, text->byte, text->n), count, p->how, 0 }, &c->encoder.out);
 }
 
 static Bytes decompress(Coding *c, const char *path, const Bytes *file)
 {
-    Head head = archive_read(path, file);
+    Head head;
+    if (!archive_read(file, &head)) {
+        example_fail("%s: %s", path, ag_error());
+    }
     if (head.how.learns == (model_path != NULL)) {
         example_usage_error("%s was made %s: expected %s", path, head.how.learns ? "by a model that learns" : "with a model",
                             head.how.learns ? "no --model" : "--model");
     }
-    c->p = predictor_new(model_path, &head.how);
-    if (c->p->hash != head.weights || c->p->how.window != head.how.window) {
+    Predictor *p = open_predictor(&head.how);
+    if (p->hash != head.weights || p->how.window != head.how.window) {
         example_fail("%s: was not made with %s", path, model_path ? model_path : "the weights with which this program begins");
     }
-    int32_t *id = ag_alloc((size_t)head.count + 1, sizeof *id);
-    c->decoder = decoder_begin(file->byte + head.coded, file->n - head.coded);
-    Bytes text = { 0 };
-    if (!code_text(c, id, head.count)) {
+    predictor_begin(p, ag_alloc((size_t)head.count + 1, sizeof(int32_t)), head.count);
+    *c = coding_begin(p, file->byte + head.coded, file->n - head.coded);
+    if (!code_text(c)) {
         example_fail("%s: %s", path, ag_error());
     }
+    Bytes text = { 0 };
     for (int64_t i = 0; i < head.count; i++) {
         size_t n = 0;
         char byte;
-        const char *bytes = token_bytes(c->p, id[i], &byte, &n);
+        const char *bytes = token_bytes(p, p->id[i], &byte, &n);
         bytes_append(&text, bytes ? bytes : "", bytes ? n : 0);         /* a token that is missing: the hash tells */
     }
     if (data_hash(DATA_HASH_BEGIN, text.byte, text.n) != head.text) {
@@ -184,7 +129,7 @@ int main(int argc, char **argv)
     if (!known && !input) {
         example_usage_error("expected a file: compress -d FILE" ENDING);
     }
-    Coding c = { .known = known, .encoder = ENCODER_BEGIN };
+    Coding c;
     Bytes in = { 0 };
     char *path = input ? output_of(input, output, known) : example_path("compress" ENDING);
     if (input) {

@@ -1,7 +1,8 @@
 #!/bin/sh
 # test_page.sh ROOT BUILD: the page, made by make.py: one file without a network; its engine in node, with the hashes of the
-# native programs; and the page in a headless Chromium. Skipped (status 77) without the tools for WebAssembly and node. With
-# PAGE_PICTURES=FOLDER in the environment, the browser's pictures of each section go there.
+# native programs; and the page in a headless Chromium. Both decompress what the native program has compressed. Skipped (status
+# 77) without the tools for WebAssembly and node. With PAGE_PICTURES=FOLDER in the environment, the browser's pictures of each
+# section go there.
 
 root=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
 build=$(CDPATH='' cd -- "$2" && pwd -P) || exit 1
@@ -14,6 +15,8 @@ if ! { have clang && have wasm && have node; }; then
 fi
 # shellcheck source=tests/expect.sh
 . "$root/tests/expect.sh"
+# shellcheck source=tests/round_trips.sh
+. "$root/tests/round_trips.sh"
 
 # in_node FILE ARGUMENT...: runs that test, and adds its counts to those of this one.
 in_node() {
@@ -46,10 +49,13 @@ if clang --target=wasm32-wasi -O2 -msimd128 -ffp-contract=off -fwrapv -mexec-mod
     -I "$build/autograd/kernels" -I "$kernels" -I "$kernels/simd" -I "$kernels/include" \
     -o fma.wasm "$root/tests/page/fma.c"; then ok; else wrong "fma.c"; fi
 in_node engine_test.js made/page.html "$hash" fma.wasm
+that "files to decompress" pack "$build/examples/compress" 12 packed
 if browser=$(chromium_program); then
-    in_node browser_test.js "$browser" made/page.html ${PAGE_PICTURES:+"$PAGE_PICTURES"}
+    in_node browser_test.js "$browser" made/page.html packed/003_english.k ${PAGE_PICTURES:+"$PAGE_PICTURES"}
 else
+    browser=-
     echo "no chromium: the page is not tested in a browser"
 fi
+in_node unpack_test.js made/page.html "$browser" packed/*.k
 
 summary page

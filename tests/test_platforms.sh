@@ -8,6 +8,8 @@ root=$source
 . "$root/tests/setup.sh"
 # shellcheck source=tests/try.sh
 . "$source/tests/try.sh"
+# shellcheck source=tests/round_trips.sh
+. "$root/tests/round_trips.sh"
 
 with_one_file "$build"
 export WINEDEBUG=-all WINEPREFIX="$folder/wine"
@@ -24,12 +26,13 @@ is_there() {
     tried=$((tried + 1))
 }
 
-# compiled NAME COMMAND...: makes $folder/NAME.exe of kaeru.c and a program that trains models.
+# compiled NAME COMMAND...: makes $folder/NAME.exe of $kaeru, kaeru.c or its object file, and a program that trains models.
+kaeru=$build/packaging/kaeru.c
 compiled() {
     name=$1
     shift
     try "compile for $name" "$@" -std=c11 -Wall -Wextra -Werror -I "$folder/include" \
-        "$source/tests/final_weights.c" "$source/tests/runs.c" "$build/packaging/kaeru.c" -lm -pthread -o "$folder/$name.exe"
+        "$source/tests/final_weights.c" "$source/tests/runs.c" "$kaeru" -lm -pthread -o "$folder/$name.exe"
 }
 
 # trains NAME "MODEL PRECISION" "STEPS" EMULATOR: STEPS is empty for the program's own number.
@@ -55,8 +58,15 @@ if is_there x86_64-w64-mingw32-gcc-posix wine; then
     fi
 fi
 if is_there aarch64-linux-gnu-gcc qemu-aarch64; then
+    try "kaeru.c for aarch64" aarch64-linux-gnu-gcc -O1 -std=c11 -Wall -Wextra -Werror -c "$kaeru" -o "$folder/aarch64.o"
+    kaeru=$folder/aarch64.o
     compiled aarch64 aarch64-linux-gnu-gcc -O1 -static
     trains aarch64 'gpt float32' '' qemu-aarch64
+    # What was compressed here is decompressed there.
+    try "compress for aarch64" compress_by "$build" "$kaeru" "$folder/compress" aarch64-linux-gnu-gcc -O1 -static
+    try "files to decompress" pack "$build/examples/compress" 12 "$folder/packed"
+    try "decompress on aarch64" unpack aarch64 "$folder/packed" 1 qemu-aarch64 "$folder/compress"
+    kaeru=$build/packaging/kaeru.c
 fi
 if is_there riscv64-linux-gnu-gcc qemu-riscv64; then
     compiled riscv64 riscv64-linux-gnu-gcc -O1 -static

@@ -15,6 +15,9 @@ usage: sh tests/trust.sh NAME [COUNT]
                        compared as well
   hashes               SHA-256 of trained weights, on 1, 2, 3, 4 and 8 threads, with every instruction set, compiled by cc
                        and by clang
+  compress [200]       files of many kinds, which the program compress decompresses with every instruction set, on 1 and 2
+                       threads, compiled by clang, for 32-bit x86, for AArch64 under qemu-user (every seventh file), and the
+                       page in node and in Chromium
   mpi [300]            training by several processes, with Open MPI and with MPICH: SHA-256 of trained weights from 1, 2, 3,
                        4, 5 and 8 processes; and 300 kills of one of them, each resumed by another number of processes
   fuzz [50000000]      random inputs for the readers of files and command lines, under address and undefined behavior
@@ -36,6 +39,8 @@ END_OF_TEXT
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 # shellcheck source=tests/setup.sh
 . "$root/tests/setup.sh"
+# shellcheck source=tests/round_trips.sh
+. "$root/tests/round_trips.sh"
 
 # Check's time limit for one test, in seconds: none for long runs.
 export CK_DEFAULT_TIMEOUT=1000000
@@ -229,6 +234,42 @@ hashes() {
     unset CC
     count_hashes || return
     result="the same weights from $compilers, on 1, 2, 3, 4 and 8 threads, with $(list_isas | xargs)"
+}
+
+# foreign_compress NAME COMPILER...: makes $work/NAME, the program compress by that compiler.
+foreign_compress() {
+    _name=$1
+    shift
+    quietly "$@" -O1 -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -c "$root/build/packaging/kaeru.c" -o "$work/kaeru.o"
+    quietly compress_by "$root/build" "$work/kaeru.o" "$work/$_name" "$@" -O1
+}
+
+compress() {
+    need clang node chromium
+    need_wasm
+    build build compress page onefile
+    files=$work/files program=$root/build/examples/compress
+    KAERU_ISA=$(list_isas | head -n 1) pack "$program" "${1:-200}" "$files" || return
+    for isa in $(list_isas); do
+        for threads in 1 2; do
+            unpack "$isa, threads: $threads" "$files" 1 env KAERU_ISA="$isa" KAERU_THREADS=$threads "$program" || return
+        done
+    done
+    foreign_compress clang clang
+    unpack clang "$files" 1 "$work/clang" || return
+    # Without gcc's libraries for it: Zig's compiler, which has its own.
+    thirty_two='gcc -m32 -msse2 -mfpmath=sse -idirafter /usr/include/x86_64-linux-gnu'
+    # shellcheck disable=SC2086 # a list of words
+    compiles 'int main(void) { return 0; }' $thirty_two || { need_zig; thirty_two='zig cc -target x86-linux-musl'; }
+    # shellcheck disable=SC2086
+    foreign_compress x86 $thirty_two
+    unpack '32-bit x86' "$files" 1 "$work/x86" || return
+    need aarch64-linux-gnu-gcc qemu-aarch64
+    foreign_compress aarch64 aarch64-linux-gnu-gcc -static
+    unpack AArch64 "$files" 7 qemu-aarch64 "$work/aarch64" || return
+    python3 "$root/examples/page/make.py" "$root/build" "$work/page.html" &&
+        node "$root/tests/page/unpack_test.js" "$work/page.html" "$(chromium_program)" "$files"/*.k || return
+    result="${1:-200} files, everywhere the same bytes again"
 }
 
 # together LAUNCHER N COMMAND...: runs it in N processes; one needs no launcher.
@@ -521,15 +562,15 @@ need_package() {
 name=${1-}
 [ $# -eq 0 ] || shift
 case $name in
-graphs | guard | failures | kills | hashes | mpi | fuzz | planted | portable) names=$name ;;
-all) names='graphs guard failures kills hashes mpi planted portable fuzz' ;;
+graphs | guard | failures | kills | hashes | compress | mpi | fuzz | planted | portable) names=$name ;;
+all) names='graphs guard failures kills hashes compress mpi planted portable fuzz' ;;
 --help | -h) usage; exit 0 ;;
 '') usage >&2; exit 2 ;;
 *) say "tests/trust.sh: there is no $name"; usage >&2; exit 2 ;;
 esac
 case $name:${1-} in
 *:) ;;
-graphs:* | kills:* | mpi:* | fuzz:* | planted:*)
+graphs:* | kills:* | compress:* | mpi:* | fuzz:* | planted:*)
     case $1 in
     0* | *[!0-9]* | ??????????*) say "tests/trust.sh: '$1' is not a count, expected 1 to 999999999"; exit 2 ;;
     esac ;;

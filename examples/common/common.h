@@ -23,6 +23,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "data_hash.h"
 #include "kaeru/fields.h"
 #include "kaeru/parallel.h"
 
@@ -130,10 +131,7 @@ TrainingRun training_run_begin(int argc, char **argv, const Program *program, co
 /* Tells the run what it learns from, by a hash, which checkpoints save. Ends the program if processes have different data, or
  * if a resumed run has learned from other data and --other-data is not given. */
 void training_run_data(TrainingRun *run, uint64_t hash);
-/* That hash: of n bytes after those that have led to `hash`, which is DATA_HASH_BEGIN at first; of a whole file. */
-#define DATA_HASH_BEGIN UINT64_C(0xcbf29ce484222325)
-uint64_t data_hash(uint64_t hash, const void *bytes, size_t n);
-uint64_t data_hash_file(const char *path);
+uint64_t data_hash_file(const char *path);                              /* that hash (common/data_hash.h) of a whole file */
 void training_run_end(TrainingRun *run);
 typedef struct Csv Csv;
 /* csv_open for the losses of a run. If it is resumed, csv_resume, and a warning if these are not the rows of the checkpoint. */

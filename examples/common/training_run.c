@@ -81,15 +81,6 @@ TrainingRun training_run_begin(int argc, char **argv, const Program *program, co
 
 /* ---- data -------------------------------------------------------------------------------------------------------- */
 
-/* FNV-1a, 64 bits */
-uint64_t data_hash(uint64_t hash, const void *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
-    }
-    return hash;
-}
-
 uint64_t data_hash_file(const char *path)
 {
     char bytes[1 << 14];

@@ -4,10 +4,8 @@
 
 #include <string.h>
 
-#include "common/host.h"
-#include "gpt/gpt_commands.h"
+#include "common/data_hash.h"
 #include "kaeru/autograd.h"
-#include "llama/llama_commands.h"
 #include "table.h"
 
 enum { BYTES = 256, HEAD_WIDTH = 32, PIECE = 16, WARMUP = 100 };
@@ -98,31 +96,6 @@ static void learn(Learner *l, Tensor *scores, Tensor *targets, double rate)
 
 /* ---- construction ------------------------------------------------------------------------------------------------ */
 
-static void open_model(Predictor *p, const char *path)
-{
-    Writer w;
-    if (host_is_folder(path)) {
-        KaeruVocab *v;
-        Llama *m = model_of_folder(path, &v, LLAMA_REALS, NULL);
-        w = llama_writer(m, v);
-        p->vocab = m->options.vocab;
-        p->how.window = p->how.window < m->options.context ? p->how.window : m->options.context;
-    } else {
-        TrainedModel m = trained_model_of_checkpoint(path);
-        ag_free(m.settings);
-        w = writer_of(&m);
-        p->vocab = m.model->options.vocab;
-        p->how.window = p->how.window < m.model->options.context ? p->how.window : m.model->options.context;
-    }
-    if (p->how.window < 2) {
-        example_fail("%s: the model sees 1 token, expected 2 or more", path);
-    }
-    p->lm = w.model;
-    p->vocabulary = w.vocab;
-    p->begin = w.begin;
-    nn_eval(p->lm);
-}
-
 static uint64_t hash_of_weights(void *module)
 {
     uint64_t hash = DATA_HASH_BEGIN;
@@ -147,27 +120,38 @@ static void free_model(void *self)
     ag_free((void *)p->vocabulary);
 }
 
-Predictor *predictor_new(const char *path, const Settings *how)
+static Predictor *predictor_alloc(const Settings *how)
 {
     Predictor *p = ag_alloc(1, sizeof *p);
     ag_on_free(p, free_model);
     p->how = *how;
     ag_precision(how->bf16 ? AG_BF16 : AG_FLOAT32);
-    if (path) {
-        open_model(p, path);
-    } else {
-        ag_seed((uint64_t)how->seed);
-        Learner *l = p->learner = learner_new(how);
-        p->lm = l->net;
-        p->vocab = BYTES;
-        p->begin = '\n';
-    }
-    p->hash = hash_of_weights(path ? p->lm : p->learner);
-    if (path) {
-        uint64_t tokens = kaeru_vocab_fingerprint(p->vocabulary);
-        p->hash = data_hash(p->hash, &tokens, sizeof tokens);
-        nn_pack_weights(p->lm, how->bf16);
-    }
+    return p;
+}
+
+Predictor *predictor_new(const Settings *how)
+{
+    Predictor *p = predictor_alloc(how);
+    ag_seed((uint64_t)how->seed);
+    Learner *l = p->learner = learner_new(how);
+    p->lm = l->net;
+    p->vocab = BYTES;
+    p->begin = '\n';
+    p->hash = hash_of_weights(l);
+    return p;
+}
+
+Predictor *predictor_of_model(const Settings *how, void *lm, int64_t vocab, const KaeruVocab *vocabulary, int32_t begin)
+{
+    Predictor *p = predictor_alloc(how);
+    p->lm = lm;
+    p->vocab = vocab;
+    p->vocabulary = vocabulary;
+    p->begin = begin;
+    uint64_t tokens = kaeru_vocab_fingerprint(vocabulary);
+    p->hash = data_hash(hash_of_weights(lm), &tokens, sizeof tokens);
+    nn_eval(lm);
+    nn_pack_weights(lm, how->bf16);
     return p;
 }
 
@@ -176,6 +160,15 @@ void predictor_begin(Predictor *p, int32_t *id, int64_t count)
     p->id = id;
     p->count = count;
     p->length = (count + p->how.streams - 1) / p->how.streams;
+    p->learns = p->learner;
+    p->t = 0;
+}
+
+void predictor_begin_another(Predictor *p, int32_t *id, int64_t count)
+{
+    predictor_begin(p, id, count);
+    p->length = count;
+    p->learns = false;
 }
 
 int32_t *predictor_token(const Predictor *p, int64_t stream, int64_t t)
@@ -232,7 +225,7 @@ static void read_table(const Predictor *p, int64_t begin, int64_t t, int64_t end
 {
     const Learner *l = p->learner;
     for (; t < end; t++) {
-        for (int64_t s = 0; t > 0 && s < p->how.streams; s++) {
+        for (int64_t s = 0; p->learns && t > 0 && s < p->how.streams; s++) {
             const int32_t *before = predictor_token(p, s, t - 1);
             if (before) {
                 table_count(l->table, s, *before);
@@ -273,7 +266,7 @@ static bool code_segment(Predictor *p, int64_t first, bool known, Code *code, vo
     int64_t end = first + half < p->length ? first + half : p->length;
     int64_t piece = !known ? 1 : p->learner ? half : PIECE;
     bool good = true, counts = p->learner && ((Learner *)p->learner)->table;
-    AgScope scope = ag_begin(p->learner ? AG_RECORD : AG_NO_GRAD);
+    AgScope scope = ag_begin(p->learns ? AG_RECORD : AG_NO_GRAD);
     if (counts && begin > 0) {
         move_window(p);
     }
@@ -293,7 +286,7 @@ static bool code_segment(Predictor *p, int64_t first, bool known, Code *code, vo
         good = code_piece(p, begin, t, next, all, cache, code, arg);
     }
     ag_free(cache);
-    if (good && p->learner) {
+    if (good && p->learns) {
         int64_t step = first / half + 1, steps = (p->length + half - 1) / half;
         double rate = 1e-6 * (double)p->how.rate;
         rate = nn_schedule_cosine(step, rate, rate / 3, WARMUP, steps > WARMUP ? steps : WARMUP);
@@ -303,11 +296,14 @@ static bool code_segment(Predictor *p, int64_t first, bool known, Code *code, vo
     return good;
 }
 
-bool predictor_run(Predictor *p, bool known, Code *code, void *arg)
+bool predictor_step(Predictor *p, bool known, Code *code, void *arg)
 {
-    bool good = true;
-    for (int64_t t = 0; good && t < p->length; t += p->how.window / 2) {
-        good = code_segment(p, t, known, code, arg);
-    }
+    bool good = code_segment(p, p->t, known, code, arg);
+    p->t += p->how.window / 2;
     return good;
+}
+
+bool predictor_has_ended(const Predictor *p)
+{
+    return p->t >= p->length;
 }

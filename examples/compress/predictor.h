@@ -20,22 +20,28 @@ typedef struct Predictor {
     Settings how;
     int64_t count, length;              /* number of tokens of the text, and of each stream but the last ones */
     int32_t *id;                        /* the tokens, count of them */
+    bool learns;                        /* from this text */
+    int64_t t;                          /* the time at which the next segment begins */
     void *lm, *learner;
     int32_t begin;
 } Predictor;
 
-/* A model that learns, or that of a path: a folder of a Llama, or a checkpoint of gpt train. Ends the program if it cannot be
- * opened. */
-Predictor *predictor_new(const char *path, const Settings *how);
+/* A model that learns. */
+Predictor *predictor_new(const Settings *how);
+/* A trained model with its vocabulary. It reads `begin` before a text. The predictor owns both. */
+Predictor *predictor_of_model(const Settings *how, void *lm, int64_t vocab, const KaeruVocab *vocabulary, int32_t begin);
 /* Before the first segment. id[count] are the tokens, or the place for them. The predictor does not own them. */
 void predictor_begin(Predictor *p, int32_t *id, int64_t count);
+/* The same for another text, in one stream, from which a model that has learned does not learn more. */
+void predictor_begin_another(Predictor *p, int32_t *id, int64_t count);
 /* The token of a stream at time t; NULL if the stream has ended. */
 int32_t *predictor_token(const Predictor *p, int64_t stream, int64_t t);
 
-/* Calls code(arg, t, n, q) for all times, in order: q (streams,n,vocab) are the probabilities of the tokens of the n times
- * from t on. `known`: all tokens are known before. Then whole segments are predicted at once, else one token of each stream,
- * and `code` must write it. Stops with false when code does. */
+/* Calls code(arg, t, n, q) for the times of the next segment, in order: q (streams,n,vocab) are the probabilities of the tokens
+ * of the n times from t on. `known`: all tokens are known before. Then the whole segment is predicted at once, else one token
+ * of each stream, and `code` must write it. Stops with false when code does. */
 typedef bool Code(void *arg, int64_t t, int64_t n, const Tensor *q);
-bool predictor_run(Predictor *p, bool known, Code *code, void *arg);
+bool predictor_step(Predictor *p, bool known, Code *code, void *arg);
+bool predictor_has_ended(const Predictor *p);
 
 #endif

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Writes the page, one HTML file: make.py BUILD OUT_HTML
 
-BUILD is a build folder of meson, which has the headers that the build writes and the native program examples/page. The engine
-is compiled to WebAssembly in BUILD/page by clang, with wasi-libc and lld. What the native program prints, the hashes of the
-trained weights, becomes a part of the page, which compares them with its own.
+BUILD is a build folder of meson, which has the headers that the build writes and the native programs examples/page and
+examples/compress. The engine is compiled to WebAssembly in BUILD/page by clang, with wasi-libc and lld. What page prints, the
+hashes of the trained weights, becomes a part of the page, which compares them with its own. So does a text that compress has
+compressed, which the page decompresses.
 """
 import base64
 import glob
@@ -21,14 +22,20 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 LARGEST = 600 * 1000
 
 # The sections in their order. Each is a folder of sections/ with section.html and scripts; its texts are in texts.js.
-SECTIONS = ["gradient", "rule", "spiral", "race", "norm", "softmax", "geometry", "positions", "transformer", "bits"]
+SECTIONS = ["gradient", "rule", "spiral", "race", "norm", "softmax", "geometry", "positions", "transformer", "compress",
+            "bits"]
+
+# How the text of the section compress is compressed: a network that a page can train in seconds.
+PACKED = ["--layers", "1", "--heads", "2", "--window", "32", "--rate", "10000"]
 
 # ---- the engine --------------------------------------------------------------------------------------------------------
 
 # The library's own sources, except those of threads and files, in whose place are those of the folder wasm.
 SOURCES = ["autograd/*.c", "autograd/system/system.c", "autograd/ops/*.c", "autograd/debug/*.c", "autograd/kernels/*.c",
            "nn/*.c", "nn/files/*.c", "nn/parallel/*.c", "models/*.c", "examples/page/wasm/*.c", "examples/page/engine/*.c",
-           "examples/page/sha256.c", "examples/page/training.c", "examples/skip_connection/setup.c"]
+           "examples/page/sha256.c", "examples/page/training.c", "examples/skip_connection/setup.c",
+           "examples/common/data_hash.c", "examples/compress/archive.c", "examples/compress/coder.c",
+           "examples/compress/coding.c", "examples/compress/predictor.c", "examples/compress/table.c"]
 REPLACED = ["autograd/kernels/threads.c", "nn/files/file.c"]
 
 INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "examples", "autograd/kernels/include",
@@ -99,6 +106,16 @@ def native_hashes(build):
     return {name: {"steps": int(steps), "loss": loss, "hash": digest} for name, steps, loss, digest in found}
 
 
+def native_packed(build):
+    """The text sections/compress/sample.txt, compressed by the native program."""
+    with tempfile.TemporaryDirectory() as out:
+        packed = os.path.join(out, "sample.k")
+        subprocess.run([os.path.join(build, "examples", "compress"), os.path.join(HERE, "sections", "compress", "sample.txt"),
+                        packed, *PACKED], stdout=subprocess.DEVNULL, check=True)
+        with open(packed, "rb") as file:
+            return file.read()
+
+
 def read(name):
     with open(os.path.join(HERE, name), encoding="utf-8") as file:
         return file.read()
@@ -126,6 +143,7 @@ def main():
     parts = {
         "style": read("style.css"),
         "native": json.dumps(native_hashes(build)),
+        "packed": base64.b64encode(native_packed(build)).decode(),
         "engine": base64.b64encode(gzip.compress(engine, 9, mtime=0)).decode(),
         "sections": "\n".join(map(section_html, SECTIONS)),
         "scripts": scripts(),

@@ -117,6 +117,11 @@ async function open(program, url, { width = 1280, height = 900, phone = false } 
         prefer: (features, media = '') => tell('Emulation.setEmulatedMedia', { media,
             features: Object.entries(features).map(([name, value]) => ({ name, value })) }),
         type: (text) => tell('Input.insertText', { text }),
+        // Chooses a file in a file input.
+        async give(selector, file) {
+            const { result } = await tell('Runtime.evaluate', { expression: `document.querySelector('${selector}')` });
+            await tell('DOM.setFileInputFiles', { objectId: result.objectId, files: [path.resolve(file)] });
+        },
         // Writes a picture of the element, or of the whole page.
         async picture(file, selector = 'html') {
             const clip = await browser.value(`(() => {

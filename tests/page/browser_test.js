@@ -1,6 +1,6 @@
-// browser_test.js CHROMIUM PAGE_HTML [PICTURES]: the page in a browser: by keyboard, mouse and finger; links and reloads;
-// training with its history and the hashes; a lecture; dark, printed and on a phone; in both languages, without a complaint in
-// the console. Pictures go to that folder.
+// browser_test.js CHROMIUM PAGE_HTML FILE.k [PICTURES]: the page in a browser: by keyboard, mouse and finger; links and
+// reloads; training with its history and the hashes; a lecture; dark, printed and on a phone; in both languages, without a
+// complaint in the console. A reader chooses FILE.k. Pictures go to that folder.
 'use strict';
 const fs = require('fs');
 const os = require('os');
@@ -8,9 +8,10 @@ const path = require('path');
 const { that, same, finish } = require('./checks.js');
 const { open } = require('./browser.js');
 
-const [, , program, page, pictures] = process.argv;
+const [, , program, page, packed, pictures] = process.argv;
 const url = (link) => `file://${encodeURI(path.resolve(page))}#${link}`;
-const SECTIONS = ['gradient', 'rule', 'spiral', 'race', 'norm', 'softmax', 'geometry', 'positions', 'transformer', 'bits'];
+const SECTIONS = ['gradient', 'rule', 'spiral', 'race', 'norm', 'softmax', 'geometry', 'positions', 'transformer', 'compress',
+    'bits'];
 const text = (selector) => `document.querySelector(${JSON.stringify(selector)}).textContent`;
 const READY = "document.body?.classList.contains('ready')";
 const LONG = 300;                                           // seconds, for a machine that does many other things
@@ -235,7 +236,7 @@ async function atADesk() {
     await b.point("document.querySelectorAll('#positions-table rect')[1 + 32 * 3]");
     same('the cell at the mouse', await b.value(text('#positions-table output')), 'position 3, dimension 0: 0.1411');
 
-    // Sections 9 and 10: all three runs, then each step of the Transformer's backward pass.
+    // Sections 9 and 11: all three runs, then each step of the Transformer's backward pass.
     await tabTo(b, '#bits-run');
     await b.key('Enter');
     await b.until(`document.querySelectorAll('#bits-table .good, #bits-table .bad').length === 3`, LONG);
@@ -252,6 +253,53 @@ async function atADesk() {
     that('the last step is an embedding', (await b.value(text('#transformer-words'))).includes('embedding'));
     await texts(b, 'English, after all');
     await keep(b, '1280_en');
+    same('complaints of the console', b.complaints.join('; '), '');
+    await b.close();
+}
+
+// The text that the native program has compressed, a sentence, and a file of the reader.
+async function packedTexts() {
+    const b = await ready('compress?lang=en', { width: 1280, height: 900 });
+    const letters = `[...document.querySelectorAll('#compress-text .letters span')].map((e) => e.textContent).join('')`;
+    const written = (file) => fs.readFileSync(file, 'utf8').replaceAll('\n', '↵\n');
+    const sample = path.join(__dirname, '../../examples/page/sections/compress/sample.txt');
+    await b.until(`${text('#compress-sizes')}.includes('decompress the text first')`);
+    await tabTo(b, '#compress .run');
+    await b.key('Enter');
+    await b.until(`${letters}.length > 300`, LONG);
+    await b.key('Enter');
+    same('a pause', await b.value(text('#compress .run')), 'Go on');
+    that('the text so far', written(sample).startsWith(await b.value(letters)), await b.value(letters));
+    await b.key('Enter');
+    await b.until(`${text('#compress-back')} !== ''`, LONG);
+    same('the text of the native program', await b.value(letters), written(sample));
+    that('its hash', (await b.value(text('#compress-state'))).includes('The text has the hash'),
+        await b.value(text('#compress-state')));
+    await tabTo(b, '#compress-text .letters');
+    same('the first letter', (await b.value(text('#compress-text .told'))).replace(/[\d.]+ bits/, '8 bits')
+        .replace(/1\/.*/, ''), 'W costs 8 bits: its probability is ');
+    await b.key('ArrowRight');
+    that('the letter at its right', (await b.value(text('#compress-text .told'))).startsWith('h costs'));
+    await b.point("document.querySelectorAll('#compress-text .letters span')[5]");
+    that('the letter at the mouse', (await b.value(text('#compress-text .told'))).startsWith('i costs'));
+    const sizes = async () => (await b.value(`[...document.querySelectorAll('#compress-sizes td')]
+        .map((e) => e.textContent).join()`)).match(/\d+/g).map(Number);
+    const [, , , first] = await sizes();
+    await tabTo(b, '#sentence');
+    await b.type('The number is the sum of the bits.');
+    await b.until(`${text('#compress-own .letters')} === 'The number is the sum of the bits.'`);
+    const [before, , untrained, trained] = await sizes();
+    that('a sentence becomes small', before === 34 && untrained > 30 && trained < 20 && trained !== first,
+        `${before}, ${untrained}, ${trained}`);
+    await b.give('#compress-file', packed);
+    const own = JSON.stringify(written(packed.replace(/\.k$/, '')));
+    await b.until(`${letters} === ${own} && ${text('#compress-state')}.includes('The text has the hash')`, LONG);
+    await b.give('#compress-file', page);
+    await b.until(`${text('#compress-error')} !== ''`);
+    that('a file that is too large', (await b.value(text('#compress-error'))).includes('more than 65535 bytes'));
+    await b.give('#compress-file', sample);
+    await b.until(`${text('#compress-error')}.includes('is no file of this program')`);
+    same('its letters are gone', await b.value(letters), '');
     same('complaints of the console', b.complaints.join('; '), '');
     await b.close();
 }
@@ -300,12 +348,15 @@ async function links() {
         '#race .seeds': '3', '#race .seed': '4', '#norm .kind': '1', '#norm-2': '4.5',
         '#softmax-k': '4', '#softmax .scaled': '1',
         '#temperature': '2', '#position': '21', '#positions .width': '16', '#transformer .task': '1', '#row': '271828',
-        '#transformer-stepper input': '9' };
+        '#transformer-stepper input': '9', '#sentence': 'Bits & 文' };
     for (const [selector, value] of Object.entries(set)) await choose(b, selector, value);
     for (const id of ['spiral', 'race', 'transformer']) {
         for (let i = 0; i < 4; i++) await b.value(`document.querySelector('#${id} .once').click()`);
     }
     await choose(b, '#spiral .history input', '2');
+    await b.value("document.querySelector('#compress .run').click()");
+    const unpacked = `${text('#compress-back')} !== ''`;
+    await b.until(unpacked, LONG);
     await b.value("document.querySelector('#plane g.word').dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowUp' }))");
     await b.value("document.querySelector('#positions').scrollIntoView({ behavior: 'instant' })");
     const word = "document.querySelector('#plane g.word').getAttribute('aria-valuetext')";
@@ -314,7 +365,8 @@ async function links() {
     const everything = `JSON.stringify([${Object.keys(set).map((s) => `document.querySelector('${s}').value`)},
         document.documentElement.lang, ${word}, ${steps}, document.querySelector('#graph').ariaLabel,
         document.querySelector('#spiral-state').textContent.replace(/計算時間.*/, ''),
-        document.querySelector('#race-state').textContent, document.querySelector('#answer').textContent])`;
+        document.querySelector('#race-state').textContent, document.querySelector('#answer').textContent,
+        document.querySelector('#compress-state').textContent, document.querySelector('#compress-sizes').textContent])`;
     await b.value('writeLink()');
     const before = await b.value(everything), address = await b.value('location.href');
     that('the link names the section', address.includes('#positions?'), address);
@@ -323,7 +375,7 @@ async function links() {
     that('so are the steps', before.includes('"2,4,4"') && before.includes('y −0.8'), before);
     const again = async (what) => {
         await b.until(READY);
-        await b.until(`${steps} === '2,4,4'`, LONG);
+        await b.until(`${steps} === '2,4,4' && ${unpacked}`, LONG);
         same(what, await b.value(everything), before);
         that(`${what}: the section`, await b.value(
             "Math.abs(document.querySelector('#positions').getBoundingClientRect().top) < 40"));
@@ -521,7 +573,7 @@ async function smallest() {
 }
 
 async function run() {
-    for (const part of [atADesk, onAPhone, links, lecture, projectors, looks, smallest]) await part();
+    for (const part of [atADesk, packedTexts, onAPhone, links, lecture, projectors, looks, smallest]) await part();
 }
 
 run().then(() => finish(), (error) => { finish(error); process.exit(); });

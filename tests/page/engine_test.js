@@ -242,6 +242,41 @@ async function run() {
         near(`position ${i} and ${i + 9}`, products[i * 40 + i + 9], products[9], 1e-3);
     }
 
+    // The text that the native program has compressed; then a sentence, which does not change what was learned.
+    const packed = Buffer.from(inScript('packed'), 'base64');
+    const sample = fs.readFileSync(path.join(__dirname, '../../examples/page/sections/compress/sample.txt'));
+    const unpack = (file) => {
+        engine.writeBytes(file);
+        let state = engine.json('unpack_begin', file.length);
+        while (!state.error && !state.ended) state = engine.json('unpack_step');
+        return state.error ?? Buffer.from(engine.intsAt(engine.call('unpack_tokens'), state.count)).toString();
+    };
+    const sentence = (text) => {
+        const encoded = Buffer.from(text);
+        engine.writeBytes(encoded);
+        return { ...engine.json('sentence_look', encoded.length), n: encoded.length };
+    };
+    same('the text that the native program has compressed', unpack(packed), sample.toString());
+    const costs = engine.floatsAt(engine.call('unpack_bits'), sample.length), paid = sum(Array.from(costs)) / 8;
+    that('its costs are the size of the file', Math.abs(packed.length - paid - 41) < 8, `${packed.length} and ${paid}`);
+    for (const text of ['The text is the sum of the costs.', 'テキストのビットです。', 'Zq', '', '\n'.repeat(200)]) {
+        const look = sentence(text), again = sentence(text);
+        same(`"${text}": its bytes`, look.before, look.n);
+        near(`"${text}": a network that has not learned`, look.untrained, look.n, 8 + look.n / 20);
+        that(`"${text}": its size is the sum of its costs`, Math.abs(look.trained - sum([...look.bits, 0]) / 8) <= 2,
+            JSON.stringify(look));
+        same(`"${text}": once more`, JSON.stringify(look), JSON.stringify(again));
+    }
+    that('a sentence like the text becomes small', sentence('The text is the sum of the costs.').trained < 15);
+    const damage = Buffer.from(packed);
+    damage[600] ^= 4;
+    for (const [file, words] of [[damage, 'is damaged or cut'], [packed.subarray(0, 900), 'is damaged or cut'],
+        [Buffer.from('text'), 'is no file of this program'], [Buffer.from('kaeru.k9'), 'has version 9 of the format']]) {
+        that(`refused: ${words}`, unpack(file).startsWith(words), unpack(file));
+    }
+    same('after an error', unpack(packed), sample.toString());
+    same('sort, in float32 as before', train('sorter', native.sort.steps, 0, 0), native.sort.hash);
+
     // Other data, optimizers and seeds.
     for (const [data, optimizer, rate] of [[1, 0, 0.02], [2, 0, 0.02], [3, 1, 0.5], [3, 2, 0.1]]) {
         const after = (seed) => {

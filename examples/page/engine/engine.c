@@ -26,9 +26,14 @@ void EXPORT(engine_begin)(void)
 /* Where the script writes a text of up to 65535 bytes and a NUL. */
 char *EXPORT(engine_text)(void)   { return text; }
 
-/* Around each call: the scope of what the call makes. If an error has left the call, its end frees all of that. */
+/* Around each call: the scope of what the call makes. If an error has left the call, its end frees all of that. A call that
+ * needs another precision sets it. */
 static AgScope scope;
-void EXPORT(call_begin)(void) { scope = ag_begin(AG_NO_GRAD); }
+void EXPORT(call_begin)(void)
+{
+    ag_precision(AG_FLOAT32);
+    scope = ag_begin(AG_NO_GRAD);
+}
 void EXPORT(call_end)(void)
 {
     ag_end(scope);

@@ -90,6 +90,10 @@ async function loadEngine(base64) {
         room.set(encoded);
         room[encoded.length] = 0;
     };
+    engine.writeBytes = (data) => bytes(exports.engine_text(), data.length).set(data);
+    // Arrays at an address in the engine's memory.
+    engine.floatsAt = (at, n) => new Float32Array(exports.memory.buffer, at, n);
+    engine.intsAt = (at, n) => new Int32Array(exports.memory.buffer, at, n);
     engine.numbers = (n) => new Float32Array(exports.memory.buffer, exports.engine_numbers(), n);
     return engine;
 }

@@ -56,7 +56,7 @@ function figureSvg(figure) {
     const walk = (node) => {
         if (node.nodeType === Node.TEXT_NODE) {
             made.push(...textLines(node, at));
-        } else if (node.nodeType === Node.ELEMENT_NODE && !node.matches(NOT_SAVED) && node.getClientRects().length) {
+        } else if (node.nodeType === Node.ELEMENT_NODE && !node.matches(NOT_SAVED) && isSeen(node)) {
             const box = at(node.getBoundingClientRect());
             if (node.localName === 'svg') {
                 made.push(styledCopy(node, box));
@@ -75,6 +75,13 @@ function figureSvg(figure) {
     const paper = getComputedStyle(document.body).backgroundColor;
     return svg('svg', { viewBox: `0 ${top} ${width} ${height - top}`, width, height: height - top },
         svg('rect', { y: top, width, height: height - top, fill: paper }), ...made);
+}
+
+// Whether it is drawn, and not scrolled out of what is around it.
+function isSeen(node) {
+    if (!node.getClientRects().length) return false;
+    const box = node.getBoundingClientRect(), around = node.parentElement, frame = around.getBoundingClientRect();
+    return getComputedStyle(around).overflowY !== 'auto' || box.top >= frame.top && box.bottom <= frame.bottom;
 }
 
 function styledCopy(picture, box) {

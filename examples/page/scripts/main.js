@@ -29,6 +29,7 @@ async function begin() {
     startGeometry(engine);
     startPositions(engine);
     startTransformer(engine, bits);
+    startCompress(engine, find('#packed').textContent.trim());
     openSection();
     document.body.classList.add('ready');
 }

@@ -1,0 +1,65 @@
+/* files.c: the files that compress reads and writes. */
+#include "files.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/common.h"
+#include "common/host.h"
+#include "kaeru/text.h"
+
+Bytes read_file(const char *path)
+{
+    Bytes b = { 0 };
+    unsigned char piece[1 << 14];
+    FILE *file = fopen(path, "rb");
+    for (size_t n; file && (n = fread(piece, 1, sizeof piece, file)) > 0; ) {
+        bytes_append(&b, piece, n);
+    }
+    if (!file || ferror(file)) {
+        example_fail("%s: cannot be read: %s", path, strerror(errno));
+    }
+    fclose(file);
+    return b;
+}
+
+char *joined(const char *path, const char *ending)
+{
+    size_t size = strlen(path) + strlen(ending) + 1;
+    char *both = ag_alloc(size, 1);
+    snprintf(both, size, "%s%s", path, ending);
+    return both;
+}
+
+void check_output(const char *path, const char *input, bool overwrite)
+{
+    if (kaeru_text_is_same_file(path, input)) {
+        example_usage_error("%s: is the file to read and cannot be the one to write", path);
+    }
+    if (!overwrite && access(path, F_OK) == 0) {
+        example_usage_error("%s exists: expected --overwrite or the name of another file", path);
+    }
+    example_must_be_output(path);
+    char *part = joined(path, ".part");
+    example_close(example_create(part), part);
+    remove(part);
+    ag_free(part);
+}
+
+void write_file(const char *path, const Bytes *b)
+{
+    char *part = joined(path, ".part");
+    FILE *file = example_create(part);
+    bool good = (b->n == 0 || fwrite(b->byte, 1, b->n, file) == b->n) && host_sync(file) == 0;
+    int error = errno;
+    if (fclose(file) != 0 && good) {
+        good = false;
+        error = errno;
+    }
+    if (!good || host_rename(part, path) != 0) {
+        error = good ? errno : error;
+        remove(part);
+        example_fail("cannot write %s: %s", path, strerror(error));
+    }
+    ag_free(part);
+}
