@@ -118,8 +118,9 @@ kills() {
         --held-out 200 --sample 0 &&
         kill_program "$times" translate 5 "$examples/translate" train --layers 1 --width 16 --heads 2 --hidden 32 --warmup 20 \
             --beam 2 --sentences 200 --held-out 20 --epochs 8 --average 2 &&
-        make_llama && kill_program "$times" llama 4 "$examples/llama" finetune --model "$work/llama" --data "$work/pairs.jsonl" \
-            --best --targets q_proj,down_proj --dropout 0.1 --lr 0.01 --window 16 --steps 500 --every 10 || return
+        make_llama && kill_program "$times" llama 4 "$examples/llama" finetune --model "$work/llama" \
+            --data "$work/pairs.jsonl" --best --targets q_proj,down_proj --dropout 0.1 --lr 0.01 --window 16 --steps 500 \
+            --every 10 || return
     result="$all kills; nothing lost, nothing changed"
 }
 

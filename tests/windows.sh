@@ -51,7 +51,7 @@ both temperature --out うさぎ
 small="--steps 40 --every 2 --layers 1 --width 32 --heads 2 --window 32 --batch 4"
 # shellcheck disable=SC2086 # a list of words
 both gpt train $small --data "$root/LICENSE" --out gpt
-find linux windows -name '*.png' -o -name '*.svg' | xargs rm -f
+find linux windows \( -name '*.png' -o -name '*.svg' \) -exec rm {} +
 for csv in linux/gpt/gpt.csv windows/gpt/gpt.csv; do
     cut -d, -f1-4 "$csv" >rows && mv rows "$csv"        # the last column is a speed
 done
