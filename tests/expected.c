@@ -2,7 +2,6 @@
 #include "expected.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "suites.h"
@@ -78,11 +77,8 @@ static void explain(FILE *f, Tensor *t) { ag_explain(f, t); }
 static void draw(FILE *f, Tensor *t)    { ag_graph_dot(f, t); }
 static void print(FILE *f, Tensor *t)   { tensor_fprint(f, t); }
 
-static char *written(void (*write)(FILE *f, Tensor *t), Tensor *t)
+char *text_of(FILE *f)
 {
-    FILE *f = tmpfile();
-    ck_assert_ptr_nonnull(f);
-    write(f, t);
     size_t size = (size_t)ftell(f);
     char *text = calloc(1, size + 1);
     ck_assert_ptr_nonnull(text);
@@ -90,6 +86,14 @@ static char *written(void (*write)(FILE *f, Tensor *t), Tensor *t)
     ck_assert_uint_eq(fread(text, 1, size, f), size);
     fclose(f);
     return text;
+}
+
+static char *written(void (*write)(FILE *f, Tensor *t), Tensor *t)
+{
+    FILE *f = tmpfile();
+    ck_assert_ptr_nonnull(f);
+    write(f, t);
+    return text_of(f);
 }
 
 char *explained(Tensor *loss) { return written(explain, loss); }
