@@ -28,7 +28,8 @@ for tool in x86_64-w64-mingw32-gcc-posix wine; do have "$tool" || not_tried test
 need cc meson ninja pkg-config
 # shellcheck source=tests/try.sh
 . "$root/tests/try.sh"
-export WINEDEBUG=-all WINEPREFIX="$folder/wine" KAERU_PLOTS="$root/plots"
+# In another locale wine cannot name the files with Japanese letters.
+export LC_ALL=C.UTF-8 WINEDEBUG=-all WINEPREFIX="$folder/wine" KAERU_PLOTS="$root/plots"
 
 cd "$root" || exit 1
 try "build here" meson setup "$folder/here" -Dtests=disabled
