@@ -115,6 +115,18 @@ char *host_full_path(const char *path)
     return copy;
 }
 
+const char *host_beside_program(const char *file)
+{
+    static char path[2 * MAX_PATH];
+    DWORD length = GetModuleFileNameA(NULL, path, MAX_PATH);
+    if (length == 0 || length == MAX_PATH) {
+        return NULL;
+    }
+    char *name = strrchr(path, '\\') + 1;
+    snprintf(name, sizeof path - (size_t)(name - path), "%s", file);
+    return path;
+}
+
 bool host_installed(const char *program)
 {
     char found[MAX_PATH];
@@ -236,6 +248,12 @@ char *host_full_path(const char *path)
     char *full = realpath(path, NULL), *copy = full ? ag_strdup(full) : NULL;
     free(full);
     return copy;
+}
+
+const char *host_beside_program(const char *file)
+{
+    (void)file;
+    return NULL;
 }
 
 bool host_installed(const char *program)

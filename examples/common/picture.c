@@ -8,11 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The environment variable KAERU_PLOTS, or the folder of the source tree. */
+/* The environment variable KAERU_PLOTS, or the folder of the source tree, or without that the folder beside the program. */
 static const char *plots_folder(void)
 {
     const char *dir = getenv("KAERU_PLOTS");
-    return dir && dir[0] ? dir : KAERU_PLOTS;
+    if (dir && dir[0]) {
+        return dir;
+    }
+    const char *beside = host_is_folder(KAERU_PLOTS) ? NULL : host_beside_program("plots");
+    return beside ? beside : KAERU_PLOTS;
 }
 
 /* The full path of plots/NAME.TYPE, since gnuplot runs in another folder; free it. NULL, after a message, if it is missing. */
