@@ -6,8 +6,9 @@ usage() {
 usage: sh tests/windows.sh [KILLS]
 
 Builds the library and the programs for Windows in a temporary folder, as docs/install.md says, and runs them under wine:
-their files are those of the programs of this system, also in folders with Japanese names; a second run in one folder is
-refused; a training that is killed KILLS times (5 if it is not given) and resumed ends with the bytes of one that was not.
+their files are those of the programs of this system, also in folders with Japanese names; a console shows Japanese texts; a
+second run in one folder is refused; a training that is killed KILLS times (5 if it is not given) and resumed ends with the
+bytes of one that was not.
 Needs gcc-mingw-w64-x86-64-posix, wine and wine64.
 
 The last line is the number of checks that passed and failed. The exit status is 0 if none failed, 1 if one failed, 2 if
@@ -24,7 +25,7 @@ case ${1-} in
 *[!0-9]*) say "tests/windows.sh: '$1' is not a count"; usage >&2; exit 2 ;;
 esac
 kills=${1:-5}
-for tool in x86_64-w64-mingw32-gcc-posix wine; do have "$tool" || not_tried tests/windows.sh "there is no $tool"; done
+for tool in x86_64-w64-mingw32-gcc-posix wine script; do have "$tool" || not_tried tests/windows.sh "there is no $tool"; done
 need cc meson ninja pkg-config
 # shellcheck source=tests/try.sh
 . "$root/tests/try.sh"
@@ -58,8 +59,14 @@ for csv in linux/gpt/gpt.csv windows/gpt/gpt.csv; do
 done
 try "the same files" diff -r linux windows
 
-# The process of a program for Windows is one of this system: kill -9 ends it as the task manager does.
+# On a console: the bytes of a Japanese letter arrive together, or they become U+FFFD.
 gpt=$folder/build-windows/examples/gpt.exe
+script -qec "wine '$gpt' train $small --data '$root/LICENSE' --language ja --out console" typed >/dev/null 2>&1 </dev/null
+try "Japanese letters" grep -q 損失 typed
+broken=$(printf '\357\277\275')
+try "no letter in pieces" [ "$(grep -c "$broken" typed)" -eq 0 ]
+
+# The process of a program for Windows is one of this system: kill -9 ends it as the task manager does.
 # shellcheck disable=SC2086 # a list of words
 wine "$gpt" train $small --steps 100000 --data "$root/LICENSE" --out busy >/dev/null 2>&1 &
 for _ in $(seq 600); do

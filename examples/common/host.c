@@ -43,19 +43,31 @@ bool host_is_folder(const char *path)
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 
+static DWORD WINAPI flush_often(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        Sleep(100);
+        fflush(stdout);
+    }
+}
+
+/* Windows has no buffer of lines. Without a buffer, printf writes each byte alone, and a console may show the bytes of a letter
+ * beyond ASCII as letters of their own. So a console gets what was printed ten times a second. */
 void host_begin(void)
 {
     DWORD mode;
-    HANDLE out = GetStdHandle(STD_OUTPUT_HANDLE);
+    HANDLE out = GetStdHandle(STD_OUTPUT_HANDLE), flusher = NULL;
     SetConsoleOutputCP(CP_UTF8);
     if (GetConsoleMode(out, &mode)) {
         SetConsoleMode(out, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
+        flusher = CreateThread(NULL, 0, flush_often, NULL, 0, NULL);
     }
     _fmode = _O_BINARY;                                     /* lines end with one character */
     _setmode(STDIN_FILENO, _O_BINARY);
     _setmode(STDOUT_FILENO, _O_BINARY);
     _setmode(STDERR_FILENO, _O_BINARY);
-    setvbuf(stdout, NULL, _IONBF, 0);                       /* Windows has no buffer of lines */
+    setvbuf(stdout, NULL, flusher ? _IOFBF : _IONBF, flusher ? 1 << 16 : 0);
 }
 
 bool host_terminal(FILE *stream)
