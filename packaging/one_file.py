@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Writes the library as two files, kaeru.c and kaeru.h.
 
-    one_file.py KAERU_C KAERU_H --cc COMPILER... --folders FOLDER... --common FILE... --each FILE... --bf16 FILE...
+    one_file.py KAERU_C KAERU_H DEPFILE --cc COMPILER... --folders FOLDER... --common FILE... --each FILE... --bf16 FILE...
         --rest FILE...
 
 The files of --each stand there once for each instruction set, those of --bf16 also for the sets that have products in bfloat16
 alone, between pragmas that tell the compiler the instructions. #define and #undef around a file give names of their own to what
-the files declare for themselves. What other files of the library see, but no program, becomes static.
+the files declare for themselves. What other files of the library see, but no program, becomes static. DEPFILE tells ninja which
+files were read, so that a change of a header writes the two files again.
 """
 import os
 import re
@@ -93,8 +94,10 @@ class Sources:
         # System headers that are empty: the same names on each machine.
         self.empty = tempfile.TemporaryDirectory()
         self.system = {}
+        self.files = set()
 
     def read(self, path):
+        self.files.add(path)
         with open(path, encoding="utf-8") as file:
             return file.read()
 
@@ -266,6 +269,8 @@ def main(*words):
         file.write(TOP.replace("{version}", version).replace("{includes}", includes) + body)
     with open(groups[""][1], "w", encoding="utf-8") as file:
         file.write(f"/* kaeru.h: the headers of kaeru {version}, for kaeru.c. Written by packaging/one_file.py. */\n" + header)
+    with open(groups[""][2], "w", encoding="utf-8") as file:
+        file.write(groups[""][0] + ": " + " ".join(path.replace(" ", "\\ ") for path in sorted(sources.files)) + "\n")
 
 
 def opened(part):

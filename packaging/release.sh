@@ -8,7 +8,7 @@ usage: sh packaging/release.sh [FOLDER]
 Writes into FOLDER (release/ if it is not given):
   kaeru-VERSION.tar.xz            the sources, as meson dist makes them, after they were built once
   kaeru-VERSION-two-files.zip     kaeru.c and kaeru.h
-  kaeru-VERSION-windows.zip       the programs for Windows x86-64, and the figures' scripts
+  kaeru-VERSION-windows.zip       the programs for Windows x86-64, the figures' scripts and the page
   page.html                       the page that runs the library
   SHA256SUMS                      the hashes of these files
 It needs a compiler for Windows (gcc-mingw-w64-x86-64-posix) and clang for WebAssembly; on Debian and Ubuntu it installs them.
@@ -42,12 +42,13 @@ quietly meson compile -C build onefile examples/page
 quietly meson dist -C build --no-tests
 cp "build/meson-dist/$name.tar.xz" "$release/"
 python3 examples/page/make.py build "$release/page.html"
-quietly meson setup build-windows --cross-file packaging/windows.ini
+quietly meson setup build-windows --cross-file packaging/windows.ini -Ddebug=false -Dtests=disabled
 quietly meson compile -C build-windows
-mkdir -p "files/$name" "windows/$name"
+mkdir -p "files/$name" "windows/$name/plots"
 cp build/packaging/kaeru.c build/packaging/kaeru.h LICENSE "files/$name/"
-cp build-windows/examples/*.exe LICENSE "windows/$name/"
-cp -r plots "windows/$name/"
+x86_64-w64-mingw32-strip build-windows/examples/*.exe
+cp build-windows/examples/*.exe LICENSE "$release/page.html" "windows/$name/"
+cp plots/*.gp plots/ja.txt "windows/$name/plots/"
 for kind in files windows; do
     (cd "$kind" && python3 -m zipfile -c "../$kind.zip" "$name")
 done

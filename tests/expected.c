@@ -2,6 +2,7 @@
 #include "expected.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "suites.h"
 #include "kaeru/autograd.h"
@@ -76,14 +77,23 @@ static void explain(FILE *f, Tensor *t) { ag_explain(f, t); }
 static void draw(FILE *f, Tensor *t)    { ag_graph_dot(f, t); }
 static void print(FILE *f, Tensor *t)   { tensor_fprint(f, t); }
 
-static char *written(void (*write)(FILE *f, Tensor *t), Tensor *t)
+char *text_of(FILE *f)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    write(f, t);
+    size_t size = (size_t)ftell(f);
+    char *text = calloc(1, size + 1);
+    ck_assert_ptr_nonnull(text);
+    rewind(f);
+    ck_assert_uint_eq(fread(text, 1, size, f), size);
     fclose(f);
     return text;
+}
+
+static char *written(void (*write)(FILE *f, Tensor *t), Tensor *t)
+{
+    FILE *f = tmpfile();
+    ck_assert_ptr_nonnull(f);
+    write(f, t);
+    return text_of(f);
 }
 
 char *explained(Tensor *loss) { return written(explain, loss); }

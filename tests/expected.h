@@ -2,6 +2,8 @@
 #ifndef KAERU_TESTS_EXPECTED_H
 #define KAERU_TESTS_EXPECTED_H
 
+#include <stdio.h>
+
 #include "kaeru/nn.h"
 #include "stored.h"
 
@@ -24,5 +26,7 @@ void check_same_parameters(void *left, void *right);
 char *explained(Tensor *loss);
 char *drawn(Tensor *y);
 char *printed(Tensor *t);
+/* Closes a temporary file and returns the text in it; free it. */
+char *text_of(FILE *f);
 
 #endif

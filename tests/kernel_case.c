@@ -1,6 +1,8 @@
 /* kernel_case.c: calls a kernel with every instruction set and several numbers of threads. See kernel_case.h. */
 #include "kernel_case.h"
 
+#include "system.h"
+
 static const KernelTable reference = {
     .name = "reference",
 #define KERNEL(result, name, parameters, arguments, ret) .name = ref_##name,
@@ -54,7 +56,7 @@ float draw_between(double low, double high)
 static void *array_new(Array *a, size_t bytes)
 {
     a->bytes = bytes;
-    a->memory = aligned_alloc(64, (bytes + 2 * GUARD + 4 + 63) / 64 * 64);
+    a->memory = system_aligned(64, (bytes + 2 * GUARD + 4 + 63) / 64 * 64);
     ck_assert_ptr_nonnull(a->memory);
     for (size_t i = 0; i < bytes + 2 * GUARD + 4; i++)
         a->memory[i] = (unsigned char)(i * 37 + 11);
@@ -212,9 +214,9 @@ void check_case(Case *c, Call *call)
     }
     ck_assert(any);
     for (int i = 0; i < c->n_inputs; i++)
-        free(c->inputs[i].memory);
+        system_free(c->inputs[i].memory);
     for (int o = 0; o < c->n_outputs; o++) {
-        free(c->outputs[o].memory);
+        system_free(c->outputs[o].memory);
         free(start[o]);
         free(expected[o]);
         free(first[o]);

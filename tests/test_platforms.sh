@@ -72,11 +72,13 @@ if is_there riscv64-linux-gnu-gcc qemu-riscv64; then
     compiled riscv64 riscv64-linux-gnu-gcc -O1 -static
     trains riscv64 'transformer float32' '2 1' qemu-riscv64
 fi
-# Zig's package has the headers of these systems. Nothing here runs their programs.
+# Zig's package has the headers of these systems. Nothing here runs their programs, except those with musl.
 if is_there zig; then
-    for target in aarch64-macos x86_64-macos aarch64-windows-gnu x86_64-windows-gnu aarch64-linux-musl riscv64-linux-musl; do
+    for target in aarch64-macos x86_64-macos aarch64-windows-gnu x86_64-windows-gnu aarch64-linux-musl riscv64-linux-musl \
+        x86_64-linux-musl; do
         compiled "$target" zig cc -target "$target"
     done
+    [ "$(uname -s)" != Linux ] || trains x86_64-linux-musl 'transformer float32' '2 1' ''
 fi
 
 [ $tried -gt 0 ] || not_tried tests/test_platforms.sh "there is no other compiler"

@@ -101,59 +101,6 @@ failures() {
     result="$calls times one request or call failed, alone or with all that followed; nothing lost or leaked"
 }
 
-# same_as_straight PROGRAM COLUMNS: the killed run has the same models and adapters as the straight run, and the same CSV rows;
-# only the first COLUMNS of a row are compared, since the others are times.
-same_as_straight() {
-    for run in straight killed; do
-        cut -d, -f"1-$2" "$work/$run/$1.csv" >"$work/$run.csv" || return
-        (cd "$work/$run" && find . -name '*.safetensors' -o -name '*config.json' | sort) >"$work/$run.files"
-    done
-    cmp "$work/straight.csv" "$work/killed.csv" && cmp "$work/straight.files" "$work/killed.files" || return
-    while read -r file; do cmp "$work/straight/$file" "$work/killed/$file" || return; done <"$work/straight.files"
-}
-
-# seconds_of COMMAND...: runs it without its output and prints how many seconds it took.
-seconds_of() {
-    python3 -c 'import subprocess, sys, time
-begin = time.monotonic()
-status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
-print(time.monotonic() - begin)
-sys.exit(status)' "$@"
-}
-
-# kill_program PROGRAM COMMAND COLUMNS OPTION...: kills the program KAERU_KILLS / 10 times, each time at a random moment, and
-# resumes it. The moment is within half the time that a run without kills takes: a resumed run is shorter. A run that ends
-# before its kill is compared, and a new run starts.
-kill_program() {
-    program=$1 command=$2 columns=$3 wanted=$(((KAERU_KILLS + 9) / 10)) killed=0 ended=0
-    shift 3
-    rm -rf "$work/straight" "$work/killed"
-    length=$(seconds_of "$root/build/examples/$program" "$command" "$@" --out "$work/straight") || return
-    while :; do
-        resume=''
-        [ ! -e "$work/killed/${program}_last.safetensors" ] || resume=--resume
-        # shellcheck disable=SC2086 # nothing, or one word
-        "$root/build/examples/$program" "$command" "$@" --out "$work/killed" --overwrite $resume >/dev/null 2>"$work/error" &
-        if [ "$killed" -lt "$wanted" ]; then
-            sleep "$(awk -v n="$((killed + ended))" -v most="$length" 'BEGIN { srand(n); printf "%.3f", rand() * most / 2 }')"
-            kill -9 $! 2>/dev/null
-        fi
-        wait $! 2>/dev/null
-        status=$?
-        if [ "$status" -eq 137 ]; then
-            killed=$((killed + 1))
-            continue
-        fi
-        [ "$status" -eq 0 ] || { cat "$work/error"; return 1; }
-        same_as_straight "$program" "$columns" || return
-        ended=$((ended + 1))
-        [ "$killed" -lt "$wanted" ] || break
-        rm -rf "$work/killed"
-    done
-    echo "$program $command: $killed killed, $ended run to the end, each with the weights and rows of the run without kills"
-    all=$((all + killed))
-}
-
 # A small Llama, and pairs to learn, in $work.
 make_llama() {
     mkdir -p "$work/llama"
@@ -171,11 +118,14 @@ kills() {
         show env CK_RUN_CASE=kills "$root/build/tests/run_tests_float" "$suite" || return
         all=$((all + $(sum_before killed,)))
     done
-    kill_program gpt train 4 --layers 2 --heads 2 --width 16 --context 16 --steps 150 --every 10 --held-out 200 --sample 0 &&
-        kill_program translate train 5 --layers 1 --width 16 --heads 2 --hidden 32 --warmup 20 --beam 2 --sentences 200 \
-            --held-out 20 --epochs 8 --average 2 &&
-        make_llama && kill_program llama finetune 4 --model "$work/llama" --data "$work/pairs.jsonl" --best \
-            --targets q_proj,down_proj --dropout 0.1 --lr 0.01 --window 16 --steps 500 --every 10 || return
+    times=$(((KAERU_KILLS + 9) / 10)) examples=$root/build/examples
+    kill_program "$times" gpt 4 "$examples/gpt" train --layers 2 --heads 2 --width 16 --context 16 --steps 150 --every 10 \
+        --held-out 200 --sample 0 &&
+        kill_program "$times" translate 5 "$examples/translate" train --layers 1 --width 16 --heads 2 --hidden 32 --warmup 20 \
+            --beam 2 --sentences 200 --held-out 20 --epochs 8 --average 2 &&
+        make_llama && kill_program "$times" llama 4 "$examples/llama" finetune --model "$work/llama" \
+            --data "$work/pairs.jsonl" --best --targets q_proj,down_proj --dropout 0.1 --lr 0.01 --window 16 --steps 500 \
+            --every 10 || return
     result="$all kills; nothing lost, nothing changed"
 }
 
@@ -581,6 +531,8 @@ esac
 need cc meson ninja pkg-config check
 exit_status=0 result=''
 work=$(mktemp -d) || die "cannot make a temporary folder in ${TMPDIR:-/tmp}"
+# shellcheck source=tests/kills.sh
+. "$root/tests/kills.sh"
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM

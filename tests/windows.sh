@@ -6,9 +6,10 @@ usage() {
 usage: sh tests/windows.sh [KILLS]
 
 Builds the library and the programs for Windows in a temporary folder, as docs/install.md says, and runs them under wine:
-their files are those of the programs of this system, also in folders with Japanese names; a second run in one folder is
-refused; a training that is killed KILLS times (5 if it is not given) and resumed ends with the bytes of one that was not.
-Needs gcc-mingw-w64-x86-64-posix and wine64.
+their files are those of the programs of this system, also in folders with Japanese names; a console shows Japanese texts; a
+second run in one folder is refused; a training that is killed KILLS times (5 if it is not given) and resumed ends with the
+bytes of one that was not.
+Needs gcc-mingw-w64-x86-64-posix, wine and wine64.
 
 The last line is the number of checks that passed and failed. The exit status is 0 if none failed, 1 if one failed, 2 if
 the command line is wrong, and 77 if a tool is missing; with CI=true in the environment, 1 instead of 77.
@@ -24,11 +25,12 @@ case ${1-} in
 *[!0-9]*) say "tests/windows.sh: '$1' is not a count"; usage >&2; exit 2 ;;
 esac
 kills=${1:-5}
-for tool in x86_64-w64-mingw32-gcc-posix wine; do have "$tool" || not_tried tests/windows.sh "there is no $tool"; done
+for tool in x86_64-w64-mingw32-gcc-posix wine script; do have "$tool" || not_tried tests/windows.sh "there is no $tool"; done
 need cc meson ninja pkg-config
 # shellcheck source=tests/try.sh
 . "$root/tests/try.sh"
-export WINEDEBUG=-all WINEPREFIX="$folder/wine" KAERU_PLOTS="$root/plots"
+# In another locale wine cannot name the files with Japanese letters.
+export LC_ALL=C.UTF-8 WINEDEBUG=-all WINEPREFIX="$folder/wine" KAERU_PLOTS="$root/plots"
 
 cd "$root" || exit 1
 try "build here" meson setup "$folder/here" -Dtests=disabled
@@ -51,41 +53,40 @@ both temperature --out うさぎ
 small="--steps 40 --every 2 --layers 1 --width 32 --heads 2 --window 32 --batch 4"
 # shellcheck disable=SC2086 # a list of words
 both gpt train $small --data "$root/LICENSE" --out gpt
-find linux windows -name '*.png' -o -name '*.svg' | xargs rm -f
+find linux windows \( -name '*.png' -o -name '*.svg' \) -exec rm {} +
 for csv in linux/gpt/gpt.csv windows/gpt/gpt.csv; do
     cut -d, -f1-4 "$csv" >rows && mv rows "$csv"        # the last column is a speed
 done
 try "the same files" diff -r linux windows
 
-# train OPTION...: the same training in the folder killed, with this program.
-train() {
-    # shellcheck disable=SC2086 # a list of words
-    wine "$folder/build-windows/examples/gpt.exe" train $small --data "$root/LICENSE" --out killed "$@"
-}
+# On a console: the bytes of a Japanese letter arrive together, or they become U+FFFD.
+gpt=$folder/build-windows/examples/gpt.exe
+script -qec "wine '$gpt' train $small --data '$root/LICENSE' --language ja --out console" typed >/dev/null 2>&1 </dev/null
+try "Japanese letters" grep -q 損失 typed
+broken=$(printf '\357\277\275')
+try "no letter in pieces" [ "$(grep -c "$broken" typed)" -eq 0 ]
 
-train --steps 100000 >log 2>&1 &
-for _ in $(seq 100); do
-    [ ! -e killed/gpt_last.safetensors ] || break
+# The process of a program for Windows is one of this system: kill -9 ends it as the task manager does.
+# shellcheck disable=SC2086 # a list of words
+wine "$gpt" train $small --steps 100000 --data "$root/LICENSE" --out busy >/dev/null 2>&1 &
+for _ in $(seq 600); do
+    [ ! -e busy/gpt_last.safetensors ] || break
     sleep 0.2
 done
-train --steps 40 --resume >second 2>&1
+try "a run that is killed soon" [ -e busy/gpt_last.safetensors ]
+# shellcheck disable=SC2086 # a list of words
+wine "$gpt" train $small --steps 40 --data "$root/LICENSE" --out busy --resume >second 2>&1
 try "a second run is refused" grep -q 'another program is writing into this folder' second
-wineserver -k
-wait
-rm -rf killed
+kill -9 $!
+wait $! 2>/dev/null
 
-missed=0
-for n in $(seq "$kills"); do
-    { [ -e killed/gpt_last.safetensors ] && train --resume || train --overwrite; } >log 2>&1 &
-    sleep "$(awk -v n="$n" 'BEGIN { srand(n); print 0.5 + 2 * rand() }')"
-    # A training that is over was not killed.
-    grep -q '^data:' log && missed=$((missed + 1)) && rm -rf killed
-    wineserver -k
-    wait
-done
-try "$kills kills, of which $missed came after the end" [ $((2 * missed)) -le "$kills" ]
-{ [ -e killed/gpt_last.safetensors ] && train --resume || train --overwrite; } >log 2>&1
-for file in gpt_last.safetensors gpt_best.safetensors; do try "$file after the kills" cmp "linux/gpt/$file" "killed/$file"; done
+work=$folder all=0
+# shellcheck source=tests/kills.sh
+. "$root/tests/kills.sh"
+# shellcheck disable=SC2086 # a list of words
+try "the kills" kill_program "$kills" gpt 4 wine "$gpt" train $small --steps 400 --data "$root/LICENSE"
+grep killed "$folder/output"
+wineserver -k
 
 echo "windows: $passed passed, $failed failed"
 [ $failed -eq 0 ]

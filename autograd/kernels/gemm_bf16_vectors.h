@@ -271,9 +271,12 @@ INLINE vd flush_result(vd x)
     return (vd)(bits & (~tiny | sign));
 }
 
+/* A plain product is exact, so a multiply-add gives the same sum. */
 INLINE void add_product(vf *sum, vf a, vf b, bool plain)
 {
-    if (plain)
+    if (plain && FAST_FMA)
+        vadd_product(sum, a, b);
+    else if (plain)
         *sum = *sum + a * b;
     else
         *sum = vjoin(flush_result(vlow(a) * vlow(b) + vlow(*sum)), flush_result(vhigh(a) * vhigh(b) + vhigh(*sum)));

@@ -43,14 +43,6 @@ enum {
     L1_K = 256
 };
 
-/* Emulated multiply-adds are long, so unrolled steps and microkernels of their own for each layout gain nothing, and take long
- * to compile. Without FAST_FMA the microkernels of one size are equal for all layouts except a transposed B; gcc keeps one. */
-#if defined(EMULATED_FMA)
-enum { FAST_FMA = false };
-#else
-enum { FAST_FMA = true };
-#endif
-
 /* The arguments of a microkernel. Element (i, p) of op(A) is a[i * a_row + p * a_k]. The last vector of C has `last` columns.
  * Every fourth step along k prefetches one cache line, at `ahead`, which advances by ahead_step. */
 typedef struct {
@@ -65,7 +57,8 @@ typedef void Microkernel(const Tile *t);
 
 /* The layout of A: by columns (packed), by rows, or any. The layout of B: by rows (B_ROWS, B_STREAMED, B_MASKED) or by columns
  * (transposed). B_STREAMED is for a matrix that is read once: the microkernel prefetches the columns to the right. With
- * B_MASKED, the last vector is partial. */
+ * B_MASKED, the last vector is partial. Without FAST_FMA, unrolled steps and microkernels of their own for each layout gain
+ * nothing, and take long to compile: those of one size are equal for all layouts except a transposed B, and gcc keeps one. */
 typedef enum { A_COLUMNS, A_ROWS, A_ANY } LayoutA;
 typedef enum { B_ROWS, B_STREAMED, B_MASKED, B_COLUMNS } LayoutB;
 

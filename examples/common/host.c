@@ -43,19 +43,31 @@ bool host_is_folder(const char *path)
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 
+static DWORD WINAPI flush_often(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        Sleep(100);
+        fflush(stdout);
+    }
+}
+
+/* Windows has no buffer of lines. Without a buffer, printf writes each byte alone, and a console may show the bytes of a letter
+ * beyond ASCII as letters of their own. So a console gets what was printed ten times a second. */
 void host_begin(void)
 {
     DWORD mode;
-    HANDLE out = GetStdHandle(STD_OUTPUT_HANDLE);
+    HANDLE out = GetStdHandle(STD_OUTPUT_HANDLE), flusher = NULL;
     SetConsoleOutputCP(CP_UTF8);
     if (GetConsoleMode(out, &mode)) {
         SetConsoleMode(out, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
+        flusher = CreateThread(NULL, 0, flush_often, NULL, 0, NULL);
     }
     _fmode = _O_BINARY;                                     /* lines end with one character */
     _setmode(STDIN_FILENO, _O_BINARY);
     _setmode(STDOUT_FILENO, _O_BINARY);
     _setmode(STDERR_FILENO, _O_BINARY);
-    setvbuf(stdout, NULL, _IONBF, 0);                       /* Windows has no buffer of lines */
+    setvbuf(stdout, NULL, flusher ? _IOFBF : _IONBF, flusher ? 1 << 16 : 0);
 }
 
 bool host_terminal(FILE *stream)
@@ -113,6 +125,18 @@ char *host_full_path(const char *path)
     char *full = _fullpath(NULL, path, 0), *copy = full && _access(full, F_OK) == 0 ? ag_strdup(full) : NULL;
     free(full);
     return copy;
+}
+
+const char *host_beside_program(const char *file)
+{
+    static char path[2 * MAX_PATH];
+    DWORD length = GetModuleFileNameA(NULL, path, MAX_PATH);
+    if (length == 0 || length == MAX_PATH) {
+        return NULL;
+    }
+    char *name = strrchr(path, '\\') + 1;
+    snprintf(name, sizeof path - (size_t)(name - path), "%s", file);
+    return path;
 }
 
 bool host_installed(const char *program)
@@ -236,6 +260,12 @@ char *host_full_path(const char *path)
     char *full = realpath(path, NULL), *copy = full ? ag_strdup(full) : NULL;
     free(full);
     return copy;
+}
+
+const char *host_beside_program(const char *file)
+{
+    (void)file;
+    return NULL;
 }
 
 bool host_installed(const char *program)

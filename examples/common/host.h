@@ -32,6 +32,8 @@ int host_rename(const char *from, const char *to);
 /* Writes to the disk what was written to the stream; 0, or -1 with errno. */
 int host_sync(FILE *stream);
 char *host_full_path(const char *path);                     /* with errno if there is none; ag_free it */
+/* The path of a file in the folder of this program; NULL on systems where programs are installed apart from their files. */
+const char *host_beside_program(const char *file);
 
 enum { HOST_SAID = 300 };
 bool host_installed(const char *program);                   /* whether a folder of PATH has it */

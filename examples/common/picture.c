@@ -8,11 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The environment variable KAERU_PLOTS, or the folder of the source tree. */
+/* The environment variable KAERU_PLOTS, or the folder of the source tree, or without that the folder beside the program. */
 static const char *plots_folder(void)
 {
     const char *dir = getenv("KAERU_PLOTS");
-    return dir && dir[0] ? dir : KAERU_PLOTS;
+    if (dir && dir[0]) {
+        return dir;
+    }
+    const char *beside = host_is_folder(KAERU_PLOTS) ? NULL : host_beside_program("plots");
+    return beside ? beside : KAERU_PLOTS;
 }
 
 /* The full path of plots/NAME.TYPE, since gnuplot runs in another folder; free it. NULL, after a message, if it is missing. */
@@ -136,7 +140,7 @@ void picture_draw(const char *name)
     Drawing result = draw((const char *const[]){ "gnuplot", "-d", "-e", language, script, NULL }, script, name);
     if (result == NOT_INSTALLED) {
         say("picture: needs gnuplot: sudo apt install gnuplot-nox (Debian, Ubuntu), sudo dnf install gnuplot\n"
-            "         (Fedora), brew install gnuplot (macOS). Then: (cd ");
+            "         (Fedora), brew install gnuplot (macOS), winget install gnuplot.gnuplot (Windows). Then: (cd ");
         print_quoted(example_out());
         printf(" && gnuplot ");
         if (example_japanese()) {
@@ -213,8 +217,8 @@ void picture_frames(const char *name, Tensor *loss)
     int base = (int)strlen(first) - (int)strlen("00.dot");
     if (result == NOT_INSTALLED) {
         say("pictures: %.*s00.dot to %02d.dot need Graphviz: sudo apt install graphviz (Debian, Ubuntu), sudo dnf\n"
-            "          install graphviz (Fedora), brew install graphviz (macOS). Then: dot -Tsvg -O ", base, first,
-            n - 1);
+            "          install graphviz (Fedora), brew install graphviz (macOS), winget install Graphviz.Graphviz (Windows).\n"
+            "          Then: dot -Tsvg -O ", base, first, n - 1);
         print_quoted(first);
         printf("\n");
     } else if (result == DRAWN) {

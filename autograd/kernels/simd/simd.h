@@ -35,11 +35,14 @@
 #include "simd_portable.h"
 #endif
 
-/* For functions as long as exp: with emulated multiply-adds one is hundreds of instructions, too many for every loop. */
+/* FAST_FMA: vfma is one instruction. LONG_FUNCTION is for functions as long as exp: with emulated multiply-adds one is hundreds
+ * of instructions, too many for every loop. */
 #if defined(EMULATED_FMA)
 #define LONG_FUNCTION static __attribute__((noinline, unused))
+enum { FAST_FMA = false };
 #else
 #define LONG_FUNCTION INLINE
+enum { FAST_FMA = true };
 #endif
 
 enum { LANES = 32, PARTS = LANES / W };
