@@ -223,7 +223,10 @@ void ag_free_at(AgSite at, void *p)
     AG_LAYER(at);
     Block *b = block_of(p);
     if (b->magic == BLOCK_DEAD) ag_usage_error(at, __func__, "this object was freed already");
-    if (b->magic == BLOCK_ENDS) ag_usage_error(at, __func__, "this object is being freed: its own destructor calls ag_free");
+    if (b->magic == BLOCK_ENDS) {
+        b->magic = BLOCK_ALIVE;             /* it still is, if the handler of errors does not end the program */
+        ag_usage_error(at, __func__, "this object is being freed: its own destructor calls ag_free");
+    }
     if (b->magic != BLOCK_ALIVE)
         ag_usage_error(at, __func__, "this is not memory of ag_alloc; a scope frees its tensors, tensor_free a tensor of "
                        "ag_keep");
