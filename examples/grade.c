@@ -62,6 +62,14 @@ static Tensor *whole(Tensor *x)
     return t;
 }
 
+/* A mask of n columns: 1 in column i, 0 elsewhere. */
+static Tensor *only_at(int n, int i)
+{
+    Tensor *t = tensor_zeros(SHAPE(1, n));
+    tensor_mutable_data(t)[i] = 1;
+    return t;
+}
+
 /* A mask of n columns: 0 in the last one, 1 elsewhere. */
 static Tensor *all_but_last(int n)
 {
@@ -73,10 +81,12 @@ static Tensor *all_but_last(int n)
 /* ---- softmax ------------------------------------------------------------------------------------------------------ */
 
 /* A row of usual numbers; one whose e^x is infinite, also after a constant or another number of it is subtracted; one of
- * negative numbers whose e^x is 0; one with its largest number last. */
-enum { ROWS = 4, ITEMS = 5 };
+ * negative numbers whose e^x is 0; one with its largest number last; one whose largest absolute value is that of a negative
+ * number. */
+enum { ROWS = 5, ITEMS = 5 };
 static const double softmax_numbers[ROWS * ITEMS] = { 1.5, 3, -2.25, 6, -0.75, 0, 3000, 3001, 2998, -50,
-                                                      -1000, -1001, -1002, -1003, -1001, 1, 2, 0, -3, 3000 };
+                                                      -1000, -1001, -1002, -1003, -1001, 1, 2, 0, -3, 3000,
+                                                      1.5, -1000, 0.5, -1, 2 };
 
 static void call_softmax(double *y)
 {
@@ -126,6 +136,8 @@ static void grade_softmax(void)
                        .mistakes = (const Mistake[]){
         { divided_by_sum(ag_exp(ag_sub(t, ag_relu(largest)))),
           "All numbers may be negative: start the maximum at x[0], not at 0." },
+        { divided_by_sum(ag_exp(ag_sub(t, ag_max_dim(ag_abs(t), -1, true)))),
+          "Subtract the largest x, not the largest absolute value." },
         { divided_by_sum(ag_exp(ag_sub(t, largest_but_last))), "The search for the largest x leaves out the last number." },
         { ag_div(e, sum_of(ag_exp(t))), "Subtract the largest x in the sum, too." },
         { ag_div(ag_exp(t), sum_of(e)), "Subtract the largest x in the numerator, too." },
@@ -177,6 +189,16 @@ static void call_layer_norm_with_large_numbers(double *y)
 }
 
 static Tensor *layer_norm_of(Tensor *x) { return ag_layer_norm(x, NULL, NULL, AG_NORM_PYTORCH); }
+
+/* The sum of x, from a loop that divides what it has so far by n in each pass. */
+static Tensor *divided_in_loop(Tensor *x)
+{
+    Tensor *weights = tensor_zeros(SHAPE(1, NORM_ITEMS));
+    for (int i = 0; i < NORM_ITEMS; i++) {
+        tensor_mutable_data(weights)[i] = (ag_real)pow(NORM_ITEMS, i - NORM_ITEMS);
+    }
+    return sum_of(ag_mul(x, weights));
+}
 
 /* x minus the mean, and the mean of its square, from a loop that computes both at once. */
 static Tensor *normalized_at_once(Tensor *x)
@@ -234,6 +256,8 @@ static void grade_layer_norm(void)
 {
     Tensor *t = tensor_of(NORM_ROWS, NORM_ITEMS, norm_numbers), *mean = mean_of(t);
     Tensor *centered = ag_sub(t, mean), *variance = mean_of(ag_mul(centered, centered)), *deviation = ag_sqrt(variance);
+    Tensor *from_loop = ag_sub(t, divided_in_loop(t)), *loop_square = ag_mul(from_loop, from_loop);
+    static const char in_loop[] = "Divide by n once, after the loop that adds up, not in each pass.";
     Tensor *absolute = mean_of(ag_abs(centered)), *from_sum = ag_sub(t, sum_of(t)), *from_whole = ag_sub(t, whole(mean));
     Tensor *from_middle = ag_sub(t, ag_slice(t, -1, NORM_ITEMS / 2, NORM_ITEMS / 2 + 1));
     grade(&(Exercise){ .name = "layer_norm", .answer = call_layer_norm, .want = layer_norm_of(t),
@@ -256,6 +280,11 @@ static void grade_layer_norm(void)
           "The mean has a fraction, which an int cuts off: use double." },
         { normalized(from_middle, mean_of(ag_mul(from_middle, from_middle))),
           "Subtract the mean, not the number in the middle." },
+        { ag_sub(t, ag_div(mean, ag_sqrt(plus_eps(variance)))),
+          "Divide the whole difference: put x[i] - mean in parentheses." },
+        { normalized(from_loop, mean_of(loop_square)), in_loop },
+        { normalized(from_loop, divided_in_loop(loop_square)), in_loop },
+        { normalized(centered, divided_in_loop(ag_mul(centered, centered))), in_loop },
         { normalized_at_once(t), "Compute the whole mean first, then the variance in a second loop." },
         { normalized_without_last(t), "The sums leave out the last number." },
         { ag_div(centered, plus_eps(deviation)), "1e-5 is added to the variance, inside of the square root." },
@@ -489,6 +518,9 @@ static void grade_attention(void)
         { attend(scores_of(q, q), v), score }, { attend(scores_of(k, k), v), score }, { attend(scores_of(q, v), v), score },
         { attend(scores_of(k, v), v), score }, { attend(distances_of(q, k), v), score },
         { attend(scores_of(ag_mul(q, but_last), k), v), "The inner product leaves out the last number: it adds up all k." },
+        { attend(scores_of(ag_mul(q, only_at(K, K - 1)), k), v), "The score is only the last product: add up all k (+=)." },
+        { attend(scores_of(ag_mul(q, only_at(K, 0)), k), v), "The score is only the first product: add up all k." },
+        { ag_matmul(ag_mul(weights, only_at(N, N - 1)), v), "Only the value of the last word counts: add up all words (+=)." },
         { attend(ag_cumsum(scaled, 0), v), "Start each score at 0 before you add the products of its numbers." },
         { attend(hide(scaled, LATER), v), "There is no mask here: each word sees all words." },
         { attend(hide(scaled, ITSELF), v), "A word also sees itself." },

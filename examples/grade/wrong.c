@@ -35,6 +35,9 @@ Tensor *library_adam(void)
     return t;
 }
 
+static const char divisors[] = "1 - 0.9^step divides m, 1 - 0.999^step divides v.";
+static const char averages[] = "*m and *v keep the averages themselves: divide only what goes into w.";
+
 const char *const adam_mistake[ADAM_MISTAKES] = {
     [UNCORRECTED] = "Divide m by 1 - 0.9^step and v by 1 - 0.999^step.",
     [M_UNCORRECTED] = "Divide m by 1 - 0.9^step, too.",
@@ -52,9 +55,13 @@ const char *const adam_mistake[ADAM_MISTAKES] = {
     [NO_SHARE_V] = "The square of the new gradient counts 0.001 in v.",
     [FORGETS] = "Store the new m and v in *m and *v for the next step.",
     [ONE_STEP_LATE] = "step counts from 1: use it as it is.",
-    [STARTS_EXCHANGED] = "1 - 0.9^step divides m, 1 - 0.999^step divides v.",
+    [STARTS_EXCHANGED] = divisors,
+    [START_OF_M] = divisors,
+    [START_OF_V] = divisors,
     [NO_POWER] = "The divisors are 1 - 0.9^step and 1 - 0.999^step, with the power.",
-    [STORES_CORRECTED] = "*m and *v keep the averages themselves: divide only what goes into w.",
+    [STORES_CORRECTED] = averages,
+    [STORES_M] = averages,
+    [STORES_V] = averages,
     [BEFORE_AVERAGES] = "Update m and v first, then take the step with the new ones.",
     [SQUARE_OF_M] = "v is the average of dw^2, not of m^2.",
     [EPS_TOO_EARLY] = "Divide v by 1 - 0.999^step before the root, and add 1e-8 after it.",
@@ -68,8 +75,8 @@ static void step_wrongly(AdamMistake how, double epsilon, double *w, double *m, 
 {
     double beta1 = how == EXCHANGED ? 0.999 : 0.9, beta2 = how == EXCHANGED ? 0.9 : how == SHORT_V ? 0.99 : 0.999;
     int steps = how == NO_POWER ? 1 : step + (how == ONE_STEP_LATE);
-    double start1 = 1 - pow(how == STARTS_EXCHANGED ? beta2 : beta1, steps);
-    double start2 = 1 - pow(how == STARTS_EXCHANGED ? beta1 : beta2, steps);
+    double start1 = 1 - pow(how == STARTS_EXCHANGED || how == START_OF_V ? beta2 : beta1, steps);
+    double start2 = 1 - pow(how == STARTS_EXCHANGED || how == START_OF_M ? beta1 : beta2, steps);
     double old_m = *m, old_v = *v;
     if (how == UNCORRECTED || how == M_UNCORRECTED) start1 = 1;
     if (how == UNCORRECTED || how == V_UNCORRECTED) start2 = 1;
@@ -79,10 +86,8 @@ static void step_wrongly(AdamMistake how, double epsilon, double *w, double *m, 
     double square = how == NOT_SQUARED ? dw : how == SQUARE_OF_M ? *m * *m : dw * dw;
     *v = beta2 * *v + (how == NO_SHARE || how == NO_SHARE_V ? 1 : 1 - beta2) * square;
     double average = (how == BEFORE_AVERAGES ? old_m : *m) / start1, squares = (how == BEFORE_AVERAGES ? old_v : *v) / start2;
-    if (how == STORES_CORRECTED) {
-        *m = average;
-        *v = squares;
-    }
+    if (how == STORES_CORRECTED || how == STORES_M) *m = average;
+    if (how == STORES_CORRECTED || how == STORES_V) *v = squares;
     double root = how == NO_ROOT ? squares + epsilon : how == EPS_IN_ROOT ? sqrt(squares + epsilon) :
                   how == EPS_TOO_EARLY ? (sqrt(*v) + epsilon) / sqrt(start2) : sqrt(squares) + epsilon;
     double change = lr * (how == NO_M ? dw : average) / root;

@@ -21,6 +21,7 @@ void answer_softmax(int n, const double *x, double *y)
     if (is("constant")) shift = 500;
     if (is("start at 0")) shift = fmax(shift, 0);
     for (int i = 0; i < n && is("search without last"); i++) shift = i == 0 ? x[0] : i < n - 1 ? fmax(shift, x[i]) : shift;
+    for (int i = 0; i < n && is("largest absolute"); i++) shift = i == 0 ? x[0] : fmax(shift, fabs(x[i]));
     if (is("first")) shift = x[0];
     for (int i = 0; i < n; i++) {
         double power = is("sign") ? -x[i] : is("shifted sign") ? shift - x[i] : x[i] - shift;
@@ -44,7 +45,12 @@ void answer_layer_norm(int n, const double *x, double *y)
 {
     double mean = 0, variance = 0, running = 0;
     int used = is("last") ? n - 1 : n;
-    for (int i = 0; i < used; i++) mean += x[i] / (is("sum") ? 1 : n);
+    bool variance_in_loop = is("variance in loop") || is("both in loop");
+    bool mean_in_loop = is("mean in loop") || is("both in loop");
+    for (int i = 0; i < used; i++) {
+        mean += x[i] / (is("sum") || mean_in_loop ? 1 : n);
+        if (mean_in_loop) mean /= n;
+    }
     if (is("int")) mean = trunc(mean);
     if (is("middle")) mean = x[n / 2];
     if (is("rms")) mean = 0;
@@ -52,7 +58,9 @@ void answer_layer_norm(int n, const double *x, double *y)
     for (int i = 0; i < used; i++) {
         running += x[i] / n;
         double d = is("mean in variance") || is("one pass") ? x[i] : x[i] - (is("at once") ? running : mean);
-        variance += (is("absolute") ? fabs(d) : d * d) / (is("n - 1") ? n - 1 : is("sum of squares") ? 1 : n);
+        double part = is("absolute") ? fabs(d) : d * d;
+        variance += part / (is("n - 1") ? n - 1 : is("sum of squares") || variance_in_loop ? 1 : n);
+        if (variance_in_loop) variance /= n;
     }
     if (is("one pass")) variance -= mean * mean;
     if (is("no mean")) mean = 0;
@@ -62,7 +70,8 @@ void answer_layer_norm(int n, const double *x, double *y)
     if (is("eps outside")) divisor = sqrt(variance) + 1e-5;
     if (is("variance")) divisor = variance + 1e-5;
     if (is("no divisor") || is("zero")) divisor = is("no divisor");
-    for (int i = 0; i < n - is("unset"); i++) y[i] = is("undone") ? 0 : (x[i] - mean) / divisor;
+    for (int i = 0; i < n - is("unset"); i++)
+        y[i] = is("undone") ? 0 : is("no parentheses") ? x[i] - mean / divisor : (x[i] - mean) / divisor;
 }
 
 static double at(const double *rows, int n, int k, int i, int d, const char *misread)
@@ -81,6 +90,8 @@ void answer_attention(int n, int k, const double *query, const double *key, cons
             for (int d = 0; d < k - is("without last number"); d++) {
                 double a = at(query, n, k, is("query 0") ? 0 : q, d, "query index"), b = at(key, n, k, p, d, "key index");
                 if (is("key score")) a = key[q * k + d];
+                if (is("last product")) score = 0;
+                if (is("first product") && d > 0) break;
                 score += is("far") ? -(a - b) * (a - b) : a * b;
             }
             unscaled[j] = score;
@@ -112,6 +123,7 @@ void answer_attention(int n, int k, const double *query, const double *key, cons
                 for (int l = 0; l < n && is("best only"); l++) part = weight[i][l] > weight[i][j] ? 0 : l == 0 ? 1 : part;
                 if (is("no softmax") || is("no sum")) part = weight[i][j];
                 const double *of = is("keys") ? key : is("queries") ? query : value;
+                if (is("last value")) y[i * k + d] = 0;
                 y[i * k + d] += part * at(of, n, k, is("own value") ? i : j, d, "value index");
             }
             if (is("wrong softmax") || is("zero softmax")) {
@@ -148,7 +160,8 @@ void answer_adam(double *w, double *m, double *v, double dw, int step, double lr
     if (is("static")) steps = calls;
     if (is("short")) beta2 = 0.99;
     if (is("decays")) dw += 0.01 * *w;
-    double base1 = is("starts exchanged") ? beta2 : beta1, base2 = is("starts exchanged") ? beta1 : beta2;
+    double base1 = is("starts exchanged") || is("start of v") ? beta2 : beta1;
+    double base2 = is("starts exchanged") || is("start of m") ? beta1 : beta2;
     double start_m = is("uncorrected") || is("m uncorrected") ? 1 : 1 - pow(base1, steps);
     double start_v = is("uncorrected") || is("v uncorrected") ? 1 : 1 - pow(base2, steps);
     *m = beta1 * *m + (is("share") || is("share of m") ? 1 : 1 - beta1) * dw;
@@ -157,7 +170,8 @@ void answer_adam(double *w, double *m, double *v, double dw, int step, double lr
     if (is("square of m")) dw = *m;
     if (is("float")) dw = (double)(float)(dw * dw) / dw;
     *v = beta2 * *v + (is("share") || is("share of v") ? 1 : 1 - beta2) * (is("square") ? dw : dw * dw);
-    if (is("stores")) *m /= start_m, *v /= start_v, start_m = start_v = 1;
+    if (is("stores") || is("stores m")) *m /= start_m, start_m = 1;
+    if (is("stores") || is("stores v")) *v /= start_v, start_v = 1;
     double squares = (is("w first") ? old_v : *v) / start_v, eps = is("no eps") ? 0 : is("eps") ? 1e-6 : 1e-8;
     double root = is("eps early") ? (sqrt(*v) + eps) / sqrt(start_v) : is("root") ? squares + eps :
                   is("eps in root") ? sqrt(squares + eps) : sqrt(squares) + eps;
