@@ -68,6 +68,12 @@ hint no_w 'the factor w is missing' 'w is missing: x^2 is multiplied by w in y.'
 hint not_derived 'x has the wrong power: the derivative of x^2 is 2 x.'
 hint not_squared 'x has the wrong power: w is multiplied by x^2 in y.'
 hint transposed 'The index of x is wrong: i * rows + j.'
+hint single_dy 'Your rule computes dx[i][j] = 2 dy[j] w[j] x[i][j].' 'The index of dy is wrong: j. A matrix' \
+    'Your rule computes dw[j] = the sum of all dy[j] x[i][j]^2.'
+hint single_x 'Your rule computes dx[i][j] = 2 dy[i][j] w[j] x[j].' 'The index of x is wrong: j. A matrix' \
+    'Your rule computes dw[j] = the sum of all dy[i][j] x[j]^2.'
+hint single_row 'The index of x is wrong: i. A matrix' 'Your rule computes dw[j] = the sum of all dy[i][j] x[j] x[i][j].'
+hint signed_square 'The index of dy is wrong: i. A matrix' 'dw keeps the sign of x'
 hint w_of_row 'The index of w is wrong: there is one w for each column j.'
 hint mean 'as if divided by the number of columns: nothing is averaged here.'
 hint changes_dy 'The rule changes x, w or dy, which others read'

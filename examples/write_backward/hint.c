@@ -54,18 +54,19 @@ bool print_side_effects(void)
 }
 
 /* How an entry (i, j) of a matrix is found; the first one is correct. */
-enum { BY_ROWS, BY_ROWS_WRONG, BY_COLUMNS, PLACES };
+enum { BY_ROWS, BY_ROWS_WRONG, BY_COLUMNS, COLUMN_ALONE, ROW_ALONE, START_OF_ROW, PLACES };
 static int place(int how, int i, int j)
 {
-    return how == BY_ROWS ? i * COLUMNS + j : how == BY_ROWS_WRONG ? i * ROWS + j : j * ROWS + i;
+    return (const int[PLACES]){ i * COLUMNS + j, i * ROWS + j, j * ROWS + i, j, i, i * COLUMNS }[how];
 }
-static const char *const place_text[] = { "i * columns + j", "i * rows + j", "j * rows + i" };
+static const char *const place_text[PLACES] = { "i * columns + j", "i * rows + j", "j * rows + i", "j", "i", "i * columns" };
 
 /* The gradient is `factor` times the product of these powers of dy, w and x; for w, added up over the rows. */
 typedef struct {
     double factor;
     int dy, w, x;               /* powers */
-    int dy_at, x_at, to;        /* places of dy, x and dx */
+    int dy_at, x_at, to;        /* places of dy, of one factor x, and of dx */
+    int other_x_at;             /* place of the other factors x */
     bool w_of_row;              /* w[i], or dw[i] */
 } Rule;
 static const Rule correct[] = { { .factor = 2, .dy = 1, .w = 1, .x = 1 }, { .factor = 1, .dy = 1, .x = 2 } };
@@ -77,7 +78,8 @@ static void apply(const Rule *r, bool to_w, double result[ITEMS])
         for (int j = 0; j < COLUMNS; j++) {
             int row_or_column = r->w_of_row ? i : j;
             result[to_w ? row_or_column : place(r->to, i, j)] += pow((double)dy[place(r->dy_at, i, j)], r->dy) *
-                pow((double)w[to_w ? j : row_or_column], r->w) * pow((double)x[place(r->x_at, i, j)], r->x);
+                pow((double)w[to_w ? j : row_or_column], r->w) * pow((double)x[place(r->x_at, i, j)], r->x > 0) *
+                pow((double)x[place(r->other_x_at, i, j)], r->x > 1 ? r->x - 1 : 0);
         }
     }
 }
@@ -93,7 +95,7 @@ static double factor_between(const double *got, const double *of, int n)
         }
     }
     for (int i = 0; i < n; i++) {
-        if (!(fabs(got[i] - factor * of[i]) <= 1e-4 * fabs(factor) * size)) {
+        if (!(fabs(got[i] - factor * of[i]) <= 1e-5 * fabs(factor) * size)) {
             return 0;
         }
     }
@@ -103,20 +105,20 @@ static double factor_between(const double *got, const double *of, int n)
 static int differences(const Rule *r, const Rule *of)
 {
     return (fabs(r->factor - of->factor) > 1e-3) + abs(r->dy - of->dy) + abs(r->w - of->w) + abs(r->x - of->x) +
-           2 * ((r->dy_at != BY_ROWS) + (r->x_at != BY_ROWS) + (r->to != BY_ROWS) + r->w_of_row);
+           2 * ((r->dy_at != BY_ROWS) + (r->x_at != BY_ROWS) + (r->other_x_at != BY_ROWS) + (r->to != BY_ROWS) + r->w_of_row);
 }
 
 /* The rule with this result that has the fewest differences from another one. Returns false if there is none. */
 static bool find_rule(const double *got, bool to_w, const Rule *near, Rule *found)
 {
     int fewest = 1000;
-    const int powers = MOST_POWER * MOST_POWER * (MOST_POWER + 1), places = PLACES * PLACES * (to_w ? 1 : PLACES) * 2;
+    const int powers = MOST_POWER * MOST_POWER * (MOST_POWER + 1), places = 2 * PLACES * PLACES * PLACES;
     for (int k = 0; k < powers * places; k++) {
-        int p = k % powers, at = k / powers;
+        int p = k % powers, at = k / powers, x_at = at / 2 / PLACES % PLACES, last_place = at / 2 / PLACES / PLACES;
         double result[ITEMS];
         Rule r = { .dy = p % MOST_POWER, .w = p / MOST_POWER % MOST_POWER, .x = p / (MOST_POWER * MOST_POWER),
-                   .w_of_row = at % 2, .dy_at = at / 2 % PLACES, .x_at = at / 2 / PLACES % PLACES,
-                   .to = at / 2 / PLACES / PLACES };
+                   .w_of_row = at % 2, .dy_at = at / 2 % PLACES, .x_at = x_at, .to = to_w ? BY_ROWS : last_place,
+                   .other_x_at = to_w ? last_place : x_at };
         apply(&r, to_w, result);
         r.factor = factor_between(got, result, to_w ? COLUMNS : ITEMS);
         if (r.factor != 0 && differences(&r, near) < fewest) {
@@ -137,7 +139,7 @@ static void print_power(const char *name, const char *index, int power)
     }
 }
 
-static const char *const matrix_index[] = { "i][j", "i * rows + j", "j * rows + i" };
+static const char *matrix_index(int how) { return how == BY_ROWS ? "i][j" : place_text[how]; }
 
 static void print_product(const Rule *r, bool to_w)
 {
@@ -145,16 +147,18 @@ static void print_product(const Rule *r, bool to_w)
     if (alone || fabs(r->factor - 1) > 1e-3) {
         printf(" %.4g", r->factor);
     }
-    print_power("dy", matrix_index[r->dy_at], r->dy);
+    bool apart = r->x > 1 && r->other_x_at != r->x_at;
+    print_power("dy", matrix_index(r->dy_at), r->dy);
     print_power("w", r->w_of_row && !to_w ? "i" : "j", r->w);
-    print_power("x", matrix_index[r->x_at], r->x);
+    print_power("x", matrix_index(r->x_at), apart ? 1 : r->x);
+    print_power("x", matrix_index(r->other_x_at), apart ? r->x - 1 : 0);
     say(".\n");
 }
 
 static void print_rule(const Rule *r, bool to_w)
 {
     const char *row_or_column = r->w_of_row ? "i" : "j";
-    say("  Your rule computes %s[%s] =%s", to_w ? "dw" : "dx", to_w ? row_or_column : matrix_index[r->to],
+    say("  Your rule computes %s[%s] =%s", to_w ? "dw" : "dx", to_w ? row_or_column : matrix_index(r->to),
         to_w ? " the sum of all" : "");
     print_product(r, to_w);
 }
@@ -204,7 +208,7 @@ static void print_factor_hint(double ratio, bool to_w)
 }
 
 /* Mistakes that are no product of powers. */
-typedef enum { FIRST_ROW, LAST_ROW, FIRST_COLUMN, LAST_COLUMN, ALL_COLUMNS, SUM_OF_ROW, NO_SIGN, SLIPS } Slip;
+typedef enum { FIRST_ROW, LAST_ROW, FIRST_COLUMN, LAST_COLUMN, ALL_COLUMNS, SUM_OF_ROW, NO_SIGN, SIGNED_SQUARE, SLIPS } Slip;
 static const char *const slip_text[SLIPS] = {
     [FIRST_ROW] = "  %s leaves out the first row: the loop must begin there.\n",
     [LAST_ROW] = "  %s leaves out the last row: the loop must reach it.\n",
@@ -213,6 +217,7 @@ static const char *const slip_text[SLIPS] = {
     [ALL_COLUMNS] = "  Each entry of %s adds up all columns: only column j counts for w[j].\n",
     [SUM_OF_ROW] = "  %s takes the sum of a row of dy: y[i][j] has only dy[i][j].\n",
     [NO_SIGN] = "  %s loses the sign of x: the derivative of x^2 is 2 x, also below 0.\n",
+    [SIGNED_SQUARE] = "  %s keeps the sign of x: the derivative of w x^2 by w is x^2, which is never negative.\n",
 };
 
 /* The correct result but for this slip. */
@@ -233,7 +238,7 @@ static void apply_slip(Slip how, bool to_w, double result[ITEMS])
             result[k] = 2 * g * (double)w[j] * (how == NO_SIGN ? fabs(value) : value);
         }
         for (int c = 0; c < COLUMNS && to_w; c++) {
-            result[c] += c == j || how == ALL_COLUMNS ? g * value * value : 0;
+            result[c] += c == j || how == ALL_COLUMNS ? g * value * (how == SIGNED_SQUARE ? fabs(value) : value) : 0;
         }
     }
 }
@@ -244,7 +249,7 @@ static bool print_slip(const double *got, bool to_w)
 {
     for (Slip how = 0; how < SLIPS; how++) {
         double result[ITEMS];
-        bool applies = how == ALL_COLUMNS ? to_w : how == NO_SIGN || how == FIRST_ROW ? !to_w : true;
+        bool applies = how == ALL_COLUMNS || how == SIGNED_SQUARE ? to_w : how == NO_SIGN || how == FIRST_ROW ? !to_w : true;
         apply_slip(how, to_w, result);
         if (applies && fabs(factor_between(got, result, to_w ? COLUMNS : ITEMS) - 1) < 1e-3) {
             say(slip_text[how], to_w ? "dw" : "dx");
@@ -323,6 +328,9 @@ static void print_hint(const ag_real *gradient, bool to_w)
     print_power_hint("x", r.x, want->x, to_w ? "w is multiplied by x^2 in y" : "the derivative of x^2 is 2 x");
     print_place_hint("dy", r.dy_at);
     print_place_hint("x", r.x_at);
+    if (r.x > 1 && r.other_x_at != r.x_at) {
+        print_place_hint("x", r.other_x_at);
+    }
     print_place_hint("dx", r.to);
     if (r.w_of_row) {
         say("  The index of %s is wrong: there is one w for each column j.\n", to_w ? "dw" : "w");

@@ -3,7 +3,8 @@
 
 enum { NONE, NO_FORMULA, UNDONE, HALF, OVERWRITES_X, LAST_ROW, ONE_INPUT, UNDECLARED, NOT_A_NUMBER, TOO_LARGE, ADDS_A_BIT,
        NO_DY, NO_W, NOT_DERIVED, NOT_SQUARED, TRANSPOSED, W_OF_ROW, MEAN, ALMOST_RIGHT, ONLY_W, ONE_INPUT_HALF, CHANGES_DY,
-       KEEPS_SUM, FIXED_SHAPE, NO_LAST_ROW, EVERY_COLUMN, ROW_OF_DY, NO_SIGN, INT_SLOPE, COPIED, W_0 };
+       KEEPS_SUM, FIXED_SHAPE, NO_LAST_ROW, EVERY_COLUMN, ROW_OF_DY, NO_SIGN, INT_SLOPE, COPIED, W_0,
+       SINGLE_DY, SINGLE_X, SINGLE_ROW, SIGNED_SQUARE };
 #ifndef MISTAKE
 #define MISTAKE NONE
 #endif
@@ -29,6 +30,10 @@ static void backward(const AgCustomCall *c)
         ag_real dy = MISTAKE == NO_DY ? 1 : c->dy[k];
         ag_real to_x = dy * 2 * w[MISTAKE == W_OF_ROW ? i : MISTAKE == W_0 ? 0 : j] * x[at];
         ag_real to_w = dy * x[k] * (MISTAKE == NOT_SQUARED ? 1 : x[k]);
+        if (MISTAKE == SINGLE_DY) to_x = c->dy[j] * 2 * w[j] * x[k], to_w = c->dy[j] * x[k] * x[k];
+        if (MISTAKE == SINGLE_X) to_x = dy * 2 * w[j] * x[j], to_w = dy * x[j] * x[j];
+        if (MISTAKE == SINGLE_ROW) to_x = dy * 2 * w[j] * x[i], to_w = dy * x[k] * x[j];
+        if (MISTAKE == SIGNED_SQUARE) to_x = c->dy[i] * 2 * w[j] * x[k], to_w = dy * x[k] * (x[k] < 0 ? -x[k] : x[k]);
         if (MISTAKE == FIXED_SHAPE && k >= 6) break;
         for (int64_t l = 0; MISTAKE == ROW_OF_DY && l < columns; l++)
             to_x += l == j ? 0 : c->dy[i * columns + l] * 2 * w[j] * x[k];
