@@ -104,7 +104,7 @@ int main(int argc, char **argv)
         "backward rule, which computes the gradients of x and w from that of y, in\n"
         "examples/write_backward/exercise.c, and run this program after each change. It compares your gradients with\n"
         "finite differences and reports which entries are wrong, by what factor, and the likely reason. The exit status\n"
-        "is 0 if all entries are right, else 1.", options });
+        "is 0 if all entries are right, and the formula of the rule if there is one; else 1.", options });
     ag_on_usage_error(report_usage_error);
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *in[] = { tensor_from(SHAPE(ROWS, COLUMNS), (ag_real[]){ 0.5f, -1, 1.5f, 1, 0.75f, -0.5f }),
@@ -125,6 +125,9 @@ int main(int argc, char **argv)
         example_complain("the backward rule in %s is not right yet", file);
     } else if (right && other_shape_is_right()) {
         show_explanation(in);
+        if (print_formula_mistake()) {
+            example_complain("the formula of the rule in %s is not right yet", file);
+        }
     } else {
         if (!right) {
             print_hints();

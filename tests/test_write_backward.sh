@@ -26,6 +26,12 @@ that "the gradients are shown" grep -qF 'tensor([0.7500, 0.6875, 4.0000])' stdou
 program=$solutions.no_formula
 expect 0 'It has no formula of the rule yet' ''
 that "no rule is printed" sh -c '! grep -q "rule  .*dx" stdout'
+program=$solutions.other_formula
+expect 0 'Every entry is right.' ''
+program=$solutions.wrong_formula
+expect 1 'The formula of dx1 is not what the rule computes: compare the factors and their powers.' \
+    'the formula of the rule in examples/write_backward/exercise.c is not right yet'
+that "the formula of dx0 is right" sh -c '! grep -qF "The formula of dx0" stdout'
 program=$solutions.half
 expect 1 'x (2, 3): 6 of 6 entries are wrong: each is 0.5 times the correct value' "$undone right yet"
 that "w is right" sh -c '! grep -qF "w (3,)" stdout'

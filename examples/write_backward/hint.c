@@ -364,6 +364,68 @@ static bool is_right(const ag_real *once, const ag_real *twice, bool to_w)
     return true;
 }
 
+/* Moves the text past this word, if it begins with it. */
+static bool skip(const char **text, const char *word)
+{
+    bool begins = strncmp(*text, word, strlen(word)) == 0;
+    *text += begins ? strlen(word) : 0;
+    return begins;
+}
+
+static bool skip_any(const char **text, const char *const *words, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (skip(text, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Reads a product of numbers and powers of dy, x0 and x1, up to a comma. Returns false if the text is something else. */
+static bool read_product(const char *text, Rule *r)
+{
+    static const char *const ignored[] = { " ", "*", "sum", "of", "over", "rows" };
+    *r = (Rule){ .factor = 1 };
+    while (*text && *text != ',') {
+        if (skip_any(&text, ignored, sizeof ignored / sizeof *ignored)) {
+            continue;
+        }
+        int *power = skip(&text, "dy") ? &r->dy : skip(&text, "x0") ? &r->x : skip(&text, "x1") ? &r->w : NULL;
+        if (power && !skip(&text, "^")) {
+            *power += 1;
+            continue;
+        }
+        char *end;
+        double number = strtod(text, &end);
+        if (end == text) {
+            return false;
+        }
+        text = end;
+        if (power) {
+            *power += (int)number;
+        } else {
+            r->factor *= number;
+        }
+    }
+    return true;
+}
+
+bool print_formula_mistake(void)
+{
+    static const char *const begin[] = { "dx0 = ", "dx1 = " };
+    bool found = false;
+    for (int to_w = 0; to_w < 2; to_w++) {
+        const char *part = weighted_square.backward_text ? strstr(weighted_square.backward_text, begin[to_w]) : NULL;
+        Rule r;
+        if (part && read_product(part + strlen(begin[to_w]), &r) && differences(&r, &correct[to_w]) > 0) {
+            say("\nThe formula of dx%d is not what the rule computes: compare the factors and their powers.\n", to_w);
+            found = true;
+        }
+    }
+    return found;
+}
+
 static void print_unwritten(const char *name, const char *other, bool other_is_right)
 {
     if (other_is_right) {

@@ -1,10 +1,10 @@
 /* solution.c: the solution of the exercise write_backward; with MISTAKE, a solution with one of the usual errors. */
 #include "exercise.h"
 
-enum { NONE, NO_FORMULA, UNDONE, HALF, OVERWRITES_X, LAST_ROW, ONE_INPUT, UNDECLARED, NOT_A_NUMBER, TOO_LARGE, ADDS_A_BIT,
-       NO_DY, NO_W, NOT_DERIVED, NOT_SQUARED, TRANSPOSED, W_OF_ROW, MEAN, ALMOST_RIGHT, ONLY_W, ONE_INPUT_HALF, CHANGES_DY,
-       KEEPS_SUM, FIXED_SHAPE, NO_LAST_ROW, EVERY_COLUMN, ROW_OF_DY, NO_SIGN, INT_SLOPE, COPIED, W_0,
-       SINGLE_DY, SINGLE_X, SINGLE_ROW, SIGNED_SQUARE };
+enum { NONE, NO_FORMULA, OTHER_FORMULA, WRONG_FORMULA, UNDONE, HALF, OVERWRITES_X, LAST_ROW, ONE_INPUT, UNDECLARED,
+       NOT_A_NUMBER, TOO_LARGE, ADDS_A_BIT, NO_DY, NO_W, NOT_DERIVED, NOT_SQUARED, TRANSPOSED, W_OF_ROW, MEAN, ALMOST_RIGHT,
+       ONLY_W, ONE_INPUT_HALF, CHANGES_DY, KEEPS_SUM, FIXED_SHAPE, NO_LAST_ROW, EVERY_COLUMN, ROW_OF_DY, NO_SIGN, INT_SLOPE,
+       COPIED, W_0, SINGLE_DY, SINGLE_X, SINGLE_ROW, SIGNED_SQUARE };
 #ifndef MISTAKE
 #define MISTAKE NONE
 #endif
@@ -61,4 +61,7 @@ static void backward(const AgCustomCall *c)
 const AgCustom weighted_square = { "weighted_square", forward, backward,
                                    MISTAKE == UNDECLARED ? AG_NEEDS_X(0) : AG_NEEDS_X(0) + AG_NEEDS_X(1),
                                    "x1 x0^2",
-                                   MISTAKE == NO_FORMULA ? NULL : "dx0 = dy 2 x1 x0, dx1 = sum of dy x0^2 over rows" };
+                                   MISTAKE == NO_FORMULA ? NULL :
+                                   MISTAKE == OTHER_FORMULA ? "dx0 = (x0 + x0) x1 dy, dx1 = 1.0*x0*x0*dy" :
+                                   MISTAKE == WRONG_FORMULA ? "dx0 = 2 x1 x0 dy, dx1 = x0 dy" :
+                                   "dx0 = dy 2 x1 x0, dx1 = sum of dy x0^2 over rows" };
