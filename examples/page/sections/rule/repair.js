@@ -28,6 +28,15 @@ const DERIVATIVES = {
     sin: (u) => treeOf('cos', u), cos: (u) => treeOf('neg', treeOf('sin', u)),
 };
 
+// The trees in which the exponent of a power stands one place further inside or outside: (1 − y)^2 and 1 − y^2.
+function movedExponents(tree) {
+    const replaced = (t, i, part) => ({ ...t, in: t.in.map((inner, k) => (k === i ? part : inner)) });
+    const [base, exponent] = tree.in ?? [];
+    if (tree.op === 'pow') return (base.in ?? []).map((inner, i) => replaced(base, i, treeOf('pow', inner, exponent)));
+    return (tree.in ?? []).flatMap((inner, i) => (inner.op === 'pow'
+        ? [treeOf('pow', replaced(tree, i, inner.in[0]), inner.in[1])] : []));
+}
+
 // What may stand in the place of a tree: [tree, hint, what the hint says]. `parts`: trees that may stand for a name, or be a
 // missing factor. `term`: whether the tree is a term of a sum.
 function replacements(tree, parts, term) {
@@ -47,10 +56,11 @@ function replacements(tree, parts, term) {
     if (tree.name && tree.name !== 'dy') {
         for (const other of parts) add(other, 'repair_name');
     }
-    if (tree.name) add(treeOf('pow', tree, treeNumber(2)), 'repair_power');
+    if (tree.name) add(treeOf('pow', tree, treeNumber(2)), 'repair_square');
     if (tree.op === 'pow' && b.number !== undefined) {
         for (const power of [b.number - 1, b.number + 1, -b.number]) add(treeOf('pow', a, treeNumber(power)), 'repair_power');
     }
+    for (const moved of movedExponents(tree)) add(moved, 'repair_exponent');
     if (tree.number !== undefined) {
         const n = tree.number;
         for (const other of [n - 1, n + 1, n * 2, n / 2]) add(treeNumber(other), 'repair_number');

@@ -69,6 +69,8 @@ addTexts({
     repair_multiply: ['you divide by {part}: multiply by it.', '{part}で割っています。掛けてください。'],
     repair_name: ['{part} stands where something else belongs.', '{part}の場所には、別のものが入ります。'],
     repair_power: ['the power of {part} is wrong.', '{part}のべき指数が違います。'],
+    repair_square: ['{part} must be squared.', '{part}を2乗にします。'],
+    repair_exponent: ['the exponent in {part} applies to the wrong part.', '{part}のべき指数が、違う部分に付いています。'],
     repair_number: ['the number {part} is wrong.', '{part}という数が違います。'],
     repair_derivative: ['{part} stands there itself: take its derivative.', '{part}がそのまま残っています。微分してください。'],
     repair_function: ['the function {part} does not belong there.', '関数{part}は余分です。'],
