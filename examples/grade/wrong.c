@@ -56,8 +56,8 @@ const char *const adam_mistake[ADAM_MISTAKES] = {
     [FORGETS] = "Store the new m and v in *m and *v for the next step.",
     [ONE_STEP_LATE] = "step counts from 1: use it as it is.",
     [STARTS_EXCHANGED] = divisors,
-    [START_OF_M] = divisors,
-    [START_OF_V] = divisors,
+    [START_OF_M_TWICE] = divisors,
+    [START_OF_V_TWICE] = divisors,
     [NO_POWER] = "The divisors are 1 - 0.9^step and 1 - 0.999^step, with the power.",
     [STORES_CORRECTED] = averages,
     [STORES_M] = averages,
@@ -75,8 +75,8 @@ static void step_wrongly(AdamMistake how, double epsilon, double *w, double *m, 
 {
     double beta1 = how == EXCHANGED ? 0.999 : 0.9, beta2 = how == EXCHANGED ? 0.9 : how == SHORT_V ? 0.99 : 0.999;
     int steps = how == NO_POWER ? 1 : step + (how == ONE_STEP_LATE);
-    double start1 = 1 - pow(how == STARTS_EXCHANGED || how == START_OF_V ? beta2 : beta1, steps);
-    double start2 = 1 - pow(how == STARTS_EXCHANGED || how == START_OF_M ? beta1 : beta2, steps);
+    double start1 = 1 - pow(how == STARTS_EXCHANGED || how == START_OF_V_TWICE ? beta2 : beta1, steps);
+    double start2 = 1 - pow(how == STARTS_EXCHANGED || how == START_OF_M_TWICE ? beta1 : beta2, steps);
     double old_m = *m, old_v = *v;
     if (how == UNCORRECTED || how == M_UNCORRECTED) start1 = 1;
     if (how == UNCORRECTED || how == V_UNCORRECTED) start2 = 1;

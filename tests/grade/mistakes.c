@@ -160,8 +160,8 @@ void answer_adam(double *w, double *m, double *v, double dw, int step, double lr
     if (is("static")) steps = calls;
     if (is("short")) beta2 = 0.99;
     if (is("decays")) dw += 0.01 * *w;
-    double base1 = is("starts exchanged") || is("start of v") ? beta2 : beta1;
-    double base2 = is("starts exchanged") || is("start of m") ? beta1 : beta2;
+    double base1 = is("starts exchanged") || is("start of v twice") ? beta2 : beta1;
+    double base2 = is("starts exchanged") || is("start of m twice") ? beta1 : beta2;
     double start_m = is("uncorrected") || is("m uncorrected") ? 1 : 1 - pow(base1, steps);
     double start_v = is("uncorrected") || is("v uncorrected") ? 1 : 1 - pow(base2, steps);
     *m = beta1 * *m + (is("share") || is("share of m") ? 1 : 1 - beta1) * dw;
