@@ -51,7 +51,8 @@ def main(folder, *compiler):
     text = read("packaging/meson.build")
     folders = re.findall("'([^']*)'", re.search(r"foreach folder : \[([^]]*)\]", text)[1])
     rest = re.findall(r"\w+", re.search(r"one_file_rest = \[([^]]*)\]", text)[1])
-    run("packaging/one_file.py", os.path.join(folder, "kaeru.c"), os.path.join(folder, "kaeru.h"), "--cc", *compiler,
+    made = [os.path.join(folder, name) for name in ["kaeru.c", "kaeru.h", "kaeru.c.d"]]
+    run("packaging/one_file.py", *made, "--cc", *compiler,
         "--folders", *(os.path.join(where, name) for name in folders for where in (ROOT, folder)),
         "--common", *sources["kernel_sources"], "--each", *sources["kernel_isa_sources"],
         "--bf16", "autograd/kernels/gemm_bf16.c", "--rest", *(file for name in rest for file in sources[name]))
