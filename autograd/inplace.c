@@ -40,11 +40,14 @@ void ag_sgd_update_part_at(AgSite at, Tensor *w, int64_t first, int64_t n, const
 
 double ag_sum_squares(const real *x, int64_t n)
 {
+    if (n > 0) ag_check_pointer_at(AG_HERE, __func__, "x", x);
     return k_sum_squares(n, x);
 }
 
 void ag_add_to(real *y, const real *x, int64_t n)
 {
+    if (n > 0) ag_check_pointer_at(AG_HERE, __func__, "y", y);
+    if (n > 0) ag_check_pointer_at(AG_HERE, __func__, "x", x);
     k_axpy(n, y, 1, x);
 }
 

@@ -327,6 +327,14 @@ START_TEST(updates)
             ag_sgd_update_part(w, -1, 6, g, m, &(AgSgd){ .lr = 1 }, true, 1));
     REPORTS("ag_sgd_update_part: w was made by exp and is part of a graph; only leaves are written",
             ag_sgd_update_part(ag_exp(w), 0, 6, g, NULL, &(AgSgd){ .lr = 1 }, true, 1));
+    /* These have no place of the caller: the message names a line of the library. */
+    CATCH_USAGE_ERROR(ag_sum_squares(NULL, 5));
+    ck_assert_ptr_nonnull(strstr(usage_message, "ag_sum_squares: x is NULL"));
+    CATCH_USAGE_ERROR(ag_add_to(NULL, g, 6));
+    ck_assert_ptr_nonnull(strstr(usage_message, "ag_add_to: y is NULL"));
+    CATCH_USAGE_ERROR(ag_add_to(g, NULL, 6));
+    ck_assert_ptr_nonnull(strstr(usage_message, "ag_add_to: x is NULL"));
+    ck_assert_double_eq(ag_sum_squares(NULL, 0), 0);
     end();
 }
 END_TEST
