@@ -3,30 +3,17 @@
 gdb reads this file with the library if it is in a folder of `show auto-load scripts-directory`; else: (gdb) source FILE.
 The library must have debug information. The program need not run: a core file will do.
 """
+import os
+import sys
+
 import gdb
 
-MOST = 6                                            # values and children that are shown
-TYPES = ["real", "int", "bool", "bfloat16"]         # AgDType
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import kaeru_shown
 
 
-def shape_text(shape):
-    sizes = [int(shape["dim"][i]) for i in range(int(shape["ndim"]))]
-    return "(" + ", ".join(map(str, sizes)) + ("," if len(sizes) == 1 else "") + ")"
-
-
-def values_text(tensor):
-    kinds = [gdb.lookup_type("ag_real"), gdb.lookup_type("int"), gdb.lookup_type("unsigned char")]
-    n = int(tensor["numel"])
-    if not int(tensor["data"]):
-        return "released" if n else "[]"
-    if int(tensor["dtype"]) == len(kinds):
-        return "packed"
-    values = tensor["data"].cast(kinds[int(tensor["dtype"])].pointer())
-    if int(tensor["dtype"]) == 0:
-        first = ["%.4g" % float(values[i]) for i in range(min(n, MOST))]
-    else:
-        first = [str(int(values[i])) for i in range(min(n, MOST))]
-    return "[" + ", ".join(first + ["..."] * (n > MOST)) + "]"
+def typed(pointer, name):
+    return pointer.cast(gdb.lookup_type(name).pointer())
 
 
 class TensorPrinter:
@@ -34,12 +21,7 @@ class TensorPrinter:
         self.tensor = tensor
 
     def to_string(self):
-        t = self.tensor
-        if int(t["magic"]) != int(gdb.parse_and_eval("TENSOR_ALIVE")):
-            return "Tensor that was freed"
-        name = t["name"].string() + " " if int(t["name"]) else ""
-        grad = ", requires_grad" if t["requires_grad"] else ""
-        return "Tensor %s%s %s %s%s" % (name, shape_text(t["shape"]), TYPES[int(t["dtype"])], values_text(t), grad)
+        return kaeru_shown.tensor_text(self.tensor, typed)
 
 
 class ModulePrinter:
@@ -52,16 +34,7 @@ class ModulePrinter:
         return self.module["type"].string()
 
     def children(self):
-        return self.tensors(self.module, "")
-
-    def tensors(self, module, prefix):
-        for i in range(int(module["n_slots"])):
-            slot = module["slots"][i]
-            name = prefix + slot["name"].string()
-            if int(slot["child"]):
-                yield from self.tensors(slot["child"].dereference(), name + ".")
-            else:
-                yield name, slot["tensor"].dereference()
+        return kaeru_shown.tensors(self.module)
 
 
 def printer(value):
