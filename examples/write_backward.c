@@ -104,7 +104,8 @@ int main(int argc, char **argv)
         "backward rule, which computes the gradients of x and w from that of y, in\n"
         "examples/write_backward/exercise.c, and run this program after each change. It compares your gradients with\n"
         "finite differences and reports which entries are wrong, by what factor, and the likely reason. The exit status\n"
-        "is 0 if all entries are right, and the formula of the rule if there is one; else 1.", options });
+        "is 0 if all entries are right, else 1. A formula of the rule is compared if it is written as x0, x1 and dy with\n"
+        "factors and powers, as in dx1 = 3 x0^2 dy; a wrong one also gives 1.", options });
     ag_on_usage_error(report_usage_error);
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *in[] = { tensor_from(SHAPE(ROWS, COLUMNS), (ag_real[]){ 0.5f, -1, 1.5f, 1, 0.75f, -0.5f }),
