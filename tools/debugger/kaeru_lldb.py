@@ -3,7 +3,6 @@
 (lldb) command script import FILE; a line of ~/.lldbinit does it always. The library must have debug information.
 """
 import lldb
-
 import kaeru_shown
 
 
@@ -31,9 +30,10 @@ class Value:
         return (self.value.data.float if self.value.size == 4 else self.value.data.double)[0]
 
     def string(self):
-        if self.value.TypeIsPointerType():
-            return self.value.process.ReadCStringFromMemory(int(self), 256, lldb.SBError())
-        return bytes(self.value.data.uint8).split(b"\0")[0].decode()
+        text, target = bytes(self.value.data.uint8), self.value.target
+        if self.value.TypeIsPointerType():          # the target also reads constants, which a core file has not
+            text = target.ReadMemory(lldb.SBAddress(int(self), target), 256, lldb.SBError())
+        return text.split(b"\0")[0].decode(errors="replace")
 
 
 def typed(pointer, name):
