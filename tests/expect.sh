@@ -71,7 +71,7 @@ japanese() {
 # speaks_japanese FILE: a printed text is Japanese: without three English words in a row, beside quotations and the names
 # of commands.
 speaks_japanese() {
-    sed "s/「[^」]*」//g; s/'[^']*'//g; s/translate [a-z]*//g; s/sudo [a-z]* install [a-z-]*//g" "$1" |
+    sed "s/「[^」]*」//g; s/'[^']*'//g; s/translate [a-z]*//g; s/\(sudo [a-z]*\|brew\|winget\) install [A-Za-z.-]*//g" "$1" |
         grep -E '(^|[^/A-Za-z_.-])[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}([^/A-Za-z_.]|$)' >english_lines
     that "English in $1: $(head -n 1 english_lines)" [ ! -s english_lines ]
     that "no Japanese in $1" grep -q 'の\|を\|が\|は\|に\|ま' "$1"
