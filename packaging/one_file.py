@@ -165,7 +165,8 @@ class Sources:
                 where = os.path.realpath(marker[1])
             else:
                 pieces.setdefault(where, []).append(line)
-        return {where: declared("\n".join(lines)) for where, lines in pieces.items()}
+        # clang also names what is no file, "<built-in>".
+        return {where: declared("\n".join(lines)) for where, lines in pieces.items() if os.path.isfile(where)}
 
 
 def declared(code):
