@@ -65,7 +65,8 @@ static void end_shard(AgSite at, NnParallel *p)
 {
     if (!p->has_loss && p->result[p->shard].count != 0)
         ag_usage_error(at, "nn_parallel_shard", "no ag_backward in shard %" PRId64, p->shard);
-    if (p->has_loss) *(p->has_count ? &p->has_sums : &p->has_means) = true;
+    if (p->has_loss && p->has_count) p->has_sums = true;
+    if (p->has_loss && !p->has_count) p->has_means = true;
     if (p->has_means && p->has_sums)
         ag_usage_error(at, "nn_parallel_shard", "nn_parallel_count was called in some shards and not in others: expected in "
                        "all that have a loss, or in none");
