@@ -9,7 +9,7 @@
  * A queue is one atomic word: job id, next chunk, end. A job is not over while a chunk of it is being computed, so ordinary
  * variables can describe the job. A thread that gets no chunk does not read them.
  *
- * A waiting thread spins for SPIN_NS, because the next job of a training step is a few microseconds away and waking a thread
+ * A waiting thread spins for K_SPIN_NS, because the next job of a training step is a few microseconds away and waking a thread
  * takes about as long. Then it sleeps, so that idle threads do not use a shared machine. */
 #include "threads.h"
 
@@ -22,7 +22,6 @@
 enum {
     MAX_THREADS = 256,
     CHUNKS_PER_THREAD = 4,      /* more than 1, so that a late or slow thread computes fewer */
-    SPIN_NS = 40000,
     STACK_BYTES = 1 << 20
 };
 
@@ -68,7 +67,7 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Spins until ready(q) or for SPIN_NS; returns whether it is ready. */
+/* Spins until ready(q) or for K_SPIN_NS; returns whether it is ready. */
 static bool spin_until(bool (*ready)(const WorkQueue *q), const WorkQueue *q)
 {
     for (int64_t end = 0;;) {
@@ -77,7 +76,7 @@ static bool spin_until(bool (*ready)(const WorkQueue *q), const WorkQueue *q)
             relax();
         }
         int64_t now = now_ns();
-        if (end == 0) end = now + SPIN_NS;
+        if (end == 0) end = now + K_SPIN_NS;
         else if (now > end) return false;
     }
 }

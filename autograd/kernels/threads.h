@@ -18,6 +18,7 @@ typedef void KBody(void *arg, int64_t begin, int64_t end);
 void k_parallel(int64_t n, int64_t grain, KBody *body, void *arg);
 /* The number of chunks that k_parallel cuts n items into for so many threads; where chunk i begins, and chunk i - 1 ends. */
 int64_t k_chunks(int64_t n, int64_t grain, int64_t threads);
+enum { K_SPIN_NS = 40000 };     /* how long a thread without work waits for some before it sleeps */
 static inline int64_t k_chunk_begin(int64_t n, int64_t chunks, int64_t i)
 {
     int64_t size = n / chunks, longer = n % chunks;

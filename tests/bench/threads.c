@@ -10,7 +10,7 @@
  *     region  = dispatch(P) + the time until the last chunk is done, if each thread takes the next chunk when it is free
  *
  * Outside: not in a kernel. Alone: in a kernel, but on the caller's thread. Bytes count if there are more than fit into the
- * caches. dispatch(P) = dispatch(2) + (P - 2) x line: the caller writes a cache line for each thread. If more than SPIN_NS
+ * caches. dispatch(P) = dispatch(2) + (P - 2) x line: the caller writes a cache line for each thread. If more than K_SPIN_NS
  * passed since the last region, the threads sleep: each wakes two others, so that a thread joins log2 P x wake later.
  *
  * What the model leaves out: other programs, a clock that slows down when all cores compute, two threads on a core, and memory
@@ -201,7 +201,6 @@ typedef struct { double dispatch, line, wake, memory_one, memory_all; } Machine;
 /* The seconds of a step, and of each kind of work in it; work: the sum over all threads. */
 typedef struct { double all, kind[KINDS], work[KINDS]; } Model;
 
-#define SPIN_SECONDS 40e-6      /* SPIN_NS of threads.c */
 #define CACHED_BYTES (4 << 20)  /* what a call moves within the caches */
 
 /* The time of the region whose first chunk is piece i, `idle` seconds after the last one; *next: the piece behind it. */
@@ -210,7 +209,7 @@ static double region_time(const Machine *m, int i, double idle, int *next)
     enum { MOST = 256 };
     double free_at[MOST], end = 0;
     int n = piece[i].threads;
-    for (int t = 0; t < n; t++) free_at[t] = idle > SPIN_SECONDS && t > 0 ? m->wake * ceil(log2(t + 1)) : 0;
+    for (int t = 0; t < n; t++) free_at[t] = idle > 1e-9 * K_SPIN_NS && t > 0 ? m->wake * ceil(log2(t + 1)) : 0;
     for (*next = i; *next < pieces && piece[*next].region == piece[i].region; ++*next) {
         int first = 0;
         for (int t = 1; t < n; t++)
