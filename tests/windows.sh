@@ -8,8 +8,8 @@ usage: sh tests/windows.sh [KILLS]
 Builds the library and the programs for Windows in a temporary folder, as docs/install.md says, and runs them under wine:
 their files are those of the programs of this system, also in folders with Japanese names; a console shows Japanese texts; a
 second run in one folder is refused; a training that is killed KILLS times (5 if it is not given) and resumed ends with the
-bytes of one that was not.
-Needs gcc-mingw-w64-x86-64-posix, wine and wine64.
+bytes of one that was not. Then the suites of Check that need no fork, with Check built from its Debian sources.
+Needs gcc-mingw-w64-x86-64-posix, wine and wine64; the suites need Debian or Ubuntu.
 
 The last line is the number of checks that passed and failed. The exit status is 0 if none failed, 1 if one failed, 2 if
 the command line is wrong, and 77 if a tool is missing; with CI=true in the environment, 1 instead of 77.
@@ -26,17 +26,48 @@ case ${1-} in
 esac
 kills=${1:-5}
 for tool in x86_64-w64-mingw32-gcc-posix wine script; do have "$tool" || not_tried tests/windows.sh "there is no $tool"; done
-need cc meson ninja pkg-config
+need cc meson ninja pkg-config make
 # shellcheck source=tests/try.sh
 . "$root/tests/try.sh"
 # In another locale wine cannot name the files with Japanese letters.
 export LC_ALL=C.UTF-8 WINEDEBUG=-all WINEPREFIX="$folder/wine" KAERU_PLOTS="$root/plots"
 
+# check_for_windows: builds Check and writes check.ini, meson's second cross file, which says where it is. apt downloads the
+# sources: its own lists stay as they are.
+check_for_windows() (
+    mkdir -p "$folder/check/from" "$folder/check/lists/partial" && cd "$folder/check" || exit
+    for kind in list sources; do
+        find /etc/apt/sources.list /etc/apt/sources.list.d -name "*.$kind" -exec cat {} + 2>/dev/null |
+            sed 's/^deb /deb-src /; s/^Types:.*/Types: deb-src/' >"from/all.$kind"
+    done
+    set -- -q -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$PWD/from" -o "Dir::State::lists=$PWD/lists"
+    apt-get "$@" update         # fails if one of the lists has no sources
+    apt-get "$@" source --download-only check && tar xf check_*.orig.tar.* && cd check-*/ &&
+        ./configure --host=x86_64-w64-mingw32 CC=x86_64-w64-mingw32-gcc-posix --prefix="$folder/check" --disable-shared \
+            --disable-subunit &&
+        make -s SUBDIRS='lib src' install || exit
+    printf '%s\n' '[binaries]' "pkg-config = 'pkg-config'" '[properties]' \
+        "pkg_config_libdir = '$folder/check/lib/pkgconfig'" >"$folder/check.ini"
+)
+
 cd "$root" || exit 1
+check=''
+if [ "$(system_kind)" = debian ]; then
+    try "Check for Windows" check_for_windows
+    [ ! -e "$folder/check.ini" ] || check="--cross-file $folder/check.ini"
+else
+    echo "windows: the suites of Check: not tried: this system has no apt-get"
+fi
 try "build here" meson setup "$folder/here" -Dtests=disabled
 try "compile here" meson compile -C "$folder/here" examples/spiral examples/skip_connection examples/gpt examples/temperature
-try "build" meson setup "$folder/build-windows" --cross-file packaging/windows.ini -Dtests=disabled
+# shellcheck disable=SC2086 # nothing, or two words
+try "build" meson setup "$folder/build-windows" --cross-file packaging/windows.ini $check
 try "compile" meson compile -C "$folder/build-windows"
+if [ -n "$check" ]; then
+    try "compile the suites" meson compile -C "$folder/build-windows" run_tests_float
+    try "the suites" env CK_FORK=no wine "$folder/build-windows/tests/run_tests_float.exe"
+    grep ' passed, ' "$folder/output"
+fi
 
 cd "$folder" || exit 1
 # both NAME ARGUMENT...: runs the program of this system in the folder linux, that of Windows in the folder windows.
