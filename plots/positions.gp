@@ -30,14 +30,15 @@ do for [format in FORMATS] {
     if (learned) { set cbtics autofreq } else { set cbtics 0.5 }
     plot data using 2:1:3 with image
 
-    eval panel("four of its columns", 0.645, 0.975, 0.14, 0.76)
+    eval panel(learned ? "two of its columns" : "four of its columns", 0.645, 0.975, 0.14, 0.76)
     eval curves
     set xlabel say("position i")
     set ylabel "PE(i, d)"
     set yrange [-1.05 * reach:1.75 * reach]
+    if (length > 60) { set xtics 20 }
     if (!learned) { set ytics -1, 0.5, 1 }
     set key top center maxrows 2 samplen 4 width 2
-    plot for [n = 1:4] data using 1:3 every width::shown(n) with lines lt n \
+    plot for [n = 1:(learned ? 2 : 4)] data using 1:3 every width::shown(n) with lines lt n \
         title sprintf("d = %d", shown(n))
     set ytics autofreq
     unset multiplot

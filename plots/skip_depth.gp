@@ -5,13 +5,16 @@ load ARG0[:strlen(ARG0) - strlen("skip_depth.gp")]."style.gp"
 data = "skip_depth.csv"
 stats data using 1 name "DEPTH" nooutput
 stats data using 2 name "ZERO" nooutput
+stats data using ($1 == DEPTH_max ? $3 - $4 : NaN) name "BETWEEN" nooutput
+up = BETWEEN_max > 0 ? 0.4 : -0.4       # the two labels move apart
 set logscale xy
 set format y "10^{%L}"
 set xlabel say("blocks")
 set ylabel say("mean squared error after training")
 set yrange [*:3 * ZERO_max]
 set xtics (1, 2, 4, 8, 16, 32, 64)
-set xrange [0.9 * DEPTH_min:1.9 * DEPTH_max]
+# Room for the labels, which are as wide at any depth: a share of the axis.
+set xrange [0.9 * DEPTH_min:1.1 * DEPTH_max * (DEPTH_max / DEPTH_min) ** 0.27]
 
 do for [format in FORMATS] {
     eval open_picture(format, "skip_depth", 1400, 800)
@@ -28,7 +31,8 @@ do for [format in FORMATS] {
          data using 1:4 with linespoints lt 2, \
          data using 1:2:(say("always answering 0")) every ::0::0 with labels left offset 0, 0.8 textcolor rgb gray, \
          data using ($1 == DEPTH_max ? 1.08 * $1 : NaN):3:(sprintf("f(x): %.2g", $3)) \
-             with labels left offset 0, -0.6 textcolor lt 1, \
-         data using ($1 == DEPTH_max ? 1.08 * $1 : NaN):4:(sprintf("x + f(x): %.2g", $4)) with labels left textcolor lt 2
+             with labels left offset 0, up textcolor lt 1, \
+         data using ($1 == DEPTH_max ? 1.08 * $1 : NaN):4:(sprintf("x + f(x): %.2g", $4)) \
+             with labels left offset 0, -up textcolor lt 2
 }
 unset output

@@ -11,6 +11,9 @@ stats loss using ($7 > 0 ? $7 : NaN) name "MOST" nooutput
 low = FFN_min < SKIP_min ? FFN_min : SKIP_min
 high = FFN_max > MOST_max ? FFN_max : MOST_max
 every = ceil(FFN_records / 10.0)
+# The label of the line is where x + f(x) does not end: above the line, or below it.
+stats loss using ($3 - $8) every ::(FFN_records - 1) name "LAST" nooutput
+side = LAST_max < 0 ? 0.8 : -1.2
 stats blocks_data using 2 name "BLOCK" nooutput
 blocks = BLOCK_max
 
@@ -20,14 +23,14 @@ reached(c) = column(1) == 0 && column(c) > 0 ? (bottom = bottom > 0 ? bottom : c
 factor(lowest) = lowest < blocks ? (bottom / top) ** (1.0 / (blocks - lowest)) : 0
 bottom = 0
 stats blocks_data using (reached(3)) name "PLAIN" nooutput
-plain = sprintf("f′(x): × %.2g", factor(PLAIN_min))
+plain = sprintf("f′: × %.2g", factor(PLAIN_min))
 bottom = 0
 stats blocks_data using (reached(4)) name "WITH_SKIP" nooutput
-skip = sprintf("1 + f′(x): × %.3g", factor(WITH_SKIP_min))
+skip = sprintf("1 + f′: × %.3g", factor(WITH_SKIP_min))
 markers = ceil(blocks / 8.0)
 
 do for [format in FORMATS] {
-    eval open_picture(format, "skip_gradient", 1800, 800)
+    eval open_picture(format, "skip_gradient", 1800, 860)
     set multiplot
     eval heading(sprintf(say("%d blocks: what reaches the first block?"), blocks), \
         "Middle and right: before training. A block multiplies the gradient by f′(x) or by 1 + f′(x)")
@@ -35,21 +38,22 @@ do for [format in FORMATS] {
     set title say("mean squared error")
     set lmargin at screen 0.075
     set rmargin at screen 0.33
-    set tmargin at screen 0.74
+    set tmargin at screen 0.70
     set bmargin at screen 0.16
     set xlabel say("training step")
     set logscale y
     set format y "10^{%L}"
     set xrange [0:FFN_records]
-    set yrange [0.7 * low:1.6 * high]
-    set key at screen 0.325, 0.6 right samplen 2
+    set yrange [(side > 0 ? 0.7 : 0.15) * low:1.6 * high]
+    set key at screen 0.985, 0.96 right vertical maxrows 1 samplen 2
     plot loss using 1:4:5 with filledcurves lc rgb "#F3CDB8", \
          loss using 1:6:7 with filledcurves lc rgb "#B8D4E8", \
-         loss using 1:8 with lines lc rgb gray lw 2 title say("always answering 0"), \
+         loss using 1:8 with lines lc rgb gray lw 2 notitle, \
          loss using 1:2 with linespoints lt 1 pointinterval every title "f(x)", \
-         loss using 1:3 with linespoints lt 2 pointinterval every title "x + f(x)"
+         loss using 1:3 with linespoints lt 2 pointinterval every title "x + f(x)", \
+         loss using (FFN_records):8:(say("always answering 0")) every ::0::0 with labels right offset 0, side textcolor rgb gray
 
-    set title say("norm of the gradient")
+    set title say("norm of the gradient")."\n".plain.",  ".skip
     set lmargin at screen 0.42
     set rmargin at screen 0.66
     unset label
@@ -57,14 +61,13 @@ do for [format in FORMATS] {
     set xrange [0:blocks]
     set autoscale y
     unset mytics
-    set key at screen 0.655, 0.34 right samplen 2
-    plot blocks_data using 2:($1 == 0 ? $3 : NaN) with linespoints lt 1 pointinterval markers title plain, \
-         blocks_data using 2:($1 == 0 ? $4 : NaN) with linespoints lt 2 pointinterval markers title skip
+    unset key
+    plot blocks_data using 2:($1 == 0 ? $3 : NaN) with linespoints lt 1 pointinterval markers, \
+         blocks_data using 2:($1 == 0 ? $4 : NaN) with linespoints lt 2 pointinterval markers
 
     set title say("size of the signal")
     set lmargin at screen 0.745
     set rmargin at screen 0.985
-    unset key
     plot blocks_data using 2:($1 == 0 ? $5 : NaN) with linespoints lt 1 pointinterval markers, \
          blocks_data using 2:($1 == 0 ? $6 : NaN) with linespoints lt 2 pointinterval markers
     set mytics
