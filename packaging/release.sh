@@ -48,7 +48,7 @@ mkdir -p "files/$name" "windows/$name/plots"
 cp build/packaging/kaeru.c build/packaging/kaeru.h LICENSE "files/$name/"
 x86_64-w64-mingw32-strip build-windows/examples/*.exe
 cp build-windows/examples/*.exe LICENSE "$release/page.html" "windows/$name/"
-cp plots/*.gp plots/ja.txt "windows/$name/plots/"
+cp plots/*.gp plots/*.awk plots/ja.txt "windows/$name/plots/"
 for kind in files windows; do
     (cd "$kind" && python3 -m zipfile -c "../$kind.zip" "$name")
 done

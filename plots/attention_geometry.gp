@@ -13,10 +13,11 @@ numbers(file) = sprintf("numbers = ''; stats '%s' using 2 nooutput; count = STAT
     .sprintf("do for [n = 1:count] { stats '%s' using 2 every ::first(n)::last(n) nooutput; ", file) \
     ."numbers = numbers.sprintf(' %g', STATS_max) }"
 
-# The rows and the color of polygon n. Polygon 1 is the one before attention.
+# The rows, the color and the marker of polygon n. Polygon 1 is the one before attention.
 first(n) = WORDS * (n - 1)
 last(n) = WORDS * n - 1
 color(n) = word("#777777 #56B4E9 #0072B2 #009E73 #E69F00 #D55E00", n > 6 ? 6 : n)
+mark(n) = int(word("7 9 5 8 6 4", n > 6 ? 6 : n))
 
 do for [format in FORMATS] {
     eval open_picture(format, "attention_geometry", 1600, 800)
@@ -43,7 +44,7 @@ do for [format in FORMATS] {
         legend = side == 1 ? "τ = %s" : say("layer %s")
         plot for [n = 1:count] data using 3:4 every ::first(n)::last(n) with filledcurves closed \
                 fillcolor rgb color(n) fillstyle transparent solid 0.2, \
-            for [n = 1:count] data using 3:4 every ::first(n)::last(n) with linespoints ls 1 lc rgb color(n) \
+            for [n = 1:count] data using 3:4 every ::first(n)::last(n) with linespoints ls 1 lc rgb color(n) pt mark(n) ps 1.4 \
                 title n == 1 ? say("before") : sprintf(legend, word(numbers, n)), \
             for [n = 1:count] data using 3:4 every (WORDS - 1)::first(n)::last(n) with lines ls 1 lc rgb color(n), \
             data using (1.17 * $3):(1.19 * $4):1 every ::0::(WORDS - 1) with labels noenhanced
