@@ -5,15 +5,16 @@ load ARG0[:strlen(ARG0) - strlen("skip_connection.gp")]."style.gp"
 data = "skip_connection.csv"
 stats data using 5 name "FFN" nooutput
 stats data using 6 name "SKIP" nooutput
+stats data using 7 name "MOST" nooutput
 stats data using 8 name "ZERO" nooutput
+larger(a, b) = a > b ? a : b
 low = FFN_min < SKIP_min ? FFN_min : SKIP_min
-high = FFN_max > ZERO_max ? FFN_max : ZERO_max
+high = larger(larger(FFN_max, MOST_max), ZERO_max)
 last = FFN_records - 1
 every = ceil(FFN_records / 10.0)
 
 set xlabel say("training step")
 set xrange [0:FFN_records]
-set key at graph 1, 0.8 right
 
 do for [format in FORMATS] {
     eval open_picture(format, "skip_connection", 1600, 800)
@@ -21,6 +22,7 @@ do for [format in FORMATS] {
     eval heading("One block: f(x) and x + f(x)", \
         "Mean squared error at each step; lines: the first seed, bands: the range of all seeds")
 
+    set key at screen 0.985, 0.97 right vertical samplen 2 spacing 1.1
     set title say("linear scale")
     set lmargin at screen 0.1
     set rmargin at screen 0.47
@@ -39,6 +41,7 @@ do for [format in FORMATS] {
     set rmargin at screen 0.915
     unset label
     unset ylabel
+    unset key
     set logscale y
     set format y "10^{%L}"
     set yrange [0.7 * low:1.4 * high]
