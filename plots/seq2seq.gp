@@ -20,10 +20,10 @@ do for [format in FORMATS] {
     set xrange [0:LENGTH_max + 0.5]
     set yrange [0:1.03]
     set format y "%h"
-    set key bottom left Left reverse
-    plot right using 1:2 with linespoints lt 1 pointinterval every title say("fixed vector"), \
-         right using 1:3 with linespoints lt 3 pointinterval every title say("attention"), \
-         right using 1:4 with linespoints lt 2 pointinterval every title "Transformer"
+    unset key
+    plot right using 1:2 with linespoints lt 1 pointinterval every, \
+         right using 1:3 with linespoints lt 3 pointinterval every, \
+         right using 1:4 with linespoints lt 2 pointinterval every
 
     eval panel("processor time of a training step", 0.57, 0.98, 0.16, 0.74)
     eval curves
@@ -32,7 +32,7 @@ do for [format in FORMATS] {
     set logscale x 2
     set xrange [7:1.15 * TIMED_max]
     set logscale y
-    set key top left Left reverse
+    set key on top left Left reverse
     plot time using 1:2 with linespoints lt 1 title say("fixed vector"), \
          time using 1:3 with linespoints lt 3 title say("attention"), \
          time using 1:4 with linespoints lt 2 title "Transformer"
