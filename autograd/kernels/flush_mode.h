@@ -1,5 +1,5 @@
 /* flush_mode.h: AVX2 and AVX-512 can flush subnormal numbers by their control register. A result is judged after rounding, as
- * AMX does (kernels.h). */
+ * AMX does (kernels.h). ARM's control register (FPCR.FZ) cannot be used: there, a result is judged before rounding. */
 #ifndef KAERU_FLUSH_MODE_H
 #define KAERU_FLUSH_MODE_H
 
