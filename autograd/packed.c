@@ -29,26 +29,63 @@ static uint32_t *row_of(const uint32_t *panels, int64_t width, int64_t row)
 /* Copies `rows` rows from `first` on between the panels of a matrix and dense rows. */
 typedef struct { uint32_t *panels, *dense; int64_t first, rows, width; bool pack; } RowCopy;
 
+/* Copies rows of one panel. Sixteen pairs of each row go through a block on the stack: dense rows are often a power of two
+ * apart, and a loop that writes one pair of each would share few sets of the cache. */
+static void copy_panel(uint32_t *panel, uint32_t *dense, int64_t rows, int64_t pairs, bool pack)
+{
+    enum { SIDE = 16 };
+    uint32_t block[K_PANEL][SIDE];
+    for (int64_t p = 0; p < pairs; p += SIDE, panel += SIDE * K_PANEL) {
+        const int64_t n = pairs - p < SIDE ? pairs - p : SIDE;
+        for (int64_t j = 0; pack && j < rows; j++)
+            memcpy(block[j], dense + j * pairs + p, (size_t)n * sizeof **block);
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < rows; j++) {
+                if (pack) panel[i * K_PANEL + j] = block[j][i];
+                else block[j][i] = panel[i * K_PANEL + j];
+            }
+        for (int64_t j = 0; !pack && j < rows; j++)
+            memcpy(dense + j * pairs + p, block[j], (size_t)n * sizeof **block);
+    }
+}
+
 static void copy_rows(void *arg, int64_t begin, int64_t end)
 {
     const RowCopy *c = arg;
-    const int64_t pairs = c->width / 2;
     for (int64_t i = begin; i < end; ) {
-        const int64_t inside = (c->first + i) % K_PANEL, left = K_PANEL - inside, n = left < end - i ? left : end - i;
-        uint32_t *panel = row_of(c->panels, c->width, c->first + i), *dense = c->dense + i * pairs;
-        for (int64_t p = 0; p < pairs; p++, panel += K_PANEL)           /* the rows of a panel together: it is read once */
-            for (int64_t j = 0; j < n; j++) {
-                if (c->pack) panel[j] = dense[j * pairs + p];
-                else dense[j * pairs + p] = panel[j];
-            }
+        const int64_t left = K_PANEL - (c->first + i) % K_PANEL, n = left < end - i ? left : end - i;
+        copy_panel(row_of(c->panels, c->width, c->first + i), c->dense + i * (c->width / 2), n, c->width / 2, c->pack);
         i += n;
     }
 }
 
-void unpack_rows(const uint32_t *panels, int64_t width, int64_t first, int64_t n, uint32_t *dense)
+/* Rows first..first + n - 1 of a matrix, which become panels of K_PANEL columns of op(B), as k_pack_b makes them. */
+typedef struct { const uint32_t *panels; uint32_t *to; int64_t width, first, n; } Turn;
+
+static void turn_columns(void *arg, int64_t begin, int64_t end)
 {
-    RowCopy copy = { (uint32_t *)panels, dense, first, n, width, false };
-    k_parallel(n, K_PANEL, copy_rows, &copy);
+    enum { HALF = K_PANEL / 2 };
+    const Turn *t = arg;
+    uint32_t *const to = t->to + k_packed_items(begin * K_PANEL, t->n);
+    memset(to, 0, (size_t)k_packed_items((end - begin) * K_PANEL, t->n) * sizeof *to);
+    for (int64_t i = 0; i < t->n; i += K_PANEL) {
+        const uint32_t *from = row_of(t->panels, t->width, t->first + i) + begin * HALF * K_PANEL;
+        for (int64_t j = begin; j < end; j++) {
+            uint32_t *panel = to + k_packed_items((j - begin) * K_PANEL, t->n) + i * HALF;
+            for (int64_t p = 0; p < HALF && j * HALF + p < t->width / 2; p++, from += K_PANEL)
+                for (int64_t q = 0; q < HALF; q++) {
+                    const uint32_t even = from[2 * q], odd = from[2 * q + 1];
+                    panel[q * K_PANEL + 2 * p] = (even & 0xffff) | odd << 16;
+                    panel[q * K_PANEL + 2 * p + 1] = even >> 16 | (odd & 0xffff0000);
+                }
+        }
+    }
+}
+
+void turn_rows(const uint32_t *panels, int64_t width, int64_t first, int64_t n, uint32_t *to)
+{
+    Turn turn = { panels, to, width, first, n };
+    k_parallel((width + K_PANEL - 1) / K_PANEL, 8, turn_columns, &turn);
 }
 
 void unpack_row_as_reals(const Tensor *packed, int64_t row, real *out)
@@ -71,7 +108,8 @@ static void check_rows(AgSite at, const char *what, const Tensor *t, int64_t fir
 void ag_packed_read_at(AgSite at, const Tensor *t, int64_t first, int64_t n, uint32_t *rows)
 {
     check_rows(at, __func__, t, first, n, rows);
-    unpack_rows(t->data, t->shape.dim[1], first, n, rows);
+    RowCopy copy = { t->data, rows, first, n, t->shape.dim[1], false };
+    k_parallel(n, K_PANEL, copy_rows, &copy);
 }
 
 void ag_packed_write_at(AgSite at, Tensor *t, int64_t first, int64_t n, const uint32_t *rows)

@@ -241,17 +241,17 @@ void linear_values(Tensor *y, const OpCall *c)
     linear_forward(y, NULL, c->in[0], c->in[1], c->n > 2 ? c->in[2] : NULL, AG_IDENTITY);
 }
 
-/* dx = dy W by a packed W. A part of its rows at a time is brought into the order of B stored in bfloat16. Parts are whole
- * blocks of the sum, so that its bits do not change. */
+/* dx = dy W by a packed W, whose panels are for the product with W^T. A part of its rows at a time is packed for this product.
+ * Parts are whole blocks of the sum, so that its bits do not change. */
 static void product_with_packed(const LinearSize *s, Grad dx, const real *dy)
 {
-    enum { ROWS = 8 * K_BF16_BLOCK };
-    Buffer *rows = buffer_items(AG_HERE, "linear", ROWS * s->in / 2, sizeof(uint32_t));
+    enum { ROWS = 16 * K_BF16_BLOCK };
+    Buffer *rows = buffer_items(AG_HERE, "linear", k_packed_items(s->in, ROWS), sizeof(uint32_t));
     KGemm product = { .bf16 = true, .add = dx.add, .m = s->rows, .n = s->in, .lda = s->out, .ldb = s->in, .ldc = s->in,
-                      .batch = 1, .b_pairs = buffer_data(rows) };
+                      .batch = 1, .packed_b = buffer_data(rows) };
     for (int64_t first = 0; first < s->out; first += ROWS) {
         product.k = s->out - first < ROWS ? s->out - first : ROWS;
-        unpack_rows(s->packed_weight, s->in, first, product.k, buffer_data(rows));
+        turn_rows(s->packed_weight, s->in, first, product.k, buffer_data(rows));
         k_gemm(&product, dx.data, dy + first, NULL);
         product.add = true;
     }
