@@ -29,8 +29,8 @@ static uint32_t *row_of(const uint32_t *panels, int64_t width, int64_t row)
 /* Copies `rows` rows from `first` on between the panels of a matrix and dense rows. */
 typedef struct { uint32_t *panels, *dense; int64_t first, rows, width; bool pack; } RowCopy;
 
-/* Copies rows of one panel. Sixteen pairs of each row go through a block on the stack: dense rows are often a power of two
- * apart, and a loop that writes one pair of each would share few sets of the cache. */
+/* Copies rows of one panel. Dense rows are often a power of two apart. Then the same column of all rows falls into few sets of
+ * the cache. So 16 pairs of each row are copied at a time, through a block on the stack. */
 static void copy_panel(uint32_t *panel, uint32_t *dense, int64_t rows, int64_t pairs, bool pack)
 {
     enum { SIDE = 16 };
@@ -62,6 +62,8 @@ static void copy_rows(void *arg, int64_t begin, int64_t end)
 /* Rows first..first + n - 1 of a matrix, which become panels of K_PANEL columns of op(B), as k_pack_b makes them. */
 typedef struct { const uint32_t *panels; uint32_t *to; int64_t width, first, n; } Turn;
 
+/* A block of 16 rows and 16 columns has 8 vectors in a panel here, one for each pair of columns, and 8 vectors there, one for
+ * each pair of rows. Columns after `width` and rows after n are 0. */
 static void turn_columns(void *arg, int64_t begin, int64_t end)
 {
     enum { HALF = K_PANEL / 2 };

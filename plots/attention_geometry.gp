@@ -22,7 +22,7 @@ mark(n) = int(word("7 9 5 8 6 4", n > 6 ? 6 : n))
 do for [format in FORMATS] {
     eval open_picture(format, "attention_geometry", 1600, 800)
     set multiplot
-    set style line 1 lw 3 dt solid pt 7 ps 1
+    set style line 1 lw 3 dt solid
     do for [side = 1:2] {
         eval panel(side == 1 ? "one layer, by temperature τ" : "layer after layer, τ = 1", \
             side == 1 ? 0.08 : 0.57, side == 1 ? 0.49 : 0.99, 0.165, 0.79)
@@ -50,6 +50,5 @@ do for [format in FORMATS] {
             data using (1.17 * $3):(1.19 * $4):1 every ::0::(WORDS - 1) with labels noenhanced
     }
     unset multiplot
-    set style line 1 lw 3 dt solid pt 7 ps 1
 }
 unset output

@@ -5,13 +5,13 @@ load ARG0[:strlen(ARG0) - strlen("boundary_loss.gp")]."style.gp"
 data = "boundary_loss.csv"
 stats data using 1 name "STEP" nooutput
 # The loss of a small batch jumps from step to step: a pale line, below the mean of some steps.
-some = STEP_records < 50 ? 1 : floor(STEP_records / 25.0)
+some = ceil((STEP_records - 1) / 25.0)
 middle(step) = step < floor(STEP_records / some) * some ? (floor(step / some) + 0.5) * some : NaN
 
 do for [format in FORMATS] {
     eval open_picture(format, "boundary_loss", 1400, 800)
     eval heading("The same network, the same data, three optimizers", \
-        sprintf(say("Cross-entropy: pale of each batch, strong the mean of %d steps; a coin has ln 2 = 0.69"), some))
+        sprintf(say("Cross-entropy. Pale: each batch; strong: the mean of %d steps. A coin has ln 2 = 0.69"), some))
     set tmargin at screen 0.8
     set rmargin at screen 0.69
     set xlabel say("training step")

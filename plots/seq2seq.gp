@@ -32,7 +32,7 @@ do for [format in FORMATS] {
     set logscale x 2
     set xrange [7:1.15 * TIMED_max]
     set logscale y
-    set key on top left Left reverse
+    set key on top left Left reverse            # for both panels: in the other one, curves are everywhere
     plot time using 1:2 with linespoints lt 1 title say("fixed vector"), \
          time using 1:3 with linespoints lt 3 title say("attention"), \
          time using 1:4 with linespoints lt 2 title "Transformer"

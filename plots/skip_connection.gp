@@ -3,18 +3,26 @@
 load ARG0[:strlen(ARG0) - strlen("skip_connection.gp")]."style.gp"
 
 data = "skip_connection.csv"
-stats data using 5 name "FFN" nooutput
-stats data using 6 name "SKIP" nooutput
-stats data using 7 name "MOST" nooutput
+# A band from column c to c + 1, without the steps where a seed has diverged.
+finite(v) = v < 1e30 ? v : NaN
+lower(c) = column(c + 1) < 1e30 ? column(c) : NaN
+upper(c) = finite(column(c + 1))
+stats data using 1 name "STEP" nooutput
+stats data using (finite($5)) name "FFN" nooutput
+stats data using (finite($6)) name "SKIP" nooutput
+stats data using (finite($7)) name "MOST" nooutput
 stats data using 8 name "ZERO" nooutput
 larger(a, b) = a > b ? a : b
 low = FFN_min < SKIP_min ? FFN_min : SKIP_min
 high = larger(larger(FFN_max, MOST_max), ZERO_max)
-last = FFN_records - 1
-every = ceil(FFN_records / 10.0)
+last = STEP_records - 1
+# The last loss, at its place; ∞ at the top if it diverges.
+number(c) = valid(c) ? sprintf("%.2g", column(c)) : "∞"
+place(c) = valid(c) ? column(c) : high
+every = ceil(STEP_records / 10.0)
 
 set xlabel say("training step")
-set xrange [0:FFN_records]
+set xrange [0:STEP_records]
 
 do for [format in FORMATS] {
     eval open_picture(format, "skip_connection", 1600, 800)
@@ -30,8 +38,8 @@ do for [format in FORMATS] {
     set bmargin at screen 0.16
     set ylabel say("mean squared error")
     set yrange [0:1.05 * high]
-    plot data using 1:4:5 with filledcurves lc rgb "#F3CDB8", \
-         data using 1:6:7 with filledcurves lc rgb "#B8D4E8", \
+    plot data using 1:(lower(4)):(upper(4)) with filledcurves lc rgb "#F3CDB8", \
+         data using 1:(lower(6)):(upper(6)) with filledcurves lc rgb "#B8D4E8", \
          data using 1:8 with lines lc rgb gray lw 2 title say("always answering 0"), \
          data using 1:2 with linespoints lt 1 pointinterval every title "f(x)", \
          data using 1:3 with linespoints lt 2 pointinterval every title "x + f(x)"
@@ -45,13 +53,13 @@ do for [format in FORMATS] {
     set logscale y
     set format y "10^{%L}"
     set yrange [0.7 * low:1.4 * high]
-    plot data using 1:4:5 with filledcurves lc rgb "#F3CDB8", \
-         data using 1:6:7 with filledcurves lc rgb "#B8D4E8", \
+    plot data using 1:(lower(4)):(upper(4)) with filledcurves lc rgb "#F3CDB8", \
+         data using 1:(lower(6)):(upper(6)) with filledcurves lc rgb "#B8D4E8", \
          data using 1:8 with lines lc rgb gray lw 2, \
          data using 1:2 with linespoints lt 1 pointinterval every, \
          data using 1:3 with linespoints lt 2 pointinterval every, \
-         data using 1:2:(sprintf("%.2g", $2)) every ::last::last with labels left offset 1 textcolor lt 1, \
-         data using 1:3:(sprintf("%.2g", $3)) every ::last::last with labels left offset 1 textcolor lt 2
+         data using 1:(place(2)):(number(2)) every ::last::last with labels left offset 1 textcolor lt 1, \
+         data using 1:(place(3)):(number(3)) every ::last::last with labels left offset 1 textcolor lt 2
     unset logscale y
     set format y
     unset multiplot

@@ -5,7 +5,7 @@ load ARG0[:strlen(ARG0) - strlen("skip_depth.gp")]."style.gp"
 data = "skip_depth.csv"
 stats data using 1 name "DEPTH" nooutput
 stats data using 2 name "ZERO" nooutput
-stats data using ($1 == DEPTH_max ? $3 - $4 : NaN) name "BETWEEN" nooutput
+stats data using ($1 == DEPTH_max ? (valid(3) && valid(4) ? $3 - $4 : -1) : NaN) name "BETWEEN" nooutput
 up = BETWEEN_max > 0 ? 0.4 : -0.4       # the two labels move apart
 set logscale xy
 set format y "10^{%L}"
@@ -13,8 +13,8 @@ set xlabel say("blocks")
 set ylabel say("mean squared error after training")
 set yrange [*:3 * ZERO_max]
 set xtics (1, 2, 4, 8, 16, 32, 64)
-# Room for the labels, which are as wide at any depth: a share of the axis.
-set xrange [0.9 * DEPTH_min:1.1 * DEPTH_max * (DEPTH_max / DEPTH_min) ** 0.27]
+# Room for the labels: a share of the axis.
+set xrange [0.9 * DEPTH_min:(DEPTH_max > DEPTH_min ? 1.1 * (DEPTH_max / DEPTH_min) ** 0.27 : 1.9) * DEPTH_max]
 
 do for [format in FORMATS] {
     eval open_picture(format, "skip_depth", 1400, 800)

@@ -5,15 +5,21 @@ load ARG0[:strlen(ARG0) - strlen("skip_gradient.gp")]."style.gp"
 
 loss = "skip_deep.csv"
 blocks_data = "skip_gradient.csv"
-stats loss using ($5 > 0 ? $5 : NaN) name "FFN" nooutput
-stats loss using ($6 > 0 ? $6 : NaN) name "SKIP" nooutput
-stats loss using ($7 > 0 ? $7 : NaN) name "MOST" nooutput
+# A band from column c to c + 1, without the steps where a seed has diverged.
+finite(v) = v > 0 && v < 1e30 ? v : NaN
+lower(c) = column(c + 1) < 1e30 ? column(c) : NaN
+upper(c) = finite(column(c + 1))
+stats loss using 1 name "STEP" nooutput
+stats loss using (finite($5)) name "FFN" nooutput
+stats loss using (finite($6)) name "SKIP" nooutput
+stats loss using (finite($7)) name "MOST" nooutput
 low = FFN_min < SKIP_min ? FFN_min : SKIP_min
 high = FFN_max > MOST_max ? FFN_max : MOST_max
-every = ceil(FFN_records / 10.0)
+every = ceil(STEP_records / 10.0)
 # The label of the line is where x + f(x) does not end: above the line, or below it.
-stats loss using ($3 - $8) every ::(FFN_records - 1) name "LAST" nooutput
+stats loss using (valid(3) && $3 < 1e30 ? $3 - $8 : 1) every ::(STEP_records - 1) name "LAST" nooutput
 side = LAST_max < 0 ? 0.8 : -1.2
+least = side > 0 ? 0.7 : 0.15           # below the line, the label needs more room
 stats blocks_data using 2 name "BLOCK" nooutput
 blocks = BLOCK_max
 
@@ -43,15 +49,15 @@ do for [format in FORMATS] {
     set xlabel say("training step")
     set logscale y
     set format y "10^{%L}"
-    set xrange [0:FFN_records]
-    set yrange [(side > 0 ? 0.7 : 0.15) * low:1.6 * high]
+    set xrange [0:STEP_records]
+    set yrange [least * low:1.6 * high]
     set key at screen 0.985, 0.96 right vertical maxrows 1 samplen 2
-    plot loss using 1:4:5 with filledcurves lc rgb "#F3CDB8", \
-         loss using 1:6:7 with filledcurves lc rgb "#B8D4E8", \
+    plot loss using 1:(lower(4)):(upper(4)) with filledcurves lc rgb "#F3CDB8", \
+         loss using 1:(lower(6)):(upper(6)) with filledcurves lc rgb "#B8D4E8", \
          loss using 1:8 with lines lc rgb gray lw 2 notitle, \
          loss using 1:2 with linespoints lt 1 pointinterval every title "f(x)", \
          loss using 1:3 with linespoints lt 2 pointinterval every title "x + f(x)", \
-         loss using (FFN_records):8:(say("always answering 0")) every ::0::0 with labels right offset 0, side textcolor rgb gray
+         loss using (STEP_records):8:(say("always answering 0")) every ::0::0 with labels right offset 0, side textcolor rgb gray
 
     set title say("norm of the gradient")."\n".plain.",  ".skip
     set lmargin at screen 0.42

@@ -14,8 +14,9 @@ mark(k) = int(word("6 4 8 12", k))
 color(k) = word("#D55E00 #0072B2 #009E73 #777777", k)
 
 # The panels have 504 by 598 pixels.
-labels = "< LC_ALL=C awk -F, -v first=%d -v n=%d -v left=%g -v right=%g -v low=%g -v high=%g -v wide=504 -v tall=598 -f '" \
-    .ARG0[:strlen(ARG0) - strlen("word_vectors.gp")]."labels.awk' ".data
+options = "-v first=%d -v n=%d -v left=%g -v right=%g -v low=%g -v high=%g -v wide=504 -v tall=598"
+program = ARG0[:strlen(ARG0) - strlen("word_vectors.gp")]."labels.awk"
+place(options) = "< LC_ALL=C awk -F, ".options." -f '".program."' ".data
 
 do for [format in FORMATS] {
     eval open_picture(format, "word_vectors", 1800, 950)
@@ -42,7 +43,7 @@ do for [format in FORMATS] {
         if (part == 1) { set key font ",18" outside right center Left reverse samplen 1 noenhanced }
         plot for [k = 1:4] data using (of_kind(k)):4 with points pt mark(k) ps 1.6 lw 2.5 lc rgb color(k) \
                 title say(NAMES[k]), \
-             sprintf(labels, part * WORDS, WORDS, left, right, low, high) using 1:2:3 \
+             place(sprintf(options, part * WORDS, WORDS, left, right, low, high)) using 1:2:3 \
                 with labels center noenhanced font ",24" notitle
     }
     unset multiplot

@@ -198,6 +198,8 @@ if command -v gnuplot >/dev/null; then
         rm "it's here/$file.png" "it's here/$file.svg"
     done
     expect 0 "picture: it's here/skip_gradient.png, it's here/skip_gradient.svg" '' $small --out "it's here"
+    # Also of losses that are infinite.
+    expect 0 'picture: diverged/skip_controls.png' '' $small --lr 1000 --out diverged
     for file in skip_connection skip_gradient skip_depth skip_controls; do
         has "it's here/$file.png"
         has "it's here/$file.svg"

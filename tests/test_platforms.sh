@@ -72,8 +72,8 @@ if is_there riscv64-linux-gnu-gcc qemu-riscv64; then
     compiled riscv64 riscv64-linux-gnu-gcc -O1 -static
     trains riscv64 'transformer float32' '2 1' qemu-riscv64
 fi
-# Zig's package has the headers of these systems. Nothing here runs their programs, except those with musl. Without options,
-# Zig adds a sanitizer, with which the compilation takes seven times as long.
+# Zig's package has the headers of these systems. Nothing here runs their programs, except those with musl. By default Zig adds
+# a sanitizer and information for a debugger, with which the compilation takes seven times as long.
 if is_there zig; then
     for target in aarch64-macos x86_64-macos aarch64-windows-gnu x86_64-windows-gnu aarch64-linux-musl riscv64-linux-musl \
         x86_64-linux-musl; do

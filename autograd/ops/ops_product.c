@@ -245,10 +245,11 @@ void linear_values(Tensor *y, const OpCall *c)
  * Parts are whole blocks of the sum, so that its bits do not change. */
 static void product_with_packed(const LinearSize *s, Grad dx, const real *dy)
 {
-    enum { ROWS = 16 * K_BF16_BLOCK };
-    Buffer *rows = buffer_items(AG_HERE, "linear", k_packed_items(s->in, ROWS), sizeof(uint32_t));
-    KGemm product = { .bf16 = true, .add = dx.add, .m = s->rows, .n = s->in, .lda = s->out, .ldb = s->in, .ldc = s->in,
-                      .batch = 1, .packed_b = buffer_data(rows) };
+    enum { ROWS = 16 * K_BF16_BLOCK };                  /* against half of it, 1.05 times the speed */
+    const int64_t most = s->out < ROWS ? s->out : ROWS;
+    Buffer *rows = buffer_items(AG_HERE, "linear", k_packed_items(s->in, most), sizeof(uint32_t));
+    KGemm product = { .bf16 = true, .add = dx.add, .m = s->rows, .n = s->in, .lda = s->out, .ldc = s->in, .batch = 1,
+                      .packed_b = buffer_data(rows) };
     for (int64_t first = 0; first < s->out; first += ROWS) {
         product.k = s->out - first < ROWS ? s->out - first : ROWS;
         turn_rows(s->packed_weight, s->in, first, product.k, buffer_data(rows));
