@@ -57,7 +57,8 @@ do for [format in FORMATS] {
          loss using 1:8 with lines lc rgb gray lw 2 notitle, \
          loss using 1:2 with linespoints lt 1 pointinterval every title "f(x)", \
          loss using 1:3 with linespoints lt 2 pointinterval every title "x + f(x)", \
-         loss using (STEP_records):8:(say("always answering 0")) every ::0::0 with labels right offset 0, side textcolor rgb gray
+         loss using (STEP_records):8:(say("always answering 0")) every ::0::0 \
+             with labels right offset 0, side textcolor rgb gray
 
     set title say("norm of the gradient")."\n".plain.",  ".skip
     set lmargin at screen 0.42
