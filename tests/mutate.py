@@ -90,7 +90,7 @@ EXAMPLES = [
 
 RUNNING = set()                 # the leaders of sessions with a test
 STOPPED = threading.Event()
-MEMORY = 4 << 30                # bytes of addresses that a test may have
+MEMORY = 10 << 30               # bytes of addresses that a test may have: one maps the file of 4 GiB
 FILE_SIZE = 6 << 30             # a test makes a sparse file of 4 GiB
 
 
