@@ -3,10 +3,6 @@
 load ARG0[:strlen(ARG0) - strlen("skip_connection.gp")]."style.gp"
 
 data = "skip_connection.csv"
-# A band from column c to c + 1, without the steps where a seed has diverged.
-finite(v) = v < 1e30 ? v : NaN
-lower(c) = column(c + 1) < 1e30 ? column(c) : NaN
-upper(c) = finite(column(c + 1))
 stats data using 1 name "STEP" nooutput
 stats data using (finite($5)) name "FFN" nooutput
 stats data using (finite($6)) name "SKIP" nooutput
@@ -38,8 +34,8 @@ do for [format in FORMATS] {
     set bmargin at screen 0.16
     set ylabel say("mean squared error")
     set yrange [0:1.05 * high]
-    plot data using 1:(lower(4)):(upper(4)) with filledcurves lc rgb "#F3CDB8", \
-         data using 1:(lower(6)):(upper(6)) with filledcurves lc rgb "#B8D4E8", \
+    plot data using 1:(band_low(4)):(band_high(4)) with filledcurves lc rgb "#F3CDB8", \
+         data using 1:(band_low(6)):(band_high(6)) with filledcurves lc rgb "#B8D4E8", \
          data using 1:8 with lines lc rgb gray lw 2 title say("always answering 0"), \
          data using 1:2 with linespoints lt 1 pointinterval every title "f(x)", \
          data using 1:3 with linespoints lt 2 pointinterval every title "x + f(x)"
@@ -53,8 +49,8 @@ do for [format in FORMATS] {
     set logscale y
     set format y "10^{%L}"
     set yrange [0.7 * low:1.4 * high]
-    plot data using 1:(lower(4)):(upper(4)) with filledcurves lc rgb "#F3CDB8", \
-         data using 1:(lower(6)):(upper(6)) with filledcurves lc rgb "#B8D4E8", \
+    plot data using 1:(band_low(4)):(band_high(4)) with filledcurves lc rgb "#F3CDB8", \
+         data using 1:(band_low(6)):(band_high(6)) with filledcurves lc rgb "#B8D4E8", \
          data using 1:8 with lines lc rgb gray lw 2, \
          data using 1:2 with linespoints lt 1 pointinterval every, \
          data using 1:3 with linespoints lt 2 pointinterval every, \

@@ -8,7 +8,6 @@ stats data using 2 name "ZERO" nooutput
 rows = ZERO_records
 stats "skip_gradient.csv" using 2 name "BLOCK" nooutput
 blocks = BLOCK_max
-finite(v) = v > 0 && v < 1e30 ? v : NaN
 name(text, f, skip) = sprintf("%s\n{/*0.75 %s}", say(text), sprintf(say("gradient × %.2g, × %.3g a block"), f, skip))
 # At least a decade to the right of always answering 0, for its label.
 stats data using (valid(8) && $8 < 1e30 ? $8 : 0) name "MOST" nooutput

@@ -5,10 +5,6 @@ load ARG0[:strlen(ARG0) - strlen("skip_gradient.gp")]."style.gp"
 
 loss = "skip_deep.csv"
 blocks_data = "skip_gradient.csv"
-# A band from column c to c + 1, without the steps where a seed has diverged.
-finite(v) = v > 0 && v < 1e30 ? v : NaN
-lower(c) = column(c + 1) < 1e30 ? column(c) : NaN
-upper(c) = finite(column(c + 1))
 stats loss using 1 name "STEP" nooutput
 stats loss using (finite($5)) name "FFN" nooutput
 stats loss using (finite($6)) name "SKIP" nooutput
@@ -52,8 +48,8 @@ do for [format in FORMATS] {
     set xrange [0:STEP_records]
     set yrange [least * low:1.6 * high]
     set key at screen 0.985, 0.96 right vertical maxrows 1 samplen 2
-    plot loss using 1:(lower(4)):(upper(4)) with filledcurves lc rgb "#F3CDB8", \
-         loss using 1:(lower(6)):(upper(6)) with filledcurves lc rgb "#B8D4E8", \
+    plot loss using 1:(band_low(4)):(band_high(4)) with filledcurves lc rgb "#F3CDB8", \
+         loss using 1:(band_low(6)):(band_high(6)) with filledcurves lc rgb "#B8D4E8", \
          loss using 1:8 with lines lc rgb gray lw 2 notitle, \
          loss using 1:2 with linespoints lt 1 pointinterval every title "f(x)", \
          loss using 1:3 with linespoints lt 2 pointinterval every title "x + f(x)", \

@@ -69,6 +69,12 @@ curves = "set border 3 lw 1.5 lc rgb gray; set grid back lw 1 lc rgb '#DDDDDD'; 
 eval curves
 set tics nomirror out scale 0.7 textcolor rgb gray
 
+# Losses can diverge. band_low(c) and band_high(c) are a band from column c to column c + 1, without the rows where a loss has
+# diverged.
+finite(v) = v > 0 && v < 1e30 ? v : NaN
+band_low(c) = column(c + 1) < 1e30 ? column(c) : NaN
+band_high(c) = finite(column(c + 1))
+
 # Heat maps: `rising` for values from 0 up (viridis, which keeps its order in gray), `signed` for negative and positive values
 # with white at 0. Row 0 is on top. Many cells are plotted `with image`, few cells as boxes:
 # `using x:y:(CELL):(CELL):z with @BOXES`. `eval curves` sets the axes again after a heat map.
