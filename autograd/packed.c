@@ -26,8 +26,8 @@ static uint32_t *row_of(const uint32_t *panels, int64_t width, int64_t row)
     return (uint32_t *)panels + k_packed_items(row / K_PANEL * K_PANEL, width) + row % K_PANEL;
 }
 
-/* Copies `rows` rows from `first` on between the panels of a matrix and dense rows. */
-typedef struct { uint32_t *panels, *dense; int64_t first, rows, width; bool pack; } RowCopy;
+/* Copies rows from `first` on between the panels of a matrix and dense rows. */
+typedef struct { uint32_t *panels, *dense; int64_t first, width; bool pack; } RowCopy;
 
 /* Copies rows of one panel. Dense rows are often a power of two apart. Then the same column of all rows falls into few sets of
  * the cache. So 16 pairs of each row are copied at a time, through a block on the stack. */
@@ -63,13 +63,14 @@ static void copy_rows(void *arg, int64_t begin, int64_t end)
 typedef struct { const uint32_t *panels; uint32_t *to; int64_t width, first, n; } Turn;
 
 /* A block of 16 rows and 16 columns has 8 vectors in a panel here, one for each pair of columns, and 8 vectors there, one for
- * each pair of rows. Columns after `width` and rows after n are 0. */
+ * each pair of rows. Columns after `width`, and rows after n in the last block of a sum, are 0. */
 static void turn_columns(void *arg, int64_t begin, int64_t end)
 {
     enum { HALF = K_PANEL / 2 };
     const Turn *t = arg;
     uint32_t *const to = t->to + k_packed_items(begin * K_PANEL, t->n);
-    memset(to, 0, (size_t)k_packed_items((end - begin) * K_PANEL, t->n) * sizeof *to);
+    if (end * K_PANEL > t->width || t->n % K_BF16_BLOCK != 0)
+        memset(to, 0, (size_t)k_packed_items((end - begin) * K_PANEL, t->n) * sizeof *to);
     for (int64_t i = 0; i < t->n; i += K_PANEL) {
         const uint32_t *from = row_of(t->panels, t->width, t->first + i) + begin * HALF * K_PANEL;
         for (int64_t j = begin; j < end; j++) {
@@ -110,14 +111,14 @@ static void check_rows(AgSite at, const char *what, const Tensor *t, int64_t fir
 void ag_packed_read_at(AgSite at, const Tensor *t, int64_t first, int64_t n, uint32_t *rows)
 {
     check_rows(at, __func__, t, first, n, rows);
-    RowCopy copy = { t->data, rows, first, n, t->shape.dim[1], false };
+    RowCopy copy = { t->data, rows, first, t->shape.dim[1], false };
     k_parallel(n, K_PANEL, copy_rows, &copy);
 }
 
 void ag_packed_write_at(AgSite at, Tensor *t, int64_t first, int64_t n, const uint32_t *rows)
 {
     check_rows(at, __func__, t, first, n, rows);
-    RowCopy copy = { values_to_write(at, __func__, "t", t, AG_PACKED), (uint32_t *)rows, first, n, t->shape.dim[1], true };
+    RowCopy copy = { values_to_write(at, __func__, "t", t, AG_PACKED), (uint32_t *)rows, first, t->shape.dim[1], true };
     k_parallel(n, K_PANEL, copy_rows, &copy);
 }
 
