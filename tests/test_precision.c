@@ -286,6 +286,7 @@ START_TEST(packed_matrices_are_read_and_written)
     EXPECT_USAGE_ERROR("ag_transpose: x is kept in bfloat16", ag_transpose(packed, 0, 1));
     EXPECT_USAGE_ERROR("tensor_set_requires_grad: t is kept in bfloat16", tensor_set_requires_grad(packed, true));
     EXPECT_USAGE_ERROR("ag_packed_read: 2 rows from 36 on, of (37, 6)", ag_packed_read(packed, 36, 2, rows));
+    EXPECT_USAGE_ERROR("ag_packed_read: -1 rows from 36 on, of (37, 6)", ag_packed_read(packed, 36, -1, rows));
     EXPECT_USAGE_ERROR("ag_packed_write: t is AG_REAL, expected AG_PACKED", ag_packed_write(x, 0, 1, rows));
     EXPECT_USAGE_ERROR("tensor_new_owned: shape (2, 5), expected a matrix with an even number of columns for AG_PACKED",
                        tensor_new_owned(SHAPE(2, 5), AG_PACKED));
