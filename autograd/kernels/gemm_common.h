@@ -7,13 +7,6 @@
 
 INLINE int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Sums stay in registers only if every loop over them is unrolled. */
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
-
 /* Masked load and store of the first n lanes, 1 <= n <= W. With AVX-512 a mask costs nothing; elsewhere whole vectors are
  * faster. */
 INLINE vf vload_masked(const float *p, int64_t n) { return W < 16 && n == W ? vload(p) : vload_n(p, n); }
@@ -103,17 +96,26 @@ INLINE vf activate(AgActivation act, vf x)
     }
 }
 
+INLINE const float *shift(const float *p, int64_t by) { return p ? p + by : NULL; }
+INLINE float *shift_out(float *p, int64_t by)         { return p ? p + by : NULL; }
+
+/* Stores at most W items of a row of C, of which x are the sums. */
+INLINE void finish(AgActivation act, float *c, vf x, int64_t left, const float *bias, float *pre)
+{
+    if (bias) x = x + vload_masked(bias, left);
+    if (pre) vstore_masked(pre, x, left);
+    vstore_masked(c, activate(act, x), left);
+}
+
 INLINE void epilogue_with(AgActivation act, int64_t ldc, int64_t rows, int64_t columns, float *c, const float *bias, float *pre)
 {
-    for (int64_t i = 0; i < rows; i++, c += ldc) {
-        for (int64_t j = 0; j < columns; j += W) {
-            const int64_t left = min(W, columns - j);
-            vf x = vload_masked(c + j, left);
-            if (bias) x = x + vload_masked(bias + j, left);
-            if (pre) vstore_masked(pre + j, x, left);
-            vstore_masked(c + j, activate(act, x), left);
-        }
-        if (pre) pre += ldc;
+    const int64_t whole = columns - columns % W;
+    for (int64_t i = 0; i < rows; i++, c += ldc, pre = shift_out(pre, ldc)) {
+        for (int64_t j = 0; j < whole; j += W)
+            finish(act, c + j, vload(c + j), W, shift(bias, j), shift_out(pre, j));
+        if (whole < columns)
+            finish(act, c + whole, vload_n(c + whole, columns - whole), columns - whole, shift(bias, whole),
+                   shift_out(pre, whole));
     }
 }
 
@@ -130,8 +132,5 @@ static void epilogue(const KGemm *s, int64_t rows, int64_t columns, float *c, co
 }
 
 static bool has_epilogue(const KGemm *s) { return s->bias || s->pre || s->act != AG_IDENTITY; }
-
-INLINE const float *shift(const float *p, int64_t by) { return p ? p + by : NULL; }
-INLINE float *shift_out(float *p, int64_t by)         { return p ? p + by : NULL; }
 
 #endif

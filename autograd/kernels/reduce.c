@@ -14,7 +14,8 @@ enum {
     STRIP = 256,                /* columns at most; their sums stay in the first-level cache */
     LEAST_STRIP = 64,           /* fewer take longer for each column */
     BLOCK_ROWS = 64,
-    CHUNKS = 32                 /* chunks of rows at most */
+    CHUNKS = 32,                /* chunks of rows at most */
+    VECS = 8                    /* vectors of columns whose sums are in registers */
 };
 
 /* The terms of the sum: x, x - mean, its square, or dy times the normalized x of layer norm. */
@@ -113,41 +114,65 @@ static void sum_along(Job *j)
 
 /* ---- inner > 1: down the columns --------------------------------------------------------------------------------- */
 
-static void add_row(const Job *j, int64_t o, int64_t row, int64_t column, int64_t width, float *sums)
+/* Adds the terms of a row, for the columns of a vector of which `left` exist. */
+INLINE vf add_terms(const Job *j, Term term, int64_t o, int64_t row, int64_t column, int64_t left, vf sum)
 {
-    const float *x = j->x + (o * j->n + row) * j->inner + column;
-    const float *mean = j->mean ? j->mean + o * j->inner + column : NULL;
-    switch (j->term) {
-    case VALUE:
-        EACH(0, width, sums, LOAD(sums) + LOAD(x));
-        break;
-    case DEVIATION:
-        EACH(0, width, sums, LOAD(sums) + (LOAD(x) - LOAD(mean)));
-        break;
-    case SQUARE:
-        EACH(0, width, sums, LOAD(sums) + (LOAD(x) - LOAD(mean)) * (LOAD(x) - LOAD(mean)));
-        break;
-    case NORMALIZED: {
-        const float *dy = j->dy + row * j->inner + column;
-        const vf m = vset(j->mean ? j->mean[row] : 0), r = vset(j->rstd[row]);
-        EACH(0, width, sums, vfma(LOAD(dy), (LOAD(x) - m) * r, LOAD(sums)));
-        break;
+    const vf x = vload_left(j->x + (o * j->n + row) * j->inner + column, left);
+    if (term == VALUE) return sum + x;
+    if (term == NORMALIZED) {
+        const vf dy = vload_left(j->dy + row * j->inner + column, left), m = vset(j->mean ? j->mean[row] : 0);
+        return vfma(dy, (x - m) * vset(j->rstd[row]), sum);
     }
+    const vf deviation = x - vload_left(j->mean + o * j->inner + column, left);
+    return sum + (term == SQUARE ? deviation * deviation : deviation);
+}
+
+/* The sums of `vecs` vectors of columns over rows row..last - 1. `width` of the columns exist. */
+INLINE void sum_columns(const Job *j, Term term, int vecs, int64_t o, int64_t row, int64_t last, int64_t column, int64_t width,
+                        float *total)
+{
+    vf all[VECS];
+    int64_t left[VECS];
+    UNROLL
+    for (int v = 0; v < vecs; v++) {
+        all[v] = vset(0);
+        left[v] = width - v * W > 0 ? width - v * W : 0;
     }
+    while (row < last) {
+        vf block[VECS];
+        UNROLL
+        for (int v = 0; v < vecs; v++)
+            block[v] = vset(0);
+        for (int64_t stop = last - row < BLOCK_ROWS ? last : row + BLOCK_ROWS; row < stop; row++)
+            UNROLL
+            for (int v = 0; v < vecs; v++)
+                block[v] = add_terms(j, term, o, row, column + v * W, left[v], block[v]);
+        UNROLL
+        for (int v = 0; v < vecs; v++)
+            all[v] = all[v] + block[v];
+    }
+    for (int v = 0; v < vecs && left[v] > 0; v++)
+        vstore_n(total + v * W, all[v], left[v] < W ? left[v] : W);
 }
 
 /* The sums of `width` columns over chunk number `chunk` of the rows. */
 static void sum_chunk(const Job *j, int64_t o, int64_t chunk, int64_t column, int64_t width, float *total)
 {
-    float block[STRIP];
-    int64_t row = chunk * j->length, last = j->n - row < j->length ? j->n : row + j->length;
-    EACH(0, width, total, vset(0));
-    while (row < last) {
-        EACH(0, width, block, vset(0));
-        for (int64_t stop = last - row < BLOCK_ROWS ? last : row + BLOCK_ROWS; row < stop; row++)
-            add_row(j, o, row, column, width, block);
-        EACH(0, width, total, LOAD(total) + LOAD(block));
+    const int64_t row = chunk * j->length, last = j->n - row < j->length ? j->n : row + j->length;
+#define SUM_COLUMNS(term)                                                                               \
+    case term:                                                                                          \
+        for (; width >= VECS * W; width -= VECS * W, column += VECS * W, total += VECS * W)             \
+            sum_columns(j, term, VECS, o, row, last, column, VECS * W, total);                          \
+        for (; width > 0; width -= 2 * W, column += 2 * W, total += 2 * W)                              \
+            sum_columns(j, term, 2, o, row, last, column, width, total);                                \
+        break
+    switch (j->term) {
+    SUM_COLUMNS(VALUE);
+    SUM_COLUMNS(DEVIATION);
+    SUM_COLUMNS(SQUARE);
+    SUM_COLUMNS(NORMALIZED);
     }
+#undef SUM_COLUMNS
 }
 
 static void store_strip(const Job *j, int64_t o, int64_t column, int64_t width, const float *sums)

@@ -121,6 +121,13 @@ INLINE vf vkeep(float *p, vf v, int64_t left)
     return v;
 }
 
+/* Sums stay in registers only if every loop over them is unrolled. */
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
 /* 32 lanes, the unit of every sum. */
 typedef struct { vf part[PARTS]; } Lanes;
 
