@@ -28,13 +28,14 @@ static Tensor *record(AgSite at, const Op *op, Tensor *y, Tensor *const *in, int
     bool requires_grad = false, recording = ag_recording();
     for (int i = 0; recording && i < n; i++) requires_grad = requires_grad || (in[i] && in[i]->requires_grad);
     if (!requires_grad && !observer[FIND_NAN]) return y;
-    y->in = scope_alloc(at, op->name, (size_t)n * sizeof *in);
-    memcpy(y->in, in, (size_t)n * sizeof *in);
+    y->in = scope_alloc(at, op->name, (size_t)n * sizeof *in + (size_t)(n + 1) * sizeof *y->version);
+    y->version = (uint32_t *)(void *)(y->in + n);
     y->n_in = n;
-    if (!requires_grad) return y;
-    y->version = scope_alloc(at, op->name, (size_t)(n + 1) * sizeof *y->version);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        y->in[i] = in[i];
         if (in[i] && in[i]->buffer) y->version[i] = in[i]->buffer->version;
+    }
+    if (!requires_grad) return y;
     if (observer[GUARD]) y->hash = scope_alloc(at, op->name, (size_t)(n + 1) * sizeof *y->hash);
     y->op = op;
     y->requires_grad = true;

@@ -261,7 +261,7 @@ static inline int64_t row_count(const Tensor *x)
 typedef struct { int64_t outer, n, inner; } Along;
 Along shape_along(const AgShape *shape, int first, int last);
 /* A strided iteration over `shape`, with the strides of a and b broadcast to it. */
-KWalk walk_over(const AgShape *shape, const AgShape *a, const AgShape *b);
+void walk_over(const AgShape *shape, const AgShape *a, const AgShape *b, KWalk *walk);
 
 /* ---- gradients, for backward rules (gradients.c) ------------------------------------------------------------------ */
 

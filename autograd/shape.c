@@ -9,16 +9,22 @@ static void check_ndim(AgSite at, const char *what, int ndim)
     if (ndim < 0 || ndim > AG_MAX_DIMS) ag_usage_error(at, what, "%d dimensions; a tensor has 0 to %d", ndim, AG_MAX_DIMS);
 }
 
+/* -1 if there are more items than can be counted. */
+static int64_t count_items(const AgShape *shape)
+{
+    int64_t n = 1;                          /* of the sizes that are not 0: strides are products of some of them */
+    bool empty = false;
+    for (int i = 0; i < shape->ndim; i++) {
+        if (shape->dim[i] == 0) empty = true;
+        else if (__builtin_mul_overflow(n, shape->dim[i], &n)) return -1;
+    }
+    return empty ? 0 : n;
+}
+
 int64_t ag_shape_numel_at(AgSite at, AgShape shape)
 {
     check_ndim(at, __func__, shape.ndim);
-    int64_t n = 1;                          /* of the sizes that are not 0: strides are products of some of them */
-    bool empty = false;
-    for (int i = 0; i < shape.ndim; i++) {
-        if (shape.dim[i] == 0) empty = true;
-        else if (__builtin_mul_overflow(n, shape.dim[i], &n)) return -1;
-    }
-    return empty ? 0 : n;
+    return count_items(&shape);
 }
 
 bool ag_shape_equal_at(AgSite at, AgShape a, AgShape b)
@@ -47,7 +53,7 @@ int64_t check_shape(AgSite at, const char *what, const AgShape *shape)
     check_ndim(at, what, shape->ndim);
     for (int i = 0; i < shape->ndim; i++)
         if (shape->dim[i] < 0) ag_usage_error(at, what, "negative size in shape %s", shape_text(*shape));
-    int64_t n = ag_shape_numel(*shape);
+    int64_t n = count_items(shape);
     if (n < 0) ag_usage_error(at, what, "shape %s has more items than can be counted", shape_text(*shape));
     return n;
 }
@@ -133,12 +139,16 @@ Along shape_along(const AgShape *shape, int first, int last)
     return a;
 }
 
-KWalk walk_over(const AgShape *shape, const AgShape *a, const AgShape *b)
+void walk_over(const AgShape *shape, const AgShape *a, const AgShape *b, KWalk *walk)
 {
-    KWalk w;                    /* only the first ndim entries are set: this is part of every elementwise operation */
-    w.ndim = shape->ndim;
-    broadcast_strides(a, shape, w.a);
-    broadcast_strides(b, shape, w.b);
-    for (int i = 0; i < w.ndim; i++) w.dim[i] = shape->dim[i];
-    return w;
+    int64_t step_a = 1, step_b = 1;
+    walk->ndim = shape->ndim;   /* only the first ndim entries are set: this is part of every elementwise operation */
+    for (int i = shape->ndim - 1; i >= 0; i--) {
+        int64_t size_a = size_in(a, i, shape->ndim), size_b = size_in(b, i, shape->ndim);
+        walk->dim[i] = shape->dim[i];
+        walk->a[i] = size_a == 1 ? 0 : step_a;
+        walk->b[i] = size_b == 1 ? 0 : step_b;
+        step_a *= size_a;
+        step_b *= size_b;
+    }
 }

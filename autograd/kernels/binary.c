@@ -96,13 +96,15 @@ static void job_range(void *arg, int64_t begin, int64_t end)
     if (r->n < SHORT_ROW && r->rows > 1) {
         for (int64_t n; begin < end; begin += n) {
             n = end - begin < BUFFER ? end - begin : BUFFER;
-            RowPlace place = row_seek(r, begin / r->n);
+            RowPlace place;
+            row_seek(r, begin / r->n, &place);
             j->piece(j, begin, n, side_rows(&a, r, place, false, begin, n), side_rows(&b, r, place, true, begin, n));
         }
         return;
     }
     bool copies = (a.base && r->sa != 0 && r->sa != 1) || (b.base && r->sb != 0 && r->sb != 1);
-    RowPlace place = row_seek(r, begin / r->n);
+    RowPlace place;
+    row_seek(r, begin / r->n, &place);
     for (int64_t n, column = begin % r->n; begin < end; begin += n) {
         n = r->n - column < end - begin ? r->n - column : end - begin;
         if (copies && n > BUFFER) n = BUFFER;

@@ -23,7 +23,8 @@ static void copy_rows(void *arg, int64_t begin, int64_t end)
 {
     const Copy *c = arg;
     const int64_t size = (int64_t)c->size;
-    RowPlace p = row_seek(&c->rows, begin);
+    RowPlace p;
+    row_seek(&c->rows, begin, &p);
     for (int64_t row = begin; row < end; row++, row_next(&c->rows, &p))
         copy_row(c->dst + p.a * size, c->rows.sa, c->src + p.b * size, c->rows.sb, c->rows.n, c->size);
 }
@@ -111,7 +112,8 @@ static void add_part(const Copy *c, int64_t first, int64_t last, int64_t begin, 
 {
     float *dst = (float *)(void *)c->dst + begin * c->rows.sa;
     const float *src = (const float *)(const void *)c->src + begin * c->rows.sb;
-    RowPlace p = row_seek(&c->rows, first);
+    RowPlace p;
+    row_seek(&c->rows, first, &p);
     for (int64_t row = first; row < last; row++, row_next(&c->rows, &p))
         add_row(dst + p.a, c->rows.sa, src + p.b, c->rows.sb, end - begin);
 }

@@ -159,10 +159,8 @@ static void gemm_small_n(const KGemm *s, float *c, const float *a, const float *
             vf row[4];
             load_4_columns(row, transposed_c + j, SMALL_N_ROWS, s->n);
             for (int64_t q = 0; q < 4 && j + q < rows; q++)
-                vstore_n(c_rows + (j + q) * s->ldc, row[q], s->n);
+                finish(s->act, c_rows + (j + q) * s->ldc, row[q], s->n, s->bias, shift_out(s->pre, (i + j + q) * s->ldc));
         }
-        if (has_epilogue(s))
-            epilogue(s, rows, s->n, c_rows, s->bias, shift_out(s->pre, i * s->ldc));
     }
 }
 
@@ -415,9 +413,13 @@ void ISA(gemm)(const KGemm *shape, real *c, const real *a, const real *b)
         gemm_small_m(shape, c, a, b);
         return;
     }
+    if (shape->batch <= 0 || shape->m <= 0 || shape->n <= 0 || (shape->k <= 0 && shape->add)) return;
+    if (shape->batch == 1) {
+        gemm_threads(shape, c, a, b);
+        return;
+    }
     KGemm s = *shape;
-    if (s.batch <= 0 || s.m <= 0 || s.n <= 0 || (s.k <= 0 && s.add)) return;
-    if (s.batch > 1 && s.step_b == 0 && !s.ta && s.step_a == s.m * s.lda && s.step_c == s.m * s.ldc) {
+    if (s.step_b == 0 && !s.ta && s.step_a == s.m * s.lda && s.step_c == s.m * s.ldc) {
         s.m *= s.batch;                             /* one product with all rows */
         s.batch = 1;
     }

@@ -89,13 +89,13 @@ typedef struct { int64_t rows, heads, n, period; bool adjacent, back, add; } KRo
 #define K_BF16_BLOCK 32
 typedef struct {
     bool ta, tb, add, bf16;
+    AgActivation act;               /* AG_IDENTITY, AG_RELU, AG_GELU or AG_GELU_ERF */
     int64_t m, n, k, lda, ldb, ldc;
     int64_t batch, step_a, step_b, step_c;      /* batch 1 for a single product */
     const uint32_t *packed_b;       /* with bf16: op(B) as k_pack_b packs it, instead of b; NULL: none. batch must be 1 */
     const uint32_t *b_pairs;        /* NULL: none */
     const real *bias;
     real *pre;
-    AgActivation act;               /* AG_IDENTITY, AG_RELU, AG_GELU or AG_GELU_ERF */
 } KGemm;
 /* Packs a transposed B, (n, k) with rows ldb apart, for many products with packed_b: rounded to bfloat16, half of its size.
  * `to` holds k_packed_items(n, k) items: panels of K_PANEL columns of op(B), filled up with zeros. A panel has K_PANEL items

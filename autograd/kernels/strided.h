@@ -16,7 +16,7 @@ typedef struct {
 /* reads_a, reads_b: the strides of an array that is not read do not matter. */
 static inline Rows walk_rows(const KWalk *w, bool reads_a, bool reads_b)
 {
-    Rows r = { .rows = 1, .n = 1 };
+    Rows r;                                                 /* not set to 0: as long as the rest of a small operation */
     int64_t dim[K_DIMS + 1], a[K_DIMS + 1], b[K_DIMS + 1];
     int n = 0;                                              /* merged dimensions, the innermost first */
     for (int d = w->ndim - 1; d >= 0; d--) {
@@ -29,11 +29,10 @@ static inline Rows walk_rows(const KWalk *w, bool reads_a, bool reads_b)
         a[n] = w->a[d];
         b[n++] = w->b[d];
     }
-    if (n > 0) {
-        r.n = dim[0];
-        r.sa = a[0];
-        r.sb = b[0];
-    }
+    r.rows = 1;
+    r.n = n > 0 ? dim[0] : 1;
+    r.sa = n > 0 ? a[0] : 0;
+    r.sb = n > 0 ? b[0] : 0;
     r.outer = n > 1 ? n - 1 : 0;
     for (int d = 0; d < r.outer; d++) {
         r.dim[d] = dim[n - 1 - d];
@@ -47,16 +46,15 @@ static inline Rows walk_rows(const KWalk *w, bool reads_a, bool reads_b)
 /* The place where a row begins in both arrays, and its index in each outer dimension. */
 typedef struct { int64_t a, b, index[K_DIMS]; } RowPlace;
 
-static inline RowPlace row_seek(const Rows *r, int64_t row)
+static inline void row_seek(const Rows *r, int64_t row, RowPlace *p)
 {
-    RowPlace p = { 0 };
+    p->a = p->b = 0;
     for (int d = r->outer - 1; d >= 0; d--) {
-        p.index[d] = row % r->dim[d];
+        p->index[d] = row % r->dim[d];
         row /= r->dim[d];
-        p.a += p.index[d] * r->a[d];
-        p.b += p.index[d] * r->b[d];
+        p->a += p->index[d] * r->a[d];
+        p->b += p->index[d] * r->b[d];
     }
-    return p;
 }
 
 static inline void row_next(const Rows *r, RowPlace *p)

@@ -17,7 +17,9 @@ Tensor *ag_where_at(AgSite at, Tensor *mask, Tensor *a, Tensor *b)
         ag_usage_error(at, __func__, "mask %s does not broadcast with a and b, which are %s", shape_text(mask->shape),
                        shape_text(operands));
     Tensor *y = op_new(at, OP_where, &shape, mask, a, b);
-    KWalk walk_a = walk_over(&shape, &mask->shape, &a->shape), walk_b = walk_over(&shape, &mask->shape, &b->shape);
+    KWalk walk_a, walk_b;
+    walk_over(&shape, &mask->shape, &a->shape, &walk_a);
+    walk_over(&shape, &mask->shape, &b->shape, &walk_b);
     k_select(&walk_a, reals(y), bools(mask), reals(a), false, false);
     k_select(&walk_b, reals(y), bools(mask), reals(b), true, true);
     return op_done(y);
@@ -26,7 +28,8 @@ Tensor *ag_where_at(AgSite at, Tensor *mask, Tensor *a, Tensor *b)
 void where_backward(Tensor *y)
 {
     Tensor *mask = y->in[0];
-    KWalk walk = walk_over(&y->shape, &mask->shape, &y->shape);
+    KWalk walk;
+    walk_over(&y->shape, &mask->shape, &y->shape, &walk);
     for (int i = 1; i <= 2; i++) {
         Tensor *x = y->in[i];
         if (!x->requires_grad) continue;
@@ -43,7 +46,8 @@ Tensor *ag_masked_fill_at(AgSite at, Tensor *x, Tensor *mask, double value)
     check_tensor(at, __func__, "x", x, AG_REAL);
     check_mask(at, __func__, mask, AG_BOOL, "x", &x->shape);
     Tensor *y = op_new(at, OP_masked_fill, &x->shape, x, mask, NULL);
-    KWalk walk = walk_over(&x->shape, &mask->shape, &x->shape);
+    KWalk walk;
+    walk_over(&x->shape, &mask->shape, &x->shape, &walk);
     k_masked_fill(&walk, reals(y), bools(mask), reals(x), (real)value);
     y->infinite = isinf(value);
     return op_done(y);
@@ -52,7 +56,8 @@ Tensor *ag_masked_fill_at(AgSite at, Tensor *x, Tensor *mask, double value)
 void masked_fill_backward(Tensor *y)
 {
     Tensor *x = y->in[0], *mask = y->in[1];
-    KWalk walk = walk_over(&y->shape, &mask->shape, &y->shape);
+    KWalk walk;
+    walk_over(&y->shape, &mask->shape, &y->shape, &walk);
     Grad g = grad_into(x);
     k_select(&walk, g.data, bools(mask), grad_of(y), true, g.add);
 }

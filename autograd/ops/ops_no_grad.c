@@ -30,7 +30,8 @@ static const void *spread(AgSite at, const char *what, const Tensor *t, const Ag
     if (ag_shape_equal(t->shape, *shape)) return t->data;
     size_t size = dtype_size((AgDType)t->dtype);
     void *full = scratch_new(at, what, ag_shape_numel(*shape), size);
-    KWalk walk = walk_over(shape, shape, &t->shape);
+    KWalk walk;
+    walk_over(shape, shape, &t->shape, &walk);
     k_copy(&walk, full, t->data, size);
     return full;
 }

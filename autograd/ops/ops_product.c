@@ -23,17 +23,23 @@ static AgShape batch_part(const AgShape *s)
  * rest would take as long as a small product. */
 static void find_matrices(Matmul *p, const Tensor *y, const Tensor *a, const Tensor *b)
 {
-    AgShape batch = batch_part(&y->shape), batch_a = batch_part(&a->shape), batch_b = batch_part(&b->shape);
     p->n = a->shape.dim[a->shape.ndim - 2];
     p->k = a->shape.dim[a->shape.ndim - 1];
     p->m = b->shape.dim[b->shape.ndim - 1];
+    if (b->shape.ndim == 2) {               /* the usual case, without the work below */
+        p->n = row_count(a);
+        p->count = 1;
+        p->batch.ndim = 0;
+        return;
+    }
+    AgShape batch = batch_part(&y->shape), batch_a = batch_part(&a->shape), batch_b = batch_part(&b->shape);
     p->count = ag_shape_numel(batch);
     if (b->numel == p->k * p->m && a->numel == p->count * p->n * p->k) {
         p->n *= p->count;
         p->count = 1;
         batch.ndim = 0;
     }
-    p->batch = walk_over(&batch, &batch_a, &batch_b);
+    walk_over(&batch, &batch_a, &batch_b, &p->batch);
     broadcast_strides(&batch, &batch, p->y);
 }
 
@@ -66,23 +72,23 @@ static int64_t matrix_at(const KWalk *batch, const int64_t *s, int64_t i)
 
 /* One product for each batch index, each operand with its own strides sa, sb, sc, in matrices: by one call of k_gemm if all
  * have one step. If several batch indices share a C, g.add must be set, and the products are added one after another. */
-static void multiply(KGemm g, const Matmul *p, const int64_t *sa, const int64_t *sb, const int64_t *sc, real *c,
+static void multiply(KGemm *g, const Matmul *p, const int64_t *sa, const int64_t *sb, const int64_t *sc, real *c,
                      const real *a, const real *b)
 {
-    int64_t size_a = g.m * g.k, size_b = g.k * g.n, size_c = g.m * g.n, step_a, step_b, step_c;
+    int64_t size_a = g->m * g->k, size_b = g->k * g->n, size_c = g->m * g->n, step_a, step_b, step_c;
     bool one_call = has_one_step(&p->batch, sa, &step_a) && has_one_step(&p->batch, sb, &step_b) &&
                     has_one_step(&p->batch, sc, &step_c) && (step_c != 0 || p->count <= 1);
     if (one_call) {
-        g.batch = p->count;
-        g.step_a = step_a * size_a;
-        g.step_b = step_b * size_b;
-        g.step_c = step_c * size_c;
-        k_gemm(&g, c, a, b);
+        g->batch = p->count;
+        g->step_a = step_a * size_a;
+        g->step_b = step_b * size_b;
+        g->step_c = step_c * size_c;
+        k_gemm(g, c, a, b);
         return;
     }
-    g.batch = 1;
+    g->batch = 1;
     for (int64_t i = 0; i < p->count; i++)
-        k_gemm(&g, c + matrix_at(&p->batch, sc, i) * size_c, a + matrix_at(&p->batch, sa, i) * size_a,
+        k_gemm(g, c + matrix_at(&p->batch, sc, i) * size_c, a + matrix_at(&p->batch, sa, i) * size_a,
                b + matrix_at(&p->batch, sb, i) * size_b);
 }
 
@@ -92,7 +98,7 @@ void matmul_values(Tensor *y, const OpCall *c)
     Matmul p;
     find_matrices(&p, y, a, b);
     KGemm g = { .bf16 = y->precision == AG_BF16, .m = p.n, .n = p.m, .k = p.k, .lda = p.k, .ldb = p.m, .ldc = p.m };
-    multiply(g, &p, p.batch.a, p.batch.b, p.y, reals(y), reals(a), reals(b));
+    multiply(&g, &p, p.batch.a, p.batch.b, p.y, reals(y), reals(a), reals(b));
 }
 
 Tensor *ag_matmul_at(AgSite at, Tensor *a, Tensor *b)
@@ -130,10 +136,13 @@ void matmul_backward(Tensor *y)
         bool repeated = x->numel != p.count * (i == 0 ? n * k : k * m);
         if (repeated && !g.add) k_fill(x->numel, g.data, 0);
         bool add = g.add || repeated, bf16 = y->precision == AG_BF16;
-        KGemm da = { .bf16 = bf16, .tb = true, .add = add, .m = n, .n = k, .k = m, .lda = m, .ldb = m, .ldc = k };
-        KGemm db = { .bf16 = bf16, .ta = true, .add = add, .m = k, .n = m, .k = n, .lda = k, .ldb = m, .ldc = m };
-        if (i == 0) multiply(da, &p, p.y, p.batch.b, p.batch.a, g.data, grad_of(y), reals(b));
-        else multiply(db, &p, p.batch.a, p.y, p.batch.b, g.data, reals(a), grad_of(y));
+        if (i == 0) {
+            KGemm da = { .bf16 = bf16, .tb = true, .add = add, .m = n, .n = k, .k = m, .lda = m, .ldb = m, .ldc = k };
+            multiply(&da, &p, p.y, p.batch.b, p.batch.a, g.data, grad_of(y), reals(b));
+        } else {
+            KGemm db = { .bf16 = bf16, .ta = true, .add = add, .m = k, .n = m, .k = n, .lda = k, .ldb = m, .ldc = m };
+            multiply(&db, &p, p.batch.a, p.y, p.batch.b, g.data, reals(a), grad_of(y));
+        }
     }
 }
 

@@ -83,7 +83,8 @@ void sum_scaled_backward(Tensor *y)
         k_unary(K_SCALE, y->numel, dy, grad_of(y), args->scale, 0);
     }
     Grad g = grad_into(x);
-    KWalk walk = walk_over(&x->shape, &x->shape, &args->kept);
+    KWalk walk;
+    walk_over(&x->shape, &x->shape, &args->kept, &walk);
     if (g.add) k_copy_add(&walk, g.data, dy);
     else k_copy(&walk, g.data, dy, sizeof(real));
 }
@@ -155,7 +156,8 @@ void var_dims_backward(Tensor *y)
     real *factor = scratch_new(y->site, y->op->name, y->numel, sizeof(real));
     real *deviation = scratch_new(y->site, y->op->name, x->numel, sizeof(real));
     k_unary(K_SCALE, y->numel, factor, grad_of(y), 2 * args->scale, 0);
-    KWalk walk = walk_over(&x->shape, &x->shape, &args->kept);
+    KWalk walk;
+    walk_over(&x->shape, &x->shape, &args->kept, &walk);
     k_binary(K_SUB, &walk, deviation, reals(x), mean);
     k_binary(K_SUB, &walk, deviation, deviation, mean + y->numel);
     Grad g = grad_into(x);

@@ -56,7 +56,8 @@ Tensor *ag_masked_softmax_at(AgSite at, Tensor *x, Tensor *mask, double scale)
     if (y->op) *(double *)op_args(y, sizeof scale) = scale;
     const real *masked = reals(x);
     if (mask) {
-        KWalk walk = walk_over(&x->shape, &mask->shape, &x->shape);
+        KWalk walk;
+        walk_over(&x->shape, &mask->shape, &x->shape, &walk);
         k_masked_fill(&walk, reals(y), bools(ag_not_at(at, mask)), masked, (real)(scale > 0 ? -INFINITY : INFINITY));
         masked = reals(y);
     }

@@ -12,7 +12,8 @@
 /* A walk over a contiguous array of shape `part` (strides a) and a part of that shape in one of shape `whole` (strides b). */
 static KWalk walk_part(const AgShape *part, const AgShape *whole)
 {
-    KWalk walk = walk_over(part, part, part);
+    KWalk walk;
+    walk_over(part, part, part, &walk);
     broadcast_strides(whole, whole, walk.b);
     return walk;
 }
@@ -268,7 +269,8 @@ Tensor *ag_expand_at(AgSite at, Tensor *x, AgShape shape)
     if (!broadcasts_to(&x->shape, &shape))
         ag_usage_error(at, __func__, "%s does not broadcast to %s", shape_text(x->shape), shape_text(shape));
     Tensor *y = moved_new(at, OP_expand, &shape, &x, 1);
-    KWalk walk = walk_over(&shape, &shape, &x->shape);
+    KWalk walk;
+    walk_over(&shape, &shape, &x->shape, &walk);
     k_copy(&walk, y->data, x->data, dtype_size(x->dtype));
     return moved_done(y);
 }
