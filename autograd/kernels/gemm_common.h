@@ -7,8 +7,8 @@
 
 INLINE int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Masked load and store of the first n lanes, 1 <= n <= W. With AVX-512 a mask costs nothing; elsewhere whole vectors are
- * faster. */
+/* Masked load and store of the first n lanes, 1 <= n <= W. With AVX-512 a mask costs less than a branch; elsewhere a whole
+ * vector is faster. */
 INLINE vf vload_masked(const float *p, int64_t n) { return W < 16 && n == W ? vload(p) : vload_n(p, n); }
 INLINE void vstore_masked(float *p, vf x, int64_t n)
 {

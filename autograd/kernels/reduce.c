@@ -127,7 +127,7 @@ INLINE vf add_terms(const Job *j, Term term, int64_t o, int64_t row, int64_t col
     return sum + (term == SQUARE ? deviation * deviation : deviation);
 }
 
-/* The sums of `vecs` vectors of columns over rows row..last - 1. `width` of the columns exist. */
+/* The sums of `vecs` vectors of columns over rows row..last - 1. `width` of the columns exist: some in each vector. */
 INLINE void sum_columns(const Job *j, Term term, int vecs, int64_t o, int64_t row, int64_t last, int64_t column, int64_t width,
                         float *total)
 {
@@ -136,7 +136,7 @@ INLINE void sum_columns(const Job *j, Term term, int vecs, int64_t o, int64_t ro
     UNROLL
     for (int v = 0; v < vecs; v++) {
         all[v] = vset(0);
-        left[v] = width - v * W > 0 ? width - v * W : 0;
+        left[v] = width - v * W;
     }
     while (row < last) {
         vf block[VECS];
@@ -151,7 +151,7 @@ INLINE void sum_columns(const Job *j, Term term, int vecs, int64_t o, int64_t ro
         for (int v = 0; v < vecs; v++)
             all[v] = all[v] + block[v];
     }
-    for (int v = 0; v < vecs && left[v] > 0; v++)
+    for (int v = 0; v < vecs; v++)
         vstore_n(total + v * W, all[v], left[v] < W ? left[v] : W);
 }
 
@@ -163,8 +163,9 @@ static void sum_chunk(const Job *j, int64_t o, int64_t chunk, int64_t column, in
     case term:                                                                                          \
         for (; width >= VECS * W; width -= VECS * W, column += VECS * W, total += VECS * W)             \
             sum_columns(j, term, VECS, o, row, last, column, VECS * W, total);                          \
-        for (; width > 0; width -= 2 * W, column += 2 * W, total += 2 * W)                              \
+        for (; width > W; width -= 2 * W, column += 2 * W, total += 2 * W)                              \
             sum_columns(j, term, 2, o, row, last, column, width, total);                                \
+        if (width > 0) sum_columns(j, term, 1, o, row, last, column, width, total);                     \
         break
     switch (j->term) {
     SUM_COLUMNS(VALUE);

@@ -16,7 +16,7 @@ typedef struct {
 /* reads_a, reads_b: the strides of an array that is not read do not matter. */
 static inline Rows walk_rows(const KWalk *w, bool reads_a, bool reads_b)
 {
-    Rows r;                                                 /* not set to 0: as long as the rest of a small operation */
+    Rows r;                                                 /* to clear it takes as long as the rest of a small operation */
     int64_t dim[K_DIMS + 1], a[K_DIMS + 1], b[K_DIMS + 1];
     int n = 0;                                              /* merged dimensions, the innermost first */
     for (int d = w->ndim - 1; d >= 0; d--) {
