@@ -50,6 +50,31 @@ START_TEST(sums_match_reference)
 }
 END_TEST
 
+/* reduce.c fixes the order of the additions, on which the bits of trained weights depend. */
+START_TEST(sums_over_rows_have_one_order)
+{
+    enum { ROWS = 6100, WIDTH = 21, BLOCK = 64, CHUNK = 3 * BLOCK };        /* a 32nd of the rows, in whole blocks */
+    static float x[ROWS][WIDTH], y[WIDTH];
+    for (int64_t i = 0; i < ROWS * WIDTH; i++)
+        x[i / WIDTH][i % WIDTH] = draw_between(-1, 1);
+    k_sum(1, ROWS, WIDTH, y, &x[0][0], 1, false);
+    for (int column = 0; column < WIDTH; column++) {
+        float sum = 0;
+        for (int chunk = 0; chunk < ROWS; chunk += CHUNK) {
+            float total = 0;
+            for (int block = chunk; block < chunk + CHUNK && block < ROWS; block += BLOCK) {
+                float part = 0;
+                for (int row = block; row < block + BLOCK && row < ROWS; row++)
+                    part += x[row][column];
+                total += part;
+            }
+            sum += total;
+        }
+        ck_assert_float_eq(y[column], sum);
+    }
+}
+END_TEST
+
 START_TEST(extremes_match_reference)
 {
     const int64_t *shape = sum_shapes[_i];
@@ -506,6 +531,7 @@ Suite *kernel_rows_suite(void)
     TCase *tests = tcase_create("rows");
     tcase_add_checked_fixture(tests, setup, NULL);
     tcase_add_loop_test(tests, sums_match_reference, 0, COUNT(sum_shapes));
+    tcase_add_test(tests, sums_over_rows_have_one_order);
     tcase_add_loop_test(tests, extremes_match_reference, 0, COUNT(sum_shapes));
     tcase_add_test(tests, whole_arrays_match_reference);
     tcase_add_loop_test(tests, softmax_matches_reference, 0, COUNT(row_shapes));
