@@ -99,9 +99,6 @@ static inline double number_at(AgDType dtype, const void *values, int64_t i)
 /* The size of a tensor's values. */
 size_t value_bytes(const AgShape *shape, AgDType dtype);
 void check_packed_shape(AgSite at, const char *what, const AgShape *shape);
-/* Packs rows first..first + n - 1 of a packed matrix as op(B), (n, width): `to` gets k_packed_items(width, n) items. `first` is
- * a multiple of K_PANEL, and so is n, or the rows end with the matrix. */
-void turn_rows(const uint32_t *panels, int64_t width, int64_t first, int64_t n, uint32_t *to);
 void unpack_row_as_reals(const Tensor *packed, int64_t row, real *out);
 
 /* A number with 5 digits, with a point in every locale. */

@@ -59,38 +59,6 @@ static void copy_rows(void *arg, int64_t begin, int64_t end)
     }
 }
 
-/* Rows first..first + n - 1 of a matrix, which become panels of K_PANEL columns of op(B), as k_pack_b makes them. */
-typedef struct { const uint32_t *panels; uint32_t *to; int64_t width, first, n; } Turn;
-
-/* A block of 16 rows and 16 columns has 8 vectors in a panel here, one for each pair of columns, and 8 vectors there, one for
- * each pair of rows. Columns after `width`, and rows after n in the last block of a sum, are 0. */
-static void turn_columns(void *arg, int64_t begin, int64_t end)
-{
-    enum { HALF = K_PANEL / 2 };
-    const Turn *t = arg;
-    uint32_t *const to = t->to + k_packed_items(begin * K_PANEL, t->n);
-    if (end * K_PANEL > t->width || t->n % K_BF16_BLOCK != 0)
-        memset(to, 0, (size_t)k_packed_items((end - begin) * K_PANEL, t->n) * sizeof *to);
-    for (int64_t i = 0; i < t->n; i += K_PANEL) {
-        const uint32_t *from = row_of(t->panels, t->width, t->first + i) + begin * HALF * K_PANEL;
-        for (int64_t j = begin; j < end; j++) {
-            uint32_t *panel = to + k_packed_items((j - begin) * K_PANEL, t->n) + i * HALF;
-            for (int64_t p = 0; p < HALF && j * HALF + p < t->width / 2; p++, from += K_PANEL)
-                for (int64_t q = 0; q < HALF; q++) {
-                    const uint32_t even = from[2 * q], odd = from[2 * q + 1];
-                    panel[q * K_PANEL + 2 * p] = (even & 0xffff) | odd << 16;
-                    panel[q * K_PANEL + 2 * p + 1] = even >> 16 | (odd & 0xffff0000);
-                }
-        }
-    }
-}
-
-void turn_rows(const uint32_t *panels, int64_t width, int64_t first, int64_t n, uint32_t *to)
-{
-    Turn turn = { panels, to, width, first, n };
-    k_parallel((width + K_PANEL - 1) / K_PANEL, 8, turn_columns, &turn);
-}
-
 void unpack_row_as_reals(const Tensor *packed, int64_t row, real *out)
 {
     const uint32_t *from = row_of(values(packed), packed->shape.dim[1], row);

@@ -10,6 +10,10 @@
 
 static KGemm shape;             /* of the current case */
 
+/* Of B as it is stored. */
+static int64_t b_rows(void)    { return shape.tb ? shape.n : shape.k; }
+static int64_t b_columns(void) { return shape.tb ? shape.k : shape.n; }
+
 static void call_gemm(const KernelTable *k, Case *c)
 {
     KGemm s = shape;
@@ -17,8 +21,9 @@ static void call_gemm(const KernelTable *k, Case *c)
     s.pre = c->out[1];
     if (c->places) {
         uint32_t *packed = (uint32_t *)c->places;
-        k->pack_b(&(KPackB){ s.n, s.k, s.ldb, packed, c->in[1] });
+        k->pack_b(&(KPackB){ b_rows(), b_columns(), s.ldb, packed, c->in[1] });
         s.packed_b = packed;
+        s.ldb = b_columns();
     }
     s.b_pairs = (const uint32_t *)c->ids;
     k->gemm(&s, c->out[0], c->in[0], c->ids ? NULL : c->in[1]);
@@ -55,17 +60,16 @@ static void check_shape(bool bias, bool pre)
     int64_t c_size = extent(shape.m, shape.n, shape.ldc, shape.step_c);
     c.in[0] = input(&c, shape.ta ? extent(shape.k, shape.m, shape.lda, shape.step_a)
                                  : extent(shape.m, shape.k, shape.lda, shape.step_a), -1, 1);
-    int64_t b_size = shape.tb ? extent(shape.n, shape.k, shape.ldb, shape.step_b)
-                              : extent(shape.k, shape.n, shape.ldb, shape.step_b);
+    int64_t b_size = extent(b_rows(), b_columns(), shape.ldb, shape.step_b);
     c.in[1] = input(&c, b_size, -1, 1);
     if (bias)
         c.in[2] = input(&c, shape.n, -1, 1);
     c.out[0] = output(&c, c_size);
     if (pre)
         c.out[1] = output(&c, c_size);
-    if (shape.bf16 && shape.tb && shape.batch == 1 && draw() % 2)
-        c.places = int_output(&c, k_packed_items(shape.n, shape.k));
-    else if (shape.bf16 && shape.batch == 1 && shape.ldb % 2 == 0 && (shape.tb ? shape.k : shape.n) % 2 == 0 && draw() % 2)
+    if (shape.bf16 && shape.batch == 1 && draw() % 2)
+        c.places = int_output(&c, k_packed_items(b_rows(), b_columns()));
+    else if (shape.bf16 && shape.batch == 1 && shape.ldb % 2 == 0 && b_columns() % 2 == 0 && draw() % 2)
         c.ids = as_pairs(&c, b_size);
     check_case(&c, call_gemm);
 }
@@ -250,8 +254,8 @@ START_TEST(operands_hard_to_round)
         if (large)
             c.in[2] = input(&c, shape.n, -1, 1);
         c.out[0] = output(&c, shape.m * shape.n);
-        if (shape.tb && below(2))
-            c.places = int_output(&c, k_packed_items(shape.n, shape.k));
+        if (below(2))
+            c.places = int_output(&c, k_packed_items(b_rows(), b_columns()));
         check_case(&c, call_gemm);
     }
 }
@@ -293,8 +297,8 @@ START_TEST(a_sum_of_minus_zeros)
             c.out[0] = output(&c, m * shape.n);
             for (int64_t j = 0; j < m * shape.n; j++)
                 c.out[0][j] = -0.0f;
-            if (shape.tb && m % 2)
-                c.places = int_output(&c, k_packed_items(shape.n, shape.k));
+            if (m % 2)
+                c.places = int_output(&c, k_packed_items(b_rows(), b_columns()));
             for (int p = 0; p < COUNT(isa_names); p++)
                 if (use_isa(isa_names[p])) {
                     float y[12 * 37];

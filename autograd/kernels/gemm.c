@@ -356,7 +356,7 @@ static void thread_task(void *arg, int64_t begin, int64_t end)
         s.n = min(s.n, next_j) - j;
         s.bias = shift(s.bias, j);
         s.pre = shift_out(s.pre, matrix * s.step_c + i * s.ldc + j);
-        if (s.packed_b) s.packed_b += k_packed_items(j, s.k);
+        if (s.packed_b) s.packed_b += s.tb ? k_packed_items(j, s.k) : j / 2 * K_PANEL;
         if (s.b_pairs) s.b_pairs += (s.tb ? j * s.ldb : j) / 2;
         if (s.m > 0 && s.n > 0)
             gemm_serial(&s, job->c + matrix * s.step_c + i * s.ldc + j,

@@ -45,10 +45,26 @@ typedef struct { bool columns_of_a, plain, add; int64_t k, b_k, ldc; } Tiles;
 /* The rows of a panel that k_pack_b has packed. */
 static int64_t stored_rows(const KGemm *s) { return bf16_whole_blocks(s->k); }
 
-/* The pairs of row p in the panel that has column j; p is even, and j a multiple of K_PANEL. */
+/* The pairs of row p in the panel that has column j; p is even, and j a multiple of K_PANEL. B is transposed. */
 static const uint32_t *stored_part(const KGemm *s, int64_t j, int64_t p)
 {
     return s->packed_b + j * stored_rows(s) / 2 + p / 2 * K_PANEL;
+}
+
+/* Packs K_PANEL rows from p on and so many columns from j on if B is not transposed. Then a panel of B has pairs of columns.
+ * Two rows of a pair are 64 bits. They become two pairs of rows when the middle two numbers change places (little-endian). */
+INLINE void turn_part(uint32_t to[K_PANEL / 2][K_PANEL], const KGemm *s, int64_t j, int64_t p, int columns)
+{
+    const uint32_t *from = s->packed_b + p * (bf16_whole_blocks(s->ldb) / 2) + j / 2 * K_PANEL;
+    UNROLL
+    for (int column = 0; column < columns; column += 2, from += K_PANEL)
+        UNROLL
+        for (int row = 0; row < K_PANEL; row += 2) {
+            uint64_t x;
+            memcpy(&x, from + row, sizeof x);
+            x = (x & UINT64_C(0xffff00000000ffff)) | (x >> 16 & UINT64_C(0xffff0000)) | (x & UINT64_C(0xffff0000)) << 16;
+            memcpy(&to[row / 2][column], &x, sizeof x);
+        }
 }
 
 /* Rows of A and columns of B packed at once. */
@@ -164,6 +180,7 @@ static void gemm_of_pairs(const KGemm *s, float *c, const float *a)
             part.n = min(columns, s->n - j);
             part.b_pairs = NULL;
             part.packed_b = panels;
+            part.tb = true;
             part.add = s->add || p > 0;
             part.bias = shift(s->bias, j);
             part.pre = shift_out(s->pre, j);
@@ -397,7 +414,7 @@ void ISA(gemm_bf16)(const KGemm *s, real *c, const real *a, const real *b)
         gemm_of_pairs(s, c, a);
         return;
     }
-    if (s->m <= FEW_ROWS && s->k > 0 && (s->packed_b || !s->tb) && gemm_few_rows(s, c, a, b))
+    if (s->m <= FEW_ROWS && s->k > 0 && (s->packed_b != NULL) == s->tb && gemm_few_rows(s, c, a, b))
         return;
     const int64_t a_size = packed_a_size(min(MC, s->m)), b_size = packed_b_size(NC);
     Packed *memory = k_scratch((size_t)(a_size + b_size) * sizeof(Packed));

@@ -145,16 +145,30 @@ static void pack_a(Packed *to, const KGemm *s, const float *a, int64_t m, int64_
     pack_tiles(to, a, s->lda, m, k, !s->ta, s->ta);
 }
 
+/* The same for op(B) if k_pack_b has packed B, which is not transposed. */
+static void turn_panels(Packed *to, const KGemm *s, int64_t j, int64_t p, int64_t n, int64_t k)
+{
+    for (int64_t end = j + n; j < end; j += SIDE)
+        for (int64_t q = 0; q < padded(k); q += K_PANEL, to += K_PANEL / 2 * SIDE) {
+            if (q < k) turn_part((uint32_t (*)[K_PANEL])to, s, j, p + q, SIDE);
+            else memset(to, 0, K_PANEL / 2 * SIDE * sizeof *to);
+        }
+}
+
 /* Packs columns j..j + n - 1 and rows p..p + k - 1 of op(B), unless k_pack_b has done it. Returns where the block is, and how
  * many rows its panels have. */
 static const Packed *block_of_b(Packed *room, const KGemm *s, const float *b, int64_t j, int64_t p, int64_t n, int64_t k,
                                 int64_t *rows)
 {
-    if (s->packed_b) {
+    if (s->packed_b && s->tb) {
         *rows = stored_rows(s);
         return stored_part(s, j, p);
     }
     *rows = padded(k);
+    if (s->packed_b) {
+        turn_panels(room, s, j, p, n, k);
+        return room;
+    }
     pack_tiles(room, b + (s->tb ? j * s->ldb + p : p * s->ldb + j), s->ldb, n, k, s->tb, s->tb);
     return room;
 }

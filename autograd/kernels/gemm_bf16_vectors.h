@@ -206,6 +206,16 @@ INLINE void unpack_b(Packed *to, const uint32_t *from, int64_t k)
     }
 }
 
+/* The same if B is not transposed. */
+INLINE void turn_and_unpack_b(Packed *to, const KGemm *s, int64_t j, int64_t p, int64_t k)
+{
+    for (; k > 0; k -= K_PANEL, p += K_PANEL, to += K_PANEL / ITEM * TILE_N) {
+        uint32_t part[K_PANEL / 2][K_PANEL];
+        turn_part(part, s, j, p, W);
+        unpack_b(to, *part, min(k, K_PANEL));
+    }
+}
+
 /* Packs columns j..j + n - 1 and rows p..p + k - 1 of op(B). Returns where the block is, and how many rows its panels have. */
 static const Packed *block_of_b(Packed *room, const KGemm *s, const float *b, int64_t j, int64_t p, int64_t n, int64_t k,
                                 int64_t *rows)
@@ -217,7 +227,8 @@ static const Packed *block_of_b(Packed *room, const KGemm *s, const float *b, in
         return room;
     }
     for (int64_t end = j + n; j < end; j += TILE_N, to += TILE_N * padded(k) / ITEM) {
-        if (s->packed_b) unpack_b(to, stored_part(s, j / K_PANEL * K_PANEL, p) + j % K_PANEL, k);
+        if (s->packed_b && !s->tb) turn_and_unpack_b(to, s, j, p, k);
+        else if (s->packed_b) unpack_b(to, stored_part(s, j / K_PANEL * K_PANEL, p) + j % K_PANEL, k);
         else pack_transposed_b(to, b + j * s->ldb + p, s->ldb, end - j, k);
     }
     return room;

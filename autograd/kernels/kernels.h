@@ -92,14 +92,15 @@ typedef struct {
     AgActivation act;               /* AG_IDENTITY, AG_RELU, AG_GELU or AG_GELU_ERF */
     int64_t m, n, k, lda, ldb, ldc;
     int64_t batch, step_a, step_b, step_c;      /* batch 1 for a single product */
-    const uint32_t *packed_b;       /* with bf16: op(B) as k_pack_b packs it, instead of b; NULL: none. batch must be 1 */
+    const uint32_t *packed_b;       /* with bf16: B as k_pack_b packs it, instead of b; NULL: none. batch must be 1 */
     const uint32_t *b_pairs;        /* NULL: none */
     const real *bias;
     real *pre;
 } KGemm;
-/* Packs a transposed B, (n, k) with rows ldb apart, for many products with packed_b: rounded to bfloat16, half of its size.
- * `to` holds k_packed_items(n, k) items: panels of K_PANEL columns of op(B), filled up with zeros. A panel has K_PANEL items
- * for each two rows of op(B). The lower half of an item is a number of the first row, its upper half one of the second. */
+/* Packs B, (n, k) with rows ldb apart, for many products with packed_b: rounded to bfloat16, half of its size. Products with
+ * B transposed are faster; in the others, the product's ldb is k. `to` holds k_packed_items(n, k) items: panels of K_PANEL
+ * rows of B, filled up with zeros. A panel has K_PANEL items for each two columns of B. The lower half of an item is a number
+ * of the first column, its upper half one of the second. */
 enum { K_PANEL = 16 };
 static inline int64_t bf16_whole_blocks(int64_t k)
 {

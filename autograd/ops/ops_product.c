@@ -250,24 +250,6 @@ void linear_values(Tensor *y, const OpCall *c)
     linear_forward(y, NULL, c->in[0], c->in[1], c->n > 2 ? c->in[2] : NULL, AG_IDENTITY);
 }
 
-/* dx = dy W by a packed W, whose panels are for the product with W^T. A part of its rows at a time is packed for this product.
- * Parts are whole blocks of the sum, so that its bits do not change. */
-static void product_with_packed(const LinearSize *s, Grad dx, const real *dy)
-{
-    enum { ROWS = 16 * K_BF16_BLOCK };                  /* against half of it, 1.05 times the speed */
-    const int64_t most = s->out < ROWS ? s->out : ROWS;
-    Buffer *rows = buffer_items(AG_HERE, "linear", k_packed_items(s->in, most), sizeof(uint32_t));
-    KGemm product = { .bf16 = true, .add = dx.add, .m = s->rows, .n = s->in, .lda = s->out, .ldc = s->in, .batch = 1,
-                      .packed_b = buffer_data(rows) };
-    for (int64_t first = 0; first < s->out; first += ROWS) {
-        product.k = s->out - first < ROWS ? s->out - first : ROWS;
-        turn_rows(s->packed_weight, s->in, first, product.k, buffer_data(rows));
-        k_gemm(&product, dx.data, dy + first, NULL);
-        product.add = true;
-    }
-    buffer_release(rows);
-}
-
 void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, const real *dy, const real *x,
                       const real *weight)
 {
@@ -276,9 +258,8 @@ void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, co
                       .ldb = s->in, .ldc = s->in, .batch = 1 };
     if (dweight.data) k_gemm(&product, dweight.data, dy, x);
     product = (KGemm){ .bf16 = s->bf16, .add = dx.add, .m = s->rows, .n = s->in, .k = s->out, .lda = s->out, .ldb = s->in,
-                       .ldc = s->in, .batch = 1 };
-    if (dx.data && weight) k_gemm(&product, dx.data, dy, weight);
-    else if (dx.data) product_with_packed(s, dx, dy);
+                       .ldc = s->in, .batch = 1, .packed_b = weight ? NULL : s->packed_weight };
+    if (dx.data) k_gemm(&product, dx.data, dy, weight);
 }
 
 void linear_backward(Tensor *y)
