@@ -28,6 +28,7 @@ static Tensor *record(AgSite at, const Op *op, Tensor *y, Tensor *const *in, int
     bool requires_grad = false, recording = ag_recording();
     for (int i = 0; recording && i < n; i++) requires_grad = requires_grad || (in[i] && in[i]->requires_grad);
     if (!requires_grad && !observer[FIND_NAN]) return y;
+    /* One allocation for inputs and versions, since this is part of every operation. */
     y->in = scope_alloc(at, op->name, (size_t)n * sizeof *in + (size_t)(n + 1) * sizeof *y->version);
     y->version = (uint32_t *)(void *)(y->in + n);
     y->n_in = n;

@@ -257,7 +257,7 @@ static inline int64_t row_count(const Tensor *x)
 /* An array seen as (outer, n, inner): the dimensions before first..last, these, and those behind. */
 typedef struct { int64_t outer, n, inner; } Along;
 Along shape_along(const AgShape *shape, int first, int last);
-/* A strided iteration over `shape`, with the strides of a and b broadcast to it. */
+/* *walk: a strided iteration over `shape`, with the strides of a and b broadcast to it. Sets only the first ndim entries. */
 void walk_over(const AgShape *shape, const AgShape *a, const AgShape *b, KWalk *walk);
 
 /* ---- gradients, for backward rules (gradients.c) ------------------------------------------------------------------ */

@@ -156,11 +156,12 @@ END_TEST
 
 /* ---- edge cases -------------------------------------------------------------------------------------------------- */
 
-/* With k = 0 the result is the bias; with m = 0 or n = 0 there is no result. */
+/* With k = 0 the result is the bias; with m = 0 or n = 0 there is no result. The wide ones have several blocks of columns. */
 START_TEST(empty_shapes)
 {
-    for (int i = 0; i < 64; i++) {
-        set_shape(i & 1 ? 20 : 0, i & 2 ? 20 : 0, i & 4 ? 5 : 0, false, i & 8);
+    for (int i = 0; i < 128; i++) {
+        const bool wide = i & 64;
+        set_shape(i & 1 ? wide ? 64 : 20 : 0, i & 2 ? wide ? 600 : 20 : 0, i & 4 ? 5 : 0, false, i & 8);
         shape.add = i & 16;
         shape.batch = i & 32 ? 2 : i & 1;
         shape.bf16 = _i;

@@ -159,7 +159,7 @@ static void gemm_small_n(const KGemm *s, float *c, const float *a, const float *
             vf row[4];
             load_4_columns(row, transposed_c + j, SMALL_N_ROWS, s->n);
             for (int64_t q = 0; q < 4 && j + q < rows; q++)
-                finish(s->act, c_rows + (j + q) * s->ldc, row[q], s->n, s->bias, shift_out(s->pre, (i + j + q) * s->ldc));
+                store_finished(s->act, c_rows + (j + q) * s->ldc, row[q], s->n, s->bias, shift_out(s->pre, (i + j + q) * s->ldc));
         }
     }
 }
@@ -183,11 +183,10 @@ typedef struct { float *packed_a, *packed_b; int64_t columns; bool pack_a, pack_
 static void prefetch_part(Tile *t, const Block *next, int64_t call)
 {
     const int64_t lines = (next->floats + LINE - 1) / LINE, rows = t->k / 4;
-    const int64_t row = lines == 0 ? 0 : call / lines * rows;
     t->ahead = t->b;
     t->ahead_step = 0;
-    if (row < next->rows) {
-        t->ahead = next->from + row * next->ld + call % lines * LINE;
+    if (lines > 0 && call / lines * rows < next->rows) {
+        t->ahead = next->from + call / lines * rows * next->ld + call % lines * LINE;
         t->ahead_step = next->ld;
     }
 }

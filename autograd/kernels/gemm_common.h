@@ -99,8 +99,8 @@ INLINE vf activate(AgActivation act, vf x)
 INLINE const float *shift(const float *p, int64_t by) { return p ? p + by : NULL; }
 INLINE float *shift_out(float *p, int64_t by)         { return p ? p + by : NULL; }
 
-/* Stores at most W items of a row of C, of which x are the sums. */
-INLINE void finish(AgActivation act, float *c, vf x, int64_t left, const float *bias, float *pre)
+/* Adds the bias to W sums x of a row. Stores them in `pre`, and their activation in c: the first `left` items, at least one. */
+INLINE void store_finished(AgActivation act, float *c, vf x, int64_t left, const float *bias, float *pre)
 {
     if (bias) x = x + vload_masked(bias, left);
     if (pre) vstore_masked(pre, x, left);
@@ -112,10 +112,10 @@ INLINE void epilogue_with(AgActivation act, int64_t ldc, int64_t rows, int64_t c
     const int64_t whole = columns - columns % W;
     for (int64_t i = 0; i < rows; i++, c += ldc, pre = shift_out(pre, ldc)) {
         for (int64_t j = 0; j < whole; j += W)
-            finish(act, c + j, vload(c + j), W, shift(bias, j), shift_out(pre, j));
+            store_finished(act, c + j, vload(c + j), W, shift(bias, j), shift_out(pre, j));
         if (whole < columns)
-            finish(act, c + whole, vload_n(c + whole, columns - whole), columns - whole, shift(bias, whole),
-                   shift_out(pre, whole));
+            store_finished(act, c + whole, vload_n(c + whole, columns - whole), columns - whole, shift(bias, whole),
+                           shift_out(pre, whole));
     }
 }
 

@@ -11,8 +11,8 @@ enum {
     GRAIN = 16384,
     LONG_ROW = 65536,           /* threads share rows of this length or more */
     PARTIALS = 256,             /* chunks of a row at most */
-    STRIP = 256,                /* columns at most; their sums stay in the first-level cache */
-    LEAST_STRIP = 64,           /* fewer take longer for each column */
+    STRIP = 256,                /* columns at most */
+    LEAST_STRIP = W == 16 ? 128 : 64,       /* fewer take longer for each column: they are no whole VECS vectors */
     BLOCK_ROWS = 64,
     CHUNKS = 32,                /* chunks of rows at most */
     VECS = 8                    /* vectors of columns whose sums are in registers */
@@ -114,7 +114,7 @@ static void sum_along(Job *j)
 
 /* ---- inner > 1: down the columns --------------------------------------------------------------------------------- */
 
-/* Adds the terms of a row, for the columns of a vector of which `left` exist. */
+/* Adds the terms of one row, of W columns, to `sum`. `left` columns exist, at least one; there can be more than W. */
 INLINE vf add_terms(const Job *j, Term term, int64_t o, int64_t row, int64_t column, int64_t left, vf sum)
 {
     const vf x = vload_left(j->x + (o * j->n + row) * j->inner + column, left);
@@ -127,7 +127,7 @@ INLINE vf add_terms(const Job *j, Term term, int64_t o, int64_t row, int64_t col
     return sum + (term == SQUARE ? deviation * deviation : deviation);
 }
 
-/* The sums of `vecs` vectors of columns over rows row..last - 1. `width` of the columns exist: some in each vector. */
+/* Sums rows row..last - 1 of `vecs` vectors of columns. `width` columns exist: at least one in each vector. */
 INLINE void sum_columns(const Job *j, Term term, int vecs, int64_t o, int64_t row, int64_t last, int64_t column, int64_t width,
                         float *total)
 {

@@ -24,6 +24,8 @@ void binary_backward(Tensor *y)
     KBinary f = (KBinary)y->op->kernel;
     Tensor *a = y->in[0], *b = y->in[1];
     const int needs = y->op->needs;
+    KWalk walk;
+    if (f != K_ADD) walk_over(&y->shape, &a->shape, &b->shape, &walk);
     for (int i = 0; i < 2; i++) {
         Tensor *x = y->in[i];
         if (f == K_ADD || (f == K_SUB && i == 0)) {                 /* dx = dy */
@@ -33,8 +35,6 @@ void binary_backward(Tensor *y)
         if (!x->requires_grad) continue;
         const real *va = reals_if(a, needs & NEEDS_X0), *vb = reals_if(b, needs & NEEDS_X1);
         const real *vy = reals_if(y, needs & NEEDS_Y);
-        KWalk walk;
-        walk_over(&y->shape, &a->shape, &b->shape, &walk);
         Grad g = grad_broadcast(x, y);
         k_binary_backward(f, i == 1, &walk, g.data, grad_of(y), va, vb, vy, g.add);
         grad_broadcast_done(x, y, g);

@@ -26,7 +26,7 @@ static void find_matrices(Matmul *p, const Tensor *y, const Tensor *a, const Ten
     p->n = a->shape.dim[a->shape.ndim - 2];
     p->k = a->shape.dim[a->shape.ndim - 1];
     p->m = b->shape.dim[b->shape.ndim - 1];
-    if (b->shape.ndim == 2) {               /* the usual case, without the work below */
+    if (b->shape.ndim == 2) {               /* no search for a batch, which would take as long as a small product */
         p->n = row_count(a);
         p->count = 1;
         p->batch.ndim = 0;
