@@ -64,7 +64,7 @@ static bool read_rope(const Config *c, LlamaOptions *o)
     if (found->type != JSON_OBJECT) return config_error(c, key, "an object", found);
     const Json *type = json_get(found, "rope_type");
     if (!json_is(type ? type : json_get(found, "type"), "llama3"))
-        return config_text(&rope, type ? "rope_type" : "type", "default", "llama3");
+        return config_text(&rope, type ? "rope_type" : "type", "default\" or \"llama3", "default");
     return config_read(&rope, scaling_keys, o);
 }
 

@@ -334,6 +334,20 @@ START_TEST(the_width_of_a_head_can_be_missing)
 }
 END_TEST
 
+/* Reads a file of options with the base of the angles, and two objects for the rest. */
+static bool read_ropes(const char *base, const char *scaling, const char *parameters, LlamaOptions *o)
+{
+    char text[600];
+    snprintf(text, sizeof text, "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 4, "
+             "\"hidden_size\": 24, \"intermediate_size\": 5, \"vocab_size\": 7, \"rope_theta\": %s, "
+             "\"rope_scaling\": %s, \"rope_parameters\": %s}", base, scaling, parameters);
+    folder_write("config.json", text, strlen(text));
+    Config c;
+    const bool done = config_open(&c, in_folder("config.json")) && llama_read_config(&c, o);
+    ag_free(c.owner);
+    return done;
+}
+
 /* Of two objects, `transformers` reads rope_scaling, unless it is null. The other one's base is 7. */
 START_TEST(one_of_two_rope_objects_counts)
 {
@@ -343,17 +357,27 @@ START_TEST(one_of_two_rope_objects_counts)
                                      { "null", other } };
     static const double expected[][2] = { { 8, 5000 }, { 8, 5000 }, { 1, 7 }, { 8, 5000 }, { 1, 7 } };     /* factor, base */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[600];
-        snprintf(text, sizeof text, "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 4, "
-                 "\"hidden_size\": 24, \"intermediate_size\": 5, \"vocab_size\": 7, \"rope_theta\": 5000, "
-                 "\"rope_scaling\": %s, \"rope_parameters\": %s}", cases[i][0], cases[i][1]);
-        folder_write("config.json", text, strlen(text));
-        Config c;
         LlamaOptions o;
-        expect_done(config_open(&c, in_folder("config.json")) && llama_read_config(&c, &o));
+        expect_done(read_ropes("5000", cases[i][0], cases[i][1], &o));
         ck_assert_double_eq(o.rope_factor, expected[i][0]);
         ck_assert_double_eq(o.rope_base, expected[i][1]);
-        ag_free(c.owner);
+    }
+}
+END_TEST
+
+START_TEST(wrong_ropes_are_refused)
+{
+    static const struct { const char *base, *scaling, *message; } cases[] = {
+        { "\"many\"", "null", "config.json: \"rope_theta\": expected a number, found a string" },
+        { "7", "{\"rope_theta\": [7]}", "config.json: \"rope_theta\": expected a number, found an array" },
+        { "7", "{\"partial_rotary_factor\": 0.5}", "config.json: \"partial_rotary_factor\": expected 1, found 0.5" },
+        { "7", "\"llama3\"", "config.json: \"rope_scaling\": expected an object, found a string" },
+        { "7", "{\"rope_type\": \"yarn\"}", "config.json: \"rope_type\": expected \"default\" or \"llama3\", found \"yarn\"" },
+        { "7", "{\"type\": \"llama3\", \"factor\": true}", "config.json: \"factor\": expected a number, found" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        LlamaOptions o;
+        expect_refused(read_ropes(cases[i].base, cases[i].scaling, "null", &o), cases[i].message);
     }
 }
 END_TEST
@@ -557,6 +581,7 @@ Suite *llama_suite(void)
     tcase_add_test(t, four_ends_are_written);
     tcase_add_test(t, the_width_of_a_head_can_be_missing);
     tcase_add_test(t, one_of_two_rope_objects_counts);
+    tcase_add_test(t, wrong_ropes_are_refused);
     tcase_add_loop_test(t, checkpoints_load, 0, MODELS);
     tcase_add_test(t, files_that_do_not_fit_are_refused);
     tcase_add_test(t, the_loss_counts_answers_only);

@@ -159,7 +159,8 @@ static void gemm_small_n(const KGemm *s, float *c, const float *a, const float *
             vf row[4];
             load_4_columns(row, transposed_c + j, SMALL_N_ROWS, s->n);
             for (int64_t q = 0; q < 4 && j + q < rows; q++)
-                store_finished(s->act, c_rows + (j + q) * s->ldc, row[q], s->n, s->bias, shift_out(s->pre, (i + j + q) * s->ldc));
+                store_finished(s->act, c_rows + (j + q) * s->ldc, row[q], s->n, s->bias,
+                               shift_out(s->pre, (i + j + q) * s->ldc));
         }
     }
 }

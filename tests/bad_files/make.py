@@ -472,8 +472,9 @@ bad_config("window", '"use_sliding_window": expected false', model_type="qwen2",
 bad_config("sliding_layer", '"layer_types": expected "full_attention" in each layer',
            layer_types=["full_attention", "sliding_attention"])
 bad_config("layers_text", '"layer_types": expected an array, found a string', layer_types="full_attention")
-bad_config("yarn", '"rope_type": expected "default", found "yarn"', rope_scaling={**SCALING, "rope_type": "yarn"})
-bad_config("linear_rope", '"type": expected "default", found "linear"', rope_scaling={"type": "linear", "factor": 2})
+bad_config("yarn", '"rope_type": expected "default" or "llama3", found "yarn"', rope_scaling={**SCALING, "rope_type": "yarn"})
+bad_config("linear_rope", '"type": expected "default" or "llama3", found "linear"',
+           rope_scaling={"type": "linear", "factor": 2})
 bad_config("rope_array", '"rope_scaling": expected an object, found an array', rope_scaling=[8])
 bad_config("rope_text", '"factor": expected a number, found a string', rope_scaling={**SCALING, "factor": "8"})
 for key in SCALING:
