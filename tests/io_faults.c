@@ -18,6 +18,7 @@ static bool after, hit;
 static int open_files;
 static const char *failed;              /* the function of the first call that failed */
 static int wanted_error;
+static int64_t most = -1;               /* bytes that one call reads or writes */
 static void (*inside_fsync)(void);
 enum { MAX_CALLS = 4096 };
 static const char *call[MAX_CALLS];     /* the functions of the first calls */
@@ -44,6 +45,11 @@ bool io_faults_end(bool done)
 void io_faults_error(int error)
 {
     wanted_error = error;
+}
+
+void io_faults_most(int64_t n)
+{
+    most = n;
 }
 
 void io_faults_inside_fsync(void (*f)(void))
@@ -131,12 +137,17 @@ BOTH(WRAP_OPEN, open)
 WRAP_OPEN_2(__open_2)
 WRAP_OPEN_2(__open64_2)
 
+static size_t part_of(size_t n)
+{
+    return most >= 0 && (uint64_t)most < n ? (size_t)most : n;
+}
+
 #define WRAP_PREAD(name, function)                                                                          \
     ssize_t __real_##name(int fd, void *out, size_t n, off_t offset) __attribute__((weak));                 \
     ssize_t __wrap_##name(int fd, void *out, size_t n, off_t offset);                                       \
     ssize_t __wrap_##name(int fd, void *out, size_t n, off_t offset)                                        \
     {                                                                                                       \
-        return fails(function, EIO) ? -1 : __real_##name(fd, out, n, offset);                               \
+        return fails(function, EIO) ? -1 : __real_##name(fd, out, part_of(n), offset);                               \
     }
 BOTH(WRAP_PREAD, pread)
 
@@ -162,14 +173,14 @@ ssize_t __real_read(int fd, void *out, size_t n);
 ssize_t __wrap_read(int fd, void *out, size_t n);
 ssize_t __wrap_read(int fd, void *out, size_t n)
 {
-    return fails("read", EIO) ? -1 : __real_read(fd, out, n);
+    return fails("read", EIO) ? -1 : __real_read(fd, out, part_of(n));
 }
 
 ssize_t __real_write(int fd, const void *bytes, size_t n);
 ssize_t __wrap_write(int fd, const void *bytes, size_t n);
 ssize_t __wrap_write(int fd, const void *bytes, size_t n)
 {
-    return fails("write", ENOSPC) ? -1 : __real_write(fd, bytes, n);
+    return fails("write", ENOSPC) ? -1 : __real_write(fd, bytes, part_of(n));
 }
 
 int __real_fsync(int fd);

@@ -20,6 +20,8 @@ bool io_faults_hit(void);
 bool io_faults_end(bool done);
 /* The errno of calls that fail; 0: a usual one of each function. */
 void io_faults_error(int error);
+/* The most bytes that one call reads or writes; -1: no limit. */
+void io_faults_most(int64_t n);
 /* Called inside every fsync, before anything else; NULL: nothing. */
 void io_faults_inside_fsync(void (*f)(void));
 /* The calls since io_faults_at: their number, the function of call i ("open" for open64), and how many of a function came

@@ -271,6 +271,24 @@ START_TEST(a_full_disk_leaves_the_old_file)
 }
 END_TEST
 
+/* The system may read or write less than it was asked for. */
+START_TEST(parts_are_continued)
+{
+    if (!io_faults_work()) return;
+    io_faults_most(3);
+    expect_done(replace(in_folder("a"), "one, two, three"));
+    size_t size;
+    char *text = file_read(NULL, in_folder("a"), 100, &size);
+    ck_assert_uint_eq(size, 15);
+    ck_assert_mem_eq(text, "one, two, three", 15);
+    ag_free(text);
+    io_faults_most(0);
+    expect_refused(replace(in_folder("a"), "two"), "a: cannot be written: Input/output error");
+    io_faults_most(-1);
+    folder_expect("a", "one, two, three");
+}
+END_TEST
+
 static void replace_large(void)
 {
     static char large[100000];
@@ -481,6 +499,7 @@ Suite *files_suite(void)
     tcase_add_test(t, files_that_cannot_be_replaced_are_refused);
     tcase_add_test(t, one_program_writes_at_a_time);
     tcase_add_test(t, a_full_disk_leaves_the_old_file);
+    tcase_add_test(t, parts_are_continued);
     tcase_add_test(t, kills_leave_the_old_file_or_the_new_one);
     tcase_add_loop_test(t, each_failing_call_is_reported, 0, 2);
     tcase_add_test(t, interrupted_calls_are_repeated);
