@@ -409,6 +409,18 @@ START_TEST(sums_over_any_set_of_dimensions)
 }
 END_TEST
 
+/* The additions have one order, whether the dimensions behind are one or several: no copy, no other sum. */
+START_TEST(sums_do_not_depend_on_the_dimensions_behind)
+{
+    begin();
+    Tensor *x = tensor_normal(SHAPE(1000, 6), 0, 1);
+    const AgDims rows = { 1, { 0 } };
+    Tensor *one = ag_sum_dims(x, rows, false), *several = ag_sum_dims(ag_reshape(x, SHAPE(1000, 1, 2, 3)), rows, false);
+    ck_assert_mem_eq(tensor_data(several), tensor_data(one), 6 * sizeof(ag_real));
+    end();
+}
+END_TEST
+
 START_TEST(sums_of_empty_tensors)
 {
     begin();
@@ -733,6 +745,7 @@ Suite *tensor_suite(void)
     suite_add_tcase(suite, shapes);
     TCase *reducing = tcase_create("reducing");
     tcase_add_test(reducing, sums_over_any_set_of_dimensions);
+    tcase_add_test(reducing, sums_do_not_depend_on_the_dimensions_behind);
     tcase_add_test(reducing, sums_of_empty_tensors);
     tcase_add_test(reducing, largest_and_smallest);
     suite_add_tcase(suite, reducing);
