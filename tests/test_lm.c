@@ -186,6 +186,28 @@ START_TEST(token_files_have_the_ids_of_the_text)
 }
 END_TEST
 
+/* Wherever the first piece ends: at every place of some lines. For Llama 3, a line break can belong to what is before it; for
+ * GPT-2, the last white space before a word is apart from the rest. */
+START_TEST(pieces_end_between_the_parts_of_a_text)
+{
+    static const char lines[] = "a.\nAb c\n\nc, {d} [e]  \n F?\n\n\nIt's 12\t\nx\xE3\x80\x80\ny\xE3\x80\x82\n\xE8\x9B\x99 ";
+    static const char *const files[] = { TEST_FIXTURES "/tokenizers/llama3.json", TEST_FIXTURES "/tokenizers/gpt2.json" };
+    enum { SIZE = 1 << 20, LINES = sizeof lines - 1 };
+    KaeruVocab *v = kaeru_vocab_open(KAERU_BPE, files[_i], NULL);
+    ck_assert_msg(v != NULL, "%s", ag_error());
+    char *text = malloc(SIZE + 2 * LINES + 1);
+    memset(text, 'a', SIZE);
+    for (int i = 0; i < SIZE; i += 8) text[i] = ' ';
+    for (int before = 0; before < LINES; before++) {
+        strcpy(text + SIZE - before, lines);
+        strcpy(text + SIZE - before + LINES, lines);
+        check_token_file(text, v);
+    }
+    ag_free(v);
+    free(text);
+}
+END_TEST
+
 /* The last piece of a text is not cut before its last byte, which belongs to a word. */
 START_TEST(the_end_of_a_text_is_not_cut_off)
 {
@@ -872,6 +894,7 @@ Suite *lm_suite(void)
     tcase_add_test(words, different_vocabularies_have_different_fingerprints);
     tcase_add_test(words, windows_are_parts_of_the_text);
     tcase_add_test(words, token_files_have_the_ids_of_the_text);
+    tcase_add_loop_test(words, pieces_end_between_the_parts_of_a_text, 0, 2);
     tcase_add_test(words, the_end_of_a_text_is_not_cut_off);
     tcase_add_test(words, large_vocabularies_have_ids_of_four_bytes);
     tcase_add_test(words, a_text_and_its_token_file_give_the_same_data);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "train.h"
+#include "unicode.h"
 #include "utf8.h"
 
 enum { VERSION = 1 };
@@ -78,24 +79,25 @@ bool token_file_read(const File *map, const char *path, const KaeruVocab *v, Tok
 
 enum { PIECE = 1 << 20 };                       /* the size of a piece of text in bytes, about */
 
-/* True only for the first byte of a character that is not white space. White space outside ASCII begins with C2, E1, E2 or
- * E3. */
-static bool begins_word(unsigned char c)
+/* Whether the character that has byte `at` is valid and no white space. */
+static bool is_visible(const char *text, size_t n, size_t at)
 {
-    bool ascii = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    return ascii || (c >= 0xC3 && c < 0xE1) || c > 0xE3;
+    uint32_t code;
+    while (at > 0 && utf8_continues(text[at])) at--;
+    return utf8_decode(text + at, n - at, &code) > 0 && unicode_class(code) != UNICODE_SPACE;
 }
 
 /* The size of a text's first piece. It ends where the ids of the pieces are the same as those of the whole text: for
- * characters, before any character; else before a space or newline that a word follows, because in byte pairs the last white
- * space before a word always begins a new one. */
+ * characters, before any character; else before the space in front of a word, or after a single line break behind a word. All
+ * rules for byte pairs begin a new part there. Before a line break they do not: for Llama 3, ".\n" is one part. */
 static size_t first_piece(const KaeruVocab *v, const char *text, size_t n)
 {
     size_t end = PIECE;
     if (kaeru_vocab_kind(v) == KAERU_CHARS) {
         while (end < n && utf8_continues(text[end])) end++;
     } else {
-        while (end + 1 < n && !((text[end] == ' ' || text[end] == '\n') && begins_word((unsigned char)text[end + 1])))
+        while (end + 1 < n && !(text[end] == ' ' && is_visible(text, n, end + 1)) &&
+               !(text[end - 1] == '\n' && is_visible(text, n, end - 2) && is_visible(text, n, end)))
             end++;
     }
     return end + 1 < n ? end : n;
