@@ -258,6 +258,17 @@ START_TEST(binary_backward_matches_reference)
 }
 END_TEST
 
+/* Rows so long that threads divide them. A gradient is added once to each item. */
+START_TEST(long_rows_are_divided)
+{
+    enum { LONG = 100000 };
+    Case c = { .f = _i, .add = true, .tolerance = 1e-5, .walk = { .ndim = 1, .dim = { LONG }, .a = { 1 }, .b = { 1 } } };
+    for (int i = 0; i < 4; i++) c.in[i] = input(&c, LONG, 0.3, 2);
+    c.out[0] = output(&c, LONG);
+    check_case(&c, call_binary_backward);
+}
+END_TEST
+
 static void call_select(const KernelTable *k, Case *c)
 {
     k->select(&c->walk, c->out[0], c->mask, c->in[0], c->flag, c->add);
@@ -339,6 +350,7 @@ Suite *kernels_suite(void)
     tcase_add_test(tests, multiply_add_rounds_once);
     tcase_add_loop_test(tests, binary_matches_reference, K_ADD, K_MIN + 1);
     tcase_add_loop_test(tests, binary_backward_matches_reference, K_ADD, K_MIN + 1);
+    tcase_add_loop_test(tests, long_rows_are_divided, K_ADD, K_MIN + 1);
     tcase_add_test(tests, masks_match_reference);
     tcase_add_test(tests, copies_match_reference);
     suite_add_tcase(suite, tests);

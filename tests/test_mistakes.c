@@ -693,6 +693,7 @@ START_TEST(ids_and_losses)
     MISTAKE("smoothing 2 is not in 0..1", ag_cross_entropy(x, fine, AG_MEAN, -100, 2));
     MISTAKE("smoothing nan", ag_cross_entropy(x, fine, AG_MEAN, -100, nan));
     MISTAKE("do not fit", nn_cross_entropy(tensor_ones(AG_SCALAR), fine));
+    MISTAKE("do not fit", nn_cross_entropy(tensor_ones(AG_SCALAR), tensor_ints(AG_SCALAR, (int32_t[]){ 0 })));
     MISTAKE("target is NULL", nn_cross_entropy(x, none));
     MISTAKE("x is NULL", ag_linear_cross_entropy(none, x, NULL, fine, AG_MEAN, -100, 0));
     MISTAKE("weight is NULL", ag_linear_cross_entropy(x, none, NULL, fine, AG_MEAN, -100, 0));

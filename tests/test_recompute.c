@@ -904,6 +904,25 @@ START_TEST(what_was_read_stays)
 }
 END_TEST
 
+/* Whether t was read before backward or not. */
+START_TEST(backward_releases_what_was_read)
+{
+    size_t after[2];
+    recompute_least_bytes = 0;
+    for (int read = 0; read < 2; read++) {
+        AgScope s = ag_begin(AG_RECORD);
+        Tensor *w = tensor_set_requires_grad(tensor_full(SHAPE(LONG), 3), true);
+        AgMark begin = ag_mark();
+        Tensor *t = ag_add(ag_add(w, w), w), *y = ag_recompute(begin, ag_mul(t, t), AG_CHEAP);
+        if (read) ck_assert(tensor_data(t)[0] == 9);
+        ag_backward(ag_sum(y));
+        after[read] = ag_memory().in_use;
+        ag_end(s);
+    }
+    ck_assert_uint_eq(after[1], after[0]);
+}
+END_TEST
+
 /* Nothing needed u when it was released. A value that is released later needs it. */
 START_TEST(a_released_value_is_needed_later)
 {
@@ -1033,6 +1052,7 @@ Suite *recompute_suite(void)
     tcase_add_test(inside, after_an_error_other_values_can_be_read);
     tcase_add_test(inside, reading_a_released_value_leaves_what_was_kept);
     tcase_add_test(inside, what_was_read_stays);
+    tcase_add_test(inside, backward_releases_what_was_read);
     tcase_add_test(inside, a_released_value_is_needed_later);
     tcase_add_test(inside, memory_that_was_written_before_is_used_again);
     tcase_add_test(inside, misuse_is_reported);
