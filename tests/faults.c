@@ -8,7 +8,7 @@
 #include "memory.h"
 #include "usage_error.h"
 
-static _Atomic int64_t requests, live, countdown = -1;
+static _Atomic int64_t requests, bytes, live, countdown = -1;
 static atomic_bool after, hit;
 
 void faults_at(int64_t n, bool all_after)
@@ -26,6 +26,11 @@ bool faults_hit(void)
 int64_t faults_requests(void)
 {
     return requests;
+}
+
+int64_t faults_bytes(void)
+{
+    return bytes;
 }
 
 int64_t faults_live(void)
@@ -65,9 +70,10 @@ bool faults_work(void)
     return true;
 }
 
-static bool fails(void)
+static bool fails(size_t size)
 {
     requests++;
+    bytes += (int64_t)size;
     if (hit && after) return true;
     if (countdown < 0) return false;
     if (countdown-- > 0) return false;
@@ -95,23 +101,23 @@ void __wrap_free(void *p);
 
 void *__wrap_malloc(size_t size)
 {
-    return fails() ? NULL : counted(__real_malloc(size));
+    return fails(size) ? NULL : counted(__real_malloc(size));
 }
 
 void *__wrap_calloc(size_t n, size_t size)
 {
-    return fails() ? NULL : counted(__real_calloc(n, size));
+    return fails(n * size) ? NULL : counted(__real_calloc(n, size));
 }
 
 void *__wrap_realloc(void *p, size_t size)
 {
-    if (fails()) return NULL;
+    if (fails(size)) return NULL;
     return p ? __real_realloc(p, size) : counted(__real_malloc(size));
 }
 
 void *__wrap_aligned_alloc(size_t alignment, size_t size)
 {
-    if (fails()) return NULL;
+    if (fails(size)) return NULL;
     void *p = __real_aligned_alloc(alignment, size);
     return size == ARENA_CHUNK ? p : counted(p);        /* a chunk of an arena is never freed */
 }

@@ -14,8 +14,9 @@ bool faults_work(void);
 void faults_at(int64_t n, bool all_after);
 /* Whether that request was made. */
 bool faults_hit(void);
-/* The number of requests for memory. */
+/* The number of requests for memory, and their bytes together. */
 int64_t faults_requests(void);
+int64_t faults_bytes(void);
 /* The number of blocks that were allocated and not freed. */
 int64_t faults_live(void);
 

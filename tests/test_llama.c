@@ -302,6 +302,24 @@ START_TEST(what_is_written_opens_again)
 }
 END_TEST
 
+/* The file's values are read where they belong, not into other memory first. */
+START_TEST(opening_needs_no_memory_beside_the_model)
+{
+    if (!faults_work()) return;
+    LlamaOptions o = small();
+    o.hidden = 10000;
+    Llama *m = llama_new(o);
+    const int64_t model = nn_count(m) * (int64_t)sizeof(ag_real);
+    expect_done(llama_write(m, in_folder("")));
+    ag_free(m);
+    ag_memory_trim();
+    int64_t before = faults_bytes();
+    m = opened(in_folder(""));
+    ck_assert_int_lt(faults_bytes() - before, model + model / 2);
+    ag_free(m);
+}
+END_TEST
+
 /* All four ids that end a text are in use. */
 START_TEST(four_ends_are_written)
 {
@@ -578,6 +596,7 @@ Suite *llama_suite(void)
     tcase_add_test(t, wrong_sizes_are_refused);
     tcase_add_test(t, wrong_calls_are_usage_errors);
     tcase_add_loop_test(t, what_is_written_opens_again, 0, MODELS);
+    tcase_add_test(t, opening_needs_no_memory_beside_the_model);
     tcase_add_test(t, four_ends_are_written);
     tcase_add_test(t, the_width_of_a_head_can_be_missing);
     tcase_add_test(t, one_of_two_rope_objects_counts);
