@@ -320,6 +320,14 @@ START_TEST(opening_needs_no_memory_beside_the_model)
 }
 END_TEST
 
+START_TEST(a_lack_of_memory_is_told)
+{
+    expect_done(memory_may_hold("m", 0));
+    if (access("/proc/meminfo", R_OK) != 0) return;
+    expect_refused(memory_may_hold("m", 1e15), "m: needs about 1000000.0 GB of memory, but only ");
+}
+END_TEST
+
 /* All four ids that end a text are in use. */
 START_TEST(four_ends_are_written)
 {
@@ -597,6 +605,7 @@ Suite *llama_suite(void)
     tcase_add_test(t, wrong_calls_are_usage_errors);
     tcase_add_loop_test(t, what_is_written_opens_again, 0, MODELS);
     tcase_add_test(t, opening_needs_no_memory_beside_the_model);
+    tcase_add_test(t, a_lack_of_memory_is_told);
     tcase_add_test(t, four_ends_are_written);
     tcase_add_test(t, the_width_of_a_head_can_be_missing);
     tcase_add_test(t, one_of_two_rope_objects_counts);
