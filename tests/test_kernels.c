@@ -114,6 +114,23 @@ START_TEST(unary_within_2_or_3_ulp)
 }
 END_TEST
 
+/* The sine or cosine of the float next to a multiple of pi/2 is what the reduction of the angle leaves. */
+START_TEST(small_sines_of_large_angles)
+{
+    enum { N = 60000 };
+    static float x[N], y[N];
+    for (int i = 0; i < N; i++) x[i] = (float)(i * 1.5707963267948966);
+    for (int p = 0; p < COUNT(isa_names); p++)
+        for (int f = K_SIN; use_isa(isa_names[p]) && f <= K_COS; f++) {
+            k_unary((KUnary)f, N, y, x, 0, 0);
+            for (int i = 0; i < N; i++) {
+                double u = ulps(y[i], ref_unary_1((KUnary)f, x[i], 0, 0));
+                ck_assert_msg(u <= 3, "%s: function %d of %a is %a: off by %.3f ulp", k_isa(), f, x[i], y[i], u);
+            }
+        }
+}
+END_TEST
+
 /* Numbers for which s x + y is hard to round once. */
 static void draw_sum(int kind, float *s, float *x, float *y)
 {
@@ -347,6 +364,7 @@ Suite *kernels_suite(void)
     tcase_add_loop_test(tests, unary_backward_matches_reference, 0, FUNCTIONS);
     tcase_add_test(tests, relu_backward_of_odd_gradients);
     tcase_add_test(tests, unary_within_2_or_3_ulp);
+    tcase_add_test(tests, small_sines_of_large_angles);
     tcase_add_test(tests, multiply_add_rounds_once);
     tcase_add_loop_test(tests, binary_matches_reference, K_ADD, K_MIN + 1);
     tcase_add_loop_test(tests, binary_backward_matches_reference, K_ADD, K_MIN + 1);
