@@ -390,6 +390,30 @@ START_TEST(files_of_merges_may_differ_in_line_ends)
 }
 END_TEST
 
+/* As in SmolLM's files. */
+START_TEST(the_end_of_a_text_can_be_token_0)
+{
+    void *owner = ag_alloc(1, 1);
+    KaeruVocab *bpe = kaeru_vocab_bpe(KAERU_BPE, "a", 1, 257);
+    expect_done(kaeru_vocab_save(bpe, in_folder("v"), in_folder("m")));
+    ag_free(bpe);
+    size_t n;
+    static const char begin[] = "{\"!\":0", end[] = ":256}";
+    const char *vocab = read_good(owner, in_folder("v"), &n) + strlen(begin), *last = strstr(vocab, end);
+    char changed[8000];
+    n = (size_t)snprintf(changed, sizeof changed, "{\"!\":256%.*s:0}", (int)(last - vocab), vocab);
+    folder_write("v", changed, n);
+    bpe = open_good(in_folder("v"), in_folder("m"));
+    ck_assert_int_eq(kaeru_vocab_special(bpe, KAERU_END), 0);
+    expect_done(kaeru_vocab_save(bpe, in_folder("w"), in_folder("m")));
+    ag_free(bpe);
+    bpe = open_good(in_folder("w"), in_folder("m"));
+    ck_assert_int_eq(kaeru_vocab_special(bpe, KAERU_END), 0);
+    ag_free(bpe);
+    ag_free(owner);
+}
+END_TEST
+
 /* Words of bytes from 'A' on. Each pair of neighbors is a merge, so that the number of merges is a power of two. */
 START_TEST(a_vocabulary_of_1024_merges_encodes)
 {
@@ -492,6 +516,7 @@ Suite *bpe_suite(void)
     tcase_add_test(t, a_vocabulary_has_the_requested_size);
     tcase_add_test(t, training_reads_only_the_given_bytes);
     tcase_add_test(t, a_saved_vocabulary_loads_unchanged);
+    tcase_add_test(t, the_end_of_a_text_can_be_token_0);
     tcase_add_test(t, files_of_merges_may_differ_in_line_ends);
     tcase_add_test(t, a_vocabulary_of_1024_merges_encodes);
     tcase_add_loop_test(t, each_failing_call_is_reported, 0, 2);

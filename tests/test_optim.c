@@ -417,6 +417,9 @@ START_TEST(averages_of_weights)
     ck_assert_int_eq(tensor_int_data(norm->num_batches_tracked)[0], 9);
     EXPECT_USAGE_ERROR("the average has 2 tensors and the module 7", nn_ema_update(l, net, 0.5));
     EXPECT_USAGE_ERROR("decay is 1.5", nn_ema_update(average, net, 1.5));
+    Linear *wide = nn_linear_new(2, 1);
+    EXPECT_USAGE_ERROR("in nn_ema_update called at", nn_ema_update(l, wide, 0.5));
+    ag_free(wide);
     ag_free(average);
     ag_free(net);
 }
