@@ -147,7 +147,7 @@ static size_t part_of(size_t n)
     ssize_t __wrap_##name(int fd, void *out, size_t n, off_t offset);                                       \
     ssize_t __wrap_##name(int fd, void *out, size_t n, off_t offset)                                        \
     {                                                                                                       \
-        return fails(function, EIO) ? -1 : __real_##name(fd, out, part_of(n), offset);                               \
+        return fails(function, EIO) ? -1 : __real_##name(fd, out, part_of(n), offset);                      \
     }
 BOTH(WRAP_PREAD, pread)
 

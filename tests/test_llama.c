@@ -17,6 +17,7 @@
 #include "models.h"
 #include "train.h"
 #include "suites.h"
+#include "system.h"
 #include "usage_error.h"
 
 #define FOLDER TEST_FIXTURES "/llama/"
@@ -323,7 +324,7 @@ END_TEST
 START_TEST(a_lack_of_memory_is_told)
 {
     expect_done(memory_may_hold("m", 0));
-    if (access("/proc/meminfo", R_OK) != 0) return;
+    if (system_free_memory() < 0) return;                               /* not known here */
     expect_refused(memory_may_hold("m", 1e15), "m: needs about 1000000.0 GB of memory, but only ");
 }
 END_TEST

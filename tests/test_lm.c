@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "faults.h"
+#include "file.h"
 #include "folder.h"
 #include "io_faults.h"
 #include "kaeru/lm.h"
@@ -155,6 +156,16 @@ static void check_token_file(const char *text, const KaeruVocab *t)
     ck_assert(!lm_is_token_file(in_folder("missing")));
     int32_t *ids = kaeru_vocab_encode(t, text, n, KAERU_WITH_SPECIAL, &count);
     ck_assert_int_eq(written, (int64_t)count);
+    size_t size;
+    char *bytes = file_read(NULL, in_folder("tokens"), SIZE_MAX, &size);
+    ck_assert_msg(bytes != NULL, "%s", ag_error());
+    const size_t width = (size - 40) / count;                           /* without the head and the number */
+    for (size_t i = 0; i < count; i++) {
+        uint32_t id = 0;
+        memcpy(&id, bytes + 32 + i * width, width);
+        ck_assert_msg(id == (uint32_t)ids[i], "id %d is %d, expected %d", (int)i, (int)id, (int)ids[i]);
+    }
+    ag_free(bytes);
     LmData *d = opened("tokens", t);
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN) + lm_data_tokens(d, LM_HELD_OUT), written);
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN), written * 9 / 10);
@@ -186,19 +197,24 @@ START_TEST(token_files_have_the_ids_of_the_text)
 }
 END_TEST
 
-/* Wherever the first piece ends: at every place of some lines. For Llama 3, a line break can belong to what is before it; for
- * GPT-2, the last white space before a word is apart from the rest. */
+/* Wherever the first piece ends: at every place of some lines. For Llama 3 and Qwen, a line break can belong to what is before
+ * it. For GPT-2, the last white space before a word is apart from the rest, but not before a token such as <|end|>, and for
+ * SmolLM not before a digit. */
 START_TEST(pieces_end_between_the_parts_of_a_text)
 {
-    static const char lines[] = "a.\nAb c\n\nc, {d} [e]  \n F?\n\n\nIt's 12\t\nx\xE3\x80\x80\ny\xE3\x80\x82\n\xE8\x9B\x99 ";
-    static const char *const files[] = { TEST_FIXTURES "/tokenizers/llama3.json", TEST_FIXTURES "/tokenizers/gpt2.json" };
+    static const char lines[] = "a.\nAb c\n\nc, {d} [e]  \n F?\n\n\nIt's 12\t\nx\xE3\x80\x80\ny\xE3\x80\x82\n\xE8\x9B\x99 "
+                                "e  5\n 6  <|end|>\n <|end|> f  think <think> g\nthink ";
+    static const char *const files[] = { "gpt2", "llama3", "qwen2", "smollm" };
+    char path[200];
+    snprintf(path, sizeof path, TEST_FIXTURES "/tokenizers/%s.json", files[_i]);
     enum { SIZE = 1 << 20, LINES = sizeof lines - 1 };
-    KaeruVocab *v = kaeru_vocab_open(KAERU_BPE, files[_i], NULL);
+    KaeruVocab *v = kaeru_vocab_open(KAERU_BPE, path, NULL);
     ck_assert_msg(v != NULL, "%s", ag_error());
     char *text = malloc(SIZE + 2 * LINES + 1);
     memset(text, 'a', SIZE);
     for (int i = 0; i < SIZE; i += 8) text[i] = ' ';
     for (int before = 0; before < LINES; before++) {
+        if (!strchr(" \n\t", lines[before])) continue;                  /* no rule ends a piece before the next one of these */
         strcpy(text + SIZE - before, lines);
         strcpy(text + SIZE - before + LINES, lines);
         check_token_file(text, v);
@@ -894,7 +910,7 @@ Suite *lm_suite(void)
     tcase_add_test(words, different_vocabularies_have_different_fingerprints);
     tcase_add_test(words, windows_are_parts_of_the_text);
     tcase_add_test(words, token_files_have_the_ids_of_the_text);
-    tcase_add_loop_test(words, pieces_end_between_the_parts_of_a_text, 0, 2);
+    tcase_add_loop_test(words, pieces_end_between_the_parts_of_a_text, 0, 4);
     tcase_add_test(words, the_end_of_a_text_is_not_cut_off);
     tcase_add_test(words, large_vocabularies_have_ids_of_four_bytes);
     tcase_add_test(words, a_text_and_its_token_file_give_the_same_data);

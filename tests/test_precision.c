@@ -206,7 +206,7 @@ static void with_each_isa(void (*check)(int arg), int arg)
 
 /* ---- frozen weights in bfloat16 alone ------------------------------------------------------------------------------ */
 
-/* Several parts of the rows, and panels for several threads; the last of each is not whole. */
+/* Several blocks along the sums, and panels for several threads; the last of each is not whole. */
 enum { FROZEN_IN = 302, FROZEN_OUT = 549 };
 
 /* The result, the gradients of x and the loss of a head, by a weight that is packed or rounded reals. */

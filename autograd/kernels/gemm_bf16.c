@@ -51,8 +51,9 @@ static const uint32_t *stored_part(const KGemm *s, int64_t j, int64_t p)
     return s->packed_b + j * stored_rows(s) / 2 + p / 2 * K_PANEL;
 }
 
-/* Packs K_PANEL rows from p on and so many columns from j on if B is not transposed. Then a panel of B has pairs of columns.
- * Two rows of a pair are 64 bits. They become two pairs of rows when the middle two numbers change places (little-endian). */
+/* Packs K_PANEL rows from p on, a multiple of K_PANEL, and so many columns from j on if B is not transposed. A stored item has
+ * two columns of one row. Two items of neighboring rows (64 bits) become two items of one column each: the two numbers in the
+ * middle change places (little-endian). */
 INLINE void turn_part(uint32_t to[K_PANEL / 2][K_PANEL], const KGemm *s, int64_t j, int64_t p, int columns)
 {
     const uint32_t *from = s->packed_b + p * (bf16_whole_blocks(s->ldb) / 2) + j / 2 * K_PANEL;

@@ -145,7 +145,7 @@ static void pack_a(Packed *to, const KGemm *s, const float *a, int64_t m, int64_
     pack_tiles(to, a, s->lda, m, k, !s->ta, s->ta);
 }
 
-/* The same for op(B) if k_pack_b has packed B, which is not transposed. */
+/* Packs n columns and k rows of a B that is not transposed and that k_pack_b has packed. */
 static void turn_panels(Packed *to, const KGemm *s, int64_t j, int64_t p, int64_t n, int64_t k)
 {
     for (int64_t end = j + n; j < end; j += SIDE)

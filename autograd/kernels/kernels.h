@@ -98,9 +98,9 @@ typedef struct {
     real *pre;
 } KGemm;
 /* Packs B, (n, k) with rows ldb apart, for many products with packed_b: rounded to bfloat16, half of its size. Products with
- * B transposed are faster; in the others, the product's ldb is k. `to` holds k_packed_items(n, k) items: panels of K_PANEL
- * rows of B, filled up with zeros. A panel has K_PANEL items for each two columns of B. The lower half of an item is a number
- * of the first column, its upper half one of the second. */
+ * B transposed are faster. In the others, the product's k is this n, and its ldb is this k. `to` holds k_packed_items(n, k)
+ * items: panels of K_PANEL rows of B, filled up with zeros. A panel has K_PANEL items for each two columns of B. The lower half
+ * of an item is a number of the first column, its upper half one of the second. */
 enum { K_PANEL = 16 };
 static inline int64_t bf16_whole_blocks(int64_t k)
 {

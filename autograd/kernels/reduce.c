@@ -12,7 +12,7 @@ enum {
     LONG_ROW = 65536,           /* threads share rows of this length or more */
     PARTIALS = 256,             /* chunks of a row at most */
     STRIP = 256,                /* columns at most */
-    LEAST_STRIP = W == 16 ? 128 : 64,       /* fewer take longer for each column: they are no whole VECS vectors */
+    LEAST_STRIP = W == 16 ? 128 : 64,       /* fewer take longer for each column: they do not fill VECS vectors */
     BLOCK_ROWS = 64,
     CHUNKS = 32,                /* chunks of rows at most */
     VECS = 8                    /* vectors of columns whose sums are in registers */

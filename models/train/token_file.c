@@ -88,15 +88,17 @@ static bool is_visible(const char *text, size_t n, size_t at)
 }
 
 /* The size of a text's first piece. It ends where the ids of the pieces are the same as those of the whole text: for
- * characters, before any character; else before the space in front of a word, or after a single line break behind a word. All
- * rules for byte pairs begin a new part there. Before a line break they do not: for Llama 3, ".\n" is one part. */
+ * characters, before any character; else before a single space or after a single line break, between two characters that are
+ * no white space. All rules for byte pairs begin a new part there. They differ in longer white space, and for Llama 3, ".\n"
+ * is one part. */
 static size_t first_piece(const KaeruVocab *v, const char *text, size_t n)
 {
     size_t end = PIECE;
     if (kaeru_vocab_kind(v) == KAERU_CHARS) {
         while (end < n && utf8_continues(text[end])) end++;
     } else {
-        while (end + 1 < n && !(text[end] == ' ' && is_visible(text, n, end + 1)) &&
+        while (end + 1 < n &&
+               !(text[end] == ' ' && is_visible(text, n, end - 1) && is_visible(text, n, end + 1)) &&
                !(text[end - 1] == '\n' && is_visible(text, n, end - 2) && is_visible(text, n, end)))
             end++;
     }
