@@ -186,8 +186,10 @@ static void prefetch_part(Tile *t, const Block *next, int64_t call)
     const int64_t lines = (next->floats + LINE - 1) / LINE, rows = t->k / 4;
     t->ahead = t->b;
     t->ahead_step = 0;
-    if (lines > 0 && call / lines * rows < next->rows) {
-        t->ahead = next->from + call / lines * rows * next->ld + call % lines * LINE;
+    if (lines == 0) return;
+    const int64_t row = call / lines * rows;
+    if (row < next->rows) {
+        t->ahead = next->from + row * next->ld + call % lines * LINE;
         t->ahead_step = next->ld;
     }
 }

@@ -165,11 +165,8 @@ static const Packed *block_of_b(Packed *room, const KGemm *s, const float *b, in
         return stored_part(s, j, p);
     }
     *rows = padded(k);
-    if (s->packed_b) {
-        turn_panels(room, s, j, p, n, k);
-        return room;
-    }
-    pack_tiles(room, b + (s->tb ? j * s->ldb + p : p * s->ldb + j), s->ldb, n, k, s->tb, s->tb);
+    if (s->packed_b) turn_panels(room, s, j, p, n, k);
+    else pack_tiles(room, b + (s->tb ? j * s->ldb + p : p * s->ldb + j), s->ldb, n, k, s->tb, s->tb);
     return room;
 }
 

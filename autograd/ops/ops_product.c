@@ -258,7 +258,7 @@ void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, co
                       .ldb = s->in, .ldc = s->in, .batch = 1 };
     if (dweight.data) k_gemm(&product, dweight.data, dy, x);
     product = (KGemm){ .bf16 = s->bf16, .add = dx.add, .m = s->rows, .n = s->in, .k = s->out, .lda = s->out, .ldb = s->in,
-                       .ldc = s->in, .batch = 1, .packed_b = weight ? NULL : s->packed_weight };
+                       .ldc = s->in, .batch = 1, .packed_b = s->packed_weight };
     if (dx.data) k_gemm(&product, dx.data, dy, weight);
 }
 
