@@ -109,6 +109,31 @@ START_TEST(gpt2s_files_cannot_hold_other_vocabularies)
 }
 END_TEST
 
+/* Nor can they hold these two rules, which give other ids. */
+START_TEST(gpt2s_files_cannot_hold_other_rules)
+{
+    static const char *const rules[][2] = { { "\"model\": {", "" },
+                                            { "{", "\"normalizer\": {\"type\": \"NFC\"}, " },
+                                            { "\"model\": {", "\"ignore_merges\": true, " } };
+    char good[8192] = { 0 };
+    FILE *f = fopen(TEST_BAD_FILES "/good_tokenizer.json", "rb");
+    ck_assert_uint_lt(fread(good, 1, sizeof good, f), sizeof good);
+    fclose(f);
+    for (int i = 0; i < 3; i++) {
+        char text[9000];
+        const char *place = strstr(good, rules[i][0]) + strlen(rules[i][0]);
+        int size = snprintf(text, sizeof text, "%.*s%s%s", (int)(place - good), good, rules[i][1], place);
+        folder_write("tokenizer", text, (size_t)size);
+        KaeruVocab *b = kaeru_vocab_open(KAERU_BPE, in_folder("tokenizer"), NULL);
+        ck_assert_msg(b != NULL, "%s", ag_error());
+        bool saved = kaeru_vocab_save(b, in_folder("v"), in_folder("m"));
+        if (i == 0) expect_done(saved);
+        else expect_refused(saved, "/v: expected a vocabulary by the rules of GPT-2 only");
+        ag_free(b);
+    }
+}
+END_TEST
+
 static void try_open(void)
 {
     ag_free(kaeru_vocab_open(KAERU_BPE, FILES "llama3.json", NULL));
@@ -139,6 +164,7 @@ Suite *bpe_json_suite(void)
     tcase_add_test(t, special_tokens_can_be_text);
     tcase_add_test(t, added_tokens_are_decoded_as_their_text);
     tcase_add_test(t, gpt2s_files_cannot_hold_other_vocabularies);
+    tcase_add_test(t, gpt2s_files_cannot_hold_other_rules);
     suite_add_tcase(suite, t);
     TCase *failures = tcase_create("failures");
     tcase_set_timeout(failures, 600);

@@ -655,6 +655,13 @@ START_TEST(a_run_stops_between_evaluations)
         ck_assert_int_eq(run.step, step);
         ck_assert_int_eq(run.stopped, step < 7);
     }
+    /* The settings had the sum and the loss of the calls before; a new run does not begin with them. */
+    ck_assert_str_eq(nn_settings_get(run.settings, "train.loss_sum"), "0");
+    ck_assert_str_eq(nn_settings_get(run.settings, "train.loss_since"), "7");
+    ck_assert_str_ne(nn_settings_get(run.settings, "train.best_loss"), "none");
+    expect_done(lm_train(&run, false));
+    ck_assert_str_eq(nn_settings_get(run.settings, "train.loss_since"), "0");
+    ck_assert_str_eq(nn_settings_get(run.settings, "train.best_loss"), "none");
     ag_free(run.settings);
     ag_free(run.model);
     ag_free(d);

@@ -1,9 +1,9 @@
 /* lm_train.c: the training loop of a language model, which can be stopped at any moment and resumed.
  *
  * A checkpoint contains everything that the next step depends on: the weights, the optimizer's state and number of steps,
- * the state of the random generator (for windows and dropout), and the lowest held-out loss so far. The mean training loss
- * starts from zero at each checkpoint, so it need not be saved. If parameters are frozen, as with adapters, the checkpoint has
- * their hash instead of their values. */
+ * the state of the random generator (for windows and dropout), the lowest held-out loss so far, and the sum of the training
+ * losses since the last evaluation. If parameters are frozen, as with adapters, the checkpoint has their hash instead of their
+ * values. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -73,6 +73,7 @@ static bool take_step(const Run *r)
 /* The settings of a checkpoint. A run that was stopped between evaluations resumes with the sum of losses since the last. */
 static const char best_key[] = "train.best_loss", sum_key[] = "train.loss_sum", since_key[] = "train.loss_since";
 static const char base_key[] = "train.base";
+static const char no_best[] = "none";           /* before the first evaluation */
 
 static void hash_frozen(Run *r)
 {
@@ -95,11 +96,24 @@ static bool save_model(const Run *r, const char *path, Optimizer *o)
                     : nn_checkpoint_save(path, t->model, o, t->settings);
 }
 
+/* Sets the run's own settings. Those of an earlier call with the same settings must not stay. */
+static void note_progress(const Run *r)
+{
+    NnSettings *s = r->training->settings;
+    const double best = r->training->best_loss;
+    if (isfinite(best)) nn_settings_set(s, best_key, "%.17g", best);
+    else if (nn_settings_get(s, best_key)) nn_settings_set(s, best_key, "%s", no_best);
+    if (r->training->stopped || nn_settings_get(s, sum_key)) {
+        nn_settings_set(s, sum_key, "%.17g", r->sum);
+        nn_settings_set(s, since_key, "%" PRId64, r->since);
+    }
+}
+
 /* Only the last checkpoint has the optimizer's state, which resuming needs. */
 static bool save(const Run *r, bool is_best)
 {
     const LmTraining *t = r->training;
-    if (isfinite(t->best_loss)) nn_settings_set(t->settings, best_key, "%.17g", t->best_loss);
+    note_progress(r);
     bool writes = is_best && t->best && nn_parallel_is_first(r->parallel);
     bool same = writes && t->last && kaeru_text_is_same_file(t->last, t->best);
     bool good = !writes || (same ? ag_set_error("%s and %s are the same file, expected two", t->last, t->best)
@@ -131,7 +145,8 @@ static bool load(Run *r)
     const char *base = nn_settings_get(found, base_key);
     if (good && *r->base && base && strcmp(base, r->base) != 0)
         good = ag_set_error("%s: the model has other frozen weights than the one with which this run began", t->last);
-    if (good && nn_settings_get(found, best_key)) good = nn_settings_real(found, best_key, &t->best_loss);
+    const char *best = nn_settings_get(found, best_key);
+    if (good && best && strcmp(best, no_best) != 0) good = nn_settings_real(found, best_key, &t->best_loss);
     t->step = r->since = nn_optimizer_steps(r->optimizer);
     if (good && nn_settings_get(found, sum_key))
         good = nn_settings_real(found, sum_key, &r->sum) && nn_settings_int(found, since_key, &r->since);
@@ -145,8 +160,6 @@ static bool load(Run *r)
 static bool stop_training(const Run *r)
 {
     r->training->stopped = true;
-    nn_settings_set(r->training->settings, sum_key, "%.17g", r->sum);
-    nn_settings_set(r->training->settings, since_key, "%" PRId64, r->since);
     return save(r, false);
 }
 
