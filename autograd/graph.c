@@ -22,11 +22,14 @@ _Noreturn static void error_of_another_thread(AgSite at, const char *what, const
 }
 
 /* Stores y's operation and inputs if an input requires a gradient. ag_find_nan reports the inputs, so while it is on, they are
- * always stored. Memory is allocated before the counts change, so an error leaves the counts correct. */
-static Tensor *record(AgSite at, const Op *op, Tensor *y, Tensor *const *in, int n)
+ * always stored. Errors come before the counts change. */
+Tensor *op_record(AgSite at, const Op *op, Tensor *y, Tensor *const *in, int n)
 {
     bool requires_grad = false, recording = ag_recording();
-    for (int i = 0; recording && i < n; i++) requires_grad = requires_grad || (in[i] && in[i]->requires_grad);
+    for (int i = 0; recording && i < n; i++) {
+        requires_grad = requires_grad || (in[i] && in[i]->requires_grad);
+        if (in[i] && in[i]->op && in[i]->thread != thread_id()) error_of_another_thread(at, op->name, in[i]);
+    }
     if (!requires_grad && !observer[FIND_NAN]) return y;
     /* One allocation for inputs and versions, since this is part of every operation. */
     y->in = scope_alloc(at, op->name, (size_t)n * sizeof *in + (size_t)(n + 1) * sizeof *y->version);
@@ -46,7 +49,6 @@ static Tensor *record(AgSite at, const Op *op, Tensor *y, Tensor *const *in, int
     }
     for (int i = 0; i < n; i++) {
         if (!in[i] || !in[i]->op) continue;             /* leaves are never released */
-        if (in[i]->thread != thread_id()) error_of_another_thread(at, op->name, in[i]);
         in[i]->users++;
         if (reads_input(y, i)) in[i]->readers++;
     }
@@ -56,7 +58,7 @@ static Tensor *record(AgSite at, const Op *op, Tensor *y, Tensor *const *in, int
 
 Tensor *op_new_n(AgSite at, const Op *op, const AgShape *shape, Tensor *const *in, int n)
 {
-    return record(at, op, tensor_new(at, op->name, shape, AG_REAL), in, n);
+    return op_record(at, op, tensor_new(at, op->name, shape, AG_REAL), in, n);
 }
 
 Tensor *op_new(AgSite at, int op, const AgShape *shape, Tensor *a, Tensor *b, Tensor *c)
@@ -67,7 +69,7 @@ Tensor *op_new(AgSite at, int op, const AgShape *shape, Tensor *a, Tensor *b, Te
 
 Tensor *op_new_alias(AgSite at, int op, const AgShape *shape, Tensor *x)
 {
-    return record(at, &op_table[op], tensor_alias(at, op_table[op].name, shape, AG_REAL, x->buffer), &x, 1);
+    return op_record(at, &op_table[op], tensor_alias(at, op_table[op].name, shape, AG_REAL, x->buffer), &x, 1);
 }
 
 /* x gives its memory to y before anything is computed. So op_done(x) finds no memory, and the version that it would store for x

@@ -33,14 +33,16 @@ void ag_grad_at(AgSite at, Tensor *y, Tensor *const *in, int n, Tensor **out)
     if (n < 1) ag_usage_error(at, __func__, "n is %d, expected 1 or more", n);
     ag_check_pointer_at(at, __func__, "in", in);
     ag_check_pointer_at(at, __func__, "out", out);
+    for (int i = 0; i < n; i++) {
+        check_tensor(at, __func__, "an item of in", in[i], AG_REAL);
+        if (!in[i]->requires_grad) ag_usage_error(at, __func__, "item %d of in does not require a gradient", i);
+    }
     pass_begins(at, true);
     int count = n;
     for (Tensor *t = y; t; t = t->older) count += t->op ? 1 + t->n_in : 0;
     Aside *aside = scope_alloc(at, __func__, (size_t)count * sizeof *aside);
     count = 0;
     for (int i = 0; i < n; i++) {
-        check_tensor(at, __func__, "an item of in", in[i], AG_REAL);
-        if (!in[i]->requires_grad) ag_usage_error(at, __func__, "item %d of in does not require a gradient", i);
         aside[count++] = set_aside(at, in[i]);
         in[i]->retained = true;
     }

@@ -280,6 +280,8 @@ END_TEST
 
 /* ---- usage errors ------------------------------------------------------------------------------------------------ */
 
+static void failing_forward(const AgCustomCall *c) { (void)c, ag_neg(NULL); }
+
 START_TEST(usage_errors_are_reported)
 {
     AgScope s = ag_begin(AG_RECORD);
@@ -297,6 +299,8 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("cube: in is NULL, expected 1 inputs", ag_custom(&cube, AG_SCALAR, NULL, 1, NULL, 0));
     EXPECT_USAGE_ERROR("cube: args is NULL, expected 8 bytes", ag_custom(&cube, SHAPE(2), in, 1, NULL, 8));
     EXPECT_USAGE_ERROR("cube: negative size in shape (-2,)", ag_custom(&cube, SHAPE(-2), in, 1, NULL, 0));
+    const AgCustom failing = { "failing", failing_forward, cube_backward, AG_NEEDS_X(0), NULL, NULL };
+    EXPECT_USAGE_ERROR("neg: x is NULL", call(&failing, gone));     /* after this nothing waits for gone's value */
     ag_backward(ag_sum(gone));
     EXPECT_USAGE_ERROR("cube: the value of input 0 (neg made at", call(&cube, gone));
     ag_end(s);

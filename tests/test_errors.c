@@ -448,7 +448,7 @@ static void leave(const char *message)
     longjmp(escape, 1);
 }
 
-typedef struct { Tensor *y; AgScope scope; char message[2][1024]; } OtherThread;
+typedef struct { Tensor *y; AgScope scope; char message[3][1024]; } OtherThread;
 
 static void *uses_what_is_not_its_own(void *arg)
 {
@@ -459,6 +459,11 @@ static void *uses_what_is_not_its_own(void *arg)
     CATCH_USAGE_ERROR(ag_end(o->scope));
     strcpy(o->message[1], usage_message);
     ag_neg(ag_detach(o->y));
+    Tensor *own = ag_neg(tensor_set_requires_grad(tensor_ones(SHAPE(2)), true));
+    CATCH_USAGE_ERROR(ag_mul(own, o->y));           /* after this nothing waits for the value of own */
+    ag_backward(ag_sum(own));
+    CATCH_USAGE_ERROR(ag_sum(own));
+    strcpy(o->message[2], usage_message);
     ag_end(s);
     return NULL;
 }
@@ -473,6 +478,7 @@ START_TEST(graphs_and_scopes_belong_to_their_thread)
     ck_assert_int_eq(pthread_create(&thread, NULL, uses_what_is_not_its_own, &other), 0);
     pthread_join(thread, NULL);
     ck_assert_msg(strstr(other.message[0], "neg: the result of neg made at tests/test_errors.c:"), "%s", other.message[0]);
+    ck_assert_msg(strstr(other.message[2], "sum: the value of x (neg made at"), "%s", other.message[2]);
     ck_assert_msg(strstr(other.message[1], "ag_end: another thread began this scope"), "%s", other.message[1]);
     ag_end(s);
 }

@@ -313,6 +313,21 @@ START_TEST(a_loss_that_is_a_leaf_and_released_values)
 }
 END_TEST
 
+START_TEST(a_weight_in_bfloat16_shows_its_shape)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_name(ag_keep(tensor_from(SHAPE(1, 2), (ag_real[]){ 1, 2 })), "w");
+    ag_freeze_bf16(w);
+    ag_precision(AG_BF16);
+    char *text = explained(ag_sum(ag_linear(tensor_set_requires_grad(tensor_ones(SHAPE(1, 2)), true), w, NULL)));
+    ck_assert_ptr_nonnull(strstr(text, "= <(1, 2) in bfloat16>\n"));
+    free(text);
+    ag_precision(AG_FLOAT32);
+    ag_end(s);
+    ag_free(w);
+}
+END_TEST
+
 START_TEST(a_fused_operation_shows_no_value_before_its_activation)
 {
     AgScope s = ag_begin(AG_RECORD);
@@ -421,6 +436,7 @@ Suite *explain_suite(void)
     tcase_add_test(text, gradients_of_one_tensor_are_a_sum);
     tcase_add_test(text, it_changes_nothing);
     tcase_add_test(text, a_loss_that_is_a_leaf_and_released_values);
+    tcase_add_test(text, a_weight_in_bfloat16_shows_its_shape);
     tcase_add_test(text, a_fused_operation_shows_no_value_before_its_activation);
     tcase_add_test(text, usage_errors_are_reported);
     suite_add_tcase(suite, text);

@@ -599,6 +599,7 @@ START_TEST(ag_grad_leaves_all_else_alone)
     ck_assert(tensor_item(out[0]) == 100);
     EXPECT_USAGE_ERROR("item 1 of in does not require a gradient",
                        ag_grad(y, (Tensor *[]){ w, tensor_ones(AG_SCALAR) }, 2, out));
+    ck_assert(slope(w) == 106);
     ag_end(s);
 }
 END_TEST

@@ -236,7 +236,9 @@ static void write_summary(FILE *out, const Tensor *t, const void *values)
         squares += x * x;
     }
     fprintf(out, "<%s", shape_text(t->shape));
-    if (t->numel > 0) {
+    if (t->dtype == AG_PACKED) {
+        fputs(" in bfloat16", out);
+    } else if (t->numel > 0) {
         fputs(" from ", out);
         print_number(out, low);
         fputs(" to ", out);
@@ -250,7 +252,7 @@ static void write_summary(FILE *out, const Tensor *t, const void *values)
 void trace_values(FILE *out, const Tensor *t, const void *values, int64_t max_items)
 {
     if (!values) fputs("(released)", out);
-    else if (t->numel > 0 && t->numel <= max_items) write_all(out, t, values);
+    else if (t->dtype != AG_PACKED && t->numel > 0 && t->numel <= max_items) write_all(out, t, values);
     else write_summary(out, t, values);
 }
 

@@ -41,14 +41,12 @@ Tensor *ag_custom_at(AgSite at, const AgCustom *op, AgShape shape, Tensor *const
     c->custom = op;
     c->args = ag_scratch_at(at, size, 1);
     if (size) memcpy(c->args, args, size);
-    Tensor *y = op_new_n(at, &c->op, &shape, in, n);
-    y->args = c;
+    Tensor *y = tensor_new(at, op->name, &shape, AG_REAL);
     k_fill(y->numel, reals(y), 0);
-    const Op *recorded = y->op;
-    y->op = NULL;                           /* forward may write y, as if it were a leaf */
     const AgScope scope = innermost_scope();
     op->forward(&(AgCustomCall){ in, n, y, c->args, NULL, NULL });
     if (innermost_scope().serial != scope.serial) ag_usage_error(at, op->name, "forward ended a scope, or left one open");
-    y->op = recorded;
+    op_record(at, &c->op, y, in, n);        /* not earlier: forward may write y, as a leaf, and end with an error */
+    y->args = c;
     return op_done(y);
 }
