@@ -186,7 +186,7 @@ START_TEST(each_file_is_refused_with_its_message)
         *end = '\0';
         check_line(text);
     }
-    ck_assert_uint_ge(count, 328);
+    ck_assert_uint_ge(count, 340);
     ag_free(owner);
 }
 END_TEST

@@ -109,17 +109,20 @@ START_TEST(gpt2s_files_cannot_hold_other_vocabularies)
 }
 END_TEST
 
-/* Nor can they hold these two rules, which give other ids. */
+/* Nor can they hold these three rules, which give other ids. */
 START_TEST(gpt2s_files_cannot_hold_other_rules)
 {
     static const char *const rules[][2] = { { "\"model\": {", "" },
                                             { "{", "\"normalizer\": {\"type\": \"NFC\"}, " },
-                                            { "\"model\": {", "\"ignore_merges\": true, " } };
+                                            { "\"model\": {", "\"ignore_merges\": true, " },
+                                            { "\"pre_tokenizer\": ", "{\"type\": \"Sequence\", \"pretokenizers\": ["
+                                              "{\"type\": \"Digits\", \"individual_digits\": true}, "
+                                              "{\"type\": \"ByteLevel\"}]}, \"unused\": " } };
     char good[8192] = { 0 };
     FILE *f = fopen(TEST_BAD_FILES "/good_tokenizer.json", "rb");
     ck_assert_uint_lt(fread(good, 1, sizeof good, f), sizeof good);
     fclose(f);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         char text[9000];
         const char *place = strstr(good, rules[i][0]) + strlen(rules[i][0]);
         int size = snprintf(text, sizeof text, "%.*s%s%s", (int)(place - good), good, rules[i][1], place);

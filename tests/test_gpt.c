@@ -260,6 +260,12 @@ START_TEST(written_files_equal_those_that_were_read)
     check_same_parameters(m, again);
     ck_assert(again->options.eps == 1e-4 && again->options.dropout == 0.1 && again->options.context == 11);
 
+    const Json *config = json_read(m, in_folder("c"), 1 << 20);         /* what this library writes and does not read */
+    double embedding = 0, attention = 0;
+    ck_assert(json_is(json_get(config, "architectures")->as.item, "GPT2LMHeadModel"));
+    ck_assert(json_real(json_get(config, "embd_pdrop"), &embedding) && embedding == 0.1);
+    ck_assert(json_real(json_get(config, "attn_pdrop"), &attention) && attention == 0.1);
+
     NnTensorFile *theirs = st_open(WEIGHTS, false), *ours = st_open(in_folder("w"), false);
     AgScope s = ag_begin(AG_NO_GRAD);
     ck_assert_uint_eq(ours->n_tensors, 2 * 12 + 4);

@@ -227,6 +227,24 @@ START_TEST(sizes_give_the_number_of_parameters)
 }
 END_TEST
 
+START_TEST(dropout_acts_only_in_training)
+{
+    LlamaOptions o = small();
+    o.dropout = 0.5;
+    Llama *m = llama_new(o);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *ids = tensor_randint(SHAPE(2, 12), 0, 13);
+    for (int training = 1; training >= 0; training--) {
+        nn_set_training(m, training);
+        Tensor *a = llama_forward(m, ids), *b = llama_forward(m, ids);
+        int different = memcmp(tensor_data(a), tensor_data(b), 2 * 12 * 13 * sizeof(ag_real)) != 0;
+        ck_assert_int_eq(different, training);
+    }
+    ag_end(s);
+    ag_free(m);
+}
+END_TEST
+
 START_TEST(wrong_sizes_are_refused)
 {
     static const struct { size_t offset; int64_t value; const char *message; } cases[] = {
@@ -254,7 +272,7 @@ START_TEST(wrong_calls_are_usage_errors)
     NnCache *cache = lm_cache_new(m), *other = nn_cache_new(3, 12);
     Tensor *ids = tensor_ints(SHAPE(1, 13), NULL), *one = tensor_ints(SHAPE(1, 1), NULL);
     Linear *linear = nn_linear_new(2, 2);
-    EXPECT_USAGE_ERROR("13 ids after 0 in the cache exceed the context of 12", llama_forward(m, ids));
+    EXPECT_USAGE_ERROR("llama_forward: 13 ids after 0 in the cache exceed the context of 12", llama_forward(m, ids));
     EXPECT_USAGE_ERROR("ids (13,), expected (B,T)", llama_forward(m, ag_reshape(ids, SHAPE(13))));
     EXPECT_USAGE_ERROR("a cache for 3 layers, expected one for the model's 2", lm_next(m, one, other));
     EXPECT_USAGE_ERROR("the module is NULL", llama_forward(none, one));
@@ -329,11 +347,12 @@ START_TEST(a_lack_of_memory_is_told)
 }
 END_TEST
 
-/* All four ids that end a text are in use. */
+/* All four ids that end a text are in use. 0 is an id. */
 START_TEST(four_ends_are_written)
 {
     LlamaOptions o = small();
-    for (int i = 0; i < LLAMA_ENDS; i++) o.end[i] = i + 3;
+    o.begin = 0;
+    for (int i = 0; i < LLAMA_ENDS; i++) o.end[i] = i;
     o.rope_factor = 2;
     Llama *m = llama_new(o);
     expect_done(llama_write(m, in_folder("")));
@@ -344,18 +363,36 @@ START_TEST(four_ends_are_written)
 }
 END_TEST
 
-/* The default of a Qwen3 is 128; of the others, the width divided by the heads. */
-START_TEST(the_width_of_a_head_can_be_missing)
+/* Without torch_dtype, `transformers` opens the weights in float32. */
+START_TEST(a_config_tells_bfloat16)
+{
+    for (int i = 0; i < 4; i++) {
+        LlamaOptions o = small();
+        o.tied = i & 1;
+        Llama *m = llama_new(o);
+        const bool bf16 = i & 2;
+        expect_done(bf16 ? llama_write_bf16(m, in_folder("")) : llama_write(m, in_folder("")));
+        const Json *type = json_get(json_read(m, in_folder("config.json"), 1 << 20), "torch_dtype");
+        ck_assert(bf16 ? json_is(type, "bfloat16") : !type);
+        ag_free(m);
+    }
+}
+END_TEST
+
+/* The default width of a head of a Qwen3 is 128; of the others, the width divided by the heads. */
+START_TEST(settings_can_be_missing)
 {
     for (int i = 0; i < 2; i++) {
         char text[400];
         snprintf(text, sizeof text, "{\"model_type\": \"%s\", \"num_hidden_layers\": 1, \"num_attention_heads\": 4, "
-                 "\"hidden_size\": 24, \"intermediate_size\": 5, \"vocab_size\": 7}", i ? "qwen3" : "llama");
+                 "\"hidden_size\": 24, \"intermediate_size\": 5, \"vocab_size\": 7, \"layer_types\": null, "
+                 "\"eos_token_id\": null}", i ? "qwen3" : "llama");
         folder_write("config.json", text, strlen(text));
         Config c;
         LlamaOptions o;
         expect_done(config_open(&c, in_folder("config.json")) && llama_read_config(&c, &o));
         ck_assert_int_eq(o.head_width, i ? 128 : 6);
+        ck_assert(o.kv_heads == 4 && o.context == 2048 && o.eps == 1e-6 && o.rope_base == 10000 && !o.tied && o.end[0] == -1);
         ag_free(c.owner);
     }
 }
@@ -531,7 +568,8 @@ START_TEST(an_example_without_targets_does_not_end_the_evaluation)
 }
 END_TEST
 
-/* Room is made for 64 examples first. The address sanitizer sees if there is none for the end of the last one. */
+/* Room is made for 64 examples first. The address sanitizer sees if there is none for the end of the last one. The tokens
+ * before and after a text can have the id 0. */
 START_TEST(any_number_of_pairs_is_read)
 {
     static const char line[] = "{\"text\": \"\\u0001\"}\n";
@@ -542,7 +580,7 @@ START_TEST(any_number_of_pairs_is_read)
     for (int n = MOST - 2; n <= MOST; n++) {
         void *owner = ag_alloc(1, 1);
         Examples examples = { NULL, NULL, 0 };
-        expect_done(examples_read(owner, "pairs", text, (size_t)n * SIZE, t, 4, 5, &examples));
+        expect_done(examples_read(owner, "pairs", text, (size_t)n * SIZE, t, 0, 0, &examples));
         ck_assert_int_eq(examples.n, n);
         for (int i = 0; i <= n; i++) ck_assert_int_eq(examples.example[i].start, 3 * i);
         ag_free(owner);
@@ -585,6 +623,13 @@ START_TEST(wrong_pairs_are_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_refused(pairs_of(t, cases[i][0]) != NULL, cases[i][1]);
     expect_refused(lm_data_open_pairs(in_folder("none"), t, -1, -1) != NULL, "none: cannot be opened");
     EXPECT_USAGE_ERROR("tokens 100000 and -1 of a vocabulary of", lm_data_open_pairs(in_folder("none"), t, 100000, -1));
+    EXPECT_USAGE_ERROR("tokens -1 and 100000 of a vocabulary of", lm_data_open_pairs(in_folder("none"), t, -1, 100000));
+    static const char *const unknown[] = { "{\"prompt\": \"az\", \"completion\": \"b\"}",
+                                           "{\"prompt\": \"b\", \"completion\": \"az\"}" };
+    KaeruVocab *letters = kaeru_vocab_chars("abcdef", 6);
+    for (int i = 0; i < 2; i++)
+        expect_refused(pairs_of(letters, unknown[i]) != NULL, "pairs.jsonl, line 1: \"z\" (U+007A) at line 1, column 2");
+    ag_free(letters);
     ag_free(t);
 }
 END_TEST
@@ -602,13 +647,15 @@ Suite *llama_suite(void)
     tcase_add_loop_test(t, logits_with_a_cache_have_the_same_bits, 0, MODELS);
     tcase_add_loop_test(t, greedy_text_agrees, 0, MODELS);
     tcase_add_test(t, sizes_give_the_number_of_parameters);
+    tcase_add_test(t, dropout_acts_only_in_training);
     tcase_add_test(t, wrong_sizes_are_refused);
     tcase_add_test(t, wrong_calls_are_usage_errors);
     tcase_add_loop_test(t, what_is_written_opens_again, 0, MODELS);
     tcase_add_test(t, opening_needs_no_memory_beside_the_model);
     tcase_add_test(t, a_lack_of_memory_is_told);
     tcase_add_test(t, four_ends_are_written);
-    tcase_add_test(t, the_width_of_a_head_can_be_missing);
+    tcase_add_test(t, a_config_tells_bfloat16);
+    tcase_add_test(t, settings_can_be_missing);
     tcase_add_test(t, one_of_two_rope_objects_counts);
     tcase_add_test(t, wrong_ropes_are_refused);
     tcase_add_loop_test(t, checkpoints_load, 0, MODELS);

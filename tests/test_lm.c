@@ -57,6 +57,23 @@ START_TEST(saved_vocabularies_load_unchanged)
 }
 END_TEST
 
+/* The tokenizer.json of Llama 3 has 17 MB. */
+START_TEST(a_file_of_20_MB_is_read)
+{
+    static const char begin[] = "{\"a\": 0";
+    enum { SIZE = 20000000 };
+    char *json = ag_alloc(SIZE, 1);
+    memset(json, ' ', SIZE);
+    memcpy(json, begin, strlen(begin));
+    json[SIZE - 1] = '}';
+    folder_write("vocab", json, SIZE);
+    KaeruVocab *v = kaeru_vocab_open(KAERU_CHARS, in_folder("vocab"), NULL);
+    ck_assert_msg(v != NULL, "%s", ag_error());
+    ag_free(v);
+    ag_free(json);
+}
+END_TEST
+
 START_TEST(different_vocabularies_have_different_fingerprints)
 {
     const char *texts[] = { "abc", "abd", "ab", "abcd", "" };
@@ -78,6 +95,12 @@ static LmData *opened(const char *name, const KaeruVocab *t)
     LmData *d = lm_data_open(in_folder(name), t);
     ck_assert_msg(d != NULL, "%s", ag_error());
     return d;
+}
+
+static void expect_open_refused(const char *name, const KaeruVocab *t, const char *part)
+{
+    LmData *d = lm_data_open(in_folder(name), t);
+    expect_refused(d != NULL, part);
 }
 
 /* 30 characters of one to four bytes each. */
@@ -253,6 +276,12 @@ START_TEST(large_vocabularies_have_ids_of_four_bytes)
     struct stat status;
     ck_assert_int_eq(stat(in_folder("tokens"), &status), 0);
     ck_assert_int_eq(status.st_size, 32 + 4 * CODES + 8);
+    /* Ids are read 1024 at a time. One of a later part is too large, or negative as an int32_t. */
+    char *bytes = file_read(NULL, in_folder("tokens"), SIZE_MAX, &(size_t){ 0 });
+    bytes[32 + 4 * 2000 + 3] = (char)0x80;
+    folder_write("tokens", bytes, (size_t)status.st_size);
+    expect_open_refused("tokens", t, "token 2000 has id 2147485648, expected ids below 70000");
+    ag_free(bytes);
     ag_free(t);
     free(text);
 }
@@ -283,12 +312,6 @@ START_TEST(a_text_and_its_token_file_give_the_same_data)
     free(text);
 }
 END_TEST
-
-static void expect_open_refused(const char *name, const KaeruVocab *t, const char *part)
-{
-    LmData *d = lm_data_open(in_folder(name), t);
-    expect_refused(d != NULL, part);
-}
 
 START_TEST(broken_token_files_are_refused)
 {
@@ -336,6 +359,9 @@ START_TEST(texts_that_do_not_fit_are_refused)
     KaeruVocab *t = characters("abcdefgh");
     folder_write("latin", "ab\xE9", 3);
     expect_open_refused("latin", t, "latin: line 1, column 3, byte 2: expected UTF-8, found byte 0xE9");
+    KaeruVocab *bytes = pairs("ab", 257);                       /* it has all bytes, but a text is UTF-8 */
+    expect_open_refused("latin", bytes, "latin: line 1, column 3, byte 2: expected UTF-8, found byte 0xE9");
+    ag_free(bytes);
     KaeruVocab *lines = characters("ab\n");
     folder_write("other", "abba\nabba\nabz", 13);
     expect_open_refused("other", lines, "other: \"z\" (U+007A) at line 3, column 3, byte 12 is not in the vocabulary");
@@ -778,6 +804,7 @@ START_TEST(options_are_checked)
         { "train.beta1", "1", "train.beta1 is 1, expected a number from 0 to below 1" },
         { "train.lr", "nan", "expected a number" },
         { "train.clip", "-0.5", "train.clip is -0.5" },
+        { "train.evaluate_every", "0", "train.evaluate_every is 0, expected a whole number from 1 to" },
     };
     LmOptions before = lm_defaults();                                   /* differs in settings before and after each case */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -914,6 +941,7 @@ Suite *lm_suite(void)
     TCase *words = tcase_create("data");
     tcase_add_checked_fixture(words, folder_make, folder_remove);
     tcase_add_test(words, saved_vocabularies_load_unchanged);
+    tcase_add_test(words, a_file_of_20_MB_is_read);
     tcase_add_test(words, different_vocabularies_have_different_fingerprints);
     tcase_add_test(words, windows_are_parts_of_the_text);
     tcase_add_test(words, token_files_have_the_ids_of_the_text);

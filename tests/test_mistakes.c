@@ -1388,7 +1388,8 @@ START_TEST(transformers)
     Tensor *src = ids(2, 3), *tgt = ids(2, 4), *x = ones(2, 3), *mask = tensor_bools(SHAPE(2, 1, 3), NULL);
     Tensor *outside = tensor_full(SHAPE(2, 3), 1), *memory = tensor_ones(SHAPE(2, 3, 8));
     Tensor *large = tensor_ints(SHAPE(1, 1), (int32_t[]){ 5 }), *too_long = ids(2, 9);
-    MISTAKE("vocabulary 0", transformer_new(0, 6, o));
+    MISTAKE("transformer_new: vocabulary 0", transformer_new(0, 6, o));
+    MISTAKE("transformer_new: vocabulary 0", transformer_new(5, 0, o));
     MISTAKE("transformer.N is 0", TransformerOptions b = o; b.N = 0; transformer_new(5, 6, b));
     MISTAKE("transformer.d_model is -8", TransformerOptions b = o; b.d_model = -8; transformer_new(5, 6, b));
     MISTAKE("transformer.max_len is 0", TransformerOptions b = o; b.max_len = 0; transformer_new(5, 6, b));
@@ -1501,12 +1502,16 @@ START_TEST(training)
     MISTAKE("ids is AG_REAL", transformer_greedy_decode(m, ones(2, 3), mask, 5, 0, -1));
     MISTAKE("mask is AG_INT", transformer_greedy_decode(m, src, src, 5, 0, -1));
     MISTAKE("positions", transformer_greedy_decode(m, src, mask, 20, 0, -1));
-    MISTAKE("end symbol 77", transformer_greedy_decode(m, src, mask, 5, 0, 77));
+    MISTAKE("end symbol 5", transformer_greedy_decode(m, src, mask, 5, 0, 5));
     MISTAKE("the module is NULL", transformer_greedy_decode(no_model, src, mask, 5, 0, 1));
     REFUSED("the probabilities of the next token are NaN: the model's weights",
             transformer_greedy_decode(broken, src, mask, 5, 0, -1));
     REFUSED("the probabilities of the next token are NaN", transformer_beam_search(broken, one, NULL, beam, NULL));
     ck_assert(broken->module.training);
+    tensor_mutable_data(broken->generator->proj->bias)[2] = 0;
+    tensor_mutable_data(nn_find(broken, "src_embed.0.lut.weight"))[4 * 8] = (ag_real)NAN;         /* of a word in sentence 1 */
+    REFUSED("the probabilities of the next token are NaN",
+            transformer_greedy_decode(broken, tensor_ints(SHAPE(2, 1), (int32_t[]){ 3, 4 }), NULL, 5, 0, -1));
     MISTAKE("the module is NULL", transformer_beam_search(no_model, one, NULL, beam, NULL));
     MISTAKE("t is NULL", transformer_beam_search(m, none, NULL, beam, NULL));
     MISTAKE("2 sentences", transformer_beam_search(m, src, NULL, beam, NULL));

@@ -583,14 +583,14 @@ END_TEST
 
 enum { LETTERS = 300000 };
 
-/* Process 1 has another letter at *arg, or none if that is LETTERS. */
+/* Process 1 has another letter at *arg, or none if that is LETTERS. If it is -1, the ids are equal, but of other letters. */
 static void compare_data(NnProcesses *processes, void *arg)
 {
     int other = *(int *)arg;
     char *text = ag_alloc(LETTERS, 1);
-    for (int i = 0; i < LETTERS; i++) text[i] = (char)('a' + i % 26);
+    for (int i = 0; i < LETTERS; i++) text[i] = (char)((processes->rank == 1 && other < 0 ? 'A' : 'a') + i % 26);
     KaeruVocab *letters = kaeru_vocab_chars(text, LETTERS);
-    if (processes->rank == 1 && other < LETTERS) text[other] = text[other] == 'a' ? 'b' : 'a';
+    if (processes->rank == 1 && other >= 0 && other < LETTERS) text[other] = text[other] == 'a' ? 'b' : 'a';
     LmData *data = lm_data_of_text("the text", text, LETTERS, letters);
     Net *n;
     Optimizer *o;
@@ -608,7 +608,7 @@ static void compare_data(NnProcesses *processes, void *arg)
 
 START_TEST(data_that_differ_are_told)
 {
-    const int places[] = { LETTERS, 0, (LETTERS - 4096) / 63 * 63 + 4095 };
+    const int places[] = { LETTERS, 0, (LETTERS - 4096) / 63 * 63 + 4095, -1 };
     int place = places[_i];
     run_processes(2, compare_data, &place);
 }
@@ -877,7 +877,7 @@ Suite *parallel_suite(void)
     tcase_add_loop_test(c, each_process_can_stop_all, 0, 3);
     tcase_add_test(c, all_processes_know_that_a_checkpoint_is_missing);
     tcase_add_loop_exit_test(c, processes_that_differ_end, 1, 0, (int)(sizeof differences / sizeof *differences));
-    tcase_add_loop_test(c, data_that_differ_are_told, 0, 3);
+    tcase_add_loop_test(c, data_that_differ_are_told, 0, 4);
     tcase_add_test(c, options_that_differ_are_told);
     tcase_add_exit_test(c, a_silent_process_ends_the_others, 1);
     tcase_add_exit_test(c, a_process_that_will_tell_an_error_is_not_named, 1);

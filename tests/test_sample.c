@@ -148,7 +148,7 @@ START_TEST(logits_that_are_not_finite_are_refused)
     double p[N];
     for (int i = 0; i < 3; i++) {
         expect_refused(lm_sample_next((const ag_real[]){ 1, (ag_real)NAN, 2 }, 3, &hows[i]) >= 0,
-                       "the logit of token 1 is nan");
+                       "the logit of token 1 is nan, expected a finite number: the model's weights cannot be used");
         expect_refused(lm_sample_next((const ag_real[]){ 1, 2, (ag_real)INFINITY }, 3, &hows[i]) >= 0,
                        "the logit of token 2 is inf");
         expect_refused(lm_sample_probabilities((const ag_real[]){ 1, (ag_real)NAN }, 2, &hows[i], p),
@@ -305,6 +305,11 @@ START_TEST(generation_allocates_no_more_memory)
     ck_assert_uint_eq(ag_memory().in_use, before.in_use);
     ck_assert_msg(ag_memory().system_calls - before.system_calls <= 8, "%d more calls",
                   (int)(ag_memory().system_calls - before.system_calls));        /* at most the new cache */
+    ag_precision(AG_BF16);                                                       /* packed weights are freed at the end */
+    w.n = 0;
+    expect_done(lm_generate(m, prompt, 1, 30, &(LmSampling){ .temperature = 1 }, take, &w));
+    ag_precision(AG_FLOAT32);
+    ck_assert_uint_eq(ag_memory().in_use, before.in_use);
     ag_free(m);
 }
 END_TEST

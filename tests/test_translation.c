@@ -40,6 +40,9 @@ START_TEST(texts_are_split_into_lines)
     ck_assert_int_eq(l.n, 1);
     check_line(&l, 0, "");
     kaeru_lines_close(&l);
+    l = lines_from("x\r\ny\r");                             /* "\r" alone ends no line */
+    check_line(&l, 1, "y\r");
+    kaeru_lines_close(&l);
     folder_write("a", "x\ny\n", 4);
     expect_done(kaeru_lines_open(&l, in_folder("a")));
     ck_assert_int_eq(l.n, 2);
@@ -249,14 +252,15 @@ START_TEST(sentences_of_byte_pairs)
     ck_assert_uint_eq(count, 4);
     ck_assert_int_eq(ids[1], ids[2]);
     /* Ids after KAERU_END are ignored, and the text is one line. */
-    int32_t some[] = { KAERU_START, ids[1], KAERU_BLANK, 4 + '\n', KAERU_END, ids[1] };
+    int32_t some[] = { KAERU_START, ids[1], KAERU_BLANK, 4 + '\r', 4 + '\n', KAERU_END, ids[1] };
     ag_free(ids);
-    ids = kaeru_sentence_encode(v, "\n", 1, &count);
-    some[3] = ids[count - 2];
+    ids = kaeru_sentence_encode(v, "\r\n", 2, &count);
+    some[3] = ids[count - 3];
+    some[4] = ids[count - 2];
     ag_free(ids);
     size_t n;
-    char *text = kaeru_sentence_decode(v, some, 6, &n);
-    ck_assert_str_eq(text, "the ");
+    char *text = kaeru_sentence_decode(v, some, 7, &n);
+    ck_assert_str_eq(text, "the  ");
     ag_free(text);
     expect_done(kaeru_vocab_save(v, in_folder("v.json"), in_folder("m.txt")));
     ag_free(v);
@@ -360,6 +364,8 @@ START_TEST(every_pair_is_in_one_batch)
     ag_seed(7);
     kaeru_sentence_pairs_shuffle(pairs, 64);
     ck_assert(once == check_epoch(pairs, sv, tv, 64));
+    TransformerBatch none;
+    EXPECT_USAGE_ERROR("no epoch has begun", kaeru_sentence_pairs_next(pairs, &none));          /* after the last one's end */
     EXPECT_USAGE_ERROR("kaeru_sentence_pairs_shuffle: batches of 0 tokens, expected 1 or more",
                        kaeru_sentence_pairs_shuffle(pairs, 0));
     ag_free(pairs);
@@ -482,11 +488,11 @@ START_TEST(learned_sentences_are_translated)
     ck_assert_int_eq(translated.n, 0);
     kaeru_lines_close(&translated);
     kaeru_lines_close(&none);
-    /* An unknown word; a sentence with more tokens than the model has positions. */
-    KaeruLines odd = lines_from("ein pferd\nein ein ein ein ein ein ein ein ein");
+    /* An unknown word; a sentence with as many tokens as the model has positions, and one with more. */
+    KaeruLines odd = lines_from("ein pferd\nein ein ein ein ein ein ein ein\nein ein ein ein ein ein ein ein ein");
     expect_refused(transformer_translate_lines(&t, &odd, &(KaeruTranslateOptions){ .beam = 1 }, &translated),
-                   "line 2: 11 tokens with start and end, expected at most 10");
-    odd.n = 1;
+                   "line 3: 11 tokens with start and end, expected at most 10");
+    odd.n = 2;
     expect_done(transformer_translate_lines(&t, &odd, &(KaeruTranslateOptions){ .beam = 2 }, &translated));
     kaeru_lines_close(&translated);
     kaeru_lines_close(&odd);
@@ -497,6 +503,35 @@ START_TEST(learned_sentences_are_translated)
     ag_free(tv);
     kaeru_lines_close(&src);
     kaeru_lines_close(&tgt);
+}
+END_TEST
+
+/* The next word is always "a" with a probability of 0.5, or the end with 0.4. */
+START_TEST(lengths_of_translations)
+{
+    KaeruVocab *v = kaeru_vocab_words("a b", 3, 1);
+    TransformerOptions o = tiny();
+    o.max_len = 100;
+    Transformer *m = transformer_new(kaeru_vocab_size(v), kaeru_vocab_size(v), o);
+    ag_fill(m->generator->proj->weight, 0);
+    ag_fill(m->generator->proj->bias, -20);
+    tensor_mutable_data(m->generator->proj->bias)[kaeru_vocab_find(v, "a", 1)] = (ag_real)log(0.5);
+    tensor_mutable_data(m->generator->proj->bias)[KAERU_END] = (ag_real)log(0.4);
+    KaeruLines src = lines_from("b\nb b b\n"), out;
+    TransformerTranslator t = { m, v, v };
+    /* The longest sentence of a batch has 5 tokens, so its translation has 2 * 5 + 10, the start and 19 words. */
+    expect_done(transformer_translate_lines(&t, &src, &(KaeruTranslateOptions){ .beam = 1 }, &out));
+    ck_assert_uint_eq(out.line[1].size, 2 * 19 - 1);
+    kaeru_lines_close(&out);
+    for (int i = 0; i < 2; i++) {                           /* a high penalty makes a longer translation the best one */
+        KaeruTranslateOptions how = { .beam = 2, .length_penalty = 10 * i };
+        expect_done(transformer_translate_lines(&t, &src, &how, &out));
+        check_line(&out, 0, i ? "a" : "");
+        kaeru_lines_close(&out);
+    }
+    kaeru_lines_close(&src);
+    ag_free(m);
+    ag_free(v);
 }
 END_TEST
 
@@ -560,6 +595,10 @@ START_TEST(bleu_equals_sacrebleu)
     }
     ag_free(owner);
     ck_assert_double_eq(kaeru_bleu_score(&(KaeruBleu){ .lower_case = true }), 0);
+    static const char divided[] = "a well-\nknown frog\nsits", whole[] = "a wellknown frog sits";   /* equal by mteval-v13a */
+    KaeruBleu b = { .lower_case = false };
+    kaeru_bleu_add(&b, divided, strlen(divided), whole, strlen(whole));
+    ck_assert_double_eq_tol(kaeru_bleu_score(&b), 100, 1e-9);
 }
 END_TEST
 
@@ -635,6 +674,7 @@ START_TEST(wrong_settings_are_refused)
         { "transformer.N", "100000", "or more for a model of these sizes" },
         { "transformer.max_len", "1073741824", "or more for a model of these sizes" },
         { "transformer.src_vocab", "2147483647", "or more for a model of these sizes" },
+        { "transformer.tgt_vocab", "2147483647", "or more for a model of these sizes" },
         { "transformer.h", "3", "a d_model of 32 does not divide into 3 heads" },
         { "transformer.dropout", "1", "transformer.dropout is 1, expected a number from 0 to below 1" },
         { "transformer.activation", "7", "transformer.activation is 7, expected a whole number from 0 to 6" },
@@ -670,6 +710,7 @@ Suite *translation_suite(void)
     TCase *translating = tcase_create("translating");
     tcase_add_checked_fixture(translating, folder_make, folder_remove);
     tcase_add_test(translating, learned_sentences_are_translated);
+    tcase_add_test(translating, lengths_of_translations);
     tcase_add_test(translating, greedy_decoding_ends);
     tcase_add_test(translating, bleu_equals_sacrebleu);
     tcase_add_test(translating, bleu_lowers_as_python);

@@ -350,7 +350,7 @@ END = {"id": 258, "content": "<|endoftext|>", "special": True}
 
 def tokenizer(pre_tokenizer=BYTES, added=(END,), **more):
     """A tokenizer.json; `more` replaces its members, or those of the model."""
-    parts = "type", "vocab", "merges", "dropout", "byte_fallback"
+    parts = "type", "vocab", "merges", "dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"
     model = {**MODEL, **{key: value for key, value in more.items() if key in parts}}
     rest = {key: value for key, value in more.items() if key not in model}
     return json.dumps({"added_tokens": list(added), "pre_tokenizer": pre_tokenizer, "model": model, **rest})
@@ -380,6 +380,8 @@ bad("tokenizer", "empty.tokenizer.json", "{}", "model: expected a byte-level BPE
 bad_tokenizer("unigram", 'model: expected a byte-level BPE, found "Unigram"', type="Unigram")
 bad_tokenizer("word_piece", 'model: expected a byte-level BPE, found "WordPiece"', type="WordPiece")
 bad_tokenizer("dropout", "dropout: expected nothing, found a number", dropout=0.1)
+bad_tokenizer("subword_prefix", 'continuing_subword_prefix: expected nothing, found "##"', continuing_subword_prefix="##")
+bad_tokenizer("word_suffix", 'end_of_word_suffix: expected nothing, found "</w>"', end_of_word_suffix="</w>")
 bad_tokenizer("fallback", "byte_fallback: expected nothing, found true or false", byte_fallback=True)
 bad_tokenizer("lower_case", 'normalizer: expected nothing or NFC, found "Lowercase"', normalizer={"type": "Lowercase"})
 bad_tokenizer("truncation", "truncation: expected nothing, found an object",
@@ -397,6 +399,7 @@ bad_tokenizer("prefix_space", BYTE_LEVEL + '"ByteLevel"', {**BYTES, "add_prefix_
 bad_tokenizer("three_splitters", BYTE_LEVEL + '"Sequence"', sequence(BYTES, BYTES, BYTES))
 bad_tokenizer("no_regex", RULE + '"ByteLevel"', RAW)
 bad_tokenizer("digit_groups", RULE + '"Digits"', sequence({"type": "Digits", "individual_digits": False}, BYTES))
+bad_tokenizer("digits_no_regex", RULE + '"Digits"', sequence({"type": "Digits", "individual_digits": True}, RAW))
 bad_tokenizer("two_regexes", RULE + '"Split"', sequence(json.loads(json.dumps(split(QWEN2)))["pretokenizers"][0], BYTES))
 bad_tokenizer("removed", RULE + '"Split"', split(QWEN2, behavior="Removed"))
 bad_tokenizer("inverted", RULE + '"Split"', split(QWEN2, invert=True))
@@ -407,6 +410,7 @@ bad_tokenizer("gap", "token \"a\": expected ids from 0 to 0 without gaps, found 
 bad_tokenizer("few_bytes", "expected a token for each byte, found none for byte 0x00", vocab={"a": 0}, added=())
 bad_tokenizer("no_merges", "merges: expected an array, found an object", merges={})
 bad_tokenizer("merge_number", "merge 2: expected two tokens, found a number", merges=["t h", 7])
+bad_tokenizer("merge_half", "merge 1: expected two tokens, found an array", merges=[["t", 5]])
 bad_tokenizer("merge_three", "merge 1: expected two tokens, found an array", merges=[["t", "h", "e"]])
 bad_tokenizer("merge_one", 'merge 1: expected two tokens and one space between them, found "th"', merges=["th"])
 bad_tokenizer("merge_space", 'merge 1: expected two tokens and one space between them, found "t  h"', merges=[["t", " h"]])
@@ -426,6 +430,8 @@ bad_tokenizer("added_other", 'added token "<s>": expected the text that this id 
 bad_tokenizer("added_known", 'token "the": expected each token once', added=[{"id": 259, "content": "the"}])
 for name in "lstrip", "rstrip", "single_word":
     bad_tokenizer(name, 'added token "<|endoftext|>": expected no lstrip, rstrip and single_word', added=[{**END, name: True}])
+bad_tokenizer("added_angstrom", 'added token "\u212b": expected a text that NFC leaves as it is, found "\u212b"',
+              normalizer={"type": "NFC"}, added=[{"id": 259, "content": "\u212b", "normalized": True}])
 TEMPLATE = "post_processor: expected ByteLevel or a template of at most one token before the text, found an object"
 SEQUENCE = {"Sequence": {"id": "A", "type_id": 0}}
 for name, single in (("after", [SEQUENCE, {"SpecialToken": {"id": "the"}}]), ("empty", []),
@@ -433,6 +439,8 @@ for name, single in (("after", [SEQUENCE, {"SpecialToken": {"id": "the"}}]), ("e
                      ("three", [SEQUENCE] * 3), ("no_id", [{"SpecialToken": {"id": 1}}, SEQUENCE])):
     bad_tokenizer("template_" + name, TEMPLATE, post_processor={"type": "TemplateProcessing", "single": single})
 bad_tokenizer("bert", TEMPLATE, post_processor={"type": "BertProcessing"})
+bad_tokenizer("bert_sequence", TEMPLATE,
+              post_processor={"type": "Sequence", "processors": [{"type": "BertProcessing"}, BYTES]})
 bad_tokenizer("unknown_begin", 'post_processor: expected a token of the vocabulary, found "<s>"', post_processor={
     "type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>"}}, SEQUENCE]})
 
