@@ -267,6 +267,8 @@ START_TEST(retained_values_and_gradients_stay)
     ck_assert(tensor_grad_data(h)[0] == 7 && tensor_grad_data(h)[1] == 13);
     ck_assert(tensor_grad_data(x)[0] == 14 && tensor_grad_data(x)[1] == 52);
     ck_assert_ptr_null(tensor_grad(g));
+    tensor_zero_grad(h);
+    ck_assert_ptr_null(tensor_grad(h));
     EXPECT_USAGE_ERROR("tensor_data: the value of t (scale made at tests/test_graph.c:", tensor_data(g));
     EXPECT_USAGE_ERROR("was released by backward; call ag_retain on it first", ag_neg(g));
     EXPECT_USAGE_ERROR("released by backward", ag_retain(g));

@@ -170,6 +170,8 @@ START_TEST(scopes_and_memory)
     MISTAKE("ag_set_owner: p is NULL", ag_set_owner(NULL, text));
     MISTAKE("p would own itself", ag_set_owner(text, text));
     MISTAKE("p would own itself", ag_set_owner(text, part));
+    text = ag_resize(text, 5, 1000, 1);                         /* what it owns must know its new place */
+    MISTAKE("p would own itself", ag_set_owner(text, part));
     MISTAKE("p was freed, or is not", ag_set_owner(ones(1, 1), text));
     MISTAKE("ag_on_free: p is NULL", ag_on_free(NULL, NULL));
     MISTAKE("the function is NULL", ag_on_free(text, NULL));
@@ -184,6 +186,7 @@ START_TEST(scopes_and_memory)
     MISTAKE("pointer is NULL", ag_check_pointer(__func__, "pointer", NULL));
     MISTAKE("-1 threads", ag_set_threads(-1));
     MISTAKE("100000 threads, expected 1 to 256", ag_set_threads(100000));
+    MISTAKE("257 threads, expected 1 to 256", ag_set_threads(257));
     ag_free(l);
     ag_free(text);
     end();
@@ -211,6 +214,7 @@ START_TEST(shapes)
     MISTAKE("9 dimensions", ag_shape_text(nine, text));
     MISTAKE("ag_shape_text: text is NULL", ag_shape_text(SHAPE(1), NULL));
     MISTAKE("9 dimensions", ag_shape_equal(nine, SHAPE(1)));
+    MISTAKE("9 dimensions", ag_shape_equal(SHAPE(1), nine));
     MISTAKE("9 dimensions", ag_shape_numel(nine));
     MISTAKE("there is no dimension 2", tensor_dim(ones(2, 3), 2));
     MISTAKE("there is no dimension -1 in shape ()", tensor_dim(tensor_ones(AG_SCALAR), -1));
@@ -237,6 +241,7 @@ START_TEST(construction)
     MISTAKE("low 5 is not below high 0", tensor_randint(SHAPE(2), 5, 0));
     MISTAKE("n is 0, expected 1 or more", ag_random_below(0));
     MISTAKE("n is -3", ag_random_permutation(-3, NULL));
+    MISTAKE("n is 2147483648", ag_random_permutation((int64_t)INT32_MAX + 1, NULL));
     MISTAKE("out is NULL", ag_random_permutation(3, NULL));
     MISTAKE("ag_keep: t is NULL", ag_keep(none));
     end();
@@ -644,6 +649,7 @@ START_TEST(reductions)
     MISTAKE("masked_softmax: x is NULL", ag_masked_softmax(none, NULL, 1));
     MISTAKE("scale is 0", ag_masked_softmax(x, NULL, 0));
     MISTAKE("scale is nan", ag_masked_softmax(x, NULL, nan));
+    MISTAKE("scale is inf", ag_masked_softmax(x, NULL, (double)INFINITY));
     MISTAKE("mask is AG_REAL", ag_masked_softmax(x, x, 1));
     MISTAKE("does not broadcast to x", ag_masked_softmax(x, bools(3, 3), 1));
     MISTAKE("layer_norm: x is NULL", ag_layer_norm(none, NULL, NULL, AG_NORM_PYTORCH));
@@ -2014,6 +2020,12 @@ START_TEST(later_operations)
     MISTAKE("weight (3, 2, 0, 3) is empty", ag_conv2d(image, tensor_ones(SHAPE(3, 2, 0, 3)), row, 1, 0));
     MISTAKE("x (2, 3) and weight (3, 2, 3, 3) do not fit: expected (B,C,T) and (O,C,k)", ag_conv1d(x, window, NULL, 1, 0));
     MISTAKE("stride 1 and padding -1", ag_conv1d(cube, cube, NULL, 1, -1));
+    MISTAKE("and weight (3, 1, 3, 3) do not fit: expected (B,C,H,W) and (O,C/groups,h,w)",
+            ag_conv2d_with(image, tensor_ones(SHAPE(3, 1, 3, 3)), NULL, (AgConv){ .groups = 2 }));
+    MISTAKE("stride 0, padding -1", ag_conv2d_with(image, window, NULL, (AgConv){ .padding = { -1, 0 } }));
+    MISTAKE("stride 2, padding 0, output_padding 2", ag_conv_transpose2d(image, tensor_ones(SHAPE(2, 1, 3, 3)), NULL, 2, 0, 2));
+    MISTAKE("to height 2 and width 0", ag_interpolate2d(image, 2, 0, AG_NEAREST));
+    MISTAKE("7 is not an AgInterpolation", ag_interpolate2d(image, 2, 2, (AgInterpolation)7));
     MISTAKE("there is no dimension 2", ag_pad(x, 2, 1, 1));
     MISTAKE("pad: x is AG_INT", ag_pad(i, 0, 1, 1));
     MISTAKE("max_pool2d: x (2, 3), expected (B,C,H,W)", ag_max_pool2d(x, 2, 2, 0));
@@ -2314,6 +2326,9 @@ START_TEST(numbers)
     MISTAKE("expected finite numbers, and a finite difference", ag_fill_uniform(leaf(2, 2), -largest, largest));
     tensor_mutable_data(p)[3] = INFINITY;
     MISTAKE("p is inf at item 3", ag_multinomial(p, 1));
+    tensor_mutable_data(p)[1] = NAN;
+    MISTAKE("p is nan at item 1", ag_multinomial(p, 1));
+    tensor_mutable_data(p)[1] = 1;
     tensor_mutable_data(p)[2] = tensor_mutable_data(p)[3] = 0;
     MISTAKE("row 1 of p is 0", ag_multinomial(p, 1));
     MISTAKE("padding 0 and 3, and dilation 4 and 1",

@@ -191,6 +191,9 @@ START_TEST(packed_weights_change_nothing)
     ck_assert(ag_memory().in_use > 0);
     ag_free(layer);
     EXPECT_USAGE_ERROR("ag_pack_weight: weight (2, 2) belongs to a scope", ag_pack_weight(tensor_ones(SHAPE(2, 2))));
+    Tensor *vector = tensor_new_owned(SHAPE(6), AG_REAL);
+    EXPECT_USAGE_ERROR("ag_pack_weight: weight (6,) is no matrix", ag_pack_weight(vector));
+    tensor_free(vector);
     ag_end(s);
     ck_assert_uint_eq(ag_memory().in_use, 0);
 }
@@ -287,6 +290,9 @@ START_TEST(packed_matrices_are_read_and_written)
     EXPECT_USAGE_ERROR("tensor_set_requires_grad: t is kept in bfloat16", tensor_set_requires_grad(packed, true));
     EXPECT_USAGE_ERROR("ag_packed_read: 2 rows from 36 on, of (37, 6)", ag_packed_read(packed, 36, 2, rows));
     EXPECT_USAGE_ERROR("ag_packed_read: -1 rows from 36 on, of (37, 6)", ag_packed_read(packed, 36, -1, rows));
+    EXPECT_USAGE_ERROR("ag_packed_read: 1 rows from -1 on, of (37, 6)", ag_packed_read(packed, -1, 1, rows));
+    EXPECT_USAGE_ERROR("ag_packed_read: rows is NULL", ag_packed_read(packed, 0, 1, NULL));
+    EXPECT_USAGE_ERROR("ag_packed_write: rows is NULL", ag_packed_write(packed, 0, 1, NULL));
     EXPECT_USAGE_ERROR("ag_packed_write: t is AG_REAL, expected AG_PACKED", ag_packed_write(x, 0, 1, rows));
     EXPECT_USAGE_ERROR("tensor_new_owned: shape (2, 5), expected a matrix with an even number of columns for AG_PACKED",
                        tensor_new_owned(SHAPE(2, 5), AG_PACKED));
@@ -516,6 +522,9 @@ START_TEST(gradients_are_right)
     Tensor *x = full(SHAPE(3, 3), 0.3);
     EXPECT_USAGE_ERROR("ag_gradcheck: item 0 of input 0 is 0.3; with AG_BF16 expected multiples of 1/16",
                        ag_gradcheck(first_input, NULL, &x, 1, NULL));
+    Tensor *large = full(SHAPE(3, 3), 7.0625);
+    EXPECT_USAGE_ERROR("item 0 of input 0 is 7.0625; with AG_BF16 expected multiples of 1/16 from -7 to 7",
+                       ag_gradcheck(first_input, NULL, &large, 1, NULL));
     ag_end(s);
     ag_precision(AG_FLOAT32);
 }

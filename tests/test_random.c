@@ -344,6 +344,7 @@ START_TEST(batches_of_an_epoch_have_different_items)
     EXPECT_USAGE_ERROR("size is 0, expected 1 to the number of items, 5", ag_batch_ids(5, 0, 0, 0));
     EXPECT_USAGE_ERROR("step is -1, expected 0 or more", ag_batch_ids(5, 2, -1, 0));
     EXPECT_USAGE_ERROR("n is 0, expected 1 to 2147483647 items", ag_batch_ids(0, 1, 0, 0));
+    EXPECT_USAGE_ERROR("n is 2147483648, expected 1 to", ag_batch_ids((int64_t)INT32_MAX + 1, 1, 0, 0));
     end();
 }
 END_TEST
@@ -365,6 +366,8 @@ START_TEST(orders_of_batches_are_random)
     for (int i = 0; i < N * N; i++) sum += pow(count[i / N][i % N] - expected, 2) / expected;
     ck_assert_double_lt(sum, 149);
     ck_assert_int_eq(repeated, 0);
+    Tensor *high = ag_batch_ids(N, N, 0, 3 + ((uint64_t)1 << 32)), *low = ag_batch_ids(N, N, 0, 3);
+    ck_assert_mem_ne(tensor_int_data(high), tensor_int_data(low), sizeof former);       /* all bits of the seed count */
     end();
 }
 END_TEST

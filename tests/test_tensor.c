@@ -624,6 +624,8 @@ START_TEST(comparing)
     CHECK_BOOLS(ag_compare_scalar(AG_EQ, tensor_full(SHAPE(1), 0.1), 0.1), SHAPE(1), 1);
     Tensor *far = tensor_ints(SHAPE(2), (int32_t[]){ INT32_MAX, INT32_MIN });
     CHECK_BOOLS(ag_compare_scalar(AG_LT, far, 2147483647.5), SHAPE(2), 1, 1);
+    Tensor *odd = tensor_ints(SHAPE(2), (int32_t[]){ 16777216, 16777217 });             /* a float is rounded to the first */
+    CHECK_BOOLS(ag_compare_scalar(AG_EQ, odd, 16777217), SHAPE(2), 0, 1);
     CHECK_BOOLS(ag_compare(AG_LT, far, tensor_ints(SHAPE(1), (int32_t[]){ INT32_MAX })), SHAPE(2), 0, 1);
     end();
 }
@@ -634,6 +636,9 @@ START_TEST(masks)
     begin();
     Tensor *a = tensor_bools(SHAPE(2, 1), (uint8_t[]){ 0, 1 }), *b = tensor_bools(SHAPE(3), (uint8_t[]){ 1, 0, 1 });
     CHECK_BOOLS(ag_and(a, b), SHAPE(2, 3), 0, 0, 0, 1, 0, 1);
+    Tensor *two = tensor_bools(SHAPE(1), NULL);
+    tensor_mutable_bool_data(two)[0] = 2;                       /* every byte but 0 is true */
+    CHECK_BOOLS(ag_and(two, b), SHAPE(3), 1, 0, 1);
     Tensor *some = tensor_bools(SHAPE(3, 2), (uint8_t[]){ 0, 0, 0, 1, 1, 1 });
     CHECK_BOOLS(ag_any(some, DIMS(1), false), SHAPE(3), 0, 1, 1);
     CHECK_BOOLS(ag_all(some, DIMS(1), true), SHAPE(3, 1), 0, 0, 1);
