@@ -340,6 +340,9 @@ START_TEST(batches_of_an_epoch_have_different_items)
                 }
             }
         }
+    /* A run that another version resumes goes on with the same batches. */
+    ck_assert_mem_eq(tensor_int_data(ag_batch_ids(10, 10, 3, 1)), ((int32_t[]){ 6, 1, 2, 9, 0, 7, 5, 3, 4, 8 }),
+                     10 * sizeof(int32_t));
     EXPECT_USAGE_ERROR("size is 6, expected 1 to the number of items, 5", ag_batch_ids(5, 6, 0, 0));
     EXPECT_USAGE_ERROR("size is 0, expected 1 to the number of items, 5", ag_batch_ids(5, 0, 0, 0));
     EXPECT_USAGE_ERROR("step is -1, expected 0 or more", ag_batch_ids(5, 2, -1, 0));

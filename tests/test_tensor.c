@@ -728,6 +728,35 @@ START_TEST(one_hot)
 }
 END_TEST
 
+static double last_of(Tensor *t) { return (double)tensor_data(t)[tensor_numel(t) - 1]; }
+
+/* Values and slopes where a function's definition changes. */
+START_TEST(functions_at_their_limits)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    const bool is_float = sizeof(ag_real) == sizeof(float);
+#define MANY(x) tensor_set_requires_grad(tensor_full(SHAPE(17), x), true)
+    ck_assert_double_eq_tol(last_of(ag_sin(MANY(1e5))), 0.03574879797201651, 1e-6);
+    ck_assert_double_eq_tol(last_of(ag_cos(MANY(-1e5))), -0.99936080743821214, 1e-6);
+    ck_assert(isnan(last_of(ag_sin(MANY(1.5e5)))) && isnan(last_of(ag_cos(MANY(-1.5e5)))));
+    ck_assert(last_of(ag_pow_scalar(MANY(-1), 2000001)) == -1 && last_of(ag_pow_scalar(MANY(-1), 2000002)) == 1);
+    double half = last_of(ag_pow(MANY(0.5), MANY(1000)));
+    ck_assert_msg(is_float ? half == 0 : half == 0x1p-1000, "%g", half);
+    double silu = last_of(ag_silu(MANY(-100))), erf = last_of(ag_gelu_erf(MANY(-25)));
+    ck_assert(signbit(silu) && signbit(erf) && (silu == 0) == is_float && (erf == 0) == is_float);
+    ck_assert(last_of(ag_softmax(tensor_from(SHAPE(2), (ag_real[]){ 0, -70 }), 0)) > 0);
+    Tensor *x = MANY(-100), *low = MANY(-1), *high = MANY(2), *zero = MANY(0), *two = MANY(2), *less = MANY(-1);
+    Tensor *y = ag_gelu(x);
+    ck_assert(last_of(y) == 0);
+    ag_backward(ag_sum(ag_add(ag_add(y, ag_clamp(low, -1, 2)), ag_clamp(high, -1, 2))));
+    ck_assert(last_of(tensor_grad(x)) == 0 && last_of(tensor_grad(low)) == 1 && last_of(tensor_grad(high)) == 1);
+    ag_backward(ag_sum(ag_add(ag_pow(zero, two), ag_pow(ag_detach(zero), less))));
+    ck_assert(last_of(tensor_grad(two)) == 0 && last_of(tensor_grad(less)) == -INFINITY);
+#undef MANY
+    ag_end(s);
+}
+END_TEST
+
 Suite *tensor_suite(void)
 {
     Suite *suite = suite_create("tensor");
@@ -769,6 +798,7 @@ Suite *tensor_suite(void)
     tcase_add_test(plain, casts);
     tcase_add_test(plain, sorted);
     tcase_add_test(plain, logsumexp_of_extremes);
+    tcase_add_test(plain, functions_at_their_limits);
     suite_add_tcase(suite, plain);
     return suite;
 }
