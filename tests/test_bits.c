@@ -1,6 +1,7 @@
 /* test_bits.c: 50 training steps give the same weights, to the bit, on any number of threads and with every instruction set.
  * Three models learn to copy rows, to translate and to continue text, all with dropout, in float32 and in bfloat16.
  * KAERU_FULL_SIZE in the environment gives them the sizes of the examples; that takes long. */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "kaeru/kaeru.h"
@@ -168,6 +169,81 @@ START_TEST(another_seed_changes_the_bits)
 }
 END_TEST
 
+/* ---- the same bits as in other versions -------------------------------------------------------------------------- */
+
+/* Numbers that are exact in float, of both signs and several sizes. */
+static Tensor *numbers(AgShape shape)
+{
+    Tensor *t = tensor_zeros(shape);
+    ag_real *x = tensor_mutable_data(t);
+    for (int64_t i = 0; i < tensor_numel(t); i++) x[i] = (ag_real)((i * 7919 % 1009 - 504) / 128.0 * (i % 13 == 0 ? 16 : 1));
+    return t;
+}
+
+static Tensor *gradient_of(Tensor *leaf, Tensor *loss)
+{
+    ag_backward(loss);
+    return tensor_grad(leaf);
+}
+static Tensor *leaf_of(AgShape shape) { return tensor_set_requires_grad(numbers(shape), true); }
+
+static Tensor *thirds(AgShape shape) { return ag_div(numbers(shape), tensor_full(SHAPE(1), 3)); }
+
+static Tensor *product(void)        { return ag_matmul(thirds(SHAPE(5, 1200)), thirds(SHAPE(1200, 33))); }
+static Tensor *long_sum(void)       { return ag_sum(thirds(SHAPE(600000))); }
+static Tensor *row_sums(void)       { return ag_sum_dims(thirds(SHAPE(40, 9000)), DIMS(1), false); }
+static Tensor *row_means(void)      { return ag_mean_dims(thirds(SHAPE(40, 9000)), DIMS(1), false); }
+static Tensor *softmax_rows(void)   { return ag_softmax(thirds(SHAPE(2, 5000)), 1); }
+static Tensor *powers(void)         { return ag_pow(ag_exp(thirds(SHAPE(2000))), tensor_full(SHAPE(1), 0.7)); }
+static Tensor *gelus(void)          { return ag_gelu(thirds(SHAPE(2000))); }
+/* A double as the sum of two floats. */
+static Tensor *squares(void)
+{
+    double sum = ag_sum_squares(tensor_data(thirds(SHAPE(9000))), 9000), high = (ag_real)sum;
+    return tensor_from(SHAPE(2), (ag_real[]){ (ag_real)high, (ag_real)(sum - high) });
+}
+static Tensor *cross_entropies(void)
+{
+    return ag_cross_entropy(thirds(SHAPE(2, 50)), tensor_ints(SHAPE(2), (int32_t[]){ 1, 40 }), AG_MEAN, -100, 0.1);
+}
+static Tensor *erf_gradient(void)
+{
+    Tensor *x = leaf_of(SHAPE(2000));
+    return gradient_of(x, ag_sum(ag_erf(x)));
+}
+static Tensor *convolution_gradient(void)
+{
+    Tensor *w = leaf_of(SHAPE(2, 2, 3, 3)), *y = ag_conv2d(thirds(SHAPE(17, 2, 6, 6)), w, NULL, 1, 1);
+    return gradient_of(w, ag_sum(ag_mul(y, y)));
+}
+
+/* A run that another version resumes goes on with the same numbers. If a change of the order of a sum or of a function's steps
+ * is wanted, it changes a number here, and CHANGELOG names it. */
+START_TEST(results_have_the_bits_of_other_versions)
+{
+    static const struct { const char *what; Tensor *(*compute)(void); uint64_t hash; } results[] = {
+        { "product", product, 0xbbcbef774891b74f },
+        { "long sum", long_sum, 0x60ea6dfc33474d20 },
+        { "sums of rows", row_sums, 0x3c40ebfd5a057f22 },
+        { "means of rows", row_means, 0xf6bcd31e84071ecb },
+        { "softmax", softmax_rows, 0x9e0fd5f0722a5257 },
+        { "powers", powers, 0xb1694961c7149d29 },
+        { "gelu", gelus, 0x266a20dc686b317a },
+        { "sum of squares", squares, 0x9c5c749b2168d7a6 },
+        { "cross entropy", cross_entropies, 0x92441f0b2c953ed2 },
+        { "gradient of erf", erf_gradient, 0x40224c1cca889b2b },
+        { "gradient of a convolution", convolution_gradient, 0xfddd07c5e50262c5 },
+    };
+    ag_precision(AG_FLOAT32);
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
+        AgScope s = ag_begin(AG_RECORD);
+        uint64_t found = tensor_hash(results[i].compute(), 0);
+        ag_end(s);
+        ck_assert_msg(found == results[i].hash, "%s: 0x%016" PRIx64, results[i].what, found);
+    }
+}
+END_TEST
+
 Suite *bits_suite(void)
 {
     Suite *suite = suite_create("bits");
@@ -175,6 +251,7 @@ Suite *bits_suite(void)
     if (full_size()) tcase_set_timeout(tests, 7200);
     tcase_add_loop_test(tests, fifty_steps_end_with_the_same_bits, 0, 2 * MODELS);
     tcase_add_loop_test(tests, another_seed_changes_the_bits, 0, MODELS);
+    tcase_add_test(tests, results_have_the_bits_of_other_versions);
     suite_add_tcase(suite, tests);
     return suite;
 }
