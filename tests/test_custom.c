@@ -280,6 +280,13 @@ END_TEST
 
 /* ---- usage errors ------------------------------------------------------------------------------------------------ */
 
+/* Cubes x and then writes it, so that the rule would read other values. */
+static void writing_forward(const AgCustomCall *c)
+{
+    cube_forward(c);
+    ag_fill(c->in[0], 2);
+}
+
 static void failing_forward(const AgCustomCall *c) { (void)c, ag_neg(NULL); }
 
 START_TEST(usage_errors_are_reported)
@@ -303,6 +310,9 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("neg: x is NULL", call(&failing, gone));     /* after this nothing waits for gone's value */
     ag_backward(ag_sum(gone));
     EXPECT_USAGE_ERROR("cube: the value of input 0 (neg made at", call(&cube, gone));
+    const AgCustom writing = { "writing", writing_forward, cube_backward, AG_NEEDS_X(0), NULL, NULL };
+    Tensor *written = call(&writing, leaf(SHAPE(2)));
+    EXPECT_USAGE_ERROR("the rule of writing", ag_backward(ag_sum(written)));
     ag_end(s);
     ag_guard(true);                 /* keeps the descriptions of tensors whose scope has ended */
     s = ag_begin(AG_RECORD);

@@ -43,10 +43,15 @@ Tensor *ag_custom_at(AgSite at, const AgCustom *op, AgShape shape, Tensor *const
     if (size) memcpy(c->args, args, size);
     Tensor *y = tensor_new(at, op->name, &shape, AG_REAL);
     k_fill(y->numel, reals(y), 0);
+    uint32_t version[AG_CUSTOM_INPUTS] = { 0 };
+    for (int i = 0; i < n; i++)
+        if (in[i] && in[i]->buffer) version[i] = in[i]->buffer->version;
     const AgScope scope = innermost_scope();
     op->forward(&(AgCustomCall){ in, n, y, c->args, NULL, NULL });
     if (innermost_scope().serial != scope.serial) ag_usage_error(at, op->name, "forward ended a scope, or left one open");
-    op_record(at, &c->op, y, in, n);        /* not earlier: forward may write y, as a leaf, and end with an error */
+    /* Until here y is a leaf that forward may write, and an error of forward leaves the inputs' counts as they were. */
+    op_record(at, &c->op, y, in, n);
+    if (y->in && n > 0) memcpy(y->version, version, (size_t)n * sizeof *version);      /* of what forward read */
     y->args = c;
     return op_done(y);
 }
