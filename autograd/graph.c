@@ -22,8 +22,8 @@ _Noreturn static void error_of_another_thread(AgSite at, const char *what, const
 }
 
 /* Stores y's operation and inputs if an input requires a gradient. ag_find_nan reports the inputs, so while it is on, they are
- * always stored. Errors come before the counts change. */
-Tensor *op_record(AgSite at, const Op *op, Tensor *y, Tensor *const *in, int n)
+ * always stored. */
+static Tensor *record(AgSite at, const Op *op, Tensor *y, Tensor *const *in, int n)
 {
     bool requires_grad = false, recording = ag_recording();
     for (int i = 0; recording && i < n; i++) {
@@ -47,18 +47,12 @@ Tensor *op_record(AgSite at, const Op *op, Tensor *y, Tensor *const *in, int n)
         y->spared[0] = !in[1]->requires_grad;
         y->spared[1] = !in[0]->requires_grad;
     }
-    for (int i = 0; i < n; i++) {
-        if (!in[i] || !in[i]->op) continue;             /* leaves are never released */
-        in[i]->users++;
-        if (reads_input(y, i)) in[i]->readers++;
-    }
-    if (op->needs & NEEDS_Y) y->readers++;
     return y;
 }
 
 Tensor *op_new_n(AgSite at, const Op *op, const AgShape *shape, Tensor *const *in, int n)
 {
-    return op_record(at, op, tensor_new(at, op->name, shape, AG_REAL), in, n);
+    return record(at, op, tensor_new(at, op->name, shape, AG_REAL), in, n);
 }
 
 Tensor *op_new(AgSite at, int op, const AgShape *shape, Tensor *a, Tensor *b, Tensor *c)
@@ -69,7 +63,7 @@ Tensor *op_new(AgSite at, int op, const AgShape *shape, Tensor *a, Tensor *b, Te
 
 Tensor *op_new_alias(AgSite at, int op, const AgShape *shape, Tensor *x)
 {
-    return op_record(at, &op_table[op], tensor_alias(at, op_table[op].name, shape, AG_REAL, x->buffer), &x, 1);
+    return record(at, &op_table[op], tensor_alias(at, op_table[op].name, shape, AG_REAL, x->buffer), &x, 1);
 }
 
 /* x gives its memory to y before anything is computed. So op_done(x) finds no memory, and the version that it would store for x
@@ -100,8 +94,22 @@ real *op_save_gradient(Tensor *y, int i)
     return buffer_data(y->saved_gradient[i]);
 }
 
+/* Counts y among the users and readers of its inputs. */
+static void count_inputs(Tensor *y)
+{
+    for (int i = 0; i < y->n_in; i++) {
+        Tensor *x = y->in[i];
+        if (!x || !x->op) continue;                     /* leaves are never released */
+        x->users++;
+        if (reads_input(y, i)) x->readers++;
+    }
+    if (y->op->needs & NEEDS_Y) y->readers++;
+}
+
+/* The counts change here and not in record: an operation that ends with an error before this leaves them correct. */
 Tensor *op_done(Tensor *y)
 {
+    if (y->op) count_inputs(y);
     notify(COMPUTED, y->site, y);
     scratch_end();
     if (y->op && y->buffer) y->version[y->n_in] = y->buffer->version;

@@ -170,9 +170,7 @@ static inline Tensor *read_by_rule(Tensor *y, int i)
  * undefined, recorded if this scope records and an input requires a gradient. Fill it, then return op_done(y). */
 Tensor *op_new(AgSite at, int op, const AgShape *shape, Tensor *a, Tensor *b, Tensor *c);
 Tensor *op_new_n(AgSite at, const Op *op, const AgShape *shape, Tensor *const *in, int n);
-/* Records y as the result of an operation, as above; op_new_n makes y and records it. */
-Tensor *op_record(AgSite at, const Op *op, Tensor *y, Tensor *const *in, int n);
-/* The same as op_new for a result that is its input's values in another shape. */
+/* The same for a result that is its input's values in another shape. */
 Tensor *op_new_alias(AgSite at, int op, const AgShape *shape, Tensor *x);
 /* A result in the memory of x, which then has no value: for two operations computed in one pass. */
 Tensor *op_new_in_place(AgSite at, int op, Tensor *x);

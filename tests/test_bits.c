@@ -199,8 +199,9 @@ static Tensor *gelus(void)          { return ag_gelu(thirds(SHAPE(2000))); }
 /* A double as the sum of two floats. */
 static Tensor *squares(void)
 {
-    double sum = ag_sum_squares(tensor_data(thirds(SHAPE(9000))), 9000), high = (ag_real)sum;
-    return tensor_from(SHAPE(2), (ag_real[]){ (ag_real)high, (ag_real)(sum - high) });
+    double sum = ag_sum_squares(tensor_data(thirds(SHAPE(9000))), 9000);
+    ag_real high = (ag_real)sum;
+    return tensor_from(SHAPE(2), (ag_real[]){ high, (ag_real)(sum - (double)high) });
 }
 static Tensor *cross_entropies(void)
 {
@@ -217,8 +218,8 @@ static Tensor *convolution_gradient(void)
     return gradient_of(w, ag_sum(ag_mul(y, y)));
 }
 
-/* A run that another version resumes goes on with the same numbers. If a change of the order of a sum or of a function's steps
- * is wanted, it changes a number here, and CHANGELOG names it. */
+/* A run that another version resumes goes on with the same numbers. Whoever changes the order of a sum or the steps of a
+ * function on purpose changes the number here, and CHANGELOG says so. */
 START_TEST(results_have_the_bits_of_other_versions)
 {
     static const struct { const char *what; Tensor *(*compute)(void); uint64_t hash; } results[] = {

@@ -120,6 +120,7 @@ START_TEST(gpt2s_files_cannot_hold_other_rules)
                                               "{\"type\": \"ByteLevel\"}]}, \"unused\": " } };
     char good[8192] = { 0 };
     FILE *f = fopen(TEST_BAD_FILES "/good_tokenizer.json", "rb");
+    ck_assert_ptr_nonnull(f);
     ck_assert_uint_lt(fread(good, 1, sizeof good, f), sizeof good);
     fclose(f);
     for (int i = 0; i < 4; i++) {

@@ -484,6 +484,17 @@ START_TEST(graphs_and_scopes_belong_to_their_thread)
 }
 END_TEST
 
+START_TEST(an_operation_that_fails_keeps_no_memory)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = ag_neg(tensor_set_requires_grad(tensor_ones(SHAPE(2)), true));
+    EXPECT_USAGE_ERROR("target 2 at item 0", ag_binary_cross_entropy(x, tensor_full(SHAPE(2), 2), AG_MEAN));
+    ag_backward(ag_sum(x));
+    EXPECT_USAGE_ERROR("sum: the value of x (neg made at", ag_sum(x));
+    ag_end(s);
+}
+END_TEST
+
 /* A backward pass that fails leaves no gradients for the next one in the same scope. */
 START_TEST(backward_after_an_error_in_backward)
 {
@@ -964,6 +975,7 @@ Suite *errors_suite(void)
     TCase *scopes = tcase_create("scopes");
     tcase_add_test(scopes, an_error_leaves_no_layers_behind);
     tcase_add_test(scopes, graphs_and_scopes_belong_to_their_thread);
+    tcase_add_test(scopes, an_operation_that_fails_keeps_no_memory);
     tcase_add_test(scopes, backward_after_an_error_in_backward);
     tcase_add_test(scopes, without_a_scope);
     tcase_add_test(scopes, scopes_end_once_and_in_order);

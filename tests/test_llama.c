@@ -347,12 +347,12 @@ START_TEST(a_lack_of_memory_is_told)
 }
 END_TEST
 
-/* All four ids that end a text are in use. 0 is an id. */
+/* All four ids that end a text are in use. 0 is an id, for the begin of a text, too; -1: there is none. */
 START_TEST(four_ends_are_written)
 {
     LlamaOptions o = small();
-    o.begin = 0;
-    for (int i = 0; i < LLAMA_ENDS; i++) o.end[i] = i;
+    o.begin = -_i;
+    for (int i = 0; i < LLAMA_ENDS; i++) o.end[i] = i + 3 * _i;
     o.rope_factor = 2;
     Llama *m = llama_new(o);
     expect_done(llama_write(m, in_folder("")));
@@ -653,7 +653,7 @@ Suite *llama_suite(void)
     tcase_add_loop_test(t, what_is_written_opens_again, 0, MODELS);
     tcase_add_test(t, opening_needs_no_memory_beside_the_model);
     tcase_add_test(t, a_lack_of_memory_is_told);
-    tcase_add_test(t, four_ends_are_written);
+    tcase_add_loop_test(t, four_ends_are_written, 0, 2);
     tcase_add_test(t, a_config_tells_bfloat16);
     tcase_add_test(t, settings_can_be_missing);
     tcase_add_test(t, one_of_two_rope_objects_counts);

@@ -1508,6 +1508,7 @@ START_TEST(training)
     MISTAKE("ids is AG_REAL", transformer_greedy_decode(m, ones(2, 3), mask, 5, 0, -1));
     MISTAKE("mask is AG_INT", transformer_greedy_decode(m, src, src, 5, 0, -1));
     MISTAKE("positions", transformer_greedy_decode(m, src, mask, 20, 0, -1));
+    MISTAKE("end symbol 77", transformer_greedy_decode(m, src, mask, 5, 0, 77));
     MISTAKE("end symbol 5", transformer_greedy_decode(m, src, mask, 5, 0, 5));
     MISTAKE("the module is NULL", transformer_greedy_decode(no_model, src, mask, 5, 0, 1));
     REFUSED("the probabilities of the next token are NaN: the model's weights",

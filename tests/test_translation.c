@@ -519,7 +519,7 @@ START_TEST(lengths_of_translations)
     tensor_mutable_data(m->generator->proj->bias)[KAERU_END] = (ag_real)log(0.4);
     KaeruLines src = lines_from("b\nb b b\n"), out;
     TransformerTranslator t = { m, v, v };
-    /* The longest sentence of a batch has 5 tokens, so its translation has 2 * 5 + 10, the start and 19 words. */
+    /* The longest sentence of a batch has 5 tokens. So a translation has at most 2 * 5 + 10 tokens: the start and 19 words. */
     expect_done(transformer_translate_lines(&t, &src, &(KaeruTranslateOptions){ .beam = 1 }, &out));
     ck_assert_uint_eq(out.line[1].size, 2 * 19 - 1);
     kaeru_lines_close(&out);

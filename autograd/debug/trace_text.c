@@ -229,16 +229,14 @@ static void write_all(FILE *out, const Tensor *t, const void *values)
 static void write_summary(FILE *out, const Tensor *t, const void *values)
 {
     double low = INFINITY, high = -INFINITY, squares = 0;
-    for (int64_t i = 0; t->dtype != AG_PACKED && i < t->numel; i++) {
+    for (int64_t i = 0; i < t->numel; i++) {
         double x = number_at(t->dtype, values, i);
         low = fmin(low, x);
         high = fmax(high, x);
         squares += x * x;
     }
     fprintf(out, "<%s", shape_text(t->shape));
-    if (t->dtype == AG_PACKED) {
-        fputs(" in bfloat16", out);
-    } else if (t->numel > 0) {
+    if (t->numel > 0) {
         fputs(" from ", out);
         print_number(out, low);
         fputs(" to ", out);
@@ -252,7 +250,8 @@ static void write_summary(FILE *out, const Tensor *t, const void *values)
 void trace_values(FILE *out, const Tensor *t, const void *values, int64_t max_items)
 {
     if (!values) fputs("(released)", out);
-    else if (t->dtype != AG_PACKED && t->numel > 0 && t->numel <= max_items) write_all(out, t, values);
+    else if (t->dtype == AG_PACKED) fprintf(out, "<%s in bfloat16>", shape_text(t->shape));
+    else if (t->numel > 0 && t->numel <= max_items) write_all(out, t, values);
     else write_summary(out, t, values);
 }
 

@@ -41,17 +41,14 @@ Tensor *ag_custom_at(AgSite at, const AgCustom *op, AgShape shape, Tensor *const
     c->custom = op;
     c->args = ag_scratch_at(at, size, 1);
     if (size) memcpy(c->args, args, size);
-    Tensor *y = tensor_new(at, op->name, &shape, AG_REAL);
+    Tensor *y = op_new_n(at, &c->op, &shape, in, n);
+    y->args = c;
     k_fill(y->numel, reals(y), 0);
-    uint32_t version[AG_CUSTOM_INPUTS] = { 0 };
-    for (int i = 0; i < n; i++)
-        if (in[i] && in[i]->buffer) version[i] = in[i]->buffer->version;
+    const Op *recorded = y->op;
+    y->op = NULL;                           /* forward may write y, as if it were a leaf */
     const AgScope scope = innermost_scope();
     op->forward(&(AgCustomCall){ in, n, y, c->args, NULL, NULL });
     if (innermost_scope().serial != scope.serial) ag_usage_error(at, op->name, "forward ended a scope, or left one open");
-    /* Until here y is a leaf that forward may write, and an error of forward leaves the inputs' counts as they were. */
-    op_record(at, &c->op, y, in, n);
-    if (y->in && n > 0) memcpy(y->version, version, (size_t)n * sizeof *version);      /* of what forward read */
-    y->args = c;
+    y->op = recorded;
     return op_done(y);
 }

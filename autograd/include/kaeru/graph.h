@@ -147,7 +147,8 @@ void   ag_sgd_update_part_at(AgSite at, Tensor *w, int64_t first, int64_t n, con
 double ag_sum_squares(const ag_real *x, int64_t n);
 void   ag_add_to(ag_real *y, const ag_real *x, int64_t n);
 
-/* The sum of squares of the gradient of w, a leaf or a retained tensor, 0 without one; and a leaf's gradient times a factor. */
+/* The sum of squares of w's gradient, 0 without one: w is a leaf or a retained tensor. ag_grad_scale multiplies the gradient of
+ * w, a leaf, by a factor. */
 double ag_grad_sum_squares_at(AgSite at, Tensor *w);
 void   ag_grad_scale_at(AgSite at, Tensor *w, double factor);
 
