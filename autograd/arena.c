@@ -40,19 +40,15 @@ static Chunk *take_waiting(Arena *a)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Arena left;                                      /* the chunks of threads that have ended */
 
-static Chunk *take_left(void)
-{
-    pthread_mutex_lock(&lock);
-    Chunk *c = take_waiting(&left);
-    pthread_mutex_unlock(&lock);
-    return c;
-}
-
 /* A chunk of that many bytes or more; NULL if out of memory. */
 static Chunk *new_chunk(Arena *a, size_t bytes)
 {
     Chunk *c = bytes > CHUNK_SIZE ? NULL : take_waiting(a);
-    if (!c && bytes <= CHUNK_SIZE) c = take_left();
+    if (!c && bytes <= CHUNK_SIZE) {
+        pthread_mutex_lock(&lock);
+        c = take_waiting(&left);
+        pthread_mutex_unlock(&lock);
+    }
     if (!c) {
         size_t size = bytes > CHUNK_SIZE ? bytes : CHUNK_SIZE;
         c = system_alloc(CHUNK_HEADER + size);

@@ -74,16 +74,12 @@ void release_value(Tensor *t)
 /* Memory for x's first gradient: that of x's value if it is no longer needed and not shared, else new memory. */
 static Buffer *new_gradient(Tensor *x)
 {
-    size_t bytes = (size_t)x->numel * sizeof(real);
     if (can_release(x)) {
-        Buffer *b = x->buffer;
-        bool shared = b->refs > 1;
-        x->buffer = NULL;
-        x->data = NULL;
-        if (!shared) return b;
-        buffer_release(b);
+        Buffer *b = x->buffer->refs == 1 ? buffer_share(x->buffer) : NULL;
+        release_value(x);
+        if (b) return b;
     }
-    return buffer_new(x->site, "backward", bytes);
+    return buffer_new(x->site, "backward", (size_t)x->numel * sizeof(real));
 }
 
 Grad grad_into(Tensor *x)

@@ -8,7 +8,6 @@
  * 620 MiB. */
 #include "memory.h"
 
-
 typedef struct LargeBlock LargeBlock;
 struct LargeBlock {
     size_t size;                    /* bytes, with this header */

@@ -26,24 +26,18 @@ static _Thread_local State *newest;
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void free_state(State *s)
-{
-    State **link = &newest;
-    while (*link != s) link = &(*link)->older;
-    *link = s->older;
-    *s->place = NULL;
-    free(s);
-}
-
 /* The end of a state may begin another one: to free the tensors of a scope needs the state of buffers. */
 static void end_states(void *unused)
 {
     (void)unused;
     while (newest) {
-        State *s = newest;
+        State *s = newest, **link = &newest;
         if (s->kind->end) s->kind->end();
         if (s->kind->trim) s->kind->trim();
-        free_state(s);
+        while (*link != s) link = &(*link)->older;
+        *link = s->older;
+        *s->place = NULL;
+        free(s);
     }
 }
 

@@ -61,18 +61,14 @@ Tensor *nn_find_at(AgSite at, void *module, const char *name)
 
 /* ---- modes and sums ---------------------------------------------------------------------------------------------- */
 
-static void set_training(Module *m, bool training)
-{
-    m->training = training;
-    for (int i = 0; i < m->n_slots; i++) {
-        if (m->slots[i].child) set_training(m->slots[i].child, training);
-    }
-}
-
 void nn_set_training_at(AgSite at, void *module, bool training)
 {
     nn_check_at(at, __func__, module, 0);
-    set_training(module, training);
+    Module *m = module;
+    m->training = training;
+    for (int i = 0; i < m->n_slots; i++) {
+        if (m->slots[i].child) nn_set_training_at(at, m->slots[i].child, training);
+    }
 }
 
 void nn_zero_grad_at(AgSite at, void *module)

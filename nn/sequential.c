@@ -1,7 +1,6 @@
 /* sequential.c: Sequential of nn.h, which applies layers in turn, and what takes any layer with one input. */
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
-#include "slots.h"
 
 NN_FORWARD(Sequential, nn_sequential)
 

@@ -138,7 +138,7 @@ INLINE void transpose_tile(Packed *to, const Packed *tile)
 
 /* Packs n rows of op(A) or columns of op(B), k numbers of each: tiles of SIDE of them, one after another along k. In memory k
  * goes along the rows or across them. A tile of op(A) has pairs along its rows, and one of op(B) across them. Tiles are packed
- * in the order of the memory, and the rows below are prefetched: 2 to 3 times the speed if the matrix is not in the caches. */
+ * in the order of the memory: up to 2 times the speed if the matrix is not in the caches. */
 static void pack_tiles(Packed *to, const float *x, int64_t ld, int64_t n, int64_t k, bool along_rows, bool transposed)
 {
     _Alignas(64) Packed copy[SIDE * PAIRS];
@@ -148,7 +148,6 @@ static void pack_tiles(Packed *to, const float *x, int64_t ld, int64_t n, int64_
         for (int64_t j = 0; j < columns; j += across) {
             Packed *place = to + (along_rows ? i * padded(k) + j * SIDE : j * padded(k) + i * SIDE) / 2;
             Packed *tile = transposed ? copy : place;
-            prefetch_rows(x + j, ld, i + down, min(i + 2 * down, rows), min(across, columns - j));
             if (along_rows) pack_along_rows(tile, x + i * ld + j, ld, rows - i, columns - j);
             else pack_across_rows(tile, x + i * ld + j, ld, rows - i, columns - j);
             if (transposed) transpose_tile(place, tile);

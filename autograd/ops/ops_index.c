@@ -110,12 +110,10 @@ void scatter_add_backward(Tensor *y)
 {
     const GatherArgs *args = y->args;
     Tensor *x = y->in[0], *ids = y->in[1], *src = y->in[2];
-    if (src->requires_grad) {
-        Grad g = grad_into(src);
-        for (int64_t i = 0; i < src->numel; i++) {
-            real dy = grad_of(y)[item_along(args->x, args->m, i, ints(ids)[i])];
-            g.data[i] = g.add ? g.data[i] + dy : dy;
-        }
+    Grad g = grad_into(src);
+    for (int64_t i = 0; g.data && i < src->numel; i++) {
+        real dy = grad_of(y)[item_along(args->x, args->m, i, ints(ids)[i])];
+        g.data[i] = g.add ? g.data[i] + dy : dy;
     }
-    if (x->requires_grad) grad_pass(x, y);
+    grad_pass(x, y);
 }

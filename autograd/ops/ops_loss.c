@@ -187,12 +187,6 @@ static int64_t rows_of_part(int64_t rows, int64_t n, int64_t unit)
     return size < rows ? size : rows;
 }
 
-/* The part of a gradient from item `first` on. */
-static Grad grad_from(Grad g, int64_t first)
-{
-    return (Grad){ g.data ? g.data + first : NULL, g.add };
-}
-
 Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, Tensor *target, AgReduce reduce,
                                    int ignore, double smoothing)
 {
@@ -224,7 +218,8 @@ Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor 
         if (!at_once) continue;
         k_cross_entropy_backward(part.rows, c.n, logits, logits, top + row, log_sum + row, part_target, ignore, smoothing,
                                  scale, false);
-        linear_gradients(&part, grad_from(grad[0], row * part.in), grad[1], grad[2], logits, part_x, weight_reals(weight));
+        Grad part_dx = { grad[0].data ? grad[0].data + row * part.in : NULL, false };
+        linear_gradients(&part, part_dx, grad[1], grad[2], logits, part_x, weight_reals(weight));
         grad[1].add = grad[2].add = true;
     }
     *reals(y) = mean_loss(&c, losses);

@@ -184,11 +184,8 @@ static Tensor *extreme(AgSite at, const char *what, int op, Tensor *x, int dim, 
     Along a;
     Reduction r = choice(at, what, x, dim, &a);
     Tensor *y = op_new(at, op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
-    int32_t *index = NULL;
-    if (y->op) {
-        *(Along *)op_args(y, sizeof a) = a;
-        index = (int32_t *)(void *)op_save(y, y->numel);
-    }
+    if (y->op) *(Along *)op_args(y, sizeof a) = a;
+    int32_t *index = y->op ? (int32_t *)(void *)op_save(y, y->numel) : NULL;
     k_max(a.outer, a.n, a.inner, reals(y), index, reals(x), least);
     return op_done(y);
 }
@@ -224,8 +221,7 @@ Tensor *ag_argmax_at(AgSite at, Tensor *x, int dim, bool keep)
 static AgDims all_dims(AgSite at, const char *what, const Tensor *x)
 {
     check_tensor(at, what, "x", x, AG_REAL);
-    AgDims all = { x->shape.ndim, { 0, 1, 2, 3, 4, 5, 6, 7 } };
-    return all;
+    return (AgDims){ x->shape.ndim, { 0, 1, 2, 3, 4, 5, 6, 7 } };
 }
 
 Tensor *ag_sum_at(AgSite at, Tensor *x)

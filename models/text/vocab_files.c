@@ -46,7 +46,9 @@ KaeruVocab *vocab_parse(void *work, KaeruVocabKind kind, VocabFile vocab, VocabF
     int32_t n;
     const Word *token = vocab_tokens(work, vocab.name, root, &n);
     if (!token || !(kind == KAERU_CHARS ? are_characters : begin_with_special)(vocab.name, token, n)) return NULL;
-    return vocab_new(kind, word_table_of(work, token, n), units_encode);
+    WordTable *tokens = word_table_new(work);
+    for (int32_t i = 0; i < n; i++) word_table_add(tokens, token[i].text, token[i].size);
+    return vocab_new(kind, tokens, units_encode);
 }
 
 KaeruVocab *kaeru_vocab_open_at(AgSite at, KaeruVocabKind kind, const char *vocab_path, const char *merges_path)

@@ -69,13 +69,6 @@ int32_t word_table_add(WordTable *t, const char *text, size_t size)
     return slot->index;
 }
 
-WordTable *word_table_of(void *owner, const Word *word, int32_t n)
-{
-    WordTable *t = word_table_new(owner);
-    for (int32_t i = 0; i < n; i++) word_table_add(t, word[i].text, word[i].size);
-    return t;
-}
-
 int32_t word_table_find(const WordTable *t, const char *text, size_t size)
 {
     return look_up(t, text, size, word_hash(text, size))->index;

@@ -23,8 +23,6 @@ typedef struct {
 } WordTable;
 
 WordTable *word_table_new(void *owner);
-/* A table of n different words. */
-WordTable *word_table_of(void *owner, const Word *word, int32_t n);
 /* Returns the word's number. A new word gets the next number, and its bytes are copied. */
 int32_t word_table_add(WordTable *t, const char *text, size_t size);
 /* Returns the word's number; -1 if it is not in the table. */

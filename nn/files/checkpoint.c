@@ -207,9 +207,10 @@ static bool plan_tensor(Loading *l, Tensor *t, AgShape expected, int64_t first, 
     return true;
 }
 
-static bool is_planned(const Loading *l, const Tensor *t)
+/* Whether one of the first n transfers fills t. */
+static bool is_planned(const Loading *l, size_t n, const Tensor *t)
 {
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (l->transfer[i].to == t) return true;
     }
     return false;
@@ -243,7 +244,7 @@ static void plan_module(Loading *l, const NnParameters *names)
     for (int i = 0; i < names->n; i++) {
         bool first = true;
         for (int k = 0; k < i && first; k++) first = names->item[k].tensor != names->item[i].tensor;
-        if (first && !is_planned(l, names->item[i].tensor)) report_missing(l, names->item[i].name);
+        if (first && !is_planned(l, l->n, names->item[i].tensor)) report_missing(l, names->item[i].name);
     }
 }
 
@@ -351,13 +352,6 @@ static bool read_in_place(const Loading *l, const Transfer *t)
     return good;
 }
 
-static bool is_first(const Loading *l, const Transfer *t)
-{
-    for (const Transfer *other = l->transfer; other < t; other++)
-        if (other->to == t->to) return false;
-    return true;
-}
-
 /* In the order of the files and of their values. */
 static int compare_places(const void *left, const void *right)
 {
@@ -372,7 +366,7 @@ static bool read_values(Loading *l)
     for (size_t i = 0; i < l->n; i++) {
         Transfer *t = &l->transfer[i];
         if (l->options.progress) l->options.progress(l->options.arg, (double)i / (double)l->n);
-        if (l->options.in_place && is_first(l, t)) {
+        if (l->options.in_place && !is_planned(l, i, t->to)) {
             if (!read_in_place(l, t)) return false;
             continue;
         }

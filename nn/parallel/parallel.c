@@ -261,14 +261,11 @@ const ag_real *parallel_state(NnParallel *p, int index, int k)
         const Piece *piece = &p->piece[i];
         size_t size = (size_t)piece->count * sizeof(ag_real);
         const ag_real *own = tensor_data(state) + piece->first - p->optimizer->state[index].first;
-        if (piece->owner != p->rank) {
-            if (is_first)
-                p->processes->receive(p->processes, piece->owner, TAG_PIECE + i, p->whole + piece->first, size, &pending);
-        } else if (is_first) {
-            memcpy(p->whole + piece->first, own, size);
-        } else {
-            p->processes->send(p->processes, 0, TAG_PIECE + i, own, size, &pending);
-        }
+        bool is_mine = piece->owner == p->rank;
+        if (is_mine && is_first) memcpy(p->whole + piece->first, own, size);
+        else if (is_mine) p->processes->send(p->processes, 0, TAG_PIECE + i, own, size, &pending);
+        else if (is_first)
+            p->processes->receive(p->processes, piece->owner, TAG_PIECE + i, p->whole + piece->first, size, &pending);
     }
     wait_for(p, &pending, seconds_for_file(p));
     return p->whole;
