@@ -317,6 +317,31 @@ START_TEST(a_sum_of_minus_zeros)
 }
 END_TEST
 
+/* AMX stores such a result past the caches if all its rows are aligned. Not all tiles are whole. */
+START_TEST(the_gradient_of_a_large_weight)
+{
+    enum { M = 530, N = 528, K = 35, SIZE = M * (N + 1) + 16 };
+    static const struct { int first, ldc; } places[] = { { 0, N }, { 1, N }, { 0, N + 1 } };
+    static float a[K * M], b[K * N];
+    _Alignas(64) static float c[2][SIZE];
+    for (int i = 0; i < COUNT(a); i++) a[i] = draw_between(-1, 1);
+    for (int i = 0; i < COUNT(b); i++) b[i] = draw_between(-1, 1);
+    set_shape(M, N, K, true, false);
+    shape.bf16 = true;
+    k_set_threads(1);
+    for (int p = 0; p < COUNT(isa_names); p++)
+        for (int i = 0; use_isa(isa_names[p]) && i < COUNT(places); i++) {
+            shape.ldc = places[i].ldc;
+            for (int q = 0; q < SIZE; q++) c[0][q] = c[1][q] = 7;
+            k_gemm(&shape, c[0] + places[i].first, a, b);
+            use_isa("portable");
+            k_gemm(&shape, c[1] + places[i].first, a, b);
+            use_isa(isa_names[p]);
+            ck_assert_msg(memcmp(c[0], c[1], sizeof c[0]) == 0, "%s, place %d", k_isa(), i);
+        }
+}
+END_TEST
+
 #ifdef HAVE_AMX
 static bool processor_lists(const char *wanted)
 {
@@ -402,6 +427,7 @@ Suite *gemm_suite(void)
     tcase_add_test(tests, operands_hard_to_round);
     tcase_add_test(tests, a_result_is_flushed_after_rounding);
     tcase_add_loop_test(tests, a_sum_of_minus_zeros, 0, 4);
+    tcase_add_test(tests, the_gradient_of_a_large_weight);
 #ifdef HAVE_AMX
     tcase_add_test(tests, bf16_instructions_are_used_if_the_processor_has_them);
 #endif
