@@ -43,14 +43,14 @@ static Arena left;                                      /* the chunks of threads
 /* A chunk of that many bytes or more; NULL if out of memory. */
 static Chunk *new_chunk(Arena *a, size_t bytes)
 {
-    Chunk *c = bytes > CHUNK_SIZE ? NULL : take_waiting(a);
-    if (!c && bytes <= CHUNK_SIZE) {
+    size_t size = bytes > CHUNK_SIZE ? bytes : CHUNK_SIZE;
+    Chunk *c = size == CHUNK_SIZE ? take_waiting(a) : NULL;
+    if (!c && size == CHUNK_SIZE) {
         pthread_mutex_lock(&lock);
         c = take_waiting(&left);
         pthread_mutex_unlock(&lock);
     }
     if (!c) {
-        size_t size = bytes > CHUNK_SIZE ? bytes : CHUNK_SIZE;
         c = system_alloc(CHUNK_HEADER + size);
         if (!c) return NULL;
         memset(c, 0, CHUNK_HEADER);                     /* ag_free of a tensor reads here whether it is a block */

@@ -71,7 +71,8 @@ void release_value(Tensor *t)
     t->data = NULL;
 }
 
-/* Memory for x's first gradient: that of x's value if it is no longer needed and not shared, else new memory. */
+/* Memory for x's first gradient: that of x's value if it is no longer needed and not shared, else new memory. A second
+ * reference keeps the memory when the value gives it up. */
 static Buffer *new_gradient(Tensor *x)
 {
     if (can_release(x)) {

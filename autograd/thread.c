@@ -26,7 +26,8 @@ static _Thread_local State *newest;
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The end of a state may begin another one: to free the tensors of a scope needs the state of buffers. */
+/* The end of a state may begin another one (to free the tensors of a scope needs the state of buffers). Then s is not the
+ * newest any more, so it is looked for in the list. */
 static void end_states(void *unused)
 {
     (void)unused;

@@ -1,8 +1,9 @@
 /* gemm_bf16.c: the matrix product in bfloat16, of one thread; k_gemm splits a product between threads and calls it.
  *
- * The loops are those of gemm.c: blocks of A and B are packed, and a microkernel computes tiles of C. Here packing also rounds
- * the operands, and fills up k to whole blocks with zeros. kernels.h fixes the order of the sums. A tile starts from what C
- * holds, so KC does not change a result. */
+ * The loops are those of gemm.c: blocks of A and B are packed, and a microkernel computes tiles of C, column by column for
+ * each NEAR_ROWS rows. The sizes of blocks are in the headers of the microkernels. Packing also rounds the operands, and
+ * fills up k to whole blocks with zeros. kernels.h fixes the order of the sums. A tile starts from what C holds, so KC does
+ * not change a result. */
 #include "flush_mode.h"
 #include "gemm_common.h"
 
@@ -39,7 +40,7 @@ INLINE vf first_lanes(vf x, int64_t n) { return n >= W ? x : vselect(vfirst(n > 
 INLINE vf add_products_of_zeros(vf sum) { return sum + vset(0); }
 
 /* What all tiles of a block of C have in common. A is packed by rows or by columns. A panel of B has b_k rows, of which the
- * first k are used. */
+ * first k are used. plain: see products_are_plain. stream: C is written past the caches (is_streamed). */
 typedef struct { bool columns_of_a, plain, add, stream; int64_t k, b_k, ldc; } Tiles;
 
 /* The rows of a panel that k_pack_b has packed. */
@@ -354,8 +355,8 @@ INLINE void prefetch_rows(const float *c, int64_t ldc, int64_t begin, int64_t en
     }
 }
 
-/* C = A B or C += A B for packed blocks. The processor does not foresee which rows of C come next. Prefetched: 1.06 to
- * 1.3 times the speed (AVX2 on Zen 3, GPT-2's shapes). */
+/* C = A B or C += A B for packed blocks. The processor does not foresee which rows of C come next, so those among the
+ * NEAR_ROWS are prefetched: 1.06 to 1.3 times the speed (AVX2 on Zen 3, GPT-2's shapes). AMX has no such rows. */
 __attribute__((noinline)) static void multiply_blocks(Tiles t, int64_t m, int64_t n, const Packed *a, const Packed *b, float *c)
 {
     t.plain = products_are_plain(&t, m, n, a, b);
@@ -386,7 +387,8 @@ static void gemm_loops(const Plan *plan, const KGemm *s, float *c, const float *
             for (int64_t j = 0; j < s->n; j += plan->columns) {
                 const int64_t n = min(plan->columns, s->n - j);
                 float *block = c + i * s->ldc + j;
-                Tiles tiles = { s->ta, .add = s->add || p > 0, .stream = is_streamed(s, c), .k = padded(k), .ldc = s->ldc };
+                Tiles tiles = { .columns_of_a = s->ta, .add = s->add || p > 0, .stream = is_streamed(s, c), .k = padded(k),
+                                .ldc = s->ldc };
                 const Packed *block_b = block_of_b(plan->b, s, b, j, p, n, k, &tiles.b_k);
                 for (int64_t r = 0; s->k == 0 && !s->add && r < m; r++)
                     memset(block + r * s->ldc, 0, (size_t)n * sizeof *c);

@@ -11,9 +11,11 @@
 #include "gemm_common.h"
 
 typedef uint32_t Packed;
-/* Two tiles of A stay in the first-level cache, up to k = 512, while all tiles of B pass by: so C is written along its rows.
- * Measured on an Intel Xeon with 48 KB and 2 MB of caches: 1024 x 1024 x 1024 in 1.5 times the speed of NEAR_ROWS = 512.
- * GPT-2's products have k = 768 or 1024: one pass over C, 1.1 to 1.3 times the speed of KC = 512. */
+/* NEAR_ROWS = TILE_M: C is computed along its rows, in the order of its memory. Until k = 512 these rows of A also stay in the
+ * first-level cache while all columns of B are read. 1024 x 1024 x 1024: 1.5 times the speed of NEAR_ROWS = 512.
+ * KC: most products of GPT-2 124M have k <= 1024, which needs one pass over C: 1.1 to 1.3 times the speed of KC = 512.
+ * NC columns of B are packed at once: 1 MB. Measured on an Intel Xeon with caches of 48 KB and 2 MB.
+ * STREAMED: see is_streamed. */
 enum { TILE_M = 32, TILE_N = 32, KC = 1024, NC = 512, NEAR_ROWS = TILE_M, SIDE = 16, PAIRS = BLOCK / 2, STREAMED = 1 << 18 };
 
 /* ---- tile registers ---------------------------------------------------------------------------------------------- */
@@ -60,7 +62,7 @@ INLINE void begin_tiles(void) { (void)all_tiles; }
 INLINE void end_tiles(void) {}
 #define TILE_ZERO(t)                    (tile_register[t] = (TileRegister){ 0 })
 #define TILE_LOAD(t, from, row_bytes)   tile_load(t, from, row_bytes)
-#define TILE_LOAD_ONCE                  TILE_LOAD
+#define TILE_LOAD_FAR                   TILE_LOAD
 #define STREAM(to, x)                   vstore(to, x)
 #define TILE_STORE(t, to, row_bytes)    tile_store(t, to, row_bytes)
 #define TILE_MULTIPLY_ADD(c, a, b)      tile_multiply_add(c, a, b)
@@ -74,13 +76,14 @@ INLINE void end_tiles(void) {}
 INLINE void begin_tiles(void) { _tile_loadconfig(&all_tiles); }
 INLINE void end_tiles(void)
 {
-    _mm_sfence();                       /* STREAM is done before other threads are told so */
+    _mm_sfence();       /* what STREAM stored is visible before other threads learn that this part is done */
     _tile_release();
 }
 #define TILE_ZERO(t)                    _tile_zero(t)
 #define TILE_LOAD(t, from, row_bytes)   _tile_loadd(t, from, (size_t)(row_bytes))
-#define TILE_LOAD_ONCE(t, from, bytes)  _tile_stream_loadd(t, from, (size_t)(bytes))    /* not into the first-level cache */
-#define STREAM(to, x)                   _mm512_stream_ps(to, x)                         /* to the memory, past the caches */
+/* A hint: not into the first-level cache, where A is. */
+#define TILE_LOAD_FAR(t, from, row_bytes) _tile_stream_loadd(t, from, (size_t)(row_bytes))
+#define STREAM(to, x)                   _mm512_stream_ps(to, x)         /* past the caches */
 #define TILE_STORE(t, to, row_bytes)    _tile_stored(t, to, (size_t)(row_bytes))
 #define TILE_MULTIPLY_ADD(c, a, b)      _tile_dpbf16ps(c, a, b)
 
@@ -137,8 +140,8 @@ INLINE void transpose_tile(Packed *to, const Packed *tile)
 }
 
 /* Packs n rows of op(A) or columns of op(B), k numbers of each: tiles of SIDE of them, one after another along k. In memory k
- * goes along the rows or across them. A tile of op(A) has pairs along its rows, and one of op(B) across them. Tiles are packed
- * in the order of the memory: up to 2 times the speed if the matrix is not in the caches. */
+ * goes along the rows or across them. A tile of op(A) has pairs along its rows, and one of op(B) across them. The
+ * matrix is read in the order of its memory: up to 2 times the speed if it is not in the caches. */
 static void pack_tiles(Packed *to, const float *x, int64_t ld, int64_t n, int64_t k, bool along_rows, bool transposed)
 {
     _Alignas(64) Packed copy[SIDE * PAIRS];
@@ -146,10 +149,11 @@ static void pack_tiles(Packed *to, const float *x, int64_t ld, int64_t n, int64_
     const int64_t down = along_rows ? SIDE : BLOCK, across = along_rows ? BLOCK : SIDE;
     for (int64_t i = 0; i < rows; i += down)
         for (int64_t j = 0; j < columns; j += across) {
-            Packed *place = to + (along_rows ? i * padded(k) + j * SIDE : j * padded(k) + i * SIDE) / 2;
-            Packed *tile = transposed ? copy : place;
-            if (along_rows) pack_along_rows(tile, x + i * ld + j, ld, rows - i, columns - j);
-            else pack_across_rows(tile, x + i * ld + j, ld, rows - i, columns - j);
+            const int64_t item = along_rows ? i : j, p = along_rows ? j : i;
+            const float *from = x + i * ld + j;
+            Packed *place = to + (item * padded(k) + p * SIDE) / 2, *tile = transposed ? copy : place;
+            if (along_rows) pack_along_rows(tile, from, ld, rows - i, columns - j);
+            else pack_across_rows(tile, from, ld, rows - i, columns - j);
             if (transposed) transpose_tile(place, tile);
         }
 }
@@ -210,10 +214,10 @@ INLINE void multiply_whole_tile(const Tiles *t, int64_t rows, int64_t columns, c
     if (t->add && two_rows && two_columns) TILE_LOAD(3, c + SIDE * ldc + SIDE, row_bytes);
     for (int64_t p = 0; p < k; p += BLOCK, a += SIDE * PAIRS, b += PAIRS * SIDE) {
         TILE_LOAD(4, a, 64);
-        TILE_LOAD_ONCE(6, b, 64);
+        TILE_LOAD_FAR(6, b, 64);
         TILE_MULTIPLY_ADD(0, 4, 6);
         if (two_columns) {
-            TILE_LOAD_ONCE(7, b + next_columns, 64);
+            TILE_LOAD_FAR(7, b + next_columns, 64);
             TILE_MULTIPLY_ADD(1, 4, 7);
         }
         if (two_rows) {
@@ -228,15 +232,16 @@ INLINE void multiply_whole_tile(const Tiles *t, int64_t rows, int64_t columns, c
     if (two_rows && two_columns) TILE_STORE(3, c + SIDE * ldc + SIDE, row_bytes);
 }
 
-/* The gradient of a weight is not read until the backward pass is over. Streamed, it is not read before it is written, either:
- * 768 x 2304 x 256 in 1.7 times the speed. */
+/* Whether C is written past the caches, so that its lines are not loaded before they are written. Most products A^T B of this
+ * size (STREAMED floats: 1 MB) are gradients of weights, which are read only when the backward pass is over.
+ * 768 x 2304 x 256: 1.7 times the speed. */
 INLINE bool is_streamed(const KGemm *s, const float *c)
 {
     const bool aligned = (uintptr_t)c % 64 == 0 && s->ldc % SIDE == 0;
     return aligned && s->ta && !s->add && s->k <= KC && s->m * s->n >= STREAMED;
 }
 
-/* For a tile that is not whole, or that is streamed: on a copy of C. */
+/* A tile that is not whole, or that is streamed, is computed in a copy: tile registers cannot be stored past the caches. */
 static void multiply_part(const Tiles *t, int64_t rows, int64_t columns, const Packed *a, const Packed *b, float *c)
 {
     _Alignas(64) float copy[TILE_M * TILE_N];
@@ -245,11 +250,11 @@ static void multiply_part(const Tiles *t, int64_t rows, int64_t columns, const P
     for (int64_t i = 0; t->add && i < rows; i++)
         memcpy(copy + i * TILE_N, c + i * t->ldc, (size_t)columns * sizeof *c);
     multiply_whole_tile(&on_copy, rows, columns, a, b, copy);
-    STORES_ARE_DONE();
+    const bool stream = t->stream && columns == TILE_N;
     for (int64_t i = 0; i < rows; i++, c += t->ldc) {
-        for (int64_t j = 0; t->stream && columns == TILE_N && j < TILE_N; j += W)
+        for (int64_t j = 0; stream && j < TILE_N; j += W)
             STREAM(c + j, vload(copy + i * TILE_N + j));
-        if (!t->stream || columns < TILE_N) memcpy(c, copy + i * TILE_N, (size_t)columns * sizeof *c);
+        if (!stream) memcpy(c, copy + i * TILE_N, (size_t)columns * sizeof *c);
     }
 }
 

@@ -38,6 +38,7 @@ enum {
     NC = 256                            /* columns of B packed at once */
 };
 
+/* Only AMX's microkernel writes past the caches. */
 INLINE bool is_streamed(const KGemm *s, const float *c) { return (void)s, (void)c, false; }
 
 /* The number of products that is computed for k. Those of the zeros that fill up the last block are left out: see

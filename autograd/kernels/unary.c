@@ -18,9 +18,8 @@ typedef struct { float p; bool whole, odd; } Exponent;
 
 static Exponent exponent_of(double p)
 {
-    float f = (float)p;
-    bool whole = fabsf(f) >= 0x1p24f || f == (float)(int32_t)f;
-    return (Exponent){ f, whole, whole && fabsf(f) < 0x1p24f && ((int32_t)f & 1) };
+    const float f = (float)p;
+    return (Exponent){ f, f == truncf(f), fabsf(fmodf(f, 2)) == 1 };
 }
 
 /* The frequent exponents by multiplication. With a whole exponent |x| is raised and gets its sign after that, because vpow is

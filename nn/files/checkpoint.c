@@ -366,7 +366,7 @@ static bool read_values(Loading *l)
     for (size_t i = 0; i < l->n; i++) {
         Transfer *t = &l->transfer[i];
         if (l->options.progress) l->options.progress(l->options.arg, (double)i / (double)l->n);
-        if (l->options.in_place && !is_planned(l, i, t->to)) {
+        if (l->options.in_place && !is_planned(l, i, t->to)) {          /* a tied tensor is read once, and compared otherwise */
             if (!read_in_place(l, t)) return false;
             continue;
         }
