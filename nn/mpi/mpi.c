@@ -310,7 +310,7 @@ NnProcesses *nn_mpi_begin(void)
     check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank", -1);
     Mpi *m = ag_alloc(1, sizeof *m);
     m->comm = MPI_COMM_WORLD;
-    m->processes = (NnProcesses){ rank, size, 60, 1, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fail, mpi_end };
+    m->processes = (NnProcesses){ rank, size, 60, 2, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fail, mpi_end };
     all = m;
     check(MPI_Comm_dup(MPI_COMM_WORLD, &m->comm), "MPI_Comm_dup", -1);
     check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &found), "MPI_Comm_get_attr", -1);
@@ -320,7 +320,8 @@ NnProcesses *nn_mpi_begin(void)
     hear_next(m);
     AgErrorHandler *own = ag_on_usage_error(report_usage_error);
     if (own) ag_on_usage_error(own);
-    /* Open MPI's mpirun ends the processes on its own machine at once, and those on others up to three seconds later. */
+    /* Open MPI's mpirun ends the processes on its own machine at once, or after a second if one of them is stopped, and those
+     * on others up to three seconds later. */
     if (divide_processors(m->comm) < size) m->processes.patience = 4;
     if (rank > 0) {
         fflush(stdout);
