@@ -77,8 +77,7 @@ const char *place_text(AgSite made, AgSite user_site, char text[PLACE_TEXT])
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 /* Appends to a text of `size` bytes of which n are used; cuts what does not fit. Returns the new n. */
-static size_t append(char *text, size_t size, size_t n, const char *format, ...) AG_PRINTF(4, 5);
-static size_t append(char *text, size_t size, size_t n, const char *format, ...)
+AG_PRINTF(4, 5) static size_t append(char *text, size_t size, size_t n, const char *format, ...)
 {
     if (n + 1 >= size) return n;
     va_list list;

@@ -11,20 +11,18 @@ typedef struct {
 } Gradients;
 static _Thread_local void *state;
 
-static void drop_pending(void);
+/* An error during backward leaves partial gradients, which must not be added to those of a later pass. */
+static void drop_pending(void)
+{
+    *(Gradients *)state = (Gradients){ 0 };
+    for (Tensor *t = tape(); t; t = t->older)
+        if (t->op) buffer_drop(&t->grad);
+}
 
 static Gradients *gradients(void)
 {
     static const StateKind kind = { .size = sizeof(Gradients), .failed = drop_pending };
     return state ? state : thread_state(&state, &kind);
-}
-
-/* An error during backward leaves partial gradients, which must not be added to those of a later pass. */
-static void drop_pending(void)
-{
-    *gradients() = (Gradients){ 0 };
-    for (Tensor *t = tape(); t; t = t->older)
-        if (t->op) buffer_drop(&t->grad);
 }
 
 bool graph_kept(void)

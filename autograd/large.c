@@ -8,13 +8,12 @@
  * 620 MiB. */
 #include "memory.h"
 
-typedef struct LargeBlock LargeBlock;
-struct LargeBlock {
-    size_t size;                    /* bytes, with this header */
-    LargeBlock *below, *above;      /* its neighbors in the chunk; NULL at the ends */
-    LargeBlock *previous, *next;    /* in the list of free blocks */
+typedef struct LargeBlock {
+    size_t size;                                /* bytes, with this header */
+    struct LargeBlock *below, *above;           /* its neighbors in the chunk; NULL at the ends */
+    struct LargeBlock *previous, *next;         /* in the list of free blocks */
     bool free, touched;
-};
+} LargeBlock;
 
 enum { LARGE_HEADER = 64, PAGE = 4096, LEAST_CHUNK = sizeof(void *) > 4 ? 1 << 27 : 1 << 24 };
 _Static_assert(sizeof(LargeBlock) <= LARGE_HEADER, "a block's header");

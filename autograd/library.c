@@ -1,7 +1,6 @@
 /* library.c: the library's version and threads. */
 #include "internal.h"
 #include "kaeru/version.h"
-#include "kernels.h"
 
 const char *kaeru_version(void)
 {

@@ -24,7 +24,20 @@ typedef struct {
 } Memory;
 static _Thread_local void *state;
 
-static void trim_bins(void);
+static void trim_bins(void)
+{
+    Memory *m = state;
+    buffers_end_scope();
+    for (int i = 0; i < BINS; i++) {
+        while (m->bin[i]) {
+            Buffer *b = m->bin[i];
+            m->bin[i] = b->next;
+            memory_unpoison(buffer_data(b), b->size);
+            system_free(b);
+        }
+    }
+    m->count.cached = 0;
+}
 
 static Memory *memory(void)
 {
@@ -208,21 +221,6 @@ void ag_memory_reset_peak(void)
 {
     Memory *m = memory();
     m->count.peak = m->count.in_use;
-}
-
-static void trim_bins(void)
-{
-    Memory *m = memory();
-    buffers_end_scope();
-    for (int i = 0; i < BINS; i++) {
-        while (m->bin[i]) {
-            Buffer *b = m->bin[i];
-            m->bin[i] = b->next;
-            memory_unpoison(buffer_data(b), b->size);
-            system_free(b);
-        }
-    }
-    m->count.cached = 0;
 }
 
 void ag_memory_trim(void)

@@ -25,7 +25,14 @@ typedef struct {
 } Blocks;
 static _Thread_local void *state;
 
-static void empty_quarantine(void);
+static void empty_quarantine(void)
+{
+    Blocks *here = state;
+    for (int i = 0; i < QUARANTINE; i++) {
+        system_free(here->quarantine[i]);
+        here->quarantine[i] = NULL;
+    }
+}
 
 static Blocks *blocks(void)
 {
@@ -206,15 +213,6 @@ static void destroy(Block *b)
     Block **place = &here->quarantine[here->n_quarantined++ % QUARANTINE];
     system_free(*place);
     *place = b;
-}
-
-static void empty_quarantine(void)
-{
-    Blocks *here = blocks();
-    for (int i = 0; i < QUARANTINE; i++) {
-        system_free(here->quarantine[i]);
-        here->quarantine[i] = NULL;
-    }
 }
 
 void ag_free_at(AgSite at, void *p)

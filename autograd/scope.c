@@ -23,20 +23,10 @@ typedef struct {
 } Scopes;
 static _Thread_local void *state;
 
-static void note_error(void);
-static void free_waiting(void);
-static void end_all(void);
-
-static Scopes *scopes(void)
-{
-    static const StateKind kind = { .size = sizeof(Scopes), .failed = note_error, .trim = free_waiting, .end = end_all };
-    return state ? state : thread_state(&state, &kind);
-}
-
 /* The next ag_end of the innermost scope or one around it unwinds. A rule that was running is over. */
 static void note_error(void)
 {
-    Scopes *s = scopes();
+    Scopes *s = state;
     check_reads_of(NULL);
     if (s->depth == 0) return;
     OpenScope *innermost = &s->scope[s->depth - 1];
@@ -46,18 +36,24 @@ static void note_error(void)
 
 static void free_waiting(void)
 {
-    arena_trim(&scopes()->arena);
+    arena_trim(&((Scopes *)state)->arena);
 }
 
 static void end_all(void)
 {
-    Scopes *s = scopes();
+    Scopes *s = state;
     while (s->depth > 0) {
         OpenScope *innermost = &s->scope[s->depth - 1];
         innermost->failed = 0;              /* the thread ends: blocks that the program still has are not freed */
         ag_end((AgScope){ s->depth, innermost->serial });
     }
     arena_leave(&s->arena);                 /* another thread may have one of the tensors */
+}
+
+static Scopes *scopes(void)
+{
+    static const StateKind kind = { .size = sizeof(Scopes), .failed = note_error, .trim = free_waiting, .end = end_all };
+    return state ? state : thread_state(&state, &kind);
 }
 
 int open_scopes(void)

@@ -141,14 +141,8 @@ Along shape_along(const AgShape *shape, int first, int last)
 
 void walk_over(const AgShape *shape, const AgShape *a, const AgShape *b, KWalk *walk)
 {
-    int64_t step_a = 1, step_b = 1;
     walk->ndim = shape->ndim;   /* only the first ndim entries are set: this is part of every elementwise operation */
-    for (int i = shape->ndim - 1; i >= 0; i--) {
-        int64_t size_a = size_in(a, i, shape->ndim), size_b = size_in(b, i, shape->ndim);
-        walk->dim[i] = shape->dim[i];
-        walk->a[i] = size_a == 1 ? 0 : step_a;
-        walk->b[i] = size_b == 1 ? 0 : step_b;
-        step_a *= size_a;
-        step_b *= size_b;
-    }
+    for (int i = 0; i < shape->ndim; i++) walk->dim[i] = shape->dim[i];
+    broadcast_strides(a, shape, walk->a);
+    broadcast_strides(b, shape, walk->b);
 }

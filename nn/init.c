@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "kaeru/graph.h"
-#include "kaeru/nn.h"
 #include "slots.h"
 
 /* The product of all sizes but one: fan_in without size 0, fan_out without size 1. It may be 0 for an empty tensor, which the

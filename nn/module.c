@@ -65,7 +65,6 @@ Module *nn_new_sized_at(AgSite at, size_t size, const char *type)
 static NnModuleSlot *slot_reserve(AgSite at, const char *what, Module *m, const char *name, const void *field)
 {
     nn_check_at(at, what, m, 0);
-    ag_check_pointer_at(at, what, "the name", name);
     size_t length = strlen(name);
     if (length == 0 || length >= SLOT_NAME || strchr(name, '.'))
         ag_usage_error(at, what, "\"%s\" cannot be a name in %s: 1 to %d characters, no dot", name, m->type, SLOT_NAME - 1);
@@ -125,7 +124,6 @@ void check_fields(AgSite at, const char *what, const Module *m)
 static void add_child(AgSite at, const char *what, Module *parent, const char *name, void **field, Module *child)
 {
     nn_check_at(at, what, parent, 0);
-    ag_check_pointer_at(at, what, "the name", name);
     if (!child) ag_usage_error(at, what, "the module for \"%s\" of %s is NULL", name, parent->type);
     nn_check_at(at, what, child, 0);
     if (child->parent) {

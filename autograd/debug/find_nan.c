@@ -1,6 +1,5 @@
 /* find_nan.c: searches every result and every gradient for NaN and infinity, while ag_find_nan is on. */
 #include "internal.h"
-#include "kernels.h"
 
 #include <string.h>
 

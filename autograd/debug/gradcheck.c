@@ -57,13 +57,6 @@ static double weight(int use, int64_t i)
     return word[1] & 1 ? -u : u;
 }
 
-static double weighted_sum(const Tensor *y, int use)
-{
-    double total = 0;
-    for (int64_t i = 0; i < y->numel; i++) total += weight(use, i) * (double)reals(y)[i];
-    return total;
-}
-
 /* The function that is checked, which must end the scopes that it begins, and return a tensor of reals. */
 typedef struct { AgSite at; AgFunction *f; void *arg; Tensor **in; int n; } Check;
 
@@ -83,7 +76,10 @@ static void evaluate(const Check *c, double sum[SUMS])
 {
     AgScope s = ag_begin_at(c->at, AG_NO_GRAD);
     const Tensor *y = call(c);
-    for (int use = 0; use < SUMS; use++) sum[use] = weighted_sum(y, use);
+    for (int use = 0; use < SUMS; use++) {
+        sum[use] = 0;
+        for (int64_t i = 0; i < y->numel; i++) sum[use] += weight(use, i) * (double)reals(y)[i];
+    }
     ag_end_at(c->at, s);
 }
 

@@ -1,5 +1,4 @@
 /* custom.c: operations that the program defines (ag_custom). They are recorded like those of ops.def. */
-#include "kaeru/autograd.h"
 #include "ops/table.h"
 
 #include <string.h>

@@ -194,8 +194,9 @@ static bool read_merges(const Reader *r, const Json *merges, const BpeBytes *of,
     return true;
 }
 
-static KaeruVocab *read_all(Reader *r)
+KaeruVocab *bpe_parse_json(void *work, const char *name, const Json *root)
 {
+    Reader reader = { .work = work, .path = name, .root = root }, *r = &reader;
     const Json *model = json_get(r->root, "model"), *merges = json_get(model, "merges");
     BpeRule rule = BPE_GPT2;
     int32_t begin;
@@ -214,9 +215,4 @@ static KaeruVocab *read_all(Reader *r)
     v->bpe->whole_words = is_true(model, "ignore_merges");
     bpe_set_added(v->bpe, r->added, r->n_added);
     return v;
-}
-
-KaeruVocab *bpe_parse_json(void *work, const char *name, const Json *root)
-{
-    return read_all(&(Reader){ .work = work, .path = name, .root = root });
 }

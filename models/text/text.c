@@ -68,8 +68,6 @@ bool kaeru_text_check_at(AgSite at, const char *name, int64_t first, const char 
 
 /* ---- streams ----------------------------------------------------------------------------------------------------- */
 
-static const char replacement[] = "\xEF\xBF\xBD";              /* U+FFFD */
-
 /* Whether the bytes held, which are not a character, are the beginning of one. It is enough to try the lowest and the
  * highest bytes that can follow. */
 static bool begins_character(const KaeruTextStream *s)
@@ -92,7 +90,7 @@ static void print_held(KaeruTextStream *s, bool end)
         size_t length = (size_t)utf8_decode(s->held, s->n, &code);
         if (!length && !end && begins_character(s)) return;
         if (length) fwrite(s->held, 1, length, s->out);
-        else fputs(replacement, s->out);
+        else fputs("\xEF\xBF\xBD", s->out);               /* U+FFFD, the replacement character */
         length = length ? length : 1;
         s->n -= length;
         memmove(s->held, s->held + length, s->n);

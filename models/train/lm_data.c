@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kaeru/autograd.h"
 #include "models.h"
 #include "train.h"
 #include "vocab.h"

@@ -156,13 +156,6 @@ static bool load(Run *r)
 
 /* ---- the training loop ------------------------------------------------------------------------------------------- */
 
-/* Saves a checkpoint in which the next step continues. */
-static bool stop_training(const Run *r)
-{
-    r->training->stopped = true;
-    return save(r, false);
-}
-
 static bool run(Run *r)
 {
     LmTraining *t = r->training;
@@ -173,17 +166,12 @@ static bool run(Run *r)
         if (t->stepped) t->stepped(t, t->arg);
         if ((t->step % t->options.evaluate_every == 0 || t->step == t->options.steps) && !evaluate(r)) return false;
         if (t->stop && *t->stop) nn_parallel_stop(r->parallel);
-        if (t->step < t->options.steps && nn_parallel_stopped(r->parallel)) return stop_training(r);
+        if (t->step < t->options.steps && nn_parallel_stopped(r->parallel)) {
+            t->stopped = true;
+            return save(r, false);              /* a checkpoint in which the next step continues */
+        }
     }
     return true;
-}
-
-static Run run_new(LmTraining *t)
-{
-    const LmOptions *o = &t->options;
-    Optimizer *optimizer = optimizer_new(t);
-    NnParallelOptions shared = { .shards = o->shards * o->accumulate, .clip = o->clip };
-    return (Run){ .training = t, .optimizer = optimizer, .parallel = nn_parallel_new_with(optimizer, shared, t->processes) };
 }
 
 bool lm_train_at(AgSite at, LmTraining *t, bool resume)
@@ -197,7 +185,9 @@ bool lm_train_at(AgSite at, LmTraining *t, bool resume)
     if (resume && !t->last) ag_usage_error(at, __func__, "no path of a checkpoint to resume from");
     if (t->last && t->best && strcmp(t->last, t->best) == 0)
         ag_usage_error(at, __func__, "last and best are both \"%s\", expected two paths", t->last);
-    Run r = run_new(t);
+    Run r = { .training = t, .optimizer = optimizer_new(t) };
+    NnParallelOptions shared = { .shards = t->options.shards * t->options.accumulate, .clip = t->options.clip };
+    r.parallel = nn_parallel_new_with(r.optimizer, shared, t->processes);
     t->step = 0;
     t->stopped = false;
     t->best_loss = INFINITY;

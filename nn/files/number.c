@@ -96,8 +96,7 @@ char *number_text(double value, char text[NUMBER_TEXT])
     return text;
 }
 
-static int print(char *text, size_t size, const char *format, va_list list) AG_PRINTF(3, 0);
-static int print(char *text, size_t size, const char *format, va_list list)
+AG_PRINTF(3, 0) static int print(char *text, size_t size, const char *format, va_list list)
 {
     void *former = use_c_locale();
     int length = vsnprintf(text, size, format, list);
