@@ -103,7 +103,7 @@ void nn_cache_append_at(AgSite at, NnCache *c, int layer, Tensor *key, Tensor *v
 static NnKeysValues *filled_layer(AgSite at, const char *what, const NnCache *c, int layer)
 {
     NnKeysValues *kv = checked_layer(at, what, c, layer);
-    if (!kv->key) ag_usage_error(at, what, "layer %d of the cache is empty", layer);
+    if (!kv->value) ag_usage_error(at, what, "layer %d of the cache is empty", layer);
     return kv;
 }
 
@@ -136,7 +136,7 @@ Tensor *nn_cache_attention_at(AgSite at, NnCache *c, int layer, Tensor *q, Tenso
 bool nn_cache_is_filled_at(AgSite at, const NnCache *c, int layer)
 {
     const NnKeysValues *kv = checked_layer(at, __func__, c, layer);
-    return kv->fixed && kv->key;
+    return kv->fixed && kv->value;
 }
 
 void nn_cache_select_at(AgSite at, NnCache *c, const int32_t *rows, int64_t n)
@@ -147,7 +147,7 @@ void nn_cache_select_at(AgSite at, NnCache *c, const int32_t *rows, int64_t n)
     ag_check_pointer_at(at, __func__, "rows", rows);
     for (int i = 0; i < c->n; i++) {
         NnKeysValues *kv = &c->layer[i];
-        if (!kv->key) continue;
+        if (!kv->value) continue;
         for (int64_t j = 0; j < n; j++)
             if (rows[j] < 0 || rows[j] >= tensor_dim(kv->key, 0))
                 ag_usage_error(at, __func__, "row %d at item %lld is out of range: expected 0 to %lld", (int)rows[j],

@@ -22,7 +22,7 @@ Conv2d *nn_conv2d_new_how_at(AgSite at, int64_t in, int64_t out, int size, AgCon
 {
     AG_LAYER(at);
     int groups = how.groups ? how.groups : 1;
-    check_conv(at, __func__, in, out, size, 1, how.padding[0]);
+    for (int i = 0; i < 2; i++) check_conv(at, __func__, in, out, size, how.stride[i] ? how.stride[i] : 1, how.padding[i]);
     if (groups < 1 || in % groups != 0 || out % groups != 0)
         ag_usage_error(at, __func__, "%lld and %lld channels do not divide into %d groups", (long long)in, (long long)out,
                        groups);
@@ -160,7 +160,7 @@ Tensor *nn_group_norm_at(AgSite at, GroupNorm *l, Tensor *x)                    
 {
     NN_LAYER_OF(at, l, "GroupNorm");
     check_channels(__func__, l->gamma, x);
-    Tensor *rows = ag_reshape(x, SHAPE(tensor_dim(x, 0), l->groups, -1));
+    Tensor *rows = ag_reshape(x, SHAPE(tensor_dim(x, 0), l->groups, tensor_numel(x) ? -1 : 1));
     Tensor *normal = ag_layer_norm(rows, NULL, NULL, (AgNorm){ l->eps, true, false });
     return by_channel(ag_reshape(normal, tensor_shape(x)), l->gamma, l->beta);
 }

@@ -3,6 +3,7 @@
 
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
+#include "lora_parts.h"
 #include "slots.h"
 
 /* ---- Linear ------------------------------------------------------------------------------------------------------ */
@@ -28,7 +29,7 @@ Tensor *nn_linear_at(AgSite at, Linear *l, Tensor *x)                           
     Tensor *y = ag_linear(x, l->weight, l->bias);
     if (!l->lora_A) return y;
     Tensor *more = nn_linear(l->lora_B, nn_linear(l->lora_A, nn_dropout(l->lora_dropout, x)));
-    return ag_add(y, ag_scale(more, l->lora_scale));
+    return ag_add(y, ag_scale(more, lora_scale(l)));
 }
 
 Tensor *nn_linear_activate_at(AgSite at, Linear *l, Tensor *x, AgActivation kind)

@@ -40,13 +40,18 @@ void lora_freeze(const NnParameters *p)
     }
 }
 
+double lora_scale(const Linear *l)
+{
+    return l->lora_alpha / (double)tensor_dim(l->lora_A->weight, 0);
+}
+
 void lora_add(Linear *l, int64_t rank, double alpha, double dropout)
 {
     nn_child(l, lora_A, nn_linear_new_no_bias(tensor_dim(l->weight, 1), rank));
     nn_child(l, lora_B, nn_linear_new_no_bias(rank, tensor_dim(l->weight, 0)));
     nn_child(l, lora_dropout, nn_dropout_new(dropout));
     ag_fill(l->lora_B->weight, 0);
-    l->lora_scale = alpha / (double)rank;
+    l->lora_alpha = alpha;
     if (!l->module.training) nn_eval(l);
 }
 
@@ -95,7 +100,7 @@ static void merge(Linear *l)
     ag_precision(AG_FLOAT32);                           /* also in a program that trains in bfloat16 */
     bool packed = tensor_dtype(l->weight) == AG_PACKED;
     Tensor *weight = packed ? ag_from_bf16(l->weight) : l->weight;
-    Tensor *sum = ag_add(weight, ag_scale(ag_matmul(l->lora_B->weight, l->lora_A->weight), l->lora_scale));
+    Tensor *sum = ag_add(weight, ag_scale(ag_matmul(l->lora_B->weight, l->lora_A->weight), lora_scale(l)));
     if (packed)
         ag_packed_write(l->weight, 0, tensor_dim(sum, 0), (const uint32_t *)tensor_int_data(ag_to_bf16(sum)));
     else

@@ -12,6 +12,8 @@ Linear *lora_adapted(const NnNamedTensor *p);
 bool lora_is_named(const NnNamedTensor *p, const char *target);
 /* Freezes what is not part of an adapter. */
 void lora_freeze(const NnParameters *p);
+/* alpha / rank */
+double lora_scale(const Linear *l);
 void lora_add(Linear *l, int64_t rank, double alpha, double dropout);
 /* Removes all adapters; merged: adds them to the weights before. */
 void lora_remove_all(void *module, bool merged);

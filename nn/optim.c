@@ -239,11 +239,11 @@ uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void
     return h;
 }
 
-/* A usage error if no parameter has a gradient, or if one that has a gradient has no state here: no step would train it. */
-static void check_gradients(AgSite at, const char *what, const Optimizer *o)
+void optimizer_check(AgSite at, const char *what, const Optimizer *o, int trained)
 {
     const NnParameters *p = o->parameters;
-    int known = 0, trained = 0;
+    int known = 0;
+    check_fields(at, what, o->module);
     Walk walk = walk_below(o->module);
     for (NnModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) {
         bool is_known = known < p->n && p->item[known].tensor == slot->tensor;
@@ -280,8 +280,7 @@ static void take_step(AgSite at, const char *what, Optimizer *o, double grad_sca
     check(at, what, "grad_scale", grad_scale, true, "a finite number");
     if (o->parallel) ag_usage_error(at, what, "this optimizer is shared: expected nn_parallel_step");
     check_undivided(at, what, o);
-    check_fields(at, what, o->module);
-    check_gradients(at, what, o);
+    optimizer_check(at, what, o, 0);
     if (ag_warn_of_step_at(at)) warn_of_step(at, what, o);
     o->steps++;
     optimizer_make_state(o);
@@ -334,8 +333,13 @@ void nn_ema_update_at(AgSite at, void *average, void *module, double decay)
     NN_LAYER(at, (Module *)module);
     check(at, __func__, "decay", decay, decay >= 0 && decay <= 1, "in [0, 1]");
     NnParameters *to = nn_parameters_at(at, average), *from = nn_parameters_at(at, module);
-    if (to->n != from->n)
-        ag_usage_error(at, __func__, "the average has %d tensors and the module %d: expected a nn_clone", to->n, from->n);
+    int same = 0;
+    while (same < to->n && same < from->n && ag_shape_equal(tensor_shape(to->item[same].tensor),
+                                                            tensor_shape(from->item[same].tensor)))
+        same++;
+    if (same < to->n || same < from->n)
+        ag_usage_error(at, __func__, "the average has %d tensors and the module %d, of which the first %d have equal shapes: "
+                       "expected a nn_clone", to->n, from->n, same);
     AgScope scope = ag_begin(AG_NO_GRAD);
     for (int i = 0; i < to->n; i++) {
         Tensor *a = to->item[i].tensor, *w = from->item[i].tensor;

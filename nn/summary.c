@@ -75,9 +75,13 @@ void nn_summary_at(AgSite at, void *module, FILE *out)
     write_table(&t);
     t.out = out;
     write_table(&t);
-    int64_t trained = count_below(module, module, true), fixed = count_below(module, module, false);
+    static const int size[] = { [AG_REAL] = sizeof(ag_real), [AG_INT] = 4, [AG_BOOL] = 1, [AG_PACKED] = 2 };
+    int64_t trained = count_below(module, module, true), fixed = count_below(module, module, false), bytes = 0;
+    Walk walk = walk_below(module);
+    for (NnModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; )
+        if (is_first_slot(module, slot)) bytes += tensor_numel(slot->tensor) * size[tensor_dtype(slot->tensor)];
     char text[GROUPED_TEXT];
     fprintf(out, "%s parameters", grouped(trained, text));
     if (fixed) fprintf(out, ", %s numbers that are not trained", grouped(fixed, text));
-    fprintf(out, ", %s bytes\n", grouped((trained + fixed) * (int64_t)sizeof(ag_real), text));
+    fprintf(out, ", %s bytes\n", grouped(bytes, text));
 }

@@ -274,13 +274,29 @@ START_TEST(what_is_saved_loads_again)
     expect_done(nn_lora_load(again, in_folder("")));
     check_same_parameters(m, again);
     LlamaAttention *a = nn_item(LlamaLayer, again->model->layers, 1)->self_attn;
-    ck_assert_double_eq_tol(a->q_proj->lora_scale, 7.0 / 3, 1e-12);
+    ck_assert_double_eq_tol(a->q_proj->lora_alpha, 7, 1e-12);
     ck_assert_double_eq(a->q_proj->lora_dropout->p, 0.25);
     check_logits(again);
     Llama *copy = nn_clone(again);
     check_logits(copy);
     ag_free(copy);
     ag_free(again);
+    ag_free(m);
+}
+END_TEST
+
+/* alpha / rank x rank is another number. */
+START_TEST(alpha_is_saved_as_it_was_given)
+{
+    Llama *m = base();
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 49, .alpha = 1, .targets = targets }));
+    expect_done(nn_lora_save(m, in_folder("")));
+    void *owner = ag_alloc(1, 1);
+    const Json *alpha = json_get(json_read(owner, in_folder("adapter_config.json"), 1 << 20), "lora_alpha");
+    double value;
+    ck_assert(json_real(alpha, &value));
+    ck_assert_double_eq(value, 1);
+    ag_free(owner);
     ag_free(m);
 }
 END_TEST
@@ -469,6 +485,10 @@ START_TEST(wrong_use_is_refused)
     expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .targets = targets }));
     EXPECT_USAGE_ERROR("has an adapter", nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .targets = targets }));
     EXPECT_USAGE_ERROR("this module has adapters", nn_lora_load(m, FOLDER "adapter"));
+    Linear *alone = nn_linear_new(2, 3);
+    EXPECT_USAGE_ERROR("a Linear alone has no name for the file", nn_lora_load(alone, FOLDER "adapter"));
+    EXPECT_USAGE_ERROR("a Linear alone has no name for the file", nn_lora_save(alone, in_folder("")));
+    ag_free(alone);
     static const char *const other[] = { "k_proj", NULL };
     expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .dropout = 0.5, .targets = other }));
     expect_refused(nn_lora_save(m, in_folder("")), "adapters have the dropouts 0 and 0.5, but the file has one for all");
@@ -524,6 +544,7 @@ Suite *lora_suite(void)
     tcase_add_test(t, a_checkpoint_has_only_what_is_trained);
     tcase_add_test(t, opening_in_two_bytes);
     tcase_add_test(t, what_is_saved_loads_again);
+    tcase_add_test(t, alpha_is_saved_as_it_was_given);
     tcase_add_test(t, adapters_can_have_different_options);
     tcase_add_test(t, each_setting_of_peft_counts);
     tcase_add_test(t, a_new_adapter_changes_nothing_but_what_is_trained);

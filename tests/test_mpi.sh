@@ -88,7 +88,16 @@ unset KAERU_THREADS
 if [ -n "$faults" ]; then
     program='env'
     expect 0 '' '' SLURM_STEP_NUM_TASKS=1 LD_PRELOAD="$faults" KAERU_MPI_FAULT='MPI_Init 0' "$threads"
+    # A launcher that does not tell the number of processes
+    env PMIX_RANK=0 LD_PRELOAD="$faults" KAERU_MPI_FAULT='MPI_Init 0' "$threads" >stdout 2>stderr
+    that "MPI begins also then" grep -q '^kaeru: MPI_Init failed' stderr
 fi
+# Processes of another MPI's mpirun, and of srun without a plugin for this MPI
+for size in OMPI_COMM_WORLD_SIZE SLURM_STEP_NUM_TASKS; do
+    env $size=2 "$threads" >stdout 2>stderr
+    that "processes without the others end: $size" [ $? -eq 1 ]
+    that "and say why" grep -q '^kaeru: the launcher has started processes that do not find each other' stderr
+done
 program=$examples/gpt
 
 # ---- errors ----------------------------------------------------------------------------------------------------------

@@ -489,6 +489,16 @@ START_TEST(a_summary_is_a_table)
     ck_assert_str_eq(text, expected);
     free(text);
     ag_free(m);
+
+    typedef struct { Module module; Tensor *packed, *mask, *ids; } Types;
+    Types *types = nn_new(Types);
+    nn_buffer_with(types, packed, SHAPE(10, 100), AG_PACKED, true);
+    nn_buffer_with(types, mask, SHAPE(7), AG_BOOL, true);
+    nn_buffer_with(types, ids, SHAPE(3), AG_INT, true);
+    text = summary_of(types);
+    ck_assert_ptr_nonnull(strstr(text, "0 parameters, 1,010 numbers that are not trained, 2,019 bytes"));
+    free(text);
+    ag_free(types);
 }
 END_TEST
 
@@ -836,6 +846,8 @@ START_TEST(group_norm_of_one_group_is_layer_norm)
     check_close("norm", nn_group_norm(l, x), ag_layer_norm(x, l->gamma, l->beta, AG_NORM_PYTORCH), 1e-5);
     EXPECT_USAGE_ERROR("x is (3,), expected (B,4,..)", nn_group_norm(l, tensor_ones(SHAPE(3))));
     EXPECT_USAGE_ERROR("4 channels in 3 groups", nn_group_norm_new(3, 4));
+    Tensor *none = nn_group_norm(l, tensor_zeros(SHAPE(0, 4, 3)));
+    ck_assert(ag_shape_equal(tensor_shape(none), SHAPE(0, 4, 3)));
     ag_end(s);
     ag_free(l);
 }
@@ -887,6 +899,8 @@ START_TEST(convolutions_start_as_in_pytorch)
     ck_assert(ag_shape_equal(tensor_shape(nn_conv_transpose2d(t, tensor_ones(SHAPE(2, 20, 3, 4)))), SHAPE(2, 30, 6, 8)));
     EXPECT_USAGE_ERROR("6 and 4 channels do not divide into 4 groups",
                        nn_conv2d_new_how(6, 4, 3, ((AgConv){ .groups = 4 }), true));
+    EXPECT_USAGE_ERROR("padding -1: 0 or more", nn_conv2d_new_how(6, 4, 3, ((AgConv){ .padding = { 1, -1 } }), true));
+    EXPECT_USAGE_ERROR("stride -2: expected 1 or more", nn_conv2d_new_how(6, 4, 3, ((AgConv){ .stride = { 1, -2 } }), true));
     ag_end(s);
     ag_free(c);
     ag_free(t);

@@ -418,7 +418,17 @@ START_TEST(averages_of_weights)
     EXPECT_USAGE_ERROR("the average has 2 tensors and the module 7", nn_ema_update(l, net, 0.5));
     EXPECT_USAGE_ERROR("decay is 1.5", nn_ema_update(average, net, 1.5));
     Linear *wide = nn_linear_new(2, 1);
-    EXPECT_USAGE_ERROR("in nn_ema_update called at", nn_ema_update(l, wide, 0.5));
+    EXPECT_USAGE_ERROR("of which the first 0 have equal shapes", nn_ema_update(l, wide, 0.5));
+    Sequential *one = nn_sequential_new(), *two = nn_sequential_new();
+    for (int i = 0; i < 2; i++) {
+        nn_sequential_add(one, nn_linear_new(2, 3));
+        nn_sequential_add(two, nn_linear_new(2, 3 - i));
+    }
+    ag_fill(nn_item(Linear, one, 0)->weight, 7);
+    EXPECT_USAGE_ERROR("4 tensors and the module 4, of which the first 2 have equal shapes", nn_ema_update(one, two, 0.5));
+    ck_assert_double_eq(tensor_data(nn_item(Linear, one, 0)->weight)[0], 7);            /* nothing has changed */
+    ag_free(one);
+    ag_free(two);
     ag_free(wide);
     ag_free(average);
     ag_free(net);

@@ -814,6 +814,65 @@ START_TEST(wrong_calls_are_told)
 }
 END_TEST
 
+/* The mean squared output of the Linear, in one shard and step; `infinite` makes the first weight's gradient infinite. */
+static void step_of(NnParallel *p, Linear *l, bool infinite)
+{
+    ck_assert(nn_parallel_shard(p));
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *y = nn_linear(l, tensor_ones(SHAPE(1, 3))), *loss = ag_mean(ag_mul(y, y));
+    if (infinite) {
+        Tensor *first = ag_slice(ag_slice(l->weight, 0, 0, 1), 1, 0, 1);
+        loss = ag_add(loss, ag_sum(ag_sqrt(ag_sub(first, ag_detach(first)))));
+    }
+    ag_backward(loss);
+    ag_end(s);
+    ck_assert(!nn_parallel_shard(p));
+}
+
+/* As nn_optimizer_step does. */
+START_TEST(gradients_that_no_step_uses_are_told)
+{
+    ag_seed(5);
+    Linear *l = nn_linear_new(3, 2), *other = nn_linear_new(3, 2);
+    tensor_set_requires_grad(l->bias, false);
+    Optimizer *o = nn_sgd_new(l, 1);
+    NnParallel *p = nn_parallel_new(o, 1, NULL);
+    step_of(p, other, false);
+    EXPECT_USAGE_ERROR("no parameter of its Linear has a gradient", nn_parallel_step(p));
+    ag_free(p);
+    p = nn_parallel_new(o, 1, NULL);
+    tensor_set_requires_grad(l->bias, true);
+    step_of(p, l, false);
+    EXPECT_USAGE_ERROR("bias has a gradient, but was registered, tied or unfrozen after the optimizer was made",
+                       nn_parallel_step(p));
+    ag_free(p);
+    ag_free(o);
+    ag_free(other);
+    ag_free(l);
+}
+END_TEST
+
+/* As nn_clip_grad_norm. */
+START_TEST(an_infinite_norm_is_not_clipped)
+{
+    Linear *l[2];
+    for (int clip = 0; clip < 2; clip++) {
+        ag_seed(5);
+        l[clip] = nn_linear_new(3, 2);
+        Optimizer *o = nn_sgd_new(l[clip], 1);
+        NnParallel *p = nn_parallel_new_with(o, (NnParallelOptions){ .shards = 1, .clip = clip }, NULL);
+        step_of(p, l[clip], true);
+        nn_parallel_step(p);
+        ck_assert(isinf(tensor_data(l[clip]->weight)[0]));
+        ag_free(p);
+        ag_free(o);
+    }
+    ck_assert_int_eq(memcmp(tensor_data(l[0]->weight), tensor_data(l[1]->weight), 6 * sizeof(ag_real)), 0);
+    ag_free(l[0]);
+    ag_free(l[1]);
+}
+END_TEST
+
 static void use_after(NnProcesses *processes, void *arg)
 {
     (void)arg;
@@ -886,6 +945,8 @@ Suite *parallel_suite(void)
     tcase_add_test(c, a_process_that_was_stopped_goes_on);
     tcase_add_exit_test(c, more_processes_than_shards_end, 1);
     tcase_add_test(c, wrong_calls_are_told);
+    tcase_add_test(c, gradients_that_no_step_uses_are_told);
+    tcase_add_test(c, an_infinite_norm_is_not_clipped);
     tcase_add_test(c, a_divided_optimizer_is_not_used_alone);
     tcase_add_test(c, one_divided_parameter_is_enough);
     suite_add_tcase(s, c);

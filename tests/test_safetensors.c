@@ -212,12 +212,44 @@ START_TEST(files_that_could_not_be_read_are_not_written)
     folder_write("a", "old", 3);
     expect_refused(st_write(in_folder("a"), twice, 2, NULL), "expected each name of an object once, found \"x\"");
     expect_refused(st_write(in_folder("a"), bytes, 1, NULL),
-                   "expected UTF-8 to be written as JSON, found byte 0xFF");
+                   "a: a name or a setting: expected UTF-8 to be written as JSON, found byte 0xFF");
     expect_refused(st_write(in_folder("a"), reserved, 1, NULL), "expected each name of an object once, found \"__metadata__\"");
     expect_refused(st_write(in_folder("a"), twice, 1, metadata), "expected each name of an object once, found \"format\"");
     ag_free(metadata);
     folder_expect("a", "old");
     ck_assert_int_eq(folder_count(), 1);
+}
+END_TEST
+
+/* A reader refuses a header of more than 100 MB. */
+START_TEST(a_header_that_is_too_large_leaves_the_old_file)
+{
+    enum { SIZE = 100000001 };
+    Linear *l = nn_linear_new(1, 1);
+    NnSettings *s = nn_settings_new();
+    char *text = ag_alloc(SIZE + 1, 1);
+    memset(text, 'x', SIZE);
+    expect_done(nn_checkpoint_save(in_folder("a.safetensors"), l, NULL, NULL));
+    nn_settings_set(s, "text", "%s", text);
+    expect_refused(nn_checkpoint_save(in_folder("a.safetensors"), l, NULL, s),
+                   "a.safetensors: expected names and settings of at most 100000000 bytes in all, found 10000");
+    ck_assert_int_eq(folder_count(), 1);
+    expect_done(nn_checkpoint_load(in_folder("a.safetensors"), l, NULL, NULL));
+    ag_free(text);
+    ag_free(s);
+    ag_free(l);
+}
+END_TEST
+
+START_TEST(packed_matrices_without_columns_are_written)
+{
+    typedef struct { Module module; Tensor *w; } Empty;
+    Empty *m = nn_new(Empty);
+    nn_buffer_with(m, w, SHAPE(3, 0), AG_PACKED, true);
+    expect_done(nn_save(in_folder("a.safetensors"), m));
+    expect_done(nn_load_with(in_folder("a.safetensors"), m, (NnLoadOptions){ .in_place = true }));
+    ck_assert(ag_shape_equal(tensor_shape(m->w), SHAPE(3, 0)));
+    ag_free(m);
 }
 END_TEST
 
@@ -302,7 +334,9 @@ Suite *safetensors_suite(void)
     tcase_add_test(t, every_incomplete_file_is_refused);
     tcase_add_test(t, written_files_are_read_unchanged);
     tcase_add_test(t, files_that_could_not_be_read_are_not_written);
+    tcase_add_test(t, a_header_that_is_too_large_leaves_the_old_file);
     tcase_add_test(t, a_full_disk_leaves_the_old_file);
+    tcase_add_test(t, packed_matrices_without_columns_are_written);
     tcase_add_loop_test(t, each_failing_call_is_reported, 0, 2);
     tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);
     suite_add_tcase(suite, t);

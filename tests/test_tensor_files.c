@@ -319,6 +319,30 @@ START_TEST(damaged_arrays_are_refused)
 }
 END_TEST
 
+/* A matrix that is rounded in several parts. */
+START_TEST(damage_is_seen_in_parts)
+{
+    enum { ROWS = 300, COLUMNS = 256 };
+    typedef struct { Module module; Tensor *w; } One;
+    One *m = nn_new(One);
+    nn_buffer_with(m, w, SHAPE(ROWS, COLUMNS), AG_PACKED, true);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *values = tensor_normal(SHAPE(ROWS, COLUMNS), 0, 1);
+    expect_done(tensor_save(in_folder("a.npz"), { "w", values }));
+    expect_done(nn_load_with(in_folder("a.npz"), m, (NnLoadOptions){ .round = true }));
+    check_equal("w", ag_from_bf16(m->w), ag_from_bf16(ag_to_bf16(values)));
+    size_t size;
+    unsigned char *bytes = bytes_of(in_folder("a.npz"), &size);
+    bytes[size / 2] ^= 0x10;
+    folder_write("a.npz", (const char *)bytes, size);
+    expect_refused(nn_load_with(in_folder("a.npz"), m, (NnLoadOptions){ .round = true }),
+                   "tensor \"w\": expected bytes with the checksum ");
+    ag_free(bytes);
+    ag_end(s);
+    ag_free(m);
+}
+END_TEST
+
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 START_TEST(written_arrays_are_numpys)
@@ -493,6 +517,7 @@ Suite *tensor_files_suite(void)
     tcase_add_test(t, a_model_in_several_files_is_one);
     tcase_add_test(t, every_incomplete_file_is_refused_by_its_reader);
     tcase_add_test(t, damaged_arrays_are_refused);
+    tcase_add_test(t, damage_is_seen_in_parts);
     tcase_add_test(t, written_arrays_are_numpys);
     tcase_add_test(t, written_archives_have_numpys_checksums);
     tcase_add_test(t, written_files_are_read_back);

@@ -338,9 +338,10 @@ static bool same_as_before(const Loading *l, const Transfer *t, const void *valu
 static bool read_in_place(const Loading *l, const Transfer *t)
 {
     enum { PART = 1 << 20 };                                    /* numbers */
-    if (tensor_dtype(t->to) != AG_PACKED || t->transposed)
-        return read_transfer(t, l->options.round, tensor_mutable_values(AG_HERE, t->to));
-    const int64_t width = tensor_dim(t->to, 1), rows = tensor_dim(t->to, 0), most = width < PART ? PART / width : 1;
+    bool packed = tensor_dtype(t->to) == AG_PACKED;
+    if (!packed || t->transposed)                               /* a packed one is refused */
+        return read_transfer(t, l->options.round, packed ? NULL : tensor_mutable_values(AG_HERE, t->to));
+    const int64_t width = tensor_dim(t->to, 1), rows = tensor_dim(t->to, 0), most = PART / (width + 1) + 1;
     uint32_t *pairs = ag_alloc((size_t)(most * width / 2), sizeof *pairs);
     bool good = true;
     for (int64_t i = 0, k; good && i < rows; i += k) {

@@ -34,7 +34,7 @@ static double rank_of(const Linear *l)
 
 static double alpha_of(const Linear *l)
 {
-    return l->lora_scale * rank_of(l);
+    return l->lora_alpha;
 }
 
 /* Writes the values that are not the usual one by the whole names of the Linears. peft reads keys as regular expressions. */
@@ -73,12 +73,20 @@ static char *name_of(void *owner, const NnNamedTensor *p, char letter)
     return text_printf(owner, PREFIX "%.*slora_%c.weight", (int)(strlen(p->name) - strlen("weight")), p->name, letter);
 }
 
+static NnParameters *parameters_of(AgSite at, const char *what, void *module, const char *folder)
+{
+    nn_check_at(at, what, module, 0);
+    ag_check_pointer_at(at, what, "folder", folder);
+    NnParameters *p = nn_parameters_at(at, module);
+    if (p->n && (void *)lora_linear_of(&p->item[0]) == module)
+        ag_usage_error(at, what, "a Linear alone has no name for the file: expected a module that contains it");
+    return p;
+}
+
 bool nn_lora_save_at(AgSite at, void *module, const char *folder)
 {
     AG_LAYER(at);
-    nn_check_at(at, __func__, module, 0);
-    ag_check_pointer_at(at, __func__, "folder", folder);
-    NnParameters *p = nn_parameters(module);
+    NnParameters *p = parameters_of(at, __func__, module, folder);
     StEntry *entry = ag_alloc_in(p, (size_t)p->n, sizeof *entry);
     const Linear *first = NULL;
     size_t n = 0;
@@ -202,9 +210,7 @@ static bool is_complete(const char *path, const NnLoadReport *report)
 bool nn_lora_load_at(AgSite at, void *module, const char *folder)
 {
     AG_LAYER(at);
-    nn_check_at(at, __func__, module, 0);
-    ag_check_pointer_at(at, __func__, "folder", folder);
-    NnParameters *p = nn_parameters(module);
+    NnParameters *p = parameters_of(at, __func__, module, folder);
     for (int i = 0; i < p->n; i++)
         if (strstr(p->item[i].name, "lora_")) ag_usage_error(at, __func__, "this module has adapters: %s", p->item[i].name);
     const char *weights = text_printf(p, "%s/adapter_model.safetensors", folder);

@@ -153,9 +153,9 @@ enum { PART = 1 << 18 };        /* numbers, even */
 
 static void write_packed(FileWriter *w, const Tensor *t)
 {
-    const int64_t width = tensor_dim(t, 1), rows = tensor_dim(t, 0), most = width < PART ? PART / width : 1;
+    const int64_t width = tensor_dim(t, 1), rows = tensor_dim(t, 0), most = PART / (width + 1) + 1;
     uint32_t *pairs = ag_alloc((size_t)(most * width / 2), sizeof *pairs);
-    for (int64_t i = 0, k; i < rows && width > 0; i += k) {
+    for (int64_t i = 0, k; i < rows; i += k) {
         k = rows - i < most ? rows - i : most;
         ag_packed_read(t, i, k, pairs);
         file_write(w, pairs, (size_t)(k * width) * 2);
@@ -191,7 +191,10 @@ bool st_write(const char *path, const StEntry *entry, size_t n, const NnSettings
     uint64_t data_size;
     size_t size;
     const char *header = write_header(check, entry, n, metadata, &data_size, &size);
-    FileWriter *w = header && read_header(check, header, size, data_size) ? file_replace(path) : NULL;
+    bool good = header ? size <= MAX_HEADER : ag_set_error("%s: a name or a setting: %s", path, ag_error());
+    if (header && !good)
+        ag_set_error("%s: expected names and settings of at most %d bytes in all, found %zu", path, MAX_HEADER, size);
+    FileWriter *w = good && read_header(check, header, size, data_size) ? file_replace(path) : NULL;
     if (w) {
         size_t padding = (8 - size % 8) % 8;                /* the offset of the values is a multiple of 8 */
         uint64_t length = size + padding;

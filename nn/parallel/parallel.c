@@ -237,10 +237,14 @@ double nn_parallel_step_at(AgSite at, NnParallel *p)
     exchange_reports(p);
     Result sum = total(p);
     double mean = sum.count > 0 ? sum.loss / sum.count : 0, scale = sum.count > 0 ? 1 / sum.count : 0;
+    int trained = sum.count > 0 && isfinite(mean) ? 0 : 1;
+    for (int i = 0; i < p->n; i++) trained += p->has_gradient[i];
+    optimizer_check(at, __func__, p->optimizer, trained);
     p->optimizer->steps++;                              /* also without an update: set_random needs another number */
     optimizer_make_state(p->optimizer);
     if (isfinite(mean)) {
-        double factor = p->options.clip > 0 ? p->options.clip / (scale * norm(p) + 1e-6) : 1;
+        double size = p->options.clip > 0 ? scale * norm(p) : INFINITY;
+        double factor = isinf(size) ? 1 : p->options.clip / (size + 1e-6);
         update(p, factor < 1 ? scale * factor : scale);
     }
     end_step(p);

@@ -25,11 +25,12 @@ typedef struct { int64_t rank; double alpha, dropout; const char *const *targets
 bool nn_lora_add_at(AgSite at, void *module, NnLoraOptions options) AG_MUST_CHECK;
 
 /* Adds the adapters to the weights and removes them; ag_precision does not matter. The weights stay frozen. Optimizers of the
- * module are not valid afterwards. */
+ * module are not valid afterwards. If the weight of a Linear is tied to others, those change, too. */
 void nn_lora_merge_at(AgSite at, void *module);
 
 /* Writes adapter_config.json and adapter_model.safetensors into a folder, which must exist, for the library peft. False with
- * ag_error() if they cannot be written, or if the adapters do not have the same dropout: peft has one for all. */
+ * ag_error() if they cannot be written, or if the adapters do not have the same dropout: peft has one for all. A module that is
+ * itself a Linear is a usage error, here and in nn_lora_load: it has no name for the file. */
 bool nn_lora_save_at(AgSite at, void *module, const char *folder) AG_MUST_CHECK;
 
 /* Adds the adapters of a folder that nn_lora_save or peft wrote, and freezes the other parameters. False with ag_error() if the
