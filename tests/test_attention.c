@@ -390,6 +390,35 @@ START_TEST(grouped_self_attention_equals_attention)
 }
 END_TEST
 
+/* Gradients of attention to a cache reach the query and a mask of reals, also if the cache then holds other keys. */
+START_TEST(a_cache_passes_gradients_on)
+{
+    enum { N = 6 };
+    AgAttention how = { .heads = H };
+    for (int which = 1; which < 4; which++) {
+        NnCache *c = nn_cache_new(1, N);
+        AgScope s = ag_begin(AG_RECORD);
+        Tensor *x = tensor_normal(SHAPE(B, T, D), 0, 1), *key = tensor_normal(SHAPE(B, N, D), 0, 1), *q[2], *bias[2];
+        Tensor *b = tensor_normal(SHAPE(H, T, N), 0, 1), *dy = tensor_normal(SHAPE(B, T, D), 0, 1);
+        for (int i = 0; i < 2; i++) {
+            q[i] = which & 1 ? leaf(x) : x;
+            bias[i] = which & 2 ? leaf(b) : b;
+        }
+        nn_cache_append(c, 0, key, key);
+        Tensor *y = nn_cache_attention(c, 0, q[0], bias[0], how), *expected = ag_attention(q[1], key, key, bias[1], how);
+        check_close("y", y, expected, 1e-6);
+        nn_cache_keep_last(c, 0);
+        nn_cache_append(c, 0, x, x);
+        ag_backward_from(y, dy);
+        ag_backward_from(expected, dy);
+        if (which & 1) check_close("of the query", tensor_grad(q[0]), tensor_grad(q[1]), 1e-5);
+        if (which & 2) check_close("of the mask", tensor_grad(bias[0]), tensor_grad(bias[1]), 1e-5);
+        ag_end(s);
+        ag_free(c);
+    }
+}
+END_TEST
+
 /* Rotary positions and a cache that holds the fewer heads: position by position as all at once. */
 START_TEST(a_cache_holds_the_fewer_heads)
 {
@@ -527,6 +556,23 @@ START_TEST(heads_can_use_any_score)
     for (int i = 0; i < p->n; i++) ck_assert_ptr_nonnull(tensor_grad_data(p->item[i].tensor));
     ag_free(p);
     ag_end(s);
+    ag_free(a);
+}
+END_TEST
+
+/* Position by position with a cache as all at once. */
+START_TEST(a_cache_serves_any_score)
+{
+    MultiHeadAttention *a = nn_multi_head_attention_new_with(H, D, 0, kinds[_i]);
+    NnCache *c = nn_cache_new(1, T);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_normal(SHAPE(B, T, D), 0, 1), *all = nn_multi_head_attention(a, x, x, x, nn_causal_mask(T));
+    for (int t = 0; t < T; t++) {
+        Tensor *now = ag_slice(x, 1, t, t + 1), *y = nn_multi_head_attention_cached(a, now, now, now, NULL, c, 0);
+        check_close("y", y, ag_slice(all, 1, t, t + 1), 1e-5);
+    }
+    ag_end(s);
+    ag_free(c);
     ag_free(a);
 }
 END_TEST
@@ -718,13 +764,13 @@ START_TEST(caches_append_select_and_keep_the_last)
 }
 END_TEST
 
-/* A fixed layer has the keys of the source, all of which stay. */
+/* A fixed layer has the keys of the source, all of which stay. Without recording, keys may be parameters: a learned prefix. */
 START_TEST(fixed_layers_keep_everything)
 {
     NnCache *c = nn_cache_new(2, 6);
     c->layer[1].fixed = true;
     AgScope s = ag_begin(AG_NO_GRAD);
-    Tensor *key = tensor_normal(SHAPE(1, 5, 2), 0, 1), *value = tensor_normal(SHAPE(1, 5, 2), 0, 1), *k, *v;
+    Tensor *key = leaf(tensor_normal(SHAPE(1, 5, 2), 0, 1)), *value = leaf(tensor_normal(SHAPE(1, 5, 2), 0, 1)), *k, *v;
     for (int layer = 0; layer < 2; layer++) nn_cache_append(c, layer, key, value);
     nn_cache_keep_last(c, 2);
     nn_cache_read(c, 0, &k, &v);
@@ -865,10 +911,12 @@ Suite *attention_suite(void)
     tcase_add_test(attention, a_mask_hides_with_a_negative_scale);
     tcase_add_loop_test(attention, grouped_attention_equals_repeated_keys_and_a_mask, 0, N_GROUPS);
     tcase_add_test(attention, grouped_self_attention_equals_attention);
+    tcase_add_test(attention, a_cache_passes_gradients_on);
     tcase_add_test(attention, a_cache_holds_the_fewer_heads);
     tcase_add_test(attention, rotary_products_depend_on_the_distance);
     tcase_add_loop_test(attention, scores_equal_their_formulas, 0, 4);
     tcase_add_loop_test(attention, heads_can_use_any_score, 0, 4);
+    tcase_add_loop_test(attention, a_cache_serves_any_score, 0, 4);
     tcase_add_test(attention, usage_errors_are_reported);
     suite_add_tcase(suite, attention);
     TCase *parts = tcase_create("parts");

@@ -209,6 +209,53 @@ START_TEST(other_types_are_converted)
     expect_refused(nn_load(in_folder("types"), l), "found C64");
     ck_assert(tensor_data(l->bias)[0] == 1.5f);     /* the tensor that fits is not loaded either */
     ag_free(l);
+
+    Linear *packed = nn_linear_new_no_bias(2, 1);
+    nn_freeze_bf16(packed);
+    write_raw("nine", "{\"weight\":{\"dtype\":\"BF16\",\"shape\":[1,1,1,1,1,1,1,1,2],\"data_offsets\":[0,4]}}", bf16, 4);
+    for (int i = 0; i < 2; i++)
+        expect_refused(nn_load_with(in_folder("nine"), packed, (NnLoadOptions){ .in_place = i }),
+                       "tensor \"weight\": expected at most 8 dimensions, found 9");
+    ag_free(packed);
+}
+END_TEST
+
+#define WEIGHT "\"weight\":{\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[0,4]}}"
+
+/* Whether a file lacks the frozen parameters: only that text of its metadata says so. */
+START_TEST(frozen_weights_are_missing_unless_only_the_trained_are_saved)
+{
+    Linear *l = nn_linear_new(1, 1);
+    tensor_set_requires_grad(l->bias, false);
+    write_raw("all", "{\"__metadata__\":{\"weights\":\"all\"}," WEIGHT, (float[]){ 2 }, 4);
+    expect_refused(nn_load(in_folder("all"), l), "missing: \"bias\"");
+    write_raw("trained", "{\"__metadata__\":{\"weights\":\"trained\"}," WEIGHT, (float[]){ 2 }, 4);
+    expect_done(nn_load(in_folder("trained"), l));
+    ck_assert(tensor_data(l->weight)[0] == 2);
+    ag_free(l);
+}
+END_TEST
+
+typedef struct { Module module; void *part; Tensor *t[8]; } Long;
+
+static Long *long_new(const char *name, AgShape shape)
+{
+    Long *l = nn_new(Long), *part = nn_new(Long);
+    nn_child_named(l, part, part, "%040d", 0);
+    for (int i = 0; i < 8; i++) nn_param_named(part, t[i], i < 4 ? shape : SHAPE(1), "%s%030d", i < 4 ? "" : name, i);
+    return l;
+}
+
+/* All that is listed, with long names and shapes, is more than a message has room for. */
+START_TEST(long_messages_are_cut)
+{
+    Long *l = long_new("a", SHAPE(1000, 1000, 1000, 1000, 1000, 99, 1, 0));
+    Long *other = long_new("b", SHAPE(0, 1, 99, 1000, 1000, 1000, 1000, 1000));
+    expect_done(nn_save(in_folder("a"), l));
+    expect_refused(nn_load(in_folder("a"), other), " and 1 more; wrong shape: \"0000000000000000000000000000000000000000.");
+    ck_assert_uint_le(strlen(ag_error()), strlen(in_folder("a: ")) + 899);
+    ag_free(other);
+    ag_free(l);
 }
 END_TEST
 
@@ -304,6 +351,21 @@ START_TEST(a_checkpoint_loads_as_weights)
     expect_done(nn_checkpoint_save(in_folder("bare"), net, NULL, NULL));
     expect_done(nn_checkpoint_load(in_folder("bare"), other, NULL, NULL));
     ag_free(o);
+    ag_free(net);
+    ag_free(other);
+}
+END_TEST
+
+START_TEST(a_checkpoint_without_the_frozen_has_the_buffers)
+{
+    Net *net = net_new(3), *other = nn_clone(net);
+    tensor_set_requires_grad(net->embed->weight, false);
+    tensor_set_requires_grad(other->embed->weight, false);
+    ag_fill(other->table, 0);
+    ag_fill(other->fc->weight, 0);
+    expect_done(nn_checkpoint_save_trained(in_folder("part"), net, NULL, NULL));
+    expect_done(nn_checkpoint_load(in_folder("part"), other, NULL, NULL));
+    check_same_parameters(net, other);
     ag_free(net);
     ag_free(other);
 }
@@ -430,6 +492,10 @@ START_TEST(saving_to_an_impossible_path_is_refused)
     Net *net = net_new(3);
     expect_refused(nn_save(in_folder("no/such/folder"), net), "no/such/folder");
     expect_refused(nn_save(in_folder("."), net), "/.: ");
+    static const char *const others[] = { "a.npz", "a.npy", "a.pt", "a.pth", "a.json" };
+    for (int i = 0; i < 5; i++)
+        expect_refused(nn_save(in_folder(others[i]), net), ": nn_save writes a safetensors file: expected another ending");
+    ck_assert_int_eq(folder_count(), 0);
     expect_done(nn_save(in_folder("a"), net));
     NnSettings *s = nn_settings_new();
     nn_settings_set(s, "text", "\xff");             /* not UTF-8: JSON cannot hold it */
@@ -644,12 +710,15 @@ Suite *checkpoint_suite(void)
     tcase_add_test(weights, a_tied_weight_loads_by_any_of_its_names);
     tcase_add_test(weights, weights_that_do_not_fit_change_nothing);
     tcase_add_test(weights, other_types_are_converted);
+    tcase_add_test(weights, frozen_weights_are_missing_unless_only_the_trained_are_saved);
+    tcase_add_test(weights, long_messages_are_cut);
     tcase_add_test(weights, broken_files_change_nothing);
     suite_add_tcase(suite, weights);
     TCase *runs = tcase_create("runs");
     tcase_add_checked_fixture(runs, folder_make, folder_remove);
     tcase_add_loop_test(runs, a_resumed_run_is_the_same_run, 0, 3);
     tcase_add_test(runs, a_checkpoint_loads_as_weights);
+    tcase_add_test(runs, a_checkpoint_without_the_frozen_has_the_buffers);
     tcase_add_test(runs, a_checkpoint_that_does_not_fit_changes_nothing);
     tcase_add_test(runs, a_refused_load_leaves_the_settings);
     tcase_add_test(runs, an_optimizer_of_a_part_is_saved);

@@ -39,6 +39,17 @@ static void make_file(const char *name, size_t size)
     free(bytes);
 }
 
+/* The number of times that a file is mapped, in systems that list it. */
+static int count_maps(const char *path)
+{
+    char line[512];
+    int n = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps)) n += strstr(line, path) != NULL;
+    if (maps) fclose(maps);
+    return n;
+}
+
 START_TEST(files_of_any_size_are_read)
 {
     static const size_t sizes[] = { 0, 1, 4095, 4096, 100000, 3000000 };
@@ -50,6 +61,7 @@ START_TEST(files_of_any_size_are_read)
         ck_assert_uint_eq(map->size, sizes[i]);
         for (size_t k = 0; k < map->size; k++) ck_assert_int_eq((unsigned char)map->bytes[k], k * k % 251);
         ag_free(map);
+        ck_assert_int_eq(count_maps(in_folder("a")), 0);
     }
 }
 END_TEST
@@ -166,12 +178,16 @@ static bool replace(const char *path, const char *text)
 
 START_TEST(files_are_made_and_replaced)
 {
+    struct stat status;
+    mode_t former = umask(022);
     expect_done(replace(in_folder("a"), "one"));
+    umask(former);
     folder_expect("a", "one");
+    ck_assert_int_eq(stat(in_folder("a"), &status), 0);
+    ck_assert_int_eq(status.st_mode & 0777, 0644);              /* as that of any new file */
     ck_assert_int_eq(chmod(in_folder("a"), 0640), 0);
     expect_done(replace(in_folder("a"), "the second"));
     folder_expect("a", "the second");
-    struct stat status;
     ck_assert_int_eq(stat(in_folder("a"), &status), 0);
     ck_assert_int_eq(status.st_mode & 0777, 0640);              /* the permissions stay */
     expect_done(replace(in_folder("a"), ""));
@@ -197,6 +213,10 @@ START_TEST(symbolic_links_stay)
     struct stat status;
     ck_assert_int_eq(lstat(in_folder("link"), &status), 0);
     ck_assert(S_ISLNK(status.st_mode));
+    FileWriter *w = file_replace(in_folder("link"));            /* locks the file, whatever its name */
+    ck_assert_int_eq(access(in_folder("a.tmp"), F_OK), 0);
+    expect_refused(replace(in_folder("a"), "three"), "a: another program is writing this file");
+    ag_free(w);
 }
 END_TEST
 

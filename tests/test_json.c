@@ -312,6 +312,10 @@ START_TEST(long_numbers_are_read)
     text[1990] = '1';
     text[2000] = '\0';
     check_number(text, 0x1.0000000000001p53);
+    for (int n = 100; n > 20; n--) {
+        text[n] = '\0';
+        check_number(text, strtod(text, NULL));
+    }
 }
 END_TEST
 
@@ -405,6 +409,7 @@ START_TEST(messages_quote_on_one_line)
     char out[UTF8_QUOTE];
     ck_assert_str_eq(utf8_quote("a b", 3, out), "\"a b\"");
     ck_assert_str_eq(utf8_quote("", 0, out), "\"\"");
+    ck_assert_str_eq(utf8_quote("\u2028\u2029\u202a", 9, out), "\"\\xE2\\x80\\xA8\\xE2\\x80\\xA9\u202a\"");
     ck_assert_str_eq(utf8_quote("\n\0\xff\u00e9\xc2\x85", 7, out), "\"\\x0A\\x00\\xFF\u00e9\\xC2\\x85\"");
     char longer[200];
     memset(longer, '\n', sizeof longer);

@@ -125,6 +125,14 @@ static void old_names(void *arg, const char *name, char *out, size_t size)
     if (strcmp(name, "norm.weight") == 0) snprintf(out, size, "gain");
 }
 
+/* Uses all of the room. */
+static void longest_names(void *arg, const char *name, char *out, size_t size)
+{
+    (void)arg;
+    memset(out, *name, size - 1);
+    out[size - 1] = '\0';
+}
+
 START_TEST(names_are_translated)
 {
     Backbone *part = backbone_new(), *other = backbone_new();
@@ -137,6 +145,8 @@ START_TEST(names_are_translated)
                             { "old.linear.bias", part->fc->bias }, { "old.gain", part->norm->weight }));
     expect_refused(nn_load_with(in_folder("old.safetensors"), other, options),
                    "wrong shape: \"old.linear.weight\" is (3,), expected (3, 2)");
+    expect_refused(nn_load_with(in_folder("old.safetensors"), other, (NnLoadOptions){ .rename = longest_names }),
+                   "missing: \"fc.weight\", \"fc.bias\", \"norm.weight\"");
     ag_free(part);
     ag_free(other);
 }
@@ -167,6 +177,65 @@ START_TEST(transposed_matrices_are_read)
     ag_end(s);
     ag_free(l);
     ag_free(other);
+}
+END_TEST
+
+/* Matrices with more numbers than a part that is read or written at once, and a bias of an odd size. */
+START_TEST(large_matrices_are_rounded_in_parts)
+{
+    enum { ROWS = 1031, HALF = 512, BYTES = ROWS * HALF * 4 };
+    Linear *l = nn_linear_new(2 * HALF, ROWS);
+    uint32_t *rows = malloc(BYTES);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    const void *expected = tensor_int_data(ag_to_bf16(l->weight));
+    expect_done(nn_save(in_folder("reals"), l));
+    expect_done(nn_save_bf16(in_folder("rounded"), l));
+    for (int i = 0; i < 3; i++) {                               /* as they are, rounded in place, and rounded before that */
+        Linear *packed = nn_linear_new(2 * HALF, ROWS);
+        nn_freeze_bf16(packed);
+        const char *path = in_folder(i ? "reals" : "rounded");
+        expect_done(nn_load_with(path, packed, (NnLoadOptions){ .in_place = i < 2, .round = i }));
+        ag_packed_read(packed->weight, 0, ROWS, rows);
+        ck_assert(memcmp(rows, expected, BYTES) == 0);
+        expect_done(nn_save_bf16(in_folder("again"), packed));
+        folder_same("again", "rounded");
+        ag_free(packed);
+    }
+    ag_end(s);
+    free(rows);
+    ag_free(l);
+}
+END_TEST
+
+START_TEST(transposed_matrices_are_not_kept_in_two_bytes)
+{
+    Linear *l = nn_linear_new_no_bias(3, 2), *packed = nn_linear_new_no_bias(2, 3);
+    nn_freeze_bf16(packed);
+    expect_done(nn_save_bf16(in_folder("a"), l));
+    for (int how = 0; how < 3; how++) {
+        NnLoadOptions options = { .transposed = is_weight, .arg = "argument", .map = how == 1, .in_place = how == 2 };
+        expect_refused(nn_load_with(in_folder("a"), packed, options),
+                       "tensor \"weight\": is transposed: a matrix kept in bfloat16 cannot be");
+    }
+    ag_free(packed);
+    ag_free(l);
+}
+END_TEST
+
+static void note_share(void *arg, double share)
+{
+    double *last = arg;
+    ck_assert(share == *last + 0.25);
+    *last = share;
+}
+
+START_TEST(the_share_that_was_read_rises)
+{
+    Whole *w = whole_new();
+    double last = -0.25;
+    expect_done(nn_load_with(FILES "model.safetensors", w, (NnLoadOptions){ .progress = note_share, .arg = &last }));
+    ck_assert(last == 0.75);
+    ag_free(w);
 }
 END_TEST
 
@@ -282,6 +351,7 @@ END_TEST
 START_TEST(buffers_have_types_and_some_are_not_saved)
 {
     Net *net = net_new(), *other = net_new();
+    ck_assert_ptr_eq(nn_find(net, "table"), net->table);
     fill(net, 3);
     fill(other, 0);
     expect_done(nn_save(in_folder("a.safetensors"), net));
@@ -300,6 +370,21 @@ START_TEST(buffers_have_types_and_some_are_not_saved)
     ck_assert(tensor_data(copy->table)[1] == 3);
     expect_done(nn_save(in_folder("b.safetensors"), copy));
     folder_same("a.safetensors", "b.safetensors");
+
+    const char *half = in_folder("half.safetensors");
+    expect_done(nn_save_bf16(half, net));
+    f = tensor_file_open(half);
+    ck_assert_str_eq(tensor_file_find(f, "w0")->type, "BF16");
+    ck_assert_str_eq(tensor_file_find(f, "ids")->type, "I32");
+    ck_assert_str_eq(tensor_file_find(f, "mask")->type, "BOOL");
+    ag_free(f);
+    fill(other, 0);
+    expect_done(nn_load(half, other));
+    ck_assert(tensor_int_data(other->ids)[2] == 5 && tensor_bool_data(other->mask)[1] == 1);
+
+    fill(other, 7);                                             /* the mean is of reals; the others stay */
+    expect_done(nn_average_checkpoints(other, &half, 1));
+    ck_assert_int_eq(tensor_int_data(other->ids)[2], 9);
 
     expect_done(tensor_save(in_folder("a.safetensors"), { "w0", net->w[0] }, { "w1", net->w[1] }, { "w2", net->w[2] },
                             { "ids", net->ids }, { "mask", net->mask }, { "table", net->table }));
@@ -495,6 +580,12 @@ static bool is_head(const NnNamedTensor *p, void *unused)
     return strcmp(p->name, "head.weight") == 0;
 }
 
+static int less_than_none(const NnNamedTensor *p)
+{
+    (void)p;
+    return -1;
+}
+
 START_TEST(an_update_gets_the_rate_of_its_group)
 {
     static const OptimizerKind kind = { .name = "note", .update = note_update };
@@ -518,6 +609,8 @@ START_TEST(an_update_gets_the_rate_of_its_group)
     const OptimizerKind wrong = { .name = "wrong", .update = note_update, .states = muon_states };
     EXPECT_USAGE_ERROR("nn_optimizer_new: 1 state tensors for model.fc.weight, but 0 names of them",
                        nn_optimizer_new(w, &wrong, NULL, 0, 1, 0));
+    const OptimizerKind negative = { .name = "negative", .update = note_update, .states = less_than_none };
+    EXPECT_USAGE_ERROR("-1 state tensors for model.fc.weight", nn_optimizer_new(w, &negative, NULL, 0, 1, 0));
     ag_free(w);
 }
 END_TEST
@@ -532,6 +625,9 @@ Suite *load_suite(void)
     tcase_add_test(t, missing_and_unexpected_names_are_allowed_and_reported);
     tcase_add_test(t, names_are_translated);
     tcase_add_test(t, transposed_matrices_are_read);
+    tcase_add_test(t, large_matrices_are_rounded_in_parts);
+    tcase_add_test(t, transposed_matrices_are_not_kept_in_two_bytes);
+    tcase_add_test(t, the_share_that_was_read_rises);
     tcase_add_test(t, weights_come_from_numpy_too);
     tcase_add_test(t, a_mapped_file_that_does_not_fit_changes_nothing);
     tcase_add_test(t, parameters_of_loops_have_printed_names);

@@ -1,4 +1,5 @@
 /* test_lora.c: adapters of Linears compared with the library peft (fixtures/make_llama.py, make_peft.py), and their files. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -251,7 +252,9 @@ static void check_setting(const char *name, const char *expected)
     const Json *value = json_get(json_read(owner, in_folder("adapter_config.json"), 1 << 20), name);
     char text[512] = "";
     size_t n = 0;
-    ck_assert_msg(value && (value->type == JSON_ARRAY || value->type == JSON_OBJECT), "%s", name);
+    ck_assert_msg(value != NULL, "%s", name);
+    double number;
+    if (json_real(value, &number)) snprintf(text, sizeof text, "%g", number);
     for (uint32_t i = 0; value->type == JSON_ARRAY && i < value->count; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s ", value->as.item[i].as.text);
     for (uint32_t i = 0; value->type == JSON_OBJECT && i < value->count; i++) {
@@ -269,6 +272,8 @@ START_TEST(what_is_saved_loads_again)
     expect_done(nn_lora_save(m, in_folder("")));
     ck_assert_int_eq(folder_count(), 2);
     check_setting("target_modules", "q_proj v_proj down_proj ");
+    check_setting("r", "3");
+    check_setting("lora_alpha", "7");
     check_setting("rank_pattern", "");
     check_setting("alpha_pattern", "");
     expect_done(nn_lora_load(again, in_folder("")));
@@ -277,8 +282,13 @@ START_TEST(what_is_saved_loads_again)
     ck_assert_double_eq_tol(a->q_proj->lora_alpha, 7, 1e-12);
     ck_assert_double_eq(a->q_proj->lora_dropout->p, 0.25);
     check_logits(again);
-    Llama *copy = nn_clone(again);
+    Llama *copy = nn_clone(again), *other = base();
     check_logits(copy);
+    static const char config[] = "{\"peft_type\": \"LORA\", \"lora_alpha\": 7}";
+    folder_write("adapter_config.json", config, sizeof config - 1);
+    expect_done(nn_lora_load(other, in_folder("")));
+    ck_assert_double_eq(nn_item(LlamaLayer, other->model->layers, 1)->self_attn->q_proj->lora_dropout->p, 0);
+    ag_free(other);
     ag_free(copy);
     ag_free(again);
     ag_free(m);
@@ -431,6 +441,21 @@ START_TEST(a_new_adapter_changes_nothing_but_what_is_trained)
 }
 END_TEST
 
+START_TEST(an_adapter_has_dropout_in_training)
+{
+    Llama *m = adapted();
+    Linear *q_proj = nn_item(LlamaLayer, m->model->layers, 1)->self_attn->q_proj;
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_ones(SHAPE(1, 24)), *y = nn_linear(q_proj, x);
+    nn_train(m);
+    ck_assert(largest(ag_sub(nn_linear(q_proj, x), nn_linear(q_proj, x))) > 0);
+    nn_eval(m);
+    check_close("evaluation", nn_linear(q_proj, x), y, 0);
+    ag_end(s);
+    ag_free(m);
+}
+END_TEST
+
 /* Adapters of the output layer, and of a layer with an activation, are not left out. */
 START_TEST(each_linear_can_have_an_adapter)
 {
@@ -452,6 +477,27 @@ START_TEST(each_linear_can_have_an_adapter)
     nn_lora_merge(m);
     ck_assert_double_eq_tol(tensor_item(lm_loss(m, ids, next)), loss, 1e-4);
     ag_end(s);
+    ag_free(m);
+}
+END_TEST
+
+/* Only frozen matrices of reals with rows of an even size are kept in two bytes. */
+START_TEST(what_is_not_kept_in_two_bytes)
+{
+    typedef struct { Module module; Embedding *embed; Linear *odd, *even; Tensor *mask; } Mixed;
+    static const char *const even[] = { "even", NULL };
+    Mixed *m = nn_new(Mixed);
+    nn_child(m, embed, nn_embedding_new(4, 2));
+    nn_child(m, odd, nn_linear_new(3, 2));
+    nn_child(m, even, nn_linear_new(2, 4));
+    nn_buffer_with(m, mask, SHAPE(2, 2), AG_BOOL, true);
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 1, .targets = even }));
+    nn_pack_weights(m, true);
+    nn_pack_weights(m, false);
+    nn_freeze_bf16(m);
+    ck_assert(tensor_dtype(m->embed->weight) == AG_PACKED && tensor_dtype(m->even->weight) == AG_PACKED);
+    ck_assert(tensor_dtype(m->odd->weight) == AG_REAL && tensor_dtype(m->even->lora_A->weight) == AG_REAL);
+    ck_assert_int_eq(nn_count(m), 2 * 2 + 2 * 4);                       /* both matrices of the adapter */
     ag_free(m);
 }
 END_TEST
@@ -479,6 +525,8 @@ START_TEST(wrong_use_is_refused)
     ck_assert(tensor_requires_grad(m->model->norm->gamma));
     EXPECT_USAGE_ERROR("rank 0, expected 1 or more", nn_lora_add(m, (NnLoraOptions){ .targets = targets }));
     EXPECT_USAGE_ERROR("targets is NULL", nn_lora_add(m, (NnLoraOptions){ .rank = 1 }));
+    EXPECT_USAGE_ERROR("nan, expected a finite number",
+                       nn_lora_add(m, (NnLoraOptions){ .rank = 1, .alpha = NAN, .targets = targets }));
     EXPECT_USAGE_ERROR("nn_lora_add: dropout is 1, expected 0 to below 1",
                        nn_lora_add(m, (NnLoraOptions){ .rank = 1, .dropout = 1, .targets = targets }));
     EXPECT_USAGE_ERROR("this Llama has no adapters", nn_lora_save(m, in_folder("")));
@@ -513,6 +561,13 @@ START_TEST(files_that_do_not_fit_are_refused)
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_zeros(SHAPE(3, 24)), *y = tensor_zeros(SHAPE(24, 3));
     expect_done(tensor_save(in_folder("adapter_model.safetensors"), { "other", x }));
+    char config[100];
+    for (const char *c = "^$*+?()[]{}|"; *c; c++) {             /* what a key cannot have behind its start */
+        int n = snprintf(config, sizeof config,
+                         "{\"peft_type\": \"LORA\", \"lora_alpha\": 7, \"alpha_pattern\": {\"q%c\": 40}}", *c);
+        folder_write("adapter_config.json", config, (size_t)n);
+        expect_refused(nn_lora_load(m, in_folder("")), "\"alpha_pattern\": this value is not supported");
+    }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         folder_write("adapter_config.json", cases[i].config, strlen(cases[i].config));
         expect_refused(nn_lora_load(m, in_folder("")), cases[i].message);
@@ -548,7 +603,9 @@ Suite *lora_suite(void)
     tcase_add_test(t, adapters_can_have_different_options);
     tcase_add_test(t, each_setting_of_peft_counts);
     tcase_add_test(t, a_new_adapter_changes_nothing_but_what_is_trained);
+    tcase_add_test(t, an_adapter_has_dropout_in_training);
     tcase_add_test(t, each_linear_can_have_an_adapter);
+    tcase_add_test(t, what_is_not_kept_in_two_bytes);
     tcase_add_test(t, a_module_of_the_size_of_a_linear_is_frozen);
     tcase_add_test(t, wrong_use_is_refused);
     tcase_add_test(t, files_that_do_not_fit_are_refused);

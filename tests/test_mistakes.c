@@ -841,6 +841,8 @@ START_TEST(modules)
     MISTAKE("this Linear was freed", nn_clone(freed_linear()));
     MISTAKE("the field of a in its Pair no longer points to the registered Linear", Pair *q = pair_new(); q->a = l;
             nn_clone(q));
+    MISTAKE("the field of weight in its Linear no longer points to the registered tensor", Pair *q = pair_new();
+            q->a->weight = leaf(2, 3); nn_clone(q));
     MISTAKE("the module is NULL", nn_train(NULL));
     MISTAKE("the module is NULL", nn_eval(NULL));
     MISTAKE("this Linear was freed", nn_eval(freed_linear()));
@@ -926,9 +928,14 @@ START_TEST(optimizers)
     MISTAKE("momentum is 1, must be in [0, 1)", nn_sgd_new_with(l, ((AgSgd){ 1, 1, 0, false })));
     MISTAKE("above 0 with nesterov", nn_sgd_new_with(l, ((AgSgd){ 1, 0, 0, true })));
     MISTAKE("weight_decay is nan", nn_sgd_new_with(l, ((AgSgd){ 1, 0, nan, false })));
+    MISTAKE("alpha is 1, must be in [0, 1)", nn_rmsprop_new_with(l, ((NnRMSprop){ 1, 1, 1e-8, 0 })));
+    MISTAKE("alpha is -0.1", nn_rmsprop_new_with(l, ((NnRMSprop){ 1, -0.1, 1e-8, 0 })));
+    MISTAKE("alpha is nan", nn_rmsprop_new_with(l, ((NnRMSprop){ 1, nan, 1e-8, 0 })));
+    MISTAKE("eps is 0, must be above 0", nn_rmsprop_new_with(l, ((NnRMSprop){ .lr = 1, .alpha = 0.9 })));
     MISTAKE("the optimizer is NULL", nn_optimizer_group(NULL, every, NULL, 0, 1));
     MISTAKE("the function that chooses parameters is NULL", nn_optimizer_group(o, NULL, NULL, 0, 1));
     MISTAKE("weight_decay is -1", nn_optimizer_group(o, every, NULL, -1, 1));
+    MISTAKE("lr_factor is -1, must be 0 or more", nn_optimizer_group(o, every, NULL, 0, -1));
     MISTAKE("lr_factor is nan", nn_optimizer_group(o, every, NULL, 0, nan));
     MISTAKE("lr_factor is inf", nn_optimizer_group(o, every, NULL, 0, infinite));
     MISTAKE("the optimizer is NULL", nn_optimizer_step(NULL));
@@ -977,6 +984,8 @@ START_TEST(optimizers)
     MISTAKE("step -1", nn_schedule_cosine(-1, 1, 0, 10, 100));
     MISTAKE("warmup -10", nn_schedule_cosine(1, 1, 0, -10, 100));
     MISTAKE("lr nan", nn_schedule_cosine(1, nan, 0, 10, 100));
+    MISTAKE("lr_min nan", nn_schedule_cosine(50, 1, nan, 10, 100));
+    MISTAKE("step -1, lr 1", nn_schedule_step(-1, 1, 0.5, 3));
     MISTAKE("a warmup of 10 steps, expected at most the total of 5", nn_schedule_cosine(1, 1, 0, 10, 5));
     MISTAKE("width 0", nn_schedule_noam(1, 0, 1, 10));
     MISTAKE("warmup -4", nn_schedule_noam(1, 512, 1, -4));
@@ -1210,6 +1219,7 @@ START_TEST(attention_layers)
     MISTAKE("this Dropout was freed", nn_attention(q, k, k, NULL, gone, NULL));
     MISTAKE("9 is not a NnScoreKind", nn_score_new((NnScoreKind)9, 4, 4, 4));
     MISTAKE("a dot product needs equal widths", nn_score_new(NN_SCORE_DOT, 4, 3, 0));
+    MISTAKE("a dot product needs equal widths", nn_score_new(NN_SCORE_SCALED_DOT, 3, 4, 0));
     MISTAKE("widths 0 and 0", nn_score_new(NN_SCORE_SCALED_DOT, 0, 0, 0));
     MISTAKE("widths 0 and 4", nn_score_new(NN_SCORE_ADDITIVE, 0, 4, 4));
     MISTAKE("widths 4 and 0", nn_score_new(NN_SCORE_ADDITIVE, 4, 0, 4));
@@ -2067,6 +2077,11 @@ START_TEST(later_operations)
     MISTAKE("eps is -1", nn_rms_norm_new_with(3, -1));
     MISTAKE("0 and 3 channels, size 3, stride 1: expected 1 or more; padding 1", nn_conv2d_new(0, 3, 3));
     MISTAKE("padding -1: 0 or more", nn_conv2d_new_with(2, 3, 3, 1, -1, true));
+    MISTAKE("0 and 3 channels, size 3", nn_conv2d_new_how(0, 3, 3, ((AgConv){ 0 }), true));
+    MISTAKE("stride 0: expected 1 or more", nn_conv_transpose2d_new(2, 3, 3, 0));
+    MISTAKE("0 channels, momentum 0.1", nn_batch_norm_new(0));
+    MISTAKE("2 channels, momentum 0.1, eps nan", nn_batch_norm_new_with(2, 0.1, nan));
+    MISTAKE("4 channels in 2 groups, eps -1", nn_group_norm_new_with(2, 4, -1));
     MISTAKE("the module is NULL", nn_rms_norm(NULL, x));
     MISTAKE("the module is NULL", nn_conv2d(NULL, x));
     end();

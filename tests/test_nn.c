@@ -266,6 +266,21 @@ START_TEST(a_clone_is_equal_and_independent)
 }
 END_TEST
 
+START_TEST(a_clone_can_grow)
+{
+    ModuleList *list = nn_list_new();
+    for (int i = 0; i < 5; i++) nn_list_add(list, nn_linear_new_no_bias(1, 1));
+    ModuleList *copy = nn_clone(list), *next = nn_clone(list);
+    for (int i = 5; i < 8; i++) nn_list_add(copy, nn_linear_new_no_bias(1, 1));
+    check_names(copy, 8, (const char *[]){ "0.weight", "1.weight", "2.weight", "3.weight", "4.weight", "5.weight", "6.weight",
+                                           "7.weight" });
+    ck_assert(nn_count(list) == 5 && nn_count(next) == 5);
+    ag_free(list);
+    ag_free(copy);
+    ag_free(next);
+}
+END_TEST
+
 START_TEST(a_part_can_be_cloned)
 {
     Tied *m = tied_new(1);
@@ -681,6 +696,9 @@ START_TEST(layer_norm_has_four_conventions)
     LayerNorm *n = nn_layer_norm_new_no_bias(4);
     ck_assert_ptr_null(n->beta);
     ck_assert_int_eq(nn_count(n), 4);
+    LayerNorm *other = nn_layer_norm_new_kind(4, ((AgNorm){ 1e-5, false, true }));         /* AG_NORM_ANNOTATED's but for eps */
+    ck_assert_ptr_eq(nn_find(other, "weight"), other->gamma);
+    ag_free(other);
     ag_free(n);
 }
 END_TEST
@@ -856,7 +874,7 @@ END_TEST
 /* Two batches by hand, then evaluation by the running statistics, which a file has. */
 START_TEST(batch_norm_by_hand)
 {
-    BatchNorm *l = nn_batch_norm_new_with(2, 0.5, 0), *other = nn_batch_norm_new_with(2, 0.5, 0);
+    BatchNorm *l = nn_batch_norm_new_with(2, 0.25, 0), *other = nn_batch_norm_new_with(2, 0.25, 0);
     SET_VALUES(l->gamma, 1, 10);
     SET_VALUES(l->beta, 0, 5);
     AgScope s = ag_begin(AG_NO_GRAD);
@@ -864,18 +882,19 @@ START_TEST(batch_norm_by_hand)
     double r = sqrt(5);
     CHECK_VALUES(nn_batch_norm(l, x), 1e-5, (ag_real)(-3 / r), (ag_real)(-1 / r), -5, 15, (ag_real)(1 / r), (ag_real)(3 / r),
                  15, -5);
-    CHECK_VALUES(l->running_mean, 1e-6, 2, 2);                      /* (0 + 4) / 2 */
-    CHECK_VALUES(l->running_var, 1e-5, (ag_real)(0.5 + 10.0 / 3), (ag_real)(0.5 + 32.0 / 3));      /* unbiased: 20/3, 64/3 */
+    CHECK_VALUES(l->running_mean, 1e-6, 1, 1);                      /* (3 * 0 + 4) / 4 */
+    CHECK_VALUES(l->running_var, 1e-5, (ag_real)(0.75 + 5.0 / 3), (ag_real)(0.75 + 16.0 / 3));     /* unbiased: 20/3, 64/3 */
     nn_batch_norm(l, x);
-    CHECK_VALUES(l->running_mean, 1e-6, 3, 3);
+    CHECK_VALUES(l->running_mean, 1e-6, 1.75, 1.75);
     ck_assert_int_eq(tensor_int_data(l->num_batches_tracked)[0], 2);
-    SET_VALUES(l->running_var, 4, 25);
+    SET_VALUES(l->running_var, 4, 20);
+    l->eps = 5;                                                     /* deviations 3 and 5 */
     nn_eval(l);
-    CHECK_VALUES(nn_batch_norm(l, tensor_from(SHAPE(1, 2), (ag_real[]){ 4, 4 })), 1e-6, 0.5, 7);
-    CHECK_VALUES(l->running_mean, 1e-6, 3, 3);
+    CHECK_VALUES(nn_batch_norm(l, tensor_from(SHAPE(1, 2), (ag_real[]){ 4, 4 })), 2e-6, 0.75, 9.5);
+    CHECK_VALUES(l->running_mean, 1e-6, 1.75, 1.75);
     ck_assert(nn_save("out.safetensors", l) && nn_load("out.safetensors", other));
     remove("out.safetensors");
-    CHECK_VALUES(other->running_var, 0, 4, 25);
+    CHECK_VALUES(other->running_var, 0, 4, 20);
     ck_assert_int_eq(tensor_int_data(other->num_batches_tracked)[0], 2);
     nn_train(l);
     EXPECT_USAGE_ERROR("less than 2 items of each channel", nn_batch_norm(l, tensor_ones(SHAPE(1, 2))));
@@ -889,14 +908,18 @@ END_TEST
 
 START_TEST(convolutions_start_as_in_pytorch)
 {
-    Conv2d *c = nn_conv2d_new_how(6, 4, 3, ((AgConv){ .groups = 2, .padding = { 1, 1 } }), false);
-    ConvTranspose2d *t = nn_conv_transpose2d_new(20, 30, 2, 2);
+    Conv2d *c = nn_conv2d_new_how(60, 40, 3, ((AgConv){ .groups = 2, .padding = { 1, 1 } }), false);
+    ConvTranspose2d *t = nn_conv_transpose2d_new(20, 30, 2, 2), *padded = nn_conv_transpose2d_new_with(2, 3, 3, 2, 1, 0, false);
     AgScope s = ag_begin(AG_NO_GRAD);
-    ck_assert(ag_shape_equal(tensor_shape(c->weight), SHAPE(4, 3, 3, 3)) && !c->bias);
-    ck_assert(ag_shape_equal(tensor_shape(nn_conv2d(c, tensor_ones(SHAPE(2, 6, 5, 5)))), SHAPE(2, 4, 5, 5)));
+    ck_assert(ag_shape_equal(tensor_shape(c->weight), SHAPE(40, 30, 3, 3)) && !c->bias);
+    check_uniform(c->weight, 1 / sqrt(270));
+    ck_assert(ag_shape_equal(tensor_shape(nn_conv2d(c, tensor_ones(SHAPE(2, 60, 5, 5)))), SHAPE(2, 40, 5, 5)));
     ck_assert(ag_shape_equal(tensor_shape(t->weight), SHAPE(20, 30, 2, 2)));
     check_uniform(t->weight, 1 / sqrt(120));
     ck_assert(ag_shape_equal(tensor_shape(nn_conv_transpose2d(t, tensor_ones(SHAPE(2, 20, 3, 4)))), SHAPE(2, 30, 6, 8)));
+    Tensor *x = tensor_normal(SHAPE(1, 2, 4, 4), 0, 1);
+    ck_assert(!padded->bias && nn_count(padded) == 2 * 3 * 3 * 3);
+    check_close("padded", nn_conv_transpose2d(padded, x), ag_conv_transpose2d(x, padded->weight, NULL, 2, 1, 0), 0);
     EXPECT_USAGE_ERROR("6 and 4 channels do not divide into 4 groups",
                        nn_conv2d_new_how(6, 4, 3, ((AgConv){ .groups = 4 }), true));
     EXPECT_USAGE_ERROR("padding -1: 0 or more", nn_conv2d_new_how(6, 4, 3, ((AgConv){ .padding = { 1, -1 } }), true));
@@ -904,6 +927,7 @@ START_TEST(convolutions_start_as_in_pytorch)
     ag_end(s);
     ag_free(c);
     ag_free(t);
+    ag_free(padded);
 }
 END_TEST
 
@@ -918,6 +942,7 @@ Suite *nn_suite(void)
     tcase_add_test(modules, tied_weights_are_one_parameter);
     tcase_add_test(modules, ties_in_any_order_share_and_free_once);
     tcase_add_test(modules, a_clone_is_equal_and_independent);
+    tcase_add_test(modules, a_clone_can_grow);
     tcase_add_test(modules, a_part_can_be_cloned);
     tcase_add_test(modules, usage_errors_are_reported);
     tcase_add_test(modules, modules_that_are_gone_are_reported);

@@ -179,6 +179,7 @@ END_TEST
 START_TEST(a_frozen_parameter_stays)
 {
     Point *p = point_new(1, 1);
+    give_gradient(p->vector, 1);                    /* from before it was frozen */
     tensor_set_requires_grad(p->vector, false);
     Optimizer *o = nn_adamw_new(p, 0.1);
     ck_assert_int_eq(nn_optimizer_group(o, nn_is_not_matrix, NULL, 0, 1), 0);
@@ -231,22 +232,30 @@ START_TEST(clipping_bounds_the_joint_norm)
     nn_zero_grad(p);
     EXPECT_USAGE_ERROR("no parameter of this Point has a gradient", nn_clip_grad_norm(p, 1));
 
-    give_gradient(p->vector, INFINITY);             /* clipping leaves infinite gradients unchanged */
-    give_gradient(p->matrix, 1);
-    ck_assert(isinf(nn_clip_grad_norm(p, 1)));
-    ck_assert_double_eq((double)tensor_grad_data(p->matrix)[0], 1);
+    const double bad[] = { (double)INFINITY, (double)NAN };         /* clipping leaves the gradients unchanged */
+    for (int i = 0; i < 2; i++) {
+        give_gradient(p->vector, bad[i]);
+        give_gradient(p->matrix, 1);
+        ck_assert(!isfinite(nn_clip_grad_norm(p, 1)));
+        ck_assert_double_eq((double)tensor_grad_data(p->matrix)[0], 1);
+        nn_zero_grad(p);
+    }
     ag_free(p);
 }
 END_TEST
 
+static Optimizer *one_of_three(int i, Point *p)
+{
+    AgSgd decaying = { .lr = 0.5, .momentum = 0.9, .weight_decay = 0.1 };
+    return i == 0 ? nn_sgd_new_with(p, decaying) : i == 1 ? nn_adamw_new(p, 0.1) : nn_rmsprop_new(p, 0.1);
+}
+
 /* A step scaled by 1/2 with the sum of two gradients equals a step with their mean. */
 START_TEST(a_scaled_step_averages_accumulated_gradients)
 {
-    AgSgd decaying = { .lr = 0.5, .momentum = 0.9, .weight_decay = 0.1 };
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         Point *once = point_new(1, 2), *twice = point_new(1, 2);
-        Optimizer *o = i == 0 ? nn_sgd_new_with(once, decaying) : nn_adamw_new(once, 0.1);
-        Optimizer *p = i == 0 ? nn_sgd_new_with(twice, decaying) : nn_adamw_new(twice, 0.1);
+        Optimizer *o = one_of_three(i, once), *p = one_of_three(i, twice);
         for (int step = 0; step < 3; step++) {
             give_gradient(once->vector, 2);
             nn_optimizer_set_lr(o, 0.1);
@@ -397,7 +406,7 @@ START_TEST(linear_and_step_have_their_known_values)
 }
 END_TEST
 
-/* Trained parameters move towards the model's, all else is copied. */
+/* Trained parameters move towards the model's, all else is copied. A decay of 1 changes no parameter, 0 copies. */
 START_TEST(averages_of_weights)
 {
     Sequential *net = nn_sequential_new();
@@ -415,6 +424,14 @@ START_TEST(averages_of_weights)
     ck_assert_double_eq(tensor_item(a->weight), 3);
     ck_assert_double_eq(tensor_item(norm->running_mean), 3);
     ck_assert_int_eq(tensor_int_data(norm->num_batches_tracked)[0], 9);
+    nn_ema_update(average, net, 1);
+    ck_assert_double_eq(tensor_item(a->weight), 3);
+    nn_ema_update(average, net, 0);
+    ck_assert_double_eq(tensor_item(a->weight), 6);
+    tensor_set_requires_grad(l->weight, false);                     /* frozen in the model, not in the average */
+    ag_fill(l->weight, 8);
+    nn_ema_update(average, net, 0.75);
+    ck_assert_double_eq(tensor_item(a->weight), 8);
     EXPECT_USAGE_ERROR("the average has 2 tensors and the module 7", nn_ema_update(l, net, 0.5));
     EXPECT_USAGE_ERROR("decay is 1.5", nn_ema_update(average, net, 1.5));
     Linear *wide = nn_linear_new(2, 1);

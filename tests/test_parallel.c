@@ -46,6 +46,7 @@ static Tensor *loss_of(Net *n, int64_t rows, int64_t shard)
 
 typedef Optimizer *NewOptimizer(Net *n);
 static Optimizer *adam(Net *n) { return nn_adamw_new(n, 0.01); }
+static Optimizer *rmsprop(Net *n) { return nn_rmsprop_new(n, 0.001); }
 
 /* The bytes behind the last member differ, which must not matter. */
 static Optimizer *momentum(Net *n)
@@ -149,9 +150,9 @@ static const int64_t shard_counts[] = { 1, 2, 3, 5, 8, 13 };
 
 START_TEST(any_number_of_processes_gives_the_same_bits)
 {
-    NewOptimizer *const optimizers[] = { adam, momentum, normed };
-    int64_t shards = shard_counts[_i / 3];
-    Case c = { .shards = shards, .steps = 3, .clip = _i % 3 == 2 ? 0 : 0.1, .optimizer = optimizers[_i % 3] };
+    NewOptimizer *const optimizers[] = { adam, momentum, normed, rmsprop };
+    int64_t shards = shard_counts[_i / 4];
+    Case c = { .shards = shards, .steps = 3, .clip = _i % 4 == 2 ? 0 : 0.1, .optimizer = optimizers[_i % 4] };
     c.saved = in_folder("alone");
     Case alone = run_case(1, c);
     for (int n = 2; n <= shards && n <= 8; n++) {
@@ -298,6 +299,28 @@ START_TEST(one_shard_is_the_step_of_the_optimizer)
     check_same_parameters(n[0], n[1]);
     ag_free(n[0]);
     ag_free(n[1]);
+}
+END_TEST
+
+/* With or without counts: each step is free to choose. */
+START_TEST(one_step_of_three_has_counts)
+{
+    ag_seed(5);
+    Net *n = net_new();
+    Optimizer *o = adam(n);
+    NnParallel *p = nn_parallel_new(o, 2, NULL);
+    for (int step = 0; step < 3; step++) {
+        while (nn_parallel_shard(p)) {
+            AgScope s = ag_begin(AG_RECORD);
+            if (step == 1) nn_parallel_count(p, 2);
+            ag_backward(loss_of(n, 3, 0));
+            ag_end(s);
+        }
+        ck_assert(isfinite(nn_parallel_step(p)));
+    }
+    nn_parallel_end(p);
+    ag_free(o);
+    ag_free(n);
 }
 END_TEST
 
@@ -458,6 +481,9 @@ static void talk(NnProcesses *processes, void *arg)
     char expected[128];
     snprintf(expected, sizeof expected, "process %d: the disk is full", size - 1);
     if (size > 1) expect_refused(nn_parallel_check(p, rank < size - 1), rank < size - 1 ? expected : "the disk is full");
+    if (rank == size - 1) ag_set_error("%s", "");
+    snprintf(expected, sizeof expected, "process %d: an error without a message", size - 1);
+    if (size > 1) expect_refused(nn_parallel_check(p, rank < size - 1), rank < size - 1 ? expected : "");
 
     ck_assert(nn_parallel_agree(p, "the data", "abc", 3));
     if (size > 2)
@@ -539,6 +565,8 @@ static const char *const differences[] = {
     "process 1 and process 0 differ in the names and shapes of the parameters",
     "process 1 and process 0 differ in the options of the optimizer",
     "process 1 and process 0 differ in the options of the optimizer",
+    "process 1 and process 0 differ in the options of the optimizer",
+    "process 1 and process 0 differ in the options of the optimizer",
 #ifdef HAVE_FAULTS
     ("process 1 and process 0 differ in kaeru's version: 0.0.1 and " KAERU_VERSION),        /* clang warns without () */
 #endif
@@ -562,12 +590,15 @@ static void differ(NnProcesses *processes, void *arg)
 {
     int what = *(int *)arg;
     bool other = processes->rank == 1;
-    if (other && what == 10) other_version = "0.0.1";
+    if (other && what == 12) other_version = "0.0.1";
     ag_seed(other && what == 0 ? 6 : 5);
     Net *n = what == 6 || what == 7 ? one_layer(other && what == 6, other && what == 7) : net_new();
-    Optimizer *o = nn_adam_new(n, other && what == 1 ? 0.5 : 0.4);
+    AgAdam how = nn_adam_options(other && what == 1 ? 0.5 : 0.4);
+    if (other && what == 10) how.beta2 = 0.9;
+    Optimizer *o = nn_adam_new_with(n, how);
     if (what == 8) nn_optimizer_group(o, is_named, other ? "in.weight" : "none", 0, 1);      /* the first parameter, */
     if (what == 9) nn_optimizer_group(o, is_named, other ? "rare.bias" : "none", 0, 1);      /* and the last one */
+    if (what == 11) nn_optimizer_group(o, is_named, "in.weight", other ? 0.5 : 0, 1);
     if (other && what == 2) tensor_mutable_data(n->in->bias)[3] = 1;
     if (other && what == 3) ag_precision(AG_BF16);
     nn_parallel_new_with(o, ((NnParallelOptions){ other && what == 4 ? 5 : 4, other && what == 5 ? 0.25 : 0 }), processes);
@@ -801,6 +832,8 @@ START_TEST(wrong_calls_are_told)
     ck_assert(nn_parallel_shard(p));
     EXPECT_USAGE_ERROR("no ag_backward in shard 0", nn_parallel_shard(p));
     EXPECT_USAGE_ERROR("nan items", nn_parallel_count(p, NAN));
+    EXPECT_USAGE_ERROR("the loss of a shard must have one item",
+                       ag_backward_from(wide(n, tensor_ones(SHAPE(2, 8))), tensor_ones(SHAPE(2, 300))));
     learn(n);
     EXPECT_USAGE_ERROR("called twice in shard 0", learn(n));
     ck_assert(nn_parallel_shard(p));
@@ -886,6 +919,7 @@ static void use_after(NnProcesses *processes, void *arg)
     if (is_first) {
         EXPECT_USAGE_ERROR("was divided among processes", nn_optimizer_step(o));
         EXPECT_USAGE_ERROR("was divided among processes", nn_checkpoint_save(in_folder("x"), n, o, NULL));
+        EXPECT_USAGE_ERROR("was divided among processes", nn_parallel_new(o, 4, NULL));
     }
     ag_free(o);
     ag_free(n);
@@ -922,12 +956,13 @@ Suite *parallel_suite(void)
     TCase *c = tcase_create("parallel");
     tcase_add_checked_fixture(c, folder_make, folder_remove);
     tcase_add_loop_test(c, any_number_of_processes_gives_the_same_bits, 0,
-                        3 * (int)(sizeof shard_counts / sizeof *shard_counts));
+                        4 * (int)(sizeof shard_counts / sizeof *shard_counts));
     tcase_add_loop_test(c, a_piece_waits_for_room, 2, 4);
     tcase_add_loop_test(c, a_checkpoint_resumes_on_another_number, 0, 6);
     tcase_add_loop_test(c, whole_runs_are_the_same, 0, N_RUNS);
     tcase_add_loop_test(c, a_step_is_that_of_the_whole_batch, 0, 4);
     tcase_add_test(c, one_shard_is_the_step_of_the_optimizer);
+    tcase_add_test(c, one_step_of_three_has_counts);
     tcase_add_test(c, a_loss_that_is_not_finite_changes_nothing);
     tcase_add_test(c, a_step_is_not_repeated);
     tcase_add_loop_test(c, several_have_numbers_of_their_own, 0, 4);

@@ -168,6 +168,7 @@ START_TEST(a_kept_state_continues)
     EXPECT_USAGE_ERROR("in both directions", Recurrent *both = nn_recurrent_new_with(NN_GRU, IN, H, 1, true, 0);
                        RecurrentState zeros = { 0 };
                        nn_recurrent_step(both, ag_squeeze(ag_slice(x, 1, 0, 1), 1), &zeros));
+    EXPECT_USAGE_ERROR("0 layers, expected 1 to 16", nn_recurrent_new_with(NN_GRU, IN, H, 0, false, 0));
     EXPECT_USAGE_ERROR("9 layers, expected 1 to 8", nn_recurrent_new_with(NN_GRU, IN, H, 9, true, 0));
     ag_end(s);
     ag_free(r);
@@ -219,6 +220,30 @@ START_TEST(initial_values)
     ag_free(p);
     ck_assert_str_eq(r->module.type, _i == NN_LSTM ? "LSTM" : "GRU");
     ag_free(r);
+}
+END_TEST
+
+/* In training, what a layer gives to the next is dropped once, as in PyTorch, and nothing else. 16 passes are the most. */
+START_TEST(dropout_is_between_layers)
+{
+    RecurrentKind kind = _i % 2 ? NN_LSTM : NN_GRU;
+    int directions = 1 + _i / 2;
+    const int layers[] = { 1, 2, 16 / directions };
+    for (int i = 0; i < 3; i++) {
+        Recurrent *r = nn_recurrent_new_with(kind, IN, H, layers[i], directions == 2, 0.5);
+        AgScope s = ag_begin(AG_NO_GRAD);
+        Tensor *x = tensor_normal(SHAPE(B, T, IN), 0, 1);
+        uint64_t start = ag_random_state().counter;
+        Tensor *y = nn_recurrent(r, x, NULL, NULL);
+        uint64_t used = ag_random_state().counter - start;
+        for (int k = 1; k < layers[i]; k++) ag_dropout(y, 0.5);
+        ck_assert_uint_eq(ag_random_state().counter - start, 2 * used);
+        ck_assert((used == 0) == (layers[i] == 1));
+        nn_eval(r);
+        ck_assert((largest(ag_sub(nn_recurrent(r, x, NULL, NULL), y)) > 0) == (layers[i] > 1));
+        ag_end(s);
+        ag_free(r);
+    }
 }
 END_TEST
 
@@ -343,6 +368,7 @@ Suite *recurrent_suite(void)
     tcase_add_loop_test(layers, a_kept_state_continues, 0, 2);
     tcase_add_loop_test(layers, a_step_that_is_hidden_everywhere_has_no_effect, 0, 2);
     tcase_add_loop_test(layers, initial_values, 0, 2);
+    tcase_add_loop_test(layers, dropout_is_between_layers, 0, 4);
     tcase_add_loop_test(layers, gradients_are_right, 0, 4);
     suite_add_tcase(suite, layers);
     TCase *errors = tcase_create("errors");

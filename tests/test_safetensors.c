@@ -115,6 +115,23 @@ START_TEST(every_half_float_has_its_value)
 }
 END_TEST
 
+START_TEST(each_byte_but_0_is_true)
+{
+    unsigned char bytes[100];
+    uint8_t bools[3];
+    int32_t ints[3];
+    ag_real reals[3];
+    size_t size = make_bytes(bytes, "{\"b\":{\"dtype\":\"BOOL\",\"shape\":[3],\"data_offsets\":[0,3]}}", "\0\1\310", 3);
+    NnTensorFile *st = st_new(file_of_bytes("memory", bytes, size), false, st_read_any);
+    ck_assert_msg(st != NULL, "%s", ag_error());
+    expect_done(st_read(&st->tensor[0], AG_BOOL, 0, 3, bools));
+    expect_done(st_read(&st->tensor[0], AG_INT, 0, 3, ints));
+    expect_done(st_read(&st->tensor[0], AG_REAL, 0, 3, reals));
+    for (int i = 0; i < 3; i++) ck_assert(bools[i] == (i > 0) && ints[i] == (i > 0) && reals[i] == (i > 0));
+    ag_free(st);
+}
+END_TEST
+
 /* Tensors at offsets above 4 GB, in a sparse file. */
 START_TEST(large_files_are_read)
 {
@@ -330,6 +347,7 @@ Suite *safetensors_suite(void)
     tcase_add_test(t, shapes_and_metadata_are_read);
     tcase_add_test(t, other_types_cannot_be_read_as_reals);
     tcase_add_test(t, every_half_float_has_its_value);
+    tcase_add_test(t, each_byte_but_0_is_true);
     tcase_add_test(t, large_files_are_read);
     tcase_add_test(t, every_incomplete_file_is_refused);
     tcase_add_test(t, written_files_are_read_unchanged);

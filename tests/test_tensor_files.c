@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "expected.h"
 #include "faults.h"
@@ -46,6 +47,14 @@ static void check_equal(const char *name, const Tensor *found, const Tensor *exp
     for (int64_t i = 0; i < tensor_numel(found); i++)
         ck_assert_msg((float)value(found, i) == (float)value(expected, i), "%s[%d] is %.9g, not %.9g", name, (int)i,
                       value(found, i), value(expected, i));
+}
+
+/* The bytes of a file. */
+static unsigned char *bytes_of(const char *path, size_t *n)
+{
+    unsigned char *bytes = (unsigned char *)file_read(NULL, path, 1 << 24, n);
+    ck_assert_msg(bytes != NULL, "%s", ag_error());
+    return bytes;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -230,6 +239,14 @@ START_TEST(single_arrays_are_read)
         ck_assert_int_eq(tensor_dtype(one), tensor_dtype(other));
     }
     check_equal("version 2", tensor_load(FILES "version2.npy", ""), tensor_load(FILES "f4.npy", NULL));
+    size_t n;
+    unsigned char *bytes = bytes_of(FILES "version2.npy", &n);
+    bytes[6] = 3;                                               /* the same, with a header in UTF-8 */
+    folder_write("version3.npy", bytes, n);
+    ag_free(bytes);
+    Tensor *three = tensor_load(in_folder("version3.npy"), NULL);
+    ck_assert_msg(three != NULL, "%s", ag_error());
+    check_equal("version 3", three, tensor_load(FILES "f4.npy", NULL));
     ag_end(s);
 }
 END_TEST
@@ -250,17 +267,40 @@ START_TEST(a_model_in_several_files_is_one)
     parts = must_open(FILES "model-00001-of-00003.safetensors");
     ck_assert_str_eq(tensor_file_metadata(parts, "format"), "pt");
     ag_free(parts);
+    ck_assert_int_eq(chdir(FILES), 0);                          /* an index in the current folder */
+    ag_free(must_open("model.safetensors.index.json"));
     ag_end(s);
 }
 END_TEST
 
-/* The bytes of a file. */
-static unsigned char *bytes_of(const char *path, size_t *n)
+/* As `zip -0` makes it: the directory has extra fields and comments, and the archive has a comment. */
+START_TEST(archives_may_have_comments)
 {
-    unsigned char *bytes = (unsigned char *)file_read(NULL, path, 1 << 24, n);
-    ck_assert_msg(bytes != NULL, "%s", ag_error());
-    return bytes;
+    enum { END = 22, ENTRY = 46 + 5, ADDED = 4 + 3 };           /* the parts' sizes; the name is "x.npy" */
+    AgScope s = ag_begin(AG_NO_GRAD);
+    size_t size, end;
+    Tensor *x = tensor_randint(SHAPE(3), -9, 9);
+    expect_done(tensor_save(in_folder("a.npz"), { "x", x }));
+    unsigned char *bytes = bytes_of(in_folder("a.npz"), &size), made[1000];
+    ck_assert_uint_lt(size, 900);
+    end = size - END;
+    memcpy(made, bytes, end);
+    made[end - ENTRY + 30] = 4;
+    made[end - ENTRY + 32] = 3;
+    memcpy(made + end, "UT\0\0new", ADDED);
+    memcpy(made + end + ADDED, bytes + end, END);
+    made[end + ADDED + 12] += ADDED;                            /* the size of the directory */
+    made[end + ADDED + 20] = 9;
+    memcpy(made + size + ADDED, "a comment", 9);
+    folder_write("b.npz", made, size + ADDED + 9);
+    NnTensorFile *f = must_open(in_folder("b.npz"));
+    ck_assert_int_eq(tensor_file_count(f), 1);
+    check_equal("x", read_as(f, "x", AG_INT), x);
+    ag_free(f);
+    ag_free(bytes);
+    ag_end(s);
 }
+END_TEST
 
 START_TEST(every_incomplete_file_is_refused_by_its_reader)
 {
@@ -385,6 +425,10 @@ START_TEST(written_archives_have_numpys_checksums)
     expect_done(tensor_save(in_folder("a.npz"), { "i4", ints }, { "b1", mask }));
     ck_assert_uint_eq(checksum_of(in_folder("a.npz"), "i4.npy"), checksum_of(FILES "types.npz", "i4.npy"));
     ck_assert_uint_eq(checksum_of(in_folder("a.npz"), "b1.npy"), checksum_of(FILES "types.npz", "b1.npy"));
+    size_t n;
+    unsigned char *bytes = bytes_of(in_folder("a.npz"), &n);
+    ck_assert(bytes[6] == 0 && bytes[7] == 8);                  /* names are in UTF-8, which numpy.load expects by this flag */
+    ag_free(bytes);
     ag_end(s);
 }
 END_TEST
@@ -392,7 +436,7 @@ END_TEST
 START_TEST(written_files_are_read_back)
 {
     static const char *const kinds[] = { "a.npz", "a.safetensors" };
-    static char longest[60000];
+    static char longest[65531 + 1];
     memset(longest, 'n', sizeof longest - 1);
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_normal(SHAPE(2, 3), 0, 1), *ids = tensor_randint(SHAPE(4), -9, 9);
@@ -413,6 +457,7 @@ START_TEST(written_files_are_read_back)
         f = must_open(in_folder(kinds[k]));
         ck_assert_int_eq(tensor_file_count(f), 0);
         ag_free(f);
+        expect_refused(tensor_load(in_folder(kinds[k]), NULL) != NULL, "expected one tensor or a name, found 0");
     }
     ck_assert_int_eq(folder_count(), 2);
     ag_end(s);
@@ -423,6 +468,8 @@ START_TEST(files_that_cannot_be_written_are_refused)
 {
     static char long_name[70000];
     memset(long_name, 'n', sizeof long_name - 1);
+    Linear *packed = nn_linear_new_no_bias(2, 2);
+    nn_freeze_bf16(packed);
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_ones(SHAPE(2));
     folder_write("a.npz", "old", 3);
@@ -430,7 +477,9 @@ START_TEST(files_that_cannot_be_written_are_refused)
                    "a.npz: expected each name once, found \"x\" again");
     expect_refused(tensor_save(in_folder("a.npz"), { "\xff", x }),
                    "a.npz: expected names in UTF-8 of at most 65531 bytes, found \"\\xFF\"");
-    expect_refused(tensor_save(in_folder("a.npz"), { long_name, x }), "a.npz: expected names in UTF-8 of at most 65531 bytes");
+    for (int i = 0; i < 2; i++, long_name[65532] = '\0')
+        expect_refused(tensor_save(in_folder("a.npz"), { long_name, x }),
+                       "a.npz: expected names in UTF-8 of at most 65531 bytes");
     folder_expect("a.npz", "old");
     expect_refused(tensor_save(in_folder("a.pt"), { "x", x }),
                    "a.pt: expected a path that ends in .safetensors, .npz or .npy");
@@ -438,8 +487,12 @@ START_TEST(files_that_cannot_be_written_are_refused)
     ck_assert_int_eq(folder_count(), 1);
     EXPECT_USAGE_ERROR("tensor_save: an .npy file has one tensor, not 2; an .npz file has any number",
                        tensor_save(in_folder("a.npy"), { "x", x }, { "y", x }));
+    EXPECT_USAGE_ERROR("tensor_save: NumPy has no bfloat16", tensor_save(in_folder("a.npy"), { "x", packed->weight }));
+    EXPECT_USAGE_ERROR("tensor_save: NumPy has no bfloat16", tensor_save(in_folder("a.npz"), { "x", packed->weight }));
+    folder_expect("a.npz", "old");
     EXPECT_USAGE_ERROR("tensor_file_item: item 1 of a file of 1",
                        tensor_file_item(must_open(FILES "f4.npy"), 1));
+    ag_free(packed);
     ag_end(s);
 }
 END_TEST
@@ -515,6 +568,7 @@ Suite *tensor_files_suite(void)
     tcase_add_test(t, unreadable_arrays_leave_the_others_readable);
     tcase_add_test(t, single_arrays_are_read);
     tcase_add_test(t, a_model_in_several_files_is_one);
+    tcase_add_test(t, archives_may_have_comments);
     tcase_add_test(t, every_incomplete_file_is_refused_by_its_reader);
     tcase_add_test(t, damaged_arrays_are_refused);
     tcase_add_test(t, damage_is_seen_in_parts);

@@ -82,6 +82,8 @@ bad("safetensors", "no_dtype.safetensors", header({"x": {"shape": [], "data_offs
     'tensor "x": expected a string as dtype, found nothing')
 bad("safetensors", "unknown_dtype.safetensors", header({"x": tensor("F33")}, EIGHT),
     'tensor "x": expected a known dtype, found "F33"')
+bad("safetensors", "nul_dtype.safetensors", header({"x": tensor("F32\0junk")}, EIGHT),
+    'tensor "x": expected a string as dtype, found a string')
 bad("safetensors", "shape_number.safetensors", header({"x": {**tensor(), "shape": 2}}, EIGHT),
     'tensor "x": expected an array as shape, found a number')
 bad("safetensors", "negative_shape.safetensors", header({"x": tensor(shape=(-2, -1))}, EIGHT),
