@@ -160,7 +160,7 @@ Tensor *nn_group_norm_at(AgSite at, GroupNorm *l, Tensor *x)                    
 {
     NN_LAYER_OF(at, l, "GroupNorm");
     check_channels(__func__, l->gamma, x);
-    Tensor *rows = ag_reshape(x, SHAPE(tensor_dim(x, 0), l->groups, tensor_numel(x) ? -1 : 1));
+    Tensor *rows = ag_reshape(x, SHAPE(tensor_dim(x, 0), l->groups, tensor_dim(x, 0) ? -1 : 1));
     Tensor *normal = ag_layer_norm(rows, NULL, NULL, (AgNorm){ l->eps, true, false });
     return by_channel(ag_reshape(normal, tensor_shape(x)), l->gamma, l->beta);
 }

@@ -39,8 +39,8 @@ void optimizer_make_state(Optimizer *o);
 void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count);
 /* A usage error if o has a part of the state only, and no processes have the others. */
 void check_undivided(AgSite at, const char *what, const Optimizer *o);
-/* A usage error if a field of the module was replaced, if no parameter has a gradient, besides the `trained` ones whose
- * gradients were taken, or if one that has a gradient has no state in o: no step would train it. */
+/* A usage error if a field of the module was replaced, if a tensor of o is no longer in it, or if a parameter has a gradient
+ * but no state in o. Also if no parameter has a gradient; `trained` is the number of those whose gradients were taken. */
 void optimizer_check(AgSite at, const char *what, const Optimizer *o, int trained);
 /* Updates the items of parameter i by its gradient, a tensor of its shape. Call it in a scope that does not record. */
 void optimizer_update(Optimizer *o, int i, Tensor *gradient, double grad_scale);

@@ -866,6 +866,7 @@ START_TEST(group_norm_of_one_group_is_layer_norm)
     EXPECT_USAGE_ERROR("4 channels in 3 groups", nn_group_norm_new(3, 4));
     Tensor *none = nn_group_norm(l, tensor_zeros(SHAPE(0, 4, 3)));
     ck_assert(ag_shape_equal(tensor_shape(none), SHAPE(0, 4, 3)));
+    ck_assert(ag_shape_equal(tensor_shape(nn_group_norm(l, tensor_zeros(SHAPE(2, 4, 0)))), SHAPE(2, 4, 0)));
     ag_end(s);
     ag_free(l);
 }

@@ -339,9 +339,9 @@ static bool read_in_place(const Loading *l, const Transfer *t)
 {
     enum { PART = 1 << 20 };                                    /* numbers */
     bool packed = tensor_dtype(t->to) == AG_PACKED;
-    if (!packed || t->transposed)                               /* a packed one is refused */
+    if (!packed || t->transposed)                               /* read_transfer refuses a packed one */
         return read_transfer(t, l->options.round, packed ? NULL : tensor_mutable_values(AG_HERE, t->to));
-    const int64_t width = tensor_dim(t->to, 1), rows = tensor_dim(t->to, 0), most = PART / (width + 1) + 1;
+    const int64_t width = tensor_dim(t->to, 1), rows = tensor_dim(t->to, 0), most = PART / (width + 1) + 1;       /* rows; width may be 0 */
     uint32_t *pairs = ag_alloc((size_t)(most * width / 2), sizeof *pairs);
     bool good = true;
     for (int64_t i = 0, k; good && i < rows; i += k) {
@@ -357,7 +357,7 @@ static bool read_in_place(const Loading *l, const Transfer *t)
 static int compare_places(const void *left, const void *right)
 {
     const Transfer *a = left, *b = right;
-    return (a->from > b->from) - (a->from < b->from);
+    return a->from == b->from ? (a->first > b->first) - (a->first < b->first) : (a->from > b->from) - (a->from < b->from);
 }
 
 /* Reads and checks all values. Those of a mapped file are not kept: apply_to_model reads them from the map. */

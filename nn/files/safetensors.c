@@ -153,7 +153,7 @@ enum { PART = 1 << 18 };        /* numbers, even */
 
 static void write_packed(FileWriter *w, const Tensor *t)
 {
-    const int64_t width = tensor_dim(t, 1), rows = tensor_dim(t, 0), most = PART / (width + 1) + 1;
+    const int64_t width = tensor_dim(t, 1), rows = tensor_dim(t, 0), most = PART / (width + 1) + 1;     /* width may be 0 */
     uint32_t *pairs = ag_alloc((size_t)(most * width / 2), sizeof *pairs);
     for (int64_t i = 0, k; i < rows; i += k) {
         k = rows - i < most ? rows - i : most;

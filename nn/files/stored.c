@@ -258,7 +258,6 @@ static bool is_undamaged(const StTensor *t)
                            ": is the file damaged?", t->checksum, crc);
 }
 
-/* The values of a checked array may be read in parts, from the first on. */
 bool st_read(const StTensor *t, AgDType dtype, uint64_t first, uint64_t n, void *out)
 {
     static const char *const range[] = { "is finite, but beyond the range of a float", "is not in -2147483648..2147483647" };

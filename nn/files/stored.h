@@ -59,7 +59,8 @@ const StTensor *st_find(const NnTensorFile *f, const char *name);
 /* False with ag_error() if the tensor is unreadable or its type is not converted to that type. */
 bool st_can_read(const StTensor *t, AgDType dtype);
 /* Reads n values from item `first` on and converts them to that type, as tensor_file_read says. False with ag_error() if its
- * type is not converted, if a value does not fit, or if the file cannot be read. A checksum is compared if all are read. */
+ * type is not converted, if a value does not fit, or if the file cannot be read. A checksum is that of all values: it is
+ * compared if item 0 is read. */
 bool st_read(const StTensor *t, AgDType dtype, uint64_t first, uint64_t n, void *out);
 /* Reads n values from item `first` on, both even, in bfloat16: two in an item. Other types than BF16 are refused, or if `round`
  * is set, rounded. */

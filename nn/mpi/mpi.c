@@ -234,7 +234,7 @@ static void wait_for_all(Mpi *m)
 }
 
 /* With MPICH 4.0 over TCP, MPI_Finalize may not return, in any program. All work is done by then, so after two seconds the
- * process ends without it. */
+ * process ends without it. The program's timer stands still meanwhile. */
 static void mpi_end(NnProcesses *p)
 {
     Mpi *m = (Mpi *)p;
@@ -244,12 +244,15 @@ static void mpi_end(NnProcesses *p)
     check(MPI_Comm_free(&m->comm), "MPI_Comm_free", -1);
     all = NULL;
     fflush(stdout);
+    const struct itimerval none = { .it_value = { 0, 0 } };
     struct itimerval timer;
-    getitimer(ITIMER_REAL, &timer);
-    void (*handler)(int) = signal(SIGALRM, SIG_IGN);
+    struct sigaction handler;
+    setitimer(ITIMER_REAL, &none, &timer);
+    sigaction(SIGALRM, NULL, &handler);
     leave_after(2000000, 0);
     check(MPI_Finalize(), "MPI_Finalize", -1);
-    signal(SIGALRM, handler);
+    setitimer(ITIMER_REAL, &none, NULL);
+    sigaction(SIGALRM, &handler, NULL);
     setitimer(ITIMER_REAL, &timer, NULL);
     ag_free(m);
 }

@@ -237,7 +237,7 @@ double nn_parallel_step_at(AgSite at, NnParallel *p)
     exchange_reports(p);
     Result sum = total(p);
     double mean = sum.count > 0 ? sum.loss / sum.count : 0, scale = sum.count > 0 ? 1 / sum.count : 0;
-    int trained = sum.count > 0 && isfinite(mean) ? 0 : 1;
+    int trained = sum.count > 0 && isfinite(mean) ? 0 : 1;      /* otherwise there may be no gradient */
     for (int i = 0; i < p->n; i++) trained += p->has_gradient[i];
     optimizer_check(at, __func__, p->optimizer, trained);
     p->optimizer->steps++;                              /* also without an update: set_random needs another number */

@@ -5,19 +5,21 @@
  * would cut them for P threads, and times each. A table of kernels that count tells which kernel a region belongs to and the
  * bytes that it moves (moved.h). The library has no counters. A step consists of pieces: chunks, and what is between two
  * regions. Of several steps, the pieces of the fastest one count. (The sum of each piece's shortest time is too small: 0.82 of
- * the step in `overhead`.)
+ * the step of the workload `overhead`.)
  *
  *     step(P) = outside + sum over kernel calls of (1 - f) x (alone + regions) + f x work x bandwidth(1) / bandwidth(P)
  *     f       = bytes / (bandwidth(1) x work), at most 1: the part of its time on one thread in which a call waits for memory
  *     region  = dispatch(P) + the time until the last chunk is done, if each thread takes the next chunk when it is free
+ *     bandwidth(P) is measured for 1 and 2, else P times that of one; at most --memory
  *
- * Outside: not in a kernel. Alone: in a kernel, but on the caller's thread. Work: the time on one thread. f is 0 if the data
- * are in a cache: if the step moves little, or the call moves little or moves it faster than memory allows.
- * dispatch(P) = dispatch(2) + (P - 2) x line: the caller writes a cache line for each thread. If more than K_SPIN_NS passed
- * since the last region, the threads sleep: each wakes two others, so that a thread joins log2 P x wake later.
+ * Outside: not in a kernel. Alone: in a kernel, but on the caller's thread. Work: the time on one thread. f assumes that a call
+ * does not compute while it waits. It is 0 if the data are in a cache: if the step moves little, or the call moves little or
+ * moves it faster than memory allows. dispatch(P) = dispatch(2) + (P - 2) x line: the caller writes a cache line for each thread;
+ * 0 for one thread. If more than K_SPIN_NS passed since the last region, the threads sleep: each wakes two others, so that a
+ * thread joins log2 P x wake later.
  *
- * What the model leaves out: other programs, a clock that slows down when all cores compute, two threads on a core, and memory
- * of another socket. */
+ * What the model leaves out: other programs, a clock that slows down when all cores compute, two threads on a core, memory of
+ * another socket, and the bytes that attention moves. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,8 +182,11 @@ static void count_steps(const Workload *w, void *state, int threads, double seco
     double begin = seconds_now(), least = INFINITY;
     for (int i = 0, expected = 0; i < 3 || seconds_now() - begin < seconds; i++) {
         double time = count_step(w, state);
-        if (i > 0 && pieces != expected) {
-            fprintf(stderr, "threads: two steps differ: %d pieces, not %d\n", pieces, expected);
+        bool same = i == 0 || pieces == expected;
+        for (int k = 0; same && i > 0 && k < pieces; k++)
+            same = piece[k].kind == fastest[k].kind && piece[k].region == fastest[k].region;
+        if (!same) {
+            fprintf(stderr, "threads: two steps differ\n");
             exit(1);
         }
         expected = pieces;
@@ -215,10 +220,12 @@ typedef struct { double dispatch, line, wake, memory[2], memory_all; } Machine;
 /* The seconds of a step, and of each kind of work in it; work: the sum over all threads. */
 typedef struct { double all, kind[KINDS], work[KINDS]; } Model;
 
-#define LAST_CACHE   (32 << 20) /* bytes */
-#define MOVES        8          /* how often a step moves a value: one that moves less than this times the cache stays in it */
+/* A step that moves less than MOVES x LAST_CACHE bytes stays in the last cache: a step of training reads and writes a value
+ * about eight times. This is wrong for a small step that reads each value once. */
+#define LAST_CACHE   (32 << 20)
+#define MOVES        8
 #define CACHED_BYTES (2 << 20)  /* what a call moves within the first caches */
-#define CACHE_SPEED  1.3        /* faster than memory by this factor: not from memory */
+#define CACHE_SPEED  1.3        /* faster than memory by this factor, more than the rates vary: not from memory */
 
 /* The part of a kernel's time on one thread, `work`, in which it waits for memory. */
 static double memory_part(const Machine *m, double bytes, double work)
@@ -396,7 +403,7 @@ static void usage(FILE *out)
           "  --dispatch US  the time to give a region to two threads, in microseconds; default: measured, or 1 with --cpu\n"
           "  --line NS      the time to write a cache line that another core has read, default 100\n"
           "  --wake US      the time until a sleeping thread runs, default 20\n"
-          "  --memory GB    10^9 bytes a second of all cores, default 200. One and two cores: measured\n"
+          "  --memory GB    10^9 bytes a second of all cores, default 200. One core, and two without --cpu: measured\n"
           "  --help         this text\n", out);
 }
 
@@ -436,8 +443,9 @@ int main(int argc, char **argv)
     if (value[DISPATCH] < 0) value[DISPATCH] = processor_time || ag_threads() < 2 ? 1 : 1e6 * time_of("dispatch", 2, 0.2);
     Machine m = { .dispatch = 1e-6 * value[DISPATCH], .line = 1e-9 * value[LINE], .wake = 1e-6 * value[WAKE],
                   .memory_all = 1e9 * value[MEMORY] };
-    m.memory[0] = 1e9 / time_of("memory", 1, 0.2);
-    m.memory[1] = processor_time || ag_threads() < 2 ? fmin(2 * m.memory[0], m.memory_all) : 1e9 / time_of("memory", 2, 0.2);
+    m.memory[0] = fmin(1e9 / time_of("memory", 1, 0.2), m.memory_all);
+    m.memory[1] = processor_time || ag_threads() < 2 ? 2 * m.memory[0] : 1e9 / time_of("memory", 2, 0.2);
+    m.memory[1] = fmin(m.memory[1], m.memory_all);
     clock_cost = cost_of_clock();
     printf("dispatch %.3g us, a cache line %.3g ns, waking %.3g us, memory of one core %.3g GB/s, of two %.3g GB/s, of all "
            "%.3g GB/s, reading the clock %.3g ns\n", value[DISPATCH], value[LINE], value[WAKE], 1e-9 * m.memory[0],

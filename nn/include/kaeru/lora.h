@@ -25,7 +25,7 @@ typedef struct { int64_t rank; double alpha, dropout; const char *const *targets
 bool nn_lora_add_at(AgSite at, void *module, NnLoraOptions options) AG_MUST_CHECK;
 
 /* Adds the adapters to the weights and removes them; ag_precision does not matter. The weights stay frozen. Optimizers of the
- * module are not valid afterwards. If the weight of a Linear is tied to others, those change, too. */
+ * module are not valid afterwards. Parameters that are tied to the weight of a Linear change, too. */
 void nn_lora_merge_at(AgSite at, void *module);
 
 /* Writes adapter_config.json and adapter_model.safetensors into a folder, which must exist, for the library peft. False with

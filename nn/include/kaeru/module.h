@@ -165,7 +165,7 @@ void nn_freeze_bf16_at(AgSite at, void *module);
 /* The number of trainable numbers, tied ones counted once. */
 int64_t nn_count_at(AgSite at, void *module);
 
-/* Prints a table: module tree, parameter shapes and counts. */
+/* Prints a table: module tree, parameter shapes and counts; below it the bytes of all values. */
 void nn_summary_at(AgSite at, void *module, FILE *out);
 
 /* ---- initialization: in place, on one tensor; random values come from this thread's generator --------------------
@@ -209,7 +209,7 @@ bool nn_is_not_matrix(const NnNamedTensor *p, void *unused);       /* less than 
 void nn_optimizer_check_at(AgSite at, const char *what, const Optimizer *o, const void *module);
 
 /* Updates every parameter that has a gradient, and removes the gradients. It is a usage error if no parameter has one, or if a
- * parameter that has one was registered, tied or unfrozen after the optimizer was made. */
+ * parameter that has one was registered, tied or unfrozen, or a field replaced, after the optimizer was made. */
 void nn_optimizer_step_at(AgSite at, Optimizer *o);
 /* The same with every gradient multiplied by grad_scale: 1/n for the mean if the loss is a sum over n items. */
 void nn_optimizer_step_scaled_at(AgSite at, Optimizer *o, double grad_scale);
@@ -225,7 +225,7 @@ double nn_clip_grad_norm_at(AgSite at, void *module, double max_norm);
 #define nn_grad_norm(module) nn_clip_grad_norm(module, __builtin_inf())     /* the norm alone */
 
 /* Moves the trained parameters of `average`, a nn_clone of the module, towards the module's by the part 1 - decay, after each
- * step; buffers and frozen parameters are copied. */
+ * step; buffers and frozen parameters are copied. Other shapes are a usage error, and nothing has changed. */
 void nn_ema_update_at(AgSite at, void *average, void *module, double decay);
 
 /* An optimizer of your own: the update of one parameter. Groups, learning rates, steps, gradients and checkpoints work as with

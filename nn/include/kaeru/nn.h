@@ -22,7 +22,7 @@ struct Linear {
     Tensor *weight, *bias;
     Linear *lora_A, *lora_B;                /* an adapter (lora.h): in -> rank -> out; NULL: none */
     Dropout *lora_dropout;
-    double lora_alpha;                      /* what the adapter adds is multiplied by alpha / rank */
+    double lora_alpha;                      /* alpha; what the adapter adds is multiplied by alpha / rank */
 };
 Linear *nn_linear_new_with_at(AgSite at, int64_t in, int64_t out, bool bias);
 #define nn_linear_new(in, out)         nn_linear_new_with(in, out, true)

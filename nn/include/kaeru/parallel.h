@@ -86,8 +86,8 @@ void nn_parallel_count_at(AgSite at, NnParallel *p, double n);
 
 /* Adds the gradients of all shards, clips their norm, takes a step of the optimizer with their mean, and makes the new weights
  * known to all processes. Returns the mean loss. If it is not finite, the weights stay as they are, but the step counts
- * (nn_optimizer_steps), so that the next one has other random numbers. An infinite norm is not clipped. A usage error as in
- * nn_optimizer_step: no parameter has a gradient, or one that the optimizer does not know has one. */
+ * (nn_optimizer_steps), so that the next one has other random numbers. An infinite norm is not clipped. The usage errors of
+ * nn_optimizer_step are usage errors here. A step without items, or whose loss is not finite, needs no gradient. */
 double nn_parallel_step_at(AgSite at, NnParallel *p);
 
 /* Asks for the end of the training, for example after a signal. From the end of the next step on (in a process alone: at once),
