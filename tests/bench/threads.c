@@ -10,7 +10,7 @@
  *     step(P) = outside + sum over kernel calls of (1 - f) x (alone + regions) + f x work x bandwidth(1) / bandwidth(P)
  *     f       = bytes / (bandwidth(1) x work), at most 1: the part of its time on one thread in which a call waits for memory
  *     region  = dispatch(P) + the time until the last chunk is done, if each thread takes the next chunk when it is free
- *     bandwidth(P) is measured for 1 and 2, else P times that of one; at most --memory
+ *     bandwidth(P) is measured for 1 and 2, else P times that of one, at most --memory
  *
  * Outside: not in a kernel. Alone: in a kernel, but on the caller's thread. Work: the time on one thread. f assumes that a call
  * does not compute while it waits. It is 0 if the data are in a cache: if the step moves little, or the call moves little or
@@ -215,15 +215,13 @@ static double cost_of_clock(void)
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
-/* Seconds; bytes a second that one thread, two threads and all cores read. */
-typedef struct { double dispatch, line, wake, memory[2], memory_all; } Machine;
+/* Seconds; bytes of the last cache; bytes a second that one thread, two threads and all cores read. */
+typedef struct { double dispatch, line, wake, cache, memory[2], memory_all; } Machine;
 /* The seconds of a step, and of each kind of work in it; work: the sum over all threads. */
 typedef struct { double all, kind[KINDS], work[KINDS]; } Model;
 
-/* A step that moves less than MOVES x LAST_CACHE bytes stays in the last cache: a step of training reads and writes a value
- * about eight times. This is wrong for a small step that reads each value once. */
-#define LAST_CACHE   (32 << 20)
-#define MOVES        8
+#define MOVES        8          /* A step of training reads and writes a value about so often: one that moves less than this
+                                 * times the last cache stays in it. Wrong for a small step that reads each value once. */
 #define CACHED_BYTES (2 << 20)  /* what a call moves within the first caches */
 #define CACHE_SPEED  1.3        /* faster than memory by this factor, more than the rates vary: not from memory */
 
@@ -274,7 +272,7 @@ static Model model_of(const Machine *m, int threads)
         call += p->seconds;
         work += p->seconds;
         if (p->kind != OUTSIDE && !p->last) continue;
-        double part = all_bytes < MOVES * LAST_CACHE ? 0 : memory_part(m, p->bytes, work);
+        double part = all_bytes < MOVES * m->cache ? 0 : memory_part(m, p->bytes, work);
         call += part * (work * m->memory[0] / rate - call);
         sum.kind[p->kind] += call;
         sum.all += call;
@@ -384,10 +382,10 @@ static double time_of(const char *name, int threads, double seconds)
 
 /* ---- the command line -------------------------------------------------------------------------------------------- */
 
-enum { MOST, SECONDS, DISPATCH, LINE, WAKE, MEMORY, NUMBERS };
+enum { MOST, SECONDS, DISPATCH, LINE, WAKE, CACHE, MEMORY, NUMBERS };
 static const struct { const char *name; double most; } numbers[NUMBERS] = {
     { "--threads", 256 }, { "--seconds", 3600 }, { "--dispatch", 1e6 }, { "--line", 1e6 }, { "--wake", 1e6 },
-    { "--memory", 1e6 },
+    { "--cache", 1e6 }, { "--memory", 1e6 },
 };
 
 static void usage(FILE *out)
@@ -403,13 +401,14 @@ static void usage(FILE *out)
           "  --dispatch US  the time to give a region to two threads, in microseconds; default: measured, or 1 with --cpu\n"
           "  --line NS      the time to write a cache line that another core has read, default 100\n"
           "  --wake US      the time until a sleeping thread runs, default 20\n"
+          "  --cache MB     the last cache, default 32\n"
           "  --memory GB    10^9 bytes a second of all cores, default 200. One core, and two without --cpu: measured\n"
           "  --help         this text\n", out);
 }
 
 int main(int argc, char **argv)
 {
-    double value[NUMBERS] = { 64, 1, -1, 100, 20, 200 };
+    double value[NUMBERS] = { 64, 1, -1, 100, 20, 32, 200 };
     const Workload *chosen[BENCH_WORKLOADS];
     int n = 0;
     for (int i = 1; i < argc; i++) {
@@ -442,10 +441,9 @@ int main(int argc, char **argv)
     }
     if (value[DISPATCH] < 0) value[DISPATCH] = processor_time || ag_threads() < 2 ? 1 : 1e6 * time_of("dispatch", 2, 0.2);
     Machine m = { .dispatch = 1e-6 * value[DISPATCH], .line = 1e-9 * value[LINE], .wake = 1e-6 * value[WAKE],
-                  .memory_all = 1e9 * value[MEMORY] };
-    m.memory[0] = fmin(1e9 / time_of("memory", 1, 0.2), m.memory_all);
+                  .cache = 1e6 * value[CACHE], .memory_all = 1e9 * value[MEMORY] };
+    m.memory[0] = 1e9 / time_of("memory", 1, 0.2);
     m.memory[1] = processor_time || ag_threads() < 2 ? 2 * m.memory[0] : 1e9 / time_of("memory", 2, 0.2);
-    m.memory[1] = fmin(m.memory[1], m.memory_all);
     clock_cost = cost_of_clock();
     printf("dispatch %.3g us, a cache line %.3g ns, waking %.3g us, memory of one core %.3g GB/s, of two %.3g GB/s, of all "
            "%.3g GB/s, reading the clock %.3g ns\n", value[DISPATCH], value[LINE], value[WAKE], 1e-9 * m.memory[0],
