@@ -1,6 +1,5 @@
 /* inplace.c: updates of leaves in place, outside any graph: what optimizers do. */
 #include "internal.h"
-#include "kernels.h"
 
 #include <math.h>
 

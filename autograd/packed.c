@@ -2,7 +2,6 @@
  * read them. A panel has K_PANEL rows of the matrix. */
 #include <string.h>
 
-#include "kaeru/graph.h"
 #include "internal.h"
 
 size_t value_bytes(const AgShape *shape, AgDType dtype)
@@ -13,7 +12,8 @@ size_t value_bytes(const AgShape *shape, AgDType dtype)
 
 void check_packed_shape(AgSite at, const char *what, const AgShape *shape)
 {
-    if (shape->ndim != 2 || shape->dim[1] % 2 != 0)
+    const uint64_t most = SIZE_MAX / 1024;                  /* a small side is filled up in memory */
+    if (shape->ndim != 2 || shape->dim[1] % 2 != 0 || (uint64_t)shape->dim[0] > most || (uint64_t)shape->dim[1] > most)
         ag_usage_error(at, what, "shape %s, expected a matrix with an even number of columns for AG_PACKED",
                        shape_text(*shape));
 }

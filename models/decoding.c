@@ -201,7 +201,7 @@ Tensor *transformer_beam_search_at(AgSite at, Transformer *m, Tensor *src, Tenso
         Tensor *p = next_log_probs(&s, last);
         good = check_log_probs(p);
         if (good) extend(&b, tensor_data(p), tensor_dim(p, -1), &o, best, rows);
-        if (good) nn_cache_select(s.cache, rows, b.live);
+        if (good && b.live > 0) nn_cache_select(s.cache, rows, b.live);
         ag_end(step);
     }
     if (b.finished == 0)                            /* no hypothesis has ended: take the best one */

@@ -113,6 +113,7 @@ END_TEST
 START_TEST(gpt2s_files_cannot_hold_other_rules)
 {
     static const char *const rules[][2] = { { "\"model\": {", "" },
+                                            { "\"special\": ", "false, \"unused\": " },
                                             { "{", "\"normalizer\": {\"type\": \"NFC\"}, " },
                                             { "\"model\": {", "\"ignore_merges\": true, " },
                                             { "\"pre_tokenizer\": ", "{\"type\": \"Sequence\", \"pretokenizers\": ["
@@ -123,7 +124,7 @@ START_TEST(gpt2s_files_cannot_hold_other_rules)
     ck_assert_ptr_nonnull(f);
     ck_assert_uint_lt(fread(good, 1, sizeof good, f), sizeof good);
     fclose(f);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         char text[9000];
         const char *place = strstr(good, rules[i][0]) + strlen(rules[i][0]);
         int size = snprintf(text, sizeof text, "%.*s%s%s", (int)(place - good), good, rules[i][1], place);

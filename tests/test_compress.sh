@@ -179,5 +179,12 @@ expect 0 '' "$none" text text.k --overwrite $tiny --curve --out curve
 that "the header of the curve" grep -qx 'byte,bits_per_byte,mean' curve/compress.csv
 that "200 pieces" [ "$(wc -l <curve/compress.csv)" -eq 201 ]
 that "the curve ends with the text" grep -q '^3000,' curve/compress.csv
+: >nothing
+expect 0 '' '' nothing nothing.k $tiny --curve --out curve
+echo precious >text.k.part
+rm text.k
+expect 2 '' 'text.k.part exists' text text.k $tiny
+that "a file of this name is kept" grep -q precious text.k.part
+rm text.k.part
 
 summary compress

@@ -327,6 +327,21 @@ START_TEST(the_search_ends_with_enough_hypotheses)
 }
 END_TEST
 
+/* The only token ends the text at once. */
+START_TEST(a_vocabulary_of_one_token)
+{
+    TransformerOptions o = transformer_defaults();
+    o.N = 1, o.d_model = 4, o.h = 1, o.d_ff = 4;
+    Transformer *m = transformer_new(1, 1, o);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    KaeruBeamOptions how = { .beam = 1, .max_len = 4, .start_symbol = 0, .end_symbol = 0 };
+    Tensor *found = transformer_beam_search(m, tensor_ints(SHAPE(1, 1), NULL), NULL, how, NULL);
+    ck_assert_int_eq(tensor_numel(found), 2);
+    ag_end(s);
+    ag_free(m);
+}
+END_TEST
+
 START_TEST(beam_search_leaves_the_mode)
 {
     Transformer *m = model_new(7);
@@ -460,6 +475,7 @@ Suite *decode_suite(void)
     tcase_add_test(decoding, of_equal_results_the_first_is_kept);
     tcase_add_test(decoding, the_search_ends_with_enough_hypotheses);
     tcase_add_test(decoding, beam_search_leaves_the_mode);
+    tcase_add_test(decoding, a_vocabulary_of_one_token);
     tcase_add_test(decoding, sentences_may_begin_with_the_end_symbol);
     tcase_add_test(decoding, rows_end_one_by_one);
     tcase_add_test(decoding, an_empty_source_is_defined);

@@ -200,6 +200,8 @@ expect 1 '' 'none/gpt_last.safetensors: cannot be opened' train --resume --out n
 expect 1 '' 'absent.txt: cannot be opened' train --data absent.txt --out none
 expect 2 '' 'a width of 16 does not divide into 3 heads' train --data story.txt $tiny --heads 3 --out none
 expect 2 '' '--weights needs --config and --vocab' train --weights story.txt --out none
+expect 2 '' '--merges needs --vocab' train --data story.txt --merges story.txt --out none
+expect 2 '' '--config needs --weights' train --data story.txt --config story.txt --out none
 expect 2 '' '--steps is 0, expected' train --steps 0 --out none
 printf 'caf\351 au lait\n' >latin.txt
 expect 1 '' 'latin.txt: line 1, column 4, byte 3: expected UTF-8, found byte 0xE9' train --data latin.txt --out none

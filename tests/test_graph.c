@@ -576,6 +576,24 @@ static void count_call(void *arg, Tensor *t)
     ++*(int *)arg;
 }
 
+static void end_watch(void *arg, Tensor *t)
+{
+    count_call(arg, t);
+    ag_watch_backward((AgWatch){ 0 });
+}
+
+START_TEST(a_watch_can_end_itself)
+{
+    int calls = 0;
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *a = number(2), *b = number(5);
+    ag_watch_backward((AgWatch){ .complete = end_watch, .arg = &calls });
+    ag_backward(ag_mul(a, b));
+    ck_assert(calls == 1 && slope(a) == 5 && slope(b) == 2);
+    ag_end(s);
+}
+END_TEST
+
 /* y = w x^2 with x = a b: dy/dx = 2 w x, dy/da = 2 w x b. */
 START_TEST(ag_grad_leaves_all_else_alone)
 {
@@ -648,6 +666,7 @@ Suite *graph_suite(void)
     tcase_add_test(stays, backward_from_a_given_gradient);
     suite_add_tcase(suite, stays);
     TCase *some = tcase_create("gradients of some tensors");
+    tcase_add_test(some, a_watch_can_end_itself);
     tcase_add_test(some, ag_grad_leaves_all_else_alone);
     tcase_add_test(some, ag_grad_keeps_the_gradient_of_a_retained_result);
     suite_add_tcase(suite, some);

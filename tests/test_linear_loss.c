@@ -343,6 +343,18 @@ START_TEST(memory)
 }
 END_TEST
 
+/* The sum of the row is lost in the padding's number. */
+START_TEST(a_masked_padding_keeps_the_other_terms)
+{
+    AgScope s = ag_begin(AG_NO_GRAD);
+    ag_real q = (ag_real)-1.3862943611198906, row[] = { -1e9f, q, q, q, q };
+    Tensor *loss = ag_label_smoothing(tensor_from(SHAPE(1, 5), row), tensor_ints(SHAPE(1), (int32_t[]){ 1 }), 0, 0.1);
+    double peak = 0.9, rest = 0.1 / 3;
+    ck_assert_double_eq_tol((double)tensor_item(loss), peak * log(peak) + 3 * rest * log(rest) - (double)q, 1e-6);
+    ag_end(s);
+}
+END_TEST
+
 /* The shapes of these tests are large enough for several parts with these limits. */
 static void keep_few_logits(void)
 {
@@ -366,6 +378,7 @@ Suite *linear_loss_suite(void)
     tcase_add_loop_test(tests, one_tensor_as_two_inputs, 0, 5);
     tcase_add_loop_test(tests, one_gradient, 0, 6);
     tcase_add_test(tests, memory);
+    tcase_add_test(tests, a_masked_padding_keeps_the_other_terms);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -527,6 +527,7 @@ START_TEST(the_loss_counts_answers_only)
     nn_eval(m);
     int64_t counted;
     expect_done(lm_data_fits(d, m, 0));
+    expect_refused(lm_data_fits(d, m, 1), "pairs.jsonl: in windows of 1 tokens there is nothing to learn or nothing held out");
     double loss = lm_evaluate(m, d, 3, 0, 0, &counted);
     Tensor *held_out = tensor_ints(SHAPE(1, 2), (int32_t[]){ 4, part[1] });
     Tensor *next = tensor_ints(SHAPE(1, 2), (int32_t[]){ part[1], 5 });

@@ -296,6 +296,9 @@ START_TEST(packed_matrices_are_read_and_written)
     EXPECT_USAGE_ERROR("ag_packed_write: t is AG_REAL, expected AG_PACKED", ag_packed_write(x, 0, 1, rows));
     EXPECT_USAGE_ERROR("tensor_new_owned: shape (2, 5), expected a matrix with an even number of columns for AG_PACKED",
                        tensor_new_owned(SHAPE(2, 5), AG_PACKED));
+    EXPECT_USAGE_ERROR("expected a matrix with an even number", tensor_new_owned(SHAPE(INT64_MAX / 32, 2), AG_PACKED));
+    EXPECT_USAGE_ERROR("ag_compare: a is kept in bfloat16", ag_compare(AG_GT, packed, packed));
+    EXPECT_USAGE_ERROR("ag_compare_scalar: a is kept in bfloat16", ag_compare_scalar(AG_GT, packed, 3));
     EXPECT_USAGE_ERROR("ag_freeze_bf16: shape (6,), expected a matrix", ag_freeze_bf16(tensor_ones(SHAPE(6))));
     tensor_free(copy);
     tensor_free(packed);

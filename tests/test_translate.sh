@@ -68,10 +68,20 @@ same plain/translate.safetensors broken/translate.safetensors
 long="$tiny --dropout 0.2 --sentences 2000 --held-out 20 --batch-tokens 100 --accumulate 2"
 expect 0 '' '' $long --epochs 3 --out long
 stopped stopped/translate.csv.part 1 train $long --epochs 3 --out stopped
+expect 2 '' 'stopped within an epoch, which ends with --batch-tokens 100 --max-tokens 100' \
+    --resume --batch-tokens 200 --out stopped
 expect 0 'resumes after epoch ' '' --resume --out stopped
 for file in translate_last translate; do same long/$file.safetensors stopped/$file.safetensors; done
 for name in long stopped; do cut -d, -f1-5 $name/translate.csv >$name.rows; done
 same long.rows stopped.rows
+# There is a checkpoint before the first epoch ends.
+"$program" train $long --epochs 3 --out early >/dev/null 2>&1 &
+id=$!
+until [ -e early/translate_last.safetensors ] || ! kill -0 $id 2>/dev/null; do sleep 0.05; done
+kill -9 $id
+wait $id 2>/dev/null
+expect 0 'resumes after epoch ' '' --resume --out early
+for file in translate_last translate; do same long/$file.safetensors early/$file.safetensors; done
 # More epochs to average than there are files: an error before the training, which changes nothing. A kill just before a
 # checkpoint leaves the file of epoch 1.
 for file in translate_last.safetensors translate.csv; do cp broken/$file one.$file; done
@@ -111,6 +121,11 @@ that "beam, too" grep -q '^beam 4: BLEU' stdout
 expect 0 '' '' train $files $tiny --vocab words --lower-case --epochs 2 --accumulate 3 --out words
 that "small letters" grep -q '"the"' words/translate_src_vocab.json
 lacks words/translate_src_merges.txt
+expect 2 '' '--factor 0: expected above 0' train $files $tiny --factor 0 --out none
+(cat valid.src; seq 600 | tr '\n' ' '; echo) >long.src
+(cat valid.tgt; echo x) >long.tgt
+expect 1 '' 'long.src: line 6: ' train --train-src train.src --train-tgt train.tgt --valid-src long.src --valid-tgt long.tgt \
+    $tiny --vocab words --epochs 1 --out none
 printf a >byte
 expect 1 '' 'translate train: byte: too few sentences to learn from, expected 2 or more' \
     train --train-src byte --train-tgt byte --valid-src byte --valid-tgt byte $tiny --epochs 1 --out none

@@ -75,6 +75,10 @@ START_TEST(a_longer_line_is_no_sentence)
     expect_done(kaeru_lines_of_text(&l, "text", 4, text, MOST + 5));
     ck_assert_uint_eq(l.line[1].size, MOST);
     kaeru_lines_close(&l);
+    text[MOST + 2] = '\r', text[MOST + 3] = '\n';
+    expect_done(kaeru_lines_of_text(&l, "text", 4, text, MOST + 4));
+    ck_assert_uint_eq(l.line[1].size, MOST);
+    kaeru_lines_close(&l);
     text[MOST + 2] = 'x', text[MOST + 3] = '\n';
     expect_refused(kaeru_lines_of_text(&l, "text", 4, text, MOST + 5), expected);
     ag_free(text);

@@ -138,13 +138,16 @@ static void see(Event event, AgSite at, Tensor *t)
     seen.stepped = false;
 }
 
+static _Thread_local bool decided;                      /* by the program */
+
 void ag_warn(bool on)
 {
+    decided = true;
     observe(WARN, on ? see : NULL);
 }
 
 void warn_from_environment(void)
 {
     const char *warn = getenv("KAERU_WARN");
-    if (warn && strcmp(warn, "1") == 0) ag_warn(true);
+    if (!decided && warn && strcmp(warn, "1") == 0) ag_warn(true);
 }

@@ -1,7 +1,6 @@
 /* ops_binary.c: elementwise operations on two tensors, with broadcasting. The arithmetic is k_binary and k_binary_backward;
  * kernels/reference/reference.c has them as plain loops. */
 #include "kaeru/autograd.h"
-#include "kernels.h"
 #include "ops/table.h"
 
 void binary_values(Tensor *y, const OpCall *c)

@@ -69,9 +69,9 @@ Tensor *ag_conv2d_with_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, Ag
 static void add_bias_gradient(Tensor *y)
 {
     const int64_t *d = y->shape.dim;
-    Grad dbias = grad_into(y->n_in > 2 ? y->in[2] : NULL);
-    if (!dbias.data) return;
+    if (y->n_in < 3 || !y->in[2] || !y->in[2]->requires_grad) return;
     real *sums = scratch_new(y->site, y->op->name, d[0] * d[1], sizeof *sums);
+    Grad dbias = grad_into(y->in[2]);
     k_sum(d[0] * d[1], d[2] * d[3], 1, sums, grad_of(y), 1, false);
     k_sum(1, d[0], d[1], dbias.data, sums, 1, dbias.add);
 }
@@ -80,9 +80,9 @@ void conv2d_backward(Tensor *y)
 {
     const KConv *a = y->args;
     Tensor *x = y->in[0], *weight = y->in[1];
+    real *work = scratch_new(y->site, y->op->name, k_conv2d_backward_work(a), sizeof *work);    /* it may fail: first */
     add_bias_gradient(y);
     Grad dweight = grad_into(weight);
-    real *work = scratch_new(y->site, y->op->name, k_conv2d_backward_work(a), sizeof *work);
     if (x == weight) {                          /* one tensor is both: the gradients must be added one after the other */
         k_conv2d_backward(a, NULL, false, dweight.data, dweight.add, grad_of(y), reals(x), reals(weight), work);
         dweight.data = NULL;

@@ -1,6 +1,5 @@
 /* ops_index.c: looking entries up by number. Ids are AG_INT and are checked before they are used. */
 #include "kaeru/autograd.h"
-#include "kernels.h"
 #include "ops/table.h"
 
 #include <string.h>

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "kaeru/autograd.h"
-#include "kernels.h"
 #include "ops/linear.h"
 #include "ops/table.h"
 
@@ -259,12 +258,12 @@ void linear_cross_entropy_backward(Tensor *y)
     }
     real *logits = buffer_data(y->saved), *scale = logits + args->kept, *dlogits = logits;
     const real *top = scale + c->rows, *log_sum = top + c->rows;
-    k_fill(c->rows, scale, *grad_of(y) / (real)c->divisor);      /* replaces the losses, as in cross_entropy */
     if (!is_last) dlogits = scratch_new(y->site, y->op->name, args->kept, sizeof *dlogits);
+    LinearSize size = linear_size(y, x, weight);
+    Grad dbias = grad_into(y->in[2]), dweight = grad_into(weight), dx = grad_into(x);   /* may fail: nothing has changed yet */
+    k_fill(c->rows, scale, *grad_of(y) / (real)c->divisor);      /* replaces the losses, as in cross_entropy */
     k_cross_entropy_backward(c->rows, c->n, dlogits, logits, top, log_sum, ints(y->in[3]), c->ignore, c->smoothing, scale,
                              false);
-    LinearSize size = linear_size(y, x, weight);
-    Grad dbias = grad_into(y->in[2]), dweight = grad_into(weight), dx = grad_into(x);
     linear_gradients(&size, dx, dweight, dbias, dlogits, reals(x), weight_reals(weight));
 }
 
@@ -324,7 +323,7 @@ void kl_div_backward(Tensor *y)
  * t is 1-s at the target, 0 at the padding id and s/(V-2) elsewhere. If the target is the padding id, t is 0 in the whole row
  * (LabelSmoothing of the Annotated Transformer; Szegedy et al. 2016). t is not stored. */
 
-/* The sum of a row without the target and the padding, which may be infinite (a padding of probability 0). */
+/* The sum of a row without the target and the padding, which may be infinite or most of the sum (a padding that is masked). */
 static double sum_others(int64_t n, const real *row, int32_t target, int padding)
 {
     double sum = 0;
@@ -349,7 +348,7 @@ Tensor *ag_label_smoothing_at(AgSite at, Tensor *log_p, Tensor *target, int padd
         if (t == padding) continue;
         const real *row = reals(log_p) + i * c.n;
         double others = (double)row_sum[i] - (double)row[t] - (double)row[padding];
-        if (!isfinite(row_sum[i])) others = sum_others(c.n, row, t, padding);
+        if (!isfinite(row_sum[i]) || 2 * row[padding] < row_sum[i]) others = sum_others(c.n, row, t, padding);
         total += entropy - peak * (double)row[t] - (rest > 0 ? rest * others : 0);
     }
     *reals(y) = (real)total;

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "kaeru/autograd.h"
-#include "kernels.h"
 #include "ops/table.h"
 
 /* ---- where: y = a where mask, else b                         da = dy where mask, db = dy where not --------------- */

@@ -2,8 +2,6 @@
 #include <math.h>
 
 #include "kaeru/autograd.h"
-#include "bf16.h"
-#include "kernels.h"
 #include "ops/table.h"
 
 /* y[i] = a[i] compared with b[i], or with `number` if b is NULL: through double, which holds every int32 and every real. */
@@ -44,7 +42,7 @@ static void check_comparison(AgSite at, const char *what, AgCompare how)
 Tensor *ag_compare_at(AgSite at, AgCompare how, Tensor *a, Tensor *b)
 {
     check_comparison(at, __func__, how);
-    check_tensor(at, __func__, "a", a, a ? a->dtype : AG_REAL);
+    check_any(at, __func__, "a", a);
     check_tensor(at, __func__, "b", b, a->dtype);
     AgShape shape = broadcast_shape(at, __func__, a, b);
     Tensor *y = tensor_new(at, __func__, &shape, AG_BOOL);
@@ -56,7 +54,7 @@ Tensor *ag_compare_at(AgSite at, AgCompare how, Tensor *a, Tensor *b)
 Tensor *ag_compare_scalar_at(AgSite at, AgCompare how, Tensor *a, double b)
 {
     check_comparison(at, __func__, how);
-    check_tensor(at, __func__, "a", a, a ? a->dtype : AG_REAL);
+    check_any(at, __func__, "a", a);
     Tensor *y = tensor_new(at, __func__, &a->shape, AG_BOOL);
     if (a->dtype == AG_REAL) b = (double)(real)b;               /* 0.1 equals a tensor of 0.1 */
     compare(how, y, a->dtype, a->data, NULL, b);
@@ -193,7 +191,9 @@ Tensor *ag_multinomial_at(AgSite at, Tensor *p, int64_t n)
     Tensor *u = ag_clamp_at(at, tensor_uniform_at(at, shape, 0, 1), 0x1p-26, 1);
     Tensor *held = ag_clamp_at(at, ag_unsqueeze_at(at, ag_detach_at(at, p), -2), 0x1p-126, INFINITY);
     Tensor *noise = ag_log_at(at, ag_neg_at(at, ag_log_at(at, u)));
-    return ag_argmax_at(at, ag_sub_at(at, ag_log_at(at, held), noise), -1, false);
+    Tensor *score = ag_sub_at(at, ag_log_at(at, held), noise);
+    Tensor *none = ag_compare_scalar_at(at, AG_EQ, ag_unsqueeze_at(at, ag_detach_at(at, p), -2), 0);
+    return ag_argmax_at(at, ag_masked_fill_at(at, score, none, -INFINITY), -1, false);
 }
 
 Tensor *ag_activate_at(AgSite at, AgActivation kind, Tensor *x)

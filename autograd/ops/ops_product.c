@@ -1,6 +1,5 @@
 /* ops_product.c: matrix products: matmul and linear. The arithmetic is k_gemm. */
 #include "kaeru/autograd.h"
-#include "kernels.h"
 #include "ops/linear.h"
 #include "ops/table.h"
 

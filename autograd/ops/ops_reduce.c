@@ -2,7 +2,6 @@
 #include <float.h>
 
 #include "kaeru/autograd.h"
-#include "kernels.h"
 #include "ops/table.h"
 
 /* ---- the reduced dimensions -------------------------------------------------------------------------------------- */

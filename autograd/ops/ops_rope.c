@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "kaeru/autograd.h"
-#include "kernels.h"
 #include "ops/table.h"
 
 /* ---- rope: pairs turned by position times frequency          dx = dy turned back --------------------------------- */

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "kaeru/autograd.h"
-#include "kernels.h"
 #include "ops/table.h"
 
 /* The size of the last dimension; 1 for a scalar. */

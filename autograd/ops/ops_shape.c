@@ -4,7 +4,6 @@
  * Each copies between two arrays with different strides (k_copy); backward exchanges source and destination. Only reshape does
  * not copy: the result shares its input's memory. Values of any type can be moved; only reals are recorded. */
 #include "kaeru/autograd.h"
-#include "kernels.h"
 #include "ops/table.h"
 
 #include <string.h>

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
-#include "kernels.h"
 #include "ops/table.h"
 
 /* Whether b comes before a in ascending order: NaN last. */

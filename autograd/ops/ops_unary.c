@@ -1,7 +1,6 @@
 /* ops_unary.c: operations that compute each item from one item and from numbers. The loops are k_unary and k_unary_backward
  * (kernels/unary.c). */
 #include "kaeru/autograd.h"
-#include "kernels.h"
 #include "ops/table.h"
 
 /* An operation's numbers, for its backward rule. */

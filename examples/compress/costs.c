@@ -48,9 +48,12 @@ void draw_curve(const Predictor *p, const float *bits)
             sum = bytes = 0;
         }
     }
-    if (csv_rows(csv) > 1) {
+    int64_t rows = csv_rows(csv);
+    if (rows > 1) {
         chart_print(csv, &(Chart){ "bits a byte", "byte", false, { { "bits_per_byte", "here" }, { "mean", "mean so far" } } });
     }
     csv_close(csv);
-    picture_draw("compress");
+    if (rows > 0) {                                                     /* none of an empty file */
+        picture_draw("compress");
+    }
 }

@@ -131,6 +131,12 @@ int gpt_train(int argc, char **argv)
     processes_begin();
     TrainingRun run = training_run_begin(argc, argv, &program, LAST_FILE, &how.batch);
     how.shards = example_shards();
+    if (merges && !vocab) {
+        example_usage_error("--merges needs --vocab");
+    }
+    if (config && !weights) {
+        example_usage_error("--config needs --weights");
+    }
     if (weights && (!config || !vocab)) {
         example_usage_error("--weights needs --config and --vocab (and --merges)");
     }

@@ -77,7 +77,8 @@ static void print_tokens(const char *label, const KaeruVocab *v, const Tensor *i
 {
     size_t n;
     char *text = kaeru_sentence_decode(v, tensor_int_data(ids) + 1, (size_t)tensor_numel(ids) - 1, &n);
-    say("%s%s\n", label, text);
+    say("%s", label);
+    printf("%s\n", text);
     ag_free(text);
 }
 

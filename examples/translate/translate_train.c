@@ -9,10 +9,11 @@
 enum { POSITIONS = 512, SHOWN = 8 };
 static const int64_t most_shards = 8;                                   /* unless --shards is given */
 #define EPOCH_KEY "translate.epochs"
-#define COUNTER_KEY "translate.epoch.counter"                           /* these four: of a run stopped within an epoch */
+#define COUNTER_KEY "translate.epoch.counter"                           /* these five: of a run stopped within an epoch */
 #define BATCHES_KEY "translate.epoch.batches"
 #define LOSS_KEY "translate.epoch.loss"
 #define TOKENS_KEY "translate.epoch.tokens"
+#define DIVISION_KEY "translate.epoch.division"
 static const char data_name[] = "translate.csv";
 static const char data_header[] = "epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second";
 
@@ -90,9 +91,18 @@ static void set_epoch(Training *t, int64_t epoch)
     nn_settings_set(t->run.settings, EPOCH_KEY, "%" PRId64, epoch);
 }
 
+/* The options that divide an epoch into batches. */
+static const char *division(char text[100])
+{
+    snprintf(text, 100, "--batch-tokens %" PRId64 " --max-tokens %" PRId64, batch_tokens, max_tokens);
+    return text;
+}
+
 static void save_part_of_epoch(const Training *t, int64_t batches)
 {
     NnSettings *s = t->run.settings;
+    char text[100];
+    nn_settings_set(s, DIVISION_KEY, "%s", division(text));
     nn_settings_set(s, COUNTER_KEY, "%" PRId64, t->counter);
     nn_settings_set(s, BATCHES_KEY, "%" PRId64, batches);
     nn_settings_set(s, LOSS_KEY, "%.17g", t->state.epoch_loss);
@@ -103,6 +113,11 @@ static void save_part_of_epoch(const Training *t, int64_t batches)
 static bool load_part_of_epoch(Training *t)
 {
     const NnSettings *s = t->run.saved;
+    char text[100];
+    const char *before = nn_settings_get(s, DIVISION_KEY);
+    if (before && strcmp(before, division(text)) != 0) {
+        example_usage_error("the run was stopped within an epoch, which ends with %s", before);
+    }
     return !nn_settings_get(s, BATCHES_KEY) ||
         (nn_settings_int(s, COUNTER_KEY, &t->counter) && nn_settings_int(s, BATCHES_KEY, &t->batches) &&
          nn_settings_real(s, LOSS_KEY, &t->state.epoch_loss) && nn_settings_int(s, TOKENS_KEY, &t->state.epoch_tokens));
@@ -236,11 +251,28 @@ static void draw_batches(Training *t, KaeruSentencePairs *pairs)
     for (int64_t i = 0; i < t->batches; i++) {
         AgScope scope = ag_begin(AG_NO_GRAD);
         TransformerBatch batch;
-        kaeru_sentence_pairs_next(pairs, &batch);
+        if (!kaeru_sentence_pairs_next(pairs, &batch)) {
+            example_fail("%s was stopped after %" PRId64 " batches of an epoch: these data have %" PRId64, t->run.last,
+                         t->batches, i);
+        }
         ag_end(scope);
     }
     if (t->batches > 0) {
         ag_set_random_state(now);
+    }
+}
+
+/* Ends the program before it trains if a held-out sentence is too long to be translated. */
+static void check_held_out(const Training *t)
+{
+    const KaeruLines *src = &t->valid.src;
+    for (int64_t i = 0; i < src->n; i++) {
+        size_t n;
+        ag_free(kaeru_vocab_encode(t->vocabularies.src, src->line[i].text, src->line[i].size, KAERU_AS_TEXT, &n));
+        if (n + 2 > POSITIONS) {
+            example_fail("%s: line %" PRId64 ": %zu tokens with start and end, expected at most %d", valid_src, src->first + i,
+                         n + 2, POSITIONS);
+        }
     }
 }
 
@@ -290,10 +322,12 @@ static void train(Training *t)
         example_fail("%s: too few sentences to learn from, expected 2 or more", train_src ? train_src : "the grammar");
     }
     KaeruSentencePairs *valid = pairs_of(t, &t->valid, POSITIONS, "held out");
+    check_held_out(t);
     if (!t->run.resumed) {
         if (example_writes()) {
             vocabularies_save(&t->vocabularies);                        /* only after all input was read without error */
         }
+        checkpoint_must_save(t->run.last, t->model, t->optimizer, t->run.settings);
     } else if (t->epoch < epochs) {
         say("resumes after epoch %" PRId64 " of %" PRId64 ", from %s\n", t->epoch, epochs, t->run.last);
     } else {
@@ -372,6 +406,9 @@ static void check_options(void)
     }
     if (sizes.d_model % sizes.h != 0) {
         example_usage_error("--width %" PRId64 " does not divide into --heads %d", sizes.d_model, sizes.h);
+    }
+    if (factor <= 0) {
+        example_usage_error("--factor 0: expected above 0");
     }
     if (average > epochs) {
         average = epochs;

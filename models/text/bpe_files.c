@@ -168,7 +168,9 @@ static bool write_both(void *work, const KaeruVocab *v, const char *vocab_path, 
 bool bpe_write(void *work, const KaeruVocab *v, const char *vocab_path, const char *merges_path)
 {
     const Bpe *b = v->bpe;
-    if (b->rule != BPE_GPT2 || b->n_added > (b->end_of_text >= 0) || b->begin >= 0 || b->nfc || b->whole_words)
+    bool is_usual = b->n_added == (b->end_of_text >= 0) &&
+                    (b->n_added == 0 || (b->added->id == b->end_of_text && b->added->special));
+    if (b->rule != BPE_GPT2 || !is_usual || b->begin >= 0 || b->nfc || b->whole_words)
         return ag_set_error("%s: expected a vocabulary by the rules of GPT-2 only, which its two files can hold", vocab_path);
     if (strcmp(vocab_path, merges_path) == 0)
         return ag_set_error("%s: is the path of both files, expected two paths", vocab_path);

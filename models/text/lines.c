@@ -25,12 +25,12 @@ bool kaeru_lines_of_text_at(AgSite at, KaeruLines *l, const char *name, int64_t 
         stop = memchr(rest, '\n', (size_t)(end - rest));
         if (!stop) stop = end;
         size_t length = (size_t)(stop - rest);
+        if (stop < end && length > 0 && rest[length - 1] == '\r') length--;
         if (length > MAX_LINE) {
             ag_free(r);
             return ag_set_error("%s: line %" PRId64 ": expected at most %d bytes, found %zu", name, first + found.n, MAX_LINE,
                                 length);
         }
-        if (stop < end && length > 0 && rest[length - 1] == '\r') length--;
         found.line[found.n++] = (KaeruLine){ rest, length };
     }
     *l = found;

@@ -2,7 +2,6 @@
 #include "bpe_parts.h"
 #include "file.h"
 #include "utf8.h"
-#include "vocab.h"
 
 enum { MAX_FILE = 1 << 28 };                    /* bytes */
 

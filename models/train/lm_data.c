@@ -110,6 +110,18 @@ int64_t lm_data_tokens_at(AgSite at, const LmData *d, LmPart part)
     return count_of(d, part);
 }
 
+/* Whether an example has a target in a window of `most` ids. */
+static bool has_target(const LmData *d, LmPart part, int64_t most)
+{
+    int64_t i = part == LM_TRAIN ? 0 : d->held_out, end = part == LM_TRAIN ? d->held_out : d->examples.n;
+    for (; i < end; i++) {
+        const Example *e = &d->examples.example[i];
+        int64_t n = e[1].start - e->start, answer = e->answer - e->start;
+        if ((n < most ? n : most) > (answer > 1 ? answer : 1)) return true;
+    }
+    return false;
+}
+
 bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length)
 {
     AG_LAYER(at);
@@ -124,7 +136,10 @@ bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length)
     if (kaeru_vocab_size(d->vocab) > sizes.vocab)
         return ag_set_error("%s: its vocabulary has %d tokens, the model's only %" PRId64, d->name,
                             (int)kaeru_vocab_size(d->vocab), sizes.vocab);
-    if (d->examples.n && count_of(d, LM_HELD_OUT) >= 2) return true;
+    if (d->examples.n && !(has_target(d, LM_TRAIN, window) && has_target(d, LM_HELD_OUT, window)))
+        return ag_set_error("%s: in windows of %" PRId64 " tokens there is nothing to learn or nothing held out: expected "
+                            "longer windows, shorter prompts or more examples", d->name, window - 1);
+    if (d->examples.n) return true;
     if (count_of(d, LM_TRAIN) < window || count_of(d, LM_HELD_OUT) < 2)
         return ag_set_error("%s: %" PRId64 " tokens to learn from and %" PRId64 " held out are too few: expected %" PRId64
                             " (one more than a window) and 2; a shorter window needs less", d->name, count_of(d, LM_TRAIN),

@@ -341,7 +341,7 @@ static bool read_in_place(const Loading *l, const Transfer *t)
     bool packed = tensor_dtype(t->to) == AG_PACKED;
     if (!packed || t->transposed)                               /* read_transfer refuses a packed one */
         return read_transfer(t, l->options.round, packed ? NULL : tensor_mutable_values(AG_HERE, t->to));
-    const int64_t width = tensor_dim(t->to, 1), rows = tensor_dim(t->to, 0), most = PART / (width + 1) + 1;       /* rows; width may be 0 */
+    const int64_t width = tensor_dim(t->to, 1), rows = tensor_dim(t->to, 0), most = PART / (width + 1) + 1;
     uint32_t *pairs = ag_alloc((size_t)(most * width / 2), sizeof *pairs);
     bool good = true;
     for (int64_t i = 0, k; good && i < rows; i += k) {

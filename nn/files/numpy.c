@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json.h"
 #include "stored.h"
 #include "utf8.h"
 

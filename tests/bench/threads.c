@@ -14,9 +14,9 @@
  *
  * Outside: not in a kernel. Alone: in a kernel, but on the caller's thread. Work: the time on one thread. f assumes that a call
  * does not compute while it waits. It is 0 if the data are in a cache: if the step moves little, or the call moves little or
- * moves it faster than memory allows. dispatch(P) = dispatch(2) + (P - 2) x line: the caller writes a cache line for each thread;
- * 0 for one thread. If more than K_SPIN_NS passed since the last region, the threads sleep: each wakes two others, so that a
- * thread joins log2 P x wake later.
+ * moves it faster than memory allows. dispatch(P) = dispatch(2) + (P - 2) x line, 0 for one thread: the caller writes a cache
+ * line for each thread. If more than K_SPIN_NS passed since the last region, the threads sleep: each wakes two others, so that
+ * a thread joins log2 P x wake later.
  *
  * What the model leaves out: other programs, a clock that slows down when all cores compute, two threads on a core, memory of
  * another socket, and the bytes that attention moves. */
