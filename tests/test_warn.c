@@ -1,6 +1,7 @@
 /* test_warn.c: each warning of ag_warn: its mistake, which it tells once, in one line, with the line of the call. */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -224,6 +225,35 @@ START_TEST(no_mistake_is_told_of)
 }
 END_TEST
 
+static void *run_in_thread(void *is_off)
+{
+    if (is_off) ag_warn(false);
+    use_in_training_mode();
+    return NULL;
+}
+
+static bool is_off;
+static void run_thread(void)
+{
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, run_in_thread, is_off ? &is_off : NULL), 0);
+    pthread_join(thread, NULL);
+}
+
+/* KAERU_WARN=1 counts in a thread that has not decided by itself. */
+START_TEST(the_program_decides_before_the_environment)
+{
+    setenv("KAERU_WARN", "1", 1);
+    is_off = true;
+    listen(run_thread);
+    ck_assert_str_eq(told, "");
+    is_off = false;
+    listen(run_thread);
+    ck_assert_ptr_nonnull(strstr(told, "dropout acts"));
+    unsetenv("KAERU_WARN");
+}
+END_TEST
+
 Suite *warn_suite(void)
 {
     Suite *suite = suite_create("warn");
@@ -231,6 +261,7 @@ Suite *warn_suite(void)
     tcase_add_test(c, no_mistake_is_told_of);
     tcase_add_test(c, gradients_add_up_without_an_optimizer);
     tcase_add_test(c, each_mistake_is_told_once);
+    tcase_add_test(c, the_program_decides_before_the_environment);
     suite_add_tcase(suite, c);
     return suite;
 }
