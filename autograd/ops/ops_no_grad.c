@@ -189,11 +189,10 @@ Tensor *ag_multinomial_at(AgSite at, Tensor *p, int64_t n)
     shape.dim[shape.ndim++ - 1] = n;
     /* held above 0, so that no logarithm is infinite */
     Tensor *u = ag_clamp_at(at, tensor_uniform_at(at, shape, 0, 1), 0x1p-26, 1);
-    Tensor *held = ag_clamp_at(at, ag_unsqueeze_at(at, ag_detach_at(at, p), -2), 0x1p-126, INFINITY);
+    Tensor *row = ag_unsqueeze_at(at, ag_detach_at(at, p), -2), *impossible = ag_compare_scalar_at(at, AG_EQ, row, 0);
     Tensor *noise = ag_log_at(at, ag_neg_at(at, ag_log_at(at, u)));
-    Tensor *score = ag_sub_at(at, ag_log_at(at, held), noise);
-    Tensor *none = ag_compare_scalar_at(at, AG_EQ, ag_unsqueeze_at(at, ag_detach_at(at, p), -2), 0);
-    return ag_argmax_at(at, ag_masked_fill_at(at, score, none, -INFINITY), -1, false);
+    Tensor *score = ag_sub_at(at, ag_log_at(at, ag_clamp_at(at, row, 0x1p-126, INFINITY)), noise);
+    return ag_argmax_at(at, ag_masked_fill_at(at, score, impossible, -INFINITY), -1, false);
 }
 
 Tensor *ag_activate_at(AgSite at, AgActivation kind, Tensor *x)

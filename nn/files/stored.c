@@ -244,6 +244,13 @@ bool st_read_pairs(const StTensor *t, bool round, uint64_t first, uint64_t n, ui
                            "`round` rounds it", t->item.type);
 }
 
+static bool is_checksum(const StTensor *t, uint32_t crc)
+{
+    return crc == t->checksum ||
+           st_tensor_error(t->file, t->item.name, "expected bytes with the checksum %08" PRIx32 ", found %08" PRIx32
+                           ": is the file damaged?", t->checksum, crc);
+}
+
 static bool is_undamaged(const StTensor *t)
 {
     uint32_t crc = t->checksum_before;
@@ -253,30 +260,30 @@ static bool is_undamaged(const StTensor *t)
         if (!file_read_at(t->file, t->offset + i, chunk, (size_t)k)) return false;
         crc = crc32_add(crc, chunk, (size_t)k);
     }
-    return crc == t->checksum ||
-           st_tensor_error(t->file, t->item.name, "expected bytes with the checksum %08" PRIx32 ", found %08" PRIx32
-                           ": is the file damaged?", t->checksum, crc);
+    return is_checksum(t, crc);
 }
 
 bool st_read(const StTensor *t, AgDType dtype, uint64_t first, uint64_t n, void *out)
 {
     static const char *const range[] = { "is finite, but beyond the range of a float", "is not in -2147483648..2147483647" };
     if (!st_can_read(t, dtype)) return false;
-    bool same = t->type == file_type_of(dtype) && dtype != AG_BOOL;
+    bool same = t->type == file_type_of(dtype) && dtype != AG_BOOL, compare = t->has_checksum && n == t->numel;
     size_t width = (size_t)t->type->bits / 8, to_width = dtype_bytes(dtype);
     uint64_t offset = t->offset + first * width;
+    uint32_t crc = t->checksum_before;
     char chunk[16384];
-    if (t->has_checksum && first == 0 && !is_undamaged(t)) return false;
+    if (t->has_checksum && first == 0 && n < t->numel && !is_undamaged(t)) return false;
     if (n > SIZE_MAX / to_width)
         return st_tensor_error(t->file, t->item.name, "%" PRIu64 " numbers are too many for this machine", n);
     for (uint64_t i = 0, k; i < n; i += k) {
         k = same || sizeof chunk / width > n - i ? n - i : sizeof chunk / width;
         char *to = (char *)out + i * to_width, *bytes = same ? to : chunk;
         if (!file_read_at(t->file, offset + i * width, bytes, (size_t)k * width)) return false;
+        if (compare) crc = crc32_add(crc, bytes, (size_t)k * width);
         size_t fit = same ? (size_t)k : t->type->to[dtype](to, bytes, (size_t)k);
         if (fit < k) return st_tensor_error(t->file, t->item.name, "item %" PRIu64 " %s", first + i + fit, range[dtype]);
     }
-    return true;
+    return !compare || is_checksum(t, crc);
 }
 
 /* ---- to write ---------------------------------------------------------------------------------------------------- */
