@@ -63,9 +63,9 @@ if [ -x "$program" ]; then
         workload,precision,threads,model,efficiency,measured6 ]
     that 'a second for the region' awk -F, 'NR == 2 { one = $4 } NR > 2 { bad = bad || $4 < 1 || $4 > 1.01 + one }
         END { exit bad }' threads.csv
-    # 3 x 2 MiB of float32 at a MB a second on more than two threads, and what is computed meanwhile. Within the cache: nothing.
+    # 3 x 2 MiB of float32 at a MB a second on more than one thread, and what is computed meanwhile. Within the cache: nothing.
     expect 0 'bytes moved: 12.58 MB' '' --cpu --seconds 0 --threads 16 --dispatch 0 --cache 0 --memory 0.001 gemm
-    that 'the bytes take 12.58 seconds' awk -F, 'NR == 2 { one = $4 } NR > 2 && ($3 > 2) != ($4 > 12.58 && $4 < 12.58 + one) {
+    that 'the bytes take 12.58 seconds' awk -F, 'NR == 2 { one = $4 } NR > 2 && ($4 < 12.58 || $4 > 12.58 + one) {
         bad = 1 } END { exit bad }' threads.csv
     expect 0 'bytes moved: 12.58 MB' '' --cpu --seconds 0 --threads 16 --dispatch 0 --memory 0.001 gemm
     that 'bytes in the cache cost nothing' awk -F, 'NR == 2 { one = $4 } NR > 2 && $4 > one { bad = 1 }

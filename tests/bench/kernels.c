@@ -47,12 +47,12 @@ void gemm_end(void *state)
 
 /* ---- the thread pool --------------------------------------------------------------------------------------------- */
 
-/* A piece ends when the other one has started, so that they need two threads. */
+/* A piece ends when all others have started, so that each needs a thread. */
 static void meet(void *arg, int64_t begin, int64_t end)
 {
-    atomic_int *arrived = arg;
-    atomic_fetch_add(arrived, (int)(end - begin));
-    while (atomic_load(arrived) < 2);
+    atomic_int *missing = arg;
+    atomic_fetch_sub(missing, (int)(end - begin));
+    while (atomic_load(missing) > 0);
 }
 
 void *dispatch_begin(const Workload *w, int64_t *parameters)
@@ -63,8 +63,8 @@ void *dispatch_begin(const Workload *w, int64_t *parameters)
 
 void dispatch_step(void *state)
 {
-    atomic_store((atomic_int *)state, 0);
-    k_parallel(2, 1, meet, state);
+    atomic_store((atomic_int *)state, ag_threads());
+    k_parallel(ag_threads(), 1, meet, state);
 }
 
 void dispatch_end(void *state)

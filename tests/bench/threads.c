@@ -10,12 +10,13 @@
  *     step(P) = outside + sum over kernel calls of (1 - f) x (alone + regions) + f x work x bandwidth(1) / bandwidth(P)
  *     f       = bytes / (bandwidth(1) x work), at most 1: the part of its time on one thread in which a call waits for memory
  *     region  = dispatch(P) + the time until the last chunk is done, if each thread takes the next chunk when it is free
- *     bandwidth(P) is measured for 1 and 2, else P times that of one, at most --memory
+ *     bandwidth(P) and dispatch(P) are measured up to the number of processors; beyond, bandwidth(P) is P times that of one,
+ *     at most --memory
  *
  * Outside: not in a kernel. Alone: in a kernel, but on the caller's thread. Work: the time on one thread. f assumes that a call
  * does not compute while it waits. It is 0 if the data are in a cache: if the step moves little, or the call moves little or
- * moves it faster than memory allows. dispatch(P) = dispatch(2) + (P - 2) x line, 0 for one thread: the caller writes a cache
- * line for each thread. If more than K_SPIN_NS passed since the last region, the threads sleep: each wakes two others, so that
+ * moves it faster than memory allows. Beyond the processors, dispatch(P) grows by `line` for each thread: the caller writes a
+ * cache line for each. If more than K_SPIN_NS passed since the last region, the threads sleep: each wakes two others, so that
  * a thread joins log2 P x wake later.
  *
  * What the model leaves out: other programs, a clock that slows down when all cores compute, two threads on a core, memory of
@@ -215,8 +216,10 @@ static double cost_of_clock(void)
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
-/* Seconds; bytes of the last cache; bytes a second that one thread, two threads and all cores read. */
-typedef struct { double dispatch, line, wake, cache, memory[2], memory_all; } Machine;
+enum { COUNTS = 9 };            /* of threads: 1, 2, 4 ... 256 */
+/* Seconds; bytes of the last cache. For each count of threads: the time to give them a region, and the bytes a second that they
+ * read. */
+typedef struct { double line, wake, cache, dispatch[COUNTS], memory[COUNTS]; } Machine;
 /* The seconds of a step, and of each kind of work in it; work: the sum over all threads. */
 typedef struct { double all, kind[KINDS], work[KINDS]; } Model;
 
@@ -236,9 +239,8 @@ static double memory_part(const Machine *m, double bytes, double work)
  * work in it to *work. */
 static double region_time(const Machine *m, int i, double idle, int *next, double *work)
 {
-    enum { MOST = 256 };
-    double free_at[MOST], end = 0;
-    int n = fastest[i].threads;
+    double free_at[1 << (COUNTS - 1)], end = 0;
+    int n = fastest[i].threads, count = ilogb(n);
     for (int t = 0; t < n; t++) free_at[t] = idle > 1e-9 * K_SPIN_NS && t > 0 ? m->wake * ceil(log2(t + 1)) : 0;
     for (*next = i; *next < pieces && fastest[*next].region == fastest[i].region; ++*next) {
         int first = 0;
@@ -248,14 +250,14 @@ static double region_time(const Machine *m, int i, double idle, int *next, doubl
         *work += fastest[*next].seconds;
         end = fmax(end, free_at[first]);
     }
-    return n < 2 ? end : m->dispatch + (n - 2) * m->line + end;
+    return m->dispatch[count] + (n - (1 << count)) * m->line + end;
 }
 
 static Model model_of(const Machine *m, int threads)
 {
     Model sum = { 0 };
     double call = 0, work = 0, idle = 0, all_bytes = 0;
-    double rate = threads <= 2 ? m->memory[threads - 1] : fmin(threads * m->memory[0], m->memory_all);
+    double rate = m->memory[ilogb(threads)];
     for (int i = 0; i < pieces; i++) {
         sum.work[fastest[i].kind] += fastest[i].seconds;
         all_bytes += fastest[i].bytes;
@@ -345,7 +347,7 @@ static void print_workload(const Workload *w, const Machine *m, int most, double
         count_steps(w, state, threads, seconds);
         Model model = model_of(m, threads);
         if (threads == 1) one = model;
-        if (threads <= 2 && threads <= processors && !(processor_time && threads > 1)) measure(w, state, seconds, 3, &least);
+        if (threads == 1 || (threads <= processors && !processor_time)) measure(w, state, seconds, 3, &least);
         if (threads == 16 || (threads < 16 && 2 * threads > most)) {
             print_counters();
             print_losses(&one, &model, threads);
@@ -388,21 +390,38 @@ static const struct { const char *name; double most; } numbers[NUMBERS] = {
     { "--cache", 1e6 }, { "--memory", 1e6 },
 };
 
+/* Measures what the options do not give. */
+static Machine machine_of(const double value[NUMBERS])
+{
+    Machine m = { .line = 1e-9 * value[LINE], .wake = 1e-6 * value[WAKE], .cache = 1e6 * value[CACHE] };
+    int processors = processor_time ? 1 : ag_threads();
+    for (int k = 0; k < COUNTS; k++) {
+        int threads = 1 << k;
+        bool measured = threads <= processors;
+        m.memory[k] = measured ? 1e9 / time_of("memory", threads, 0.2) : fmin(threads * m.memory[0], 1e9 * value[MEMORY]);
+        if (k == 1 && (value[DISPATCH] >= 0 || !measured)) m.dispatch[k] = 1e-6 * fabs(value[DISPATCH]);
+        else if (k > 0 && value[DISPATCH] < 0 && measured) m.dispatch[k] = time_of("dispatch", threads, 0.2);
+        else if (k > 1) m.dispatch[k] = m.dispatch[k - 1] + threads / 2 * m.line;
+    }
+    return m;
+}
+
 static void usage(FILE *out)
 {
     fputs("usage: threads [OPTION...] [WORKLOAD...]\n\n"
           "Counts what a step does in one thread: parallel regions, the work in them, bytes, time outside of them. Prints\n"
           "this and the time on 1, 2, 4 ... 64 threads by the model in threads.c; writes threads.csv, for plots/threads.gp.\n"
-          "Also measures one and two threads, to check the model. `bench --help` describes the workloads.\n\n"
+          "Also measures as many threads as there are processors, to check the model. `bench --help` describes the\n"
+          "workloads.\n\n"
           "  --threads N    the most threads, default 64\n"
           "  --seconds S    how long to count and to measure with each number of threads, default 1; at least three steps\n"
           "  --bf16         products in bfloat16\n"
-          "  --cpu          measure processor time, and nothing with two threads: on a machine with other users\n"
+          "  --cpu          measure processor time, and only one thread: on a machine with other users\n"
           "  --dispatch US  the time to give a region to two threads, in microseconds; default: measured, or 1 with --cpu\n"
           "  --line NS      the time to write a cache line that another core has read, default 100\n"
           "  --wake US      the time until a sleeping thread runs, default 20\n"
           "  --cache MB     the last cache, default 32\n"
-          "  --memory GB    10^9 bytes a second of all cores, default 200. One core, and two without --cpu: measured\n"
+          "  --memory GB    10^9 bytes a second at most, where the threads are too many to measure, default 200\n"
           "  --help         this text\n", out);
 }
 
@@ -439,15 +458,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "threads: threads.csv: cannot be written\n");
         return 1;
     }
-    if (value[DISPATCH] < 0) value[DISPATCH] = processor_time || ag_threads() < 2 ? 1 : 1e6 * time_of("dispatch", 2, 0.2);
-    Machine m = { .dispatch = 1e-6 * value[DISPATCH], .line = 1e-9 * value[LINE], .wake = 1e-6 * value[WAKE],
-                  .cache = 1e6 * value[CACHE], .memory_all = 1e9 * value[MEMORY] };
-    m.memory[0] = 1e9 / time_of("memory", 1, 0.2);
-    m.memory[1] = processor_time || ag_threads() < 2 ? 2 * m.memory[0] : 1e9 / time_of("memory", 2, 0.2);
+    Machine m = machine_of(value);
     clock_cost = cost_of_clock();
-    printf("dispatch %.3g us, a cache line %.3g ns, waking %.3g us, memory of one core %.3g GB/s, of two %.3g GB/s, of all "
-           "%.3g GB/s, reading the clock %.3g ns\n", value[DISPATCH], value[LINE], value[WAKE], 1e-9 * m.memory[0],
-           1e-9 * m.memory[1], value[MEMORY], 1e9 * clock_cost);
+    printf("a cache line %.3g ns, waking %.3g us, reading the clock %.3g ns\n", value[LINE], value[WAKE], 1e9 * clock_cost);
+    for (int k = 0; k < COUNTS && 1 << k <= (int)value[MOST]; k++)
+        printf("%3d threads: dispatch %.3g us, memory %.3g GB/s\n", 1 << k, 1e6 * m.dispatch[k], 1e-9 * m.memory[k]);
     fprintf(csv, "workload,precision,threads,model,efficiency,measured\n");
     for (int i = 0; i < n; i++) print_workload(chosen[i], &m, (int)value[MOST], value[SECONDS], csv);
     free(piece);

@@ -15,7 +15,7 @@ const Workload bench_workloads[BENCH_WORKLOADS] = {
     GEMM("gemm_deep", "AB", 64, 64, 4096),
     GEMM("gemm_abt", "ABt", 1024, 1024, 1024),
     GEMM("gemm_atb", "AtB", 1024, 1024, 1024),
-    { "dispatch", "two pieces that wait for each other, given to the thread pool", dispatch_begin, dispatch_step,
+    { "dispatch", "a piece for each thread, all wait for each other", dispatch_begin, dispatch_step,
       dispatch_end, BENCH_TIME, 1e6, "us", { 0 }, NULL },
     { "overhead", "50 x y = tanh(y W + b), y (1,16), W (16,16); sum; backward: 151 operations", overhead_begin,
       overhead_step, overhead_end, BENCH_TIME, 1e9 / 151, "ns/op", { 0 }, NULL },
