@@ -163,13 +163,14 @@ static void pack_a(Packed *to, const KGemm *s, const float *a, int64_t m, int64_
     pack_tiles(to, a, s->lda, m, k, !s->ta, s->ta);
 }
 
-/* Packs n columns and k rows of a B that is not transposed and that k_pack_b has packed. */
+/* Packs n columns and k rows of a B that is not transposed and that k_pack_b has packed; in the order of its memory, too. */
 static void turn_panels(Packed *to, const KGemm *s, int64_t j, int64_t p, int64_t n, int64_t k)
 {
-    for (int64_t end = j + n; j < end; j += SIDE)
-        for (int64_t q = 0; q < padded(k); q += K_PANEL, to += K_PANEL / 2 * SIDE) {
-            if (q < k) turn_part((uint32_t (*)[K_PANEL])to, s, j, p + q, SIDE);
-            else memset(to, 0, K_PANEL / 2 * SIDE * sizeof *to);
+    for (int64_t q = 0; q < padded(k); q += K_PANEL, to += K_PANEL / 2 * SIDE)
+        for (int64_t i = 0; i < n; i += SIDE) {
+            Packed *tile = to + i / 2 * padded(k);
+            if (q < k) turn_part((uint32_t (*)[K_PANEL])tile, s, j + i, p + q, SIDE);
+            else memset(tile, 0, K_PANEL / 2 * SIDE * sizeof *tile);
         }
 }
 
