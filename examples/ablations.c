@@ -87,6 +87,7 @@ static Tensor *rows(int64_t count, Tensor **target)
 /* Trains a net and returns the share of right numbers in new rows. */
 static double train(const Setup *s, uint64_t seed)
 {
+    AgScope rows_scope = ag_begin(AG_NO_GRAD);
     ag_seed(seed);
     Net *n = net_new(s);
     Optimizer *adam = nn_adam_new(n, lr);
@@ -106,6 +107,7 @@ static double train(const Setup *s, uint64_t seed)
     double right = tensor_item(ag_mean(ag_cast(ag_compare(AG_EQ, ag_argmax(net(n, s, ids), -1, false), target), AG_REAL)));
     ag_free(adam);
     ag_free(n);
+    ag_end(rows_scope);
     return 100 * right;
 }
 

@@ -125,7 +125,7 @@ static Tensor *leaf(const char *name, Tensor *t)
 int main(int argc, char **argv)
 {
     const NnField options[] = {
-        NN_OPTION("step", h, 1e-7, 1, "step of the finite differences"),
+        NN_OPTION("step", h, 1e-6, 1, "step of the finite differences"),
         NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "backprop",

@@ -147,7 +147,8 @@ int main(int argc, char **argv)
     }
     write_file(path, &out);
     size_t text = known ? in.n : out.n, packed = known ? out.n : in.n;
-    say("%s: %zu bytes from %zu, %.3f bits a byte\n", path, out.n, in.n,
+    printf("%s", path);                         /* `say` would translate it */
+    say(": %zu bytes from %zu, %.3f bits a byte\n", out.n, in.n,
         text ? 8 * (double)packed / (double)text : 0.0);
     ag_free(in.byte);
     ag_free(out.byte);

@@ -28,7 +28,8 @@ static double gradient(double w, double *loss)
 static void descend(Csv *csv, double lr, bool print)
 {
     double w = -1, loss, dw = gradient(w, &loss);
-    for (int step = 0; step <= 12 && fabs(w) < 1e6; step++) {
+    int step = 0;
+    for (; step <= 12 && fabs(w) < 1e6; step++) {
         csv_row(csv, lr, step, w, loss);
         if (print && step < 5) {
             say("  step %d: w = %7.4f, loss = %7.4f, dw = %7.4f; then w - %g * dw = %.4f\n",
@@ -37,7 +38,7 @@ static void descend(Csv *csv, double lr, bool print)
         w -= lr * dw;                                                   /* this line is all of gradient descent */
         dw = gradient(w, &loss);
     }
-    say("learning rate %-5g after 13 steps: w = %9.4f, loss = %.3g\n", lr, w, loss);
+    say("learning rate %-5g after %d steps: w = %9.4f, loss = %.3g\n", lr, step, w, loss);
 }
 
 static void show_rates(void)

@@ -18,7 +18,9 @@ static void print_hash(const char *name, int64_t steps, double loss, const char 
 
 static void train_spiral(void)
 {
-    SpiralRun *run = spiral_new(spiral_defaults());
+    SpiralOptions options = spiral_defaults();
+    options.seed = (uint64_t)example_seed();
+    SpiralRun *run = spiral_new(options);
     double loss = 0;
     for (int i = 0; i < SPIRAL_STEPS; i++) loss = spiral_step(run);
     char *path = example_path("page_spiral.safetensors");
@@ -30,7 +32,7 @@ static void train_spiral(void)
 
 static void train_sorter(Task task, const char *name, const char *file)
 {
-    SorterRun *run = sorter_new(task, 0);
+    SorterRun *run = sorter_new(task, (uint64_t)example_seed());
     double loss = 0;
     for (int i = 0; i < SORTER_STEPS; i++) loss = sorter_step(run);
     char *path = example_path(file);

@@ -47,6 +47,7 @@ case ${1-} in
 esac
 
 if [ "${1-}" = gallery ]; then
+    [ -z "$processes" ] || { say "examples/run.sh: gallery has no --processes"; exit 2; }
     shift
     exec sh "$root/examples/gallery.sh" "$@"
 fi

@@ -70,13 +70,11 @@ static NnModuleSlot *slot_reserve(AgSite at, const char *what, Module *m, const 
         ag_usage_error(at, what, "\"%s\" cannot be a name in %s: 1 to %d characters, no dot", name, m->type, SLOT_NAME - 1);
     if (strpbrk(name, "[]"))
         ag_usage_error(at, what, "\"%s\" in %s is of an array: expected nn_child_named(..., \"l%%d\", i)", name, m->type);
-    for (int i = 0; i < m->n_slots; i++) {
+    for (int i = 0; i < m->n_slots; i++)
         if (strcmp(m->slots[i].name, name) == 0) ag_usage_error(at, what, "%s already has a \"%s\"", m->type, name);
-    }
     size_t offset = field ? (size_t)((const char *)field - (const char *)m) : 0;
-    if (field && (offset < sizeof(Module) || offset > m->size - sizeof(void *))) {
+    if (field && (offset < sizeof(Module) || offset > m->size - sizeof(void *)))
         ag_usage_error(at, what, "the field for \"%s\" is not in the struct %s", name, m->type);
-    }
     if (m->n_slots == m->capacity) {
         int capacity = m->capacity ? 2 * m->capacity : 4;
         m->slots = ag_resize_in_at(at, m, m->slots, (size_t)m->n_slots, (size_t)capacity, sizeof *m->slots);
@@ -126,9 +124,8 @@ static void add_child(AgSite at, const char *what, Module *parent, const char *n
     nn_check_at(at, what, parent, 0);
     if (!child) ag_usage_error(at, what, "the module for \"%s\" of %s is NULL", name, parent->type);
     nn_check_at(at, what, child, 0);
-    if (child->parent) {
+    if (child->parent)
         ag_usage_error(at, what, "this %s is already in a %s; to share weights, use nn_tie", child->type, child->parent->type);
-    }
     if (module_root(parent) == child)
         ag_usage_error(at, what, "a %s cannot hold the %s that contains it", parent->type, child->type);
     slot_fill(parent, slot_reserve(at, what, parent, name, field), child, NULL);
@@ -175,9 +172,8 @@ Tensor *nn_add_tensor_at(AgSite at, Module *parent, Tensor **field, AgShape shap
 /* The slot of the field; NULL if it has none. */
 static NnModuleSlot *field_slot(Module *m, Tensor **field)
 {
-    for (int i = 0; i < m->n_slots; i++) {
+    for (int i = 0; i < m->n_slots; i++)
         if ((char *)m + m->slots[i].offset == (char *)field) return &m->slots[i];
-    }
     return NULL;
 }
 

@@ -66,9 +66,8 @@ void nn_set_training_at(AgSite at, void *module, bool training)
     nn_check_at(at, __func__, module, 0);
     Module *m = module;
     m->training = training;
-    for (int i = 0; i < m->n_slots; i++) {
+    for (int i = 0; i < m->n_slots; i++)
         if (m->slots[i].child) nn_set_training_at(at, m->slots[i].child, training);
-    }
 }
 
 void nn_zero_grad_at(AgSite at, void *module)
@@ -109,9 +108,8 @@ int64_t count_below(Module *root, Module *m, bool trained)
 {
     int64_t count = 0;
     Walk walk = walk_below(m);
-    for (NnModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) {
+    for (NnModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; )
         if (tensor_requires_grad(slot->tensor) == trained && is_first_slot(root, slot)) count += tensor_numel(slot->tensor);
-    }
     return count;
 }
 

@@ -43,6 +43,9 @@ TOP = """\
 #ifdef KAERU_DOUBLE
 #error "kaeru.c computes in float"
 #endif
+#if defined(__FAST_MATH__) || (defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ == 2)
+#error "kaeru.c: -ffast-math and x87 change results: expected -O3; on x86 of 32 bits with -msse2 -mfpmath=sse"
+#endif
 #if defined(__x86_64__) && (defined(__clang__) ? __clang_major__ >= 12 : __GNUC__ >= 11)
 #define HAVE_AVX512_BF16 1
 #if defined(__linux__)

@@ -11,7 +11,7 @@ guess_filling = log(5 * 5 * 3) / 6
 
 set xlabel say("step")
 set ylabel say("cross-entropy in nats")
-set xrange [0:STEP_max]
+set xrange [0:STEP_max > 0 ? STEP_max : 1]             # not empty after one step
 set yrange [1e-3:*]
 set logscale y
 set key top right horizontal maxrows 1 samplen 2 width 2

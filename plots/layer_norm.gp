@@ -18,7 +18,7 @@ do for [format in FORMATS] {
     set tmargin at screen 0.77
     set xlabel say("training step")
     set ylabel say("cross-entropy in nats")
-    set xrange [0:STEP_max]
+    set xrange [0:STEP_max > 0 ? STEP_max : 1]             # not empty after one step
     set yrange [0:*]
     set key at screen 0.97, 0.835 right horizontal maxrows 1        # above the curves, which can be anywhere
     plot for [run = 1:RUN_max] data using 2:3 every ::first(run)::(first(run) + steps - 1) with lines lt 1 lw 3 \

@@ -11,7 +11,7 @@ s = VALLEY_max
 # Everything that the optimizers reach is seen.
 stats valley using 3 name "A" nooutput
 stats valley using 4 name "B" nooutput
-rates = system("awk -F, 'NR > 1 && !seen[$1]++ { printf \"%s \", $1 }' ".data)
+rates = system("awk -F, 'NR > 1 && $2 == 0 { printf \"%s \", $1 }' ".data)
 number(n) = word(rates, n) + 0
 color(n) = word("#D55E00 #0072B2 #009E73", n)
 

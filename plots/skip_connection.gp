@@ -4,12 +4,12 @@ load ARG0[:strlen(ARG0) - strlen("skip_connection.gp")]."style.gp"
 
 data = "skip_connection.csv"
 stats data using 1 name "STEP" nooutput
+stats data using (finite($4)) name "LEAST" nooutput
 stats data using (finite($5)) name "FFN" nooutput
 stats data using (finite($6)) name "SKIP" nooutput
 stats data using (finite($7)) name "MOST" nooutput
 stats data using 8 name "ZERO" nooutput
-larger(a, b) = a > b ? a : b
-low = FFN_min < SKIP_min ? FFN_min : SKIP_min
+low = smaller(LEAST_min, SKIP_min)
 high = larger(larger(FFN_max, MOST_max), ZERO_max)
 last = STEP_records - 1
 # The last loss, at its place; ∞ at the top if it diverges.

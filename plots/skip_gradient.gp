@@ -6,11 +6,12 @@ load ARG0[:strlen(ARG0) - strlen("skip_gradient.gp")]."style.gp"
 loss = "skip_deep.csv"
 blocks_data = "skip_gradient.csv"
 stats loss using 1 name "STEP" nooutput
+stats loss using (finite($4)) name "LEAST" nooutput
 stats loss using (finite($5)) name "FFN" nooutput
 stats loss using (finite($6)) name "SKIP" nooutput
 stats loss using (finite($7)) name "MOST" nooutput
-low = FFN_min < SKIP_min ? FFN_min : SKIP_min
-high = FFN_max > MOST_max ? FFN_max : MOST_max
+low = smaller(LEAST_min, SKIP_min)
+high = larger(FFN_max, MOST_max)
 every = ceil(STEP_records / 10.0)
 # The label of the line is where x + f(x) does not end: above the line, or below it.
 stats loss using (valid(3) && $3 < 1e30 ? $3 - $8 : 1) every ::(STEP_records - 1) name "LAST" nooutput

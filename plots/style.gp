@@ -27,6 +27,9 @@ say(text) = found(strstrt(captions, "\n".text."\n= "), text)
 set datafile separator comma
 set datafile columnheaders
 
+smaller(a, b) = a < b ? a : b
+larger(a, b) = a > b ? a : b
+
 # PNG for slides, SVG to scale. A gnuplot without Cairo uses the simpler png terminal, or draws only the SVG.
 # With "Sans" the system chooses the typeface, and one for Japanese if it has any (Debian: fonts-vlgothic or
 # fonts-noto-cjk). If it has none, Cairo does not draw boxes but damages the whole picture. So figures that are always

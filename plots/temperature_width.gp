@@ -4,6 +4,9 @@
 load ARG0[:strlen(ARG0) - strlen("temperature_width.gp")]."style.gp"
 
 data = "temperature_width.csv"
+# Many keys: more entropy, and smaller gradients.
+stats data using 4 name "ENTROPY" nooutput
+stats data using (larger(1e-38, smaller($6, $7))) name "GRADIENT" nooutput
 
 do for [format in FORMATS] {
     eval open_picture(format, "temperature_width", 1800, 800)
@@ -20,7 +23,8 @@ do for [format in FORMATS] {
         set logscale x 2
         set xtics 4
         if (n == 2) { unset logscale y; set format y "%g" } else { set logscale y; set format y "10^{%L}" }
-        set yrange [(n == 1 ? 0.3 : n == 2 ? 0 : 0.02):(n == 1 ? 20000 : n == 2 ? 4.5 : 1)]
+        set yrange [(n == 1 ? 0.3 : n == 2 ? 0 : smaller(0.02, GRADIENT_min)): \
+            (n == 1 ? 20000 : n == 2 ? larger(4.5, 1.4 * ENTROPY_max) : 1)]
         set key top left Left reverse
         plot data using 1:2 * n with linespoints lt 1 title "q ⋅ k", \
              data using 1:2 * n + 1 with linespoints lt 2 title "q ⋅ k / √K"

@@ -877,6 +877,11 @@ START_TEST(a_bias_is_added_to_the_scores)
     AgAttention how = { .heads = HEADS, .causal = true }, open = { .heads = HEADS };
     Tensor *y = ag_attention(x, x, x, bias, how);
     check_close("minus infinity", ag_attention(x, x, x, hidden, open), y, 1e-6);
+    Tensor *bad = tensor_clone(x);
+    for (int i = 0; i < 3 * WIDTH; i++)                                  /* in the last row of each sentence */
+        tensor_mutable_data(bad)[(i / WIDTH * LENGTH + LENGTH - 1) * WIDTH + i % WIDTH] = (ag_real)NAN;
+    check_close("a hidden NaN", ag_slice(ag_attention(x, bad, x, hidden, open), 1, 0, LENGTH - 1),
+                ag_slice(y, 1, 0, LENGTH - 1), 1e-6);
     check_close("side by side", ag_self_attention(ag_concat((Tensor *[]){ x, x, x }, 3, 2), bias, how), y, 1e-6);
     NnCache *cache = nn_cache_new(1, LENGTH);
     for (int t = 0; t < LENGTH; t++) {

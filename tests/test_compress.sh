@@ -25,6 +25,10 @@ expect 1 '' 'missing: cannot be read: No such file' missing
 expect 1 '' '.: cannot be read: ' .
 expect 2 '' 'text does not end in .k: expected the name of the file to write' -d text
 expect 2 '' 'text: is the file to read' text ./text --overwrite
+cp text other.part
+expect 2 '' 'other.part: is the file to read' other.part other --overwrite
+same text other.part
+rm other.part
 expect 1 '' 'text: is no file of this program: expected kaeru.k1 in its first bytes' -d text other
 expect 1 '' 'cannot write none/text.k.part: No such file' text none/text.k
 expect 1 '' 'cannot write /dev/null: expected a regular file' text /dev/null --overwrite

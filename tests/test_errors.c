@@ -204,6 +204,10 @@ START_TEST(dimensions)
     REPORTS("ag_softmax: there is no dimension 2 in shape (2, 3)", ag_softmax(x, 2));
     REPORTS("ag_log_softmax: there is no dimension -3 in shape (2, 3)", ag_log_softmax(x, -3));
     REPORTS("ag_masked_softmax: scale is 0, expected a finite number other than 0", ag_masked_softmax(x, NULL, 0));
+    if (sizeof(ag_real) == sizeof(float)) {         /* as a float, 0 and infinity */
+        REPORTS("ag_masked_softmax: scale is 1e-46, expected a finite number other than 0", ag_masked_softmax(x, NULL, 1e-46));
+        REPORTS("ag_masked_softmax: scale is 1e+39, expected a finite number other than 0", ag_masked_softmax(x, NULL, 1e39));
+    }
     REPORTS("ag_masked_softmax: mask (2,) does not broadcast to x (2, 3)",
             ag_masked_softmax(x, tensor_bools(SHAPE(2), NULL), 1));
     REPORTS("ag_layer_norm: x is a scalar, expected (..,D)",

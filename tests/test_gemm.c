@@ -171,6 +171,23 @@ START_TEST(empty_shapes)
 }
 END_TEST
 
+/* With an inner dimension of 0, A and B have no items: whatever the pointers are, nothing is read. */
+START_TEST(nothing_is_read_for_an_inner_dimension_of_0)
+{
+    static float c[64 * 600];
+    const float *nowhere = (const float *)64;
+    for (int i = 0; i < 64; i++)
+        for (int p = 0; p < COUNT(isa_names); p++) {
+            if (!use_isa(isa_names[p])) continue;
+            set_layout_shape(i & 8 ? 64 : 20, i & 16 ? 600 : 20, 0, i);
+            c[0] = 1;
+            shape.lda = i & 32 ? 1024 : shape.lda;
+            k_gemm(&shape, c, nowhere, nowhere);
+            ck_assert_float_eq(c[0], 0);
+        }
+}
+END_TEST
+
 /* A batch of products that all add to one C. */
 START_TEST(sums_over_the_batch)
 {
@@ -424,6 +441,7 @@ Suite *gemm_suite(void)
     tcase_add_loop_test(tests, every_tile, 0, 8);
     tcase_add_loop_test(tests, large_shapes, 0, 8);
     tcase_add_loop_test(tests, empty_shapes, 0, 2);
+    tcase_add_test(tests, nothing_is_read_for_an_inner_dimension_of_0);
     tcase_add_test(tests, sums_over_the_batch);
     tcase_add_test(tests, special_numbers);
     tcase_add_test(tests, subnormal_numbers_count_as_zero);

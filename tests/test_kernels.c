@@ -158,7 +158,8 @@ static void draw_sum(int kind, float *s, float *x, float *y)
         *x = sign * (1 - ldexpf(1, -a));
         *y = (draw() & 1 ? 1 : -1) * (odd + 8388608);
         break;
-    default:                                                            /* the same with subnormal numbers */
+    default:                                                            /* the same with subnormal numbers, up to 2^-126 */
+        odd = draw() % 8 ? odd : 8388607;
         *s = ldexpf(1 + ldexpf(1, -a), -75);
         *x = ldexpf(sign * (1 - ldexpf(1, -a)), -75);
         *y = ldexpf((draw() & 1 ? 1 : -1) * odd, -149);

@@ -132,6 +132,9 @@ shows 'momentum comes farthest; the first step of Adam is the same in both direc
     '{ gsub(/"/, "") } $1 == "Adam" && $2 == 1 && (abs($3 + 3.7) > 1e-3 || abs($4 - 0.7) > 1e-3) { bad = 1 } { last[$1] = $5 }
      END { exit bad || last["momentum"] > 0.02 || last["gradient descent"] < 2 * last["momentum"] || NR != 123 }'
 draws learning_step
+lesson learning_step --lr 0.5
+lesson learning_step --lr 10
+prints 'learning rate 10    after 5 steps: w = 9904399.0000'
 
 lesson boundary
 that "cross-entropy by hand" [ "$(sed -n 's/.*mean: \([0-9.]*\); nn_cross_entropy: \([0-9.]*\);.*/\1 \2/p' stdout |
@@ -304,6 +307,7 @@ learned "verbs" awk '{ exit !($1 >= 55 && $2 <= 30) }' verbs
 learned "passive voice" awk '{ exit !($1 >= 55) }' passive
 prints '-> the '
 draws families
+lesson families --steps 1
 
 lesson norm_conventions
 prints '-0.92582  -0.46291   0.00000   1.38873'
@@ -323,6 +327,7 @@ shows 'before training, values keep their deviation only with norms' \
     '$1 == 0 { plain[$2] += $3 * $3 * $4; normalized[$2] += $3 * $3 * $5 }
      END { exit !(sqrt(plain[8]) < 0.3 && abs(sqrt(normalized[8]) - 1) < 0.1) || NR != 2 * 8 * 80 }'
 draws layer_norm layer_norm_layers
+lesson layer_norm --depth 2 --steps 1 --runs 1
 
 lesson positions --width 16 --length 30
 prints 'repeats after 6.2832 positions'

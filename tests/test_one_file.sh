@@ -21,6 +21,17 @@ refuse_double() {
     ! "$@" -DKAERU_DOUBLE -I "$folder/include" "$source/examples/spiral.c" "$folder/kaeru.o" -lm -pthread -o "$folder/double"
 }
 try "KAERU_DOUBLE does not link with the file of floats" refuse_double "$@"
+refuse_fast_math() { ! "$@" -Ofast -fsyntax-only "$build/packaging/kaeru.c"; }
+try "kaeru.c refuses -Ofast" refuse_fast_math "$@"
+# A program's constructor, also if it is linked first, comes after the choice of the instruction set.
+cat >"$folder/early.c" <<'END'
+#include "public/kaeru.h"
+static Linear *layer;
+__attribute__((constructor)) static void make_layer(void) { layer = nn_linear_new(2, 64); }
+int main(void) { return layer ? 0 : 1; }
+END
+try "compile a program with a constructor" "$@" "$folder/early.c" "$folder/kaeru.o" -lm -pthread -o "$folder/early"
+try "its constructor uses kaeru" "$folder/early"
 for model in transformer gpt; do
     for precision in float32 bf16; do
         try "$model in $precision" "$build/tests/final_weights" $model $precision 2 "$folder/library"

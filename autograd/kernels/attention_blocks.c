@@ -88,7 +88,8 @@ static void hide(const KAttention *a, const Block *block, real *scores)
         int64_t t = block->t0 + i, limit = t + 1 + a->s - a->t - block->from, end = block->seen;
         int64_t first_mask = block->b * a->mask_b + block->h * a->mask_h + t * a->mask_t + block->from * a->mask_s;
         if (a->causal && limit < end) end = limit > 0 ? limit : 0;
-        for (int64_t j = 0; a->bias && j < end; j++) row[j] += a->bias[first_mask + j * a->mask_s];
+        const real *bias = a->bias ? a->bias + first_mask : NULL;
+        for (int64_t j = 0; bias && j < end; j++, bias += a->mask_s) row[j] = *bias == (real)-INFINITY ? *bias : row[j] + *bias;
         for (int64_t j = 0; a->window > 0 && j < limit - a->window; j++) row[j] = (real)-INFINITY;
         if (a->mask) {
             const uint8_t *seen = a->mask + first_mask;

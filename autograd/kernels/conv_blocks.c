@@ -36,8 +36,7 @@ static int64_t workers(const KConv *a, int64_t tasks)
 {
     int64_t n = k_threads();
     if (a->b * a->o * window_items(a) * a->oh * a->ow < 65536) n = 1;   /* waking a thread would cost more than it does */
-    n = at_most(n, tasks);
-    return n > 0 ? n : 1;
+    return n < tasks ? n : tasks > 0 ? tasks : 1;
 }
 
 /* Numbers of the weights of one group of channels, and of all. */

@@ -1,6 +1,7 @@
 /* dispatch.c: which instruction set is in use, and the functions k_<name> that call it.
  *
- * A call costs one load and one jump. The choice is made when the library is loaded, before any thread can exist. */
+ * A call costs one load and one jump. The choice is made when the library is loaded, before any thread can exist, and before
+ * the program's own constructors, which have no number: up to 100 belong to the compiler. */
 #include "dispatch.h"
 
 #include <stdio.h>
@@ -164,7 +165,7 @@ bool k_use_isa(const char *name)
     return false;
 }
 
-__attribute__((constructor)) static void choose_isa(void)
+__attribute__((constructor(101))) static void choose_isa(void)
 {
     const char *wanted = getenv("KAERU_ISA");
     if (wanted && k_use_isa(wanted)) return;

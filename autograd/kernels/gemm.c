@@ -244,7 +244,7 @@ static void gemm_loops(const Packing *plan, const KGemm *s, float *c, const floa
         do {                                        /* if k is 0, too: C must be set to 0 */
             const int64_t k = min(KC, s->k - p);
             const float *rows = a + i * a_row + p * a_k;
-            if (plan->pack_a) pack_a(plan->packed_a, s, rows, m, k);
+            if (plan->pack_a && k > 0) pack_a(plan->packed_a, s, rows, m, k);
             for (int64_t j = 0; j < s->n; j += step) {
                 const int64_t n = min(step, s->n - j);
                 const Block columns = block_of_b(s, b, j, p, step);

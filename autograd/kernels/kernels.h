@@ -3,7 +3,7 @@
  * Three promises hold for every kernel:
  *   1. The result has the same bits on any number of threads and with any instruction set (AVX-512, AVX2, portable C): the
  *      order of every sum depends on the shapes alone, a product is added with one rounding (fused multiply-add, emulated
- *      where the processor has none), and no function of libm is called except sqrt and fma.
+ *      where the processor has none), and functions of libm are called only if they round correctly (sqrt) or are exact.
  *   2. No kernel asks the system for memory after the first calls: scratch memory is an argument or belongs to the thread. A
  *      kernel that cannot get its scratch memory works without it.
  *   3. reference/ has each kernel once more as plain loops. The tests compare the two; the double build runs the plain loops.

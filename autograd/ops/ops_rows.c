@@ -48,7 +48,7 @@ Tensor *ag_log_softmax_at(AgSite at, Tensor *x, int dim)
 Tensor *ag_masked_softmax_at(AgSite at, Tensor *x, Tensor *mask, double scale)
 {
     check_tensor(at, __func__, "x", x, AG_REAL);
-    if (!(fabs(scale) > 0) || isinf(scale))
+    if (!(fabs((real)scale) > 0) || isinf((real)scale))
         ag_usage_error(at, __func__, "scale is %g, expected a finite number other than 0", scale);
     if (mask) check_mask(at, __func__, mask, AG_BOOL, "x", &x->shape);
     Tensor *y = op_new(at, OP_masked_softmax, &x->shape, x, mask, NULL);

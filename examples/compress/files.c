@@ -33,12 +33,12 @@ char *joined(const char *path, const char *ending)
 
 void check_output(const char *path, const char *input, bool overwrite)
 {
-    if (kaeru_text_is_same_file(path, input)) {
-        example_usage_error("%s: is the file to read and cannot be the one to write", path);
-    }
     char *part = joined(path, ".part");
     const char *const outputs[] = { path, part };
     for (int i = 0; i < 2; i++) {
+        if (kaeru_text_is_same_file(outputs[i], input)) {
+            example_usage_error("%s: is the file to read and cannot be the one to write", outputs[i]);
+        }
         if (!overwrite && access(outputs[i], F_OK) == 0) {
             example_usage_error("%s exists: expected --overwrite or the name of another file", outputs[i]);
         }

@@ -66,8 +66,8 @@ NnScoreKind score_named(const char *name)
 void check_word(const char *text)
 {
     size_t n = strlen(text);
-    if (n < 1 || n > LONGEST || strspn(text, "abcdefghijklmnopqrstuvwxyz") != n) {
-        example_usage_error("--word %s: expected 1 to %d letters from a to z", text, LONGEST);
+    if (n < 2 || n > LONGEST || strspn(text, "abcdefghijklmnopqrstuvwxyz") != n) {
+        example_usage_error("--word %s: expected 2 to %d letters from a to z", text, LONGEST);
     }
 }
 

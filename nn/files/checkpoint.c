@@ -210,9 +210,8 @@ static bool plan_tensor(Loading *l, Tensor *t, AgShape expected, int64_t first, 
 /* Whether one of the first n transfers fills t. */
 static bool is_planned(const Loading *l, size_t n, const Tensor *t)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         if (l->transfer[i].to == t) return true;
-    }
     return false;
 }
 

@@ -15,9 +15,8 @@ NnSettings *nn_settings_new_at(AgSite at)
 
 static Setting *find(const NnSettings *s, const char *key)
 {
-    for (int i = 0; i < s->n; i++) {
+    for (int i = 0; i < s->n; i++)
         if (strcmp(s->item[i].key, key) == 0) return &s->item[i];
-    }
     return NULL;
 }
 

@@ -451,9 +451,8 @@ NnParallel *nn_parallel_new_with_at(AgSite at, Optimizer *optimizer, NnParallelO
     *p = (NnParallel){ .options = options, .optimizer = optimizer, .processes = processes, .size = size,
                      .rank = processes ? processes->rank : 0, .older = newest, .number = newest ? newest->number + 1 : 0 };
     newest = p;
-    if (size > options.shards) {
+    if (size > options.shards)
         parallel_fail(p, "%d processes for %" PRId64 " shards: expected at most one process a shard", size, options.shards);
-    }
     p->first = first_shard(p, p->rank);
     p->end = first_shard(p, p->rank + 1);
     p->shard = p->first - 1;

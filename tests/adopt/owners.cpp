@@ -2,6 +2,8 @@
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 #include <kaeru/kaeru.hpp>
 
 static void fail(const char *message)
@@ -39,6 +41,26 @@ int main()
     } catch (const std::runtime_error &error) {
         std::puts(error.what());
     }
+    {
+        kaeru::Owner<Linear> made;                  // inside a scope that the error unwinds; the owner lives longer
+        kaeru::OwnedTensor kept, moved;
+        std::vector<kaeru::Owner<Linear>> layers;
+        try {
+            kaeru::Scope inside(AG_RECORD);
+            made.reset(nn_linear_new(2, 3));
+            layers.emplace_back(nn_linear_new(2, 3));
+            layers.push_back(kaeru::Owner<Linear>(nn_linear_new(3, 1)));
+            kept.reset(ag_keep(tensor_ones(SHAPE(3, 2))));
+            nn_linear(made.get(), tensor_ones(SHAPE(3, 5)));
+            return 1;
+        } catch (const std::runtime_error &) {
+        }
+        moved = std::move(kept);
+        kept = nullptr;
+        kaeru::Scope after(AG_NO_GRAD);
+        nn_linear(made.get(), moved.get());
+    }
+    if (ag_memory().in_use != before) return 1;
     try {
         scopes(1000);
         return 1;

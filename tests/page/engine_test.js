@@ -110,6 +110,8 @@ async function run() {
     near('e and pi are constants', gradients('y = e^x + sin(π x)', { x: 1 }).x, Math.E - Math.PI);
     const defined = inPage('compileFormula')('e = x + 1; y = 2 e', new Map());
     same('a name that is defined is no constant', defined.constants.length, 0);
+    const named = inPage('compileFormula')('y = toString + 1', new Map());
+    same('a name that objects have is a variable', named.leaves.join(), 'toString');
     for (const [formula, x, words] of [['y = sqrt(x)', -1, 'the root of −1'], ['y = log(x)', 0, 'log needs a number above 0'],
         ['y = 2 / (x - 1)', 1, '2 is divided by 0'], ['y = x^0.5', -2, '−2 to the power 0.5'], ['y = exp(x)', 200, 'too large'],
         ['y = x + 1', 1, null]]) {

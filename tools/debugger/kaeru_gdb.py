@@ -31,7 +31,7 @@ class ModulePrinter:
         self.module = module
 
     def to_string(self):
-        return self.module["type"].string()
+        return kaeru_shown.module_text(self.module)
 
     def children(self):
         return kaeru_shown.tensors(self.module)

@@ -53,7 +53,7 @@ def tensor_summary(value, _):
 
 def module_summary(value, _):
     module = struct_of(value)
-    return module["type"].string() if module else ""
+    return kaeru_shown.module_text(module) if module else ""
 
 
 class Parameters:

@@ -4,6 +4,7 @@ A value of the program is an object as gdb.Value: x["member"] of a struct, x[i] 
 x.string(). typed(pointer, name) is that pointer as one to the type of that name.
 """
 ALIVE = 0x6b616572                                  # TENSOR_ALIVE
+MODULE_ALIVE = 0x6d6f6475
 MOST = 6                                            # values that are shown
 TYPES = ["real", "int", "bool", "bfloat16"]         # AgDType
 C_TYPES = ["ag_real", "int", "unsigned char"]       # of their values; bfloat16 is packed
@@ -34,9 +35,13 @@ def tensor_text(tensor, typed):
                                     grad)
 
 
+def module_text(module):
+    return module["type"].string() if int(module["magic"]) == MODULE_ALIVE else "Module that was freed"
+
+
 def tensors(module, prefix=""):
     """The parameters and buffers of a module and its parts, as (name that nn_parameters gives, tensor)."""
-    for i in range(int(module["n_slots"])):
+    for i in range(int(module["n_slots"]) if int(module["magic"]) == MODULE_ALIVE else 0):
         slot = module["slots"][i]
         name = prefix + slot["name"].string()
         if int(slot["child"]):

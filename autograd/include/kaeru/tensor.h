@@ -306,7 +306,8 @@ Tensor *ag_batch_ids_at(AgSite at, int64_t n, int64_t size, int64_t step, uint64
  * scopes end, and with them its tensors. One thread at a time may use a tensor, a module or another object, and the thread
  * that made an object frees it. A result of one thread's graph cannot be an input in another thread. */
 
-void ag_set_threads_at(AgSite at, int n);               /* of the library: 1 to 256; 0: KAERU_THREADS, else one per processor */
+/* Threads of the library: 1 to 256; 0: KAERU_THREADS, else one per processor. Not while another thread computes. */
+void ag_set_threads_at(AgSite at, int n);
 int  ag_threads(void);
 
 #include "kaeru/autograd_at.h"

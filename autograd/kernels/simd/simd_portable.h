@@ -140,14 +140,14 @@ __attribute__((noinline, unused)) static vf fma_to_odd(vf a, vf b, vf c)
 }
 
 /* Rounding twice, to double and to float, can differ from rounding once only where the double lies half way between two
- * floats (its last 29 bits are 10...0), or where the float is subnormal: seldom enough to test for. */
+ * floats (its last 29 bits are 10...0), or where the float is subnormal or 2^-126: seldom enough to test for. */
 INLINE vf vfma(vf a, vf b, vf c)
 {
 #if defined(__SSE2__) || defined(__wasm_simd128__)
     vd low = vlow(a) * vlow(b) + vlow(c), high = vhigh(a) * vhigh(b) + vhigh(c);
     vf y = vjoin(low, high);
     vi last = vlower_bits(low, high);
-    vm doubt = ((last & viset(0x1fffffff)) == viset(0x10000000)) | (((vi)y & viset(0x7fffffff)) < viset(0x00800000));
+    vm doubt = ((last & viset(0x1fffffff)) == viset(0x10000000)) | (((vi)y & viset(0x7fffffff)) < viset(0x00800001));
     if (__builtin_expect(vmask_bits(doubt) == 0, 1)) return y;
 #endif
     return fma_to_odd(a, b, c);

@@ -5,7 +5,7 @@ const FUNCTIONS = ['tanh', 'exp', 'log', 'sqrt', 'sigmoid', 'relu', 'sin', 'cos'
 const LONGEST_NAME = 11;                                    // the engine's formulas have another name for a longer one
 
 // Constants, unless a formula defines the name itself.
-const CONSTANTS = { e: Math.E, pi: Math.PI };
+const CONSTANTS = { __proto__: null, e: Math.E, pi: Math.PI };
 
 class FormulaError extends Error {}
 

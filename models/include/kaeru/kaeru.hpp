@@ -8,6 +8,7 @@
 #ifndef KAERU_KAERU_HPP
 #define KAERU_KAERU_HPP
 
+#include <cstddef>
 #include <memory>
 
 #include "kaeru/kaeru.h"
@@ -28,17 +29,34 @@ private:
     AgScope scope_;
 };
 
+// Owns what End frees. An error that unwinds a scope does not free it, even if the scope is older than the object.
+template <class T, class End> class Owning : public std::unique_ptr<T, End> {
+    using Pointer = std::unique_ptr<T, End>;
+    static T *taken(T *p)
+    {
+        if (p) ag_set_owner(p, nullptr);
+        return p;
+    }
+
+public:
+    Owning() = default;
+    Owning(std::nullptr_t) {}
+    explicit Owning(T *p) : Pointer(taken(p)) {}
+    using Pointer::operator=;
+    void reset(T *p = nullptr) { Pointer::reset(taken(p)); }
+};
+
 // A module, an optimizer, a cache: what ag_free frees. An optimizer may end before its module or after it.
 struct Free {
     void operator()(void *p) const { ag_free(p); }
 };
-template <class T> using Owner = std::unique_ptr<T, Free>;
+template <class T> using Owner = Owning<T, Free>;
 
 // A tensor that no scope owns, as from ag_keep.
 struct FreeTensor {
     void operator()(Tensor *t) const { tensor_free(t); }
 };
-using OwnedTensor = std::unique_ptr<Tensor, FreeTensor>;
+using OwnedTensor = Owning<Tensor, FreeTensor>;
 
 }  // namespace kaeru
 

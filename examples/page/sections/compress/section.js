@@ -22,16 +22,24 @@ function startCompress(engine, packed) {
             return;
         }
         engine.writeBytes(bytes);
-        take(engine.json('unpack_begin', bytes.length));
+        take('unpack_begin', bytes.length);
     }
 
-    function take(answer) {
+    // Asks the engine. A usage error, as for lack of memory, is the file's.
+    function take(name, ...args) {
+        let answer;
+        try {
+            answer = engine.json(name, ...args);
+        } catch (failure) {
+            if (!(failure instanceof EngineError)) throw failure;
+            answer = { error: failure.message };
+        }
         error = answer.error ? say('compress_error', { error: answer.error }) : '';
         state = answer.error ? null : answer;
     }
 
     function step() {
-        if (!state.ended) take(engine.json('unpack_step'));
+        if (!state.ended) take('unpack_step');
         return Boolean(state) && !state.ended;
     }
 

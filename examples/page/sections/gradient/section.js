@@ -95,7 +95,8 @@ function startGradient(engine) {
 
     function drawCheck() {
         const rows = trace.slopes.map(({ name, slope }) => {
-            const leaf = trace.nodes.find((n) => n.leaf && n.name === name);
+            // A variable that the result does not use is not in the graph.
+            const leaf = trace.nodes.find((n) => n.leaf && n.name === name) ?? { gradient: 0 };
             return `<tr><th scope="row"><i>d${name}</i></th><td class="gradient">${show(leaf.gradient, 5)}</td>`
                 + `<td>${show(slope, 5)}</td></tr>`;
         });
