@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     example_begin(argc, argv, &(Program){ "page",
         "Trains the models of the web page: the network of spiral.c, and a Transformer of 6,171 parameters that sorts or\n"
         "reverses six digits. Prints the SHA-256 of the files of their weights. The page trains the same models in the\n"
-        "browser, and shows the same hashes.\n\n"
+        "browser, and shows the same hashes as this program with the seed 0.\n\n"
         "sh examples/run.sh page also writes the page itself, out/page.html: one file, which opens by a double click.",
         options });
     train_spiral();

@@ -21,9 +21,10 @@ do for [format in FORMATS] {
     set xrange [0:STEP_max > 0 ? STEP_max : 1]             # not empty after one step
     set yrange [0:*]
     set key at screen 0.97, 0.835 right horizontal maxrows 1        # above the curves, which can be anywhere
-    plot for [run = 1:RUN_max] data using 2:3 every ::first(run)::(first(run) + steps - 1) with lines lt 1 lw 3 \
+    point = STEP_max > 0 ? 0 : 1                            # a line needs two steps
+    plot for [run = 1:RUN_max] data using 2:3 every ::first(run)::(first(run) + steps - 1) with linespoints lt 1 lw 3 ps point \
             title run == 1 ? say("plain") : "", \
-         for [run = 1:RUN_max] data using 2:4 every ::first(run)::(first(run) + steps - 1) with lines lt 2 lw 3 \
+         for [run = 1:RUN_max] data using 2:4 every ::first(run)::(first(run) + steps - 1) with linespoints lt 2 lw 3 ps point \
             title run == 1 ? say("normalized") : ""
 }
 unset output

@@ -1,7 +1,7 @@
 /* dispatch.c: which instruction set is in use, and the functions k_<name> that call it.
  *
- * A call costs one load and one jump. The choice is made when the library is loaded, before any thread can exist, and before
- * the program's own constructors, which have no number: up to 100 belong to the compiler. */
+ * A call costs one load and one jump. The choice is made when the library is loaded, before any thread can exist. A program's
+ * own constructors may run before it: until then, table_in_use is the plainest table, with the same bits. */
 #include "dispatch.h"
 
 #include <stdio.h>
@@ -23,6 +23,7 @@ static const KernelTable reference_table = {
 #include "kernels.def"
 };
 static const KernelTable *const all_tables[] = { &reference_table };
+static const KernelTable *table_in_use = &reference_table;
 
 #elif defined(__x86_64__)
 extern const KernelTable k_avx512_table, k_avx2_table, k_portable_table;
@@ -42,14 +43,14 @@ static const KernelTable *const all_tables[] = {                                
 #endif
     &k_avx512_table, &k_avx2_table, &k_portable_table
 };
+static const KernelTable *table_in_use = &k_portable_table;
 #else
 extern const KernelTable k_portable_table;
 static const KernelTable *const all_tables[] = { &k_portable_table };
+static const KernelTable *table_in_use = &k_portable_table;
 #endif
 
 enum { N_TABLES = sizeof all_tables / sizeof all_tables[0] };
-
-static const KernelTable *table_in_use;
 
 #ifdef HAVE_AVX512_BF16
 
@@ -165,7 +166,7 @@ bool k_use_isa(const char *name)
     return false;
 }
 
-__attribute__((constructor(101))) static void choose_isa(void)
+__attribute__((constructor)) static void choose_isa(void)
 {
     const char *wanted = getenv("KAERU_ISA");
     if (wanted && k_use_isa(wanted)) return;

@@ -56,6 +56,14 @@ int main()
         } catch (const std::runtime_error &) {
         }
         moved = std::move(kept);
+        kaeru::OwnedTensor again = std::unique_ptr<Tensor, kaeru::FreeTensor>(ag_keep(moved.get()));
+        try {
+            kaeru::Scope inside(AG_NO_GRAD);
+            kaeru::OwnedTensor wrong(tensor_ones(SHAPE(2)));
+            return 1;
+        } catch (const std::runtime_error &error) {
+            if (!std::strstr(error.what(), "owners.cpp:")) return 1;
+        }
         kept = nullptr;
         kaeru::Scope after(AG_NO_GRAD);
         nn_linear(made.get(), moved.get());

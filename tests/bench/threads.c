@@ -10,13 +10,13 @@
  *     step(P) = outside + sum over kernel calls of (1 - f) x (alone + regions) + f x work x bandwidth(1) / bandwidth(P)
  *     f       = bytes / (bandwidth(1) x work), at most 1: the part of its time on one thread in which a call waits for memory
  *     region  = dispatch(P) + the time until the last chunk is done, if each thread takes the next chunk when it is free
- *     bandwidth(P) and dispatch(P) are measured up to the number of processors; beyond, bandwidth(P) is P times that of one,
- *     at most --memory
+ *     bandwidth(P) and dispatch(P) are measured for P = 1, 2, 4 ... up to the number of processors; beyond, bandwidth(P) is P
+ *     times that of one, at most --memory or what was measured
  *
  * Outside: not in a kernel. Alone: in a kernel, but on the caller's thread. Work: the time on one thread. f assumes that a call
  * does not compute while it waits. It is 0 if the data are in a cache: if the step moves little, or the call moves little or
- * moves it faster than memory allows. Beyond the processors, dispatch(P) grows by `line` for each thread: the caller writes a
- * cache line for each. If more than K_SPIN_NS passed since the last region, the threads sleep: each wakes two others, so that
+ * moves it faster than memory allows. Where it is not measured, dispatch(P) grows by `line` for each thread: the caller writes
+ * a cache line for each. If more than K_SPIN_NS passed since the last region, the threads sleep: each wakes two others, so that
  * a thread joins log2 P x wake later.
  *
  * What the model leaves out: other programs, a clock that slows down when all cores compute, two threads on a core, memory of
@@ -395,10 +395,12 @@ static Machine machine_of(const double value[NUMBERS])
 {
     Machine m = { .line = 1e-9 * value[LINE], .wake = 1e-6 * value[WAKE], .cache = 1e6 * value[CACHE] };
     int processors = processor_time ? 1 : ag_threads();
-    for (int k = 0; k < COUNTS; k++) {
+    double most = 1e9 * value[MEMORY];
+    for (int k = 0; k < COUNTS && 1 << k <= (int)value[MOST]; k++) {
         int threads = 1 << k;
         bool measured = threads <= processors;
-        m.memory[k] = measured ? 1e9 / time_of("memory", threads, 0.2) : fmin(threads * m.memory[0], 1e9 * value[MEMORY]);
+        m.memory[k] = measured ? 1e9 / time_of("memory", threads, 0.2) : fmin(threads * m.memory[0], most);
+        if (measured && k > 0) most = fmax(most, m.memory[k]);
         if (k == 1 && (value[DISPATCH] >= 0 || !measured)) m.dispatch[k] = 1e-6 * fabs(value[DISPATCH]);
         else if (k > 0 && value[DISPATCH] < 0 && measured) m.dispatch[k] = time_of("dispatch", threads, 0.2);
         else if (k > 1) m.dispatch[k] = m.dispatch[k - 1] + threads / 2 * m.line;
@@ -411,8 +413,8 @@ static void usage(FILE *out)
     fputs("usage: threads [OPTION...] [WORKLOAD...]\n\n"
           "Counts what a step does in one thread: parallel regions, the work in them, bytes, time outside of them. Prints\n"
           "this and the time on 1, 2, 4 ... 64 threads by the model in threads.c; writes threads.csv, for plots/threads.gp.\n"
-          "Also measures as many threads as there are processors, to check the model. `bench --help` describes the\n"
-          "workloads.\n\n"
+          "Also measures 1, 2, 4 ... threads up to the number of processors, to check the model. `bench --help` describes\n"
+          "the workloads.\n\n"
           "  --threads N    the most threads, default 64\n"
           "  --seconds S    how long to count and to measure with each number of threads, default 1; at least three steps\n"
           "  --bf16         products in bfloat16\n"

@@ -37,10 +37,11 @@ static bool begin(size_t n)
     Settings plain = head.how;
     plain.order = 0;
     plain.streams = 1;
-    fresh = predictor_new(&plain);
+    Predictor *untrained = predictor_new(&plain);
     Predictor *p = predictor_new(&head.how);
     predictor_begin(p, id, head.count);
     coding = coding_begin(p, file + head.coded, n - head.coded);
+    fresh = untrained;                              /* now that no error can free it */
     return p->hash == head.weights || ag_set_error("was made with weights that are not those with which this page begins");
 }
 

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 #include "kaeru/kaeru.h"
 
@@ -29,21 +30,27 @@ private:
     AgScope scope_;
 };
 
-// Owns what End frees. An error that unwinds a scope does not free it, even if the scope is older than the object.
+// Owns what End frees, an object that nothing owned before. An error that unwinds a scope does not free it, even if the scope is
+// older than the object. Errors name the line of the program that makes the owner.
 template <class T, class End> class Owning : public std::unique_ptr<T, End> {
     using Pointer = std::unique_ptr<T, End>;
-    static T *taken(T *p)
+    static T *taken(T *p, AgSite at)
     {
-        if (p) ag_set_owner(p, nullptr);
+        if (p) ag_set_owner_at(at, p, nullptr);
         return p;
     }
 
 public:
     Owning() = default;
     Owning(std::nullptr_t) {}
-    explicit Owning(T *p) : Pointer(taken(p)) {}
+    Owning(Pointer &&other) : Pointer(std::move(other)) {}
+    explicit Owning(T *p, const char *file = __builtin_FILE(), int line = __builtin_LINE())
+        : Pointer(taken(p, AgSite{file, line})) {}
     using Pointer::operator=;
-    void reset(T *p = nullptr) { Pointer::reset(taken(p)); }
+    void reset(T *p = nullptr, const char *file = __builtin_FILE(), int line = __builtin_LINE())
+    {
+        Pointer::reset(taken(p, AgSite{file, line}));
+    }
 };
 
 // A module, an optimizer, a cache: what ag_free frees. An optimizer may end before its module or after it.
