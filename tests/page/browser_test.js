@@ -126,6 +126,10 @@ async function atADesk() {
     that('a root of a negative number is told', (await b.value(text('#formula-error'))).includes('the root of −1'));
     await tabTo(b, '#formula');
     await b.key('a', { ctrl: true });
+    await b.type('a = x^2; y = 3 z');
+    that('what the result does not use has the gradient 0', /dx\s*0\s*0/.test(await b.value(text('#gradient-check'))),
+        await b.value(text('#gradient-check')));
+    await b.key('a', { ctrl: true });
     await b.type('y = x x x');
     await choose(b, '#leaf-x', '3');
     same('a right one removes that', await b.value(text('#formula-error')), '');
