@@ -11,7 +11,7 @@ blocks = BLOCK_max
 name(text, f, skip) = sprintf("%s\n{/*0.75 %s}", say(text), sprintf(say("gradient × %.2g, × %.3g a block"), f, skip))
 # At least a decade to the right of always answering 0, for its label.
 stats data using (valid(8) && $8 < 1e30 ? $8 : 0) name "MOST" nooutput
-highest = 2 * (MOST_max > 5 * ZERO_max ? MOST_max : 5 * ZERO_max)
+highest = 2 * larger(MOST_max, 5 * ZERO_max)
 set logscale x
 set format x "10^{%L}"
 set xlabel say("mean squared error after training")

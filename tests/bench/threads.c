@@ -395,15 +395,16 @@ static Machine machine_of(const double value[NUMBERS])
 {
     Machine m = { .line = 1e-9 * value[LINE], .wake = 1e-6 * value[WAKE], .cache = 1e6 * value[CACHE] };
     int processors = processor_time ? 1 : ag_threads();
+    bool given = value[DISPATCH] >= 0;
     double most = 1e9 * value[MEMORY];
     for (int k = 0; k < COUNTS && 1 << k <= (int)value[MOST]; k++) {
         int threads = 1 << k;
         bool measured = threads <= processors;
         m.memory[k] = measured ? 1e9 / time_of("memory", threads, 0.2) : fmin(threads * m.memory[0], most);
-        if (measured && k > 0) most = fmax(most, m.memory[k]);
-        if (k == 1 && (value[DISPATCH] >= 0 || !measured)) m.dispatch[k] = 1e-6 * fabs(value[DISPATCH]);
-        else if (k > 0 && value[DISPATCH] < 0 && measured) m.dispatch[k] = time_of("dispatch", threads, 0.2);
-        else if (k > 1) m.dispatch[k] = m.dispatch[k - 1] + threads / 2 * m.line;
+        if (k == 0) continue;
+        if (measured) most = fmax(most, m.memory[k]);
+        if (measured && !given) m.dispatch[k] = time_of("dispatch", threads, 0.2);
+        else m.dispatch[k] = k == 1 ? 1e-6 * (given ? value[DISPATCH] : 1) : m.dispatch[k - 1] + threads / 2 * m.line;
     }
     return m;
 }
