@@ -147,8 +147,7 @@ real *grad_to_add(Tensor *x)
 
 /* ---- for rules of inputs that were broadcast ----------------------------------------------------------------------- */
 
-/* Sums `from` down to x's shape, which has fewer items, one run of repeated dimensions after another, from the last to the
- * first. */
+/* Sums `from` down to x's shape, which has fewer items: one run of repeated dimensions after another, the last one first. */
 void grad_sum_to(Tensor *x, const real *dy, const AgShape *from)
 {
     Grad g = grad_into(x);

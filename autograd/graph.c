@@ -66,8 +66,7 @@ Tensor *op_new_alias(AgSite at, int op, const AgShape *shape, Tensor *x)
     return record(at, &op_table[op], tensor_alias(at, op_table[op].name, shape, AG_REAL, x->buffer), &x, 1);
 }
 
-/* x gives its memory to y before anything is computed. So op_done(x) finds no memory, and the version that it would store for x
- * is stored here. */
+/* x gives its memory to y before anything is computed: op_done(x) finds none, so the version of x is stored here. */
 Tensor *op_new_in_place(AgSite at, int op, Tensor *x)
 {
     Tensor *y = op_new_alias(at, op, &x->shape, x);
@@ -147,8 +146,8 @@ static void release_node(Tensor *y)
 /* If y is retained, adds its gradient to kept_grad. Releases the gradient, which only y's rule reads. */
 static void store_gradient(Tensor *y)
 {
-    if (y->retained && y->kept_grad) k_axpy(y->numel, buffer_data(y->kept_grad), 1, grad_of(y));
-    if (y->retained && !y->kept_grad) {
+    if (y->kept_grad) k_axpy(y->numel, buffer_data(y->kept_grad), 1, grad_of(y));
+    else if (y->retained) {
         y->kept_grad = buffer_new(y->site, "backward", (size_t)y->numel * sizeof(real));
         memcpy(buffer_data(y->kept_grad), grad_of(y), (size_t)y->numel * sizeof(real));
     }

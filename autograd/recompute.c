@@ -71,8 +71,7 @@ static void restore(Tensor *t, bool for_rule)
 
 /* ---- releasing --------------------------------------------------------------------------------------------------- */
 
-/* If a rule or another released value needs t's released value, it will be computed from its inputs, so these must be kept
- * until then. */
+/* A rule or another value may need t's released value, which is then computed from its inputs: these must be kept. */
 static void hold_inputs(Tensor *t)
 {
     if (t->data || t->holds_inputs || t->readers == 0) return;

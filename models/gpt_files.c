@@ -1,8 +1,7 @@
 /* gpt_files.c: loads a GPT from a checkpoint, and reads and writes GPT-2's files in the layout of Hugging Face's library.
  *
  * In that layout, the matrices of the layers belong to a "Conv1D", which computes x W + b. So W is stored as (in, out),
- * the transpose of the weight of a Linear. The sizes in config.json are checked against the weights file before the model
- * is constructed. */
+ * the transpose of the weight of a Linear. config.json's sizes are checked with the weights before the model is made. */
 #include <stdio.h>
 #include <string.h>
 
@@ -66,8 +65,7 @@ static void add_prefix(void *prefix, const char *name, char *out, size_t size)
     snprintf(out, size, "%s%s", strcmp(name, "lm_head.weight") == 0 ? "" : (const char *)prefix, name);
 }
 
-/* Whether the tensor is the causal mask, h.N.attn.bias or h.N.attn.masked_bias, which older versions of the library
- * save. */
+/* Whether the tensor is a causal mask, which older versions of the library save: h.N.attn.bias or h.N.attn.masked_bias. */
 static bool is_mask(const char *prefix, const char *name)
 {
     size_t n = strlen(prefix);

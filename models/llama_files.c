@@ -1,6 +1,5 @@
 /* llama_files.c: loads a Llama from a checkpoint, and reads and writes folders in the layout of Hugging Face's library. The
- * parameters have the same names there. The sizes in config.json are checked against the weights before the model is
- * constructed. */
+ * parameters have the same names there. config.json's sizes are checked with the weights before the model is made. */
 #include <string.h>
 
 #include "kaeru/tensor_files.h"

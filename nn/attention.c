@@ -51,8 +51,7 @@ void nn_mask_print_at(AgSite at, FILE *out, Tensor *mask)
 
 /* ---- one head ---------------------------------------------------------------------------------------------------- */
 
-/* The weights are the softmax of the scaled and masked scores; a mask of reals is added to them. The result is the weighted sum
- * of the values. */
+/* The sum of the values, weighted by the softmax of the scaled and masked scores; a mask of reals is added to the scores. */
 static Tensor *attend(AgSite at, Tensor *scores, double scale, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
 {
     bool added = mask && tensor_dtype_at(at, mask) == AG_REAL;

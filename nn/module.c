@@ -60,8 +60,7 @@ Module *nn_new_sized_at(AgSite at, size_t size, const char *type)
 
 /* ---- slots ------------------------------------------------------------------------------------------------------- */
 
-/* A new slot with that name and field. It is not part of the module before slot_fill. A usage error if the name is used already
- * or not allowed. */
+/* A new slot with that name and field, no part of the module before slot_fill. A usage error: the name cannot be used. */
 static NnModuleSlot *slot_reserve(AgSite at, const char *what, Module *m, const char *name, const void *field)
 {
     nn_check_at(at, what, m, 0);

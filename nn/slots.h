@@ -51,8 +51,7 @@ void fill_by_fan_in(double fan_in, Tensor *weight, Tensor *bias);
 
 /* ---- parameters.c ------------------------------------------------------------------------------------------------ */
 
-/* The number of entries of trained tensors below m, or of tensors that are not trained. A tied tensor counts at its first slot
- * below root. */
+/* The number of entries below m of tensors that are trained, or are not. A tied tensor counts at its first slot below root. */
 int64_t count_below(Module *root, Module *m, bool trained);
 
 /* As nn_parameters, but only what files have, and not `without_frozen` parameters; with_ties: tied parameters once for each of

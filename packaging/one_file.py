@@ -2,12 +2,13 @@
 """Writes the library as two files, kaeru.c and kaeru.h.
 
     one_file.py KAERU_C KAERU_H DEPFILE --cc COMPILER... --folders FOLDER... --common FILE... --each FILE... --bf16 FILE...
-        --rest FILE...
+        --rest FILE... --cold FILE...
 
 The files of --each stand there once for each instruction set, those of --bf16 also for the sets that have products in bfloat16
-alone, between pragmas that tell the compiler the instructions. #define and #undef around a file give names of their own to what
-the files declare for themselves. What other files of the library see, but no program, becomes static. DEPFILE tells ninja which
-files were read, so that a change of a header writes the two files again.
+alone, between pragmas that tell the compiler the instructions. Those of --cold come last; gcc optimizes them less, which takes
+half as long. #define and #undef around a file give names of their own to what the files declare for themselves. What other
+files of the library see, but no program, becomes static. DEPFILE tells ninja which files were read, so that a change of a
+header writes the two files again.
 """
 import os
 import re
@@ -75,6 +76,21 @@ TOP = """\
 #endif
 
 #include "kaeru.h"
+"""
+
+# Around the files of --cold.
+BEGIN_COLD = """
+#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(__clang__)
+#define COLD 1
+#pragma GCC push_options
+#pragma GCC optimize("O1")
+#endif
+"""
+END_COLD = """
+#ifdef COLD
+#undef COLD
+#pragma GCC pop_options
+#endif
 """
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>).*\n', re.M)
@@ -218,7 +234,7 @@ def main(*words):
         # The table names all kernels.
         group = groups["--bf16" if name in ("avx512_bf16", "amx") else "--each"]
         units += [(path, name) for path in sorted(group, key=lambda p: "isa_" in p)]
-    units += [(path, "") for path in groups["--rest"]]
+    units += [(path, "") for path in groups["--rest"] + groups["--cold"]]
     macros_of = {name: [*macros, "KERNEL_ISA=" + name] for name, _, _, macros in SETS}
     macros_of[""] = []
     found = {unit: sources.names(os.path.realpath(unit[0]), macros_of[unit[1]]) for unit in units}
@@ -258,6 +274,8 @@ def main(*words):
                 renamed = {name: f"{name}_{part}" for name in shared[part] - taken if not KERNEL.match(name)}
                 body += opened(part) + defines(renamed)
             inside = part
+        if path == groups["--cold"][0]:
+            body += BEGIN_COLD
         where = re.sub(r"\W", "_", "_".join(os.path.splitext(path)[0].split("/")[-2:])) + ("_" + part if part else "")
         names = {name: f"{name}_in_{where}" for name in own[unit]
                  if not KERNEL.match(name) if part or count[name] > 1 or name in shared[""]}
@@ -270,7 +288,7 @@ def main(*words):
     version = re.search(r'KAERU_VERSION "([^"]*)"', header)[1]
     includes = "".join(f"#include <{name}>\n" for name in sorted(sources.system))
     with open(groups[""][0], "w", encoding="utf-8") as file:
-        file.write(TOP.replace("{version}", version).replace("{includes}", includes) + body)
+        file.write(TOP.replace("{version}", version).replace("{includes}", includes) + body + END_COLD)
     with open(groups[""][1], "w", encoding="utf-8") as file:
         file.write(f"/* kaeru.h: the headers of kaeru {version}, for kaeru.c. Written by packaging/one_file.py. */\n" + header)
     with open(groups[""][2], "w", encoding="utf-8") as file:

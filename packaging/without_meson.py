@@ -50,12 +50,13 @@ def main(folder, *compiler):
     # As packaging/meson.build does.
     text = read("packaging/meson.build")
     folders = re.findall("'([^']*)'", re.search(r"foreach folder : \[([^]]*)\]", text)[1])
-    rest = re.findall(r"\w+", re.search(r"one_file_rest = \[([^]]*)\]", text)[1])
+    rest, cold = ([file for name in re.findall(r"\w+", re.search(rf"one_file_{group} = \[([^]]*)\]", text)[1])
+                   for file in sources[name]] for group in ("rest", "cold"))
     made = [os.path.join(folder, name) for name in ["kaeru.c", "kaeru.h", "kaeru.c.d"]]
     run("packaging/one_file.py", *made, "--cc", *compiler,
         "--folders", *(os.path.join(where, name) for name in folders for where in (ROOT, folder)),
         "--common", *sources["kernel_sources"], "--each", *sources["kernel_isa_sources"],
-        "--bf16", "autograd/kernels/gemm_bf16.c", "--rest", *(file for name in rest for file in sources[name]))
+        "--bf16", "autograd/kernels/gemm_bf16.c", "--rest", *rest, "--cold", *cold)
 
 
 main(*sys.argv[1:])

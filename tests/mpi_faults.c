@@ -1,8 +1,10 @@
 /* mpi_faults.c: loaded before the MPI library (LD_PRELOAD), makes one call fail: KAERU_MPI_FAULT="NAME N" is call number N,
- * from 0, of function NAME. All other calls go to MPI by the names that it keeps for such libraries. */
+ * from 0, of function NAME. With "MPI_Finalize never" that function does not return. All other calls go to MPI by the names that
+ * it keeps for such libraries. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <mpi.h>
 
@@ -24,7 +26,13 @@ int MPI_Init(int *argc, char ***argv)
     return fails("MPI_Init") ? MPI_ERR_OTHER : code;
 }
 
-CALL(Finalize, (void), ())
+int MPI_Finalize(void)
+{
+    const char *fault = getenv("KAERU_MPI_FAULT");
+    while (fault && strcmp(fault, "MPI_Finalize never") == 0) pause();
+    return fails("MPI_Finalize") ? MPI_ERR_OTHER : PMPI_Finalize();
+}
+
 CALL(Cancel, (MPI_Request *request), (request))
 CALL(Request_free, (MPI_Request *request), (request))
 CALL(Wait, (MPI_Request *request, MPI_Status *status), (request, status))

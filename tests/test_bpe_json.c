@@ -139,6 +139,27 @@ START_TEST(gpt2s_files_cannot_hold_other_rules)
 }
 END_TEST
 
+/* The tokenizer.json of GPT-2 is so old that its model has no type. */
+START_TEST(a_model_without_a_type_is_byte_pairs)
+{
+    char text[8192] = { 0 }, *type;
+    FILE *f = fopen(TEST_BAD_FILES "/good_tokenizer.json", "rb");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_lt(fread(text, 1, sizeof text, f), sizeof text);
+    fclose(f);
+    ck_assert_ptr_nonnull(type = strstr(text, "\"type\": \"BPE\""));
+    memcpy(type, "\"tale\"", 6);
+    folder_write("tokenizer", text, strlen(text));
+    KaeruVocab *b = kaeru_vocab_open(KAERU_BPE, in_folder("tokenizer"), NULL);
+    ck_assert_msg(b != NULL, "%s", ag_error());
+    ag_free(b);
+    char *merges = strstr(text, "\"merges\"");
+    merges[1] = 'M';
+    folder_write("tokenizer", text, strlen(text));
+    expect_refused(kaeru_vocab_open(KAERU_BPE, in_folder("tokenizer"), NULL) != NULL, "model: expected a byte-level BPE");
+}
+END_TEST
+
 static void try_open(void)
 {
     ag_free(kaeru_vocab_open(KAERU_BPE, FILES "llama3.json", NULL));
@@ -170,6 +191,7 @@ Suite *bpe_json_suite(void)
     tcase_add_test(t, added_tokens_are_decoded_as_their_text);
     tcase_add_test(t, gpt2s_files_cannot_hold_other_vocabularies);
     tcase_add_test(t, gpt2s_files_cannot_hold_other_rules);
+    tcase_add_test(t, a_model_without_a_type_is_byte_pairs);
     suite_add_tcase(suite, t);
     TCase *failures = tcase_create("failures");
     tcase_set_timeout(failures, 600);

@@ -196,6 +196,20 @@ static void check_parts(const char *text, const char *const *part, size_t n)
     for (size_t i = 0; i < n; i++) ck_assert_msg(strstr(text, part[i]) != NULL, "\"%s\" is missing in\n%s", part[i], text);
 }
 
+/* Each number of several has a line of its own. */
+START_TEST(gradients_of_several_numbers_have_lines)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_name(tensor_ones(SHAPE(2)), "x"), true);
+    char *text = explained(ag_sum(ag_mul(ag_neg(x), x)));
+    const char *parts[] = { "gives   dx = [-1, -1]\n",
+                            "adds    dx = [-1, -1]\n               + [-1, -1]\n               = [-2, -2]\n" };
+    check_parts(text, parts, sizeof parts / sizeof *parts);
+    free(text);
+    ag_end(s);
+}
+END_TEST
+
 START_TEST(names_shapes_and_numbers)
 {
     AgScope s = ag_begin(AG_RECORD);
@@ -431,6 +445,7 @@ Suite *explain_suite(void)
     suite_add_tcase(suite, every);
     TCase *text = tcase_create("the text");
     tcase_add_test(text, a_value_used_twice);
+    tcase_add_test(text, gradients_of_several_numbers_have_lines);
     tcase_add_test(text, names_shapes_and_numbers);
     tcase_add_test(text, formulas_name_only_the_inputs_of_the_call);
     tcase_add_test(text, gradients_of_one_tensor_are_a_sum);

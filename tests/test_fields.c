@@ -32,10 +32,12 @@ static const NnFields table = { "test.", sizeof(Options), fields, check };
 static double rate;
 static bool again;
 static int tries;
+static const char *place = "here";
 static const NnField own[] = {
     NN_OPTION("rate", rate, -1, 1e300, "a rate"),
     NN_FLAG_OPTION("again", again, "once more", .once = true),
     NN_OPTION("tries", tries, 0, 9, NULL, .optional = true),
+    NN_TEXT_OPTION("place", "NAME", place, NULL, .optional = true),
     NN_FIELDS_END
 };
 static const NnFields own_table = { .prefix = "own.", .field = own };
@@ -118,6 +120,7 @@ START_TEST(settings_may_miss_what_is_optional)
     nn_settings_set(s, "own.rate", "0");
     expect_done(nn_fields_from_settings(&own_table, NULL, s));          /* without "own.tries" */
     ck_assert_int_eq(tries, 7);
+    ck_assert_str_eq(place, "here");
     tries = 0;
     rate = 0.25;
     nn_fields_to_settings(&own_table, NULL, s);

@@ -61,6 +61,20 @@ START_TEST(an_underrun_is_found)
 }
 END_TEST
 
+START_TEST(each_byte_before_the_first_is_watched)
+{
+    for (size_t distance = 1; distance <= BUFFER_HEADER - sizeof(Buffer); distance++) {
+        AgScope s = ag_begin(AG_RECORD);
+        Tensor *x = leaf(5);
+        ((uint8_t *)tensor_data(x) - distance)[0] ^= 1;
+        char expected[80];
+        snprintf(expected, sizeof expected, "): byte %zu before its first byte was written", distance);
+        EXPECT_USAGE_ERROR(expected, ag_tanh(x));
+        ag_end(s);
+    }
+}
+END_TEST
+
 static void overrun_at_the_end(void)
 {
     AgScope s = ag_begin(AG_NO_GRAD);
@@ -381,6 +395,7 @@ Suite *guard_suite(void)
     tcase_add_checked_fixture(tests, on, off);
     tcase_add_test(tests, an_overrun_is_found_by_the_next_operation);
     tcase_add_test(tests, an_underrun_is_found);
+    tcase_add_test(tests, each_byte_before_the_first_is_watched);
     tcase_add_test(tests, an_overrun_is_found_when_the_scope_ends);
     tcase_add_test(tests, an_overrun_is_found_when_the_tensor_is_freed);
     tcase_add_test(tests, a_rule_that_overruns_is_named);

@@ -543,6 +543,10 @@ START_TEST(one_file_cannot_be_last_and_best)
     LmTraining t = { .model = model(), .data = data, .options = few_steps(5), .settings = nn_settings_new(),
                      .last = in_folder("one"), .best = in_folder("./one") };
     expect_refused(lm_train(&t, false), "/./one are the same file, expected two");
+    ck_assert_int_eq(t.step, 0);
+    t.best = in_folder("absent/best");
+    expect_refused(lm_train(&t, false), "absent/best");
+    ck_assert_int_eq(t.step, 0);
     ag_free(t.settings);
     ag_free(t.model);
 }

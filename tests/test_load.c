@@ -385,6 +385,14 @@ START_TEST(buffers_have_types_and_some_are_not_saved)
     fill(other, 7);                                             /* the mean is of reals; the others stay */
     expect_done(nn_average_checkpoints(other, &half, 1));
     ck_assert_int_eq(tensor_int_data(other->ids)[2], 9);
+    if (sizeof(ag_real) == 4) {
+        const char *path = in_folder("linear.safetensors");
+        Linear *l = nn_linear_new(4, 4);
+        expect_done(nn_save_bf16(path, l));
+        nn_freeze_bf16(l);
+        expect_refused(nn_average_checkpoints(l, &path, 1), "weights in two bytes have no mean");
+        ag_free(l);
+    }
 
     expect_done(tensor_save(in_folder("a.safetensors"), { "w0", net->w[0] }, { "w1", net->w[1] }, { "w2", net->w[2] },
                             { "ids", net->ids }, { "mask", net->mask }, { "table", net->table }));

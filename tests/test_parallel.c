@@ -484,6 +484,8 @@ static void talk(NnProcesses *processes, void *arg)
     if (rank == size - 1) ag_set_error("%s", "");
     snprintf(expected, sizeof expected, "process %d: an error without a message", size - 1);
     if (size > 1) expect_refused(nn_parallel_check(p, rank < size - 1), rank < size - 1 ? expected : "");
+    ag_set_error("disk %d is full", rank);
+    if (size > 2) expect_refused(nn_parallel_check(p, rank == 0), rank == 1 ? "disk 1 is full" : "process 1: disk 1 is full");
 
     ck_assert(nn_parallel_agree(p, "the data", "abc", 3));
     if (size > 2)
@@ -521,6 +523,29 @@ START_TEST(each_process_can_stop_all)
 {
     int asking = _i;
     run_processes(3, ask_to_stop, &asking);
+}
+END_TEST
+
+/* Losses are means in process 0, and sums in process 1. */
+static void mix_losses(NnProcesses *processes, void *arg)
+{
+    (void)arg;
+    Net *n;
+    Optimizer *o;
+    NnParallel *p = parallel_of(processes, &n, &o);
+    while (nn_parallel_shard(p)) {
+        if (processes->rank == 1) nn_parallel_count(p, 2);
+        AgScope s = ag_begin(AG_RECORD);
+        ag_backward(loss_of(n, 2, nn_parallel_index(p)));
+        ag_end(s);
+    }
+    EXPECT_USAGE_ERROR("nn_parallel_step: nn_parallel_count was called in some shards and not in others", nn_parallel_step(p));
+    end_parallel(p, n, o);
+}
+
+START_TEST(processes_do_not_mix_means_and_sums)
+{
+    run_processes(2, mix_losses, NULL);
 }
 END_TEST
 
@@ -969,6 +994,7 @@ Suite *parallel_suite(void)
     tcase_add_test(c, a_step_of_empty_shards_has_the_loss_0);
     tcase_add_loop_test(c, processes_tell_each_other, 0, 4);
     tcase_add_loop_test(c, each_process_can_stop_all, 0, 3);
+    tcase_add_test(c, processes_do_not_mix_means_and_sums);
     tcase_add_test(c, all_processes_know_that_a_checkpoint_is_missing);
     tcase_add_loop_exit_test(c, processes_that_differ_end, 1, 0, (int)(sizeof differences / sizeof *differences));
     tcase_add_loop_test(c, data_that_differ_are_told, 0, 4);

@@ -132,6 +132,22 @@ START_TEST(each_byte_but_0_is_true)
 }
 END_TEST
 
+START_TEST(types_that_cannot_be_read_are_listed)
+{
+    static const char *const types[] = { "F8_E4M3", "F8_E5M2", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F8_E8M0" };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        unsigned char bytes[100];
+        char header[80];
+        snprintf(header, sizeof header, "{\"x\":{\"dtype\":\"%s\",\"shape\":[2],\"data_offsets\":[0,2]}}", types[i]);
+        NnTensorFile *st = st_new(file_of_bytes("memory", bytes, make_bytes(bytes, header, "ab", 2)), false, st_read_any);
+        ck_assert_msg(st != NULL, "%s", ag_error());
+        ck_assert_str_eq(tensor_file_item(st, 0)->type, types[i]);
+        expect_refused(tensor_file_get(st, "x") != NULL, types[i]);
+        ag_free(st);
+    }
+}
+END_TEST
+
 /* Tensors at offsets above 4 GB, in a sparse file. */
 START_TEST(large_files_are_read)
 {
@@ -347,6 +363,7 @@ Suite *safetensors_suite(void)
     tcase_add_test(t, shapes_and_metadata_are_read);
     tcase_add_test(t, other_types_cannot_be_read_as_reals);
     tcase_add_test(t, every_half_float_has_its_value);
+    tcase_add_test(t, types_that_cannot_be_read_are_listed);
     tcase_add_test(t, each_byte_but_0_is_true);
     tcase_add_test(t, large_files_are_read);
     tcase_add_test(t, every_incomplete_file_is_refused);

@@ -177,6 +177,23 @@ START_TEST(headers_of_numpy_are_read)
 }
 END_TEST
 
+/* A byte has no order, but some programs write one, as C++ does with cnpy. */
+START_TEST(bytes_of_numpy_may_have_an_order)
+{
+    AgScope s = ag_begin(AG_NO_GRAD);
+    for (const char *order = "<>|="; *order; order++) {
+        char bytes[80] = "\x93NUMPY\1";
+        int n = sprintf(bytes + 10, "{'descr': '%cu1', 'fortran_order': False, 'shape': (2,)}\7\t", *order);
+        bytes[8] = (char)(n - 2);
+        NnTensorFile *f = st_new(file_of_bytes("memory", bytes, 10 + (size_t)n), false, st_read_any);
+        ck_assert_msg(f != NULL, "%s", ag_error());
+        ck_assert_int_eq(tensor_int_data(tensor_file_get(f, ""))[1], '\t');
+        ag_free(f);
+    }
+    ag_end(s);
+}
+END_TEST
+
 static const struct { const char *name, *reason; } unreadable[] = {
     { "text", "expected numbers of a known type, found \"<U4\"" },
     { "bytes", "expected numbers of a known type, found \"|S3\"" },
@@ -565,6 +582,7 @@ Suite *tensor_files_suite(void)
     tcase_add_test(t, each_type_is_read);
     tcase_add_test(t, values_that_do_not_fit_are_refused);
     tcase_add_test(t, headers_of_numpy_are_read);
+    tcase_add_test(t, bytes_of_numpy_may_have_an_order);
     tcase_add_test(t, unreadable_arrays_leave_the_others_readable);
     tcase_add_test(t, single_arrays_are_read);
     tcase_add_test(t, a_model_in_several_files_is_one);

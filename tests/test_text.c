@@ -249,6 +249,21 @@ START_TEST(code_points_behind_all_tables_end_a_word)
 }
 END_TEST
 
+/* Between a capital sigma and the letters around it, any number of characters without a case is skipped. */
+START_TEST(characters_without_a_case_are_skipped)
+{
+    uint32_t lower[8];
+    for (size_t skipped = 0; skipped < 4; skipped++) {
+        uint32_t code[9] = { 'A', '\'', '\'', 0x3a3, '\'', '\'', '\'', '\'' };
+        code[4 + skipped] = 'A';
+        unicode_lower_text(code, 4 + skipped, lower);
+        ck_assert_uint_eq(lower[3], 0x3c2);
+        unicode_lower_text(code, 5 + skipped, lower);
+        ck_assert_uint_eq(lower[3], 0x3c3);
+    }
+}
+END_TEST
+
 Suite *text_suite(void)
 {
     Suite *suite = suite_create("text");
@@ -260,6 +275,7 @@ Suite *text_suite(void)
     tcase_add_test(t, unknown_characters_are_refused);
     tcase_add_test(t, words_have_ids_by_count);
     tcase_add_test(t, code_points_behind_all_tables_end_a_word);
+    tcase_add_test(t, characters_without_a_case_are_skipped);
     tcase_add_test(t, words_are_encoded_and_decoded);
     tcase_add_test(t, many_words_are_counted);
     tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);

@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 
-jmp_buf usage_escape;
-char usage_message[1024];
-static AgErrorHandler *former;
-static AgScope scope;
+_Thread_local jmp_buf usage_escape;
+_Thread_local char usage_message[1024];
+static _Thread_local AgErrorHandler *former;
+static _Thread_local AgScope scope;
 
 static void leave(const char *message)
 {

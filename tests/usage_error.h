@@ -38,8 +38,8 @@
         check_usage_message(text, __FILE__, __LINE__);                                        \
     } while (0)
 
-extern jmp_buf usage_escape;
-extern char usage_message[1024];
+extern _Thread_local jmp_buf usage_escape;
+extern _Thread_local char usage_message[1024];
 void usage_begin(void);
 void usage_end(void);
 void check_usage_message(const char *text, const char *file, int line);

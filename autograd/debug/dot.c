@@ -113,8 +113,7 @@ static void frame_node(FILE *out, const Trace *trace, View view, uint32_t i)
 }
 
 /* Highlights the inputs of the operation that runs; in the backward pass those to which its rule adds. If x is one number that
- * is used several times, each of its edges says what this use has passed. All frames have one layout, because all labels have
- * one size. */
+ * is used several times, each of its edges says what this use has passed. All labels have one size, so frames look alike. */
 static void frame_edge(FILE *out, const Trace *trace, View view, uint32_t i, int j)
 {
     const Tensor *x = trace->node[i]->in[j];

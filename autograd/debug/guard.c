@@ -56,8 +56,7 @@ static void fill(Guarded *g)
 /* A write that was found: a copy of the entry, and which byte was written. */
 typedef struct { Guarded in; char text[96]; } BadWrite;
 
-/* Whether a sentinel was overwritten, or a byte of a released buffer. Describes it in *w, and restores the bytes, so that it is
- * reported once. */
+/* Whether a sentinel was overwritten, or a byte of a released buffer: in *w. Restores the bytes, so it is reported once. */
 static bool find_bad_write(Guarded *g, BadWrite *w)
 {
     Buffer *b = g->buffer;

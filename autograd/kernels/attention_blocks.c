@@ -79,8 +79,7 @@ static Block block_at(const Job *job, int64_t head, int64_t number)
     return block;
 }
 
-/* Adds the bias. Hides what may not be seen, and what fills up the rows: minus infinity, of which the softmax makes exactly
- * 0. */
+/* Adds the bias. What may not be seen, and what fills up the rows, becomes minus infinity, whose softmax is exactly 0. */
 static void hide(const KAttention *a, const Block *block, real *scores)
 {
     for (int64_t i = 0; i < block->rows; i++) {
@@ -115,8 +114,7 @@ static void block_weights(const KAttention *a, const Block *block, real *w, real
     k_softmax(block->rows, block->width, w, w);
 }
 
-/* y = (in place) dropout of the block's rows; row t of head h has random numbers of its own, which follow those of row
- * t - 1. */
+/* y = (in place) dropout of the block's rows. Each row t of head h has random numbers of its own, behind those of row t - 1. */
 static void drop(const KAttention *a, const Block *block, real *y)
 {
     if (a->dropout == 0) return;

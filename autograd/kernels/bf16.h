@@ -1,6 +1,5 @@
 /* bf16.h: bfloat16 and the arithmetic of a matrix product in it (kernels.h), one number at a time: for the plain loops in
- * reference/, the emulation of AMX, and arrays in bfloat16. Subnormal floats count as zero, and a subnormal result becomes
- * zero. */
+ * reference/, the emulation of AMX, and arrays in bfloat16. Subnormal floats and results become zero. */
 #ifndef KAERU_BF16_H
 #define KAERU_BF16_H
 

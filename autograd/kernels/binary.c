@@ -117,7 +117,7 @@ static void job_range(void *arg, int64_t begin, int64_t end)
     }
 }
 
-static void job_run(Job *j, const KWalk *walk, int64_t grain)
+__attribute__((noinline)) static void job_run(Job *j, const KWalk *walk, int64_t grain)
 {
     const Rows rows = walk_rows(walk, j->a, j->b);
     j->rows = &rows;

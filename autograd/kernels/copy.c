@@ -64,8 +64,7 @@ static int dimension_across(const Rows *r)
 }
 
 /* dst = src, where dst has the walk's strides a and src its strides b: permute, slice, concatenate, expand and, with the roles
- * exchanged, their backward. No two items may share a destination. size: bytes of an element (1 or 4, and 8 in the double
- * build). */
+ * exchanged, their backward. No two items may share a destination. size: of an element in bytes, 1, 4 or 8. */
 void ISA(copy)(const KWalk *walk, void *dst, const void *src, size_t size)
 {
     Copy c = { dst, src, size, walk_rows(walk, true, true), -1 };

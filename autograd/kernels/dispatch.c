@@ -98,8 +98,7 @@ static bool make_table(KernelTable *table, Product *product)
 
 #ifdef HAVE_AMX
 
-/* The processor has the unit and AVX-512's conversion to bfloat16, and the kernel saves the unit's registers and lets this
- * process use it. */
+/* The processor has the unit and AVX-512's conversion to bfloat16, and Linux saves its registers and permits its use. */
 static bool may_use_amx(void)
 {
     enum { OSXSAVE = 1 << 27, BF16_AND_TILE = 1 << 22 | 1 << 24, TILE_STATE = 3 << 17 };

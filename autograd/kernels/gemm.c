@@ -67,8 +67,7 @@ enum {
 
 /* ---- small m: A and B are read in place --------------------------------------------------------------------------- */
 
-/* The microkernel for the next columns, of which `left` remain: sets how many vectors it computes and the columns of the last
- * one. */
+/* The microkernel for the next of `left` columns. It computes *vecs vectors, of which the last one has *last columns. */
 static Microkernel *choose_microkernel(const KGemm *s, int rows, int64_t left, int *vecs, int *last)
 {
     const bool two_columns = s->tb && s->m == rows && by_two_columns[rows - 1] && left > W;

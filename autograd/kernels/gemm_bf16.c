@@ -199,8 +199,7 @@ static void gemm_of_pairs(const KGemm *s, float *c, const float *a)
 
 #if defined(__AVX512BF16__)
 
-/* Few rows wait for the memory of B, and a tile register of AMX would be mostly empty. Every processor with AMX or VDPBF16PS
- * has AVX-512. */
+/* Few rows wait for the memory of B, and would fill little of a tile register. With AMX or VDPBF16PS there is AVX-512. */
 #include "dispatch.h"
 enum { FEW_ROWS = 10 };
 static bool gemm_few_rows(const KGemm *s, float *c, const float *a, const float *b)

@@ -345,6 +345,7 @@ INLINE void tile(int rows, bool columns_of_a, bool plain, const Tiles *t, int64_
                  float *c)
 {
     vf copy[TILE_M];
+    NO_UNROLL
     for (int i = 0; i < rows; i++)
         copy[i] = t->add ? vload_masked(c + i * t->ldc, columns) : vset(0);
     for (int64_t p = 0; p < t->k; p += BLOCK) {
@@ -369,6 +370,7 @@ INLINE void tile(int rows, bool columns_of_a, bool plain, const Tiles *t, int64_
             copy[i] = vflush_result(vflush_result(copy[i]) + vflush_result(add_pairs(sum[i])));
         }
     }
+    NO_UNROLL
     for (int i = 0; i < rows; i++)
         vstore_masked(c + i * t->ldc, copy[i], columns);
 }

@@ -100,6 +100,7 @@ INLINE void multiply_b_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t 
         for (int u = 0; u < 4; u++)
             STEP();
     }
+    NO_UNROLL
     for (; p > 0; p--)
         STEP();
 #undef STEP
@@ -108,7 +109,8 @@ INLINE void multiply_b_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t 
 /* The same with B transposed: loads four elements of each stored row of B at a time. Meanwhile it prefetches the rows that the
  * next tile reads, one line of a quarter of the rows at a time, so with small m this runs at the speed of the memory. Up to
  * k = L1_K, these rows fit into the first-level cache and are prefetched into it. */
-INLINE void multiply_b_columns(vf *sum, const Tile *t, int rows, int vecs, int64_t last, int64_t a_row, int64_t a_k)
+INLINE void multiply_b_columns(vf *sum, const Tile *t, const float *rest, int rows, int vecs, int64_t last, int64_t a_row,
+                               int64_t a_k)
 {
     const float *a = t->a, *b = t->b;
     const int64_t k = t->k, ldb = t->ldb;
@@ -129,13 +131,19 @@ INLINE void multiply_b_columns(vf *sum, const Tile *t, int rows, int vecs, int64
             rank_1_update(sum, rows, vecs, a, a_row, row);
         }
     }
-    for (; p < k; p++, a += a_k) {
-        vf row[2];
-        UNROLL
-        for (int j = 0; j < vecs; j++)
-            row[j] = load_column(b + j * W * ldb + p, ldb, j < vecs - 1 ? W : last);
+    NO_UNROLL
+    for (; p < k; p++, a += a_k, rest += vecs * W) {
+        const vf row[2] = { vload(rest), vload(rest + (vecs - 1) * W) };
         rank_1_update(sum, rows, vecs, a, a_row, row);
     }
+}
+
+/* The last k % 4 rows of a transposed B: a function of its own, and before there are sums, which a call would spill. */
+__attribute__((noinline)) static void load_rest(float rest[3 * 2 * W], const Tile *t, int vecs)
+{
+    for (int64_t p = t->k - t->k % 4; p < t->k; p++)
+        for (int j = 0; j < vecs; j++, rest += W)
+            vstore(rest, load_column(t->b + j * W * t->ldb + p, t->ldb, j < vecs - 1 ? W : t->last));
 }
 
 INLINE void store_tile(float *c, int64_t ldc, const vf *sum, int rows, int vecs, int64_t last, bool add)
@@ -159,6 +167,8 @@ INLINE void tile(const Tile *t, int rows, int vecs, LayoutA layout_a, LayoutB la
     const int64_t ldc = t->ldc, last = t->last;
     const bool add = t->add;
     float *c = t->c;
+    float rest[3 * 2 * W];
+    if (layout_b == B_COLUMNS && t->k % 4 > 0) load_rest(rest, t, vecs);
     vf sum[MR * NV];
     UNROLL
     for (int i = 0; i < rows; i++)
@@ -167,8 +177,8 @@ INLINE void tile(const Tile *t, int rows, int vecs, LayoutA layout_a, LayoutB la
             sum[i * vecs + j] = vset(0);
             if (add) __builtin_prefetch(c + i * ldc + j * W, 0, 2);
         }
-    if (layout_b == B_COLUMNS && last == W) multiply_b_columns(sum, t, rows, vecs, W, a_row, a_k);
-    else if (layout_b == B_COLUMNS) multiply_b_columns(sum, t, rows, vecs, last, a_row, a_k);
+    if (layout_b == B_COLUMNS && last == W) multiply_b_columns(sum, t, rest, rows, vecs, W, a_row, a_k);
+    else if (layout_b == B_COLUMNS) multiply_b_columns(sum, t, rest, rows, vecs, last, a_row, a_k);
     else multiply_b_rows(sum, t, rows, vecs, a_row, a_k, layout_b);
     if (add) store_tile(c, ldc, sum, rows, vecs, last, true);
     else store_tile(c, ldc, sum, rows, vecs, last, false);

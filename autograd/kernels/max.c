@@ -1,8 +1,7 @@
 /* max.c: the largest or smallest item along one dimension of (outer, n, inner), and its first place.
  *
  * Along contiguous items (inner 1) the value is found by 32 lanes and its place by a second pass. Across rows (inner > 1)
- * each column keeps its best value and place in a lane. The smallest is the largest of the negated items. NaN counts as the
- * largest. */
+ * each column keeps its best value and place in a lane. The smallest is the largest of the negated items. NaN is largest. */
 #include "simd.h"
 
 enum { GRAIN = 8192 };

@@ -1,8 +1,7 @@
 /* norm.c: layer norm and RMS norm over rows, and their backward.
  *
  * A row is read for its mean, for the deviations and their squares (the sum of the deviations corrects the mean), and to
- * compute y; after the first pass it is in a near cache. dgamma and dbeta are sums down the columns, which reduce.c
- * computes. */
+ * compute y; after the first pass it is in a near cache. reduce.c computes dgamma and dbeta: sums down columns. */
 #include "simd.h"
 
 enum { GRAIN = 8192 };
@@ -56,6 +55,8 @@ void ISA(layer_norm)(int64_t rows, int64_t n, real *y, real *mean, real *rstd, c
 
 /* With c = x - mean, r = rstd, g = dy gamma: dx = r (g - mean g) - k c sum(g c), where k c_i = -dr/dx_i: k = r^3 / N with eps
  * inside the root and r^2 / (N sigma) outside. N is the divisor of the variance. */
+#define G (gamma ? LOAD(dy) * LOAD(gamma) : LOAD(dy))
+
 static void norm_backward_rows(void *arg, int64_t first, int64_t last)
 {
     const Job *j = arg;
@@ -66,20 +67,12 @@ static void norm_backward_rows(void *arg, int64_t first, int64_t last)
         float *dx = j->y + row * n;
         const vf mean = vset(j->mean[row]);
         double r = j->rstd[row], sum = 0, dot = 0;
-        if (gamma) {
-            SUM_OF(sum, n, LOAD(dy) * LOAD(gamma))
-            SUM_OF(dot, n, LOAD(dy) * LOAD(gamma) * (LOAD(x) - mean))
-        } else {
-            SUM_OF(sum, n, LOAD(dy))
-            SUM_OF(dot, n, LOAD(dy) * (LOAD(x) - mean))
-        }
+        SUM_OF(sum, n, G)
+        SUM_OF(dot, n, G * (LOAD(x) - mean))
         double sigma = 1 / r - j->eps;                          /* only for eps outside the root */
         double k = r == 0 ? 0 : j->eps_inside ? r * r * r / j->divisor : sigma <= 0 ? 0 : r * r / (j->divisor * sigma);
         const vf scale = vset((float)r), shift = vset((float)(-r * sum / (double)n)), slope = vset((float)(-k * dot));
-#define DX(g) vfma(slope, LOAD(x) - mean, vfma(scale, g, shift))
-        if (gamma) EACH_ADD(j->add, 0, n, dx, DX(LOAD(dy) * LOAD(gamma)));
-        else EACH_ADD(j->add, 0, n, dx, DX(LOAD(dy)));
-#undef DX
+        EACH_ADD(j->add, 0, n, dx, vfma(slope, LOAD(x) - mean, vfma(scale, G, shift)));
     }
 }
 
@@ -116,8 +109,7 @@ static void rms_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
-/* y = gamma x rstd with rstd = 1 / sqrt(mean of x^2 + eps), 0 if that divides by 0. gamma: (n) or NULL. rstd (rows) is written
- * for backward. */
+/* y = gamma x rstd with rstd = 1 / sqrt(mean of x^2 + eps), 0 if that divides by 0. gamma: (n) or NULL. Writes rstd (rows). */
 void ISA(rms_norm)(int64_t rows, int64_t n, real *y, real *rstd, const real *x, const real *gamma, double eps)
 {
     k_parallel(rows, 1 + GRAIN / (n + 1), rms_rows, &(Job){ .n = n, .y = y, .rstd = rstd, .x = x, .gamma = gamma, .eps = eps });
@@ -133,15 +125,9 @@ static void rms_backward_rows(void *arg, int64_t first, int64_t last)
         const float *x = j->x + row * n, *dy = j->dy + row * n;
         float *dx = j->y + row * n;
         double r = j->rstd[row], dot = 0;
-        if (gamma)
-            SUM_OF(dot, n, LOAD(dy) * LOAD(gamma) * LOAD(x))
-        else
-            SUM_OF(dot, n, LOAD(dy) * LOAD(x))
+        SUM_OF(dot, n, G * LOAD(x))
         const vf scale = vset((float)r), slope = vset((float)(-r * r * r / (double)n * dot));
-        if (gamma)
-            EACH_ADD(j->add, 0, n, dx, vfma(slope, LOAD(x), scale * (LOAD(dy) * LOAD(gamma))));
-        else
-            EACH_ADD(j->add, 0, n, dx, vfma(slope, LOAD(x), scale * LOAD(dy)));
+        EACH_ADD(j->add, 0, n, dx, vfma(slope, LOAD(x), scale * G));
     }
 }
 

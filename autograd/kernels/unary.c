@@ -148,8 +148,7 @@ static void backward(void *arg, int64_t begin, int64_t end)
     }
 }
 
-/* Only the array that the derivative is computed from (K_NEG_READS, ...) is read; the other may be NULL. dx == dy is allowed if
- * !add. */
+/* Reads only the array that the derivative is computed from (K_NEG_READS, ...); the other may be NULL. !add: dx may be dy. */
 void ISA(unary_backward)(KUnary f, int64_t n, real *dx, const real *dy, const real *x, const real *y, double p, double q,
                           bool add)
 {

@@ -50,8 +50,7 @@ Tensor *ag_huber_loss_at(AgSite at, Tensor *x, Tensor *target, double delta)
 
 /* ---- binary_cross_entropy: y = mean of ln(1 + e^x) - t x     dx = dy (sigmoid(x) - t) / n, dt = -dy x / n ---------- */
 
-/* With t inside: max(x, 0) - t x is exact where the prediction is right. What the sum 1 + e loses by rounding is added to its
- * logarithm. */
+/* With t inside: max(x, 0) - t x is exact where the prediction is right. The logarithm gets what 1 + e loses by rounding. */
 static double binary_loss(double x, double t)
 {
     double e = ag_math_exp(-fabs(x)), sum = 1 + e;

@@ -223,8 +223,7 @@ Tensor *ag_linear_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias)
     return op_done(y);
 }
 
-/* linear and the activation `op` as two nodes, computed in one pass. The result of linear is stored only if the activation's
- * rule reads it. */
+/* linear and the activation `op`: two nodes, one pass. The result of linear is stored if the activation's rule reads it. */
 static Tensor *linear_activate(AgSite at, const char *what, int op, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
 {
     Tensor *pre = linear_new(at, what, x, weight, bias);

@@ -97,8 +97,7 @@ static size_t add_candidate(Bpe *b, size_t n, int32_t i)
 }
 
 /* Encodes a word of n bytes; returns its number of ids. Each step applies the merge of lowest rank, and of equal ranks
- * the leftmost one; with the heap, this takes O(n log n). A candidate whose symbols have changed since it was added is
- * skipped. */
+ * the leftmost one; with the heap, this takes O(n log n). A candidate whose symbols have changed is skipped. */
 static size_t merge_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 {
     if (n > INT32_MAX) ag_usage_error(AG_HERE, "kaeru_vocab_encode", "a word of %zu bytes is too long", n);
@@ -188,8 +187,7 @@ static const BpeAdded *added_at(const Bpe *b, const char *text, size_t n, bool s
     return NULL;
 }
 
-/* Finds the added tokens and encodes the text between them: the early tokens, then between them, after the normalizer, the late
- * ones. */
+/* Finds the early added tokens; between them, after the normalizer, the late ones; and encodes the text between all these. */
 static void encode_text(Bpe *b, const char *text, size_t n, bool special, bool late, Ids *ids)
 {
     size_t start = 0;

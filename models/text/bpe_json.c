@@ -97,7 +97,8 @@ static bool check_lengths(const Reader *r)
 static bool check_model(const Reader *r, const Json *model)
 {
     static const char *const unset[] = { "dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback" };
-    if (!is_type(model, "BPE")) return wrong(r, "model", "a byte-level BPE", json_get(model, "type"));
+    const Json *type = json_get(model, "type");             /* the first files of tokenizers have none */
+    if (type ? !json_is(type, "BPE") : !json_get(model, "merges")) return wrong(r, "model", "a byte-level BPE", type);
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++)
         if (!is_unset(model, unset[i])) return wrong(r, unset[i], "nothing", json_get(model, unset[i]));
     return check_member(r, "normalizer", "NFC", "nothing or NFC") &&

@@ -92,12 +92,10 @@ typedef struct {
     WordTable *pairs;                       /* of ids that were read, each as a word of eight bytes */
     size_t line;                            /* of the merges, from 1 */
 } MergeReader;
-/* Converts the n tokens' texts to bytes, except those for which `raw` (NULL: none) is true, and checks that each byte is a
- * token. */
+/* Converts the n tokens' texts to bytes, but for those where `raw` (NULL: none) is true. Checks that each byte is a token. */
 bool bpe_read_tokens(void *work, const BpeBytes *of, const char *path, const Word *text, const bool *raw, int32_t n,
                      WordTable *tokens);
-/* Reads a merge, which was not read before, from its text: two tokens with a space between them. `bytes` is a buffer of that
- * size. */
+/* Reads a new merge from its text: two tokens with a space between them. `bytes` is a buffer of that size. */
 bool bpe_read_merge(const MergeReader *r, const char *text, size_t size, char *bytes, BpeMerge *merge);
 
 #define BPE_END_OF_TEXT "<|endoftext|>"

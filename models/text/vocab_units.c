@@ -6,8 +6,7 @@
 #include "utf8.h"
 #include "vocab.h"
 
-/* Finds the next word from offset *at on, and moves *at past it; false if there is none. A byte that is not UTF-8 is part of a
- * word. */
+/* Finds the next word from offset *at on, and moves *at past it; false: there is none. Bytes that are not UTF-8 are letters. */
 static bool next_word(const char *text, size_t n, size_t *at, Word *word)
 {
     size_t start = *at;

@@ -148,8 +148,7 @@ static WordTable *grams_of(void *r, const Tokens *t, size_t n)
     return grams;
 }
 
-/* The number of n-grams that a and b have in common. One that is in both several times counts the smaller number of
- * times. */
+/* The number of n-grams that a and b have in common: of one that is there several times, the smaller number. */
 static int64_t count_common(const WordTable *a, const WordTable *b)
 {
     int64_t common = 0;

@@ -89,8 +89,7 @@ static void learn_shard(const Epoch *e, const TransformerBatch *batches, int n)
     ag_end(scope);
 }
 
-/* Draws the batches of a step, and takes it. The loss of a token is that of the step in all of its batches. False at the end
- * of the epoch. */
+/* Draws the batches of a step, and takes it: false at the epoch's end. All batches have the step's mean loss of a token. */
 static bool take_step(Epoch *e, KaeruNextBatch *next, void *source)
 {
     const KaeruEpochOptions *o = e->options;

@@ -115,11 +115,23 @@ static bool save(const Run *r, bool is_best)
     const LmTraining *t = r->training;
     note_progress(r);
     bool writes = is_best && t->best && nn_parallel_is_first(r->parallel);
-    bool same = writes && t->last && kaeru_text_is_same_file(t->last, t->best);
-    bool good = !writes || (same ? ag_set_error("%s and %s are the same file, expected two", t->last, t->best)
-                                 : save_model(r, t->best, NULL));
-    return nn_parallel_check(r->parallel, good) &&
+    return nn_parallel_check(r->parallel, !writes || save_model(r, t->best, NULL)) &&
            (!t->last || save_model(r, t->last, r->optimizer));
+}
+
+/* Whether the best checkpoint can be written. */
+static bool check_best(const Run *r)
+{
+    const LmTraining *t = r->training;
+    bool good = true;
+    if (t->best && nn_parallel_is_first(r->parallel)) {
+        FileWriter *w = file_replace(t->best);
+        good = w != NULL;
+        ag_free(w);
+        if (good && t->last && kaeru_text_is_same_file(t->last, t->best))
+            good = ag_set_error("%s and %s are the same file, expected two", t->last, t->best);
+    }
+    return nn_parallel_check(r->parallel, good);
 }
 
 static bool evaluate(Run *r)
@@ -199,7 +211,7 @@ bool lm_train_at(AgSite at, LmTraining *t, bool resume)
     bool good = nn_parallel_agree(r.parallel, "the options of the training", &t->options, sizeof t->options) &&
                 data_agrees(t->data, r.parallel);
     /* the first checkpoint, before the first step: a path that cannot be written is an error now, not after hours */
-    good = good && (resume ? load(&r) : save(&r, false)) && run(&r);
+    good = good && (resume ? load(&r) : save(&r, false)) && check_best(&r) && run(&r);
     ag_free(r.parallel);
     ag_free(r.optimizer);
     return good;

@@ -61,8 +61,7 @@ static int compare_sizes(const void *left, const void *right)
     return (a->line > b->line) - (a->line < b->line);
 }
 
-/* Encodes the lines that are not empty and sorts them by length. Returns their number; -1 with ag_error() if one is too
- * long. */
+/* Encodes the lines that are not empty, sorted by length. Returns their number; -1 with ag_error() if one is too long. */
 static int64_t encode_lines(void *r, const TransformerTranslator *t, const KaeruLines *src, int64_t positions,
                             Sentence *sentence)
 {

@@ -155,9 +155,10 @@ static bool read_setting(const NnFields *table, const NnField *f, void *o, const
     const char *text = nn_settings_get(s, key_of(table, f, key));
     if (f->once) return true;
     if (text) return read_value(table->prefix, f->name, f, o, text);
+    if (f->optional && f->variable) return true;
     if (f->kind == NN_FIELD_TEXT) *(const char **)place_of(f, o) = NULL;
     else if (!f->optional) return ag_set_error("the setting \"%s\" is missing", key);
-    else if (!f->variable) set(f, o, f->usual);
+    else set(f, o, f->usual);
     return true;
 }
 

@@ -68,8 +68,8 @@ static bool read_npy(NnTensorFile *f, const char *name, uint64_t offset, uint64_
     }
     const FileType *type = file_type(descr->as.text, true);
     const char *quoted = QUOTED_BYTES(descr->as.text, descr->count);
-    if (*descr->as.text == '>') return st_tensor_error(f->file, name, "expected little-endian numbers, found %s", quoted);
-    if (!type) return st_tensor_error(f->file, name, "expected numbers of a known type, found %s", quoted);
+    if (!type) return st_tensor_error(f->file, name, "expected %s, found %s", *descr->as.text == '>' ?
+                                      "little-endian numbers" : "numbers of a known type", quoted);
     if (fortran->as.truth)
         return st_tensor_error(f->file, name, "is in Fortran's order; save np.ascontiguousarray(x) instead of x");
     *t = (StTensor){ .item.name = name, .offset = offset + before + length, .size = size - before - length, .file = f->file,
@@ -232,8 +232,7 @@ static size_t name_size(const StEntry *entry)
     return strlen(entry->name) + SUFFIX_SIZE;
 }
 
-/* Writes an entry at *offset, which then is the offset behind it, and puts what the directory says of it at p. Returns p behind
- * that. */
+/* Writes an entry at *offset, which it moves behind the entry, and at p the directory's record of it. Returns p behind that. */
 static char *write_entry(FileWriter *w, const StEntry *entry, uint32_t *offset, char *p)
 {
     char npy[MOST_WRITTEN], local[LOCAL_SIZE];

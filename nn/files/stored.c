@@ -80,6 +80,8 @@ static const FileType types[] = {
     { "C64", "<c8", 64, AG_REAL, { NULL } },
     { "F8_E4M3", NULL, 8, AG_REAL, { NULL } },
     { "F8_E5M2", NULL, 8, AG_REAL, { NULL } },
+    { "F8_E4M3FNUZ", NULL, 8, AG_REAL, { NULL } },
+    { "F8_E5M2FNUZ", NULL, 8, AG_REAL, { NULL } },
     { "F8_E8M0", NULL, 8, AG_REAL, { NULL } },
     { "F6_E2M3", NULL, 6, AG_REAL, { NULL } },
     { "F6_E3M2", NULL, 6, AG_REAL, { NULL } },
@@ -91,7 +93,8 @@ const FileType *file_type(const char *name, bool of_numpy)
 {
     for (size_t i = 0; i < N_TYPES; i++) {
         const char *other = of_numpy ? types[i].numpy : types[i].name;
-        if (other && strcmp(other, name) == 0) return &types[i];
+        const bool any_order = of_numpy && types[i].bits == 8 && *name;     /* a byte; some writers give it an order */
+        if (other && strcmp(other + any_order, name + any_order) == 0) return &types[i];
     }
     return NULL;
 }

@@ -77,8 +77,7 @@ bool st_read_index(NnTensorFile *f);
 bool st_read_any(NnTensorFile *f);              /* tells the format, but not that of an index, by the first bytes */
 /* Sets the error 'PATH: tensor "NAME": MESSAGE'. */
 bool st_tensor_error(const File *file, const char *name, const char *format, ...) AG_PRINTF(3, 4);
-/* Completes a tensor of which item.name, offset, size and file are set. Its size must be that of this type and shape,
- * an array. */
+/* Completes a tensor of which item.name, offset, size and file are set. Its size must be that of the type and the shape. */
 bool st_set_shape(StTensor *t, const FileType *type, const Json *shape);
 /* Sorts the tensors by name, into by_name. No two may have one name. */
 bool st_sort_names(NnTensorFile *f);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,11 +43,17 @@ static void leave(int signal)
     _Exit(status_to_leave);
 }
 
-/* Ends this process after some microseconds. */
-static void leave_after(int microseconds, int status)
+static sigjmp_buf without_finalize;
+
+static void go_on(int signal)
 {
-    status_to_leave = status;
-    signal(SIGALRM, leave);
+    (void)signal;
+    siglongjmp(without_finalize, 1);
+}
+
+static void call_after(int microseconds, void (*handler)(int))
+{
+    signal(SIGALRM, handler);
     setitimer(ITIMER_REAL, &(struct itimerval){ .it_value = { microseconds / 1000000, microseconds % 1000000 } }, NULL);
 }
 
@@ -58,7 +65,8 @@ _Noreturn void nn_mpi_abort(int status)
     nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
     MPI_Initialized(&begun);
     MPI_Finalized(&ended);
-    leave_after(500000, status);
+    status_to_leave = status;
+    call_after(500000, leave);
     if (begun && !ended) MPI_Abort(all ? all->comm : MPI_COMM_WORLD, status);
     _Exit(status);
 }
@@ -233,8 +241,8 @@ static void wait_for_all(Mpi *m)
     }
 }
 
-/* With MPICH 4.0 over TCP, MPI_Finalize may not return, in any program. All work is done by then, so after two seconds the
- * process ends without it. The program's timer stands still meanwhile. */
+/* With MPICH 4.0 over TCP, MPI_Finalize may not return, in any program. The first process may have a model to save after this,
+ * so after two seconds all go on without it. The program's timer stands still meanwhile. */
 static void mpi_end(NnProcesses *p)
 {
     Mpi *m = (Mpi *)p;
@@ -249,8 +257,10 @@ static void mpi_end(NnProcesses *p)
     struct sigaction handler;
     setitimer(ITIMER_REAL, &none, &timer);
     sigaction(SIGALRM, NULL, &handler);
-    leave_after(2000000, 0);
-    check(MPI_Finalize(), "MPI_Finalize", -1);
+    if (sigsetjmp(without_finalize, 1) == 0) {
+        call_after(2000000, go_on);
+        check(MPI_Finalize(), "MPI_Finalize", -1);
+    }
     setitimer(ITIMER_REAL, &none, NULL);
     sigaction(SIGALRM, &handler, NULL);
     setitimer(ITIMER_REAL, &timer, NULL);

@@ -60,6 +60,12 @@ static void set_random(const NnParallel *p)
     ag_set_random_state((AgRandom){ (high << 32 | ag_random_u32()) + p->number, 0 });
 }
 
+static void mixed_count(AgSite at, const char *what)
+{
+    ag_usage_error(at, what, "nn_parallel_count was called in some shards and not in others: expected in all that have a loss, "
+                   "or in none");
+}
+
 /* A parameter without a gradient in this shard counts as if it were 0. */
 static void end_shard(AgSite at, NnParallel *p)
 {
@@ -67,9 +73,7 @@ static void end_shard(AgSite at, NnParallel *p)
         ag_usage_error(at, "nn_parallel_shard", "no ag_backward in shard %" PRId64, p->shard);
     if (p->has_loss && p->has_count) p->has_sums = true;
     if (p->has_loss && !p->has_count) p->has_means = true;
-    if (p->has_means && p->has_sums)
-        ag_usage_error(at, "nn_parallel_shard", "nn_parallel_count was called in some shards and not in others: expected in "
-                       "all that have a loss, or in none");
+    if (p->has_means && p->has_sums) mixed_count(at, "nn_parallel_shard");
     for (int i = 0; i < p->n; i++) {
         Parameter *parameter = &p->parameter[i];
         if (!parameter->is_complete) parameter_complete(p, parameter, tensor_new_owned(tensor_shape(parameter->w), AG_REAL));
@@ -222,6 +226,7 @@ static void end_step(NnParallel *p)
     p->sums = p->exchanged = p->queued = p->summed = 0;
     p->has_means = p->has_sums = false;
     p->shard = p->first - 1;
+    p->report[0] &= STOP;
     p->stopped = p->report[0];
 }
 
@@ -234,7 +239,9 @@ double nn_parallel_step_at(AgSite at, NnParallel *p)
                        "nn_parallel_shard until it is false", p->shard < p->first ? 0 : p->shard - p->first, p->end - p->first);
     while (p->summed < p->queued) finish_piece(p);
     wait_for(p, &p->sending, 0);
+    p->report[0] |= (p->has_means ? MEANS : 0) | (p->has_sums ? SUMS : 0);
     exchange_reports(p);
+    if (p->report[0] & MEANS && p->report[0] & SUMS) mixed_count(at, __func__);
     Result sum = total(p);
     double mean = sum.count > 0 ? sum.loss / sum.count : 0, scale = sum.count > 0 ? 1 / sum.count : 0;
     int trained = sum.count > 0 && isfinite(mean) ? 0 : 1;      /* otherwise there may be no gradient */
@@ -278,7 +285,7 @@ const ag_real *parallel_state(NnParallel *p, int index, int k)
 void nn_parallel_stop_at(AgSite at, NnParallel *p)
 {
     check_parallel(at, __func__, p);
-    p->report[0] = 1;
+    p->report[0] |= STOP;
     if (p->size == 1) p->stopped = true;
 }
 
@@ -312,12 +319,11 @@ bool nn_parallel_check_at(AgSite at, NnParallel *p, bool good)
     char mine[TEXT] = "";
     if (!good) snprintf(mine, sizeof mine, "%s", *ag_error() ? ag_error() : "an error without a message");
     char *all = exchange(p, mine, TEXT, seconds_for_file(p));
-    for (int rank = 0; good && rank < p->size; rank++) {
-        const char *line = all + rank * TEXT;
-        if (*line) good = ag_set_error("process %d: %s", rank, line);
-    }
+    int rank = 0;
+    while (rank < p->size && !all[rank * TEXT]) rank++;
+    if (rank < p->size && rank != p->rank) ag_set_error("process %d: %s", rank, all + rank * TEXT);
     ag_free(all);
-    return good;
+    return rank == p->size;
 }
 
 static uint64_t hash(uint64_t h, const void *bytes, size_t n)

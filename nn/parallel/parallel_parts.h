@@ -33,6 +33,7 @@ typedef struct {
     bool is_complete;           /* the gradient of the current shard is in a sum */
 } Parameter;
 
+enum { STOP = 1, MEANS = 2, SUMS = 4 };         /* flags in report[0]; in the step there are means, or sums of losses */
 /* Of a shard: the sum of losses and their number. */
 typedef struct { double loss, count; } Result;
 
@@ -54,7 +55,7 @@ struct NnParallel {
     Parameter *parameter;
     int *order;                 /* their numbers, in the order of the exchange; */
     int exchanged;              /* so many of them have been sent */
-    int *report;                /* what the processes tell each other in each step: 1 to stop, and these two: */
+    int *report;                /* what the processes tell each other in each step: STOP, MEANS, SUMS, and these two: */
     int *has_gradient;          /* for each parameter: in a shard of this step */
     int *completed, n_completed;        /* their numbers, in the order in which backward has completed them */
     Piece *piece;               /* those of a parameter are neighbors */
@@ -97,8 +98,7 @@ _Noreturn void parallel_fail(const NnParallel *p, const char *format, ...) AG_PR
 void wait_for(const NnParallel *p, const int *pending, double more);
 /* The time in which the first process writes a checkpoint. */
 double seconds_for_file(const NnParallel *p);
-/* Sends n bytes to all others. Returns those of all processes, in the order of the ranks; free them with ag_free. Waits as
- * wait_for. */
+/* Sends n bytes to all others. Returns those of all, in the order of the ranks, for ag_free. Waits as wait_for. */
 void *exchange(const NnParallel *p, const void *mine, size_t n, double more);
 
 /* ---- pieces.c ---------------------------------------------------------------------------------------------------- */

@@ -102,15 +102,10 @@ INLINE vf vnearest(vf a, vi *k)
         }                                                       \
     } while (0)
 /* The same, or out[i] += value if `add`. */
-#define EACH_ADD(add, begin, end, out, value)                   \
-    do {                                                        \
-        if (add)                                                \
-            EACH(begin, end, out, LOAD(out) + (value));         \
-        else                                                    \
-            EACH(begin, end, out, value);                       \
-    } while (0)
+#define EACH_ADD(add, begin, end, out, value) EACH(begin, end, out, vplus((out) + i, left, add, value))
 #define LOAD(p) vload_left((p) + i, left)
-INLINE vf vload_left(const float *p, int64_t left) { return left >= W ? vload(p) : vload_n(p, left); }
+INLINE vf vload_left(const float *p, int64_t left)         { return left >= W ? vload(p) : vload_n(p, left); }
+INLINE vf vplus(const float *p, int64_t left, bool add, vf v) { return add ? vload_left(p, left) + v : v; }
 
 /* Stores v at p + i and hands it on: for sums over what is being written. */
 #define KEEP(p, v) vkeep((p) + i, v, left)
@@ -121,11 +116,14 @@ INLINE vf vkeep(float *p, vf v, int64_t left)
     return v;
 }
 
-/* Sums stay in registers only if every loop over them is unrolled. */
+/* Sums stay in registers only if every loop over them is unrolled. A loop of few turns, as over what remains, gains nothing:
+ * -O3 would repeat its body for every turn, which takes long to compile. */
 #if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
+#define UNROLL    _Pragma("clang loop unroll(full)")
+#define NO_UNROLL _Pragma("clang loop unroll(disable)")
 #else
-#define UNROLL _Pragma("GCC unroll 16")
+#define UNROLL    _Pragma("GCC unroll 16")
+#define NO_UNROLL _Pragma("GCC unroll 1")
 #endif
 
 /* 32 lanes, the unit of every sum. */
