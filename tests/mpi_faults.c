@@ -1,6 +1,6 @@
 /* mpi_faults.c: loaded before the MPI library (LD_PRELOAD), makes one call fail: KAERU_MPI_FAULT="NAME N" is call number N,
- * from 0, of function NAME. With "MPI_Finalize never" that function does not return. All other calls go to MPI by the names that
- * it keeps for such libraries. */
+ * from 0, of function NAME. With "MPI_Finalize never" that function does not return. All other calls go to MPI by the names
+ * that it keeps for such libraries. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
