@@ -81,14 +81,14 @@ TOP = """\
 # Around the files of --cold.
 BEGIN_COLD = """
 #if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(__clang__)
-#define COLD 1
+#define KAERU_COLD 1
 #pragma GCC push_options
 #pragma GCC optimize("O1")
 #endif
 """
 END_COLD = """
-#ifdef COLD
-#undef COLD
+#ifdef KAERU_COLD
+#undef KAERU_COLD
 #pragma GCC pop_options
 #endif
 """

@@ -108,7 +108,7 @@ INLINE void multiply_b_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t 
 
 /* The same with B transposed: loads four elements of each stored row of B at a time. Meanwhile it prefetches the rows that the
  * next tile reads, one line of a quarter of the rows at a time, so with small m this runs at the speed of the memory. Up to
- * k = L1_K, these rows fit into the first-level cache and are prefetched into it. */
+ * k = L1_K, these rows fit into the first-level cache and are prefetched into it. rest: of load_rest, if k % 4 > 0. */
 INLINE void multiply_b_columns(vf *sum, const Tile *t, const float *rest, int rows, int vecs, int64_t last, int64_t a_row,
                                int64_t a_k)
 {

@@ -211,7 +211,7 @@ bool lm_train_at(AgSite at, LmTraining *t, bool resume)
     bool good = nn_parallel_agree(r.parallel, "the options of the training", &t->options, sizeof t->options) &&
                 data_agrees(t->data, r.parallel);
     /* the first checkpoint, before the first step: a path that cannot be written is an error now, not after hours */
-    good = good && (resume ? load(&r) : save(&r, false)) && check_best(&r) && run(&r);
+    good = good && (resume ? load(&r) : save(&r, false)) && (t->step == t->options.steps || check_best(&r)) && run(&r);
     ag_free(r.parallel);
     ag_free(r.optimizer);
     return good;

@@ -523,7 +523,8 @@ bool nn_average_checkpoints_at(AgSite at, void *model, const char *const *paths,
         good = nn_load(paths[i], one);
         for (int j = 0; good && j < mean->n; j++) {
             /* The mean of i+1 values from the mean of i, in a form that is exact for equal values. */
-            if (tensor_dtype(mean->item[j].tensor) == AG_PACKED) good = ag_set_error("weights in two bytes have no mean");
+            if (tensor_dtype(mean->item[j].tensor) == AG_PACKED)
+                good = ag_set_error("%s is in two bytes, expected reals for a mean", mean->item[j].name);
             if (tensor_dtype(mean->item[j].tensor) != AG_REAL) continue;        /* as it is in the model */
             ag_real *running = tensor_mutable_data(mean->item[j].tensor);
             const ag_real *value = tensor_data(part->item[j].tensor);

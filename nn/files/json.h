@@ -1,5 +1,4 @@
-/* json.h: reads and writes JSON (RFC 8259). Reading is strict: UTF-8 only, no name twice in an object, at most 128 levels
- * of nesting. */
+/* json.h: reads and writes JSON (RFC 8259). Reading is strict: UTF-8, no name twice in an object, 128 levels at most. */
 #ifndef KAERU_JSON_H
 #define KAERU_JSON_H
 

@@ -93,7 +93,7 @@ const FileType *file_type(const char *name, bool of_numpy)
 {
     for (size_t i = 0; i < N_TYPES; i++) {
         const char *other = of_numpy ? types[i].numpy : types[i].name;
-        const bool any_order = of_numpy && types[i].bits == 8 && *name;     /* a byte; some writers give it an order */
+        const bool any_order = of_numpy && types[i].bits == 8 && *name && strchr("<>=|", *name);    /* of one byte */
         if (other && strcmp(other + any_order, name + any_order) == 0) return &types[i];
     }
     return NULL;

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE                     /* sched_getaffinity */
 #include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -44,17 +45,19 @@ static void leave(int signal)
 }
 
 static sigjmp_buf without_finalize;
+static pthread_t finalizing;
 
+/* The signal may arrive in any thread. */
 static void go_on(int signal)
 {
-    (void)signal;
-    siglongjmp(without_finalize, 1);
+    if (pthread_equal(finalizing, pthread_self())) siglongjmp(without_finalize, 1);
+    pthread_kill(finalizing, signal);
 }
 
-static void call_after(int microseconds, void (*handler)(int))
+static void call_after(double seconds, void (*handler)(int))
 {
     signal(SIGALRM, handler);
-    setitimer(ITIMER_REAL, &(struct itimerval){ .it_value = { microseconds / 1000000, microseconds % 1000000 } }, NULL);
+    setitimer(ITIMER_REAL, &(struct itimerval){ .it_value = { (time_t)seconds, (suseconds_t)(fmod(seconds, 1) * 1e6) } }, NULL);
 }
 
 /* MPICH's launcher loses a line that is on its way when MPI_Abort is called, so this waits a little first. Its MPI_Abort waits
@@ -66,7 +69,7 @@ _Noreturn void nn_mpi_abort(int status)
     MPI_Initialized(&begun);
     MPI_Finalized(&ended);
     status_to_leave = status;
-    call_after(500000, leave);
+    call_after(0.5, leave);
     if (begun && !ended) MPI_Abort(all ? all->comm : MPI_COMM_WORLD, status);
     _Exit(status);
 }
@@ -241,8 +244,8 @@ static void wait_for_all(Mpi *m)
     }
 }
 
-/* With MPICH 4.0 over TCP, MPI_Finalize may not return, in any program. The first process may have a model to save after this,
- * so after two seconds all go on without it. The program's timer stands still meanwhile. */
+/* With MPICH 4.0 over TCP, MPI_Finalize may not return, in any program. The first process may have a model to save after this:
+ * it goes on after two seconds. The others wait for it, since their end would end it. The program's timer stands still. */
 static void mpi_end(NnProcesses *p)
 {
     Mpi *m = (Mpi *)p;
@@ -257,8 +260,10 @@ static void mpi_end(NnProcesses *p)
     struct sigaction handler;
     setitimer(ITIMER_REAL, &none, &timer);
     sigaction(SIGALRM, NULL, &handler);
+    finalizing = pthread_self();
+    status_to_leave = 0;
     if (sigsetjmp(without_finalize, 1) == 0) {
-        call_after(2000000, go_on);
+        call_after(p->rank == 0 ? 2 : 2 + p->deadline, p->rank == 0 ? go_on : leave);
         check(MPI_Finalize(), "MPI_Finalize", -1);
     }
     setitimer(ITIMER_REAL, &none, NULL);

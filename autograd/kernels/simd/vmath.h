@@ -2,8 +2,7 @@
  *
  * Each brings its argument to a small range by exact steps and sums a polynomial there, fitted for the least relative
  * error; the first term is exact and fused multiply-adds keep the rest below half an ulp, so that every function is
- * within 2 ulp of the truth (SiLU, sine and cosine: 3; GELU: of its largest values), for every float: subnormal, infinite
- * or NaN. */
+ * within 2 ulp of the truth (SiLU, sine and cosine: 3; GELU: of its largest values), for every float. */
 #ifndef KAERU_VMATH_H
 #define KAERU_VMATH_H
 

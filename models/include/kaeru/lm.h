@@ -39,8 +39,7 @@ NnCache *lm_cache_new_at(AgSite at, const void *m);
  * the same bits. */
 Tensor *lm_logits_at(AgSite at, void *m, Tensor *ids, NnCache *cache);
 
-/* ids (B,T), which come after those in the cache -> (B,V) logits of the next token. Adds the ids to the cache. Records no
- * graph. */
+/* ids (B,T), which come after those in the cache -> (B,V) logits of the next token, without a graph. The cache gets the ids. */
 Tensor *lm_next_at(AgSite at, void *m, Tensor *ids, NnCache *cache);
 
 /* ---- data: the first nine tenths for training, the last tenth held out ------------------------------------------- */

@@ -341,7 +341,7 @@ bool nn_checkpoint_save_trained_at(AgSite at, const char *path, void *module, Op
 /* Only the settings: to build a model of the right size before loading it. */
 bool nn_checkpoint_settings_at(AgSite at, const char *path, NnSettings *settings) AG_MUST_CHECK;
 
-/* Sets the model's weights to the mean of those in n files. False with ag_error() if a file cannot be loaded. */
+/* Sets the model's reals to their mean in n files. False with ag_error() if a file cannot be loaded, or for AG_PACKED. */
 bool nn_average_checkpoints_at(AgSite at, void *model, const char *const *paths, int n) AG_MUST_CHECK;
 
 #include "kaeru/nn_at.h"
