@@ -109,6 +109,18 @@ START_TEST(gpt2s_files_cannot_hold_other_vocabularies)
 }
 END_TEST
 
+enum { GOOD_SIZE = 8192 };
+
+static void read_good(char text[GOOD_SIZE])
+{
+    FILE *f = fopen(TEST_BAD_FILES "/good_tokenizer.json", "rb");
+    ck_assert_ptr_nonnull(f);
+    size_t n = fread(text, 1, GOOD_SIZE, f);
+    ck_assert_uint_lt(n, GOOD_SIZE);
+    text[n] = '\0';
+    fclose(f);
+}
+
 /* Nor can they hold these three rules, which give other ids. */
 START_TEST(gpt2s_files_cannot_hold_other_rules)
 {
@@ -119,11 +131,8 @@ START_TEST(gpt2s_files_cannot_hold_other_rules)
                                             { "\"pre_tokenizer\": ", "{\"type\": \"Sequence\", \"pretokenizers\": ["
                                               "{\"type\": \"Digits\", \"individual_digits\": true}, "
                                               "{\"type\": \"ByteLevel\"}]}, \"unused\": " } };
-    char good[8192] = { 0 };
-    FILE *f = fopen(TEST_BAD_FILES "/good_tokenizer.json", "rb");
-    ck_assert_ptr_nonnull(f);
-    ck_assert_uint_lt(fread(good, 1, sizeof good, f), sizeof good);
-    fclose(f);
+    char good[GOOD_SIZE];
+    read_good(good);
     for (int i = 0; i < 5; i++) {
         char text[9000];
         const char *place = strstr(good, rules[i][0]) + strlen(rules[i][0]);
@@ -142,11 +151,8 @@ END_TEST
 /* The tokenizer.json of GPT-2 is so old that its model has no type. */
 START_TEST(a_model_without_a_type_is_byte_pairs)
 {
-    char text[8192] = { 0 }, *type;
-    FILE *f = fopen(TEST_BAD_FILES "/good_tokenizer.json", "rb");
-    ck_assert_ptr_nonnull(f);
-    ck_assert_uint_lt(fread(text, 1, sizeof text, f), sizeof text);
-    fclose(f);
+    char text[GOOD_SIZE], *type;
+    read_good(text);
     ck_assert_ptr_nonnull(type = strstr(text, "\"type\": \"BPE\""));
     memcpy(type, "\"tale\"", 6);
     folder_write("tokenizer", text, strlen(text));

@@ -196,7 +196,7 @@ static void check_parts(const char *text, const char *const *part, size_t n)
     for (size_t i = 0; i < n; i++) ck_assert_msg(strstr(text, part[i]) != NULL, "\"%s\" is missing in\n%s", part[i], text);
 }
 
-/* Each number of several has a line of its own. */
+/* The parts of a sum have lines of their own if they are several numbers. */
 START_TEST(gradients_of_several_numbers_have_lines)
 {
     AgScope s = ag_begin(AG_RECORD);

@@ -53,10 +53,11 @@ void ISA(layer_norm)(int64_t rows, int64_t n, real *y, real *mean, real *rstd, c
                        .divisor = divisor_of(n, kind), .eps_inside = kind.eps_inside });
 }
 
-/* With c = x - mean, r = rstd, g = dy gamma: dx = r (g - mean g) - k c sum(g c), where k c_i = -dr/dx_i: k = r^3 / N with eps
- * inside the root and r^2 / (N sigma) outside. N is the divisor of the variance. */
+/* g: dy gamma. */
 #define G (gamma ? LOAD(dy) * LOAD(gamma) : LOAD(dy))
 
+/* With c = x - mean, r = rstd, g = dy gamma: dx = r (g - mean g) - k c sum(g c), where k c_i = -dr/dx_i: k = r^3 / N with eps
+ * inside the root and r^2 / (N sigma) outside. N is the divisor of the variance. */
 static void norm_backward_rows(void *arg, int64_t first, int64_t last)
 {
     const Job *j = arg;

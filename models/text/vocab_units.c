@@ -6,7 +6,7 @@
 #include "utf8.h"
 #include "vocab.h"
 
-/* Finds the next word from offset *at on, and moves *at past it; false: there is none. Bytes that are not UTF-8 are letters. */
+/* Finds the next word from offset *at on, and moves *at past it; false: there is none. Bytes that are no UTF-8 are in words. */
 static bool next_word(const char *text, size_t n, size_t *at, Word *word)
 {
     size_t start = *at;

@@ -519,12 +519,13 @@ bool nn_average_checkpoints_at(AgSite at, void *model, const char *const *paths,
     void *average = nn_clone(model);
     NnParameters *mean = nn_parameters(average), *part = nn_parameters(one), *own = nn_parameters(model);
     bool good = true;
+    for (int j = 0; good && j < own->n; j++)
+        if (tensor_dtype(own->item[j].tensor) == AG_PACKED)
+            good = ag_set_error("%s is in two bytes, expected reals for a mean", own->item[j].name);
     for (int i = 0; good && i < n; i++) {
         good = nn_load(paths[i], one);
         for (int j = 0; good && j < mean->n; j++) {
             /* The mean of i+1 values from the mean of i, in a form that is exact for equal values. */
-            if (tensor_dtype(mean->item[j].tensor) == AG_PACKED)
-                good = ag_set_error("%s is in two bytes, expected reals for a mean", mean->item[j].name);
             if (tensor_dtype(mean->item[j].tensor) != AG_REAL) continue;        /* as it is in the model */
             ag_real *running = tensor_mutable_data(mean->item[j].tensor);
             const ag_real *value = tensor_data(part->item[j].tensor);

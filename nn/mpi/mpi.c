@@ -261,9 +261,9 @@ static void mpi_end(NnProcesses *p)
     setitimer(ITIMER_REAL, &none, &timer);
     sigaction(SIGALRM, NULL, &handler);
     finalizing = pthread_self();
-    status_to_leave = 0;
     if (sigsetjmp(without_finalize, 1) == 0) {
-        call_after(p->rank == 0 ? 2 : 2 + p->deadline, p->rank == 0 ? go_on : leave);
+        if (p->rank == 0) call_after(2, go_on);
+        else call_after(2 + p->deadline, leave);
         check(MPI_Finalize(), "MPI_Finalize", -1);
     }
     setitimer(ITIMER_REAL, &none, NULL);

@@ -60,10 +60,11 @@ static void set_random(const NnParallel *p)
     ag_set_random_state((AgRandom){ (high << 32 | ag_random_u32()) + p->number, 0 });
 }
 
-static void mixed_count(AgSite at, const char *what)
+static void check_mixed(AgSite at, const char *what, const NnParallel *p)
 {
-    ag_usage_error(at, what, "nn_parallel_count was called in some shards and not in others: expected in all that have a loss, "
-                   "or in none");
+    if (p->report[0] & MEANS && p->report[0] & SUMS)
+        ag_usage_error(at, what, "nn_parallel_count was called in some shards and not in others: expected in all that have a "
+                       "loss, or in none");
 }
 
 /* A parameter without a gradient in this shard counts as if it were 0. */
@@ -71,9 +72,8 @@ static void end_shard(AgSite at, NnParallel *p)
 {
     if (!p->has_loss && p->result[p->shard].count != 0)
         ag_usage_error(at, "nn_parallel_shard", "no ag_backward in shard %" PRId64, p->shard);
-    if (p->has_loss && p->has_count) p->has_sums = true;
-    if (p->has_loss && !p->has_count) p->has_means = true;
-    if (p->has_means && p->has_sums) mixed_count(at, "nn_parallel_shard");
+    if (p->has_loss) p->report[0] |= p->has_count ? SUMS : MEANS;
+    check_mixed(at, "nn_parallel_shard", p);
     for (int i = 0; i < p->n; i++) {
         Parameter *parameter = &p->parameter[i];
         if (!parameter->is_complete) parameter_complete(p, parameter, tensor_new_owned(tensor_shape(parameter->w), AG_REAL));
@@ -224,7 +224,6 @@ static void end_step(NnParallel *p)
         p->has_gradient[i] = 0;
     }
     p->sums = p->exchanged = p->queued = p->summed = 0;
-    p->has_means = p->has_sums = false;
     p->shard = p->first - 1;
     p->report[0] &= STOP;
     p->stopped = p->report[0];
@@ -239,9 +238,8 @@ double nn_parallel_step_at(AgSite at, NnParallel *p)
                        "nn_parallel_shard until it is false", p->shard < p->first ? 0 : p->shard - p->first, p->end - p->first);
     while (p->summed < p->queued) finish_piece(p);
     wait_for(p, &p->sending, 0);
-    p->report[0] |= (p->has_means ? MEANS : 0) | (p->has_sums ? SUMS : 0);
     exchange_reports(p);
-    if (p->report[0] & MEANS && p->report[0] & SUMS) mixed_count(at, __func__);
+    check_mixed(at, __func__, p);
     Result sum = total(p);
     double mean = sum.count > 0 ? sum.loss / sum.count : 0, scale = sum.count > 0 ? 1 / sum.count : 0;
     int trained = sum.count > 0 && isfinite(mean) ? 0 : 1;      /* otherwise there may be no gradient */

@@ -33,7 +33,8 @@ typedef struct {
     bool is_complete;           /* the gradient of the current shard is in a sum */
 } Parameter;
 
-enum { STOP = 1, MEANS = 2, SUMS = 4 };         /* flags in report[0]; in the step there are means, or sums of losses */
+/* Flags in report[0]. MEANS and SUMS: in this step there are losses without and with nn_parallel_count. */
+enum { STOP = 1, MEANS = 2, SUMS = 4 };
 /* Of a shard: the sum of losses and their number. */
 typedef struct { double loss, count; } Result;
 
@@ -46,7 +47,6 @@ struct NnParallel {
     int64_t shard;              /* the current one; first - 1: none yet in this step; end: all are done */
     int sums;                   /* partial sums of each parameter that were complete before the current shard */
     bool has_loss, has_count, stopped;
-    bool has_means, has_sums;   /* in this step: losses without and with nn_parallel_count */
     AgRandom common;            /* the state of the random generator outside of shards */
     NnParallel *older;          /* the next in the list of this thread; NULL: none */
     uint64_t number;            /* unlike that of all others in this list */

@@ -104,7 +104,7 @@ INLINE vf vnearest(vf a, vi *k)
 /* The same, or out[i] += value if `add`. */
 #define EACH_ADD(add, begin, end, out, value) EACH(begin, end, out, vplus((out) + i, left, add, value))
 #define LOAD(p) vload_left((p) + i, left)
-INLINE vf vload_left(const float *p, int64_t left)         { return left >= W ? vload(p) : vload_n(p, left); }
+INLINE vf vload_left(const float *p, int64_t left)            { return left >= W ? vload(p) : vload_n(p, left); }
 INLINE vf vplus(const float *p, int64_t left, bool add, vf v) { return add ? vload_left(p, left) + v : v; }
 
 /* Stores v at p + i and hands it on: for sums over what is being written. */
