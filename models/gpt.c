@@ -42,8 +42,8 @@ static Tensor *block(GPTBlock *b, Tensor *x, NnCache *cache, int layer)         
 
 static LmSizes sizes(const void *self)
 {
-    const GPTOptions *o = &((const GPT *)self)->options;
-    return (LmSizes){ o->vocab, o->context, o->layers };
+    const GPT *m = self;
+    return (LmSizes){ m->options.vocab, m->options.context, m->options.layers, m->lm_head };
 }
 
 static Tensor *body(void *self, Tensor *ids, NnCache *cache)                /* (B,T) -> (B,T,D) */
@@ -65,11 +65,6 @@ static Tensor *body(void *self, Tensor *ids, NnCache *cache)                /* (
         }
     }
     return nn_layer_norm(m->ln_f, x);
-}
-
-static Linear *head(void *self)
-{
-    return ((GPT *)self)->lm_head;
 }
 
 Tensor *gpt_forward_at(AgSite at, GPT *m, Tensor *ids)
@@ -142,7 +137,7 @@ static GPTBlock *block_new(const GPTOptions *o)
 GPT *gpt_new_at(AgSite at, GPTOptions options)
 {
     AG_LAYER(at);
-    static const struct NnLmFunctions functions = { sizes, body, head, &gpt_fields, offsetof(GPT, options) };
+    static const struct NnLmFunctions functions = { sizes, body, &gpt_fields, offsetof(GPT, options) };
     if (!nn_fields_check(&gpt_fields, &options)) ag_usage_error(at, __func__, "%s", ag_error());
     GPT *m = (GPT *)nn_new_sized_at(at, sizeof *m, "GPT");
     m->module.lm = &functions;

@@ -39,7 +39,7 @@ Tensor *lm_loss_with_at(AgSite at, void *m, Tensor *ids, Tensor *targets, AgRedu
     AG_LAYER(at);
     const struct NnLmFunctions *f = functions_of(at, __func__, m);
     Tensor *x = f->run_body(m, ids, NULL);                          /* (B,T,D) */
-    Linear *head = f->get_head(m);
+    Linear *head = f->get_sizes(m).head;
     if (head->lora_A) return ag_cross_entropy(nn_linear(head, x), targets, reduce, -100, 0);
     return ag_linear_cross_entropy(x, head->weight, NULL, targets, reduce, -100, 0);
 }
@@ -64,7 +64,7 @@ Tensor *lm_logits_at(AgSite at, void *m, Tensor *ids, NnCache *cache)
 {
     AG_LAYER(at);
     const struct NnLmFunctions *f = cache ? functions_with_cache(at, __func__, m, cache) : functions_of(at, __func__, m);
-    return nn_linear(f->get_head(m), f->run_body(m, ids, cache));   /* (B,T,V) */
+    return nn_linear(f->get_sizes(m).head, f->run_body(m, ids, cache));   /* (B,T,V) */
 }
 
 Tensor *lm_next_at(AgSite at, void *m, Tensor *ids, NnCache *cache)
@@ -75,5 +75,5 @@ Tensor *lm_next_at(AgSite at, void *m, Tensor *ids, NnCache *cache)
     Tensor *x = f->run_body(m, ids, cache);                         /* (B,T,D) */
     int64_t n = tensor_dim(x, 1);
     Tensor *last = ag_squeeze(ag_slice(x, 1, n - 1, n), 1);         /* (B,D) */
-    return ag_end_return(s, nn_linear(f->get_head(m), last));                /* (B,V) */
+    return ag_end_return(s, nn_linear(f->get_sizes(m).head, last)); /* (B,V) */
 }

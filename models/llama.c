@@ -52,8 +52,8 @@ static Tensor *block(LlamaLayer *l, Tensor *x, Tensor *table, NnCache *cache, in
 
 static LmSizes sizes(const void *self)
 {
-    const LlamaOptions *o = &((const Llama *)self)->options;
-    return (LmSizes){ o->vocab, o->context, o->layers };
+    const Llama *m = self;
+    return (LmSizes){ m->options.vocab, m->options.context, m->options.layers, m->lm_head };
 }
 
 static Tensor *body(void *self, Tensor *ids, NnCache *cache)                    /* (B,T) -> (B,T,D) */
@@ -73,11 +73,6 @@ static Tensor *body(void *self, Tensor *ids, NnCache *cache)                    
         }
     }
     return nn_rms_norm(m->model->norm, x);
-}
-
-static Linear *head(void *self)
-{
-    return ((Llama *)self)->lm_head;
 }
 
 Tensor *llama_forward_at(AgSite at, Llama *m, Tensor *ids)
@@ -175,7 +170,7 @@ static void set_frequencies(Llama *m)
 
 Llama *llama_of_zeros(LlamaOptions options)
 {
-    static const struct NnLmFunctions functions = { sizes, body, head, &llama_fields, offsetof(Llama, options) };
+    static const struct NnLmFunctions functions = { sizes, body, &llama_fields, offsetof(Llama, options) };
     Llama *m = nn_new(Llama);
     m->module.lm = &functions;
     m->options = options;

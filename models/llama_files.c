@@ -156,6 +156,13 @@ bool llama_is_bf16_at(AgSite at, const char *folder)
     return is;
 }
 
+/* Whether the tensor is a table of frequencies, which older versions of the library save: they follow from the config. */
+static bool is_frequencies(const char *name)
+{
+    const char *last = strstr(name, ".rotary_emb.inv_freq");
+    return last && strcmp(last, ".rotary_emb.inv_freq") == 0;
+}
+
 static Llama *open_folder(void *owner, const char *folder, LlamaOpening how)
 {
     LlamaOptions o;
@@ -170,8 +177,8 @@ static Llama *open_folder(void *owner, const char *folder, LlamaOpening how)
     if (!memory_may_hold(folder, llama_size(&o) * (double)(o.frozen ? sizeof(uint16_t) : sizeof(ag_real)) +
                          (how.more_bytes ? how.more_bytes(&o) : 0)))
         return NULL;
-    Llama *m = model_filled(llama_of_zeros(o), weights, (NnLoadOptions){ .round = how.weights == LLAMA_ROUNDED,
-                                                                         .progress = how.progress, .arg = how.arg });
+    Llama *m = model_filled(llama_of_zeros(o), weights, (NnLoadOptions){
+        .ignored = is_frequencies, .round = how.weights == LLAMA_ROUNDED, .progress = how.progress, .arg = how.arg });
     if (m && o.frozen) nn_freeze_bf16(m);                   /* norms and biases */
     return m;
 }
@@ -204,10 +211,15 @@ static void put_rope(JsonWriter *w, const LlamaOptions *o)
     json_close(w, '}');
 }
 
+/* A key that is missing has a default of `transformers`, so null stands for none. */
 static void put_ends(JsonWriter *w, const LlamaOptions *o)
 {
     if (o->begin >= 0) config_put(w, begin_key, o);
-    if (o->end[0] < 0) return;
+    else json_put_text(w, "bos_token_id", NULL);
+    if (o->end[0] < 0) {
+        json_put_text(w, "eos_token_id", NULL);
+        return;
+    }
     json_open(w, "eos_token_id", '[');
     for (int i = 0; i < LLAMA_ENDS && o->end[i] >= 0; i++) json_put_int(w, NULL, o->end[i]);
     json_close(w, ']');

@@ -8,14 +8,13 @@
 
 /* ---- language models: modules that predict the next token -------------------------------------------------------- */
 
-typedef struct { int64_t vocab, context, layers; } LmSizes;
+typedef struct { int64_t vocab, context, layers; Linear *head; } LmSizes; /* head: the output layer, without a bias: D -> V */
 
 /* What a language model gives for its training and use: its constructor sets module.lm to these. */
 struct NnLmFunctions {
     LmSizes (*get_sizes)(const void *m);
     /* (B,T) -> (B,T,D): the model without its output layer. The ids come after those in the cache, which may be NULL. */
     Tensor *(*run_body)(void *m, Tensor *ids, NnCache *cache);
-    Linear *(*get_head)(void *m);                                   /* the output layer, without a bias: D -> V */
     const NnFields *fields;                                         /* the table of its options, for checkpoints, */
     size_t options;                                                 /* and where they are in the module's struct */
 };

@@ -50,8 +50,7 @@ Embedding *nn_embedding_new_at(AgSite at, int64_t count, int64_t width)
         ag_usage_error(at, __func__, "%lld rows of width %lld, expected 1 or more", (long long)count, (long long)width);
     Embedding *e = nn_new(Embedding);
     e->module.forward = nn_embedding_forward;
-    nn_param(e, weight, SHAPE(count, width));
-    ag_fill_normal(e->weight, 0, 1);
+    ag_fill_normal(nn_param(e, weight, SHAPE(count, width)), 0, 1);
     return e;
 }
 
@@ -72,13 +71,6 @@ static void check_norm(AgSite at, const char *what, int64_t width, double eps)
     if (!(eps >= 0 && isfinite(eps))) ag_usage_error(at, what, "eps is %g, expected a finite number of 0 or more", eps);
 }
 
-/* The state dictionary of the Annotated Transformer calls gamma and beta a_2 and b_2. */
-static bool is_annotated(AgNorm kind)
-{
-    AgNorm annotated = AG_NORM_ANNOTATED;
-    return kind.eps == annotated.eps && kind.eps_inside == annotated.eps_inside && kind.unbiased == annotated.unbiased;
-}
-
 LayerNorm *nn_layer_norm_new_with_at(AgSite at, int64_t width, AgNorm kind, bool bias)
 {
     AG_LAYER(at);
@@ -86,10 +78,10 @@ LayerNorm *nn_layer_norm_new_with_at(AgSite at, int64_t width, AgNorm kind, bool
     LayerNorm *l = nn_new(LayerNorm);
     l->module.forward = nn_layer_norm_forward;
     l->kind = kind;
-    bool annotated = is_annotated(kind);
-    nn_param_named(l, gamma, SHAPE(width), "%s", annotated ? "a_2" : "weight");
+    const AgNorm a = AG_NORM_ANNOTATED;         /* whose state dictionary calls gamma and beta a_2 and b_2 */
+    bool annotated = kind.eps == a.eps && kind.eps_inside == a.eps_inside && kind.unbiased == a.unbiased;
+    ag_fill(nn_param_named(l, gamma, SHAPE(width), "%s", annotated ? "a_2" : "weight"), 1);
     if (bias) nn_param_named(l, beta, SHAPE(width), "%s", annotated ? "b_2" : "bias");
-    ag_fill(l->gamma, 1);
     return l;
 }
 
@@ -106,8 +98,7 @@ RMSNorm *nn_rms_norm_new_with_at(AgSite at, int64_t width, double eps)
     RMSNorm *l = nn_new(RMSNorm);
     l->module.forward = nn_rms_norm_forward;
     l->eps = eps;
-    nn_param_named(l, gamma, SHAPE(width), "weight");
-    ag_fill(l->gamma, 1);
+    ag_fill(nn_param_named(l, gamma, SHAPE(width), "weight"), 1);
     return l;
 }
 

@@ -5,7 +5,6 @@
 #include "slots.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- construction and destruction -------------------------------------------------------------------------------- */

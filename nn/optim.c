@@ -374,21 +374,9 @@ double nn_clip_grad_norm_at(AgSite at, void *module, double max_norm)
 
 /* ---- schedules of the learning rate ------------------------------------------------------------------------------ */
 
-#define PI 3.14159265358979323846
-
-/* 1 down to 0 while t goes from 0 to 1. */
-static double half_cosine(double t)
-{
-    return 0.5 * (1 + ag_math_cos(PI * t));
-}
-
-static double line(double t)
-{
-    return 1 - t;
-}
-
+/* cosine: falls along half a cosine, otherwise along a line. */
 static double warm_and_fall(AgSite at, const char *what, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total,
-                            double (*fall)(double t))
+                            bool cosine)
 {
     if (step < 0 || warmup < 0 || total < 0)
         ag_usage_error(at, what, "step %lld, warmup %lld, total %lld: expected 0 or more", (long long)step,
@@ -400,17 +388,19 @@ static double warm_and_fall(AgSite at, const char *what, int64_t step, double lr
         ag_usage_error(at, what, "lr %g and lr_min %g, expected finite numbers", lr, lr_min);
     if (step < warmup) return lr * (double)step / (double)warmup;
     if (step >= total) return lr_min;
-    return lr_min + (lr - lr_min) * fall((double)(step - warmup) / (double)(total - warmup));
+    double t = (double)(step - warmup) / (double)(total - warmup);
+    double fall = cosine ? 0.5 * (1 + ag_math_cos(3.14159265358979323846 * t)) : 1 - t;            /* from 1 down to 0 */
+    return lr_min + (lr - lr_min) * fall;
 }
 
 double nn_schedule_cosine_at(AgSite at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total)
 {
-    return warm_and_fall(at, __func__, step, lr, lr_min, warmup, total, half_cosine);
+    return warm_and_fall(at, __func__, step, lr, lr_min, warmup, total, true);
 }
 
 double nn_schedule_linear_at(AgSite at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total)
 {
-    return warm_and_fall(at, __func__, step, lr, lr_min, warmup, total, line);
+    return warm_and_fall(at, __func__, step, lr, lr_min, warmup, total, false);
 }
 
 double nn_schedule_step_at(AgSite at, int64_t step, double lr, double factor, int64_t every)

@@ -5,8 +5,8 @@
         --rest FILE... --cold FILE...
 
 The files of --each stand there once for each instruction set, those of --bf16 also for the sets that have products in bfloat16
-alone, between pragmas that tell the compiler the instructions. Those of --cold come last; gcc optimizes them less, which takes
-half as long. #define and #undef around a file give names of their own to what the files declare for themselves. What other
+alone, between pragmas that tell the compiler the instructions. Those of --cold come last. gcc optimizes them less, and the
+portable set on x86-64, which takes less time. #define and #undef around a file give names of their own to what the files declare for themselves. What other
 files of the library see, but no program, becomes static. DEPFILE tells ninja which files were read, so that a change of a
 header writes the two files again.
 """
@@ -78,17 +78,17 @@ TOP = """\
 #include "kaeru.h"
 """
 
-# Around the files of --cold.
-BEGIN_COLD = """
-#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(__clang__)
-#define KAERU_COLD 1
+# Around what gcc need not optimize as much: {level}, if the condition holds.
+BEGIN_LESS = """
+#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(__clang__){condition}
+#define KAERU_LESS 1
 #pragma GCC push_options
-#pragma GCC optimize("O1")
+#pragma GCC optimize("{level}")
 #endif
 """
-END_COLD = """
-#ifdef KAERU_COLD
-#undef KAERU_COLD
+END_LESS = """
+#ifdef KAERU_LESS
+#undef KAERU_LESS
 #pragma GCC pop_options
 #endif
 """
@@ -275,7 +275,7 @@ def main(*words):
                 body += opened(part) + defines(renamed)
             inside = part
         if path == groups["--cold"][0]:
-            body += BEGIN_COLD
+            body += BEGIN_LESS.format(condition="", level="O1")
         where = re.sub(r"\W", "_", "_".join(os.path.splitext(path)[0].split("/")[-2:])) + ("_" + part if part else "")
         names = {name: f"{name}_in_{where}" for name in own[unit]
                  if not KERNEL.match(name) if part or count[name] > 1 or name in shared[""]}
@@ -288,7 +288,7 @@ def main(*words):
     version = re.search(r'KAERU_VERSION "([^"]*)"', header)[1]
     includes = "".join(f"#include <{name}>\n" for name in sorted(sources.system))
     with open(groups[""][0], "w", encoding="utf-8") as file:
-        file.write(TOP.replace("{version}", version).replace("{includes}", includes) + body + END_COLD)
+        file.write(TOP.replace("{version}", version).replace("{includes}", includes) + body + END_LESS)
     with open(groups[""][1], "w", encoding="utf-8") as file:
         file.write(f"/* kaeru.h: the headers of kaeru {version}, for kaeru.c. Written by packaging/one_file.py. */\n" + header)
     with open(groups[""][2], "w", encoding="utf-8") as file:
@@ -302,12 +302,17 @@ def opened(part):
         begin += ("#if defined(__clang__)\n"
                   f'#pragma clang attribute push(__attribute__((target("{target}"))), apply_to = function)\n'
                   f'#else\n#pragma GCC push_options\n#pragma GCC target("{target}")\n#endif\n')
+    else:
+        # Few processors of x86-64 are without AVX2.
+        begin += BEGIN_LESS.format(condition=" && defined(__x86_64__)", level="O2")
     return begin + defines({**dict.fromkeys(macros, "1"), "KERNEL_ISA": part})
 
 
 def closed(part, text, renamed):
     end = undefs([*renamed, *MACRO.findall(text), "KERNEL_ISA"])
-    if part != "portable":
+    if part == "portable":
+        end += END_LESS
+    else:
         end += "#if defined(__clang__)\n#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n"
     return end + "#endif\n"
 

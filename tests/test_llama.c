@@ -363,6 +363,63 @@ START_TEST(four_ends_are_written)
 }
 END_TEST
 
+/* Without these keys, `transformers` takes 1 and 2. */
+START_TEST(no_begin_and_no_end_are_written)
+{
+    LlamaOptions o = small();
+    o.begin = o.end[0] = -1;
+    Llama *m = llama_new(o);
+    expect_done(llama_write(m, in_folder("")));
+    const Json *root = json_read(m, in_folder("config.json"), 1 << 20);
+    ck_assert_int_eq(json_get(root, "bos_token_id")->type, JSON_NULL);
+    ck_assert_int_eq(json_get(root, "eos_token_id")->type, JSON_NULL);
+    Llama *again = opened(in_folder(""));
+    check_same_options(&m->options, &again->options);
+    ag_free(again);
+    ag_free(m);
+}
+END_TEST
+
+/* Writes the parameters of the model and a tensor with this name. */
+static void write_with(Llama *m, const char *name)
+{
+    NnParameters *p = nn_parameters(m);
+    NnNamedValue *list = ag_alloc((size_t)p->n + 1, sizeof *list);
+    int n = 0;
+    for (int i = 0; i < p->n; i++)
+        if (p->item[i].tensor != m->frequencies) list[n++] = (NnNamedValue){ p->item[i].name, p->item[i].tensor };
+    AgScope s = ag_begin(AG_NO_GRAD);
+    list[n++] = (NnNamedValue){ name, tensor_zeros(SHAPE(3)) };
+    expect_done(tensor_save_list(in_folder("model.safetensors"), list, n));
+    ag_end(s);
+    ag_free(list);
+    ag_free(p);
+}
+
+/* Older versions of `transformers` save the frequencies of the angles, which the config has. */
+START_TEST(saved_frequencies_are_ignored)
+{
+    Llama *m = llama_new(small());
+    expect_done(llama_write(m, in_folder("")));
+    static const char *const cases[][2] = {
+        { "model.layers.0.self_attn.rotary_emb.inv_freq", NULL }, { "model.rotary_emb.inv_freq", NULL },
+        { "model.rotary_emb.inv_freqs", "unexpected: \"model.rotary_emb.inv_freqs\"" },
+        { "model.layers.9.input_layernorm.weight", "unexpected: \"model.layers.9.input_layernorm.weight\"" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_with(m, cases[i][0]);
+        if (cases[i][1]) {
+            expect_refused(llama_open(in_folder("")) != NULL, cases[i][1]);
+            continue;
+        }
+        Llama *again = opened(in_folder(""));
+        check_same_parameters(m, again);
+        ag_free(again);
+    }
+    ag_free(m);
+}
+END_TEST
+
 /* Without torch_dtype, `transformers` opens the weights in float32. */
 START_TEST(a_config_tells_bfloat16)
 {
@@ -656,6 +713,8 @@ Suite *llama_suite(void)
     tcase_add_test(t, a_lack_of_memory_is_told);
     tcase_add_loop_test(t, four_ends_are_written, 0, 2);
     tcase_add_test(t, a_config_tells_bfloat16);
+    tcase_add_test(t, no_begin_and_no_end_are_written);
+    tcase_add_test(t, saved_frequencies_are_ignored);
     tcase_add_test(t, settings_can_be_missing);
     tcase_add_test(t, one_of_two_rope_objects_counts);
     tcase_add_test(t, wrong_ropes_are_refused);

@@ -243,6 +243,20 @@ START_TEST(unreadable_arrays_leave_the_others_readable)
 }
 END_TEST
 
+/* From 2 GiB on, NumPy writes sizes and offsets of 64 bits. This file was made with a lower limit. */
+START_TEST(large_archives_are_read)
+{
+    NnTensorFile *f = must_open(FILES "zip64.npz");
+    AgScope s = ag_begin(AG_NO_GRAD);
+    ck_assert_int_eq(tensor_file_count(f), 3);
+    static const char *const names[] = { "f4", "i4" };
+    for (int i = 0; i < 2; i++) check_equal(names[i], tensor_file_get(f, names[i]), tensor_load(FILES "types.npz", names[i]));
+    check_equal("wide", tensor_file_get(f, "wide"), tensor_arange(0, 64, 1));
+    ag_end(s);
+    ag_free(f);
+}
+END_TEST
+
 START_TEST(single_arrays_are_read)
 {
     static const char *const names[] = { "f4", "f8", "i4", "b1", "empty", "scalar" };
@@ -584,6 +598,7 @@ Suite *tensor_files_suite(void)
     tcase_add_test(t, headers_of_numpy_are_read);
     tcase_add_test(t, bytes_of_numpy_may_have_an_order);
     tcase_add_test(t, unreadable_arrays_leave_the_others_readable);
+    tcase_add_test(t, large_archives_are_read);
     tcase_add_test(t, single_arrays_are_read);
     tcase_add_test(t, a_model_in_several_files_is_one);
     tcase_add_test(t, archives_may_have_comments);

@@ -23,7 +23,7 @@ static int32_t *rank_of(const Bpe *b, int32_t left, int32_t right)
 
 KaeruVocab *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges)
 {
-    KaeruVocab *v = vocab_new(KAERU_BPE, tokens, bpe_encode);
+    KaeruVocab *v = vocab_new(KAERU_BPE, tokens);
     Bpe *b = v->bpe = ag_alloc_in(v, 1, sizeof *b);
     *b = (Bpe){ .tokens = tokens, .merge = merge, .n_merges = n_merges, .n_slots = 1024, .begin = -1, .n_vocab = tokens->n };
     ag_set_owner(merge, b);

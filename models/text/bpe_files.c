@@ -1,5 +1,4 @@
 /* bpe_files.c: reads and writes a byte-pair vocabulary as GPT-2's vocab.json and merges.txt. */
-#include <stdio.h>
 #include <string.h>
 
 #include "bpe_parts.h"

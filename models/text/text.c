@@ -2,7 +2,6 @@
 #include "vocab.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "file.h"

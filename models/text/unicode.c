@@ -2,7 +2,6 @@
 #include "unicode.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

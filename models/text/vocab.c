@@ -7,10 +7,10 @@
 
 const char *const special_tokens[N_SPECIAL] = { "<s>", "</s>", "<blank>", "<unk>" };
 
-KaeruVocab *vocab_new(KaeruVocabKind kind, WordTable *tokens, VocabEncode *encode)
+KaeruVocab *vocab_new(KaeruVocabKind kind, WordTable *tokens)
 {
     KaeruVocab *v = ag_object_new(sizeof *v);
-    *v = (KaeruVocab){ .kind = kind, .tokens = tokens, .encode = encode };
+    *v = (KaeruVocab){ .kind = kind, .tokens = tokens };
     ag_set_owner(tokens, v);
     return v;
 }
@@ -100,7 +100,7 @@ int32_t *kaeru_vocab_encode_at(AgSite at, const KaeruVocab *v, const char *text,
     ag_check_pointer_at(at, __func__, "count", count);
     if (how != KAERU_AS_TEXT && how != KAERU_WITH_SPECIAL)
         ag_usage_error(at, __func__, "%d is not a KaeruEncoding", (int)how);
-    int32_t *ids = v->encode(v, text, n, how == KAERU_WITH_SPECIAL, count);
+    int32_t *ids = v->bpe ? bpe_encode(v, text, n, how == KAERU_WITH_SPECIAL, count) : units_encode(v, text, n, count);
     for (size_t i = 0; first_id(v) > 0 && i < *count; i++) ids[i] += first_id(v);
     return ids;
 }

@@ -12,20 +12,17 @@ void check_text(AgSite at, const char *what, const char *name, const char *text,
 enum { TEXT_PLACE = 80 };
 const char *text_place(int64_t first, const char *text, size_t byte, char out[TEXT_PLACE]);
 
-/* kaeru_vocab_encode for one kind; `text` is the whole text. special: KAERU_WITH_SPECIAL. */
-typedef int32_t *VocabEncode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count);
-/* For characters and words; for byte pairs. */
-int32_t *units_encode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count);
+/* kaeru_vocab_encode for characters and words, and for byte pairs; `text` is the whole text. special: KAERU_WITH_SPECIAL. */
+int32_t *units_encode(const KaeruVocab *v, const char *text, size_t n, size_t *count);
 int32_t *bpe_encode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count);
 
 struct KaeruVocab {
     KaeruVocabKind kind;
-    VocabEncode *encode;
     const WordTable *tokens;                /* by id; in KAERU_SENTENCE_BPE, without the special tokens before them */
     struct Bpe *bpe;                        /* the rules of byte pairs; NULL: another kind */
 };
 /* A vocabulary that becomes the owner of the tokens. */
-KaeruVocab *vocab_new(KaeruVocabKind kind, WordTable *tokens, VocabEncode *encode);
+KaeruVocab *vocab_new(KaeruVocabKind kind, WordTable *tokens);
 
 enum { N_SPECIAL = KAERU_UNKNOWN + 1 };
 extern const char *const special_tokens[N_SPECIAL];                     /* by id */

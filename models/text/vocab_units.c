@@ -1,5 +1,4 @@
 /* vocab_units.c: vocabularies with one id for each unit of a text: for each character, or for each frequent word. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "unicode.h"
@@ -58,7 +57,7 @@ static KaeruVocab *learn(KaeruVocabKind kind, const char *text, size_t n, int64_
     qsort(found->word, (size_t)found->n, sizeof *found->word, kind == KAERU_CHARS ? compare_words : compare_counts);
     for (int32_t i = 0; i < found->n && found->word[i].count >= min_count; i++)
         word_table_add(tokens, found->word[i].text, found->word[i].size);
-    KaeruVocab *v = vocab_new(kind, tokens, units_encode);
+    KaeruVocab *v = vocab_new(kind, tokens);
     ag_free(work);
     return v;
 }
@@ -106,9 +105,8 @@ bool kaeru_vocab_check_at(AgSite at, const KaeruVocab *v, const char *name, cons
     return true;
 }
 
-int32_t *units_encode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count)
+int32_t *units_encode(const KaeruVocab *v, const char *text, size_t n, size_t *count)
 {
-    (void)special;
     const KaeruVocabKind kind = v->kind;
     Word unit;
     size_t k = 0;

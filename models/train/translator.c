@@ -7,49 +7,28 @@
 
 enum { GREEDY_ROWS = 64 };              /* the number of sentences in a batch of greedy decoding */
 
-/* The largest number of ids in the translation of a sentence of `size` ids. */
-static int64_t longest_translation(int64_t size, int64_t positions)
-{
-    int64_t longest = 2 * size + 10;
-    return longest < positions ? longest : positions;
-}
-
 static int64_t positions_of(const Sequential *embed)
 {
     return tensor_dim(nn_item(PositionalEncoding, embed, 1)->pe, 1);
 }
 
-static void put_line(const TransformerTranslator *t, int64_t line, const int32_t *ids, int64_t count, KaeruLines *out)
-{
-    size_t n;
-    char *text = kaeru_sentence_decode(t->tgt, ids, (size_t)count, &n);
-    ag_set_owner(text, out->owner);
-    out->line[line] = (KaeruLine){ text, n };
-}
-
-/* Translates n sentences, which are sorted by length. */
-static bool translate_greedily(const TransformerTranslator *t, const Sentence *s, int64_t n, int64_t positions, KaeruLines *out)
+/* Translates n sentences, which are sorted by length; with beam search, one. */
+static bool translate(const TransformerTranslator *t, const Sentence *s, int64_t n, int64_t positions,
+                      const KaeruTranslateOptions *how, KaeruLines *out)
 {
     AgScope scope = ag_begin(AG_NO_GRAD);
-    Tensor *src = sentences_pad(s, n);
-    int64_t most = longest_translation(s[n - 1].size, positions);
-    Tensor *ids = transformer_greedy_decode(t->model, src, nn_padding_mask(src, KAERU_BLANK), most, KAERU_START,
-                                                  KAERU_END);
-    for (int64_t i = 0; ids && i < n; i++) put_line(t, s[i].line, tensor_int_data(ids) + i * most, most, out);
-    ag_end(scope);
-    return ids != NULL;
-}
-
-static bool translate_by_beam(const TransformerTranslator *t, const Sentence *s, int64_t positions,
-                              const KaeruTranslateOptions *how, KaeruLines *out)
-{
-    AgScope scope = ag_begin(AG_NO_GRAD);
-    Tensor *src = sentences_pad(s, 1);
-    KaeruBeamOptions beam = { .beam = how->beam, .max_len = longest_translation(s->size, positions),
-                         .start_symbol = KAERU_START, .end_symbol = KAERU_END,
-                         .length_penalty = how->length_penalty };
-    Tensor *ids = transformer_beam_search(t->model, src, nn_padding_mask(src, KAERU_BLANK), beam, NULL);
-    if (ids) put_line(t, s->line, tensor_int_data(ids), tensor_numel(ids), out);
+    Tensor *src = sentences_pad(s, n), *mask = nn_padding_mask(src, KAERU_BLANK);
+    int64_t longest = 2 * s[n - 1].size + 10, most = longest < positions ? longest : positions;
+    KaeruBeamOptions beam = { .beam = how->beam, .max_len = most, .start_symbol = KAERU_START, .end_symbol = KAERU_END,
+                              .length_penalty = how->length_penalty };
+    Tensor *ids = how->beam > 1 ? transformer_beam_search(t->model, src, mask, beam, NULL)
+                                : transformer_greedy_decode(t->model, src, mask, most, KAERU_START, KAERU_END);
+    for (int64_t i = 0; ids && i < n; i++) {
+        size_t size, length = (size_t)(tensor_numel(ids) / n);
+        char *text = kaeru_sentence_decode(t->tgt, tensor_int_data(ids) + (size_t)i * length, length, &size);
+        ag_set_owner(text, out->owner);
+        out->line[s[i].line] = (KaeruLine){ text, size };
+    }
     ag_end(scope);
     return ids != NULL;
 }
@@ -104,8 +83,7 @@ bool transformer_translate_lines_at(AgSite at, const TransformerTranslator *t, c
     bool good = n >= 0;
     for (int64_t i = 0; good && i < n;) {
         int64_t rows = how->beam > 1 ? 1 : n - i < GREEDY_ROWS ? n - i : GREEDY_ROWS;
-        good = how->beam > 1 ? translate_by_beam(t, &sentence[i], tgt_positions, how, &lines)
-                             : translate_greedily(t, &sentence[i], rows, tgt_positions, &lines);
+        good = translate(t, &sentence[i], rows, tgt_positions, how, &lines);
         i += rows;
         if (good && how->done) how->done(how->arg, i);
     }

@@ -4,10 +4,6 @@
 #ifndef KAERU_FILE_H
 #define KAERU_FILE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "kaeru/tensor.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

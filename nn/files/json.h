@@ -51,7 +51,7 @@ typedef struct JsonWriter JsonWriter;
 JsonWriter *json_writer(void *owner, int indent);
 void json_open(JsonWriter *w, const char *key, char bracket);   /* '{' or '['; key: as below */
 void json_close(JsonWriter *w, char bracket);                   /* '}' or ']' */
-/* A member of an object; key NULL: an item of an array, or a value whose name json_write_name has written. */
+/* A member of an object; key NULL: an item of an array, or a value whose name json_write_name has written. text NULL: null. */
 void json_put_text(JsonWriter *w, const char *key, const char *text);
 void json_put_int(JsonWriter *w, const char *key, int64_t value);
 void json_put_real(JsonWriter *w, const char *key, double value);

@@ -1,7 +1,6 @@
 /* json_write.c: writes JSON, one value after another, into one growing text. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "array.h"
@@ -106,8 +105,9 @@ void json_close(JsonWriter *w, char bracket)
 
 void json_put_text(JsonWriter *w, const char *key, const char *text)
 {
-    if (key) json_write_name(w, key, strlen(key));
-    json_write_text(w, text, strlen(text));
+    if (text && key) json_write_name(w, key, strlen(key));
+    if (text) json_write_text(w, text, strlen(text));
+    else put_unquoted(w, key, "null");
 }
 
 void json_put_int(JsonWriter *w, const char *key, int64_t value)

@@ -3,9 +3,6 @@
 #define KAERU_NUMBER_H
 
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "kaeru/tensor.h"
 

@@ -2,7 +2,6 @@
  * (a Python dictionary such as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }), then the values. An .npz file is a
  * ZIP archive of them, here without compression: for each a local header and the file, at the end a directory of all. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "stored.h"
@@ -16,6 +15,11 @@ static uint32_t get16(const char *p)
 static uint32_t get32(const char *p)
 {
     return get16(p) | get16(p + 2) << 16;
+}
+
+static uint64_t get64(const char *p)
+{
+    return get32(p) | (uint64_t)get32(p + 4) << 32;
 }
 
 /* ---- .npy -------------------------------------------------------------------------------------------------------- */
@@ -88,30 +92,49 @@ bool st_read_npy(NnTensorFile *f)
 
 enum { LOCAL = 0x04034b50, CENTRAL = 0x02014b50, END = 0x06054b50 };        /* what the parts of an archive begin with */
 enum { LOCAL_SIZE = 30, CENTRAL_SIZE = 46, END_SIZE = 22, MAX_COMMENT = 65535 };
+/* ZIP64, from 2 GiB on in np.savez: the end as a record with numbers of 64 bits, and where that is. */
+enum { END64 = 0x06064b50, END64_SIZE = 56, LOCATOR = 0x07064b50, LOCATOR_SIZE = 20 };
 static const char SUFFIX[] = ".npy";
 enum { SUFFIX_SIZE = sizeof SUFFIX - 1 };
+
+/* Of these numbers of the directory's entry at p, those with all bits set stand in its extra field of ZIP64, in this order. */
+static void read_zip64(const char *p, uint64_t *unpacked, uint64_t *size, uint64_t *offset)
+{
+    uint64_t *number[] = { unpacked, size, offset };
+    const char *extra = p + CENTRAL_SIZE + get16(p + 28), *end = extra + get16(p + 30);
+    while (end - extra >= 4 && get16(extra) != 1 && end - extra - 4 >= get16(extra + 2)) extra += 4 + get16(extra + 2);
+    if (end - extra < 4 || get16(extra) != 1) return;
+    extra += 4;
+    for (int i = 0; i < 3; i++) {
+        if (*number[i] != UINT32_MAX || end - extra < 8) continue;
+        *number[i] = get64(extra);
+        extra += 8;
+    }
+}
 
 /* Reads the array of the entry of that name, whose part of the directory is at p. The entries' data ends before data_end. */
 static bool read_array(NnTensorFile *f, const char *p, const char *name, uint64_t data_end, StTensor *t)
 {
-    uint32_t flags = get16(p + 8), method = get16(p + 10), size = get32(p + 20), unpacked = get32(p + 24);
-    uint64_t offset = get32(p + 42);
+    uint32_t flags = get16(p + 8), method = get16(p + 10);
+    uint64_t size = get32(p + 20), unpacked = get32(p + 24), offset = get32(p + 42);
+    read_zip64(p, &unpacked, &size, &offset);
     if (!st_ends_in(name, SUFFIX))
         return st_tensor_error(f->file, name, "expected a name that ends in .npy: was this archive made by np.savez?");
     if (flags & 1) return st_tensor_error(f->file, name, "is encrypted");
     if (method != 0) return st_tensor_error(f->file, name, "is compressed; np.savez writes arrays that are not");
-    if (size == UINT32_MAX || offset == UINT32_MAX) return st_tensor_error(f->file, name, "expected less than 4 GiB");
     if (size != unpacked) {
-        return st_tensor_error(f->file, name, "expected one size without compression, found %" PRIu32 " and %" PRIu32, size,
+        return st_tensor_error(f->file, name, "expected one size without compression, found %" PRIu64 " and %" PRIu64, size,
                                unpacked);
     }
     char local[LOCAL_SIZE];
-    if (offset + LOCAL_SIZE > data_end) return st_tensor_error(f->file, name, "expected its data before the directory");
+    if (data_end < LOCAL_SIZE || offset > data_end - LOCAL_SIZE)
+        return st_tensor_error(f->file, name, "expected its data before the directory");
     if (!file_read_at(f->file, offset, local, sizeof local)) return false;
     if (get32(local) != LOCAL)
         return st_tensor_error(f->file, name, "expected the start of an entry at offset %" PRIu64, offset);
     offset += LOCAL_SIZE + get16(local + 26) + get16(local + 28);
-    if (offset + size > data_end) return st_tensor_error(f->file, name, "expected its data before the directory");
+    if (offset > data_end || size > data_end - offset)
+        return st_tensor_error(f->file, name, "expected its data before the directory");
     if (!read_npy(f, t->item.name, offset, size, t)) return false;
     t->has_checksum = true;
     t->checksum = get32(p + 16);
@@ -154,22 +177,28 @@ bool st_read_npz(NnTensorFile *f)
     if (!file_read_at(f->file, total - n, tail, n)) return false;
     size_t at = find_end(tail, n);
     if (at == n) return ag_set_error("%s: expected the end of a ZIP archive: is the file complete?", archive);
-    uint32_t count = get16(tail + at + 10), size = get32(tail + at + 12), start = get32(tail + at + 16);
-    if (count == 65535 || size == UINT32_MAX || start == UINT32_MAX)
-        return ag_set_error("%s: expected less than 65535 arrays and 4 GiB", archive);
-    if ((uint64_t)start + size != total - n + at)
-        return ag_set_error("%s: expected a directory at the end, found %" PRIu32 " bytes at offset %" PRIu32, archive, size,
+    uint64_t count = get16(tail + at + 10), size = get32(tail + at + 12), start = get32(tail + at + 16), end = total - n + at;
+    if (at >= LOCATOR_SIZE && get32(tail + at - LOCATOR_SIZE) == LOCATOR) {
+        char record[END64_SIZE];
+        end = get64(tail + at - LOCATOR_SIZE + 8);
+        if (total < END64_SIZE || end > total - END64_SIZE || !file_read_at(f->file, end, record, sizeof record) ||
+            get32(record) != END64)
+            return ag_set_error("%s: expected the end's record of ZIP64 at offset %" PRIu64, archive, end);
+        count = get64(record + 32), size = get64(record + 40), start = get64(record + 48);
+    }
+    if (start > end || size != end - start)
+        return ag_set_error("%s: expected a directory at the end, found %" PRIu64 " bytes at offset %" PRIu64, archive, size,
                             start);
-    char *directory = ag_alloc_in(f, size, 1);
-    if (!file_read_at(f->file, start, directory, size)) return false;
-    f->tensor = ag_alloc_in(f, count, sizeof *f->tensor);
+    char *directory = ag_alloc_in(f, (size_t)size, 1);
+    if (!file_read_at(f->file, start, directory, (size_t)size)) return false;
+    f->tensor = ag_alloc_in(f, (size_t)(size / CENTRAL_SIZE) + 1, sizeof *f->tensor);       /* whatever `count` promises */
     size_t read = 0, unreadable = 0;
     for (size_t used = 0; f->n_tensors < count; read += used) {
         StTensor *t = &f->tensor[f->n_tensors++];
-        if (!read_entry(f, directory + read, size - read, start, &used, t)) return false;
+        if (!read_entry(f, directory + read, (size_t)size - read, start, &used, t)) return false;
         unreadable += t->unreadable != NULL;
     }
-    if (read != size) return ag_set_error("%s: expected %" PRIu32 " entries in the directory, found more", archive, count);
+    if (read != size) return ag_set_error("%s: expected %" PRIu64 " entries in the directory, found more", archive, count);
     if (count && unreadable == count) return ag_set_error("%s", f->tensor[0].unreadable);
     return st_sort_names(f);
 }
@@ -226,17 +255,11 @@ static char *put_common(char *p, uint32_t crc, uint32_t size, size_t length)
     return put16(put16(put32(put32(p, size), size), (uint32_t)length), 0);
 }
 
-/* The size of an entry's name in the archive. */
-static size_t name_size(const StEntry *entry)
-{
-    return strlen(entry->name) + SUFFIX_SIZE;
-}
-
 /* Writes an entry at *offset, which it moves behind the entry, and at p the directory's record of it. Returns p behind that. */
 static char *write_entry(FileWriter *w, const StEntry *entry, uint32_t *offset, char *p)
 {
     char npy[MOST_WRITTEN], local[LOCAL_SIZE];
-    size_t n = npy_header(entry, npy), bytes = st_entry_bytes(entry), length = name_size(entry);
+    size_t n = npy_header(entry, npy), bytes = st_entry_bytes(entry), length = strlen(entry->name) + SUFFIX_SIZE;
     uint32_t crc = crc32_add(crc32_add(0, npy, n), entry->values, bytes), size = (uint32_t)(n + bytes);
     put_common(put16(put32(p, CENTRAL), 20), crc, size, length);
     put32(p + 42, *offset);
@@ -267,8 +290,8 @@ static bool check_entries(const char *path, const StEntry *entry, size_t n, size
         for (size_t k = 0; k < i; k++)
             if (strcmp(entry[k].name, entry[i].name) == 0)
                 return ag_set_error("%s: expected each name once, found %s again", path, quoted);
-        *directory += CENTRAL_SIZE + name_size(&entry[i]);
-        size += LOCAL_SIZE + name_size(&entry[i]) + npy_header(&entry[i], header) + (uint64_t)st_entry_bytes(&entry[i]);
+        *directory += CENTRAL_SIZE + length + SUFFIX_SIZE;
+        size += LOCAL_SIZE + length + SUFFIX_SIZE + npy_header(&entry[i], header) + (uint64_t)st_entry_bytes(&entry[i]);
         if (size + *directory >= UINT32_MAX)
             return ag_set_error("%s: expected less than 4 GiB in an .npz file; a .safetensors file can be larger", path);
     }

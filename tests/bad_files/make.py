@@ -215,8 +215,25 @@ npz("only_start", b"PK\3\4\24\0", "expected the end of a ZIP archive: is the fil
 npz("behind", archive() + b"\n", "expected the end of a ZIP archive: is the file complete?")
 npz("no_directory", archive(start=0), "expected a directory at the end, found 51 bytes at offset 0")
 npz("late_directory", archive(start=2**32 - 2), f"expected a directory at the end, found 51 bytes at offset {2**32 - 2}")
-npz("zip64", archive(start=2**32 - 1), "expected less than 65535 arrays and 4 GiB")
-npz("many", archive(count=65535), "expected less than 65535 arrays and 4 GiB")
+npz("zip64", archive(start=2**32 - 1), f"expected a directory at the end, found 51 bytes at offset {2**32 - 1}")
+npz("many", archive(count=65535), "expected a directory of 0 more bytes with an entry for each array")
+
+
+def archive_64(count, size, start, record=None, **changes):
+    """An archive with the end of ZIP64: a record with these numbers, and the record's offset."""
+    whole = archive(**changes)
+    end = struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 45, 45, 0, 0, count, count, size, start)
+    return whole[:-22] + end + struct.pack("<IIQI", 0x07064B50, 0, len(whole) - 22 if record is None else record, 1) + whole[-22:]
+
+
+before = len(archive()) - 22 - 51
+npz("zip64_no_record", archive_64(1, 51, before, 7), "expected the end's record of ZIP64 at offset 7")
+npz("zip64_late_record", archive_64(1, 51, before, 2**64 - 8), f"expected the end's record of ZIP64 at offset {2**64 - 8}")
+npz("zip64_late_directory", archive_64(1, 51, 2**63), f"expected a directory at the end, found 51 bytes at offset {2**63}")
+npz("zip64_long_directory", archive_64(1, 2**64 - 1, before),
+    f"expected a directory at the end, found {2**64 - 1} bytes at offset {before}")
+npz("zip64_many", archive_64(2**60, 51, before), "expected a directory of 0 more bytes with an entry for each array")
+npz("zip64_no_offset", archive_64(1, 51, before, offset=2**32 - 1), 'tensor "x.npy": expected its data before the directory')
 npz("two_promised", archive(count=2), "expected a directory of 0 more bytes with an entry for each array")
 npz("cut_promised", archive(count=2, more=struct.pack("<I", 0x02014B50) + bytes(41)),
     "expected a directory of 45 more bytes with an entry for each array")
@@ -229,7 +246,8 @@ npz("other_file", archive((("archive/data.pkl", b"\x80\2."),)),
 npz("nul_name", archive((("x\0y.npy", npy()),)), 'tensor "x": expected a name in UTF-8 without NUL characters')
 npz("latin1_name", archive(((b"\xe9.npy", npy()),)), 'tensor "\\xE9.npy": expected a name in UTF-8 without NUL characters')
 npz("two_sizes", archive(unpacked=7), f'tensor "x.npy": expected one size without compression, found {len(npy())} and 7')
-npz("size_4_gib", archive(size=2**32 - 1), 'tensor "x.npy": expected less than 4 GiB')
+npz("size_4_gib", archive(size=2**32 - 1), f'tensor "x.npy": expected one size without compression, found {2**32 - 1} and '
+    f"{len(npy())}")
 npz("late_data", archive(offset=2**32 - 2), 'tensor "x.npy": expected its data before the directory')
 npz("long_data", archive(size=2**31, unpacked=2**31), 'tensor "x.npy": expected its data before the directory')
 npz("no_local", archive(offset=1), 'tensor "x.npy": expected the start of an entry at offset 1')

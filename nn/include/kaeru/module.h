@@ -320,6 +320,7 @@ typedef struct {
     void *arg;                  /* the first argument of rename, transposed and progress */
     bool allow_missing;         /* tensors of the module that the file does not have keep their values */
     bool allow_unexpected;      /* tensors of the file that the module does not have are ignored */
+    bool (*ignored)(const char *name);              /* or only those of whose names in the file this is true */
     bool map;                   /* less memory: the file is mapped, not first read as a whole. It must not change meanwhile */
     bool in_place;              /* least memory and time: values are read where they belong. A failure leaves some changed */
     bool round;                 /* values of other types than BF16 are rounded for matrices of type AG_PACKED, not refused */
