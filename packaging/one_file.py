@@ -6,9 +6,9 @@
 
 The files of --each stand there once for each instruction set, those of --bf16 also for the sets that have products in bfloat16
 alone, between pragmas that tell the compiler the instructions. Those of --cold come last. gcc optimizes them less, and the
-portable set on x86-64, which takes less time. #define and #undef around a file give names of their own to what the files declare for themselves. What other
-files of the library see, but no program, becomes static. DEPFILE tells ninja which files were read, so that a change of a
-header writes the two files again.
+portable set on x86-64, which takes less time. #define and #undef around a file give names of their own to what the files
+declare for themselves. What other files of the library see, but no program, becomes static. DEPFILE tells ninja which files
+were read, so that a change of a header writes the two files again.
 """
 import os
 import re

@@ -280,17 +280,33 @@ START_TEST(functions_without_operations)
 }
 END_TEST
 
-static const char *report_of(AgFunction *f, Tensor *x)
+static const char *report_of_all(AgFunction *f, Tensor **in, int n)
 {
     static char text[4096];
     FILE *report = tmpfile();
     ck_assert_ptr_nonnull(report);
-    ck_assert(!ag_gradcheck(f, NULL, &x, 1, report));
+    ck_assert(!ag_gradcheck(f, NULL, in, n, report));
     rewind(report);
     text[fread(text, 1, sizeof text - 1, report)] = '\0';
     fclose(report);
     return text;
 }
+
+static const char *report_of(AgFunction *f, Tensor *x) { return report_of_all(f, &x, 1); }
+
+/* in[0] times half of the square of in[1] */
+static Tensor *half_of_second(Tensor **in, void *arg) { return ag_mul(in[0], half_a_square(in + 1, arg)); }
+
+START_TEST(the_report_names_the_input_that_is_wrong)
+{
+    ag_seed(5);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    const char *text = report_of_all(half_of_second, (Tensor *[]){ leaf(SHAPE(2)), leaf(SHAPE(2)) }, 2);
+    const char *first = "input 1 (2,): 2 of 2 entries are wrong: each is 0.5 times the correct value\n";
+    ck_assert_msg(strncmp(text, first, strlen(first)) == 0 && !strstr(text, "input 0"), "%s", text);
+    ag_end(s);
+}
+END_TEST
 
 START_TEST(the_report_names_what_is_wrong)
 {
@@ -543,6 +559,7 @@ Suite *gradcheck_suite(void)
     tcase_add_test(check, a_composed_function_passes_and_is_unchanged);
     tcase_add_test(check, a_function_with_a_cut_is_rejected);
     tcase_add_test(check, functions_without_operations);
+    tcase_add_test(check, the_report_names_the_input_that_is_wrong);
     tcase_add_test(check, the_report_names_what_is_wrong);
     tcase_add_loop_test(check, the_kind_of_error_is_reported, 0, 13);
     tcase_add_test(check, small_errors_are_found);
