@@ -198,23 +198,17 @@ void tensor_zero_grad_at(AgSite at, Tensor *t)
     buffer_drop(&t->kept_grad);
 }
 
-/* The gradient that a caller may read, of a leaf or a retained tensor; NULL if none. */
-static Buffer *readable_gradient(const Tensor *t)
-{
-    return t->kept_grad ? t->kept_grad : t->op ? NULL : t->grad;
-}
-
 real *tensor_grad_data_at(AgSite at, Tensor *t)
 {
     check_alive(at, __func__, "t", t);
-    Buffer *g = readable_gradient(t);
+    Buffer *g = *gradient_of(t);
     return g ? buffer_data(g) : NULL;
 }
 
 Tensor *tensor_grad_at(AgSite at, Tensor *t)
 {
     check_alive(at, __func__, "t", t);
-    Buffer *g = readable_gradient(t);
+    Buffer *g = *gradient_of(t);
     return g ? tensor_alias(at, "tensor_grad", &t->shape, AG_REAL, g) : NULL;
 }
 

@@ -40,7 +40,7 @@ void ag_sgd_update_part_at(AgSite at, Tensor *w, int64_t first, int64_t n, const
 double ag_sum_squares(const real *x, int64_t n)
 {
     if (n > 0) ag_check_pointer_at(AG_HERE, __func__, "x", x);
-    return k_sum_squares(n, x);
+    return k_squared_distance(n, x, NULL);
 }
 
 void ag_add_to(real *y, const real *x, int64_t n)
@@ -54,7 +54,7 @@ double ag_grad_sum_squares_at(AgSite at, Tensor *w)
 {
     check_alive(at, __func__, "w", w);
     const real *grad = tensor_grad_data_at(at, w);                     /* of leaves and retained tensors */
-    return grad ? k_sum_squares(w->numel, grad) : 0;
+    return grad ? k_squared_distance(w->numel, grad, NULL) : 0;
 }
 
 void ag_grad_scale_at(AgSite at, Tensor *w, double factor)

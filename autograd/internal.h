@@ -130,7 +130,7 @@ AgRandom random_blocks(uint64_t n);
 
 enum {
     NEEDS_NONE = AG_NEEDS_NONE, NEEDS_X0 = AG_NEEDS_X(0), NEEDS_X1 = AG_NEEDS_X(1), NEEDS_X2 = AG_NEEDS_X(2),
-    NEEDS_X3 = AG_NEEDS_X(3), NEEDS_Y = AG_NEEDS_Y, NEEDS_ALL_X = AG_NEEDS_Y << 1
+    NEEDS_X3 = AG_NEEDS_X(3), NEEDS_Y = AG_NEEDS_Y
 };
 
 /* A call of an operation: its n inputs, and its own numbers. */
@@ -151,14 +151,10 @@ typedef struct Op {
     int kernel;                 /* of unary_backward: a KUnary; of binary_backward: a KBinary */
 } Op;
 extern const Op op_table[];     /* indexed by OP_add, ... (ops/table.h) */
-/* Whether the rule of an operation, or of y in particular, reads the value of input i. */
-static inline bool op_reads_input(const Op *op, int i)
-{
-    return (op->needs & NEEDS_ALL_X) || (i < AG_CUSTOM_INPUTS && (op->needs & AG_NEEDS_X(i)));
-}
+/* Whether y's rule reads the value of input i. */
 static inline bool reads_input(const Tensor *y, int i)
 {
-    return op_reads_input(y->op, i) && !(i < 2 && y->spared[i]);
+    return i < AG_CUSTOM_INPUTS && (y->op->needs & AG_NEEDS_X(i)) && !(i < 2 && y->spared[i]);
 }
 /* Input i of y, or y itself for i = n_in, if y's rule reads its values; else NULL. */
 static inline Tensor *read_by_rule(Tensor *y, int i)
@@ -284,6 +280,8 @@ void  grad_add(Tensor *x, const real *dx);
 /* Item i of y (outer, m, inner) is item ids[i] along the dimension n of its first input x (outer, n, inner). */
 void  grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids);
 static inline real *grad_of(const Tensor *y) { return buffer_data(y->grad); }
+/* Where the gradient is that a program may read, of a leaf or a retained tensor. */
+static inline Buffer **gradient_of(Tensor *t) { return t->op ? &t->kept_grad : &t->grad; }
 
 /* Memory for x's gradient in the shape of y: x's gradient if the sizes are equal, else scratch memory, which
  * grad_broadcast_done sums into x's gradient. */

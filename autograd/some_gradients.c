@@ -4,11 +4,6 @@
 /* A gradient that is set aside: a tensor of the scope that shares its memory; NULL: none. */
 typedef struct { Tensor *of, *gradient; bool retained; } Aside;
 
-static Buffer **gradient_of(Tensor *t)
-{
-    return t->op ? &t->kept_grad : &t->grad;
-}
-
 static Aside set_aside(AgSite at, Tensor *t)
 {
     Aside a = { t, tensor_grad_at(at, t), t->retained };

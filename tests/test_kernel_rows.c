@@ -94,7 +94,7 @@ END_TEST
 
 static void call_squares(const KernelTable *k, Case *c)
 {
-    c->value = c->flag ? k->squared_distance(c->n, c->in[0], c->in[1]) : k->sum_squares(c->n, c->in[0]);
+    c->value = k->squared_distance(c->n, c->in[0], c->flag ? c->in[1] : NULL);
 }
 
 static void call_finite(const KernelTable *k, Case *c)

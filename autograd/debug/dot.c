@@ -15,13 +15,14 @@ enum { MAX_ITEMS = 6 };         /* in frames, larger tensors are drawn as shape,
 #define ACTIVE_EDGE   "#d55e00"
 #define PENDING       "#999999"
 
-/* Writes a label. Names come from the program: a quote or backslash must not end the label. */
-static void write_escaped(FILE *out, const char *s)
+/* Writes a line of a label, unless it is NULL. Names come from the program: a quote or backslash must not end the label. */
+static void write_line(FILE *out, const char *s)
 {
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\') fputc('\\', out);
-        fputc(*s == '\n' ? ' ' : *s, out);
+    for (const char *c = s; c && *c; c++) {
+        if (*c == '"' || *c == '\\') fputc('\\', out);
+        fputc(*c == '\n' ? ' ' : *c, out);
     }
+    if (s) fputs("\\n", out);
 }
 
 static void begin_graph(FILE *out)
@@ -32,14 +33,8 @@ static void begin_graph(FILE *out)
 static void write_node(FILE *out, const Tensor *t)
 {
     fprintf(out, "  n%u [label=\"", (unsigned)t->number);
-    if (t->name) {
-        write_escaped(out, t->name);
-        fputs("\\n", out);
-    }
-    if (t->op) {
-        write_escaped(out, t->op->name);
-        fputs("\\n", out);
-    }
+    write_line(out, t->name);
+    write_line(out, t->op ? t->op->name : NULL);
     fputs(shape_text(t->shape), out);
     if (t->numel == 1 && t->data) {
         fputs("\\n", out);

@@ -1,8 +1,6 @@
 /* trace.c: lists the nodes of a graph, and runs backward rules on copies of them, one at a time. */
 #include "trace.h"
 
-#include <string.h>
-
 /* ---- nodes of the graph ------------------------------------------------------------------------------------------ */
 
 /* The tensors found so far, and how often each is used. A tensor is among them if the item at its `number` is this tensor. */
@@ -110,15 +108,6 @@ Trace trace_begin(AgSite at, const char *what, Tensor *loss)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-/* A copy of x's gradient; NULL if it has none. */
-static Tensor *copy_gradient(const Trace *trace, const Tensor *x)
-{
-    if (!x || !x->grad) return NULL;
-    Tensor *copy = tensor_new(trace->at, trace->what, &x->shape, AG_REAL);
-    memcpy(copy->data, grad_of(x), (size_t)x->numel * sizeof(real));
-    return copy;
-}
-
 /* Runs y's rule once more, on separate copies of its inputs. The gradients of these are the parts that the rule adds. */
 static void find_parts(Trace *trace, const Tensor *y)
 {
@@ -153,7 +142,8 @@ bool trace_step(Trace *trace)
     trace->part = scope_alloc(trace->at, trace->what, (size_t)y->n_in * sizeof *trace->part);
     trace->before = scope_alloc(trace->at, trace->what, (size_t)y->n_in * sizeof *trace->before);
     find_parts(trace, y);
-    for (int j = 0; j < y->n_in; j++) trace->before[j] = copy_gradient(trace, y->in[j]);
+    for (int j = 0; j < y->n_in; j++)
+        if (y->in[j] && y->in[j]->grad) trace->before[j] = tensor_from_at(trace->at, y->in[j]->shape, grad_of(y->in[j]));
     rule_run(y);
     return true;
 }

@@ -103,23 +103,14 @@ static void square_pieces(void *arg, int64_t begin, int64_t end)
     }
 }
 
-static double sum_of_squares(int64_t n, const float *x, const float *y)
+/* The sum of (a - b)^2; b NULL: of a^2. */
+double ISA(squared_distance)(int64_t n, const real *a, const real *b)
 {
     double partial[PARTIALS], total = 0;
     int64_t length = ((n + PARTIALS - 1) / PARTIALS + BLOCK - 1) / BLOCK * BLOCK;
     int64_t pieces = length > 0 ? (n + length - 1) / length : 0;
-    k_parallel(pieces, 1 + GRAIN / (length + 1), square_pieces, &(Squares){ x, y, n, length, partial });
+    k_parallel(pieces, 1 + GRAIN / (length + 1), square_pieces, &(Squares){ a, b, n, length, partial });
     for (int64_t p = 0; p < pieces; p++)
         total += partial[p];
     return total;
-}
-
-double ISA(sum_squares)(int64_t n, const real *x)
-{
-    return sum_of_squares(n, x, NULL);
-}
-
-double ISA(squared_distance)(int64_t n, const real *a, const real *b)
-{
-    return sum_of_squares(n, a, b);
 }

@@ -140,17 +140,7 @@ INLINE void pack_columns_of_pairs(uint32_t *to, const uint32_t *from, int64_t st
 {
     for (int64_t j = 0; j < K_PANEL; j += W) {
         const float *rows = (const float *)(from + min(j, columns - 1) * step);
-        const int64_t left = columns > j ? columns - j : 1;
-        float *out = (float *)to + j;
-        int64_t p = 0;
-        for (; p + 4 <= k / 2; p += 4) {
-            vf column[4];
-            load_4_columns(column, rows + p, step, left);
-            for (int q = 0; q < 4; q++)
-                vstore(out + (p + q) * K_PANEL, column[q]);
-        }
-        for (; p < k / 2; p++)
-            vstore(out + p * K_PANEL, load_column(rows + p, step, left));
+        pack_transposed_rows((float *)to + j, K_PANEL, rows, step, columns > j ? columns - j : 1, k / 2);
     }
 }
 

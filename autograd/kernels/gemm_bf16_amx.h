@@ -130,13 +130,8 @@ INLINE void pack_across_rows(Packed *tile, const float *x, int64_t ld, int64_t r
 
 INLINE void transpose_tile(Packed *to, const Packed *tile)
 {
-    for (int j = 0; j < SIDE; j += 4)
-        for (int i = 0; i < SIDE; i += W) {
-            vf column[4];
-            load_4_columns(column, (const float *)tile + i * SIDE + j, SIDE, W);
-            for (int q = 0; q < 4; q++)
-                vstore((float *)to + (j + q) * SIDE + i, column[q]);
-        }
+    for (int i = 0; i < SIDE; i += W)
+        pack_transposed_rows((float *)to + i, SIDE, (const float *)tile + i * SIDE, SIDE, W, SIDE);
 }
 
 /* Packs n rows of op(A) or columns of op(B), k numbers of each: tiles of SIDE of them, one after another along k. In memory k

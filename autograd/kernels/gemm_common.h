@@ -83,6 +83,20 @@ INLINE vf load_column(const float *from, int64_t ld, int64_t rows)
     return vload(column);
 }
 
+/* to[p * step + i] = from[i * ld + p], i < W: the rows beyond `rows` repeat the last one. */
+INLINE void pack_transposed_rows(float *to, int64_t step, const float *from, int64_t ld, int64_t rows, int64_t k)
+{
+    int64_t p = 0;
+    for (; p + 4 <= k; p += 4) {
+        vf column[4];
+        load_4_columns(column, from + p, ld, rows);
+        for (int q = 0; q < 4; q++)
+            vstore(to + (p + q) * step, column[q]);
+    }
+    for (; p < k; p++)
+        vstore(to + p * step, load_column(from + p, ld, rows));
+}
+
 /* ---- a part of C that is complete -------------------------------------------------------------------------------- */
 
 INLINE vf activate(AgActivation act, vf x)

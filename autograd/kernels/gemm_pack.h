@@ -19,19 +19,6 @@ INLINE RowTiles tile_rows(int64_t m)
 
 INLINE int tile_height(RowTiles cut, int tile) { return cut.base + (tile < cut.longer); }
 
-INLINE void pack_transposed_rows(float *to, int64_t step, const float *from, int64_t ld, int64_t rows, int64_t k)
-{
-    int64_t p = 0;
-    for (; p + 4 <= k; p += 4) {
-        vf column[4];
-        load_4_columns(column, from + p, ld, rows);
-        for (int q = 0; q < 4; q++)
-            vstore(to + (p + q) * step, column[q]);
-    }
-    for (; p < k; p++)
-        vstore(to + p * step, load_column(from + p, ld, rows));
-}
-
 /* to[p * step + i] = from[i * ld + p], i < min(rows, W). Writes whole vectors: the lanes beyond `rows` are overwritten by the
  * next p, so the buffer needs W more elements at its end. */
 static void pack_transposed(float *to, int64_t step, const float *from, int64_t ld, int64_t rows, int64_t k)

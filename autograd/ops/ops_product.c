@@ -227,7 +227,7 @@ Tensor *ag_linear_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias)
 static Tensor *linear_activate(AgSite at, const char *what, int op, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
 {
     Tensor *pre = linear_new(at, what, x, weight, bias);
-    bool store = pre->op && op_reads_input(&op_table[op], 0);
+    bool store = pre->op && (op_table[op].needs & NEEDS_X0);
     Tensor *y = store ? op_new(at, op, &pre->shape, pre, NULL, NULL) : op_new_in_place(at, op, pre);
     linear_forward(y, store ? reals(pre) : NULL, x, weight, bias, act);
     op_done(pre);

@@ -27,8 +27,7 @@ static inline double patched(const KPatches *p)
 #define MOVED_axpy                   12.0 * n
 #define MOVED_difference             12.0 * n
 #define MOVED_all_finite             4.0 * n
-#define MOVED_sum_squares            4.0 * n
-#define MOVED_squared_distance       8.0 * n
+#define MOVED_squared_distance       (b ? 8.0 : 4.0) * n
 #define MOVED_binary                 12.0 * walked(walk)
 #define MOVED_binary_backward        12.0 * walked(walk)
 #define MOVED_select                 9.0 * walked(walk)

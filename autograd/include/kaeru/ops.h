@@ -43,7 +43,7 @@ Tensor *ag_maximum_at(AgSite at, Tensor *a, Tensor *b);
  * dy goes to the smaller, half to each where they are equal */
 Tensor *ag_minimum_at(AgSite at, Tensor *a, Tensor *b);
 
-/* y = a where mask (AG_BOOL) is true, else b
+/* y = a where mask (AG_BOOL) is true, else b: -0 becomes 0 (PyTorch: -0)
  * da = dy where mask, else 0; db = 0 where mask, else dy */
 Tensor *ag_where_at(AgSite at, Tensor *mask, Tensor *a, Tensor *b);
 
@@ -99,7 +99,7 @@ Tensor *ag_log_sigmoid_at(AgSite at, Tensor *x);
 /* y = erf x; dx = dy 2 / sqrt(pi) e^(-x^2) */
 Tensor *ag_erf_at(AgSite at, Tensor *x);
 
-/* y = sin x, x in radians: NaN where |x| > 1e5 (PyTorch: the sine)
+/* y = sin x, x in radians: NaN where |x| > 1e5, and 0 of -0 (PyTorch: the sine)
  * dx = dy cos x */
 Tensor *ag_sin_at(AgSite at, Tensor *x);
 

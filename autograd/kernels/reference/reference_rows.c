@@ -67,19 +67,11 @@ void ref_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real 
     }
 }
 
-double ref_sum_squares(int64_t n, const real *x)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += (double)x[i] * x[i];
-    return sum;
-}
-
 double ref_squared_distance(int64_t n, const real *a, const real *b)
 {
     double sum = 0;
     for (int64_t i = 0; i < n; i++) {
-        double d = (double)a[i] - (double)b[i];
+        double d = (double)a[i] - (b ? (double)b[i] : 0);
         sum += d * d;
     }
     return sum;
@@ -212,7 +204,7 @@ void ref_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real
     if (dbeta) ref_sum(1, rows, n, dbeta, dy, 1, add_beta);
 }
 
-/* ---- RMS norm, SwiGLU, rotations --------------------------------------------------------------------------------- */
+/* ---- RMS norm, rotations ----------------------------------------------------------------------------------------- */
 
 void ref_rms_norm(int64_t rows, int64_t n, real *y, real *rstd, const real *x, const real *gamma, double eps)
 {
