@@ -322,8 +322,9 @@ expect 1 '' 'theirs/vocab.json: "n_layer": expected a whole number, found nothin
     --weights theirs/model.safetensors --config theirs/vocab.json --vocab theirs/vocab.json
 expect 1 '' 'the vocabulary has' generate --weights "$fixtures/gpt2.safetensors" --config "$fixtures/gpt2_config.json" \
     --vocab "$fixtures/bpe/vocab.json" --merges "$fixtures/bpe/merges.txt"
-expect 0 '' '' train --data story.txt --weights theirs/model.safetensors --config theirs/config.json \
-    --vocab theirs/vocab.json --steps 2 --sample 0 --out tuned
+expect 0 '' '' train --data story.txt $theirs --steps 2 --sample 0 --out tuned
+expect 2 '' '--layers 9: the model of --weights has ' train --data story.txt $theirs --layers 9 --out none
+expect 2 '' '--dropout 0.5: the model of --weights has ' train --data story.txt $theirs --dropout 0.5 --out none
 
 # ---- files of tokens -------------------------------------------------------------------------------------------------
 
@@ -342,6 +343,10 @@ expect 2 '' 'pairs/gpt.tokens is a file of tokens: expected --vocab' train --dat
 expect 1 '' 'pairs/gpt.tokens: was made with another vocabulary' train --data pairs/gpt.tokens \
     --vocab plain/gpt_vocab.json --out none
 expect 0 '' '' tokenize --data story.txt --characters --out chars
+expect 2 '' '--characters takes all characters of the text: expected no --size' tokenize --data story.txt --characters \
+    --size 300 --out none
+expect 2 '' '--vocab is a whole vocabulary: expected no --size' tokenize --data story.txt $pairs --size 300 --out none
+expect 2 '' '--vocab is a whole vocabulary: expected no --size' tokenize --data story.txt $pairs --characters --out none
 same chars/gpt_vocab.json plain/gpt_vocab.json
 expect 0 '' '' train --data chars/gpt.tokens --vocab chars/gpt_vocab.json $run --out chars
 expect 0 '' '' eval --checkpoint chars/gpt_last.safetensors

@@ -272,7 +272,9 @@ START_TEST(packed_matrices_are_read_and_written)
     ag_packed_read(packed, 14, 5, rows);
     ck_assert_mem_eq(rows, tensor_int_data(pairs) + 14 * 3, sizeof rows);
     Tensor *copy = ag_keep(packed);
+    tensor_set_requires_grad(w, true);
     ag_freeze_bf16(w);
+    ck_assert(!tensor_requires_grad(w));
     tensor_copy(copy, w);
     ck_assert_uint_eq(tensor_hash(copy, 3), tensor_hash(packed, 3));
     if (sizeof(ag_real) == sizeof(float)) ck_assert_uint_eq(tensor_hash(rounded, 3), tensor_hash(packed, 3));

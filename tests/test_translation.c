@@ -221,6 +221,8 @@ START_TEST(byte_pairs_follow_special_tokens)
     ck_assert_int_eq(kaeru_vocab_find(v, "a", 1), kaeru_vocab_find(bpe, "a", 1) + 4);
     ck_assert_int_eq(kaeru_vocab_find(v, "犬", strlen("犬")), KAERU_UNKNOWN);
     ck_assert_int_eq(kaeru_vocab_find(bpe, "犬", strlen("犬")), -1);
+    ck_assert_int_eq(kaeru_vocab_find(v, "</s>", 4), KAERU_END);
+    ck_assert_int_eq(kaeru_vocab_find(v, "</s", 3), KAERU_UNKNOWN);
     for (int32_t id = 0; id < 4; id++) {
         ck_assert_int_eq(kaeru_vocab_special(v, (KaeruSpecial)id), id);
         ck_assert_int_eq(kaeru_vocab_special(bpe, (KaeruSpecial)id), id == KAERU_END ? kaeru_vocab_size(bpe) - 1 : -1);
@@ -411,7 +413,12 @@ START_TEST(pairs_that_do_not_fit_are_left_out)
     ag_free(pairs);
     expect_refused(kaeru_sentence_pairs_new(&src, v, &fewer, v, 5),
                    "4 sentences in one language and 1 in the other, expected the same number");
-    expect_refused(kaeru_sentence_pairs_new(&src, v, &tgt, v, 4), "none of 4 pairs of sentences can be used");
+    expect_refused(kaeru_sentence_pairs_new(&src, v, &tgt, v, 4),
+                   "none of 4 pairs of sentences can be used: each has an empty side or more than 4 tokens");
+    KaeruLines blank = lines_from("\n");
+    expect_refused(kaeru_sentence_pairs_new(&blank, v, &blank, v, 0), "none of 1 pairs of sentences can be used");
+    ck_assert_ptr_null(strstr(ag_error(), "more than"));
+    kaeru_lines_close(&blank);
     KaeruLines none = lines_from("");
     expect_refused(kaeru_sentence_pairs_new(&none, v, &none, v, 4), "none of 0 pairs of sentences can be used");
     kaeru_lines_close(&none);

@@ -5,7 +5,8 @@
 #include "gpt_commands.h"
 
 static const char *data_path, *vocab, *merges;
-static int64_t size = 4096;
+enum { USUAL_SIZE = 4096 };
+static int64_t size = USUAL_SIZE;
 static bool characters;
 
 /* The vocabulary of --vocab, or a new one of the text. */
@@ -89,6 +90,12 @@ int gpt_tokenize(int argc, char **argv)
     }
     if (merges && !vocab) {
         example_usage_error("--merges needs --vocab");
+    }
+    if (vocab && (characters || size != USUAL_SIZE)) {
+        example_usage_error("--vocab is a whole vocabulary: expected no --size and no --characters");
+    }
+    if (characters && size != USUAL_SIZE) {
+        example_usage_error("--characters takes all characters of the text: expected no --size");
     }
     KaeruText text;
     if (!kaeru_text_open(&text, data_path)) {

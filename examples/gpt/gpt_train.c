@@ -6,7 +6,8 @@
 #include "gpt_commands.h"
 
 static const char *data_path, *vocab, *merges, *weights, *config;
-static GPTOptions size = { .layers = 4, .heads = 4, .width = 128, .context = 64, .eps = 1e-5 };
+static const GPTOptions usual_size = { .layers = 4, .heads = 4, .width = 128, .context = 64, .eps = 1e-5 };
+static GPTOptions size;
 static LmOptions how;
 static int64_t sample_tokens = 500;
 static bool recompute;
@@ -41,10 +42,24 @@ static KaeruVocab *first_vocab(void)
     return v;
 }
 
+/* Ends the program if an option asks for another size than the model of --weights has. */
+static void check_sizes(const GPT *m)
+{
+    for (const NnField *f = gpt_fields.field; m && f->name; f++) {
+        char usual[NN_FIELD_BUFFER], wanted[NN_FIELD_BUFFER], found[NN_FIELD_BUFFER];
+        const char *ask = nn_field_text(f, &size, wanted), *has = nn_field_text(f, &m->options, found);
+        if (f->help && strcmp(ask, nn_field_text(f, &usual_size, usual)) != 0 && strcmp(ask, has) != 0) {
+            example_usage_error("--%s %s: the model of --weights has %s", f->option ? f->option : f->name, ask, has);
+        }
+    }
+}
+
 static GPT *first_model(const KaeruVocab *v)
 {
     if (weights) {
-        return gpt_open(weights, config);
+        GPT *m = gpt_open(weights, config);
+        check_sizes(m);
+        return m;
     }
     size.vocab = kaeru_vocab_size(v);
     if (!nn_fields_check(&gpt_fields, &size)) {
@@ -126,6 +141,7 @@ int gpt_train(int argc, char **argv)
         "ends with status 75. Under mpirun, processes train together (--shards).", options };
     how = lm_defaults();
     how.evaluate_tokens = 1 << 17;
+    size = usual_size;
     example_add_options(&gpt_fields, &size);
     example_add_options(&lm_fields, &how);
     processes_begin();

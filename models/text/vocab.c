@@ -71,7 +71,10 @@ int32_t kaeru_vocab_find_at(AgSite at, const KaeruVocab *v, const char *token, s
     ag_check_object_at(at, __func__, "v", v);
     check_text(at, __func__, "token", token, n);
     int32_t found = word_table_find(v->tokens, token, n);
-    return found < 0 ? kaeru_vocab_special(v, KAERU_UNKNOWN) : first_id(v) + found;
+    if (found >= 0) return first_id(v) + found;
+    for (int32_t id = 0; id < first_id(v); id++)
+        if (strlen(special_tokens[id]) == n && memcmp(special_tokens[id], token, n) == 0) return id;
+    return kaeru_vocab_special(v, KAERU_UNKNOWN);
 }
 
 /* The token of an id; without a text if the id is out of range. */

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "number.h"
 #include "train.h"
 
 /* place: in the epoch's order before sorting, which decides between pairs of equal lengths. */
@@ -72,8 +73,8 @@ KaeruSentencePairs *kaeru_sentence_pairs_new_at(AgSite at, const KaeruLines *src
         else p->pair[p->n++] = pair;
     }
     if (p->n == 0) {
-        ag_set_error("none of %" PRId64 " pairs of sentences can be used: each has an empty side or more than %" PRId64
-                     " tokens", src->n, max_tokens);
+        const char *longer = max_tokens ? text_printf(p, " or more than %" PRId64 " tokens", max_tokens) : "";
+        ag_set_error("none of %" PRId64 " pairs of sentences can be used: each has an empty side%s", src->n, longer);
         ag_free(p);
         return NULL;
     }
