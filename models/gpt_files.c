@@ -65,8 +65,9 @@ static void add_prefix(void *prefix, const char *name, char *out, size_t size)
 }
 
 /* Whether the tensor is a causal mask, which older versions of the library save: h.N.attn.bias or h.N.attn.masked_bias. */
-static bool is_mask(const char *name)
+static bool is_mask(void *unused, const char *name)
 {
+    (void)unused;
     if (strncmp(name, PREFIX, strlen(PREFIX)) == 0) name += strlen(PREFIX);
     if (strncmp(name, "h.", 2) != 0) return false;
     const char *digits = name + 2, *rest = digits + strspn(digits, "0123456789");
@@ -109,6 +110,10 @@ static JsonWriter *config_of(void *owner, const GPTOptions *o)
     json_put_text(w, "activation_function", "gelu_new");
     json_put_real(w, "embd_pdrop", o->dropout);
     json_put_real(w, "attn_pdrop", o->dropout);
+    if (o->vocab <= 50256) {                /* the default of both, GPT-2's <|endoftext|>, is no token */
+        json_put_text(w, "bos_token_id", NULL);
+        json_put_text(w, "eos_token_id", NULL);
+    }
     return w;
 }
 

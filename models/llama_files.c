@@ -5,6 +5,7 @@
 #include "kaeru/tensor_files.h"
 #include "models.h"
 #include "number.h"
+#include "stored.h"
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
@@ -157,10 +158,10 @@ bool llama_is_bf16_at(AgSite at, const char *folder)
 }
 
 /* Whether the tensor is a table of frequencies, which older versions of the library save: they follow from the config. */
-static bool is_frequencies(const char *name)
+static bool is_frequencies(void *unused, const char *name)
 {
-    const char *last = strstr(name, ".rotary_emb.inv_freq");
-    return last && strcmp(last, ".rotary_emb.inv_freq") == 0;
+    (void)unused;
+    return st_ends_in(name, ".rotary_emb.inv_freq");
 }
 
 static Llama *open_folder(void *owner, const char *folder, LlamaOpening how)

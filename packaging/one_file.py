@@ -78,7 +78,7 @@ TOP = """\
 #include "kaeru.h"
 """
 
-# Around what gcc need not optimize as much: {level}, if the condition holds.
+# Around what gcc need not optimize beyond {level}, if the condition holds.
 BEGIN_LESS = """
 #if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(__clang__){condition}
 #define KAERU_LESS 1

@@ -94,7 +94,7 @@ try "run it" "$folder/own_names"
 
 # The libraries export what the headers declare.
 for library in "$LD_LIBRARY_PATH/libkaeru.a" "$LD_LIBRARY_PATH/libkaeru.so"; do
-    try "exports" python3 "$source/tests/exports.py" "$library" "$include" "$source/debian/libkaeru1.symbols"
+    try "exports" python3 "$source/tests/exports.py" "$library" "$include" "$source/debian/libkaeru2.symbols"
 done
 for library in "$LD_LIBRARY_PATH/libkaeru_mpi.so" "$LD_LIBRARY_PATH/libkaeru_mpi.a"; do
     [ ! -e "$library" ] || try "exports of MPI" python3 "$source/tests/exports.py" "$library" "$include"

@@ -83,7 +83,7 @@ INLINE vf load_column(const float *from, int64_t ld, int64_t rows)
     return vload(column);
 }
 
-/* to[p * step + i] = from[i * ld + p], i < W: the rows beyond `rows` repeat the last one. */
+/* to[p * step + i] = from[i * ld + p], p < k, i < W: the rows beyond `rows` repeat the last one. */
 INLINE void pack_transposed_rows(float *to, int64_t step, const float *from, int64_t ld, int64_t rows, int64_t k)
 {
     int64_t p = 0;

@@ -42,10 +42,10 @@ static KaeruVocab *first_vocab(void)
     return v;
 }
 
-/* Ends the program if an option asks for another size than the model of --weights has. */
+/* Ends the program if an option, other than by its default, asks for another size than the model of --weights has. */
 static void check_sizes(const GPT *m)
 {
-    for (const NnField *f = gpt_fields.field; m && f->name; f++) {
+    for (const NnField *f = gpt_fields.field; f->name; f++) {
         char usual[NN_FIELD_BUFFER], wanted[NN_FIELD_BUFFER], found[NN_FIELD_BUFFER];
         const char *ask = nn_field_text(f, &size, wanted), *has = nn_field_text(f, &m->options, found);
         if (f->help && strcmp(ask, nn_field_text(f, &usual_size, usual)) != 0 && strcmp(ask, has) != 0) {
@@ -58,7 +58,9 @@ static GPT *first_model(const KaeruVocab *v)
 {
     if (weights) {
         GPT *m = gpt_open(weights, config);
-        check_sizes(m);
+        if (m) {
+            check_sizes(m);
+        }
         return m;
     }
     size.vocab = kaeru_vocab_size(v);

@@ -281,7 +281,7 @@ static bool check_plan(Loading *l, bool with_optimizer)
         const char *name = l->file->tensor[i].item.name;
         bool ignored = (!with_optimizer && starts_with(name, OPTIMIZER)) ||
                        (l->options.prefix && !starts_with(name, l->options.prefix)) ||
-                       (l->options.ignored && l->options.ignored(name));
+                       (l->options.ignored && l->options.ignored(l->options.arg, name));
         if (!l->used[i] && !ignored) r->unexpected[r->n_unexpected++] = ag_strndup_in(r, name, strlen(name));
     }
     char message[900] = "";

@@ -105,9 +105,12 @@ void json_close(JsonWriter *w, char bracket)
 
 void json_put_text(JsonWriter *w, const char *key, const char *text)
 {
-    if (text && key) json_write_name(w, key, strlen(key));
-    if (text) json_write_text(w, text, strlen(text));
-    else put_unquoted(w, key, "null");
+    if (!text) {
+        put_unquoted(w, key, "null");
+        return;
+    }
+    if (key) json_write_name(w, key, strlen(key));
+    json_write_text(w, text, strlen(text));
 }
 
 void json_put_int(JsonWriter *w, const char *key, int64_t value)

@@ -97,18 +97,21 @@ enum { END64 = 0x06064b50, END64_SIZE = 56, LOCATOR = 0x07064b50, LOCATOR_SIZE =
 static const char SUFFIX[] = ".npy";
 enum { SUFFIX_SIZE = sizeof SUFFIX - 1 };
 
-/* Of these numbers of the directory's entry at p, those with all bits set stand in its extra field of ZIP64, in this order. */
+/* Each of these numbers that has all bits set stands in the extra field of ZIP64, which is number 1, of the directory's entry
+ * at p, in this order. Without the field it stays. */
 static void read_zip64(const char *p, uint64_t *unpacked, uint64_t *size, uint64_t *offset)
 {
     uint64_t *number[] = { unpacked, size, offset };
-    const char *extra = p + CENTRAL_SIZE + get16(p + 28), *end = extra + get16(p + 30);
-    while (end - extra >= 4 && get16(extra) != 1 && end - extra - 4 >= get16(extra + 2)) extra += 4 + get16(extra + 2);
-    if (end - extra < 4 || get16(extra) != 1) return;
-    extra += 4;
-    for (int i = 0; i < 3; i++) {
-        if (*number[i] != UINT32_MAX || end - extra < 8) continue;
-        *number[i] = get64(extra);
-        extra += 8;
+    const char *extra = p + CENTRAL_SIZE + get16(p + 28);
+    size_t n = get16(p + 30), at = 0;
+    while (at + 4 <= n && get16(extra + at) != 1) at += 4 + get16(extra + at + 2);
+    if (at + 4 > n) return;
+    size_t end = at + 4 + get16(extra + at + 2);
+    at += 4;
+    for (int i = 0; i < 3 && end <= n; i++) {
+        if (*number[i] != UINT32_MAX || at + 8 > end) continue;
+        *number[i] = get64(extra + at);
+        at += 8;
     }
 }
 
@@ -172,7 +175,8 @@ bool st_read_npz(NnTensorFile *f)
 {
     const char *archive = f->file->name;
     uint64_t total = f->file->size;
-    size_t n = total < END_SIZE + MAX_COMMENT ? (size_t)total : END_SIZE + MAX_COMMENT;
+    enum { MAX_TAIL = LOCATOR_SIZE + END_SIZE + MAX_COMMENT };
+    size_t n = total < MAX_TAIL ? (size_t)total : MAX_TAIL;
     char *tail = ag_alloc_in(f, n, 1);
     if (!file_read_at(f->file, total - n, tail, n)) return false;
     size_t at = find_end(tail, n);
@@ -181,17 +185,20 @@ bool st_read_npz(NnTensorFile *f)
     if (at >= LOCATOR_SIZE && get32(tail + at - LOCATOR_SIZE) == LOCATOR) {
         char record[END64_SIZE];
         end = get64(tail + at - LOCATOR_SIZE + 8);
-        if (total < END64_SIZE || end > total - END64_SIZE || !file_read_at(f->file, end, record, sizeof record) ||
-            get32(record) != END64)
+        if (!file_read_at(f->file, end, record, sizeof record)) return false;
+        if (get32(record) != END64)
             return ag_set_error("%s: expected the end's record of ZIP64 at offset %" PRIu64, archive, end);
         count = get64(record + 32), size = get64(record + 40), start = get64(record + 48);
     }
-    if (start > end || size != end - start)
+    if (start > end || size != end - start || size > SIZE_MAX)
         return ag_set_error("%s: expected a directory at the end, found %" PRIu64 " bytes at offset %" PRIu64, archive, size,
                             start);
+    if (count > size / CENTRAL_SIZE)
+        return ag_set_error("%s: expected a directory with an entry for each of %" PRIu64 " arrays, found %" PRIu64 " bytes",
+                            archive, count, size);
     char *directory = ag_alloc_in(f, (size_t)size, 1);
     if (!file_read_at(f->file, start, directory, (size_t)size)) return false;
-    f->tensor = ag_alloc_in(f, (size_t)(size / CENTRAL_SIZE) + 1, sizeof *f->tensor);       /* whatever `count` promises */
+    f->tensor = ag_alloc_in(f, (size_t)count, sizeof *f->tensor);
     size_t read = 0, unreadable = 0;
     for (size_t used = 0; f->n_tensors < count; read += used) {
         StTensor *t = &f->tensor[f->n_tensors++];

@@ -189,7 +189,7 @@ bad("tensors", "large_real.npy", npy(DICTIONARY.replace("<f4", "<f8"), struct.pa
     'tensor "": item 0 is finite, but beyond the range of a float')
 
 
-def archive(entries=(("x.npy", npy()),), method=0, flags=0, comment=b"", more=b"", **changes):
+def archive(entries=(("x.npy", npy()),), method=0, flags=0, comment=b"", extra=b"", more=b"", **changes):
     """A ZIP archive; `changes` replaces fields of the (first) directory entry and of the end; `more` follows the directory."""
     data, directory = b"", b""
     for name, content in entries:
@@ -199,7 +199,7 @@ def archive(entries=(("x.npy", npy()),), method=0, flags=0, comment=b"", more=b"
         data += struct.pack("<IHHHHHIIIHH", 0x04034B50, 20, flags, method, 0, 0, field["crc"], field["size"],
                             field["unpacked"], len(name), 0) + name + content
         directory += struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, 20, 20, flags, method, 0, 0, field["crc"], field["size"],
-                                 field["unpacked"], field["length"], 0, 0, 0, 0, 0, field["offset"]) + name
+                                 field["unpacked"], field["length"], len(extra), 0, 0, 0, 0, field["offset"]) + name + extra
     directory += more
     end = {"count": len(entries), "directory": len(directory), "start": len(data), **changes}
     return data + directory + struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, end["count"], end["count"], end["directory"],
@@ -216,25 +216,31 @@ npz("behind", archive() + b"\n", "expected the end of a ZIP archive: is the file
 npz("no_directory", archive(start=0), "expected a directory at the end, found 51 bytes at offset 0")
 npz("late_directory", archive(start=2**32 - 2), f"expected a directory at the end, found 51 bytes at offset {2**32 - 2}")
 npz("zip64", archive(start=2**32 - 1), f"expected a directory at the end, found 51 bytes at offset {2**32 - 1}")
-npz("many", archive(count=65535), "expected a directory of 0 more bytes with an entry for each array")
+npz("many", archive(count=65535), "expected a directory with an entry for each of 65535 arrays, found 51 bytes")
 
 
 def archive_64(count, size, start, record=None, **changes):
     """An archive with the end of ZIP64: a record with these numbers, and the record's offset."""
     whole = archive(**changes)
     end = struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 45, 45, 0, 0, count, count, size, start)
-    return whole[:-22] + end + struct.pack("<IIQI", 0x07064B50, 0, len(whole) - 22 if record is None else record, 1) + whole[-22:]
+    where = struct.pack("<IIQI", 0x07064B50, 0, len(whole) - 22 if record is None else record, 1)
+    return whole[:-22] + end + where + whole[-22:]
 
 
 before = len(archive()) - 22 - 51
 npz("zip64_no_record", archive_64(1, 51, before, 7), "expected the end's record of ZIP64 at offset 7")
-npz("zip64_late_record", archive_64(1, 51, before, 2**64 - 8), f"expected the end's record of ZIP64 at offset {2**64 - 8}")
+npz("zip64_late_record", archive_64(1, 51, before, 2**64 - 8), f"expected 56 bytes at offset {2**64 - 8}, "
+    f"found the end at {len(archive_64(1, 51, before))}")
 npz("zip64_late_directory", archive_64(1, 51, 2**63), f"expected a directory at the end, found 51 bytes at offset {2**63}")
 npz("zip64_long_directory", archive_64(1, 2**64 - 1, before),
     f"expected a directory at the end, found {2**64 - 1} bytes at offset {before}")
-npz("zip64_many", archive_64(2**60, 51, before), "expected a directory of 0 more bytes with an entry for each array")
-npz("zip64_no_offset", archive_64(1, 51, before, offset=2**32 - 1), 'tensor "x.npy": expected its data before the directory')
-npz("two_promised", archive(count=2), "expected a directory of 0 more bytes with an entry for each array")
+npz("zip64_many", archive_64(2**60, 51, before),
+    f"expected a directory with an entry for each of {2**60} arrays, found 51 bytes")
+for name, extra in (("none", b""), ("short", struct.pack("<HHIHHQ", 1, 4, 0, 2, 8, 0)), ("long", struct.pack("<HHQ", 1, 9, 0)),
+                    ("cut", b"\1\0\x08"), ("other", struct.pack("<HHQ", 2, 8, 0))):
+    npz("zip64_field_" + name, archive_64(1, 51 + len(extra), before, offset=2**32 - 1, extra=extra),
+        'tensor "x.npy": expected its data before the directory')
+npz("two_promised", archive(count=2), "expected a directory with an entry for each of 2 arrays, found 51 bytes")
 npz("cut_promised", archive(count=2, more=struct.pack("<I", 0x02014B50) + bytes(41)),
     "expected a directory of 45 more bytes with an entry for each array")
 npz("none_promised", archive(count=0), "expected 0 entries in the directory, found more")

@@ -17,9 +17,9 @@ def header_of(content):
 
 def directory_of(archive):
     """The directory of an .npz file, which is what the target's third form has."""
-    end = archive.rfind(b"PK\5\6")
-    size = int.from_bytes(archive[end + 12:end + 16], "little")
-    return b"\2" + archive[max(end - size, 0):max(end, 0)]
+    start = archive.find(b"PK\1\2")
+    end = archive.rfind(b"PK\6\6" if b"PK\6\6" in archive else b"PK\5\6")
+    return b"\2" + archive[max(start, 0):max(end, 0)]
 
 
 def without_vocab(tokenizer):

@@ -317,10 +317,10 @@ typedef struct {
     void (*rename)(void *arg, const char *name, char *out, size_t size);
     /* Whether the file has the module's matrix of that name transposed, as a Conv1D of Hugging Face's library: (in, out). */
     bool (*transposed)(void *arg, const char *name);
-    void *arg;                  /* the first argument of rename, transposed and progress */
+    void *arg;                  /* the first argument of rename, transposed, ignored and progress */
     bool allow_missing;         /* tensors of the module that the file does not have keep their values */
     bool allow_unexpected;      /* tensors of the file that the module does not have are ignored */
-    bool (*ignored)(const char *name);              /* or only those of whose names in the file this is true */
+    bool (*ignored)(void *arg, const char *name);   /* or only those whose names in the file it accepts; NULL: none */
     bool map;                   /* less memory: the file is mapped, not first read as a whole. It must not change meanwhile */
     bool in_place;              /* least memory and time: values are read where they belong. A failure leaves some changed */
     bool round;                 /* values of other types than BF16 are rounded for matrices of type AG_PACKED, not refused */
