@@ -16,6 +16,9 @@ Tensor *matmul_sample(Sample *s)
     case 8: return ag_matmul(sample_in(s, 0, SHAPE(3, 0)), sample_in(s, 1, SHAPE(0, 2)));
     case 9: return ag_matmul(sample_in(s, 0, SHAPE(0, 3, 2)), sample_in(s, 1, SHAPE(0, 2, 4)));
     case 10: return ag_matmul(sample_in(s, 0, SHAPE(4, 4)), sample_in(s, 1, SHAPE(4, 4)));
+    /* matrices that are repeated, together with as many numbers as the other operand has */
+    case 11: return ag_matmul(sample_in(s, 0, SHAPE(2, 2, 3, 4)), sample_in(s, 1, SHAPE(2, 4, 6)));
+    case 12: return ag_matmul(sample_in(s, 0, SHAPE(2, 4, 3)), sample_in(s, 1, SHAPE(2, 2, 3, 2)));
     default: return NULL;
     }
 }
