@@ -293,6 +293,9 @@ START_TEST(a_model_without_biases_is_written_with_zeros)
     GPT *again = opened(in_folder("w"), in_folder("c"));
     ck_assert(again->options.bias);
     const Json *root = json_read(m, in_folder("c"), 1 << 20);
+    int64_t positions, context;
+    ck_assert(json_int(json_get(root, "n_positions"), &positions) && json_int(json_get(root, "n_ctx"), &context));
+    ck_assert(positions == o.context && context == o.context);
     ck_assert(json_get(root, "bos_token_id")->type == JSON_NULL && json_get(root, "eos_token_id")->type == JSON_NULL);
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = tensor_randint(SHAPE(2, 6), 0, 13);

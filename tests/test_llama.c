@@ -347,6 +347,22 @@ START_TEST(a_lack_of_memory_is_told)
 }
 END_TEST
 
+static double much(const LlamaOptions *o) { return 1e15 * (double)o->layers; }
+
+/* A model that is opened counts what its user needs besides; a new one has reals, whatever the options say. */
+START_TEST(a_model_that_needs_too_much_is_refused)
+{
+    LlamaOptions o = small();
+    o.frozen = true;
+    Llama *m = llama_new(o);
+    ck_assert(!m->options.frozen && tensor_dtype(m->model->embed_tokens->weight) == AG_REAL);
+    expect_done(llama_write(m, in_folder("")));
+    if (system_free_memory() >= 0)
+        expect_refused(llama_open_with(in_folder(""), (LlamaOpening){ .more_bytes = much }) != NULL, " GB of memory, but only ");
+    ag_free(m);
+}
+END_TEST
+
 /* All four ids that end a text are in use. 0 is an id, for the begin of a text, too; -1: there is none. */
 START_TEST(four_ends_are_written)
 {
@@ -711,6 +727,7 @@ Suite *llama_suite(void)
     tcase_add_loop_test(t, what_is_written_opens_again, 0, MODELS);
     tcase_add_test(t, opening_needs_no_memory_beside_the_model);
     tcase_add_test(t, a_lack_of_memory_is_told);
+    tcase_add_test(t, a_model_that_needs_too_much_is_refused);
     tcase_add_loop_test(t, four_ends_are_written, 0, 2);
     tcase_add_test(t, a_config_tells_bfloat16);
     tcase_add_test(t, no_begin_and_no_end_are_written);

@@ -2044,6 +2044,8 @@ START_TEST(later_operations)
     MISTAKE("size 2, stride 0", ag_mean_pool2d(image, 2, 0, 0));
     MISTAKE("size 3, stride 1 and padding 2", ag_mean_pool2d(image, 3, 1, 2));
     MISTAKE("windows of size 6, padding 0: x (1, 2, 5, 5) is too small", ag_max_pool2d(image, 6, 1, 0));
+    MISTAKE("x (1, 1, 9, 5) is too small", ag_max_pool2d(tensor_ones(SHAPE(1, 1, 9, 5)), 6, 1, 0));
+    MISTAKE("x (1, 1, 5, 9) is too small", ag_max_pool2d(tensor_ones(SHAPE(1, 1, 5, 9)), 6, 1, 0));
     MISTAKE("x (1, 2, 0, 5) is too small", ag_max_pool2d(tensor_ones(SHAPE(1, 2, 0, 5)), 2, 1, 1));
     MISTAKE("scatter_add: ids is AG_REAL", ag_scatter_add(x, 1, x, x));
     MISTAKE("src is NULL", ag_scatter_add(x, 1, i, none));
@@ -2076,6 +2078,9 @@ START_TEST(later_operations)
     MISTAKE("width 0, must be 1 or more", nn_rms_norm_new(0));
     MISTAKE("eps is -1", nn_rms_norm_new_with(3, -1));
     MISTAKE("0 and 3 channels, size 3, stride 1: expected 1 or more; padding 1", nn_conv2d_new(0, 3, 3));
+    MISTAKE("3 and 0 channels, size 3", nn_conv2d_new(3, 0, 3));
+    MISTAKE("3 and 3 channels, size 0", nn_conv2d_new(3, 3, 0));
+    MISTAKE("3 channels, size 3, stride 0", nn_conv2d_new_with(3, 3, 3, 0, 1, true));
     MISTAKE("padding -1: 0 or more", nn_conv2d_new_with(2, 3, 3, 1, -1, true));
     MISTAKE("0 and 3 channels, size 3", nn_conv2d_new_how(0, 3, 3, ((AgConv){ 0 }), true));
     MISTAKE("stride 0: expected 1 or more", nn_conv_transpose2d_new(2, 3, 3, 0));

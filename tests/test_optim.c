@@ -400,6 +400,7 @@ START_TEST(linear_and_step_have_their_known_values)
     ck_assert_double_eq(nn_schedule_linear(110, 1, 0.1, 10, 110), 0.1);
     static const double expected[] = { 8, 8, 8, 8, 4, 4, 4, 2 };                /* steps count from 1 */
     for (int step = 0; step < 8; step++) ck_assert_double_eq_tol(nn_schedule_step(step, 8, 0.5, 3), expected[step], 1e-14);
+    ck_assert_double_eq(nn_schedule_step(0, 8, 0.5, 1), 8);
     EXPECT_USAGE_ERROR("schedule_linear: a warmup of 9 steps", nn_schedule_linear(0, 1, 0, 9, 8));
     EXPECT_USAGE_ERROR("every 0 steps", nn_schedule_step(0, 1, 0.5, 0));
     EXPECT_USAGE_ERROR("factor -1", nn_schedule_step(0, 1, -1, 5));

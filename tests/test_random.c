@@ -391,6 +391,12 @@ START_TEST(multinomial_draws_in_proportion)
     for (int i = N; i < 2 * N; i++) ck_assert_int_eq(tensor_int_data(ids)[i], 2);
     ids = ag_multinomial(tensor_from(SHAPE(2), (ag_real[]){ 1e-38f, 0 }), 100);         /* less than the least normal number */
     for (int i = 0; i < 100; i++) ck_assert_int_eq(tensor_int_data(ids)[i], 0);
+    ids = ag_multinomial(tensor_from(SHAPE(2), (ag_real[]){ 0, 1e-38f }), 100);
+    for (int i = 0; i < 100; i++) ck_assert_int_eq(tensor_int_data(ids)[i], 1);
+    ids = ag_multinomial(tensor_from(SHAPE(2), (ag_real[]){ 1e-44f, 1e-44f }), 100);
+    int second = 0;
+    for (int i = 0; i < 100; i++) second += tensor_int_data(ids)[i];
+    ck_assert_int_gt(second, 20);
     ck_assert(ag_shape_equal(tensor_shape(ag_multinomial(tensor_ones(SHAPE(3)), 0)), SHAPE(0)));
     EXPECT_USAGE_ERROR("p is -1 at item 1", ag_multinomial(tensor_from(SHAPE(2), (ag_real[]){ 1, -1 }), 1));
     EXPECT_USAGE_ERROR("1 samples of p ()", ag_multinomial(tensor_ones(AG_SCALAR), 1));

@@ -151,6 +151,8 @@ START_TEST(padding_and_neighbors_do_not_matter)
     Tensor *log_p = seq2seq_forward(m, b.src, b.tgt, b.src_mask);
     Tensor *src = tensor_ints(SHAPE(1, 1), (int32_t[]){ 5 }), *tgt = tensor_ints(SHAPE(1, 2), (int32_t[]){ START, 3 });
     check_close("alone", seq2seq_forward(m, src, tgt, NULL), ag_slice(ag_slice(log_p, 0, 2, 3), 1, 0, 2), 1e-5);
+    check_close("one id", seq2seq_forward(m, src, ag_slice(tgt, 1, 0, 1), NULL), ag_slice(ag_slice(log_p, 0, 2, 3), 1, 0, 1),
+                1e-5);
     tensor_mutable_int_data(b.tgt)[3] = 1;
     Tensor *other = seq2seq_forward(m, b.src, b.tgt, b.src_mask);
     check_close("before the change", ag_slice(other, 1, 0, 3), ag_slice(log_p, 1, 0, 3), 0);
@@ -313,6 +315,8 @@ START_TEST(usage_errors_are_reported)
     bad.hidden = 0;
     EXPECT_USAGE_ERROR("seq2seq_new: vocabularies of 9 and 8 words, width 256, hidden 0: each must be 1 or more",
                        seq2seq_new(SRC_VOCAB, TGT_VOCAB, bad));
+    bad.width = bad.hidden = 1;
+    ag_free(seq2seq_new(SRC_VOCAB, TGT_VOCAB, bad));
     EXPECT_USAGE_ERROR("tests/test_seq2seq.c", seq2seq_new(0, TGT_VOCAB, seq2seq_defaults()));
     bad = seq2seq_defaults();
     bad.dropout = 1;
