@@ -310,6 +310,10 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("ag_free: this Linear belongs to a Three: free the Three instead", ag_free(three->a));
     ck_assert_ptr_eq(nn_find(three, "a.weight"), three->a->weight);
     EXPECT_USAGE_ERROR("a ModuleList cannot hold the ModuleList that contains it", nn_list_add(list, list));
+    ModuleList *middle = nn_list_new(), *inner = nn_list_new();
+    nn_list_add(list, middle);
+    nn_list_add(middle, inner);
+    EXPECT_USAGE_ERROR("a ModuleList cannot hold the ModuleList that contains it", nn_list_add(inner, list));
     EXPECT_USAGE_ERROR("\"weight\" of Linear can only be tied to a parameter of the same tree",
                        nn_tie(three->a, weight, net->fc1->weight));
     EXPECT_USAGE_ERROR("\"weight\" of Linear is (3, 2), the tensor to tie it to (2, 3)",

@@ -397,6 +397,9 @@ START_TEST(multinomial_draws_in_proportion)
     int second = 0;
     for (int i = 0; i < 100; i++) second += tensor_int_data(ids)[i];
     ck_assert_int_gt(second, 20);
+    ag_find_nan(true);                                              /* no logarithm of 0 */
+    ag_multinomial(tensor_from(SHAPE(2), (ag_real[]){ 1, 0 }), 1);
+    ag_find_nan(false);
     ck_assert(ag_shape_equal(tensor_shape(ag_multinomial(tensor_ones(SHAPE(3)), 0)), SHAPE(0)));
     EXPECT_USAGE_ERROR("p is -1 at item 1", ag_multinomial(tensor_from(SHAPE(2), (ag_real[]){ 1, -1 }), 1));
     EXPECT_USAGE_ERROR("1 samples of p ()", ag_multinomial(tensor_ones(AG_SCALAR), 1));
