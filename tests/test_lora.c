@@ -312,13 +312,32 @@ START_TEST(alpha_is_saved_as_it_was_given)
 END_TEST
 
 /* Makes both matrices of each adapter random. */
-static void randomize(Llama *m)
+static void randomize(void *m)
 {
     NnParameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++)
         if (strstr(p->item[i].name, ".lora_")) ag_fill_uniform(p->item[i].tensor, -1, 1);
     ag_free(p);
 }
+
+/* The weight of the last layer is the module's last tensor. */
+START_TEST(the_last_layer_is_adapted)
+{
+    typedef struct { Module module; Linear *first, *last; } Two;
+    static const char *const both[] = { "first", "last", NULL };
+    Two *m = nn_new(Two);
+    nn_child(m, first, nn_linear_new_no_bias(3, 4));
+    nn_child(m, last, nn_linear_new_no_bias(4, 2));
+    Two *again = nn_clone(m);
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 8, .targets = both }));
+    randomize(m);
+    expect_done(nn_lora_save(m, in_folder("")));
+    expect_done(nn_lora_load(again, in_folder("")));
+    check_same_parameters(m, again);
+    ag_free(again);
+    ag_free(m);
+}
+END_TEST
 
 /* A second call leaves the adapters of the first one as they are, and both are saved with their own rank and alpha. */
 START_TEST(adapters_can_have_different_options)
@@ -599,6 +618,7 @@ Suite *lora_suite(void)
     tcase_add_test(t, a_checkpoint_has_only_what_is_trained);
     tcase_add_test(t, opening_in_two_bytes);
     tcase_add_test(t, what_is_saved_loads_again);
+    tcase_add_test(t, the_last_layer_is_adapted);
     tcase_add_test(t, alpha_is_saved_as_it_was_given);
     tcase_add_test(t, adapters_can_have_different_options);
     tcase_add_test(t, each_setting_of_peft_counts);
