@@ -124,11 +124,11 @@ static bool write_weights(GPT *m, const char *path)
     StEntry *entry = ag_alloc_in(p, 2 * (size_t)p->n, sizeof *entry);
     size_t n = 0;
     for (int i = 0; i < p->n; i++) {
-        Tensor *t = p->item[i].tensor;
+        Tensor *own = p->item[i].tensor, *t = tensor_dtype(own) == AG_PACKED ? ag_from_bf16(own) : own;
         const char *name = p->item[i].name;
         bool transposed = tensor_ndim(t) == 2 && is_transposed(NULL, name);
         entry[n++] = st_entry(AG_HERE, name, transposed ? ag_transpose(t, 0, 1) : t);
-        if (m->options.bias || t == m->wte->weight || t == m->wpe->weight) continue;
+        if (m->options.bias || own == m->wte->weight || own == m->wpe->weight) continue;
         char *bias = text_printf(p, "%.*sbias", (int)(strlen(name) - strlen("weight")), name);
         entry[n++] = st_entry(AG_HERE, bias, tensor_zeros(SHAPE(tensor_dim(t, 0))));     /* its layer has none here */
     }
@@ -143,6 +143,7 @@ bool gpt_write_at(AgSite at, GPT *m, const char *weights_path, const char *confi
     NN_LAYER(at, m);
     ag_check_pointer_at(at, __func__, "weights_path", weights_path);
     ag_check_pointer_at(at, __func__, "config_path", config_path);
+    if (!weights_are_whole(m)) return false;
     void *owner = ag_alloc(1, 1);
     FileWriter *config = config_write(config_path, config_of(owner, &m->options));
     bool done = config_commit(config, config && write_weights(m, weights_path));

@@ -247,6 +247,7 @@ static bool write_folder(Llama *m, const char *folder, bool bf16)
         return ag_set_error("a model with a bias in o_proj alone has no form in Hugging Face's library");
     if (m->options.head_norms && m->options.qkv_bias != m->options.out_bias)
         return ag_set_error("a Qwen3 has biases in all four matrices of attention or in none");
+    if (!weights_are_whole(m)) return false;
     void *owner = ag_alloc(1, 1);
     FileWriter *config = config_write(text_printf(owner, "%s/config.json", folder), config_of(owner, &m->options, bf16));
     const char *weights = text_printf(owner, "%s/" WEIGHTS, folder);

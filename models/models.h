@@ -36,6 +36,8 @@ bool weights_may_hold(const char *path, double parameters);
 /* Whether this machine can give a program so many bytes more; otherwise false with ag_error(), which begins with `what`. True
  * where the system does not tell. */
 bool memory_may_hold(const char *what, double bytes);
+/* False with ag_error() if the model has adapters: without them, its weights are another model. */
+bool weights_are_whole(void *model);
 /* The new model with the weights of the file; if they cannot be loaded, frees it and returns NULL. */
 void *model_filled(void *model, const char *path, NnLoadOptions how);
 

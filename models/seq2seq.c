@@ -111,7 +111,10 @@ static bool next_tokens(void *arg, Tensor *last, int32_t *token)
 {
     Decoding *d = arg;
     Tensor *weights, *h = decoder_step(d->m, &d->source, nn_embedding(d->m->tgt_embed, last), &d->state, &weights);
-    return most_probable(transformer_generator(d->m->generator, h), token);
+    AgScope scope = ag_begin(AG_NO_GRAD);               /* frees the probabilities, and keeps the state */
+    bool good = most_probable(transformer_generator(d->m->generator, h), token);
+    ag_end(scope);
+    return good;
 }
 
 Tensor *seq2seq_greedy_decode_at(AgSite at, Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,

@@ -1,4 +1,6 @@
 /* sizes.c: reads the options of a checkpoint's model, compares the size of a file with that of a model, and loads weights. */
+#include <string.h>
+
 #include "models.h"
 #include "stored.h"
 #include "system.h"
@@ -28,6 +30,15 @@ bool memory_may_hold(const char *what, double bytes)
     double free = system_free_memory();
     return free < 0 || bytes <= free ||
            ag_set_error("%s: needs about %.1f GB of memory, but only %.1f GB are free", what, bytes / 1e9, free / 1e9);
+}
+
+bool weights_are_whole(void *model)
+{
+    NnParameters *p = nn_parameters(model);
+    bool whole = true;
+    for (int i = 0; i < p->n; i++) whole = whole && !strstr(p->item[i].name, ".lora_");
+    ag_free(p);
+    return whole || ag_set_error("this %s has adapters: expected nn_lora_merge before", ((Module *)model)->type);
 }
 
 void *model_filled(void *model, const char *path, NnLoadOptions how)

@@ -28,6 +28,7 @@ static const NnField fields[] = {
 static bool check(const void *options)
 {
     const TransformerOptions *o = options;
+    if (o->d_model == 1 && o->norm.unbiased) return ag_set_error("a d_model of 1 has no unbiased variance for its norms");
     return o->d_model % o->h == 0 ||
            ag_set_error("a d_model of %" PRId64 " does not divide into %d heads", o->d_model, o->h);
 }

@@ -340,12 +340,12 @@ void nn_ema_update_at(AgSite at, void *average, void *module, double decay)
     if (same < to->n || same < from->n)
         ag_usage_error(at, __func__, "the average has %d tensors and the module %d, of which the first %d have equal shapes: "
                        "expected a nn_clone", to->n, from->n, same);
-    AgScope scope = ag_begin(AG_NO_GRAD);
     for (int i = 0; i < to->n; i++) {
+        AgScope scope = ag_begin(AG_NO_GRAD);
         Tensor *a = to->item[i].tensor, *w = from->item[i].tensor;
         tensor_copy(a, from->item[i].trained ? ag_add(ag_scale(a, decay), ag_scale(w, 1 - decay)) : w);
+        ag_end(scope);
     }
-    ag_end(scope);
     ag_free(from);
     ag_free(to);
 }

@@ -307,6 +307,30 @@ START_TEST(a_model_without_biases_is_written_with_zeros)
 }
 END_TEST
 
+/* The weights have values of bfloat16. */
+START_TEST(a_model_is_kept_in_two_bytes)
+{
+    GPT *m = gpt_new(small()), *frozen;
+    AgScope s = ag_begin(AG_NO_GRAD);
+    NnParameters *p = nn_parameters(m);
+    for (int i = 0; i < p->n; i++)
+        if (tensor_ndim(p->item[i].tensor) == 2) tensor_copy(p->item[i].tensor, ag_from_bf16(ag_to_bf16(p->item[i].tensor)));
+    ag_free(p);
+    frozen = nn_clone(m);
+    nn_freeze_bf16(frozen);
+    ck_assert_int_eq(tensor_dtype(frozen->wpe->weight), AG_PACKED);
+    ag_precision(AG_BF16);
+    Tensor *ids = tensor_randint(SHAPE(2, 6), 0, 13);
+    check_close("logits", gpt_forward(frozen, ids), gpt_forward(m, ids), 0);
+    expect_done(gpt_write(m, in_folder("w"), in_folder("c")));
+    expect_done(gpt_write(frozen, in_folder("w2"), in_folder("c2")));
+    folder_same("w", "w2");
+    ag_end(s);
+    ag_free(frozen);
+    ag_free(m);
+}
+END_TEST
+
 /* Writes the fixture's tensors, changed, as a file "w": `skip` is left out, `extra` is added (under another name if that is
  * given), and the prefix `strip` is removed from each name. */
 typedef struct { const char *skip, *extra, *strip; AgShape shape; ag_real value; } Change;
@@ -643,6 +667,7 @@ Suite *gpt_suite(void)
     tcase_add_checked_fixture(layout, folder_make, folder_remove);
     tcase_add_test(layout, written_files_equal_those_that_were_read);
     tcase_add_test(layout, a_model_without_biases_is_written_with_zeros);
+    tcase_add_test(layout, a_model_is_kept_in_two_bytes);
     tcase_add_test(layout, files_of_other_versions_open);
     tcase_add_test(layout, wrong_weights_are_refused);
     tcase_add_test(layout, truncated_weights_are_refused);

@@ -188,7 +188,9 @@ sed 's/frog 1 /frog 2 /' story.txt >changing.txt
 other='changing/gpt_last.safetensors has learned from other data, or with another tokenizer: --other-data'
 expect 1 '' "$other" train --resume --steps 4 --out changing
 expect 1 '' "$other" train --resume --data changing.txt --steps 4 --out changing
+cp changing/gpt_best.safetensors best_before
 expect 0 'step 4 of 4' '' train --resume --other-data --steps 4 --sample 0 --out changing
+that 'the least loss begins again with other data' [ "$(cmp changing/gpt_best.safetensors best_before | wc -l)" -eq 1 ]
 expect 0 'step 6 of 6' '' train --resume --steps 6 --sample 0 --out changing
 cp story.txt changing.txt
 expect 1 '' "$other" train --resume --steps 8 --out changing
@@ -199,6 +201,7 @@ expect 0 'step 8 of 8' '' train --resume --steps 8 --sample 0 --out changing
 expect 1 '' 'none/gpt_last.safetensors: cannot be opened' train --resume --out none
 expect 1 '' 'absent.txt: cannot be opened' train --data absent.txt --out none
 expect 2 '' 'a width of 16 does not divide into 3 heads' train --data story.txt $tiny --heads 3 --out none
+expect 2 '' '--weights needs --data' eval --weights theirs --config theirs --vocab theirs
 expect 2 '' '--weights needs --config and --vocab' train --weights story.txt --out none
 expect 2 '' '--merges needs --vocab' train --data story.txt --merges story.txt --out none
 expect 2 '' '--config needs --weights' train --data story.txt --config story.txt --out none

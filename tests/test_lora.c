@@ -320,6 +320,24 @@ static void randomize(void *m)
     ag_free(p);
 }
 
+/* The base alone would be another model. */
+START_TEST(models_with_adapters_are_not_written)
+{
+    static const char *const attention[] = { "c_attn", NULL };
+    Llama *m = adapted();
+    expect_refused(llama_write(m, in_folder("")), "this Llama has adapters: expected nn_lora_merge before");
+    expect_refused(llama_write_bf16(m, in_folder("")), "this Llama has adapters");
+    GPT *gpt = gpt_new((GPTOptions){ .layers = 1, .heads = 2, .width = 8, .vocab = 13, .context = 6, .eps = 1e-5 });
+    expect_done(nn_lora_add(gpt, (NnLoraOptions){ .rank = 2, .alpha = 8, .targets = attention }));
+    expect_refused(gpt_write(gpt, in_folder("w"), in_folder("c")), "this GPT has adapters: expected nn_lora_merge before");
+    ck_assert_int_eq(folder_count(), 0);
+    nn_lora_merge(gpt);
+    expect_done(gpt_write(gpt, in_folder("w"), in_folder("c")));
+    ag_free(gpt);
+    ag_free(m);
+}
+END_TEST
+
 /* The weight of the last layer is the module's last tensor. */
 START_TEST(the_last_layer_is_adapted)
 {
@@ -619,6 +637,7 @@ Suite *lora_suite(void)
     tcase_add_test(t, opening_in_two_bytes);
     tcase_add_test(t, what_is_saved_loads_again);
     tcase_add_test(t, the_last_layer_is_adapted);
+    tcase_add_test(t, models_with_adapters_are_not_written);
     tcase_add_test(t, alpha_is_saved_as_it_was_given);
     tcase_add_test(t, adapters_can_have_different_options);
     tcase_add_test(t, each_setting_of_peft_counts);

@@ -119,7 +119,7 @@ extern bool resume_option, overwrite_option, other_data_option;
                    "with --resume: the data may differ from what the run has learned from", .once = true), \
     NN_FLAG_OPTION("overwrite", overwrite_option, "start a new run even if there is one in the output folder", .once = true)
 typedef struct {
-    bool resumed;
+    bool resumed, new_data;     /* with other data than before */
     char *last;                 /* path of the last checkpoint */
     NnSettings *settings;       /* for the checkpoints: the program's own options; it adds other settings */
     NnSettings *saved;          /* of the checkpoint, if resumed. Text options may point into it. */

@@ -71,6 +71,7 @@ void lm_run(LmTraining *t, const char *data_name, const TrainingRun *run)
     t->stepped = stepped;
     t->evaluated = evaluated;
     t->arg = &watch;
+    t->new_data = run->new_data;
     bool good = lm_train(t, run->resumed);
     if (watch.csv) {
         progress_end(&watch.progress);

@@ -104,7 +104,8 @@ void training_run_data(TrainingRun *run, uint64_t hash)
     if (!nn_processes_agree(example_processes(), "the data", "%s", now)) {
         example_fail("%s", ag_error());
     }
-    if (before && strcmp(before, now) != 0 && !other_data_option) {
+    run->new_data = before && strcmp(before, now) != 0;
+    if (run->new_data && !other_data_option) {
         example_fail("%s has learned from other data, or with another tokenizer: --other-data resumes it all the same",
                      run->last);
     }

@@ -268,10 +268,10 @@ static void check_held_out(const Training *t)
     const KaeruLines *src = &t->valid.src;
     for (int64_t i = 0; i < src->n; i++) {
         size_t n;
-        ag_free(kaeru_vocab_encode(t->vocabularies.src, src->line[i].text, src->line[i].size, KAERU_AS_TEXT, &n));
-        if (n + 2 > POSITIONS) {
+        ag_free(kaeru_sentence_encode(t->vocabularies.src, src->line[i].text, src->line[i].size, &n));
+        if (n > POSITIONS) {
             example_fail("%s: line %" PRId64 ": %zu tokens with start and end, expected at most %d", valid_src, src->first + i,
-                         n + 2, POSITIONS);
+                         n, POSITIONS);
         }
     }
 }

@@ -119,6 +119,7 @@ struct LmTraining {
      * frees it after lm_train. */
     NnSettings *settings;
     NnProcesses *processes;     /* that train together (kaeru/parallel.h); NULL: this one alone */
+    bool new_data;              /* the run that is resumed had other data: the least held-out loss begins again */
     const volatile sig_atomic_t *stop;  /* not 0: a signal asks to stop after the current step; NULL: none does */
     const char *last, *best;    /* paths of the newest checkpoint, and of that with the least held-out loss; NULL: none. Only
                                  * `last` has the optimizer's state, so the two must differ. */
