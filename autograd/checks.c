@@ -50,7 +50,7 @@ _Noreturn void error_written(AgSite at, const Tensor *y, int i)
     char made[PLACE_TEXT], which[32] = "its result", by[PLACE_TEXT] = "a pointer to its values was used to change them";
     if (x != y) snprintf(which, sizeof which, "input %d", i);
     const Buffer *b = x->buffer;
-    if (b->version != y->version[i])
+    if (b->version != y->version[i] && b->writer)
         snprintf(by, sizeof by, "%.*s wrote it at %s:%d%s", name_length(b->writer), b->writer, b->written.file,
                  b->written.line, b->by_thread == thread_number() ? "" : ", in another thread");
     ag_usage_error(at, "ag_backward", "the rule of %s (made at %s) reads %s%s%s, but %s after %s had read it; write it after "

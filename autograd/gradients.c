@@ -39,6 +39,12 @@ void pass_begins(AgSite at, bool keep)
     *g = (Gradients){ .in_pass = true, .scopes = open_scopes(), .keep_graph = keep, .mark_unwritten = g->mark_unwritten };
 }
 
+void check_pass(AgSite at)
+{
+    if (!gradients()->in_pass)
+        ag_usage_error(at, "ag_backward", "an error in a rule or in a function of ag_watch_backward has ended this pass");
+}
+
 void pass_ends(void)
 {
     *gradients() = (Gradients){ .mark_unwritten = gradients()->mark_unwritten };

@@ -146,18 +146,28 @@ static void release_node(Tensor *y)
 /* If y is retained, adds its gradient to kept_grad. Releases the gradient, which only y's rule reads. */
 static void store_gradient(Tensor *y)
 {
-    if (y->kept_grad) k_axpy(y->numel, buffer_data(y->kept_grad), 1, grad_of(y));
-    else if (y->retained) {
-        y->kept_grad = buffer_new(y->site, "backward", (size_t)y->numel * sizeof(real));
-        memcpy(buffer_data(y->kept_grad), grad_of(y), (size_t)y->numel * sizeof(real));
+    if (y->retained || y->kept_grad) {
+        Buffer *sum = buffer_new(y->site, "backward", (size_t)y->numel * sizeof(real));     /* a program may share the former */
+        memcpy(buffer_data(sum), grad_of(y), (size_t)y->numel * sizeof(real));
+        if (y->kept_grad) k_axpy(y->numel, buffer_data(sum), 1, buffer_data(y->kept_grad));
+        buffer_drop(&y->kept_grad);
+        y->kept_grad = sum;
     }
     buffer_drop(&y->grad);
+}
+
+/* An input can have required a gradient when y was recorded, and not do so now. */
+static bool is_wanted(const Tensor *y)
+{
+    bool wanted = false;
+    for (int i = 0; i < y->n_in; i++) wanted = wanted || (y->in[i] && y->in[i]->requires_grad);
+    return wanted;
 }
 
 void rule_run(Tensor *y)
 {
     check_reads_of(y);
-    y->op->backward(y);
+    if (is_wanted(y)) y->op->backward(y);
     check_reads_of(NULL);
     scratch_end();
 }
@@ -173,6 +183,7 @@ static void node_run(AgSite at, Tensor *y)
     check_inputs(at, y, true);
     notify(RULE_BEGINS, at, y);
     rule_run(y);
+    check_pass(at);
     notify(RULE_ENDS, at, y);
     store_gradient(y);
     if (!graph_kept() && y->users == 0) release_node(y);
@@ -199,6 +210,7 @@ void run_rules(AgSite at, Tensor *loss, const Tensor *dy, bool told)
         if (!y->op) continue;
         if (y->grad) node_run(at, y);
         if (told) notify(NODE_PASSED, at, y);
+        check_pass(at);
     }
     pass_ends();
 }

@@ -298,6 +298,8 @@ void rule_has_read(Tensor *y);
 bool graph_kept(void);
 /* A backward pass of this thread, with ag_backward_keep if `keep`. One in another is a usage error. An error ends it. */
 void pass_begins(AgSite at, bool keep);
+/* A usage error if an error, which the program has caught within the pass, has ended it. */
+void check_pass(AgSite at);
 void pass_ends(void);
 /* How many scopes were open when the pass began: these stay open until it ends. 0: none runs. */
 int scopes_of_pass(void);

@@ -118,7 +118,8 @@ Tensor *ag_recompute_at(AgSite at, AgMark since, Tensor *y, AgRecompute what)
         ag_usage_error(at, __func__, "the scope in which ag_mark was called has ended, or is of another thread");
     for (Tensor *t = tape(); ag_recording() && t != since.newest; t = t->older) {
         if (!t->op) continue;
-        bool may_release = t->op->compute && t != y && !t->retained && !t->kept && !t->restore;
+        bool may_release = t->op->compute && t != y && !t->retained && !t->kept && !t->restore &&
+                           (!t->buffer || t->buffer->version == t->version[t->n_in]);       /* not written since */
         if (may_release && (what == AG_PRODUCTS || t->readers == 0 || is_cheap(t))) {
             t->restore = restore;
             release_value(t);

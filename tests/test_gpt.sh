@@ -201,7 +201,6 @@ expect 0 'step 8 of 8' '' train --resume --steps 8 --sample 0 --out changing
 expect 1 '' 'none/gpt_last.safetensors: cannot be opened' train --resume --out none
 expect 1 '' 'absent.txt: cannot be opened' train --data absent.txt --out none
 expect 2 '' 'a width of 16 does not divide into 3 heads' train --data story.txt $tiny --heads 3 --out none
-expect 2 '' '--weights needs --data' eval --weights theirs --config theirs --vocab theirs
 expect 2 '' '--weights needs --config and --vocab' train --weights story.txt --out none
 expect 2 '' '--merges needs --vocab' train --data story.txt --merges story.txt --out none
 expect 2 '' '--config needs --weights' train --data story.txt --config story.txt --out none
@@ -321,6 +320,7 @@ same one stdout
 expect 2 '' 'expected --weights, --config and --vocab (and --merges) together' generate --prompt x
 expect 2 '' '--checkpoint is a complete model' eval --checkpoint plain/gpt_best.safetensors --vocab theirs/vocab.json
 expect 2 '' 'expected --weights, --config and --vocab (and --merges) together' eval --weights theirs/model.safetensors
+expect 2 '' '--weights needs --data' eval $theirs
 expect 1 '' 'theirs/vocab.json: "n_layer": expected a whole number, found nothing' generate \
     --weights theirs/model.safetensors --config theirs/vocab.json --vocab theirs/vocab.json
 expect 1 '' 'the vocabulary has' generate --weights "$fixtures/gpt2.safetensors" --config "$fixtures/gpt2_config.json" \

@@ -637,6 +637,77 @@ START_TEST(ag_grad_keeps_the_gradient_of_a_retained_result)
 }
 END_TEST
 
+/* Each rule has one input. */
+START_TEST(a_leaf_that_is_frozen_after_the_forward_pass_gets_no_gradient)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_from(SHAPE(2, 2), (ag_real[]){ 1, 2, 3, 4 }), true);
+    Tensor *ids = tensor_ints(SHAPE(2), (int32_t[]){ 1, 0 }), *mask = tensor_bools(SHAPE(2, 2), (uint8_t[]){ 0, 1, 0, 1 });
+    Tensor *y[] = {
+        ag_sin(x), ag_sum(x), ag_mean_dims(x, DIMS(0), true), ag_max_dim(x, 1, false), ag_softmax(x, 1), ag_log_softmax(x, 1),
+        ag_transpose(x, 0, 1), ag_slice(x, 0, 1, 2), ag_cumsum(x, 0), ag_dropout(x, 0.5), ag_masked_fill(x, mask, 0),
+        ag_cross_entropy(x, ids, AG_MEAN, -100, 0), ag_index_select(x, 0, ids), ag_reshape(x, SHAPE(4))
+    };
+    Tensor *w = number(3), *loss = ag_mul(w, w);
+    for (size_t i = 0; i < sizeof y / sizeof *y; i++) loss = ag_add(loss, ag_sum(y[i]));
+    tensor_set_requires_grad(x, false);
+    ag_backward(loss);
+    ck_assert(!tensor_grad_data(x) && slope(w) == 6);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(a_pass_does_not_change_the_gradient_that_an_operation_has_read)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *w = number(3), *h = ag_retain(ag_scale(w, 1)), *loss = ag_mul(h, h);
+    ag_backward_keep(loss);
+    Tensor *g = tensor_grad(h), *p = ag_mul(g, w);
+    ag_backward_keep(loss);
+    ck_assert(tensor_item(g) == 6 && slope(h) == 12);
+    tensor_zero_grad(w);
+    ag_backward(p);
+    ck_assert(slope(w) == 6);
+    ag_end(s);
+}
+END_TEST
+
+static jmp_buf inner;
+static void leave_inner(const char *message)
+{
+    (void)message;
+    longjmp(inner, 1);
+}
+
+static void make_an_error(void *arg, Tensor *leaf)
+{
+    (void)leaf;
+    AgErrorHandler *former = ag_on_usage_error(leave_inner);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    if (setjmp(inner) == 0) ag_neg(NULL);
+    ag_end(s);
+    ag_on_usage_error(former);
+    ++*(int *)arg;
+}
+
+START_TEST(an_error_within_a_pass_ends_it)
+{
+    int errors = 0;
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *a = number(2), *b = number(5), *loss = ag_mul(ag_mul(a, a), b);
+    ag_watch_backward((AgWatch){ NULL, make_an_error, &errors });
+    EXPECT_USAGE_ERROR("ag_backward: an error in a rule or in a function of ag_watch_backward has ended this pass",
+                       ag_backward(loss));
+    ag_watch_backward((AgWatch){ NULL, NULL, NULL });
+    ck_assert_int_eq(errors, 1);
+    tensor_zero_grad(a);
+    tensor_zero_grad(b);
+    ag_backward(ag_mul(a, b));
+    ck_assert(slope(a) == 5 && slope(b) == 2);
+    ag_end(s);
+}
+END_TEST
+
 Suite *graph_suite(void)
 {
     Suite *suite = suite_create("graph");
@@ -649,6 +720,9 @@ Suite *graph_suite(void)
     tcase_add_test(paths, gradients_of_passes_add_up_until_they_are_cleared);
     tcase_add_test(paths, products_of_empty_matrices);
     tcase_add_test(paths, leaves_never_share_a_gradient);
+    tcase_add_test(paths, a_leaf_that_is_frozen_after_the_forward_pass_gets_no_gradient);
+    tcase_add_test(paths, a_pass_does_not_change_the_gradient_that_an_operation_has_read);
+    tcase_add_test(paths, an_error_within_a_pass_ends_it);
     suite_add_tcase(suite, paths);
     TCase *losses = tcase_create("several losses");
     tcase_add_test(losses, two_losses_on_one_tape_equal_the_sum_of_two_runs);

@@ -609,7 +609,7 @@ START_TEST(products)
     MISTAKE("x is a scalar", ag_from_bf16(tensor_ints(AG_SCALAR, NULL)));
     MISTAKE("expected (B,T,3D)", ag_self_attention(q, NULL, ((AgAttention){ .heads = 2, .causal = true })));
     MISTAKE("qkv is NULL", ag_self_attention(none, NULL, ((AgAttention){ .heads = 2, .causal = true })));
-    MISTAKE("does not divide into 0 heads",
+    MISTAKE("0 heads, expected 1 or more",
             ag_self_attention(tensor_ones(SHAPE(1, 2, 12)), NULL, ((AgAttention){ .heads = 0, .causal = true })));
     MISTAKE("mask is AG_INT",
             ag_self_attention(tensor_ones(SHAPE(1, 2, 12)), ids(2, 2), ((AgAttention){ .heads = 2, .causal = true })));
@@ -2015,9 +2015,11 @@ START_TEST(later_operations)
     MISTAKE("a window of 2, expected 0 or more, and causal attention",
             ag_attention(cube, cube, cube, NULL, ((AgAttention){ .heads = 3, .window = 2 })));
     MISTAKE("a window of -1", ag_attention(cube, cube, cube, NULL, ((AgAttention){ 3, 0, true, -1, 0 })));
+    MISTAKE("0 heads, expected 1 or more", ag_self_attention(cube, NULL, (AgAttention){ .kv_heads = 2 }));
+    MISTAKE("-4 heads, expected 1 or more", ag_self_attention(cube, NULL, (AgAttention){ .heads = -4, .kv_heads = 2 }));
     MISTAKE("dropout p is 1", ag_self_attention(cube, NULL, ((AgAttention){ 2, 0, true, 0, 1 })));
     MISTAKE("(1, 4, 6) does not divide into 8 heads", ag_self_attention(cube, NULL, ((AgAttention){ 4, 2, true, 0, 0 })));
-    MISTAKE("self_attention: (1, 4, 6) does not divide into 0 heads", ag_self_attention(cube, NULL, ((AgAttention){ 0 })));
+    MISTAKE("self_attention: 0 heads, expected 1 or more", ag_self_attention(cube, NULL, ((AgAttention){ 0 })));
     MISTAKE("qkv is NULL", ag_self_attention(none, NULL, ((AgAttention){ 2, 0, true, 0, 0 })));
     MISTAKE("conv2d: x is NULL", ag_conv2d(none, window, NULL, 1, 0));
     MISTAKE("weight is AG_INT", ag_conv2d(image, i, NULL, 1, 0));

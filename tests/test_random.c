@@ -397,6 +397,10 @@ START_TEST(multinomial_draws_in_proportion)
     int second = 0;
     for (int i = 0; i < 100; i++) second += tensor_int_data(ids)[i];
     ck_assert_int_gt(second, 20);
+    ids = ag_multinomial(tensor_from(SHAPE(2), (ag_real[]){ 1e-40f, 3e-40f }), 4000);
+    second = 0;
+    for (int i = 0; i < 4000; i++) second += tensor_int_data(ids)[i];
+    ck_assert(abs(second - 3000) < 120);
     ag_find_nan(true);                                              /* no logarithm of 0 */
     ag_multinomial(tensor_from(SHAPE(2), (ag_real[]){ 1, 0 }), 1);
     ag_find_nan(false);

@@ -407,6 +407,21 @@ static void check_same_bits(int graph, Kind kind, Caller *caller)
     ck_assert_uint_eq(ag_memory().in_use, 0);
 }
 
+/* A value that the program has changed cannot be computed again. */
+START_TEST(a_value_that_was_written_stays)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    AgMark begin = ag_mark();
+    Tensor *a = tensor_set_requires_grad(tensor_full(SHAPE(2), 1), true), *h = ag_add(a, a);
+    tensor_mutable_data(ag_detach(h))[0] = 5;
+    Tensor *y = ag_recompute(begin, ag_neg(ag_mul(h, h)), AG_PRODUCTS);
+    ck_assert(tensor_data(h)[0] == 5 && tensor_data(h)[1] == 2);
+    ag_backward(ag_sum(y));
+    ck_assert(tensor_grad_data(a)[0] == -20 && tensor_grad_data(a)[1] == -8);
+    ag_end(s);
+}
+END_TEST
+
 START_TEST(the_bits_of_a_plain_call)
 {
     for (int kind = 0; kind < N_KINDS; kind++) {
@@ -1032,6 +1047,7 @@ Suite *recompute_suite(void)
     tcase_add_loop_test(bits, gpt_learns_the_same, 0, 2);
     tcase_add_test(bits, numerical_gradients_agree);
     tcase_add_test(bits, the_graph_can_be_kept);
+    tcase_add_test(bits, a_value_that_was_written_stays);
     suite_add_tcase(suite, bits);
     TCase *operations = tcase_create("operations");
     tcase_add_loop_test(operations, every_operation, 0, OP_COUNT);

@@ -197,7 +197,7 @@ expect 1 '' 'empty and empty are empty: expected one sentence in each line' --tr
     --valid-src valid.src --valid-tgt valid.tgt --out none
 expect 2 '' "--vocab letters: expected words or bpe" --vocab letters --out none
 expect 2 '' '--width 10 does not divide into --heads 4' --width 10 --out none
-expect 2 '' 'a --width of 1 has no unbiased variance for its norms' --width 1 --heads 1 --out none
+expect 2 '' '--width 1: expected 2 or more, for the norms' --width 1 --heads 1 --out none
 expect 2 '' '--dropout is 1, expected' --dropout 1 --out none
 expect 1 '' 'none/translate_last.safetensors: cannot be opened' --resume --out none
 expect 1 '' 'none of 64 pairs of sentences can be used' train $files --max-tokens 3 --out none

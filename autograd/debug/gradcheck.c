@@ -116,7 +116,7 @@ static bool agree_within(double times, double gradient, double numerical, double
 {
     bool is_float = sizeof(real) == sizeof(float);
     double allowed = times * (absolute * (is_float ? fmax(1, largest) : 1) + relative * fabs(numerical));
-    return isfinite(gradient) && fabs(gradient - numerical) <= allowed;       /* then `allowed` may be infinite, too */
+    return isfinite(gradient) && isfinite(numerical) && fabs(gradient - numerical) <= allowed;
 }
 static bool agree(double gradient, double numerical, double largest) { return agree_within(1, gradient, numerical, largest); }
 
@@ -347,6 +347,7 @@ bool ag_gradcheck_at(AgSite at, AgFunction *f, void *arg, Tensor **in, int n, FI
     bool right = true;
     for (int i = 0; i < n; i++)
         if (in[i]->requires_grad && !check_input(&check, i, report)) right = false;
+    for (int i = 0; i < n; i++) tensor_zero_grad(in[i]);
     ag_set_random_state(random);
     ag_end_at(at, s);
     return right;

@@ -21,6 +21,7 @@ static int64_t check_heads(AgSite at, const char *what, const Tensor *x, int64_t
 /* Returns the number of heads of keys and values. */
 static int64_t check_options(AgSite at, const char *what, const AgAttention *how)
 {
+    if (how->heads < 1) ag_usage_error(at, what, "%d heads, expected 1 or more", how->heads);
     int kv_heads = how->kv_heads == 0 ? how->heads : how->kv_heads;
     if (kv_heads < 0 || (kv_heads > 0 && how->heads % kv_heads != 0))
         ag_usage_error(at, what, "%d heads of queries do not divide into groups for %d heads of keys", how->heads, kv_heads);

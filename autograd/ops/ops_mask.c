@@ -48,7 +48,7 @@ Tensor *ag_masked_fill_at(AgSite at, Tensor *x, Tensor *mask, double value)
     KWalk walk;
     walk_over(&x->shape, &mask->shape, &x->shape, &walk);
     k_masked_fill(&walk, reals(y), bools(mask), reals(x), (real)value);
-    y->infinite = isinf(value);
+    y->infinite = isinf((real)value);
     return op_done(y);
 }
 

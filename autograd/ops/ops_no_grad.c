@@ -190,8 +190,9 @@ Tensor *ag_multinomial_at(AgSite at, Tensor *p, int64_t n)
     /* held above 0, so that no logarithm is infinite */
     Tensor *u = ag_clamp_at(at, tensor_uniform_at(at, shape, 0, 1), 0x1p-26, 1);
     Tensor *row = ag_unsqueeze_at(at, ag_detach_at(at, p), -2), *impossible = ag_compare_scalar_at(at, AG_EQ, row, 0);
+    const double least = sizeof(real) == sizeof(float) ? 0x1p-149 : 0x1p-1074;
     Tensor *noise = ag_log_at(at, ag_neg_at(at, ag_log_at(at, u)));
-    Tensor *score = ag_sub_at(at, ag_log_at(at, ag_clamp_at(at, row, 0x1p-126, INFINITY)), noise);
+    Tensor *score = ag_sub_at(at, ag_log_at(at, ag_clamp_at(at, row, least, INFINITY)), noise);
     return ag_argmax_at(at, ag_masked_fill_at(at, score, impossible, -INFINITY), -1, false);
 }
 

@@ -407,6 +407,9 @@ static void check_options(void)
     if (sizes.d_model % sizes.h != 0) {
         example_usage_error("--width %" PRId64 " does not divide into --heads %d", sizes.d_model, sizes.h);
     }
+    if (sizes.d_model == 1) {
+        example_usage_error("--width 1: expected 2 or more, for the norms");
+    }
     if (factor <= 0) {
         example_usage_error("--factor 0: expected above 0");
     }
