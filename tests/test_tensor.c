@@ -636,6 +636,7 @@ START_TEST(masks)
     begin();
     Tensor *a = tensor_bools(SHAPE(2, 1), (uint8_t[]){ 0, 1 }), *b = tensor_bools(SHAPE(3), (uint8_t[]){ 1, 0, 1 });
     CHECK_BOOLS(ag_and(a, b), SHAPE(2, 3), 0, 0, 0, 1, 0, 1);
+    CHECK_BOOLS(ag_or(a, b), SHAPE(2, 3), 1, 0, 1, 1, 1, 1);
     Tensor *two = tensor_bools(SHAPE(1), NULL);
     tensor_mutable_bool_data(two)[0] = 2;                       /* every byte but 0 is true */
     CHECK_BOOLS(ag_and(two, b), SHAPE(3), 1, 0, 1);

@@ -76,12 +76,12 @@ uint64_t tensor_hash_at(AgSite at, const Tensor *t, uint64_t h);
 
 /* ---- debugging --------------------------------------------------------------------------------------------------- */
 
-/* Compares the gradients of f with numerical ones; returns whether they agree. f must depend on in[0..n) alone, must
- * give the same result in each call, and must not write to them. The inputs must be leaves with moderate values, and one at
- * least must require a gradient; else it is a usage error. Their gradients are removed. The loss is a sum of the outputs with random weights, because a
- * plain sum hides errors (every softmax sums to 1). The graph contains two calls of f, which reveals a rule that overwrites a
- * gradient instead of adding to it. f gets results of operations, not leaves, so that backward releases them: a rule that
- * reads a value it does not declare is then a usage error.
+/* Compares the gradients of f with numerical ones; returns whether they agree. f must depend on in[0..n) alone, must give the
+ * same result in each call, and must not write to them. The inputs must be leaves with moderate values, and one at least must
+ * require a gradient; else it is a usage error. Their gradients are removed. The loss is a sum of the outputs with random
+ * weights, because a plain sum hides errors (every softmax sums to 1). The graph contains two calls of f, which reveals a rule
+ * that overwrites a gradient instead of adding to it. f gets results of operations, not leaves, so that backward releases
+ * them: a rule that reads a value it does not declare is then a usage error.
  * Unless `report` is NULL, it gets the number of wrong entries of each input, the likely reason (no gradient, a missing factor,
  * only one of two uses, ...), and the first wrong entries: index, gradient, numerical gradient, ratio.
  * Tolerances are PyTorch's in libkaeru_double (step 1e-6, atol 1e-5, rtol 1e-3); in float step 1e-2 and 1e-3 of the
