@@ -358,7 +358,7 @@ START_TEST(a_model_that_needs_too_much_is_refused)
     ck_assert(!m->options.frozen && tensor_dtype(m->model->embed_tokens->weight) == AG_REAL);
     expect_done(llama_write(m, in_folder("")));
     if (system_free_memory() >= 0)
-        expect_refused(llama_open_with(in_folder(""), (LlamaOpening){ .more_bytes = much }) != NULL, " GB of memory, but only ");
+        expect_refused(llama_open_with(in_folder(""), (LlamaOpening){ .more_bytes = much }) != NULL, " GB of memory, but only");
     ag_free(m);
 }
 END_TEST
