@@ -146,7 +146,8 @@ static void release_node(Tensor *y)
 /* If y is retained, adds its gradient to kept_grad. Releases the gradient, which only y's rule reads. */
 static void store_gradient(Tensor *y)
 {
-    if (y->retained || y->kept_grad) {
+    if (y->kept_grad && y->kept_grad->refs == 1) k_axpy(y->numel, buffer_data(y->kept_grad), 1, grad_of(y));
+    else if (y->retained || y->kept_grad) {
         Buffer *sum = buffer_new(y->site, "backward", (size_t)y->numel * sizeof(real));     /* a program may share the former */
         memcpy(buffer_data(sum), grad_of(y), (size_t)y->numel * sizeof(real));
         if (y->kept_grad) k_axpy(y->numel, buffer_data(sum), 1, buffer_data(y->kept_grad));
@@ -221,6 +222,7 @@ static void backward_from(AgSite at, Tensor *loss, const Tensor *dy, bool keep)
     pass_begins(at, keep);
     loss->retained = true;                  /* it stays readable */
     notify(PASS_BEGINS, at, loss);
+    check_pass(at);
     run_rules(at, loss, dy, true);
 }
 

@@ -52,9 +52,8 @@ static Tensor *body(void *self, Tensor *ids, NnCache *cache)                /* (
     int64_t past = lm_past("gpt_forward", ids, cache, m->options.context), n = tensor_dim(ids, 1);
     AgMark begin = ag_mark();
     Tensor *token = nn_embedding(m->wte, ids);                              /* (B,T,D) */
-    Tensor *table = m->wpe->weight;
-    if (tensor_dtype(table) == AG_PACKED) table = ag_from_bf16(table);      /* by nn_freeze_bf16 */
-    Tensor *position = ag_slice(table, 0, past, past + n);                  /* (T,D) */
+    Tensor *position = tensor_dtype(m->wpe->weight) == AG_REAL ? ag_slice(m->wpe->weight, 0, past, past + n) :
+                       nn_embedding(m->wpe, ag_cast(tensor_arange((double)past, (double)(past + n), 1), AG_INT));   /* (T,D) */
     Tensor *x = ag_recompute(begin, nn_dropout(m->drop, ag_add(token, position)), AG_CHEAP);
     for (int i = 0; i < m->h->n; i++) {
         GPTBlock *b = nn_item(GPTBlock, m->h, i);

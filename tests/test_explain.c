@@ -331,7 +331,9 @@ START_TEST(a_weight_in_bfloat16_shows_its_shape)
 {
     AgScope s = ag_begin(AG_RECORD);
     Tensor *w = tensor_name(ag_keep(tensor_from(SHAPE(1, 2), (ag_real[]){ 1, 2 })), "w");
+    Tensor *before = ag_sum(ag_mul(tensor_set_requires_grad(tensor_ones(SHAPE(1, 2)), true), w));
     ag_freeze_bf16(w);
+    EXPECT_USAGE_ERROR("ag_freeze_bf16 wrote it", ag_explain(stderr, before));
     ag_precision(AG_BF16);
     char *text = explained(ag_sum(ag_linear(tensor_set_requires_grad(tensor_ones(SHAPE(1, 2)), true), w, NULL)));
     ck_assert_ptr_nonnull(strstr(text, "= <(1, 2) in bfloat16>\n"));

@@ -698,8 +698,10 @@ START_TEST(an_error_within_a_pass_ends_it)
     ag_watch_backward((AgWatch){ NULL, make_an_error, &errors });
     EXPECT_USAGE_ERROR("ag_backward: an error in a rule or in a function of ag_watch_backward has ended this pass",
                        ag_backward(loss));
+    ag_watch_backward((AgWatch){ make_an_error, NULL, &errors });
+    EXPECT_USAGE_ERROR("has ended this pass", ag_backward(ag_mul(b, b)));
     ag_watch_backward((AgWatch){ NULL, NULL, NULL });
-    ck_assert_int_eq(errors, 1);
+    ck_assert_int_eq(errors, 2);
     tensor_zero_grad(a);
     tensor_zero_grad(b);
     ag_backward(ag_mul(a, b));

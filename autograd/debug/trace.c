@@ -96,6 +96,7 @@ Trace trace_begin(AgSite at, const char *what, Tensor *loss)
         if (t->restore && !t->data) t->restore(t, false);
         trace.copy[i] = copy_of(t);
         if (!t->op) continue;
+        check_inputs(at, t, true);
         trace.ops++;
         copy_op(&trace, trace.copy[i], t, trace.copy);
         for (int j = 0; j < t->n_in; j++)
@@ -108,6 +109,12 @@ Trace trace_begin(AgSite at, const char *what, Tensor *loss)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
+/* A usage error if an error, which the rule has caught, has ended the step. */
+static void check_rule(const Trace *trace, const Tensor *y)
+{
+    if (!y->grad) ag_usage_error(trace->at, trace->what, "an error in the rule of %s has ended this", y->op->name);
+}
+
 /* Runs y's rule once more, on separate copies of its inputs. The gradients of these are the parts that the rule adds. */
 static void find_parts(Trace *trace, const Tensor *y)
 {
@@ -115,6 +122,7 @@ static void find_parts(Trace *trace, const Tensor *y)
     copy_op(trace, copy, y, NULL);
     copy->grad = buffer_share(y->grad);
     rule_run(copy);
+    check_rule(trace, y);
     for (int j = 0; j < y->n_in; j++) {
         const Tensor *x = copy->in[j];
         if (x && x->grad) trace->part[j] = tensor_alias(trace->at, trace->what, &x->shape, AG_REAL, x->grad);
@@ -145,6 +153,7 @@ bool trace_step(Trace *trace)
     for (int j = 0; j < y->n_in; j++)
         if (y->in[j] && y->in[j]->grad) trace->before[j] = tensor_from_at(trace->at, y->in[j]->shape, grad_of(y->in[j]));
     rule_run(y);
+    check_rule(trace, y);
     return true;
 }
 

@@ -235,7 +235,7 @@ static void write_summary(FILE *out, const Tensor *t, const void *values)
         high = fmax(high, x);
         squares += x * x;
     }
-    if (low > high) low = high = (double)NAN;               /* there is no other number */
+    if (low > high) low = high = (double)NAN;               /* all are NaN */
     fprintf(out, "<%s", shape_text(t->shape));
     if (t->numel > 0) {
         fputs(" from ", out);

@@ -14,7 +14,8 @@ void host_begin(void);
 bool host_terminal(FILE *stream);
 int  host_columns(void);                                    /* of the terminal at stdout; 0: none */
 bool host_utf8(void);                                       /* whether texts are shown as UTF-8 */
-/* Calls the handler when the user or the system asks the program to stop and to save its work. */
+/* Calls the handler when the user or the system asks the program to stop and to save its work. SIG_DFL: the
+ * program ends then. */
 void host_on_stop(void (*handler)(int number));
 void host_sleep(int seconds);
 

@@ -29,7 +29,9 @@ bool processes_end(void)
         processes->end(processes);
     }
     processes = NULL;
-    host_on_stop(SIG_DFL);                                  /* what follows is no training, and a signal ends it */
+    if (!signaled) {
+        host_on_stop(SIG_DFL);                              /* what follows is no training, and a signal ends it */
+    }
     ag_set_threads((int)example_threads());
     return is_first;
 }

@@ -73,10 +73,10 @@ int gpt_eval(int argc, char **argv)
     example_begin(argc, argv, &(Program){ "gpt eval",
         "Shows how well a model predicts a text: a checkpoint of gpt train, or GPT-2's files, on the last tenth of the\n"
         "text. The loss is the mean of -log p over all tokens there; the perplexity is exp(loss).", options });
-    TrainedModel m = open_model();
-    if (weights && !data_path) {
+    if (weights && config && vocab && !data_path) {
         example_usage_error("--weights needs --data");
     }
+    TrainedModel m = open_model();
     const char *trained_on = nn_settings_get(m.settings, DATA_KEY);
     LmData *data = data_must_open(data_path ? data_path : trained_on, m.vocab);
     if (!lm_data_fits(data, m.model, window)) {
