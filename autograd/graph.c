@@ -210,7 +210,8 @@ void run_rules(AgSite at, Tensor *loss, const Tensor *dy, bool told)
     for (Tensor *y = loss; y; y = y->older) {
         if (!y->op) continue;
         if (y->grad) node_run(at, y);
-        if (told) notify(NODE_PASSED, at, y);
+        if (!told) continue;
+        notify(NODE_PASSED, at, y);
         check_pass(at);
     }
     pass_ends();

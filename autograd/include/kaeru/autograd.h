@@ -9,8 +9,8 @@
  *
  * Memory: a result is a new tensor, with these exceptions. reshape, squeeze, unsqueeze and ag_detach share the memory of their
  * input, so that a write to one of them (tensor_mutable_data) changes both; so does ag_end_return with what outlives the scope.
- * ag_cast to the type that x has, ag_activate with
- * AG_IDENTITY, and the layer Dropout in evaluation or with p = 0 return x itself. */
+ * ag_cast to the type that x has, ag_activate with AG_IDENTITY, and the layer Dropout in evaluation or with p = 0 return x
+ * itself. */
 #ifndef KAERU_AUTOGRAD_H
 #define KAERU_AUTOGRAD_H
 
