@@ -163,18 +163,22 @@ static void forward_block(const Job *job, int64_t task, int64_t next, real *work
     k_gemm(&sum, y, w, block.v);
 }
 
-/* Many heads: a worker takes neighbors, whose rows are near each other and mostly its own already. Few: worker w takes
- * blocks w, w + workers, ..., so that long and short causal ones alternate. */
+/* Many heads: a worker takes neighbors, whose rows are near each other and mostly its own already. Few: the workers take blocks
+ * in turn, in every second round from the last worker to the first, because later causal blocks are longer. */
 static void forward_worker(void *arg, int64_t begin, int64_t end)
 {
     const Job *job = arg;
-    int64_t heads = job->a->b * job->a->h, tasks = heads * job->blocks;
-    bool neighbors = job->blocks == 1 || heads >= 4 * job->workers;
+    const int64_t heads = job->a->b * job->a->h, tasks = heads * job->blocks, workers = job->workers;
+    const bool neighbors = job->blocks == 1 || heads >= 4 * workers;
     for (int64_t w = begin; w < end; w++) {
-        int64_t step = neighbors ? 1 : job->workers, task = neighbors ? w * tasks / job->workers : w;
-        int64_t last = neighbors ? (w + 1) * tasks / job->workers : tasks;
-        for (; task < last; task += step)
-            forward_block(job, task, task + step < last ? task + step : task, job->work + w * worker_items(job->a));
+        real *work = job->work + w * worker_items(job->a);
+        const int64_t last = (w + 1) * tasks / workers;
+        for (int64_t task = w * tasks / workers; neighbors && task < last; task++)
+            forward_block(job, task, task + 1 < last ? task + 1 : task, work);
+        for (int64_t round = 0; !neighbors && round * workers < tasks; round++) {
+            const int64_t task = round * workers + (round % 2 == 0 ? w : workers - 1 - w);
+            if (task < tasks) forward_block(job, task, task, work);
+        }
     }
 }
 

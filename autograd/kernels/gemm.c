@@ -31,6 +31,8 @@ enum {
     STREAM_K = KC,              /* rows of B in a pass of gemm_small_m     4x512x2048: 1.12 against 1024, 1.52 against all */
     SMALL_N_ROWS = 256,         /* rows of C at once in gemm_small_n, 14 KB     1024x1x512, A transposed: 2.6 against 128, 1.00
                                  * against 512 */
+    TOGETHER = 64,              /* least m and n of a product that threads compute together (gemm_pass.h), not in rectangles */
+    TOGETHER_WORK = 1 << 22,    /* least work of each of them     16 threads, AMX: a step of GPT-2 1.04, in bfloat16 1.09 */
     WORK_PER_THREAD = 1 << 18,  /* multiply-adds, 10 us     two threads: 64x64x100: 0.95, 64x64x128: 1.01, 64x80x128: 1.25 */
 
     /* limits of gemm_small_m, which reads A and B in place */
@@ -166,6 +168,10 @@ static void gemm_small_n(const KGemm *s, float *c, const float *a, const float *
 
 /* ---- packed products ---------------------------------------------------------------------------------------------- */
 
+typedef float Packed;
+enum { ROW_UNIT = MR, COLUMN_UNIT = NR };
+#include "gemm_pass.h"
+
 /* A block of A or B before packing: rows of `floats` elements, ld apart. */
 typedef struct { const float *from; int64_t rows, floats, ld; } Block;
 
@@ -175,9 +181,6 @@ static Block block_of_b(const KGemm *s, const float *b, int64_t j, int64_t p, in
     const int64_t n = min(columns, s->n - j), k = min(KC, s->k - p);
     return s->tb ? (Block){ b + j * s->ldb + p, n, k, s->ldb } : (Block){ b + p * s->ldb + j, k, n, s->ldb };
 }
-
-/* Whether A and B are packed, and where to; `columns` is the step of the jc loop. */
-typedef struct { float *packed_a, *packed_b; int64_t columns; bool pack_a, pack_b; } Packing;
 
 /* Makes the microkernel prefetch part number `call` of the next block: one cache line of each of k / 4 rows. */
 static void prefetch_part(Tile *t, const Block *next, int64_t call)
@@ -193,72 +196,72 @@ static void prefetch_part(Tile *t, const Block *next, int64_t call)
     }
 }
 
-/* The macrokernel: computes all tiles of a block of C with m rows and n columns. t.a, t.b and t.c are the first elements of the
- * blocks. The microkernels prefetch the next rows of A, if those are contiguous, and then the block `next`. If the block of C
- * is `complete` after this, the epilogue runs while it is in the cache. */
-static void macrokernel(const KGemm *s, const Packing *plan, Tile t, int64_t m, int64_t n, const Block *next,
-                           bool complete, const float *bias, float *pre)
+/* Packing may write W floats behind a part. */
+static float *packed_rows(const Pass *pass, int64_t i) { return pass->packed_a + i * pass->k + i / pass->rows * W; }
+
+static void pack_part_of_a(const Pass *pass, int64_t i, int64_t m)
 {
+    pack_a(packed_rows(pass, i), pass->s, place_in_a(pass, i), m, pass->k);
+}
+
+static void pack_part_of_b(const Pass *pass, int64_t j, int64_t n)
+{
+    const Block from = block_of_b(pass->s, pass->b, pass->j + j, pass->p, n);
+    pack_b(pass->packed_b + j * pass->k, pass->s, from.from, n, pass->k);
+}
+
+/* The block of B that this thread reads after this one, if it computes the whole product. */
+static Block next_block(const Pass *pass)
+{
+    const KGemm *s = pass->s;
+    const int64_t j = pass->j + pass->columns;
+    if (s->threads > 1) return (Block){ 0 };
+    if (j < s->n) return block_of_b(s, pass->b, j, pass->p, pass->columns);
+    return pass->p + KC < s->k ? block_of_b(s, pass->b, 0, pass->p + KC, pass->columns) : (Block){ 0 };
+}
+
+/* Computes all tiles of a part. The microkernels prefetch the next rows of A, if those are contiguous, and then the next block
+ * of B. If the sums are complete after this, the epilogue runs while they are in the cache. */
+static void compute_part(const Pass *pass, int64_t i, int64_t j, int64_t m, int64_t n)
+{
+    const KGemm *s = pass->s;
+    const bool pack_a = pass->packed_a, pack_b = pass->packed_b;
+    const int64_t place = (pass->i + i) * s->ldc + pass->j + j;
     const RowTiles cut = tile_rows(m);
-    const float *b = t.b;
-    float *c = t.c;
+    const Block next = next_block(pass);
+    const float *b = pack_b ? pass->packed_b + j * pass->k : block_of_b(s, pass->b, pass->j + j, pass->p, n).from;
+    float *c = pass->c + place, *pre = shift_out(s->pre, place);
+    Tile t = { .a = pack_a ? packed_rows(pass, i) : place_in_a(pass, i), .a_row = s->ta ? 1 : s->lda,
+               .a_k = s->ta ? s->lda : 1, .ldc = s->ldc, .k = pass->k, .add = s->add || pass->p > 0 };
     int64_t call = 0;
-    for (int i = 0; i < cut.tiles; i++) {
-        const int rows = tile_height(cut, i);
-        Microkernel *const *kernels = by_rows[!plan->pack_a && !s->ta][rows - 1];
+    for (int tile = 0; tile < cut.tiles; tile++) {
+        const int rows = tile_height(cut, tile);
+        Microkernel *const *kernels = by_rows[!pack_a && !s->ta][rows - 1];
         Block next_a = { 0 };
-        if (plan->pack_a)
+        if (pack_a)
             t.a_row = 1, t.a_k = rows;
-        else if (i + 1 < cut.tiles && t.a_row == t.k)
+        else if (tile + 1 < cut.tiles && t.a_row == t.k)
             next_a = (Block){ t.a + rows * t.k, rows * t.k / LINE, LINE, LINE };
-        for (int64_t j = 0, columns; j < n; j += columns) {
-            columns = min(NR, n - j);
-            if (!plan->pack_b && columns > W)
+        for (int64_t column = 0, columns; column < n; column += columns) {
+            columns = min(NR, n - column);
+            if (!pack_b && columns > W)
                 columns -= columns % W;             /* whole vectors; the partial one comes next */
             const int64_t vecs = (columns + W - 1) / W;
             t.last = (int)(columns - (vecs - 1) * W);
-            t.b = b + (plan->pack_b ? j * t.k : j);
-            t.ldb = plan->pack_b ? vecs * W : s->ldb;
-            t.c = c + j;
-            const int64_t part = j / NR;
+            t.b = b + (pack_b ? column * t.k : column);
+            t.ldb = pack_b ? vecs * W : s->ldb;
+            t.c = c + column;
+            const int64_t part = column / NR;
             if (part * (t.k / 4) < next_a.rows) prefetch_part(&t, &next_a, part);
-            else prefetch_part(&t, next, call++);
-            (t.last < W && !plan->pack_b ? masked_kernels[rows - 1] : kernels[vecs - 1])(&t);
+            else prefetch_part(&t, &next, call++);
+            (t.last < W && !pack_b ? masked_kernels[rows - 1] : kernels[vecs - 1])(&t);
         }
-        if (complete && has_epilogue(s)) {
-            epilogue(s, rows, n, c, bias, pre);
+        if (pass->p + pass->k == s->k && has_epilogue(s)) {
+            epilogue(s, rows, n, c, shift(s->bias, pass->j + j), pre);
             pre = shift_out(pre, rows * s->ldc);
         }
-        t.a += plan->pack_a ? rows * t.k : rows * t.a_row;
+        t.a += pack_a ? rows * t.k : rows * t.a_row;
         c += rows * s->ldc;
-    }
-}
-
-static void gemm_loops(const Packing *plan, const KGemm *s, float *c, const float *a, const float *b)
-{
-    const int64_t a_row = s->ta ? 1 : s->lda, a_k = s->ta ? s->lda : 1, step = plan->columns;
-    for (int64_t i = 0; i < s->m; i += MC) {
-        const int64_t m = min(MC, s->m - i);
-        int64_t p = 0;
-        do {                                        /* if k is 0, too: C must be set to 0 */
-            const int64_t k = min(KC, s->k - p);
-            const float *rows = a + i * a_row + p * a_k;
-            if (plan->pack_a && k > 0) pack_a(plan->packed_a, s, rows, m, k);
-            for (int64_t j = 0; j < s->n; j += step) {
-                const int64_t n = min(step, s->n - j);
-                const Block columns = block_of_b(s, b, j, p, step);
-                Block next = { 0 };
-                if (j + step < s->n) next = block_of_b(s, b, j + step, p, step);
-                else if (p + KC < s->k) next = block_of_b(s, b, 0, p + KC, step);
-                if (plan->pack_b) pack_b(plan->packed_b, s, columns.from, n, k);
-                Tile t = { .a = plan->pack_a ? plan->packed_a : rows, .a_row = a_row, .a_k = a_k,
-                           .b = plan->pack_b ? plan->packed_b : columns.from,
-                           .c = c + i * s->ldc + j, .ldc = s->ldc, .k = k, .add = s->add || p > 0 };
-                macrokernel(s, plan, t, m, n, &next, p + k == s->k, shift(s->bias, j),
-                               shift_out(s->pre, i * s->ldc + j));
-            }
-            p += KC;
-        } while (p < s->k);
     }
 }
 
@@ -266,7 +269,7 @@ static void gemm_loops(const Packing *plan, const KGemm *s, float *c, const floa
 __attribute__((noinline)) static void gemm_without_scratch(const KGemm *s, float *c, const float *a, const float *b)
 {
     _Alignas(64) float panel[NR * KC];
-    gemm_loops(&(Packing){ NULL, panel, NR, false, true }, s, c, a, b);
+    gemm_loops((Pass){ .s = s, .c = c, .a = a, .b = b, .packed_b = panel }, MC, NR, KC, NR);
 }
 
 /* The largest m for gemm_small_m, which reads B in place. With B transposed against packed, 14 x 768 x 768: 1.25 with B in
@@ -279,24 +282,26 @@ static int64_t small_m(const KGemm *s)
 
 static void gemm_by_size(const KGemm *s, float *c, const float *a, const float *b)
 {
-    enum { A_FLOATS = MC * KC + 64, B_FLOATS = NC * KC };
+    enum { A_FLOATS = MC * KC + (MC / MR + 2) * W };
     if (s->m <= small_m(s)) {
         gemm_small_m(s, c, a, b);
         return;
     }
-    Packing plan = { .columns = NC };
-    plan.pack_a = s->n > (s->ta ? TRANSPOSED_A_MAX : s->lda % ALIASED_LD == 0 ? ALIASED_A_MAX_N : UNPACKED_A_MAX_N);
-    plan.pack_b = s->tb || W < 16 ||
-                  s->m > (s->ta ? TRANSPOSED_A_MAX : s->ldb % ALIASED_LD == 0 ? ALIASED_B_MAX_M : UNPACKED_B_MAX_M);
-    if (plan.pack_a || plan.pack_b) {
-        plan.packed_b = k_scratch((A_FLOATS + B_FLOATS) * sizeof(float));
-        if (!plan.packed_b) {
+    const bool packs_a = s->n > (s->ta ? TRANSPOSED_A_MAX : s->lda % ALIASED_LD == 0 ? ALIASED_A_MAX_N : UNPACKED_A_MAX_N);
+    const bool packs_b = s->tb || W < 16 ||
+                         s->m > (s->ta ? TRANSPOSED_A_MAX : s->ldb % ALIASED_LD == 0 ? ALIASED_B_MAX_M : UNPACKED_B_MAX_M);
+    Pass pass = { .s = s, .c = c, .a = a, .b = b, .a_items = A_FLOATS, .b_items = most_columns(s, NC) * KC };
+    if (packs_a || packs_b) {
+        const int64_t slices = most_slices(s);
+        float *memory = k_scratch((size_t)(slices * (pass.a_items + pass.b_items)) * sizeof *memory);
+        if (!memory) {
             gemm_without_scratch(s, c, a, b);
             return;
         }
-        plan.packed_a = plan.packed_b + B_FLOATS;
+        if (packs_a) pass.packed_a = memory + slices * pass.b_items;
+        if (packs_b) pass.packed_b = memory;
     }
-    gemm_loops(&plan, s, c, a, b);
+    gemm_loops(pass, MC, most_columns(s, NC), most_slices(s) * KC, NC);
 }
 
 /* The part of a product with columns j..j + n - 1. */
@@ -316,7 +321,7 @@ static int64_t small_n(const KGemm *s)
     return s->lda % ALIASED_LD == 0 && s->k >= ALIASED_LD ? ALIASED_SMALL_N : SMALL_N;
 }
 
-static void gemm_serial(const KGemm *s, float *c, const float *a, const float *b)
+static void gemm_whole(const KGemm *s, float *c, const float *a, const float *b)
 {
     if (s->bf16 && s->n <= SMALL_N && s->m > s->n && !s->packed_b && !s->b_pairs) {
         gemm_small_n(s, c, a, b);
@@ -327,7 +332,7 @@ static void gemm_serial(const KGemm *s, float *c, const float *a, const float *b
         return;
     }
     const int64_t rest = s->n % W, whole = s->n - rest;
-    if (rest == 0 || rest > small_n(s) || s->m < W) {
+    if (rest == 0 || rest > small_n(s) || s->m < W || s->threads > 1) {
         gemm_by_size(s, c, a, b);
         return;
     }
@@ -360,7 +365,7 @@ static void thread_task(void *arg, int64_t begin, int64_t end)
         if (s.packed_b) s.packed_b += s.tb ? k_packed_items(j, s.k) : j / 2 * K_PANEL;
         if (s.b_pairs) s.b_pairs += (s.tb ? j * s.ldb : j) / 2;
         if (s.m > 0 && s.n > 0)
-            gemm_serial(&s, job->c + matrix * s.step_c + i * s.ldc + j,
+            gemm_whole(&s, job->c + matrix * s.step_c + i * s.ldc + j,
                         job->a + matrix * s.step_a + (s.ta ? i : i * s.lda),
                         shift(job->b, matrix * s.step_b + (s.tb ? j * s.ldb : j)));
     }
@@ -390,11 +395,17 @@ static void gemm_threads(const KGemm *s, float *c, const float *a, const float *
 {
     const double work = work_of(s), enough = WORK_PER_THREAD;
     if (s->batch == 1 && work < 2 * enough) {
-        gemm_serial(s, c, a, b);
+        gemm_whole(s, c, a, b);
+        return;
+    }
+    const int64_t threads = k_threads();
+    if (threads > 1 && s->batch == 1 && !s->b_pairs && min(s->m, s->n) >= TOGETHER && work >= (double)threads * TOGETHER_WORK) {
+        KGemm together = *s;
+        together.threads = threads;
+        gemm_whole(&together, c, a, b);
         return;
     }
     Job job = { s, c, a, b, 1, 1 };
-    const int64_t threads = k_threads();
     if (s->batch % threads != 0 && s->batch < 4 * threads)
         split_matrix(&job, (int64_t)fmax(1, fmin((double)threads, work / enough)));
     const int64_t items = s->batch * job.down * job.across;

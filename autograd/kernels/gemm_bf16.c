@@ -1,9 +1,8 @@
-/* gemm_bf16.c: the matrix product in bfloat16, of one thread; k_gemm splits a product between threads and calls it.
+/* gemm_bf16.c: the matrix product in bfloat16, which k_gemm calls.
  *
- * The loops are those of gemm.c: blocks of A and B are packed, and a microkernel computes tiles of C, column by column for
- * each NEAR_ROWS rows. The sizes of blocks are in the headers of the microkernels. Packing also rounds the operands, and
- * fills up k to whole blocks with zeros. kernels.h fixes the order of the sums. A tile starts from what C holds, so KC does
- * not change a result. */
+ * Blocks of A and B are packed (gemm_pass.h), and a microkernel computes tiles of C, column by column for each NEAR_ROWS rows.
+ * The sizes of blocks are in the headers of the microkernels. Packing also rounds the operands, and fills up k to whole blocks
+ * with zeros. kernels.h fixes the order of the sums. A tile starts from what C holds, so KC does not change a result. */
 #include "flush_mode.h"
 #include "gemm_common.h"
 
@@ -354,51 +353,59 @@ __attribute__((noinline)) static void multiply_blocks(Tiles t, int64_t m, int64_
         for (int64_t j = 0; j < n; j += TILE_N)
             for (int64_t i = top; i < end; i += TILE_M) {
                 const int64_t rows = min(TILE_M, m - i), columns = min(TILE_N, n - j);
-                const Packed *tile_a = tile_of_a(&t, a, i), *panel = panel_of_b(b, j, t.b_k);
+                const Packed *tile_a = a + place_of_row(&t, i), *panel = b + place_of_column(j, t.b_k);
                 prefetch_rows(c + j, t.ldc, i + TILE_M, min(i + 2 * TILE_M, end), columns);
                 multiply_tile(&t, rows, columns, tile_a, panel, c + i * t.ldc + j);
             }
     }
 }
 
-/* Memory for packed blocks, and their sizes in rows and columns. */
-typedef struct { Packed *a, *b; int64_t rows, columns; } Plan;
+enum { ROW_UNIT = TILE_M, COLUMN_UNIT = 32 };
+#include "gemm_pass.h"
 
-static void gemm_loops(const Plan *plan, const KGemm *s, float *c, const float *a, const float *b)
+static void pack_part_of_a(const Pass *pass, int64_t i, int64_t m)
 {
-    for (int64_t i = 0; i < s->m; i += plan->rows) {
-        const int64_t m = min(plan->rows, s->m - i);
-        int64_t p = 0;
-        do {                                        /* if k is 0, too: the epilogue must run */
-            const int64_t k = min(KC, s->k - p);
-            const unsigned before = begin_flushing();
-            pack_a(plan->a, s, a + (s->ta ? i + p * s->lda : i * s->lda + p), m, k);
-            for (int64_t j = 0; j < s->n; j += plan->columns) {
-                const int64_t n = min(plan->columns, s->n - j);
-                float *block = c + i * s->ldc + j;
-                Tiles tiles = { .columns_of_a = s->ta, .add = s->add || p > 0, .stream = is_streamed(s, c), .k = padded(k),
-                                .ldc = s->ldc };
-                const Packed *block_b = block_of_b(plan->b, s, b, j, p, n, k, &tiles.b_k);
-                for (int64_t r = 0; s->k == 0 && !s->add && r < m; r++)
-                    memset(block + r * s->ldc, 0, (size_t)n * sizeof *c);
-                if (k > 0) multiply_blocks(tiles, m, n, plan->a, block_b, block);
-                if (p + k == s->k && has_epilogue(s)) {
-                    end_flushing(before);
-                    epilogue(s, m, n, block, shift(s->bias, j), shift_out(s->pre, i * s->ldc + j));
-                    begin_flushing();
-                }
-            }
-            end_flushing(before);
-            p += KC;
-        } while (p < s->k);
-    }
+    const KGemm *s = pass->s;
+    const Tiles tiles = { .columns_of_a = s->ta, .k = padded(pass->k) };
+    const unsigned before = begin_flushing();
+    pack_a(pass->packed_a + place_of_row(&tiles, i), s, place_in_a(pass, i), m, pass->k);
+    end_flushing(before);
+}
+
+static void pack_part_of_b(const Pass *pass, int64_t j, int64_t n)
+{
+    const unsigned before = begin_flushing();
+    pack_b(pass->packed_b + place_of_column(j, padded(pass->k)), pass->s, pass->b, pass->j + j, pass->p, n, pass->k);
+    end_flushing(before);
+}
+
+static void compute_part(const Pass *pass, int64_t i, int64_t j, int64_t m, int64_t n)
+{
+    const KGemm *s = pass->s;
+    const int64_t place = (pass->i + i) * s->ldc + pass->j + j;
+    float *c = pass->c + place;
+    Tiles tiles = { .columns_of_a = s->ta, .add = s->add || pass->p > 0, .stream = is_streamed(s, pass->c),
+                    .k = padded(pass->k), .b_k = pass->packed_b ? padded(pass->k) : stored_rows(s), .ldc = s->ldc };
+    const Packed *b = pass->packed_b ? pass->packed_b + place_of_column(j, tiles.k) :
+                                       (const Packed *)stored_part(s, pass->j + j, pass->p);
+    const unsigned before = begin_flushing();
+    begin_tiles();
+    for (int64_t r = 0; s->k == 0 && !s->add && r < m; r++)
+        memset(c + r * s->ldc, 0, (size_t)n * sizeof *c);
+    if (pass->k > 0) multiply_blocks(tiles, m, n, pass->packed_a + place_of_row(&tiles, i), b, c);
+    end_tiles();
+    end_flushing(before);
+    if (pass->p + pass->k == s->k && has_epilogue(s))
+        epilogue(s, m, n, c, shift(s->bias, pass->j + j), shift_out(s->pre, place));
 }
 
 /* Without scratch memory: one tile at a time, packed on the stack. */
-__attribute__((noinline)) static void gemm_without_scratch(const KGemm *s, float *c, const float *a, const float *b)
+__attribute__((noinline)) static void gemm_without_scratch(Pass pass)
 {
     _Alignas(64) Packed tile_a[PACKED_TILE_A], panel[TILE_N * PACKED_B_COLUMN];
-    gemm_loops(&(Plan){ tile_a, panel, TILE_M, TILE_N }, s, c, a, b);
+    pass.packed_a = tile_a;
+    if (!is_in_place(pass.s)) pass.packed_b = panel;
+    gemm_loops(pass, TILE_M, TILE_N, KC, TILE_N);
 }
 
 void ISA(gemm_bf16)(const KGemm *s, real *c, const real *a, const real *b)
@@ -409,10 +416,15 @@ void ISA(gemm_bf16)(const KGemm *s, real *c, const real *a, const real *b)
     }
     if (s->m <= FEW_ROWS && s->k > 0 && (s->packed_b != NULL) == s->tb && gemm_few_rows(s, c, a, b))
         return;
-    const int64_t a_size = packed_a_size(min(MC, s->m)), b_size = packed_b_size(NC);
-    Packed *memory = k_scratch((size_t)(a_size + b_size) * sizeof(Packed));
-    begin_tiles();
-    if (memory) gemm_loops(&(Plan){ memory + b_size, memory, MC, NC }, s, c, a, b);
-    else gemm_without_scratch(s, c, a, b);
-    end_tiles();
+    Pass pass = { .s = s, .c = c, .a = a, .b = b, .a_items = packed_a_size(min(MC, s->m)),
+                  .b_items = packed_b_size(most_columns(s, NC)) };
+    const int64_t slices = most_slices(s);
+    Packed *memory = k_scratch((size_t)(slices * (pass.a_items + pass.b_items)) * sizeof *memory);
+    if (!memory) {
+        gemm_without_scratch(pass);
+        return;
+    }
+    pass.packed_a = memory + slices * pass.b_items;
+    if (!is_in_place(s)) pass.packed_b = memory;
+    gemm_loops(pass, MC, most_columns(s, NC), slices * KC, NC);
 }

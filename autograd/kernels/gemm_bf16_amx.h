@@ -97,8 +97,8 @@ INLINE int64_t padded(int64_t k) { return bf16_whole_blocks(k); }
 enum { PACKED_A_ROW = KC / 2, PACKED_TILE_A = TILE_M * PACKED_A_ROW, PACKED_B_COLUMN = KC / 2 };
 INLINE int64_t packed_a_size(int64_t rows)             { return (rows + SIDE - 1) / SIDE * SIDE * PACKED_A_ROW; }
 INLINE int64_t packed_b_size(int64_t columns)          { return (columns + TILE_N - 1) / TILE_N * TILE_N * PACKED_B_COLUMN; }
-INLINE const Packed *tile_of_a(const Tiles *t, const Packed *a, int64_t i) { return a + i * t->k / 2; }
-INLINE const Packed *panel_of_b(const Packed *b, int64_t j, int64_t k) { return b + j * k / 2; }
+INLINE int64_t place_of_row(const Tiles *t, int64_t i) { return i * t->k / 2; }
+INLINE int64_t place_of_column(int64_t j, int64_t k)   { return j * k / 2; }
 
 /* A tile of SIDE rows of BLOCK numbers, in pairs along the row. Only `rows` rows and n numbers exist. */
 INLINE void pack_along_rows(Packed *tile, const float *x, int64_t ld, int64_t rows, int64_t n)
@@ -169,19 +169,14 @@ static void turn_panels(Packed *to, const KGemm *s, int64_t j, int64_t p, int64_
         }
 }
 
-/* Packs columns j..j + n - 1 and rows p..p + k - 1 of op(B), unless k_pack_b has done it. Returns where the block is, and how
- * many rows its panels have. */
-static const Packed *block_of_b(Packed *room, const KGemm *s, const float *b, int64_t j, int64_t p, int64_t n, int64_t k,
-                                int64_t *rows)
+/* Whether B is multiplied as k_pack_b has packed it. */
+INLINE bool is_in_place(const KGemm *s) { return s->packed_b && s->tb; }
+
+/* Packs columns j..j + n - 1 and rows p..p + k - 1 of op(B). */
+static void pack_b(Packed *to, const KGemm *s, const float *b, int64_t j, int64_t p, int64_t n, int64_t k)
 {
-    if (s->packed_b && s->tb) {
-        *rows = stored_rows(s);
-        return stored_part(s, j, p);
-    }
-    *rows = padded(k);
-    if (s->packed_b) turn_panels(room, s, j, p, n, k);
-    else pack_tiles(room, b + (s->tb ? j * s->ldb + p : p * s->ldb + j), s->ldb, n, k, s->tb, s->tb);
-    return room;
+    if (s->packed_b) turn_panels(to, s, j, p, n, k);
+    else pack_tiles(to, b + (s->tb ? j * s->ldb + p : p * s->ldb + j), s->ldb, n, k, s->tb, s->tb);
 }
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------------- */

@@ -81,11 +81,11 @@ INLINE int64_t place_of_pair(int64_t i) { return i / W * 2 * W + i % 4 / 2 * W +
 
 INLINE int64_t packed_a_size(int64_t rows)             { return (rows + TILE_M - 1) / TILE_M * PACKED_TILE_A; }
 INLINE int64_t packed_b_size(int64_t columns)          { return (columns + TILE_N - 1) / TILE_N * TILE_N * PACKED_B_COLUMN; }
-INLINE const Packed *tile_of_a(const Tiles *t, const Packed *a, int64_t i)
+INLINE int64_t place_of_row(const Tiles *t, int64_t i)
 {
-    return a + (t->columns_of_a ? i / TILE_M * STRIP * t->k / ITEM : i * A_LD);
+    return t->columns_of_a ? i / TILE_M * STRIP * t->k / ITEM : i * A_LD;
 }
-INLINE const Packed *panel_of_b(const Packed *b, int64_t j, int64_t k) { return b + j * k / ITEM; }
+INLINE int64_t place_of_column(int64_t j, int64_t k) { return j * k / ITEM; }
 
 #if defined(DOT_PRODUCTS)
 
@@ -220,22 +220,21 @@ INLINE void turn_and_unpack_b(Packed *to, const KGemm *s, int64_t j, int64_t p, 
     }
 }
 
-/* Packs columns j..j + n - 1 and rows p..p + k - 1 of op(B). Returns where the block is, and how many rows its panels have. */
-static const Packed *block_of_b(Packed *room, const KGemm *s, const float *b, int64_t j, int64_t p, int64_t n, int64_t k,
-                                int64_t *rows)
+/* Only AMX's microkernel reads what k_pack_b has packed. */
+INLINE bool is_in_place(const KGemm *s) { return (void)s, false; }
+
+/* Packs columns j..j + n - 1 and rows p..p + k - 1 of op(B). */
+static void pack_b(Packed *to, const KGemm *s, const float *b, int64_t j, int64_t p, int64_t n, int64_t k)
 {
-    *rows = padded(k);
-    Packed *to = room;
     if (!s->packed_b && !s->tb) {
-        pack_rows_of_b(room, b + p * s->ldb + j, s->ldb, n, k);
-        return room;
+        pack_rows_of_b(to, b + p * s->ldb + j, s->ldb, n, k);
+        return;
     }
     for (int64_t end = j + n; j < end; j += TILE_N, to += TILE_N * padded(k) / ITEM) {
         if (s->packed_b && !s->tb) turn_and_unpack_b(to, s, j, p, k);
         else if (s->packed_b) unpack_b(to, stored_part(s, j / K_PANEL * K_PANEL, p) + j % K_PANEL, k);
         else pack_transposed_b(to, b + j * s->ldb + p, s->ldb, end - j, k);
     }
-    return room;
 }
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------------- */
