@@ -84,7 +84,7 @@ static Buffer *new_gradient(Tensor *x)
         release_value(x);
         if (b) return b;
     }
-    return buffer_new(x->site, "backward", (size_t)x->numel * sizeof(real));
+    return buffer_new(x->site, "backward", (size_t)x->numel * sizeof(real), false);
 }
 
 Grad grad_into(Tensor *x)
@@ -97,7 +97,7 @@ Grad grad_into(Tensor *x)
     }
     if (x->grad->refs > 1) {                /* shared by grad_pass: copy it before adding */
         size_t bytes = (size_t)x->numel * sizeof(real);
-        Buffer *own = buffer_new(x->site, "backward", bytes);
+        Buffer *own = buffer_new(x->site, "backward", bytes, false);
         memcpy(buffer_data(own), buffer_data(x->grad), bytes);
         buffer_release(x->grad);
         x->grad = own;

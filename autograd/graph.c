@@ -148,7 +148,8 @@ static void store_gradient(Tensor *y)
 {
     if (y->kept_grad && y->kept_grad->refs == 1) k_axpy(y->numel, buffer_data(y->kept_grad), 1, grad_of(y));
     else if (y->retained || y->kept_grad) {
-        Buffer *sum = buffer_new(y->site, "backward", (size_t)y->numel * sizeof(real));     /* a program may share the former */
+        /* a program may share the former */
+        Buffer *sum = buffer_new(y->site, "backward", (size_t)y->numel * sizeof(real), false);
         memcpy(buffer_data(sum), grad_of(y), (size_t)y->numel * sizeof(real));
         if (y->kept_grad) k_axpy(y->numel, buffer_data(sum), 1, buffer_data(y->kept_grad));
         buffer_drop(&y->kept_grad);

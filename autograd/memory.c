@@ -109,7 +109,7 @@ static Buffer *find_memory(Memory *m, size_t bytes, bool lasting)
     return b;
 }
 
-static Buffer *new_buffer(AgSite at, const char *what, size_t bytes, bool lasting)
+Buffer *buffer_new(AgSite at, const char *what, size_t bytes, bool lasting)
 {
     Memory *m = memory();
     if (bytes > SIZE_MAX / 4) ag_usage_error(at, what, "a tensor of %zu bytes is too large for this machine", bytes);
@@ -133,22 +133,12 @@ static Buffer *new_buffer(AgSite at, const char *what, size_t bytes, bool lastin
     return b;
 }
 
-Buffer *buffer_new(AgSite at, const char *what, size_t bytes)
-{
-    return new_buffer(at, what, bytes, false);
-}
-
-Buffer *buffer_new_lasting(AgSite at, const char *what, size_t bytes)
-{
-    return new_buffer(at, what, bytes, true);
-}
-
 Buffer *buffer_items(AgSite at, const char *what, int64_t n, size_t size)
 {
     size_t bytes;
     if (n < 0 || (uint64_t)n > SIZE_MAX || __builtin_mul_overflow((size_t)n, size, &bytes))
         ag_usage_error(at, what, "%lld items of %zu bytes are too many for this machine", (long long)n, size);
-    return buffer_new(at, what, bytes);
+    return buffer_new(at, what, bytes, false);
 }
 
 /* Makes the memory available for others. */

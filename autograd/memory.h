@@ -31,8 +31,8 @@ typedef struct Buffer {
 enum { LARGE = -1, ALONE = -2 };                        /* of large.c, a system_alloc of its own */
 #define BUFFER_HEADER 64        /* keeps the data on a cache line of its own */
 
-Buffer *buffer_new(AgSite at, const char *what, size_t bytes);      /* content undefined; usage error if out of memory */
-Buffer *buffer_new_lasting(AgSite at, const char *what, size_t bytes);      /* for a value that outlives scopes */
+/* Content undefined; usage error if out of memory. lasting: for a value that outlives scopes. */
+Buffer *buffer_new(AgSite at, const char *what, size_t bytes, bool lasting);
 Buffer *buffer_items(AgSite at, const char *what, int64_t n, size_t size);     /* n items; checks the product */
 void    buffer_release(Buffer *b);                                  /* b may be NULL */
 void    buffers_end_scope(void);        /* in guard mode: buffers that were released in the scope may be used for others */

@@ -26,7 +26,7 @@ static Tensor *tensor_header(AgSite at, const char *what, const AgShape *shape, 
 Tensor *tensor_new(AgSite at, const char *what, const AgShape *shape, AgDType dtype)
 {
     Tensor *t = tensor_header(at, what, shape, dtype);
-    t->buffer = buffer_new(at, what, checked_bytes(at, what, t->numel, dtype));
+    t->buffer = buffer_new(at, what, checked_bytes(at, what, t->numel, dtype), false);
     t->data = buffer_data(t->buffer);
     return t;
 }
@@ -59,7 +59,7 @@ Tensor *tensor_new_owned_at(AgSite at, AgShape shape, AgDType dtype)
     checked_bytes(at, what, check_shape(at, what, &shape), dtype);
     size_t bytes = value_bytes(&shape, dtype);
     Tensor *t = owned_header(at, "tensor_new_owned", &shape, dtype);
-    t->buffer = buffer_new_lasting(at, what, bytes);
+    t->buffer = buffer_new(at, what, bytes, true);
     t->data = memset(buffer_data(t->buffer), 0, bytes);
     return t;
 }
@@ -210,29 +210,16 @@ void ag_end_return_list_at(AgSite at, AgScope scope, Tensor **t, int n)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-AgShape tensor_shape_at(AgSite at, const Tensor *t)
-{
-    check_alive(at, __func__, "t", t);
-    return t->shape;
-}
-
-int tensor_ndim_at(AgSite at, const Tensor *t)
-{
-    check_alive(at, __func__, "t", t);
-    return t->shape.ndim;
-}
-
-int64_t tensor_numel_at(AgSite at, const Tensor *t)
-{
-    check_alive(at, __func__, "t", t);
-    return t->numel;
-}
-
-AgDType tensor_dtype_at(AgSite at, const Tensor *t)
-{
-    check_alive(at, __func__, "t", t);
-    return t->dtype;
-}
+#define GETTER(result, name, value)                         \
+    result tensor_##name##_at(AgSite at, const Tensor *t)   \
+    {                                                       \
+        check_alive(at, __func__, "t", t);                  \
+        return value;                                       \
+    }
+GETTER(AgShape, shape, t->shape)
+GETTER(int, ndim, t->shape.ndim)
+GETTER(int64_t, numel, t->numel)
+GETTER(AgDType, dtype, t->dtype)
 
 int64_t tensor_dim_at(AgSite at, const Tensor *t, int dim)
 {
@@ -240,38 +227,19 @@ int64_t tensor_dim_at(AgSite at, const Tensor *t, int dim)
     return t->shape.dim[check_dim(at, __func__, t, dim)];
 }
 
-const real *tensor_data_at(AgSite at, const Tensor *t)
-{
-    check_tensor(at, __func__, "t", t, AG_REAL);
-    return t->data;
-}
-
-const int32_t *tensor_int_data_at(AgSite at, const Tensor *t)
-{
-    check_tensor(at, __func__, "t", t, AG_INT);
-    return t->data;
-}
-
-const uint8_t *tensor_bool_data_at(AgSite at, const Tensor *t)
-{
-    check_tensor(at, __func__, "t", t, AG_BOOL);
-    return t->data;
-}
-
-real *tensor_mutable_data_at(AgSite at, Tensor *t)
-{
-    return values_to_write(at, __func__, "t", t, AG_REAL);
-}
-
-int32_t *tensor_mutable_int_data_at(AgSite at, Tensor *t)
-{
-    return values_to_write(at, __func__, "t", t, AG_INT);
-}
-
-uint8_t *tensor_mutable_bool_data_at(AgSite at, Tensor *t)
-{
-    return values_to_write(at, __func__, "t", t, AG_BOOL);
-}
+#define VALUES(type, name, its_dtype)                               \
+    const type *tensor_##name##_at(AgSite at, const Tensor *t)      \
+    {                                                               \
+        check_tensor(at, __func__, "t", t, its_dtype);              \
+        return t->data;                                             \
+    }                                                               \
+    type *tensor_mutable_##name##_at(AgSite at, Tensor *t)          \
+    {                                                               \
+        return values_to_write(at, __func__, "t", t, its_dtype);    \
+    }
+VALUES(real, data, AG_REAL)
+VALUES(int32_t, int_data, AG_INT)
+VALUES(uint8_t, bool_data, AG_BOOL)
 
 double tensor_item_at(AgSite at, const Tensor *t)
 {

@@ -33,33 +33,17 @@ static double kaiming(AgSite at, const char *what, const Tensor *w, double a, do
     return sqrt(n / ((1 + a * a) * fan(at, what, w, 0)));
 }
 
-void nn_init_xavier_uniform_at(AgSite at, Tensor *w, double gain)
-{
-    AG_LAYER(at);
-    double bound = xavier(at, __func__, w, gain, 6);
-    if (tensor_numel(w) > 0) ag_fill_uniform(w, -bound, bound);
-}
-
-void nn_init_xavier_normal_at(AgSite at, Tensor *w, double gain)
-{
-    AG_LAYER(at);
-    double deviation = xavier(at, __func__, w, gain, 2);
-    if (tensor_numel(w) > 0) ag_fill_normal(w, 0, deviation);
-}
-
-void nn_init_kaiming_uniform_at(AgSite at, Tensor *w, double a)
-{
-    AG_LAYER(at);
-    double bound = kaiming(at, __func__, w, a, 6);
-    if (tensor_numel(w) > 0) ag_fill_uniform(w, -bound, bound);
-}
-
-void nn_init_kaiming_normal_at(AgSite at, Tensor *w, double a)
-{
-    AG_LAYER(at);
-    double deviation = kaiming(at, __func__, w, a, 2);
-    if (tensor_numel(w) > 0) ag_fill_normal(w, 0, deviation);
-}
+#define INIT(rule, distribution, factor, low_or_mean, high_or_deviation)                        \
+    void nn_init_##rule##_##distribution##_at(AgSite at, Tensor *w, double parameter)           \
+    {                                                                                           \
+        AG_LAYER(at);                                                                           \
+        double scale = rule(at, __func__, w, parameter, factor);                                \
+        if (tensor_numel(w) > 0) ag_fill_##distribution(w, low_or_mean, high_or_deviation);     \
+    }
+INIT(xavier, uniform, 6, -scale, scale)
+INIT(xavier, normal, 2, 0, scale)
+INIT(kaiming, uniform, 6, -scale, scale)
+INIT(kaiming, normal, 2, 0, scale)
 
 void fill_by_fan_in(double fan_in, Tensor *weight, Tensor *bias)
 {

@@ -138,7 +138,8 @@ START_TEST(large_shapes)
         { 40, 9, 2 * K_GEMM_BLOCK + 5 }, { 130, 140, 300 }, { 2000, 3, 5 }, { 3, 2000, 5 }, { 3, 5, 3000 },
         { 600, 1, 600 }, { 1, 600, 600 }, { 1040, 540, 6 }, { 5, 40, 1024 }, { 33, 5, 1024 }, { 50, 77, 60 },
         { 40, 540, 2 * K_GEMM_BLOCK + 5 },
-        { 1100, 70, 125 }, { 335, 325, 315 }, { 310, 620, 65 }, { 66, 75, 4200 },      /* threads compute these together */
+        /* threads compute these together */
+        { 1100, 70, 125 }, { 335, 325, 315 }, { 310, 620, 65 }, { 66, 75, 4200 }, { 70, 1100, 125 },
     };
     static const int64_t distances[] = { 0, 1024, 2048 };
     for (int i = 0; i < COUNT(sizes); i++)
@@ -347,17 +348,18 @@ START_TEST(the_gradient_of_a_large_weight)
     for (int i = 0; i < COUNT(b); i++) b[i] = draw_between(-1, 1);
     set_shape(M, N, K, true, false);
     shape.bf16 = true;
-    k_set_threads(1);
-    for (int i = 0; i < COUNT(places); i++) {
-        shape.ldc = places[i].ldc;
+    for (int i = 0; i < 2 * COUNT(places); i++) {
+        k_set_threads(i < COUNT(places) ? 1 : 2);
+        const int first = places[i % COUNT(places)].first;
+        shape.ldc = places[i % COUNT(places)].ldc;
         for (int q = 0; q < SIZE; q++) c[1][q] = 7;
         use_isa("portable");
-        k_gemm(&shape, c[1] + places[i].first, a, b);
+        k_gemm(&shape, c[1] + first, a, b);
         for (int p = 0; p < COUNT(isa_names); p++) {
             if (!use_isa(isa_names[p])) continue;
             for (int q = 0; q < SIZE; q++) c[0][q] = 7;
-            k_gemm(&shape, c[0] + places[i].first, a, b);
-            ck_assert_msg(memcmp(c[0], c[1], sizeof c[0]) == 0, "%s, place %d", k_isa(), i);
+            k_gemm(&shape, c[0] + first, a, b);
+            ck_assert_msg(memcmp(c[0], c[1], sizeof c[0]) == 0, "%s, %d threads, place %d", k_isa(), k_threads(), first);
         }
     }
 }
@@ -389,7 +391,7 @@ END_TEST
 
 /* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
-enum { WIDE = 700, DEEP = 1100 };
+enum { WIDE = 700, DEEP = 1100, LAYOUTS = 8 };
 
 static int layout;
 
@@ -420,8 +422,8 @@ static int multiply_in_new_thread(float *c)
 START_TEST(without_scratch_memory)
 {
     static float expected[WIDE * WIDE], got[WIDE * WIDE];
-    k_set_threads(1);
-    layout = _i;
+    k_set_threads(1 + _i / LAYOUTS);
+    layout = _i % LAYOUTS;
     ck_assert_int_eq(multiply_in_new_thread(expected), 0);
     faults_at(0, true);                             /* Check allocates, too: no assertion until it ends */
     int error = multiply_in_new_thread(got);
@@ -453,7 +455,7 @@ Suite *gemm_suite(void)
 #ifdef HAVE_AMX
     tcase_add_test(tests, bf16_instructions_are_used_if_the_processor_has_them);
 #endif
-    tcase_add_loop_test(tests, without_scratch_memory, 0, 8);
+    tcase_add_loop_test(tests, without_scratch_memory, 0, 2 * LAYOUTS);
     suite_add_tcase(suite, tests);
     return suite;
 }

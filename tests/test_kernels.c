@@ -289,8 +289,8 @@ END_TEST
 
 static void call_select(const KernelTable *k, Case *c)
 {
-    k->select(&c->walk, c->out[0], c->mask, c->in[0], c->flag, c->add);
-    k->masked_fill(&c->walk, c->out[1], c->mask, c->in[0], -1e9f);
+    k->select(&c->walk, c->out[0], c->mask, c->in[0], c->flag, 0, c->add);
+    k->select(&c->walk, c->out[1], c->mask, c->in[0], true, -1e9f, false);
 }
 
 START_TEST(masks_match_reference)

@@ -51,7 +51,7 @@ static void visit_nested(void *arg, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end; i++) {
         Visits inner = { .grain = 0 };
         k_parallel(ITEMS, 1, visit, &inner);
-        atomic_fetch_add(&v->nested, inner.calls == 1);         /* as one piece */
+        atomic_fetch_add(&v->nested, inner.calls == 1 && k_threads() == 1); /* as one piece */
     }
 }
 

@@ -236,16 +236,6 @@ static void print_reason(FILE *out, const Check *check, const Input *c)
     } else fprintf(out, "they are %.3g to %.3g times the correct values", low, high);
 }
 
-/* "[1][2]" for an entry of a matrix; nothing for a scalar. */
-static void print_index(FILE *out, const AgShape *shape, int64_t j)
-{
-    int64_t inner = ag_shape_numel(*shape);
-    for (int d = 0; d < shape->ndim; d++) {
-        inner /= shape->dim[d];
-        fprintf(out, "[%lld]", (long long)(j / inner % shape->dim[d]));
-    }
-}
-
 /* Prints how many entries are wrong, in which way, and the first few of them. */
 static void print_wrong_entries(FILE *out, const Check *check, const Input *c)
 {
@@ -261,7 +251,11 @@ static void print_wrong_entries(FILE *out, const Check *check, const Input *c)
         const Entry *e = &c->entry[j];
         if (!e->wrong) continue;
         fputs("  ", out);
-        print_index(out, &x->shape, j);
+        int64_t inner = x->numel;
+        for (int d = 0; d < x->shape.ndim; d++) {               /* "[1][2]" for an entry of a matrix; nothing for a scalar */
+            inner /= x->shape.dim[d];
+            fprintf(out, "[%lld]", (long long)(j / inner % x->shape.dim[d]));
+        }
         fprintf(out, " gradient %.6g, numerical %.6g, ratio %.4g\n", e->gradient, e->numerical,
                 e->gradient / e->numerical + 0.0);      /* 0 rather than -0 */
         printed++;

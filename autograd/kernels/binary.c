@@ -244,18 +244,11 @@ static void select_piece(const Job *j, int64_t first, int64_t n, Operand a, Oper
     else EACH_ADD(j->add, 0, n, y, vselect(MASK, B, value));
 }
 
-/* y = chosen where the mask is set (with `negate`: not set), else 0; with add, y += that. The backward of `where` and of
- * masked_fill; two calls make `where`. */
-void ISA(select)(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate, bool add)
+/* y = chosen where the mask is set (with `negate`: not set), else value; with add, y += that. masked_fill, and its backward and
+ * that of `where`; two calls make `where`. */
+void ISA(select)(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate, real value, bool add)
 {
-    Job j = { .negate = negate, .add = add, .out = y, .a = mask, .b = chosen, .size_a = 1, .piece = select_piece };
-    job_run(&j, walk, GRAIN_CHEAP);
-}
-
-/* y = value where the mask is set, else x. */
-void ISA(masked_fill)(const KWalk *walk, real *y, const uint8_t *mask, const real *x, real value)
-{
-    Job j = { .negate = true, .value = value, .out = y, .a = mask, .b = x, .size_a = 1,
+    Job j = { .negate = negate, .add = add, .value = value, .out = y, .a = mask, .b = chosen, .size_a = 1,
               .piece = select_piece };
     job_run(&j, walk, GRAIN_CHEAP);
 }

@@ -2,19 +2,19 @@
  *
  * The algorithm is that of Goto and van de Geijn (2008), with the loop names of BLIS but in another order. Five loops surround
  * the microkernel (gemm_micro.h), which computes a tile of C of at most MR x NR in registers. From the outermost:
- *     ic  MC rows of C              gemm_loops
+ *     ic  MC rows of C              gemm_loops (gemm_pass.h)
  *     pc  KC products along k       gemm_loops; packs MC x KC of A (2 MB)
  *     jc  NC columns of C           gemm_loops; packs KC x NC of B (512 KB)
- *     ir  tiles of up to MR rows    macrokernel
- *     jr  tiles of up to NR columns macrokernel
+ *     ir  tiles of up to MR rows    compute_part
+ *     jr  tiles of up to NR columns compute_part
  * kernels.h fixes the order of the sums: blocks of KC products, added in order. Another KC would change the last bits.
  *
  * Packing copies a block into the order in which the microkernel reads it. It pays if the block is read several times, or if
  * its rows are far apart in memory. A product with few rows reads A and B where they are; with one row this is a
  * matrix-vector product at the speed of the memory.
  *
- * Threads compute rectangles of C, or whole matrices of a batch. k is never split between threads, so the number of threads
- * does not change a result. */
+ * Threads compute a large product together (gemm_pass.h), or each one computes rectangles of C or matrices of a batch. k is
+ * never split between threads, so the number of threads does not change a result. */
 #include "gemm_common.h"
 #include "gemm_pack.h"
 #include "gemm_micro.h"
@@ -31,8 +31,8 @@ enum {
     STREAM_K = KC,              /* rows of B in a pass of gemm_small_m     4x512x2048: 1.12 against 1024, 1.52 against all */
     SMALL_N_ROWS = 256,         /* rows of C at once in gemm_small_n, 14 KB     1024x1x512, A transposed: 2.6 against 128, 1.00
                                  * against 512 */
-    TOGETHER = 64,              /* least m and n of a product that threads compute together (gemm_pass.h), not in rectangles */
-    TOGETHER_WORK = 1 << 22,    /* least work of each of them     16 threads, AMX: a step of GPT-2 1.04, in bfloat16 1.09 */
+    TOGETHER = 64,              /* a product that threads compute together has at least so many rows and columns ... */
+    TOGETHER_WORK = 1 << 22,    /* and multiply-adds for each thread     16 threads, AMX: GPT-2 1.04, in bfloat16 1.09 */
     WORK_PER_THREAD = 1 << 18,  /* multiply-adds, 10 us     two threads: 64x64x100: 0.95, 64x64x128: 1.01, 64x80x128: 1.25 */
 
     /* limits of gemm_small_m, which reads A and B in place */
@@ -130,24 +130,13 @@ static void gemm_small_m(const KGemm *s, float *c, const float *a, const float *
 
 /* ---- small n ----------------------------------------------------------------------------------------------------- */
 
-/* The product that computes the transpose of C. */
-static KGemm transposed(KGemm s)
-{
-    KGemm t = s;
-    t.ta = !s.tb, t.lda = s.ldb, t.step_a = s.step_b;
-    t.tb = !s.ta, t.ldb = s.lda, t.step_b = s.step_a;
-    t.m = s.n, t.n = s.m;
-    return t;
-}
-
 /* For the last n % W columns, which fill only a part of a vector: computes the transpose of C, SMALL_N_ROWS of its columns at a
  * time, and transposes the result. */
 static void gemm_small_n(const KGemm *s, float *c, const float *a, const float *b)
 {
     _Alignas(64) float transposed_c[MR * SMALL_N_ROWS];
-    KGemm flipped = transposed(*s);
-    flipped.ldc = SMALL_N_ROWS;
-    flipped.bias = NULL, flipped.pre = NULL, flipped.act = AG_IDENTITY;
+    KGemm flipped = { .ta = !s->tb, .tb = !s->ta, .add = s->add, .bf16 = s->bf16, .m = s->n, .k = s->k, .lda = s->ldb,
+                      .ldb = s->lda, .ldc = SMALL_N_ROWS, .batch = 1 };
     for (int64_t i = 0; i < s->m; i += SMALL_N_ROWS) {
         const int64_t rows = flipped.n = min(SMALL_N_ROWS, s->m - i);
         float *c_rows = c + i * s->ldc;
@@ -196,7 +185,7 @@ static void prefetch_part(Tile *t, const Block *next, int64_t call)
     }
 }
 
-/* Packing may write W floats behind a part. */
+/* Packing may write up to W floats beyond the end of a part, so the parts are W floats apart. */
 static float *packed_rows(const Pass *pass, int64_t i) { return pass->packed_a + i * pass->k + i / pass->rows * W; }
 
 static void pack_part_of_a(const Pass *pass, int64_t i, int64_t m)
@@ -290,9 +279,9 @@ static void gemm_by_size(const KGemm *s, float *c, const float *a, const float *
     const bool packs_a = s->n > (s->ta ? TRANSPOSED_A_MAX : s->lda % ALIASED_LD == 0 ? ALIASED_A_MAX_N : UNPACKED_A_MAX_N);
     const bool packs_b = s->tb || W < 16 ||
                          s->m > (s->ta ? TRANSPOSED_A_MAX : s->ldb % ALIASED_LD == 0 ? ALIASED_B_MAX_M : UNPACKED_B_MAX_M);
-    Pass pass = { .s = s, .c = c, .a = a, .b = b, .a_items = A_FLOATS, .b_items = most_columns(s, NC) * KC };
+    Pass pass = { .s = s, .c = c, .a = a, .b = b, .a_items = A_FLOATS, .b_items = columns_of_pass(s, NC) * KC };
     if (packs_a || packs_b) {
-        const int64_t slices = most_slices(s);
+        const int64_t slices = slices_of_pass(s);
         float *memory = k_scratch((size_t)(slices * (pass.a_items + pass.b_items)) * sizeof *memory);
         if (!memory) {
             gemm_without_scratch(s, c, a, b);
@@ -301,7 +290,7 @@ static void gemm_by_size(const KGemm *s, float *c, const float *a, const float *
         if (packs_a) pass.packed_a = memory + slices * pass.b_items;
         if (packs_b) pass.packed_b = memory;
     }
-    gemm_loops(pass, MC, most_columns(s, NC), most_slices(s) * KC, NC);
+    gemm_loops(pass, MC, columns_of_pass(s, NC), slices_of_pass(s) * KC, NC);
 }
 
 /* The part of a product with columns j..j + n - 1. */

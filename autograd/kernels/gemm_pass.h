@@ -21,10 +21,10 @@ typedef struct {
     int64_t a_items, b_items, i, j, p, m, n, k, rows, columns;
 } Pass;
 
-/* For at most KC products. Pack m rows of op(A) from row i of the pass on, and n columns of op(B) from its column j on. */
+/* The pass of these three has at most KC products. The first two pack m rows of op(A) from its row i on, and n columns of op(B)
+ * from its column j on. The third computes m rows and n columns of C from there on. */
 static void pack_part_of_a(const Pass *pass, int64_t i, int64_t m);
 static void pack_part_of_b(const Pass *pass, int64_t j, int64_t n);
-/* Computes so many rows and columns from row i and column j of the pass on. */
 static void compute_part(const Pass *pass, int64_t i, int64_t j, int64_t m, int64_t n);
 
 /* The slice of a pass from the product p on: at most KC of them. */
@@ -49,7 +49,7 @@ INLINE int64_t parts_of(int64_t n, int64_t size) { return (n + size - 1) / size;
 INLINE int64_t parts_of_rows(const Pass *pass)    { return parts_of(pass->m, pass->rows); }
 INLINE int64_t parts_of_columns(const Pass *pass) { return parts_of(pass->n, pass->columns); }
 
-/* A is packed for the first columns of C. */
+/* A is packed once, together with the first block of columns; the next blocks use it again. */
 INLINE int64_t packed_parts_of_a(const Pass *pass) { return pass->packed_a && pass->j == 0 ? parts_of_rows(pass) : 0; }
 
 static void pack_parts(void *arg, int64_t begin, int64_t end)
@@ -98,9 +98,13 @@ static void run_parts(const Pass *pass, int64_t parts, KBody *body)
     else if (parts > 0) body((void *)pass, 0, parts);
 }
 
-/* The sizes of a pass. Threads that compute together pack more at once, so that they wait for each other less often. */
-INLINE int64_t most_columns(const KGemm *s, int64_t of_thread) { return s->threads > 1 ? s->threads * of_thread : of_thread; }
-INLINE int64_t most_slices(const KGemm *s) { return s->threads > 1 ? min(4, parts_of(s->k, KC)) : 1; }
+/* The sizes of a pass: columns, and slices of KC products. Threads that compute together pack more at once, so that they wait
+ * for each other less often. */
+INLINE int64_t columns_of_pass(const KGemm *s, int64_t of_thread)
+{
+    return min(parts_of(s->n, COLUMN_UNIT) * COLUMN_UNIT, s->threads > 1 ? s->threads * of_thread : of_thread);
+}
+INLINE int64_t slices_of_pass(const KGemm *s) { return s->threads > 1 ? min(4, parts_of(s->k, KC)) : 1; }
 
 /* Computes C in passes of at most m rows, n columns and k products, for whose operands there is memory. A thread takes at most
  * `columns` columns at once. */

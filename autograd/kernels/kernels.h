@@ -96,7 +96,7 @@ typedef struct {
     const uint32_t *b_pairs;        /* NULL: none */
     const real *bias;
     real *pre;
-    int64_t threads;                /* inside k_gemm: that compute it together; at most 1: the caller alone */
+    int64_t threads;                /* callers leave it 0; k_gemm sets it in its copy: so many compute the product together */
 } KGemm;
 /* Packs B, (n, k) with rows ldb apart, for many products with packed_b: rounded to bfloat16, half of its size. Products with
  * B transposed are faster. In the others, the product's k is this n, and its ldb is this k. `to` holds k_packed_items(n, k)

@@ -93,9 +93,13 @@ static int64_t take_chunk(WorkQueue *q, bool first)
     return -1;
 }
 
+static _Thread_local bool in_body;
+
 static void run_chunk(const WorkQueue *q, int64_t i)
 {
+    in_body = true;
     q->body(q->arg, k_chunk_begin(q->n, q->chunks, i), k_chunk_begin(q->n, q->chunks, i + 1));
+    in_body = false;
 }
 
 static void finish_chunks(int chunks)
@@ -238,6 +242,7 @@ void k_set_threads(int n)
 
 int k_threads(void)
 {
+    if (in_body) return 1;
     int n = atomic_load_explicit(&requested, memory_order_relaxed);
     if (n == 0) {
         k_set_threads(0);

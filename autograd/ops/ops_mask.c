@@ -19,8 +19,8 @@ Tensor *ag_where_at(AgSite at, Tensor *mask, Tensor *a, Tensor *b)
     KWalk walk_a, walk_b;
     walk_over(&shape, &mask->shape, &a->shape, &walk_a);
     walk_over(&shape, &mask->shape, &b->shape, &walk_b);
-    k_select(&walk_a, reals(y), bools(mask), reals(a), false, false);
-    k_select(&walk_b, reals(y), bools(mask), reals(b), true, true);
+    k_select(&walk_a, reals(y), bools(mask), reals(a), false, 0, false);
+    k_select(&walk_b, reals(y), bools(mask), reals(b), true, 0, true);
     return op_done(y);
 }
 
@@ -33,7 +33,7 @@ void where_backward(Tensor *y)
         Tensor *x = y->in[i];
         if (!x->requires_grad) continue;
         Grad g = grad_broadcast(x, y);
-        k_select(&walk, g.data, bools(mask), grad_of(y), i == 2, g.add);
+        k_select(&walk, g.data, bools(mask), grad_of(y), i == 2, 0, g.add);
         grad_broadcast_done(x, y, g);
     }
 }
@@ -47,7 +47,7 @@ Tensor *ag_masked_fill_at(AgSite at, Tensor *x, Tensor *mask, double value)
     Tensor *y = op_new(at, OP_masked_fill, &x->shape, x, mask, NULL);
     KWalk walk;
     walk_over(&x->shape, &mask->shape, &x->shape, &walk);
-    k_masked_fill(&walk, reals(y), bools(mask), reals(x), (real)value);
+    k_select(&walk, reals(y), bools(mask), reals(x), true, (real)value, false);
     y->infinite = isinf((real)value);
     return op_done(y);
 }
@@ -58,7 +58,7 @@ void masked_fill_backward(Tensor *y)
     KWalk walk;
     walk_over(&y->shape, &mask->shape, &y->shape, &walk);
     Grad g = grad_into(x);
-    k_select(&walk, g.data, bools(mask), grad_of(y), true, g.add);
+    k_select(&walk, g.data, bools(mask), grad_of(y), true, 0, g.add);
 }
 
 /* ---- dropout: y = x / (1-p) with probability 1-p, else 0     dx = dy / (1-p) where kept, else 0 --------------------

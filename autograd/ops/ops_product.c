@@ -183,7 +183,7 @@ void ag_pack_weight_at(AgSite at, Tensor *weight)
                        shape_text(weight->shape), weight->owned ? "is no matrix" : "belongs to a scope");
     ag_unpack_weight_at(at, weight);
     int64_t n = weight->shape.dim[0], k = weight->shape.dim[1];
-    weight->packed = buffer_new_lasting(at, __func__, (size_t)k_packed_items(n, k) * sizeof(uint32_t));
+    weight->packed = buffer_new(at, __func__, (size_t)k_packed_items(n, k) * sizeof(uint32_t), true);
     weight->packed_version = weight->buffer->version;
     k_pack_b(&(KPackB){ n, k, k, buffer_data(weight->packed), reals(weight) });
 }

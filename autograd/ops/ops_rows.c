@@ -57,7 +57,7 @@ Tensor *ag_masked_softmax_at(AgSite at, Tensor *x, Tensor *mask, double scale)
     if (mask) {
         KWalk walk;
         walk_over(&x->shape, &mask->shape, &x->shape, &walk);
-        k_masked_fill(&walk, reals(y), bools(ag_not_at(at, mask)), masked, (real)(scale > 0 ? -INFINITY : INFINITY));
+        k_select(&walk, reals(y), bools(mask), masked, false, (real)(scale > 0 ? -INFINITY : INFINITY), false);
         masked = reals(y);
     }
     k_unary(K_SCALE, x->numel, reals(y), masked, scale, 0);

@@ -38,29 +38,20 @@ void unary_backward(Tensor *y)
     }
 #include "ops/ops.def"
 
-Tensor *ag_scale_at(AgSite at, Tensor *x, double factor)
-{
-    return unary(at, __func__, OP_scale, x, factor, 0);
-}
+/* Those with one number. */
+#define WITH_NUMBER(name)                                       \
+    Tensor *ag_##name##_at(AgSite at, Tensor *x, double number) \
+    {                                                           \
+        return unary(at, __func__, OP_##name, x, number, 0);    \
+    }
+WITH_NUMBER(scale)
+WITH_NUMBER(pow_scalar)
+WITH_NUMBER(leaky_relu)
+WITH_NUMBER(elu)
 
 Tensor *ag_add_scalar_at(AgSite at, Tensor *x, double number)
 {
     return unary(at, __func__, OP_add_scalar, x, 1, number);
-}
-
-Tensor *ag_pow_scalar_at(AgSite at, Tensor *x, double exponent)
-{
-    return unary(at, __func__, OP_pow_scalar, x, exponent, 0);
-}
-
-Tensor *ag_leaky_relu_at(AgSite at, Tensor *x, double slope)
-{
-    return unary(at, __func__, OP_leaky_relu, x, slope, 0);
-}
-
-Tensor *ag_elu_at(AgSite at, Tensor *x, double alpha)
-{
-    return unary(at, __func__, OP_elu, x, alpha, 0);
 }
 
 Tensor *ag_clamp_at(AgSite at, Tensor *x, double low, double high)

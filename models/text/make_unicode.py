@@ -17,7 +17,7 @@ UNICODE = "16.0.0"
 OTHER, LETTER, NUMBER, SPACE = range(4)
 # The property White_Space, for which unicodedata has no function.
 SPACES = [*range(0x09, 0x0E), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
-WIDTH = 120
+WIDTH = 128
 
 
 def load():

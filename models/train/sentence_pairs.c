@@ -85,17 +85,15 @@ KaeruSentencePairs *kaeru_sentence_pairs_new_at(AgSite at, const KaeruLines *src
     return p;
 }
 
-int64_t kaeru_sentence_pairs_count_at(AgSite at, const KaeruSentencePairs *p)
-{
-    ag_check_object_at(at, __func__, "p", p);
-    return p->n;
-}
-
-int64_t kaeru_sentence_pairs_left_out_at(AgSite at, const KaeruSentencePairs *p)
-{
-    ag_check_object_at(at, __func__, "p", p);
-    return p->left_out;
-}
+#define GETTER(name, member)                                                            \
+    int64_t kaeru_sentence_pairs_##name##_at(AgSite at, const KaeruSentencePairs *p)    \
+    {                                                                                   \
+        ag_check_object_at(at, __func__, "p", p);                                       \
+        return p->member;                                                               \
+    }
+GETTER(count, n)
+GETTER(left_out, left_out)
+GETTER(batches, n_batches)
 
 /* ---- an epoch's batches ------------------------------------------------------------------------------------------ */
 
@@ -153,12 +151,6 @@ void kaeru_sentence_pairs_sort_at(AgSite at, KaeruSentencePairs *p, int64_t batc
 {
     AG_LAYER(at);
     begin_epoch(at, __func__, p, batch_tokens, false);
-}
-
-int64_t kaeru_sentence_pairs_batches_at(AgSite at, const KaeruSentencePairs *p)
-{
-    ag_check_object_at(at, __func__, "p", p);
-    return p->n_batches;
 }
 
 bool kaeru_sentence_pairs_next_at(AgSite at, void *pairs, TransformerBatch *batch)

@@ -31,7 +31,6 @@ static inline double patched(const KPatches *p)
 #define MOVED_binary                 12.0 * walked(walk)
 #define MOVED_binary_backward        12.0 * walked(walk)
 #define MOVED_select                 9.0 * walked(walk)
-#define MOVED_masked_fill            9.0 * walked(walk)
 #define MOVED_copy                   2.0 * size * walked(walk)
 #define MOVED_copy_add               12.0 * walked(walk)
 #define MOVED_uniform                4.0 * n

@@ -186,18 +186,12 @@ void ref_binary_backward(KBinary f, bool second, const KWalk *walk, real *da, co
     }
 }
 
-void ref_select(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate, bool add)
+void ref_select(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate, real value, bool add)
 {
     for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p), y++) {
-        real v = (mask[p.a] != 0) != negate ? chosen[p.b] : 0;
+        real v = (mask[p.a] != 0) != negate ? chosen[p.b] : value;
         *y = add ? *y + v : v;
     }
-}
-
-void ref_masked_fill(const KWalk *walk, real *y, const uint8_t *mask, const real *x, real value)
-{
-    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p))
-        *y++ = mask[p.a] ? value : x[p.b];
 }
 
 void ref_copy(const KWalk *walk, void *dst, const void *src, size_t size)

@@ -2,6 +2,8 @@
 #include <immintrin.h>
 
 enum { W = 8 };
+typedef __m256i x86_integers;
+#define X86(operation) _mm256_##operation
 #include "simd_vectors.h"
 
 INLINE vi viota(void)                  { return (vi){ 0, 1, 2, 3, 4, 5, 6, 7 }; }
@@ -10,12 +12,6 @@ INLINE vi viota(void)                  { return (vi){ 0, 1, 2, 3, 4, 5, 6, 7 }; 
 INLINE vm vfirst(int64_t n)                        { return viota() < viset((int32_t)n); }
 INLINE vf vload_n(const float *p, int64_t n)       { return _mm256_maskload_ps(p, (__m256i)vfirst(n)); }
 INLINE void vstore_n(float *p, vf a, int64_t n)    { _mm256_maskstore_ps(p, (__m256i)vfirst(n), a); }
-
-INLINE vf vfma(vf a, vf b, vf c)       { return _mm256_fmadd_ps(a, b, c); }
-INLINE vf vsqrt(vf a)                  { return _mm256_sqrt_ps(a); }
-/* a > b ? a : b, and so b where either is NaN. */
-INLINE vf vmax(vf a, vf b)             { return _mm256_max_ps(a, b); }
-INLINE vf vmin(vf a, vf b)             { return _mm256_min_ps(a, b); }
 
 INLINE unsigned vmask_bits(vm a)       { return (unsigned)_mm256_movemask_ps((vf)a); }      /* bit i: lane i */
 INLINE vf vselect(vm m, vf a, vf b)    { return _mm256_blendv_ps(b, a, (vf)m); }
@@ -31,17 +27,6 @@ INLINE void vmul_wide(vi a, uint32_t m, vi *high, vi *low)
     __m256i even = _mm256_mul_epu32(x, f), odd = _mm256_mul_epu32(_mm256_srli_epi64(x, 32), f);
     *low = (vi)_mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
     *high = (vi)_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
-}
-
-/* 4 vectors to 4 others: w[j]'s lane l becomes lane j of a group of four; group l of out[g] comes from lane 4 l + g. */
-INLINE void vinterleave(const vi w[4], vi out[4])
-{
-    __m256i t0 = _mm256_unpacklo_epi32((__m256i)w[0], (__m256i)w[1]), t1 = _mm256_unpackhi_epi32((__m256i)w[0], (__m256i)w[1]);
-    __m256i t2 = _mm256_unpacklo_epi32((__m256i)w[2], (__m256i)w[3]), t3 = _mm256_unpackhi_epi32((__m256i)w[2], (__m256i)w[3]);
-    out[0] = (vi)_mm256_unpacklo_epi64(t0, t2);
-    out[1] = (vi)_mm256_unpackhi_epi64(t0, t2);
-    out[2] = (vi)_mm256_unpacklo_epi64(t1, t3);
-    out[3] = (vi)_mm256_unpackhi_epi64(t1, t3);
 }
 
 INLINE vd vlow(vf a)                   { return _mm256_cvtps_pd(_mm256_castps256_ps128(a)); }      /* lanes 0..W/2-1 */

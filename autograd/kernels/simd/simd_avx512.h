@@ -3,6 +3,8 @@
 
 enum { W = 16 };
 typedef __mmask16 vm;
+typedef __m512i x86_integers;
+#define X86(operation) _mm512_##operation
 #include "simd_vectors.h"
 
 INLINE vi viota(void)                  { return (vi){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 }; }
@@ -11,12 +13,6 @@ INLINE vi viota(void)                  { return (vi){ 0, 1, 2, 3, 4, 5, 6, 7, 8,
 INLINE vm vfirst(int64_t n)                        { return (vm)((1u << n) - 1); }
 INLINE vf vload_n(const float *p, int64_t n)       { return _mm512_maskz_loadu_ps(vfirst(n), p); }
 INLINE void vstore_n(float *p, vf a, int64_t n)    { _mm512_mask_storeu_ps(p, vfirst(n), a); }
-
-INLINE vf vfma(vf a, vf b, vf c)       { return _mm512_fmadd_ps(a, b, c); }
-INLINE vf vsqrt(vf a)                  { return _mm512_sqrt_ps(a); }
-/* a > b ? a : b, and so b where either is NaN. */
-INLINE vf vmax(vf a, vf b)             { return _mm512_max_ps(a, b); }
-INLINE vf vmin(vf a, vf b)             { return _mm512_min_ps(a, b); }
 
 INLINE vm vlt(vf a, vf b)              { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 INLINE vm vle(vf a, vf b)              { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
@@ -41,17 +37,6 @@ INLINE void vmul_wide(vi a, uint32_t m, vi *high, vi *low)
     __m512i even = _mm512_mul_epu32(x, f), odd = _mm512_mul_epu32(_mm512_srli_epi64(x, 32), f);
     *low = (vi)_mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
     *high = (vi)_mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
-}
-
-/* 4 vectors to 4 others: w[j]'s lane l becomes lane j of a group of four; group l of out[g] comes from lane 4 l + g. */
-INLINE void vinterleave(const vi w[4], vi out[4])
-{
-    __m512i t0 = _mm512_unpacklo_epi32((__m512i)w[0], (__m512i)w[1]), t1 = _mm512_unpackhi_epi32((__m512i)w[0], (__m512i)w[1]);
-    __m512i t2 = _mm512_unpacklo_epi32((__m512i)w[2], (__m512i)w[3]), t3 = _mm512_unpackhi_epi32((__m512i)w[2], (__m512i)w[3]);
-    out[0] = (vi)_mm512_unpacklo_epi64(t0, t2);
-    out[1] = (vi)_mm512_unpackhi_epi64(t0, t2);
-    out[2] = (vi)_mm512_unpacklo_epi64(t1, t3);
-    out[3] = (vi)_mm512_unpackhi_epi64(t1, t3);
 }
 
 INLINE vd vlow(vf a)                   { return _mm512_cvtps_pd(_mm512_castps512_ps256(a)); }      /* lanes 0..W/2-1 */
