@@ -98,12 +98,12 @@ static LargeBlock *new_chunk(size_t size)
     return b;
 }
 
-/* The bytes of all free neighbors of a free block, with its own. */
-static size_t space_around(const LargeBlock *b)
+/* The bytes of a free block and its free neighbors; `limit` or more if they are so many. */
+static size_t space_around(const LargeBlock *block, size_t limit)
 {
-    size_t space = 0;
-    while (b->below && b->below->free) b = b->below;
-    for (; b && b->free; b = b->above) space += b->size;
+    size_t space = block->size;
+    for (const LargeBlock *b = block->below; b && b->free && space < limit; b = b->below) space += b->size;
+    for (const LargeBlock *b = block->above; b && b->free && space < limit; b = b->above) space += b->size;
     return space;
 }
 
@@ -111,16 +111,19 @@ static size_t space_around(const LargeBlock *b)
 static LargeBlock *find_block(size_t size, size_t *untouched)
 {
     LargeBlock *best = NULL;
-    for (LargeBlock *first = free_blocks; first; first = first->next) {
+    size_t least = SIZE_MAX;                    /* the space around the best one */
+    for (LargeBlock *first = free_blocks; first && (*untouched > 0 || least > size); first = first->next) {
         size_t missing = size, fresh = 0;
         for (const LargeBlock *b = first; b && b->free && missing > 0; b = b->above) {
             size_t taken = b->size < missing ? b->size : missing;
             missing -= taken;
             if (!b->touched) fresh += taken;
         }
-        if (missing > 0 || (best && fresh > *untouched)) continue;
-        if (best && fresh == *untouched && space_around(first) >= space_around(best)) continue;
+        if (missing > 0 || fresh > *untouched) continue;
+        size_t limit = fresh < *untouched ? SIZE_MAX : least, space = space_around(first, limit);
+        if (space >= limit) continue;
         best = first;
+        least = space;
         *untouched = fresh;
     }
     return best;

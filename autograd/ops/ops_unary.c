@@ -39,20 +39,16 @@ void unary_backward(Tensor *y)
 #include "ops/ops.def"
 
 /* Those with one number. */
-#define WITH_NUMBER(name)                                       \
+#define WITH_NUMBER(name, p, q)                                 \
     Tensor *ag_##name##_at(AgSite at, Tensor *x, double number) \
     {                                                           \
-        return unary(at, __func__, OP_##name, x, number, 0);    \
+        return unary(at, __func__, OP_##name, x, p, q);         \
     }
-WITH_NUMBER(scale)
-WITH_NUMBER(pow_scalar)
-WITH_NUMBER(leaky_relu)
-WITH_NUMBER(elu)
-
-Tensor *ag_add_scalar_at(AgSite at, Tensor *x, double number)
-{
-    return unary(at, __func__, OP_add_scalar, x, 1, number);
-}
+WITH_NUMBER(scale, number, 0)
+WITH_NUMBER(add_scalar, 1, number)
+WITH_NUMBER(pow_scalar, number, 0)
+WITH_NUMBER(leaky_relu, number, 0)
+WITH_NUMBER(elu, number, 0)
 
 Tensor *ag_clamp_at(AgSite at, Tensor *x, double low, double high)
 {
