@@ -239,6 +239,17 @@ START_TEST(names_shapes_and_numbers)
 }
 END_TEST
 
+START_TEST(a_summary_of_nothing_but_nan)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_ones(SHAPE(4, 5)), true);
+    char *text = explained(ag_sum(ag_mul(x, tensor_full(SHAPE(4, 5), (double)NAN))));
+    ck_assert_ptr_nonnull(strstr(text, "= <(4, 5) from nan to nan, norm nan>"));
+    free(text);
+    ag_end(s);
+}
+END_TEST
+
 START_TEST(formulas_name_only_the_inputs_of_the_call)
 {
     AgScope s = ag_begin(AG_RECORD);
@@ -449,6 +460,7 @@ Suite *explain_suite(void)
     tcase_add_test(text, a_value_used_twice);
     tcase_add_test(text, gradients_of_several_numbers_have_lines);
     tcase_add_test(text, names_shapes_and_numbers);
+    tcase_add_test(text, a_summary_of_nothing_but_nan);
     tcase_add_test(text, formulas_name_only_the_inputs_of_the_call);
     tcase_add_test(text, gradients_of_one_tensor_are_a_sum);
     tcase_add_test(text, it_changes_nothing);

@@ -204,6 +204,7 @@ START_TEST(finite_values_pass)
     Tensor *mask = ag_compare_scalar(AG_GT, x, 0);
     Tensor *y = ag_softmax(ag_masked_fill(x, mask, (double)-INFINITY), -1);     /* an intended infinity */
     ag_backward(ag_mean(ag_mul(y, ag_masked_softmax(x, mask, 2))));
+    ag_masked_fill(x, mask, 1e300);                         /* as a float it is infinity, too */
     ag_end(s);
     EXPECT_USAGE_ERROR("masked_softmax: first NaN", {
         tensor_mutable_data(x = leaf(1, 2))[0] = (ag_real)NAN;
