@@ -70,11 +70,13 @@ cut -d, -f1-4 broken/gpt.csv >two
 same one two
 # Products in bfloat16 give other losses, and a resumed run keeps its precision.
 expect 2 '' 'gpt train: --precision fp8: expected float32 or bf16' train --data story.txt $run --precision fp8
-expect 0 '' '' train --data story.txt $run --precision bf16 --out bf16
+expect 0 '' '' train --data story.txt $run --precision bf16 --seed 7 --out bf16
 cut -d, -f1-4 bf16/gpt.csv >two
 differ one two
-killed resumed/gpt.csv.part 100 300 train --data story.txt $run --precision bf16 --out resumed
-expect 0 'resumes at step ' '' train --resume --out resumed
+killed resumed/gpt.csv.part 100 300 train --data story.txt $run --precision bf16 --seed 7 --out resumed
+expect 2 '' '--seed 8: the run in resumed/gpt_last.safetensors began with --seed 7, expected this or none' train --resume \
+    --seed 8 --out resumed
+expect 0 'resumes at step ' '' train --resume --seed 7 --out resumed
 same bf16/gpt_last.safetensors resumed/gpt_last.safetensors
 for kind in float32 bf16; do
     expect 0 '' '' sample --checkpoint bf16/gpt_last.safetensors --precision $kind

@@ -50,6 +50,19 @@ static void check_fixed_options(const NnSettings *before, const NnSettings *now)
     }
 }
 
+/* A resumed run goes on with the random numbers of its checkpoint. Ends the program if --seed asks for others. */
+static void keep_seed(TrainingRun *run)
+{
+    static const char key[] = "run.seed";
+    char now[32];
+    snprintf(now, sizeof now, "%" PRId64, example_seed());
+    const char *before = nn_settings_get(run->saved, key);
+    if (before && example_seed() != 0 && strcmp(before, now) != 0) {
+        example_usage_error("--seed %s: the run in %s began with --seed %s, expected this or none", now, run->last, before);
+    }
+    nn_settings_set(run->settings, key, "%s", before ? before : now);
+}
+
 TrainingRun training_run_begin(int argc, char **argv, const Program *program, const char *last, const int64_t *batch)
 {
     example_begin(argc, argv, program);
@@ -74,6 +87,7 @@ TrainingRun training_run_begin(int argc, char **argv, const Program *program, co
         note_options(now);
         check_fixed_options(before, now);
     }
+    keep_seed(&run);
     ag_free(now);
     ag_free(before);
     return run;
