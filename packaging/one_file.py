@@ -29,6 +29,9 @@ SETS = [
       "__AVX512BF16__"]),
 ]
 
+# Headers that use what the file that includes them has declared: a copy for each file.
+OF_EACH = ["gemm_pass.h"]
+
 TOP = """\
 /* kaeru.c: the library {version} in one file, with kaeru.h beside it. Written by packaging/one_file.py from the files of
  * the project; change those instead.
@@ -129,7 +132,7 @@ class Sources:
 
     def text(self, path, seen):
         """The text, with headers in the place of their first include. What is private becomes static."""
-        if path.endswith(".h"):
+        if path.endswith(".h") and os.path.basename(path) not in OF_EACH:
             if path in seen:
                 return ""
             seen.add(path)
@@ -253,7 +256,8 @@ def main(*words):
     shared, own, files_of, count = {part: set() for part in macros_of}, {}, {}, {}
     for unit, files in found.items():
         part_of = {file: "" if file in base else unit[1] for file in files}
-        files_of[unit] = [file for file in files if file not in public and len(users[file, part_of[file]]) == 1]
+        files_of[unit] = [file for file in files if file not in public and
+                          (len(users[file, part_of[file]]) == 1 or os.path.basename(file) in OF_EACH)]
         others = set()
         for file in set(files) - set(files_of[unit]):
             shared[part_of[file]] |= files[file]

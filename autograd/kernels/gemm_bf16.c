@@ -375,7 +375,7 @@ static void pack_part_of_a(const Pass *pass, int64_t i, int64_t m)
 static void pack_part_of_b(const Pass *pass, int64_t j, int64_t n)
 {
     const unsigned before = begin_flushing();
-    pack_b(pass->packed_b + place_of_column(j, padded(pass->k)), pass->s, pass->b, pass->j + j, pass->p, n, pass->k);
+    pack_columns(pass->packed_b + place_of_column(j, padded(pass->k)), pass->s, pass->b, pass->j + j, pass->p, n, pass->k);
     end_flushing(before);
 }
 

@@ -173,7 +173,7 @@ static void turn_panels(Packed *to, const KGemm *s, int64_t j, int64_t p, int64_
 INLINE bool is_in_place(const KGemm *s) { return s->packed_b && s->tb; }
 
 /* Packs columns j..j + n - 1 and rows p..p + k - 1 of op(B). */
-static void pack_b(Packed *to, const KGemm *s, const float *b, int64_t j, int64_t p, int64_t n, int64_t k)
+static void pack_columns(Packed *to, const KGemm *s, const float *b, int64_t j, int64_t p, int64_t n, int64_t k)
 {
     if (s->packed_b) turn_panels(to, s, j, p, n, k);
     else pack_tiles(to, b + (s->tb ? j * s->ldb + p : p * s->ldb + j), s->ldb, n, k, s->tb, s->tb);

@@ -224,7 +224,7 @@ INLINE void turn_and_unpack_b(Packed *to, const KGemm *s, int64_t j, int64_t p, 
 INLINE bool is_in_place(const KGemm *s) { return (void)s, false; }
 
 /* Packs columns j..j + n - 1 and rows p..p + k - 1 of op(B). */
-static void pack_b(Packed *to, const KGemm *s, const float *b, int64_t j, int64_t p, int64_t n, int64_t k)
+static void pack_columns(Packed *to, const KGemm *s, const float *b, int64_t j, int64_t p, int64_t n, int64_t k)
 {
     if (!s->packed_b && !s->tb) {
         pack_rows_of_b(to, b + p * s->ldb + j, s->ldb, n, k);

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many threads k_parallel may use, the caller included; inside a body 1. 0: as many as the machine has processors, or as
- * KAERU_THREADS says. The threads start on first use; a forked child starts its own. */
+/* How many threads k_parallel may use, the caller included; 1 inside a body that the pool runs. 0: as many as the machine has
+ * processors, or as KAERU_THREADS says. The threads start on first use; a forked child starts its own. */
 void k_set_threads(int n);
 int  k_threads(void);
 

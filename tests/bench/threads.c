@@ -127,10 +127,12 @@ void __wrap_k_parallel(int64_t n, int64_t grain, KBody *body, void *arg)
     end_piece();
     inside = true;
     region++;
+    k_set_threads(1);                           /* as a body in the pool sees it */
     for (int64_t i = 0; i < chunks; i++) {
         body(arg, k_chunk_begin(n, chunks, i), k_chunk_begin(n, chunks, i + 1));
         end_piece()->threads = (int)(chunks < pretended ? chunks : pretended);
     }
+    k_set_threads((int)pretended);
     inside = false;
 }
 
