@@ -138,8 +138,6 @@ START_TEST(large_shapes)
         { 40, 9, 2 * K_GEMM_BLOCK + 5 }, { 130, 140, 300 }, { 2000, 3, 5 }, { 3, 2000, 5 }, { 3, 5, 3000 },
         { 600, 1, 600 }, { 1, 600, 600 }, { 1040, 540, 6 }, { 5, 40, 1024 }, { 33, 5, 1024 }, { 50, 77, 60 },
         { 40, 540, 2 * K_GEMM_BLOCK + 5 },
-        /* threads compute these together */
-        { 1100, 70, 125 }, { 335, 325, 315 }, { 310, 620, 65 }, { 66, 75, 4200 }, { 70, 1100, 125 },
     };
     static const int64_t distances[] = { 0, 1024, 2048 };
     for (int i = 0; i < COUNT(sizes); i++)
@@ -154,6 +152,37 @@ START_TEST(large_shapes)
             shape.add = i % 3 == 0;
             check_shape(i % 3 == 1, !shape.add);
         }
+}
+END_TEST
+
+/* Products so large that 2, 3 or 8 threads compute them together have the bits of one thread, which the other tests check: with
+ * many rows, parts of A side by side, a long k, many columns. The portable kernels take long under sanitizers. */
+START_TEST(threads_compute_together)
+{
+    static const struct { int64_t m, n, k; } sizes[] = {
+        { 1100, 64, 120 }, { 310, 620, 65 }, { 335, 325, 315 }, { 66, 75, 4200 }, { 70, 1100, 125 },
+    };
+    static const int threads[] = { 1, 2, 3, 8 };
+    static float a[280000], b[320000], bias[1100], c[2][200000], pre[2][200000];
+    for (int i = 0; i < COUNT(a); i++) a[i] = draw_between(-1, 1);
+    for (int i = 0; i < COUNT(b); i++) b[i] = draw_between(-1, 1);
+    for (int i = 0; i < COUNT(bias); i++) bias[i] = draw_between(-1, 1);
+    for (int i = 0; i < COUNT(sizes) * COUNT(isa_names); i++) {
+        const int size = i / COUNT(isa_names), isa = i % COUNT(isa_names);
+        if ((size > 0 && strcmp(isa_names[isa], "portable") == 0) || !use_isa(isa_names[isa])) continue;
+        set_layout_shape(sizes[size].m, sizes[size].n, sizes[size].k, _i);
+        const int64_t bytes = shape.m * shape.n * (int64_t)sizeof *a;
+        shape.add = size % 2;
+        for (int t = 0; t < COUNT(threads); t++) {
+            k_set_threads(threads[t]);
+            if (!shape.add) shape.bias = bias, shape.pre = pre[t > 0], shape.act = AG_RELU;
+            memcpy(c[t > 0], b, (size_t)bytes);             /* any numbers */
+            k_gemm(&shape, c[t > 0], a, b);
+            if (t == 0) continue;
+            ck_assert_msg(memcmp(c[1], c[0], (size_t)bytes) == 0, "%s, size %d, %d threads", k_isa(), size, threads[t]);
+            ck_assert_msg(shape.add || memcmp(pre[1], pre[0], (size_t)bytes) == 0, "%s, size %d, pre", k_isa(), size);
+        }
+    }
 }
 END_TEST
 
@@ -391,7 +420,7 @@ END_TEST
 
 /* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
-enum { WIDE = 700, DEEP = 1100, LAYOUTS = 8 };
+enum { WIDE = 700, DEEP = 1100, FEW = 100, LAYOUTS = 8 };
 
 static int layout;
 
@@ -403,7 +432,7 @@ static void *multiply_in_thread(void *c)
         a[i] = draw_between(-1, 1);
         b[i] = draw_between(-1, 1);
     }
-    set_layout_shape(WIDE, WIDE, DEEP, layout);
+    set_layout_shape(k_threads() > 1 ? FEW : WIDE, WIDE, DEEP, layout);
     k_gemm(&shape, c, a, b);
     return NULL;
 }
@@ -443,6 +472,7 @@ Suite *gemm_suite(void)
     tcase_add_loop_test(tests, random_shapes, 0, 2);
     tcase_add_loop_test(tests, every_tile, 0, 8);
     tcase_add_loop_test(tests, large_shapes, 0, 8);
+    tcase_add_loop_test(tests, threads_compute_together, 0, 8);
     tcase_add_loop_test(tests, empty_shapes, 0, 2);
     tcase_add_test(tests, nothing_is_read_for_an_inner_dimension_of_0);
     tcase_add_test(tests, sums_over_the_batch);
