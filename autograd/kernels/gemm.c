@@ -214,42 +214,42 @@ static Block next_block(const Pass *pass)
 static void compute_part(const Pass *pass, int64_t i, int64_t j, int64_t m, int64_t n)
 {
     const KGemm *s = pass->s;
-    const bool pack_a = pass->packed_a, pack_b = pass->packed_b;
+    const bool a_is_packed = pass->packed_a, b_is_packed = pass->packed_b;
     const int64_t place = (pass->i + i) * s->ldc + pass->j + j;
     const RowTiles cut = tile_rows(m);
     const Block next = next_block(pass);
-    const float *b = pack_b ? pass->packed_b + j * pass->k : block_of_b(s, pass->b, pass->j + j, pass->p, n).from;
+    const float *b = b_is_packed ? pass->packed_b + j * pass->k : block_of_b(s, pass->b, pass->j + j, pass->p, n).from;
     float *c = pass->c + place, *pre = shift_out(s->pre, place);
-    Tile t = { .a = pack_a ? packed_rows(pass, i) : place_in_a(pass, i), .a_row = s->ta ? 1 : s->lda,
+    Tile t = { .a = a_is_packed ? packed_rows(pass, i) : place_in_a(pass, i), .a_row = s->ta ? 1 : s->lda,
                .a_k = s->ta ? s->lda : 1, .ldc = s->ldc, .k = pass->k, .add = s->add || pass->p > 0 };
     int64_t call = 0;
     for (int tile = 0; tile < cut.tiles; tile++) {
         const int rows = tile_height(cut, tile);
-        Microkernel *const *kernels = by_rows[!pack_a && !s->ta][rows - 1];
+        Microkernel *const *kernels = by_rows[!a_is_packed && !s->ta][rows - 1];
         Block next_a = { 0 };
-        if (pack_a)
+        if (a_is_packed)
             t.a_row = 1, t.a_k = rows;
         else if (tile + 1 < cut.tiles && t.a_row == t.k)
             next_a = (Block){ t.a + rows * t.k, rows * t.k / LINE, LINE, LINE };
         for (int64_t column = 0, columns; column < n; column += columns) {
             columns = min(NR, n - column);
-            if (!pack_b && columns > W)
+            if (!b_is_packed && columns > W)
                 columns -= columns % W;             /* whole vectors; the partial one comes next */
             const int64_t vecs = (columns + W - 1) / W;
             t.last = (int)(columns - (vecs - 1) * W);
-            t.b = b + (pack_b ? column * t.k : column);
-            t.ldb = pack_b ? vecs * W : s->ldb;
+            t.b = b + (b_is_packed ? column * t.k : column);
+            t.ldb = b_is_packed ? vecs * W : s->ldb;
             t.c = c + column;
             const int64_t part = column / NR;
             if (part * (t.k / 4) < next_a.rows) prefetch_part(&t, &next_a, part);
             else prefetch_part(&t, &next, call++);
-            (t.last < W && !pack_b ? masked_kernels[rows - 1] : kernels[vecs - 1])(&t);
+            (t.last < W && !b_is_packed ? masked_kernels[rows - 1] : kernels[vecs - 1])(&t);
         }
         if (pass->p + pass->k == s->k && has_epilogue(s)) {
             epilogue(s, rows, n, c, shift(s->bias, pass->j + j), pre);
             pre = shift_out(pre, rows * s->ldc);
         }
-        t.a += pack_a ? rows * t.k : rows * t.a_row;
+        t.a += a_is_packed ? rows * t.k : rows * t.a_row;
         c += rows * s->ldc;
     }
 }
@@ -279,9 +279,9 @@ static void gemm_by_size(const KGemm *s, float *c, const float *a, const float *
     const bool packs_a = s->n > (s->ta ? TRANSPOSED_A_MAX : s->lda % ALIASED_LD == 0 ? ALIASED_A_MAX_N : UNPACKED_A_MAX_N);
     const bool packs_b = s->tb || W < 16 ||
                          s->m > (s->ta ? TRANSPOSED_A_MAX : s->ldb % ALIASED_LD == 0 ? ALIASED_B_MAX_M : UNPACKED_B_MAX_M);
-    Pass pass = { .s = s, .c = c, .a = a, .b = b, .a_items = A_FLOATS, .b_items = columns_of_pass(s, NC) * KC };
+    const int64_t columns = columns_of_pass(s, NC), slices = slices_of_pass(s);
+    Pass pass = { .s = s, .c = c, .a = a, .b = b, .a_items = A_FLOATS, .b_items = columns * KC };
     if (packs_a || packs_b) {
-        const int64_t slices = slices_of_pass(s);
         float *memory = k_scratch((size_t)(slices * (pass.a_items + pass.b_items)) * sizeof *memory);
         if (!memory) {
             gemm_without_scratch(s, c, a, b);
@@ -290,7 +290,7 @@ static void gemm_by_size(const KGemm *s, float *c, const float *a, const float *
         if (packs_a) pass.packed_a = memory + slices * pass.b_items;
         if (packs_b) pass.packed_b = memory;
     }
-    gemm_loops(pass, MC, columns_of_pass(s, NC), slices_of_pass(s) * KC, NC);
+    gemm_loops(pass, MC, columns, slices * KC, NC);
 }
 
 /* The part of a product with columns j..j + n - 1. */
@@ -355,8 +355,8 @@ static void thread_task(void *arg, int64_t begin, int64_t end)
         if (s.b_pairs) s.b_pairs += (s.tb ? j * s.ldb : j) / 2;
         if (s.m > 0 && s.n > 0)
             gemm_whole(&s, job->c + matrix * s.step_c + i * s.ldc + j,
-                        job->a + matrix * s.step_a + (s.ta ? i : i * s.lda),
-                        shift(job->b, matrix * s.step_b + (s.tb ? j * s.ldb : j)));
+                       job->a + matrix * s.step_a + (s.ta ? i : i * s.lda),
+                       shift(job->b, matrix * s.step_b + (s.tb ? j * s.ldb : j)));
     }
 }
 

@@ -416,9 +416,8 @@ void ISA(gemm_bf16)(const KGemm *s, real *c, const real *a, const real *b)
     }
     if (s->m <= FEW_ROWS && s->k > 0 && (s->packed_b != NULL) == s->tb && gemm_few_rows(s, c, a, b))
         return;
-    Pass pass = { .s = s, .c = c, .a = a, .b = b, .a_items = packed_a_size(min(MC, s->m)),
-                  .b_items = packed_b_size(columns_of_pass(s, NC)) };
-    const int64_t slices = slices_of_pass(s);
+    const int64_t columns = columns_of_pass(s, NC), slices = slices_of_pass(s);
+    Pass pass = { .s = s, .c = c, .a = a, .b = b, .a_items = packed_a_size(min(MC, s->m)), .b_items = packed_b_size(columns) };
     Packed *memory = k_scratch((size_t)(slices * (pass.a_items + pass.b_items)) * sizeof *memory);
     if (!memory) {
         gemm_without_scratch(pass);
@@ -426,5 +425,5 @@ void ISA(gemm_bf16)(const KGemm *s, real *c, const real *a, const real *b)
     }
     pass.packed_a = memory + slices * pass.b_items;
     if (!is_in_place(s)) pass.packed_b = memory;
-    gemm_loops(pass, MC, columns_of_pass(s, NC), slices * KC, NC);
+    gemm_loops(pass, MC, columns, slices * KC, NC);
 }
