@@ -30,42 +30,39 @@ _Noreturn void error_undeclared_read(const Tensor *t)
     char what[64] = "its result";
     for (int i = y->n_in - 1; i >= 0; i--)
         if (y->in[i] == t) snprintf(what, sizeof what, "input %d", i);
-    char place[PLACE_TEXT];
     ag_usage_error(y->site, y->op->name,
                    "its backward rule reads the value of %s, made by %.*s at %s, and does not declare that: backward may "
-                   "have released it", what, name_length(t->made_by), t->made_by, place_text(t->site, t->user_site, place));
+                   "have released it", what, name_length(t->made_by), t->made_by, place_text(t->site, t->user_site));
 }
 
 _Noreturn void error_graph_released(AgSite at, const char *what, const Tensor *y)
 {
-    char place[PLACE_TEXT];
     ag_usage_error(at, what, "an earlier backward has run through %s (made at %s) and released its values; use "
-                   "ag_backward_keep for the earlier one", y->op->name, place_text(y->site, y->user_site, place));
+                   "ag_backward_keep for the earlier one", y->op->name, place_text(y->site, y->user_site));
 }
 
 _Noreturn void error_written(AgSite at, const Tensor *y, int i)
 {
     const Tensor *x = i < y->n_in ? y->in[i] : y;
     const char *op = y->op->name;
-    char made[PLACE_TEXT], which[32] = "its result", by[PLACE_TEXT] = "a pointer to its values was used to change them";
+    char which[32] = "its result", by[PLACE_TEXT] = "a pointer to its values was used to change them";
     if (x != y) snprintf(which, sizeof which, "input %d", i);
     const Buffer *b = x->buffer;
     if (b->version != y->version[i] && b->writer)
         snprintf(by, sizeof by, "%.*s wrote it at %s:%d%s", name_length(b->writer), b->writer, b->written.file,
                  b->written.line, b->by_thread == thread_number() ? "" : ", in another thread");
     ag_usage_error(at, "ag_backward", "the rule of %s (made at %s) reads %s%s%s, but %s after %s had read it; write it after "
-                   "backward, or give %s a copy (ag_keep)", op, place_text(y->site, y->user_site, made), which,
+                   "backward, or give %s a copy (ag_keep)", op, place_text(y->site, y->user_site), which,
                    x->name ? ", " : "", x->name ? x->name : "", by, op, op);
 }
 
 void check_inputs(AgSite at, Tensor *y, bool of_rule)
 {
-    char made[PLACE_TEXT];
     for (int i = 0; i <= y->n_in; i++) {
         const Tensor *x = i < y->n_in ? y->in[i] : y;
         if (x && x->magic != TENSOR_ALIVE)
             ag_usage_error(at, "ag_backward", "input %d of %s (made at %s) was freed before backward", i, y->op->name,
-                           place_text(y->site, y->user_site, made));
+                           place_text(y->site, y->user_site));
         bool read = of_rule ? read_by_rule(y, i) && x->data : x && x != y;
         if (read && x->buffer->version != y->version[i]) error_written(at, y, i);
     }
@@ -75,11 +72,10 @@ void check_inputs(AgSite at, Tensor *y, bool of_rule)
 
 void check_alive(AgSite at, const char *what, const char *argument, const Tensor *t)
 {
-    char place[PLACE_TEXT];
     if (!t) ag_usage_error(at, what, "%s is NULL", argument);
     if (t->magic == TENSOR_DEAD)
         ag_usage_error(at, what, "%s is not a live tensor: it was made by %.*s at %s, and %s", argument,
-                       name_length(t->made_by), t->made_by, place_text(t->site, t->user_site, place),
+                       name_length(t->made_by), t->made_by, place_text(t->site, t->user_site),
                        t->owned ? "freed" : "its scope has ended");
     if (t->magic != TENSOR_ALIVE)
         ag_usage_error(at, what, "%s is not a live tensor: its scope has ended, or it was freed", argument);
@@ -94,11 +90,10 @@ void check_tensor(AgSite at, const char *what, const char *argument, const Tenso
     if (t->dtype != dtype)
         ag_usage_error(at, what, "%s is %s, expected %s", argument, dtype_name(t->dtype), dtype_name(dtype));
     if (rule && !declares(rule, t)) error_undeclared_read(t);
-    char place[PLACE_TEXT];
     if (!t->data && t->restore && !t->graph_released) t->restore((Tensor *)t, false);
     if (!t->data)
         ag_usage_error(at, what, "the value of %s (%.*s made at %s) was released by backward; call ag_retain on it first",
-                       argument, name_length(t->made_by), t->made_by, place_text(t->site, t->user_site, place));
+                       argument, name_length(t->made_by), t->made_by, place_text(t->site, t->user_site));
 }
 
 void check_leaf(AgSite at, const char *what, const char *argument, const Tensor *t)

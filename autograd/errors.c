@@ -66,7 +66,7 @@ static bool same_place(AgSite a, AgSite b)
     return a.line == b.line && strcmp(a.file, b.file) == 0;
 }
 
-const char *place_text(AgSite made, AgSite user_site, char text[PLACE_TEXT])
+const char *write_place(AgSite made, AgSite user_site, char text[PLACE_TEXT])
 {
     int n = snprintf(text, PLACE_TEXT, "%s:%d", made.file, made.line);
     if (user_site.file && !same_place(made, user_site) && n >= 0 && n < PLACE_TEXT)

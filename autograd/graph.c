@@ -15,10 +15,9 @@
 
 _Noreturn static void error_of_another_thread(AgSite at, const char *what, const Tensor *t)
 {
-    char place[PLACE_TEXT];
     ag_usage_error(at, what, "the result of %.*s made at %s is part of another thread's graph: expected a result of this "
                    "thread, or a copy without its graph (ag_detach)", name_length(t->made_by), t->made_by,
-                   place_text(t->site, t->user_site, place));
+                   place_text(t->site, t->user_site));
 }
 
 /* Stores y's operation and inputs if an input requires a gradient. ag_find_nan reports the inputs, so while it is on, they are

@@ -133,6 +133,7 @@ def names_of_type(parameters, of_type):
 MACROS = {
     "OP": (2, "", []),
     "UNARY_OP": (2, "Tensor *x", ["unary_backward", "unary_values"]),
+    "NUMBERS_OP": (3, "", ["unary_backward", "unary_values"]),
     "BINARY_OP": (3, "Tensor *a, Tensor *b", ["binary_backward", "binary_values"]),
 }
 FIELDS = {"backward", "compute", "needs"}           # that each OP must have; `compute` may be NULL
@@ -151,8 +152,9 @@ def operation(path, text, at, macro, parts):
     if len(given) != len(fields) or (macro == "OP") != bool(fields) or fields and not FIELDS <= set(given):
         refuse(path, text, at, f"{name}: expected {', '.join('.' + field for field in sorted(FIELDS))} in each OP, "
                                "and nothing more in another entry")
-    if macro == "OP":
+    if not parameters:
         parameters = c_text(parts[1])[1:-1]
+    if macro == "OP":
         rules = [given["backward"], given["compute"]]
     return Operation(name, parameters, names_of_type(parameters, "Tensor *"), names_of_type(parameters, "double "),
                      *("".join(value for _, value in part) for part in formulas), notes, rules)

@@ -100,6 +100,8 @@ static inline double number_at(AgDType dtype, const void *values, int64_t i)
 size_t value_bytes(const AgShape *shape, AgDType dtype);
 void check_packed_shape(AgSite at, const char *what, const AgShape *shape);
 void unpack_row_as_reals(const Tensor *packed, int64_t row, real *out);
+/* Continues the hash h by these bytes. */
+uint64_t hash_bytes(const void *p, size_t bytes, uint64_t h);
 
 /* A number with 5 digits, with a point in every locale. */
 void print_number(FILE *out, double x);

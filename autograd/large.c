@@ -184,7 +184,8 @@ size_t large_free_bytes(void)
     return bytes;
 }
 
-void large_trim(void)
+/* Also at the end of the program, after all threads' states have ended. */
+__attribute__((destructor)) void large_trim(void)
 {
     pthread_mutex_lock(&lock);
     return_pages(SIZE_MAX);
@@ -197,10 +198,4 @@ void large_trim(void)
         system_free(b);
     }
     pthread_mutex_unlock(&lock);
-}
-
-/* After all threads' states have ended. */
-__attribute__((destructor)) static void at_end(void)
-{
-    large_trim();
 }

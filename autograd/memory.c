@@ -8,6 +8,7 @@
  *
  * What outlives scopes, such as a parameter or an optimizer's state, takes no larger buffer. If it is large, it would divide
  * the free memory there, so it has its own memory of the system. */
+#include "kaeru/graph.h"
 #include "memory.h"
 
 #include <string.h>
@@ -43,8 +44,8 @@ static Memory *memory(void)
 {
     static const StateKind kind = { .size = sizeof(Memory), .failed = scratch_end, .trim = trim_bins };
     if (state) return state;
-    guard_from_environment();
-    warn_from_environment();
+    observe_from_environment(GUARD, "KAERU_GUARD", ag_guard);
+    observe_from_environment(WARN, "KAERU_WARN", ag_warn);
     return thread_state(&state, &kind);
 }
 

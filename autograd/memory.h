@@ -54,10 +54,6 @@ void  scratch_end(void);
 /* ---- buffers of guard mode (debug/guard.c) ------------------------------------------------------------------------ */
 
 enum { SENTINELS = 64 };        /* bytes after a guarded buffer's own */
-/* Switches ag_guard on in a thread that has not called it, if the environment has KAERU_GUARD=1. */
-void guard_from_environment(void);
-/* The same for ag_warn and KAERU_WARN=1 (debug/warn.c). */
-void warn_from_environment(void);
 /* Checks b, which has SENTINELS bytes of slack or more, until guard_take_released. False if out of memory. */
 bool guard_begin(AgSite at, const char *what, Buffer *b);
 void guard_end(Buffer *b);                                          /* b is released */
@@ -88,7 +84,6 @@ void blocks_begin(void);
 void blocks_unwind(uint64_t begun, uint64_t failed);
 /* The outermost scope has ended. */
 void blocks_end(void);
-/* Whether another block owns this one. */
 bool block_has_owner(void *p);
 
 #endif

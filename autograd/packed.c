@@ -100,21 +100,25 @@ static uint64_t mix(uint64_t h, uint64_t word)
     return h ^ h >> 29;
 }
 
+uint64_t hash_bytes(const void *p, size_t bytes, uint64_t h)
+{
+    for (size_t i = 0; i < bytes; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, (const char *)p + i, bytes - i < 8 ? bytes - i : 8);
+        h = mix(h, word);
+    }
+    return h;
+}
+
 static void hash_rows(void *arg, int64_t begin, int64_t end)
 {
     const RowHashes *r = arg;
     for (int64_t i = begin; i < end; i++) {
-        uint64_t h = 0, word;
-        const char *from = (const char *)r->t->data + i * r->bytes;
+        uint64_t h = 0;
         const uint32_t *pair = r->t->dtype == AG_PACKED ? row_of(r->t->data, r->t->shape.dim[1], i) : NULL;
         for (int64_t k = 0; pair && k < r->t->shape.dim[1]; k += 2, pair += K_PANEL)
             h = mix(h, *pair << 16 | (uint64_t)(*pair & 0xffff0000) << 32);         /* as two floats */
-        for (int64_t left = pair ? 0 : r->bytes; left > 0; left -= 8, from += 8) {
-            word = 0;
-            memcpy(&word, from, left < 8 ? (size_t)left : 8);
-            h = mix(h, word);
-        }
-        r->of_row[i] = h;
+        r->of_row[i] = pair ? h : hash_bytes((const char *)r->t->data + i * r->bytes, (size_t)r->bytes, 0);
     }
 }
 

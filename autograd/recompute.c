@@ -9,10 +9,9 @@
 
 _Noreturn static void error_released(const Tensor *t)
 {
-    char place[PLACE_TEXT];
     for (Tensor *u = tape(); u; u = u->older) u->listed = false;
     ag_usage_error(t->site, t->made_by, "its value (made at %s) cannot be computed again after backward: call ag_retain on it "
-                   "first", place_text(t->site, t->user_site, place));
+                   "first", place_text(t->site, t->user_site));
 }
 
 static void compute(Tensor *t)

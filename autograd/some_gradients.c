@@ -4,11 +4,15 @@
 /* A gradient that is set aside: a tensor of the scope that shares its memory; NULL: none. */
 typedef struct { Tensor *of, *gradient; bool retained; } Aside;
 
-static Aside set_aside(AgSite at, Tensor *t)
+/* What is set aside now. */
+typedef struct { Aside *item; int n; } Asides;
+static _Thread_local void *state;
+
+static void set_aside(AgSite at, Asides *a, Tensor *t)
 {
-    Aside a = { t, tensor_grad_at(at, t), t->retained };
+    Tensor *gradient = tensor_grad_at(at, t);
+    a->item[a->n++] = (Aside){ t, gradient, t->retained };
     buffer_drop(gradient_of(t));
-    return a;
 }
 
 static void put_back(const Aside *a)
@@ -20,8 +24,13 @@ static void put_back(const Aside *a)
     release_value(a->gradient);
 }
 
-/* The gradients of the wanted tensors, of retained ones and of all leaves are set aside while the rules run. What is set aside
- * twice is put back twice, last the gradient that it had at first. */
+/* After the pass, or an error in it. What was set aside twice is put back twice, last the gradient that it had at first. */
+static void put_all_back(void)
+{
+    for (Asides *a = state; a->n > 0; ) put_back(&a->item[--a->n]);
+}
+
+/* The gradients of the wanted tensors, of retained ones and of all leaves are set aside while the rules run. */
 void ag_grad_at(AgSite at, Tensor *y, Tensor *const *in, int n, Tensor **out)
 {
     check_loss(at, __func__, y, false);
@@ -33,22 +42,23 @@ void ag_grad_at(AgSite at, Tensor *y, Tensor *const *in, int n, Tensor **out)
         if (!in[i]->requires_grad) ag_usage_error(at, __func__, "item %d of in does not require a gradient", i);
     }
     pass_begins(at, true);
+    static const StateKind kind = { .size = sizeof(Asides), .failed = put_all_back };
+    Asides *a = state ? state : thread_state(&state, &kind);
     int count = n;
     for (Tensor *t = y; t; t = t->older) count += t->op ? 1 + t->n_in : 0;
-    Aside *aside = scope_alloc(at, __func__, (size_t)count * sizeof *aside);
-    count = 0;
+    a->item = scope_alloc(at, __func__, (size_t)count * sizeof *a->item);
     for (int i = 0; i < n; i++) {
-        aside[count++] = set_aside(at, in[i]);
+        set_aside(at, a, in[i]);
         in[i]->retained = true;
     }
     for (Tensor *t = y; t; t = t->older) {
-        if (t->op && t->retained) aside[count++] = set_aside(at, t);
+        if (t->op && t->retained) set_aside(at, a, t);
         for (int i = 0; t->op && i < t->n_in; i++) {
             Tensor *x = t->in[i];
-            if (x && x->magic == TENSOR_ALIVE && !x->op && x->requires_grad) aside[count++] = set_aside(at, x);
+            if (x && x->magic == TENSOR_ALIVE && !x->op && x->requires_grad) set_aside(at, a, x);
         }
     }
     run_rules(at, y, NULL, false);
     for (int i = 0; i < n; i++) out[i] = tensor_grad_at(at, in[i]);
-    while (count > 0) put_back(&aside[--count]);
+    put_all_back();
 }

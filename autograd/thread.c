@@ -4,15 +4,24 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 _Thread_local Observer *observer[OBSERVERS];
 _Thread_local bool observed;
+static _Thread_local bool decided[OBSERVERS];           /* `observe` was called */
 
 void observe(int kind, Observer *o)
 {
     observer[kind] = o;
+    decided[kind] = true;
     observed = false;
     for (int i = 0; i < OBSERVERS; i++) observed = observed || observer[i];
+}
+
+void observe_from_environment(int kind, const char *variable, void (*switch_it)(bool on))
+{
+    const char *value = getenv(variable);
+    if (!decided[kind] && value && strcmp(value, "1") == 0) switch_it(true);
 }
 
 typedef struct State {

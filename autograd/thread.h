@@ -40,9 +40,11 @@ void layer_calls_end(int calls);
 
 /* The length of a function's name without "_at". */
 int name_length(const char *function);
-/* Writes "FILE:LINE", followed by the user's own line if layers were in between: where something was made. */
+/* "FILE:LINE", followed by the user's own line if layers were in between: where something was made. Valid in the block of the
+ * call. */
 enum { PLACE_TEXT = 400 };
-const char *place_text(AgSite made, AgSite user_site, char text[PLACE_TEXT]);
+#define place_text(made, user_site) write_place(made, user_site, (char[PLACE_TEXT]){ 0 })
+const char *write_place(AgSite made, AgSite user_site, char text[PLACE_TEXT]);
 
 /* ---- observers (thread.c) ----------------------------------------------------------------------------------------- */
 
@@ -59,6 +61,8 @@ extern _Thread_local Observer *observer[OBSERVERS];     /* NULL: none of this ki
 extern _Thread_local bool observed;                     /* one of them is not NULL */
 /* Sets the observer of that kind. */
 void observe(int kind, Observer *o);
+/* Switches it on if the environment has VARIABLE=1, unless `observe` was called for this kind: then the program has decided. */
+void observe_from_environment(int kind, const char *variable, void (*switch_it)(bool on));
 
 /* A pointer that differs in each running thread. */
 static inline const void *thread_id(void)

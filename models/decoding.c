@@ -181,8 +181,7 @@ Tensor *transformer_beam_search_at(AgSite at, Transformer *m, Tensor *src, Tenso
 {
     NN_LAYER(at, m);
     if (o.beam < 1 || o.max_len < 1 || tensor_dim(src, 0) != 1)
-        ag_usage_error(at, __func__,
-                       "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and 1", o.beam,
+        ag_usage_error(at, __func__, "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and 1", o.beam,
                        (long long)o.max_len, (long long)tensor_dim(src, 0));
     check_decoding(at, __func__, m->generator, o.max_len, o.start_symbol, o.end_symbol);
     if (!isfinite(o.length_penalty))

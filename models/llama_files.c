@@ -2,7 +2,6 @@
  * parameters have the same names there. config.json's sizes are checked with the weights before the model is made. */
 #include <string.h>
 
-#include "kaeru/tensor_files.h"
 #include "models.h"
 #include "number.h"
 #include "stored.h"
@@ -118,8 +117,7 @@ bool llama_read_config(const Config *c, LlamaOptions *o)
     if (o->kv_heads == INT64_MIN) o->kv_heads = o->heads;
     if (o->head_width == INT64_MIN) o->head_width = o->head_norms ? 128 : o->heads > 0 ? o->width / o->heads : 0;
     return config_text(c, "hidden_act", "silu", NULL) && read_rope(c, o) && config_read(c, begin_key, o) &&
-           read_ends(c, o->end) &&
-           (nn_fields_check(&llama_fields, o) || add_path(c->path));
+           read_ends(c, o->end) && (nn_fields_check(&llama_fields, o) || add_path(c->path));
 }
 
 /* ---- folders ----------------------------------------------------------------------------------------------------- */

@@ -94,7 +94,6 @@ Tensor *transformer_encoder_at(AgSite at, TransformerEncoder *e, Tensor *x, Tens
     return e->norm ? nn_layer_norm(e->norm, x) : x;
 }
 
-/* The n sublayer connections of a layer. */
 static ModuleList *sublayer_connections(int n, const TransformerOptions *o)
 {
     ModuleList *list = nn_list_new();

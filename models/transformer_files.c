@@ -36,11 +36,9 @@ Transformer *transformer_load_at(AgSite at, const char *path)
     Vocabularies v = { 0, 0 };
     TransformerOptions o = { .N = 0 };
     if (!checkpoint_options(path, &vocabulary_fields, &v) || !checkpoint_options(path, &transformer_fields, &o)) return NULL;
-    if (o.share_embeddings && v.src != v.tgt) {
-        ag_set_error("%s: shared embeddings for vocabularies of %" PRId64 " and %" PRId64 " words, expected one", path, v.src,
-                     v.tgt);
-        return NULL;
-    }
-    if (!weights_may_hold(path, least_parameters(v, &o))) return NULL;
+    bool good = !o.share_embeddings || v.src == v.tgt ||
+                ag_set_error("%s: shared embeddings for vocabularies of %" PRId64 " and %" PRId64 " words, expected one", path,
+                             v.src, v.tgt);
+    if (!good || !weights_may_hold(path, least_parameters(v, &o))) return NULL;
     return model_filled(transformer_new(v.src, v.tgt, o), path, (NnLoadOptions){ .map = false });
 }

@@ -114,8 +114,7 @@ MultiHeadAttention *nn_multi_head_attention_new_with_at(AgSite at, int heads, in
 {
     AG_LAYER(at);
     if (heads < 1 || width < 1 || width % heads != 0)
-        ag_usage_error(at, __func__, "a width of %lld is not divisible by %d heads",
-                       (long long)width, heads);
+        ag_usage_error(at, __func__, "a width of %lld is not divisible by %d heads", (long long)width, heads);
     MultiHeadAttention *a = nn_new(MultiHeadAttention);
     a->heads = heads;
     a->head_width = width / heads;

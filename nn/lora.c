@@ -1,6 +1,5 @@
 /* lora.c: adapters of Linears (Hu et al. 2021). */
 #include "kaeru/autograd.h"
-#include "kaeru/lora.h"
 #include "lora_parts.h"
 #include "slots.h"
 
@@ -101,10 +100,8 @@ static void merge(Linear *l)
     bool packed = tensor_dtype(l->weight) == AG_PACKED;
     Tensor *weight = packed ? ag_from_bf16(l->weight) : l->weight;
     Tensor *sum = ag_add(weight, ag_scale(ag_matmul(l->lora_B->weight, l->lora_A->weight), lora_scale(l)));
-    if (packed)
-        ag_packed_write(l->weight, 0, tensor_dim(sum, 0), (const uint32_t *)tensor_int_data(ag_to_bf16(sum)));
-    else
-        tensor_copy(l->weight, sum);
+    if (packed) ag_packed_write(l->weight, 0, tensor_dim(sum, 0), (const uint32_t *)tensor_int_data(ag_to_bf16(sum)));
+    else tensor_copy(l->weight, sum);
     ag_end(s);
 }
 

@@ -179,13 +179,12 @@ static NnModuleSlot *field_slot(Module *m, Tensor **field)
 static void tie_all(Module *root, const Tensor *old, Tensor *t)
 {
     bool first = true;
-    Walk walk = walk_below(root);
-    for (NnModuleSlot *s; (s = walk_slot(&walk)) != NULL; ) {
-        if (s->tensor != old && s->tensor != t) continue;
+    for (Walk walk = walk_below(root); walk_slot(&walk); ) {
+        if (walk.slot->tensor != old && walk.slot->tensor != t) continue;
         if (first) ag_set_owner(t, walk.holder);
-        s->tensor = t;
-        s->tied = !first;
-        set_field(walk.holder, s->offset, t);
+        walk.slot->tensor = t;
+        walk.slot->tied = !first;
+        set_field(walk.holder, walk.slot->offset, t);
         first = false;
     }
 }
@@ -198,10 +197,9 @@ void nn_tie_named_at(AgSite at, Module *parent, const char *name, Tensor **field
     if (!tensor) ag_usage_error(at, __func__, "the tensor for \"%s\" of %s is NULL", name, parent->type);
     Module *root = module_root(parent);
     nn_check_at(at, __func__, root, 0);
-    if (!first_slot(root, tensor)) {
+    if (!first_slot(root, tensor))
         ag_usage_error(at, __func__, "\"%s\" of %s can only be tied to a parameter of the same tree; make both parts "
                        "children of one module first", name, parent->type);
-    }
     NnModuleSlot *slot = field_slot(parent, field);
     if (!slot) {
         slot_fill(parent, slot_reserve(at, __func__, parent, name, field), NULL, tensor);
@@ -273,10 +271,9 @@ void *nn_clone_at(AgSite at, const void *module)
     NN_LAYER(at, (const Module *)module);
     check_fields(at, __func__, module);
     Module *copy = copy_tree(at, module);
-    Walk walk = walk_below(copy);
-    for (NnModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) {
-        if (slot->tied) continue;                           /* replaced with the first slot of its tensor */
-        Tensor *from = slot->tensor, *t = tensor_new_owned_at(at, tensor_shape(from), tensor_dtype(from));
+    for (Walk walk = walk_below(copy); walk_slot(&walk); ) {
+        if (walk.slot->tied) continue;                      /* replaced with the first slot of its tensor */
+        Tensor *from = walk.slot->tensor, *t = tensor_new_owned_at(at, tensor_shape(from), tensor_dtype(from));
         tie_all(copy, from, t);
         tensor_copy_at(at, t, from);
         if (tensor_requires_grad(from)) tensor_set_requires_grad_at(at, t, true);

@@ -88,7 +88,8 @@ void optimizer_make_state(Optimizer *o)
     for (int i = 0; i < o->parameters->n; i++) {
         ParameterState *s = &o->state[i];
         AgShape shape = s->is_part ? SHAPE(s->count) : tensor_shape(o->parameters->item[i].tensor);
-        for (int k = 0; k < s->n && !s->tensor[k]; k++) s->tensor[k] = state_tensor(o, shape);
+        for (int k = 0; k < s->n; k++)
+            if (!s->tensor[k]) s->tensor[k] = state_tensor(o, shape);
     }
 }
 
@@ -244,15 +245,14 @@ void optimizer_check(AgSite at, const char *what, const Optimizer *o, int traine
     const NnParameters *p = o->parameters;
     int known = 0;
     check_fields(at, what, o->module);
-    Walk walk = walk_below(o->module);
-    for (NnModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) {
-        bool is_known = known < p->n && p->item[known].tensor == slot->tensor;
+    for (Walk walk = walk_below(o->module); walk_tensor(&walk); ) {
+        bool is_known = known < p->n && p->item[known].tensor == walk.slot->tensor;
         bool is_trained = is_known && p->item[known].trained;
         known += is_known;
-        if (!tensor_grad_data(slot->tensor)) continue;
-        if (!is_trained && tensor_requires_grad(slot->tensor))
+        if (!tensor_grad_data(walk.slot->tensor)) continue;
+        if (!is_trained && tensor_requires_grad(walk.slot->tensor))
             ag_usage_error(at, what, "%s has a gradient, but was registered, tied or unfrozen after the optimizer was made: "
-                           "make the optimizer after that", tensor_get_name(slot->tensor));
+                           "make the optimizer after that", tensor_get_name(walk.slot->tensor));
         trained += is_trained;
     }
     if (known < p->n)
@@ -282,8 +282,8 @@ static void take_step(AgSite at, const char *what, Optimizer *o, double grad_sca
     check_undivided(at, what, o);
     optimizer_check(at, what, o, 0);
     if (ag_warn_of_step_at(at)) warn_of_step(at, what, o);
-    o->steps++;
     optimizer_make_state(o);
+    o->steps++;
     for (int i = 0; i < o->parameters->n; i++) {
         Tensor *w = o->parameters->item[i].tensor;
         if (!o->parameters->item[i].trained || !tensor_grad_data(w)) continue;
@@ -356,19 +356,18 @@ double nn_clip_grad_norm_at(AgSite at, void *module, double max_norm)
 {
     NN_LAYER(at, (Module *)module);
     if (!(max_norm >= 0)) ag_usage_error(at, __func__, "max_norm is %g, expected 0 or more", max_norm);
-    NnModuleSlot *slot;
     double sum = 0;
     int gradients = 0;
-    for (Walk walk = walk_below(module); (slot = walk_tensor(&walk)) != NULL; )
-        if (tensor_grad_data(slot->tensor)) gradients++, sum += ag_grad_sum_squares(slot->tensor);
+    for (Walk walk = walk_below(module); walk_tensor(&walk); )
+        if (tensor_grad_data(walk.slot->tensor)) gradients++, sum += ag_grad_sum_squares(walk.slot->tensor);
     if (!gradients)
         ag_usage_error(at, __func__, "no parameter of this %s has a gradient: expected ag_backward before",
                        ((Module *)module)->type);
     double norm = sqrt(sum);
     double factor = max_norm / (norm + 1e-6);       /* as PyTorch; avoids 0 / 0 */
     if (max_norm == 0 || !(factor < 1) || isinf(norm)) return norm;
-    for (Walk walk = walk_below(module); (slot = walk_tensor(&walk)) != NULL; )
-        if (tensor_grad_data(slot->tensor)) ag_grad_scale(slot->tensor, factor);
+    for (Walk walk = walk_below(module); walk_tensor(&walk); )
+        if (tensor_grad_data(walk.slot->tensor)) ag_grad_scale(walk.slot->tensor, factor);
     return norm;
 }
 

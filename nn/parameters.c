@@ -8,21 +8,21 @@
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 /* The tensors below m. with_ties: a tied tensor once for each of its names, else under the first. with_unsaved: also those that
- * files do not have. */
-static NnParameters *parameters_below(AgSite at, Module *m, bool with_ties, bool with_unsaved)
+ * files do not have. without_frozen: not the frozen parameters. */
+static NnParameters *parameters_below(AgSite at, Module *m, bool with_ties, bool with_unsaved, bool without_frozen)
 {
     NnParameters *p = ag_alloc_at(at, 1, sizeof *p);
     size_t slots = 0;
     for (Walk walk = walk_below(m); walk_slot(&walk); ) slots++;
     p->item = ag_alloc_in_at(at, p, slots, sizeof *p->item);
-    Walk walk = walk_below(m);
-    for (NnModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) {
-        const NnModuleSlot *first = slot->tied ? first_slot(m, slot->tensor) : slot;
-        if ((slot != first && !with_ties) || (first->not_saved && !with_unsaved)) continue;
+    for (Walk walk = walk_below(m); walk_slot(&walk); ) {
+        const NnModuleSlot *slot = walk.slot, *first = slot->tied ? first_slot(m, slot->tensor) : slot;
+        bool trained = tensor_requires_grad(slot->tensor), is_frozen = !trained && !first->is_buffer;
+        if ((slot != first && !with_ties) || (first->not_saved && !with_unsaved) || (is_frozen && without_frozen)) continue;
         p->item[p->n++] = (NnNamedTensor){
             .name = slot_path(at, p, m, walk.holder, slot->name),
             .tensor = slot->tensor,
-            .trained = tensor_requires_grad(slot->tensor),
+            .trained = trained,
             .owner = walk.holder,
         };
     }
@@ -32,26 +32,19 @@ static NnParameters *parameters_below(AgSite at, Module *m, bool with_ties, bool
 NnParameters *nn_parameters_at(AgSite at, void *module)
 {
     NN_LAYER(at, (Module *)module);
-    return parameters_below(at, module, false, true);
+    return parameters_below(at, module, false, true, false);
 }
 
 NnParameters *saved_parameters(AgSite at, Module *m, bool with_ties, bool without_frozen)
 {
-    NnParameters *p = parameters_below(at, m, with_ties, false);
-    int n = 0;
-    for (int i = 0; i < p->n; i++) {
-        bool is_frozen = !p->item[i].trained && !first_slot(m, p->item[i].tensor)->is_buffer;
-        if (!without_frozen || !is_frozen) p->item[n++] = p->item[i];
-    }
-    p->n = n;
-    return p;
+    return parameters_below(at, m, with_ties, false, without_frozen);
 }
 
 Tensor *nn_find_at(AgSite at, void *module, const char *name)
 {
     nn_check_at(at, __func__, module, 0);
     ag_check_pointer_at(at, __func__, "the name", name);
-    NnParameters *p = parameters_below(at, module, true, true);
+    NnParameters *p = parameters_below(at, module, true, true, false);
     Tensor *found = NULL;
     for (int i = 0; i < p->n && !found; i++)
         if (strcmp(p->item[i].name, name) == 0) found = p->item[i].tensor;
@@ -73,18 +66,16 @@ void nn_set_training_at(AgSite at, void *module, bool training)
 void nn_zero_grad_at(AgSite at, void *module)
 {
     NN_LAYER(at, (Module *)module);
-    Walk walk = walk_below(module);
-    for (NnModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) tensor_zero_grad(slot->tensor);
+    for (Walk walk = walk_below(module); walk_slot(&walk); ) tensor_zero_grad(walk.slot->tensor);
 }
 
 void nn_pack_weights_at(AgSite at, void *module, bool packed)
 {
     NN_LAYER(at, (Module *)module);
-    Walk walk = walk_below(module);
-    for (NnModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) {
-        if (tensor_dtype(slot->tensor) != AG_REAL || tensor_ndim(slot->tensor) != 2) continue;
-        if (packed) ag_pack_weight_at(at, slot->tensor);
-        else ag_unpack_weight_at(at, slot->tensor);
+    for (Walk walk = walk_below(module); walk_tensor(&walk); ) {
+        if (tensor_dtype(walk.slot->tensor) != AG_REAL || tensor_ndim(walk.slot->tensor) != 2) continue;
+        if (packed) ag_pack_weight_at(at, walk.slot->tensor);
+        else ag_unpack_weight_at(at, walk.slot->tensor);
     }
 }
 
@@ -107,9 +98,9 @@ void nn_freeze_bf16_at(AgSite at, void *module)
 int64_t count_below(Module *root, Module *m, bool trained)
 {
     int64_t count = 0;
-    Walk walk = walk_below(m);
-    for (NnModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; )
-        if (tensor_requires_grad(slot->tensor) == trained && is_first_slot(root, slot)) count += tensor_numel(slot->tensor);
+    for (Walk walk = walk_below(m); walk_slot(&walk); )
+        if (tensor_requires_grad(walk.slot->tensor) == trained && is_first_slot(root, walk.slot))
+            count += tensor_numel(walk.slot->tensor);
     return count;
 }
 

@@ -16,11 +16,11 @@ NnModuleSlot *walk_slot(Walk *w)
     for (;;) {
         if (w->next < w->holder->n_slots) {
             NnModuleSlot *slot = &w->holder->slots[w->next++];
-            if (!slot->child) return slot;
+            if (!slot->child) return w->slot = slot;
             w->holder = slot->child;
             w->next = 0;
         } else if (w->holder == w->root) {
-            return NULL;
+            return w->slot = NULL;
         } else {
             w->next = w->holder->index + 1;
             w->holder = w->holder->parent;
@@ -30,10 +30,8 @@ NnModuleSlot *walk_slot(Walk *w)
 
 NnModuleSlot *walk_tensor(Walk *w)
 {
-    NnModuleSlot *slot;
-    do slot = walk_slot(w);
-    while (slot && !is_first_slot(w->root, slot));
-    return slot;
+    while (walk_slot(w) && !is_first_slot(w->root, w->slot)) { }
+    return w->slot;
 }
 
 bool is_first_slot(Module *root, const NnModuleSlot *slot)
@@ -44,10 +42,8 @@ bool is_first_slot(Module *root, const NnModuleSlot *slot)
 NnModuleSlot *first_slot(Module *root, const Tensor *t)
 {
     Walk walk = walk_below(root);
-    NnModuleSlot *slot;
-    do slot = walk_slot(&walk);
-    while (slot && slot->tensor != t);
-    return slot;
+    while (walk_slot(&walk) && walk.slot->tensor != t) { }
+    return walk.slot;
 }
 
 Module *module_root(Module *m)
@@ -80,10 +76,9 @@ char *slot_path(AgSite at, void *owner, const Module *root, const Module *holder
 void name_tensors(AgSite at, Module *m)
 {
     Module *root = module_root(m);
-    Walk walk = walk_below(m);
-    for (NnModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) {
-        char *name = slot_path(at, NULL, root, walk.holder, slot->name);
-        tensor_name_at(at, slot->tensor, name);
+    for (Walk walk = walk_below(m); walk_tensor(&walk); ) {
+        char *name = slot_path(at, NULL, root, walk.holder, walk.slot->name);
+        tensor_name_at(at, walk.slot->tensor, name);
         ag_free(name);
     }
 }

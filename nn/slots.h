@@ -28,6 +28,7 @@ typedef struct {
     Module *root;               /* where the walk began */
     Module *holder;             /* the module of the last slot returned */
     int next;                   /* the number of the next slot in it */
+    NnModuleSlot *slot;         /* the last one returned; NULL: none, or the end */
 } Walk;
 Walk walk_below(const void *module);
 /* The next slot that holds a tensor, in order of registration; NULL at the end. */

@@ -77,9 +77,8 @@ void nn_summary_at(AgSite at, void *module, FILE *out)
     write_table(&t);
     static const int size[] = { [AG_REAL] = sizeof(ag_real), [AG_INT] = 4, [AG_BOOL] = 1, [AG_PACKED] = 2 };
     int64_t trained = count_below(module, module, true), fixed = count_below(module, module, false), bytes = 0;
-    Walk walk = walk_below(module);
-    for (NnModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; )
-        if (is_first_slot(module, slot)) bytes += tensor_numel(slot->tensor) * size[tensor_dtype(slot->tensor)];
+    for (Walk walk = walk_below(module); walk_tensor(&walk); )
+        bytes += tensor_numel(walk.slot->tensor) * size[tensor_dtype(walk.slot->tensor)];
     char text[GROUPED_TEXT];
     fprintf(out, "%s parameters", grouped(trained, text));
     if (fixed) fprintf(out, ", %s numbers that are not trained", grouped(fixed, text));

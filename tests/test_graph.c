@@ -624,6 +624,21 @@ START_TEST(ag_grad_leaves_all_else_alone)
 }
 END_TEST
 
+START_TEST(an_error_in_ag_grad_leaves_the_gradients)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *w = number(3), *x = number(2), *written = number(5), *out[2];
+    ag_backward(ag_mul(w, w));
+    Tensor *result = ag_mul(x, x), *y = ag_mul(ag_mul(result, w), ag_mul(written, x));
+    tensor_mutable_data(written)[0] = 1;
+    EXPECT_USAGE_ERROR("reads input 0", ag_grad(y, (Tensor *[]){ w, result }, 2, out));
+    ck_assert(slope(w) == 6 && !tensor_grad_data(x));
+    ag_backward(ag_mul(result, w));
+    ck_assert_msg(slope(w) == 10 && !tensor_grad_data(result), "result was not retained");
+    ag_end(s);
+}
+END_TEST
+
 START_TEST(ag_grad_keeps_the_gradient_of_a_retained_result)
 {
     AgScope s = ag_begin(AG_RECORD);
@@ -744,6 +759,7 @@ Suite *graph_suite(void)
     TCase *some = tcase_create("gradients of some tensors");
     tcase_add_test(some, a_watch_can_end_itself);
     tcase_add_test(some, ag_grad_leaves_all_else_alone);
+    tcase_add_test(some, an_error_in_ag_grad_leaves_the_gradients);
     tcase_add_test(some, ag_grad_keeps_the_gradient_of_a_retained_result);
     suite_add_tcase(suite, some);
     TCase *cuts = tcase_create("what is not recorded");

@@ -237,6 +237,11 @@ START_TEST(construction)
     MISTAKE("deviation is -1", tensor_normal(SHAPE(2), 0, -1));
     MISTAKE("expected finite numbers", tensor_normal(SHAPE(2), (double)nan, 1));
     MISTAKE("expected finite numbers", tensor_normal(SHAPE(2), 0, (double)INFINITY));
+    if (sizeof(ag_real) == sizeof(float)) {                 /* infinite as a float */
+        MISTAKE("expected finite numbers", tensor_uniform(SHAPE(2), 1e39, 1e39));
+        MISTAKE("expected finite numbers", tensor_normal(SHAPE(2), 1e39, 1));
+        MISTAKE("expected finite numbers", tensor_normal(SHAPE(2), 0, 1e39));
+    }
     MISTAKE("low 5 is not below high 5", tensor_randint(SHAPE(2), 5, 5));
     MISTAKE("low 5 is not below high 0", tensor_randint(SHAPE(2), 5, 0));
     MISTAKE("n is 0, expected 1 or more", ag_random_below(0));

@@ -374,6 +374,30 @@ START_TEST(failing_allocations_leak_nothing)
 }
 END_TEST
 
+START_TEST(a_step_without_memory_can_be_taken_again)
+{
+    bool failed = true;
+    for (int64_t n = 0; failed && faults_work(); n++) {
+        Sequential *net = xor_net();
+        Optimizer *o = nn_adam_new(net, 0.1);
+        AgScope s = ag_begin(AG_RECORD);
+        ag_backward(ag_sum(nn_sequential(net, tensor_ones(SHAPE(1, 2)))));
+        ag_memory_trim();
+        faults_at(n, false);
+        CATCH_USAGE_ERROR(nn_optimizer_step(o));
+        failed = faults_hit();
+        faults_at(-1, false);
+        if (usage_message[0]) {
+            ck_assert_int_eq(nn_optimizer_steps(o), 0);
+            nn_optimizer_step(o);
+        }
+        ag_end(s);
+        ag_free(o);
+        ag_free(net);
+    }
+}
+END_TEST
+
 /* ---- schedules --------------------------------------------------------------------------------------------------- */
 
 START_TEST(cosine_has_its_known_values)
@@ -538,6 +562,7 @@ Suite *optim_suite(void)
     tcase_add_test(runs, exclusive_or_is_learned);
     tcase_add_test(runs, training_allocates_nothing);
     tcase_add_test(runs, failing_allocations_leak_nothing);
+    tcase_add_test(runs, a_step_without_memory_can_be_taken_again);
     suite_add_tcase(suite, runs);
     TCase *schedules = tcase_create("schedules");
     tcase_add_test(schedules, cosine_has_its_known_values);

@@ -33,7 +33,7 @@ static void print_forward(FILE *out, const Trace *trace)
 }
 
 /* The line "with": y's gradient and the values that its rule reads. */
-static void print_read(FILE *out, const Trace *trace, const Tensor *y)
+static void print_read(FILE *out, const Trace *trace, Tensor *y)
 {
     fprintf(out, "       with    d%s = ", symbol_of(trace, y));
     trace_values(out, y, grad_of(trace->copy[y->number]), MAX_ITEMS);
@@ -42,17 +42,13 @@ static void print_read(FILE *out, const Trace *trace, const Tensor *y)
     const char *between = scalars ? ", " : NEXT_LINE;
     int uses = trace->uses[y->number];
     if (uses > 1) fprintf(out, " (complete: the sum over its %d uses)", uses);
-    for (int j = 0; j < y->n_in; j++) {
-        const Tensor *x = y->in[j];
-        bool print = x && reads_input(y, j);        /* once, if x is several inputs */
-        for (int k = 0; k < j && print; k++) print = y->in[k] != x || !reads_input(y, k);
-        if (!print) continue;
+    for (int j = 0; j <= y->n_in; j++) {
+        const Tensor *x = read_by_rule(y, j);
+        for (int k = 0; k < j && x; k++)
+            if (read_by_rule(y, k) == x) x = NULL;      /* printed already: x is several inputs */
+        if (!x) continue;
         fprintf(out, "%s%s = ", between, symbol_of(trace, x));
         trace_values(out, x, x->data, MAX_ITEMS);
-    }
-    if (y->op->needs & NEEDS_Y) {
-        fprintf(out, "%s%s = ", between, symbol_of(trace, y));
-        trace_values(out, y, y->data, MAX_ITEMS);
     }
     fputc('\n', out);
 }
@@ -69,7 +65,7 @@ static void print_gradient(FILE *out, const Trace *trace, const Tensor *y, int j
 
 static void print_step(FILE *out, const Trace *trace, int number)
 {
-    const Tensor *y = trace->node[trace->at_node];
+    Tensor *y = trace->node[trace->at_node];
     fprintf(out, "  %2d.  %s = ", number, symbol_of(trace, y));
     trace_call(out, trace, y->number);
     fprintf(out, "    at %s:%d\n", y->site.file, y->site.line);

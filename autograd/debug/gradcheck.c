@@ -8,7 +8,6 @@
  *   reads a value without declaring it.
  * - New memory for gradients is filled with UNWRITTEN. This finds a rule that adds to it, or does not write it. */
 #include <math.h>
-#include <string.h>
 
 #include "internal.h"
 #include "philox.h"

@@ -76,9 +76,8 @@ static bool find_bad_write(Guarded *g, BadWrite *w)
 
 _Noreturn static void error_bad_write(AgSite at, const char *what, const BadWrite *w)
 {
-    char place[PLACE_TEXT];
     ag_usage_error(at, what, "the memory of %.*s (made at %s): %s since the last check", name_length(w->in.what),
-                   w->in.what, place_text(w->in.site, w->in.user_site, place), w->text);
+                   w->in.what, place_text(w->in.site, w->in.user_site), w->text);
 }
 
 /* ---- buffers: allocated, checked, released ----------------------------------------------------------------------- */
@@ -143,23 +142,11 @@ Buffer *guard_take_released(void)
 
 /* ---- values that a rule will read --------------------------------------------------------------------------------- */
 
-static uint64_t hash_of(const Tensor *t)
-{
-    size_t bytes = (size_t)t->numel * dtype_size(t->dtype);
-    uint64_t hash = bytes, word = 0;
-    for (const char *p = t->data; bytes > 0; bytes -= bytes < sizeof word ? bytes : sizeof word, p += sizeof word) {
-        memcpy(&word, p, bytes < sizeof word ? bytes : sizeof word);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15;
-        hash ^= hash >> 32;
-    }
-    return hash;
-}
-
 static void hash_values(AgSite at, Tensor *y, bool check)
 {
     for (int i = 0; y->hash && i <= y->n_in; i++) {
         const Tensor *x = read_by_rule(y, i);
-        uint64_t hash = x && x->data ? hash_of(x) : 0;
+        uint64_t hash = x && x->data ? hash_bytes(x->data, (size_t)x->numel * dtype_size(x->dtype), 1) : 0;
         if (check && hash && hash != y->hash[i]) error_written(at, y, i);
         y->hash[i] = hash;
     }
@@ -173,16 +160,7 @@ static void see(Event event, AgSite at, Tensor *t)
     if (event == COMPUTED || event == RULE_BEGINS) hash_values(at, t, event == RULE_BEGINS);
 }
 
-static _Thread_local bool decided;          /* ag_guard was called, or guard_from_environment */
-
 void ag_guard(bool on)
 {
     observe(GUARD, on ? see : NULL);
-    decided = true;
-}
-
-void guard_from_environment(void)
-{
-    const char *guard = getenv("KAERU_GUARD");
-    if (!decided) ag_guard(guard && strcmp(guard, "1") == 0);
 }

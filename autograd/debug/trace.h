@@ -39,7 +39,6 @@ void  trace_end(Trace *trace);
 
 /* ---- text (trace_text.c) ----------------------------------------------------------------------------------------- */
 
-/* Sets the symbols of the nodes. */
 void trace_set_symbols(Trace *trace);
 static inline const char *symbol_of(const Trace *trace, const Tensor *t) { return trace->symbol[t->number]; }
 /* Writes a formula of the operation that made node i, with the symbols and numbers of this call and without inputs that this

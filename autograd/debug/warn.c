@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { KEPT_STEPS = 4, PASSES_WITHOUT_STEP = 200, STEPS_IN_SCOPE = 20, MAX_KINDS = 32 };
 
@@ -32,14 +30,14 @@ void ag_warning_at(AgSite at, const char *what, const char *format, ...)
         if (!atomic_compare_exchange_strong(&told[kind], &former, format) && former == format) return;
     }
     if (former) return;
-    char text[512], place[PLACE_TEXT];
+    char text[512];
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     const LayerCall *call = user_call();
     fprintf(stderr, "kaeru: warning: %.*s: %s (at %s)\n", name_length(what), what, text,
-            place_text(call->function ? call->site : at, (AgSite){ 0 }, place));
+            place_text(call->function ? call->site : at, (AgSite){ 0 }));
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
@@ -138,16 +136,7 @@ static void see(Event event, AgSite at, Tensor *t)
     seen.stepped = false;
 }
 
-static _Thread_local bool decided;                      /* by the program */
-
 void ag_warn(bool on)
 {
-    decided = true;
     observe(WARN, on ? see : NULL);
-}
-
-void warn_from_environment(void)
-{
-    const char *warn = getenv("KAERU_WARN");
-    if (!decided && warn && strcmp(warn, "1") == 0) ag_warn(true);
 }

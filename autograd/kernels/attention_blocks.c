@@ -17,6 +17,7 @@
 #define BLOCK_ROWS 64
 
 static int64_t block_rows(const KAttention *a) { return a->t < BLOCK_ROWS ? a->t : BLOCK_ROWS; }
+static int64_t blocks_of(const KAttention *a) { return a->t > 0 ? (a->t + block_rows(a) - 1) / block_rows(a) : 0; }
 
 /* Rows of weights are filled up to whole blocks of random numbers, so that dropout of a block is one call. */
 static int64_t padded(int64_t keys) { return (keys + 3) / 4 * 4; }
@@ -184,10 +185,8 @@ static void forward_worker(void *arg, int64_t begin, int64_t end)
 
 void k_attention(const KAttention *a, real *y, const real *q, const real *k, const real *v, real *work)
 {
-    if (a->t == 0) return;
-    int64_t blocks = (a->t + block_rows(a) - 1) / block_rows(a);
-    Job job = { .a = a, .y = y, .q = q, .k = k, .v = v, .work = work, .blocks = blocks,
-                .workers = workers(a, a->b * a->h * blocks) };
+    Job job = { .a = a, .y = y, .q = q, .k = k, .v = v, .work = work, .blocks = blocks_of(a),
+                .workers = workers(a, a->b * a->h * blocks_of(a)) };
     k_parallel(job.workers, 1, forward_worker, &job);
 }
 
@@ -276,9 +275,8 @@ int64_t k_attention_backward_work(const KAttention *a)
 void k_attention_backward(const KAttention *a, real *dq, bool add_q, real *dk, bool add_k, real *dv, bool add_v,
                           const real *dy, const real *q, const real *k, const real *v, real *work)
 {
-    int64_t rows = block_rows(a);
     Job job = { .a = a, .dq = dq, .dk = dk, .dv = dv, .add_q = add_q, .add_k = add_k, .add_v = add_v, .dy = dy, .q = q,
-                .k = k, .v = v, .work = work, .blocks = rows ? (a->t + rows - 1) / rows : 0,
+                .k = k, .v = v, .work = work, .blocks = blocks_of(a),
                 .workers = workers(a, a->b * a->h / a->group) };
     k_parallel(job.workers, 1, backward_worker, &job);
 }

@@ -122,13 +122,10 @@ void ISA(normal)(int64_t n, real *y, uint64_t seed, uint64_t counter, double mea
 static void dropout_blocks(void *arg, int64_t begin, int64_t end)
 {
     const Job *j = arg;
-    const float *x = j->x, *y = j->y;
+    const float *x = j->x;
     const vi threshold = viset(j->threshold);
     const vf scale = vset(j->scale);
-    if (j->add)
-        EACH_ITEM((void)0, LOAD(y) + vselect(vilt(vshr(bits, 8), threshold), vset(0), LOAD(x) * scale))
-    else
-        EACH_ITEM((void)0, vselect(vilt(vshr(bits, 8), threshold), vset(0), LOAD(x) * scale))
+    EACH_ITEM((void)0, vplus(j->y + i, left, j->add, vselect(vilt(vshr(bits, 8), threshold), vset(0), LOAD(x) * scale)))
 }
 
 /* y = x / (1-p) where element i's number of `uniform` in [0, 1) is >= p, else 0; y may be x. p is in [0, 1). The

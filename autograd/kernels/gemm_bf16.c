@@ -347,7 +347,9 @@ INLINE void prefetch_rows(const float *c, int64_t ldc, int64_t begin, int64_t en
  * NEAR_ROWS are prefetched: 1.06 to 1.3 times the speed (AVX2 on Zen 3, GPT-2's shapes). AMX has no such rows. */
 __attribute__((noinline)) static void multiply_blocks(Tiles t, int64_t m, int64_t n, const Packed *a, const Packed *b, float *c)
 {
+#if defined(CHECKS_PRODUCTS)
     t.plain = products_are_plain(&t, m, n, a, b);
+#endif
     for (int64_t top = 0; top < m; top += NEAR_ROWS) {
         const int64_t end = min(top + NEAR_ROWS, m);
         for (int64_t j = 0; j < n; j += TILE_N)

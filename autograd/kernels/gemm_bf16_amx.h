@@ -181,12 +181,6 @@ static void pack_columns(Packed *to, const KGemm *s, const float *b, int64_t j, 
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------------- */
 
-INLINE bool products_are_plain(const Tiles *t, int64_t m, int64_t n, const Packed *a, const Packed *b)
-{
-    (void)t, (void)m, (void)n, (void)a, (void)b;
-    return true;
-}
-
 /* C = A B or C += A B for a tile of TILE_M x TILE_N, of which the first `rows` and `columns` count; C has
  * room for all of it. */
 INLINE void multiply_whole_tile(const Tiles *t, int64_t rows, int64_t columns, const Packed *a, const Packed *b, float *c)

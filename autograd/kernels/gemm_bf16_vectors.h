@@ -51,12 +51,9 @@ INLINE int64_t padded(int64_t k) { return (k + STEP - 1) / STEP * STEP; }
  * instructions of x86 do it. */
 INLINE void make_pairs(vf pairs[2], vf even, vf odd)
 {
-#if defined(__AVX512F__)
-    pairs[0] = _mm512_unpacklo_ps(even, odd);
-    pairs[1] = _mm512_unpackhi_ps(even, odd);
-#elif defined(__AVX2__)
-    pairs[0] = _mm256_unpacklo_ps(even, odd);
-    pairs[1] = _mm256_unpackhi_ps(even, odd);
+#if defined(X86)
+    pairs[0] = X86(unpacklo_ps)(even, odd);
+    pairs[1] = X86(unpackhi_ps)(even, odd);
 #else
     pairs[0] = (vf){ even[0], odd[0], even[1], odd[1] };
     pairs[1] = (vf){ even[2], odd[2], even[3], odd[3] };
@@ -66,10 +63,8 @@ INLINE void make_pairs(vf pairs[2], vf even, vf odd)
 /* The sum of each pair: even + odd, where make_pairs made the pairs. */
 INLINE vf add_pairs(const vf pairs[2])
 {
-#if defined(__AVX512F__)
-    return _mm512_shuffle_ps(pairs[0], pairs[1], 0x88) + _mm512_shuffle_ps(pairs[0], pairs[1], 0xdd);
-#elif defined(__AVX2__)
-    return _mm256_shuffle_ps(pairs[0], pairs[1], 0x88) + _mm256_shuffle_ps(pairs[0], pairs[1], 0xdd);
+#if defined(X86)
+    return X86(shuffle_ps)(pairs[0], pairs[1], 0x88) + X86(shuffle_ps)(pairs[0], pairs[1], 0xdd);
 #else
     const vf a = pairs[0], b = pairs[1];
     return (vf){ a[0], a[2], b[0], b[2] } + (vf){ a[1], a[3], b[1], b[3] };
@@ -241,14 +236,11 @@ static void pack_columns(Packed *to, const KGemm *s, const float *b, int64_t j, 
 
 #if defined(HAVE_FLUSH_MODE)
 
-INLINE bool products_are_plain(const Tiles *t, int64_t m, int64_t n, const Packed *a, const Packed *b)
-{
-    (void)t, (void)m, (void)n, (void)a, (void)b;
-    return true;
-}
 INLINE void add_product(vf *sum, vf a, vf b, bool plain) { (void)plain; vadd_product(sum, a, b); }
 
 #else
+
+#define CHECKS_PRODUCTS                 /* for products_are_plain */
 
 /* The biased exponents of the numbers that are not 0. */
 static void add_exponents(int64_t n, const Packed *x, int *least, int *greatest)

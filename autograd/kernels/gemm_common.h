@@ -102,11 +102,10 @@ INLINE void pack_transposed_rows(float *to, int64_t step, const float *from, int
 INLINE vf activate(AgActivation act, vf x)
 {
     switch (act) {
-    case AG_IDENTITY: return x;
     case AG_RELU:     return vmax(vset(0), x);
     case AG_GELU:     return vgelu(x);
     case AG_GELU_ERF: return vgelu_erf(x);
-    default:          return x;                     /* kernels.h: no other */
+    default:          return x;                     /* AG_IDENTITY; kernels.h: no other */
     }
 }
 
@@ -137,11 +136,10 @@ INLINE void epilogue_with(AgActivation act, int64_t ldc, int64_t rows, int64_t c
 static void epilogue(const KGemm *s, int64_t rows, int64_t columns, float *c, const float *bias, float *pre)
 {
     switch (s->act) {
-    case AG_IDENTITY: epilogue_with(AG_IDENTITY, s->ldc, rows, columns, c, bias, pre); break;
     case AG_RELU:     epilogue_with(AG_RELU, s->ldc, rows, columns, c, bias, pre); break;
     case AG_GELU:     epilogue_with(AG_GELU, s->ldc, rows, columns, c, bias, pre); break;
     case AG_GELU_ERF: epilogue_with(AG_GELU_ERF, s->ldc, rows, columns, c, bias, pre); break;
-    default:          break;
+    default:          epilogue_with(AG_IDENTITY, s->ldc, rows, columns, c, bias, pre);
     }
 }
 

@@ -50,8 +50,10 @@ static int64_t chunks_of(const Job *j) { return j->length > 0 ? (j->n + j->lengt
 
 /* ---- inner 1: along the row -------------------------------------------------------------------------------------- */
 
-static double sum_items(const Job *j, int64_t row, int64_t begin, int64_t n)
+/* Chunk number p of a row. */
+static double sum_items(const Job *j, int64_t row, int64_t p)
 {
+    const int64_t begin = p * j->length, n = j->n - begin < j->length ? j->n - begin : j->length;
     const float *x = j->x + row * j->n + begin;
     double total = 0;
     if (j->term == VALUE)
@@ -66,20 +68,13 @@ static double sum_items(const Job *j, int64_t row, int64_t begin, int64_t n)
     return total;
 }
 
-/* Chunk number p of a row. */
-static double sum_items_chunk(const Job *j, int64_t row, int64_t p)
-{
-    int64_t begin = p * j->length, left = j->n - begin;
-    return sum_items(j, row, begin, left < j->length ? left : j->length);
-}
-
 static void sum_rows(void *arg, int64_t begin, int64_t end)
 {
     const Job *j = arg;
     for (int64_t row = begin; row < end; row++) {
         double total = 0;
         for (int64_t p = 0; p * j->length < j->n; p++)
-            total += (float)sum_items_chunk(j, row, p);
+            total += (float)sum_items(j, row, p);
         store_sum(j, row, total);
     }
 }
@@ -88,7 +83,7 @@ static void sum_partials(void *arg, int64_t begin, int64_t end)
 {
     const Job *j = arg;
     for (int64_t p = begin; p < end; p++)
-        j->partial[p] = (float)sum_items_chunk(j, 0, p);
+        j->partial[p] = (float)sum_items(j, 0, p);
 }
 
 static void sum_along(Job *j)

@@ -48,17 +48,11 @@ static void set_mask(AgSite at, const char *what, KAttention *a, const Tensor *m
     a->mask_s = stride[3];
 }
 
-/* Reserves the random numbers for the dropout of the weights. */
-static void set_dropout(KAttention *a, double p)
-{
-    AgRandom random = random_blocks(p > 0 ? (uint64_t)(a->b * a->h * a->t) * (((uint64_t)a->s + 3) / 4) : 0);
-    a->dropout = p;
-    a->seed = random.seed;
-    a->counter = random.counter;
-}
-
 static Tensor *run_forward(Tensor *y, KAttention *a, const real *q, const real *k, const real *v)
 {
+    AgRandom random = random_blocks(a->dropout > 0 ? (uint64_t)(a->b * a->h * a->t) * (((uint64_t)a->s + 3) / 4) : 0);
+    a->seed = random.seed;
+    a->counter = random.counter;
     a->bf16 = y->precision == AG_BF16;
     if (y->op) *(KAttention *)op_args(y, sizeof *a) = *a;
     real *work = scratch_new(y->site, y->made_by, k_attention_work(a), sizeof *work);
@@ -107,9 +101,9 @@ static Tensor *attend(AgSite at, const char *what, Tensor *q, Tensor *k, Tensor 
     KSteps rows = { t * width, part, width }, sources = { keys.dim[1] * kv_width, part, kv_width };
     KAttention a = { .b = q->shape.dim[0], .h = how->heads, .t = t, .s = s, .k = part, .group = how->heads / kv_heads,
                      .window = how->window, .q = rows, .kv = sources, .y = rows, .scale = 1 / sqrt((double)part),
-                     .causal = how->causal, .k_pairs = pairs ? values(k) : NULL, .v_pairs = pairs ? values(v) : NULL };
+                     .causal = how->causal, .dropout = how->dropout, .k_pairs = pairs ? values(k) : NULL,
+                     .v_pairs = pairs ? values(v) : NULL };
     set_mask(at, what, &a, mask);
-    set_dropout(&a, how->dropout);
     Tensor *in[] = { q, k, v, mask };
     return run_forward(op_new_n(at, &op_table[OP_attention], &q->shape, in, 4), &a, reals(q), reals_if(k, !pairs),
                        reals_if(v, !pairs));
@@ -170,9 +164,8 @@ Tensor *ag_self_attention_at(AgSite at, Tensor *qkv, Tensor *mask, AgAttention h
     KSteps packed = { t * row, part, row };
     KAttention a = { .b = shape.dim[0], .h = how.heads, .t = t, .s = t, .k = part, .group = how.heads / kv_heads,
                      .window = how.window, .q = packed, .kv = packed, .y = { t * width, part, width },
-                     .scale = 1 / sqrt((double)part), .causal = how.causal };
+                     .scale = 1 / sqrt((double)part), .causal = how.causal, .dropout = how.dropout };
     set_mask(at, __func__, &a, mask);
-    set_dropout(&a, how.dropout);
     const real *x = reals(qkv);
     return run_forward(op_new(at, OP_self_attention, &shape, qkv, mask, NULL), &a, x, x + width, x + (width + row) / 2);
 }

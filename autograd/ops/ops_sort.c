@@ -31,8 +31,8 @@ static void sort_ids(const real *x, int64_t step, int64_t n, bool descending, in
     }
 }
 
-/* The numbers of the first k items in this order: x's shape with size k along dim. */
-static Tensor *first_ids(AgSite at, const char *what, const Tensor *x, int dim, bool descending, int64_t k)
+/* The first k items in this order, and *ids, their numbers, unless `ids` is NULL: x's shape with size k along dim. */
+static Tensor *first_items(AgSite at, const char *what, Tensor *x, int dim, bool descending, int64_t k, Tensor **ids)
 {
     check_tensor(at, what, "x", x, AG_REAL);
     int d = check_along(at, what, x, dim);
@@ -41,29 +41,26 @@ static Tensor *first_ids(AgSite at, const char *what, const Tensor *x, int dim, 
         ag_usage_error(at, what, "%lld items along dimension %d of %s", (long long)k, dim, shape_text(x->shape));
     AgShape shape = x->shape;
     shape.dim[d] = k;
-    Tensor *y = tensor_new(at, what, &shape, AG_INT);
-    int32_t *ids = scratch_new(at, what, 2 * a.n, sizeof *ids);
+    Tensor *first = tensor_new(at, what, &shape, AG_INT);
+    int32_t *order = scratch_new(at, what, 2 * a.n, sizeof *order);
     for (int64_t line = 0; line < a.outer * a.inner; line++) {
-        for (int64_t i = 0; i < a.n; i++) ids[i] = (int32_t)i;
-        sort_ids(reals(x) + line / a.inner * a.n * a.inner + line % a.inner, a.inner, a.n, descending, ids, ids + a.n);
-        for (int64_t i = 0; i < k; i++) ints(y)[(line / a.inner * k + i) * a.inner + line % a.inner] = ids[i];
+        for (int64_t i = 0; i < a.n; i++) order[i] = (int32_t)i;
+        sort_ids(reals(x) + line / a.inner * a.n * a.inner + line % a.inner, a.inner, a.n, descending, order, order + a.n);
+        for (int64_t i = 0; i < k; i++) ints(first)[(line / a.inner * k + i) * a.inner + line % a.inner] = order[i];
     }
     scratch_end();
-    return y;
+    if (ids) *ids = first;
+    return ag_gather_at(at, x, dim, first);
 }
 
 Tensor *ag_sort_at(AgSite at, Tensor *x, int dim, bool descending, Tensor **ids)
 {
     check_tensor(at, __func__, "x", x, AG_REAL);
     int d = check_along(at, __func__, x, dim);
-    Tensor *order = first_ids(at, __func__, x, dim, descending, shape_along(&x->shape, d, d).n);
-    if (ids) *ids = order;
-    return ag_gather_at(at, x, dim, order);
+    return first_items(at, __func__, x, dim, descending, shape_along(&x->shape, d, d).n, ids);
 }
 
 Tensor *ag_topk_at(AgSite at, Tensor *x, int64_t k, int dim, Tensor **ids)
 {
-    Tensor *order = first_ids(at, __func__, x, dim, true, k);
-    if (ids) *ids = order;
-    return ag_gather_at(at, x, dim, order);
+    return first_items(at, __func__, x, dim, true, k, ids);
 }

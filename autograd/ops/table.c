@@ -6,8 +6,9 @@
 
 #define OP(name, params, forward, backward_rule, ...) \
     { #name, forward, backward_rule, INPUTS_##name, NUMBERS_##name, __VA_ARGS__ },
-#define UNARY_OP(name, f, forward, backward_rule)                                                            \
-    OP(name, (Tensor *x), forward, backward_rule, .backward = unary_backward, .compute = unary_values,       \
+#define UNARY_OP(name, ...) NUMBERS_OP(name, (Tensor *x), __VA_ARGS__)
+#define NUMBERS_OP(name, params, f, forward, backward_rule)                                                  \
+    OP(name, params, forward, backward_rule, .backward = unary_backward, .compute = unary_values,            \
        .kernel = (f), .needs = UNARY_NEEDS(f))
 #define BINARY_OP(name, f, reads, forward, backward_rule)                                                     \
     OP(name, (Tensor *a, Tensor *b), forward, backward_rule, .backward = binary_backward,                    \

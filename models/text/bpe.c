@@ -156,7 +156,6 @@ static size_t encode_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 
 typedef struct { int32_t *id; size_t n, capacity; } Ids;
 
-/* Makes space for `more` ids. */
 static void reserve(Ids *ids, size_t more)
 {
     ids->id = array_for(NULL, ids->id, ids->n + more, &ids->capacity, sizeof *ids->id);

@@ -60,10 +60,9 @@ static bool read_rule(const Reader *r, BpeRule *rule)
     const Json *splitter = json_get(r->root, "pre_tokenizer"), *two = two_of(splitter, "pretokenizers");
     const Json *bytes = two ? two + 1 : splitter, *regex = two ? json_get(json_get(two, "pattern"), "Regex") : NULL;
     bool splits = bytes && is_unset(bytes, "use_regex") && json_get(bytes, "use_regex");    /* else ByteLevel does */
-    if (!is_type(bytes, "ByteLevel") || !is_unset(bytes, "add_prefix_space")) {
+    if (!is_type(bytes, "ByteLevel") || !is_unset(bytes, "add_prefix_space"))
         return wrong(r, "pre_tokenizer", "ByteLevel without a prefix space, alone or after Split or Digits",
                      json_get(bytes, "type"));
-    }
     if (!two && !splits) *rule = BPE_GPT2;
     else if (two && is_type(two, "Digits") && is_true(two, "individual_digits") && !splits) *rule = BPE_SMOLLM;
     else if (regex && splits && json_is(json_get(two, "behavior"), "Isolated") && is_unset(two, "invert")) {

@@ -219,11 +219,10 @@ KaeruVocab *kaeru_vocab_bpe_at(AgSite at, KaeruVocabKind kind, const char *text,
     if (kind != KAERU_BPE && kind != KAERU_SENTENCE_BPE)
         ag_usage_error(at, __func__, "kind is %d, expected KAERU_BPE or KAERU_SENTENCE_BPE", (int)kind);
     int32_t special = kind == KAERU_SENTENCE_BPE ? N_SPECIAL : 0, least = 257 + special;
-    if (size < least) {
-        ag_set_error("expected a vocabulary of at least %d tokens, bytes, %s and special tokens, found %d", (int)least,
-                     BPE_END_OF_TEXT, (int)size);
-        return NULL;
-    }
+    bool good = size >= least ||
+                ag_set_error("expected a vocabulary of at least %d tokens, bytes, %s and special tokens, found %d", (int)least,
+                             BPE_END_OF_TEXT, (int)size);
+    if (!good) return NULL;
     Trainer t = { .owner = ag_alloc(1, 1) };
     KaeruVocab *v = learn(&t, text, n, size - special);
     if (v) v->kind = kind;

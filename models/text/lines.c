@@ -56,8 +56,10 @@ static size_t lower_line(KaeruLine line, char *out)
     char *p = out;
     for (size_t i = 0; i < line.size;) {
         uint32_t code;
-        i += (size_t)utf8_decode(line.text + i, line.size - i, &code);
-        p += utf8_encode(unicode_lower(code), p);
+        int length = utf8_decode(line.text + i, line.size - i, &code);
+        if (length > 0) p += utf8_encode(unicode_lower(code), p);
+        else *p++ = line.text[i];                               /* not UTF-8: stays as it is */
+        i += length > 0 ? (size_t)length : 1;
     }
     return (size_t)(p - out);
 }

@@ -30,12 +30,10 @@ bool kaeru_text_open_at(AgSite at, KaeruText *text, const char *path)
     *text = (KaeruText){ 0 };
     File *file = file_open(path, true);
     if (!file) return false;
-    if (!kaeru_text_check(path, 1, file->bytes, file->size)) {
-        ag_free(file);
-        return false;
-    }
-    *text = (KaeruText){ file->bytes, file->size, file };
-    return true;
+    bool good = kaeru_text_check(path, 1, file->bytes, file->size);
+    if (good) *text = (KaeruText){ file->bytes, file->size, file };
+    else ag_free(file);
+    return good;
 }
 
 void kaeru_text_close_at(AgSite at, KaeruText *text)

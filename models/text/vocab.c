@@ -1,9 +1,7 @@
 /* vocab.c: what all kinds of vocabularies have in common: tokens and their ids, text to ids and back, sentences. */
-#include "vocab.h"
+#include "bpe_parts.h"
 
 #include <string.h>
-
-#include "bpe_parts.h"
 
 const char *const special_tokens[N_SPECIAL] = { "<s>", "</s>", "<blank>", "<unk>" };
 

@@ -16,8 +16,7 @@ TransformerBatch transformer_batch_new_at(AgSite at, Tensor *src, Tensor *tgt, i
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     tensor_int_data(src);                   /* a usage error unless they are ids */
     tensor_int_data(tgt);
-    if (tensor_ndim(src) != 2 || tensor_ndim(tgt) != 2 || tensor_dim(src, 0) != tensor_dim(tgt, 0) ||
-        tensor_dim(tgt, 1) < 1)
+    if (tensor_ndim(src) != 2 || tensor_ndim(tgt) != 2 || tensor_dim(src, 0) != tensor_dim(tgt, 0) || tensor_dim(tgt, 1) < 1)
         ag_usage_error(at, __func__, "src %s and tgt %s, expected (B,S) and (B,T+1)",
                        ag_shape_text(tensor_shape(src), a), ag_shape_text(tensor_shape(tgt), b));
     int64_t length = tensor_dim(tgt, 1);

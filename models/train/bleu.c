@@ -190,7 +190,6 @@ double kaeru_bleu_score_at(AgSite at, const KaeruBleu *b)
         if (b->correct[i] == 0) correct = smoothed /= 2;
         log_precision += ag_math_log(100 * correct / (double)b->total[i]) / ORDERS;
     }
-    bool brief = b->length < b->reference_length;
-    double brevity = brief ? 1 - (double)b->reference_length / (double)b->length : 0;
+    double brevity = b->length < b->reference_length ? 1 - (double)b->reference_length / (double)b->length : 0;
     return ag_math_exp(brevity + log_precision);
 }

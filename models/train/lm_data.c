@@ -81,8 +81,7 @@ LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruVocab *v, 
     ag_check_pointer_at(at, __func__, "path", path);
     ag_check_object_at(at, __func__, "v", v);
     if (begin >= kaeru_vocab_size(v) || end >= kaeru_vocab_size(v))
-        ag_usage_error(at, __func__, "tokens %d and %d of a vocabulary of %d", (int)begin, (int)end,
-                       (int)kaeru_vocab_size(v));
+        ag_usage_error(at, __func__, "tokens %d and %d of a vocabulary of %d", (int)begin, (int)end, (int)kaeru_vocab_size(v));
     LmData *d = data_new(path, v);
     File *map = file_open(path, true);
     bool good = map && kaeru_text_check(path, 1, map->bytes, map->size) &&
@@ -131,8 +130,7 @@ bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length)
         ag_usage_error(at, __func__, "windows of %" PRId64 " ids, expected 1 or more, or 0 for the context", length);
     int64_t context = sizes.context, window = (length > 0 ? length : context) + 1;
     if (length > context)
-        return ag_set_error("windows of %" PRId64 " tokens are longer than the model's context of %" PRId64, length,
-                            context);
+        return ag_set_error("windows of %" PRId64 " tokens are longer than the model's context of %" PRId64, length, context);
     if (kaeru_vocab_size(d->vocab) > sizes.vocab)
         return ag_set_error("%s: its vocabulary has %d tokens, the model's only %" PRId64, d->name,
                             (int)kaeru_vocab_size(d->vocab), sizes.vocab);

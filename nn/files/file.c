@@ -201,10 +201,8 @@ FileWriter *file_replace(const char *path)
     char behind_links[PATH_MAX];
     struct system_stat status;
     bool exists = system_stat(path, &status) == 0;
-    if (exists && !S_ISREG(status.st_mode)) {
-        ag_set_error("%s: expected a regular file to replace", path);
-        return NULL;
-    }
+    bool good = !exists || S_ISREG(status.st_mode) || ag_set_error("%s: expected a regular file to replace", path);
+    if (!good) return NULL;
     FileWriter *w = ag_alloc(1, sizeof *w);
     w->fd = w->lock = w->folder = -1;
     ag_on_free(w, abandon);

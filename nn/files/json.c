@@ -272,14 +272,13 @@ static bool parse_value(Parser *p, Json *out)
 
 const Json *json_parse(void *owner, const char *name, const char *text, size_t size)
 {
-    if (size > UINT32_MAX / 2) {
-        ag_set_error("%s: expected at most %u bytes of JSON, found %zu", name, (unsigned)(UINT32_MAX / 2), size);
-        return NULL;
-    }
+    const unsigned most = UINT32_MAX / 2;
+    bool good = size <= most || ag_set_error("%s: expected at most %u bytes of JSON, found %zu", name, most, size);
+    if (!good) return NULL;
     Parser p = { .owner = owner, .name = name, .text = text, .size = size };
     Json *root = ag_alloc_in(owner, 1, sizeof *root);
     skip_space(&p);
-    bool good = parse_value(&p, root);
+    good = parse_value(&p, root);
     skip_space(&p);
     if (good && p.at < size) good = expected(&p, "nothing after the value");
     return good ? root : NULL;

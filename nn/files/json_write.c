@@ -31,7 +31,6 @@ static void new_line(JsonWriter *w)
     for (int i = 0; i < w->indent * w->depth; i++) put(w, " ", 1);
 }
 
-/* Writes what separates an item from the one before. */
 static void put_separator(JsonWriter *w)
 {
     if (w->depth > 0 && !w->after_name) {
@@ -105,12 +104,9 @@ void json_close(JsonWriter *w, char bracket)
 
 void json_put_text(JsonWriter *w, const char *key, const char *text)
 {
-    if (!text) {
-        put_unquoted(w, key, "null");
-        return;
-    }
     if (key) json_write_name(w, key, strlen(key));
-    json_write_text(w, text, strlen(text));
+    if (text) json_write_text(w, text, strlen(text));
+    else put_unquoted(w, NULL, "null");
 }
 
 void json_put_int(JsonWriter *w, const char *key, int64_t value)

@@ -218,16 +218,13 @@ bool nn_lora_load_at(AgSite at, void *module, const char *folder)
     Config c;
     bool good = config_open(&c, text_printf(p, "%s/adapter_config.json", folder)) && read_config(&c, &a);
     NnTensorFile *f = good ? st_open(weights, false) : NULL;
-    good = f != NULL;
-    if (good) {
-        NnLoadReport *report = NULL;
-        good = add_all(f, p, &a) &&
-               nn_load_with(weights, module, (NnLoadOptions){ .prefix = PREFIX, .allow_missing = true, .report = &report }) &&
-               is_complete(weights, report);
-        if (good) lora_freeze(p);
-        else lora_remove_all(module, false);
-        ag_free(report);
-    }
+    NnLoadReport *report = NULL;
+    good = f && add_all(f, p, &a) &&
+           nn_load_with(weights, module, (NnLoadOptions){ .prefix = PREFIX, .allow_missing = true, .report = &report }) &&
+           is_complete(weights, report);
+    if (good) lora_freeze(p);
+    else lora_remove_all(module, false);
+    ag_free(report);
     ag_free(f);
     ag_free(c.owner);
     ag_free(p);

@@ -66,10 +66,9 @@ static bool read_npy(NnTensorFile *f, const char *name, uint64_t offset, uint64_
     const Json *root = json_parse(f, name, json, length), *descr = json_get(root, "descr");
     const Json *fortran = json_get(root, "fortran_order"), *shape = json_get(root, "shape");
     if (!descr || descr->type != JSON_STRING || !fortran || fortran->type != JSON_BOOL || !shape ||
-        shape->type != JSON_ARRAY || root->count != 3) {
+        shape->type != JSON_ARRAY || root->count != 3)
         return st_tensor_error(f->file, name, "expected a header as {'descr': '<f4', 'fortran_order': False, "
                                "'shape': (3, 4), }, found %s", QUOTED_BYTES(header, length));
-    }
     const FileType *type = file_type(descr->as.text, true);
     const char *quoted = QUOTED_BYTES(descr->as.text, descr->count);
     if (!type) return st_tensor_error(f->file, name, "expected %s, found %s", *descr->as.text == '>' ?
@@ -125,10 +124,9 @@ static bool read_array(NnTensorFile *f, const char *p, const char *name, uint64_
         return st_tensor_error(f->file, name, "expected a name that ends in .npy: was this archive made by np.savez?");
     if (flags & 1) return st_tensor_error(f->file, name, "is encrypted");
     if (method != 0) return st_tensor_error(f->file, name, "is compressed; np.savez writes arrays that are not");
-    if (size != unpacked) {
+    if (size != unpacked)
         return st_tensor_error(f->file, name, "expected one size without compression, found %" PRIu64 " and %" PRIu64, size,
                                unpacked);
-    }
     char local[LOCAL_SIZE];
     if (data_end < LOCAL_SIZE || offset > data_end - LOCAL_SIZE)
         return st_tensor_error(f->file, name, "expected its data before the directory");
@@ -148,9 +146,8 @@ static bool read_array(NnTensorFile *f, const char *p, const char *name, uint64_
  * array, or one that cannot be read, is a tensor with the reason. */
 static bool read_entry(NnTensorFile *f, const char *p, size_t left, uint64_t data_end, size_t *used, StTensor *t)
 {
-    const char *archive = f->file->name;
     if (left < CENTRAL_SIZE || get32(p) != CENTRAL || get16(p + 28) + get16(p + 30) + get16(p + 32) > left - CENTRAL_SIZE)
-        return ag_set_error("%s: expected a directory of %zu more bytes with an entry for each array", archive, left);
+        return ag_set_error("%s: expected a directory of %zu more bytes with an entry for each array", f->file->name, left);
     size_t length = get16(p + 28);
     const char *name = ag_strndup_in(f, p + CENTRAL_SIZE, length);
     *used = CENTRAL_SIZE + length + get16(p + 30) + get16(p + 32);

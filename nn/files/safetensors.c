@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
 #include "kaeru/autograd.h"
 #include "number.h"
 #include "stored.h"
@@ -41,10 +40,9 @@ static bool read_tensor(NnTensorFile *f, const Json *key, const Json *value, uin
     int64_t start, end;
     if (!json_int(&place->as.item[0], &start) || !json_int(&place->as.item[1], &end) || start < 0 || end < 0)
         return st_tensor_error(f->file, name, "expected whole numbers of 0 or more in data_offsets, found another value");
-    if (start > end || (uint64_t)end > data_size) {
+    if (start > end || (uint64_t)end > data_size)
         return st_tensor_error(f->file, name, "expected data_offsets that rise within the file's %" PRIu64 " bytes of values, "
                                "found %" PRId64 " and %" PRId64, data_size, start, end);
-    }
     *t = (StTensor){ .item.name = name, .offset = (uint64_t)start, .size = (uint64_t)(end - start), .file = f->file };
     return st_set_shape(t, type, shape);
 }
@@ -89,10 +87,9 @@ static bool read_header(NnTensorFile *f, const char *text, size_t size, uint64_t
     if (f->n_tensors) qsort(tensor, f->n_tensors, sizeof *tensor, compare_offsets);
     uint64_t end = 0;
     for (size_t i = 0; i < f->n_tensors; i++) {
-        if (tensor[i].offset != end) {
+        if (tensor[i].offset != end)
             return st_tensor_error(f->file, tensor[i].item.name, "expected its values at offset %" PRIu64 ", without a gap "
                                    "or an overlap, found %" PRIu64, end, tensor[i].offset);
-        }
         end += tensor[i].size;
         tensor[i].offset += 8 + size;
     }

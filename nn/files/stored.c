@@ -160,10 +160,9 @@ bool st_set_shape(StTensor *t, const FileType *type, const Json *shape)
     if (__builtin_mul_overflow(t->numel, type->bits, &bits))
         return st_tensor_error(t->file, name, "the product of its shape is too large");
     if (bits % 8) return st_tensor_error(t->file, name, "expected whole bytes, found %" PRIu64 " bits", bits);
-    if (t->size != bits / 8) {
+    if (t->size != bits / 8)
         return st_tensor_error(t->file, name, "expected %" PRIu64 " bytes for its shape and dtype, found %" PRIu64, bits / 8,
                                t->size);
-    }
     out->ndim = shape->count > AG_MAX_DIMS ? -1 : (int)shape->count;
     if (out->ndim < 0) {
         st_tensor_error(t->file, name, "expected at most %d dimensions, found %" PRIu32, AG_MAX_DIMS, shape->count);
@@ -183,10 +182,9 @@ bool st_sort_names(NnTensorFile *f)
     f->by_name = ag_alloc_in(f, f->n_tensors, sizeof *f->by_name);
     for (size_t i = 0; i < f->n_tensors; i++) f->by_name[i] = &f->tensor[i];
     if (f->n_tensors) qsort(f->by_name, f->n_tensors, sizeof *f->by_name, compare_names);
-    for (size_t i = 1; i < f->n_tensors; i++) {
+    for (size_t i = 1; i < f->n_tensors; i++)
         if (compare_names(&f->by_name[i - 1], &f->by_name[i]) == 0)
             return st_tensor_error(f->file, f->by_name[i]->item.name, "expected each name once");
-    }
     return true;
 }
 
@@ -220,7 +218,6 @@ bool st_can_read(const StTensor *t, AgDType dtype)
     return t->type->to[dtype] || st_tensor_error(t->file, t->item.name, "expected %s, found %s", expected[dtype], t->item.type);
 }
 
-/* Reads reals and rounds them. */
 static bool read_rounded(const StTensor *t, uint64_t first, uint64_t n, uint32_t *pairs)
 {
     enum { PART = 1 << 16 };
@@ -238,9 +235,8 @@ static bool read_rounded(const StTensor *t, uint64_t first, uint64_t n, uint32_t
 
 bool st_read_pairs(const StTensor *t, bool round, uint64_t first, uint64_t n, uint32_t *pairs)
 {
-    const FileType *type = file_type_of(AG_PACKED);
     if (t->unreadable) return ag_set_error("%s", t->unreadable);
-    if (t->type == type) return file_read_at(t->file, t->offset + first * 2, pairs, (size_t)n * 2);
+    if (t->type == file_type_of(AG_PACKED)) return file_read_at(t->file, t->offset + first * 2, pairs, (size_t)n * 2);
     if (round) return read_rounded(t, first, n, pairs);
     return st_tensor_error(t->file, t->item.name, "expected BF16 for a matrix that is kept in bfloat16, found %s: the option "
                            "`round` rounds it", t->item.type);

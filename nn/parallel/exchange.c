@@ -64,9 +64,8 @@ void *exchange(const NnParallel *p, const void *mine, size_t n, double more)
     int pending = 0;
     if (n > 0) memcpy(all + (size_t)p->rank * n, mine, n);
     for (int rank = 0; rank < p->size; rank++) {
-        char *theirs = all + (size_t)rank * n;
         if (rank == p->rank) continue;
-        p->processes->receive(p->processes, rank, TAG_SMALL, theirs, n, &pending);
+        p->processes->receive(p->processes, rank, TAG_SMALL, all + (size_t)rank * n, n, &pending);
         p->processes->send(p->processes, rank, TAG_SMALL, mine, n, &pending);
     }
     wait_for(p, &pending, more);

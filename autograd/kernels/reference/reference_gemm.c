@@ -6,17 +6,13 @@
 
 #include "bf16.h"
 
+/* multiply_add and result: in bfloat16; the double build rounds the operands alone. */
 #ifdef KAERU_DOUBLE
 #define FMA fma
-#else
-#define FMA fmaf
-#endif
-
-/* In bfloat16; the double build rounds the operands alone. */
-#ifdef KAERU_DOUBLE
 static real multiply_add(real a, real b, real c) { return FMA(a, b, c); }
 static real result(real x)                       { return x; }
 #else
+#define FMA fmaf
 static real multiply_add(real a, real b, real c) { return bf16_multiply_add(a, b, c); }
 static real result(real x)                       { return bf16_result(x); }
 #endif
@@ -43,9 +39,7 @@ void ref_pack_b(const KPackB *job)
     for (int64_t j = 0; j < job->n; j++)
         for (int64_t p = 0; p < job->k; p++) {
             float x = bf16_round((float)job->b[j * job->ldb + p]);
-            uint32_t bits;
-            memcpy(&bits, &x, sizeof bits);
-            job->to[place_in_panels(job->k, p, j)] |= p % 2 ? bits : bits >> 16;
+            job->to[place_in_panels(job->k, p, j)] |= p % 2 ? bf16_pair(0, x) : bf16_pair(x, 0);
         }
 }
 

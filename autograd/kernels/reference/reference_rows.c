@@ -140,9 +140,7 @@ void ref_log_softmax(int64_t rows, int64_t n, real *y, const real *x)
 void ref_log_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *y, bool add)
 {
     for (int64_t r = 0; r < rows; r++, dx += n, dy += n, y += n) {
-        double sum = 0;
-        for (int64_t j = 0; j < n; j++)
-            sum += dy[j];
+        double sum = row_sum((Row){ dy, 1, n });
         for (int64_t j = 0; j < n; j++)
             dx[j] = (real)((add ? dx[j] : 0) + dy[j] - exp(y[j]) * sum);
     }
