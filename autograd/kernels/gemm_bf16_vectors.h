@@ -336,9 +336,13 @@ INLINE void tile(int rows, bool columns_of_a, bool plain, const Tiles *t, int64_
                  float *c)
 {
     vf copy[TILE_M];
-    NO_UNROLL
+    UNROLL                                          /* a loop would be the slow `rep stos` */
     for (int i = 0; i < rows; i++)
-        copy[i] = t->add ? vload_masked(c + i * t->ldc, columns) : vset(0);
+        copy[i] = vset(0);
+    const int added = t->add ? rows : 0;
+    NO_UNROLL
+    for (int i = 0; i < added; i++)
+        copy[i] = vload_masked(c + i * t->ldc, columns);
     for (int64_t p = 0; p < t->k; p += BLOCK) {
         const int64_t products = min(BLOCK, t->k - p);
         vf sum[TILE_M][2];
