@@ -112,7 +112,7 @@ Tensor *ag_batch_ids_at(AgSite at, int64_t n, int64_t size, int64_t step, uint64
 
 static void fill_uniform(AgSite at, const char *what, Tensor *t, double low, double high)
 {
-    if (!isfinite((real)low) || !isfinite((real)(high - low)))
+    if (!isfinite((real)low) || !isfinite((real)high) || !isfinite((real)(high - low)))
         ag_usage_error(at, what, "low %g and high %g, expected finite numbers, and a finite difference", low, high);
     if (low > high) ag_usage_error(at, what, "low %g is above high %g", low, high);
     AgRandom r = random_blocks(((uint64_t)t->numel + 3) / 4);
@@ -122,7 +122,7 @@ static void fill_uniform(AgSite at, const char *what, Tensor *t, double low, dou
 static void fill_normal(AgSite at, const char *what, Tensor *t, double mean, double deviation)
 {
     if (!(deviation >= 0)) ag_usage_error(at, what, "deviation is %g, expected 0 or more", deviation);
-    if (!isfinite((real)mean) || !isfinite((real)deviation))
+    if (!isfinite((real)mean) || !isfinite((real)deviation) || !isfinite((real)(mean + deviation)))
         ag_usage_error(at, what, "mean %g and deviation %g, expected finite numbers", mean, deviation);
     AgRandom r = random_blocks(((uint64_t)t->numel + 3) / 4);
     k_normal(t->numel, reals(t), r.seed, r.counter, mean, deviation);

@@ -239,6 +239,8 @@ START_TEST(construction)
     MISTAKE("expected finite numbers", tensor_normal(SHAPE(2), 0, (double)INFINITY));
     if (sizeof(ag_real) == sizeof(float)) {                 /* infinite as a float */
         MISTAKE("expected finite numbers", tensor_uniform(SHAPE(2), 1e39, 1e39));
+        MISTAKE("expected finite numbers", tensor_uniform(SHAPE(2), 3e38, 6e38));
+        MISTAKE("expected finite numbers", tensor_normal(SHAPE(2), 3e38, 3e38));
         MISTAKE("expected finite numbers", tensor_normal(SHAPE(2), 1e39, 1));
         MISTAKE("expected finite numbers", tensor_normal(SHAPE(2), 0, 1e39));
     }

@@ -32,7 +32,7 @@ usage: sh tests/trust.sh NAME [COUNT]
 
 COUNT, 1 or more, replaces the number in brackets. The last line is the result; the exit status is 0 if the promise holds,
 1 if it does not, 2 if the command line is wrong. Other rows of the table: sh tests/run.sh --all (every test in the release
-build, under address, undefined behavior and thread sanitizers, under valgrind, compiled by clang).
+build, under valgrind, compiled by clang; in float under address, undefined behavior and thread sanitizers).
 END_OF_TEXT
 }
 
@@ -401,7 +401,7 @@ planted() {
     quietly meson setup "$copy/build" "$copy"
     quietly meson compile -C "$copy/build-fuzz"
     export KAERU_KILLS=100
-    plant 'a size not compared with the shape' nn/files/stored.c 's/if (t->size != bits \/ 8) {/if (0) {/' \
+    plant 'a size not compared with the shape' nn/files/stored.c 's/if (t->size != bits \/ 8)$/if (0)/' \
         planted_fuzz safetensors
     plant 'a product that may overflow' nn/files/stored.c \
         's/__builtin_mul_overflow(numel, (uint64_t)size, &numel) ||/(numel *= (uint64_t)size) \&\& 0 ||/' \

@@ -142,11 +142,14 @@ Buffer *guard_take_released(void)
 
 /* ---- values that a rule will read --------------------------------------------------------------------------------- */
 
+/* 0 is no hash. With this seed, zeros and small numbers do not have it. */
+#define SEED UINT64_C(0x9e3779b97f4a7c15)
+
 static void hash_values(AgSite at, Tensor *y, bool check)
 {
     for (int i = 0; y->hash && i <= y->n_in; i++) {
         const Tensor *x = read_by_rule(y, i);
-        uint64_t hash = x && x->data ? hash_bytes(x->data, (size_t)x->numel * dtype_size(x->dtype), 1) : 0;
+        uint64_t hash = x && x->data ? hash_bytes(x->data, (size_t)x->numel * dtype_size(x->dtype), SEED) : 0;
         if (check && hash && hash != y->hash[i]) error_written(at, y, i);
         y->hash[i] = hash;
     }

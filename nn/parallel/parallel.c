@@ -245,8 +245,8 @@ double nn_parallel_step_at(AgSite at, NnParallel *p)
     int trained = sum.count > 0 && isfinite(mean) ? 0 : 1;      /* otherwise there may be no gradient */
     for (int i = 0; i < p->n; i++) trained += p->has_gradient[i];
     optimizer_check(at, __func__, p->optimizer, trained);
-    p->optimizer->steps++;                              /* also without an update: set_random needs another number */
     optimizer_make_state(p->optimizer);
+    p->optimizer->steps++;                              /* also without an update: set_random needs another number */
     if (isfinite(mean)) {
         double size = p->options.clip > 0 ? scale * norm(p) : INFINITY;
         double factor = isinf(size) ? 1 : p->options.clip / (size + 1e-6);
