@@ -1,6 +1,7 @@
 /* test_memory.c: memory is released during backward and reused, and repeated shapes need no new allocations; threads share
  * that of large buffers; forked processes have memory of their own. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -382,7 +383,10 @@ END_TEST
 
 static void *use_the_pool(void *stop)
 {
-    while (!atomic_load((atomic_bool *)stop)) large_trim();
+    while (!atomic_load((atomic_bool *)stop)) {
+        for (int i = 0; i < 100; i++) large_trim();
+        sched_yield();                                      /* on a busy machine a fork would wait long for the pool */
+    }
     return NULL;
 }
 
