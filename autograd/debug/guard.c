@@ -142,7 +142,7 @@ Buffer *guard_take_released(void)
 
 /* ---- values that a rule will read --------------------------------------------------------------------------------- */
 
-/* 0 is no hash. With this seed, zeros and small numbers do not have it. */
+/* A hash of 0 means that there is no value. With a seed of 0 or 1, zeros and small whole numbers could have that hash. */
 #define SEED UINT64_C(0x9e3779b97f4a7c15)
 
 static void hash_values(AgSite at, Tensor *y, bool check)

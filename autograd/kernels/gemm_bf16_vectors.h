@@ -336,7 +336,7 @@ INLINE void tile(int rows, bool columns_of_a, bool plain, const Tiles *t, int64_
                  float *c)
 {
     vf copy[TILE_M];
-    UNROLL                                          /* a loop would be the slow `rep stos` */
+    UNROLL                                          /* else gcc uses `rep stos`, which is slow for so few bytes */
     for (int i = 0; i < rows; i++)
         copy[i] = vset(0);
     const int added = t->add ? rows : 0;
