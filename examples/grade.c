@@ -9,7 +9,7 @@
 #include "kaeru/attention.h"
 #include "kaeru/autograd.h"
 
-static const char *only = "";
+static const char *only;
 
 static Tensor *sum_of(Tensor *x) { return ag_sum_dims(x, DIMS(-1), true); }
 static Tensor *mean_of(Tensor *x) { return ag_mean_dims(x, DIMS(-1), true); }
@@ -794,7 +794,7 @@ int main(int argc, char **argv)
     AgScope scope = ag_begin(AG_NO_GRAD);
     int graded = 0;
     for (size_t i = 0; i < sizeof exercise / sizeof *exercise; i++) {
-        if (!only[0] || strcmp(only, exercise[i].name) == 0) {
+        if (!only || strcmp(only, exercise[i].name) == 0) {
             exercise[i].grade();
             graded++;
         }

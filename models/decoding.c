@@ -4,6 +4,7 @@
 
 #include "kaeru/autograd.h"
 #include "models.h"
+#include "slots.h"
 
 /* If one logit is NaN or +infinity, the log-softmax of the whole row is NaN. */
 static bool check_log_probs(const Tensor *p)
@@ -85,14 +86,14 @@ Tensor *transformer_greedy_decode_at(AgSite at, Transformer *m, Tensor *src, Ten
     NN_LAYER(at, m);
     check_decoding(at, __func__, m->generator, max_len, start_symbol, end_symbol);
     int64_t rows = tensor_dim(src, 0);
-    bool training = m->module.training, good;
-    nn_eval(m);
+    bool good;
     AgScope scope = ag_begin(AG_NO_GRAD);
+    void *evaluation = evaluation_begin(at, &m->module);
     Source s = read_source(m, src, src_mask, max_len);
     Tensor *ys = decode_greedily(rows, max_len, start_symbol, end_symbol, next_tokens, &s, &good);
     ag_free(s.cache);
     ys = ag_end_return(scope, ys);
-    if (training) nn_train(m);
+    ag_free(evaluation);
     return good ? ys : NULL;
 }
 
@@ -186,9 +187,9 @@ Tensor *transformer_beam_search_at(AgSite at, Transformer *m, Tensor *src, Tenso
     check_decoding(at, __func__, m->generator, o.max_len, o.start_symbol, o.end_symbol);
     if (!isfinite(o.length_penalty))
         ag_usage_error(at, __func__, "length_penalty is %g, expected a finite number", o.length_penalty);
-    bool training = m->module.training, good = true;
-    nn_eval(m);
+    bool good = true;
     AgScope whole = ag_begin(AG_NO_GRAD);
+    void *evaluation = evaluation_begin(at, &m->module);
     Candidate *best = ag_scratch((size_t)o.beam * 2, sizeof *best);
     Beam b = beam_new(&o);
     Source s = read_source(m, src, src_mask, o.max_len);
@@ -208,6 +209,6 @@ Tensor *transformer_beam_search_at(AgSite at, Transformer *m, Tensor *src, Tenso
     if (score) *score = b.best_score;
     ag_free(s.cache);
     Tensor *found = ag_end_return(whole, tensor_ints(SHAPE(b.best_length), b.best_ids));
-    if (training) nn_train(m);
+    ag_free(evaluation);
     return good ? found : NULL;
 }

@@ -16,6 +16,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/seq2seq.h"
 #include "models.h"
+#include "slots.h"
 
 Seq2SeqOptions seq2seq_defaults(void)
 {
@@ -123,13 +124,13 @@ Tensor *seq2seq_greedy_decode_at(AgSite at, Seq2Seq *m, Tensor *src, Tensor *src
     NN_LAYER(at, m);
     check_ids(__func__, src, NULL);
     check_decoding(at, __func__, m->generator, max_len, start_symbol, end_symbol);
-    bool training = m->module.training, good;
-    nn_eval(m);
+    bool good;
     AgScope scope = ag_begin(AG_NO_GRAD);
+    void *evaluation = evaluation_begin(at, &m->module);
     Decoding d = { .m = m, .source = read_source(m, src, src_mask) };
     d.state = d.source.last;
     Tensor *ys = decode_greedily(tensor_dim(src, 0), max_len, start_symbol, end_symbol, next_tokens, &d, &good);
     ys = ag_end_return(scope, ys);
-    if (training) nn_train(m);
+    ag_free(evaluation);
     return good ? ys : NULL;
 }

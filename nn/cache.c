@@ -41,15 +41,21 @@ static void copy_positions(Tensor *dst, int64_t to, const Tensor *src, const int
                 (size_t)(count * width));
 }
 
-/* Replaces *x, which has `length` positions and may be NULL, by an array of that shape and the type of `like`. Its sequences
+/* An array of that shape and the type of `like` that begins with the `length` positions of x, which may be NULL. Its sequences
  * are those of copy_positions. */
-static void replace(AgSite at, NnCache *c, Tensor **x, int64_t length, AgShape shape, const Tensor *like, const int32_t *rows)
+static Tensor *array_new(AgSite at, NnCache *c, const Tensor *x, int64_t length, AgShape shape, const Tensor *like,
+                         const int32_t *rows)
 {
     Tensor *t = tensor_new_owned_at(at, shape, tensor_dtype(like));
     ag_set_owner(t, c);
-    if (*x) copy_positions(t, 0, *x, rows, 0, length);
+    if (x) copy_positions(t, 0, x, rows, 0, length);
+    return t;
+}
+
+static void replace(Tensor **x, Tensor *by)
+{
     ag_free(*x);
-    *x = t;
+    *x = by;
 }
 
 /* Appends positions (B,t,D) to *x, which has `length`. The capacity is doubled if needed, up to `limit`, so that a short text
@@ -62,7 +68,7 @@ static void append(AgSite at, NnCache *c, Tensor **x, int64_t length, Tensor *mo
     if (bf16) more = ag_to_bf16_at(at, more);
     while (capacity < needed) capacity *= 2;
     AgShape shape = SHAPE(tensor_dim(more, 0), capacity < limit ? capacity : limit, tensor_dim(more, 2));
-    if (!*x || needed > tensor_dim(*x, 1)) replace(at, c, x, length, shape, more, NULL);
+    if (!*x || needed > tensor_dim(*x, 1)) replace(x, array_new(at, c, *x, length, shape, more, NULL));
     copy_positions(*x, length, more, NULL, 0, tensor_dim(more, 1));
     ag_end(s);
 }
@@ -158,8 +164,9 @@ void nn_cache_select_at(AgSite at, NnCache *c, const int32_t *rows, int64_t n)
                                (long long)j, (long long)tensor_dim(kv->key, 0) - 1);
         AgShape shape = tensor_shape(kv->key);
         shape.dim[0] = n;
-        replace(at, c, &kv->key, kv->length, shape, kv->key, rows);
-        replace(at, c, &kv->value, kv->length, shape, kv->value, rows);
+        Tensor *key = array_new(at, c, kv->key, kv->length, shape, kv->key, rows);
+        replace(&kv->value, array_new(at, c, kv->value, kv->length, shape, kv->value, rows));
+        replace(&kv->key, key);
     }
 }
 

@@ -46,10 +46,13 @@ double lora_scale(const Linear *l)
 
 void lora_add(Linear *l, int64_t rank, double alpha, double dropout)
 {
-    nn_child(l, lora_A, nn_linear_new_no_bias(tensor_dim(l->weight, 1), rank));
-    nn_child(l, lora_B, nn_linear_new_no_bias(rank, tensor_dim(l->weight, 0)));
-    nn_child(l, lora_dropout, nn_dropout_new(dropout));
-    ag_fill(l->lora_B->weight, 0);
+    Linear *a = nn_linear_new_no_bias(tensor_dim(l->weight, 1), rank);
+    Linear *b = nn_linear_new_no_bias(rank, tensor_dim(l->weight, 0));
+    Dropout *d = nn_dropout_new(dropout);               /* all parts before the first one is added: memory may be missing */
+    ag_fill(b->weight, 0);
+    nn_child(l, lora_A, a);
+    nn_child(l, lora_B, b);
+    nn_child(l, lora_dropout, d);
     l->lora_alpha = alpha;
     if (!l->module.training) nn_eval(l);
 }

@@ -63,6 +63,37 @@ void nn_set_training_at(AgSite at, void *module, bool training)
         if (m->slots[i].child) nn_set_training_at(at, m->slots[i].child, training);
 }
 
+typedef struct { Module *module; bool *mode; } Modes;
+
+/* Goes through the modes of m and of the modules below it and returns their number. mode: they are copied to it, or (restore)
+ * from it; NULL: only counted. */
+static int64_t each_mode(Module *m, bool *mode, bool restore)
+{
+    int64_t n = 1;
+    if (mode && restore) m->training = *mode;
+    else if (mode) *mode = m->training;
+    for (int i = 0; i < m->n_slots; i++)
+        if (m->slots[i].child) n += each_mode(m->slots[i].child, mode ? mode + n : NULL, restore);
+    return n;
+}
+
+static void restore_modes(void *of)
+{
+    const Modes *modes = of;
+    each_mode(modes->module, modes->mode, true);
+}
+
+void *evaluation_begin(AgSite at, Module *m)
+{
+    Modes *modes = ag_alloc_at(at, 1, sizeof *modes);
+    modes->module = m;
+    modes->mode = ag_alloc_in_at(at, modes, (size_t)each_mode(m, NULL, false), sizeof *modes->mode);
+    each_mode(m, modes->mode, false);
+    ag_on_free_at(at, modes, restore_modes);
+    nn_set_training_at(at, m, false);
+    return modes;
+}
+
 void nn_zero_grad_at(AgSite at, void *module)
 {
     NN_LAYER(at, (Module *)module);

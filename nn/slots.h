@@ -55,6 +55,10 @@ void fill_by_fan_in(double fan_in, Tensor *weight, Tensor *bias);
 /* The number of entries below m of tensors that are trained, or are not. A tied tensor counts at its first slot below root. */
 int64_t count_below(Module *root, Module *m, bool trained);
 
+/* Evaluation mode until the result is freed, by ag_free or by an error that unwinds the current scope: then each module has its
+ * former mode. */
+void *evaluation_begin(AgSite at, Module *m);
+
 /* As nn_parameters, but only what files have, and not `without_frozen` parameters; with_ties: tied parameters once for each of
  * their names. */
 NnParameters *saved_parameters(AgSite at, Module *m, bool with_ties, bool without_frozen);

@@ -342,17 +342,24 @@ START_TEST(a_vocabulary_of_one_token)
 }
 END_TEST
 
-START_TEST(beam_search_leaves_the_mode)
+/* A part may have another mode than the model, and an error may end the search. */
+START_TEST(decoding_leaves_the_modes)
 {
     Transformer *m = model_new(7);
     AgScope s = ag_begin(AG_NO_GRAD);
-    Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7);
-    nn_train(m);
-    transformer_beam_search(m, src, NULL, beam_options(2, 5, 0), NULL);
-    ck_assert(m->module.training && m->decoder->module.training);
-    nn_eval(m);
-    transformer_beam_search(m, src, NULL, beam_options(2, 5, 0), NULL);
-    ck_assert(!m->module.training && !m->decoder->module.training);
+    Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7), *high = tensor_ints(SHAPE(1, 2), (int32_t[]){ 3, 7 });
+    for (int training = 0; training < 2; training++) {
+        nn_set_training(m, training);
+        nn_set_training(m->decoder, !training);
+        for (int way = 0; way < 4; way++) {
+            if (way == 0) transformer_beam_search(m, src, NULL, beam_options(2, 5, 0), NULL);
+            if (way == 1) transformer_greedy_decode(m, src, NULL, 5, START, -1);
+            if (way == 2) EXPECT_USAGE_ERROR("7", transformer_beam_search(m, high, NULL, beam_options(2, 5, 0), NULL));
+            if (way == 3) EXPECT_USAGE_ERROR("7", transformer_greedy_decode(m, high, NULL, 5, START, -1));
+            ck_assert(m->module.training == training && m->encoder->module.training == training);
+            ck_assert(m->decoder->module.training == !training);
+        }
+    }
     ag_end(s);
     ag_free(m);
 }
@@ -474,7 +481,7 @@ Suite *decode_suite(void)
     tcase_add_test(decoding, only_the_best_results_are_finished);
     tcase_add_test(decoding, of_equal_results_the_first_is_kept);
     tcase_add_test(decoding, the_search_ends_with_enough_hypotheses);
-    tcase_add_test(decoding, beam_search_leaves_the_mode);
+    tcase_add_test(decoding, decoding_leaves_the_modes);
     tcase_add_test(decoding, a_vocabulary_of_one_token);
     tcase_add_test(decoding, sentences_may_begin_with_the_end_symbol);
     tcase_add_test(decoding, rows_end_one_by_one);

@@ -119,9 +119,20 @@ for rows in "3 rows, the last one $third,..." '4 rows, the last one 310,2.5,...'
         --resume --steps 311 --sample 0 --out lost
     cp broken/gpt_last.safetensors lost
 done
-cp broken/gpt.csv lost
-expect 0 '' '' train --resume --sample 0 --out lost
-that "no warning with the rows of the checkpoint" [ ! -s stderr ]
+for ends in '\n' '\r\n'; do                                            # an editor for Windows may have saved the file
+    awk -v ends="$ends" '{ printf "%s" ends, $0 }' broken/gpt.csv >lost/gpt.csv
+    cp broken/gpt_last.safetensors lost
+    expect 0 '' '' train --resume --sample 0 --out lost
+    that "no warning with the rows of the checkpoint" [ ! -s stderr ]
+    same broken/gpt.csv lost/gpt.csv
+done
+# A finished run of which only the best model is kept is not replaced.
+mkdir kept
+cp broken/gpt_best.safetensors broken/gpt_vocab.json kept
+expect 1 '' 'gpt train: kept/gpt_best.safetensors exists from an earlier run: --overwrite replaces it' train \
+    --data story.txt $run --out kept
+same broken/gpt_best.safetensors kept/gpt_best.safetensors
+same broken/gpt_vocab.json kept/gpt_vocab.json
 # Resuming takes time in proportion to the rows: 60,000 rows within 10 s of processor time, of which it needs a twentieth.
 mkdir many
 cp broken/gpt_last.safetensors broken/gpt_vocab.json many

@@ -73,6 +73,10 @@ while [ $i -lt 3000 ]; do
 done >>large/tokenizer.json
 short='--data pairs.jsonl --steps 1 --window 16'
 expect 0 '' '' finetune --model model $short --out disk
+mkdir kept
+cp -R disk/adapter kept
+expect 1 '' 'llama finetune: kept/adapter exists from an earlier run: --overwrite replaces it' finetune --model model \
+    $short --out kept
 (ulimit -f 400 && "$program" finetune --model large $short --overwrite --out disk) >stdout 2>stderr
 that "status on a full disk" [ $? -eq 1 ]
 echo 'llama finetune: cannot write disk/model/tokenizer.json.part: File too large' >want

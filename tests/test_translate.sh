@@ -55,6 +55,9 @@ fi
 killed broken/translate.csv.part 2 4 train $run --threads 1 --out broken
 lacks broken/translate.safetensors
 expect 1 '' 'broken/translate_last.safetensors exists from an earlier run: --resume resumes' $run --out broken
+mkdir kept
+cp plain/translate.safetensors kept
+expect 1 '' 'kept/translate.safetensors exists from an earlier run: --overwrite replaces it' $run --out kept
 expect 2 '' '--width: the run in this folder was started with 16' --resume --width 32 --out broken
 expect 0 'resumes after epoch ' '' --resume --threads 3 --out broken
 for file in translate_last translate translate_epoch_03; do same plain/$file.safetensors broken/$file.safetensors; done

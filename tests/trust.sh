@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks what kaeru promises, one row of README's table at a time: sh tests/trust.sh NAME [COUNT]
+# Checks what kaeru promises, one row of the table in docs/promises.md at a time: sh tests/trust.sh NAME [COUNT]
 # shellcheck disable=SC2317 # functions are called by name
 
 usage() {

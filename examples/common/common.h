@@ -128,6 +128,9 @@ typedef struct {
  * checkpoint exists and neither --resume nor --overwrite is given, or if it cannot be resumed; with status 2 if a fixed
  * option differs from the saved one. *batch: the most shards if none are given (choose_shards). */
 TrainingRun training_run_begin(int argc, char **argv, const Program *program, const char *last, const int64_t *batch);
+/* Ends the program if the run would replace this result of an earlier run, of which no checkpoint is left, without --resume or
+ * --overwrite. */
+void training_run_result(const TrainingRun *run, const char *name);
 /* Tells the run what it learns from, by a hash, which checkpoints save. Ends the program if processes have different data, or
  * if a resumed run has learned from other data and --other-data is not given. */
 void training_run_data(TrainingRun *run, uint64_t hash);
@@ -148,8 +151,9 @@ void average_epochs(void *model, char *(*path_of)(int64_t epoch), int64_t first,
  * A program that can do this calls processes_begin first and has SHARDS_OPTION. Under mpirun or srun, the processes then train
  * together. Only the first one prints, writes files and draws; the functions above and below do nothing in the others. */
 void processes_begin(void);
-/* When training is done: ends the exchange. True in the first process; the others should end. */
-bool processes_end(void);
+/* When training is done: ends the exchange. True in the first process; the others should end. After this a signal ends the
+ * program, unless training was stopped by one. */
+bool processes_end(bool stopped);
 NnProcesses *example_processes(void);                                   /* NULL: this process is alone */
 bool example_writes(void);                                              /* whether this is the first process */
 extern int64_t shards_option;                                           /* 0: chosen by choose_shards */

@@ -170,6 +170,9 @@ static bool parse(const char *line, double *row, int columns)
     for (int i = 0; i < columns; i++) {
         char *end;
         row[i] = strtod(line, &end);
+        if (end != line && end[0] == '\r' && end[1] == '\n') {         /* an editor for Windows has saved the file */
+            end++;
+        }
         if (end == line || *end != (i < columns - 1 ? ',' : '\n')) {
             return false;
         }

@@ -25,7 +25,7 @@ static size_t made_length, found_length;        /* lengths of that path and of t
 
 static const NnField common_options[] = {
     NN_OPTION("seed", seed, 0, INT64_C(1) << 53, "of the random generator: the same seed gives the same numbers"),
-    NN_OPTION("threads", threads, 0, 1024, "number of threads; 0: one per processor; the results do not depend on it"),
+    NN_OPTION("threads", threads, 0, 256, "number of threads; 0: one per processor; the results do not depend on it"),
     NN_TEXT_OPTION("out", "DIR", out_dir, "folder for data and pictures"),
     NN_TEXT_OPTION("language", "LANG", language, "of text and pictures: en or ja; that of the locale if not given"),
     NN_FIELDS_END
@@ -178,7 +178,7 @@ static _Noreturn void print_help(const Program *program)
     say("  %-16s %s\n", "--help", "print this text");
     say("\nThe exit status is 0 on success, 2 for an error in the command line, and 1 for any other error.\n");
     int status = example_end();
-    processes_end();
+    processes_end(false);
     exit(status);
 }
 

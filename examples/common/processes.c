@@ -22,14 +22,14 @@ void processes_begin(void)
 #endif
 }
 
-bool processes_end(void)
+bool processes_end(bool stopped)
 {
     bool is_first = example_writes();
     if (processes) {
         processes->end(processes);
     }
     processes = NULL;
-    if (!signaled) {
+    if (!stopped) {
         host_on_stop(SIG_DFL);                              /* what follows is no training, and a signal ends it */
     }
     ag_set_threads((int)example_threads());

@@ -93,6 +93,15 @@ TrainingRun training_run_begin(int argc, char **argv, const Program *program, co
     return run;
 }
 
+void training_run_result(const TrainingRun *run, const char *name)
+{
+    char *path = example_path(name);
+    if (example_writes() && !run->resumed && !overwrite_option && access(path, F_OK) == 0) {
+        example_fail("%s exists from an earlier run: --overwrite replaces it", path);
+    }
+    ag_free(path);
+}
+
 /* ---- data -------------------------------------------------------------------------------------------------------- */
 
 uint64_t data_hash_file(const char *path)

@@ -48,8 +48,8 @@ int gpt_generate_command(int argc, char **argv)
     const NnField options[] = { FILE_OPTIONS, WRITING_OPTIONS(writing), PRECISION_OPTION, NN_FIELDS_END };
     writing.tokens = 100;
     example_begin(argc, argv, &(Program){ "gpt generate",
-        "Shows what GPT-2 writes, or any model in the same format. Needs --weights, --config, --vocab and --merges, the\n"
-        "four files of GPT-2 in Hugging Face's layout. The same seed gives the same text.", options });
+        "Shows what GPT-2 writes, or any model in the same format. Needs --weights, --config and --vocab, and --merges if\n"
+        "tokens are byte pairs: the files of GPT-2 in Hugging Face's layout. The same seed gives the same text.", options });
     if (!weights) {
         example_usage_error("expected --weights, --config and --vocab (and --merges) together");
     }

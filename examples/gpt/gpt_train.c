@@ -160,6 +160,7 @@ int gpt_train(int argc, char **argv)
     }
     char *best = example_path(BEST_FILE);
     example_must_be_output(best);
+    training_run_result(&run, BEST_FILE);
     LmTraining training = { .options = how, .settings = run.settings, .last = run.last, .best = best,
                             .processes = example_processes(), .stop = example_stop() };
     KaeruVocab *v = make_model_and_vocabulary(&run, &training);
@@ -174,7 +175,7 @@ int gpt_train(int argc, char **argv)
     }
     print_sizes(training.model, data, v);
     lm_run(&training, "gpt.csv", &run);
-    if (!processes_end()) {
+    if (!processes_end(training.stopped)) {
         processes_exit(training.stopped ? EXIT_STOPPED : 0);
     }
     if (!training.stopped) {

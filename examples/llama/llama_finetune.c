@@ -196,9 +196,10 @@ int llama_finetune(int argc, char **argv)
         "answers. The last tenth of the data measures the loss. With LoRA, each chosen layer gets two small matrices, and\n"
         "only these are trained. Each evaluation saves the run as " LAST_FILE ", and with --best the weights with\n"
         "the least held-out loss as " BEST_FILE ". A run that was stopped, even by a kill, resumes with --resume\n"
-        "and ends with the same bytes. At the end, it writes the adapter for the library peft into the folder adapter, and\n"
-        "the model with the adapter in its weights into the folder model, in bfloat16 if --model is. The losses are in\n"
-        "llama.csv (step,train_loss,valid_loss,learning_rate,tokens_per_second).", options };
+        "and ends with the same bytes. After SIGTERM or SIGUSR1 it saves the run and ends with status 75. At the end, it\n"
+        "writes the adapter for the library peft into the folder adapter, and the model with the adapter in its weights\n"
+        "into the folder model, in bfloat16 if --model is. The losses are in llama.csv\n"
+        "(step,train_loss,valid_loss,learning_rate,tokens_per_second).", options };
     example_add_options(&lm_fields, &how);
     processes_begin();
     TrainingRun run = training_run_begin(argc, argv, &program, LAST_FILE, &how.batch);
@@ -207,6 +208,8 @@ int llama_finetune(int argc, char **argv)
         example_usage_error("expected --model, the folder of a model, and --data, a file to learn");
     }
     check_out();
+    training_run_result(&run, "adapter");
+    training_run_result(&run, "model");
     LlamaWeights weights = check_weights();
     KaeruVocab *v;
     Llama *m = model_of_folder(folder, &v, weights, training_bytes);
@@ -218,7 +221,7 @@ int llama_finetune(int argc, char **argv)
     LmTraining training = { .model = m, .data = data, .options = how, .settings = run.settings, .last = run.last, .best = best,
                             .processes = example_processes(), .stop = example_stop() };
     lm_run(&training, "llama.csv", &run);
-    if (!processes_end()) {
+    if (!processes_end(training.stopped)) {
         processes_exit(training.stopped ? EXIT_STOPPED : 0);
     }
     if (!training.stopped) {

@@ -484,12 +484,13 @@ int translate_train(int argc, char **argv)
     }
     Training t = { .run = training_run_begin(argc, argv, &program, LAST_FILE, &most_shards) };
     check_options();
+    training_run_result(&t.run, MODEL_FILE);
     open_corpora(&t);
     make_all(&t);
     check_epochs(&t);
     train(&t);
     ag_free(t.parallel);
-    if (!processes_end()) {
+    if (!processes_end(t.state.stopped)) {
         processes_exit(t.state.stopped ? EXIT_STOPPED : 0);
     }
     if (!t.state.stopped) {

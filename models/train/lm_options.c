@@ -16,7 +16,7 @@ static const NnField fields[] = {
     FIELD(weight_decay, 0.1, 0, 1000, "weight decay of AdamW, for matrices", .option = "decay"),
     FIELD(clip, 1, 0, LARGEST, "largest norm of all gradients together; 0: no limit"),
     FIELD(evaluate_every, 250, 1, LARGEST, "steps from one evaluation and checkpoint to the next", .option = "every"),
-    FIELD(evaluate_tokens, 0, 0, LARGEST, "most tokens in an evaluation; 0: all", .option = "held-out"),
+    FIELD(evaluate_tokens, 0, 0, LARGEST, "about how many tokens an evaluation reads; 0: all", .option = "held-out"),
     FIELD(shards, 1, 1, 1 << 24, NULL, .optional = true),
     NN_FIELDS_END
 };

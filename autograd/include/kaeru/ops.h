@@ -138,8 +138,8 @@ Tensor *ag_masked_fill_at(AgSite at, Tensor *x, Tensor *mask, double value);
  * dx = dy / (1-p) where kept, else 0 */
 Tensor *ag_dropout_at(AgSite at, Tensor *x, double p);
 
-/* products, attention, convolutions: of AG_REAL tensors; matmul, linear, attention, self_attention and the convolutions
- *     compute in the numbers that ag_precision set */
+/* products, attention, convolutions: of AG_REAL tensors; they and linear_cross_entropy compute in the numbers that
+ *     ag_precision set */
 
 /* y = a b: (..,n,k) (..,k,m) -> (..,n,m), batch dimensions broadcast
  * da = dy b^T, db = a^T dy */

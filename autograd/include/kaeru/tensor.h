@@ -244,9 +244,9 @@ bool ag_recording(void);
 
 /* Sets in what numbers matrix products compute until the innermost scope ends, or from now on if no scope is open; returns what
  * was set before. Each thread has a setting of its own; the first is AG_FLOAT32.
- * With AG_BF16 the operands of linear, linear_cross_entropy, matmul, attention, self_attention and conv2d, and of their
- * backward rules, are rounded to bfloat16: 8 bits of precision, the range of float. Sums, results and everything else stay
- * as they are. An operation's backward rule computes as the operation did. The bits are the same on every machine and any
+ * With AG_BF16 the operands of linear, linear_cross_entropy, matmul, attention, self_attention and the convolutions, and of
+ * their backward rules, are rounded to bfloat16: 8 bits of precision, the range of float. Sums, results and everything else
+ * stay as they are. An operation's backward rule computes as the operation did. The bits are the same on every machine and any
  * number of threads. Intel's AMX computes such products several times as fast. */
 AgPrecision ag_precision_at(AgSite at, AgPrecision precision);
 AgPrecision ag_precision_now(void);                     /* what is set */

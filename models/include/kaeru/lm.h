@@ -7,8 +7,9 @@
  *     size_t n;
  *     int32_t *prompt = kaeru_vocab_encode(v, "Hello", 5, KAERU_AS_TEXT, &n);
  *     nn_eval(m);
- *     lm_generate(m, prompt, (int64_t)n, 50, &(LmSampling){ .temperature = 0.8 }, print, v);
+ *     if (!lm_generate(m, prompt, (int64_t)n, 50, &(LmSampling){ .temperature = 0.8 }, print, v)) return 1;
  *
+ * where print, a KaeruNextToken, gets v and each token.
  * As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...). A pointer that is NULL or was freed is a usage error. A
  * function that returns NULL or false sets ag_error(). The caller owns what a function returns. */
 #ifndef KAERU_LM_H

@@ -2,9 +2,9 @@
  * frozen, and A (rank,in) and B (out,rank) are trained. Frozen weights need no gradients and no state of an optimizer.
  *
  *     static const char *const targets[] = { "q_proj", "v_proj", NULL };
- *     nn_lora_add(model, (NnLoraOptions){ .rank = 8, .alpha = 16, .targets = targets });
+ *     if (!nn_lora_add(model, (NnLoraOptions){ .rank = 8, .alpha = 16, .targets = targets })) return false;
  *     Optimizer *o = nn_adamw_new(model, 1e-4);           ... train ...
- *     nn_lora_save(model, "adapter");                     for the library peft, and nn_lora_load
+ *     if (!nn_lora_save(model, "adapter")) return false;  for the library peft, and nn_lora_load
  *     nn_lora_merge(model);                               the model is as before, with the adapters in its weights
  *
  * An adapter is part of its Linear, whose children lora_A and lora_B have its parameters. It acts in nn_linear; code that reads

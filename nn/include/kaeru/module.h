@@ -234,7 +234,7 @@ void nn_ema_update_at(AgSite at, void *average, void *module, double decay);
  *     static void sign_update(const OptimizerUpdate *u)                   // w = w - lr sign(gradient)
  *     {
  *         Tensor *g = u->gradient;
- *         tensor_copy(u->parameter->tensor, ag_sub(u->parameter->tensor, ag_scale(ag_div(g, ag_abs(g)), u->lr)));
+ *         tensor_copy(u->parameter->tensor, ag_sub(u->parameter->tensor, ag_scale(ag_sign(g), u->lr)));
  *     }
  *     static const OptimizerKind sign = { .name = "sign", .update = sign_update };
  *     Optimizer *o = nn_optimizer_new(net, &sign, NULL, 0, 1e-3, 0);
