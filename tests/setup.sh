@@ -318,7 +318,12 @@ enter_machine() {
     cp -a "$folder/$2" "$machine" || exit 1
     cp /etc/resolv.conf "$machine/etc/"
     echo force-unsafe-io >"$machine/etc/dpkg/dpkg.cfg.d/unsafe-io"      # faster; this system need not survive a crash
-    { mount --bind /dev "$machine/dev" && mount -t proc proc "$machine/proc"; } || not_tried "$1" "mount does not work here"
+    { mount -t tmpfs -o mode=755 tmpfs "$machine/dev" && mount -t proc proc "$machine/proc"; } ||
+        not_tried "$1" "mount does not work here"
+    # Not a mount of /dev: who removes $folder after a kill would remove this system's devices.
+    (cd /dev && cp -a full null ptmx random tty urandom zero "$machine/dev") && mkdir -m 1777 "$machine/dev/shm" &&
+        ln -s /proc/self/fd "$machine/dev/fd" && ln -s fd/0 "$machine/dev/stdin" && ln -s fd/1 "$machine/dev/stdout" &&
+        ln -s fd/2 "$machine/dev/stderr" || exit 1
 }
 
 # quoted WORD...: prints the words with the quotes that a shell needs.
