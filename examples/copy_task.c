@@ -97,7 +97,7 @@ static void train(Transformer *model, Csv *csv)
     progress_end(&progress);
     ag_free(parallel);
     evaluation.parallel = NULL;
-    if (!processes_end(false)) {
+    if (!processes_end(&(bool){ false })) {
         processes_exit(0);
     }
     if (average > 0) {

@@ -27,7 +27,7 @@ Tensor *nn_linear_at(AgSite at, Linear *l, Tensor *x)                           
 {
     NN_LAYER_OF(at, l, "Linear");
     Tensor *y = ag_linear(x, l->weight, l->bias);
-    if (!l->lora_A) return y;
+    if (!l->lora_dropout) return y;
     Tensor *more = nn_linear(l->lora_B, nn_linear(l->lora_A, nn_dropout(l->lora_dropout, x)));
     return ag_add(y, ag_scale(more, lora_scale(l)));
 }
@@ -35,7 +35,7 @@ Tensor *nn_linear_at(AgSite at, Linear *l, Tensor *x)                           
 Tensor *nn_linear_activate_at(AgSite at, Linear *l, Tensor *x, AgActivation kind)
 {
     NN_LAYER_OF(at, l, "Linear");
-    if (l->lora_A) return ag_activate(kind, nn_linear(l, x));
+    if (l->lora_dropout) return ag_activate(kind, nn_linear(l, x));
     return ag_linear_activate(x, l->weight, l->bias, kind);
 }
 

@@ -20,7 +20,7 @@ Linear *lora_linear_of(const NnNamedTensor *p)
 Linear *lora_adapted(const NnNamedTensor *p)
 {
     Linear *l = lora_linear_of(p);
-    return l && l->lora_A ? l : NULL;
+    return l && l->lora_dropout ? l : NULL;
 }
 
 bool lora_is_named(const NnNamedTensor *p, const char *target)
@@ -48,7 +48,7 @@ void lora_add(Linear *l, int64_t rank, double alpha, double dropout)
 {
     Linear *a = nn_linear_new_no_bias(tensor_dim(l->weight, 1), rank);
     Linear *b = nn_linear_new_no_bias(rank, tensor_dim(l->weight, 0));
-    Dropout *d = nn_dropout_new(dropout);               /* all parts before the first one is added: memory may be missing */
+    Dropout *d = nn_dropout_new(dropout);               /* added last: without it, as after an error, there is no adapter */
     ag_fill(b->weight, 0);
     nn_child(l, lora_A, a);
     nn_child(l, lora_B, b);

@@ -63,7 +63,8 @@ void nn_set_training_at(AgSite at, void *module, bool training)
         if (m->slots[i].child) nn_set_training_at(at, m->slots[i].child, training);
 }
 
-typedef struct { Module *module; bool *mode; } Modes;
+/* The modes of a module's tree. The module owns it, since it may be freed before they are restored: then *holder is NULL. */
+typedef struct Modes { Module *module; int64_t n; bool *mode; struct Modes **holder; } Modes;
 
 /* Goes through the modes of m and of the modules below it and returns their number. mode: they are copied to it, or (restore)
  * from it; NULL: only counted. */
@@ -77,21 +78,30 @@ static int64_t each_mode(Module *m, bool *mode, bool restore)
     return n;
 }
 
-static void restore_modes(void *of)
+static void forget_modes(void *modes)
 {
-    const Modes *modes = of;
-    each_mode(modes->module, modes->mode, true);
+    *((Modes *)modes)->holder = NULL;
+}
+
+static void restore_modes(void *holder)
+{
+    Modes *modes = *(Modes **)holder;
+    if (!modes) return;
+    if (each_mode(modes->module, NULL, false) == modes->n) each_mode(modes->module, modes->mode, true);
+    ag_free(modes);
 }
 
 void *evaluation_begin(AgSite at, Module *m)
 {
-    Modes *modes = ag_alloc_at(at, 1, sizeof *modes);
-    modes->module = m;
-    modes->mode = ag_alloc_in_at(at, modes, (size_t)each_mode(m, NULL, false), sizeof *modes->mode);
+    Modes **holder = ag_alloc_at(at, 1, sizeof *holder), *modes = ag_alloc_in_at(at, m, 1, sizeof *modes);
+    int64_t n = each_mode(m, NULL, false);
+    *modes = (Modes){ m, n, ag_alloc_in_at(at, modes, (size_t)n, sizeof *modes->mode), holder };
+    *holder = modes;
     each_mode(m, modes->mode, false);
-    ag_on_free_at(at, modes, restore_modes);
+    ag_on_free_at(at, modes, forget_modes);
+    ag_on_free_at(at, holder, restore_modes);
     nn_set_training_at(at, m, false);
-    return modes;
+    return holder;
 }
 
 void nn_zero_grad_at(AgSite at, void *module)

@@ -1,4 +1,4 @@
-/* slots.h: the slots of modules and the walk over them, for the files of nn.
+/* slots.h: the slots of modules and the walk over them, for the files of nn, and for decoding.
  *
  * A slot is one registered part of a module: a child module or a tensor. Names, files, optimizers and clone work on whole
  * models by a walk over slots. It goes down by `child` and up by `parent`, so it needs neither recursion nor memory. */
@@ -55,8 +55,8 @@ void fill_by_fan_in(double fan_in, Tensor *weight, Tensor *bias);
 /* The number of entries below m of tensors that are trained, or are not. A tied tensor counts at its first slot below root. */
 int64_t count_below(Module *root, Module *m, bool trained);
 
-/* Evaluation mode until the result is freed, by ag_free or by an error that unwinds the current scope: then each module has its
- * former mode. */
+/* Evaluation mode until the result is freed, by ag_free or at the end of a scope that an error unwinds: then each module has
+ * its former mode. */
 void *evaluation_begin(AgSite at, Module *m);
 
 /* As nn_parameters, but only what files have, and not `without_frozen` parameters; with_ties: tied parameters once for each of

@@ -320,10 +320,10 @@ enter_machine() {
     echo force-unsafe-io >"$machine/etc/dpkg/dpkg.cfg.d/unsafe-io"      # faster; this system need not survive a crash
     { mount -t tmpfs -o mode=755 tmpfs "$machine/dev" && mount -t proc proc "$machine/proc"; } ||
         not_tried "$1" "mount does not work here"
-    # Not a mount of /dev: who removes $folder after a kill would remove this system's devices.
-    (cd /dev && cp -a full null ptmx random tty urandom zero "$machine/dev") && mkdir -m 1777 "$machine/dev/shm" &&
-        ln -s /proc/self/fd "$machine/dev/fd" && ln -s fd/0 "$machine/dev/stdin" && ln -s fd/1 "$machine/dev/stdout" &&
-        ln -s fd/2 "$machine/dev/stderr" || exit 1
+    # Not a bind mount of /dev: after a kill, rm -r of $folder would remove this system's devices.
+    (cd /dev && cp -a full null random tty urandom zero "$machine/dev") || not_tried "$1" "devices cannot be made here"
+    mkdir -m 1777 "$machine/dev/shm" && ln -s /proc/self/fd "$machine/dev/fd" && ln -s fd/0 "$machine/dev/stdin" &&
+        ln -s fd/1 "$machine/dev/stdout" && ln -s fd/2 "$machine/dev/stderr" || exit 1
 }
 
 # quoted WORD...: prints the words with the quotes that a shell needs.

@@ -365,6 +365,19 @@ START_TEST(decoding_leaves_the_modes)
 }
 END_TEST
 
+/* A model that is freed before the scope of the error ends has no modes to restore. */
+START_TEST(a_model_may_be_freed_after_an_error)
+{
+    Transformer *m = model_new(7);
+    usage_begin();
+    if (setjmp(usage_escape) == 0)
+        transformer_greedy_decode(m, tensor_ints(SHAPE(1, 2), (int32_t[]){ 3, 7 }), NULL, 5, START, -1);
+    ag_free(m);
+    usage_end();
+    ck_assert_ptr_nonnull(strstr(usage_message, "7"));
+}
+END_TEST
+
 /* The start symbol may be the end symbol: it does not end the sentence that it begins. */
 START_TEST(sentences_may_begin_with_the_end_symbol)
 {
@@ -482,6 +495,7 @@ Suite *decode_suite(void)
     tcase_add_test(decoding, of_equal_results_the_first_is_kept);
     tcase_add_test(decoding, the_search_ends_with_enough_hypotheses);
     tcase_add_test(decoding, decoding_leaves_the_modes);
+    tcase_add_test(decoding, a_model_may_be_freed_after_an_error);
     tcase_add_test(decoding, a_vocabulary_of_one_token);
     tcase_add_test(decoding, sentences_may_begin_with_the_end_symbol);
     tcase_add_test(decoding, rows_end_one_by_one);

@@ -141,6 +141,14 @@ yes 1,2,3,4,5 | head -n 60000 >>many/gpt.csv
 that "60,000 rows in linear time" env PATH="$folder" "$(command -v sh)" -c 'ulimit -t 10; exec "$@" >stdout 2>stderr' sh \
     "$program" train --resume --sample 0 --out many
 that "all of the 60,000 rows" [ "$(wc -l <many/gpt.csv)" -eq 60001 ]
+# A signal in the last step is not lost: the resumed run does what is left.
+LC_ALL=C "$program" train --data story.txt --steps 1 --batch 100 --sample 0 --out late >stdout 2>stderr &
+child=$!
+while [ ! -e late/gpt.csv.part ] && kill -0 $child; do sleep 0.01; done
+kill -TERM $child
+wait $child
+that "a signal in the last step" [ $? -eq 75 ]
+expect 0 'model:   late/gpt_last.safetensors' '' train --resume --sample 0 --out late
 # While a run writes into a folder, another one cannot; commands that read can.
 mkdir busy
 cp broken/gpt_*.safetensors broken/gpt_vocab.json broken/gpt.csv busy

@@ -117,7 +117,8 @@ extern bool resume_option, overwrite_option, other_data_option;
                    "resume the run in the output folder; options given now replace its own, where possible", .once = true), \
     NN_FLAG_OPTION("other-data", other_data_option, \
                    "with --resume: the data may differ from what the run has learned from", .once = true), \
-    NN_FLAG_OPTION("overwrite", overwrite_option, "start a new run even if there is one in the output folder", .once = true)
+    NN_FLAG_OPTION("overwrite", overwrite_option, \
+                   "start a new run even if the output folder has one, or its result", .once = true)
 typedef struct {
     bool resumed, new_data;     /* with other data than before */
     char *last;                 /* path of the last checkpoint */
@@ -151,9 +152,9 @@ void average_epochs(void *model, char *(*path_of)(int64_t epoch), int64_t first,
  * A program that can do this calls processes_begin first and has SHARDS_OPTION. Under mpirun or srun, the processes then train
  * together. Only the first one prints, writes files and draws; the functions above and below do nothing in the others. */
 void processes_begin(void);
-/* When training is done: ends the exchange. True in the first process; the others should end. After this a signal ends the
- * program, unless training was stopped by one. */
-bool processes_end(bool stopped);
+/* When training is done: ends the exchange. True in the first process; the others should end. Sets *stopped if there was a
+ * signal since; otherwise a signal ends the program from now on. */
+bool processes_end(bool *stopped);
 NnProcesses *example_processes(void);                                   /* NULL: this process is alone */
 bool example_writes(void);                                              /* whether this is the first process */
 extern int64_t shards_option;                                           /* 0: chosen by choose_shards */

@@ -178,7 +178,7 @@ static _Noreturn void print_help(const Program *program)
     say("  %-16s %s\n", "--help", "print this text");
     say("\nThe exit status is 0 on success, 2 for an error in the command line, and 1 for any other error.\n");
     int status = example_end();
-    processes_end(false);
+    processes_end(&(bool){ false });
     exit(status);
 }
 

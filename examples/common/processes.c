@@ -22,15 +22,16 @@ void processes_begin(void)
 #endif
 }
 
-bool processes_end(bool stopped)
+bool processes_end(bool *stopped)
 {
     bool is_first = example_writes();
     if (processes) {
         processes->end(processes);
     }
     processes = NULL;
-    if (!stopped) {
+    if (!*stopped) {
         host_on_stop(SIG_DFL);                              /* what follows is no training, and a signal ends it */
+        *stopped = signaled != 0;                           /* in the last step: a resumed run does what follows */
     }
     ag_set_threads((int)example_threads());
     return is_first;

@@ -175,7 +175,7 @@ int gpt_train(int argc, char **argv)
     }
     print_sizes(training.model, data, v);
     lm_run(&training, "gpt.csv", &run);
-    if (!processes_end(training.stopped)) {
+    if (!processes_end(&training.stopped)) {
         processes_exit(training.stopped ? EXIT_STOPPED : 0);
     }
     if (!training.stopped) {

@@ -208,8 +208,15 @@ int llama_finetune(int argc, char **argv)
         example_usage_error("expected --model, the folder of a model, and --data, a file to learn");
     }
     check_out();
-    training_run_result(&run, "adapter");
-    training_run_result(&run, "model");
+    if (rank > 0) {
+        training_run_result(&run, "adapter");
+    }
+    if (!keep_apart) {
+        training_run_result(&run, "model");
+    }
+    if (keep_best) {
+        training_run_result(&run, BEST_FILE);
+    }
     LlamaWeights weights = check_weights();
     KaeruVocab *v;
     Llama *m = model_of_folder(folder, &v, weights, training_bytes);
@@ -221,7 +228,7 @@ int llama_finetune(int argc, char **argv)
     LmTraining training = { .model = m, .data = data, .options = how, .settings = run.settings, .last = run.last, .best = best,
                             .processes = example_processes(), .stop = example_stop() };
     lm_run(&training, "llama.csv", &run);
-    if (!processes_end(training.stopped)) {
+    if (!processes_end(&training.stopped)) {
         processes_exit(training.stopped ? EXIT_STOPPED : 0);
     }
     if (!training.stopped) {

@@ -490,7 +490,7 @@ int translate_train(int argc, char **argv)
     check_epochs(&t);
     train(&t);
     ag_free(t.parallel);
-    if (!processes_end(t.state.stopped)) {
+    if (!processes_end(&t.state.stopped)) {
         processes_exit(t.state.stopped ? EXIT_STOPPED : 0);
     }
     if (!t.state.stopped) {

@@ -44,8 +44,8 @@ Tensor *seq2seq_forward_at(AgSite at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tens
 Tensor *seq2seq_loss_at(AgSite at, Seq2Seq *m, const TransformerBatch *batch, int32_t pad);
 
 /* Takes the most probable word at each step, until each row has an end_symbol. Returns (B,max_len) ids that begin with
- * start_symbol; a row that has ended is filled with end_symbol. NULL with ag_error() if NaN or infinity in the weights makes
- * the probabilities NaN. */
+ * start_symbol; a row that has ended is filled with end_symbol. In evaluation mode; at the end each module has its former mode.
+ * NULL with ag_error() if NaN or infinity in the weights makes the probabilities NaN. */
 Tensor *seq2seq_greedy_decode_at(AgSite at, Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
                                 int32_t end_symbol);
 
