@@ -131,7 +131,7 @@ typedef struct {
 TrainingRun training_run_begin(int argc, char **argv, const Program *program, const char *last, const int64_t *batch);
 /* Ends the program if the run would replace this result of an earlier run, of which no checkpoint is left, without --resume or
  * --overwrite. */
-void training_run_result(const TrainingRun *run, const char *name);
+void training_run_result(const char *name);
 /* Tells the run what it learns from, by a hash, which checkpoints save. Ends the program if processes have different data, or
  * if a resumed run has learned from other data and --other-data is not given. */
 void training_run_data(TrainingRun *run, uint64_t hash);

@@ -63,13 +63,19 @@ static void keep_seed(TrainingRun *run)
     nn_settings_set(run->settings, key, "%s", before ? before : now);
 }
 
+/* Whether a run that neither resumes nor overwrites an earlier one would replace this file of it. */
+static bool would_replace(const char *path)
+{
+    return example_writes() && !resume_option && !overwrite_option && access(path, F_OK) == 0;
+}
+
 TrainingRun training_run_begin(int argc, char **argv, const Program *program, const char *last, const int64_t *batch)
 {
     example_begin(argc, argv, program);
     TrainingRun run = { .resumed = resume_option, .last = example_path(last), .settings = nn_settings_new(),
                         .saved = nn_settings_new() };
     NnSettings *before = nn_settings_new(), *now = nn_settings_new();
-    if (example_writes() && !resume_option && !overwrite_option && access(run.last, F_OK) == 0) {
+    if (would_replace(run.last)) {
         example_fail("%s exists from an earlier run: --resume resumes that run, --overwrite starts a new one", run.last);
     }
     if (run.resumed) {
@@ -93,10 +99,10 @@ TrainingRun training_run_begin(int argc, char **argv, const Program *program, co
     return run;
 }
 
-void training_run_result(const TrainingRun *run, const char *name)
+void training_run_result(const char *name)
 {
     char *path = example_path(name);
-    if (example_writes() && !run->resumed && !overwrite_option && access(path, F_OK) == 0) {
+    if (would_replace(path)) {
         example_fail("%s exists from an earlier run: --overwrite replaces it", path);
     }
     ag_free(path);

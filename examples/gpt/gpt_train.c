@@ -160,7 +160,7 @@ int gpt_train(int argc, char **argv)
     }
     char *best = example_path(BEST_FILE);
     example_must_be_output(best);
-    training_run_result(&run, BEST_FILE);
+    training_run_result(BEST_FILE);
     LmTraining training = { .options = how, .settings = run.settings, .last = run.last, .best = best,
                             .processes = example_processes(), .stop = example_stop() };
     KaeruVocab *v = make_model_and_vocabulary(&run, &training);

@@ -209,13 +209,13 @@ int llama_finetune(int argc, char **argv)
     }
     check_out();
     if (rank > 0) {
-        training_run_result(&run, "adapter");
+        training_run_result("adapter");
     }
     if (!keep_apart) {
-        training_run_result(&run, "model");
+        training_run_result("model");
     }
     if (keep_best) {
-        training_run_result(&run, BEST_FILE);
+        training_run_result(BEST_FILE);
     }
     LlamaWeights weights = check_weights();
     KaeruVocab *v;

@@ -484,7 +484,7 @@ int translate_train(int argc, char **argv)
     }
     Training t = { .run = training_run_begin(argc, argv, &program, LAST_FILE, &most_shards) };
     check_options();
-    training_run_result(&t.run, MODEL_FILE);
+    training_run_result(MODEL_FILE);
     open_corpora(&t);
     make_all(&t);
     check_epochs(&t);
