@@ -124,11 +124,11 @@ bool llama_read_config(const Config *c, LlamaOptions *o)
 
 #define WEIGHTS "model.safetensors"
 
-/* The path of the weights, or of their index. */
+/* The path of the weights, or of their index if there is one instead. */
 static const char *weights_path(void *owner, const char *folder)
 {
-    const char *weights = text_printf(owner, "%s/" WEIGHTS, folder);
-    return file_exists(weights) ? weights : text_printf(owner, "%s/" WEIGHTS ".index.json", folder);
+    const char *weights = text_printf(owner, "%s/" WEIGHTS, folder), *index = text_printf(owner, "%s.index.json", weights);
+    return file_exists(weights) || !file_exists(index) ? weights : index;
 }
 
 static bool is_bf16(const char *weights)

@@ -50,7 +50,7 @@ for run in $runs; do
     esac
 done
 # The page, the training on several machines and other platforms are tested where these are installed; in CI always.
-others='aarch64-linux-gnu-gcc riscv64-linux-gnu-gcc qemu-aarch64 qemu-riscv64 x86_64-w64-mingw32-gcc-posix wine'
+others='aarch64-linux-gnu-gcc riscv64-linux-gnu-gcc qemu-aarch64 qemu-riscv64 x86_64-w64-mingw32-gcc-posix wine musl-gcc'
 [ "${CI-}" != true ] || tools="$tools node chromium? ip $others"
 # shellcheck disable=SC2086 # a list of words
 need $tools

@@ -70,6 +70,7 @@ packages() {
     debian:qemu-aarch64 | debian:qemu-riscv64) echo qemu-user ;;
     debian:x86_64-w64-mingw32-gcc-posix) echo gcc-mingw-w64-x86-64-posix ;;
     debian:wine) echo wine wine64 ;;
+    debian:musl-gcc) echo musl-tools ;;
     debian:venv) echo python3-venv ;;
     *:venv) echo python3 ;;
     debian:mpi) echo libopenmpi-dev openmpi-bin ;;

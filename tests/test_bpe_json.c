@@ -12,7 +12,8 @@
 
 #define FILES TEST_FIXTURES "/tokenizers/"
 
-static const char *const families[] = { "gpt2", "llama3", "qwen2", "smollm", "qwen3" };
+/* Of `smollm` and `unknown` some bytes are no tokens: they are left out, or become <unk>. */
+static const char *const families[] = { "gpt2", "llama3", "qwen2", "smollm", "qwen3", "unknown" };
 enum { N_FAMILIES = sizeof families / sizeof *families };
 
 static KaeruVocab *open_family(int i)
@@ -24,8 +25,9 @@ static KaeruVocab *open_family(int i)
     return b;
 }
 
-static void check_case(KaeruVocab *b, const char *family, const Json *text, const Json *ids, const Json *normal)
+static void check_case(KaeruVocab *b, const char *family, const Json *item)
 {
+    const Json *text = json_get(item, "text"), *ids = json_get(item, "ids"), *normal = json_get(item, "normal");
     size_t count, size;
     int32_t *found = kaeru_vocab_encode(b, text->as.text, text->count, KAERU_WITH_SPECIAL, &count);
     for (size_t i = 0; i < count && i < ids->count; i++)
@@ -34,7 +36,7 @@ static void check_case(KaeruVocab *b, const char *family, const Json *text, cons
     ck_assert_uint_eq(count, ids->count);
     char *back = kaeru_vocab_decode(b, found, count, &size);
     if (normal) text = normal;
-    ck_assert(size == text->count && memcmp(back, text->as.text, size) == 0);
+    ck_assert((size == text->count && memcmp(back, text->as.text, size) == 0) != (json_get(item, "lost") != NULL));
     ag_free(back);
     ag_free(found);
 }
@@ -49,8 +51,7 @@ START_TEST(ids_equal_those_of_tokenizers)
     KaeruVocab *b = open_family(_i);
     for (int pass = 0; pass < 2; pass++)                            /* the second time from the cache */
         for (uint32_t i = 0; i < cases->count; i++)
-            check_case(b, families[_i], json_get(&cases->as.item[i], "text"), json_get(&cases->as.item[i], "ids"),
-                       json_get(&cases->as.item[i], "normal"));
+            check_case(b, families[_i], &cases->as.item[i]);
     ag_free(b);
     ag_free(owner);
 }
@@ -121,19 +122,20 @@ static void read_good(char text[GOOD_SIZE])
     fclose(f);
 }
 
-/* Nor can they hold these three rules, which give other ids. */
+/* Nor can they hold these rules, which give other ids, or a vocabulary without a token for the byte 0. */
 START_TEST(gpt2s_files_cannot_hold_other_rules)
 {
     static const char *const rules[][2] = { { "\"model\": {", "" },
                                             { "\"special\": ", "false, \"unused\": " },
                                             { "{", "\"normalizer\": {\"type\": \"NFC\"}, " },
                                             { "\"model\": {", "\"ignore_merges\": true, " },
+                                            { "\"\\u0100", "\\u0100" },
                                             { "\"pre_tokenizer\": ", "{\"type\": \"Sequence\", \"pretokenizers\": ["
                                               "{\"type\": \"Digits\", \"individual_digits\": true}, "
                                               "{\"type\": \"ByteLevel\"}]}, \"unused\": " } };
     char good[GOOD_SIZE];
     read_good(good);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         char text[9000];
         const char *place = strstr(good, rules[i][0]) + strlen(rules[i][0]);
         int size = snprintf(text, sizeof text, "%.*s%s%s", (int)(place - good), good, rules[i][1], place);

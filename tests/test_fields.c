@@ -115,6 +115,12 @@ START_TEST(settings_may_miss_what_is_optional)
     ck_assert(found.color == GREEN && !found.text && !found.flag);
     nn_fields_to_settings(&table, &found, s);
     ck_assert_ptr_null(nn_settings_get(s, "test.color"));
+    for (int color = RED; color <= GREEN; color++) {                    /* not the value of an earlier call */
+        found.color = (Color)color;
+        nn_fields_to_settings(&table, &found, s);
+    }
+    expect_done(nn_fields_from_settings(&table, &found, s));
+    ck_assert_int_eq(found.color, GREEN);
     again = true;
     tries = 7;
     nn_settings_set(s, "own.rate", "0");

@@ -104,14 +104,16 @@ mv checkpoint_300 broken/gpt_last.safetensors
 expect 0 'resumes at step 300 of 310' '' train --resume --steps 310 --sample 0 --out broken
 cut -d, -f1-4 broken/gpt.csv >two
 same one two
-# Losses that are not those of the checkpoint: cut, of another run, of another program, or none at all.
+# Losses that are not those of the checkpoint: cut, of another run, in another order, of another program, or none at all.
 mkdir lost
 cp broken/gpt_last.safetensors broken/gpt_vocab.json lost
 last=$(cut -d, -f1,2 broken/gpt.csv | sed -n '$p')
 third=$(cut -d, -f1,2 broken/gpt.csv | sed -n 4p)
-for rows in "3 rows, the last one $third,..." '4 rows, the last one 310,2.5,...' 'no rows'; do
+first=$(cut -d, -f1,2 broken/gpt.csv | sed -n 2p)
+for rows in "3 rows, the last one $third,..." "4 rows, the last one $first,..." '4 rows, the last one 310,2.5,...' 'no rows'; do
     case $rows in
     3*) head -n 4 broken/gpt.csv ;;
+    *"$first"*) head -n 1 broken/gpt.csv && sed '1s/.*/-inf,1,1,1,1/' broken/gpt.csv | sort -t, -k1 -rg ;;
     4*) sed 's/^310,[^,]*/310,2.5/' broken/gpt.csv ;;
     *) echo epoch,loss && echo 1,2.5 ;;
     esac >lost/gpt.csv

@@ -554,6 +554,8 @@ START_TEST(files_that_do_not_fit_are_refused)
     m->options.out_bias = true;
     expect_refused(llama_write(m, in_folder("")), "has no form in Hugging Face's library");
     ag_free(m);
+    ck_assert_int_eq(remove(in_folder("model.safetensors")), 0);
+    expect_refused(llama_open(in_folder("")) != NULL, "/model.safetensors: cannot be opened");
 }
 END_TEST
 

@@ -60,8 +60,10 @@ else
     echo "windows: the suites of Check: not tried: this system has no apt-get"
     [ "${CI-}" != true ] || failed=$((failed + 1))
 fi
-try "build here" meson setup "$folder/here" -Dtests=disabled
-try "compile here" meson compile -C "$folder/here" examples/spiral examples/skip_connection examples/gpt examples/temperature
+here=$root/build
+build_here() (configure "$here")
+try "build here" build_here
+try "compile here" meson compile -C "$here" examples/spiral examples/skip_connection examples/gpt examples/temperature
 try "build" meson setup "$folder/build-windows" --cross-file packaging/windows.ini "$@"
 try "compile" meson compile -C "$folder/build-windows"
 if [ $# -gt 0 ]; then
@@ -76,7 +78,7 @@ mkdir linux windows
 both() {
     name=$1
     shift
-    try "$name here" sh -c 'cd linux && exec "$@"' sh "$folder/here/examples/$name" "$@"
+    try "$name here" sh -c 'cd linux && exec "$@"' sh "$here/examples/$name" "$@"
     try "$name" sh -c 'cd windows && exec "$@"' sh wine "$folder/build-windows/examples/$name.exe" "$@"
 }
 both spiral

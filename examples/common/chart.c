@@ -83,10 +83,13 @@ static void set_range(double *low, double *high)
 
 static void set_scales(Canvas *c)
 {
-    c->y0 = INFINITY;
-    c->y1 = -INFINITY;
-    for (int k = 0; k < c->n_curves; k++) {
-        for (int64_t i = 0; i < c->n_points; i++) {
+    c->x0 = c->y0 = INFINITY;
+    c->x1 = c->y1 = -INFINITY;
+    for (int64_t i = 0; i < c->n_points; i++) {
+        double x = csv_get(c->data, i, c->x_column);
+        c->x0 = fmin(c->x0, x);
+        c->x1 = fmax(c->x1, x);
+        for (int k = 0; k < c->n_curves; k++) {
             double y = on_axis(c, csv_get(c->data, i, c->column[k]));
             c->y0 = fmin(c->y0, y);
             c->y1 = fmax(c->y1, y);
@@ -95,8 +98,6 @@ static void set_scales(Canvas *c)
     if (!c->log_y) {
         c->y0 = fmin(c->y0, 0);                                         /* a linear axis includes zero */
     }
-    c->x0 = c->n_points ? csv_get(c->data, 0, c->x_column) : 0;
-    c->x1 = c->n_points ? csv_get(c->data, c->n_points - 1, c->x_column) : 1;
     set_range(&c->y0, &c->y1);
     set_range(&c->x0, &c->x1);
 }
@@ -201,6 +202,9 @@ static void print_x_axis(const Canvas *c, const char *name)
         char text[24];
         int length = snprintf(text, sizeof text, "%g", fabs(tick) < step / 2 ? 0 : tick);
         int from = at - length / 2 < end ? end : at - length / 2;
+        if (from + length >= (int)sizeof labels) {
+            break;
+        }
         memcpy(labels + from, text, (size_t)length);
         end = from + length + 1;
     }

@@ -189,7 +189,7 @@ static Rows read_rows(const char *path, int columns, double last)
     FILE *file = fopen(path, "r");
     double row[MAX_COLUMNS] = { 0 };
     while (file && fgets(line, sizeof line, file)) {
-        if (parse(line, row, columns) && row[0] <= last) {
+        if (parse(line, row, columns) && row[0] <= last && isfinite(row[0])) {
             if (rows.n == rows.room) {
                 size_t room = 2 * rows.room + 64;
                 rows.row = ag_resize(rows.row, rows.room, room, sizeof *rows.row);

@@ -42,8 +42,8 @@ static LlamaWeights check_weights(void)
 {
     LlamaWeights weights = chosen_weights();
     base_is_bf16 = llama_is_bf16(folder);
-    if (rank == 0 && (weights == LLAMA_ROUNDED || keep_apart)) {
-        example_usage_error("--rank 0 trains all weights: expected neither --weights bf16 nor --no-merge");
+    if (rank == 0 && (weights == LLAMA_ROUNDED || keep_apart || dropout > 0)) {
+        example_usage_error("--rank 0 trains all weights: expected neither --weights bf16, --no-merge nor --dropout");
     }
     if (rank == 0) {
         return LLAMA_REALS;

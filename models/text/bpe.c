@@ -108,9 +108,16 @@ static size_t merge_word(Bpe *b, const char *text, size_t n, int32_t *ids)
     }
     BpeSymbol *symbol = b->symbol;
     size_t candidates = 0, count = 0;
-    for (size_t i = 0; i < n; i++)
-        symbol[i] = (BpeSymbol){ b->of_byte[(unsigned char)text[i]], (int32_t)i - 1, i + 1 < n ? (int32_t)i + 1 : -1 };
-    for (size_t i = 0; i < n; i++) candidates = add_candidate(b, candidates, (int32_t)i);
+    int32_t symbols = 0;
+    for (size_t i = 0; i < n; i++) {
+        int32_t id = b->of_byte[(unsigned char)text[i]];
+        if (id < 0) continue;
+        symbol[symbols] = (BpeSymbol){ id, symbols - 1, symbols + 1 };
+        symbols++;
+    }
+    if (symbols == 0) return 0;
+    symbol[symbols - 1].next = -1;
+    for (int32_t i = 0; i < symbols; i++) candidates = add_candidate(b, candidates, i);
     while (candidates > 0) {
         const BpeMerge *merge = &b->merge[b->heap[0] >> 32];
         int32_t i = (int32_t)(uint32_t)b->heap[0];

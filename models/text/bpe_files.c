@@ -69,10 +69,14 @@ bool bpe_read_tokens(void *work, const BpeBytes *of, const char *path, const Wor
         if (word_table_add(tokens, bytes, size) != id)
             return ag_set_error("%s: token %s: expected each token once", path, QUOTED_BYTES(text[id].text, text[id].size));
     }
-    for (int i = 0; i < 256; i++)
-        if (word_table_find(tokens, &(char){ (char)i }, 1) < 0)
-            return ag_set_error("%s: expected a token for each byte, found none for byte 0x%02X", path, i);
     return true;
+}
+
+int bpe_missing_byte(const WordTable *tokens)
+{
+    int byte = 0;
+    while (byte < 256 && word_table_find(tokens, &(char){ (char)byte }, 1) >= 0) byte++;
+    return byte < 256 ? byte : -1;
 }
 
 /* Finds the id of a token given as text, and writes its n bytes to `bytes`. */
@@ -124,6 +128,11 @@ KaeruVocab *bpe_parse(void *work, const char *name, const Json *root, VocabFile 
     const Word *text = vocab_tokens(work, name, root, &n);
     WordTable *tokens = word_table_new(work);
     if (!text || !bpe_read_tokens(work, &of, name, text, NULL, n, tokens)) return NULL;
+    int missing = bpe_missing_byte(tokens);
+    if (missing >= 0) {
+        ag_set_error("%s: expected a token for each byte, found none for byte 0x%02X", name, missing);
+        return NULL;
+    }
     BpeMerge *merge = ag_alloc_in(work, merges.size / 4 + 1, sizeof *merge);        /* a merge's line has at least 4 bytes */
     MergeReader r = { merges.name, name, "line", &of, tokens, word_table_new(work), 0 };
     if (!read_merges(&r, work, merges.text, merges.size, merge)) return NULL;
@@ -169,7 +178,7 @@ bool bpe_write(void *work, const KaeruVocab *v, const char *vocab_path, const ch
     const Bpe *b = v->bpe;
     bool is_usual = b->n_added == (b->end_of_text >= 0) &&
                     (b->n_added == 0 || (b->added->id == b->end_of_text && b->added->special));
-    if (b->rule != BPE_GPT2 || !is_usual || b->begin >= 0 || b->nfc || b->whole_words)
+    if (b->rule != BPE_GPT2 || !is_usual || b->begin >= 0 || b->nfc || b->whole_words || bpe_missing_byte(b->tokens) >= 0)
         return ag_set_error("%s: expected a vocabulary by the rules of GPT-2 only, which its two files can hold", vocab_path);
     if (strcmp(vocab_path, merges_path) == 0)
         return ag_set_error("%s: is the path of both files, expected two paths", vocab_path);

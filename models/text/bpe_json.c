@@ -31,11 +31,13 @@ static bool is_type(const Json *object, const char *type)
     return json_is(json_get(object, "type"), type);
 }
 
-/* Whether a member is absent, null, false or "". */
+/* Whether a member is absent, null, false, 0 or "". */
 static bool is_unset(const Json *object, const char *name)
 {
     const Json *value = json_get(object, name);
-    return !value || value->type == JSON_NULL || (value->type == JSON_BOOL && !value->as.truth) || json_is(value, "");
+    double number;
+    return !value || value->type == JSON_NULL || (value->type == JSON_BOOL && !value->as.truth) || json_is(value, "") ||
+           (json_real(value, &number) && number == 0);
 }
 
 static bool is_true(const Json *object, const char *name)
@@ -169,6 +171,19 @@ static bool read_texts(Reader *r, const Json *vocab)
     return true;
 }
 
+/* The id of a byte that is no token: that of unk_token; if the file has none, -1, which leaves the byte out. SmolLM2 has no
+ * token for bytes that valid text hardly contains. */
+static bool read_unknown(const Reader *r, const Json *model, const WordTable *tokens, int32_t *id)
+{
+    const Json *unknown = json_get(model, "unk_token");
+    bool text = unknown && unknown->type == JSON_STRING;
+    *id = text ? word_table_find(tokens, unknown->as.text, unknown->count) : -1;
+    if (bpe_missing_byte(tokens) < 0 || !unknown || unknown->type == JSON_NULL) return true;
+    if (*id < 0 || *id >= r->n_vocab)
+        return wrong(r, "unk_token", "null or a token of the vocabulary, which lacks some bytes", unknown);
+    return is_unset(model, "fuse_unk") || wrong(r, "fuse_unk", "nothing", json_get(model, "fuse_unk"));
+}
+
 /* A merge is "a b", or ["a", "b"] in newer files. */
 static bool read_merges(const Reader *r, const Json *merges, const BpeBytes *of, const WordTable *tokens, BpeMerge *merge)
 {
@@ -199,7 +214,7 @@ KaeruVocab *bpe_parse_json(void *work, const char *name, const Json *root)
     Reader reader = { .work = work, .path = name, .root = root }, *r = &reader;
     const Json *model = json_get(r->root, "model"), *merges = json_get(model, "merges");
     BpeRule rule = BPE_GPT2;
-    int32_t begin;
+    int32_t begin, unknown;
     if (!check_model(r, model) || !read_rule(r, &rule) || !read_texts(r, json_get(model, "vocab"))) return NULL;
     if (!merges || merges->type != JSON_ARRAY) return wrong(r, "merges", "an array", merges), NULL;
     BpeBytes of = bpe_bytes();
@@ -207,7 +222,10 @@ KaeruVocab *bpe_parse_json(void *work, const char *name, const Json *root)
     BpeMerge *merge = ag_alloc_in(r->work, merges->count, sizeof *merge);
     if (!bpe_read_tokens(r->work, &of, r->path, r->text, r->raw, r->n, tokens)) return NULL;
     if (!read_merges(r, merges, &of, tokens, merge) || !read_begin(r, tokens, &begin)) return NULL;
+    if (!read_unknown(r, model, tokens, &unknown)) return NULL;
     KaeruVocab *v = bpe_new(tokens, merge, (int32_t)merges->count);
+    for (int i = 0; i < 256; i++)
+        if (v->bpe->of_byte[i] < 0) v->bpe->of_byte[i] = unknown;
     v->bpe->rule = rule;
     v->bpe->begin = begin;
     v->bpe->n_vocab = r->n_vocab;

@@ -45,7 +45,7 @@ typedef struct Bpe {
     BpeAdded *added;                        /* longest first */
     int32_t n_added;
     bool starts_added[256];                 /* whether an added token starts with this byte */
-    int32_t of_byte[256];                   /* the id of each byte */
+    int32_t of_byte[256];                   /* the id of each byte; -1: no id, the byte is left out */
     const BpeMerge *merge;                  /* by rank; the lowest rank is applied first */
     int32_t n_merges;
     int32_t *slot;                          /* hash table from pairs of ids to ranks; -1: free */
@@ -56,7 +56,7 @@ typedef struct Bpe {
     size_t capacity;
 } Bpe;
 
-/* Constructs byte pairs by the rules of GPT-2. They own the arguments then. Each of the 256 bytes must be a token. */
+/* Constructs byte pairs by the rules of GPT-2. They own the arguments then. */
 KaeruVocab *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges);
 /* Replaces the added tokens by these n, in any order, which the Bpe owns then. */
 void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n);
@@ -92,9 +92,11 @@ typedef struct {
     WordTable *pairs;                       /* of ids that were read, each as a word of eight bytes */
     size_t line;                            /* of the merges, from 1 */
 } MergeReader;
-/* Converts the n tokens' texts to bytes, but for those where `raw` (NULL: none) is true. Checks that each byte is a token. */
+/* Converts the n tokens' texts to bytes, but for those where `raw` (NULL: none) is true. */
 bool bpe_read_tokens(void *work, const BpeBytes *of, const char *path, const Word *text, const bool *raw, int32_t n,
                      WordTable *tokens);
+/* The first byte that is no token; -1: there is none. */
+int bpe_missing_byte(const WordTable *tokens);
 /* Reads a new merge from its text: two tokens with a space between them. `bytes` is a buffer of that size. */
 bool bpe_read_merge(const MergeReader *r, const char *text, size_t size, char *bytes, BpeMerge *merge);
 

@@ -376,7 +376,8 @@ END = {"id": 258, "content": "<|endoftext|>", "special": True}
 
 def tokenizer(pre_tokenizer=BYTES, added=(END,), **more):
     """A tokenizer.json; `more` replaces its members, or those of the model."""
-    parts = "type", "vocab", "merges", "dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"
+    parts = ("type", "vocab", "merges", "dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback",
+             "unk_token", "fuse_unk")
     model = {**MODEL, **{key: value for key, value in more.items() if key in parts}}
     rest = {key: value for key, value in more.items() if key not in model}
     return json.dumps({"added_tokens": list(added), "pre_tokenizer": pre_tokenizer, "model": model, **rest})
@@ -399,7 +400,7 @@ BYTE_LEVEL = "pre_tokenizer: expected ByteLevel without a prefix space, alone or
 RULE = "pre_tokenizer: expected the rule of GPT-2, Llama 3, Qwen2 or SmolLM, found "
 LONGEST = {"strategy": "BatchLongest", "direction": "Right", "pad_to_multiple_of": None, "pad_id": 258, "pad_type_id": 0,
            "pad_token": "<|endoftext|>"}
-(HERE / "good_tokenizer.json").write_text(tokenizer(truncation=None, padding=LONGEST, decoder=BYTES), "utf8")
+(HERE / "good_tokenizer.json").write_text(tokenizer(truncation=None, padding=LONGEST, decoder=BYTES, dropout=0.0), "utf8")
 bad("tokenizer", "cut.tokenizer.json", tokenizer()[:-1],
     f"line 1, column {len(tokenizer())}: expected ',' or '}}' after a member, found the end")
 bad("tokenizer", "empty.tokenizer.json", "{}", "model: expected a byte-level BPE, found nothing")
@@ -433,7 +434,12 @@ bad_tokenizer("other_regex", 'pre_tokenizer: expected the regular expression of 
 bad_tokenizer("no_vocab", "expected an object of tokens and ids, found null", vocab=None)
 bad_tokenizer("vocab_list", "expected an object of tokens and ids, found an array", vocab=["a"])
 bad_tokenizer("gap", "token \"a\": expected ids from 0 to 0 without gaps, found 7", vocab={"a": 7}, added=())
-bad_tokenizer("few_bytes", "expected a token for each byte, found none for byte 0x00", vocab={"a": 0}, added=())
+FEW = dict(vocab={"a": 0}, merges=[], added=())
+bad_tokenizer("few_bytes", 'unk_token: expected null or a token of the vocabulary, which lacks some bytes, found "b"',
+              **FEW, unk_token="b")
+bad_tokenizer("unknown_number", "unk_token: expected null or a token of the vocabulary, which lacks some bytes, found a number",
+              **FEW, unk_token=0)
+bad_tokenizer("fused", "fuse_unk: expected nothing, found true or false", **FEW, unk_token="a", fuse_unk=True)
 bad_tokenizer("no_merges", "merges: expected an array, found an object", merges={})
 bad_tokenizer("merge_number", "merge 2: expected two tokens, found a number", merges=["t h", 7])
 bad_tokenizer("merge_half", "merge 1: expected two tokens, found an array", merges=[["t", 5]])

@@ -78,7 +78,8 @@ KaeruVocab *kaeru_vocab_bpe_at(AgSite at, KaeruVocabKind kind, const char *text,
  * If merges_path is NULL, byte pairs are read from Hugging Face's tokenizer.json. It must be a byte-level BPE that splits text
  * as GPT-2, Llama 3, Qwen2 and Qwen3, or SmolLM do. Its added tokens are read, too. If its normalizer is NFC, text is brought
  * into this form first, which decoding then returns. Another normalizer or decoder is refused, and so is a file that truncates
- * or pads a text by itself (`truncation`, `padding`): ids or text would differ from those of the library `tokenizers`. */
+ * or pads a text by itself (`truncation`, `padding`): ids or text would differ from those of the library `tokenizers`. A byte
+ * without a token (SmolLM2 lacks 21 of the 256) becomes the file's `unk_token`; if it has none, the byte is left out. */
 KaeruVocab *kaeru_vocab_open_at(AgSite at, KaeruVocabKind kind, const char *vocab_path, const char *merges_path);
 /* Writes such a file, for byte pairs GPT-2's two files. */
 bool kaeru_vocab_save_at(AgSite at, const KaeruVocab *v, const char *vocab_path, const char *merges_path) AG_MUST_CHECK;
