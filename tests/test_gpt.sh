@@ -331,6 +331,13 @@ expect 1 '' 'absent: cannot be opened' sample --checkpoint absent
 
 expect 0 'wrote:   theirs/config.json' '' export --checkpoint plain/gpt_best.safetensors --out theirs
 lacks theirs/merges.txt
+echo precious >theirs/model.safetensors
+echo precious >theirs/merges.txt
+expect 1 '' 'theirs/model.safetensors exists: expected --overwrite, or another folder as --out' export \
+    --checkpoint plain/gpt_best.safetensors --out theirs
+that "the files of a model are kept" [ "$(cat theirs/model.safetensors theirs/merges.txt | grep -c precious)" -eq 2 ]
+expect 0 'wrote:   theirs/config.json' '' export --checkpoint plain/gpt_best.safetensors --overwrite --out theirs
+lacks theirs/merges.txt
 cp theirs/model.safetensors foreign/gpt_last.safetensors
 expect 1 '' 'foreign/gpt_last.safetensors: the setting "option.sample" is missing' train --resume --out foreign
 theirs='--weights theirs/model.safetensors --config theirs/config.json --vocab theirs/vocab.json'

@@ -64,7 +64,8 @@ for own in self/config.json linked/config.json files/tokenizer.json; do
     for file in config.json model.safetensors tokenizer.json; do same $to/model/$file full/model/$file; done
 done
 same full/model/tokenizer.json model/tokenizer.json
-# The tokenizer is replaced in one step, and what is there must be a regular file.
+# The tokenizer is replaced in one step, and what is there must be a regular file. Its settings come with it.
+echo '{"chat_template": "x"}' >model/tokenizer_config.json
 cp -R model large
 i=0
 while [ $i -lt 3000 ]; do
@@ -73,18 +74,20 @@ while [ $i -lt 3000 ]; do
 done >>large/tokenizer.json
 short='--data pairs.jsonl --steps 1 --window 16'
 expect 0 '' '' finetune --model model $short --out disk
+same disk/model/tokenizer_config.json model/tokenizer_config.json
+lacks disk/model/chat_template.jinja
 mkdir kept
 cp -R disk/adapter kept
 expect 1 '' 'llama finetune: kept/adapter exists from an earlier run: --overwrite replaces it' finetune --model model \
     $short --out kept
 (ulimit -f 400 && "$program" finetune --model large $short --overwrite --out disk) >stdout 2>stderr
 that "status on a full disk" [ $? -eq 1 ]
-echo 'llama finetune: cannot write disk/model/tokenizer.json.part: File too large' >want
+echo 'llama finetune: cannot write disk/model/copied.part: File too large' >want
 same want stderr
 same disk/model/tokenizer.json model/tokenizer.json
 expect 0 '' '' finetune --model large $short --overwrite --out disk
 same disk/model/tokenizer.json large/tokenizer.json
-lacks disk/model/tokenizer.json.part
+lacks disk/model/copied.part
 rm disk/model/tokenizer.json
 mkfifo disk/model/tokenizer.json
 if command -v timeout >/dev/null; then

@@ -6,9 +6,10 @@ usage() {
 usage: sh tests/windows.sh [KILLS]
 
 Builds the library and the programs for Windows in a temporary folder, as docs/install.md says, and runs them under wine:
-their files are those of the programs of this system, also in folders with Japanese names; a console shows Japanese texts; a
-second run in one folder is refused; a training that is killed KILLS times (5 if it is not given) and resumed ends with the
-bytes of one that was not. Also runs the suites of Check that need no fork, with Check built from its Debian sources.
+their files are those of the programs of this system, which are built in build/, also in folders with Japanese names; a
+console shows Japanese texts; a second run in one folder is refused; a training that is killed KILLS times (5 if it is not
+given) and resumed ends with the bytes of one that was not. Also runs the suites of Check that need no fork, with Check built
+from its Debian sources.
 Needs gcc-mingw-w64-x86-64-posix, wine and wine64; the suites also need Debian or Ubuntu, and the network.
 
 The last line is the number of checks that passed and failed. The exit status is 0 if none failed, 1 if one failed, 2 if

@@ -1,6 +1,7 @@
 /* gpt_sample.c: the commands that use a trained model: sample, generate, eval, export. */
 #include <inttypes.h>
 
+#include "common/host.h"
 #include "gpt_commands.h"
 
 static const char *checkpoint, *weights, *config, *vocab, *merges, *data_path;
@@ -92,7 +93,11 @@ int gpt_eval(int argc, char **argv)
 
 int gpt_export(int argc, char **argv)
 {
-    const NnField options[] = { CHECKPOINT_OPTION, NN_FIELDS_END };
+    bool overwrite = false;
+    const NnField options[] = {
+        CHECKPOINT_OPTION,
+        NN_FLAG_OPTION("overwrite", overwrite, "replace the files of a model in the output folder"), NN_FIELDS_END
+    };
     example_begin(argc, argv, &(Program){ "gpt export",
         "Writes a model of gpt train in GPT-2's format: model.safetensors, config.json, vocab.json and, for BPE,\n"
         "merges.txt, in the output folder. Hugging Face's library and gpt generate open them.", options });
@@ -101,6 +106,12 @@ int gpt_export(int argc, char **argv)
                       example_path("merges.txt") };
     for (int i = 0; i < 4; i++) {
         example_must_be_output(path[i]);
+        if (!overwrite && access(path[i], F_OK) == 0) {
+            example_fail("%s exists: expected --overwrite, or another folder as --out", path[i]);
+        }
+    }
+    if (kaeru_vocab_kind(m.vocab) != KAERU_BPE) {
+        remove(path[3]);                                                /* another model's, which would be read with this one */
     }
     if (!gpt_write(m.model, path[0], path[1]) || !kaeru_vocab_save(m.vocab, path[2], path[3])) {
         example_fail("%s", ag_error());

@@ -94,12 +94,19 @@ static char *made_folder(const char *name)
     return path;
 }
 
-/* The files that save writes into the folder model must not be those of --model, as with --model OUT/model. */
+/* The files in the folder model: two are written; the others are copied from --model, all but tokenizer.json if they are
+ * there. Hugging Face's library needs tokenizer_config.json, or takes the tokenizer for one of Llama 2. */
+enum { WRITTEN = 2, OPTIONAL, N_FILES = 7 };
+static const char *const files[N_FILES] = {
+    "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
+    "generation_config.json", "chat_template.jinja"
+};
+
+/* They must not be those of --model, as with --model OUT/model. */
 static void check_out(void)
 {
-    static const char *const files[] = { "config.json", "model.safetensors", "tokenizer.json" };
     char *written = example_path("model");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < N_FILES; i++) {
         char *from = path_in(folder, files[i]), *to = path_in(written, files[i]);
         if (kaeru_text_is_same_file(from, to)) {
             example_usage_error("--out %s: %s is a file of --model and would be replaced: expected another folder",
@@ -115,7 +122,7 @@ static void check_out(void)
 static void copy_file(const char *from, const char *to)
 {
     KaeruText text;
-    char *part = example_path_beside(to, "tokenizer.json.part");
+    char *part = example_path_beside(to, "copied.part");
     if (!kaeru_text_open(&text, from)) {
         example_fail("%s", ag_error());
     }
@@ -138,11 +145,15 @@ static void write_model(Llama *m, const char *merged)
     if (!(bf16 ? llama_write_bf16(m, merged) : llama_write(m, merged))) {
         example_fail("%s", ag_error());
     }
-    char *from = path_in(folder, "tokenizer.json"), *to = path_in(merged, "tokenizer.json");
-    copy_file(from, to);
+    for (int i = WRITTEN; i < N_FILES; i++) {
+        char *from = path_in(folder, files[i]), *to = path_in(merged, files[i]);
+        if (i < OPTIONAL || access(from, F_OK) == 0) {
+            copy_file(from, to);
+        }
+        ag_free(to);
+        ag_free(from);
+    }
     say("model:   %s%s\n", merged, bf16 ? " (weights rounded to bfloat16, as those of --model)" : "");
-    ag_free(to);
-    ag_free(from);
 }
 
 /* Writes the adapter, then the model with the adapter in its weights. `best` is the checkpoint to take, or NULL. */
