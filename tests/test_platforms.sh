@@ -35,6 +35,13 @@ compiled() {
         "$source/tests/final_weights.c" "$source/tests/runs.c" "$kaeru" -lm -pthread -o "$folder/$name.exe"
 }
 
+# object NAME COMMAND...: makes $folder/NAME.o of kaeru.c.
+object() {
+    name=$1
+    shift
+    try "kaeru.c for $name" "$@" -std=c11 -Wall -Wextra -Werror -c "$kaeru" -o "$folder/$name.o"
+}
+
 # trains NAME "MODEL PRECISION" "STEPS" EMULATOR: STEPS is empty for the program's own number.
 trains() {
     # shellcheck disable=SC2086 # lists of words
@@ -58,7 +65,7 @@ if is_there x86_64-w64-mingw32-gcc-posix wine; then
     fi
 fi
 if is_there aarch64-linux-gnu-gcc qemu-aarch64; then
-    try "kaeru.c for aarch64" aarch64-linux-gnu-gcc -O1 -std=c11 -Wall -Wextra -Werror -c "$kaeru" -o "$folder/aarch64.o"
+    object aarch64 aarch64-linux-gnu-gcc -O1
     kaeru=$folder/aarch64.o
     compiled aarch64 aarch64-linux-gnu-gcc -O1 -static
     trains aarch64 'gpt float32' '' qemu-aarch64
@@ -82,11 +89,12 @@ fi
 if is_there zig; then
     zig='zig cc -g0 -fno-sanitize=undefined'
     # shellcheck disable=SC2086 # a list of words
-    for target in aarch64-macos x86_64-macos; do compiled $target $zig -target $target; done
-    for target in aarch64-windows-gnu x86_64-windows-gnu aarch64-linux-musl riscv64-linux-musl; do
-        # shellcheck disable=SC2086 # a list of words
-        try "kaeru.c for $target" $zig -target $target -std=c11 -Wall -Wextra -Werror -c "$kaeru" -o "$folder/$target.o"
-    done
+    {
+        for target in aarch64-macos x86_64-macos; do compiled $target $zig -target $target; done
+        for target in aarch64-windows-gnu x86_64-windows-gnu aarch64-linux-musl riscv64-linux-musl; do
+            object $target $zig -target $target
+        done
+    }
 fi
 
 [ $tried -gt 0 ] || not_tried tests/test_platforms.sh "there is no other compiler"

@@ -110,14 +110,15 @@ int gpt_export(int argc, char **argv)
             example_fail("%s exists: expected --overwrite, or another folder as --out", path[i]);
         }
     }
-    if (kaeru_vocab_kind(m.vocab) != KAERU_BPE) {
-        remove(path[3]);                                                /* another model's, which would be read with this one */
-    }
     if (!gpt_write(m.model, path[0], path[1]) || !kaeru_vocab_save(m.vocab, path[2], path[3])) {
         example_fail("%s", ag_error());
     }
+    int n = kaeru_vocab_kind(m.vocab) == KAERU_BPE ? 4 : 3;
+    if (n == 3) {
+        remove(path[3]);                                                /* another model's, which would be read with this one */
+    }
     for (int i = 0; i < 4; i++) {
-        if (i < 3 || kaeru_vocab_kind(m.vocab) == KAERU_BPE) {
+        if (i < n) {
             say("wrote:   %s\n", path[i]);
         }
         ag_free(path[i]);

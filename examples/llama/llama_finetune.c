@@ -102,7 +102,7 @@ static const char *const files[N_FILES] = {
     "generation_config.json", "chat_template.jinja"
 };
 
-/* They must not be those of --model, as with --model OUT/model. */
+/* The files in the folder model must not be those of --model, as with --model OUT/model. */
 static void check_out(void)
 {
     char *written = example_path("model");
