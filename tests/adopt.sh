@@ -96,7 +96,7 @@ try "two files" "cd 'the project' && meson compile -C build-user onefile tests/f
     sh tests/test_one_file.sh \"\$PWD\" \"\$PWD/build-user\" clang &&
     cd ../user/two_files && cc spiral.c kaeru.c -lm -pthread -o spiral && ./spiral"
 # The commands of the page as they stand, in one shell. This user is root, so sudo has nothing to do.
-try "docs/install.md" "cd 'the project' && git worktree add ../clone && cd ../clone && cp examples/spiral.c . &&
+try "docs/install.md" "cd 'the project' && git worktree add ../clone && cd ../clone &&
     awk '/^## In other projects/ { exit } /^\`\`\`/ { inside = /sh/; next } inside' docs/install.md >commands.sh &&
     [ \$(wc -l <commands.sh) -eq 5 ] && sudo() { \"\$@\"; } && set -e && . ./commands.sh && ./a.out"
 tag=$(git -C "$root" describe --tags --abbrev=0 --match 'v*' 2>/dev/null)

@@ -11,8 +11,8 @@ root, build = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 failures = []
 # A command that a test runs: the test's file, and a text in it by which it does.
 RUN_BY = {
-    'cc spiral.c $(pkg-config --cflags --libs kaeru)': ('adopt.sh', 'docs/install.md'),
-    'cc spiral.c $(pkg-config --cflags --libs kaeru) -Wl,-rpath,"$(pkg-config --variable=libdir kaeru)"':
+    'cc examples/spiral.c $(pkg-config --cflags --libs kaeru)': ('adopt.sh', 'docs/install.md'),
+    'cc examples/spiral.c $(pkg-config --cflags --libs kaeru) -Wl,-rpath,"$(pkg-config --variable=libdir kaeru)"':
         ('adopt.sh', 'docs/install.md'),
     'cc spiral.c $(pkg-config --cflags --libs kaeru-mpi) && mpirun -n 3 ./a.out': ('test_install.sh', 'kaeru-mpi'),
     'cc tests/programs/batches.c $(pkg-config --cflags --libs kaeru)': ('test_programs.sh', 'tests/programs/batches.c'),
