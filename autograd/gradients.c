@@ -36,7 +36,8 @@ void pass_begins(AgSite at, bool keep)
     if (g->in_pass)
         ag_usage_error(at, "ag_backward", "a backward pass of this thread is running: a backward rule and a function of "
                        "ag_watch_backward cannot begin another one");
-    *g = (Gradients){ .in_pass = true, .scopes = open_scopes(), .keep_graph = keep, .mark_unwritten = g->mark_unwritten };
+    *g = (Gradients){ .in_pass = true, .scopes = innermost_scope().depth, .keep_graph = keep,
+                      .mark_unwritten = g->mark_unwritten };
 }
 
 void check_pass(AgSite at)

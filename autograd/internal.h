@@ -109,7 +109,6 @@ void print_number(FILE *out, double x);
 /* ---- scopes and the tape (scope.c) -------------------------------------------------------------------------------- */
 
 enum { MAX_SCOPES = 256 };
-int open_scopes(void);
 /* A usage error unless the scope is the innermost and there is one around it. */
 void check_inner(AgSite at, const char *what, AgScope scope);
 /* This thread's innermost scope; zeros: none is open. */

@@ -25,10 +25,10 @@ typedef struct {
 } Blocks;
 static _Thread_local void *state;
 
-static void empty_quarantine(void)
+void forget_freed_objects(void)
 {
     Blocks *here = state;
-    for (int i = 0; i < QUARANTINE; i++) {
+    for (int i = 0; here && i < QUARANTINE; i++) {
         system_free(here->quarantine[i]);
         here->quarantine[i] = NULL;
     }
@@ -36,7 +36,7 @@ static void empty_quarantine(void)
 
 static Blocks *blocks(void)
 {
-    static const StateKind kind = { .size = sizeof(Blocks), .trim = empty_quarantine };
+    static const StateKind kind = { .size = sizeof(Blocks), .end = forget_freed_objects };
     return state ? state : thread_state(&state, &kind);
 }
 

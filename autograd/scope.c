@@ -56,11 +56,6 @@ static Scopes *scopes(void)
     return state ? state : thread_state(&state, &kind);
 }
 
-int open_scopes(void)
-{
-    return scopes()->depth;
-}
-
 AgScope innermost_scope(void)
 {
     const Scopes *s = scopes();
@@ -148,7 +143,8 @@ static OpenScope *check_open(AgSite at, const char *what, AgScope scope)
 {
     Scopes *s = scopes();
     if (!scope_is_open(scope))
-        ag_usage_error(at, what, (scope.serial ^ thread_serial()) >> SERIAL_BITS ? "another thread began this scope" :
+        ag_usage_error(at, what, scope.serial == 0 ? "the scope was not begun" :
+                       (scope.serial ^ thread_serial()) >> SERIAL_BITS ? "another thread began this scope" :
                        "this scope has ended already");
     return &s->scope[scope.depth - 1];
 }

@@ -258,6 +258,12 @@ void tensor_copy_at(AgSite at, Tensor *dst, const Tensor *src)
     if (values != src->data) memcpy(values, src->data, value_bytes(&src->shape, src->dtype));
 }
 
+uint32_t tensor_version_at(AgSite at, const Tensor *t)
+{
+    check_tensor(at, __func__, "t", t, t ? (AgDType)t->dtype : AG_REAL);
+    return t->buffer->version;
+}
+
 Tensor *tensor_name_at(AgSite at, Tensor *t, const char *name)
 {
     check_alive(at, __func__, "t", t);

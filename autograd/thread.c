@@ -33,6 +33,7 @@ enum { STATE_HEADER = (sizeof(State) + 15) / 16 * 16 };
 
 static _Thread_local State *newest;
 static pthread_key_t key;
+static bool have_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* The end of a state may begin another one (to free the tensors of a scope needs the state of buffers). Then s is not the
@@ -58,7 +59,7 @@ static void at_exit(void)
 
 static void make_key(void)
 {
-    pthread_key_create(&key, end_states);
+    have_key = pthread_key_create(&key, end_states) == 0;
     atexit(at_exit);                        /* key destructors do not run when main returns */
 }
 
@@ -72,7 +73,7 @@ void *thread_state(void **place, const StateKind *kind)
     }
     *s = (State){ newest, kind, place };
     newest = s;
-    pthread_setspecific(key, s);            /* any value but NULL: end_states runs when the thread ends */
+    if (have_key) pthread_setspecific(key, s);      /* any value but NULL: end_states runs when the thread ends */
     return *place = (char *)s + STATE_HEADER;
 }
 

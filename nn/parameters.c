@@ -52,6 +52,15 @@ Tensor *nn_find_at(AgSite at, void *module, const char *name)
     return found;
 }
 
+void *tensor_mutable_values(AgSite at, Tensor *t)
+{
+    switch (tensor_dtype_at(at, t)) {
+    case AG_REAL: return tensor_mutable_data_at(at, t);
+    case AG_INT: return tensor_mutable_int_data_at(at, t);
+    default: return tensor_mutable_bool_data_at(at, t);
+    }
+}
+
 /* ---- modes and sums ---------------------------------------------------------------------------------------------- */
 
 void nn_set_training_at(AgSite at, void *module, bool training)
@@ -126,9 +135,10 @@ void nn_freeze_bf16_at(AgSite at, void *module)
     NnParameters *p = nn_parameters(module);
     lora_freeze(p);
     for (int i = 0; i < p->n; i++) {
-        const char *type = p->item[i].owner->type;
+        const Module *owner = p->item[i].owner, *parent = owner->parent;
         Tensor *t = p->item[i].tensor;
-        bool is_weight = strcmp(type, "Linear") == 0 || strcmp(type, "Embedding") == 0;
+        bool is_adapter = parent && strcmp(parent->type, "Linear") == 0;
+        bool is_weight = !is_adapter && (strcmp(owner->type, "Linear") == 0 || strcmp(owner->type, "Embedding") == 0);
         if (is_weight && tensor_dtype(t) == AG_REAL && tensor_ndim(t) == 2 && tensor_dim(t, 1) % 2 == 0 &&
             !tensor_requires_grad(t))
             ag_freeze_bf16_at(at, t);

@@ -63,4 +63,7 @@ void *evaluation_begin(AgSite at, Module *m);
  * their names. */
 NnParameters *saved_parameters(AgSite at, Module *m, bool with_ties, bool without_frozen);
 
+/* The values of a tensor of any type, to write. */
+void *tensor_mutable_values(AgSite at, Tensor *t);
+
 #endif

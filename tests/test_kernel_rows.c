@@ -372,7 +372,7 @@ static void call_loss(const KernelTable *k, Case *c)
 
 static void call_loss_backward(const KernelTable *k, Case *c)
 {
-    k->cross_entropy_backward(c->outer, c->n, c->out[0], c->in[0], c->in[3], c->in[1], c->ids, 1, c->p, c->in[2], c->add);
+    k->cross_entropy_backward(c->outer, c->n, c->out[0], c->in[0], c->in[3], c->in[1], c->ids, 1, c->p, c->in[2][0], c->add);
 }
 
 START_TEST(cross_entropy_matches_reference)
@@ -397,7 +397,7 @@ START_TEST(cross_entropy_matches_reference)
             b.in[3] = input(&b, rows, 8, 10);
             if (rows > 1)
                 b.in[1][1] = b.in[3][1] = -INFINITY;
-            b.in[2] = input(&b, rows, -1, 1);
+            b.in[2] = input(&b, 1, -1, 1);
             b.ids = id_input(&b, rows, (int32_t)n);
             b.out[0] = output(&b, size);
             check_case(&b, call_loss_backward);

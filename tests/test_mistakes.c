@@ -153,7 +153,7 @@ START_TEST(scopes_and_memory)
     Linear *l = nn_linear_new(3, 2);
     MISTAKE("5 is not an AgMode", ag_begin((AgMode)5));
     MISTAKE("this scope has ended already", ag_end(open));
-    MISTAKE("this scope has ended already", ag_end(((AgScope){ 0, 0 })));
+    MISTAKE("the scope was not begun", ag_end(((AgScope){ 0, 0 })));
     MISTAKE("this scope has ended already", ag_end(((AgScope){ 99, 1 })));
     MISTAKE("this scope has ended already", ag_end_return(open, ones(1, 1)));
     MISTAKE("t is NULL", ag_end_return(around, none));
@@ -180,6 +180,7 @@ START_TEST(scopes_and_memory)
     MISTAKE("this object was freed already", Tensor *x = ag_keep(ones(1, 1)); ag_free(x); ag_free(x));
     MISTAKE("this object was freed already", Optimizer *o = nn_sgd_new(l, 1); ag_free(o); ag_free(o));
     MISTAKE("this object was freed already", NnCache *c = nn_cache_new(1, 1); ag_free(c); ag_free(c));
+    MISTAKE("this object was freed already", NnCache *c = nn_cache_new(1, 1); ag_free(c); ag_memory_trim(); ag_free(c));
     MISTAKE("this object was freed already", NnSettings *s = nn_settings_new(); ag_free(s); ag_free(s));
     MISTAKE("s was freed", NnSettings *s = nn_settings_new(); ag_free(s); nn_settings_get(s, "key"));
     MISTAKE("object is NULL", ag_check_object(__func__, "object", NULL));

@@ -431,6 +431,7 @@ START_TEST(smoothed_targets)
     criterion.smoothing = 0.1;
     ck_assert_double_eq_tol(tensor_item(ag_label_smoothing(no_pad, one, criterion.padding_idx, criterion.smoothing)), kl, 1e-6);
     ck_assert(isinf(tensor_item(ag_label_smoothing(no_other, one, criterion.padding_idx, criterion.smoothing))));
+    ck_assert(isfinite(tensor_item(ag_label_smoothing(no_other, tensor_ints(SHAPE(1), (int32_t[]){ 3 }), 0, 1))));
     ag_end(s);
 }
 END_TEST

@@ -61,11 +61,11 @@ typedef struct { AgSite at; AgFunction *f; void *arg; Tensor **in; int n; } Chec
 
 static Tensor *call(const Check *c)
 {
-    int depth = open_scopes();
+    int depth = innermost_scope().depth;
     Tensor *result = c->f(c->in, c->arg);
-    if (open_scopes() != depth)
+    if (innermost_scope().depth != depth)
         ag_usage_error(c->at, "ag_gradcheck", "f must end the scopes that it begins: %d were open before its call, %d after it",
-                       depth, open_scopes());
+                       depth, innermost_scope().depth);
     check_tensor(c->at, "ag_gradcheck", "the result of f", result, AG_REAL);
     return result;
 }

@@ -11,7 +11,7 @@ static void count_leaf_users(Tensor *from)
         for (Tensor *y = from; y; y = y->older) {
             for (int i = 0; y->op && i < y->n_in; i++) {
                 Tensor *x = y->in[i];
-                if (x && !x->op) x->users = count ? x->users + 1 : 0;
+                if (x && x->magic == TENSOR_ALIVE && !x->op) x->users = count ? x->users + 1 : 0;
             }
         }
     }

@@ -182,11 +182,8 @@ static void backward_piece(const Job *j, int64_t first, int64_t n, Operand a, Op
     const Operand own = j->second ? b : a, other = j->second ? a : b;
     switch (j->f) {
     case K_ADD:
-        DA(LOAD(dy));
-        break;
-    case K_SUB:
-        if (j->second) DA(vneg(LOAD(dy)));
-        else DA(LOAD(dy));
+    case K_SUB:                                         /* of b; the other operands pass dy on */
+        DA(vneg(LOAD(dy)));
         break;
     case K_MUL:
         DA(LOAD(dy) * OTHER);

@@ -2,7 +2,7 @@
  *
  * After strided.h has merged dimensions, most rows are contiguous in both arrays: one memcpy each. If the two arrays are
  * contiguous along different dimensions (a transpose), tiles of 16 x 16 are copied, so that every fetched cache line is used
- * whole. A sum into a repeated destination is computed by one thread, which keeps its order. */
+ * whole. */
 #include "strided.h"
 
 enum { GRAIN = 16384, TILE = 16 };
@@ -79,73 +79,28 @@ void ISA(copy)(const KWalk *walk, void *dst, const void *src, size_t size)
 
 /* ---- addition ---------------------------------------------------------------------------------------------------- */
 
-/* The sum of a row with a stride. */
-static float row_sum(const float *x, int64_t stride, int64_t n)
-{
-    if (stride != 1) {
-        float sum = 0;
-        for (int64_t i = 0; i < n; i++)
-            sum += x[i * stride];
-        return sum;
-    }
-    double total = 0;
-    SUM_OF(total, n, LOAD(x));
-    return (float)total;
-}
-
-static void add_row(float *to, int64_t to_step, const float *from, int64_t from_step, int64_t n)
-{
-    if (to_step == 1 && from_step == 1)
-        EACH(0, n, to, LOAD(to) + LOAD(from));
-    else if (to_step == 1 && from_step == 0)
-        EACH(0, n, to, LOAD(to) + vset(*from));
-    else if (to_step == 0)
-        *to += row_sum(from, from_step, n);
-    else
-        for (int64_t i = 0; i < n; i++)
-            to[i * to_step] += from[i * from_step];
-}
-
-/* Columns begin..end-1 of the rows first..last-1. */
-static void add_part(const Copy *c, int64_t first, int64_t last, int64_t begin, int64_t end)
-{
-    float *dst = (float *)(void *)c->dst + begin * c->rows.sa;
-    const float *src = (const float *)(const void *)c->src + begin * c->rows.sb;
-    RowPlace p;
-    row_seek(&c->rows, first, &p);
-    for (int64_t row = first; row < last; row++, row_next(&c->rows, &p))
-        add_row(dst + p.a, c->rows.sa, src + p.b, c->rows.sb, end - begin);
-}
-
-/* Items begin..end-1 of the outermost dimension; no two of them share a destination. */
 static void add_rows(void *arg, int64_t begin, int64_t end)
 {
     const Copy *c = arg;
-    int64_t within = c->rows.rows / c->rows.dim[0];
-    add_part(c, begin * within, end * within, 0, c->rows.n);
+    const int64_t n = c->rows.n, to_step = c->rows.sa, from_step = c->rows.sb;
+    RowPlace p;
+    row_seek(&c->rows, begin, &p);
+    for (int64_t row = begin; row < end; row++, row_next(&c->rows, &p)) {
+        float *to = (float *)(void *)c->dst + p.a;
+        const float *from = (const float *)(const void *)c->src + p.b;
+        if (to_step == 1 && from_step == 1)
+            EACH(0, n, to, LOAD(to) + LOAD(from));
+        else if (to_step == 1 && from_step == 0)
+            EACH(0, n, to, LOAD(to) + vset(*from));
+        else
+            for (int64_t i = 0; i < n; i++)
+                to[i * to_step] += from[i * from_step];
+    }
 }
 
-/* Columns begin..end-1 of every row: the cut among threads if rows share a destination. */
-static void add_columns(void *arg, int64_t begin, int64_t end)
-{
-    const Copy *c = arg;
-    add_part(c, 0, c->rows.rows, begin, end);
-}
-
-/* dst += src. A destination stride of 0 sums, in an order that depends on the shape alone. */
+/* dst += src. No two items may share a destination. */
 void ISA(copy_add)(const KWalk *walk, real *dst, const real *src)
 {
     Copy c = { (char *)dst, (const char *)src, sizeof(float), walk_rows(walk, true, true), -1 };
-    const Rows *r = &c.rows;
-    int64_t items = r->rows * r->n;
-    if (items == 0) return;
-    bool shared = false;
-    for (int d = 0; d < r->outer; d++)
-        shared = shared || r->a[d] == 0;
-    if (r->outer > 0 && r->a[0] != 0 && (!shared || r->sa == 0))
-        k_parallel(r->dim[0], 1 + GRAIN / (items / r->dim[0]), add_rows, &c);
-    else if (r->sa != 0)
-        k_parallel(r->n, 64 + GRAIN / r->rows, add_columns, &c);
-    else
-        add_part(&c, 0, r->rows, 0, r->n);
+    k_parallel(c.rows.rows, rows_grain(&c.rows), add_rows, &c);
 }

@@ -136,7 +136,8 @@ void ISA(log_softmax_backward)(int64_t rows, int64_t n, real *dx, const real *dy
 typedef struct {
     int64_t n;
     float *loss, *top, *log_sum, *dx;
-    const float *x, *scale;
+    const float *x;
+    float scale;
     const int32_t *target;
     int32_t ignore;
     double smoothing;
@@ -192,17 +193,17 @@ static void loss_backward_rows(void *arg, int64_t first, int64_t last)
         }
         bool all_masked = j->log_sum[row] == -INFINITY;         /* then every probability counts as 0 */
         const vf top = vset(all_masked ? INFINITY : j->top[row]), log_sum = vset(all_masked ? 0 : j->log_sum[row]);
-        const vf scale = vset(j->scale[row]);
-        const vf smoothed = vset((float)(-j->scale[row] * j->smoothing / (double)j->n));
+        const vf scale = vset(j->scale);
+        const vf smoothed = vset((float)(-j->scale * j->smoothing / (double)j->n));
         EACH_ADD(j->add, 0, j->n, dx, vfma(vexp_negative(LOAD(x) - top - log_sum), scale, smoothed));
-        dx[j->target[row]] -= (float)(j->scale[row] * (1 - j->smoothing));
+        dx[j->target[row]] -= (float)(j->scale * (1 - j->smoothing));
     }
 }
 
-/* dlogits = scale[i] (softmax - smoothed one-hot), 0 for ignored rows. dlogits may be logits if !add. */
+/* dlogits = scale (softmax - smoothed one-hot), 0 for ignored rows. dlogits may be logits if !add. */
 void ISA(cross_entropy_backward)(int64_t rows, int64_t n, real *dlogits, const real *logits, const real *top,
                                   const real *log_sum, const int32_t *target, int32_t ignore, double smoothing,
-                                  const real *scale, bool add)
+                                  real scale, bool add)
 {
     k_parallel(rows, rows_grain(n), loss_backward_rows,
                &(Loss){ .n = n, .top = (float *)top, .log_sum = (float *)log_sum, .dx = dlogits, .x = logits, .scale = scale,

@@ -174,7 +174,7 @@ void self_attention_backward(Tensor *y)
 {
     int64_t keys = y->shape.dim[2], values = (keys + y->in[0]->shape.dim[2]) / 2;       /* where they begin in a row */
     const real *x = reals(y->in[0]);
-    Grad q = grad_into(y->in[0]), k = { q.data + keys, q.add }, v = { q.data + values, q.add };
-    if (!q.data) k.data = v.data = NULL;
+    Grad q = grad_into(y->in[0]);
+    Grad k = { q.data ? q.data + keys : NULL, q.add }, v = { q.data ? q.data + values : NULL, q.add };
     run_backward(y, q, k, v, x, x + keys, x + values, trained_mask(y, 1));
 }

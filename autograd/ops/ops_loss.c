@@ -50,11 +50,12 @@ Tensor *ag_huber_loss_at(AgSite at, Tensor *x, Tensor *target, double delta)
 
 /* ---- binary_cross_entropy: y = mean of ln(1 + e^x) - t x     dx = dy (sigmoid(x) - t) / n, dt = -dy x / n ---------- */
 
-/* With t inside: max(x, 0) - t x is exact where the prediction is right. The logarithm gets what 1 + e loses by rounding. */
+/* With t inside: max(x, 0) - t x is exact where the prediction is right, also if x is infinite. The logarithm gets what 1 + e
+ * loses by rounding. */
 static double binary_loss(double x, double t)
 {
-    double e = ag_math_exp(-fabs(x)), sum = 1 + e;
-    return (x > 0 ? (1 - t) * x : -t * x) + (ag_math_log(sum) + (e - (sum - 1)));
+    double e = ag_math_exp(-fabs(x)), sum = 1 + e, miss = x > 0 ? 1 - t : t;
+    return (miss == 0 ? 0 : miss * fabs(x)) + (ag_math_log(sum) + (e - (sum - 1)));
 }
 
 Tensor *ag_binary_cross_entropy_at(AgSite at, Tensor *logits, Tensor *target, AgReduce reduce)
@@ -147,7 +148,7 @@ Tensor *ag_cross_entropy_at(AgSite at, Tensor *logits, Tensor *target, AgReduce 
     ClassArgs c = check_classes(at, __func__, "logits", logits, target, ignore, reduce, smoothing);
     Tensor *y = op_new(at, OP_cross_entropy, &AG_SCALAR, logits, target, NULL);
     if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
-    real *losses = op_save(y, 3 * c.rows), *top = losses + c.rows, *log_sum = top + c.rows;
+    real *top = op_save(y, 2 * c.rows), *log_sum = top + c.rows, *losses = scratch_new(at, __func__, c.rows, sizeof *losses);
     k_cross_entropy(c.rows, c.n, losses, top, log_sum, reals(logits), ints(target), ignore, smoothing);
     *reals(y) = mean_loss(&c, losses);
     return op_done(y);
@@ -157,12 +158,10 @@ void cross_entropy_backward(Tensor *y)
 {
     ClassArgs *c = y->args;
     Tensor *logits = y->in[0], *target = y->in[1];
-    real *scale = buffer_data(y->saved);                        /* replaces the losses, which are not needed any more */
-    const real *top = scale + c->rows, *log_sum = top + c->rows;
-    k_fill(c->rows, scale, *grad_of(y) / (real)c->divisor);
+    const real *top = buffer_data(y->saved), *log_sum = top + c->rows;
     Grad g = grad_into(logits);
     k_cross_entropy_backward(c->rows, c->n, g.data, reals(logits), top, log_sum, ints(target), c->ignore, c->smoothing,
-                             scale, g.add);
+                             *grad_of(y) / (real)c->divisor, g.add);
 }
 
 /* ---- linear_cross_entropy: y = cross_entropy(x W^T + b, target) ----------------------------------------------------
@@ -197,15 +196,11 @@ Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor 
     int64_t kept = y->op && few ? c.rows * c.n : 0, unit = at_once && weight->requires_grad ? K_GEMM_BLOCK : 1;
     int64_t step = few ? c.rows : rows_of_part(c.rows, c.n, unit);
     if (y->op) *(LinearLossArgs *)op_args(y, sizeof(LinearLossArgs)) = (LinearLossArgs){ c, kept };
-    real *logits = op_save(y, kept + 3 * c.rows), *losses = logits + kept, *top = losses + c.rows;
-    real *log_sum = top + c.rows, *scale = NULL;
+    real *logits = op_save(y, kept + 2 * c.rows), *top = logits + kept, *log_sum = top + c.rows;
+    real *losses = scratch_new(at, __func__, c.rows, sizeof *losses);
     if (kept == 0) logits = scratch_new(at, __func__, step * c.n, sizeof *logits);
     Grad grad[3] = { { NULL, false } };                         /* of x, weight and bias */
     for (int i = 0; at_once && i < 3; i++) grad[i].data = op_save_gradient(y, i);
-    if (at_once) {
-        scale = scratch_new(at, __func__, step, sizeof *scale);
-        k_fill(step, scale, 1 / (real)c.divisor);
-    }
     LinearSize part = linear_size(y, x, weight);
     for (int64_t row = 0; row < c.rows; row += step) {
         const real *part_x = reals(x) + row * part.in;
@@ -215,7 +210,7 @@ Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor 
         k_cross_entropy(part.rows, c.n, losses + row, top + row, log_sum + row, logits, part_target, ignore, smoothing);
         if (!at_once) continue;
         k_cross_entropy_backward(part.rows, c.n, logits, logits, top + row, log_sum + row, part_target, ignore, smoothing,
-                                 scale, false);
+                                 1 / (real)c.divisor, false);
         Grad part_dx = { grad[0].data ? grad[0].data + row * part.in : NULL, false };
         linear_gradients(&part, part_dx, grad[1], grad[2], logits, part_x, weight_reals(weight));
         grad[1].add = grad[2].add = true;
@@ -255,14 +250,13 @@ void linear_cross_entropy_backward(Tensor *y)
         for (int i = 0; i < 3; i++) use_gradient(y, i, is_last);
         return;
     }
-    real *logits = buffer_data(y->saved), *scale = logits + args->kept, *dlogits = logits;
-    const real *top = scale + c->rows, *log_sum = top + c->rows;
+    real *logits = buffer_data(y->saved), *dlogits = logits;
+    const real *top = logits + args->kept, *log_sum = top + c->rows;
     if (!is_last) dlogits = scratch_new(y->site, y->op->name, args->kept, sizeof *dlogits);
     LinearSize size = linear_size(y, x, weight);
     Grad dbias = grad_into(y->in[2]), dweight = grad_into(weight), dx = grad_into(x);   /* may fail: nothing has changed yet */
-    k_fill(c->rows, scale, *grad_of(y) / (real)c->divisor);      /* replaces the losses, as in cross_entropy */
-    k_cross_entropy_backward(c->rows, c->n, dlogits, logits, top, log_sum, ints(y->in[3]), c->ignore, c->smoothing, scale,
-                             false);
+    k_cross_entropy_backward(c->rows, c->n, dlogits, logits, top, log_sum, ints(y->in[3]), c->ignore, c->smoothing,
+                             *grad_of(y) / (real)c->divisor, false);
     linear_gradients(&size, dx, dweight, dbias, dlogits, reals(x), weight_reals(weight));
 }
 
@@ -348,7 +342,7 @@ Tensor *ag_label_smoothing_at(AgSite at, Tensor *log_p, Tensor *target, int padd
         const real *row = reals(log_p) + i * c.n;
         double others = (double)row_sum[i] - (double)row[t] - (double)row[padding];
         if (!isfinite(row_sum[i]) || 2 * row[padding] < row_sum[i]) others = sum_others(c.n, row, t, padding);
-        total += entropy - peak * (double)row[t] - (rest > 0 ? rest * others : 0);
+        total += entropy - (peak > 0 ? peak * (double)row[t] : 0) - (rest > 0 ? rest * others : 0);
     }
     *reals(y) = (real)total;
     return op_done(y);

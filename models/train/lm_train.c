@@ -161,7 +161,8 @@ static bool load(Run *r)
     if (good && best && !t->new_data && strcmp(best, no_best) != 0) good = nn_settings_real(found, best_key, &t->best_loss);
     t->step = r->since = nn_optimizer_steps(r->optimizer);
     if (good && nn_settings_get(found, sum_key))
-        good = nn_settings_real(found, sum_key, &r->sum) && nn_settings_int(found, since_key, &r->since);
+        good = nn_settings_real(found, sum_key, &r->sum) && nn_settings_int(found, since_key, &r->since) &&
+               ((r->since >= 0 && r->since <= t->step) || ag_set_error("%s: %s is not a step before", t->last, since_key));
     ag_free(found);
     return nn_parallel_check(r->parallel, good);
 }

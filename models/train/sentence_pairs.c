@@ -14,7 +14,7 @@ struct KaeruSentencePairs {
     /* The epoch. Batch b has the pairs sorted[start[b]..start[b+1]-1]; batch_order has the batches in the order of the
      * epoch, and `next` is the index of the next one there. */
     Pair **sorted;
-    int32_t *order, *batch_order;                       /* order: of the pairs, before they are sorted */
+    int32_t *batch_order;       /* of the pairs until they are sorted */
     int64_t *start;
     int64_t n_batches, next;
     bool ended;                 /* no batch is left, or no epoch has begun */
@@ -78,7 +78,6 @@ KaeruSentencePairs *kaeru_sentence_pairs_new_at(AgSite at, const KaeruLines *src
         ag_free(p);
         return NULL;
     }
-    p->order = ag_alloc_in(p, (size_t)p->n, sizeof *p->order);
     p->sorted = ag_alloc_in(p, (size_t)p->n, sizeof *p->sorted);
     p->start = ag_alloc_in(p, (size_t)p->n + 1, sizeof *p->start);
     p->batch_order = ag_alloc_in(p, (size_t)p->n, sizeof *p->batch_order);
@@ -130,10 +129,10 @@ static void begin_epoch(AgSite at, const char *what, KaeruSentencePairs *p, int6
 {
     ag_check_object_at(at, what, "p", p);
     if (batch_tokens < 1) ag_usage_error(at, what, "batches of %" PRId64 " tokens, expected 1 or more", batch_tokens);
-    for (int64_t i = 0; i < p->n; i++) p->order[i] = (int32_t)i;
-    if (shuffles) ag_random_permutation(p->n, p->order);
+    for (int64_t i = 0; i < p->n; i++) p->batch_order[i] = (int32_t)i;
+    if (shuffles) ag_random_permutation(p->n, p->batch_order);
     for (int64_t i = 0; i < p->n; i++) {
-        p->sorted[i] = &p->pair[p->order[i]];
+        p->sorted[i] = &p->pair[p->batch_order[i]];
         p->sorted[i]->place = i;
     }
     qsort(p->sorted, (size_t)p->n, sizeof *p->sorted, compare_pairs);

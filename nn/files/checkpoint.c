@@ -325,7 +325,8 @@ static bool same_as_before(const Loading *l, const Transfer *t, const void *valu
     for (const Transfer *other = l->transfer; other < t; other++) {
         if (other->to != t->to) continue;
         void *others = other->values ? other->values : values_to_load(l, other);
-        bool same = others && memcmp(others, values, bytes) == 0;
+        if (!others) return false;
+        bool same = memcmp(others, values, bytes) == 0;
         if (!other->values) ag_free(others);
         if (same) continue;
         return ag_set_error("%s: %s and %s are one tensor in the model, but differ in the file", l->file->file->name,
@@ -379,6 +380,7 @@ static bool read_values(Loading *l)
     return true;
 }
 
+#define MOST_STEPS UINT64_C(1000000000000000)
 /* Reads a whole number of 0 to `most` from the metadata. */
 static bool read_number(const NnTensorFile *f, const char *key, uint64_t most, uint64_t *value)
 {
@@ -397,12 +399,12 @@ static bool read_optimizer(Loading *l, const Optimizer *o)
     if (!kind) return ag_set_error("%s: has no optimizer state, expected that of \"%s\"", path, expected);
     if (strcmp(kind, expected) != 0)
         return ag_set_error("%s: has the state of an optimizer %s, expected \"%s\"", path, QUOTED(kind), expected);
-    if (!read_number(l->file, "step", INT64_MAX, &l->step)) return false;
+    if (!read_number(l->file, "step", MOST_STEPS, &l->step)) return false;
     l->state_steps = ag_alloc_in(l->file, (size_t)o->parameters->n, sizeof *l->state_steps);
     for (int i = 0; i < o->parameters->n; i++) {
         const char *key = text_printf(l->file, STEP "%s", o->parameters->item[i].name);
         l->state_steps[i] = l->step;
-        if (tensor_file_metadata(l->file, key) && !read_number(l->file, key, INT64_MAX, &l->state_steps[i])) return false;
+        if (tensor_file_metadata(l->file, key) && !read_number(l->file, key, MOST_STEPS, &l->state_steps[i])) return false;
     }
     return true;
 }

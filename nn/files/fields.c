@@ -59,7 +59,7 @@ static const char *range_of(const NnField *f, char text[MOST_RANGE])
 static const char *expected(const NnField *f, char text[MOST_EXPECTED])
 {
     char range[MOST_RANGE];
-    if (f->kind == NN_FIELD_TEXT) return f->unit;
+    if (f->kind == NN_FIELD_TEXT) return f->unit ? f->unit : "a text";
     snprintf(text, MOST_EXPECTED, "a %snumber from %s", f->kind == NN_FIELD_REAL ? "" : "whole ", range_of(f, range));
     return text;
 }

@@ -32,21 +32,17 @@ static double rank_of(const Linear *l)
     return (double)tensor_dim(l->lora_A->weight, 0);
 }
 
-static double alpha_of(const Linear *l)
-{
-    return l->lora_alpha;
-}
-
-/* Writes the values that are not the usual one by the whole names of the Linears. peft reads keys as regular expressions. */
-static void put_pattern(JsonWriter *w, const char *key, const NnParameters *p, double (*value_of)(const Linear *), double usual)
+/* Writes the ranks, or the alphas, that are not those of `usual`, by the whole names of the Linears. peft reads keys as regular
+ * expressions. */
+static void put_pattern(JsonWriter *w, const char *key, const NnParameters *p, bool ranks, const Linear *usual)
 {
     json_open(w, key, '{');
     for (int i = 0; i < p->n; i++) {
         const Linear *l = lora_adapted(&p->item[i]);
-        if (!l || value_of(l) == usual) continue;
+        if (!l || (ranks ? rank_of(l) == rank_of(usual) : l->lora_alpha == usual->lora_alpha)) continue;
         const char *name = text_printf(w, "^%s", p->item[i].name);
         json_write_name(w, name, strlen(name) - strlen(".weight"));
-        json_put_real(w, NULL, value_of(l));
+        json_put_real(w, NULL, ranks ? rank_of(l) : l->lora_alpha);
     }
     json_close(w, '}');
 }
@@ -58,9 +54,9 @@ static JsonWriter *config_of(void *owner, const NnParameters *p, const Linear *l
     json_put_text(w, "peft_type", "LORA");
     json_put_text(w, "task_type", "CAUSAL_LM");
     json_put_real(w, "r", rank_of(l));
-    json_put_real(w, "lora_alpha", alpha_of(l));
-    put_pattern(w, "rank_pattern", p, rank_of, rank_of(l));
-    put_pattern(w, "alpha_pattern", p, alpha_of, alpha_of(l));
+    json_put_real(w, "lora_alpha", l->lora_alpha);
+    put_pattern(w, "rank_pattern", p, true, l);
+    put_pattern(w, "alpha_pattern", p, false, l);
     json_put_real(w, "lora_dropout", l->lora_dropout->p);
     json_put_text(w, "bias", "none");
     put_targets(w, p);
@@ -192,19 +188,16 @@ static bool add_all(NnTensorFile *f, const NnParameters *p, const AdapterConfig 
         Linear *l = lora_linear_of(&p->item[i]);
         const NnFileTensor *a = l ? tensor_file_find(f, name_of(f, &p->item[i], 'A')) : NULL;
         /* another shape is an error of nn_load_with */
-        bool fits = a && a->shape.ndim == 2 && a->shape.dim[0] > 0 && a->shape.dim[1] == tensor_dim(l->weight, 1);
-        if (fits) lora_add(l, a->shape.dim[0], alpha_for(c, p->item[i].name), c->dropout);
-        added += fits;
+        if (!a || a->shape.ndim != 2 || a->shape.dim[0] == 0 || a->shape.dim[1] != tensor_dim(l->weight, 1)) continue;
+        char *name = name_of(f, &p->item[i], 'B'), text[AG_SHAPE_TEXT];
+        const NnFileTensor *b = tensor_file_find(f, name);
+        AgShape shape = SHAPE(tensor_dim(l->weight, 0), a->shape.dim[0]);
+        if (!b || !ag_shape_equal(b->shape, shape))
+            return ag_set_error("%s: \"%s\": expected a tensor %s", f->file->name, name, ag_shape_text(shape, text));
+        lora_add(l, a->shape.dim[0], alpha_for(c, p->item[i].name), c->dropout);
+        added++;
     }
     return added || ag_set_error("%s: has no adapter for a Linear of this module", f->file->name);
-}
-
-/* Whether each parameter of an adapter was in the file. */
-static bool is_complete(const char *path, const NnLoadReport *report)
-{
-    for (int i = 0; i < report->n_missing; i++)
-        if (strstr(report->missing[i], "lora_")) return ag_set_error("%s: \"%s\" is missing", path, report->missing[i]);
-    return true;
 }
 
 bool nn_lora_load_at(AgSite at, void *module, const char *folder)
@@ -212,19 +205,15 @@ bool nn_lora_load_at(AgSite at, void *module, const char *folder)
     AG_LAYER(at);
     NnParameters *p = parameters_of(at, __func__, module, folder);
     for (int i = 0; i < p->n; i++)
-        if (strstr(p->item[i].name, "lora_")) ag_usage_error(at, __func__, "this module has adapters: %s", p->item[i].name);
+        if (lora_adapted(&p->item[i])) ag_usage_error(at, __func__, "this module has adapters: %s", p->item[i].name);
     const char *weights = text_printf(p, "%s/adapter_model.safetensors", folder);
     AdapterConfig a = { .dropout = 0 };
     Config c;
     bool good = config_open(&c, text_printf(p, "%s/adapter_config.json", folder)) && read_config(&c, &a);
     NnTensorFile *f = good ? st_open(weights, false) : NULL;
-    NnLoadReport *report = NULL;
-    good = f && add_all(f, p, &a) &&
-           nn_load_with(weights, module, (NnLoadOptions){ .prefix = PREFIX, .allow_missing = true, .report = &report }) &&
-           is_complete(weights, report);
+    good = f && add_all(f, p, &a) && nn_load_with(weights, module, (NnLoadOptions){ .prefix = PREFIX, .allow_missing = true });
     if (good) lora_freeze(p);
     else lora_remove_all(module, false);
-    ag_free(report);
     ag_free(f);
     ag_free(c.owner);
     ag_free(p);

@@ -286,15 +286,6 @@ bool st_read(const StTensor *t, AgDType dtype, uint64_t first, uint64_t n, void 
 
 /* ---- to write ---------------------------------------------------------------------------------------------------- */
 
-void *tensor_mutable_values(AgSite at, Tensor *t)
-{
-    switch (tensor_dtype_at(at, t)) {
-    case AG_REAL: return tensor_mutable_data_at(at, t);
-    case AG_INT: return tensor_mutable_int_data_at(at, t);
-    default: return tensor_mutable_bool_data_at(at, t);
-    }
-}
-
 StEntry st_entry(AgSite at, const char *name, const Tensor *t)
 {
     AgDType dtype = tensor_dtype_at(at, t);

@@ -119,7 +119,5 @@ StEntry st_entry(AgSite at, const char *name, const Tensor *t);
 /* The type in the file, and the size of an entry's values there in bytes. */
 const FileType *st_entry_type(const StEntry *entry);
 size_t st_entry_bytes(const StEntry *entry);
-/* The values of a tensor of any type, to write. */
-void *tensor_mutable_values(AgSite at, Tensor *t);
 
 #endif

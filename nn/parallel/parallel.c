@@ -78,6 +78,7 @@ static void end_shard(AgSite at, NnParallel *p)
         Parameter *parameter = &p->parameter[i];
         if (!parameter->is_complete) parameter_complete(p, parameter, tensor_new_owned(tensor_shape(parameter->w), AG_REAL));
     }
+    if (p->shard == 0) keep_buffers(p);
     p->sums += 1 - merges_after(0, p->options.shards, p->shard, p->first, p->end);
 }
 
@@ -92,8 +93,12 @@ bool nn_parallel_shard_at(AgSite at, NnParallel *p)
     AG_LAYER(at);
     check_parallel(at, __func__, p);
     if (p->shard == p->end) ag_usage_error(at, __func__, "all shards of this step are done: expected nn_parallel_step");
-    if (p->shard < p->first) p->common = ag_random_state();
-    else end_shard(at, p);
+    if (p->shard < p->first) {
+        p->common = ag_random_state();
+        begin_buffers(p);
+    } else {
+        end_shard(at, p);
+    }
     p->shard++;
     p->n_completed = 0;
     p->has_loss = p->has_count = false;
@@ -134,10 +139,11 @@ void nn_parallel_count_at(AgSite at, NnParallel *p, double n)
 
 static void exchange_reports(NnParallel *p)
 {
-    int size = 1 + 2 * p->n, *all = exchange(p, p->report, (size_t)size * sizeof *all, 0);
-    memcpy(p->order, all + 1 + p->n, (size_t)p->n * sizeof *p->order);
+    report_buffers(p);
+    int flags = 1 + p->n + p->n_shared, size = flags + p->n, *all = exchange(p, p->report, (size_t)size * sizeof *all, 0);
+    memcpy(p->order, all + flags, (size_t)p->n * sizeof *p->order);
     for (int rank = 0; rank < p->size; rank++)
-        for (int i = 0; i <= p->n; i++) p->report[i] |= all[rank * size + i];
+        for (int i = 0; i < flags; i++) p->report[i] |= all[rank * size + i];
     ag_free(all);
 }
 
@@ -239,6 +245,7 @@ double nn_parallel_step_at(AgSite at, NnParallel *p)
     while (p->summed < p->queued) finish_piece(p);
     wait_for(p, &p->sending, 0);
     exchange_reports(p);
+    share_buffers(p);
     check_mixed(at, __func__, p);
     Result sum = total(p);
     double mean = sum.count > 0 ? sum.loss / sum.count : 0, scale = sum.count > 0 ? 1 / sum.count : 0;
@@ -395,9 +402,11 @@ static void list_parameters(NnParallel *p)
     for (int i = 0; i < all->n; i++)
         if (all->item[i].trained) p->parameter[p->n++] = (Parameter){ .w = all->item[i].tensor, .index = i };
     p->order = ag_alloc_in(p, (size_t)p->n, sizeof *p->order);
-    p->report = ag_alloc_in(p, 1 + 2 * (size_t)p->n, sizeof *p->report);
+    list_buffers(p);
+    p->report = ag_alloc_in(p, 1 + 2 * (size_t)p->n + (size_t)p->n_shared, sizeof *p->report);
     p->has_gradient = p->report + 1;
-    p->completed = p->has_gradient + p->n;
+    p->changed = p->has_gradient + p->n;
+    p->completed = p->changed + p->n_shared;
     for (int i = 0; i < p->n; i++) p->order[i] = p->n - 1 - i;      /* backward begins with the last layer */
 }
 

@@ -33,6 +33,10 @@ typedef struct {
     bool is_complete;           /* the gradient of the current shard is in a sum */
 } Parameter;
 
+/* A buffer that a forward pass may change. kept: in process 0, its values before the step, then after the first shard; version:
+ * of the values before the step. */
+typedef struct { Tensor *tensor, *kept; uint32_t version; } Shared;
+
 /* Flags in report[0]. MEANS and SUMS: in this step there are losses without and with nn_parallel_count. */
 enum { STOP = 1, MEANS = 2, SUMS = 4 };
 /* Of a shard: the sum of losses and their number. */
@@ -55,9 +59,12 @@ struct NnParallel {
     Parameter *parameter;
     int *order;                 /* their numbers, in the order of the exchange; */
     int exchanged;              /* so many of them have been sent */
-    int *report;                /* what the processes tell each other in each step: STOP, MEANS, SUMS, and these two: */
+    int *report;                /* what the processes tell each other in each step: STOP, MEANS, SUMS, and these three: */
     int *has_gradient;          /* for each parameter: in a shard of this step */
+    int *changed;               /* for each buffer: in a shard of this step */
     int *completed, n_completed;        /* their numbers, in the order in which backward has completed them */
+    Shared *shared;
+    int n_shared;
     Piece *piece;               /* those of a parameter are neighbors */
     int n_pieces;
     int64_t n_chunks;           /* of all pieces */
@@ -100,6 +107,14 @@ void wait_for(const NnParallel *p, const int *pending, double more);
 double seconds_for_file(const NnParallel *p);
 /* Sends n bytes to all others. Returns those of all, in the order of the ranks, for ag_free. Waits as wait_for. */
 void *exchange(const NnParallel *p, const void *mine, size_t n, double more);
+
+/* ---- buffers.c --------------------------------------------------------------------------------------------------- */
+
+void list_buffers(NnParallel *p);
+void begin_buffers(NnParallel *p);              /* before the shards of a step */
+void keep_buffers(NnParallel *p);               /* in process 0, after the first shard */
+void report_buffers(NnParallel *p);             /* those that this process has changed */
+void share_buffers(NnParallel *p);              /* those that any process has changed, after the shards of a step */
 
 /* ---- pieces.c ---------------------------------------------------------------------------------------------------- */
 

@@ -73,6 +73,8 @@ void ag_packed_read_at(AgSite at, const Tensor *t, int64_t first, int64_t n, uin
 void ag_packed_write_at(AgSite at, Tensor *t, int64_t first, int64_t n, const uint32_t *rows);
 /* Continues the hash h (0 at first) by the values of t, of any type. A packed matrix has the hash of its values as floats. */
 uint64_t tensor_hash_at(AgSite at, const Tensor *t, uint64_t h);
+/* A number that changes with each write to the values of t that the library counts. */
+uint32_t tensor_version_at(AgSite at, const Tensor *t);
 
 /* ---- debugging --------------------------------------------------------------------------------------------------- */
 

@@ -268,13 +268,13 @@ void ref_cross_entropy(int64_t rows, int64_t n, real *loss, real *top, real *log
 
 void ref_cross_entropy_backward(int64_t rows, int64_t n, real *dlogits, const real *logits, const real *top,
                                 const real *log_sum, const int32_t *target, int32_t ignore, double smoothing,
-                                const real *scale, bool add)
+                                real scale, bool add)
 {
     for (int64_t r = 0; r < rows; r++, logits += n, dlogits += n)
         for (int64_t j = 0; j < n; j++) {
             double p = log_sum[r] == -INFINITY ? 0 : exp((double)logits[j] - top[r] - log_sum[r]);
             double t = smoothing / (double)n + (j == target[r] ? 1 - smoothing : 0);
-            double d = target[r] == ignore ? 0 : scale[r] * (p - t);
+            double d = target[r] == ignore ? 0 : scale * (p - t);
             dlogits[j] = (real)((add ? dlogits[j] : 0) + d);
         }
 }

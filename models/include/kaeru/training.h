@@ -50,7 +50,8 @@ typedef struct {
     int64_t epoch_tokens;
 } KaeruTrainState;
 
-/* Called after each batch with its loss per token, and the learning rate of the last step (0 before the first). */
+/* Called after each batch with its loss per token (with accum_iter above 1, of the batches of the step; in an evaluation by
+ * several processes, 0 for batches of others), and the learning rate of the last step (0 before the first). */
 typedef void KaeruBatchDone(void *arg, const KaeruTrainState *state, double loss, double lr);
 
 typedef struct {

@@ -77,7 +77,8 @@ bool nn_cache_is_filled_at(AgSite at, const NnCache *c, int layer);
 
 /* Replaces the batch by its rows rows[0..n): for beam search. A cache whose memory was missing in this is of no more use. */
 void nn_cache_select_at(AgSite at, NnCache *c, const int32_t *rows, int64_t n);
-/* Removes all but the last `keep` positions of the layers that are not fixed. */
+/* Removes all but the last `keep` positions of the layers that are not fixed. Language models count positions from the first
+ * one that is left, so for them keep must be 0. */
 void nn_cache_keep_last_at(AgSite at, NnCache *c, int64_t keep);
 
 /* ---- multi-head attention (3.2.2) -------------------------------------------------------------------------------- */

@@ -17,6 +17,8 @@
  * seed, the step and the shard alone; between steps it is the same in all processes. If a program has several NnParallel at a
  * time, each has random numbers of its own.
  *
+ * Buffers that a forward pass changes, such as the statistics of BatchNorm, are after a step as the first shard has left them.
+ *
  * The state of the optimizer is divided among the processes (Rajbhandari et al. 2020, ZeRO stage 1): each updates its part of
  * every parameter and sends the new weights to the others. Gradients are sent while the backward pass goes on.
  *
@@ -91,7 +93,7 @@ void nn_parallel_count_at(AgSite at, NnParallel *p, double n);
 double nn_parallel_step_at(AgSite at, NnParallel *p);
 
 /* Asks for the end of the training, for example after a signal. From the end of the next step on (in a process alone: at once),
- * nn_parallel_stopped is true in all processes. */
+ * nn_parallel_stopped is true in all processes, and stays so. */
 void nn_parallel_stop_at(AgSite at, NnParallel *p);
 bool nn_parallel_stopped_at(AgSite at, const NnParallel *p);
 
