@@ -281,7 +281,8 @@ END_TEST
 START_TEST(long_rows_are_divided)
 {
     enum { LONG = 100000 };
-    Case c = { .f = _i, .flag = _i == K_SUB, .add = true, .tolerance = 1e-5, .walk = { .ndim = 1, .dim = { LONG }, .a = { 1 }, .b = { 1 } } };
+    Case c = { .f = _i, .flag = _i == K_SUB, .add = true, .tolerance = 1e-5,
+               .walk = { .ndim = 1, .dim = { LONG }, .a = { 1 }, .b = { 1 } } };
     for (int i = 0; i < 4; i++) c.in[i] = input(&c, LONG, 0.3, 2);
     c.out[0] = output(&c, LONG);
     check_case(&c, call_binary_backward);
