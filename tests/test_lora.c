@@ -614,9 +614,9 @@ START_TEST(files_that_do_not_fit_are_refused)
     }
 #define Q "base_model.model.model.layers.0.self_attn.q_proj."
     expect_done(tensor_save(in_folder("adapter_model.safetensors"), { Q "lora_A.weight", x }));
-    expect_refused(nn_lora_load(m, in_folder("")), "\"" Q "lora_B.weight\": expected a tensor (24, 3)");
+    expect_refused(nn_lora_load(m, in_folder("")), "\"" Q "lora_B.weight\" is missing, expected (24, 3)");
     expect_done(tensor_save(in_folder("adapter_model.safetensors"), { Q "lora_A.weight", x }, { Q "lora_B.weight", x }));
-    expect_refused(nn_lora_load(m, in_folder("")), "\"" Q "lora_B.weight\": expected a tensor (24, 3)");
+    expect_refused(nn_lora_load(m, in_folder("")), "\"" Q "lora_B.weight\" is (3, 24), expected (24, 3)");
     expect_done(tensor_save(in_folder("adapter_model.safetensors"), { Q "lora_A.weight", x }, { Q "lora_B.weight", y },
                             { "base_model.model.lm_head.lora_A.weight", x }));
     expect_refused(nn_lora_load(m, in_folder("")), "unexpected: \"base_model.model.lm_head.lora_A.weight\"");

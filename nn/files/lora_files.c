@@ -189,11 +189,12 @@ static bool add_all(NnTensorFile *f, const NnParameters *p, const AdapterConfig 
         const NnFileTensor *a = l ? tensor_file_find(f, name_of(f, &p->item[i], 'A')) : NULL;
         /* another shape is an error of nn_load_with */
         if (!a || a->shape.ndim != 2 || a->shape.dim[0] == 0 || a->shape.dim[1] != tensor_dim(l->weight, 1)) continue;
-        char *name = name_of(f, &p->item[i], 'B'), text[AG_SHAPE_TEXT];
+        char *name = name_of(f, &p->item[i], 'B'), found[AG_SHAPE_TEXT] = "missing", expected[AG_SHAPE_TEXT];
         const NnFileTensor *b = tensor_file_find(f, name);
         AgShape shape = SHAPE(tensor_dim(l->weight, 0), a->shape.dim[0]);
+        if (b) ag_shape_text(b->shape, found);
         if (!b || !ag_shape_equal(b->shape, shape))
-            return ag_set_error("%s: \"%s\": expected a tensor %s", f->file->name, name, ag_shape_text(shape, text));
+            return ag_set_error("%s: \"%s\" is %s, expected %s", f->file->name, name, found, ag_shape_text(shape, expected));
         lora_add(l, a->shape.dim[0], alpha_for(c, p->item[i].name), c->dropout);
         added++;
     }
