@@ -1,9 +1,9 @@
 #!/bin/sh
-# Installs kaeru on a bare Debian 12 in each way that others get it: sh tests/adopt.sh [FOLDER]
+# Installs kaeru on a bare Debian 12 in each way that others get it: sh tests/adopt.sh [--short] [FOLDER]
 
 usage() {
     cat <<'END'
-usage: sh tests/adopt.sh [FOLDER]
+usage: sh tests/adopt.sh [--short] [FOLDER]
 
 Makes a bare Debian 12 in FOLDER, or in a temporary folder that is removed at the end, and there, from the current commit:
 
@@ -20,6 +20,7 @@ Makes a bare Debian 12 in FOLDER, or in a temporary folder that is removed at th
 
 Needs root and a network; installs debootstrap if it is missing.
 
+  --short   without the tests of the packages: fresh.sh runs them on the same system
   --help    this text
 
 The last line is the number of steps that passed and failed. The exit status is 0 if none failed, 1 if one failed, 2 if the
@@ -31,8 +32,10 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 # shellcheck source=tests/setup.sh
 . "$root/tests/setup.sh"
 
+options=parallel=2
 case ${1-} in
 --help | -h) usage; exit 0 ;;
+--short) options="$options nocheck"; shift ;;
 -*) say "tests/adopt.sh: there is no option $1"; usage >&2; exit 2 ;;
 esac
 [ $# -le 1 ] || { say "tests/adopt.sh: unexpected argument '$2'"; usage >&2; exit 2; }
@@ -69,7 +72,7 @@ try "tools" "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y
 try "meson dist" "cd 'the project' && meson setup build-dist -Dexamples=false && meson dist -C build-dist --no-tests &&
     mkdir ../packages && cp build-dist/meson-dist/kaeru-$version.tar.xz ../packages/kaeru_$version.orig.tar.xz"
 try "dpkg-buildpackage" "cd packages && tar -xf kaeru_$version.orig.tar.xz && cd kaeru-$version &&
-    DEB_BUILD_OPTIONS=parallel=2 dpkg-buildpackage -us -uc"
+    DEB_BUILD_OPTIONS='$options' dpkg-buildpackage -us -uc"
 # The package is not in Debian, so no bug asks for it, and the release itself has the folder debian/.
 try "lintian" "lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs,no-debian-changes \
     packages/*.changes"

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Runs the README's commands on bare systems: sh tests/fresh.sh [--short] [FOLDER]
+# Runs the README's commands on bare systems: sh tests/fresh.sh [--short] [--only SYSTEM] [FOLDER]
 
 usage() {
     cat <<'END'
-usage: sh tests/fresh.sh [--short] [FOLDER]
+usage: sh tests/fresh.sh [--short] [--only SYSTEM] [FOLDER]
 
 Makes bare Debian systems in FOLDER, or in a temporary folder that is removed at the end, and runs commands in a copy of
 this project there; the copy's folder has a space in its name. On Debian 12 and 13 it runs the README's two commands,
@@ -11,9 +11,11 @@ unchanged: as root, and in the other order as a user with sudo; that user then i
 it. On Debian 13 it also configures and builds everything with clang. Needs root and a network; installs debootstrap if it
 is missing.
 
-  --short   one system of each: the two commands as root on Debian 13; on Debian 12, as a user with sudo and in the other
-            order, with tests/run.sh --quick instead of all tests
-  --help    this text
+  --short        one system of each: the two commands as root on Debian 13, and then short forms of what tests/trust.sh does
+                 there to the tests' programs; on Debian 12, as a user with sudo and in the other order, with tests/run.sh
+                 --quick instead of all tests
+  --only SYSTEM  bookworm (Debian 12) or trixie (Debian 13) alone
+  --help         this text
 
 The last line is the number of commands that passed and failed. The exit status is 0 if none failed, 1 if one failed, 2 if
 the command line is wrong, and 77 if no system can be made here; with CI=true in the environment, 1 instead of 77.
@@ -24,12 +26,23 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 # shellcheck source=tests/setup.sh
 . "$root/tests/setup.sh"
 
-short=no
-case ${1-} in
---help | -h) usage; exit 0 ;;
---short) short=yes; shift ;;
--*) say "tests/fresh.sh: there is no option $1"; usage >&2; exit 2 ;;
-esac
+short=no only=''
+while :; do
+    case ${1-} in
+    --help | -h) usage; exit 0 ;;
+    --short) short=yes ;;
+    --only)
+        shift
+        only=${1-}
+        case $only in
+        bookworm | trixie) ;;
+        *) say "tests/fresh.sh: --only $only: expected bookworm or trixie"; exit 2 ;;
+        esac ;;
+    -*) say "tests/fresh.sh: there is no option $1"; usage >&2; exit 2 ;;
+    *) break ;;
+    esac
+    shift
+done
 [ $# -le 1 ] || { say "tests/fresh.sh: unexpected argument '$2'"; usage >&2; exit 2; }
 
 need_bare tests/fresh.sh
@@ -84,20 +97,31 @@ as_root() {
 as_student() {
     enter "$1"
     quietly add_student
-    if [ $short = yes ]; then try student "sh tests/run.sh --quick"; else try student "$second"; fi
     # shellcheck disable=SC2016 # for the shell in $machine
-    try student 'sudo meson install -C build >log && sudo ldconfig && cd &&
+    install_and_use='sudo meson install -C build >log && sudo ldconfig && cd &&
         cc "$OLDPWD"/examples/spiral.c $(pkg-config --cflags --libs kaeru) && ./a.out'
+    if [ $short = yes ]; then try student "sh tests/run.sh --quick"
+    else try student "$second"; try student "$install_and_use"; fi
     try student "$first"
 }
 
-as_student bookworm
-[ $short = yes ] || as_student trixie
-[ $short = yes ] || as_root bookworm
-[ $short = yes ] || try root 'sh examples/run.sh page && test -s out/page.html'
-as_root trixie
-[ $short = yes ] || try root 'apt-get install -q -y --no-install-recommends clang >log &&
-    CC=clang meson setup build-clang >log && meson compile -C build-clang >>log || { cat log; false; }'
+if [ "$only" != trixie ]; then
+    as_student bookworm
+    if [ $short = no ]; then
+        as_root bookworm
+        try root 'sh examples/run.sh page && test -s out/page.html'
+    fi
+fi
+if [ "$only" != bookworm ]; then
+    [ $short = yes ] || as_student trixie
+    as_root trixie
+    if [ $short = yes ]; then
+        for check in failures 'kills 100' 'graphs 20000'; do try root "sh tests/trust.sh $check"; done
+    else
+        try root 'apt-get install -q -y --no-install-recommends clang >log &&
+            CC=clang meson setup build-clang >log && meson compile -C build-clang >>log || { cat log; false; }'
+    fi
+fi
 
 echo "fresh: $passed passed, $failed failed"
 [ $failed -eq 0 ]

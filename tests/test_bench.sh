@@ -17,25 +17,22 @@ expect 2 '' '--threads -1: expected a number from 0 to 256' --threads -1
 expect 2 '' '--seconds : expected a number from 0 to 3600' --seconds
 expect 0 'gemm_128 ' '' --threads 1 --seconds 0 gemm_128
 
-# A short form of machine.sh. It trains with each instruction set. Under sanitizers that takes minutes, and the suite `runs`
-# trains there.
+# A short form of machine.sh. It trains with each instruction set.
 expect 2 '' '--minutes x: expected a number from 0' --machine --minutes x
 expect 1 '' 'bench: --csv /nonexistent/x.csv: cannot be written' --machine --csv /nonexistent/x.csv gemm_128
-if [ "${SHORT-}" != yes ]; then
-    expect 0 ', is used by default' '' --machine --threads 3 --seconds 0 --minutes 60 gemm_128 overhead
-    that 'four models with one hash each' [ "$(grep -c 'trainings, the same$' stdout)" -eq 4 ]
-    that 'no file left' [ -z "$(find . -name 'kaeru-*')" ]
-    that 'header of machine.csv' [ "$(head -n 1 machine.csv)" = \
-        workload,precision,threads,seconds,speedup,efficiency,gflops_per_core ]
-    that '12 rows: 1, 2 and 3 threads' [ "$(grep -c '^[a-z_0-9]*,\(float32\|bf16\),[123],' machine.csv)" -eq 12 ]
-    that 'speed-up, efficiency and GFLOPS follow from seconds' awk -F, '
-        function same(x, y) { return x / y > 0.998 && x / y < 1.002 }
-        NR > 1 { if ($3 == 1) one = $4; bad = bad || !same($5, one / $4) || !same($6, $5 / $3)
-                 bad = bad || ($1 == "gemm_128" ? !same($7, 2e-9 * 128 ^ 3 / $4 / $3) : $7 != "") }
-        END { exit bad }' machine.csv
-    expect 0 '-: did not fit into 0 minutes' '' --machine --threads 1 --minutes 0 gemm_128
-    that 'no row' [ "$(wc -l <machine.csv)" -eq 1 ]
-fi
+expect 0 ', is used by default' '' --machine --threads 3 --seconds 0 --minutes 60 gemm_128 overhead
+that 'four models with one hash each' [ "$(grep -c 'trainings, the same$' stdout)" -eq 4 ]
+that 'no file left' [ -z "$(find . -name 'kaeru-*')" ]
+that 'header of machine.csv' [ "$(head -n 1 machine.csv)" = \
+    workload,precision,threads,seconds,speedup,efficiency,gflops_per_core ]
+that '12 rows: 1, 2 and 3 threads' [ "$(grep -c '^[a-z_0-9]*,\(float32\|bf16\),[123],' machine.csv)" -eq 12 ]
+that 'speed-up, efficiency and GFLOPS follow from seconds' awk -F, '
+    function same(x, y) { return x / y > 0.998 && x / y < 1.002 }
+    NR > 1 { if ($3 == 1) one = $4; bad = bad || !same($5, one / $4) || !same($6, $5 / $3)
+             bad = bad || ($1 == "gemm_128" ? !same($7, 2e-9 * 128 ^ 3 / $4 / $3) : $7 != "") }
+    END { exit bad }' machine.csv
+expect 0 '-: did not fit into 0 minutes' '' --machine --threads 1 --minutes 0 gemm_128
+that 'no row' [ "$(wc -l <machine.csv)" -eq 1 ]
 
 # The model of the cost, against its formula for GPT-2 124M on two processes with 10 Gbit/s.
 bench=$program

@@ -65,7 +65,8 @@ here=$root/build
 build_here() (configure "$here")
 try "build here" build_here
 try "compile here" meson compile -C "$here" examples/spiral examples/skip_connection examples/gpt examples/temperature
-try "build" meson setup "$folder/build-windows" --cross-file packaging/windows.ini "$@"
+# With -O1 in place of -O3 it compiles in half of the time; the bits are the same.
+try "build" meson setup "$folder/build-windows" --cross-file packaging/windows.ini -Doptimization=1 "$@"
 try "compile" meson compile -C "$folder/build-windows"
 if [ $# -gt 0 ]; then
     try "compile the suites" meson compile -C "$folder/build-windows" run_tests_float
