@@ -31,12 +31,16 @@ bool lora_is_named(const NnNamedTensor *p, const char *target)
     return memcmp(name, target, size) == 0 && (name == p->name || name[-1] == '.');
 }
 
+bool lora_is_part(const NnNamedTensor *p)
+{
+    return is_linear(p->owner->parent);                                 /* which has no other children */
+}
+
 void lora_freeze(const NnParameters *p)
 {
-    for (int i = 0; i < p->n; i++) {
-        bool adapter = is_linear(p->item[i].owner->parent);             /* a Linear has no other children */
-        if (!adapter && tensor_dtype(p->item[i].tensor) == AG_REAL) tensor_set_requires_grad(p->item[i].tensor, false);
-    }
+    for (int i = 0; i < p->n; i++)
+        if (!lora_is_part(&p->item[i]) && tensor_dtype(p->item[i].tensor) == AG_REAL)
+            tensor_set_requires_grad(p->item[i].tensor, false);
 }
 
 double lora_scale(const Linear *l)

@@ -10,6 +10,8 @@ Linear *lora_linear_of(const NnNamedTensor *p);
 Linear *lora_adapted(const NnNamedTensor *p);
 /* Whether this is the weight of a Linear of that name: "layers.0.q_proj.weight" of a "q_proj". */
 bool lora_is_named(const NnNamedTensor *p, const char *target);
+/* Whether it is a matrix of an adapter. */
+bool lora_is_part(const NnNamedTensor *p);
 /* Freezes what is not part of an adapter. */
 void lora_freeze(const NnParameters *p);
 /* alpha / rank */

@@ -135,10 +135,9 @@ void nn_freeze_bf16_at(AgSite at, void *module)
     NnParameters *p = nn_parameters(module);
     lora_freeze(p);
     for (int i = 0; i < p->n; i++) {
-        const Module *owner = p->item[i].owner, *parent = owner->parent;
+        const char *type = p->item[i].owner->type;
         Tensor *t = p->item[i].tensor;
-        bool is_adapter = parent && strcmp(parent->type, "Linear") == 0;
-        bool is_weight = !is_adapter && (strcmp(owner->type, "Linear") == 0 || strcmp(owner->type, "Embedding") == 0);
+        bool is_weight = (strcmp(type, "Linear") == 0 && !lora_is_part(&p->item[i])) || strcmp(type, "Embedding") == 0;
         if (is_weight && tensor_dtype(t) == AG_REAL && tensor_ndim(t) == 2 && tensor_dim(t, 1) % 2 == 0 &&
             !tensor_requires_grad(t))
             ag_freeze_bf16_at(at, t);

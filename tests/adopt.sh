@@ -20,7 +20,7 @@ Makes a bare Debian 12 in FOLDER, or in a temporary folder that is removed at th
 
 Needs root and a network; installs debootstrap if it is missing.
 
-  --short   without the tests of the packages: fresh.sh runs them on the same system
+  --short   the packages are built without their tests
   --help    this text
 
 The last line is the number of steps that passed and failed. The exit status is 0 if none failed, 1 if one failed, 2 if the

@@ -237,7 +237,6 @@ static void call_binary(const KernelTable *k, Case *c)
     k->binary((KBinary)c->f, &c->walk, c->out[0], c->in[0], c->in[1]);
 }
 
-/* The library calls it for the second operand of K_SUB alone, and not for K_ADD. */
 static void call_binary_backward(const KernelTable *k, Case *c)
 {
     bool none = c->f == K_SUB;

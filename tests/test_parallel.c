@@ -453,7 +453,7 @@ typedef struct {
     Module module;
     BatchNorm *norm;
     Linear *linear;
-    Tensor *last;               /* the last shard that had a loss */
+    Tensor *steps;              /* counted in the forward function */
 } Normed;
 typedef struct { int64_t first, end; Normed *result; } NormedCase;      /* the shards that are not empty */
 
@@ -462,14 +462,14 @@ static Normed *normed_net(void)
     Normed *n = nn_new(Normed);
     nn_child(n, norm, nn_batch_norm_new(3));
     nn_child(n, linear, nn_linear_new(3, 1));
-    nn_buffer_with(n, last, AG_SCALAR, AG_INT, true);
+    nn_buffer_with(n, steps, AG_SCALAR, AG_INT, true);
     return n;
 }
 
 static void normed_loss(Normed *n, int64_t shard)
 {
     AgScope s = ag_begin(AG_RECORD);
-    tensor_mutable_int_data(n->last)[0] = (int32_t)shard;
+    tensor_mutable_int_data(n->steps)[0]++;
     ag_backward(ag_mean(nn_linear(n->linear, nn_batch_norm(n->norm, tensor_normal(SHAPE(4, 3), (double)shard, 1)))));
     ag_end(s);
 }
@@ -487,13 +487,14 @@ static void train_normed(NnProcesses *processes, void *arg)
             int64_t shard = nn_parallel_index(p);
             bool empty = shard < c->first || shard >= c->end;
             nn_parallel_count(p, empty ? 0 : 1);
+            ck_assert_int_eq(tensor_int_data(n->steps)[0], c->first == 0 ? step : 0);
             if (!empty) normed_loss(n, shard);
         }
         nn_parallel_step(p);
         ck_assert(nn_parallel_agree(p, "mean", tensor_data(n->norm->running_mean), 3 * sizeof(ag_real)));
         ck_assert(nn_parallel_agree(p, "variance", tensor_data(n->norm->running_var), 3 * sizeof(ag_real)));
         ck_assert(nn_parallel_agree(p, "steps", tensor_int_data(n->norm->num_batches_tracked), sizeof(int32_t)));
-        ck_assert(nn_parallel_agree(p, "last", tensor_int_data(n->last), sizeof(int32_t)));
+        ck_assert(nn_parallel_agree(p, "steps", tensor_int_data(n->steps), sizeof(int32_t)));
     }
     if (nn_parallel_end(p)) c->result = n;
     else ag_free(n);
@@ -505,7 +506,7 @@ static void check_normed(const Normed *a, const Normed *b)
     ck_assert_int_eq(memcmp(tensor_data(a->norm->running_mean), tensor_data(b->norm->running_mean), 3 * sizeof(ag_real)), 0);
     ck_assert_int_eq(memcmp(tensor_data(a->norm->running_var), tensor_data(b->norm->running_var), 3 * sizeof(ag_real)), 0);
     ck_assert_int_eq(tensor_int_data(a->norm->num_batches_tracked)[0], tensor_int_data(b->norm->num_batches_tracked)[0]);
-    ck_assert_int_eq(tensor_int_data(a->last)[0], tensor_int_data(b->last)[0]);
+    ck_assert_int_eq(tensor_int_data(a->steps)[0], tensor_int_data(b->steps)[0]);
 }
 
 /* Also if the first shard is empty, or the others are. */
@@ -519,7 +520,7 @@ START_TEST(buffers_are_those_of_the_first_shard)
     check_normed(c.result, first.result);
     check_normed(others.result, before);
     ck_assert_int_eq(tensor_int_data(c.result->norm->num_batches_tracked)[0], 3);
-    ck_assert_int_eq(tensor_int_data(c.result->last)[0], 0);
+    ck_assert_int_eq(tensor_int_data(c.result->steps)[0], 3);
     ck_assert(tensor_data(c.result->norm->running_var)[0] != 1);
     NormedCase alone = { 0, 4, NULL };
     run_processes(1, train_normed, &alone);
@@ -529,6 +530,26 @@ START_TEST(buffers_are_those_of_the_first_shard)
     ag_free(first.result);
     ag_free(c.result);
     ag_free(before);
+}
+END_TEST
+
+START_TEST(a_loss_that_is_not_finite_changes_no_buffer)
+{
+    Normed *n = normed_net();
+    Optimizer *o = nn_sgd_new(n, 0.1);
+    NnParallel *p = nn_parallel_new(o, 1, NULL);
+    while (nn_parallel_shard(p)) {
+        AgScope s = ag_begin(AG_RECORD);
+        Tensor *y = nn_linear(n->linear, nn_batch_norm(n->norm, tensor_full(SHAPE(4, 3), (double)NAN)));
+        ag_backward(ag_mean(y));
+        ag_end(s);
+    }
+    ck_assert(isnan(nn_parallel_step(p)));
+    ck_assert(tensor_data(n->norm->running_mean)[0] == 0);
+    ck_assert_int_eq(tensor_int_data(n->norm->num_batches_tracked)[0], 0);
+    nn_parallel_end(p);
+    ag_free(o);
+    ag_free(n);
 }
 END_TEST
 
@@ -1073,6 +1094,7 @@ Suite *parallel_suite(void)
     tcase_add_loop_test(c, a_step_is_that_of_the_whole_batch, 0, 4);
     tcase_add_test(c, one_shard_is_the_step_of_the_optimizer);
     tcase_add_loop_test(c, buffers_are_those_of_the_first_shard, 1, 6);
+    tcase_add_test(c, a_loss_that_is_not_finite_changes_no_buffer);
     tcase_add_test(c, one_step_of_three_has_counts);
     tcase_add_test(c, a_loss_that_is_not_finite_changes_nothing);
     tcase_add_test(c, a_step_is_not_repeated);

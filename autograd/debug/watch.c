@@ -21,7 +21,8 @@ static void tell_complete_leaves(const Tensor *y)
 {
     for (int i = 0; i < y->n_in; i++) {
         Tensor *x = y->in[i];
-        if (x && !x->op && --x->users == 0 && x->grad && watch.complete) watch.complete(watch.arg, x);
+        bool is_leaf = x && x->magic == TENSOR_ALIVE && !x->op;
+        if (is_leaf && --x->users == 0 && x->grad && watch.complete) watch.complete(watch.arg, x);
     }
 }
 

@@ -182,7 +182,8 @@ static void backward_piece(const Job *j, int64_t first, int64_t n, Operand a, Op
     const Operand own = j->second ? b : a, other = j->second ? a : b;
     switch (j->f) {
     case K_ADD:
-    case K_SUB:                                         /* of b; the other operands pass dy on */
+        break;
+    case K_SUB:
         DA(vneg(LOAD(dy)));
         break;
     case K_MUL:
@@ -206,9 +207,9 @@ static void backward_piece(const Job *j, int64_t first, int64_t n, Operand a, Op
 }
 
 /* da (dense, of the walk's shape) = dy df/da, or with `second` dy df/db; the caller sums it down to the operand's own
- * shape. Where a and b are equal, max and min give half of dy to each. a and b may be NULL where the rule does not read
- * them: add and sub read neither, mul reads the other operand only, div reads b, and for its second operand a too. Only pow
- * reads y. */
+ * shape. Not for add and the first operand of sub, whose gradient is dy. Where a and b are equal, max and min give half of dy
+ * to each. a and b may be NULL where the rule does not read them: sub reads neither, mul reads the other operand only, div
+ * reads b, and for its second operand a too. Only pow reads y. */
 void ISA(binary_backward)(KBinary f, bool second, const KWalk *walk, real *da, const real *dy, const real *a,
                            const real *b, const real *y, bool add)
 {

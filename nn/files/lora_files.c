@@ -187,10 +187,11 @@ static bool add_all(NnTensorFile *f, const NnParameters *p, const AdapterConfig 
     for (int i = 0; i < p->n; i++) {
         Linear *l = lora_linear_of(&p->item[i]);
         const NnFileTensor *a = l ? tensor_file_find(f, name_of(f, &p->item[i], 'A')) : NULL;
-        /* another shape is an error of nn_load_with */
-        if (!a || a->shape.ndim != 2 || a->shape.dim[0] == 0 || a->shape.dim[1] != tensor_dim(l->weight, 1)) continue;
         char *name = name_of(f, &p->item[i], 'B'), found[AG_SHAPE_TEXT] = "missing", expected[AG_SHAPE_TEXT];
         const NnFileTensor *b = tensor_file_find(f, name);
+        /* another shape is an error of nn_load_with */
+        if (!a || a->shape.ndim != 2 || a->shape.dim[0] == 0 || a->shape.dim[1] != tensor_dim(l->weight, 1)) continue;
+        if (b && b->shape.ndim != 2) continue;
         AgShape shape = SHAPE(tensor_dim(l->weight, 0), a->shape.dim[0]);
         if (b) ag_shape_text(b->shape, found);
         if (!b || !ag_shape_equal(b->shape, shape))
@@ -206,7 +207,7 @@ bool nn_lora_load_at(AgSite at, void *module, const char *folder)
     AG_LAYER(at);
     NnParameters *p = parameters_of(at, __func__, module, folder);
     for (int i = 0; i < p->n; i++)
-        if (lora_adapted(&p->item[i])) ag_usage_error(at, __func__, "this module has adapters: %s", p->item[i].name);
+        if (lora_is_part(&p->item[i])) ag_usage_error(at, __func__, "this module has adapters: %s", p->item[i].name);
     const char *weights = text_printf(p, "%s/adapter_model.safetensors", folder);
     AdapterConfig a = { .dropout = 0 };
     Config c;

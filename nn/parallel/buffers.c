@@ -1,41 +1,44 @@
-/* buffers.c: buffers that a forward pass changes, such as BatchNorm's statistics. After a step they are, in all processes, as
- * the first shard has left them. So they do not depend on the number of processes, and neither does an evaluation or a file. */
+/* buffers.c: buffers that a forward pass changes, such as BatchNorm's statistics. Each shard begins with those of before the
+ * step. After it they are, in all processes, as the first shard has left them. So nothing depends on the number of processes. */
 #include "kaeru/graph.h"
 #include "parallel_parts.h"
 
 void list_buffers(NnParallel *p)
 {
-    NnParameters *all = saved_parameters(AG_HERE, p->optimizer->module, false, true);
+    NnParameters *all = saved_parameters(AG_HERE, module_root(p->optimizer->module), false, true);
     ag_set_owner(all, p);
     p->shared = ag_alloc_in(p, (size_t)all->n, sizeof *p->shared);
     for (int i = 0; i < all->n; i++)
         if (!all->item[i].trained) p->shared[p->n_shared++].tensor = all->item[i].tensor;
 }
 
-static bool has_changed(const Shared *s)
+/* Copies t into *copy, which is made if it is NULL. */
+static void copy_buffer(NnParallel *p, Tensor **copy, Tensor *t)
 {
-    return tensor_version(s->tensor) != s->version;
+    if (*copy) tensor_copy(*copy, t);
+    else ag_set_owner(*copy = ag_keep(t), p);
 }
 
 void begin_buffers(NnParallel *p)
 {
     for (int i = 0; i < p->n_shared; i++) {
         Shared *s = &p->shared[i];
-        if (p->rank == 0 && !s->kept) ag_set_owner(s->kept = ag_keep(s->tensor), p);
-        else if (p->rank == 0 && has_changed(s)) tensor_copy(s->kept, s->tensor);
+        if (!s->before || tensor_version(s->tensor) != s->version) copy_buffer(p, &s->before, s->tensor);
         s->version = tensor_version(s->tensor);
+        p->changed[i] = 0;
     }
 }
 
-void keep_buffers(NnParallel *p)
+void end_buffers(NnParallel *p)
 {
-    for (int i = 0; i < p->n_shared; i++)
-        if (has_changed(&p->shared[i])) tensor_copy(p->shared[i].kept, p->shared[i].tensor);
-}
-
-void report_buffers(NnParallel *p)
-{
-    for (int i = 0; i < p->n_shared; i++) p->changed[i] = has_changed(&p->shared[i]);
+    for (int i = 0; i < p->n_shared; i++) {
+        Shared *s = &p->shared[i];
+        if (tensor_version(s->tensor) == s->version) continue;
+        if (p->shard == 0) copy_buffer(p, &s->first, s->tensor);
+        if (p->shard == 0) p->changed[i] = 1;
+        tensor_copy(s->tensor, s->before);
+        s->version = tensor_version(s->tensor);
+    }
 }
 
 void share_buffers(NnParallel *p)
@@ -44,7 +47,7 @@ void share_buffers(NnParallel *p)
     for (int i = 0; i < p->n_shared; i++) {
         Tensor *t = p->shared[i].tensor;
         if (!p->changed[i]) continue;
-        if (p->rank == 0) tensor_copy(t, p->shared[i].kept);
+        if (p->rank == 0) tensor_copy(t, p->shared[i].first);
         AgDType type = tensor_dtype(t);
         size_t size = (size_t)tensor_numel(t) * (type == AG_REAL ? sizeof(ag_real) : type == AG_INT ? sizeof(int32_t) : 1);
         void *values = tensor_mutable_values(AG_HERE, t);

@@ -78,7 +78,7 @@ static void end_shard(AgSite at, NnParallel *p)
         Parameter *parameter = &p->parameter[i];
         if (!parameter->is_complete) parameter_complete(p, parameter, tensor_new_owned(tensor_shape(parameter->w), AG_REAL));
     }
-    if (p->shard == 0) keep_buffers(p);
+    end_buffers(p);
     p->sums += 1 - merges_after(0, p->options.shards, p->shard, p->first, p->end);
 }
 
@@ -139,7 +139,6 @@ void nn_parallel_count_at(AgSite at, NnParallel *p, double n)
 
 static void exchange_reports(NnParallel *p)
 {
-    report_buffers(p);
     int flags = 1 + p->n + p->n_shared, size = flags + p->n, *all = exchange(p, p->report, (size_t)size * sizeof *all, 0);
     memcpy(p->order, all + flags, (size_t)p->n * sizeof *p->order);
     for (int rank = 0; rank < p->size; rank++)
@@ -245,7 +244,6 @@ double nn_parallel_step_at(AgSite at, NnParallel *p)
     while (p->summed < p->queued) finish_piece(p);
     wait_for(p, &p->sending, 0);
     exchange_reports(p);
-    share_buffers(p);
     check_mixed(at, __func__, p);
     Result sum = total(p);
     double mean = sum.count > 0 ? sum.loss / sum.count : 0, scale = sum.count > 0 ? 1 / sum.count : 0;
@@ -258,6 +256,7 @@ double nn_parallel_step_at(AgSite at, NnParallel *p)
         double size = p->options.clip > 0 ? scale * norm(p) : INFINITY;
         double factor = isinf(size) ? 1 : p->options.clip / (size + 1e-6);
         update(p, factor < 1 ? scale * factor : scale);
+        share_buffers(p);
     }
     end_step(p);
     return mean;

@@ -33,9 +33,8 @@ typedef struct {
     bool is_complete;           /* the gradient of the current shard is in a sum */
 } Parameter;
 
-/* A buffer that a forward pass may change. kept: in process 0, its values before the step, then after the first shard; version:
- * of the values before the step. */
-typedef struct { Tensor *tensor, *kept; uint32_t version; } Shared;
+/* A buffer that a forward pass may change; copies of it before the step and, in process 0, after the first shard. */
+typedef struct { Tensor *tensor, *before, *first; uint32_t version; } Shared;
 
 /* Flags in report[0]. MEANS and SUMS: in this step there are losses without and with nn_parallel_count. */
 enum { STOP = 1, MEANS = 2, SUMS = 4 };
@@ -61,7 +60,7 @@ struct NnParallel {
     int exchanged;              /* so many of them have been sent */
     int *report;                /* what the processes tell each other in each step: STOP, MEANS, SUMS, and these three: */
     int *has_gradient;          /* for each parameter: in a shard of this step */
-    int *changed;               /* for each buffer: in a shard of this step */
+    int *changed;               /* for each buffer: in the first shard of this step */
     int *completed, n_completed;        /* their numbers, in the order in which backward has completed them */
     Shared *shared;
     int n_shared;
@@ -112,9 +111,8 @@ void *exchange(const NnParallel *p, const void *mine, size_t n, double more);
 
 void list_buffers(NnParallel *p);
 void begin_buffers(NnParallel *p);              /* before the shards of a step */
-void keep_buffers(NnParallel *p);               /* in process 0, after the first shard */
-void report_buffers(NnParallel *p);             /* those that this process has changed */
-void share_buffers(NnParallel *p);              /* those that any process has changed, after the shards of a step */
+void end_buffers(NnParallel *p);                /* after each shard */
+void share_buffers(NnParallel *p);              /* at the end of the step */
 
 /* ---- pieces.c ---------------------------------------------------------------------------------------------------- */
 

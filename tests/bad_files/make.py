@@ -629,6 +629,8 @@ bad_adapter_weights("flat_a", 'unexpected: "base_model.model.q.lora_A.weight", "
                     {Q + "A.weight": ("F32", [2])})
 bad_adapter_weights("deep_a", 'unexpected: "base_model.model.q.lora_A.weight", "base_model.model.q.lora_B.weight"',
                     {Q + "A.weight": ("F32", [1, 1, 1, 1, 1, 1, 1, 1, 2])})
+bad_adapter_weights("deep_b", 'unexpected: "base_model.model.v.lora_A.weight", "base_model.model.v.lora_B.weight"',
+                    {V + "B.weight": ("F32", [2, 1, 1, 1, 1, 1, 1, 1, 1])})
 bad_adapter_weights("tall_b", '"base_model.model.v.lora_B.weight" is (3, 1), expected (2, 1)',
                     {V + "B.weight": ("F32", [3, 1])})
 bad_adapter_weights("two_ranks", '"base_model.model.v.lora_B.weight" is (2, 4), expected (2, 1)',

@@ -102,8 +102,7 @@ Tensor *ag_rope_table_at(AgSite at, Tensor *frequencies, int64_t start, int64_t 
 Tensor *ag_argmax_at(AgSite at, Tensor *x, int dim, bool keep);
 
 /* n items of each row of p (..,V), drawn with replacement with probabilities in proportion to p -> AG_INT (..,n), by this
- * thread's generator, of which each takes 24 bits: items below a millionth of the largest are drawn too rarely. Computes n V
- * numbers a row. */
+ * thread's generator with 24 bits: items below a millionth of the largest are drawn too rarely. Computes n V numbers a row. */
 Tensor *ag_multinomial_at(AgSite at, Tensor *p, int64_t n);
 
 /* Whether a < b, a = b, ... -> AG_BOOL of the shape that both broadcast to. a and b have one type, any. With NaN, only AG_NE is

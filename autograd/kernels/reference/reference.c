@@ -162,7 +162,8 @@ static double binary_back(KBinary f, bool second, double dy, double a, double b,
 {
     double own = second ? b : a, other = second ? a : b;
     switch (f) {
-    case K_ADD: case K_SUB: return -dy;                 /* of b; the other operands pass dy on */
+    case K_ADD: break;
+    case K_SUB: return -dy;
     case K_MUL: return dy * other;
     case K_DIV: return second ? -dy / b * (a / b) : dy / b;
     case K_POW:

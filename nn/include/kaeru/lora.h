@@ -29,9 +29,9 @@ bool nn_lora_add_at(AgSite at, void *module, NnLoraOptions options) AG_MUST_CHEC
 void nn_lora_merge_at(AgSite at, void *module);
 
 /* Writes adapter_config.json and adapter_model.safetensors into a folder, which must exist, for the library peft. The names are
- * those of the module: a Llama has those of transformers' LlamaForCausalLM, a GPT those of GPT2Model. False with
- * ag_error() if they cannot be written, or if the adapters do not have the same dropout: peft has one for all. A module that is
- * itself a Linear is a usage error, here and in nn_lora_load: it has no name for the file. */
+ * those of the module: a Llama has those of transformers' LlamaForCausalLM, a GPT those of GPT2Model. False with ag_error() if
+ * they cannot be written, or if the adapters do not have the same dropout: peft has one for all. A module that is itself a
+ * Linear is a usage error, here and in nn_lora_load: it has no name for the file. */
 bool nn_lora_save_at(AgSite at, void *module, const char *folder) AG_MUST_CHECK;
 
 /* Adds the adapters of a folder that nn_lora_save or peft wrote, and freezes the other parameters. False with ag_error() if the

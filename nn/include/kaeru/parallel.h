@@ -17,7 +17,7 @@
  * seed, the step and the shard alone; between steps it is the same in all processes. If a program has several NnParallel at a
  * time, each has random numbers of its own.
  *
- * Buffers that a forward pass changes, such as the statistics of BatchNorm, are after a step as the first shard has left them.
+ * Each shard begins with the buffers of before the step, which is over with those of the first shard (BatchNorm's statistics).
  *
  * The state of the optimizer is divided among the processes (Rajbhandari et al. 2020, ZeRO stage 1): each updates its part of
  * every parameter and sends the new weights to the others. Gradients are sent while the backward pass goes on.
@@ -87,7 +87,7 @@ int64_t nn_parallel_index_at(AgSite at, const NnParallel *p);
 void nn_parallel_count_at(AgSite at, NnParallel *p, double n);
 
 /* Adds the gradients of all shards, clips their norm, takes a step of the optimizer with their mean, and makes the new weights
- * known to all processes. Returns the mean loss. If it is not finite, the weights stay as they are, but the step counts
+ * known to all processes. Returns the mean loss. If it is not finite, weights and buffers stay as they are, but the step counts
  * (nn_optimizer_steps), so that the next one has other random numbers. An infinite norm is not clipped. The usage errors of
  * nn_optimizer_step are usage errors here. A step without items, or whose loss is not finite, needs no gradient. */
 double nn_parallel_step_at(AgSite at, NnParallel *p);
