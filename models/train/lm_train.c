@@ -162,7 +162,8 @@ static bool load(Run *r)
     t->step = r->since = nn_optimizer_steps(r->optimizer);
     if (good && nn_settings_get(found, sum_key))
         good = nn_settings_real(found, sum_key, &r->sum) && nn_settings_int(found, since_key, &r->since) &&
-               ((r->since >= 0 && r->since <= t->step) || ag_set_error("%s: %s: expected a step from 0 to %" PRId64, t->last, since_key, t->step));
+               ((uint64_t)r->since <= (uint64_t)t->step ||
+                ag_set_error("%s: expected %s from 0 to %" PRId64, t->last, since_key, t->step));
     ag_free(found);
     return nn_parallel_check(r->parallel, good);
 }
