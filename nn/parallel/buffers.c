@@ -1,5 +1,5 @@
 /* buffers.c: buffers that a forward pass changes, such as BatchNorm's statistics. Each shard begins with those of before the
- * step. After it they are, in all processes, as the first shard has left them. So nothing depends on the number of processes. */
+ * step. After it, all processes have those of the first shard. So nothing depends on the number of processes. */
 #include "kaeru/graph.h"
 #include "parallel_parts.h"
 

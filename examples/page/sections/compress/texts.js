@@ -21,7 +21,7 @@ addTexts({
         '{packed}バイトから{count}バイト：1バイトあたり{bits}ビット。テキストのハッシュは、ネイティブのプログラムがつけた' +
             'ものと一致します。',
     ],
-    compress_error: ['The file cannot be decompressed here: it {error}.', 'このファイルはここでは展開できません：{error}'],
+    compress_error: ['The file cannot be decompressed here: it {error}.', 'このファイルはここでは展開できません（詳細は英語）：it {error}'],
     compress_large: [
         'The file cannot be decompressed here: it has more than {n} bytes.',
         'このファイルはここでは展開できません：{n}バイトより大きいからです。',
@@ -38,8 +38,8 @@ addTexts({
     compress_own_intro: [
         'The Transformer that was trained here has read nothing but that text. Now it predicts your sentence, without ' +
             'learning more.',
-        'ここで学習したTransformerが読んだのは、あのテキストだけです。今度は、それ以上は学習せずに、あなたの文を予測しま' +
-            'す。',
+        'ここで学習したTransformerが読んだのは、あのテキストだけです。今度は、それ以上は学習せずに、入力した文を予測し' +
+            'ます。',
     ],
     compress_sentence: ['A sentence', '文'],
     compress_example: [
@@ -57,14 +57,15 @@ addTexts({
     ],
     compress_ask: [
         '<b>Which letters of a word are expensive, and where in the text?</b> Predict, then look at the colors.',
-        '<b>単語の中のどの文字が高く、テキストのどこが高いでしょう。</b> 予測してから、色を見てください。',
+        '<b>コストが高いのは、単語の中のどの文字、テキストのどこでしょう。</b> 予測してから、色を見てください。',
     ],
     compress_answer: [
         'The first letters of a word, where it is open which word comes; its last letters are nearly free. The text is ' +
             'expensive at its beginning and where Japanese begins: there the network has learned nothing yet. A letter ' +
             'of three bytes is paid for mostly by its last byte, because the first is nearly always the same.',
-        '単語の初めの文字です。どの単語が来るかが、まだ決まっていないからです。終わりの文字はほとんどただです。テキスト' +
-            'では、初めと、日本語に変わるところが高くなります。ネットワークがまだ何も学んでいないからです。3バイトの文字' +
-            'のコストは、ほとんどが最後のバイトのものです。最初のバイトはほぼ決まっているからです。',
+        '単語の初めの文字です。どの単語が来るかが、まだ決まっていないからです。終わりの文字にはコストがほとんどかかりま' +
+            'せん。テキストでは、初めと、日本語に変わるところでコストが高くなります。ネットワークがまだ何も学んでいない' +
+            'からです。3バイトの文字のコストは、ほとんどが最後のバイトのものです。最初のバイトはほぼ決まっているからで' +
+            'す。',
     ],
 });

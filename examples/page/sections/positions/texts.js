@@ -5,9 +5,9 @@ addTexts({
         'Attention does not see the order of the words. So each word gets a vector for its position: sines and cosines, ' +
             'fast ones in the first dimensions, slow ones in the last. <span class="nb">PE(i, 2d) = sin(i / ' +
             '10000<sup>2d/D</sup>)</span>, and the cosine beside it. Each row of the figure is a position.',
-        'アテンションには単語の順序が見えません。そこで各単語に、位置のベクトルを足します。サインとコサインで、初めの次' +
-            '元ほど速く、後の次元ほど遅い波です。<span class="nb">PE(i, 2d) = sin(i / 10000<sup>2d/D</sup>)</span> と、' +
-            '隣のコサインです。図の各行がひとつの位置です。',
+        'アテンションには単語の順序が見えません。そこで各単語に、位置のベクトルを足します。正弦と余弦で、初めの次元ほど' +
+            '速く、後の次元ほど遅い波です。<span class="nb">PE(i, 2d) = sin(i / 10000<sup>2d/D</sup>)</span> と、隣の余' +
+            '弦です。図の各行がひとつの位置です。',
     ],
     positions_at: ['Position i', '位置i'],
     positions_width: ['D: numbers of a vector', 'D：ベクトルの次元数'],
@@ -31,7 +31,7 @@ addTexts({
     positions_answer: [
         'It moves along and keeps its form: the product of two positions is a sum of cosines of their distance, and its ' +
             'largest value, D/2, is at distance 0. So attention can learn “two words before” once for all positions.',
-        '形を保ったまま横に動きます。二つの位置の内積は、距離のコサインの和です。最大値D/2になるのは距離0のときです。だ' +
-            'からアテンションは「二つ前の単語」を、すべての位置について一度に学べます。',
+        '形を保ったまま横に動きます。二つの位置の内積は、距離の余弦の和です。最大値D/2になるのは距離0のときです。だから' +
+            'アテンションは、「二つ前の単語」を見ることを一度学べば、どの位置でも使えます。',
     ],
 });

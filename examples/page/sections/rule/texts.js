@@ -13,9 +13,9 @@ addTexts({
             '<code>y</code>. Two checks grade it: both move each input a little and measure. One is the library’s own, ' +
             'with floats; the other has double precision and finds an error of a millionth.',
         '演算には二つの式が要ります。yの計算のしかたと、勾配の渡し方です。二つ目を書いてみましょう。届く勾配は <code>' +
-            'dy</code> です。<code>x</code>、<code>z</code>、<code>y</code> を使えます。採点は二通りで、どちらも入力を少' +
-            'しずつ動かして測ります。一方はfloatで計算するライブラリ自身の勾配チェック、もう一方は倍精度で、百万分の一の' +
-            '誤りも見つけます。',
+            'dy</code> です。<code>x</code>、<code>z</code>、<code>y</code> を使えます。採点は二通りで、どちらも入力を' +
+            '少しずつ動かして測ります。一方はfloatで計算するライブラリ自身の勾配チェック、もう一方は倍精度で、100万分の' +
+            '1の誤差も見つけます。',
     ],
     rule_grammar: [
         'Plain arithmetic: + − * / ^ and the functions of section {#gradient}. Two factors side by side are a product. ' +
@@ -44,10 +44,10 @@ addTexts({
             'nothing to measure.',
         '順伝播の式は、−2から2でも0.5から2でも有限の値にならない場所があり、測ることができません。',
     ],
-    rule_yours: ['your {name}', 'あなたの{name}'],
+    rule_yours: ['your {name}', '書いた{name}'],
     rule_measured: ['measured', '実測'],
     rule_ratio: ['ratio', '比'],
-    hint_not_finite: ['yours is not a finite number at x = {x}.', 'x = {x}で、あなたの式は有限の数になりません。'],
+    hint_not_finite: ['yours is not a finite number at x = {x}.', 'x = {x}で、書いた式は有限の数になりません。'],
     hint_exchanged: [
         'this is the gradient of the other input. Exchange {a} and {b}.',
         'これはもう一方の入力の勾配です。{a}と{b}を入れ替えてください。',
@@ -69,8 +69,8 @@ addTexts({
     repair_multiply: ['you divide by {part}: multiply by it.', '{part}で割っています。掛けてください。'],
     repair_name: ['{part} stands where something else belongs.', '{part}の場所には、別のものが入ります。'],
     repair_power: ['the power of {part} is wrong.', '{part}のべき指数が違います。'],
-    repair_square: ['{part} must be squared.', '{part}を2乗にします。'],
-    repair_exponent: ['the exponent in {part} applies to the wrong part.', '{part}のべき指数が、違う部分に付いています。'],
+    repair_square: ['{part} must be squared.', '{part}を二乗にします。'],
+    repair_exponent: ['the exponent in {part} applies to the wrong part.', '{part}のべき指数が、違う部分についています。'],
     repair_number: ['the number {part} is wrong.', '{part}という数が違います。'],
     repair_derivative: ['{part} stands there itself: take its derivative.', '{part}がそのまま残っています。微分してください。'],
     repair_function: ['the function {part} does not belong there.', '関数{part}は余分です。'],

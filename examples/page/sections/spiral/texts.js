@@ -14,7 +14,7 @@ addTexts({
     ],
     spiral_data: ['Data', 'データ'],
     data_spiral: ['spiral', '渦巻き'],
-    data_rings: ['disk and ring', '円と輪'],
+    data_rings: ['disk and ring', '円板と輪'],
     data_xor: ['chessboard', '市松模様'],
     data_clouds: ['two clouds', '二つの雲'],
     spiral_steps: ['Steps', 'ステップ数'],
