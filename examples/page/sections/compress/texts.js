@@ -21,7 +21,10 @@ addTexts({
         '{packed}バイトから{count}バイト：1バイトあたり{bits}ビット。テキストのハッシュは、ネイティブのプログラムがつけた' +
             'ものと一致します。',
     ],
-    compress_error: ['The file cannot be decompressed here: it {error}.', 'このファイルはここでは展開できません（詳細は英語）：it {error}'],
+    compress_error: [
+        'The file cannot be decompressed here: it {error}.',
+        'このファイルはここでは展開できません（詳細は英語）：it {error}',
+    ],
     compress_large: [
         'The file cannot be decompressed here: it has more than {n} bytes.',
         'このファイルはここでは展開できません：{n}バイトより大きいからです。',
