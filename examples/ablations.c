@@ -139,11 +139,11 @@ int main(int argc, char **argv)
             sum += right, least = fmin(least, right), most = fmax(most, right);
             progress_show(&progress, (int64_t)i * SEEDS + k + 1, "%s %s", s->part, s->value);
         }
+        progress_end(&progress);
         say("  %-8s %-16s %5.1f  (%.1f to %.1f)\n", s->part, s->value, sum / SEEDS, least, most);
         snprintf(name, sizeof name, "%s: %s", s->part, s->value);
         csv_named_row(csv, name, part, sum / SEEDS, least, most);
     }
-    progress_end(&progress);
     csv_close(csv);
     say("The paper of 2017 (table 3) on layers: 2, 4, 6, 8 layers, BLEU 23.7, 25.3, 25.8, 25.5.\n");
     picture_draw("ablations");

@@ -152,7 +152,7 @@ int main(int argc, char **argv)
         NN_OPTION("warmup", warmup, 1, 1000000, "steps until the learning rate is highest"),
         NN_OPTION("average", average, 0, 1000,
                   "last epochs; the mean of their weights is tested; 0: the last weights"),
-        NN_OPTION("factor", factor, 0, 1000, "factor of the learning rate"),
+        NN_OPTION("factor", factor, 1e-6, 1000, "factor of the learning rate"),
         NN_OPTION("dropout", dropout, 0, 0.99, "probability of dropout"),
         PRECISION_OPTION, SHARDS_OPTION, DEADLINE_OPTION, NN_FIELDS_END
     };

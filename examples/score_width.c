@@ -27,7 +27,7 @@ static Reader *reader_new(NnScoreKind kind, int64_t k)
     nn_child(r, value, nn_linear_new(WIDTH, WIDTH));
     nn_child(r, out, nn_linear_new(WIDTH, LETTERS));
     nn_child(r, score, nn_score_new(kind, k, k, k));
-    ag_fill_normal(r->query->weight, 0, 1 / sqrt(WIDTH));                 /* numbers of variance 1, as the texts assume */
+    ag_fill_normal(r->query->weight, 0, 1 / sqrt(WIDTH));       /* variance 1; of keys, from a letter and a position, 2 */
     ag_fill_normal(r->key->weight, 0, 1 / sqrt(WIDTH));
     return r;
 }

@@ -1,5 +1,6 @@
 /* skip_connection.c: why the blocks of a Transformer add their input to their output. */
 #include <math.h>
+#include <string.h>
 
 #include "common/common.h"
 #include "kaeru/autograd.h"
@@ -136,11 +137,17 @@ static void deep_networks(void)
         { "init xavier", { "xavier", chosen.optimizer, chosen.target } },
         { "init small-last", { "small-last", chosen.optimizer, chosen.target } },
         { "optimizer sgd", { chosen.init, "sgd", chosen.target } },
+        { "optimizer adam", { chosen.init, "adam", chosen.target } },
         { "target minus", { chosen.init, chosen.optimizer, "minus" } },
         { "target matrix", { chosen.init, chosen.optimizer, "matrix" } },
     };
     for (size_t k = 0; k < sizeof control / sizeof *control; k++) {
-        run_seeds(&control[k].setup, depth, deep_rows, r);
+        const Setup *s = &control[k].setup;
+        if (strcmp(s->init, chosen.init) == 0 && strcmp(s->optimizer, chosen.optimizer) == 0 &&
+            strcmp(s->target, chosen.target) == 0) {
+            continue;
+        }
+        run_seeds(s, depth, deep_rows, r);
         report_control(csv, control[k].name, r, seeds);
         runs_free(r, seeds);
     }
@@ -175,8 +182,9 @@ int main(int argc, char **argv)
         "the outputs) and skip_controls.csv (control,zero,ffn,skip,ffn_least,ffn_most,skip_least,skip_most,ffn_factor,\n"
         "skip_factor: the last losses, and by how much a block multiplies the gradient), and draws them.", options });
     setup_check(&chosen);
-    say("f(x) and x + f(x) learn to return %s: %lld rows of %d numbers.\n", chosen.target[1] == 'd' ? "x" : chosen.target,
-        (long long)rows, WIDTH);
+    bool minus = strcmp(chosen.target, "minus") == 0, matrix = strcmp(chosen.target, "matrix") == 0;
+    const char *target = minus ? "-x" : matrix ? "a matrix times x" : "x";
+    say("f(x) and x + f(x) learn to return %s: %lld rows of %d numbers.\n", target, (long long)rows, WIDTH);
     Run *r[MAX_SEEDS];
     run_seeds(&chosen, 1, rows, r);
     report_block(r, seeds);

@@ -124,7 +124,7 @@ that "beam, too" grep -q '^beam 4: BLEU' stdout
 expect 0 '' '' train $files $tiny --vocab words --lower-case --epochs 2 --accumulate 3 --out words
 that "small letters" grep -q '"the"' words/translate_src_vocab.json
 lacks words/translate_src_merges.txt
-expect 2 '' '--factor 0: expected above 0' train $files $tiny --factor 0 --out none
+expect 2 '' '--factor is 0, expected a number from 1e-06 to 1000' train $files $tiny --factor 0 --out none
 (cat valid.src; seq 600 | tr '\n' ' '; echo) >long.src
 (cat valid.tgt; echo x) >long.tgt
 expect 1 '' 'long.src: line 6: ' train --train-src train.src --train-tgt train.tgt --valid-src long.src --valid-tgt long.tgt \

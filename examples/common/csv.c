@@ -64,9 +64,7 @@ Csv *csv_open(const char *name, const char *header)
 
 static void put_number(FILE *file, double value)
 {
-    if (isnan(value)) {
-        fputs("nan", file);                                             /* some systems print its sign */
-    } else if (fabs(value) < 0x1p53 && value == floor(value)) {
+    if (fabs(value) < 0x1p53 && value == floor(value)) {
         fprintf(file, "%" PRId64, (int64_t)value);
     } else {
         fprintf(file, "%.9g", value);
@@ -93,7 +91,7 @@ static void remember(Csv *csv, double value)
         csv->value = ag_resize(csv->value, csv->room, room, sizeof *csv->value);
         csv->room = room;
     }
-    csv->value[csv->n++] = value;
+    csv->value[csv->n++] = isnan(value) ? (double)NAN : value;          /* some systems print its sign */
 }
 
 static void add_row(Csv *csv, const char *name, int n, const double *value)

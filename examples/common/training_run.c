@@ -34,8 +34,10 @@ static void check_fixed_option(const NnFields *table, const NnField *f, const Nn
     snprintf(key, sizeof key, "%s%s", table->prefix, f->name);
     const char *old = nn_settings_get(before, key), *new = nn_settings_get(now, key);
     if (strcmp(old ? old : "", new ? new : "") != 0) {
-        example_usage_error("--%s: the run in this folder was started with %s, which cannot be changed",
-                            f->option ? f->option : f->name, old ? old : "none");
+        bool flag = f->kind == NN_FIELD_BOOL;
+        example_usage_error("--%s: the run in this folder was started with%s %s, which cannot be changed",
+                            f->option ? f->option : f->name, flag && *old == '0' ? "out" : "",
+                            flag ? "it" : old ? old : "none");
     }
 }
 
@@ -75,6 +77,12 @@ TrainingRun training_run_begin(int argc, char **argv, const Program *program, co
     TrainingRun run = { .resumed = resume_option, .last = example_path(last), .settings = nn_settings_new(),
                         .saved = nn_settings_new() };
     NnSettings *before = nn_settings_new(), *now = nn_settings_new();
+    if (resume_option && overwrite_option) {
+        example_usage_error("--resume and --overwrite: expected one of them");
+    }
+    if (other_data_option && !resume_option) {
+        example_usage_error("--other-data: expected --resume");
+    }
     if (would_replace(run.last)) {
         example_fail("%s exists from an earlier run: --resume resumes that run, --overwrite starts a new one", run.last);
     }

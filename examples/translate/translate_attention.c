@@ -1,5 +1,6 @@
 /* translate_attention.c: shows the attention weights of the translation of one sentence. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "translate_commands.h"
 #include "kaeru/autograd.h"
@@ -14,13 +15,15 @@ static void put_token(FILE *file, const KaeruVocab *v, int32_t id, const char *q
 {
     size_t n;
     const char *token = kaeru_vocab_token(v, id, &n);
+    KaeruTextStream stream = { .out = file };
     for (size_t i = token[0] == ' '; i < n; i++) {
         if (token[i] == '"') {
-            fputs(quote, file);
+            kaeru_text_stream_put(&stream, quote, strlen(quote));
         } else {
-            fputc((unsigned char)token[i] < ' ' ? ' ' : token[i], file);
+            kaeru_text_stream_put(&stream, (unsigned char)token[i] < ' ' ? " " : &token[i], 1);
         }
     }
+    kaeru_text_stream_end(&stream);
 }
 
 /* A token in quotation marks, as one field. gnuplot skips a row whose text contains a quotation mark. */
@@ -78,7 +81,8 @@ static void print_tokens(const char *label, const KaeruVocab *v, const Tensor *i
     size_t n;
     char *text = kaeru_sentence_decode(v, tensor_int_data(ids) + 1, (size_t)tensor_numel(ids) - 1, &n);
     say("%s", label);
-    printf("%s\n", text);
+    print_bytes(text, n);
+    putchar('\n');
     ag_free(text);
 }
 

@@ -45,14 +45,16 @@ TransformerTranslator translator_of(Transformer *model, const Vocabularies *v);
 
 /* ---- scores and attention ---------------------------------------------------------------------------------------- */
 
-/* Translates a corpus; returns the BLEU score and the number of sentences that are exactly right. *out, unless NULL, gets
- * the translations. */
-typedef struct { double bleu; int64_t exact; } Quality;
+/* Translates a corpus; returns the BLEU score and how many of the n sentences that are not empty are exactly right. *out,
+ * unless NULL, gets the translations. */
+typedef struct { double bleu; int64_t exact, n; } Quality;
 Quality corpus_score(const TransformerTranslator *t, const Corpus *c, int64_t beam, double length_penalty, bool lower_case,
                      KaeruLines *out);
 /* Prints "greedy: BLEU ..." and "beam N: BLEU ...", by the functions above. Beam 1 is greedy and printed only once. */
 void print_scores(const TransformerTranslator *t, const Corpus *c, int64_t beam, double length_penalty, bool lower_case,
                   KaeruLines *out);
+/* Prints a text in which bytes that are not UTF-8 become U+FFFD: a model may write such bytes. */
+void print_bytes(const char *text, size_t n);
 /* Translates a sentence and draws its attention: translate_attention.csv and three pictures. */
 void show_attention(const TransformerTranslator *t, KaeruLine sentence);
 

@@ -17,6 +17,13 @@ static double length_penalty = 0.6;
     NN_OPTION("beam", beam, 1, 1000, "hypotheses of beam search; 1: greedy decoding"), \
     NN_OPTION("length-penalty", length_penalty, 0, 10, "a: scores are divided by ((5 + length) / 6)^a")
 
+void print_bytes(const char *text, size_t n)
+{
+    KaeruTextStream stream = { .out = stdout };
+    kaeru_text_stream_put(&stream, text, n);
+    kaeru_text_stream_end(&stream);
+}
+
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
 typedef struct { Progress progress; int64_t beam; } Watch;
@@ -33,16 +40,18 @@ Quality corpus_score(const TransformerTranslator *t, const Corpus *c, int64_t wi
     Watch watch = { progress_begin("translating", c->src.n), width };
     KaeruTranslateOptions how = { .beam = (int)width, .length_penalty = penalty, .done = show_progress, .arg = &watch };
     KaeruLines translations;
-    if (!transformer_translate_lines(t, &c->src, &how, &translations)) {
+    bool good = transformer_translate_lines(t, &c->src, &how, &translations);
+    progress_end(&watch.progress);
+    if (!good) {
         example_fail("%s", ag_error());
     }
-    progress_end(&watch.progress);
     KaeruBleu bleu = { .lower_case = lower_case };
-    Quality score = { 0, 0 };
+    Quality score = { 0, 0, 0 };
     for (int64_t i = 0; i < translations.n; i++) {
         KaeruLine a = translations.line[i], b = c->tgt.line[i];
         kaeru_bleu_add(&bleu, a.text, a.size, b.text, b.size);
-        score.exact += a.size == b.size && memcmp(a.text, b.text, a.size) == 0;
+        score.n += b.size > 0;
+        score.exact += b.size > 0 && a.size == b.size && memcmp(a.text, b.text, a.size) == 0;
     }
     score.bleu = kaeru_bleu_score(&bleu);
     if (out) {
@@ -53,20 +62,20 @@ Quality corpus_score(const TransformerTranslator *t, const Corpus *c, int64_t wi
     return score;
 }
 
-static void print_score(const char *method, Quality q, int64_t n)
+static void print_score(const char *method, Quality q)
 {
-    say("%s: BLEU %.2f, %" PRId64 " of %" PRId64 " sentences exactly right (%.1f %%)\n", method, q.bleu, q.exact, n,
-        100 * (double)q.exact / (double)n);
+    say("%s: BLEU %.2f, %" PRId64 " of %" PRId64 " sentences exactly right (%.1f %%)\n", method, q.bleu, q.exact, q.n,
+        100 * (double)q.exact / (double)(q.n > 0 ? q.n : 1));
 }
 
 void print_scores(const TransformerTranslator *t, const Corpus *c, int64_t width, double penalty, bool lower_case,
                   KaeruLines *out)
 {
-    print_score("greedy", corpus_score(t, c, 1, penalty, lower_case, width > 1 ? NULL : out), c->src.n);
+    print_score("greedy", corpus_score(t, c, 1, penalty, lower_case, width > 1 ? NULL : out));
     if (width > 1) {
         char method[32];
         snprintf(method, sizeof method, tr("beam %" PRId64), width);
-        print_score(method, corpus_score(t, c, width, penalty, lower_case, out), c->src.n);
+        print_score(method, corpus_score(t, c, width, penalty, lower_case, out));
     }
 }
 
@@ -122,11 +131,9 @@ static void translate_line(const TransformerTranslator *t, const char *text, siz
         good = false;
     }
     kaeru_lines_close(&line);
-    KaeruTextStream stream = { .out = stdout };
-    for (int64_t i = 0; good && i < translation.n; i++) {
-        kaeru_text_stream_put(&stream, translation.line[i].text, translation.line[i].size);
+    if (good && translation.n > 0) {
+        print_bytes(translation.line[0].text, translation.line[0].size);
     }
-    kaeru_text_stream_end(&stream);
     putchar('\n');
     if (good) {
         kaeru_lines_close(&translation);

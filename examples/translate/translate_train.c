@@ -358,7 +358,9 @@ static void print_some(const Corpus *c, const KaeruLines *translations)
     for (int64_t i = 0; i < SHOWN && i < c->src.n; i++) {
         KaeruLine src = c->src.line[i], expected = c->tgt.line[i], got = translations->line[i];
         bool right = got.size == expected.size && memcmp(got.text, expected.text, got.size) == 0;
-        say("  %.*s\n  %.*s%s\n", (int)src.size, src.text, (int)got.size, got.text, right ? "   (right)" : "");
+        printf("  %.*s\n  ", (int)src.size, src.text);
+        print_bytes(got.text, got.size);
+        say("%s\n", right ? "   (right)" : "");
         if (!right) {
             say("  %.*s   (expected)\n", (int)expected.size, expected.text);
         }
@@ -391,7 +393,11 @@ static void finish(Training *t)
     write_translations(&translations);
     print_some(&t->valid, &translations);
     kaeru_lines_close(&translations);
-    show_attention(&translator, t->valid.src.line[0]);
+    int64_t shown = 0;
+    while (shown < t->valid.src.n - 1 && t->valid.src.line[shown].size == 0) {
+        shown++;
+    }
+    show_attention(&translator, t->valid.src.line[shown]);
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
@@ -409,9 +415,6 @@ static void check_options(void)
     }
     if (sizes.d_model == 1) {
         example_usage_error("--width 1: expected 2 or more, for the norms");
-    }
-    if (factor <= 0) {
-        example_usage_error("--factor 0: expected above 0");
     }
     if (average > epochs) {
         average = epochs;
@@ -458,7 +461,7 @@ int translate_train(int argc, char **argv)
         NN_OPTION("epochs", epochs, 1, 1000000, "passes over all sentences"),
         NN_OPTION("batch-tokens", batch_tokens, 1, 1 << 24, "most tokens of each side of a batch, with padding"),
         NN_OPTION("accumulate", accumulate, 1, 1 << 20, "batches in a step"),
-        NN_OPTION("factor", factor, 0, 1000, "factor of the learning rate"),
+        NN_OPTION("factor", factor, 1e-6, 1000, "factor of the learning rate"),
         NN_OPTION("warmup", warmup, 1, INT64_C(1) << 40, "steps until the learning rate is highest"),
         NN_OPTION("average", average, 1, 1000, "last epochs; the result is the mean of their weights"),
         NN_OPTION("beam", beam, 2, 1000, "hypotheses of beam search in the last test"),

@@ -58,7 +58,7 @@ static bool take_step(const Run *r)
     const LmOptions *o = &t->options;
     nn_train(t->model);
     int64_t end = o->steps > o->warmup ? o->steps : o->warmup;          /* a trial run may end during the warmup */
-    t->lr = nn_schedule_cosine(t->step + 1, o->lr, o->lr_min, o->warmup, end);
+    t->lr = nn_schedule_cosine(t->step + 1, o->lr, fmin(o->lr, o->lr_min), o->warmup, end);
     nn_optimizer_set_lr(r->optimizer, t->lr);
     while (nn_parallel_shard(r->parallel)) learn_shard(r);
     t->loss = nn_parallel_step(r->parallel);
