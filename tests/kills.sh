@@ -31,10 +31,9 @@ kill_program() {
     rm -rf "$work/straight" "$work/killed"
     length=$(seconds_of "$@" --out "$work/straight") || return
     while :; do
-        resume=''
-        [ ! -e "$work/killed/${program}_last.safetensors" ] || resume=--resume
-        # shellcheck disable=SC2086 # nothing, or one word
-        "$@" --out "$work/killed" --overwrite $resume >/dev/null 2>"$work/error" &
+        how=--overwrite
+        [ ! -e "$work/killed/${program}_last.safetensors" ] || how=--resume
+        "$@" --out "$work/killed" $how >/dev/null 2>"$work/error" &
         if [ "$killed" -lt "$wanted" ]; then
             sleep "$(awk -v n="$((killed + ended))" -v most="$length" 'BEGIN { srand(n); printf "%.3f", rand() * most / 2 }')"
             kill -9 $! 2>/dev/null

@@ -247,10 +247,10 @@ kill_one() {
         turn=$((turn + 1))
         n=$((turn % 4 + 2))
         rm -f "$work"/id.*
-        resume=''
-        [ ! -e "$work/killed/gpt_last.safetensors" ] || resume=--resume
-        # shellcheck disable=SC2086 # nothing, or a list of words
-        (launch "$launcher" $n sh -c "$each" sh "$program" train $options --out "$work/killed" --overwrite $resume) \
+        how=--overwrite
+        [ ! -e "$work/killed/gpt_last.safetensors" ] || how=--resume
+        # shellcheck disable=SC2086 # a list of words
+        (launch "$launcher" $n sh -c "$each" sh "$program" train $options --out "$work/killed" $how) \
             >/dev/null 2>"$work/error" </dev/null &
         child=$!
         hit=no
