@@ -16,6 +16,7 @@ each in float and in double where both make sense. Each option is a way to build
   --clang       compiled by clang, in build-clang/
   --mpi         training by several processes, over Open MPI in build/ and over MPICH in build-mpich/,
                 or with --asan in build-asan/
+  --platforms   of the release build only the page, and what runs on other systems and processors
   --fuzz        a minute of random input for the readers of files and command lines, compiled by clang, in build-fuzz/
   --oldest      only configures, by the oldest meson that meson.build accepts, in build-oldest/; pip installs that meson
   --all         all of these
@@ -33,7 +34,7 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 runs=''
 for argument in "$@"; do
     case $argument in
-    --release | --quick | --asan | --tsan | --valgrind | --clang | --mpi | --fuzz | --oldest) runs="$runs ${argument#--}" ;;
+    --release | --quick | --asan | --tsan | --valgrind | --clang | --mpi | --platforms | --fuzz | --oldest) runs="$runs ${argument#--}" ;;
     --all) runs="release asan tsan valgrind clang mpi fuzz oldest" ;;
     --help | -h) usage; exit 0 ;;
     *) say "tests/run.sh: there is no option $argument"; usage >&2; exit 2 ;;
@@ -154,15 +155,13 @@ for run in $runs; do
         unset CC ;;
     mpi)
         targets='examples/gpt examples/translate mpi_faults mpi_threads final_weights'
-        tests='mpi hosts'
-        # CI has only a bare machine test the release build, without these compilers and emulators.
-        if [ "${CI-}" = true ]; then
-            targets="$targets onefile examples/page examples/spiral examples/compress"
-            tests="$tests platforms page"
-        fi
         # The release build has tested Open MPI already, and the build with sanitizers MPICH.
-        case " $runs " in *' release '*) ;; *) run_tests build "$tests" -Dmpi=enabled -Dmpich=false ;; esac
+        case " $runs " in *' release '*) ;; *) run_tests build "mpi hosts" -Dmpi=enabled -Dmpich=false ;; esac
         case " $runs " in *' asan '*) ;; *) run_tests build-mpich mpi -Dmpi=enabled -Dmpich=true ;; esac
+        targets='' ;;
+    platforms)
+        targets='onefile final_weights examples/page examples/spiral examples/compress'
+        run_tests build "platforms page"
         targets='' ;;
     fuzz)
         export CC=clang
