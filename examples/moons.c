@@ -59,20 +59,15 @@ static Tensor *denoise(Sequential *net, Tensor *x, int64_t t)
     return ag_add(mean, tensor_normal(SHAPE(POINTS, 2), 0, sqrt(beta * (1 - before) / (1 - kept))));
 }
 
-/* From the upper half of a circle of radius 1 around the origin: from one of its ends for a point below it. */
-static double distance_of(double x, double y)
-{
-    return y < 0 ? hypot(fabs(x) - 1, y) : fabs(hypot(x, y) - 1);
-}
-
-/* Writes the points, and prints their mean distance from the nearest moon. */
+/* Writes the points, and prints their mean distance from the nearest moon: from its arc, or from one of its ends. */
 static void show(Csv *csv, int left, Tensor *x)
 {
     double sum = 0;
     for (const ag_real *p = tensor_data(x), *end = p + 2 * POINTS; p < end; p += 2) {
-        double x0 = (double)p[0], y0 = (double)p[1];
-        sum += fmin(distance_of(x0, y0), distance_of(x0 - 1, 0.5 - y0));
-        csv_row(csv, left, x0, y0);
+        double a = (double)p[0], b = (double)p[1], upper = b < 0 ? hypot(fabs(a) - 1, b) : fabs(hypot(a, b) - 1);
+        double lower = b > 0.5 ? hypot(fabs(a - 1) - 1, b - 0.5) : fabs(hypot(a - 1, b - 0.5) - 1);
+        sum += fmin(upper, lower);
+        csv_row(csv, left, a, b);
     }
     say("%2d levels left: distance from the moons %.3f\n", left, sum / POINTS);
 }

@@ -34,7 +34,8 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 runs=''
 for argument in "$@"; do
     case $argument in
-    --release | --quick | --asan | --tsan | --valgrind | --clang | --mpi | --platforms | --fuzz | --oldest) runs="$runs ${argument#--}" ;;
+    --release | --quick | --asan | --tsan | --valgrind | --clang | --mpi | --platforms | --fuzz | --oldest)
+        runs="$runs ${argument#--}" ;;
     --all) runs="release asan tsan valgrind clang mpi fuzz oldest" ;;
     --help | -h) usage; exit 0 ;;
     *) say "tests/run.sh: there is no option $argument"; usage >&2; exit 2 ;;
