@@ -133,11 +133,13 @@ static void deep_networks(void)
     report_control(csv, "as chosen", r, seeds);
     runs_free(r, seeds);
     const struct { const char *name; Setup setup; } control[] = {
+        { "init default", { "default", chosen.optimizer, chosen.target } },
         { "init he", { "he", chosen.optimizer, chosen.target } },
         { "init xavier", { "xavier", chosen.optimizer, chosen.target } },
         { "init small-last", { "small-last", chosen.optimizer, chosen.target } },
         { "optimizer sgd", { chosen.init, "sgd", chosen.target } },
         { "optimizer adam", { chosen.init, "adam", chosen.target } },
+        { "target identity", { chosen.init, chosen.optimizer, "identity" } },
         { "target minus", { chosen.init, chosen.optimizer, "minus" } },
         { "target matrix", { chosen.init, chosen.optimizer, "matrix" } },
     };
@@ -183,7 +185,7 @@ int main(int argc, char **argv)
         "skip_factor: the last losses, and by how much a block multiplies the gradient), and draws them.", options });
     setup_check(&chosen);
     bool minus = strcmp(chosen.target, "minus") == 0, matrix = strcmp(chosen.target, "matrix") == 0;
-    const char *target = minus ? "-x" : matrix ? "a matrix times x" : "x";
+    const char *target = minus ? "-x" : matrix ? "x times a matrix" : "x";
     say("f(x) and x + f(x) learn to return %s: %lld rows of %d numbers.\n", target, (long long)rows, WIDTH);
     Run *r[MAX_SEEDS];
     run_seeds(&chosen, 1, rows, r);

@@ -11,7 +11,7 @@ unchanged: as root, and in the other order as a user with sudo; that user then i
 it. On Debian 13 it also configures and builds everything with clang. Needs root and a network; installs debootstrap if it
 is missing.
 
-  --short        one system of each, and nothing is installed: the two commands as root on Debian 13, and then
+  --short        one system of each, where kaeru is not installed: the two commands as root on Debian 13, and then
                  tests/trust.sh with failures, kills and graphs; on Debian 12, as a user with sudo and in the other order,
                  with tests/run.sh --quick instead of all tests
   --only SYSTEM  bookworm (Debian 12) or trixie (Debian 13) alone

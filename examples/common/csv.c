@@ -109,7 +109,7 @@ static void add_row(Csv *csv, const char *name, int n, const double *value)
         if (names + i > 0) {
             fputc(',', csv->file);
         }
-        put_number(csv->file, value[i]);
+        put_number(csv->file, csv->value[csv->n - 1]);
     }
     fputc('\n', csv->file);
 }

@@ -36,7 +36,7 @@ static void check_fixed_option(const NnFields *table, const NnField *f, const Nn
     if (strcmp(old ? old : "", new ? new : "") != 0) {
         bool flag = f->kind == NN_FIELD_BOOL;
         example_usage_error("--%s: the run in this folder was started with%s %s, which cannot be changed",
-                            f->option ? f->option : f->name, flag && *old == '0' ? "out" : "",
+                            f->option ? f->option : f->name, flag && old && *old == '0' ? "out" : "",
                             flag ? "it" : old ? old : "none");
     }
 }

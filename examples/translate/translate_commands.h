@@ -45,8 +45,8 @@ TransformerTranslator translator_of(Transformer *model, const Vocabularies *v);
 
 /* ---- scores and attention ---------------------------------------------------------------------------------------- */
 
-/* Translates a corpus; returns the BLEU score and how many of the n sentences that are not empty are exactly right. *out,
- * unless NULL, gets the translations. */
+/* Translates a corpus; returns the BLEU score and how many of the n translations that should not be empty are exactly right.
+ * *out, unless NULL, gets the translations. */
 typedef struct { double bleu; int64_t exact, n; } Quality;
 Quality corpus_score(const TransformerTranslator *t, const Corpus *c, int64_t beam, double length_penalty, bool lower_case,
                      KaeruLines *out);

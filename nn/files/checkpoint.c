@@ -380,7 +380,7 @@ static bool read_values(Loading *l)
     return true;
 }
 
-#define MOST_STEPS UINT64_C(1000000000000000)           /* more would overflow when steps are added */
+#define MOST_STEPS UINT64_C(1000000000000000)           /* far below the largest int64_t */
 /* Reads a whole number of 0 to `most` from the metadata. */
 static bool read_number(const NnTensorFile *f, const char *key, uint64_t most, uint64_t *value)
 {

@@ -187,11 +187,11 @@ static bool add_all(NnTensorFile *f, const NnParameters *p, const AdapterConfig 
     for (int i = 0; i < p->n; i++) {
         Linear *l = lora_linear_of(&p->item[i]);
         const NnFileTensor *a = l ? tensor_file_find(f, name_of(f, &p->item[i], 'A')) : NULL;
-        char *name = name_of(f, &p->item[i], 'B'), found[AG_SHAPE_TEXT] = "missing", expected[AG_SHAPE_TEXT];
-        const NnFileTensor *b = tensor_file_find(f, name);
         /* another shape is an error of nn_load_with */
         if (!a || a->shape.ndim != 2 || a->shape.dim[0] == 0 || a->shape.dim[1] != tensor_dim(l->weight, 1)) continue;
-        if (b && b->shape.ndim != 2) continue;
+        char *name = name_of(f, &p->item[i], 'B'), found[AG_SHAPE_TEXT] = "missing", expected[AG_SHAPE_TEXT];
+        const NnFileTensor *b = tensor_file_find(f, name);
+        if (b && b->shape.ndim < 0) continue;
         AgShape shape = SHAPE(tensor_dim(l->weight, 0), a->shape.dim[0]);
         if (b) ag_shape_text(b->shape, found);
         if (!b || !ag_shape_equal(b->shape, shape))

@@ -5,7 +5,7 @@
 
 void list_buffers(NnParallel *p)
 {
-    NnParameters *all = saved_parameters(AG_HERE, module_root(p->optimizer->module), false, true);
+    NnParameters *all = saved_parameters(AG_HERE, p->optimizer->module, false, true);
     ag_set_owner(all, p);
     p->shared = ag_alloc_in(p, (size_t)all->n, sizeof *p->shared);
     for (int i = 0; i < all->n; i++)

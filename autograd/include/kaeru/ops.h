@@ -301,8 +301,8 @@ Tensor *ag_expand_at(AgSite at, Tensor *x, AgShape shape);
  * dx = dy 2 (x - target) / n */
 Tensor *ag_mse_loss_at(AgSite at, Tensor *x, Tensor *target);
 
-/* y = -target ln s - (1 - target) ln(1 - s) with s = 1 / (1 + e^-logits): target in 0..1, of logits' shape; infinite at an
- *     infinite logit with another target (PyTorch: NaN)
+/* y = -target ln s - (1 - target) ln(1 - s) with s = 1 / (1 + e^-logits): target in 0..1, of logits' shape; 0 or infinite at
+ *     an infinite logit (PyTorch: mostly NaN)
  * dlogits = dy (s - target) / n, dtarget = -dy logits / n */
 Tensor *ag_binary_cross_entropy_at(AgSite at, Tensor *logits, Tensor *target, AgReduce reduce);
 

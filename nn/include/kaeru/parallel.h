@@ -15,8 +15,8 @@
  * gradients of all shards are added in the order of one binary tree. So the weights depend on the number of shards and not on
  * the number of processes, which is at most the number of shards. In a shard, this thread's random generator depends on its
  * seed, the step and the shard alone; between steps it is the same in all processes. If a program has several NnParallel at a
- * time, each has random numbers of its own. Each shard begins with the buffers of before the step, which ends with those of the
- * first shard (BatchNorm's statistics).
+ * time, each has random numbers of its own. Each shard begins with the saved buffers that the optimizer's module had before the
+ * step; after it they are those of the first shard (BatchNorm's statistics).
  *
  * The state of the optimizer is divided among the processes (Rajbhandari et al. 2020, ZeRO stage 1): each updates its part of
  * every parameter and sends the new weights to the others. Gradients are sent while the backward pass goes on.
