@@ -14,8 +14,8 @@ each in float and in double where both make sense. Each option is a way to build
   --tsan        with the thread sanitizer, in build-tsan/: the suites in float alone
   --valgrind    under valgrind, in build-valgrind/
   --clang       compiled by clang, in build-clang/
-  --mpi         training by several processes, over Open MPI in build/ and over MPICH in build-mpich/,
-                or with --asan in build-asan/
+  --mpi         training by several processes over Open MPI, in build/
+  --mpich       the same over MPICH, in build-mpich/, or with --asan in build-asan/
   --platforms   of the release build only the page, and what runs on other systems and processors
   --fuzz        a minute of random input for the readers of files and command lines, compiled by clang, in build-fuzz/
   --oldest      only configures, by the oldest meson that meson.build accepts, in build-oldest/; pip installs that meson
@@ -34,9 +34,9 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 runs=''
 for argument in "$@"; do
     case $argument in
-    --release | --quick | --asan | --tsan | --valgrind | --clang | --mpi | --platforms | --fuzz | --oldest)
+    --release | --quick | --asan | --tsan | --valgrind | --clang | --mpi | --mpich | --platforms | --fuzz | --oldest)
         runs="$runs ${argument#--}" ;;
-    --all) runs="release asan tsan valgrind clang mpi fuzz oldest" ;;
+    --all) runs="release asan tsan valgrind clang mpi mpich fuzz oldest" ;;
     --help | -h) usage; exit 0 ;;
     *) say "tests/run.sh: there is no option $argument"; usage >&2; exit 2 ;;
     esac
@@ -47,13 +47,15 @@ tools="cc meson ninja pkg-config check gnuplot?"
 for run in $runs; do
     case $run in
     valgrind | clang) tools="$tools $run" ;;
-    mpi) tools="$tools mpi mpich ip?" ;;
+    mpi) tools="$tools mpi ip?" ;;
+    mpich) tools="$tools mpich" ;;
     oldest) tools="$tools venv" ;;
     esac
 done
-# The page, the training on several machines and other platforms are tested where these are installed; in CI always.
+# The page, the training on several machines and other platforms are tested where these are installed; in CI always. There the
+# first run installs what all need: later steps run side by side, and apt-get runs alone.
 others='aarch64-linux-gnu-gcc riscv64-linux-gnu-gcc qemu-aarch64 qemu-riscv64 x86_64-w64-mingw32-gcc-posix wine musl-gcc'
-[ "${CI-}" != true ] || tools="$tools node chromium? ip $others"
+[ "${CI-}" != true ] || tools="$tools node chromium? ip mpi make debootstrap $others"
 # shellcheck disable=SC2086 # a list of words
 need $tools
 [ "${CI-}" != true ] || { need_wasm && need_zig; }
@@ -137,6 +139,7 @@ configure_by_oldest() {
 }
 
 checked="-Dbuildtype=debugoptimized -Db_lundef=false"
+mpi_programs='examples/gpt examples/translate mpi_faults mpi_threads final_weights'
 for run in $runs; do
     # shellcheck disable=SC2086 # lists of words
     case $run in
@@ -146,7 +149,7 @@ for run in $runs; do
         run_tests build "--suite float"
         targets='' ;;
     asan)
-        case " $runs " in *' mpi '*) mpi='-Dmpi=enabled -Dmpich=true' ;; *) mpi=-Dmpich=false ;; esac
+        case " $runs " in *' mpich '*) mpi='-Dmpi=enabled -Dmpich=true' ;; *) mpi=-Dmpich=false ;; esac
         run_tests build-asan "" $checked -Db_sanitize=address,undefined $mpi ;;
     tsan) run_tests build-tsan "" $checked -Db_sanitize=thread ;;
     valgrind) run_tests build-valgrind "--setup valgrind --suite float --suite double" -Dbuildtype=debugoptimized ;;
@@ -155,9 +158,13 @@ for run in $runs; do
         run_tests build-clang ""
         unset CC ;;
     mpi)
-        targets='examples/gpt examples/translate mpi_faults mpi_threads final_weights'
-        # The release build has tested Open MPI already, and the build with sanitizers MPICH.
+        targets=$mpi_programs
+        # The release build has tested it already.
         case " $runs " in *' release '*) ;; *) run_tests build "mpi hosts" -Dmpi=enabled -Dmpich=false ;; esac
+        targets='' ;;
+    mpich)
+        targets=$mpi_programs
+        # The build with sanitizers has tested it already.
         case " $runs " in *' asan '*) ;; *) run_tests build-mpich mpi -Dmpi=enabled -Dmpich=true ;; esac
         targets='' ;;
     platforms)

@@ -73,8 +73,8 @@ static bool reaches(const Fault *t, int64_t n, bool all_after)
     return hit;
 }
 
-/* _i: which run, which fault, whether all later calls fail as well. Every eleventh call fails, in double other calls than
- * in float; with KAERU_EVERY_CALL in the environment, for a thorough run (trust.sh failures), every call fails. */
+/* _i: which run, which fault, whether all later calls fail as well. One call in eleven fails, in double other calls than in
+ * float; KAERU_EVERY_CALL in the environment sets this number, 1 for a thorough run. */
 START_TEST(every_call_that_can_fail_fails)
 {
     if (!faults_work()) return;
@@ -84,12 +84,11 @@ START_TEST(every_call_that_can_fail_fails)
     bool all_after = _i / 4;
     CATCH_USAGE_ERROR(whole_run());             /* for the old checkpoint and one-time allocations */
     ck_assert_msg(succeeded, "%s", ag_error());
-    bool each = from_environment("KAERU_EVERY_CALL", 0);
-    int64_t n = !each && sizeof(ag_real) == sizeof(double);
-    while (reaches(t, n, all_after)) n += each ? 1 : 11;
+    int64_t every = from_environment("KAERU_EVERY_CALL", 11), n = every > 1 && sizeof(ag_real) == sizeof(double);
+    while (reaches(t, n, all_after)) n += every;
     ck_assert(succeeded);
     ck_assert_int_gt(n, t->least);
-    printf("%s, %s: %lld calls, each %sfailed %s\n", tried->name, t->name, (long long)n, each ? "" : "eleventh ",
+    printf("%s, %s: %lld calls, one in %lld failed %s\n", tried->name, t->name, (long long)n, (long long)every,
            all_after ? "with all that followed" : "once");
     fflush(stdout);
 }

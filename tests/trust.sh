@@ -9,7 +9,8 @@ usage: sh tests/trust.sh NAME [COUNT]
   graphs [100000]      random graphs: gradients against numerical gradients, in double, and against gradients that are
                        computed without reuse of memory
   guard                every test with sentinels around each buffer and poison in released buffers (KAERU_GUARD=1)
-  failures             each request for memory and each call to a file fails, in whole runs of a Transformer and a GPT
+  failures [1]         one in this number of requests for memory and of calls to files fails, in whole runs of a Transformer
+                       and a GPT
   kills [500]          kills at random moments: 500 of the training of a Transformer, 500 of the training of a GPT, 500 of
                        saving, and 50 each of gpt train, translate train and llama finetune (LoRA), whose CSV files are
                        compared as well
@@ -92,10 +93,11 @@ guard() {
 
 failures() {
     build build run_tests_float
-    show env CK_RUN_CASE=failures KAERU_EVERY_CALL=1 "$root/build/tests/run_tests_float" \
+    every=${1:-1}
+    show env CK_RUN_CASE=failures KAERU_EVERY_CALL="$every" "$root/build/tests/run_tests_float" \
         runs load tensor_files bpe_json || return
     calls=$(sum_before calls,)
-    result="$calls times one request or call failed, alone or with all that followed; nothing lost or leaked"
+    result="one in $every of $calls requests and calls failed, alone or with all that followed; nothing lost or leaked"
 }
 
 # A small Llama, and pairs to learn, in $work.
