@@ -20,7 +20,8 @@ usage: sh tests/trust.sh NAME [COUNT]
                        threads, compiled by clang, for 32-bit x86, for AArch64 under qemu-user (every seventh file), and the
                        page in node and in Chromium
   mpi [300]            training by several processes, with Open MPI and with MPICH: SHA-256 of trained weights from 1, 2, 3,
-                       4, 5 and 8 processes; and 300 kills of one of them, each resumed by another number of processes
+                       4, 5 and 8 processes, and of 64 over Open MPI; and 300 kills of one of them, each resumed by another
+                       number of processes
   fuzz [50000000]      random inputs for the readers of files and command lines, under address and undefined behavior
                        sanitizers; needs clang, and compares with Jansson where that is installed
   planted [150]        plants nine chosen mistakes in a copy of the sources: the checks of bad files, failures and kills must
@@ -311,8 +312,16 @@ mpi() {
         done
     done
     count_hashes || return
+    program=$root/build/tests/final_weights
+    launcher=$(launcher_of "$program")
+    for model in $models; do
+        for n in 1 64; do
+            together "$launcher" $n "$program" "${model%-*}" "${model#*-}" 1 "$work/weights$n" 3 64 || return
+        done
+        cmp "$work/weights1" "$work/weights64" || return
+    done
     for folder in build build-mpich; do kill_one "$folder" $(((${1:-300} + 1) / 2)) || return; done
-    result="the same weights from 1 to 8 processes over Open MPI and MPICH; $all kills, nothing lost, nothing left running"
+    result="the same weights from 1 to 8 processes over Open MPI and MPICH, and from 64; $all kills, nothing lost, nothing left"
 }
 
 # Each reader's share of a thousand inputs; the fast readers get more. 50 million inputs take an hour of one processor.
