@@ -528,7 +528,7 @@ all) names='graphs guard failures kills hashes compress mpi planted portable fuz
 esac
 case $name:${1-} in
 *:) ;;
-graphs:* | kills:* | compress:* | mpi:* | fuzz:* | planted:*)
+graphs:* | failures:* | kills:* | compress:* | mpi:* | fuzz:* | planted:*)
     case $1 in
     0* | *[!0-9]* | ??????????*) say "tests/trust.sh: '$1' is not a count, expected 1 to 999999999"; exit 2 ;;
     esac ;;
