@@ -21,7 +21,7 @@ addTexts({
     map_encoder: ['Encoder: what each digit takes from the others', 'エンコーダ：各数字がほかの数字から受け取るもの'],
     map_decoder: [
         'Decoder: the right digits so far, as in training (▸ is the start)',
-        'デコーダ：それまでの正しい数字から受け取るもの（学習のときと同じ。▸ は開始記号）',
+        'デコーダ：それまでの正しい数字、学習時と同じ（▸ は開始記号）',
     ],
     map_source: [
         'Decoder to source: which digit is read for each digit that is written',
