@@ -81,7 +81,7 @@ static void print_tokens(const char *label, const KaeruVocab *v, const Tensor *i
     size_t n;
     char *text = kaeru_sentence_decode(v, tensor_int_data(ids) + 1, (size_t)tensor_numel(ids) - 1, &n);
     say("%s", label);
-    print_bytes(text, n);
+    put_bytes(stdout, text, n);
     putchar('\n');
     ag_free(text);
 }

@@ -53,8 +53,8 @@ Quality corpus_score(const TransformerTranslator *t, const Corpus *c, int64_t be
 /* Prints "greedy: BLEU ..." and "beam N: BLEU ...", by the functions above. Beam 1 is greedy and printed only once. */
 void print_scores(const TransformerTranslator *t, const Corpus *c, int64_t beam, double length_penalty, bool lower_case,
                   KaeruLines *out);
-/* Prints a text in which bytes that are not UTF-8 become U+FFFD: a model may write such bytes. */
-void print_bytes(const char *text, size_t n);
+/* Writes a text in which bytes that are not UTF-8 become U+FFFD: a model may write such bytes. */
+void put_bytes(FILE *file, const char *text, size_t n);
 /* Translates a sentence and draws its attention: translate_attention.csv and three pictures. */
 void show_attention(const TransformerTranslator *t, KaeruLine sentence);
 

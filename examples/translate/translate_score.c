@@ -17,9 +17,9 @@ static double length_penalty = 0.6;
     NN_OPTION("beam", beam, 1, 1000, "hypotheses of beam search; 1: greedy decoding"), \
     NN_OPTION("length-penalty", length_penalty, 0, 10, "a: scores are divided by ((5 + length) / 6)^a")
 
-void print_bytes(const char *text, size_t n)
+void put_bytes(FILE *file, const char *text, size_t n)
 {
-    KaeruTextStream stream = { .out = stdout };
+    KaeruTextStream stream = { .out = file };
     kaeru_text_stream_put(&stream, text, n);
     kaeru_text_stream_end(&stream);
 }
@@ -132,7 +132,7 @@ static void translate_line(const TransformerTranslator *t, const char *text, siz
     }
     kaeru_lines_close(&line);
     if (good && translation.n > 0) {
-        print_bytes(translation.line[0].text, translation.line[0].size);
+        put_bytes(stdout, translation.line[0].text, translation.line[0].size);
     }
     putchar('\n');
     if (good) {

@@ -359,7 +359,7 @@ static void print_some(const Corpus *c, const KaeruLines *translations)
         KaeruLine src = c->src.line[i], expected = c->tgt.line[i], got = translations->line[i];
         bool right = got.size == expected.size && memcmp(got.text, expected.text, got.size) == 0;
         printf("  %.*s\n  ", (int)src.size, src.text);
-        print_bytes(got.text, got.size);
+        put_bytes(stdout, got.text, got.size);
         say("%s\n", right ? "   (right)" : "");
         if (!right) {
             say("  %.*s   (expected)\n", (int)expected.size, expected.text);
@@ -373,10 +373,8 @@ static void write_translations(const KaeruLines *translations)
 {
     char *path = example_path("translate_valid.txt");
     FILE *file = example_create(path);
-    KaeruTextStream stream = { .out = file };
     for (int64_t i = 0; i < translations->n; i++) {
-        kaeru_text_stream_put(&stream, translations->line[i].text, translations->line[i].size);
-        kaeru_text_stream_end(&stream);
+        put_bytes(file, translations->line[i].text, translations->line[i].size);
         fputc('\n', file);
     }
     example_close(file, path);
