@@ -20,7 +20,7 @@ GPT *gpt_load_at(AgSite at, const char *path)
     ag_check_pointer_at(at, __func__, "path", path);
     GPTOptions o = { .recompute = false };
     if (!checkpoint_options(path, &gpt_fields, &o) || !weights_may_hold(path, gpt_size(&o))) return NULL;
-    return model_filled(gpt_new(o), path, (NnLoadOptions){ .map = false });
+    return model_filled(gpt_new(o), path, (NnLoadOptions){ .prefix = NULL });
 }
 
 /* ---- reading config.json ----------------------------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ static GPT *read_model(const NnTensorFile *f, GPTOptions o)
     o.bias = tensor_file_find(f, *prefix ? PREFIX "ln_f.bias" : "ln_f.bias") != NULL;
     if (!weights_may_hold(path, gpt_size(&o))) return NULL;
     return model_filled(gpt_new(o), path, (NnLoadOptions){ .rename = add_prefix, .transposed = is_transposed, .arg = prefix,
-                                                           .ignored = is_mask, .map = true });
+                                                           .ignored = is_mask });
 }
 
 GPT *gpt_open_at(AgSite at, const char *weights_path, const char *config_path)
@@ -94,7 +94,7 @@ GPT *gpt_open_at(AgSite at, const char *weights_path, const char *config_path)
     Config c;
     bool good = config_open(&c, config_path) && read_config(&c, &o);
     ag_free(c.owner);
-    NnTensorFile *f = good ? st_open(weights_path, false) : NULL;
+    NnTensorFile *f = good ? st_open(weights_path) : NULL;
     GPT *m = f ? read_model(f, o) : NULL;
     ag_free(f);
     return m;

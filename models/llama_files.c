@@ -14,7 +14,7 @@ Llama *llama_load_at(AgSite at, const char *path)
     ag_check_pointer_at(at, __func__, "path", path);
     LlamaOptions o = { .recompute = false };
     bool good = checkpoint_options(path, &llama_fields, &o) && weights_may_hold(path, llama_size(&o));
-    return good ? model_filled(llama_of_zeros(o), path, (NnLoadOptions){ .map = false }) : NULL;
+    return good ? model_filled(llama_of_zeros(o), path, (NnLoadOptions){ .prefix = NULL }) : NULL;
 }
 
 /* ---- reading config.json ----------------------------------------------------------------------------------------- */

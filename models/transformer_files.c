@@ -40,5 +40,5 @@ Transformer *transformer_load_at(AgSite at, const char *path)
                 ag_set_error("%s: shared embeddings for vocabularies of %" PRId64 " and %" PRId64 " words, expected one", path,
                              v.src, v.tgt);
     if (!good || !weights_may_hold(path, least_parameters(v, &o))) return NULL;
-    return model_filled(transformer_new(v.src, v.tgt, o), path, (NnLoadOptions){ .map = false });
+    return model_filled(transformer_new(v.src, v.tgt, o), path, (NnLoadOptions){ .prefix = NULL });
 }

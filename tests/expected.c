@@ -9,7 +9,7 @@
 
 NnTensorFile *open_safetensors(const char *path)
 {
-    NnTensorFile *st = st_open(path, false);
+    NnTensorFile *st = st_open(path);
     ck_assert_msg(st != NULL, "%s", ag_error());
     return st;
 }

@@ -30,7 +30,7 @@ static bool accepts_json(const char *path, const char *unused)
 static bool accepts_safetensors(const char *path, const char *unused)
 {
     (void)unused;
-    NnTensorFile *st = st_open(path, false);
+    NnTensorFile *st = st_open(path);
     ag_free(st);
     return st != NULL;
 }

@@ -62,7 +62,7 @@ START_TEST(weights_load_to_the_bit)
     check_same_parameters(net, other);
     ck_assert_ptr_eq(other->head->weight, other->embed->weight);
 
-    NnTensorFile *st = st_open(in_folder("a"), false);
+    NnTensorFile *st = st_open(in_folder("a"));
     ck_assert_uint_eq(st->n_tensors, 4);            /* the tied one is there once */
     ck_assert_ptr_nonnull(st_find(st, "embed.weight"));
     ck_assert_ptr_null(st_find(st, "head.weight"));
@@ -374,7 +374,7 @@ END_TEST
 /* Copies a checkpoint with one text of its metadata changed or, if it is NULL, left out. */
 static void change_text(const char *from, const char *to, const char *key, const char *value)
 {
-    NnTensorFile *st = st_open(from, false);
+    NnTensorFile *st = st_open(from);
     StEntry entry[32];
     NnSettings *metadata = nn_settings_new();
     for (size_t i = 0; i < st->n_tensors; i++) {

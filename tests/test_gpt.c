@@ -266,7 +266,7 @@ START_TEST(written_files_equal_those_that_were_read)
     ck_assert(json_real(json_get(config, "embd_pdrop"), &embedding) && embedding == 0.1);
     ck_assert(json_real(json_get(config, "attn_pdrop"), &attention) && attention == 0.1);
 
-    NnTensorFile *theirs = st_open(WEIGHTS, false), *ours = st_open(in_folder("w"), false);
+    NnTensorFile *theirs = st_open(WEIGHTS), *ours = st_open(in_folder("w"));
     AgScope s = ag_begin(AG_NO_GRAD);
     ck_assert_uint_eq(ours->n_tensors, 2 * 12 + 4);
     for (size_t i = 0; i < ours->n_tensors; i++) {
@@ -337,7 +337,7 @@ typedef struct { const char *skip, *extra, *strip; AgShape shape; ag_real value;
 
 static void write_changed(Change c)
 {
-    NnTensorFile *st = st_open(WEIGHTS, false);
+    NnTensorFile *st = st_open(WEIGHTS);
     StEntry entry[48];
     size_t n = 0;
     AgScope s = ag_begin(AG_NO_GRAD);
@@ -417,7 +417,7 @@ END_TEST
 
 START_TEST(truncated_weights_are_refused)
 {
-    NnTensorFile *st = st_open(WEIGHTS, false);
+    NnTensorFile *st = st_open(WEIGHTS);
     size_t size = (size_t)st->file->size;
     char *bytes = malloc(size);
     ck_assert(file_read_at(st->file, 0, bytes, size));
@@ -449,7 +449,7 @@ static void write_entry(JsonWriter *w, StTensor t, int64_t at)
 static bool write_after_mask(const char *path)
 {
     static const uint64_t most = (UINT64_C(1) << 32) - 4000;
-    NnTensorFile *st = st_open(WEIGHTS, false);
+    NnTensorFile *st = st_open(WEIGHTS);
     uint64_t start = st->tensor[0].offset;
     size_t size, n = (size_t)(st->file->size - start);
     JsonWriter *w = json_writer(st, 0);

@@ -2126,8 +2126,8 @@ START_TEST(tensor_files)
     MISTAKE("the list is NULL", tensor_save_list("a.npz", NULL, 1));
     MISTAKE("a list of -1 tensors", tensor_save_list("a.npz", NULL, -1));
     MISTAKE("an .npy file has one tensor, not 0", tensor_save_list(".npy", NULL, 0));
-    MISTAKE("the path is NULL", nn_load_with(no_text, NULL, (NnLoadOptions){ .map = true }));
-    MISTAKE("the module is NULL", nn_load_with("a.npz", NULL, (NnLoadOptions){ .map = true }));
+    MISTAKE("the path is NULL", nn_load_with(no_text, NULL, (NnLoadOptions){ .in_place = true }));
+    MISTAKE("the module is NULL", nn_load_with("a.npz", NULL, (NnLoadOptions){ .in_place = true }));
     REFUSED("is (7,), expected (2, 2)", tensor_file_read(f, "f32", x));
     ag_free(f);
     MISTAKE("the file was freed", tensor_file_count(f));

@@ -100,7 +100,7 @@ START_TEST(every_half_float_has_its_value)
     for (uint32_t i = 0; i < 65536; i++) halves[i] = (uint16_t)i;
     size_t size = make_bytes(bytes, "{\"h\":{\"dtype\":\"F16\",\"shape\":[65536],\"data_offsets\":[0,131072]}}", halves,
                              sizeof halves);
-    NnTensorFile *st = st_new(file_of_bytes("memory", bytes, size), false, st_read_any);
+    NnTensorFile *st = st_new(file_of_bytes("memory", bytes, size), st_read_any);
     ck_assert_msg(st != NULL, "%s", ag_error());
     expect_done(st_read(&st->tensor[0], AG_REAL, 0, 65536, values));
     for (uint32_t i = 0; i < 65536; i++) {
@@ -122,7 +122,7 @@ START_TEST(each_byte_but_0_is_true)
     int32_t ints[3];
     ag_real reals[3];
     size_t size = make_bytes(bytes, "{\"b\":{\"dtype\":\"BOOL\",\"shape\":[3],\"data_offsets\":[0,3]}}", "\0\1\310", 3);
-    NnTensorFile *st = st_new(file_of_bytes("memory", bytes, size), false, st_read_any);
+    NnTensorFile *st = st_new(file_of_bytes("memory", bytes, size), st_read_any);
     ck_assert_msg(st != NULL, "%s", ag_error());
     expect_done(st_read(&st->tensor[0], AG_BOOL, 0, 3, bools));
     expect_done(st_read(&st->tensor[0], AG_INT, 0, 3, ints));
@@ -139,7 +139,7 @@ START_TEST(types_that_cannot_be_read_are_listed)
         unsigned char bytes[100];
         char header[80];
         snprintf(header, sizeof header, "{\"x\":{\"dtype\":\"%s\",\"shape\":[2],\"data_offsets\":[0,2]}}", types[i]);
-        NnTensorFile *st = st_new(file_of_bytes("memory", bytes, make_bytes(bytes, header, "ab", 2)), false, st_read_any);
+        NnTensorFile *st = st_new(file_of_bytes("memory", bytes, make_bytes(bytes, header, "ab", 2)), st_read_any);
         ck_assert_msg(st != NULL, "%s", ag_error());
         ck_assert_str_eq(tensor_file_item(st, 0)->type, types[i]);
         expect_refused(tensor_file_get(st, "x") != NULL, types[i]);
@@ -182,7 +182,7 @@ START_TEST(every_incomplete_file_is_refused)
     for (size_t n = 0; n <= size; n++) {
         unsigned char *part = malloc(n + !n);                   /* so that a sanitizer reports a read past the end */
         memcpy(part, bytes, n);
-        NnTensorFile *st = st_new(file_of_bytes("memory", part, n), false, st_read_any);
+        NnTensorFile *st = st_new(file_of_bytes("memory", part, n), st_read_any);
         ck_assert_int_eq(st != NULL, n == size);
         if (n < size) expect_refused(st != NULL, "memory");
         ag_free(st);
@@ -309,7 +309,7 @@ END_TEST
 static bool read_and_write(void)
 {
     ag_real values[2];
-    NnTensorFile *st = st_open(in_folder("a"), false);
+    NnTensorFile *st = st_open(in_folder("a"));
     bool done = st && st_read(st_find(st, "x"), AG_REAL, 0, 1, values);
     ag_free(st);
     StEntry entry = ENTRY("x", SHAPE(2), numbers);

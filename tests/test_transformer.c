@@ -498,7 +498,7 @@ START_TEST(written_files_have_the_names_and_values_of_pytorch)
 {
     Transformer *m = opened();
     expect_done(nn_save(in_folder("w"), m));
-    NnTensorFile *theirs = st_open(WEIGHTS, false), *ours = st_open(in_folder("w"), false);
+    NnTensorFile *theirs = st_open(WEIGHTS), *ours = st_open(in_folder("w"));
     ck_assert(theirs && ours);
     ck_assert_uint_eq(ours->n_tensors, 94);
     ck_assert_uint_eq(theirs->n_tensors, 94);
@@ -526,7 +526,7 @@ START_TEST(the_notebooks_table_of_positions_loads)
     TransformerOptions o = small();
     o.max_len = transformer_defaults().max_len;
     Transformer *m = transformer_new(SRC_VOCAB, TGT_VOCAB, o);
-    NnTensorFile *st = st_open(WEIGHTS, false);
+    NnTensorFile *st = st_open(WEIGHTS);
     StEntry entry[94];
     AgScope s = ag_begin(AG_NO_GRAD);
     for (size_t i = 0; i < st->n_tensors; i++) {

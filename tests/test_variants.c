@@ -162,7 +162,7 @@ START_TEST(embeddings_can_be_shared)
     nn_optimizer_step(optimizer);
     check_close("stepped", table, stepped, 1e-6);
     expect_done(nn_save(in_folder("w"), m));
-    NnTensorFile *st = st_open(in_folder("w"), false);
+    NnTensorFile *st = st_open(in_folder("w"));
     ck_assert(st_find(st, "src_embed.0.lut.weight"));
     ck_assert(!st_find(st, "tgt_embed.0.lut.weight") && !st_find(st, "generator.proj.weight"));
     ag_free(st);

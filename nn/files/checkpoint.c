@@ -174,7 +174,7 @@ typedef struct {
     const StTensor *from;
     int64_t first;              /* the file's item for the first item of `to` */
     bool transposed;
-    void *values;               /* NULL if the file is mapped */
+    void *values;               /* NULL if they are read in place */
 } Transfer;
 
 typedef struct {
@@ -361,7 +361,7 @@ static int compare_places(const void *left, const void *right)
     return a->from == b->from ? (a->first > b->first) - (a->first < b->first) : (a->from > b->from) - (a->from < b->from);
 }
 
-/* Reads and checks all values. Those of a mapped file are not kept: apply_to_model reads them from the map. */
+/* Reads and checks all values. */
 static bool read_values(Loading *l)
 {
     if (l->n) qsort(l->transfer, l->n, sizeof *l->transfer, compare_places);
@@ -374,7 +374,7 @@ static bool read_values(Loading *l)
         }
         void *values = values_to_load(l, t);
         if (!values || !same_as_before(l, t, values)) return false;
-        if (l->options.map || l->options.in_place) ag_free(values);
+        if (l->options.in_place) ag_free(values);
         else t->values = values;
     }
     return true;
@@ -431,8 +431,7 @@ static void apply_to_model(const Loading *l)
     for (size_t i = 0; i < l->n && !l->options.in_place; i++) {
         const Transfer *t = &l->transfer[i];
         size_t numel = (size_t)tensor_numel(t->to);
-        if (!t->values) read_in_place(l, t);
-        else if (tensor_dtype(t->to) == AG_PACKED) ag_packed_write(t->to, 0, tensor_dim(t->to, 0), t->values);
+        if (tensor_dtype(t->to) == AG_PACKED) ag_packed_write(t->to, 0, tensor_dim(t->to, 0), t->values);
         else if (numel) memcpy(tensor_mutable_values(AG_HERE, t->to), t->values, numel * dtype_bytes(tensor_dtype(t->to)));
     }
 }
@@ -473,7 +472,7 @@ static bool load_file(AgSite at, const char *what, const char *path, void *modul
                       Optimizer *o, NnSettings *settings)
 {
     check_file(at, what, path, module, o, settings);
-    Loading l = { .file = st_open(path, options.map), .options = options };
+    Loading l = { .file = st_open(path), .options = options };
     if (!l.file) return false;
     const char *weights = tensor_file_metadata(l.file, WEIGHTS);
     NnParameters *names = saved_parameters(at, module, true, weights && strcmp(weights, TRAINED) == 0);
@@ -505,7 +504,7 @@ bool nn_checkpoint_settings_at(AgSite at, const char *path, NnSettings *settings
 {
     ag_check_pointer_at(at, __func__, "the path", path);
     ag_check_object_at(at, __func__, "settings", settings);
-    NnTensorFile *f = st_open(path, false);
+    NnTensorFile *f = st_open(path);
     if (!f) return false;
     apply_settings(f, settings);
     ag_free(f);

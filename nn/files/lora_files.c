@@ -212,7 +212,7 @@ bool nn_lora_load_at(AgSite at, void *module, const char *folder)
     AdapterConfig a = { .dropout = 0 };
     Config c;
     bool good = config_open(&c, text_printf(p, "%s/adapter_config.json", folder)) && read_config(&c, &a);
-    NnTensorFile *f = good ? st_open(weights, false) : NULL;
+    NnTensorFile *f = good ? st_open(weights) : NULL;
     good = f && add_all(f, p, &a) && nn_load_with(weights, module, (NnLoadOptions){ .prefix = PREFIX, .allow_missing = true });
     if (good) lora_freeze(p);
     else lora_remove_all(module, false);

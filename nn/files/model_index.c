@@ -16,7 +16,7 @@ static NnTensorFile *file_of_name(NnTensorFile *f, NnTensorFile **file, size_t *
     for (size_t i = *n; i > 0; i--)                                 /* neighbors in the index are often in one file */
         if (strcmp(file[i - 1]->file->name + folder, name) == 0) return file[i - 1];
     const char *path = text_printf(f, "%.*s%s", folder, index, name);
-    NnTensorFile *opened = st_new(file_open(path, f->map), f->map, st_read_safetensors);
+    NnTensorFile *opened = st_new(file_open(path, false), st_read_safetensors);
     if (!opened) return NULL;
     ag_set_owner(opened, f);
     file[(*n)++] = opened;

@@ -111,12 +111,11 @@ size_t dtype_bytes(AgDType dtype)
 
 /* ---- the tensors of a file --------------------------------------------------------------------------------------- */
 
-NnTensorFile *st_new(File *file, bool map, bool (*read)(NnTensorFile *f))
+NnTensorFile *st_new(File *file, bool (*read)(NnTensorFile *f))
 {
     if (!file) return NULL;
     NnTensorFile *f = ag_object_new(sizeof *f);
     f->file = file;
-    f->map = map;
     ag_set_owner(file, f);
     if (read(f)) return f;
     ag_free(f);

@@ -44,7 +44,6 @@ typedef struct {
 /* An open file, which owns all that it points to. */
 struct NnTensorFile {
     File *file;
-    bool map;                           /* see file_open */
     StTensor *tensor;                   /* in the order of their values in the file */
     size_t n_tensors;
     const StTensor **by_name;           /* the same tensors in alphabetical order */
@@ -52,7 +51,7 @@ struct NnTensorFile {
 };
 
 /* Opens a file, as tensor_file_open. */
-NnTensorFile *st_open(const char *path, bool map);
+NnTensorFile *st_open(const char *path);
 
 /* The tensor of that name. NULL if there is none. */
 const StTensor *st_find(const NnTensorFile *f, const char *name);
@@ -69,7 +68,7 @@ bool st_read_pairs(const StTensor *t, bool round, uint64_t first, uint64_t n, ui
 /* ---- for the readers: each returns false with ag_error() ---------------------------------------------------------- */
 
 /* A new struct that owns the file (NULL: returns NULL), and fills itself by `read`; NULL if that fails. */
-NnTensorFile *st_new(File *file, bool map, bool (*read)(NnTensorFile *f));
+NnTensorFile *st_new(File *file, bool (*read)(NnTensorFile *f));
 bool st_read_safetensors(NnTensorFile *f);
 bool st_read_npy(NnTensorFile *f);
 bool st_read_npz(NnTensorFile *f);

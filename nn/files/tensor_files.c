@@ -17,16 +17,16 @@ bool st_read_any(NnTensorFile *f)
     return st_read_safetensors(f);
 }
 
-NnTensorFile *st_open(const char *path, bool map)
+NnTensorFile *st_open(const char *path)
 {
-    if (st_ends_in(path, ".json")) return st_new(file_of_bytes(path, "", 0), map, st_read_index);
-    return st_new(file_open(path, map), map, st_read_any);
+    if (st_ends_in(path, ".json")) return st_new(file_of_bytes(path, "", 0), st_read_index);
+    return st_new(file_open(path, false), st_read_any);
 }
 
 NnTensorFile *tensor_file_open_at(AgSite at, const char *path)
 {
     ag_check_pointer_at(at, __func__, "the path", path);
-    return st_open(path, false);
+    return st_open(path);
 }
 
 int tensor_file_count_at(AgSite at, const NnTensorFile *f)
@@ -110,7 +110,7 @@ Tensor *tensor_file_get_at(AgSite at, const NnTensorFile *f, const char *name)
 Tensor *tensor_load_at(AgSite at, const char *path, const char *name)
 {
     ag_check_pointer_at(at, __func__, "the path", path);
-    NnTensorFile *f = st_open(path, false);
+    NnTensorFile *f = st_open(path);
     if (!f) return NULL;
     const StTensor *from = name ? st_find(f, name) : &f->tensor[0];
     bool found = from || absent(f, name);

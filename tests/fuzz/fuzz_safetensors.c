@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     uint8_t *exact = malloc(n + !n);                            /* exact size: sanitizers find a read after the end */
     memcpy(exact, bytes, n);
-    NnTensorFile *st = st_new(file_of_bytes("fuzz", exact, n), false, st_read_any);
+    NnTensorFile *st = st_new(file_of_bytes("fuzz", exact, n), st_read_any);
     if (st) read_all(st, n);
     else fuzz_check_refusal("fuzz");
     ag_free(st);

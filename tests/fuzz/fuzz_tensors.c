@@ -31,7 +31,7 @@ static void read_bytes(const uint8_t *bytes, size_t n)
 {
     uint8_t *exact = malloc(n + !n);
     memcpy(exact, bytes, n);
-    read_all(st_new(file_of_bytes("fuzz", exact, n), false, st_read_any), "fuzz");
+    read_all(st_new(file_of_bytes("fuzz", exact, n), st_read_any), "fuzz");
     free(exact);
 }
 
@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     default:
         if (!shard[0]) make_folder();
         write_file(index_path, rest, n);
-        read_all(st_open(index_path, n % 2), folder);
+        read_all(st_open(index_path), folder);
     }
     free(bytes);
     return 0;

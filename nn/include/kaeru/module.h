@@ -321,7 +321,6 @@ typedef struct {
     bool allow_missing;         /* tensors of the module that the file does not have keep their values */
     bool allow_unexpected;      /* tensors of the file that the module does not have are ignored */
     bool (*ignored)(void *arg, const char *name);   /* or only those whose names in the file it accepts; NULL: none */
-    bool map;                   /* less memory: the file is mapped, not first read as a whole. It must not change meanwhile */
     bool in_place;              /* least memory and time: values are read where they belong. A failure leaves some changed */
     bool round;                 /* values of other types than BF16 are rounded for matrices of type AG_PACKED, not refused */
     void (*progress)(void *arg, double share);      /* NULL, or told the share of the tensors that were read */
