@@ -196,8 +196,8 @@ async function atADesk() {
     await choose(b, '#race .speed', '0');
     await tabTo(b, '#race .run');
     await b.key('Enter');
-    await b.until(`${text('#race-state')}.includes('step 200')`, LONG);
-    const [, plain, skip] = (await b.value(text('#race-state'))).match(/loss ([\d.]+), x \+ f\(x\) has (.*)\.$/);
+    await b.until(`${text('#race-state')}.includes(' 200 steps')`, LONG);
+    const [, plain, skip] = (await b.value(text('#race-state'))).match(/is ([\d.]+) for f\(x\), (.*) for x \+ f\(x\)\.$/);
     that('f(x) of 16 blocks learns nothing, x + f(x) does', plain > 0.9 && (skip < 0.01 || skip.includes('× 10⁻')),
         `${plain} and ${skip}`);
     await choose(b, '#race .seeds', '3');
@@ -206,7 +206,7 @@ async function atADesk() {
     for (let i = 0; i < 3; i++) await b.value("document.querySelector('#race .once').click()");
     same('bands of three seeds', await b.value("document.querySelectorAll('#race-loss .band').length"), 2);
     that('x + f(x) with the weights of he starts high', Number((await b.value(text('#race-state')))
-        .match(/x \+ f\(x\) has (\d+\.?\d*)/)[1]) > 1, await b.value(text('#race-state')));
+        .match(/(\d+\.?\d*) for x \+ f\(x\)/)[1]) > 1, await b.value(text('#race-state')));
     await choose(b, '#race .what', 'signal');
     that('the signal is shown', (await b.value(text('#race-norm'))).includes('of the signal at step 0'));
 
@@ -304,6 +304,47 @@ async function packedTexts() {
     await b.give('#compress-file', sample);
     await b.until(`${text('#compress-error')}.includes('is no file of this program')`);
     same('its letters are gone', await b.value(letters), '');
+    same('complaints of the console', b.complaints.join('; '), '');
+    await b.close();
+}
+
+// Links that no page has written, and values that a control cannot have.
+async function strangeUse() {
+    const b = await ready('spiral?exercise=map&steps=5000&spiral-step=4000&lang=en', { width: 1280, height: 900 });
+    same('an exercise that is not there', await b.value("document.querySelector('#rule-forward').value"), 'y = x^2');
+    await b.until("Number(document.querySelector('#spiral .history input').value) > 0", LONG);
+    await b.value("document.querySelector('#spiral .run').click(), writeLink()");
+    that('a pause on the way to the step of a link', !(await b.value('location.hash')).includes('spiral-step=4000'),
+        await b.value('location.hash'));
+
+    const formula = async (written) => b.value(`(() => {
+        const input = document.querySelector('#formula');
+        input.value = ${JSON.stringify(written)};
+        input.dispatchEvent(new Event('input'));
+        return document.querySelector('#formula-error').textContent;
+    })()`);
+    for (const [written, told] of [['y = ' + '('.repeat(2000), 'more than 400 symbols'], ['y = x' + '+x'.repeat(3000), '400'],
+        ['y = dy x', 'dy is the gradient of y'], ['a = x^2; y = 3 * 2', 'depends on no variable'], ['y = x 😀', '“😀”'],
+        ['ｙ＝ｘ＾２', ''], ['y = 0.0000012345678901234567 x', ''], ['y = (x^2)^200', 'too large']]) {
+        const found = await formula(written);
+        that(`the formula ${written.slice(0, 30)}`, told ? found.includes(told) : found === '', found);
+    }
+    await formula('y = 0.0000012345678901234567 x');
+    that('a long number is itself', (await b.value(text('#gradient-check'))).includes('× 10⁻⁶'),
+        await b.value(text('#gradient-check')));
+
+    await choose(b, '#race .seed', '');
+    same('a seed that is left empty is the one before', await b.value("document.querySelector('#race .seed').value"), '0');
+    await choose(b, '#race .seeds', '5');
+    await b.value("document.querySelector('#race .once').click()");
+    that('and the race goes on', (await b.value(text('#race-state'))).includes('1 steps'), await b.value(text('#race-state')));
+    await b.value("document.querySelector('#transformer .run').click()");
+    await b.value("document.querySelector('#transformer-stepper .forward').click()");
+    same('the stepper stops the training', await b.value(text('#transformer .run')), 'Train');
+    await b.value("for (let i = 0; i < 9; i++) document.querySelector('#norm .double').click()");
+    same('doubled as far as the sliders go', await b.value(text('#norm-inputs output')), '4');
+    await choose(b, '#row', '３１４１５９');
+    same('full-width digits', (await b.value(text('#answer .digits'))).replace(/\D/g, ''), '314159');
     same('complaints of the console', b.complaints.join('; '), '');
     await b.close();
 }
@@ -577,7 +618,7 @@ async function smallest() {
 }
 
 async function run() {
-    for (const part of [atADesk, packedTexts, onAPhone, links, lecture, projectors, looks, smallest]) await part();
+    for (const part of [atADesk, packedTexts, strangeUse, onAPhone, links, lecture, projectors, looks, smallest]) await part();
 }
 
 run().then(() => finish(), (error) => { finish(error); process.exit(); });

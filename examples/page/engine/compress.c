@@ -52,7 +52,11 @@ static void print_state(bool good)
         printf("{\"count\":%lld,\"done\":%lld,\"ended\":%s}", (long long)head.count, (long long)coding.done,
                predictor_has_ended(coding.p) ? "true" : "false");
     } else {
-        printf("{\"error\":\"%s\"}", ag_error());
+        printf("{\"error\":\"");
+        for (const char *p = ag_error(); *p; p++) {             /* it may have bytes of the file */
+            printf(strchr("\"\\", *p) || (unsigned char)*p < ' ' ? "\\u%04x" : "%c", (unsigned char)*p);
+        }
+        printf("\"}");
     }
 }
 

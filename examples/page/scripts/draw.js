@@ -32,6 +32,9 @@ function show(x, digits = 4) {
     return plain.replace(/-/g, '−').replace(/\^(\S+)/, (_, power) => raised(power));
 }
 
+// A key with one of these is the browser's, such as Alt and the left arrow for the page before.
+const withCommand = (event) => event.altKey || event.ctrlKey || event.metaKey;
+
 const RAISED = { '−': '⁻', '.': '·' };
 const raised = (digits) => [...digits].map((d) => RAISED[d] ?? '⁰¹²³⁴⁵⁶⁷⁸⁹'[d]).join('');
 
@@ -226,7 +229,7 @@ function startPointing(figure) {
     picture.addEventListener('focus', () => figure.point(at ?? [0, 0]));
     picture.addEventListener('keydown', (event) => {
         const d = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-        if (!d) return;
+        if (!d || withCommand(event)) return;
         const { columns, rows } = figure.map, within = (v, n) => Math.min(Math.max(v, 0), n - 1);
         figure.point([within(at[0] + d[0], rows), within(at[1] + d[1], columns)]);
         event.preventDefault();

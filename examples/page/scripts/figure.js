@@ -8,6 +8,7 @@ function startFigures() {
             return made;
         };
         const told = element('span', { role: 'status' });
+        onLanguage(() => { told.textContent = ''; });
         const name = `kaeru_${figure.closest('section').id}`;
         figure.append(element('div', { class: 'tools' }, element('span', { 'data-text': 'save_figure' }),
             button('save_svg', () => download(figureBlob(figure), `${name}.svg`)),
@@ -110,8 +111,9 @@ const textLook = (style) => ({ fill: style.color, 'font-size': style.fontSize, '
 // What a reader has written into an area.
 function writtenLines(area, box) {
     const style = getComputedStyle(area), height = parseFloat(style.lineHeight);
-    return area.value.split('\n').map((line, i) => svg('text', { x: box.x + parseFloat(style.paddingLeft),
-        y: box.y + parseFloat(style.paddingTop) + (i + 0.75) * height, ...textLook(style) }, line));
+    const lines = area.value.split('\n').map((line, i) => svg('text', { x: parseFloat(style.paddingLeft) - area.scrollLeft,
+        y: parseFloat(style.paddingTop) - area.scrollTop + (i + 0.75) * height, ...textLook(style) }, line));
+    return [svg('svg', box, ...lines)];                     // which shows nothing outside of its box
 }
 
 // A text element for each line of a text node.

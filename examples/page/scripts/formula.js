@@ -3,6 +3,7 @@
 const FUNCTIONS = ['tanh', 'exp', 'log', 'sqrt', 'sigmoid', 'relu', 'sin', 'cos'];
 
 const LONGEST_NAME = 11;                                    // the engine's formulas have another name for a longer one
+const MOST_TOKENS = 400;                                    // of a statement: the parser calls itself
 
 // Constants, unless a formula defines the name itself.
 const CONSTANTS = { __proto__: null, e: Math.E, pi: Math.PI };
@@ -17,15 +18,16 @@ function nameFor(name) {
 function tokens(text) {
     const found = [];
     const pattern = /\s*(?:(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+)|([A-Za-z_]\w*)|(\*\*|[-+*\/^()=]))/y;
-    const clean = text.replace(/[−–]/g, '-').replace(/[×·]/g, '*').replace(/²/g, '^2').replace(/³/g, '^3')
-        .replace(/π/g, ' pi ').trimEnd();
+    const clean = text.replace(/[⁰¹²³⁴-⁹]+/g, (power) => `^${power}`).normalize('NFKC').replace(/[−–]/g, '-')
+        .replace(/[×·]/g, '*').replace(/π/g, ' pi ').trimEnd();
     while (pattern.lastIndex < clean.length) {
         const at = pattern.lastIndex;
         const match = pattern.exec(clean);
-        if (!match) throw new FormulaError(say('formula_character', { character: clean.slice(at).trim()[0] }));
+        if (!match) throw new FormulaError(say('formula_character', { character: [...clean.slice(at).trim()][0] }));
         if (match[1]) found.push({ kind: 'number', value: Number(match[1]), text: match[1] });
         else if (match[2]) found.push({ kind: 'name', text: nameFor(match[2]) });
         else found.push({ kind: 'mark', text: match[3] === '**' ? '^' : match[3], tight: !/^\s/.test(match[0]) });
+        if (found.length > MOST_TOKENS) throw new FormulaError(say('formula_tokens', { n: MOST_TOKENS }));
     }
     return found;
 }
@@ -118,6 +120,7 @@ function compileFormula(text, values) {
     const MOST_LINES = 40;
     const statements = parseStatements(text);
     const lines = [], made = new Map(), leaves = [], constants = [];
+    const varies = [];                                      // of each line: whether it depends on a leaf
     const taken = new Set(statements.map((s) => s.name));
     const spare = [...'pqrstvabcdefghijklmno'];
     const freshName = () => spare.splice(0, spare.findIndex((n) => !taken.has(n) && !leaves.includes(n)) + 1).pop() ?? '-';
@@ -126,12 +129,16 @@ function compileFormula(text, values) {
         (tree.in ?? []).forEach(collect);
     };
     statements.forEach((s) => collect(s.tree));
-    const emit = (line) => {
+    const emit = (line, depends) => {
+        varies.push(depends);
         if (lines.push(line) > MOST_LINES) throw new FormulaError(say('formula_long', { n: MOST_LINES }));
         return lines.length - 1;
     };
     const build = (tree, name) => {
-        if (tree.number !== undefined) return emit(`constant ${String(tree.number).replace(/[^\w.-]/g, '')} ${tree.number}`);
+        if (tree.number !== undefined) {
+            const digits = String(tree.number), short = digits.length < 20 ? digits : String(Number(tree.number.toPrecision(9)));
+            return emit(`constant ${short.replace(/[^\w.-]/g, '')} ${tree.number}`, false);
+        }
         if (tree.name) {
             if (!made.has(tree.name)) {
                 if (statements.some((s) => s.name === tree.name)) {
@@ -139,16 +146,16 @@ function compileFormula(text, values) {
                 }
                 if (tree.name in CONSTANTS) {
                     constants.push(tree.name);
-                    made.set(tree.name, emit(`constant ${tree.name} ${CONSTANTS[tree.name]}`));
+                    made.set(tree.name, emit(`constant ${tree.name} ${CONSTANTS[tree.name]}`, false));
                 } else {
                     leaves.push(tree.name);
-                    made.set(tree.name, emit(`leaf ${tree.name} ${values.get(tree.name) ?? 1}`));
+                    made.set(tree.name, emit(`leaf ${tree.name} ${values.get(tree.name) ?? 1}`, true));
                 }
             }
             return made.get(tree.name);
         }
         const [i, j = 0] = tree.in.map((inner) => build(inner));
-        return emit(`${tree.op} ${i} ${j} ${name ?? freshName()}`);
+        return emit(`${tree.op} ${i} ${j} ${name ?? freshName()}`, varies[i] || (tree.in.length > 1 && varies[j]));
     };
     statements.forEach((s, k) => {
         const last = k === statements.length - 1;
@@ -157,7 +164,10 @@ function compileFormula(text, values) {
         const i = build(s.tree, s.name ?? (last && !taken.has('y') ? 'y' : undefined));
         if (s.name) made.set(s.name, i);
     });
-    if (leaves.length === 0) throw new FormulaError(say('formula_no_leaf'));
+    if (!varies[varies.length - 1]) throw new FormulaError(say('formula_no_leaf'));
+    const names = lines.map((line) => line.split(' ').at(/^(leaf|constant) /.test(line) ? 1 : -1));
+    const gradient = names.find((name) => name[0] === 'd' && names.includes(name.slice(1)));
+    if (gradient) throw new FormulaError(say('formula_gradient', { name: gradient, of: gradient.slice(1) }));
     return { text: lines.join('\n') + '\n', leaves, constants };
 }
 
@@ -188,6 +198,6 @@ function domainError(trace) {
     if (!node) return null;
     const [a, b] = node.in.filter((j) => j >= 0).map((j) => trace.nodes[j].value[0]);
     const key = { sqrt: 'domain_sqrt', log: 'domain_log', div: b === 0 && 'domain_div',
-        pow: (a < 0 || a === 0 && b < 0) && 'domain_pow' }[node.op] || 'domain_large';
+        pow: (a < 0 && !Number.isInteger(b) || a === 0 && b < 0) && 'domain_pow' }[node.op] || 'domain_large';
     return say(key, { op: node.op, a: show(a), b: show(b ?? 0), name: node.symbol });
 }

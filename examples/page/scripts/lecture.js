@@ -54,6 +54,7 @@ function startSections() {
     });
     for (const to of document.querySelectorAll('a[href^="#"]')) {
         to.addEventListener('click', (event) => {
+            if (event.ctrlKey || event.metaKey || event.shiftKey) return;   // for another window
             event.preventDefault();
             showSection(find(to.getAttribute('href')));
         });
@@ -63,7 +64,7 @@ function startSections() {
     find('#lecture-back').addEventListener('click', () => turn(-1));
     find('#lecture-on').addEventListener('click', () => turn(1));
     document.addEventListener('keydown', (event) => {
-        if (!lecture || event.altKey || event.ctrlKey || event.metaKey) return;
+        if (!lecture || withCommand(event)) return;
         // The remote controls of lecturers send these keys.
         const n = { PageUp: -1, PageDown: 1 }[event.key];
         if (n) turn(n);

@@ -11,7 +11,7 @@ function readLink() {
     return { section, values: new URLSearchParams(query) };
 }
 
-// Keeps a text that get() returns and that is `first` at first. Returns what the link says, or null.
+// Keeps a text that get() returns, unless it is `first`, as at first. Returns what the link says, or null.
 function keep(name, first, get) {
     kept.set(name, { first, get });
     return link.values.get(name);
@@ -24,18 +24,30 @@ function keepControls() {
         const first = control[property];
         const wanted = keep(control.dataset.keep, String(first), () => String(control[property]));
         if (wanted !== null) control[property] = read(wanted);
+        if (control.maxLength > 0) control.value = control.value.slice(0, control.maxLength);
         if (control[property] === '' || !control.checkValidity()) control[property] = first;
+        restoreInvalid(control);
     }
     for (const event of ['input', 'change']) document.addEventListener(event, noteChange);
 }
 
-// Browsers refuse many new addresses in a short time, so the link waits until the changes pause.
+// A control that is left with a value that it cannot have gets its last good one, before the figures see the change.
+function restoreInvalid(control) {
+    let good = control.value;
+    control.addEventListener('change', () => {
+        if (control.checkValidity()) good = control.value;
+        else control.value = good;
+    });
+}
+
+// Browsers refuse many new addresses in a short time, so changes wait for the next one.
 function noteChange() {
-    clearTimeout(writing);
-    writing = setTimeout(writeLink, 200);
+    writing ||= setTimeout(writeLink, 500);
 }
 
 function writeLink() {
+    clearTimeout(writing);
+    writing = 0;
     const values = [...kept].map(([name, { first, get }]) => [name, first, get()]).filter(([, first, now]) => now !== first);
     const query = String(new URLSearchParams(values.map(([name, , now]) => [name, now])));
     history.replaceState(null, '', `#${whereNow()}${query && `?${query}`}`);

@@ -49,7 +49,7 @@ function stepperInView() {
 document.addEventListener('keydown', (event) => {
     const n = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     const taken = event.target.closest?.('input, select, textarea, [role=slider], [data-cells], pre');
-    if (!n || taken || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (!n || taken || withCommand(event)) return;
     const stepper = stepperInView();
     if (stepper && !stepper.ended(n)) stepper.by(n);
     else if (lecture) turn(n);                              // behind the last step comes the next section

@@ -6,7 +6,7 @@ const CALM = matchMedia('(prefers-reduced-motion: reduce)').matches;
 // wants reduced motion sees one picture a second.
 function makeRunner(step, draw, rate) {
     const SLICE = 12;                                       // milliseconds of a frame: the page stays alive
-    let running = false, last = 0, owed = 0, drawn = 0;
+    let running = false, last = 0, owed = 0, drawn = 0, request = 0;
     const frame = (now) => {
         if (!running) return;
         const end = performance.now() + SLICE;
@@ -17,16 +17,19 @@ function makeRunner(step, draw, rate) {
             drawn = now;
             draw();
         }
-        if (running) requestAnimationFrame(frame);
+        if (running) request = requestAnimationFrame(frame);
     };
     return {
         get running() { return running; },
         start() {
             if (running) return;
             [running, last, owed] = [true, performance.now(), 1];
-            requestAnimationFrame(frame);
+            request = requestAnimationFrame(frame);
         },
-        stop() { running = false; },
+        stop() {
+            running = false;
+            cancelAnimationFrame(request);
+        },
     };
 }
 
@@ -35,10 +38,11 @@ function makeRunner(step, draw, rate) {
 //     name         of the link's entry for the step that is shown
 //     last()       how many steps there are
 //     begin()      makes a new model
-//     train()      takes a step and returns its loss
+//     train()      takes a step and returns its loss, which is that of the weights before it
 //     save()       what is kept of a step, such as a copy of the weights
 //     restore(saved)
 //     ended()      after the last step
+//     again()      optional: the reader starts again
 //     hurry()      optional: whether the speed does not count
 //     draw()       shows all
 function makeTraining(root, o) {
@@ -52,7 +56,10 @@ function makeTraining(root, o) {
         // Where a chart marks the step, once there is a choice.
         get marker() { return history.length > 1 ? shown : undefined; },
         get running() { return runner.running; },
-        stop() { runner.stop(); },
+        stop() {
+            wanted = 0;
+            runner.stop();
+        },
         run() { runner.start(); },
         start() {
             runner.stop();
@@ -62,6 +69,7 @@ function makeTraining(root, o) {
         },
         again() {
             wanted = 0;
+            o.again?.();
             training.start();
             redraw();
         },
@@ -79,7 +87,7 @@ function makeTraining(root, o) {
         drawButtons() {
             const { step } = training, done = step >= o.last();
             find('.run', root).textContent = say(runner.running ? 'pause' : done ? 'done' : 'train');
-            setDone(root, done);
+            for (const name of ['.run', '.once']) setDisabled(find(name, root), done);   // nothing is left to run
             slider.max = step;
             slider.value = shown;
             slider.disabled = step === 0;
@@ -92,7 +100,7 @@ function makeTraining(root, o) {
         training.seconds += (performance.now() - from) / 1000;
         history.push(o.save());
         shown = training.step;
-        training.losses.push([shown, loss]);
+        training.losses.push([shown - 1, loss]);
         if (shown === o.last()) o.ended();
     };
     const redraw = () => { o.draw(); noteChange(); };
@@ -106,18 +114,18 @@ function makeTraining(root, o) {
         return !reached && training.step < o.last();
     }, redraw, () => wanted || o.hurry?.() ? 0 : Number(speed.value));
     const look = (step) => {
-        runner.stop();
+        training.stop();
         shown = Math.min(Math.max(step, 0), training.step);
         o.restore(history[shown]);
         redraw();
     };
     slider.addEventListener('input', () => look(Number(slider.value)));
     find('.run', root).addEventListener('click', () => {
-        if (runner.running) runner.stop();
+        if (runner.running) training.stop();
         else runner.start();
         redraw();
     });
-    find('.once', root).addEventListener('click', () => { runner.stop(); once(); redraw(); });
+    find('.once', root).addEventListener('click', () => { training.stop(); once(); redraw(); });
     find('.again', root).addEventListener('click', training.again);
     training.open = () => {
         training.start();
@@ -126,13 +134,8 @@ function makeTraining(root, o) {
     return training;
 }
 
-// After the last step of training nothing is left to run. A button that is disabled would lose the focus: the button "Start
-// again" takes it.
-function setDone(root, done) {
-    const focused = document.activeElement;
-    for (const name of ['.run', '.once']) {
-        const button = find(name, root);
-        button.disabled = done;
-        if (done && button === focused) find('.again', root).focus({ preventScroll: true });
-    }
+// A button that is disabled would lose the focus: the button .again takes it.
+function setDisabled(button, disabled) {
+    if (disabled && button === document.activeElement) find('.again', button.parentElement).focus({ preventScroll: true });
+    button.disabled = disabled;
 }

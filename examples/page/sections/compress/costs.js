@@ -48,7 +48,7 @@ function makeCosts(root) {
     text.addEventListener('focus', () => point(Math.max(at, 0)));
     text.addEventListener('keydown', (event) => {
         const to = { ArrowLeft: Math.max(at - 1, 0), ArrowRight: at + 1, Home: 0, End: letters.length - 1 }[event.key];
-        if (to === undefined) return;
+        if (to === undefined || withCommand(event)) return;
         point(to);
         text.children[at]?.scrollIntoView({ block: 'nearest' });
         event.preventDefault();

@@ -7,20 +7,16 @@ function startCompress(engine, packed) {
     const root = find('#compress'), run = find('.run', root), sentence = find('#sentence');
     const sample = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
     const letters = makeCosts(find('#compress-text')), own = makeCosts(find('#compress-own'));
-    // What is decompressed, how far it is (null: not begun), and what is wrong with it.
-    let file = sample, state = null, error = '';
+    // What is decompressed, how far it is (null: not begun), and what is wrong with it: null or the arguments of say().
+    let file = sample, state = null, error = null;
 
     // ---- the text --------------------------------------------------------------------------------------------------------
 
     function begin(bytes) {
         runner.stop();
-        [file, state, error] = [bytes, null, ''];
+        [file, state, error] = [bytes, null, null];
         letters.clear();
         own.clear();
-        if (bytes.length > MOST_BYTES) {
-            error = say('compress_large', { n: MOST_BYTES });
-            return;
-        }
         engine.writeBytes(bytes);
         take('unpack_begin', bytes.length);
     }
@@ -34,7 +30,7 @@ function startCompress(engine, packed) {
             if (!(failure instanceof EngineError)) throw failure;
             answer = { error: failure.message };
         }
-        error = answer.error ? say('compress_error', { error: answer.error }) : '';
+        error = answer.error ? ['compress_error', { error: answer.error }] : null;
         state = answer.error ? null : answer;
     }
 
@@ -60,7 +56,7 @@ function startCompress(engine, packed) {
         const key = !state ? 'compress_start' : state.ended ? 'compress_ended' : 'compress_state';
         find('#compress-state').textContent = error ? '' : say(key, { ...state, packed: file.length,
             bits: state?.count ? show(8 * file.length / state.count, 3) : 0 });
-        find('#compress-error').textContent = error;
+        find('#compress-error').textContent = error ? say(...error) : '';
         drawSentence();
     }
 
@@ -76,7 +72,11 @@ function startCompress(engine, packed) {
     });
     find('#compress-file').addEventListener('change', async (event) => {
         if (!event.target.files.length) return;
-        begin(new Uint8Array(await event.target.files[0].arrayBuffer()));
+        const [chosen] = event.target.files;
+        const large = chosen.size > MOST_BYTES;
+        begin(large ? new Uint8Array(0) : new Uint8Array(await chosen.arrayBuffer()));
+        if (large) error = ['compress_large', { n: MOST_BYTES }];
+        event.target.value = '';                            // the same file can be chosen again
         if (state) runner.start();
         draw();
         noteChange();
@@ -84,15 +84,17 @@ function startCompress(engine, packed) {
 
     // ---- the sentence ----------------------------------------------------------------------------------------------------
 
-    let asked = 0;
+    let asked = '';                                         // what is drawn: a change of nothing draws nothing
 
     async function drawSentence() {
+        const trained = Boolean(state?.ended), now = JSON.stringify([language, trained, sentence.value]);
+        if (now === asked) return;
+        asked = now;
         sentence.placeholder = say('compress_example');
-        const number = ++asked, trained = Boolean(state?.ended);
         const bytes = new TextEncoder().encode(sentence.value || say('compress_example'));
         const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream('deflate-raw'));
         const deflated = (await new Response(stream).arrayBuffer()).byteLength;
-        if (number !== asked) return;                       // another sentence has come meanwhile
+        if (now !== asked) return;                          // another sentence has come meanwhile
         own.clear();
         let look = null;
         if (trained) {

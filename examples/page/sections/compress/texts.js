@@ -63,12 +63,11 @@ addTexts({
         '<b>コストが高いのは、単語の中のどの文字、テキストのどこでしょう。</b> 予測してから、色を見てください。',
     ],
     compress_answer: [
-        'The first letters of a word, where it is open which word comes; its last letters are nearly free. The text is ' +
-            'expensive at its beginning and where Japanese begins: there the network has learned nothing yet. A letter ' +
-            'of three bytes is paid for mostly by its last byte, because the first is nearly always the same.',
-        '単語の初めの文字です。どの単語が来るかが、まだ決まっていないからです。終わりの文字にはコストがほとんどかかりま' +
-            'せん。テキストでは、初めと、日本語に変わるところでコストが高くなります。ネットワークがまだ何も学んでいない' +
-            'からです。3バイトの文字のコストは、ほとんどが最後のバイトのものです。最初のバイトはほぼ決まっているからで' +
-            'す。',
+        'The first letters of a word, where it is open which word comes; its last letters are nearly free. The text ' +
+            'is expensive at its beginning and where Japanese begins: there the network has learned nothing yet. ' +
+            'About half of what a Japanese letter of three bytes costs is its last byte.',
+        '単語の初めの文字です。どの単語が来るかが、まだ決まっていないからです。終わりの文字にはコストがほとんどかかり' +
+            'ません。テキストでは、初めと、日本語に変わるところでコストが高くなります。ネットワークがまだ何も学んでい' +
+            'ないからです。3バイトの文字のコストは、およそ半分が最後のバイトのものです。',
     ],
 });

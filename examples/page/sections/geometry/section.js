@@ -27,7 +27,7 @@ function startGeometry(engine) {
         });
         grip.addEventListener('keydown', (event) => {
             const d = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
-            if (!d) return;
+            if (!d || withCommand(event)) return;
             const far = event.shiftKey ? 0.5 : 0.1;
             move(i, words[2 * i] + far * d[0], words[2 * i + 1] + far * d[1]);
             event.preventDefault();
@@ -49,6 +49,7 @@ function startGeometry(engine) {
         const t = 2 ** Number(temperature.value), n = Number(layers.value);
         const names = say('geometry_words').split(' ');
         find('output[for=temperature]').textContent = show(t, 2);
+        find('#temperature').setAttribute('aria-valuetext', show(t, 2));
         find('output[for=layers]').textContent = n;
         engine.numbers(2 * WORDS).set(words);
         const result = engine.json('geometry_attend', t, n);

@@ -2,16 +2,17 @@ addTexts({
     geometry_short: ['Attention as geometry', '図形で見るアテンション'],
     geometry_title: ['Attention moves words', 'アテンションは単語を動かす'],
     geometry_intro: [
-        'Four words are points in the plane. Each word x has a query q = W_Q x, what it looks for, a key k = W_K x, what ' +
-            'it is found by, and a value v = W_V x, what it passes on. They are the rows of Q, K and V. Softmax makes ' +
-            'weights of the scores q · k / √dₖ, here with dₖ = 2 numbers in a key, and each word becomes the weighted ' +
-            'mean of the values. Here V is the words themselves. So every word moves into the polygon, and the polygon ' +
-            'shrinks. Drag a word, or go to it with Tab and move it with the arrow keys.',
-        '四つの単語を平面の点とします。各単語xには、何を探すかを表すクエリ q = W_Q x、何を手がかりに見つけてもらうかを' +
-            '表すキー k = W_K x、何を渡すかを表すバリュー v = W_V x があります。これを行として並べたものがQ、K、Vです。' +
-            'スコア q · k / √dₖ（ここではキーの次元数 dₖ = 2）をソフトマックスで重みにし、各単語を、バリューの重みつき' +
-            '平均で置き換えます。ここでは、Vは単語そのものです。だからどの単語も多角形の内側へ動き、多角形は縮みます。' +
-            '単語をドラッグするか、Tabで選んで矢印キーで動かしてください。',
+        'Four words are points in the plane. Each word x has a query q = W_Q x, what it looks for, a key k = W_K x, ' +
+            'what it is found by, and a value v = W_V x, what it passes on. They are the rows of Q, K and V. Softmax ' +
+            'makes weights of the scores q · k / √dₖ, here with dₖ = 2 numbers in a key, and each word becomes the ' +
+            'weighted mean of the values. Here V is the words themselves. So no word leaves the smallest convex ' +
+            'shape around all four, and a convex polygon shrinks. Drag a word, or go to it with Tab and move it with ' +
+            'the arrow keys.',
+        '四つの単語を平面の点とします。各単語xには、何を探すかを表すクエリ q = W_Q x、何を手がかりに見つけてもらうか' +
+            'を表すキー k = W_K x、何を渡すかを表すバリュー v = W_V x があります。これを行として並べたものがQ、K、Vで' +
+            'す。スコア q · k / √dₖ（ここではキーの次元数 dₖ = 2）をソフトマックスで重みにし、各単語を、バリューの重' +
+            'みつき平均で置き換えます。ここでは、Vは単語そのものです。だからどの単語も、四つを囲む最小の凸な図形から' +
+            '出ず、凸な多角形は縮みます。単語をドラッグするか、Tabで選んで矢印キーで動かしてください。',
     ],
     geometry_temperature: ['Temperature', '温度'],
     geometry_layers: ['Layers of attention', 'アテンションの層の数'],

@@ -32,8 +32,12 @@ addTexts({
         '各ステップには y = x * x のような演算が必要です。',
     ],
     formula_no_leaf: [
-        'The formula has no variable, so there is nothing to change.',
-        '式に変数がないので、変えられるものがありません。',
+        'The result depends on no variable, so there is nothing to change.',
+        '結果がどの変数にもよらないので、変えられるものがありません。',
+    ],
+    formula_tokens: ['A step has more than {n} symbols.', '1ステップの記号が{n}個を超えています。'],
+    formula_gradient: [
+        '{name} is the gradient of {of}; choose another name.', '{name}は{of}の勾配です。別の名前にしてください。',
     ],
     formula_long: ['The formula has more than {n} operations.', '式の演算が{n}個を超えています。'],
     formula_unknown: ['{name} is not known here. Known are: {list}.', '{name}はここでは使えません。使える名前：{list}。'],
@@ -77,10 +81,10 @@ addTexts({
             'd{u}が和になるステップまで進んでください。',
     ],
     gradient_answer: [
-        '{u} reaches {y} by {n} ways. If {u} grows a little, each way changes {y} by its own amount, as if {u} stood ' +
-            'still in the others. The changes add, so the gradients of the ways add.',
-        '{u}から{y}へは{n}本の道があります。{u}が少し増えると、それぞれの道が、ほかの道では{u}が動かないかのように、{y}' +
-            'を自分の分だけ変えます。変化は足し合わされるので、道ごとの勾配も足し合わされます。',
+        '{u} is used in {n} places. If {u} grows a little, each use changes {y} by its own amount, as if {u} stood ' +
+            'still in the others. The changes add, so the gradients of the uses add.',
+        '{u}は{n}か所で使われています。{u}が少し増えると、それぞれの場所が、ほかの場所では{u}が動かないかのように、{y' +
+            '}を自分の分だけ変えます。変化は足し合わされるので、場所ごとの勾配も足し合わされます。',
     ],
     gradient_other_ask: [
         '<b>Which variable changes {y} most?</b> Predict, then step to the end.',

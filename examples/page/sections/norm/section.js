@@ -1,19 +1,16 @@
 // Layer norm and RMS norm of six numbers, forward and backward.
 
 function startNorm(engine) {
-    const N = 6, FIRST = [1, 2, -1, 3, 0.5, 2.5];
+    const N = 6, MOST = 20, FIRST = [1, 2, -1, 3, 0.5, 2.5];
     const root = find('#norm'), kind = find('.kind', root), output = find('.output', root);
     const names = FIRST.map((_, i) => `${i + 1}`);
     const firstText = FIRST.join(' ');
     const text = keep('x', firstText, () => numbers.join(' ')) ?? firstText;
     let numbers = text.split(' ').map(Number);
     if (numbers.length !== N || !numbers.every(Number.isFinite)) numbers = FIRST;
-    output.append(...names.map((name, i) => element('option', { value: i }, `y${subscript(name)}`)));
-    output.value = link.values.get('norm-output') ?? 0;
-    if (output.selectedIndex < 0) output.selectedIndex = 0;
 
     const sliders = names.map((name, i) => {
-        const slider = element('input', { type: 'range', min: -20, max: 20, step: 0.1, id: `norm-${i}` });
+        const slider = element('input', { type: 'range', min: -MOST, max: MOST, step: 0.1, id: `norm-${i}` });
         slider.addEventListener('input', () => set(numbers.map((v, k) => k === i ? Number(slider.value) : v)));
         const number = element('output', { for: `norm-${i}` });
         find('#norm-inputs').append(element('label', { for: `norm-${i}` }, element('i', {}, `x${subscript(name)}`)), slider,
@@ -21,9 +18,11 @@ function startNorm(engine) {
         return { slider, number };
     });
 
-    // Sliders have one digit behind the point and end at 20.
+    const changes = [['.add', (v) => v + 1], ['.double', (v) => 2 * v]].map(([name, f]) => [find(name, root), f]);
+
+    // Sliders have one digit behind the point and end at MOST.
     function set(wanted) {
-        numbers = wanted.map((v) => Math.min(Math.max(Number(v.toFixed(1)), -20), 20));
+        numbers = wanted.map((v) => Math.min(Math.max(Number(v.toFixed(1)), -MOST), MOST));
         draw();
         noteChange();
     }
@@ -33,6 +32,7 @@ function startNorm(engine) {
             slider.value = numbers[i];
             number.textContent = show(numbers[i], 3);
         });
+        for (const [button, change] of changes) setDisabled(button, numbers.some((v) => Math.abs(change(v)) > MOST));
         const at = Number(output.value), isRms = kind.value === '1';
         engine.numbers(2 * N).set([...numbers, ...names.map((_, i) => Number(i === at))]);
         const { y, dx } = engine.json('norm_look', N, Number(isRms));
@@ -52,8 +52,7 @@ function startNorm(engine) {
         find('#norm-dx').setAttribute('aria-label', `dx: ${dx.map((v) => show(v, 3)).join(', ')}`);
     }
 
-    find('.add', root).addEventListener('click', () => set(numbers.map((v) => v + 1)));
-    find('.double', root).addEventListener('click', () => set(numbers.map((v) => 2 * v)));
+    changes.forEach(([button, change]) => button.addEventListener('click', () => set(numbers.map(change))));
     find('.again', root).addEventListener('click', () => set(FIRST));
     kind.addEventListener('change', draw);
     output.addEventListener('change', draw);

@@ -40,6 +40,7 @@ function startRace(engine) {
                 training.start();
             }
         },
+        again() { [queue, hurry] = [[], false]; },
         hurry: () => hurry,
         draw,
     });
@@ -97,19 +98,14 @@ function startRace(engine) {
     }
 
     find('.all', root).addEventListener('click', () => {
-        [queue, hurry] = [DEPTHS.slice(1), true];
         depth.value = DEPTHS[0];
         training.again();
+        [queue, hurry] = [DEPTHS.slice(1), true];
         training.run();
     });
-    const change = () => {
-        if (!seed.checkValidity()) return;
-        [queue, hurry] = [[], false];
-        training.again();
-    };
-    depth.addEventListener('input', change);
+    depth.addEventListener('input', training.again);
     for (const control of [init, target, width, seeds, seed]) {
-        control.addEventListener('change', () => { found = new Map(); change(); });
+        control.addEventListener('change', () => { found = new Map(); training.again(); });
     }
     what.addEventListener('change', draw);
     training.open();

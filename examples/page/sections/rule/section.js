@@ -24,20 +24,20 @@ function startRule(engine) {
         draw();
     }
 
-    // The reader's formulas as functions and trees: { inputs: ['x'], value, rules, trees, forward }.
-    function compile() {
-        const [y, ...more] = parseStatements(forward.value);
-        if (y.name !== 'y' || more.length) throw new FormulaError(say('rule_needs', { name: 'y' }));
+    // The formulas as functions and trees: { inputs: ['x'], value, rules, trees, forward }.
+    function compile(formula, written) {
+        const [y, ...more] = parseStatements(formula);
+        if (y.name !== 'y' || more.length) throw new FormulaError(say('rule_one'));
         const uses = (tree, name) => tree.name === name || (tree.in ?? []).some((t) => uses(t, name));
         const inputs = uses(y.tree, 'z') ? ['x', 'z'] : ['x'];
         const value = evaluator(y.tree, inputs);
-        const trees = new Map(parseStatements(backward.value).map((s) => [s.name, s.tree]));
+        const trees = new Map(parseStatements(written).map((s) => [s.name, s.tree]));
         const rules = new Map([...trees].map(([name, tree]) => [name, evaluator(tree, [...inputs, 'y', 'dy'])]));
         for (const name of inputs) {
             if (!rules.has(`d${name}`)) throw new FormulaError(say('rule_needs', { name: `d${name}` }));
         }
         for (const name of rules.keys()) {
-            if (!inputs.includes(name?.slice(1))) throw new FormulaError(say('rule_extra', { name: name ?? '=' }));
+            if (!inputs.some((input) => name === `d${input}`)) throw new FormulaError(say('rule_extra', { name: name ?? '=' }));
         }
         return { inputs, value, rules, trees, forward: y.tree };
     }
@@ -94,7 +94,8 @@ function startRule(engine) {
     }
 
     const press = () => {
-        check = () => grade(compile());
+        const written = [forward.value, backward.value];
+        check = () => grade(compile(...written));
         draw();
         noteChange();
     };
@@ -111,11 +112,11 @@ function startRule(engine) {
         press();
     });
     const exercise = keep('exercise', '0', () => choice.value);
-    if (exercise in EXERCISES) choice.value = exercise;
+    choice.value = exercise ?? '0';
+    if (choice.selectedIndex < 0) choice.value = '0';
     begin();
-    for (const [name, area] of [['forward', forward], ['backward', backward]]) {
-        const first = area.value;
-        area.value = keep(name, first, () => area.value) ?? first;
+    for (const [name, area, first] of [['forward', forward, 'forward'], ['backward', backward, 'start']]) {
+        area.value = keep(name, null, () => area.value === EXERCISES[choice.value][first] ? null : area.value) ?? area.value;
     }
     onLanguage(draw);
 }

@@ -5,6 +5,7 @@ addTexts({
     rule_backward: ['Backward: one line for each input', '逆伝播：入力ごとに1行'],
     rule_check: ['Check the rule', '確かめる'],
     rule_answer: ['Show a solution', '解答を見る'],
+    rule_one: ['Expected one line “y = …”.', '「y = …」の1行だけを書いてください。'],
     rule_needs: ['A line “{name} = …” is missing.', '「{name} = …」の行がありません。'],
     rule_title: ['Write a backward yourself', '逆伝播を自分で書く'],
     rule_intro: [

@@ -9,6 +9,7 @@ function startSoftmax(engine) {
     function draw() {
         const e = Number(k.value), kind = Number(scaled.value);
         find('output[for=softmax-k]').textContent = 2 ** e;
+        k.setAttribute('aria-valuetext', 2 ** e);
         const { scores, weights } = engine.json('softmax_scores', KEYS, 2 ** e, kind, Number(seed.value));
         const labels = scores.map((_, i) => `${i + 1}`), most = Math.max(4, ...scores.map(Math.abs));
         bars(find('#softmax-scores'), scores, { height: 180, y: [-most, most], color: KINDS[kind].color, labels });

@@ -33,7 +33,7 @@ function startSpiral(engine, bits) {
 
     function draw() {
         drawMap();
-        chart(find('#spiral-loss'), { height: 250, x: [0, Number(steps.value) - 1], y: [0, 0.8], xLabel: say('axis_step'),
+        chart(find('#spiral-loss'), { height: 250, x: [0, Number(steps.value)], y: [0, 0.8], xLabel: say('axis_step'),
             yLabel: say('axis_loss'), curves: [{ points: training.losses, color: BLUE }], marker: training.marker });
         find('#spiral-state').textContent = training.words('spiral_untrained');
         find('#spiral-hash').innerHTML = hash ? bits.sentence('spiral', hash) : '';
@@ -63,9 +63,7 @@ function startSpiral(engine, bits) {
         }
     }
 
-    controls.forEach((control) => control.addEventListener('change', () => {
-        if (control.checkValidity()) training.again();
-    }));
+    controls.forEach((control) => control.addEventListener('change', training.again));
     bits.onRun('spiral', () => {
         controls.forEach((control, i) => { control.value = firsts[i]; });
         training.all();

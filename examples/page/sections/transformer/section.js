@@ -36,7 +36,7 @@ function startTransformer(engine, bits) {
         draw,
     });
 
-    const digits = () => (row.value.replace(/\D/g, '') + '000000').slice(0, ROW);
+    const digits = () => (row.value.normalize('NFKC').replace(/\D/g, '') + '000000').slice(0, ROW);
 
     function draw() {
         engine.write(digits());
@@ -86,7 +86,7 @@ function startTransformer(engine, bits) {
     }
 
     for (const control of [task, seed]) {
-        control.addEventListener('change', () => { if (control.checkValidity()) training.again(); });
+        control.addEventListener('change', training.again);
     }
     row.addEventListener('input', () => { trace = null; draw(); });
     names.forEach((name, i) => bits.onRun(name, () => {
@@ -96,7 +96,11 @@ function startTransformer(engine, bits) {
 
     // ---- the backward pass ------------------------------------------------------------------------------------------------
 
-    const stepper = makeStepper(find('#transformer-stepper'), () => { training.stop(); drawBackward(); });
+    const stepper = makeStepper(find('#transformer-stepper'), () => {
+        if (!training.running) return drawBackward();
+        training.stop();
+        draw();
+    });
 
     function drawBackward() {
         if (!trace) {

@@ -2,13 +2,14 @@ addTexts({
     transformer_short: ['A Transformer', 'Transformer'],
     transformer_title: ['A Transformer learns to sort', 'Transformerが並べ替えを学ぶ'],
     transformer_intro: [
-        'The model of “Attention Is All You Need”, small: an encoder and a decoder of one layer each, 6,171 weights. It ' +
-            'reads six digits and writes them sorted, or in reverse. Watch its three maps of attention while it learns. ' +
-            'Each row of a map is a place that asks; the stronger the color of a cell, the more it takes from that ' +
-            'digit.',
-        '“Attention Is All You Need” のモデルを小さくしたものです。エンコーダとデコーダが1層ずつ、重みは6,171個。6個の数' +
-            '字を読み、並べ替えて、または逆順に書きます。学習中の三つのアテンションの図を見てください。図の各行は、尋ね' +
-            'る側の場所です。色の濃いマスほど、その数字から多くを受け取ります。',
+        'The model of “Attention Is All You Need”, small, with the norms before each part, as later models have ' +
+            'them: an encoder and a decoder of one layer each, 6,171 weights. It reads six digits and writes them ' +
+            'sorted, or in reverse. Watch its three maps of attention while it learns. Each row of a map is a place ' +
+            'that asks; the stronger the color of a cell, the more it takes from that digit.',
+        '“Attention Is All You Need” のモデルを小さくし、後のモデルのように正規化を各部分の前に置いたものです。エン' +
+            'コーダとデコーダが1層ずつ、重みは6,171個。6個の数字を読み、並べ替えて、または逆順に書きます。学習中の三' +
+            'つのアテンションの図を見てください。図の各行は、尋ねる側の場所です。色の濃いマスほど、その数字から多くを' +
+            '受け取ります。',
     ],
     transformer_task: ['Task', '課題'],
     task_sort: ['sort', '小さい順に並べる'],
