@@ -2,22 +2,27 @@
 #include "kaeru/autograd.h"
 #include "models.h"
 
-static const struct NnLmFunctions *functions_of(AgSite at, const char *what, const void *m)
+/* Checks m and, if it is not NULL, the cache. */
+static const struct NnLmFunctions *functions_of(AgSite at, const char *what, const void *m, const NnCache *cache)
 {
     nn_check_at(at, what, m, 0);
     const Module *module = m;
     if (!module->lm) ag_usage_error(at, what, "this %s is not a language model: expected a GPT or a Llama", module->type);
+    if (cache) ag_check_object_at(at, what, "the cache", cache);
+    int64_t layers = cache ? module->lm->get_sizes(m).layers : 0;
+    if (cache && cache->n != layers)
+        ag_usage_error(at, what, "a cache for %d layers, expected one for the model's %lld", cache->n, (long long)layers);
     return module->lm;
 }
 
 LmSizes lm_sizes(AgSite at, const char *what, const void *m)
 {
-    return functions_of(at, what, m)->get_sizes(m);
+    return functions_of(at, what, m, NULL)->get_sizes(m);
 }
 
 void lm_settings(const void *m, NnSettings *s)
 {
-    const struct NnLmFunctions *f = functions_of(AG_HERE, __func__, m);
+    const struct NnLmFunctions *f = functions_of(AG_HERE, __func__, m, NULL);
     nn_fields_to_settings(f->fields, (const char *)m + f->options, s);
 }
 
@@ -37,7 +42,7 @@ int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64
 Tensor *lm_loss_with_at(AgSite at, void *m, Tensor *ids, Tensor *targets, AgReduce reduce)
 {
     AG_LAYER(at);
-    const struct NnLmFunctions *f = functions_of(at, __func__, m);
+    const struct NnLmFunctions *f = functions_of(at, __func__, m, NULL);
     Tensor *x = f->run_body(m, ids, NULL);                          /* (B,T,D) */
     Linear *head = f->get_sizes(m).head;
     if (head->lora_A) return ag_cross_entropy(nn_linear(head, x), targets, reduce, -100, 0);
@@ -50,27 +55,18 @@ NnCache *lm_cache_new_at(AgSite at, const void *m)
     return nn_cache_new_at(at, (int)sizes.layers, sizes.context);
 }
 
-static const struct NnLmFunctions *functions_with_cache(AgSite at, const char *what, const void *m, const NnCache *cache)
-{
-    const struct NnLmFunctions *f = functions_of(at, what, m);
-    ag_check_object_at(at, what, "the cache", cache);
-    int64_t layers = f->get_sizes(m).layers;
-    if (cache->n != layers)
-        ag_usage_error(at, what, "a cache for %d layers, expected one for the model's %lld", cache->n, (long long)layers);
-    return f;
-}
-
 Tensor *lm_logits_at(AgSite at, void *m, Tensor *ids, NnCache *cache)
 {
     AG_LAYER(at);
-    const struct NnLmFunctions *f = cache ? functions_with_cache(at, __func__, m, cache) : functions_of(at, __func__, m);
+    const struct NnLmFunctions *f = functions_of(at, __func__, m, cache);
     return nn_linear(f->get_sizes(m).head, f->run_body(m, ids, cache));   /* (B,T,V) */
 }
 
 Tensor *lm_next_at(AgSite at, void *m, Tensor *ids, NnCache *cache)
 {
     AG_LAYER(at);
-    const struct NnLmFunctions *f = functions_with_cache(at, __func__, m, cache);
+    ag_check_object_at(at, __func__, "the cache", cache);
+    const struct NnLmFunctions *f = functions_of(at, __func__, m, cache);
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = f->run_body(m, ids, cache);                         /* (B,T,D) */
     int64_t n = tensor_dim(x, 1);

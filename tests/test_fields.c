@@ -121,6 +121,11 @@ START_TEST(settings_may_miss_what_is_optional)
     }
     expect_done(nn_fields_from_settings(&table, &found, s));
     ck_assert_int_eq(found.color, GREEN);
+    nn_settings_set(s, "test.text", "a text");
+    expect_done(nn_fields_from_settings(&table, &found, s));
+    for (int i = 0; i < 2; i++) nn_fields_to_settings(&table, &found, s);      /* the text is that of s */
+    ck_assert_str_eq(found.text, "a text");
+    found.text = NULL;
     again = true;
     tries = 7;
     nn_settings_set(s, "own.rate", "0");

@@ -618,6 +618,28 @@ START_TEST(the_loss_counts_answers_only)
 }
 END_TEST
 
+/* Most prompts fill the window: other examples are drawn. If all prompts do, that ends, too. */
+START_TEST(an_example_without_targets_is_not_drawn)
+{
+    static const char text[] = "{\"text\": \"\\u0001\"}\n";
+    static const char cut_off[] = "{\"prompt\": \"!\\u0001\\u0002\", \"completion\": \"\\u0001\"}\n";
+    KaeruVocab *t = open_vocab();
+    for (int good = 0; good < 2; good++) {
+        char lines[1000] = "";
+        for (int i = 0; i < 11; i++) strcat(lines, good && i == 3 ? text : cut_off);
+        LmData *d = pairs_of(t, lines);
+        ck_assert_msg(d != NULL, "%s", ag_error());
+        AgScope s = ag_begin(AG_NO_GRAD);
+        Tensor *ids, *targets;
+        lm_data_draw(d, 50, 3, &ids, &targets);
+        for (int64_t i = 0; i < 50; i++) ck_assert_int_eq(tensor_int_data(targets)[3 * i + 1], good ? 5 : -100);
+        ag_end(s);
+        ag_free(d);
+    }
+    ag_free(t);
+}
+END_TEST
+
 /* The first held-out example is cut off before its answer. The batch without a target is not the last one. */
 START_TEST(an_example_without_targets_does_not_end_the_evaluation)
 {
@@ -740,6 +762,7 @@ Suite *llama_suite(void)
     tcase_add_loop_test(t, checkpoints_load, 0, MODELS);
     tcase_add_test(t, files_that_do_not_fit_are_refused);
     tcase_add_test(t, the_loss_counts_answers_only);
+    tcase_add_test(t, an_example_without_targets_is_not_drawn);
     tcase_add_test(t, an_example_without_targets_does_not_end_the_evaluation);
     tcase_add_test(t, any_number_of_pairs_is_read);
     tcase_add_test(t, pairs_may_end_in_blanks);

@@ -779,6 +779,24 @@ START_TEST(a_loss_that_is_not_a_number_leaves_no_gradients)
 }
 END_TEST
 
+static void spoil_at_6(LmTraining *t, void *arg)
+{
+    (void)arg;
+    if (t->step == 6) ag_fill(((GPT *)t->model)->ln_f->gamma, NAN);
+}
+
+/* The evaluation after step 6, the last, finds it. The checkpoint of step 5 stays, and the run can be resumed from it. */
+START_TEST(a_held_out_loss_that_is_not_a_number_is_not_saved)
+{
+    ck_assert(!train("a", few_steps(6), false, spoil_at_6));
+    ck_assert_msg(strstr(ag_error(), "step 6: the held-out loss is nan; a smaller learning rate may help") != NULL, "%s",
+                  ag_error());
+    expect_done(train("a", few_steps(6), true, NULL));
+    expect_done(train("b", few_steps(6), false, NULL));
+    folder_same("a.last", "b.last");
+}
+END_TEST
+
 static void remove_best(LmTraining *t, void *evaluations)
 {
     if (++*(int *)evaluations > 1) remove(t->best);
@@ -977,6 +995,7 @@ Suite *lm_suite(void)
     tcase_add_test(training, a_model_learns_a_repeated_text);
     tcase_add_test(training, what_cannot_be_trained_is_refused);
     tcase_add_test(training, a_loss_that_is_not_a_number_leaves_no_gradients);
+    tcase_add_test(training, a_held_out_loss_that_is_not_a_number_is_not_saved);
     tcase_add_test(training, an_equal_loss_is_not_better);
     tcase_add_loop_test(training, failing_calls_lose_nothing, 0, 2);
     tcase_add_loop_test(training, failing_calls_leave_the_old_tokens, 0, 2);

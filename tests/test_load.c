@@ -385,6 +385,10 @@ START_TEST(buffers_have_types_and_some_are_not_saved)
     fill(other, 7);                                             /* the mean is of reals; the others stay */
     expect_done(nn_average_checkpoints(other, &half, 1));
     ck_assert_int_eq(tensor_int_data(other->ids)[2], 9);
+    ag_fill(net->w[1], -INFINITY);                              /* as in a mask of reals */
+    expect_done(nn_save(half, net));
+    expect_done(nn_average_checkpoints(other, (const char *[]){ half, half }, 2));
+    ck_assert(tensor_data(other->w[1])[0] == -INFINITY);
     if (sizeof(ag_real) == 4) {
         const char *path = in_folder("linear.safetensors");
         Linear *l = nn_linear_new(4, 4);

@@ -613,6 +613,10 @@ START_TEST(files_that_do_not_fit_are_refused)
         expect_refused(nn_lora_load(m, in_folder("")), cases[i].message);
     }
 #define Q "base_model.model.model.layers.0.self_attn.q_proj."
+    expect_done(tensor_save(in_folder("adapter_model.safetensors"), { Q "lora_A.weight", y }));        /* of another model */
+    expect_refused(nn_lora_load(m, in_folder("")), "\"" Q "lora_A.weight\" is (24, 3), expected (24, 24)");
+    expect_done(tensor_save(in_folder("adapter_model.safetensors"), { Q "lora_A.weight", tensor_zeros(SHAPE(0, 24)) }));
+    expect_refused(nn_lora_load(m, in_folder("")), "\"" Q "lora_A.weight\" is (0, 24), expected (1, 24)");
     expect_done(tensor_save(in_folder("adapter_model.safetensors"), { Q "lora_A.weight", x }));
     expect_refused(nn_lora_load(m, in_folder("")), "\"" Q "lora_B.weight\" is missing, expected (24, 3)");
     expect_done(tensor_save(in_folder("adapter_model.safetensors"), { Q "lora_A.weight", x }, { Q "lora_B.weight", x }));

@@ -803,6 +803,36 @@ START_TEST(options_that_differ_are_told)
 }
 END_TEST
 
+/* Each process resumes from a file of its own: process 1 has trained it for a step more. */
+static void resume_otherwise(NnProcesses *processes, void *arg)
+{
+    (void)arg;
+    const char text[] = "The frog goes back to the pond, and the pond is deep. What was a tadpole is a frog.";
+    KaeruVocab *letters = kaeru_vocab_chars(text, sizeof text - 1);
+    LmData *data = lm_data_of_text("the text", text, sizeof text - 1, letters);
+    for (int resume = 0; resume < 2; resume++) {
+        ag_seed(5);
+        GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .context = 4, .eps = 1e-5,
+                                       .vocab = kaeru_vocab_size(letters) });
+        LmTraining t = { .model = m, .data = data, .options = lm_defaults(), .settings = nn_settings_new(),
+                         .last = in_folder(processes->rank ? "one" : "zero"), .processes = resume ? processes : NULL };
+        t.options.shards = 2;
+        t.options.steps = resume ? 9 : 1 + processes->rank;
+        if (resume) expect_refused(lm_train(&t, true), "process 1 and process 0 differ in the checkpoint");
+        else expect_done(lm_train(&t, false));
+        ag_free(t.settings);
+        ag_free(m);
+    }
+    ag_free(data);
+    ag_free(letters);
+}
+
+START_TEST(checkpoints_that_differ_are_told)
+{
+    run_processes(2, resume_otherwise, NULL);
+}
+END_TEST
+
 static void take_step(NnParallel *p, Net *n)
 {
     while (nn_parallel_shard(p)) {
@@ -1107,6 +1137,7 @@ Suite *parallel_suite(void)
     tcase_add_loop_exit_test(c, processes_that_differ_end, 1, 0, (int)(sizeof differences / sizeof *differences));
     tcase_add_loop_test(c, data_that_differ_are_told, 0, 4);
     tcase_add_test(c, options_that_differ_are_told);
+    tcase_add_test(c, checkpoints_that_differ_are_told);
     tcase_add_exit_test(c, a_silent_process_ends_the_others, 1);
     tcase_add_exit_test(c, a_process_that_will_tell_an_error_is_not_named, 1);
     tcase_add_exit_test(c, a_process_that_waits_is_not_named, 1);

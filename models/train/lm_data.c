@@ -190,8 +190,9 @@ void lm_data_draw_at(AgSite at, const LmData *d, int64_t batch, int64_t length, 
     AgScope s = ag_begin(AG_NO_GRAD);
     int64_t positions = d->examples.n ? d->held_out : count_of(d, LM_TRAIN) - length;
     for (int64_t b = 0; b < batch; b++) {
-        int64_t position = ag_random_below(positions);
-        write_window(d, LM_TRAIN, &position, *ids, *targets, b);
+        int64_t position = ag_random_below(positions);      /* again, if the prompt of an example fills the window */
+        for (int i = 0; write_window(d, LM_TRAIN, &position, *ids, *targets, b) == 0 && i < 100; i++)
+            position = ag_random_below(positions);
     }
     ag_end(s);
 }

@@ -75,18 +75,18 @@ static const char best_key[] = "train.best_loss", sum_key[] = "train.loss_sum", 
 static const char base_key[] = "train.base";
 static const char no_best[] = "none";           /* before the first evaluation */
 
-static void hash_frozen(Run *r)
+/* The hash of what is trained, or of what is not. Sets *matrices if it has one. */
+static uint64_t hash_parameters(void *model, bool trained, bool *matrices)
 {
-    NnParameters *p = nn_parameters(r->training->model);
-    bool frozen = false;
+    NnParameters *p = nn_parameters(model);
     uint64_t h = 0;
     for (int i = 0; i < p->n; i++) {
-        if (p->item[i].trained) continue;
+        if (p->item[i].trained != trained) continue;
         h = tensor_hash(p->item[i].tensor, h);
-        frozen = frozen || tensor_ndim(p->item[i].tensor) > 1;              /* a buffer of the model's own is no reason */
+        if (tensor_ndim(p->item[i].tensor) > 1) *matrices = true;
     }
-    if (frozen) snprintf(r->base, sizeof r->base, "%016" PRIx64, h);
     ag_free(p);
+    return h;
 }
 
 static bool save_model(const Run *r, const char *path, Optimizer *o)
@@ -140,6 +140,8 @@ static bool evaluate(Run *r)
     const LmOptions *o = &t->options;
     t->train_loss = r->sum / (double)(t->step - r->since);
     t->valid_loss = lm_evaluate_with(t->model, t->data, o->batch, t->window, o->evaluate_tokens, NULL, r->parallel);
+    if (!isfinite(t->valid_loss))
+        return ag_set_error("step %" PRId64 ": the held-out loss is %g; a smaller learning rate may help", t->step, t->valid_loss);
     bool is_best = t->valid_loss < t->best_loss;
     if (is_best) t->best_loss = t->valid_loss;
     if (t->evaluated) t->evaluated(t, t->arg);
@@ -165,7 +167,9 @@ static bool load(Run *r)
                ((uint64_t)r->since <= (uint64_t)t->step ||
                 ag_set_error("%s: expected %s from 0 to %" PRId64, t->last, since_key, t->step));
     ag_free(found);
-    return nn_parallel_check(r->parallel, good);
+    bool matrices;
+    const uint64_t state[] = { hash_parameters(t->model, true, &matrices), (uint64_t)t->step };
+    return nn_parallel_check(r->parallel, good) && nn_parallel_agree(r->parallel, "the checkpoint", state, sizeof state);
 }
 
 /* ---- the training loop ------------------------------------------------------------------------------------------- */
@@ -206,14 +210,16 @@ bool lm_train_at(AgSite at, LmTraining *t, bool resume)
     t->stopped = false;
     t->best_loss = INFINITY;
     t->window = t->options.window > 0 ? t->options.window : context;
-    hash_frozen(&r);
+    bool frozen = false;                                    /* a buffer of the model's own is no reason */
+    uint64_t base = hash_parameters(t->model, false, &frozen);
+    if (frozen) snprintf(r.base, sizeof r.base, "%016" PRIx64, base);
     if (*r.base) nn_settings_set(t->settings, base_key, "%s", r.base);
     lm_settings(t->model, t->settings);
     nn_fields_to_settings(&lm_fields, &t->options, t->settings);
     bool good = nn_parallel_agree(r.parallel, "the options of the training", &t->options, sizeof t->options) &&
                 data_agrees(t->data, r.parallel);
     /* the first checkpoint, before the first step: a path that cannot be written is an error now, not after hours */
-    good = good && (resume ? load(&r) : save(&r, false)) && (t->step == t->options.steps || check_best(&r)) && run(&r);
+    good = good && (resume ? load(&r) : save(&r, false)) && (t->step >= t->options.steps || check_best(&r)) && run(&r);
     ag_free(r.parallel);
     ag_free(r.optimizer);
     return good;

@@ -532,7 +532,8 @@ bool nn_average_checkpoints_at(AgSite at, void *model, const char *const *paths,
             ag_real *running = tensor_mutable_data(mean->item[j].tensor);
             const ag_real *value = tensor_data(part->item[j].tensor);
             for (int64_t k = 0; k < tensor_numel(mean->item[j].tensor); k++)
-                running[k] = i == 0 ? value[k] : running[k] + (value[k] - running[k]) / (ag_real)(i + 1);
+                running[k] = i == 0 || running[k] == value[k] ? value[k]            /* two infinite ones have no difference */
+                                                              : running[k] + (value[k] - running[k]) / (ag_real)(i + 1);
         }
     }
     for (int j = 0; good && j < own->n; j++) tensor_copy(own->item[j].tensor, mean->item[j].tensor);

@@ -128,13 +128,6 @@ static const char *key_of(const NnFields *table, const NnField *f, char key[MOST
     return key;
 }
 
-/* A text that was not given, and an optional field of a struct that has its default and had no other value before. */
-static bool is_left_out(const NnField *f, const void *o, const char *before)
-{
-    if (f->kind == NN_FIELD_TEXT) return !text_of(f, o);
-    return f->optional && !f->variable && get(f, o) == f->usual && !before;
-}
-
 void nn_fields_to_settings_at(AgSite at, const NnFields *table, const void *o, NnSettings *s)
 {
     AG_LAYER(at);
@@ -142,9 +135,12 @@ void nn_fields_to_settings_at(AgSite at, const NnFields *table, const void *o, N
     ag_check_object_at(at, __func__, "s", s);
     for (const NnField *f = table->field; f->name; f++) {
         char key[MOST_KEY];
-        if (f->once || is_left_out(f, o, nn_settings_get(s, key_of(table, f, key)))) continue;
-        if (f->kind == NN_FIELD_TEXT) nn_settings_set(s, key, "%s", text_of(f, o));
-        else nn_settings_set(s, key, "%.17g", get(f, o));
+        bool text = f->kind == NN_FIELD_TEXT, known = nn_settings_get(s, key_of(table, f, key)) != NULL;
+        if (f->once) continue;
+        if (text && text_of(f, o)) nn_settings_set(s, key, "%s", text_of(f, o));
+        /* an optional field of a struct that has its default, and had no other value before, is left out */
+        if (!text && (known || !f->optional || f->variable || get(f, o) != f->usual))
+            nn_settings_set(s, key, "%.17g", get(f, o));
     }
 }
 

@@ -36,7 +36,7 @@ static ssize_t read_some(int fd, void *out, size_t n, off_t offset)
 static void close_file(void *self)
 {
     File *f = self;
-    if (f->map) munmap(f->map, (size_t)f->size);
+    if (f->bytes && f->fd >= 0) munmap((void *)f->bytes, (size_t)f->size);
     if (f->fd >= 0) close(f->fd);
 }
 
@@ -105,7 +105,7 @@ static bool map_content(File *f)
     if (f->size > SIZE_MAX) return ag_set_error("%s: is too large to be mapped on this machine", f->name);
     void *map = mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->fd, 0);
     if (map == MAP_FAILED) return system_error(f->name, "cannot be mapped", errno);
-    f->bytes = f->map = map;
+    f->bytes = map;
     return true;
 }
 

@@ -21,7 +21,6 @@ typedef struct KaeruFile {
     const char *bytes;                      /* its content, if that is in memory or mapped; else NULL */
     uint64_t size;
     int fd;                                 /* -1: none */
-    void *map;                              /* what munmap needs; NULL: not mapped */
 } File;
 
 /* A regular file, to read it in parts; map: it is mapped into memory instead. If the file is truncated while it is mapped,

@@ -186,17 +186,20 @@ static bool add_all(NnTensorFile *f, const NnParameters *p, const AdapterConfig 
     int added = 0;
     for (int i = 0; i < p->n; i++) {
         Linear *l = lora_linear_of(&p->item[i]);
-        const NnFileTensor *a = l ? tensor_file_find(f, name_of(f, &p->item[i], 'A')) : NULL;
-        /* another shape is an error of nn_load_with */
-        if (!a || a->shape.ndim != 2 || a->shape.dim[0] == 0 || a->shape.dim[1] != tensor_dim(l->weight, 1)) continue;
-        char *name = name_of(f, &p->item[i], 'B'), found[AG_SHAPE_TEXT] = "missing", expected[AG_SHAPE_TEXT];
-        const NnFileTensor *b = tensor_file_find(f, name);
-        if (b && b->shape.ndim < 0) continue;
-        AgShape shape = SHAPE(tensor_dim(l->weight, 0), a->shape.dim[0]);
-        if (b) ag_shape_text(b->shape, found);
-        if (!b || !ag_shape_equal(b->shape, shape))
-            return ag_set_error("%s: \"%s\" is %s, expected %s", f->file->name, name, found, ag_shape_text(shape, expected));
-        lora_add(l, a->shape.dim[0], alpha_for(c, p->item[i].name), c->dropout);
+        if (!l) continue;
+        const char *name[] = { name_of(f, &p->item[i], 'A'), name_of(f, &p->item[i], 'B') };
+        const NnFileTensor *t[] = { tensor_file_find(f, name[0]), tensor_file_find(f, name[1]) };
+        if (!t[0] || t[0]->shape.ndim < 0 || (t[1] && t[1]->shape.ndim < 0)) continue;      /* nn_load_with tells why */
+        int64_t rank = t[0]->shape.ndim > 0 && t[0]->shape.dim[0] > 0 ? t[0]->shape.dim[0] : 1;
+        AgShape shape[] = { SHAPE(rank, tensor_dim(l->weight, 1)), SHAPE(tensor_dim(l->weight, 0), rank) };
+        for (int k = 0; k < 2; k++) {
+            char found[AG_SHAPE_TEXT] = "missing", expected[AG_SHAPE_TEXT];
+            if (t[k]) ag_shape_text(t[k]->shape, found);
+            if (!t[k] || !ag_shape_equal(t[k]->shape, shape[k]))
+                return ag_set_error("%s: \"%s\" is %s, expected %s", f->file->name, name[k], found,
+                                    ag_shape_text(shape[k], expected));
+        }
+        lora_add(l, rank, alpha_for(c, p->item[i].name), c->dropout);
         added++;
     }
     return added || ag_set_error("%s: has no adapter for a Linear of this module", f->file->name);
