@@ -221,6 +221,9 @@ void ag_free_at(AgSite at, void *p)
     AG_LAYER(at);
     Block *b = block_of(p);
     if (b->magic == BLOCK_DEAD) ag_usage_error(at, __func__, "this object was freed already");
+    Block **list = b->magic == BLOCK_ALIVE ? list_of(b) : NULL;
+    if (list && !b->newer && *list != b)                    /* enough to see that it is in the list of another thread */
+        ag_usage_error(at, __func__, "this object was made in another thread, whose scope has not ended");
     if (b->magic == BLOCK_ENDS) {
         b->magic = BLOCK_ALIVE;             /* it still is, if the handler of errors does not end the program */
         ag_usage_error(at, __func__, "this object is being freed: its own destructor calls ag_free");

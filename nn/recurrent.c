@@ -79,11 +79,14 @@ static RecurrentState begin(Recurrent *r, const char *what, int64_t batch, const
     if (!s.h) s.h = tensor_zeros(shape);
     if (!s.c && r->kind == NN_LSTM) s.c = tensor_zeros(shape);
     if (s.c && r->kind != NN_LSTM) ag_usage_error(AG_HERE, what, "the state has a c, which only an LSTM has");
-    for (int i = 0; i < (s.c ? 2 : 1); i++)
-        if (!ag_shape_equal(tensor_shape(i ? s.c : s.h), shape))
+    for (int i = 0; i < (s.c ? 2 : 1); i++) {
+        Tensor **part = i ? &s.c : &s.h;
+        if (!ag_shape_equal(tensor_shape(*part), shape))
             ag_usage_error(AG_HERE, what, "the state's %c is %s, expected %s, here %s", i ? 'c' : 'h',
-                           ag_shape_text(tensor_shape(i ? s.c : s.h), text), passes == 1 ? "(B,H)" : "(N,B,H)",
+                           ag_shape_text(tensor_shape(*part), text), passes == 1 ? "(B,H)" : "(N,B,H)",
                            ag_shape_text(shape, expected));
+        if (!tensor_requires_grad(*part)) *part = ag_slice(*part, 0, 0, shape.dim[0]);  /* nn_recurrent_keep may free it */
+    }
     return s;
 }
 

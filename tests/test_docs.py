@@ -48,7 +48,7 @@ RUN_BY = {
     'build/tests/bench/cost >cost.csv': ('test_bench.sh', 'cost.csv'),
 }
 # Slurm is not installed by the tests: they take the commands of its job apart (test_mpi.sh).
-NOT_RUN = {'srun -n 64 build/examples/gpt train --shards 64'}
+NOT_RUN = {'srun -n 64 build/examples/gpt train --batch 64 --shards 64'}
 
 
 def fail(message):

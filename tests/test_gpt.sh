@@ -151,6 +151,18 @@ kill -TERM $child
 wait $child
 that "a signal in the last step" [ $? -eq 75 ]
 expect 0 'model:   late/gpt_last.safetensors' '' train --resume --sample 0 --out late
+# Ctrl-C saves, too. A shell lets the programs in its background ignore it, so Python sends it.
+rm -r late
+that "Ctrl-C" python3 - "$program" <<'END'
+import os, signal, subprocess, sys, time
+run = subprocess.Popen([sys.argv[1], 'train', '--data', 'story.txt', '--steps', '1000000', '--sample', '0', '--out', 'late'],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+while not os.path.exists('late/gpt.csv.part') and run.poll() is None:
+    time.sleep(0.01)
+run.send_signal(signal.SIGINT)
+sys.exit(run.wait() != 75)
+END
 # While a run writes into a folder, another one cannot; commands that read can.
 mkdir busy
 cp broken/gpt_*.safetensors broken/gpt_vocab.json broken/gpt.csv busy

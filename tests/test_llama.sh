@@ -143,6 +143,7 @@ expect 0 'step 30 of 30' '' finetune --resume --steps 30 --out auto
 expect 2 '' '--float32-model: expected --weights float32 with it' finetune --model $two $run --float32-model --out x
 expect 2 '' '--rank 0 trains all weights' finetune --model $two $run --rank 0 --no-merge --out x
 expect 2 '' '--rank 0 trains all weights' finetune --model $two $run --rank 0 --dropout 0.1 --out x
+expect 2 '' '--rank 0 trains all weights' finetune --model $two $run --rank 0 --alpha 9 --out x
 expect 2 '' '--weights bf16: expected --precision bf16 with it' generate --model $two --weights bf16
 expect 2 '' '--weights bf17: expected auto, float32 or bf16' generate --model $two --weights bf17
 write="generate --model $two --precision bf16 --tokens 12 --seed 4"

@@ -2152,6 +2152,12 @@ static void *write_weight(void *weight)
     return NULL;
 }
 
+static void *free_object(void *p)
+{
+    MISTAKE("this object was made in another thread, whose scope has not ended", ag_free(p));
+    return NULL;
+}
+
 /* Runs f in a thread that ends. */
 static void in_thread(void *f(void *), void *arg)
 {
@@ -2175,6 +2181,9 @@ START_TEST(lifetimes_and_threads)
     ag_memory_trim();
     MISTAKE("a is not a live tensor", ag_add(of_thread, w));
     MISTAKE("a is not a live tensor", ag_add(dead, w));
+    Linear *l = nn_linear_new(2, 2);
+    in_thread(free_object, l);
+    ag_free(l);
     MISTAKE("in another thread", Tensor *y = ag_sum(square_of(w)); in_thread(write_weight, w); ag_backward(y));
     Tensor *loss = ag_sum(square_of(w));
     ag_watch_backward((AgWatch){ .complete = backward_again, .arg = loss });

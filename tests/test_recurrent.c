@@ -175,6 +175,30 @@ START_TEST(a_kept_state_continues)
 }
 END_TEST
 
+/* A state that was kept is read by the graph after nn_recurrent_keep has freed it: one pass, all steps or one. */
+START_TEST(a_kept_state_may_be_freed_before_backward)
+{
+    RecurrentKind kind = _i % 2 ? NN_LSTM : NN_GRU;
+    Recurrent *r = nn_recurrent_new(kind, IN, H);
+    RecurrentState kept = { 0 };
+    ag_real first = 0;
+    for (int i = 0; i < 3; i++) {
+        AgScope s = ag_begin(AG_RECORD);
+        RecurrentState state = kept;
+        Tensor *x = tensor_ones(SHAPE(2, 1, IN));
+        Tensor *y = _i < 2 ? nn_recurrent(r, x, NULL, &state) : nn_recurrent_step(r, ag_squeeze(x, 1), &state);
+        nn_recurrent_keep(&kept, &state);
+        ag_backward(ag_sum(y));
+        if (i == 0) first = tensor_grad_data(r->pass[0].bias_ih)[0];
+        ag_end(s);
+        ck_assert(tensor_data(kept.h)[0] != 0);
+    }
+    ck_assert(tensor_grad_data(r->pass[0].bias_ih)[0] != 3 * first);            /* the state has an effect */
+    nn_recurrent_keep(&kept, NULL);
+    ag_free(r);
+}
+END_TEST
+
 /* Padding has no effect: a row gives the same result alone, its state stays the same after its end, and the values in the
  * padding, even NaN, do not matter. */
 START_TEST(padding_has_no_effect)
@@ -366,6 +390,7 @@ Suite *recurrent_suite(void)
     tcase_add_loop_test(layers, a_layer_equals_its_steps, 0, 2);
     tcase_add_loop_test(layers, padding_has_no_effect, 0, 2);
     tcase_add_loop_test(layers, a_kept_state_continues, 0, 2);
+    tcase_add_loop_test(layers, a_kept_state_may_be_freed_before_backward, 0, 4);
     tcase_add_loop_test(layers, a_step_that_is_hidden_everywhere_has_no_effect, 0, 2);
     tcase_add_loop_test(layers, initial_values, 0, 2);
     tcase_add_loop_test(layers, dropout_is_between_layers, 0, 4);

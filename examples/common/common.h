@@ -135,6 +135,8 @@ void training_run_result(const char *name);
 /* Tells the run what it learns from, by a hash, which checkpoints save. Ends the program if processes have different data, or
  * if a resumed run has learned from other data and --other-data is not given. */
 void training_run_data(TrainingRun *run, uint64_t hash);
+/* Says so if the run of a checkpoint, which has these settings, has learned from other data than those of the hash. */
+void say_if_other_data(const NnSettings *settings, uint64_t hash);
 uint64_t data_hash_file(const char *path);                              /* that hash (common/data_hash.h) of a whole file */
 void training_run_end(TrainingRun *run);
 typedef struct Csv Csv;
@@ -173,8 +175,8 @@ int64_t example_shards(void);
 void processes_must_agree(void);
 void processes_wait_to_fail(void);
 _Noreturn void processes_exit(int status);                              /* ends all processes, without exit handlers */
-/* Not 0 after SIGTERM or SIGUSR1, which a scheduler sends before the end of its time: save a checkpoint, then end with
- * EXIT_STOPPED. */
+/* Not 0 after Ctrl-C, and after SIGTERM or SIGUSR1, which a scheduler sends before the end of its time: save a checkpoint, then
+ * end with EXIT_STOPPED. The second Ctrl-C ends the program at once. */
 const volatile sig_atomic_t *example_stop(void);
 enum { EXIT_STOPPED = 75 };
 

@@ -228,9 +228,16 @@ bool host_utf8(void)
 /* SIGUSR1: Open MPI's mpirun sends SIGTERM to itself alone and kills after two seconds. */
 void host_on_stop(void (*handler)(int number))
 {
-    static const int numbers[] = { SIGTERM, SIGUSR1 };
+    static const int numbers[] = { SIGTERM, SIGUSR1, SIGINT };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        sigaction(numbers[i], &(struct sigaction){ .sa_handler = handler, .sa_flags = SA_RESTART }, NULL);
+        struct sigaction before, after = { .sa_handler = handler, .sa_flags = SA_RESTART };
+        if (numbers[i] == SIGINT) {
+            after.sa_flags |= SA_RESETHAND;
+        }
+        /* a shell lets a program in its background ignore Ctrl-C */
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+            sigaction(numbers[i], &after, NULL);
+        }
     }
 }
 

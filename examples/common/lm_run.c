@@ -26,7 +26,7 @@ static void started(LmTraining *t, void *arg)
     if (w->run->resumed && t->step < t->options.steps) {
         say("resumes at step %" PRId64 " of %" PRId64 ", from %s\n", t->step, t->options.steps, t->last);
     } else if (w->run->resumed) {
-        say("all %" PRId64 " steps are done, from %s\n", t->options.steps, t->last);
+        say("all %" PRId64 " steps are done, from %s\n", t->step, t->last);
     }
     w->first = t->step;
     w->csv = training_run_csv(w->run, w->data_name, header, t->step);

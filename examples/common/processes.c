@@ -73,7 +73,8 @@ void processes_wait_to_fail(void)
 {
     if (!example_writes()) {
         signal(SIGTERM, SIG_DFL);                                       /* by which it ends them */
-        host_sleep(processes->patience * (processes->rank < 3 ? processes->rank : 3));
+        double turn = processes->patience < processes->deadline / 8 ? processes->patience : processes->deadline / 8;
+        host_sleep(turn * (processes->rank < 3 ? processes->rank : 3));     /* not so long that it counts as silent */
     }
 }
 
@@ -102,6 +103,9 @@ void choose_shards(int64_t most)
                             (long long)shards_option);
     }
     say("%d processes share the %lld shards of each batch\n", processes->size, (long long)shards_option);
+    if (shards_option > most) {
+        say("a batch of %lld leaves some shards empty\n", (long long)most);
+    }
 }
 
 int64_t example_shards(void)

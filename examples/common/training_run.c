@@ -133,11 +133,22 @@ uint64_t data_hash_file(const char *path)
     return hash;
 }
 
+static const char data_key[] = "data.hash";
+
+void say_if_other_data(const NnSettings *settings, uint64_t hash)
+{
+    char now[17];
+    snprintf(now, sizeof now, "%016" PRIx64, hash);
+    const char *before = nn_settings_get(settings, data_key);
+    if (before && strcmp(before, now) != 0) {
+        say("the data are not those of the training: they have changed since then\n");
+    }
+}
+
 void training_run_data(TrainingRun *run, uint64_t hash)
 {
-    static const char key[] = "data.hash";
-    nn_settings_set(run->settings, key, "%016" PRIx64, hash);
-    const char *now = nn_settings_get(run->settings, key), *before = nn_settings_get(run->saved, key);
+    nn_settings_set(run->settings, data_key, "%016" PRIx64, hash);
+    const char *now = nn_settings_get(run->settings, data_key), *before = nn_settings_get(run->saved, data_key);
     if (!nn_processes_agree(example_processes(), "the data", "%s", now)) {
         example_fail("%s", ag_error());
     }

@@ -49,7 +49,7 @@ void check_output(const char *path, const char *input, bool overwrite)
     ag_free(part);
 }
 
-void write_file(const char *path, const Bytes *b)
+void write_file(const char *path, const Bytes *b, bool must_be_new)
 {
     char *part = joined(path, ".part");
     FILE *file = example_create(part);
@@ -58,6 +58,9 @@ void write_file(const char *path, const Bytes *b)
     if (fclose(file) != 0 && good) {
         good = false;
         error = errno;
+    }
+    if (good && must_be_new && access(path, F_OK) == 0) {
+        example_fail("%s exists since this program began: the result is in %s", path, part);
     }
     if (!good || host_rename(part, path) != 0) {
         error = good ? errno : error;

@@ -83,6 +83,9 @@ int gpt_eval(int argc, char **argv)
     if (!lm_data_fits(data, m.model, window)) {
         example_fail("%s", ag_error());
     }
+    if (!data_path) {
+        say_if_other_data(m.settings, trained_on ? data_hash_file(trained_on) : data_hash(DATA_HASH_BEGIN, corpus, corpus_size));
+    }
     int64_t counted;
     double loss = lm_evaluate(m.model, data, batch, window, 0, &counted);
     say("loss %.4f, perplexity %.3f, over %" PRId64 " held-out tokens\n", loss, ag_math_exp(loss), counted);

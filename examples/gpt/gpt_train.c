@@ -139,8 +139,8 @@ int gpt_train(int argc, char **argv)
         "and writes a text at the end. Each evaluation saves the newest model as " LAST_FILE " and the best\n"
         "one as " BEST_FILE ". The vocabulary is saved as " VOCAB_FILE ", the losses as gpt.csv\n"
         "(step,train_loss,valid_loss,learning_rate,tokens_per_second). A run that was stopped, even by a kill, resumes\n"
-        "with --resume and ends with the same weights to the bit. After SIGTERM or SIGUSR1 it saves the newest model and\n"
-        "ends with status 75. Under mpirun, processes train together (--shards).", options };
+        "with --resume and ends with the same weights to the bit. After Ctrl-C, SIGTERM or SIGUSR1 it saves the newest\n"
+        "model and ends with status 75. Under mpirun, processes train together (--shards).", options };
     how = lm_defaults();
     how.evaluate_tokens = 1 << 17;
     size = usual_size;

@@ -11,9 +11,11 @@
 #define LAST_FILE "llama_last.safetensors"
 #define BEST_FILE "llama_best.safetensors"
 
-static const char *folder, *data_path, *targets = "q_proj,k_proj,v_proj,o_proj";
+#define USUAL_TARGETS "q_proj,k_proj,v_proj,o_proj"
+static const char *folder, *data_path, *targets = USUAL_TARGETS;
 static int64_t rank = 8;
-static double alpha = 16, dropout = 0;
+enum { USUAL_ALPHA = 16 };
+static double alpha = USUAL_ALPHA, dropout = 0;
 static bool recompute, keep_best, keep_apart, float32_model, base_is_bf16;
 static LmOptions how;
 
@@ -42,8 +44,10 @@ static LlamaWeights check_weights(void)
 {
     LlamaWeights weights = chosen_weights();
     base_is_bf16 = llama_is_bf16(folder);
-    if (rank == 0 && (weights == LLAMA_ROUNDED || keep_apart || dropout > 0)) {
-        example_usage_error("--rank 0 trains all weights: expected neither --weights bf16, --no-merge nor --dropout");
+    bool of_adapters = keep_apart || dropout > 0 || alpha != USUAL_ALPHA || strcmp(targets, USUAL_TARGETS) != 0;
+    if (rank == 0 && (weights == LLAMA_ROUNDED || of_adapters)) {
+        example_usage_error("--rank 0 trains all weights: expected neither --weights bf16 nor options of "
+                            "adapters");
     }
     if (rank == 0) {
         return LLAMA_REALS;
@@ -149,6 +153,8 @@ static void write_model(Llama *m, const char *merged)
         char *from = path_in(folder, files[i]), *to = path_in(merged, files[i]);
         if (i < OPTIONAL || access(from, F_OK) == 0) {
             copy_file(from, to);
+        } else {
+            remove(to);                                                 /* that of another model, from an earlier run */
         }
         ag_free(to);
         ag_free(from);
@@ -207,9 +213,9 @@ int llama_finetune(int argc, char **argv)
         "answers. The last tenth of the data measures the loss. With LoRA, each chosen layer gets two small matrices, and\n"
         "only these are trained. Each evaluation saves the run as " LAST_FILE ", and with --best the weights with\n"
         "the least held-out loss as " BEST_FILE ". A run that was stopped, even by a kill, resumes with --resume\n"
-        "and ends with the same bytes. After SIGTERM or SIGUSR1 it saves the run and ends with status 75. At the end, it\n"
-        "writes the adapter for the library peft into the folder adapter, and the model with the adapter in its weights\n"
-        "into the folder model, in bfloat16 if --model is. The losses are in llama.csv\n"
+        "and ends with the same bytes. After Ctrl-C, SIGTERM or SIGUSR1 it saves the run and ends with status 75. At the\n"
+        "end, it writes the adapter for the library peft into the folder adapter, and the model with the adapter in its\n"
+        "weights into the folder model, in bfloat16 if --model is. The losses are in llama.csv\n"
         "(step,train_loss,valid_loss,learning_rate,tokens_per_second).", options };
     example_add_options(&lm_fields, &how);
     processes_begin();

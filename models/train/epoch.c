@@ -58,12 +58,6 @@ static void evaluate_batches(Epoch *e, KaeruNextBatch *next, void *source)
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
-/* The number of batches in a step. */
-static int accumulated(const KaeruEpochOptions *o)
-{
-    return o->accum_iter > 1 ? o->accum_iter : 1;
-}
-
 /* The rows from..to-1 of a batch. */
 static TransformerBatch batch_rows(const TransformerBatch *whole, int64_t from, int64_t to)
 {
@@ -75,7 +69,7 @@ static TransformerBatch batch_rows(const TransformerBatch *whole, int64_t from, 
 /* Learns the current shard: some rows of one of n batches. */
 static void learn_shard(const Epoch *e, const TransformerBatch *batches, int n)
 {
-    int64_t shards = nn_parallel_shards(e->parallel) / accumulated(e->options);
+    int64_t shards = nn_parallel_shards(e->parallel) / e->options->accum_iter;
     int64_t shard = nn_parallel_index(e->parallel) % shards, number = nn_parallel_index(e->parallel) / shards;
     nn_parallel_count(e->parallel, 0);
     if (number >= n) return;
@@ -94,7 +88,7 @@ static bool take_step(Epoch *e, KaeruNextBatch *next, void *source)
 {
     const KaeruEpochOptions *o = e->options;
     AgScope scope = ag_begin(AG_NO_GRAD);
-    int most = accumulated(o), n = 0;
+    int most = o->accum_iter, n = 0;
     TransformerBatch *batches = ag_scratch((size_t)most, sizeof *batches);
     while (n < most && next(source, &batches[n])) n++;
     if (n > 0) {
@@ -131,10 +125,12 @@ double transformer_run_epoch_at(AgSite at, Transformer *m, KaeruNextBatch *next,
     ag_check_pointer_at(at, __func__, "options", o);
     ag_check_pointer_at(at, __func__, "state", state);
     if (o->accum_iter < 0) ag_usage_error(at, __func__, "accum_iter is %d, expected 0 or more", o->accum_iter);
-    if (o->parallel && nn_parallel_shards(o->parallel) % accumulated(o) != 0)
+    KaeruEpochOptions how = *o;
+    if (how.accum_iter == 0) how.accum_iter = 1;
+    if (o->parallel && nn_parallel_shards(o->parallel) % how.accum_iter != 0)
         ag_usage_error(at, __func__, "%lld shards do not divide into accum_iter %d batches",
                        (long long)nn_parallel_shards(o->parallel), o->accum_iter);
-    Epoch epoch = { .model = m, .options = o, .parallel = o->parallel, .state = state };
+    Epoch epoch = { .model = m, .options = &how, .parallel = o->parallel, .state = state };
     if (!o->optimizer) {
         nn_eval(m);
         evaluate_batches(&epoch, next, source);
@@ -145,7 +141,7 @@ double transformer_run_epoch_at(AgSite at, Transformer *m, KaeruNextBatch *next,
         if (!(o->factor > 0)) ag_usage_error(at, __func__, "factor is %g, expected above 0", o->factor);
         nn_schedule_noam(0, o->model_size, o->factor, o->warmup);   /* a usage error now, not after the first batch */
         nn_train(m);
-        NnParallel *alone = o->parallel ? NULL : nn_parallel_new(o->optimizer, accumulated(o), NULL);
+        NnParallel *alone = o->parallel ? NULL : nn_parallel_new(o->optimizer, how.accum_iter, NULL);
         if (alone) epoch.parallel = alone;
         train_batches(&epoch, next, source);
         ag_free(alone);

@@ -37,9 +37,8 @@ void nn_settings_set_at(AgSite at, NnSettings *s, const char *key, const char *f
         setting->key = ag_strndup_in(s, key, strlen(key));
         s->n++;
     }
-    const bool same = setting->value && strcmp(setting->value, value) == 0;     /* then the old text stays: it may be in use */
-    ag_free(same ? value : setting->value);
-    if (!same) setting->value = value;
+    if (setting->value && strcmp(setting->value, value) == 0) ag_free(value);   /* the old text stays: it may be in use */
+    else ag_free(setting->value), setting->value = value;
 }
 
 const char *nn_settings_get_at(AgSite at, const NnSettings *s, const char *key)

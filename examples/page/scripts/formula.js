@@ -136,8 +136,9 @@ function compileFormula(text, values) {
     };
     const build = (tree, name) => {
         if (tree.number !== undefined) {
-            const digits = String(tree.number), short = digits.length < 20 ? digits : String(Number(tree.number.toPrecision(9)));
-            return emit(`constant ${short.replace(/[^\w.-]/g, '')} ${tree.number}`, false);
+            // The engine's names have at most 23 characters.
+            const digits = tree.number.toString().length < 20 ? tree.number : Number(tree.number.toPrecision(9));
+            return emit(`constant ${String(digits).replace(/[^\w.-]/g, '')} ${tree.number}`, false);
         }
         if (tree.name) {
             if (!made.has(tree.name)) {
