@@ -84,7 +84,8 @@ int gpt_eval(int argc, char **argv)
         example_fail("%s", ag_error());
     }
     if (!data_path) {
-        say_if_other_data(m.settings, trained_on ? data_hash_file(trained_on) : data_hash(DATA_HASH_BEGIN, corpus, corpus_size));
+        uint64_t hash = trained_on ? data_hash_file(trained_on) : data_hash(DATA_HASH_BEGIN, corpus, corpus_size);
+        say_if_other_data(m.settings, hash);
     }
     int64_t counted;
     double loss = lm_evaluate(m.model, data, batch, window, 0, &counted);
