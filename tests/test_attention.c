@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "expected.h"
+#include "faults.h"
 #include "kaeru/attention.h"
 #include "suites.h"
 #include "usage_error.h"
@@ -900,6 +901,25 @@ START_TEST(a_bias_is_added_to_the_scores)
 }
 END_TEST
 
+/* Also if there was memory for the keys and none for the values: then another batch fits. */
+START_TEST(memory_that_is_missing_leaves_the_cache_empty)
+{
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *two = tensor_ones(SHAPE(2, 1, 4)), *three = tensor_ones(SHAPE(3, 1, 4));
+    CATCH_USAGE_ERROR(ag_usage_error(AG_HERE, "x", "x"));   /* for one-time allocations */
+    for (int64_t k = 8; k >= 0 && faults_work(); k--) {
+        NnCache *c = nn_cache_new(1, 4);
+        ag_memory_trim();
+        faults_at(k, true);
+        CATCH_USAGE_ERROR(nn_cache_append(c, 0, two, two));
+        faults_at(-1, false);
+        if (c->layer[0].length == 0) nn_cache_append(c, 0, three, three);
+        ag_free(c);
+    }
+    ag_end(s);
+}
+END_TEST
+
 Suite *attention_suite(void)
 {
     Suite *suite = suite_create("attention");
@@ -925,6 +945,7 @@ Suite *attention_suite(void)
     tcase_add_loop_test(attention, heads_can_use_any_score, 0, 4);
     tcase_add_loop_test(attention, a_cache_serves_any_score, 0, 4);
     tcase_add_test(attention, usage_errors_are_reported);
+    tcase_add_test(attention, memory_that_is_missing_leaves_the_cache_empty);
     suite_add_tcase(suite, attention);
     TCase *parts = tcase_create("parts");
     tcase_add_test(parts, masks_print);

@@ -501,6 +501,24 @@ START_TEST(failing_allocations_leak_nothing)
 }
 END_TEST
 
+START_TEST(a_long_word_is_not_cached)
+{
+    char text[2000] = "";
+    for (int i = 0; i < 4; i++) {
+        memset(text + strlen(text), 'a', 200);
+        strcat(text, " ");
+    }
+    KaeruVocab *v = kaeru_vocab_bpe(KAERU_BPE, text, strlen(text), 280);
+    ck_assert(v != NULL);
+    size_t n;
+    ag_free(kaeru_vocab_encode(v, text, 200, KAERU_AS_TEXT, &n));
+    ck_assert_uint_le(n, BPE_CACHED_IDS);
+    for (int i = 0; i < 1 << 15; i++)
+        ck_assert(v->bpe->cache[i].size <= BPE_CACHED_BYTES && v->bpe->cache[i].count <= BPE_CACHED_IDS);
+    ag_free(v);
+}
+END_TEST
+
 Suite *bpe_suite(void)
 {
     Suite *suite = suite_create("bpe");
@@ -522,6 +540,7 @@ Suite *bpe_suite(void)
     tcase_add_loop_test(t, each_failing_call_is_reported, 0, 2);
     tcase_add_test(t, both_files_are_written_before_one_is_replaced);
     tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);
+    tcase_add_test(t, a_long_word_is_not_cached);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -1,7 +1,9 @@
 /* test_bpe_json.c: a tokenizer.json of each family gives the ids of the library `tokenizers`, and decoding returns the text. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "bpe_parts.h"
 #include "faults.h"
 #include "folder.h"
 #include "io_faults.h"
@@ -9,6 +11,7 @@
 #include "kaeru/text.h"
 #include "suites.h"
 #include "usage_error.h"
+#include "utf8.h"
 
 #define FILES TEST_FIXTURES "/tokenizers/"
 
@@ -189,6 +192,52 @@ START_TEST(failing_calls_and_allocations_leak_nothing)
 }
 END_TEST
 
+/* The vocabulary of the 256 bytes and these parts of tokenizer.json. */
+static KaeruVocab *vocab_of(const char *before, const char *model_more, const char *added)
+{
+    char *json = malloc(100000), *p = json;
+    p += sprintf(p, "{%s\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":true},"
+                 "\"added_tokens\":[%s],\"model\":{\"type\":\"BPE\",%s\"merges\":[],\"vocab\":{", before, added, model_more);
+    BpeBytes of = bpe_bytes();
+    for (int i = 0; i < 256; i++) {
+        char c[5] = "";
+        c[utf8_encode(of.code[i], c)] = 0;
+        p += sprintf(p, "%s\"%s%s\":%d", i ? "," : "", *c == '"' || *c == '\\' ? "\\" : "", c, i);
+    }
+    sprintf(p, "}}}");
+    folder_write("v.json", json, strlen(json));
+    free(json);
+    KaeruVocab *v = kaeru_vocab_open(KAERU_BPE, in_folder("v.json"), NULL);
+    ck_assert_msg(v != NULL, "%s", ag_error());
+    return v;
+}
+
+/* A special token in a text that is only text. */
+START_TEST(ignored_merges_do_not_make_special_tokens)
+{
+    KaeruVocab *v = vocab_of("", "\"ignore_merges\":true,", "{\"id\":256,\"content\":\"abc\",\"special\":true}");
+    size_t n;
+    int32_t *ids = kaeru_vocab_encode(v, "abc", 3, KAERU_AS_TEXT, &n);
+    ck_assert(n == 3 && ids[0] == 'a');
+    ag_free(ids);
+    ids = kaeru_vocab_encode(v, "abc", 3, KAERU_WITH_SPECIAL, &n);
+    ck_assert(n == 1 && ids[0] == 256);
+    ag_free(ids);
+    ag_free(v);
+}
+END_TEST
+
+START_TEST(an_added_token_need_not_be_normal)
+{
+    KaeruVocab *v = vocab_of("\"normalizer\":{\"type\":\"NFC\"},", "", "{\"id\":256,\"content\":\"e\\u0301\",\"normalized\":false}");
+    size_t n;
+    int32_t *ids = kaeru_vocab_encode(v, "e\u0301", 3, KAERU_AS_TEXT, &n);
+    ck_assert(n == 1 && ids[0] == 256);
+    ag_free(ids);
+    ag_free(v);
+}
+END_TEST
+
 Suite *bpe_json_suite(void)
 {
     Suite *suite = suite_create("bpe_json");
@@ -200,6 +249,8 @@ Suite *bpe_json_suite(void)
     tcase_add_test(t, gpt2s_files_cannot_hold_other_vocabularies);
     tcase_add_test(t, gpt2s_files_cannot_hold_other_rules);
     tcase_add_test(t, a_model_without_a_type_is_byte_pairs);
+    tcase_add_test(t, ignored_merges_do_not_make_special_tokens);
+    tcase_add_test(t, an_added_token_need_not_be_normal);
     suite_add_tcase(suite, t);
     TCase *failures = tcase_create("failures");
     tcase_set_timeout(failures, 600);

@@ -701,6 +701,36 @@ START_TEST(failing_calls_are_reported_and_lose_nothing)
 }
 END_TEST
 
+START_TEST(a_setting_that_changes_frees_its_old_text)
+{
+    NnSettings *s = nn_settings_new();
+    nn_settings_set(s, "a", "%d", 1);
+    nn_settings_set(s, "a", "%d", 1);
+    int64_t live = faults_live();
+    nn_settings_set(s, "a", "%d", 2);
+    live -= faults_live();
+    ck_assert_int_eq(live, 0);
+    ag_free(s);
+}
+END_TEST
+
+START_TEST(a_mean_leaves_no_memory)
+{
+    Linear *m = nn_linear_new(2, 2);
+    expect_done(nn_save(in_folder("a.safetensors"), m));
+    const char *path = in_folder("a.safetensors");
+    int64_t live = 0, after = 0;
+    for (int i = 0; i < 3; i++) {
+        if (i == 2) live = faults_live();
+        bool done = nn_average_checkpoints(m, &path, 1);
+        after = faults_live();
+        expect_done(done);
+    }
+    ck_assert_int_eq(after, live);
+    ag_free(m);
+}
+END_TEST
+
 Suite *checkpoint_suite(void)
 {
     Suite *suite = suite_create("checkpoint");
@@ -714,6 +744,8 @@ Suite *checkpoint_suite(void)
     tcase_add_test(weights, frozen_weights_are_missing_unless_only_the_trained_are_saved);
     tcase_add_test(weights, long_messages_are_cut);
     tcase_add_test(weights, broken_files_change_nothing);
+    tcase_add_test(weights, a_setting_that_changes_frees_its_old_text);
+    tcase_add_test(weights, a_mean_leaves_no_memory);
     suite_add_tcase(suite, weights);
     TCase *runs = tcase_create("runs");
     tcase_add_checked_fixture(runs, folder_make, folder_remove);

@@ -324,6 +324,22 @@ START_TEST(usage_errors_are_reported)
 }
 END_TEST
 
+static AgScope swap_end;
+static void swap_forward(const AgCustomCall *c)
+{
+    (void)c;
+    ag_end(swap_end);
+    ag_begin(AG_RECORD);
+}
+static void swap_backward(const AgCustomCall *c) { (void)c; }
+
+START_TEST(forward_may_not_swap_its_scope)
+{
+    static const AgCustom swaps = { "swaps", swap_forward, swap_backward, 0, NULL, NULL };
+    EXPECT_USAGE_ERROR("forward ended a scope", swap_end = ag_begin(AG_RECORD); ag_custom(&swaps, SHAPE(1), NULL, 0, NULL, 0));
+}
+END_TEST
+
 Suite *custom_suite(void)
 {
     Suite *suite = suite_create("custom");
@@ -333,6 +349,7 @@ Suite *custom_suite(void)
     tcase_add_test(rules, the_check_accepts_only_right_rules);
     tcase_add_test(rules, undeclared_values_are_reported);
     tcase_add_test(rules, inputs_of_all_types);
+    tcase_add_test(rules, forward_may_not_swap_its_scope);
     suite_add_tcase(suite, rules);
     TCase *lifetimes = tcase_create("lifetimes");
     tcase_add_test(lifetimes, backward_releases_undeclared_values);

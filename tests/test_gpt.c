@@ -7,6 +7,7 @@
 
 #include "expected.h"
 #include "faults.h"
+#include "file.h"
 #include "folder.h"
 #include "io_faults.h"
 #include "json.h"
@@ -649,6 +650,42 @@ START_TEST(failing_allocations_leak_nothing)
 }
 END_TEST
 
+START_TEST(a_frozen_gpt_continues_at_its_position)
+{
+    GPTOptions o = gpt_defaults();
+    o.layers = 1, o.heads = 2, o.width = 8, o.vocab = 11, o.context = 6;
+    GPT *m = gpt_new(o);
+    nn_eval(m);
+    nn_freeze_bf16(m);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    ag_precision(AG_BF16);
+    Tensor *ids = tensor_ints(SHAPE(1, 4), (int32_t[]){ 1, 2, 3, 4 }), *all = lm_logits(m, ids, NULL);
+    NnCache *c = lm_cache_new(m);
+    Tensor *part[] = { lm_logits(m, ag_slice(ids, 1, 0, 2), c), lm_logits(m, ag_slice(ids, 1, 2, 4), c) };
+    check_close("logits", ag_concat(part, 2, 1), all, 1e-5);
+    ag_free(c);
+    ag_end(s);
+    ag_free(m);
+}
+END_TEST
+
+/* Hugging Face's library takes 50256 for the end unless config.json says null. */
+START_TEST(a_small_vocabulary_has_no_end)
+{
+    GPTOptions o = gpt_defaults();
+    o.layers = 1, o.heads = 1, o.width = 1, o.context = 1;
+    for (o.vocab = 50256; o.vocab <= 50257; o.vocab++) {
+        GPT *m = gpt_new(o);
+        expect_done(gpt_write(m, in_folder("w.safetensors"), in_folder("c.json")));
+        ag_free(m);
+        size_t n;
+        char *text = file_read(NULL, in_folder("c.json"), 10000, &n);
+        ck_assert((strstr(text, "\"eos_token_id\": null") != NULL) == (o.vocab == 50256));
+        ag_free(text);
+    }
+}
+END_TEST
+
 Suite *gpt_suite(void)
 {
     Suite *suite = suite_create("gpt");
@@ -678,6 +715,8 @@ Suite *gpt_suite(void)
     tcase_add_loop_test(layout, failing_calls_lose_nothing, 0, 2);
     tcase_add_test(layout, the_config_is_written_before_the_weights_are_replaced);
     tcase_add_test(layout, failing_allocations_leak_nothing);
+    tcase_add_test(layout, a_frozen_gpt_continues_at_its_position);
+    tcase_add_test(layout, a_small_vocabulary_has_no_end);
     suite_add_tcase(suite, layout);
     return suite;
 }

@@ -388,6 +388,20 @@ START_TEST(the_environment_can_switch_it_on)
 }
 END_TEST
 
+START_TEST(an_old_pointer_is_blamed_not_the_last_writer)
+{
+    Tensor *w = tensor_set_requires_grad(tensor_new_owned(SHAPE(2), AG_REAL), true);
+    ag_fill(w, 1);
+    ag_real *p = tensor_mutable_data(w);
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *loss = ag_sum(ag_mul(w, w));
+    p[0] = 3;
+    EXPECT_USAGE_ERROR("a pointer to its values was used to change them", ag_backward(loss));
+    ag_end(s);
+    tensor_free(w);
+}
+END_TEST
+
 Suite *guard_suite(void)
 {
     Suite *suite = suite_create("guard");
@@ -411,6 +425,7 @@ Suite *guard_suite(void)
     tcase_add_test(tests, it_may_be_switched_inside_scopes);
     tcase_add_test(tests, a_tensor_may_be_freed_on_another_thread);
     tcase_add_test(tests, the_environment_can_switch_it_on);
+    tcase_add_test(tests, an_old_pointer_is_blamed_not_the_last_writer);
     suite_add_tcase(suite, tests);
     return suite;
 }

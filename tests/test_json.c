@@ -459,6 +459,23 @@ START_TEST(a_cut_character_is_not_utf8)
 }
 END_TEST
 
+START_TEST(long_numbers_leave_no_memory)
+{
+    char text[80] = "0.";
+    memset(text + 2, '1', 70);
+    int64_t live = 0, after = 0;
+    for (int i = 0; i < 3; i++) {
+        if (i == 2) live = faults_live();
+        void *owner = ag_alloc(1, 1);
+        bool good = json_parse(owner, "number", text, strlen(text)) != NULL;
+        ag_free(owner);
+        after = faults_live();
+        ck_assert(good);
+    }
+    ck_assert_int_eq(after, live);
+}
+END_TEST
+
 Suite *json_suite(void)
 {
     Suite *suite = suite_create("json");
@@ -482,6 +499,7 @@ Suite *json_suite(void)
     tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);
     tcase_add_test(t, large_texts_are_refused);
     tcase_add_test(t, a_cut_character_is_not_utf8);
+    tcase_add_test(t, long_numbers_leave_no_memory);
     suite_add_tcase(suite, t);
     return suite;
 }

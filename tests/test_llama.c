@@ -732,6 +732,38 @@ START_TEST(wrong_pairs_are_refused)
 }
 END_TEST
 
+/* The norms stay in reals. */
+START_TEST(norms_in_reals_do_not_matter)
+{
+    LlamaOptions o = llama_defaults();
+    o.layers = 1, o.heads = o.kv_heads = 1, o.head_width = o.width = o.hidden = 4, o.vocab = 8, o.context = 4;
+    Llama *m = llama_new(o);
+    nn_freeze_bf16(m);                                      /* the norms stay in reals */
+    expect_done(llama_write(m, in_folder("")));
+    expect_done(llama_is_bf16(in_folder("")));
+    ag_free(m);
+}
+END_TEST
+
+START_TEST(looking_at_the_type_leaves_no_memory)
+{
+    LlamaOptions o = llama_defaults();
+    o.layers = 1, o.heads = o.kv_heads = 1, o.head_width = o.width = o.hidden = 4, o.vocab = 8, o.context = 4;
+    Llama *m = llama_new(o);
+    expect_done(llama_write_bf16(m, in_folder("")));
+    const char *folder = in_folder("");
+    int64_t live = 0, after = 0;
+    for (int i = 0; i < 3; i++) {
+        live = faults_live();
+        bool is = llama_is_bf16(folder);
+        after = faults_live();
+        ck_assert(is);
+    }
+    ck_assert_int_eq(after, live);
+    ag_free(m);
+}
+END_TEST
+
 Suite *llama_suite(void)
 {
     Suite *suite = suite_create("llama");
@@ -767,6 +799,8 @@ Suite *llama_suite(void)
     tcase_add_test(t, any_number_of_pairs_is_read);
     tcase_add_test(t, pairs_may_end_in_blanks);
     tcase_add_test(t, wrong_pairs_are_refused);
+    tcase_add_test(t, norms_in_reals_do_not_matter);
+    tcase_add_test(t, looking_at_the_type_leaves_no_memory);
     suite_add_tcase(suite, t);
     return suite;
 }

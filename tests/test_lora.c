@@ -631,6 +631,23 @@ START_TEST(files_that_do_not_fit_are_refused)
 }
 END_TEST
 
+START_TEST(merged_adapters_leave_no_memory)
+{
+    static const char *const first[] = { "0", NULL };
+    Sequential *m = nn_sequential_new();
+    nn_sequential_add(m, nn_linear_new(4, 4));
+    int64_t live[4];
+    for (int i = 0; i < 4; i++) {
+        bool good = nn_lora_add(m, (NnLoraOptions){ 2, 4, 0, first });
+        nn_lora_merge(m);
+        live[i] = faults_live();
+        ck_assert(good);
+    }
+    ck_assert_int_eq(live[3], live[2]);
+    ag_free(m);
+}
+END_TEST
+
 Suite *lora_suite(void)
 {
     Suite *suite = suite_create("lora");
@@ -655,6 +672,7 @@ Suite *lora_suite(void)
     tcase_add_test(t, a_module_of_the_size_of_a_linear_is_frozen);
     tcase_add_test(t, wrong_use_is_refused);
     tcase_add_test(t, files_that_do_not_fit_are_refused);
+    tcase_add_test(t, merged_adapters_leave_no_memory);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -820,6 +820,7 @@ START_TEST(modules)
     MISTAKE("this Linear was freed", nn_child_named(p, a, freed_linear(), "c"));
     MISTAKE("this is not a module", nn_add_child(&p->module, (void **)&p->a, stranger, "c"));
     MISTAKE("is not in the struct", nn_add_child(&p->module, (void **)&field, nn_linear_new(1, 1), "c"));
+    MISTAKE("is not in the struct", nn_add_child(&p->module, (void **)&p->module.forward, nn_linear_new(1, 1), "c"));
     MISTAKE("the module is NULL", nn_add_tensor(NULL, &field, SHAPE(2), AG_REAL, true, true, "w"));
     MISTAKE("the name is NULL", nn_add_tensor(&p->module, &p->w, SHAPE(2), AG_REAL, true, true, no_text, 0));
     MISTAKE("the field is NULL", nn_add_tensor(&p->module, NULL, SHAPE(2), AG_REAL, true, true, "w"));

@@ -7,6 +7,7 @@
 #include "expected.h"
 #include "faults.h"
 #include "kaeru/nn.h"
+#include "slots.h"
 #include "suites.h"
 #include "usage_error.h"
 
@@ -936,6 +937,45 @@ START_TEST(convolutions_start_as_in_pytorch)
 }
 END_TEST
 
+typedef struct { Module module; Tensor *w; } OneTensor;
+
+/* A tree that has grown since then gets no modes. */
+START_TEST(evaluation_may_meet_new_modules)
+{
+    Sequential *m = nn_sequential_new();
+    nn_sequential_add(m, nn_linear_new(2, 2));
+    void *evaluation = evaluation_begin(AG_HERE, &m->module);
+    Linear *more = nn_linear_new(2, 2);
+    nn_sequential_add(m, more);
+    ag_free(evaluation);
+    ck_assert(!m->module.training && more->module.training);
+    ag_free(m);
+}
+END_TEST
+
+START_TEST(a_parameter_that_comes_later_has_the_whole_name)
+{
+    ModuleList *list = nn_list_new();
+    OneTensor *m = nn_new(OneTensor);
+    nn_list_add(list, m);
+    nn_param(m, w, SHAPE(1));
+    ck_assert_str_eq(tensor_get_name(m->w), "0.w");
+    ag_free(list);
+}
+END_TEST
+
+START_TEST(activations_have_their_names)
+{
+    static const char *const name[] = { "identity", "relu", "gelu", "gelu_erf", "tanh", "sigmoid", "silu" };
+    Sequential *s = nn_sequential_new();
+    for (int i = AG_IDENTITY; i <= AG_SILU; i++) {
+        nn_sequential_activation(s, i);
+        ck_assert_str_eq(nn_item(Module, s, i)->type, name[i]);
+    }
+    ag_free(s);
+}
+END_TEST
+
 Suite *nn_suite(void)
 {
     Suite *suite = suite_create("nn");
@@ -956,6 +996,9 @@ Suite *nn_suite(void)
     tcase_add_test(modules, a_module_outlives_the_scope_it_was_made_in);
     tcase_add_test(modules, failing_allocations_leak_nothing);
     tcase_add_test(modules, a_summary_is_a_table);
+    tcase_add_test(modules, evaluation_may_meet_new_modules);
+    tcase_add_test(modules, a_parameter_that_comes_later_has_the_whole_name);
+    tcase_add_test(modules, activations_have_their_names);
     suite_add_tcase(suite, modules);
     TCase *layers = tcase_create("layers");
     tcase_add_test(layers, initializers_have_their_distributions);

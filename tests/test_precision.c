@@ -535,6 +535,18 @@ START_TEST(gradients_are_right)
 }
 END_TEST
 
+START_TEST(a_weight_that_is_frozen_has_no_gradient)
+{
+    Tensor *w = tensor_set_requires_grad(tensor_new_owned(SHAPE(2, 2), AG_REAL), true);
+    AgScope s = ag_begin(AG_RECORD);
+    ag_backward(ag_sum(w));
+    ag_freeze_bf16(w);
+    ck_assert(!tensor_grad_data(w) && !tensor_requires_grad(w));
+    ag_end(s);
+    tensor_free(w);
+}
+END_TEST
+
 Suite *precision_suite(void)
 {
     Suite *suite = suite_create("precision");
@@ -551,6 +563,7 @@ Suite *precision_suite(void)
     tcase_add_loop_test(tests, models_with_a_cache_in_bfloat16_have_the_same_bits, 0, 3);
     tcase_add_loop_test(tests, a_cache_in_bfloat16_needs_half_of_the_memory, 0, 2);
     tcase_add_loop_test(tests, gradients_are_right, 0, 2);
+    tcase_add_test(tests, a_weight_that_is_frozen_has_no_gradient);
     suite_add_tcase(suite, tests);
     return suite;
 }

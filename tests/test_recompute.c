@@ -1038,6 +1038,30 @@ START_TEST(layers)
 }
 END_TEST
 
+static size_t peak_of_llama(bool recompute)
+{
+    LlamaOptions o = llama_defaults();
+    o.layers = 4, o.heads = o.kv_heads = 2, o.head_width = 8, o.width = 16, o.hidden = 64, o.vocab = 16, o.context = 64;
+    o.recompute = recompute;
+    ag_seed(1);
+    Llama *m = llama_new(o);
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *ids = tensor_randint(SHAPE(4, 64), 0, 16);
+    ag_memory_reset_peak();
+    ag_backward(lm_loss_with(m, ids, ids, AG_MEAN));
+    size_t peak = ag_memory().peak;
+    ag_end(s);
+    ag_free(m);
+    return peak;
+}
+
+START_TEST(llama_needs_less)
+{
+    size_t kept = peak_of_llama(false), less = peak_of_llama(true);
+    ck_assert_msg(less < kept * 8 / 10, "%zu of %zu", less, kept);
+}
+END_TEST
+
 Suite *recompute_suite(void)
 {
     Suite *suite = suite_create("recompute");
@@ -1060,6 +1084,7 @@ Suite *recompute_suite(void)
     tcase_add_test(memory, memory_that_is_shared_with_a_kept_value_stays);
     tcase_add_test(memory, nothing_is_recorded_without_gradients);
     tcase_add_loop_test(memory, each_allocation_fails_once, 0, 2);
+    tcase_add_test(memory, llama_needs_less);
     suite_add_tcase(suite, memory);
     TCase *inside = tcase_create("looking inside");
     tcase_add_test(inside, it_is_explained_and_drawn);

@@ -379,6 +379,23 @@ START_TEST(a_step_that_is_hidden_everywhere_has_no_effect)
 }
 END_TEST
 
+START_TEST(a_kept_state_does_not_pile_up)
+{
+    Recurrent *r = nn_recurrent_new(NN_LSTM, 2, 3);
+    RecurrentState kept = { NULL, NULL };
+    int64_t live = 0;
+    for (int i = 0; i < 4; i++) {
+        AgScope s = ag_begin(AG_NO_GRAD);
+        RecurrentState state = kept;
+        nn_recurrent_step(r, tensor_ones(SHAPE(1, 2)), &state);
+        nn_recurrent_keep(&kept, &state);
+        ag_end(s);
+        if (i == 1) live = faults_live() + (int64_t)ag_memory().in_use;
+    }
+    ck_assert_int_eq((int64_t)ag_memory().in_use + faults_live(), live);
+}
+END_TEST
+
 Suite *recurrent_suite(void)
 {
     Suite *suite = suite_create("recurrent");
@@ -395,6 +412,7 @@ Suite *recurrent_suite(void)
     tcase_add_loop_test(layers, initial_values, 0, 2);
     tcase_add_loop_test(layers, dropout_is_between_layers, 0, 4);
     tcase_add_loop_test(layers, gradients_are_right, 0, 4);
+    tcase_add_test(layers, a_kept_state_does_not_pile_up);
     suite_add_tcase(suite, layers);
     TCase *errors = tcase_create("errors");
     tcase_add_test(errors, usage_errors_are_reported);

@@ -363,6 +363,23 @@ START_TEST(failing_allocations_leak_nothing)
 }
 END_TEST
 
+START_TEST(decoding_leaves_no_memory)
+{
+    Seq2SeqOptions o = seq2seq_defaults();
+    o.width = o.hidden = 2;
+    Seq2Seq *m = seq2seq_new(4, 4, o);
+    int64_t in_use[6];
+    for (int i = 0; i < 6; i++) {
+        AgScope s = ag_begin(AG_NO_GRAD);
+        seq2seq_greedy_decode(m, tensor_ints(SHAPE(1, 2), NULL), NULL, 3, 0, 1);
+        ag_end(s);
+        in_use[i] = faults_live();
+    }
+    ck_assert_int_eq(in_use[5], in_use[4]);
+    ag_free(m);
+}
+END_TEST
+
 Suite *seq2seq_suite(void)
 {
     Suite *suite = suite_create("seq2seq");
@@ -378,6 +395,7 @@ Suite *seq2seq_suite(void)
     tcase_add_loop_test(learning, the_model_learns_a_few_sentences, 0, N_KINDS);
     tcase_add_loop_test(learning, decoding_agrees_with_teacher_forcing, 0, N_KINDS);
     tcase_add_test(learning, dropout_acts_in_training);
+    tcase_add_test(learning, decoding_leaves_no_memory);
     suite_add_tcase(suite, learning);
     TCase *errors = tcase_create("errors");
     tcase_add_test(errors, names_of_parameters);

@@ -596,6 +596,23 @@ START_TEST(the_number_of_heads_is_checked)
 }
 END_TEST
 
+START_TEST(a_large_shared_vocabulary_is_counted_once)
+{
+    TransformerOptions o = transformer_defaults();
+    o.N = 1, o.d_model = 4, o.d_ff = 4, o.h = 1, o.max_len = 4, o.share_embeddings = true;
+    Transformer *m = transformer_new(5000, 5000, o);
+    NnSettings *s = nn_settings_new();
+    transformer_to_settings(5000, 5000, &o, s);
+    expect_done(nn_checkpoint_save(in_folder("t.safetensors"), m, NULL, s));
+    Transformer *again = transformer_load(in_folder("t.safetensors"));
+    ck_assert_msg(again != NULL, "%s", ag_error());
+    check_same_parameters(m, again);
+    ag_free(again);
+    ag_free(s);
+    ag_free(m);
+}
+END_TEST
+
 Suite *transformer_suite(void)
 {
     Suite *suite = suite_create("transformer");
@@ -622,6 +639,7 @@ Suite *transformer_suite(void)
     tcase_add_test(layout, written_files_have_the_names_and_values_of_pytorch);
     tcase_add_test(layout, the_notebooks_table_of_positions_loads);
     tcase_add_test(layout, checkpoints_are_averaged);
+    tcase_add_test(layout, a_large_shared_vocabulary_is_counted_once);
     suite_add_tcase(suite, layout);
     return suite;
 }

@@ -5,6 +5,7 @@
 
 #include "folder.h"
 #include "json.h"
+#include "kaeru/training.h"
 #include "kaeru/translation.h"
 #include "suites.h"
 #include "usage_error.h"
@@ -703,6 +704,34 @@ START_TEST(wrong_settings_are_refused)
 }
 END_TEST
 
+static bool one_empty_batch(void *left, TransformerBatch *b)
+{
+    int32_t src[] = { 0, 3, 1 }, tgt[] = { 0, 2, 2 };
+    if ((*(int *)left)-- == 0) return false;
+    *b = transformer_batch_new(tensor_ints(SHAPE(1, 3), src), tensor_ints(SHAPE(1, 3), tgt), 2);
+    return true;
+}
+
+static void note_loss(void *arg, const KaeruTrainState *state, double loss, double lr)
+{
+    (void)state, (void)lr;
+    *(double *)arg = loss;
+}
+
+START_TEST(a_batch_of_padding_has_the_loss_0)
+{
+    TransformerOptions o = transformer_defaults();
+    o.N = 1, o.d_model = 4, o.d_ff = 4, o.h = 1, o.max_len = 4;
+    Transformer *m = transformer_new(5, 5, o);
+    double loss = 7;
+    int left = 1;
+    KaeruTrainState state = { 0 };
+    KaeruEpochOptions e = { .criterion = { 2, 0.1 }, .done = note_loss, .done_arg = &loss };
+    ck_assert(transformer_run_epoch(m, one_empty_batch, &left, &e, &state) == 0 && loss == 0);
+    ag_free(m);
+}
+END_TEST
+
 Suite *translation_suite(void)
 {
     Suite *s = suite_create("translation");
@@ -729,6 +758,7 @@ Suite *translation_suite(void)
     tcase_add_test(translating, bleu_lowers_as_python);
     tcase_add_loop_test(translating, models_load_with_their_sizes, 0, 8);
     tcase_add_test(translating, wrong_settings_are_refused);
+    tcase_add_test(translating, a_batch_of_padding_has_the_loss_0);
     suite_add_tcase(s, translating);
     return s;
 }
