@@ -229,7 +229,8 @@ END_TEST
 
 START_TEST(an_added_token_need_not_be_normal)
 {
-    KaeruVocab *v = vocab_of("\"normalizer\":{\"type\":\"NFC\"},", "", "{\"id\":256,\"content\":\"e\\u0301\",\"normalized\":false}");
+    KaeruVocab *v = vocab_of("\"normalizer\":{\"type\":\"NFC\"},", "",
+                             "{\"id\":256,\"content\":\"e\\u0301\",\"normalized\":false}");
     size_t n;
     int32_t *ids = kaeru_vocab_encode(v, "e\u0301", 3, KAERU_AS_TEXT, &n);
     ck_assert(n == 1 && ids[0] == 256);

@@ -141,7 +141,8 @@ static bool evaluate(Run *r)
     t->train_loss = r->sum / (double)(t->step - r->since);
     t->valid_loss = lm_evaluate_with(t->model, t->data, o->batch, t->window, o->evaluate_tokens, NULL, r->parallel);
     if (!isfinite(t->valid_loss))
-        return ag_set_error("step %" PRId64 ": the held-out loss is %g; a smaller learning rate may help", t->step, t->valid_loss);
+        return ag_set_error("step %" PRId64 ": the held-out loss is %g; a smaller learning rate may help", t->step,
+                            t->valid_loss);
     bool is_best = t->valid_loss < t->best_loss;
     if (is_best) t->best_loss = t->valid_loss;
     if (t->evaluated) t->evaluated(t, t->arg);
@@ -167,8 +168,7 @@ static bool load(Run *r)
                ((uint64_t)r->since <= (uint64_t)t->step ||
                 ag_set_error("%s: expected %s from 0 to %" PRId64, t->last, since_key, t->step));
     ag_free(found);
-    bool matrices;
-    const uint64_t state[] = { hash_parameters(t->model, true, &matrices), (uint64_t)t->step };
+    const uint64_t state[] = { hash_parameters(t->model, true, &(bool){ false }), (uint64_t)t->step };
     return nn_parallel_check(r->parallel, good) && nn_parallel_agree(r->parallel, "the checkpoint", state, sizeof state);
 }
 
