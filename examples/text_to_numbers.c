@@ -46,7 +46,8 @@ static void write_matrix(Csv *csv, const char *name, Tensor *t)
 static void show_vectors(void)
 {
     Tensor *id = tensor_ints(SHAPE(IDS), ids), *one_hot = ag_one_hot(id, TABLE);
-    say("\nInner products of the one-hot vectors of the ids 2, 1, 3, 12, 9, 5: each is like itself and nothing else.\n");
+    say("\nFrom a vocabulary of %d words: inner products of the one-hot vectors of the ids 2, 1, 3, 12, 9, 5. Each is like\n"
+        "itself and nothing else.\n", TABLE);
     tensor_print(ag_matmul(one_hot, ag_transpose(one_hot, 0, 1)));
 
     Tensor *table = tensor_normal(SHAPE(TABLE, COLUMNS), 0, 1), *rows = ag_embedding(table, id);

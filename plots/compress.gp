@@ -10,6 +10,7 @@ set xlabel say("byte of the text")
 set ylabel say("bits a byte")
 set xrange [0:1.02 * BYTE_max]
 set yrange [0:*]
+set offsets 0, 0, graph 0.15, 0          # room for the key
 set key top right
 
 do for [format in FORMATS] {

@@ -67,6 +67,12 @@ void report_block(Run **r, int64_t n)
     Range f = range_of(r, n, 0, r[0]->steps - 1), skip = range_of(r, n, 1, r[0]->steps - 1);
     Range start = range_of(r, n, 1, 0);
     write_losses("skip_connection.csv", r, n);
+    if (n == 1) {
+        say("x + f(x) starts at %.3g. The last losses are %.2g for f(x) and %.2g for x + f(x).\n"
+            "Always answering 0 has the loss %.3g.\n", start.least, f.least, skip.least, r[0]->zero);
+        picture_draw("skip_connection");
+        return;
+    }
     say("With %lld seeds, x + f(x) starts at %.3g to %.3g. The last losses are %.2g to %.2g for f(x) and %.2g to %.2g for\n"
         "x + f(x). Always answering 0 has the loss %.3g.\n", (long long)n, start.least, start.most, f.least, f.most,
         skip.least, skip.most, r[0]->zero);
@@ -75,7 +81,8 @@ void report_block(Run **r, int64_t n)
 
 static void print_factors(const char *when, const Blocks *b)
 {
-    say("%s, a block multiplies the gradient by %.3g and the signal by %.3g; with skip connections by %.3g and %.3g.\n",
+    say("%s, a block multiplies the gradient by %.3g and the signal by %.3g (the mean of all blocks);\n"
+        "with skip connections by %.3g and %.3g.\n",
         when, gradient_factor(&b[0]), signal_factor(&b[0]), gradient_factor(&b[1]), signal_factor(&b[1]));
     if (b[0].gradient[0] == 0) {
         say("Without skip connections, the gradient of the input is 0.\n");
