@@ -227,8 +227,7 @@ int  check_dim(AgSite at, const char *what, const Tensor *x, int dim);
 int  check_along(AgSite at, const char *what, const Tensor *x, int dim);
 /* Ids (AG_INT) in 0..below-1. */
 void check_ids(AgSite at, const char *what, const Tensor *ids, int64_t below);
-/* ag_shape_text, valid in the block of the call. */
-#define shape_text(shape) ag_shape_text(shape, (char[AG_SHAPE_TEXT]){ 0 })
+#define shape_text ag_shape_string
 /* Checks a caller's shape: 0 to 8 dimensions, none negative, no overflow. Returns the number of items. */
 int64_t check_shape(AgSite at, const char *what, const AgShape *shape);
 /* Sets *y to the shape that both broadcast to; false if they do not. The second form reports a usage error. */

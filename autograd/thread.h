@@ -51,6 +51,7 @@ const char *write_place(AgSite made, AgSite user_site, char text[PLACE_TEXT]);
 /* Functions that are told what happens to the graph of this thread. Without them, the graph is the same. */
 typedef enum {
     COMPUTED,                   /* an operation has computed t */
+    DROPPED,                    /* t was computed with dropout */
     PASS_BEGINS,                /* a backward pass from the loss t */
     RULE_BEGINS, RULE_ENDS,     /* the backward rule of t */
     NODE_PASSED                 /* the pass has left t behind: its rule has run, or t has no gradient */

@@ -28,10 +28,9 @@ void lm_settings(const void *m, NnSettings *s)
 
 int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64_t context)
 {
-    char text[AG_SHAPE_TEXT];
     int64_t past = cache ? cache->layer[0].length : 0;
     if (tensor_ndim(ids) != 2 || tensor_dim(ids, 1) < 1)
-        ag_usage_error(AG_HERE, what, "ids %s, expected (B,T)", ag_shape_text(tensor_shape(ids), text));
+        ag_usage_error(AG_HERE, what, "ids %s, expected (B,T)", ag_shape_string(tensor_shape(ids)));
     int64_t n = tensor_dim(ids, 1);
     if (n > context - past)
         ag_usage_error(AG_HERE, what, "%lld ids after %lld in the cache exceed the context of %lld", (long long)n,

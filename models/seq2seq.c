@@ -45,13 +45,12 @@ Seq2Seq *seq2seq_new_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, Seq2Seq
 /* Checks the shapes of src and, unless it is NULL, tgt. */
 static void check_ids(const char *what, Tensor *src, Tensor *tgt)
 {
-    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     bool good = tensor_ndim(src) == 2 && tensor_dim(src, 1) > 0;
     if (!tgt && !good)
-        ag_usage_error(AG_HERE, what, "src %s, expected (B,S) with S of 1 or more", ag_shape_text(tensor_shape(src), a));
+        ag_usage_error(AG_HERE, what, "src %s, expected (B,S) with S of 1 or more", ag_shape_string(tensor_shape(src)));
     if (tgt && !(good && tensor_ndim(tgt) == 2 && tensor_dim(tgt, 0) == tensor_dim(src, 0) && tensor_dim(tgt, 1) > 0))
         ag_usage_error(AG_HERE, what, "src %s and tgt %s, expected (B,S) and (B,T) with S and T of 1 or more",
-                       ag_shape_text(tensor_shape(src), a), ag_shape_text(tensor_shape(tgt), b));
+                       ag_shape_string(tensor_shape(src)), ag_shape_string(tensor_shape(tgt)));
 }
 
 /* ---- the encoder ------------------------------------------------------------------------------------------------- */

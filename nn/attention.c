@@ -20,10 +20,9 @@ Tensor *nn_causal_mask_at(AgSite at, int64_t n)
 Tensor *nn_padding_mask_at(AgSite at, Tensor *ids, int32_t padding)
 {
     AG_LAYER(at);
-    char text[AG_SHAPE_TEXT];
     tensor_int_data(ids);                   /* a usage error unless they are ids */
     if (tensor_ndim(ids) != 2)
-        ag_usage_error(at, __func__, "ids %s, expected (B,T)", ag_shape_text(tensor_shape(ids), text));
+        ag_usage_error(at, __func__, "ids %s, expected (B,T)", ag_shape_string(tensor_shape(ids)));
     return ag_unsqueeze(ag_compare_scalar(AG_NE, ids, padding), 1);
 }
 
@@ -205,14 +204,13 @@ PositionalEncoding *nn_positional_encoding_new_with_at(AgSite at, int64_t width,
 Tensor *nn_positional_encoding_from_at(AgSite at, PositionalEncoding *p, Tensor *x, int64_t start)
 {
     NN_LAYER_OF(at, p, "PositionalEncoding");
-    char text[AG_SHAPE_TEXT];
     int64_t max_len = tensor_dim(p->pe, 1), width = tensor_dim(p->pe, 2);
     if (tensor_ndim(x) != 3 || tensor_dim(x, 2) != width)
-        ag_usage_error(at, __func__, "x %s, expected (B,T,%lld)", ag_shape_text(tensor_shape(x), text), (long long)width);
+        ag_usage_error(at, __func__, "x %s, expected (B,T,%lld)", ag_shape_string(tensor_shape(x)), (long long)width);
     int64_t length = tensor_dim(x, 1);
     if (start < 0 || start > max_len - length)
         ag_usage_error(at, __func__, "x %s from position %lld on: the table has %lld positions",
-                       ag_shape_text(tensor_shape(x), text), (long long)start, (long long)max_len);
+                       ag_shape_string(tensor_shape(x)), (long long)start, (long long)max_len);
     return nn_dropout(p->dropout, ag_add(x, ag_slice(p->pe, 1, start, start + length)));
 }
 

@@ -84,19 +84,18 @@ void nn_cache_append_at(AgSite at, NnCache *c, int layer, Tensor *key, Tensor *v
 {
     AG_LAYER(at);
     NnKeysValues *kv = checked_layer(at, __func__, c, layer);
-    char k[AG_SHAPE_TEXT], v[AG_SHAPE_TEXT];
     tensor_data(key);                       /* a usage error unless they are reals */
     tensor_data(value);
     if (tensor_ndim(key) != 3 || !ag_shape_equal(tensor_shape(key), tensor_shape(value)))
-        ag_usage_error(at, __func__, "key %s and value %s, expected (B,t,D) for both", ag_shape_text(tensor_shape(key), k),
-                       ag_shape_text(tensor_shape(value), v));
+        ag_usage_error(at, __func__, "key %s and value %s, expected (B,t,D) for both", ag_shape_string(tensor_shape(key)),
+                       ag_shape_string(tensor_shape(value)));
     if (!kv->value) {                       /* the first call had memory for the keys only */
         ag_free(kv->key);
         kv->key = NULL;
     }
     if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) || tensor_dim(key, 2) != shape_of(kv->key).dim[2]))
         ag_usage_error(at, __func__, "keys %s do not fit %s in the cache: batch or width differs",
-                       ag_shape_text(tensor_shape(key), k), ag_shape_text(shape_of(kv->key), v));
+                       ag_shape_string(tensor_shape(key)), ag_shape_string(shape_of(kv->key)));
     int64_t t = tensor_dim(key, 1);
     int64_t limit = kv->fixed ? kv->key ? tensor_dim(kv->key, 1) : t : c->capacity;
     if (kv->length + t > limit)

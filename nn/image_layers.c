@@ -85,10 +85,9 @@ static Tensor *by_channel(Tensor *x, Tensor *factor, Tensor *offset)
 /* The number of channels, or a usage error: x is (B,C,..), gamma (C). */
 static int64_t check_channels(const char *what, const Tensor *gamma, const Tensor *x)
 {
-    char text[AG_SHAPE_TEXT];
     int64_t channels = tensor_dim(gamma, 0);
     if (tensor_ndim(x) < 2 || tensor_dim(x, 1) != channels)
-        ag_usage_error(AG_HERE, what, "x is %s, expected (B,%lld,..)", ag_shape_text(tensor_shape(x), text),
+        ag_usage_error(AG_HERE, what, "x is %s, expected (B,%lld,..)", ag_shape_string(tensor_shape(x)),
                        (long long)channels);
     return channels;
 }

@@ -12,9 +12,8 @@ static double fan(AgSite at, const char *what, const Tensor *w, int without)
 {
     ag_check_pointer_at(at, what, "the tensor", w);
     AgShape shape = tensor_shape(w);
-    char text[AG_SHAPE_TEXT];
     if (shape.ndim < 2)
-        ag_usage_error(at, what, "needs a tensor of two dimensions or more, this one is %s", ag_shape_text(shape, text));
+        ag_usage_error(at, what, "needs a tensor of two dimensions or more, this one is %s", ag_shape_string(shape));
     double product = 1;
     for (int i = 0; i < shape.ndim; i++) product *= i == without ? 1 : (double)shape.dim[i];
     return product;

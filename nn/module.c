@@ -210,9 +210,8 @@ void nn_tie_named_at(AgSite at, Module *parent, const char *name, Tensor **field
     Tensor *old = slot->tensor;
     AgShape old_shape = tensor_shape(old), shape = tensor_shape(tensor);
     if (!ag_shape_equal(old_shape, shape)) {
-        char text[2][AG_SHAPE_TEXT];
         ag_usage_error(at, __func__, "\"%s\" of %s is %s, the tensor to tie it to %s", name, parent->type,
-                       ag_shape_text(old_shape, text[0]), ag_shape_text(shape, text[1]));
+                       ag_shape_string(old_shape), ag_shape_string(shape));
     }
     tie_all(root, old, tensor);
     ag_free(old);

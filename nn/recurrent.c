@@ -75,7 +75,6 @@ static RecurrentState begin(Recurrent *r, const char *what, int64_t batch, const
     RecurrentState s = state ? *state : (RecurrentState){ NULL, NULL };
     int passes = r->layers * r->directions;
     AgShape shape = passes == 1 ? SHAPE(batch, r->hidden) : SHAPE(passes, batch, r->hidden);
-    char text[AG_SHAPE_TEXT], expected[AG_SHAPE_TEXT];
     if (!s.h) s.h = tensor_zeros(shape);
     if (!s.c && r->kind == NN_LSTM) s.c = tensor_zeros(shape);
     if (s.c && r->kind != NN_LSTM) ag_usage_error(AG_HERE, what, "the state has a c, which only an LSTM has");
@@ -83,8 +82,8 @@ static RecurrentState begin(Recurrent *r, const char *what, int64_t batch, const
         Tensor **part = i ? &s.c : &s.h;
         if (!ag_shape_equal(tensor_shape(*part), shape))
             ag_usage_error(AG_HERE, what, "the state's %c is %s, expected %s, here %s", i ? 'c' : 'h',
-                           ag_shape_text(tensor_shape(*part), text), passes == 1 ? "(B,H)" : "(N,B,H)",
-                           ag_shape_text(shape, expected));
+                           ag_shape_string(tensor_shape(*part)), passes == 1 ? "(B,H)" : "(N,B,H)",
+                           ag_shape_string(shape));
         if (!tensor_requires_grad(*part)) *part = ag_slice(*part, 0, 0, shape.dim[0]);  /* nn_recurrent_keep may free it */
     }
     return s;
@@ -92,10 +91,9 @@ static RecurrentState begin(Recurrent *r, const char *what, int64_t batch, const
 
 static void check_input(Recurrent *r, const char *what, Tensor *x, int ndim, const char *expected)
 {
-    char text[AG_SHAPE_TEXT];
     int64_t in = tensor_dim(r->pass[0].weight_ih, 1);
     if (tensor_ndim(x) != ndim || tensor_dim(x, -1) != in)
-        ag_usage_error(AG_HERE, what, "x is %s, expected %s with %lld for in", ag_shape_text(tensor_shape(x), text), expected,
+        ag_usage_error(AG_HERE, what, "x is %s, expected %s with %lld for in", ag_shape_string(tensor_shape(x)), expected,
                        (long long)in);
 }
 
@@ -151,13 +149,12 @@ Tensor *nn_recurrent_at(AgSite at, Recurrent *r, Tensor *x, Tensor *mask, Recurr
 {
     NN_LAYER(at, r);
     check_input(r, __func__, x, 3, "(B,T,in)");
-    char text[AG_SHAPE_TEXT];
     int64_t batch = tensor_dim(x, 0), time = tensor_dim(x, 1);
     if (time < 1)
-        ag_usage_error(AG_HERE, __func__, "x is %s, expected one step or more", ag_shape_text(tensor_shape(x), text));
+        ag_usage_error(AG_HERE, __func__, "x is %s, expected one step or more", ag_shape_string(tensor_shape(x)));
     if (mask && !ag_shape_equal(tensor_shape(mask), SHAPE(batch, 1, time)))
         ag_usage_error(AG_HERE, __func__, "the mask is %s, expected (%lld, 1, %lld)",
-                       ag_shape_text(tensor_shape(mask), text), (long long)batch, (long long)time);
+                       ag_shape_string(tensor_shape(mask)), (long long)batch, (long long)time);
     RecurrentState s = begin(r, __func__, batch, state);
     int n = r->layers * r->directions;
     Tensor *h[NN_RECURRENT_PASSES], *c[NN_RECURRENT_PASSES], *y[2];

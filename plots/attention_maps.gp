@@ -16,7 +16,9 @@ columns = ""
 is_first(n) = is_kind(stringcolumn(1)) && $2 == 0 && $3 == 0 && n == 0
 stats data using (is_first($5) ? (rows = rows.stringcolumn(7)."\t", 0) : NaN) name "UNUSED" nooutput
 stats data using (is_first($4) ? (columns = columns.stringcolumn(8)."\t", 0) : NaN) name "UNUSED" nooutput
-token(list, i) = i == 0 ? list[1:strstrt(list, "\t") - 1] : token(list[strstrt(list, "\t") + 1:], i - 1)
+# A label is a format, in which %% stands for %.
+plain(s) = strstrt(s, "%") ? s[1:strstrt(s, "%")]."%".plain(s[strstrt(s, "%") + 1:]) : s
+first(list) = plain(list[1:strstrt(list, "\t") - 1])
 # A decoder does not see words that are not yet written: these cells stay empty.
 is_masked(row, column) = kind eq "decoder" && column > row
 cell(layer, head, value) = is_kind(stringcolumn(1)) && $2 == layer && $3 == head && !is_masked($4, $5) ? value : NaN
@@ -52,8 +54,16 @@ do for [format in FORMATS] {
             }
             set xtics () rotate by 60 right font ",28" scale 0 noenhanced
             set ytics () font ",28" scale 0 noenhanced
-            do for [i = 0:COLUMN_max] { set xtics add (is_last ? token(columns, i) : "" i) }
-            do for [i = 0:ROW_max] { set ytics add (head == 0 ? token(rows, i) : "" i) }
+            rest = columns
+            do for [i = 0:COLUMN_max] {
+                set xtics add (is_last ? first(rest) : "" i)
+                rest = rest[strstrt(rest, "\t") + 1:]
+            }
+            rest = rows
+            do for [i = 0:ROW_max] {
+                set ytics add (head == 0 ? first(rest) : "" i)
+                rest = rest[strstrt(rest, "\t") + 1:]
+            }
             plot data using (cell(layer, head, $5)):(cell(layer, head, $4)):(CELL):(CELL):6 with @BOXES
         }
     }

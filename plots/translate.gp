@@ -27,11 +27,9 @@ do for [format in FORMATS] {
     eval panel("learning rate", 0.79, 0.98, 0.16, 0.74)
     set xlabel say("epoch")
     set yrange [0:*]
-    set xtics 5
     set format y "%g"
     plot data using 1:5 with linespoints lt 3
     set format y
-    set xtics autofreq
     unset multiplot
 }
 unset output

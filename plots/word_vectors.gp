@@ -16,7 +16,9 @@ color(k) = word("#D55E00 #0072B2 #009E73 #777777", k)
 # The panels have 504 by 598 pixels.
 options = "-v first=%d -v n=%d -v left=%g -v right=%g -v low=%g -v high=%g -v wide=504 -v tall=598"
 program = ARG0[:strlen(ARG0) - strlen("word_vectors.gp")]."labels.awk"
-place(options) = "< LC_ALL=C awk -F, ".options." -f '".program."' ".data
+# For a shell, an apostrophe in the path ends the quotes, and one of its own follows.
+quoted(s) = strstrt(s, "'") ? s[1:strstrt(s, "'")]."\\''".quoted(s[strstrt(s, "'") + 1:]) : s
+place(options) = "< LC_ALL=C awk -F, ".options." -f '".quoted(program)."' ".data
 
 do for [format in FORMATS] {
     eval open_picture(format, "word_vectors", 1800, 950)

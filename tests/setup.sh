@@ -227,7 +227,9 @@ configure() {
     shift
     # A build folder has its sources' absolute path. After a move, or if it is incomplete, it is made again.
     if [ -d "$_folder/meson-private" ] && { [ ! -f "$_folder/build.ninja" ] ||
-        ! grep -qF "\"source\": \"$root\"" "$_folder/meson-info/meson-info.json"; }
+        ! python3 -c 'import json, sys
+sys.exit(json.load(open(sys.argv[1], encoding="utf-8"))["directories"]["source"] != sys.argv[2])' \
+            "$_folder/meson-info/meson-info.json" "$root" 2>/dev/null; }
     then
         rm -rf "$_folder" || die "$_folder belongs to another user; remove it first"
     fi

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kaeru/attention.h"
 #include "kaeru/kaeru.h"
 #include "suites.h"
 
@@ -182,6 +183,16 @@ static void train_in_two_threads(void)
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
 }
 
+static void attend_in_training_mode(void)
+{
+    MultiHeadAttention *m = nn_multi_head_attention_new(2, 8, 0.5);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_ones(SHAPE(1, 3, 8));
+    nn_multi_head_attention(m, x, x, x, NULL);
+    ag_end(s);
+    ag_free(m);
+}
+
 static void train_as_it_should_be(void)
 {
     Net *n = net_new(true);
@@ -207,6 +218,12 @@ START_TEST(each_mistake_is_told_once)
     check_warning(nll_loss_of_logits, "nll_loss: its input has numbers above 0");
     check_warning(binary_cross_entropy_of_sigmoid, "binary_cross_entropy: its input is the result of a sigmoid");
     check_warning(train_in_two_threads, "this thread has the random numbers of another");
+}
+END_TEST
+
+START_TEST(dropout_in_attention_is_told)
+{
+    check_warning(attend_in_training_mode, "dropout acts in a scope AG_NO_GRAD");
 }
 END_TEST
 
@@ -259,6 +276,7 @@ Suite *warn_suite(void)
     Suite *suite = suite_create("warn");
     TCase *c = tcase_create("warnings");
     tcase_add_test(c, no_mistake_is_told_of);
+    tcase_add_test(c, dropout_in_attention_is_told);
     tcase_add_test(c, gradients_add_up_without_an_optimizer);
     tcase_add_test(c, each_mistake_is_told_once);
     tcase_add_test(c, the_program_decides_before_the_environment);

@@ -50,8 +50,6 @@ static bool made_by(const Tensor *x, int op)
 static void check_operation(const Tensor *y)
 {
     const Tensor *x = y->in ? y->in[0] : NULL;
-    if (y->made_by == op_table[OP_dropout].name && user_call()->function && !ag_recording())
-        ag_warning_at(y->site, y->made_by, "dropout acts in a scope AG_NO_GRAD: expected nn_eval(model) before that");
     if (made_by(y, OP_cross_entropy) && (made_by(x, OP_softmax) || made_by(x, OP_masked_softmax)))
         ag_warning_at(y->site, y->made_by, "its input is the result of a softmax, which it computes itself: expected logits");
     if (made_by(y, OP_binary_cross_entropy) && made_by(x, OP_sigmoid))
@@ -129,6 +127,8 @@ bool ag_warn_of_step_at(AgSite at)
 static void see(Event event, AgSite at, Tensor *t)
 {
     if (event == COMPUTED) check_operation(t);
+    if (event == DROPPED && user_call()->function && !ag_recording())
+        ag_warning_at(t->site, t->made_by, "dropout acts in a scope AG_NO_GRAD: expected nn_eval(model) before that");
     if (event != PASS_BEGINS) return;
     check_change(at, t);
     check_gradients(at, t);

@@ -57,6 +57,7 @@ static Tensor *run_forward(Tensor *y, KAttention *a, const real *q, const real *
     if (y->op) *(KAttention *)op_args(y, sizeof *a) = *a;
     real *work = scratch_new(y->site, y->made_by, k_attention_work(a), sizeof *work);
     k_attention(a, reals(y), q, k, v, work);
+    if (a->dropout > 0) notify(DROPPED, y->site, y);
     return op_done(y);
 }
 

@@ -72,7 +72,9 @@ Tensor *ag_dropout_at(AgSite at, Tensor *x, double p)
     check_tensor(at, __func__, "x", x, AG_REAL);
     if (!(p >= 0 && p < 1)) ag_usage_error(at, __func__, "p is %g, expected 0 <= p < 1", p);
     DropoutArgs args = { p, random_blocks(((uint64_t)x->numel + 3) / 4) };
-    return op_run(at, OP_dropout, &x->shape, &x, 1, &args, sizeof args);
+    Tensor *y = op_run(at, OP_dropout, &x->shape, &x, 1, &args, sizeof args);
+    notify(DROPPED, at, y);
+    return y;
 }
 
 void dropout_values(Tensor *y, const OpCall *c)

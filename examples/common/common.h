@@ -163,7 +163,7 @@ extern int64_t shards_option;                                           /* 0: ch
 extern double deadline_option;
 #define SHARDS_OPTION \
     NN_OPTION("shards", shards_option, 0, 1 << 24, \
-              "parts of a batch that processes can share; the weights depend on it; 0: 1, or 8 for several processes", \
+              "parts of a batch that processes can share; the weights depend on it; 0: 1, or at most 8 for several processes", \
               .optional = true, .fixed = true)
 #define DEADLINE_OPTION \
     NN_OPTION("deadline", deadline_option, 0.1, 1e6, "seconds after which a silent process ends the others", .once = true)

@@ -25,11 +25,6 @@ static void last_line(FILE *file, char line[HOST_SAID])
     }
 }
 
-void host_sleep(int seconds)
-{
-    nanosleep(&(struct timespec){ .tv_sec = seconds }, NULL);
-}
-
 bool host_is_folder(const char *path)
 {
     struct stat about;
@@ -234,9 +229,9 @@ void host_on_stop(void (*handler)(int number))
         if (numbers[i] == SIGINT) {
             after.sa_flags |= SA_RESETHAND;
         }
-        /* a shell lets a program in its background ignore Ctrl-C */
-        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
-            sigaction(numbers[i], &after, NULL);
+        sigaction(numbers[i], &after, &before);
+        if (numbers[i] == SIGINT && before.sa_handler == SIG_IGN) {     /* a shell does so for a program in its background */
+            sigaction(SIGINT, &before, NULL);
         }
     }
 }

@@ -17,7 +17,6 @@ bool host_utf8(void);                                       /* whether texts are
 /* Calls the handler when the user or the system asks the program to stop and to save its work. SIG_DFL: the
  * program ends then. */
 void host_on_stop(void (*handler)(int number));
-void host_sleep(int seconds);
 
 /* As getline of POSIX. */
 ptrdiff_t host_read_line(char **line, size_t *capacity, FILE *from);

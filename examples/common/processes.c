@@ -73,8 +73,10 @@ void processes_wait_to_fail(void)
 {
     if (!example_writes()) {
         signal(SIGTERM, SIG_DFL);                                       /* by which it ends them */
-        double turn = processes->patience < processes->deadline / 8 ? processes->patience : processes->deadline / 8;
-        host_sleep(turn * (processes->rank < 3 ? processes->rank : 3));     /* not so long that it counts as silent */
+        double end = example_seconds() + processes->patience * (processes->rank < 3 ? processes->rank : 3);
+        while (example_seconds() < end) {
+            processes->progress(processes, true);                       /* or others would take this process for silent */
+        }
     }
 }
 
@@ -103,9 +105,6 @@ void choose_shards(int64_t most)
                             (long long)shards_option);
     }
     say("%d processes share the %lld shards of each batch\n", processes->size, (long long)shards_option);
-    if (shards_option > most) {
-        say("a batch of %lld leaves some shards empty\n", (long long)most);
-    }
 }
 
 int64_t example_shards(void)

@@ -60,7 +60,7 @@ void write_file(const char *path, const Bytes *b, bool must_be_new)
         error = errno;
     }
     if (good && must_be_new && access(path, F_OK) == 0) {
-        example_fail("%s exists since this program began: the result is in %s", path, part);
+        example_fail("%s was made while this program ran: the result is in %s", path, part);
     }
     if (!good || host_rename(part, path) != 0) {
         error = good ? errno : error;

@@ -140,7 +140,8 @@ int gpt_train(int argc, char **argv)
         "one as " BEST_FILE ". The vocabulary is saved as " VOCAB_FILE ", the losses as gpt.csv\n"
         "(step,train_loss,valid_loss,learning_rate,tokens_per_second). A run that was stopped, even by a kill, resumes\n"
         "with --resume and ends with the same weights to the bit. After Ctrl-C, SIGTERM or SIGUSR1 it saves the newest\n"
-        "model and ends with status 75. Under mpirun, processes train together (--shards).", options };
+        "model and ends with status 75. Under mpirun, processes train together (--shards), and\n"
+        "Ctrl-C ends them all.", options };
     how = lm_defaults();
     how.evaluate_tokens = 1 << 17;
     size = usual_size;

@@ -40,14 +40,14 @@ static void prepare(Llama *m)
 }
 
 /* Settings that do not fit together end the program before the weights are read. */
-static LlamaWeights check_weights(void)
+static LlamaWeights check_weights(bool resumed)
 {
     LlamaWeights weights = chosen_weights();
     base_is_bf16 = llama_is_bf16(folder);
-    bool of_adapters = keep_apart || dropout > 0 || alpha != USUAL_ALPHA || strcmp(targets, USUAL_TARGETS) != 0;
-    if (rank == 0 && (weights == LLAMA_ROUNDED || of_adapters)) {
-        example_usage_error("--rank 0 trains all weights: expected neither --weights bf16 nor options of "
-                            "adapters");
+    bool given = !resumed && (alpha != USUAL_ALPHA || strcmp(targets, USUAL_TARGETS) != 0);     /* earlier versions accepted them */
+    if (rank == 0 && (weights == LLAMA_ROUNDED || keep_apart || dropout > 0 || given)) {
+        example_usage_error("--rank 0 trains all weights: expected no --weights bf16, --no-merge, --dropout, --alpha and "
+                            "--targets");
     }
     if (rank == 0) {
         return LLAMA_REALS;
@@ -234,7 +234,7 @@ int llama_finetune(int argc, char **argv)
     if (keep_best) {
         training_run_result(BEST_FILE);
     }
-    LlamaWeights weights = check_weights();
+    LlamaWeights weights = check_weights(run.resumed);
     KaeruVocab *v;
     Llama *m = model_of_folder(folder, &v, weights, training_bytes);
     LmData *data = open_data(m, v);

@@ -1,6 +1,7 @@
 /* translate_train.c: the command train. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -306,6 +307,9 @@ static void train_epochs(Training *t, KaeruSentencePairs *pairs, KaeruSentencePa
         t->batches = 0;
         kaeru_sentence_pairs_sort(valid, batch_tokens);
         double valid_loss = transformer_run_epoch(t->model, kaeru_sentence_pairs_next, valid, &evaluation, state);
+        if (!isfinite(valid_loss)) {
+            example_fail("%s: the held-out loss is %g; a smaller --factor may help", name, valid_loss);
+        }
         Quality score = corpus_score(&translator, &t->valid, 1, 0, lower_case, NULL);
         set_epoch(t, t->epoch + 1);
         csv_row(csv, t->epoch, train_loss, valid_loss, score.bleu, lr, speed);
@@ -430,9 +434,12 @@ static void open_corpora(Training *t)
         corpus_of_grammar(&t->train, sentences, &t->valid, held_out);
         ag_set_random_state(state);
     }
-    const KaeruLines *const texts[] = { &t->train.src, &t->train.tgt, &t->valid.src, &t->valid.tgt };
+    KaeruLines *const texts[] = { &t->train.src, &t->train.tgt, &t->valid.src, &t->valid.tgt };
     uint64_t hash = DATA_HASH_BEGIN;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (!train_src && lower_case) {
+            kaeru_lines_lower(texts[i]);
+        }
         for (int64_t k = 0; k < texts[i]->n; k++) {
             hash = data_hash(data_hash(hash, texts[i]->line[k].text, texts[i]->line[k].size), "\n", 1);
         }

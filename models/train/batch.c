@@ -13,12 +13,11 @@ int64_t batch_count_tokens(const Tensor *ids, int32_t pad)
 TransformerBatch transformer_batch_new_at(AgSite at, Tensor *src, Tensor *tgt, int32_t pad)
 {
     AG_LAYER(at);
-    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     tensor_int_data(src);                   /* a usage error unless they are ids */
     tensor_int_data(tgt);
     if (tensor_ndim(src) != 2 || tensor_ndim(tgt) != 2 || tensor_dim(src, 0) != tensor_dim(tgt, 0) || tensor_dim(tgt, 1) < 1)
         ag_usage_error(at, __func__, "src %s and tgt %s, expected (B,S) and (B,T+1)",
-                       ag_shape_text(tensor_shape(src), a), ag_shape_text(tensor_shape(tgt), b));
+                       ag_shape_string(tensor_shape(src)), ag_shape_string(tensor_shape(tgt)));
     int64_t length = tensor_dim(tgt, 1);
     TransformerBatch batch = { .src = src, .src_mask = nn_padding_mask_at(at, src, pad) };
     batch.tgt = ag_slice_at(at, tgt, 1, 0, length - 1);

@@ -73,6 +73,7 @@ bool transformer_translate_lines_at(AgSite at, const TransformerTranslator *t, c
     if (!isfinite(how->length_penalty))
         ag_usage_error(at, __func__, "length_penalty is %g, expected a finite number", how->length_penalty);
     if (how->beam < 1) ag_usage_error(at, __func__, "a beam of %d, expected 1 or more", how->beam);
+    if (out == src) ag_usage_error(at, __func__, "out is src, expected another struct");
     *out = (KaeruLines){ 0 };
     int64_t src_positions = positions_of(t->model->src_embed), tgt_positions = positions_of(t->model->tgt_embed);
     void *work = ag_alloc(1, 1), *result = ag_alloc(1, 1);

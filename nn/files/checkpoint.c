@@ -11,6 +11,7 @@
  * model, which its caller frees if this fails, are read where they belong. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,11 +199,10 @@ static bool plan_tensor(Loading *l, Tensor *t, AgShape expected, int64_t first, 
     if (!from) return false;
     l->used[from - l->file->tensor] = true;
     AgShape shape = from->item.shape;
-    char text[2][AG_SHAPE_TEXT];
     if (transposed) expected = SHAPE(expected.dim[1], expected.dim[0]);
     if (!from->unreadable && !ag_shape_equal(shape, expected))      /* reading an unreadable tensor tells why it is */
-        l->wrong[l->n_wrong++] = text_printf(l->file, "%s is %s, expected %s", QUOTED(name), ag_shape_text(shape, text[0]),
-                                             ag_shape_text(expected, text[1]));
+        l->wrong[l->n_wrong++] = text_printf(l->file, "%s is %s, expected %s", QUOTED(name), ag_shape_string(shape),
+                                             ag_shape_string(expected));
     l->transfer[l->n++] = (Transfer){ .to = t, .from = from, .first = first, .transposed = transposed };
     return true;
 }
@@ -532,8 +532,9 @@ bool nn_average_checkpoints_at(AgSite at, void *model, const char *const *paths,
             ag_real *running = tensor_mutable_data(mean->item[j].tensor);
             const ag_real *value = tensor_data(part->item[j].tensor);
             for (int64_t k = 0; k < tensor_numel(mean->item[j].tensor); k++)
-                running[k] = i == 0 || running[k] == value[k] ? value[k]            /* two infinite ones have no difference */
-                                                              : running[k] + (value[k] - running[k]) / (ag_real)(i + 1);
+                if (i == 0) running[k] = value[k];
+                else if (isinf(running[k])) running[k] += value[k];
+                else running[k] += (value[k] - running[k]) / (ag_real)(i + 1);
         }
     }
     for (int j = 0; good && j < own->n; j++) tensor_copy(own->item[j].tensor, mean->item[j].tensor);

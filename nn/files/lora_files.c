@@ -180,7 +180,8 @@ static double alpha_for(const AdapterConfig *c, const char *weight)
     return alpha;
 }
 
-/* Adds an adapter to each Linear for which the file has a lora_A, of its rank; false with ag_error() if there is none. */
+/* Adds an adapter to each Linear for which the file has a lora_A, of its rank; false with ag_error() if there is none, or if
+ * one does not fit. */
 static bool add_all(NnTensorFile *f, const NnParameters *p, const AdapterConfig *c)
 {
     int added = 0;

@@ -83,11 +83,10 @@ bool tensor_file_read_at(AgSite at, const NnTensorFile *f, const char *name, Ten
     const StTensor *from = find(at, __func__, f, name);
     void *values = tensor_mutable_values(at, t);
     AgShape expected = tensor_shape(t);
-    char text[2][AG_SHAPE_TEXT];
     if (!from) return absent(f, name);
     if (!from->unreadable && !ag_shape_equal(from->item.shape, expected))
-        return st_tensor_error(from->file, name, "is %s, expected %s", ag_shape_text(from->item.shape, text[0]),
-                               ag_shape_text(expected, text[1]));
+        return st_tensor_error(from->file, name, "is %s, expected %s", ag_shape_string(from->item.shape),
+                               ag_shape_string(expected));
     return st_read(from, tensor_dtype(t), 0, from->numel, values);
 }
 

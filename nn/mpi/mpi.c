@@ -91,8 +91,9 @@ static void mpi_fail(NnProcesses *p, const char *line)
 static void report_usage_error(const char *message)
 {
     signal(SIGTERM, SIG_DFL);
-    int rank = all ? all->processes.rank : 0;
-    if (all) nanosleep(&(struct timespec){ .tv_sec = all->processes.patience * (rank < 3 ? rank : 3) }, NULL);
+    NnProcesses *p = all ? &all->processes : NULL;
+    double end = p ? MPI_Wtime() + p->patience * (p->rank < 3 ? p->rank : 3) : 0;
+    while (p && MPI_Wtime() < end) p->progress(p, true);
     fail(message);
 }
 

@@ -214,6 +214,8 @@ void tensor_fprint_at(AgSite at, FILE *out, const Tensor *t);
 /* Writes "(3, 4)" into text and returns text. */
 #define AG_SHAPE_TEXT 192
 const char *ag_shape_text_at(AgSite at, AgShape shape, char text[AG_SHAPE_TEXT]);
+/* In C: the text of a shape for a message, valid in the block of the call. */
+#define ag_shape_string(shape) ag_shape_text(shape, (char[AG_SHAPE_TEXT]){ 0 })
 
 bool    ag_shape_equal_at(AgSite at, AgShape a, AgShape b);
 /* The number of items. -1 if the sizes that are not 0 have a product of 2^63 or more; this holds for (2^62, 4, 0), too. */

@@ -123,7 +123,8 @@ function compileFormula(text, values) {
     const varies = [];                                      // of each line: whether it depends on a leaf
     const taken = new Set(statements.map((s) => s.name));
     const spare = [...'pqrstvabcdefghijklmno'];
-    const freshName = () => spare.splice(0, spare.findIndex((n) => !taken.has(n) && !leaves.includes(n)) + 1).pop() ?? '-';
+    const isFresh = (n) => ![n, `d${n}`].some((name) => taken.has(name) || leaves.includes(name));
+    const freshName = () => spare.splice(0, spare.findIndex(isFresh) + 1).pop() ?? '-';
     const collect = (tree) => {                              // the leaves first, so that no spare name is one of them
         if (tree.name && !taken.has(tree.name)) taken.add(tree.name);
         (tree.in ?? []).forEach(collect);

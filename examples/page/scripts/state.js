@@ -11,7 +11,7 @@ function readLink() {
     return { section, values: new URLSearchParams(query) };
 }
 
-// Keeps a text that get() returns, unless it is `first`, as at first. Returns what the link says, or null.
+// The link gets the text that get() returns, unless it is still `first`. Returns what the link has now, or null.
 function keep(name, first, get) {
     kept.set(name, { first, get });
     return link.values.get(name);
@@ -34,9 +34,11 @@ function keepControls() {
 // A control that is left with a value that it cannot have gets its last good one, before the figures see the change.
 function restoreInvalid(control) {
     let good = control.value;
+    const note = () => { if (control.checkValidity()) good = control.value; };
+    control.addEventListener('focus', note);                // the page itself may have changed it
     control.addEventListener('change', () => {
-        if (control.checkValidity()) good = control.value;
-        else control.value = good;
+        note();
+        control.value = good;
     });
 }
 

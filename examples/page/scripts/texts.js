@@ -64,8 +64,8 @@ const texts = {
     history: ['History: the step that is shown', '履歴：表示するステップ'],
     seed: ['Seed', '乱数のシード'],
     training_state: [
-        '{step} steps; the last one had the loss {loss}. {seconds} s of computing so far.',
-        '{step}ステップ。最後のステップの損失は{loss}。これまでの計算時間{seconds}秒。',
+        'Step {step} had the loss {loss}. {seconds} s of computing so far.',
+        'ステップ{step}の損失は{loss}。これまでの計算時間{seconds}秒。',
     ],
     point_at: ['Point at a cell, touch it, or use the arrow keys.', 'マスを指すか、触れるか、矢印キーで選びます。'],
     optimizer: ['Optimizer', '最適化手法'],

@@ -74,6 +74,7 @@ function makeTraining(root, o) {
             redraw();
         },
         all() {
+            wanted = 0;
             training.start();
             while (training.step < o.last()) once();
             redraw();

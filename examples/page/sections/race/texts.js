@@ -19,8 +19,8 @@ addTexts({
     race_running: ['Depth {depth}: they are learning.', '深さ{depth}：学習中。'],
     race_ready: ['Depth {depth}: ready.', '深さ{depth}：準備完了。'],
     race_state: [
-        'Depth {depth}, {step} steps: the loss of the last one is {plain} for f(x), {skip} for x + f(x).',
-        '深さ{depth}、{step}ステップ：最後のステップの損失はf(x)が{plain}、x + f(x) が{skip}。',
+        'Depth {depth}, step {step}: its loss is {plain} for f(x), {skip} for x + f(x).',
+        '深さ{depth}、ステップ{step}：損失はf(x)が{plain}、x + f(x) が{skip}。',
     ],
     race_nothing: ['always answering 0', '常に0と答えた場合'],
     race_block: ['block: 0 is the input', 'ブロック（0は入力）'],

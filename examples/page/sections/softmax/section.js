@@ -30,7 +30,7 @@ function startSoftmax(engine) {
 
     k.addEventListener('input', draw);
     scaled.addEventListener('change', draw);
-    seed.addEventListener('input', () => { if (seed.checkValidity()) draw(); });
+    for (const event of ['input', 'change']) seed.addEventListener(event, () => { if (seed.checkValidity()) draw(); });
     onLanguage(draw);
 
     // The means take half a second, in which the rest of the page stays alive.
