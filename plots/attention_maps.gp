@@ -25,7 +25,7 @@ cell(layer, head, value) = is_kind(stringcolumn(1)) && $2 == layer && $3 == head
 
 # Sizes in shares of the picture. The words stand once, on the left of the first maps and below the last ones; two layers of
 # four heads fill a slide.
-width = 490 * heads + 370
+width = 490 * (heads > 4 ? heads : 4) + 370         # the title needs that of four heads
 height = 515 * layers + 310
 left(head) = (190. + 490 * head) / width
 top(layer) = 1 - (200. + 515 * layer) / height
@@ -50,7 +50,8 @@ do for [format in FORMATS] {
             set format cb "%.1f"
             unset colorbox
             if (head == heads - 1 && layer == 0) {
-                set colorbox user origin screen 1 - 120. / width, top(0) - 430. / height size 16. / width, 430. / height
+                set colorbox user origin screen left(heads) + 60. / width, top(0) - 430. / height \
+                    size 16. / width, 430. / height
             }
             set xtics () rotate by 60 right font ",28" scale 0 noenhanced
             set ytics () font ",28" scale 0 noenhanced

@@ -37,6 +37,18 @@ expect 1 '' 'nowhere' text --model nowhere
 lacks text.k
 lacks text.k.part
 
+# A file that was made while the program works is not replaced.
+yes toad | head -c 8000 >toads
+"$program" toads late.k >/dev/null 2>stderr &
+child=$!
+sleep 0.3
+echo precious >late.k
+wait $child
+that "a file that came meanwhile" [ $? -eq 1 ]
+that "its name" grep -q 'late.k was made while this program ran: the result is in late.k.part' stderr
+that "it stays" [ "$(cat late.k)" = precious ]
+rm toads late.k late.k.part
+
 # ---- round trips -----------------------------------------------------------------------------------------------------
 
 : >empty

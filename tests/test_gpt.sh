@@ -398,6 +398,11 @@ expect 0 '' '' eval --checkpoint chars/gpt_last.safetensors
 cp stdout one
 expect 0 '' '' eval --checkpoint plain/gpt_last.safetensors
 same one stdout
+cp story.txt as_it_was
+head -n 1 as_it_was >>story.txt
+expect 0 'the data are not those of the training: they have changed since then' '' eval \
+    --checkpoint plain/gpt_last.safetensors
+mv as_it_was story.txt
 expect 2 '' 'expected --data FILE' tokenize
 expect 2 '' '--merges needs --vocab' tokenize --data story.txt --merges pairs/gpt_merges.txt
 expect 1 '' 'latin.txt: line 1, column 4, byte 3: ' tokenize --data latin.txt --out none

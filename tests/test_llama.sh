@@ -76,6 +76,9 @@ short='--data pairs.jsonl --steps 1 --window 16'
 expect 0 '' '' finetune --model model $short --out disk
 same disk/model/tokenizer_config.json model/tokenizer_config.json
 lacks disk/model/chat_template.jinja
+echo old >disk/model/chat_template.jinja                    # of another model, from an earlier run
+expect 0 '' '' finetune --model model $short --overwrite --out disk
+lacks disk/model/chat_template.jinja
 mkdir kept
 cp -R disk/adapter kept
 expect 1 '' 'llama finetune: kept/adapter exists from an earlier run: --overwrite replaces it' finetune --model model \

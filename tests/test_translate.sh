@@ -36,6 +36,12 @@ printf 'epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second\n' >hea
 head -n 1 plain/translate.csv >got
 same header got
 that "epochs of translate.csv" [ "$(cut -d, -f1 plain/translate.csv | tr '\n' ' ')" = 'epoch 1 2 3 4 ' ]
+expect 0 '' '' $tiny --sentences 200 --held-out 20 --epochs 1 --lower-case --out small
+that "the grammar in lower case" sh -c '! echo "I go to Tokyo ." | "$1" translate --out small 2>&1 | grep -q vocabulary' sh \
+    "$program"
+printf '5 %% of it\nI pay\nyou pay 5 %%\n' >percent
+expect 0 '' '' --train-src percent --train-tgt percent --valid-src percent --valid-tgt percent --vocab words $tiny --epochs 1 \
+    --out percents
 that "attention adds up to 1" awk -F, '
     NR > 1 { sum[$1 FS $2 FS $3 FS $4] += $6; n++ }
     END { for (row in sum) if (sum[row] < 0.999 || sum[row] > 1.001) bad = 1; exit bad || n < 10 }' \

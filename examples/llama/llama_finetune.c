@@ -44,7 +44,8 @@ static LlamaWeights check_weights(bool resumed)
 {
     LlamaWeights weights = chosen_weights();
     base_is_bf16 = llama_is_bf16(folder);
-    bool given = !resumed && (alpha != USUAL_ALPHA || strcmp(targets, USUAL_TARGETS) != 0);     /* earlier versions accepted them */
+    /* earlier versions accepted these two */
+    bool given = !resumed && (alpha != USUAL_ALPHA || strcmp(targets, USUAL_TARGETS) != 0);
     if (rank == 0 && (weights == LLAMA_ROUNDED || keep_apart || dropout > 0 || given)) {
         example_usage_error("--rank 0 trains all weights: expected no --weights bf16, --no-merge, --dropout, --alpha and "
                             "--targets");

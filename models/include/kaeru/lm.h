@@ -68,7 +68,7 @@ int64_t lm_data_tokens_at(AgSite at, const LmData *d, LmPart part);
 bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length);
 
 /* Draws `batch` windows of `length` ids from the training part with this thread's random generator. The targets are the ids one
- * position later. Both are (batch,length). An example without a target in its window is replaced by another, at most 100 times. */
+ * position later. Both are (batch,length). Examples without a target in the window are drawn again, at most 100 times. */
 void lm_data_draw_at(AgSite at, const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets);
 
 /* The loss per token over the held-out part, in windows of `length` ids (0: the model's context) and batches of `batch`
