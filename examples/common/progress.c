@@ -43,7 +43,9 @@ void progress_show(Progress *p, int64_t done, const char *format, ...)
     } else {
         snprintf(rest, sizeof rest, tr("%.1f h"), left / 3600);
     }
+    fputs("\033[?7l", stderr);                         /* a narrow terminal cuts the line: a second row would stay */
     say_to(stderr, "\r%s %lld of %lld, %s, %s left\033[K", p->what, (long long)done, (long long)p->total, note, rest);
+    fputs("\033[?7h", stderr);
     fflush(stderr);
 }
 
