@@ -134,7 +134,8 @@ int main(int argc, char **argv)
     example_begin(argc, argv, &(Program){ "layer_norm",
         "Shows what layer normalization does. Two deep networks learn whether the two numbers of a row have the same\n"
         "sign. In the plain network the activations shrink from layer to layer, and their distribution changes during\n"
-        "training. In the normalized network they have mean 0 and deviation 1 in each layer, and it learns faster.\n\n"
+        "training. In the normalized network they have mean 0 and deviation 1 in each layer, and at the default rate it\n"
+        "learns faster.\n\n"
         "Writes layer_norm.csv (run,step,plain,normalized: the losses) and layer_norm_layers.csv\n"
         "(step,layer,value,plain,normalized: the share of numbers around each value), and draws them.", options });
     Csv *losses = csv_open("layer_norm.csv", "run,step,plain,normalized");

@@ -123,7 +123,7 @@ int main(int argc, char **argv)
     };
     example_begin(argc, argv, &(Program){ "seq2seq",
         "Shows why Transformers replaced recurrent models. Three models learn to spell words of random letters backwards.\n"
-        "The first one is recurrent: it reads the word into a vector of fixed size, too small for a long word. The second\n"
+        "The first one is recurrent: it reads the word into a vector of fixed size, which is hard for a long word. The second\n"
         "one also has attention to all states of its encoder. The Transformer has only attention, and no steps in a row.\n\n"
         "Writes seq2seq.csv (length,fixed,attention,transformer: share of correct letters), seq2seq_time.csv (the same\n"
         "columns: milliseconds), seq2seq_attention.csv, seq2seq_transformer.csv (a row for each output letter).", options });
