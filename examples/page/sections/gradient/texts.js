@@ -35,9 +35,9 @@ addTexts({
         'The result depends on no variable, so there is nothing to change.',
         '結果がどの変数にもよらないので、変えられるものがありません。',
     ],
-    formula_tokens: ['A step has more than {n} symbols.', '1ステップの記号が{n}個を超えています。'],
+    formula_tokens: ['A step has more than {n} symbols.', '1ステップの数、名前、記号が、合わせて{n}個を超えています。'],
     formula_gradient: [
-        '{name} is the gradient of {of}; choose another name.', '{name}は{of}の勾配です。別の名前にしてください。',
+        '{name} is the gradient of {of}; choose another name.', '{name}は{of}の勾配の名前です。別の名前にしてください。',
     ],
     formula_long: ['The formula has more than {n} operations.', '式の演算が{n}個を超えています。'],
     formula_unknown: ['{name} is not known here. Known are: {list}.', '{name}はここでは使えません。使える名前：{list}。'],

@@ -6,10 +6,10 @@ addTexts({
             'them: an encoder and a decoder of one layer each, 6,171 weights. It reads six digits and writes them ' +
             'sorted, or in reverse. Watch its three maps of attention while it learns. Each row of a map is a place ' +
             'that asks; the stronger the color of a cell, the more it takes from that digit.',
-        '“Attention Is All You Need” のモデルを小さくし、後のモデルのように正規化を各部分の前に置いたものです。エン' +
-            'コーダとデコーダが1層ずつ、重みは6,171個。6個の数字を読み、並べ替えて、または逆順に書きます。学習中の三' +
-            'つのアテンションの図を見てください。図の各行は、尋ねる側の場所です。色の濃いマスほど、その数字から多くを' +
-            '受け取ります。',
+        '“Attention Is All You Need” のモデルを小さくし、その後のモデルにならって、正規化を各部品の前に置いたもので' +
+            'す。エンコーダとデコーダが1層ずつ、重みは6,171個。6個の数字を読み、並べ替えて、または逆順に書きます。学' +
+            '習中の三つのアテンションの図を見てください。図の各行は、尋ねる側の場所です。色の濃いマスほど、その数字か' +
+            'ら多くを受け取ります。',
     ],
     transformer_task: ['Task', '課題'],
     task_sort: ['sort', '小さい順に並べる'],
