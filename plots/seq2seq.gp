@@ -13,7 +13,7 @@ do for [format in FORMATS] {
     eval open_picture(format, "seq2seq", 1600, 800)
     set multiplot
     eval panel("share of correct letters, in new words", 0.08, 0.46, 0.16, 0.74)
-    eval heading("One vector cannot hold a long word; attention has no such limit", \
+    eval heading("A long word is hard to pass through one vector; attention looks back", \
         "Models that spell words backwards.  Left: correct letters.  Right: time to learn from 1024 letters")
     eval curves
     set xlabel say("letters in the word")

@@ -79,6 +79,9 @@ if command -v cmake >/dev/null && command -v g++ >/dev/null; then
     for program in spiral spiral_static spiral_cpp; do
         try "$program of CMake" run_there env LD_LIBRARY_PATH= "$folder/cmake/build/$program"
     done
+    ln -s "$prefix" "$folder/cmake/link"                            # as /lib is a link to /usr/lib
+    config=$(find "$prefix/" -name kaeru-config.cmake | sed "s|^$prefix/*|$folder/cmake/link/|")
+    try "configure through a link" cmake -S "$folder/cmake" -B "$folder/cmake/linked" -Dkaeru_DIR="$(dirname "$config")"
     sed -i 's/kaeru 0.4 CONFIG/kaeru 0.5 CONFIG/' "$folder/cmake/CMakeLists.txt"
     refuse() { ! cmake -S "$folder/cmake" -B "$folder/cmake/other" -DCMAKE_PREFIX_PATH="$prefix"; }
     try "a version that is not installed" refuse

@@ -389,6 +389,13 @@ START_TEST(buffers_have_types_and_some_are_not_saved)
     expect_done(nn_save(half, net));
     expect_done(nn_average_checkpoints(other, (const char *[]){ half, half }, 2));
     ck_assert(tensor_data(other->w[1])[0] == -INFINITY);
+    ag_fill(net->w[1], 5);                                      /* infinite in one of three files */
+    const char *finite = in_folder("finite.safetensors");
+    expect_done(nn_save(finite, net));
+    for (int i = 0; i < 2; i++) {
+        expect_done(nn_average_checkpoints(other, (const char *[]){ i ? half : finite, i ? finite : half, finite }, 3));
+        ck_assert(tensor_data(other->w[1])[0] == -INFINITY);
+    }
     if (sizeof(ag_real) == 4) {
         const char *path = in_folder("linear.safetensors");
         Linear *l = nn_linear_new(4, 4);

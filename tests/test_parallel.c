@@ -986,6 +986,7 @@ START_TEST(wrong_calls_are_told)
     EXPECT_USAGE_ERROR("the optimizer is NULL", nn_parallel_new(NULL, 1, NULL));
     NnParallel *p = nn_parallel_new(o, 2, NULL);
     EXPECT_USAGE_ERROR("is shared already", nn_parallel_new(o, 2, NULL));
+    EXPECT_USAGE_ERROR("-1 items, expected 0 or more", nn_parallel_collect(p, NULL, -1));
     EXPECT_USAGE_ERROR("0 of 2 shards of this process are done", nn_parallel_step(p));
     EXPECT_USAGE_ERROR("not in a shard", nn_parallel_index(p));
     EXPECT_USAGE_ERROR("not in a shard", nn_parallel_count(p, 1));

@@ -494,6 +494,8 @@ START_TEST(learned_sentences_are_translated)
     }
     /* The model stays in its mode. */
     nn_train(m);
+    EXPECT_USAGE_ERROR("out is src, expected another struct",
+                       transformer_translate_lines(&t, &src, &(KaeruTranslateOptions){ .beam = 1 }, &src));
     expect_done(transformer_translate_lines(&t, &src, &(KaeruTranslateOptions){ .beam = 1 }, &translated));
     ck_assert(m->module.training);
     kaeru_lines_close(&translated);

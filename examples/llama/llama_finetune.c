@@ -47,7 +47,7 @@ static LlamaWeights check_weights(bool resumed)
     /* earlier versions accepted these two */
     bool given = !resumed && (alpha != USUAL_ALPHA || strcmp(targets, USUAL_TARGETS) != 0);
     if (rank == 0 && (weights == LLAMA_ROUNDED || keep_apart || dropout > 0 || given)) {
-        example_usage_error("--rank 0 trains all weights: expected no --weights bf16, --no-merge, --dropout, --alpha and "
+        example_usage_error("--rank 0 trains all weights: expected none of --weights bf16, --no-merge, --dropout, --alpha, "
                             "--targets");
     }
     if (rank == 0) {

@@ -81,7 +81,7 @@ void report_block(Run **r, int64_t n)
 
 static void print_factors(const char *when, const Blocks *b)
 {
-    say("%s, a block multiplies the gradient by %.3g and the signal by %.3g (the mean of all blocks);\n"
+    say("%s, a block multiplies the gradient by %.3g and the signal by %.3g (a mean of the blocks that it reaches);\n"
         "with skip connections by %.3g and %.3g.\n",
         when, gradient_factor(&b[0]), signal_factor(&b[0]), gradient_factor(&b[1]), signal_factor(&b[1]));
     if (b[0].gradient[0] == 0) {

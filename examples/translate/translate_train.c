@@ -481,7 +481,7 @@ int translate_train(int argc, char **argv)
         "After each epoch it saves a checkpoint and measures loss and BLEU (by greedy decoding): translate.csv\n"
         "(epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second). The result is " MODEL_FILE ",\n"
         "for translate translate, score and show. A run that was stopped, even by a kill, resumes with --resume.\n"
-        "After Ctrl-C, SIGTERM or SIGUSR1 it saves where it is and ends with status 75.",
+        "After Ctrl-C, SIGTERM or SIGUSR1 it saves where it is and ends with status 75 (under mpirun, Ctrl-C ends all).",
         options };
     processes_begin();
     defaults_for_grammar();

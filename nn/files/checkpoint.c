@@ -534,7 +534,7 @@ bool nn_average_checkpoints_at(AgSite at, void *model, const char *const *paths,
             for (int64_t k = 0; k < tensor_numel(mean->item[j].tensor); k++)
                 if (i == 0) running[k] = value[k];
                 else if (isinf(running[k])) running[k] += value[k];
-                else running[k] += (value[k] - running[k]) / (ag_real)(i + 1);
+                else if (running[k] != value[k]) running[k] += (value[k] - running[k]) / (ag_real)(i + 1);
         }
     }
     for (int j = 0; good && j < own->n; j++) tensor_copy(own->item[j].tensor, mean->item[j].tensor);

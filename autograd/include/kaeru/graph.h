@@ -36,7 +36,7 @@ void ag_grad_at(AgSite at, Tensor *y, Tensor *const *in, int n, Tensor **out);
 
 /* Watches the backward passes of this thread: `begun` is called with the loss before the first rule runs, `complete` with each
  * leaf that has got a gradient, as soon as no other rule will add to it. So a program can use or send a gradient while the
- * pass goes on. Both functions NULL: no more calls. A step with an NnParallel sets its own watch, and then none. */
+ * pass goes on. Both functions NULL: no more calls. NnParallel replaces the watch in each step, then removes it. */
 typedef struct {
     void (*begun)(void *arg, Tensor *loss);
     void (*complete)(void *arg, Tensor *leaf);
