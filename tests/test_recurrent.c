@@ -393,6 +393,8 @@ START_TEST(a_kept_state_does_not_pile_up)
         if (i == 1) live = faults_live() + (int64_t)ag_memory().in_use;
     }
     ck_assert_int_eq((int64_t)ag_memory().in_use + faults_live(), live);
+    nn_recurrent_keep(&kept, NULL);
+    ag_free(r);
 }
 END_TEST
 

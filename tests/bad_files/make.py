@@ -621,11 +621,11 @@ bad_adapter_weights("no_prefix", NO_ADAPTER, weights({"q.lora_A.weight": ("F32",
 bad_adapter_weights("named", NO_ADAPTER, weights({Q + "A.default.weight": ("F32", [1, 2])}))
 bad_adapter_weights("only_b", NO_ADAPTER, weights({Q + "B.weight": ("F32", [3, 1])}))
 bad_adapter_weights("only_a", '"base_model.model.v.lora_B.weight" is missing, expected (2, 1)', {V + "B.weight": None})
-bad_adapter_weights("no_rank", 'unexpected: "base_model.model.q.lora_A.weight", "base_model.model.q.lora_B.weight"',
+bad_adapter_weights("no_rank", '"base_model.model.q.lora_A.weight" is (0, 2), expected (1, 2)',
                     {Q + "A.weight": ("F32", [0, 2]), Q + "B.weight": ("F32", [3, 0])})
-bad_adapter_weights("wide_a", 'unexpected: "base_model.model.q.lora_A.weight", "base_model.model.q.lora_B.weight"',
+bad_adapter_weights("wide_a", '"base_model.model.q.lora_A.weight" is (1, 3), expected (1, 2)',
                     {Q + "A.weight": ("F32", [1, 3])})
-bad_adapter_weights("flat_a", 'unexpected: "base_model.model.q.lora_A.weight", "base_model.model.q.lora_B.weight"',
+bad_adapter_weights("flat_a", '"base_model.model.q.lora_A.weight" is (2,), expected (2, 2)',
                     {Q + "A.weight": ("F32", [2])})
 bad_adapter_weights("deep_a", 'unexpected: "base_model.model.q.lora_A.weight", "base_model.model.q.lora_B.weight"',
                     {Q + "A.weight": ("F32", [1, 1, 1, 1, 1, 1, 1, 1, 2])})
