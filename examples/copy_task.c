@@ -1,5 +1,4 @@
 /* copy_task.c: a Transformer learns to copy its input: the first example of the Annotated Transformer. */
-#include <inttypes.h>
 #include <unistd.h>
 
 #include "common/common.h"
@@ -171,9 +170,7 @@ int main(int argc, char **argv)
     }
     average = average < epochs ? average : epochs;
     choose_shards(batch);
-    if (example_processes() && example_shards() > batch) {
-        say("a batch of %" PRId64 " leaves some shards empty\n", batch);
-    }
+    say_if_shards_are_empty(batch);
     if (d_model % 64 != 0) {
         example_usage_error("--width %lld: expected a multiple of 64", (long long)d_model);
     }

@@ -735,10 +735,8 @@ END_TEST
 /* The norms stay in reals. */
 START_TEST(norms_in_reals_do_not_matter)
 {
-    LlamaOptions o = llama_defaults();
-    o.layers = 1, o.heads = o.kv_heads = 1, o.head_width = o.width = o.hidden = 4, o.vocab = 8, o.context = 4;
-    Llama *m = llama_new(o);
-    nn_freeze_bf16(m);                                      /* the norms stay in reals */
+    Llama *m = llama_new(small());
+    nn_freeze_bf16(m);
     expect_done(llama_write(m, in_folder("")));
     expect_done(llama_is_bf16(in_folder("")));
     ag_free(m);
@@ -747,9 +745,7 @@ END_TEST
 
 START_TEST(looking_at_the_type_leaves_no_memory)
 {
-    LlamaOptions o = llama_defaults();
-    o.layers = 1, o.heads = o.kv_heads = 1, o.head_width = o.width = o.hidden = 4, o.vocab = 8, o.context = 4;
-    Llama *m = llama_new(o);
+    Llama *m = llama_new(small());
     expect_done(llama_write_bf16(m, in_folder("")));
     const char *folder = in_folder("");
     int64_t live = 0, after = 0;

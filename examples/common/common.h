@@ -170,6 +170,8 @@ extern double deadline_option;
 /* Decides on the number of shards if it was not given: at most `most`. Prints it if there are several processes. */
 void choose_shards(int64_t most);
 int64_t example_shards(void);
+/* Says so if a batch of so many rows, shared by several processes, has fewer rows than shards. */
+void say_if_shards_are_empty(int64_t batch);
 /* Ends the program unless all processes have the same version of kaeru, the same --seed and the same example_options.
  * example_begin calls it. */
 void processes_must_agree(void);

@@ -28,9 +28,7 @@ static void started(LmTraining *t, void *arg)
     } else if (w->run->resumed) {
         say("all %" PRId64 " steps are done, from %s\n", t->step, t->last);
     }
-    if (t->processes && t->options.shards > t->options.batch) {
-        say("a batch of %" PRId64 " leaves some shards empty\n", t->options.batch);
-    }
+    say_if_shards_are_empty(t->options.batch);
     w->first = t->step;
     w->csv = training_run_csv(w->run, w->data_name, header, t->step);
     w->progress = progress_begin("step", t->options.steps - t->step);

@@ -112,6 +112,13 @@ int64_t example_shards(void)
     return shards_option > 0 ? shards_option : 1;
 }
 
+void say_if_shards_are_empty(int64_t batch)
+{
+    if (processes && example_shards() > batch) {
+        say("a batch of %lld leaves some shards empty\n", (long long)batch);
+    }
+}
+
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
 static void on_signal(int number)

@@ -168,8 +168,10 @@ static bool load(Run *r)
                ((uint64_t)r->since <= (uint64_t)t->step ||
                 ag_set_error("%s: expected %s from 0 to %" PRId64, t->last, since_key, t->step));
     ag_free(found);
+    if (!nn_parallel_check(r->parallel, good)) return false;
+    if (!t->processes) return true;
     const uint64_t state[] = { hash_parameters(t->model, true, &(bool){ false }), (uint64_t)t->step };
-    return nn_parallel_check(r->parallel, good) && nn_parallel_agree(r->parallel, "the checkpoint", state, sizeof state);
+    return nn_parallel_agree(r->parallel, "the checkpoint", state, sizeof state);
 }
 
 /* ---- the training loop ------------------------------------------------------------------------------------------- */

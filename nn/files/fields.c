@@ -135,8 +135,8 @@ void nn_fields_to_settings_at(AgSite at, const NnFields *table, const void *o, N
     ag_check_object_at(at, __func__, "s", s);
     for (const NnField *f = table->field; f->name; f++) {
         char key[MOST_KEY];
-        bool text = f->kind == NN_FIELD_TEXT, known = nn_settings_get(s, key_of(table, f, key)) != NULL;
         if (f->once) continue;
+        bool text = f->kind == NN_FIELD_TEXT, known = nn_settings_get(s, key_of(table, f, key)) != NULL;
         if (text && text_of(f, o)) nn_settings_set(s, key, "%s", text_of(f, o));
         /* an optional field of a struct that has its default, and had no other value before, is left out */
         if (!text && (known || !f->optional || f->variable || get(f, o) != f->usual))

@@ -193,13 +193,10 @@ static bool add_all(NnTensorFile *f, const NnParameters *p, const AdapterConfig 
         if (!t[0] || t[0]->shape.ndim < 0 || (t[1] && t[1]->shape.ndim < 0)) continue;      /* nn_load_with tells why */
         int64_t rank = t[0]->shape.ndim > 0 && t[0]->shape.dim[0] > 0 ? t[0]->shape.dim[0] : 1;
         AgShape shape[] = { SHAPE(rank, tensor_dim(l->weight, 1)), SHAPE(tensor_dim(l->weight, 0), rank) };
-        for (int k = 0; k < 2; k++) {
-            char found[AG_SHAPE_TEXT] = "missing", expected[AG_SHAPE_TEXT];
-            if (t[k]) ag_shape_text(t[k]->shape, found);
+        for (int k = 0; k < 2; k++)
             if (!t[k] || !ag_shape_equal(t[k]->shape, shape[k]))
-                return ag_set_error("%s: \"%s\" is %s, expected %s", f->file->name, name[k], found,
-                                    ag_shape_text(shape[k], expected));
-        }
+                return ag_set_error("%s: \"%s\" is %s, expected %s", f->file->name, name[k],
+                                    t[k] ? ag_shape_string(t[k]->shape) : "missing", ag_shape_string(shape[k]));
         lora_add(l, rank, alpha_for(c, p->item[i].name), c->dropout);
         added++;
     }
