@@ -8,7 +8,7 @@
  *
  *     load ADAPTER       nn_lora_load
  *     add TARGET         nn_lora_add, with random matrices
- *     save ADAPTER       nn_lora_save
+ *     save ADAPTER       nn_lora_save_with, with FOLDER as the base
  *     merge              nn_lora_merge
  *     write FOLDER       writes the model */
 #include <kaeru/kaeru.h>
@@ -70,7 +70,7 @@ static bool add(void *module, const char *target)
     if (!nn_lora_add(module, (NnLoraOptions){ .rank = 3, .alpha = 5, .targets = targets })) return false;
     NnParameters *p = nn_parameters(module);
     for (int i = 0; i < p->n; i++) {
-        if (strstr(p->item[i].name, "lora_")) ag_fill_normal(p->item[i].tensor, 0, 0.5);
+        if (strstr(p->item[i].name, "lora_")) ag_fill_normal(p->item[i].tensor, 0, 0.2);
     }
     ag_free(p);
     return true;
@@ -83,8 +83,8 @@ static bool write_model(const Model *m, const char *folder)
     return nn_save(path_in(folder, "net.safetensors"), m->module);
 }
 
-/* Takes one step; *used: how many arguments it has. */
-static bool take_step(const Model *m, char **argument, int left, int *used)
+/* Takes one step with the model of a folder; *used: how many arguments it has. */
+static bool take_step(const Model *m, const char *folder, char **argument, int left, int *used)
 {
     *used = 1;
     if (strcmp(argument[0], "merge") == 0) {
@@ -98,7 +98,9 @@ static bool take_step(const Model *m, char **argument, int left, int *used)
     *used = 2;
     if (strcmp(argument[0], "load") == 0) return nn_lora_load(m->module, argument[1]);
     if (strcmp(argument[0], "add") == 0) return add(m->module, argument[1]);
-    if (strcmp(argument[0], "save") == 0) return nn_lora_save(m->module, argument[1]);
+    if (strcmp(argument[0], "save") == 0) {
+        return nn_lora_save_with(m->module, argument[1], (NnLoraSaveOptions){ .base = folder });
+    }
     if (strcmp(argument[0], "write") == 0) return write_model(m, argument[1]);
     fprintf(stderr, "there is no step %s\n", argument[0]);
     exit(2);
@@ -115,7 +117,7 @@ int main(int argc, char **argv)
     Model m = { .module = NULL };
     bool good = open_model(&m, argv[1], argv[2]);
     if (good) nn_eval(m.module);
-    for (int i = 3, used; good && i < argc; i += used) good = take_step(&m, argv + i, argc - i, &used);
+    for (int i = 3, used; good && i < argc; i += used) good = take_step(&m, argv[2], argv + i, argc - i, &used);
     if (good) {
         Tensor *y = logits_of(&m);
         int64_t width = tensor_dim(y, -1), rows = tensor_numel(y) / width;

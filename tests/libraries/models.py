@@ -31,7 +31,7 @@ def new_folder(kind):
     model = library_class(config)
     with torch.no_grad():
         for p in model.parameters():
-            p.copy_(0.3 * torch.randn(p.shape) + (p.dim() == 1))
+            p.copy_(0.1 * torch.randn(p.shape) + (p.dim() == 1))
     model.save_pretrained(kind)
     return kind
 
