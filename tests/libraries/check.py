@@ -53,6 +53,14 @@ def run(program, *arguments):
     return done.stdout
 
 
+def value_or_error(function, *arguments):
+    """The function's value, or the message of its error: the libraries raise errors of many kinds."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        return repr(error)
+
+
 def enter_folder():
     """Makes a temporary folder the current one. It is removed at the end of the script."""
     folder = tempfile.mkdtemp(prefix="kaeru-libraries-")

@@ -10,7 +10,8 @@
  *     add TARGET         nn_lora_add, with random matrices
  *     save ADAPTER       nn_lora_save_with, with FOLDER as the base
  *     merge              nn_lora_merge
- *     write FOLDER       writes the model */
+ *     write FOLDER       writes the model
+ *     write_bf16 FOLDER  llama_write_bf16 */
 #include <kaeru/kaeru.h>
 #include <math.h>
 #include <stdio.h>
@@ -102,6 +103,7 @@ static bool take_step(const Model *m, const char *folder, char **argument, int l
         return nn_lora_save_with(m->module, argument[1], (NnLoraSaveOptions){ .base = folder });
     }
     if (strcmp(argument[0], "write") == 0) return write_model(m, argument[1]);
+    if (strcmp(argument[0], "write_bf16") == 0 && m->kind == LLAMA) return llama_write_bf16(m->module, argument[1]);
     fprintf(stderr, "there is no step %s\n", argument[0]);
     exit(2);
 }

@@ -1,5 +1,6 @@
 """Small models of the library transformers with random weights, and the logits of both sides."""
 import os
+import warnings
 
 os.environ["HF_HUB_OFFLINE"] = "1"              # read by the libraries when they are imported
 import torch
@@ -8,6 +9,7 @@ from transformers import (GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCaus
                           Qwen3Config, Qwen3ForCausalLM)
 from transformers.utils import logging
 
+warnings.simplefilter("ignore")
 logging.set_verbosity_error()
 logging.disable_progress_bar()
 
@@ -44,7 +46,7 @@ def library_logits(model, of=lambda y: y.logits):
 def kaeru_logits(kind, folder, *steps):
     """The logits of kaeru after these steps of models.c, or the message of an error."""
     for name, argument in zip(steps, steps[1:]):
-        if name in ("save", "write"):
+        if name in ("save", "write", "write_bf16"):
             os.makedirs(argument, exist_ok=True)
     text = run("tests/library_models", "gpt" if kind == "gpt2" else "net" if kind == "net" else "llama", folder, *steps)
     if text.startswith("refused: "):

@@ -5,14 +5,13 @@ import os
 import shutil
 import warnings
 
-from check import check, check_close, check_refused, enter_folder, finish
+from check import check, check_close, check_refused, enter_folder, finish, value_or_error
 from models import KINDS, kaeru_logits, library_logits, new_folder
 import torch
 from peft import AutoPeftModelForCausalLM, LoraConfig, PeftModel, get_peft_model
 from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoModelForCausalLM
 
-warnings.simplefilter("ignore")
 enter_folder()
 torch.manual_seed(0)
 
@@ -181,11 +180,8 @@ write_config("llama_attention_of_peft", usual := read_config("llama_attention_of
     "target_modules": ["q_proj", "v_proj"], "rank_pattern": {"q_proj": 3}, "alpha_pattern": {}})
 
 
-def peft_logits_or_error(folder):
-    try:
-        return library_logits(PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained("llama"), folder))
-    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
-        return repr(error)
+def opened(folder):
+    return library_logits(PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained("llama"), folder))
 
 
 for key in [f.name for f in dataclasses.fields(LoraConfig)] + ["a_later_setting"]:
@@ -197,7 +193,7 @@ for key in [f.name for f in dataclasses.fields(LoraConfig)] + ["a_later_setting"
         if isinstance(found, str):
             check(f"{what} is refused by name", f'"{key}"' in found, found)
             continue
-        expected = peft_logits_or_error("llama_attention_of_peft")
+        expected = value_or_error(opened, "llama_attention_of_peft")
         if isinstance(expected, str):
             check(f"{what} is opened, but peft refuses it", key in FILE_COUNTS or value is False, expected)
         elif key not in FILE_COUNTS:
