@@ -12,6 +12,7 @@ import tempfile
 import numpy
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
+FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
 passed = failed = 0
 
 

@@ -1,10 +1,12 @@
 """Small models of the library transformers with random weights, and the logits of both sides."""
+import json
 import os
+import shutil
 import warnings
 
 os.environ["HF_HUB_OFFLINE"] = "1"              # read by the libraries when they are imported
 import torch
-from check import run
+from check import FIXTURES, run
 from transformers import (GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM,
                           Qwen3Config, Qwen3ForCausalLM)
 from transformers.utils import logging
@@ -52,3 +54,22 @@ def kaeru_logits(kind, folder, *steps):
     if text.startswith("refused: "):
         return text.removeprefix("refused: ").strip()
     return [[float(word) for word in line.split()] for line in text.splitlines()]
+
+
+def finetune(out):
+    """Fine-tunes a Llama by `llama finetune`. Returns the folder of the base; OUT/adapter and OUT/model are what it wrote."""
+    os.makedirs("pond")
+    for name in "config.json", "model.safetensors":
+        shutil.copy(FIXTURES / "llama" / "writer" / name, "pond")
+    with open(FIXTURES / "tokenizers" / "llama3.json", encoding="utf-8") as f:
+        tokenizer = json.load(f)
+    tokenizer["decoder"] = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+    with open("pond/tokenizer.json", "w", encoding="utf-8") as f:
+        json.dump(tokenizer, f)
+    with open("pond/tokenizer_config.json", "w", encoding="utf-8") as f:
+        json.dump({"tokenizer_class": "PreTrainedTokenizerFast"}, f)
+    with open("story.txt", "w", encoding="utf-8") as f:
+        f.writelines(f"The frog {i} goes back to the pond.\n" for i in range(40))
+    run("examples/llama", "finetune", "--model", "pond", "--data", "story.txt", "--steps", "20", "--lr", "0.01", "--window", "16",
+        "--float32-model", "--weights", "float32", "--out", out)
+    return "pond"

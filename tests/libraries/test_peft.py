@@ -6,7 +6,7 @@ import shutil
 import warnings
 
 from check import check, check_close, check_refused, enter_folder, finish, value_or_error
-from models import KINDS, kaeru_logits, library_logits, new_folder
+from models import KINDS, finetune, kaeru_logits, library_logits, new_folder
 import torch
 from peft import AutoPeftModelForCausalLM, LoraConfig, PeftModel, get_peft_model
 from safetensors.torch import load_file, save_file
@@ -152,6 +152,18 @@ for target in "hidden", "out":
     expected = net_logits(peft_adapter(net_of("net"), f"net_{target}_of_peft", [target]))
     check_close(f"net: peft's {target}", kaeru_logits("net", "net", "load", f"net_{target}_of_peft"), expected)
 check("net: no task type", not read_config("net_hidden_of_kaeru").get("task_type"))
+
+# ---- llama finetune ------------------------------------------------------------------------------------------------------
+
+base = finetune("learned")
+expected = kaeru_logits("llama", "learned/model")
+check_close("llama finetune: the adapter in kaeru", kaeru_logits("llama", base, "load", "learned/adapter"), expected)
+model = without_warnings("llama finetune", AutoPeftModelForCausalLM.from_pretrained, "learned/adapter")
+check_close("llama finetune: the adapter in peft, by the name of its base", library_logits(model.float()), expected)
+check_close("llama finetune: the model with the adapter in its weights",
+            library_logits(AutoModelForCausalLM.from_pretrained("learned/model", dtype=torch.float32)), expected)
+check("llama finetune: it has learned",
+      abs(expected - library_logits(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32))).max() > 0.01)
 
 # ---- names that the model does not have --------------------------------------------------------------------------------
 

@@ -4,11 +4,11 @@ import json
 import os
 import shutil
 
-from check import check, check_close, enter_folder, finish, value_or_error
-from models import KINDS, kaeru_logits, library_logits, new_folder
+from check import FIXTURES, check, check_close, enter_folder, finish, run, value_or_error
+from models import KINDS, finetune, kaeru_logits, library_logits, new_folder
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModel, AutoModelForCausalLM
+from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
 
 enter_folder()
 torch.manual_seed(0)
@@ -46,6 +46,30 @@ tensors = load_file("bare/model.safetensors")
 tensors |= {f"h.{i}.attn.bias": torch.ones(1, 1, 16, 16).tril().bool() for i in range(2)}
 save_file(tensors | {"h.0.attn.masked_bias": torch.tensor(-1e4)}, "bare/model.safetensors")
 check_close("gpt2: saved masks", kaeru_logits("gpt2", "bare"), expected)
+
+# ---- programs: the text that both write, always with the most probable token ---------------------------------------------
+
+
+def greedy_text(folder, prompt, tokens):
+    """The prompt and what the library writes behind it, with its tokenizer and its model of this folder."""
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    ids = tokenizer(prompt, return_tensors="pt")
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    text = model.generate(**ids, max_new_tokens=tokens, do_sample=False)
+    return tokenizer.decode(text[0], skip_special_tokens=True, clean_up_tokenization_spaces=False)
+
+
+finetune("learned")
+found = run("examples/llama", "generate", "--model", "learned/model", "--prompt", "The frog", "--tokens", "12", "--temperature", "0")
+check("llama finetune and generate: the text", found.strip() == greedy_text("learned/model", "The frog", 12).strip(), found)
+
+run("examples/gpt", "train", "--data", FIXTURES / "bpe" / "text.txt", "--vocab", FIXTURES / "bpe" / "vocab.json", "--merges",
+    FIXTURES / "bpe" / "merges.txt", "--bias", "--steps", "40", "--layers", "2", "--heads", "2", "--width", "16", "--context", "16",
+    "--sample", "0", "--out", "trained", "--language", "en")
+run("examples/gpt", "export", "--checkpoint", "trained/gpt_best.safetensors", "--out", "exported")
+found = run("examples/gpt", "generate", "--weights", "exported/model.safetensors", "--config", "exported/config.json", "--vocab",
+            "exported/vocab.json", "--merges", "exported/merges.txt", "--prompt", "The", "--tokens", "10", "--temperature", "0")
+check("gpt train and export: the text", found.strip() == greedy_text("exported", "The", 10).strip(), found)
 
 # ---- config.json: each setting absent, and with values that are nothing or may be ----------------------------------------
 
