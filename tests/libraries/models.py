@@ -12,6 +12,7 @@ from transformers import (GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCaus
 from transformers.utils import logging
 
 warnings.simplefilter("ignore")
+torch.set_num_threads(1)                        # the models are small
 logging.set_verbosity_error()
 logging.disable_progress_bar()
 
@@ -57,7 +58,7 @@ def kaeru_logits(kind, folder, *steps):
 
 
 def finetune(out):
-    """Fine-tunes a Llama by `llama finetune`. Returns the folder of the base; OUT/adapter and OUT/model are what it wrote."""
+    """Fine-tunes a Llama by `llama finetune`, which writes OUT/adapter and OUT/model. Returns the folder of the base."""
     os.makedirs("pond")
     for name in "config.json", "model.safetensors":
         shutil.copy(FIXTURES / "llama" / "writer" / name, "pond")

@@ -136,7 +136,8 @@ for kind in "llama", "qwen2", "qwen3":
                              AutoModelForCausalLM.from_pretrained(kind), folder)
     check_close(f"{kind}: kaeru's lm_head", library_logits(model), expected)
 for kind in "gpt2", "llama_tied":
-    check_refused(f"{kind}: a tied output layer", kaeru_logits(kind, kind, "add", "lm_head"), 'the weight of "lm_head" of this ')
+    check_refused(f"{kind}: a tied output layer", kaeru_logits(kind, kind, "add", "lm_head"),
+                  'the weight of "lm_head" of this ')
     peft_adapter(AutoModelForCausalLM.from_pretrained(kind), f"{kind}_head", ["lm_head"], task_type="CAUSAL_LM")
     check_refused(f"{kind}: peft's tied output layer", kaeru_logits(kind, kind, "load", f"{kind}_head"),
                   "base_model.model.lm_head.")
