@@ -71,6 +71,6 @@ def finetune(out):
         json.dump({"tokenizer_class": "PreTrainedTokenizerFast"}, f)
     with open("story.txt", "w", encoding="utf-8") as f:
         f.writelines(f"The frog {i} goes back to the pond.\n" for i in range(40))
-    run("examples/llama", "finetune", "--model", "pond", "--data", "story.txt", "--steps", "20", "--lr", "0.01", "--window", "16",
-        "--float32-model", "--weights", "float32", "--out", out)
+    run("examples/llama", "finetune", "--model", "pond", "--data", "story.txt", "--steps", "20", "--lr", "0.01",
+        "--window", "16", "--float32-model", "--weights", "float32", "--out", out)
     return "pond"

@@ -178,9 +178,9 @@ for kind, prefix in ("gpt2", "transformer."), ("llama", "model."), ("net", ""):
     check_refused(f"{kind}: other names", kaeru_logits(kind, kind, "load", folder), '"base_model.model.other.')
     if prefix:
         name = next(iter(tensors))
-        save_file(tensors | {name.replace(start, "base_model.model."): tensors[name].clone()}, f"{folder}/adapter_model.safetensors")
-        check_refused(f"{kind}: names of both classes", kaeru_logits(kind, kind, "load", folder),
-                      f'unexpected: "{name.replace(start, "base_model.model.")}"')
+        bare = name.replace(start, "base_model.model.")
+        save_file(tensors | {bare: tensors[name].clone()}, f"{folder}/adapter_model.safetensors")
+        check_refused(f"{kind}: names of both classes", kaeru_logits(kind, kind, "load", folder), f'unexpected: "{bare}"')
 
 # ---- adapter_config.json: each setting absent and with values that are nothing, or not -----------------------------------
 

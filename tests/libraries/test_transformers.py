@@ -60,15 +60,17 @@ def greedy_text(folder, prompt, tokens):
 
 
 finetune("learned")
-found = run("examples/llama", "generate", "--model", "learned/model", "--prompt", "The frog", "--tokens", "12", "--temperature", "0")
+found = run("examples/llama", "generate", "--model", "learned/model", "--prompt", "The frog", "--tokens", "12",
+            "--temperature", "0")
 check("llama finetune and generate: the text", found.strip() == greedy_text("learned/model", "The frog", 12).strip(), found)
 
 run("examples/gpt", "train", "--data", FIXTURES / "bpe" / "text.txt", "--vocab", FIXTURES / "bpe" / "vocab.json", "--merges",
-    FIXTURES / "bpe" / "merges.txt", "--bias", "--steps", "40", "--layers", "2", "--heads", "2", "--width", "16", "--context", "16",
-    "--sample", "0", "--out", "trained", "--language", "en")
+    FIXTURES / "bpe" / "merges.txt", "--bias", "--steps", "40", "--layers", "2", "--heads", "2", "--width", "16",
+    "--context", "16", "--sample", "0", "--out", "trained", "--language", "en")
 run("examples/gpt", "export", "--checkpoint", "trained/gpt_best.safetensors", "--out", "exported")
-found = run("examples/gpt", "generate", "--weights", "exported/model.safetensors", "--config", "exported/config.json", "--vocab",
-            "exported/vocab.json", "--merges", "exported/merges.txt", "--prompt", "The", "--tokens", "10", "--temperature", "0")
+found = run("examples/gpt", "generate", "--weights", "exported/model.safetensors", "--config", "exported/config.json",
+            "--vocab", "exported/vocab.json", "--merges", "exported/merges.txt", "--prompt", "The", "--tokens", "10",
+            "--temperature", "0")
 check("gpt train and export: the text", found.strip() == greedy_text("exported", "The", 10).strip(), found)
 
 # ---- config.json: each setting absent, and with values that are nothing or may be ----------------------------------------
@@ -148,9 +150,11 @@ with open("gpt2/config.json", encoding="utf-8") as f:
     usual = json.load(f)
 for other, own in type(KINDS["gpt2"][1]).attribute_map.items():
     for value in usual[own], usual[own] // 2:
-        for config in {other: value} | usual, usual | {other: value}, {k: v for k, v in usual.items() if k != own} | {other: value}:
+        alone = {k: v for k, v in usual.items() if k != own} | {other: value}
+        for config in {other: value} | usual, usual | {other: value}, alone:
             write_config("gpt2", config)
-            compare("gpt2", "gpt2", f"gpt2: {other}: {value} and {own}: {config.get(own, ABSENT)}", ["model.safetensors: "], False)
+            compare("gpt2", "gpt2", f"gpt2: {other}: {value} and {own}: {config.get(own, ABSENT)}",
+                    ["model.safetensors: "], False)
 write_config("gpt2", usual)
 
 # ---- the frequencies of positions ----------------------------------------------------------------------------------------
