@@ -138,7 +138,7 @@ static GPTBlock *block_new(const GPTOptions *o)
 GPT *gpt_new_at(AgSite at, GPTOptions options)
 {
     AG_LAYER(at);
-    static const struct NnLmFunctions functions = { sizes, body, &gpt_fields, offsetof(GPT, options) };
+    static const struct NnLmFunctions functions = { sizes, body, &gpt_fields, offsetof(GPT, options), "transformer.", true };
     if (!nn_fields_check(&gpt_fields, &options)) ag_usage_error(at, __func__, "%s", ag_error());
     GPT *m = (GPT *)nn_new_sized_at(at, sizeof *m, "GPT");
     m->module.lm = &functions;

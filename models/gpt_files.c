@@ -39,10 +39,29 @@ static const NnField keys[] = {
     KEY("layer_norm_epsilon", eps, .optional = true), KEY("resid_pdrop", dropout, .optional = true), NN_FIELDS_END
 };
 
+/* transformers reads a size also under the name that other models have for it, which comes first. */
+static const char *const common_names[][2] = {
+    { "n_layer", "num_hidden_layers" }, { "n_head", "num_attention_heads" }, { "n_embd", "hidden_size" },
+    { "n_positions", "max_position_embeddings" },
+};
+
+static bool read_keys(const Config *c, GPTOptions *o)
+{
+    NnField key[] = { { .name = "" }, NN_FIELDS_END };
+    for (int i = 0; keys[i].name; i++) {
+        key[0] = keys[i];
+        for (size_t k = 0; k < sizeof common_names / sizeof *common_names; k++)
+            if (strcmp(keys[i].name, common_names[k][0]) == 0 && json_get(c->root, common_names[k][1]))
+                key[0].name = common_names[k][1];
+        if (!config_read(c, key, o)) return false;
+    }
+    return true;
+}
+
 static bool read_config(const Config *c, GPTOptions *o)
 {
     *o = gpt_defaults();
-    return config_text(c, "model_type", "gpt2", NULL) && config_read(c, keys, o) &&
+    return config_text(c, "model_type", "gpt2", NULL) && read_keys(c, o) &&
            check_inner(c, o->width) && config_text(c, "activation_function", "gelu_new", "gelu_pytorch_tanh") &&
            config_flag(c, "scale_attn_weights", true) && config_flag(c, "scale_attn_by_inverse_layer_idx", false) &&
            config_flag(c, "add_cross_attention", false) && config_flag(c, "tie_word_embeddings", true) &&

@@ -170,7 +170,7 @@ static void set_frequencies(Llama *m)
 
 Llama *llama_of_zeros(LlamaOptions options)
 {
-    static const struct NnLmFunctions functions = { sizes, body, &llama_fields, offsetof(Llama, options) };
+    static const struct NnLmFunctions functions = { sizes, body, &llama_fields, offsetof(Llama, options), "model.", false };
     Llama *m = nn_new(Llama);
     m->module.lm = &functions;
     m->options = options;

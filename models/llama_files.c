@@ -5,6 +5,7 @@
 #include "models.h"
 #include "number.h"
 #include "stored.h"
+#include "utf8.h"
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
@@ -37,21 +38,30 @@ static const NnField keys[] = {
 static const NnField bias_key[] = { KEY("attention_bias", out_bias, .optional = true), NN_FIELDS_END };
 static const NnField begin_key[] = { KEY("bos_token_id", begin, .optional = true), NN_FIELDS_END };
 static const NnField scaling_keys[] = {
-    KEY("factor", rope_factor), KEY("low_freq_factor", rope_low), KEY("high_freq_factor", rope_high),
-    KEY("original_max_position_embeddings", rope_context), NN_FIELDS_END
+    KEY("factor", rope_factor), KEY("low_freq_factor", rope_low), KEY("high_freq_factor", rope_high), NN_FIELDS_END
 };
+static const NnField scaling_context[] = { KEY("original_max_position_embeddings", rope_context), NN_FIELDS_END };
 typedef struct { double base, part; } Rope;
 static const NnField rope_keys[] = {
     CONFIG_KEY("rope_theta", Rope, base, .optional = true), CONFIG_KEY("partial_rotary_factor", Rope, part, .optional = true),
     NN_FIELDS_END
 };
 
+/* The context before the scaling: transformers reads it from the config, else from the object, else it is the whole context. */
+static bool read_scaling_context(const Config *c, const Config *rope, LlamaOptions *o)
+{
+    const char *key = scaling_context->name;
+    o->rope_context = (double)o->context;
+    if (json_get(c->root, key)) return config_read(c, scaling_context, o);
+    return !json_get(rope->root, key) || config_read(rope, scaling_context, o);
+}
+
 /* Older files have rope_theta, and rope_scaling with the rest; files of transformers 5 have both in rope_parameters. Of two
- * objects, transformers 4 and 5 read rope_scaling. */
+ * objects, transformers 4 and 5 read rope_scaling; 5 takes an empty one as absent. */
 static bool read_rope(const Config *c, LlamaOptions *o)
 {
     const Json *found = json_get(c->root, "rope_scaling");
-    bool older = found && found->type != JSON_NULL;
+    bool older = found && found->type != JSON_NULL && !(found->type == JSON_OBJECT && found->count == 0);
     const char *key = older ? "rope_scaling" : "rope_parameters";
     if (!older) found = json_get(c->root, key);
     Config rope = { c->owner, c->path, found };
@@ -61,22 +71,27 @@ static bool read_rope(const Config *c, LlamaOptions *o)
     o->rope_base = r.base;
     if (!found || found->type == JSON_NULL) return true;
     if (found->type != JSON_OBJECT) return config_error(c, key, "an object", found);
+    for (uint32_t i = 0; i < found->count; i++) {
+        const Json *member = &found->as.item[2 * i];
+        if (member[1].type == JSON_OBJECT)                                  /* a type of layers has its own frequencies */
+            return ag_set_error("%s: \"%s\": expected numbers and texts, found an object for %s", c->path, key,
+                                QUOTED_BYTES(member->as.text, member->count));
+    }
     const Json *type = json_get(found, "rope_type");
     if (!json_is(type ? type : json_get(found, "type"), "llama3"))
         return config_text(&rope, type ? "rope_type" : "type", "default\" or \"llama3", "default");
-    return config_read(&rope, scaling_keys, o);
+    return config_read(&rope, scaling_keys, o) && read_scaling_context(c, &rope, o);
 }
 
 /* Qwen's configs can have windows in some layers. */
-static bool check_layers(const Config *c)
+static bool check_layers(const Config *c, int64_t layers)
 {
     const Json *types = json_get(c->root, "layer_types");
     if (!types || types->type == JSON_NULL) return true;
     if (types->type != JSON_ARRAY) return config_error(c, "layer_types", "an array", types);
-    for (uint32_t i = 0; i < types->count; i++)
-        if (!json_is(&types->as.item[i], "full_attention"))
-            return ag_set_error("%s: \"layer_types\": expected \"full_attention\" in each layer", c->path);
-    return true;
+    bool good = types->count == (uint64_t)layers;
+    for (uint32_t i = 0; good && i < types->count; i++) good = json_is(&types->as.item[i], "full_attention");
+    return good || ag_set_error("%s: \"layer_types\": expected \"full_attention\" in each layer", c->path);
 }
 
 /* One id, an array of them, or null. */
@@ -102,7 +117,19 @@ static bool read_family(const Config *c, LlamaOptions *o)
                     : config_error(c, "model_type", "\"llama\", \"qwen2\" or \"qwen3\"", type);
     if (!qwen2 && !config_read(c, bias_key, o)) return false;
     o->qkv_bias = qwen2 || o->out_bias;
-    return config_flag(c, "mlp_bias", false) && config_flag(c, "use_sliding_window", false) && check_layers(c);
+    return config_flag(c, "mlp_bias", false) && config_flag(c, "use_sliding_window", false);
+}
+
+/* What keys have that are missing, in transformers: kv_heads and tokens that are null are not the same. */
+static void set_missing(const Config *c, LlamaOptions *o)
+{
+    bool llama = json_is(json_get(c->root, "model_type"), "llama");
+    if (!json_get(c->root, "num_key_value_heads") && !llama) o->kv_heads = 32;
+    if (o->kv_heads == INT64_MIN) o->kv_heads = o->heads;
+    if (o->head_width == INT64_MIN) o->head_width = o->head_norms ? 128 : o->heads > 0 ? o->width / o->heads : 0;
+    if (o->context == INT64_MIN) o->context = llama ? 2048 : 32768;
+    if (!json_get(c->root, "bos_token_id") && llama) o->begin = 1;
+    if (!json_get(c->root, "eos_token_id") && llama) o->end[0] = 2;
 }
 
 bool llama_read_config(const Config *c, LlamaOptions *o)
@@ -110,12 +137,10 @@ bool llama_read_config(const Config *c, LlamaOptions *o)
     *o = llama_defaults();
     o->eps = 1e-6;
     o->rope_base = 10000;
-    o->context = 2048;
     o->tied = false;
-    o->kv_heads = o->head_width = INT64_MIN;                                /* the file may lack them */
-    if (!read_family(c, o) || !config_read(c, keys, o)) return false;
-    if (o->kv_heads == INT64_MIN) o->kv_heads = o->heads;
-    if (o->head_width == INT64_MIN) o->head_width = o->head_norms ? 128 : o->heads > 0 ? o->width / o->heads : 0;
+    o->kv_heads = o->head_width = o->context = INT64_MIN;                   /* the file may lack them */
+    if (!read_family(c, o) || !config_read(c, keys, o) || !check_layers(c, o->layers)) return false;
+    set_missing(c, o);
     return config_text(c, "hidden_act", "silu", NULL) && read_rope(c, o) && config_read(c, begin_key, o) &&
            read_ends(c, o->end) && (nn_fields_check(&llama_fields, o) || add_path(c->path));
 }
@@ -207,6 +232,7 @@ static void put_rope(JsonWriter *w, const LlamaOptions *o)
     json_open(w, "rope_scaling", '{');
     json_put_text(w, "rope_type", "llama3");
     config_put(w, scaling_keys, o);
+    config_put(w, scaling_context, o);
     json_close(w, '}');
 }
 

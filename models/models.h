@@ -5,19 +5,9 @@
 #include "config.h"
 #include "kaeru/lm.h"
 #include "kaeru/training.h"
+#include "language.h"
 
 /* ---- language models: modules that predict the next token -------------------------------------------------------- */
-
-typedef struct { int64_t vocab, context, layers; Linear *head; } LmSizes; /* head: the output layer, without a bias: D -> V */
-
-/* What a language model gives for its training and use: its constructor sets module.lm to these. */
-struct NnLmFunctions {
-    LmSizes (*get_sizes)(const void *m);
-    /* (B,T) -> (B,T,D): the model without its output layer. The ids come after those in the cache, which may be NULL. */
-    Tensor *(*run_body)(void *m, Tensor *ids, NnCache *cache);
-    const NnFields *fields;                                         /* the table of its options, for checkpoints, */
-    size_t options;                                                 /* and where they are in the module's struct */
-};
 
 /* A usage error, in the name of function `what`, unless m is a language model. */
 LmSizes lm_sizes(AgSite at, const char *what, const void *m);

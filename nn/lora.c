@@ -74,6 +74,22 @@ static void lora_remove(Linear *l)
     l->lora_dropout = NULL;
 }
 
+/* Tells that no Linear has this name, or that one has, but the weight belongs to another module; returns false. */
+static bool not_found(void *module, const char *target)
+{
+    const char *type = ((Module *)module)->type;
+    NnParameters *p = saved_parameters(AG_HERE, module, true, false);
+    int tied = 0, first = 0;
+    while (tied < p->n && !lora_is_named(&p->item[tied], target)) tied++;
+    while (tied < p->n && p->item[first].tensor != p->item[tied].tensor) first++;
+    if (tied < p->n)
+        ag_set_error("the weight of \"%s\" of this %s is tied to \"%s\": an adapter needs a Linear with a weight of its own",
+                     target, type, p->item[first].name);
+    else ag_set_error("no Linear of this %s has the name \"%s\"", type, target);
+    ag_free(p);
+    return false;
+}
+
 bool nn_lora_add_at(AgSite at, void *module, NnLoraOptions o)
 {
     NN_LAYER(at, (Module *)module);
@@ -91,7 +107,7 @@ bool nn_lora_add_at(AgSite at, void *module, NnLoraOptions o)
             if (lora_adapted(&p->item[i])) ag_usage_error(at, __func__, "%s has an adapter", p->item[i].name);
             chosen[i] = found = true;
         }
-        if (!found) good = ag_set_error("no Linear of this %s has the name \"%s\"", ((Module *)module)->type, *target);
+        if (!found) good = not_found(module, *target);
     }
     if (good) lora_freeze(p);
     for (int i = 0; good && i < p->n; i++)

@@ -19,11 +19,14 @@ each in float and in double where both make sense. Each option is a way to build
   --platforms   of the release build only the page, and what runs on other systems and processors
   --fuzz        a minute of random input for the readers of files and command lines, compiled by clang, in build-fuzz/
   --oldest      only configures, by the oldest meson that meson.build accepts, in build-oldest/; pip installs that meson
+  --libraries   compares with peft, transformers, tokenizers and the other libraries whose files kaeru reads and writes:
+                tests/libraries. pip installs them in build-libraries/; with KAERU_PYTHON=PROGRAM, that Python has them
   --all         all of these
   --help        this text
 
 With CI=true in the environment, warnings of the compiler and of meson are errors. The last line of the output is the
-number of tests that passed and failed; the exit status is 0 if none failed, 1 if some failed, 2 if an option is unknown.
+number of tests that passed and failed; the exit status is 0 if none failed, 1 if some failed, 2 if an option is unknown, 77 if
+no test could run.
 END
 }
 
@@ -34,9 +37,10 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 runs=''
 for argument in "$@"; do
     case $argument in
-    --release | --quick | --asan | --tsan | --valgrind | --clang | --mpi | --mpich | --platforms | --fuzz | --oldest)
+    --release | --quick | --asan | --tsan | --valgrind | --clang | --mpi | --mpich | --platforms | --fuzz | --oldest | \
+        --libraries)
         runs="$runs ${argument#--}" ;;
-    --all) runs="release asan tsan valgrind clang mpi mpich fuzz oldest" ;;
+    --all) runs="release asan tsan valgrind clang mpi mpich fuzz oldest libraries" ;;
     --help | -h) usage; exit 0 ;;
     *) say "tests/run.sh: there is no option $argument"; usage >&2; exit 2 ;;
     esac
@@ -50,6 +54,7 @@ for run in $runs; do
     mpi) tools="$tools mpi ip?" ;;
     mpich) tools="$tools mpich" ;;
     oldest) tools="$tools venv" ;;
+    libraries) [ -n "${KAERU_PYTHON-}" ] || tools="$tools venv?" ;;
     esac
 done
 # The page, the training on several machines and other platforms are tested where these are installed; in CI always. There the
@@ -138,6 +143,37 @@ configure_by_oldest() {
     ); then sum_up 1 0; else sum_up 0 1; fi
 }
 
+# Installs the libraries of tests/libraries in a virtual environment, unless KAERU_PYTHON has them.
+install_libraries() {
+    [ -n "${KAERU_PYTHON-}" ] && return
+    quietly python3 -m venv "$root/build-libraries/python"
+    quietly "$root/build-libraries/python/bin/pip" install -r "$root/tests/libraries/requirements.txt"
+}
+
+# Runs each tests/libraries/test_NAME.py with the build folder as its argument.
+test_libraries() {
+    begin=$(date +%s)
+    echo "$run: installing Python's packages"
+    if ! (install_libraries); then
+        say "$run: not tried: pip cannot install tests/libraries/requirements.txt"
+        [ "${CI-}" = true ] && sum_up 0 1 || sum_up 0 0
+        return
+    fi
+    echo "$run: building"
+    # shellcheck disable=SC2086 # a list of words
+    (configure "$root/build" -Dtests=enabled $strict && quietly meson compile -C "$root/build" libraries) ||
+        { sum_up 0 1; return; }
+    echo "$run: testing"
+    log=$root/build/meson-logs/libraries.txt
+    for script in "$root"/tests/libraries/test_*.py; do
+        echo "test: ${script##*/}"
+        "${KAERU_PYTHON:-$root/build-libraries/python/bin/python}" "$script" "$root/build" </dev/null
+        echo "result: exit status $?"
+    done 2>&1 | tee "$log"
+    counts=$(count "$log")
+    sum_up "${counts% *}" "${counts#* }"
+}
+
 checked="-Dbuildtype=debugoptimized -Db_lundef=false"
 mpi_programs='examples/gpt examples/translate mpi_faults mpi_threads final_weights'
 for run in $runs; do
@@ -176,8 +212,10 @@ for run in $runs; do
         run_tests build-fuzz "--suite fuzz" $fuzz_options
         unset CC ;;
     oldest) configure_by_oldest ;;
+    libraries) test_libraries ;;
     esac
 done
 
 echo "$total_passed passed, $total_failed failed"
+[ $((total_passed + total_failed)) -gt 0 ] || exit 77
 [ "$total_failed" -eq 0 ]

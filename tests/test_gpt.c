@@ -532,6 +532,27 @@ START_TEST(wrong_configs_are_refused)
 }
 END_TEST
 
+/* `transformers` takes the names that other models have, too, alone or before GPT-2's own. */
+START_TEST(sizes_by_common_names)
+{
+    static const char *const good[] = {
+        "{\"num_hidden_layers\":2,\"num_attention_heads\":3,\"hidden_size\":15,\"vocab_size\":29,"
+        "\"max_position_embeddings\":11}",
+        "{\"num_hidden_layers\":2,\"num_attention_heads\":3,\"n_layer\":5,\"n_head\":5,\"n_embd\":20,\"hidden_size\":15,"
+        "\"vocab_size\":29,\"max_position_embeddings\":11,\"n_positions\":20}",
+    };
+    for (int i = 0; i < 2; i++) {
+        folder_write("c", good[i], strlen(good[i]));
+        GPT *m = opened(WEIGHTS, in_folder("c"));
+        ck_assert(m->options.layers == 2 && m->options.heads == 3 && m->options.width == 15 && m->options.context == 11);
+        ag_free(m);
+    }
+    static const char wrong[] = "{" SIZES ",\"num_hidden_layers\":null}";
+    folder_write("c", wrong, sizeof wrong - 1);
+    expect_open_refused(WEIGHTS, in_folder("c"), "c: \"num_hidden_layers\": expected a whole number, found null");
+}
+END_TEST
+
 START_TEST(writing_to_an_impossible_path_is_refused)
 {
     GPT *m = gpt_new(small());
@@ -710,6 +731,7 @@ Suite *gpt_suite(void)
     tcase_add_test(layout, truncated_weights_are_refused);
     tcase_add_test(layout, weights_after_4_GiB_are_read);
     tcase_add_test(layout, wrong_configs_are_refused);
+    tcase_add_test(layout, sizes_by_common_names);
     tcase_add_test(layout, writing_to_an_impossible_path_is_refused);
     tcase_add_test(layout, a_checkpoint_has_the_sizes);
     tcase_add_loop_test(layout, failing_calls_lose_nothing, 0, 2);

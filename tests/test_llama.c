@@ -452,20 +452,61 @@ START_TEST(a_config_tells_bfloat16)
 }
 END_TEST
 
-/* The default width of a head of a Qwen3 is 128; of the others, the width divided by the heads. */
+/* What is missing has the default of `transformers`: the width of a head of a Qwen3 is 128, of the others the width divided by
+ * the heads. A Llama has as many heads of keys as of queries, a Qwen 32. */
 START_TEST(settings_can_be_missing)
 {
     for (int i = 0; i < 2; i++) {
         char text[400];
-        snprintf(text, sizeof text, "{\"model_type\": \"%s\", \"num_hidden_layers\": 1, \"num_attention_heads\": 4, "
-                 "\"hidden_size\": 24, \"intermediate_size\": 5, \"vocab_size\": 7, \"layer_types\": null, "
-                 "\"eos_token_id\": null}", i ? "qwen3" : "llama");
+        snprintf(text, sizeof text, "{\"model_type\": \"%s\", \"num_hidden_layers\": 1, \"num_attention_heads\": 64, "
+                 "\"hidden_size\": 384, \"intermediate_size\": 5, \"vocab_size\": 7, \"layer_types\": null}",
+                 i ? "qwen3" : "llama");
         folder_write("config.json", text, strlen(text));
         Config c;
         LlamaOptions o;
         expect_done(config_open(&c, in_folder("config.json")) && llama_read_config(&c, &o));
         ck_assert_int_eq(o.head_width, i ? 128 : 6);
-        ck_assert(o.kv_heads == 4 && o.context == 2048 && o.eps == 1e-6 && o.rope_base == 10000 && !o.tied && o.end[0] == -1);
+        ck_assert(o.kv_heads == (i ? 32 : 64) && o.context == (i ? 32768 : 2048));
+        ck_assert(o.begin == (i ? -1 : 1) && o.end[0] == (i ? -1 : 2) && o.end[1] == -1);
+        ck_assert(o.eps == 1e-6 && o.rope_base == 10000 && !o.tied);
+        ag_free(c.owner);
+    }
+}
+END_TEST
+
+/* Null is no token, and as many heads of keys as of queries. */
+START_TEST(settings_can_be_null)
+{
+    static const char text[] = "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 4, "
+                               "\"num_key_value_heads\": null, \"hidden_size\": 24, \"intermediate_size\": 5, "
+                               "\"vocab_size\": 7, \"bos_token_id\": null, \"eos_token_id\": null}";
+    folder_write("config.json", text, sizeof text - 1);
+    Config c;
+    LlamaOptions o;
+    expect_done(config_open(&c, in_folder("config.json")) && llama_read_config(&c, &o));
+    ck_assert(o.kv_heads == 4 && o.begin == -1 && o.end[0] == -1);
+    ag_free(c.owner);
+}
+END_TEST
+
+/* The context before the scaling is in the config, in the object of the scaling, or the whole context. */
+START_TEST(the_context_before_the_scaling)
+{
+#define OLD_CONTEXT "\"original_max_position_embeddings\": "
+    static const char *const places[][2] = { { OLD_CONTEXT "8, ", ", " OLD_CONTEXT "16" }, { "", ", " OLD_CONTEXT "16" },
+                                             { "", "" } };
+    static const double expected[] = { 8, 16, 40 };
+    for (int i = 0; i < 3; i++) {
+        char text[600];
+        snprintf(text, sizeof text, "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 4, "
+                 "\"hidden_size\": 24, \"intermediate_size\": 5, \"vocab_size\": 7, \"max_position_embeddings\": 40, %s"
+                 "\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8, \"low_freq_factor\": 1, "
+                 "\"high_freq_factor\": 4%s}}", places[i][0], places[i][1]);
+        folder_write("config.json", text, strlen(text));
+        Config c;
+        LlamaOptions o;
+        expect_done(config_open(&c, in_folder("config.json")) && llama_read_config(&c, &o));
+        ck_assert_double_eq(o.rope_context, expected[i]);
         ag_free(c.owner);
     }
 }
@@ -485,14 +526,15 @@ static bool read_ropes(const char *base, const char *scaling, const char *parame
     return done;
 }
 
-/* Of two objects, `transformers` reads rope_scaling, unless it is null. The other one's base is 7. */
+/* Of two objects, `transformers` reads rope_scaling, unless it is null or empty. The other one's base is 7. */
 START_TEST(one_of_two_rope_objects_counts)
 {
     static const char llama3[] = "{\"rope_type\": \"llama3\", \"factor\": 8, \"low_freq_factor\": 1, \"high_freq_factor\": 4, "
                                  "\"original_max_position_embeddings\": 16}", other[] = "{\"rope_theta\": 7}";
     const char *const cases[][2] = { { llama3, "null" }, { llama3, other }, { other, "null" }, { "null", llama3 },
-                                     { "null", other } };
-    static const double expected[][2] = { { 8, 5000 }, { 8, 5000 }, { 1, 7 }, { 8, 5000 }, { 1, 7 } };     /* factor, base */
+                                     { "null", other }, { "{}", llama3 }, { "{}", other } };
+    static const double expected[][2] = { { 8, 5000 }, { 8, 5000 }, { 1, 7 }, { 8, 5000 }, { 1, 7 },
+                                        { 8, 5000 }, { 1, 7 } };        /* factor, base */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         LlamaOptions o;
         expect_done(read_ropes("5000", cases[i][0], cases[i][1], &o));
@@ -511,6 +553,8 @@ START_TEST(wrong_ropes_are_refused)
         { "7", "\"llama3\"", "config.json: \"rope_scaling\": expected an object, found a string" },
         { "7", "{\"rope_type\": \"yarn\"}", "config.json: \"rope_type\": expected \"default\" or \"llama3\", found \"yarn\"" },
         { "7", "{\"type\": \"llama3\", \"factor\": true}", "config.json: \"factor\": expected a number, found" },
+        { "7", "{\"full_attention\": {\"rope_theta\": 9}}",
+          "config.json: \"rope_scaling\": expected numbers and texts, found an object for \"full_attention\"" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         LlamaOptions o;
@@ -785,6 +829,8 @@ Suite *llama_suite(void)
     tcase_add_test(t, no_begin_and_no_end_are_written);
     tcase_add_test(t, saved_frequencies_are_ignored);
     tcase_add_test(t, settings_can_be_missing);
+    tcase_add_test(t, settings_can_be_null);
+    tcase_add_test(t, the_context_before_the_scaling);
     tcase_add_test(t, one_of_two_rope_objects_counts);
     tcase_add_test(t, wrong_ropes_are_refused);
     tcase_add_loop_test(t, checkpoints_load, 0, MODELS);

@@ -266,6 +266,15 @@ static void check_setting(const char *name, const char *expected)
     ag_free(owner);
 }
 
+/* Whether the settings that were saved have this text as the value of that name, or null. */
+static void check_setting_is(const char *name, const char *expected)
+{
+    void *owner = ag_alloc(1, 1);
+    const Json *value = json_get(json_read(owner, in_folder("adapter_config.json"), 1 << 20), name);
+    ck_assert_msg(value && (expected ? json_is(value, expected) : value->type == JSON_NULL), "%s", name);
+    ag_free(owner);
+}
+
 START_TEST(what_is_saved_loads_again)
 {
     Llama *m = adapted(), *again = base();
@@ -357,6 +366,123 @@ START_TEST(the_last_layer_is_adapted)
 }
 END_TEST
 
+static GPT *small_gpt(void)
+{
+    GPT *m = gpt_new((GPTOptions){ .layers = 2, .heads = 2, .width = 8, .vocab = 13, .context = 6, .eps = 1e-5 });
+    nn_eval(m);
+    return m;
+}
+
+/* Writes the tensors of in_folder("adapter_model.safetensors") under other names: `from`, behind "base_model.model.", becomes
+ * `to`. */
+static void rename_saved(const char *from, const char *to)
+{
+    enum { MOST = 64 };
+    NnTensorFile *f = open_safetensors(in_folder("adapter_model.safetensors"));
+    AgScope s = ag_begin(AG_NO_GRAD);
+    StEntry entry[MOST];
+    char name[MOST][200];
+    size_t n = (size_t)tensor_file_count(f);
+    ck_assert_uint_lt(n, MOST);
+    for (size_t i = 0; i < n; i++) {
+        const char *old = f->tensor[i].item.name, *rest = old + strlen("base_model.model.");
+        bool has = strncmp(rest, from, strlen(from)) == 0;
+        snprintf(name[i], sizeof name[i], "base_model.model.%s%s", has ? to : "", has ? rest + strlen(from) : rest);
+        entry[i] = st_entry(AG_HERE, name[i], reals_of(f, old));
+    }
+    expect_done(st_write(in_folder("adapter_model.safetensors"), entry, n, NULL));
+    ag_end(s);
+    ag_free(f);
+}
+
+/* A GPT has the names of GPT2LMHeadModel when it is saved. Those of GPT2Model load, too; others are refused by name. */
+START_TEST(the_names_of_a_gpt)
+{
+    static const char *const both[] = { "c_attn", "1.mlp.c_proj", NULL };
+    GPT *m = small_gpt(), *again = nn_clone(m), *bare = nn_clone(m), *other = nn_clone(m);
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 8, .targets = both }));
+    randomize(m);
+    expect_done(nn_lora_save_with(m, in_folder(""), (NnLoraSaveOptions){ .base = "gpt2" }));
+    check_setting("target_modules", "c_attn transformer.h.1.mlp.c_proj ");
+    check_setting_is("task_type", "CAUSAL_LM");
+    check_setting_is("base_model_name_or_path", "gpt2");
+    NnTensorFile *f = open_safetensors(in_folder("adapter_model.safetensors"));
+    ck_assert_ptr_nonnull(tensor_file_find(f, "base_model.model.transformer.h.1.mlp.c_proj.lora_B.weight"));
+    ag_free(f);
+    expect_done(nn_lora_load(again, in_folder("")));
+    check_same_parameters(m, again);
+    rename_saved("transformer.", "");
+    expect_done(nn_lora_load(bare, in_folder("")));
+    check_same_parameters(m, bare);
+    rename_saved("h.", "blocks.");
+    expect_refused(nn_lora_load(other, in_folder("")),
+                   "for a Linear of this GPT: its first tensor is \"base_model.model.blocks.0.attn.c_attn.lora_A.weight\"");
+    ag_free(other);
+    ag_free(bare);
+    ag_free(again);
+    ag_free(m);
+}
+END_TEST
+
+/* Ranks and alphas by names with the prefix; the names of LlamaModel load as those of LlamaForCausalLM. */
+START_TEST(the_names_of_a_llama)
+{
+    static const char *const first[] = { "q_proj", NULL }, *const second[] = { "0.mlp.up_proj", NULL };
+    Llama *m = base(), *bare = base();
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 8, .targets = first }));
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 3, .alpha = 64, .targets = second }));
+    randomize(m);
+    expect_done(nn_lora_save_with(m, in_folder(""), (NnLoraSaveOptions){ .base = "\xff" }));
+    check_setting_is("base_model_name_or_path", NULL);
+    check_setting("target_modules", "q_proj model.layers.0.mlp.up_proj ");
+    check_setting("alpha_pattern", "^model.layers.0.mlp.up_proj=64 ");
+    static const char config[] = "{\"peft_type\": \"LORA\", \"lora_alpha\": 8, \"alpha_pattern\": "
+                                 "{\"^layers.0.mlp.up_proj\": 64}}";
+    folder_write("adapter_config.json", config, sizeof config - 1);
+    rename_saved("model.", "");
+    expect_done(nn_lora_load(bare, in_folder("")));
+    check_same_parameters(m, bare);
+    ck_assert_double_eq(nn_item(LlamaLayer, bare->model->layers, 0)->mlp->up_proj->lora_alpha, 64);
+    ag_free(bare);
+    ag_free(m);
+}
+END_TEST
+
+/* A module of one's own has no task type: with one, peft wants functions of models that generate. */
+START_TEST(the_task_of_other_modules)
+{
+    typedef struct { Module module; Linear *only; } One;
+    static const char *const only[] = { "only", NULL };
+    One *m = nn_new(One);
+    nn_child(m, only, nn_linear_new(3, 4));
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 8, .targets = only }));
+    expect_done(nn_lora_save(m, in_folder("")));
+    check_setting_is("task_type", NULL);
+    check_setting_is("base_model_name_or_path", NULL);
+    ag_free(m);
+}
+END_TEST
+
+/* peft saves a copy of the output layer's weight beside its adapter, and takes the weight from there. */
+START_TEST(a_copy_of_the_output_layer)
+{
+    static const char *const head[] = { "lm_head", NULL };
+    Llama *m = llama_open(FOLDER "llama_bias"), *again = llama_open(FOLDER "llama_bias");
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 8, .targets = head }));
+    randomize(m);
+    expect_done(nn_lora_save(m, in_folder("")));
+    ag_fill_uniform(m->lm_head->weight, -1, 1);
+    expect_done(tensor_save(in_folder("adapter_model.safetensors"),
+                            { "base_model.model.lm_head.lora_A.weight", m->lm_head->lora_A->weight },
+                            { "base_model.model.lm_head.lora_B.weight", m->lm_head->lora_B->weight },
+                            { "base_model.model.lm_head.base_layer.weight", m->lm_head->weight }));
+    expect_done(nn_lora_load(again, in_folder("")));
+    check_same_parameters(m, again);
+    ag_free(again);
+    ag_free(m);
+}
+END_TEST
+
 /* A second call leaves the adapters of the first one as they are, and both are saved with their own rank and alpha. */
 START_TEST(adapters_can_have_different_options)
 {
@@ -374,7 +500,7 @@ START_TEST(adapters_can_have_different_options)
     ag_free(p);
     randomize(m);
     expect_done(nn_lora_save(m, in_folder("")));
-    check_setting("target_modules", "q_proj v_proj down_proj ");
+    check_setting("target_modules", "q_proj model.layers.1.self_attn.v_proj model.layers.1.mlp.down_proj ");
     check_setting("rank_pattern", "^model.layers.1.self_attn.v_proj=3 ^model.layers.1.mlp.down_proj=3 ");
     check_setting("alpha_pattern", "^model.layers.1.self_attn.v_proj=64 ^model.layers.1.mlp.down_proj=64 ");
     expect_done(nn_lora_load(again, in_folder("")));
@@ -438,7 +564,7 @@ START_TEST(each_setting_of_peft_counts)
         *end = '\0';
         check_line(st, text);
     }
-    ck_assert_uint_eq(count, 77);
+    ck_assert_uint_eq(count, 93);
     ag_free(st);
 }
 END_TEST
@@ -563,6 +689,11 @@ START_TEST(wrong_use_is_refused)
     expect_refused(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .targets = none }),
                    "no Linear of this Llama has the name \"proj\"");
     ck_assert(tensor_requires_grad(m->model->norm->gamma));
+    static const char *const head[] = { "lm_head", NULL };
+    GPT *gpt = small_gpt();
+    expect_refused(nn_lora_add(gpt, (NnLoraOptions){ .rank = 2, .alpha = 4, .targets = head }),
+                   "the weight of \"lm_head\" of this GPT is tied to \"wte.weight\": an adapter needs a Linear with a weight");
+    ag_free(gpt);
     EXPECT_USAGE_ERROR("rank 0, expected 1 or more", nn_lora_add(m, (NnLoraOptions){ .targets = targets }));
     EXPECT_USAGE_ERROR("targets is NULL", nn_lora_add(m, (NnLoraOptions){ .rank = 1 }));
     EXPECT_USAGE_ERROR("nan, expected a finite number",
@@ -595,7 +726,7 @@ START_TEST(files_that_do_not_fit_are_refused)
         { "{\"peft_type\": \"LORA\", \"lora_alpha\": 7, \"lora_dropout\": 1}",
           "\"lora_dropout\": expected a number of 0 to below 1" },
         { "{\"peft_type\": \"LORA\", \"lora_alpha\": 7}",
-          "adapter_model.safetensors: has no adapter for a Linear of this module" },
+          "adapter_model.safetensors: has no adapter for a Linear of this Llama: its first tensor is \"other\"" },
     };
     Llama *m = base();
     AgScope s = ag_begin(AG_NO_GRAD);
@@ -661,6 +792,10 @@ Suite *lora_suite(void)
     tcase_add_test(t, opening_in_two_bytes);
     tcase_add_test(t, what_is_saved_loads_again);
     tcase_add_test(t, the_last_layer_is_adapted);
+    tcase_add_test(t, the_names_of_a_gpt);
+    tcase_add_test(t, the_names_of_a_llama);
+    tcase_add_test(t, the_task_of_other_modules);
+    tcase_add_test(t, a_copy_of_the_output_layer);
     tcase_add_test(t, models_with_adapters_are_not_written);
     tcase_add_test(t, alpha_is_saved_as_it_was_given);
     tcase_add_test(t, adapters_can_have_different_options);

@@ -170,7 +170,7 @@ static void save(Llama *m, const char *best)
         example_fail("%s", ag_error());
     }
     char *adapter = rank > 0 ? made_folder("adapter") : NULL, *merged = keep_apart ? NULL : made_folder("model");
-    if (adapter && !nn_lora_save(m, adapter)) {
+    if (adapter && !nn_lora_save_with(m, adapter, (NnLoraSaveOptions){ .base = folder })) {
         example_fail("%s", ag_error());
     }
     if (adapter) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "language.h"
 #include "lora_parts.h"
 #include "number.h"
 #include "stored.h"
@@ -10,19 +11,78 @@
 
 #define PREFIX "base_model.model."
 
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+static bool starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+static const struct NnLmFunctions *language_of(const void *module)
+{
+    return ((const Module *)module)->lm;
+}
+
+/* What is behind the last point of a name. */
+static const char *last_word(const char *name)
+{
+    const char *point = strrchr(name, '.');
+    return point ? point + 1 : name;
+}
+
+/* What the class of transformers that generates has before the names of a language model, and of no other module. */
+static const char *usual_prefix(const void *module)
+{
+    return language_of(module) ? language_of(module)->prefix : "";
+}
+
+/* The name in a library's class, which puts `prefix` before the names, of the module's parameter. */
+static char *library_name(void *owner, const void *module, const char *prefix, const char *name)
+{
+    const char *usual = usual_prefix(module);
+    if (starts_with(name, "lm_head.")) prefix = "";
+    else if (starts_with(name, usual)) name += strlen(usual);
+    return text_printf(owner, "%s%s", prefix, name);
+}
+
+/* The name in the file of matrix `letter` of the adapter of the Linear whose weight has this name in the library. */
+static char *matrix_name(void *owner, const char *weight, char letter)
+{
+    return text_printf(owner, PREFIX "%.*slora_%c.weight", (int)(strlen(weight) - strlen("weight")), weight, letter);
+}
+
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* Writes the names of the Linears that have adapters, each one once. */
-static void put_targets(JsonWriter *w, const NnParameters *p)
+/* The name of a Linear in the class of transformers that generates. */
+static char *linear_name(void *owner, const void *module, const NnNamedTensor *weight)
+{
+    char *name = library_name(owner, module, usual_prefix(module), weight->name);
+    name[strlen(name) - strlen(".weight")] = '\0';
+    return name;
+}
+
+/* Whether each Linear that peft finds by the target is adapted; *first: the number of the first one. */
+static bool finds_only_adapted(const NnParameters *p, const char *target, int *first)
+{
+    *first = -1;
+    for (int i = 0; i < p->n; i++) {
+        if (!lora_is_named(&p->item[i], target)) continue;
+        if (!lora_adapted(&p->item[i])) return false;
+        if (*first < 0) *first = i;
+    }
+    return true;
+}
+
+/* Writes the names of the Linears that have adapters: their last words, each one once, or the whole name if others have the
+ * same last word. */
+static void put_targets(JsonWriter *w, const void *module, const NnParameters *p)
 {
     json_open(w, "target_modules", '[');
-    for (int i = 0; i < p->n; i++) {
+    for (int i = 0, first; i < p->n; i++) {
         if (!lora_adapted(&p->item[i])) continue;
-        const char *name = ag_strndup_in(w, p->item[i].name, strlen(p->item[i].name) - strlen(".weight"));
-        const char *point = strrchr(name, '.'), *last = point ? point + 1 : name;
-        int first = 0;
-        while (!lora_adapted(&p->item[first]) || !lora_is_named(&p->item[first], last)) first++;
-        if (first == i) json_put_text(w, NULL, last);
+        const char *name = linear_name(w, module, &p->item[i]), *last = last_word(name);
+        if (!finds_only_adapted(p, last, &first)) json_put_text(w, NULL, name);
+        else if (first == i) json_put_text(w, NULL, last);
     }
     json_close(w, ']');
 }
@@ -34,39 +94,37 @@ static double rank_of(const Linear *l)
 
 /* Writes the ranks, or the alphas, that are not those of `usual`, by the whole names of the Linears. peft reads keys as regular
  * expressions. */
-static void put_pattern(JsonWriter *w, const char *key, const NnParameters *p, bool ranks, const Linear *usual)
+static void put_pattern(JsonWriter *w, const char *key, const void *module, const NnParameters *p, bool ranks,
+                        const Linear *usual)
 {
     json_open(w, key, '{');
     for (int i = 0; i < p->n; i++) {
         const Linear *l = lora_adapted(&p->item[i]);
         if (!l || (ranks ? rank_of(l) == rank_of(usual) : l->lora_alpha == usual->lora_alpha)) continue;
-        const char *name = text_printf(w, "^%s", p->item[i].name);
-        json_write_name(w, name, strlen(name) - strlen(".weight"));
+        const char *name = text_printf(w, "^%s", linear_name(w, module, &p->item[i]));
+        json_write_name(w, name, strlen(name));
         json_put_real(w, NULL, ranks ? rank_of(l) : l->lora_alpha);
     }
     json_close(w, '}');
 }
 
-static JsonWriter *config_of(void *owner, const NnParameters *p, const Linear *l)
+static JsonWriter *config_of(void *owner, const void *module, const NnParameters *p, const Linear *l, const char *base)
 {
     JsonWriter *w = json_writer(owner, 2);
     json_open(w, NULL, '{');
     json_put_text(w, "peft_type", "LORA");
-    json_put_text(w, "task_type", "CAUSAL_LM");
+    /* With this type, peft asks the model for functions that only models that generate have. */
+    json_put_text(w, "task_type", language_of(module) ? "CAUSAL_LM" : NULL);
+    json_put_text(w, "base_model_name_or_path", base && utf8_valid(base, strlen(base)) == strlen(base) ? base : NULL);
     json_put_real(w, "r", rank_of(l));
     json_put_real(w, "lora_alpha", l->lora_alpha);
-    put_pattern(w, "rank_pattern", p, true, l);
-    put_pattern(w, "alpha_pattern", p, false, l);
+    put_pattern(w, "rank_pattern", module, p, true, l);
+    put_pattern(w, "alpha_pattern", module, p, false, l);
     json_put_real(w, "lora_dropout", l->lora_dropout->p);
+    json_put_bool(w, "fan_in_fan_out", language_of(module) && language_of(module)->transposed);
     json_put_text(w, "bias", "none");
-    put_targets(w, p);
+    put_targets(w, module, p);
     return w;
-}
-
-/* The name in the file of matrix `letter` of the adapter of which this is the Linear's weight. */
-static char *name_of(void *owner, const NnNamedTensor *p, char letter)
-{
-    return text_printf(owner, PREFIX "%.*slora_%c.weight", (int)(strlen(p->name) - strlen("weight")), p->name, letter);
 }
 
 static NnParameters *parameters_of(AgSite at, const char *what, void *module, const char *folder)
@@ -79,10 +137,10 @@ static NnParameters *parameters_of(AgSite at, const char *what, void *module, co
     return p;
 }
 
-bool nn_lora_save_at(AgSite at, void *module, const char *folder)
+/* nn_lora_save_with in the name of function `what`. */
+static bool save(AgSite at, const char *what, void *module, const char *folder, NnLoraSaveOptions how)
 {
-    AG_LAYER(at);
-    NnParameters *p = parameters_of(at, __func__, module, folder);
+    NnParameters *p = parameters_of(at, what, module, folder);
     StEntry *entry = ag_alloc_in(p, (size_t)p->n, sizeof *entry);
     const Linear *first = NULL;
     size_t n = 0;
@@ -94,27 +152,60 @@ bool nn_lora_save_at(AgSite at, void *module, const char *folder)
         if (l->lora_dropout->p != first->lora_dropout->p)
             done = ag_set_error("%s: adapters have the dropouts %g and %g, but the file has one for all", folder,
                                 first->lora_dropout->p, l->lora_dropout->p);
-        entry[n++] = st_entry(at, name_of(p, &p->item[i], 'A'), l->lora_A->weight);
-        entry[n++] = st_entry(at, name_of(p, &p->item[i], 'B'), l->lora_B->weight);
+        const char *name = library_name(p, module, usual_prefix(module), p->item[i].name);
+        entry[n++] = st_entry(at, matrix_name(p, name, 'A'), l->lora_A->weight);
+        entry[n++] = st_entry(at, matrix_name(p, name, 'B'), l->lora_B->weight);
     }
-    if (!first) ag_usage_error(at, __func__, "this %s has no adapters", ((Module *)module)->type);
+    if (!first) ag_usage_error(at, what, "this %s has no adapters", ((Module *)module)->type);
     const char *config_path = text_printf(p, "%s/adapter_config.json", folder);
-    FileWriter *config = done ? config_write(config_path, config_of(p, p, first)) : NULL;
+    FileWriter *config = done ? config_write(config_path, config_of(p, module, p, first, how.base)) : NULL;
     done = config_commit(config, config && st_write(text_printf(p, "%s/adapter_model.safetensors", folder), entry, n, NULL));
     ag_free(p);
     return done;
+}
+
+bool nn_lora_save_at(AgSite at, void *module, const char *folder)
+{
+    AG_LAYER(at);
+    return save(at, __func__, module, folder, (NnLoraSaveOptions){ .base = NULL });
+}
+
+bool nn_lora_save_with_at(AgSite at, void *module, const char *folder, NnLoraSaveOptions options)
+{
+    AG_LAYER(at);
+    return save(at, __func__, module, folder, options);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 typedef struct { double alpha, dropout; const Json *pattern; } AdapterConfig;
 
-/* The settings of peft that may have any value: they say how training began, or which Linears have adapters and of what rank,
- * which the file of weights says, too. The first three are read below. */
-static const char *const any_value[] = {
-    "peft_type", "lora_alpha", "lora_dropout", "rank_pattern", "r", "target_modules", "exclude_modules", "layers_to_transform",
-    "layers_pattern", "fan_in_fan_out", "inference_mode", "task_type", "auto_mapping", "peft_version", "runtime_config",
-    "base_model_name_or_path", "revision", "megatron_core", "qalora_group_size", "loftq_config", "eva_config", "corda_config",
+#define IS(type) (1 << JSON_##type)
+/* The settings of peft that change nothing here, with the types of value that peft takes: they say how training began, or which
+ * Linears have adapters and of what rank, which the file of weights says, too. The first three are read below. */
+static const struct { const char *name; int types; } without_effect[] = {
+    { "peft_type", IS(STRING) },
+    { "lora_alpha", IS(NUMBER) },
+    { "lora_dropout", IS(NUMBER) },
+    { "rank_pattern", IS(OBJECT) },
+    { "r", IS(NUMBER) },
+    { "target_modules", IS(NULL) | IS(STRING) | IS(ARRAY) },
+    { "exclude_modules", IS(NULL) | IS(STRING) | IS(ARRAY) },
+    { "layers_to_transform", IS(NULL) | IS(NUMBER) | IS(ARRAY) },
+    { "layers_pattern", IS(NULL) | IS(STRING) | IS(ARRAY) },
+    { "fan_in_fan_out", IS(NULL) | IS(BOOL) },
+    { "inference_mode", IS(NULL) | IS(BOOL) },
+    { "task_type", IS(NULL) | IS(STRING) },
+    { "auto_mapping", IS(NULL) | IS(OBJECT) },
+    { "peft_version", IS(NULL) | IS(STRING) },
+    { "runtime_config", IS(NULL) | IS(OBJECT) },
+    { "base_model_name_or_path", IS(NULL) | IS(STRING) },
+    { "revision", IS(NULL) | IS(STRING) },
+    { "megatron_core", IS(NULL) | IS(STRING) },
+    { "qalora_group_size", IS(NULL) | IS(NUMBER) },
+    { "loftq_config", IS(NULL) | IS(OBJECT) },
+    { "eva_config", IS(NULL) | IS(OBJECT) },
+    { "corda_config", IS(NULL) | IS(OBJECT) },
 };
 
 /* Whether it has numbers by keys that are the end of a Linear's name or, after a ^, all of it. peft reads any regular
@@ -131,19 +222,19 @@ static bool is_pattern(const Json *value)
     return good;
 }
 
-/* Whether an adapter with this setting is computed as in nn_linear. A setting that is null, false or {} is not in use. Other
- * values of init_lora_weights make peft change the model's weights when it loads the adapter. */
+/* Whether an adapter with this setting is computed as in nn_linear. A setting that is null or false is not in use; an empty
+ * object is: it asks for the defaults of what it configures. Other values of init_lora_weights make peft change the model's
+ * weights when it loads the adapter. */
 static bool is_supported(const Json *name, const Json *value)
 {
-    for (size_t i = 0; i < sizeof any_value / sizeof *any_value; i++)
-        if (json_is(name, any_value[i])) return true;
-    if (json_is(name, "bias") && json_is(value, "none")) return true;
-    if (json_is(name, "alpha_pattern") && is_pattern(value)) return true;
+    for (size_t i = 0; i < sizeof without_effect / sizeof *without_effect; i++)
+        if (json_is(name, without_effect[i].name)) return without_effect[i].types >> value->type & 1;
+    if (json_is(name, "bias")) return json_is(value, "none");
+    if (json_is(name, "alpha_pattern")) return is_pattern(value);
     if (json_is(name, "init_lora_weights") &&
         (value->type == JSON_BOOL || json_is(value, "gaussian") || json_is(value, "eva") || json_is(value, "orthogonal")))
         return true;
-    return value->type == JSON_NULL || (value->type == JSON_BOOL && !value->as.truth) ||
-           (value->type == JSON_OBJECT && value->count == 0);
+    return value->type == JSON_NULL || (value->type == JSON_BOOL && !value->as.truth);
 }
 
 static bool read_config(const Config *c, AdapterConfig *a)
@@ -161,7 +252,7 @@ static bool read_config(const Config *c, AdapterConfig *a)
            config_error(c, "lora_dropout", "a number of 0 to below 1", dropout);
 }
 
-/* Whether a key of alpha_pattern is that of the Linear of whose weight this is the name. A point is any character. */
+/* Whether a key of alpha_pattern is that of the Linear whose weight has this name in the library. A point is any character. */
 static bool matches(const char *key, const char *weight)
 {
     bool whole = *key == '^';
@@ -180,15 +271,28 @@ static double alpha_for(const AdapterConfig *c, const char *weight)
     return alpha;
 }
 
+/* A file of weights, and what its class puts before the names: the prefix of the class that generates, or nothing. */
+typedef struct { NnTensorFile *file; const void *module; const char *prefix; } AdapterFile;
+
+static AdapterFile adapter_file(NnTensorFile *f, const void *module)
+{
+    const char *usual = usual_prefix(module), *start = text_printf(f, PREFIX "%s", usual);
+    bool found = false;
+    for (size_t i = 0; i < f->n_tensors && !found; i++) found = starts_with(f->tensor[i].item.name, start);
+    return (AdapterFile){ f, module, found ? usual : "" };
+}
+
 /* Adds an adapter to each Linear for which the file has a lora_A, of its rank; false with ag_error() if there is none, or if
  * one does not fit. */
-static bool add_all(NnTensorFile *f, const NnParameters *p, const AdapterConfig *c)
+static bool add_all(const AdapterFile *a, const NnParameters *p, const AdapterConfig *c)
 {
+    NnTensorFile *f = a->file;
     int added = 0;
     for (int i = 0; i < p->n; i++) {
         Linear *l = lora_linear_of(&p->item[i]);
         if (!l) continue;
-        const char *name[] = { name_of(f, &p->item[i], 'A'), name_of(f, &p->item[i], 'B') };
+        const char *weight = library_name(f, a->module, a->prefix, p->item[i].name);
+        const char *name[] = { matrix_name(f, weight, 'A'), matrix_name(f, weight, 'B') };
         const NnFileTensor *t[] = { tensor_file_find(f, name[0]), tensor_file_find(f, name[1]) };
         if (!t[0] || t[0]->shape.ndim < 0 || (t[1] && t[1]->shape.ndim < 0)) continue;      /* nn_load_with tells why */
         int64_t rank = t[0]->shape.ndim > 0 && t[0]->shape.dim[0] > 0 ? t[0]->shape.dim[0] : 1;
@@ -197,10 +301,26 @@ static bool add_all(NnTensorFile *f, const NnParameters *p, const AdapterConfig 
             if (!t[k] || !ag_shape_equal(t[k]->shape, shape[k]))
                 return ag_set_error("%s: \"%s\" is %s, expected %s", f->file->name, name[k],
                                     t[k] ? ag_shape_string(t[k]->shape) : "missing", ag_shape_string(shape[k]));
-        lora_add(l, rank, alpha_for(c, p->item[i].name), c->dropout);
+        lora_add(l, rank, alpha_for(c, weight), c->dropout);
         added++;
     }
-    return added || ag_set_error("%s: has no adapter for a Linear of this module", f->file->name);
+    if (added) return true;
+    if (f->n_tensors == 0) return ag_set_error("%s: has no adapter for a Linear of this module", f->file->name);
+    return ag_set_error("%s: has no adapter for a Linear of this %s: its first tensor is %s", f->file->name,
+                        ((const Module *)a->module)->type, QUOTED(f->tensor[0].item.name));
+}
+
+/* The name in the file, behind PREFIX, of the module's parameter. Beside the adapter of an output layer, peft saves a copy of
+ * that layer's own weight, and takes it from there when it loads the adapter. */
+static void rename_parameter(void *adapter_file, const char *name, char *out, size_t size)
+{
+    const AdapterFile *a = adapter_file;
+    char *inside = library_name(a->file, a->module, a->prefix, name);
+    int stem = (int)(last_word(inside) - inside);
+    const char *adapter = text_printf(a->file, PREFIX "%.*slora_A.weight", stem, inside);
+    const char *copy = text_printf(a->file, PREFIX "%.*sbase_layer.%s", stem, inside, inside + stem);
+    bool copied = tensor_file_find(a->file, adapter) && tensor_file_find(a->file, copy);
+    snprintf(out, size, "%s", copied ? copy + strlen(PREFIX) : inside);
 }
 
 bool nn_lora_load_at(AgSite at, void *module, const char *folder)
@@ -214,7 +334,10 @@ bool nn_lora_load_at(AgSite at, void *module, const char *folder)
     Config c;
     bool good = config_open(&c, text_printf(p, "%s/adapter_config.json", folder)) && read_config(&c, &a);
     NnTensorFile *f = good ? st_open(weights) : NULL;
-    good = f && add_all(f, p, &a) && nn_load_with(weights, module, (NnLoadOptions){ .prefix = PREFIX, .allow_missing = true });
+    AdapterFile file = f ? adapter_file(f, module) : (AdapterFile){ .file = NULL };
+    good = f && add_all(&file, p, &a) &&
+           nn_load_with(weights, module, (NnLoadOptions){ .prefix = PREFIX, .rename = rename_parameter, .arg = &file,
+                                                          .allow_missing = true, .round = true });
     if (good) lora_freeze(p);
     else lora_remove_all(module, false);
     ag_free(f);

@@ -20,8 +20,8 @@ AG_PUBLIC_BEGIN
 typedef struct { int64_t rank; double alpha, dropout; const char *const *targets; } NnLoraOptions;
 /* Freezes all parameters of the module except those of adapters, and adds adapters to the named Linears. A starts uniform
  * in +-1/sqrt(in), B at 0, so that the module computes the same as before. More calls add more adapters, which may have another
- * rank and alpha. False with ag_error(), and nothing has changed, if a target is the name of no Linear. A Linear that has an
- * adapter, a rank below 1, or a dropout outside [0, 1) is a usage error. */
+ * rank and alpha. False with ag_error(), and nothing has changed, if a target is the name of no Linear, or of one whose weight
+ * is tied to another module's. A Linear that has an adapter, a rank below 1, or a dropout outside [0, 1) is a usage error. */
 bool nn_lora_add_at(AgSite at, void *module, NnLoraOptions options) AG_MUST_CHECK;
 
 /* Adds the adapters to the weights and removes them; ag_precision does not matter. The weights stay frozen. Optimizers of the
@@ -29,16 +29,25 @@ bool nn_lora_add_at(AgSite at, void *module, NnLoraOptions options) AG_MUST_CHEC
 void nn_lora_merge_at(AgSite at, void *module);
 
 /* Writes adapter_config.json and adapter_model.safetensors into a folder, which must exist, for the library peft. The names are
- * those of the module: a Llama has those of transformers' LlamaForCausalLM, a GPT those of GPT2Model. False with ag_error() if
- * they cannot be written, or if the adapters do not have the same dropout: peft has one for all. A module that is itself a
+ * those of the module. A Llama and a GPT have those of the classes that transformers' AutoModelForCausalLM makes, such as
+ * LlamaForCausalLM and GPT2LMHeadModel, with the task type CAUSAL_LM; other modules have no task type. False with ag_error() if
+ * the files cannot be written, or if the adapters do not have the same dropout: peft has one for all. A module that is itself a
  * Linear is a usage error, here and in nn_lora_load: it has no name for the file. */
 bool nn_lora_save_at(AgSite at, void *module, const char *folder) AG_MUST_CHECK;
+/* base: the folder or the name of the model without adapters, from which peft's AutoPeftModelForCausalLM opens it. It is null
+ * in the file if this is NULL, or is not UTF-8. */
+typedef struct { const char *base; } NnLoraSaveOptions;
+/* nn_lora_save with options. */
+bool nn_lora_save_with_at(AgSite at, void *module, const char *folder, NnLoraSaveOptions options) AG_MUST_CHECK;
 
 /* Adds the adapters of a folder that nn_lora_save or peft wrote, and freezes the other parameters. False with ag_error() if the
  * files cannot be read or do not fit; the module then has no adapters. The file of weights says which Linears have adapters,
- * and of what rank. A message with the name of the setting refuses: DoRA, rsLoRA, aLoRA, biases and whatever else peft computes
- * in another way; init_lora_weights that changes the model's weights, as PiSSA does; keys of alpha_pattern that are more than a
- * name or its end; and settings that are unknown here, unless they are null, false or {}. */
+ * and of what rank. The names may be those of transformers' class with the output layer or without it. If the file has a copy
+ * of a weight of the model ("lm_head.base_layer.weight", which peft adds to an adapter of the output layer), it replaces the
+ * weight, as in peft, rounded if the weight is of type AG_PACKED. A message with the name of the setting refuses: DoRA, rsLoRA,
+ * aLoRA, biases and whatever else peft computes in another way; init_lora_weights that changes the model's weights, as PiSSA
+ * does; keys of alpha_pattern that are more than a name or its end; values of a type that peft does not take; and settings that
+ * are unknown here, unless they are null or false. */
 bool nn_lora_load_at(AgSite at, void *module, const char *folder) AG_MUST_CHECK;
 
 #include "kaeru/nn_at.h"

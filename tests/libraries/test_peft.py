@@ -1,0 +1,215 @@
+"""Adapters that the library peft writes and reads, beside kaeru's: nn_lora_save, nn_lora_load, llama finetune."""
+import dataclasses
+import json
+import os
+import shutil
+import warnings
+
+from check import check, check_close, check_refused, enter_folder, finish, value_or_error
+from models import KINDS, finetune, kaeru_logits, library_logits, new_folder
+import torch
+from peft import AutoPeftModelForCausalLM, LoraConfig, PeftModel, get_peft_model
+from safetensors.torch import load_file, save_file
+from transformers import AutoModel, AutoModelForCausalLM
+
+enter_folder()
+torch.manual_seed(0)
+
+
+class Net(torch.nn.Module):
+    """The module Net of models.c."""
+
+    def __init__(self):
+        super().__init__()
+        self.hidden = torch.nn.Linear(2, 4)
+        self.out = torch.nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.out(torch.tanh(self.hidden(x)))
+
+
+def net_of(folder):
+    net = Net()
+    net.load_state_dict(load_file(f"{folder}/net.safetensors"))
+    return net
+
+
+def net_logits(model):
+    with torch.no_grad():
+        return model.eval()(torch.tensor([[1.0, 2.0]])).numpy()
+
+
+def peft_adapter(model, folder, targets, save=None, **settings):
+    """Writes an adapter with random matrices into a folder and returns peft's model."""
+    settings = {"r": 2, "lora_alpha": 5} | settings
+    model = get_peft_model(model, LoraConfig(target_modules=targets, **settings))
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            if "lora_" in name:
+                p.copy_(0.2 * torch.randn(p.shape))
+    model.save_pretrained(folder, **(save or {}))
+    return model
+
+
+def read_config(folder):
+    with open(f"{folder}/adapter_config.json", encoding="utf-8") as f:
+        return json.load(f)
+
+
+def write_config(folder, config):
+    with open(f"{folder}/adapter_config.json", "w", encoding="utf-8") as f:
+        json.dump(config, f)
+
+
+def without_warnings(what, function, *arguments):
+    """peft only warns about keys that it does not find. Returns its model."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = function(*arguments)
+    told = [str(w.message) for w in told if "adapter keys" in str(w.message) or "fan_in" in str(w.message)]
+    check(f"{what}: peft has no warning", not told, "".join(told)[:200])
+    return model
+
+
+# ---- both directions, for each kind of model ---------------------------------------------------------------------------
+
+ATTENTION = {"gpt2": ["c_attn"]}
+ALL = {"gpt2": ["c_attn", "c_proj", "c_fc"]}
+ONE = {"gpt2": "1.attn.c_proj"}
+for kind in KINDS:
+    base = new_folder(kind)
+    causal = lambda: AutoModelForCausalLM.from_pretrained(base)
+    attention = ATTENTION.get(kind, ["q_proj", "v_proj"])
+    everything = ALL.get(kind, ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"])
+
+    for name, targets in ("attention", attention), ("all", everything):
+        folder = f"{kind}_{name}_of_peft"
+        expected = library_logits(peft_adapter(causal(), folder, targets, task_type="CAUSAL_LM",
+                                               rank_pattern={targets[0]: 3}, alpha_pattern={targets[-1]: 9}))
+        check_close(f"{kind}: peft's adapter of AutoModelForCausalLM, {name}", kaeru_logits(kind, base, "load", folder),
+                    expected)
+        check(f"{kind}: the adapter changes logits", abs(expected - library_logits(causal())).max() > 0.01)
+    check_close(f"{kind}: merged in kaeru", kaeru_logits(kind, base, "load", folder, "merge", "write", f"{kind}_merged"),
+                expected)
+    check_close(f"{kind}: merged in kaeru, opened by transformers",
+                library_logits(AutoModelForCausalLM.from_pretrained(f"{kind}_merged")), expected)
+
+    # The class without an output layer: its names lack a part.
+    folder = f"{kind}_bare_of_peft"
+    bare = peft_adapter(AutoModel.from_pretrained(base), folder, attention)
+    model = causal()
+    expected = library_logits(bare, lambda y: model.lm_head(y.last_hidden_state))
+    check_close(f"{kind}: peft's adapter of AutoModel", kaeru_logits(kind, base, "load", folder), expected)
+
+    for name, steps in (("attention", ["add", attention[0]]), ("one layer", ["add", ONE.get(kind, "1.self_attn.o_proj")]),
+                        ("all", [word for target in everything for word in ("add", target)])):
+        folder = f"{kind}_{name}_of_kaeru".replace(" ", "_")
+        expected = kaeru_logits(kind, base, *steps, "save", folder)
+        what = f"{kind}: kaeru's adapter, {name}"
+        model = without_warnings(what, PeftModel.from_pretrained, causal(), folder)
+        check_close(what, library_logits(model), expected)
+        check_close(f"{what}, by the name of its base", library_logits(AutoPeftModelForCausalLM.from_pretrained(folder)),
+                    expected)
+        check_close(f"{what}, back in kaeru", kaeru_logits(kind, base, "load", folder), expected)
+        body, head = getattr(model.base_model.model, model.base_model.model.base_model_prefix), model.base_model.model.lm_head
+        check_close(f"{what}, in the body of peft's model",
+                    library_logits(body, lambda y: head(y.last_hidden_state)), expected)
+
+# ---- the output layer --------------------------------------------------------------------------------------------------
+
+for kind in "llama", "qwen2", "qwen3":
+    for saved in "auto", True, False:
+        folder = f"{kind}_head_{saved}"
+        expected = library_logits(peft_adapter(AutoModelForCausalLM.from_pretrained(kind), folder, ["q_proj", "lm_head"],
+                                               {"save_embedding_layers": saved}, task_type="CAUSAL_LM"))
+        check_close(f"{kind}: lm_head, save_embedding_layers={saved}", kaeru_logits(kind, kind, "load", folder), expected)
+    # peft takes the weight of the output layer from the file of the adapter.
+    tensors = load_file(f"{folder[:-5]}auto/adapter_model.safetensors")
+    tensors["base_model.model.lm_head.base_layer.weight"] *= 2
+    save_file(tensors, f"{kind}_head_auto/adapter_model.safetensors")
+    model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(kind), f"{kind}_head_auto")
+    check_close(f"{kind}: another weight of lm_head", kaeru_logits(kind, kind, "load", f"{kind}_head_auto"),
+                library_logits(model))
+    folder = f"{kind}_head_of_kaeru"
+    expected = kaeru_logits(kind, kind, "add", "lm_head", "save", folder)
+    model = without_warnings(f"{kind}: kaeru's lm_head", PeftModel.from_pretrained,
+                             AutoModelForCausalLM.from_pretrained(kind), folder)
+    check_close(f"{kind}: kaeru's lm_head", library_logits(model), expected)
+for kind in "gpt2", "llama_tied":
+    check_refused(f"{kind}: a tied output layer", kaeru_logits(kind, kind, "add", "lm_head"),
+                  'the weight of "lm_head" of this ')
+    peft_adapter(AutoModelForCausalLM.from_pretrained(kind), f"{kind}_head", ["lm_head"], task_type="CAUSAL_LM")
+    check_refused(f"{kind}: peft's tied output layer", kaeru_logits(kind, kind, "load", f"{kind}_head"),
+                  "base_model.model.lm_head.")
+
+# ---- a module of one's own ---------------------------------------------------------------------------------------------
+
+os.mkdir("net")
+save_file(Net().state_dict(), "net/net.safetensors")
+for target in "hidden", "out":
+    expected = kaeru_logits("net", "net", "add", target, "save", f"net_{target}_of_kaeru")
+    model = without_warnings(f"net: kaeru's {target}", PeftModel.from_pretrained, net_of("net"), f"net_{target}_of_kaeru")
+    check_close(f"net: kaeru's {target}", net_logits(model), expected)
+    expected = net_logits(peft_adapter(net_of("net"), f"net_{target}_of_peft", [target]))
+    check_close(f"net: peft's {target}", kaeru_logits("net", "net", "load", f"net_{target}_of_peft"), expected)
+check("net: no task type", not read_config("net_hidden_of_kaeru").get("task_type"))
+
+# ---- llama finetune ------------------------------------------------------------------------------------------------------
+
+base = finetune("learned")
+expected = kaeru_logits("llama", "learned/model")
+check_close("llama finetune: the adapter in kaeru", kaeru_logits("llama", base, "load", "learned/adapter"), expected)
+model = without_warnings("llama finetune", AutoPeftModelForCausalLM.from_pretrained, "learned/adapter")
+check_close("llama finetune: the adapter in peft, by the name of its base", library_logits(model.float()), expected)
+check_close("llama finetune: the model with the adapter in its weights",
+            library_logits(AutoModelForCausalLM.from_pretrained("learned/model", dtype=torch.float32)), expected)
+check("llama finetune: it has learned",
+      abs(expected - library_logits(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32))).max() > 0.01)
+
+# ---- names that the model does not have --------------------------------------------------------------------------------
+
+for kind, prefix in ("gpt2", "transformer."), ("llama", "model."), ("net", ""):
+    folder = f"{kind}_named"
+    shutil.copytree(f"{kind}_hidden_of_peft" if kind == "net" else f"{kind}_attention_of_peft", folder)
+    tensors = load_file(f"{folder}/adapter_model.safetensors")
+    start = f"base_model.model.{prefix}"
+    other = {name.replace(start, "base_model.model.other."): t for name, t in tensors.items()}
+    save_file(other, f"{folder}/adapter_model.safetensors")
+    check_refused(f"{kind}: other names", kaeru_logits(kind, kind, "load", folder), '"base_model.model.other.')
+    if prefix:
+        name = next(iter(tensors))
+        bare = name.replace(start, "base_model.model.")
+        save_file(tensors | {bare: tensors[name].clone()}, f"{folder}/adapter_model.safetensors")
+        check_refused(f"{kind}: names of both classes", kaeru_logits(kind, kind, "load", folder), f'unexpected: "{bare}"')
+
+# ---- adapter_config.json: each setting absent and with values that are nothing, or not -----------------------------------
+
+ABSENT = "(absent)"
+VALUES = [ABSENT, None, {}, [], False, True, 0, 1, "", "none"]
+# What kaeru opens although peft does not, or computes something else. The file of weights says which Linears have adapters
+# and of what rank, so these settings do not matter; a task type that peft does not know; false for a group of settings.
+FILE_COUNTS = ["r", "rank_pattern", "target_modules", "layers_to_transform", "layers_pattern", "task_type"]
+write_config("llama_attention_of_peft", usual := read_config("llama_attention_of_peft") | {
+    "target_modules": ["q_proj", "v_proj"], "rank_pattern": {"q_proj": 3}, "alpha_pattern": {}})
+
+
+def opened(folder):
+    return library_logits(PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained("llama"), folder))
+
+
+for key in [f.name for f in dataclasses.fields(LoraConfig)] + ["a_later_setting"]:
+    for value in VALUES:
+        config = {k: v for k, v in usual.items() if k != key} | ({} if value == ABSENT else {key: value})
+        write_config("llama_attention_of_peft", config)
+        found = kaeru_logits("llama", "llama", "load", "llama_attention_of_peft")
+        what = f"adapter_config.json with {key}: {value!r}"
+        if isinstance(found, str):
+            check(f"{what} is refused by name", f'"{key}"' in found, found)
+            continue
+        expected = value_or_error(opened, "llama_attention_of_peft")
+        if isinstance(expected, str):
+            check(f"{what} is opened, but peft refuses it", key in FILE_COUNTS or value is False, expected)
+        elif key not in FILE_COUNTS:
+            check_close(what, found, expected)
+
+finish()
