@@ -26,6 +26,7 @@
 #include "data_hash.h"
 #include "kaeru/fields.h"
 #include "kaeru/parallel.h"
+#include "kaeru/text.h"
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
@@ -137,6 +138,14 @@ void training_run_result(const char *name);
 void training_run_data(TrainingRun *run, uint64_t hash);
 /* Says so if the run of a checkpoint, which has these settings, has learned from other data than those of the hash. */
 void say_if_other_data(const NnSettings *settings, uint64_t hash);
+/* Says so on stderr if the file at `path`, which has these settings, is of another run than the file `last` in its folder. A
+ * new run keeps the result of the one that --overwrite replaces until it has its own. */
+void warn_if_of_other_run(const char *path, const NnSettings *settings, const char *last);
+/* A vocabulary as settings of a checkpoint, PREFIX.tokens and PREFIX.merges, so that the checkpoint needs no other file. */
+void vocabulary_to_settings(const KaeruVocab *v, NnSettings *s, const char *prefix);
+/* The vocabulary of such settings; NULL if the checkpoint is of an earlier version, which has it only in files beside it. Ends
+ * the program if the texts are not a vocabulary. */
+KaeruVocab *vocabulary_of_settings(KaeruVocabKind kind, const char *checkpoint, const NnSettings *s, const char *prefix);
 uint64_t data_hash_file(const char *path);                              /* that hash (common/data_hash.h) of a whole file */
 void training_run_end(TrainingRun *run);
 typedef struct Csv Csv;

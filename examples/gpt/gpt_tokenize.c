@@ -36,7 +36,7 @@ static void check_outputs(const char *const *path, int n)
     for (int i = 0; i < 2; i++) {
         char *model = example_path(models[i]);
         if (access(model, F_OK) == 0) {
-            example_fail("--out %s: the model in %s needs the vocabulary in this folder: expected another folder",
+            example_fail("--out %s: the model in %s has its vocabulary in this folder: expected another folder",
                          example_out(), model);
         }
         ag_free(model);
