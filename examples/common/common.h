@@ -181,9 +181,9 @@ void choose_shards(int64_t most);
 int64_t example_shards(void);
 /* Says so if a batch of so many rows, shared by several processes, has fewer rows than shards. */
 void say_if_shards_are_empty(int64_t batch);
-/* Ends the program unless all processes have the same version of kaeru, the same --seed and the same example_options.
- * example_begin calls it. */
-void processes_must_agree(void);
+/* Ends the program unless all processes have the same version of kaeru, and either all print the help or all have the same
+ * --seed and the same example_options. Each process calls it before it does anything else; help: this one prints the help. */
+void processes_must_agree(bool help);
 void processes_wait_to_fail(void);
 _Noreturn void processes_exit(int status);                              /* ends all processes, without exit handlers */
 /* Not 0 after Ctrl-C, and after SIGTERM or SIGUSR1, which a scheduler sends before the end of its time: save a checkpoint, then
