@@ -351,7 +351,7 @@ expect 0 'wrote:   theirs/config.json' '' export --checkpoint plain/gpt_best.saf
 lacks theirs/merges.txt
 echo precious >theirs/model.safetensors
 echo precious >theirs/merges.txt
-expect 1 '' 'theirs/model.safetensors exists: expected --overwrite, or another folder as --out' export \
+expect 1 '' 'theirs/config.json exists: expected --overwrite, or another folder as --out' export \
     --checkpoint plain/gpt_best.safetensors --out theirs
 that "the files of a model are kept" [ "$(cat theirs/model.safetensors theirs/merges.txt | grep -c precious)" -eq 2 ]
 expect 0 'wrote:   theirs/config.json' '' export --checkpoint plain/gpt_best.safetensors --overwrite --out theirs

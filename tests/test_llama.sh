@@ -105,12 +105,12 @@ expect 1 '' 'llama finetune: kept/adapter exists from an earlier run: --overwrit
     $short --out kept
 (ulimit -f 400 && "$program" finetune --model large $short --overwrite --out disk) >stdout 2>stderr
 that "status on a full disk" [ $? -eq 1 ]
-echo 'llama finetune: cannot write disk/model/copied.part: File too large' >want
+echo 'llama finetune: cannot write disk/model/new.part/copied.part: File too large' >want
 same want stderr
 same disk/model/tokenizer.json model/tokenizer.json
 expect 0 '' '' finetune --model large $short --overwrite --out disk
 same disk/model/tokenizer.json large/tokenizer.json
-lacks disk/model/copied.part
+lacks disk/model/new.part
 rm disk/model/tokenizer.json
 mkfifo disk/model/tokenizer.json
 if command -v timeout >/dev/null; then

@@ -1,18 +1,20 @@
 #!/bin/sh
-# test_overwrite.sh EXAMPLES FAULTS: --overwrite leaves the earlier run or the new one, never neither. Each call by which gpt
-# train, translate train, llama finetune and gpt export change files is the last one before a kill, and then the first one with
-# a full disk. FAULTS is the library of call_faults.c.
+# test_overwrite.sh EXAMPLES FAULTS: --overwrite leaves the earlier run or the new one, never neither, and no mixture that nobody
+# tells of. gpt train, translate train, gpt export, gpt tokenize and llama finetune are killed before each call that changes
+# files, and meet a full disk from that call on. FAULTS is the library of call_faults.c.
 # shellcheck disable=SC2086 # lists of words
 
 examples=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
 faults=$(CDPATH='' cd -- "${2%/*}" && pwd -P)/${2##*/}
 fixtures=$(CDPATH='' cd -- "$(dirname "$0")/fixtures" && pwd -P)
 program=$examples/gpt
+# Each run writes its files to the disk, which takes no time in memory.
+[ -n "${TMPDIR:-}" ] || [ ! -w /dev/shm ] || TMPDIR=/dev/shm
 # shellcheck source=tests/expect.sh
 . "$(dirname "$0")/expect.sh"
 # Pictures take time, and the programs draw none without gnuplot.
 mkdir tools
-for tool in cat cmp cp cut env grep head mkdir mv rm sed wc yes; do ln -s "$(command -v $tool)" tools; done
+for tool in cat cmp cp cut env grep head ln mkdir mv rm sed wc yes; do ln -s "$(command -v $tool)" tools; done
 all_tools=$PATH PATH=$folder/tools KAERU_THREADS=1
 export PATH KAERU_THREADS
 
@@ -193,5 +195,103 @@ cp old/translate_epoch_05.safetensors kept
 expect 1 '' 'kept/translate_epoch_05.safetensors exists from an earlier run: --overwrite replaces it' $tiny --sentences 8 \
     --out kept
 has kept/translate_epoch_05.safetensors
+
+# ---- gpt export ------------------------------------------------------------------------------------------------------
+#
+# The files of a model are those of one model, or config.json is missing and nothing opens them. With a full disk they are the old
+# ones. Other files of the folder stay.
+
+program=$examples/gpt
+input=/dev/null
+rm -rf old new now
+tiny='train --layers 1 --heads 1 --width 8 --context 8 --batch 2 --steps 1 --warmup 1 --sample 0'
+expect 0 '' '' $tiny --data old.txt --out from_old
+expect 0 '' '' $tiny --data new.txt --out from_new
+for run in old new; do
+    expect 0 '' '' export --checkpoint from_$run/gpt_last.safetensors --out $run
+    echo mine >$run/notes
+done
+# same_files RUN FOLDER FILE...: each file is that of the run.
+same_files() {
+    run=$1 in=$2
+    shift 2
+    for file in "$@"; do cmp -s $run/$in/$file now/$in/$file || return; done
+}
+# one_model FOLDER FIRST FILE...: the files are those of one run, or the first one is missing.
+one_model() {
+    in=$1 first=$2
+    shift 2
+    if [ $kind = full ]; then same_files old "$in" "$first" "$@" || same_files new "$in" "$first" "$@"
+    else [ ! -e now/$in/$first ] || same_files old "$in" "$first" "$@" || same_files new "$in" "$first" "$@"
+    fi
+}
+usable() {
+    that "the model after $case" one_model . config.json model.safetensors vocab.json
+    that "other files after $case" [ "$(cat now/notes)" = mine ]
+    LC_ALL=C "$program" export --checkpoint from_new/gpt_last.safetensors --overwrite --out now >stdout 2>stderr
+    that "the model after $case, written again" same_files new . config.json model.safetensors vocab.json
+    lacks now/new.part
+}
+least=15
+for kind in kill full; do at_each_call $kind old export --checkpoint from_new/gpt_last.safetensors --overwrite --out now; done
+# The folder of the new files must be one: the files of another folder are not removed.
+mkdir -p precious
+echo mine >precious/notes
+rm -rf now
+cp -R old now
+ln -s ../precious now/new.part
+expect 1 '' 'cannot make the folder now/new.part: File exists' export --checkpoint from_new/gpt_last.safetensors --overwrite --out now
+has precious/notes
+
+# ---- gpt tokenize ----------------------------------------------------------------------------------------------------
+
+rm -rf old new now precious
+for run in old new; do
+    expect 0 '' '' tokenize --data $run.txt --size 280 --out $run
+    echo mine >$run/notes
+done
+files='gpt.tokens gpt_vocab.json gpt_merges.txt'
+usable() {
+    that "the tokens after $case" one_model . $files
+    LC_ALL=C "$program" tokenize --data new.txt --size 280 --out now >stdout 2>stderr
+    that "the tokens after $case, written again" same_files new . $files
+}
+least=10
+for kind in kill full; do at_each_call $kind old tokenize --data new.txt --size 280 --out now; done
+
+# ---- llama finetune --------------------------------------------------------------------------------------------------
+
+program=$examples/llama
+rm -rf old new now
+for model in old_model new_model; do
+    mkdir $model
+    cp "$fixtures/llama/writer/config.json" "$fixtures/llama/writer/model.safetensors" $model
+done
+cp "$fixtures/tokenizers/llama3.json" old_model/tokenizer.json
+{ cat old_model/tokenizer.json && echo; } >new_model/tokenizer.json
+echo '{"chat_template": "x"}' >new_model/tokenizer_config.json
+tiny='finetune --steps 2 --every 1 --batch 2 --window 8 --lr 0.01 --best'
+expect 0 '' '' $tiny --model old_model --data old.txt --rank 2 --out old
+expect 0 '' '' $tiny --model new_model --data new.txt --rank 4 --alpha 4 --out new
+for run in old new; do echo mine >$run/model/notes; done
+model='config.json model.safetensors tokenizer.json'
+adapter='adapter_config.json adapter_model.safetensors'
+usable() {
+    that "the model after $case" one_model model $model
+    that "the adapter after $case" one_model adapter $adapter
+    that "other files after $case" [ "$(cat now/model/notes)" = mine ]
+    LC_ALL=C "$program" finetune --resume --out now >stdout 2>stderr
+    that "status of --resume after $case" [ $? -eq 0 ]
+    for run in old new; do
+        ! cmp -s $run/llama_last.safetensors now/llama_last.safetensors || break
+    done
+    that "the run after $case" same_files $run . llama_last.safetensors llama_best.safetensors
+    that "the model after $case, resumed" same_files $run model $model
+    that "the adapter after $case, resumed" same_files $run adapter $adapter
+}
+least=40
+for kind in kill full; do
+    at_each_call $kind old $tiny --model new_model --data new.txt --rank 4 --alpha 4 --overwrite --out now
+done
 
 summary overwrite

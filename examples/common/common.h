@@ -83,6 +83,21 @@ char *example_input_path(const char *name);
 char *example_path_beside(const char *path, const char *name);
 bool example_japanese(void);                                            /* whether text and captions are Japanese */
 
+/* ---- files that are only valid together ---------------------------------------------------------------------------
+ * Such as a model's weights and its tokenizer. They are written into a folder of their own, FOLDER/new.part, and replace the
+ * old ones when all are complete, so an error leaves the old ones. names[0] is the file without which nobody opens the others.
+ * It is removed first and replaced last: after a kill between the two, it is missing, and no program mixes old and new files.
+ * Other files of the folder stay as they are. */
+typedef struct { char *folder, *staging; const char *const *names; int n; } FileGroup;
+/* Ends the program if a file cannot be replaced. Removes what a killed program has left in the folder of the new files. */
+FileGroup file_group_begin(const char *folder, const char *const *names, int n);
+/* The path to which the new file names[i] is to be written. Free it with ag_free. */
+char *file_group_path(const FileGroup *g, int i);
+/* Ends the program with the library's message. The new files, which may need much room, are removed. */
+_Noreturn void file_group_fail(const FileGroup *g);
+/* Replaces the old files; one for which there is no new file is removed. Frees what g has. */
+void file_group_replace(FileGroup *g);
+
 /* ---- printed text ------------------------------------------------------------------------------------------------
  * In English, say is printf. With --language ja it prints by the Japanese format in examples/ja, if there is one. A %s without
  * precision then prints the Japanese for its text, if there is one, and pads it by the columns that it takes in a terminal.

@@ -169,21 +169,32 @@ static void copy_file(const char *from, const char *to)
 static void write_model(Llama *m, const char *merged)
 {
     bool bf16 = base_is_bf16 && !float32_model;
+    FileGroup g = file_group_begin(merged, files, N_FILES);
     nn_lora_merge(m);
-    if (!(bf16 ? llama_write_bf16(m, merged) : llama_write(m, merged))) {
-        example_fail("%s", ag_error());
+    if (!(bf16 ? llama_write_bf16(m, g.staging) : llama_write(m, g.staging))) {
+        file_group_fail(&g);
     }
     for (int i = WRITTEN; i < N_FILES; i++) {
-        char *from = path_in(folder, files[i]), *to = path_in(merged, files[i]);
+        char *from = path_in(folder, files[i]), *to = file_group_path(&g, i);
         if (i < OPTIONAL || access(from, F_OK) == 0) {
             copy_file(from, to);
-        } else {
-            remove(to);                                                 /* that of another model, from an earlier run */
         }
         ag_free(to);
         ag_free(from);
     }
+    file_group_replace(&g);
     say("model:   %s%s\n", merged, bf16 ? " (weights rounded to bfloat16, as those of --model)" : "");
+}
+
+static void write_adapter(Llama *m, const char *adapter)
+{
+    static const char *const names[] = { "adapter_config.json", "adapter_model.safetensors" };
+    FileGroup g = file_group_begin(adapter, names, 2);
+    if (!nn_lora_save(m, g.staging)) {
+        file_group_fail(&g);
+    }
+    file_group_replace(&g);
+    say("adapter: %s\n", adapter);
 }
 
 /* Writes the adapter, then the model with the adapter in its weights. `best` is the checkpoint to take, or NULL. */
@@ -193,13 +204,10 @@ static void save(Llama *m, const char *best)
         example_fail("%s", ag_error());
     }
     char *adapter = rank > 0 ? made_folder("adapter") : NULL, *merged = keep_apart ? NULL : made_folder("model");
-    if (adapter && !nn_lora_save(m, adapter)) {
-        example_fail("%s", ag_error());
-    }
     if (adapter) {
-        say("adapter: %s\n", adapter);
+        write_adapter(m, adapter);
     }
-    if (!keep_apart) {
+    if (merged) {
         write_model(m, merged);
     }
     ag_free(merged);
