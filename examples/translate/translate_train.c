@@ -384,7 +384,7 @@ static void train(Training *t)
         say("all %" PRId64 " epochs are done, from %s\n", epochs, t->run.last);
     }
     if (example_writes()) {
-        vocabularies_save(&t->vocabularies);            /* for their readers; the checkpoints have them, too, and theirs count */
+        vocabularies_save(&t->vocabularies);            /* for readers: the checkpoints have them, too, and theirs count */
     }
     remove_other_epochs(t);
     say("vocabularies of %d and %d tokens; a Transformer of %" PRId64 " parameters\n\n",
