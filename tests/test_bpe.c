@@ -125,11 +125,26 @@ START_TEST(learned_merges_equal_those_of_tokenizers)
     ck_assert_msg(bpe != NULL, "%s", ag_error());
     ck_assert_int_eq(kaeru_vocab_special(bpe, KAERU_END), kaeru_vocab_size(bpe) - 1);
     expect_done(kaeru_vocab_save(bpe, in_folder("v"), in_folder("m")));
-    ag_free(bpe);
     const char *merges = read_good(owner, in_folder("m"), &size);
     ck_assert_str_eq(merges, read_good(owner, FIXTURES "merges.txt", &expected_size));
     const char *vocab = read_good(owner, in_folder("v"), &size);
     ck_assert_str_eq(vocab, read_good(owner, FIXTURES "vocab.json", &expected_size));
+    char *merges_text, *vocab_text = kaeru_vocab_to_text(bpe, &merges_text);
+    ck_assert_str_eq(vocab_text, vocab);
+    ck_assert_str_eq(merges_text, merges);
+    KaeruVocab *again = kaeru_vocab_of_text(KAERU_BPE, "the texts", vocab_text, merges_text);
+    ck_assert_msg(again != NULL, "%s", ag_error());
+    ck_assert_uint_eq(kaeru_vocab_fingerprint(again), kaeru_vocab_fingerprint(bpe));
+    int32_t *ids[] = { kaeru_vocab_encode(bpe, text, n, KAERU_AS_TEXT, &size),
+                       kaeru_vocab_encode(again, text, n, KAERU_AS_TEXT, &expected_size) };
+    ck_assert_uint_eq(size, expected_size);
+    ck_assert_mem_eq(ids[0], ids[1], size * sizeof *ids[0]);
+    ag_free(ids[0]);
+    ag_free(ids[1]);
+    ag_free(again);
+    ag_free(bpe);
+    ag_free(vocab_text);
+    ag_free(merges_text);
     ag_free(owner);
 }
 END_TEST

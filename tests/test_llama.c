@@ -618,6 +618,49 @@ static KaeruVocab *open_vocab(void)
     return t;
 }
 
+static void check_use(const LmData *d, LmPart part, int64_t length, LmUse expected)
+{
+    LmUse found = lm_data_use(d, part, length);
+    ck_assert_msg(memcmp(&found, &expected, sizeof found) == 0, "windows of %d: %d %d %d, %d %d %d", (int)length,
+                  (int)found.whole, (int)found.cut, (int)found.unused, (int)found.targets, (int)found.cut_targets,
+                  (int)found.unused_targets);
+}
+
+/* The last of five examples is held out: a text, of which all but the start counts. Of the others, the answer and the end count.
+ * The third one has no answer but the end, and the fourth has a long prompt. */
+START_TEST(what_windows_cut_is_counted)
+{
+    KaeruVocab *t = open_vocab();
+    LmData *d = pairs_of(t, "{\"prompt\": \"!\", \"completion\": \"\\u0001\"}\n"
+                            "{\"prompt\": \"!\", \"completion\": \"\\u0001\\u0002\\u0001\"}\n"
+                            "{\"prompt\": \"!\", \"completion\": \"\"}\n"
+                            "{\"prompt\": \"\\u0001\\u0002\\u0001\\u0002\\u0001\\u0002\", \"completion\": \"\\u0001\"}\n"
+                            "{\"text\": \"\\u0001\\u0002\\u0001\\u0002\"}\n");
+    ck_assert_msg(d != NULL, "%s", ag_error());
+    /* the numbers of tokens: 4, 6, 3, 9; before the answers: 2, 2, 2, 7; targets: 2, 4, 1, 2. Held out: 6 and 5 */
+    ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN), 22);
+    check_use(d, LM_TRAIN, 8, (LmUse){ 4, 0, 0, 9, 0, 0 });
+    check_use(d, LM_TRAIN, INT64_MAX, (LmUse){ 4, 0, 0, 9, 0, 0 });
+    check_use(d, LM_TRAIN, 7, (LmUse){ 3, 1, 0, 8, 1, 0 });
+    check_use(d, LM_TRAIN, 6, (LmUse){ 3, 0, 1, 7, 0, 2 });
+    check_use(d, LM_TRAIN, 5, (LmUse){ 3, 0, 1, 7, 0, 2 });
+    check_use(d, LM_TRAIN, 4, (LmUse){ 2, 1, 1, 6, 1, 2 });
+    check_use(d, LM_TRAIN, 2, (LmUse){ 1, 2, 1, 3, 4, 2 });
+    check_use(d, LM_TRAIN, 1, (LmUse){ 0, 0, 4, 0, 0, 9 });
+    check_use(d, LM_HELD_OUT, 5, (LmUse){ 1, 0, 0, 5, 0, 0 });
+    check_use(d, LM_HELD_OUT, 4, (LmUse){ 0, 1, 0, 4, 1, 0 });
+    check_use(d, LM_HELD_OUT, 1, (LmUse){ 0, 1, 0, 1, 4, 0 });
+    EXPECT_USAGE_ERROR("windows of 0 ids, expected 1 or more", lm_data_use(d, LM_TRAIN, 0));
+    EXPECT_USAGE_ERROR("2 is not an LmPart", lm_data_use(d, (LmPart)2, 4));
+    ag_free(d);
+    d = lm_data_of_text("text", "!!!!!!!!!!!!!!!!!!!!", 20, t);
+    ck_assert_msg(d != NULL, "%s", ag_error());
+    check_use(d, LM_TRAIN, 3, (LmUse){ .targets = lm_data_tokens(d, LM_TRAIN) - 1 });
+    ag_free(d);
+    ag_free(t);
+}
+END_TEST
+
 /* Lines of two tokens before the answer, of which the loss counts the answer and the end. */
 START_TEST(the_loss_counts_answers_only)
 {
@@ -835,6 +878,7 @@ Suite *llama_suite(void)
     tcase_add_test(t, wrong_ropes_are_refused);
     tcase_add_loop_test(t, checkpoints_load, 0, MODELS);
     tcase_add_test(t, files_that_do_not_fit_are_refused);
+    tcase_add_test(t, what_windows_cut_is_counted);
     tcase_add_test(t, the_loss_counts_answers_only);
     tcase_add_test(t, an_example_without_targets_is_not_drawn);
     tcase_add_test(t, an_example_without_targets_does_not_end_the_evaluation);

@@ -47,6 +47,26 @@ expect 2 '' '--targets: no Linear of this Llama has the name "other"' \
     finetune --model model --data pairs.jsonl --targets $names,$names,$names,$names,$names,other --window 16 --out x
 expect 0 'loss 0.' '' finetune --model model --data pairs.jsonl --rank 0 --steps 60 --lr 0.02 --window 16 --out full
 lacks full/adapter
+# What --window cuts off or leaves out is told before the training and stands in each row. The prompt of the first line fills
+# short windows, and the answer of the second one is longer than them.
+{
+    echo '{"prompt": "a b c d e f g h", "completion": " i"}'
+    echo '{"prompt": "a", "completion": " b c d e f g h i"}'
+    cat pairs.jsonl
+} >mixed.jsonl
+expect 0 '19 examples to learn from: 17 whole, 1 cut, 1 never used; tokens to predict: ' '' finetune --model model \
+    --data mixed.jsonl --steps 2 --every 1 --window 8 --out mixed
+that "the hint" grep -qxF 'examples are cut to windows of 8 tokens: a longer --window uses more of them' stdout
+that "all that is held out" grep -q '^3 examples held out: 3 whole, 0 cut, 0 never used; .* used, 0 cut off, 0 never' stdout
+told=$(sed -n 's/.*learn from: .* predict: \([0-9]*\) used, \([0-9]*\) cut off, \([0-9]*\) never used$/\1,\2,\3/p' stdout)
+that "the columns" [ "$(head -n 1 mixed/llama.csv)" = step,train_loss,valid_loss,learning_rate,tokens_per_second,whole,cut,unused\
+,targets,targets_cut,targets_unused ]
+for row in 2 3; do that "row $row" [ "$(sed -n ${row}p mixed/llama.csv | cut -d, -f6-)" = "17,1,1,$told" ]; done
+expect 0 'step 3 of 3' '' finetune --resume --steps 3 --window 24 --out mixed
+that "nothing is cut" grep -q '^19 examples to learn from: 19 whole, 0 cut, 0 never used; .* used, 0 cut off, 0 never' stdout
+that "no hint" sh -c '! grep -q "examples are cut" stdout'
+all=$(echo "$told" | tr , + | sed 's/$/+0/')
+that "the row of the longer window" [ "$(sed -n 4p mixed/llama.csv | cut -d, -f6-)" = "19,0,0,$(($all)),0,0" ]
 expect 0 '3? n' '' generate --model full/model --prompt '3?' --temperature 0
 # A run would replace the files of its own model: it is refused before anything is written.
 mkdir self linked files
@@ -85,12 +105,12 @@ expect 1 '' 'llama finetune: kept/adapter exists from an earlier run: --overwrit
     $short --out kept
 (ulimit -f 400 && "$program" finetune --model large $short --overwrite --out disk) >stdout 2>stderr
 that "status on a full disk" [ $? -eq 1 ]
-echo 'llama finetune: cannot write disk/model/copied.part: File too large' >want
+echo 'llama finetune: cannot write disk/model/new.part/copied.part: File too large' >want
 same want stderr
 same disk/model/tokenizer.json model/tokenizer.json
 expect 0 '' '' finetune --model large $short --overwrite --out disk
 same disk/model/tokenizer.json large/tokenizer.json
-lacks disk/model/copied.part
+lacks disk/model/new.part
 rm disk/model/tokenizer.json
 mkfifo disk/model/tokenizer.json
 if command -v timeout >/dev/null; then

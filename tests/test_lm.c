@@ -818,6 +818,133 @@ START_TEST(an_equal_loss_is_not_better)
 }
 END_TEST
 
+/* The learning rate falls to lr_min, unless lr is less than that: then it stays at lr. */
+START_TEST(the_learning_rate_does_not_rise_to_lr_min)
+{
+    Seen seen = { 0 };
+    LmTraining t = { .model = model(), .data = data, .options = few_steps(9), .settings = nn_settings_new(),
+                     .last = in_folder("last"), .stepped = note_step, .arg = &seen };
+    t.options.lr = lm_defaults().lr_min / 4;
+    expect_done(lm_train(&t, false));
+    ck_assert_int_eq(seen.steps, 9);
+    for (int64_t step = t.options.warmup; step <= 9; step++)
+        ck_assert_msg(seen.lr[step] == t.options.lr, "step %d: %g", (int)step, seen.lr[step]);
+    ag_free(t.settings);
+    ag_free(t.model);
+}
+END_TEST
+
+static void note_best(LmTraining *t, void *best)
+{
+    *(double *)best = t->best_loss;
+}
+
+/* With other data, the first evaluation writes the best checkpoint, also if its loss is higher than the least one before. With
+ * the same data it does not. */
+START_TEST(the_best_loss_begins_again_with_other_data)
+{
+    char other[400];
+    size_t n = 0;
+    for (size_t at = 0; n < sizeof other; at += 7919) {
+        char c = text[at % strlen(text)];
+        if ((unsigned char)c < 0x80) other[n++] = c;
+    }
+    LmData *scrambled = lm_data_of_text("scrambled", other, n, vocabulary);
+    ck_assert_msg(scrambled != NULL, "%s", ag_error());
+    expect_done(train("a", few_steps(60), false, NULL));
+    NnSettings *saved = nn_settings_new();
+    double least, best = 0;
+    expect_done(nn_checkpoint_settings(in_folder("a.last"), saved));
+    expect_done(nn_settings_real(saved, "train.best_loss", &least));
+    for (int new_data = 0; new_data < 2; new_data++) {
+        LmTraining t = { .model = model(), .data = scrambled, .options = few_steps(61), .settings = nn_settings_new(),
+                         .last = in_folder("a.last"), .best = in_folder("other"), .new_data = new_data,
+                         .evaluated = note_best, .arg = &best };
+        t.options.evaluate_tokens = 0;
+        t.options.steps += new_data;
+        expect_done(lm_train(&t, true));
+        ck_assert_msg(t.valid_loss > least, "%g, %g", t.valid_loss, least);
+        ck_assert(best == (new_data ? t.valid_loss : least));
+        ck_assert_int_eq(access(in_folder("other"), F_OK) == 0, new_data);
+        ag_free(t.settings);
+        ag_free(t.model);
+    }
+    ag_free(saved);
+    ag_free(scrambled);
+}
+END_TEST
+
+/* What a callback does with the training, as bytes that are changed in it. */
+typedef struct { size_t at, size; int when; } Meddling;
+
+static void meddle(LmTraining *t, const Meddling *how, int when)
+{
+    if (how->when != when) return;
+    for (size_t i = 0; i < how->size; i++) ((char *)t)[how->at + i] ^= 1;
+}
+static void meddle_at_start(LmTraining *t, void *how) { meddle(t, how, 0); }
+static void meddle_after_step(LmTraining *t, void *how) { meddle(t, how, 1); }
+static void meddle_after_evaluation(LmTraining *t, void *how) { meddle(t, how, 2); }
+
+static void zero_evaluate_every(LmTraining *t, void *arg)
+{
+    (void)arg;
+    t->options.evaluate_every = 0;
+}
+static void negative_batch(LmTraining *t, void *arg)
+{
+    (void)arg;
+    t->options.batch = -1;
+}
+
+/* Each option, and each other member that the training reads, is changed by each callback. */
+START_TEST(callbacks_cannot_change_the_training)
+{
+    LmTraining of = { .data = data, .options = few_steps(10), .last = in_folder("last"), .best = in_folder("best") };
+    struct { const char *name; size_t at, size; } member[32] = {
+#define MEMBER(name) { #name, offsetof(LmTraining, name), sizeof of.name }
+        MEMBER(model), MEMBER(data), MEMBER(settings), MEMBER(processes), MEMBER(last), MEMBER(best), MEMBER(window),
+        MEMBER(step)
+#undef MEMBER
+    };
+    int n = 8;
+    for (const NnField *f = lm_fields.field; f->name; f++, n++) {
+        member[n].name = f->name;
+        member[n].at = offsetof(LmTraining, options) + f->offset;
+        member[n].size = sizeof(int64_t);
+    }
+    ck_assert_uint_eq((size_t)(n - 8) * sizeof(int64_t), sizeof(LmOptions));
+    for (int i = 0; i < n; i++) {
+        for (int when = 0; when < 3; when++) {
+            Meddling how = { member[i].at, member[i].size, when };
+            LmTraining t = of;
+            t.model = model();
+            t.settings = nn_settings_new();
+            t.started = meddle_at_start;
+            t.stepped = meddle_after_step;
+            t.evaluated = meddle_after_evaluation;
+            t.arg = &how;
+            void *m = t.model, *s = t.settings;
+            EXPECT_USAGE_ERROR(member[i].name, lm_train(&t, false));
+            ag_free(s);
+            ag_free(m);
+        }
+    }
+    void (*const callbacks[])(LmTraining *, void *) = { zero_evaluate_every, negative_batch };
+    const char *const messages[] = { "lm_train: a callback has changed train.evaluate_every from 5 to 0",
+                                     "lm_train: a callback has changed train.batch from 2 to -1" };
+    for (int i = 0; i < 2; i++) {
+        LmTraining t = of;
+        t.model = model();
+        t.settings = nn_settings_new();
+        t.stepped = callbacks[i];
+        EXPECT_USAGE_ERROR(messages[i], lm_train(&t, false));
+        ag_free(t.settings);
+        ag_free(t.model);
+    }
+}
+END_TEST
+
 START_TEST(options_are_checked)
 {
     LmOptions o = few_steps(9), found = lm_defaults();
@@ -997,6 +1124,9 @@ Suite *lm_suite(void)
     tcase_add_test(training, a_loss_that_is_not_a_number_leaves_no_gradients);
     tcase_add_test(training, a_held_out_loss_that_is_not_a_number_is_not_saved);
     tcase_add_test(training, an_equal_loss_is_not_better);
+    tcase_add_test(training, the_learning_rate_does_not_rise_to_lr_min);
+    tcase_add_test(training, the_best_loss_begins_again_with_other_data);
+    tcase_add_test(training, callbacks_cannot_change_the_training);
     tcase_add_loop_test(training, failing_calls_lose_nothing, 0, 2);
     tcase_add_loop_test(training, failing_calls_leave_the_old_tokens, 0, 2);
     suite_add_tcase(suite, training);

@@ -1747,6 +1747,16 @@ START_TEST(vocabularies)
     REFUSED("/nowhere/at/all", kaeru_vocab_save(v, missing, NULL));
     REFUSED("/nowhere/at/all", kaeru_vocab_save(b, missing, "/nowhere/at/all/merges"));
     REFUSED("is the path of both files", kaeru_vocab_save(b, missing, missing));
+    char *merges, **no_merges = NULL, *pairs = kaeru_vocab_to_text(b, &merges);
+    MISTAKE("v is NULL", kaeru_vocab_to_text(no_vocab, &merges));
+    MISTAKE("merges is NULL", kaeru_vocab_to_text(v, no_merges));
+    MISTAKE("4 is not a KaeruVocabKind", kaeru_vocab_of_text((KaeruVocabKind)4, "name", "{}", NULL));
+    MISTAKE("name is NULL", kaeru_vocab_of_text(KAERU_CHARS, no_text, "{}", NULL));
+    MISTAKE("vocab is NULL", kaeru_vocab_of_text(KAERU_CHARS, "name", no_text, NULL));
+    REFUSED("name: ", kaeru_vocab_of_text(KAERU_CHARS, "name", "{", NULL));
+    REFUSED("name: line 2: ", kaeru_vocab_of_text(KAERU_BPE, "name", pairs, "#version: 0.2\na\n"));
+    ag_free(pairs);
+    ag_free(merges);
     MISTAKE("this object was freed already", ag_free(freed));
     MISTAKE("v is NULL", kaeru_vocab_kind(no_vocab));
     MISTAKE("v was freed", kaeru_vocab_kind(freed));

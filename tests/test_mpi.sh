@@ -130,6 +130,7 @@ differs 'process 1 and process 0 differ in --batch: 4 and 5' --batch 4
 differs 'process 1 and process 0 differ in --steps: 10 and 20' --steps 10
 differs 'process 1 and process 0 differ in --vocab: vocab.json and none' --vocab vocab.json
 differs 'process 1 and process 0 differ in --resume: 1 and 0' --resume
+differs 'process 1 and process 0 differ in --help: 1 and 0' --help
 mkdir elsewhere
 sed 's/frog 1 /frog 2 /' story.txt >elsewhere/story.txt
 differs 'process 1 and process 0 differ in the data: ' cd=elsewhere
@@ -140,6 +141,8 @@ differs 'gpt train: unknown option --stepz' --stepz 4
 wanted=''
 together 0 '' 2 train --help
 that "the help once" [ "$(grep -c '^usage: gpt train' stdout)" -eq 1 ]
+together 0 '' 2 --help
+that "the list of commands once" [ "$(grep -c '^usage: gpt COMMAND' stdout)" -eq 1 ]
 # Process 1 trains with other labels than process 0.
 program=$examples/translate
 odd=1 other='--smoothing 0.2'

@@ -55,7 +55,15 @@ START_TEST(characters_have_ids_in_order)
     KaeruVocab *v = kaeru_vocab_chars(sample, strlen(sample));
     check_char_vocab(v);
     expect_done(kaeru_vocab_save(v, in_folder("v.json"), NULL));
+    char *merges, *text = kaeru_vocab_to_text(v, &merges);
+    ck_assert_ptr_null(merges);
+    folder_expect("v.json", text);
     ag_free(v);
+    v = kaeru_vocab_of_text(KAERU_CHARS, "the text", text, NULL);
+    ck_assert_msg(v != NULL, "%s", ag_error());
+    check_char_vocab(v);
+    ag_free(v);
+    ag_free(text);
     folder_expect("v.json", "{\"\\n\":0,\" \":1,\".\":2,\"a\":3,\"c\":4,\"f\":5,\"\u00e9\":6,\"\u4e2d\":7,\"\u6587\":8,"
                   "\"\U0001f600\":9}");
     v = kaeru_vocab_open(KAERU_CHARS, in_folder("v.json"), NULL);

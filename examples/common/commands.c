@@ -38,7 +38,10 @@ int example_commands(int argc, char **argv, const Commands *c)
         processes_exit(2);
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        processes_begin();
+        processes_must_agree(true);
         print_usage(stdout, c);
+        processes_end(&(bool){ false });
         return example_end();
     }
     if (c->standard && (argc < 2 || name[0] == '-')) {

@@ -26,6 +26,7 @@
 #include "data_hash.h"
 #include "kaeru/fields.h"
 #include "kaeru/parallel.h"
+#include "kaeru/text.h"
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
@@ -82,6 +83,21 @@ char *example_input_path(const char *name);
 char *example_path_beside(const char *path, const char *name);
 bool example_japanese(void);                                            /* whether text and captions are Japanese */
 
+/* ---- files that are only valid together ---------------------------------------------------------------------------
+ * Such as a model's weights and its tokenizer. They are written into a folder of their own, FOLDER/new.part, and replace the
+ * old ones when all are complete, so an error leaves the old ones. names[0] is the file without which nobody opens the others.
+ * It is removed first and replaced last: after a kill between the two, it is missing, and no program mixes old and new files.
+ * Other files of the folder stay as they are. */
+typedef struct { char *folder, *staging; const char *const *names; int n; } FileGroup;
+/* Ends the program if a file cannot be replaced. Removes what a killed program has left in the folder of the new files. */
+FileGroup file_group_begin(const char *folder, const char *const *names, int n);
+/* The path to which the new file names[i] is to be written. Free it with ag_free. */
+char *file_group_path(const FileGroup *g, int i);
+/* Ends the program with the library's message. The new files, which may need much room, are removed. */
+_Noreturn void file_group_fail(const FileGroup *g);
+/* Replaces the old files; one for which there is no new file is removed. Frees what g has. */
+void file_group_replace(FileGroup *g);
+
 /* ---- printed text ------------------------------------------------------------------------------------------------
  * In English, say is printf. With --language ja it prints by the Japanese format in examples/ja, if there is one. A %s without
  * precision then prints the Japanese for its text, if there is one, and pads it by the columns that it takes in a terminal.
@@ -137,6 +153,14 @@ void training_run_result(const char *name);
 void training_run_data(TrainingRun *run, uint64_t hash);
 /* Says so if the run of a checkpoint, which has these settings, has learned from other data than those of the hash. */
 void say_if_other_data(const NnSettings *settings, uint64_t hash);
+/* Says so on stderr if the file at `path`, which has these settings, is of another run than the file `last` in its folder. A
+ * new run keeps the result of the one that --overwrite replaces until it has its own. */
+void warn_if_of_other_run(const char *path, const NnSettings *settings, const char *last);
+/* A vocabulary as settings of a checkpoint, PREFIX.tokens and PREFIX.merges, so that the checkpoint needs no other file. */
+void vocabulary_to_settings(const KaeruVocab *v, NnSettings *s, const char *prefix);
+/* The vocabulary of such settings; NULL if the checkpoint is of an earlier version, which has it only in files beside it. Ends
+ * the program if the texts are not a vocabulary. */
+KaeruVocab *vocabulary_of_settings(KaeruVocabKind kind, const char *checkpoint, const NnSettings *s, const char *prefix);
 uint64_t data_hash_file(const char *path);                              /* that hash (common/data_hash.h) of a whole file */
 void training_run_end(TrainingRun *run);
 typedef struct Csv Csv;
@@ -172,9 +196,9 @@ void choose_shards(int64_t most);
 int64_t example_shards(void);
 /* Says so if a batch of so many rows, shared by several processes, has fewer rows than shards. */
 void say_if_shards_are_empty(int64_t batch);
-/* Ends the program unless all processes have the same version of kaeru, the same --seed and the same example_options.
- * example_begin calls it. */
-void processes_must_agree(void);
+/* Ends the program unless all processes have the same version of kaeru, and either all print the help or all have the same
+ * --seed and the same example_options. Each process calls it before it does anything else; help: this one prints the help. */
+void processes_must_agree(bool help);
 void processes_wait_to_fail(void);
 _Noreturn void processes_exit(int status);                              /* ends all processes, without exit handlers */
 /* Not 0 after Ctrl-C, and after SIGTERM or SIGUSR1, which a scheduler sends before the end of its time: save a checkpoint, then

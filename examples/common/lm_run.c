@@ -3,12 +3,20 @@
 
 #include "lm_run.h"
 
-static const char header[] = "step,train_loss,valid_loss,learning_rate,tokens_per_second";
+#define LOSSES "step,train_loss,valid_loss,learning_rate,tokens_per_second"
+static const char losses_header[] = LOSSES, use_header[] = LOSSES ",whole,cut,unused,targets,targets_cut,targets_unused";
+enum { LOSS_COLUMNS = 5, USE_COLUMNS = 6 };
+/* Set in checkpoints of runs whose losses have the columns of use_header. */
+static const char columns_key[] = "csv.use";
+
 typedef struct {
     const TrainingRun *run;
     const char *data_name;
+    LmTraining own;             /* as the program has made it */
     Csv *csv;
     Progress progress;
+    LmUse use;                  /* what windows show of the data to learn */
+    bool shows_use;             /* in the data file */
     int64_t first, since;
     double since_time, speed;
 } Watch;
@@ -20,9 +28,33 @@ static void start_clock(Watch *w, int64_t step)
     w->since_time = example_seconds();
 }
 
+bool lm_use_has_examples(const LmUse *use)
+{
+    return use->whole + use->cut + use->unused > 0;
+}
+
+/* An evaluation may read the beginning of the held-out data only. */
+static void say_what_is_evaluated(const LmTraining *t)
+{
+    int64_t most = t->options.evaluate_tokens, all = lm_data_use(t->data, LM_HELD_OUT, t->window).targets;
+    if (most > 0 && most < all) {
+        say("each evaluation reads about %" PRId64 " of the %" PRId64 " held-out tokens to predict\n", most, all);
+    }
+}
+
+/* A resumed run keeps the columns that it had. */
+static bool shows_use(const TrainingRun *run, const LmData *data)
+{
+    LmUse use = lm_data_use(data, LM_TRAIN, 1);
+    return run->resumed ? nn_settings_get(run->saved, columns_key) != NULL : lm_use_has_examples(&use);
+}
+
 static void started(LmTraining *t, void *arg)
 {
     Watch *w = arg;
+    if (w->own.started) {
+        w->own.started(t, w->own.arg);
+    }
     if (w->run->resumed && t->step < t->options.steps) {
         say("resumes at step %" PRId64 " of %" PRId64 ", from %s\n", t->step, t->options.steps, t->last);
     } else if (w->run->resumed) {
@@ -30,7 +62,9 @@ static void started(LmTraining *t, void *arg)
     }
     say_if_shards_are_empty(t->options.batch);
     w->first = t->step;
-    w->csv = training_run_csv(w->run, w->data_name, header, t->step);
+    say_what_is_evaluated(t);
+    w->use = lm_data_use(t->data, LM_TRAIN, t->window);
+    w->csv = training_run_csv(w->run, w->data_name, w->shows_use ? use_header : losses_header, t->step);
     w->progress = progress_begin("step", t->options.steps - t->step);
     start_clock(w, t->step);
 }
@@ -48,7 +82,12 @@ static void stepped(LmTraining *t, void *arg)
 static void evaluated(LmTraining *t, void *arg)
 {
     Watch *w = arg;
-    csv_row(w->csv, t->step, t->train_loss, t->valid_loss, t->lr, w->speed);
+    const LmUse *u = &w->use;
+    const double row[LOSS_COLUMNS + USE_COLUMNS] = {
+        (double)t->step, t->train_loss, t->valid_loss, t->lr, w->speed, (double)u->whole, (double)u->cut, (double)u->unused,
+        (double)u->targets, (double)u->cut_targets, (double)u->unused_targets
+    };
+    csv_numbers(w->csv, NULL, w->shows_use ? LOSS_COLUMNS + USE_COLUMNS : LOSS_COLUMNS, row);
     training_run_note_rows(w->run, w->csv);
     progress_end(&w->progress);
     say("step %" PRId64 " of %" PRId64 ": loss %.3f, held out %.3f, %.0f tokens/s\n", t->step, t->options.steps,
@@ -67,7 +106,11 @@ static void show_losses(Watch *w)
 
 void lm_run(LmTraining *t, const char *data_name, const TrainingRun *run)
 {
-    Watch watch = { .run = run, .data_name = data_name };
+    Watch watch = { .run = run, .data_name = data_name, .own = *t };
+    watch.shows_use = shows_use(run, t->data);
+    if (watch.shows_use) {
+        nn_settings_set(t->settings, columns_key, "1");
+    }
     t->started = started;
     t->stepped = stepped;
     t->evaluated = evaluated;

@@ -167,6 +167,7 @@ static void print_options(const NnOptions *list)
 
 static _Noreturn void print_help(const Program *program)
 {
+    processes_must_agree(true);
     say("usage: %s [options]\n\n%s\n\n", program->name, program->teaches);
     if (program->options->name) {
         say("options:\n");
@@ -270,7 +271,7 @@ void example_begin(int argc, char **argv, const Program *program)
         example_usage_error("--language %s: expected en or ja", language);
     }
     choose_language(language);
-    processes_must_agree();
+    processes_must_agree(false);
 }
 
 /* After an earlier failure the file has only its error flag, without errno: writing one more byte fails again and sets it. */

@@ -47,15 +47,16 @@ bool example_writes(void)
     return !processes || processes->rank == 0;
 }
 
-void processes_must_agree(void)
+void processes_must_agree(bool help)
 {
     if (!processes) {
         return;
     }
     processes->deadline = deadline_option;
     bool good = nn_processes_agree(processes, "kaeru's version", "%s", kaeru_version()) &&
-                nn_processes_agree(processes, "--seed", "%lld", (long long)example_seed());
-    for (const NnOptions *o = example_options(); o->fields; o++) {
+                nn_processes_agree(processes, "--help", "%d", help) &&
+                (help || nn_processes_agree(processes, "--seed", "%lld", (long long)example_seed()));
+    for (const NnOptions *o = example_options(); !help && o->fields; o++) {
         for (const NnField *f = o->fields->field; good && f->name; f++) {
             char name[80], buffer[NN_FIELD_BUFFER];
             const char *value = nn_field_text(f, o->of, buffer);

@@ -10,6 +10,8 @@
 
 bool resume_option, overwrite_option, other_data_option;
 
+static const char seed_key[] = "run.seed", data_key[] = "data.hash";
+
 /* All options, to compare them. */
 static void note_options(NnSettings *s)
 {
@@ -55,14 +57,13 @@ static void check_fixed_options(const NnSettings *before, const NnSettings *now)
 /* A resumed run goes on with the random numbers of its checkpoint. Ends the program if --seed asks for others. */
 static void keep_seed(TrainingRun *run)
 {
-    static const char key[] = "run.seed";
     char now[32];
     snprintf(now, sizeof now, "%" PRId64, example_seed());
-    const char *before = nn_settings_get(run->saved, key);
+    const char *before = nn_settings_get(run->saved, seed_key);
     if (before && example_seed() != 0 && strcmp(before, now) != 0) {
         example_usage_error("--seed %s: the run in %s began with --seed %s, expected this or none", now, run->last, before);
     }
-    nn_settings_set(run->settings, key, "%s", before ? before : now);
+    nn_settings_set(run->settings, seed_key, "%s", before ? before : now);
 }
 
 /* Whether a run that neither resumes nor overwrites an earlier one would replace this file of it. */
@@ -116,6 +117,67 @@ void training_run_result(const char *name)
     ag_free(path);
 }
 
+/* ---- which run a file belongs to -------------------------------------------------------------------------------- */
+
+static const char run_key[] = "run.id";
+
+/* Whether two runs that differ only in this option have the same weights after the same steps. These options say how long a run
+ * is, what is measured and written, or where files are. */
+static bool leaves_weights(const char *option)
+{
+    static const char *const names[] = { "steps", "evaluate_every", "evaluate_tokens", "epochs", "average", "beam",
+                                         "length-penalty", "sample", "recompute", "data", "model", "weights", "valid-src",
+                                         "valid-tgt", "float32-model" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(option, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A new run is recognized by its data, its seed and the options with which it begins. Chance or the time would do, too, but
+ * then the same run would not have the same bytes. A run of an earlier version has no such setting, also when it is resumed. */
+static void identify_run(const TrainingRun *run)
+{
+    const char *saved = nn_settings_get(run->saved, run_key);
+    if (saved) {
+        nn_settings_set(run->settings, run_key, "%s", saved);
+    }
+    if (run->resumed) {
+        return;
+    }
+    uint64_t hash = DATA_HASH_BEGIN;
+    const char *of_all[] = { nn_settings_get(run->settings, data_key), nn_settings_get(run->settings, seed_key) };
+    for (size_t i = 0; i < sizeof of_all / sizeof *of_all; i++) {
+        hash = data_hash(hash, of_all[i], strlen(of_all[i]) + 1);
+    }
+    for (const NnOptions *o = example_options(); o->fields; o++) {
+        for (const NnField *f = o->fields->field; f->name; f++) {
+            char buffer[NN_FIELD_BUFFER];
+            const char *value = nn_field_text(f, o->of, buffer);
+            if (!f->once && value && !leaves_weights(f->name)) {
+                hash = data_hash(data_hash(hash, f->name, strlen(f->name) + 1), value, strlen(value) + 1);
+            }
+        }
+    }
+    nn_settings_set(run->settings, run_key, "%016" PRIx64, hash);
+}
+
+void warn_if_of_other_run(const char *path, const NnSettings *settings, const char *last)
+{
+    char *last_path = example_path_beside(path, last);
+    NnSettings *newest = nn_settings_new();
+    if (access(last_path, F_OK) == 0 && nn_checkpoint_settings(last_path, newest)) {
+        const char *own = nn_settings_get(settings, run_key), *other = nn_settings_get(newest, run_key);
+        if (strcmp(own ? own : "", other ? other : "") != 0) {
+            example_warn("%s is of an earlier run: that of %s has not replaced it yet", path, last_path);
+        }
+    }
+    ag_free(newest);
+    ag_free(last_path);
+}
+
 /* ---- data -------------------------------------------------------------------------------------------------------- */
 
 uint64_t data_hash_file(const char *path)
@@ -132,8 +194,6 @@ uint64_t data_hash_file(const char *path)
     fclose(file);
     return hash;
 }
-
-static const char data_key[] = "data.hash";
 
 void say_if_other_data(const NnSettings *settings, uint64_t hash)
 {
@@ -157,6 +217,44 @@ void training_run_data(TrainingRun *run, uint64_t hash)
         example_fail("%s has learned from other data, or with another tokenizer: --other-data resumes it all the same",
                      run->last);
     }
+    identify_run(run);
+}
+
+/* ---- vocabularies ------------------------------------------------------------------------------------------------ */
+
+enum { KEY = 80 };
+
+/* Writes the key for the tokens, or for the merges, into `key`, which it returns. */
+static const char *vocabulary_key(const char *prefix, const char *part, char key[KEY])
+{
+    snprintf(key, KEY, "%s.%s", prefix, part);
+    return key;
+}
+
+void vocabulary_to_settings(const KaeruVocab *v, NnSettings *s, const char *prefix)
+{
+    char key[KEY], *merges, *tokens = kaeru_vocab_to_text(v, &merges);
+    if (!tokens) {
+        example_fail("%s", ag_error());
+    }
+    nn_settings_set(s, vocabulary_key(prefix, "tokens", key), "%s", tokens);
+    if (merges) {
+        nn_settings_set(s, vocabulary_key(prefix, "merges", key), "%s", merges);
+    }
+    ag_free(merges);
+    ag_free(tokens);
+}
+
+KaeruVocab *vocabulary_of_settings(KaeruVocabKind kind, const char *checkpoint, const NnSettings *s, const char *prefix)
+{
+    char key[KEY];
+    const char *tokens = nn_settings_get(s, vocabulary_key(prefix, "tokens", key));
+    const char *merges = nn_settings_get(s, vocabulary_key(prefix, "merges", key));
+    KaeruVocab *v = tokens ? kaeru_vocab_of_text(kind, checkpoint, tokens, merges) : NULL;
+    if (tokens && !v) {
+        example_fail("%s", ag_error());
+    }
+    return v;
 }
 
 /* ---- the end and checkpoints ------------------------------------------------------------------------------------- */

@@ -24,7 +24,8 @@ extern const size_t corpus_size;
 #define VOCAB_FILE  "gpt_vocab.json"
 #define MERGES_FILE "gpt_merges.txt"
 
-/* Settings of the checkpoints: "characters" or "bpe"; the fingerprint of the vocabulary; the option --data of gpt train. */
+/* Settings of the checkpoints: "characters" or "bpe", and the prefix of the vocabulary's texts; its fingerprint; the option
+ * --data of gpt train. */
 #define VOCABULARY_KEY  "vocabulary"
 #define FINGERPRINT_KEY "vocabulary.fingerprint"
 #define DATA_KEY        "option.data"
@@ -32,9 +33,9 @@ extern const size_t corpus_size;
 /* These end the program with the library's message if a file cannot be used. */
 KaeruVocab *vocab_must_open(const char *vocab, const char *merges);     /* merges NULL: characters */
 LmData *data_must_open(const char *path, const KaeruVocab *v);  /* NULL: the library's own sources */
-/* The vocabulary in the folder of a checkpoint that has these settings. */
+/* The vocabulary in a checkpoint that has these settings; in its folder, if the checkpoint is of an earlier version. */
 KaeruVocab *vocab_of_checkpoint(const char *checkpoint, const NnSettings *s);
-void describe_vocab(const KaeruVocab *v, NnSettings *s);            /* sets VOCABULARY_KEY and FINGERPRINT_KEY */
+void describe_vocab(const KaeruVocab *v, NnSettings *s);            /* sets the settings of the vocabulary */
 
 /* A model in evaluation mode with its vocabulary and the settings of its checkpoint. */
 typedef struct { GPT *model; KaeruVocab *vocab; NnSettings *settings; } TrainedModel;

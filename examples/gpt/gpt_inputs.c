@@ -28,6 +28,7 @@ void describe_vocab(const KaeruVocab *v, NnSettings *s)
 {
     nn_settings_set(s, VOCABULARY_KEY, "%s", kaeru_vocab_kind(v) == KAERU_BPE ? "bpe" : "characters");
     nn_settings_set(s, FINGERPRINT_KEY, "%016" PRIx64, kaeru_vocab_fingerprint(v));
+    vocabulary_to_settings(v, s, VOCABULARY_KEY);
 }
 
 static bool is_setting(const NnSettings *s, const char *key, const char *value)
@@ -44,10 +45,15 @@ KaeruVocab *vocab_of_checkpoint(const char *checkpoint, const NnSettings *s)
     }
     char *vocab = example_path_beside(checkpoint, VOCAB_FILE), *merges = example_path_beside(checkpoint, MERGES_FILE);
     char fingerprint[24];
-    KaeruVocab *v = vocab_must_open(vocab, bpe ? merges : NULL);
+    KaeruVocab *v = vocabulary_of_settings(bpe ? KAERU_BPE : KAERU_CHARS, checkpoint, s, VOCABULARY_KEY);
+    bool inside = v != NULL;
+    if (!inside) {
+        v = vocab_must_open(vocab, bpe ? merges : NULL);
+    }
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, kaeru_vocab_fingerprint(v));
     if (!is_setting(s, FINGERPRINT_KEY, fingerprint)) {
-        example_fail("%s: is not the vocabulary that %s was trained with", vocab, checkpoint);
+        example_fail("%s: is not the vocabulary that %s was trained with", inside ? "settings." VOCABULARY_KEY : vocab,
+                     checkpoint);
     }
     ag_free(merges);
     ag_free(vocab);
@@ -79,6 +85,11 @@ TrainedModel trained_model_of_checkpoint(const char *checkpoint)
         example_fail("%s", ag_error());
     }
     m.vocab = vocab_of_checkpoint(path, m.settings);
+    char *best = example_path_beside(path, BEST_FILE);
+    if (strcmp(path, best) == 0) {
+        warn_if_of_other_run(path, m.settings, LAST_FILE);
+    }
+    ag_free(best);
     ag_free(path);
     return checked(m);
 }

@@ -106,26 +106,29 @@ int gpt_export(int argc, char **argv)
         "Writes a model of gpt train in GPT-2's format: model.safetensors, config.json, vocab.json and, for BPE,\n"
         "merges.txt, in the output folder. Hugging Face's library and gpt generate open them.", options });
     TrainedModel m = trained_model_of_checkpoint(checkpoint);
-    char *path[4] = { example_path("model.safetensors"), example_path("config.json"), example_path("vocab.json"),
-                      example_path("merges.txt") };
-    for (int i = 0; i < 4; i++) {
-        example_must_be_output(path[i]);
-        if (!overwrite && access(path[i], F_OK) == 0) {
-            example_fail("%s exists: expected --overwrite, or another folder as --out", path[i]);
+    static const char *const names[] = { "config.json", "model.safetensors", "vocab.json", "merges.txt" };
+    enum { CONFIG, WEIGHTS, VOCAB, MERGES, FILES };
+    char *new[FILES], *written[FILES];
+    for (int i = 0; i < FILES; i++) {
+        written[i] = example_path(names[i]);
+        if (!overwrite && access(written[i], F_OK) == 0) {
+            example_fail("%s exists: expected --overwrite, or another folder as --out", written[i]);
         }
     }
-    if (!gpt_write(m.model, path[0], path[1]) || !kaeru_vocab_save(m.vocab, path[2], path[3])) {
-        example_fail("%s", ag_error());
+    FileGroup g = file_group_begin(example_out(), names, FILES);
+    for (int i = 0; i < FILES; i++) {
+        new[i] = file_group_path(&g, i);
     }
-    int n = kaeru_vocab_kind(m.vocab) == KAERU_BPE ? 4 : 3;
-    if (n == 3) {
-        remove(path[3]);                                                /* another model's, which would be read with this one */
+    if (!gpt_write(m.model, new[WEIGHTS], new[CONFIG]) || !kaeru_vocab_save(m.vocab, new[VOCAB], new[MERGES])) {
+        file_group_fail(&g);
     }
-    for (int i = 0; i < 4; i++) {
-        if (i < n) {
-            say("wrote:   %s\n", path[i]);
+    file_group_replace(&g);                             /* also removes another model's merges, for characters */
+    for (int i = 0; i < FILES; i++) {
+        if (access(written[i], F_OK) == 0) {
+            say("wrote:   %s\n", written[i]);
         }
-        ag_free(path[i]);
+        ag_free(written[i]);
+        ag_free(new[i]);
     }
     trained_model_close(&m);
     return example_end();

@@ -36,7 +36,7 @@ static void check_outputs(const char *const *path, int n)
     for (int i = 0; i < 2; i++) {
         char *model = example_path(models[i]);
         if (access(model, F_OK) == 0) {
-            example_fail("--out %s: the model in %s needs the vocabulary in this folder: expected another folder",
+            example_fail("--out %s: the model in %s has its vocabulary in this folder: expected another folder",
                          example_out(), model);
         }
         ag_free(model);
@@ -101,21 +101,31 @@ int gpt_tokenize(int argc, char **argv)
     if (!kaeru_text_open(&text, data_path)) {
         example_fail("%s", ag_error());
     }
-    char *tokens_path = example_path("gpt.tokens"), *vocab_path = example_path(VOCAB_FILE);
-    char *merges_path = example_path(MERGES_FILE);
-    check_outputs((const char *const[]){ tokens_path, vocab_path, merges_path }, 3);
-    KaeruVocab *v = vocab_for(&text);
-    int64_t count;
-    if (!lm_tokenize(data_path, v, tokens_path, &count) || !kaeru_vocab_save(v, vocab_path, merges_path)) {
-        example_fail("%s", ag_error());
+    static const char *const names[] = { "gpt.tokens", VOCAB_FILE, MERGES_FILE };
+    enum { TOKENS, VOCAB, MERGES, FILES };
+    char *path[FILES], *new[FILES];
+    for (int i = 0; i < FILES; i++) {
+        path[i] = example_path(names[i]);
     }
+    check_outputs((const char *const *)path, FILES);
+    KaeruVocab *v = vocab_for(&text);
+    FileGroup g = file_group_begin(example_out(), names, FILES);
+    for (int i = 0; i < FILES; i++) {
+        new[i] = file_group_path(&g, i);
+    }
+    int64_t count;
+    if (!lm_tokenize(data_path, v, new[TOKENS], &count) || !kaeru_vocab_save(v, new[VOCAB], new[MERGES])) {
+        file_group_fail(&g);
+    }
+    file_group_replace(&g);
     say("%zu bytes are %" PRId64 " tokens, vocabulary of %d\n", text.size, count, (int)kaeru_vocab_size(v));
     show_beginning(v, &text);
     bool bpe = kaeru_vocab_kind(v) == KAERU_BPE;
-    say("tokens:  %s\nvocabulary: %s%s%s\n", tokens_path, vocab_path, bpe ? ", " : "", bpe ? merges_path : "");
-    ag_free(merges_path);
-    ag_free(vocab_path);
-    ag_free(tokens_path);
+    say("tokens:  %s\nvocabulary: %s%s%s\n", path[TOKENS], path[VOCAB], bpe ? ", " : "", bpe ? path[MERGES] : "");
+    for (int i = 0; i < FILES; i++) {
+        ag_free(path[i]);
+        ag_free(new[i]);
+    }
     ag_free(v);
     kaeru_text_close(&text);
     return example_end();

@@ -70,8 +70,14 @@ static GPT *first_model(const KaeruVocab *v)
     return gpt_new(size);
 }
 
-static void save_vocabulary(const KaeruVocab *v)
+/* Writes the vocabulary for its readers: people, gpt tokenize and earlier versions. The checkpoints have it, too, and theirs
+ * counts. There is a first checkpoint when lm_train calls this. */
+static void save_vocabulary(LmTraining *training, void *v)
 {
+    (void)training;
+    if (!example_writes()) {
+        return;
+    }
     char *vocab_path = example_path(VOCAB_FILE), *merges_path = example_path(MERGES_FILE);
     if (!kaeru_vocab_save(v, vocab_path, merges_path)) {
         example_fail("%s", ag_error());
@@ -137,7 +143,7 @@ int gpt_train(int argc, char **argv)
     const Program program = { "gpt train",
         "Shows how a GPT learns a text: it learns to predict each next token, is tested on the last tenth of the text,\n"
         "and writes a text at the end. Each evaluation saves the newest model as " LAST_FILE " and the best\n"
-        "one as " BEST_FILE ". The vocabulary is saved as " VOCAB_FILE ", the losses as gpt.csv\n"
+        "one as " BEST_FILE ", both with the vocabulary. This is also " VOCAB_FILE ". The losses are in gpt.csv\n"
         "(step,train_loss,valid_loss,learning_rate,tokens_per_second). A run that was stopped, even by a kill, resumes\n"
         "with --resume and ends with the same weights to the bit. After Ctrl-C, SIGTERM or SIGUSR1 it saves the newest\n"
         "model and ends with status 75. Under mpirun, processes train together (--shards), and\n"
@@ -163,16 +169,14 @@ int gpt_train(int argc, char **argv)
     example_must_be_output(best);
     training_run_result(BEST_FILE);
     LmTraining training = { .options = how, .settings = run.settings, .last = run.last, .best = best,
-                            .processes = example_processes(), .stop = example_stop() };
+                            .processes = example_processes(), .stop = example_stop(), .started = save_vocabulary };
     KaeruVocab *v = make_model_and_vocabulary(&run, &training);
+    training.arg = v;
     LmData *data = data_must_open(data_path, v);
     training.data = data;
     training_run_data(&run, data_path ? data_hash_file(data_path) : data_hash(DATA_HASH_BEGIN, corpus, corpus_size));
     if (!lm_data_fits(data, training.model, how.window)) {
         example_fail("%s", ag_error());
-    }
-    if (!run.resumed && example_writes()) {
-        save_vocabulary(v);                                             /* only after all input was read without error */
     }
     print_sizes(training.model, data, v);
     lm_run(&training, "gpt.csv", &run);

@@ -74,6 +74,30 @@ static double training_bytes(const LlamaOptions *o)
     return (double)sizeof(ag_real) * (tokens * (kept * (double)o->layers + layer) + 3 * trained);
 }
 
+/* Tells what windows show of the examples of a part. */
+static void say_use(const LmUse *use, const char *what)
+{
+    say("%" PRId64 " examples %s: %" PRId64 " whole, %" PRId64 " cut, %" PRId64 " never used; tokens to predict: %" PRId64
+        " used, %" PRId64 " cut off, %" PRId64 " never used\n", use->whole + use->cut + use->unused, what, use->whole, use->cut,
+        use->unused, use->targets, use->cut_targets, use->unused_targets);
+}
+
+/* Only whole texts are used as they are. */
+static void say_what_is_used(const LmData *data, int64_t window)
+{
+    LmUse learned = lm_data_use(data, LM_TRAIN, window), held_out = lm_data_use(data, LM_HELD_OUT, window);
+    if (!lm_use_has_examples(&learned)) {
+        say("%" PRId64 " tokens to learn from, %" PRId64 " held out\n", lm_data_tokens(data, LM_TRAIN),
+            lm_data_tokens(data, LM_HELD_OUT));
+        return;
+    }
+    say_use(&learned, "to learn from");
+    say_use(&held_out, "held out");
+    if (learned.cut + learned.unused + held_out.cut + held_out.unused > 0) {
+        say("examples are cut to windows of %" PRId64 " tokens: a longer --window uses more of them\n", window);
+    }
+}
+
 static LmData *open_data(const Llama *m, const KaeruVocab *v)
 {
     size_t n = strlen(data_path), size = strlen(".jsonl");
@@ -86,8 +110,7 @@ static LmData *open_data(const Llama *m, const KaeruVocab *v)
     if (!data || !lm_data_fits(data, m, how.window)) {
         example_fail("%s", ag_error());
     }
-    say("%" PRId64 " tokens to learn from, %" PRId64 " held out\n", lm_data_tokens(data, LM_TRAIN),
-           lm_data_tokens(data, LM_HELD_OUT));
+    say_what_is_used(data, how.window > 0 ? how.window : m->options.context);
     return data;
 }
 
@@ -146,21 +169,32 @@ static void copy_file(const char *from, const char *to)
 static void write_model(Llama *m, const char *merged)
 {
     bool bf16 = base_is_bf16 && !float32_model;
+    FileGroup g = file_group_begin(merged, files, N_FILES);
     nn_lora_merge(m);
-    if (!(bf16 ? llama_write_bf16(m, merged) : llama_write(m, merged))) {
-        example_fail("%s", ag_error());
+    if (!(bf16 ? llama_write_bf16(m, g.staging) : llama_write(m, g.staging))) {
+        file_group_fail(&g);
     }
     for (int i = WRITTEN; i < N_FILES; i++) {
-        char *from = path_in(folder, files[i]), *to = path_in(merged, files[i]);
+        char *from = path_in(folder, files[i]), *to = file_group_path(&g, i);
         if (i < OPTIONAL || access(from, F_OK) == 0) {
             copy_file(from, to);
-        } else {
-            remove(to);                                                 /* that of another model, from an earlier run */
         }
         ag_free(to);
         ag_free(from);
     }
+    file_group_replace(&g);
     say("model:   %s%s\n", merged, bf16 ? " (weights rounded to bfloat16, as those of --model)" : "");
+}
+
+static void write_adapter(Llama *m, const char *adapter)
+{
+    static const char *const names[] = { "adapter_config.json", "adapter_model.safetensors" };
+    FileGroup g = file_group_begin(adapter, names, 2);
+    if (!nn_lora_save_with(m, g.staging, (NnLoraSaveOptions){ .base = folder })) {
+        file_group_fail(&g);
+    }
+    file_group_replace(&g);
+    say("adapter: %s\n", adapter);
 }
 
 /* Writes the adapter, then the model with the adapter in its weights. `best` is the checkpoint to take, or NULL. */
@@ -170,13 +204,10 @@ static void save(Llama *m, const char *best)
         example_fail("%s", ag_error());
     }
     char *adapter = rank > 0 ? made_folder("adapter") : NULL, *merged = keep_apart ? NULL : made_folder("model");
-    if (adapter && !nn_lora_save_with(m, adapter, (NnLoraSaveOptions){ .base = folder })) {
-        example_fail("%s", ag_error());
-    }
     if (adapter) {
-        say("adapter: %s\n", adapter);
+        write_adapter(m, adapter);
     }
-    if (!keep_apart) {
+    if (merged) {
         write_model(m, merged);
     }
     ag_free(merged);
@@ -217,7 +248,8 @@ int llama_finetune(int argc, char **argv)
         "and ends with the same bytes. After Ctrl-C, SIGTERM or SIGUSR1 it saves the run and ends with status 75. At the\n"
         "end, it writes the adapter for the library peft into the folder adapter, and the model with the adapter in its\n"
         "weights into the folder model, in bfloat16 if --model is. The losses are in llama.csv\n"
-        "(step,train_loss,valid_loss,learning_rate,tokens_per_second).", options };
+        "(step,train_loss,valid_loss,learning_rate,tokens_per_second; for pairs also how many examples are whole, cut,\n"
+        "unused by --window, and how many tokens to predict are in windows, cut off, unused).", options };
     example_add_options(&lm_fields, &how);
     processes_begin();
     TrainingRun run = training_run_begin(argc, argv, &program, LAST_FILE, &how.batch);

@@ -32,7 +32,7 @@ void corpus_close(Corpus *c);
 /* The vocabularies of source and target; if they are shared, both are the same. */
 typedef struct { KaeruVocab *src, *tgt; } Vocabularies;
 void vocabularies_save(const Vocabularies *v);                          /* in the output folder */
-/* The vocabularies in the folder of a checkpoint that has these settings. */
+/* The vocabularies in a checkpoint that has these settings; in its folder, if the checkpoint is of an earlier version. */
 void vocabularies_open(Vocabularies *v, const char *checkpoint, const NnSettings *s);
 void vocabularies_close(Vocabularies *v);
 void vocabularies_describe(const Vocabularies *v, NnSettings *s);       /* sets the settings that describe them */

@@ -38,10 +38,10 @@ void corpus_close(Corpus *c)
 #define FINGERPRINT_KEY "vocabulary.fingerprint"
 #define LOWER_KEY       "option.lower-case"
 
-/* The names of the files of one language. */
-typedef struct { const char *vocab, *merges; } Names;
-static const Names src_names = { "translate_src_vocab.json", "translate_src_merges.txt" };
-static const Names tgt_names = { "translate_tgt_vocab.json", "translate_tgt_merges.txt" };
+/* The names of the files of one language, and the prefix of its settings. */
+typedef struct { const char *vocab, *merges, *prefix; } Names;
+static const Names src_names = { "translate_src_vocab.json", "translate_src_merges.txt", KIND_KEY ".src" };
+static const Names tgt_names = { "translate_tgt_vocab.json", "translate_tgt_merges.txt", KIND_KEY ".tgt" };
 
 static void save(const KaeruVocab *v, const Names *names)
 {
@@ -88,10 +88,18 @@ void vocabularies_describe(const Vocabularies *v, NnSettings *s)
     nn_settings_set(s, FINGERPRINT_KEY, "%s", fingerprint_of_both(v, text));
     nn_settings_set(s, KIND_KEY, "%s", kaeru_vocab_kind(v->src) == KAERU_SENTENCE_BPE ? "bpe" : "words");
     nn_settings_set(s, SHARED_KEY, "%d", v->src == v->tgt);
+    vocabulary_to_settings(v->src, s, src_names.prefix);
+    if (v->tgt != v->src) {
+        vocabulary_to_settings(v->tgt, s, tgt_names.prefix);
+    }
 }
 
-static KaeruVocab *open_beside(const char *checkpoint, const Names *names, KaeruVocabKind kind)
+static KaeruVocab *open_one(const char *checkpoint, const NnSettings *s, const Names *names, KaeruVocabKind kind)
 {
+    KaeruVocab *inside = vocabulary_of_settings(kind, checkpoint, s, names->prefix);
+    if (inside) {
+        return inside;
+    }
     char *vocab = example_path_beside(checkpoint, names->vocab),
         *merges = example_path_beside(checkpoint, names->merges);
     KaeruVocab *v = kaeru_vocab_open(kind, vocab, merges);
@@ -107,7 +115,7 @@ static void check_size(const NnSettings *s, const char *key, const KaeruVocab *v
 {
     int64_t size;
     if (!nn_settings_int(s, key, &size) || size != kaeru_vocab_size(v)) {
-        example_fail("%s: was trained with another vocabulary than the one in its folder, of %d tokens", checkpoint,
+        example_fail("%s: was trained with another vocabulary than the one in it or in its folder, of %d tokens", checkpoint,
                      (int)kaeru_vocab_size(v));
     }
 }
@@ -118,7 +126,7 @@ static void check_fingerprint(const NnSettings *s, const Vocabularies *v, const 
     char text[24];
     const char *before = nn_settings_get(s, FINGERPRINT_KEY);
     if (before && strcmp(before, fingerprint_of_both(v, text)) != 0) {
-        example_fail("%s: was trained with another vocabulary than the one in its folder", checkpoint);
+        example_fail("%s: was trained with another vocabulary than the one in it or in its folder", checkpoint);
     }
 }
 
@@ -130,8 +138,8 @@ void vocabularies_open(Vocabularies *v, const char *checkpoint, const NnSettings
         example_fail("%s: has no setting for the kind of its vocabulary", checkpoint);
     }
     KaeruVocabKind which = strcmp(kind, "bpe") == 0 ? KAERU_SENTENCE_BPE : KAERU_WORDS;
-    v->src = open_beside(checkpoint, &src_names, which);
-    v->tgt = shared ? v->src : open_beside(checkpoint, &tgt_names, which);
+    v->src = open_one(checkpoint, s, &src_names, which);
+    v->tgt = shared ? v->src : open_one(checkpoint, s, &tgt_names, which);
     check_size(s, "transformer.src_vocab", v->src, checkpoint);
     check_size(s, "transformer.tgt_vocab", v->tgt, checkpoint);
     check_fingerprint(s, v, checkpoint);
@@ -162,7 +170,12 @@ TrainedModel trained_model_of_checkpoint(const char *checkpoint)
     }
     m.lower_case = lower_case != 0;
     vocabularies_open(&m.vocabularies, path, settings);
+    char *result = example_path_beside(path, MODEL_FILE);
+    if (strcmp(path, result) == 0) {
+        warn_if_of_other_run(path, settings, LAST_FILE);
+    }
     nn_eval(m.model);
+    ag_free(result);
     ag_free(settings);
     ag_free(path);
     return m;

@@ -1,4 +1,5 @@
 /* translate_train.c: the command train. */
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -156,24 +157,72 @@ static void make_all(Training *t)
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
-/* The weights after an epoch, to compute the mean of the last epochs. */
+enum { EPOCH_NAME = 64 };
+
+/* Writes the name of the file with the weights after an epoch, of which the result is a mean. Returns `name`. */
+static const char *epoch_name(int64_t epoch, char name[EPOCH_NAME])
+{
+    snprintf(name, EPOCH_NAME, "translate_epoch_%02" PRId64 ".safetensors", epoch);
+    return name;
+}
+
 static char *epoch_path(int64_t epoch)
 {
-    char name[64];
-    snprintf(name, sizeof name, "translate_epoch_%02" PRId64 ".safetensors", epoch);
-    return example_path(name);
+    char name[EPOCH_NAME];
+    return example_path(epoch_name(epoch, name));
+}
+
+/* The epoch of the next such file in the folder; 0: there is none. */
+static int64_t next_epoch_file(DIR *folder)
+{
+    const struct dirent *entry;
+    while (folder && (entry = readdir(folder)) != NULL) {
+        char name[EPOCH_NAME];
+        int64_t epoch;
+        if (sscanf(entry->d_name, "translate_epoch_%" SCNd64, &epoch) == 1 && epoch > 0 &&
+            strcmp(entry->d_name, epoch_name(epoch, name)) == 0) {
+            return epoch;
+        }
+    }
+    return 0;
+}
+
+/* Ends the program if the run would remove files of an earlier one, of which no checkpoint is left, without --overwrite. */
+static void check_epoch_files(void)
+{
+    DIR *folder = opendir(example_out());
+    for (int64_t epoch; (epoch = next_epoch_file(folder)) > 0; ) {
+        char name[EPOCH_NAME];
+        training_run_result(epoch_name(epoch, name));
+    }
+    if (folder) {
+        closedir(folder);
+    }
+}
+
+/* Removes the files of all epochs but the last ones of this run: those of an earlier run, and what a kill has left. */
+static void remove_other_epochs(const Training *t)
+{
+    DIR *folder = example_writes() ? opendir(example_out()) : NULL;
+    for (int64_t epoch; (epoch = next_epoch_file(folder)) > 0; ) {
+        if (epoch > t->epoch || epoch <= t->epoch - average) {
+            char *path = epoch_path(epoch);
+            unlink(path);
+            ag_free(path);
+        }
+    }
+    if (folder) {
+        closedir(folder);
+    }
 }
 
 static void save_epoch(const Training *t)
 {
-    char *path = epoch_path(t->epoch), *old = epoch_path(t->epoch - average);
+    char *path = epoch_path(t->epoch);
     checkpoint_must_save(path, t->model, NULL, t->run.settings);
     checkpoint_must_save(t->run.last, t->model, t->optimizer, t->run.settings);
-    if (t->epoch > average && example_writes()) {
-        unlink(old);
-    }
+    remove_other_epochs(t);
     ag_free(path);
-    ag_free(old);
 }
 
 static int64_t first_averaged(int64_t last)
@@ -328,15 +377,16 @@ static void train(Training *t)
     KaeruSentencePairs *valid = pairs_of(t, &t->valid, POSITIONS, "held out");
     check_held_out(t);
     if (!t->run.resumed) {
-        if (example_writes()) {
-            vocabularies_save(&t->vocabularies);                        /* only after all input was read without error */
-        }
         checkpoint_must_save(t->run.last, t->model, t->optimizer, t->run.settings);
     } else if (t->epoch < epochs) {
         say("resumes after epoch %" PRId64 " of %" PRId64 ", from %s\n", t->epoch, epochs, t->run.last);
     } else {
         say("all %" PRId64 " epochs are done, from %s\n", epochs, t->run.last);
     }
+    if (example_writes()) {
+        vocabularies_save(&t->vocabularies);            /* for readers: the checkpoints have them, too, and theirs count */
+    }
+    remove_other_epochs(t);
     say("vocabularies of %d and %d tokens; a Transformer of %" PRId64 " parameters\n\n",
         (int)kaeru_vocab_size(t->vocabularies.src), (int)kaeru_vocab_size(t->vocabularies.tgt),
         nn_count(t->model));
@@ -418,9 +468,6 @@ static void check_options(void)
     if (sizes.d_model == 1) {
         example_usage_error("--width 1: expected 2 or more, for the norms");
     }
-    if (average > epochs) {
-        average = epochs;
-    }
 }
 
 static void open_corpora(Training *t)
@@ -493,6 +540,7 @@ int translate_train(int argc, char **argv)
     Training t = { .run = training_run_begin(argc, argv, &program, LAST_FILE, &most_shards) };
     check_options();
     training_run_result(MODEL_FILE);
+    check_epoch_files();
     open_corpora(&t);
     make_all(&t);
     check_epochs(&t);

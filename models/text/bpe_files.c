@@ -142,45 +142,24 @@ KaeruVocab *bpe_parse(void *work, const char *name, const Json *root, VocabFile 
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static bool write_both(void *work, const KaeruVocab *v, const char *vocab_path, const char *merges_path)
-{
-    BpeBytes of = bpe_bytes();
-    const Bpe *b = v->bpe;
-    int32_t n = v->tokens->n;
-    Word *token = ag_alloc_in(work, (size_t)n, sizeof *token);
-    for (int32_t id = 0; id < n; id++) token[id] = to_text(work, &of, v->tokens->word[id]);
-    size_t size;
-    const char *text = vocab_text(work, token, n, &size);
-    size_t merges_size = strlen(version);
-    for (int32_t i = 0; i < b->n_merges; i++)
-        merges_size += token[b->merge[i].left].size + token[b->merge[i].right].size + 2;
-    char *merges = ag_alloc_in(work, merges_size + 1, 1), *p = merges + sprintf(merges, "%s", version);
-    for (int32_t i = 0; i < b->n_merges; i++)
-        p += sprintf(p, "%s %s\n", token[b->merge[i].left].text, token[b->merge[i].right].text);
-
-    FileWriter *vocab_file = text ? file_replace(vocab_path) : NULL;
-    FileWriter *merges_file = vocab_file ? file_replace(merges_path) : NULL;
-    if (merges_file) {
-        file_write(vocab_file, text, size);
-        file_write(merges_file, merges, merges_size);
-    }
-    if (merges_file && file_finish(vocab_file) && file_finish(merges_file)) {
-        bool first = file_commit(vocab_file);
-        return file_commit(merges_file) && first;
-    }
-    ag_free(vocab_file);
-    ag_free(merges_file);
-    return false;
-}
-
-bool bpe_write(void *work, const KaeruVocab *v, const char *vocab_path, const char *merges_path)
+bool bpe_texts(void *work, const char *name, const KaeruVocab *v, VocabFile *vocab, VocabFile *merges)
 {
     const Bpe *b = v->bpe;
     bool is_usual = b->n_added == (b->end_of_text >= 0) &&
                     (b->n_added == 0 || (b->added->id == b->end_of_text && b->added->special));
     if (b->rule != BPE_GPT2 || !is_usual || b->begin >= 0 || b->nfc || b->whole_words || bpe_missing_byte(b->tokens) >= 0)
-        return ag_set_error("%s: expected a vocabulary by the rules of GPT-2 only, which its two files can hold", vocab_path);
-    if (strcmp(vocab_path, merges_path) == 0)
-        return ag_set_error("%s: is the path of both files, expected two paths", vocab_path);
-    return write_both(work, v, vocab_path, merges_path);
+        return ag_set_error("%s: expected a vocabulary by the rules of GPT-2 only, which its two files can hold", name);
+    BpeBytes of = bpe_bytes();
+    int32_t n = v->tokens->n;
+    Word *token = ag_alloc_in(work, (size_t)n, sizeof *token);
+    for (int32_t id = 0; id < n; id++) token[id] = to_text(work, &of, v->tokens->word[id]);
+    vocab->text = vocab_text(work, token, n, &vocab->size);
+    merges->size = strlen(version);
+    for (int32_t i = 0; i < b->n_merges; i++)
+        merges->size += token[b->merge[i].left].size + token[b->merge[i].right].size + 2;
+    char *lines = ag_alloc_in(work, merges->size + 1, 1), *p = lines + sprintf(lines, "%s", version);
+    for (int32_t i = 0; i < b->n_merges; i++)
+        p += sprintf(p, "%s %s\n", token[b->merge[i].left].text, token[b->merge[i].right].text);
+    merges->text = lines;
+    return vocab->text != NULL;
 }

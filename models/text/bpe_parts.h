@@ -65,8 +65,9 @@ void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n);
  * what is needed only while the files are read. */
 KaeruVocab *bpe_parse(void *work, const char *name, const Json *root, VocabFile merges);
 KaeruVocab *bpe_parse_json(void *work, const char *name, const Json *root);
-/* Writes GPT-2's two files. */
-bool bpe_write(void *work, const KaeruVocab *v, const char *vocab_path, const char *merges_path);
+/* Sets the content of GPT-2's two files, owned by `work`. False with ag_error(), which begins with `name`, if they cannot hold
+ * this vocabulary. */
+bool bpe_texts(void *work, const char *name, const KaeruVocab *v, VocabFile *vocab, VocabFile *merges);
 
 /* GPT-2's files have a code point for each byte. A new vocabulary begins with the bytes in the order of their code points. */
 enum { BPE_CODES = 512 };

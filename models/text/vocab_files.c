@@ -50,10 +50,15 @@ KaeruVocab *vocab_parse(void *work, KaeruVocabKind kind, VocabFile vocab, VocabF
     return vocab_new(kind, tokens);
 }
 
+static void check_kind(AgSite at, const char *what, KaeruVocabKind kind)
+{
+    if ((unsigned)kind > KAERU_SENTENCE_BPE) ag_usage_error(at, what, "%d is not a KaeruVocabKind", (int)kind);
+}
+
 KaeruVocab *kaeru_vocab_open_at(AgSite at, KaeruVocabKind kind, const char *vocab_path, const char *merges_path)
 {
     AG_LAYER(at);
-    if ((unsigned)kind > KAERU_SENTENCE_BPE) ag_usage_error(at, __func__, "%d is not a KaeruVocabKind", (int)kind);
+    check_kind(at, __func__, kind);
     ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
     void *work = ag_alloc(1, 1);
     VocabFile vocab = { .name = vocab_path }, merges = { 0 };
@@ -69,15 +74,56 @@ KaeruVocab *kaeru_vocab_open_at(AgSite at, KaeruVocabKind kind, const char *voca
     return v;
 }
 
+KaeruVocab *kaeru_vocab_of_text_at(AgSite at, KaeruVocabKind kind, const char *name, const char *vocab, const char *merges)
+{
+    AG_LAYER(at);
+    check_kind(at, __func__, kind);
+    ag_check_pointer_at(at, __func__, "name", name);
+    ag_check_pointer_at(at, __func__, "vocab", vocab);
+    void *work = ag_alloc(1, 1);
+    VocabFile second = { 0 };
+    if (merges && is_bpe(kind)) {
+        second = (VocabFile){ name, merges, strlen(merges) };
+    }
+    KaeruVocab *v = vocab_parse(work, kind, (VocabFile){ name, vocab, strlen(vocab) }, second);
+    ag_free(work);
+    return v;
+}
+
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static bool write_tokens(void *work, const KaeruVocab *v, const char *path)
+/* Sets the content of the files, owned by `work`; merges->text is NULL if there is one file. False with ag_error(), which
+ * begins with `name`, if they cannot hold this vocabulary. */
+static bool texts_of(void *work, const char *name, const KaeruVocab *v, VocabFile *vocab, VocabFile *merges)
 {
-    size_t size;
-    const char *text = vocab_text(work, v->tokens->word, v->tokens->n, &size);
-    FileWriter *w = text ? file_replace(path) : NULL;
-    if (w) file_write(w, text, size);
-    return w && file_commit(w);
+    if (v->bpe) {
+        return bpe_texts(work, name, v, vocab, merges);
+    }
+    vocab->text = vocab_text(work, v->tokens->word, v->tokens->n, &vocab->size);
+    return vocab->text != NULL;
+}
+
+/* Replaces the files, of which the second one may be missing, one directly after the other. */
+static bool replace_both(const char *vocab_path, VocabFile vocab, const char *merges_path, VocabFile merges)
+{
+    FileWriter *first = file_replace(vocab_path);
+    FileWriter *second = first && merges.text ? file_replace(merges_path) : NULL;
+    if (!first || (merges.text && !second)) {
+        ag_free(first);
+        return false;
+    }
+    file_write(first, vocab.text, vocab.size);
+    if (!second) {
+        return file_commit(first);
+    }
+    file_write(second, merges.text, merges.size);
+    if (file_finish(first) && file_finish(second)) {
+        bool done = file_commit(first);
+        return file_commit(second) && done;
+    }
+    ag_free(first);
+    ag_free(second);
+    return false;
 }
 
 bool kaeru_vocab_save_at(AgSite at, const KaeruVocab *v, const char *vocab_path, const char *merges_path)
@@ -87,7 +133,31 @@ bool kaeru_vocab_save_at(AgSite at, const KaeruVocab *v, const char *vocab_path,
     ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
     if (v->bpe) ag_check_pointer_at(at, __func__, "merges_path", merges_path);
     void *work = ag_alloc(1, 1);
-    bool done = v->bpe ? bpe_write(work, v, vocab_path, merges_path) : write_tokens(work, v, vocab_path);
+    VocabFile vocab = { 0 }, merges = { 0 };
+    bool done = texts_of(work, vocab_path, v, &vocab, &merges);
+    if (done && v->bpe && strcmp(vocab_path, merges_path) == 0) {
+        done = ag_set_error("%s: is the path of both files, expected two paths", vocab_path);
+    }
+    done = done && replace_both(vocab_path, vocab, merges_path, merges);
     ag_free(work);
     return done;
+}
+
+static char *copy_of(VocabFile file)
+{
+    return file.text ? memcpy(ag_alloc(file.size + 1, 1), file.text, file.size) : NULL;
+}
+
+char *kaeru_vocab_to_text_at(AgSite at, const KaeruVocab *v, char **merges)
+{
+    AG_LAYER(at);
+    ag_check_object_at(at, __func__, "v", v);
+    ag_check_pointer_at(at, __func__, "merges", merges);
+    void *work = ag_alloc(1, 1);
+    VocabFile first = { 0 }, second = { 0 };
+    bool good = texts_of(work, "the vocabulary", v, &first, &second);
+    char *text = good ? copy_of(first) : NULL;
+    *merges = good ? copy_of(second) : NULL;
+    ag_free(work);
+    return text;
 }

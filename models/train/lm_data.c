@@ -102,23 +102,51 @@ LmData *lm_data_of_text_at(AgSite at, const char *name, const char *text, size_t
     return opened(d, take_text(d, text, n));
 }
 
+static void check_part(AgSite at, const char *what, const LmData *d, LmPart part)
+{
+    ag_check_object_at(at, what, "d", d);
+    if (part != LM_TRAIN && part != LM_HELD_OUT) ag_usage_error(at, what, "%d is not an LmPart", (int)part);
+}
+
 int64_t lm_data_tokens_at(AgSite at, const LmData *d, LmPart part)
 {
-    ag_check_object_at(at, __func__, "d", d);
-    if (part != LM_TRAIN && part != LM_HELD_OUT) ag_usage_error(at, __func__, "%d is not an LmPart", (int)part);
+    check_part(at, __func__, d, part);
     return count_of(d, part);
 }
 
-/* Whether an example has a target in a window of `most` ids. */
-static bool has_target(const LmData *d, LmPart part, int64_t most)
+/* The number of targets among the first n ids of an example: no id predicts the first one. */
+static int64_t targets_within(const Example *e, int64_t n)
 {
-    int64_t i = part == LM_TRAIN ? 0 : d->held_out, end = part == LM_TRAIN ? d->held_out : d->examples.n;
-    for (; i < end; i++) {
-        const Example *e = &d->examples.example[i];
-        int64_t n = e[1].start - e->start, answer = e->answer - e->start;
-        if ((n < most ? n : most) > (answer > 1 ? answer : 1)) return true;
+    int64_t answer = e->answer - e->start, first = answer > 1 ? answer : 1;
+    return n > first ? n - first : 0;
+}
+
+LmUse lm_data_use_at(AgSite at, const LmData *d, LmPart part, int64_t length)
+{
+    check_part(at, __func__, d, part);
+    if (length < 1) ag_usage_error(at, __func__, "windows of %" PRId64 " ids, expected 1 or more", length);
+    LmUse use = { 0 };
+    if (!d->examples.n) {
+        use.targets = count_of(d, part) > 0 ? count_of(d, part) - 1 : 0;
+        return use;
     }
-    return false;
+    int64_t first = part == LM_TRAIN ? 0 : d->held_out, end = part == LM_TRAIN ? d->held_out : d->examples.n;
+    for (int64_t i = first; i < end; i++) {
+        const Example *e = &d->examples.example[i];
+        int64_t n = e[1].start - e->start, all = targets_within(e, n);
+        int64_t shown = targets_within(e, n - 1 > length ? length + 1 : n);
+        use.targets += shown;
+        if (shown == 0) {
+            use.unused++;
+            use.unused_targets += all;
+        } else if (shown < all) {
+            use.cut++;
+            use.cut_targets += all - shown;
+        } else {
+            use.whole++;
+        }
+    }
+    return use;
 }
 
 bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length)
@@ -134,7 +162,8 @@ bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length)
     if (kaeru_vocab_size(d->vocab) > sizes.vocab)
         return ag_set_error("%s: its vocabulary has %d tokens, the model's only %" PRId64, d->name,
                             (int)kaeru_vocab_size(d->vocab), sizes.vocab);
-    if (d->examples.n && !(has_target(d, LM_TRAIN, window) && has_target(d, LM_HELD_OUT, window)))
+    if (d->examples.n && (lm_data_use(d, LM_TRAIN, window - 1).targets == 0 ||
+                          lm_data_use(d, LM_HELD_OUT, window - 1).targets == 0))
         return ag_set_error("%s: in windows of %" PRId64 " tokens there is nothing to learn or nothing held out: expected "
                             "longer windows, shorter prompts or more examples", d->name, window - 1);
     if (d->examples.n) return true;

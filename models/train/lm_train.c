@@ -14,6 +14,7 @@
 
 /* A run of *training; sum: of the losses since step `since`. */
 typedef struct {
+    AgSite at;                  /* of the call of lm_train */
     LmTraining *training;
     Optimizer *optimizer;
     NnParallel *parallel;
@@ -32,6 +33,35 @@ static Optimizer *optimizer_new(const LmTraining *t)
     Optimizer *optimizer = nn_adam_new_with(t->model, adam);
     nn_optimizer_group(optimizer, nn_is_not_matrix, NULL, 0, 1);
     return optimizer;
+}
+
+/* ---- callbacks --------------------------------------------------------------------------------------------------- */
+
+/* Other options would divide by 0, or be others than those in the checkpoints. */
+static void check_options(const Run *r, const LmOptions *before)
+{
+    const LmOptions *now = &r->training->options;
+    if (memcmp(now, before, sizeof *now) == 0) return;
+    for (const NnField *f = lm_fields.field; f->name; f++) {
+        char old[NN_FIELD_BUFFER], new[NN_FIELD_BUFFER];
+        if (strcmp(nn_field_text(f, before, old), nn_field_text(f, now, new)) != 0)
+            ag_usage_error(r->at, "lm_train", "a callback has changed %s%s from %s to %s, expected the same options until the "
+                           "training ends", lm_fields.prefix, f->name, old, new);
+    }
+}
+
+static void call_back(const Run *r, void (*callback)(LmTraining *t, void *arg))
+{
+    LmTraining *t = r->training, before = *t;
+    if (!callback) return;
+    callback(t, t->arg);
+    check_options(r, &before.options);
+    const char *changed = t->model != before.model ? "model" : t->data != before.data ? "data" :
+                          t->settings != before.settings ? "settings" : t->last != before.last ? "last" :
+                          t->best != before.best ? "best" : t->processes != before.processes ? "processes" :
+                          t->window != before.window ? "window" : t->step != before.step ? "step" : NULL;
+    if (changed)
+        ag_usage_error(r->at, "lm_train", "a callback has changed the member %s of t, which lm_train needs as it was", changed);
 }
 
 /* ---- one step ---------------------------------------------------------------------------------------------------- */
@@ -145,7 +175,7 @@ static bool evaluate(Run *r)
                             t->valid_loss);
     bool is_best = t->valid_loss < t->best_loss;
     if (is_best) t->best_loss = t->valid_loss;
-    if (t->evaluated) t->evaluated(t, t->arg);
+    call_back(r, t->evaluated);
     r->sum = 0;
     r->since = t->step;
     return save(r, is_best);
@@ -179,11 +209,11 @@ static bool load(Run *r)
 static bool run(Run *r)
 {
     LmTraining *t = r->training;
-    if (t->started) t->started(t, t->arg);
+    call_back(r, t->started);
     while (t->step < t->options.steps) {
         if (!take_step(r)) return false;
         r->sum += t->loss;
-        if (t->stepped) t->stepped(t, t->arg);
+        call_back(r, t->stepped);
         if ((t->step % t->options.evaluate_every == 0 || t->step == t->options.steps) && !evaluate(r)) return false;
         if (t->stop && *t->stop) nn_parallel_stop(r->parallel);
         if (t->step < t->options.steps && nn_parallel_stopped(r->parallel)) {
@@ -205,7 +235,7 @@ bool lm_train_at(AgSite at, LmTraining *t, bool resume)
     if (resume && !t->last) ag_usage_error(at, __func__, "no path of a checkpoint to resume from");
     if (t->last && t->best && strcmp(t->last, t->best) == 0)
         ag_usage_error(at, __func__, "last and best are both \"%s\", expected two paths", t->last);
-    Run r = { .training = t, .optimizer = optimizer_new(t) };
+    Run r = { .at = at, .training = t, .optimizer = optimizer_new(t) };
     NnParallelOptions shared = { .shards = t->options.shards * t->options.accumulate, .clip = t->options.clip };
     r.parallel = nn_parallel_new_with(r.optimizer, shared, t->processes);
     t->step = 0;

@@ -63,6 +63,14 @@ LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruVocab *v, 
 /* The number of ids of a part. */
 int64_t lm_data_tokens_at(AgSite at, const LmData *d, LmPart part);
 
+/* What windows of a length show of a part. Targets are the ids that the loss counts: in an example, those of the answer and the
+ * token after it. In a text, windows show all ids but the first as targets, and there are no examples. */
+typedef struct {
+    int64_t whole, cut, unused;                         /* examples with all, some and none of their targets in a window */
+    int64_t targets, cut_targets, unused_targets;       /* in windows; beyond them, of examples that are cut, and of unused ones */
+} LmUse;
+LmUse lm_data_use_at(AgSite at, const LmData *d, LmPart part, int64_t length);
+
 /* Whether both parts are long enough for windows of `length` ids (0: the model's context), and whether the model's vocabulary
  * is large enough for the ids. Else false with ag_error(). */
 bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length);
@@ -126,7 +134,8 @@ struct LmTraining {
                                  * `last` has the optimizer's state, so the two must differ. */
     /* Callbacks, each of which may be NULL. `started` is called before the first step; `step` is then 0, or the number of
      * steps that the resumed run has taken. `stepped` is called after each step, and `evaluated` after each evaluation, before
-     * the checkpoints are saved. So a log that `evaluated` writes may be ahead of the checkpoint, but never behind it. */
+     * the checkpoints are saved. So a log that `evaluated` writes may be ahead of the checkpoint, but never behind it. A callback
+     * that changes the options, a member above, `window` or `step` is a usage error. To end the training early, set *stop. */
     void (*started)(LmTraining *t, void *arg);
     void (*stepped)(LmTraining *t, void *arg);
     void (*evaluated)(LmTraining *t, void *arg);

@@ -84,6 +84,13 @@ KaeruVocab *kaeru_vocab_open_at(AgSite at, KaeruVocabKind kind, const char *voca
 /* Writes such a file, for byte pairs GPT-2's two files. */
 bool kaeru_vocab_save_at(AgSite at, const KaeruVocab *v, const char *vocab_path, const char *merges_path) AG_MUST_CHECK;
 
+/* The content of these files as texts that end with a NUL, such as for the settings of a checkpoint (kaeru/training.h), which
+ * then needs no other file. The result is that of the first file. *merges receives that of the second one, or NULL if there is
+ * none. The caller frees both with ag_free. NULL with ag_error() if the files cannot hold this vocabulary. */
+char *kaeru_vocab_to_text_at(AgSite at, const KaeruVocab *v, char **merges);
+/* The vocabulary of such texts, as kaeru_vocab_open reads it from files; `name` is for messages. */
+KaeruVocab *kaeru_vocab_of_text_at(AgSite at, KaeruVocabKind kind, const char *name, const char *vocab, const char *merges);
+
 KaeruVocabKind kaeru_vocab_kind_at(AgSite at, const KaeruVocab *v);
 int32_t kaeru_vocab_size_at(AgSite at, const KaeruVocab *v);
 /* A hash of the tokens in the vocabulary's file, to recognize it. */
