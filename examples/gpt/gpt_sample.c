@@ -103,26 +103,32 @@ int gpt_export(int argc, char **argv)
         NN_FLAG_OPTION("overwrite", overwrite, "replace the files of a model in the output folder"), NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "gpt export",
-        "Writes a model of gpt train in GPT-2's format: model.safetensors, config.json, vocab.json and, for BPE,\n"
-        "merges.txt, in the output folder. Hugging Face's library and gpt generate open them.", options });
+        "Writes a model of gpt train in GPT-2's format: model.safetensors, config.json, tokenizer.json and\n"
+        "tokenizer_config.json, which Hugging Face's library opens (AutoModelForCausalLM, AutoTokenizer), and for\n"
+        "gpt generate vocab.json and, for BPE, merges.txt. They are in the output folder.", options });
     TrainedModel m = trained_model_of_checkpoint(checkpoint);
-    char *path[4] = { example_path("model.safetensors"), example_path("config.json"), example_path("vocab.json"),
-                      example_path("merges.txt") };
-    for (int i = 0; i < 4; i++) {
+    enum { WEIGHTS, CONFIG, TOKENIZER, TOKENIZER_CONFIG, VOCAB, MERGES, FILES };
+    static const char *const names[FILES] = { "model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json",
+                                              "vocab.json", "merges.txt" };
+    char *path[FILES];
+    for (int i = 0; i < FILES; i++) {
+        path[i] = example_path(names[i]);
         example_must_be_output(path[i]);
         if (!overwrite && access(path[i], F_OK) == 0) {
             example_fail("%s exists: expected --overwrite, or another folder as --out", path[i]);
         }
     }
-    if (!gpt_write(m.model, path[0], path[1]) || !kaeru_vocab_save(m.vocab, path[2], path[3])) {
+    if (!gpt_write(m.model, path[WEIGHTS], path[CONFIG]) ||
+        !kaeru_vocab_export(m.vocab, path[TOKENIZER], path[TOKENIZER_CONFIG]) ||
+        !kaeru_vocab_save(m.vocab, path[VOCAB], path[MERGES])) {
         example_fail("%s", ag_error());
     }
-    int n = kaeru_vocab_kind(m.vocab) == KAERU_BPE ? 4 : 3;
-    if (n == 3) {
-        remove(path[3]);                                                /* another model's, which would be read with this one */
+    bool merged = kaeru_vocab_kind(m.vocab) == KAERU_BPE;
+    if (!merged) {
+        remove(path[MERGES]);                                           /* another model's, which would be read with this one */
     }
-    for (int i = 0; i < 4; i++) {
-        if (i < n) {
+    for (int i = 0; i < FILES; i++) {
+        if (i != MERGES || merged) {
             say("wrote:   %s\n", path[i]);
         }
         ag_free(path[i]);

@@ -396,56 +396,68 @@ def split(regex, **more):
 
 
 QWEN2 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
-BYTE_LEVEL = "pre_tokenizer: expected ByteLevel without a prefix space, alone or after Split or Digits, found "
-RULE = "pre_tokenizer: expected the rule of GPT-2, Llama 3, Qwen2 or SmolLM, found "
+SPLITTERS = "ByteLevel, Split, Digits, Whitespace or WhitespaceSplit"
+NORMALIZERS = "NFC, NFD, NFKC, NFKD, Lowercase or Strip"
 LONGEST = {"strategy": "BatchLongest", "direction": "Right", "pad_to_multiple_of": None, "pad_id": 258, "pad_type_id": 0,
            "pad_token": "<|endoftext|>"}
 (HERE / "good_tokenizer.json").write_text(tokenizer(truncation=None, padding=LONGEST, decoder=BYTES, dropout=0.0), "utf8")
 bad("tokenizer", "cut.tokenizer.json", tokenizer()[:-1],
     f"line 1, column {len(tokenizer())}: expected ',' or '}}' after a member, found the end")
-bad("tokenizer", "empty.tokenizer.json", "{}", "model: expected a byte-level BPE, found nothing")
-bad_tokenizer("unigram", 'model: expected a byte-level BPE, found "Unigram"', type="Unigram")
-bad_tokenizer("word_piece", 'model: expected a byte-level BPE, found "WordPiece"', type="WordPiece")
-bad_tokenizer("dropout", "dropout: expected nothing, found a number", dropout=0.1)
-bad_tokenizer("subword_prefix", 'continuing_subword_prefix: expected nothing, found "##"', continuing_subword_prefix="##")
-bad_tokenizer("word_suffix", 'end_of_word_suffix: expected nothing, found "</w>"', end_of_word_suffix="</w>")
-bad_tokenizer("fallback", "byte_fallback: expected nothing, found true or false", byte_fallback=True)
-bad_tokenizer("lower_case", 'normalizer: expected nothing or NFC, found "Lowercase"', normalizer={"type": "Lowercase"})
+bad("tokenizer", "empty.tokenizer.json", "{}", "model: expected BPE, found nothing")
+bad_tokenizer("unigram", 'model Unigram is not supported: expected BPE', type="Unigram")
+bad_tokenizer("word_piece", 'model WordPiece is not supported: expected BPE', type="WordPiece")
+for name, setting, value in (("dropout", "dropout", 0.1), ("subword_prefix", "continuing_subword_prefix", "##"),
+                             ("word_suffix", "end_of_word_suffix", "</w>"), ("fallback", "byte_fallback", True)):
+    bad_tokenizer(name, f"model BPE with {setting} is not supported", **{setting: value})
+REPLACE = {"type": "Replace", "pattern": {"String": "a"}, "content": "b"}
+bad_tokenizer("bert_normalizer", f"normalizer BertNormalizer is not supported: expected {NORMALIZERS}",
+              normalizer={"type": "BertNormalizer"})
+bad_tokenizer("replace", f"normalizer Replace is not supported: expected {NORMALIZERS}",
+              normalizer={"type": "Sequence", "normalizers": [{"type": "NFC"}, REPLACE]})
+bad_tokenizer("normalizer_number", f"normalizer: expected {NORMALIZERS}, found a number", normalizer={"type": 7})
+bad_tokenizer("normalizers", "normalizer: expected an array as parts of the Sequence, found nothing",
+              normalizer={"type": "Sequence"})
+bad_tokenizer("many_normalizers", "normalizer: expected at most 16 parts",
+              normalizer={"type": "Sequence", "normalizers": [{"type": "Strip"}] * 9})
 bad_tokenizer("truncation", "truncation: expected nothing, found an object",
               truncation={"direction": "Right", "max_length": 512, "strategy": "LongestFirst", "stride": 0})
 PADDING = "padding: expected nothing, or BatchLongest without pad_to_multiple_of, found an object"
 bad_tokenizer("padding_fixed", PADDING, padding={**LONGEST, "strategy": {"Fixed": 40}})
 bad_tokenizer("padding_multiple", PADDING, padding={**LONGEST, "pad_to_multiple_of": 8})
-bad_tokenizer("fuse", 'decoder: expected nothing or ByteLevel, found "Fuse"', decoder={"type": "Fuse"})
-REPLACE = {"type": "Replace", "pattern": {"String": "a"}, "content": "b"}
-bad_tokenizer("decoders", 'decoder: expected nothing or ByteLevel, found "Sequence"',
+bad_tokenizer("fuse", "decoder Fuse is not supported: expected ByteLevel or none", decoder={"type": "Fuse"})
+bad_tokenizer("decoders", "decoder Sequence is not supported: expected ByteLevel or none",
               decoder={"type": "Sequence", "decoders": [REPLACE, BYTES]})
-bad_tokenizer("no_splitter", BYTE_LEVEL + "nothing", None)
-bad_tokenizer("metaspace", BYTE_LEVEL + '"Metaspace"', {"type": "Metaspace"})
-bad_tokenizer("prefix_space", BYTE_LEVEL + '"ByteLevel"', {**BYTES, "add_prefix_space": True})
-bad_tokenizer("three_splitters", BYTE_LEVEL + '"Sequence"', sequence(BYTES, BYTES, BYTES))
-bad_tokenizer("no_regex", RULE + '"ByteLevel"', RAW)
-bad_tokenizer("digit_groups", RULE + '"Digits"', sequence({"type": "Digits", "individual_digits": False}, BYTES))
-bad_tokenizer("digits_no_regex", RULE + '"Digits"', sequence({"type": "Digits", "individual_digits": True}, RAW))
-bad_tokenizer("two_regexes", RULE + '"Split"', sequence(json.loads(json.dumps(split(QWEN2)))["pretokenizers"][0], BYTES))
-bad_tokenizer("removed", RULE + '"Split"', split(QWEN2, behavior="Removed"))
-bad_tokenizer("inverted", RULE + '"Split"', split(QWEN2, invert=True))
-bad_tokenizer("other_regex", 'pre_tokenizer: expected the regular expression of Llama 3 or Qwen2, found "\\s+"', split(r"\s+"))
+bad_tokenizer("decoder", "decoder WordPiece is not supported: expected ByteLevel, Fuse or none", None,
+              decoder={"type": "WordPiece"})
+bad_tokenizer("metaspace", f"pre_tokenizer Metaspace is not supported: expected {SPLITTERS}", {"type": "Metaspace"})
+bad_tokenizer("punctuation", f"pre_tokenizer Punctuation is not supported: expected {SPLITTERS}",
+              sequence({"type": "Punctuation"}, BYTES))
+bad_tokenizer("no_splitter", f"pre_tokenizer: expected {SPLITTERS}, found nothing", {})
+bad_tokenizer("splitters", "pre_tokenizer: expected an array as parts of the Sequence, found null",
+              {"type": "Sequence", "pretokenizers": None})
+bad_tokenizer("bytes_twice", "pre_tokenizer: expected ByteLevel as the last part of a Sequence", sequence(BYTES, BYTES))
+bad_tokenizer("many_splitters", "pre_tokenizer: expected at most 16 parts", sequence(*[{"type": "Whitespace"}] * 17))
+bad_tokenizer("removed", 'behavior of pre_tokenizer Split: expected "Isolated", found "Removed"', split(QWEN2, behavior="Removed"))
+bad_tokenizer("inverted", "pre_tokenizer Split with invert is not supported", split(QWEN2, invert=True))
+REGEX = "pattern of pre_tokenizer Split: expected the regular expression of GPT-2, Llama 3 or Qwen2, found "
+bad_tokenizer("other_regex", REGEX + '"\\s+"', split(r"\s+"))
+bad_tokenizer("pattern_text", REGEX + "nothing", split(QWEN2, pattern={"String": " "}))
 bad_tokenizer("no_vocab", "expected an object of tokens and ids, found null", vocab=None)
 bad_tokenizer("vocab_list", "expected an object of tokens and ids, found an array", vocab=["a"])
 bad_tokenizer("gap", "token \"a\": expected ids from 0 to 0 without gaps, found 7", vocab={"a": 7}, added=())
 FEW = dict(vocab={"a": 0}, merges=[], added=())
-bad_tokenizer("few_bytes", 'unk_token: expected null or a token of the vocabulary, which lacks some bytes, found "b"',
+bad_tokenizer("few_bytes", 'unk_token: expected null or a token of the vocabulary, which may lack parts of a text, found "b"',
               **FEW, unk_token="b")
-bad_tokenizer("unknown_number", "unk_token: expected null or a token of the vocabulary, which lacks some bytes, found a number",
+bad_tokenizer("unknown_number", "unk_token: expected null or a token of the vocabulary, which may lack parts of a text, found a number",
               **FEW, unk_token=0)
-bad_tokenizer("fused", "fuse_unk: expected nothing, found true or false", **FEW, unk_token="a", fuse_unk=True)
 bad_tokenizer("no_merges", "merges: expected an array, found an object", merges={})
 bad_tokenizer("merge_number", "merge 2: expected two tokens, found a number", merges=["t h", 7])
 bad_tokenizer("merge_half", "merge 1: expected two tokens, found an array", merges=[["t", 5]])
 bad_tokenizer("merge_three", "merge 1: expected two tokens, found an array", merges=[["t", "h", "e"]])
 bad_tokenizer("merge_one", 'merge 1: expected two tokens and one space between them, found "th"', merges=["th"])
-bad_tokenizer("merge_space", 'merge 1: expected two tokens and one space between them, found "t  h"', merges=[["t", " h"]])
+bad_tokenizer("merge_space", 'merge 1: token " h" is not in the vocabulary', merges=[["t", " h"]])
+bad_tokenizer("merge_empty", 'merge 1: expected two tokens and one space between them, found " h"', merges=[["", "h"]])
+bad_tokenizer("merge_spaces", 'merge 1: expected two tokens and one space between them, found "t  h"', merges=["t  h"])
 bad_tokenizer("merge_unknown", 'merge 1: token "Th" is not in the vocabulary', merges=["Th e"])
 bad_tokenizer("merge_result", 'merge 1: merging "e t" makes a token that is not in the vocabulary', merges=["e t"])
 bad_tokenizer("merge_twice", 'merge 2: expected each merge once, found "t h" again', merges=["t h", ["t", "h"]])
@@ -462,19 +474,38 @@ bad_tokenizer("added_other", 'added token "<s>": expected the text that this id 
 bad_tokenizer("added_known", 'token "the": expected each token once', added=[{"id": 259, "content": "the"}])
 for name in "lstrip", "rstrip", "single_word":
     bad_tokenizer(name, 'added token "<|endoftext|>": expected no lstrip, rstrip and single_word', added=[{**END, name: True}])
-bad_tokenizer("added_angstrom", 'added token "\u212b": expected a text that NFC leaves as it is, found "\u212b"',
-              normalizer={"type": "NFC"}, added=[{"id": 259, "content": "\u212b", "normalized": True}])
-TEMPLATE = "post_processor: expected ByteLevel or a template of at most one token before the text, found an object"
+bad_tokenizer("added_space", 'added token " ": expected a text that the normalizer does not remove, found " "',
+              normalizer={"type": "Strip"}, added=[{"id": 259, "content": " ", "normalized": True}])
 SEQUENCE = {"Sequence": {"id": "A", "type_id": 0}}
-for name, single in (("after", [SEQUENCE, {"SpecialToken": {"id": "the"}}]), ("empty", []),
-                     ("only_token", [{"SpecialToken": {}}]),
-                     ("three", [SEQUENCE] * 3), ("no_id", [{"SpecialToken": {"id": 1}}, SEQUENCE])):
-    bad_tokenizer("template_" + name, TEMPLATE, post_processor={"type": "TemplateProcessing", "single": single})
-bad_tokenizer("bert", TEMPLATE, post_processor={"type": "BertProcessing"})
-bad_tokenizer("bert_sequence", TEMPLATE,
-              post_processor={"type": "Sequence", "processors": [{"type": "BertProcessing"}, BYTES]})
-bad_tokenizer("unknown_begin", 'post_processor: expected a token of the vocabulary, found "<s>"', post_processor={
-    "type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>"}}, SEQUENCE]})
+THE = {"SpecialToken": {"id": "the", "type_id": 0}}
+ENDS = "at most one token before the text and one behind it"
+TEMPLATE = f"post_processor TemplateProcessing: expected the text once, {ENDS}"
+
+
+def template(single, **special):
+    return {"type": "TemplateProcessing", "single": single,
+            "special_tokens": {key: {"id": key, "ids": ids, "tokens": tokens} for key, (ids, tokens) in special.items()}}
+
+
+for name, single in (("empty", []), ("only_token", [THE]), ("twice", [SEQUENCE, SEQUENCE]), ("two", [THE, THE, SEQUENCE]),
+                     ("two_behind", [SEQUENCE, THE, THE]), ("no_id", [{"SpecialToken": {"id": 1}}, SEQUENCE]),
+                     ("object", {})):
+    bad_tokenizer("template_" + name, TEMPLATE, post_processor=template(single, the=([257], ["the"])))
+ONE = "post_processor TemplateProcessing: expected a special token of one id, found "
+bad_tokenizer("template_unknown", ONE + "nothing", post_processor=template([THE, SEQUENCE]))
+bad_tokenizer("template_ids", ONE + "an object", post_processor=template([THE, SEQUENCE], the=([1, 2], ["the", "h"])))
+ID = "post_processor: expected the id that the token has in the vocabulary, found "
+bad_tokenizer("template_id", ID + "a number", post_processor=template([THE, SEQUENCE], the=([1], ["the"])))
+bad_tokenizer("unknown_begin", 'post_processor: expected a token of the vocabulary, found "<s>"',
+              post_processor=template([THE, SEQUENCE], the=([1], ["<s>"])))
+bad_tokenizer("bert", "post_processor: expected a token and its id, found nothing", post_processor={"type": "BertProcessing"})
+bad_tokenizer("bert_id", ID + "null", post_processor={"type": "BertProcessing", "cls": ["the", None], "sep": ["the", 0]})
+bad_tokenizer("other_processor", "post_processor Other is not supported: expected ByteLevel, TemplateProcessing, BertProcessing "
+              "or RobertaProcessing", post_processor={"type": "Sequence", "processors": [BYTES, {"type": "Other"}]})
+bad_tokenizer("two_processors", f"post_processor: expected {ENDS}", post_processor={"type": "Sequence", "processors": [
+    template([THE, SEQUENCE], the=([vocab["the"]], ["the"])), template([SEQUENCE])]})
+bad_tokenizer("processors", "post_processor: expected an array as parts of the Sequence, found nothing",
+              post_processor={"type": "Sequence"})
 
 # ---- config.json of Llama, Qwen2, Qwen3 --------------------------------------------------------------------------------
 SCALING = {"factor": 8.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0, "original_max_position_embeddings": 16,
