@@ -28,6 +28,8 @@ expect 0 '' '' generate --model model --seed 4
 mv stdout first
 expect 0 '' '' generate --model model --seed 4 --threads 1
 same stdout first
+expect 0 '' '' generate --model model --seed 4 --prompt ''
+same stdout first                                                       # both begin with the token before a text
 expect 0 '' '' generate --model model --tokens 0
 that "an empty text" [ "$(wc -c <stdout)" -eq 1 ]
 

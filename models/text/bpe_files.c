@@ -116,7 +116,7 @@ bool bpe_read_merge(const MergeReader *r, const char *text, size_t size, size_t 
 static bool read_merges(MergeReader *r, void *work, const char *text, size_t size, BpeMerge *merge)
 {
     char *bytes = ag_alloc_in(work, size + 1, 1);
-    for (size_t at = 0, length; at < size; at += length + 1) {
+    for (size_t at = utf8_mark(text, size), length; at < size; at += length + 1) {
         const char *end = memchr(text + at, '\n', size - at);
         length = end ? (size_t)(end - text) - at : size - at;
         size_t kept = length > 0 && text[at + length - 1] == '\r' ? length - 1 : length;
