@@ -84,7 +84,8 @@ START_TEST(special_tokens_can_be_text)
 }
 END_TEST
 
-/* "thé" is an added token, which a normalizer may change. `tokenizers` decodes it to "th" and U+FFFD: in its byte alphabet, é stands for the byte 0xE9. */
+/* "thé" is an added token, which a normalizer may change. `tokenizers` decodes it to "th" and U+FFFD: in its byte alphabet, é
+ * stands for the byte 0xE9. */
 START_TEST(added_tokens_are_decoded_as_their_text)
 {
     for (int i = 0; i < N_FAMILIES; i++) {

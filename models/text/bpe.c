@@ -100,7 +100,8 @@ static size_t add_candidate(Bpe *b, size_t n, int32_t i)
     return n + 1;
 }
 
-/* The id of the byte, or of the character, with which a text of n bytes begins, and in *length its bytes; -1: it is no token. */
+/* The id of the byte, or of the character, with which a text of n bytes begins, and in *length its bytes; -1: it is no
+ * token. */
 static int32_t first_token(const Bpe *b, const char *text, size_t n, size_t *length)
 {
     uint32_t code;

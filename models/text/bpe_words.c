@@ -1,5 +1,5 @@
-/* bpe_words.c: splits text into words by the rules of GPT-2, of Llama 3 and of simpler pre-tokenizers. The originals are regular
- * expressions. The first alternative that matches is taken. GPT-2:
+/* bpe_words.c: applies normalizers, and splits text into words by the rules of GPT-2, of Llama 3 and of simpler pre-tokenizers.
+ * The originals are regular expressions. The first alternative that matches is taken. GPT-2:
  *
  *     's|'t|'re|'ve|'m|'ll|'d          the end of a contraction
  *     | ?\p{L}+                        letters, and one space before them if there is one

@@ -48,11 +48,12 @@ def write_text(name, characters):
     """Characters as one string literal, each line of whole groups, which are the strings of `characters`."""
     lines, width = [""], 0
     for group in characters:
+        group = re.sub(r'(["\\?])', r"\\\1", group)
         columns = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in group)
         if width + columns > WIDTH - 6:
             lines.append("")
             width = 0
-        lines[-1] += re.sub(r'(["\\\\?])', r"\\\1", group)
+        lines[-1] += group
         width += columns
     print(f"static const char {name}[] =")
     print("\n".join(f'    "{line}"' for line in lines) + ";")

@@ -204,8 +204,8 @@ size_t unicode_lower_text(const uint32_t *code, size_t n, uint32_t *out)
 /* ---- the normal forms -------------------------------------------------------------------------------------------- */
 
 /* In the normal form C, a letter and its accents are one character where there is one (Unicode Standard Annex 15): characters
- * are decomposed, marks sorted by their class, and pairs composed. The form D leaves out the last step. The forms KC and KD also
- * replace characters that are another form of usual ones, such as a ligature or a letter of full width. */
+ * are decomposed, marks sorted by their class, and pairs composed. The form D leaves out the last step. The forms KC and KD
+ * also replace characters that are another form of usual ones, such as a ligature or a letter of full width. */
 
 /* A byte that is not UTF-8 is kept, as a code after the last one of Unicode. */
 enum { ONE_BYTE = 0x110000 };

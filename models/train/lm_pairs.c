@@ -43,8 +43,8 @@ static const char expected[] = "expected an object with the texts \"prompt\" and
 static bool wrong_example(Place place, const Json *root)
 {
     if (json_get(root, "messages") || json_get(root, "conversations"))
-        return ag_set_error("%s: line %" PRId64 ": %s, found a conversation: write it as such texts, by the chat template of the "
-                            "model", place.path, place.line, expected);
+        return ag_set_error("%s: line %" PRId64 ": %s, found a conversation: write it as such texts, by the chat template "
+                            "of the model", place.path, place.line, expected);
     if (root->type != JSON_OBJECT || root->count == 0)
         return ag_set_error("%s: line %" PRId64 ": %s, found %s", place.path, place.line, expected,
                             root->type == JSON_OBJECT ? "an empty one" : json_type_name(root));

@@ -31,8 +31,8 @@ static bool syntax_error(const Parser *p, const char *what, const char *found)
 {
     size_t line, column;
     utf8_position(p->text, p->at, &line, &column);
-    return ag_set_error("%s: line %" PRId64 ", column %zu: expected %s, found %s", p->name, p->first + (int64_t)line - 1, column,
-                        what, found);
+    return ag_set_error("%s: line %" PRId64 ", column %zu: expected %s, found %s", p->name, p->first + (int64_t)line - 1,
+                        column, what, found);
 }
 
 /* Sets an error message with the next character as what was found. */

@@ -438,7 +438,8 @@ bad_tokenizer("splitters", "pre_tokenizer: expected an array as parts of the Seq
               {"type": "Sequence", "pretokenizers": None})
 bad_tokenizer("bytes_twice", "pre_tokenizer: expected ByteLevel as the last part of a Sequence", sequence(BYTES, BYTES))
 bad_tokenizer("many_splitters", "pre_tokenizer: expected at most 16 parts", sequence(*[{"type": "Whitespace"}] * 17))
-bad_tokenizer("removed", 'behavior of pre_tokenizer Split: expected "Isolated", found "Removed"', split(QWEN2, behavior="Removed"))
+bad_tokenizer("removed", 'behavior of pre_tokenizer Split: expected "Isolated", found "Removed"',
+              split(QWEN2, behavior="Removed"))
 bad_tokenizer("inverted", "pre_tokenizer Split with invert is not supported", split(QWEN2, invert=True))
 REGEX = "pattern of pre_tokenizer Split: expected the regular expression of GPT-2, Llama 3 or Qwen2, found "
 bad_tokenizer("other_regex", REGEX + '"\\s+"', split(r"\s+"))
@@ -449,7 +450,8 @@ bad_tokenizer("gap", "token \"a\": expected ids from 0 to 0 without gaps, found 
 FEW = dict(vocab={"a": 0}, merges=[], added=())
 bad_tokenizer("few_bytes", 'unk_token: expected null or a token of the vocabulary, which may lack parts of a text, found "b"',
               **FEW, unk_token="b")
-bad_tokenizer("unknown_number", "unk_token: expected null or a token of the vocabulary, which may lack parts of a text, found a number",
+bad_tokenizer("unknown_number", "unk_token: expected null or a token of the vocabulary, which may lack parts of a text, "
+              "found a number",
               **FEW, unk_token=0)
 bad_tokenizer("no_merges", "merges: expected an array, found an object", merges={})
 bad_tokenizer("merge_number", "merge 2: expected two tokens, found a number", merges=["t h", 7])
@@ -499,10 +501,11 @@ ID = "post_processor: expected the id that the token has in the vocabulary, foun
 bad_tokenizer("template_id", ID + "a number", post_processor=template([THE, SEQUENCE], the=([1], ["the"])))
 bad_tokenizer("unknown_begin", 'post_processor: expected a token of the vocabulary, found "<s>"',
               post_processor=template([THE, SEQUENCE], the=([1], ["<s>"])))
-bad_tokenizer("bert_nothing", "post_processor: expected a token and its id, found nothing", post_processor={"type": "BertProcessing"})
+bad_tokenizer("bert_nothing", "post_processor: expected a token and its id, found nothing",
+              post_processor={"type": "BertProcessing"})
 bad_tokenizer("bert_id", ID + "null", post_processor={"type": "BertProcessing", "cls": ["the", None], "sep": ["the", 0]})
-bad_tokenizer("other_processor", "post_processor Other is not supported: expected ByteLevel, TemplateProcessing, BertProcessing "
-              "or RobertaProcessing", post_processor={"type": "Sequence", "processors": [BYTES, {"type": "Other"}]})
+bad_tokenizer("other_processor", "post_processor Other is not supported: expected ByteLevel, TemplateProcessing, "
+              "BertProcessing or RobertaProcessing", post_processor={"type": "Sequence", "processors": [BYTES, {"type": "Other"}]})
 bad_tokenizer("two_processors", f"post_processor: expected {ENDS}", post_processor={"type": "Sequence", "processors": [
     template([THE, SEQUENCE], the=([vocab["the"]], ["the"])), template([SEQUENCE])]})
 bad_tokenizer("processors", "post_processor: expected an array as parts of the Sequence, found nothing",
