@@ -129,9 +129,9 @@ typedef enum {
  * that is not UTF-8 is split like a symbol. */
 int32_t *kaeru_vocab_encode_at(AgSite at, const KaeruVocab *v, const char *text, size_t n, KaeruEncoding how, size_t *count);
 /* The text of the ids, with a space between two words, followed by a NUL, and in *n its size. NULL if an id is out of range.
- * Three results differ from those of `tokenizers`. An added token is its own text; there, the letters of an added "é!" are taken
- * for bytes, which gives U+FFFD and "!". Tokens of bytes without a decoder are decoded by ByteLevel; there, they are joined by
- * spaces. Tokens of characters with the decoder ByteLevel are joined; there, their letters are taken for bytes. */
+ * Three results differ from those of `tokenizers`. An added token is its own text; there, the letters of an added "é!" are
+ * taken for bytes, which gives U+FFFD and "!". Tokens of bytes without a decoder are decoded by ByteLevel; there, spaces join
+ * them. Tokens of characters with the decoder ByteLevel are joined; there, their letters are taken for bytes. */
 char *kaeru_vocab_decode_at(AgSite at, const KaeruVocab *v, const int32_t *ids, size_t count, size_t *n);
 
 /* A sentence, by a vocabulary with the four special tokens: the ids KAERU_START, those of the text, KAERU_END. In byte pairs,
