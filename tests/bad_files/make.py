@@ -505,7 +505,8 @@ bad_tokenizer("bert_nothing", "post_processor: expected a token and its id, foun
               post_processor={"type": "BertProcessing"})
 bad_tokenizer("bert_id", ID + "null", post_processor={"type": "BertProcessing", "cls": ["the", None], "sep": ["the", 0]})
 bad_tokenizer("other_processor", "post_processor Other is not supported: expected ByteLevel, TemplateProcessing, "
-              "BertProcessing or RobertaProcessing", post_processor={"type": "Sequence", "processors": [BYTES, {"type": "Other"}]})
+              "BertProcessing or RobertaProcessing",
+              post_processor={"type": "Sequence", "processors": [BYTES, {"type": "Other"}]})
 bad_tokenizer("two_processors", f"post_processor: expected {ENDS}", post_processor={"type": "Sequence", "processors": [
     template([THE, SEQUENCE], the=([vocab["the"]], ["the"])), template([SEQUENCE])]})
 bad_tokenizer("processors", "post_processor: expected an array as parts of the Sequence, found nothing",
