@@ -100,7 +100,7 @@ static bool read_ends(const Config *c, int64_t *end)
     const Json *value = json_get(c->root, "eos_token_id");
     if (!value || value->type == JSON_NULL) return true;
     if (value->type != JSON_ARRAY) return json_int(value, end) || config_error(c, "eos_token_id", "a whole number", value);
-    if (value->count > LLAMA_ENDS) return config_error(c, "eos_token_id", "at most 4 ids", value);
+    if (value->count > LLAMA_ENDS) return config_error(c, "eos_token_id", "at most 16 ids", value);
     for (uint32_t i = 0; i < value->count; i++)
         if (!json_int(&value->as.item[i], &end[i])) return config_error(c, "eos_token_id", "whole numbers", value);
     return true;

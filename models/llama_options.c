@@ -4,6 +4,8 @@
 #include "kaeru/llama.h"
 
 #define FIELD(name, ...) NN_FIELD(#name, LlamaOptions, name, __VA_ARGS__)
+/* Ids that few models have: settings lack those that are not set, as do those of older versions. */
+#define MORE(i) FIELD(end[i], -1, -1, INT32_MAX, NULL, .optional = true)
 /* The upper limits are far above any real model, but the numbers of items of the matrices fit an int64_t. */
 static const NnField fields[] = {
     FIELD(layers, 30, 1, 100000, NULL),
@@ -30,6 +32,7 @@ static const NnField fields[] = {
     FIELD(end[1], -1, -1, INT32_MAX, NULL),
     FIELD(end[2], -1, -1, INT32_MAX, NULL),
     FIELD(end[3], -1, -1, INT32_MAX, NULL),
+    MORE(4), MORE(5), MORE(6), MORE(7), MORE(8), MORE(9), MORE(10), MORE(11), MORE(12), MORE(13), MORE(14), MORE(15),
     NN_FIELDS_END
 };
 

@@ -349,6 +349,8 @@ expect 1 '' 'absent: cannot be opened' sample --checkpoint absent
 
 expect 0 'wrote:   theirs/config.json' '' export --checkpoint plain/gpt_best.safetensors --out theirs
 lacks theirs/merges.txt
+has theirs/tokenizer.json
+has theirs/tokenizer_config.json
 echo precious >theirs/model.safetensors
 echo precious >theirs/merges.txt
 expect 1 '' 'theirs/config.json exists: expected --overwrite, or another folder as --out' export \

@@ -379,6 +379,32 @@ START_TEST(four_ends_are_written)
 }
 END_TEST
 
+/* All ids that end a text are read and written, up to the most. */
+START_TEST(many_ends_are_kept)
+{
+    for (int n = 5; n <= LLAMA_ENDS; n += LLAMA_ENDS - 5) {
+        LlamaOptions o = small();
+        for (int i = 0; i < n; i++) o.end[i] = 20 - i;
+        Llama *m = llama_new(o);
+        expect_done(llama_write(m, in_folder("")));
+        const Json *root = json_read(m, in_folder("config.json"), 1 << 20);
+        ck_assert_uint_eq(json_get(root, "eos_token_id")->count, (unsigned)n);
+        Llama *again = opened(in_folder(""));
+        for (int i = 0; i < LLAMA_ENDS; i++) ck_assert_int_eq(again->options.end[i], i < n ? 20 - i : -1);
+        NnSettings *s = nn_settings_new();
+        nn_fields_to_settings(&llama_fields, &m->options, s);
+        expect_done(nn_checkpoint_save(in_folder("c"), m, NULL, s));
+        ag_free(s);
+        ag_free(again);
+        again = llama_load(in_folder("c"));
+        ck_assert_msg(again != NULL, "%s", ag_error());
+        check_same_options(&m->options, &again->options);
+        ag_free(again);
+        ag_free(m);
+    }
+}
+END_TEST
+
 /* Without these keys, `transformers` takes 1 and 2. */
 START_TEST(no_begin_and_no_end_are_written)
 {
@@ -798,11 +824,11 @@ START_TEST(wrong_pairs_are_refused)
     static const char *const cases[][2] = {
         { "", "pairs.jsonl: has 0 examples, expected 2 or more" },
         { "{\"text\": \"a\"}\n", "pairs.jsonl: has 1 examples" },
-        { "{\"text\": \"a\"}\n{\"text\": 1}\n", "pairs.jsonl, line 2: expected an object with the texts \"prompt\" and" },
-        { "{\"prompt\": \"a\"}\n", "pairs.jsonl, line 1: expected an object" },
-        { "{\"prompt\": \"a\", \"completion\": \"b\", \"text\": \"c\"}\n", "pairs.jsonl, line 1: expected an object" },
-        { "\n[]\n", "pairs.jsonl, line 2: expected an object" },
-        { "{\"text\": \"a\"}\n{\"text\": \"a\n", "pairs.jsonl, line 2: line 1, column 12" },
+        { "{\"text\": \"a\"}\n{\"text\": 1}\n", "pairs.jsonl: line 2: expected an object with the texts \"prompt\" and" },
+        { "{\"prompt\": \"a\"}\n", "pairs.jsonl: line 1: expected an object" },
+        { "{\"prompt\": \"a\", \"completion\": \"b\", \"text\": \"c\"}\n", "pairs.jsonl: line 1: expected an object" },
+        { "\n[]\n", "pairs.jsonl: line 2: expected an object" },
+        { "{\"text\": \"a\"}\n{\"text\": \"a\n", "pairs.jsonl: line 2, column 12" },
     };
     KaeruVocab *t = open_vocab();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_refused(pairs_of(t, cases[i][0]) != NULL, cases[i][1]);
@@ -813,7 +839,7 @@ START_TEST(wrong_pairs_are_refused)
                                            "{\"prompt\": \"b\", \"completion\": \"az\"}" };
     KaeruVocab *letters = kaeru_vocab_chars("abcdef", 6);
     for (int i = 0; i < 2; i++)
-        expect_refused(pairs_of(letters, unknown[i]) != NULL, "pairs.jsonl, line 1: \"z\" (U+007A) at line 1, column 2");
+        expect_refused(pairs_of(letters, unknown[i]) != NULL, "pairs.jsonl: line 1: \"z\" is not in the vocabulary");
     ag_free(letters);
     ag_free(t);
 }
@@ -869,6 +895,7 @@ Suite *llama_suite(void)
     tcase_add_test(t, a_model_that_needs_too_much_is_refused);
     tcase_add_loop_test(t, four_ends_are_written, 0, 2);
     tcase_add_test(t, a_config_tells_bfloat16);
+    tcase_add_test(t, many_ends_are_kept);
     tcase_add_test(t, no_begin_and_no_end_are_written);
     tcase_add_test(t, saved_frequencies_are_ignored);
     tcase_add_test(t, settings_can_be_missing);

@@ -28,6 +28,13 @@ expect 0 '' '' generate --model model --seed 4
 mv stdout first
 expect 0 '' '' generate --model model --seed 4 --threads 1
 same stdout first
+expect 0 '' '' generate --model model --seed 4 --prompt ''
+same stdout first                                                       # both begin with the token before a text
+mkdir spaced
+cp model/config.json model/model.safetensors spaced
+cp "$fixtures/tokenizers/characters.json" spaced/tokenizer.json
+expect 0 'the c at , an d' '' generate --model spaced --prompt 'the cat, and' --temperature 0 --tokens 4
+that "spaces between the tokens that are written" [ "$(wc -w <stdout)" -ge 10 ]
 expect 0 '' '' generate --model model --tokens 0
 that "an empty text" [ "$(wc -c <stdout)" -eq 1 ]
 

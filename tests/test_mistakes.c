@@ -1757,6 +1757,11 @@ START_TEST(vocabularies)
     REFUSED("name: line 2: ", kaeru_vocab_of_text(KAERU_BPE, "name", pairs, "#version: 0.2\na\n"));
     ag_free(pairs);
     ag_free(merges);
+    MISTAKE("v is NULL", kaeru_vocab_export(no_vocab, missing, missing));
+    MISTAKE("tokenizer_path is NULL", kaeru_vocab_export(v, no_text, missing));
+    MISTAKE("config_path is NULL", kaeru_vocab_export(v, missing, no_text));
+    REFUSED("/nowhere/at/all", kaeru_vocab_export(v, missing, "/nowhere/at/all/config"));
+    REFUSED("is the path of both files", kaeru_vocab_export(v, missing, missing));
     MISTAKE("this object was freed already", ag_free(freed));
     MISTAKE("v is NULL", kaeru_vocab_kind(no_vocab));
     MISTAKE("v was freed", kaeru_vocab_kind(freed));

@@ -173,6 +173,23 @@ START_TEST(large_files_are_read)
 }
 END_TEST
 
+/* As the library does. */
+START_TEST(metadata_may_be_null)
+{
+    static unsigned char bytes[200];
+    float one = 5;
+    size_t size = make_bytes(bytes, "{\"__metadata__\":null,\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
+                             &one, 4);
+    NnTensorFile *st = st_new(file_of_bytes("memory", bytes, size), st_read_any);
+    ck_assert_msg(st != NULL, "%s", ag_error());
+    ck_assert_ptr_null(tensor_file_metadata(st, "format"));
+    AgScope s = ag_begin(AG_NO_GRAD);
+    ck_assert(tensor_item(tensor_file_get(st, "x")) == 5);
+    ag_end(s);
+    ag_free(st);
+}
+END_TEST
+
 START_TEST(every_incomplete_file_is_refused)
 {
     static unsigned char bytes[200];
@@ -366,6 +383,7 @@ Suite *safetensors_suite(void)
     tcase_add_test(t, types_that_cannot_be_read_are_listed);
     tcase_add_test(t, each_byte_but_0_is_true);
     tcase_add_test(t, large_files_are_read);
+    tcase_add_test(t, metadata_may_be_null);
     tcase_add_test(t, every_incomplete_file_is_refused);
     tcase_add_test(t, written_files_are_read_unchanged);
     tcase_add_test(t, files_that_could_not_be_read_are_not_written);

@@ -157,6 +157,11 @@ START_TEST(headers_of_numpy_are_read)
         { "{'descr': '<f4', 'fortran_order': False, 'shape': {2,}}", false },
         { "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'more': 1}", false },
         { "{'descr': '<f4', 'fortran_order': False, 'shape': (2.0,)}", false },
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': (2L,), }", true },        /* Python 2 */
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': (1L, 2L), }", true },
+        { "{'descr': '<f4L', 'fortran_order': False, 'shape': (2,), }", false },
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': (2LL,), }", false },
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': (L,), }", false },
         { "{'descr': '<f4', 'fortran_order': False, 'shape': ('2',)}", false },
     };
     AgScope s = ag_begin(AG_NO_GRAD);
@@ -170,7 +175,7 @@ START_TEST(headers_of_numpy_are_read)
         NnTensorFile *f = st_new(file_of_bytes("memory", bytes, 10 + n + sizeof values), st_read_any);
         ck_assert_msg((f != NULL) == headers[i].good, "%s is %s", headers[i].text, f ? "accepted" : ag_error());
         if (f) ck_assert(tensor_data(tensor_file_get(f, ""))[1] == -4);
-        else expect_refused(false, "memory: tensor \"\": expected ");
+        else expect_refused(false, "memory: expected ");
         ag_free(f);
     }
     ag_end(s);

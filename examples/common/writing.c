@@ -25,16 +25,26 @@ static void tell_times(const Writing *what, const Clock *c)
     }
 }
 
-typedef struct { const Writer *writer; KaeruTextStream stream; Clock clock; } Printing;
+typedef struct { const Writer *writer; KaeruTextStream stream; Clock clock; int32_t last; bool has_last; } Printing;
 
+/* Decodes the ids behind the last one, because some vocabularies put a space between two tokens. */
 static void print_ids(Printing *p, const int32_t *ids, size_t count)
 {
-    size_t n;
-    char *text = kaeru_vocab_decode(p->writer->vocab, ids, count, &n);
-    if (text) {                                                         /* NULL: an id beyond the vocabulary */
-        kaeru_text_stream_put(&p->stream, text, n);
+    const KaeruVocab *v = p->writer->vocab;
+    size_t n, skipped = 0;
+    int32_t *all = ag_alloc(count + 1, sizeof *all);
+    all[0] = p->last;
+    memcpy(all + p->has_last, ids, count * sizeof *ids);
+    char *text = kaeru_vocab_decode(v, all, count + p->has_last, &n);
+    if (text && count > 0) {                                            /* NULL: an id beyond the vocabulary */
+        char *before = kaeru_vocab_decode(v, all, p->has_last, &skipped);
+        kaeru_text_stream_put(&p->stream, text + skipped, n - skipped);
+        ag_free(before);
+        p->last = ids[count - 1];
+        p->has_last = true;
     }
     ag_free(text);
+    ag_free(all);
     fflush(p->stream.out);
 }
 

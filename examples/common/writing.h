@@ -13,13 +13,13 @@ typedef struct {
 } Writing;
 /* The options that set the Writing w, which holds the defaults. */
 #define WRITING_OPTIONS(w) \
-    NN_TEXT_OPTION("prompt", "TEXT", (w).prompt, "beginning of the text"), \
+    NN_TEXT_OPTION("prompt", "TEXT", (w).prompt, "beginning of the text", .may_be_empty = true), \
     NN_OPTION("tokens", (w).tokens, 0, INT64_C(1) << 40, "tokens to write"), \
     NN_OPTION("temperature", (w).how.temperature, 0, 1000, "0: always the most probable token; higher: more random"), \
     NN_OPTION("top-k", (w).how.top_k, 0, INT32_MAX, "sample from the k most probable tokens; 0: all"), \
     NN_OPTION("top-p", (w).how.top_p, 0, 1, "sample from the top tokens that have this probability together; 0: all")
 
-enum { WRITER_ENDS = 8 };
+enum { WRITER_ENDS = 24 };
 /* A model with its vocabulary. `begin`: the token before a new text, and before a prompt if begins_prompts. A text ends with
  * one of the n_ends tokens. */
 typedef struct {

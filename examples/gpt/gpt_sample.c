@@ -103,11 +103,13 @@ int gpt_export(int argc, char **argv)
         NN_FLAG_OPTION("overwrite", overwrite, "replace the files of a model in the output folder"), NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "gpt export",
-        "Writes a model of gpt train in GPT-2's format: model.safetensors, config.json, vocab.json and, for BPE,\n"
-        "merges.txt, in the output folder. Hugging Face's library and gpt generate open them.", options });
+        "Writes a model of gpt train in GPT-2's format: model.safetensors, config.json, tokenizer.json and\n"
+        "tokenizer_config.json, which Hugging Face's library opens (AutoModelForCausalLM, AutoTokenizer), and for\n"
+        "gpt generate vocab.json and, for BPE, merges.txt. They are in the output folder.", options });
     TrainedModel m = trained_model_of_checkpoint(checkpoint);
-    static const char *const names[] = { "config.json", "model.safetensors", "vocab.json", "merges.txt" };
-    enum { CONFIG, WEIGHTS, VOCAB, MERGES, FILES };
+    enum { CONFIG, WEIGHTS, TOKENIZER, TOKENIZER_CONFIG, VOCAB, MERGES, FILES };
+    static const char *const names[FILES] = { "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json",
+                                              "vocab.json", "merges.txt" };
     char *new[FILES], *written[FILES];
     for (int i = 0; i < FILES; i++) {
         written[i] = example_path(names[i]);
@@ -119,7 +121,9 @@ int gpt_export(int argc, char **argv)
     for (int i = 0; i < FILES; i++) {
         new[i] = file_group_path(&g, i);
     }
-    if (!gpt_write(m.model, new[WEIGHTS], new[CONFIG]) || !kaeru_vocab_save(m.vocab, new[VOCAB], new[MERGES])) {
+    if (!gpt_write(m.model, new[WEIGHTS], new[CONFIG]) ||
+        !kaeru_vocab_export(m.vocab, new[TOKENIZER], new[TOKENIZER_CONFIG]) ||
+        !kaeru_vocab_save(m.vocab, new[VOCAB], new[MERGES])) {
         file_group_fail(&g);
     }
     file_group_replace(&g);                             /* also removes another model's merges, for characters */

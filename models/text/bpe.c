@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "unicode.h"
+#include "utf8.h"
 
 enum { CACHE_SLOTS = 1 << 15 };
 
@@ -25,7 +25,8 @@ KaeruVocab *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges)
 {
     KaeruVocab *v = vocab_new(KAERU_BPE, tokens);
     Bpe *b = v->bpe = ag_alloc_in(v, 1, sizeof *b);
-    *b = (Bpe){ .tokens = tokens, .merge = merge, .n_merges = n_merges, .n_slots = 1024, .begin = -1, .n_vocab = tokens->n };
+    *b = (Bpe){ .tokens = tokens, .merge = merge, .n_merges = n_merges, .n_slots = 1024, .begin = -1, .end = -1,
+                  .unknown = -1, .rules = { .split = { BPE_GPT2 }, .n_split = 1 }, .n_vocab = tokens->n };
     ag_set_owner(merge, b);
     b->end_of_text = word_table_find(tokens, BPE_END_OF_TEXT, strlen(BPE_END_OF_TEXT));
     for (int i = 0; i < 256; i++) b->of_byte[i] = word_table_find(tokens, &(char){ (char)i }, 1);
@@ -35,7 +36,7 @@ KaeruVocab *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges)
     for (int32_t rank = 0; rank < n_merges; rank++) *rank_of(b, merge[rank].left, merge[rank].right) = rank;
     b->cache = ag_alloc_in(b, CACHE_SLOTS, sizeof *b->cache);
     BpeAdded *end = ag_alloc(1, sizeof *end);
-    *end = (BpeAdded){ .id = b->end_of_text, .special = true };
+    *end = (BpeAdded){ .text = BPE_END_OF_TEXT, .size = strlen(BPE_END_OF_TEXT), .id = b->end_of_text, .special = true };
     bpe_set_added(b, end, b->end_of_text >= 0);
     return v;
 }
@@ -48,15 +49,18 @@ static int longest_first(const void *left, const void *right)
 
 void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n)
 {
-    const Word *word = b->tokens->word;
     ag_set_owner(added, b);
     ag_free(b->added);
     b->added = added;
     b->n_added = n;
     memset(b->starts_added, 0, sizeof b->starts_added);
     for (int32_t i = 0; i < n; i++) {
-        b->starts_added[(unsigned char)word[added[i].id].text[0]] = true;
-        added[i].size = (uint32_t)word[added[i].id].size;
+        const BpeAdded *a = &added[i];
+        const Word *token = &b->tokens->word[a->id];
+        b->starts_added[(unsigned char)a->text[0]] = true;
+        if (a->size == token->size && memcmp(a->text, token->text, a->size) == 0) continue;
+        if (!b->normal) b->normal = ag_alloc_in(b, (size_t)b->tokens->n, sizeof *b->normal);
+        b->normal[a->id] = (Word){ a->text, a->size, 0 };
     }
     if (n) qsort(added, (size_t)n, sizeof *added, longest_first);
 }
@@ -96,6 +100,17 @@ static size_t add_candidate(Bpe *b, size_t n, int32_t i)
     return n + 1;
 }
 
+/* The id of the byte, or of the character, with which a text of n bytes begins, and in *length its bytes; -1: it is no
+ * token. */
+static int32_t first_token(const Bpe *b, const char *text, size_t n, size_t *length)
+{
+    uint32_t code;
+    int size = b->rules.characters ? utf8_decode(text, n, &code) : 1;
+    *length = size ? (size_t)size : 1;
+    int32_t id = b->rules.characters ? word_table_find(b->tokens, text, *length) : b->of_byte[(unsigned char)text[0]];
+    return id < b->n_vocab ? id : -1;
+}
+
 /* Encodes a word of n bytes; returns its number of ids. Each step applies the merge of lowest rank, and of equal ranks
  * the leftmost one; with the heap, this takes O(n log n). A candidate whose symbols have changed is skipped. */
 static size_t merge_word(Bpe *b, const char *text, size_t n, int32_t *ids)
@@ -109,9 +124,13 @@ static size_t merge_word(Bpe *b, const char *text, size_t n, int32_t *ids)
     BpeSymbol *symbol = b->symbol;
     size_t candidates = 0, count = 0;
     int32_t symbols = 0;
-    for (size_t i = 0; i < n; i++) {
-        int32_t id = b->of_byte[(unsigned char)text[i]];
-        if (id < 0) continue;
+    bool was_unknown = false;
+    for (size_t i = 0, length; i < n; i += length) {
+        int32_t id = first_token(b, text + i, n - i, &length);
+        bool unknown = id < 0, fused = unknown && was_unknown && b->fuses_unknown;
+        was_unknown = unknown;
+        if (unknown) id = b->unknown;
+        if (id < 0 || fused) continue;
         symbol[symbols] = (BpeSymbol){ id, symbols - 1, symbols + 1 };
         symbols++;
     }
@@ -168,16 +187,23 @@ static void reserve(Ids *ids, size_t more)
     ids->id = array_for(NULL, ids->id, ids->n + more, &ids->capacity, sizeof *ids->id);
 }
 
-/* Splits n bytes into words and encodes each of them. */
-static void encode_words(Bpe *b, const char *text, size_t n, Ids *ids)
+/* Splits n bytes by the rules from `rule` on, and encodes each piece. */
+static void encode_pieces(Bpe *b, const char *text, size_t n, int rule, Ids *ids)
 {
-    for (size_t i = 0, end; i < n; i = end) {
-        end = b->rule == BPE_SMOLLM ? i + bpe_digits(text + i, n - i) : n;
-        for (size_t length; i < end; i += length) {
-            length = b->rule == BPE_LLAMA3 ? bpe_word_llama(text + i, end - i, 3) :
-                     b->rule == BPE_QWEN2 ? bpe_word_llama(text + i, end - i, 1) : bpe_word(text + i, end - i);
-            reserve(ids, length);
-            ids->n += encode_word(b, text + i, length, ids->id + ids->n);
+    if (rule == b->rules.n_split) {
+        reserve(ids, n);
+        ids->n += encode_word(b, text, n, ids->id + ids->n);
+    } else if (b->rules.split[rule] == BPE_PREFIX_SPACE && text[0] != ' ') {
+        char *spaced = ag_alloc(n + 1, 1);
+        spaced[0] = ' ';
+        memcpy(spaced + 1, text, n);
+        encode_pieces(b, spaced, n + 1, rule + 1, ids);
+        ag_free(spaced);
+    } else {
+        bool kept;
+        for (size_t i = 0, length; i < n; i += length) {
+            length = bpe_piece(b->rules.split[rule], text + i, n - i, &kept);
+            if (kept) encode_pieces(b, text + i, length, rule + 1, ids);
         }
     }
 }
@@ -188,7 +214,7 @@ static const BpeAdded *added_at(const Bpe *b, const char *text, size_t n, bool s
     for (int32_t i = 0; i < b->n_added && b->starts_added[(unsigned char)text[0]]; i++) {
         const BpeAdded *a = &b->added[i];
         if (a->late != late || (a->special && !special)) continue;
-        if (a->size <= n && memcmp(b->tokens->word[a->id].text, text, a->size) == 0) return a;
+        if (a->size <= n && memcmp(a->text, text, a->size) == 0) return a;
     }
     return NULL;
 }
@@ -200,10 +226,11 @@ static void encode_text(Bpe *b, const char *text, size_t n, bool special, bool l
     for (size_t i = 0; i <= n; i++) {
         const BpeAdded *added = i < n ? added_at(b, text + i, n - i, special, late) : NULL;
         if (i < n && !added) continue;
+        const char *between = text + start;
         size_t size = i - start;
-        char *normal = !late && b->nfc ? unicode_nfc(text + start, size, &size) : NULL;
-        if (late) encode_words(b, text + start, size, ids);
-        else encode_text(b, normal ? normal : text + start, size, special, true, ids);
+        char *normal = late ? NULL : bpe_normalize(&b->rules, &between, &size);
+        if (late && size > 0) encode_pieces(b, between, size, 0, ids);
+        else if (!late) encode_text(b, between, size, special, true, ids);
         ag_free(normal);
         if (!added) return;
         reserve(ids, 1);

@@ -62,10 +62,11 @@ bool bpe_read_tokens(void *work, const BpeBytes *of, const char *path, const Wor
     for (int32_t id = 0; id < n; id++) {
         char *bytes = ag_alloc_in(work, text[id].size + 1, 1);
         size_t size = text[id].size;
-        if (raw && raw[id]) memcpy(bytes, text[id].text, size);
-        else if (!to_bytes(of, text[id].text, text[id].size, bytes, &size) || size == 0)
-            return ag_set_error("%s: token %s: expected characters that stand for bytes, as in GPT-2's files", path,
-                                QUOTED_BYTES(text[id].text, text[id].size));
+        if (!of || (raw && raw[id])) memcpy(bytes, text[id].text, size);
+        else if (!to_bytes(of, text[id].text, text[id].size, bytes, &size)) size = 0;
+        if (size == 0)
+            return ag_set_error("%s: token %s: expected %s", path, QUOTED_BYTES(text[id].text, text[id].size),
+                                of ? "characters that stand for bytes, as in GPT-2's files" : "characters");
         if (word_table_add(tokens, bytes, size) != id)
             return ag_set_error("%s: token %s: expected each token once", path, QUOTED_BYTES(text[id].text, text[id].size));
     }
@@ -82,20 +83,25 @@ int bpe_missing_byte(const WordTable *tokens)
 /* Finds the id of a token given as text, and writes its n bytes to `bytes`. */
 static bool find_token(const MergeReader *r, const char *text, size_t size, char *bytes, size_t *n, int32_t *id)
 {
-    *id = to_bytes(r->bytes, text, size, bytes, n) ? word_table_find(r->tokens, bytes, *n) : -1;
+    bool good = true;
+    *n = size;
+    if (r->bytes) good = to_bytes(r->bytes, text, size, bytes, n);
+    else memcpy(bytes, text, size);
+    *id = good ? word_table_find(r->tokens, bytes, *n) : -1;
     return *id >= 0 || ag_set_error("%s: %s %zu: token %s is not in %s", r->path, r->unit, r->line,
                                     QUOTED_BYTES(text, size), r->vocab_path);
 }
 
-bool bpe_read_merge(const MergeReader *r, const char *text, size_t size, char *bytes, BpeMerge *merge)
+bool bpe_read_merge(const MergeReader *r, const char *text, size_t size, size_t left, char *bytes, BpeMerge *merge)
 {
-    const char *space = memchr(text, ' ', size);
-    size_t left = space ? (size_t)(space - text) : size, n, more;
-    if (left == 0 || left + 1 >= size || memchr(space + 1, ' ', size - left - 1))
+    const char *space = left ? NULL : memchr(text, ' ', size);
+    size_t n, more;
+    if (space && !memchr(space + 1, ' ', size - (size_t)(space + 1 - text))) left = (size_t)(space - text);
+    if (left == 0 || left + 1 >= size)
         return ag_set_error("%s: %s %zu: expected two tokens and one space between them, found %s", r->path, r->unit, r->line,
                             QUOTED_BYTES(text, size));
     if (!find_token(r, text, left, bytes, &n, &merge->left)) return false;
-    if (!find_token(r, space + 1, size - left - 1, bytes + n, &more, &merge->right)) return false;
+    if (!find_token(r, text + left + 1, size - left - 1, bytes + n, &more, &merge->right)) return false;
     merge->result = word_table_find(r->tokens, bytes, n + more);
     if (merge->result < 0)
         return ag_set_error("%s: %s %zu: merging %s makes a token that is not in %s", r->path, r->unit, r->line,
@@ -110,13 +116,13 @@ bool bpe_read_merge(const MergeReader *r, const char *text, size_t size, char *b
 static bool read_merges(MergeReader *r, void *work, const char *text, size_t size, BpeMerge *merge)
 {
     char *bytes = ag_alloc_in(work, size + 1, 1);
-    for (size_t at = 0, length; at < size; at += length + 1) {
+    for (size_t at = utf8_mark(text, size), length; at < size; at += length + 1) {
         const char *end = memchr(text + at, '\n', size - at);
         length = end ? (size_t)(end - text) - at : size - at;
         size_t kept = length > 0 && text[at + length - 1] == '\r' ? length - 1 : length;
         r->line++;
         if (r->line == 1 && kept >= 8 && memcmp(text + at, "#version", 8) == 0) continue;
-        if (!bpe_read_merge(r, text + at, kept, bytes, &merge[r->pairs->n])) return false;
+        if (!bpe_read_merge(r, text + at, kept, 0, bytes, &merge[r->pairs->n])) return false;
     }
     return true;
 }
@@ -142,18 +148,30 @@ KaeruVocab *bpe_parse(void *work, const char *name, const Json *root, VocabFile 
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
+Word *bpe_token_texts(void *work, const KaeruVocab *v)
+{
+    BpeBytes of = bpe_bytes();
+    Word *token = ag_alloc_in(work, (size_t)v->tokens->n, sizeof *token);
+    for (int32_t id = 0; id < v->tokens->n; id++) token[id] = to_text(work, &of, v->tokens->word[id]);
+    return token;
+}
+
+bool bpe_is_gpt2(const Bpe *b)
+{
+    const BpeRules *r = &b->rules;
+    bool ends = b->n_added == (b->end_of_text >= 0) &&
+                (b->n_added == 0 || (b->added->id == b->end_of_text && b->added->special));
+    bool words = r->n_split == 1 && r->split[0] == BPE_GPT2 && r->n_normal == 0 && !r->characters;
+    return ends && words && b->begin < 0 && b->end < 0 && !b->whole_words && bpe_missing_byte(b->tokens) < 0;
+}
+
 bool bpe_texts(void *work, const char *name, const KaeruVocab *v, VocabFile *vocab, VocabFile *merges)
 {
     const Bpe *b = v->bpe;
-    bool is_usual = b->n_added == (b->end_of_text >= 0) &&
-                    (b->n_added == 0 || (b->added->id == b->end_of_text && b->added->special));
-    if (b->rule != BPE_GPT2 || !is_usual || b->begin >= 0 || b->nfc || b->whole_words || bpe_missing_byte(b->tokens) >= 0)
+    if (!bpe_is_gpt2(b))
         return ag_set_error("%s: expected a vocabulary by the rules of GPT-2 only, which its two files can hold", name);
-    BpeBytes of = bpe_bytes();
-    int32_t n = v->tokens->n;
-    Word *token = ag_alloc_in(work, (size_t)n, sizeof *token);
-    for (int32_t id = 0; id < n; id++) token[id] = to_text(work, &of, v->tokens->word[id]);
-    vocab->text = vocab_text(work, token, n, &vocab->size);
+    const Word *token = bpe_token_texts(work, v);
+    vocab->text = vocab_text(work, token, v->tokens->n, &vocab->size);
     merges->size = strlen(version);
     for (int32_t i = 0; i < b->n_merges; i++)
         merges->size += token[b->merge[i].left].size + token[b->merge[i].right].size + 2;

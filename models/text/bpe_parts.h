@@ -18,18 +18,40 @@ typedef struct {
  * means that the symbol was merged into the previous one. */
 typedef struct { int32_t id, previous, next; } BpeSymbol;
 
-/* The rules that split text into words. */
-typedef enum {
+/* What is done with a text before its words are encoded, in the order of the file. */
+typedef enum {                              /* the normalizer, of the text between the early added tokens */
+    BPE_NFC,
+    BPE_NFD,
+    BPE_NFKC,
+    BPE_NFKD,
+    BPE_LOWER_CASE,
+    BPE_STRIP_LEFT,                         /* white space */
+    BPE_STRIP_RIGHT
+} BpeNormal;
+typedef enum {                              /* the pre-tokenizer: each rule splits the pieces of the rule before it */
     BPE_GPT2,
     BPE_LLAMA3,                             /* numbers in groups of up to three digits */
     BPE_QWEN2,                              /* digits one by one */
-    BPE_SMOLLM                              /* digits one by one, the rest as GPT-2 */
-} BpeRule;
+    BPE_DIGITS,                             /* digits one by one, the rest is one piece */
+    BPE_NUMBERS,                            /* numbers, the rest is one piece */
+    BPE_WORD_CHARACTERS,                    /* word characters and other ones, without white space */
+    BPE_NO_SPACE,                           /* what is between white space */
+    BPE_PREFIX_SPACE                        /* splits nothing: a piece gets a space before it if it has none */
+} BpeSplit;
+enum { BPE_RULES = 16 };
+typedef struct {
+    BpeNormal normal[BPE_RULES];
+    BpeSplit split[BPE_RULES];
+    int n_normal, n_split;
+    bool characters;                        /* a word begins as its characters, instead of its bytes */
+    bool spaced;                            /* in a decoded text, a space is between two tokens */
+} BpeRules;
 
 /* A token that is found in the text before it is split. */
 typedef struct {
+    const char *text;                       /* what is found: if `late`, in the normal form */
+    size_t size;
     int32_t id;
-    uint32_t size;                          /* of its text */
     bool special;                           /* found only with KAERU_WITH_SPECIAL */
     bool late;                              /* found only in what is left when the others have been found */
 } BpeAdded;
@@ -37,15 +59,17 @@ typedef struct {
 typedef struct Bpe {
     const WordTable *tokens;                /* the bytes of each id, which belong to the vocabulary */
     int32_t end_of_text;                    /* the id of <|endoftext|>, or -1 */
-    int32_t begin;                          /* the id of the token before a text, or -1 */
-    BpeRule rule;
-    bool nfc;                               /* text is brought into the normal form C before it is split into words */
+    int32_t begin, end;                     /* the ids of the tokens before and after a text, or -1 */
+    int32_t unknown;                        /* the id of a byte or character that is no token; -1: it is left out */
+    bool fuses_unknown;                     /* several of them become one token */
+    BpeRules rules;
     bool whole_words;                       /* a word that is a token is not made from merges */
     int32_t n_vocab;                        /* from this id on, tokens are only added ones */
     BpeAdded *added;                        /* longest first */
     int32_t n_added;
+    Word *normal;                           /* by id: the normal form of an added token that is another text; NULL: of none */
     bool starts_added[256];                 /* whether an added token starts with this byte */
-    int32_t of_byte[256];                   /* the id of each byte; -1: no id, the byte is left out */
+    int32_t of_byte[256];                   /* the id of each byte; -1: it is no token */
     const BpeMerge *merge;                  /* by rank; the lowest rank is applied first */
     int32_t n_merges;
     int32_t *slot;                          /* hash table from pairs of ids to ranks; -1: free */
@@ -58,7 +82,7 @@ typedef struct Bpe {
 
 /* Constructs byte pairs by the rules of GPT-2. They own the arguments then. */
 KaeruVocab *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges);
-/* Replaces the added tokens by these n, in any order, which the Bpe owns then. */
+/* Replaces the added tokens by these n, in any order, which the Bpe owns then with their texts. */
 void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n);
 
 /* Construct byte pairs from the parsed content of vocab.json, and merges.txt, or from that of a tokenizer.json. `work` owns
@@ -68,6 +92,10 @@ KaeruVocab *bpe_parse_json(void *work, const char *name, const Json *root);
 /* Sets the content of GPT-2's two files, owned by `work`. False with ag_error(), which begins with `name`, if they cannot hold
  * this vocabulary. */
 bool bpe_texts(void *work, const char *name, const KaeruVocab *v, VocabFile *vocab, VocabFile *merges);
+/* The texts of all tokens in these files, by id, owned by `work`. */
+Word *bpe_token_texts(void *work, const KaeruVocab *v);
+/* Whether GPT-2's rules alone hold, as for a vocabulary of its two files. */
+bool bpe_is_gpt2(const Bpe *b);
 
 /* GPT-2's files have a code point for each byte. A new vocabulary begins with the bytes in the order of their code points. */
 enum { BPE_CODES = 512 };
@@ -77,29 +105,42 @@ typedef struct {
 } BpeBytes;
 BpeBytes bpe_bytes(void);
 
-/* The number of bytes, of n >= 1, in the first word of a text: by the rule of GPT-2; by that of Llama 3 or Qwen2, which differ
- * in the digits of a number. */
+/* The number of bytes, of n >= 1, in the first word of a text by the rule of GPT-2. */
 size_t bpe_word(const char *text, size_t n);
-size_t bpe_word_llama(const char *text, size_t n, int digits);
-/* The number of bytes of the first number character, or up to the first one. */
-size_t bpe_digits(const char *text, size_t n);
+/* The same for the first piece by any rule. A piece that is not *kept is white space, which has no tokens. */
+size_t bpe_piece(BpeSplit rule, const char *text, size_t n, bool *kept);
+/* Applies the rules' normalizer to a text. Returns the memory in which the new text is, for ag_free; NULL: it is part of the
+ * old one. */
+char *bpe_normalize(const BpeRules *rules, const char **text, size_t *n);
+
+/* Reads the normalizer, the pre-tokenizer and the decoder of a tokenizer.json. */
+bool bpe_read_rules(const char *path, const Json *root, BpeRules *rules);
+/* Reads its tokens before and after a text, from the post-processor; -1: none. */
+bool bpe_read_ends(const char *path, const Json *root, const WordTable *tokens, int32_t *begin, int32_t *end);
+/* Whether a member is absent, null, false, 0 or "". */
+bool bpe_is_unset(const Json *object, const char *name);
+/* Sets the error 'PATH: WHAT: expected EXPECTED, found VALUE'. */
+bool bpe_wrong(const char *path, const char *what, const char *expected, const Json *found);
+/* Sets the error 'PATH: PART TYPE is not supported: expected EXPECTED' for a part of that type, which is a string. */
+bool bpe_unsupported(const char *path, const char *part, const Json *type, const char *expected);
 
 /* What reading a vocabulary and merges needs. */
 typedef struct {
     const char *path, *vocab_path;
     const char *unit;                       /* what merges are counted in: "line" */
-    const BpeBytes *bytes;
+    const BpeBytes *bytes;                  /* NULL: the texts are the bytes themselves */
     const WordTable *tokens;
     WordTable *pairs;                       /* of ids that were read, each as a word of eight bytes */
     size_t line;                            /* of the merges, from 1 */
 } MergeReader;
-/* Converts the n tokens' texts to bytes, but for those where `raw` (NULL: none) is true. */
+/* Converts the n tokens' texts to bytes, but for those where `raw` (NULL: none) is true. `of` NULL: no text is converted. */
 bool bpe_read_tokens(void *work, const BpeBytes *of, const char *path, const Word *text, const bool *raw, int32_t n,
                      WordTable *tokens);
 /* The first byte that is no token; -1: there is none. */
 int bpe_missing_byte(const WordTable *tokens);
-/* Reads a new merge from its text: two tokens with a space between them. `bytes` is a buffer of that size. */
-bool bpe_read_merge(const MergeReader *r, const char *text, size_t size, char *bytes, BpeMerge *merge);
+/* Reads a new merge from its text: two tokens with a space between them, the first of `left` bytes; left 0: there is one space.
+ * `bytes` is a buffer of that size. */
+bool bpe_read_merge(const MergeReader *r, const char *text, size_t size, size_t left, char *bytes, BpeMerge *merge);
 
 #define BPE_END_OF_TEXT "<|endoftext|>"
 /* The offset of the first <|endoftext|>; n if there is none. */

@@ -1,5 +1,5 @@
-/* bpe_words.c: splits text into words by the rules of GPT-2 and of Llama 3. The originals are regular expressions. The first
- * alternative that matches is taken. GPT-2:
+/* bpe_words.c: applies normalizers, and splits text into words by the rules of GPT-2, of Llama 3 and of simpler pre-tokenizers.
+ * The originals are regular expressions. The first alternative that matches is taken. GPT-2:
  *
  *     's|'t|'re|'ve|'m|'ll|'d          the end of a contraction
  *     | ?\p{L}+                        letters, and one space before them if there is one
@@ -70,7 +70,8 @@ static bool is_line_end(char c)
     return c == '\r' || c == '\n';
 }
 
-size_t bpe_word_llama(const char *text, size_t n, int digits)
+/* The first word by the rule of Llama 3 or Qwen2, which differ in the digits of a number. */
+static size_t word_llama(const char *text, size_t n, int digits)
 {
     size_t length = contraction(text, n, true), second = 0, last;
     if (length) return length;
@@ -101,12 +102,89 @@ static bool is_number_at(const char *text, size_t n, size_t at, size_t *length)
                     (code >= 0x16ff4 && code <= 0x16ff6));
 }
 
-size_t bpe_digits(const char *text, size_t n)
+/* The first number of at most that many digits, or what is before it. */
+static size_t digits(const char *text, size_t n, size_t most)
 {
-    size_t length;
-    bool first = is_number_at(text, n, 0, &length);
-    for (size_t more; !first && length < n && !is_number_at(text, n, length, &more);) length += more;
-    return length;
+    size_t at, length;
+    bool first = is_number_at(text, n, 0, &at);
+    for (size_t count = 1; at < n && is_number_at(text, n, at, &length) == first && (!first || count < most); count++)
+        at += length;
+    return at;
+}
+
+typedef enum { SPACE, WORD, SYMBOL } Kind;
+
+static Kind kind_at(const char *text, size_t n, size_t at, bool words, size_t *length)
+{
+    uint32_t code = 0;
+    int size = utf8_decode(text + at, n - at, &code);
+    *length = size ? (size_t)size : 1;
+    if (size && unicode_class(code) == UNICODE_SPACE) return SPACE;
+    return words && size && unicode_is_word(code) ? WORD : SYMBOL;
+}
+
+/* The first characters of one kind; if not `words`, all but white space are of one. */
+static size_t between_spaces(const char *text, size_t n, bool words, bool *kept)
+{
+    size_t at, length;
+    Kind kind = kind_at(text, n, 0, words, &at);
+    while (at < n && kind_at(text, n, at, words, &length) == kind) at += length;
+    *kept = kind != SPACE;
+    return at;
+}
+
+size_t bpe_piece(BpeSplit rule, const char *text, size_t n, bool *kept)
+{
+    *kept = true;
+    switch (rule) {
+    case BPE_GPT2: return bpe_word(text, n);
+    case BPE_LLAMA3: return word_llama(text, n, 3);
+    case BPE_QWEN2: return word_llama(text, n, 1);
+    case BPE_DIGITS: return digits(text, n, 1);
+    case BPE_NUMBERS: return digits(text, n, SIZE_MAX);
+    case BPE_WORD_CHARACTERS: return between_spaces(text, n, true, kept);
+    case BPE_NO_SPACE: return between_spaces(text, n, false, kept);
+    default: return n;
+    }
+}
+
+/* The number of bytes of white space at the start of a text, or at its end. */
+static size_t spaces(const char *text, size_t n, bool at_end)
+{
+    size_t first = n, at = 0;
+    while (at < n) {
+        bool kept;
+        size_t length = between_spaces(text + at, n - at, false, &kept);
+        if (!at_end) return kept ? 0 : length;
+        first = kept ? n : at;
+        at += length;
+    }
+    return n - first;
+}
+
+char *bpe_normalize(const BpeRules *rules, const char **text, size_t *n)
+{
+    char *owned = NULL;
+    for (int i = 0; i < rules->n_normal; i++) {
+        BpeNormal rule = rules->normal[i];
+        char *next = NULL;
+        size_t size;
+        switch (rule) {
+        case BPE_NFC: next = unicode_normal_form(UNICODE_NFC, *text, *n, &size); break;
+        case BPE_NFD: next = unicode_normal_form(UNICODE_NFD, *text, *n, &size); break;
+        case BPE_NFKC: next = unicode_normal_form(UNICODE_NFKC, *text, *n, &size); break;
+        case BPE_NFKD: next = unicode_normal_form(UNICODE_NFKD, *text, *n, &size); break;
+        case BPE_LOWER_CASE: next = unicode_lower_each(*text, *n, &size); break;
+        case BPE_STRIP_LEFT: case BPE_STRIP_RIGHT: size = spaces(*text, *n, rule == BPE_STRIP_RIGHT);
+                             *text += rule == BPE_STRIP_LEFT ? size : 0;
+                             *n -= size;
+        }
+        if (!next) continue;
+        ag_free(owned);
+        *text = owned = next;
+        *n = size;
+    }
+    return owned;
 }
 
 size_t bpe_find_end_of_text(const char *text, size_t n)

@@ -21,7 +21,9 @@ bool kaeru_lines_of_text_at(AgSite at, KaeruLines *l, const char *name, int64_t 
     size_t most = 1;
     for (size_t i = 0; i < size; i++) most += text[i] == '\n';
     KaeruLines found = { .line = ag_alloc_in(r, most, sizeof *found.line), .owner = r, .first = first };
-    for (const char *rest = ag_strndup_in(r, text, size), *end = rest + size, *stop; rest < end; rest = stop + 1) {
+    size_t mark = first == 1 ? utf8_mark(text, size) : 0;
+    size -= mark;
+    for (const char *rest = ag_strndup_in(r, text + mark, size), *end = rest + size, *stop; rest < end; rest = stop + 1) {
         stop = memchr(rest, '\n', (size_t)(end - rest));
         if (!stop) stop = end;
         size_t length = (size_t)(stop - rest);

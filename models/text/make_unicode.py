@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Writes unicode_table.h: the classes of all characters that GPT-2's splitting rule asks for, the small letters and what
-Python's rule for the final sigma asks for, and what the normal form C asks for.
+Python's rule for the final sigma asks for, what the normal forms ask for, and the word characters of `tokenizers`.
 
     python3 models/text/make_unicode.py > models/text/unicode_table.h
 
 The classes must be those of the Unicode version below, the one in use by the `tokenizers` library (0.22, 0.23); where
 Python's own unicodedata is older, `pip install unicodedata2==16.0.0`. Small letters are those of Python itself, which
-BLEU's reference implementation asks. The normal form is that of `tokenizers`, which is asked what it knows: its tables for
-this are those of an older Unicode.
+BLEU's reference implementation asks. The normal forms are those of `tokenizers`, which is asked what it knows: its tables for
+this are those of an older Unicode. It is also asked for the small letters that are newer than Python's, and for the word
+characters.
 """
 import itertools
+import re
 import sys
 import unicodedata
 
@@ -46,6 +48,7 @@ def write_text(name, characters):
     """Characters as one string literal, each line of whole groups, which are the strings of `characters`."""
     lines, width = [""], 0
     for group in characters:
+        group = re.sub(r'(["\\?])', r"\\\1", group)
         columns = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in group)
         if width + columns > WIDTH - 6:
             lines.append("")
@@ -56,11 +59,12 @@ def write_text(name, characters):
     print("\n".join(f'    "{line}"' for line in lines) + ";")
 
 
-def write_lower():
-    """Runs of letters that have the same distance from their small ones, every one or every second of them."""
+def write_lower_runs(name, small_of):
+    """Runs of letters that have the same distance from their small ones, every one or every second of them. `small_of` returns
+    the small letter, or the letter itself if it is not to be in the table. Returns the end of the last run."""
     runs = []
     for code in range(0x110000):
-        small = chr(code).lower()
+        small = small_of(chr(code))
         if len(small) != 1 or ord(small) == code:
             continue
         distance = ord(small) - code
@@ -70,12 +74,17 @@ def write_lower():
                 runs[-1] = (first, code, code - last, distance)
                 continue
         runs.append((code, code, 1, distance))
-    print(f"enum {{ LOWER_END = 0x{runs[-1][1] + 1:X} }};")
     items, end = [], 0
     for first, last, step, distance in runs:
         items.append(f"{first - end}, {(last - first) // step + 1}, {step}, {distance}")
         end = last + 1
-    write_array("int32_t lower_runs", items)
+    write_array(f"int32_t {name}", items)
+    return end
+
+
+def write_lower(lower):
+    print(f"enum {{ LOWER_END = 0x{write_lower_runs('lower_runs', str.lower):X} }};")
+    write_lower_runs("newer_lower_runs", lambda c: c if 0xD800 <= ord(c) < 0xE000 or lower(c) == c.lower() else lower(c))
     # What str.lower() makes of a capital sigma after a character tells what the rule sees in this character.
     cased = [(chr(code) + "\u03a3").lower()[-1] == "\u03c2" for code in range(0x110000)]
     cased_or_ignored = [("a" + chr(code) + "\u03a3").lower()[-1] == "\u03c2" for code in range(0x110000)]
@@ -103,6 +112,22 @@ def write_classes(unicode):
     print(f"enum {{ UNICODE_END = 0x{end:X} }};")
     for name, wanted in ("letters", LETTER), ("numbers", NUMBER), ("spaces", SPACE):
         write_runs(name, [found == wanted for found in classes])
+
+
+def write_words(split):
+    """The characters that the pre-tokenizer Whitespace does not separate from a letter."""
+    surrogates = range(0xD800, 0xE000)
+    write_runs("word", [code not in surrogates and len(split("a" + chr(code))) == 1 for code in range(0x110000)])
+
+
+def write_compatibility(nfd, nfkd):
+    groups = []
+    for code in [*range(0xD800), *range(0xE000, 0x110000)]:
+        parts = nfkd(chr(code))
+        if parts != nfd(chr(code)):
+            groups.append(chr(code) + chr(ord("0") + len(parts)) + parts)
+    print(f"enum {{ N_COMPATIBILITY = {len(groups)} }};")
+    write_text("unicode_compatibility", groups)
 
 
 def write_nfc(unicode, nfc):
@@ -141,18 +166,22 @@ def main():
     unicode, python, tokenizers_version = load(), unicodedata.unidata_version, tokenizers.__version__
     print(f"""\
 /* unicode_table.h: written by make_unicode.py; do not edit. The classes are those of Unicode {UNICODE}, the small letters those
- * of Unicode {python}. The normal form is that of Unicode {UNICODE} without what `tokenizers` {tokenizers_version} does not
- * know.
+ * of Unicode {python}. The normal forms are those of Unicode {UNICODE} without what `tokenizers` {tokenizers_version} does
+ * not know. newer_lower_runs has the small letters that `tokenizers` knows besides, and unicode_word its word characters.
  *
  * A set of code points is the lengths of runs, in turn: of code points outside of the set, of those in it. lower_runs and
  * mark_runs have for each run the number of code points before it, and the number of letters or marks; then, for letters, the
  * step from one to the next and the distance of the small letter, for marks their class.
  *
  * The texts are for the normal form: each character of unicode_singles is followed by the one that it consists of, each of the
- * other two by its two. The normal form composes unicode_pairs, but not unicode_apart. */""")
+ * other two by its two. The normal form composes unicode_pairs, but not unicode_apart. In unicode_compatibility, a number, 1 as
+ * '1', 10 as ':' and so on, is between a character and its parts, which the forms NFKC and NFKD use. */""")
+    normal = tokenizers.normalizers
     write_classes(unicode)
-    write_lower()
-    write_nfc(unicode, tokenizers.normalizers.NFC().normalize_str)
+    write_words(tokenizers.pre_tokenizers.Whitespace().pre_tokenize_str)
+    write_lower(normal.Lowercase().normalize_str)
+    write_nfc(unicode, normal.NFC().normalize_str)
+    write_compatibility(normal.NFD().normalize_str, normal.NFKD().normalize_str)
 
 
 main()

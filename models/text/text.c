@@ -31,7 +31,8 @@ bool kaeru_text_open_at(AgSite at, KaeruText *text, const char *path)
     File *file = file_open(path, true);
     if (!file) return false;
     bool good = kaeru_text_check(path, 1, file->bytes, file->size);
-    if (good) *text = (KaeruText){ file->bytes, file->size, file };
+    size_t mark = good ? utf8_mark(file->bytes, file->size) : 0;
+    if (good) *text = (KaeruText){ file->bytes + mark, file->size - mark, file };
     else ag_free(file);
     return good;
 }

@@ -1,10 +1,11 @@
-/* unicode.c: the class and the lower case of code points, and the normal form C of texts, by tables of runs of code points. */
+/* unicode.c: the class and the lower case of code points, and the normal forms of texts, by tables of runs of code points. */
 #include "unicode.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "kaeru/tensor.h"
 #include "unicode_table.h"
 #include "utf8.h"
@@ -19,6 +20,9 @@ typedef struct { uint32_t code, first, second; } Parts;
 static uint8_t class_of[UNICODE_END], mark_of_code[MARKS_END];
 static int32_t to_lower[LOWER_END];                                     /* what to add to a letter */
 static Parts by_code[N_SINGLES + N_APART + N_PAIRS], by_parts[N_PAIRS]; /* by_parts: those that the normal form C composes */
+/* What a code point consists of in the forms NFKC and NFKD: n code points, as UTF-8. */
+typedef struct { uint32_t code; int n; const char *parts; } CompatibleParts;
+static CompatibleParts compatible[N_COMPATIBILITY];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void expand_class(UnicodeClass class, const uint16_t *run, size_t n)
@@ -59,9 +63,30 @@ static Parts *read_parts(const char *text, size_t n, int n_parts, Parts *out)
     return out;
 }
 
+static void expand_compatibility(void)
+{
+    const size_t n = sizeof unicode_compatibility - 1;
+    CompatibleParts *next = compatible;
+    for (size_t i = 0; i < n; next++) {
+        i += (size_t)utf8_decode(unicode_compatibility + i, n - i, &next->code);
+        next->n = unicode_compatibility[i++] - '0';
+        next->parts = unicode_compatibility + i;
+        for (int k = 0; k < next->n; k++) {
+            uint32_t part;
+            i += (size_t)utf8_decode(unicode_compatibility + i, n - i, &part);
+        }
+    }
+}
+
 static int compare_codes(const void *left, const void *right)
 {
     const Parts *a = left, *b = right;
+    return (a->code > b->code) - (a->code < b->code);
+}
+
+static int compare_compatible(const void *left, const void *right)
+{
+    const CompatibleParts *a = left, *b = right;
     return (a->code > b->code) - (a->code < b->code);
 }
 
@@ -83,6 +108,7 @@ static void expand_all(void)
     Parts *pairs = read_parts(unicode_apart, sizeof unicode_apart - 1, 2, apart);
     read_parts(unicode_pairs, sizeof unicode_pairs - 1, 2, pairs);
     memcpy(by_parts, pairs, sizeof by_parts);
+    expand_compatibility();
     qsort(by_code, COUNT(by_code), sizeof *by_code, compare_codes);
     qsort(by_parts, COUNT(by_parts), sizeof *by_parts, compare_parts);
 }
@@ -115,6 +141,45 @@ static bool in_runs(const uint16_t *run, size_t n, uint32_t code)
 
 #define IN_SET(set, code) in_runs(set, COUNT(set), code)
 
+bool unicode_is_word(uint32_t code)
+{
+    return IN_SET(unicode_word, code);
+}
+
+/* The same as unicode_lower, with the letters of newer_lower_runs. */
+static uint32_t newest_lower(uint32_t code)
+{
+    int64_t first = 0;
+    for (size_t i = 0; i < COUNT(newer_lower_runs); i += 4) {
+        const int32_t *run = newer_lower_runs + i;
+        first += run[0];
+        int64_t last = first + (int64_t)(run[1] - 1) * run[2], at = code;
+        if (at >= first && at <= last && (at - first) % run[2] == 0) return (uint32_t)(at + run[3]);
+        first = last + 1;
+    }
+    return unicode_lower(code);
+}
+
+char *unicode_lower_each(const char *text, size_t n, size_t *size)
+{
+    char *out = ag_alloc(2 * n + 1, 1), *end = out;         /* 1 byte remains 1, 2 may become 3 */
+    for (size_t i = 0; i < n;) {
+        uint32_t code = 0;
+        int length = utf8_decode(text + i, n - i, &code);
+        if (code == 0x130) {
+            *end++ = 'i';
+            end += utf8_encode(0x307, end);
+        } else if (length) {
+            end += utf8_encode(newest_lower(code), end);
+        } else {
+            *end++ = text[i];
+        }
+        i += length ? (size_t)length : 1;
+    }
+    *size = (size_t)(end - out);
+    return out;
+}
+
 /* Whether the capital sigma at i ends a word: a cased letter is before it and none after it. Characters without a case of
  * their own, such as accents and apostrophes, are skipped. */
 static bool is_final(const uint32_t *code, size_t n, size_t i)
@@ -136,10 +201,11 @@ size_t unicode_lower_text(const uint32_t *code, size_t n, uint32_t *out)
     return size;
 }
 
-/* ---- the normal form C ------------------------------------------------------------------------------------------- */
+/* ---- the normal forms -------------------------------------------------------------------------------------------- */
 
 /* In the normal form C, a letter and its accents are one character where there is one (Unicode Standard Annex 15): characters
- * are decomposed, marks sorted by their class, and pairs composed. */
+ * are decomposed, marks sorted by their class, and pairs composed. The form D leaves out the last step. The forms KC and KD
+ * also replace characters that are another form of usual ones, such as a ligature or a letter of full width. */
 
 /* A byte that is not UTF-8 is kept, as a code after the last one of Unicode. */
 enum { ONE_BYTE = 0x110000 };
@@ -152,6 +218,8 @@ static int mark_of(uint32_t code)
 {
     return code < MARKS_END ? mark_of_code[code] : 0;
 }
+
+enum { MOST_PARTS = 18 };                       /* of a code point: U+FDFA */
 
 /* Writes what the code point consists of; returns how many. */
 static size_t decompose(uint32_t code, uint32_t *out)
@@ -170,6 +238,17 @@ static size_t decompose(uint32_t code, uint32_t *out)
     }
     size_t n = decompose(parts->first, out);
     return parts->second ? n + decompose(parts->second, out + n) : n;
+}
+
+/* The same in the forms NFKC and NFKD. */
+static size_t decompose_more(uint32_t code, uint32_t *out)
+{
+    const CompatibleParts key = { .code = code }, *found;
+    found = bsearch(&key, compatible, COUNT(compatible), sizeof key, compare_compatible);
+    if (!found) return decompose(code, out);
+    const char *part = found->parts;
+    for (int i = 0; i < found->n; i++) part += utf8_decode(part, 4, &out[i]);
+    return (size_t)found->n;
 }
 
 /* The code point that consists of these two; 0 if there is none. */
@@ -212,25 +291,30 @@ static size_t compose_all(uint32_t *code, size_t n)
     return out;
 }
 
-char *unicode_nfc(const char *text, size_t n, size_t *size)
+char *unicode_normal_form(UnicodeForm form, const char *text, size_t n, size_t *size)
 {
-    enum { UNCHANGED = 0xcc };                  /* the first byte of U+0300: what is before is in normal form */
-    size_t i = 0, count = 0;
-    while (i < n && (unsigned char)text[i] < UNCHANGED) i++;
+    const bool composes = form == UNICODE_NFC || form == UNICODE_NFKC, more = form == UNICODE_NFKC || form == UNICODE_NFKD;
+    const unsigned char unchanged = form == UNICODE_NFC ? 0xcc : 0x80;  /* bytes below: U+0300 begins with 0xcc */
+    size_t i = 0, count = 0, capacity = 0;
+    while (i < n && (unsigned char)text[i] < unchanged) i++;
     if (i == n) return NULL;
     pthread_once(&once, expand_all);
-    uint32_t *code = ag_alloc(4 * n, sizeof *code), *sorted = code + 2 * n;         /* 2 bytes give 3 code points at most */
+    uint32_t *code = array_for(NULL, NULL, n + MOST_PARTS, &capacity, sizeof *code);
     for (i = 0; i < n; ) {
         uint32_t next = 0;
         int length = utf8_decode(text + i, n - i, &next);
-        count += decompose(length ? next : (uint32_t)ONE_BYTE + (unsigned char)text[i], code + count);
+        if (!length) next = (uint32_t)ONE_BYTE + (unsigned char)text[i];
+        code = array_for(NULL, code, count + MOST_PARTS, &capacity, sizeof *code);
+        count += more ? decompose_more(next, code + count) : decompose(next, code + count);
         i += length ? (size_t)length : 1;
     }
+    uint32_t *sorted = ag_alloc(count, sizeof *sorted);
     for (size_t end = i = 0; i < count; i = end + 1) {
         for (end = i; end < count && mark_of(code[end]); end++) { }
         if (end - i > 1) sort_marks(code + i, end - i, sorted);
     }
-    count = compose_all(code, count);
+    ag_free(sorted);
+    if (composes) count = compose_all(code, count);
     char *out = ag_alloc(4 * count + 1, 1);
     *size = 0;
     for (i = 0; i < count; i++) {

@@ -1,7 +1,8 @@
-/* unicode.h: the class of a code point, lower case, and the normal form C. */
+/* unicode.h: the class of a code point, lower case, and the normal forms. */
 #ifndef KAERU_UNICODE_H
 #define KAERU_UNICODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,14 +14,26 @@ typedef enum {
 } UnicodeClass;
 
 UnicodeClass unicode_class(uint32_t code);
+/* Whether the code point is a word character, \w of a regular expression: a letter, a mark, a digit, "_" and some more. */
+bool unicode_is_word(uint32_t code);
 /* The lower-case letter of an upper-case one; any other code point unchanged, and U+0130, whose lower case is two code
  * points. */
 uint32_t unicode_lower(uint32_t code);
 /* Python's str.lower() of n code points, which also knows the final sigma and U+0130. Writes at most 2 n code points to `out`
  * and returns their number. */
 size_t unicode_lower_text(const uint32_t *code, size_t n, uint32_t *out);
-/* The normal form C of n bytes and, in *size, its size; free it with ag_free. Bytes that are not UTF-8 are kept. NULL:
- * it is the same bytes (other texts may be unchanged, too). */
-char *unicode_nfc(const char *text, size_t n, size_t *size);
+/* The lower case of n bytes, each character by itself, as `tokenizers` has it: it knows newer letters than Python, and U+0130,
+ * but not the final sigma. In *size its size; free it with ag_free. Bytes that are not UTF-8 are kept. */
+char *unicode_lower_each(const char *text, size_t n, size_t *size);
+
+typedef enum {
+    UNICODE_NFC,
+    UNICODE_NFD,
+    UNICODE_NFKC,
+    UNICODE_NFKD
+} UnicodeForm;
+/* A normal form of n bytes and, in *size, its size; free it with ag_free. Bytes that are not UTF-8 are kept. NULL: it is the
+ * same bytes (other texts may be unchanged, too). */
+char *unicode_normal_form(UnicodeForm form, const char *text, size_t n, size_t *size);
 
 #endif

@@ -60,7 +60,8 @@ int32_t kaeru_vocab_special_at(AgSite at, const KaeruVocab *v, KaeruSpecial whic
     if ((unsigned)which >= N_SPECIAL) ag_usage_error(at, __func__, "%d is not a KaeruSpecial", (int)which);
     if (has_special_tokens(v)) return (int32_t)which;
     if (!v->bpe) return -1;
-    return which == KAERU_START ? v->bpe->begin : which == KAERU_END ? v->bpe->end_of_text : -1;
+    return which == KAERU_START ? v->bpe->begin : which != KAERU_END ? -1
+           : v->bpe->end >= 0 ? v->bpe->end : v->bpe->end_of_text;
 }
 
 int32_t kaeru_vocab_find_at(AgSite at, const KaeruVocab *v, const char *token, size_t n)
@@ -106,10 +107,18 @@ int32_t *kaeru_vocab_encode_at(AgSite at, const KaeruVocab *v, const char *text,
     return ids;
 }
 
+/* The same in a decoded text, in which an added token has its normal form. */
+static Word decoded_token(const KaeruVocab *v, int32_t id)
+{
+    Word token = token_of(v, id);
+    const Word *normal = token.text && v->bpe && id >= first_id(v) ? v->bpe->normal : NULL;
+    return normal && normal[id - first_id(v)].text ? normal[id - first_id(v)] : token;
+}
+
 /* Whether this token has a space before it, unless it is the first one. */
 static bool follows_space(const KaeruVocab *v, int32_t id)
 {
-    return v->kind == KAERU_WORDS || (v->kind == KAERU_SENTENCE_BPE && id == KAERU_UNKNOWN);
+    return v->kind == KAERU_WORDS || (v->kind == KAERU_SENTENCE_BPE && id == KAERU_UNKNOWN) || (v->bpe && v->bpe->rules.spaced);
 }
 
 char *kaeru_vocab_decode_at(AgSite at, const KaeruVocab *v, const int32_t *ids, size_t count, size_t *n)
@@ -120,7 +129,7 @@ char *kaeru_vocab_decode_at(AgSite at, const KaeruVocab *v, const int32_t *ids, 
     ag_check_pointer_at(at, __func__, "n", n);
     size_t size = 0;
     for (size_t i = 0; i < count; i++) {
-        Word token = token_of(v, ids[i]);
+        Word token = decoded_token(v, ids[i]);
         if (!token.text) {
             ag_set_error("id %d at place %zu is not in the vocabulary of %d tokens", (int)ids[i], i, (int)size_of(v));
             return NULL;
@@ -130,7 +139,7 @@ char *kaeru_vocab_decode_at(AgSite at, const KaeruVocab *v, const int32_t *ids, 
     }
     char *text = ag_alloc(size + 1, 1), *end = text;
     for (size_t i = 0; i < count; i++) {
-        Word token = token_of(v, ids[i]);
+        Word token = decoded_token(v, ids[i]);
         if (i > 0 && follows_space(v, ids[i])) *end++ = ' ';
         memcpy(end, token.text, token.size);
         end += token.size;

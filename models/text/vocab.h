@@ -14,6 +14,8 @@ const char *text_place(int64_t first, const char *text, size_t byte, char out[TE
 
 /* kaeru_vocab_encode for characters and words, and for byte pairs; `text` is the whole text. special: KAERU_WITH_SPECIAL. */
 int32_t *units_encode(const KaeruVocab *v, const char *text, size_t n, size_t *count);
+/* Whether a vocabulary of characters lacks one of a text: the first of these, in *unit. */
+bool units_lack(const KaeruVocab *v, const char *text, size_t n, Word *unit);
 int32_t *bpe_encode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count);
 
 struct KaeruVocab {

@@ -30,6 +30,13 @@ const Word *vocab_tokens(void *work, const char *name, const Json *root, int32_t
         ag_set_error("%s: expected an object of tokens and ids, found %s", name, json_type_name(root));
         return NULL;
     }
+    const Json *model = json_get(root, "model");
+    if (json_get(model, "vocab")) {
+        const Json *type = json_get(model, "type");
+        ag_set_error("%s: expected an object of tokens and ids, found a tokenizer.json of the model %s", name,
+                     type && type->type == JSON_STRING ? QUOTED_BYTES(type->as.text, type->count) : "BPE");
+        return NULL;
+    }
     Word *token = ag_alloc_in(work, root->count, sizeof *token);
     *n = (int32_t)root->count;
     return read_tokens(name, root, token) ? token : NULL;

@@ -93,6 +93,13 @@ static bool unknown_character(const char *name, const char *text, size_t n, Word
                         text_place(1, text, (size_t)(character.text - text), place));
 }
 
+bool units_lack(const KaeruVocab *v, const char *text, size_t n, Word *unit)
+{
+    for (size_t i = 0; v->kind == KAERU_CHARS && next_unit(v->kind, text, n, &i, unit); )
+        if (id_of(v, *unit) < 0) return true;
+    return false;
+}
+
 bool kaeru_vocab_check_at(AgSite at, const KaeruVocab *v, const char *name, const char *text, size_t n)
 {
     AG_LAYER(at);
@@ -100,9 +107,7 @@ bool kaeru_vocab_check_at(AgSite at, const KaeruVocab *v, const char *name, cons
     ag_check_pointer_at(at, __func__, "name", name);
     check_text(at, __func__, "text", text, n);
     Word unit;
-    for (size_t i = 0; v->kind == KAERU_CHARS && next_unit(v->kind, text, n, &i, &unit); )
-        if (id_of(v, unit) < 0) return unknown_character(name, text, n, unit);
-    return true;
+    return !units_lack(v, text, n, &unit) || unknown_character(name, text, n, unit);
 }
 
 int32_t *units_encode(const KaeruVocab *v, const char *text, size_t n, size_t *count)

@@ -4,6 +4,7 @@
 
 #include "models.h"
 #include "train.h"
+#include "utf8.h"
 #include "vocab.h"
 
 struct LmData {
@@ -70,7 +71,8 @@ LmData *lm_data_open_at(AgSite at, const char *path, const KaeruVocab *v)
         ag_set_owner(map, d);
         return opened(d, token_file_read(map, path, v, &d->tokens));
     }
-    bool good = map && take_text(d, map->bytes, map->size);
+    size_t mark = map ? utf8_mark(map->bytes, map->size) : 0;
+    bool good = map && take_text(d, map->bytes + mark, map->size - mark);
     ag_free(map);
     return opened(d, good);
 }

@@ -76,7 +76,7 @@ static bool read_value(const char *prefix, const char *name, const NnField *f, v
 {
     double value;
     if (f->kind == NN_FIELD_TEXT) {
-        if (!*text) return refuse(prefix, name, "empty", f);
+        if (!*text && !f->may_be_empty) return refuse(prefix, name, "empty", f);
         *(const char **)place_of(f, o) = text;
         return true;
     }

@@ -2,6 +2,7 @@
  * items are copied from the stack into an array of their own. */
 #include "json.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ typedef struct {
     void *owner;
     const char *name, *text;
     size_t size, at;                        /* at: offset of the next byte */
+    int64_t first;                          /* number of the first line */
     int depth;
     Json *stack;
     size_t height, capacity;
@@ -29,7 +31,8 @@ static bool syntax_error(const Parser *p, const char *what, const char *found)
 {
     size_t line, column;
     utf8_position(p->text, p->at, &line, &column);
-    return ag_set_error("%s: line %zu, column %zu: expected %s, found %s", p->name, line, column, what, found);
+    return ag_set_error("%s: line %" PRId64 ", column %zu: expected %s, found %s", p->name, p->first + (int64_t)line - 1,
+                        column, what, found);
 }
 
 /* Sets an error message with the next character as what was found. */
@@ -262,26 +265,35 @@ static bool parse_value(Parser *p, Json *out)
     case 't': done = parse_word(p, "true", (Json){ .type = JSON_BOOL, .as.truth = true }, out); break;
     case 'f': done = parse_word(p, "false", (Json){ .type = JSON_BOOL, .as.truth = false }, out); break;
     case 'n': done = parse_word(p, "null", (Json){ .type = JSON_NULL }, out); break;
+    case 'N': done = parse_word(p, "NaN", (Json){ .type = JSON_NOT_FINITE }, out); break;
+    case 'I': done = parse_word(p, "Infinity", (Json){ .type = JSON_NOT_FINITE }, out); break;
     default:
-        if (next(p) == '-' || (next(p) >= '0' && next(p) <= '9')) done = parse_number(p, out);
+        if (follows(p, "-I")) done = parse_word(p, "-Infinity", (Json){ .type = JSON_NOT_FINITE }, out);
+        else if (next(p) == '-' || (next(p) >= '0' && next(p) <= '9')) done = parse_number(p, out);
         else done = expected(p, "a value");
     }
     p->depth--;
     return done;
 }
 
-const Json *json_parse(void *owner, const char *name, const char *text, size_t size)
+const Json *json_parse_from(void *owner, const char *name, int64_t first, const char *text, size_t size)
 {
     const unsigned most = UINT32_MAX / 2;
     bool good = size <= most || ag_set_error("%s: expected at most %u bytes of JSON, found %zu", name, most, size);
     if (!good) return NULL;
-    Parser p = { .owner = owner, .name = name, .text = text, .size = size };
+    Parser p = { .owner = owner, .name = name, .text = text, .size = size, .first = first };
     Json *root = ag_alloc_in(owner, 1, sizeof *root);
     skip_space(&p);
     good = parse_value(&p, root);
     skip_space(&p);
     if (good && p.at < size) good = expected(&p, "nothing after the value");
     return good ? root : NULL;
+}
+
+const Json *json_parse(void *owner, const char *name, const char *text, size_t size)
+{
+    size_t mark = utf8_mark(text, size);
+    return json_parse_from(owner, name, 1, text + mark, size - mark);
 }
 
 const Json *json_read(void *owner, const char *path, size_t limit)
@@ -330,6 +342,7 @@ bool json_is(const Json *value, const char *text)
 
 const char *json_type_name(const Json *value)
 {
-    static const char *const names[] = { "null", "true or false", "a number", "a string", "an array", "an object" };
+    static const char *const names[] = { "null", "true or false", "a number", "a string", "an array", "an object",
+                                        "NaN or an infinity" };
     return value ? names[value->type] : "nothing";
 }

@@ -1,4 +1,5 @@
-/* json.h: reads and writes JSON (RFC 8259). Reading is strict: UTF-8, no name twice in an object, 128 levels at most. */
+/* json.h: reads and writes JSON (RFC 8259). Reading is strict: UTF-8, no name twice in an object, 128 levels at most. A byte
+ * order mark before the text is skipped, and NaN, Infinity and -Infinity, which Python writes, are values. */
 #ifndef KAERU_JSON_H
 #define KAERU_JSON_H
 
@@ -8,7 +9,9 @@
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-typedef enum { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT } JsonType;
+typedef enum { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT,
+               JSON_NOT_FINITE          /* NaN or an infinity: no number that a function below reads */
+} JsonType;
 
 /* A value. Its type says which member of the union is valid. */
 typedef struct Json {
@@ -28,6 +31,8 @@ typedef struct Json {
 /* Parses `size` bytes of text into memory that `owner` owns. NULL with ag_error() if they are not JSON: "NAME: line 3,
  * column 7: expected ':' after a name, found '='" */
 const Json *json_parse(void *owner, const char *name, const char *text, size_t size);
+/* The same for a part of a text that begins with line `first`, for the message. It has no byte order mark. */
+const Json *json_parse_from(void *owner, const char *name, int64_t first, const char *text, size_t size);
 /* Parses a file of at most `limit` bytes. */
 const Json *json_read(void *owner, const char *path, size_t limit);
 

@@ -27,7 +27,8 @@ static uint64_t get64(const char *p)
 static const char MAGIC[] = "\x93NUMPY";
 enum { MAX_NPY_HEADER = 65536 };
 
-/* Rewrites a header as JSON, in place: quotes, brackets, truth values, and no comma before a closing bracket. */
+/* Rewrites a header as JSON, in place: quotes, brackets, truth values, and no comma before a closing bracket. An L behind a
+ * number, which Python 2 writes, becomes a space. */
 static void python_to_json(char *text)
 {
     static const char python[] = "'()TF", json[] = "\"[]tf";
@@ -39,6 +40,7 @@ static void python_to_json(char *text)
         else if (*p == '\'' || *p == '"') quote = *p;
         if (closes && comma) *comma = ' ';
         if (!strchr(" \n", *p)) comma = *p == ',' ? p : NULL;
+        if (*p == 'L' && p > text && p[-1] >= '0' && p[-1] <= '9') *p = ' ';
         const char *found = strchr(python, *p);
         if (found) *p = json[found - python];
     }

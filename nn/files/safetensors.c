@@ -49,6 +49,7 @@ static bool read_tensor(NnTensorFile *f, const Json *key, const Json *value, uin
 
 static bool read_metadata(NnTensorFile *f, const Json *value)
 {
+    if (value->type == JSON_NULL) return true;
     if (value->type != JSON_OBJECT)
         return ag_set_error("%s: %s: expected an object, found %s", f->file->name, METADATA, json_type_name(value));
     for (uint32_t i = 0; i < value->count; i++) {

@@ -135,6 +135,7 @@ bool st_tensor_error(const File *file, const char *name, const char *format, ...
     va_start(list, format);
     vsnprintf(message, sizeof message, format, list);
     va_end(list);
+    if (!*name) return ag_set_error("%s: %s", file->name, message);      /* the array of an .npy file */
     return ag_set_error("%s: tensor %s: %s", file->name, QUOTED(name), message);
 }
 

@@ -74,8 +74,8 @@ static bool absent(const NnTensorFile *f, const char *name)
         const char *text = *f->tensor[i].item.name ? QUOTED(f->tensor[i].item.name) : "NULL";
         snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", text);
     }
-    return st_tensor_error(f->file, name, "is not in the file: expected %s%s", *names ? names : "none",
-                           f->n_tensors > LISTED ? ", ..." : "");
+    return ag_set_error("%s: tensor %s: is not in the file: expected %s%s", f->file->name, QUOTED(name),
+                        *names ? names : "none", f->n_tensors > LISTED ? ", ..." : "");
 }
 
 bool tensor_file_read_at(AgSite at, const NnTensorFile *f, const char *name, Tensor *t)

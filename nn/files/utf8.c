@@ -48,6 +48,12 @@ size_t utf8_valid(const char *s, size_t n)
     return i;
 }
 
+size_t utf8_mark(const char *s, size_t n)
+{
+    enum { SIZE = 3 };
+    return n >= SIZE && memcmp(s, "\xef\xbb\xbf", SIZE) == 0 ? SIZE : 0;      /* U+FEFF */
+}
+
 void utf8_position(const char *text, size_t at, size_t *line, size_t *column)
 {
     *line = *column = 1;

@@ -17,6 +17,9 @@ static inline bool utf8_continues(char byte)
 {
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
+/* The bytes of the byte order mark with which n bytes begin: 3, or 0. Readers of text skip it: editors and shells of Windows
+ * write it. */
+size_t utf8_mark(const char *s, size_t n);
 /* The line and the column, in characters, of byte `at` of a text. Both count from 1. */
 void utf8_position(const char *text, size_t at, size_t *line, size_t *column);
 /* Writes a text for a message of one line: in double quotes, bytes that cannot be printed as \xNN, a long text cut off.

@@ -48,7 +48,8 @@ bad("json", "latin1.json", '{"name": "café"}'.encode("latin-1"), "line 1, colum
 bad("json", "utf16.json", '{"name": 1}'.encode("utf-16"), "line 1, column 1: expected a value, found byte 0xFF")
 bad("json", "surrogate.json", '{"name": "\\ud83d"}',
     "line 1, column 17: expected a low surrogate, \\uDC00 to \\uDFFF, after a high one, found '\"'")
-bad("json", "nan.json", '{"loss": NaN}', "line 1, column 10: expected a value, found 'N'")
+bad("json", "nan.json", '{"loss": Nan}', "line 1, column 10: expected a value, found 'N'")
+bad("json", "infinity.json", '{"loss": -infinity}', "line 1, column 11: expected a digit, found 'i'")
 bad("json", "huge_number.json", '{"lr": 1e999}',
     "line 1, column 8: expected a number within the range of a double, found a larger one")
 bad("json", "two.json", '{"a": 1}\n{"a": 2}\n', "line 2, column 1: expected nothing after the value, found '{'")
@@ -141,7 +142,7 @@ def npy(text=DICTIONARY, data=EIGHT, version=1, length=None, magic=b"\x93NUMPY")
 
 
 def npy_text(name, text, found=None):
-    bad("tensors", name + ".npy", npy(text), 'tensor "": ' + LIKE + (found or f'"{text}"'))
+    bad("tensors", name + ".npy", npy(text), LIKE + (found or f'"{text}"'))
 
 
 def cut(text):
@@ -150,13 +151,13 @@ def cut(text):
 
 
 CUT = 59
-bad("tensors", "only_magic.npy", b"\x93NUMPY", 'tensor "": expected an .npy file, found 6 bytes')
-bad("tensors", "version_0.npy", npy(version=0), 'tensor "": expected version 1, 2 or 3 of .npy, found 0')
-bad("tensors", "version_9.npy", npy(version=9), 'tensor "": expected version 1, 2 or 3 of .npy, found 9')
+bad("tensors", "only_magic.npy", b"\x93NUMPY", 'expected an .npy file, found 6 bytes')
+bad("tensors", "version_0.npy", npy(version=0), 'expected version 1, 2 or 3 of .npy, found 0')
+bad("tensors", "version_9.npy", npy(version=9), 'expected version 1, 2 or 3 of .npy, found 9')
 bad("tensors", "long_header.npy", npy(length=200),
-    'tensor "": expected a header of at most 65536 bytes within the file, found 200')
+    'expected a header of at most 65536 bytes within the file, found 200')
 bad("tensors", "huge_header.npy", npy(version=2, length=2**32 - 1),
-    f'tensor "": expected a header of at most 65536 bytes within the file, found {2**32 - 1}')
+    f'expected a header of at most 65536 bytes within the file, found {2**32 - 1}')
 npy_text("empty_header", "")
 npy_text("list", "['<f4']")
 npy_text("no_shape", "{'descr': '<f4', 'fortran_order': False}")
@@ -174,19 +175,19 @@ npy_text("many_sizes", "{'shape': (" + "1," * 65 + ")}", cut("{'shape': (" + "1,
 for name, descr, message in (("big_endian", ">f4", "expected little-endian numbers"),
                              ("objects", "|O", "expected numbers of a known type"),
                              ("text", "<U5", "expected numbers of a known type")):
-    bad("tensors", name + ".npy", npy(DICTIONARY.replace("<f4", descr)), f'tensor "": {message}, found "{descr}"')
+    bad("tensors", name + ".npy", npy(DICTIONARY.replace("<f4", descr)), f'{message}, found "{descr}"')
 bad("tensors", "fortran.npy", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2), }"),
-    'tensor "": is in Fortran\'s order; save np.ascontiguousarray(x) instead of x')
-bad("tensors", "cut_values.npy", npy(data=EIGHT[1:]), 'tensor "": expected 8 bytes for its shape and dtype, found 7')
-bad("tensors", "more_values.npy", npy(data=EIGHT + b"\0"), 'tensor "": expected 8 bytes for its shape and dtype, found 9')
+    'is in Fortran\'s order; save np.ascontiguousarray(x) instead of x')
+bad("tensors", "cut_values.npy", npy(data=EIGHT[1:]), 'expected 8 bytes for its shape and dtype, found 7')
+bad("tensors", "more_values.npy", npy(data=EIGHT + b"\0"), 'expected 8 bytes for its shape and dtype, found 9')
 bad("tensors", "wrap.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", b""),
-    'tensor "": the product of its shape is too large')
+    'the product of its shape is too large')
 bad("tensors", "complex.npy", npy(DICTIONARY.replace("<f4", "<c8"), bytes(16)),
-    'tensor "": expected numbers of a common type, found C64')
+    'expected numbers of a common type, found C64')
 bad("tensors", "large_int.npy", npy(DICTIONARY.replace("<f4", "<i8"), struct.pack("<qq", 7, 2**31)),
-    'tensor "": item 1 is not in -2147483648..2147483647')
+    'item 1 is not in -2147483648..2147483647')
 bad("tensors", "large_real.npy", npy(DICTIONARY.replace("<f4", "<f8"), struct.pack("<dd", -1e39, 0)),
-    'tensor "": item 0 is finite, but beyond the range of a float')
+    'item 0 is finite, but beyond the range of a float')
 
 
 def archive(entries=(("x.npy", npy()),), method=0, flags=0, comment=b"", extra=b"", more=b"", **changes):
@@ -396,56 +397,70 @@ def split(regex, **more):
 
 
 QWEN2 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
-BYTE_LEVEL = "pre_tokenizer: expected ByteLevel without a prefix space, alone or after Split or Digits, found "
-RULE = "pre_tokenizer: expected the rule of GPT-2, Llama 3, Qwen2 or SmolLM, found "
+SPLITTERS = "ByteLevel, Split, Digits, Whitespace or WhitespaceSplit"
+NORMALIZERS = "NFC, NFD, NFKC, NFKD, Lowercase or Strip"
 LONGEST = {"strategy": "BatchLongest", "direction": "Right", "pad_to_multiple_of": None, "pad_id": 258, "pad_type_id": 0,
            "pad_token": "<|endoftext|>"}
 (HERE / "good_tokenizer.json").write_text(tokenizer(truncation=None, padding=LONGEST, decoder=BYTES, dropout=0.0), "utf8")
 bad("tokenizer", "cut.tokenizer.json", tokenizer()[:-1],
     f"line 1, column {len(tokenizer())}: expected ',' or '}}' after a member, found the end")
-bad("tokenizer", "empty.tokenizer.json", "{}", "model: expected a byte-level BPE, found nothing")
-bad_tokenizer("unigram", 'model: expected a byte-level BPE, found "Unigram"', type="Unigram")
-bad_tokenizer("word_piece", 'model: expected a byte-level BPE, found "WordPiece"', type="WordPiece")
-bad_tokenizer("dropout", "dropout: expected nothing, found a number", dropout=0.1)
-bad_tokenizer("subword_prefix", 'continuing_subword_prefix: expected nothing, found "##"', continuing_subword_prefix="##")
-bad_tokenizer("word_suffix", 'end_of_word_suffix: expected nothing, found "</w>"', end_of_word_suffix="</w>")
-bad_tokenizer("fallback", "byte_fallback: expected nothing, found true or false", byte_fallback=True)
-bad_tokenizer("lower_case", 'normalizer: expected nothing or NFC, found "Lowercase"', normalizer={"type": "Lowercase"})
+bad("tokenizer", "empty.tokenizer.json", "{}", "model: expected BPE, found nothing")
+bad_tokenizer("unigram", 'model Unigram is not supported: expected BPE', type="Unigram")
+bad_tokenizer("word_piece", 'model WordPiece is not supported: expected BPE', type="WordPiece")
+for name, setting, value in (("dropout", "dropout", 0.1), ("subword_prefix", "continuing_subword_prefix", "##"),
+                             ("word_suffix", "end_of_word_suffix", "</w>"), ("fallback", "byte_fallback", True)):
+    bad_tokenizer(name, f"model BPE with {setting} is not supported", **{setting: value})
+REPLACE = {"type": "Replace", "pattern": {"String": "a"}, "content": "b"}
+bad_tokenizer("bert_normalizer", f"normalizer BertNormalizer is not supported: expected {NORMALIZERS}",
+              normalizer={"type": "BertNormalizer"})
+bad_tokenizer("replace", f"normalizer Replace is not supported: expected {NORMALIZERS}",
+              normalizer={"type": "Sequence", "normalizers": [{"type": "NFC"}, REPLACE]})
+bad_tokenizer("normalizer_number", f"normalizer: expected {NORMALIZERS}, found a number", normalizer={"type": 7})
+bad_tokenizer("normalizers", "normalizer: expected an array as parts of the Sequence, found nothing",
+              normalizer={"type": "Sequence"})
+bad_tokenizer("many_normalizers", "normalizer: expected at most 16 parts",
+              normalizer={"type": "Sequence", "normalizers": [{"type": "Strip"}] * 9})
 bad_tokenizer("truncation", "truncation: expected nothing, found an object",
               truncation={"direction": "Right", "max_length": 512, "strategy": "LongestFirst", "stride": 0})
 PADDING = "padding: expected nothing, or BatchLongest without pad_to_multiple_of, found an object"
 bad_tokenizer("padding_fixed", PADDING, padding={**LONGEST, "strategy": {"Fixed": 40}})
 bad_tokenizer("padding_multiple", PADDING, padding={**LONGEST, "pad_to_multiple_of": 8})
-bad_tokenizer("fuse", 'decoder: expected nothing or ByteLevel, found "Fuse"', decoder={"type": "Fuse"})
-REPLACE = {"type": "Replace", "pattern": {"String": "a"}, "content": "b"}
-bad_tokenizer("decoders", 'decoder: expected nothing or ByteLevel, found "Sequence"',
+bad_tokenizer("fuse", "decoder Fuse is not supported: expected ByteLevel or none", decoder={"type": "Fuse"})
+bad_tokenizer("decoders", "decoder Sequence is not supported: expected ByteLevel or none",
               decoder={"type": "Sequence", "decoders": [REPLACE, BYTES]})
-bad_tokenizer("no_splitter", BYTE_LEVEL + "nothing", None)
-bad_tokenizer("metaspace", BYTE_LEVEL + '"Metaspace"', {"type": "Metaspace"})
-bad_tokenizer("prefix_space", BYTE_LEVEL + '"ByteLevel"', {**BYTES, "add_prefix_space": True})
-bad_tokenizer("three_splitters", BYTE_LEVEL + '"Sequence"', sequence(BYTES, BYTES, BYTES))
-bad_tokenizer("no_regex", RULE + '"ByteLevel"', RAW)
-bad_tokenizer("digit_groups", RULE + '"Digits"', sequence({"type": "Digits", "individual_digits": False}, BYTES))
-bad_tokenizer("digits_no_regex", RULE + '"Digits"', sequence({"type": "Digits", "individual_digits": True}, RAW))
-bad_tokenizer("two_regexes", RULE + '"Split"', sequence(json.loads(json.dumps(split(QWEN2)))["pretokenizers"][0], BYTES))
-bad_tokenizer("removed", RULE + '"Split"', split(QWEN2, behavior="Removed"))
-bad_tokenizer("inverted", RULE + '"Split"', split(QWEN2, invert=True))
-bad_tokenizer("other_regex", 'pre_tokenizer: expected the regular expression of Llama 3 or Qwen2, found "\\s+"', split(r"\s+"))
+bad_tokenizer("decoder", "decoder WordPiece is not supported: expected ByteLevel, Fuse or none", None,
+              decoder={"type": "WordPiece"})
+bad_tokenizer("metaspace", f"pre_tokenizer Metaspace is not supported: expected {SPLITTERS}", {"type": "Metaspace"})
+bad_tokenizer("punctuation", f"pre_tokenizer Punctuation is not supported: expected {SPLITTERS}",
+              sequence({"type": "Punctuation"}, BYTES))
+bad_tokenizer("no_splitter", f"pre_tokenizer: expected {SPLITTERS}, found nothing", {})
+bad_tokenizer("splitters", "pre_tokenizer: expected an array as parts of the Sequence, found null",
+              {"type": "Sequence", "pretokenizers": None})
+bad_tokenizer("bytes_twice", "pre_tokenizer: expected ByteLevel as the last part of a Sequence", sequence(BYTES, BYTES))
+bad_tokenizer("many_splitters", "pre_tokenizer: expected at most 16 parts", sequence(*[{"type": "Whitespace"}] * 17))
+bad_tokenizer("removed", 'behavior of pre_tokenizer Split: expected "Isolated", found "Removed"',
+              split(QWEN2, behavior="Removed"))
+bad_tokenizer("inverted", "pre_tokenizer Split with invert is not supported", split(QWEN2, invert=True))
+REGEX = "pattern of pre_tokenizer Split: expected the regular expression of GPT-2, Llama 3 or Qwen2, found "
+bad_tokenizer("other_regex", REGEX + '"\\s+"', split(r"\s+"))
+bad_tokenizer("pattern_text", REGEX + "nothing", split(QWEN2, pattern={"String": " "}))
 bad_tokenizer("no_vocab", "expected an object of tokens and ids, found null", vocab=None)
 bad_tokenizer("vocab_list", "expected an object of tokens and ids, found an array", vocab=["a"])
 bad_tokenizer("gap", "token \"a\": expected ids from 0 to 0 without gaps, found 7", vocab={"a": 7}, added=())
 FEW = dict(vocab={"a": 0}, merges=[], added=())
-bad_tokenizer("few_bytes", 'unk_token: expected null or a token of the vocabulary, which lacks some bytes, found "b"',
+bad_tokenizer("few_bytes", 'unk_token: expected null or a token of the vocabulary, which may lack parts of a text, found "b"',
               **FEW, unk_token="b")
-bad_tokenizer("unknown_number", "unk_token: expected null or a token of the vocabulary, which lacks some bytes, found a number",
+bad_tokenizer("unknown_number", "unk_token: expected null or a token of the vocabulary, which may lack parts of a text, "
+              "found a number",
               **FEW, unk_token=0)
-bad_tokenizer("fused", "fuse_unk: expected nothing, found true or false", **FEW, unk_token="a", fuse_unk=True)
 bad_tokenizer("no_merges", "merges: expected an array, found an object", merges={})
 bad_tokenizer("merge_number", "merge 2: expected two tokens, found a number", merges=["t h", 7])
 bad_tokenizer("merge_half", "merge 1: expected two tokens, found an array", merges=[["t", 5]])
 bad_tokenizer("merge_three", "merge 1: expected two tokens, found an array", merges=[["t", "h", "e"]])
 bad_tokenizer("merge_one", 'merge 1: expected two tokens and one space between them, found "th"', merges=["th"])
-bad_tokenizer("merge_space", 'merge 1: expected two tokens and one space between them, found "t  h"', merges=[["t", " h"]])
+bad_tokenizer("merge_space", 'merge 1: token " h" is not in the vocabulary', merges=[["t", " h"]])
+bad_tokenizer("merge_empty", 'merge 1: expected two tokens and one space between them, found " h"', merges=[["", "h"]])
+bad_tokenizer("merge_spaces", 'merge 1: expected two tokens and one space between them, found "t  h"', merges=["t  h"])
 bad_tokenizer("merge_unknown", 'merge 1: token "Th" is not in the vocabulary', merges=["Th e"])
 bad_tokenizer("merge_result", 'merge 1: merging "e t" makes a token that is not in the vocabulary', merges=["e t"])
 bad_tokenizer("merge_twice", 'merge 2: expected each merge once, found "t h" again', merges=["t h", ["t", "h"]])
@@ -462,19 +477,47 @@ bad_tokenizer("added_other", 'added token "<s>": expected the text that this id 
 bad_tokenizer("added_known", 'token "the": expected each token once', added=[{"id": 259, "content": "the"}])
 for name in "lstrip", "rstrip", "single_word":
     bad_tokenizer(name, 'added token "<|endoftext|>": expected no lstrip, rstrip and single_word', added=[{**END, name: True}])
-bad_tokenizer("added_angstrom", 'added token "\u212b": expected a text that NFC leaves as it is, found "\u212b"',
-              normalizer={"type": "NFC"}, added=[{"id": 259, "content": "\u212b", "normalized": True}])
-TEMPLATE = "post_processor: expected ByteLevel or a template of at most one token before the text, found an object"
+bad_tokenizer("added_space", 'added token " ": expected a text that the normalizer does not remove, found " "',
+              normalizer={"type": "Strip"}, added=[{"id": 259, "content": " ", "normalized": True}])
 SEQUENCE = {"Sequence": {"id": "A", "type_id": 0}}
-for name, single in (("after", [SEQUENCE, {"SpecialToken": {"id": "the"}}]), ("empty", []),
-                     ("only_token", [{"SpecialToken": {}}]),
-                     ("three", [SEQUENCE] * 3), ("no_id", [{"SpecialToken": {"id": 1}}, SEQUENCE])):
-    bad_tokenizer("template_" + name, TEMPLATE, post_processor={"type": "TemplateProcessing", "single": single})
-bad_tokenizer("bert", TEMPLATE, post_processor={"type": "BertProcessing"})
-bad_tokenizer("bert_sequence", TEMPLATE,
-              post_processor={"type": "Sequence", "processors": [{"type": "BertProcessing"}, BYTES]})
-bad_tokenizer("unknown_begin", 'post_processor: expected a token of the vocabulary, found "<s>"', post_processor={
-    "type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>"}}, SEQUENCE]})
+THE = {"SpecialToken": {"id": "the", "type_id": 0}}
+ENDS = "at most one token before the text and one behind it"
+TEMPLATE = f"post_processor TemplateProcessing: expected the text once, {ENDS}"
+
+
+def template(single, **special):
+    return {"type": "TemplateProcessing", "single": single,
+            "special_tokens": {key: {"id": key, "ids": ids, "tokens": tokens} for key, (ids, tokens) in special.items()}}
+
+
+for name, single in (("empty", []), ("only_token", [THE]), ("twice", [SEQUENCE, SEQUENCE]), ("two", [THE, THE, SEQUENCE]),
+                     ("two_behind", [SEQUENCE, THE, THE]), ("no_id", [{"SpecialToken": {"id": 1}}, SEQUENCE]),
+                     ("object", {})):
+    bad_tokenizer("template_" + name, TEMPLATE, post_processor=template(single, the=([257], ["the"])))
+ONE = "post_processor TemplateProcessing: expected a special token of one id, found "
+bad_tokenizer("template_unknown", ONE + "nothing", post_processor=template([THE, SEQUENCE]))
+bad_tokenizer("template_ids", ONE + "an object", post_processor=template([THE, SEQUENCE], the=([1, 2], ["the", "h"])))
+ID = "post_processor: expected the id that the token has in the vocabulary, found "
+bad_tokenizer("template_id", ID + "a number", post_processor=template([THE, SEQUENCE], the=([1], ["the"])))
+bad_tokenizer("unknown_begin", 'post_processor: expected a token of the vocabulary, found "<s>"',
+              post_processor=template([THE, SEQUENCE], the=([1], ["<s>"])))
+bad_tokenizer("bert_nothing", "post_processor: expected a token and its id, found nothing",
+              post_processor={"type": "BertProcessing"})
+bad_tokenizer("bert_id", ID + "null", post_processor={"type": "BertProcessing", "cls": ["the", None], "sep": ["the", 0]})
+bad_tokenizer("other_processor", "post_processor Other is not supported: expected ByteLevel, TemplateProcessing, "
+              "BertProcessing or RobertaProcessing",
+              post_processor={"type": "Sequence", "processors": [BYTES, {"type": "Other"}]})
+bad_tokenizer("two_processors", f"post_processor: expected {ENDS}", post_processor={"type": "Sequence", "processors": [
+    template([THE, SEQUENCE], the=([vocab["the"]], ["the"])), template([SEQUENCE])]})
+bad_tokenizer("processors", "post_processor: expected an array as parts of the Sequence, found nothing",
+              post_processor={"type": "Sequence"})
+
+# A tokenizer.json where another file is expected.
+WHOLE = "expected an object of tokens and ids, found a tokenizer.json of the model "
+bad("words", "bert.tokenizer.json", json.dumps({"version": "1.0", "model": {"type": "WordPiece", "vocab": {"a": 0}}}),
+    WHOLE + '"WordPiece"')
+bad("chars", "chars.tokenizer.json", tokenizer(), WHOLE + '"BPE"')
+bad("bpe-vocab", "bytes.tokenizer.json", tokenizer(type=None), WHOLE + "BPE")
 
 # ---- config.json of Llama, Qwen2, Qwen3 --------------------------------------------------------------------------------
 SCALING = {"factor": 8.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0, "original_max_position_embeddings": 16,
@@ -527,7 +570,7 @@ bad_config("rope_order", "llama.rope_low is 4, expected less than llama.rope_hig
 bad_config("rope_base", "llama.rope_base is 0, expected a number from 1 to 1e+15", rope_theta=0)
 bad_config("partial_rope", '"partial_rotary_factor": expected 1, found 0.5', partial_rotary_factor=0.5)
 bad_config("eps", "llama.eps is -1, expected a number from 0 to below 1", rms_norm_eps=-1)
-bad_config("five_ends", '"eos_token_id": expected at most 4 ids, found an array', eos_token_id=[1, 2, 3, 4, 5])
+bad_config("many_ends", '"eos_token_id": expected at most 16 ids, found an array', eos_token_id=[*range(17)])
 bad_config("text_end", '"eos_token_id": expected whole numbers, found an array', eos_token_id=["</s>"])
 bad_config("negative_end", "llama.end[0] is -7, expected a whole number from -1 to 2147483647", eos_token_id=-7)
 bad_config("tied_text", '"tie_word_embeddings": expected true or false, found a number', tie_word_embeddings=0)
@@ -656,13 +699,13 @@ def bad_pairs(name, message, content):
 
 
 def bad_pair(name, line, message):
-    """The second line of three, with its message."""
-    bad_pairs(name, f"PATH, line 2: {message}", PAIR.encode() + (line if isinstance(line, bytes) else line.encode()) + b"\n"
+    """The second line of three, with its message: where it is, and what is wrong."""
+    bad_pairs(name, f"line 2{message}", PAIR.encode() + (line if isinstance(line, bytes) else line.encode()) + b"\n"
               + PAIR.encode())
 
 
-NO_TEXTS = 'expected an object with the texts "prompt" and "completion", or with a "text"'
-(HERE / "good.jsonl").write_text(PAIR + "\n" + '{"text": "the pond", "source": 7}\r\n' + PAIR, "utf8")
+TEXTS = 'expected an object with the texts "prompt" and "completion", or with a "text", found '
+(HERE / "good.jsonl").write_text(PAIR + "\n" + '{"text": "the pond", "source": 7, "score": NaN}\r\n' + PAIR, "utf8")
 bad_pairs("no_lines", "has 0 examples, expected 2 or more", "")
 bad_pairs("blank_lines", "has 0 examples, expected 2 or more", "\n \t\r\n\n")
 bad_pairs("one_line", "has 1 examples, expected 2 or more", PAIR)
@@ -670,47 +713,57 @@ bad_pairs("latin1", "line 2, column 14, byte 50: expected UTF-8, found byte 0xE9
           PAIR.encode() + '{"text": "café"}\n'.encode("latin-1"))
 bad_pairs("utf16", "line 1, column 1, byte 0: expected UTF-8, found byte 0xFF", PAIR.encode("utf-16"))
 bad_pairs("gzip", "line 1, column 2, byte 1: expected UTF-8, found byte 0x8B", b"\x1f\x8b\x08\0\0\0\0\0\0\3")
-bad_pairs("byte_order_mark", "PATH, line 1: line 1, column 1: expected a value, found U+FEFF", "\ufeff" + PAIR + PAIR)
-bad_pairs("carriage_returns", "PATH, line 1: line 1, column 38: expected nothing after the value, found '{'",
+bad_pairs("marks", "line 1, column 1: expected a value, found U+FEFF", "\ufeff\ufeff" + PAIR + PAIR)
+bad_pairs("carriage_returns", "line 1, column 38: expected nothing after the value, found '{'",
           PAIR.replace("\n", "\r") * 3)
-bad_pairs("whole_array", "PATH, line 1: line 1, column 39: expected a value, found the end",
+bad_pairs("whole_array", f"line 1: {TEXTS}an array",
           "[" + PAIR.strip() + ",\n" + PAIR.strip() + "]\n")
-bad_pairs("indented", "PATH, line 1: line 1, column 2: expected a name in quotes or '}', found the end",
+bad_pairs("indented", "line 1, column 2: expected a name in quotes or '}', found the end",
           json.dumps({"prompt": "3?", "completion": "n"}, indent=2) + "\n")
-bad_pair("plain_text", "What is 3?", "line 1, column 1: expected a value, found 'W'")
-bad_pair("no_answer", '{"prompt": "3?"}', NO_TEXTS)
-bad_pair("no_question", '{"completion": " n"}', NO_TEXTS)
-bad_pair("empty_object", "{}", NO_TEXTS)
-bad_pair("line_array", '["3?", " n"]', NO_TEXTS)
-bad_pair("line_text", '"3? n"', NO_TEXTS)
-bad_pair("line_null", "null", NO_TEXTS)
-bad_pair("line_true", "true", NO_TEXTS)
-bad_pair("line_number", "3", NO_TEXTS)
-bad_pair("answer_object", '{"prompt": "3?", "completion": {"text": " n"}}', NO_TEXTS)
-bad_pair("answer_null", '{"prompt": "3?", "completion": null}', NO_TEXTS)
-bad_pair("answer_number", '{"prompt": "3?", "completion": 3}', NO_TEXTS)
-bad_pair("question_list", '{"prompt": ["3?"], "completion": " n"}', NO_TEXTS)
-bad_pair("text_number", '{"text": 3}', NO_TEXTS)
-bad_pair("text_too", '{"prompt": "3?", "completion": " n", "text": "3? n"}', NO_TEXTS)
-bad_pair("text_and_answer", '{"text": "3?", "completion": " n"}', NO_TEXTS)
-bad_pair("other_names", '{"instruction": "3?", "output": " n"}', NO_TEXTS)
-bad_pair("capital", '{"Prompt": "3?", "Completion": " n"}', NO_TEXTS)
-bad_pair("chat", '{"messages": [{"role": "user", "content": "3?"}]}', NO_TEXTS)
-bad_pair("line_cut", PAIR.strip()[:-1], "line 1, column 36: expected ',' or '}' after a member, found the end")
-bad_pair("two_values", PAIR.strip() * 2, "line 1, column 37: expected nothing after the value, found '{'")
-bad_pair("comma_behind", PAIR.strip() + ",", "line 1, column 37: expected nothing after the value, found ','")
+bad_pair("plain_text", "What is 3?", ", column 1: expected a value, found 'W'")
+bad_pair("no_answer", '{"prompt": "3?"}', f': {TEXTS}one with "prompt" (a string)')
+bad_pair("no_question", '{"completion": " n"}', f': {TEXTS}one with "completion" (a string)')
+bad_pair("empty_object", "{}", f': {TEXTS}an empty one')
+bad_pair("line_array", '["3?", " n"]', f': {TEXTS}an array')
+bad_pair("line_text", '"3? n"', f': {TEXTS}a string')
+bad_pair("line_null", "null", f': {TEXTS}null')
+bad_pair("line_true", "true", f': {TEXTS}true or false')
+bad_pair("line_number", "3", f': {TEXTS}a number')
+bad_pair("answer_object", '{"prompt": "3?", "completion": {"text": " n"}}',
+         f': {TEXTS}one with "prompt" (a string), "completion" (an object)')
+bad_pair("answer_null", '{"prompt": "3?", "completion": null}', f': {TEXTS}one with "prompt" (a string), "completion" (null)')
+bad_pair("answer_number", '{"prompt": "3?", "completion": 3}',
+         f': {TEXTS}one with "prompt" (a string), "completion" (a number)')
+bad_pair("question_list", '{"prompt": ["3?"], "completion": " n"}',
+         f': {TEXTS}one with "prompt" (an array), "completion" (a string)')
+bad_pair("text_number", '{"text": 3}', f': {TEXTS}one with "text" (a number)')
+bad_pair("text_too", '{"prompt": "3?", "completion": " n", "text": "3? n"}',
+         f': {TEXTS}one with "prompt" (a string), "completion" (a string), "text" (a string)')
+bad_pair("text_and_answer", '{"text": "3?", "completion": " n"}',
+         f': {TEXTS}one with "text" (a string), "completion" (a string)')
+bad_pair("other_names", '{"instruction": "3?", "output": " n"}',
+         f': {TEXTS}one with "instruction" (a string), "output" (a string)')
+bad_pair("capital", '{"Prompt": "3?", "Completion": " n"}', f': {TEXTS}one with "Prompt" (a string), "Completion" (a string)')
+bad_pair("many_names", '{"a": 1, "b": 2, "c": 3, "d": 4}',
+         f': {TEXTS}one with "a" (a number), "b" (a number), "c" (a number), ...')
+for name in "messages", "conversations":
+    bad_pair(name, json.dumps({name: [{"role": "user", "content": "3?"}]}),
+             f": {TEXTS}a conversation: write it as such texts, by the chat template of the model")
+bad_pair("line_cut", PAIR.strip()[:-1], ", column 36: expected ',' or '}' after a member, found the end")
+bad_pair("two_values", PAIR.strip() * 2, ", column 37: expected nothing after the value, found '{'")
+bad_pair("comma_behind", PAIR.strip() + ",", ", column 37: expected nothing after the value, found ','")
 bad_pair("single_quotes", "{'prompt': '3?', 'completion': ' n'}",
-         "line 1, column 2: expected a name in quotes or '}', found '''")
+         ", column 2: expected a name in quotes or '}', found '''")
 bad_pair("name_twice", '{"prompt": "3?", "prompt": "4?", "completion": " n"}',
-         'line 1, column 18: expected each name of an object once, found "prompt"')
-bad_pair("nul_byte", b'{"text": "3\0"}', "line 1, column 12: expected no control character inside a string, found U+0000")
-bad_pair("only_nul", b"\0", "line 1, column 1: expected a value, found U+0000")
-bad_pair("tab_inside", '{"text": "3\t?"}', "line 1, column 12: expected no control character inside a string, found U+0009")
+         ', column 18: expected each name of an object once, found "prompt"')
+bad_pair("nul_byte", b'{"text": "3\0"}', ", column 12: expected no control character inside a string, found U+0000")
+bad_pair("only_nul", b"\0", ", column 1: expected a value, found U+0000")
+bad_pair("tab_inside", '{"text": "3\t?"}', ", column 12: expected no control character inside a string, found U+0009")
 bad_pair("half_pair", '{"text": "\\ud83d"}',
-         'line 1, column 17: expected a low surrogate, \\uDC00 to \\uDFFF, after a high one, found \'"\'')
-bad_pair("not_a_number", '{"text": "3?", "score": NaN}', "line 1, column 25: expected a value, found 'N'")
+         ', column 17: expected a low surrogate, \\uDC00 to \\uDFFF, after a high one, found \'"\'')
+bad_pair("not_a_number", '{"text": NaN}', f': {TEXTS}one with "text" (NaN or an infinity)')
 bad_pair("nested", '{"text": "3?", "more": ' + "[" * 200 + "]" * 200 + "}",
-         "line 1, column 151: expected at most 128 levels of nesting, found '['")
+         ", column 151: expected at most 128 levels of nesting, found '['")
 
 (HERE / "messages.txt").write_text("".join(line + "\n" for line in messages), "utf8")
 print(len(messages), "files")

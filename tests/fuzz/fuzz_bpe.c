@@ -1,4 +1,5 @@
-/* fuzz_bpe.c: decoding restores any bytes with any vocabulary. The first byte modulo 4 selects the vocabulary:
+/* fuzz_bpe.c: decoding restores any bytes with any vocabulary whose rules do not change a text. The first byte modulo 4 selects
+ * the vocabulary:
  *   0   the input has vocab.json up to a NUL byte and merges.txt up to the next one
  *   1   the tokens are the bytes and all pairs of the letters a to h; the input has merges.txt up to a NUL byte
  *   2   it is learned from the text, with 257 tokens plus the second byte
@@ -46,15 +47,23 @@ static KaeruVocab *parse(VocabFile vocab, VocabFile merges)
     return v;
 }
 
+static bool keeps_text(const BpeRules *rules)
+{
+    for (int i = 0; i < rules->n_split; i++)
+        if (rules->split[i] >= BPE_WORD_CHARACTERS) return false;
+    return rules->n_normal == 0 && !rules->characters;
+}
+
 static void use(KaeruVocab *bpe, const char *text, size_t n)
 {
+    bool keeps = keeps_text(&bpe->bpe->rules);
     for (int round = 0; round < 3; round++) {
         size_t count, back;
         int32_t *ids = kaeru_vocab_encode(bpe, text, n, round == 2 ? KAERU_WITH_SPECIAL : KAERU_AS_TEXT, &count);
-        CHECK(count <= n);
+        CHECK(!keeps || count <= n);
         for (size_t i = 0; i < count; i++) CHECK(ids[i] >= 0 && ids[i] < kaeru_vocab_size(bpe));
         char *again = kaeru_vocab_decode(bpe, ids, count, &back);
-        CHECK(again && back == n && memcmp(again, text, n) == 0);
+        CHECK(again && (!keeps || (back == n && memcmp(again, text, n) == 0)));
         ag_free(again);
         ag_free(ids);
     }

@@ -5,7 +5,7 @@
 static void copy(JsonWriter *w, const Json *value)
 {
     switch (value->type) {
-    case JSON_NULL: json_put_bool(w, NULL, false); break;
+    case JSON_NULL: case JSON_NOT_FINITE: json_put_bool(w, NULL, false); break;
     case JSON_BOOL: json_put_bool(w, NULL, value->as.truth); break;
     case JSON_STRING: json_write_text(w, value->as.text, value->count); break;
     case JSON_NUMBER:

@@ -45,7 +45,7 @@ def main():
     indices += [b'{"weight_map": {"x": "s", "y": "s"}}', b'{"weight_map": {"z": "s"}}']
     tokenizers = [json.loads(path.read_text("utf8")) for path in sorted(BAD.glob("*tokenizer.json")) if path.name[:3] != "cut"]
     tokenizers = [tokenizer for tokenizer in tokenizers if "model" in tokenizer]
-    families = (TESTS / "fixtures" / "tokenizers").glob("*[!s].json")
+    families = [path for path in (TESTS / "fixtures" / "tokenizers").glob("*.json") if not path.stem.endswith("_cases")]
     for family in [json.loads(path.read_text("utf8")) for path in sorted(families)]:
         added = [{**token, "id": 321 + i} for i, token in enumerate(family["added_tokens"])]
         tokenizers.append({**family, "added_tokens": added, "model": {**family["model"], "merges": ["a b", ["c", "d"]]}})

@@ -14,7 +14,7 @@ AG_PUBLIC_BEGIN
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
-enum { LLAMA_ENDS = 4 };
+enum { LLAMA_ENDS = 16 };                /* the most tokens, each of which ends a text */
 typedef struct {
     int64_t layers, heads, kv_heads;        /* heads is a multiple of kv_heads */
     int64_t head_width;                     /* even; heads times head_width may differ from width */

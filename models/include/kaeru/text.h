@@ -75,14 +75,29 @@ KaeruVocab *kaeru_vocab_bpe_at(AgSite at, KaeruVocabKind kind, const char *text,
  * Byte pairs have GPT-2's two files. The second one has one merge per line, the first learned first. Each character of a
  * token's text stands for a byte: a printable byte for itself, any other as U+0100 or above (a space is U+0120).
  *
- * If merges_path is NULL, byte pairs are read from Hugging Face's tokenizer.json. It must be a byte-level BPE that splits text
- * as GPT-2, Llama 3, Qwen2 and Qwen3, or SmolLM do. Its added tokens are read, too. If its normalizer is NFC, text is brought
- * into this form first, which decoding then returns. Another normalizer or decoder is refused, and so is a file that truncates
- * or pads a text by itself (`truncation`, `padding`): ids or text would differ from those of the library `tokenizers`. A byte
- * without a token (SmolLM2 lacks 21 of the 256) becomes the file's `unk_token`; if it has none, the byte is left out. */
+ * If merges_path is NULL, byte pairs are read from Hugging Face's tokenizer.json, with the ids of the library `tokenizers`:
+ *
+ * - model: BPE, without dropout, continuing_subword_prefix, end_of_word_suffix and byte_fallback;
+ * - normalizer: NFC, NFD, NFKC, NFKD, Lowercase, Strip, or a Sequence of them. Decoding returns the text that they make;
+ * - pre_tokenizer: ByteLevel with or without a prefix space and its regular expression; before it in a Sequence, or alone:
+ *   Split by the regular expression of GPT-2, Llama 3 or Qwen2, Digits, Whitespace, WhitespaceSplit. Without ByteLevel, a word
+ *   begins as its characters instead of its bytes. Without any pre_tokenizer, a text is one word;
+ * - post_processor: ByteLevel; TemplateProcessing, BertProcessing or RobertaProcessing with at most one token before a text and
+ *   one behind it; a Sequence of these;
+ * - decoder: ByteLevel or none; without ByteLevel in the pre_tokenizer, also Fuse;
+ * - added tokens, but not with lstrip, rstrip or single_word.
+ *
+ * Another part is refused by its name, and so is a file that truncates or pads a text by itself (`truncation`, `padding`): ids
+ * or text would differ from those of `tokenizers`. A byte or character without a token (SmolLM2 lacks 21 of the 256 bytes)
+ * becomes the file's `unk_token`; if it has none, it is left out. */
 KaeruVocab *kaeru_vocab_open_at(AgSite at, KaeruVocabKind kind, const char *vocab_path, const char *merges_path);
 /* Writes such a file, for byte pairs GPT-2's two files. */
 bool kaeru_vocab_save_at(AgSite at, const KaeruVocab *v, const char *vocab_path, const char *merges_path) AG_MUST_CHECK;
+/* Writes a vocabulary of characters, or of byte pairs by the rules of GPT-2, as tokenizer.json and tokenizer_config.json. The
+ * libraries `tokenizers` and `transformers` (AutoTokenizer) give the same ids with them; a character that the vocabulary does
+ * not have is left out there. False if a file cannot be written or the vocabulary is another one. */
+bool kaeru_vocab_export_at(AgSite at, const KaeruVocab *v, const char *tokenizer_path,
+                           const char *config_path) AG_MUST_CHECK;
 
 /* The content of these files as texts that end with a NUL, such as for the settings of a checkpoint (kaeru/training.h), which
  * then needs no other file. The result is that of the first file. *merges receives that of the second one, or NULL if there is
@@ -95,8 +110,9 @@ KaeruVocabKind kaeru_vocab_kind_at(AgSite at, const KaeruVocab *v);
 int32_t kaeru_vocab_size_at(AgSite at, const KaeruVocab *v);
 /* A hash of the tokens in the vocabulary's file, to recognize it. */
 uint64_t kaeru_vocab_fingerprint_at(AgSite at, const KaeruVocab *v);
-/* The id of a special token; -1 if there is none. KAERU_BPE has at most KAERU_END, which is <|endoftext|>, and KAERU_START, the
- * token that a tokenizer.json puts before each text, which kaeru_vocab_encode does not add. KAERU_CHARS has none. */
+/* The id of a special token; -1 if there is none. KAERU_BPE has at most KAERU_START and KAERU_END, the tokens
+ * that a tokenizer.json puts before and behind each text, which kaeru_vocab_encode does not add. If there is none behind a
+ * text, KAERU_END is <|endoftext|>. KAERU_CHARS has none. */
 int32_t kaeru_vocab_special_at(AgSite at, const KaeruVocab *v, KaeruSpecial which);
 
 /* The id of a token of n bytes; a special token comes last. If the vocabulary does not have it: what
@@ -120,9 +136,9 @@ typedef enum {
  * that is not UTF-8 is split like a symbol. */
 int32_t *kaeru_vocab_encode_at(AgSite at, const KaeruVocab *v, const char *text, size_t n, KaeruEncoding how, size_t *count);
 /* The text of the ids, with a space between two words, followed by a NUL, and in *n its size. NULL if an id is out of range.
- * Two results differ from those of `tokenizers`. An added token is its own text; there, the letters of an added "é!" are taken
- * for bytes, which gives U+FFFD and "!". A tokenizer.json without a decoder is decoded as one with ByteLevel; there, tokens are
- * joined by spaces. */
+ * Three results differ from those of `tokenizers`. An added token is its own text; there, the letters of an added "é!" are
+ * taken for bytes, which gives U+FFFD and "!". Tokens of bytes without a decoder are decoded by ByteLevel; there, spaces join
+ * them. Tokens of characters with the decoder ByteLevel are joined; there, their letters are taken for bytes. */
 char *kaeru_vocab_decode_at(AgSite at, const KaeruVocab *v, const int32_t *ids, size_t count, size_t *n);
 
 /* A sentence, by a vocabulary with the four special tokens: the ids KAERU_START, those of the text, KAERU_END. In byte pairs,

@@ -39,6 +39,7 @@ typedef struct {
                                    no setting is written */
     bool once;                  /* belongs to one call of a program: it is no setting */
     bool fixed;                 /* for programs: a run that is resumed cannot change it */
+    bool may_be_empty;          /* a text: "" is a value */
 } NnField;
 
 typedef struct {

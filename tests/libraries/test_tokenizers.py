@@ -1,0 +1,290 @@
+"""tokenizer.json files of the library tokenizers, one for each recipe that kaeru reads: ids and decoded texts are equal for
+thousands of random texts of all scripts. Vocabularies that kaeru exports are opened by AutoTokenizer of transformers."""
+import ctypes
+import json
+import os
+import pathlib
+import random
+import subprocess
+
+os.environ["HF_HUB_OFFLINE"] = "1"              # read by the libraries when they are imported
+from check import BUILD, check, enter_folder, finish
+from tokenizers import (AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers)
+from transformers import AutoTokenizer
+
+TEXTS = 1500                                    # for each recipe
+CHARS, BPE = 0, 2                               # KaeruVocabKind
+WITH_SPECIAL = 1                                # KaeruEncoding
+START, END = 0, 1                               # KaeruSpecial
+
+
+# ---- kaeru -----------------------------------------------------------------------------------------------------------
+
+class AgSite(ctypes.Structure):
+    _fields_ = [("file", ctypes.c_char_p), ("line", ctypes.c_int)]
+
+
+HERE = AgSite(b"test_tokenizers.py", 0)
+kaeru = ctypes.CDLL(str(BUILD / "libkaeru.so"))
+kaeru.ag_error.restype = ctypes.c_char_p
+for name in "kaeru_vocab_open_at", "kaeru_vocab_encode_at", "kaeru_vocab_decode_at":
+    getattr(kaeru, name).restype = ctypes.c_void_p
+
+
+class Vocab:
+    """A vocabulary that kaeru has opened; `pointer` is None if it was refused, `error` says why."""
+
+    def __init__(self, path, kind=BPE, merges=None):
+        self.pointer = kaeru.kaeru_vocab_open_at(HERE, kind, str(path).encode(), merges and str(merges).encode())
+        self.error = None if self.pointer else kaeru.ag_error().decode()
+
+    def encode(self, text):
+        data, count = text.encode(), ctypes.c_size_t()
+        ids = kaeru.kaeru_vocab_encode_at(HERE, ctypes.c_void_p(self.pointer), data, ctypes.c_size_t(len(data)),
+                                          WITH_SPECIAL, ctypes.byref(count))
+        found = list((ctypes.c_int32 * count.value).from_address(ids)) if count.value else []
+        kaeru.ag_free_at(HERE, ctypes.c_void_p(ids))
+        return found
+
+    def decode(self, ids):
+        size = ctypes.c_size_t()
+        text = kaeru.kaeru_vocab_decode_at(HERE, ctypes.c_void_p(self.pointer), (ctypes.c_int32 * len(ids))(*ids),
+                                           ctypes.c_size_t(len(ids)), ctypes.byref(size))
+        found = ctypes.string_at(text, size.value)
+        kaeru.ag_free_at(HERE, ctypes.c_void_p(text))
+        return found.decode("utf8", "replace")
+
+    def special(self, which):
+        return kaeru.kaeru_vocab_special_at(HERE, ctypes.c_void_p(self.pointer), which)
+
+
+# ---- texts -----------------------------------------------------------------------------------------------------------
+
+PROSE = "Hello there, how are you? It's 12345 o'clock. WE'LL see the ﬁne Ångström café, ½ of Ⅷ; naïve İstanbul ΣΑΣ. "
+SCRIPTS = ["abcdefghij ABCXYZ .,!?'’-_/\\\"", "0123456789 ١٢٣ ½Ⅷ²৩", " \t\n\r\u00a0\u2003\u3000\u0085\u2028", "éàçœßÅÉİǅﬁﬀ",
+           "αβγδΣσςΆΐ", "жщыёЖЩҐ", "אבגד ערבית العربية", "नमस्ते हिन्दी", "ภาษาไทย", "こんにちは カタカナ ｶﾞﾊﾟ 漢字", "한국어 각힣ᄀ각",
+           "e\u0301a\u030a\u0323\u0327o\u0308\u0300", "😀👩\u200d👩🇯🇵\ufe0f", "①㍿ﷺ㎏Ⓐ𝔸ℌ™", "<s></s><|end|>#<x>abc", "𐐀𞤀ꟋᏣⱯ",
+           "'s 't 're 'LL 'D"]
+
+
+def random_texts(count):
+    random.seed(2)
+    texts = ["", " ", "  ", "a", " a", "a ", "\n", "<s>", "<s> a<s> b</s> ", PROSE, PROSE.upper(), " <|end|> x<|end|>"]
+    while len(texts) < count:
+        kinds = random.sample(SCRIPTS, random.randint(1, 3))
+        if random.random() < 0.3:               # any characters, and any marks
+            kinds.append([chr(c) for c in random.sample([*range(0xD800), *range(0xE000, 0x20000)], 20)])
+        texts.append("".join(random.choice(random.choice(kinds)) for _ in range(random.randint(1, 30))))
+    return texts
+
+
+def all_characters():
+    """Each code point between letters, in texts of 16 of them."""
+    codes = [*range(1, 0xD800), *range(0xE000, 0x33480)]
+    return ["".join(f"a{chr(c)}b {chr(c)}." for c in codes[i:i + 16]) for i in range(0, len(codes), 16)]
+
+
+# ---- recipes ---------------------------------------------------------------------------------------------------------
+
+def bytes_level(prefix=False, regex=True):
+    return pre_tokenizers.ByteLevel(add_prefix_space=prefix, use_regex=regex)
+
+
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+          r"|\s+(?!\S)|\s+")
+QWEN2 = LLAMA3.replace("{1,3}", "")
+
+
+def both(first, second):
+    return pre_tokenizers.Sequence([first, second])
+
+
+def isolated(regex):
+    return pre_tokenizers.Split(Regex(regex), "isolated")
+
+
+# name: pre-tokenizer, normalizer, whether tokens are bytes. The merges are learned from whole lines, so they cross words.
+N, P = normalizers, pre_tokenizers
+RECIPES = {
+    "plain": (bytes_level(), None, True),
+    "prefix_space": (bytes_level(prefix=True), None, True),
+    "no_regex": (bytes_level(regex=False), None, True),
+    "prefix_no_regex": (bytes_level(prefix=True, regex=False), None, True),
+    "nfc": (bytes_level(), N.NFC(), True),
+    "nfd": (bytes_level(), N.NFD(), True),
+    "nfkc": (bytes_level(), N.NFKC(), True),
+    "nfkd": (bytes_level(prefix=True), N.NFKD(), True),
+    "lowercase": (bytes_level(), N.Lowercase(), True),
+    "strip": (bytes_level(prefix=True), N.Strip(), True),
+    "strip_right": (bytes_level(), N.Strip(left=False), True),
+    "several": (bytes_level(prefix=True), N.Sequence([N.NFKC(), N.Lowercase(), N.Strip(right=False), N.NFD()]), True),
+    "lower_nfkc": (bytes_level(), N.Sequence([N.Lowercase(), N.NFKC()]), True),
+    "gpt2_split": (both(isolated(GPT2), bytes_level(regex=False)), None, True),
+    "llama3_split": (both(isolated(LLAMA3), bytes_level(regex=False)), None, True),
+    "qwen2_split": (both(isolated(QWEN2), bytes_level(prefix=True)), N.NFC(), True),
+    "digits": (both(P.Digits(individual_digits=True), bytes_level()), None, True),
+    "numbers": (both(P.Digits(), bytes_level(prefix=True)), None, True),
+    "whitespace_bytes": (both(P.Whitespace(), bytes_level()), None, True),
+    "whitespace_prefix": (both(P.Whitespace(), bytes_level(prefix=True)), N.Lowercase(), True),
+    "whitespace_split_bytes": (both(P.WhitespaceSplit(), bytes_level(prefix=True, regex=False)), N.NFKC(), True),
+    "whitespace": (P.Whitespace(), None, False),
+    "whitespace_split": (P.WhitespaceSplit(), N.Sequence([N.NFD(), N.Lowercase()]), False),
+    "whitespace_digits": (both(P.Whitespace(), P.Digits(individual_digits=True)), None, False),
+    "characters": (None, None, False),
+}
+LINES = [PROSE, PROSE.lower(), *SCRIPTS, "abc def <x> <s> 12 34"] * 12
+
+
+def train(name, more=None, unknown=None, fuse=False, ignore=False):
+    splitter, normalizer, of_bytes = RECIPES[name]
+    tokenizer = Tokenizer(models.BPE(unk_token=unknown, fuse_unk=fuse))
+    if of_bytes:
+        tokenizer.pre_tokenizer = bytes_level(regex=False)
+        tokenizer.decoder = decoders.ByteLevel()
+    if normalizer:
+        tokenizer.normalizer = normalizer
+    tokenizer.train_from_iterator(LINES, trainers.BpeTrainer(
+        vocab_size=900, max_token_length=6, show_progress=False, special_tokens=["<unk>", "<s>", "</s>", "<|end|>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet() if of_bytes else []))
+    if splitter:
+        tokenizer.pre_tokenizer = splitter
+    tokenizer.add_tokens([AddedToken("<X>", normalized=True), AddedToken("#<x", normalized=False),
+                          AddedToken("Def", normalized=True)])
+    if more:
+        more(tokenizer)
+    data = json.loads(tokenizer.to_str())
+    data["model"]["ignore_merges"] = ignore
+    path = pathlib.Path(f"{name}.json")
+    path.write_text(json.dumps(data), "utf8")
+    return path
+
+
+def compare(what, path, texts, decodes=True):
+    """Compares ids, decoded texts, and the tokens before and behind a text."""
+    library, vocab = Tokenizer.from_file(str(path)), Vocab(path)
+    if vocab.error:
+        check(what, False, vocab.error)
+        return
+    wrong = []
+    for text in texts:
+        ids = library.encode(text, add_special_tokens=False).ids
+        found = vocab.encode(text)
+        start, end = vocab.special(START), vocab.special(END)
+        whole = [start] * (start >= 0) + found + [end] * (end >= 0)
+        if found != ids or whole != library.encode(text).ids or \
+                (decodes and vocab.decode(ids) != library.decode(ids, skip_special_tokens=False)):
+            wrong.append(text)
+    check(f"{what}: ids and decoded texts of {len(texts)} texts", not wrong, f"{len(wrong)} differ, {wrong[:1]!r}")
+
+
+def template(single, tokens):
+    def add(tokenizer):
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single=single, special_tokens=[(token, tokenizer.token_to_id(token)) for token in tokens])
+    return add
+
+
+def roberta(tokenizer):
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 1), add_prefix_space=False)
+
+
+def sequence(tokenizer):
+    tokenizer.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=True), processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)])])
+
+
+def fused(tokenizer):
+    tokenizer.decoder = decoders.Fuse()
+
+
+def compare_all():
+    texts = random_texts(TEXTS)
+    for name in RECIPES:
+        compare(name, train(name), texts)
+    for name, more in (("closing", template("<s> $A </s>", ["<s>", "</s>"])), ("only_closing", template("$A </s>", ["</s>"])),
+                       ("opening", template("<s> $A", ["<s>"])), ("roberta", roberta), ("sequence", sequence)):
+        compare(name, train("plain", more), texts[:300])
+    compare("fused decoder", train("whitespace", fused), texts)
+    for name in "whitespace", "characters":
+        compare(f"{name} with unk_token", train(name, unknown="<unk>"), texts)
+        compare(f"{name} with fuse_unk", train(name, unknown="<unk>", fuse=True), texts)
+        compare(f"{name} with ignore_merges", train(name, ignore=True), texts)
+    characters = all_characters()
+    for name in "nfkc", "nfd", "nfkd", "lowercase", "several", "numbers", "whitespace_bytes", "whitespace_split_bytes", "strip":
+        compare(f"{name}, all code points", train(name), characters)
+
+
+# ---- what is refused -------------------------------------------------------------------------------------------------
+
+def refused(what, path, words):
+    error = Vocab(path).error
+    check(what, error is not None and words in error, f"{error!r}, expected {words!r}")
+
+
+def refuse_all():
+    data = json.loads(train("plain").read_text("utf8"))
+    for part, value, words in (
+            ("pre_tokenizer", pre_tokenizers.Metaspace(), "pre_tokenizer Metaspace is not supported"),
+            ("pre_tokenizer", pre_tokenizers.Punctuation(), "pre_tokenizer Punctuation is not supported"),
+            ("pre_tokenizer", both(pre_tokenizers.BertPreTokenizer(), bytes_level()),
+             "pre_tokenizer BertPreTokenizer is not supported"),
+            ("normalizer", normalizers.BertNormalizer(), "normalizer BertNormalizer is not supported"),
+            ("normalizer", normalizers.Replace("a", "b"), "normalizer Replace is not supported"),
+            ("decoder", decoders.Metaspace(), "decoder Metaspace is not supported")):
+        tokenizer = Tokenizer.from_str(json.dumps(data))
+        setattr(tokenizer, part, value)
+        tokenizer.save("refused.json")
+        refused(words, "refused.json", words)
+    for model, words in ((models.WordPiece({"[UNK]": 0}, unk_token="[UNK]"), "model WordPiece is not supported"),
+                         (models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"), "model WordLevel is not supported"),
+                         (models.Unigram([("a", 0.0)], 0, False), "model Unigram is not supported"),
+                         (models.BPE({"a": 0}, [], byte_fallback=True), "model BPE with byte_fallback is not supported")):
+        Tokenizer(model).save("refused.json")
+        refused(words, "refused.json", words)
+
+
+# ---- gpt export ------------------------------------------------------------------------------------------------------
+
+def gpt(*arguments):
+    done = subprocess.run([BUILD / "examples/gpt", *arguments], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"gpt {arguments}: {done.stderr}")
+
+
+def export(folder, text, bpe):
+    """Trains a GPT for a step and exports it, as a user does."""
+    pathlib.Path("data.txt").write_text(text * 40, "utf8", newline="")
+    options = ["--steps", "1", "--batch", "1", "--layers", "1", "--heads", "1", "--width", "8", "--context", "16"]
+    if bpe:
+        gpt("tokenize", "--data", "data.txt", "--size", "400", "--out", "pairs_vocab")
+        options += ["--vocab", "pairs_vocab/gpt_vocab.json", "--merges", "pairs_vocab/gpt_merges.txt"]
+    gpt("train", "--data", "data.txt", *options, "--out", folder)
+    gpt("export", "--checkpoint", f"{folder}/gpt_best.safetensors", "--out", folder)
+
+
+def compare_exports():
+    text = PROSE + "\n\u0000\t漢字 😀 <|endoftext|>\r\n\"\\é e\u0301  \u00a0 "
+    texts = [text, PROSE, "", "é", "e\u0301", " a", "a  b\n\n", "\r\n \u0000 Hello", "WE'LL 12345"]
+    random.seed(3)
+    texts += ["".join(random.choice(text) for _ in range(random.randint(1, 40))) for _ in range(500)]
+    for name, kind in (("characters", CHARS), ("pairs", BPE)):
+        export(name, text, kind == BPE)
+        folder = pathlib.Path(name)
+        vocab = Vocab(folder / "vocab.json", kind, folder / "merges.txt" if kind == BPE else None)
+        library, again = AutoTokenizer.from_pretrained(folder), Vocab(folder / "tokenizer.json")
+        ids = [vocab.encode(t) for t in texts]
+        check(f"gpt export, {name}: AutoTokenizer gives kaeru's ids",
+              [library(t, add_special_tokens=True)["input_ids"] for t in texts] == ids)
+        check(f"gpt export, {name}: AutoTokenizer decodes them", [library.decode(i) for i in ids] == texts)
+        check(f"gpt export, {name}: kaeru opens the tokenizer.json", not again.error and
+              [again.encode(t) for t in texts] == ids and [again.decode(i) for i in ids] == texts, again.error)
+        check(f"gpt export, {name}: no more tokens than kaeru has", len(library) == kaeru.kaeru_vocab_size_at(
+            HERE, ctypes.c_void_p(vocab.pointer)))
+
+
+enter_folder()
+compare_all()
+refuse_all()
+compare_exports()
+finish()
