@@ -26,6 +26,7 @@
 #include "data_hash.h"
 #include "kaeru/fields.h"
 #include "kaeru/parallel.h"
+#include "kaeru/text.h"
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
@@ -65,10 +66,10 @@ const char *example_write_error(FILE *file);
 bool example_may_write(const char *path, bool device);
 /* Ends the program if not; a device is refused. */
 void example_must_be_output(const char *path);
-/* Opens a file to write; ends the program if it cannot be written. */
-FILE *example_create(const char *path);
+/* A writer of a file, in place of an older one (kaeru/text.h); ends the program if it cannot be written. */
+KaeruWriter *example_create(const char *path);
 /* Closes a file that was written; ends the program if it could not be written. */
-void example_close(FILE *file, const char *path);
+void example_close(KaeruWriter *file);
 int64_t example_seed(void);
 int64_t example_threads(void);                                          /* 0: the default */
 const char *example_out(void);                                          /* the output folder */

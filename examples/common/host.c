@@ -110,11 +110,6 @@ int host_rename(const char *from, const char *to)
     return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH) ? 0 : -1;
 }
 
-int host_sync(FILE *stream)
-{
-    return fflush(stream) == 0 && _commit(_fileno(stream)) == 0 ? 0 : -1;
-}
-
 char *host_full_path(const char *path)
 {
     char *full = _fullpath(NULL, path, 0), *copy = full && _access(full, F_OK) == 0 ? ag_strdup(full) : NULL;
@@ -243,18 +238,23 @@ int host_make_folder(const char *path)
 
 bool host_lock_folder(const char *path)
 {
-    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return folder < 0 || flock(folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    int folder, result;
+    do {
+        folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    } while (folder < 0 && errno == EINTR);
+    do {
+        result = folder < 0 ? 0 : flock(folder, LOCK_EX | LOCK_NB);
+    } while (result < 0 && errno == EINTR);
+    return result == 0 || errno != EWOULDBLOCK;
 }
 
 int host_rename(const char *from, const char *to)
 {
-    return rename(from, to);
-}
-
-int host_sync(FILE *stream)
-{
-    return fflush(stream) == 0 && fsync(fileno(stream)) == 0 ? 0 : -1;
+    int result;
+    do {
+        result = rename(from, to);
+    } while (result < 0 && errno == EINTR);
+    return result;
 }
 
 char *host_full_path(const char *path)

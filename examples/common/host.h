@@ -29,8 +29,6 @@ int host_make_folder(const char *path);
 bool host_lock_folder(const char *path);
 /* As rename of POSIX: replaces the file of that name. */
 int host_rename(const char *from, const char *to);
-/* Writes to the disk what was written to the stream; 0, or -1 with errno. */
-int host_sync(FILE *stream);
 char *host_full_path(const char *path);                     /* with errno if there is none; ag_free it */
 /* The path of a file in the folder of this program; NULL on systems where programs are installed apart from their files. */
 const char *host_beside_program(const char *file);

@@ -195,9 +195,9 @@ static Drawing draw_graph(const FrameNames *f)
 static int write_frame(const char *name, int i, Tensor *loss)
 {
     char *path = example_path(frame_names(name, i).dot);
-    FILE *f = example_create(path);
-    int frames = ag_graph_frame(f, loss, i);
-    example_close(f, path);
+    KaeruWriter *file = example_create(path);
+    int frames = ag_graph_frame(kaeru_writer_stream(file), loss, i);
+    example_close(file);
     ag_free(path);
     return frames;
 }
