@@ -186,6 +186,16 @@ for end in part tmp; do
     lacks links/made
     rm "links/a.k.$end" links/a.k
 done
+# Nor does a picture's, which another program writes.
+mkdir bin curve
+printf '#!/bin/sh\necho drawn >compress.svg\n' >bin/gnuplot
+chmod +x bin/gnuplot
+ln -s ../links/precious curve/compress.svg
+ln links/precious curve/compress.png
+env LC_ALL=C PATH="$PWD/bin:$PATH" "$program" text links/a.k --curve --out curve >stdout 2>stderr
+that "where a picture's link leads" [ "$(cat links/precious)" = precious ]
+that "the picture" [ "$(cat curve/compress.svg)" = drawn ]
+rm -r bin curve links/a.k
 # A text that others cannot read stays so, in both directions, whatever the umask; that of a file that is replaced does not count.
 cp text links/private
 for mode in 600 640 644; do

@@ -194,7 +194,10 @@ static Rows read_rows(const char *path, int columns, double last)
 {
     Rows rows = { NULL, 0, 0 };
     char line[LINE];
-    FILE *file = fopen(path, "r");
+    FILE *file = host_open(path);
+    if (!file && errno != ENOENT) {
+        example_fail("cannot read %s: %s", path, strerror(errno));
+    }
     double row[MAX_COLUMNS] = { 0 };
     while (file && fgets(line, sizeof line, file)) {
         if (parse(line, row, columns) && row[0] <= last && isfinite(row[0])) {
@@ -205,6 +208,9 @@ static Rows read_rows(const char *path, int columns, double last)
             }
             memcpy(rows.row[rows.n++], row, sizeof row);
         }
+    }
+    if (file && ferror(file)) {
+        example_fail("cannot read %s: %s", path, strerror(errno));
     }
     if (file) {
         fclose(file);

@@ -98,6 +98,9 @@ static Drawing draw(const char *const argv[], const char *source, const char *na
     for (int i = 0; i < 2; i++) {
         char *path = example_path(picture[i]);
         bool may_write = example_may_write(path, true);
+        if (may_write) {
+            host_remove_link(path);
+        }
         ag_free(path);
         if (!may_write) {
             example_complain("%s", ag_error());

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/common.h"
+#include "common/host.h"
 #include "kaeru/text.h"
 
 /* The ending of the file with the result, if another program has made the one that must be new. */
@@ -15,8 +16,8 @@ Bytes read_file(const char *path)
 {
     Bytes b = { 0 };
     unsigned char piece[1 << 14];
-    FILE *file = fopen(path, "rb");
-    for (size_t n; file && (n = fread(piece, 1, sizeof piece, file)) > 0; ) {
+    FILE *file = host_open(path);
+    for (size_t n; file && (n = host_read(piece, sizeof piece, file)) > 0; ) {
         bytes_append(&b, piece, n);
     }
     if (!file || ferror(file)) {

@@ -94,6 +94,17 @@ bool file_exists(const char *path)
     return status_of(path, &status);
 }
 
+static bool is_same(const struct system_stat *a, const struct system_stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool file_is_same(const char *a, const char *b)
+{
+    struct system_stat about_a, about_b;
+    return status_of(a, &about_a) && status_of(b, &about_b) && is_same(&about_a, &about_b);
+}
+
 char *file_read(void *owner, const char *path, size_t limit, size_t *size)
 {
     File *f = open_kind(path, false);
@@ -223,7 +234,7 @@ static bool is_named(int fd, const char *path)
     struct system_stat opened, named;
     if (!status_of_open(fd, &opened) || !status_of(path, &named)) return false;
     errno = ENOENT;
-    return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+    return is_same(&opened, &named);
 }
 
 /* ---- temporary files: NAME.XXXXXXXX.tmp, with eight hexadecimal digits ---- */

@@ -17,6 +17,9 @@ char *file_read(void *owner, const char *path, size_t limit, size_t *size);
 /* Whether there is a file or a folder of that name. */
 bool file_exists(const char *path);
 
+/* Whether two paths lead to the same file; false if one of them does not exist. */
+bool file_is_same(const char *a, const char *b);
+
 /* An open file. ag_free closes it. */
 typedef struct KaeruFile {
     const char *name;                       /* for messages: the path */
