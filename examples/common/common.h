@@ -186,7 +186,7 @@ enum { EXIT_STOPPED = 75 };
 /* ---- data files ---------------------------------------------------------------------------------------------------
  * Columns of numbers under a header. They are kept in memory for charts and written as comma-separated values, with the
  * same bytes in every locale. Each row is written to NAME.part immediately; csv_close renames the file to NAME. Until then
- * an older file NAME remains. */
+ * an older file NAME remains. An older NAME.part is replaced, also if it is a link: where it leads, nothing is written. */
 Csv *csv_open(const char *name, const char *header);                    /* in the output folder; header "step,loss" */
 /* The same for a resumed run: begins with those rows of the earlier file, finished or not, whose first number is at most
  * `last`. */
