@@ -66,7 +66,8 @@ static void write_figure(const Figure *figure)
     char name[64];
     snprintf(name, sizeof name, "architectures_%s.dot", figure->name);
     char *path = example_path(name), *source = source_from_out();
-    FILE *f = example_create(path);
+    KaeruWriter *writer = example_create(path);
+    FILE *f = kaeru_writer_stream(writer);
     fprintf(f, "digraph %s {\n"
                "  graph [rankdir=BT, label=\"%s\", labelloc=t, fontname=\"Sans\", fontsize=20, nodesep=0.4, ranksep=0.2];\n"
                "  node [shape=box, style=\"filled,rounded\", fontname=\"Sans\", fontsize=15,\n"
@@ -81,7 +82,7 @@ static void write_figure(const Figure *figure)
                 a->style ? a->style : "");
     }
     fprintf(f, "%s}\n", figure->rows);
-    example_close(f, path);
+    example_close(writer);
     ag_free(source);
     ag_free(path);
     name[strlen(name) - strlen(".dot")] = '\0';

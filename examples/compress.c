@@ -146,7 +146,7 @@ int main(int argc, char **argv)
     if (curve) {
         draw_curve(c.p, c.bits);
     }
-    write_file(path, &out, input && !overwrite);
+    write_file(path, input, &out, input && !overwrite);
     size_t text = known ? in.n : out.n, packed = known ? out.n : in.n;
     printf("%s", path);                         /* `say` would translate it */
     say(": %zu bytes from %zu, %.3f bits a byte\n", out.n, in.n,

@@ -4,10 +4,14 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -20,6 +24,10 @@ static const char *failed;              /* the function of the first call that f
 static int wanted_error;
 static int64_t most = -1;               /* bytes that one call reads or writes */
 static void (*inside_fsync)(void);
+static const char *refused;             /* the function of which the next calls fail; NULL: none */
+static int refused_error;
+static int64_t refused_calls;
+static bool refused_late;
 enum { MAX_CALLS = 4096 };
 static const char *call[MAX_CALLS];     /* the functions of the first calls */
 static int calls;
@@ -45,6 +53,15 @@ bool io_faults_end(bool done)
 void io_faults_error(int error)
 {
     wanted_error = error;
+}
+
+void io_faults_refuse(const char *function, int error, int64_t n, bool late)
+{
+    refused = function;
+    refused_error = error;
+    refused_calls = n;
+    refused_late = late;
+    hit = false;
 }
 
 void io_faults_most(int64_t n)
@@ -90,9 +107,20 @@ bool io_faults_work(void)
     return true;
 }
 
+/* Whether this call of a function, that a program can do without, fails. If so, sets errno. */
+static bool is_refused(const char *function)
+{
+    if (!refused || strcmp(function, refused) != 0 || refused_calls == 0) return false;
+    refused_calls--;
+    hit = true;
+    errno = refused_error;
+    return true;
+}
+
 /* Whether this call of a function fails. If so, sets errno. */
 static bool fails(const char *function, int error)
 {
+    if (!refused_late && is_refused(function)) return true;
     if (calls < MAX_CALLS) call[calls++] = function;
     bool now = countdown == 0 || (hit && after && countdown != -1);
     if (countdown > 0) countdown--;
@@ -151,14 +179,14 @@ static size_t part_of(size_t n)
     }
 BOTH(WRAP_PREAD, pread)
 
-#define WRAP_FTRUNCATE(name, function)                                          \
-    int __real_##name(int fd, off_t size) __attribute__((weak));                \
-    int __wrap_##name(int fd, off_t size);                                      \
-    int __wrap_##name(int fd, off_t size)                                       \
-    {                                                                           \
-        return fails(function, EIO) ? -1 : __real_##name(fd, size);             \
+#define WRAP_PWRITE(name, function)                                                                         \
+    ssize_t __real_##name(int fd, const void *bytes, size_t n, off_t offset) __attribute__((weak));         \
+    ssize_t __wrap_##name(int fd, const void *bytes, size_t n, off_t offset);                               \
+    ssize_t __wrap_##name(int fd, const void *bytes, size_t n, off_t offset)                                \
+    {                                                                                                       \
+        return fails(function, ENOSPC) ? -1 : __real_##name(fd, bytes, part_of(n), offset);                 \
     }
-BOTH(WRAP_FTRUNCATE, ftruncate)
+BOTH(WRAP_PWRITE, pwrite)
 
 #define WRAP_MMAP(name, function)                                                                               \
     void *__real_##name(void *at, size_t n, int access, int flags, int fd, off_t offset) __attribute__((weak)); \
@@ -183,11 +211,67 @@ ssize_t __wrap_write(int fd, const void *bytes, size_t n)
     return fails("write", ENOSPC) ? -1 : __real_write(fd, bytes, part_of(n));
 }
 
+/* Calls that the code can do without, if they fail in the right way: io_faults_at does not count them. */
+#define WRAP_STAT(name, function)                                               \
+    int __real_##name(const char *path, struct stat *status) __attribute__((weak));     \
+    int __wrap_##name(const char *path, struct stat *status);                   \
+    int __wrap_##name(const char *path, struct stat *status)                    \
+    {                                                                           \
+        return is_refused(function) ? -1 : __real_##name(path, status);         \
+    }
+BOTH(WRAP_STAT, stat)
+
+#define WRAP_FSTAT(name, function)                                              \
+    int __real_##name(int fd, struct stat *status) __attribute__((weak));       \
+    int __wrap_##name(int fd, struct stat *status);                             \
+    int __wrap_##name(int fd, struct stat *status)                              \
+    {                                                                           \
+        return is_refused(function) ? -1 : __real_##name(fd, status);           \
+    }
+BOTH(WRAP_FSTAT, fstat)
+
+int __real_flock(int fd, int how);
+int __wrap_flock(int fd, int how);
+int __wrap_flock(int fd, int how)
+{
+    return is_refused("flock") ? -1 : __real_flock(fd, how);
+}
+
+int __real_fchmod(int fd, mode_t mode);
+int __wrap_fchmod(int fd, mode_t mode);
+int __wrap_fchmod(int fd, mode_t mode)
+{
+    return is_refused("fchmod") ? -1 : __real_fchmod(fd, mode);
+}
+
+char *__real_realpath(const char *path, char *out);
+char *__wrap_realpath(const char *path, char *out);
+char *__wrap_realpath(const char *path, char *out)
+{
+    return is_refused("realpath") ? NULL : __real_realpath(path, out);
+}
+
+int __real_unlink(const char *path);
+int __wrap_unlink(const char *path);
+int __wrap_unlink(const char *path)
+{
+    return is_refused("unlink") ? -1 : __real_unlink(path);
+}
+
+int __real_poll(struct pollfd *fds, nfds_t n, int ms);
+int __wrap_poll(struct pollfd *fds, nfds_t n, int ms);
+int __wrap_poll(struct pollfd *fds, nfds_t n, int ms)
+{
+    return is_refused("poll") ? -1 : __real_poll(fds, n, ms);
+}
+
 int __real_fsync(int fd);
 int __wrap_fsync(int fd);
 int __wrap_fsync(int fd)
 {
+    struct stat status;
     if (inside_fsync) inside_fsync();
+    if (refused && __real_fstat(fd, &status) == 0 && S_ISDIR(status.st_mode) && is_refused("fsync of a folder")) return -1;
     return fails("fsync", EIO) ? -1 : __real_fsync(fd);
 }
 
@@ -195,7 +279,9 @@ int __real_rename(const char *from, const char *to);
 int __wrap_rename(const char *from, const char *to);
 int __wrap_rename(const char *from, const char *to)
 {
-    return fails("rename", EACCES) ? -1 : __real_rename(from, to);
+    if (fails("rename", EACCES)) return -1;
+    int result = __real_rename(from, to);
+    return refused_late && is_refused("rename") ? -1 : result;
 }
 
 int __real_dup(int fd);

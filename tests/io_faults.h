@@ -1,7 +1,8 @@
 /* io_faults.h: makes calls that open, read, write or replace files fail on demand, and counts open files.
  *
- * The linker redirects the program's own calls to io_faults.c (where it can: HAVE_FAULTS): open, read, pread, write, fsync,
- * rename, close, dup, ftruncate and mmap. */
+ * The linker redirects the program's own calls to io_faults.c (where it can: HAVE_FAULTS): open, read, pread, write, pwrite,
+ * fsync, rename, close, dup and mmap, without which nothing can be read or written; and stat, fstat, flock, fchmod, realpath,
+ * unlink and poll, of which only io_faults_refuse knows. */
 #ifndef KAERU_TESTS_IO_FAULTS_H
 #define KAERU_TESTS_IO_FAULTS_H
 
@@ -20,6 +21,9 @@ bool io_faults_hit(void);
 bool io_faults_end(bool done);
 /* The errno of calls that fail; 0: a usual one of each function. */
 void io_faults_error(int error);
+/* The next n calls of a function (-1: all) fail with that errno; function NULL: none. "fsync of a folder" is one of its own.
+ * `late`: rename does its work, and fails nonetheless. io_faults_hit tells whether a call has failed. */
+void io_faults_refuse(const char *function, int error, int64_t n, bool late);
 /* The most bytes that one call reads or writes; -1: no limit. */
 void io_faults_most(int64_t n);
 /* Called inside every fsync, before anything else; NULL: nothing. */

@@ -26,16 +26,11 @@ expect 1 '' 'missing: cannot be read: No such file' missing
 expect 1 '' '.: cannot be read: ' .
 expect 2 '' 'text does not end in .k: expected the name of the file to write' -d text
 expect 2 '' 'text: is the file to read' text ./text --overwrite
-cp text other.part
-expect 2 '' 'other.part: is the file to read' other.part other --overwrite
-same text other.part
-rm other.part
 expect 1 '' 'text: is no file of this program: expected kaeru.k1 in its first bytes' -d text other
-expect 1 '' 'cannot write none/text.k.part: No such file' text none/text.k
+expect 1 '' 'none/text.k: cannot be written: its folder: No such file' text none/text.k
 expect 1 '' 'cannot write /dev/null: expected a regular file' text /dev/null --overwrite
 expect 1 '' 'nowhere' text --model nowhere
 lacks text.k
-lacks text.k.part
 
 # A file that was made while the program works is not replaced.
 mkdir bin
@@ -157,20 +152,63 @@ expect 0 'text: 3000 bytes' '' -d text.k --overwrite
 # shellcheck disable=SC3045 # a limit that POSIX does not have
 (ulimit -f 1; "$program" several new $tiny >stdout 2>stderr)
 that "status 1 on a full disk" [ $? -eq 1 ]
-that "one line about a full disk" grep -qx 'compress: cannot write new: File too large' stderr
+that "one line about a full disk" grep -qx 'compress: new: cannot be written: File too large' stderr
 lacks new
-lacks new.part
+that "nothing is left on a full disk" [ -z "$(find . -name 'new.*')" ]
 "$program" several new --window 8 >/dev/null 2>&1 &
 child=$!
 sleep 0.3
 kill -9 $child
 wait $child 2>/dev/null
-that "nothing is left after a kill" [ ! -e new.part ]
+that "nothing is left after a kill" [ -z "$(find . -name 'new*')" ]
 mkdir closed
 chmod 500 closed
 if [ ! -w closed ]; then
-    expect 1 '' 'cannot write closed/text.k.part: Permission denied' text closed/text.k
+    expect 1 '' 'closed/text.k: cannot be written: Permission denied' text closed/text.k
 fi
+
+# ---- links and permissions ---------------------------------------------------------------------------------------------
+
+# No name that can be guessed leads the bytes elsewhere, and what has such a name stays.
+mkdir links
+for end in part tmp; do
+    echo precious >links/precious
+    ln -s precious "links/a.k.$end"
+    expect 0 '' '' text links/a.k $tiny --overwrite
+    that "where the link a.k.$end leads" [ "$(cat links/precious)" = precious ]
+    that "the link a.k.$end stays" [ -h "links/a.k.$end" ]
+    rm "links/a.k.$end" links/a.k
+    ln links/precious "links/a.k.$end"
+    expect 0 '' '' text links/a.k $tiny --overwrite
+    that "the other name of a.k.$end" [ "$(cat links/precious)" = precious ]
+    ln -sf made "links/a.k.$end"
+    expect 0 '' '' text links/a.k $tiny --overwrite
+    lacks links/made
+    rm "links/a.k.$end" links/a.k
+done
+# Nor does a picture's, which another program writes.
+mkdir bin curve
+printf '#!/bin/sh\necho drawn >compress.svg\n' >bin/gnuplot
+chmod +x bin/gnuplot
+ln -s ../links/precious curve/compress.svg
+ln links/precious curve/compress.png
+env LC_ALL=C PATH="$PWD/bin:$PATH" "$program" text links/a.k --curve --out curve >stdout 2>stderr
+that "where a picture's link leads" [ "$(cat links/precious)" = precious ]
+that "the picture" [ "$(cat curve/compress.svg)" = drawn ]
+rm -r bin curve links/a.k
+# A text that others cannot read stays so, in both directions, whatever the umask; that of a file that is replaced does not count.
+cp text links/private
+for mode in 600 640 644; do
+    chmod $mode links/private
+    rm -f links/private.k links/again
+    expect 0 '' '' links/private $tiny
+    that "a file of mode $mode" [ -n "$(find links/private.k -perm $mode)" ]
+    expect 0 '' '' -d links/private.k links/again
+    that "the text of a file of mode $mode" [ -n "$(find links/again -perm $mode)" ]
+done
+chmod 600 links/private
+expect 0 '' '' links/private $tiny --overwrite
+that "a file that is replaced becomes private" [ -n "$(find links/private.k -perm 600)" ]
 
 # ---- damaged files ---------------------------------------------------------------------------------------------------
 

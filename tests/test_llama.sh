@@ -112,12 +112,33 @@ expect 1 '' 'llama finetune: kept/adapter exists from an earlier run: --overwrit
     $short --out kept
 (ulimit -f 400 && "$program" finetune --model large $short --overwrite --out disk) >stdout 2>stderr
 that "status on a full disk" [ $? -eq 1 ]
-echo 'llama finetune: cannot write disk/model/new.part/copied.part: File too large' >want
+echo 'llama finetune: disk/model/new.part/tokenizer.json: cannot be written: File too large' >want
 same want stderr
 same disk/model/tokenizer.json model/tokenizer.json
 expect 0 '' '' finetune --model large $short --overwrite --out disk
 same disk/model/tokenizer.json large/tokenizer.json
 lacks disk/model/new.part
+that "nothing is left on a full disk" [ -z "$(find disk -name '*.tmp')" ]
+# A file of --model that is a link out of its folder is not copied. In the cache of Hugging Face's library all are links.
+echo private >private
+cp -R model leading
+ln -s ../private leading/chat_template.jinja
+expect 1 '' 'llama finetune: leading/chat_template.jinja: is a link to ' finetune --model leading $short --out of_link
+lacks of_link/llama_last.safetensors
+expect 0 '' '' finetune --model leading $short --no-merge --out of_link
+mkdir -p cache/models--a/snapshots/1 cache/models--a/blobs cache/models--b/blobs
+for file in model/*; do
+    cp "$file" cache/models--a/blobs
+    ln -s "../../blobs/$(basename "$file")" cache/models--a/snapshots/1
+done
+ln -s ../../blobs/template cache/models--a/snapshots/1/chat_template.jinja
+echo template >cache/models--a/blobs/template
+expect 0 '' '' finetune --model cache/models--a/snapshots/1 $short --out of_cache
+same cache/models--a/blobs/template of_cache/model/chat_template.jinja
+that "a copy is no link" [ ! -h of_cache/model/tokenizer.json ]
+mv cache/models--a/blobs/template cache/models--b/blobs
+ln -sf ../../../models--b/blobs/template cache/models--a/snapshots/1/chat_template.jinja
+expect 1 '' 'outside of --model, and would be copied' finetune --model cache/models--a/snapshots/1 $short --out of_others
 rm disk/model/tokenizer.json
 mkfifo disk/model/tokenizer.json
 if command -v timeout >/dev/null; then

@@ -1711,6 +1711,11 @@ START_TEST(texts)
     MISTAKE("the file of s is NULL", kaeru_text_stream_end(&no_file));
     MISTAKE("a is NULL", kaeru_text_is_same_file(no_text, "/"));
     MISTAKE("b is NULL", kaeru_text_is_same_file("/", no_text));
+    MISTAKE("path is NULL", kaeru_writer_open(no_text, NULL, NULL));
+    REFUSED("expected a regular file to replace", kaeru_writer_open("/", NULL, NULL) != NULL);
+    REFUSED("no/such/file: cannot be read: ", kaeru_writer_open("no/such", "no/such/file", NULL) != NULL);
+    MISTAKE("w is NULL", kaeru_writer_stream((KaeruWriter *)no_text_object));
+    MISTAKE("w is NULL", kaeru_writer_commit((KaeruWriter *)no_text_object));
     end();
 }
 END_TEST

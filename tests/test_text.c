@@ -1,7 +1,10 @@
 /* test_text.c: files of UTF-8 text, vocabularies of characters and of words. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "faults.h"
 #include "folder.h"
@@ -208,6 +211,54 @@ START_TEST(many_words_are_counted)
 }
 END_TEST
 
+/* ---- files that are written ---------------------------------------------------------------------------------------- */
+
+START_TEST(a_writer_replaces_a_file)
+{
+    struct stat status;
+    folder_write("a", "old", 3);
+    folder_write("private", "", 0);
+    ck_assert_int_eq(chmod(in_folder("private"), 0600), 0);
+    KaeruWriter *w = kaeru_writer_open(in_folder("a"), in_folder("private"), NULL);
+    ck_assert_msg(w != NULL, "%s", ag_error());
+    fprintf(kaeru_writer_stream(w), "%s %d", "line", 1);
+    folder_expect("a", "old");
+    KaeruWriter *second = kaeru_writer_open(in_folder("a"), NULL, NULL);
+    expect_refused(second != NULL, "a: another program is writing this file");
+    expect_done(kaeru_writer_commit(w));
+    folder_expect("a", "line 1");
+    ck_assert_int_eq(stat(in_folder("a"), &status), 0);
+    ck_assert_int_eq(status.st_mode & 0777, 0600);
+    w = kaeru_writer_open(in_folder("a"), NULL, in_folder("shown"));
+    fputs("rows", kaeru_writer_stream(w));
+    fflush(kaeru_writer_stream(w));
+    folder_expect("shown", "rows");
+    ag_free(w);
+    folder_expect("a", "line 1");
+    ck_assert_int_eq(folder_count(), 2);
+}
+END_TEST
+
+/* A write that fails, also one long before the end, is told; the old file stays. */
+START_TEST(a_writer_tells_what_failed)
+{
+    static char large[20000];
+    struct rlimit limit = { 5000, 5000 };
+    folder_write("a", "old", 3);
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    for (int i = 0; i < 2; i++) {
+        KaeruWriter *w = kaeru_writer_open(in_folder("a"), NULL, NULL);
+        ck_assert_msg(w != NULL, "%s", ag_error());
+        fwrite(large, 1, i ? sizeof large : 6000, kaeru_writer_stream(w));
+        if (i) fflush(kaeru_writer_stream(w));
+        expect_refused(kaeru_writer_commit(w), "a: cannot be written: File too large");
+        folder_expect("a", "old");
+        ck_assert_int_eq(folder_count(), 1);
+    }
+}
+END_TEST
+
 /* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
 static void use_vocabularies(void)
@@ -284,6 +335,8 @@ Suite *text_suite(void)
     tcase_add_test(t, words_have_ids_by_count);
     tcase_add_test(t, code_points_behind_all_tables_end_a_word);
     tcase_add_test(t, characters_without_a_case_are_skipped);
+    tcase_add_test(t, a_writer_replaces_a_file);
+    tcase_add_test(t, a_writer_tells_what_failed);
     tcase_add_test(t, words_are_encoded_and_decoded);
     tcase_add_test(t, many_words_are_counted);
     tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);

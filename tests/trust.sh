@@ -420,8 +420,9 @@ planted() {
     plant 'a string one byte short' nn/files/json.c 's/end - p->at + 1, 1)/end - p->at, 1)/' planted_fuzz json
     plant 'an escape of JSON misread' nn/files/json.c 's/\\b\\f\\n\\r\\t"/\\b\\f\\r\\n\\t"/' planted_fuzz json_peer
     plant 'a range unchecked in options' nn/files/fields.c 's/value <= f->high/true/' planted_fuzz options
-    plant 'a file written in place' nn/files/file.c 's/"%s\.tmp", target/"%s", target/' planted_test checkpoint kills
-    plant 'a file left open' nn/files/file.c 's/if (w->folder >= 0) close(w->folder);//' planted_test runs failures
+    plant 'a file written in place' nn/files/file.c \
+        's/"%s.%08" PRIx32 "%s", w->target, .*ending/"%s", w->target/; s/ | O_EXCL/ | O_TRUNC/' planted_test checkpoint kills
+    plant 'a file left open' nn/files/file.c 's/if (w->folder_fd >= 0) close(w->folder_fd);//' planted_test runs failures
     plant 'a random state not saved' nn/files/checkpoint.c 's/ag_set_random_state(.*);//' planted_test runs kills
     plant 'rows that a kill loses' examples/common/csv.c 's/ = part_is_old ? &whole : &part;/ = \&whole;/' \
         planted_kills

@@ -4,6 +4,9 @@
 #endif
 #include "system.h"
 
+#ifndef _WIN32
+#include <dirent.h>
+#endif
 #include <errno.h>
 #include <locale.h>
 #include <sched.h>
@@ -189,7 +192,15 @@ void system_restore_locale(void *former)
 
 /* ---- files -------------------------------------------------------------------------------------------------------- */
 
-/* A file system that cannot sync folders returns EINVAL, which is no failure. */
+#ifndef _WIN32
+/* Whether the errno says that a system or a file system does not have this call. */
+static bool is_lacking(int error)
+{
+    return error == EINVAL || error == ENOSYS || error == ENOTSUP || error == EOPNOTSUPP || error == ENOLCK;
+}
+#endif
+
+/* A file system that cannot sync folders says so, which is no failure. */
 int system_sync(int fd, bool folder)
 {
 #ifdef F_FULLFSYNC
@@ -198,6 +209,19 @@ int system_sync(int fd, bool folder)
 #ifdef _WIN32
     return folder || _commit(fd) == 0 ? 0 : errno;
 #else
-    return fsync(fd) == 0 || (folder && errno == EINVAL) ? 0 : errno;
+    int result;
+    do {
+        result = fsync(fd);
+    } while (result < 0 && errno == EINTR);
+    return result == 0 || (folder && is_lacking(errno)) ? 0 : errno;
 #endif
 }
+
+#if !defined(_WIN32) && !defined(__wasi__)
+void system_each_name(const char *folder, void (*each)(void *arg, const char *name), void *arg)
+{
+    DIR *names = opendir(folder);
+    for (struct dirent *entry; names && (entry = readdir(names)) != NULL;) each(arg, entry->d_name);
+    if (names) closedir(names);
+}
+#endif

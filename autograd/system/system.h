@@ -43,6 +43,8 @@ void  system_restore_locale(void *former);
 
 /* Syncs a file or folder to the disk; returns 0 or errno. */
 int system_sync(int fd, bool folder);
+/* Calls `each` for the names in a folder, which it may remove. None, if the folder cannot be read. */
+void system_each_name(const char *folder, void (*each)(void *arg, const char *name), void *arg);
 
 #ifdef _WIN32
 #include <fcntl.h>
@@ -66,6 +68,7 @@ int   flock(int fd, int how);                                       /* of a fold
 void *mmap(void *at, size_t n, int access, int flags, int fd, off64_t offset);
 int   munmap(void *p, size_t n);
 ssize_t pread(int fd, void *out, size_t n, off64_t offset);
+ssize_t pwrite(int fd, const void *bytes, size_t n, off64_t offset);
 char *realpath(const char *path, char *out);                        /* out has PATH_MAX bytes */
 static inline int fchmod(int fd, int mode)                    { return (void)fd, (void)mode, 0; }
 static inline int fcntl(int fd, int what, int value)          { return (void)fd, (void)what, (void)value, 0; }

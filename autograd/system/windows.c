@@ -62,7 +62,7 @@ int system_open(const char *path, int flags, ...)
 {
     bool writes = flags & (O_WRONLY | O_RDWR);
     HANDLE h = open_handle(path, writes ? GENERIC_READ | GENERIC_WRITE : GENERIC_READ,
-                           flags & O_CREAT ? OPEN_ALWAYS : OPEN_EXISTING);
+                           !(flags & O_CREAT) ? OPEN_EXISTING : flags & O_EXCL ? CREATE_NEW : OPEN_ALWAYS);
     if (h == INVALID_HANDLE_VALUE) return -1;
     int fd = _open_osfhandle((intptr_t)h, O_BINARY | O_NOINHERIT | (writes ? 0 : O_RDONLY));
     struct system_stat status;
@@ -157,6 +157,27 @@ ssize_t pread(int fd, void *out, size_t n, off64_t offset)
     DWORD got = 0;
     if (ReadFile(handle_of(fd), out, (DWORD)n, &got, &place) || GetLastError() == ERROR_HANDLE_EOF) return got;
     return failed();
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t n, off64_t offset)
+{
+    OVERLAPPED place = { .Offset = (DWORD)offset, .OffsetHigh = (DWORD)((uint64_t)offset >> 32) };
+    DWORD wrote = 0;
+    return WriteFile(handle_of(fd), bytes, (DWORD)n, &wrote, &place) ? (ssize_t)wrote : failed();
+}
+
+void system_each_name(const char *folder, void (*each)(void *arg, const char *name), void *arg)
+{
+    wchar_t wide[LONGEST_PATH];
+    char name[4 * MAX_PATH], pattern[LONGEST_PATH];
+    WIN32_FIND_DATAW found;
+    if (snprintf(pattern, sizeof pattern, "%s/*", folder) >= (int)sizeof pattern || !to_wide(pattern, wide)) return;
+    HANDLE names = FindFirstFileW(wide, &found);
+    if (names == INVALID_HANDLE_VALUE) return;
+    do {
+        if (WideCharToMultiByte(CP_UTF8, 0, found.cFileName, -1, name, sizeof name, NULL, NULL)) each(arg, name);
+    } while (FindNextFileW(names, &found));
+    FindClose(names);
 }
 
 char *realpath(const char *path, char *out)

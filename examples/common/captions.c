@@ -45,7 +45,8 @@ static Pair *pairs_of(char *table)
 void captions_replace(const char *graph, const char *table)
 {
     char *lines = read_all(table), *text = read_all(graph);
-    FILE *f = lines && text ? fopen(graph, "w") : NULL;
+    KaeruWriter *writer = lines && text ? kaeru_writer_open(graph, NULL, NULL) : NULL;
+    FILE *f = writer ? kaeru_writer_stream(writer) : NULL;
     Pair *pair = f ? pairs_of(lines) : NULL;
     for (char *p = text; f && *p; ) {
         size_t n = strcspn(p, "\"<>\n\\");                              /* a label is a text in quotes, or HTML, of lines */
@@ -60,10 +61,10 @@ void captions_replace(const char *graph, const char *table)
         }
         p += n;
     }
-    if (f) {
-        example_close(f, graph);
+    if (writer) {
+        example_close(writer);
     } else if (lines && text) {
-        example_complain("cannot write %s: %s", graph, strerror(errno));
+        example_complain("%s", ag_error());
     }
     ag_free(pair);
     ag_free(text);

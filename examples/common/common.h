@@ -66,10 +66,10 @@ const char *example_write_error(FILE *file);
 bool example_may_write(const char *path, bool device);
 /* Ends the program if not; a device is refused. */
 void example_must_be_output(const char *path);
-/* Opens a file to write; ends the program if it cannot be written. */
-FILE *example_create(const char *path);
+/* A writer of a file, in place of an older one (kaeru/text.h); ends the program if it cannot be written. */
+KaeruWriter *example_create(const char *path);
 /* Closes a file that was written; ends the program if it could not be written. */
-void example_close(FILE *file, const char *path);
+void example_close(KaeruWriter *file);
 int64_t example_seed(void);
 int64_t example_threads(void);                                          /* 0: the default */
 const char *example_out(void);                                          /* the output folder */
@@ -209,7 +209,7 @@ enum { EXIT_STOPPED = 75 };
 /* ---- data files ---------------------------------------------------------------------------------------------------
  * Columns of numbers under a header. They are kept in memory for charts and written as comma-separated values, with the
  * same bytes in every locale. Each row is written to NAME.part immediately; csv_close renames the file to NAME. Until then
- * an older file NAME remains. */
+ * an older file NAME remains. An older NAME.part is replaced, also if it is a link: where it leads, nothing is written. */
 Csv *csv_open(const char *name, const char *header);                    /* in the output folder; header "step,loss" */
 /* The same for a resumed run: begins with those rows of the earlier file, finished or not, whose first number is at most
  * `last`. */

@@ -8,13 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct Csv { FILE *file; char *path, *part, *header; int columns; double *value; size_t n, room; };
-
-static _Noreturn void cannot_write(const char *path)
-{
-    int error = errno;
-    example_fail("cannot write %s: %s", path, strerror(error));
-}
+/* Other processes than the first one have no writer, and write to /dev/null. */
+struct Csv {
+    KaeruWriter *writer;
+    FILE *file;
+    char *path, *part, *header;
+    int columns;
+    double *value;
+    size_t n, room;
+};
 
 /* The path of NAME with that ending. Ends the program if it cannot be written. */
 static char *data_path(const char *name, const char *ending)
@@ -53,9 +55,15 @@ Csv *csv_open(const char *name, const char *header)
     csv->part = data_path(name, ".part");
     csv->header = ag_strdup(header);
     csv->columns = count_columns(header);
-    csv->file = fopen(csv->part, "w");
+    if (example_writes()) {
+        csv->writer = kaeru_writer_open(csv->path, NULL, csv->part);
+    }
+    if (example_writes() && !csv->writer) {
+        example_fail("%s", ag_error());
+    }
+    csv->file = csv->writer ? kaeru_writer_stream(csv->writer) : fopen(csv->part, "w");
     if (!csv->file) {
-        cannot_write(csv->part);
+        example_fail("cannot write %s: %s", csv->part, strerror(errno));
     }
     fprintf(csv->file, "%s\n", header);
     flush(csv);
@@ -145,9 +153,11 @@ double csv_get(const Csv *csv, int64_t row, int column)
 
 void csv_close(Csv *csv)
 {
-    example_close(csv->file, csv->part);
-    if (example_writes() && host_rename(csv->part, csv->path) != 0) {
-        cannot_write(csv->path);
+    flush(csv);
+    if (csv->writer) {
+        example_close(csv->writer);
+    } else {
+        fclose(csv->file);
     }
     say("data:    %s\n", csv->path);
     ag_free(csv->path);
@@ -184,7 +194,10 @@ static Rows read_rows(const char *path, int columns, double last)
 {
     Rows rows = { NULL, 0, 0 };
     char line[LINE];
-    FILE *file = fopen(path, "r");
+    FILE *file = host_open(path);
+    if (!file && errno != ENOENT) {
+        example_fail("cannot read %s: %s", path, strerror(errno));
+    }
     double row[MAX_COLUMNS] = { 0 };
     while (file && fgets(line, sizeof line, file)) {
         if (parse(line, row, columns) && row[0] <= last && isfinite(row[0])) {
@@ -195,6 +208,9 @@ static Rows read_rows(const char *path, int columns, double last)
             }
             memcpy(rows.row[rows.n++], row, sizeof row);
         }
+    }
+    if (file && ferror(file)) {
+        example_fail("cannot read %s: %s", path, strerror(errno));
     }
     if (file) {
         fclose(file);

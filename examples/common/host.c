@@ -31,6 +31,30 @@ bool host_is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
+FILE *host_open(const char *path)
+{
+    FILE *file;
+    do {
+        file = fopen(path, "rb");
+    } while (!file && errno == EINTR);
+    return file;
+}
+
+size_t host_read(void *out, size_t n, FILE *from)
+{
+    size_t got = 0;
+    bool interrupted = true;
+    while (got < n && interrupted) {
+        errno = 0;
+        got += fread((char *)out + got, 1, n - got, from);
+        interrupted = got < n && ferror(from) && errno == EINTR;
+        if (interrupted) {
+            clearerr(from);
+        }
+    }
+    return got;
+}
+
 #ifdef _WIN32
 #include <direct.h>
 #include <io.h>
@@ -110,9 +134,9 @@ int host_rename(const char *from, const char *to)
     return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH) ? 0 : -1;
 }
 
-int host_sync(FILE *stream)
+void host_remove_link(const char *path)
 {
-    return fflush(stream) == 0 && _commit(_fileno(stream)) == 0 ? 0 : -1;
+    (void)path;                                             /* only administrators make links */
 }
 
 char *host_full_path(const char *path)
@@ -238,23 +262,41 @@ void host_on_stop(void (*handler)(int number))
 
 int host_make_folder(const char *path)
 {
-    return mkdir(path, 0777) == 0 ? 0 : errno;
+    int result;
+    do {
+        result = mkdir(path, 0777);
+    } while (result < 0 && errno == EINTR);
+    return result == 0 ? 0 : errno;
 }
 
 bool host_lock_folder(const char *path)
 {
-    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return folder < 0 || flock(folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    int folder, result;
+    do {
+        folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    } while (folder < 0 && errno == EINTR);
+    do {
+        result = folder < 0 ? 0 : flock(folder, LOCK_EX | LOCK_NB);
+    } while (result < 0 && errno == EINTR);
+    return result == 0 || errno != EWOULDBLOCK;
 }
 
 int host_rename(const char *from, const char *to)
 {
-    return rename(from, to);
+    int result;
+    do {
+        result = rename(from, to);
+    } while (result < 0 && errno == EINTR);
+    return result;
 }
 
-int host_sync(FILE *stream)
+void host_remove_link(const char *path)
 {
-    return fflush(stream) == 0 && fsync(fileno(stream)) == 0 ? 0 : -1;
+    struct stat named, leads_to;
+    bool is_device = stat(path, &leads_to) == 0 && S_ISCHR(leads_to.st_mode);
+    if (!is_device && lstat(path, &named) == 0 && (S_ISLNK(named.st_mode) || (S_ISREG(named.st_mode) && named.st_nlink > 1))) {
+        unlink(path);
+    }
 }
 
 char *host_full_path(const char *path)

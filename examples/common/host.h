@@ -27,10 +27,14 @@ int host_make_folder(const char *path);
 /* False if another program has locked this folder. Else it is locked until this program ends, even by a kill. Some file
  * systems have no locks: then there is none. */
 bool host_lock_folder(const char *path);
+/* As fopen(path, "rb") and fread; a signal that interrupts a call is no failure. */
+FILE *host_open(const char *path);
+size_t host_read(void *out, size_t n, FILE *from);
+/* Removes a name that is a symbolic link or one of several names of a file, before another program writes there: it would write
+ * to a file that lies elsewhere. Devices stay. */
+void host_remove_link(const char *path);
 /* As rename of POSIX: replaces the file of that name. */
 int host_rename(const char *from, const char *to);
-/* Writes to the disk what was written to the stream; 0, or -1 with errno. */
-int host_sync(FILE *stream);
 char *host_full_path(const char *path);                     /* with errno if there is none; ag_free it */
 /* The path of a file in the folder of this program; NULL on systems where programs are installed apart from their files. */
 const char *host_beside_program(const char *file);

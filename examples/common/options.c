@@ -310,24 +310,20 @@ void example_must_be_output(const char *path)
     }
 }
 
-FILE *example_create(const char *path)
+KaeruWriter *example_create(const char *path)
 {
     example_must_be_output(path);
-    FILE *file = fopen(path, "w");
+    KaeruWriter *file = kaeru_writer_open(path, NULL, NULL);
     if (!file) {
-        example_fail("cannot write %s: %s", path, strerror(errno));
+        example_fail("%s", ag_error());
     }
     return file;
 }
 
-void example_close(FILE *file, const char *path)
+void example_close(KaeruWriter *file)
 {
-    const char *why = example_write_error(file);
-    if (fclose(file) != 0 && !why) {
-        why = strerror(errno);
-    }
-    if (why) {
-        example_fail("cannot write %s: %s", path, why);
+    if (!kaeru_writer_commit(file)) {
+        example_fail("%s", ag_error());
     }
 }
 

@@ -98,6 +98,9 @@ static Drawing draw(const char *const argv[], const char *source, const char *na
     for (int i = 0; i < 2; i++) {
         char *path = example_path(picture[i]);
         bool may_write = example_may_write(path, true);
+        if (may_write) {
+            host_remove_link(path);
+        }
         ag_free(path);
         if (!may_write) {
             example_complain("%s", ag_error());
@@ -195,9 +198,9 @@ static Drawing draw_graph(const FrameNames *f)
 static int write_frame(const char *name, int i, Tensor *loss)
 {
     char *path = example_path(frame_names(name, i).dot);
-    FILE *f = example_create(path);
-    int frames = ag_graph_frame(f, loss, i);
-    example_close(f, path);
+    KaeruWriter *file = example_create(path);
+    int frames = ag_graph_frame(kaeru_writer_stream(file), loss, i);
+    example_close(file);
     ag_free(path);
     return frames;
 }

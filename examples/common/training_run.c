@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "host.h"
 #include "kaeru/training.h"
 
 bool resume_option, overwrite_option, other_data_option;
@@ -184,8 +185,8 @@ uint64_t data_hash_file(const char *path)
 {
     char bytes[1 << 14];
     uint64_t hash = DATA_HASH_BEGIN;
-    FILE *file = fopen(path, "rb");
-    for (size_t n; file && (n = fread(bytes, 1, sizeof bytes, file)) > 0; ) {
+    FILE *file = host_open(path);
+    for (size_t n; file && (n = host_read(bytes, sizeof bytes, file)) > 0; ) {
         hash = data_hash(hash, bytes, n);
     }
     if (!file || ferror(file)) {

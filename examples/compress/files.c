@@ -3,17 +3,21 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/common.h"
 #include "common/host.h"
 #include "kaeru/text.h"
 
+/* The ending of the file with the result, if another program has made the one that must be new. */
+#define BESIDE ".part"
+
 Bytes read_file(const char *path)
 {
     Bytes b = { 0 };
     unsigned char piece[1 << 14];
-    FILE *file = fopen(path, "rb");
-    for (size_t n; file && (n = fread(piece, 1, sizeof piece, file)) > 0; ) {
+    FILE *file = host_open(path);
+    for (size_t n; file && (n = host_read(piece, sizeof piece, file)) > 0; ) {
         bytes_append(&b, piece, n);
     }
     if (!file || ferror(file)) {
@@ -33,39 +37,38 @@ char *joined(const char *path, const char *ending)
 
 void check_output(const char *path, const char *input, bool overwrite)
 {
-    char *part = joined(path, ".part");
-    const char *const outputs[] = { path, part };
-    for (int i = 0; i < 2; i++) {
-        if (kaeru_text_is_same_file(outputs[i], input)) {
-            example_usage_error("%s: is the file to read and cannot be the one to write", outputs[i]);
-        }
-        if (!overwrite && access(outputs[i], F_OK) == 0) {
+    char *beside = joined(path, BESIDE);
+    const char *const outputs[] = { path, beside };
+    if (kaeru_text_is_same_file(path, input)) {
+        example_usage_error("%s: is the file to read and cannot be the one to write", path);
+    }
+    for (int i = 0; i < 2 && !overwrite; i++) {
+        if (access(outputs[i], F_OK) == 0) {
             example_usage_error("%s exists: expected --overwrite or the name of another file", outputs[i]);
         }
     }
     example_must_be_output(path);
-    example_close(example_create(part), part);
-    remove(part);
-    ag_free(part);
+    KaeruWriter *writer = kaeru_writer_open(path, NULL, NULL);
+    if (!writer) {
+        example_fail("%s", ag_error());
+    }
+    ag_free(writer);
+    ag_free(beside);
 }
 
-void write_file(const char *path, const Bytes *b, bool must_be_new)
+void write_file(const char *path, const char *input, const Bytes *b, bool must_be_new)
 {
-    char *part = joined(path, ".part");
-    FILE *file = example_create(part);
-    bool good = (b->n == 0 || fwrite(b->byte, 1, b->n, file) == b->n) && host_sync(file) == 0;
-    int error = errno;
-    if (fclose(file) != 0 && good) {
-        good = false;
-        error = errno;
+    char *beside = joined(path, BESIDE);
+    bool came_meanwhile = must_be_new && access(path, F_OK) == 0;
+    KaeruWriter *writer = kaeru_writer_open(came_meanwhile ? beside : path, input, NULL);
+    if (writer && b->n > 0) {
+        fwrite(b->byte, 1, b->n, kaeru_writer_stream(writer));
     }
-    if (good && must_be_new && access(path, F_OK) == 0) {
-        example_fail("%s was made while this program ran: the result is in %s", path, part);
+    if (!writer || !kaeru_writer_commit(writer)) {
+        example_fail("%s", ag_error());
     }
-    if (!good || host_rename(part, path) != 0) {
-        error = good ? errno : error;
-        remove(part);
-        example_fail("cannot write %s: %s", path, strerror(error));
+    if (came_meanwhile) {
+        example_fail("%s was made while this program ran: the result is in %s", path, beside);
     }
-    ag_free(part);
+    ag_free(beside);
 }

@@ -130,10 +130,47 @@ static const char *const files[N_FILES] = {
     "generation_config.json", "chat_template.jinja"
 };
 
+/* Whether a path begins with that folder. */
+static bool is_below(const char *path, const char *below, size_t n)
+{
+    return strncmp(path, below, n) == 0 && (path[n] == '/' || path[n] == '\\');
+}
+
+/* A file that is copied must not be a link out of the folder of --model: a model that was downloaded could lead the copy to a
+ * private file, and the folder model is made to be given away. In the cache of Hugging Face's library, files are links from
+ * MODEL/snapshots/REVISION to MODEL/blobs: there the folder is MODEL. */
+static void check_link(const char *from)
+{
+    static const char snapshots[] = "snapshots";
+    char *file = host_full_path(from), *below = host_full_path(folder);
+    if (file && below) {
+        size_t n = strlen(below), revision = n;
+        while (revision > 0 && below[revision - 1] != '/') {
+            revision--;
+        }
+        size_t length = sizeof snapshots - 1;
+        if (revision > length + 2 && below[revision - length - 2] == '/' &&
+            memcmp(below + revision - length - 1, snapshots, length) == 0) {
+            n = revision - length - 2;
+        }
+        if (!is_below(file, below, n)) {
+            example_fail("%s: is a link to %s, outside of --model, and would be copied: expected the file itself there, "
+                         "or --no-merge", from, file);
+        }
+    }
+    ag_free(below);
+    ag_free(file);
+}
+
 /* The files in the folder model must not be those of --model, as with --model OUT/model. */
 static void check_out(void)
 {
     char *written = example_path("model");
+    for (int i = WRITTEN; i < N_FILES && !keep_apart; i++) {
+        char *from = path_in(folder, files[i]);
+        check_link(from);
+        ag_free(from);
+    }
     for (int i = 0; i < N_FILES; i++) {
         char *from = path_in(folder, files[i]), *to = path_in(written, files[i]);
         if (kaeru_text_is_same_file(from, to)) {
@@ -150,19 +187,13 @@ static void check_out(void)
 static void copy_file(const char *from, const char *to)
 {
     KaeruText text;
-    char *part = example_path_beside(to, "copied.part");
     if (!kaeru_text_open(&text, from)) {
         example_fail("%s", ag_error());
     }
-    example_must_be_output(to);
-    FILE *out = example_create(part);
-    fwrite(text.bytes, 1, text.size, out);
-    example_close(out, part);
-    if (host_rename(part, to) != 0) {
-        example_fail("cannot write %s: %s", to, strerror(errno));
-    }
+    KaeruWriter *out = example_create(to);
+    fwrite(text.bytes, 1, text.size, kaeru_writer_stream(out));
+    example_close(out);
     kaeru_text_close(&text);
-    ag_free(part);
 }
 
 /* Writes the model with the adapter in its weights, one matrix after another, in the type of the base. */

@@ -58,7 +58,8 @@ static void put_map(FILE *file, const char *kind, int layer, const MultiHeadAtte
 static void write_maps(const TransformerTranslator *t, const Translation *r)
 {
     char *path = example_path("translate_attention.csv");
-    FILE *file = example_create(path);
+    KaeruWriter *writer = example_create(path);
+    FILE *file = kaeru_writer_stream(writer);
     Axis src = { t->src, r->src }, tgt = { t->tgt, r->tgt }, out = { t->tgt, r->out };
     fprintf(file, "kind,layer,head,row,column,weight,row_token,column_token\n");
     for (int i = 0; i < t->model->encoder->layers->n; i++) {
@@ -69,7 +70,7 @@ static void write_maps(const TransformerTranslator *t, const Translation *r)
         put_map(file, "decoder", i, layer->self_attn, out, tgt);
         put_map(file, "source", i, layer->src_attn, out, src);
     }
-    example_close(file, path);
+    example_close(writer);
     say("data:    %s\n", path);
     ag_free(path);
 }

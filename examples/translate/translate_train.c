@@ -426,12 +426,13 @@ static void print_some(const Corpus *c, const KaeruLines *translations)
 static void write_translations(const KaeruLines *translations)
 {
     char *path = example_path("translate_valid.txt");
-    FILE *file = example_create(path);
+    KaeruWriter *writer = example_create(path);
+    FILE *file = kaeru_writer_stream(writer);
     for (int64_t i = 0; i < translations->n; i++) {
         put_bytes(file, translations->line[i].text, translations->line[i].size);
         fputc('\n', file);
     }
-    example_close(file, path);
+    example_close(writer);
     say("wrote:   %s, the translations with beam %" PRId64 "\n", path, beam);
     ag_free(path);
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "file.h"
-#include "system.h"
 #include "utf8.h"
 
 void check_text(AgSite at, const char *what, const char *name, const char *text, size_t n)
@@ -48,9 +47,7 @@ bool kaeru_text_is_same_file_at(AgSite at, const char *a, const char *b)
 {
     ag_check_pointer_at(at, __func__, "a", a);
     ag_check_pointer_at(at, __func__, "b", b);
-    struct system_stat about_a, about_b;
-    return system_stat(a, &about_a) == 0 && system_stat(b, &about_b) == 0 && about_a.st_dev == about_b.st_dev &&
-           about_a.st_ino == about_b.st_ino;
+    return file_is_same(a, b);
 }
 
 bool kaeru_text_check_at(AgSite at, const char *name, int64_t first, const char *text, size_t n)

@@ -7,12 +7,16 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "number.h"
 #include "system.h"
 
 enum { MOST_AT_ONCE = 1 << 30 };            /* bytes: every system accepts this many in one read or write */
 enum { WRITER_MS = 5000 };                  /* milliseconds that a reader of a FIFO waits for a program that writes it */
+
+/* Makes a call again as long as a signal interrupts it, as on FUSE and NFS any call on a file can be. */
+#define UNINTERRUPTED(result, call) do (result) = (call); while ((result) < 0 && errno == EINTR)
 
 /* Sets the error message, with the system's reason. */
 static bool system_error(const char *path, const char *what, int error)
@@ -23,11 +27,31 @@ static bool system_error(const char *path, const char *what, int error)
 /* Calls read or, if offset >= 0, pread. Returns 1 to n bytes read, 0 at the end of the file, -1 on failure. */
 static ssize_t read_some(int fd, void *out, size_t n, off_t offset)
 {
-    for (;;) {
-        size_t count = n < MOST_AT_ONCE ? n : MOST_AT_ONCE;
-        ssize_t got = offset < 0 ? read(fd, out, count) : pread(fd, out, count, offset);
-        if (got >= 0 || errno != EINTR) return got;
-    }
+    size_t count = n < MOST_AT_ONCE ? n : MOST_AT_ONCE;
+    ssize_t got;
+    UNINTERRUPTED(got, offset < 0 ? read(fd, out, count) : pread(fd, out, count, offset));
+    return got;
+}
+
+static int open_path(const char *path, int flags, int mode)
+{
+    int fd;
+    UNINTERRUPTED(fd, system_open(path, flags, mode));
+    return fd;
+}
+
+static bool status_of(const char *path, struct system_stat *status)
+{
+    int result;
+    UNINTERRUPTED(result, system_stat(path, status));
+    return result == 0;
+}
+
+static bool status_of_open(int fd, struct system_stat *status)
+{
+    int result;
+    UNINTERRUPTED(result, system_fstat(fd, status));
+    return result == 0;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -54,8 +78,8 @@ static File *open_kind(const char *path, bool regular)
 {
     File *f = file_new(path);
     struct system_stat status;
-    f->fd = system_open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    bool good = f->fd >= 0 && system_fstat(f->fd, &status) == 0;
+    f->fd = open_path(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
+    bool good = f->fd >= 0 && status_of_open(f->fd, &status);
     if (!good) system_error(path, "cannot be opened", errno);
     else if (S_ISREG(status.st_mode)) f->size = (uint64_t)status.st_size;
     else if (regular) good = ag_set_error("%s: expected a regular file", path);
@@ -67,14 +91,27 @@ static File *open_kind(const char *path, bool regular)
 bool file_exists(const char *path)
 {
     struct system_stat status;
-    return system_stat(path, &status) == 0;
+    return status_of(path, &status);
+}
+
+static bool is_same(const struct system_stat *a, const struct system_stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool file_is_same(const char *a, const char *b)
+{
+    struct system_stat about_a, about_b;
+    return status_of(a, &about_a) && status_of(b, &about_b) && is_same(&about_a, &about_b);
 }
 
 char *file_read(void *owner, const char *path, size_t limit, size_t *size)
 {
     File *f = open_kind(path, false);
     if (!f) return NULL;
-    bool silent = poll(&(struct pollfd){ .fd = f->fd, .events = POLLIN }, 1, WRITER_MS) <= 0;
+    int ready;
+    UNINTERRUPTED(ready, poll(&(struct pollfd){ .fd = f->fd, .events = POLLIN }, 1, WRITER_MS));
+    bool silent = ready <= 0;
     size_t capacity = f->size < limit ? (size_t)f->size + 1 : limit, n = 0;     /* + 1: to see the end of file */
     char *text = ag_alloc_in(owner, capacity + 1, 1);
     ssize_t got = 0;
@@ -147,106 +184,245 @@ bool file_read_at(File *f, uint64_t offset, void *out, size_t n)
 
 /* ---- replacing --------------------------------------------------------------------------------------------------- */
 
-struct FileWriter {
-    char *path, *target, *temporary;        /* the caller's path; the file that symbolic links lead to; target.tmp */
-    int fd, lock, folder;                   /* lock: a duplicate of fd, which keeps the lock between close and rename */
-    bool owns_temporary;                    /* the temporary file exists, and this writer has its lock */
+struct KaeruFileWriter {
+    char *path, *target;                    /* the caller's path; the file that symbolic links lead to */
+    char *folder, *temporary;               /* of the target, with its slash; the path of the temporary file */
+    int fd, lock, folder_fd;                /* lock: a duplicate of fd, which keeps the lock between close and rename */
+    FILE *stream;                           /* which closes fd; NULL: none */
+    int mode;                               /* the permissions that the file gets; -1: those of any new file */
+    bool owns_temporary;                    /* the temporary file exists */
     int error;                              /* errno of the first failure of file_write */
 };
+
+static bool cannot_write(const FileWriter *w, int error)
+{
+    return system_error(w->path, "cannot be written", error);
+}
+
+/* Returns 0 or errno. A close that a signal interrupts has closed the file. */
+static int close_content(FileWriter *w)
+{
+    if (w->fd < 0) return 0;
+    int result = w->stream ? fclose(w->stream) : close(w->fd);
+    w->fd = -1;
+    w->stream = NULL;
+    return result == 0 || errno == EINTR ? 0 : errno;
+}
 
 /* The destructor: removes the temporary file before its lock is released. */
 static void abandon(void *self)
 {
     FileWriter *w = self;
-    if (w->owns_temporary) system_unlink(w->temporary);
-    if (w->fd >= 0) close(w->fd);
+    int result;
+    if (w->owns_temporary) UNINTERRUPTED(result, system_unlink(w->temporary));
+    close_content(w);
     if (w->lock >= 0) close(w->lock);
-    if (w->folder >= 0) close(w->folder);
+    if (w->folder_fd >= 0) close(w->folder_fd);
 }
 
-/* Opens and locks the temporary file. The lock keeps a second program from writing the same file. The system releases the
- * lock of a program that was killed. */
-static bool open_temporary(FileWriter *w)
+/* Locks an open file; false if another program has locked it. Some file systems have no locks: then nobody has one. */
+static bool lock_file(int fd)
 {
-    for (;;) {
-        int fd = system_open(w->temporary, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-        if (fd < 0) return system_error(w->path, "cannot be written", errno);
-        struct system_stat opened, named;
-        bool busy = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-        bool there = system_fstat(fd, &opened) == 0 && system_stat(w->temporary, &named) == 0;
-        int error = there ? ENOENT : errno;
-        if (there && !busy && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev) {
-            w->fd = fd;
-            w->owns_temporary = true;
-            w->lock = dup(fd);
-            return (w->lock >= 0 && ftruncate(fd, 0) == 0) || system_error(w->path, "cannot be written", errno);
-        }
-        close(fd);
-        if (busy) return ag_set_error("%s: another program is writing this file", w->path);
-        if (error != ENOENT) return system_error(w->path, "cannot be written", error);
-        /* Another program renamed the file before this one had the lock: open the new one. */
-    }
+    int result;
+    UNINTERRUPTED(result, flock(fd, LOCK_EX | LOCK_NB));
+    return result == 0 || errno != EWOULDBLOCK;
 }
 
-static bool open_folder(FileWriter *w)
+/* Whether the file of that path is the open one. If not, sets errno, to ENOENT if it is another one. */
+static bool is_named(int fd, const char *path)
+{
+    struct system_stat opened, named;
+    if (!status_of_open(fd, &opened) || !status_of(path, &named)) return false;
+    errno = ENOENT;
+    return is_same(&opened, &named);
+}
+
+/* ---- temporary files: NAME.XXXXXXXX.tmp, with eight hexadecimal digits ---- */
+
+static const char hex[] = "0123456789abcdef", ending[] = ".tmp";
+enum { DIGITS = 8, MOST_NAMES = 100 };
+
+typedef struct { const FileWriter *w; bool busy; } Leftovers;
+
+/* Looks at a name of the target's folder. A temporary file of the target that no program has locked is one that a killed
+ * program has left: it is removed. Nothing is written to it, since the name can be a link or the file of somebody else. */
+static void look_at(void *arg, const char *name)
+{
+    Leftovers *l = arg;
+    const char *of = l->w->target + strlen(l->w->folder);
+    size_t n = strlen(of);
+    char path[2 * PATH_MAX];
+    if (strncmp(name, of, n) != 0 || name[n] != '.' || strspn(name + n + 1, hex) != DIGITS ||
+        strcmp(name + n + 1 + DIGITS, ending) != 0) {
+        return;
+    }
+    if (snprintf(path, sizeof path, "%s%s", l->w->folder, name) >= (int)sizeof path) return;
+    int fd = open_path(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0), result;
+    if (fd < 0) return;
+    struct system_stat status;
+    bool ours = status_of_open(fd, &status) && S_ISREG(status.st_mode);
+    UNINTERRUPTED(result, ours ? flock(fd, LOCK_EX | LOCK_NB) : 0);
+    if (ours && result == 0) UNINTERRUPTED(result, system_unlink(path));
+    else if (ours && errno == EWOULDBLOCK) l->busy = true;
+    close(fd);
+}
+
+/* The path of a temporary file that most likely does not exist: O_EXCL tells if it does. */
+static char *temporary_path(const FileWriter *w)
+{
+    static _Atomic uint32_t count;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t h = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)(uintptr_t)w << 20 ^ (uint64_t)++count << 40;
+    h = (h ^ h >> 31) * UINT64_C(0x9e3779b97f4a7c15);
+    return text_printf((void *)w, "%s.%08" PRIx32 "%s", w->target, (uint32_t)(h >> 32), ending);
+}
+
+/* Makes and locks the temporary file. Its lock tells other programs that this one is not dead. */
+static bool make_temporary(FileWriter *w)
+{
+    const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    for (int i = 0; i < MOST_NAMES; i++) {
+        ag_free(w->temporary);
+        w->temporary = temporary_path(w);
+        w->fd = open_path(w->temporary, flags, w->mode < 0 ? 0666 : 0600);      /* private until it is complete */
+        if (w->fd < 0 && errno == EEXIST) continue;
+        if (w->fd < 0) return cannot_write(w, errno);
+        w->owns_temporary = true;
+        /* Another program could take it for the file of a dead one until it was locked. */
+        bool locked = lock_file(w->fd);
+        if (locked && is_named(w->fd, w->temporary)) {
+            w->lock = dup(w->fd);
+            return w->lock >= 0 || cannot_write(w, errno);
+        }
+        if (locked && errno != ENOENT) return cannot_write(w, errno);
+        int result;
+        UNINTERRUPTED(result, system_unlink(w->temporary));
+        close(w->fd);
+        w->fd = -1;
+        w->owns_temporary = false;
+    }
+    return cannot_write(w, EEXIST);
+}
+
+/* Moves a file, also if the call is interrupted after it has moved it. */
+static int move_file(const FileWriter *w, const char *to)
+{
+    int result = system_rename(w->temporary, to);
+    bool again = result < 0 && errno == EINTR;
+    if (!again) return result;
+    UNINTERRUPTED(result, system_rename(w->temporary, to));
+    return result < 0 && errno == ENOENT && is_named(w->lock, to) ? 0 : result;
+}
+
+/* ---- writers ---- */
+
+static bool begin(FileWriter *w, const char *shown)
 {
     const char *slash = strrchr(w->target, '/');
-    const char *folder = slash ? ag_strndup_in(w, w->target, (size_t)(slash - w->target) + 1) : ".";
-    w->folder = system_open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return w->folder >= 0 || system_error(w->path, "cannot be written: its folder", errno);
+    w->folder = ag_strndup_in(w, w->target, slash ? (size_t)(slash - w->target) + 1 : 0);
+    const char *folder = *w->folder ? w->folder : ".";
+    w->folder_fd = open_path(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    if (w->folder_fd < 0) return system_error(w->path, "cannot be written: its folder", errno);
+    Leftovers l = { .w = w };
+    system_each_name(folder, look_at, &l);
+    if (l.busy) return ag_set_error("%s: another program is writing this file", w->path);
+    if (!make_temporary(w)) return false;
+    if (!shown) return true;
+    if (move_file(w, shown) != 0) return system_error(shown, "cannot be replaced", errno);
+    ag_free(w->temporary);
+    w->temporary = ag_strndup_in(w, shown, strlen(shown));
+    return true;
+}
+
+FileWriter *file_replace_as(const char *path, const char *like, const char *shown)
+{
+    char behind_links[PATH_MAX];
+    struct system_stat status, model;
+    bool exists = status_of(path, &status);
+    bool good = !exists || S_ISREG(status.st_mode) || ag_set_error("%s: expected a regular file to replace", path);
+    if (good && like && !status_of(like, &model)) good = system_error(like, "cannot be read", errno);
+    if (!good) return NULL;
+    FileWriter *w = ag_alloc(1, sizeof *w);
+    w->fd = w->lock = w->folder_fd = -1;
+    w->mode = like ? (int)(model.st_mode & 0777) : exists ? (int)(status.st_mode & 0777) : -1;
+    ag_on_free(w, abandon);
+    w->path = ag_strndup_in(w, path, strlen(path));
+    const char *target = exists && !shown && realpath(path, behind_links) ? behind_links : path;
+    w->target = ag_strndup_in(w, target, strlen(target));
+    if (begin(w, shown)) return w;
+    ag_free(w);
+    return NULL;
 }
 
 FileWriter *file_replace(const char *path)
 {
-    char behind_links[PATH_MAX];
-    struct system_stat status;
-    bool exists = system_stat(path, &status) == 0;
-    bool good = !exists || S_ISREG(status.st_mode) || ag_set_error("%s: expected a regular file to replace", path);
-    if (!good) return NULL;
-    FileWriter *w = ag_alloc(1, sizeof *w);
-    w->fd = w->lock = w->folder = -1;
-    ag_on_free(w, abandon);
-    w->path = ag_strndup_in(w, path, strlen(path));
-    const char *target = exists && realpath(path, behind_links) ? behind_links : path;
-    w->target = ag_strndup_in(w, target, strlen(target));
-    w->temporary = text_printf(w, "%s.tmp", target);
-    if (!open_folder(w) || !open_temporary(w)) {
-        ag_free(w);
-        return NULL;
+    return file_replace_as(path, NULL, NULL);
+}
+
+/* Writes n bytes at the end or, if offset >= 0, there. */
+static void put_bytes(FileWriter *w, off_t offset, const void *bytes, size_t n)
+{
+    for (const char *p = bytes; n > 0 && !w->error;) {
+        size_t count = n < MOST_AT_ONCE ? n : MOST_AT_ONCE;
+        ssize_t wrote;
+        UNINTERRUPTED(wrote, offset < 0 ? write(w->fd, p, count) : pwrite(w->fd, p, count, offset));
+        if (wrote <= 0) {
+            w->error = wrote == 0 ? EIO : errno;
+            return;
+        }
+        p += wrote;
+        n -= (size_t)wrote;
+        if (offset >= 0) offset += wrote;
     }
-    if (exists) fchmod(w->fd, status.st_mode & 0777);
-    return w;
 }
 
 void file_write(FileWriter *w, const void *bytes, size_t n)
 {
-    for (const char *p = bytes; n > 0 && !w->error;) {
-        ssize_t wrote = write(w->fd, p, n < MOST_AT_ONCE ? n : MOST_AT_ONCE);
-        if (wrote > 0) {
-            p += wrote;
-            n -= (size_t)wrote;
-        } else if (wrote == 0 || errno != EINTR) {
-            w->error = wrote == 0 ? EIO : errno;
-        }
-    }
+    put_bytes(w, -1, bytes, n);
+}
+
+void file_write_at(FileWriter *w, uint64_t offset, const void *bytes, size_t n)
+{
+    put_bytes(w, (off_t)offset, bytes, n);
+}
+
+FILE *file_stream(FileWriter *w)
+{
+    if (!w->stream) w->stream = fdopen(w->fd, "wb");
+    if (!w->stream) cannot_write(w, errno);
+    return w->stream;
+}
+
+/* Writes what the stream holds. After an earlier failure it has only its error flag, without errno: writing one more byte fails
+ * again and sets it. */
+static int flush(FILE *stream)
+{
+    bool lost = ferror(stream) != 0;
+    errno = 0;
+    if (lost) fputc('\n', stream);
+    if (fflush(stream) == 0 && !lost) return 0;
+    return errno ? errno : EIO;
 }
 
 bool file_finish(FileWriter *w)
 {
     if (w->fd < 0) return !w->error;
+    if (w->stream && !w->error) w->error = flush(w->stream);
+    if (w->mode >= 0) fchmod(w->fd, (mode_t)w->mode);       /* without it, only the owner can read the file */
     if (!w->error) w->error = system_sync(w->fd, false);
-    if (close(w->fd) != 0 && !w->error) w->error = errno;
-    w->fd = -1;
-    return !w->error || system_error(w->path, "cannot be written", w->error);
+    int error = close_content(w);
+    if (!w->error) w->error = error;
+    return !w->error || cannot_write(w, w->error);
 }
 
 bool file_commit(FileWriter *w)
 {
     bool done = file_finish(w);
-    if (done && system_rename(w->temporary, w->target) != 0) done = system_error(w->path, "cannot be replaced", errno);
+    if (done && move_file(w, w->target) != 0) done = system_error(w->path, "cannot be replaced", errno);
     if (done) {
         w->owns_temporary = false;
-        int error = system_sync(w->folder, true);
+        int error = system_sync(w->folder_fd, true);
         if (error) done = system_error(w->path, "was replaced, but may not be on the disk yet", error);
     }
     ag_free(w);

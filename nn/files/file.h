@@ -4,6 +4,8 @@
 #ifndef KAERU_FILE_H
 #define KAERU_FILE_H
 
+#include <stdio.h>
+
 #include "kaeru/tensor.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -14,6 +16,9 @@ char *file_read(void *owner, const char *path, size_t limit, size_t *size);
 
 /* Whether there is a file or a folder of that name. */
 bool file_exists(const char *path);
+
+/* Whether two paths lead to the same file; false if one of them does not exist. */
+bool file_is_same(const char *a, const char *b);
 
 /* An open file. ag_free closes it. */
 typedef struct KaeruFile {
@@ -32,16 +37,29 @@ File *file_of_bytes(const char *name, const void *bytes, size_t size);
 bool file_read_at(File *f, uint64_t offset, void *out, size_t n);
 
 /* ---- replacing ------------------------------------------------------------------------------------------------------
- * The new content is written to PATH.tmp, synced to the disk, and renamed to PATH. So a reader sees either the complete
- * old file or the complete new one, even after a kill or a power cut. Until file_commit the old file is unchanged; if
- * anything fails, PATH.tmp is removed. A PATH.tmp that a killed program left is overwritten next time. ag_free of a writer
- * leaves the old file. */
+ * Every file that the library and its programs write is made here. The new content is written to a temporary file in the same
+ * folder, which is new (O_EXCL) and has a name of its own, PATH.XXXXXXXX.tmp; it is synced to the disk, and renamed to PATH.
+ * So a reader sees either the complete old file or the complete new one, even after a kill or a power cut; no link leads the
+ * bytes elsewhere; and no other file is changed. Until file_commit the old file is unchanged; if anything fails, the temporary
+ * file is removed. One that a killed program left is removed by the next program that writes PATH: the system has released
+ * its lock. Where files have no locks, it stays. A PATH that is a symbolic link stays: the file that it leads to is replaced.
+ *
+ * The file gets the permissions of the one that it replaces; one that is new, those of any new file. Two programs: the second
+ * one is refused. If both begin in the same moment, each file is complete, and the later one stays. */
 
-typedef struct FileWriter FileWriter;
+typedef struct KaeruFileWriter FileWriter;
 /* NULL if the folder cannot be written, if PATH is not a regular file, or if another program is writing it. */
 FileWriter *file_replace(const char *path);
+/* The same. `like`: the path of a file of which it gets the permissions; NULL: none. `shown`: the path that the temporary file
+ * gets from the beginning, for others to read: what had this name is replaced, a link as well; a kill leaves it; and a PATH
+ * that is a symbolic link is replaced. NULL: none. */
+FileWriter *file_replace_as(const char *path, const char *like, const char *shown);
 /* A failure is reported by file_finish or file_commit. */
 void file_write(FileWriter *w, const void *bytes, size_t n);
+/* Writes over bytes that were written. */
+void file_write_at(FileWriter *w, uint64_t offset, const void *bytes, size_t n);
+/* A stream that writes to the file, in place of file_write; it stays the writer's. NULL if there is no memory for it. */
+FILE *file_stream(FileWriter *w);
 /* Syncs what was written to the disk, so that little can still fail: call it on each of several files that belong
  * together before the first file_commit. */
 bool file_finish(FileWriter *w);

@@ -14,6 +14,13 @@
 #define MAX_HEADER 100000000                /* bytes, the limit of the original library */
 static const char METADATA[] = "__metadata__";
 
+/* A file that this library writes has hashes in its metadata, sixteen hexadecimal digits each: first that of the header, in which
+ * these digits count as zeros, then those of the tensors' values, in their order. The text begins with a mark: a header in which
+ * the key is damaged is not taken for one without hashes. */
+static const char HASHES[] = "kaeru.hash", MARK[] = "kaeru-hash 1 ";
+static const char HASHED[] = "{\"__metadata__\":{\"format\":\"pt\",\"kaeru.hash\":\"kaeru-hash 1 ";   /* begins the header */
+enum { DIGITS = 16, PLACE = sizeof HASHED - 1 };
+
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static bool is_text(const Json *value)
@@ -99,6 +106,63 @@ static bool read_header(NnTensorFile *f, const char *text, size_t size, uint64_t
     return st_sort_names(f);
 }
 
+static bool damaged_header(const NnTensorFile *f)
+{
+    return ag_set_error("%s: its header is damaged, or another program has changed the file and kept its old hash: such a program "
+                        "must leave out %s of the metadata", f->file->name, HASHES);
+}
+
+/* Whether the metadata have hashes, as many as the file has tensors, in their place. False with ag_error() if only a part of
+ * that is so. */
+static bool find_hashes(const NnTensorFile *f, const char *text, size_t size, bool *found)
+{
+    *found = false;
+    for (uint32_t i = 0; f->metadata && i < f->metadata->count; i++) {
+        const Json *key = &f->metadata->as.item[2 * i];
+        bool named = json_is(key, HASHES), marked = strncmp(key[1].as.text, MARK, sizeof MARK - 1) == 0;
+        if (named != marked) return damaged_header(f);
+        if (!named) continue;
+        size_t digits = DIGITS + f->n_tensors * (DIGITS + 1);
+        if (key[1].count != sizeof MARK - 1 + digits || size < PLACE + digits || memcmp(text, HASHED, PLACE) != 0)
+            return damaged_header(f);
+        *found = true;
+    }
+    return true;
+}
+
+/* Writes a hash as sixteen digits. */
+static void put_digits(char *to, uint64_t hash)
+{
+    for (int i = 0; i < DIGITS; i++) to[i] = "0123456789abcdef"[hash >> (60 - 4 * i) & 15];
+}
+
+static uint64_t digits_at(const char *text)
+{
+    uint64_t hash = 0;
+    for (int i = 0; i < DIGITS; i++) hash = hash << 4 | (uint64_t)(text[i] <= '9' ? text[i] - '0' : text[i] - 'a' + 10);
+    return hash;
+}
+
+/* Compares the header's hash, and notes those of the values, which are compared when these are read. */
+static bool read_hashes(NnTensorFile *f, char *text, size_t size)
+{
+    bool found;
+    char expected[DIGITS], actual[DIGITS];
+    if (!find_hashes(f, text, size, &found)) return false;
+    if (!found) return true;
+    memcpy(expected, text + PLACE, DIGITS);
+    memset(text + PLACE, '0', DIGITS);
+    StHash hash = { 0 };
+    st_hash_add(&hash, text, size);
+    put_digits(actual, st_hash_end(&hash));
+    if (memcmp(expected, actual, DIGITS) != 0) return damaged_header(f);
+    for (size_t i = 0; i < f->n_tensors; i++) {
+        f->tensor[i].has_hash = true;
+        f->tensor[i].hash = digits_at(text + PLACE + (i + 1) * (DIGITS + 1));
+    }
+    return true;
+}
+
 bool st_read_safetensors(NnTensorFile *f)
 {
     const char *path = f->file->name;
@@ -114,18 +178,33 @@ bool st_read_safetensors(NnTensorFile *f)
     if (size > total - 8)
         return ag_set_error("%s: expected a header of %" PRIu64 " bytes, found the end after %" PRIu64, path, size, total - 8);
     char *text = ag_alloc_in(f, (size_t)size, 1);
-    return file_read_at(f->file, 8, text, (size_t)size) && read_header(f, text, (size_t)size, total - 8 - size);
+    return file_read_at(f->file, 8, text, (size_t)size) && read_header(f, text, (size_t)size, total - 8 - size) &&
+           read_hashes(f, text, (size_t)size);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static const char *write_header(void *owner, const StEntry *entry, size_t n, const NnSettings *metadata, uint64_t *data_size,
+/* The text of the metadata for n tensors, with zeros as hashes. */
+static char *no_hashes(void *owner, size_t n)
+{
+    size_t size = sizeof MARK - 1 + DIGITS + n * (DIGITS + 1);
+    char *text = ag_alloc_in(owner, size + 1, 1);
+    memset(text, '0', size);
+    memcpy(text, MARK, sizeof MARK - 1);
+    for (size_t i = 0; i < n; i++) text[sizeof MARK - 1 + DIGITS + i * (DIGITS + 1)] = ' ';
+    return text;
+}
+
+/* The header, of which the size is a multiple of 8, so that the values begin at one. NULL with ag_error() if a name or a setting
+ * cannot be written. */
+static char *write_header(void *owner, const StEntry *entry, size_t n, const NnSettings *metadata, uint64_t *data_size,
                                 size_t *size)
 {
     JsonWriter *w = json_writer(owner, 0);
     json_open(w, NULL, '{');
     json_open(w, METADATA, '{');
     json_put_text(w, "format", "pt");
+    json_put_text(w, HASHES, no_hashes(owner, n));
     for (int i = 0; metadata && i < metadata->n; i++) json_put_text(w, metadata->item[i].key, metadata->item[i].value);
     json_close(w, '}');
     uint64_t offset = 0;
@@ -144,41 +223,57 @@ static const char *write_header(void *owner, const StEntry *entry, size_t n, con
     }
     json_close(w, '}');
     *data_size = offset;
-    return json_written(w, size);
+    const char *text = json_written(w, size);
+    if (!text) return NULL;
+    size_t padding = (8 - *size % 8) % 8;
+    char *header = ag_alloc_in(owner, *size + padding + 1, 1);
+    memcpy(header, text, *size);
+    memset(header + *size, ' ', padding);
+    *size += padding;
+    return header;
+}
+
+/* A file that is written, and the hash of a tensor's values. */
+typedef struct { FileWriter *w; StHash hash; } Output;
+
+static void put(Output *out, const void *bytes, size_t n)
+{
+    file_write(out->w, bytes, n);
+    st_hash_add(&out->hash, bytes, n);
 }
 
 enum { PART = 1 << 18 };        /* numbers, even */
 
-static void write_packed(FileWriter *w, const Tensor *t)
+static void write_packed(Output *out, const Tensor *t)
 {
     const int64_t width = tensor_dim(t, 1), rows = tensor_dim(t, 0), most = PART / (width + 1) + 1;     /* width may be 0 */
     uint32_t *pairs = ag_alloc((size_t)(most * width / 2), sizeof *pairs);
     for (int64_t i = 0, k; i < rows; i += k) {
         k = rows - i < most ? rows - i : most;
         ag_packed_read(t, i, k, pairs);
-        file_write(w, pairs, (size_t)(k * width) * 2);
+        put(out, pairs, (size_t)(k * width) * 2);
     }
     ag_free(pairs);
 }
 
-static void write_rounded(FileWriter *w, const ag_real *values, int64_t n)
+static void write_rounded(Output *out, const ag_real *values, int64_t n)
 {
     for (int64_t i = 0, k; i < n; i += k) {
         k = n - i < PART ? n - i : PART;
         AgScope s = ag_begin(AG_NO_GRAD);
         Tensor *part = tensor_zeros(SHAPE(k + k % 2));
         memcpy(tensor_mutable_data(part), values + i, (size_t)k * sizeof *values);
-        file_write(w, tensor_int_data(ag_to_bf16(part)), (size_t)k * 2);
+        put(out, tensor_int_data(ag_to_bf16(part)), (size_t)k * 2);
         ag_end(s);
     }
 }
 
-static void write_values(FileWriter *w, const StEntry *entry)
+static void write_values(Output *out, const StEntry *entry)
 {
     const void *values = entry->values_of ? entry->values_of(entry->arg) : entry->values;
-    if (entry->dtype == AG_PACKED) write_packed(w, values);
-    else if (entry->round) write_rounded(w, values, ag_shape_numel(entry->shape));
-    else file_write(w, values, st_entry_bytes(entry));
+    if (entry->dtype == AG_PACKED) write_packed(out, values);
+    else if (entry->round) write_rounded(out, values, ag_shape_numel(entry->shape));
+    else put(out, values, st_entry_bytes(entry));
 }
 
 bool st_write(const char *path, const StEntry *entry, size_t n, const NnSettings *metadata)
@@ -188,18 +283,26 @@ bool st_write(const char *path, const StEntry *entry, size_t n, const NnSettings
     ag_set_owner(check->file, check);
     uint64_t data_size;
     size_t size;
-    const char *header = write_header(check, entry, n, metadata, &data_size, &size);
+    char *header = write_header(check, entry, n, metadata, &data_size, &size);
     bool good = header ? size <= MAX_HEADER : ag_set_error("%s: a name or a setting: %s", path, ag_error());
     if (header && !good)
         ag_set_error("%s: expected names and settings of at most %d bytes in all, found %zu", path, MAX_HEADER, size);
-    FileWriter *w = good && read_header(check, header, size, data_size) ? file_replace(path) : NULL;
+    bool hashed;
+    good = good && read_header(check, header, size, data_size) && find_hashes(check, header, size, &hashed);
+    FileWriter *w = good ? file_replace(path) : NULL;
     if (w) {
-        size_t padding = (8 - size % 8) % 8;                /* the offset of the values is a multiple of 8 */
-        uint64_t length = size + padding;
+        uint64_t length = size;
+        StHash of_header = { 0 };
         file_write(w, &length, sizeof length);
         file_write(w, header, size);
-        file_write(w, "       ", padding);
-        for (size_t i = 0; i < n; i++) write_values(w, &entry[i]);
+        for (size_t i = 0; i < n; i++) {
+            Output out = { .w = w };
+            write_values(&out, &entry[i]);
+            put_digits(header + PLACE + (i + 1) * (DIGITS + 1), st_hash_end(&out.hash));
+        }
+        st_hash_add(&of_header, header, size);
+        put_digits(header + PLACE, st_hash_end(&of_header));
+        file_write_at(w, sizeof length + PLACE, header + PLACE, DIGITS + n * (DIGITS + 1));
     }
     ag_free(check);
     return w && file_commit(w);

@@ -211,6 +211,108 @@ uint32_t crc32_add(uint32_t crc, const void *bytes, size_t n)
     return ~crc;
 }
 
+static uint64_t mix(uint64_t h, uint64_t word)
+{
+    h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ h >> 29;
+}
+
+/* Eight words at a time, each into a lane of its own: the processor computes the lanes side by side. */
+static void hash_pieces(StHash *h, const char *bytes, size_t pieces)
+{
+    enum { LANES = sizeof h->lane / sizeof *h->lane };
+    uint64_t lane[LANES], word[LANES];
+    memcpy(lane, h->lane, sizeof lane);
+    for (size_t i = 0; i < pieces; i++, bytes += sizeof word) {
+        memcpy(word, bytes, sizeof word);
+        for (int k = 0; k < LANES; k++) lane[k] = mix(lane[k], word[k]);
+    }
+    memcpy(h->lane, lane, sizeof lane);
+}
+
+void st_hash_add(StHash *h, const void *bytes, size_t n)
+{
+    const char *p = bytes;
+    h->total += n;
+    if (h->n > 0) {
+        size_t k = sizeof h->piece - h->n < n ? sizeof h->piece - h->n : n;
+        memcpy(h->piece + h->n, p, k);
+        h->n += k;
+        p += k;
+        n -= k;
+        if (h->n < sizeof h->piece) return;
+        hash_pieces(h, h->piece, 1);
+        h->n = 0;
+    }
+    hash_pieces(h, p, n / sizeof h->piece);
+    h->n = n % sizeof h->piece;
+    if (h->n) memcpy(h->piece, p + n - h->n, h->n);
+}
+
+uint64_t st_hash_end(StHash *h)
+{
+    memset(h->piece + h->n, 0, sizeof h->piece - h->n);
+    if (h->n) hash_pieces(h, h->piece, 1);
+    uint64_t all = h->total;
+    for (size_t k = 0; k < sizeof h->lane / sizeof *h->lane; k++) all = mix(all, h->lane[k]);
+    return all;
+}
+
+/* What is computed of a tensor's bytes while they are read, to compare it with what the file says of all of them. */
+typedef struct { const StTensor *t; bool all; uint32_t crc; StHash hash; } Check;
+
+static Check check_begin(const StTensor *t, uint64_t n)
+{
+    return (Check){ .t = t, .all = n == t->numel, .crc = t->checksum_before };
+}
+
+static void check_add(Check *c, const void *bytes, size_t n)
+{
+    if (c->all && c->t->has_checksum) c->crc = crc32_add(c->crc, bytes, n);
+    if (c->all && c->t->has_hash) st_hash_add(&c->hash, bytes, n);
+}
+
+static bool check_end(Check *c)
+{
+    const StTensor *t = c->t;
+    if (!c->all) return true;
+    if (t->has_checksum && c->crc != t->checksum)
+        return st_tensor_error(t->file, t->item.name, "expected bytes with the checksum %08" PRIx32 ", found %08" PRIx32
+                               ": is the file damaged?", t->checksum, c->crc);
+    uint64_t hash = t->has_hash ? st_hash_end(&c->hash) : 0;
+    return hash == t->hash || st_tensor_error(t->file, t->item.name, "expected bytes with the hash %016" PRIx64 ", found %016"
+                                              PRIx64 ": the file is damaged", t->hash, hash);
+}
+
+/* Before a part of a tensor that has item 0 is read, all of it is compared. */
+static bool check_before(const StTensor *t, uint64_t first, uint64_t n)
+{
+    char chunk[16384];
+    if (first > 0 || n == t->numel || !(t->has_checksum || t->has_hash)) return true;
+    Check check = check_begin(t, t->numel);
+    for (uint64_t i = 0, k; i < t->size; i += k) {
+        k = t->size - i < sizeof chunk ? t->size - i : sizeof chunk;
+        if (!file_read_at(t->file, t->offset + i, chunk, (size_t)k)) return false;
+        check_add(&check, chunk, (size_t)k);
+    }
+    return check_end(&check);
+}
+
+/* Reads values that have the same bytes in memory. */
+static bool read_same(const StTensor *t, uint64_t first, uint64_t n, void *out)
+{
+    enum { PART = 1 << 20 };                                        /* bytes, which stay in the cache until they are checked */
+    const uint64_t width = t->type->bits / 8, bytes = n * width;
+    if (!check_before(t, first, n)) return false;
+    Check check = check_begin(t, n);
+    for (uint64_t i = 0, k; i < bytes; i += k) {
+        k = bytes - i < PART ? bytes - i : PART;
+        if (!file_read_at(t->file, t->offset + first * width + i, (char *)out + i, (size_t)k)) return false;
+        check_add(&check, (char *)out + i, (size_t)k);
+    }
+    return check_end(&check);
+}
+
 bool st_can_read(const StTensor *t, AgDType dtype)
 {
     static const char *const expected[] = { "numbers of a common type", "whole numbers", "BOOL" };
@@ -236,52 +338,31 @@ static bool read_rounded(const StTensor *t, uint64_t first, uint64_t n, uint32_t
 bool st_read_pairs(const StTensor *t, bool round, uint64_t first, uint64_t n, uint32_t *pairs)
 {
     if (t->unreadable) return ag_set_error("%s", t->unreadable);
-    if (t->type == file_type_of(AG_PACKED)) return file_read_at(t->file, t->offset + first * 2, pairs, (size_t)n * 2);
+    if (t->type == file_type_of(AG_PACKED)) return read_same(t, first, n, pairs);
     if (round) return read_rounded(t, first, n, pairs);
     return st_tensor_error(t->file, t->item.name, "expected BF16 for a matrix that is kept in bfloat16, found %s: the option "
                            "`round` rounds it", t->item.type);
-}
-
-static bool is_checksum(const StTensor *t, uint32_t crc)
-{
-    return crc == t->checksum ||
-           st_tensor_error(t->file, t->item.name, "expected bytes with the checksum %08" PRIx32 ", found %08" PRIx32
-                           ": is the file damaged?", t->checksum, crc);
-}
-
-static bool is_undamaged(const StTensor *t)
-{
-    uint32_t crc = t->checksum_before;
-    char chunk[16384];
-    for (uint64_t i = 0, k; i < t->size; i += k) {
-        k = t->size - i < sizeof chunk ? t->size - i : sizeof chunk;
-        if (!file_read_at(t->file, t->offset + i, chunk, (size_t)k)) return false;
-        crc = crc32_add(crc, chunk, (size_t)k);
-    }
-    return is_checksum(t, crc);
 }
 
 bool st_read(const StTensor *t, AgDType dtype, uint64_t first, uint64_t n, void *out)
 {
     static const char *const range[] = { "is finite, but beyond the range of a float", "is not in -2147483648..2147483647" };
     if (!st_can_read(t, dtype)) return false;
-    bool same = t->type == file_type_of(dtype) && dtype != AG_BOOL, compare = t->has_checksum && n == t->numel;
     size_t width = (size_t)t->type->bits / 8, to_width = dtype_bytes(dtype);
-    uint64_t offset = t->offset + first * width;
-    uint32_t crc = t->checksum_before;
     char chunk[16384];
-    if (t->has_checksum && first == 0 && n < t->numel && !is_undamaged(t)) return false;
     if (n > SIZE_MAX / to_width)
         return st_tensor_error(t->file, t->item.name, "%" PRIu64 " numbers are too many for this machine", n);
+    if (t->type == file_type_of(dtype) && dtype != AG_BOOL) return read_same(t, first, n, out);
+    if (!check_before(t, first, n)) return false;
+    Check check = check_begin(t, n);
     for (uint64_t i = 0, k; i < n; i += k) {
-        k = same || sizeof chunk / width > n - i ? n - i : sizeof chunk / width;
-        char *to = (char *)out + i * to_width, *bytes = same ? to : chunk;
-        if (!file_read_at(t->file, offset + i * width, bytes, (size_t)k * width)) return false;
-        if (compare) crc = crc32_add(crc, bytes, (size_t)k * width);
-        size_t fit = same ? (size_t)k : t->type->to[dtype](to, bytes, (size_t)k);
+        k = sizeof chunk / width > n - i ? n - i : sizeof chunk / width;
+        if (!file_read_at(t->file, t->offset + (first + i) * width, chunk, (size_t)k * width)) return false;
+        check_add(&check, chunk, (size_t)k * width);
+        size_t fit = t->type->to[dtype]((char *)out + i * to_width, chunk, (size_t)k);
         if (fit < k) return st_tensor_error(t->file, t->item.name, "item %" PRIu64 " %s", first + i + fit, range[dtype]);
     }
-    return !compare || is_checksum(t, crc);
+    return check_end(&check);
 }
 
 /* ---- to write ---------------------------------------------------------------------------------------------------- */

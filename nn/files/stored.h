@@ -39,6 +39,8 @@ typedef struct {
     const char *unreadable;             /* the error of reading it; NULL: it can be read */
     bool has_checksum;                  /* in an .npz file, CRC-32: of the bytes before the values, and with the values */
     uint32_t checksum_before, checksum;
+    bool has_hash;                      /* in a safetensors file of this library: that of the values */
+    uint64_t hash;
 } StTensor;
 
 /* An open file, which owns all that it points to. */
@@ -59,7 +61,7 @@ const StTensor *st_find(const NnTensorFile *f, const char *name);
 bool st_can_read(const StTensor *t, AgDType dtype);
 /* Reads n values from item `first` on and converts them to that type, as tensor_file_read says. False with ag_error() if its
  * type is not converted, if a value does not fit, or if the file cannot be read. A checksum is that of all values: it is
- * compared if item 0 is read. */
+ * compared if item 0 is read; so is a hash. */
 bool st_read(const StTensor *t, AgDType dtype, uint64_t first, uint64_t n, void *out);
 /* Reads n values from item `first` on, both even, in bfloat16: two in an item. Other types than BF16 are refused, or if `round`
  * is set, rounded. */
@@ -86,6 +88,14 @@ bool st_ends_in(const char *name, const char *end);
 uint32_t crc32_add(uint32_t crc, const void *bytes, size_t n);
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+/* ---- hashes ------------------------------------------------------------------------------------------------------ */
+
+/* The hash of bytes that come in pieces of any size. It shows damage, nothing else. It is as fast as memory; a change within
+ * eight bytes always changes it, any other one but for one case in 2^64. Begin with zeros. */
+typedef struct { uint64_t lane[8], total; size_t n; char piece[64]; } StHash;
+void st_hash_add(StHash *h, const void *bytes, size_t n);
+uint64_t st_hash_end(StHash *h);
 
 typedef struct { char *key, *value; } Setting;
 

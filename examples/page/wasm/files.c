@@ -8,7 +8,7 @@
 
 enum { MOST_FILES = 8, MOST_BYTES = 1 << 24 };
 typedef struct { char *name; char *bytes; size_t size; } MemoryFile;
-struct FileWriter { char *name; char *bytes; size_t size, room; bool failed; };
+struct KaeruFileWriter { char *name; char *bytes; size_t size, room; bool failed; };
 
 static MemoryFile folder[MOST_FILES];
 
@@ -91,6 +91,12 @@ void file_write(FileWriter *w, const void *bytes, size_t n)
     }
     memcpy(w->bytes + w->size, bytes, n);
     w->size += n;
+}
+
+void file_write_at(FileWriter *w, uint64_t offset, const void *bytes, size_t n)
+{
+    if (!w->failed)
+        memcpy(w->bytes + offset, bytes, n);
 }
 
 bool file_finish(FileWriter *w)

@@ -29,6 +29,22 @@ void kaeru_text_close_at(AgSite at, KaeruText *text);               /* may be cl
 /* Whether two paths lead to the same file, for programs that replace files. False if one of them does not exist. */
 bool kaeru_text_is_same_file_at(AgSite at, const char *a, const char *b);
 
+/* A file that a program writes, of any kind. It takes the place of the file at its path when it is complete: after a kill, an
+ * error or with a full disk, the old one is there. Until then it is a new file of the same folder with a name of its own,
+ * PATH.XXXXXXXX.tmp, so that no link with a name that can be guessed leads the bytes elsewhere. A path that is a symbolic link
+ * stays one: the file that it leads to is replaced. ag_free of a writer leaves the old file. */
+typedef struct KaeruFileWriter KaeruWriter;
+/* NULL if the folder cannot be written, if path is not a regular file, or if another program is writing it. The file gets the
+ * permissions of the one at the path `like`, or (NULL) of the one that it replaces, or those of any new file. `shown`: the path
+ * that the new file has from the beginning, for others who read it meanwhile; a kill leaves it. What had this name is
+ * replaced, also if it is a link, and so is a path that is one. NULL: no such path. */
+KaeruWriter *kaeru_writer_open_at(AgSite at, const char *path, const char *like, const char *shown);
+/* The stream to write to, which stays the writer's. */
+FILE *kaeru_writer_stream_at(AgSite at, KaeruWriter *w);
+/* Completes the file, puts it in its place and frees the writer. False if something could not be written: then the old file is
+ * there. */
+bool kaeru_writer_commit_at(AgSite at, KaeruWriter *w) AG_MUST_CHECK;
+
 /* Whether n bytes are UTF-8. For the message, they are the part of `name` from line `first` on. */
 bool kaeru_text_check_at(AgSite at, const char *name, int64_t first, const char *text, size_t n);
 

@@ -31,7 +31,8 @@ NnTensorFile *tensor_file_open_at(AgSite at, const char *path);
  *
  * In an .npz file, a member that is no array, and an array that has no such type, is compressed, damaged in its header or in
  * Fortran's order, has the type "" and an ndim of -1: reading it fails with the reason, and the others can be read. A file in
- * which no member can be read is refused. The checksum of an array is compared when its values are read. */
+ * which no member can be read is refused. The checksum of an array is compared when its values are read; so is the hash of a
+ * tensor in a safetensors file that this library has written. */
 typedef struct { const char *name, *type; AgShape shape; } NnFileTensor;
 int tensor_file_count_at(AgSite at, const NnTensorFile *f);                             /* the number of its tensors */
 const NnFileTensor *tensor_file_item_at(AgSite at, const NnTensorFile *f, int i);       /* in the order of the file */
@@ -55,7 +56,8 @@ Tensor *tensor_load_at(AgSite at, const char *path, const char *name);
 typedef struct { const char *name; const Tensor *tensor; } NnNamedValue;
 /* Writes a file with these tensors in this order. The ending of the path is its kind: ".safetensors", ".npz", or ".npy", which
  * has one tensor and no name. Reals are written as F32 (F64 in libkaeru_double), ints as I32, bools as BOOL. Names are any text
- * in UTF-8, each one once. As nn_save does, it replaces the file at once or leaves it as it was. */
+ * in UTF-8, each one once. As nn_save does, it replaces the file at once or leaves it as it was. A safetensors file gets the
+ * hashes that nn_save writes (module.h), an .npz file the checksums of its format, an .npy file none. */
 bool tensor_save_list_at(AgSite at, const char *path, const NnNamedValue *list, int n) AG_MUST_CHECK;
 #ifdef __cplusplus
 #define tensor_save(path, ...) nn_save_these(AG_HERE, path, { __VA_ARGS__ })
