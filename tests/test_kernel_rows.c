@@ -485,12 +485,27 @@ END_TEST
 static void call_table(const KernelTable *k, Case *c)
 {
     k->gather_rows(c->outer, c->n, c->out[0], c->in[0], c->ids);
-    k->scatter_add_rows(c->outer, c->n, c->out[1], c->in[1], c->ids);
+    k->scatter_add_rows(c->outer, c->n, c->out[1], c->in[1], c->ids, NULL, NULL);
+}
+
+enum { TABLE_ROWS = 13 };
+
+/* Rows 1 and 5 are summed elsewhere. */
+static void call_table_with_sums(const KernelTable *k, Case *c)
+{
+    int64_t place[TABLE_ROWS];
+    double *sums = calloc((size_t)(2 * c->n) + 1, sizeof *sums);
+    for (int64_t i = 0; i < TABLE_ROWS; i++)
+        place[i] = i == 1 ? 0 : i == 5 ? 1 : -1;
+    k->gather_rows(c->outer, c->n, c->out[0], c->in[0], c->ids);
+    k->scatter_add_rows(c->outer, c->n, c->out[1], c->in[1], c->ids, place, sums);
+    for (int64_t i = 0; i < 2 * c->n; i++)
+        c->out[1][(i < c->n ? 1 : 4) * c->n + i] += (float)sums[i];
+    free(sums);
 }
 
 START_TEST(tables_match_reference)
 {
-    enum { TABLE_ROWS = 13 };
     int64_t rows = row_shapes[_i][0], n = row_shapes[_i][1];
     Case c = { .outer = rows, .n = n, .tolerance = 0 };
     c.in[0] = input(&c, TABLE_ROWS * n, -1, 1);
@@ -499,6 +514,14 @@ START_TEST(tables_match_reference)
     c.out[0] = output(&c, rows * n);
     c.out[1] = output(&c, TABLE_ROWS * n);
     check_case(&c, call_table);
+
+    Case s = { .outer = rows, .n = n, .tolerance = 1e-5 };
+    s.in[0] = input(&s, TABLE_ROWS * n, -1, 1);
+    s.in[1] = input(&s, rows * n, -1, 1);
+    s.ids = id_input(&s, rows, TABLE_ROWS);
+    s.out[0] = output(&s, rows * n);
+    s.out[1] = output(&s, TABLE_ROWS * n);
+    check_case(&s, call_table_with_sums);
 }
 END_TEST
 

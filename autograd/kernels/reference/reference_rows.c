@@ -288,9 +288,12 @@ void ref_gather_rows(int64_t rows, int64_t width, real *y, const real *table, co
         memcpy(y + r * width, table + ids[r] * width, (size_t)width * sizeof(real));
 }
 
-void ref_scatter_add_rows(int64_t rows, int64_t width, real *table_grad, const real *dy, const int32_t *ids)
+void ref_scatter_add_rows(int64_t rows, int64_t width, real *table_grad, const real *dy, const int32_t *ids,
+                          const int64_t *place, double *sums)
 {
     for (int64_t r = 0; r < rows; r++)
-        for (int64_t j = 0; j < width; j++)
-            table_grad[ids[r] * width + j] += dy[r * width + j];
+        for (int64_t j = 0; j < width; j++) {
+            if (place && place[ids[r]] >= 0) sums[place[ids[r]] * width + j] += dy[r * width + j];
+            else table_grad[ids[r] * width + j] += dy[r * width + j];
+        }
 }
