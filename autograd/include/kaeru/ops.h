@@ -252,7 +252,8 @@ Tensor *ag_rms_norm_at(AgSite at, Tensor *x, Tensor *gamma, double eps);
  *     dy */
 Tensor *ag_layer_norm_at(AgSite at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind);
 
-/* ---- rows and entries by number: ids AG_INT, all else AG_REAL; an id out of range is a usage error --------------- */
+/* rows and entries by number: ids AG_INT, all else AG_REAL; an id out of range is a usage error. Of an id that occurs more
+ *     than 4096 times the terms are summed in double */
 
 /* y = rows of table: table (V,D), ids (..) -> (..,D)
  * dtable[id] = sum of dy over the places where ids is id */
@@ -299,7 +300,8 @@ Tensor *ag_expand_at(AgSite at, Tensor *x, AgShape shape);
 /* losses: each a scalar; AG_MEAN divides by n, the number of items, or of the targets that count if they are ids (AG_INT);
  *     with AG_SUM n is 1 */
 
-/* y = mean of (x - target)^2: x and target of one shape (PyTorch broadcasts)
+/* y = mean of (x - target)^2: x and target of one shape (PyTorch broadcasts); 2 dy / n is rounded first, and loses digits
+ *     where it is subnormal
  * dx = dy 2 (x - target) / n */
 Tensor *ag_mse_loss_at(AgSite at, Tensor *x, Tensor *target);
 
@@ -316,9 +318,9 @@ Tensor *ag_binary_cross_entropy_at(AgSite at, Tensor *logits, Tensor *target, Ag
 Tensor *ag_cross_entropy_at(AgSite at, Tensor *logits, Tensor *target, AgReduce reduce, int ignore, double smoothing);
 
 /* y = -log softmax(x weight^T + bias)[target]: cross_entropy of linear: x (..,in), weight (V,in), bias (V) or NULL, target
- *     (..) ids; NaN in an ignored row of x reaches dweight alone (PyTorch: each gradient); up to 2^23 logits are kept, and
- *     all bits are those of cross_entropy of linear; of more, only a part exists at a time, and forward computes the
- *     gradients at once for dy = 1
+ *     (..) ids; NaN in an ignored row of x reaches no gradient (PyTorch: each); up to 2^23 logits are kept, and all bits are
+ *     those of cross_entropy of linear; of more, only a part exists at a time, and forward computes the gradients at once
+ *     for dy = 1: backward multiplies them by dy, with AG_BF16 after they were rounded
  * with d = dy (softmax - target) / n: dx = d weight, dweight = d^T x, dbias = sum of d over rows */
 Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, Tensor *target, AgReduce reduce, int
                                    ignore, double smoothing);
@@ -328,7 +330,7 @@ Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor 
 Tensor *ag_nll_loss_at(AgSite at, Tensor *log_p, Tensor *target, AgReduce reduce, int ignore);
 
 /* y = target (ln target - log_p): 0 ln 0 = 0; target, of log_p's shape, is a probability and not its logarithm; AG_MEAN
- *     divides by all items, not by the rows
+ *     divides by all items, not by the rows; dtarget is -infinity where target is 0 (PyTorch: NaN)
  * dlog_p = -dy target / n, dtarget = dy (ln target + 1 - log_p) / n */
 Tensor *ag_kl_div_at(AgSite at, Tensor *log_p, Tensor *target, AgReduce reduce);
 
