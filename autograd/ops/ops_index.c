@@ -18,11 +18,18 @@ void check_ids(AgSite at, const char *what, const Tensor *ids, int64_t below)
 
 enum { MANY = 4096 };
 
-/* Sets count[id] to how often id is in ids, for those that are. */
-static void count_ids(int64_t m, const int32_t *ids, int64_t *count)
+/* Sets count[id] to how often id, which is below n, is in ids, for those that are. Returns whether one is there more than MANY
+ * times. */
+static bool count_ids(int64_t n, int64_t m, const int32_t *ids, int64_t *count)
 {
-    for (int64_t j = 0; j < m; j++) count[ids[j]] = 0;
-    for (int64_t j = 0; j < m; j++) count[ids[j]]++;
+    int64_t most = 0;
+    if (n < m) memset(count, 0, (size_t)n * sizeof *count);
+    for (int64_t j = 0; n >= m && j < m; j++) count[ids[j]] = 0;
+    for (int64_t j = 0; j < m; j++) {
+        int64_t now = ++count[ids[j]];
+        most = now > most ? now : most;
+    }
+    return most > MANY;
 }
 
 void add_rows(const Tensor *y, Along a, int64_t m, real *to, const real *from, const int32_t *ids)
@@ -30,10 +37,9 @@ void add_rows(const Tensor *y, Along a, int64_t m, real *to, const real *from, c
     int64_t *place = NULL, often = 0;
     int32_t *frequent = NULL;
     double *sums = NULL;
-    if (m > MANY) {
-        place = scratch_new(y->site, y->made_by, a.n, sizeof *place);
+    if (m > MANY) place = scratch_new(y->site, y->made_by, a.n, sizeof *place);
+    if (m > MANY && count_ids(a.n, m, ids, place)) {
         frequent = scratch_new(y->site, y->made_by, m / MANY, sizeof *frequent);
-        count_ids(m, ids, place);
         for (int64_t j = 0; j < m; j++) {
             int64_t *p = &place[ids[j]];
             if (*p > MANY) {
@@ -72,15 +78,18 @@ static void add_items(const Tensor *y, Along a, int64_t m, real *to, const real 
     int32_t *own = scratch_new(y->site, y->made_by, m, sizeof *own);
     double *sum = scratch_new(y->site, y->made_by, a.n, sizeof *sum);
     for (int64_t line = 0; line < a.outer * a.inner; line++) {
+        real *item = to + line / a.inner * a.n * a.inner + line % a.inner;
         const int64_t first = line / a.inner * m * a.inner + line % a.inner;
         for (int64_t j = 0; j < m; j++) own[j] = ids[first + j * a.inner];
-        count_ids(m, own, count);
-        for (int64_t j = 0; j < m; j++) sum[own[j]] = (double)to[item_along(a, m, first, own[j])];
+        bool any = count_ids(a.n, m, own, count);
+        for (int64_t j = 0; any && j < m; j++) sum[own[j]] = (double)item[own[j] * a.inner];
         for (int64_t j = 0; j < m; j++) {
-            real *item = &to[item_along(a, m, first, own[j])], x = from[first + j * a.inner];
-            sum[own[j]] += (double)x;
-            *item = count[own[j]] > MANY ? (real)sum[own[j]] : *item + x;
+            const real x = from[first + j * a.inner];
+            if (any && count[own[j]] > MANY) sum[own[j]] += (double)x;
+            else item[own[j] * a.inner] += x;
         }
+        for (int64_t j = 0; any && j < m; j++)
+            if (count[own[j]] > MANY) item[own[j] * a.inner] = (real)sum[own[j]];
     }
 }
 
