@@ -279,6 +279,8 @@ void  grad_pass(Tensor *x, Tensor *y);
 void  grad_add(Tensor *x, const real *dx);
 /* Item i of y (outer, m, inner) is item ids[i] along the dimension n of its first input x (outer, n, inner). */
 void  grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids);
+/* to[o,ids[j],i] += from[o,j,i]: `to` (outer, n, inner), from (outer, m, inner). y names the operation. */
+void  add_rows(const Tensor *y, Along a, int64_t m, real *to, const real *from, const int32_t *ids);
 static inline real *grad_of(const Tensor *y) { return buffer_data(y->grad); }
 /* Where the gradient is that a program may read, of a leaf or a retained tensor. */
 static inline Buffer **gradient_of(Tensor *t) { return t->op ? &t->kept_grad : &t->grad; }

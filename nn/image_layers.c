@@ -75,11 +75,16 @@ Tensor *nn_conv_transpose2d_at(AgSite at, ConvTranspose2d *l, Tensor *x)       /
 
 NN_FORWARD(BatchNorm, nn_batch_norm)
 
+/* A vector (C) as (C,1,..), which broadcasts to x (B,C,..). */
+static Tensor *of_channels(Tensor *vector, const Tensor *x)
+{
+    return ag_reshape(vector, (AgShape){ tensor_ndim(x) - 1, { tensor_dim(vector, 0), 1, 1, 1, 1, 1, 1 } });
+}
+
 /* x times a factor plus an offset of each channel: x (B,C,..), factor and offset (C). */
 static Tensor *by_channel(Tensor *x, Tensor *factor, Tensor *offset)
 {
-    AgShape shape = { tensor_ndim(x) - 1, { tensor_dim(factor, 0), 1, 1, 1, 1, 1, 1 } };
-    return ag_add(ag_mul(x, ag_reshape(factor, shape)), ag_reshape(offset, shape));
+    return ag_add(ag_mul(x, of_channels(factor, x)), of_channels(offset, x));
 }
 
 /* The number of channels, or a usage error: x is (B,C,..), gamma (C). */
@@ -121,8 +126,9 @@ Tensor *nn_batch_norm_at(AgSite at, BatchNorm *l, Tensor *x)                    
     NN_LAYER_OF(at, l, "BatchNorm");
     int64_t channels = check_channels(__func__, l->gamma, x);
     if (!l->module.training) {
+        /* The mean first: x factor and mean factor may be large, and their difference would lose digits. */
         Tensor *factor = ag_div(l->gamma, ag_sqrt(ag_add_scalar(l->running_var, l->eps)));
-        return by_channel(x, factor, ag_sub(l->beta, ag_mul(l->running_mean, factor)));
+        return by_channel(ag_sub(x, of_channels(l->running_mean, x)), factor, l->beta);
     }
     if (tensor_numel(x) < 2 * channels)
         ag_usage_error(AG_HERE, __func__, "less than 2 items of each channel in training: their variance is not known");

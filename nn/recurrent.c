@@ -119,6 +119,15 @@ static bool all_visible(Tensor *mask, int64_t t)
     return true;
 }
 
+/* x (B,T,in) with 0 at hidden steps. The gradient of their gates is 0, and 0 times NaN or infinity would be NaN in dW. */
+static Tensor *without_hidden(Tensor *x, Tensor *mask)
+{
+    int64_t batch = tensor_dim(x, 0), time = tensor_dim(x, 1);
+    bool any = false;
+    for (int64_t t = 0; mask && t < time && !any; t++) any = !all_visible(mask, t);
+    return any ? ag_masked_fill(x, ag_not(ag_reshape(mask, SHAPE(batch, time, 1))), 0) : x;
+}
+
 /* All steps of one layer in one direction, from the state *s on, which is updated: (B,T,in) -> (B,T,H). */
 static Tensor *run_pass(Recurrent *r, int pass, Tensor *x, Tensor *mask, RecurrentState *s)
 {
@@ -156,6 +165,7 @@ Tensor *nn_recurrent_at(AgSite at, Recurrent *r, Tensor *x, Tensor *mask, Recurr
         ag_usage_error(AG_HERE, __func__, "the mask is %s, expected (%lld, 1, %lld)",
                        ag_shape_string(tensor_shape(mask)), (long long)batch, (long long)time);
     RecurrentState s = begin(r, __func__, batch, state);
+    x = without_hidden(x, mask);
     int n = r->layers * r->directions;
     Tensor *h[NN_RECURRENT_PASSES], *c[NN_RECURRENT_PASSES], *y[2];
     for (int i = 0; i < n; i++) {

@@ -207,6 +207,18 @@ static Tensor *cross_entropies(void)
 {
     return ag_cross_entropy(thirds(SHAPE(2, 50)), tensor_ints(SHAPE(2), (int32_t[]){ 1, 40 }), AG_MEAN, -100, 0.1);
 }
+static Tensor *norms(void)
+{
+    Tensor *x = leaf_of(SHAPE(6, 700));
+    return gradient_of(x, ag_sum(ag_mul(ag_layer_norm(x, numbers(SHAPE(700)), NULL, AG_NORM_PYTORCH), thirds(SHAPE(6, 700)))));
+}
+/* Each of 3 ids occurs 4000 times. */
+static Tensor *embedding_gradient(void)
+{
+    Tensor *table = leaf_of(SHAPE(3, 5)), *ids = tensor_ints(SHAPE(12000), NULL);
+    for (int i = 0; i < 12000; i++) tensor_mutable_int_data(ids)[i] = i % 3;
+    return gradient_of(table, ag_sum(ag_mul(ag_embedding(table, ids), thirds(SHAPE(12000, 5)))));
+}
 static Tensor *erf_gradient(void)
 {
     Tensor *x = leaf_of(SHAPE(2000));
@@ -232,6 +244,8 @@ START_TEST(results_have_the_bits_of_other_versions)
         { "gelu", gelus, 0x266a20dc686b317a },
         { "sum of squares", squares, 0x9c5c749b2168d7a6 },
         { "cross entropy", cross_entropies, 0x92441f0b2c953ed2 },
+        { "gradient of layer norm", norms, 0x48aa28f09c379baa },
+        { "gradient of embedding", embedding_gradient, 0xf88a915116a5a89d },
         { "gradient of erf", erf_gradient, 0x40224c1cca889b2b },
         { "gradient of a convolution", convolution_gradient, 0xfddd07c5e50262c5 },
     };

@@ -1,8 +1,10 @@
-/* test_conv.c: convolution and pooling against plain loops over each item, on any number of threads, and their layer. */
+/* test_conv.c: convolution, pooling and resizing of images against plain loops over each item, on any number of threads, and
+ * layers of channels. */
 #include <math.h>
 
 #include "expected.h"
 #include "kaeru/autograd.h"
+#include "kaeru/nn.h"
 #include "suites.h"
 #include "usage_error.h"
 
@@ -181,6 +183,65 @@ START_TEST(a_layer_convolves)
 }
 END_TEST
 
+/* ---- norms over channels ------------------------------------------------------------------------------------------ */
+
+enum { NORM_ITEMS = 512 };
+
+/* The largest distance of y (1,1,..) from (x - mean) / sqrt(var + eps). */
+static double off_by(const Tensor *x, const Tensor *y, double mean, double var, double eps)
+{
+    double worst = 0;
+    for (int64_t i = 0; i < tensor_numel(x); i++)
+        worst = fmax(worst, fabs((double)tensor_data(y)[i] - ((double)tensor_data(x)[i] - mean) / sqrt(var + eps)));
+    return worst;
+}
+
+/* In training and in evaluation, to a part of the deviation that does not depend on the mean. */
+START_TEST(norms_of_channels_with_a_large_mean)
+{
+    static const double means[] = { 0, 10, 1e3, 1e4, 1e5, -1e6 };
+    for (int k = 0; k < 6; k++) {
+        AgScope s = ag_begin(AG_RECORD);
+        Tensor *x = tensor_uniform(SHAPE(1, 1, NORM_ITEMS), means[k] - 1, means[k] + 1);
+        double mean = 0, var = 0;
+        for (int i = 0; i < NORM_ITEMS; i++) mean += (double)tensor_data(x)[i] / NORM_ITEMS;
+        for (int i = 0; i < NORM_ITEMS; i++) var += pow((double)tensor_data(x)[i] - mean, 2) / NORM_ITEMS;
+        BatchNorm *batch = nn_batch_norm_new(1);
+        GroupNorm *group = nn_group_norm_new(1, 1);
+        double in_training = off_by(x, nn_batch_norm(batch, x), mean, var, batch->eps);
+        double in_group = off_by(x, nn_group_norm(group, x), mean, var, group->eps);
+        nn_eval(batch);
+        tensor_mutable_data(batch->running_mean)[0] = (ag_real)means[k];
+        tensor_mutable_data(batch->running_var)[0] = (ag_real)0.25;
+        double in_evaluation = off_by(x, nn_batch_norm(batch, x), means[k], 0.25, batch->eps);
+        ck_assert_msg(in_training < 1e-6 && in_group < 1e-6 && in_evaluation < 1e-6,
+                      "mean %g: batch norm is %g off in training and %g in evaluation, group norm %g", means[k], in_training,
+                      in_evaluation, in_group);
+        ag_free(batch);
+        ag_free(group);
+        ag_end(s);
+    }
+}
+END_TEST
+
+/* ---- resizing ----------------------------------------------------------------------------------------------------- */
+
+START_TEST(the_nearest_item_is_that_of_exact_arithmetic)
+{
+    for (int64_t from = 1; from <= 120; from++) {
+        AgScope s = ag_begin(AG_NO_GRAD);
+        Tensor *x = ag_reshape(tensor_arange(0, (double)from, 1), SHAPE(1, 1, 1, from));
+        for (int64_t to = 1; to <= 120; to++) {
+            Tensor *y = ag_interpolate2d(x, 1, to, AG_NEAREST);
+            for (int64_t i = 0; i < to; i++)
+                ck_assert_msg(tensor_data(y)[i] == (ag_real)(i * from / to), "from %d to %d items: item %d is %g", (int)from,
+                              (int)to, (int)i, (double)tensor_data(y)[i]);
+        }
+        ag_end(s);
+    }
+}
+END_TEST
+
 Suite *conv_suite(void)
 {
     Suite *suite = suite_create("conv");
@@ -191,6 +252,8 @@ Suite *conv_suite(void)
     tcase_add_test(tests, the_largest_item_is_the_first_and_NaN_is_the_largest);
     tcase_add_test(tests, zeros_on_one_side);
     tcase_add_test(tests, a_layer_convolves);
+    tcase_add_test(tests, norms_of_channels_with_a_large_mean);
+    tcase_add_test(tests, the_nearest_item_is_that_of_exact_arithmetic);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -159,6 +159,15 @@ for page in pages + lessons:
             fail(f'{where}: {path} has no heading #{place}')
 
 
+# What the page for users of PyTorch writes with several operations is compared with PyTorch, in the same words.
+spaces = lambda text: re.sub(r'\s+', ' ', text)
+compared = spaces((root / 'tests/test_torch.c').read_text(encoding='utf-8'))
+recipes = (root / 'docs/pytorch.md').read_text(encoding='utf-8').split('## Without a function of its own')[1]
+for recipe in re.findall(r'`((?:[a-z_]+ = )?ag_\w+\([^`]*\))`', recipes):
+    checked += 1
+    if spaces(recipe) not in compared:
+        fail(f'docs/pytorch.md: tests/test_torch.c does not compare {recipe}')
+
 
 def lines_of(name, sections):
     """The number of lines of a file, or of these sections of it, each of which begins with a line /* ---- NAME."""

@@ -332,6 +332,31 @@ START_TEST(a_result_is_flushed_after_rounding)
 }
 END_TEST
 
+/* An array in bfloat16 keeps subnormal numbers; a product reads them as 0. With `packed`: numbers packed by ag_packed_write. */
+START_TEST(stored_subnormal_numbers_count_as_0)
+{
+    enum { K = 32, N = 16 };
+    static uint32_t panel[N * K / 2], pairs[K * N / 2];
+    static float a[12 * K], c[12 * N];
+    for (int i = 0; i < K * N / 2; i++)
+        panel[i] = pairs[i] = bf16_pair(bf16_stored(0x1p-127f), bf16_stored(-0x1p-130f));
+    for (int i = 0; i < 12 * K; i++)
+        a[i] = 0x1p120f;
+    ck_assert(bf16_of_pair(pairs[0], 0) == 0x1p-127f && bf16_of_pair(pairs[0], 1) == -0x1p-130f);
+    for (int p = 0; p < COUNT(isa_names); p++)
+        for (int i = 0; use_isa(isa_names[p]) && i < 48; i++) {
+            set_shape(1 + i % 12, N, K, false, i / 12 % 2);
+            shape.bf16 = true;
+            if (i < 24) shape.b_pairs = pairs;
+            else shape.packed_b = panel;
+            k_gemm(&shape, c, a, NULL);
+            for (int j = 0; j < shape.m * N; j++)
+                ck_assert_msg(c[j] == 0, "%s, case %d: item %d is %g", isa_names[p], i, j, (double)c[j]);
+        }
+    shape.b_pairs = shape.packed_b = NULL;
+}
+END_TEST
+
 /* All products become -0, and so does their sum with -0. Zeros that fill up the last block make it 0. Few rows of A have
  * functions of their own. */
 START_TEST(a_sum_of_minus_zeros)
@@ -480,6 +505,7 @@ Suite *gemm_suite(void)
     tcase_add_test(tests, subnormal_numbers_count_as_zero);
     tcase_add_test(tests, operands_hard_to_round);
     tcase_add_test(tests, a_result_is_flushed_after_rounding);
+    tcase_add_test(tests, stored_subnormal_numbers_count_as_0);
     tcase_add_loop_test(tests, a_sum_of_minus_zeros, 0, 4);
     tcase_add_test(tests, the_gradient_of_a_large_weight);
 #ifdef HAVE_AMX

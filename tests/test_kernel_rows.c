@@ -202,7 +202,8 @@ END_TEST
 
 static void call_norm(const KernelTable *k, Case *c)
 {
-    k->layer_norm(c->outer, c->n, c->out[0], c->out[1], c->out[2], c->in[0], c->in[1], c->in[2], c->norm);
+    k->layer_norm(c->outer, c->n, c->out[0], c->out[1], c->out[1] + c->outer, c->out[2], c->in[0], c->in[1], c->in[2],
+                  c->norm);
 }
 
 static void call_norm_backward(const KernelTable *k, Case *c)
@@ -210,12 +211,13 @@ static void call_norm_backward(const KernelTable *k, Case *c)
     int64_t n = c->n;
     float *dgamma = c->flag ? NULL : c->out[1], *dbeta = c->flag ? NULL : c->out[1] + n;
     k->layer_norm_backward(c->outer, n, c->out[0], c->add, dgamma, c->add, dbeta, c->add, c->in[0], c->in[3],
-                           c->in[4], c->in[4] + c->outer, c->in[1], c->norm);
+                           c->in[4], c->in[4] + c->outer, c->in[4] + 2 * c->outer, c->in[1], c->norm);
 }
 
 static void call_sum_normalized(const KernelTable *k, Case *c)
 {
-    k->sum_normalized(c->outer, c->n, c->out[0], c->in[0], c->in[1], c->in[2], c->in[3], c->add);
+    k->sum_normalized(c->outer, c->n, c->out[0], c->in[0], c->in[1], c->in[2], c->in[2] ? c->in[2] + c->outer : NULL,
+                      c->in[3], c->add);
 }
 
 static const AgNorm norms[] = { { 1e-5, true, false }, { 1e-6, false, true }, { 1e-6, false, false },
@@ -234,7 +236,7 @@ START_TEST(layer_norm_matches_reference)
                 c.in[1] = parts & 1 ? input(&c, n, -1, 1) : NULL;
                 c.in[2] = parts & 2 ? input(&c, n, -1, 1) : NULL;
                 c.out[0] = output(&c, size);
-                c.out[1] = output(&c, rows);
+                c.out[1] = output(&c, 2 * rows);                            /* mean, rest */
                 c.out[2] = output(&c, rows);
                 check_case(&c, call_norm);
             }
@@ -244,7 +246,7 @@ START_TEST(layer_norm_matches_reference)
             b.in[0] = input(&b, size, -1, 1);
             b.in[1] = parts & 1 ? input(&b, n, -1, 1) : NULL;
             b.in[3] = input(&b, size, 1, 3);
-            b.in[4] = input(&b, 2 * rows, 1, 2);                        /* mean, rstd */
+            b.in[4] = input(&b, 3 * rows, 1, 2);                        /* mean, rest, rstd */
             b.out[0] = parts == 3 ? NULL : output(&b, size);           /* x may need no gradient */
             b.out[1] = output(&b, 2 * n);
             check_case(&b, call_norm_backward);
@@ -252,7 +254,7 @@ START_TEST(layer_norm_matches_reference)
             Case s = { .outer = rows, .n = n, .add = parts & 1, .tolerance = b.tolerance };
             s.in[0] = input(&s, size, -1, 1);
             s.in[1] = input(&s, size, 1, 3);
-            s.in[2] = parts & 2 ? input(&s, rows, 1, 2) : NULL;
+            s.in[2] = parts & 2 ? input(&s, 2 * rows, 1, 2) : NULL;         /* mean, rest */
             s.in[3] = input(&s, rows, 1, 2);
             s.out[0] = output(&s, n);
             check_case(&s, call_sum_normalized);
@@ -260,14 +262,89 @@ START_TEST(layer_norm_matches_reference)
 }
 END_TEST
 
-/* The first item less the mean is beyond the largest float: the result is NaN, not an infinity that looks like a value. */
-START_TEST(layer_norm_of_a_row_that_is_too_wide)
+/* Rows whose squares are beyond the largest float or below the smallest, and rows of a large mean: values and gradients in
+ * float beside the reference's table in double. */
+typedef struct { double mean, deviation, eps; } RowKind;
+static const RowKind row_kinds[] = {
+    { 0, 1e19, 1e-5 }, { 1e19, 1e19, 1e-5 }, { 0, 1e38, 1e-5 }, { 2e38, 1e38, 1e-5 }, { 0, 1e15, 1e-5 }, { 3e38, 1e32, 1e-5 },
+    { 0, 1e-20, 0 }, { 0, 1e-30, 0 }, { 1e-19, 1e-22, 0 }, { 0, 1e-36, 0 },
+    { 10, 1, 1e-5 }, { 1e4, 1, 1e-5 }, { 1e5, 1, 1e-5 }, { 1e6, 1, 1e-5 }, { -1e6, 1, 1e-5 }, { 1e9, 1e3, 1e-5 }, { 1, 1e-6, 0 },
+};
+
+/* The largest difference of n items from `expected`, in units of the largest of these. */
+static double worst_of(int64_t n, const float *y, const double *expected)
 {
-    static const float x[4] = { 3.4e38f, -1.7e38f, -1.7e38f, -2e37f };
-    float y[4], mean, rstd;
-    k_layer_norm(1, 4, y, &mean, &rstd, x, NULL, NULL, norms[0]);
-    for (int i = 0; i < 4; i++)
-        ck_assert_msg(isnan(y[i]), "item %d is %g", i, (double)y[i]);
+    double worst = 0, size = 0;
+    for (int64_t i = 0; i < n; i++) {
+        worst = fmax(worst, isfinite(y[i]) ? fabs(y[i] - expected[i]) : INFINITY);
+        size = fmax(size, fabs(expected[i]));
+    }
+    return worst / size;
+}
+
+enum { ROW = 4500, ROWS = 3 };
+
+/* y, dx and dgamma of ROWS rows of n items in double. rms: without the mean. */
+static void exact_norm(int n, bool rms, double eps, const float *x, const float *dy, const float *gamma, double *y, double *dx,
+                       double *dgamma)
+{
+    memset(dgamma, 0, (size_t)n * sizeof *dgamma);
+    for (int r = 0; r < ROWS; r++, x += n, dy += n, y += n, dx += n) {
+        double mean = 0, squares = 0, sum = 0, dot = 0;
+        for (int i = 0; i < n && !rms; i++) mean += ((double)x[i] - x[0]) / n;
+        double first = rms ? 0 : x[0];
+        for (int i = 0; i < n; i++) squares += (x[i] - first - mean) * (x[i] - first - mean) / n;
+        double rstd = 1 / sqrt(squares + eps);
+        for (int i = 0; i < n; i++) {
+            y[i] = (x[i] - first - mean) * rstd;
+            sum += (double)dy[i] * gamma[i] / n;
+            dot += (double)dy[i] * gamma[i] * y[i] / n;
+            dgamma[i] += dy[i] * y[i];
+        }
+        for (int i = 0; i < n; i++) {
+            dx[i] = rstd * ((double)dy[i] * gamma[i] - (rms ? 0 : sum) - y[i] * dot);
+            y[i] *= gamma[i];
+        }
+    }
+}
+
+static void check_norm_of(const RowKind *kind, int n, bool rms, const char *isa)
+{
+    static float x[ROWS * ROW], dy[ROWS * ROW], gamma[ROW], y[ROWS * ROW], dx[ROWS * ROW], dgamma[ROW];
+    static double want_y[ROWS * ROW], want_dx[ROWS * ROW], want_dgamma[ROW];
+    float mean[ROWS], rest[ROWS], rstd[ROWS];
+    for (int i = 0; i < ROWS * n; i++) {
+        x[i] = (float)(kind->mean + kind->deviation * draw_between(-1, 1));
+        dy[i] = draw_between(-1, 1);
+    }
+    for (int i = 0; i < n; i++)
+        gamma[i] = draw_between(0.5, 1.5);
+    exact_norm(n, rms, kind->eps, x, dy, gamma, want_y, want_dx, want_dgamma);
+    AgNorm norm = { kind->eps, true, false };
+    if (rms) {
+        k_rms_norm(ROWS, n, y, rstd, x, gamma, kind->eps);
+        k_rms_norm_backward(ROWS, n, dx, false, dgamma, false, dy, x, rstd, gamma);
+    } else {
+        k_layer_norm(ROWS, n, y, mean, rest, rstd, x, gamma, NULL, norm);
+        k_layer_norm_backward(ROWS, n, dx, false, dgamma, false, NULL, false, dy, x, mean, rest, rstd, gamma, norm);
+    }
+    double worst[] = { worst_of(ROWS * n, y, want_y), worst_of(ROWS * n, dx, want_dx), worst_of(n, dgamma, want_dgamma) };
+    for (int k = 0; k < 3; k++)
+        ck_assert_msg(worst[k] < 1e-6, "%s, %s of rows of %d items, mean %g, deviation %g: %s is %g off", isa,
+                      rms ? "RMS norm" : "layer norm", n, kind->mean, kind->deviation,
+                      (const char *[]){ "y", "dx", "dgamma" }[k], worst[k]);
+}
+
+START_TEST(norms_of_extreme_rows)
+{
+    static const int lengths[] = { 3, 16, 64, 1000, ROW };
+    for (int isa = 0; isa < COUNT(isa_names); isa++) {
+        if (!use_isa(isa_names[isa])) continue;
+        for (int i = 0; i < COUNT(lengths); i++)
+            for (int rms = 0; rms < 2; rms++)
+                check_norm_of(&row_kinds[_i], lengths[i], rms, isa_names[isa]);
+    }
+    use_isa(isa_names[0]);
 }
 END_TEST
 
@@ -408,12 +485,27 @@ END_TEST
 static void call_table(const KernelTable *k, Case *c)
 {
     k->gather_rows(c->outer, c->n, c->out[0], c->in[0], c->ids);
-    k->scatter_add_rows(c->outer, c->n, c->out[1], c->in[1], c->ids);
+    k->scatter_add_rows(c->outer, c->n, c->out[1], c->in[1], c->ids, NULL, NULL);
+}
+
+enum { TABLE_ROWS = 13 };
+
+/* Rows 1 and 5 are summed elsewhere. */
+static void call_table_with_sums(const KernelTable *k, Case *c)
+{
+    int64_t place[TABLE_ROWS];
+    double *sums = calloc((size_t)(2 * c->n) + 1, sizeof *sums);
+    for (int64_t i = 0; i < TABLE_ROWS; i++)
+        place[i] = i == 1 ? 0 : i == 5 ? 1 : -1;
+    k->gather_rows(c->outer, c->n, c->out[0], c->in[0], c->ids);
+    k->scatter_add_rows(c->outer, c->n, c->out[1], c->in[1], c->ids, place, sums);
+    for (int64_t i = 0; i < 2 * c->n; i++)
+        c->out[1][(i < c->n ? 1 : 4) * c->n + i] += (float)sums[i];
+    free(sums);
 }
 
 START_TEST(tables_match_reference)
 {
-    enum { TABLE_ROWS = 13 };
     int64_t rows = row_shapes[_i][0], n = row_shapes[_i][1];
     Case c = { .outer = rows, .n = n, .tolerance = 0 };
     c.in[0] = input(&c, TABLE_ROWS * n, -1, 1);
@@ -422,6 +514,14 @@ START_TEST(tables_match_reference)
     c.out[0] = output(&c, rows * n);
     c.out[1] = output(&c, TABLE_ROWS * n);
     check_case(&c, call_table);
+
+    Case s = { .outer = rows, .n = n, .tolerance = 1e-5 };
+    s.in[0] = input(&s, TABLE_ROWS * n, -1, 1);
+    s.in[1] = input(&s, rows * n, -1, 1);
+    s.ids = id_input(&s, rows, TABLE_ROWS);
+    s.out[0] = output(&s, rows * n);
+    s.out[1] = output(&s, TABLE_ROWS * n);
+    check_case(&s, call_table_with_sums);
 }
 END_TEST
 
@@ -537,7 +637,7 @@ Suite *kernel_rows_suite(void)
     tcase_add_loop_test(tests, softmax_matches_reference, 0, COUNT(row_shapes));
     tcase_add_test(tests, softmax_of_fully_masked_rows);
     tcase_add_loop_test(tests, layer_norm_matches_reference, 0, COUNT(row_shapes));
-    tcase_add_test(tests, layer_norm_of_a_row_that_is_too_wide);
+    tcase_add_loop_test(tests, norms_of_extreme_rows, 0, COUNT(row_kinds));
     tcase_add_loop_test(tests, rms_norm_matches_reference, 0, COUNT(row_shapes));
     tcase_add_loop_test(tests, pairs_match_reference, 0, COUNT(row_shapes));
     tcase_add_test(tests, patches_match_reference);

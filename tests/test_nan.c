@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
+#include "kaeru/recurrent.h"
 #include "suites.h"
 #include "op_samples.h"
+#include "ops/linear.h"
 #include "usage_error.h"
 
 static void fill_nan(Tensor *t)
@@ -91,7 +93,8 @@ START_TEST(in_a_gradient_of_every_operation)
         Tensor *in[MAX_INPUTS];
         ck_assert_msg(inputs_of(op, number, in), "%s: no case passes NaN back", op->name);
         CATCH_USAGE_ERROR(run(op, number, in, AG_RECORD, true));
-        found = reported(op->name, "the gradient that it computed");
+        /* The slope of sign is 0 everywhere: it passes nothing back. */
+        found = op == &op_table[OP_sign] || reported(op->name, "the gradient that it computed");
         ag_find_nan(false);
         free_inputs(in);
     }
@@ -214,6 +217,312 @@ START_TEST(finite_values_pass)
 }
 END_TEST
 
+/* ---- what is hidden -----------------------------------------------------------------------------------------------
+ * A mask, an id, padding or an unused branch leaves a part of an input (or of dy) out. NaN or infinity there changes nothing:
+ * results and gradients are those with 0 there. */
+
+enum { LEAVES = 12 };
+
+/* A run: its leaves, and dy, whose hidden part is filled, too. */
+typedef struct { int n; Tensor *leaf[LEAVES], *dy; ag_real bad; } Hidden;
+
+static Tensor *leaf_of(Hidden *h, AgShape shape)
+{
+    return h->leaf[h->n++] = tensor_set_requires_grad(tensor_uniform(shape, 0.5, 1.5), true);
+}
+
+/* Puts the bad number at items from, from + step, ... of t: `count` of them. */
+static Tensor *spoil(Hidden *h, Tensor *t, int64_t from, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) tensor_mutable_data(t)[from + i] = h->bad;
+    return t;
+}
+
+static Tensor *visible(AgShape shape, const char *digits)
+{
+    Tensor *mask = tensor_bools(shape, NULL);
+    for (int64_t i = 0; i < tensor_numel(mask); i++)
+        tensor_mutable_bool_data(mask)[i] = digits[i] == '1';
+    return mask;
+}
+
+static Tensor *hidden_where(Hidden *h)
+{
+    Tensor *a = spoil(h, leaf_of(h, SHAPE(4)), 1, 2), *b = spoil(h, leaf_of(h, SHAPE(4)), 3, 1);
+    return ag_where(visible(SHAPE(4), "1001"), a, b);
+}
+
+static Tensor *hidden_masked_fill(Hidden *h)
+{
+    h->dy = spoil(h, tensor_ones(SHAPE(4)), 1, 2);
+    return ag_masked_fill(spoil(h, leaf_of(h, SHAPE(4)), 1, 2), visible(SHAPE(4), "0110"), 3);
+}
+
+static Tensor *hidden_masked_softmax(Hidden *h)
+{
+    Tensor *x = spoil(h, spoil(h, leaf_of(h, SHAPE(2, 3)), 2, 1), 3, 3);
+    return ag_masked_softmax(x, visible(SHAPE(2, 3), "110000"), -0.5);
+}
+
+static Tensor *hidden_cross_entropy(Hidden *h)
+{
+    Tensor *x = spoil(h, leaf_of(h, SHAPE(3, 4)), 4, 4);
+    return ag_cross_entropy(x, tensor_ints(SHAPE(3), (int32_t[]){ 1, -100, 3 }), AG_MEAN, -100, 0.1);
+}
+
+static Tensor *hidden_linear_cross_entropy(Hidden *h)
+{
+    Tensor *x = spoil(h, leaf_of(h, SHAPE(3, 5)), 5, 5), *w = leaf_of(h, SHAPE(4, 5)), *b = leaf_of(h, SHAPE(4));
+    return ag_linear_cross_entropy(x, w, b, tensor_ints(SHAPE(3), (int32_t[]){ 1, -100, 3 }), AG_SUM, -100, 0);
+}
+
+
+
+static Tensor *hidden_linear_cross_entropy_in_parts(Hidden *h)
+{
+    int64_t usual = most_logits;
+    most_logits = 4;
+    Tensor *y = hidden_linear_cross_entropy(h);
+    most_logits = usual;
+    return y;
+}
+
+static Tensor *hidden_nll_loss(Hidden *h)
+{
+    Tensor *x = spoil(h, spoil(h, leaf_of(h, SHAPE(3, 4)), 2, 6), 11, 1);
+    return ag_nll_loss(x, tensor_ints(SHAPE(3), (int32_t[]){ 1, -100, 2 }), AG_MEAN, -100);
+}
+
+static Tensor *hidden_kl_div(Hidden *h)
+{
+    Tensor *x = spoil(h, leaf_of(h, SHAPE(4)), 1, 2);
+    return ag_kl_div(x, tensor_from(SHAPE(4), (ag_real[]){ 0.5, 0, 0, 0.5 }), AG_SUM);
+}
+
+static Tensor *hidden_label_smoothing(Hidden *h)
+{
+    Tensor *x = spoil(h, leaf_of(h, SHAPE(3, 5)), 5, 6);           /* row 1 is padding, and so is class 0 */
+    spoil(h, x, 0, 1);
+    return ag_label_smoothing(x, tensor_ints(SHAPE(3), (int32_t[]){ 2, 0, 4 }), 0, 0.1);
+}
+
+static Tensor *hidden_embedding(Hidden *h)
+{
+    Tensor *table = spoil(h, leaf_of(h, SHAPE(3, 4)), 4, 4);
+    return ag_embedding(table, tensor_ints(SHAPE(3), (int32_t[]){ 0, 2, 0 }));
+}
+
+static Tensor *hidden_index_select(Hidden *h)
+{
+    return ag_index_select(spoil(h, leaf_of(h, SHAPE(3, 4)), 4, 4), 0, tensor_ints(SHAPE(2), (int32_t[]){ 2, 0 }));
+}
+
+static Tensor *hidden_gather(Hidden *h)
+{
+    return ag_gather(spoil(h, leaf_of(h, SHAPE(1, 4)), 1, 2), 1, tensor_ints(SHAPE(1, 3), (int32_t[]){ 3, 0, 3 }));
+}
+
+static Tensor *hidden_slice(Hidden *h) { return ag_slice(spoil(h, leaf_of(h, SHAPE(5)), 0, 2), 0, 2, 5); }
+
+/* Which items are dropped follows from the seed. */
+static Tensor *hidden_dropout(Hidden *h)
+{
+    Tensor *x = leaf_of(h, SHAPE(64));
+    ag_seed(5);
+    Tensor *kept = ag_dropout(tensor_ones(SHAPE(64)), 0.5);
+    h->dy = tensor_ones(SHAPE(64));
+    for (int i = 0; i < 64; i++) {
+        if (tensor_data(kept)[i] != 0) continue;
+        spoil(h, x, i, 1);
+        spoil(h, h->dy, i, 1);
+    }
+    ag_seed(5);
+    return ag_dropout(x, 0.5);
+}
+
+/* Functions whose slope is 0 at items 1 and 2: dy does not matter there. */
+static Tensor *flat_of(Hidden *h, double at, Tensor *(*f)(Tensor *))
+{
+    Tensor *x = leaf_of(h, SHAPE(4));
+    tensor_mutable_data(x)[1] = tensor_mutable_data(x)[2] = (ag_real)at;
+    h->dy = spoil(h, tensor_ones(SHAPE(4)), 1, 2);
+    return f(x);
+}
+
+static Tensor *limited(Tensor *x) { return ag_clamp(x, 0, 2); }
+static Tensor *relu(Tensor *x)    { return ag_relu(x); }
+static Tensor *abs_of(Tensor *x)  { return ag_abs(x); }
+static Tensor *sign(Tensor *x)    { return ag_sign(x); }
+static Tensor *power_0(Tensor *x) { return ag_pow_scalar(x, 0); }
+static Tensor *larger(Tensor *x)  { return ag_maximum(x, tensor_zeros(AG_SCALAR)); }
+static Tensor *hidden_relu(Hidden *h)      { return flat_of(h, -1, relu); }
+static Tensor *hidden_clamp(Hidden *h)     { return flat_of(h, 3, limited); }
+static Tensor *hidden_abs(Hidden *h)       { return flat_of(h, 0, abs_of); }
+static Tensor *hidden_sign(Hidden *h)      { return flat_of(h, -1, sign); }
+static Tensor *hidden_power(Hidden *h)     { return flat_of(h, 2, power_0); }
+static Tensor *hidden_maximum(Hidden *h)   { return flat_of(h, -1, larger); }
+
+/* Pixels between the windows. */
+static Tensor *hidden_conv2d(Hidden *h)
+{
+    Tensor *x = leaf_of(h, SHAPE(1, 1, 1, 7)), *w = leaf_of(h, SHAPE(1, 1, 1, 2)), *b = leaf_of(h, SHAPE(1));
+    spoil(h, spoil(h, x, 2, 1), 5, 1);
+    return ag_conv2d(x, w, b, 3, 0);
+}
+
+static Tensor *hidden_max_pool2d(Hidden *h)
+{
+    Tensor *x = leaf_of(h, SHAPE(1, 1, 5, 5));
+    for (int i = 0; i < 5; i++) spoil(h, spoil(h, x, 10 + i, 1), 5 * i + 2, 1);
+    return ag_max_pool2d(x, 2, 3, 0);
+}
+
+static Tensor *hidden_mean_pool2d(Hidden *h)
+{
+    Tensor *x = leaf_of(h, SHAPE(1, 1, 5, 5));
+    for (int i = 0; i < 5; i++) spoil(h, spoil(h, x, 10 + i, 1), 5 * i + 2, 1);
+    return ag_mean_pool2d(x, 2, 3, 0);
+}
+
+/* Keys 1 and 4 of 5 are hidden, with D = 8 and 2 heads. */
+static Tensor *attention_with(Hidden *h, Tensor *mask, double dropout)
+{
+    Tensor *q = leaf_of(h, SHAPE(1, 3, 8)), *k = leaf_of(h, SHAPE(1, 5, 8)), *v = leaf_of(h, SHAPE(1, 5, 8));
+    spoil(h, spoil(h, k, 8, 8), 32, 8);
+    spoil(h, spoil(h, v, 8, 8), 32, 8);
+    ag_seed(3);
+    return ag_attention(q, k, v, mask, (AgAttention){ .heads = 2, .dropout = dropout });
+}
+
+static Tensor *hidden_attention(Hidden *h)         { return attention_with(h, visible(SHAPE(1, 1, 1, 5), "10110"), 0); }
+static Tensor *hidden_attention_dropout(Hidden *h) { return attention_with(h, visible(SHAPE(1, 1, 1, 5), "10110"), 0.3); }
+
+static Tensor *hidden_attention_added(Hidden *h)
+{
+    Tensor *bias = tensor_zeros(SHAPE(1, 1, 1, 5));
+    tensor_mutable_data(bias)[1] = tensor_mutable_data(bias)[4] = (ag_real)-INFINITY;
+    return attention_with(h, bias, 0);
+}
+
+/* Two heads share keys; a query that sees no key is hidden, too. */
+static Tensor *hidden_attention_grouped(Hidden *h)
+{
+    Tensor *q = leaf_of(h, SHAPE(2, 3, 8)), *k = leaf_of(h, SHAPE(2, 4, 4)), *v = leaf_of(h, SHAPE(2, 4, 4));
+    spoil(h, q, 8, 8);
+    spoil(h, spoil(h, k, 8, 4), 16 + 12, 4);
+    spoil(h, spoil(h, v, 8, 4), 16 + 12, 4);
+    Tensor *mask = visible(SHAPE(2, 1, 3, 4), "110100001001" "111001101010");
+    return ag_attention(q, k, v, mask, (AgAttention){ .heads = 2, .kv_heads = 1 });
+}
+
+/* The two queries at the end see the keys from 2 on. */
+static Tensor *hidden_attention_window(Hidden *h)
+{
+    Tensor *q = leaf_of(h, SHAPE(1, 2, 4)), *k = leaf_of(h, SHAPE(1, 6, 4)), *v = leaf_of(h, SHAPE(1, 6, 4));
+    spoil(h, k, 0, 8);
+    spoil(h, v, 0, 8);
+    return ag_attention(q, k, v, NULL, (AgAttention){ .heads = 1, .causal = true, .window = 3 });
+}
+
+/* The first two of four queries see none of the two keys. */
+static Tensor *hidden_attention_causal(Hidden *h)
+{
+    Tensor *q = spoil(h, leaf_of(h, SHAPE(1, 4, 4)), 0, 8), *k = leaf_of(h, SHAPE(1, 2, 4)), *v = leaf_of(h, SHAPE(1, 2, 4));
+    return ag_attention(q, k, v, NULL, (AgAttention){ .heads = 1, .causal = true });
+}
+
+/* Keys and values of position 2; its query sees others. */
+static Tensor *hidden_self_attention(Hidden *h)
+{
+    Tensor *qkv = spoil(h, leaf_of(h, SHAPE(1, 3, 12)), 2 * 12 + 4, 8);
+    return ag_self_attention(qkv, visible(SHAPE(1, 1, 1, 3), "110"), (AgAttention){ .heads = 2 });
+}
+
+static Tensor *hidden_attention_cached(Hidden *h)
+{
+    Tensor *q = tensor_uniform(SHAPE(1, 1, 8), 0, 1), *k = tensor_uniform(SHAPE(1, 5, 8), 0, 1);
+    Tensor *v = spoil(h, tensor_uniform(SHAPE(1, 5, 8), 0, 1), 8, 8);
+    AgAttention how = { .heads = 2 };
+    Tensor *mask = visible(SHAPE(1, 1, 1, 5), "10110");
+    ag_precision(AG_BF16);
+    Tensor *y = ag_attention_cached(q, ag_to_bf16(k), ag_to_bf16(v), 5, mask, how);
+    ag_precision(AG_FLOAT32);
+    return ag_add(y, leaf_of(h, SHAPE(1)));
+}
+
+/* Row 0 has two steps, row 1 all but the second, row 2 none. */
+static Tensor *recurrent_of(Hidden *h, RecurrentKind kind, int layers, bool both)
+{
+    Tensor *x = leaf_of(h, SHAPE(3, 4, 2));
+    spoil(h, spoil(h, spoil(h, x, 4, 4), 10, 2), 16, 8);
+    static Recurrent *r;
+    ag_free(r);
+    r = nn_recurrent_new_with(kind, 2, 3, layers, both, 0);
+    NnParameters *p = nn_parameters(r);
+    for (int i = 0; i < p->n && h->n < LEAVES; i++) h->leaf[h->n++] = p->item[i].tensor;
+    ag_free(p);
+    RecurrentState state = { NULL, NULL };
+    Tensor *y = nn_recurrent(r, x, visible(SHAPE(3, 1, 4), "110010110000"), &state);
+    return ag_add(ag_sum(y), ag_sum(state.h));
+}
+
+static Tensor *hidden_gru(Hidden *h)       { return recurrent_of(h, NN_GRU, 1, false); }
+static Tensor *hidden_lstm(Hidden *h)      { return recurrent_of(h, NN_LSTM, 1, false); }
+static Tensor *hidden_gru_both(Hidden *h)  { return recurrent_of(h, NN_GRU, 2, true); }
+static Tensor *hidden_lstm_both(Hidden *h) { return recurrent_of(h, NN_LSTM, 2, true); }
+
+#define HIDDEN(name) { #name, hidden_##name }
+static const struct { const char *name; Tensor *(*call)(Hidden *h); } hidden[] = {
+    HIDDEN(where), HIDDEN(masked_fill), HIDDEN(masked_softmax), HIDDEN(cross_entropy), HIDDEN(linear_cross_entropy),
+    HIDDEN(linear_cross_entropy_in_parts), HIDDEN(nll_loss), HIDDEN(kl_div), HIDDEN(label_smoothing), HIDDEN(embedding),
+    HIDDEN(index_select), HIDDEN(gather), HIDDEN(slice), HIDDEN(dropout), HIDDEN(relu), HIDDEN(clamp), HIDDEN(abs),
+    HIDDEN(sign), HIDDEN(power), HIDDEN(maximum), HIDDEN(conv2d), HIDDEN(max_pool2d), HIDDEN(mean_pool2d), HIDDEN(attention),
+    HIDDEN(attention_dropout), HIDDEN(attention_added), HIDDEN(attention_grouped), HIDDEN(attention_window),
+    HIDDEN(attention_causal), HIDDEN(self_attention), HIDDEN(attention_cached), HIDDEN(gru), HIDDEN(lstm), HIDDEN(gru_both),
+    HIDDEN(lstm_both),
+};
+enum { N_HIDDEN = sizeof hidden / sizeof *hidden };
+
+/* The numbers of t, to which -0 is 0. */
+static void append(ag_real *to, int *n, Tensor *t)
+{
+    for (int64_t i = 0; i < tensor_numel(t); i++) to[(*n)++] = tensor_data(t)[i] + 0;
+}
+
+enum { MOST_NUMBERS = 4096 };
+
+/* The result and all gradients, with `bad` in what is hidden. */
+static int results_of(int number, ag_real bad, ag_real *to)
+{
+    ag_seed(2);
+    AgScope s = ag_begin(AG_RECORD);
+    Hidden h = { .bad = bad };
+    int n = 0;
+    Tensor *y = hidden[number].call(&h);
+    append(to, &n, y);
+    ag_backward_from(y, h.dy ? h.dy : tensor_uniform(tensor_shape(y), 0.5, 1));
+    for (int i = 0; i < h.n; i++)
+        if (tensor_grad(h.leaf[i])) append(to, &n, tensor_grad(h.leaf[i]));
+    ag_end(s);
+    return n;
+}
+
+START_TEST(what_is_hidden_changes_nothing)
+{
+    static ag_real with_0[MOST_NUMBERS], with_bad[MOST_NUMBERS];
+    static const double bad[] = { NAN, INFINITY, -INFINITY, 1e30 };
+    int n = results_of(_i, 0, with_0);
+    for (int i = 0; i < n; i++)
+        ck_assert_msg(isfinite(with_0[i]), "%s: number %d is %g", hidden[_i].name, i, (double)with_0[i]);
+    for (int k = 0; k < 4; k++) {
+        ck_assert_int_eq(results_of(_i, (ag_real)bad[k], with_bad), n);
+        for (int i = 0; i < n; i++)
+            ck_assert_msg(with_bad[i] == with_0[i], "%s with %g: number %d is %g, expected %g", hidden[_i].name, bad[k], i,
+                          (double)with_bad[i], (double)with_0[i]);
+    }
+}
+END_TEST
+
 Suite *nan_suite(void)
 {
     Suite *suite = suite_create("nan");
@@ -229,5 +538,8 @@ Suite *nan_suite(void)
     tcase_add_test(named, finite_values_pass);
     tcase_add_test(named, backward_can_run_after_the_report);
     suite_add_tcase(suite, named);
+    TCase *masks = tcase_create("what is hidden");
+    tcase_add_loop_test(masks, what_is_hidden_changes_nothing, 0, N_HIDDEN);
+    suite_add_tcase(suite, masks);
     return suite;
 }

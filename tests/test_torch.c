@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "expected.h"
+#include "kaeru/attention.h"
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 #include "suites.h"
@@ -162,6 +163,109 @@ static Tensor *group_norm(Tensor **x)
     return y;
 }
 
+/* ---- what docs/pytorch.md writes with several operations: in its words (test_docs.py) ------------------------------- */
+
+static Tensor *losses_of_rows(Tensor **in)
+{
+    Tensor *x = in[0], *target = in[1];
+    return ag_neg(ag_squeeze(ag_gather(ag_log_softmax(x, -1), -1, ag_unsqueeze(target, -1)), -1));
+}
+
+static Tensor *weighted_loss(Tensor **in)
+{
+    Tensor *w = ag_cast(in[1], AG_REAL), *target = in[2], *l = losses_of_rows((Tensor *[]){ in[0], target });
+    Tensor *w_t = ag_index_select(w, 0, target);
+    return ag_div(ag_sum(ag_mul(w_t, l)), ag_sum(w_t));
+}
+
+static Tensor *pos_weight(Tensor **in)
+{
+    Tensor *x = in[0], *t = in[1], *w = ag_cast(in[2], AG_REAL), *one = tensor_ones(AG_SCALAR);
+    return ag_mean(ag_add(ag_mul(ag_mul(w, t), ag_softplus(ag_neg(x))), ag_mul(ag_sub(one, t), ag_softplus(x))));
+}
+
+static Tensor *l1_recipe(Tensor **in)
+{
+    Tensor *x = in[0], *target = in[1];
+    return ag_mean(ag_abs(ag_sub(x, target)));
+}
+
+static Tensor *root_of(Tensor *v)
+{
+    Tensor *none = ag_compare_scalar(AG_EQ, v, 0);
+    return ag_masked_fill(ag_sqrt(ag_masked_fill(v, none, 1)), none, 0);
+}
+
+static Tensor *std(Tensor **in)
+{
+    Tensor *x = in[0], *v = ag_var_dims(x, DIMS(-1), true, false);
+    return root_of(v);
+}
+
+static Tensor *vector_norm(Tensor **in)
+{
+    Tensor *x = in[0], *v = ag_sum_dims(ag_mul(x, x), DIMS(-1), false);
+    return root_of(v);
+}
+
+static Tensor *normalize(Tensor **in)
+{
+    Tensor *x = in[0];
+    double D = (double)tensor_dim(x, -1);
+    return ag_scale(ag_rms_norm(x, NULL, 0), 1 / sqrt(D));
+}
+
+static Tensor *cosine_similarity(Tensor **in)
+{
+    return ag_sum_dims(ag_mul(normalize(in), normalize(in + 1)), DIMS(-1), false);
+}
+
+static Tensor *roll(Tensor **in)
+{
+    Tensor *x = in[0];
+    int d = 1, k = 2, n = 5;
+    return ag_concat((Tensor *[]){ ag_slice(x, d, -k, n), ag_slice(x, d, 0, -k) }, 2, d);
+}
+
+static Tensor *tril(Tensor **in)
+{
+    Tensor *x = in[0];
+    int n = 4;
+    return ag_where(ag_squeeze(nn_causal_mask(n), 0), x, tensor_zeros(AG_SCALAR));
+}
+
+static Tensor *mv(Tensor **in)
+{
+    Tensor *a = in[0], *v = in[1];
+    return ag_squeeze(ag_matmul(a, ag_unsqueeze(v, -1)), -1);
+}
+
+static Tensor *dot(Tensor **in)
+{
+    Tensor *a = in[0], *v = in[1];
+    return ag_sum(ag_mul(a, v));
+}
+
+/* bik,jbk->bij */
+static Tensor *einsum(Tensor **x) { return ag_matmul(x[0], ag_permute(x[1], DIMS(1, 2, 0))); }
+
+static Tensor *adaptive_mean(Tensor **in)
+{
+    Tensor *x = in[0];
+    return ag_mean_dims(x, DIMS(-2, -1), false);
+}
+
+static Tensor *repeat(Tensor **in)
+{
+    Tensor *x = in[0];
+    return ag_concat((Tensor *[]){ x, x }, 2, 0);
+}
+
+static Tensor *batchmean(Tensor **x)
+{
+    return ag_scale(ag_kl_div(x[0], x[1], AG_SUM), 1 / (double)tensor_dim(x[0], 0));
+}
+
 #define ONE(op)   { #op ".0", call_##op }
 #define THREE(op) ONE(op), { #op ".1", call_##op }, { #op ".2", call_##op }
 #define FOUR(op)  THREE(op), { #op ".3", call_##op }
@@ -216,6 +320,11 @@ static const Case cases[] = {
     { "attention.2", attention_2 }, { "attention.3", attention_3 }, { "cross_entropy.4", cross_entropy_none },
     { "batch_norm.0", batch_norm }, { "batch_norm.1", batch_norm }, { "group_norm.0", group_norm },
     THREE(elu), THREE(log_sigmoid), { "flip.0", flip },
+    { "weighted_loss.0", weighted_loss }, { "weighted_loss.1", weighted_loss }, { "losses_of_rows.0", losses_of_rows },
+    { "pos_weight.0", pos_weight }, { "pos_weight.1", pos_weight }, { "l1_loss.1", l1_recipe }, { "std.0", std },
+    { "vector_norm.0", vector_norm }, { "normalize.0", normalize }, { "cosine_similarity.0", cosine_similarity },
+    { "roll.0", roll }, { "tril.0", tril }, { "mv.0", mv }, { "dot.0", dot }, { "einsum.0", einsum },
+    { "adaptive_mean.0", adaptive_mean }, { "repeat.0", repeat }, { "batchmean.0", batchmean },
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
@@ -368,7 +477,7 @@ START_TEST(an_ignored_row_of_NaN)
     ck_assert_double_eq_tol(y, log(2), 1e-6);
     CHECK(tensor_grad(x), SHAPE(2, 2), 0, 0, -1, -1);
     CHECK(tensor_grad(bias), SHAPE(2), 0.5, -0.5);
-    CHECK(tensor_grad(weight), SHAPE(2, 2), nan_value, 0, nan_value, 0);
+    CHECK(tensor_grad(weight), SHAPE(2, 2), 0, 0, 0, 0);
     ag_end(s);
 }
 END_TEST
@@ -381,7 +490,22 @@ START_TEST(a_masked_key_of_NaN)
     CHECK(with_gradients(ag_attention(q, k, v, mask, ((AgAttention){ .heads = 1 }))), SHAPE(1, 1, 1), 3);
     CHECK(tensor_grad(k), SHAPE(1, 2, 1), 0, 0);
     CHECK(tensor_grad(v), SHAPE(1, 2, 1), 1, 0);
-    CHECK(ag_attention(q, v, bad, mask, ((AgAttention){ .heads = 1 })), SHAPE(1, 1, 1), nan_value);
+    CHECK(ag_attention(q, v, bad, mask, ((AgAttention){ .heads = 1 })), SHAPE(1, 1, 1), 3);
+    ag_end(s);
+}
+END_TEST
+
+/* As in PyTorch. */
+START_TEST(rows_with_infinity)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = LEAF(SHAPE(2), inf, 1), *z = LEAF(SHAPE(2), inf, 1), *loss = LEAF(SHAPE(1, 2), inf, 1);
+    CHECK(with_gradients(ag_softmax(x, 0)), SHAPE(2), nan_value, nan_value);
+    CHECK(with_gradients(ag_log_softmax(z, 0)), SHAPE(2), nan_value, nan_value);
+    ck_assert(isnan(tensor_item(with_gradients(ag_cross_entropy(loss, tensor_ints(SHAPE(1), (int32_t[]){ 1 }), AG_MEAN, -100, 0)))));
+    CHECK(tensor_grad(x), SHAPE(2), nan_value, nan_value);
+    CHECK(tensor_grad(z), SHAPE(2), nan_value, nan_value);
+    CHECK(tensor_grad(loss), SHAPE(1, 2), nan_value, nan_value);
     ag_end(s);
 }
 END_TEST
@@ -529,6 +653,7 @@ Suite *torch_suite(void)
     tcase_add_test(limits, huber_loss_of_NaN);
     tcase_add_test(limits, an_ignored_row_of_NaN);
     tcase_add_test(limits, a_masked_key_of_NaN);
+    tcase_add_test(limits, rows_with_infinity);
     tcase_add_test(limits, logsumexp);
     suite_add_tcase(suite, limits);
     TCase *optim = tcase_create("optimizers");

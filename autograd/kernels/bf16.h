@@ -1,5 +1,6 @@
 /* bf16.h: bfloat16 and the arithmetic of a matrix product in it (kernels.h), one number at a time: for the plain loops in
- * reference/, the emulation of AMX, and arrays in bfloat16. Subnormal floats and results become zero. */
+ * reference/, the emulation of AMX, and arrays in bfloat16. In a product, subnormal operands and results become zero; an array
+ * keeps them. */
 #ifndef KAERU_BF16_H
 #define KAERU_BF16_H
 
@@ -7,18 +8,30 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The nearest float whose last 16 bits are 0, ties to even; 0 for a subnormal number; a quiet NaN for a NaN. */
-static inline float bf16_round(float x)
+/* As it is stored: the nearest float whose last 16 bits are 0, ties to even; a quiet NaN for a NaN. */
+static inline float bf16_stored(float x)
 {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
-    if ((bits & 0x7f800000) == 0) bits &= 0x80000000;
-    else if ((bits & 0x7fffffff) > 0x7f800000) bits |= 0x00400000;
+    if ((bits & 0x7fffffff) > 0x7f800000) bits |= 0x00400000;
     else bits += 0x7fff + (bits >> 16 & 1);
     bits &= 0xffff0000;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
+
+/* x, but 0 of its sign for a subnormal number. Compares bits: the processor may flush already. */
+static inline float bf16_flush(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if ((bits & 0x7f800000) == 0) bits &= 0x80000000;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* An operand of a product. */
+static inline float bf16_round(float x) { return bf16_stored(bf16_flush(x)); }
 
 /* An item of an array in bfloat16: two numbers that are rounded already, the first one in the lower half. */
 static inline uint32_t bf16_pair(float first, float second)

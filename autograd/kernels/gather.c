@@ -3,7 +3,14 @@
 
 enum { GRAIN = 16384, COLUMNS = 64 };
 
-typedef struct { int64_t rows, width; float *to; const float *from; const int32_t *ids; } Job;
+typedef struct {
+    int64_t rows, width;
+    float *to;
+    const float *from;
+    const int32_t *ids;
+    const int64_t *place;
+    double *sums;
+} Job;
 
 static void gather_range(void *arg, int64_t begin, int64_t end)
 {
@@ -15,7 +22,8 @@ static void gather_range(void *arg, int64_t begin, int64_t end)
 /* y[i] = table[ids[i]], rows of `width` items. Its backward: table_grad[ids[i]] += dy[i], in the order of i. */
 void ISA(gather_rows)(int64_t rows, int64_t width, real *y, const real *table, const int32_t *ids)
 {
-    k_parallel(rows, 1 + GRAIN / (width + 1), gather_range, &(Job){ rows, width, y, table, ids });
+    k_parallel(rows, 1 + GRAIN / (width + 1), gather_range,
+               &(Job){ .rows = rows, .width = width, .to = y, .from = table, .ids = ids });
 }
 
 /* Threads take columns, so that rows of dy with the same id are added in their order. */
@@ -24,14 +32,22 @@ static void scatter_range(void *arg, int64_t first, int64_t last)
     const Job *j = arg;
     const int64_t begin = first * COLUMNS, end = last * COLUMNS < j->width ? last * COLUMNS : j->width;
     for (int64_t r = 0; r < j->rows; r++) {
-        float *to = j->to + j->ids[r] * j->width;
         const float *from = j->from + r * j->width;
+        if (j->place && j->place[j->ids[r]] >= 0) {
+            double *sums = j->sums + j->place[j->ids[r]] * j->width;
+            for (int64_t i = begin; i < end; i++)
+                sums[i] += from[i];
+            continue;
+        }
+        float *to = j->to + j->ids[r] * j->width;
         EACH(begin, end, to, LOAD(to) + LOAD(from));
     }
 }
 
-void ISA(scatter_add_rows)(int64_t rows, int64_t width, real *table_grad, const real *dy, const int32_t *ids)
+/* place, sums: NULL, or a row of an id whose place is not negative is added to that row of `sums` instead. */
+void ISA(scatter_add_rows)(int64_t rows, int64_t width, real *table_grad, const real *dy, const int32_t *ids,
+                           const int64_t *place, double *sums)
 {
     k_parallel((width + COLUMNS - 1) / COLUMNS, 1 + GRAIN / (COLUMNS * (rows + 1)), scatter_range,
-               &(Job){ rows, width, table_grad, dy, ids });
+               &(Job){ rows, width, table_grad, dy, ids, place, sums });
 }

@@ -29,8 +29,9 @@ INLINE vi round_to_pairs(vf even, vf odd)
 
 INLINE vi load_pairs(const uint32_t *p)        { return vbits(vload((const float *)p)); }
 INLINE void store_pairs(uint32_t *p, vi pairs) { vstore((float *)p, vfrom_bits(pairs)); }
-INLINE vf even_rows(vi pairs)                  { return vfrom_bits(pairs << 16); }
-INLINE vf odd_rows(vi pairs)                   { return vfrom_bits(pairs & viset((int32_t)0xffff0000)); }
+/* As operands: an array in bfloat16 may have subnormal numbers. */
+INLINE vf even_rows(vi pairs)                  { return vflush_result(vfrom_bits(pairs << 16)); }
+INLINE vf odd_rows(vi pairs)                   { return vflush_result(vfrom_bits(pairs & viset((int32_t)0xffff0000))); }
 
 INLINE vf first_lanes(vf x, int64_t n) { return n >= W ? x : vselect(vfirst(n > 0 ? n : 0), x, vset(0)); }
 

@@ -50,8 +50,8 @@ static void tile_multiply_add(int c, int a, int b)
             float sum[2] = { 0, 0 };
             for (int q = 0; q < PAIRS; q++)
                 for (int odd = 0; odd < 2; odd++)
-                    sum[odd] = bf16_multiply_add(bf16_of_pair(tile_register[a].pair[i][q], odd),
-                                                 bf16_of_pair(tile_register[b].pair[q][j], odd), sum[odd]);
+                    sum[odd] = bf16_multiply_add(bf16_flush(bf16_of_pair(tile_register[a].pair[i][q], odd)),
+                                                 bf16_flush(bf16_of_pair(tile_register[b].pair[q][j], odd)), sum[odd]);
             float *x = &tile_register[c].number[i][j];
             *x = bf16_add(bf16_result(*x), bf16_add(sum[0], sum[1]));
         }

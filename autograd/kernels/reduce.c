@@ -24,7 +24,7 @@ typedef enum { VALUE, DEVIATION, SQUARE, NORMALIZED } Term;
 typedef struct {
     Term term;
     int64_t outer, n, inner;
-    const float *x, *mean, *dy, *rstd;      /* mean: one for each sum; for NORMALIZED mean and rstd are one for each row */
+    const float *x, *mean, *dy, *rest, *rstd;   /* mean: one for each sum; for NORMALIZED all three are one for each row */
     float scale;
     bool add;
     float *y;
@@ -115,8 +115,9 @@ INLINE vf add_terms(const Job *j, Term term, int64_t o, int64_t row, int64_t col
     const vf x = vload_left(j->x + (o * j->n + row) * j->inner + column, left);
     if (term == VALUE) return sum + x;
     if (term == NORMALIZED) {
-        const vf dy = vload_left(j->dy + row * j->inner + column, left), m = vset(j->mean ? j->mean[row] : 0);
-        return vfma(dy, (x - m) * vset(j->rstd[row]), sum);
+        const vf dy = vload_left(j->dy + row * j->inner + column, left), r = vset(j->rstd[row]);
+        if (!j->mean) return vfma(dy, x * r, sum);
+        return vfma(dy, vfma(x - vset(j->mean[row]), r, vset(-(j->rest[row] * j->rstd[row]))), sum);
     }
     const vf deviation = x - vload_left(j->mean + o * j->inner + column, left);
     return sum + (term == SQUARE ? deviation * deviation : deviation);
@@ -239,13 +240,24 @@ void ISA(sum)(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, r
     sum_terms((Job){ .term = VALUE, .outer = outer, .n = n, .inner = inner, .x = x, .scale = scale, .add = add, .y = y });
 }
 
-/* y[j] = (or +=) the sum over rows of dy (x - mean) rstd: the dgamma of layer norm, and with mean NULL, which counts as 0, that
- * of RMS norm. dy, x: (rows, n); mean, rstd: (rows). */
-void ISA(sum_normalized)(int64_t rows, int64_t n, real *y, const real *dy, const real *x, const real *mean, const real *rstd,
-                         bool add)
+/* y[j] = (or +=) the sum over rows of dy (x - mean - rest) rstd: the dgamma of layer norm, and with mean and rest NULL, which
+ * count as 0, that of RMS norm. dy, x: (rows, n); mean, rest, rstd: (rows). */
+void ISA(sum_normalized)(int64_t rows, int64_t n, real *y, const real *dy, const real *x, const real *mean, const real *rest,
+                         const real *rstd, bool add)
 {
-    sum_terms((Job){ .term = NORMALIZED, .outer = 1, .n = rows, .inner = n, .x = x, .mean = mean, .dy = dy, .rstd = rstd,
-                     .scale = 1, .add = add, .y = y });
+    sum_terms((Job){ .term = NORMALIZED, .outer = 1, .n = rows, .inner = n, .x = x, .mean = mean, .dy = dy, .rest = rest,
+                     .rstd = rstd, .scale = 1, .add = add, .y = y });
+}
+
+/* The sum of (x - mean)^2 over n items that are `step` apart, where it is beyond the largest float. */
+static double squares_in_double(const float *x, int64_t n, int64_t step, double mean)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double c = x[i * step] - mean;
+        sum += c * c;
+    }
+    return sum;
 }
 
 /* y = scale * sum of (x - m)^2, where m is the mean of the x. m is written as mean + rest (outer, inner): where it is large,
@@ -270,6 +282,11 @@ void ISA(var)(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real
     j.y = y;
     sum_terms(j);
     for (int64_t at = 0; at < outer * inner; at++) {
+        if (y[at] == INFINITY) {
+            const float *first = x + at / inner * n * inner + at % inner;
+            y[at] = (float)(scale * squares_in_double(first, n, inner, (double)mean[at] + rest[at]));
+            continue;
+        }
         float squares = (float)(y[at] - (double)n * rest[at] * rest[at]);
         y[at] = scale * (squares < 0 ? 0 : squares);
     }

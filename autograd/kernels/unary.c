@@ -35,8 +35,30 @@ INLINE vf power_of(vf x, Exponent e)
     return e.odd ? vcopysign(y, x) : y;
 }
 
-/* x, or NaN where the range reduction would not be exact. */
-INLINE vf angle(vf x) { return vselect(vle(vabs(x), vset((float)K_MOST_ANGLE)), x, vset(NAN)); }
+/* sin(x + quarters pi/2); quarters is 0 or 1. */
+INLINE vf sine_of_near(vf x, int quarters) { return quarters ? vcos(x) : vsin(x); }
+
+/* The same where an item is large, infinite or NaN. */
+static __attribute__((noinline)) void sine_of_far(float *x, int quarters)
+{
+    float y[W];
+    for (int i = 0; i < W; i++) {
+        y[i] = x[i];
+        if (!(fabsf(x[i]) <= (float)K_MOST_ANGLE)) x[i] = 0;
+    }
+    vstore(x, sine_of_near(vload(x), quarters));
+    for (int i = 0; i < W; i++)
+        if (!(fabsf(y[i]) <= (float)K_MOST_ANGLE)) x[i] = k_sine_of_large(y[i], quarters);
+}
+
+INLINE vf sine_of(vf x, int quarters)
+{
+    if (!vany(vnot(vle(vabs(x), vset((float)K_MOST_ANGLE))))) return sine_of_near(x, quarters);
+    float item[W];
+    vstore(item, x);
+    sine_of_far(item, quarters);
+    return vload(item);
+}
 
 /* 1 with the sign of x; x where that is 0 or NaN. */
 INLINE vf sign_of(vf x) { return vselect(vor(vlt(x, vset(0)), vlt(vset(0), x)), vcopysign(vset(1), x), x); }
@@ -69,8 +91,8 @@ static void forward(void *arg, int64_t begin, int64_t end)
     case K_SILU:     EACH(begin, end, y, vsilu(LOAD(x))); break;
     case K_SOFTPLUS: EACH(begin, end, y, vsoftplus(LOAD(x))); break;
     case K_ERF:      EACH(begin, end, y, verf(LOAD(x))); break;
-    case K_SIN:      EACH(begin, end, y, vsin(angle(LOAD(x)))); break;
-    case K_COS:      EACH(begin, end, y, vcos(angle(LOAD(x)))); break;
+    case K_SIN:      EACH(begin, end, y, sine_of(LOAD(x), 0)); break;
+    case K_COS:      EACH(begin, end, y, sine_of(LOAD(x), 1)); break;
     case K_SIGN:     EACH(begin, end, y, sign_of(LOAD(x))); break;
     case K_LEAKY_RELU: EACH(begin, end, y, where_positive(LOAD(x), LOAD(x), vset(p) * LOAD(x))); break;
     case K_ELU:      EACH(begin, end, y, vselect(vlt(LOAD(x), vset(0)), vset(p) * vexpm1_negative(LOAD(x)), LOAD(x))); break;
@@ -121,7 +143,7 @@ static void backward(void *arg, int64_t begin, int64_t end)
     case K_NEG:      DX(vneg(LOAD(dy))); break;
     case K_EXP:      DX(LOAD(dy) * LOAD(y)); break;
     case K_LOG:      DX(LOAD(dy) / LOAD(x)); break;
-    case K_SQRT:     DX(LOAD(dy) * vset(0.5f) / LOAD(y)); break;
+    case K_SQRT:     DX(LOAD(dy) / (LOAD(y) + LOAD(y))); break;
     case K_ABS:      DX(sign_times(LOAD(x), LOAD(dy))); break;
     case K_TANH:     DX(LOAD(dy) * vfnma(LOAD(y), LOAD(y), vset(1))); break;
     case K_SIGMOID:  DX(LOAD(dy) * vfnma(LOAD(y), LOAD(y), LOAD(y))); break;
@@ -133,15 +155,15 @@ static void backward(void *arg, int64_t begin, int64_t end)
     case K_SILU:     DX(LOAD(dy) * vsilu_slope(LOAD(x))); break;
     case K_SOFTPLUS: DX(LOAD(dy) * vsigmoid(LOAD(x))); break;
     case K_ERF:      DX(LOAD(dy) * (vset(0x1.20dd76p+0f) * vexp(vneg(LOAD(x) * LOAD(x))))); break;      /* 2 / sqrt(pi) */
-    case K_SIN:      DX(LOAD(dy) * vcos(angle(LOAD(x)))); break;
-    case K_COS:      DX(vneg(LOAD(dy)) * vsin(angle(LOAD(x)))); break;
-    case K_SIGN:     DX(vset(0) * LOAD(dy)); break;
+    case K_SIN:      DX(LOAD(dy) * sine_of(LOAD(x), 1)); break;
+    case K_COS:      DX(vneg(LOAD(dy)) * sine_of(LOAD(x), 0)); break;
+    case K_SIGN:     DX(vset(0)); break;
     case K_LEAKY_RELU: DX(where_positive(LOAD(x), LOAD(dy), vset(p) * LOAD(dy))); break;
     case K_ELU:      DX(where_positive(LOAD(x), LOAD(dy), LOAD(dy) * (vset(p) * vexp(LOAD(x))))); break;
     case K_LOG_SIGMOID: DX(LOAD(dy) * vsigmoid(vneg(LOAD(x)))); break;
     case K_POW_SCALAR: {
         Exponent e = exponent_of(job->p - 1);
-        if (job->p == 0) DX(vset(0) * LOAD(dy));
+        if (job->p == 0) DX(vset(0));
         else DX(LOAD(dy) * (vset(p) * power_of(LOAD(x), e)));
         break;
     }

@@ -2,6 +2,7 @@
  * parts of the last dimension, so nothing is transposed. The weights of only a few rows exist at a time
  * (kernels/attention_blocks.c), so they cannot be read; nn/attention.c composes the same of single operations. */
 #include <math.h>
+#include <string.h>
 
 #include "kaeru/autograd.h"
 #include "blocks.h"
@@ -48,6 +49,53 @@ static void set_mask(AgSite at, const char *what, KAttention *a, const Tensor *m
     a->mask_s = stride[3];
 }
 
+/* ---- hidden positions: keys that no query sees, and queries that see no key ---------------------------------------
+ * Their weights are 0, but 0 times NaN or infinity is NaN. Where there is any, they are replaced by 0 in a copy. */
+
+static bool hides(const KAttention *a) { return a->mask || a->bias || a->window > 0 || (a->causal && a->t > a->s); }
+
+static bool sees(const KAttention *a, int64_t b, int64_t h, int64_t t, int64_t s)
+{
+    int64_t last = t + a->s - a->t, at = b * a->mask_b + h * a->mask_h + t * a->mask_t + s * a->mask_s;
+    if (a->causal && (s > last || (a->window > 0 && s <= last - a->window))) return false;
+    if (a->bias) return a->bias[at] != (real)-INFINITY;
+    return !a->mask || a->mask[at];
+}
+
+static bool key_is_seen(const KAttention *a, int64_t b, int64_t kv_head, int64_t s)
+{
+    for (int64_t h = kv_head * a->group; h < (kv_head + 1) * a->group; h++)
+        for (int64_t t = 0; t < a->t; t++)
+            if (sees(a, b, h, t, s)) return true;
+    return false;
+}
+
+static bool query_sees_any(const KAttention *a, int64_t b, int64_t h, int64_t t)
+{
+    for (int64_t s = 0; s < a->s; s++)
+        if (sees(a, b, h, t, s)) return true;
+    return false;
+}
+
+/* A copy of x, the keys, values or `queries`, with the same strides and 0 at hidden positions. size: bytes of a number. */
+static void *without_hidden(const Tensor *y, const KAttention *a, const void *x, bool queries, size_t size)
+{
+    KSteps step = queries ? a->q : a->kv;
+    int64_t heads = queries ? a->h : a->h / a->group, rows = queries ? a->t : a->s;
+    if (a->b * heads * rows * a->k == 0) return NULL;
+    int64_t items = (a->b - 1) * step.b + (heads - 1) * step.h + (rows - 1) * step.t + a->k;
+    char *copy = scratch_new(y->site, y->made_by, items, size);
+    for (int64_t b = 0; b < a->b; b++)
+        for (int64_t h = 0; h < heads; h++)
+            for (int64_t i = 0; i < rows; i++) {
+                size_t at = (size_t)(b * step.b + h * step.h + i * step.t) * size, bytes = (size_t)a->k * size;
+                bool seen = queries ? query_sees_any(a, b, h, i) : key_is_seen(a, b, h, i);
+                if (seen) memcpy(copy + at, (const char *)x + at, bytes);
+                else memset(copy + at, 0, bytes);
+            }
+    return copy;
+}
+
 static Tensor *run_forward(Tensor *y, KAttention *a, const real *q, const real *k, const real *v)
 {
     AgRandom random = random_blocks(a->dropout > 0 ? (uint64_t)(a->b * a->h * a->t) * (((uint64_t)a->s + 3) / 4) : 0);
@@ -57,8 +105,22 @@ static Tensor *run_forward(Tensor *y, KAttention *a, const real *q, const real *
     if (y->op) *(KAttention *)op_args(y, sizeof *a) = *a;
     real *work = scratch_new(y->site, y->made_by, k_attention_work(a), sizeof *work);
     k_attention(a, reals(y), q, k, v, work);
+    if (hides(a) && !k_all_finite(y->numel, reals(y))) {
+        KAttention clean = *a;
+        if (a->v_pairs) clean.v_pairs = without_hidden(y, a, a->v_pairs, false, sizeof(uint32_t) / 2);
+        else v = without_hidden(y, a, v, false, sizeof(real));
+        k_attention(&clean, reals(y), q, k, v, work);
+    }
     if (a->dropout > 0) notify(DROPPED, y->site, y);
     return op_done(y);
+}
+
+/* Whether the first n inputs of y are finite. */
+static bool finite_inputs(const Tensor *y, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!k_all_finite(y->in[i]->numel, reals(y->in[i]))) return false;
+    return true;
 }
 
 /* bias: a mask of reals whose gradient is wanted; NULL: none. */
@@ -69,6 +131,11 @@ static void run_backward(Tensor *y, Grad q, Grad k, Grad v, const real *xq, cons
     int64_t n = ag_shape_numel(scores);
     if (bias) k_fill(n, a.dbias = scratch_new(y->site, y->op->name, n, sizeof(real)), 0);
     real *work = scratch_new(y->site, y->op->name, k_attention_backward_work(&a), sizeof *work);
+    if (hides(&a) && !finite_inputs(y, y->op == &op_table[OP_attention] ? 3 : 1)) {
+        xq = without_hidden(y, &a, xq, true, sizeof(real));
+        xk = without_hidden(y, &a, xk, false, sizeof(real));
+        xv = without_hidden(y, &a, xv, false, sizeof(real));
+    }
     k_attention_backward(&a, q.data, q.add, k.data, k.add, v.data, v.add, grad_of(y), xq, xk, xv, work);
     if (bias && bias->numel == n) grad_add(bias, a.dbias);
     else if (bias) grad_sum_to(bias, a.dbias, &scores);

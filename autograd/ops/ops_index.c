@@ -12,6 +12,87 @@ void check_ids(AgSite at, const char *what, const Tensor *ids, int64_t below)
                            (long long)below - 1);
 }
 
+/* ---- sums over equal ids: y[ids[j]] += x[j] ------------------------------------------------------------------------
+ * In the order of j, one addition of reals after the other. A long chain of them loses digits, and stops at 2^24 times its
+ * terms: what is added to one place more than MANY times is summed in double. */
+
+enum { MANY = 4096 };
+
+/* Sets count[id] to how often id, which is below n, is in ids, for those that are. Returns whether one is there more than MANY
+ * times. */
+static bool count_ids(int64_t n, int64_t m, const int32_t *ids, int64_t *count)
+{
+    int64_t most = 0;
+    if (n < m) memset(count, 0, (size_t)n * sizeof *count);
+    for (int64_t j = 0; n >= m && j < m; j++) count[ids[j]] = 0;
+    for (int64_t j = 0; j < m; j++) {
+        int64_t now = ++count[ids[j]];
+        most = now > most ? now : most;
+    }
+    return most > MANY;
+}
+
+void add_rows(const Tensor *y, Along a, int64_t m, real *to, const real *from, const int32_t *ids)
+{
+    int64_t *place = NULL, often = 0;
+    int32_t *frequent = NULL;
+    double *sums = NULL;
+    if (m > MANY) place = scratch_new(y->site, y->made_by, a.n, sizeof *place);
+    if (m > MANY && count_ids(a.n, m, ids, place)) {
+        frequent = scratch_new(y->site, y->made_by, m / MANY, sizeof *frequent);
+        for (int64_t j = 0; j < m; j++) {
+            int64_t *p = &place[ids[j]];
+            if (*p > MANY) {
+                frequent[often] = ids[j];
+                *p = -2 - often++;                      /* no count any more */
+            } else if (*p >= 0) *p = -1;
+        }
+        sums = scratch_new(y->site, y->made_by, often * a.inner, sizeof *sums);
+    }
+    for (int64_t k = 0; k < often; k++) place[frequent[k]] = k;
+    for (int64_t o = 0; o < a.outer; o++, to += a.n * a.inner, from += m * a.inner) {
+        for (int64_t k = 0; k < often; k++)
+            for (int64_t i = 0; i < a.inner; i++) sums[k * a.inner + i] = (double)to[frequent[k] * a.inner + i];
+        k_scatter_add_rows(m, a.inner, to, from, ids, often > 0 ? place : NULL, sums);
+        for (int64_t k = 0; k < often; k++)
+            for (int64_t i = 0; i < a.inner; i++) to[frequent[k] * a.inner + i] = (real)sums[k * a.inner + i];
+    }
+}
+
+/* Where x (outer, n, inner) has item i of an array (outer, m, inner) whose place along n is `id`. */
+static int64_t item_along(Along x, int64_t m, int64_t i, int32_t id)
+{
+    int64_t outer = i / (m * x.inner), inner = i % x.inner;
+    return (outer * x.n + id) * x.inner + inner;
+}
+
+/* to[o, ids[o,j,i], i] += from[o,j,i]: `to` (outer, n, inner), from and ids (outer, m, inner). */
+static void add_items(const Tensor *y, Along a, int64_t m, real *to, const real *from, const int32_t *ids)
+{
+    const int64_t items = a.outer * m * a.inner;
+    if (m <= MANY) {
+        for (int64_t i = 0; i < items; i++) to[item_along(a, m, i, ids[i])] += from[i];
+        return;
+    }
+    int64_t *count = scratch_new(y->site, y->made_by, a.n, sizeof *count);
+    int32_t *own = scratch_new(y->site, y->made_by, m, sizeof *own);
+    double *sum = scratch_new(y->site, y->made_by, a.n, sizeof *sum);
+    for (int64_t line = 0; line < a.outer * a.inner; line++) {
+        real *item = to + line / a.inner * a.n * a.inner + line % a.inner;
+        const int64_t first = line / a.inner * m * a.inner + line % a.inner;
+        for (int64_t j = 0; j < m; j++) own[j] = ids[first + j * a.inner];
+        bool any = count_ids(a.n, m, own, count);
+        for (int64_t j = 0; any && j < m; j++) sum[own[j]] = (double)item[own[j] * a.inner];
+        for (int64_t j = 0; j < m; j++) {
+            const real x = from[first + j * a.inner];
+            if (any && count[own[j]] > MANY) sum[own[j]] += (double)x;
+            else item[own[j] * a.inner] += x;
+        }
+        for (int64_t j = 0; any && j < m; j++)
+            if (count[own[j]] > MANY) item[own[j] * a.inner] = (real)sum[own[j]];
+    }
+}
+
 /* ---- embedding: y[..] = table[ids[..]]                       dtable[ids[..]] += dy[..] --------------------------- */
 
 void embedding_values(Tensor *y, const OpCall *c)
@@ -39,22 +120,15 @@ void embedding_backward(Tensor *y)
 {
     Tensor *table = y->in[0], *ids = y->in[1];
     real *dtable = grad_to_add(table);
-    if (dtable) k_scatter_add_rows(ids->numel, table->shape.dim[1], dtable, grad_of(y), ints(ids));
+    Along rows = { 1, table->shape.dim[0], table->shape.dim[1] };
+    if (dtable) add_rows(y, rows, ids->numel, dtable, grad_of(y), ints(ids));
 }
 
 /* ---- gather: y[o,j,i] = x[o, ids[o,j,i], i]                  dx = dy at the items taken, else 0 ------------------ */
 
-/* Where x (outer, n, inner) has item i of an array (outer, m, inner) whose place along n is `id`. */
-static int64_t item_along(Along x, int64_t m, int64_t i, int32_t id)
-{
-    int64_t outer = i / (m * x.inner), inner = i % x.inner;
-    return (outer * x.n + id) * x.inner + inner;
-}
-
 void grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids)
 {
-    real *dx = grad_to_add(y->in[0]);
-    for (int64_t i = 0; i < y->numel; i++) dx[item_along(x, m, i, ids[i])] += grad_of(y)[i];
+    add_items(y, x, m, grad_to_add(y->in[0]), grad_of(y), ids);
 }
 
 typedef struct { Along x; int64_t m; } GatherArgs;
@@ -101,7 +175,7 @@ Tensor *ag_scatter_add_at(AgSite at, Tensor *x, int dim, Tensor *ids, Tensor *sr
     Tensor *y = op_new(at, OP_scatter_add, &x->shape, x, ids, src);
     if (y->op) *(GatherArgs *)op_args(y, sizeof args) = args;
     memcpy(reals(y), reals(x), (size_t)x->numel * sizeof(real));
-    for (int64_t i = 0; i < src->numel; i++) reals(y)[item_along(args.x, args.m, i, ints(ids)[i])] += reals(src)[i];
+    add_items(y, args.x, args.m, reals(y), reals(src), ints(ids));
     return op_done(y);
 }
 

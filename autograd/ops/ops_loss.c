@@ -1,5 +1,6 @@
 /* ops_loss.c: losses: operations on predictions and targets whose result is a scalar. Sums are in a fixed order. */
 #include <math.h>
+#include <string.h>
 
 #include "kaeru/autograd.h"
 #include "ops/linear.h"
@@ -176,6 +177,21 @@ typedef struct { ClassArgs classes; int64_t kept; } LinearLossArgs;       /* kep
  * logits) on an AMD EPYC: 4 to 16 million differ by 2 % at most. The tests set a smaller number. */
 int64_t most_logits = 1 << 23;
 
+/* x (rows, in), or a copy with 0 in ignored rows if one of them has NaN or infinity. Their gradient is 0, and 0 times that would be
+ * NaN in dW. */
+static const real *without_ignored(const Tensor *y, const real *x, int64_t in, const ClassArgs *c, const int32_t *target)
+{
+    bool all_finite = true;
+    for (int64_t i = 0; i < c->rows && all_finite; i++)
+        all_finite = target[i] != c->ignore || k_all_finite(in, x + i * in);
+    if (all_finite) return x;
+    real *copy = scratch_new(y->site, y->made_by, c->rows * in, sizeof *copy);
+    memcpy(copy, x, (size_t)(c->rows * in) * sizeof *copy);
+    for (int64_t i = 0; i < c->rows; i++)
+        if (target[i] == c->ignore) k_fill(in, copy + i * in, 0);
+    return copy;
+}
+
 /* How many rows of n logits a part has: `rows` are cut into parts of about the same size, whole multiples of `unit`. */
 static int64_t rows_of_part(int64_t rows, int64_t n, int64_t unit)
 {
@@ -202,8 +218,9 @@ Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor 
     Grad grad[3] = { { NULL, false } };                         /* of x, weight and bias */
     for (int i = 0; at_once && i < 3; i++) grad[i].data = op_save_gradient(y, i);
     LinearSize part = linear_size(y, x, weight);
+    const real *all_x = y->op ? without_ignored(y, reals(x), part.in, &c, ints(target)) : reals(x);
     for (int64_t row = 0; row < c.rows; row += step) {
-        const real *part_x = reals(x) + row * part.in;
+        const real *part_x = all_x + row * part.in;
         const int32_t *part_target = ints(target) + row;
         part.rows = c.rows - row < step ? c.rows - row : step;
         linear_product(&part, logits, NULL, part_x, weight_reals(weight), bias ? reals(bias) : NULL, AG_IDENTITY);
@@ -254,10 +271,11 @@ void linear_cross_entropy_backward(Tensor *y)
     const real *top = logits + args->kept, *log_sum = top + c->rows;
     if (!is_last) dlogits = scratch_new(y->site, y->op->name, args->kept, sizeof *dlogits);
     LinearSize size = linear_size(y, x, weight);
+    const real *used_x = without_ignored(y, reals(x), size.in, c, ints(y->in[3]));
     Grad dbias = grad_into(y->in[2]), dweight = grad_into(weight), dx = grad_into(x);   /* may fail: nothing has changed yet */
     k_cross_entropy_backward(c->rows, c->n, dlogits, logits, top, log_sum, ints(y->in[3]), c->ignore, c->smoothing,
                              *grad_of(y) / (real)c->divisor, false);
-    linear_gradients(&size, dx, dweight, dbias, dlogits, reals(x), weight_reals(weight));
+    linear_gradients(&size, dx, dweight, dbias, dlogits, used_x, weight_reals(weight));
 }
 
 /* ---- nll_loss: y = mean over rows of -log_p[target]          dlog_p = -dy / n at the target, else 0 -------------- */
@@ -341,7 +359,7 @@ Tensor *ag_label_smoothing_at(AgSite at, Tensor *log_p, Tensor *target, int padd
         if (t == padding) continue;
         const real *row = reals(log_p) + i * c.n;
         double others = (double)row_sum[i] - (double)row[t] - (double)row[padding];
-        if (!isfinite(row_sum[i]) || 2 * row[padding] < row_sum[i]) others = sum_others(c.n, row, t, padding);
+        if (!isfinite(row_sum[i]) || 2 * fabs((double)row[padding]) > fabs((double)row_sum[i])) others = sum_others(c.n, row, t, padding);
         total += entropy - (peak > 0 ? peak * (double)row[t] : 0) - (rest > 0 ? rest * others : 0);
     }
     *reals(y) = (real)total;

@@ -133,7 +133,7 @@ Tensor *ag_to_bf16_at(AgSite at, Tensor *x)
     const real *from = reals(x);
     uint32_t *to = values(y);
     for (int64_t i = 0; i < y->numel; i++)
-        to[i] = bf16_pair(bf16_round((float)from[2 * i]), bf16_round((float)from[2 * i + 1]));
+        to[i] = bf16_pair(bf16_stored((float)from[2 * i]), bf16_stored((float)from[2 * i + 1]));
     return y;
 }
 

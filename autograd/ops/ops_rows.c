@@ -88,8 +88,9 @@ static void check_norm(AgSite at, const char *what, const Tensor *x, double eps)
 void layer_norm_values(Tensor *y, const OpCall *c)
 {
     const Tensor *x = c->in[0], *gamma = c->in[1], *beta = c->in[2];
-    real *mean = y->saved ? buffer_data(y->saved) : op_save(y, 2 * row_count(x)), *rstd = mean + row_count(x);
-    k_layer_norm(row_count(x), row_size(x), reals(y), mean, rstd, reals(x), reals_if(gamma, gamma != NULL),
+    int64_t rows = row_count(x);
+    real *mean = y->saved ? buffer_data(y->saved) : op_save(y, 3 * rows);
+    k_layer_norm(rows, row_size(x), reals(y), mean, mean + rows, mean + 2 * rows, reals(x), reals_if(gamma, gamma != NULL),
                  reals_if(beta, beta != NULL), *(const AgNorm *)c->args);
 }
 
@@ -111,7 +112,8 @@ void layer_norm_backward(Tensor *y)
     const real *mean = buffer_data(y->saved);
     Grad gx = grad_into(x), ggamma = grad_into(gamma), gbeta = grad_into(beta);
     k_layer_norm_backward(rows, row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, gbeta.data, gbeta.add,
-                          grad_of(y), reals(x), mean, mean + rows, reals_if(gamma, gamma != NULL), *kind);
+                          grad_of(y), reals(x), mean, mean + rows, mean + 2 * rows, reals_if(gamma, gamma != NULL),
+                          *kind);
 }
 
 /* ---- rms_norm: y = gamma x / r, r = sqrt(mean x² + eps) ----------------------------------------------------------- */

@@ -201,9 +201,7 @@ void index_select_backward(Tensor *y)
 {
     const Along *a = y->args;
     const Tensor *ids = y->in[1];
-    real *dx = grad_to_add(y->in[0]);
-    for (int64_t o = 0; o < a->outer; o++)
-        k_scatter_add_rows(ids->numel, a->inner, dx + o * a->n * a->inner, grad_of(y) + o * ids->numel * a->inner, ints(ids));
+    add_rows(y, *a, ids->numel, grad_to_add(y->in[0]), grad_of(y), ints(ids));
 }
 
 Tensor *ag_flip_at(AgSite at, Tensor *x, int dim)

@@ -55,7 +55,9 @@ Tensor *ag_linear_activate_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias
 Tensor *ag_conv1d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding);
 
 /* Images x (B,C,H,W) resized to (B,C,height,width). Item i of n comes from place (i + 1/2) N / n - 1/2 of N, held at the edges,
- * or for AG_NEAREST from item i N / n, rounded down. Both are PyTorch's, with align_corners=False. */
+ * or for AG_NEAREST from item i N / n, rounded down, in exact arithmetic. PyTorch's with align_corners=False are the same, but
+ * its AG_NEAREST multiplies i by the float nearest to N / n: for 156 of the pairs of N and n up to 120 it takes the item before
+ * for some i (from 2 to 82: item 41). */
 Tensor *ag_interpolate2d_at(AgSite at, Tensor *x, int64_t height, int64_t width, AgInterpolation how);
 
 /* x with `before` and `after` zeros along dim. */
@@ -78,9 +80,10 @@ Tensor *ag_topk_at(AgSite at, Tensor *x, int64_t k, int dim, Tensor **ids);     
  * error where a real cannot hold the number (float: some above 2^24). To bool: whether it is not 0. To its own type: x. */
 Tensor *ag_cast_at(AgSite at, Tensor *x, AgDType dtype);
 
-/* x (..,D), D even, rounded in the way AG_BF16 rounds operands -> AG_INT (..,D/2), half of the memory: an item holds two
+/* x (..,D), D even, rounded to bfloat16 (to nearest, ties to even) -> AG_INT (..,D/2), half of the memory: an item holds two
  * numbers, the first one in its lower half. The second function gives the rounded numbers back as reals, also those of a
- * matrix of type AG_PACKED. No gradient passes through them. */
+ * matrix of type AG_PACKED. Subnormal numbers are kept; a product with AG_BF16 reads them as 0. No gradient passes through
+ * them. */
 Tensor *ag_to_bf16_at(AgSite at, Tensor *x);
 Tensor *ag_from_bf16_at(AgSite at, Tensor *x);
 

@@ -99,12 +99,11 @@ Tensor *ag_log_sigmoid_at(AgSite at, Tensor *x);
 /* y = erf x; dx = dy 2 / sqrt(pi) e^(-x^2) */
 Tensor *ag_erf_at(AgSite at, Tensor *x);
 
-/* y = sin x, x in radians: NaN where |x| > 1e5, and 0 of -0 (PyTorch: the sine)
+/* y = sin x, x in radians: 0 of -0 (PyTorch: -0)
  * dx = dy cos x */
 Tensor *ag_sin_at(AgSite at, Tensor *x);
 
-/* y = cos x, x in radians: NaN where |x| > 1e5 (PyTorch: the cosine)
- * dx = -dy sin x */
+/* y = cos x, x in radians; dx = -dy sin x */
 Tensor *ag_cos_at(AgSite at, Tensor *x);
 
 /* y = 1 where x > 0, -1 where x < 0, else x: NaN stays NaN (PyTorch: 0)
@@ -152,8 +151,8 @@ Tensor *ag_linear_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias);
 /* y = softmax(q k^T / sqrt(K)) v in each of how.heads parts of the last dimension: q (B,T,D), k and v (B,S,D), mask AG_BOOL
  *     broadcast to (B,heads,T,S) or NULL -> (B,T,D), K = D/heads; a mask of reals is added to q k^T / sqrt(K) instead
  *     (ALiBi, T5), and -infinity hides; with fewer heads of keys and values k and v are (B,S,kv_heads K); AgAttention in
- *     types.h has the options; a query that sees no key gets 0; NaN in a masked key does not reach y (PyTorch: NaN), in its
- *     value it does
+ *     types.h has the options; a query that sees no key gets 0; NaN or infinity in the key or the value of a position that
+ *     no query sees, or in a query that sees no key, changes nothing, also no gradient (PyTorch: NaN)
  * with W the weights and dW = dy v^T: dv = W^T dy, dmask = W (dW - sum(dW W)), ds = dmask / sqrt(K), dq = ds k, dk = ds^T q */
 Tensor *ag_attention_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how);
 
@@ -213,7 +212,9 @@ Tensor *ag_max_dim_at(AgSite at, Tensor *x, int dim, bool keep);
  * dy goes to the first smallest */
 Tensor *ag_min_dim_at(AgSite at, Tensor *x, int dim, bool keep);
 
-/* y = mean of (x - mean)^2 over dims, n-1 for n if unbiased: n is the number of items; the default of PyTorch is unbiased
+/* y = mean of (x - mean)^2 over dims, n-1 for n if unbiased: n is the number of items; the default of PyTorch is unbiased;
+ *     the gradient is exact where the mean is large, too. The mean of mean_dims is one float: x less that is off by its
+ *     rounding, 6e-8 of the mean. layer_norm has no such error
  * dx = dy 2 (x - mean) / n */
 Tensor *ag_var_dims_at(AgSite at, Tensor *x, AgDims dims, bool unbiased, bool keep);
 
@@ -224,11 +225,11 @@ Tensor *ag_var_dims_at(AgSite at, Tensor *x, AgDims dims, bool unbiased, bool ke
  * dx = sum of dy from this item on */
 Tensor *ag_cumsum_at(AgSite at, Tensor *x, int dim);
 
-/* y = e^x / sum(e^x) along dim: 0 where every x is -infinity (PyTorch: NaN)
+/* y = e^x / sum(e^x) along dim: 0 where every x is -infinity (PyTorch: NaN); NaN where one x is infinity
  * dx = y (dy - sum(dy y)) */
 Tensor *ag_softmax_at(AgSite at, Tensor *x, int dim);
 
-/* y = x - ln sum(e^x) along dim: -infinity where every x is (PyTorch: NaN)
+/* y = x - ln sum(e^x) along dim: -infinity where every x is (PyTorch: NaN); NaN where one x is infinity
  * dx = dy - e^y sum of dy */
 Tensor *ag_log_softmax_at(AgSite at, Tensor *x, int dim);
 
@@ -239,18 +240,20 @@ Tensor *ag_log_softmax_at(AgSite at, Tensor *x, int dim);
  * dx = scale y (dy - sum(dy y)) */
 Tensor *ag_masked_softmax_at(AgSite at, Tensor *x, Tensor *mask, double scale);
 
-/* y = gamma x / r over the last dimension, r = sqrt(mean(x^2) + eps): gamma (D) or NULL; 0 where r is (PyTorch: NaN) (Zhang
- *     and Sennrich 2019)
+/* y = gamma x / r over the last dimension, r = sqrt(mean(x^2) + eps): gamma (D) or NULL; 0 where r is (PyTorch: NaN), also
+ *     below 2^-126; rows of up to 3.4e38 have finite values (PyTorch: 0 from 1e19 on) (Zhang and Sennrich 2019)
  * dx = (g - n mean(g n)) / r with g = dy gamma, n = x / r; dgamma = sum dy n */
 Tensor *ag_rms_norm_at(AgSite at, Tensor *x, Tensor *gamma, double eps);
 
-/* y = gamma (x - mean) / deviation + beta over the last dimension: gamma, beta (D) or NULL; where the deviation is 0, that
- *     is in equal numbers with eps 0, y is beta and dx is 0 (PyTorch: NaN)
+/* y = gamma (x - mean) / deviation + beta over the last dimension: gamma, beta (D) or NULL; where the deviation is 0 (below
+ *     2^-126), as in equal numbers with eps 0, y is beta and dx is 0 (PyTorch: NaN); rows of up to 3.4e38 have finite values
+ *     (PyTorch: 0 from 1e19 on), and rows of a mean of up to 1e6 deviations have values as exact as those of mean 0
  * dx = (g - mean g - n mean(g n)) / deviation with g = dy gamma, n = (x - mean) / deviation; dgamma = sum dy n; dbeta = sum
  *     dy */
 Tensor *ag_layer_norm_at(AgSite at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind);
 
-/* ---- rows and entries by number: ids AG_INT, all else AG_REAL; an id out of range is a usage error --------------- */
+/* rows and entries by number: ids AG_INT, all else AG_REAL; an id out of range is a usage error. Of an id that occurs more
+ *     than 4096 times the terms are summed in double */
 
 /* y = rows of table: table (V,D), ids (..) -> (..,D)
  * dtable[id] = sum of dy over the places where ids is id */
@@ -297,7 +300,8 @@ Tensor *ag_expand_at(AgSite at, Tensor *x, AgShape shape);
 /* losses: each a scalar; AG_MEAN divides by n, the number of items, or of the targets that count if they are ids (AG_INT);
  *     with AG_SUM n is 1 */
 
-/* y = mean of (x - target)^2: x and target of one shape (PyTorch broadcasts)
+/* y = mean of (x - target)^2: x and target of one shape (PyTorch broadcasts); 2 dy / n is rounded first, and loses digits
+ *     where it is subnormal
  * dx = dy 2 (x - target) / n */
 Tensor *ag_mse_loss_at(AgSite at, Tensor *x, Tensor *target);
 
@@ -314,9 +318,9 @@ Tensor *ag_binary_cross_entropy_at(AgSite at, Tensor *logits, Tensor *target, Ag
 Tensor *ag_cross_entropy_at(AgSite at, Tensor *logits, Tensor *target, AgReduce reduce, int ignore, double smoothing);
 
 /* y = -log softmax(x weight^T + bias)[target]: cross_entropy of linear: x (..,in), weight (V,in), bias (V) or NULL, target
- *     (..) ids; NaN in an ignored row of x reaches dweight alone (PyTorch: each gradient); up to 2^23 logits are kept, and
- *     all bits are those of cross_entropy of linear; of more, only a part exists at a time, and forward computes the
- *     gradients at once for dy = 1
+ *     (..) ids; NaN in an ignored row of x reaches no gradient (PyTorch: each); up to 2^23 logits are kept, and all bits are
+ *     those of cross_entropy of linear; of more, only a part exists at a time, and forward computes the gradients at once
+ *     for dy = 1: backward multiplies them by dy, with AG_BF16 after they were rounded
  * with d = dy (softmax - target) / n: dx = d weight, dweight = d^T x, dbias = sum of d over rows */
 Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, Tensor *target, AgReduce reduce, int
                                    ignore, double smoothing);
@@ -326,7 +330,7 @@ Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor 
 Tensor *ag_nll_loss_at(AgSite at, Tensor *log_p, Tensor *target, AgReduce reduce, int ignore);
 
 /* y = target (ln target - log_p): 0 ln 0 = 0; target, of log_p's shape, is a probability and not its logarithm; AG_MEAN
- *     divides by all items, not by the rows
+ *     divides by all items, not by the rows; dtarget is -infinity where target is 0 (PyTorch: NaN)
  * dlog_p = -dy target / n, dtarget = dy (ln target + 1 - log_p) / n */
 Tensor *ag_kl_div_at(AgSite at, Tensor *log_p, Tensor *target, AgReduce reduce);
 

@@ -63,11 +63,6 @@ static double softplus(double x)
     return isnan(x) ? x : (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
 }
 
-static double angle(double x)
-{
-    return fabs(x) <= K_MOST_ANGLE ? x : NAN;
-}
-
 /* x, or 0 if it is subnormal as a real. */
 static double without_subnormal(double x)
 {

@@ -27,9 +27,9 @@ static int64_t place_in_panels(int64_t k, int64_t p, int64_t j)
 static real rounded_b(const KGemm *s, const real *b, int64_t p, int64_t j)
 {
     int64_t at = s->tb ? j * s->ldb + p : p * s->ldb + j;
-    if (s->packed_b && !s->tb) return bf16_of_pair(s->packed_b[place_in_panels(s->ldb, j, p)], j % 2);
-    if (s->packed_b) return bf16_of_pair(s->packed_b[place_in_panels(s->k, p, j)], p % 2);
-    if (s->b_pairs) return bf16_of_pair(s->b_pairs[at / 2], at % 2);
+    if (s->packed_b && !s->tb) return bf16_flush(bf16_of_pair(s->packed_b[place_in_panels(s->ldb, j, p)], j % 2));
+    if (s->packed_b) return bf16_flush(bf16_of_pair(s->packed_b[place_in_panels(s->k, p, j)], p % 2));
+    if (s->b_pairs) return bf16_flush(bf16_of_pair(s->b_pairs[at / 2], at % 2));
     return bf16_round((float)b[at]);
 }
 

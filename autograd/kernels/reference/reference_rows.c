@@ -148,8 +148,8 @@ void ref_log_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy,
 
 /* ---- layer norm -------------------------------------------------------------------------------------------------- */
 
-void ref_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rstd, const real *x, const real *gamma,
-                    const real *beta, AgNorm kind)
+void ref_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rest, real *rstd, const real *x,
+                    const real *gamma, const real *beta, AgNorm kind)
 {
     double divisor = (double)(kind.unbiased && n > 1 ? n - 1 : n);
     for (int64_t r = 0; r < rows; r++, x += n, y += n) {
@@ -157,19 +157,20 @@ void ref_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rstd, co
         double deviation = kind.eps_inside ? sqrt(var + kind.eps) : sqrt(var) + kind.eps;
         double scale = deviation == 0 ? 0 : 1 / deviation;
         mean[r] = (real)m;
+        rest[r] = (real)(m - mean[r]);
         rstd[r] = (real)scale;
         for (int64_t j = 0; j < n; j++)
             y[j] = (real)((x[j] - m) * scale * (gamma ? gamma[j] : 1) + (beta ? beta[j] : 0));
     }
 }
 
-void ref_sum_normalized(int64_t rows, int64_t n, real *y, const real *dy, const real *x, const real *mean, const real *rstd,
-                        bool add)
+void ref_sum_normalized(int64_t rows, int64_t n, real *y, const real *dy, const real *x, const real *mean, const real *rest,
+                        const real *rstd, bool add)
 {
     for (int64_t j = 0; j < n; j++) {
         double sum = 0;
         for (int64_t r = 0; r < rows; r++)
-            sum += dy[r * n + j] * ((double)x[r * n + j] - (mean ? mean[r] : 0)) * rstd[r];
+            sum += dy[r * n + j] * ((double)x[r * n + j] - (mean ? (double)mean[r] + rest[r] : 0)) * rstd[r];
         y[j] = (real)((add ? y[j] : 0) + sum);
     }
 }
@@ -178,13 +179,13 @@ void ref_sum_normalized(int64_t rows, int64_t n, real *y, const real *dy, const 
  *     dx_j = r (g_j - mean g) - r' c_j sum(g c)
  * where r' c_j = -dr/dx_j: r^3 / N with eps inside the root, r^2 / (N sigma) outside, N the divisor of the variance. */
 void ref_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, real *dbeta,
-                             bool add_beta, const real *dy, const real *x, const real *mean, const real *rstd,
-                             const real *gamma, AgNorm kind)
+                             bool add_beta, const real *dy, const real *x, const real *mean, const real *rest,
+                             const real *rstd, const real *gamma, AgNorm kind)
 {
     double divisor = (double)(kind.unbiased && n > 1 ? n - 1 : n);
     for (int64_t r = 0; r < rows && dx; r++) {
         const real *g = dy + r * n, *xr = x + r * n;
-        double m = mean[r], s = rstd[r], sum = 0, dot = 0;
+        double m = (double)mean[r] + rest[r], s = rstd[r], sum = 0, dot = 0;
         for (int64_t j = 0; j < n; j++) {
             double gj = g[j] * (double)(gamma ? gamma[j] : 1);
             sum += gj;
@@ -198,7 +199,7 @@ void ref_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real
             dx[r * n + j] = (real)((add_x ? dx[r * n + j] : 0) + d);
         }
     }
-    if (dgamma) ref_sum_normalized(rows, n, dgamma, dy, x, mean, rstd, add_gamma);
+    if (dgamma) ref_sum_normalized(rows, n, dgamma, dy, x, mean, rest, rstd, add_gamma);
     if (dbeta) ref_sum(1, rows, n, dbeta, dy, 1, add_beta);
 }
 
@@ -230,7 +231,7 @@ void ref_rms_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *
             dx[r * n + j] = (real)((add_x ? dx[r * n + j] : 0) + d);
         }
     }
-    if (dgamma) ref_sum_normalized(rows, n, dgamma, dy, x, NULL, rstd, add_gamma);
+    if (dgamma) ref_sum_normalized(rows, n, dgamma, dy, x, NULL, NULL, rstd, add_gamma);
 }
 
 void ref_rope(const KRope *p, real *y, const real *x, const real *table)
@@ -287,9 +288,12 @@ void ref_gather_rows(int64_t rows, int64_t width, real *y, const real *table, co
         memcpy(y + r * width, table + ids[r] * width, (size_t)width * sizeof(real));
 }
 
-void ref_scatter_add_rows(int64_t rows, int64_t width, real *table_grad, const real *dy, const int32_t *ids)
+void ref_scatter_add_rows(int64_t rows, int64_t width, real *table_grad, const real *dy, const int32_t *ids,
+                          const int64_t *place, double *sums)
 {
     for (int64_t r = 0; r < rows; r++)
-        for (int64_t j = 0; j < width; j++)
-            table_grad[ids[r] * width + j] += dy[r * width + j];
+        for (int64_t j = 0; j < width; j++) {
+            if (place && place[ids[r]] >= 0) sums[place[ids[r]] * width + j] += dy[r * width + j];
+            else table_grad[ids[r] * width + j] += dy[r * width + j];
+        }
 }

@@ -61,9 +61,10 @@ Tensor *nn_recurrent_step_at(AgSite at, Recurrent *r, Tensor *x, RecurrentState 
 /* All steps: x (B,T,in), T >= 1 -> h of the last layer after each step (B,T,H), or (B,T,2 H). Starts from *state and updates
  * it. If `state` is NULL, starts from zeros.
  *
- * mask (B,1,T), as from nn_padding_mask, or NULL. Where it is false, the state of the row does not change. So if padding
- * follows the sentences, the last state is that of the last word of each sentence, and y repeats it in the padding. (For
- * packed sequences, PyTorch returns the same state, and zeros in y.) */
+ * mask (B,1,T), as from nn_padding_mask, or NULL. Where it is false, the state of the row does not change, and x is not
+ * read: not even NaN there changes a result or a gradient. So if padding follows the sentences, the last state is that of the
+ * last word of each sentence, and y repeats it in the padding. (For packed sequences, PyTorch returns the same state, and zeros
+ * in y.) */
 Tensor *nn_recurrent_at(AgSite at, Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state);
 
 AG_PUBLIC_END
