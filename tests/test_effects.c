@@ -1,0 +1,2 @@
+#include "suites.h"
+Suite *effects_suite(void){ return suite_create("effects"); }

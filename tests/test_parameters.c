@@ -1,0 +1,2 @@
+#include "suites.h"
+Suite *parameters_suite(void){ return suite_create("parameters"); }

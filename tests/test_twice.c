@@ -1,0 +1,2 @@
+#include "suites.h"
+Suite *twice_suite(void){ return suite_create("twice"); }
