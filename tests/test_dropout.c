@@ -9,7 +9,6 @@
 #include "kaeru/lora.h"
 #include "kaeru/seq2seq.h"
 #include "kaeru/transformer.h"
-#include "folder.h"
 #include "slots.h"
 #include "suites.h"
 
@@ -182,7 +181,8 @@ static Tensor *llama_logits(void *m)
 /* The adapters' first B are 0, which would hide their dropout. */
 static void *with_adapters(void *m, const char *const *targets, double p)
 {
-    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .dropout = p, .targets = targets }));
+    bool added = nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .dropout = p, .targets = targets });
+    ck_assert_msg(added, "%s", ag_error());
     NnParameters *all = nn_parameters(m);
     for (int i = 0; i < all->n; i++)
         if (all->item[i].trained) ag_fill_uniform(all->item[i].tensor, -1, 1);
