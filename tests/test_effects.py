@@ -1,8 +1,8 @@
 """test_effects.py BUILD FIXTURES: each option of the four programs has an effect.
 
 For each option that --help lists, a table here has a value with which a short run must give another result, or the reason why
-it has none. An option without a row fails the test, so a new one cannot be forgotten. A result is what the program computes: the
-tensors of files without their settings, columns of numbers, and for some commands the text. The options themselves are not in it.
+it has none. An option without a row fails the test, so a new one cannot be forgotten. A result is what the program computes:
+the tensors of files without their settings, columns of numbers, and for some commands the text. The options are not in it.
 test_effects.c does the same for the options of the library."""
 import concurrent.futures
 import hashlib
@@ -97,15 +97,18 @@ COMMANDS = {
     }),
     'llama generate': (['--model', 'model', '--tokens', '20'], 'text', {
         **SAMPLING, '--model': ['--model', 'llama/model'], '--prompts': ['--tokens', '8', AND, '--prompts', 'src'],
-        '--times': reason('tells a speed: test_llama.sh'), '--weights': ['--model', 'llama/model', '--precision', 'bf16', '--tokens', '400', AND, '--weights', 'bf16'],
+        '--times': reason('tells a speed: test_llama.sh'),
+        '--weights': ['--model', 'llama/model', *'--precision bf16 --tokens 3000 --temperature 2 --top-p 0'.split(), AND,
+                      '--weights', 'bf16'],
     }),
-    'llama finetune': (['--model', 'model', '--data', 'story.txt', *'--window 8 --batch 2 --steps 6 --every 3 --warmup 2 --lr 0.01 '
-                        '--dropout 0'.split()], 'files', {
+    'llama finetune': (['--model', 'model', '--data', 'story.txt', *'--window 8 --batch 2 --steps 6 --every 3 --warmup 2 '
+                        '--lr 0.01'.split()], 'files', {
         **LM, '--model': ['--model', 'llama/model'], '--data': ['--data', 'other.txt'], '--rank': ['--rank', '2'],
         '--alpha': ['--alpha', '3'], '--dropout': ['--dropout', '0.5'], '--targets': ['--targets', 'q_proj'],
         '--best': ['--lr', '10', '--clip', '0', AND, '--best'], '--no-merge': ['--no-merge'],
         '--float32-model': ['--weights', 'float32', AND, '--float32-model'],
-        '--recompute': [MEMORY, '--model', 'deep', *'--batch 400 --window 33 --steps 1 --held-out 1'.split(), AND, '--recompute'],
+        '--recompute': [MEMORY, '--model', 'deep', *'--batch 400 --window 33 --steps 1 --held-out 1'.split(), AND,
+                        '--recompute'],
         '--weights': ['--model', 'llama/model', '--precision', 'bf16', AND, '--weights', 'bf16'],
     }),
     'translate train': (TRANSLATE, 'files', {
@@ -117,7 +120,8 @@ COMMANDS = {
         '--max-tokens': ['--max-tokens', '7'], '--sentences': ['--sentences', '60'], '--held-out': ['--held-out', '10'],
         '--smoothing': ['--smoothing', '0.3'], '--epochs': ['--epochs', '3'], '--batch-tokens': ['--batch-tokens', '100'],
         '--accumulate': ['--accumulate', '2'], '--factor': ['--factor', '2'], '--warmup': ['--warmup', '3'],
-        '--average': ['--average', '1'], '--beam': ['--beam', '4'], '--length-penalty': [*LEARNED, AND, '--length-penalty', '10'],
+        '--average': ['--average', '1'], '--beam': ['--beam', '4'],
+        '--length-penalty': [*LEARNED, AND, '--length-penalty', '10'],
         '--precision': ['--precision', 'bf16'], '--shards': ['--shards', '2'], '--layers': ['--layers', '2'],
         '--width': ['--width', '18'], '--hidden': ['--hidden', '18'], '--heads': ['--heads', '1'],
         '--dropout': ['--dropout', '0.5'], '--shared': ['--shared'], '--seed': ['--seed', '5'],
@@ -136,7 +140,8 @@ COMMANDS = {
     'compress': (['story.txt', 'packed.k', *SMALL], 'curve', {
         **COMMON, '--model': ['--model', 'gpt/gpt_last.safetensors'], '--show': reason('prints the text: test_compress.sh'),
         '--curve': reason('writes the result that this test compares'), '--overwrite': reason('test_compress.sh'),
-        '--precision': ['--precision', 'bf16'], '--streams': ['large.txt', AND, '--streams', '1'], '--window': ['--window', '24'],
+        '--precision': ['--precision', 'bf16'], '--streams': ['large.txt', AND, '--streams', '1'],
+        '--window': ['--window', '24'],
         '--layers': ['--layers', '2'], '--heads': ['--heads', '2'], '--rate': ['--rate', '500'], '--order': ['--order', '2'],
         '--seed': ['--seed', '5'],
     }),
@@ -164,7 +169,8 @@ def columns(path):
 def result(kind, folder, text):
     """'text': what was written to stdout. 'files': tensors, numbers and texts of the folder, and the text that a trained model
     wrote. 'curve': the cost of each byte."""
-    found = {'': text if kind == 'text' else re.sub(r'(?s).*Text written by the model:', '', text) if 'Text written' in text else ''}
+    written = text.partition('Text written by the model:')[2]
+    found = {'': text if kind == 'text' else written}
     for path in sorted(folder.rglob('*')) if kind != 'text' else []:
         name = str(path.relative_to(folder))
         if kind == 'curve' and name != 'compress.csv':
@@ -203,8 +209,8 @@ def run(command, arguments, kind):
 
 
 def joined(base, more):
-    """The arguments `base` without the options that `more` has, and then `more`. A first argument that is no option replaces the
-    first one of `base`: the name of a file."""
+    """The arguments `base` without the options that `more` has, and then `more`. A first argument that is no option replaces
+    the first one of `base`: the name of a file."""
     given = {a for a in more if a.startswith('--')}
     kept, skips = [], False
     for a in base:
@@ -257,7 +263,8 @@ def prepare():
     pathlib.Path('src').write_text('\n'.join(words * 3) + '\n', 'utf-8')
     pathlib.Path('tgt').write_text('\n'.join(w.upper() for w in words * 3) + '\n', 'utf-8')
     pathlib.Path('english').write_text('I like dogs .\nMy mother likes the frog .\nThis is a fish .\n', 'utf-8')
-    pathlib.Path('japanese').write_text('私 は 犬 が 好き です 。\n私 の 母 は かえる が 好き です 。\nこれ は 魚 です 。\n', 'utf-8')
+    japanese = ('私 は 犬 が 好き です 。', '私 の 母 は かえる が 好き です 。', 'これ は 魚 です 。')
+    pathlib.Path('japanese').write_text('\n'.join(japanese) + '\n', 'utf-8')
     os.mkdir('model')
     for name in ('config.json', 'model.safetensors'):
         shutil.copy(fixtures / 'llama' / 'writer' / name, 'model')
