@@ -12,6 +12,7 @@
 #include "kaeru/seq2seq.h"
 #include "kaeru/tensor_files.h"
 #include "kaeru/translation.h"
+#include "slots.h"
 #include "suites.h"
 
 /* ---- the comparison ---------------------------------------------------------------------------------------------- */
@@ -303,12 +304,20 @@ static void fail_to_load(void *m, Result *r)
     mix_weights(r, m);
 }
 
+/* What a use leaves behind in memory. */
+static void count_memory(void *m, Result *r)
+{
+    (void)m;
+    ag_memory_trim();
+    mix_number(r, (double)ag_memory().in_use);
+}
+
 static const Use lm_uses[] = {
     { "lm_train", train_lm }, { "lm_evaluate", evaluate_lm }, { "lm_generate", generate },
     { "lm_generate in bfloat16", generate_in_bf16 }, { "lm_generate of nothing", stop_generating }, { "a step", train_step },
     { "a pass", pass_and_forget }, { "logits with a cache", compute_logits }, { "nn_save", save },
     { "nn_checkpoint_save", save_checkpoint }, { "nn_clone", clone }, { "packed weights", pack }, { "nn_summary", summarize },
-    { "ag_explain", explain }, { "nn_average_checkpoints", average }, { "nn_load that fails", fail_to_load }, { NULL, NULL }
+    { "ag_explain", explain }, { "nn_average_checkpoints", average }, { "nn_load that fails", fail_to_load }, { "memory", count_memory }, { NULL, NULL }
 };
 
 START_TEST(a_gpt)
@@ -405,6 +414,16 @@ static void train_stop_and_resume(void *self, Result *r)
     train_again(self, r, true);
 }
 
+/* The mean loss of the last interval counts the steps of the run that goes on alone. */
+static void train_and_go_on(void *self, Result *r)
+{
+    Trained *o = self;
+    train_again(self, r, false);
+    o->t.options.steps += 1;
+    train_again(self, r, true);
+    o->t.options.steps -= 1;
+}
+
 static void train_in_another_way(void *self, Result *r)
 {
     Trained *o = self;
@@ -418,7 +437,7 @@ static void train_in_another_way(void *self, Result *r)
 
 static const Use training_uses[] = {
     { "a run", train_whole }, { "a run that stops", train_and_stop }, { "a run that stops and resumes", train_stop_and_resume },
-    { "a run with other options", train_in_another_way }, { NULL, NULL }
+    { "a run with other options", train_in_another_way }, { "a run that goes on", train_and_go_on }, { NULL, NULL }
 };
 
 START_TEST(one_training)
@@ -510,6 +529,35 @@ static const Use transformer_uses[] = {
 START_TEST(a_transformer)
 {
     check_pairs(&(Subject){ "Transformer", new_transformer, restore_weights, transformer_uses });
+}
+END_TEST
+
+/* Modes that differ: a part in evaluation mode, as a frozen one. */
+static void *new_mixed(void)
+{
+    Transformer *m = new_transformer();
+    nn_eval(m->encoder);
+    nn_train(m->encoder->norm);
+    return m;
+}
+
+static void mix_modes(Result *r, const Module *m)
+{
+    mix_number(r, m->training);
+    for (int i = 0; i < m->n_slots; i++)
+        if (m->slots[i].child) mix_modes(r, m->slots[i].child);
+}
+
+static void report_modes(void *m, Result *r) { mix_modes(r, m); }
+
+START_TEST(modes_that_differ)
+{
+    static const Use uses[] = {
+        { "greedy decoding", decode_greedily }, { "beam search", search }, { "kept weights", keep_weights },
+        { "nn_save", save }, { "nn_clone", clone }, { "nn_average_checkpoints", average }, { "modes", report_modes },
+        { "memory", count_memory }, { NULL, NULL }
+    };
+    check_pairs(&(Subject){ "Transformer with a part in evaluation mode", new_mixed, restore_weights, uses });
 }
 END_TEST
 
@@ -934,6 +982,7 @@ Suite *twice_suite(void)
     tcase_add_test(c, a_llama_with_adapters);
     tcase_add_test(c, one_training);
     tcase_add_test(c, a_transformer);
+    tcase_add_test(c, modes_that_differ);
     tcase_add_test(c, recurrent_translation);
     tcase_add_test(c, an_optimizer);
     tcase_add_test(c, a_shared_optimizer);
