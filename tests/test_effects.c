@@ -1,6 +1,6 @@
-/* test_effects.c: each option has an effect. For each field of a table of options the test has another value, with which a short
- * run must give another result; a field without such a value fails the test, so a new option cannot be forgotten. Structs of
- * options that have no table in the library have one here. The command lines of programs: test_effects.py. */
+/* test_effects.c: each option has an effect. For each field of a table of options the test has another value, with which a
+ * short run must give another result. A field without such a value fails the test, so a new option cannot be forgotten. Structs
+ * of options that have no table in the library have one here. The command lines of programs: test_effects.py. */
 #include <stdio.h>
 #include <string.h>
 
@@ -195,7 +195,8 @@ START_TEST(options_of_a_transformer)
     base.h = 2;
     base.max_len = 8;
     check_effects(&transformer_fields, &base, of_transformer, (const Other[]){
-        { "N", 2 }, { "d_model", 6 }, { "d_ff", 8 }, { "h", 1 }, { "max_len", 9 }, { "activation", AG_GELU }, { "dropout", 0.5 },
+        { "N", 2 }, { "d_model", 6 }, { "d_ff", 8 }, { "h", 1 }, { "max_len", 9 }, { "activation", AG_GELU },
+        { "dropout", 0.5 },
         { "eps", 0.01 }, { "post_norm", NN_POST_NORM }, { "eps_inside", 1 }, { "unbiased", 0 }, { "learned_positions", 1 },
         { "share_embeddings", 1 }, { NULL, 0 } }, NULL);
 }
@@ -276,7 +277,8 @@ START_TEST(options_of_lm_train)
     base.warmup = 2;
     base.evaluate_every = 3;
     check_effects(&lm_fields, &base, of_lm_training, (const Other[]){
-        { "steps", 7 }, { "batch", 3 }, { "accumulate", 2 }, { "window", 4 }, { "warmup", 3 }, { "lr", 2e-3 }, { "lr_min", 2e-4 },
+        { "steps", 7 }, { "batch", 3 }, { "accumulate", 2 }, { "window", 4 }, { "warmup", 3 }, { "lr", 2e-3 },
+        { "lr_min", 2e-4 },
         { "beta1", 0.5 }, { "beta2", 0.5 }, { "weight_decay", 0.5 }, { "clip", 0.01 }, { "evaluate_every", 2 },
         { "evaluate_tokens", 8 }, { "shards", 2 }, { NULL, 0 } }, NULL);
 }
@@ -362,7 +364,8 @@ START_TEST(options_of_beam_search)
 {
     KaeruBeamOptions base = { .beam = 1, .max_len = 9, .start_symbol = 1, .end_symbol = -1, .length_penalty = 0.5 };
     check_effects(&beam_fields, &base, of_beam_search, (const Other[]){
-        { "beam", 4 }, { "max_len", 7 }, { "start_symbol", 2 }, { "end_symbol", 6 }, { "length_penalty", 1 }, { NULL, 0 } }, NULL);
+        { "beam", 4 }, { "max_len", 7 }, { "start_symbol", 2 }, { "end_symbol", 6 }, { "length_penalty", 1 },
+        { NULL, 0 } }, NULL);
 }
 END_TEST
 

@@ -1,5 +1,5 @@
-/* test_identities.c: what a fingerprint, a hash or a head of a file covers. Each thing that it must cover is changed, one at a time,
- * and the result must be another hash or a refusal with its message. The files of programs: test_identities.py. */
+/* test_identities.c: what a fingerprint, a hash or a head of a file covers. Each thing that it must cover is changed, one at a
+ * time, and the result must be another hash or a refusal with its message. The files of programs: test_identities.py. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +75,8 @@ START_TEST(a_fingerprint_covers_byte_pairs)
 {
     static const char one[] = "aba aba abc abc", two[] = "abc abc abd abd";
     for (int size = 258; size < 262; size++) {
-        KaeruVocab *a = kaeru_vocab_bpe(KAERU_BPE, one, strlen(one), size), *b = kaeru_vocab_bpe(KAERU_BPE, two, strlen(two), size);
+        KaeruVocab *a = kaeru_vocab_bpe(KAERU_BPE, one, strlen(one), size);
+        KaeruVocab *b = kaeru_vocab_bpe(KAERU_BPE, two, strlen(two), size);
         KaeruVocab *c = kaeru_vocab_bpe(KAERU_BPE, one, strlen(one), size + 1);
         bool same = kaeru_vocab_size(a) == kaeru_vocab_size(b);
         for (int32_t id = 0; same && id < kaeru_vocab_size(a); id++)
@@ -208,7 +209,8 @@ END_TEST
 START_TEST(the_kind_of_an_optimizer_counts)
 {
     Net *n = net_new();
-    Optimizer *o[3] = { nn_adam_new(n, 0.1), nn_sgd_new_with(n, (AgSgd){ .lr = 0.1, .momentum = 0.9 }), nn_rmsprop_new(n, 0.1) };
+    Optimizer *sgd = nn_sgd_new_with(n, (AgSgd){ .lr = 0.1, .momentum = 0.9 });
+    Optimizer *o[3] = { nn_adam_new(n, 0.1), sgd, nn_rmsprop_new(n, 0.1) };
     for (int i = 0; i < 3; i++) {
         expect_done(nn_checkpoint_save(in_folder("checkpoint"), n, o[i], NULL));
         for (int k = 0; k < 3; k++)
@@ -222,8 +224,8 @@ END_TEST
 
 /* ---- the frozen weights of a run --------------------------------------------------------------------------------- */
 
-static const char text[] = "The frog goes back to the pond, and the pond is deep. The frog looks into the pond; the other looks "
-                           "out of it. What was a tadpole is a frog, and the pond is as it was. The frog goes back. ";
+static const char text[] = "The frog goes back to the pond, and the pond is deep. The frog looks into the pond; the other "
+                           "looks out of it. What was a tadpole is a frog, and the pond is as it was. The frog goes back. ";
 
 static bool fine_tune(Llama *m, const KaeruVocab *v, int64_t steps, bool resume)
 {

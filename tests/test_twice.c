@@ -1,6 +1,6 @@
 /* test_twice.c: one object used twice. For each pair of uses A and B of an object, B after A has the same result as B on a new
- * object. Where A changes the weights on purpose, they get their first values again between the two: what is left is then what A
- * has left behind, such as a mode, packed weights, gradients or a cache. */
+ * object. Where A changes the weights on purpose, they get their first values again between the two. What is left is what A has
+ * left behind, such as a mode, packed weights, gradients or a cache. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,8 +105,8 @@ static void mix_weights(Result *r, void *module)
 
 /* ---- language models --------------------------------------------------------------------------------------------- */
 
-static const char text[] = "The frog goes back to the pond, and the pond is deep. The frog looks into the pond; the other looks "
-                           "out of it. What was a tadpole is a frog, and the pond is as it was. The frog goes back. ";
+static const char text[] = "The frog goes back to the pond, and the pond is deep. The frog looks into the pond; the other "
+                           "looks out of it. What was a tadpole is a frog, and the pond is as it was. The frog goes back. ";
 enum { CONTEXT = 8 };
 
 static KaeruVocab *letters(void)
@@ -317,7 +317,8 @@ static const Use lm_uses[] = {
     { "lm_generate in bfloat16", generate_in_bf16 }, { "lm_generate of nothing", stop_generating }, { "a step", train_step },
     { "a pass", pass_and_forget }, { "logits with a cache", compute_logits }, { "nn_save", save },
     { "nn_checkpoint_save", save_checkpoint }, { "nn_clone", clone }, { "packed weights", pack }, { "nn_summary", summarize },
-    { "ag_explain", explain }, { "nn_average_checkpoints", average }, { "nn_load that fails", fail_to_load }, { "memory", count_memory }, { NULL, NULL }
+    { "ag_explain", explain }, { "nn_average_checkpoints", average }, { "nn_load that fails", fail_to_load },
+    { "memory", count_memory }, { NULL, NULL }
 };
 
 START_TEST(a_gpt)
@@ -720,7 +721,8 @@ static void save_state(void *self, Result *r) { mix_state(self, r); }
 
 START_TEST(an_optimizer)
 {
-    static const Use uses[] = { { "steps", steps }, { "a scaled step", scaled_step }, { "saving", save_state }, { NULL, NULL } };
+    static const Use uses[] = { { "steps", steps }, { "a scaled step", scaled_step }, { "saving", save_state },
+                                { NULL, NULL } };
     check_pairs(&(Subject){ "Adam", new_optimizer, restore_stepped, uses });
 }
 END_TEST
