@@ -605,7 +605,7 @@ static void decode_in_evaluation_mode(void *m, Result *r)
 static const Use seq2seq_uses[] = {
     { "a step", train_recurrent }, { "greedy decoding", decode_recurrent },
     { "greedy decoding in evaluation mode", decode_in_evaluation_mode }, { "nn_save", save }, { "nn_clone", clone },
-    { NULL, NULL }
+    { "modes", report_modes }, { NULL, NULL }
 };
 
 START_TEST(recurrent_translation)

@@ -377,8 +377,9 @@ static void add_gradients_of_many_batches(void)
     ag_free(n);
 }
 
-/* Each loss gives gradients to both models, as in a GAN. Those of the model that takes no step are removed. */
-static void train_two_models_in_turn(void)
+/* Each loss gives gradients to both models, which take a step in turn. Those of the other model are removed, as in a GAN, or
+ * are added to those of the next loss. */
+static void train_in_turn(bool removes)
 {
     Linear *l[2] = { nn_linear_new(3, 3), nn_linear_new(3, 2) };
     Optimizer *o[2] = { nn_sgd_new(l[0], 0.01), nn_sgd_new(l[1], 0.01) };
@@ -386,7 +387,7 @@ static void train_two_models_in_turn(void)
         AgScope s = ag_begin(AG_RECORD);
         ag_backward(ag_sum(square_of(nn_linear(l[1], nn_linear(l[0], tensor_ones(SHAPE(2, 3)))))));
         nn_optimizer_step(o[i % 2]);
-        nn_zero_grad(l[1 - i % 2]);
+        if (removes) nn_zero_grad(l[1 - i % 2]);
         ag_end(s);
     }
     for (int i = 0; i < 2; i++) {
@@ -394,6 +395,9 @@ static void train_two_models_in_turn(void)
         ag_free(l[i]);
     }
 }
+
+static void train_two_models_in_turn(void) { train_in_turn(true); }
+static void train_two_models_by_two_losses(void) { train_in_turn(false); }
 
 /* Without an optimizer: w = w - 0.01 g. */
 static void update_by_hand(void)
@@ -456,7 +460,8 @@ static const struct { const char *name; void (*run)(void); } programs[] = {
     PROGRAM(train_in_scopes_inside_another), PROGRAM(step_many_optimizers_in_a_scope), PROGRAM(train_with_loss_0),
     PROGRAM(train_with_a_tiny_loss), PROGRAM(pass_without_steps), PROGRAM(train_with_frozen_parameters_and_buffers),
     PROGRAM(train_a_part_now_and_then), PROGRAM(read_gradients_of_an_input), PROGRAM(add_gradients_of_many_batches),
-    PROGRAM(train_two_models_in_turn), PROGRAM(update_by_hand), PROGRAM(cross_entropy_of_a_layer),
+    PROGRAM(train_two_models_in_turn), PROGRAM(train_two_models_by_two_losses), PROGRAM(update_by_hand),
+    PROGRAM(cross_entropy_of_a_layer),
     PROGRAM(binary_cross_entropy_of_a_layer), PROGRAM(nll_loss_of_a_certain_result), PROGRAM(train_in_threads_with_own_seeds),
 };
 
