@@ -2,8 +2,8 @@
 """Mutation testing: plants small mistakes (mutants) in copies of the sources, one at a time, and runs the tests on each.
 
 A mutant is killed if a test fails, crashes or does not end: first the suites that touch the file, then all others, in float
-and in double, then the closest suites with sanitizers, at last the examples. For a file of the four programs, only the tests of
-these programs run. A mutant that survives is either equivalent (no
+and in double, then the closest suites with sanitizers, at last the examples. With --programs there are also mutants of the four
+programs, for which the tests of these programs run alone. A mutant that survives is either equivalent (no
 test can see it: mutations.txt says why) or real: then a test is missing, and the exit status is 1.
 
 The choice depends on --seed and on the texts of the functions alone, so an edit elsewhere does not change it. A mutant that
@@ -804,6 +804,7 @@ def main():
     parser.add_argument('--seed', default='1', help='another seed chooses other mutants (1)')
     parser.add_argument('--jobs', type=positive, default=os.cpu_count() or 1, help='copies that work at once (processors)')
     parser.add_argument('--only', default='', metavar='PATTERN', help='only files whose path has this regular expression')
+    parser.add_argument('--programs', action='store_true', help='also files of gpt, llama, translate and compress')
     parser.add_argument('--since', metavar='REVISION', help='only lines that are new since this revision of git')
     parser.add_argument('--quick', action='store_true',
                         help='without the examples and without suites of 3 seconds or more that do not touch the file')
@@ -815,6 +816,7 @@ def main():
     reasons = read_equivalent(mutants)
     changed = changed_lines(arguments.since) if arguments.since else None
     chosen = choose((m for m in mutants if re.search(arguments.only, m.path) and
+                     (arguments.programs or not m.path.startswith('examples/')) and
                      (changed is None or m.line in changed[m.path])), arguments.seed)
     if arguments.list:
         for _, m in zip(range(arguments.count), chosen):
