@@ -2,7 +2,8 @@
 """Mutation testing: plants small mistakes (mutants) in copies of the sources, one at a time, and runs the tests on each.
 
 A mutant is killed if a test fails, crashes or does not end: first the suites that touch the file, then all others, in float
-and in double, then the closest suites with sanitizers, at last the examples. A mutant that survives is either equivalent (no
+and in double, then the closest suites with sanitizers, at last the examples. With --programs there are also mutants of the four
+programs, for which the tests of these programs run alone. A mutant that survives is either equivalent (no
 test can see it: mutations.txt says why) or real: then a test is missing, and the exit status is 1.
 
 The choice depends on --seed and on the texts of the functions alone, so an edit elsewhere does not change it. A mutant that
@@ -30,23 +31,26 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EQUIVALENT = os.path.join(ROOT, 'tests', 'mutations.txt')
 KINDS = ['border', 'bound', 'off by one', 'dropped term', 'sign', 'factor', 'arguments', 'condition', 'and/or',
          'dropped condition', 'choice', 'while to if', 'dropped statement', 'dropped update', 'dropped reset', 'dropped field',
-         'dropped call', 'neighbor']
+         'dropped call', 'neighbor', 'passed through', 'zero argument', 'comparison', 'other function']
+PROGRAMS = ['examples/common', 'examples/gpt', 'examples/llama', 'examples/translate', 'examples/compress']
 FOLDERS = ['autograd', 'autograd/ops', 'autograd/debug', 'autograd/kernels', 'nn', 'nn/files', 'nn/parallel', 'models',
-           'models/text', 'models/train']
+           'models/text', 'models/train', *PROGRAMS]
 
 # The suites that touch a file, the closest first; the first pattern that fits counts. All other suites come after them.
 CLOSE = [
     (r'autograd/kernels/.*(gemm|bf16)', 'gemm precision bits kernels'),
-    (r'autograd/kernels/(softmax|norm|attention|gather|max|copy|strided)', 'kernels kernel_rows attention nn graph'),
-    (r'autograd/kernels/(conv|patches)', 'conv kernel_rows torch'),
+    (r'autograd/kernels/softmax', 'kernels kernel_rows tensor attention nn graph'),
+    (r'autograd/kernels/(norm|attention|gather|max|copy|strided)', 'kernels kernel_rows attention nn graph'),
+    (r'autograd/kernels/(conv|patches)', 'conv kernel_rows gradcheck torch'),
     (r'autograd/kernels/(threads|scratch)', 'threads kernels gemm'),
-    (r'autograd/kernels/(philox|distributions)', 'random kernels bits sample'),
+    (r'autograd/kernels/(philox|distributions)', 'random kernel_rows kernels bits sample'),
     (r'autograd/kernels/optimizer', 'kernels optim torch'),
     (r'autograd/kernels/', 'kernels kernel_rows gemm bits graph'),
     (r'autograd/debug/(explain)', 'explain errors'),
     (r'autograd/debug/(guard)', 'guard memory'),
     (r'autograd/debug/(gradcheck)', 'gradcheck custom'),
     (r'autograd/debug/(print)', 'print'),
+    (r'autograd/debug/(warn)', 'warn'),
     (r'autograd/debug/', 'errors print explain build'),
     (r'autograd/random', 'random nn bits'),
     (r'autograd/(arena|memory|scope|objects|system|thread)', 'memory errors guard'),
@@ -54,36 +58,47 @@ CLOSE = [
     (r'autograd/large', 'pool memory recompute'),
     (r'autograd/ops/(ops_loss|ops_product|linear)', 'linear_loss torch precision gradcheck graph'),
     (r'autograd/ops/(ops_conv|ops_sort|ops_rope)', 'conv torch tensor gradcheck attention'),
-    (r'autograd/(tensor|shape|checks|inplace|errors)', 'tensor errors graph memory'),
+    (r'autograd/inplace', 'mistakes graph optim errors tensor'),
+    (r'autograd/(tensor|shape|checks|errors)', 'tensor errors graph memory'),
     (r'autograd/', 'graph errors torch property gradcheck tensor attention nan custom'),
     (r'nn/files/(json|utf8|number)', 'json bad_files safetensors text bpe'),
     (r'nn/files/(safetensors|stored)', 'safetensors tensor_files load bad_files checkpoint'),
     (r'nn/files/(numpy|model_index|tensor_files)', 'tensor_files load safetensors bad_files'),
-    (r'nn/files/(checkpoint)', 'checkpoint load'),
-    (r'nn/files/(average)', 'transformer'),
+    (r'nn/files/(checkpoint)', 'checkpoint load parameters parallel'),
     (r'nn/(files/)?lora', 'lora load'),
     (r'nn/files/', 'files checkpoint safetensors gpt bad_files'),
-    (r'nn/(optim|schedule|parameters)', 'optim torch nn checkpoint load'),
-    (r'nn/(recurrent)', 'recurrent seq2seq'),
+    (r'nn/(optim|schedule)', 'optim parameters mistakes torch warn nn checkpoint load'),
+    (r'nn/parameters', 'parameters nn decode twice optim checkpoint load'),
+    (r'nn/(module|slots|summary)', 'nn parameters twice mistakes'),
+    (r'nn/(recurrent)', 'recurrent dropout seq2seq'),
     (r'nn/(recompute)', 'recompute'),
     (r'nn/parallel/', 'parallel'),
     (r'nn/(conv|rms_norm)', 'conv attention nn'),
+    (r'nn/(attention|layers)', 'attention dropout nn transformer gpt'),
     (r'nn/', 'nn attention transformer gpt seq2seq recurrent optim checkpoint load'),
     (r'models/text/(bpe|unicode)', 'bpe bpe_json bad_files text'),
-    (r'models/text/', 'text bad_files bpe lm translation'),
-    (r'models/train/(lm_|token_file|generate|sampling)', 'lm llama sample'),
-    (r'models/train/', 'translation decode sample lm'),
-    (r'models/gpt', 'gpt lm checkpoint'),
-    (r'models/(llama|config)', 'llama bpe_json gpt'),
+    (r'models/text/text', 'text sample bad_files'),
+    (r'models/text/', 'text identities bad_files bpe lm translation'),
+    (r'models/train/(generate|sampling)', 'sample effects twice lm llama'),
+    (r'models/train/(lm_|token_file)', 'lm effects twice identities runs llama sample'),
+    (r'models/train/', 'translation twice effects decode sample lm'),
+    (r'models/gpt', 'gpt dropout effects lm checkpoint'),
+    (r'models/(llama|config)', 'llama dropout effects bpe_json gpt'),
     (r'models/language', 'gpt llama lm'),
-    (r'models/decoding', 'decode seq2seq translation'),
-    (r'models/seq2seq', 'seq2seq translation decode'),
-    (r'models/', 'transformer gpt seq2seq translation checkpoint decode'),
+    (r'models/decoding', 'decode effects seq2seq translation'),
+    (r'models/seq2seq', 'seq2seq dropout effects translation decode'),
+    (r'models/', 'transformer dropout effects gpt seq2seq translation checkpoint decode'),
 ]
 # The tests of the examples that touch a file; they run only if all suites pass.
 EXAMPLES = [
-    (r'models/(gpt|text/|train/(lm_|token_file|generate|sampling|epoch))', ['examples gpt', 'examples translate']),
-    (r'models/', ['examples translate', 'examples lessons']),
+    (r'examples/common', ['examples identities', 'examples effects', 'examples gpt', 'examples llama', 'examples translate']),
+    (r'examples/gpt', ['examples effects', 'examples gpt', 'examples identities']),
+    (r'examples/llama', ['examples effects', 'examples llama', 'examples identities']),
+    (r'examples/translate', ['examples effects', 'examples translate', 'examples identities']),
+    (r'examples/compress', ['examples effects', 'examples identities', 'examples compress']),
+    (r'models/(gpt|text/|train/(lm_|token_file|generate|sampling|epoch))',
+     ['examples effects', 'examples identities', 'examples gpt', 'examples translate']),
+    (r'models/', ['examples effects', 'examples translate', 'examples lessons']),
     (r'autograd/debug/', ['examples', 'examples lessons', 'examples write_backward']),
     (r'', ['examples lessons', 'examples gpt', 'examples translate']),
 ]
@@ -209,6 +224,14 @@ for pair in ('i j', 'a b', 'm n', 'x y', 'rows columns', 'row column', 'begin en
     NEIGHBORS.setdefault(one, two)
     NEIGHBORS.setdefault(two, one)
 
+# Functions of the same arguments that do another thing.
+OTHERS = {}
+for pair in ('walk_tensor walk_slot', 'nn_train nn_eval', 'fmin fmax', 'nn_checkpoint_save nn_checkpoint_save_trained',
+             'ag_add ag_mul', 'ag_matmul ag_mul'):
+    one, two = pair.split()
+    OTHERS.setdefault(one, two)
+    OTHERS.setdefault(two, one)
+
 WORD = r'[A-Za-z_][\w]*(?:(?:->|\.)\w+|\[\w+\])*'
 OPERAND_BEFORE = r'(?<=[\w)\]])'
 DROPPED = [('dropped reset', r' = (0|NULL|false|true|-1)$|^memset\('), ('dropped update', r'\+\+|--|[-+*/|&]= '),
@@ -306,6 +329,26 @@ def places(code, begin, end):
         if re.fullmatch(WORD, code[slice(*argument)]):
             yield 'dropped call', m.start(1), close + 1, ('', argument, '')
 
+    for m in each(r'(?:[(!*]|(?:[=,&|:?]|return) )(?!sizeof)([a-z]\w*)(?=\()'):      # f(x, g(y)) becomes g(y), or x
+        close = closing(code, m.end())
+        parts = split_arguments(code, m.end() + 1, close)
+        if not re.fullmatch(WORD, code[slice(*parts[-1])]):
+            yield 'passed through', m.start(1), close + 1, ('', parts[-1], '')
+        if len(parts) > 1:
+            yield 'passed through', m.start(1), close + 1, ('', parts[0], '')
+    for m in each(r'\b([a-z]\w*)\('):                           # an option that is not passed on
+        if m.group(1) in ('if', 'for', 'while', 'switch', 'return', 'sizeof', 'defined'):
+            continue
+        for part in split_arguments(code, m.end(), closing(code, m.end() - 1)):
+            if re.fullmatch(WORD, code[slice(*part)]) and code[slice(*part)] != 'NULL':
+                yield 'zero argument', *part, '0'
+    for m in each(OPERAND_BEFORE + r' (<|>) (?=\d)'):
+        if 'for (' not in code[code.rfind('\n', 0, m.start()):m.start()]:
+            yield 'comparison', m.start(1), m.end(1), '!='
+    for m in each(r'\b(\w+)(?=\()'):
+        if m.group(1) in OTHERS:
+            yield 'other function', m.start(1), m.end(1), OTHERS[m.group(1)]
+
     for m in each(r'(?<![\w.])([01])(?![\w.])'):
         yield 'neighbor', m.start(1), m.end(1), '1' if m.group(1) == '0' else '0'
     words = set(re.findall(r'\w+', code[begin:end]))
@@ -355,7 +398,7 @@ def mutants_of(path):
 
 
 def source_files():
-    for top in ('autograd', 'nn', 'models'):
+    for top in ('autograd', 'nn', 'models', *PROGRAMS):
         for folder, folders, names in os.walk(os.path.join(ROOT, top)):
             folders.sort()
             for name in sorted(names):
@@ -597,6 +640,8 @@ class Run:
     def test(self, copy, mutant):
         """Returns (outcome, by what)."""
         copy.plant(mutant)
+        if mutant.path.startswith('examples/'):
+            return self.test_program(copy, mutant)
         for precision in ('float', 'double'):
             if not copy.make('tests/run_tests_' + precision):
                 return 'refused', ''
@@ -617,8 +662,14 @@ class Run:
             return 'killed', by + ' float, by a sanitizer'
         if self.arguments.quick:
             return 'survived', ''
+        return self.test_program(copy, mutant)
+
+    def test_program(self, copy, mutant):
+        """The examples alone. Returns (outcome, by what)."""
         if not copy.make():
             return 'refused', ''
+        if self.reason(mutant):
+            return 'equivalent', self.reason(mutant)
         for name in first_fit(EXAMPLES, mutant.path):
             if copy.example(name)[0] != 0:
                 return 'killed', name
@@ -753,6 +804,7 @@ def main():
     parser.add_argument('--seed', default='1', help='another seed chooses other mutants (1)')
     parser.add_argument('--jobs', type=positive, default=os.cpu_count() or 1, help='copies that work at once (processors)')
     parser.add_argument('--only', default='', metavar='PATTERN', help='only files whose path has this regular expression')
+    parser.add_argument('--programs', action='store_true', help='also files of gpt, llama, translate and compress')
     parser.add_argument('--since', metavar='REVISION', help='only lines that are new since this revision of git')
     parser.add_argument('--quick', action='store_true',
                         help='without the examples and without suites of 3 seconds or more that do not touch the file')
@@ -764,6 +816,7 @@ def main():
     reasons = read_equivalent(mutants)
     changed = changed_lines(arguments.since) if arguments.since else None
     chosen = choose((m for m in mutants if re.search(arguments.only, m.path) and
+                     (arguments.programs or not m.path.startswith('examples/')) and
                      (changed is None or m.line in changed[m.path])), arguments.seed)
     if arguments.list:
         for _, m in zip(range(arguments.count), chosen):

@@ -273,24 +273,6 @@ START_TEST(decoding_agrees_with_teacher_forcing)
 }
 END_TEST
 
-START_TEST(dropout_acts_in_training)
-{
-    Seq2SeqOptions how = options(1, 5, 6);
-    how.dropout = 0.3;
-    Seq2Seq *m = seq2seq_new(SRC_VOCAB, TGT_VOCAB, how);
-    AgScope s = ag_begin(AG_NO_GRAD);
-    TransformerBatch b = sentences();
-    size_t size = 3 * 4 * TGT_VOCAB * sizeof(ag_real);
-    Tensor *one = seq2seq_forward(m, b.src, b.tgt, b.src_mask), *two = seq2seq_forward(m, b.src, b.tgt, b.src_mask);
-    ck_assert_mem_ne(tensor_data(one), tensor_data(two), size);
-    nn_eval(m);
-    one = seq2seq_forward(m, b.src, b.tgt, b.src_mask);
-    ck_assert_mem_eq(tensor_data(one), tensor_data(seq2seq_forward(m, b.src, b.tgt, b.src_mask)), size);
-    ag_end(s);
-    ag_free(m);
-}
-END_TEST
-
 /* ---- names, usage errors, failing allocations -------------------------------------------------------------------- */
 
 START_TEST(names_of_parameters)
@@ -394,7 +376,6 @@ Suite *seq2seq_suite(void)
     tcase_add_loop_test(learning, gradients_of_the_model_are_right, 0, N_KINDS);
     tcase_add_loop_test(learning, the_model_learns_a_few_sentences, 0, N_KINDS);
     tcase_add_loop_test(learning, decoding_agrees_with_teacher_forcing, 0, N_KINDS);
-    tcase_add_test(learning, dropout_acts_in_training);
     tcase_add_test(learning, decoding_leaves_no_memory);
     suite_add_tcase(suite, learning);
     TCase *errors = tcase_create("errors");

@@ -108,21 +108,10 @@ bool kaeru_vocab_export_at(AgSite at, const KaeruVocab *v, const char *tokenizer
         return ag_set_error("%s: expected a vocabulary of characters, or of byte pairs by the rules of GPT-2 only",
                             tokenizer_path);
     void *work = ag_alloc(1, 1);
-    size_t size[2];
-    const char *text[2] = { tokenizer_text(work, v, &size[0]), config_text_of(work, v, &size[1]) };
-    bool good = text[0] && text[1];
-    FileWriter *tokenizer = good ? file_replace(tokenizer_path) : NULL, *config = tokenizer ? file_replace(config_path) : NULL;
-    if (config) {
-        file_write(tokenizer, text[0], size[0]);
-        file_write(config, text[1], size[1]);
-        good = file_finish(tokenizer) && file_finish(config);
-    }
+    VocabFile tokenizer = { 0 }, config = { 0 };
+    tokenizer.text = tokenizer_text(work, v, &tokenizer.size);
+    config.text = config_text_of(work, v, &config.size);
+    bool good = tokenizer.text && config.text && vocab_replace_both(tokenizer_path, tokenizer, config_path, config);
     ag_free(work);
-    if (config && good) {
-        bool first = file_commit(tokenizer);
-        return file_commit(config) && first;
-    }
-    ag_free(tokenizer);
-    ag_free(config);
-    return false;
+    return good;
 }

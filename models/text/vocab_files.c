@@ -103,8 +103,7 @@ static bool texts_of(void *work, const char *name, const KaeruVocab *v, VocabFil
     return vocab->text != NULL;
 }
 
-/* Replaces the files, of which the second one may be missing, one directly after the other. */
-static bool replace_both(const char *vocab_path, VocabFile vocab, const char *merges_path, VocabFile merges)
+bool vocab_replace_both(const char *vocab_path, VocabFile vocab, const char *merges_path, VocabFile merges)
 {
     FileWriter *first = file_replace(vocab_path);
     FileWriter *second = first && merges.text ? file_replace(merges_path) : NULL;
@@ -138,7 +137,7 @@ bool kaeru_vocab_save_at(AgSite at, const KaeruVocab *v, const char *vocab_path,
     if (done && v->bpe && strcmp(vocab_path, merges_path) == 0) {
         done = ag_set_error("%s: is the path of both files, expected two paths", vocab_path);
     }
-    done = done && replace_both(vocab_path, vocab, merges_path, merges);
+    done = done && vocab_replace_both(vocab_path, vocab, merges_path, merges);
     ag_free(work);
     return done;
 }
