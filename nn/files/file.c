@@ -296,11 +296,8 @@ static bool make_temporary(FileWriter *w)
             return w->lock >= 0 || cannot_write(w, errno);
         }
         if (locked && errno != ENOENT) return cannot_write(w, errno);
-        int result;
-        UNINTERRUPTED(result, system_unlink(w->temporary));
-        close(w->fd);
-        w->fd = -1;
-        w->owns_temporary = false;
+        w->owns_temporary = false;                          /* the other program removes it, or has done so */
+        close_content(w);
     }
     return cannot_write(w, EEXIST);
 }
@@ -309,8 +306,7 @@ static bool make_temporary(FileWriter *w)
 static int move_file(const FileWriter *w, const char *to)
 {
     int result = system_rename(w->temporary, to);
-    bool again = result < 0 && errno == EINTR;
-    if (!again) return result;
+    if (result == 0 || errno != EINTR) return result;
     UNINTERRUPTED(result, system_rename(w->temporary, to));
     return result < 0 && errno == ENOENT && is_named(w->lock, to) ? 0 : result;
 }
