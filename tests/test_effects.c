@@ -9,38 +9,8 @@
 #include "kaeru/lm.h"
 #include "kaeru/lora.h"
 #include "kaeru/seq2seq.h"
+#include "result.h"
 #include "suites.h"
-
-/* ---- results ----------------------------------------------------------------------------------------------------- */
-
-typedef struct { uint64_t hash; } Result;
-
-static void mix_bytes(Result *r, const void *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++) r->hash = (r->hash ^ ((const uint8_t *)bytes)[i]) * UINT64_C(0x100000001b3);
-}
-
-static void mix_number(Result *r, double x)
-{
-    mix_bytes(r, &x, sizeof x);
-}
-
-static void mix_tensor(Result *r, const Tensor *t)
-{
-    AgShape shape = tensor_shape(t);
-    for (int i = 0; i < shape.ndim; i++) mix_number(r, (double)shape.dim[i]);
-    r->hash = tensor_hash(t, r->hash);
-}
-
-static void mix_weights(Result *r, void *m)
-{
-    NnParameters *p = nn_parameters(m);
-    for (int i = 0; i < p->n; i++) {
-        mix_bytes(r, p->item[i].name, strlen(p->item[i].name));
-        mix_tensor(r, p->item[i].tensor);
-    }
-    ag_free(p);
-}
 
 /* ---- the comparison ---------------------------------------------------------------------------------------------- */
 

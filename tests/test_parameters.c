@@ -1,6 +1,6 @@
 /* test_parameters.c: every function that walks over the parameters of a module, on one awkward tree: a tie between two
- * children, a scalar, a vector, a matrix, a kernel of four dimensions, a frozen parameter, and buffers of each type, saved or not. Each
- * function is compared with plain loops over a list that the test writes by hand. */
+ * children, a scalar, a vector, a matrix, a kernel of four dimensions, a frozen parameter, and buffers of each type, saved or
+ * not. Each function is compared with plain loops over a list that the test writes by hand. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

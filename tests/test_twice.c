@@ -12,28 +12,11 @@
 #include "kaeru/seq2seq.h"
 #include "kaeru/tensor_files.h"
 #include "kaeru/translation.h"
+#include "result.h"
 #include "slots.h"
 #include "suites.h"
 
 /* ---- the comparison ---------------------------------------------------------------------------------------------- */
-
-typedef struct { uint64_t hash; } Result;
-
-static void mix_bytes(Result *r, const void *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++) r->hash = (r->hash ^ ((const uint8_t *)bytes)[i]) * UINT64_C(0x100000001b3);
-}
-
-static void mix_number(Result *r, double x)
-{
-    mix_bytes(r, &x, sizeof x);
-}
-
-static void mix_tensor(Result *r, const Tensor *t)
-{
-    mix_number(r, (double)tensor_numel(t));
-    r->hash = tensor_hash(t, r->hash);
-}
 
 static void mix_file(Result *r, const char *name)
 {
@@ -88,17 +71,6 @@ static void restore_weights(void *module)
             if (tensor_dtype(t) == AG_REAL) tensor_mutable_data(t)[j] = (ag_real)((double)((i * 31 + j * 17) % 23 - 11) / 23);
             if (tensor_dtype(t) == AG_INT) tensor_mutable_int_data(t)[j] = 0;
         }
-    }
-    ag_free(p);
-}
-
-static void mix_weights(Result *r, void *module)
-{
-    NnParameters *p = nn_parameters(module);
-    for (int i = 0; i < p->n; i++) {
-        mix_tensor(r, p->item[i].tensor);
-        mix_number(r, tensor_dtype(p->item[i].tensor) == AG_REAL && tensor_grad_data(p->item[i].tensor) != NULL);
-        mix_number(r, p->item[i].trained);
     }
     ag_free(p);
 }
