@@ -182,11 +182,11 @@ typedef struct { double alpha, dropout; const Json *pattern; } AdapterConfig;
 
 #define IS(type) (1 << JSON_##type)
 /* The settings of peft that change nothing here, with the types of value that peft takes: they say how training began, or which
- * Linears have adapters and of what rank, which the file of weights says, too. The first three are read below. */
+ * Linears have adapters and of what rank, which the file of weights says, too. read_config reads the first three. */
 static const struct { const char *name; int types; } without_effect[] = {
-    { "peft_type", IS(STRING) },
-    { "lora_alpha", IS(NUMBER) },
-    { "lora_dropout", IS(NUMBER) },
+    { "peft_type", ~0 },
+    { "lora_alpha", ~0 },
+    { "lora_dropout", ~0 },
     { "rank_pattern", IS(OBJECT) },
     { "r", IS(NUMBER) },
     { "target_modules", IS(NULL) | IS(STRING) | IS(ARRAY) },
