@@ -37,16 +37,24 @@ static Optimizer *optimizer_new(const LmTraining *t)
 
 /* ---- callbacks --------------------------------------------------------------------------------------------------- */
 
-/* Other options would divide by 0, or be others than those in the checkpoints. */
+static void free_run(const Run *r)
+{
+    ag_free(r->parallel);
+    ag_free(r->optimizer);
+}
+
+/* Other options would divide by 0, or be others than those in the checkpoints. The usage error does not return. */
 static void check_options(const Run *r, const LmOptions *before)
 {
     const LmOptions *now = &r->training->options;
-    if (memcmp(now, before, sizeof *now) == 0) return;
-    for (const NnField *f = lm_fields.field; f->name; f++) {
+    for (const NnField *f = lm_fields.field; f->name; f++) {                /* int64_t and double: eight bytes each */
         char old[NN_FIELD_BUFFER], new[NN_FIELD_BUFFER];
-        if (strcmp(nn_field_text(f, before, old), nn_field_text(f, now, new)) != 0)
-            ag_usage_error(r->at, "lm_train", "a callback has changed %s%s from %s to %s, expected the same options until the "
-                           "training ends", lm_fields.prefix, f->name, old, new);
+        if (memcmp((const char *)before + f->offset, (const char *)now + f->offset, sizeof(int64_t)) == 0) continue;
+        nn_field_text(f, before, old);
+        nn_field_text(f, now, new);
+        free_run(r);
+        ag_usage_error(r->at, "lm_train", "a callback has changed %s%s from %s to %s, expected the same options until the "
+                       "training ends", lm_fields.prefix, f->name, old, new);
     }
 }
 
@@ -60,8 +68,9 @@ static void call_back(const Run *r, void (*callback)(LmTraining *t, void *arg))
                           t->settings != before.settings ? "settings" : t->last != before.last ? "last" :
                           t->best != before.best ? "best" : t->processes != before.processes ? "processes" :
                           t->window != before.window ? "window" : t->step != before.step ? "step" : NULL;
-    if (changed)
-        ag_usage_error(r->at, "lm_train", "a callback has changed the member %s of t, which lm_train needs as it was", changed);
+    if (!changed) return;
+    free_run(r);
+    ag_usage_error(r->at, "lm_train", "a callback has changed the member %s of t, which lm_train needs as it was", changed);
 }
 
 /* ---- one step ---------------------------------------------------------------------------------------------------- */
@@ -252,7 +261,6 @@ bool lm_train_at(AgSite at, LmTraining *t, bool resume)
                 data_agrees(t->data, r.parallel);
     /* the first checkpoint, before the first step: a path that cannot be written is an error now, not after hours */
     good = good && (resume ? load(&r) : save(&r, false)) && (t->step >= t->options.steps || check_best(&r)) && run(&r);
-    ag_free(r.parallel);
-    ag_free(r.optimizer);
+    free_run(&r);
     return good;
 }
