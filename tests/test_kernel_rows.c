@@ -493,7 +493,7 @@ enum { TABLE_ROWS = 13 };
 /* Rows 1 and 5 are summed elsewhere. */
 static void call_table_with_sums(const KernelTable *k, Case *c)
 {
-    int64_t place[TABLE_ROWS];
+    int32_t place[TABLE_ROWS];
     double *sums = calloc((size_t)(2 * c->n) + 1, sizeof *sums);
     for (int64_t i = 0; i < TABLE_ROWS; i++)
         place[i] = i == 1 ? 0 : i == 5 ? 1 : -1;

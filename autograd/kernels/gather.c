@@ -8,7 +8,7 @@ typedef struct {
     float *to;
     const float *from;
     const int32_t *ids;
-    const int64_t *place;
+    const int32_t *place;
     double *sums;
 } Job;
 
@@ -31,22 +31,24 @@ static void scatter_range(void *arg, int64_t first, int64_t last)
 {
     const Job *j = arg;
     const int64_t begin = first * COLUMNS, end = last * COLUMNS < j->width ? last * COLUMNS : j->width;
-    for (int64_t r = 0; r < j->rows; r++) {
-        const float *from = j->from + r * j->width;
-        if (j->place && j->place[j->ids[r]] >= 0) {
-            double *sums = j->sums + j->place[j->ids[r]] * j->width;
+    const int32_t *place = j->place, *ids = j->ids;
+    const int64_t rows = j->rows, width = j->width;
+    for (int64_t r = 0; r < rows; r++) {
+        const float *from = j->from + r * width;
+        if (place && place[ids[r]] >= 0) {
+            double *sums = j->sums + place[ids[r]] * width;
             for (int64_t i = begin; i < end; i++)
                 sums[i] += from[i];
             continue;
         }
-        float *to = j->to + j->ids[r] * j->width;
+        float *to = j->to + ids[r] * width;
         EACH(begin, end, to, LOAD(to) + LOAD(from));
     }
 }
 
 /* place, sums: NULL, or a row of an id whose place is not negative is added to that row of `sums` instead. */
 void ISA(scatter_add_rows)(int64_t rows, int64_t width, real *table_grad, const real *dy, const int32_t *ids,
-                           const int64_t *place, double *sums)
+                           const int32_t *place, double *sums)
 {
     k_parallel((width + COLUMNS - 1) / COLUMNS, 1 + GRAIN / (COLUMNS * (rows + 1)), scatter_range,
                &(Job){ rows, width, table_grad, dy, ids, place, sums });

@@ -18,15 +18,16 @@ void check_ids(AgSite at, const char *what, const Tensor *ids, int64_t below)
 
 enum { MANY = 4096 };
 
-/* Sets count[id] to how often id, which is below n, is in ids, for those that are. Returns whether one is there more than MANY
- * times. */
-static bool count_ids(int64_t n, int64_t m, const int32_t *ids, int64_t *count)
+/* Sets count[id] to how often id, which is below n, is in ids, but to MANY + 1 at most, for those that are. Returns whether one
+ * is there more than MANY times. */
+static bool count_ids(int64_t n, int64_t m, const int32_t *ids, int32_t *count)
 {
-    int64_t most = 0;
+    int32_t most = 0;
     if (n < m) memset(count, 0, (size_t)n * sizeof *count);
     for (int64_t j = 0; n >= m && j < m; j++) count[ids[j]] = 0;
     for (int64_t j = 0; j < m; j++) {
-        int64_t now = ++count[ids[j]];
+        int32_t now = count[ids[j]] + (count[ids[j]] <= MANY);
+        count[ids[j]] = now;
         most = now > most ? now : most;
     }
     return most > MANY;
@@ -34,14 +35,13 @@ static bool count_ids(int64_t n, int64_t m, const int32_t *ids, int64_t *count)
 
 void add_rows(const Tensor *y, Along a, int64_t m, real *to, const real *from, const int32_t *ids)
 {
-    int64_t *place = NULL, often = 0;
-    int32_t *frequent = NULL;
+    int32_t *place = NULL, *frequent = NULL, often = 0;
     double *sums = NULL;
     if (m > MANY) place = scratch_new(y->site, y->made_by, a.n, sizeof *place);
     if (m > MANY && count_ids(a.n, m, ids, place)) {
         frequent = scratch_new(y->site, y->made_by, m / MANY, sizeof *frequent);
         for (int64_t j = 0; j < m; j++) {
-            int64_t *p = &place[ids[j]];
+            int32_t *p = &place[ids[j]];
             if (*p > MANY) {
                 frequent[often] = ids[j];
                 *p = -2 - often++;                      /* no count any more */
@@ -49,7 +49,7 @@ void add_rows(const Tensor *y, Along a, int64_t m, real *to, const real *from, c
         }
         sums = scratch_new(y->site, y->made_by, often * a.inner, sizeof *sums);
     }
-    for (int64_t k = 0; k < often; k++) place[frequent[k]] = k;
+    for (int32_t k = 0; k < often; k++) place[frequent[k]] = k;
     for (int64_t o = 0; o < a.outer; o++, to += a.n * a.inner, from += m * a.inner) {
         for (int64_t k = 0; k < often; k++)
             for (int64_t i = 0; i < a.inner; i++) sums[k * a.inner + i] = (double)to[frequent[k] * a.inner + i];
@@ -74,7 +74,7 @@ static void add_items(const Tensor *y, Along a, int64_t m, real *to, const real 
         for (int64_t i = 0; i < items; i++) to[item_along(a, m, i, ids[i])] += from[i];
         return;
     }
-    int64_t *count = scratch_new(y->site, y->made_by, a.n, sizeof *count);
+    int32_t *count = scratch_new(y->site, y->made_by, a.n, sizeof *count);
     int32_t *own = scratch_new(y->site, y->made_by, m, sizeof *own);
     double *sum = scratch_new(y->site, y->made_by, a.n, sizeof *sum);
     for (int64_t line = 0; line < a.outer * a.inner; line++) {

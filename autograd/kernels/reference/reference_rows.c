@@ -289,7 +289,7 @@ void ref_gather_rows(int64_t rows, int64_t width, real *y, const real *table, co
 }
 
 void ref_scatter_add_rows(int64_t rows, int64_t width, real *table_grad, const real *dy, const int32_t *ids,
-                          const int64_t *place, double *sums)
+                          const int32_t *place, double *sums)
 {
     for (int64_t r = 0; r < rows; r++)
         for (int64_t j = 0; j < width; j++) {
