@@ -68,6 +68,7 @@ static void lora_remove(Linear *l)
     for (int i = 0; i < CHILDREN; i++) {
         Module *child = l->module.slots[l->module.n_slots + i].child;
         child->parent = NULL;
+        ag_set_part(child, NULL, NULL);
         ag_free(child);
     }
     l->lora_A = l->lora_B = NULL;

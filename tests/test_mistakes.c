@@ -841,11 +841,13 @@ START_TEST(modules)
     MISTAKE("the module is NULL", nn_list_item(NULL, 0));
     MISTAKE("item 0 of a list of 0", nn_list_item(list, 0));
     MISTAKE("item -1 of a list of 0", nn_list_item(list, -1));
-    MISTAKE("this Linear belongs to a Pair: free the Pair instead", ag_free(p->a));
+    MISTAKE("this is a part of a Pair, which frees it", ag_free(p->a));
     MISTAKE("this object was freed already", ag_free(freed_linear()));
-    MISTAKE("freed", Linear *q = nn_linear_new(3, 2); ag_free(q->weight); nn_linear(q, x));
-    MISTAKE("freed", Linear *q = nn_linear_new(3, 2); ag_free(q->weight); nn_count(q));
-    MISTAKE("freed", Linear *q = nn_linear_new(3, 2); ag_free(q->bias); nn_clone(q));
+    MISTAKE("this is a part of a Linear, which frees it", Linear *q = nn_linear_new(3, 2); ag_free(q->weight));
+    MISTAKE("this is a part of a Linear, which frees it", Linear *q = nn_linear_new(3, 2); ag_set_owner(q->bias, NULL));
+    MISTAKE("this is a part of a Linear, which frees it", Linear *q = nn_linear_new(3, 2); ag_free(q->module.slots));
+    MISTAKE("this is a part of a Pair, which frees it", ag_set_owner(p->a, list));
+    MISTAKE("this is a part of a NnCache, which frees it", ag_free(nn_cache_new(1, 2)->layer));
     MISTAKE("the module is NULL", nn_clone(NULL));
     MISTAKE("this Linear was freed", nn_clone(freed_linear()));
     MISTAKE("the field of a in its Pair no longer points to the registered Linear", Pair *q = pair_new(); q->a = l;
@@ -2318,9 +2320,9 @@ START_TEST(called_functions)
     ag_free(block);
     ag_free(net);
     Tensor *w = leaf(2, 3);
-    to_end = around;
     ag_watch_backward((AgWatch){ .complete = end_scope });
-    MISTAKE("a backward pass is running in this scope", ag_backward(ag_sum(square_of(w))));
+    MISTAKE("has ended the scope of this pass, at tests/test_mistakes.c",
+            to_end = ag_begin(AG_RECORD); ag_backward(ag_sum(square_of(w))));
     ag_watch_backward((AgWatch){ 0 });
     MISTAKE("ends: forward ended a scope", to_end = ag_begin(AG_RECORD); ag_custom(&ends, SHAPE(1), &w, 1, NULL, 0));
     MISTAKE("begins: forward ended a scope, or left one open", ag_custom(&begins, SHAPE(1), &w, 1, NULL, 0));

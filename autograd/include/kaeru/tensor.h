@@ -99,9 +99,13 @@ void  ag_free_at(AgSite at, void *p);
 
 /* Makes `owner` the owner of p; NULL: none. */
 void  ag_set_owner_at(AgSite at, void *p, void *owner);
+/* The same for a part that its owner points to, as a module to its parameters: p alone cannot be freed or get another owner by
+ * the functions above, which is a usage error that names `type`, a static text. Owner NULL: p is a part no more. */
+void  ag_set_part_at(AgSite at, void *p, void *owner, const char *type);
 
 /* Calls destroy(p) before p is freed, for objects that hold more than memory, for example an open file. The memory of such an
- * object is reused late, so that ag_check_object can tell that it was freed. */
+ * object is reused late, so that ag_check_object can tell that it was freed. If a usage error ends the function, p is not freed
+ * yet; when it is, the function is not called again. */
 void  ag_on_free_at(AgSite at, void *p, void (*destroy)(void *p));
 
 /* Zeroed memory for one object that ag_check_object checks. Free it with ag_free. */
