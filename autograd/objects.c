@@ -16,14 +16,15 @@ typedef struct Block {
     uint32_t magic;                         /* tells whether it is alive */
 } Block;
 enum { BLOCK_ALIVE = 0x626c6f63, BLOCK_ENDS = 0x656e6473, BLOCK_DEAD = 0x64656164 };     /* ENDS: its destructor runs */
-enum { HEADER = (sizeof(Block) + 15) / 16 * 16, QUARANTINE = 4096 };
+enum { HEADER = (sizeof(Block) + 15) / 16 * 16, QUARANTINE = 4096, MOST_CALLS = 64 };
 
-/* A call of ag_free: it frees `root` and what that owns. The destructor of `now` runs, or has run. */
-typedef struct Freeing { Block *root, *now; struct Freeing *around; } Freeing;
+/* A call of ag_free: it frees `root` and what that owns. The destructor of `now` runs. */
+typedef struct { Block *root, *now; } Freeing;
 
 typedef struct {
     bool in_scope;                          /* a scope is open */
-    Freeing *freeing;                       /* the innermost call that runs; NULL: none */
+    Freeing freeing[MOST_CALLS];            /* the calls in which a destructor runs, */
+    int calls;                              /* and their number: one destructor may call ag_free, and so on */
     Block *newest;                          /* of the blocks that an error would free */
     Block *quarantine[QUARANTINE];          /* the last blocks that were freed and had a destructor */
     unsigned n_quarantined;
@@ -44,23 +45,23 @@ static void destroy_nothing(void *p)
     (void)p;
 }
 
-/* An error may have ended destructors that were running. Their objects are alive again, and can be freed: then these
- * destructors are not called again. */
-static void leave_destructors(void)
+/* An error, or a longjmp of the program, may have ended the destructors that were running. Their objects are alive again, and
+ * can be freed: then these destructors are not called again. */
+void blocks_leave_destructors(void)
 {
     Blocks *here = state;
-    for (const Freeing *f = here->freeing; f; f = f->around) {
+    while (here && here->calls > 0) {
+        const Freeing *f = &here->freeing[--here->calls];
         for (Block *b = f->now; b != f->root->owner; b = b->owner) {
             b->magic = BLOCK_ALIVE;
             if (b->destroy) b->destroy = destroy_nothing;
         }
     }
-    here->freeing = NULL;
 }
 
 static Blocks *blocks(void)
 {
-    static const StateKind kind = { .size = sizeof(Blocks), .failed = leave_destructors, .end = forget_freed_objects };
+    static const StateKind kind = { .size = sizeof(Blocks), .failed = blocks_leave_destructors, .end = forget_freed_objects };
     return state ? state : thread_state(&state, &kind);
 }
 
@@ -268,28 +269,32 @@ static void bury(Block *b)
 static void destroy(Block *root)
 {
     Blocks *here = blocks();
-    Freeing f = { root, root, here->freeing };
-    here->freeing = &f;
+    const int call = here->calls;
+    Block *b = root;
     for (bool more = true; more; ) {
-        Block *b = f.now;
         if (b->magic == BLOCK_ALIVE) {
             b->magic = BLOCK_ENDS;
+            here->freeing[call] = (Freeing){ root, b };
+            here->calls = call + 1;
             if (b->destroy) b->destroy(data_of(b));
-            if (b->magic == BLOCK_DEAD) break;              /* the destructor caught an error, and freed its own object */
+            here->calls = call;
+            if (b->magic == BLOCK_DEAD) return;     /* the destructor caught an error, and freed its own object or an owner */
         }
-        f.now = b->first ? b->first : b->owner;
-        if (b->first) continue;
-        more = b != root;
-        bury(b);
+        Block *next = b->first ? b->first : b->owner;
+        more = b->first || b != root;
+        if (!b->first) bury(b);
+        b = next;
     }
-    here->freeing = f.around;
 }
 
 /* A usage error if a destructor that runs now belongs to an object below b. */
 static void check_destructors(AgSite at, const char *what, const Block *b)
 {
-    for (const Freeing *f = blocks()->freeing; f; f = f->around)
-        for (const Block *above = f->root->owner; above; above = above->owner)
+    const Blocks *here = blocks();
+    if (here->calls == MOST_CALLS)
+        ag_usage_error(at, what, "%d destructors call each other: expected objects that own others", MOST_CALLS);
+    for (int i = 0; i < here->calls; i++)
+        for (const Block *above = here->freeing[i].root->owner; above; above = above->owner)
             if (above == b) ag_usage_error(at, what, "the destructor of an object calls this for its owner");
 }
 
@@ -314,8 +319,7 @@ void ag_free_at(AgSite at, void *p)
 void blocks_unwind(uint64_t begun, uint64_t failed)
 {
     for (Block *b = blocks()->newest; b && b->serial > begun;) {
-        /* allocated after the error: the program still has it; or a destructor of b has called ag_end */
-        if (b->serial > failed || b->magic == BLOCK_ENDS) {
+        if (b->serial > failed) {           /* allocated after the error: the program still has it */
             b = b->older;
             continue;
         }

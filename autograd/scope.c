@@ -169,9 +169,13 @@ void ag_end_at(AgSite at, AgScope scope)
     if (innermost != ended && innermost->serial > error && !left)
         ag_usage_error(at, __func__, "scopes begun inside this one and still open: %d", s->depth - scope.depth);
     if (in_pass) pass_is_left(at);
+    blocks_leave_destructors();
     if (observer[GUARD] && !error) guard_check(at, __func__, true);
     buffers_end_scope();
-    if (error) blocks_unwind(ended->serial, error);
+    if (error) {
+        blocks_unwind(ended->serial, error);
+        if (!scope_is_open(scope)) ag_usage_error(at, __func__, "a destructor has ended this scope");
+    }
     if (error || layer_calls() > ended->calls) layer_calls_end(ended->calls);
     while (s->tape != ended->tape) {
         Tensor *t = s->tape;

@@ -28,6 +28,7 @@ static bool is_list(const char *type)
 void nn_check_type_at(AgSite at, const char *what, const void *module, size_t size, const char *type)
 {
     nn_check_at(at, what, module, size);
+    ag_check_pointer_at(at, what, "the type", type);
     const Module *m = module;
     if (m->type != type && strcmp(m->type, type) != 0 && !(is_list(type) && is_list(m->type)))
         ag_usage_error(at, what, "this %s is a module of another type, expected %s", m->type, type);

@@ -44,7 +44,7 @@ static void check(AgSite at, const char *what, const char *name, double value, b
 Optimizer *nn_optimizer_new_at(AgSite at, void *module, const OptimizerKind *kind, const void *options, size_t size, double lr,
                                double weight_decay)
 {
-    nn_check_at(at, __func__, module, 0);
+    NN_LAYER(at, (Module *)module);
     ag_check_pointer_at(at, __func__, "the kind", kind);
     ag_check_pointer_at(at, __func__, "the kind's name", kind->name);
     ag_check_pointer_at(at, __func__, "the kind's update", (const void *)(uintptr_t)kind->update);

@@ -1380,7 +1380,7 @@ START_TEST(transformer_parts)
     MISTAKE("x is NULL", transformer_encoder_layer(el, none, NULL));
     MISTAKE("mask is AG_INT", transformer_encoder_layer(el, x, word));
     MISTAKE("o is NULL", transformer_encoder_new(NULL));
-    MISTAKE("N is 0 layers", TransformerOptions b = o; b.N = 0; transformer_encoder_new(&b));
+    MISTAKE("transformer.N is 0", TransformerOptions b = o; b.N = 0; transformer_encoder_new(&b));
     MISTAKE("the module is NULL", transformer_encoder(no_encoder, x, NULL));
     MISTAKE("does not fit x (2, 3, 4)", transformer_encoder(en, narrow, NULL));
     MISTAKE("o is NULL", transformer_decoder_layer_new(NULL));
@@ -1390,7 +1390,7 @@ START_TEST(transformer_parts)
     MISTAKE("x is NULL", transformer_decoder_layer(dl, x, none, NULL, NULL, NULL, 0));
     MISTAKE("layer 10 of a cache", NnCache *c = nn_cache_new(2, 4); transformer_decoder_layer(dl, x, x, NULL, NULL, c, 5));
     MISTAKE("o is NULL", transformer_decoder_new(NULL));
-    MISTAKE("N is -1 layers", TransformerOptions b = o; b.N = -1; transformer_decoder_new(&b));
+    MISTAKE("transformer.N is -1", TransformerOptions b = o; b.N = -1; transformer_decoder_new(&b));
     MISTAKE("the module is NULL", transformer_decoder(no_decoder, x, x, NULL, NULL, NULL));
     MISTAKE("x is NULL", transformer_decoder(de, x, none, NULL, NULL, NULL));
     MISTAKE("n is -1, expected 0 or more", nn_causal_mask(-1));

@@ -312,6 +312,9 @@ void nn_parallel_collect_at(AgSite at, NnParallel *p, double *value, int64_t n)
     check_parallel(at, __func__, p);
     if (n < 0) ag_usage_error(at, __func__, "%lld items, expected 0 or more", (long long)n);
     if (n > 0) ag_check_pointer_at(at, __func__, "value", value);
+    if ((uint64_t)n > SIZE_MAX / sizeof *value)
+        ag_usage_error(at, __func__, "%lld items are too many for this machine", (long long)n);
+    AG_LAYER(at);
     double *all = exchange(p, value, (size_t)n * sizeof *value, 0);
     for (int64_t i = 0; i < n; i++) value[i] = all[i % p->size * n + i];
     ag_free(all);
