@@ -100,7 +100,8 @@ def check_table(source):
 def main(source, program, what):
     if what == "table":
         return check_table(source)
-    with tempfile.TemporaryDirectory() as folder:
+    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None     # many calls save files
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
         return subprocess.run([program, what, folder], check=False).returncode
 
 

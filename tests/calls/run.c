@@ -38,7 +38,8 @@ static Shared *shared;
 
 /* ---- parts of a call ----------------------------------------------------------------------------------------------- */
 
-static int part, changed = -1, turns_of[64];            /* the number of the part; which one is changed; how many values it has */
+enum { NO_PART = -1, ALL_TENSORS = -2 };
+static int part, changed = NO_PART, turns_of[64];       /* the number of the part; which one is changed; how many values it has */
 static int value;                                       /* the number of the value that is tried */
 
 static const int64_t integers[] = { 0, 1, -1, INT32_MAX, (int64_t)1 << 31, (int64_t)1 << 62, INT64_MAX };
@@ -62,12 +63,28 @@ double part_number(double usual)
     return is_changed(3) ? numbers[value] : usual;
 }
 
+enum { MANY_EMPTY, NO_LONG, HOLLOW };
+
+/* A tensor without items, of the type of t: 2^40 rows of nothing, or no rows of 2^40 items. */
+static const Tensor *hollow(const Tensor *t, int how)
+{
+    AgShape shape = tensor_shape(t);
+    if (shape.ndim > 0) shape.dim[0] = how == MANY_EMPTY && shape.ndim > 1 ? (int64_t)1 << 40 : 0;
+    if (shape.ndim > 1) shape.dim[shape.ndim - 1] = how == MANY_EMPTY ? 0 : (int64_t)1 << 40;
+    if (tensor_dtype(t) == AG_INT) return tensor_ints(shape, NULL);
+    if (tensor_dtype(t) == AG_BOOL) return tensor_bools(shape, NULL);
+    return tensor_set_requires_grad(tensor_zeros(shape), true);
+}
+
 void *part_pointer(PartKind kind, const void *usual)
 {
     const void *const tensors[] = { NULL, f.ended, f.ids, f.packed }, *const objects[] = { NULL, f.freed };
-    int n = kind == TENSOR ? 4 : kind == OBJECT ? 2 : 1;
-    if (!is_changed(n)) return (void *)(uintptr_t)usual;
-    return (void *)(uintptr_t)(kind == TENSOR ? tensors[value] : kind == OBJECT ? objects[value] : NULL);
+    enum { TENSORS = sizeof tensors / sizeof *tensors };
+    bool is_this = is_changed(kind == TENSOR ? TENSORS + HOLLOW : kind == OBJECT ? 2 : 1);
+    const void *other = usual;
+    if (kind == TENSOR && (changed == ALL_TENSORS || (is_this && value >= TENSORS))) other = hollow(usual, value % TENSORS);
+    else if (is_this) other = kind == TENSOR ? tensors[value] : kind == OBJECT ? objects[value] : NULL;
+    return (void *)(uintptr_t)other;
 }
 
 /* ---- a call -------------------------------------------------------------------------------------------------------- */
@@ -130,7 +147,7 @@ static void try_value(void)
     begin();
     ag_on_usage_error(leave);
     if (setjmp(escape) == 0) calls[shared->call].make();
-    else if (changed < 0 && strcmp(calls[shared->call].name, "ag_usage_error") != 0) fail("an error without a changed argument");
+    else if (changed == NO_PART && strcmp(calls[shared->call].name, "ag_usage_error") != 0) fail("an error without a changed argument");
     else if (has_place(calls[shared->call].name)) check_message(false);
     end();
 }
@@ -139,7 +156,7 @@ static void try_value(void)
 static void try_numbers(void)
 {
     int call = shared->call, first = shared->turn, turn = 0;
-    changed = -1;
+    changed = NO_PART;
     memset(turns_of, 0, sizeof turns_of);
     snprintf(shared->text, sizeof shared->text, "as it is");
     if (first == 0) {
@@ -162,6 +179,14 @@ static void try_numbers(void)
             snprintf(shared->text, sizeof shared->text, "marked argument %d has value %d", p + 1, v);
             try_value();
         }
+    }
+    for (int v = 0; v < HOLLOW; v++) {
+        if (++turn < first) continue;
+        shared->turn = turn + 1;
+        changed = ALL_TENSORS;
+        value = v;
+        snprintf(shared->text, sizeof shared->text, "all tensors are without items, %d", v);
+        try_value();
     }
 }
 
