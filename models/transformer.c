@@ -209,6 +209,7 @@ TransformerEmbeddings *transformer_embeddings_new_at(AgSite at, int64_t d_model,
 Tensor *transformer_embeddings_at(AgSite at, TransformerEmbeddings *e, Tensor *ids)   /* (B,T) -> (B,T,D) */
 {
     NN_LAYER(at, e);
+    if (e->d_model < 1) ag_usage_error(at, __func__, "d_model is %lld, expected 1 or more", (long long)e->d_model);
     return ag_scale(nn_embedding(e->lut, ids), sqrt((double)e->d_model));
 }
 

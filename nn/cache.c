@@ -124,6 +124,7 @@ static Tensor *first_positions(AgSite at, Tensor *x, int64_t n)
 
 void nn_cache_read_at(AgSite at, NnCache *c, int layer, Tensor **key, Tensor **value)
 {
+    AG_LAYER(at);
     NnKeysValues *kv = filled_layer(at, __func__, c, layer);
     ag_check_pointer_at(at, __func__, "key", key);
     ag_check_pointer_at(at, __func__, "value", value);

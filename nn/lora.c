@@ -45,6 +45,8 @@ void lora_freeze(const NnParameters *p)
 
 double lora_scale(const Linear *l)
 {
+    if (!isfinite(l->lora_alpha))
+        ag_usage_error(AG_HERE, "nn_linear", "lora_alpha is %g, expected a finite number", l->lora_alpha);
     return l->lora_alpha / (double)tensor_dim(l->lora_A->weight, 0);
 }
 

@@ -2299,6 +2299,15 @@ static void end_scope(void *unused, Tensor *leaf)
 static void forward_that_ends(const AgCustomCall *c) { (void)c; ag_end(to_end); }
 static void forward_that_begins(const AgCustomCall *c) { (void)c; ag_begin(AG_RECORD); }
 
+/* A function of nn_optimizer_group that makes groups itself. */
+static bool belongs_and_groups(const NnNamedTensor *p, void *optimizer)
+{
+    static int depth;
+    bool matrix = tensor_ndim(p->tensor) == 2;
+    if (depth++ < 5) nn_optimizer_group(optimizer, belongs_and_groups, optimizer, 0, 2);
+    return matrix;
+}
+
 static Optimizer *to_free;
 static void update_that_frees(const OptimizerUpdate *u) { (void)u; ag_free(to_free); }
 
@@ -2331,6 +2340,11 @@ START_TEST(called_functions)
     to_free = nn_optimizer_new(trained, &frees, NULL, 0, 0.1, 0);
     ag_backward(ag_sum(trained->w));
     MISTAKE("the optimizer was freed", nn_optimizer_step(to_free));
+    Optimizer *grouped = nn_sgd_new(trained, 0.1);
+    ck_assert_int_eq(nn_optimizer_group(grouped, belongs_and_groups, grouped, 0, 0), 0);
+    ag_backward(ag_sum(trained->w));
+    nn_optimizer_step(grouped);
+    ag_free(grouped);
     ag_free(trained);
     end();
 }
