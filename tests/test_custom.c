@@ -359,7 +359,8 @@ static void ending_scope(const AgCustomCall *c)
 
 static void beginning_pass(const AgCustomCall *c)
 {
-    ag_explain(stdout, c->y);
+    (void)c;
+    ag_explain(stdout, ag_sum(leaf(SHAPE(1))));
 }
 
 START_TEST(rules_cannot_remove_gradients)
