@@ -738,6 +738,129 @@ START_TEST(handlers_are_per_thread_and_returned)
 }
 END_TEST
 
+/* ---- objects ----------------------------------------------------------------------------------------------------- */
+
+static int destroyed;
+
+static void count_destroyed(void *p)
+{
+    (void)p;
+    destroyed++;
+}
+
+/* Each block owns the next one. */
+START_TEST(a_long_chain_of_owners)
+{
+    enum { LENGTH = 300000 };
+    void *first = ag_alloc(1, 1), *last = first;
+    for (int i = 0; i < LENGTH; i++) last = ag_alloc_in(last, 1, 1);
+    ag_on_free(last, count_destroyed);
+    ag_free(first);
+    ck_assert_int_eq(destroyed, 1);
+    first = last = ag_object_new(1);
+    for (int i = 0; i < LENGTH; i++) {
+        void *next = ag_object_new(1);
+        ag_on_free(next, count_destroyed);
+        ag_set_owner(next, last);
+        last = next;
+    }
+    EXPECT_USAGE_ERROR("ag_set_owner: p would own itself", ag_set_owner(first, last));
+    EXPECT_USAGE_ERROR("ag_set_owner: p would own itself", ag_set_owner(last, last));
+    ag_free(first);
+    ck_assert_int_eq(destroyed, 1 + LENGTH);
+}
+END_TEST
+
+static void fail_in_destructor(void *p)
+{
+    destroyed++;
+    ag_check_object(NULL, "p", p);
+    ag_neg(NULL);
+}
+
+static jmp_buf left;
+
+static void leave_destructor(void *p)
+{
+    (void)p;
+    destroyed++;
+    longjmp(left, 1);
+}
+
+static void leave_with_error(const char *message)
+{
+    (void)message;
+    longjmp(left, 1);
+}
+
+static void *to_free;
+
+static void free_the_owner(void *p)
+{
+    (void)p;
+    ag_free(to_free);
+}
+
+/* After an error in a destructor, or a longjmp through it, the object can still be freed, and its scope can end. */
+START_TEST(destructors_that_do_not_return)
+{
+    destroyed = 0;
+    void *owner = ag_object_new(8), *part = ag_alloc_in(owner, 1, 8);
+    ag_on_free(ag_alloc_in(part, 1, 8), count_destroyed);
+    ag_on_free(part, fail_in_destructor);
+    EXPECT_USAGE_ERROR("ag_neg: x is NULL", ag_free(owner));
+    ck_assert_int_eq(destroyed, 1);
+    ag_check_object(__func__, "owner", owner);
+    ag_free(owner);
+    ck_assert_int_eq(destroyed, 2);
+    EXPECT_USAGE_ERROR("ag_free: this object was freed already", ag_free(owner));
+
+    void *block = ag_alloc(1, 8);
+    ag_on_free(block, leave_destructor);
+    AgScope s = ag_begin(AG_RECORD);
+    if (setjmp(left) == 0) ag_free(block);
+    ag_end(s);
+    ag_free(block);
+    ck_assert_int_eq(destroyed, 3);
+
+    AgErrorHandler *former = ag_on_usage_error(leave_with_error);
+    s = ag_begin(AG_RECORD);
+    if (setjmp(left) == 0) {
+        ag_on_free(ag_alloc(1, 8), fail_in_destructor);
+        ag_neg(NULL);
+    }
+    bool failed = setjmp(left) != 0;
+    if (!failed) ag_end(s);
+    ck_assert(failed);
+    ag_end(s);
+    ag_on_usage_error(former);
+    ck_assert_int_eq(destroyed, 4);
+
+    to_free = ag_alloc(1, 8);
+    part = ag_alloc_in(to_free, 1, 8);
+    ag_on_free(part, free_the_owner);
+    EXPECT_USAGE_ERROR("ag_free: the destructor of an object calls this for its owner", ag_free(part));
+    ag_free(to_free);
+}
+END_TEST
+
+START_TEST(parts_are_freed_by_their_owner)
+{
+    void *owner = ag_object_new(8), *other = ag_object_new(8), *part = ag_alloc(1, 8);
+    ag_set_part(part, owner, "Owner");
+    REPORTS("ag_free: this is a part of a Owner, which frees it", ag_free(part));
+    REPORTS("ag_set_owner: this is a part of a Owner, which frees it", ag_set_owner(part, NULL));
+    REPORTS("ag_set_part: the type is NULL", ag_set_part(part, owner, NULL));
+    ag_set_part(part, other, "Other");
+    ag_free(owner);
+    REPORTS("ag_free: this is a part of a Other, which frees it", ag_free(part));
+    ag_set_part(part, NULL, NULL);
+    ag_free(part);
+    ag_free(other);
+    EXPECT_USAGE_ERROR("memory: no memory for 18446744073709551615 items of 1 bytes", ag_strndup_in(NULL, "abc", SIZE_MAX));
+}
+END_TEST
+
 /* ---- leaving by longjmp ------------------------------------------------------------------------------------------ */
 
 /* An object of several allocations. It owns all but one, which its destructor frees. */
@@ -1014,6 +1137,11 @@ Suite *errors_suite(void)
     tcase_add_test(messages, a_long_message_is_cut);
     tcase_add_test(messages, set_errors_are_separate);
     suite_add_tcase(suite, messages);
+    TCase *objects = tcase_create("objects");
+    tcase_add_test(objects, a_long_chain_of_owners);
+    tcase_add_test(objects, destructors_that_do_not_return);
+    tcase_add_test(objects, parts_are_freed_by_their_owner);
+    suite_add_tcase(suite, objects);
     TCase *scopes = tcase_create("scopes");
     tcase_add_test(scopes, an_error_leaves_no_layers_behind);
     tcase_add_test(scopes, graphs_and_scopes_belong_to_their_thread);

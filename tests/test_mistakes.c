@@ -796,6 +796,69 @@ static Pair *pair_new(void)
     return p;
 }
 
+/* Layers in layers in layers. */
+START_TEST(levels_of_modules)
+{
+    begin();
+    Sequential *inner = nn_sequential_new(), *outer = nn_sequential_new(), *last = outer;
+    for (int i = 1; i < 500; i++) {
+        Sequential *outside = nn_sequential_new(), *below = nn_sequential_new();
+        nn_sequential_add(outside, inner);
+        inner = outside;
+        nn_sequential_add(last, below);
+        last = below;
+    }
+    nn_sequential_add(last, inner);
+    for (last = outer; last->n > 0; ) last = nn_item(Sequential, last, 0);
+    MISTAKE("would make 1001 levels of modules, expected at most 1000", nn_sequential_add(last, nn_sequential_new()));
+    Sequential *outside = nn_sequential_new();
+    MISTAKE("would make 1001 levels of modules, expected at most 1000", nn_sequential_add(outside, outer));
+    Tensor *x = ones(2, 3);
+    ck_assert_ptr_eq(nn_sequential(outer, x), x);
+    nn_eval(outer);
+    ag_free(nn_clone(outer));
+    ag_free(outside);
+    ag_free(outer);
+    end();
+}
+END_TEST
+
+/* Each number of a layer, set by hand. */
+START_TEST(settings_by_hand)
+{
+    begin();
+    Tensor *x = ones(2, 4), *image = tensor_ones(SHAPE(2, 2, 3, 3)), *i = ids(1, 2);
+    Dropout *dropout = nn_dropout_new(0.5);
+    BatchNorm *batch_norm = nn_batch_norm_new(2);
+    GroupNorm *group_norm = nn_group_norm_new(1, 2);
+    LayerNorm *layer_norm = nn_layer_norm_new(4);
+    RMSNorm *rms_norm = nn_rms_norm_new_with(4, 1e-5);
+    Pair *pair = pair_new();
+    TransformerEmbeddings *embeddings = transformer_embeddings_new(4, 8);
+    GPT *gpt = gpt_new((GPTOptions){ 1, 2, 8, 8, 4, 0, true, 1e-5, false });
+    static const char *const targets[] = { "a", NULL };
+    ck_assert(nn_lora_add(pair, (NnLoraOptions){ 1, 1, 0, targets }));
+    const double wrong[] = { (double)NAN, (double)INFINITY, -1 };
+    for (int k = 0; k < 6; k++) {
+        double w = wrong[k % 3];
+        bool training = k < 3;
+        void *const layers[] = { dropout, batch_norm, group_norm, layer_norm, rms_norm, pair, gpt };
+        for (size_t l = 0; l < sizeof layers / sizeof *layers; l++) nn_set_training(layers[l], training);
+        MISTAKE("nn_dropout: p is", dropout->p = w; nn_dropout(dropout, x));
+        MISTAKE("nn_batch_norm: 2 channels, momentum", batch_norm->momentum = w; nn_batch_norm(batch_norm, image));
+        batch_norm->momentum = 0.1;
+        MISTAKE("nn_batch_norm: 2 channels, momentum", batch_norm->eps = w; nn_batch_norm(batch_norm, image));
+        MISTAKE("eps is", group_norm->eps = w; nn_group_norm(group_norm, image));
+        MISTAKE("eps is", layer_norm->kind.eps = w; nn_layer_norm(layer_norm, x));
+        MISTAKE("eps is", rms_norm->eps = w; nn_rms_norm(rms_norm, x));
+        if (k % 3 < 2) MISTAKE("lora_alpha is", pair->a->lora_alpha = w; nn_linear(pair->a, ones(2, 3)));
+        if (training) MISTAKE("dropout p is", nn_item(GPTBlock, gpt->h, 0)->attn->dropout = w; gpt_forward(gpt, i));
+    }
+    MISTAKE("d_model is -4", embeddings->d_model = -4; transformer_embeddings(embeddings, i));
+    end();
+}
+END_TEST
+
 START_TEST(modules)
 {
     begin();
@@ -848,6 +911,12 @@ START_TEST(modules)
     MISTAKE("this is a part of a Linear, which frees it", Linear *q = nn_linear_new(3, 2); ag_free(q->module.slots));
     MISTAKE("this is a part of a Pair, which frees it", ag_set_owner(p->a, list));
     MISTAKE("this is a part of a NnCache, which frees it", ag_free(nn_cache_new(1, 2)->layer));
+    Tensor *keys = tensor_zeros(SHAPE(1, INT64_C(1) << 61, 0));
+    NnCache *long_cache = nn_cache_new(1, INT64_MAX);
+    AgScope no_grad = ag_begin(AG_NO_GRAD);
+    for (int i = 0; i < 3; i++) nn_cache_append(long_cache, 0, keys, keys);
+    MISTAKE("the cache has room for 9223372036854775807", nn_cache_append(long_cache, 0, keys, keys));
+    ag_end(no_grad);
     MISTAKE("the module is NULL", nn_clone(NULL));
     MISTAKE("this Linear was freed", nn_clone(freed_linear()));
     MISTAKE("the field of a in its Pair no longer points to the registered Linear", Pair *q = pair_new(); q->a = l;
@@ -2451,6 +2520,8 @@ Suite *mistakes_suite(void)
     tcase_add_test(rows, ids_and_losses);
     tcase_add_test(rows, changes_of_shape);
     tcase_add_test(rows, modules);
+    tcase_add_test(rows, levels_of_modules);
+    tcase_add_test(rows, settings_by_hand);
     tcase_add_test(rows, initialization);
     tcase_add_test(rows, optimizers);
     tcase_add_test(rows, settings_and_files);
