@@ -174,6 +174,7 @@ Tensor *transformer_decoder_layer_at(AgSite at, TransformerDecoderLayer *l, Tens
                                      Tensor *tgt_mask, NnCache *cache, int layer)
 {
     NN_LAYER(at, l);
+    if (layer < 0 || layer > INT32_MAX / 2 - 1) ag_usage_error(at, __func__, "layer %d, counted from 0", layer);
     Tensor *m = memory;
     SublayerConnection *sublayer0 = nn_item(SublayerConnection, l->sublayer, 0);
     Tensor *h = nn_sublayer_in(sublayer0, x);

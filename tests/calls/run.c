@@ -32,6 +32,12 @@ const char *__asan_default_options(void)
     return "allocator_may_return_null=1:detect_leaks=0:handle_abort=0";
 }
 
+const char *__ubsan_default_options(void);
+const char *__ubsan_default_options(void)
+{
+    return "halt_on_error=1";
+}
+
 /* What the child does now, for the parent. */
 typedef struct { int call, turn; char text[200], message[1200]; int failures, runs; } Shared;
 static Shared *shared;
