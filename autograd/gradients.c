@@ -36,8 +36,8 @@ void pass_begins(AgSite at, const char *what, bool keep)
     Gradients *g = gradients();
     if (g->pass)
         ag_usage_error(at, what, "a backward pass of this thread is running (%.*s): a backward rule and a function of "
-                       "ag_watch_backward cannot begin another one; one that leaves by longjmp or throw must leave the scope, too",
-                       name_length(g->pass), g->pass);
+                       "ag_watch_backward cannot begin another one; one that leaves by longjmp or throw must leave the scope, "
+                       "too", name_length(g->pass), g->pass);
     *g = (Gradients){ .pass = what, .scopes = innermost_scope().depth, .keep_graph = keep,
                       .mark_unwritten = g->mark_unwritten };
 }

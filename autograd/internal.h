@@ -307,6 +307,8 @@ void pass_ends(void);
 int scopes_of_pass(void);
 /* ag_end ends one of them. */
 void pass_is_left(AgSite at);
+/* A scope of that depth ends, in which no pass runs: lets go of the gradients of a rule that did not return (ops/custom.c). */
+void custom_scope_ends(int depth);
 /* Puts the gradients back that ag_grad has set aside for its pass (some_gradients.c). */
 void put_gradients_back(void);
 /* While on, a new gradient holds UNWRITTEN, so that ag_gradcheck finds a rule which does not write it. Returns whether it was

@@ -278,7 +278,7 @@ static void destroy(Block *root)
             here->calls = call + 1;
             if (b->destroy) b->destroy(data_of(b));
             here->calls = call;
-            if (b->magic == BLOCK_DEAD) return;     /* the destructor caught an error, and freed its own object or an owner */
+            if (b->magic == BLOCK_DEAD) return;     /* the destructor caught an error, then freed its object */
         }
         Block *next = b->first ? b->first : b->owner;
         more = b->first || b != root;

@@ -169,6 +169,7 @@ void ag_end_at(AgSite at, AgScope scope)
     if (innermost != ended && innermost->serial > error && !left)
         ag_usage_error(at, __func__, "scopes begun inside this one and still open: %d", s->depth - scope.depth);
     if (in_pass) pass_is_left(at);
+    else custom_scope_ends(scope.depth);
     blocks_leave_destructors();
     if (observer[GUARD] && !error) guard_check(at, __func__, true);
     buffers_end_scope();

@@ -381,7 +381,8 @@ START_TEST(rules_cannot_remove_gradients)
     }
     /* The gradient of a result of another operation is released with its last user. */
     const AgCustom op = { "rule", cube_forward, zeroing_input, AG_NEEDS_X(0), NULL, NULL };
-    EXPECT_USAGE_ERROR("rule: its backward rule has removed the gradient of input 0", ag_backward(ag_sum(call(&op, ag_neg(leaf(SHAPE(2)))))));
+    EXPECT_USAGE_ERROR("rule: its backward rule has removed the gradient of input 0",
+                       ag_backward(ag_sum(call(&op, ag_neg(leaf(SHAPE(2)))))));
 }
 END_TEST
 

@@ -77,19 +77,24 @@ START_TEST(rows_of_nothing)
     AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_zeros(SHAPE(many, 0)), true), *tall = ag_transpose(x, 0, 1);
     Tensor *ids, *deep = tensor_set_requires_grad(tensor_zeros(SHAPE(many, 0, 3)), true);
-    Tensor *image = tensor_set_requires_grad(tensor_zeros(SHAPE(many, 0, 3, 3)), true), *kernel = tensor_zeros(SHAPE(0, 0, 2, 2));
-    Tensor *none = tensor_zeros(SHAPE(0)), *no_ids = tensor_ints(SHAPE(many, 0), NULL), *mask = tensor_bools(SHAPE(many, 0), NULL);
+    Tensor *image = tensor_set_requires_grad(tensor_zeros(SHAPE(many, 0, 3, 3)), true);
+    Tensor *kernel = tensor_zeros(SHAPE(0, 0, 2, 2)), *none = tensor_zeros(SHAPE(0));
+    Tensor *no_ids = tensor_ints(SHAPE(many, 0), NULL), *mask = tensor_bools(SHAPE(many, 0), NULL);
     Tensor *const made[] = {
         ag_softmax(x, -1), ag_softmax(x, 0), ag_softmax(tall, -1), ag_log_softmax(x, -1), ag_masked_softmax(x, mask, 2),
         ag_sort(x, -1, true, &ids), ag_sort(tall, 0, false, NULL), ag_topk(x, 0, -1, &ids), ag_gather(x, 1, no_ids),
         ag_scatter_add(x, 1, no_ids, x), ag_index_select(x, 1, tensor_ints(SHAPE(0), NULL)), ag_cumsum(x, 1), ag_cumsum(x, 0),
         ag_layer_norm(x, none, none, AG_NORM_PYTORCH), ag_rms_norm(x, none, 1e-5), ag_permute(x, DIMS(1, 0)), ag_flip(x, 1),
-        ag_expand(x, SHAPE(2, many, 0)), ag_concat((Tensor *[]){ x, x }, 2, 1), ag_slice(x, 0, 1, many), ag_pad(x, 0, 1, 1),
-        ag_mul(x, none), ag_add(tall, tall), ag_where(mask, x, x), ag_masked_fill(x, mask, 1), ag_matmul(x, tensor_zeros(SHAPE(0, 0))),
-        ag_linear(x, tensor_zeros(SHAPE(0, 0)), NULL), ag_conv2d(image, kernel, NULL, 1, 0), ag_conv2d(image, kernel, none, 1, 1),
+        ag_expand(x, SHAPE(2, many, 0)), ag_concat((Tensor *[]){ x, x }, 2, 1), ag_slice(x, 0, 1, many),
+        ag_pad(x, 0, 1, 1),
+        ag_mul(x, none), ag_add(tall, tall), ag_where(mask, x, x), ag_masked_fill(x, mask, 1),
+        ag_matmul(x, tensor_zeros(SHAPE(0, 0))),
+        ag_linear(x, tensor_zeros(SHAPE(0, 0)), NULL), ag_conv2d(image, kernel, NULL, 1, 0),
+        ag_conv2d(image, kernel, none, 1, 1),
         ag_conv_transpose2d(image, kernel, NULL, 1, 0, 0), ag_max_pool2d(image, 2, 1, 0), ag_mean_pool2d(image, 2, 1, 0),
         ag_interpolate2d(image, 5, 5, AG_BILINEAR), ag_interpolate2d(image, 5, 5, AG_NEAREST), ag_sum_dims(x, DIMS(0), false),
-        ag_var_dims(x, DIMS(0), false, true), ag_logsumexp(deep, 2, true), ag_max_dim(deep, 2, false), ag_min_dim(deep, 2, true),
+        ag_var_dims(x, DIMS(0), false, true), ag_logsumexp(deep, 2, true), ag_max_dim(deep, 2, false),
+        ag_min_dim(deep, 2, true),
         ag_from_bf16(ag_to_bf16(x)), ag_dropout(x, 0.5), ag_split(x, 2, 0, (Tensor *[2]){ NULL }), ag_reshape(x, SHAPE(0, 7)),
     };
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {

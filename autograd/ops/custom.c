@@ -6,13 +6,20 @@
 /* What a call keeps for its rule, in the arena. */
 typedef struct { Op op; const AgCustom *custom; void *args; } CustomArgs;
 
-/* The gradients that a rule reads and writes. They stay until it has returned, whatever it calls. */
-typedef struct { Buffer *gradient[AG_CUSTOM_INPUTS + 1]; int n; } Held;
+/* The gradients that a rule reads and writes. They stay until it has returned, whatever it calls, also if it catches an error.
+ * scopes: how many were open when its pass began. */
+typedef struct { Buffer *gradient[AG_CUSTOM_INPUTS + 1]; int n, scopes; } Held;
 static _Thread_local void *state;
 
 static void let_go(void)
 {
     for (Held *h = state; h->n > 0; ) buffer_drop(&h->gradient[--h->n]);
+}
+
+void custom_scope_ends(int depth)
+{
+    const Held *h = state;
+    if (h && depth <= h->scopes) let_go();
 }
 
 static void hold(Held *h, Buffer *gradient)
@@ -22,12 +29,13 @@ static void hold(Held *h, Buffer *gradient)
 
 static void custom_backward(Tensor *y)
 {
-    static const StateKind kind = { .size = sizeof(Held), .failed = let_go, .end = let_go };
+    static const StateKind kind = { .size = sizeof(Held), .end = let_go };
     Held *h = state ? state : thread_state(&state, &kind);
     const CustomArgs *c = y->args;
     real *dx[AG_CUSTOM_INPUTS] = { NULL };
     const Buffer *dy = y->grad, *gradient[AG_CUSTOM_INPUTS] = { NULL };
-    let_go();                               /* of a rule that the program has left by longjmp or throw */
+    let_go();                               /* of a rule that did not return */
+    h->scopes = scopes_of_pass();
     for (int i = 0; i < y->n_in; i++) dx[i] = grad_to_add(y->in[i]);
     for (int i = 0; i < y->n_in; i++) gradient[i] = dx[i] ? y->in[i]->grad : NULL;
     for (int i = 0; i < y->n_in; i++) hold(h, dx[i] ? y->in[i]->grad : NULL);

@@ -1,4 +1,4 @@
-/* callbacks.c: for each kind of function that the library calls, a function that calls `inside`, and a call that leads to it. */
+/* callbacks.c: for each kind of function that the library calls, one that calls `inside`, and a call that leads to it. */
 #include "callbacks.h"
 
 #include <string.h>
@@ -429,7 +429,8 @@ static void batch_done(void *arg, const KaeruTrainState *state, double loss, dou
 static void epoch(KaeruNextBatch *next, KaeruBatchDone *done)
 {
     Optimizer *o = nn_adam_new(f.transformer, 0.1);
-    KaeruEpochOptions how = { .criterion = { 0, 0.1 }, .optimizer = o, .factor = 1, .model_size = 4, .warmup = 2, .done = done };
+    KaeruEpochOptions how = { .criterion = { 0, 0.1 }, .optimizer = o, .factor = 1, .model_size = 4, .warmup = 2,
+                              .done = done };
     transformer_run_epoch(f.transformer, next, NULL, &how, &f.progress);
 }
 

@@ -110,7 +110,7 @@ void *part_pointer(PartKind kind, const void *usual);
 
 #define I(n)      part_integer(INTEGER, n)
 #define LENGTH(n) (size_t)part_integer(LENGTH_OF, n)    /* of an array: a larger one is not noticed */
-#define COUNT(n)  part_integer(COUNT_OF, n)             /* the same, of a type with a sign; also what takes long if it is large */
+#define COUNT(n)  part_integer(COUNT_OF, n)             /* the same, with a sign; also what takes long if it is large */
 #define D(x)      part_number(x)
 #define T(t)      ((__typeof__(t))part_pointer(TENSOR, t))
 #define M(m)      ((__typeof__(m))part_pointer(OBJECT, m))
@@ -119,12 +119,14 @@ void *part_pointer(PartKind kind, const void *usual);
 #define HOW  ((AgAttention){ (int)I(2), (int)I(0), true, (int)I(0), D(0) })
 #define CONV ((AgConv){ { (int)I(1), 1 }, { (int)I(0), 0 }, { (int)I(1), 1 }, (int)I(1) })
 #define NORM ((AgNorm){ D(1e-5), true, false })
-#define LLAMA ((LlamaOptions){ I(1), I(2), I(1), I(4), I(8), I(8), I(10), I(8), D(1e-5), D(10000), D(1), D(1), D(4), D(8), D(0), \
-    false, false, false, true, I(-1), { I(-1), -1, -1, -1 }, false, false })
-#define TRANSFORMER ((TransformerOptions){ (int)I(1), I(4), I(8), (int)I(2), D(0), NN_PRE_NORM, NORM, AG_RELU, I(8), false, false })
+#define LLAMA ((LlamaOptions){ I(1), I(2), I(1), I(4), I(8), I(8), I(10), I(8), D(1e-5), D(10000), D(1), D(1), D(4), D(8), \
+    D(0), false, false, false, true, I(-1), { I(-1), -1, -1, -1 }, false, false })
+#define TRANSFORMER ((TransformerOptions){ (int)I(1), I(4), I(8), (int)I(2), D(0), NN_PRE_NORM, NORM, AG_RELU, I(8), false, \
+    false })
 #define SCOPE ((AgScope){ (int)I(f.scope.depth), f.scope.serial })
 #define SAMPLING ((LmSampling){ D(1), I(2), D(0.9) })
-#define TRAINING ((LmOptions){ COUNT(2), I(1), I(1), I(1), I(4), I(1), D(0.01), D(0.001), D(0.9), D(0.9), D(0.1), D(1), I(1), I(4) })
+#define TRAINING ((LmOptions){ COUNT(2), I(1), I(1), I(1), I(4), I(1), D(0.01), D(0.001), D(0.9), D(0.9), D(0.1), D(1), I(1), \
+    I(4) })
 #define EPOCH ((KaeruEpochOptions){ { (int32_t)I(0), D(0.1) }, NULL, D(1), I(4), I(2), (int)I(1), NULL, NULL, NULL, NULL })
 /* A gradient of f.net; the shards of a step of f.parallel. */
 void net_backward(void);

@@ -45,7 +45,7 @@ static Shared *shared;
 /* ---- parts of a call ----------------------------------------------------------------------------------------------- */
 
 enum { NO_PART = -1, ALL_TENSORS = -2 };
-static int part, changed = NO_PART, turns_of[64];       /* the number of the part; which one is changed; how many values it has */
+static int part, changed = NO_PART, turns_of[64];       /* the number of the part; which one is changed; how many values */
 static int value;                                       /* the number of the value that is tried */
 
 static const int64_t integers[] = { 0, 1, -1, INT32_MAX, (int64_t)1 << 31, (int64_t)1 << 62, INT64_MAX };
@@ -124,7 +124,8 @@ static void check_message(bool anywhere)
 
 static bool has_place(const char *name)
 {
-    static const char *const without[] = { "ag_sum_squares", "ag_add_to", "ag_watch_backward", "nn_is_not_matrix", "ag_usage_error" };
+    static const char *const without[] = { "ag_sum_squares", "ag_add_to", "ag_watch_backward", "nn_is_not_matrix",
+                                           "ag_usage_error" };
     for (size_t i = 0; i < sizeof without / sizeof *without; i++)
         if (strcmp(name, without[i]) == 0) return false;
     return true;
@@ -153,8 +154,10 @@ static void try_value(void)
     begin();
     ag_on_usage_error(leave);
     if (setjmp(escape) == 0) calls[shared->call].make();
-    else if (changed == NO_PART && strcmp(calls[shared->call].name, "ag_usage_error") != 0) fail("an error without a changed argument");
-    else if (has_place(calls[shared->call].name)) check_message(false);
+    else if (has_place(calls[shared->call].name)) {
+        if (changed == NO_PART) fail("an error without a changed argument");
+        check_message(false);
+    }
     end();
 }
 
@@ -285,7 +288,7 @@ static void numbers_child(void)
 
 static const Callback *callback;
 
-/* turn: which callback is next for this call is in shared->call; in a child that goes on, the call that ended the last. */
+/* shared->turn is one more than the call that was begun last: a child that goes on begins behind it. */
 static void callback_child(void)
 {
     for (; shared->call <= n_calls; shared->call++) {

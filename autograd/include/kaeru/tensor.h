@@ -35,10 +35,10 @@ typedef struct { const char *file; int line; } AgSite;
 #define AG_HERE (AG_VALUE(AgSite){ __FILE__, __LINE__ })
 
 typedef void AgErrorHandler(const char *message);
-/* Installs a handler for usage errors of this thread, and of no other, and returns the former one. NULL restores the default: print the
- * message to stderr and abort. A handler may leave by longjmp, in C++ by throw: ag_end of a scope that was open at the setjmp
- * or try then frees all tensors, modules and memory of ag_alloc that were created inside it. If the handler returns, kaeru
- * calls abort(). */
+/* Installs a handler for usage errors of this thread, and of no other, and returns the former one. NULL restores the default:
+ * print the message to stderr and abort. A handler may leave by longjmp, in C++ by throw: ag_end of a scope that was open at the
+ * setjmp or try then frees all tensors, modules and memory of ag_alloc that were created inside it. If the handler returns,
+ * kaeru calls abort(). */
 AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler);
 
 #if defined(__GNUC__)
@@ -238,8 +238,8 @@ typedef struct { int depth; uint64_t serial; } AgScope;
  * until the program frees them, unless an error unwinds (see ag_on_usage_error). ag_keep keeps a value longer than a scope. */
 AgScope ag_begin_at(AgSite at, AgMode mode);
 
-/* Ends the scope and frees what it owns. If an error handler has left scopes inside it by longjmp, they end, too; so do a backward
- * pass in it, and scopes of a library function, which a function of the program has left by longjmp or throw. */
+/* Ends the scope and frees what it owns. If an error handler has left scopes inside it by longjmp, they end, too; so do a
+ * backward pass in it, and scopes of a library function, which a function of the program has left by longjmp or throw. */
 void  ag_end_at(AgSite at, AgScope scope);
 /* Ends the scope, but keeps the value of t: returns a tensor of the outer scope with that value and without its graph. */
 Tensor *ag_end_return_at(AgSite at, AgScope scope, Tensor *t);
