@@ -4,8 +4,9 @@
 #include <string.h>
 
 typedef struct {
-    bool in_pass;               /* a backward pass runs */
+    const char *pass;           /* the function whose backward pass runs; NULL: none does */
     int scopes;                 /* how many were open when it began; 0: none runs */
+    AgSite left;                /* the call of ag_end that has ended the last pass; no file: none has */
     bool keep_graph;            /* during ag_backward_keep */
     bool mark_unwritten;        /* during ag_gradcheck */
 } Gradients;
@@ -30,20 +31,39 @@ bool graph_kept(void)
     return gradients()->keep_graph;
 }
 
-void pass_begins(AgSite at, bool keep)
+void pass_begins(AgSite at, const char *what, bool keep)
 {
     Gradients *g = gradients();
-    if (g->in_pass)
-        ag_usage_error(at, "ag_backward", "a backward pass of this thread is running: a backward rule and a function of "
-                       "ag_watch_backward cannot begin another one");
-    *g = (Gradients){ .in_pass = true, .scopes = innermost_scope().depth, .keep_graph = keep,
+    if (g->pass)
+        ag_usage_error(at, what, "a backward pass of this thread is running (%.*s): a backward rule and a function of "
+                       "ag_watch_backward cannot begin another one; one that leaves by longjmp or throw must leave the scope, "
+                       "too", name_length(g->pass), g->pass);
+    *g = (Gradients){ .pass = what, .scopes = innermost_scope().depth, .keep_graph = keep,
                       .mark_unwritten = g->mark_unwritten };
 }
 
-void check_pass(AgSite at)
+bool pass_runs(void)
 {
-    if (!gradients()->in_pass)
-        ag_usage_error(at, "ag_backward", "an error in a rule or in a function of ag_watch_backward has ended this pass");
+    return gradients()->pass != NULL;
+}
+
+void check_pass(AgSite at, const char *what)
+{
+    const Gradients *g = gradients();
+    if (g->pass) return;
+    if (g->left.file)
+        ag_usage_error(at, what, "a rule or a function of ag_watch_backward has ended the scope of this pass, at %s:%d",
+                       g->left.file, g->left.line);
+    ag_usage_error(at, what, "an error in a rule or in a function of ag_watch_backward has ended this pass");
+}
+
+/* The program may have left the pass by longjmp or by an exception of its own. */
+void pass_is_left(AgSite at)
+{
+    drop_pending();
+    put_gradients_back();
+    check_reads_of(NULL);
+    gradients()->left = at;
 }
 
 void pass_ends(void)

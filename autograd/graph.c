@@ -165,10 +165,17 @@ static bool is_wanted(const Tensor *y)
     return wanted;
 }
 
+/* The rule of a y without items, of any shape: its inputs get gradients of zeros. */
+static void rule_of_nothing(Tensor *y)
+{
+    for (int i = 0; i < y->n_in; i++) grad_to_add(y->in[i]);
+}
+
 void rule_run(Tensor *y)
 {
     check_reads_of(y);
-    if (is_wanted(y)) y->op->backward(y);
+    bool of_program = !y->op->inputs;
+    if (is_wanted(y)) (y->numel > 0 || of_program ? y->op->backward : rule_of_nothing)(y);
     check_reads_of(NULL);
     scratch_end();
 }
@@ -184,7 +191,7 @@ static void node_run(AgSite at, Tensor *y)
     check_inputs(at, y, true);
     notify(RULE_BEGINS, at, y);
     rule_run(y);
-    check_pass(at);
+    check_pass(at, "ag_backward");
     notify(RULE_ENDS, at, y);
     store_gradient(y);
     if (!graph_kept() && y->users == 0) release_node(y);
@@ -212,7 +219,7 @@ void run_rules(AgSite at, Tensor *loss, const Tensor *dy, bool told)
         if (y->grad) node_run(at, y);
         if (!told) continue;
         notify(NODE_PASSED, at, y);
-        check_pass(at);
+        check_pass(at, "ag_backward");
     }
     pass_ends();
 }
@@ -220,10 +227,10 @@ void run_rules(AgSite at, Tensor *loss, const Tensor *dy, bool told)
 static void backward_from(AgSite at, Tensor *loss, const Tensor *dy, bool keep)
 {
     check_loss(at, "ag_backward", loss, dy != NULL);
-    pass_begins(at, keep);
+    pass_begins(at, "ag_backward", keep);
     loss->retained = true;                  /* it stays readable */
     notify(PASS_BEGINS, at, loss);
-    check_pass(at);
+    check_pass(at, "ag_backward");
     run_rules(at, loss, dy, true);
 }
 

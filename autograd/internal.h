@@ -298,13 +298,21 @@ void grad_sum_to(Tensor *x, const real *dy, const AgShape *from);
 void rule_has_read(Tensor *y);
 /* Whether the backward pass that runs releases nothing (ag_backward_keep). */
 bool graph_kept(void);
-/* A backward pass of this thread, with ag_backward_keep if `keep`. One in another is a usage error. An error ends it. */
-void pass_begins(AgSite at, bool keep);
-/* A usage error if an error, which the program has caught within the pass, has ended it. */
-void check_pass(AgSite at);
+/* A backward pass of this thread, with ag_backward_keep if `keep`. One in another is a usage error. An error ends it, and the
+ * end of one of the scopes that were open when it began. */
+void pass_begins(AgSite at, const char *what, bool keep);
+bool pass_runs(void);
+/* A usage error if an error, which the program has caught within the pass, or ag_end has ended it. */
+void check_pass(AgSite at, const char *what);
 void pass_ends(void);
-/* How many scopes were open when the pass began: these stay open until it ends. 0: none runs. */
+/* How many scopes were open when the pass began; 0: none runs. */
 int scopes_of_pass(void);
+/* ag_end ends one of them. */
+void pass_is_left(AgSite at);
+/* A scope of that depth ends, in which no pass runs: lets go of the gradients of a rule that did not return (ops/custom.c). */
+void custom_scope_ends(int depth);
+/* Puts the gradients back that ag_grad has set aside for its pass (some_gradients.c). */
+void put_gradients_back(void);
 /* While on, a new gradient holds UNWRITTEN, so that ag_gradcheck finds a rule which does not write it. Returns whether it was
  * on. An error ends it. */
 #define UNWRITTEN 4096          /* large, and its sum with a usual gradient is exact enough in a float */

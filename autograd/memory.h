@@ -84,6 +84,8 @@ void blocks_begin(void);
 void blocks_unwind(uint64_t begun, uint64_t failed);
 /* The outermost scope has ended. */
 void blocks_end(void);
+/* A scope ends: the program may have left destructors by longjmp or throw. */
+void blocks_leave_destructors(void);
 bool block_has_owner(void *p);
 /* Returns the memory of freed objects, which is kept so that an error can tell them from others. The tests count blocks. */
 void forget_freed_objects(void);

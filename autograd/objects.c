@@ -11,14 +11,20 @@ typedef struct Block {
     struct Block *owner, *first;            /* first: the newest of the blocks that it owns */
     struct Block *older, *newer;            /* among those of one owner, or in the thread's list */
     void (*destroy)(void *p);               /* called before the block is freed; NULL: none */
+    const char *part_of;                    /* the type of the owner that alone may free it; NULL: the program may, too */
     uint64_t serial;                        /* in the thread's list: when it was allocated; else 0 */
     uint32_t magic;                         /* tells whether it is alive */
 } Block;
 enum { BLOCK_ALIVE = 0x626c6f63, BLOCK_ENDS = 0x656e6473, BLOCK_DEAD = 0x64656164 };     /* ENDS: its destructor runs */
-enum { HEADER = (sizeof(Block) + 15) / 16 * 16, QUARANTINE = 4096 };
+enum { HEADER = (sizeof(Block) + 15) / 16 * 16, QUARANTINE = 4096, MOST_CALLS = 64 };
+
+/* A call of ag_free: it frees `root` and what that owns. The destructor of `now` runs. */
+typedef struct { Block *root, *now; } Freeing;
 
 typedef struct {
     bool in_scope;                          /* a scope is open */
+    Freeing freeing[MOST_CALLS];            /* the calls in which a destructor runs, */
+    int calls;                              /* and their number: one destructor may call ag_free, and so on */
     Block *newest;                          /* of the blocks that an error would free */
     Block *quarantine[QUARANTINE];          /* the last blocks that were freed and had a destructor */
     unsigned n_quarantined;
@@ -34,9 +40,28 @@ void forget_freed_objects(void)
     }
 }
 
+static void destroy_nothing(void *p)
+{
+    (void)p;
+}
+
+/* An error, or a longjmp of the program, may have ended the destructors that were running. Their objects are alive again, and
+ * can be freed: then these destructors are not called again. */
+void blocks_leave_destructors(void)
+{
+    Blocks *here = state;
+    while (here && here->calls > 0) {
+        const Freeing *f = &here->freeing[--here->calls];
+        for (Block *b = f->now; b != f->root->owner; b = b->owner) {
+            b->magic = BLOCK_ALIVE;
+            if (b->destroy) b->destroy = destroy_nothing;
+        }
+    }
+}
+
 static Blocks *blocks(void)
 {
-    static const StateKind kind = { .size = sizeof(Blocks), .end = forget_freed_objects };
+    static const StateKind kind = { .size = sizeof(Blocks), .failed = blocks_leave_destructors, .end = forget_freed_objects };
     return state ? state : thread_state(&state, &kind);
 }
 
@@ -91,6 +116,13 @@ static bool is_alive(void *p)
     return block_of(p)->magic == BLOCK_ALIVE || block_of(p)->magic == BLOCK_ENDS;
 }
 
+/* A usage error if the block is being freed. */
+static void check_lasts(AgSite at, const char *what, void *p)
+{
+    if (block_of(p)->magic == BLOCK_ENDS)
+        ag_usage_error(at, what, "this object is being freed: its own destructor calls %.*s", name_length(what), what);
+}
+
 /* A usage error unless p is memory of ag_alloc that was not freed. */
 static void check_block(AgSite at, const char *what, const char *name, void *p)
 {
@@ -111,11 +143,6 @@ void *ag_alloc_in_at(AgSite at, void *owner, size_t n, size_t size)
 void *ag_alloc_at(AgSite at, size_t n, size_t size)
 {
     return ag_alloc_in_at(at, NULL, n, size);
-}
-
-static void destroy_nothing(void *p)
-{
-    (void)p;
 }
 
 void *ag_object_new_at(AgSite at, size_t size)
@@ -151,6 +178,7 @@ void *ag_resize_in_at(AgSite at, void *owner, void *p, size_t old_n, size_t n, s
 {
     if (!p) return ag_alloc_in_at(at, owner, n, size);
     check_block(at, "ag_resize", "p", p);
+    check_lasts(at, "ag_resize", p);
     Block *old = block_of(p), *b = block_new(at, n, size);
     if (old_n && n) memcpy(data_of(b), p, (old_n < n ? old_n : n) * size);
     replace(old, b);
@@ -166,7 +194,7 @@ void *ag_resize_at(AgSite at, void *p, size_t old_n, size_t n, size_t size)
 char *ag_strndup_in_at(AgSite at, void *owner, const char *s, size_t n)
 {
     if (n > 0) ag_check_pointer_at(at, __func__, "s", s);
-    char *copy = ag_alloc_in_at(at, owner, n + 1, 1);
+    char *copy = ag_alloc_in_at(at, owner, n < SIZE_MAX ? n + 1 : n, 1);
     if (n) memcpy(copy, s, n);
     return copy;
 }
@@ -177,17 +205,41 @@ char *ag_strdup_at(AgSite at, const char *s)
     return ag_strndup_in_at(at, NULL, s, strlen(s));
 }
 
-void ag_set_owner_at(AgSite at, void *p, void *owner)
+/* A usage error if the block is a part of another object. */
+static void check_whole(AgSite at, const char *what, void *p)
 {
-    check_block(at, __func__, "p", p);
-    if (owner) check_block(at, __func__, "the owner", owner);
+    const char *owner = block_of(p)->part_of;
+    if (owner) ag_usage_error(at, what, "this is a part of a %s, which frees it", owner);
+}
+
+static void set_owner(AgSite at, const char *what, void *p, void *owner)
+{
+    if (owner) check_block(at, what, "the owner", owner);
+    check_lasts(at, what, p);
     Block *b = block_of(p);
-    for (const Block *above = owner ? block_of(owner) : NULL; above; above = above->owner)
-        if (above == b) ag_usage_error(at, __func__, "p would own itself: p is the owner, or owns it");
+    bool owns = p == owner;
+    for (const Block *above = owner && b->first ? block_of(owner) : NULL; above; above = above->owner)
+        owns = owns || above == b;
+    if (owns) ag_usage_error(at, what, "p would own itself: p is the owner, or owns it");
     take_out(b);
     b->owner = owner ? block_of(owner) : NULL;
     b->serial = 0;
     insert(b);
+}
+
+void ag_set_owner_at(AgSite at, void *p, void *owner)
+{
+    check_block(at, __func__, "p", p);
+    check_whole(at, __func__, p);
+    set_owner(at, __func__, p, owner);
+}
+
+void ag_set_part_at(AgSite at, void *p, void *owner, const char *type)
+{
+    check_block(at, __func__, "p", p);
+    if (owner) ag_check_pointer_at(at, __func__, "the type", type);
+    set_owner(at, __func__, p, owner);
+    block_of(p)->part_of = owner ? type : NULL;
 }
 
 void ag_on_free_at(AgSite at, void *p, void (*destroy)(void *p))
@@ -197,12 +249,10 @@ void ag_on_free_at(AgSite at, void *p, void (*destroy)(void *p))
     block_of(p)->destroy = destroy;
 }
 
-static void destroy(Block *b)
+/* Frees the block itself. */
+static void bury(Block *b)
 {
-    b->magic = BLOCK_ENDS;
-    if (b->destroy) b->destroy(data_of(b));
     take_out(b);
-    while (b->first) destroy(b->first);
     b->magic = BLOCK_DEAD;
     if (!b->destroy) {
         system_free(b);
@@ -215,6 +265,39 @@ static void destroy(Block *b)
     *place = b;
 }
 
+/* Frees a block and what it owns. Owners can form a long chain, so this is a loop: down to a block that owns nothing, and up. */
+static void destroy(Block *root)
+{
+    Blocks *here = blocks();
+    const int call = here->calls;
+    Block *b = root;
+    for (bool more = true; more; ) {
+        if (b->magic == BLOCK_ALIVE) {
+            b->magic = BLOCK_ENDS;
+            here->freeing[call] = (Freeing){ root, b };
+            here->calls = call + 1;
+            if (b->destroy) b->destroy(data_of(b));
+            here->calls = call;
+            if (b->magic == BLOCK_DEAD) return;     /* the destructor caught an error, then freed its object */
+        }
+        Block *next = b->first ? b->first : b->owner;
+        more = b->first || b != root;
+        if (!b->first) bury(b);
+        b = next;
+    }
+}
+
+/* A usage error if a destructor that runs now belongs to an object below b. */
+static void check_destructors(AgSite at, const char *what, const Block *b)
+{
+    const Blocks *here = blocks();
+    if (here->calls == MOST_CALLS)
+        ag_usage_error(at, what, "%d destructors call each other: expected objects that own others", MOST_CALLS);
+    for (int i = 0; i < here->calls; i++)
+        for (const Block *above = here->freeing[i].root->owner; above; above = above->owner)
+            if (above == b) ag_usage_error(at, what, "the destructor of an object calls this for its owner");
+}
+
 void ag_free_at(AgSite at, void *p)
 {
     if (!p) return;
@@ -224,13 +307,12 @@ void ag_free_at(AgSite at, void *p)
     Block **list = b->magic == BLOCK_ALIVE ? list_of(b) : NULL;
     if (list && !b->newer && *list != b)                    /* enough to see that it is in the list of another thread */
         ag_usage_error(at, __func__, "this object was made in another thread, whose scope has not ended");
-    if (b->magic == BLOCK_ENDS) {
-        b->magic = BLOCK_ALIVE;             /* it still is, if the handler of errors does not end the program */
-        ag_usage_error(at, __func__, "this object is being freed: its own destructor calls ag_free");
-    }
-    if (b->magic != BLOCK_ALIVE)
+    if (!is_alive(p))
         ag_usage_error(at, __func__, "this is not memory of ag_alloc; a scope frees its tensors, tensor_free a tensor of "
                        "ag_keep");
+    check_lasts(at, __func__, p);
+    check_whole(at, __func__, p);
+    check_destructors(at, __func__, b);
     destroy(b);
 }
 
@@ -241,7 +323,7 @@ void blocks_unwind(uint64_t begun, uint64_t failed)
             b = b->older;
             continue;
         }
-        ag_free(data_of(b));
+        destroy(b);
         b = blocks()->newest;              /* a destructor may have freed others */
     }
 }

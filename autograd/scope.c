@@ -156,6 +156,8 @@ void check_inner(AgSite at, const char *what, AgScope scope)
         ag_usage_error(at, what, "the scope must be the innermost and have another around it");
 }
 
+/* The program may have left a backward pass, or a function of the library that has a scope of its own, by longjmp or by an
+ * exception of its own. Then this ends the pass and such scopes, as after an error. */
 void ag_end_at(AgSite at, AgScope scope)
 {
     Scopes *s = scopes();
@@ -163,16 +165,19 @@ void ag_end_at(AgSite at, AgScope scope)
     uint64_t error = 0;                     /* the last error reported in this scope or in one inside it */
     for (OpenScope *inner = ended; inner <= innermost; inner++)
         if (inner->failed > error) error = inner->failed;
-    if (scope.depth <= scopes_of_pass())
-        ag_usage_error(at, __func__, "a backward pass is running in this scope: expected ag_end after it");
-    if (innermost != ended && innermost->serial > error)
+    bool in_pass = scope.depth <= scopes_of_pass(), left = in_pass || innermost->calls > ended->calls;
+    if (innermost != ended && innermost->serial > error && !left)
         ag_usage_error(at, __func__, "scopes begun inside this one and still open: %d", s->depth - scope.depth);
+    if (in_pass) pass_is_left(at);
+    else custom_scope_ends(scope.depth);
+    blocks_leave_destructors();
     if (observer[GUARD] && !error) guard_check(at, __func__, true);
     buffers_end_scope();
     if (error) {
         blocks_unwind(ended->serial, error);
-        layer_calls_end(ended->calls);
+        if (!scope_is_open(scope)) ag_usage_error(at, __func__, "a destructor has ended this scope");
     }
+    if (error || layer_calls() > ended->calls) layer_calls_end(ended->calls);
     while (s->tape != ended->tape) {
         Tensor *t = s->tape;
         s->tape = t->older;

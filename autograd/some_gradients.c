@@ -25,9 +25,9 @@ static void put_back(const Aside *a)
 }
 
 /* After the pass, or an error in it. What was set aside twice is put back twice, last the gradient that it had at first. */
-static void put_all_back(void)
+void put_gradients_back(void)
 {
-    for (Asides *a = state; a->n > 0; ) put_back(&a->item[--a->n]);
+    for (Asides *a = state; a && a->n > 0; ) put_back(&a->item[--a->n]);
 }
 
 /* The gradients of the wanted tensors, of retained ones and of all leaves are set aside while the rules run. */
@@ -41,8 +41,8 @@ void ag_grad_at(AgSite at, Tensor *y, Tensor *const *in, int n, Tensor **out)
         check_tensor(at, __func__, "an item of in", in[i], AG_REAL);
         if (!in[i]->requires_grad) ag_usage_error(at, __func__, "item %d of in does not require a gradient", i);
     }
-    pass_begins(at, true);
-    static const StateKind kind = { .size = sizeof(Asides), .failed = put_all_back };
+    pass_begins(at, __func__, true);
+    static const StateKind kind = { .size = sizeof(Asides), .failed = put_gradients_back };
     Asides *a = state ? state : thread_state(&state, &kind);
     int count = n;
     for (Tensor *t = y; t; t = t->older) count += t->op ? 1 + t->n_in : 0;
@@ -60,5 +60,5 @@ void ag_grad_at(AgSite at, Tensor *y, Tensor *const *in, int n, Tensor **out)
     }
     run_rules(at, y, NULL, false);
     for (int i = 0; i < n; i++) out[i] = tensor_grad_at(at, in[i]);
-    put_all_back();
+    put_gradients_back();
 }

@@ -168,7 +168,8 @@ static void extend(Beam *b, const ag_real *log_p, int64_t vocab, const KaeruBeam
 /* Allocates the memory of the search, which the current scope frees. */
 static Beam beam_new(const KaeruBeamOptions *o)
 {
-    size_t n = (size_t)(o->beam * o->max_len);
+    size_t n;
+    if (__builtin_mul_overflow((size_t)o->beam, (size_t)o->max_len, &n)) n = SIZE_MAX;
     Beam b = { .live = 1, .length = 1 };
     b.ids = ag_scratch(n, sizeof *b.ids);
     b.next_ids = ag_scratch(n, sizeof *b.ids);

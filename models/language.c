@@ -50,6 +50,7 @@ Tensor *lm_loss_with_at(AgSite at, void *m, Tensor *ids, Tensor *targets, AgRedu
 
 NnCache *lm_cache_new_at(AgSite at, const void *m)
 {
+    AG_LAYER(at);
     LmSizes sizes = lm_sizes(at, __func__, m);
     return nn_cache_new_at(at, (int)sizes.layers, sizes.context);
 }

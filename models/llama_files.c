@@ -219,6 +219,7 @@ Llama *llama_open_with_at(AgSite at, const char *folder, LlamaOpening how)
 
 Llama *llama_open_at(AgSite at, const char *folder)
 {
+    AG_LAYER(at);
     return llama_open_with_at(at, folder, (LlamaOpening){ .weights = LLAMA_REALS });
 }
 

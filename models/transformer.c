@@ -74,11 +74,16 @@ Tensor *transformer_generator_at(AgSite at, TransformerGenerator *g, Tensor *x) 
 
 /* ---- Encoder ----------------------------------------------------------------------------------------------------- */
 
+static void check_sizes(AgSite at, const char *what, const TransformerOptions *o)
+{
+    if (!nn_fields_check(&transformer_fields, o)) ag_usage_error(at, what, "%s", ag_error());
+}
+
 TransformerEncoder *transformer_encoder_new_at(AgSite at, const TransformerOptions *o)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);
-    if (o->N < 1) ag_usage_error(at, __func__, "N is %d layers, expected 1 or more", o->N);
+    check_sizes(at, __func__, o);
     TransformerEncoder *e = nn_new(TransformerEncoder);
     nn_child(e, layers, nn_list_new());
     for (int i = 0; i < o->N; i++) nn_list_add(e->layers, transformer_encoder_layer_new(o));
@@ -135,7 +140,7 @@ TransformerDecoder *transformer_decoder_new_at(AgSite at, const TransformerOptio
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);
-    if (o->N < 1) ag_usage_error(at, __func__, "N is %d layers, expected 1 or more", o->N);
+    check_sizes(at, __func__, o);
     TransformerDecoder *d = nn_new(TransformerDecoder);
     nn_child(d, layers, nn_list_new());
     for (int i = 0; i < o->N; i++) nn_list_add(d->layers, transformer_decoder_layer_new(o));
@@ -169,6 +174,7 @@ Tensor *transformer_decoder_layer_at(AgSite at, TransformerDecoderLayer *l, Tens
                                      Tensor *tgt_mask, NnCache *cache, int layer)
 {
     NN_LAYER(at, l);
+    if (layer < 0 || layer > INT32_MAX / 2 - 1) ag_usage_error(at, __func__, "layer %d, counted from 0", layer);
     Tensor *m = memory;
     SublayerConnection *sublayer0 = nn_item(SublayerConnection, l->sublayer, 0);
     Tensor *h = nn_sublayer_in(sublayer0, x);
@@ -204,6 +210,7 @@ TransformerEmbeddings *transformer_embeddings_new_at(AgSite at, int64_t d_model,
 Tensor *transformer_embeddings_at(AgSite at, TransformerEmbeddings *e, Tensor *ids)   /* (B,T) -> (B,T,D) */
 {
     NN_LAYER(at, e);
+    if (e->d_model < 1) ag_usage_error(at, __func__, "d_model is %lld, expected 1 or more", (long long)e->d_model);
     return ag_scale(nn_embedding(e->lut, ids), sqrt((double)e->d_model));
 }
 
@@ -212,7 +219,7 @@ Tensor *transformer_embeddings_at(AgSite at, TransformerEmbeddings *e, Tensor *i
 static void check_options(AgSite at, const char *what, int64_t vocab, const TransformerOptions *o)
 {
     if (vocab < 1) ag_usage_error(at, what, "vocabulary %lld, expected 1 or more", (long long)vocab);
-    if (!nn_fields_check(&transformer_fields, o)) ag_usage_error(at, what, "%s", ag_error());
+    check_sizes(at, what, o);
 }
 
 static Sequential *embed_and_position(int64_t vocab, const TransformerOptions *o)

@@ -13,6 +13,7 @@ NnCache *nn_cache_new_at(AgSite at, int n, int64_t capacity)
         ag_usage_error(at, __func__, "%d layers and %lld positions, expected 1 or more of both", n, (long long)capacity);
     NnCache *c = ag_object_new_at(at, sizeof *c);
     c->layer = ag_alloc_in_at(at, c, (size_t)n, sizeof *c->layer);
+    ag_set_part(c->layer, c, "NnCache");
     c->n = n;
     c->capacity = capacity;
     c->bf16 = ag_precision_now() == AG_BF16;
@@ -47,13 +48,14 @@ static Tensor *array_new(AgSite at, NnCache *c, const Tensor *x, int64_t length,
                          const int32_t *rows)
 {
     Tensor *t = tensor_new_owned_at(at, shape, tensor_dtype(like));
-    ag_set_owner(t, c);
+    ag_set_part(t, c, "NnCache");
     if (x) copy_positions(t, 0, x, rows, 0, length);
     return t;
 }
 
 static void replace(Tensor **x, Tensor *by)
 {
+    if (*x) ag_set_part(*x, NULL, NULL);
     ag_free(*x);
     *x = by;
 }
@@ -66,8 +68,9 @@ static void append(AgSite at, NnCache *c, Tensor **x, int64_t length, Tensor *mo
     bool bf16 = *x ? tensor_dtype(*x) == AG_INT : c->bf16 && tensor_dim(more, 2) % 2 == 0;
     AgScope s = ag_begin(AG_NO_GRAD);
     if (bf16) more = ag_to_bf16_at(at, more);
-    while (capacity < needed) capacity *= 2;
-    AgShape shape = SHAPE(tensor_dim(more, 0), capacity < limit ? capacity : limit, tensor_dim(more, 2));
+    while (capacity < needed && capacity <= limit / 2) capacity *= 2;
+    if (capacity < needed || capacity > limit) capacity = limit;
+    AgShape shape = SHAPE(tensor_dim(more, 0), capacity, tensor_dim(more, 2));
     if (!*x || needed > tensor_dim(*x, 1)) replace(x, array_new(at, c, *x, length, shape, more, NULL));
     copy_positions(*x, length, more, NULL, 0, tensor_dim(more, 1));
     ag_end(s);
@@ -89,16 +92,13 @@ void nn_cache_append_at(AgSite at, NnCache *c, int layer, Tensor *key, Tensor *v
     if (tensor_ndim(key) != 3 || !ag_shape_equal(tensor_shape(key), tensor_shape(value)))
         ag_usage_error(at, __func__, "key %s and value %s, expected (B,t,D) for both", ag_shape_string(tensor_shape(key)),
                        ag_shape_string(tensor_shape(value)));
-    if (!kv->value) {                       /* the first call had memory for the keys only */
-        ag_free(kv->key);
-        kv->key = NULL;
-    }
+    if (!kv->value) replace(&kv->key, NULL);        /* the first call had memory for the keys only */
     if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) || tensor_dim(key, 2) != shape_of(kv->key).dim[2]))
         ag_usage_error(at, __func__, "keys %s do not fit %s in the cache: batch or width differs",
                        ag_shape_string(tensor_shape(key)), ag_shape_string(shape_of(kv->key)));
     int64_t t = tensor_dim(key, 1);
     int64_t limit = kv->fixed ? kv->key ? tensor_dim(kv->key, 1) : t : c->capacity;
-    if (kv->length + t > limit)
+    if (t > limit - kv->length)
         ag_usage_error(at, __func__, "%lld positions after %lld: the cache has room for %lld", (long long)t,
                        (long long)kv->length, (long long)limit);
     if (ag_recording() && (tensor_requires_grad(key) || tensor_requires_grad(value)))
@@ -124,6 +124,7 @@ static Tensor *first_positions(AgSite at, Tensor *x, int64_t n)
 
 void nn_cache_read_at(AgSite at, NnCache *c, int layer, Tensor **key, Tensor **value)
 {
+    AG_LAYER(at);
     NnKeysValues *kv = filled_layer(at, __func__, c, layer);
     ag_check_pointer_at(at, __func__, "key", key);
     ag_check_pointer_at(at, __func__, "value", value);

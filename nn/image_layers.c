@@ -97,12 +97,17 @@ static int64_t check_channels(const char *what, const Tensor *gamma, const Tenso
     return channels;
 }
 
+static void check_batch_norm(AgSite at, const char *what, int64_t channels, double momentum, double eps)
+{
+    if (channels < 1 || !(momentum >= 0 && momentum <= 1) || !(eps >= 0 && isfinite(eps)))
+        ag_usage_error(at, what, "%lld channels, momentum %g, eps %g: expected 1 or more, 0 to 1, 0 or more",
+                       (long long)channels, momentum, eps);
+}
+
 BatchNorm *nn_batch_norm_new_with_at(AgSite at, int64_t channels, double momentum, double eps)
 {
     AG_LAYER(at);
-    if (channels < 1 || !(momentum >= 0 && momentum <= 1) || !(eps >= 0 && isfinite(eps)))
-        ag_usage_error(at, __func__, "%lld channels, momentum %g, eps %g: expected 1 or more, 0 to 1, 0 or more",
-                       (long long)channels, momentum, eps);
+    check_batch_norm(at, __func__, channels, momentum, eps);
     BatchNorm *l = nn_new(BatchNorm);
     l->module.forward = nn_batch_norm_forward;
     l->momentum = momentum;
@@ -125,6 +130,7 @@ Tensor *nn_batch_norm_at(AgSite at, BatchNorm *l, Tensor *x)                    
 {
     NN_LAYER_OF(at, l, "BatchNorm");
     int64_t channels = check_channels(__func__, l->gamma, x);
+    check_batch_norm(at, __func__, channels, l->momentum, l->eps);
     if (!l->module.training) {
         /* The mean first: x factor and mean factor may be large, and their difference would lose digits. */
         Tensor *factor = ag_div(l->gamma, ag_sqrt(ag_add_scalar(l->running_var, l->eps)));

@@ -125,6 +125,7 @@ Dropout *nn_dropout_new_at(AgSite at, double p)
 Tensor *nn_dropout_at(AgSite at, Dropout *d, Tensor *x)                                   /* (..) -> (..) */
 {
     NN_LAYER_OF(at, d, "Dropout");
+    if (!(d->p >= 0 && d->p < 1)) ag_usage_error(at, __func__, "p is %g, expected 0 <= p < 1", d->p);
     if (d->module.training && d->p > 0) return ag_dropout(x, d->p);
     tensor_data(x);                         /* a usage error unless they are reals */
     return x;

@@ -45,6 +45,8 @@ void lora_freeze(const NnParameters *p)
 
 double lora_scale(const Linear *l)
 {
+    if (!isfinite(l->lora_alpha))
+        ag_usage_error(AG_HERE, "nn_linear", "lora_alpha is %g, expected a finite number", l->lora_alpha);
     return l->lora_alpha / (double)tensor_dim(l->lora_A->weight, 0);
 }
 
@@ -68,6 +70,7 @@ static void lora_remove(Linear *l)
     for (int i = 0; i < CHILDREN; i++) {
         Module *child = l->module.slots[l->module.n_slots + i].child;
         child->parent = NULL;
+        ag_set_part(child, NULL, NULL);
         ag_free(child);
     }
     l->lora_A = l->lora_B = NULL;

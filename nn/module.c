@@ -1,6 +1,6 @@
 /* module.c: modules as trees of named slots: construction, children, parameters, ties, lists, copies.
  *
- * A module owns its children and tensors (ag_set_owner), so ag_free of the root frees the tree. The module of the first slot of
+ * A module owns its children and tensors (ag_set_part), so ag_free of the root frees the tree. The module of the first slot of
  * a tied tensor owns it. Each function allocates memory before it changes the tree, so an error leaves a valid tree. */
 #include "slots.h"
 
@@ -28,18 +28,15 @@ static bool is_list(const char *type)
 void nn_check_type_at(AgSite at, const char *what, const void *module, size_t size, const char *type)
 {
     nn_check_at(at, what, module, size);
+    ag_check_pointer_at(at, what, "the type", type);
     const Module *m = module;
     if (m->type != type && strcmp(m->type, type) != 0 && !(is_list(type) && is_list(m->type)))
         ag_usage_error(at, what, "this %s is a module of another type, expected %s", m->type, type);
 }
 
-/* When ag_free of a parent frees its children, the parent is no longer alive. */
 static void module_destroy(void *module)
 {
     Module *m = module;
-    if (m->parent && m->parent->magic == MODULE_ALIVE)
-        ag_usage_error(AG_HERE, "ag_free", "this %s belongs to a %s: free the %s instead", m->type, m->parent->type,
-                       m->parent->type);
     if (m->destroy) m->destroy(m);
     m->magic = MODULE_DEAD;
 }
@@ -76,6 +73,7 @@ static NnModuleSlot *slot_reserve(AgSite at, const char *what, Module *m, const 
     if (m->n_slots == m->capacity) {
         int capacity = m->capacity ? 2 * m->capacity : 4;
         m->slots = ag_resize_in_at(at, m, m->slots, (size_t)m->n_slots, (size_t)capacity, sizeof *m->slots);
+        ag_set_part(m->slots, m, m->type);
         m->capacity = capacity;
     }
     NnModuleSlot *slot = &m->slots[m->n_slots];
@@ -95,7 +93,7 @@ static void slot_fill(Module *m, NnModuleSlot *slot, Module *child, Tensor *tens
     slot->child = child;
     slot->tensor = tensor;
     if (child) {
-        ag_set_owner(child, m);
+        ag_set_part(child, m, m->type);
         child->parent = m;
         child->index = m->n_slots;
     }
@@ -117,6 +115,28 @@ void check_fields(AgSite at, const char *what, const Module *m)
     }
 }
 
+enum { MOST_LEVELS = 1000 };    /* of modules inside each other: functions on trees call themselves for each level */
+
+static int levels_below(const Module *m)
+{
+    int most = 0;
+    for (int i = 0; i < m->n_slots; i++) {
+        int below = m->slots[i].child ? levels_below(m->slots[i].child) : 0;
+        if (below > most) most = below;
+    }
+    return most + 1;
+}
+
+/* A usage error unless both trees can become one. */
+static void check_levels(AgSite at, const char *what, const Module *parent, const Module *child)
+{
+    int levels = levels_below(child);
+    for (const Module *m = parent; m; m = m->parent) levels++;
+    if (levels > MOST_LEVELS)
+        ag_usage_error(at, what, "this %s in its %s would make %d levels of modules, expected at most %d", child->type,
+                       parent->type, levels, MOST_LEVELS);
+}
+
 static void add_child(AgSite at, const char *what, Module *parent, const char *name, void **field, Module *child)
 {
     nn_check_at(at, what, parent, 0);
@@ -126,6 +146,7 @@ static void add_child(AgSite at, const char *what, Module *parent, const char *n
         ag_usage_error(at, what, "this %s is already in a %s; to share weights, use nn_tie", child->type, child->parent->type);
     if (module_root(parent) == child)
         ag_usage_error(at, what, "a %s cannot hold the %s that contains it", parent->type, child->type);
+    check_levels(at, what, parent, child);
     slot_fill(parent, slot_reserve(at, what, parent, name, field), child, NULL);
     name_tensors(at, child);
 }
@@ -158,7 +179,7 @@ Tensor *nn_add_tensor_at(AgSite at, Module *parent, Tensor **field, AgShape shap
     slot->is_buffer = !trained && dtype != AG_PACKED;
     Tensor *t = tensor_new_owned_at(at, shape, dtype);
     slot_fill(parent, slot, NULL, t);
-    ag_set_owner(t, parent);
+    ag_set_part(t, parent, parent->type);
     if (trained) tensor_set_requires_grad_at(at, t, true);
     if (parent->parent) name_tensors(at, parent);
     else tensor_name_at(at, t, slot->name);
@@ -181,7 +202,7 @@ static void tie_all(Module *root, const Tensor *old, Tensor *t)
     bool first = true;
     for (Walk walk = walk_below(root); walk_slot(&walk); ) {
         if (walk.slot->tensor != old && walk.slot->tensor != t) continue;
-        if (first) ag_set_owner(t, walk.holder);
+        if (first) ag_set_part(t, walk.holder, walk.holder->type);
         walk.slot->tensor = t;
         walk.slot->tied = !first;
         set_field(walk.holder, walk.slot->offset, t);
@@ -214,6 +235,7 @@ void nn_tie_named_at(AgSite at, Module *parent, const char *name, Tensor **field
                        ag_shape_string(old_shape), ag_shape_string(shape));
     }
     tie_all(root, old, tensor);
+    ag_set_part(old, NULL, NULL);
     ag_free(old);
 }
 
@@ -255,6 +277,7 @@ static Module *copy_tree(AgSite at, const Module *original)
     copy->parent = NULL;
     copy->capacity = original->n_slots;
     copy->slots = ag_alloc_in_at(at, copy, (size_t)original->n_slots, sizeof *copy->slots);
+    ag_set_part(copy->slots, copy, copy->type);
     for (int i = 0; i < original->n_slots; i++) {
         const NnModuleSlot *from = &original->slots[i];
         NnModuleSlot *to = &copy->slots[i];

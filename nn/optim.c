@@ -44,7 +44,7 @@ static void check(AgSite at, const char *what, const char *name, double value, b
 Optimizer *nn_optimizer_new_at(AgSite at, void *module, const OptimizerKind *kind, const void *options, size_t size, double lr,
                                double weight_decay)
 {
-    nn_check_at(at, __func__, module, 0);
+    NN_LAYER(at, (Module *)module);
     ag_check_pointer_at(at, __func__, "the kind", kind);
     ag_check_pointer_at(at, __func__, "the kind's name", kind->name);
     ag_check_pointer_at(at, __func__, "the kind's update", (const void *)(uintptr_t)kind->update);
@@ -198,19 +198,27 @@ Optimizer *nn_rmsprop_new_with_at(AgSite at, void *module, NnRMSprop options)
 int nn_optimizer_group_at(AgSite at, Optimizer *o, bool (*belongs)(const NnNamedTensor *p, void *arg), void *arg,
                           double weight_decay, double lr_factor)
 {
+    AG_LAYER(at);
     check_optimizer(at, __func__, o);
     if (!belongs) ag_usage_error(at, __func__, "the function that chooses parameters is NULL");
     check(at, __func__, "weight_decay", weight_decay, weight_decay >= 0, "0 or more");
     check(at, __func__, "lr_factor", lr_factor, lr_factor >= 0, "0 or more");
+    /* All calls of the program's function come first: it may add a group itself. */
+    bool *chosen = ag_alloc_in(o, (size_t)o->parameters->n, sizeof *chosen);
+    for (int i = 0; i < o->parameters->n; i++) {
+        chosen[i] = o->parameters->item[i].trained && belongs(&o->parameters->item[i], arg);
+        check_optimizer(at, __func__, o);
+    }
     o->group = ag_resize(o->group, (size_t)o->n_groups, (size_t)o->n_groups + 1, sizeof *o->group);
     o->group[o->n_groups] = (Group){ weight_decay, lr_factor };
     int moved = 0;
     for (int i = 0; i < o->parameters->n; i++) {
-        if (!o->parameters->item[i].trained || !belongs(&o->parameters->item[i], arg)) continue;
+        if (!chosen[i]) continue;
         o->state[i].group = o->n_groups;
         moved++;
     }
     o->n_groups++;
+    ag_free(chosen);
     return moved;
 }
 

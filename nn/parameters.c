@@ -42,6 +42,7 @@ NnParameters *saved_parameters(AgSite at, Module *m, bool with_ties, bool withou
 
 Tensor *nn_find_at(AgSite at, void *module, const char *name)
 {
+    AG_LAYER(at);
     nn_check_at(at, __func__, module, 0);
     ag_check_pointer_at(at, __func__, "the name", name);
     NnParameters *p = parameters_below(at, module, true, true, false);

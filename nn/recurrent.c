@@ -186,6 +186,7 @@ Tensor *nn_recurrent_at(AgSite at, Recurrent *r, Tensor *x, Tensor *mask, Recurr
 
 void nn_recurrent_keep_at(AgSite at, RecurrentState *kept, const RecurrentState *state)
 {
+    AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "kept", kept);
     if (state == kept) ag_usage_error(at, __func__, "kept and state are the same: expected a copy of kept as the state");
     RecurrentState copy = { NULL, NULL };

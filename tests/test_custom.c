@@ -324,6 +324,105 @@ START_TEST(usage_errors_are_reported)
 }
 END_TEST
 
+/* Rules that take away what the pass needs. They may write to the gradients afterwards. */
+static void zeroing_input(const AgCustomCall *c)
+{
+    tensor_zero_grad(c->in[0]);
+    c->dx[0][0] += 1;
+}
+
+static void zeroing_result(const AgCustomCall *c)
+{
+    tensor_zero_grad(c->y);
+    c->dx[0][0] += c->dy[0];
+}
+
+static void taking_gradient(const AgCustomCall *c)
+{
+    tensor_free(ag_take_gradient(c->in[0]));
+    c->dx[0][0] += 1;
+}
+
+static void freeing_input(const AgCustomCall *c)
+{
+    tensor_free(c->in[0]);
+    c->dx[0][0] += 1;
+}
+
+static AgScope around_pass;
+
+static void ending_scope(const AgCustomCall *c)
+{
+    ag_end(around_pass);
+    c->dx[0][0] += c->dy[0];
+}
+
+static void beginning_pass(const AgCustomCall *c)
+{
+    (void)c;
+    ag_explain(stdout, ag_sum(leaf(SHAPE(1))));
+}
+
+START_TEST(rules_cannot_remove_gradients)
+{
+    static const struct { void (*backward)(const AgCustomCall *c); const char *message; } row[] = {
+        { zeroing_input, "rule: its backward rule has removed the gradient of input 0, or freed it" },
+        { zeroing_result, "rule: its backward rule has removed the gradient of its result" },
+        { taking_gradient, "rule: its backward rule has removed the gradient of input 0, or freed it" },
+        { freeing_input, "rule: its backward rule has removed the gradient of input 0, or freed it" },
+        { ending_scope, "ag_backward: a rule or a function of ag_watch_backward has ended the scope of this pass, at tests/" },
+        { beginning_pass, "ag_explain: a backward pass of this thread is running (ag_backward)" },
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const AgCustom op = { "rule", cube_forward, row[i].backward, AG_NEEDS_X(0) | AG_NEEDS_Y, NULL, NULL };
+        Tensor *x = tensor_set_requires_grad(tensor_new_owned(SHAPE(2), AG_REAL), true);
+        EXPECT_USAGE_ERROR(row[i].message, around_pass = ag_begin(AG_RECORD); ag_backward(ag_sum(call(&op, x))));
+        if (row[i].backward != freeing_input) tensor_free(x);
+    }
+    /* The gradient of a result of another operation is released with its last user. */
+    const AgCustom op = { "rule", cube_forward, zeroing_input, AG_NEEDS_X(0), NULL, NULL };
+    EXPECT_USAGE_ERROR("rule: its backward rule has removed the gradient of input 0",
+                       ag_backward(ag_sum(call(&op, ag_neg(leaf(SHAPE(2)))))));
+}
+END_TEST
+
+/* ---- rules that the program leaves --------------------------------------------------------------------------------- */
+
+static jmp_buf outside;
+
+static void leaving(const AgCustomCall *c)
+{
+    (void)c;
+    ag_begin(AG_NO_GRAD);
+    longjmp(outside, 1);
+}
+
+START_TEST(a_pass_ends_with_its_scope)
+{
+    const AgCustom op = { "rule", cube_forward, leaving, AG_NEEDS_X(0), NULL, NULL };
+    Tensor *x = tensor_set_requires_grad(tensor_new_owned(SHAPE(2), AG_REAL), true), *out;
+    ag_fill(x, 1);
+    for (volatile int grad = 0; grad < 2; grad++) {
+        AgScope s = ag_begin(AG_RECORD);
+        ag_backward(ag_sum(ag_neg(x)));                     /* a gradient from before, which ag_grad sets aside */
+        if (setjmp(outside) == 0) {
+            if (grad) ag_grad(ag_sum(call(&op, x)), &x, 1, &out);
+            else ag_backward(ag_sum(call(&op, x)));
+        }
+        ag_end(s);
+        ck_assert_ptr_nonnull(tensor_grad_data(x));
+        ck_assert(tensor_grad_data(x)[0] == -1);
+        tensor_zero_grad(x);
+        s = ag_begin(AG_RECORD);
+        ag_backward(ag_sum(ag_mul(x, x)));
+        ck_assert(tensor_grad_data(x)[1] == 2);
+        ag_end(s);
+        tensor_zero_grad(x);
+    }
+    tensor_free(x);
+}
+END_TEST
+
 static AgScope swap_end;
 static void swap_forward(const AgCustomCall *c)
 {
@@ -350,6 +449,8 @@ Suite *custom_suite(void)
     tcase_add_test(rules, undeclared_values_are_reported);
     tcase_add_test(rules, inputs_of_all_types);
     tcase_add_test(rules, forward_may_not_swap_its_scope);
+    tcase_add_test(rules, rules_cannot_remove_gradients);
+    tcase_add_test(rules, a_pass_ends_with_its_scope);
     suite_add_tcase(suite, rules);
     TCase *lifetimes = tcase_create("lifetimes");
     tcase_add_test(lifetimes, backward_releases_undeclared_values);

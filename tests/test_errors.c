@@ -70,6 +70,48 @@ START_TEST(sizes_beyond_the_machine)
 }
 END_TEST
 
+/* Operations on 2^40 rows without items end at once, forward and backward. */
+START_TEST(rows_of_nothing)
+{
+    const int64_t many = (int64_t)1 << 40;
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_zeros(SHAPE(many, 0)), true), *tall = ag_transpose(x, 0, 1);
+    Tensor *ids, *deep = tensor_set_requires_grad(tensor_zeros(SHAPE(many, 0, 3)), true);
+    Tensor *image = tensor_set_requires_grad(tensor_zeros(SHAPE(many, 0, 3, 3)), true);
+    Tensor *kernel = tensor_zeros(SHAPE(0, 0, 2, 2)), *none = tensor_zeros(SHAPE(0));
+    Tensor *no_ids = tensor_ints(SHAPE(many, 0), NULL), *mask = tensor_bools(SHAPE(many, 0), NULL);
+    Tensor *const made[] = {
+        ag_softmax(x, -1), ag_softmax(x, 0), ag_softmax(tall, -1), ag_log_softmax(x, -1), ag_masked_softmax(x, mask, 2),
+        ag_sort(x, -1, true, &ids), ag_sort(tall, 0, false, NULL), ag_topk(x, 0, -1, &ids), ag_gather(x, 1, no_ids),
+        ag_scatter_add(x, 1, no_ids, x), ag_index_select(x, 1, tensor_ints(SHAPE(0), NULL)), ag_cumsum(x, 1), ag_cumsum(x, 0),
+        ag_layer_norm(x, none, none, AG_NORM_PYTORCH), ag_rms_norm(x, none, 1e-5), ag_permute(x, DIMS(1, 0)), ag_flip(x, 1),
+        ag_expand(x, SHAPE(2, many, 0)), ag_concat((Tensor *[]){ x, x }, 2, 1), ag_slice(x, 0, 1, many),
+        ag_pad(x, 0, 1, 1),
+        ag_mul(x, none), ag_add(tall, tall), ag_where(mask, x, x), ag_masked_fill(x, mask, 1),
+        ag_matmul(x, tensor_zeros(SHAPE(0, 0))),
+        ag_linear(x, tensor_zeros(SHAPE(0, 0)), NULL), ag_conv2d(image, kernel, NULL, 1, 0),
+        ag_conv2d(image, kernel, none, 1, 1),
+        ag_conv_transpose2d(image, kernel, NULL, 1, 0, 0), ag_max_pool2d(image, 2, 1, 0), ag_mean_pool2d(image, 2, 1, 0),
+        ag_interpolate2d(image, 5, 5, AG_BILINEAR), ag_interpolate2d(image, 5, 5, AG_NEAREST), ag_sum_dims(x, DIMS(0), false),
+        ag_var_dims(x, DIMS(0), false, true), ag_logsumexp(deep, 2, true), ag_max_dim(deep, 2, false),
+        ag_min_dim(deep, 2, true),
+        ag_from_bf16(ag_to_bf16(x)), ag_dropout(x, 0.5), ag_split(x, 2, 0, (Tensor *[2]){ NULL }), ag_reshape(x, SHAPE(0, 7)),
+    };
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        ck_assert_int_eq(tensor_numel(made[i]), 0);
+        if (tensor_requires_grad(made[i])) ag_backward_keep(ag_sum(made[i]));
+    }
+    ck_assert_int_eq(tensor_numel(tensor_grad(x)), 0);
+    tensor_hash(x, 0);
+    tensor_clone(x);
+    ag_argmax(deep, 2, false);
+    ag_any(mask, DIMS(0), false);
+    tensor_uniform(SHAPE(many, 0), 0, 1);
+    ag_compare(AG_LT, x, x);
+    ag_end(s);
+}
+END_TEST
+
 START_TEST(construction)
 {
     REPORTS("tensor_arange: from 0 to 1 by 0 has no end", tensor_arange(0, 1, 0));
@@ -701,6 +743,129 @@ START_TEST(handlers_are_per_thread_and_returned)
 }
 END_TEST
 
+/* ---- objects ----------------------------------------------------------------------------------------------------- */
+
+static int destroyed;
+
+static void count_destroyed(void *p)
+{
+    (void)p;
+    destroyed++;
+}
+
+/* Each block owns the next one. */
+START_TEST(a_long_chain_of_owners)
+{
+    enum { LENGTH = 300000 };
+    void *first = ag_alloc(1, 1), *last = first;
+    for (int i = 0; i < LENGTH; i++) last = ag_alloc_in(last, 1, 1);
+    ag_on_free(last, count_destroyed);
+    ag_free(first);
+    ck_assert_int_eq(destroyed, 1);
+    first = last = ag_object_new(1);
+    for (int i = 0; i < LENGTH; i++) {
+        void *next = ag_object_new(1);
+        ag_on_free(next, count_destroyed);
+        ag_set_owner(next, last);
+        last = next;
+    }
+    EXPECT_USAGE_ERROR("ag_set_owner: p would own itself", ag_set_owner(first, last));
+    EXPECT_USAGE_ERROR("ag_set_owner: p would own itself", ag_set_owner(last, last));
+    ag_free(first);
+    ck_assert_int_eq(destroyed, 1 + LENGTH);
+}
+END_TEST
+
+static void fail_in_destructor(void *p)
+{
+    destroyed++;
+    ag_check_object(NULL, "p", p);
+    ag_neg(NULL);
+}
+
+static jmp_buf left;
+
+static void leave_destructor(void *p)
+{
+    (void)p;
+    destroyed++;
+    longjmp(left, 1);
+}
+
+static void leave_with_error(const char *message)
+{
+    (void)message;
+    longjmp(left, 1);
+}
+
+static void *to_free;
+
+static void free_the_owner(void *p)
+{
+    (void)p;
+    ag_free(to_free);
+}
+
+/* After an error in a destructor, or a longjmp through it, the object can still be freed, and its scope can end. */
+START_TEST(destructors_that_do_not_return)
+{
+    destroyed = 0;
+    void *owner = ag_object_new(8), *part = ag_alloc_in(owner, 1, 8);
+    ag_on_free(ag_alloc_in(part, 1, 8), count_destroyed);
+    ag_on_free(part, fail_in_destructor);
+    EXPECT_USAGE_ERROR("ag_neg: x is NULL", ag_free(owner));
+    ck_assert_int_eq(destroyed, 1);
+    ag_check_object(__func__, "owner", owner);
+    ag_free(owner);
+    ck_assert_int_eq(destroyed, 2);
+    EXPECT_USAGE_ERROR("ag_free: this object was freed already", ag_free(owner));
+
+    void *block = ag_alloc(1, 8);
+    ag_on_free(block, leave_destructor);
+    AgScope s = ag_begin(AG_RECORD);
+    if (setjmp(left) == 0) ag_free(block);
+    ag_end(s);
+    ag_free(block);
+    ck_assert_int_eq(destroyed, 3);
+
+    AgErrorHandler *former = ag_on_usage_error(leave_with_error);
+    s = ag_begin(AG_RECORD);
+    if (setjmp(left) == 0) {
+        ag_on_free(ag_alloc(1, 8), fail_in_destructor);
+        ag_neg(NULL);
+    }
+    bool failed = setjmp(left) != 0;
+    if (!failed) ag_end(s);
+    ck_assert(failed);
+    ag_end(s);
+    ag_on_usage_error(former);
+    ck_assert_int_eq(destroyed, 4);
+
+    to_free = ag_alloc(1, 8);
+    part = ag_alloc_in(to_free, 1, 8);
+    ag_on_free(part, free_the_owner);
+    EXPECT_USAGE_ERROR("ag_free: the destructor of an object calls this for its owner", ag_free(part));
+    ag_free(to_free);
+}
+END_TEST
+
+START_TEST(parts_are_freed_by_their_owner)
+{
+    void *owner = ag_object_new(8), *other = ag_object_new(8), *part = ag_alloc(1, 8);
+    ag_set_part(part, owner, "Owner");
+    REPORTS("ag_free: this is a part of a Owner, which frees it", ag_free(part));
+    REPORTS("ag_set_owner: this is a part of a Owner, which frees it", ag_set_owner(part, NULL));
+    REPORTS("ag_set_part: the type is NULL", ag_set_part(part, owner, NULL));
+    ag_set_part(part, other, "Other");
+    ag_free(owner);
+    REPORTS("ag_free: this is a part of a Other, which frees it", ag_free(part));
+    ag_set_part(part, NULL, NULL);
+    ag_free(part);
+    ag_free(other);
+    EXPECT_USAGE_ERROR("memory: no memory for 18446744073709551615 items of 1 bytes", ag_strndup_in(NULL, "abc", SIZE_MAX));
+}
+END_TEST
+
 /* ---- leaving by longjmp ------------------------------------------------------------------------------------------ */
 
 /* An object of several allocations. It owns all but one, which its destructor frees. */
@@ -961,6 +1126,7 @@ Suite *errors_suite(void)
     TCase *messages = tcase_create("messages");
     tcase_add_test(messages, shapes);
     tcase_add_test(messages, sizes_beyond_the_machine);
+    tcase_add_test(messages, rows_of_nothing);
     tcase_add_test(messages, construction);
     tcase_add_test(messages, reading);
     tcase_add_test(messages, tensors_that_are_null);
@@ -976,6 +1142,11 @@ Suite *errors_suite(void)
     tcase_add_test(messages, a_long_message_is_cut);
     tcase_add_test(messages, set_errors_are_separate);
     suite_add_tcase(suite, messages);
+    TCase *objects = tcase_create("objects");
+    tcase_add_test(objects, a_long_chain_of_owners);
+    tcase_add_test(objects, destructors_that_do_not_return);
+    tcase_add_test(objects, parts_are_freed_by_their_owner);
+    suite_add_tcase(suite, objects);
     TCase *scopes = tcase_create("scopes");
     tcase_add_test(scopes, an_error_leaves_no_layers_behind);
     tcase_add_test(scopes, graphs_and_scopes_belong_to_their_thread);

@@ -450,6 +450,24 @@ START_TEST(graphviz_can_read_every_frame)
 }
 END_TEST
 
+/* The text and the drawings of a graph take a time that is proportional to its nodes. */
+START_TEST(a_large_graph)
+{
+    enum { LENGTH = 100000 };
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_name(tensor_set_requires_grad(tensor_ones(SHAPE(1)), true), "x"), *y = x;
+    for (int i = 0; i < LENGTH; i++) y = ag_tanh(y);
+    Tensor *loss = ag_sum(y);
+    char *text = explained(loss), *drawing = drawn(loss);
+    ck_assert_ptr_nonnull(strstr(text, "  tanh100000 = tanh(tanh99999) = "));
+    ck_assert_ptr_nonnull(strstr(text, "  loss   = sum_dims(tanh100000) = "));
+    ck_assert_ptr_nonnull(strstr(drawing, "  n100000 -> n100001;"));
+    free(text);
+    free(drawing);
+    ag_end(s);
+}
+END_TEST
+
 Suite *explain_suite(void)
 {
     Suite *suite = suite_create("explain");
@@ -468,6 +486,7 @@ Suite *explain_suite(void)
     tcase_add_test(text, a_weight_in_bfloat16_shows_its_shape);
     tcase_add_test(text, a_fused_operation_shows_no_value_before_its_activation);
     tcase_add_test(text, usage_errors_are_reported);
+    tcase_add_test(text, a_large_graph);
     suite_add_tcase(suite, text);
     TCase *frames = tcase_create("frames");
     tcase_add_test(frames, values_appear_and_then_gradients);

@@ -796,6 +796,69 @@ static Pair *pair_new(void)
     return p;
 }
 
+/* Layers in layers in layers. */
+START_TEST(levels_of_modules)
+{
+    begin();
+    Sequential *inner = nn_sequential_new(), *outer = nn_sequential_new(), *last = outer;
+    for (int i = 1; i < 500; i++) {
+        Sequential *outside = nn_sequential_new(), *below = nn_sequential_new();
+        nn_sequential_add(outside, inner);
+        inner = outside;
+        nn_sequential_add(last, below);
+        last = below;
+    }
+    nn_sequential_add(last, inner);
+    for (last = outer; last->n > 0; ) last = nn_item(Sequential, last, 0);
+    MISTAKE("would make 1001 levels of modules, expected at most 1000", nn_sequential_add(last, nn_sequential_new()));
+    Sequential *outside = nn_sequential_new();
+    MISTAKE("would make 1001 levels of modules, expected at most 1000", nn_sequential_add(outside, outer));
+    Tensor *x = ones(2, 3);
+    ck_assert_ptr_eq(nn_sequential(outer, x), x);
+    nn_eval(outer);
+    ag_free(nn_clone(outer));
+    ag_free(outside);
+    ag_free(outer);
+    end();
+}
+END_TEST
+
+/* Each number of a layer, set by hand. */
+START_TEST(settings_by_hand)
+{
+    begin();
+    Tensor *x = ones(2, 4), *image = tensor_ones(SHAPE(2, 2, 3, 3)), *i = ids(1, 2);
+    Dropout *dropout = nn_dropout_new(0.5);
+    BatchNorm *batch_norm = nn_batch_norm_new(2);
+    GroupNorm *group_norm = nn_group_norm_new(1, 2);
+    LayerNorm *layer_norm = nn_layer_norm_new(4);
+    RMSNorm *rms_norm = nn_rms_norm_new_with(4, 1e-5);
+    Pair *pair = pair_new();
+    TransformerEmbeddings *embeddings = transformer_embeddings_new(4, 8);
+    GPT *gpt = gpt_new((GPTOptions){ 1, 2, 8, 8, 4, 0, true, 1e-5, false });
+    static const char *const targets[] = { "a", NULL };
+    ck_assert(nn_lora_add(pair, (NnLoraOptions){ 1, 1, 0, targets }));
+    const double wrong[] = { (double)NAN, (double)INFINITY, -1 };
+    for (int k = 0; k < 6; k++) {
+        double w = wrong[k % 3];
+        bool training = k < 3;
+        void *const layers[] = { dropout, batch_norm, group_norm, layer_norm, rms_norm, pair, gpt };
+        for (size_t l = 0; l < sizeof layers / sizeof *layers; l++) nn_set_training(layers[l], training);
+        MISTAKE("nn_dropout: p is", dropout->p = w; nn_dropout(dropout, x));
+        MISTAKE("nn_batch_norm: 2 channels, momentum", batch_norm->momentum = w; nn_batch_norm(batch_norm, image));
+        batch_norm->momentum = 0.1;
+        MISTAKE("nn_batch_norm: 2 channels, momentum", batch_norm->eps = w; nn_batch_norm(batch_norm, image));
+        MISTAKE("eps is", group_norm->eps = w; nn_group_norm(group_norm, image));
+        MISTAKE("eps is", layer_norm->kind.eps = w; nn_layer_norm(layer_norm, x));
+        MISTAKE("eps is", rms_norm->eps = w; nn_rms_norm(rms_norm, x));
+        if (k % 3 < 2) MISTAKE("lora_alpha is", pair->a->lora_alpha = w; nn_linear(pair->a, ones(2, 3)));
+        if (training) MISTAKE("dropout p is", nn_item(GPTBlock, gpt->h, 0)->attn->dropout = w; gpt_forward(gpt, i));
+    }
+    MISTAKE("d_model is -4", embeddings->d_model = -4; transformer_embeddings(embeddings, i));
+    end();
+}
+END_TEST
+
 START_TEST(modules)
 {
     begin();
@@ -841,11 +904,19 @@ START_TEST(modules)
     MISTAKE("the module is NULL", nn_list_item(NULL, 0));
     MISTAKE("item 0 of a list of 0", nn_list_item(list, 0));
     MISTAKE("item -1 of a list of 0", nn_list_item(list, -1));
-    MISTAKE("this Linear belongs to a Pair: free the Pair instead", ag_free(p->a));
+    MISTAKE("this is a part of a Pair, which frees it", ag_free(p->a));
     MISTAKE("this object was freed already", ag_free(freed_linear()));
-    MISTAKE("freed", Linear *q = nn_linear_new(3, 2); ag_free(q->weight); nn_linear(q, x));
-    MISTAKE("freed", Linear *q = nn_linear_new(3, 2); ag_free(q->weight); nn_count(q));
-    MISTAKE("freed", Linear *q = nn_linear_new(3, 2); ag_free(q->bias); nn_clone(q));
+    MISTAKE("this is a part of a Linear, which frees it", Linear *q = nn_linear_new(3, 2); ag_free(q->weight));
+    MISTAKE("this is a part of a Linear, which frees it", Linear *q = nn_linear_new(3, 2); ag_set_owner(q->bias, NULL));
+    MISTAKE("this is a part of a Linear, which frees it", Linear *q = nn_linear_new(3, 2); ag_free(q->module.slots));
+    MISTAKE("this is a part of a Pair, which frees it", ag_set_owner(p->a, list));
+    MISTAKE("this is a part of a NnCache, which frees it", ag_free(nn_cache_new(1, 2)->layer));
+    Tensor *keys = tensor_zeros(SHAPE(1, INT64_C(1) << 61, 0));
+    NnCache *long_cache = nn_cache_new(1, INT64_MAX);
+    AgScope no_grad = ag_begin(AG_NO_GRAD);
+    for (int i = 0; i < 3; i++) nn_cache_append(long_cache, 0, keys, keys);
+    MISTAKE("the cache has room for 9223372036854775807", nn_cache_append(long_cache, 0, keys, keys));
+    ag_end(no_grad);
     MISTAKE("the module is NULL", nn_clone(NULL));
     MISTAKE("this Linear was freed", nn_clone(freed_linear()));
     MISTAKE("the field of a in its Pair no longer points to the registered Linear", Pair *q = pair_new(); q->a = l;
@@ -1378,7 +1449,7 @@ START_TEST(transformer_parts)
     MISTAKE("x is NULL", transformer_encoder_layer(el, none, NULL));
     MISTAKE("mask is AG_INT", transformer_encoder_layer(el, x, word));
     MISTAKE("o is NULL", transformer_encoder_new(NULL));
-    MISTAKE("N is 0 layers", TransformerOptions b = o; b.N = 0; transformer_encoder_new(&b));
+    MISTAKE("transformer.N is 0", TransformerOptions b = o; b.N = 0; transformer_encoder_new(&b));
     MISTAKE("the module is NULL", transformer_encoder(no_encoder, x, NULL));
     MISTAKE("does not fit x (2, 3, 4)", transformer_encoder(en, narrow, NULL));
     MISTAKE("o is NULL", transformer_decoder_layer_new(NULL));
@@ -1388,7 +1459,7 @@ START_TEST(transformer_parts)
     MISTAKE("x is NULL", transformer_decoder_layer(dl, x, none, NULL, NULL, NULL, 0));
     MISTAKE("layer 10 of a cache", NnCache *c = nn_cache_new(2, 4); transformer_decoder_layer(dl, x, x, NULL, NULL, c, 5));
     MISTAKE("o is NULL", transformer_decoder_new(NULL));
-    MISTAKE("N is -1 layers", TransformerOptions b = o; b.N = -1; transformer_decoder_new(&b));
+    MISTAKE("transformer.N is -1", TransformerOptions b = o; b.N = -1; transformer_decoder_new(&b));
     MISTAKE("the module is NULL", transformer_decoder(no_decoder, x, x, NULL, NULL, NULL));
     MISTAKE("x is NULL", transformer_decoder(de, x, none, NULL, NULL, NULL));
     MISTAKE("n is -1, expected 0 or more", nn_causal_mask(-1));
@@ -2317,6 +2388,15 @@ static void end_scope(void *unused, Tensor *leaf)
 static void forward_that_ends(const AgCustomCall *c) { (void)c; ag_end(to_end); }
 static void forward_that_begins(const AgCustomCall *c) { (void)c; ag_begin(AG_RECORD); }
 
+/* A function of nn_optimizer_group that makes groups itself. */
+static bool belongs_and_groups(const NnNamedTensor *p, void *optimizer)
+{
+    static int depth;
+    bool matrix = tensor_ndim(p->tensor) == 2;
+    if (depth++ < 5) nn_optimizer_group(optimizer, belongs_and_groups, optimizer, 0, 2);
+    return matrix;
+}
+
 static Optimizer *to_free;
 static void update_that_frees(const OptimizerUpdate *u) { (void)u; ag_free(to_free); }
 
@@ -2338,9 +2418,9 @@ START_TEST(called_functions)
     ag_free(block);
     ag_free(net);
     Tensor *w = leaf(2, 3);
-    to_end = around;
     ag_watch_backward((AgWatch){ .complete = end_scope });
-    MISTAKE("a backward pass is running in this scope", ag_backward(ag_sum(square_of(w))));
+    MISTAKE("has ended the scope of this pass, at tests/test_mistakes.c",
+            to_end = ag_begin(AG_RECORD); ag_backward(ag_sum(square_of(w))));
     ag_watch_backward((AgWatch){ 0 });
     MISTAKE("ends: forward ended a scope", to_end = ag_begin(AG_RECORD); ag_custom(&ends, SHAPE(1), &w, 1, NULL, 0));
     MISTAKE("begins: forward ended a scope, or left one open", ag_custom(&begins, SHAPE(1), &w, 1, NULL, 0));
@@ -2349,6 +2429,11 @@ START_TEST(called_functions)
     to_free = nn_optimizer_new(trained, &frees, NULL, 0, 0.1, 0);
     ag_backward(ag_sum(trained->w));
     MISTAKE("the optimizer was freed", nn_optimizer_step(to_free));
+    Optimizer *grouped = nn_sgd_new(trained, 0.1);
+    ck_assert_int_eq(nn_optimizer_group(grouped, belongs_and_groups, grouped, 0, 0), 0);
+    ag_backward(ag_sum(trained->w));
+    nn_optimizer_step(grouped);
+    ag_free(grouped);
     ag_free(trained);
     end();
 }
@@ -2455,6 +2540,8 @@ Suite *mistakes_suite(void)
     tcase_add_test(rows, ids_and_losses);
     tcase_add_test(rows, changes_of_shape);
     tcase_add_test(rows, modules);
+    tcase_add_test(rows, levels_of_modules);
+    tcase_add_test(rows, settings_by_hand);
     tcase_add_test(rows, initialization);
     tcase_add_test(rows, optimizers);
     tcase_add_test(rows, settings_and_files);

@@ -308,7 +308,7 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("nn_list_add: this Linear is already in a Net", nn_list_add(list, net->fc2));
     EXPECT_USAGE_ERROR("\"a.b\" cannot be a name in Net", nn_child_named(net, fc2, nn_linear_new(1, 1), "a.b"));
     EXPECT_USAGE_ERROR("\"\" cannot be a name in Net", nn_child_named(net, fc2, nn_linear_new(1, 1), "%s", ""));
-    EXPECT_USAGE_ERROR("ag_free: this Linear belongs to a Three: free the Three instead", ag_free(three->a));
+    EXPECT_USAGE_ERROR("ag_free: this is a part of a Three, which frees it", ag_free(three->a));
     ck_assert_ptr_eq(nn_find(three, "a.weight"), three->a->weight);
     EXPECT_USAGE_ERROR("a ModuleList cannot hold the ModuleList that contains it", nn_list_add(list, list));
     ModuleList *middle = nn_list_new(), *inner = nn_list_new();

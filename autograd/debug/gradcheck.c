@@ -304,6 +304,7 @@ static bool same_values(const Tensor *a, const Tensor *b)
 
 bool ag_gradcheck_at(AgSite at, AgFunction *f, void *arg, Tensor **in, int n, FILE *report)
 {
+    AG_LAYER(at);
     AgScope s = ag_begin_at(at, AG_RECORD);
     AgRandom random = ag_random_state();
     bool requires_grad = false;

@@ -83,6 +83,7 @@ static void copy_op(const Trace *trace, Tensor *copy, const Tensor *t, Tensor **
 Trace trace_begin(AgSite at, const char *what, Tensor *loss)
 {
     check_loss(at, what, loss, false);
+    pass_begins(at, what, true);
     Trace trace = { .at = at, .what = what, .scope = ag_begin_at(at, AG_NO_GRAD) };
     trace.node = graph_nodes(at, what, loss, &trace.n);
     trace.at_node = trace.n;
@@ -112,6 +113,7 @@ Trace trace_begin(AgSite at, const char *what, Tensor *loss)
 /* A usage error if an error, which the rule has caught, has ended the step. */
 static void check_rule(const Trace *trace, const Tensor *y)
 {
+    check_pass(trace->at, trace->what);
     if (!y->grad) ag_usage_error(trace->at, trace->what, "an error in the rule of %s has ended this", y->op->name);
 }
 
@@ -161,4 +163,5 @@ void trace_end(Trace *trace)
 {
     end_step(trace);
     ag_end_at(trace->at, trace->scope);
+    pass_ends();
 }

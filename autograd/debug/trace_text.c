@@ -29,13 +29,30 @@ static bool is_word(const char *name)
     return n > 0 && n <= LONGEST_NAME && name[n] == '\0' && !isdigit((unsigned char)name[0]);
 }
 
-static bool is_named(const Trace *s, uint32_t i)
+/* How many nodes have each text: a hash table with open addressing, in the arena. */
+typedef struct { const char *text; unsigned n; } Count;
+typedef struct { Count *item; size_t mask; } Counts;
+
+static Counts counts_new(const Trace *s)
 {
-    const char *name = s->node[i]->name;
-    if (!name || !is_word(name)) return false;
-    for (uint32_t k = 0; k < s->n; k++)
-        if (k != i && s->node[k]->name && strcmp(s->node[k]->name, name) == 0) return false;
-    return true;
+    size_t room = 16;
+    while (room < 2 * (size_t)s->n) room *= 2;
+    return (Counts){ scope_alloc(s->at, s->what, room * sizeof(Count)), room - 1 };
+}
+
+/* Where the text is counted, or would be: then its text is NULL. */
+static Count *count_of(const Counts *c, const char *text)
+{
+    size_t i = (size_t)hash_bytes(text, strlen(text), 0) & c->mask;
+    while (c->item[i].text && strcmp(c->item[i].text, text) != 0) i = (i + 1) & c->mask;
+    return &c->item[i];
+}
+
+static unsigned count_up(const Counts *c, const char *text)
+{
+    Count *count = count_of(c, text);
+    count->text = text;
+    return ++count->n;
 }
 
 /* What a node without a name is: its operation, the end of its name, or its use. */
@@ -47,25 +64,24 @@ static const char *kind_of(const Tensor *t)
     return t->dtype == AG_INT ? "ids" : t->dtype == AG_BOOL ? "mask" : t->requires_grad ? "param" : "const";
 }
 
-static void set_symbol(const Trace *s, uint32_t i)
-{
-    char *symbol = s->symbol[i];
-    const char *kind = kind_of(s->node[i]);
-    if (is_named(s, i)) {
-        snprintf(symbol, sizeof(Symbol), "%s", s->node[i]->name);
-        return;
-    }
-    unsigned number = 1;
-    for (uint32_t k = 0; k < i; k++) number += !is_named(s, k) && strcmp(kind_of(s->node[k]), kind) == 0;
-    if (i + 1 == s->n && s->node[i]->op) snprintf(symbol, sizeof(Symbol), "loss");
-    else snprintf(symbol, sizeof(Symbol), "%.20s%u", kind, number);
-    for (uint32_t k = 0; k < s->n; k++)                             /* a name that the program gave to another node */
-        if (s->node[k]->name && strcmp(s->node[k]->name, symbol) == 0) snprintf(symbol, sizeof(Symbol), "t%u", (unsigned)i);
-}
-
 void trace_set_symbols(Trace *s)
 {
-    for (uint32_t i = 0; i < s->n; i++) set_symbol(s, i);
+    const Counts names = counts_new(s), kinds = counts_new(s);
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->node[i]->name) count_up(&names, s->node[i]->name);
+    for (uint32_t i = 0; i < s->n; i++) {
+        const Tensor *t = s->node[i];
+        char *symbol = s->symbol[i];
+        if (t->name && is_word(t->name) && count_of(&names, t->name)->n == 1) {
+            snprintf(symbol, sizeof(Symbol), "%s", t->name);
+            continue;
+        }
+        unsigned number = count_up(&kinds, kind_of(t));
+        if (i + 1 == s->n && t->op) snprintf(symbol, sizeof(Symbol), "loss");
+        else snprintf(symbol, sizeof(Symbol), "%.20s%u", kind_of(t), number);
+        if (count_of(&names, symbol)->n > 0)                        /* a name that the program gave to another node */
+            snprintf(symbol, sizeof(Symbol), "t%u", (unsigned)i);
+    }
 }
 
 /* ---- formulas ---------------------------------------------------------------------------------------------------- */

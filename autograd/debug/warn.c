@@ -24,6 +24,8 @@ static _Thread_local Seen seen;
 void ag_warning_at(AgSite at, const char *what, const char *format, ...)
 {
     static _Atomic(const char *) told[MAX_KINDS];
+    if (!what) what = "ag_warning";
+    if (!format) format = "the format is NULL";
     const char *former = format;
     for (int kind = 0; observer[WARN] && kind < MAX_KINDS && former; kind++) {
         former = NULL;

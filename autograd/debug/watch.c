@@ -19,7 +19,7 @@ static void count_leaf_users(Tensor *from)
 
 static void tell_complete_leaves(const Tensor *y)
 {
-    for (int i = 0; i < y->n_in; i++) {
+    for (int i = 0; pass_runs() && i < y->n_in; i++) {
         Tensor *x = y->in[i];
         bool is_leaf = x && x->magic == TENSOR_ALIVE && !x->op;
         if (is_leaf && --x->users == 0 && x->grad && watch.complete) watch.complete(watch.arg, x);
@@ -30,7 +30,7 @@ static void see(Event event, AgSite at, Tensor *t)
 {
     (void)at;
     if (event == PASS_BEGINS && watch.begun) watch.begun(watch.arg, t);
-    if (event == PASS_BEGINS && watch.complete) count_leaf_users(t);
+    if (event == PASS_BEGINS && watch.complete && pass_runs()) count_leaf_users(t);
     if (event == NODE_PASSED && watch.complete) tell_complete_leaves(t);
 }
 

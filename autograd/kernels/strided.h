@@ -40,6 +40,7 @@ static inline Rows walk_rows(const KWalk *w, bool reads_a, bool reads_b)
         r.b[d] = b[n - 1 - d];
         r.rows *= r.dim[d];
     }
+    if (r.n == 0) r.rows = 0;                               /* not a loop over 2^40 rows of nothing */
     return r;
 }
 

@@ -6,12 +6,47 @@
 /* What a call keeps for its rule, in the arena. */
 typedef struct { Op op; const AgCustom *custom; void *args; } CustomArgs;
 
+/* The gradients that a rule reads and writes. They stay until it has returned, whatever it calls, also if it catches an error.
+ * scopes: how many were open when its pass began. */
+typedef struct { Buffer *gradient[AG_CUSTOM_INPUTS + 1]; int n, scopes; } Held;
+static _Thread_local void *state;
+
+static void let_go(void)
+{
+    for (Held *h = state; h->n > 0; ) buffer_drop(&h->gradient[--h->n]);
+}
+
+void custom_scope_ends(int depth)
+{
+    const Held *h = state;
+    if (h && depth <= h->scopes) let_go();
+}
+
+static void hold(Held *h, Buffer *gradient)
+{
+    if (gradient) h->gradient[h->n++] = buffer_share(gradient);
+}
+
 static void custom_backward(Tensor *y)
 {
+    static const StateKind kind = { .size = sizeof(Held), .end = let_go };
+    Held *h = state ? state : thread_state(&state, &kind);
     const CustomArgs *c = y->args;
     real *dx[AG_CUSTOM_INPUTS] = { NULL };
+    const Buffer *dy = y->grad, *gradient[AG_CUSTOM_INPUTS] = { NULL };
+    let_go();                               /* of a rule that did not return */
+    h->scopes = scopes_of_pass();
     for (int i = 0; i < y->n_in; i++) dx[i] = grad_to_add(y->in[i]);
+    for (int i = 0; i < y->n_in; i++) gradient[i] = dx[i] ? y->in[i]->grad : NULL;
+    for (int i = 0; i < y->n_in; i++) hold(h, dx[i] ? y->in[i]->grad : NULL);
+    hold(h, y->grad);
     c->custom->backward(&(AgCustomCall){ y->in, y->n_in, y, c->args, grad_of(y), dx });
+    if (!pass_runs()) return;               /* y may be freed */
+    for (int i = 0; i < y->n_in; i++)
+        if (gradient[i] && y->in[i]->grad != gradient[i])
+            ag_usage_error(y->site, y->op->name, "its backward rule has removed the gradient of input %d, or freed it", i);
+    if (y->grad != dy) ag_usage_error(y->site, y->op->name, "its backward rule has removed the gradient of its result");
+    let_go();
 }
 
 static void check_custom(AgSite at, const AgCustom *op, Tensor *const *in, int n)

@@ -48,7 +48,7 @@ static Tensor *convolve(AgSite at, const char *what, int op, Tensor *x, Tensor *
     a.bf16 = y->precision == AG_BF16;
     if (y->op) *(KConv *)op_args(y, sizeof a) = a;
     real *work = scratch_new(at, what, k_conv2d_work(&a), sizeof *work);
-    k_conv2d(&a, reals(y), reals(x), reals(weight), bias ? reals(bias) : NULL, work);
+    if (y->numel > 0) k_conv2d(&a, reals(y), reals(x), reals(weight), bias ? reals(bias) : NULL, work);
     return op_done(y);
 }
 
@@ -116,7 +116,7 @@ Tensor *ag_conv_transpose2d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bia
     a.bf16 = y->precision == AG_BF16;
     if (y->op) *(KConv *)op_args(y, sizeof a) = a;
     real *work = scratch_new(at, __func__, k_conv2d_backward_work(&a), sizeof *work);
-    k_conv2d_backward(&a, reals(y), false, NULL, false, reals(x), NULL, reals(weight), work);
+    if (y->numel > 0) k_conv2d_backward(&a, reals(y), false, NULL, false, reals(x), NULL, reals(weight), work);
     if (bias) {
         KWalk walk = { 3, { a.b, a.c, a.h * a.w }, { a.c * a.h * a.w, a.h * a.w, 1 }, { 0, 1, 0 } };
         k_binary(K_ADD, &walk, reals(y), reals(y), reals(bias));

@@ -103,7 +103,7 @@ Tensor *ag_mean_dims_at(AgSite at, Tensor *x, AgDims dims, bool keep)
 /* The sums from the first item on, or `back` from the last. */
 static void running_sums(Along a, Grad y, const real *x, bool back)
 {
-    for (int64_t line = 0; line < a.outer * a.inner; line++) {
+    for (int64_t line = 0; a.n > 0 && line < a.outer * a.inner; line++) {
         int64_t first = line / a.inner * a.n * a.inner + line % a.inner;
         double sum = 0;
         for (int64_t j = 0; j < a.n; j++) {

@@ -22,7 +22,7 @@ Tensor *ag_rope_frequencies_at(AgSite at, int64_t width, double base)
 Tensor *ag_rope_table_at(AgSite at, Tensor *frequencies, int64_t start, int64_t count)
 {
     check_tensor(at, __func__, "frequencies", frequencies, AG_REAL);
-    if (frequencies->shape.ndim != 1 || start < 0 || count < 0)
+    if (frequencies->shape.ndim != 1 || start < 0 || count < 0 || start > INT64_MAX - count)
         ag_usage_error(at, __func__, "frequencies %s, %lld positions from %lld on: expected (K/2), and 0 or more of both",
                        shape_text(frequencies->shape), (long long)count, (long long)start);
     int64_t n = frequencies->numel;

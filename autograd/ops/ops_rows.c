@@ -10,6 +10,12 @@ static int64_t row_size(const Tensor *x)
     return x->shape.ndim ? x->shape.dim[x->shape.ndim - 1] : 1;
 }
 
+/* The rows that have items. */
+static int64_t filled_rows(const Tensor *x)
+{
+    return x->numel > 0 ? row_count(x) : 0;
+}
+
 /* ---- softmax: y_i = e^x_i / sum_j e^x_j                      dx_i = y_i (dy_i - sum_j dy_j y_j)
  * log_softmax: y_i = x_i - ln sum_j e^x_j                      dx_i = dy_i - e^y_i sum_j dy_j ---------------------- */
 
@@ -21,7 +27,7 @@ static Tensor *softmax_along(AgSite at, const char *what, int op, Tensor *x, int
     if (check_along(at, what, x, dim) < last)
         return ag_transpose_at(at, softmax_along(at, what, op, ag_transpose_at(at, x, dim, last), last), dim, last);
     Tensor *y = op_new(at, op, &x->shape, x, NULL, NULL);
-    (op == OP_softmax ? k_softmax : k_log_softmax)(row_count(x), row_size(x), reals(y), reals(x));
+    (op == OP_softmax ? k_softmax : k_log_softmax)(filled_rows(x), row_size(x), reals(y), reals(x));
     return op_done(y);
 }
 
@@ -29,7 +35,7 @@ void softmax_backward(Tensor *y)
 {
     Grad g = grad_into(y->in[0]);
     bool is_log = y->op == &op_table[OP_log_softmax];
-    (is_log ? k_log_softmax_backward : k_softmax_backward)(row_count(y), row_size(y), g.data, grad_of(y), reals(y), g.add);
+    (is_log ? k_log_softmax_backward : k_softmax_backward)(filled_rows(y), row_size(y), g.data, grad_of(y), reals(y), g.add);
 }
 
 Tensor *ag_softmax_at(AgSite at, Tensor *x, int dim)
@@ -61,7 +67,7 @@ Tensor *ag_masked_softmax_at(AgSite at, Tensor *x, Tensor *mask, double scale)
         masked = reals(y);
     }
     k_unary(K_SCALE, x->numel, reals(y), masked, scale, 0);
-    k_softmax(row_count(x), row_size(x), reals(y), reals(y));
+    k_softmax(filled_rows(x), row_size(x), reals(y), reals(y));
     return op_done(y);
 }
 
@@ -69,7 +75,7 @@ void masked_softmax_backward(Tensor *y)
 {
     double scale = *(double *)y->args;
     real *unscaled = scratch_new(y->site, y->op->name, y->numel, sizeof(real));
-    k_softmax_backward(row_count(y), row_size(y), unscaled, grad_of(y), reals(y), false);
+    k_softmax_backward(filled_rows(y), row_size(y), unscaled, grad_of(y), reals(y), false);
     k_axpy(y->numel, grad_to_add(y->in[0]), (real)scale, unscaled);
 }
 
@@ -88,7 +94,7 @@ static void check_norm(AgSite at, const char *what, const Tensor *x, double eps)
 void layer_norm_values(Tensor *y, const OpCall *c)
 {
     const Tensor *x = c->in[0], *gamma = c->in[1], *beta = c->in[2];
-    int64_t rows = row_count(x);
+    int64_t rows = filled_rows(x);
     real *mean = y->saved ? buffer_data(y->saved) : op_save(y, 3 * rows);
     k_layer_norm(rows, row_size(x), reals(y), mean, mean + rows, mean + 2 * rows, reals(x), reals_if(gamma, gamma != NULL),
                  reals_if(beta, beta != NULL), *(const AgNorm *)c->args);
@@ -108,7 +114,7 @@ void layer_norm_backward(Tensor *y)
 {
     Tensor *x = y->in[0], *gamma = y->in[1], *beta = y->in[2];
     AgNorm *kind = y->args;
-    int64_t rows = row_count(x);
+    int64_t rows = filled_rows(x);
     const real *mean = buffer_data(y->saved);
     Grad gx = grad_into(x), ggamma = grad_into(gamma), gbeta = grad_into(beta);
     k_layer_norm_backward(rows, row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, gbeta.data, gbeta.add,
@@ -121,8 +127,8 @@ void layer_norm_backward(Tensor *y)
 void rms_norm_values(Tensor *y, const OpCall *c)
 {
     const Tensor *x = c->in[0], *gamma = c->n > 1 ? c->in[1] : NULL;
-    real *rstd = y->saved ? buffer_data(y->saved) : op_save(y, row_count(x));
-    k_rms_norm(row_count(x), row_size(x), reals(y), rstd, reals(x), reals_if(gamma, gamma != NULL), *(const double *)c->args);
+    real *rstd = y->saved ? buffer_data(y->saved) : op_save(y, filled_rows(x));
+    k_rms_norm(filled_rows(x), row_size(x), reals(y), rstd, reals(x), reals_if(gamma, gamma != NULL), *(const double *)c->args);
 }
 
 Tensor *ag_rms_norm_at(AgSite at, Tensor *x, Tensor *gamma, double eps)
@@ -137,6 +143,6 @@ void rms_norm_backward(Tensor *y)
     Tensor *x = y->in[0], *gamma = y->n_in > 1 ? y->in[1] : NULL;
     const real *rstd = buffer_data(y->saved);
     Grad gx = grad_into(x), ggamma = grad_into(gamma);
-    k_rms_norm_backward(row_count(x), row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, grad_of(y), reals(x), rstd,
+    k_rms_norm_backward(filled_rows(x), row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, grad_of(y), reals(x), rstd,
                         reals_if(gamma, gamma != NULL));
 }

@@ -191,7 +191,7 @@ Tensor *ag_index_select_at(AgSite at, Tensor *x, int dim, Tensor *ids)
     if (y->op) *(Along *)op_args(y, sizeof a) = a;
     size_t run = (size_t)a.inner * dtype_size(x->dtype);
     char *to = y->data;
-    for (int64_t o = 0; o < a.outer; o++)
+    for (int64_t o = 0; y->numel > 0 && o < a.outer; o++)
         for (int64_t j = 0; j < ids->numel; j++, to += run)
             memcpy(to, (const char *)x->data + (size_t)(o * a.n + ints(ids)[j]) * run, run);
     return moved_done(y);

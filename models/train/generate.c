@@ -44,6 +44,6 @@ bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_
     }
     if (bf16) nn_pack_weights(m, false);
     ag_free(cache);
-    ag_end(s);
+    ag_end_at(at, s);                       /* `next` may have ended it */
     return good;
 }

@@ -158,9 +158,10 @@ bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length)
     LmSizes sizes = lm_sizes(at, __func__, m);
     if (length < 0)
         ag_usage_error(at, __func__, "windows of %" PRId64 " ids, expected 1 or more, or 0 for the context", length);
-    int64_t context = sizes.context, window = (length > 0 ? length : context) + 1;
+    int64_t context = sizes.context;
     if (length > context)
         return ag_set_error("windows of %" PRId64 " tokens are longer than the model's context of %" PRId64, length, context);
+    int64_t window = (length > 0 ? length : context) + 1;
     if (kaeru_vocab_size(d->vocab) > sizes.vocab)
         return ag_set_error("%s: its vocabulary has %d tokens, the model's only %" PRId64, d->name,
                             (int)kaeru_vocab_size(d->vocab), sizes.vocab);

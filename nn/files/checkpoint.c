@@ -149,21 +149,25 @@ static bool save(AgSite at, const char *what, const char *path, void *module, Sa
 
 bool nn_save_at(AgSite at, const char *path, void *module)
 {
+    AG_LAYER(at);
     return save(at, __func__, path, module, (Saving){ .run = false }, NULL, NULL);
 }
 
 bool nn_save_bf16_at(AgSite at, const char *path, void *module)
 {
+    AG_LAYER(at);
     return save(at, __func__, path, module, (Saving){ .round = true }, NULL, NULL);
 }
 
 bool nn_checkpoint_save_at(AgSite at, const char *path, void *module, Optimizer *o, const NnSettings *settings)
 {
+    AG_LAYER(at);
     return save(at, __func__, path, module, (Saving){ .run = true }, o, settings);
 }
 
 bool nn_checkpoint_save_trained_at(AgSite at, const char *path, void *module, Optimizer *o, const NnSettings *settings)
 {
+    AG_LAYER(at);
     return save(at, __func__, path, module, (Saving){ .run = true, .trained = true }, o, settings);
 }
 
@@ -502,6 +506,7 @@ bool nn_checkpoint_load_at(AgSite at, const char *path, void *module, Optimizer 
 
 bool nn_checkpoint_settings_at(AgSite at, const char *path, NnSettings *settings)
 {
+    AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "the path", path);
     ag_check_object_at(at, __func__, "settings", settings);
     NnTensorFile *f = st_open(path);

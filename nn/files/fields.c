@@ -114,6 +114,8 @@ bool nn_fields_check_at(AgSite at, const NnFields *table, const void *o)
 const char *nn_field_text_at(AgSite at, const NnField *f, const void *o, char buffer[NN_FIELD_BUFFER])
 {
     ag_check_pointer_at(at, __func__, "f", f);
+    if (!f->variable) ag_check_pointer_at(at, __func__, "o", o);
+    ag_check_pointer_at(at, __func__, "buffer", buffer);
     if (f->kind == NN_FIELD_TEXT) return text_of(f, o);
     if (f->kind == NN_FIELD_REAL) return number_text(get(f, o), buffer);
     snprintf(buffer, NN_FIELD_BUFFER, "%.0f", get(f, o));

@@ -25,6 +25,7 @@ NnTensorFile *st_open(const char *path)
 
 NnTensorFile *tensor_file_open_at(AgSite at, const char *path)
 {
+    AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "the path", path);
     return st_open(path);
 }
@@ -80,7 +81,10 @@ static bool absent(const NnTensorFile *f, const char *name)
 
 bool tensor_file_read_at(AgSite at, const NnTensorFile *f, const char *name, Tensor *t)
 {
+    AG_LAYER(at);
     const StTensor *from = find(at, __func__, f, name);
+    if (tensor_dtype_at(at, t) == AG_PACKED)
+        ag_usage_error(at, __func__, "t is kept in bfloat16 (AG_PACKED), expected AG_REAL, AG_INT or AG_BOOL");
     void *values = tensor_mutable_values(at, t);
     AgShape expected = tensor_shape(t);
     if (!from) return absent(f, name);
@@ -102,12 +106,14 @@ static Tensor *get(AgSite at, const StTensor *from)
 
 Tensor *tensor_file_get_at(AgSite at, const NnTensorFile *f, const char *name)
 {
+    AG_LAYER(at);
     const StTensor *from = find(at, __func__, f, name);
     return from || absent(f, name) ? get(at, from) : NULL;
 }
 
 Tensor *tensor_load_at(AgSite at, const char *path, const char *name)
 {
+    AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "the path", path);
     NnTensorFile *f = st_open(path);
     if (!f) return NULL;
@@ -123,6 +129,7 @@ Tensor *tensor_load_at(AgSite at, const char *path, const char *name)
 
 bool tensor_save_list_at(AgSite at, const char *path, const NnNamedValue *list, int n)
 {
+    AG_LAYER(at);
     const char *what = "tensor_save";                               /* the macro that calls this */
     ag_check_pointer_at(at, what, "the path", path);
     if (n < 0) ag_usage_error(at, what, "a list of %d tensors", n);

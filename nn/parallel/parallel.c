@@ -312,6 +312,9 @@ void nn_parallel_collect_at(AgSite at, NnParallel *p, double *value, int64_t n)
     check_parallel(at, __func__, p);
     if (n < 0) ag_usage_error(at, __func__, "%lld items, expected 0 or more", (long long)n);
     if (n > 0) ag_check_pointer_at(at, __func__, "value", value);
+    if ((uint64_t)n > SIZE_MAX / sizeof *value)
+        ag_usage_error(at, __func__, "%lld items are too many for this machine", (long long)n);
+    AG_LAYER(at);
     double *all = exchange(p, value, (size_t)n * sizeof *value, 0);
     for (int64_t i = 0; i < n; i++) value[i] = all[i % p->size * n + i];
     ag_free(all);
@@ -319,6 +322,7 @@ void nn_parallel_collect_at(AgSite at, NnParallel *p, double *value, int64_t n)
 
 bool nn_parallel_check_at(AgSite at, NnParallel *p, bool good)
 {
+    AG_LAYER(at);
     enum { TEXT = 512 };
     check_parallel(at, __func__, p);
     char mine[TEXT] = "";
@@ -361,6 +365,7 @@ static bool agree(const NnParallel *p, const char *what, uint64_t mine)
 
 bool nn_processes_agree_at(AgSite at, NnProcesses *processes, const char *what, const char *format, ...)
 {
+    AG_LAYER(at);
     enum { TEXT = 1024 };
     ag_check_pointer_at(at, __func__, "what", what);
     ag_check_pointer_at(at, __func__, "format", format);
@@ -381,6 +386,7 @@ bool nn_processes_agree_at(AgSite at, NnProcesses *processes, const char *what, 
 
 bool nn_parallel_agree_at(AgSite at, NnParallel *p, const char *what, const void *bytes, size_t n)
 {
+    AG_LAYER(at);
     check_parallel(at, __func__, p);
     ag_check_pointer_at(at, __func__, "what", what);
     if (n > 0) ag_check_pointer_at(at, __func__, "bytes", bytes);

@@ -35,10 +35,10 @@ typedef struct { const char *file; int line; } AgSite;
 #define AG_HERE (AG_VALUE(AgSite){ __FILE__, __LINE__ })
 
 typedef void AgErrorHandler(const char *message);
-/* Installs a handler for usage errors of this thread and returns the former one. NULL restores the default: print the
- * message to stderr and abort. A handler may leave by longjmp, in C++ by throw: ag_end of a scope that was open at the setjmp
- * or try then frees all tensors, modules and memory of ag_alloc that were created inside it. If the handler returns, kaeru
- * calls abort(). */
+/* Installs a handler for usage errors of this thread, and of no other, and returns the former one. NULL restores the default:
+ * print the message to stderr and abort. A handler may leave by longjmp, in C++ by throw: ag_end of a scope that was open at the
+ * setjmp or try then frees all tensors, modules and memory of ag_alloc that were created inside it. If the handler returns,
+ * kaeru calls abort(). */
 AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler);
 
 #if defined(__GNUC__)
@@ -99,9 +99,13 @@ void  ag_free_at(AgSite at, void *p);
 
 /* Makes `owner` the owner of p; NULL: none. */
 void  ag_set_owner_at(AgSite at, void *p, void *owner);
+/* The same for a part that its owner points to, as a module to its parameters: p alone cannot be freed or get another owner by
+ * the functions above, which is a usage error that names `type`, a static text. Owner NULL: p is a part no more. */
+void  ag_set_part_at(AgSite at, void *p, void *owner, const char *type);
 
 /* Calls destroy(p) before p is freed, for objects that hold more than memory, for example an open file. The memory of such an
- * object is reused late, so that ag_check_object can tell that it was freed. */
+ * object is reused late, so that ag_check_object can tell that it was freed. If a usage error ends the function, p is not freed
+ * yet; when it is, the function is not called again. */
 void  ag_on_free_at(AgSite at, void *p, void (*destroy)(void *p));
 
 /* Zeroed memory for one object that ag_check_object checks. Free it with ag_free. */
@@ -234,7 +238,8 @@ typedef struct { int depth; uint64_t serial; } AgScope;
  * until the program frees them, unless an error unwinds (see ag_on_usage_error). ag_keep keeps a value longer than a scope. */
 AgScope ag_begin_at(AgSite at, AgMode mode);
 
-/* Ends the scope and frees what it owns. If an error handler has left scopes inside it by longjmp, they end, too. */
+/* Ends the scope and frees what it owns. If an error handler has left scopes inside it by longjmp, they end, too; so do a
+ * backward pass in it, and scopes of a library function, which a function of the program has left by longjmp or throw. */
 void  ag_end_at(AgSite at, AgScope scope);
 /* Ends the scope, but keeps the value of t: returns a tensor of the outer scope with that value and without its graph. */
 Tensor *ag_end_return_at(AgSite at, AgScope scope, Tensor *t);

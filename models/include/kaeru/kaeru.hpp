@@ -16,7 +16,8 @@
 
 namespace kaeru {
 
-// Errors name the line of the program that began the scope.
+// Errors name the line of the program that began the scope. A handler of usage errors belongs to its thread: a new thread has
+// none.
 class Scope {
 public:
     explicit Scope(AgMode mode, const char *file = __builtin_FILE(), int line = __builtin_LINE())
