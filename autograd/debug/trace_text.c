@@ -1,6 +1,7 @@
 /* trace_text.c: tensors, formulas and values as words. */
 #include "trace.h"
 #include "ops/table.h"
+#include "utf8.h"
 
 #include <math.h>
 #include <ctype.h>
@@ -51,14 +52,16 @@ static void set_symbol(const Trace *s, uint32_t i)
 {
     char *symbol = s->symbol[i];
     const char *kind = kind_of(s->node[i]);
+    char printed[64];
     if (is_named(s, i)) {
         snprintf(symbol, sizeof(Symbol), "%s", s->node[i]->name);
         return;
     }
     unsigned number = 1;
     for (uint32_t k = 0; k < i; k++) number += !is_named(s, k) && strcmp(kind_of(s->node[k]), kind) == 0;
+    utf8_printable(kind, strlen(kind), printed, sizeof printed);
     if (i + 1 == s->n && s->node[i]->op) snprintf(symbol, sizeof(Symbol), "loss");
-    else snprintf(symbol, sizeof(Symbol), "%.20s%u", kind, number);
+    else snprintf(symbol, sizeof(Symbol), "%.20s%u", printed, number);
     for (uint32_t k = 0; k < s->n; k++)                             /* a name that the program gave to another node */
         if (s->node[k]->name && strcmp(s->node[k]->name, symbol) == 0) snprintf(symbol, sizeof(Symbol), "t%u", (unsigned)i);
 }
@@ -202,7 +205,8 @@ int trace_clauses(const Trace *s, uint32_t i, const char *formula)
 void trace_call(FILE *out, const Trace *s, uint32_t i)
 {
     const Tensor *y = s->node[i];
-    fprintf(out, "%s(", y->op->name);
+    utf8_print(out, y->op->name);
+    fputc('(', out);
     for (int j = 0; j < y->n_in; j++) fprintf(out, "%s%s", j ? ", " : "", y->in[j] ? symbol_of(s, y->in[j]) : "NULL");
     fputc(')', out);
 }
