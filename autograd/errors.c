@@ -1,5 +1,6 @@
 /* errors.c: error messages and the stack of layer calls that they show. */
 #include "thread.h"
+#include "utf8.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@ typedef struct {
     AgErrorHandler *handler;
     const char *frame;                      /* where the last error was on the stack, */
     int deeper;                             /* and how many before it were each less deep than the next */
-    char message[1024], error[1024];        /* of ag_usage_error, and of ag_set_error */
+    char message[MOST_MESSAGE], error[MOST_MESSAGE];        /* of ag_usage_error, and of ag_set_error */
 } Errors;
 static _Thread_local void *state;
 
@@ -76,6 +77,13 @@ const char *write_place(AgSite made, AgSite user_site, char text[PLACE_TEXT])
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
+void write_message(char *text, size_t size, const char *format, va_list list)
+{
+    char raw[MOST_MESSAGE];
+    vsnprintf(raw, sizeof raw, format, list);
+    utf8_printable(raw, strlen(raw), text, size);
+}
+
 /* Appends to a text of `size` bytes of which n are used; cuts what does not fit. Returns the new n. */
 AG_PRINTF(4, 5) static size_t append(char *text, size_t size, size_t n, const char *format, ...)
 {
@@ -124,7 +132,7 @@ _Noreturn void ag_usage_error(AgSite at, const char *what, const char *format, .
     Errors *e = errors();
     if (!what) what = __func__;
     if (!format) format = "the format is NULL";
-    char details[sizeof e->message];
+    char details[sizeof e->message], raw[sizeof e->message];
     va_list list;
     va_start(list, format);
     vsnprintf(details, sizeof details, format, list);
@@ -133,6 +141,8 @@ _Noreturn void ag_usage_error(AgSite at, const char *what, const char *format, .
                       at.line);
     n = append_layers(e, n, at);
     append(e->message, sizeof e->message, n, ")");
+    memcpy(raw, e->message, sizeof raw);
+    utf8_printable(raw, strlen(raw), e->message, sizeof e->message);
     e->calls = 0;
     thread_failed();
     bool recurs = handler_recurs(e, details);
@@ -155,7 +165,7 @@ bool ag_set_error(const char *format, ...)
     if (!format) format = "an error without a message";
     va_list list;
     va_start(list, format);
-    vsnprintf(error, sizeof error, format, list);
+    write_message(error, sizeof error, format, list);
     va_end(list);
     memcpy(errors()->error, error, strlen(error) + 1);
     return false;

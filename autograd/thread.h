@@ -3,6 +3,8 @@
 #ifndef KAERU_THREAD_H
 #define KAERU_THREAD_H
 
+#include <stdarg.h>
+
 #include "kaeru/tensor.h"
 
 /* ---- the states of files (thread.c) ------------------------------------------------------------------------------- */
@@ -45,6 +47,10 @@ int name_length(const char *function);
 enum { PLACE_TEXT = 400 };
 #define place_text(made, user_site) write_place(made, user_site, (char[PLACE_TEXT]){ 0 })
 const char *write_place(AgSite made, AgSite user_site, char text[PLACE_TEXT]);
+enum { MOST_MESSAGE = 1024 };                       /* bytes of an error's message, with the NUL */
+/* Writes the text of a message, of at most MOST_MESSAGE bytes. What it quotes may come from a file: it is one line of printable
+ * characters, see utf8.h. */
+void write_message(char *text, size_t size, const char *format, va_list list) AG_PRINTF(3, 0);
 
 /* ---- observers (thread.c) ----------------------------------------------------------------------------------------- */
 

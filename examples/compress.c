@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "common/common.h"
+#include "common/host.h"
 #include "compress/archive.h"
 #include "compress/coding.h"
 #include "compress/costs.h"
@@ -64,6 +65,11 @@ static Bytes decompress(Coding *c, const char *path, const Bytes *file)
     if (head.how.learns == (model_path != NULL)) {
         example_usage_error("%s was made %s: expected %s", path, head.how.learns ? "by a model that learns" : "with a model",
                             head.how.learns ? "no --model" : "--model");
+    }
+    double tokens = (double)head.count * (sizeof(int32_t) + sizeof(float));             /* their ids and what they cost */
+    double needed = tokens + (model_path ? 0 : predictor_bytes(&head.how));
+    if (needed > host_memory()) {
+        example_fail("%s: asks for %.1f GB of memory, but this machine has %.1f GB", path, needed / 1e9, host_memory() / 1e9);
     }
     Predictor *p = open_predictor(&head.how);
     if (p->hash != head.weights || p->how.window != head.how.window) {

@@ -14,12 +14,19 @@
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
+/* The matrices of the layers and the weights of their norms. */
+static double least_tensors(const GPTOptions *o)
+{
+    return 6 * (double)o->layers;
+}
+
 GPT *gpt_load_at(AgSite at, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
     GPTOptions o = { .recompute = false };
-    if (!checkpoint_options(path, &gpt_fields, &o) || !weights_may_hold(path, gpt_size(&o))) return NULL;
+    if (!checkpoint_options(path, &gpt_fields, &o) || !model_may_be_made(path, gpt_size(&o), least_tensors(&o)))
+        return NULL;
     return model_filled(gpt_new(o), path, (NnLoadOptions){ .prefix = NULL });
 }
 
@@ -99,7 +106,7 @@ static GPT *read_model(const NnTensorFile *f, GPTOptions o)
     char prefix[] = PREFIX;
     if (!tensor_file_find(f, PREFIX "wte.weight")) *prefix = '\0';
     o.bias = tensor_file_find(f, *prefix ? PREFIX "ln_f.bias" : "ln_f.bias") != NULL;
-    if (!weights_may_hold(path, gpt_size(&o))) return NULL;
+    if (!model_may_be_made(path, gpt_size(&o), least_tensors(&o))) return NULL;
     return model_filled(gpt_new(o), path, (NnLoadOptions){ .rename = add_prefix, .transposed = is_transposed, .arg = prefix,
                                                            .ignored = is_mask });
 }

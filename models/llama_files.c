@@ -9,12 +9,18 @@
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
+/* The matrices of the layers and the weights of their norms. */
+static double least_tensors(const LlamaOptions *o)
+{
+    return 9 * (double)o->layers;
+}
+
 Llama *llama_load_at(AgSite at, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
     LlamaOptions o = { .recompute = false };
-    bool good = checkpoint_options(path, &llama_fields, &o) && weights_may_hold(path, llama_size(&o));
+    bool good = checkpoint_options(path, &llama_fields, &o) && model_may_be_made(path, llama_size(&o), least_tensors(&o));
     return good ? model_filled(llama_of_zeros(o), path, (NnLoadOptions){ .prefix = NULL }) : NULL;
 }
 
@@ -195,7 +201,7 @@ static Llama *open_folder(void *owner, const char *folder, LlamaOpening how)
     ag_free(c.owner);
     if (!good) return NULL;
     const char *weights = weights_path(owner, folder);
-    if (!weights_may_hold(weights, llama_size(&o))) return NULL;
+    if (!weights_may_hold(weights, llama_size(&o), least_tensors(&o))) return NULL;
     o.frozen = how.weights == LLAMA_ROUNDED ||
                (how.weights == LLAMA_FROZEN && ag_precision_now() == AG_BF16 && is_bf16(weights));
     if (!memory_may_hold(folder, llama_size(&o) * (double)(o.frozen ? sizeof(uint16_t) : sizeof(ag_real)) +

@@ -21,11 +21,14 @@ int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64
 
 /* Reads the options from the settings of a checkpoint. False with ag_error(), which begins with the path. */
 bool checkpoint_options(const char *path, const NnFields *fields, void *o);
-/* Whether the file has half of the numbers of such a model or more: if fewer than all, loading tells what is missing. */
-bool weights_may_hold(const char *path, double parameters);
+/* Whether the file has half of the numbers and of the tensors of such a model or more: if fewer than all, loading tells what is
+ * missing. `tensors` is at most the number that such a model has: many tiny layers need much more memory than their numbers. */
+bool weights_may_hold(const char *path, double parameters, double tensors);
 /* Whether this machine can give a program so many bytes more; otherwise false with ag_error(), which begins with `what`. True
  * where the system does not tell. */
 bool memory_may_hold(const char *what, double bytes);
+/* Both, for a model of ag_real. */
+bool model_may_be_made(const char *path, double parameters, double tensors);
 /* False with ag_error() if the model has adapters: without them, its weights are another model. */
 bool weights_are_whole(void *model);
 /* The new model with the weights of the file; if they cannot be loaded, frees it and returns NULL. */

@@ -13,15 +13,19 @@ bool checkpoint_options(const char *path, const NnFields *fields, void *o)
     return good;
 }
 
-bool weights_may_hold(const char *path, double parameters)
+bool weights_may_hold(const char *path, double parameters, double tensors)
 {
     NnTensorFile *f = tensor_file_open(path);
     if (!f) return false;
     double numbers = 0;
     for (size_t i = 0; i < f->n_tensors; i++) numbers += (double)f->tensor[i].numel;
+    double found = (double)f->n_tensors;
     ag_free(f);
-    return parameters <= 2 * numbers ||
-           ag_set_error("%s: has %.0f numbers, expected %.0f or more for a model of these sizes", path, numbers, parameters);
+    if (parameters > 2 * numbers)
+        return ag_set_error("%s: has %.0f numbers, expected %.0f or more for a model of these sizes", path, numbers,
+                            parameters);
+    return tensors <= 2 * found ||
+           ag_set_error("%s: has %.0f tensors, expected %.0f or more for a model of these sizes", path, found, tensors);
 }
 
 bool memory_may_hold(const char *what, double bytes)
@@ -29,6 +33,11 @@ bool memory_may_hold(const char *what, double bytes)
     double free = system_free_memory();
     return free < 0 || bytes <= free ||
            ag_set_error("%s: needs about %.1f GB of memory, but only %.1f GB are free", what, bytes / 1e9, free / 1e9);
+}
+
+bool model_may_be_made(const char *path, double parameters, double tensors)
+{
+    return weights_may_hold(path, parameters, tensors) && memory_may_hold(path, parameters * sizeof(ag_real));
 }
 
 bool weights_are_whole(void *model)

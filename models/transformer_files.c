@@ -36,9 +36,10 @@ Transformer *transformer_load_at(AgSite at, const char *path)
     Vocabularies v = { 0, 0 };
     TransformerOptions o = { .N = 0 };
     if (!checkpoint_options(path, &vocabulary_fields, &v) || !checkpoint_options(path, &transformer_fields, &o)) return NULL;
+    /* The layers have 6 and 10 matrices, and as many biases, and 2 and 3 norms, of two tensors each: 42 tensors in all. */
     bool good = !o.share_embeddings || v.src == v.tgt ||
                 ag_set_error("%s: shared embeddings for vocabularies of %" PRId64 " and %" PRId64 " words, expected one", path,
                              v.src, v.tgt);
-    if (!good || !weights_may_hold(path, least_parameters(v, &o))) return NULL;
+    if (!good || !model_may_be_made(path, least_parameters(v, &o), 42 * (double)o.N)) return NULL;
     return model_filled(transformer_new(v.src, v.tgt, o), path, (NnLoadOptions){ .prefix = NULL });
 }

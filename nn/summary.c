@@ -1,5 +1,6 @@
 /* summary.c: prints the modules, parameters and counts of a model as a table. */
 #include "slots.h"
+#include "utf8.h"
 
 #include <string.h>
 
@@ -17,6 +18,9 @@ static void widen(int *width, int other)
 static void row(Table *t, int depth, const char *name, const char *what, const char *count)
 {
     int indent = 2 * depth;
+    char printed[4 * SLOT_NAME + 8];
+    utf8_printable(name, strlen(name), printed, sizeof printed);
+    name = printed;
     if (!t->out) {
         widen(&t->name_width, indent + (int)strlen(name));
         widen(&t->what_width, (int)strlen(what));

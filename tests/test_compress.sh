@@ -23,7 +23,11 @@ expect 2 '' 'expected a file: compress -d FILE.k' -d
 expect 2 '' 'unknown option --stepz' text --stepz 5
 expect 2 '' '--layers' text --layers 0
 expect 1 '' 'missing: cannot be read: No such file' missing
-expect 1 '' '.: cannot be read: ' .
+expect 1 '' '.: expected a regular file' .
+expect 1 '' '/dev/zero: expected a regular file' -d /dev/zero new
+mkfifo fifo
+expect 1 '' 'fifo: expected a regular file' fifo
+rm fifo
 expect 2 '' 'text does not end in .k: expected the name of the file to write' -d text
 expect 2 '' 'text: is the file to read' text ./text --overwrite
 expect 1 '' 'text: is no file of this program: expected kaeru.k1 in its first bytes' -d text other
@@ -219,6 +223,53 @@ expect 1 '' 'cut.k: is damaged or cut: its bytes do not have their checksum' -d 
 sed '1s/kaeru.k1/kaeru.k2/' text.k >later.k
 expect 1 '' 'later.k: has version 2 of the format, expected 1' -d later.k new
 lacks new
+# changed FROM.k TO.k PLACE=VALUE...: sets settings in the head, by their places behind the number of tokens, and the checksum.
+changed() {
+    python3 - "$@" <<'END'
+import sys
+content, at, numbers = open(sys.argv[1], 'rb').read(), 32, []
+while len(numbers) < 10:
+    number = shift = 0
+    while True:
+        byte, at = content[at], at + 1
+        number |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            break
+    numbers.append(number)
+for word in sys.argv[3:]:
+    place, value = word.split('=')
+    numbers[int(place)] = int(value)
+new = bytearray(content[16:32])
+for number in numbers:
+    while number > 127:
+        new.append(number & 127 | 128)
+        number >>= 7
+    new.append(number)
+new += content[at:]
+checksum = 0xcbf29ce484222325
+for byte in new:
+    checksum = (checksum ^ byte) * 0x100000001b3 % 2 ** 64
+open(sys.argv[2], 'wb').write(content[:8] + checksum.to_bytes(8, 'little') + new)
+END
+}
+# A small file does not make the decoder begin with gigabytes: layers and heads, streams and window. One that `compress` makes
+# with a large model is large enough.
+changed text.k text2.k
+same text.k text2.k
+changed text.k large.k 6=100 7=64
+expect 1 '' 'large.k: asks for a model of 80.5 GB: expected a file of 1224961 bytes or more, found ' -d large.k new
+changed text.k large.k 4=64 5=65536
+expect 1 '' 'large.k: asks for a model of 4.3 GB: expected a file of ' -d large.k new
+changed text.k large.k 0=144115188075855872
+expect 1 '' 'large.k: is damaged: it has no number of tokens' -d large.k new
+changed text.k large.k 0=70000000000000
+expect 1 '' 'large.k: asks for 560000.0 GB of memory, but this machine has ' -d large.k new
+lacks new
+if [ "${SHORT-}" != yes ]; then
+    trip one --layers 6 --heads 16
+    that "bytes for a large model" [ "$(wc -c <one.k)" -gt 500 ]
+fi
 head -c 400 text >short
 expect 0 '' '' short $tiny
 that "damaged files" python3 "$source/tests/damage_compressed.py" "$program" short.k "${DAMAGED:-$few}" --threads 1

@@ -11,9 +11,11 @@
 
 #include "faults.h"
 #include "kaeru/autograd.h"
+#include "kaeru/nn.h"
 #include "suites.h"
 #include "op_samples.h"
 #include "usage_error.h"
+#include "utf8.h"
 
 enum { LINE_OF_ONES = __LINE__ + 4 };
 
@@ -480,6 +482,87 @@ START_TEST(set_errors_are_separate)
     ck_assert_str_eq(ag_error(), "");
     ck_assert(!ag_set_error("%s: line %d is bad", "file.txt", 3));
     ck_assert_str_eq(ag_error(), "file.txt: line 3 is bad");
+}
+END_TEST
+
+/* The text must be UTF-8 without characters that a terminal obeys: controls (C0, DEL, C1), ends of lines, changes of direction.
+ * `lines`: it may have several lines. */
+static void must_be_printable(const char *text, bool lines)
+{
+    size_t n = strlen(text);
+    ck_assert_msg(utf8_valid(text, n) == n, "\"%s\" is not UTF-8", text);
+    for (uint32_t code; n > 0;) {
+        size_t length = (size_t)utf8_decode(text, n, &code);
+        bool good = (code >= 0x20 && code < 0x7f) || (code >= 0xa0 && code < 0x2028) || (code > 0x202e && code < 0x2066) ||
+                    code > 0x2069 || (lines && code == '\n');
+        ck_assert_msg(good, "U+%04X in \"%s\"", (unsigned)code, text);
+        text += length;
+        n -= length;
+    }
+}
+
+/* Whoever makes a message: what it quotes may come from a file. */
+START_TEST(messages_are_printable)
+{
+    char text[8];
+    for (uint32_t code = 1; code < 0x3000; code++) {
+        text[utf8_encode(code, text)] = '\0';
+        ag_set_error("%s", text);
+        must_be_printable(ag_error(), false);
+        bool same = strcmp(ag_error(), text) == 0, plain = code >= 0xa0 && code < 0x2000;
+        ck_assert_msg(same || !plain, "U+%04X is \"%s\"", (unsigned)code, ag_error());
+    }
+    for (int byte = 0x80; byte < 0x100; byte++) {
+        ag_set_error("a%cb", byte);
+        must_be_printable(ag_error(), false);
+    }
+    ag_set_error("\x1b]0;x\a\n\u202e%s", "\xe3\x81");
+    ck_assert_str_eq(ag_error(), "\\x1B]0;x\\x07\\x0A\\xE2\\x80\\xAE\\xE3\\x81");
+    ag_set_error("%s", ag_error());
+    ck_assert_str_eq(ag_error(), "\\x1B]0;x\\x07\\x0A\\xE2\\x80\\xAE\\xE3\\x81");
+    CATCH_USAGE_ERROR(ag_usage_error(AG_HERE, "test", "%s", "\x1b[31m\xc2\x9b"));
+    must_be_printable(usage_message, false);
+    char longer[3000];                                      /* cut within a character */
+    for (size_t start = 0; start < 3; start++) {
+        for (size_t i = start; i + 3 < sizeof longer; i += 3) memcpy(longer + i, "\u4e2d", 4);
+        memset(longer, 'a', start);
+        ag_set_error("%s", longer);
+        must_be_printable(ag_error(), false);
+        CATCH_USAGE_ERROR(ag_usage_error(AG_HERE, "test", "%s", longer));
+        must_be_printable(usage_message, false);
+    }
+}
+END_TEST
+
+/* Its gradient is wrong: half of the product is a constant. */
+static Tensor *half_of_squares(Tensor **in, void *unused)
+{
+    (void)unused;
+    return ag_mul(in[0], ag_detach(in[0]));
+}
+
+typedef struct { Module module; Linear *l; } Named;
+
+START_TEST(names_are_printable)
+{
+    static const char name[] = "\x1b(owned\a\x7f\xc2\x9b\u202e\xff";
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_name(tensor_set_requires_grad(tensor_ones(SHAPE(2)), true), name), *loss = ag_sum(ag_mul(x, x));
+    ag_explain(out, loss);
+    tensor_fprint(out, loss);
+    ck_assert(!ag_gradcheck(half_of_squares, NULL, &x, 1, out));
+    Named *m = nn_new(Named);
+    nn_child_named(m, l, nn_linear_new(2, 3), "%s", name);
+    nn_summary(m, out);
+    ag_end(s);
+    fclose(out);
+    must_be_printable(text, true);
+    ck_assert_ptr_nonnull(strstr(text, "owned"));
+    free(text);
+    ag_free(m);
 }
 END_TEST
 
@@ -1141,6 +1224,8 @@ Suite *errors_suite(void)
     tcase_add_test(messages, the_message_names_the_layers);
     tcase_add_test(messages, a_long_message_is_cut);
     tcase_add_test(messages, set_errors_are_separate);
+    tcase_add_test(messages, messages_are_printable);
+    tcase_add_test(messages, names_are_printable);
     suite_add_tcase(suite, messages);
     TCase *objects = tcase_create("objects");
     tcase_add_test(objects, a_long_chain_of_owners);

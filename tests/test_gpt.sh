@@ -94,6 +94,29 @@ cp broken/gpt_last.safetensors checkpoint_300
 expect 2 '' '--width: the run in this folder was started with ' train --resume --width 24 --sample 0 --out broken
 expect 2 '' '--vocab: the run in this folder was started with none, which cannot be changed' train --resume \
     --vocab plain/gpt_vocab.json --out broken
+# What a checkpoint says reaches the terminal without characters that it would obey.
+python3 - broken/gpt_last.safetensors <<'END'
+import json, struct, sys
+content = open(sys.argv[1], 'rb').read()
+size = struct.unpack('<Q', content[:8])[0]
+header = json.loads(content[8:8 + size])
+for name, key in ('seed', 'run.seed'), ('vocab', 'option.vocab'), ('data', 'option.data'), ('number', 'gpt.layers'):
+    metadata = dict(header['__metadata__'])
+    metadata['settings.' + key] = '\x1b]0;owned\x07\x7f\x9b\u202e'
+    text = json.dumps(dict(header, __metadata__=metadata)).encode()
+    open(name, 'wb').write(struct.pack('<Q', len(text)) + text + content[8 + size:])
+END
+for name in seed vocab data number; do
+    cp $name broken/gpt_last.safetensors
+    option=
+    [ $name != seed ] || option='--seed 5'
+    [ $name != vocab ] || option='--vocab x'
+    "$program" train --resume $option --out broken >stdout 2>stderr
+    that "refuses another $name" [ $? -ne 0 ]
+    that "prints another $name" grep -qF '\x1B]0;owned\x07\x7F\xC2\x9B\xE2\x80\xAE' stderr
+    rm $name
+done
+cp checkpoint_300 broken/gpt_last.safetensors
 expect 0 'step 310 of 310' '' train --resume --steps 310 --sample 0 --out broken
 that "where it resumes" grep -qxF 'resumes at step 300 of 310, from broken/gpt_last.safetensors' stdout
 rows='step 100 200 300 310 '

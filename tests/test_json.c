@@ -414,7 +414,8 @@ START_TEST(messages_quote_on_one_line)
     char out[UTF8_QUOTE];
     ck_assert_str_eq(utf8_quote("a b", 3, out), "\"a b\"");
     ck_assert_str_eq(utf8_quote("", 0, out), "\"\"");
-    ck_assert_str_eq(utf8_quote("\u2028\u2029\u202a", 9, out), "\"\\xE2\\x80\\xA8\\xE2\\x80\\xA9\u202a\"");
+    ck_assert_str_eq(utf8_quote("\u2028\u2029\u202f", 9, out), "\"\\xE2\\x80\\xA8\\xE2\\x80\\xA9\u202f\"");
+    ck_assert_str_eq(utf8_quote("\u202e\u2069\u206a", 9, out), "\"\\xE2\\x80\\xAE\\xE2\\x81\\xA9\u206a\"");
     ck_assert_str_eq(utf8_quote("\n\0\xff\u00e9\xc2\x85", 7, out), "\"\\x0A\\x00\\xFF\u00e9\\xC2\\x85\"");
     char longer[200];
     memset(longer, '\n', sizeof longer);

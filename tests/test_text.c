@@ -1,16 +1,22 @@
 /* test_text.c: files of UTF-8 text, vocabularies of characters and of words. */
+#define _XOPEN_SOURCE 700                       /* posix_openpt */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include "faults.h"
 #include "folder.h"
 #include "kaeru/text.h"
+#include "kaeru/translation.h"
 #include "suites.h"
 #include "unicode.h"
+#include "usage_error.h"
 #include "utf8.h"
 
 static const char sample[] = "caf\u00e9 \u4e2d\u6587\n\U0001f600 caf\u00e9.";
@@ -32,6 +38,55 @@ START_TEST(texts_are_opened)
     expect_refused(kaeru_text_open(&text, in_folder("b")), "b: line 3, column 10, byte 18: expected UTF-8, found byte 0xE9");
     expect_refused(kaeru_text_open(&text, in_folder("none")), "none: cannot be opened: No such file");
     kaeru_text_close(&text);
+}
+END_TEST
+
+START_TEST(lines_have_numbers)
+{
+    KaeruLines lines;
+    EXPECT_USAGE_ERROR("kaeru_text_check: first is 9223372036854775807: the lines behind it have no number",
+                       (void)kaeru_text_check("text", INT64_MAX, "a\n\xff", 3));
+    EXPECT_USAGE_ERROR("in kaeru_lines_of_text called at tests/test_text.c:",
+                       (void)kaeru_lines_of_text(&lines, "text", INT64_MAX, "a\nb", 3));
+    expect_refused(kaeru_text_check("text", INT64_MAX - 3, "a\n\xff", 3), "text: line 9223372036854775805, column 1, byte 2");
+}
+END_TEST
+
+/* Prints this text to a terminal or, if that is NULL, to a file; checks what arrives there. */
+static void check_stream(const char *text, size_t n, const char *terminal, const char *expected)
+{
+    char found[256] = "";
+    FILE *out = terminal ? fopen(terminal, "w") : tmpfile();
+    KaeruTextStream s = { .out = out };
+    kaeru_text_stream_put(&s, text, n);
+    kaeru_text_stream_end(&s);
+    fflush(out);
+    if (!terminal) {
+        rewind(out);
+        ck_assert_uint_eq(fread(found, 1, sizeof found - 1, out), strlen(expected));
+        ck_assert_str_eq(found, expected);
+    }
+    fclose(out);
+}
+
+START_TEST(a_terminal_obeys_no_text)
+{
+    static const char text[] = "caf\u00e9\t\x1b[31m\r\x7f\xc2\x9b\u202e\u2066\xff\u4e2d";
+    static const char shown[] = "caf\u00e9\t\\x1B[31m\\x0D\\x7F\\xC2\\x9B\\xE2\\x80\\xAE\\xE2\\x81\\xA6\ufffd\u4e2d";
+    char found[256] = "";
+    check_stream(text, sizeof text - 1, NULL, "caf\u00e9\t\x1b[31m\r\x7f\xc2\x9b\u202e\u2066\ufffd\u4e2d");
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    ck_assert(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+    int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);        /* stays open, so that the text is not lost */
+    struct termios how;
+    ck_assert_int_eq(tcgetattr(terminal, &how), 0);
+    how.c_oflag &= (tcflag_t)~OPOST;                                /* it would replace a tab by spaces */
+    ck_assert_int_eq(tcsetattr(terminal, TCSANOW, &how), 0);
+    check_stream(text, sizeof text - 1, ptsname(master), NULL);
+    ck_assert_int_eq(read(master, found, sizeof found - 1), sizeof shown - 1);
+    ck_assert_str_eq(found, shown);
+    close(terminal);
+    close(master);
 }
 END_TEST
 
@@ -329,6 +384,8 @@ Suite *text_suite(void)
     TCase *t = tcase_create("text");
     tcase_add_checked_fixture(t, folder_make, folder_remove);
     tcase_add_test(t, texts_are_opened);
+    tcase_add_test(t, lines_have_numbers);
+    tcase_add_test(t, a_terminal_obeys_no_text);
     tcase_add_test(t, characters_have_ids_in_order);
     tcase_add_test(t, all_characters_can_be_in_a_vocabulary);
     tcase_add_test(t, unknown_characters_are_refused);

@@ -15,12 +15,13 @@ enum { MAX_ITEMS = 6 };         /* in frames, larger tensors are drawn as shape,
 #define ACTIVE_EDGE   "#d55e00"
 #define PENDING       "#999999"
 
-/* Writes a line of a label, unless it is NULL. Names come from the program: a quote or backslash must not end the label. */
+/* Writes a line of a label, unless it is NULL. Names come from the program: a quote or backslash must not end the label, and a
+ * line break or another control character is a space. */
 static void write_line(FILE *out, const char *s)
 {
     for (const char *c = s; c && *c; c++) {
         if (*c == '"' || *c == '\\') fputc('\\', out);
-        fputc(*c == '\n' ? ' ' : *c, out);
+        fputc((unsigned char)*c < 0x20 ? ' ' : *c, out);
     }
     if (s) fputs("\\n", out);
 }

@@ -1,5 +1,6 @@
 /* explain.c: prints a forward and a backward pass, one operation after another. */
 #include "trace.h"
+#include "utf8.h"
 
 #include <string.h>
 
@@ -27,7 +28,11 @@ static void print_forward(FILE *out, const Trace *trace)
         } else if (!t->op) {
             fputs(t->requires_grad ? "    requires a gradient" : "    a constant", out);
         }
-        if (t->name && strcmp(t->name, trace->symbol[i]) != 0) fprintf(out, ", \"%s\"", t->name);
+        if (t->name && strcmp(t->name, trace->symbol[i]) != 0) {
+            fputs(", \"", out);
+            utf8_print(out, t->name);
+            fputc('"', out);
+        }
         fputc('\n', out);
     }
 }

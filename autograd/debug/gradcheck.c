@@ -11,6 +11,7 @@
 
 #include "internal.h"
 #include "philox.h"
+#include "utf8.h"
 #include "kaeru/autograd.h"
 
 /* With AG_BF16 inputs, random weights and the step are multiples of GRID: products of two of them, and their sums, are exact.
@@ -239,7 +240,9 @@ static void print_reason(FILE *out, const Check *check, const Input *c)
 static void print_wrong_entries(FILE *out, const Check *check, const Input *c)
 {
     const Tensor *x = c->x;
-    fprintf(out, "input %d%s%s %s: ", c->number, x->name ? ", " : "", x->name ? x->name : "", shape_text(x->shape));
+    fprintf(out, "input %d%s", c->number, x->name ? ", " : "");
+    utf8_print(out, x->name ? x->name : "");
+    fprintf(out, " %s: ", shape_text(x->shape));
     if (x->numel == 1) fputs("its only entry is wrong: ", out);
     else fprintf(out, "%lld of %lld entries %s wrong: ", (long long)c->wrong, (long long)x->numel,
                  c->wrong == 1 ? "is" : "are");

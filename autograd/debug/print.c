@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "utf8.h"
 
 enum {
     EDGE = 3,                   /* items shown at each end of a long dimension */
@@ -135,7 +136,8 @@ static void write_attribute(Writer *w, int indent, const char *name, const char 
     if (w->column + 3 + (int)(strlen(name) + strlen(value)) > LINE) new_line(w, 1, indent);
     else write_text(w, " ");
     write_text(w, name);
-    write_text(w, value);
+    utf8_print(w->out, value);
+    w->column += (int)strlen(value);
 }
 
 void tensor_fprint_at(AgSite at, FILE *out, const Tensor *t)

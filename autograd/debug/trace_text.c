@@ -1,6 +1,7 @@
 /* trace_text.c: tensors, formulas and values as words. */
 #include "trace.h"
 #include "ops/table.h"
+#include "utf8.h"
 
 #include <math.h>
 #include <ctype.h>
@@ -76,9 +77,12 @@ void trace_set_symbols(Trace *s)
             snprintf(symbol, sizeof(Symbol), "%s", t->name);
             continue;
         }
-        unsigned number = count_up(&kinds, kind_of(t));
+        const char *kind = kind_of(t);
+        char printed[64];
+        unsigned number = count_up(&kinds, kind);
+        utf8_printable(kind, strlen(kind), printed, sizeof printed);
         if (i + 1 == s->n && t->op) snprintf(symbol, sizeof(Symbol), "loss");
-        else snprintf(symbol, sizeof(Symbol), "%.20s%u", kind_of(t), number);
+        else snprintf(symbol, sizeof(Symbol), "%.20s%u", printed, number);
         if (count_of(&names, symbol)->n > 0)                        /* a name that the program gave to another node */
             snprintf(symbol, sizeof(Symbol), "t%u", (unsigned)i);
     }
@@ -218,7 +222,8 @@ int trace_clauses(const Trace *s, uint32_t i, const char *formula)
 void trace_call(FILE *out, const Trace *s, uint32_t i)
 {
     const Tensor *y = s->node[i];
-    fprintf(out, "%s(", y->op->name);
+    utf8_print(out, y->op->name);
+    fputc('(', out);
     for (int j = 0; j < y->n_in; j++) fprintf(out, "%s%s", j ? ", " : "", y->in[j] ? symbol_of(s, y->in[j]) : "NULL");
     fputc(')', out);
 }

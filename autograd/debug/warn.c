@@ -35,7 +35,7 @@ void ag_warning_at(AgSite at, const char *what, const char *format, ...)
     char text[512];
     va_list list;
     va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
+    write_message(text, sizeof text, format, list);
     va_end(list);
     const LayerCall *call = user_call();
     fprintf(stderr, "kaeru: warning: %.*s: %s (at %s)\n", name_length(what), what, text,

@@ -171,7 +171,7 @@ void csv_close(Csv *csv)
 
 enum { MAX_COLUMNS = 16, LINE = 512 };
 
-typedef struct { double (*row)[MAX_COLUMNS]; size_t n, room; } Rows;
+typedef struct { double *value; size_t columns, n, room; } Rows;        /* n and room: numbers of rows */
 
 static bool parse(const char *line, double *row, int columns)
 {
@@ -192,7 +192,7 @@ static bool parse(const char *line, double *row, int columns)
 /* The rows up to `last` in the file of an earlier run; none if there is no such file. */
 static Rows read_rows(const char *path, int columns, double last)
 {
-    Rows rows = { NULL, 0, 0 };
+    Rows rows = { .columns = (size_t)columns };
     char line[LINE];
     FILE *file = host_open(path);
     if (!file && errno != ENOENT) {
@@ -203,10 +203,10 @@ static Rows read_rows(const char *path, int columns, double last)
         if (parse(line, row, columns) && row[0] <= last && isfinite(row[0])) {
             if (rows.n == rows.room) {
                 size_t room = 2 * rows.room + 64;
-                rows.row = ag_resize(rows.row, rows.room, room, sizeof *rows.row);
+                rows.value = ag_resize(rows.value, rows.room, room, rows.columns * sizeof *row);
                 rows.room = room;
             }
-            memcpy(rows.row[rows.n++], row, sizeof row);
+            memcpy(rows.value + rows.n++ * rows.columns, row, rows.columns * sizeof *row);
         }
     }
     if (file && ferror(file)) {
@@ -220,7 +220,8 @@ static Rows read_rows(const char *path, int columns, double last)
 
 static bool begins_with(const Rows *rows, const Rows *first)
 {
-    return first->n <= rows->n && (first->n == 0 || memcmp(rows->row, first->row, first->n * sizeof *first->row) == 0);
+    size_t bytes = first->n * first->columns * sizeof *first->value;
+    return first->n <= rows->n && (bytes == 0 || memcmp(rows->value, first->value, bytes) == 0);
 }
 
 Csv *csv_resume(const char *name, const char *header, double last)
@@ -238,11 +239,11 @@ Csv *csv_resume(const char *name, const char *header, double last)
     const Rows *rows = part_is_old ? &whole : &part;
     Csv *csv = csv_open(name, header);
     for (size_t i = 0; i < rows->n; i++) {
-        add_row(csv, NULL, columns, rows->row[i]);
+        add_row(csv, NULL, columns, rows->value + i * rows->columns);
     }
     flush(csv);
-    ag_free(part.row);
-    ag_free(whole.row);
+    ag_free(part.value);
+    ag_free(whole.value);
     ag_free(unfinished_path);
     ag_free(whole_path);
     return csv;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,12 @@ int host_rename(const char *from, const char *to)
 {
     errno = EACCES;
     return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH) ? 0 : -1;
+}
+
+double host_memory(void)
+{
+    MEMORYSTATUSEX about = { .dwLength = sizeof about };
+    return GlobalMemoryStatusEx(&about) ? (double)about.ullTotalPhys : INFINITY;
 }
 
 void host_remove_link(const char *path)
@@ -288,6 +295,12 @@ int host_rename(const char *from, const char *to)
         result = rename(from, to);
     } while (result < 0 && errno == EINTR);
     return result;
+}
+
+double host_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (double)pages * (double)page : INFINITY;
 }
 
 void host_remove_link(const char *path)

@@ -18,6 +18,7 @@ bool host_utf8(void);                                       /* whether texts are
  * program ends then. */
 void host_on_stop(void (*handler)(int number));
 
+double host_memory(void);                                   /* bytes that the machine has; INFINITY: not told */
 /* As getline of POSIX. */
 ptrdiff_t host_read_line(char **line, size_t *capacity, FILE *from);
 

@@ -54,9 +54,10 @@ const NnOptions *example_options(void)
 static void print_message(const char *format, va_list args)
 {
     fflush(stdout);
-    fprintf(stderr, "%s: ", program_name);
-    vfprintf(stderr, tr(format), args);
-    fputc('\n', stderr);
+    char text[2048];
+    vsnprintf(text, sizeof text, tr(format), args);
+    ag_set_error("%s", text);                       /* makes characters printable that a terminal would obey */
+    fprintf(stderr, "%s: %s\n", program_name, ag_error());
 }
 
 /* Removes the folders that this program has made, if they are empty. */

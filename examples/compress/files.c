@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/common.h"
@@ -16,6 +17,10 @@ Bytes read_file(const char *path)
 {
     Bytes b = { 0 };
     unsigned char piece[1 << 14];
+    struct stat about;
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {           /* a device may have no end, a FIFO no writer */
+        example_fail("%s: expected a regular file", path);
+    }
     FILE *file = host_open(path);
     for (size_t n; file && (n = host_read(piece, sizeof piece, file)) > 0; ) {
         bytes_append(&b, piece, n);

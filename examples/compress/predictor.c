@@ -129,6 +129,14 @@ static Predictor *predictor_alloc(const Settings *how)
     return p;
 }
 
+double predictor_bytes(const Settings *how)
+{
+    double width = HEAD_WIDTH * (double)how->heads, layer = 12 * width * width;     /* 4 + 3 * 8/3 matrices */
+    double parameters = (double)how->layers * layer + 2 * BYTES * width;
+    double counted = (double)how->streams * (double)how->window * (BYTES + 1);
+    return (4 * parameters + counted) * sizeof(ag_real);
+}
+
 Predictor *predictor_new(const Settings *how)
 {
     Predictor *p = predictor_alloc(how);

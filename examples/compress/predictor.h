@@ -26,6 +26,9 @@ typedef struct Predictor {
     int32_t begin;
 } Predictor;
 
+/* How many bytes a model that learns needs before the first token, at least: its weights, gradients and Adam's means, and what
+ * the table has predicted. */
+double predictor_bytes(const Settings *how);
 /* A model that learns. */
 Predictor *predictor_new(const Settings *how);
 /* A trained model with its vocabulary. It reads `begin` before a text. The predictor owns both. */

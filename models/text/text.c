@@ -54,6 +54,8 @@ bool kaeru_text_check_at(AgSite at, const char *name, int64_t first, const char 
 {
     ag_check_pointer_at(at, __func__, "name", name);
     check_text(at, __func__, "text", text, n);
+    if (first > INT64_MAX - (int64_t)n)                         /* a byte can be a line */
+        ag_usage_error(at, __func__, "first is %" PRId64 ": the lines behind it have no number", first);
     char place[TEXT_PLACE];
     size_t valid = utf8_valid(text, n);
     if (valid == n) return true;
@@ -77,6 +79,14 @@ static bool begins_character(const KaeruTextStream *s)
     return false;
 }
 
+/* Prints a character. On a terminal, one that the terminal would obey is printed as \xNN. */
+static void print_character(FILE *out, const char *bytes, size_t n, uint32_t code)
+{
+    bool harmless = code == '\n' || code == '\t' || utf8_is_printable(code);
+    if (harmless || !isatty(fileno(out))) fwrite(bytes, 1, n, out);
+    else for (size_t i = 0; i < n; i++) fprintf(out, "\\x%02X", (unsigned char)bytes[i]);
+}
+
 /* Prints the complete characters of the bytes held; at the end, all of them. */
 static void print_held(KaeruTextStream *s, bool end)
 {
@@ -84,7 +94,7 @@ static void print_held(KaeruTextStream *s, bool end)
     while (s->n > 0) {
         size_t length = (size_t)utf8_decode(s->held, s->n, &code);
         if (!length && !end && begins_character(s)) return;
-        if (length) fwrite(s->held, 1, length, s->out);
+        if (length) print_character(s->out, s->held, length, code);
         else fputs("\xEF\xBF\xBD", s->out);               /* U+FFFD, the replacement character */
         length = length ? length : 1;
         s->n -= length;

@@ -423,10 +423,12 @@ static bool read_run(Loading *l, const Optimizer *o)
 
 static void apply_settings(const NnTensorFile *f, NnSettings *settings)
 {
+    const int before = settings->n;
     for (uint32_t i = 0; f->metadata && i < f->metadata->count; i++) {
-        const Json *key = &f->metadata->as.item[2 * i];
+        const Json *key = &f->metadata->as.item[2 * i], *value = key + 1;
         if (starts_with(key->as.text, SETTINGS))
-            nn_settings_set(settings, key->as.text + strlen(SETTINGS), "%s", key[1].as.text);
+            settings_set(settings, before, key->as.text + strlen(SETTINGS),
+                         ag_strndup_in(settings, value->as.text, value->count));
     }
 }
 

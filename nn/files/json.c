@@ -1,5 +1,7 @@
-/* json.c: a recursive-descent parser of JSON. Parsed values are pushed on one stack. When an array or object ends, its
- * items are copied from the stack into an array of their own. */
+/* json.c: a recursive-descent parser of JSON. The text is scanned once before, to count its values, and all of them are in one
+ * block of that size: those of arrays and objects that have not ended are a stack at its start, and when an array or object
+ * ends, its items are moved to the end of the block. The bytes of all strings are in one block, too, each string where it is
+ * in the text. So a byte of text costs at most about 10 bytes of memory. */
 #include "json.h"
 
 #include <inttypes.h>
@@ -7,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "file.h"
 #include "number.h"
 #include "utf8.h"
@@ -15,13 +16,13 @@
 enum { MAX_DEPTH = 128 };
 
 typedef struct {
-    void *owner;
     const char *name, *text;
     size_t size, at;                        /* at: offset of the next byte */
     int64_t first;                          /* number of the first line */
     int depth;
-    Json *stack;
-    size_t height, capacity;
+    char *strings;                          /* [size] */
+    Json *value;                            /* [n_values]: the stack of `height`, a gap, items that do not move any more */
+    size_t n_values, height;
 } Parser;
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
@@ -137,12 +138,10 @@ static bool parse_escape(Parser *p, char *text, size_t *n)
     return true;
 }
 
+/* The text begins behind the place of the opening quote, and the NUL is before or at that of the closing one. */
 static bool parse_string(Parser *p, Json *out)
 {
-    size_t start = p->at++, end = p->at;                        /* end: the closing quote, which bounds the text */
-    while (end < p->size && p->text[end] != '"') end += p->text[end] == '\\' ? 2 : 1;
-    if (end > p->size) end = p->size;
-    char *text = ag_alloc_in(p->owner, end - p->at + 1, 1);
+    char *text = p->strings + ++p->at;
     size_t n = 0;
     while (next(p) != '"') {
         if (next(p) == -1) return expected(p, "'\"' at the end of a string");
@@ -160,7 +159,7 @@ static bool parse_string(Parser *p, Json *out)
         p->at += (size_t)length;
     }
     p->at++;
-    *out = (Json){ .type = JSON_STRING, .count = (uint32_t)n, .at = (uint32_t)start, .as.text = text };
+    *out = (Json){ .type = JSON_STRING, .count = (uint32_t)n, .as.text = text };
     return true;
 }
 
@@ -170,8 +169,7 @@ static bool parse_value(Parser *p, Json *out);
 
 static void push(Parser *p, Json value)
 {
-    p->stack = array_for(p->owner, p->stack, p->height + 1, &p->capacity, sizeof *p->stack);
-    p->stack[p->height++] = value;
+    p->value[p->height++] = value;
 }
 
 /* Parses what follows an item: a comma, which sets *more, or the closing bracket. False if there is neither. */
@@ -198,6 +196,12 @@ static const Json **sorted_names(const Json *object)
     return (const Json **)(object->as.item + 2 * (size_t)object->count);
 }
 
+/* The number of values in whose place they are. */
+static size_t values_of_names(size_t members)
+{
+    return (members * sizeof(Json *) + sizeof(Json) - 1) / sizeof(Json);
+}
+
 /* Parses a name and the colon, and pushes the name. */
 static bool parse_name(Parser *p, bool first)
 {
@@ -222,7 +226,7 @@ static bool check_names(Parser *p, const Json *object)
     for (size_t i = 1; i < n; i++) {
         if (compare_names(&names[i - 1], &names[i]) != 0) continue;
         const Json *later = names[i] > names[i - 1] ? names[i] : names[i - 1];
-        p->at = later->at;
+        p->at = (size_t)(later->as.text - p->strings) - 1;
         return syntax_error(p, "each name of an object once", QUOTED_BYTES(later->as.text, later->count));
     }
     return true;
@@ -245,11 +249,12 @@ static bool parse_items(Parser *p, Json *out)
         push(p, item);
         if (!parse_comma(p, close, object ? "',' or '}' after a member" : "',' or ']' after an item", &more)) return false;
     }
-    size_t n = p->height - base;                /* an object has two items for a member, and a pointer for its sorted name */
-    Json *items = ag_alloc_in(p->owner, n, sizeof *items + (object ? sizeof(Json *) / 2 : 0));
-    if (n) memcpy(items, p->stack + base, n * sizeof *items);
+    size_t n = p->height - base, count = object ? n / 2 : n;    /* an object has two items for a member */
+    p->n_values -= n + (object ? values_of_names(count) : 0);
+    Json *items = p->value + p->n_values;
+    memmove(items, p->value + base, n * sizeof *items);
     p->height = base;
-    *out = (Json){ .type = object ? JSON_OBJECT : JSON_ARRAY, .count = (uint32_t)(object ? n / 2 : n), .as.item = items };
+    *out = (Json){ .type = object ? JSON_OBJECT : JSON_ARRAY, .count = (uint32_t)count, .as.item = items };
     return !object || check_names(p, out);
 }
 
@@ -276,18 +281,41 @@ static bool parse_value(Parser *p, Json *out)
     return done;
 }
 
+/* An upper limit of the number of values up to the first mistake, with the places of sorted names: each follows the start of
+ * an array or object that is not empty, a comma or a name's colon, and a member's sorted name needs at most one more. */
+static size_t count_values(const char *text, size_t size)
+{
+    size_t n = 1;
+    char before = '\0';                         /* the last byte that is no white space */
+    for (size_t i = 0; i < size; i++) {
+        char c = text[i];
+        if (c == ' ' || c == '\t' || c == '\n' || c == '\r') continue;
+        if (c == '[' || c == '{' || c == ',') n++;
+        else if (c == ':' && before == '"') n += 2;
+        else if ((c == ']' && before == '[') || (c == '}' && before == '{')) n--;
+        else if (c == '"') {
+            for (i++; i < size && text[i] != '"'; i++) i += text[i] == '\\';
+        }
+        before = c;
+    }
+    return n;
+}
+
 const Json *json_parse_from(void *owner, const char *name, int64_t first, const char *text, size_t size)
 {
     const unsigned most = UINT32_MAX / 2;
     bool good = size <= most || ag_set_error("%s: expected at most %u bytes of JSON, found %zu", name, most, size);
     if (!good) return NULL;
-    Parser p = { .owner = owner, .name = name, .text = text, .size = size, .first = first };
-    Json *root = ag_alloc_in(owner, 1, sizeof *root);
+    Parser p = { .name = name, .text = text, .size = size, .first = first, .n_values = count_values(text, size) };
+    p.strings = ag_alloc_in(owner, size, 1);
+    Json root, *values = p.value = ag_alloc_in(owner, p.n_values, sizeof root);
     skip_space(&p);
-    good = parse_value(&p, root);
+    good = parse_value(&p, &root);
     skip_space(&p);
     if (good && p.at < size) good = expected(&p, "nothing after the value");
-    return good ? root : NULL;
+    if (!good) return NULL;
+    *values = root;                             /* the stack is empty, and a value was counted for the root */
+    return values;
 }
 
 const Json *json_parse(void *owner, const char *name, const char *text, size_t size)

@@ -18,7 +18,6 @@ typedef struct Json {
     uint8_t type;
     bool whole;                     /* a number written without fraction and exponent, that fits an int64_t and is not -0 */
     uint32_t count;                 /* string: bytes; array: items; object: members */
-    uint32_t at;                    /* string: its offset in the text that was parsed */
     union {
         bool truth;
         double number;              /* if not `whole` */

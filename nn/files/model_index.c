@@ -24,12 +24,15 @@ static NnTensorFile *file_of_name(NnTensorFile *f, NnTensorFile **file, size_t *
     return opened;
 }
 
-/* Whether it can be the name of a file in the index's folder, and part of a message of one line. */
+/* Whether it can be the name of a file in the index's folder, and shows as it is on a terminal. */
 static bool is_file_name(const Json *value)
 {
     if (value->type != JSON_STRING || value->count == 0) return false;
-    for (const char *p = value->as.text, *end = p + value->count; p < end; p++)
-        if (*p == '/' || (unsigned char)*p < 0x20) return false;
+    uint32_t code;
+    for (const char *p = value->as.text, *end = p + value->count; p < end;) {
+        p += utf8_decode(p, (size_t)(end - p), &code);              /* JSON is UTF-8 */
+        if (code == '/' || !utf8_is_printable(code)) return false;
+    }
     return true;
 }
 

@@ -2,6 +2,7 @@
  * (a Python dictionary such as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }), then the values. An .npz file is a
  * ZIP archive of them, here without compression: for each a local header and the file, at the end a directory of all. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "stored.h"
@@ -25,7 +26,7 @@ static uint64_t get64(const char *p)
 /* ---- .npy -------------------------------------------------------------------------------------------------------- */
 
 static const char MAGIC[] = "\x93NUMPY";
-enum { MAX_NPY_HEADER = 65536 };
+enum { MAX_NPY_HEADER = 65536, MAX_NUMPY_DIMS = 64 };
 
 /* Rewrites a header as JSON, in place: quotes, brackets, truth values, and no comma before a closing bracket. An L behind a
  * number, which Python 2 writes, becomes a space. */
@@ -46,8 +47,8 @@ static void python_to_json(char *text)
     }
 }
 
-/* Reads the .npy file of `size` bytes at `offset` as the tensor of that name. */
-static bool read_npy(NnTensorFile *f, const char *name, uint64_t offset, uint64_t size, StTensor *t)
+/* Reads the .npy file of `size` bytes at `offset` as the tensor of that name. Its header belongs to `work`. */
+static bool read_npy(NnTensorFile *f, void *work, const char *name, uint64_t offset, uint64_t size, StTensor *t)
 {
     enum { BEFORE = 12 };                                           /* bytes before the header; 10 in version 1 */
     char text[BEFORE + MAX_NPY_HEADER + 1];
@@ -63,14 +64,17 @@ static bool read_npy(NnTensorFile *f, const char *name, uint64_t offset, uint64_
                                MAX_NPY_HEADER, length);
     char *header = text + before;
     if (!file_read_at(f->file, offset + before, header, length)) return false;
-    char *json = ag_strndup_in(f, header, length);
+    char *json = ag_strndup_in(work, header, length);
     python_to_json(json);
-    const Json *root = json_parse(f, name, json, length), *descr = json_get(root, "descr");
+    const Json *root = json_parse(work, name, json, length), *descr = json_get(root, "descr");
     const Json *fortran = json_get(root, "fortran_order"), *shape = json_get(root, "shape");
     if (!descr || descr->type != JSON_STRING || !fortran || fortran->type != JSON_BOOL || !shape ||
         shape->type != JSON_ARRAY || root->count != 3)
         return st_tensor_error(f->file, name, "expected a header as {'descr': '<f4', 'fortran_order': False, "
                                "'shape': (3, 4), }, found %s", QUOTED_BYTES(header, length));
+    if (shape->count > MAX_NUMPY_DIMS)
+        return st_tensor_error(f->file, name, "expected at most %d dimensions, as NumPy, found %" PRIu32, MAX_NUMPY_DIMS,
+                               shape->count);
     const FileType *type = file_type(descr->as.text, true);
     const char *quoted = QUOTED_BYTES(descr->as.text, descr->count);
     if (!type) return st_tensor_error(f->file, name, "expected %s, found %s", *descr->as.text == '>' ?
@@ -86,7 +90,10 @@ bool st_read_npy(NnTensorFile *f)
 {
     f->tensor = ag_alloc_in(f, 1, sizeof *f->tensor);
     f->n_tensors = 1;
-    return read_npy(f, "", 0, f->file->size, &f->tensor[0]) && st_sort_names(f);
+    void *work = ag_alloc(1, 1);
+    bool good = read_npy(f, work, "", 0, f->file->size, &f->tensor[0]);
+    ag_free(work);
+    return good && st_sort_names(f);
 }
 
 /* ---- .npz -------------------------------------------------------------------------------------------------------- */
@@ -98,13 +105,20 @@ enum { END64 = 0x06064b50, END64_SIZE = 56, LOCATOR = 0x07064b50, LOCATOR_SIZE =
 static const char SUFFIX[] = ".npy";
 enum { SUFFIX_SIZE = sizeof SUFFIX - 1 };
 
-/* Each of these numbers that has all bits set stands in the extra field of ZIP64, which is number 1, of the directory's entry
- * at p, in this order. Without the field it stays. */
-static void read_zip64(const char *p, uint64_t *unpacked, uint64_t *size, uint64_t *offset)
+/* An entry of the directory. Its data is in the archive from `offset` to less than `end`, where the next entry or the directory
+ * begins, so that no byte of a file is read for two entries. */
+typedef struct {
+    const char *record;                                             /* in the directory */
+    uint64_t size, unpacked, offset, end;
+} Entry;
+
+/* Each of the numbers that has all bits set stands in the extra field of ZIP64, which is number 1, of the entry's record, in
+ * this order. Without the field it stays. */
+static void read_zip64(Entry *e)
 {
-    uint64_t *number[] = { unpacked, size, offset };
-    const char *extra = p + CENTRAL_SIZE + get16(p + 28);
-    size_t n = get16(p + 30), at = 0;
+    uint64_t *number[] = { &e->unpacked, &e->size, &e->offset };
+    const char *extra = e->record + CENTRAL_SIZE + get16(e->record + 28);
+    size_t n = get16(e->record + 30), at = 0;
     while (at + 4 <= n && get16(extra + at) != 1) at += 4 + get16(extra + at + 2);
     if (at + 4 > n) return;
     size_t end = at + 4 + get16(extra + at + 2);
@@ -116,50 +130,90 @@ static void read_zip64(const char *p, uint64_t *unpacked, uint64_t *size, uint64
     }
 }
 
-/* Reads the array of the entry of that name, whose part of the directory is at p. The entries' data ends before data_end. */
-static bool read_array(NnTensorFile *f, const char *p, const char *name, uint64_t data_end, StTensor *t)
+/* Of two at one place, the later one in the directory has its bytes, as in Python's zipfile. */
+static int compare_entries(const void *left, const void *right)
 {
-    uint32_t flags = get16(p + 8), method = get16(p + 10);
-    uint64_t size = get32(p + 20), unpacked = get32(p + 24), offset = get32(p + 42);
-    read_zip64(p, &unpacked, &size, &offset);
-    if (!st_ends_in(name, SUFFIX))
-        return st_tensor_error(f->file, name, "expected a name that ends in .npy: was this archive made by np.savez?");
-    if (flags & 1) return st_tensor_error(f->file, name, "is encrypted");
-    if (method != 0) return st_tensor_error(f->file, name, "is compressed; np.savez writes arrays that are not");
-    if (size != unpacked)
-        return st_tensor_error(f->file, name, "expected one size without compression, found %" PRIu64 " and %" PRIu64, size,
-                               unpacked);
-    char local[LOCAL_SIZE];
-    if (data_end < LOCAL_SIZE || offset > data_end - LOCAL_SIZE)
-        return st_tensor_error(f->file, name, "expected its data before the directory");
-    if (!file_read_at(f->file, offset, local, sizeof local)) return false;
-    if (get32(local) != LOCAL)
-        return st_tensor_error(f->file, name, "expected the start of an entry at offset %" PRIu64, offset);
-    offset += LOCAL_SIZE + get16(local + 26) + get16(local + 28);
-    if (offset > data_end || size > data_end - offset)
-        return st_tensor_error(f->file, name, "expected its data before the directory");
-    if (!read_npy(f, t->item.name, offset, size, t)) return false;
-    t->has_checksum = true;
-    t->checksum = get32(p + 16);
+    const Entry *a = *(Entry *const *)left, *b = *(Entry *const *)right;
+    if (a->offset != b->offset) return a->offset < b->offset ? -1 : 1;
+    return (a->record > b->record) - (a->record < b->record);
+}
+
+/* Reads a directory of `size` bytes, which begins at offset `start`, into entry[count]. */
+static bool read_directory(NnTensorFile *f, const char *directory, size_t size, uint64_t start, Entry *entry, size_t count)
+{
+    const char *p = directory, *stop = directory + size;
+    Entry **by_offset = ag_alloc_in(f, count, sizeof *by_offset);
+    for (size_t i = 0; i < count; i++) {
+        size_t left = (size_t)(stop - p);
+        if (left < CENTRAL_SIZE || get32(p) != CENTRAL ||
+            get16(p + 28) + get16(p + 30) + get16(p + 32) > left - CENTRAL_SIZE)
+            return ag_set_error("%s: expected a directory of %zu more bytes with an entry for each array", f->file->name, left);
+        entry[i] = (Entry){ p, get32(p + 20), get32(p + 24), get32(p + 42), 0 };
+        read_zip64(&entry[i]);
+        by_offset[i] = &entry[i];
+        p += CENTRAL_SIZE + get16(p + 28) + get16(p + 30) + get16(p + 32);
+    }
+    if (p != stop) return ag_set_error("%s: expected %zu entries in the directory, found more", f->file->name, count);
+    if (count) qsort(by_offset, count, sizeof *by_offset, compare_entries);
+    for (size_t i = 0; i < count; i++) by_offset[i]->end = i + 1 < count ? by_offset[i + 1]->offset : start;
+    ag_free(by_offset);
     return true;
 }
 
-/* Reads the entry whose part of the directory is at p, which has `left` bytes; *used: how many it has. An entry that is no
- * array, or one that cannot be read, is a tensor with the reason. */
-static bool read_entry(NnTensorFile *f, const char *p, size_t left, uint64_t data_end, size_t *used, StTensor *t)
+/* Whether the local header at the entry's offset has the same name. Moves the offset to the data behind it. */
+static bool read_local(NnTensorFile *f, const char *name, uint64_t directory, Entry *e)
 {
-    if (left < CENTRAL_SIZE || get32(p) != CENTRAL || get16(p + 28) + get16(p + 30) + get16(p + 32) > left - CENTRAL_SIZE)
-        return ag_set_error("%s: expected a directory of %zu more bytes with an entry for each array", f->file->name, left);
-    size_t length = get16(p + 28);
-    const char *name = ag_strndup_in(f, p + CENTRAL_SIZE, length);
-    *used = CENTRAL_SIZE + length + get16(p + 30) + get16(p + 32);
-    if (strlen(name) < length || utf8_valid(name, length) < length)
-        return st_tensor_error(f->file, name, "expected a name in UTF-8 without NUL characters");
-    t->item.name = ag_strndup_in(f, name, length - (st_ends_in(name, SUFFIX) ? SUFFIX_SIZE : 0));
-    if (read_array(f, p, name, data_end, t)) return true;
-    *t = (StTensor){ .item = { t->item.name, "", { .ndim = -1 } }, .file = f->file,
-                     .unreadable = ag_strndup_in(f, ag_error(), strlen(ag_error())) };
+    const char *before = e->end < directory ? "the next entry" : "the directory";
+    uint64_t left = e->offset < e->end && e->end <= directory ? e->end - e->offset : 0;
+    char local[LOCAL_SIZE], local_name[UINT16_MAX];
+    if (left < LOCAL_SIZE) return st_tensor_error(f->file, name, "expected its data before %s", before);
+    if (!file_read_at(f->file, e->offset, local, sizeof local)) return false;
+    if (get32(local) != LOCAL)
+        return st_tensor_error(f->file, name, "expected the start of an entry at offset %" PRIu64, e->offset);
+    size_t length = get16(local + 26), header = LOCAL_SIZE + length + get16(local + 28);
+    if (header > left || e->size > left - header)
+        return st_tensor_error(f->file, name, "expected its data before %s", before);
+    if (!file_read_at(f->file, e->offset + LOCAL_SIZE, local_name, length)) return false;
+    if (length != strlen(name) || memcmp(local_name, name, length) != 0)
+        return st_tensor_error(f->file, name, "expected this name before its data, too, found %s",
+                               QUOTED_BYTES(local_name, length));
+    e->offset += header;
     return true;
+}
+
+/* Reads the array of the entry of that name. The directory is at that offset. */
+static bool read_array(NnTensorFile *f, void *work, Entry *e, const char *name, uint64_t directory, StTensor *t)
+{
+    enum { ENCRYPTED = 1, PATCHED = 32 };
+    uint32_t flags = get16(e->record + 8), method = get16(e->record + 10);
+    if (!st_ends_in(name, SUFFIX))
+        return st_tensor_error(f->file, name, "expected a name that ends in .npy: was this archive made by np.savez?");
+    if (flags & ENCRYPTED) return st_tensor_error(f->file, name, "is encrypted");
+    if (method != 0 || flags & PATCHED)
+        return st_tensor_error(f->file, name, "is compressed; np.savez writes arrays that are not");
+    if (e->size != e->unpacked)
+        return st_tensor_error(f->file, name, "expected one size without compression, found %" PRIu64 " and %" PRIu64, e->size,
+                               e->unpacked);
+    if (!read_local(f, name, directory, e) || !read_npy(f, work, t->item.name, e->offset, e->size, t)) return false;
+    t->has_checksum = true;
+    t->checksum = get32(e->record + 16);
+    return true;
+}
+
+/* Reads an entry. One that is no array, or that cannot be read, is a tensor with the reason. */
+static bool read_entry(NnTensorFile *f, Entry *e, uint64_t directory, StTensor *t)
+{
+    void *work = ag_alloc(1, 1);
+    size_t length = get16(e->record + 28);
+    const char *name = ag_strndup_in(work, e->record + CENTRAL_SIZE, length);
+    bool good = (strlen(name) == length && utf8_valid(name, length) == length) ||
+                st_tensor_error(f->file, name, "expected a name in UTF-8 without NUL characters");
+    t->item.name = ag_strndup_in(f, name, strlen(name) - (st_ends_in(name, SUFFIX) ? SUFFIX_SIZE : 0));
+    if (good && !read_array(f, work, e, name, directory, t))
+        *t = (StTensor){ .item = { t->item.name, "", { .ndim = -1 } }, .file = f->file,
+                         .unreadable = ag_strndup_in(f, ag_error(), strlen(ag_error())) };
+    ag_free(work);
+    return good;
 }
 
 /* The offset in the last `n` bytes of the end's record, which a comment may follow; n if there is none. */
@@ -198,13 +252,16 @@ bool st_read_npz(NnTensorFile *f)
     char *directory = ag_alloc_in(f, (size_t)size, 1);
     if (!file_read_at(f->file, start, directory, (size_t)size)) return false;
     f->tensor = ag_alloc_in(f, (size_t)count, sizeof *f->tensor);
-    size_t read = 0, unreadable = 0;
-    for (size_t used = 0; f->n_tensors < count; read += used) {
-        StTensor *t = &f->tensor[f->n_tensors++];
-        if (!read_entry(f, directory + read, (size_t)size - read, start, &used, t)) return false;
-        unreadable += t->unreadable != NULL;
+    Entry *entry = ag_alloc_in(f, (size_t)count, sizeof *entry);
+    if (!read_directory(f, directory, (size_t)size, start, entry, (size_t)count)) return false;
+    size_t unreadable = 0;
+    while (f->n_tensors < count) {
+        size_t i = f->n_tensors++;
+        if (!read_entry(f, &entry[i], start, &f->tensor[i])) return false;
+        unreadable += f->tensor[i].unreadable != NULL;
     }
-    if (read != size) return ag_set_error("%s: expected %" PRIu64 " entries in the directory, found more", archive, count);
+    ag_free(entry);
+    ag_free(directory);
     if (count && unreadable == count) return ag_set_error("%s", f->tensor[0].unreadable);
     return st_sort_names(f);
 }

@@ -85,12 +85,18 @@ static bool read_header(NnTensorFile *f, const char *text, size_t size, uint64_t
     if (size == 0 || text[0] != '{') return ag_set_error("%s: expected '{' as the header's start", path);
     const Json *root = json_parse(f, text_printf(f, "%s (header)", path), text, size);
     if (!root) return false;
-    StTensor *tensor = f->tensor = ag_alloc_in(f, root->count, sizeof *tensor);
+    size_t most = 0;                            /* a description of a tensor has three members or more */
+    for (uint32_t i = 0; i < root->count; i++) {
+        const Json *value = &root->as.item[2 * i + 1];
+        most += value->type == JSON_OBJECT && value->count >= 3;
+    }
+    StTensor *tensor = f->tensor = ag_alloc_in(f, most, sizeof *tensor);
     for (uint32_t i = 0; i < root->count; i++) {
         const Json *name = &root->as.item[2 * i];
-        bool good = json_is(name, METADATA) ? read_metadata(f, name + 1)
-                                            : read_tensor(f, name, name + 1, data_size, &tensor[f->n_tensors++]);
-        if (!good) return false;
+        bool metadata = json_is(name, METADATA);
+        if (!(metadata ? read_metadata(f, name + 1) : read_tensor(f, name, name + 1, data_size, &tensor[f->n_tensors])))
+            return false;
+        f->n_tensors += !metadata;
     }
     if (f->n_tensors) qsort(tensor, f->n_tensors, sizeof *tensor, compare_offsets);
     uint64_t end = 0;

@@ -13,9 +13,10 @@ NnSettings *nn_settings_new_at(AgSite at)
     return ag_object_new_at(at, sizeof(NnSettings));
 }
 
-static Setting *find(const NnSettings *s, const char *key)
+/* The setting of that name among the first n. */
+static Setting *find(const NnSettings *s, int n, const char *key)
 {
-    for (int i = 0; i < s->n; i++)
+    for (int i = 0; i < n; i++)
         if (strcmp(s->item[i].key, key) == 0) return &s->item[i];
     return NULL;
 }
@@ -30,7 +31,12 @@ void nn_settings_set_at(AgSite at, NnSettings *s, const char *key, const char *f
     char *value = text_vprintf(s, format, list);
     va_end(list);
     if (!value) ag_usage_error(at, __func__, "\"%s\" cannot be written as \"%s\"", key, format);
-    Setting *setting = find(s, key);
+    settings_set(s, s->n, key, value);
+}
+
+void settings_set(NnSettings *s, int n, const char *key, char *value)
+{
+    Setting *setting = find(s, n, key);
     if (!setting) {
         s->item = array_for(s, s->item, (size_t)s->n + 1, &s->capacity, sizeof *s->item);
         setting = &s->item[s->n];
@@ -45,7 +51,7 @@ const char *nn_settings_get_at(AgSite at, const NnSettings *s, const char *key)
 {
     ag_check_object_at(at, __func__, "s", s);
     ag_check_pointer_at(at, __func__, "key", key);
-    const Setting *setting = find(s, key);
+    const Setting *setting = find(s, s->n, key);
     return setting ? setting->value : NULL;
 }
 
@@ -56,7 +62,7 @@ static bool read_number(AgSite at, const char *what, const NnSettings *s, const 
     ag_check_object_at(at, what, "s", s);
     ag_check_pointer_at(at, what, "key", key);
     ag_check_pointer_at(at, what, "value", value);
-    const Setting *setting = find(s, key);
+    const Setting *setting = find(s, s->n, key);
     if (!setting) return ag_set_error("the setting %s is missing", QUOTED(key));
     const char *text = setting->value;
     size_t wrong, length = number_scan(text, strlen(text), number, &wrong);

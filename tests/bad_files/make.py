@@ -182,6 +182,10 @@ bad("tensors", "cut_values.npy", npy(data=EIGHT[1:]), 'expected 8 bytes for its 
 bad("tensors", "more_values.npy", npy(data=EIGHT + b"\0"), 'expected 8 bytes for its shape and dtype, found 9')
 bad("tensors", "wrap.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", b""),
     'the product of its shape is too large')
+bad("tensors", "dimensions_9.npy", npy(DICTIONARY.replace("2,", "1," * 9), bytes(4)),
+    'expected at most 8 dimensions, found 9')
+bad("tensors", "dimensions_65.npy", npy(DICTIONARY.replace("2,", "1," * 65), bytes(4)),
+    'expected at most 64 dimensions, as NumPy, found 65')
 bad("tensors", "complex.npy", npy(DICTIONARY.replace("<f4", "<c8"), bytes(16)),
     'expected numbers of a common type, found C64')
 bad("tensors", "large_int.npy", npy(DICTIONARY.replace("<f4", "<i8"), struct.pack("<qq", 7, 2**31)),
@@ -190,15 +194,17 @@ bad("tensors", "large_real.npy", npy(DICTIONARY.replace("<f4", "<f8"), struct.pa
     'item 0 is finite, but beyond the range of a float')
 
 
-def archive(entries=(("x.npy", npy()),), method=0, flags=0, comment=b"", extra=b"", more=b"", **changes):
-    """A ZIP archive; `changes` replaces fields of the (first) directory entry and of the end; `more` follows the directory."""
+def archive(entries=(("x.npy", npy()),), method=0, flags=0, comment=b"", extra=b"", more=b"", local=None, **changes):
+    """A ZIP archive; `changes` replaces fields of the directory entries and of the end; `more` follows the directory; `local` is
+    the name in the local headers."""
     data, directory = b"", b""
     for name, content in entries:
         name = name if isinstance(name, bytes) else name.encode()
+        inner = name if local is None else local
         field = {"crc": zlib.crc32(content), "size": len(content), "unpacked": len(content), "offset": len(data),
                  "length": len(name), **changes}
         data += struct.pack("<IHHHHHIIIHH", 0x04034B50, 20, flags, method, 0, 0, field["crc"], field["size"],
-                            field["unpacked"], len(name), 0) + name + content
+                            field["unpacked"], len(inner), 0) + inner + content
         directory += struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, 20, 20, flags, method, 0, 0, field["crc"], field["size"],
                                  field["unpacked"], field["length"], len(extra), 0, 0, 0, 0, field["offset"]) + name + extra
     directory += more
@@ -259,6 +265,13 @@ npz("late_data", archive(offset=2**32 - 2), 'tensor "x.npy": expected its data b
 npz("long_data", archive(size=2**31, unpacked=2**31), 'tensor "x.npy": expected its data before the directory')
 npz("no_local", archive(offset=1), 'tensor "x.npy": expected the start of an entry at offset 1')
 npz("twice", archive((("x.npy", npy()), ("x.npy", npy()))), 'tensor "x": expected each name once')
+npz("other_name", archive(local=b"y.npy"), 'tensor "x.npy": expected this name before its data, too, found "y.npy"')
+npz("longer_name", archive(local=b"x.npy2"), 'tensor "x.npy": expected this name before its data, too, found "x.npy2"')
+npz("patched", archive(flags=32), 'tensor "x.npy": is compressed; np.savez writes arrays that are not')
+npz("one_place", archive((("x.npy", npy()), ("y.npy", npy())), offset=0),
+    'tensor "x.npy": expected its data before the next entry')
+npz("overlap", archive((("x.npy", npy()), ("y.npy", npy())), size=len(npy()) + 1, unpacked=len(npy()) + 1),
+    'tensor "x.npy": expected its data before the next entry')
 npz("empty_entry", archive((("x.npy", b""),)), 'tensor "x": expected an .npy file, found 0 bytes')
 npz("no_magic", archive((("x.npy", npy(magic=b"NUMPY!")),)), 'tensor "x": expected the start of an .npy file')
 npz("checksum", archive(crc=0x1234), 'tensor "x": expected bytes with the checksum 00001234, found '
@@ -286,6 +299,9 @@ index("parent", {"x": "../shard.bin"}, f'tensor "x": {FOLDER}')
 index("root", {"x": "/etc/passwd"}, f'tensor "x": {FOLDER}')
 index("nul_file", {"x": "shard.bin\0"}, f'tensor "x": {FOLDER}')
 index("line_break", {"x": "shard\n.bin"}, f'tensor "x": {FOLDER}')
+index("delete", {"x": "shard\x7f.bin"}, f'tensor "x": {FOLDER}')
+index("sequence", {"x": "shard\x9b.bin"}, f'tensor "x": {FOLDER}')
+index("right_to_left", {"x": "shard\u202e.bin"}, f'tensor "x": {FOLDER}')
 index("folder", {"x": ".."}, "FOLDER..: expected a regular file")
 index("absent", {"x": "absent.bin"}, "FOLDERabsent.bin: cannot be opened: No such file or directory")
 index("itself", {"x": "itself.index.json"}, "PATH: expected a header of at most 100000000 bytes, found "

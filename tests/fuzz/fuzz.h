@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         abort();                                                                            \
     } while (0)
 
-/* The message of a refused file must be one line of UTF-8 that starts with `name`. */
+/* The message of a refused file must be one line of printable characters that starts with `name`. */
 void fuzz_check_refusal(const char *name);
 
 #endif

@@ -51,14 +51,14 @@ static uint8_t *put(uint8_t *p, const void *bytes, size_t n)
     return (uint8_t *)memcpy(p, bytes, n) + n;
 }
 
-/* Two entries of 111 bytes, x.npy with two floats, then this directory. */
+/* Two entries of 111 bytes, x.npy and y.npy with two floats each, then this directory. */
 static size_t archive_of(uint8_t *out, const uint8_t *directory, size_t n)
 {
     static const char npy[] = "\x93NUMPY\1\0\72\0{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n";
     uint8_t *p = out;
     for (int i = 0; i < 2; i++) {
         static const char local[30] = { 'P', 'K', 3, 4, 20, 0, [26] = 5 };
-        p = put(put(put(put(p, local, 30), "x.npy", 5), npy, sizeof npy - 1), "\0\0\0\0\0\0\0\0", 8);
+        p = put(put(put(put(p, local, 30), i ? "y.npy" : "x.npy", 5), npy, sizeof npy - 1), "\0\0\0\0\0\0\0\0", 8);
     }
     uint32_t start = (uint32_t)(p - out), size = (uint32_t)n;
     p = put(put(p, directory, n), "PK\5\6\0\0\0\0\2\0\2\0", 12);

@@ -58,7 +58,9 @@ AG_NORETURN void ag_usage_error(AgSite at, const char *what, const char *format,
 /* For functions that take a pointer: a usage error "what: NAME is NULL" if it is. */
 void ag_check_pointer_at(AgSite at, const char *what, const char *name, const void *p);
 
-/* Sets this thread's error message (one line) and returns false, so that a loader can end with `return ag_set_error(...)`. */
+/* Sets this thread's error message and returns false, so that a loader can end with `return ag_set_error(...)`. Messages, also
+ * those of usage errors, are one line of at most 1,023 bytes. Control characters, characters that change the direction of text
+ * and bytes that are not UTF-8 are \xNN in them, since what a message quotes may come from a file. */
 bool ag_set_error(const char *format, ...) AG_PRINTF(1, 2);
 /* The last message that was set; "" if none. */
 const char *ag_error(void);

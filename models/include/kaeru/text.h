@@ -49,7 +49,8 @@ bool kaeru_writer_commit_at(AgSite at, KaeruWriter *w) AG_MUST_CHECK;
 bool kaeru_text_check_at(AgSite at, const char *name, int64_t first, const char *text, size_t n);
 
 /* Prints text that arrives in pieces, such as tokens. If a piece ends within a character, the character's bytes are held
- * until the rest arrives. A byte that is not UTF-8 is printed as U+FFFD. */
+ * until the rest arrives. A byte that is not UTF-8 is printed as U+FFFD. If the file is a terminal, the bytes of control
+ * characters, except newline and tab, and of characters that change the direction of text are printed as \xNN. */
 typedef struct { FILE *out; size_t n; char held[4]; } KaeruTextStream;  /* initialize with { .out = file } */
 void kaeru_text_stream_put_at(AgSite at, KaeruTextStream *s, const char *bytes, size_t n);
 void kaeru_text_stream_end_at(AgSite at, KaeruTextStream *s);       /* prints the bytes held */

@@ -30,9 +30,10 @@ NnTensorFile *tensor_file_open_at(AgSite at, const char *path);
  * F8_E4M3, ...). A tensor of more than AG_MAX_DIMS dimensions cannot be read either; its shape has an ndim of -1.
  *
  * In an .npz file, a member that is no array, and an array that has no such type, is compressed, damaged in its header or in
- * Fortran's order, has the type "" and an ndim of -1: reading it fails with the reason, and the others can be read. A file in
- * which no member can be read is refused. The checksum of an array is compared when its values are read; so is the hash of a
- * tensor in a safetensors file that this library has written. */
+ * Fortran's order, shares bytes with another one, or has another name before its data than in the directory, has the type ""
+ * and an ndim of -1: reading it fails with the reason, and the others can be read. A file in which no member can be read is
+ * refused. The checksum of an array is compared when its values are read; so is the hash of a tensor in a safetensors file
+ * that this library has written. */
 typedef struct { const char *name, *type; AgShape shape; } NnFileTensor;
 int tensor_file_count_at(AgSite at, const NnTensorFile *f);                             /* the number of its tensors */
 const NnFileTensor *tensor_file_item_at(AgSite at, const NnTensorFile *f, int i);       /* in the order of the file */

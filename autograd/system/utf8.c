@@ -1,7 +1,6 @@
 /* utf8.c: decodes, encodes, checks and quotes UTF-8. */
 #include "utf8.h"
 
-#include <stdio.h>
 #include <string.h>
 
 int utf8_decode(const char *text, size_t n, uint32_t *code)
@@ -65,21 +64,55 @@ void utf8_position(const char *text, size_t at, size_t *line, size_t *column)
     }
 }
 
+bool utf8_is_printable(uint32_t c)
+{
+    bool control = c < 0x20 || (c >= 0x7f && c <= 0x9f), ends_line = c == 0x2028 || c == 0x2029;
+    return !control && !ends_line && !(c >= 0x202a && c <= 0x202e) && !(c >= 0x2066 && c <= 0x2069);
+}
+
+enum { MOST_PRINTED = 5 };                  /* bytes of one character, and the NUL */
+
+/* Writes the first character of n >= 1 bytes to out, without a NUL; if it is not printable, \xNN for its first byte. Returns
+ * the number of bytes read; *written: that of bytes written. */
+static size_t print_one(const char *s, size_t n, char out[MOST_PRINTED], size_t *written)
+{
+    uint32_t code;
+    size_t length = (size_t)utf8_decode(s, n, &code);
+    if (length == 0 || !utf8_is_printable(code)) {
+        *written = (size_t)snprintf(out, MOST_PRINTED, "\\x%02X", (unsigned char)*s);
+        return 1;
+    }
+    memcpy(out, s, length);
+    return *written = length;
+}
+
+size_t utf8_printable(const char *s, size_t n, char *out, size_t size)
+{
+    size_t used = 0, more;
+    for (size_t i = 0; i < n; used += more) {
+        char one[MOST_PRINTED];
+        i += print_one(s + i, n - i, one, &more);
+        if (more >= size - used) break;
+        memcpy(out + used, one, more);
+    }
+    out[used] = '\0';
+    return used;
+}
+
+void utf8_print(FILE *out, const char *text)
+{
+    for (size_t i = 0, n = strlen(text), length; i < n;) {
+        char one[MOST_PRINTED];
+        i += print_one(text + i, n - i, one, &length);
+        fwrite(one, 1, length, out);
+    }
+}
+
 const char *utf8_quote(const char *s, size_t n, char out[UTF8_QUOTE])
 {
-    size_t i = 0, used = 0;
+    size_t i = 0, used = 0, more;
     out[used++] = '"';
-    while (i < n && used < UTF8_QUOTE - 20) {
-        uint32_t code;
-        int length = utf8_decode(s + i, n - i, &code);
-        if (length && code >= 0x20 && (code < 0x7f || code > 0x9f) && code != 0x2028 && code != 0x2029) {
-            memcpy(out + used, s + i, (size_t)length);
-            used += (size_t)length;
-            i += (size_t)length;
-        } else {
-            used += (size_t)snprintf(out + used, UTF8_QUOTE - used, "\\x%02X", (unsigned char)s[i++]);
-        }
-    }
+    for (; i < n && used < UTF8_QUOTE - 20; used += more) i += print_one(s + i, n - i, out + used, &more);
     snprintf(out + used, UTF8_QUOTE - used, i < n ? "...\"" : "\"");
     return out;
 }

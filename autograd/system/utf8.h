@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Decodes the first character of n >= 1 bytes. Returns its length, 1 to 4; 0 if the bytes are not UTF-8. */
 int utf8_decode(const char *s, size_t n, uint32_t *code);
@@ -22,8 +23,16 @@ static inline bool utf8_continues(char byte)
 size_t utf8_mark(const char *s, size_t n);
 /* The line and the column, in characters, of byte `at` of a text. Both count from 1. */
 void utf8_position(const char *text, size_t at, size_t *line, size_t *column);
-/* Writes a text for a message of one line: in double quotes, bytes that cannot be printed as \xNN, a long text cut off.
- * Returns out. */
+/* Whether a terminal shows the character as itself: it is no control character, does not end a line and does not change the
+ * direction of the text around it. */
+bool utf8_is_printable(uint32_t code);
+/* Writes as much of n bytes as fits into out[size], and a NUL; returns how much it has written. Characters that are not
+ * printable, and bytes that are not UTF-8, are written as \xNN. All text that may come from a file goes through this
+ * function or utf8_quote before it is part of a message: a terminal would obey it. */
+size_t utf8_printable(const char *s, size_t n, char *out, size_t size);
+/* Prints a text in this form. */
+void utf8_print(FILE *out, const char *text);
+/* Writes a text for a message in this form and in double quotes, a long text cut off. Returns out. */
 #define UTF8_QUOTE 80
 const char *utf8_quote(const char *s, size_t n, char out[UTF8_QUOTE]);
 /* The same text in memory that is valid until the end of the block. */
