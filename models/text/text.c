@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "file.h"
+#include "system.h"
 #include "utf8.h"
 
 void check_text(AgSite at, const char *what, const char *name, const char *text, size_t n)
