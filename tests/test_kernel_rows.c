@@ -268,7 +268,8 @@ typedef struct { double mean, deviation, eps; } RowKind;
 static const RowKind row_kinds[] = {
     { 0, 1e19, 1e-5 }, { 1e19, 1e19, 1e-5 }, { 0, 1e38, 1e-5 }, { 2e38, 1e38, 1e-5 }, { 0, 1e15, 1e-5 }, { 3e38, 1e32, 1e-5 },
     { 0, 1e-20, 0 }, { 0, 1e-30, 0 }, { 1e-19, 1e-22, 0 }, { 0, 1e-36, 0 },
-    { 10, 1, 1e-5 }, { 1e4, 1, 1e-5 }, { 1e5, 1, 1e-5 }, { 1e6, 1, 1e-5 }, { -1e6, 1, 1e-5 }, { 1e9, 1e3, 1e-5 }, { 1, 1e-6, 0 },
+    { 10, 1, 1e-5 }, { 1e4, 1, 1e-5 }, { 1e5, 1, 1e-5 }, { 1e6, 1, 1e-5 }, { -1e6, 1, 1e-5 }, { 1e9, 1e3, 1e-5 },
+    { 1, 1e-6, 0 },
 };
 
 /* The largest difference of n items from `expected`, in units of the largest of these. */

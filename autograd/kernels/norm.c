@@ -154,16 +154,17 @@ void ISA(layer_norm)(int64_t rows, int64_t n, real *y, real *mean, real *rest, r
                       const real *beta, AgNorm kind)
 {
     k_parallel(rows, 1 + GRAIN / (n + 1), norm_rows,
-               &(Job){ .n = n, .y = y, .mean = mean, .rest = rest, .rstd = rstd, .x = x, .gamma = gamma, .beta = beta, .eps = kind.eps,
+               &(Job){ .n = n, .y = y, .mean = mean, .rest = rest, .rstd = rstd, .x = x, .gamma = gamma, .beta = beta,
+                       .eps = kind.eps,
                        .divisor = divisor_of(n, kind), .eps_inside = kind.eps_inside });
 }
 
 /* g: dy gamma. */
 #define G (gamma ? LOAD(dy) * LOAD(gamma) : LOAD(dy))
 
-/* With c = x - mean - rest, r = rstd, g = dy gamma: dx = r (g - mean g) - k c sum(g c), where k c_i = -dr/dx_i: k = r^3 / N with
- * eps inside the root and r^2 / (N sigma) outside. N is the divisor of the variance. With t = x - mean for c, `rest` is part of
- * the row's own numbers: sum(g c) = sum(g t) - rest sum(g), and k rest sum(g c) is added to all of dx. */
+/* With c = x - mean - rest, r = rstd, g = dy gamma: dx = r (g - mean g) - k c sum(g c), where k c_i = -dr/dx_i: k = r^3 / N
+ * with eps inside the root and r^2 / (N sigma) outside. N is the divisor of the variance. With t = x - mean for c, `rest` is
+ * part of the row's own numbers: sum(g c) = sum(g t) - rest sum(g), and k rest sum(g c) is added to all of dx. */
 static void norm_backward_rows(void *arg, int64_t first, int64_t last)
 {
     const Job *j = arg;

@@ -222,8 +222,8 @@ double ag_math_cos(double x)
 }
 
 /* |x| is m 2^e with 24 bits in m. |x| 2/pi modulo 4 is the product of m with those bits of 2/pi that count: the ones of more
- * weight make multiples of 4 (Payne and Hanek 1983). Of the product, 62 bits after the point are kept. A float is at least 2^-30
- * away from a multiple of pi/2, so 32 bits of the rest are correct. */
+ * weight make multiples of 4 (Payne and Hanek 1983). Of the product, 62 bits after the point are kept. A float is at least
+ * 2^-30 away from a multiple of pi/2, so 32 bits of the rest are correct. */
 float k_sine_of_large(float x, int quarters)
 {
     static const uint32_t two_over_pi[] = {                 /* 32 bits before the point, 256 after it */

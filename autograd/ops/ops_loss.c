@@ -177,8 +177,8 @@ typedef struct { ClassArgs classes; int64_t kept; } LinearLossArgs;       /* kep
  * logits) on an AMD EPYC: 4 to 16 million differ by 2 % at most. The tests set a smaller number. */
 int64_t most_logits = 1 << 23;
 
-/* x (rows, in), or a copy with 0 in ignored rows if one of them has NaN or infinity. Their gradient is 0, and 0 times that would be
- * NaN in dW. */
+/* x (rows, in), or a copy with 0 in ignored rows if one of them has NaN or infinity. Their gradient is 0, and 0 times that
+ * would be NaN in dW. */
 static const real *without_ignored(const Tensor *y, const real *x, int64_t in, const ClassArgs *c, const int32_t *target)
 {
     bool all_finite = true;
@@ -359,7 +359,8 @@ Tensor *ag_label_smoothing_at(AgSite at, Tensor *log_p, Tensor *target, int padd
         if (t == padding) continue;
         const real *row = reals(log_p) + i * c.n;
         double others = (double)row_sum[i] - (double)row[t] - (double)row[padding];
-        if (!isfinite(row_sum[i]) || 2 * fabs((double)row[padding]) > fabs((double)row_sum[i])) others = sum_others(c.n, row, t, padding);
+        bool is_most = 2 * fabs((double)row[padding]) > fabs((double)row_sum[i]);
+        if (!isfinite(row_sum[i]) || is_most) others = sum_others(c.n, row, t, padding);
         total += entropy - (peak > 0 ? peak * (double)row[t] : 0) - (rest > 0 ? rest * others : 0);
     }
     *reals(y) = (real)total;

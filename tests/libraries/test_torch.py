@@ -36,7 +36,7 @@ x = torch.tensor([float("inf"), 1.0])
 for function in F.softmax, F.log_softmax:
     check(f"{function.__name__} of infinity", bool(torch.isnan(function(x, -1)).all()))
 
-# ---- what test_nan.c wants: hidden steps of a recurrent layer are not read, not even NaN --------------------------------------
+# ---- what test_nan.c wants: hidden steps of a recurrent layer are not read, not even NaN ------------------------------
 
 for kind in torch.nn.GRU, torch.nn.LSTM:
     layer, results = kind(2, 3, batch_first=True), []
