@@ -17,6 +17,24 @@ static void scopes(int depth)
     if (depth > 1) scopes(depth - 1);
 }
 
+static void fill(const AgCustomCall *c)
+{
+    tensor_mutable_data(c->y)[0] = 1;
+}
+
+static void throw_in_rule(const AgCustomCall *)
+{
+    throw std::runtime_error("of the program");
+}
+
+// An exception of the program itself leaves a backward pass.
+static void leave_a_pass(Tensor *w)
+{
+    static const AgCustom op = { "op", fill, throw_in_rule, AG_NEEDS_NONE, nullptr, nullptr };
+    kaeru::Scope scope(AG_RECORD);
+    ag_backward(ag_sum(ag_custom(&op, SHAPE(1), &w, 1, nullptr, 0)));
+}
+
 int main()
 {
     ag_on_usage_error(fail);
@@ -69,6 +87,19 @@ int main()
         nn_linear(made.get(), moved.get());
     }
     if (ag_memory().in_use != before) return 1;
+    try {
+        leave_a_pass(layer->weight);
+        return 1;
+    } catch (const std::runtime_error &error) {
+        if (std::strcmp(error.what(), "of the program") != 0) return 1;
+    }
+    nn_zero_grad(layer.get());
+    try {
+        kaeru::Owner<Tensor> part(layer->weight);
+        return 1;
+    } catch (const std::runtime_error &error) {
+        if (!std::strstr(error.what(), "this is a part of a Linear, which frees it (at ")) return 1;
+    }
     try {
         scopes(1000);
         return 1;
