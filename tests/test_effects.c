@@ -118,7 +118,10 @@ static Result of_llama(const void *o)
 START_TEST(options_of_a_llama)
 {
     /* tokens around a text, which programs alone read */
-    static const char *const no_effect[] = { "begin", "end[0]", "end[1]", "end[2]", "end[3]", NULL };
+    static const char *const no_effect[] = {
+        "begin", "end[0]", "end[1]", "end[2]", "end[3]", "end[4]", "end[5]", "end[6]", "end[7]",
+        "end[8]", "end[9]", "end[10]", "end[11]", "end[12]", "end[13]", "end[14]", "end[15]", NULL
+    };
     LlamaOptions base = llama_defaults();
     base.layers = 1;
     base.heads = 2;
@@ -137,8 +140,11 @@ START_TEST(options_of_a_llama)
         { "layers", 2 }, { "heads", 4 }, { "kv_heads", 1 }, { "head_width", 6 }, { "width", 6 }, { "hidden", 8 },
         { "vocab", VOCAB + 1 }, { "context", CONTEXT + 1 }, { "eps", 0.01 }, { "rope_base", 20 }, { "rope_factor", 3 },
         { "rope_low", 2 }, { "rope_high", 5 }, { "rope_context", 20 }, { "dropout", 0.5 }, { "qkv_bias", 1 }, { "out_bias", 1 },
-        { "head_norms", 1 }, { "tied", 0 }, { "begin", 1 }, { "end[0]", 1 }, { "end[1]", 1 },
-        { "end[2]", 1 }, { "end[3]", 1 }, { NULL, 0 } }, no_effect);
+        { "head_norms", 1 }, { "tied", 0 }, { "begin", 1 },
+        { "end[0]", 1 }, { "end[1]", 1 }, { "end[2]", 1 }, { "end[3]", 1 }, { "end[4]", 1 },
+        { "end[5]", 1 }, { "end[6]", 1 }, { "end[7]", 1 }, { "end[8]", 1 }, { "end[9]", 1 },
+        { "end[10]", 1 }, { "end[11]", 1 }, { "end[12]", 1 }, { "end[13]", 1 }, { "end[14]", 1 },
+        { "end[15]", 1 }, { NULL, 0 } }, no_effect);
 }
 END_TEST
 
