@@ -115,8 +115,10 @@ that "status on a full disk" [ $? -eq 1 ]
 echo 'llama finetune: disk/model/new.part/tokenizer.json: cannot be written: File too large' >want
 same want stderr
 same disk/model/tokenizer.json model/tokenizer.json
+chmod 600 disk/model/model.safetensors disk/model/tokenizer.json disk/adapter/adapter_model.safetensors
 expect 0 '' '' finetune --model large $short --overwrite --out disk
 same disk/model/tokenizer.json large/tokenizer.json
+that "the permissions stay" [ "$(find disk -perm 600 | wc -l)" -eq 3 ]
 lacks disk/model/new.part
 that "nothing is left on a full disk" [ -z "$(find disk -name '*.tmp')" ]
 # A file of --model that is a link out of its folder is not copied. In the cache of Hugging Face's library all are links.

@@ -290,7 +290,11 @@ bool host_lock_folder(const char *path)
 
 int host_rename(const char *from, const char *to)
 {
+    struct stat replaced;
     int result;
+    if (lstat(to, &replaced) == 0 && S_ISREG(replaced.st_mode)) {
+        chmod(from, replaced.st_mode & 0777);
+    }
     do {
         result = rename(from, to);
     } while (result < 0 && errno == EINTR);

@@ -296,7 +296,8 @@ bool example_may_write(const char *path, bool device)
         return ag_set_error("cannot write %s: expected a regular file there", path);
     }
     for (const NnField *f = own_fields.field; f->name; f++) {
-        const char *input = f->kind == NN_FIELD_TEXT ? nn_field_text(f, NULL, NULL) : NULL;
+        char buffer[NN_FIELD_BUFFER];
+        const char *input = f->kind == NN_FIELD_TEXT ? nn_field_text(f, NULL, buffer) : NULL;
         if (input && kaeru_text_is_same_file(input, path)) {
             return ag_set_error("cannot write %s: --%s needs this file; expected another folder --out", path, f->name);
         }
