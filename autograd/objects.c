@@ -265,7 +265,7 @@ static void bury(Block *b)
     *place = b;
 }
 
-/* Frees a block and what it owns. Owners can form a long chain, so this is a loop: down to a block that owns nothing, and up. */
+/* Frees a block and what it owns. Owners can form a long chain: this is a loop, down to a block that owns nothing, and up. */
 static void destroy(Block *root)
 {
     Blocks *here = blocks();

@@ -102,6 +102,7 @@ size = struct.unpack('<Q', content[:8])[0]
 header = json.loads(content[8:8 + size])
 for name, key in ('seed', 'run.seed'), ('vocab', 'option.vocab'), ('data', 'option.data'), ('number', 'gpt.layers'):
     metadata = dict(header['__metadata__'])
+    del metadata['kaeru.hash']
     metadata['settings.' + key] = '\x1b]0;owned\x07\x7f\x9b\u202e'
     text = json.dumps(dict(header, __metadata__=metadata)).encode()
     open(name, 'wb').write(struct.pack('<Q', len(text)) + text + content[8 + size:])

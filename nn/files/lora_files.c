@@ -45,10 +45,16 @@ static char *library_name(void *owner, const void *module, const char *prefix, c
     return text_printf(owner, "%s%s", prefix, name);
 }
 
+/* The name of the layer, with its dot, whose parameter has this name. */
+static char *layer_of(void *owner, const char *parameter)
+{
+    return ag_strndup_in(owner, parameter, (size_t)(last_word(parameter) - parameter));
+}
+
 /* The name in the file of matrix `letter` of the adapter of the Linear whose weight has this name in the library. */
 static char *matrix_name(void *owner, const char *weight, char letter)
 {
-    return text_printf(owner, PREFIX "%.*slora_%c.weight", (int)(strlen(weight) - strlen("weight")), weight, letter);
+    return text_printf(owner, PREFIX "%slora_%c.weight", layer_of(owner, weight), letter);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -316,9 +322,8 @@ static void rename_parameter(void *adapter_file, const char *name, char *out, si
 {
     const AdapterFile *a = adapter_file;
     char *inside = library_name(a->file, a->module, a->prefix, name);
-    int stem = (int)(last_word(inside) - inside);
-    const char *adapter = text_printf(a->file, PREFIX "%.*slora_A.weight", stem, inside);
-    const char *copy = text_printf(a->file, PREFIX "%.*sbase_layer.%s", stem, inside, inside + stem);
+    const char *copy = text_printf(a->file, PREFIX "%sbase_layer.%s", layer_of(a->file, inside), last_word(inside));
+    const char *adapter = matrix_name(a->file, inside, 'A');
     bool copied = tensor_file_find(a->file, adapter) && tensor_file_find(a->file, copy);
     snprintf(out, size, "%s", copied ? copy + strlen(PREFIX) : inside);
 }
