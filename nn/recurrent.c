@@ -124,7 +124,7 @@ static Tensor *without_hidden(Tensor *x, Tensor *mask)
 {
     int64_t batch = tensor_dim(x, 0), time = tensor_dim(x, 1);
     bool any = false;
-    for (int64_t t = 0; mask && t < time && !any; t++) any = !all_visible(mask, t);
+    for (int64_t i = 0; mask && i < batch * time && !any; i++) any = !tensor_bool_data(mask)[i];
     return any ? ag_masked_fill(x, ag_not(ag_reshape(mask, SHAPE(batch, time, 1))), 0) : x;
 }
 

@@ -48,6 +48,18 @@ def change_json(path, change):
     write(path, json.dumps(value, ensure_ascii=False))
 
 
+def edit(path, change=lambda metadata: None):
+    """Changes the metadata of a safetensors file, as a program would that knows no hashes: they are left out."""
+    data = pathlib.Path(path).read_bytes()
+    end = 8 + int.from_bytes(data[:8], 'little')
+    head = json.loads(data[8:end])
+    del head['__metadata__']['kaeru.hash']
+    change(head['__metadata__'])
+    text = json.dumps(head).encode()
+    text += b' ' * (-len(text) % 8)
+    pathlib.Path(path).write_bytes(len(text).to_bytes(8, 'little') + text + data[end:])
+
+
 def weights(path):
     """Of a safetensors file: where the values begin, and the names with the places of their values."""
     data = path.read_bytes()
@@ -81,6 +93,7 @@ def compressed_files():
     if pathlib.Path('back').read_bytes() != pathlib.Path('note').read_bytes():
         failures.append('the text is not the same after decompression')
     # each tensor of the model, in its last number
+    edit('gpt/gpt_best.safetensors')
     end, places = weights(pathlib.Path('gpt/gpt_best.safetensors'))
     for name, (_, behind) in places.items():
         if name.startswith('optimizer.'):
@@ -117,6 +130,16 @@ def compressed_files():
     refused('compress -d bad.k x', 'bad.k: is damaged or cut', 'the last byte')
 
 
+def exchange_in(key):
+    """Changes metadata: two tokens of the vocabulary of that key exchange their ids."""
+    def change(metadata):
+        tokens = json.loads(metadata[key])
+        first, second = list(tokens)[-2:]
+        tokens[first], tokens[second] = tokens[second], tokens[first]
+        metadata[key] = json.dumps(tokens)
+    return change
+
+
 # ---- runs ------------------------------------------------------------------------------------------------------------
 
 
@@ -129,11 +152,18 @@ def run_of_gpt():
     write('data', ''.join(STORY).replace('frog 9', 'frog 8'))
     refused(resume, 'run/gpt_last.safetensors has learned from other data', 'a character of the data')
     write('data', ''.join(STORY))
-    shutil.copy('run/gpt_vocab.json', 'kept')
-    change_json('run/gpt_vocab.json', swap)
-    refused(resume, 'run/gpt_vocab.json: is not the vocabulary that', 'the vocabulary')
-    refused('gpt sample --out run', 'run/gpt_vocab.json: is not the vocabulary that', 'the vocabulary')
-    shutil.copy('kept', 'run/gpt_vocab.json')
+    # the vocabulary in the checkpoint, and that in the folder of a run of an earlier version, whose checkpoints have none
+    for name, command in ('gpt_last', resume), ('gpt_best', 'gpt sample --out run'):
+        path, kept = f'run/{name}.safetensors', pathlib.Path(f'run/{name}.safetensors').read_bytes()
+        edit(path, exchange_in('settings.vocabulary.tokens'))
+        refused(command, 'is not the vocabulary that', f'the vocabulary in {name}')
+        pathlib.Path(path).write_bytes(kept)
+        edit(path, lambda metadata: metadata.pop('settings.vocabulary.tokens'))
+        shutil.copy('run/gpt_vocab.json', 'kept')
+        change_json('run/gpt_vocab.json', swap)
+        refused(command, 'run/gpt_vocab.json: is not the vocabulary that', f'the vocabulary beside {name}')
+        shutil.copy('kept', 'run/gpt_vocab.json')
+        pathlib.Path(path).write_bytes(kept)
     works(resume)
 
 
@@ -178,15 +208,22 @@ def run_of_translate():
     vocabularies = sorted(str(path) for path in pathlib.Path('german').glob('*vocab.json'))
     if not vocabularies:
         failures.append('no vocabulary of translate')
-    for vocab in vocabularies:
-        shutil.copy(vocab, 'kept')
+    for beside in vocabularies:
+        key = f"settings.vocabulary.{beside.split('_')[1]}.tokens"
+        for name, command in ('translate_last', resume), ('translate', 'translate translate --out german'):
+            path, kept = f'german/{name}.safetensors', pathlib.Path(f'german/{name}.safetensors').read_bytes()
+            edit(path, exchange_in(key))
+            refused(command, 'another vocabulary than the one in it or in its folder', f'{key} of {name}')
+            pathlib.Path(path).write_bytes(kept)
+            edit(path, lambda metadata: [metadata.pop(f'settings.vocabulary.{s}.tokens', None) for s in ('src', 'tgt')])
+            shutil.copy(beside, 'kept')
 
-        def exchange(tokens):
-            tokens['frog'], tokens['pond'] = tokens['pond'], tokens['frog']
-        change_json(vocab, exchange)
-        refused('translate translate --out german', 'vocab', vocab)
-        refused(resume, 'vocab', vocab)
-        shutil.copy('kept', vocab)
+            def exchange(tokens):
+                tokens['frog'], tokens['pond'] = tokens['pond'], tokens['frog']
+            change_json(beside, exchange)
+            refused(command, 'another vocabulary than the one in it or in its folder', f'{beside} beside {name}')
+            shutil.copy('kept', beside)
+            pathlib.Path(path).write_bytes(kept)
     works(resume)
 
 

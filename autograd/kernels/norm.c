@@ -102,8 +102,8 @@ RARE void sum_in_double(int64_t rows, int64_t n, float *y, const float *dy, cons
     }
 }
 
-static void sum_normalized(int64_t rows, int64_t n, float *y, const float *dy, const float *x, const float *mean,
-                           const float *rest, const float *rstd, bool add)
+static void sum_to_gamma(int64_t rows, int64_t n, float *y, const float *dy, const float *x, const float *mean,
+                         const float *rest, const float *rstd, bool add)
 {
     bool any = false;
     for (int64_t row = 0; row < rows && !any; row += W)
@@ -198,7 +198,7 @@ void ISA(layer_norm_backward)(int64_t rows, int64_t n, real *dx, bool add_x, rea
                    &(Job){ .n = n, .y = dx, .mean = (float *)mean, .rest = (float *)rest, .rstd = (float *)rstd, .dy = dy,
                            .x = x, .gamma = gamma, .eps = kind.eps, .divisor = divisor_of(n, kind),
                            .eps_inside = kind.eps_inside, .add = add_x });
-    if (dgamma) sum_normalized(rows, n, dgamma, dy, x, mean, rest, rstd, add_gamma);
+    if (dgamma) sum_to_gamma(rows, n, dgamma, dy, x, mean, rest, rstd, add_gamma);
     if (dbeta) ISA(sum)(1, rows, n, dbeta, dy, 1, add_beta);
 }
 
@@ -262,5 +262,5 @@ void ISA(rms_norm_backward)(int64_t rows, int64_t n, real *dx, bool add_x, real 
         k_parallel(rows, 1 + GRAIN / (n + 1), rms_backward_rows,
                    &(Job){ .n = n, .y = dx, .rstd = (float *)rstd, .dy = dy, .x = x, .gamma = gamma, .divisor = (double)n,
                            .eps_inside = true, .add = add_x });
-    if (dgamma) sum_normalized(rows, n, dgamma, dy, x, NULL, NULL, rstd, add_gamma);
+    if (dgamma) sum_to_gamma(rows, n, dgamma, dy, x, NULL, NULL, rstd, add_gamma);
 }

@@ -77,6 +77,7 @@ typedef struct {
     int64_t number64;
     size_t count;
     int argument;
+    char *merges;
     char text[512];
     const char *targets[2], *paths[1];
     char *argv[3];
@@ -98,6 +99,8 @@ PATH(text_path, "text.txt")
 PATH(pairs_path, "pairs.jsonl")
 PATH(tokens_path, "tokens.bin")
 PATH(words_path, "words.json")
+PATH(tokenizer_path, "tokenizer.json")
+PATH(config_path, "tokenizer_config.json")
 PATH(folder, "folder")
 
 /* ---- parts of a call that a test changes ------------------------------------------------------------------------- */
@@ -153,5 +156,8 @@ void fixture_make(void);
 bool fixture_end(const char **why);
 /* Writes the files. */
 void files_make(void);
+/* A path that no other call in this or another process has, and a writer of a file there. */
+const char *new_path(void);
+KaeruWriter *new_writer(void);
 
 #endif

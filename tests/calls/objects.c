@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 Fixture f;
 
@@ -340,6 +341,19 @@ bool fixture_end(const char **why)
     }
     *why = doing;
     return good;
+}
+
+const char *new_path(void)
+{
+    static char path[64];
+    static int count;
+    snprintf(path, sizeof path, "written_%d_%d", (int)getpid(), count++);
+    return path;
+}
+
+KaeruWriter *new_writer(void)
+{
+    return kaeru_writer_open(new_path(), NULL, NULL);
 }
 
 void files_make(void)

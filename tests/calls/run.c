@@ -164,7 +164,8 @@ static void try_value(void)
 /* All values of all parts, from number `turn` on. */
 static void try_numbers(void)
 {
-    int call = shared->call, first = shared->turn, turn = 0;
+    const int call = shared->call, first = shared->turn;
+    volatile int turn = 0;                              /* try_value leaves by longjmp */
     changed = NO_PART;
     memset(turns_of, 0, sizeof turns_of);
     snprintf(shared->text, sizeof shared->text, "as it is");
@@ -181,7 +182,8 @@ static void try_numbers(void)
     for (int p = 0; p < n && p < 64; p++) {
         int values = turns_of[p];
         for (int v = 0; v < values; v++) {
-            if (++turn < first) continue;
+            turn = turn + 1;
+            if (turn < first) continue;
             shared->turn = turn + 1;
             changed = p;
             value = v;
@@ -190,7 +192,8 @@ static void try_numbers(void)
         }
     }
     for (int v = 0; v < HOLLOW; v++) {
-        if (++turn < first) continue;
+        turn = turn + 1;
+        if (turn < first) continue;
         shared->turn = turn + 1;
         changed = ALL_TENSORS;
         value = v;
