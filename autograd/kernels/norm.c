@@ -133,8 +133,8 @@ APART void sum_in_double(int64_t rows, int64_t n, float *y, const float *dy, con
     }
 }
 
-static void sum_normalized(int64_t rows, int64_t n, float *y, const float *dy, const float *x, const float *mean,
-                           const float *rest, const float *rstd, bool add)
+static void sum_dgamma(int64_t rows, int64_t n, float *y, const float *dy, const float *x, const float *mean,
+                       const float *rest, const float *rstd, bool add)
 {
     if (next_row(rstd, 0, rows, is_extreme) < rows) sum_in_double(rows, n, y, dy, x, mean, rest, rstd, add);
     else ISA(sum_normalized)(rows, n, y, dy, x, mean, rest, rstd, add);
@@ -221,7 +221,7 @@ void ISA(layer_norm_backward)(int64_t rows, int64_t n, real *dx, bool add_x, rea
                    &(Job){ .n = n, .y = dx, .mean = (float *)mean, .rest = (float *)rest, .rstd = (float *)rstd, .dy = dy,
                            .x = x, .gamma = gamma, .eps = kind.eps, .divisor = divisor_of(n, kind),
                            .eps_inside = kind.eps_inside, .add = add_x });
-    if (dgamma) sum_normalized(rows, n, dgamma, dy, x, mean, rest, rstd, add_gamma);
+    if (dgamma) sum_dgamma(rows, n, dgamma, dy, x, mean, rest, rstd, add_gamma);
     if (dbeta) ISA(sum)(1, rows, n, dbeta, dy, 1, add_beta);
 }
 
@@ -282,7 +282,7 @@ void ISA(rms_norm_backward)(int64_t rows, int64_t n, real *dx, bool add_x, real 
         k_parallel(rows, 1 + GRAIN / (n + 1), rms_backward_rows,
                    &(Job){ .n = n, .y = dx, .rstd = (float *)rstd, .dy = dy, .x = x, .gamma = gamma, .divisor = (double)n,
                            .eps_inside = true, .add = add_x });
-    if (dgamma) sum_normalized(rows, n, dgamma, dy, x, NULL, NULL, rstd, add_gamma);
+    if (dgamma) sum_dgamma(rows, n, dgamma, dy, x, NULL, NULL, rstd, add_gamma);
 }
 
 /* ---- with given statistics ---------------------------------------------------------------------------------------- */
