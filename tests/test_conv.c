@@ -248,7 +248,8 @@ static void evaluate_batch_norm(BatchNorm *l, Tensor *x, bool composed, Tensor *
 /* _i: which of x, gamma and beta require a gradient. One pass has the bits of three, with each shape of rows. */
 START_TEST(batch_norm_in_one_pass)
 {
-    const AgShape shapes[] = { SHAPE(3, 33), SHAPE(4, 6, 5, 7), SHAPE(2, 3, 4), SHAPE(5, 1), SHAPE(0, 2, 3), SHAPE(2, 2, 40, 40) };
+    const AgShape shapes[] = { SHAPE(3, 33), SHAPE(4, 6, 5, 7), SHAPE(2, 3, 4), SHAPE(5, 1), SHAPE(0, 2, 3),
+                               SHAPE(2, 2, 40, 40) };
     for (int k = 0; k < 6; k++) {
         AgScope s = ag_begin(AG_RECORD);
         int64_t channels = shapes[k].dim[1];

@@ -109,7 +109,8 @@ APART void backward_in_double(const Job *j, int64_t row)
 }
 
 /* Rows first..last - 1: the ordinary ones by that function. */
-INLINE void backward_rows(const Job *j, int64_t first, int64_t last, void (*ordinary)(const Job *j, int64_t first, int64_t last))
+INLINE void backward_rows(const Job *j, int64_t first, int64_t last,
+                          void (*ordinary)(const Job *j, int64_t first, int64_t last))
 {
     while (first < last) {
         int64_t stop = next_row(j->rstd, first, last, is_extreme);
@@ -121,7 +122,7 @@ INLINE void backward_rows(const Job *j, int64_t first, int64_t last, void (*ordi
 
 /* See ISA(sum_normalized). */
 APART void sum_in_double(int64_t rows, int64_t n, float *y, const float *dy, const float *x, const float *mean,
-                        const float *rest, const float *rstd, bool add)
+                         const float *rest, const float *rstd, bool add)
 {
     for (int64_t i = 0; i < n; i++) {
         double sum = add ? y[i] : 0;

@@ -155,7 +155,8 @@ INLINE void sum_columns(const Job *j, Term term, int vecs, int64_t o, int64_t ro
 static void sum_chunk(const Job *j, int64_t o, int64_t chunk, int64_t column, int64_t width, float *total)
 {
     const int64_t row = chunk * j->length, last = j->n - row < j->length ? j->n : row + j->length;
-    const bool wide = W == 16 || j->term != NORMALIZED;     /* 16 registers are too few for 8 sums and the terms of NORMALIZED */
+    /* 16 registers are too few for 8 sums and the terms of NORMALIZED. */
+    const bool wide = W == 16 || j->term != NORMALIZED;
 #define SUM_COLUMNS(term)                                                                               \
     case term:                                                                                          \
         for (; wide && width >= VECS * W; width -= VECS * W, column += VECS * W, total += VECS * W)     \
