@@ -60,15 +60,20 @@ Tensor *op_new(AgSite at, int op, const AgShape *shape, Tensor *a, Tensor *b, Te
     return op_new_n(at, &op_table[op], shape, in, c ? 3 : b ? 2 : 1);
 }
 
+static Tensor *new_alias(AgSite at, int op, const AgShape *shape, Tensor *const *in, int n)
+{
+    return record(at, &op_table[op], tensor_alias(at, op_table[op].name, shape, AG_REAL, in[0]->buffer), in, n);
+}
+
 Tensor *op_new_alias(AgSite at, int op, const AgShape *shape, Tensor *x)
 {
-    return record(at, &op_table[op], tensor_alias(at, op_table[op].name, shape, AG_REAL, x->buffer), &x, 1);
+    return new_alias(at, op, shape, &x, 1);
 }
 
 /* x gives its memory to y before anything is computed: op_done(x) finds none, so the version of x is stored here. */
-Tensor *op_new_in_place(AgSite at, int op, Tensor *x)
+Tensor *op_new_in_place(AgSite at, int op, Tensor *x, Tensor *b)
 {
-    Tensor *y = op_new_alias(at, op, &x->shape, x);
+    Tensor *y = new_alias(at, op, &x->shape, (Tensor *[]){ x, b }, b ? 2 : 1);
     if (x->op) x->version[x->n_in] = x->buffer->version;
     release_value(x);
     return y;

@@ -169,8 +169,8 @@ Tensor *op_new(AgSite at, int op, const AgShape *shape, Tensor *a, Tensor *b, Te
 Tensor *op_new_n(AgSite at, const Op *op, const AgShape *shape, Tensor *const *in, int n);
 /* The same for a result that is its input's values in another shape. */
 Tensor *op_new_alias(AgSite at, int op, const AgShape *shape, Tensor *x);
-/* A result in the memory of x, which then has no value: for two operations computed in one pass. */
-Tensor *op_new_in_place(AgSite at, int op, Tensor *x);
+/* A result in the memory of x, which then has no value: for operations computed in one pass. b: the second input, or NULL. */
+Tensor *op_new_in_place(AgSite at, int op, Tensor *x, Tensor *b);
 Tensor *op_done(Tensor *y);
 /* All of this for an operation with `compute`, and y->args. size: bytes of *args. */
 Tensor *op_run(AgSite at, int op, const AgShape *shape, Tensor *const *in, int n, const void *args, size_t size);

@@ -3,6 +3,7 @@
 
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
+#include "channels.h"
 #include "slots.h"
 
 /* ---- Conv2d and ConvTranspose2d ---------------------------------------------------------------------------------- */
@@ -134,7 +135,8 @@ Tensor *nn_batch_norm_at(AgSite at, BatchNorm *l, Tensor *x)                    
     if (!l->module.training) {
         /* The mean first: x factor and mean factor may be large, and their difference would lose digits. */
         Tensor *factor = ag_div(l->gamma, ag_sqrt(ag_add_scalar(l->running_var, l->eps)));
-        return by_channel(ag_sub(x, of_channels(l->running_mean, x)), factor, l->beta);
+        return channels_normalized(AG_HERE, x, of_channels(l->running_mean, x), of_channels(factor, x),
+                                   of_channels(l->beta, x));
     }
     if (tensor_numel(x) < 2 * channels)
         ag_usage_error(AG_HERE, __func__, "less than 2 items of each channel in training: their variance is not known");

@@ -224,6 +224,59 @@ START_TEST(norms_of_channels_with_a_large_mean)
 }
 END_TEST
 
+/* Batch norm in evaluation, or the operations that it is recorded as. Keeps y, and the gradients of those that require one. */
+static void evaluate_batch_norm(BatchNorm *l, Tensor *x, bool composed, Tensor *kept[4])
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *h = ag_scale(x, 1.5), *y;
+    AgShape vector = { tensor_ndim(x) - 1, { tensor_dim(x, 1), 1, 1, 1, 1, 1, 1 } };
+    if (composed) {
+        Tensor *factor = ag_div(l->gamma, ag_sqrt(ag_add_scalar(l->running_var, l->eps)));
+        Tensor *deviation = ag_sub(h, ag_reshape(l->running_mean, vector));
+        y = ag_add(ag_mul(deviation, ag_reshape(factor, vector)), ag_reshape(l->beta, vector));
+    } else y = nn_batch_norm(l, h);
+    kept[0] = ag_keep(y);
+    if (tensor_requires_grad(y)) ag_backward(ag_sum(ag_sigmoid(y)));
+    Tensor *inputs[] = { x, l->gamma, l->beta };
+    for (int i = 0; i < 3; i++) {
+        kept[i + 1] = tensor_grad_data(inputs[i]) ? ag_keep(tensor_grad(inputs[i])) : NULL;
+        tensor_zero_grad(inputs[i]);
+    }
+    ag_end(s);
+}
+
+/* _i: which of x, gamma and beta require a gradient. One pass has the bits of three, with each shape of rows. */
+START_TEST(batch_norm_in_one_pass)
+{
+    const AgShape shapes[] = { SHAPE(3, 33), SHAPE(4, 6, 5, 7), SHAPE(2, 3, 4), SHAPE(5, 1), SHAPE(0, 2, 3),
+                               SHAPE(2, 2, 40, 40) };
+    for (int k = 0; k < 6; k++) {
+        AgScope s = ag_begin(AG_RECORD);
+        int64_t channels = shapes[k].dim[1];
+        BatchNorm *l = nn_batch_norm_new(channels);
+        Tensor *const vectors[] = { l->gamma, l->beta, l->running_mean, l->running_var };
+        for (int v = 0; v < 4; v++) tensor_copy(vectors[v], tensor_uniform(SHAPE(channels), 0.5, 3));
+        Tensor *x = tensor_set_requires_grad(tensor_normal(shapes[k], 2, 1), _i & 1);
+        tensor_set_requires_grad(l->gamma, _i & 2);
+        tensor_set_requires_grad(l->beta, _i & 4);
+        nn_eval(l);
+        Tensor *one[4], *three[4];
+        evaluate_batch_norm(l, x, false, one);
+        evaluate_batch_norm(l, x, true, three);
+        for (int i = 0; i < 4; i++) {
+            ck_assert_int_eq(one[i] != NULL, i == 0 || (_i >> (i - 1) & 1));
+            ck_assert_int_eq(one[i] != NULL, three[i] != NULL);
+            if (!one[i]) continue;
+            ck_assert_mem_eq(tensor_data(one[i]), tensor_data(three[i]), (size_t)tensor_numel(one[i]) * sizeof(ag_real));
+            ag_free(one[i]);
+            ag_free(three[i]);
+        }
+        ag_free(l);
+        ag_end(s);
+    }
+}
+END_TEST
+
 /* ---- resizing ----------------------------------------------------------------------------------------------------- */
 
 START_TEST(the_nearest_item_is_that_of_exact_arithmetic)
@@ -253,6 +306,7 @@ Suite *conv_suite(void)
     tcase_add_test(tests, zeros_on_one_side);
     tcase_add_test(tests, a_layer_convolves);
     tcase_add_test(tests, norms_of_channels_with_a_large_mean);
+    tcase_add_loop_test(tests, batch_norm_in_one_pass, 0, 8);
     tcase_add_test(tests, the_nearest_item_is_that_of_exact_arithmetic);
     suite_add_tcase(suite, tests);
     return suite;

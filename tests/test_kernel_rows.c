@@ -360,6 +360,34 @@ static void call_rms_norm_backward(const KernelTable *k, Case *c)
                          c->in[1]);
 }
 
+static const int64_t channel_shapes[][3] = {            /* outer, channels, inner */
+    { 0, 3, 4 }, { 2, 3, 0 }, { 1, 1, 1 }, { 5, 1, 7 }, { 40, 1, 1 }, { 3, 2, 1 }, { 7, 33, 1 }, { 600, 100, 1 }, { 4, 5, 4 },
+    { 3, 6, 49 }, { 2, 3, 16 }, { 8, 16, 1024 }, { 1, 2, 100000 },
+};
+
+static void call_normalize(const KernelTable *k, Case *c)
+{
+    k->normalize(c->outer, c->n, c->inner, c->out[0], c->flag ? c->out[1] : NULL, c->in[0], c->in[1], c->in[2], c->in[3]);
+}
+
+/* A large mean: x - mean is exact, x factor + (beta - mean factor) would be off by 1e-3. */
+START_TEST(channels_match_reference)
+{
+    int64_t outer = channel_shapes[_i][0], channels = channel_shapes[_i][1], inner = channel_shapes[_i][2];
+    for (int flag = 0; flag < 2; flag++) {
+        Case c = { .outer = outer, .n = channels, .inner = inner, .flag = flag, .tolerance = 1e-6 };
+        int64_t size = outer * channels * inner;
+        c.in[0] = input(&c, size, 9999, 10001);
+        c.in[1] = input(&c, channels, 9999, 10001);
+        c.in[2] = input(&c, channels, -2, 2);
+        c.in[3] = input(&c, channels, -1, 1);
+        c.out[0] = output(&c, size);
+        c.out[1] = output(&c, size);
+        check_case(&c, call_normalize);
+    }
+}
+END_TEST
+
 START_TEST(rms_norm_matches_reference)
 {
     int64_t rows = row_shapes[_i][0], n = row_shapes[_i][1], size = rows * n;
@@ -639,6 +667,7 @@ Suite *kernel_rows_suite(void)
     tcase_add_test(tests, softmax_of_fully_masked_rows);
     tcase_add_loop_test(tests, layer_norm_matches_reference, 0, COUNT(row_shapes));
     tcase_add_loop_test(tests, norms_of_extreme_rows, 0, COUNT(row_kinds));
+    tcase_add_loop_test(tests, channels_match_reference, 0, COUNT(channel_shapes));
     tcase_add_loop_test(tests, rms_norm_matches_reference, 0, COUNT(row_shapes));
     tcase_add_loop_test(tests, pairs_match_reference, 0, COUNT(row_shapes));
     tcase_add_test(tests, patches_match_reference);

@@ -155,10 +155,14 @@ INLINE void sum_columns(const Job *j, Term term, int vecs, int64_t o, int64_t ro
 static void sum_chunk(const Job *j, int64_t o, int64_t chunk, int64_t column, int64_t width, float *total)
 {
     const int64_t row = chunk * j->length, last = j->n - row < j->length ? j->n : row + j->length;
+    /* 16 registers are too few for 8 sums and the terms of NORMALIZED. */
+    const bool wide = W == 16 || j->term != NORMALIZED;
 #define SUM_COLUMNS(term)                                                                               \
     case term:                                                                                          \
-        for (; width >= VECS * W; width -= VECS * W, column += VECS * W, total += VECS * W)             \
+        for (; wide && width >= VECS * W; width -= VECS * W, column += VECS * W, total += VECS * W)     \
             sum_columns(j, term, VECS, o, row, last, column, VECS * W, total);                          \
+        for (; width >= 4 * W; width -= 4 * W, column += 4 * W, total += 4 * W)                         \
+            sum_columns(j, term, 4, o, row, last, column, 4 * W, total);                                \
         for (; width > W; width -= 2 * W, column += 2 * W, total += 2 * W)                              \
             sum_columns(j, term, 2, o, row, last, column, width, total);                                \
         if (width > 0) sum_columns(j, term, 1, o, row, last, column, width, total);                     \

@@ -1,6 +1,7 @@
 /* ops_binary.c: elementwise operations on two tensors, with broadcasting. The arithmetic is k_binary and k_binary_backward;
  * kernels/reference/reference.c has them as plain loops. */
 #include "kaeru/autograd.h"
+#include "channels.h"
 #include "ops/table.h"
 
 void binary_values(Tensor *y, const OpCall *c)
@@ -48,3 +49,28 @@ void binary_backward(Tensor *y)
         return binary(at, __func__, OP_##name, a, b);           \
     }
 #include "ops/ops.def"
+
+/* ---- (x - mean) factor + beta: three nodes, one pass ------------------------------------------------------------- */
+
+Tensor *channels_normalized(AgSite at, Tensor *x, Tensor *mean, Tensor *factor, Tensor *beta)
+{
+    const int64_t channels = x->shape.dim[1];
+    bool fit = mean->numel == channels && factor->numel == channels && beta->numel == channels;
+    if (!fit || observer[FIND_NAN])                     /* which also searches x - mean and the product */
+        return ag_add_at(at, ag_mul_at(at, ag_sub_at(at, x, mean), factor), beta);
+    check_tensor(at, "ag_sub_at", "a", x, AG_REAL);
+    check_tensor(at, "ag_sub_at", "b", mean, AG_REAL);
+    check_tensor(at, "ag_mul_at", "b", factor, AG_REAL);
+    check_tensor(at, "ag_add_at", "b", beta, AG_REAL);
+    Tensor *deviation = op_new(at, OP_sub, &x->shape, x, mean, NULL);
+    bool store = ag_recording() && (deviation->op || factor->requires_grad);        /* the rule of mul reads it */
+    Tensor *product = store ? op_new(at, OP_mul, &x->shape, deviation, factor, NULL)
+                            : op_new_in_place(at, OP_mul, deviation, factor);
+    Tensor *y = op_new_in_place(at, OP_add, product, beta);
+    Along a = shape_along(&x->shape, 1, 1);
+    k_normalize(a.outer, a.n, a.inner, reals(y), store ? reals(deviation) : NULL, reals(x), reals(mean), reals(factor),
+                reals(beta));
+    op_done(deviation);
+    op_done(product);
+    return op_done(y);
+}

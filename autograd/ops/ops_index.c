@@ -18,18 +18,23 @@ void check_ids(AgSite at, const char *what, const Tensor *ids, int64_t below)
 
 enum { MANY = 4096 };
 
-/* Sets count[id] to how often id, which is below n, is in ids, but to MANY + 1 at most, for those that are. Returns whether one
- * is there more than MANY times. */
+/* Sets count[id] to how often id, which is below n, is in ids, for those that are; after PART ids, to MANY + 1 at most. Returns
+ * whether one is there more than MANY times. */
 static bool count_ids(int64_t n, int64_t m, const int32_t *ids, int32_t *count)
 {
+    enum { PART = 1 << 24 };
+    const bool all = n / 8 < m;                         /* to walk through all counts takes less time */
     int32_t most = 0;
-    if (n < m) memset(count, 0, (size_t)n * sizeof *count);
-    for (int64_t j = 0; n >= m && j < m; j++) count[ids[j]] = 0;
-    for (int64_t j = 0; j < m; j++) {
-        int32_t now = count[ids[j]] + (count[ids[j]] <= MANY);
-        count[ids[j]] = now;
-        most = now > most ? now : most;
+    if (all) memset(count, 0, (size_t)n * sizeof *count);
+    for (int64_t j = 0; !all && j < m; j++) count[ids[j]] = 0;
+    for (int64_t first = 0, last; first < m; first = last) {
+        last = m - first < PART ? m : first + PART;
+        for (int64_t j = first; j < last; j++) count[ids[j]]++;
+        for (int64_t j = first; last < m && j < last; j++)
+            if (count[ids[j]] > MANY) count[ids[j]] = MANY + 1;
     }
+    for (int64_t i = 0; all && i < n; i++) most = count[i] > most ? count[i] : most;
+    for (int64_t j = 0; !all && j < m; j++) most = count[ids[j]] > most ? count[ids[j]] : most;
     return most > MANY;
 }
 

@@ -228,7 +228,7 @@ static Tensor *linear_activate(AgSite at, const char *what, int op, Tensor *x, T
 {
     Tensor *pre = linear_new(at, what, x, weight, bias);
     bool store = pre->op && (op_table[op].needs & NEEDS_X0);
-    Tensor *y = store ? op_new(at, op, &pre->shape, pre, NULL, NULL) : op_new_in_place(at, op, pre);
+    Tensor *y = store ? op_new(at, op, &pre->shape, pre, NULL, NULL) : op_new_in_place(at, op, pre, NULL);
     linear_forward(y, store ? reals(pre) : NULL, x, weight, bias, act);
     op_done(pre);
     return op_done(y);

@@ -40,7 +40,7 @@ REPLACED = ["autograd/kernels/threads.c", "nn/files/file.c"]
 
 INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "examples", "autograd/kernels/include",
             "autograd/include", "nn/include", "models/include", "autograd/kernels", "autograd/kernels/simd", "autograd/system",
-            "autograd", "autograd/debug", "nn", "nn/files", "models", "models/text"]
+            "autograd/ops", "autograd", "autograd/debug", "nn", "nn/files", "models", "models/text"]
 BUILT_INCLUDES = ["autograd/include", "nn/include", "models/include", "autograd/kernels", "autograd"]
 
 # As meson.build has them: the same bits everywhere.

@@ -205,6 +205,17 @@ void ref_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real
 
 /* ---- RMS norm, rotations ----------------------------------------------------------------------------------------- */
 
+void ref_normalize(int64_t outer, int64_t channels, int64_t inner, real *y, real *deviation, const real *x, const real *mean,
+                   const real *factor, const real *beta)
+{
+    for (int64_t i = 0; i < outer * channels * inner; i++) {
+        const int64_t c = i / inner % channels;
+        const real off = x[i] - mean[c];
+        if (deviation) deviation[i] = off;
+        y[i] = off * factor[c] + beta[c];
+    }
+}
+
 void ref_rms_norm(int64_t rows, int64_t n, real *y, real *rstd, const real *x, const real *gamma, double eps)
 {
     for (int64_t r = 0; r < rows; r++, x += n, y += n) {

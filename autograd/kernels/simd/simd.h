@@ -168,11 +168,32 @@ enum { SUM_BLOCK = 4096 };
                 (void)left;                                                                 \
                 acc.part[k] = acc.part[k] + (value);                                        \
             }                                                                               \
-        for (int k = 0; k < PARTS && step + k * W < block_end; k++) {                       \
+        for (int k = 0; k < PARTS && __builtin_expect(step + k * W < block_end, 0); k++) {  \
             const int64_t i = step + k * W, left = block_end - i < W ? block_end - i : W;   \
             acc.part[k] = acc.part[k] + vselect(vfirst(left), value, vset(0));              \
         }                                                                                   \
         (total) += lanes_sum(acc);                                                          \
+    }
+/* Two such sums in one pass over the items. */
+#define SUMS_OF(total_a, total_b, n, value_a, value_b)                                      \
+    for (int64_t block = 0; block < (n); block += SUM_BLOCK) {                              \
+        const int64_t block_end = (n) - block < SUM_BLOCK ? (n) : block + SUM_BLOCK;        \
+        Lanes acc_a = lanes_set(0), acc_b = lanes_set(0);                                   \
+        int64_t step = block;                                                               \
+        for (; step + LANES <= block_end; step += LANES)                                    \
+            for (int k = 0; k < PARTS; k++) {                                               \
+                const int64_t i = step + k * W, left = W;                                   \
+                (void)left;                                                                 \
+                acc_a.part[k] = acc_a.part[k] + (value_a);                                  \
+                acc_b.part[k] = acc_b.part[k] + (value_b);                                  \
+            }                                                                               \
+        for (int k = 0; k < PARTS && __builtin_expect(step + k * W < block_end, 0); k++) {  \
+            const int64_t i = step + k * W, left = block_end - i < W ? block_end - i : W;   \
+            acc_a.part[k] = acc_a.part[k] + vselect(vfirst(left), value_a, vset(0));        \
+            acc_b.part[k] = acc_b.part[k] + vselect(vfirst(left), value_b, vset(0));        \
+        }                                                                                   \
+        (total_a) += lanes_sum(acc_a);                                                      \
+        (total_b) += lanes_sum(acc_b);                                                      \
     }
 
 #endif
