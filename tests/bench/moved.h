@@ -35,6 +35,7 @@ static inline double patched(const KPatches *p)
 #define MOVED_copy_add               12.0 * walked(walk)
 #define MOVED_uniform                4.0 * n
 #define MOVED_normal                 4.0 * n
+#define MOVED_normalize              8.0 * outer * channels * inner
 #define MOVED_dropout                8.0 * n
 #define MOVED_gather_rows            8.0 * rows * width
 #define MOVED_scatter_add_rows       12.0 * rows * width
