@@ -855,6 +855,8 @@ START_TEST(settings_by_hand)
         if (training) MISTAKE("dropout p is", nn_item(GPTBlock, gpt->h, 0)->attn->dropout = w; gpt_forward(gpt, i));
     }
     MISTAKE("d_model is -4", embeddings->d_model = -4; transformer_embeddings(embeddings, i));
+    void *const made[] = { dropout, batch_norm, group_norm, layer_norm, rms_norm, pair, embeddings, gpt };
+    for (size_t l = 0; l < sizeof made / sizeof *made; l++) ag_free(made[l]);
     end();
 }
 END_TEST
@@ -917,6 +919,7 @@ START_TEST(modules)
     for (int i = 0; i < 3; i++) nn_cache_append(long_cache, 0, keys, keys);
     MISTAKE("the cache has room for 9223372036854775807", nn_cache_append(long_cache, 0, keys, keys));
     ag_end(no_grad);
+    ag_free(long_cache);
     MISTAKE("the module is NULL", nn_clone(NULL));
     MISTAKE("this Linear was freed", nn_clone(freed_linear()));
     MISTAKE("the field of a in its Pair no longer points to the registered Linear", Pair *q = pair_new(); q->a = l;
