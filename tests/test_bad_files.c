@@ -308,7 +308,7 @@ static void put(Made *m, const void *bytes, size_t n)
 
 static void put_number(Made *m, uint64_t number, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i++) put(m, &(char){ (char)(number >> 8 * i & 255) }, 1);
+    for (size_t i = 0; i < bytes; i++, number >>= 8) put(m, &(char){ (char)(number & 255) }, 1);
 }
 
 /* Puts a text; # in it is a number of six digits in base 16, @ one in base 10, without zeros before it. */

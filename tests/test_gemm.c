@@ -336,10 +336,12 @@ END_TEST
 START_TEST(stored_subnormal_numbers_count_as_0)
 {
     enum { K = 32, N = 16 };
-    static uint32_t panel[N * K / 2], pairs[K * N / 2];
+    static uint32_t panel[4 * N * K], pairs[K * N / 2];      /* a panel is packed for more rows and columns */
     static float a[12 * K], c[12 * N];
-    for (int i = 0; i < K * N / 2; i++)
-        panel[i] = pairs[i] = bf16_pair(bf16_stored(0x1p-127f), bf16_stored(-0x1p-130f));
+    ck_assert_int_le(k_packed_items(N, K), COUNT(panel));
+    ck_assert_int_le(k_packed_items(K, N), COUNT(panel));
+    for (int i = 0; i < COUNT(panel); i++)
+        panel[i] = pairs[i % COUNT(pairs)] = bf16_pair(bf16_stored(0x1p-127f), bf16_stored(-0x1p-130f));
     for (int i = 0; i < 12 * K; i++)
         a[i] = 0x1p120f;
     ck_assert(bf16_of_pair(pairs[0], 0) == 0x1p-127f && bf16_of_pair(pairs[0], 1) == -0x1p-130f);
