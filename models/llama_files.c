@@ -145,7 +145,7 @@ bool llama_read_config(const Config *c, LlamaOptions *o)
     o->rope_base = 10000;
     o->tied = false;
     o->kv_heads = o->head_width = o->context = INT64_MIN;                   /* the file may lack them */
-    if (!read_family(c, o) || !config_read(c, keys, o) || !check_layers(c, o->layers)) return false;
+    if (!config_is_usual(c) || !read_family(c, o) || !config_read(c, keys, o) || !check_layers(c, o->layers)) return false;
     set_missing(c, o);
     return config_text(c, "hidden_act", "silu", NULL) && read_rope(c, o) && config_read(c, begin_key, o) &&
            read_ends(c, o->end) && (nn_fields_check(&llama_fields, o) || add_path(c->path));
