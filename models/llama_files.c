@@ -243,13 +243,17 @@ static void put_rope(JsonWriter *w, const LlamaOptions *o)
     json_close(w, '}');
 }
 
-/* A key that is missing has a default of `transformers`, so null stands for none. */
+/* A key that is missing has a default of `transformers`, so null stands for none. One end is a number, as most files have it. */
 static void put_ends(JsonWriter *w, const LlamaOptions *o)
 {
     if (o->begin >= 0) config_put(w, begin_key, o);
     else json_put_text(w, "bos_token_id", NULL);
     if (o->end[0] < 0) {
         json_put_text(w, "eos_token_id", NULL);
+        return;
+    }
+    if (o->end[1] < 0) {
+        json_put_int(w, "eos_token_id", o->end[0]);
         return;
     }
     json_open(w, "eos_token_id", '[');
