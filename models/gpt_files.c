@@ -68,7 +68,7 @@ static bool read_keys(const Config *c, GPTOptions *o)
 static bool read_config(const Config *c, GPTOptions *o)
 {
     *o = gpt_defaults();
-    return config_text(c, "model_type", "gpt2", NULL) && read_keys(c, o) &&
+    return config_text(c, "model_type", "gpt2", NULL) && config_is_usual(c) && read_keys(c, o) &&
            check_inner(c, o->width) && config_text(c, "activation_function", "gelu_new", "gelu_pytorch_tanh") &&
            config_flag(c, "scale_attn_weights", true) && config_flag(c, "scale_attn_by_inverse_layer_idx", false) &&
            config_flag(c, "add_cross_attention", false) && config_flag(c, "tie_word_embeddings", true) &&

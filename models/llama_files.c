@@ -145,7 +145,7 @@ bool llama_read_config(const Config *c, LlamaOptions *o)
     o->rope_base = 10000;
     o->tied = false;
     o->kv_heads = o->head_width = o->context = INT64_MIN;                   /* the file may lack them */
-    if (!read_family(c, o) || !config_read(c, keys, o) || !check_layers(c, o->layers)) return false;
+    if (!config_is_usual(c) || !read_family(c, o) || !config_read(c, keys, o) || !check_layers(c, o->layers)) return false;
     set_missing(c, o);
     return config_text(c, "hidden_act", "silu", NULL) && read_rope(c, o) && config_read(c, begin_key, o) &&
            read_ends(c, o->end) && (nn_fields_check(&llama_fields, o) || add_path(c->path));
@@ -243,13 +243,17 @@ static void put_rope(JsonWriter *w, const LlamaOptions *o)
     json_close(w, '}');
 }
 
-/* A key that is missing has a default of `transformers`, so null stands for none. */
+/* A key that is missing has a default of `transformers`, so null stands for none. One end is a number, as most files have it. */
 static void put_ends(JsonWriter *w, const LlamaOptions *o)
 {
     if (o->begin >= 0) config_put(w, begin_key, o);
     else json_put_text(w, "bos_token_id", NULL);
     if (o->end[0] < 0) {
         json_put_text(w, "eos_token_id", NULL);
+        return;
+    }
+    if (o->end[1] < 0) {
+        json_put_int(w, "eos_token_id", o->end[0]);
         return;
     }
     json_open(w, "eos_token_id", '[');

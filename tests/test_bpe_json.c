@@ -243,6 +243,28 @@ START_TEST(an_added_token_need_not_be_normal)
 }
 END_TEST
 
+/* "É" is the letter of the byte 0xC9. As an added token it has the id of this byte, which "ɐ" (0xC9 0x90) needs, too. */
+START_TEST(an_added_token_can_be_the_letter_of_a_byte)
+{
+    KaeruVocab *plain = vocab_of("", "", ""), *v = NULL;
+    int32_t id = kaeru_vocab_find(plain, "\xc9", 1);
+    char added[64];
+    snprintf(added, sizeof added, "{\"id\":%d,\"content\":\"\u00c9\",\"normalized\":false}", (int)id);
+    v = vocab_of("", "", added);
+    size_t n, m, size;
+    int32_t *ids = kaeru_vocab_encode(v, "\u0250 \u00c9", 5, KAERU_AS_TEXT, &n);
+    int32_t *expected = kaeru_vocab_encode(plain, "\u0250 ", 3, KAERU_AS_TEXT, &m);
+    ck_assert(m == 3 && n == 4 && memcmp(ids, expected, 3 * sizeof *ids) == 0 && ids[0] == id && ids[3] == id);
+    char *back = kaeru_vocab_decode(v, ids, 4, &size);
+    ck_assert(size == 4 && memcmp(back, "\u0250 \xc9", 4) == 0);
+    ag_free(back);
+    ag_free(expected);
+    ag_free(ids);
+    ag_free(v);
+    ag_free(plain);
+}
+END_TEST
+
 /* The tokenizer.json as which a vocabulary is exported gives the same ids and text. */
 static void check_export(KaeruVocab *v, const char *text, size_t size)
 {
@@ -320,6 +342,7 @@ Suite *bpe_json_suite(void)
     tcase_add_test(t, a_model_without_a_type_is_byte_pairs);
     tcase_add_test(t, ignored_merges_do_not_make_special_tokens);
     tcase_add_test(t, an_added_token_need_not_be_normal);
+    tcase_add_test(t, an_added_token_can_be_the_letter_of_a_byte);
     tcase_add_test(t, an_exported_vocabulary_opens_again);
     suite_add_tcase(suite, t);
     TCase *failures = tcase_create("failures");

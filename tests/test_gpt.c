@@ -499,13 +499,22 @@ START_TEST(wrong_configs_are_refused)
         { "{" SIZES ",\"layer_norm_epsilon\":\"x\"}", "\"layer_norm_epsilon\": expected a number, found a string" },
         { "{" SIZES ",\"layer_norm_epsilon\":-1}", "c: gpt.eps is -1" },
         { "{" SIZES ",\"resid_pdrop\":1.0}", "c: gpt.dropout is 1" },
+        { "{" SIZES ",\"is_causal\":false}", "c: \"is_causal\": expected true" },
+        { "{" SIZES ",\"is_causal\":null}", "c: \"is_causal\": expected true" },
+        { "{" SIZES ",\"per_layer_config\":{\"0\":{\"n_inner\":3}}}",
+          "c: \"per_layer_config\": expected no value, or null, found an object" },
+        { "{" SIZES ",\"quantization_config\":{\"quant_method\":\"gptq\"}}",
+          "c: \"quantization_config\": expected no value, or null, found an object" },
+        { "{" SIZES ",\"transformers_weights\":\"other.safetensors\"}",
+          "c: \"transformers_weights\": expected no value, or null, found a string" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         folder_write("c", cases[i].text, strlen(cases[i].text));
         expect_open_refused(WEIGHTS, in_folder("c"), cases[i].message);
     }
     expect_open_refused(WEIGHTS, in_folder("absent"), "absent: cannot be opened");
-    const char good[] = "{" SIZES ",\"n_inner\":60,\"activation_function\":\"gelu_pytorch_tanh\"}";
+    const char good[] = "{" SIZES ",\"n_inner\":60,\"activation_function\":\"gelu_pytorch_tanh\",\"is_causal\":true,"
+                        "\"quantization_config\":null}";
     folder_write("c", good, strlen(good));
     GPT *m = opened(WEIGHTS, in_folder("c"));
     ck_assert(m->options.eps == 1e-5 && m->options.dropout == 0.1);

@@ -405,6 +405,22 @@ START_TEST(many_ends_are_kept)
 }
 END_TEST
 
+START_TEST(one_end_is_a_number)
+{
+    LlamaOptions o = small();
+    o.end[0] = 7;
+    o.end[1] = -1;
+    Llama *m = llama_new(o);
+    expect_done(llama_write(m, in_folder("")));
+    int64_t end;
+    ck_assert(json_int(json_get(json_read(m, in_folder("config.json"), 1 << 20), "eos_token_id"), &end) && end == 7);
+    Llama *again = opened(in_folder(""));
+    check_same_options(&m->options, &again->options);
+    ag_free(again);
+    ag_free(m);
+}
+END_TEST
+
 /* Without these keys, `transformers` takes 1 and 2. */
 START_TEST(no_begin_and_no_end_are_written)
 {
@@ -896,6 +912,7 @@ Suite *llama_suite(void)
     tcase_add_loop_test(t, four_ends_are_written, 0, 2);
     tcase_add_test(t, a_config_tells_bfloat16);
     tcase_add_test(t, many_ends_are_kept);
+    tcase_add_test(t, one_end_is_a_number);
     tcase_add_test(t, no_begin_and_no_end_are_written);
     tcase_add_test(t, saved_frequencies_are_ignored);
     tcase_add_test(t, settings_can_be_missing);

@@ -293,7 +293,8 @@ START_TEST(what_is_saved_loads_again)
     check_logits(again);
     Llama *copy = nn_clone(again), *other = base();
     check_logits(copy);
-    static const char config[] = "{\"peft_type\": \"LORA\", \"lora_alpha\": 7}";
+    static const char config[] = "{\"peft_type\": \"LORA\", \"lora_alpha\": 7, \"target_modules\": "
+                                 "[\"q_proj\", \"v_proj\", \"down_proj\"]}";
     folder_write("adapter_config.json", config, sizeof config - 1);
     expect_done(nn_lora_load(other, in_folder("")));
     ck_assert_double_eq(nn_item(LlamaLayer, other->model->layers, 1)->self_attn->q_proj->lora_dropout->p, 0);
@@ -411,6 +412,9 @@ START_TEST(the_names_of_a_gpt)
     ag_free(f);
     expect_done(nn_lora_load(again, in_folder("")));
     check_same_parameters(m, again);
+    static const char config[] = "{\"peft_type\": \"LORA\", \"lora_alpha\": 8, \"target_modules\": "
+                                 "[\"c_attn\", \"h.1.mlp.c_proj\"]}";
+    folder_write("adapter_config.json", config, sizeof config - 1);
     rename_saved("transformer.", "");
     expect_done(nn_lora_load(bare, in_folder("")));
     check_same_parameters(m, bare);
@@ -437,7 +441,8 @@ START_TEST(the_names_of_a_llama)
     check_setting("target_modules", "q_proj model.layers.0.mlp.up_proj ");
     check_setting("alpha_pattern", "^model.layers.0.mlp.up_proj=64 ");
     static const char config[] = "{\"peft_type\": \"LORA\", \"lora_alpha\": 8, \"alpha_pattern\": "
-                                 "{\"^layers.0.mlp.up_proj\": 64}}";
+                                 "{\"^layers.0.mlp.up_proj\": 64}, \"target_modules\": "
+                                 "[\"q_proj\", \"layers.0.mlp.up_proj\"]}";
     folder_write("adapter_config.json", config, sizeof config - 1);
     rename_saved("model.", "");
     expect_done(nn_lora_load(bare, in_folder("")));
@@ -566,6 +571,80 @@ START_TEST(each_setting_of_peft_counts)
     }
     ck_assert_uint_eq(count, 93);
     ag_free(st);
+}
+END_TEST
+
+/* The settings of an adapter of q_proj and v_proj in both layers, and the setting because of which peft would ignore a part of it
+ * or refuses it; NULL: it takes all of it. */
+START_TEST(what_peft_ignores_or_refuses_is_refused)
+{
+#define BOTH "\"target_modules\": [\"q_proj\", \"v_proj\"]"
+    static const struct { const char *config, *refused; } cases[] = {
+        { BOTH, NULL },
+        { "\"target_modules\": null", NULL },
+        { "\"target_modules\": [\"self_attn.q_proj\", \"v_proj\", \"other\"]", NULL },
+        { "\"target_modules\": [\"q_proj\"]", "target_modules" },
+        { "\"target_modules\": [\"q_proj\", \"_proj\"]", "target_modules" },
+        { "\"target_modules\": []", "target_modules" },
+        { "\"target_modules\": \"\"", "target_modules" },
+        { "\"target_modules\": \"all-LINEAR\"", NULL },
+        { "\"target_modules\": \".*[qv]_proj\"", NULL },
+        { "\"target_modules\": \"q_proj\"", "target_modules" },
+        { "\"target_modules\": \"model.layers.0.self_attn.q_proj\"", "target_modules" },
+        { BOTH ", \"exclude_modules\": [\"o_proj\", \"proj\"]", NULL },
+        { BOTH ", \"exclude_modules\": [\"v_proj\"]", "exclude_modules" },
+        { BOTH ", \"exclude_modules\": \"v_proj\"", NULL },
+        { BOTH ", \"exclude_modules\": \"\"", NULL },
+        { BOTH ", \"exclude_modules\": \"model.layers.1.self_attn.v_proj\"", "exclude_modules" },
+        { BOTH ", \"layers_to_transform\": null", NULL },
+        { BOTH ", \"layers_to_transform\": []", NULL },
+        { BOTH ", \"layers_to_transform\": [2, 1, 0]", NULL },
+        { BOTH ", \"layers_to_transform\": 0", "layers_to_transform" },
+        { BOTH ", \"layers_to_transform\": 2", "layers_to_transform" },
+        { BOTH ", \"layers_to_transform\": [0]", "layers_to_transform" },
+        { BOTH ", \"layers_to_transform\": [0, 1], \"layers_pattern\": \"layers\"", NULL },
+        { BOTH ", \"layers_to_transform\": [0, 1], \"layers_pattern\": [\"other\", \"layers\"]", NULL },
+        { BOTH ", \"layers_to_transform\": [0, 1], \"layers_pattern\": \"l.*s\"", NULL },
+        { BOTH ", \"layers_to_transform\": [0, 1], \"layers_pattern\": \"other\"", "layers_to_transform" },
+        { "\"target_modules\": [\"model.layers.0.self_attn.q_proj\", \"model.layers.0.self_attn.v_proj\", "
+          "\"model.layers.1.self_attn.q_proj\", \"model.layers.1.self_attn.v_proj\"], \"layers_to_transform\": 7", NULL },
+        { "\"r\": 2", NULL },
+        { "\"r\": 2.0", "r" },
+        { "\"r\": 1000.0", "r" },
+        { "\"r\": 0", "r" },
+        { "\"target_modules\": [0]", "target_modules" },
+        { BOTH ", \"exclude_modules\": [0]", "exclude_modules" },
+        { BOTH ", \"layers_to_transform\": 1.0", "layers_to_transform" },
+        { BOTH ", \"layers_to_transform\": [\"0\"]", "layers_to_transform" },
+        { "\"task_type\": \"CAUSAL_LM\"", NULL },
+        { "\"task_type\": \"\"", "task_type" },
+        { "\"lora_ga_config\": false", "lora_ga_config" },
+        { "\"velora_config\": false", "velora_config" },
+        { "\"kasa_config\": false", "kasa_config" },
+        { "\"arrow_config\": false", "arrow_config" },
+        { "\"use_bdlora\": false", "use_bdlora" },
+        { "\"use_bdlora\": null", NULL },
+    };
+    static const char *const both[] = { "q_proj", "v_proj", NULL };
+    Llama *m = base();
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 8, .targets = both }));
+    randomize(m);
+    expect_done(nn_lora_save(m, in_folder("")));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400], setting[40];
+        snprintf(text, sizeof text, "{\"peft_type\": \"LORA\", \"lora_alpha\": 8, %s}", cases[i].config);
+        folder_write("adapter_config.json", text, strlen(text));
+        Llama *again = base();
+        if (cases[i].refused) {
+            snprintf(setting, sizeof setting, "adapter_config.json: \"%s\": ", cases[i].refused);
+            expect_refused(nn_lora_load(again, in_folder("")), setting);
+        } else {
+            ck_assert_msg(nn_lora_load(again, in_folder("")), "%s: %s", text, ag_error());
+            check_same_parameters(m, again);
+        }
+        ag_free(again);
+    }
+    ag_free(m);
 }
 END_TEST
 
@@ -800,6 +879,7 @@ Suite *lora_suite(void)
     tcase_add_test(t, alpha_is_saved_as_it_was_given);
     tcase_add_test(t, adapters_can_have_different_options);
     tcase_add_test(t, each_setting_of_peft_counts);
+    tcase_add_test(t, what_peft_ignores_or_refuses_is_refused);
     tcase_add_test(t, a_new_adapter_changes_nothing_but_what_is_trained);
     tcase_add_test(t, an_adapter_has_dropout_in_training);
     tcase_add_test(t, each_linear_can_have_an_adapter);

@@ -435,6 +435,31 @@ START_TEST(silu)
 }
 END_TEST
 
+START_TEST(the_ends_of_gelu)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = LEAF(SHAPE(4), -inf, -1e38, 1e38, inf);
+    CHECK(with_gradients(ag_gelu(x)), SHAPE(4), 0, 0, 1e38, inf);
+    CHECK(tensor_grad(x), SHAPE(4), 0, 0, 1, 1);
+    x = LEAF(SHAPE(4), -inf, -1e38, 1e38, inf);
+    CHECK(with_gradients(ag_gelu_erf(x)), SHAPE(4), 0, 0, 1e38, inf);
+    CHECK(tensor_grad(x), SHAPE(4), 0, 0, 1, 1);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(powers_of_infinity)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = LEAF(SHAPE(1), -inf);
+    CHECK(with_gradients(ag_pow_scalar(x, 0.5)), SHAPE(1), inf);
+    CHECK(tensor_grad(x), SHAPE(1), 0);
+    CHECK(ag_pow_scalar(x, -0.5), SHAPE(1), 0);
+    CHECK(ag_pow(LEAF(SHAPE(4), -inf, -inf, -2, -2), LEAF(SHAPE(4), 0.5, -1.5, 0.5, 3)), SHAPE(4), inf, 0, nan_value, -8);
+    ag_end(s);
+}
+END_TEST
+
 /* The loss of an almost certain prediction is about e^-x, however small. */
 START_TEST(binary_cross_entropy)
 {
@@ -651,6 +676,8 @@ Suite *torch_suite(void)
     suite_add_tcase(suite, ops);
     TCase *limits = tcase_create("infinities and NaN");
     tcase_add_test(limits, silu);
+    tcase_add_test(limits, the_ends_of_gelu);
+    tcase_add_test(limits, powers_of_infinity);
     tcase_add_test(limits, binary_cross_entropy);
     tcase_add_test(limits, huber_loss_of_NaN);
     tcase_add_test(limits, an_ignored_row_of_NaN);

@@ -58,6 +58,7 @@ void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n)
         const BpeAdded *a = &added[i];
         const Word *token = &b->tokens->word[a->id];
         b->starts_added[(unsigned char)a->text[0]] = true;
+        if (a->letters) continue;
         if (a->size == token->size && memcmp(a->text, token->text, a->size) == 0) continue;
         if (!b->normal) b->normal = ag_alloc_in(b, (size_t)b->tokens->n, sizeof *b->normal);
         b->normal[a->id] = (Word){ a->text, a->size, 0 };

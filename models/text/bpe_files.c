@@ -27,8 +27,7 @@ BpeBytes bpe_bytes(void)
     return b;
 }
 
-/* Converts a token's text to its bytes, at most `size`. False if a character does not stand for a byte. */
-static bool to_bytes(const BpeBytes *of, const char *text, size_t size, char *bytes, size_t *n)
+bool bpe_to_bytes(const BpeBytes *of, const char *text, size_t size, char *bytes, size_t *n)
 {
     *n = 0;
     for (size_t i = 0; i < size;) {
@@ -63,7 +62,7 @@ bool bpe_read_tokens(void *work, const BpeBytes *of, const char *path, const Wor
         char *bytes = ag_alloc_in(work, text[id].size + 1, 1);
         size_t size = text[id].size;
         if (!of || (raw && raw[id])) memcpy(bytes, text[id].text, size);
-        else if (!to_bytes(of, text[id].text, text[id].size, bytes, &size)) size = 0;
+        else if (!bpe_to_bytes(of, text[id].text, text[id].size, bytes, &size)) size = 0;
         if (size == 0)
             return ag_set_error("%s: token %s: expected %s", path, QUOTED_BYTES(text[id].text, text[id].size),
                                 of ? "characters that stand for bytes, as in GPT-2's files" : "characters");
@@ -85,7 +84,7 @@ static bool find_token(const MergeReader *r, const char *text, size_t size, char
 {
     bool good = true;
     *n = size;
-    if (r->bytes) good = to_bytes(r->bytes, text, size, bytes, n);
+    if (r->bytes) good = bpe_to_bytes(r->bytes, text, size, bytes, n);
     else memcpy(bytes, text, size);
     *id = good ? word_table_find(r->tokens, bytes, *n) : -1;
     return *id >= 0 || ag_set_error("%s: %s %zu: token %s is not in %s", r->path, r->unit, r->line,

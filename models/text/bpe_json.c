@@ -10,7 +10,9 @@ typedef struct {
     const char *path;
     const Json *root;
     const Word *text;                               /* of each id */
+    bool *is_added;                                 /* whether the id has an added token */
     bool *raw;                                      /* whether the text is the bytes themselves */
+    const BpeBytes *of;                             /* NULL: the texts of all tokens are the bytes themselves */
     BpeAdded *added;
     int32_t n, n_vocab, n_added;
     const BpeRules *rules;
@@ -53,6 +55,15 @@ static bool check_model(const Reader *r, const Json *model)
 
 /* ---- tokens and merges ------------------------------------------------------------------------------------------- */
 
+/* Whether the added token is also a token of the vocabulary, where its text stands for other bytes: "É" for the byte 0xC9. */
+static bool has_other_bytes(const Reader *r, int64_t id, const Json *content)
+{
+    char *bytes = ag_alloc_in(r->work, (size_t)content->count + 1, 1);
+    size_t n;
+    return id < r->n_vocab && r->of && bpe_to_bytes(r->of, content->as.text, content->count, bytes, &n) &&
+           (n != content->count || memcmp(bytes, content->as.text, n) != 0);
+}
+
 static bool read_added(Reader *r, const Json *item, Word *text)
 {
     const Json *content = json_get(item, "content");
@@ -60,7 +71,8 @@ static bool read_added(Reader *r, const Json *item, Word *text)
     int64_t id;
     if (!content || content->type != JSON_STRING || content->count == 0) return wrong(r, what, "a text as content", content);
     snprintf(what, sizeof what, "added token %s", QUOTED_BYTES(content->as.text, content->count));
-    if (!json_int(json_get(item, "id"), &id) || id < 0 || id >= r->n || !(id < r->n_vocab || !text[id].text) || r->raw[id])
+    if (!json_int(json_get(item, "id"), &id) || id < 0 || id >= r->n || !(id < r->n_vocab || !text[id].text) ||
+        r->is_added[id])
         return wrong(r, what, "the id of this token, or the next id after the vocabulary's", json_get(item, "id"));
     if (id < r->n_vocab && (text[id].size != content->count || memcmp(text[id].text, content->as.text, content->count) != 0))
         return wrong(r, what, "the text that this id has in the vocabulary", content);
@@ -74,9 +86,10 @@ static bool read_added(Reader *r, const Json *item, Word *text)
     ag_free(normal);
     if (size == 0) return wrong(r, what, "a text that the normalizer does not remove", content);
     text[id] = (Word){ content->as.text, content->count, 0 };
-    r->raw[id] = true;
+    r->is_added[id] = true;
+    r->raw[id] = !has_other_bytes(r, id, content);
     r->added[r->n_added++] = (BpeAdded){ .text = found, .size = size, .id = (int32_t)id, .special = is_true(item, "special"),
-                                         .late = late };
+                                         .late = late, .letters = !r->raw[id] };
     return true;
 }
 
@@ -91,6 +104,7 @@ static bool read_texts(Reader *r, const Json *vocab)
     Word *text = ag_alloc_in(r->work, (size_t)r->n_vocab + n, sizeof *text);
     if (r->n_vocab) memcpy(text, known, (size_t)r->n_vocab * sizeof *text);
     r->text = text;
+    r->is_added = ag_alloc_in(r->work, (size_t)r->n_vocab + n, sizeof *r->is_added);
     r->raw = ag_alloc_in(r->work, (size_t)r->n_vocab + n, sizeof *r->raw);
     r->added = ag_alloc_in(r->work, n, sizeof *r->added);
     r->n = r->n_vocab;
@@ -145,10 +159,11 @@ KaeruVocab *bpe_parse_json(void *work, const char *name, const Json *root)
     Reader reader = { .work = work, .path = name, .root = root, .rules = &rules }, *r = &reader;
     const Json *model = json_get(r->root, "model"), *merges = json_get(model, "merges");
     int32_t begin, end, unknown;
-    if (!check_model(r, model) || !bpe_read_rules(name, root, &rules) || !read_texts(r, json_get(model, "vocab"))) return NULL;
-    if (!merges || merges->type != JSON_ARRAY) return wrong(r, "merges", "an array", merges), NULL;
     BpeBytes bytes = bpe_bytes();
-    const BpeBytes *of = rules.characters ? NULL : &bytes;
+    if (!check_model(r, model) || !bpe_read_rules(name, root, &rules)) return NULL;
+    const BpeBytes *of = r->of = rules.characters ? NULL : &bytes;
+    if (!read_texts(r, json_get(model, "vocab"))) return NULL;
+    if (!merges || merges->type != JSON_ARRAY) return wrong(r, "merges", "an array", merges), NULL;
     WordTable *tokens = word_table_new(r->work);
     BpeMerge *merge = ag_alloc_in(r->work, merges->count, sizeof *merge);
     if (!bpe_read_tokens(r->work, of, r->path, r->text, r->raw, r->n, tokens)) return NULL;

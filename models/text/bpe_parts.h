@@ -54,6 +54,7 @@ typedef struct {
     int32_t id;
     bool special;                           /* found only with KAERU_WITH_SPECIAL */
     bool late;                              /* found only in what is left when the others have been found */
+    bool letters;                           /* its text is letters of other bytes, which its id keeps */
 } BpeAdded;
 
 typedef struct Bpe {
@@ -104,6 +105,9 @@ typedef struct {
     int16_t byte[BPE_CODES];                /* of each code point; -1: none */
 } BpeBytes;
 BpeBytes bpe_bytes(void);
+/* Converts a token's text to its bytes, at most `size`, and sets *n to their number. False if a character does not stand for a
+ * byte. */
+bool bpe_to_bytes(const BpeBytes *of, const char *text, size_t size, char *bytes, size_t *n);
 
 /* The number of bytes, of n >= 1, in the first word of a text by the rule of GPT-2. */
 size_t bpe_word(const char *text, size_t n);

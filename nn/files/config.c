@@ -53,6 +53,16 @@ bool config_text(const Config *c, const char *key, const char *expected, const c
                         QUOTED_BYTES(value->as.text, value->count));
 }
 
+bool config_is_usual(const Config *c)
+{
+    static const char *const absent[] = { "per_layer_config", "quantization_config", "transformers_weights" };
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
+        const Json *value = json_get(c->root, absent[i]);
+        if (value && value->type != JSON_NULL) return config_error(c, absent[i], "no value, or null", value);
+    }
+    return config_flag(c, "is_causal", true);           /* to transformers, null is false */
+}
+
 bool add_path(const char *path)
 {
     return ag_set_error("%s: %s", path, ag_error());

@@ -22,6 +22,9 @@ bool config_read(const Config *c, const NnField *key, void *o);
  * not NULL. */
 bool config_flag(const Config *c, const char *key, bool expected);
 bool config_text(const Config *c, const char *key, const char *expected, const char *other);
+/* Checks what transformers reads from the config of every language model: attention to earlier places only, the same settings in
+ * all layers, and weights that are numbers, in the usual file. */
+bool config_is_usual(const Config *c);
 /* Puts the path before the error message. */
 bool add_path(const char *path);
 

@@ -1,5 +1,6 @@
 /* lora_files.c: adapters as the library peft writes them: adapter_config.json, and adapter_model.safetensors with names such as
  * "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight". */
+#include <stdlib.h>
 #include <string.h>
 
 #include "config.h"
@@ -184,11 +185,12 @@ bool nn_lora_save_with_at(AgSite at, void *module, const char *folder, NnLoraSav
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-typedef struct { double alpha, dropout; const Json *pattern; } AdapterConfig;
+typedef struct { const Config *file; double alpha, dropout; const Json *pattern; } AdapterConfig;
 
 #define IS(type) (1 << JSON_##type)
-/* The settings of peft that change nothing here, with the types of value that peft takes: they say how training began, or which
- * Linears have adapters and of what rank, which the file of weights says, too. read_config reads the first three. */
+/* The settings of peft that change no values here, with the types of value that peft takes: they say how training began, or
+ * which Linears have adapters and of what rank, which the file of weights says, too. read_config reads the first three, and
+ * is_chosen compares the choice of Linears. */
 static const struct { const char *name; int types; } without_effect[] = {
     { "peft_type", ~0 },
     { "lora_alpha", ~0 },
@@ -212,6 +214,11 @@ static const struct { const char *name; int types; } without_effect[] = {
     { "loftq_config", IS(NULL) | IS(OBJECT) },
     { "eva_config", IS(NULL) | IS(OBJECT) },
     { "corda_config", IS(NULL) | IS(OBJECT) },
+    { "lora_ga_config", IS(NULL) },                     /* here and below, false is not "not in use" to peft */
+    { "velora_config", IS(NULL) },
+    { "kasa_config", IS(NULL) },
+    { "arrow_config", IS(NULL) },
+    { "use_bdlora", IS(NULL) },
 };
 
 /* Whether it has numbers by keys that are the end of a Linear's name or, after a ^, all of it. peft reads any regular
@@ -228,13 +235,43 @@ static bool is_pattern(const Json *value)
     return good;
 }
 
+static bool is_task(const Json *value)
+{
+    static const char *const tasks[] = {
+        "SEQ_CLS", "SEQ_2_SEQ_LM", "CAUSAL_LM", "TOKEN_CLS", "QUESTION_ANS", "FEATURE_EXTRACTION"
+    };
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
+        if (json_is(value, tasks[i])) return true;
+    return value->type == JSON_NULL;
+}
+
+/* Whether all items of an array are of a type; a value that is no array has none. */
+static bool has_items_of(const Json *value, JsonType type)
+{
+    for (uint32_t i = 0; value->type == JSON_ARRAY && i < value->count; i++)
+        if (value->as.item[i].type != type) return false;
+    return true;
+}
+
+/* Whether peft takes the value, which has a type that peft takes. */
+static bool is_possible(const Json *name, const Json *value)
+{
+    int64_t number;
+    if (json_is(name, "r")) return json_int(value, &number) && number > 0;
+    if (json_is(name, "task_type")) return is_task(value);
+    if (json_is(name, "layers_to_transform"))
+        return value->type == JSON_NUMBER ? json_int(value, &number) : has_items_of(value, JSON_NUMBER);
+    return has_items_of(value, JSON_STRING);
+}
+
 /* Whether an adapter with this setting is computed as in nn_linear. A setting that is null or false is not in use; an empty
  * object is: it asks for the defaults of what it configures. Other values of init_lora_weights make peft change the model's
  * weights when it loads the adapter. */
 static bool is_supported(const Json *name, const Json *value)
 {
     for (size_t i = 0; i < sizeof without_effect / sizeof *without_effect; i++)
-        if (json_is(name, without_effect[i].name)) return without_effect[i].types >> value->type & 1;
+        if (json_is(name, without_effect[i].name))
+            return without_effect[i].types >> value->type & 1 && is_possible(name, value);
     if (json_is(name, "bias")) return json_is(value, "none");
     if (json_is(name, "alpha_pattern")) return is_pattern(value);
     if (json_is(name, "init_lora_weights") &&
@@ -252,6 +289,7 @@ static bool read_config(const Config *c, AdapterConfig *a)
         if (!is_supported(key, key + 1))
             return ag_set_error("%s: %s: this value is not supported", c->path, QUOTED_BYTES(key->as.text, key->count));
     }
+    a->file = c;
     a->pattern = json_get(c->root, "alpha_pattern");
     if (!json_real(alpha, &a->alpha)) return config_error(c, "lora_alpha", "a number", alpha);
     return !dropout || (json_real(dropout, &a->dropout) && a->dropout >= 0 && a->dropout < 1) ||
@@ -277,6 +315,112 @@ static double alpha_for(const AdapterConfig *c, const char *weight)
     return alpha;
 }
 
+/* ---- which Linears the settings choose ---------------------------------------------------------------------------- */
+
+/* Whether the value is a list of names, and this name or its end behind a point is in it; *whole: the name itself is in it. */
+static bool lists(const Json *list, const char *name, bool *whole)
+{
+    size_t n = strlen(name);
+    bool found = *whole = false;
+    for (uint32_t i = 0; list && list->type == JSON_ARRAY && i < list->count; i++) {
+        size_t size = list->as.item[i].count;
+        if (size > n || memcmp(name + n - size, list->as.item[i].as.text, size) != 0) continue;
+        *whole |= size == n;
+        found |= size == n || name[n - size - 1] == '.';
+    }
+    return found;
+}
+
+/* Whether a regular expression that is a name, where a point is any character, is this name; another one is `otherwise`. */
+static bool is_name(const Json *regex, const char *name, bool otherwise)
+{
+    size_t size = regex->count, same = 0;
+    if (strcspn(regex->as.text, "\\^$*+?()[]{}|") < size) return otherwise;
+    while (same < size && name[same] && (regex->as.text[same] == '.' || regex->as.text[same] == name[same])) same++;
+    return same == size && !name[same];
+}
+
+static bool is_all_linear(const Json *value)
+{
+    static const char all[] = "all-linear";
+    size_t same = 0;
+    while (same < value->count && (value->as.text[same] | ' ') == all[same]) same++;
+    return same == value->count && !all[same];
+}
+
+/* The number of the layer in a name as peft finds it: the first number between points, behind this word, or if that is NULL
+ * behind any word but the first; -1: there is none. */
+static int64_t layer_after(const char *name, const Json *word)
+{
+    const char *start = name;
+    for (const char *point; (point = strchr(start, '.')); start = point + 1) {
+        size_t size = (size_t)(point - start), digits = strspn(point + 1, "0123456789");
+        bool found = word ? word->count == size && memcmp(word->as.text, start, size) == 0 : start > name;
+        if (found && digits > 0 && point[1 + digits] == '.') return strtoll(point + 1, NULL, 10);
+    }
+    return -1;
+}
+
+/* Whether layers_to_transform has the layer of this name. A pattern that is more than a word is not decided: true. */
+static bool is_in_layers(const Config *c, const char *name)
+{
+    const Json *layers = json_get(c->root, "layers_to_transform"), *words = json_get(c->root, "layers_pattern");
+    if (!layers || layers->type == JSON_NULL || (layers->type == JSON_ARRAY && layers->count == 0)) return true;
+    bool any = !words || words->type == JSON_NULL || words->count == 0;
+    uint32_t n_words = any || words->type == JSON_STRING ? 1 : words->count;
+    int64_t layer = -1;
+    for (uint32_t i = 0; layer < 0 && i < n_words; i++) {
+        const Json *word = any ? NULL : words->type == JSON_STRING ? words : &words->as.item[i];
+        if (word && strcspn(word->as.text, "\\^$*+?()[]{}|.") < word->count) return true;
+        layer = layer_after(name, word);
+    }
+    bool list = layers->type == JSON_ARRAY;
+    for (uint32_t i = 0; layer >= 0 && i < (list ? layers->count : 1); i++) {
+        double number;
+        if (json_real(list ? &layers->as.item[i] : layers, &number) && number == (double)layer) return true;
+    }
+    return false;
+}
+
+/* Whether target_modules would be peft's default for a language model; peft has none for other modules, and refuses them. */
+static bool is_default(const void *module, const char *name)
+{
+    if (!language_of(module)) return true;
+    const char *last = last_word(name);
+    return language_of(module)->transposed ? strcmp(last, "c_attn") == 0
+                                           : strcmp(last, "q_proj") == 0 || strcmp(last, "v_proj") == 0;
+}
+
+/* The setting by which peft would leave out the Linear of this name in the library; NULL: there is none, or a regular
+ * expression decides it. */
+static const char *setting_against(const Config *c, const void *module, const char *name)
+{
+    const Json *targets = json_get(c->root, "target_modules"), *excluded = json_get(c->root, "exclude_modules");
+    bool whole, text = excluded && excluded->type == JSON_STRING && excluded->count > 0;
+    if (lists(excluded, name, &whole) || (text && is_name(excluded, name, false))) return "exclude_modules";
+    if (!targets || targets->type == JSON_NULL) return is_default(module, name) ? NULL : "target_modules";
+    if (targets->type == JSON_STRING && is_all_linear(targets))
+        return language_of(module) && strcmp(name, "lm_head") == 0 ? "target_modules" : NULL;
+    if (targets->type == JSON_STRING) return is_name(targets, name, true) ? NULL : "target_modules";
+    if (!lists(targets, name, &whole)) return "target_modules";
+    return whole || is_in_layers(c, name) ? NULL : "layers_to_transform";
+}
+
+/* Refuses an adapter in the file of weights that peft would ignore; `weight`: its Linear's weight in the library. */
+static bool is_chosen(const Config *c, const void *module, const char *weight)
+{
+    void *work = ag_alloc(1, 1);
+    const char *name = ag_strndup_in(work, weight, strlen(weight) - strlen(".weight"));
+    const char *setting = setting_against(c, module, name);
+    if (setting)
+        ag_set_error("%s: \"%s\": expected one that chooses %s, which has an adapter in the file of weights", c->path, setting,
+                     QUOTED(name));
+    ag_free(work);
+    return !setting;
+}
+
+/* ---- adding -------------------------------------------------------------------------------------------------------- */
+
 /* A file of weights, and what its class puts before the names: the prefix of the class that generates, or nothing. */
 typedef struct { NnTensorFile *file; const void *module; const char *prefix; } AdapterFile;
 
@@ -301,6 +445,7 @@ static bool add_all(const AdapterFile *a, const NnParameters *p, const AdapterCo
         const char *name[] = { matrix_name(f, weight, 'A'), matrix_name(f, weight, 'B') };
         const NnFileTensor *t[] = { tensor_file_find(f, name[0]), tensor_file_find(f, name[1]) };
         if (!t[0] || t[0]->shape.ndim < 0 || (t[1] && t[1]->shape.ndim < 0)) continue;      /* nn_load_with tells why */
+        if (!is_chosen(c->file, a->module, weight)) return false;
         int64_t rank = t[0]->shape.ndim > 0 && t[0]->shape.dim[0] > 0 ? t[0]->shape.dim[0] : 1;
         AgShape shape[] = { SHAPE(rank, tensor_dim(l->weight, 1)), SHAPE(tensor_dim(l->weight, 0), rank) };
         for (int k = 0; k < 2; k++)

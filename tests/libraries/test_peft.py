@@ -1,5 +1,6 @@
 """Adapters that the library peft writes and reads, beside kaeru's: nn_lora_save, nn_lora_load, llama finetune."""
 import dataclasses
+import itertools
 import json
 import os
 import shutil
@@ -186,9 +187,9 @@ for kind, prefix in ("gpt2", "transformer."), ("llama", "model."), ("net", ""):
 
 ABSENT = "(absent)"
 VALUES = [ABSENT, None, {}, [], False, True, 0, 1, "", "none"]
-# What kaeru opens although peft does not, or computes something else. The file of weights says which Linears have adapters
-# and of what rank, so these settings do not matter; a task type that peft does not know; false for a group of settings.
-FILE_COUNTS = ["r", "rank_pattern", "target_modules", "layers_to_transform", "layers_pattern", "task_type"]
+# What kaeru opens although peft does not, or computes something else. The file of weights says of what rank adapters are;
+# layers_pattern does not matter without layers_to_transform.
+FILE_COUNTS = ["r", "rank_pattern", "layers_pattern"]
 write_config("llama_attention_of_peft", usual := read_config("llama_attention_of_peft") | {
     "target_modules": ["q_proj", "v_proj"], "rank_pattern": {"q_proj": 3}, "alpha_pattern": {}})
 
@@ -211,5 +212,33 @@ for key in [f.name for f in dataclasses.fields(LoraConfig)] + ["a_later_setting"
             check(f"{what} is opened, but peft refuses it", key in FILE_COUNTS or value is False, expected)
         elif key not in FILE_COUNTS:
             check_close(what, found, expected)
+
+# ---- adapter_config.json: settings that choose other Linears than the file of weights has ------------------------------------
+
+for kind, first, second, word, whole in (
+        ("llama", "q_proj", "up_proj", "layers", "model.layers.0.self_attn.q_proj"),
+        ("gpt2", "c_attn", "c_fc", "h", "transformer.h.0.attn.c_attn")):
+    folder = f"{kind}_chosen"
+    everything = library_logits(peft_adapter(AutoModelForCausalLM.from_pretrained(kind), folder, [first, second]))
+    usual = {key: value for key, value in read_config(folder).items() if key != "target_modules"}
+    lists = [[first], [second, first], [second, whole]]
+    layers = [(None, None), (0, None), ([], None), ([0, 1], None), ([1], word), ([0, 1], ["other", word]), (0, "other")]
+    choices = [(targets, *layer) for targets in lists for layer in layers]
+    choices += [(targets, None, None) for targets in (whole, "all-linear", first, None)]
+    for (targets, number, pattern), excluded in itertools.product(choices, (None, ["other"], [second], whole)):
+        choice = {"target_modules": targets, "layers_to_transform": number, "layers_pattern": pattern,
+                  "exclude_modules": excluded}
+        write_config(folder, usual | choice)
+        found = kaeru_logits(kind, kind, "load", folder)
+        model = value_or_error(lambda: library_logits(
+            PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(kind), folder)))
+        what = f"{kind}: an adapter with {choice}"
+        if isinstance(found, str):
+            check(f"{what} is refused by name", '_modules"' in found or '"layers_to_transform"' in found, found)
+            check(f"{what} is refused, and ignored by peft", isinstance(model, str) or abs(model - everything).max() > 1e-3)
+        else:
+            check_close(what, found, everything)
+            check(f"{what} is opened, and by peft", not isinstance(model, str) and abs(model - everything).max() < 1e-3,
+                  model if isinstance(model, str) else "")
 
 finish()

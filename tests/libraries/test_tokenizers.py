@@ -198,8 +198,16 @@ def fused(tokenizer):
     tokenizer.decoder = decoders.Fuse()
 
 
+def letters(tokenizer):
+    """Adds tokens whose texts are letters of bytes, or of words of the vocabulary. They have the ids of these."""
+    words = [token for token in tokenizer.get_vocab() if token[0] == "\u0120" and len(token) > 2]
+    tokenizer.add_tokens(["\u00c9", "\u0130", "\u00c3", sorted(words)[0]])
+
+
 def compare_all():
     texts = random_texts(TEXTS)
+    for name in "plain", "qwen2_split":
+        compare(f"{name} with letters of bytes", train(name, letters), [*texts, "\u0250 x \u00c9", "\u0130\u00c3\u00e9"])
     for name in RECIPES:
         compare(name, train(name), texts)
     for name, more in (("closing", template("<s> $A </s>", ["<s>", "</s>"])), ("only_closing", template("$A </s>", ["</s>"])),

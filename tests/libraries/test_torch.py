@@ -36,6 +36,30 @@ x = torch.tensor([float("inf"), 1.0])
 for function in F.softmax, F.log_softmax:
     check(f"{function.__name__} of infinity", bool(torch.isnan(function(x, -1)).all()))
 
+# ---- what ops.h names beside kaeru's values: the ends of GELU, powers of -infinity, the gradient of a quotient ----------------
+
+
+def gradient(function, *numbers):
+    leaves = [torch.tensor(number, requires_grad=True) for number in numbers]
+    y = function(*leaves)
+    y.backward()
+    return y.item(), leaves[-1].grad.item()
+
+
+infinity = float("inf")
+for what, function, number, differs in (
+        ("gelu", lambda x: F.gelu(x, approximate="tanh"), 1e38, [False, True]),
+        ("gelu", lambda x: F.gelu(x, approximate="tanh"), 1e19, [False, False]),
+        ("gelu", lambda x: F.gelu(x, approximate="tanh"), -infinity, [True, True]),
+        ("gelu_erf", F.gelu, infinity, [False, True]), ("gelu_erf", F.gelu, 1e38, [False, False]),
+        ("gelu_erf", F.gelu, -infinity, [True, True]),
+        ("x ** 0.5", lambda x: x ** 0.5, -infinity, [True, True]), ("x ** -0.5", lambda x: x ** -0.5, -infinity, [True, False])):
+    found = gradient(function, number)
+    check(f"{what} at {number}: what is NaN", [value != value for value in found] == differs, str(found))
+check("the gradient of a quotient, |b| below 2.9e-39", gradient(torch.div, 0.0, 1e-40)[1] == 0)
+check("powers of -infinity", [torch.pow(torch.tensor(-infinity), b).item() for b in (torch.tensor(0.5), torch.tensor(-1.5))]
+      == [infinity, 0])
+
 # ---- what test_nan.c wants: hidden steps of a recurrent layer are not read, not even NaN ------------------------------
 
 for kind in torch.nn.GRU, torch.nn.LSTM:

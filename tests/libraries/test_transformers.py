@@ -134,7 +134,8 @@ for kind in KINDS:
         usual = json.load(f)
     own = {key for key in config_class.__annotations__ if not key.startswith("_")} - {"model_type", "base_model_tp_plan"}
     for key in sorted(own | set(config_class.attribute_map) | set(ROPE) | {
-            "head_dim", "layer_types", "use_sliding_window", "mlp_bias", "attention_bias", "dtype", "a_later_setting"}):
+            "head_dim", "layer_types", "use_sliding_window", "mlp_bias", "attention_bias", "dtype", "a_later_setting",
+            "is_causal", "per_layer_config", "quantization_config", "transformers_weights"}):
         for value in VALUES:
             if value == ABSENT and key not in usual:
                 continue

@@ -28,10 +28,12 @@ Tensor *ag_sub_at(AgSite at, Tensor *a, Tensor *b);
 /* y = a b, elementwise; da = dy b, db = dy a */
 Tensor *ag_mul_at(AgSite at, Tensor *a, Tensor *b);
 
-/* y = a / b; da = dy / b, db = -dy a / b^2 */
+/* y = a / b: db is -(dy / b) (a / b): infinite or NaN where dy / b overflows, in float for dy of 1 at |b| below 2.9e-39
+ *     (PyTorch begins with (a / b) / b)
+ * da = dy / b, db = -dy a / b^2 */
 Tensor *ag_div_at(AgSite at, Tensor *a, Tensor *b);
 
-/* y = a^b: NaN where a is negative and b is not whole
+/* y = a^b: NaN where a is below 0, but not -infinity, and b is not whole
  * da = dy b a^(b-1), db = dy y ln a */
 Tensor *ag_pow_at(AgSite at, Tensor *a, Tensor *b);
 
@@ -77,12 +79,13 @@ Tensor *ag_sigmoid_at(AgSite at, Tensor *x);
  * dx = dy where x > 0, else 0 */
 Tensor *ag_relu_at(AgSite at, Tensor *x);
 
-/* y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), GPT's form: 0 at -infinity (PyTorch: NaN)
+/* y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), GPT's form: 0 at -infinity (PyTorch: NaN), and the gradient 0 there and
+ *     1 at infinity (PyTorch: NaN from |x| = 2e19 on)
  * dx = dy y'(x) */
 Tensor *ag_gelu_at(AgSite at, Tensor *x);
 
 /* y = x/2 (1 + erf(x / sqrt 2)) = x Phi(x): Phi is the normal distribution, phi its density; 0 below -13, at -infinity too
- *     (PyTorch: NaN)
+ *     (PyTorch: NaN), and the gradient 0 there and 1 at infinity (PyTorch: NaN)
  * dx = dy (Phi(x) + x phi(x)) */
 Tensor *ag_gelu_erf_at(AgSite at, Tensor *x);
 
@@ -116,7 +119,8 @@ Tensor *ag_scale_at(AgSite at, Tensor *x, double factor);
 /* y = x + number; dx = dy */
 Tensor *ag_add_scalar_at(AgSite at, Tensor *x, double number);
 
-/* y = x^exponent; dx = dy exponent x^(exponent - 1) */
+/* y = x^exponent: x^0.5 at -infinity is infinity, and x^-0.5 is 0, as other powers (PyTorch: NaN, as of a square root)
+ * dx = dy exponent x^(exponent - 1) */
 Tensor *ag_pow_scalar_at(AgSite at, Tensor *x, double exponent);
 
 /* y = x where x > 0, else slope x; dx = dy where x > 0, else slope dy */

@@ -40,14 +40,16 @@ typedef struct { const char *base; } NnLoraSaveOptions;
 /* nn_lora_save with options. */
 bool nn_lora_save_with_at(AgSite at, void *module, const char *folder, NnLoraSaveOptions options) AG_MUST_CHECK;
 
-/* Adds the adapters of a folder that nn_lora_save or peft wrote, and freezes the other parameters. False with ag_error() if the
- * files cannot be read or do not fit; the module then has no adapters. The file of weights says which Linears have adapters,
- * and of what rank. The names may be those of transformers' class with the output layer or without it. If the file has a copy
- * of a weight of the model ("lm_head.base_layer.weight", which peft adds to an adapter of the output layer), it replaces the
- * weight, as in peft, rounded if the weight is of type AG_PACKED. A message with the name of the setting refuses: DoRA, rsLoRA,
- * aLoRA, biases and whatever else peft computes in another way; init_lora_weights that changes the model's weights, as PiSSA
- * does; keys of alpha_pattern that are more than a name or its end; values of a type that peft does not take; and settings that
- * are unknown here, unless they are null or false. */
+/* Adds the adapters of a folder that nn_lora_save or peft wrote, and freezes the other parameters. False with ag_error() if
+ * the files cannot be read or do not fit; the module then has no adapters. The file of weights says which Linears have
+ * adapters, and of what rank. An adapter that peft would ignore because of target_modules, exclude_modules or
+ * layers_to_transform is refused; what only a regular expression decides is not compared. The names may be those of
+ * transformers' class with the output layer or without it. If the file has a copy of a weight of the model
+ * ("lm_head.base_layer.weight", which peft adds to an adapter of the output layer), it replaces the weight, as in peft,
+ * rounded if the weight is of type AG_PACKED. A message with the name of the setting refuses: DoRA, rsLoRA, aLoRA, biases
+ * and whatever else peft computes in another way; init_lora_weights that changes the model's weights, as PiSSA does; keys
+ * of alpha_pattern that are more than a name or its end; values that peft does not take; and settings that are unknown
+ * here, unless they are null or false. */
 bool nn_lora_load_at(AgSite at, void *module, const char *folder) AG_MUST_CHECK;
 
 #include "kaeru/nn_at.h"
