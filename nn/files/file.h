@@ -65,5 +65,9 @@ FILE *file_stream(FileWriter *w);
 bool file_finish(FileWriter *w);
 /* Calls file_finish if that was not done, renames, and frees the writer; true if the new file is in place and on disk. */
 bool file_commit(FileWriter *w);
+/* The same for two files of which the second is read only with the first. The old second file is moved away before the first
+ * is replaced, and removed: a kill leaves both old files, both new ones, or no second one, but never files of both kinds. If
+ * the first file cannot be replaced, both old ones stay. */
+bool file_commit_both(FileWriter *first, FileWriter *second);
 
 #endif
