@@ -161,7 +161,7 @@ int main(int argc, char **argv)
     }
     write_file(path, input, &out, input && !overwrite);
     size_t text = known ? in.n : out.n, packed = known ? out.n : in.n;
-    printf("%s", path);                         /* `say` would translate it */
+    say("%.*s", (int)strlen(path), path);       /* without precision, it would be translated */
     say(": %zu bytes from %zu, %.3f bits a byte\n", out.n, in.n,
         text ? 8 * (double)packed / (double)text : 0.0);
     double needed = known && c.p->how.learns ? predictor_mebibytes(&c.p->how, c.p->count) : 0;

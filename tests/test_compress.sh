@@ -310,4 +310,19 @@ expect 2 '' 'text.k.part exists' text text.k $tiny
 that "a file of this name is kept" grep -q precious text.k.part
 rm text.k.part
 
+# ---- names on a terminal -----------------------------------------------------------------------------------------------
+
+# The name of a file does not command a terminal, in both languages; into a pipe it goes as it is.
+escape=$(printf '\033') bell=$(printf '\007')
+name="x$escape]0;EVIL$bell.txt"
+echo frog >"$name"
+for language in en ja; do
+    python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) != 0)' "$program" "$name" $tiny --overwrite --curve --out "o$name" \
+        --language $language </dev/null >shown
+    that "the name of a file on a terminal" grep -q 'x\\x1B\]0;EVIL\\x07.txt.k' shown
+    that "the name of a folder on a terminal" grep -q 'ox\\x1B\]0;EVIL\\x07.txt/compress.csv' shown
+    that "no command of a name reaches the terminal ($language)" [ "$(grep -c "$bell" shown)" -eq 0 ]
+    expect 0 "$name.k" '' "$name" $tiny --overwrite --language $language
+done
+
 summary compress
