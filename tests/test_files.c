@@ -84,7 +84,12 @@ START_TEST(limits_are_kept)
     make_file("a", 100);
     ck_assert_ptr_nonnull(file_read(owner, in_folder("a"), 100, &size));
     expect_refused(file_read(owner, in_folder("a"), 99, &size) != NULL, "a: expected at most 99 bytes, found more");
-    expect_refused(file_read(owner, "/dev/zero", 10000, &size) != NULL, "/dev/zero: expected at most 10000 bytes");
+    FILE *endless = popen("yes", "r");
+    ck_assert_ptr_nonnull(endless);
+    char path[64];
+    snprintf(path, sizeof path, "/dev/fd/%d", fileno(endless));
+    expect_refused(file_read(owner, path, 10000, &size) != NULL, ": expected at most 10000 bytes");
+    pclose(endless);
     ag_free(owner);
 }
 END_TEST
@@ -123,6 +128,25 @@ START_TEST(folders_and_missing_files_are_refused)
     expect_refused(file_open(in_folder("x"), false) != NULL, "x: cannot be opened: No such file");
     expect_refused(file_open(in_folder("d"), true) != NULL, "d: expected a regular file");
     expect_refused(file_open(in_folder("x"), true) != NULL, "x: cannot be opened: No such file");
+    ag_free(owner);
+}
+END_TEST
+
+/* A link in a folder of somebody else may lead to a device, which waits for ever or has no end. */
+START_TEST(devices_are_refused_at_once)
+{
+    static const char *const devices[] = { "/dev/zero", "/dev/null", "/dev/random", "/dev/tty", "/dev/kmsg" };
+    void *owner = ag_alloc(1, 1);
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        size_t size;
+        bool terminal_or_log = i > 2;                           /* which this process may not be able to open */
+        unlink(in_folder("a"));
+        ck_assert_int_eq(symlink(devices[i], in_folder("a")), 0);
+        alarm(2);
+        bool done = file_read(owner, in_folder("a"), 1 << 28, &size) != NULL;
+        alarm(0);
+        expect_refused(done, terminal_or_log ? "a: " : "a: expected a file or a pipe, found a device");
+    }
     ag_free(owner);
 }
 END_TEST
@@ -738,6 +762,7 @@ Suite *files_suite(void)
     tcase_add_test(t, limits_are_kept);
     tcase_add_test(t, parts_are_read);
     tcase_add_test(t, folders_and_missing_files_are_refused);
+    tcase_add_test(t, devices_are_refused_at_once);
     tcase_add_test(t, fifos_are_refused_at_once);
     tcase_add_test(t, fifos_that_no_program_writes_are_refused);
     tcase_add_test(t, slow_pipes_are_read);

@@ -73,7 +73,7 @@ static File *file_new(const char *name)
     return f;
 }
 
-/* A regular file, or any; NULL if it cannot be opened or is not. O_NONBLOCK: a FIFO is opened without waiting for a writer. */
+/* A regular file, or any that is no device; NULL if it cannot be opened or is not. O_NONBLOCK: a FIFO is opened without waiting for a writer. */
 static File *open_kind(const char *path, bool regular)
 {
     File *f = file_new(path);
@@ -83,6 +83,8 @@ static File *open_kind(const char *path, bool regular)
     if (!good) system_error(path, "cannot be opened", errno);
     else if (S_ISREG(status.st_mode)) f->size = (uint64_t)status.st_size;
     else if (regular) good = ag_set_error("%s: expected a regular file", path);
+    else if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))            /* which may wait, or have no end */
+        good = ag_set_error("%s: expected a file or a pipe, found a device", path);
     if (good) return f;
     ag_free(f);
     return NULL;
