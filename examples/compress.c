@@ -137,8 +137,8 @@ int main(int argc, char **argv)
         "write can follow. The names come before the options. Without a FILE, it compresses a part of kaeru's own sources.\n"
         "Shows that the loss of a language model in bits is the size of the text. A small Transformer learns the file while\n"
         "it reads it, and the decoder learns in the same way. Or a trained model is used, which the decoder needs, too. The\n"
-        "file has the settings: -d needs no other option than --model, and --memory for a large model that learns. Any bytes can\n"
-        "be compressed.", options });
+        "file has the settings: -d needs no other option than --model, and --memory for a large model that learns. Any bytes "
+        "can\nbe compressed.", options });
     if (!known && !input) {
         example_usage_error("expected a file: compress -d FILE" ENDING);
     }

@@ -317,8 +317,8 @@ escape=$(printf '\033') bell=$(printf '\007')
 name="x$escape]0;EVIL$bell.txt"
 echo frog >"$name"
 for language in en ja; do
-    python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) != 0)' "$program" "$name" $tiny --overwrite --curve --out "o$name" \
-        --language $language </dev/null >shown
+    python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) != 0)' "$program" "$name" $tiny \
+        --overwrite --curve --out "o$name" --language $language </dev/null >shown
     that "the name of a file on a terminal" grep -q 'x\\x1B\]0;EVIL\\x07.txt.k' shown
     that "the name of a folder on a terminal" grep -q 'ox\\x1B\]0;EVIL\\x07.txt/compress.csv' shown
     that "no command of a name reaches the terminal ($language)" [ "$(grep -c "$bell" shown)" -eq 0 ]
