@@ -16,6 +16,7 @@ enum { LEAST_STREAM = 8192, SAMPLE = 100000 };
 
 static const char *model_path;
 static bool overwrite, show, curve;
+static int64_t memory = USUAL_MEBIBYTES;
 static Settings how;
 
 static Predictor *open_predictor(const Settings *s)
@@ -66,8 +67,12 @@ static Bytes decompress(Coding *c, const char *path, const Bytes *file)
         example_usage_error("%s was made %s: expected %s", path, head.how.learns ? "by a model that learns" : "with a model",
                             head.how.learns ? "no --model" : "--model");
     }
+    double mebibytes = model_path ? 0 : predictor_mebibytes(&head.how, head.count);
+    if (mebibytes > (double)memory) {
+        example_fail("%s: needs %.0f MiB for its model: expected --memory %.0f or more", path, mebibytes, mebibytes);
+    }
     double tokens = (double)head.count * (sizeof(int32_t) + sizeof(float));             /* their ids and what they cost */
-    double needed = tokens + (model_path ? 0 : predictor_bytes(&head.how));
+    double needed = tokens + mebibytes * (1 << 20);
     if (needed > host_memory()) {
         example_fail("%s: asks for %.1f GB of memory, but this machine has %.1f GB", path, needed / 1e9, host_memory() / 1e9);
     }
@@ -116,6 +121,7 @@ int main(int argc, char **argv)
         NN_TEXT_OPTION("model", "FOLDER", model_path,
                        "a Llama, SmolLM2 or Qwen, or a checkpoint of gpt train; without: a model that learns"),
         NN_FLAG_OPTION("overwrite", overwrite, "replace this file if it exists"),
+        NN_OPTION("memory", memory, 1, 1 << 30, "most MiB for the model that learns, with -d: a file can ask for more"),
         NN_FLAG_OPTION("show", show, "print the text; on a terminal, its colors tell what each token cost"),
         NN_FLAG_OPTION("curve", curve, "write compress.csv (byte,bits_per_byte,mean) and draw it"),
         PRECISION_OPTION, NN_FIELDS_END
@@ -131,7 +137,8 @@ int main(int argc, char **argv)
         "write can follow. The names come before the options. Without a FILE, it compresses a part of kaeru's own sources.\n"
         "Shows that the loss of a language model in bits is the size of the text. A small Transformer learns the file while\n"
         "it reads it, and the decoder learns in the same way. Or a trained model is used, which the decoder needs, too. The\n"
-        "file has the settings: -d needs no other option than --model. Any bytes can be compressed.", options });
+        "file has the settings: -d needs no other option than --model, and --memory for a large model that learns. Any bytes "
+        "can\nbe compressed.", options });
     if (!known && !input) {
         example_usage_error("expected a file: compress -d FILE" ENDING);
     }
@@ -154,9 +161,13 @@ int main(int argc, char **argv)
     }
     write_file(path, input, &out, input && !overwrite);
     size_t text = known ? in.n : out.n, packed = known ? out.n : in.n;
-    printf("%s", path);                         /* `say` would translate it */
+    say("%.*s", (int)strlen(path), path);       /* without precision, it would be translated */
     say(": %zu bytes from %zu, %.3f bits a byte\n", out.n, in.n,
         text ? 8 * (double)packed / (double)text : 0.0);
+    double needed = known && c.p->how.learns ? predictor_mebibytes(&c.p->how, c.p->count) : 0;
+    if (needed > (double)memory) {
+        say("to decompress it, give -d the option --memory %.0f or more\n", needed);
+    }
     ag_free(in.byte);
     ag_free(out.byte);
     ag_free(c.encoder.out.byte);

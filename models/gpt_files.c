@@ -143,7 +143,7 @@ static JsonWriter *config_of(void *owner, const GPTOptions *o)
     return w;
 }
 
-static bool write_weights(GPT *m, const char *path)
+static bool write_weights(GPT *m, const char *path, FileWriter *config)
 {
     AgScope scope = ag_begin(AG_NO_GRAD);
     NnParameters *p = nn_parameters(m);
@@ -158,7 +158,7 @@ static bool write_weights(GPT *m, const char *path)
         char *bias = text_printf(p, "%.*sbias", (int)(strlen(name) - strlen("weight")), name);
         entry[n++] = st_entry(AG_HERE, bias, tensor_zeros(SHAPE(tensor_dim(t, 0))));     /* its layer has none here */
     }
-    bool done = st_write(path, entry, n, NULL);
+    bool done = st_write_described(path, entry, n, NULL, config);
     ag_free(p);
     ag_end(scope);
     return done;
@@ -171,8 +171,8 @@ bool gpt_write_at(AgSite at, GPT *m, const char *weights_path, const char *confi
     ag_check_pointer_at(at, __func__, "config_path", config_path);
     if (!weights_are_whole(m)) return false;
     void *owner = ag_alloc(1, 1);
-    FileWriter *config = config_write(config_path, config_of(owner, &m->options));
-    bool done = config_commit(config, config && write_weights(m, weights_path));
+    FileWriter *config = config_write(owner, config_path, config_of(owner, &m->options));
+    bool done = config && write_weights(m, weights_path, config);
     ag_free(owner);
     return done;
 }

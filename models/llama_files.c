@@ -284,9 +284,9 @@ static bool write_folder(Llama *m, const char *folder, bool bf16)
         return ag_set_error("a Qwen3 has biases in all four matrices of attention or in none");
     if (!weights_are_whole(m)) return false;
     void *owner = ag_alloc(1, 1);
-    FileWriter *config = config_write(text_printf(owner, "%s/config.json", folder), config_of(owner, &m->options, bf16));
-    const char *weights = text_printf(owner, "%s/" WEIGHTS, folder);
-    bool done = config_commit(config, config && (bf16 ? nn_save_bf16(weights, m) : nn_save(weights, m)));
+    const char *path = text_printf(owner, "%s/config.json", folder);
+    FileWriter *config = config_write(owner, path, config_of(owner, &m->options, bf16));
+    bool done = config && save_described(AG_HERE, text_printf(owner, "%s/" WEIGHTS, folder), m, bf16, config);
     ag_free(owner);
     return done;
 }

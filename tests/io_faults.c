@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #include "kaeru/autograd.h"
 
 static int64_t countdown = -1;
-static bool after, hit;
+static bool after, hit, kills;
 static int open_files;
 static const char *failed;              /* the function of the first call that failed */
 static int wanted_error;
@@ -38,6 +39,12 @@ void io_faults_at(int64_t n, bool all_after)
     after = all_after;
     hit = false;
     calls = 0;
+}
+
+void io_faults_kill_at(int64_t n)
+{
+    io_faults_at(n, false);
+    kills = true;
 }
 
 bool io_faults_end(bool done)
@@ -126,6 +133,7 @@ static bool fails(const char *function, int error)
     if (countdown > 0) countdown--;
     else if (countdown == 0 && !after) countdown = -1;
     if (!now) return false;
+    if (kills) raise(SIGKILL);
     if (!hit) failed = function;
     hit = true;
     errno = wanted_error ? wanted_error : error;

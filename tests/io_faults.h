@@ -14,6 +14,8 @@ bool io_faults_work(void);
 /* From now on the n-th call (from 0) fails, and with `all_after` every later one, too; a close that fails does close the
  * file. -1: none. */
 void io_faults_at(int64_t n, bool all_after);
+/* The n-th call kills this program before it does anything. */
+void io_faults_kill_at(int64_t n);
 /* Whether that call was made. */
 bool io_faults_hit(void);
 /* Ends what io_faults_at began, and returns whether that call was made. `done` is what the tried function returned: true if no

@@ -489,8 +489,12 @@ START_TEST(each_failing_call_is_reported)
         bool done = learn_and_use();
         hit = io_faults_end(done);
         ck_assert_int_eq(io_faults_open(), open);
-        ck_assert_int_eq(folder_count(), 2);
         if (!done) expect_refused(done, ": ");
+        if (!file_exists(in_folder("m"))) {                 /* a rename failed: no file has another one that is not its own */
+            ck_assert(!done);
+            expect_done(learn_and_use());
+        }
+        ck_assert_int_eq(folder_count(), 2);
         ag_free(open_good(in_folder("v"), in_folder("m")));
     }
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bpe_parts.h"
 #include "faults.h"
@@ -199,7 +200,7 @@ END_TEST
 /* The vocabulary of the 256 bytes and these parts of tokenizer.json. */
 static KaeruVocab *vocab_of(const char *before, const char *model_more, const char *added)
 {
-    char *json = malloc(100000), *p = json;
+    char *json = malloc(100000 + strlen(added)), *p = json;
     p += sprintf(p, "{%s\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":true},"
                  "\"added_tokens\":[%s],\"model\":{\"type\":\"BPE\",%s\"merges\":[],\"vocab\":{", before, added, model_more);
     BpeBytes of = bpe_bytes();
@@ -262,6 +263,90 @@ START_TEST(an_added_token_can_be_the_letter_of_a_byte)
     ag_free(ids);
     ag_free(v);
     ag_free(plain);
+}
+END_TEST
+
+/* All texts of two to six letters x and y, of which about a third are added tokens, half of these special ones. */
+enum { LONGEST = 6, TEXTS = 1 << (LONGEST + 1) };
+typedef struct { char text[TEXTS][LONGEST + 1]; bool special[TEXTS]; int n; } Some;
+
+static KaeruVocab *some_added(Some *some)
+{
+    char added[TEXTS * 64] = "", *p = added;
+    uint32_t random = 1;
+    some->n = 0;
+    for (int size = 2; size <= LONGEST; size++) {
+        for (int bits = 0; bits < 1 << size; bits++) {
+            random = random * 1664525 + 1013904223;
+            if (random >> 28 > 5) continue;
+            char *text = some->text[some->n];
+            for (int i = 0; i < size; i++) text[i] = bits >> i & 1 ? 'y' : 'x';
+            text[size] = '\0';
+            some->special[some->n] = random >> 27 & 1;
+            p += sprintf(p, "%s{\"id\":%d,\"content\":\"%s\",\"special\":%s}", some->n ? "," : "", 256 + some->n, text,
+                         some->special[some->n] ? "true" : "false");
+            some->n++;
+        }
+    }
+    return vocab_of("", "", added);
+}
+
+/* The longest added token with which the text begins, or the id of its first byte. */
+static int32_t longest_of(const Some *some, const char *text, bool special, size_t *size)
+{
+    int32_t id = *text;
+    *size = 1;
+    size_t longest = 0;
+    for (int k = 0; k < some->n; k++) {
+        size_t n = strlen(some->text[k]);
+        if (n <= longest || (some->special[k] && !special) || strncmp(text, some->text[k], n) != 0) continue;
+        *size = longest = n;
+        id = 256 + k;
+    }
+    return id;
+}
+
+START_TEST(the_longest_added_token_is_found)
+{
+    Some some;
+    KaeruVocab *v = some_added(&some);
+    ck_assert_int_gt(some.n, 30);
+    char text[301] = "";
+    for (uint32_t i = 0, random = 7; i < 300; i++, random = random * 1664525 + 1013904223) text[i] = "xyyxz"[(random >> 16) % 5];
+    for (int special = 0; special < 2; special++) {
+        size_t n, count = 0, size;
+        int32_t *ids = kaeru_vocab_encode(v, text, 300, special ? KAERU_WITH_SPECIAL : KAERU_AS_TEXT, &n);
+        for (size_t at = 0; at < 300; at += size, count++) {
+            int32_t expected = longest_of(&some, text + at, special, &size);
+            ck_assert_uint_lt(count, n);
+            ck_assert_int_eq(ids[count], expected);
+        }
+        ck_assert_uint_eq(count, n);
+        ag_free(ids);
+    }
+    ag_free(v);
+}
+END_TEST
+
+/* Many long added tokens that nearly occur at each place of a text: the time is not their number times the text. */
+START_TEST(many_added_tokens_take_little_time)
+{
+    enum { MANY = 10000, SIZE = 900, TEXT = 200000 };
+    char *added = malloc((size_t)MANY * (SIZE + 60)), *p = added, *text = malloc(TEXT);
+    memset(text, 'a', TEXT);
+    for (int i = 0; i < MANY; i++) {
+        p += sprintf(p, "%s{\"id\":%d,\"content\":\"%.*s%05d\"}", i ? "," : "", 256 + i, SIZE, text, i);
+    }
+    KaeruVocab *v = vocab_of("", "", added);
+    size_t n;
+    alarm(20);
+    int32_t *ids = kaeru_vocab_encode(v, text, TEXT, KAERU_WITH_SPECIAL, &n);
+    alarm(0);
+    ck_assert_uint_eq(n, TEXT);
+    ag_free(ids);
+    ag_free(v);
+    free(text);
+    free(added);
 }
 END_TEST
 
@@ -343,6 +428,8 @@ Suite *bpe_json_suite(void)
     tcase_add_test(t, ignored_merges_do_not_make_special_tokens);
     tcase_add_test(t, an_added_token_need_not_be_normal);
     tcase_add_test(t, an_added_token_can_be_the_letter_of_a_byte);
+    tcase_add_test(t, the_longest_added_token_is_found);
+    tcase_add_test(t, many_added_tokens_take_little_time);
     tcase_add_test(t, an_exported_vocabulary_opens_again);
     suite_add_tcase(suite, t);
     TCase *failures = tcase_create("failures");

@@ -253,22 +253,36 @@ for byte in new:
 open(sys.argv[2], 'wb').write(content[:8] + checksum.to_bytes(8, 'little') + new)
 END
 }
-# A small file does not make the decoder begin with gigabytes: layers and heads, streams and window. One that `compress` makes
-# with a large model is large enough.
+# No file makes the decoder take much memory without --memory: layers and heads, streams and window, what learning keeps.
 changed text.k text2.k
 same text.k text2.k
 changed text.k large.k 6=100 7=64
-expect 1 '' 'large.k: asks for a model of 80.5 GB: expected a file of 1224961 bytes or more, found ' -d large.k new
+expect 1 '' 'large.k: needs 76' -d large.k new
+that "how much memory" grep -qx 'compress: large.k: needs \([0-9]*\) MiB for its model: expected --memory \1 or more' stderr
 changed text.k large.k 4=64 5=65536
-expect 1 '' 'large.k: asks for a model of 4.3 GB: expected a file of ' -d large.k new
+expect 1 '' 'large.k: needs 4' -d large.k new
+changed text.k large.k 0=1000000 4=64 5=2048 6=4 7=8
+expect 1 '' 'large.k: needs ' -d large.k new
+that "what learning keeps" [ "$(sed 's/.*needs \([0-9]*\) MiB.*/\1/' stderr)" -gt 4096 ]
 changed text.k large.k 0=144115188075855872
 expect 1 '' 'large.k: is damaged: it has no number of tokens' -d large.k new
 changed text.k large.k 0=70000000000000
 expect 1 '' 'large.k: asks for 560000.0 GB of memory, but this machine has ' -d large.k new
 lacks new
+# A model that is larger than --memory: compress says what -d needs.
+rm -f one.k back
+expect 0 'to decompress it, give -d the option --memory 5 or more' '' one one.k --overwrite $tiny --window 4096 --memory 4
+expect 1 '' 'one.k: needs 5 MiB for its model: expected --memory 5 or more' -d one.k back --memory 4
+lacks back
+expect 0 'back: ' '' -d one.k back --memory 5
+same one back
 if [ "${SHORT-}" != yes ]; then
-    trip one --layers 6 --heads 16
-    that "bytes for a large model" [ "$(wc -c <one.k)" -gt 500 ]
+    rm -f one.k back
+    expect 0 'to decompress it, give -d the option --memory ' '' one one.k --layers 6 --heads 16
+    that "a large model makes no file larger" [ "$(wc -c <one.k)" -lt 60 ]
+    expect 1 '' 'one.k: needs ' -d one.k back
+    expect 0 'back: ' '' -d one.k back --memory 400
+    same one back
 fi
 head -c 400 text >short
 expect 0 '' '' short $tiny
@@ -295,5 +309,20 @@ rm text.k
 expect 2 '' 'text.k.part exists' text text.k $tiny
 that "a file of this name is kept" grep -q precious text.k.part
 rm text.k.part
+
+# ---- names on a terminal -----------------------------------------------------------------------------------------------
+
+# The name of a file does not command a terminal, in both languages; into a pipe it goes as it is.
+escape=$(printf '\033') bell=$(printf '\007')
+name="x$escape]0;EVIL$bell.txt"
+echo frog >"$name"
+for language in en ja; do
+    python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) != 0)' "$program" "$name" $tiny \
+        --overwrite --curve --out "o$name" --language $language </dev/null >shown
+    that "the name of a file on a terminal" grep -q 'x\\x1B\]0;EVIL\\x07.txt.k' shown
+    that "the name of a folder on a terminal" grep -q 'ox\\x1B\]0;EVIL\\x07.txt/compress.csv' shown
+    that "no command of a name reaches the terminal ($language)" [ "$(grep -c "$bell" shown)" -eq 0 ]
+    expect 0 "$name.k" '' "$name" $tiny --overwrite --language $language
+done
 
 summary compress

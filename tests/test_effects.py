@@ -140,6 +140,7 @@ COMMANDS = {
     'compress': (['story.txt', 'packed.k', *SMALL], 'curve', {
         **COMMON, '--model': ['--model', 'gpt/gpt_last.safetensors'], '--show': reason('prints the text: test_compress.sh'),
         '--curve': reason('writes the result that this test compares'), '--overwrite': reason('test_compress.sh'),
+        '--memory': reason('test_compress.sh'),
         '--precision': ['--precision', 'bf16'], '--streams': ['large.txt', AND, '--streams', '1'],
         '--window': ['--window', '24'],
         '--layers': ['--layers', '2'], '--heads': ['--heads', '2'], '--rate': ['--rate', '500'], '--order': ['--order', '2'],

@@ -84,7 +84,12 @@ START_TEST(limits_are_kept)
     make_file("a", 100);
     ck_assert_ptr_nonnull(file_read(owner, in_folder("a"), 100, &size));
     expect_refused(file_read(owner, in_folder("a"), 99, &size) != NULL, "a: expected at most 99 bytes, found more");
-    expect_refused(file_read(owner, "/dev/zero", 10000, &size) != NULL, "/dev/zero: expected at most 10000 bytes");
+    FILE *endless = popen("yes", "r");
+    ck_assert_ptr_nonnull(endless);
+    char path[64];
+    snprintf(path, sizeof path, "/dev/fd/%d", fileno(endless));
+    expect_refused(file_read(owner, path, 10000, &size) != NULL, ": expected at most 10000 bytes");
+    pclose(endless);
     ag_free(owner);
 }
 END_TEST
@@ -123,6 +128,25 @@ START_TEST(folders_and_missing_files_are_refused)
     expect_refused(file_open(in_folder("x"), false) != NULL, "x: cannot be opened: No such file");
     expect_refused(file_open(in_folder("d"), true) != NULL, "d: expected a regular file");
     expect_refused(file_open(in_folder("x"), true) != NULL, "x: cannot be opened: No such file");
+    ag_free(owner);
+}
+END_TEST
+
+/* A link in a folder of somebody else may lead to a device, which waits for ever or has no end. */
+START_TEST(devices_are_refused_at_once)
+{
+    static const char *const devices[] = { "/dev/zero", "/dev/null", "/dev/random", "/dev/tty", "/dev/kmsg" };
+    void *owner = ag_alloc(1, 1);
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        size_t size;
+        bool terminal_or_log = i > 2;                           /* which this process may not be able to open */
+        unlink(in_folder("a"));
+        ck_assert_int_eq(symlink(devices[i], in_folder("a")), 0);
+        alarm(2);
+        bool done = file_read(owner, in_folder("a"), 1 << 28, &size) != NULL;
+        alarm(0);
+        expect_refused(done, terminal_or_log ? "a: " : "a: expected a file or a pipe, found a device");
+    }
     ag_free(owner);
 }
 END_TEST
@@ -430,6 +454,86 @@ START_TEST(kills_leave_the_old_file_or_the_new_one)
 }
 END_TEST
 
+/* ---- two files of which the second describes the first --------------------------------------------------------------- */
+
+static FileWriter *written(const char *name, const char *text)
+{
+    FileWriter *w = file_replace(in_folder(name));
+    ck_assert_ptr_nonnull(w);
+    file_write(w, text, strlen(text));
+    return w;
+}
+
+static bool replace_both(const char *text)
+{
+    FileWriter *first = written("a", text);
+    return file_commit_both(first, written("b", text));
+}
+
+static void expect_both(const char *text)
+{
+    folder_expect("a", text);
+    folder_expect("b", text);
+    ck_assert_int_eq(folder_count(), 2);
+}
+
+/* The program is killed before each call: both files are old, both are new, or there is no second one. */
+START_TEST(a_kill_leaves_two_files_that_belong_together)
+{
+    if (!io_faults_work()) return;
+    expect_done(replace_both("old"));
+    io_faults_at(-1, false);
+    expect_done(replace_both("old"));
+    int calls = io_faults_calls(), missing = 0;
+    for (int n = 0; n < calls; n++) {
+        expect_done(replace_both("old"));
+        pid_t child = fork();
+        if (child == 0) {
+            io_faults_kill_at(n);
+            replace_both("new");
+            _exit(0);
+        }
+        int status;
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert(WIFSIGNALED(status));
+        if (file_exists(in_folder("b"))) {
+            char text[4] = "";
+            FILE *f = fopen(in_folder("a"), "rb");
+            ck_assert_uint_eq(fread(text, 1, 3, f), 3);
+            fclose(f);
+            folder_expect("b", text);
+        } else missing++;
+        expect_done(replace_both("new"));
+        expect_both("new");
+    }
+    ck_assert_int_gt(missing, 0);
+}
+END_TEST
+
+/* Each rename fails: the first file is only replaced when the second one cannot be taken for its own. */
+START_TEST(two_files_of_which_one_cannot_be_replaced)
+{
+    if (!io_faults_work()) return;
+    static const int renames = 3;                       /* the second one is moved away; both are put in place */
+    for (int n = 0, seen = 0; seen < renames; n++) {
+        expect_done(replace_both("old"));
+        FileWriter *first = written("a", "new"), *second = written("b", "new");
+        io_faults_at(n, false);
+        bool done = file_commit_both(first, second), hit = io_faults_hit();
+        bool rename = hit && strcmp(io_faults_call(n), "rename") == 0;
+        io_faults_at(-1, false);
+        ck_assert(hit);
+        if (!rename) continue;
+        ck_assert_int_eq(io_faults_open(), 0);
+        expect_refused(done, ": cannot be replaced: ");
+        if (++seen < renames) expect_both("old");
+        else ck_assert(!file_exists(in_folder("b")));
+    }
+    ck_assert_int_eq(folder_count(), 1);
+    folder_expect("a", "new");
+}
+END_TEST
+
 /* ---- every call fails once --------------------------------------------------------------------------------------- */
 
 static bool use_files(void)
@@ -658,6 +762,7 @@ Suite *files_suite(void)
     tcase_add_test(t, limits_are_kept);
     tcase_add_test(t, parts_are_read);
     tcase_add_test(t, folders_and_missing_files_are_refused);
+    tcase_add_test(t, devices_are_refused_at_once);
     tcase_add_test(t, fifos_are_refused_at_once);
     tcase_add_test(t, fifos_that_no_program_writes_are_refused);
     tcase_add_test(t, slow_pipes_are_read);
@@ -674,6 +779,8 @@ Suite *files_suite(void)
     tcase_add_test(t, a_full_disk_leaves_the_old_file);
     tcase_add_test(t, parts_are_continued);
     tcase_add_test(t, kills_leave_the_old_file_or_the_new_one);
+    tcase_add_test(t, a_kill_leaves_two_files_that_belong_together);
+    tcase_add_test(t, two_files_of_which_one_cannot_be_replaced);
     tcase_add_loop_test(t, each_failing_call_is_reported, 0, 2);
     tcase_add_test(t, interrupted_calls_are_repeated);
     tcase_add_test(t, an_interrupted_rename_may_be_done);

@@ -110,7 +110,7 @@ START_TEST(each_number_of_a_token_file_counts)
     static const char *const chars[] = { "a", "b", "c", "d" };
     static const struct { size_t at; int by; const char *part; } changes[] = {
         { 0, 1, "expected UTF-8" },                                 /* the magic: now a text */
-        { 8, 1, "expected version 1 of token files, found 2" }, { 12, 1, "expected ids of 2 or 4 bytes, found 3" },
+        { 8, 1, "expected version 1 or 2 of token files, found 3" }, { 12, 1, "expected ids of 2 or 4 bytes, found 3" },
         { 12, 2, "expected" }, { 16, 1, "was made with another vocabulary, of 5 tokens" }, { 20, 1, "expected version" },
         { 24, 1, "was made with another vocabulary" }, { 31, 1, "was made with another vocabulary" },
         { HEAD, 7, "expected ids below 4" }, { HEAD + 1, 1, "expected ids below 4" },
@@ -129,7 +129,11 @@ START_TEST(each_number_of_a_token_file_counts)
         change_byte("tokens", "changed", changes[i].at, changes[i].by);
         expect_refused(lm_data_open(in_folder("changed"), v) != NULL, changes[i].part);
     }
-    change_byte("tokens", "changed", HEAD + 2 * sizeof letters, 1);            /* the number of tokens */
+    change_byte("tokens", "changed", HEAD, 1);                                  /* another id of the vocabulary */
+    expect_refused(lm_data_open(in_folder("changed"), v) != NULL, "changed: is damaged: it does not have its hash");
+    change_byte("tokens", "changed", HEAD + 2 * sizeof letters, 1);             /* the hash */
+    expect_refused(lm_data_open(in_folder("changed"), v) != NULL, "changed: is damaged: it does not have its hash");
+    change_byte("tokens", "changed", HEAD + 2 * sizeof letters + 8, 1);         /* the number of tokens */
     expect_refused(lm_data_open(in_folder("changed"), v) != NULL, "expected 41 tokens of 2 bytes");
     ag_free(v);
 }

@@ -281,7 +281,7 @@ START_TEST(large_vocabularies_have_ids_of_four_bytes)
     check_token_file(text, t);
     struct stat status;
     ck_assert_int_eq(stat(in_folder("tokens"), &status), 0);
-    ck_assert_int_eq(status.st_size, 32 + 4 * CODES + 8);
+    ck_assert_int_eq(status.st_size, 32 + 4 * CODES + 16);
     /* Ids are read 1024 at a time. One of a later part is too large, or negative as an int32_t. */
     char *bytes = file_read(NULL, in_folder("tokens"), SIZE_MAX, &(size_t){ 0 });
     bytes[32 + 4 * 2000 + 3] = (char)0x80;
@@ -322,27 +322,28 @@ END_TEST
 START_TEST(broken_token_files_are_refused)
 {
     KaeruVocab *t = characters("abcdefgh"), *other = characters("abcdefgi");
-    unsigned char good[64];
+    unsigned char good[72];
     int64_t n;
     folder_write("text", "abcdefgh", 8);
     expect_done(lm_tokenize(in_folder("text"), t, in_folder("tokens"), &n));
     FILE *f = fopen(in_folder("tokens"), "rb");
     size_t size = fread(good, 1, sizeof good, f);
     fclose(f);
-    ck_assert_uint_eq(size, 32 + 8 * 2 + 8);
+    ck_assert_uint_eq(size, 32 + 8 * 2 + 16);
     expect_open_refused("tokens", other, "tokens: was made with another vocabulary, of 8 tokens");
 
     static const struct { size_t at; unsigned char value; const char *message; } cases[] = {
-        { 8, 2, "expected version 1 of token files, found 2" },
+        { 8, 3, "expected version 1 or 2 of token files, found 3" },
         { 12, 3, "expected ids of 2 or 4 bytes, found 3" },
         { 12, 4, "expected 8 tokens of 4 bytes, found 16 bytes" },
         { 16, 9, "was made with another vocabulary, of 9 tokens" },
-        { 20, 1, "expected version 1" },
+        { 20, 1, "expected version 1 or 2" },
         { 24, 0x55, "was made with another vocabulary" },
         { 32 + 2 * 3, 8, "token 3 has id 8, expected ids below 8" },
         { 32 + 2 * 7 + 1, 255, "token 7 has id 65287, expected ids below 8" },
-        { 48, 7, "expected 7 tokens of 2 bytes, found 16 bytes" },
-        { 55, 255, "expected 18374686479671623688 tokens" },
+        { 48, 7, "is damaged: it does not have its hash" },
+        { 56, 7, "expected 7 tokens of 2 bytes, found 16 bytes" },
+        { 63, 255, "expected 18374686479671623688 tokens" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         unsigned char bad[64];
@@ -353,8 +354,24 @@ START_TEST(broken_token_files_are_refused)
     }
     for (size_t length = 8; length < size; length++) {
         folder_write("bad", good, length);
-        expect_open_refused("bad", t, length < 40 ? "at least 40 bytes" : "bad: expected");
+        expect_open_refused("bad", t, length < 40 ? "at least 40 bytes" : length < 48 ? "at least 48 bytes" : "bad: expected");
     }
+    for (size_t bit = 0; bit < 8 * size; bit++) {
+        unsigned char bad[64];
+        memcpy(bad, good, size);
+        bad[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        folder_write("bad", bad, size);
+        expect_open_refused("bad", t, "bad: ");
+    }
+    /* A file of version 1 has no hash. */
+    unsigned char old[64];
+    memcpy(old, good, 48);
+    memcpy(old + 48, good + 56, 8);
+    old[8] = 1;
+    folder_write("old", old, 56);
+    LmData *d = opened("old", t);
+    ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN) + lm_data_tokens(d, LM_HELD_OUT), 8);
+    ag_free(d);
     ag_free(t);
     ag_free(other);
 }

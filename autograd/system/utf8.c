@@ -67,7 +67,9 @@ void utf8_position(const char *text, size_t at, size_t *line, size_t *column)
 bool utf8_is_printable(uint32_t c)
 {
     bool control = c < 0x20 || (c >= 0x7f && c <= 0x9f), ends_line = c == 0x2028 || c == 0x2029;
-    return !control && !ends_line && !(c >= 0x202a && c <= 0x202e) && !(c >= 0x2066 && c <= 0x2069);
+    bool turns = c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+    bool tag = c >= 0xe0001 && c <= 0xe007f;              /* which no terminal shows */
+    return !control && !ends_line && !turns && !tag;
 }
 
 enum { MOST_PRINTED = 5 };                  /* bytes of one character, and the NUL */

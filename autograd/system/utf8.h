@@ -23,8 +23,8 @@ static inline bool utf8_continues(char byte)
 size_t utf8_mark(const char *s, size_t n);
 /* The line and the column, in characters, of byte `at` of a text. Both count from 1. */
 void utf8_position(const char *text, size_t at, size_t *line, size_t *column);
-/* Whether a terminal shows the character as itself: it is no control character, does not end a line and does not change the
- * direction of the text around it. */
+/* Whether a terminal shows the character as itself: it is no control character, does not end a line, does not change the
+ * direction of the text around it, and is no tag (U+E0001 to U+E007F), which is not shown. */
 bool utf8_is_printable(uint32_t code);
 /* Writes as much of n bytes as fits into out[size], and a NUL; returns how much it has written. Characters that are not
  * printable, and bytes that are not UTF-8, are written as \xNN. All text that may come from a file goes through this

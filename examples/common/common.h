@@ -101,6 +101,7 @@ void file_group_replace(FileGroup *g);
 /* ---- printed text ------------------------------------------------------------------------------------------------
  * In English, say is printf. With --language ja it prints by the Japanese format in examples/ja, if there is one. A %s without
  * precision then prints the Japanese for its text, if there is one, and pads it by the columns that it takes in a terminal.
+ * On a terminal, a %s shows characters that the terminal would obey as \xNN. The format itself may have escape sequences.
  * Text of the user, which must not be translated, is printed by printf. tests/test_languages.py checks the formats. */
 void say(const char *format, ...) AG_PRINTF(1, 2);
 void say_to(FILE *out, const char *format, ...) AG_PRINTF(2, 3);

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const Pair pairs[] = {
 #include "ja/common.def"
@@ -134,16 +135,30 @@ static void put_whole_number(FILE *out, const Conversion *c, Arguments *args)
     }
 }
 
+/* A word may be a name of the user's or a text of a file, which must not command a terminal. */
+static void put_text(FILE *out, const char *text, size_t n)
+{
+    if (isatty(fileno(out))) {
+        KaeruTextStream stream = { .out = out };
+        kaeru_text_stream_put(&stream, text, n);
+        kaeru_text_stream_end(&stream);
+    } else {
+        fwrite(text, 1, n, out);
+    }
+}
+
 static void put_word(FILE *out, const char *word, const Conversion *c)
 {
-    if (c->precision >= 0) {
-        fprintf(out, c->format, c->width, c->precision, word);
-        return;
+    const char *shown = c->precision < 0 ? tr(word) : word;
+    size_t n = 0;
+    while ((c->precision < 0 || n < (size_t)c->precision) && shown[n]) {
+        n++;
     }
-    const char *japanese = tr(word);
-    int pad = c->width - columns_of(japanese);
+    int pad = c->width - (c->precision < 0 ? columns_of(shown) : (int)n);
     pad = pad > 0 ? pad : 0;
-    fprintf(out, "%*s%s%*s", c->left ? 0 : pad, "", japanese, c->left ? pad : 0, "");
+    fprintf(out, "%*s", c->left ? 0 : pad, "");
+    put_text(out, shown, n);
+    fprintf(out, "%*s", c->left ? pad : 0, "");
 }
 
 static void put_conversion(FILE *out, const Conversion *c, Arguments *args)
@@ -157,7 +172,8 @@ static void put_conversion(FILE *out, const Conversion *c, Arguments *args)
     }
 }
 
-static void say_in_japanese(FILE *out, const char *format, va_list list)
+/* As vfprintf, but its words in Japanese with --language ja, and harmless on a terminal. */
+static void say_by_words(FILE *out, const char *format, va_list list)
 {
     Arguments args;
     Conversion c;
@@ -176,8 +192,8 @@ static void say_in_japanese(FILE *out, const char *format, va_list list)
 
 static void say_list(FILE *out, const char *format, va_list args)
 {
-    if (example_japanese()) {
-        say_in_japanese(out, tr(format), args);
+    if (example_japanese() || isatty(fileno(out))) {
+        say_by_words(out, tr(format), args);
     } else {
         vfprintf(out, format, args);
     }

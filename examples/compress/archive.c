@@ -1,19 +1,15 @@
 /* archive.c: the head of a compressed file. */
 #include "archive.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "common/data_hash.h"
 
 /* A compressed file has these 8 bytes, of which the last is the version; 8 bytes each for the hash of all that follows, that of
  * the weights and that of the text; the number of tokens and the settings, in groups of 7 bits, the lowest first, each but the
- * last with a 1 before them; the bytes of the coder; zeros up to the least size. */
+ * last with a 1 before them; the bytes of the coder. */
 static const char magic[] = "kaeru.k1";
 enum { MAGIC = 8, HASH = 8, HEAD = MAGIC + 3 * HASH };
-/* Any file can ask for a model of so many bytes; for a larger one it has a byte for each BYTES_PER_BYTE more. So a small file
- * cannot make the decoder take gigabytes. The coder reads zeros behind its bytes, too, so they change nothing. */
-enum { ANY_MODEL = 1 << 28, BYTES_PER_BYTE = 1 << 16 };
 
 static void put_hash(Bytes *b, uint64_t hash)
 {
@@ -58,12 +54,6 @@ static int64_t *setting(Settings *s, const NnField *f)
     return (int64_t *)(void *)((char *)s + f->offset);
 }
 
-/* The size of a file with a model of these settings, at least. */
-static double least_size(const Settings *how)
-{
-    return how->learns ? (predictor_bytes(how) - ANY_MODEL) / BYTES_PER_BYTE : 0;
-}
-
 Bytes archive_make(Head head, const Bytes *coded)
 {
     Bytes rest = { 0 }, file = { 0 };
@@ -74,9 +64,6 @@ Bytes archive_make(Head head, const Bytes *coded)
         put_number(&rest, *setting(&head.how, f));
     }
     bytes_append(&rest, coded->byte, coded->n);
-    while ((double)(MAGIC + HASH + rest.n) < least_size(&head.how)) {
-        bytes_append(&rest, "", 1);
-    }
     bytes_append(&file, magic, MAGIC);
     put_hash(&file, data_hash(DATA_HASH_BEGIN, rest.byte, rest.n));
     bytes_append(&file, rest.byte, rest.n);
@@ -104,11 +91,5 @@ bool archive_read(const Bytes *file, Head *head)
     if (head->count < 0) {
         return ag_set_error("is damaged: it has no number of tokens");
     }
-    if (!nn_fields_check(&settings_fields, &head->how)) {
-        return false;
-    }
-    double bytes = predictor_bytes(&head->how);
-    return (double)file->n >= least_size(&head->how) ||
-           ag_set_error("asks for a model of %.1f GB: expected a file of %.0f bytes or more, found %zu", bytes / 1e9,
-                        ceil(least_size(&head->how)), file->n);
+    return nn_fields_check(&settings_fields, &head->how);
 }

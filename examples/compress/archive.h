@@ -9,8 +9,7 @@
  * place behind it. */
 typedef struct { uint64_t weights, text; int64_t count; Settings how; size_t coded; } Head;
 Bytes archive_make(Head head, const Bytes *coded);
-/* False with ag_error() if the file does not have its checksum, has another version of the format, or is too small for the model
- * that it asks for. */
+/* False with ag_error() if the file does not have its checksum, has another version of the format, or settings out of range. */
 bool archive_read(const Bytes *file, Head *head);
 
 #endif

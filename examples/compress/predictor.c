@@ -2,6 +2,7 @@
  * a cache, have the same bits: this is why what was compressed can be decompressed. */
 #include "predictor.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "common/data_hash.h"
@@ -9,6 +10,9 @@
 #include "table.h"
 
 enum { BYTES = 256, HEAD_WIDTH = 32, PIECE = 16, WARMUP = 100 };
+/* What a step of learning keeps of each token, as measured: so many times the width in each layer and once more, and so many
+ * rows of scores. */
+enum { KEPT_WIDTHS = 12, KEPT_SCORES = 10 };
 
 static const NnField fields[] = {
     NN_FIELD("learns", Settings, learns, 1, 0, 1, NULL),
@@ -129,12 +133,15 @@ static Predictor *predictor_alloc(const Settings *how)
     return p;
 }
 
-double predictor_bytes(const Settings *how)
+double predictor_mebibytes(const Settings *how, int64_t count)
 {
     double width = HEAD_WIDTH * (double)how->heads, layer = 12 * width * width;     /* 4 + 3 * 8/3 matrices */
     double parameters = (double)how->layers * layer + 2 * BYTES * width;
     double counted = (double)how->streams * (double)how->window * (BYTES + 1);
-    return (4 * parameters + counted) * sizeof(ag_real);
+    double length = (double)count / (double)how->streams + 1, window = (double)how->window;
+    double tokens = (double)how->streams * (length < window ? length : window);
+    double kept = tokens * (KEPT_WIDTHS * width * (double)(how->layers + 1) + KEPT_SCORES * BYTES);
+    return ceil((4 * parameters + counted + kept) * sizeof(ag_real) / (1 << 20));
 }
 
 Predictor *predictor_new(const Settings *how)

@@ -26,9 +26,11 @@ typedef struct Predictor {
     int32_t begin;
 } Predictor;
 
-/* How many bytes a model that learns needs before the first token, at least: its weights, gradients and Adam's means, and what
- * the table has predicted. */
-double predictor_bytes(const Settings *how);
+/* About how many MiB a model that learns needs for a text of so many tokens: its weights, gradients and Adam's means, what the
+ * table has predicted, and what a step of learning keeps of each token in the window. */
+double predictor_mebibytes(const Settings *how, int64_t count);
+/* So many MiB are used for a file without being asked for. */
+enum { USUAL_MEBIBYTES = 256 };
 /* A model that learns. */
 Predictor *predictor_new(const Settings *how);
 /* A trained model with its vocabulary. It reads `begin` before a text. The predictor owns both. */

@@ -412,7 +412,7 @@ static void print_some(const Corpus *c, const KaeruLines *translations)
     for (int64_t i = 0; i < SHOWN && i < c->src.n; i++) {
         KaeruLine src = c->src.line[i], expected = c->tgt.line[i], got = translations->line[i];
         bool right = got.size == expected.size && memcmp(got.text, expected.text, got.size) == 0;
-        printf("  %.*s\n  ", (int)src.size, src.text);
+        say("  %.*s\n  ", (int)src.size, src.text);
         put_bytes(stdout, got.text, got.size);
         say("%s\n", right ? "   (right)" : "");
         if (!right) {

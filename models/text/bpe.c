@@ -41,10 +41,13 @@ KaeruVocab *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges)
     return v;
 }
 
-static int longest_first(const void *left, const void *right)
+/* By bytes: one with which another begins comes before it. Of equal texts, the smaller id. */
+static int by_text(const void *left, const void *right)
 {
     const BpeAdded *a = left, *b = right;
-    return a->size != b->size ? (a->size > b->size ? -1 : 1) : a->id < b->id ? -1 : 1;
+    int order = memcmp(a->text, b->text, a->size < b->size ? a->size : b->size);
+    if (order != 0) return order;
+    return a->size != b->size ? (a->size < b->size ? -1 : 1) : a->id < b->id ? -1 : 1;
 }
 
 void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n)
@@ -63,7 +66,7 @@ void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n)
         if (!b->normal) b->normal = ag_alloc_in(b, (size_t)b->tokens->n, sizeof *b->normal);
         b->normal[a->id] = (Word){ a->text, a->size, 0 };
     }
-    if (n) qsort(added, (size_t)n, sizeof *added, longest_first);
+    if (n) qsort(added, (size_t)n, sizeof *added, by_text);
 }
 
 /* ---- one word ---------------------------------------------------------------------------------------------------- */
@@ -209,15 +212,35 @@ static void encode_pieces(Bpe *b, const char *text, size_t n, int rule, Ids *ids
     }
 }
 
+/* Of the added tokens from `low` to high - 1, which differ first in byte k, the first one with this byte or a higher one. */
+static int32_t first_with(const BpeAdded *added, int32_t low, int32_t high, size_t k, int byte)
+{
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        if ((unsigned char)added[middle].text[k] < byte) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
 /* The longest added token with which the text begins; NULL if there is none. */
 static const BpeAdded *added_at(const Bpe *b, const char *text, size_t n, bool special, bool late)
 {
-    for (int32_t i = 0; i < b->n_added && b->starts_added[(unsigned char)text[0]]; i++) {
-        const BpeAdded *a = &b->added[i];
-        if (a->late != late || (a->special && !special)) continue;
-        if (a->size <= n && memcmp(a->text, text, a->size) == 0) return a;
+    const BpeAdded *a = b->added, *longest = NULL;
+    int32_t low = 0, high = b->starts_added[(unsigned char)text[0]] ? b->n_added : 0;
+    for (size_t k = 0; low < high; k++) {
+        /* those from low to high - 1 have the text's first k bytes; those that end there come first */
+        const BpeAdded *found = NULL;
+        for (; low < high && a[low].size == k; low++)
+            if (!found && a[low].late == late && (special || !a[low].special)) found = &a[low];
+        if (found) longest = found;
+        if (low == high || k == n) break;
+        unsigned char byte = (unsigned char)text[k];
+        if ((unsigned char)a[low].text[k] == byte && (unsigned char)a[high - 1].text[k] == byte) continue;
+        low = first_with(a, low, high, k, byte);
+        high = first_with(a, low, high, k, byte + 1);
     }
-    return NULL;
+    return longest;
 }
 
 /* Finds the early added tokens; between them, after the normalizer, the late ones; and encodes the text between all these. */

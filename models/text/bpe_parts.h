@@ -66,7 +66,7 @@ typedef struct Bpe {
     BpeRules rules;
     bool whole_words;                       /* a word that is a token is not made from merges */
     int32_t n_vocab;                        /* from this id on, tokens are only added ones */
-    BpeAdded *added;                        /* longest first */
+    BpeAdded *added;                        /* sorted by their bytes */
     int32_t n_added;
     Word *normal;                           /* by id: the normal form of an added token that is another text; NULL: of none */
     bool starts_added[256];                 /* whether an added token starts with this byte */

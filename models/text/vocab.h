@@ -39,7 +39,7 @@ KaeruVocab *vocab_parse(void *work, KaeruVocabKind kind, VocabFile vocab, VocabF
 const Word *vocab_tokens(void *work, const char *name, const Json *root, int32_t *n);
 /* The content of such a file, owned by `work`; NULL with ag_error() if a token is not UTF-8. No two tokens may be equal. */
 const char *vocab_text(void *work, const Word *token, int32_t n, size_t *size);
-/* Replaces the files one directly after the other; merges.text is NULL if there is one file. */
+/* Replaces the files by file_commit_both; merges.text is NULL if there is one file. */
 bool vocab_replace_both(const char *vocab_path, VocabFile vocab, const char *merges_path, VocabFile merges);
 
 #endif

@@ -116,13 +116,7 @@ bool vocab_replace_both(const char *vocab_path, VocabFile vocab, const char *mer
         return file_commit(first);
     }
     file_write(second, merges.text, merges.size);
-    if (file_finish(first) && file_finish(second)) {
-        bool done = file_commit(first);
-        return file_commit(second) && done;
-    }
-    ag_free(first);
-    ag_free(second);
-    return false;
+    return file_commit_both(first, second);
 }
 
 bool kaeru_vocab_save_at(AgSite at, const KaeruVocab *v, const char *vocab_path, const char *merges_path)

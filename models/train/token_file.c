@@ -2,15 +2,16 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "stored.h"
 #include "train.h"
 #include "unicode.h"
 #include "utf8.h"
 
-enum { VERSION = 1 };
+enum { WITHOUT_HASH = 1, VERSION = 2 };
 static const char magic[8] = { 'k', 'a', 'e', 'r', 'u', 't', 'o', 'k' };
 typedef struct { char magic[8]; uint32_t version, width, vocab, zero; uint64_t fingerprint; } Header;
-/* The size of a file without ids: the header, and the number of ids at the end. */
-enum { OVERHEAD = sizeof(Header) + sizeof(uint64_t) };
+/* The size of a file without ids: the header, the hash, and the number of ids at the end. */
+enum { HASH = sizeof(uint64_t), OVERHEAD = sizeof(Header) + HASH + sizeof(uint64_t) };
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -53,26 +54,43 @@ static bool check_ids(const Tokens *tokens, const char *path, int32_t size)
     return true;
 }
 
+/* Whether the file has the hash of its other bytes before the number of ids. */
+static bool check_hash(const File *map, const char *path)
+{
+    const char *count = map->bytes + map->size - sizeof(uint64_t);
+    uint64_t hash;
+    memcpy(&hash, count - HASH, HASH);
+    StHash found = { 0 };
+    st_hash_add(&found, map->bytes, (size_t)map->size - HASH - sizeof(uint64_t));
+    st_hash_add(&found, count, sizeof(uint64_t));
+    return st_hash_end(&found) == hash || ag_set_error("%s: is damaged: it does not have its hash", path);
+}
+
 bool token_file_read(const File *map, const char *path, const KaeruVocab *v, Tokens *tokens)
 {
     Header h;
     uint64_t count;
-    if (map->size < OVERHEAD)
-        return ag_set_error("%s: expected a token file of at least %d bytes, found %" PRIu64, path, (int)OVERHEAD, map->size);
-    memcpy(&h, map->bytes, sizeof h);
+    uint64_t least = OVERHEAD - HASH;
+    if (map->size >= least) {
+        memcpy(&h, map->bytes, sizeof h);
+        if (h.version != WITHOUT_HASH) least = OVERHEAD;
+    }
+    if (map->size < least)
+        return ag_set_error("%s: expected a token file of at least %" PRIu64 " bytes, found %" PRIu64, path, least, map->size);
     memcpy(&count, map->bytes + map->size - sizeof count, sizeof count);
-    if (h.version != VERSION || h.zero != 0)
-        return ag_set_error("%s: expected version %d of token files, found %" PRIu32, path, VERSION, h.version);
+    if ((h.version != WITHOUT_HASH && h.version != VERSION) || h.zero != 0)
+        return ag_set_error("%s: expected version %d or %d of token files, found %" PRIu32, path, WITHOUT_HASH, VERSION,
+                            h.version);
     if (h.width != 2 && h.width != 4)
         return ag_set_error("%s: expected ids of 2 or 4 bytes, found %" PRIu32, path, h.width);
-    uint64_t size = map->size - OVERHEAD;
+    uint64_t size = map->size - least;
     if (size % h.width != 0 || count != size / h.width)
         return ag_set_error("%s: expected %" PRIu64 " tokens of %" PRIu32 " bytes, found %" PRIu64 " bytes", path, count,
                             h.width, size);
     if (h.vocab != (uint32_t)kaeru_vocab_size(v) || h.fingerprint != kaeru_vocab_fingerprint(v))
         return ag_set_error("%s: was made with another vocabulary, of %" PRIu32 " tokens", path, h.vocab);
     *tokens = (Tokens){ map->bytes + sizeof h, (int64_t)count, (int)h.width };
-    return check_ids(tokens, path, kaeru_vocab_size(v));
+    return check_ids(tokens, path, kaeru_vocab_size(v)) && (h.version == WITHOUT_HASH || check_hash(map, path));
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -105,7 +123,8 @@ static size_t first_piece(const KaeruVocab *v, const char *text, size_t n)
     return end + 1 < n ? end : n;
 }
 
-static bool write_ids(FileWriter *w, const KaeruVocab *v, const char *text, size_t n, int width, size_t *count)
+static bool write_ids(FileWriter *w, StHash *hash, const KaeruVocab *v, const char *text, size_t n, int width,
+                      size_t *count)
 {
     int32_t *ids = kaeru_vocab_encode(v, text, n, KAERU_WITH_SPECIAL, count);
     if (!ids) return false;
@@ -116,6 +135,7 @@ static bool write_ids(FileWriter *w, const KaeruVocab *v, const char *text, size
         }
     }
     file_write(w, ids, *count * (size_t)width);
+    st_hash_add(hash, ids, *count * (size_t)width);
     ag_free(ids);
     return true;
 }
@@ -125,13 +145,18 @@ static bool write_tokens(FileWriter *w, const KaeruText *text, const KaeruVocab 
     Header h = { .version = VERSION, .width = kaeru_vocab_size(v) <= 1 << 16 ? 2 : 4,
                  .vocab = (uint32_t)kaeru_vocab_size(v), .fingerprint = kaeru_vocab_fingerprint(v) };
     memcpy(h.magic, magic, sizeof magic);
+    StHash hash = { 0 };
     file_write(w, &h, sizeof h);
+    st_hash_add(&hash, &h, sizeof h);
     uint64_t total = 0;
     for (size_t at = 0, size, n; at < text->size; at += size) {
         size = first_piece(v, text->bytes + at, text->size - at);
-        if (!write_ids(w, v, text->bytes + at, size, (int)h.width, &n)) return false;
+        if (!write_ids(w, &hash, v, text->bytes + at, size, (int)h.width, &n)) return false;
         total += n;
     }
+    st_hash_add(&hash, &total, sizeof total);
+    uint64_t found = st_hash_end(&hash);
+    file_write(w, &found, sizeof found);
     file_write(w, &total, sizeof total);
     *count = (int64_t)total;
     return true;

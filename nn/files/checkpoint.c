@@ -108,6 +108,7 @@ typedef struct {
     bool run;                   /* the random state, too */
     bool trained;               /* no frozen parameters */
     bool round;                 /* reals are rounded to bfloat16 */
+    FileWriter *config;         /* a file that is replaced with it; NULL: none */
 } Saving;
 
 /* The optimizer and the settings may be NULL. */
@@ -138,7 +139,8 @@ static bool save(AgSite at, const char *what, const char *path, void *module, Sa
         nn_settings_set(metadata, "random.seed", "%" PRIu64, ag_random_state().seed);
         nn_settings_set(metadata, "random.counter", "%" PRIu64, ag_random_state().counter);
     }
-    if (done && (!o || !o->parallel || nn_parallel_is_first(o->parallel))) done = st_write(path, entry, n, metadata);
+    if (done && (!o || !o->parallel || nn_parallel_is_first(o->parallel)))
+        done = st_write_described(path, entry, n, metadata, how.config);
     /* all processes send their parts of the state, also if the first one cannot write it */
     for (size_t i = 0; i < n; i++)
         if (entry[i].values_of) entry[i].values_of(entry[i].arg);
@@ -151,6 +153,11 @@ bool nn_save_at(AgSite at, const char *path, void *module)
 {
     AG_LAYER(at);
     return save(at, __func__, path, module, (Saving){ .run = false }, NULL, NULL);
+}
+
+bool save_described(AgSite at, const char *path, void *module, bool round, FileWriter *config)
+{
+    return save(at, __func__, path, module, (Saving){ .round = round, .config = config }, NULL, NULL);
 }
 
 bool nn_save_bf16_at(AgSite at, const char *path, void *module)

@@ -91,22 +91,14 @@ JsonWriter *config_writer(void *owner, const char *architecture, const char *mod
     return w;
 }
 
-FileWriter *config_write(const char *path, JsonWriter *w)
+FileWriter *config_write(void *owner, const char *path, JsonWriter *w)
 {
     size_t size;
     json_close(w, '}');
     const char *text = json_written(w, &size);
     FileWriter *config = text ? file_replace(path) : NULL;
     if (!config) return NULL;
+    ag_set_owner(config, owner);
     file_write(config, text, size);
-    if (file_finish(config)) return config;
-    ag_free(config);
-    return NULL;
-}
-
-bool config_commit(FileWriter *config, bool weights_written)
-{
-    if (config && weights_written) return file_commit(config);
-    ag_free(config);
-    return false;
+    return file_finish(config) ? config : NULL;
 }

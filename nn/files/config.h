@@ -34,9 +34,8 @@ bool add_path(const char *path);
 JsonWriter *config_writer(void *owner, const char *architecture, const char *model_type);
 /* Writes the members of a struct for all keys of a table. */
 void config_put(JsonWriter *w, const NnField *key, const void *o);
-/* Closes the description and writes it to the disk beside `path`; NULL with ag_error() if that fails. Then write the weights,
- * and call config_commit in any case: if the weights were written, it puts the description in place. It frees the writer. */
-FileWriter *config_write(const char *path, JsonWriter *w);
-bool config_commit(FileWriter *config, bool weights_written);
+/* Closes the description and writes it to the disk beside `path`; NULL with ag_error() if that fails. st_write then replaces the
+ * weights and the description together. `owner` owns the writer: freed without that, it leaves the old file. */
+FileWriter *config_write(void *owner, const char *path, JsonWriter *w);
 
 #endif

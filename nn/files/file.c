@@ -73,7 +73,7 @@ static File *file_new(const char *name)
     return f;
 }
 
-/* A regular file, or any; NULL if it cannot be opened or is not. O_NONBLOCK: a FIFO is opened without waiting for a writer. */
+/* A regular file, or any that is no device; NULL if it cannot be opened or is not. O_NONBLOCK: a FIFO is opened without waiting for a writer. */
 static File *open_kind(const char *path, bool regular)
 {
     File *f = file_new(path);
@@ -83,6 +83,8 @@ static File *open_kind(const char *path, bool regular)
     if (!good) system_error(path, "cannot be opened", errno);
     else if (S_ISREG(status.st_mode)) f->size = (uint64_t)status.st_size;
     else if (regular) good = ag_set_error("%s: expected a regular file", path);
+    else if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))            /* which may wait, or have no end */
+        good = ag_set_error("%s: expected a file or a pipe, found a device", path);
     if (good) return f;
     ag_free(f);
     return NULL;
@@ -412,15 +414,49 @@ bool file_finish(FileWriter *w)
     return !w->error || cannot_write(w, w->error);
 }
 
+static bool put_in_place(FileWriter *w)
+{
+    if (move_file(w, w->target) != 0) return system_error(w->path, "cannot be replaced", errno);
+    w->owns_temporary = false;
+    return true;
+}
+
+static bool sync_folder(const FileWriter *w)
+{
+    int error = system_sync(w->folder_fd, true);
+    return !error || system_error(w->path, "was replaced, but may not be on the disk yet", error);
+}
+
 bool file_commit(FileWriter *w)
 {
-    bool done = file_finish(w);
-    if (done && move_file(w, w->target) != 0) done = system_error(w->path, "cannot be replaced", errno);
-    if (done) {
-        w->owns_temporary = false;
-        int error = system_sync(w->folder_fd, true);
-        if (error) done = system_error(w->path, "was replaced, but may not be on the disk yet", error);
-    }
+    bool done = file_finish(w) && put_in_place(w) && sync_folder(w);
     ag_free(w);
+    return done;
+}
+
+/* Replaces the first file. The second one is at the path `aside`, if there is one, and returns if that fails. */
+static bool replace_first(FileWriter *first, const FileWriter *second, const char *aside)
+{
+    int result = system_sync(second->folder_fd, true);      /* a power cut, too, leaves no second file of the other kind */
+    bool done = result ? system_error(second->path, "cannot be replaced", result) : put_in_place(first);
+    if (!done) UNINTERRUPTED(result, system_rename(aside, second->target));
+    return done;
+}
+
+bool file_commit_both(FileWriter *first, FileWriter *second)
+{
+    bool done = file_finish(first) && file_finish(second);
+    if (done) {
+        const char *aside = temporary_path(second);         /* of a killed program, the next writer removes it */
+        int result;
+        UNINTERRUPTED(result, system_rename(second->target, aside));
+        done = result == 0 || errno == ENOENT || system_error(second->path, "cannot be replaced", errno);
+        done = done && replace_first(first, second, aside);
+        if (done) UNINTERRUPTED(result, system_unlink(aside));
+        done = done && put_in_place(second);
+        done = done && sync_folder(first) && sync_folder(second);
+    }
+    ag_free(first);
+    ag_free(second);
     return done;
 }

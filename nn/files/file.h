@@ -11,7 +11,7 @@
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* The content of a file (or pipe), followed by a NUL, owned by `owner`; NULL if it cannot be read or has more than
- * `limit` bytes, or if it is a FIFO that no program writes (within five seconds). The other functions take regular files. */
+ * `limit` bytes, or if it is a device or a FIFO that no program writes (within five seconds). The other functions take regular files. */
 char *file_read(void *owner, const char *path, size_t limit, size_t *size);
 
 /* Whether there is a file or a folder of that name. */
@@ -65,5 +65,9 @@ FILE *file_stream(FileWriter *w);
 bool file_finish(FileWriter *w);
 /* Calls file_finish if that was not done, renames, and frees the writer; true if the new file is in place and on disk. */
 bool file_commit(FileWriter *w);
+/* The same for two files of which the second is read only with the first. The old second file is moved away before the first
+ * is replaced, and removed: a kill leaves both old files, both new ones, or no second one, but never files of both kinds. If
+ * the first file cannot be replaced, both old ones stay. */
+bool file_commit_both(FileWriter *first, FileWriter *second);
 
 #endif

@@ -165,8 +165,8 @@ static bool save(AgSite at, const char *what, void *module, const char *folder, 
     }
     if (!first) ag_usage_error(at, what, "this %s has no adapters", ((Module *)module)->type);
     const char *config_path = text_printf(p, "%s/adapter_config.json", folder);
-    FileWriter *config = done ? config_write(config_path, config_of(p, module, p, first, how.base)) : NULL;
-    done = config_commit(config, config && st_write(text_printf(p, "%s/adapter_model.safetensors", folder), entry, n, NULL));
+    FileWriter *config = done ? config_write(p, config_path, config_of(p, module, p, first, how.base)) : NULL;
+    done = config && st_write_described(text_printf(p, "%s/adapter_model.safetensors", folder), entry, n, NULL, config);
     ag_free(p);
     return done;
 }

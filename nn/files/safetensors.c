@@ -282,7 +282,7 @@ static void write_values(Output *out, const StEntry *entry)
     else put(out, values, st_entry_bytes(entry));
 }
 
-bool st_write(const char *path, const StEntry *entry, size_t n, const NnSettings *metadata)
+bool st_write_described(const char *path, const StEntry *entry, size_t n, const NnSettings *metadata, FileWriter *config)
 {
     NnTensorFile *check = ag_object_new(sizeof *check);     /* reads the header as a reader of the file would */
     check->file = file_of_bytes(path, "", 0);
@@ -311,5 +311,10 @@ bool st_write(const char *path, const StEntry *entry, size_t n, const NnSettings
         file_write_at(w, sizeof length + PLACE, header + PLACE, DIGITS + n * (DIGITS + 1));
     }
     ag_free(check);
-    return w && file_commit(w);
+    return w && (config ? file_commit_both(w, config) : file_commit(w));
+}
+
+bool st_write(const char *path, const StEntry *entry, size_t n, const NnSettings *metadata)
+{
+    return st_write_described(path, entry, n, metadata, NULL);
 }

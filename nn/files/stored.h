@@ -124,6 +124,10 @@ typedef struct {
  * (NULL: none) follow "format", "pt"; an .npy file of one tensor; an .npz file. False with ag_error() if it cannot be written,
  * or if st_open would refuse it, for example because two tensors have one name. */
 bool st_write(const char *path, const StEntry *entry, size_t n, const NnSettings *metadata);
+/* The same with a finished file that describes the tensors (NULL: none), which file_commit_both replaces with them. */
+bool st_write_described(const char *path, const StEntry *entry, size_t n, const NnSettings *metadata, FileWriter *config);
+/* nn_save (or nn_save_bf16, `round`) with such a file. */
+bool save_described(AgSite at, const char *path, void *module, bool round, FileWriter *config);
 bool npy_write(const char *path, const StEntry *entry);
 bool npz_write(const char *path, const StEntry *entry, size_t n);
 /* A tensor as an entry; a usage error if its values were released. */

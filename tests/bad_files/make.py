@@ -495,6 +495,8 @@ for name in "lstrip", "rstrip", "single_word":
     bad_tokenizer(name, 'added token "<|endoftext|>": expected no lstrip, rstrip and single_word', added=[{**END, name: True}])
 bad_tokenizer("added_space", 'added token " ": expected a text that the normalizer does not remove, found " "',
               normalizer={"type": "Strip"}, added=[{"id": 259, "content": " ", "normalized": True}])
+bad_tokenizer("added_long", f'added token "{"x" * 59}...": expected at most 1000 bytes, found 1001',
+              added=[{"id": 259, "content": "x" * 1001}])
 SEQUENCE = {"Sequence": {"id": "A", "type_id": 0}}
 THE = {"SpecialToken": {"id": "the", "type_id": 0}}
 ENDS = "at most one token before the text and one behind it"

@@ -34,6 +34,9 @@ static bool begin(size_t n)
     if (head.count > MOST_TOKENS) {
         return ag_set_error("has a text of %lld bytes, more than %d", (long long)head.count, MOST_TOKENS);
     }
+    if (predictor_mebibytes(&head.how, head.count) > USUAL_MEBIBYTES) {
+        return ag_set_error("needs more than %d MiB for its model", USUAL_MEBIBYTES);
+    }
     Settings plain = head.how;
     plain.order = 0;
     plain.streams = 1;

@@ -118,7 +118,8 @@ Llama *llama_open_with_at(AgSite at, const char *folder, LlamaOpening how);
 /* Whether all matrices of the folder's files are in BF16. False with ag_error() also if they cannot be read. */
 bool llama_is_bf16_at(AgSite at, const char *folder);
 
-/* Writes config.json and model.safetensors into a folder, which must exist, for llama_open and Hugging Face's library.
+/* Writes config.json and model.safetensors into a folder, which must exist, for llama_open and Hugging Face's library. A kill
+ * leaves both old files, both new ones, or no config.json: weights and config always belong together.
  * False with ag_error() also if the model has adapters (nn_lora_merge). */
 bool llama_write_at(AgSite at, Llama *m, const char *folder) AG_MUST_CHECK;
 /* The same with all weights rounded to bfloat16, as BF16. */

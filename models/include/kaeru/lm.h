@@ -85,8 +85,9 @@ void lm_data_draw_at(AgSite at, const LmData *d, int64_t batch, int64_t length, 
 double lm_evaluate_at(AgSite at, void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted);
 
 /* Writes the ids of a text to a token file, and their number to *count. The text is encoded in pieces. The format, all
- * little-endian: "kaerutok"; four uint32: the version 1, the size of an id in bytes (2 or 4), the size of the vocabulary, 0;
- * uint64: the fingerprint of the vocabulary; the ids; uint64: their number. */
+ * little-endian: "kaerutok"; four uint32: the version 2, the size of an id in bytes (2 or 4), the size of the vocabulary, 0;
+ * uint64: the fingerprint of the vocabulary; the ids; uint64: the hash of all other bytes, without which the file is refused,
+ * computed as those of safetensors files; uint64: the number of ids. Version 1, which is read as well, has no hash. */
 bool lm_tokenize_at(AgSite at, const char *text_path, const KaeruVocab *v, const char *tokens_path,
                     int64_t *count) AG_MUST_CHECK;
 

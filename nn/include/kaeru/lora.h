@@ -30,7 +30,8 @@ void nn_lora_merge_at(AgSite at, void *module);
 
 /* Writes adapter_config.json and adapter_model.safetensors into a folder, which must exist, for the library peft. The names are
  * those of the module. A Llama and a GPT have those of the classes that transformers' AutoModelForCausalLM makes, such as
- * LlamaForCausalLM and GPT2LMHeadModel, with the task type CAUSAL_LM; other modules have no task type. False with ag_error() if
+ * LlamaForCausalLM and GPT2LMHeadModel, with the task type CAUSAL_LM; other modules have no task type. A kill leaves both old
+ * files, both new ones, or no adapter_config.json: weights and config always belong together. False with ag_error() if
  * the files cannot be written, or if the adapters do not have the same dropout: peft has one for all. A module that is itself a
  * Linear is a usage error, here and in nn_lora_load: it has no name for the file. */
 bool nn_lora_save_at(AgSite at, void *module, const char *folder) AG_MUST_CHECK;
