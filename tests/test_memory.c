@@ -13,7 +13,7 @@
 #include "kaeru/autograd.h"
 #include "suites.h"
 #include "internal.h"
-#include "linear.h"
+#include "ops/linear.h"
 #include "op_samples.h"
 #include "usage_error.h"
 
