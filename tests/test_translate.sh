@@ -87,8 +87,9 @@ for file in translate_last translate; do same long/$file.safetensors stopped/$fi
 for name in long stopped; do cut -d, -f1-5 $name/translate.csv >$name.rows; done
 same long.rows stopped.rows
 # So does one with a single shard, which draws its dropout from the random state of the program.
-expect 0 '' '' $long --shards 1 --epochs 2 --out one_shard
-stopped halted/translate.csv.part 1 train $long --shards 1 --epochs 2 --out halted
+alone="$long --shards 1 --accumulate 1 --epochs 2"
+expect 0 '' '' $alone --out one_shard
+stopped halted/translate.csv.part 1 train $alone --out halted
 expect 0 'resumes after epoch ' '' --resume --out halted
 for file in translate_last translate; do same one_shard/$file.safetensors halted/$file.safetensors; done
 # There is a checkpoint before the first epoch ends.
