@@ -690,7 +690,8 @@ END_TEST
 /* Without a token before a text, nothing predicts its first token: it is no target. */
 START_TEST(the_first_token_of_a_text_is_no_target)
 {
-    static const char lines[] = "{\"text\": \"\\u0001\\u0002\\u0001\"}\n{\"prompt\": \"\", \"completion\": \"\\u0001\\u0002\"}\n"
+    static const char lines[] = "{\"text\": \"\\u0001\\u0002\\u0001\"}\n"
+                                "{\"prompt\": \"\", \"completion\": \"\\u0001\\u0002\"}\n"
                                 "{\"text\": \"\\u0001\\u0002\\u0001\\u0002\"}\n";
     KaeruVocab *t = open_vocab();
     folder_write("pairs.jsonl", lines, strlen(lines));

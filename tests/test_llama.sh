@@ -258,7 +258,9 @@ mkdir no_end
 cp spaced/* no_end
 sed 's/"eos_token_id": *\[/"eos_token_id": [852,/' spaced/config.json >no_end/config.json
 differ spaced/config.json no_end/config.json
-for word in the cat and the cat and the cat and the cat and; do echo "{\"prompt\": \"$word\", \"completion\": \"a\"}"; done >words.jsonl
+for word in the cat and the cat and the cat and the cat and; do
+    echo "{\"prompt\": \"$word\", \"completion\": \"a\"}"
+done >words.jsonl
 expect 0 'step 1 of 1' '' finetune --model no_end --data words.jsonl --steps 1 --window 16 --out ends
 learned='last/llama_last.safetensors has learned from other data, or with another tokenizer: --other-data'
 expect 1 '' "$learned" finetune --resume --data pairs.jsonl --out last
