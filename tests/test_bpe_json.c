@@ -390,6 +390,47 @@ START_TEST(an_exported_vocabulary_opens_again)
 }
 END_TEST
 
+static void has_text(const Json *object, const char *key, const char *expected)
+{
+    const Json *value = json_get(object, key);
+    ck_assert_msg(value && value->type == JSON_STRING, "%s", key);
+    ck_assert_str_eq(value->as.text, expected);
+}
+
+static void has_true(const Json *object, const char *key)
+{
+    const Json *value = json_get(object, key);
+    ck_assert_msg(value && value->type == JSON_BOOL && value->as.truth, "%s", key);
+}
+
+/* What other libraries need, and kaeru does not read. */
+START_TEST(an_export_has_what_other_libraries_read)
+{
+    KaeruVocab *v = kaeru_vocab_bpe(KAERU_BPE, "the the", 7, 258);
+    expect_done(kaeru_vocab_export(v, in_folder("t.json"), in_folder("c.json")));
+    void *owner = ag_alloc(1, 1);
+    const Json *tokenizer = json_read(owner, in_folder("t.json"), 1 << 20);
+    ck_assert_msg(tokenizer != NULL, "%s", ag_error());
+    static const char *const parts[] = { "pre_tokenizer", "decoder" };
+    for (int i = 0; i < 2; i++) {
+        const Json *part = json_get(tokenizer, parts[i]);
+        has_text(part, "type", "ByteLevel");
+        has_true(part, "use_regex");
+    }
+    const Json *added = json_get(tokenizer, "added_tokens");
+    ck_assert_int_eq(added->count, 1);
+    has_text(added->as.item, "content", "<|endoftext|>");
+    has_true(added->as.item, "special");
+    const Json *config = json_read(owner, in_folder("c.json"), 1 << 20);
+    ck_assert_msg(config != NULL, "%s", ag_error());
+    has_text(config, "tokenizer_class", "PreTrainedTokenizerFast");
+    has_text(config, "bos_token", "<|endoftext|>");
+    has_text(config, "eos_token", "<|endoftext|>");
+    ag_free(owner);
+    ag_free(v);
+}
+END_TEST
+
 static void try_export(void)
 {
     KaeruVocab *v = kaeru_vocab_bpe(KAERU_BPE, "the the", 7, 258);
@@ -431,6 +472,7 @@ Suite *bpe_json_suite(void)
     tcase_add_test(t, the_longest_added_token_is_found);
     tcase_add_test(t, many_added_tokens_take_little_time);
     tcase_add_test(t, an_exported_vocabulary_opens_again);
+    tcase_add_test(t, an_export_has_what_other_libraries_read);
     suite_add_tcase(suite, t);
     TCase *failures = tcase_create("failures");
     tcase_set_timeout(failures, 600);

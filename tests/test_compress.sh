@@ -325,4 +325,23 @@ for language in en ja; do
     expect 0 "$name.k" '' "$name" $tiny --overwrite --language $language
 done
 
+# ---- settings of the file --------------------------------------------------------------------------------------------
+
+# A short file is one stream, which the model learns as a whole. One of more than 8192 bytes can be two.
+head -c 9000 frogs | cat text - >long_text
+for streams in 1 7; do
+    expect 0 '' '' text short_$streams.k $tiny --streams $streams
+    expect 0 '' '' long_text long_$streams.k $tiny --streams $streams
+done
+same short_1.k short_7.k
+differ long_1.k long_7.k
+# The same weights with a shorter context cannot see the windows of the file.
+expect 0 '' '' text text.k --model llama3
+cp -R llama3 nearer
+sed 's/"max_position_embeddings": [0-9]*/"max_position_embeddings": 8/' llama3/config.json >nearer/config.json
+differ llama3/config.json nearer/config.json
+rm -f new
+expect 1 '' 'text.k: was not made with nearer' -d text.k new --model nearer
+lacks new
+
 summary compress

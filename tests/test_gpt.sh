@@ -153,6 +153,16 @@ for ends in '\n' '\r\n'; do                                            # an edit
     that "no warning with the rows of the checkpoint" [ ! -s stderr ]
     same broken/gpt.csv lost/gpt.csv
 done
+# The loss at the end is that of `gpt eval` with the same windows; other windows give another one.
+expect 0 '' '' train --data story.txt $tiny --window 5 --steps 3 --sample 0 --out windows
+sed -n 's/^loss over all \([0-9]*\) held-out tokens: \(.*\)$/\2 \1/p' stdout >want
+for window in 5 12; do
+    expect 0 'perplexity' '' eval --checkpoint windows/gpt_last.safetensors --window $window
+    sed 's/^loss \([0-9.]*\), .* over \([0-9]*\) held-out tokens$/\1 \2/' stdout >got_$window
+done
+has want
+same want got_5
+differ want got_12
 # A finished run of which only the best model is kept is not replaced.
 mkdir kept
 cp broken/gpt_best.safetensors broken/gpt_vocab.json kept

@@ -703,6 +703,33 @@ START_TEST(what_windows_cut_is_counted)
 }
 END_TEST
 
+/* Without a token before a text, nothing predicts its first token: it is no target. */
+START_TEST(the_first_token_of_a_text_is_no_target)
+{
+    static const char lines[] = "{\"text\": \"\\u0001\\u0002\\u0001\"}\n"
+                                "{\"prompt\": \"\", \"completion\": \"\\u0001\\u0002\"}\n"
+                                "{\"text\": \"\\u0001\\u0002\\u0001\\u0002\"}\n";
+    KaeruVocab *t = open_vocab();
+    folder_write("pairs.jsonl", lines, strlen(lines));
+    LmData *d = lm_data_open_pairs(in_folder("pairs.jsonl"), t, -1, -1);
+    ck_assert_msg(d != NULL, "%s", ag_error());
+    check_use(d, LM_TRAIN, 8, (LmUse){ 2, 0, 0, 3, 0, 0 });
+    check_use(d, LM_TRAIN, 1, (LmUse){ 1, 1, 0, 2, 1, 0 });
+    LlamaOptions o = small();
+    o.vocab = kaeru_vocab_size(t);
+    Llama *m = llama_new(o);
+    for (int64_t length = 1; length <= 4; length++) {
+        int64_t counted;
+        lm_evaluate(m, d, 2, length, 0, &counted);
+        ck_assert_int_eq(lm_data_use(d, LM_HELD_OUT, length).targets, counted);
+        ck_assert_int_eq(counted, length < 3 ? length : 3);
+    }
+    ag_free(m);
+    ag_free(d);
+    ag_free(t);
+}
+END_TEST
+
 /* Lines of two tokens before the answer, of which the loss counts the answer and the end. */
 START_TEST(the_loss_counts_answers_only)
 {
@@ -923,6 +950,7 @@ Suite *llama_suite(void)
     tcase_add_loop_test(t, checkpoints_load, 0, MODELS);
     tcase_add_test(t, files_that_do_not_fit_are_refused);
     tcase_add_test(t, what_windows_cut_is_counted);
+    tcase_add_test(t, the_first_token_of_a_text_is_no_target);
     tcase_add_test(t, the_loss_counts_answers_only);
     tcase_add_test(t, an_example_without_targets_is_not_drawn);
     tcase_add_test(t, an_example_without_targets_does_not_end_the_evaluation);

@@ -224,6 +224,17 @@ expect 1 '' "prompts: line 1 has 3 tokens: with --tokens 100000, they exceed the
 : >prompts
 expect 1 '' 'prompts: expected a line or more' $write --prompts prompts
 
+# So do prompts of a model that writes its end after a few tokens, each of them after another number.
+printf '3?\nThe\n7?\n' >prompts
+: >single
+for prompt in '3?' The '7?'; do
+    expect 0 '' '' generate --model full/model --temperature 0 --tokens 20 --prompt "$prompt"
+    cat stdout >>single
+done
+that "a text that ends early" [ "$(head -n 1 single | wc -c)" -le 8 ]
+expect 0 '' '' generate --model full/model --temperature 0 --tokens 20 --prompts prompts
+same stdout single
+
 # --best writes what the run had at the evaluation with the least held-out loss. The learning rate is the same at each step, so
 # that a run of that many steps ends there.
 run="--model model --data story.txt --lr 0.05 --lr-min 0.05 --warmup 0 --window 16 --every 10"
@@ -237,6 +248,20 @@ differ last/model/model.safetensors best/model/model.safetensors
 has best/llama_best.safetensors
 lacks last/llama_best.safetensors
 expect 2 '' '--best' finetune --resume --best --out last
+mkdir best_alone
+cp best/llama_best.safetensors best_alone
+expect 1 '' 'llama finetune: best_alone/llama_best.safetensors exists from an earlier run: --overwrite replaces it' \
+    finetune $run --steps 1 --best --out best_alone
+same best/llama_best.safetensors best_alone/llama_best.safetensors
+# A model can name an end that its tokenizer does not have: then the pairs have no end.
+mkdir no_end
+cp spaced/* no_end
+sed 's/"eos_token_id": *\[/"eos_token_id": [852,/' spaced/config.json >no_end/config.json
+differ spaced/config.json no_end/config.json
+for word in the cat and the cat and the cat and the cat and; do
+    echo "{\"prompt\": \"$word\", \"completion\": \"a\"}"
+done >words.jsonl
+expect 0 'step 1 of 1' '' finetune --model no_end --data words.jsonl --steps 1 --window 16 --out ends
 learned='last/llama_last.safetensors has learned from other data, or with another tokenizer: --other-data'
 expect 1 '' "$learned" finetune --resume --data pairs.jsonl --out last
 # The same text has other ids with another tokenizer.

@@ -13,6 +13,8 @@
 #include "kaeru/autograd.h"
 #include "suites.h"
 #include "internal.h"
+#include "ops/linear.h"
+#include "op_samples.h"
 #include "usage_error.h"
 
 /* ---- a network to train ------------------------------------------------------------------------------------------ */
@@ -769,6 +771,54 @@ START_TEST(a_slightly_larger_buffer_is_used_again)
 }
 END_TEST
 
+/* Runs one case forward and backward. Returns whether an operation saved numbers for its rule: they must be released behind
+ * the rule, not at the end of the scope. */
+static bool saves(int op, Sample *sample)
+{
+    bool saved = false;
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *sum = ag_sum(op_samples[op](sample));
+    for (const Tensor *t = sum; t; t = t->older) {
+        saved = saved || t->saved || t->saved_gradient[0];
+    }
+    ag_backward(sum);
+    for (const Tensor *t = sum; t; t = t->older) {
+        ck_assert_msg(!t->saved, "%s, case %d", op_table[op].name, sample->number);
+        for (int i = 0; i < SAVED_GRADIENTS; i++) {
+            ck_assert_msg(!t->saved_gradient[i], "%s, case %d: gradient %d", op_table[op].name, sample->number, i);
+        }
+    }
+    ag_end(s);
+    return saved;
+}
+
+START_TEST(what_operations_save_is_released_in_backward)
+{
+    int cases = 0;
+    int64_t usual = most_logits;
+    most_logits = 4;                                            /* losses are computed in parts, and save gradients */
+    for (int op = 0; op < OP_COUNT; op++) {
+        bool found = true;
+        for (int number = 0; found; number++) {
+            Tensor *in[MAX_INPUTS] = { NULL };
+            Sample sample = { .number = number, .in = in };
+            AgScope s = ag_begin(AG_NO_GRAD);
+            found = op_samples[op](&sample) != NULL;            /* makes the inputs */
+            ag_end(s);
+            /* the second time, inputs have gradients, to which those that the forward pass saved are added */
+            if (found && saves(op, &sample) && saves(op, &sample)) {
+                cases++;
+            }
+            for (int i = 0; i < MAX_INPUTS; i++) {
+                tensor_free(in[i]);
+            }
+        }
+    }
+    most_logits = usual;
+    ck_assert_int_ge(cases, 40);                                /* of convolutions, losses, moments, norms */
+}
+END_TEST
+
 Suite *memory_suite(void)
 {
     Suite *suite = suite_create("memory");
@@ -800,6 +850,7 @@ Suite *memory_suite(void)
     tcase_add_test(release, a_slightly_larger_buffer_is_used_again);
     tcase_add_test(release, memory_falls_during_backward);
     tcase_add_test(release, a_scope_releases_everything);
+    tcase_add_test(release, what_operations_save_is_released_in_backward);
     suite_add_tcase(suite, release);
     TCase *threads = tcase_create("threads");
     tcase_add_test(threads, two_threads_train_as_each_alone);

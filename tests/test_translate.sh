@@ -86,6 +86,12 @@ expect 0 'resumes after epoch ' '' --resume --out stopped
 for file in translate_last translate; do same long/$file.safetensors stopped/$file.safetensors; done
 for name in long stopped; do cut -d, -f1-5 $name/translate.csv >$name.rows; done
 same long.rows stopped.rows
+# So does one with a single shard, which draws its dropout from the random state of the program.
+alone="$long --shards 1 --accumulate 1 --epochs 2"
+expect 0 '' '' $alone --out one_shard
+stopped halted/translate.csv.part 1 train $alone --out halted
+expect 0 'resumes after epoch ' '' --resume --out halted
+for file in translate_last translate; do same one_shard/$file.safetensors halted/$file.safetensors; done
 # There is a checkpoint before the first epoch ends.
 "$program" train $long --epochs 3 --out early >/dev/null 2>&1 &
 id=$!
@@ -110,6 +116,35 @@ expect 0 '' 'broken/translate.csv: expected 5 rows, the last one 5,' --resume --
 that "which rows there are" grep -q '; found 2 rows, the last one 2,.*: continues with these$' stderr
 expect 0 '' '' $run --epochs 1 --overwrite --seed 3 --out broken
 differ plain/translate_epoch_03.safetensors broken/translate_last.safetensors
+
+# ---- losses and steps ------------------------------------------------------------------------------------------------
+
+# The held-out loss is without smoothing: with weights that hardly change, it does not depend on --smoothing.
+still="$tiny --sentences 20 --held-out 5 --epochs 1 --batch-tokens 100000"
+for smoothing in 0 0.5; do
+    expect 0 '' '' $still --factor 1e-6 --smoothing $smoothing --out smooth
+    tail -n 1 smooth/translate.csv | cut -d, -f3 >held_out_$smoothing
+    tail -n 1 smooth/translate.csv | cut -d, -f2 >learned_$smoothing
+    rm -r smooth
+done
+that "the held-out loss without smoothing" awk 'NR == 1 { a = $1 } END { exit !(NR == 2 && a - $1 < 1e-3 && $1 - a < 1e-3) }' \
+    held_out_0 held_out_0.5
+differ learned_0 learned_0.5
+# After one step, Adam has the means 0.1 g and 0.02 g^2 of a gradient g: beta1 is 0.9 and beta2 0.98.
+expect 0 '' '' $still --shards 1 --out step
+that "the betas of Adam" python3 - step/translate_last.safetensors <<'END'
+import json, struct, sys
+content = open(sys.argv[1], 'rb').read()
+begin = 8 + int.from_bytes(content[:8], 'little')
+header = json.loads(content[8:begin])
+
+def values(name):
+    return [struct.unpack_from('<f', content, begin + at)[0] for at in range(*header[name]['data_offsets'], 4)]
+
+ratios = [v / m ** 2 for name in header if name.startswith('optimizer.m.')
+          for m, v in zip(values(name), values(name.replace('.m.', '.v.'))) if abs(m) > 1e-4]
+sys.exit(header['__metadata__']['step'] != '1' or len(ratios) < 100 or any(abs(r - 0.02 / 0.1 ** 2) > 1e-4 for r in ratios))
+END
 
 # ---- files -----------------------------------------------------------------------------------------------------------
 
