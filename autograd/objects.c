@@ -14,9 +14,11 @@ typedef struct Block {
     const char *part_of;                    /* the type of the owner that alone may free it; NULL: the program may, too */
     uint64_t serial;                        /* in the thread's list: when it was allocated; else 0 */
     uint32_t magic;                         /* tells whether it is alive */
+    bool large;                             /* so large that the system may unmap its memory when it is freed */
 } Block;
 enum { BLOCK_ALIVE = 0x626c6f63, BLOCK_ENDS = 0x656e6473, BLOCK_DEAD = 0x64656164 };     /* ENDS: its destructor runs */
 enum { HEADER = (sizeof(Block) + 15) / 16 * 16, QUARANTINE = 4096, MOST_CALLS = 64 };
+enum { LARGE_BYTES = 64 * 1024, KEPT_BYTES = HEADER + 1024 };      /* kept: of a large block that was freed */
 
 /* A call of ag_free: it frees `root` and what that owns. The destructor of `now` runs. */
 typedef struct { Block *root, *now; } Freeing;
@@ -26,7 +28,7 @@ typedef struct {
     Freeing freeing[MOST_CALLS];            /* the calls in which a destructor runs, */
     int calls;                              /* and their number: one destructor may call ag_free, and so on */
     Block *newest;                          /* of the blocks that an error would free */
-    Block *quarantine[QUARANTINE];          /* the last blocks that were freed and had a destructor */
+    Block *quarantine[QUARANTINE];          /* the last freed blocks that were large or had a destructor */
     unsigned n_quarantined;
 } Blocks;
 static _Thread_local void *state;
@@ -108,6 +110,7 @@ static Block *block_new(AgSite at, size_t n, size_t size)
     Block *b = overflow ? NULL : system_zeroed(HEADER + bytes);
     if (!b) ag_usage_error(at, "memory", "no memory for %zu items of %zu bytes", n, size);
     b->magic = BLOCK_ALIVE;
+    b->large = bytes >= LARGE_BYTES;
     return b;
 }
 
@@ -163,11 +166,29 @@ bool block_has_owner(void *p)
     return block_of(p)->owner != NULL;
 }
 
+/* Releases the memory of a block that is in no list. A tensor, a module or a large array that is used later can still be named:
+ * its header is freed after those of many others. */
+static void discard(Block *b)
+{
+    b->magic = BLOCK_DEAD;
+    if (b->large && !system_shrink(b, KEPT_BYTES)) return;
+    if (!b->large && !b->destroy) {
+        system_free(b);
+        return;
+    }
+    Blocks *here = blocks();
+    Block **place = &here->quarantine[here->n_quarantined++ % QUARANTINE];
+    system_free(*place);
+    *place = b;
+}
+
 /* Puts b into the place of `old`: its owner, its position in the list, what it owns. */
 static void replace(Block *old, Block *b)
 {
     Block **list = list_of(old);
+    const bool large = b->large;
     *b = *old;
+    b->large = large;
     if (b->newer) b->newer->older = b;
     else if (list) *list = b;
     if (b->older) b->older->newer = b;
@@ -182,7 +203,7 @@ void *ag_resize_in_at(AgSite at, void *owner, void *p, size_t old_n, size_t n, s
     Block *old = block_of(p), *b = block_new(at, n, size);
     if (old_n && n) memcpy(data_of(b), p, (old_n < n ? old_n : n) * size);
     replace(old, b);
-    system_free(old);
+    discard(old);
     return data_of(b);
 }
 
@@ -253,16 +274,7 @@ void ag_on_free_at(AgSite at, void *p, void (*destroy)(void *p))
 static void bury(Block *b)
 {
     take_out(b);
-    b->magic = BLOCK_DEAD;
-    if (!b->destroy) {
-        system_free(b);
-        return;
-    }
-    /* A tensor or a module that is used later can still be named: its memory is freed after that of many others. */
-    Blocks *here = blocks();
-    Block **place = &here->quarantine[here->n_quarantined++ % QUARANTINE];
-    system_free(*place);
-    *place = b;
+    discard(b);
 }
 
 /* Frees a block and what it owns. Owners can form a long chain: this is a loop, down to a block that owns nothing, and up. */

@@ -932,6 +932,38 @@ START_TEST(destructors_that_do_not_return)
 }
 END_TEST
 
+static void ignore(void *p)
+{
+    (void)p;
+}
+
+/* The system unmaps the memory of large blocks when it is freed. Their headers can still be read. */
+START_TEST(large_blocks_that_were_freed)
+{
+#ifdef __GLIBC__
+    void *other = ag_alloc(1, 1);
+    for (size_t bytes = 1 << 16; bytes <= (size_t)1 << 26; bytes *= 2) {
+        for (int with_function = 0; with_function < 2; with_function++) {
+            void *p = ag_alloc(bytes + 1, 1);
+            memset(p, 1, bytes);
+            void *resized = ag_resize(p, bytes + 1, bytes + 2, 1);
+            EXPECT_USAGE_ERROR("ag_free: this object was freed already", ag_free(p));
+            ck_assert_int_eq(((char *)resized)[bytes - 1], 1);
+            if (with_function) ag_on_free(resized, ignore);
+            ag_free(resized);
+            for (int i = 0; i < 100; i++) ag_free(ag_alloc(bytes, 1));
+            EXPECT_USAGE_ERROR("ag_free: this object was freed already", ag_free(resized));
+            EXPECT_USAGE_ERROR("ag_alloc_in: the owner was freed", ag_alloc_in(resized, 1, 1));
+            EXPECT_USAGE_ERROR("ag_set_owner: the owner was freed", ag_set_owner(other, resized));
+            EXPECT_USAGE_ERROR("ag_set_owner: p was freed", ag_set_owner(resized, other));
+            EXPECT_USAGE_ERROR("ag_resize: p was freed", ag_resize(resized, 1, 2, 1));
+        }
+    }
+    ag_free(other);
+#endif
+}
+END_TEST
+
 START_TEST(parts_are_freed_by_their_owner)
 {
     void *owner = ag_object_new(8), *other = ag_object_new(8), *part = ag_alloc(1, 8);
@@ -1230,6 +1262,7 @@ Suite *errors_suite(void)
     TCase *objects = tcase_create("objects");
     tcase_add_test(objects, a_long_chain_of_owners);
     tcase_add_test(objects, destructors_that_do_not_return);
+    tcase_add_test(objects, large_blocks_that_were_freed);
     tcase_add_test(objects, parts_are_freed_by_their_owner);
     suite_add_tcase(suite, objects);
     TCase *scopes = tcase_create("scopes");
