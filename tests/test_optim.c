@@ -1,5 +1,6 @@
 /* test_optim.c: optimizers, clipping and schedules, with values computed by hand. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "faults.h"
 #include "kaeru/nn.h"
@@ -111,6 +112,33 @@ static bool is_called(const NnNamedTensor *p, void *name)
 {
     return strcmp(p->name, name) == 0;
 }
+
+static unsigned char *reused[10];
+
+/* Frees the optimizer, and takes memory of the size of what nn_optimizer_group has allocated. */
+static bool frees_optimizer(const NnNamedTensor *p, void *optimizer)
+{
+    (void)p;
+    ag_free(optimizer);
+    for (int i = 0; i < 10; i++) {
+        reused[i] = malloc(72);
+        memset(reused[i], 0, 72);
+    }
+    return true;
+}
+
+START_TEST(a_group_writes_nothing_after_its_function_has_freed_the_optimizer)
+{
+    Point *p = point_new(2, 2);
+    Optimizer *o = nn_adam_new(p, 0.1);
+    EXPECT_USAGE_ERROR("nn_optimizer_group: the optimizer was freed", nn_optimizer_group(o, frees_optimizer, o, 0, 1));
+    for (int i = 0; i < 10; i++) {
+        for (int k = 0; k < 72; k++) ck_assert_int_eq(reused[i][k], 0);
+        free(reused[i]);
+    }
+    ag_free(p);
+}
+END_TEST
 
 START_TEST(groups_have_their_own_decay_and_rate)
 {
@@ -547,6 +575,7 @@ Suite *optim_suite(void)
     tcase_add_test(steps, momentum_starts_with_the_gradient);
     tcase_add_test(steps, adam_moves_by_its_rate_at_first);
     tcase_add_test(steps, decay_is_added_or_decoupled);
+    tcase_add_test(steps, a_group_writes_nothing_after_its_function_has_freed_the_optimizer);
     tcase_add_test(steps, groups_have_their_own_decay_and_rate);
     tcase_add_test(steps, groups_of_sgd_have_their_own_decay_and_rate);
     tcase_add_test(steps, parameters_without_gradient_stay);
