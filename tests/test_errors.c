@@ -66,7 +66,10 @@ START_TEST(sizes_beyond_the_machine)
     EXPECT_USAGE_ERROR("too large for this machine", tensor_bools(SHAPE(huge, 4), NULL));
     EXPECT_USAGE_ERROR("too large for this machine", tensor_new_owned(SHAPE(huge), AG_REAL));
     EXPECT_USAGE_ERROR("expand: a tensor of ", ag_expand(ones(1, 1), SHAPE(huge, 1)));
-    EXPECT_USAGE_ERROR("memory: no memory for ", ag_alloc(SIZE_MAX / 2, 4));
+    EXPECT_USAGE_ERROR("ag_alloc: no memory for ", ag_alloc(SIZE_MAX / 2, 4));
+    EXPECT_USAGE_ERROR("ag_alloc_in: no memory for ", ag_alloc_in(NULL, SIZE_MAX / 2, 4));
+    EXPECT_USAGE_ERROR("ag_object_new: no memory for ", ag_object_new(SIZE_MAX));
+    EXPECT_USAGE_ERROR("ag_resize: no memory for ", ag_resize(NULL, 0, SIZE_MAX, 1));
     EXPECT_USAGE_ERROR("ag_scratch: no memory for ", ag_scratch(SIZE_MAX, 1));         /* rounded up it would be 0 */
     EXPECT_USAGE_ERROR("ag_scratch: no memory for ", ag_scratch(SIZE_MAX / 2, 4));
 }
@@ -911,6 +914,17 @@ START_TEST(destructors_that_do_not_return)
     ag_free(block);
     ck_assert_int_eq(destroyed, 3);
 
+    destroyed = 0;
+    static void *many[100];
+    for (volatile int i = 0; i < 100; i++) {                /* without a scope */
+        many[i] = ag_alloc(1, 8);
+        ag_on_free(many[i], leave_destructor);
+        if (setjmp(left) == 0) ag_free(many[i]);
+    }
+    for (int i = 0; i < 100; i++) ag_free(many[i]);
+    ck_assert_int_eq(destroyed, 100);
+    destroyed = 3;
+
     AgErrorHandler *former = ag_on_usage_error(leave_with_error);
     s = ag_begin(AG_RECORD);
     if (setjmp(left) == 0) {
@@ -977,7 +991,7 @@ START_TEST(parts_are_freed_by_their_owner)
     ag_set_part(part, NULL, NULL);
     ag_free(part);
     ag_free(other);
-    EXPECT_USAGE_ERROR("memory: no memory for 18446744073709551615 items of 1 bytes", ag_strndup_in(NULL, "abc", SIZE_MAX));
+    EXPECT_USAGE_ERROR("ag_strndup_in: no memory for 18446744073709551615 items of 1 bytes", ag_strndup_in(NULL, "abc", SIZE_MAX));
 }
 END_TEST
 
