@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 #include "faults.h"
+#include "folder.h"
 #include "kaeru/autograd.h"
-#include "kaeru/nn.h"
+#include "kaeru/kaeru.h"
 #include "suites.h"
 #include "op_samples.h"
 #include "usage_error.h"
@@ -978,6 +979,82 @@ START_TEST(large_blocks_that_were_freed)
 }
 END_TEST
 
+/* ---- functions that the program leaves --------------------------------------------------------------------------- */
+
+static AgScope *ended_inside;           /* NULL: the function leaves by longjmp, else it ends this scope and returns */
+
+static void leave_or_end(void)
+{
+    if (!ended_inside) longjmp(left, 1);
+    ag_end(*ended_inside);
+}
+
+static void leave_at_progress(void *unused, double share)
+{
+    (void)unused;
+    if (share > 0.4) leave_or_end();
+}
+
+static void leave_at_name(void *unused, const char *name, char *out, size_t size)
+{
+    (void)unused, (void)out, (void)size;
+    if (strcmp(name, "bias") == 0) leave_or_end();
+}
+
+static bool leave_at_token(void *unused, int32_t id)
+{
+    (void)unused, (void)id;
+    leave_or_end();
+    return true;
+}
+
+static void use_function(int which, Linear *l, GPT *gpt)
+{
+    const int32_t prompt[] = { 1 };
+    const char *path = in_folder("left.safetensors");
+    if (which == 0) (void)!nn_load_with(path, l, (NnLoadOptions){ .progress = leave_at_progress });
+    else if (which == 1) (void)!nn_load_with(path, l, (NnLoadOptions){ .rename = leave_at_name });
+    else (void)!lm_generate(gpt, prompt, 1, 4, &(LmSampling){ .temperature = 1 }, leave_at_token, NULL);
+}
+
+/* Neither memory nor an open file stays. */
+START_TEST(functions_that_are_left_keep_nothing)
+{
+    Linear *l = nn_linear_new(2, 2);
+    GPT *gpt = gpt_new((GPTOptions){ 1, 2, 8, 8, 4, 0, true, 1e-5, false });
+    nn_eval(gpt);
+    ck_assert(nn_save(in_folder("left.safetensors"), l));
+    for (volatile int which = 0; which < 3; which++) {
+        volatile int64_t live = 0;
+        volatile size_t in_use = 0;
+        volatile int fd = 0;
+        ended_inside = NULL;
+        for (volatile int round = 0; round < 20; round++) {
+            AgScope s = ag_begin(AG_NO_GRAD);
+            void *volatile mine = ag_alloc(1, 8);
+            bool is_left = setjmp(left) != 0;
+            if (!is_left) use_function(which, l, gpt);
+            ck_assert(is_left);
+            ag_end(s);
+            ag_free(mine);
+            forget_freed_objects();
+            int now = dup(0);
+            close(now);
+            if (round == 2) live = faults_live(), in_use = ag_memory().in_use, fd = now;
+            if (round <= 2) continue;
+            ck_assert_int_eq(faults_live(), live);
+            ck_assert_uint_eq(ag_memory().in_use, in_use);
+            ck_assert_int_eq(now, fd);
+        }
+        static AgScope around;
+        ended_inside = &around;
+        EXPECT_USAGE_ERROR("was freed", around = ag_begin(AG_NO_GRAD); use_function(which, l, gpt));
+    }
+    ag_free(l);
+    ag_free(gpt);
+}
+END_TEST
+
 START_TEST(parts_are_freed_by_their_owner)
 {
     void *owner = ag_object_new(8), *other = ag_object_new(8), *part = ag_alloc(1, 8);
@@ -1278,6 +1355,8 @@ Suite *errors_suite(void)
     tcase_add_test(objects, destructors_that_do_not_return);
     tcase_add_test(objects, large_blocks_that_were_freed);
     tcase_add_test(objects, parts_are_freed_by_their_owner);
+    tcase_add_checked_fixture(objects, folder_make, folder_remove);
+    tcase_add_test(objects, functions_that_are_left_keep_nothing);
     suite_add_tcase(suite, objects);
     TCase *scopes = tcase_create("scopes");
     tcase_add_test(scopes, an_error_leaves_no_layers_behind);
