@@ -46,6 +46,15 @@ void layer_owns(void *p)
     if (e->calls > 0 && e->calls <= MAX_CALLS) e->call[e->calls - 1].owned = p;
 }
 
+/* The record may not be the last one: a function of the program may have left others behind. */
+void layer_frees(void *p)
+{
+    Errors *e = errors();
+    for (int i = 0; i < MAX_CALLS; i++)
+        if (e->call[i].owned == p) e->call[i].owned = NULL;
+    ag_free(p);
+}
+
 void layers_are_left(int calls)
 {
     Errors *e = errors();

@@ -2,9 +2,11 @@
 #ifndef KAERU_LEFT_H
 #define KAERU_LEFT_H
 
-/* p is an object of ag_alloc, or NULL for none. If a function of the program leaves the layer that is being called now
+/* p is an object of ag_alloc. If a function of the program leaves the layer that is being called now
  * (AG_LAYER), the end of the scope around the layer frees p. A function that ends that scope and returns has freed p, too:
- * the layer checks p after it (ag_check_object). A layer that returns has freed p itself. */
+ * the layer checks p after it (ag_check_object). */
 void layer_owns(void *p);
+/* Frees p when the layer no longer needs it. */
+void layer_frees(void *p);
 
 #endif

@@ -47,7 +47,7 @@ bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_
         ids[length++] = id;
     }
     if (bf16) nn_pack_weights(m, false);
-    ag_free(cache);
+    layer_frees(cache);
     ag_end_at(at, s);                       /* `next` may have ended it */
     return good;
 }

@@ -41,8 +41,7 @@ static Optimizer *optimizer_new(const LmTraining *t)
 
 static void free_run(const Run *r)
 {
-    layer_owns(NULL);
-    ag_free(r->all);
+    layer_frees(r->all);
 }
 
 /* Other options would divide by 0, or be others than those in the checkpoints. The usage error does not return. */

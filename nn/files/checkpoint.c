@@ -184,6 +184,7 @@ typedef struct {
 } Transfer;
 
 typedef struct {
+    AgSite at;                  /* of the program's call */
     NnTensorFile *file;
     Transfer *transfer;
     size_t n;
@@ -223,7 +224,7 @@ static bool is_planned(const Loading *l, size_t n, const Tensor *t)
 /* A usage error if a function of the program has ended the scope around the load, and so has closed the file. */
 static void check_open(const Loading *l)
 {
-    ag_check_object_at(AG_HERE, "nn_load_with", "the file", l->file);
+    ag_check_object_at(l->at, "nn_load_with", "the file, which the end of the scope closes,", l->file);
 }
 
 enum { RENAMED = 1024 };        /* bytes of a name that NnLoadOptions.rename writes */
@@ -489,14 +490,14 @@ static bool load_file(AgSite at, const char *what, const char *path, void *modul
                       Optimizer *o, NnSettings *settings)
 {
     check_file(at, what, path, module, o, settings);
-    Loading l = { .file = st_open(path), .options = options };
+    Loading l = { .at = at, .file = st_open(path), .options = options };
     if (!l.file) return false;
     layer_owns(l.file);
     const char *weights = tensor_file_metadata(l.file, WEIGHTS);
     NnParameters *names = saved_parameters(at, module, true, weights && strcmp(weights, TRAINED) == 0);
     ag_set_owner(names, l.file);
     bool done = load(&l, names, run, o, settings);
-    ag_free(l.file);
+    layer_frees(l.file);
     return done;
 }
 
