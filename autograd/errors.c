@@ -40,10 +40,11 @@ void ag_layer_end(const int *unused)
     if (e->calls > 0) e->calls--;
 }
 
-void layer_owns(void *p)
+AgSite layer_owns(void *p)
 {
     Errors *e = errors();
     if (e->calls > 0 && e->calls <= MAX_CALLS) e->call[e->calls - 1].owned = p;
+    return user_call()->site;
 }
 
 /* The record may not be the last one: a function of the program may have left others behind. */

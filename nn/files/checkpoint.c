@@ -490,9 +490,9 @@ static bool load_file(AgSite at, const char *what, const char *path, void *modul
                       Optimizer *o, NnSettings *settings)
 {
     check_file(at, what, path, module, o, settings);
-    Loading l = { .at = at, .file = st_open(path), .options = options };
+    Loading l = { .file = st_open(path), .options = options };
     if (!l.file) return false;
-    layer_owns(l.file);
+    l.at = layer_owns(l.file);
     const char *weights = tensor_file_metadata(l.file, WEIGHTS);
     NnParameters *names = saved_parameters(at, module, true, weights && strcmp(weights, TRAINED) == 0);
     ag_set_owner(names, l.file);
