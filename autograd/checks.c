@@ -32,7 +32,8 @@ _Noreturn void error_undeclared_read(const Tensor *t)
         if (y->in[i] == t) snprintf(what, sizeof what, "input %d", i);
     ag_usage_error(y->site, y->op->name,
                    "its backward rule reads the value of %s, made by %.*s at %s, and does not declare that: backward may "
-                   "have released it", what, name_length(t->made_by), t->made_by, place_text(t->site, t->user_site));
+                   "have released it%s", what, name_length(t->made_by), t->made_by, place_text(t->site, t->user_site),
+                   y->op->inputs ? "" : ". If this rule was left by longjmp or throw, leave its scope, too");
 }
 
 _Noreturn void error_graph_released(AgSite at, const char *what, const Tensor *y)

@@ -1,4 +1,5 @@
 /* errors.c: error messages and the stack of layer calls that they show. */
+#include "left.h"
 #include "thread.h"
 #include "utf8.h"
 
@@ -28,7 +29,7 @@ static Errors *errors(void)
 int ag_layer_begin(AgSite at, const char *function)
 {
     Errors *e = errors();
-    if (e->calls < MAX_CALLS) e->call[e->calls] = (LayerCall){ at, function };
+    if (e->calls < MAX_CALLS) e->call[e->calls] = (LayerCall){ .site = at, .function = function };
     return e->calls++;
 }
 
@@ -37,6 +38,31 @@ void ag_layer_end(const int *unused)
     (void)unused;
     Errors *e = errors();
     if (e->calls > 0) e->calls--;
+}
+
+AgSite layer_owns(void *p)
+{
+    Errors *e = errors();
+    if (e->calls > 0 && e->calls <= MAX_CALLS) e->call[e->calls - 1].owned = p;
+    return user_call()->site;
+}
+
+/* The record may not be the last one: a function of the program may have left others behind. */
+void layer_frees(void *p)
+{
+    Errors *e = errors();
+    for (int i = 0; i < MAX_CALLS; i++)
+        if (e->call[i].owned == p) e->call[i].owned = NULL;
+    ag_free(p);
+}
+
+void layers_are_left(int calls)
+{
+    Errors *e = errors();
+    while (e->calls > calls) {
+        e->calls--;
+        if (e->calls < MAX_CALLS) ag_free(e->call[e->calls].owned);
+    }
 }
 
 const LayerCall *user_call(void)

@@ -14,19 +14,21 @@ typedef struct Block {
     const char *part_of;                    /* the type of the owner that alone may free it; NULL: the program may, too */
     uint64_t serial;                        /* in the thread's list: when it was allocated; else 0 */
     uint32_t magic;                         /* tells whether it is alive */
+    bool large;                             /* so large that the system may unmap its memory when it is freed */
 } Block;
 enum { BLOCK_ALIVE = 0x626c6f63, BLOCK_ENDS = 0x656e6473, BLOCK_DEAD = 0x64656164 };     /* ENDS: its destructor runs */
 enum { HEADER = (sizeof(Block) + 15) / 16 * 16, QUARANTINE = 4096, MOST_CALLS = 64 };
+enum { LARGE_BYTES = 64 * 1024, KEPT_BYTES = HEADER + 1024 };      /* kept: of a large block that was freed */
 
-/* A call of ag_free: it frees `root` and what that owns. The destructor of `now` runs. */
-typedef struct { Block *root, *now; } Freeing;
+/* A call of ag_free: it frees `root` and what that owns. The destructor of `now` runs, called from there on the stack. */
+typedef struct { Block *root, *now; uintptr_t frame; } Freeing;
 
 typedef struct {
     bool in_scope;                          /* a scope is open */
     Freeing freeing[MOST_CALLS];            /* the calls in which a destructor runs, */
     int calls;                              /* and their number: one destructor may call ag_free, and so on */
     Block *newest;                          /* of the blocks that an error would free */
-    Block *quarantine[QUARANTINE];          /* the last blocks that were freed and had a destructor */
+    Block *quarantine[QUARANTINE];          /* the last freed blocks that were large or had a destructor */
     unsigned n_quarantined;
 } Blocks;
 static _Thread_local void *state;
@@ -45,18 +47,23 @@ static void destroy_nothing(void *p)
     (void)p;
 }
 
-/* An error, or a longjmp of the program, may have ended the destructors that were running. Their objects are alive again, and
- * can be freed: then these destructors are not called again. */
-void blocks_leave_destructors(void)
+/* An error, or a longjmp of the program, may have ended the destructors that were called from deeper in the stack than `frame`.
+ * Their objects are alive again, and can be freed: then these destructors are not called again. */
+static void leave_destructors(uintptr_t frame)
 {
     Blocks *here = state;
-    while (here && here->calls > 0) {
+    while (here && here->calls > 0 && here->freeing[here->calls - 1].frame <= frame) {
         const Freeing *f = &here->freeing[--here->calls];
         for (Block *b = f->now; b != f->root->owner; b = b->owner) {
             b->magic = BLOCK_ALIVE;
             if (b->destroy) b->destroy = destroy_nothing;
         }
     }
+}
+
+void blocks_leave_destructors(void)
+{
+    leave_destructors(UINTPTR_MAX);
 }
 
 static Blocks *blocks(void)
@@ -101,13 +108,18 @@ static void take_out(Block *b)
     b->older = b->newer = NULL;
 }
 
-static Block *block_new(AgSite at, size_t n, size_t size)
+/* A usage error for want of memory is in the name of the function that the program has called: a layer, or `what`. */
+static Block *block_new(AgSite at, const char *what, size_t n, size_t size)
 {
     size_t bytes;
     bool overflow = __builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX - HEADER;
     Block *b = overflow ? NULL : system_zeroed(HEADER + bytes);
-    if (!b) ag_usage_error(at, "memory", "no memory for %zu items of %zu bytes", n, size);
+    if (!b) {
+        const char *layer = user_call()->function;
+        ag_usage_error(at, layer ? layer : what, "no memory for %zu items of %zu bytes", n, size);
+    }
     b->magic = BLOCK_ALIVE;
+    b->large = bytes >= LARGE_BYTES;
     return b;
 }
 
@@ -120,7 +132,8 @@ static bool is_alive(void *p)
 static void check_lasts(AgSite at, const char *what, void *p)
 {
     if (block_of(p)->magic == BLOCK_ENDS)
-        ag_usage_error(at, what, "this object is being freed: its own destructor calls %.*s", name_length(what), what);
+        ag_usage_error(at, what, "this object is being freed: its own destructor calls %.*s, or was left by longjmp or throw",
+                       name_length(what), what);
 }
 
 /* A usage error unless p is memory of ag_alloc that was not freed. */
@@ -130,24 +143,29 @@ static void check_block(AgSite at, const char *what, const char *name, void *p)
     if (!is_alive(p)) ag_usage_error(at, what, "%s was freed, or is not memory of ag_alloc", name);
 }
 
-void *ag_alloc_in_at(AgSite at, void *owner, size_t n, size_t size)
+static void *alloc(AgSite at, const char *what, void *owner, size_t n, size_t size)
 {
-    if (owner) check_block(at, __func__, "the owner", owner);
-    Block *b = block_new(at, n, size);
+    if (owner) check_block(at, what, "the owner", owner);
+    Block *b = block_new(at, what, n, size);
     b->owner = owner ? block_of(owner) : NULL;
     b->serial = !owner && blocks()->in_scope ? thread_serial() : 0;
     insert(b);
     return data_of(b);
 }
 
+void *ag_alloc_in_at(AgSite at, void *owner, size_t n, size_t size)
+{
+    return alloc(at, __func__, owner, n, size);
+}
+
 void *ag_alloc_at(AgSite at, size_t n, size_t size)
 {
-    return ag_alloc_in_at(at, NULL, n, size);
+    return alloc(at, __func__, NULL, n, size);
 }
 
 void *ag_object_new_at(AgSite at, size_t size)
 {
-    void *p = ag_alloc_at(at, 1, size);
+    void *p = alloc(at, __func__, NULL, 1, size);
     block_of(p)->destroy = destroy_nothing;
     return p;
 }
@@ -163,11 +181,29 @@ bool block_has_owner(void *p)
     return block_of(p)->owner != NULL;
 }
 
+/* Releases the memory of a block that is in no list. A tensor, a module or a large array that is used later can still be named:
+ * its header is freed after those of many others. */
+static void discard(Block *b)
+{
+    b->magic = BLOCK_DEAD;
+    if (b->large && !system_shrink(b, KEPT_BYTES)) return;
+    if (!b->large && !b->destroy) {
+        system_free(b);
+        return;
+    }
+    Blocks *here = blocks();
+    Block **place = &here->quarantine[here->n_quarantined++ % QUARANTINE];
+    system_free(*place);
+    *place = b;
+}
+
 /* Puts b into the place of `old`: its owner, its position in the list, what it owns. */
 static void replace(Block *old, Block *b)
 {
     Block **list = list_of(old);
+    const bool large = b->large;
     *b = *old;
+    b->large = large;
     if (b->newer) b->newer->older = b;
     else if (list) *list = b;
     if (b->older) b->older->newer = b;
@@ -176,13 +212,13 @@ static void replace(Block *old, Block *b)
 
 void *ag_resize_in_at(AgSite at, void *owner, void *p, size_t old_n, size_t n, size_t size)
 {
-    if (!p) return ag_alloc_in_at(at, owner, n, size);
+    if (!p) return alloc(at, "ag_resize", owner, n, size);
     check_block(at, "ag_resize", "p", p);
     check_lasts(at, "ag_resize", p);
-    Block *old = block_of(p), *b = block_new(at, n, size);
+    Block *old = block_of(p), *b = block_new(at, "ag_resize", n, size);
     if (old_n && n) memcpy(data_of(b), p, (old_n < n ? old_n : n) * size);
     replace(old, b);
-    system_free(old);
+    discard(old);
     return data_of(b);
 }
 
@@ -191,18 +227,23 @@ void *ag_resize_at(AgSite at, void *p, size_t old_n, size_t n, size_t size)
     return ag_resize_in_at(at, NULL, p, old_n, n, size);
 }
 
+static char *copy_text(AgSite at, const char *what, void *owner, const char *s, size_t n)
+{
+    char *copy = alloc(at, what, owner, n < SIZE_MAX ? n + 1 : n, 1);
+    if (n) memcpy(copy, s, n);
+    return copy;
+}
+
 char *ag_strndup_in_at(AgSite at, void *owner, const char *s, size_t n)
 {
     if (n > 0) ag_check_pointer_at(at, __func__, "s", s);
-    char *copy = ag_alloc_in_at(at, owner, n < SIZE_MAX ? n + 1 : n, 1);
-    if (n) memcpy(copy, s, n);
-    return copy;
+    return copy_text(at, __func__, owner, s, n);
 }
 
 char *ag_strdup_at(AgSite at, const char *s)
 {
     ag_check_pointer_at(at, __func__, "s", s);
-    return ag_strndup_in_at(at, NULL, s, strlen(s));
+    return copy_text(at, __func__, NULL, s, strlen(s));
 }
 
 /* A usage error if the block is a part of another object. */
@@ -253,16 +294,7 @@ void ag_on_free_at(AgSite at, void *p, void (*destroy)(void *p))
 static void bury(Block *b)
 {
     take_out(b);
-    b->magic = BLOCK_DEAD;
-    if (!b->destroy) {
-        system_free(b);
-        return;
-    }
-    /* A tensor or a module that is used later can still be named: its memory is freed after that of many others. */
-    Blocks *here = blocks();
-    Block **place = &here->quarantine[here->n_quarantined++ % QUARANTINE];
-    system_free(*place);
-    *place = b;
+    discard(b);
 }
 
 /* Frees a block and what it owns. Owners can form a long chain: this is a loop, down to a block that owns nothing, and up. */
@@ -274,7 +306,7 @@ static void destroy(Block *root)
     for (bool more = true; more; ) {
         if (b->magic == BLOCK_ALIVE) {
             b->magic = BLOCK_ENDS;
-            here->freeing[call] = (Freeing){ root, b };
+            here->freeing[call] = (Freeing){ root, b, (uintptr_t)__builtin_frame_address(0) };
             here->calls = call + 1;
             if (b->destroy) b->destroy(data_of(b));
             here->calls = call;
@@ -304,6 +336,7 @@ void ag_free_at(AgSite at, void *p)
     AG_LAYER(at);
     Block *b = block_of(p);
     if (b->magic == BLOCK_DEAD) ag_usage_error(at, __func__, "this object was freed already");
+    leave_destructors((uintptr_t)__builtin_frame_address(0));       /* without a scope, whose end would do it */
     Block **list = b->magic == BLOCK_ALIVE ? list_of(b) : NULL;
     if (list && !b->newer && *list != b)                    /* enough to see that it is in the list of another thread */
         ag_usage_error(at, __func__, "this object was made in another thread, whose scope has not ended");

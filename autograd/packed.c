@@ -140,7 +140,11 @@ void ag_freeze_bf16_at(AgSite at, Tensor *weight)
 {
     check_leaf(at, __func__, "weight", weight);
     if (weight->dtype == AG_PACKED) return;
+    check_tensor(at, __func__, "weight", weight, AG_REAL);
     check_packed_shape(at, __func__, &weight->shape);
+    if (!weight->owned)
+        ag_usage_error(at, __func__, "weight %s belongs to a scope, expected a matrix that no scope owns",
+                       shape_text(weight->shape));
     ag_pack_weight_at(at, weight);
     Buffer *packed = weight->packed;
     packed->version = weight->buffer->version;

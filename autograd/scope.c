@@ -171,13 +171,14 @@ void ag_end_at(AgSite at, AgScope scope)
     if (in_pass) pass_is_left(at);
     else custom_scope_ends(scope.depth);
     blocks_leave_destructors();
+    layers_are_left(ended->calls);
     if (observer[GUARD] && !error) guard_check(at, __func__, true);
     buffers_end_scope();
     if (error) {
         blocks_unwind(ended->serial, error);
         if (!scope_is_open(scope)) ag_usage_error(at, __func__, "a destructor has ended this scope");
     }
-    if (error || layer_calls() > ended->calls) layer_calls_end(ended->calls);
+    if (error) layer_calls_end(ended->calls);
     while (s->tape != ended->tape) {
         Tensor *t = s->tape;
         s->tape = t->older;

@@ -33,12 +33,14 @@ static inline uint8_t thread_number(void)
 
 /* ---- layer calls and places in messages (errors.c) ---------------------------------------------------------------- */
 
-typedef struct { AgSite site; const char *function; } LayerCall;
+typedef struct { AgSite site; const char *function; void *owned; } LayerCall;      /* owned: see left.h */
 /* The user's outermost layer call; without a file and a function if no layer is being called. */
 const LayerCall *user_call(void);
 /* How many layers are being called. An error or the end of a scope after an error sets the number to that of the scope. */
 int  layer_calls(void);
 void layer_calls_end(int calls);
+/* The program has left the layers after the first `calls` ones by longjmp or throw: frees what they own, and ends them. */
+void layers_are_left(int calls);
 
 /* The length of a function's name without "_at". */
 int name_length(const char *function);

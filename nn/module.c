@@ -167,14 +167,30 @@ void nn_add_child_at(AgSite at, Module *parent, void **field, void *child, const
     add_child(at, __func__, parent, name, field, child);
 }
 
+/* A usage error that names the tensor, where tensor_new_owned would not. */
+static void check_tensor_shape(AgSite at, const char *what, const Module *m, const char *name, AgShape shape)
+{
+    if (shape.ndim < 0 || shape.ndim > AG_MAX_DIMS)
+        ag_usage_error(at, what, "\"%s\" of %s with %d dimensions; a tensor has 0 to %d", name, m->type, shape.ndim,
+                       AG_MAX_DIMS);
+    for (int i = 0; i < shape.ndim; i++)
+        if (shape.dim[i] < 0)
+            ag_usage_error(at, what, "\"%s\" of %s: negative size in shape %s", name, m->type, ag_shape_string(shape));
+    if (ag_shape_numel(shape) < 0)
+        ag_usage_error(at, what, "\"%s\" of %s: shape %s has more items than can be counted", name, m->type,
+                       ag_shape_string(shape));
+}
+
 Tensor *nn_add_tensor_at(AgSite at, Module *parent, Tensor **field, AgShape shape, AgDType dtype, bool trained, bool saved,
                          const char *format, ...)
 {
+    AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "the field", field);
     ag_check_pointer_at(at, __func__, "the name", format);
     char name[SLOT_NAME + 1];
     WRITE_NAME(name, format);
     NnModuleSlot *slot = slot_reserve(at, __func__, parent, name, field);
+    check_tensor_shape(at, __func__, parent, name, shape);
     slot->not_saved = !saved;
     slot->is_buffer = !trained && dtype != AG_PACKED;
     Tensor *t = tensor_new_owned_at(at, shape, dtype);

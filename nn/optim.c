@@ -206,8 +206,9 @@ int nn_optimizer_group_at(AgSite at, Optimizer *o, bool (*belongs)(const NnNamed
     /* All calls of the program's function come first: it may add a group itself. */
     bool *chosen = ag_alloc_in(o, (size_t)o->parameters->n, sizeof *chosen);
     for (int i = 0; i < o->parameters->n; i++) {
-        chosen[i] = o->parameters->item[i].trained && belongs(&o->parameters->item[i], arg);
-        check_optimizer(at, __func__, o);
+        bool belongs_here = o->parameters->item[i].trained && belongs(&o->parameters->item[i], arg);
+        check_optimizer(at, __func__, o);           /* the function may have freed it, and with it the array */
+        chosen[i] = belongs_here;
     }
     o->group = ag_resize(o->group, (size_t)o->n_groups, (size_t)o->n_groups + 1, sizeof *o->group);
     o->group[o->n_groups] = (Group){ weight_decay, lr_factor };

@@ -423,6 +423,18 @@ START_TEST(a_pass_ends_with_its_scope)
 }
 END_TEST
 
+/* No rule runs any more, but the pass was not left. */
+START_TEST(a_rule_that_is_left_must_leave_its_scope)
+{
+    const AgCustom op = { "rule", cube_forward, leaving, AG_NEEDS_NONE, NULL, NULL };
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(SHAPE(2));
+    if (setjmp(outside) == 0) ag_backward(ag_sum(call(&op, x)));
+    EXPECT_USAGE_ERROR("If this rule was left by longjmp or throw, leave its scope, too", ag_mul(x, x));
+    ag_end(s);
+}
+END_TEST
+
 static AgScope swap_end;
 static void swap_forward(const AgCustomCall *c)
 {
@@ -451,6 +463,7 @@ Suite *custom_suite(void)
     tcase_add_test(rules, forward_may_not_swap_its_scope);
     tcase_add_test(rules, rules_cannot_remove_gradients);
     tcase_add_test(rules, a_pass_ends_with_its_scope);
+    tcase_add_test(rules, a_rule_that_is_left_must_leave_its_scope);
     suite_add_tcase(suite, rules);
     TCase *lifetimes = tcase_create("lifetimes");
     tcase_add_test(lifetimes, backward_releases_undeclared_values);

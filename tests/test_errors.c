@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 #include "faults.h"
+#include "folder.h"
 #include "kaeru/autograd.h"
-#include "kaeru/nn.h"
+#include "kaeru/kaeru.h"
 #include "suites.h"
 #include "op_samples.h"
 #include "usage_error.h"
@@ -66,7 +67,10 @@ START_TEST(sizes_beyond_the_machine)
     EXPECT_USAGE_ERROR("too large for this machine", tensor_bools(SHAPE(huge, 4), NULL));
     EXPECT_USAGE_ERROR("too large for this machine", tensor_new_owned(SHAPE(huge), AG_REAL));
     EXPECT_USAGE_ERROR("expand: a tensor of ", ag_expand(ones(1, 1), SHAPE(huge, 1)));
-    EXPECT_USAGE_ERROR("memory: no memory for ", ag_alloc(SIZE_MAX / 2, 4));
+    EXPECT_USAGE_ERROR("ag_alloc: no memory for ", ag_alloc(SIZE_MAX / 2, 4));
+    EXPECT_USAGE_ERROR("ag_alloc_in: no memory for ", ag_alloc_in(NULL, SIZE_MAX / 2, 4));
+    EXPECT_USAGE_ERROR("ag_object_new: no memory for ", ag_object_new(SIZE_MAX));
+    EXPECT_USAGE_ERROR("ag_resize: no memory for ", ag_resize(NULL, 0, SIZE_MAX, 1));
     EXPECT_USAGE_ERROR("ag_scratch: no memory for ", ag_scratch(SIZE_MAX, 1));         /* rounded up it would be 0 */
     EXPECT_USAGE_ERROR("ag_scratch: no memory for ", ag_scratch(SIZE_MAX / 2, 4));
 }
@@ -912,6 +916,17 @@ START_TEST(destructors_that_do_not_return)
     ag_free(block);
     ck_assert_int_eq(destroyed, 3);
 
+    destroyed = 0;
+    static void *many[100];
+    for (volatile int i = 0; i < 100; i++) {                /* without a scope */
+        many[i] = ag_alloc(1, 8);
+        ag_on_free(many[i], leave_destructor);
+        if (setjmp(left) == 0) ag_free(many[i]);
+    }
+    for (int i = 0; i < 100; i++) ag_free(many[i]);
+    ck_assert_int_eq(destroyed, 100);
+    destroyed = 3;
+
     AgErrorHandler *former = ag_on_usage_error(leave_with_error);
     s = ag_begin(AG_RECORD);
     if (setjmp(left) == 0) {
@@ -933,6 +948,114 @@ START_TEST(destructors_that_do_not_return)
 }
 END_TEST
 
+static void ignore(void *p)
+{
+    (void)p;
+}
+
+/* The system unmaps the memory of large blocks when it is freed. Their headers can still be read. */
+START_TEST(large_blocks_that_were_freed)
+{
+#ifdef __GLIBC__
+    void *other = ag_alloc(1, 1);
+    for (size_t bytes = 1 << 16; bytes <= (size_t)1 << 26; bytes *= 2) {
+        for (int with_function = 0; with_function < 2; with_function++) {
+            void *p = ag_alloc(bytes + 1, 1);
+            memset(p, 1, bytes);
+            void *resized = ag_resize(p, bytes + 1, bytes + 2, 1);
+            EXPECT_USAGE_ERROR("ag_free: this object was freed already", ag_free(p));
+            ck_assert_int_eq(((char *)resized)[bytes - 1], 1);
+            if (with_function) ag_on_free(resized, ignore);
+            ag_free(resized);
+            for (int i = 0; i < 100; i++) ag_free(ag_alloc(bytes, 1));
+            EXPECT_USAGE_ERROR("ag_free: this object was freed already", ag_free(resized));
+            EXPECT_USAGE_ERROR("ag_alloc_in: the owner was freed", ag_alloc_in(resized, 1, 1));
+            EXPECT_USAGE_ERROR("ag_set_owner: the owner was freed", ag_set_owner(other, resized));
+            EXPECT_USAGE_ERROR("ag_set_owner: p was freed", ag_set_owner(resized, other));
+            EXPECT_USAGE_ERROR("ag_resize: p was freed", ag_resize(resized, 1, 2, 1));
+        }
+    }
+    ag_free(other);
+#endif
+}
+END_TEST
+
+/* ---- functions that the program leaves --------------------------------------------------------------------------- */
+
+static AgScope *ended_inside;           /* NULL: the function leaves by longjmp, else it ends this scope and returns */
+
+static void leave_or_end(void)
+{
+    if (!ended_inside) longjmp(left, 1);
+    ag_end(*ended_inside);
+}
+
+static void leave_at_progress(void *unused, double share)
+{
+    (void)unused;
+    if (share > 0.4) leave_or_end();
+}
+
+static void leave_at_name(void *unused, const char *name, char *out, size_t size)
+{
+    (void)unused, (void)out, (void)size;
+    if (strcmp(name, "bias") == 0) leave_or_end();
+}
+
+static bool leave_at_token(void *unused, int32_t id)
+{
+    (void)unused, (void)id;
+    leave_or_end();
+    return true;
+}
+
+static void use_function(int which, Linear *l, GPT *gpt)
+{
+    const int32_t prompt[] = { 1 };
+    const char *path = in_folder("left.safetensors");
+    if (which == 0) (void)!nn_load_with(path, l, (NnLoadOptions){ .progress = leave_at_progress });
+    else if (which == 1) (void)!nn_load_with(path, l, (NnLoadOptions){ .rename = leave_at_name });
+    else (void)!lm_generate(gpt, prompt, 1, 4, &(LmSampling){ .temperature = 1 }, leave_at_token, NULL);
+}
+
+/* Neither memory nor an open file stays. */
+START_TEST(functions_that_are_left_keep_nothing)
+{
+    Linear *l = nn_linear_new(2, 2);
+    GPT *gpt = gpt_new((GPTOptions){ 1, 2, 8, 8, 4, 0, true, 1e-5, false });
+    nn_eval(gpt);
+    ck_assert(nn_save(in_folder("left.safetensors"), l));
+    for (volatile int which = 0; which < 3; which++) {
+        volatile int64_t live = 0;
+        volatile size_t in_use = 0;
+        volatile int fd = 0;
+        ended_inside = NULL;
+        for (volatile int round = 0; round < 20; round++) {
+            AgScope s = ag_begin(AG_NO_GRAD);
+            void *volatile mine = ag_alloc(1, 8);
+            bool is_left = setjmp(left) != 0;
+            if (!is_left) use_function(which, l, gpt);
+            ck_assert(is_left);
+            ag_end(s);
+            ag_free(mine);
+            forget_freed_objects();
+            int now = dup(0);
+            close(now);
+            if (round == 2) live = faults_live(), in_use = ag_memory().in_use, fd = now;
+            if (round <= 2) continue;
+            ck_assert_int_eq(faults_live(), live);
+            ck_assert_uint_eq(ag_memory().in_use, in_use);
+            ck_assert_int_eq(now, fd);
+        }
+        static AgScope around;
+        ended_inside = &around;
+        EXPECT_USAGE_ERROR("was freed", around = ag_begin(AG_NO_GRAD); use_function(which, l, gpt));
+    }
+    ag_free(l);
+    ag_free(gpt);
+}
+END_TEST
+
 START_TEST(parts_are_freed_by_their_owner)
 {
     void *owner = ag_object_new(8), *other = ag_object_new(8), *part = ag_alloc(1, 8);
@@ -946,7 +1069,7 @@ START_TEST(parts_are_freed_by_their_owner)
     ag_set_part(part, NULL, NULL);
     ag_free(part);
     ag_free(other);
-    EXPECT_USAGE_ERROR("memory: no memory for 18446744073709551615 items of 1 bytes", ag_strndup_in(NULL, "abc", SIZE_MAX));
+    EXPECT_USAGE_ERROR("ag_strndup_in: no memory for 18446744073709551615 items of 1 bytes", ag_strndup_in(NULL, "abc", SIZE_MAX));
 }
 END_TEST
 
@@ -1231,7 +1354,10 @@ Suite *errors_suite(void)
     TCase *objects = tcase_create("objects");
     tcase_add_test(objects, a_long_chain_of_owners);
     tcase_add_test(objects, destructors_that_do_not_return);
+    tcase_add_test(objects, large_blocks_that_were_freed);
     tcase_add_test(objects, parts_are_freed_by_their_owner);
+    tcase_add_checked_fixture(objects, folder_make, folder_remove);
+    tcase_add_test(objects, functions_that_are_left_keep_nothing);
     suite_add_tcase(suite, objects);
     TCase *scopes = tcase_create("scopes");
     tcase_add_test(scopes, an_error_leaves_no_layers_behind);

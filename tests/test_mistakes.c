@@ -890,8 +890,11 @@ START_TEST(modules)
     MISTAKE("the name is NULL", nn_add_tensor(&p->module, &p->w, SHAPE(2), AG_REAL, true, true, no_text, 0));
     MISTAKE("the field is NULL", nn_add_tensor(&p->module, NULL, SHAPE(2), AG_REAL, true, true, "w"));
     MISTAKE("is not in the struct", nn_add_tensor(&p->module, &field, SHAPE(2), AG_REAL, true, true, "w"));
-    MISTAKE("negative size", nn_param(p, w, SHAPE(-2)));
-    MISTAKE("9 dimensions", nn_buffer(p, w, ((AgShape){ 9, { 1 } })));
+    MISTAKE("nn_add_tensor: \"w\" of Pair: negative size in shape (-2,)", nn_param(p, w, SHAPE(-2)));
+    MISTAKE("nn_add_tensor: \"w\" of Pair: shape (4294967296, 4294967296) has more items than can be counted",
+            nn_param(p, w, SHAPE((int64_t)1 << 32, (int64_t)1 << 32)));
+    MISTAKE("nn_add_tensor: a tensor of 4611686018427387904 items is too large", nn_param(p, w, SHAPE((int64_t)1 << 62)));
+    MISTAKE("nn_add_tensor: \"w\" of Pair with 9 dimensions", nn_buffer(p, w, ((AgShape){ 9, { 1 } })));
     MISTAKE("the tensor for \"w\" of Pair is NULL", nn_tie(p, w, none));
     MISTAKE("can only be tied to a parameter of the same tree", nn_tie(p, w, l->weight));
     MISTAKE("can only be tied to a parameter of the same tree", nn_tie(p, w, x));
@@ -2143,6 +2146,10 @@ START_TEST(later_operations)
     MISTAKE("to height 2 and width 0", ag_interpolate2d(image, 2, 0, AG_NEAREST));
     MISTAKE("7 is not an AgInterpolation", ag_interpolate2d(image, 2, 2, (AgInterpolation)7));
     MISTAKE("there is no dimension 2", ag_pad(x, 2, 1, 1));
+    MISTAKE("ag_pad: shape (2, 9223372036854775807) has more items than can be counted", ag_pad(x, 1, INT64_MAX, INT64_MAX));
+    MISTAKE("ag_pad: a tensor of 2305843009213693952 items is too large", ag_pad(row, 0, 0, (int64_t)1 << 61));
+    MISTAKE("ag_freeze_bf16: weight (2, 2) belongs to a scope", ag_freeze_bf16(ones(2, 2)));
+    MISTAKE("ag_freeze_bf16: weight is AG_INT, expected AG_REAL", ag_freeze_bf16(i));
     MISTAKE("pad: x is AG_INT", ag_pad(i, 0, 1, 1));
     MISTAKE("max_pool2d: x (2, 3), expected (B,C,H,W)", ag_max_pool2d(x, 2, 2, 0));
     MISTAKE("size 0, stride 1 and padding 0", ag_max_pool2d(image, 0, 1, 0));
@@ -2210,7 +2217,7 @@ START_TEST(tensor_files)
     MISTAKE("item -1 of a file of", tensor_file_item(f, -1));
     MISTAKE("the name is NULL", tensor_file_find(f, no_text));
     MISTAKE("the key is NULL", tensor_file_metadata(f, no_text));
-    MISTAKE("t is NULL", tensor_file_read(f, "f32", none));
+    MISTAKE("tensor_file_read: t is NULL", tensor_file_read(f, "f32", none));
     MISTAKE("the name is NULL", tensor_file_read(f, no_text, x));
     MISTAKE("made by scale", tensor_file_read(f, "f32", y));
     MISTAKE("the file is NULL", tensor_file_get(no_file, "f32"));

@@ -1,7 +1,10 @@
 /* test_optim.c: optimizers, clipping and schedules, with values computed by hand. */
 #include <math.h>
+#include <stdlib.h>
 
+#include "expected.h"
 #include "faults.h"
+#include "folder.h"
 #include "kaeru/nn.h"
 #include "suites.h"
 #include "usage_error.h"
@@ -112,6 +115,33 @@ static bool is_called(const NnNamedTensor *p, void *name)
     return strcmp(p->name, name) == 0;
 }
 
+static unsigned char *reused[10];
+
+/* Frees the optimizer, and takes memory of the size of what nn_optimizer_group has allocated. */
+static bool frees_optimizer(const NnNamedTensor *p, void *optimizer)
+{
+    (void)p;
+    ag_free(optimizer);
+    for (int i = 0; i < 10; i++) {
+        reused[i] = malloc(72);
+        memset(reused[i], 0, 72);
+    }
+    return true;
+}
+
+START_TEST(a_group_writes_nothing_after_its_function_has_freed_the_optimizer)
+{
+    Point *p = point_new(2, 2);
+    Optimizer *o = nn_adam_new(p, 0.1);
+    EXPECT_USAGE_ERROR("nn_optimizer_group: the optimizer was freed", nn_optimizer_group(o, frees_optimizer, o, 0, 1));
+    for (int i = 0; i < 10; i++) {
+        for (int k = 0; k < 72; k++) ck_assert_int_eq(reused[i][k], 0);
+        free(reused[i]);
+    }
+    ag_free(p);
+}
+END_TEST
+
 START_TEST(groups_have_their_own_decay_and_rate)
 {
     Point *p = point_new(2, 2);
@@ -144,6 +174,31 @@ START_TEST(groups_of_sgd_have_their_own_decay_and_rate)
     nn_optimizer_step(o);
     ck_assert_double_eq_tol(value(p->vector, 0), 2 - 0.1 * 0.5 * 2, 1e-6);
     ck_assert_double_eq_tol(value(p->matrix, 0), 2 - 3 * 0.1 * 1 * 2, 1e-6);
+    ag_free(o);
+    ag_free(p);
+}
+END_TEST
+
+/* A checkpoint has the steps of an optimizer, and not its rate, its decay and its groups. */
+START_TEST(a_checkpoint_has_no_options)
+{
+    Point *p = point_new(2, 2);
+    Optimizer *saved = nn_adamw_new(p, 0.1);
+    give_gradient(p->vector, 0);
+    nn_optimizer_step(saved);
+    ag_fill(p->vector, 2);
+    expect_done(nn_checkpoint_save(in_folder("c.safetensors"), p, saved, NULL));
+    AgAdam how = nn_adamw_options(0.5);
+    how.weight_decay = 0.25;
+    Optimizer *o = nn_adam_new_with(p, how);
+    nn_optimizer_group(o, is_called, "vector", 0.5, 1);
+    expect_done(nn_checkpoint_load(in_folder("c.safetensors"), p, o, NULL));
+    ck_assert_int_eq(nn_optimizer_steps(o), 1);
+    ck_assert_double_eq(nn_optimizer_lr(o), 0.5);
+    give_gradient(p->vector, 0);
+    nn_optimizer_step(o);
+    ck_assert_double_eq_tol(value(p->vector, 0), 2 * (1 - 0.5 * 0.5), 1e-6);
+    ag_free(saved);
     ag_free(o);
     ag_free(p);
 }
@@ -547,8 +602,11 @@ Suite *optim_suite(void)
     tcase_add_test(steps, momentum_starts_with_the_gradient);
     tcase_add_test(steps, adam_moves_by_its_rate_at_first);
     tcase_add_test(steps, decay_is_added_or_decoupled);
+    tcase_add_test(steps, a_group_writes_nothing_after_its_function_has_freed_the_optimizer);
     tcase_add_test(steps, groups_have_their_own_decay_and_rate);
     tcase_add_test(steps, groups_of_sgd_have_their_own_decay_and_rate);
+    tcase_add_checked_fixture(steps, folder_make, folder_remove);
+    tcase_add_test(steps, a_checkpoint_has_no_options);
     tcase_add_test(steps, parameters_without_gradient_stay);
     tcase_add_test(steps, a_frozen_parameter_stays);
     tcase_add_test(steps, a_tied_weight_is_stepped_once);

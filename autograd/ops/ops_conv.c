@@ -141,6 +141,13 @@ void conv_transpose2d_backward(Tensor *y)
 
 /* ---- one dimension, zeros around --------------------------------------------------------------------------------- */
 
+static Tensor *zeros(AgSite at, const char *what, const AgShape *shape)
+{
+    Tensor *t = tensor_new(at, what, shape, AG_REAL);
+    k_fill(t->numel, reals(t), 0);
+    return t;
+}
+
 Tensor *ag_pad_at(AgSite at, Tensor *x, int dim, int64_t before, int64_t after)
 {
     check_tensor(at, __func__, "x", x, AG_REAL);
@@ -150,7 +157,7 @@ Tensor *ag_pad_at(AgSite at, Tensor *x, int dim, int64_t before, int64_t after)
     AgShape left = x->shape, right = x->shape;
     left.dim[d] = before;
     right.dim[d] = after;
-    return ag_concat_at(at, ((Tensor *[]){ tensor_zeros_at(at, left), x, tensor_zeros_at(at, right) }), 3, d);
+    return ag_concat_at(at, ((Tensor *[]){ zeros(at, __func__, &left), x, zeros(at, __func__, &right) }), 3, d);
 }
 
 Tensor *ag_conv1d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding)

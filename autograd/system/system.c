@@ -21,6 +21,9 @@
 #elif defined(__linux__)
 #include <sys/syscall.h>
 #endif
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HAVE_ASAN 1
@@ -73,6 +76,27 @@ void *system_zeroed(size_t bytes)
 {
     calls++;
     return zeroed(bytes);
+}
+
+/* Of glibc, it is known that realloc leaves the memory where it is. AddressSanitizer's would not. */
+bool system_shrink(void *p, size_t bytes)
+{
+#ifdef __GLIBC__
+    size_t all = malloc_usable_size(p);
+    if (all <= bytes) return true;
+    system_return_pages((char *)p + bytes, all - bytes);
+#ifdef HAVE_ASAN
+    memory_poison((char *)p + bytes, all - bytes);
+    return true;
+#else
+    void *left = realloc(p, bytes);
+    if (!left || left == p) return true;
+    p = left;                               /* another malloc in the place of glibc's */
+#endif
+#endif
+    (void)bytes;
+    system_free(p);
+    return false;
 }
 
 int64_t system_calls(void)

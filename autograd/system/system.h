@@ -15,6 +15,8 @@ void *system_alloc(size_t bytes);
 void *system_zeroed(size_t bytes);                                  /* zeroed, and aligned as by calloc */
 void *system_aligned(size_t alignment, size_t bytes);               /* bytes: a multiple of the alignment; not counted */
 void  system_free(void *p);
+/* Releases such memory after its first bytes, which stay where they are; where that is not possible, all of it, and false. */
+bool  system_shrink(void *p, size_t bytes);
 int64_t system_calls(void);                                         /* how many allocations this thread has made */
 /* Returns the pages that lie in this memory to the system, on Linux. They become zeros. */
 void system_return_pages(void *p, size_t bytes);

@@ -1,4 +1,5 @@
 /* generate.c: writes text with a language model, token after token. */
+#include "left.h"
 #include "models.h"
 
 /* Reads n ids that follow those in the cache, and samples the next one; -1 if lm_sample_next fails. */
@@ -27,12 +28,15 @@ bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_
     int64_t length = n < context ? n : context, read = 0;                       /* read: how many are in the cache */
     for (int64_t i = 0; i < length; i++) ids[i] = prompt[n - length + i];
     NnCache *cache = lm_cache_new(m);
+    layer_owns(cache);
     bool good = true, bf16 = ag_precision_now() == AG_BF16;
     if (bf16) nn_pack_weights(m, true);
     for (int64_t i = 0; good && i < most; i++) {
         int32_t id = next_id(m, ids + read, length - read, cache, how);
         good = id >= 0;
-        if (!good || !next(arg, id)) break;
+        bool more = good && next(arg, id);
+        ag_check_object_at(at, __func__, "the cache, which the end of the scope frees,", cache);
+        if (!more) break;
         read = length;
         if (length == context) {                                                /* full: keep the last half */
             for (int64_t k = 0; k < half - 1; k++) ids[k] = ids[context - half + 1 + k];
@@ -43,7 +47,7 @@ bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_
         ids[length++] = id;
     }
     if (bf16) nn_pack_weights(m, false);
-    ag_free(cache);
+    layer_frees(cache);
     ag_end_at(at, s);                       /* `next` may have ended it */
     return good;
 }

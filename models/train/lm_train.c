@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
+#include "left.h"
 #include "models.h"
 #include "train.h"
 
@@ -18,6 +19,7 @@ typedef struct {
     LmTraining *training;
     Optimizer *optimizer;
     NnParallel *parallel;
+    void *all;                  /* the owner of both, which a callback that leaves by longjmp or throw frees */
     double sum;
     int64_t since;
     char base[17];              /* the hash of the frozen parameters; "": there are none */
@@ -39,8 +41,7 @@ static Optimizer *optimizer_new(const LmTraining *t)
 
 static void free_run(const Run *r)
 {
-    ag_free(r->parallel);
-    ag_free(r->optimizer);
+    layer_frees(r->all);
 }
 
 /* Other options would divide by 0, or be others than those in the checkpoints. The usage error does not return. */
@@ -63,6 +64,7 @@ static void call_back(const Run *r, void (*callback)(LmTraining *t, void *arg))
     LmTraining *t = r->training, before = *t;
     if (!callback) return;
     callback(t, t->arg);
+    ag_check_object_at(r->at, "lm_train", "the optimizer, which the end of the scope frees,", r->optimizer);
     check_options(r, &before.options);
     const char *changed = t->model != before.model ? "model" : t->data != before.data ? "data" :
                           t->settings != before.settings ? "settings" : t->last != before.last ? "last" :
@@ -244,9 +246,12 @@ bool lm_train_at(AgSite at, LmTraining *t, bool resume)
     if (resume && !t->last) ag_usage_error(at, __func__, "no path of a checkpoint to resume from");
     if (t->last && t->best && strcmp(t->last, t->best) == 0)
         ag_usage_error(at, __func__, "last and best are both \"%s\", expected two paths", t->last);
-    Run r = { .at = at, .training = t, .optimizer = optimizer_new(t) };
+    Run r = { .at = at, .training = t, .optimizer = optimizer_new(t), .all = ag_alloc(1, 1) };
+    ag_set_owner(r.optimizer, r.all);
+    layer_owns(r.all);
     NnParallelOptions shared = { .shards = t->options.shards * t->options.accumulate, .clip = t->options.clip };
     r.parallel = nn_parallel_new_with(r.optimizer, shared, t->processes);
+    ag_set_owner(r.parallel, r.all);
     t->step = 0;
     t->stopped = false;
     t->best_loss = INFINITY;

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "kaeru/graph.h"
+#include "left.h"
 #include "number.h"
 #include "optim.h"
 #include "stored.h"
@@ -190,6 +191,7 @@ typedef struct {
 } Transfer;
 
 typedef struct {
+    AgSite at;                  /* of the program's call */
     NnTensorFile *file;
     Transfer *transfer;
     size_t n;
@@ -226,6 +228,12 @@ static bool is_planned(const Loading *l, size_t n, const Tensor *t)
     return false;
 }
 
+/* A usage error if a function of the program has ended the scope around the load, and so has closed the file. */
+static void check_open(const Loading *l)
+{
+    ag_check_object_at(l->at, "nn_load_with", "the file, which the end of the scope closes,", l->file);
+}
+
 enum { RENAMED = 1024 };        /* bytes of a name that NnLoadOptions.rename writes */
 
 /* The name in the file of the module's tensor. */
@@ -234,6 +242,7 @@ static const char *name_in_file(const Loading *l, const char *name)
     char *out = ag_alloc_in(l->file, strlen(name) + RENAMED, 1);
     memcpy(out, name, strlen(name));
     if (l->options.rename) l->options.rename(l->options.arg, name, out, strlen(name) + RENAMED);
+    check_open(l);
     return l->options.prefix ? text_printf(l->file, "%s%s", l->options.prefix, out) : out;
 }
 
@@ -249,6 +258,7 @@ static void plan_module(Loading *l, const NnParameters *names)
         Tensor *t = names->item[i].tensor;
         const char *name = names->item[i].name;
         bool transposed = l->options.transposed && tensor_ndim(t) == 2 && l->options.transposed(l->options.arg, name);
+        check_open(l);
         plan_tensor(l, t, tensor_shape(t), 0, transposed, name_in_file(l, name));
     }
     for (int i = 0; i < names->n; i++) {
@@ -293,6 +303,7 @@ static bool check_plan(Loading *l, bool with_optimizer)
         bool ignored = (!with_optimizer && starts_with(name, OPTIMIZER)) ||
                        (l->options.prefix && !starts_with(name, l->options.prefix)) ||
                        (l->options.ignored && l->options.ignored(l->options.arg, name));
+        check_open(l);
         if (!l->used[i] && !ignored) r->unexpected[r->n_unexpected++] = ag_strndup_in(r, name, strlen(name));
     }
     char message[900] = "";
@@ -379,6 +390,7 @@ static bool read_values(Loading *l)
     for (size_t i = 0; i < l->n; i++) {
         Transfer *t = &l->transfer[i];
         if (l->options.progress) l->options.progress(l->options.arg, (double)i / (double)l->n);
+        check_open(l);
         if (l->options.in_place && !is_planned(l, i, t->to)) {          /* a tied tensor is read once, and compared otherwise */
             if (!read_in_place(l, t)) return false;
             continue;
@@ -487,11 +499,12 @@ static bool load_file(AgSite at, const char *what, const char *path, void *modul
     check_file(at, what, path, module, o, settings);
     Loading l = { .file = st_open(path), .options = options };
     if (!l.file) return false;
+    l.at = layer_owns(l.file);
     const char *weights = tensor_file_metadata(l.file, WEIGHTS);
     NnParameters *names = saved_parameters(at, module, true, weights && strcmp(weights, TRAINED) == 0);
+    ag_set_owner(names, l.file);
     bool done = load(&l, names, run, o, settings);
-    ag_free(names);
-    ag_free(l.file);
+    layer_frees(l.file);
     return done;
 }
 

@@ -83,6 +83,7 @@ bool tensor_file_read_at(AgSite at, const NnTensorFile *f, const char *name, Ten
 {
     AG_LAYER(at);
     const StTensor *from = find(at, __func__, f, name);
+    ag_check_pointer_at(at, __func__, "t", t);
     if (tensor_dtype_at(at, t) == AG_PACKED)
         ag_usage_error(at, __func__, "t is kept in bfloat16 (AG_PACKED), expected AG_REAL, AG_INT or AG_BOOL");
     void *values = tensor_mutable_values(at, t);

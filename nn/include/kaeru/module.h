@@ -336,7 +336,14 @@ typedef struct {
 /* nn_load with options. If the file has a part of the model: nn_load_with(path, model->backbone, ...). */
 bool nn_load_with_at(AgSite at, const char *path, void *module, NnLoadOptions options) AG_MUST_CHECK;
 
-/* Everything that a run needs to resume exactly: weights, optimizer (may be NULL), random state, settings (may be NULL).
+/* What changes during a run, so that it can resume exactly: the weights and buffers; of the optimizer (may be NULL) the state
+ * and the numbers of steps; the random state of this thread; settings (may be NULL).
+ *
+ * Not in the file: the optimizer's learning rate, its options (betas, eps, momentum, weight decay) and its groups. The program
+ * that loads makes the optimizer with the same options and groups, and sets the learning rate (nn_optimizer_set_lr). The kind
+ * of the optimizer and the shapes of its state are checked; other options are no error. Keep what the program does not know in
+ * the settings.
+ *
  * Loading restores this thread's random state and adds the file's settings to `settings`. */
 bool nn_checkpoint_save_at(AgSite at, const char *path, void *module, Optimizer *o, const NnSettings *settings) AG_MUST_CHECK;
 bool nn_checkpoint_load_at(AgSite at, const char *path, void *module, Optimizer *o, NnSettings *settings) AG_MUST_CHECK;
