@@ -49,6 +49,19 @@ that() {
     shift
     if "$@"; then ok; else wrong "$what"; fi
 }
+# refuses FOLDER "TEXT IN STDERR" ARGUMENT...: the program ends with status 1 and leaves the names and the files of the folder as
+# they were.
+refuses() {
+    untouched=$1 err=$2
+    shift 2
+    find "$untouched" -type f -exec cksum {} + | sort >files_before
+    find "$untouched" | sort >names_before
+    expect 1 '' "$err" "$@"
+    find "$untouched" -type f -exec cksum {} + | sort >files_after
+    find "$untouched" | sort >names_after
+    same files_before files_after
+    same names_before names_after
+}
 # same FILE FILE, differ FILE FILE
 same() { if cmp -s "$1" "$2"; then ok; else wrong "$1 and $2 differ"; fi; }
 differ() { if cmp -s "$1" "$2"; then wrong "$1 and $2 are the same"; else ok; fi; }

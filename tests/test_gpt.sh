@@ -331,6 +331,18 @@ cp story.txt named/gpt.csv
 expect 1 '' 'cannot write named/gpt.csv: --data needs this file; expected another folder --out' \
     train --data named/gpt.csv $tiny --steps 2 --sample 0 --out named
 same story.txt named/gpt.csv
+# That is known at the start, so that --overwrite leaves the earlier run.
+for name in gpt_last.safetensors gpt_best.safetensors gpt_vocab.json gpt_merges.txt gpt.csv gpt.csv.part gpt.png gpt.svg; do
+    cp -R plain refused
+    cp story.txt refused/$name
+    refuses refused "cannot write refused/$name: --data needs this file; expected another folder --out" \
+        train --data refused/$name $tiny --steps 2 --sample 0 --overwrite --out refused
+    rm refused/$name
+    mkdir refused/$name
+    refuses refused "cannot write refused/$name: expected a regular file there" \
+        train --data story.txt $tiny --steps 2 --sample 0 --overwrite --out refused
+    rm -r refused
+done
 mkdir piped
 mkfifo piped/gpt.svg
 expect 1 '' 'cannot write piped/gpt.svg: expected a regular file there' \
@@ -347,7 +359,7 @@ mkfifo fifo/gpt_vocab.json
 if command -v timeout >/dev/null; then
     timeout -s KILL 60 "$program" train --resume --out fifo >stdout 2>stderr
     that "status with a FIFO as vocabulary" [ $? -eq 1 ]
-    echo 'gpt train: fifo/gpt_vocab.json: expected a regular file to replace' >want
+    echo 'gpt train: cannot write fifo/gpt_vocab.json: expected a regular file there' >want
     same want stderr
 fi
 lacks small

@@ -149,6 +149,30 @@ if command -v timeout >/dev/null; then
     echo 'llama finetune: cannot write disk/model/tokenizer.json: expected a regular file there' >want
     same want stderr
 fi
+# A file that an option names, or a folder, is not replaced. That is known at the start, so that --overwrite leaves the earlier
+# run.
+expect 0 '' '' finetune --model model $short --out earlier
+for name in llama_last.safetensors llama_best.safetensors llama.csv llama.csv.part adapter/adapter_config.json \
+    adapter/adapter_model.safetensors model/config.json model/model.safetensors model/tokenizer_config.json \
+    model/chat_template.jinja; do
+    cp -R earlier refused
+    cp story.txt refused/$name
+    refuses refused "cannot write refused/$name: --data needs this file; expected another folder --out" finetune \
+        --model model --data refused/$name --steps 1 --window 16 --best --overwrite --out refused
+    rm refused/$name
+    mkdir refused/$name
+    refuses refused "cannot write refused/$name: expected a regular file there" finetune --model model $short --best \
+        --overwrite --out refused
+    rm -r refused
+done
+for name in adapter model; do
+    cp -R earlier refused
+    rm -r refused/$name
+    cp story.txt refused/$name
+    refuses refused "cannot write refused/$name: expected a folder there" finetune --model model $short --overwrite \
+        --out refused
+    rm -r refused
+done
 # A run that is killed and resumed ends with the same bytes.
 for data in pairs.jsonl story.txt; do
     run="--model model --data $data --targets q_proj,down_proj --dropout 0.1 --steps 600 --every 20 --lr 0.01 --window 16"

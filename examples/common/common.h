@@ -148,6 +148,9 @@ TrainingRun training_run_begin(int argc, char **argv, const Program *program, co
 /* Ends the program if the run would replace this result of an earlier run, of which no checkpoint is left, without --resume or
  * --overwrite. */
 void training_run_result(const char *name);
+/* Ends the program, before a training changes anything, if a file of the output folder that it will write cannot be replaced or
+ * is one that an option names. The list of names ends with NULL. For a data file, also name NAME.part. */
+void training_run_writes(const char *const *names);
 /* Tells the run what it learns from, by a hash, which checkpoints save. Ends the program if processes have different data, or
  * if a resumed run has learned from other data and --other-data is not given. */
 void training_run_data(TrainingRun *run, uint64_t hash);
@@ -250,6 +253,9 @@ bool example_shows_colors(void);
  * their paths. Without gnuplot it prints how to install it and the command to draw the picture later. If drawing fails, it
  * calls example_complain. The captions are English, or Japanese by plots/ja.txt (--language), also those of the graphs. */
 void picture_draw(const char *name);
+/* Ends the program, before a training changes anything, if the pictures of picture_draw cannot be replaced or are files that an
+ * option names. */
+void picture_must_be_output(const char *name);
 /* The graph of a loss as a series of frames of its backward pass (ag_graph_frame): writes NAME_00.dot, NAME_01.dot, ...
  * into the output folder and runs Graphviz to draw each as PNG and SVG, or prints how to install it. */
 void picture_frames(const char *name, Tensor *loss);

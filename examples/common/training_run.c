@@ -118,6 +118,15 @@ void training_run_result(const char *name)
     ag_free(path);
 }
 
+void training_run_writes(const char *const *names)
+{
+    for (; *names; names++) {
+        char *path = example_path(*names);
+        example_must_be_output(path);
+        ag_free(path);
+    }
+}
+
 /* ---- which run a file belongs to -------------------------------------------------------------------------------- */
 
 static const char run_key[] = "run.id";

@@ -86,6 +86,26 @@ static void save_vocabulary(LmTraining *training, void *v)
     ag_free(merges_path);
 }
 
+/* Ends the program if the vocabulary cannot be written as this file. The same vocabulary may be there and be read from there. */
+static void check_vocabulary_file(const char *name, const char *read_from)
+{
+    char *path = example_path(name);
+    if (!read_from || !kaeru_text_is_same_file(read_from, path)) {
+        example_must_be_output(path);
+    }
+    ag_free(path);
+}
+
+/* Ends the program if it would replace what is no output of it. */
+static void check_outputs(void)
+{
+    static const char *const names[] = { LAST_FILE, BEST_FILE, "gpt.csv", "gpt.csv.part", NULL };
+    training_run_writes(names);
+    check_vocabulary_file(VOCAB_FILE, vocab);
+    check_vocabulary_file(MERGES_FILE, merges);
+    picture_must_be_output("gpt");
+}
+
 /* Makes or loads the model and the vocabulary, which it returns, and sets the settings that describe the vocabulary. */
 static KaeruVocab *make_model_and_vocabulary(const TrainingRun *run, LmTraining *training)
 {
@@ -165,8 +185,8 @@ int gpt_train(int argc, char **argv)
     if (weights && (!config || !vocab)) {
         example_usage_error("--weights needs --config and --vocab (and --merges)");
     }
+    check_outputs();
     char *best = example_path(BEST_FILE);
-    example_must_be_output(best);
     training_run_result(BEST_FILE);
     LmTraining training = { .options = how, .settings = run.settings, .last = run.last, .best = best,
                             .processes = example_processes(), .stop = example_stop(), .started = save_vocabulary };

@@ -130,6 +130,24 @@ static const char *const files[N_FILES] = {
     "generation_config.json", "chat_template.jinja"
 };
 
+enum { N_ADAPTER_FILES = 2 };
+static const char *const adapter_files[N_ADAPTER_FILES] = { "adapter_config.json", "adapter_model.safetensors" };
+
+/* Ends the program if these files cannot be replaced in a folder of the output folder. */
+static void check_folder(const char *name, const char *const *written, int n)
+{
+    char *folder_path = example_path(name);
+    if (access(folder_path, F_OK) == 0 && !host_is_folder(folder_path)) {
+        example_fail("cannot write %s: expected a folder there", folder_path);
+    }
+    for (int i = 0; i < n; i++) {
+        char *path = path_in(folder_path, written[i]);
+        example_must_be_output(path);
+        ag_free(path);
+    }
+    ag_free(folder_path);
+}
+
 /* Whether a path begins with that folder. */
 static bool is_below(const char *path, const char *below, size_t n)
 {
@@ -219,8 +237,7 @@ static void write_model(Llama *m, const char *merged)
 
 static void write_adapter(Llama *m, const char *adapter)
 {
-    static const char *const names[] = { "adapter_config.json", "adapter_model.safetensors" };
-    FileGroup g = file_group_begin(adapter, names, 2);
+    FileGroup g = file_group_begin(adapter, adapter_files, N_ADAPTER_FILES);
     if (!nn_lora_save_with(m, g.staging, (NnLoraSaveOptions){ .base = folder })) {
         file_group_fail(&g);
     }
@@ -243,6 +260,22 @@ static void save(Llama *m, const char *best)
     }
     ag_free(merged);
     ag_free(adapter);
+}
+
+/* Ends the program if it would replace what is no output of it. */
+static void check_outputs(void)
+{
+    static const char *const names[] = { LAST_FILE, "llama.csv", "llama.csv.part", NULL }, *const best[] = { BEST_FILE, NULL };
+    training_run_writes(names);
+    if (keep_best) {
+        training_run_writes(best);
+    }
+    if (rank > 0) {
+        check_folder("adapter", adapter_files, N_ADAPTER_FILES);
+    }
+    if (!keep_apart) {
+        check_folder("model", files, N_FILES);
+    }
 }
 
 int llama_finetune(int argc, char **argv)
@@ -289,6 +322,7 @@ int llama_finetune(int argc, char **argv)
         example_usage_error("expected --model, the folder of a model, and --data, a file to learn");
     }
     check_out();
+    check_outputs();
     if (rank > 0) {
         training_run_result("adapter");
     }

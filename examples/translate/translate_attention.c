@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "translate_commands.h"
+
+const char *const attention_pictures[] = { "translate_source", "translate_encoder", "translate_decoder", NULL };
 #include "kaeru/autograd.h"
 
 /* A sentence and its translation. For each token of `tgt` the decoder predicts one token of `out`. */
@@ -57,7 +59,7 @@ static void put_map(FILE *file, const char *kind, int layer, const MultiHeadAtte
 
 static void write_maps(const TransformerTranslator *t, const Translation *r)
 {
-    char *path = example_path("translate_attention.csv");
+    char *path = example_path(ATTENTION_FILE);
     KaeruWriter *writer = example_create(path);
     FILE *file = kaeru_writer_stream(writer);
     Axis src = { t->src, r->src }, tgt = { t->tgt, r->tgt }, out = { t->tgt, r->out };
@@ -166,8 +168,8 @@ void show_attention(const TransformerTranslator *t, KaeruLine sentence)
     print_tokens("target:  ", t->tgt, ag_concat(both, 2, 1));
     print_alignment(t, &r);
     write_maps(t, &r);
-    picture_draw("translate_source");
-    picture_draw("translate_encoder");
-    picture_draw("translate_decoder");
+    for (const char *const *name = attention_pictures; *name; name++) {
+        picture_draw(*name);
+    }
     ag_end(scope);
 }

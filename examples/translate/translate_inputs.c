@@ -61,6 +61,12 @@ void vocabularies_save(const Vocabularies *v)
     }
 }
 
+void vocabularies_must_be_outputs(void)
+{
+    const char *const names[] = { src_names.vocab, src_names.merges, tgt_names.vocab, tgt_names.merges, NULL };
+    training_run_writes(names);
+}
+
 /* Continues a hash by the tokens of a vocabulary. */
 static uint64_t fingerprint(uint64_t hash, const KaeruVocab *v)
 {

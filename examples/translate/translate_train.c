@@ -17,6 +17,7 @@ static const int64_t most_shards = 8;                                   /* unles
 #define TOKENS_KEY "translate.epoch.tokens"
 #define DIVISION_KEY "translate.epoch.division"
 static const char data_name[] = "translate.csv";
+static const char translations_name[] = "translate_valid.txt", picture_name[] = "translate";
 static const char data_header[] = "epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second";
 
 /* The options. The defaults are for the grammar, unless defaults_for_files sets those for files. */
@@ -187,13 +188,16 @@ static int64_t next_epoch_file(DIR *folder)
     return 0;
 }
 
-/* Ends the program if the run would remove files of an earlier one, of which no checkpoint is left, without --overwrite. */
+/* Ends the program if the run would remove files of an earlier one, of which no checkpoint is left, without --overwrite, or if
+ * one of these files is no output. */
 static void check_epoch_files(void)
 {
     DIR *folder = opendir(example_out());
     for (int64_t epoch; (epoch = next_epoch_file(folder)) > 0; ) {
         char name[EPOCH_NAME];
-        training_run_result(epoch_name(epoch, name));
+        const char *const names[] = { epoch_name(epoch, name), NULL };
+        training_run_writes(names);
+        training_run_result(name);
     }
     if (folder) {
         closedir(folder);
@@ -400,7 +404,7 @@ static void train(Training *t)
     }
     csv_close(csv);
     if (!t->state.stopped) {
-        picture_draw("translate");
+        picture_draw(picture_name);
     }
 }
 
@@ -425,7 +429,7 @@ static void print_some(const Corpus *c, const KaeruLines *translations)
 /* The translations of the held-out sentences, for other tools to score. */
 static void write_translations(const KaeruLines *translations)
 {
-    char *path = example_path("translate_valid.txt");
+    char *path = example_path(translations_name);
     KaeruWriter *writer = example_create(path);
     FILE *file = kaeru_writer_stream(writer);
     for (int64_t i = 0; i < translations->n; i++) {
@@ -468,6 +472,19 @@ static void check_options(void)
     }
     if (sizes.d_model == 1) {
         example_usage_error("--width 1: expected 2 or more, for the norms");
+    }
+}
+
+/* Ends the program if it would replace what is no output of it. */
+static void check_outputs(void)
+{
+    static const char *const names[] = { LAST_FILE, MODEL_FILE, data_name, "translate.csv.part", translations_name,
+                                         ATTENTION_FILE, NULL };
+    training_run_writes(names);
+    vocabularies_must_be_outputs();
+    picture_must_be_output(picture_name);
+    for (const char *const *name = attention_pictures; *name; name++) {
+        picture_must_be_output(*name);
     }
 }
 
@@ -540,6 +557,7 @@ int translate_train(int argc, char **argv)
     }
     Training t = { .run = training_run_begin(argc, argv, &program, LAST_FILE, &most_shards) };
     check_options();
+    check_outputs();
     training_run_result(MODEL_FILE);
     check_epoch_files();
     open_corpora(&t);
