@@ -210,6 +210,22 @@ wait $second
 that "a second run that waits for the first one" [ $? -eq 1 ]
 wait $child 2>/dev/null
 expect 0 'data:    busy/gpt.csv' '' train --resume --steps 310 --sample 0 --out busy
+# A run whose folder is moved away writes nothing into the folder that is in its place then.
+case $(uname -s) in
+MINGW* | MSYS*) ;;
+*)
+    LC_ALL=C "$program" train --data story.txt $tiny --steps 1000000000 --every 1000000 --out moved >stdout 2>stderr &
+    child=$!
+    while [ ! -e moved/gpt.csv.part ] && kill -0 $child; do sleep 0.01; done
+    mv moved moved_away
+    mkdir moved
+    wait $child
+    that "status of a run whose folder was moved" [ $? -eq 1 ]
+    echo 'gpt train: --out moved: the folder of this run was moved, and another one is in its place: nothing is written there' >want
+    same want stderr
+    that "nothing in the other folder" [ -z "$(ls -A moved 2>/dev/null)" ]
+    ;;
+esac
 # A new run in the same folder, killed: the file of the earlier run has more rows, but they are not used.
 expect 0 '' '' train --data story.txt $tiny --steps 60 --every 10 --sample 0 --overwrite --out broken
 expect 0 '' '' train --data story.txt $tiny --steps 40 --every 20 --sample 0 --out later

@@ -173,6 +173,22 @@ for name in adapter model; do
         --out refused
     rm -r refused
 done
+# A run whose folder is moved away writes nothing into the folder that is in its place then.
+case $(uname -s) in
+MINGW* | MSYS*) ;;
+*)
+    LC_ALL=C "$program" finetune --model model --data pairs.jsonl --steps 1000000000 --every 1000000 --window 16 --out moved >stdout 2>stderr &
+    child=$!
+    while [ ! -e moved/llama.csv.part ] && kill -0 $child; do sleep 0.01; done
+    mv moved moved_away
+    mkdir moved
+    wait $child
+    that "status of a run whose folder was moved" [ $? -eq 1 ]
+    echo 'llama finetune: --out moved: the folder of this run was moved, and another one is in its place: nothing is written there' >want
+    same want stderr
+    that "nothing in the other folder" [ -z "$(ls -A moved 2>/dev/null)" ]
+    ;;
+esac
 # A run that is killed and resumed ends with the same bytes.
 for data in pairs.jsonl story.txt; do
     run="--model model --data $data --targets q_proj,down_proj --dropout 0.1 --steps 600 --every 20 --lr 0.01 --window 16"

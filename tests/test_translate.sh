@@ -94,6 +94,22 @@ kill -9 $id
 wait $id 2>/dev/null
 expect 0 'resumes after epoch ' '' --resume --out early
 for file in translate_last translate; do same long/$file.safetensors early/$file.safetensors; done
+# A run whose folder is moved away writes nothing into the folder that is in its place then.
+case $(uname -s) in
+MINGW* | MSYS*) ;;
+*)
+    LC_ALL=C "$program" train $long --epochs 1000000 --out moved >stdout 2>stderr &
+    child=$!
+    while [ ! -e moved/translate.csv.part ] && kill -0 $child; do sleep 0.01; done
+    mv moved moved_away
+    mkdir moved
+    wait $child
+    that "status of a run whose folder was moved" [ $? -eq 1 ]
+    echo 'translate train: --out moved: the folder of this run was moved, and another one is in its place: nothing is written there' >want
+    same want stderr
+    that "nothing in the other folder" [ -z "$(ls -A moved 2>/dev/null)" ]
+    ;;
+esac
 # More epochs to average than there are files: an error before the training, which changes nothing. A kill just before a
 # checkpoint leaves the file of epoch 1.
 for file in translate_last.safetensors translate.csv; do cp broken/$file one.$file; done

@@ -77,6 +77,9 @@ const char *example_out(void);                                          /* the o
  * then fails before it has written a file, the folder is removed again. Ends the program if another one, which still runs, has
  * called this for the same folder. */
 char *example_path(const char *name);
+/* Ends the program if the output folder was moved since it was locked, and another one is in its place, in which another run may
+ * write. To be called before files are written later than at the start. */
+void example_must_have_folder(void);
 /* The path of a file to read in the output folder. Free it with ag_free. */
 char *example_input_path(const char *name);
 /* The path of a file in the same folder as another file. Free it with ag_free. */

@@ -50,6 +50,7 @@ static void clear(const FileGroup *g)
 
 FileGroup file_group_begin(const char *folder, const char *const *names, int n)
 {
+    example_must_have_folder();
     FileGroup g = { .folder = ag_strdup(folder), .staging = path_in_folder(folder, staging_name), .names = names, .n = n };
     for (int i = 0; i < n; i++) {
         char *path = path_in_folder(folder, names[i]);
@@ -78,6 +79,7 @@ static void replace_one(const FileGroup *g, int i)
 
 void file_group_replace(FileGroup *g)
 {
+    example_must_have_folder();
     char *first = path_in_folder(g->folder, g->names[0]);
     if (remove(first) != 0 && errno != ENOENT) {
         example_fail("cannot write %s: %s", first, strerror(errno));

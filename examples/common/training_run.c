@@ -118,6 +118,14 @@ void training_run_result(const char *name)
     ag_free(path);
 }
 
+void example_must_have_folder(void)
+{
+    if (example_writes() && !host_lock_holds(example_out())) {
+        example_fail("--out %s: the folder of this run was moved, and another one is in its place: nothing is written there",
+                     example_out());
+    }
+}
+
 void training_run_writes(const char *const *names)
 {
     for (; *names; names++) {
@@ -304,6 +312,7 @@ Csv *training_run_csv(const TrainingRun *run, const char *name, const char *head
 
 void checkpoint_must_save(const char *path, void *model, Optimizer *o, const NnSettings *s)
 {
+    example_must_have_folder();
     bool takes_part = o || example_writes();                            /* the processes share the state of an optimizer */
     if (takes_part && !nn_checkpoint_save(path, model, o, s)) {
         example_fail("%s", ag_error());

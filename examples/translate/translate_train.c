@@ -255,6 +255,7 @@ static void save_result(const Training *t)
     int64_t first = first_averaged(t->epoch), n = t->epoch - first + 1;
     average_epochs(t->model, epoch_path, first, n);
     char *result = example_path(MODEL_FILE);
+    example_must_have_folder();
     if (!nn_checkpoint_save(result, t->model, NULL, t->run.settings)) {
         example_fail("%s", ag_error());
     }
@@ -430,6 +431,7 @@ static void print_some(const Corpus *c, const KaeruLines *translations)
 static void write_translations(const KaeruLines *translations)
 {
     char *path = example_path(translations_name);
+    example_must_have_folder();
     KaeruWriter *writer = example_create(path);
     FILE *file = kaeru_writer_stream(writer);
     for (int64_t i = 0; i < translations->n; i++) {
