@@ -226,6 +226,18 @@ MINGW* | MSYS*) ;;
     that "nothing in the other folder" [ -z "$(ls -A moved 2>/dev/null)" ]
     ;;
 esac
+# A resumed run that has not found a better model does not name a best one that is not its own.
+cp -R plain bestless
+rm bestless/gpt_best.safetensors
+lost='the best model of this run is lost, and no later one was better: bestless/gpt_best.safetensors'
+expect 0 'model:   bestless/gpt_last.safetensors' "$lost" \
+    train --resume --sample 0 --out bestless
+that "no best model" sh -c '! grep -q best.safetensors stdout'
+expect 0 'best.safetensors (best)' '' train --data story.txt $tiny --steps 2 --seed 9 --sample 0 --out of_other_seed
+cp of_other_seed/gpt_best.safetensors bestless
+expect 0 'model:   bestless/gpt_last.safetensors' "$lost" \
+    train --resume --sample 0 --out bestless
+that "no best model of this run" sh -c '! grep -q best.safetensors stdout'
 # A new run in the same folder, killed: the file of the earlier run has more rows, but they are not used.
 expect 0 '' '' train --data story.txt $tiny --steps 60 --every 10 --sample 0 --overwrite --out broken
 expect 0 '' '' train --data story.txt $tiny --steps 40 --every 20 --sample 0 --out later

@@ -276,6 +276,15 @@ same stopped/model/model.safetensors best/model/model.safetensors
 differ last/model/model.safetensors best/model/model.safetensors
 has best/llama_best.safetensors
 lacks last/llama_best.safetensors
+expect 0 '' '' finetune $run --steps 20 --seed 3 --best --out third
+cp -R best crossed
+cp third/llama_best.safetensors crossed
+other='crossed/llama_best.safetensors is of another run than crossed/llama_last.safetensors: expected a file of the same run'
+refuses crossed "$other" finetune --resume --out crossed
+refuses crossed "$other" finetune --resume --steps 210 --out crossed
+cp best/llama_best.safetensors crossed
+expect 0 '' '' finetune --resume --out crossed
+same crossed/model/model.safetensors best/model/model.safetensors
 expect 2 '' '--best' finetune --resume --best --out last
 learned='last/llama_last.safetensors has learned from other data, or with another tokenizer: --other-data'
 expect 1 '' "$learned" finetune --resume --data pairs.jsonl --out last

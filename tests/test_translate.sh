@@ -119,6 +119,21 @@ for file in translate_last.safetensors translate.csv; do same one.$file broken/$
 expect 0 'epoch 5 of 5' '' --resume --epochs 5 --average 3 --out broken
 that "where it resumes" grep -qxF 'resumes after epoch 4 of 5, from broken/translate_last.safetensors' stdout
 that "epochs of the longer translate.csv" [ "$(cut -d, -f1 broken/translate.csv | tr '\n' ' ')" = 'epoch 1 2 3 4 5 ' ]
+# The mean is of the epochs of one run.
+expect 0 '' '' $run --seed 3 --out third
+cp -R plain mixed
+cp third/translate_epoch_03.safetensors mixed
+other='translate_epoch_03.safetensors is of another run than mixed/translate_last.safetensors: expected a file of the same run'
+refuses mixed "mixed/$other" --resume --out mixed
+cp plain/translate_epoch_03.safetensors third/translate_last.safetensors mixed
+refuses mixed "mixed/$other" --resume --out mixed
+cp plain/translate_last.safetensors mixed
+cp plain/translate_epoch_04.safetensors mixed/translate_epoch_03.safetensors
+refuses mixed 'mixed/translate_epoch_03.safetensors: has the weights after epoch 4, expected those after epoch 3' \
+    --resume --out mixed
+cp plain/translate_epoch_03.safetensors mixed
+expect 0 'all 4 epochs are done' '' --resume --out mixed
+same plain/translate.safetensors mixed/translate.safetensors
 # A translate.csv that was cut.
 head -n 3 broken/translate.csv >cut.csv
 mv cut.csv broken/translate.csv

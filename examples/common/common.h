@@ -162,6 +162,11 @@ void say_if_other_data(const NnSettings *settings, uint64_t hash);
 /* Says so on stderr if the file at `path`, which has these settings, is of another run than the file `last` in its folder. A
  * new run keeps the result of the one that --overwrite replaces until it has its own. */
 void warn_if_of_other_run(const char *path, const NnSettings *settings, const char *last);
+/* Whether the checkpoint at `path` is of this run, to which training_run_data has told its data; `found` gets its settings. Ends
+ * the program if they cannot be read. */
+bool training_run_owns(const TrainingRun *run, const char *path, NnSettings *found);
+/* Ends the program unless it is. */
+void training_run_must_own(const TrainingRun *run, const char *path, NnSettings *found);
 /* A vocabulary as settings of a checkpoint, PREFIX.tokens and PREFIX.merges, so that the checkpoint needs no other file. */
 void vocabulary_to_settings(const KaeruVocab *v, NnSettings *s, const char *prefix);
 /* The vocabulary of such settings; NULL if the checkpoint is of an earlier version, which has it only in files beside it. Ends

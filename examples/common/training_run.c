@@ -182,15 +182,33 @@ static void identify_run(const TrainingRun *run)
     nn_settings_set(run->settings, run_key, "%016" PRIx64, hash);
 }
 
+static bool is_same_run(const NnSettings *a, const NnSettings *b)
+{
+    const char *one = nn_settings_get(a, run_key), *other = nn_settings_get(b, run_key);
+    return strcmp(one ? one : "", other ? other : "") == 0;
+}
+
+bool training_run_owns(const TrainingRun *run, const char *path, NnSettings *found)
+{
+    if (!nn_checkpoint_settings(path, found)) {
+        example_fail("%s", ag_error());
+    }
+    return is_same_run(run->settings, found);
+}
+
+void training_run_must_own(const TrainingRun *run, const char *path, NnSettings *found)
+{
+    if (!training_run_owns(run, path, found)) {
+        example_fail("%s is of another run than %s: expected a file of the same run", path, run->last);
+    }
+}
+
 void warn_if_of_other_run(const char *path, const NnSettings *settings, const char *last)
 {
     char *last_path = example_path_beside(path, last);
     NnSettings *newest = nn_settings_new();
-    if (access(last_path, F_OK) == 0 && nn_checkpoint_settings(last_path, newest)) {
-        const char *own = nn_settings_get(settings, run_key), *other = nn_settings_get(newest, run_key);
-        if (strcmp(own ? own : "", other ? other : "") != 0) {
-            example_warn("%s is of an earlier run: that of %s has not replaced it yet", path, last_path);
-        }
+    if (access(last_path, F_OK) == 0 && nn_checkpoint_settings(last_path, newest) && !is_same_run(settings, newest)) {
+        example_warn("%s is of an earlier run: that of %s has not replaced it yet", path, last_path);
     }
     ag_free(newest);
     ag_free(last_path);

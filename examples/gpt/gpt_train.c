@@ -1,6 +1,7 @@
 /* gpt_train.c: the command train. */
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/lm_run.h"
 #include "gpt_commands.h"
@@ -134,6 +135,19 @@ static void print_sizes(const GPT *m, const LmData *data, const KaeruVocab *v)
     }
 }
 
+/* Tells where the models are. A resumed run may end without a model that is better than the best one, which may be gone. */
+static void say_models(const TrainingRun *run, const char *best)
+{
+    NnSettings *found = nn_settings_new();
+    if (access(best, F_OK) == 0 && training_run_owns(run, best, found)) {
+        say("model:   %s (last), %s (best)\n", run->last, best);
+    } else {
+        say("model:   %s\n", run->last);
+        example_warn("the best model of this run is lost, and no later one was better: %s", best);
+    }
+    ag_free(found);
+}
+
 static void finish(LmTraining *training, KaeruVocab *v)
 {
     int64_t counted;
@@ -205,7 +219,7 @@ int gpt_train(int argc, char **argv)
     }
     if (!training.stopped) {
         picture_draw("gpt");
-        say("model:   %s (last), %s (best)\n", training.last, training.best);
+        say_models(&run, best);
         finish(&training, v);
     }
     ag_free(data);

@@ -245,9 +245,29 @@ static void write_adapter(Llama *m, const char *adapter)
     say("adapter: %s\n", adapter);
 }
 
-/* Writes the adapter, then the model with the adapter in its weights. `best` is the checkpoint to take, or NULL. */
-static void save(Llama *m, const char *best)
+/* Ends the program unless the best checkpoint, if there is one, is of this run. */
+static void check_best(const TrainingRun *run, const char *best)
 {
+    NnSettings *found = nn_settings_new();
+    if (access(best, F_OK) == 0) {
+        training_run_must_own(run, best, found);
+    }
+    ag_free(found);
+}
+
+/* Whether the next evaluation may leave the best checkpoint as it is. The first evaluation of a run writes it. */
+static bool has_best(const TrainingRun *run)
+{
+    const char *loss = nn_settings_get(run->saved, "train.best_loss");
+    return loss && strcmp(loss, "none") != 0 && !run->new_data;
+}
+
+/* Writes the adapter, then the model with the adapter in its weights. `best` is the checkpoint to take, or NULL. */
+static void save(Llama *m, const TrainingRun *run, const char *best)
+{
+    if (best) {
+        check_best(run, best);
+    }
     if (best && !nn_load(best, m)) {
         example_fail("%s", ag_error());
     }
@@ -340,6 +360,9 @@ int llama_finetune(int argc, char **argv)
     training_run_data(&run, data_hash(data_hash_file(data_path), &ids, sizeof ids));
     prepare(m);
     char *best = keep_best ? example_path(BEST_FILE) : NULL;
+    if (best && has_best(&run)) {
+        check_best(&run, best);
+    }
     LmTraining training = { .model = m, .data = data, .options = how, .settings = run.settings, .last = run.last, .best = best,
                             .processes = example_processes(), .stop = example_stop() };
     lm_run(&training, "llama.csv", &run);
@@ -347,7 +370,7 @@ int llama_finetune(int argc, char **argv)
         processes_exit(training.stopped ? EXIT_STOPPED : 0);
     }
     if (!training.stopped) {
-        save(m, best);
+        save(m, &run, best);
     }
     ag_free(best);
     ag_free(data);

@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "translate_commands.h"
-
-const char *const attention_pictures[] = { "translate_source", "translate_encoder", "translate_decoder", NULL };
 #include "kaeru/autograd.h"
 
 /* A sentence and its translation. For each token of `tgt` the decoder predicts one token of `out`. */
@@ -168,8 +166,8 @@ void show_attention(const TransformerTranslator *t, KaeruLine sentence)
     print_tokens("target:  ", t->tgt, ag_concat(both, 2, 1));
     print_alignment(t, &r);
     write_maps(t, &r);
-    for (const char *const *name = attention_pictures; *name; name++) {
-        picture_draw(*name);
-    }
+    picture_draw("translate_source");
+    picture_draw("translate_encoder");
+    picture_draw("translate_decoder");
     ag_end(scope);
 }

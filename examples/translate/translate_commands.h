@@ -58,7 +58,6 @@ void print_scores(const TransformerTranslator *t, const Corpus *c, int64_t beam,
 void put_bytes(FILE *file, const char *text, size_t n);
 /* Translates a sentence and draws its attention: translate_attention.csv and three pictures. */
 #define ATTENTION_FILE "translate_attention.csv"
-extern const char *const attention_pictures[];                          /* their names; ends with NULL */
 void show_attention(const TransformerTranslator *t, KaeruLine sentence);
 
 #endif

@@ -17,7 +17,7 @@ static const int64_t most_shards = 8;                                   /* unles
 #define TOKENS_KEY "translate.epoch.tokens"
 #define DIVISION_KEY "translate.epoch.division"
 static const char data_name[] = "translate.csv";
-static const char translations_name[] = "translate_valid.txt", picture_name[] = "translate";
+static const char translations_name[] = "translate_valid.txt";
 static const char data_header[] = "epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second";
 
 /* The options. The defaults are for the grammar, unless defaults_for_files sets those for files. */
@@ -234,6 +234,21 @@ static int64_t first_averaged(int64_t last)
     return last > average ? last - average + 1 : 1;
 }
 
+/* Ends the program unless the file has the weights after that epoch of this run. The files of early versions name no epoch. */
+static void check_epoch(const Training *t, const char *path, int64_t epoch)
+{
+    NnSettings *found = nn_settings_new();
+    int64_t number = epoch;
+    training_run_must_own(&t->run, path, found);
+    if (nn_settings_get(found, EPOCH_KEY) && !nn_settings_int(found, EPOCH_KEY, &number)) {
+        example_fail("%s: %s", path, ag_error());
+    }
+    if (number != epoch) {
+        example_fail("%s: has the weights after epoch %" PRId64 ", expected those after epoch %" PRId64, path, number, epoch);
+    }
+    ag_free(found);
+}
+
 /* A resumed run may average more epochs than it has kept files for: ends the program before it trains. */
 static void check_epochs(const Training *t)
 {
@@ -245,6 +260,7 @@ static void check_epochs(const Training *t)
                          ": expected a smaller --average or more --epochs", path, strerror(errno), average,
                          first_averaged(last), last);
         }
+        check_epoch(t, path, epoch);
         ag_free(path);
     }
 }
@@ -405,7 +421,7 @@ static void train(Training *t)
     }
     csv_close(csv);
     if (!t->state.stopped) {
-        picture_draw(picture_name);
+        picture_draw("translate");
     }
 }
 
@@ -484,10 +500,10 @@ static void check_outputs(void)
                                          ATTENTION_FILE, NULL };
     training_run_writes(names);
     vocabularies_must_be_outputs();
-    picture_must_be_output(picture_name);
-    for (const char *const *name = attention_pictures; *name; name++) {
-        picture_must_be_output(*name);
-    }
+    picture_must_be_output("translate");
+    picture_must_be_output("translate_source");
+    picture_must_be_output("translate_encoder");
+    picture_must_be_output("translate_decoder");
 }
 
 static void open_corpora(Training *t)
