@@ -489,6 +489,21 @@ expect 0 '' '' eval --checkpoint learned/gpt_last.safetensors
 cp stdout one
 expect 0 '' '' eval --checkpoint again/gpt_last.safetensors
 same one stdout
+# A training leaves the vocabulary of a file of tokens, and removes the merges of an earlier run that are not its own.
+cp -R pairs together
+same pairs/gpt.tokens together/gpt.tokens
+for overwrite in '' --overwrite; do
+    refuses together '--out together: together/gpt.tokens has its vocabulary in this folder: expected another folder' \
+        train --data story.txt $tiny --steps 5 --sample 0 $overwrite --out together
+done
+beside='--vocab together/gpt_vocab.json --merges together/gpt_merges.txt'
+expect 0 '' '' train --data together/gpt.tokens $beside $tiny --steps 5 --sample 0 --out together
+expect 0 '' '' train --data together/gpt.tokens $beside $tiny --steps 5 --sample 0 --overwrite --out together
+same together/gpt_merges.txt pairs/gpt_merges.txt
+rm together/gpt.tokens
+expect 0 '' '' train --data story.txt $tiny --steps 5 --sample 0 --overwrite --out together
+lacks together/gpt_merges.txt
+expect 0 '' '' train --data story.txt --vocab together/gpt_vocab.json $tiny --steps 5 --sample 0 --out by_vocabulary
 expect 2 '' 'pairs/gpt.tokens is a file of tokens: expected --vocab' train --data pairs/gpt.tokens --out none
 expect 1 '' 'pairs/gpt.tokens: was made with another vocabulary' train --data pairs/gpt.tokens \
     --vocab plain/gpt_vocab.json --out none

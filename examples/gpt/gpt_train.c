@@ -83,6 +83,9 @@ static void save_vocabulary(LmTraining *training, void *v)
     if (!kaeru_vocab_save(v, vocab_path, merges_path)) {
         example_fail("%s", ag_error());
     }
+    if (overwrite_option && kaeru_vocab_kind(v) == KAERU_CHARS) {
+        remove(merges_path);                                            /* of the earlier run: another kind of vocabulary */
+    }
     ag_free(vocab_path);
     ag_free(merges_path);
 }
@@ -105,6 +108,22 @@ static void check_outputs(void)
     check_vocabulary_file(VOCAB_FILE, vocab);
     check_vocabulary_file(MERGES_FILE, merges);
     picture_must_be_output("gpt");
+}
+
+/* Ends the program if a new run would replace the vocabulary of gpt tokenize, without which gpt.tokens cannot be read. */
+static void check_tokens(const KaeruVocab *v)
+{
+    char *tokens = example_path(TOKENS_FILE), *vocab_path = example_path(VOCAB_FILE), *merges_path = example_path(MERGES_FILE);
+    bool bpe = access(merges_path, F_OK) == 0;
+    KaeruVocab *before = access(tokens, F_OK) == 0 ? kaeru_vocab_open(bpe ? KAERU_BPE : KAERU_CHARS, vocab_path, merges_path)
+                                                   : NULL;
+    if (before && kaeru_vocab_fingerprint(before) != kaeru_vocab_fingerprint(v)) {
+        example_fail("--out %s: %s has its vocabulary in this folder: expected another folder", example_out(), tokens);
+    }
+    ag_free(before);
+    ag_free(merges_path);
+    ag_free(vocab_path);
+    ag_free(tokens);
 }
 
 /* Makes or loads the model and the vocabulary, which it returns, and sets the settings that describe the vocabulary. */
@@ -206,6 +225,9 @@ int gpt_train(int argc, char **argv)
                             .processes = example_processes(), .stop = example_stop(), .started = save_vocabulary };
     KaeruVocab *v = make_model_and_vocabulary(&run, &training);
     training.arg = v;
+    if (!run.resumed) {
+        check_tokens(v);
+    }
     LmData *data = data_must_open(data_path, v);
     training.data = data;
     training_run_data(&run, data_path ? data_hash_file(data_path) : data_hash(DATA_HASH_BEGIN, corpus, corpus_size));
