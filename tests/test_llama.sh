@@ -128,6 +128,22 @@ ln -s ../private leading/chat_template.jinja
 expect 1 '' 'llama finetune: leading/chat_template.jinja: is a link to ' finetune --model leading $short --out of_link
 lacks of_link/llama_last.safetensors
 expect 0 '' '' finetune --model leading $short --no-merge --out of_link
+# Nor is a folder or a FIFO, which is known at the start.
+for kind in mkdir mkfifo; do
+    cp -R model irregular
+    rm -f irregular/tokenizer_config.json
+    $kind irregular/tokenizer_config.json
+    expect 1 '' 'llama finetune: irregular/tokenizer_config.json: expected a regular file, which is copied to the folder model' \
+        finetune --model irregular $short --out of_irregular
+    lacks of_irregular
+    rm -r irregular
+done
+# A user's file in the folder of new files stays, those of a killed program do not.
+mkdir -p disk/model/new.part
+for name in notes.txt config.json.tmp config.json model.safetensors.0123abcd.tmp; do echo mine >disk/model/new.part/$name; done
+expect 0 '' '' finetune --model model $short --overwrite --out disk
+that "only what is the user's" [ "$(cd disk/model/new.part && echo *)" = 'config.json.tmp notes.txt' ]
+rm -r disk/model/new.part
 mkdir -p cache/models--a/snapshots/1 cache/models--a/blobs cache/models--b/blobs
 for file in model/*; do
     cp "$file" cache/models--a/blobs

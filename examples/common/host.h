@@ -23,6 +23,7 @@ double host_memory(void);                                   /* bytes that the ma
 ptrdiff_t host_read_line(char **line, size_t *capacity, FILE *from);
 
 bool host_is_folder(const char *path);
+bool host_is_file(const char *path);                        /* a regular file */
 /* Makes a folder; returns 0 or errno. */
 int host_make_folder(const char *path);
 /* False if another program has locked this folder. Else it is locked until this program ends, even by a kill. Some file

@@ -180,12 +180,23 @@ static void check_link(const char *from)
     ag_free(file);
 }
 
+/* A file that is copied must be one: a FIFO would be read without end. */
+static void check_is_file(const char *from)
+{
+    if (!host_is_file(from)) {
+        example_fail("%s: expected a regular file, which is copied to the folder model, or --no-merge", from);
+    }
+}
+
 /* The files in the folder model must not be those of --model, as with --model OUT/model. */
 static void check_out(void)
 {
     char *written = example_path("model");
     for (int i = WRITTEN; i < N_FILES && !keep_apart; i++) {
         char *from = path_in(folder, files[i]);
+        if (access(from, F_OK) == 0) {
+            check_is_file(from);
+        }
         check_link(from);
         ag_free(from);
     }
