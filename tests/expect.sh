@@ -117,6 +117,27 @@ ended_by() {
     wrong "each of $attempt runs ended before SIG$signal: $*"
 }
 
+# edited FILE TO [OLD NEW]: copies a checkpoint without its hash, as another program or an earlier version writes it; a text of
+# its header, which matches the regular expression OLD, is replaced.
+edited() {
+    python3 - "$@" <<'END'
+import json
+import re
+import sys
+with open(sys.argv[1], "rb") as file:
+    data = file.read()
+size = int.from_bytes(data[:8], "little")
+header = json.loads(data[8:8 + size])
+del header["__metadata__"]["kaeru.hash"]
+text = json.dumps(header, separators=(",", ":"))
+if len(sys.argv) > 3:
+    text, n = re.subn(sys.argv[3], sys.argv[4], text)
+    assert n > 0
+with open(sys.argv[2], "wb") as file:
+    file.write(len(text).to_bytes(8, "little") + text.encode() + data[8 + size:])
+END
+}
+
 # summary NAME: prints the numbers; the status is 0 if nothing failed.
 summary() {
     echo "$1: $passed passed, $failed failed"

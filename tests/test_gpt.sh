@@ -250,40 +250,20 @@ expect 0 '' '' train $tiny --steps 2 --sample 5 --out 'with its own t é x t/蛙
 has 'with its own t é x t/蛙/gpt_last.safetensors'
 expect 0 'The' '' sample --tokens 5 --prompt The --checkpoint 'with its own t é x t/蛙/gpt_last.safetensors'
 
-# changed FILE TO [OLD NEW]: copies a checkpoint without its hash, as another program or an earlier version writes it; a text of
-# its header is replaced.
-changed() {
-    python3 - "$@" <<'END'
-import json
-import sys
-with open(sys.argv[1], "rb") as file:
-    data = file.read()
-size = int.from_bytes(data[:8], "little")
-header = json.loads(data[8:8 + size])
-del header["__metadata__"]["kaeru.hash"]
-text = json.dumps(header, separators=(",", ":"))
-if len(sys.argv) > 3:
-    assert sys.argv[3] in text
-    text = text.replace(sys.argv[3], sys.argv[4])
-with open(sys.argv[2], "wb") as file:
-    file.write(len(text).to_bytes(8, "little") + text.encode() + data[8 + size:])
-END
-}
-
 # Blocks that are computed again give the same files, but for the saved option. A checkpoint of an earlier version lacks it.
 expect 0 'each block is computed again during backward' '' train --data story.txt $run --recompute --out twice
 cut -d, -f1-4 plain/gpt.csv >one
 cut -d, -f1-4 twice/gpt.csv >two
 same one two
 for name in gpt_last gpt_best; do
-    changed plain/$name.safetensors one_plain
-    changed twice/$name.safetensors one_twice
+    edited plain/$name.safetensors one_plain
+    edited twice/$name.safetensors one_twice
     that "one byte of $name" [ "$(cmp -l one_plain one_twice | wc -l)" -eq 1 ]
 done
 expect 0 'each block is computed again during backward' '' train --resume --steps 310 --sample 0 --out twice
 mkdir earlier
 cp plain/gpt_last.safetensors plain/gpt_vocab.json plain/gpt.csv earlier
-changed plain/gpt_last.safetensors earlier/gpt_last.safetensors settings.option.recompute settings.option.recomputX
+edited plain/gpt_last.safetensors earlier/gpt_last.safetensors settings.option.recompute settings.option.recomputX
 expect 0 'step 310 of 310' '' train --resume --recompute --steps 310 --sample 0 --out earlier
 cut -d, -f1-4 twice/gpt.csv >two
 cut -d, -f1-4 earlier/gpt.csv >one
@@ -303,7 +283,7 @@ that 'the least loss begins again with other data' [ "$(cmp changing/gpt_best.sa
 expect 0 'step 6 of 6' '' train --resume --steps 6 --sample 0 --out changing
 cp story.txt changing.txt
 expect 1 '' "$other" train --resume --steps 8 --out changing
-changed changing/gpt_last.safetensors changing/gpt_last.safetensors settings.data.hash settings.data.hasX
+edited changing/gpt_last.safetensors changing/gpt_last.safetensors settings.data.hash settings.data.hasX
 expect 0 'step 8 of 8' '' train --resume --steps 8 --sample 0 --out changing
 
 expect 1 '' 'none/gpt_last.safetensors: cannot be opened' train --resume --out none
@@ -404,13 +384,21 @@ that "a folder that was there stays" [ -d some ]
 lacks some/none
 # An option in the checkpoint out of its range, sizes that are not those of its model, then a model without any options.
 mkdir foreign
-changed plain/gpt_last.safetensors foreign/gpt_last.safetensors '"settings.gpt.layers":"2"' '"settings.gpt.layers":"0"'
+edited plain/gpt_last.safetensors foreign/gpt_last.safetensors '"settings.gpt.layers":"2"' '"settings.gpt.layers":"0"'
 expect 1 '' 'foreign/gpt_last.safetensors: gpt.layers is 0, expected a whole number from 1 to 100000' train --resume \
     --out foreign
-changed plain/gpt_last.safetensors foreign/gpt_last.safetensors '"settings.gpt.width":"16"' '"settings.gpt.width":"26"'
+edited plain/gpt_last.safetensors foreign/gpt_last.safetensors '"settings.gpt.width":"16"' '"settings.gpt.width":"26"'
 cp plain/gpt_vocab.json foreign
 expect 1 '' 'foreign/gpt_last.safetensors: wrong shape: "wte.weight" is (31, 16), expected (31, 26)' train --resume \
     --out foreign
+for value in abc nan; do
+    edited plain/gpt_last.safetensors foreign/gpt_last.safetensors '"settings.train.best_loss":"[^"]*"' \
+        "\"settings.train.best_loss\":\"$value\""
+    expect 1 '' "foreign/gpt_last.safetensors: the setting \"train.best_loss\" is \"$value\", expected a number" train --resume \
+        --steps 310 --sample 0 --out foreign
+done
+edited plain/gpt_last.safetensors foreign/gpt_last.safetensors '"settings.option.shards":"1"' '"settings.option.shards":"0"'
+expect 1 '' 'foreign/gpt_last.safetensors: the setting of --shards is 0, expected 1 or more' train --resume --out foreign
 rm foreign/gpt_vocab.json
 cp plain/gpt_last.safetensors cut
 head -c 5000 cut >broken/gpt_last.safetensors

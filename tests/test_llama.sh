@@ -304,6 +304,11 @@ same crossed/model/model.safetensors best/model/model.safetensors
 expect 2 '' '--best' finetune --resume --best --out last
 learned='last/llama_last.safetensors has learned from other data, or with another tokenizer: --other-data'
 expect 1 '' "$learned" finetune --resume --data pairs.jsonl --out last
+# A setting that is no number is told with the name of the file.
+edited best/llama_last.safetensors crossed/llama_last.safetensors '"settings.train.best_loss":"[^"]*"' \
+    '"settings.train.best_loss":"abc"'
+refuses crossed 'crossed/llama_last.safetensors: the setting "train.best_loss" is "abc", expected a number' \
+    finetune --resume --steps 210 --out crossed
 # The same text has other ids with another tokenizer.
 cp -R model other
 cp "$fixtures/tokenizers/smollm.json" other/tokenizer.json

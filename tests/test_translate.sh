@@ -134,6 +134,15 @@ refuses mixed 'mixed/translate_epoch_03.safetensors: has the weights after epoch
 cp plain/translate_epoch_03.safetensors mixed
 expect 0 'all 4 epochs are done' '' --resume --out mixed
 same plain/translate.safetensors mixed/translate.safetensors
+# A setting that is no number is told with the name of the file.
+edited plain/translate_last.safetensors mixed/translate_last.safetensors '"settings.translate.epochs":"4"' \
+    '"settings.translate.epochs":"abc"'
+refuses mixed 'mixed/translate_last.safetensors: the setting "translate.epochs" is "abc", expected a whole number' \
+    --resume --out mixed
+edited plain/translate.safetensors mixed/translate.safetensors '"settings.option.lower-case":"0"' \
+    '"settings.option.lower-case":"abc"'
+refuses mixed 'mixed/translate.safetensors: the setting "option.lower-case" is "abc", expected a whole number' \
+    translate --out mixed
 # A translate.csv that was cut.
 head -n 3 broken/translate.csv >cut.csv
 mv cut.csv broken/translate.csv

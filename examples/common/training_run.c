@@ -29,6 +29,9 @@ static void restore_options(const TrainingRun *run)
             example_fail("%s: %s", run->last, ag_error());
         }
     }
+    if (shards_option < 1) {
+        example_fail("%s: the setting of --shards is %" PRId64 ", expected 1 or more", run->last, shards_option);
+    }
 }
 
 static void check_fixed_option(const NnFields *table, const NnField *f, const NnSettings *before, const NnSettings *now)

@@ -171,8 +171,11 @@ TrainedModel trained_model_of_checkpoint(const char *checkpoint)
     if (!m.model && !checkpoint) {
         example_fail("%s (translate train writes it)", ag_error());
     }
-    if (!m.model || !nn_checkpoint_settings(path, settings) || !nn_settings_int(settings, LOWER_KEY, &lower_case)) {
+    if (!m.model || !nn_checkpoint_settings(path, settings)) {
         example_fail("%s", ag_error());
+    }
+    if (!nn_settings_int(settings, LOWER_KEY, &lower_case)) {
+        example_fail("%s: %s", path, ag_error());
     }
     m.lower_case = lower_case != 0;
     vocabularies_open(&m.vocabularies, path, settings);

@@ -148,9 +148,11 @@ static void make_all(Training *t)
     adam.eps = 1e-9;
     t->optimizer = nn_adam_new_with(t->model, adam);
     t->parallel = nn_parallel_new(t->optimizer, example_shards() * accumulate, example_processes());
-    if (run->resumed && (!nn_checkpoint_load(run->last, t->model, t->optimizer, NULL) ||
-                         !nn_settings_int(run->saved, EPOCH_KEY, &t->epoch) || !load_part_of_epoch(t))) {
+    if (run->resumed && !nn_checkpoint_load(run->last, t->model, t->optimizer, NULL)) {
         example_fail("%s", ag_error());
+    }
+    if (run->resumed && (!nn_settings_int(run->saved, EPOCH_KEY, &t->epoch) || !load_part_of_epoch(t))) {
+        example_fail("%s: %s", run->last, ag_error());
     }
     set_epoch(t, t->epoch);
     t->state.accum_step = nn_optimizer_steps(t->optimizer);
