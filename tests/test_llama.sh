@@ -114,6 +114,7 @@ expect 1 '' 'llama finetune: kept/adapter exists from an earlier run: --overwrit
 that "status on a full disk" [ $? -eq 1 ]
 echo 'llama finetune: disk/model/new.part/tokenizer.json: cannot be written: File too large' >want
 same want stderr
+lacks disk/model/new.part
 same disk/model/tokenizer.json model/tokenizer.json
 chmod 600 disk/model/model.safetensors disk/model/tokenizer.json disk/adapter/adapter_model.safetensors
 expect 0 '' '' finetune --model large $short --overwrite --out disk

@@ -212,17 +212,20 @@ static void check_out(void)
     ag_free(written);
 }
 
-/* Copies a text. The file `to` is the old one until the new one is complete. */
-static void copy_file(const char *from, const char *to)
+/* Copies a text; false with ag_error() if that fails. */
+static bool copy_file(const char *from, const char *to)
 {
     KaeruText text;
     if (!kaeru_text_open(&text, from)) {
-        example_fail("%s", ag_error());
+        return false;
     }
-    KaeruWriter *out = example_create(to);
-    fwrite(text.bytes, 1, text.size, kaeru_writer_stream(out));
-    example_close(out);
+    KaeruWriter *out = kaeru_writer_open(to, NULL, NULL);
+    if (out) {
+        fwrite(text.bytes, 1, text.size, kaeru_writer_stream(out));
+    }
+    bool good = out && kaeru_writer_commit(out);
     kaeru_text_close(&text);
+    return good;
 }
 
 /* Writes the model with the adapter in its weights, one matrix after another, in the type of the base. */
@@ -236,8 +239,8 @@ static void write_model(Llama *m, const char *merged)
     }
     for (int i = WRITTEN; i < N_FILES; i++) {
         char *from = path_in(folder, files[i]), *to = file_group_path(&g, i);
-        if (i < OPTIONAL || access(from, F_OK) == 0) {
-            copy_file(from, to);
+        if ((i < OPTIONAL || access(from, F_OK) == 0) && !copy_file(from, to)) {
+            file_group_fail(&g);
         }
         ag_free(to);
         ag_free(from);
