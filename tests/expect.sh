@@ -49,8 +49,8 @@ that() {
     shift
     if "$@"; then ok; else wrong "$what"; fi
 }
-# refuses FOLDER "TEXT IN STDERR" ARGUMENT...: the program ends with status 1 and leaves the names and the files of the folder as
-# they were.
+# refuses FOLDER "TEXT IN STDERR" ARGUMENT...: the program ends with status 1 and leaves the names and the files of the folder
+# as they were.
 refuses() {
     untouched=$1 err=$2
     shift 2

@@ -214,14 +214,16 @@ expect 0 'data:    busy/gpt.csv' '' train --resume --steps 310 --sample 0 --out 
 case $(uname -s) in
 MINGW* | MSYS*) ;;
 *)
-    LC_ALL=C "$program" train --data story.txt $tiny --steps 1000000000 --every 1000000 --out moved >stdout 2>stderr &
+    LC_ALL=C "$program" train --data story.txt $tiny --steps 1000000000 --every 1000000 --out moved \
+        >stdout 2>stderr &
     child=$!
     while [ ! -e moved/gpt.csv.part ] && kill -0 $child; do sleep 0.01; done
     mv moved moved_away
     mkdir moved
     wait $child
     that "status of a run whose folder was moved" [ $? -eq 1 ]
-    echo 'gpt train: --out moved: the folder of this run was moved, and another one is in its place: nothing is written there' >want
+    why='the folder of this run was moved, and another one is in its place: nothing is written there'
+    echo "gpt train: --out moved: $why" >want
     same want stderr
     that "nothing in the other folder" [ -z "$(ls -A moved 2>/dev/null)" ]
     ;;
@@ -394,8 +396,8 @@ expect 1 '' 'foreign/gpt_last.safetensors: wrong shape: "wte.weight" is (31, 16)
 for value in abc nan; do
     edited plain/gpt_last.safetensors foreign/gpt_last.safetensors '"settings.train.best_loss":"[^"]*"' \
         "\"settings.train.best_loss\":\"$value\""
-    expect 1 '' "foreign/gpt_last.safetensors: the setting \"train.best_loss\" is \"$value\", expected a number" train --resume \
-        --steps 310 --sample 0 --out foreign
+    expect 1 '' "foreign/gpt_last.safetensors: the setting \"train.best_loss\" is \"$value\", expected a number" train \
+        --resume --steps 310 --sample 0 --out foreign
 done
 edited plain/gpt_last.safetensors foreign/gpt_last.safetensors '"settings.option.shards":"1"' '"settings.option.shards":"0"'
 expect 1 '' 'foreign/gpt_last.safetensors: the setting of --shards is 0, expected 1 or more' train --resume --out foreign

@@ -134,7 +134,7 @@ for kind in mkdir mkfifo; do
     cp -R model irregular
     rm -f irregular/tokenizer_config.json
     $kind irregular/tokenizer_config.json
-    expect 1 '' 'llama finetune: irregular/tokenizer_config.json: expected a regular file, which is copied to the folder model' \
+    expect 1 '' 'llama finetune: irregular/tokenizer_config.json: expected a regular file, which is copied' \
         finetune --model irregular $short --out of_irregular
     lacks of_irregular
     rm -r irregular
@@ -194,14 +194,16 @@ done
 case $(uname -s) in
 MINGW* | MSYS*) ;;
 *)
-    LC_ALL=C "$program" finetune --model model --data pairs.jsonl --steps 1000000000 --every 1000000 --window 16 --out moved >stdout 2>stderr &
+    LC_ALL=C "$program" finetune --model model --data pairs.jsonl --steps 1000000000 --every 1000000 \
+        --window 16 --out moved >stdout 2>stderr &
     child=$!
     while [ ! -e moved/llama.csv.part ] && kill -0 $child; do sleep 0.01; done
     mv moved moved_away
     mkdir moved
     wait $child
     that "status of a run whose folder was moved" [ $? -eq 1 ]
-    echo 'llama finetune: --out moved: the folder of this run was moved, and another one is in its place: nothing is written there' >want
+    why='the folder of this run was moved, and another one is in its place: nothing is written there'
+    echo "llama finetune: --out moved: $why" >want
     same want stderr
     that "nothing in the other folder" [ -z "$(ls -A moved 2>/dev/null)" ]
     ;;

@@ -105,7 +105,8 @@ MINGW* | MSYS*) ;;
     mkdir moved
     wait $child
     that "status of a run whose folder was moved" [ $? -eq 1 ]
-    echo 'translate train: --out moved: the folder of this run was moved, and another one is in its place: nothing is written there' >want
+    why='the folder of this run was moved, and another one is in its place: nothing is written there'
+    echo "translate train: --out moved: $why" >want
     same want stderr
     that "nothing in the other folder" [ -z "$(ls -A moved 2>/dev/null)" ]
     ;;
