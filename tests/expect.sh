@@ -49,6 +49,19 @@ that() {
     shift
     if "$@"; then ok; else wrong "$what"; fi
 }
+# refuses FOLDER "TEXT IN STDERR" ARGUMENT...: the program ends with status 1 and leaves the names and the files of the folder
+# as they were.
+refuses() {
+    untouched=$1 err=$2
+    shift 2
+    find "$untouched" -type f -exec cksum {} + | sort >files_before
+    find "$untouched" | sort >names_before
+    expect 1 '' "$err" "$@"
+    find "$untouched" -type f -exec cksum {} + | sort >files_after
+    find "$untouched" | sort >names_after
+    same files_before files_after
+    same names_before names_after
+}
 # same FILE FILE, differ FILE FILE
 same() { if cmp -s "$1" "$2"; then ok; else wrong "$1 and $2 differ"; fi; }
 differ() { if cmp -s "$1" "$2"; then wrong "$1 and $2 are the same"; else ok; fi; }
@@ -102,6 +115,27 @@ ended_by() {
         if [ "$signal" = TERM ] || { [ -e "$file" ] && ! grep -q "^$last," "$file"; }; then ok; return; fi
     done
     wrong "each of $attempt runs ended before SIG$signal: $*"
+}
+
+# edited FILE TO [OLD NEW]: copies a checkpoint without its hash, as another program or an earlier version writes it; a text of
+# its header, which matches the regular expression OLD, is replaced.
+edited() {
+    python3 - "$@" <<'END'
+import json
+import re
+import sys
+with open(sys.argv[1], "rb") as file:
+    data = file.read()
+size = int.from_bytes(data[:8], "little")
+header = json.loads(data[8:8 + size])
+del header["__metadata__"]["kaeru.hash"]
+text = json.dumps(header, separators=(",", ":"))
+if len(sys.argv) > 3:
+    text, n = re.subn(sys.argv[3], sys.argv[4], text)
+    assert n > 0
+with open(sys.argv[2], "wb") as file:
+    file.write(len(text).to_bytes(8, "little") + text.encode() + data[8 + size:])
+END
 }
 
 # summary NAME: prints the numbers; the status is 0 if nothing failed.

@@ -220,6 +220,36 @@ wait $second
 that "a second run that waits for the first one" [ $? -eq 1 ]
 wait $child 2>/dev/null
 expect 0 'data:    busy/gpt.csv' '' train --resume --steps 310 --sample 0 --out busy
+# A run whose folder is moved away writes nothing into the folder that is in its place then.
+case $(uname -s) in
+MINGW* | MSYS*) ;;
+*)
+    LC_ALL=C "$program" train --data story.txt $tiny --steps 1000000000 --every 1000000 --out moved \
+        >stdout 2>stderr &
+    child=$!
+    while [ ! -e moved/gpt.csv.part ] && kill -0 $child; do sleep 0.01; done
+    mv moved moved_away
+    mkdir moved
+    wait $child
+    that "status of a run whose folder was moved" [ $? -eq 1 ]
+    why='the folder of this run was moved, and another one is in its place: nothing is written there'
+    echo "gpt train: --out moved: $why" >want
+    same want stderr
+    that "nothing in the other folder" [ -z "$(ls -A moved 2>/dev/null)" ]
+    ;;
+esac
+# A resumed run that has not found a better model does not name a best one that is not its own.
+cp -R plain bestless
+rm bestless/gpt_best.safetensors
+lost='the best model of this run is lost, and no later one was better: bestless/gpt_best.safetensors'
+expect 0 'model:   bestless/gpt_last.safetensors' "$lost" \
+    train --resume --sample 0 --out bestless
+that "no best model" sh -c '! grep -q best.safetensors stdout'
+expect 0 'best.safetensors (best)' '' train --data story.txt $tiny --steps 2 --seed 9 --sample 0 --out of_other_seed
+cp of_other_seed/gpt_best.safetensors bestless
+expect 0 'model:   bestless/gpt_last.safetensors' "$lost" \
+    train --resume --sample 0 --out bestless
+that "no best model of this run" sh -c '! grep -q best.safetensors stdout'
 # A new run in the same folder, killed: the file of the earlier run has more rows, but they are not used.
 expect 0 '' '' train --data story.txt $tiny --steps 60 --every 10 --sample 0 --overwrite --out broken
 expect 0 '' '' train --data story.txt $tiny --steps 40 --every 20 --sample 0 --out later
@@ -232,40 +262,20 @@ expect 0 '' '' train $tiny --steps 2 --sample 5 --out 'with its own t é x t/蛙
 has 'with its own t é x t/蛙/gpt_last.safetensors'
 expect 0 'The' '' sample --tokens 5 --prompt The --checkpoint 'with its own t é x t/蛙/gpt_last.safetensors'
 
-# changed FILE TO [OLD NEW]: copies a checkpoint without its hash, as another program or an earlier version writes it; a text of
-# its header is replaced.
-changed() {
-    python3 - "$@" <<'END'
-import json
-import sys
-with open(sys.argv[1], "rb") as file:
-    data = file.read()
-size = int.from_bytes(data[:8], "little")
-header = json.loads(data[8:8 + size])
-del header["__metadata__"]["kaeru.hash"]
-text = json.dumps(header, separators=(",", ":"))
-if len(sys.argv) > 3:
-    assert sys.argv[3] in text
-    text = text.replace(sys.argv[3], sys.argv[4])
-with open(sys.argv[2], "wb") as file:
-    file.write(len(text).to_bytes(8, "little") + text.encode() + data[8 + size:])
-END
-}
-
 # Blocks that are computed again give the same files, but for the saved option. A checkpoint of an earlier version lacks it.
 expect 0 'each block is computed again during backward' '' train --data story.txt $run --recompute --out twice
 cut -d, -f1-4 plain/gpt.csv >one
 cut -d, -f1-4 twice/gpt.csv >two
 same one two
 for name in gpt_last gpt_best; do
-    changed plain/$name.safetensors one_plain
-    changed twice/$name.safetensors one_twice
+    edited plain/$name.safetensors one_plain
+    edited twice/$name.safetensors one_twice
     that "one byte of $name" [ "$(cmp -l one_plain one_twice | wc -l)" -eq 1 ]
 done
 expect 0 'each block is computed again during backward' '' train --resume --steps 310 --sample 0 --out twice
 mkdir earlier
 cp plain/gpt_last.safetensors plain/gpt_vocab.json plain/gpt.csv earlier
-changed plain/gpt_last.safetensors earlier/gpt_last.safetensors settings.option.recompute settings.option.recomputX
+edited plain/gpt_last.safetensors earlier/gpt_last.safetensors settings.option.recompute settings.option.recomputX
 expect 0 'step 310 of 310' '' train --resume --recompute --steps 310 --sample 0 --out earlier
 cut -d, -f1-4 twice/gpt.csv >two
 cut -d, -f1-4 earlier/gpt.csv >one
@@ -285,7 +295,7 @@ that 'the least loss begins again with other data' [ "$(cmp changing/gpt_best.sa
 expect 0 'step 6 of 6' '' train --resume --steps 6 --sample 0 --out changing
 cp story.txt changing.txt
 expect 1 '' "$other" train --resume --steps 8 --out changing
-changed changing/gpt_last.safetensors changing/gpt_last.safetensors settings.data.hash settings.data.hasX
+edited changing/gpt_last.safetensors changing/gpt_last.safetensors settings.data.hash settings.data.hasX
 expect 0 'step 8 of 8' '' train --resume --steps 8 --sample 0 --out changing
 
 expect 1 '' 'none/gpt_last.safetensors: cannot be opened' train --resume --out none
@@ -341,6 +351,18 @@ cp story.txt named/gpt.csv
 expect 1 '' 'cannot write named/gpt.csv: --data needs this file; expected another folder --out' \
     train --data named/gpt.csv $tiny --steps 2 --sample 0 --out named
 same story.txt named/gpt.csv
+# That is known at the start, so that --overwrite leaves the earlier run.
+for name in gpt_last.safetensors gpt_best.safetensors gpt_vocab.json gpt_merges.txt gpt.csv gpt.csv.part gpt.png gpt.svg; do
+    cp -R plain refused
+    cp story.txt refused/$name
+    refuses refused "cannot write refused/$name: --data needs this file; expected another folder --out" \
+        train --data refused/$name $tiny --steps 2 --sample 0 --overwrite --out refused
+    rm refused/$name
+    mkdir refused/$name
+    refuses refused "cannot write refused/$name: expected a regular file there" \
+        train --data story.txt $tiny --steps 2 --sample 0 --overwrite --out refused
+    rm -r refused
+done
 mkdir piped
 mkfifo piped/gpt.svg
 expect 1 '' 'cannot write piped/gpt.svg: expected a regular file there' \
@@ -357,7 +379,7 @@ mkfifo fifo/gpt_vocab.json
 if command -v timeout >/dev/null; then
     timeout -s KILL 60 "$program" train --resume --out fifo >stdout 2>stderr
     that "status with a FIFO as vocabulary" [ $? -eq 1 ]
-    echo 'gpt train: fifo/gpt_vocab.json: expected a regular file to replace' >want
+    echo 'gpt train: cannot write fifo/gpt_vocab.json: expected a regular file there' >want
     same want stderr
 fi
 lacks small
@@ -374,13 +396,21 @@ that "a folder that was there stays" [ -d some ]
 lacks some/none
 # An option in the checkpoint out of its range, sizes that are not those of its model, then a model without any options.
 mkdir foreign
-changed plain/gpt_last.safetensors foreign/gpt_last.safetensors '"settings.gpt.layers":"2"' '"settings.gpt.layers":"0"'
+edited plain/gpt_last.safetensors foreign/gpt_last.safetensors '"settings.gpt.layers":"2"' '"settings.gpt.layers":"0"'
 expect 1 '' 'foreign/gpt_last.safetensors: gpt.layers is 0, expected a whole number from 1 to 100000' train --resume \
     --out foreign
-changed plain/gpt_last.safetensors foreign/gpt_last.safetensors '"settings.gpt.width":"16"' '"settings.gpt.width":"26"'
+edited plain/gpt_last.safetensors foreign/gpt_last.safetensors '"settings.gpt.width":"16"' '"settings.gpt.width":"26"'
 cp plain/gpt_vocab.json foreign
 expect 1 '' 'foreign/gpt_last.safetensors: wrong shape: "wte.weight" is (31, 16), expected (31, 26)' train --resume \
     --out foreign
+for value in abc nan; do
+    edited plain/gpt_last.safetensors foreign/gpt_last.safetensors '"settings.train.best_loss":"[^"]*"' \
+        "\"settings.train.best_loss\":\"$value\""
+    expect 1 '' "foreign/gpt_last.safetensors: the setting \"train.best_loss\" is \"$value\", expected a number" train \
+        --resume --steps 310 --sample 0 --out foreign
+done
+edited plain/gpt_last.safetensors foreign/gpt_last.safetensors '"settings.option.shards":"1"' '"settings.option.shards":"0"'
+expect 1 '' 'foreign/gpt_last.safetensors: the setting of --shards is 0, expected 1 or more' train --resume --out foreign
 rm foreign/gpt_vocab.json
 cp plain/gpt_last.safetensors cut
 head -c 5000 cut >broken/gpt_last.safetensors
@@ -459,6 +489,21 @@ expect 0 '' '' eval --checkpoint learned/gpt_last.safetensors
 cp stdout one
 expect 0 '' '' eval --checkpoint again/gpt_last.safetensors
 same one stdout
+# A training leaves the vocabulary of a file of tokens, and removes the merges of an earlier run that are not its own.
+cp -R pairs together
+same pairs/gpt.tokens together/gpt.tokens
+for overwrite in '' --overwrite; do
+    refuses together '--out together: together/gpt.tokens has its vocabulary in this folder: expected another folder' \
+        train --data story.txt $tiny --steps 5 --sample 0 $overwrite --out together
+done
+beside='--vocab together/gpt_vocab.json --merges together/gpt_merges.txt'
+expect 0 '' '' train --data together/gpt.tokens $beside $tiny --steps 5 --sample 0 --out together
+expect 0 '' '' train --data together/gpt.tokens $beside $tiny --steps 5 --sample 0 --overwrite --out together
+same together/gpt_merges.txt pairs/gpt_merges.txt
+rm together/gpt.tokens
+expect 0 '' '' train --data story.txt $tiny --steps 5 --sample 0 --overwrite --out together
+lacks together/gpt_merges.txt
+expect 0 '' '' train --data story.txt --vocab together/gpt_vocab.json $tiny --steps 5 --sample 0 --out by_vocabulary
 expect 2 '' 'pairs/gpt.tokens is a file of tokens: expected --vocab' train --data pairs/gpt.tokens --out none
 expect 1 '' 'pairs/gpt.tokens: was made with another vocabulary' train --data pairs/gpt.tokens \
     --vocab plain/gpt_vocab.json --out none

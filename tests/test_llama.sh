@@ -114,6 +114,7 @@ expect 1 '' 'llama finetune: kept/adapter exists from an earlier run: --overwrit
 that "status on a full disk" [ $? -eq 1 ]
 echo 'llama finetune: disk/model/new.part/tokenizer.json: cannot be written: File too large' >want
 same want stderr
+lacks disk/model/new.part
 same disk/model/tokenizer.json model/tokenizer.json
 chmod 600 disk/model/model.safetensors disk/model/tokenizer.json disk/adapter/adapter_model.safetensors
 expect 0 '' '' finetune --model large $short --overwrite --out disk
@@ -128,6 +129,22 @@ ln -s ../private leading/chat_template.jinja
 expect 1 '' 'llama finetune: leading/chat_template.jinja: is a link to ' finetune --model leading $short --out of_link
 lacks of_link/llama_last.safetensors
 expect 0 '' '' finetune --model leading $short --no-merge --out of_link
+# Nor is a folder or a FIFO, which is known at the start.
+for kind in mkdir mkfifo; do
+    cp -R model irregular
+    rm -f irregular/tokenizer_config.json
+    $kind irregular/tokenizer_config.json
+    expect 1 '' 'llama finetune: irregular/tokenizer_config.json: expected a regular file, which is copied' \
+        finetune --model irregular $short --out of_irregular
+    lacks of_irregular
+    rm -r irregular
+done
+# A user's file in the folder of new files stays, those of a killed program do not.
+mkdir -p disk/model/new.part
+for name in notes.txt config.json.tmp config.json model.safetensors.0123abcd.tmp; do echo mine >disk/model/new.part/$name; done
+expect 0 '' '' finetune --model model $short --overwrite --out disk
+that "only what is the user's" [ "$(cd disk/model/new.part && echo *)" = 'config.json.tmp notes.txt' ]
+rm -r disk/model/new.part
 mkdir -p cache/models--a/snapshots/1 cache/models--a/blobs cache/models--b/blobs
 for file in model/*; do
     cp "$file" cache/models--a/blobs
@@ -149,6 +166,48 @@ if command -v timeout >/dev/null; then
     echo 'llama finetune: cannot write disk/model/tokenizer.json: expected a regular file there' >want
     same want stderr
 fi
+# A file that an option names, or a folder, is not replaced. That is known at the start, so that --overwrite leaves the earlier
+# run.
+expect 0 '' '' finetune --model model $short --out earlier
+for name in llama_last.safetensors llama_best.safetensors llama.csv llama.csv.part adapter/adapter_config.json \
+    adapter/adapter_model.safetensors model/config.json model/model.safetensors model/tokenizer_config.json \
+    model/chat_template.jinja; do
+    cp -R earlier refused
+    cp story.txt refused/$name
+    refuses refused "cannot write refused/$name: --data needs this file; expected another folder --out" finetune \
+        --model model --data refused/$name --steps 1 --window 16 --best --overwrite --out refused
+    rm refused/$name
+    mkdir refused/$name
+    refuses refused "cannot write refused/$name: expected a regular file there" finetune --model model $short --best \
+        --overwrite --out refused
+    rm -r refused
+done
+for name in adapter model; do
+    cp -R earlier refused
+    rm -r refused/$name
+    cp story.txt refused/$name
+    refuses refused "cannot write refused/$name: expected a folder there" finetune --model model $short --overwrite \
+        --out refused
+    rm -r refused
+done
+# A run whose folder is moved away writes nothing into the folder that is in its place then.
+case $(uname -s) in
+MINGW* | MSYS*) ;;
+*)
+    LC_ALL=C "$program" finetune --model model --data pairs.jsonl --steps 1000000000 --every 1000000 \
+        --window 16 --out moved >stdout 2>stderr &
+    child=$!
+    while [ ! -e moved/llama.csv.part ] && kill -0 $child; do sleep 0.01; done
+    mv moved moved_away
+    mkdir moved
+    wait $child
+    that "status of a run whose folder was moved" [ $? -eq 1 ]
+    why='the folder of this run was moved, and another one is in its place: nothing is written there'
+    echo "llama finetune: --out moved: $why" >want
+    same want stderr
+    that "nothing in the other folder" [ -z "$(ls -A moved 2>/dev/null)" ]
+    ;;
+esac
 # A run that is killed and resumed ends with the same bytes.
 for data in pairs.jsonl story.txt; do
     run="--model model --data $data --targets q_proj,down_proj --dropout 0.1 --steps 600 --every 20 --lr 0.01 --window 16"
@@ -247,6 +306,15 @@ same stopped/model/model.safetensors best/model/model.safetensors
 differ last/model/model.safetensors best/model/model.safetensors
 has best/llama_best.safetensors
 lacks last/llama_best.safetensors
+expect 0 '' '' finetune $run --steps 20 --seed 3 --best --out third
+cp -R best crossed
+cp third/llama_best.safetensors crossed
+other='crossed/llama_best.safetensors is of another run than crossed/llama_last.safetensors: expected a file of the same run'
+refuses crossed "$other" finetune --resume --out crossed
+refuses crossed "$other" finetune --resume --steps 210 --out crossed
+cp best/llama_best.safetensors crossed
+expect 0 '' '' finetune --resume --out crossed
+same crossed/model/model.safetensors best/model/model.safetensors
 expect 2 '' '--best' finetune --resume --best --out last
 mkdir best_alone
 cp best/llama_best.safetensors best_alone
@@ -264,6 +332,11 @@ done >words.jsonl
 expect 0 'step 1 of 1' '' finetune --model no_end --data words.jsonl --steps 1 --window 16 --out ends
 learned='last/llama_last.safetensors has learned from other data, or with another tokenizer: --other-data'
 expect 1 '' "$learned" finetune --resume --data pairs.jsonl --out last
+# A setting that is no number is told with the name of the file.
+edited best/llama_last.safetensors crossed/llama_last.safetensors '"settings.train.best_loss":"[^"]*"' \
+    '"settings.train.best_loss":"abc"'
+refuses crossed 'crossed/llama_last.safetensors: the setting "train.best_loss" is "abc", expected a number' \
+    finetune --resume --steps 210 --out crossed
 # The same text has other ids with another tokenizer.
 cp -R model other
 cp "$fixtures/tokenizers/smollm.json" other/tokenizer.json

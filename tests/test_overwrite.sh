@@ -109,6 +109,7 @@ for path in sys.argv[1:]:
         values = file.read()
     header['__metadata__'] = {key: value for key, value in header['__metadata__'].items()
                               if not key.endswith(('.tokens', '.merges', 'run.id')) or not key.startswith('settings.')}
+    header['__metadata__'].pop('kaeru.hash')                # earlier versions write none
     text = json.dumps(header, ensure_ascii=False).encode()
     text += b' ' * (-len(text) % 8)
     with open(path, 'wb') as file:

@@ -100,6 +100,23 @@ kill -9 $id
 wait $id 2>/dev/null
 expect 0 'resumes after epoch ' '' --resume --out early
 for file in translate_last translate; do same long/$file.safetensors early/$file.safetensors; done
+# A run whose folder is moved away writes nothing into the folder that is in its place then.
+case $(uname -s) in
+MINGW* | MSYS*) ;;
+*)
+    LC_ALL=C "$program" train $long --epochs 1000000 --out moved >stdout 2>stderr &
+    child=$!
+    while [ ! -e moved/translate.csv.part ] && kill -0 $child; do sleep 0.01; done
+    mv moved moved_away
+    mkdir moved
+    wait $child
+    that "status of a run whose folder was moved" [ $? -eq 1 ]
+    why='the folder of this run was moved, and another one is in its place: nothing is written there'
+    echo "translate train: --out moved: $why" >want
+    same want stderr
+    that "nothing in the other folder" [ -z "$(ls -A moved 2>/dev/null)" ]
+    ;;
+esac
 # More epochs to average than there are files: an error before the training, which changes nothing. A kill just before a
 # checkpoint leaves the file of epoch 1.
 for file in translate_last.safetensors translate.csv; do cp broken/$file one.$file; done
@@ -109,6 +126,30 @@ for file in translate_last.safetensors translate.csv; do same one.$file broken/$
 expect 0 'epoch 5 of 5' '' --resume --epochs 5 --average 3 --out broken
 that "where it resumes" grep -qxF 'resumes after epoch 4 of 5, from broken/translate_last.safetensors' stdout
 that "epochs of the longer translate.csv" [ "$(cut -d, -f1 broken/translate.csv | tr '\n' ' ')" = 'epoch 1 2 3 4 5 ' ]
+# The mean is of the epochs of one run.
+expect 0 '' '' $run --seed 3 --out third
+cp -R plain mixed
+cp third/translate_epoch_03.safetensors mixed
+other='translate_epoch_03.safetensors is of another run than mixed/translate_last.safetensors: expected a file of the same run'
+refuses mixed "mixed/$other" --resume --out mixed
+cp plain/translate_epoch_03.safetensors third/translate_last.safetensors mixed
+refuses mixed "mixed/$other" --resume --out mixed
+cp plain/translate_last.safetensors mixed
+cp plain/translate_epoch_04.safetensors mixed/translate_epoch_03.safetensors
+refuses mixed 'mixed/translate_epoch_03.safetensors: has the weights after epoch 4, expected those after epoch 3' \
+    --resume --out mixed
+cp plain/translate_epoch_03.safetensors mixed
+expect 0 'all 4 epochs are done' '' --resume --out mixed
+same plain/translate.safetensors mixed/translate.safetensors
+# A setting that is no number is told with the name of the file.
+edited plain/translate_last.safetensors mixed/translate_last.safetensors '"settings.translate.epochs":"4"' \
+    '"settings.translate.epochs":"abc"'
+refuses mixed 'mixed/translate_last.safetensors: the setting "translate.epochs" is "abc", expected a whole number' \
+    --resume --out mixed
+edited plain/translate.safetensors mixed/translate.safetensors '"settings.option.lower-case":"0"' \
+    '"settings.option.lower-case":"abc"'
+refuses mixed 'mixed/translate.safetensors: the setting "option.lower-case" is "abc", expected a whole number' \
+    translate --out mixed
 # A translate.csv that was cut.
 head -n 3 broken/translate.csv >cut.csv
 mv cut.csv broken/translate.csv
@@ -265,14 +306,27 @@ if command -v timeout >/dev/null; then
         mkfifo fifo/$fifo
         timeout -s KILL 60 "$program" train --resume --epochs 4 --out fifo >stdout 2>stderr
         that "status with a FIFO $fifo" [ $? -eq 1 ]
-        case $fifo in
-        *.json) echo "translate train: fifo/$fifo: expected a regular file to replace" ;;
-        *) echo "translate train: cannot write fifo/$fifo: expected a regular file there" ;;
-        esac >want
+        echo "translate train: cannot write fifo/$fifo: expected a regular file there" >want
         same want stderr
         rm -r fifo
     done
 fi
+# A file that an option names, or a folder, is not replaced. That is known at the start, so that --overwrite leaves the earlier
+# run.
+for name in translate_last.safetensors translate.safetensors translate_epoch_03.safetensors translate_src_vocab.json \
+    translate_src_merges.txt translate_tgt_vocab.json translate_tgt_merges.txt translate_valid.txt translate_attention.csv \
+    translate.csv translate.csv.part translate.png translate_source.svg translate_encoder.png translate_decoder.svg; do
+    cp -R plain refused
+    cp train.tgt refused/$name
+    refuses refused "cannot write refused/$name: --train-tgt needs this file; expected another folder --out" train \
+        --train-src train.src --train-tgt refused/$name --valid-src valid.src --valid-tgt valid.tgt $tiny --epochs 1 \
+        --overwrite --out refused
+    rm refused/$name
+    mkdir refused/$name
+    refuses refused "cannot write refused/$name: expected a regular file there" train $files $tiny --epochs 1 --overwrite \
+        --out refused
+    rm -r refused
+done
 head -c 5000 pairs/translate.safetensors >cut.safetensors
 expect 1 '' 'cut.safetensors: ' translate --checkpoint cut.safetensors
 

@@ -77,6 +77,9 @@ const char *example_out(void);                                          /* the o
  * then fails before it has written a file, the folder is removed again. Ends the program if another one, which still runs, has
  * called this for the same folder. */
 char *example_path(const char *name);
+/* Ends the program if the output folder was moved since it was locked, and another one is in its place, in which another run may
+ * write. To be called before files are written later than at the start. */
+void example_must_have_folder(void);
 /* The path of a file to read in the output folder. Free it with ag_free. */
 char *example_input_path(const char *name);
 /* The path of a file in the same folder as another file. Free it with ag_free. */
@@ -149,6 +152,9 @@ TrainingRun training_run_begin(int argc, char **argv, const Program *program, co
 /* Ends the program if the run would replace this result of an earlier run, of which no checkpoint is left, without --resume or
  * --overwrite. */
 void training_run_result(const char *name);
+/* Ends the program, before a training changes anything, if a file of the output folder that it will write cannot be replaced or
+ * is one that an option names. The list of names ends with NULL. For a data file, also name NAME.part. */
+void training_run_writes(const char *const *names);
 /* Tells the run what it learns from, by a hash, which checkpoints save. Ends the program if processes have different data, or
  * if a resumed run has learned from other data and --other-data is not given. */
 void training_run_data(TrainingRun *run, uint64_t hash);
@@ -157,6 +163,11 @@ void say_if_other_data(const NnSettings *settings, uint64_t hash);
 /* Says so on stderr if the file at `path`, which has these settings, is of another run than the file `last` in its folder. A
  * new run keeps the result of the one that --overwrite replaces until it has its own. */
 void warn_if_of_other_run(const char *path, const NnSettings *settings, const char *last);
+/* Whether the checkpoint at `path` is of this run, to which training_run_data has told its data; `found` gets its settings. Ends
+ * the program if they cannot be read. */
+bool training_run_owns(const TrainingRun *run, const char *path, NnSettings *found);
+/* Ends the program unless it is. */
+void training_run_must_own(const TrainingRun *run, const char *path, NnSettings *found);
 /* A vocabulary as settings of a checkpoint, PREFIX.tokens and PREFIX.merges, so that the checkpoint needs no other file. */
 void vocabulary_to_settings(const KaeruVocab *v, NnSettings *s, const char *prefix);
 /* The vocabulary of such settings; NULL if the checkpoint is of an earlier version, which has it only in files beside it. Ends
@@ -251,6 +262,9 @@ bool example_shows_colors(void);
  * their paths. Without gnuplot it prints how to install it and the command to draw the picture later. If drawing fails, it
  * calls example_complain. The captions are English, or Japanese by plots/ja.txt (--language), also those of the graphs. */
 void picture_draw(const char *name);
+/* Ends the program, before a training changes anything, if the pictures of picture_draw cannot be replaced or are files that an
+ * option names. */
+void picture_must_be_output(const char *name);
 /* The graph of a loss as a series of frames of its backward pass (ag_graph_frame): writes NAME_00.dot, NAME_01.dot, ...
  * into the output folder and runs Graphviz to draw each as PNG and SVG, or prints how to install it. */
 void picture_frames(const char *name, Tensor *loss);

@@ -155,6 +155,7 @@ void csv_close(Csv *csv)
 {
     flush(csv);
     if (csv->writer) {
+        example_must_have_folder();
         example_close(csv->writer);
     } else {
         fclose(csv->file);

@@ -33,15 +33,33 @@ char *file_group_path(const FileGroup *g, int i)
     return path_in_folder(g->staging, g->names[i]);
 }
 
-/* Removes the new files, also those that a killed program has not finished. */
+/* Whether a name is one of the group or its temporary file NAME.XXXXXXXX.tmp, with eight hexadecimal digits. */
+static bool is_of_group(const FileGroup *g, const char *name)
+{
+    enum { DIGITS = 8 };
+    for (int i = 0; i < g->n; i++) {
+        size_t n = strlen(g->names[i]);
+        const char *rest = name + n;
+        if (strncmp(name, g->names[i], n) == 0 &&
+            (*rest == '\0' || (*rest == '.' && strspn(rest + 1, "0123456789abcdef") == DIGITS &&
+                               strcmp(rest + 1 + DIGITS, ".tmp") == 0))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Removes the new files, also those that a killed program has not finished. Other files there are the user's. */
 static void clear(const FileGroup *g)
 {
     DIR *folder = opendir(g->staging);
     const struct dirent *entry;
     while (folder && (entry = readdir(folder)) != NULL) {
-        char *path = path_in_folder(g->staging, entry->d_name);
-        remove(path);                                   /* fails for . and .. */
-        ag_free(path);
+        if (is_of_group(g, entry->d_name)) {
+            char *path = path_in_folder(g->staging, entry->d_name);
+            remove(path);
+            ag_free(path);
+        }
     }
     if (folder) {
         closedir(folder);
@@ -50,6 +68,7 @@ static void clear(const FileGroup *g)
 
 FileGroup file_group_begin(const char *folder, const char *const *names, int n)
 {
+    example_must_have_folder();
     FileGroup g = { .folder = ag_strdup(folder), .staging = path_in_folder(folder, staging_name), .names = names, .n = n };
     for (int i = 0; i < n; i++) {
         char *path = path_in_folder(folder, names[i]);
@@ -78,6 +97,7 @@ static void replace_one(const FileGroup *g, int i)
 
 void file_group_replace(FileGroup *g)
 {
+    example_must_have_folder();
     char *first = path_in_folder(g->folder, g->names[0]);
     if (remove(first) != 0 && errno != ENOENT) {
         example_fail("cannot write %s: %s", first, strerror(errno));

@@ -32,6 +32,12 @@ bool host_is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
+bool host_is_file(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
 FILE *host_open(const char *path)
 {
     FILE *file;
@@ -127,6 +133,12 @@ bool host_lock_folder(const char *path)
     free(full);
     HANDLE mutex = CreateMutexA(NULL, FALSE, name);
     return !mutex || WaitForSingleObject(mutex, 0) != WAIT_TIMEOUT;
+}
+
+bool host_lock_holds(const char *path)
+{
+    (void)path;
+    return true;
 }
 
 int host_rename(const char *from, const char *to)
@@ -276,16 +288,26 @@ int host_make_folder(const char *path)
     return result == 0 ? 0 : errno;
 }
 
+static int locked_folder = -1;
+
 bool host_lock_folder(const char *path)
 {
-    int folder, result;
+    int result;
     do {
-        folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    } while (folder < 0 && errno == EINTR);
+        locked_folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    } while (locked_folder < 0 && errno == EINTR);
     do {
-        result = folder < 0 ? 0 : flock(folder, LOCK_EX | LOCK_NB);
+        result = locked_folder < 0 ? 0 : flock(locked_folder, LOCK_EX | LOCK_NB);
     } while (result < 0 && errno == EINTR);
     return result == 0 || errno != EWOULDBLOCK;
+}
+
+/* If there is no folder at all, writing there tells why. */
+bool host_lock_holds(const char *path)
+{
+    struct stat locked, now;
+    return locked_folder < 0 || fstat(locked_folder, &locked) != 0 || stat(path, &now) != 0 ||
+           (locked.st_dev == now.st_dev && locked.st_ino == now.st_ino);
 }
 
 int host_rename(const char *from, const char *to)

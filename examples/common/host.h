@@ -23,11 +23,14 @@ double host_memory(void);                                   /* bytes that the ma
 ptrdiff_t host_read_line(char **line, size_t *capacity, FILE *from);
 
 bool host_is_folder(const char *path);
+bool host_is_file(const char *path);                        /* a regular file */
 /* Makes a folder; returns 0 or errno. */
 int host_make_folder(const char *path);
 /* False if another program has locked this folder. Else it is locked until this program ends, even by a kill. Some file
  * systems have no locks: then there is none. */
 bool host_lock_folder(const char *path);
+/* False if the path now leads to another folder than the locked one, which was moved away. Always true on Windows. */
+bool host_lock_holds(const char *path);
 /* As fopen(path, "rb") and fread; a signal that interrupts a call is no failure. */
 FILE *host_open(const char *path);
 size_t host_read(void *out, size_t n, FILE *from);

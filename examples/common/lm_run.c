@@ -73,6 +73,7 @@ static void stepped(LmTraining *t, void *arg)
 {
     Watch *w = arg;
     const LmOptions *o = &t->options;
+    example_must_have_folder();                         /* a stopped run saves after this */
     double tokens = (double)((t->step - w->since) * o->batch * o->accumulate * t->window);
     double spent = example_seconds() - w->since_time;
     w->speed = spent > 0 && tokens > 0 ? tokens / spent : 0;
@@ -83,6 +84,7 @@ static void evaluated(LmTraining *t, void *arg)
 {
     Watch *w = arg;
     const LmUse *u = &w->use;
+    example_must_have_folder();                         /* the checkpoints are saved after this */
     const double row[LOSS_COLUMNS + USE_COLUMNS] = {
         (double)t->step, t->train_loss, t->valid_loss, t->lr, w->speed, (double)u->whole, (double)u->cut, (double)u->unused,
         (double)u->targets, (double)u->cut_targets, (double)u->unused_targets

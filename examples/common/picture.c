@@ -83,19 +83,40 @@ static void check_font(void)
     checked = true;
 }
 
+enum { PICTURES = 2, PICTURE_NAME = 80 };
+
+/* The files of a picture: NAME.png and NAME.svg. */
+static void name_pictures(const char *name, char picture[PICTURES][PICTURE_NAME])
+{
+    snprintf(picture[0], PICTURE_NAME, "%.70s.png", name);
+    snprintf(picture[1], PICTURE_NAME, "%.70s.svg", name);
+}
+
+void picture_must_be_output(const char *name)
+{
+    char picture[PICTURES][PICTURE_NAME];
+    name_pictures(name, picture);
+    for (int i = 0; i < PICTURES; i++) {
+        char *path = example_path(picture[i]);
+        if (!example_may_write(path, true)) {
+            example_fail("%s", ag_error());
+        }
+        ag_free(path);
+    }
+}
+
 typedef enum { DRAWN, NOT_INSTALLED, NOT_DRAWN } Drawing;
 /* Draws NAME.png (unless gnuplot cannot) and NAME.svg from that source. If that fails, calls example_complain, but only once
  * for a program that cannot be started. */
 static Drawing draw(const char *const argv[], const char *source, const char *name)
 {
     static const char *not_started;
-    char picture[2][80], said[HOST_SAID];
+    char picture[PICTURES][PICTURE_NAME], said[HOST_SAID];
     if (not_started && strcmp(not_started, argv[0]) == 0) {
         return NOT_DRAWN;
     }
-    snprintf(picture[0], sizeof picture[0], "%.70s.png", name);
-    snprintf(picture[1], sizeof picture[1], "%.70s.svg", name);
-    for (int i = 0; i < 2; i++) {
+    name_pictures(name, picture);
+    for (int i = 0; i < PICTURES; i++) {
         char *path = example_path(picture[i]);
         bool may_write = example_may_write(path, true);
         if (may_write) {

@@ -29,6 +29,9 @@ static void restore_options(const TrainingRun *run)
             example_fail("%s: %s", run->last, ag_error());
         }
     }
+    if (shards_option < 1) {
+        example_fail("%s: the setting of --shards is %" PRId64 ", expected 1 or more", run->last, shards_option);
+    }
 }
 
 static void check_fixed_option(const NnFields *table, const NnField *f, const NnSettings *before, const NnSettings *now)
@@ -118,6 +121,23 @@ void training_run_result(const char *name)
     ag_free(path);
 }
 
+void example_must_have_folder(void)
+{
+    if (example_writes() && !host_lock_holds(example_out())) {
+        example_fail("--out %s: the folder of this run was moved, and another one is in its place: nothing is written there",
+                     example_out());
+    }
+}
+
+void training_run_writes(const char *const *names)
+{
+    for (; *names; names++) {
+        char *path = example_path(*names);
+        example_must_be_output(path);
+        ag_free(path);
+    }
+}
+
 /* ---- which run a file belongs to -------------------------------------------------------------------------------- */
 
 static const char run_key[] = "run.id";
@@ -165,15 +185,33 @@ static void identify_run(const TrainingRun *run)
     nn_settings_set(run->settings, run_key, "%016" PRIx64, hash);
 }
 
+static bool is_same_run(const NnSettings *a, const NnSettings *b)
+{
+    const char *one = nn_settings_get(a, run_key), *other = nn_settings_get(b, run_key);
+    return strcmp(one ? one : "", other ? other : "") == 0;
+}
+
+bool training_run_owns(const TrainingRun *run, const char *path, NnSettings *found)
+{
+    if (!nn_checkpoint_settings(path, found)) {
+        example_fail("%s", ag_error());
+    }
+    return is_same_run(run->settings, found);
+}
+
+void training_run_must_own(const TrainingRun *run, const char *path, NnSettings *found)
+{
+    if (!training_run_owns(run, path, found)) {
+        example_fail("%s is of another run than %s: expected a file of the same run", path, run->last);
+    }
+}
+
 void warn_if_of_other_run(const char *path, const NnSettings *settings, const char *last)
 {
     char *last_path = example_path_beside(path, last);
     NnSettings *newest = nn_settings_new();
-    if (access(last_path, F_OK) == 0 && nn_checkpoint_settings(last_path, newest)) {
-        const char *own = nn_settings_get(settings, run_key), *other = nn_settings_get(newest, run_key);
-        if (strcmp(own ? own : "", other ? other : "") != 0) {
-            example_warn("%s is of an earlier run: that of %s has not replaced it yet", path, last_path);
-        }
+    if (access(last_path, F_OK) == 0 && nn_checkpoint_settings(last_path, newest) && !is_same_run(settings, newest)) {
+        example_warn("%s is of an earlier run: that of %s has not replaced it yet", path, last_path);
     }
     ag_free(newest);
     ag_free(last_path);
@@ -295,6 +333,7 @@ Csv *training_run_csv(const TrainingRun *run, const char *name, const char *head
 
 void checkpoint_must_save(const char *path, void *model, Optimizer *o, const NnSettings *s)
 {
+    example_must_have_folder();
     bool takes_part = o || example_writes();                            /* the processes share the state of an optimizer */
     if (takes_part && !nn_checkpoint_save(path, model, o, s)) {
         example_fail("%s", ag_error());

@@ -23,6 +23,7 @@ extern const size_t corpus_size;
 #define BEST_FILE   "gpt_best.safetensors"
 #define VOCAB_FILE  "gpt_vocab.json"
 #define MERGES_FILE "gpt_merges.txt"
+#define TOKENS_FILE "gpt.tokens"                /* of gpt tokenize, with its vocabulary beside it */
 
 /* Settings of the checkpoints: "characters" or "bpe", and the prefix of the vocabulary's texts; its fingerprint; the option
  * --data of gpt train. */

@@ -101,7 +101,7 @@ int gpt_tokenize(int argc, char **argv)
     if (!kaeru_text_open(&text, data_path)) {
         example_fail("%s", ag_error());
     }
-    static const char *const names[] = { "gpt.tokens", VOCAB_FILE, MERGES_FILE };
+    static const char *const names[] = { TOKENS_FILE, VOCAB_FILE, MERGES_FILE };
     enum { TOKENS, VOCAB, MERGES, FILES };
     char *path[FILES], *new[FILES];
     for (int i = 0; i < FILES; i++) {

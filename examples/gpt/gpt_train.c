@@ -1,6 +1,7 @@
 /* gpt_train.c: the command train. */
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/lm_run.h"
 #include "gpt_commands.h"
@@ -82,8 +83,47 @@ static void save_vocabulary(LmTraining *training, void *v)
     if (!kaeru_vocab_save(v, vocab_path, merges_path)) {
         example_fail("%s", ag_error());
     }
+    if (overwrite_option && kaeru_vocab_kind(v) == KAERU_CHARS) {
+        remove(merges_path);                                            /* of the earlier run: another kind of vocabulary */
+    }
     ag_free(vocab_path);
     ag_free(merges_path);
+}
+
+/* Ends the program if the vocabulary cannot be written as this file. The same vocabulary may be there and be read from there. */
+static void check_vocabulary_file(const char *name, const char *read_from)
+{
+    char *path = example_path(name);
+    if (!read_from || !kaeru_text_is_same_file(read_from, path)) {
+        example_must_be_output(path);
+    }
+    ag_free(path);
+}
+
+/* Ends the program if it would replace what is no output of it. */
+static void check_outputs(void)
+{
+    static const char *const names[] = { LAST_FILE, BEST_FILE, "gpt.csv", "gpt.csv.part", NULL };
+    training_run_writes(names);
+    check_vocabulary_file(VOCAB_FILE, vocab);
+    check_vocabulary_file(MERGES_FILE, merges);
+    picture_must_be_output("gpt");
+}
+
+/* Ends the program if a new run would replace the vocabulary of gpt tokenize, without which gpt.tokens cannot be read. */
+static void check_tokens(const KaeruVocab *v)
+{
+    char *tokens = example_path(TOKENS_FILE), *vocab_path = example_path(VOCAB_FILE), *merges_path = example_path(MERGES_FILE);
+    bool bpe = access(merges_path, F_OK) == 0;
+    KaeruVocab *before = access(tokens, F_OK) == 0 ? kaeru_vocab_open(bpe ? KAERU_BPE : KAERU_CHARS, vocab_path, merges_path)
+                                                   : NULL;
+    if (before && kaeru_vocab_fingerprint(before) != kaeru_vocab_fingerprint(v)) {
+        example_fail("--out %s: %s has its vocabulary in this folder: expected another folder", example_out(), tokens);
+    }
+    ag_free(before);
+    ag_free(merges_path);
+    ag_free(vocab_path);
+    ag_free(tokens);
 }
 
 /* Makes or loads the model and the vocabulary, which it returns, and sets the settings that describe the vocabulary. */
@@ -112,6 +152,19 @@ static void print_sizes(const GPT *m, const LmData *data, const KaeruVocab *v)
     if (o->recompute) {
         say("each block is computed again during backward\n");
     }
+}
+
+/* Tells where the models are. A resumed run may end without a model that is better than the best one, which may be gone. */
+static void say_models(const TrainingRun *run, const char *best)
+{
+    NnSettings *found = nn_settings_new();
+    if (access(best, F_OK) == 0 && training_run_owns(run, best, found)) {
+        say("model:   %s (last), %s (best)\n", run->last, best);
+    } else {
+        say("model:   %s\n", run->last);
+        example_warn("the best model of this run is lost, and no later one was better: %s", best);
+    }
+    ag_free(found);
 }
 
 static void finish(LmTraining *training, KaeruVocab *v)
@@ -165,13 +218,16 @@ int gpt_train(int argc, char **argv)
     if (weights && (!config || !vocab)) {
         example_usage_error("--weights needs --config and --vocab (and --merges)");
     }
+    check_outputs();
     char *best = example_path(BEST_FILE);
-    example_must_be_output(best);
     training_run_result(BEST_FILE);
     LmTraining training = { .options = how, .settings = run.settings, .last = run.last, .best = best,
                             .processes = example_processes(), .stop = example_stop(), .started = save_vocabulary };
     KaeruVocab *v = make_model_and_vocabulary(&run, &training);
     training.arg = v;
+    if (!run.resumed) {
+        check_tokens(v);
+    }
     LmData *data = data_must_open(data_path, v);
     training.data = data;
     training_run_data(&run, data_path ? data_hash_file(data_path) : data_hash(DATA_HASH_BEGIN, corpus, corpus_size));
@@ -185,7 +241,7 @@ int gpt_train(int argc, char **argv)
     }
     if (!training.stopped) {
         picture_draw("gpt");
-        say("model:   %s (last), %s (best)\n", training.last, training.best);
+        say_models(&run, best);
         finish(&training, v);
     }
     ag_free(data);

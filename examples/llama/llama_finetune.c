@@ -130,6 +130,24 @@ static const char *const files[N_FILES] = {
     "generation_config.json", "chat_template.jinja"
 };
 
+enum { N_ADAPTER_FILES = 2 };
+static const char *const adapter_files[N_ADAPTER_FILES] = { "adapter_config.json", "adapter_model.safetensors" };
+
+/* Ends the program if these files cannot be replaced in a folder of the output folder. */
+static void check_folder(const char *name, const char *const *written, int n)
+{
+    char *folder_path = example_path(name);
+    if (access(folder_path, F_OK) == 0 && !host_is_folder(folder_path)) {
+        example_fail("cannot write %s: expected a folder there", folder_path);
+    }
+    for (int i = 0; i < n; i++) {
+        char *path = path_in(folder_path, written[i]);
+        example_must_be_output(path);
+        ag_free(path);
+    }
+    ag_free(folder_path);
+}
+
 /* Whether a path begins with that folder. */
 static bool is_below(const char *path, const char *below, size_t n)
 {
@@ -162,12 +180,23 @@ static void check_link(const char *from)
     ag_free(file);
 }
 
+/* A file that is copied must be one: a FIFO would be read without end. */
+static void check_is_file(const char *from)
+{
+    if (!host_is_file(from)) {
+        example_fail("%s: expected a regular file, which is copied to the folder model, or --no-merge", from);
+    }
+}
+
 /* The files in the folder model must not be those of --model, as with --model OUT/model. */
 static void check_out(void)
 {
     char *written = example_path("model");
     for (int i = WRITTEN; i < N_FILES && !keep_apart; i++) {
         char *from = path_in(folder, files[i]);
+        if (access(from, F_OK) == 0) {
+            check_is_file(from);
+        }
         check_link(from);
         ag_free(from);
     }
@@ -183,17 +212,20 @@ static void check_out(void)
     ag_free(written);
 }
 
-/* Copies a text. The file `to` is the old one until the new one is complete. */
-static void copy_file(const char *from, const char *to)
+/* Copies a text; false with ag_error() if that fails. */
+static bool copy_file(const char *from, const char *to)
 {
     KaeruText text;
     if (!kaeru_text_open(&text, from)) {
-        example_fail("%s", ag_error());
+        return false;
     }
-    KaeruWriter *out = example_create(to);
-    fwrite(text.bytes, 1, text.size, kaeru_writer_stream(out));
-    example_close(out);
+    KaeruWriter *out = kaeru_writer_open(to, NULL, NULL);
+    if (out) {
+        fwrite(text.bytes, 1, text.size, kaeru_writer_stream(out));
+    }
+    bool good = out && kaeru_writer_commit(out);
     kaeru_text_close(&text);
+    return good;
 }
 
 /* Writes the model with the adapter in its weights, one matrix after another, in the type of the base. */
@@ -207,8 +239,8 @@ static void write_model(Llama *m, const char *merged)
     }
     for (int i = WRITTEN; i < N_FILES; i++) {
         char *from = path_in(folder, files[i]), *to = file_group_path(&g, i);
-        if (i < OPTIONAL || access(from, F_OK) == 0) {
-            copy_file(from, to);
+        if ((i < OPTIONAL || access(from, F_OK) == 0) && !copy_file(from, to)) {
+            file_group_fail(&g);
         }
         ag_free(to);
         ag_free(from);
@@ -219,8 +251,7 @@ static void write_model(Llama *m, const char *merged)
 
 static void write_adapter(Llama *m, const char *adapter)
 {
-    static const char *const names[] = { "adapter_config.json", "adapter_model.safetensors" };
-    FileGroup g = file_group_begin(adapter, names, 2);
+    FileGroup g = file_group_begin(adapter, adapter_files, N_ADAPTER_FILES);
     if (!nn_lora_save_with(m, g.staging, (NnLoraSaveOptions){ .base = folder })) {
         file_group_fail(&g);
     }
@@ -228,9 +259,29 @@ static void write_adapter(Llama *m, const char *adapter)
     say("adapter: %s\n", adapter);
 }
 
-/* Writes the adapter, then the model with the adapter in its weights. `best` is the checkpoint to take, or NULL. */
-static void save(Llama *m, const char *best)
+/* Ends the program unless the best checkpoint, if there is one, is of this run. */
+static void check_best(const TrainingRun *run, const char *best)
 {
+    NnSettings *found = nn_settings_new();
+    if (access(best, F_OK) == 0) {
+        training_run_must_own(run, best, found);
+    }
+    ag_free(found);
+}
+
+/* Whether the next evaluation may leave the best checkpoint as it is. The first evaluation of a run writes it. */
+static bool has_best(const TrainingRun *run)
+{
+    const char *loss = nn_settings_get(run->saved, "train.best_loss");
+    return loss && strcmp(loss, "none") != 0 && !run->new_data;
+}
+
+/* Writes the adapter, then the model with the adapter in its weights. `best` is the checkpoint to take, or NULL. */
+static void save(Llama *m, const TrainingRun *run, const char *best)
+{
+    if (best) {
+        check_best(run, best);
+    }
     if (best && !nn_load(best, m)) {
         example_fail("%s", ag_error());
     }
@@ -243,6 +294,22 @@ static void save(Llama *m, const char *best)
     }
     ag_free(merged);
     ag_free(adapter);
+}
+
+/* Ends the program if it would replace what is no output of it. */
+static void check_outputs(void)
+{
+    static const char *const names[] = { LAST_FILE, "llama.csv", "llama.csv.part", NULL }, *const best[] = { BEST_FILE, NULL };
+    training_run_writes(names);
+    if (keep_best) {
+        training_run_writes(best);
+    }
+    if (rank > 0) {
+        check_folder("adapter", adapter_files, N_ADAPTER_FILES);
+    }
+    if (!keep_apart) {
+        check_folder("model", files, N_FILES);
+    }
 }
 
 int llama_finetune(int argc, char **argv)
@@ -289,6 +356,7 @@ int llama_finetune(int argc, char **argv)
         example_usage_error("expected --model, the folder of a model, and --data, a file to learn");
     }
     check_out();
+    check_outputs();
     if (rank > 0) {
         training_run_result("adapter");
     }
@@ -306,6 +374,9 @@ int llama_finetune(int argc, char **argv)
     training_run_data(&run, data_hash(data_hash_file(data_path), &ids, sizeof ids));
     prepare(m);
     char *best = keep_best ? example_path(BEST_FILE) : NULL;
+    if (best && has_best(&run)) {
+        check_best(&run, best);
+    }
     LmTraining training = { .model = m, .data = data, .options = how, .settings = run.settings, .last = run.last, .best = best,
                             .processes = example_processes(), .stop = example_stop() };
     lm_run(&training, "llama.csv", &run);
@@ -313,7 +384,7 @@ int llama_finetune(int argc, char **argv)
         processes_exit(training.stopped ? EXIT_STOPPED : 0);
     }
     if (!training.stopped) {
-        save(m, best);
+        save(m, &run, best);
     }
     ag_free(best);
     ag_free(data);

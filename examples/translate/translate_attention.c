@@ -57,7 +57,7 @@ static void put_map(FILE *file, const char *kind, int layer, const MultiHeadAtte
 
 static void write_maps(const TransformerTranslator *t, const Translation *r)
 {
-    char *path = example_path("translate_attention.csv");
+    char *path = example_path(ATTENTION_FILE);
     KaeruWriter *writer = example_create(path);
     FILE *file = kaeru_writer_stream(writer);
     Axis src = { t->src, r->src }, tgt = { t->tgt, r->tgt }, out = { t->tgt, r->out };

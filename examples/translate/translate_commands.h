@@ -32,6 +32,7 @@ void corpus_close(Corpus *c);
 /* The vocabularies of source and target; if they are shared, both are the same. */
 typedef struct { KaeruVocab *src, *tgt; } Vocabularies;
 void vocabularies_save(const Vocabularies *v);                          /* in the output folder */
+void vocabularies_must_be_outputs(void);                                /* ends the program if it may not write them there */
 /* The vocabularies in a checkpoint that has these settings; in its folder, if the checkpoint is of an earlier version. */
 void vocabularies_open(Vocabularies *v, const char *checkpoint, const NnSettings *s);
 void vocabularies_close(Vocabularies *v);
@@ -56,6 +57,7 @@ void print_scores(const TransformerTranslator *t, const Corpus *c, int64_t beam,
 /* Writes a text in which bytes that are not UTF-8 become U+FFFD: a model may write such bytes. */
 void put_bytes(FILE *file, const char *text, size_t n);
 /* Translates a sentence and draws its attention: translate_attention.csv and three pictures. */
+#define ATTENTION_FILE "translate_attention.csv"
 void show_attention(const TransformerTranslator *t, KaeruLine sentence);
 
 #endif

@@ -61,6 +61,12 @@ void vocabularies_save(const Vocabularies *v)
     }
 }
 
+void vocabularies_must_be_outputs(void)
+{
+    const char *const names[] = { src_names.vocab, src_names.merges, tgt_names.vocab, tgt_names.merges, NULL };
+    training_run_writes(names);
+}
+
 /* Continues a hash by the tokens of a vocabulary. */
 static uint64_t fingerprint(uint64_t hash, const KaeruVocab *v)
 {
@@ -165,8 +171,11 @@ TrainedModel trained_model_of_checkpoint(const char *checkpoint)
     if (!m.model && !checkpoint) {
         example_fail("%s (translate train writes it)", ag_error());
     }
-    if (!m.model || !nn_checkpoint_settings(path, settings) || !nn_settings_int(settings, LOWER_KEY, &lower_case)) {
+    if (!m.model || !nn_checkpoint_settings(path, settings)) {
         example_fail("%s", ag_error());
+    }
+    if (!nn_settings_int(settings, LOWER_KEY, &lower_case)) {
+        example_fail("%s: %s", path, ag_error());
     }
     m.lower_case = lower_case != 0;
     vocabularies_open(&m.vocabularies, path, settings);

@@ -17,6 +17,7 @@ static const int64_t most_shards = 8;                                   /* unles
 #define TOKENS_KEY "translate.epoch.tokens"
 #define DIVISION_KEY "translate.epoch.division"
 static const char data_name[] = "translate.csv";
+static const char translations_name[] = "translate_valid.txt";
 static const char data_header[] = "epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second";
 
 /* The options. The defaults are for the grammar, unless defaults_for_files sets those for files. */
@@ -147,9 +148,11 @@ static void make_all(Training *t)
     adam.eps = 1e-9;
     t->optimizer = nn_adam_new_with(t->model, adam);
     t->parallel = nn_parallel_new(t->optimizer, example_shards() * accumulate, example_processes());
-    if (run->resumed && (!nn_checkpoint_load(run->last, t->model, t->optimizer, NULL) ||
-                         !nn_settings_int(run->saved, EPOCH_KEY, &t->epoch) || !load_part_of_epoch(t))) {
+    if (run->resumed && !nn_checkpoint_load(run->last, t->model, t->optimizer, NULL)) {
         example_fail("%s", ag_error());
+    }
+    if (run->resumed && (!nn_settings_int(run->saved, EPOCH_KEY, &t->epoch) || !load_part_of_epoch(t))) {
+        example_fail("%s: %s", run->last, ag_error());
     }
     set_epoch(t, t->epoch);
     t->state.accum_step = nn_optimizer_steps(t->optimizer);
@@ -187,13 +190,16 @@ static int64_t next_epoch_file(DIR *folder)
     return 0;
 }
 
-/* Ends the program if the run would remove files of an earlier one, of which no checkpoint is left, without --overwrite. */
+/* Ends the program if the run would remove files of an earlier one, of which no checkpoint is left, without --overwrite, or if
+ * one of these files is no output. */
 static void check_epoch_files(void)
 {
     DIR *folder = opendir(example_out());
     for (int64_t epoch; (epoch = next_epoch_file(folder)) > 0; ) {
         char name[EPOCH_NAME];
-        training_run_result(epoch_name(epoch, name));
+        const char *const names[] = { epoch_name(epoch, name), NULL };
+        training_run_writes(names);
+        training_run_result(name);
     }
     if (folder) {
         closedir(folder);
@@ -230,6 +236,21 @@ static int64_t first_averaged(int64_t last)
     return last > average ? last - average + 1 : 1;
 }
 
+/* Ends the program unless the file has the weights after that epoch of this run. The files of early versions name no epoch. */
+static void check_epoch(const Training *t, const char *path, int64_t epoch)
+{
+    NnSettings *found = nn_settings_new();
+    int64_t number = epoch;
+    training_run_must_own(&t->run, path, found);
+    if (nn_settings_get(found, EPOCH_KEY) && !nn_settings_int(found, EPOCH_KEY, &number)) {
+        example_fail("%s: %s", path, ag_error());
+    }
+    if (number != epoch) {
+        example_fail("%s: has the weights after epoch %" PRId64 ", expected those after epoch %" PRId64, path, number, epoch);
+    }
+    ag_free(found);
+}
+
 /* A resumed run may average more epochs than it has kept files for: ends the program before it trains. */
 static void check_epochs(const Training *t)
 {
@@ -241,6 +262,7 @@ static void check_epochs(const Training *t)
                          ": expected a smaller --average or more --epochs", path, strerror(errno), average,
                          first_averaged(last), last);
         }
+        check_epoch(t, path, epoch);
         ag_free(path);
     }
 }
@@ -251,6 +273,7 @@ static void save_result(const Training *t)
     int64_t first = first_averaged(t->epoch), n = t->epoch - first + 1;
     average_epochs(t->model, epoch_path, first, n);
     char *result = example_path(MODEL_FILE);
+    example_must_have_folder();
     if (!nn_checkpoint_save(result, t->model, NULL, t->run.settings)) {
         example_fail("%s", ag_error());
     }
@@ -425,7 +448,8 @@ static void print_some(const Corpus *c, const KaeruLines *translations)
 /* The translations of the held-out sentences, for other tools to score. */
 static void write_translations(const KaeruLines *translations)
 {
-    char *path = example_path("translate_valid.txt");
+    char *path = example_path(translations_name);
+    example_must_have_folder();
     KaeruWriter *writer = example_create(path);
     FILE *file = kaeru_writer_stream(writer);
     for (int64_t i = 0; i < translations->n; i++) {
@@ -469,6 +493,19 @@ static void check_options(void)
     if (sizes.d_model == 1) {
         example_usage_error("--width 1: expected 2 or more, for the norms");
     }
+}
+
+/* Ends the program if it would replace what is no output of it. */
+static void check_outputs(void)
+{
+    static const char *const names[] = { LAST_FILE, MODEL_FILE, data_name, "translate.csv.part", translations_name,
+                                         ATTENTION_FILE, NULL };
+    training_run_writes(names);
+    vocabularies_must_be_outputs();
+    picture_must_be_output("translate");
+    picture_must_be_output("translate_source");
+    picture_must_be_output("translate_encoder");
+    picture_must_be_output("translate_decoder");
 }
 
 static void open_corpora(Training *t)
@@ -540,6 +577,7 @@ int translate_train(int argc, char **argv)
     }
     Training t = { .run = training_run_begin(argc, argv, &program, LAST_FILE, &most_shards) };
     check_options();
+    check_outputs();
     training_run_result(MODEL_FILE);
     check_epoch_files();
     open_corpora(&t);

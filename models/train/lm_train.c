@@ -202,10 +202,12 @@ static bool load(Run *r)
     if (good && *r->base && base && strcmp(base, r->base) != 0)
         good = ag_set_error("%s: the model has other frozen weights than the one with which this run began", t->last);
     const char *best = nn_settings_get(found, best_key);
-    if (good && best && !t->new_data && strcmp(best, no_best) != 0) good = nn_settings_real(found, best_key, &t->best_loss);
+    if (good && best && !t->new_data && strcmp(best, no_best) != 0)
+        good = nn_settings_real(found, best_key, &t->best_loss) || ag_set_error("%s: %s", t->last, ag_error());
     t->step = r->since = nn_optimizer_steps(r->optimizer);
     if (good && nn_settings_get(found, sum_key))
-        good = nn_settings_real(found, sum_key, &r->sum) && nn_settings_int(found, since_key, &r->since) &&
+        good = ((nn_settings_real(found, sum_key, &r->sum) && nn_settings_int(found, since_key, &r->since)) ||
+                ag_set_error("%s: %s", t->last, ag_error())) &&
                ((uint64_t)r->since <= (uint64_t)t->step ||
                 ag_set_error("%s: expected %s from 0 to %" PRId64, t->last, since_key, t->step));
     ag_free(found);
