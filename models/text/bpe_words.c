@@ -112,15 +112,15 @@ static size_t digits(const char *text, size_t n, size_t most)
     return at;
 }
 
-typedef enum { SPACE, WORD, SYMBOL } Kind;
+typedef enum { SPACE_CODE, WORD_CODE, SYMBOL_CODE } Kind;
 
 static Kind kind_at(const char *text, size_t n, size_t at, bool words, size_t *length)
 {
     uint32_t code = 0;
     int size = utf8_decode(text + at, n - at, &code);
     *length = size ? (size_t)size : 1;
-    if (size && unicode_class(code) == UNICODE_SPACE) return SPACE;
-    return words && size && unicode_is_word(code) ? WORD : SYMBOL;
+    if (size && unicode_class(code) == UNICODE_SPACE) return SPACE_CODE;
+    return words && size && unicode_is_word(code) ? WORD_CODE : SYMBOL_CODE;
 }
 
 /* The first characters of one kind; if not `words`, all but white space are of one. */
@@ -129,7 +129,7 @@ static size_t between_spaces(const char *text, size_t n, bool words, bool *kept)
     size_t at, length;
     Kind kind = kind_at(text, n, 0, words, &at);
     while (at < n && kind_at(text, n, at, words, &length) == kind) at += length;
-    *kept = kind != SPACE;
+    *kept = kind != SPACE_CODE;
     return at;
 }
 
