@@ -312,7 +312,8 @@ START_TEST(the_longest_added_token_is_found)
     KaeruVocab *v = some_added(&some);
     ck_assert_int_gt(some.n, 30);
     char text[301] = "";
-    for (uint32_t i = 0, random = 7; i < 300; i++, random = random * 1664525 + 1013904223) text[i] = "xyyxz"[(random >> 16) % 5];
+    for (uint32_t i = 0, random = 7; i < 300; i++, random = random * 1664525 + 1013904223)
+        text[i] = "xyyxz"[(random >> 16) % 5];
     for (int special = 0; special < 2; special++) {
         size_t n, count = 0, size;
         int32_t *ids = kaeru_vocab_encode(v, text, 300, special ? KAERU_WITH_SPECIAL : KAERU_AS_TEXT, &n);

@@ -65,7 +65,7 @@ def integers(parameters):
 def check_table(source):
     wrong = []
     with open(os.path.join(source, "tests/calls/calls.def"), encoding="utf-8") as file:
-        calls = dict(re.findall(r"^CALL\((\w+), (.*)\)$", file.read(), re.M))
+        calls = dict(re.findall(r"^CALL\((\w+), (.*)\)$", re.sub(r"\n +", " ", file.read()), re.M))
     with open(os.path.join(source, "tests/calls/callbacks.c"), encoding="utf-8") as file:
         callbacks = set(re.findall(r"CALLBACK\((\w+)\)", file.read()))
     with open(os.path.join(source, "tests/calls/calls.h"), encoding="utf-8") as file:

@@ -872,11 +872,12 @@ START_TEST(hashes_are_those_of_all_bytes)
 }
 END_TEST
 
-/* Files without hashes are read as they are. A hash that another program has kept is one that does not fit: the line says how to
- * go on. */
+/* Files without hashes are read as they are. A hash that another program has kept is one that does not fit: the line
+ * says how to go on. */
 START_TEST(files_without_hashes_are_read)
 {
-    static const char plain[] = "{\"__metadata__\":{\"format\":\"pt\"},\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}";
+    static const char plain[] = "{\"__metadata__\":{\"format\":\"pt\"},"
+        "\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}";
     static const char kept[] = "{\"__metadata__\":{\"kaeru.hash\":\"kaeru-hash 1 0123456789abcdef 0123456789abcdef\"},"
                                "\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}";
     AgScope s = ag_begin(AG_NO_GRAD);
@@ -884,7 +885,8 @@ START_TEST(files_without_hashes_are_read)
     ck_assert_ptr_nonnull(tensor_load(in_folder("plain"), "x"));
     write_raw("kept", kept, (float[]){ 2 }, 4);
     expect_refused(tensor_load(in_folder("kept"), "x") != NULL,
-                   "/kept: its header is damaged, or another program has changed the file and kept its old hash: such a program "
+                   "/kept: its header is damaged, or another program has changed the file and kept its old hash: such a "
+                   "program "
                    "must leave out kaeru.hash of the metadata");
     NnSettings *metadata = nn_settings_new();
     nn_settings_set(metadata, "settings.x", "kaeru-hash 1 ");

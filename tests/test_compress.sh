@@ -200,7 +200,7 @@ env LC_ALL=C PATH="$PWD/bin:$PATH" "$program" text links/a.k --curve --out curve
 that "where a picture's link leads" [ "$(cat links/precious)" = precious ]
 that "the picture" [ "$(cat curve/compress.svg)" = drawn ]
 rm -r bin curve links/a.k
-# A text that others cannot read stays so, in both directions, whatever the umask; that of a file that is replaced does not count.
+# A text that others cannot read stays so, in both directions, whatever the umask; a file that is replaced does not count.
 cp text links/private
 for mode in 600 640 644; do
     chmod $mode links/private

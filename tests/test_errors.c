@@ -489,8 +489,8 @@ START_TEST(set_errors_are_separate)
 }
 END_TEST
 
-/* The text must be UTF-8 without characters that a terminal obeys: controls (C0, DEL, C1), ends of lines, changes of direction, tags.
- * `lines`: it may have several lines. */
+/* The text must be UTF-8 without characters that a terminal obeys: controls (C0, DEL, C1), ends of lines, changes of
+ * direction, tags. `lines`: it may have several lines. */
 static void must_be_printable(const char *text, bool lines)
 {
     size_t n = strlen(text);
@@ -1069,7 +1069,8 @@ START_TEST(parts_are_freed_by_their_owner)
     ag_set_part(part, NULL, NULL);
     ag_free(part);
     ag_free(other);
-    EXPECT_USAGE_ERROR("ag_strndup_in: no memory for 18446744073709551615 items of 1 bytes", ag_strndup_in(NULL, "abc", SIZE_MAX));
+    EXPECT_USAGE_ERROR("ag_strndup_in: no memory for 18446744073709551615 items of 1 bytes",
+                       ag_strndup_in(NULL, "abc", SIZE_MAX));
 }
 END_TEST
 

@@ -256,7 +256,8 @@ END_TEST
  * somebody else, of which the content stays; what has another name or is no file stays. */
 START_TEST(leftovers_are_removed)
 {
-    static const char *const others[] = { "a.tmp", "a.part", "a.1234567.tmp", "a.1234567g.tmp", "a.0123abcd.tmp2", "b.0123abcd.tmp",
+    static const char *const others[] = { "a.tmp", "a.part", "a.1234567.tmp", "a.1234567g.tmp", "a.0123abcd.tmp2",
+        "b.0123abcd.tmp",
                                           "a.0123ABCD.tmp" };
     enum { OTHERS = sizeof others / sizeof *others };
     folder_write("precious", "precious", 8);

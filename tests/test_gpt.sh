@@ -342,7 +342,8 @@ path = 'links/gpt_last.safetensors'
 data = bytearray(open(path, 'rb').read())
 data[-5] ^= 64
 open(path, 'wb').write(data)"
-expect 1 '' 'gpt train: links/gpt_last.safetensors: tensor ' train --data story.txt $tiny --steps 4 --sample 0 --out links --resume
+expect 1 '' 'gpt train: links/gpt_last.safetensors: tensor ' train --data story.txt $tiny --steps 4 --sample 0 --out links \
+    --resume
 that "the reason" grep -q 'the file is damaged$' stderr
 # What is not a regular file is refused at once, not read without end.
 # Nor is a file that an option names replaced.

@@ -668,8 +668,8 @@ static void check_use(const LmData *d, LmPart part, int64_t length, LmUse expect
                   (int)found.unused_targets);
 }
 
-/* The last of five examples is held out: a text, of which all but the start counts. Of the others, the answer and the end count.
- * The third one has no answer but the end, and the fourth has a long prompt. */
+/* The last of five examples is held out: a text, of which all but the start counts. Of the others, the answer and the
+ * end count. The third one has no answer but the end, and the fourth has a long prompt. */
 START_TEST(what_windows_cut_is_counted)
 {
     KaeruVocab *t = open_vocab();

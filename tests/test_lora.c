@@ -574,8 +574,8 @@ START_TEST(each_setting_of_peft_counts)
 }
 END_TEST
 
-/* The settings of an adapter of q_proj and v_proj in both layers, and the setting because of which peft would ignore a part of it
- * or refuses it; NULL: it takes all of it. */
+/* The settings of an adapter of q_proj and v_proj in both layers, and the setting because of which peft would ignore a
+ * part of it or refuses it; NULL: it takes all of it. */
 START_TEST(what_peft_ignores_or_refuses_is_refused)
 {
 #define BOTH "\"target_modules\": [\"q_proj\", \"v_proj\"]"

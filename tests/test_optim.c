@@ -4,7 +4,9 @@
 
 #include "expected.h"
 #include "faults.h"
+#ifndef _WIN32
 #include "folder.h"
+#endif
 #include "kaeru/nn.h"
 #include "suites.h"
 #include "usage_error.h"
@@ -179,6 +181,7 @@ START_TEST(groups_of_sgd_have_their_own_decay_and_rate)
 }
 END_TEST
 
+#ifndef _WIN32
 /* A checkpoint has the steps of an optimizer, and not its rate, its decay and its groups. */
 START_TEST(a_checkpoint_has_no_options)
 {
@@ -203,6 +206,7 @@ START_TEST(a_checkpoint_has_no_options)
     ag_free(p);
 }
 END_TEST
+#endif
 
 START_TEST(parameters_without_gradient_stay)
 {
@@ -605,8 +609,10 @@ Suite *optim_suite(void)
     tcase_add_test(steps, a_group_writes_nothing_after_its_function_has_freed_the_optimizer);
     tcase_add_test(steps, groups_have_their_own_decay_and_rate);
     tcase_add_test(steps, groups_of_sgd_have_their_own_decay_and_rate);
+#ifndef _WIN32
     tcase_add_checked_fixture(steps, folder_make, folder_remove);
     tcase_add_test(steps, a_checkpoint_has_no_options);
+#endif
     tcase_add_test(steps, parameters_without_gradient_stay);
     tcase_add_test(steps, a_frozen_parameter_stays);
     tcase_add_test(steps, a_tied_weight_is_stepped_once);

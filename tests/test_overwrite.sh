@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_overwrite.sh EXAMPLES FAULTS: --overwrite leaves the earlier run or the new one, never neither, and no mixture that nobody
+# test_overwrite.sh EXAMPLES FAULTS: --overwrite leaves the earlier run or the new one, never neither; no mixture that nobody
 # tells of. gpt train, translate train, gpt export, gpt tokenize and llama finetune are killed before each call that changes
 # files, and meet a full disk from that call on. FAULTS is the library of call_faults.c.
 # shellcheck disable=SC2086 # lists of words
@@ -66,7 +66,8 @@ done
 # same_as RUN...: whether `now` has the checkpoints and the vocabulary of one of these runs.
 same_as() {
     for run in "$@"; do
-        cmp -s $run/gpt_last.safetensors now/gpt_last.safetensors && cmp -s $run/gpt_best.safetensors now/gpt_best.safetensors &&
+        cmp -s $run/gpt_last.safetensors now/gpt_last.safetensors &&
+            cmp -s $run/gpt_best.safetensors now/gpt_best.safetensors &&
             cmp -s $run/gpt_vocab.json now/gpt_vocab.json && return
     done
     return 1
@@ -130,13 +131,15 @@ expect 0 '' '' sample --tokens 20 --out earlier
 without_vocabulary earlier/gpt_*.safetensors
 expect 1 '' 'earlier/gpt_vocab.json: cannot be opened' sample --tokens 20 --out earlier
 cp new/gpt_vocab.json earlier
-expect 1 '' 'earlier/gpt_vocab.json: is not the vocabulary that earlier/gpt_best.safetensors was trained with' sample --out earlier
+expect 1 '' 'earlier/gpt_vocab.json: is not the vocabulary that earlier/gpt_best.safetensors was trained with' \
+    sample --out earlier
 
 # ---- translate train -------------------------------------------------------------------------------------------------
 
 program=$examples/translate
 rm -rf old new
-tiny='train --layers 1 --width 8 --hidden 8 --heads 1 --epochs 3 --average 2 --held-out 2 --beam 2 --batch-tokens 200 --warmup 2'
+tiny='train --layers 1 --width 8 --hidden 8 --heads 1 --epochs 3 --average 2 --held-out 2 --beam 2 --batch-tokens 200'
+tiny="$tiny --warmup 2"
 input=sentence
 echo 'Is this your old book ?' >sentence
 # The earlier run has more epochs than the new one, which removes their files.
@@ -160,14 +163,15 @@ same_as() {
 }
 # The result translates as that of the earlier run or of the new one. If it is not of the run that can be resumed, the program
 # says so. That run ends as it would have without the fault, and no file of another epoch is left.
+mixed='translate translate: now/translate.safetensors is of an earlier run: that of now/translate_last.safetensors'
+mixed="$mixed has not replaced it yet"
 usable() {
     LC_ALL=C "$program" translate --out now <sentence >stdout 2>stderr
     that "status of translate after $case" [ $? -eq 0 ]
     if cmp -s stdout old.text; then ok; else same stdout new.text; fi
     grep 'of an earlier run' stderr >said
     [ ! -s said ] ||
-        that "what translate says after $case" grep -qxF "translate translate: now/translate.safetensors is of an earlier run: that\
- of now/translate_last.safetensors has not replaced it yet" said
+        that "what translate says after $case" grep -qxF "$mixed" said
     LC_ALL=C "$program" train --resume --out now >stdout 2>stderr
     that "status of --resume after $case" [ $? -eq 0 ]
     that "the run after $case" same_as old new
@@ -199,7 +203,7 @@ has kept/translate_epoch_05.safetensors
 
 # ---- gpt export ------------------------------------------------------------------------------------------------------
 #
-# The files of a model are those of one model, or config.json is missing and nothing opens them. With a full disk they are the old
+# The files of a model are those of one model, or config.json is missing: nothing opens them. With a full disk they are the old
 # ones. Other files of the folder stay.
 
 program=$examples/gpt
@@ -241,7 +245,8 @@ echo mine >precious/notes
 rm -rf now
 cp -R old now
 ln -s ../precious now/new.part
-expect 1 '' 'cannot make the folder now/new.part: File exists' export --checkpoint from_new/gpt_last.safetensors --overwrite --out now
+expect 1 '' 'cannot make the folder now/new.part: File exists' export --checkpoint from_new/gpt_last.safetensors --overwrite \
+    --out now
 has precious/notes
 
 # ---- gpt tokenize ----------------------------------------------------------------------------------------------------

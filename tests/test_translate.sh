@@ -337,8 +337,9 @@ escape=$(printf '\033')
 for i in 1 2 3 4 5 6 7 8 9; do
     echo "a$escape]0;EVIL b $i"
 done >commands
-python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) != 0)' "$program" train --train-src commands --train-tgt commands \
-    --valid-src commands --valid-tgt commands --epochs 1 --layers 1 --width 16 --hidden 16 --heads 1 --out terminal </dev/null >shown
+python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) != 0)' "$program" train --train-src commands \
+    --train-tgt commands --valid-src commands --valid-tgt commands --epochs 1 --layers 1 --width 16 --hidden 16 --heads 1 \
+    --out terminal </dev/null >shown
 that "held-out sentences on a terminal" grep -q 'a\\x1B\]0;EVIL b 1   (expected)' shown
 that "no command of a sentence reaches the terminal" [ "$(grep -c "$escape\]0;" shown)" -eq 0 ]
 

@@ -417,7 +417,8 @@ planted() {
     plant 'a product that may overflow' nn/files/stored.c \
         's/__builtin_mul_overflow(numel, (uint64_t)size, &numel) ||/(numel *= (uint64_t)size) \&\& 0 ||/' \
         planted_fuzz safetensors
-    plant 'a string one byte short' nn/files/json.c 's/ag_alloc_in(owner, size, 1)/ag_alloc_in(owner, size - 1, 1)/' planted_fuzz json
+    plant 'a string one byte short' nn/files/json.c 's/ag_alloc_in(owner, size, 1)/ag_alloc_in(owner, size - 1, 1)/' \
+        planted_fuzz json
     plant 'an escape of JSON misread' nn/files/json.c 's/\\b\\f\\n\\r\\t"/\\b\\f\\r\\n\\t"/' planted_fuzz json_peer
     plant 'a range unchecked in options' nn/files/fields.c 's/value <= f->high/true/' planted_fuzz options
     plant 'a file written in place' nn/files/file.c \

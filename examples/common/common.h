@@ -77,8 +77,8 @@ const char *example_out(void);                                          /* the o
  * then fails before it has written a file, the folder is removed again. Ends the program if another one, which still runs, has
  * called this for the same folder. */
 char *example_path(const char *name);
-/* Ends the program if the output folder was moved since it was locked, and another one is in its place, in which another run may
- * write. To be called before files are written later than at the start. */
+/* Ends the program if the output folder was moved since it was locked, and another one is in its place, in which another
+ * run may write. To be called before files are written later than at the start. */
 void example_must_have_folder(void);
 /* The path of a file to read in the output folder. Free it with ag_free. */
 char *example_input_path(const char *name);
@@ -163,8 +163,8 @@ void say_if_other_data(const NnSettings *settings, uint64_t hash);
 /* Says so on stderr if the file at `path`, which has these settings, is of another run than the file `last` in its folder. A
  * new run keeps the result of the one that --overwrite replaces until it has its own. */
 void warn_if_of_other_run(const char *path, const NnSettings *settings, const char *last);
-/* Whether the checkpoint at `path` is of this run, to which training_run_data has told its data; `found` gets its settings. Ends
- * the program if they cannot be read. */
+/* Whether the checkpoint at `path` is of this run, to which training_run_data has told its data; `found` gets its
+ * settings. Ends the program if they cannot be read. */
 bool training_run_owns(const TrainingRun *run, const char *path, NnSettings *found);
 /* Ends the program unless it is. */
 void training_run_must_own(const TrainingRun *run, const char *path, NnSettings *found);

@@ -90,7 +90,8 @@ static void save_vocabulary(LmTraining *training, void *v)
     ag_free(merges_path);
 }
 
-/* Ends the program if the vocabulary cannot be written as this file. The same vocabulary may be there and be read from there. */
+/* Ends the program if the vocabulary cannot be written as this file. The same vocabulary may be there and be read from
+ * there. */
 static void check_vocabulary_file(const char *name, const char *read_from)
 {
     char *path = example_path(name);

@@ -22,8 +22,8 @@ bool config_read(const Config *c, const NnField *key, void *o);
  * not NULL. */
 bool config_flag(const Config *c, const char *key, bool expected);
 bool config_text(const Config *c, const char *key, const char *expected, const char *other);
-/* Checks what transformers reads from the config of every language model: attention to earlier places only, the same settings in
- * all layers, and weights that are numbers, in the usual file. */
+/* Checks what transformers reads from the config of every language model: attention to earlier places only, the same
+ * settings in all layers, and weights that are numbers, in the usual file. */
 bool config_is_usual(const Config *c);
 /* Puts the path before the error message. */
 bool add_path(const char *path);
@@ -34,8 +34,9 @@ bool add_path(const char *path);
 JsonWriter *config_writer(void *owner, const char *architecture, const char *model_type);
 /* Writes the members of a struct for all keys of a table. */
 void config_put(JsonWriter *w, const NnField *key, const void *o);
-/* Closes the description and writes it to the disk beside `path`; NULL with ag_error() if that fails. st_write then replaces the
- * weights and the description together. `owner` owns the writer: freed without that, it leaves the old file. */
+/* Closes the description and writes it to the disk beside `path`; NULL with ag_error() if that fails. st_write then
+ * replaces the weights and the description together. `owner` owns the writer: freed without that, it leaves the old
+ * file. */
 FileWriter *config_write(void *owner, const char *path, JsonWriter *w);
 
 #endif

@@ -73,7 +73,8 @@ static File *file_new(const char *name)
     return f;
 }
 
-/* A regular file, or any that is no device; NULL if it cannot be opened or is not. O_NONBLOCK: a FIFO is opened without waiting for a writer. */
+/* A regular file, or any that is no device; NULL if it cannot be opened or is not. O_NONBLOCK: a FIFO is opened without
+ * waiting for a writer. */
 static File *open_kind(const char *path, bool regular)
 {
     File *f = file_new(path);

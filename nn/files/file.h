@@ -11,7 +11,8 @@
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* The content of a file (or pipe), followed by a NUL, owned by `owner`; NULL if it cannot be read or has more than
- * `limit` bytes, or if it is a device or a FIFO that no program writes (within five seconds). The other functions take regular files. */
+ * `limit` bytes, or if it is a device or a FIFO that no program writes (within five seconds). The other functions take
+ * regular files. */
 char *file_read(void *owner, const char *path, size_t limit, size_t *size);
 
 /* Whether there is a file or a folder of that name. */

@@ -14,9 +14,9 @@
 #define MAX_HEADER 100000000                /* bytes, the limit of the original library */
 static const char METADATA[] = "__metadata__";
 
-/* A file that this library writes has hashes in its metadata, sixteen hexadecimal digits each: first that of the header, in which
- * these digits count as zeros, then those of the tensors' values, in their order. The text begins with a mark: a header in which
- * the key is damaged is not taken for one without hashes. */
+/* A file that this library writes has hashes in its metadata, sixteen hexadecimal digits each: first that of the header,
+ * in which these digits count as zeros, then those of the tensors' values, in their order. The text begins with a mark:
+ * a header in which the key is damaged is not taken for one without hashes. */
 static const char HASHES[] = "kaeru.hash", MARK[] = "kaeru-hash 1 ";
 static const char HASHED[] = "{\"__metadata__\":{\"format\":\"pt\",\"kaeru.hash\":\"kaeru-hash 1 ";   /* begins the header */
 enum { DIGITS = 16, PLACE = sizeof HASHED - 1 };
@@ -114,7 +114,8 @@ static bool read_header(NnTensorFile *f, const char *text, size_t size, uint64_t
 
 static bool damaged_header(const NnTensorFile *f)
 {
-    return ag_set_error("%s: its header is damaged, or another program has changed the file and kept its old hash: such a program "
+    return ag_set_error("%s: its header is damaged, or another program has changed the file and kept its old hash: such a "
+                        "program "
                         "must leave out %s of the metadata", f->file->name, HASHES);
 }
 
@@ -201,8 +202,8 @@ static char *no_hashes(void *owner, size_t n)
     return text;
 }
 
-/* The header, of which the size is a multiple of 8, so that the values begin at one. NULL with ag_error() if a name or a setting
- * cannot be written. */
+/* The header, of which the size is a multiple of 8, so that the values begin at one. NULL with ag_error() if a name or a
+ * setting cannot be written. */
 static char *write_header(void *owner, const StEntry *entry, size_t n, const NnSettings *metadata, uint64_t *data_size,
                                 size_t *size)
 {

@@ -195,7 +195,7 @@ bad("tensors", "large_real.npy", npy(DICTIONARY.replace("<f4", "<f8"), struct.pa
 
 
 def archive(entries=(("x.npy", npy()),), method=0, flags=0, comment=b"", extra=b"", more=b"", local=None, **changes):
-    """A ZIP archive; `changes` replaces fields of the directory entries and of the end; `more` follows the directory; `local` is
+    """A ZIP archive; `changes` replaces fields of the directory entries and of the end; `more` follows it; `local` is
     the name in the local headers."""
     data, directory = b"", b""
     for name, content in entries:

@@ -36,7 +36,7 @@ x = torch.tensor([float("inf"), 1.0])
 for function in F.softmax, F.log_softmax:
     check(f"{function.__name__} of infinity", bool(torch.isnan(function(x, -1)).all()))
 
-# ---- what ops.h names beside kaeru's values: the ends of GELU, powers of -infinity, the gradient of a quotient ----------------
+# ---- what ops.h names beside kaeru's values: the ends of GELU, powers of -infinity, the gradient of a quotient ----
 
 
 def gradient(function, *numbers):
@@ -53,7 +53,8 @@ for what, function, number, differs in (
         ("gelu", lambda x: F.gelu(x, approximate="tanh"), -infinity, [True, True]),
         ("gelu_erf", F.gelu, infinity, [False, True]), ("gelu_erf", F.gelu, 1e38, [False, False]),
         ("gelu_erf", F.gelu, -infinity, [True, True]),
-        ("x ** 0.5", lambda x: x ** 0.5, -infinity, [True, True]), ("x ** -0.5", lambda x: x ** -0.5, -infinity, [True, False])):
+        ("x ** 0.5", lambda x: x ** 0.5, -infinity, [True, True]),
+        ("x ** -0.5", lambda x: x ** -0.5, -infinity, [True, False])):
     found = gradient(function, number)
     check(f"{what} at {number}: what is NaN", [value != value for value in found] == differs, str(found))
 check("the gradient of a quotient, |b| below 2.9e-39", gradient(torch.div, 0.0, 1e-40)[1] == 0)

@@ -35,10 +35,10 @@ typedef struct { const char *file; int line; } AgSite;
 #define AG_HERE (AG_VALUE(AgSite){ __FILE__, __LINE__ })
 
 typedef void AgErrorHandler(const char *message);
-/* Installs a handler for usage errors of this thread, and of no other, and returns the former one. NULL restores the default:
- * print the message to stderr and abort. A handler may leave by longjmp, in C++ by throw: ag_end of a scope that was open at the
- * setjmp or try then frees all tensors, modules and memory of ag_alloc that were created inside it. If the handler returns,
- * kaeru calls abort(). */
+/* Installs a handler for usage errors of this thread, and of no other, and returns the former one. NULL restores the
+ * default: print the message to stderr and abort. A handler may leave by longjmp, in C++ by throw: ag_end of a scope
+ * that was open at the setjmp or try then frees all tensors, modules and memory of ag_alloc that were created inside it.
+ * If the handler returns, kaeru calls abort(). */
 AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler);
 
 #if defined(__GNUC__)

@@ -78,9 +78,9 @@ GPT *gpt_load_at(AgSite at, const char *path);
  * ag_error() if this fails. */
 GPT *gpt_open_at(AgSite at, const char *weights_path, const char *config_path);
 
-/* Writes the two files, which gpt_open and Hugging Face's library can open. If the model has no biases, the file has biases of
- * 0, because the library's GPT-2 always has biases. A kill leaves both old files, both new ones, or no config: weights and config
- * always belong together. False with ag_error() also if the model has adapters (nn_lora_merge). */
+/* Writes the two files, which gpt_open and Hugging Face's library can open. If the model has no biases, the file has
+ * biases of 0, because the library's GPT-2 always has biases. A kill leaves both old files, both new ones, or no config:
+ * weights and config always belong together. False with ag_error() also if the model has adapters (nn_lora_merge). */
 bool gpt_write_at(AgSite at, GPT *m, const char *weights_path, const char *config_path) AG_MUST_CHECK;
 
 #include "kaeru/models_at.h"

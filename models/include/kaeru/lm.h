@@ -67,7 +67,7 @@ int64_t lm_data_tokens_at(AgSite at, const LmData *d, LmPart part);
  * token after it. In a text, windows show all ids but the first as targets, and there are no examples. */
 typedef struct {
     int64_t whole, cut, unused;                         /* examples with all, some and none of their targets in a window */
-    int64_t targets, cut_targets, unused_targets;       /* in windows; beyond them, of examples that are cut, and of unused ones */
+    int64_t targets, cut_targets, unused_targets;       /* in windows; beyond them, of examples that are cut; of unused ones */
 } LmUse;
 LmUse lm_data_use_at(AgSite at, const LmData *d, LmPart part, int64_t length);
 
@@ -133,10 +133,11 @@ struct LmTraining {
     const volatile sig_atomic_t *stop;  /* not 0: a signal asks to stop after the current step; NULL: none does */
     const char *last, *best;    /* paths of the newest checkpoint, and of that with the least held-out loss; NULL: none. Only
                                  * `last` has the optimizer's state, so the two must differ. */
-    /* Callbacks, each of which may be NULL. `started` is called before the first step; `step` is then 0, or the number of
-     * steps that the resumed run has taken. `stepped` is called after each step, and `evaluated` after each evaluation, before
-     * the checkpoints are saved. So a log that `evaluated` writes may be ahead of the checkpoint, but never behind it. A callback
-     * that changes the options, a member above, `window` or `step` is a usage error. To end the training early, set *stop. */
+    /* Callbacks, each of which may be NULL. `started` is called before the first step; `step` is then 0, or the number
+     * of steps that the resumed run has taken. `stepped` is called after each step, and `evaluated` after each
+     * evaluation, before the checkpoints are saved. So a log that `evaluated` writes may be ahead of the checkpoint, but
+     * never behind it. A callback that changes the options, a member above, `window` or `step` is a usage error. To end
+     * the training early, set *stop. */
     void (*started)(LmTraining *t, void *arg);
     void (*stepped)(LmTraining *t, void *arg);
     void (*evaluated)(LmTraining *t, void *arg);
