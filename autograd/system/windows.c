@@ -74,7 +74,7 @@ int system_open(const char *path, int flags, ...)
     return fd;
 }
 
-static int status_of(HANDLE h, struct system_stat *status)
+static int handle_status(HANDLE h, struct system_stat *status)
 {
     BY_HANDLE_FILE_INFORMATION about;
     *status = (struct system_stat){ .st_mode = S_IFIFO };
@@ -89,14 +89,14 @@ static int status_of(HANDLE h, struct system_stat *status)
 
 int system_fstat(int fd, struct system_stat *status)
 {
-    return status_of(handle_of(fd), status);
+    return handle_status(handle_of(fd), status);
 }
 
 int system_stat(const char *path, struct system_stat *status)
 {
     HANDLE h = open_handle(path, FILE_READ_ATTRIBUTES, OPEN_EXISTING);
     if (h == INVALID_HANDLE_VALUE) return -1;
-    int result = status_of(h, status);
+    int result = handle_status(h, status);
     CloseHandle(h);
     return result;
 }

@@ -11,7 +11,7 @@ enum { WITHOUT_HASH = 1, VERSION = 2 };
 static const char magic[8] = { 'k', 'a', 'e', 'r', 'u', 't', 'o', 'k' };
 typedef struct { char magic[8]; uint32_t version, width, vocab, zero; uint64_t fingerprint; } Header;
 /* The size of a file without ids: the header, the hash, and the number of ids at the end. */
-enum { HASH = sizeof(uint64_t), OVERHEAD = sizeof(Header) + HASH + sizeof(uint64_t) };
+enum { HASH_BYTES = sizeof(uint64_t), OVERHEAD = sizeof(Header) + HASH_BYTES + sizeof(uint64_t) };
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -59,9 +59,9 @@ static bool check_hash(const File *map, const char *path)
 {
     const char *count = map->bytes + map->size - sizeof(uint64_t);
     uint64_t hash;
-    memcpy(&hash, count - HASH, HASH);
+    memcpy(&hash, count - HASH_BYTES, HASH_BYTES);
     StHash found = { 0 };
-    st_hash_add(&found, map->bytes, (size_t)map->size - HASH - sizeof(uint64_t));
+    st_hash_add(&found, map->bytes, (size_t)map->size - HASH_BYTES - sizeof(uint64_t));
     st_hash_add(&found, count, sizeof(uint64_t));
     return st_hash_end(&found) == hash || ag_set_error("%s: is damaged: it does not have its hash", path);
 }
@@ -70,7 +70,7 @@ bool token_file_read(const File *map, const char *path, const KaeruVocab *v, Tok
 {
     Header h;
     uint64_t count;
-    uint64_t least = OVERHEAD - HASH;
+    uint64_t least = OVERHEAD - HASH_BYTES;
     if (map->size >= least) {
         memcpy(&h, map->bytes, sizeof h);
         if (h.version != WITHOUT_HASH) least = OVERHEAD;

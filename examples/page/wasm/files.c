@@ -121,3 +121,16 @@ bool file_commit(FileWriter *w)
     ag_free(w);
     return good;
 }
+
+/* Nothing ends the program between the two. */
+bool file_commit_both(FileWriter *first, FileWriter *second)
+{
+    bool good = file_finish(first) && file_finish(second);
+    if (!good) {
+        ag_free(first);
+        ag_free(second);
+        return false;
+    }
+    good = file_commit(first);
+    return file_commit(second) && good;
+}
