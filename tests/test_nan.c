@@ -450,14 +450,15 @@ static Tensor *hidden_attention_cached(Hidden *h)
     return ag_add(y, leaf_of(h, SHAPE(1)));
 }
 
+static Recurrent *recurrent;                /* the module of the last call */
+
 /* Row 0 has two steps, row 1 all but the second, row 2 none. */
 static Tensor *recurrent_of(Hidden *h, RecurrentKind kind, int layers, bool both)
 {
     Tensor *x = leaf_of(h, SHAPE(3, 4, 2));
     spoil(h, spoil(h, spoil(h, x, 4, 4), 10, 2), 16, 8);
-    static Recurrent *r;
-    ag_free(r);
-    r = nn_recurrent_new_with(kind, 2, 3, layers, both, 0);
+    ag_free(recurrent);
+    Recurrent *r = recurrent = nn_recurrent_new_with(kind, 2, 3, layers, both, 0);
     NnParameters *p = nn_parameters(r);
     for (int i = 0; i < p->n && h->n < LEAVES; i++) h->leaf[h->n++] = p->item[i].tensor;
     ag_free(p);
@@ -520,6 +521,8 @@ START_TEST(what_is_hidden_changes_nothing)
             ck_assert_msg(with_bad[i] == with_0[i], "%s with %g: number %d is %g, expected %g", hidden[_i].name, bad[k], i,
                           (double)with_bad[i], (double)with_0[i]);
     }
+    ag_free(recurrent);
+    recurrent = NULL;
 }
 END_TEST
 
