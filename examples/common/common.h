@@ -86,6 +86,9 @@ char *example_input_path(const char *name);
 char *example_path_beside(const char *path, const char *name);
 bool example_japanese(void);                                            /* whether text and captions are Japanese */
 
+/* A folder, a slash and a name; free it with ag_free. */
+char *path_in(const char *folder, const char *name);
+
 /* ---- files that are only valid together ---------------------------------------------------------------------------
  * Such as a model's weights and its tokenizer. They are written into a folder of their own, FOLDER/new.part, and replace the
  * old ones when all are complete, so an error leaves the old ones. names[0] is the file without which nobody opens the others.

@@ -8,7 +8,7 @@
 
 static const char staging_name[] = "new.part";
 
-static char *path_in_folder(const char *folder, const char *name)
+char *path_in(const char *folder, const char *name)
 {
     size_t room = strlen(folder) + strlen(name) + 2;
     char *path = ag_alloc(room, 1);
@@ -20,7 +20,7 @@ static char *path_in_folder(const char *folder, const char *name)
 static bool is_own_folder(const FileGroup *g)
 {
     char *found = host_full_path(g->staging), *folder = host_full_path(g->folder);
-    char *expected = folder ? path_in_folder(folder, staging_name) : NULL;
+    char *expected = folder ? path_in(folder, staging_name) : NULL;
     bool own = found && expected && strcmp(found, expected) == 0 && host_is_folder(found);
     ag_free(expected);
     ag_free(folder);
@@ -30,7 +30,7 @@ static bool is_own_folder(const FileGroup *g)
 
 char *file_group_path(const FileGroup *g, int i)
 {
-    return path_in_folder(g->staging, g->names[i]);
+    return path_in(g->staging, g->names[i]);
 }
 
 /* Whether a name is one of the group or its temporary file NAME.XXXXXXXX.tmp, with eight hexadecimal digits. */
@@ -56,7 +56,7 @@ static void clear(const FileGroup *g)
     const struct dirent *entry;
     while (folder && (entry = readdir(folder)) != NULL) {
         if (is_of_group(g, entry->d_name)) {
-            char *path = path_in_folder(g->staging, entry->d_name);
+            char *path = path_in(g->staging, entry->d_name);
             remove(path);
             ag_free(path);
         }
@@ -69,9 +69,9 @@ static void clear(const FileGroup *g)
 FileGroup file_group_begin(const char *folder, const char *const *names, int n)
 {
     example_must_have_folder();
-    FileGroup g = { .folder = ag_strdup(folder), .staging = path_in_folder(folder, staging_name), .names = names, .n = n };
+    FileGroup g = { .folder = ag_strdup(folder), .staging = path_in(folder, staging_name), .names = names, .n = n };
     for (int i = 0; i < n; i++) {
-        char *path = path_in_folder(folder, names[i]);
+        char *path = path_in(folder, names[i]);
         example_must_be_output(path);
         ag_free(path);
     }
@@ -85,7 +85,7 @@ FileGroup file_group_begin(const char *folder, const char *const *names, int n)
 
 static void replace_one(const FileGroup *g, int i)
 {
-    char *from = file_group_path(g, i), *to = path_in_folder(g->folder, g->names[i]);
+    char *from = file_group_path(g, i), *to = path_in(g->folder, g->names[i]);
     if (access(from, F_OK) != 0) {
         remove(to);
     } else if (host_rename(from, to) != 0) {
@@ -98,7 +98,7 @@ static void replace_one(const FileGroup *g, int i)
 void file_group_replace(FileGroup *g)
 {
     example_must_have_folder();
-    char *first = path_in_folder(g->folder, g->names[0]);
+    char *first = path_in(g->folder, g->names[0]);
     if (remove(first) != 0 && errno != ENOENT) {
         example_fail("cannot write %s: %s", first, strerror(errno));
     }

@@ -8,8 +8,6 @@
 int llama_generate(int argc, char **argv);
 int llama_finetune(int argc, char **argv);
 
-/* A folder, a slash and a name; free it with ag_free. */
-char *path_in(const char *folder, const char *name);
 /* These end the program with the library's message if a file cannot be used, or if the two do not fit together. more_bytes: see
  * LlamaOpening. */
 Llama *model_of_folder(const char *folder, KaeruVocab **v, LlamaWeights weights,

@@ -4,14 +4,6 @@
 
 #include "llama_commands.h"
 
-char *path_in(const char *folder, const char *name)
-{
-    size_t size = strlen(folder) + strlen(name) + 2;
-    char *path = ag_alloc(size, 1);
-    snprintf(path, size, "%s/%s", folder, name);
-    return path;
-}
-
 const char *weights_option;
 
 LlamaWeights chosen_weights(void)
