@@ -304,11 +304,11 @@ bare_folder() {
     machine=$folder/machine
 }
 leave_machine() {
-    umount "$machine/proc" "$machine/dev" 2>/dev/null
+    umount "$machine/proc" "$machine/dev/pts" "$machine/dev" 2>/dev/null
     rm -rf --one-file-system "$machine"
 }
-# enter_machine SCRIPT SYSTEM: a bare Debian of that name in $machine, which can reach the network and has /dev and /proc: a
-# copy of the one in $folder, which is made unless it is there from an earlier run.
+# enter_machine SCRIPT SYSTEM: a bare Debian of that name in $machine, which can reach the network and has /dev, /dev/pts
+# and /proc: a copy of the one in $folder, which is made unless it is there from an earlier run.
 enter_machine() {
     if [ ! -d "$folder/$2" ]; then
         say "Making a bare Debian system, $2 ..."
@@ -325,6 +325,10 @@ enter_machine() {
         not_tried "$1" "mount does not work here"
     # Not a bind mount of /dev: after a kill, rm -r of $folder would remove this system's devices.
     (cd /dev && cp -a full null random tty urandom zero "$machine/dev") || not_tried "$1" "devices cannot be made here"
+    # Terminals of its own, as on any system: tests open some.
+    mkdir "$machine/dev/pts" && ln -s pts/ptmx "$machine/dev/ptmx" &&
+        mount -t devpts -o newinstance,ptmxmode=0666 devpts "$machine/dev/pts" ||
+        not_tried "$1" "terminals cannot be made here"
     mkdir -m 1777 "$machine/dev/shm" && ln -s /proc/self/fd "$machine/dev/fd" && ln -s fd/0 "$machine/dev/stdin" &&
         ln -s fd/1 "$machine/dev/stdout" && ln -s fd/2 "$machine/dev/stderr" || exit 1
 }
