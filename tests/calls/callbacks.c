@@ -229,8 +229,8 @@ static void optimizer_update(void)
 static void renamed(void *arg, const char *name, char *out, size_t size)
 {
     (void)arg;
+    snprintf(out, size, "%s", name);            /* first: the end of the scope around the load frees both */
     inside();
-    snprintf(out, size, "%s", name);
 }
 
 static bool asked(void *arg, const char *name)
