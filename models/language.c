@@ -1,6 +1,10 @@
 /* language.c: the functions that all language models share. */
+#include <string.h>
+
 #include "kaeru/autograd.h"
 #include "models.h"
+#include "number.h"
+#include "utf8.h"
 
 /* Checks m and, if it is not NULL, the cache. */
 static const struct NnLmFunctions *functions_of(AgSite at, const char *what, const void *m, const NnCache *cache)
@@ -24,6 +28,24 @@ void lm_settings(const void *m, NnSettings *s)
 {
     const struct NnLmFunctions *f = functions_of(AG_HERE, __func__, m, NULL);
     nn_fields_to_settings(f->fields, (const char *)m + f->options, s);
+}
+
+bool lm_has_settings(const void *m, const NnSettings *found, const char *checkpoint)
+{
+    const NnFields *fields = functions_of(AG_HERE, __func__, m, NULL)->fields;
+    NnSettings *now = nn_settings_new();
+    bool good = true;
+    lm_settings(m, now);
+    for (const NnField *f = fields->field; good && f->name; f++) {
+        const char *key = text_printf(now, "%s%s", fields->prefix, f->name);
+        const char *before = nn_settings_get(found, key), *value = nn_settings_get(now, key);
+        if (!before) continue;                                  /* of an earlier version */
+        if (!value || strcmp(before, value) != 0)
+            good = ag_set_error("%s: the run began with a model of %s %s, expected the same: this one has %s", checkpoint, key,
+                                QUOTED(before), value ? QUOTED(value) : "none");
+    }
+    ag_free(now);
+    return good;
 }
 
 int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64_t context)

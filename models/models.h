@@ -13,6 +13,8 @@
 LmSizes lm_sizes(AgSite at, const char *what, const void *m);
 /* Sets the settings of its sizes, for checkpoints. */
 void lm_settings(const void *m, NnSettings *s);
+/* Whether the settings of a checkpoint describe this model; else false with ag_error(). */
+bool lm_has_settings(const void *m, const NnSettings *found, const char *checkpoint);
 /* The number of positions in the cache (NULL: 0). A usage error unless ids are (B,T), and fit into the context behind them. */
 int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64_t context);
 

@@ -293,10 +293,23 @@ cp changing/gpt_best.safetensors best_before
 expect 0 'step 4 of 4' '' train --resume --other-data --steps 4 --sample 0 --out changing
 that 'the least loss begins again with other data' [ "$(cmp changing/gpt_best.safetensors best_before | wc -l)" -eq 1 ]
 expect 0 'step 6 of 6' '' train --resume --steps 6 --sample 0 --out changing
+# So does it if the loss is measured in another way, which is told; the next run that measures so goes on with the least loss.
+begins='the next evaluation begins again to choose the best model'
+step=6
+for how in '--held-out 30' '--window 5' '--precision bf16' '--batch 5'; do
+    step=$((step + 2))
+    cp changing/gpt_best.safetensors best_before
+    # shellcheck disable=SC2086
+    expect 0 "$begins" '' train --resume --steps $step $how --sample 0 --out changing
+    that "the least loss begins again with $how" [ "$(cmp changing/gpt_best.safetensors best_before | wc -l)" -eq 1 ]
+    expect 0 "step $((step + 1)) of" '' train --resume --steps $((step + 1)) --sample 0 --out changing
+    that "it does not begin again without a change" [ "$(grep -cF "$begins" stdout)" -eq 0 ]
+    step=$((step + 1))
+done
 cp story.txt changing.txt
-expect 1 '' "$other" train --resume --steps 8 --out changing
+expect 1 '' "$other" train --resume --steps 20 --out changing
 edited changing/gpt_last.safetensors changing/gpt_last.safetensors settings.data.hash settings.data.hasX
-expect 0 'step 8 of 8' '' train --resume --steps 8 --sample 0 --out changing
+expect 0 'step 20 of 20' '' train --resume --steps 20 --sample 0 --out changing
 
 expect 1 '' 'none/gpt_last.safetensors: cannot be opened' train --resume --out none
 expect 1 '' 'absent.txt: cannot be opened' train --data absent.txt --out none

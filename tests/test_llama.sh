@@ -338,6 +338,23 @@ edited best/llama_last.safetensors crossed/llama_last.safetensors '"settings.tra
     '"settings.train.best_loss":"abc"'
 refuses crossed 'crossed/llama_last.safetensors: the setting "train.best_loss" is "abc", expected a number' \
     finetune --resume --steps 210 --out crossed
+# A model of which config.json has changed is another one, also if its weights have the same shapes.
+for change in 's/"rms_norm_eps": *[^,]*/"rms_norm_eps": 0.25/' 's/"rope_theta": *[^,]*/"rope_theta": 77.0/'; do
+    cp -R model configured
+    expect 0 '' '' finetune --model configured --data pairs.jsonl --rank 0 --steps 2 --window 16 --overwrite --out of_config
+    sed "$change" configured/config.json >config.json
+    differ config.json model/config.json
+    mv config.json configured/config.json
+    refuses of_config 'of_config/llama_last.safetensors: the run began with a model of llama.' \
+        finetune --resume --steps 4 --out of_config
+    rm -r configured
+done
+# With another measure of the loss, the first evaluation writes the best weights.
+cp -R best measured
+cp best/llama_best.safetensors best_before
+expect 0 'the next evaluation begins again to choose the best model' '' finetune --resume --steps 201 \
+    --held-out 5 --lr 1 --lr-min 1 --out measured
+differ best_before measured/llama_best.safetensors
 # The same text has other ids with another tokenizer.
 cp -R model other
 cp "$fixtures/tokenizers/smollm.json" other/tokenizer.json

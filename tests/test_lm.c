@@ -868,7 +868,9 @@ START_TEST(the_best_loss_begins_again_with_other_data)
     }
     LmData *scrambled = lm_data_of_text("scrambled", other, n, vocabulary);
     ck_assert_msg(scrambled != NULL, "%s", ag_error());
-    expect_done(train("a", few_steps(60), false, NULL));
+    LmOptions all = few_steps(60);
+    all.evaluate_tokens = 0;
+    expect_done(train("a", all, false, NULL));
     NnSettings *saved = nn_settings_new();
     double least, best = 0;
     expect_done(nn_checkpoint_settings(in_folder("a.last"), saved));
@@ -888,6 +890,69 @@ START_TEST(the_best_loss_begins_again_with_other_data)
     }
     ag_free(saved);
     ag_free(scrambled);
+}
+END_TEST
+
+/* The same for what measures the loss: the number of tokens, the window, the batch of a part of the tokens, and the products. What
+ * does not change the measure leaves the best loss: a window that is the context, and the batch of all tokens. */
+START_TEST(the_best_loss_begins_again_with_another_measure)
+{
+    enum { TOKENS, WINDOW, BATCH, PRECISION, CHANGES, CONTEXT = CHANGES, ALL, CASES };
+    for (int i = 0; i < CASES; i++) {
+        LmOptions o = few_steps(5);
+        o.lr = o.lr_min = 0;
+        o.evaluate_tokens = i == ALL ? 0 : o.evaluate_tokens;
+        ck_assert_msg(train("a", o, false, NULL), "%s", ag_error());
+        double best = 0;
+        LmTraining t = { .model = model(), .data = data, .options = o, .settings = nn_settings_new(),
+                         .last = in_folder("a.last"), .best = in_folder("other"), .started = note_best, .arg = &best };
+        t.options.steps++;
+        t.options.evaluate_tokens += i == TOKENS ? 40 : 0;
+        t.options.window = i == WINDOW ? 5 : i == CONTEXT ? ((GPT *)t.model)->options.context : 0;
+        t.options.batch += i == BATCH || i == ALL ? 1 : 0;
+        ag_precision(i == PRECISION ? AG_BF16 : AG_FLOAT32);
+        expect_done(lm_train(&t, true));
+        ag_precision(AG_FLOAT32);
+        ck_assert_msg(isinf(best) == (i < CHANGES), "case %d: %g", i, best);
+        if (i != ALL) ck_assert_int_eq(access(in_folder("other"), F_OK) == 0, i < CHANGES);     /* a sum in another order */
+        remove(in_folder("other"));
+        ag_free(t.settings);
+        ag_free(t.model);
+    }
+}
+END_TEST
+
+/* A checkpoint has the options of its model: with another one, of which the weights have the same shapes, it is not resumed. */
+START_TEST(a_run_does_not_resume_with_another_model)
+{
+    expect_done(train("a", few_steps(3), false, NULL));
+    GPT *m = model();
+    const char *const wrong[] = { "gpt.eps", "gpt.heads" };
+    for (int i = 0; i < 2; i++) {
+        GPTOptions o = m->options;
+        if (i == 0) o.eps *= 2;
+        else o.heads = 1;
+        GPT *other = gpt_new(o);
+        LmTraining t = { .model = other, .data = data, .options = few_steps(4), .settings = nn_settings_new(),
+                         .last = in_folder("a.last") };
+        expect_refused(lm_train(&t, true), wrong[i]);
+        ag_free(t.settings);
+        ag_free(other);
+    }
+    ag_free(m);
+}
+END_TEST
+
+/* Weights that are NaN or too large before the first step are not the fault of the learning rate. */
+START_TEST(a_model_that_is_not_finite_is_told)
+{
+    LmTraining t = { .model = model(), .data = data, .options = few_steps(4), .settings = nn_settings_new() };
+    NnParameters *p = nn_parameters(t.model);
+    for (int64_t i = 0; i < tensor_numel(p->item[0].tensor); i++) tensor_mutable_data(p->item[0].tensor)[i] = (ag_real)NAN;
+    expect_refused(lm_train(&t, false), "step 1: the loss is nan with the weights as they were");
+    ag_free(p);
+    ag_free(t.settings);
+    ag_free(t.model);
 }
 END_TEST
 
@@ -1143,6 +1208,9 @@ Suite *lm_suite(void)
     tcase_add_test(training, an_equal_loss_is_not_better);
     tcase_add_test(training, the_learning_rate_does_not_rise_to_lr_min);
     tcase_add_test(training, the_best_loss_begins_again_with_other_data);
+    tcase_add_test(training, the_best_loss_begins_again_with_another_measure);
+    tcase_add_test(training, a_run_does_not_resume_with_another_model);
+    tcase_add_test(training, a_model_that_is_not_finite_is_told);
     tcase_add_test(training, callbacks_cannot_change_the_training);
     tcase_add_loop_test(training, failing_calls_lose_nothing, 0, 2);
     tcase_add_loop_test(training, failing_calls_leave_the_old_tokens, 0, 2);

@@ -1,5 +1,7 @@
 /* lm_run.c: a training run of a language model with its progress, its losses as data, and a chart. */
 #include <inttypes.h>
+#include <math.h>
+#include <string.h>
 
 #include "lm_run.h"
 
@@ -42,6 +44,16 @@ static void say_what_is_evaluated(const LmTraining *t)
     }
 }
 
+/* The best model is that of the least held-out loss, as this run measures it. */
+static void say_if_best_begins_again(const TrainingRun *run, const LmTraining *t)
+{
+    const char *before = nn_settings_get(run->saved, "train.best_loss");
+    if (before && strcmp(before, "none") != 0 && !isfinite(t->best_loss) && t->step < t->options.steps) {
+        say("the held-out loss is measured on other data or in another way (--held-out, --window, --batch, --precision):\n"
+            "the next evaluation begins again to choose the best model\n");
+    }
+}
+
 /* A resumed run keeps the columns that it had. */
 static bool shows_use(const TrainingRun *run, const LmData *data)
 {
@@ -60,6 +72,7 @@ static void started(LmTraining *t, void *arg)
     } else if (w->run->resumed) {
         say("all %" PRId64 " steps are done, from %s\n", t->step, t->last);
     }
+    say_if_best_begins_again(w->run, t);
     say_if_shards_are_empty(t->options.batch);
     w->first = t->step;
     say_what_is_evaluated(t);

@@ -1,6 +1,7 @@
 /* llama_finetune.c: the command finetune. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "common/host.h"
@@ -269,11 +270,16 @@ static void check_best(const TrainingRun *run, const char *best)
     ag_free(found);
 }
 
-/* Whether the next evaluation may leave the best checkpoint as it is. The first evaluation of a run writes it. */
-static bool has_best(const TrainingRun *run)
+/* What lm_train calls before the first step. */
+typedef struct { const TrainingRun *run; const char *best; } Beginning;
+
+/* Ends the program if the best checkpoint, which the next evaluation may leave as it is, is of another run. */
+static void started(LmTraining *t, void *arg)
 {
-    const char *loss = nn_settings_get(run->saved, "train.best_loss");
-    return loss && strcmp(loss, "none") != 0 && !run->new_data;
+    const Beginning *b = arg;
+    if (b->best && isfinite(t->best_loss)) {
+        check_best(b->run, b->best);
+    }
 }
 
 /* Writes the adapter, then the model with the adapter in its weights. `best` is the checkpoint to take, or NULL. */
@@ -374,11 +380,9 @@ int llama_finetune(int argc, char **argv)
     training_run_data(&run, data_hash(data_hash_file(data_path), &ids, sizeof ids));
     prepare(m);
     char *best = keep_best ? example_path(BEST_FILE) : NULL;
-    if (best && has_best(&run)) {
-        check_best(&run, best);
-    }
+    Beginning beginning = { &run, best };
     LmTraining training = { .model = m, .data = data, .options = how, .settings = run.settings, .last = run.last, .best = best,
-                            .processes = example_processes(), .stop = example_stop() };
+                            .processes = example_processes(), .stop = example_stop(), .started = started, .arg = &beginning };
     lm_run(&training, "llama.csv", &run);
     if (!processes_end(&training.stopped)) {
         processes_exit(training.stopped ? EXIT_STOPPED : 0);

@@ -103,6 +103,9 @@ static bool take_step(const Run *r)
     nn_optimizer_set_lr(r->optimizer, t->lr);
     while (nn_parallel_shard(r->parallel)) learn_shard(r);
     t->loss = nn_parallel_step(r->parallel);
+    if (!isfinite(t->loss) && t->step == 0)                 /* no learning rate has changed a weight yet */
+        return ag_set_error("step 1: the loss is %g with the weights as they were: expected weights that are finite and not "
+                            "too large", t->loss);
     if (!isfinite(t->loss))
         return ag_set_error("step %" PRId64 ": the loss is %g; a smaller learning rate may help", t->step + 1, t->loss);
     t->step++;
@@ -113,7 +116,7 @@ static bool take_step(const Run *r)
 
 /* The settings of a checkpoint. A run that was stopped between evaluations resumes with the sum of losses since the last. */
 static const char best_key[] = "train.best_loss", sum_key[] = "train.loss_sum", since_key[] = "train.loss_since";
-static const char base_key[] = "train.base";
+static const char base_key[] = "train.base", precision_key[] = "train.precision";
 static const char no_best[] = "none";           /* before the first evaluation */
 
 /* The hash of what is trained, or of what is not. Sets *matrices if it has one. */
@@ -192,6 +195,25 @@ static bool evaluate(Run *r)
     return save(r, is_best);
 }
 
+static const char *precision_name(void)
+{
+    return ag_precision_now() == AG_BF16 ? "bf16" : "float32";
+}
+
+/* Whether held-out losses are measured as the run that has these settings has measured them: in the same windows, with the same
+ * products. An evaluation of some of the tokens reads whole batches. Earlier versions did not save the precision. */
+static bool measures_as(const LmTraining *t, const NnSettings *found)
+{
+    LmOptions before = t->options;
+    const LmOptions *now = &t->options;
+    if (!nn_fields_from_settings(&lm_fields, &before, found)) return false;
+    int64_t context = lm_sizes(AG_HERE, __func__, t->model).context, window = before.window > 0 ? before.window : context;
+    const char *precision = nn_settings_get(found, precision_key);
+    return window == t->window && before.evaluate_tokens == now->evaluate_tokens &&
+           (now->evaluate_tokens == 0 || before.batch == now->batch) &&
+           (!precision || strcmp(precision, precision_name()) == 0);
+}
+
 /* Restores the state of the last checkpoint. */
 static bool load(Run *r)
 {
@@ -201,8 +223,9 @@ static bool load(Run *r)
     const char *base = nn_settings_get(found, base_key);
     if (good && *r->base && base && strcmp(base, r->base) != 0)
         good = ag_set_error("%s: the model has other frozen weights than the one with which this run began", t->last);
+    good = good && lm_has_settings(t->model, found, t->last);
     const char *best = nn_settings_get(found, best_key);
-    if (good && best && !t->new_data && strcmp(best, no_best) != 0)
+    if (good && best && !t->new_data && strcmp(best, no_best) != 0 && measures_as(t, found))
         good = nn_settings_real(found, best_key, &t->best_loss) || ag_set_error("%s: %s", t->last, ag_error());
     t->step = r->since = nn_optimizer_steps(r->optimizer);
     if (good && nn_settings_get(found, sum_key))
@@ -262,6 +285,7 @@ bool lm_train_at(AgSite at, LmTraining *t, bool resume)
     uint64_t base = hash_parameters(t->model, false, &frozen);
     if (frozen) snprintf(r.base, sizeof r.base, "%016" PRIx64, base);
     if (*r.base) nn_settings_set(t->settings, base_key, "%s", r.base);
+    nn_settings_set(t->settings, precision_key, "%s", precision_name());
     lm_settings(t->model, t->settings);
     nn_fields_to_settings(&lm_fields, &t->options, t->settings);
     bool good = nn_parallel_agree(r.parallel, "the options of the training", &t->options, sizeof t->options) &&
