@@ -148,6 +148,9 @@ int main(int argc, char **argv)
     if (input) {
         in = read_file(input);
         check_output(path, input, overwrite);
+        if (model_path) {
+            must_not_be_of_model(path, model_path);
+        }
     } else {
         bytes_append(&in, corpus, SAMPLE);
         example_must_be_output(path);

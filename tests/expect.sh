@@ -117,6 +117,26 @@ ended_by() {
     wrong "each of $attempt runs ended before SIG$signal: $*"
 }
 
+# links FOLDER: makes each file of the folder, but no picture, private and a symbolic link to a file of FOLDER_behind.
+links() {
+    (
+        mkdir "$1_behind"
+        cd "$1" && find . -type f ! -name '*.png' ! -name '*.svg' | while read -r file; do
+            behind=$(echo "$file" | sed 's|^\./||; s|/|_|g')
+            chmod 600 "$file"
+            mv "$file" "$folder/$1_behind/$behind"
+            ln -s "$folder/$1_behind/$behind" "$file"
+        done
+    )
+}
+# still_links FOLDER: after a program has written all of these files again, they are links, and no other user can read them.
+still_links() {
+    that "links of $1 stay" [ -z "$(find "$1" -type f ! -name '*.png' ! -name '*.svg')" ]
+    that "there are links in $1" [ -n "$(find "$1" -type l)" ]
+    that "files of $1 stay private" [ -z "$(find "$1_behind" -type f ! -perm 600)" ]
+    that "no link of $1 dangles" [ -z "$(find -L "$1" -type l)" ]
+    that "nothing else is behind the links of $1" [ "$(find "$1" -type l | wc -l)" -eq "$(find "$1_behind" -type f | wc -l)" ]
+}
 # edited FILE TO [OLD NEW]: copies a checkpoint without its hash, as another program or an earlier version writes it; a text of
 # its header, which matches the regular expression OLD, is replaced.
 edited() {

@@ -252,11 +252,11 @@ int __wrap_fchmod(int fd, mode_t mode)
     return is_refused("fchmod") ? -1 : __real_fchmod(fd, mode);
 }
 
-char *__real_realpath(const char *path, char *out);
-char *__wrap_realpath(const char *path, char *out);
-char *__wrap_realpath(const char *path, char *out)
+ssize_t __real_readlink(const char *path, char *out, size_t n);
+ssize_t __wrap_readlink(const char *path, char *out, size_t n);
+ssize_t __wrap_readlink(const char *path, char *out, size_t n)
 {
-    return is_refused("realpath") ? NULL : __real_realpath(path, out);
+    return is_refused("readlink") ? -1 : __real_readlink(path, out, n);
 }
 
 int __real_unlink(const char *path);

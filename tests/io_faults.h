@@ -1,7 +1,7 @@
 /* io_faults.h: makes calls that open, read, write or replace files fail on demand, and counts open files.
  *
  * The linker redirects the program's own calls to io_faults.c (where it can: HAVE_FAULTS): open, read, pread, write, pwrite,
- * fsync, rename, close, dup and mmap, without which nothing can be read or written; and stat, fstat, flock, fchmod, realpath,
+ * fsync, rename, close, dup and mmap, without which nothing can be read or written; and stat, fstat, flock, fchmod, readlink,
  * unlink and poll, of which only io_faults_refuse knows. */
 #ifndef KAERU_TESTS_IO_FAULTS_H
 #define KAERU_TESTS_IO_FAULTS_H

@@ -344,4 +344,13 @@ rm -f new
 expect 1 '' 'text.k: was not made with nearer' -d text.k new --model nearer
 lacks new
 
+# The model's own files are no output, in neither direction.
+cp -R llama3 used
+head -c 300 text >few
+expect 0 '' '' few few.k --overwrite --model used
+ln -s used/model.safetensors leading
+for name in used/model.safetensors used/config.json used/tokenizer.json leading; do
+    refuses used "cannot write $name: --model needs this file; expected another name" few $name --overwrite --model used
+    refuses used "cannot write $name: --model needs this file; expected another name" -d few.k $name --overwrite --model used
+done
 summary compress

@@ -1,6 +1,8 @@
 /* test_files.c: reading whole files and parts; replacing a file in one step; after a failure the old file is unchanged. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -252,27 +254,164 @@ START_TEST(abandoning_leaves_the_old_file)
 }
 END_TEST
 
-/* A killed program has left its temporary files. Those of the same target are removed, also by names that lead to a file of
- * somebody else, of which the content stays; what has another name or is no file stays. */
+/* What a program that is killed while it writes that file leaves: the name of the temporary file. */
+static const char *leave(const char *target, char name[NAME_MAX + 1])
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        FileWriter *w = file_replace(in_folder(target));
+        if (!w) _exit(1);
+        file_write(w, "a leftover", 10);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    ck_assert_int_eq(status, 0);
+    DIR *folder = opendir(in_folder(""));
+    const struct dirent *entry;
+    name[0] = '\0';
+    while ((entry = readdir(folder)) != NULL) {
+        size_t n = strlen(entry->d_name);
+        size_t same = strlen(target) < 100 ? strlen(target) : 100;
+        if (n > 20 && strcmp(entry->d_name + n - 4, ".tmp") == 0 && strspn(entry->d_name + n - 20, "0123456789abcdef") == 16 &&
+            strncmp(entry->d_name, target, same) == 0) {
+            strcpy(name, entry->d_name);
+        }
+    }
+    closedir(folder);
+    ck_assert_int_gt(strlen(name), 0);
+    return in_folder(name);
+}
+
+/* What a killed program has left of the same target is removed. */
 START_TEST(leftovers_are_removed)
 {
-    static const char *const others[] = { "a.tmp", "a.part", "a.1234567.tmp", "a.1234567g.tmp", "a.0123abcd.tmp2",
-        "b.0123abcd.tmp",
-                                          "a.0123ABCD.tmp" };
-    enum { OTHERS = sizeof others / sizeof *others };
-    folder_write("precious", "precious", 8);
-    folder_write("a.0123abcd.tmp", "a leftover", 10);
-    folder_write("a.00000000.tmp", "", 0);
-    ck_assert_int_eq(link(in_folder("precious"), in_folder("a.11111111.tmp")), 0);
-    ck_assert_int_eq(symlink("precious", in_folder("a.22222222.tmp")), 0);
-    ck_assert_int_eq(mkdir(in_folder("a.33333333.tmp"), 0700), 0);
-    ck_assert_int_eq(mkfifo(in_folder("a.44444444.tmp"), 0600), 0);
-    for (int i = 0; i < OTHERS; i++) folder_write(others[i], "other", 5);
+    char name[NAME_MAX + 1];
+    leave("a", name);
+    ck_assert_int_eq(folder_count(), 1);
+    expect_done(replace(in_folder("b"), "of another name"));
+    ck_assert_int_eq(folder_count(), 2);
     expect_done(replace(in_folder("a"), "new"));
     folder_expect("a", "new");
-    folder_expect("precious", "precious");
+    ck_assert_int_eq(folder_count(), 2);
+}
+END_TEST
+
+/* A link of that name is not followed; a folder and a FIFO stay. */
+START_TEST(leftovers_lead_nowhere)
+{
+    char name[NAME_MAX + 1];
+    for (int i = 0; i < 4; i++) {
+        const char *left = leave("a", name);
+        ck_assert_int_eq(remove(left), 0);
+        folder_write("precious", "precious", 8);
+        ck_assert_int_eq(i == 0 ? link(in_folder("precious"), left) : i == 1 ? symlink("precious", left) :
+                         i == 2 ? mkdir(left, 0700) : mkfifo(left, 0600), 0);
+        expect_done(replace(in_folder("a"), "new"));
+        folder_expect("a", "new");
+        folder_expect("precious", "precious");
+        ck_assert_int_eq(folder_count(), i == 0 ? 2 : 3);
+        remove(in_folder(name));
+        remove(in_folder("a"));
+    }
+}
+END_TEST
+
+/* Files of the user stay, also those with names like the temporary ones: dates, hashes, and the temporary files of another
+ * name. */
+START_TEST(files_of_the_user_are_no_leftovers)
+{
+    static const char *const others[] = { "a.tmp", "a.part", "a.20240101.tmp", "a.0123abcd.tmp", "a.2024010112000000.tmp",
+                                          "a.0123456789abcdef.tmp", "a.0000000000000000.tmp", "a.0123456789abcde.tmp",
+                                          "a.0123456789ABCDEF.tmp", "a.0123456789abcdef.tmp2" };
+    enum { OTHERS = sizeof others / sizeof *others };
+    char name[NAME_MAX + 1], of_a[NAME_MAX + 1];
+    for (int i = 0; i < OTHERS; i++) folder_write(others[i], "other", 5);
+    leave("b", name);
+    strcpy(of_a, name);
+    of_a[0] = 'a';                                          /* the digits of another name */
+    ck_assert_int_eq(rename(in_folder(name), in_folder(of_a)), 0);
+    expect_done(replace(in_folder("a"), "new"));
     for (int i = 0; i < OTHERS; i++) folder_expect(others[i], "other");
-    ck_assert_int_eq(folder_count(), 2 + OTHERS + 3);
+    folder_expect(of_a, "a leftover");
+    ck_assert_int_eq(folder_count(), OTHERS + 2);
+}
+END_TEST
+
+/* A name can be as long as the file system allows, and consist of characters of several bytes. */
+START_TEST(long_names_are_written)
+{
+    for (int n = 225; n <= 255; n++) {
+        char name[300] = "", left[NAME_MAX + 1], other[300];
+        for (int i = 0; i < n; i += 3) strcat(name, i + 3 <= n ? "\xE3\x81\x82" : i + 2 <= n ? "\xC3\xA9" : "a");
+        strcpy(other, name);
+        other[0] = '\xE4';                                  /* another one with the same length */
+        ck_assert_int_eq(strlen(name), n);
+        leave(name, left);
+        ck_assert_int_le(strlen(left), 255);
+        ck_assert_int_eq(folder_count(), 1);
+        expect_done(replace(in_folder(other), "other"));
+        ck_assert_int_eq(folder_count(), 2);
+        expect_done(replace(in_folder(name), "new"));
+        folder_expect(name, "new");
+        ck_assert_int_eq(folder_count(), 2);
+        remove(in_folder(name));
+        remove(in_folder(other));
+    }
+}
+END_TEST
+
+/* A link whose file is not there yet stays one, through several links and folders, and the file is made. */
+START_TEST(links_that_dangle_stay)
+{
+    ck_assert_int_eq(mkdir(in_folder("sub"), 0700), 0);
+    ck_assert_int_eq(symlink("sub/second", in_folder("first")), 0);
+    ck_assert_int_eq(symlink("../far", in_folder("sub/second")), 0);
+    for (int i = 0; i < 2; i++) {
+        expect_done(replace(in_folder("first"), i ? "again" : "new"));
+        folder_expect("far", i ? "again" : "new");
+        folder_expect("first", i ? "again" : "new");
+        ck_assert_int_eq(readlink(in_folder("first"), (char[100]){ 0 }, 100), 10);
+        ck_assert_int_eq(readlink(in_folder("sub/second"), (char[100]){ 0 }, 100), 6);
+        ck_assert_int_eq(folder_count(), 3);
+    }
+    ck_assert_int_eq(symlink("absent/file", in_folder("nowhere")), 0);
+    expect_refused(replace(in_folder("nowhere"), "new"), "nowhere: cannot be written: its folder");
+    ck_assert_int_eq(symlink("circle", in_folder("circle")), 0);
+    replace(in_folder("circle"), "new");
+    ck_assert_int_eq(folder_count(), 5);
+}
+END_TEST
+
+/* A file that others read while it is written stays when it cannot be finished: it may be all that is left of a run. It goes
+ * where a link leads, there or not there yet. */
+START_TEST(a_shown_file_stays)
+{
+    static const char *const linked[] = { NULL, "target" };
+    for (int i = 0; i < 2; i++) {
+        if (linked[i]) ck_assert_int_eq(symlink(linked[i], in_folder("a")), 0);
+        for (int k = 0; k < 2; k++) {
+            FileWriter *w = file_replace_as(in_folder("a"), NULL, in_folder("a.part"));
+            ck_assert_ptr_nonnull(w);
+            file_write(w, k ? "two" : "one", 3);
+            folder_expect("a.part", k ? "two" : "one");
+            expect_done(file_commit(w));
+            folder_expect("a", k ? "two" : "one");
+            ck_assert_int_eq(folder_count(), linked[i] ? 2 : 1);
+            if (linked[i]) folder_expect(linked[i], k ? "two" : "one");
+        }
+        FileWriter *w = file_replace_as(in_folder("a"), NULL, in_folder("a.part"));
+        file_write(w, "three", 5);
+        remove(in_folder("a"));
+        ck_assert_int_eq(mkdir(in_folder("a"), 0700), 0);
+        expect_refused(file_commit(w), i ? "a: expected a regular file" : "a: cannot be replaced");
+        folder_expect("a.part", "three");
+        ck_assert_int_eq(rmdir(in_folder("a")), 0);
+        w = file_replace_as(in_folder("a"), NULL, in_folder("a.part"));
+        ag_free(w);
+        folder_expect("a.part", "");
+        remove(in_folder("a.part"));
+    }
 }
 END_TEST
 
@@ -662,7 +801,7 @@ END_TEST
  * file, one that exists, and one that a link leads to. */
 START_TEST(files_are_written_without_some_calls)
 {
-    static const char *const functions[] = { "flock", "fchmod", "realpath", "fsync of a folder" };
+    static const char *const functions[] = { "flock", "fchmod", "readlink", "fsync of a folder" };
     static const int errors[] = { ENOLCK, ENOSYS, EINVAL, ENOTSUP, EOPNOTSUPP };
     if (!io_faults_work()) return;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
@@ -719,9 +858,12 @@ START_TEST(a_folder_that_cannot_be_synced_is_no_failure)
 }
 END_TEST
 
+static FileWriter *another;
+
+/* Refused until the file has been renamed. */
 static void begin_another(void)
 {
-    folder_write("a.01234567.tmp", "of another", 10);
+    if (!another) another = file_replace(in_folder("a"));
 }
 
 /* After the rename another program may begin to write the file. Its temporary file stays. */
@@ -731,9 +873,10 @@ START_TEST(the_next_writers_temporary_file_stays)
     io_faults_inside_fsync(begin_another);
     expect_done(replace(in_folder("a"), "new"));
     io_faults_inside_fsync(NULL);
+    ck_assert_ptr_nonnull(another);
     folder_expect("a", "new");
     ck_assert_int_eq(folder_count(), 2);
-    folder_expect("a.01234567.tmp", "of another");
+    expect_done(file_commit(another));
 }
 END_TEST
 
@@ -772,6 +915,11 @@ Suite *files_suite(void)
     tcase_add_test(t, symbolic_links_stay);
     tcase_add_test(t, abandoning_leaves_the_old_file);
     tcase_add_test(t, leftovers_are_removed);
+    tcase_add_test(t, leftovers_lead_nowhere);
+    tcase_add_test(t, files_of_the_user_are_no_leftovers);
+    tcase_add_test(t, long_names_are_written);
+    tcase_add_test(t, links_that_dangle_stay);
+    tcase_add_test(t, a_shown_file_stays);
     tcase_add_test(t, leftovers_of_a_kill_are_removed);
     tcase_add_test(t, permissions_are_kept);
     tcase_add_test(t, a_file_can_be_shown_while_it_is_written);

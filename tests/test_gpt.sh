@@ -134,16 +134,20 @@ mkdir lost
 cp broken/gpt_last.safetensors broken/gpt_vocab.json lost
 last=$(cut -d, -f1,2 broken/gpt.csv | sed -n '$p')
 third=$(cut -d, -f1,2 broken/gpt.csv | sed -n 4p)
-first=$(cut -d, -f1,2 broken/gpt.csv | sed -n 2p)
-for rows in "3 rows, the last one $third,..." "4 rows, the last one $first,..." '4 rows, the last one 310,2.5,...' 'no rows'; do
-    case $rows in
-    3*) head -n 4 broken/gpt.csv ;;
-    *"$first"*) head -n 1 broken/gpt.csv && sed '1s/.*/-inf,1,1,1,1/' broken/gpt.csv | sort -t, -k1 -rg ;;
-    4*) sed 's/^310,[^,]*/310,2.5/' broken/gpt.csv ;;
-    *) echo epoch,loss && echo 1,2.5 ;;
+# Only the first rows that are those of the checkpoint are used.
+for kind in cut changed turned another earlier; do
+    rows="3 rows, the last one $third,..."
+    case $kind in
+    cut) head -n 4 broken/gpt.csv ;;
+    changed) sed 's/^310,[^,]*/310,2.5/' broken/gpt.csv ;;
+    turned) rows='no rows' && head -n 1 broken/gpt.csv && sed '1s/.*/-inf,1,1,1,1/' broken/gpt.csv | sort -t, -k1 -rg ;;
+    another) rows='no rows' && echo epoch,loss && echo 1,2.5 ;;
+    earlier) rows='no rows' && sed 's/^100,\([^,]*\),[^,]*/100,\1,2.5/' broken/gpt.csv ;;
     esac >lost/gpt.csv
     expect 0 '' "gpt train: lost/gpt.csv: expected 4 rows, the last one $last,...; found $rows: continues with these" train \
         --resume --steps 311 --sample 0 --out lost
+    that "the rows of a run with $kind rows" \
+        [ "$(grep -c '^311,' lost/gpt.csv)$(grep -cE '(^|,)(2[.]5|1),' lost/gpt.csv)" = 10 ]
     cp broken/gpt_last.safetensors lost
 done
 for ends in '\n' '\r\n'; do                                            # an editor for Windows may have saved the file
@@ -173,6 +177,7 @@ same broken/gpt_vocab.json kept/gpt_vocab.json
 # Resuming takes time in proportion to the rows: 60,000 rows within 10 s of processor time, of which it needs a twentieth.
 mkdir many
 cp broken/gpt_last.safetensors broken/gpt_vocab.json many
+edited broken/gpt_last.safetensors many/gpt_last.safetensors csv.digits csv.digitX  # an earlier version does not have them
 head -n 1 broken/gpt.csv >many/gpt.csv
 yes 1,2,3,4,5 | head -n 60000 >>many/gpt.csv
 that "60,000 rows in linear time" env PATH="$folder" "$(command -v sh)" -c 'ulimit -t 10; exec "$@" >stdout 2>stderr' sh \
@@ -572,4 +577,70 @@ expect 0 '' '' tokenize --data nul.txt --size 300 --out nul_pairs
 expect 0 '' '' train --data nul_pairs/gpt.tokens --vocab nul_pairs/gpt_vocab.json --merges nul_pairs/gpt_merges.txt \
     $tiny --steps 2 --sample 20 --out nul_learned
 
+# ---- links, permissions, and files of the user ---------------------------------------------------------------------------
+
+short="--data story.txt $tiny --every 2 --sample 0"
+expect 0 '' '' train $short --steps 4 --out linked
+links linked
+expect 0 '' '' train $short --steps 6 --seed 3 --overwrite --out linked
+still_links linked
+expect 0 '' '' train --resume --steps 8 --sample 0 --out linked
+still_links linked
+that "the rows of both parts" [ "$(cut -d, -f1 linked/gpt.csv | tr '\n' ' ')" = 'step 2 4 6 8 ' ]
+expect 0 '' '' export --checkpoint linked/gpt_last.safetensors --out exported
+links exported
+expect 0 '' '' export --checkpoint linked/gpt_last.safetensors --overwrite --out exported
+still_links exported
+expect 0 '' '' tokenize --data story.txt --out tokenized
+links tokenized
+expect 0 '' '' tokenize --data story.txt --size 280 --out tokenized
+still_links tokenized
+rm tokenized_behind/*                                                   # the links stay, and their files are made again
+expect 0 '' '' tokenize --data story.txt --size 280 --out tokenized
+that "no link dangles" [ -z "$(find -L tokenized -type l)" ]
+that "files behind links" [ "$(find tokenized_behind -type f | wc -l)" -eq 3 ]
+# Without links, the permissions of all files stay.
+expect 0 '' '' export --checkpoint linked/gpt_last.safetensors --out private_files
+chmod 600 private_files/*
+expect 0 '' '' export --checkpoint linked/gpt_last.safetensors --overwrite --out private_files
+that "exported files stay private" [ -z "$(find private_files -type f ! -perm 600)" ]
+# A file of the user with a name like that of a temporary file stays.
+expect 0 '' '' train $short --steps 2 --out of_user
+for name in gpt_last.safetensors.20240101.tmp gpt.csv.deadbeef.tmp gpt_vocab.json.2024010112000000.tmp; do
+    echo mine >of_user/$name
+done
+expect 0 '' '' train $short --steps 2 --overwrite --out of_user
+that "the user's files stay" [ "$(cat of_user/*.tmp | grep -cx mine)" -eq 3 ]
+# If the losses cannot replace the file of an earlier run, NAME.part stays, with which --resume goes on.
+expect 0 '' '' train $short --steps 4 --out blocked
+LC_ALL=C "$program" train --data story.txt $tiny --every 2 --steps 1000000000 --seed 5 --sample 0 --overwrite --out blocked \
+    >stdout 2>stderr &
+child=$!
+while [ ! -e blocked/gpt.csv.part ] && kill -0 $child; do sleep 0.01; done
+cp blocked/gpt.csv of_earlier.csv
+rm blocked/gpt.csv
+mkdir blocked/gpt.csv
+kill -TERM $child
+wait $child
+that "the status if gpt.csv is a folder" [ $? -eq 1 ]
+rows=$(wc -l <blocked/gpt.csv.part)
+that "the rows stay" [ "$rows" -gt 0 ]
+rmdir blocked/gpt.csv
+cp of_earlier.csv blocked/gpt.csv
+step=$(($(tail -n 1 blocked/gpt.csv.part | sed 's/^step.*/0/' | cut -d, -f1) + 4))
+cp blocked/gpt.csv.part rows_before
+expect 0 '' '' train --resume --steps $step --sample 0 --out blocked
+head -n "$rows" blocked/gpt.csv >rows_after
+same rows_before rows_after
+# A run of other steps is another one: its learning rates are others.
+expect 0 '' '' train $short --steps 4 --out of_steps
+cp of_steps/gpt_best.safetensors best_of_earlier
+expect 0 '' '' train $short --steps 400 --overwrite --out of_steps
+cp best_of_earlier of_steps/gpt_best.safetensors
+expect 0 '' 'of_steps/gpt_best.safetensors is of an earlier run: that of of_steps/gpt_last.safetensors' sample --tokens 2 \
+    --out of_steps
+# Two names of one file.
+ln -sf gpt_last.safetensors of_steps/gpt.csv
+refuses of_steps 'of_steps/gpt_last.safetensors and of_steps/gpt.csv are the same file, expected two' train $short --steps 4 \
+    --overwrite --out of_steps
 summary gpt

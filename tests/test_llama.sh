@@ -117,10 +117,10 @@ echo 'llama finetune: disk/model/new.part/tokenizer.json: cannot be written: Fil
 same want stderr
 lacks disk/model/new.part
 same disk/model/tokenizer.json model/tokenizer.json
-chmod 600 disk/model/model.safetensors disk/model/tokenizer.json disk/adapter/adapter_model.safetensors
+chmod 600 disk/model/model.safetensors disk/model/tokenizer.json disk/model/config.json disk/adapter/*
 expect 0 '' '' finetune --model large $short --overwrite --out disk
 same disk/model/tokenizer.json large/tokenizer.json
-that "the permissions stay" [ "$(find disk -perm 600 | wc -l)" -eq 3 ]
+that "the permissions stay" [ "$(find disk -perm 600 | wc -l)" -eq 5 ]
 lacks disk/model/new.part
 that "nothing is left on a full disk" [ -z "$(find disk -name '*.tmp')" ]
 # A file of --model that is a link out of its folder is not copied. In the cache of Hugging Face's library all are links.
@@ -140,11 +140,13 @@ for kind in mkdir mkfifo; do
     lacks of_irregular
     rm -r irregular
 done
-# A user's file in the folder of new files stays, those of a killed program do not.
+# A user's file in the folder of new files stays, also with a name like that of a temporary file; those of a killed program do
+# not.
 mkdir -p disk/model/new.part
 for name in notes.txt config.json.tmp config.json model.safetensors.0123abcd.tmp; do echo mine >disk/model/new.part/$name; done
 expect 0 '' '' finetune --model model $short --overwrite --out disk
-that "only what is the user's" [ "$(cd disk/model/new.part && echo *)" = 'config.json.tmp notes.txt' ]
+that "only what is the user's" \
+    [ "$(cd disk/model/new.part && echo *)" = 'config.json.tmp model.safetensors.0123abcd.tmp notes.txt' ]
 rm -r disk/model/new.part
 mkdir -p cache/models--a/snapshots/1 cache/models--a/blobs cache/models--b/blobs
 for file in model/*; do
@@ -359,6 +361,19 @@ differ best_before measured/llama_best.safetensors
 cp -R model other
 cp "$fixtures/tokenizers/smollm.json" other/tokenizer.json
 expect 1 '' "$learned" finetune --resume --model other --out last
+
+# Links and permissions stay.
+expect 0 '' '' finetune --model model $short --out to_links
+links to_links
+expect 0 '' '' finetune --model model $short --best --overwrite --out to_links
+expect 0 '' '' finetune --model model $short --best --seed 3 --overwrite --out to_links
+rm to_links/llama_best.safetensors                            # was not there before
+still_links to_links
+# A link to a file of --model is no output.
+mkdir to_model
+ln -s ../model/model.safetensors to_model/llama_last.safetensors
+expect 2 '' '--out to_model: to_model/llama_last.safetensors is a file of --model and would be replaced' finetune \
+    --model model $short --overwrite --out to_model
 
 sed 's/"vocab_size": 853/"vocab_size": 852/' model/config.json >config.json
 mv config.json model/config.json

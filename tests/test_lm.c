@@ -893,8 +893,8 @@ START_TEST(the_best_loss_begins_again_with_other_data)
 }
 END_TEST
 
-/* The same for what measures the loss: the number of tokens, the window, the batch of a part of the tokens, and the products. What
- * does not change the measure leaves the best loss: a window that is the context, and the batch of all tokens. */
+/* The same for what measures the loss: the number of tokens, the window, the batch of a part of the tokens, and the products.
+ * What does not change the measure leaves the best loss: a window that is the context, and the batch of all tokens. */
 START_TEST(the_best_loss_begins_again_with_another_measure)
 {
     enum { TOKENS, WINDOW, BATCH, PRECISION, CHANGES, CONTEXT = CHANGES, ALL, CASES };

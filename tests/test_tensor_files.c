@@ -338,6 +338,18 @@ START_TEST(archives_may_have_comments)
 }
 END_TEST
 
+/* The header of a safetensors file has its metadata under this name. */
+START_TEST(a_tensor_has_not_the_name_of_the_metadata)
+{
+    AgScope s = ag_begin(AG_NO_GRAD);
+    expect_refused(tensor_save(in_folder("a.safetensors"), { "__metadata__", tensor_ones(SHAPE(2)) }),
+                   "a.safetensors: a tensor is named __metadata__, which in a safetensors file is the name of its metadata");
+    ck_assert_int_eq(folder_count(), 0);
+    expect_done(tensor_save(in_folder("a.npz"), { "__metadata__", tensor_ones(SHAPE(2)) }));
+    ag_end(s);
+}
+END_TEST
+
 START_TEST(every_incomplete_file_is_refused_by_its_reader)
 {
     AgScope s = ag_begin(AG_NO_GRAD);
@@ -595,6 +607,7 @@ Suite *tensor_files_suite(void)
     TCase *t = tcase_create("tensor_files");
     tcase_add_checked_fixture(t, folder_make, folder_remove);
     tcase_add_test(t, each_type_is_read);
+    tcase_add_test(t, a_tensor_has_not_the_name_of_the_metadata);
     tcase_add_test(t, values_that_do_not_fit_are_refused);
     tcase_add_test(t, headers_of_numpy_are_read);
     tcase_add_test(t, bytes_of_numpy_may_have_an_order);

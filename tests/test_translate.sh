@@ -330,6 +330,33 @@ done
 head -c 5000 pairs/translate.safetensors >cut.safetensors
 expect 1 '' 'cut.safetensors: ' translate --checkpoint cut.safetensors
 
+# ---- links, permissions, and data that have moved ------------------------------------------------------------------------
+
+small="$files $tiny --vocab words --epochs 3 --average 2"
+expect 0 '' '' train $small --out linked
+links linked
+expect 0 '' '' train $small --seed 3 --overwrite --out linked
+rm -f linked/translate_epoch_01.safetensors
+still_links linked
+for name in translate.csv translate_src_vocab.json translate_epoch_03.safetensors; do
+    cp -R linked one_file
+    rm one_file/$name
+    ln -s translate_last.safetensors one_file/$name
+    refuses one_file "are the same file, expected two" train $small --overwrite --out one_file
+    rm -r one_file
+done
+# A resumed run reads its data where they are now. Other data need --other-data.
+expect 0 '' '' train $small --out moving
+mv train.src moved.src
+mv train.tgt moved.tgt
+expect 0 '' '' train --resume --epochs 4 --train-src moved.src --train-tgt moved.tgt --out moving
+sed '1s/.*/a b c/' moved.src >other.src
+expect 1 '' 'moving/translate_last.safetensors has learned from other data, or with another tokenizer: --other-data' train \
+    --resume --epochs 5 --train-src other.src --out moving
+expect 0 '' '' train --resume --other-data --epochs 5 --train-src other.src --out moving
+mv moved.src train.src
+mv moved.tgt train.tgt
+
 # ---- sentences on a terminal -------------------------------------------------------------------------------------------
 
 # The held-out sentences that train prints are those of a data file, which do not command the terminal.

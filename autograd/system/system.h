@@ -71,7 +71,7 @@ void *mmap(void *at, size_t n, int access, int flags, int fd, off64_t offset);
 int   munmap(void *p, size_t n);
 ssize_t pread(int fd, void *out, size_t n, off64_t offset);
 ssize_t pwrite(int fd, const void *bytes, size_t n, off64_t offset);
-char *realpath(const char *path, char *out);                        /* out has PATH_MAX bytes */
+ssize_t system_readlink(const char *path, char *out, size_t n);     /* what a link leads to; -1: the path is no link */
 static inline int fchmod(int fd, int mode)                    { return (void)fd, (void)mode, 0; }
 static inline int fcntl(int fd, int what, int value)          { return (void)fd, (void)what, (void)value, 0; }
 static inline int poll(struct pollfd *fds, int n, int ms)     { return (void)fds, (void)ms, n; }       /* a read waits */
@@ -89,6 +89,7 @@ static inline int poll(struct pollfd *fds, int n, int ms)     { return (void)fds
 #define system_open open
 #define system_rename rename
 #define system_unlink unlink
+#define system_readlink readlink
 #endif
 
 #endif

@@ -180,18 +180,20 @@ void system_each_name(const char *folder, void (*each)(void *arg, const char *na
     FindClose(names);
 }
 
-char *realpath(const char *path, char *out)
+ssize_t system_readlink(const char *path, char *out, size_t n)
 {
     wchar_t wide[LONGEST_PATH];
+    DWORD kind = to_wide(path, wide) ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
+    if (kind == INVALID_FILE_ATTRIBUTES || !(kind & FILE_ATTRIBUTE_REPARSE_POINT)) return -1;
     HANDLE h = open_handle(path, FILE_READ_ATTRIBUTES, OPEN_EXISTING);
-    if (h == INVALID_HANDLE_VALUE) return NULL;
+    if (h == INVALID_HANDLE_VALUE) return -1;
     DWORD length = GetFinalPathNameByHandleW(h, wide, LONGEST_PATH, 0);
     CloseHandle(h);
-    if (length == 0 || length >= LONGEST_PATH || !WideCharToMultiByte(CP_UTF8, 0, wide, -1, out, PATH_MAX, NULL, NULL))
-        return NULL;
-    for (char *p = out; *p; p++)
-        if (*p == '\\') *p = '/';
-    return out;
+    if (length == 0 || length >= LONGEST_PATH) return -1;
+    int bytes = WideCharToMultiByte(CP_UTF8, 0, wide, (int)length, out, (int)n, NULL, NULL);
+    for (int i = 0; i < bytes; i++)
+        if (out[i] == '\\') out[i] = '/';
+    return bytes > 0 ? bytes : -1;
 }
 #else
 typedef int SystemIsNotWindows;                         /* C has no empty file */

@@ -64,7 +64,7 @@ const char *example_write_error(FILE *file);
 /* Whether a file of that path may be written. False with ag_error() if it is there and not a regular file (a FIFO would block)
  * or, with `device`, a device; or if an option of this program names it, which may be the data to learn. */
 bool example_may_write(const char *path, bool device);
-/* Ends the program if not; a device is refused. */
+/* Ends the program if not; a device is refused, and so is a file that was named by another path before. */
 void example_must_be_output(const char *path);
 /* A writer of a file, in place of an older one (kaeru/text.h); ends the program if it cannot be written. */
 KaeruWriter *example_create(const char *path);
@@ -86,14 +86,17 @@ char *example_input_path(const char *name);
 char *example_path_beside(const char *path, const char *name);
 bool example_japanese(void);                                            /* whether text and captions are Japanese */
 
-/* A folder, a slash and a name; free it with ag_free. */
+/* A folder, a slash (unless the folder ends with one) and a name; free it with ag_free. */
 char *path_in(const char *folder, const char *name);
+/* Copies a file; false with ag_error() if that fails. `like`: as in kaeru_writer_open. */
+bool file_copy(const char *from, const char *to, const char *like);
 
 /* ---- files that are only valid together ---------------------------------------------------------------------------
  * Such as a model's weights and its tokenizer. They are written into a folder of their own, FOLDER/new.part, and replace the
  * old ones when all are complete, so an error leaves the old ones. names[0] is the file without which nobody opens the others.
  * It is removed first and replaced last: after a kill between the two, it is missing, and no program mixes old and new files.
- * Other files of the folder stay as they are. */
+ * Other files of the folder stay as they are. Each new file has the permissions of the old one. A name that is a symbolic link
+ * stays one, unless there is no new file. */
 typedef struct { char *folder, *staging; const char *const *names; int n; } FileGroup;
 /* Ends the program if a file cannot be replaced. Removes what a killed program has left in the folder of the new files. */
 FileGroup file_group_begin(const char *folder, const char *const *names, int n);
@@ -224,11 +227,15 @@ enum { EXIT_STOPPED = 75 };
 /* ---- data files ---------------------------------------------------------------------------------------------------
  * Columns of numbers under a header. They are kept in memory for charts and written as comma-separated values, with the
  * same bytes in every locale. Each row is written to NAME.part immediately; csv_close renames the file to NAME. Until then
- * an older file NAME remains. An older NAME.part is replaced, also if it is a link: where it leads, nothing is written. */
+ * an older file NAME remains; if that fails, NAME.part does. An older NAME.part is replaced, also if it is a link: where it
+ * leads, nothing is written. */
 Csv *csv_open(const char *name, const char *header);                    /* in the output folder; header "step,loss" */
 /* The same for a resumed run: begins with those rows of the earlier file, finished or not, whose first number is at most
- * `last`. */
-Csv *csv_resume(const char *name, const char *header, double last);
+ * `last`. `digits`: the csv_digits of the rows that the run has written, of which only those are taken that are the same, from
+ * the first one on; NULL: not known. */
+Csv *csv_resume(const char *name, const char *header, double last, const char *digits);
+/* Eight hexadecimal digits for each row, a hash of its first three columns. */
+const char *csv_digits(const Csv *csv);
 /* csv_row(csv, step, loss): one number for each column, with enough digits to restore a float. */
 #define csv_row(csv, ...) csv_named_row(csv, NULL, __VA_ARGS__)
 /* csv_named_row(csv, "ペン", x, y): the first column is a text, for labels; csv_get returns NaN for it. (gnuplot skips a

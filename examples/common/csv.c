@@ -14,6 +14,7 @@ struct Csv {
     FILE *file;
     char *path, *part, *header;
     int columns;
+    char *digits;               /* for each row */
     double *value;
     size_t n, room;
 };
@@ -55,6 +56,7 @@ Csv *csv_open(const char *name, const char *header)
     csv->part = data_path(name, ".part");
     csv->header = ag_strdup(header);
     csv->columns = count_columns(header);
+    csv->digits = ag_alloc(1, 1);
     if (example_writes()) {
         csv->writer = kaeru_writer_open(csv->path, NULL, csv->part);
     }
@@ -70,13 +72,20 @@ Csv *csv_open(const char *name, const char *header)
     return csv;
 }
 
-static void put_number(FILE *file, double value)
+static void number_text(double value, char *text, size_t size)
 {
     if (fabs(value) < 0x1p53 && value == floor(value)) {
-        fprintf(file, "%" PRId64, (int64_t)value);
+        snprintf(text, size, "%" PRId64, (int64_t)value);
     } else {
-        fprintf(file, "%.9g", value);
+        snprintf(text, size, "%.9g", value);
     }
+}
+
+static void put_number(FILE *file, double value)
+{
+    char text[40];
+    number_text(value, text, sizeof text);
+    fputs(text, file);
 }
 
 /* In quotation marks, with those in the text doubled. */
@@ -92,11 +101,31 @@ static void put_text(FILE *file, const char *text)
     fputc('"', file);
 }
 
+enum { KNOWN_COLUMNS = 3, ROW_DIGITS = 8 };
+
+/* Writes the digits of a row: a hash of its first columns as they are written, which do not depend on the time. */
+static void row_digits(char digits[ROW_DIGITS + 1], const double *row, int columns)
+{
+    uint64_t hash = DATA_HASH_BEGIN;
+    for (int i = 0; i < KNOWN_COLUMNS && i < columns; i++) {
+        char text[40];
+        number_text(row[i], text, sizeof text);
+        hash = data_hash(hash, text, strlen(text) + 1);
+    }
+    snprintf(digits, ROW_DIGITS + 1, "%08" PRIx32, (uint32_t)(hash ^ hash >> 32));
+}
+
+const char *csv_digits(const Csv *csv)
+{
+    return csv->digits;
+}
+
 static void remember(Csv *csv, double value)
 {
     if (csv->n == csv->room) {
         size_t room = 2 * csv->room + 64 * (size_t)csv->columns;
         csv->value = ag_resize(csv->value, csv->room, room, sizeof *csv->value);
+        csv->digits = ag_resize(csv->digits, csv->room * ROW_DIGITS + 1, room * ROW_DIGITS + 1, 1);
         csv->room = room;
     }
     csv->value[csv->n++] = isnan(value) ? (double)NAN : value;          /* some systems print its sign */
@@ -120,6 +149,8 @@ static void add_row(Csv *csv, const char *name, int n, const double *value)
         put_number(csv->file, csv->value[csv->n - 1]);
     }
     fputc('\n', csv->file);
+    size_t row = csv->n / (size_t)csv->columns - 1;
+    row_digits(csv->digits + row * ROW_DIGITS, csv->value + row * (size_t)csv->columns, csv->columns);
 }
 
 void csv_numbers(Csv *csv, const char *name, int n, const double *value)
@@ -164,6 +195,7 @@ void csv_close(Csv *csv)
     ag_free(csv->path);
     ag_free(csv->part);
     ag_free(csv->header);
+    ag_free(csv->digits);
     ag_free(csv->value);
     ag_free(csv);
 }
@@ -225,7 +257,34 @@ static bool begins_with(const Rows *rows, const Rows *first)
     return first->n <= rows->n && (bytes == 0 || memcmp(rows->value, first->value, bytes) == 0);
 }
 
-Csv *csv_resume(const char *name, const char *header, double last)
+/* Leaves out the first row that is not the one with the digits, and all that follow. */
+static void keep_known(Rows *rows, const char *digits)
+{
+    size_t known = strlen(digits) / ROW_DIGITS, n = 0;
+    for (; n < rows->n && n < known; n++) {
+        char found[ROW_DIGITS + 1];
+        row_digits(found, rows->value + n * rows->columns, (int)rows->columns);
+        if (memcmp(found, digits + n * ROW_DIGITS, ROW_DIGITS) != 0) {
+            break;
+        }
+    }
+    rows->n = n;
+}
+
+/* Writes rows as the complete file. */
+static void save_rows(const char *path, const char *header, const Rows *rows)
+{
+    KaeruWriter *writer = example_create(path);
+    FILE *file = kaeru_writer_stream(writer);
+    fprintf(file, "%s\n", header);
+    for (size_t i = 0; i < rows->n * rows->columns; i++) {
+        put_number(file, rows->value[i]);
+        fputc((i + 1) % rows->columns == 0 ? '\n' : ',', file);
+    }
+    example_close(writer);
+}
+
+Csv *csv_resume(const char *name, const char *header, double last, const char *digits)
 {
     char *whole_path = data_path(name, ""), *unfinished_path = data_path(name, ".part");
     int columns = count_columns(header);
@@ -233,9 +292,13 @@ Csv *csv_resume(const char *name, const char *header, double last)
         ag_usage_error(AG_HERE, "csv_resume", "%d columns, expected at most %d", columns, MAX_COLUMNS);
     }
     Rows part = read_rows(unfinished_path, columns, last), whole = read_rows(whole_path, columns, last);
+    if (digits) {
+        keep_known(&part, digits);
+        keep_known(&whole, digits);
+    }
     bool part_is_old = begins_with(&whole, &part);      /* else it has more of these rows, or is from a later run */
     if (!part_is_old && example_writes()) {
-        host_rename(unfinished_path, whole_path);            /* csv_open would overwrite it */
+        save_rows(whole_path, header, &part);                           /* csv_open replaces the unfinished file */
     }
     const Rows *rows = part_is_old ? &whole : &part;
     Csv *csv = csv_open(name, header);

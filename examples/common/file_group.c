@@ -1,5 +1,4 @@
 /* file_group.c: replaces files that are only valid together, such as the weights of a model and its tokenizer. */
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 
@@ -8,11 +7,32 @@
 
 static const char staging_name[] = "new.part";
 
+bool file_copy(const char *from, const char *to, const char *like)
+{
+    char bytes[1 << 14];
+    FILE *in = host_open(from);
+    if (!in) {
+        return ag_set_error("%s: cannot be opened: %s", from, strerror(errno));
+    }
+    KaeruWriter *out = kaeru_writer_open(to, like, NULL);
+    for (size_t n; out && (n = host_read(bytes, sizeof bytes, in)) > 0; ) {
+        fwrite(bytes, 1, n, kaeru_writer_stream(out));
+    }
+    bool read = !ferror(in);
+    if (out && !read) {
+        ag_set_error("%s: cannot be read: %s", from, strerror(errno));
+        ag_free(out);
+    }
+    bool good = out && read && kaeru_writer_commit(out);
+    fclose(in);
+    return good;
+}
+
 char *path_in(const char *folder, const char *name)
 {
     size_t room = strlen(folder) + strlen(name) + 2;
     char *path = ag_alloc(room, 1);
-    snprintf(path, room, "%s/%s", folder, name);
+    snprintf(path, room, "%s%s%s", folder, *folder && folder[strlen(folder) - 1] == '/' ? "" : "/", name);
     return path;
 }
 
@@ -33,36 +53,15 @@ char *file_group_path(const FileGroup *g, int i)
     return path_in(g->staging, g->names[i]);
 }
 
-/* Whether a name is one of the group or its temporary file NAME.XXXXXXXX.tmp, with eight hexadecimal digits. */
-static bool is_of_group(const FileGroup *g, const char *name)
-{
-    enum { DIGITS = 8 };
-    for (int i = 0; i < g->n; i++) {
-        size_t n = strlen(g->names[i]);
-        const char *rest = name + n;
-        if (strncmp(name, g->names[i], n) == 0 &&
-            (*rest == '\0' || (*rest == '.' && strspn(rest + 1, "0123456789abcdef") == DIGITS &&
-                               strcmp(rest + 1 + DIGITS, ".tmp") == 0))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Removes the new files, also those that a killed program has not finished. Other files there are the user's. */
+/* Removes the new files, also those that a killed program has not finished: the library removes these when it begins to write
+ * the same file. Other files there are the user's. */
 static void clear(const FileGroup *g)
 {
-    DIR *folder = opendir(g->staging);
-    const struct dirent *entry;
-    while (folder && (entry = readdir(folder)) != NULL) {
-        if (is_of_group(g, entry->d_name)) {
-            char *path = path_in(g->staging, entry->d_name);
-            remove(path);
-            ag_free(path);
-        }
-    }
-    if (folder) {
-        closedir(folder);
+    for (int i = 0; i < g->n; i++) {
+        char *path = file_group_path(g, i);
+        remove(path);
+        ag_free(kaeru_writer_open(path, NULL, NULL));
+        ag_free(path);
     }
 }
 
@@ -83,11 +82,17 @@ FileGroup file_group_begin(const char *folder, const char *const *names, int n)
     return g;
 }
 
+/* Moves a new file to its place. Where a link leads can be another file system: there it is copied. */
 static void replace_one(const FileGroup *g, int i)
 {
     char *from = file_group_path(g, i), *to = path_in(g->folder, g->names[i]);
     if (access(from, F_OK) != 0) {
         remove(to);
+    } else if (host_is_link(to)) {
+        if (!file_copy(from, to, from)) {
+            example_fail("%s", ag_error());
+        }
+        remove(from);
     } else if (host_rename(from, to) != 0) {
         example_fail("cannot write %s: %s", to, strerror(errno));
     }
@@ -95,17 +100,30 @@ static void replace_one(const FileGroup *g, int i)
     ag_free(from);
 }
 
+/* Gives the new files the permissions of the old ones, while these are there. */
+static void keep_permissions(const FileGroup *g)
+{
+    for (int i = 0; i < g->n; i++) {
+        char *from = file_group_path(g, i), *to = path_in(g->folder, g->names[i]);
+        host_copy_permissions(to, from);
+        ag_free(to);
+        ag_free(from);
+    }
+}
+
 void file_group_replace(FileGroup *g)
 {
     example_must_have_folder();
-    char *first = path_in(g->folder, g->names[0]);
-    if (remove(first) != 0 && errno != ENOENT) {
+    keep_permissions(g);
+    char *first = path_in(g->folder, g->names[0]), *file = host_full_path(first);     /* a link stays */
+    if (file && remove(file) != 0) {
         example_fail("cannot write %s: %s", first, strerror(errno));
     }
     for (int i = g->n - 1; i >= 0; i--) {
         replace_one(g, i);
     }
     rmdir(g->staging);
+    ag_free(file);
     ag_free(first);
     ag_free(g->staging);
     ag_free(g->folder);

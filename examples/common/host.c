@@ -141,6 +141,18 @@ bool host_lock_holds(const char *path)
     return true;
 }
 
+bool host_is_link(const char *path)
+{
+    (void)path;
+    return false;
+}
+
+void host_copy_permissions(const char *from, const char *to)
+{
+    (void)from;
+    (void)to;
+}
+
 int host_rename(const char *from, const char *to)
 {
     errno = EACCES;
@@ -310,13 +322,23 @@ bool host_lock_holds(const char *path)
            (locked.st_dev == now.st_dev && locked.st_ino == now.st_ino);
 }
 
+bool host_is_link(const char *path)
+{
+    struct stat named;
+    return lstat(path, &named) == 0 && S_ISLNK(named.st_mode);
+}
+
+void host_copy_permissions(const char *from, const char *to)
+{
+    struct stat about;
+    if (stat(from, &about) == 0 && S_ISREG(about.st_mode)) {
+        chmod(to, about.st_mode & 0777);
+    }
+}
+
 int host_rename(const char *from, const char *to)
 {
-    struct stat replaced;
     int result;
-    if (lstat(to, &replaced) == 0 && S_ISREG(replaced.st_mode)) {
-        chmod(from, replaced.st_mode & 0777);
-    }
     do {
         result = rename(from, to);
     } while (result < 0 && errno == EINTR);

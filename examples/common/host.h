@@ -37,7 +37,9 @@ size_t host_read(void *out, size_t n, FILE *from);
 /* Removes a name that is a symbolic link or one of several names of a file, before another program writes there: it would write
  * to a file that lies elsewhere. Devices stay. */
 void host_remove_link(const char *path);
-/* As rename of POSIX: replaces the file of that name, and keeps its permissions. */
+bool host_is_link(const char *path);                        /* a symbolic one */
+void host_copy_permissions(const char *from, const char *to);           /* of a regular file, if there are both */
+/* As rename of POSIX: replaces the file of that name. */
 int host_rename(const char *from, const char *to);
 char *host_full_path(const char *path);                     /* with errno if there is none; ag_free it */
 /* The path of a file in the folder of this program; NULL on systems where programs are installed apart from their files. */

@@ -305,11 +305,35 @@ bool example_may_write(const char *path, bool device)
     return true;
 }
 
+/* Paths that example_must_be_output was asked for. */
+static char **outputs;
+static size_t n_outputs;
+
+/* Ends the program if two names of files that it writes lead to the same file, as links can. A NAME.part is replaced itself. */
+static void must_be_one_output(const char *path)
+{
+    size_t length = strlen(path), ending = strlen(".part");
+    if (length > ending && strcmp(path + length - ending, ".part") == 0) {
+        return;
+    }
+    for (size_t i = 0; i < n_outputs; i++) {
+        if (strcmp(outputs[i], path) == 0) {
+            return;
+        }
+        if (kaeru_text_is_same_file(outputs[i], path)) {
+            example_fail("%s and %s are the same file, expected two", outputs[i], path);
+        }
+    }
+    outputs = ag_resize(outputs, n_outputs, n_outputs + 1, sizeof *outputs);
+    outputs[n_outputs++] = ag_strdup(path);
+}
+
 void example_must_be_output(const char *path)
 {
     if (!example_may_write(path, false)) {
         example_fail("%s", ag_error());
     }
+    must_be_one_output(path);
 }
 
 KaeruWriter *example_create(const char *path)
@@ -370,10 +394,7 @@ char *example_path_beside(const char *path, const char *name)
 
 char *example_input_path(const char *name)
 {
-    size_t room = strlen(out_dir) + strlen(name) + 2;
-    char *path = ag_alloc(room, 1);
-    snprintf(path, room, "%s%s%s", out_dir, out_dir[strlen(out_dir) - 1] == '/' ? "" : "/", name);
-    return path;
+    return path_in(out_dir, name);
 }
 
 char *example_path(const char *name)

@@ -142,13 +142,14 @@ void training_run_writes(const char *const *names)
 
 static const char run_key[] = "run.id";
 
-/* Whether two runs that differ only in this option have the same weights after the same steps. These options say how long a run
- * is, what is measured and written, or where files are. */
+/* Whether two runs that differ only in this option have the same weights after the same steps. These options say how many
+ * epochs there are, what is measured and written, or where files are. The learning rate of a language model depends on its
+ * number of steps. */
 static bool leaves_weights(const char *option)
 {
-    static const char *const names[] = { "steps", "evaluate_every", "evaluate_tokens", "epochs", "average", "beam",
-                                         "length-penalty", "sample", "recompute", "data", "model", "weights", "valid-src",
-                                         "valid-tgt", "float32-model" };
+    static const char *const names[] = { "evaluate_every", "evaluate_tokens", "epochs", "average", "beam", "length-penalty",
+                                         "sample", "recompute", "data", "model", "weights", "train-src", "train-tgt",
+                                         "valid-src", "valid-tgt", "float32-model" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(option, names[i]) == 0) {
             return true;
@@ -307,7 +308,7 @@ void training_run_end(TrainingRun *run)
 
 /* ---- losses ------------------------------------------------------------------------------------------------------ */
 
-static const char rows_key[] = "csv.rows";
+static const char rows_key[] = "csv.rows", digits_key[] = "csv.digits";
 
 void training_run_note_rows(const TrainingRun *run, const Csv *csv)
 {
@@ -318,11 +319,13 @@ void training_run_note_rows(const TrainingRun *run, const Csv *csv)
         nn_settings_set(run->settings, rows_key, "%" PRId64 " row%s, the last one %.9g,%.9g,...", n, n > 1 ? "s" : "",
                         csv_get(csv, n - 1, 0), csv_get(csv, n - 1, 1));
     }
+    nn_settings_set(run->settings, digits_key, "%s", csv_digits(csv));
 }
 
 Csv *training_run_csv(const TrainingRun *run, const char *name, const char *header, int64_t last)
 {
-    Csv *csv = run->resumed ? csv_resume(name, header, (double)last) : csv_open(name, header);
+    const char *known = nn_settings_get(run->saved, digits_key);        /* NULL: of an earlier version */
+    Csv *csv = run->resumed ? csv_resume(name, header, (double)last, known) : csv_open(name, header);
     training_run_note_rows(run, csv);
     const char *expected = nn_settings_get(run->saved, rows_key), *found = nn_settings_get(run->settings, rows_key);
     if (expected && strcmp(expected, found) != 0) {                     /* an older checkpoint does not say what to expect */

@@ -1,9 +1,42 @@
 /* model.c: opens a trained model. */
 #include "model.h"
 
+#include <dirent.h>
+#include <string.h>
+
 #include "common/host.h"
 #include "gpt/gpt_commands.h"
 #include "llama/llama_commands.h"
+
+/* Whether a file of that name in the folder --model can be one of the model's. */
+static bool may_be_read(const char *name)
+{
+    static const char *const endings[] = { ".json", ".safetensors", ".jinja" };
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t ending = strlen(endings[i]);
+        if (n >= ending && strcmp(name + n - ending, endings[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void must_not_be_of_model(const char *path, const char *model)
+{
+    DIR *folder = opendir(model);
+    const struct dirent *entry;
+    while (folder && (entry = readdir(folder)) != NULL) {
+        char *file = path_in(model, entry->d_name);
+        if (may_be_read(entry->d_name) && kaeru_text_is_same_file(file, path)) {
+            example_fail("cannot write %s: --model needs this file; expected another name", path);
+        }
+        ag_free(file);
+    }
+    if (folder) {
+        closedir(folder);
+    }
+}
 
 Predictor *predictor_open(const char *path, const Settings *how)
 {

@@ -189,7 +189,20 @@ static void check_is_file(const char *from)
     }
 }
 
-/* The files in the folder model must not be those of --model, as with --model OUT/model. */
+/* Ends the program if the file to write is one of --model. */
+static void check_is_not_of_model(const char *to)
+{
+    for (int i = 0; i < N_FILES; i++) {
+        char *from = path_in(folder, files[i]);
+        if (kaeru_text_is_same_file(from, to)) {
+            example_usage_error("--out %s: %s is a file of --model and would be replaced: expected another folder",
+                                example_out(), to);
+        }
+        ag_free(from);
+    }
+}
+
+/* No file to write may be one of --model, as with --model OUT/model, or where a link leads to one. */
 static void check_out(void)
 {
     char *written = example_path("model");
@@ -202,31 +215,17 @@ static void check_out(void)
         ag_free(from);
     }
     for (int i = 0; i < N_FILES; i++) {
-        char *from = path_in(folder, files[i]), *to = path_in(written, files[i]);
-        if (kaeru_text_is_same_file(from, to)) {
-            example_usage_error("--out %s: %s is a file of --model and would be replaced: expected another folder",
-                                example_out(), to);
-        }
+        char *to = path_in(written, files[i]);
+        check_is_not_of_model(to);
         ag_free(to);
-        ag_free(from);
+    }
+    static const char *const others[] = { LAST_FILE, BEST_FILE, "llama.csv" };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char *to = example_path(others[i]);
+        check_is_not_of_model(to);
+        ag_free(to);
     }
     ag_free(written);
-}
-
-/* Copies a text; false with ag_error() if that fails. */
-static bool copy_file(const char *from, const char *to)
-{
-    KaeruText text;
-    if (!kaeru_text_open(&text, from)) {
-        return false;
-    }
-    KaeruWriter *out = kaeru_writer_open(to, NULL, NULL);
-    if (out) {
-        fwrite(text.bytes, 1, text.size, kaeru_writer_stream(out));
-    }
-    bool good = out && kaeru_writer_commit(out);
-    kaeru_text_close(&text);
-    return good;
 }
 
 /* Writes the model with the adapter in its weights, one matrix after another, in the type of the base. */
@@ -240,7 +239,7 @@ static void write_model(Llama *m, const char *merged)
     }
     for (int i = WRITTEN; i < N_FILES; i++) {
         char *from = path_in(folder, files[i]), *to = file_group_path(&g, i);
-        if ((i < OPTIONAL || access(from, F_OK) == 0) && !copy_file(from, to)) {
+        if ((i < OPTIONAL || access(from, F_OK) == 0) && !file_copy(from, to, NULL)) {
             file_group_fail(&g);
         }
         ag_free(to);

@@ -206,12 +206,13 @@ static void check_epoch_files(void)
     }
 }
 
-/* Removes the files of all epochs but the last ones of this run: those of an earlier run, and what a kill has left. */
+/* Removes the files of epochs before the last ones, and of epochs that this run will not have. Those that it will have, of an
+ * earlier run or from before a kill, are replaced when it has them: so they keep their permissions, and links stay. */
 static void remove_other_epochs(const Training *t)
 {
     DIR *folder = example_writes() ? opendir(example_out()) : NULL;
     for (int64_t epoch; (epoch = next_epoch_file(folder)) > 0; ) {
-        if (epoch > t->epoch || epoch <= t->epoch - average) {
+        if (epoch > (t->epoch > epochs ? t->epoch : epochs) || epoch <= t->epoch - average) {
             char *path = epoch_path(epoch);
             unlink(path);
             ag_free(path);
@@ -535,9 +536,8 @@ static void open_corpora(Training *t)
 int translate_train(int argc, char **argv)
 {
     const NnField options[] = {
-        NN_TEXT_OPTION("train-src", "FILE", train_src, "sentences to learn from, one in each line; without: a small grammar",
-                       .fixed = true),
-        NN_TEXT_OPTION("train-tgt", "FILE", train_tgt, "translation of each line", .fixed = true),
+        NN_TEXT_OPTION("train-src", "FILE", train_src, "sentences to learn from, one in each line; without: a small grammar"),
+        NN_TEXT_OPTION("train-tgt", "FILE", train_tgt, "translation of each line"),
         NN_TEXT_OPTION("valid-src", "FILE", valid_src, "held-out sentences"),
         NN_TEXT_OPTION("valid-tgt", "FILE", valid_tgt, "translation of each line"),
         NN_FLAG_OPTION("lower-case", lower_case, "make all letters lower case, also for BLEU", .fixed = true),

@@ -189,6 +189,7 @@ bool file_read_at(File *f, uint64_t offset, void *out, size_t n)
 
 struct KaeruFileWriter {
     char *path, *target;                    /* the caller's path; the file that symbolic links lead to */
+    bool copies;                            /* the content of a shown temporary file is copied to where the path leads */
     char *folder, *temporary;               /* of the target, with its slash; the path of the temporary file */
     int fd, lock, folder_fd;                /* lock: a duplicate of fd, which keeps the lock between close and rename */
     FILE *stream;                           /* which closes fd; NULL: none */
@@ -240,10 +241,41 @@ static bool is_named(int fd, const char *path)
     return is_same(&opened, &named);
 }
 
-/* ---- temporary files: NAME.XXXXXXXX.tmp, with eight hexadecimal digits ---- */
+/* ---- temporary files: NAME.XXXXXXXXXXXXXXXX.tmp, with sixteen hexadecimal digits ----
+ * The last eight digits are a hash of NAME and of the first eight: so no name that a user has given is taken for one of these.
+ * A NAME that is too long for its folder is cut off in the temporary name, but not in the hash. */
 
 static const char hex[] = "0123456789abcdef", ending[] = ".tmp";
-enum { DIGITS = 8, MOST_NAMES = 100 };
+enum { HALF = 8, DIGITS = 2 * HALF, MOST_NAMES = 100 };
+
+/* The number of bytes of NAME in a temporary name: whole characters. */
+static size_t kept_of(const char *name)
+{
+    enum { LONGEST = 255 };                                 /* bytes of a name */
+    size_t n = strlen(name), most = LONGEST - 1 - DIGITS - (sizeof ending - 1);
+    if (n <= most) return n;
+    for (n = most; n > 0 && ((unsigned char)name[n] & 0xC0) == 0x80; ) n--;
+    return n;
+}
+
+static uint64_t hash_bytes(uint64_t h, const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) h = (h ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+/* Writes the last eight digits of the temporary name of which these are the first eight. */
+static void check_digits(const char *name, const char *digits, char check[HALF + 1])
+{
+    uint64_t h = hash_bytes(hash_bytes(UINT64_C(0xcbf29ce484222325), name, strlen(name)), digits, HALF);
+    h = (h ^ h >> 29) * UINT64_C(0x9e3779b97f4a7c15);
+    snprintf(check, HALF + 1, "%08" PRIx32, (uint32_t)(h >> 32));
+}
+
+static const char *name_of(const FileWriter *w)
+{
+    return w->target + strlen(w->folder);
+}
 
 typedef struct { const FileWriter *w; bool busy; } Leftovers;
 
@@ -252,13 +284,15 @@ typedef struct { const FileWriter *w; bool busy; } Leftovers;
 static void look_at(void *arg, const char *name)
 {
     Leftovers *l = arg;
-    const char *of = l->w->target + strlen(l->w->folder);
-    size_t n = strlen(of);
-    char path[2 * PATH_MAX];
+    const char *of = name_of(l->w);
+    size_t n = kept_of(of);
+    char path[2 * PATH_MAX], check[HALF + 1];
     if (strncmp(name, of, n) != 0 || name[n] != '.' || strspn(name + n + 1, hex) != DIGITS ||
         strcmp(name + n + 1 + DIGITS, ending) != 0) {
         return;
     }
+    check_digits(of, name + n + 1, check);
+    if (memcmp(name + n + 1 + HALF, check, HALF) != 0) return;
     if (snprintf(path, sizeof path, "%s%s", l->w->folder, name) >= (int)sizeof path) return;
     int fd = open_path(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0), result;
     if (fd < 0) return;
@@ -275,10 +309,13 @@ static char *temporary_path(const FileWriter *w)
 {
     static _Atomic uint32_t count;
     struct timespec now;
+    char digits[HALF + 1], check[HALF + 1];
     clock_gettime(CLOCK_REALTIME, &now);
     uint64_t h = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)(uintptr_t)w << 20 ^ (uint64_t)++count << 40;
     h = (h ^ h >> 31) * UINT64_C(0x9e3779b97f4a7c15);
-    return text_printf((void *)w, "%s.%08" PRIx32 "%s", w->target, (uint32_t)(h >> 32), ending);
+    snprintf(digits, sizeof digits, "%08" PRIx32, (uint32_t)(h >> 32));
+    check_digits(name_of(w), digits, check);
+    return text_printf((void *)w, "%s%.*s.%s%s%s", w->folder, (int)kept_of(name_of(w)), name_of(w), digits, check, ending);
 }
 
 /* Makes and locks the temporary file. Its lock tells other programs that this one is not dead. */
@@ -331,12 +368,28 @@ static bool begin(FileWriter *w, const char *shown)
     if (move_file(w, shown) != 0) return system_error(shown, "cannot be replaced", errno);
     ag_free(w->temporary);
     w->temporary = ag_strndup_in(w, shown, strlen(shown));
+    w->owns_temporary = false;              /* it is for others to read, also if this program cannot finish it */
     return true;
+}
+
+/* The file to which the symbolic link at that path leads, whether it is there or not; NULL if there is no link. */
+static char *behind_link(void *owner, const char *path)
+{
+    enum { MOST_LINKS = 40 };
+    char text[PATH_MAX], *found = NULL;
+    for (int i = 0; i < MOST_LINKS; i++) {
+        const char *at = found ? found : path, *slash = strrchr(at, '/');
+        ssize_t n;
+        UNINTERRUPTED(n, system_readlink(at, text, sizeof text - 1));
+        if (n <= 0) return found;
+        text[n] = '\0';
+        found = text_printf(owner, "%.*s%s", *text != '/' && slash ? (int)(slash - at) + 1 : 0, at, text);
+    }
+    return NULL;
 }
 
 FileWriter *file_replace_as(const char *path, const char *like, const char *shown)
 {
-    char behind_links[PATH_MAX];
     struct system_stat status, model;
     bool exists = status_of(path, &status);
     bool good = !exists || S_ISREG(status.st_mode) || ag_set_error("%s: expected a regular file to replace", path);
@@ -347,8 +400,9 @@ FileWriter *file_replace_as(const char *path, const char *like, const char *show
     w->mode = like ? (int)(model.st_mode & 0777) : exists ? (int)(status.st_mode & 0777) : -1;
     ag_on_free(w, abandon);
     w->path = ag_strndup_in(w, path, strlen(path));
-    const char *target = exists && !shown && realpath(path, behind_links) ? behind_links : path;
-    w->target = ag_strndup_in(w, target, strlen(target));
+    char *leads_to = behind_link(w, path);
+    w->copies = shown && leads_to;
+    w->target = leads_to && !shown ? leads_to : ag_strndup_in(w, path, strlen(path));
     if (begin(w, shown)) return w;
     ag_free(w);
     return NULL;
@@ -415,8 +469,30 @@ bool file_finish(FileWriter *w)
     return !w->error || cannot_write(w, w->error);
 }
 
+/* Writes the content of the shown file to the one that the path's link leads to, which can be on another file system. */
+static bool copy_in_place(const FileWriter *w)
+{
+    char bytes[1 << 14];
+    FileWriter *to = file_replace(w->path);
+    ssize_t n = 1;
+    for (off_t at = 0; to && n > 0; at += n) {
+        n = read_some(w->lock, bytes, sizeof bytes, at);        /* a duplicate of fd, which is closed */
+        if (n > 0) file_write(to, bytes, (size_t)n);
+    }
+    if (n < 0) cannot_write(w, errno);
+    if (!to || n < 0) {
+        ag_free(to);
+        return false;
+    }
+    int result;
+    bool done = file_commit(to);
+    if (done) UNINTERRUPTED(result, system_unlink(w->temporary));
+    return done;
+}
+
 static bool put_in_place(FileWriter *w)
 {
+    if (w->copies) return copy_in_place(w);
     if (move_file(w, w->target) != 0) return system_error(w->path, "cannot be replaced", errno);
     w->owns_temporary = false;
     return true;

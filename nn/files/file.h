@@ -39,11 +39,14 @@ bool file_read_at(File *f, uint64_t offset, void *out, size_t n);
 
 /* ---- replacing ------------------------------------------------------------------------------------------------------
  * Every file that the library and its programs write is made here. The new content is written to a temporary file in the same
- * folder, which is new (O_EXCL) and has a name of its own, PATH.XXXXXXXX.tmp; it is synced to the disk, and renamed to PATH.
+ * folder, which is new (O_EXCL) and has a name of its own, PATH.XXXXXXXXXXXXXXXX.tmp; it is synced to the disk, and renamed to
+ * PATH.
  * So a reader sees either the complete old file or the complete new one, even after a kill or a power cut; no link leads the
  * bytes elsewhere; and no other file is changed. Until file_commit the old file is unchanged; if anything fails, the temporary
  * file is removed. One that a killed program left is removed by the next program that writes PATH: the system has released
- * its lock. Where files have no locks, it stays. A PATH that is a symbolic link stays: the file that it leads to is replaced.
+ * its lock. Where files have no locks, it stays. Sixteen hexadecimal digits are in its name, of which eight are a hash of the
+ * others and of PATH: a user's file is not taken for one. A PATH that is a symbolic link stays: the file that it leads to is
+ * replaced, or made.
  *
  * The file gets the permissions of the one that it replaces; one that is new, those of any new file. Two programs: the second
  * one is refused. If both begin in the same moment, each file is complete, and the later one stays. */
@@ -51,9 +54,9 @@ bool file_read_at(File *f, uint64_t offset, void *out, size_t n);
 typedef struct KaeruFileWriter FileWriter;
 /* NULL if the folder cannot be written, if PATH is not a regular file, or if another program is writing it. */
 FileWriter *file_replace(const char *path);
-/* The same. `like`: the path of a file of which it gets the permissions; NULL: none. `shown`: the path that the temporary file
- * gets from the beginning, for others to read: what had this name is replaced, a link as well; a kill leaves it; and a PATH
- * that is a symbolic link is replaced. NULL: none. */
+/* The same. `like`: the path of a file of which it gets the permissions; NULL: none. `shown`: the path in the same folder
+ * that the temporary file gets from the beginning, for others to read: what had this name is replaced, a link as well. A kill,
+ * and an error, leave it. NULL: none. */
 FileWriter *file_replace_as(const char *path, const char *like, const char *shown);
 /* A failure is reported by file_finish or file_commit. */
 void file_write(FileWriter *w, const void *bytes, size_t n);

@@ -285,6 +285,10 @@ static void write_values(Output *out, const StEntry *entry)
 
 bool st_write_described(const char *path, const StEntry *entry, size_t n, const NnSettings *metadata, FileWriter *config)
 {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(entry[i].name, METADATA) == 0)
+            return ag_set_error("%s: a tensor is named %s, which in a safetensors file is the name of its metadata: expected "
+                                "another name", path, METADATA);
     NnTensorFile *check = ag_object_new(sizeof *check);     /* reads the header as a reader of the file would */
     check->file = file_of_bytes(path, "", 0);
     ag_set_owner(check->file, check);

@@ -153,8 +153,9 @@ struct LmTraining {
 
 /* Trains until options.steps steps are done. With `resume`, it first loads the state of the run from the checkpoint `last`, of
  * which the model's options must be those of t->model. The least held-out loss begins again if it is measured in another way:
- * with another window, evaluate_tokens, ag_precision or, unless all held-out tokens are read, another batch. A run that was stopped, even by a kill, and then resumed ends with the same bytes as a run that was not stopped. False if a
- * checkpoint cannot be read or written, if the data does not fit, or if the loss is NaN or infinite. */
+ * with another window, evaluate_tokens, ag_precision or, unless all held-out tokens are read, another batch. A run that
+ * was stopped, even by a kill, and then resumed ends with the same bytes as a run that was not stopped. False if a checkpoint
+ * cannot be read or written, if the data does not fit, or if the loss is NaN or infinite. */
 bool lm_train_at(AgSite at, LmTraining *t, bool resume) AG_MUST_CHECK;
 
 /* ---- generation -------------------------------------------------------------------------------------------------- */

@@ -31,13 +31,13 @@ bool kaeru_text_is_same_file_at(AgSite at, const char *a, const char *b);
 
 /* A file that a program writes, of any kind. It takes the place of the file at its path when it is complete: after a kill, an
  * error or with a full disk, the old one is there. Until then it is a new file of the same folder with a name of its own,
- * PATH.XXXXXXXX.tmp, so that no link with a name that can be guessed leads the bytes elsewhere. A path that is a symbolic link
- * stays one: the file that it leads to is replaced. ag_free of a writer leaves the old file. */
+ * PATH.XXXXXXXXXXXXXXXX.tmp, so that no link with a name that can be guessed leads the bytes elsewhere. A path that is a
+ * symbolic link stays one: the file that it leads to is replaced, or made. ag_free of a writer leaves the old file. */
 typedef struct KaeruFileWriter KaeruWriter;
 /* NULL if the folder cannot be written, if path is not a regular file, or if another program is writing it. The file gets the
  * permissions of the one at the path `like`, or (NULL) of the one that it replaces, or those of any new file. `shown`: the path
- * that the new file has from the beginning, for others who read it meanwhile; a kill leaves it. What had this name is
- * replaced, also if it is a link, and so is a path that is one. NULL: no such path. */
+ * that the new file has from the beginning, for others who read it meanwhile, in the same folder; a kill, an error
+ * and ag_free leave it. What had this name is replaced, also if it is a link. NULL: no such path. */
 KaeruWriter *kaeru_writer_open_at(AgSite at, const char *path, const char *like, const char *shown);
 /* The stream to write to, which stays the writer's. */
 FILE *kaeru_writer_stream_at(AgSite at, KaeruWriter *w);
