@@ -161,6 +161,34 @@ that "a copy is no link" [ ! -h of_cache/model/tokenizer.json ]
 mv cache/models--a/blobs/template cache/models--b/blobs
 ln -sf ../../../models--b/blobs/template cache/models--a/snapshots/1/chat_template.jinja
 expect 1 '' 'outside of --model, and would be copied' finetune --model cache/models--a/snapshots/1 $short --out of_others
+# Only files that lie in these blobs themselves are of the model: not in a folder below, not behind another link, not beside.
+mkdir cache/models--a/blobs/deeper cache/models--a/private
+cp private cache/models--a/blobs/deeper/template
+cp private cache/models--a/private/template
+cp private cache/models--a/template
+ln -s ../private/template cache/models--a/blobs/link
+for target in blobs/deeper/template blobs/link blobs/../private/template private/template template; do
+    ln -sf "../../$target" cache/models--a/snapshots/1/chat_template.jinja
+    expect 1 '' 'outside of --model, and would be copied' finetune --model cache/models--a/snapshots/1 $short \
+        --out of_others
+done
+rm cache/models--a/snapshots/1/chat_template.jinja
+mv cache/models--a/blobs cache/models--a/elsewhere
+ln -s elsewhere cache/models--a/blobs
+expect 1 '' 'outside of --model, and would be copied' finetune --model cache/models--a/snapshots/1 $short --out of_others
+# A folder has no blobs only because of its name.
+for place in snapshots own/snapshots cache/models--b/snapshots/1 cache/models--c/revisions; do
+    mkdir -p "$place" "$place/../blobs"
+    cp -R model "$place/1"
+    cp private "$place/../secret"
+    cp private "$place/../blobs/template"
+    for target in secret blobs/template; do
+        ln -sf "../../$target" "$place/1/chat_template.jinja"
+        expect 1 '' 'outside of --model, and would be copied' finetune --model "$place/1" $short --out of_others
+        expect 1 '' 'outside of --model, and would be copied' finetune --model "$(pwd)/$place/1" $short --out of_others
+    done
+done
+lacks of_others/model
 rm disk/model/tokenizer.json
 mkfifo disk/model/tokenizer.json
 if command -v timeout >/dev/null; then

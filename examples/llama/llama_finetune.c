@@ -155,27 +155,34 @@ static bool is_below(const char *path, const char *below, size_t n)
     return strncmp(path, below, n) == 0 && (path[n] == '/' || path[n] == '\\');
 }
 
+/* The length of a path of n bytes without its last name. */
+static size_t parent_length(const char *path, size_t n)
+{
+    while (n > 0 && path[--n] != '/') {
+    }
+    return n;
+}
+
+/* Whether a file lies in the blobs of the snapshot `below`, as in the cache of Hugging Face's library: the snapshot is
+ * models--NAME/snapshots/REVISION, and its files are links to models--NAME/blobs/FILE. Both paths have no links. */
+static bool is_blob(const char *file, const char *below)
+{
+    static const char snapshots[] = "/snapshots/", blobs[] = "/blobs/", prefix[] = "/models--";
+    size_t list = parent_length(below, strlen(below)), model = parent_length(below, list);
+    size_t cache = parent_length(below, model), n = model + sizeof blobs - 1;
+    return strncmp(below + cache, prefix, sizeof prefix - 1) == 0 && list - model == sizeof snapshots - 2 &&
+           strncmp(below + model, snapshots, sizeof snapshots - 1) == 0 && strncmp(file, below, model) == 0 &&
+           strncmp(file + model, blobs, sizeof blobs - 1) == 0 && parent_length(file, strlen(file)) == n - 1;
+}
+
 /* A file that is copied must not be a link out of the folder of --model: a model that was downloaded could lead the copy to a
- * private file, and the folder model is made to be given away. In the cache of Hugging Face's library, files are links from
- * MODEL/snapshots/REVISION to MODEL/blobs: there the folder is MODEL. */
+ * private file, and the folder model is made to be given away. */
 static void check_link(const char *from)
 {
-    static const char snapshots[] = "snapshots";
     char *file = host_full_path(from), *below = host_full_path(folder);
-    if (file && below) {
-        size_t n = strlen(below), revision = n;
-        while (revision > 0 && below[revision - 1] != '/') {
-            revision--;
-        }
-        size_t length = sizeof snapshots - 1;
-        if (revision > length + 2 && below[revision - length - 2] == '/' &&
-            memcmp(below + revision - length - 1, snapshots, length) == 0) {
-            n = revision - length - 2;
-        }
-        if (!is_below(file, below, n)) {
-            example_fail("%s: is a link to %s, outside of --model, and would be copied: expected the file itself there, "
-                         "or --no-merge", from, file);
-        }
+    if (file && below && !is_below(file, below, strlen(below)) && !is_blob(file, below)) {
+        example_fail("%s: is a link to %s, outside of --model, and would be copied: expected the file itself there, "
+                     "or --no-merge", from, file);
     }
     ag_free(below);
     ag_free(file);
