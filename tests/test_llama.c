@@ -210,6 +210,33 @@ static LlamaOptions small(void)
     return o;
 }
 
+static bool count_next(void *arg, int32_t id)
+{
+    (void)id;
+    ++*(int *)arg;
+    return true;
+}
+
+/* A file can claim any context: what writing costs does not depend on it. */
+START_TEST(a_long_context_costs_what_is_used)
+{
+    enum { MOST = 100, BYTES = 1 << 23 };
+    LlamaOptions o = small();
+    o.context = 1 << 26;
+    Llama *m = llama_new(o);
+    nn_eval(m);
+    int64_t bytes = faults_bytes();
+    size_t in_use = ag_memory().in_use;
+    ag_memory_reset_peak();
+    int written = 0;
+    expect_done(lm_generate(m, (int32_t[]){ 1, 2, 3 }, 3, MOST, &(LmSampling){ .temperature = 1 }, count_next, &written));
+    ck_assert_int_eq(written, MOST);
+    ck_assert_msg(faults_bytes() - bytes < BYTES, "%lld bytes are requested", (long long)(faults_bytes() - bytes));
+    ck_assert_uint_lt(ag_memory().peak - in_use, BYTES);
+    ag_free(m);
+}
+END_TEST
+
 START_TEST(sizes_give_the_number_of_parameters)
 {
     LlamaOptions o = llama_defaults();
@@ -951,6 +978,7 @@ Suite *llama_suite(void)
     tcase_add_test(t, files_that_do_not_fit_are_refused);
     tcase_add_test(t, what_windows_cut_is_counted);
     tcase_add_test(t, the_first_token_of_a_text_is_no_target);
+    tcase_add_test(t, a_long_context_costs_what_is_used);
     tcase_add_test(t, the_loss_counts_answers_only);
     tcase_add_test(t, an_example_without_targets_is_not_drawn);
     tcase_add_test(t, an_example_without_targets_does_not_end_the_evaluation);

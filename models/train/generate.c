@@ -1,4 +1,5 @@
 /* generate.c: writes text with a language model, token after token. */
+#include "array.h"
 #include "left.h"
 #include "models.h"
 
@@ -24,11 +25,12 @@ bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_
     if (((Module *)m)->training) ag_usage_error(at, __func__, "the model is in training mode; call nn_eval first");
     if (n < 1) ag_usage_error(at, __func__, "an empty prompt, expected 1 token or more");
     AgScope s = ag_begin(AG_NO_GRAD);
-    int32_t *ids = ag_scratch((size_t)context, sizeof *ids);                    /* the ids that the model reads */
-    int64_t length = n < context ? n : context, read = 0;                       /* read: how many are in the cache */
-    for (int64_t i = 0; i < length; i++) ids[i] = prompt[n - length + i];
     NnCache *cache = lm_cache_new(m);
     layer_owns(cache);
+    int64_t length = n < context ? n : context, read = 0;                       /* read: how many are in the cache */
+    size_t capacity = 0;                                    /* of ids: the context may be longer than any text */
+    int32_t *ids = array_for(cache, NULL, (size_t)length, &capacity, sizeof *ids);      /* the ids that the model reads */
+    for (int64_t i = 0; i < length; i++) ids[i] = prompt[n - length + i];
     bool good = true, bf16 = ag_precision_now() == AG_BF16;
     if (bf16) nn_pack_weights(m, true);
     for (int64_t i = 0; good && i < most; i++) {
@@ -44,6 +46,7 @@ bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_
             length = half - 1;
             read = 0;
         }
+        ids = array_for(cache, ids, (size_t)length + 1, &capacity, sizeof *ids);
         ids[length++] = id;
     }
     if (bf16) nn_pack_weights(m, false);
