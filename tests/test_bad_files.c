@@ -374,6 +374,7 @@ static void put_archive(Made *m, size_t n, bool one, bool is_long)
     SETTING("transformer.dropout", "0") SETTING("transformer.eps", "0.1") SETTING("transformer.post_norm", "0") \
     SETTING("transformer.eps_inside", "0") SETTING("transformer.unbiased", "0") \
     SETTING("transformer.learned_positions", "0") "\"settings.transformer.share_embeddings\":\"0\""
+#define HUNDRED "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
 #define TOKENIZER "{\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":true}," \
     "\"model\":{\"type\":\"BPE\",\"vocab\":"
 /* How the file is made. 0: of the text alone; LARGE: as HEADER, but longer. */
@@ -420,6 +421,9 @@ static const struct {
     { "tokenizer of added tokens", accepts_tokenizer, "f",
       TOKENIZER "{},\"merges\":[]},\"added_tokens\":[{\"id\":0,\"content\":\"zz\"}",
       ",{\"id\":@,\"content\":\"#\"}", "]}", 0, 40 },
+    { "tokenizer of long added tokens", accepts_tokenizer, "f",
+      TOKENIZER "{},\"merges\":[]},\"added_tokens\":[{\"id\":0,\"content\":\"zz\"}",
+      ",{\"id\":@,\"content\":\"#" HUNDRED HUNDRED "\"}", "]}", 0, 60 },
     { "examples", accepts_pairs, "f", "", "{\"text\":\"a\"}\n", "", 0, 100 },
     { "empty lines for examples", accepts_pairs, "f", "", "\n", "", 0, 12 },
     { "lines", accepts_lines, "f", "", "\n", "", 0, 20 },

@@ -50,23 +50,104 @@ static int by_text(const void *left, const void *right)
     return a->size != b->size ? (a->size < b->size ? -1 : 1) : a->id < b->id ? -1 : 1;
 }
 
+/* The slot of the node with that parent and byte; if there is none, a free one. */
+static int32_t *slot_of(const BpeFinder *f, int32_t parent, unsigned char byte)
+{
+    uint64_t hash = ((uint64_t)(uint32_t)parent << 8 | byte) * 0x9e3779b97f4a7c15u;
+    for (size_t i = (hash >> 32) & (f->n_slots - 1);; i = (i + 1) & (f->n_slots - 1)) {
+        int32_t node = f->slot[i];
+        if (node == 0 || (f->node[node].parent == parent && f->node[node].byte == byte)) {
+            return &f->slot[i];
+        }
+    }
+}
+
+/* The node of the longest end of the bytes read so far, of which `node` is that without the last one. */
+static int32_t next_node(const BpeFinder *f, int32_t node, unsigned char byte)
+{
+    int32_t next;
+    while (!(next = *slot_of(f, node, byte)) && node > 0) {
+        node = f->node[node].fail;
+    }
+    return next;
+}
+
+/* The child of a node, which is made if there is none. All nodes that are nearer to the root than it exist already. */
+static int32_t child_of(BpeFinder *f, int32_t parent, unsigned char byte)
+{
+    int32_t *slot = slot_of(f, parent, byte);
+    if (*slot == 0) {
+        const BpeNode *above = &f->node[parent];
+        int32_t fail = parent > 0 ? next_node(f, above->fail, byte) : 0;
+        BpeNode *made = &f->node[f->n];
+        *made = f->node[fail];                              /* what ends there ends here */
+        made->fail = fail;
+        made->parent = parent;
+        made->depth = (uint16_t)(above->depth + 1);
+        made->byte = byte;
+        *slot = f->n++;
+    }
+    return *slot;
+}
+
+/* Makes the trie of the early or the late added tokens, one level after another. Of equal texts, the first one counts. */
+static void finder_make(Bpe *b, BpeFinder *f, bool late)
+{
+    int32_t *going = ag_alloc((size_t)b->n_added, sizeof *going), live = 0;     /* the tokens that have more bytes */
+    int32_t *node = ag_alloc((size_t)b->n_added, sizeof *node);                 /* that of each */
+    size_t most = 1;
+    for (int32_t i = 0; i < b->n_added; i++) {
+        if (b->added[i].late == late) {
+            going[live++] = i;
+            most += b->added[i].size;
+        }
+    }
+    *f = (BpeFinder){ .node = ag_alloc_in(b, most, sizeof *f->node), .n = 1, .n_slots = 2 };
+    f->node[0].found[0] = f->node[0].found[1] = -1;
+    while (f->n_slots < most + most / 2) {
+        f->n_slots *= 2;
+    }
+    f->slot = ag_alloc_in(b, f->n_slots, sizeof *f->slot);
+    for (size_t k = 0; live > 0; k++) {
+        int32_t left = 0;
+        for (int32_t j = 0; j < live; j++) {
+            int32_t i = going[j], at = child_of(f, node[j], (unsigned char)b->added[i].text[k]);
+            f->starts[(unsigned char)b->added[i].text[0]] = true;
+            for (int special = b->added[i].special; b->added[i].size == k + 1 && special < 2; special++) {
+                int32_t *found = &f->node[at].found[special];
+                *found = *found >= 0 && b->added[*found].size == k + 1 ? *found : i;
+            }
+            if (b->added[i].size > k + 1) {
+                going[left] = i;
+                node[left++] = at;
+            }
+        }
+        live = left;
+    }
+    ag_free(node);
+    ag_free(going);
+}
+
 void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n)
 {
     ag_set_owner(added, b);
     ag_free(b->added);
     b->added = added;
     b->n_added = n;
-    memset(b->starts_added, 0, sizeof b->starts_added);
     for (int32_t i = 0; i < n; i++) {
         const BpeAdded *a = &added[i];
         const Word *token = &b->tokens->word[a->id];
-        b->starts_added[(unsigned char)a->text[0]] = true;
         if (a->letters) continue;
         if (a->size == token->size && memcmp(a->text, token->text, a->size) == 0) continue;
         if (!b->normal) b->normal = ag_alloc_in(b, (size_t)b->tokens->n, sizeof *b->normal);
         b->normal[a->id] = (Word){ a->text, a->size, 0 };
     }
     if (n) qsort(added, (size_t)n, sizeof *added, by_text);
+    for (int late = 0; late < 2; late++) {
+        ag_free(b->finder[late].node);
+        ag_free(b->finder[late].slot);
+        finder_make(b, &b->finder[late], late);
+    }
 }
 
 /* ---- one word ---------------------------------------------------------------------------------------------------- */
@@ -212,56 +293,52 @@ static void encode_pieces(Bpe *b, const char *text, size_t n, int rule, Ids *ids
     }
 }
 
-/* Of the added tokens from `low` to high - 1, which differ first in byte k, the first one with this byte or a higher one. */
-static int32_t first_with(const BpeAdded *added, int32_t low, int32_t high, size_t k, int byte)
+/* The next added token from `from` on, and in *at its place: the leftmost one, and of these the longest; NULL if there is
+ * none. */
+static const BpeAdded *next_added(const Bpe *b, const char *text, size_t n, size_t from, bool special, bool late, size_t *at)
 {
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        if ((unsigned char)added[middle].text[k] < byte) low = middle + 1;
-        else high = middle;
+    const BpeFinder *f = &b->finder[late];
+    const BpeAdded *found = NULL;
+    int32_t node = 0;
+    for (size_t i = from; i < n; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        if (node == 0 && !f->starts[byte]) {
+            continue;
+        }
+        node = next_node(f, node, byte);
+        int32_t ending = f->node[node].found[special];
+        const BpeAdded *a = ending < 0 ? NULL : &b->added[ending];
+        if (a && (!found || i + 1 - a->size <= *at)) {
+            found = a;
+            *at = i + 1 - a->size;
+        }
+        if (found && i + 1 - f->node[node].depth > *at) {
+            break;
+        }
     }
-    return low;
-}
-
-/* The longest added token with which the text begins; NULL if there is none. */
-static const BpeAdded *added_at(const Bpe *b, const char *text, size_t n, bool special, bool late)
-{
-    const BpeAdded *a = b->added, *longest = NULL;
-    int32_t low = 0, high = b->starts_added[(unsigned char)text[0]] ? b->n_added : 0;
-    for (size_t k = 0; low < high; k++) {
-        /* those from low to high - 1 have the text's first k bytes; those that end there come first */
-        const BpeAdded *found = NULL;
-        for (; low < high && a[low].size == k; low++)
-            if (!found && a[low].late == late && (special || !a[low].special)) found = &a[low];
-        if (found) longest = found;
-        if (low == high || k == n) break;
-        unsigned char byte = (unsigned char)text[k];
-        if ((unsigned char)a[low].text[k] == byte && (unsigned char)a[high - 1].text[k] == byte) continue;
-        low = first_with(a, low, high, k, byte);
-        high = first_with(a, low, high, k, byte + 1);
-    }
-    return longest;
+    return found;
 }
 
 /* Finds the early added tokens; between them, after the normalizer, the late ones; and encodes the text between all these. */
 static void encode_text(Bpe *b, const char *text, size_t n, bool special, bool late, Ids *ids)
 {
+    const BpeAdded *added;
     size_t start = 0;
-    for (size_t i = 0; i <= n; i++) {
-        const BpeAdded *added = i < n ? added_at(b, text + i, n - i, special, late) : NULL;
-        if (i < n && !added) continue;
+    do {
+        size_t end = n;
+        added = next_added(b, text, n, start, special, late, &end);
         const char *between = text + start;
-        size_t size = i - start;
+        size_t size = end - start;
         char *normal = late ? NULL : bpe_normalize(&b->rules, &between, &size);
         if (late && size > 0) encode_pieces(b, between, size, 0, ids);
         else if (!late) encode_text(b, between, size, special, true, ids);
         ag_free(normal);
-        if (!added) return;
-        reserve(ids, 1);
-        ids->id[ids->n++] = added->id;
-        start = i + added->size;
-        i = start - 1;
-    }
+        if (added) {
+            reserve(ids, 1);
+            ids->id[ids->n++] = added->id;
+            start = end + added->size;
+        }
+    } while (added);
 }
 
 int32_t *bpe_encode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count)

@@ -78,7 +78,7 @@ static bool read_added(Reader *r, const Json *item, Word *text)
         return wrong(r, what, "the text that this id has in the vocabulary", content);
     if (!bpe_is_unset(item, "lstrip") || !bpe_is_unset(item, "rstrip") || !bpe_is_unset(item, "single_word"))
         return ag_set_error("%s: %s: expected no lstrip, rstrip and single_word", r->path, what);
-    enum { MOST_BYTES = 1000 };                             /* each place of a text is compared with so many, at most */
+    enum { MOST_BYTES = 1000 };                             /* so many are read again behind a found token, at most */
     if (content->count > MOST_BYTES)
         return ag_set_error("%s: %s: expected at most %d bytes, found %zu", r->path, what, MOST_BYTES, (size_t)content->count);
     bool late = is_true(item, "normalized");

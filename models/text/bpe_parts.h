@@ -57,6 +57,23 @@ typedef struct {
     bool letters;                           /* its text is letters of other bytes, which its id keeps */
 } BpeAdded;
 
+/* The added tokens of one kind as a trie, with the links of Aho and Corasick (1975): it finds them in a text in a time that does
+ * not depend on their number. Node 0 is the root. */
+typedef struct {
+    int32_t fail;                           /* the longest proper end of this node's bytes that is a node */
+    int32_t parent;
+    int32_t found[2];                       /* the longest added token with which its bytes end; [0]: not a special one; -1 */
+    uint16_t depth;                         /* number of its bytes */
+    unsigned char byte;                     /* the last of them */
+} BpeNode;
+typedef struct {
+    BpeNode *node;
+    int32_t n;
+    int32_t *slot;                          /* hash table of the nodes by parent and byte; 0: free */
+    size_t n_slots;                         /* a power of two */
+    bool starts[256];                       /* whether a token starts with this byte */
+} BpeFinder;
+
 typedef struct Bpe {
     const WordTable *tokens;                /* the bytes of each id, which belong to the vocabulary */
     int32_t end_of_text;                    /* the id of <|endoftext|>, or -1 */
@@ -69,7 +86,7 @@ typedef struct Bpe {
     BpeAdded *added;                        /* sorted by their bytes */
     int32_t n_added;
     Word *normal;                           /* by id: the normal form of an added token that is another text; NULL: of none */
-    bool starts_added[256];                 /* whether an added token starts with this byte */
+    BpeFinder finder[2];                    /* [1]: of the late ones */
     int32_t of_byte[256];                   /* the id of each byte; -1: it is no token */
     const BpeMerge *merge;                  /* by rank; the lowest rank is applied first */
     int32_t n_merges;
