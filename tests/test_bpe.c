@@ -520,6 +520,30 @@ START_TEST(failing_allocations_leak_nothing)
 }
 END_TEST
 
+/* The memory for a text that is one long word is what text.h says, all requests together. */
+START_TEST(a_long_word_costs_a_multiple_of_its_size)
+{
+    enum { SIZE = 1 << 20, LEARN = 90, ENCODE = 40 };
+    char *text = malloc(SIZE);
+    memset(text, 'a', SIZE);
+    int64_t bytes = faults_bytes();
+    KaeruVocab *v = kaeru_vocab_bpe(KAERU_BPE, text, SIZE, 300);
+    ck_assert_msg(v != NULL, "%s", ag_error());
+    bytes = faults_bytes() - bytes;
+    ck_assert_msg(bytes < (int64_t)LEARN * SIZE, "%.1f bytes for a byte to learn", (double)bytes / SIZE);
+    for (int i = 0; i < 2; i++) {
+        size_t n;
+        bytes = faults_bytes();
+        ag_free(kaeru_vocab_encode(v, text, SIZE, KAERU_AS_TEXT, &n));
+        bytes = faults_bytes() - bytes;
+        ck_assert_msg(bytes < (int64_t)ENCODE * SIZE, "%.1f bytes for a byte to encode", (double)bytes / SIZE);
+        ck_assert(i == 1 || bytes > SIZE || !faults_work());
+    }
+    ag_free(v);
+    free(text);
+}
+END_TEST
+
 START_TEST(a_long_word_is_not_cached)
 {
     char text[2000] = "";
@@ -559,6 +583,7 @@ Suite *bpe_suite(void)
     tcase_add_loop_test(t, each_failing_call_is_reported, 0, 2);
     tcase_add_test(t, both_files_are_written_before_one_is_replaced);
     tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);
+    tcase_add_test(t, a_long_word_costs_a_multiple_of_its_size);
     tcase_add_test(t, a_long_word_is_not_cached);
     suite_add_tcase(suite, t);
     return suite;

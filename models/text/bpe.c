@@ -202,9 +202,11 @@ static size_t merge_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 {
     if (n > INT32_MAX) ag_usage_error(AG_HERE, "kaeru_vocab_encode", "a word of %zu bytes is too long", n);
     if (n > b->capacity) {
-        b->symbol = ag_resize_in(b, b->symbol, b->capacity, 2 * n, sizeof *b->symbol);
-        b->heap = ag_resize_in(b, b->heap, 3 * b->capacity, 6 * n, sizeof *b->heap);
-        b->capacity = 2 * n;
+        size_t larger = n > 2 * b->capacity ? n : 2 * b->capacity;
+        b->symbol = ag_resize_in(b, b->symbol, b->capacity, larger, sizeof *b->symbol);
+        /* a merge takes a candidate away and adds at most two */
+        b->heap = ag_resize_in(b, b->heap, 2 * b->capacity, 2 * larger, sizeof *b->heap);
+        b->capacity = larger;
     }
     BpeSymbol *symbol = b->symbol;
     size_t candidates = 0, count = 0;
@@ -341,11 +343,25 @@ static void encode_text(Bpe *b, const char *text, size_t n, bool special, bool l
     } while (added);
 }
 
+/* Frees the buffers of long words, which are rare. */
+static void forget_long_words(Bpe *b)
+{
+    enum { KEPT = 1 << 16 };
+    if (b->capacity > KEPT) {
+        ag_free(b->symbol);
+        ag_free(b->heap);
+        b->symbol = NULL;
+        b->heap = NULL;
+        b->capacity = 0;
+    }
+}
+
 int32_t *bpe_encode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count)
 {
     Ids ids = { 0 };
     reserve(&ids, n / 3 + 64);
     if (n > 0) encode_text(v->bpe, text, n, special, false, &ids);
+    forget_long_words(v->bpe);
     *count = ids.n;
     return ag_resize(ids.id, ids.n, ids.n, sizeof *ids.id);         /* without the rest of the capacity */
 }

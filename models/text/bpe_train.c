@@ -17,6 +17,7 @@ typedef struct {
     int32_t left, right;
     int32_t *position;                                          /* of the left tokens; some have been merged since */
     size_t n, capacity;
+    bool grown;                                                 /* it is in the list of pairs that have grown */
 } Pair;
 typedef struct { int64_t count; int32_t pair; } Candidate;      /* of the heap: a pair, with its count at that time */
 
@@ -29,6 +30,8 @@ typedef struct {
     size_t pair_capacity;
     Candidate *heap;
     size_t n_heap, heap_capacity;
+    int32_t *grown;                                             /* the pairs that have grown since they were pushed */
+    size_t n_grown, grown_capacity;
 } Trainer;
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
@@ -57,14 +60,18 @@ static Pair *find_pair(Trainer *t, int32_t left, int32_t right)
     return &t->pair[number];
 }
 
-/* Adds a position to a pair: the position of its left token. Returns the pair's number. */
-static int32_t add_position(Trainer *t, int32_t left, int32_t right, int32_t position)
+/* Adds a position to a pair: the position of its left token. */
+static void add_position(Trainer *t, int32_t left, int32_t right, int32_t position)
 {
     Pair *pair = find_pair(t, left, right);
+    if (!pair->grown) {
+        t->grown = array_for(t->owner, t->grown, t->n_grown + 1, &t->grown_capacity, sizeof *t->grown);
+        t->grown[t->n_grown++] = (int32_t)(pair - t->pair);
+        pair->grown = true;
+    }
     pair->position = array_for(t->owner, pair->position, pair->n + 1, &pair->capacity, sizeof *pair->position);
     pair->position[pair->n++] = position;
     pair->count += t->words->word[t->position[position].word].count;
-    return (int32_t)(pair - t->pair);
 }
 
 /* ---- the most frequent pair -------------------------------------------------------------------------------------- */
@@ -77,7 +84,7 @@ static bool goes_before(const Trainer *t, Candidate a, Candidate b)
     return p->left != q->left ? p->left < q->left : p->right < q->right;
 }
 
-/* A pair is pushed whenever it has grown. If it has shrunk since, most_frequent corrects its candidate. */
+/* If the pair shrinks later, most_frequent corrects its candidate. */
 static void push(Trainer *t, int32_t pair)
 {
     Candidate c = { t->pair[pair].count, pair };
@@ -85,6 +92,16 @@ static void push(Trainer *t, int32_t pair)
     size_t i = t->n_heap++;
     for (; i > 0 && goes_before(t, c, t->heap[(i - 1) / 2]); i = (i - 1) / 2) t->heap[i] = t->heap[(i - 1) / 2];
     t->heap[i] = c;
+}
+
+/* A pair is pushed after each merge by which it has grown. */
+static void push_grown(Trainer *t)
+{
+    for (size_t i = 0; i < t->n_grown; i++) {
+        t->pair[t->grown[i]].grown = false;
+        push(t, t->grown[i]);
+    }
+    t->n_grown = 0;
 }
 
 static Candidate pop(Trainer *t)
@@ -136,17 +153,18 @@ static void merge_pair(Trainer *t, int32_t number, int32_t merged)
         if (a->previous >= 0) {
             int32_t previous = t->position[a->previous].token;
             find_pair(t, previous, pair.left)->count -= count;
-            push(t, add_position(t, previous, merged, a->previous));
+            add_position(t, previous, merged, a->previous);
         }
         if (a->next >= 0) {
             int32_t next = t->position[a->next].token;
             t->position[a->next].previous = at;
             find_pair(t, pair.right, next)->count -= count;
-            push(t, add_position(t, merged, next, at));
+            add_position(t, merged, next, at);
         }
     }
     ag_free(pair.position);
     t->pair[number] = (Pair){ .left = pair.left, .right = pair.right };     /* in aaa, overlapping pairs were counted twice */
+    push_grown(t);
 }
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
@@ -169,7 +187,7 @@ static bool make_positions(Trainer *t, const int32_t of_byte[256])
         for (int32_t k = at - size; k + 1 < at; k++)
             add_position(t, t->position[k].token, t->position[k + 1].token, k);
     }
-    for (int32_t i = 0; i < t->pairs->n; i++) push(t, i);
+    push_grown(t);
     return true;
 }
 
