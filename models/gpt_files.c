@@ -60,7 +60,7 @@ static bool read_keys(const Config *c, GPTOptions *o)
         for (size_t k = 0; k < sizeof common_names / sizeof *common_names; k++)
             if (strcmp(keys[i].name, common_names[k][0]) == 0 && json_get(c->root, common_names[k][1]))
                 key[0].name = common_names[k][1];
-        if (!config_read(c, key, o)) return false;
+        if (!config_read(c, key, o) || !config_check(c, key, &gpt_fields, o)) return false;
     }
     return true;
 }

@@ -47,6 +47,8 @@ static const NnField scaling_keys[] = {
     KEY("factor", rope_factor), KEY("low_freq_factor", rope_low), KEY("high_freq_factor", rope_high), NN_FIELDS_END
 };
 static const NnField scaling_context[] = { KEY("original_max_position_embeddings", rope_context), NN_FIELDS_END };
+static const NnField end_key[] = { KEY("eos_token_id", end[0]), NN_FIELDS_END };
+static const NnField base_key[] = { KEY("rope_theta", rope_base), NN_FIELDS_END };
 typedef struct { double base, part; } Rope;
 static const NnField rope_keys[] = {
     CONFIG_KEY("rope_theta", Rope, base, .optional = true), CONFIG_KEY("partial_rotary_factor", Rope, part, .optional = true),
@@ -138,6 +140,23 @@ static void set_missing(const Config *c, LlamaOptions *o)
     if (!json_get(c->root, "eos_token_id") && llama) o->end[0] = 2;
 }
 
+/* Checks each value under the name that the file has for it. */
+static bool check_ranges(const Config *c, LlamaOptions *o)
+{
+    static const NnField *const tables[] = { keys, begin_key, scaling_keys, scaling_context, base_key };
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        if (!config_check(c, tables[i], &llama_fields, o)) return false;
+    }
+    for (int i = 0; i < LLAMA_ENDS; i++) {
+        LlamaOptions one = *o;
+        one.end[0] = o->end[i];
+        if (!config_check(c, end_key, &llama_fields, &one)) return false;
+    }
+    return o->rope_low < o->rope_high ||
+           ag_set_error("%s: low_freq_factor is %g, expected less than high_freq_factor, %g", c->path, o->rope_low,
+                        o->rope_high);
+}
+
 bool llama_read_config(const Config *c, LlamaOptions *o)
 {
     *o = llama_defaults();
@@ -148,7 +167,7 @@ bool llama_read_config(const Config *c, LlamaOptions *o)
     if (!config_is_usual(c) || !read_family(c, o) || !config_read(c, keys, o) || !check_layers(c, o->layers)) return false;
     set_missing(c, o);
     return config_text(c, "hidden_act", "silu", NULL) && read_rope(c, o) && config_read(c, begin_key, o) &&
-           read_ends(c, o->end) && (nn_fields_check(&llama_fields, o) || add_path(c->path));
+           read_ends(c, o->end) && check_ranges(c, o) && (nn_fields_check(&llama_fields, o) || add_path(c->path));
 }
 
 /* ---- folders ----------------------------------------------------------------------------------------------------- */

@@ -608,6 +608,13 @@ START_TEST(what_peft_ignores_or_refuses_is_refused)
         { BOTH ", \"layers_to_transform\": [0, 1], \"layers_pattern\": \"other\"", "layers_to_transform" },
         { "\"target_modules\": [\"model.layers.0.self_attn.q_proj\", \"model.layers.0.self_attn.v_proj\", "
           "\"model.layers.1.self_attn.q_proj\", \"model.layers.1.self_attn.v_proj\"], \"layers_to_transform\": 7", NULL },
+        { BOTH ", \"layers_pattern\": \"layers\"", "layers_pattern" },
+        { BOTH ", \"layers_pattern\": [\"layers\"], \"layers_to_transform\": null", "layers_pattern" },
+        { BOTH ", \"layers_pattern\": \"\"", NULL },
+        { BOTH ", \"layers_pattern\": []", NULL },
+        { BOTH ", \"layers_pattern\": null", NULL },
+        { "\"target_modules\": \".*[qv]_proj\", \"layers_pattern\": []", "layers_pattern" },
+        { "\"target_modules\": \".*[qv]_proj\", \"layers_to_transform\": [0, 1]", "layers_to_transform" },
         { "\"r\": 2", NULL },
         { "\"r\": 2.0", "r" },
         { "\"r\": 1000.0", "r" },

@@ -147,7 +147,13 @@ START_TEST(headers_of_numpy_are_read)
 {
     static const struct { const char *text; bool good; } headers[] = {
         { "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }          \n", true },
-        { "{'descr':'<f4','fortran_order':False,'shape':(2)}", true },
+        { "{'descr':'<f4','fortran_order':False,'shape':(2,)}", true },
+        { "{'descr':'<f4','fortran_order':False,'shape':(2)}", false },                /* a number to Python */
+        { "{'descr':'<f4','fortran_order':False,'shape':( 2 )}", false },
+        { "{'descr':'<f4','fortran_order':False,'shape':[2]}", false },
+        { "{'descr':'<f4','fortran_order':False,'shape':(1, 2)}", true },
+        { "{'descr':'<f4','fortran_order':false,'shape':(2,)}", false },
+        { "{'descr':'<f4','fortran_order':null,'shape':(2,)}", false },
         { "{\"shape\": (1, 2), \"fortran_order\": False, \"descr\": \"<f4\",\n}", true },
         { "{'descr': '<f4\", 'fortran_order': False, 'shape': (2,)}", false },
         { "{'descr': '<f4'', 'fortran_order': False, 'shape': (2,)}", false },

@@ -149,7 +149,13 @@ static bool read_merges(const Reader *r, const Json *merges, const BpeBytes *of,
             size = (size_t)two[0].count + two[1].count + 1;
         }
         m.line = i + 1;
-        if (!text) return ag_set_error("%s: merge %zu: expected two tokens, found %s", r->path, m.line, json_type_name(item));
+        if (!text && item->type == JSON_ARRAY && size != 2) {
+            return ag_set_error("%s: merge %zu: expected two tokens, found an array of %zu", r->path, m.line, size);
+        }
+        if (!text) {
+            const Json *found = item->type != JSON_ARRAY ? item : two[0].type == JSON_STRING ? &two[1] : &two[0];
+            return ag_set_error("%s: merge %zu: expected two tokens, found %s", r->path, m.line, json_type_name(found));
+        }
         if (!bpe_read_merge(&m, text, size, left, ag_alloc_in(work, size + 1, 1), &merge[i])) return false;
         ag_free(work);
     }

@@ -37,6 +37,21 @@ bool config_read(const Config *c, const NnField *key, void *o)
     return true;
 }
 
+bool config_check(const Config *c, const NnField *key, const NnFields *fields, const void *o)
+{
+    for (; key->name; key++) {
+        for (const NnField *f = fields->field; f->name; f++) {
+            NnField one[] = { *f, NN_FIELDS_END };
+            one->name = key->name;
+            const NnFields named = { "", fields->size, one, NULL };
+            if (f->offset == key->offset && !nn_fields_check(&named, o)) {
+                return add_path(c->path);
+            }
+        }
+    }
+    return true;
+}
+
 bool config_flag(const Config *c, const char *key, bool expected)
 {
     const Json *value = json_get(c->root, key);

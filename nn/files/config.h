@@ -18,6 +18,8 @@ bool config_read(const Config *c, const NnField *key, void *o);
 /* An entry of such a table, which ends with NN_FIELDS_END: an int64_t, a double or a bool. Behind them: .optional = true. */
 #define CONFIG_KEY(key, type, member, ...) \
     { .name = (key), .kind = NN_FIELD_KIND(((type *)0)->member), .offset = offsetof(type, member), __VA_ARGS__ }
+/* Checks the range of each value in a struct by the field of the same member. The message has the key. */
+bool config_check(const Config *c, const NnField *key, const NnFields *fields, const void *o);
 /* Checks a bool, or a text, that may be missing. Only the value `expected` is supported, or for a text also `other`, if it is
  * not NULL. */
 bool config_flag(const Config *c, const char *key, bool expected);

@@ -1,6 +1,7 @@
 /* fields.c: checks and converts options by the table of their fields: to and from settings, and from a command line. */
 #include "kaeru/fields.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "number.h"
@@ -118,7 +119,8 @@ const char *nn_field_text_at(AgSite at, const NnField *f, const void *o, char bu
     ag_check_pointer_at(at, __func__, "buffer", buffer);
     if (f->kind == NN_FIELD_TEXT) return text_of(f, o);
     if (f->kind == NN_FIELD_REAL) return number_text(get(f, o), buffer);
-    snprintf(buffer, NN_FIELD_BUFFER, "%.0f", get(f, o));
+    int64_t whole = f->kind == NN_FIELD_INT64 ? *(const int64_t *)place_of(f, o) : (int64_t)get(f, o);
+    snprintf(buffer, NN_FIELD_BUFFER, "%" PRId64, whole);
     return buffer;
 }
 

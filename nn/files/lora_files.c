@@ -280,6 +280,23 @@ static bool is_supported(const Json *name, const Json *value)
     return value->type == JSON_NULL || (value->type == JSON_BOOL && !value->as.truth);
 }
 
+/* Whether peft takes the choice of layers: a pattern only with layers_to_transform, and neither with a text as
+ * target_modules. */
+static bool is_choice_possible(const Config *c)
+{
+    const Json *pattern = json_get(c->root, "layers_pattern"), *layers = json_get(c->root, "layers_to_transform");
+    const Json *targets = json_get(c->root, "target_modules");
+    bool has_pattern = pattern && pattern->type != JSON_NULL, has_layers = layers && layers->type != JSON_NULL;
+    if (has_pattern && pattern->count > 0 && !has_layers) {
+        return ag_set_error("%s: \"layers_pattern\": expected layers_to_transform with it", c->path);
+    }
+    if (targets && targets->type == JSON_STRING && (has_pattern || has_layers)) {
+        return ag_set_error("%s: \"%s\": expected none, since target_modules is a text", c->path,
+                            has_layers ? "layers_to_transform" : "layers_pattern");
+    }
+    return true;
+}
+
 static bool read_config(const Config *c, AdapterConfig *a)
 {
     const Json *alpha = json_get(c->root, "lora_alpha"), *dropout = json_get(c->root, "lora_dropout");
@@ -289,6 +306,7 @@ static bool read_config(const Config *c, AdapterConfig *a)
         if (!is_supported(key, key + 1))
             return ag_set_error("%s: %s: this value is not supported", c->path, QUOTED_BYTES(key->as.text, key->count));
     }
+    if (!is_choice_possible(c)) return false;
     a->file = c;
     a->pattern = json_get(c->root, "alpha_pattern");
     if (!json_real(alpha, &a->alpha)) return config_error(c, "lora_alpha", "a number", alpha);

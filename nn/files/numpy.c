@@ -29,21 +29,25 @@ static const char MAGIC[] = "\x93NUMPY";
 enum { MAX_NPY_HEADER = 65536, MAX_NUMPY_DIMS = 64 };
 
 /* Rewrites a header as JSON, in place: quotes, brackets, truth values, and no comma before a closing bracket. An L behind a
- * number, which Python 2 writes, becomes a space. */
+ * number, which Python 2 writes, becomes a space. What is JSON but no tuple or truth value of Python becomes what is no JSON:
+ * square brackets, true, false, null, and parentheses around one value without a comma. */
 static void python_to_json(char *text)
 {
-    static const char python[] = "'()TF", json[] = "\"[]tf";
-    char quote = '\0', *comma = NULL;
+    static const char python[] = "'()TF[]tfn", json[] = "\"[]tf?????";
+    char quote = '\0', *comma = NULL, *open = NULL;              /* open: the last parenthesis, while no comma is behind it */
     for (char *p = text; *p; p++) {
         bool ends = *p == quote, closes = *p == ')' || *p == '}';
         if (quote && !ends) continue;
         if (ends) quote = '\0';
         else if (*p == '\'' || *p == '"') quote = *p;
         if (closes && comma) *comma = ' ';
+        bool one = *p == ')' && open && open + 1 + strspn(open + 1, " \n") < p;
+        if (*p == '(' || *p == ',' || closes) open = *p == '(' ? p : NULL;
         if (!strchr(" \n", *p)) comma = *p == ',' ? p : NULL;
         if (*p == 'L' && p > text && p[-1] >= '0' && p[-1] <= '9') *p = ' ';
         const char *found = strchr(python, *p);
         if (found) *p = json[found - python];
+        if (one) *p = '?';
     }
 }
 
@@ -75,7 +79,7 @@ static bool read_npy(NnTensorFile *f, void *work, const char *name, uint64_t off
     if (shape->count > MAX_NUMPY_DIMS)
         return st_tensor_error(f->file, name, "expected at most %d dimensions, as NumPy, found %" PRIu32, MAX_NUMPY_DIMS,
                                shape->count);
-    const FileType *type = file_type(descr->as.text, true);
+    const FileType *type = file_type(descr, true);
     const char *quoted = QUOTED_BYTES(descr->as.text, descr->count);
     if (!type) return st_tensor_error(f->file, name, "expected %s, found %s", *descr->as.text == '>' ?
                                       "little-endian numbers" : "numbers of a known type", quoted);
@@ -91,7 +95,7 @@ bool st_read_npy(NnTensorFile *f)
     f->tensor = ag_alloc_in(f, 1, sizeof *f->tensor);
     f->n_tensors = 1;
     void *work = ag_alloc(1, 1);
-    bool good = read_npy(f, work, "", 0, f->file->size, &f->tensor[0]);
+    bool good = read_npy(f, work, st_the_array, 0, f->file->size, &f->tensor[0]);
     ag_free(work);
     return good && st_sort_names(f);
 }

@@ -36,13 +36,15 @@ static bool read_tensor(NnTensorFile *f, const Json *key, const Json *value, uin
     if (!is_text(key)) return st_tensor_error(f->file, name, "expected a name without NUL characters");
     if (value->type != JSON_OBJECT)
         return st_tensor_error(f->file, name, "expected an object, found %s", json_type_name(value));
-    if (!is_text(dtype)) return st_tensor_error(f->file, name, "expected a string as dtype, found %s", json_type_name(dtype));
+    if (!dtype || dtype->type != JSON_STRING)
+        return st_tensor_error(f->file, name, "expected a string as dtype, found %s", json_type_name(dtype));
     if (!shape || shape->type != JSON_ARRAY)
         return st_tensor_error(f->file, name, "expected an array as shape, found %s", json_type_name(shape));
     if (!place || place->type != JSON_ARRAY || place->count != 2)
         return st_tensor_error(f->file, name, "expected an array of two numbers as data_offsets");
-    const FileType *type = file_type(dtype->as.text, false);
-    if (!type) return st_tensor_error(f->file, name, "expected a known dtype, found %s", QUOTED(dtype->as.text));
+    const FileType *type = file_type(dtype, false);
+    if (!type) return st_tensor_error(f->file, name, "expected a known dtype, found %s",
+                                      QUOTED_BYTES(dtype->as.text, dtype->count));
 
     int64_t start, end;
     if (!json_int(&place->as.item[0], &start) || !json_int(&place->as.item[1], &end) || start < 0 || end < 0)

@@ -88,8 +88,10 @@ static const FileType types[] = {
 };
 enum { N_TYPES = sizeof types / sizeof *types };
 
-const FileType *file_type(const char *name, bool of_numpy)
+const FileType *file_type(const Json *text, bool of_numpy)
 {
+    const char *name = text->as.text;
+    if (strlen(name) != text->count) return NULL;               /* a NUL in it */
     for (size_t i = 0; i < N_TYPES; i++) {
         const char *other = of_numpy ? types[i].numpy : types[i].name;
         const bool any_order = of_numpy && types[i].bits == 8 && *name && strchr("<>=|", *name);    /* of one byte */
@@ -128,6 +130,8 @@ bool st_ends_in(const char *name, const char *end)
     return n >= size && strcmp(name + n - size, end) == 0;
 }
 
+const char st_the_array[1] = "";
+
 bool st_tensor_error(const File *file, const char *name, const char *format, ...)
 {
     char message[400];
@@ -135,7 +139,7 @@ bool st_tensor_error(const File *file, const char *name, const char *format, ...
     va_start(list, format);
     vsnprintf(message, sizeof message, format, list);
     va_end(list);
-    if (!*name) return ag_set_error("%s: %s", file->name, message);      /* the array of an .npy file */
+    if (name == st_the_array) return ag_set_error("%s: %s", file->name, message);
     return ag_set_error("%s: tensor %s: %s", file->name, QUOTED(name), message);
 }
 

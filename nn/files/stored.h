@@ -22,7 +22,7 @@ typedef struct {
 } FileType;
 
 /* The type of that name in safetensors files, or in .npy files; NULL if there is none. */
-const FileType *file_type(const char *name, bool of_numpy);
+const FileType *file_type(const Json *name, bool of_numpy);
 /* The type as which tensors of a type are written; the values in memory and in the file are the same bytes, except those of
  * AG_PACKED, which the file has by rows. */
 const FileType *file_type_of(AgDType dtype);
@@ -76,6 +76,8 @@ bool st_read_npy(NnTensorFile *f);
 bool st_read_npz(NnTensorFile *f);
 bool st_read_index(NnTensorFile *f);
 bool st_read_any(NnTensorFile *f);              /* tells the format, but not that of an index, by the first bytes */
+/* The name of the array of an .npy file, which messages do not show. */
+extern const char st_the_array[1];
 /* Sets the error 'PATH: tensor "NAME": MESSAGE'. */
 bool st_tensor_error(const File *file, const char *name, const char *format, ...) AG_PRINTF(3, 4);
 /* Completes a tensor of which item.name, offset, size and file are set. Its size must be that of the type and the shape. */

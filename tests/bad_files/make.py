@@ -84,7 +84,8 @@ bad("safetensors", "no_dtype.safetensors", header({"x": {"shape": [], "data_offs
 bad("safetensors", "unknown_dtype.safetensors", header({"x": tensor("F33")}, EIGHT),
     'tensor "x": expected a known dtype, found "F33"')
 bad("safetensors", "nul_dtype.safetensors", header({"x": tensor("F32\0junk")}, EIGHT),
-    'tensor "x": expected a string as dtype, found a string')
+    'tensor "x": expected a known dtype, found "F32\\x00junk"')
+bad("safetensors", "no_name.safetensors", header({"": tensor("F33")}, EIGHT), 'tensor "": expected a known dtype, found "F33"')
 bad("safetensors", "shape_number.safetensors", header({"x": {**tensor(), "shape": 2}}, EIGHT),
     'tensor "x": expected an array as shape, found a number')
 bad("safetensors", "negative_shape.safetensors", header({"x": tensor(shape=(-2, -1))}, EIGHT),
@@ -168,6 +169,9 @@ npy_text("structured", "{'descr': [('a', '<f4')]}")
 npy_text("negative", "{'shape': (-2,)}")
 npy_text("size_2_64", "{'shape': (18446744073709551616,)}")
 npy_text("number_shape", "{'shape': 2}")
+npy_text("no_tuple", "{'descr': '<f4', 'fortran_order': False, 'shape': (2), }")
+npy_text("list_shape", "{'descr': '<f4', 'fortran_order': False, 'shape': [2], }")
+npy_text("json_truth", "{'descr': '<f4', 'fortran_order': false, 'shape': (2,), }")
 npy_text("true_2", "{'fortran_order': 1}")
 npy_text("long_word", "{'descr': '" + "f" * 40 + "'}")
 npy_text("nul", "{'shape':\0(2,)}", "\"{'shape':\\x00(2,)}\"")
@@ -293,6 +297,7 @@ index("cut", '{"weight_map": {', "line 1, column 17: expected a name in quotes o
 index("no_map", "{}", "expected an object as weight_map, found nothing")
 index("array", "[]", "expected an object as weight_map, found nothing")
 index("list_map", '{"weight_map": ["x"]}', "expected an object as weight_map, found an array")
+index("no_name", {"": "shard.bin"}, 'tensor "": is not in "shard.bin"')
 index("number", {"x": 1}, f'tensor "x": {FOLDER}')
 index("empty_name", {"x": ""}, f'tensor "x": {FOLDER}')
 index("parent", {"x": "../shard.bin"}, f'tensor "x": {FOLDER}')
@@ -471,8 +476,8 @@ bad_tokenizer("unknown_number", "unk_token: expected null or a token of the voca
               **FEW, unk_token=0)
 bad_tokenizer("no_merges", "merges: expected an array, found an object", merges={})
 bad_tokenizer("merge_number", "merge 2: expected two tokens, found a number", merges=["t h", 7])
-bad_tokenizer("merge_half", "merge 1: expected two tokens, found an array", merges=[["t", 5]])
-bad_tokenizer("merge_three", "merge 1: expected two tokens, found an array", merges=[["t", "h", "e"]])
+bad_tokenizer("merge_half", "merge 1: expected two tokens, found a number", merges=[["t", 5]])
+bad_tokenizer("merge_three", "merge 1: expected two tokens, found an array of 3", merges=[["t", "h", "e"]])
 bad_tokenizer("merge_one", 'merge 1: expected two tokens and one space between them, found "th"', merges=["th"])
 bad_tokenizer("merge_space", 'merge 1: token " h" is not in the vocabulary', merges=[["t", " h"]])
 bad_tokenizer("merge_empty", 'merge 1: expected two tokens and one space between them, found " h"', merges=[["", "h"]])
@@ -558,13 +563,13 @@ bad_config("no_model", FAMILIES + "nothing", without="model_type")
 bad("config", "array.config.json", "[1]\n", "expected an object, found an array")
 bad_config("no_layers", '"num_hidden_layers": expected a whole number, found nothing', without="num_hidden_layers")
 bad_config("half_layer", '"num_hidden_layers": expected a whole number, found another number', num_hidden_layers=1.5)
-bad_config("huge_layers", "llama.layers is 9223372036854775808, expected a whole number from 1 to 100000",
+bad_config("huge_layers", "num_hidden_layers is 9223372036854775807, expected a whole number from 1 to 100000",
            num_hidden_layers=2**63 - 1)
-bad_config("no_heads", "llama.heads is 0, expected a whole number from 1 to 65536", head_dim=None, num_attention_heads=0)
+bad_config("no_heads", "num_attention_heads is 0, expected a whole number from 1 to 65536", head_dim=None, num_attention_heads=0)
 bad_config("kv_heads", "6 heads are not divisible by 4 heads of keys and values", num_key_value_heads=4)
-bad_config("kv_zero", "llama.kv_heads is 0, expected a whole number from 1 to 65536", num_key_value_heads=0)
+bad_config("kv_zero", "num_key_value_heads is 0, expected a whole number from 1 to 65536", num_key_value_heads=0)
 bad_config("odd_head", "heads of width 7, expected an even number", head_dim=7)
-bad_config("negative_width", "llama.width is -18, expected a whole number from 1 to 16777216", hidden_size=-18)
+bad_config("negative_width", "hidden_size is -18, expected a whole number from 1 to 16777216", hidden_size=-18)
 bad_config("text_vocab", '"vocab_size": expected a whole number, found a string', vocab_size="37")
 bad_config("gelu", '"hidden_act": expected "silu", found "gelu"', hidden_act="gelu")
 bad_config("mlp_bias", '"mlp_bias": expected false', mlp_bias=True)
@@ -583,14 +588,17 @@ for key in SCALING:
         bad_config("no_" + key, f'"{key}": expected a number, found nothing',
                    rope_scaling={name: value for name, value in SCALING.items() if name != key})
 bad_config("null_factor", '"factor": expected a number, found null', rope_scaling={**SCALING, "factor": None})
-bad_config("rope_order", "llama.rope_low is 4, expected less than llama.rope_high, 4",
+bad_config("rope_order", "low_freq_factor is 4, expected less than high_freq_factor, 4",
            rope_scaling={**SCALING, "low_freq_factor": 4})
-bad_config("rope_base", "llama.rope_base is 0, expected a number from 1 to 1e+15", rope_theta=0)
+bad_config("rope_base", "rope_theta is 0, expected a number from 1 to 1e+15", rope_theta=0)
 bad_config("partial_rope", '"partial_rotary_factor": expected 1, found 0.5', partial_rotary_factor=0.5)
-bad_config("eps", "llama.eps is -1, expected a number from 0 to below 1", rms_norm_eps=-1)
+bad_config("eps", "rms_norm_eps is -1, expected a number from 0 to below 1", rms_norm_eps=-1)
 bad_config("many_ends", '"eos_token_id": expected at most 16 ids, found an array', eos_token_id=[*range(17)])
 bad_config("text_end", '"eos_token_id": expected whole numbers, found an array', eos_token_id=["</s>"])
-bad_config("negative_end", "llama.end[0] is -7, expected a whole number from -1 to 2147483647", eos_token_id=-7)
+bad_config("negative_ends", "eos_token_id is -7, expected a whole number from -1 to 2147483647", eos_token_id=[1, -7])
+bad_config("large_begin", "bos_token_id is 9007199254740993, expected a whole number from -1 to 2147483647",
+           bos_token_id=2**53 + 1)
+bad_config("negative_end", "eos_token_id is -7, expected a whole number from -1 to 2147483647", eos_token_id=-7)
 bad_config("tied_text", '"tie_word_embeddings": expected true or false, found a number', tie_word_embeddings=0)
 
 # ---- adapters (LoRA): folders for a module with the Linears q (2 -> 3) and v (3 -> 2) ----------------------------------
