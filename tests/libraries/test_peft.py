@@ -187,9 +187,8 @@ for kind, prefix in ("gpt2", "transformer."), ("llama", "model."), ("net", ""):
 
 ABSENT = "(absent)"
 VALUES = [ABSENT, None, {}, [], False, True, 0, 1, "", "none"]
-# What kaeru opens although peft does not, or computes something else. The file of weights says of what rank adapters are;
-# layers_pattern does not matter without layers_to_transform.
-FILE_COUNTS = ["r", "rank_pattern", "layers_pattern"]
+# What kaeru opens although peft does not, or computes something else: the file of weights says of what rank adapters are.
+FILE_COUNTS = ["r", "rank_pattern"]
 write_config("llama_attention_of_peft", usual := read_config("llama_attention_of_peft") | {
     "target_modules": ["q_proj", "v_proj"], "rank_pattern": {"q_proj": 3}, "alpha_pattern": {}})
 
