@@ -468,6 +468,34 @@ START_TEST(the_task_of_other_modules)
 }
 END_TEST
 
+/* target_modules matches the Linears with adapters alone: peft raises an error if it also matches another type of module. */
+START_TEST(the_names_of_other_modules)
+{
+    typedef struct { Module module; Sequential *a, *b; Linear *a_0; } Net;
+    static const char *const first[] = { "a.0", NULL }, *const last[] = { "b.1", NULL };
+    Net *m = nn_new(Net);
+    nn_child(m, a, nn_sequential_new());
+    nn_child(m, b, nn_sequential_new());
+    nn_child(m, a_0, nn_linear_new(3, 3));
+    nn_sequential_add(m->a, nn_linear_new(3, 3));
+    nn_sequential_add(m->b, nn_layer_norm_new(3));
+    nn_sequential_add(m->b, nn_linear_new(3, 3));
+    Net *again = nn_clone(m);
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 8, .targets = last }));
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 3, .alpha = 9, .targets = first }));
+    randomize(m);
+    expect_done(nn_lora_save(m, in_folder("")));
+    check_setting_is("target_modules", "a\\.0|b\\.1");
+    check_setting("rank_pattern", "^b\\.1=2 ");
+    check_setting("alpha_pattern", "^b\\.1=8 ");
+    expect_done(nn_lora_load(again, in_folder("")));
+    check_same_parameters(m, again);
+    ck_assert_double_eq(nn_item(Linear, again->b, 1)->lora_alpha, 8);
+    ag_free(again);
+    ag_free(m);
+}
+END_TEST
+
 /* peft saves a copy of the output layer's weight beside its adapter, and takes the weight from there. */
 START_TEST(a_copy_of_the_output_layer)
 {
@@ -569,7 +597,7 @@ START_TEST(each_setting_of_peft_counts)
         *end = '\0';
         check_line(st, text);
     }
-    ck_assert_uint_eq(count, 93);
+    ck_assert_uint_eq(count, 101);
     ag_free(st);
 }
 END_TEST
@@ -591,6 +619,9 @@ START_TEST(what_peft_ignores_or_refuses_is_refused)
         { "\"target_modules\": \".*[qv]_proj\"", NULL },
         { "\"target_modules\": \"q_proj\"", "target_modules" },
         { "\"target_modules\": \"model.layers.0.self_attn.q_proj\"", "target_modules" },
+        { "\"target_modules\": \"model.layers.0.self_attn.q_proj|model.layers.0.self_attn.v_proj|"
+          "model.layers.1.self_attn.q_proj|model\\\\.layers.1.self_attn.v\\\\_proj\"", NULL },
+        { "\"target_modules\": \"model.layers.0.self_attn.q_proj|model.layers.0.self_attn.v_proj\"", "target_modules" },
         { BOTH ", \"exclude_modules\": [\"o_proj\", \"proj\"]", NULL },
         { BOTH ", \"exclude_modules\": [\"v_proj\"]", "exclude_modules" },
         { BOTH ", \"exclude_modules\": \"v_proj\"", NULL },
@@ -639,7 +670,7 @@ START_TEST(what_peft_ignores_or_refuses_is_refused)
     expect_done(nn_lora_save(m, in_folder("")));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[400], setting[40];
-        snprintf(text, sizeof text, "{\"peft_type\": \"LORA\", \"lora_alpha\": 8, %s}", cases[i].config);
+        snprintf(text, sizeof text, "{\"peft_type\": \"LORA\", %s}", cases[i].config);
         folder_write("adapter_config.json", text, strlen(text));
         Llama *again = base();
         if (cases[i].refused) {
@@ -648,6 +679,8 @@ START_TEST(what_peft_ignores_or_refuses_is_refused)
         } else {
             ck_assert_msg(nn_lora_load(again, in_folder("")), "%s: %s", text, ag_error());
             check_same_parameters(m, again);
+            /* That of peft: the settings have none. */
+            ck_assert_double_eq(nn_item(LlamaLayer, again->model->layers, 1)->self_attn->v_proj->lora_alpha, 8);
         }
         ag_free(again);
     }
@@ -807,7 +840,7 @@ START_TEST(files_that_do_not_fit_are_refused)
     static const struct { const char *config, *message; } cases[] = {
         { "[]", "expected an object, found an array" },
         { "{\"peft_type\": \"IA3\"}", "\"peft_type\": expected \"LORA\"" },
-        { "{\"peft_type\": \"LORA\"}", "\"lora_alpha\": expected a number" },
+        { "{\"peft_type\": \"LORA\", \"lora_alpha\": null}", "\"lora_alpha\": expected a number" },
         { "{\"peft_type\": \"LORA\", \"lora_alpha\": 7, \"use_dora\": true}", "\"use_dora\": this value is not supported" },
         { "{\"peft_type\": \"LORA\", \"lora_alpha\": 7, \"lora_dropout\": 1}",
           "\"lora_dropout\": expected a number of 0 to below 1" },
@@ -881,6 +914,7 @@ Suite *lora_suite(void)
     tcase_add_test(t, the_names_of_a_gpt);
     tcase_add_test(t, the_names_of_a_llama);
     tcase_add_test(t, the_task_of_other_modules);
+    tcase_add_test(t, the_names_of_other_modules);
     tcase_add_test(t, a_copy_of_the_output_layer);
     tcase_add_test(t, models_with_adapters_are_not_written);
     tcase_add_test(t, alpha_is_saved_as_it_was_given);

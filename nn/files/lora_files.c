@@ -1,5 +1,6 @@
 /* lora_files.c: adapters as the library peft writes them: adapter_config.json, and adapter_model.safetensors with names such as
  * "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight". */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 #include "utf8.h"
 
 #define PREFIX "base_model.model."
+/* What a regular expression of Python does not take as itself, besides the point. */
+#define REGEX_SIGNS "\\^$*+?()[]{}|"
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
@@ -80,9 +83,33 @@ static bool finds_only_adapted(const NnParameters *p, const char *target, int *f
     return true;
 }
 
-/* Writes the names of the Linears that have adapters: their last words, each one once, or the whole name if others have the
- * same last word. */
-static void put_targets(JsonWriter *w, const void *module, const NnParameters *p)
+/* Returns the regular expression of Python that matches this name alone. */
+static char *name_regex(void *owner, const char *name)
+{
+    char *regex = ag_alloc_in(owner, 2 * strlen(name) + 1, 1), *end = regex;
+    for (; *name; name++) {
+        if (strchr(REGEX_SIGNS ".", *name)) *end++ = '\\';
+        *end++ = *name;
+    }
+    return regex;
+}
+
+/* Writes the names of the Linears that have adapters as one regular expression: peft takes a name in a list for each module,
+ * of any type, whose name ends in it. */
+static void put_target_regex(JsonWriter *w, const void *module, const NnParameters *p)
+{
+    const char *regex = NULL;
+    for (int i = 0; i < p->n; i++) {
+        if (!lora_adapted(&p->item[i])) continue;
+        const char *name = name_regex(w, linear_name(w, module, &p->item[i]));
+        regex = regex ? text_printf(w, "%s|%s", regex, name) : name;
+    }
+    json_put_text(w, "target_modules", regex);
+}
+
+/* Writes the names of the Linears of a language model that have adapters as a list: their last words, each one once, or the
+ * whole name if others have the same last word. No other module of such a model has one of these names. */
+static void put_target_list(JsonWriter *w, const void *module, const NnParameters *p)
 {
     json_open(w, "target_modules", '[');
     for (int i = 0, first; i < p->n; i++) {
@@ -100,7 +127,7 @@ static double rank_of(const Linear *l)
 }
 
 /* Writes the ranks, or the alphas, that are not those of `usual`, by the whole names of the Linears. peft reads keys as regular
- * expressions. */
+ * expressions; in a language model, no name differs from another one only where that has a point. */
 static void put_pattern(JsonWriter *w, const char *key, const void *module, const NnParameters *p, bool ranks,
                         const Linear *usual)
 {
@@ -108,7 +135,8 @@ static void put_pattern(JsonWriter *w, const char *key, const void *module, cons
     for (int i = 0; i < p->n; i++) {
         const Linear *l = lora_adapted(&p->item[i]);
         if (!l || (ranks ? rank_of(l) == rank_of(usual) : l->lora_alpha == usual->lora_alpha)) continue;
-        const char *name = text_printf(w, "^%s", linear_name(w, module, &p->item[i]));
+        const char *name = linear_name(w, module, &p->item[i]);
+        name = text_printf(w, "^%s", language_of(module) ? name : name_regex(w, name));
         json_write_name(w, name, strlen(name));
         json_put_real(w, NULL, ranks ? rank_of(l) : l->lora_alpha);
     }
@@ -130,7 +158,8 @@ static JsonWriter *config_of(void *owner, const void *module, const NnParameters
     json_put_real(w, "lora_dropout", l->lora_dropout->p);
     json_put_bool(w, "fan_in_fan_out", language_of(module) && language_of(module)->transposed);
     json_put_text(w, "bias", "none");
-    put_targets(w, module, p);
+    if (language_of(module)) put_target_list(w, module, p);
+    else put_target_regex(w, module, p);
     return w;
 }
 
@@ -214,12 +243,55 @@ static const struct { const char *name; int types; } without_effect[] = {
     { "loftq_config", IS(NULL) | IS(OBJECT) },
     { "eva_config", IS(NULL) | IS(OBJECT) },
     { "corda_config", IS(NULL) | IS(OBJECT) },
-    { "lora_ga_config", IS(NULL) },                     /* here and below, false is not "not in use" to peft */
+    { "lora_ga_config", IS(NULL) | IS(OBJECT) },        /* here and below, false is not "not in use" to peft */
     { "velora_config", IS(NULL) },
     { "kasa_config", IS(NULL) },
     { "arrow_config", IS(NULL) },
     { "use_bdlora", IS(NULL) },
 };
+
+/* The number of characters that a regular expression matches if it is only a name, where a point is any character and a
+ * backslash makes a sign itself; NO_NAME: it is more than that. */
+#define NO_NAME SIZE_MAX
+static size_t name_size(const char *regex, size_t size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < size; i++, n++) {
+        if (regex[i] == '\\' && i + 1 < size && ispunct((unsigned char)regex[i + 1])) i++;
+        else if (!regex[i] || strchr(REGEX_SIGNS, regex[i])) return NO_NAME;
+    }
+    return n;
+}
+
+/* Whether a regular expression that is only a name matches the beginning of a text that is as long as that, or longer. */
+static bool name_matches(const char *regex, size_t size, const char *text)
+{
+    for (size_t i = 0; i < size; i++, text++) {
+        bool any = regex[i] == '.';
+        if (regex[i] == '\\') i++;
+        if (!any && regex[i] != *text) return false;
+    }
+    return true;
+}
+
+/* The settings of peft that are not in use if they are an empty value of this type, besides null and false. To others, an
+ * empty object asks for the defaults of what it configures. */
+static const struct { const char *name; JsonType type; } unused_if_empty[] = {
+    { "modules_to_save", JSON_ARRAY },
+    { "target_parameters", JSON_ARRAY },
+    { "layer_replication", JSON_ARRAY },
+    { "alora_invocation_tokens", JSON_ARRAY },
+    { "trainable_token_indices", JSON_OBJECT },
+    { "megatron_config", JSON_OBJECT },
+    { "monteclora_config", JSON_OBJECT },
+};
+
+static bool is_unused(const Json *name, const Json *value)
+{
+    for (size_t i = 0; i < sizeof unused_if_empty / sizeof *unused_if_empty; i++)
+        if (json_is(name, unused_if_empty[i].name) && value->type == unused_if_empty[i].type && value->count == 0) return true;
+    return value->type == JSON_NULL || (value->type == JSON_BOOL && !value->as.truth);
+}
 
 /* Whether it has numbers by keys that are the end of a Linear's name or, after a ^, all of it. peft reads any regular
  * expression. */
@@ -230,7 +302,7 @@ static bool is_pattern(const Json *value)
     for (uint32_t i = 0; good && i < value->count; i++) {
         const Json *key = &value->as.item[2 * i];
         size_t start = *key->as.text == '^';
-        good = start + strcspn(key->as.text + start, "\\^$*+?()[]{}|") == key->count && json_real(key + 1, &number);
+        good = name_size(key->as.text + start, key->count - start) != NO_NAME && json_real(key + 1, &number);
     }
     return good;
 }
@@ -264,8 +336,7 @@ static bool is_possible(const Json *name, const Json *value)
     return has_items_of(value, JSON_STRING);
 }
 
-/* Whether an adapter with this setting is computed as in nn_linear. A setting that is null or false is not in use; an empty
- * object is: it asks for the defaults of what it configures. Other values of init_lora_weights make peft change the model's
+/* Whether an adapter with this setting is computed as in nn_linear. Other values of init_lora_weights make peft change the model's
  * weights when it loads the adapter. */
 static bool is_supported(const Json *name, const Json *value)
 {
@@ -277,7 +348,7 @@ static bool is_supported(const Json *name, const Json *value)
     if (json_is(name, "init_lora_weights") &&
         (value->type == JSON_BOOL || json_is(value, "gaussian") || json_is(value, "eva") || json_is(value, "orthogonal")))
         return true;
-    return value->type == JSON_NULL || (value->type == JSON_BOOL && !value->as.truth);
+    return is_unused(name, value);
 }
 
 /* Whether peft takes the choice of layers: a pattern only with layers_to_transform, and neither with a text as
@@ -309,19 +380,20 @@ static bool read_config(const Config *c, AdapterConfig *a)
     if (!is_choice_possible(c)) return false;
     a->file = c;
     a->pattern = json_get(c->root, "alpha_pattern");
-    if (!json_real(alpha, &a->alpha)) return config_error(c, "lora_alpha", "a number", alpha);
+    a->alpha = 8;                                       /* peft's, if there is none */
+    if (alpha && !json_real(alpha, &a->alpha)) return config_error(c, "lora_alpha", "a number", alpha);
     return !dropout || (json_real(dropout, &a->dropout) && a->dropout >= 0 && a->dropout < 1) ||
            config_error(c, "lora_dropout", "a number of 0 to below 1", dropout);
 }
 
-/* Whether a key of alpha_pattern is that of the Linear whose weight has this name in the library. A point is any character. */
+/* Whether a key of alpha_pattern is that of the Linear whose weight has this name in the library. */
 static bool matches(const char *key, const char *weight)
 {
     bool whole = *key == '^';
-    size_t size = strlen(key += whole), n = strlen(weight) - strlen(".weight"), same = 0;
+    key += whole;
+    size_t size = name_size(key, strlen(key)), n = strlen(weight) - strlen(".weight");
     if (size > n || (size < n && (whole || weight[n - size - 1] != '.'))) return false;
-    while (same < size && (key[same] == '.' || key[same] == weight[n - size + same])) same++;
-    return same == size;
+    return name_matches(key, strlen(key), weight + n - size);
 }
 
 /* As in peft, the first key that matches counts. */
@@ -349,13 +421,22 @@ static bool lists(const Json *list, const char *name, bool *whole)
     return found;
 }
 
-/* Whether a regular expression that is a name, where a point is any character, is this name; another one is `otherwise`. */
+/* Whether a regular expression that is a name, or several ones with | between them, is this name; another one is
+ * `otherwise`. */
 static bool is_name(const Json *regex, const char *name, bool otherwise)
 {
-    size_t size = regex->count, same = 0;
-    if (strcspn(regex->as.text, "\\^$*+?()[]{}|") < size) return otherwise;
-    while (same < size && name[same] && (regex->as.text[same] == '.' || regex->as.text[same] == name[same])) same++;
-    return same == size && !name[same];
+    const char *text = regex->as.text, *end = text + regex->count;
+    for (bool found = false; ; ) {
+        size_t size = 0;
+        while (text[size] && text[size] != '|') size += text[size] == '\\' && text[size + 1] ? 2 : 1;
+        size_t n = name_size(text, size);
+        if (n == NO_NAME) return otherwise;
+        if (n == strlen(name) && name_matches(text, size, name)) found = true;
+        text += size;
+        if (text == end) return found;
+        if (*text != '|') return otherwise;
+        text++;
+    }
 }
 
 static bool is_all_linear(const Json *value)

@@ -662,7 +662,6 @@ bad_adapter_config("null_config", "expected an object, found null", "null")
 bad_adapter_config("no_type", '"peft_type": expected "LORA"', lora(without="peft_type"))
 bad_adapter_config("ia3", '"peft_type": expected "LORA"', lora(peft_type="IA3"))
 bad_adapter_config("type_list", '"peft_type": expected "LORA"', lora(peft_type=["LORA"]))
-bad_adapter_config("no_alpha", '"lora_alpha": expected a number, found nothing', lora(without="lora_alpha"))
 bad_adapter_config("alpha_text", '"lora_alpha": expected a number, found a string', lora(lora_alpha="16"))
 bad_adapter_config("alpha_null", '"lora_alpha": expected a number, found null', lora(lora_alpha=None))
 bad_adapter_config("alpha_huge", "line 1, column 45: expected a number within the range of a double, found a larger one",

@@ -2,8 +2,9 @@
  *
  *     library_models MODEL FOLDER [STEP...]
  *
- * MODEL is llama, gpt or net. A net's weights are FOLDER/net.safetensors; the other two are folders in the layout of Hugging
- * Face's library. After the steps, the logits are printed, a row on each line. If a step is refused, the message is printed
+ * MODEL is llama, gpt or net. A net, a module of one's own, has a line "NAME TYPE" in FOLDER/net.txt for each layer, which gets
+ * the output of the line before; its weights are FOLDER/net.safetensors. TYPE is Linear, LayerNorm or Tanh. The other two are
+ * folders in the layout of Hugging Face's library. After the steps, the logits are printed, a row on each line. If a step is refused, the message is printed
  * instead, behind "refused: ". The steps:
  *
  *     load ADAPTER       nn_lora_load
@@ -20,11 +21,14 @@
 
 #include "kaeru/lora.h"
 
-/* A module of a program's own. */
-typedef struct { Module module; Linear *hidden, *out; } Net;
+enum { WIDTH = 4, MOST = 16 };
+
+/* A module of one's own with parts of any names. */
+typedef struct { Module module; int n; void *part[MOST]; char name[MOST][100]; } Part;
 
 typedef enum { LLAMA, A_GPT, NET } Kind;
-typedef struct { Kind kind; void *module; } Model;
+/* layer: of a net, in the order of their lines; NULL: a Tanh */
+typedef struct { Kind kind; void *module; int n; Module *layer[MOST]; } Model;
 
 static char *path_in(const char *folder, const char *name)
 {
@@ -33,6 +37,42 @@ static char *path_in(const char *folder, const char *name)
     next = !next;
     snprintf(path[next], sizeof path[next], "%s/%s", folder, name);
     return path[next];
+}
+
+/* Adds a layer. Each point in its name leads into a part. */
+static void add_layer(Part *in, char *name, Module *layer)
+{
+    char *point = strchr(name, '.');
+    int i = 0;
+    if (point) *point = '\0';
+    while (i < in->n && strcmp(in->name[i], name) != 0) i++;
+    if (i == in->n) {
+        snprintf(in->name[i], sizeof in->name[i], "%s", name);
+        nn_child_named(in, part[i], point ? &nn_new(Part)->module : layer, "%s", name);
+        in->n++;
+    }
+    if (point) add_layer(in->part[i], point + 1, layer);
+}
+
+static void open_net(Model *m, const char *path)
+{
+    Part *net = nn_new(Part);
+    char name[100], type[20];
+    FILE *f = fopen(path, "r");
+    if (!f) {
+        fprintf(stderr, "%s: cannot be opened\n", path);
+        exit(2);
+    }
+    while (m->n < MOST && fscanf(f, "%99s %19s", name, type) == 2) {
+        Module *layer = NULL;
+        if (strcmp(type, "Linear") == 0) layer = &nn_linear_new(WIDTH, WIDTH)->module;
+        if (strcmp(type, "LayerNorm") == 0) layer = &nn_layer_norm_new(WIDTH)->module;
+        if (layer) add_layer(net, name, layer);
+        m->layer[m->n++] = layer;
+    }
+    fclose(f);
+    m->kind = NET;
+    m->module = net;
 }
 
 static bool open_model(Model *m, const char *kind, const char *folder)
@@ -47,12 +87,8 @@ static bool open_model(Model *m, const char *kind, const char *folder)
         m->module = gpt_open(path_in(folder, "model.safetensors"), path_in(folder, "config.json"));
         return m->module != NULL;
     }
-    Net *n = nn_new(Net);
-    nn_child(n, hidden, nn_linear_new(2, 4));
-    nn_child(n, out, nn_linear_new(4, 2));
-    m->kind = NET;
-    m->module = n;
-    return nn_load(path_in(folder, "net.safetensors"), n);
+    open_net(m, path_in(folder, "net.txt"));
+    return nn_load(path_in(folder, "net.safetensors"), m->module);
 }
 
 static Tensor *logits_of(const Model *m)
@@ -60,9 +96,10 @@ static Tensor *logits_of(const Model *m)
     static const int32_t ids[] = { 5, 31, 2, 17, 8 };
     if (m->kind == LLAMA) return llama_forward(m->module, tensor_ints(SHAPE(1, 5), ids));
     if (m->kind == A_GPT) return gpt_forward(m->module, tensor_ints(SHAPE(1, 5), ids));
-    static const ag_real x[] = { 1, 2 };
-    const Net *n = m->module;
-    return nn_linear(n->out, ag_tanh(nn_linear(n->hidden, tensor_from(SHAPE(1, 2), x))));
+    static const ag_real values[WIDTH] = { 1, 2, -1, 0.5 };
+    Tensor *x = tensor_from(SHAPE(1, WIDTH), values);
+    for (int i = 0; i < m->n; i++) x = m->layer[i] ? nn_recompute(m->layer[i], x) : ag_tanh(x);
+    return x;
 }
 
 static bool add(void *module, const char *target)

@@ -3,7 +3,9 @@ import dataclasses
 import itertools
 import json
 import os
+import re
 import shutil
+import typing
 import warnings
 
 from check import check, check_close, check_refused, enter_folder, finish, value_or_error
@@ -18,26 +20,45 @@ torch.manual_seed(0)
 
 
 class Net(torch.nn.Module):
-    """The module Net of models.c."""
+    """A module of one's own as models.c makes it: its layers have these names, in which points lead into parts."""
+    TYPES = {"Linear": lambda: torch.nn.Linear(4, 4), "LayerNorm": lambda: torch.nn.LayerNorm(4), "Tanh": torch.nn.Tanh}
 
-    def __init__(self):
+    def __init__(self, layers):
         super().__init__()
-        self.hidden = torch.nn.Linear(2, 4)
-        self.out = torch.nn.Linear(4, 2)
+        self.order = list(layers)
+        for name, kind in layers.items():
+            *parts, last = name.split(".")
+            inside = self
+            for part in parts:
+                if part not in inside._modules:
+                    inside.add_module(part, torch.nn.Module())
+                inside = inside.get_submodule(part)
+            inside.add_module(last, self.TYPES[kind]())
 
     def forward(self, x):
-        return self.out(torch.tanh(self.hidden(x)))
+        for name in self.order:
+            x = self.get_submodule(name)(x)
+        return x
+
+
+def new_net(folder, layers):
+    """Writes a module with random weights into a folder."""
+    os.mkdir(folder)
+    save_file(Net(layers).state_dict(), f"{folder}/net.safetensors")
+    with open(f"{folder}/net.txt", "w", encoding="utf-8") as f:
+        f.writelines(f"{name} {kind}\n" for name, kind in layers.items())
 
 
 def net_of(folder):
-    net = Net()
+    with open(f"{folder}/net.txt", encoding="utf-8") as f:
+        net = Net(dict(line.split() for line in f))
     net.load_state_dict(load_file(f"{folder}/net.safetensors"))
     return net
 
 
 def net_logits(model):
     with torch.no_grad():
-        return model.eval()(torch.tensor([[1.0, 2.0]])).numpy()
+        return model.eval()(torch.tensor([[1.0, 2.0, -1.0, 0.5]])).numpy()
 
 
 def peft_adapter(model, folder, targets, save=None, **settings):
@@ -145,8 +166,7 @@ for kind in "gpt2", "llama_tied":
 
 # ---- a module of one's own ---------------------------------------------------------------------------------------------
 
-os.mkdir("net")
-save_file(Net().state_dict(), "net/net.safetensors")
+new_net("net", {"hidden": "Linear", "tanh": "Tanh", "out": "Linear"})
 for target in "hidden", "out":
     expected = kaeru_logits("net", "net", "add", target, "save", f"net_{target}_of_kaeru")
     model = without_warnings(f"net: kaeru's {target}", PeftModel.from_pretrained, net_of("net"), f"net_{target}_of_kaeru")
@@ -154,6 +174,32 @@ for target in "hidden", "out":
     expected = net_logits(peft_adapter(net_of("net"), f"net_{target}_of_peft", [target]))
     check_close(f"net: peft's {target}", kaeru_logits("net", "net", "load", f"net_{target}_of_peft"), expected)
 check("net: no task type", not read_config("net_hidden_of_kaeru").get("task_type"))
+
+# Each choice of Linears, where others, and modules of other types, have names that end alike or differ by a sign alone.
+NETS = {
+    "sequentials": {"a.0": "Linear", "a.1": "Tanh", "a.2": "Linear", "b.0": "LayerNorm", "b.1": "Linear", "b.2": "Tanh"},
+    "ends": {"proj": "Linear", "a.proj": "Linear", "b.a.proj": "Linear", "c.proj": "LayerNorm", "b.proj": "Tanh"},
+    "layers": {f"layers.{i}.{name}": kind for i in (0, 1, 10, 11)
+               for name, kind in (("fc", "Linear" if i else "LayerNorm"), ("act", "Tanh"))},
+    "points": {"a_b": "Linear", "norm": "LayerNorm", "a.b": "Linear", "tanh": "Tanh", "a.c.d": "Linear", "a.c_d": "Linear"},
+    "signs": {"a+": "Linear", "tanh": "Tanh", "aa": "Linear", "a|aa": "Linear", "a-b": "Linear"},
+}
+for name, layers in NETS.items():
+    new_net(name, layers)
+    linears = [layer for layer, kind in layers.items() if kind == "Linear"]
+    for chosen in (c for n in range(1, len(linears) + 1) for c in itertools.combinations(linears, n)):
+        regex = [re.escape(layer) for layer in chosen]
+        peft = peft_adapter(net_of(name), "of_peft", "|".join(regex), rank_pattern={f"^{regex[-1]}": 3},
+                            alpha_pattern={f"^{regex[0]}": 7})
+        expected = net_logits(peft)
+        what = f"{name}: {', '.join(chosen)}"
+        check_close(f"{what}, from peft", kaeru_logits("net", name, "load", "of_peft", "save", "of_kaeru"), expected)
+        model = value_or_error(without_warnings, what, PeftModel.from_pretrained, net_of(name), "of_kaeru")
+        check_close(f"{what}, to peft", model if isinstance(model, str) else net_logits(model), expected)
+        check_close(f"{what}, back in kaeru", kaeru_logits("net", name, "load", "of_kaeru"), expected)
+        for other in set(linears) - set(chosen):
+            write_config("of_kaeru", read_config("of_kaeru") | {"target_modules": re.escape(other)})
+            check_refused(f"{what}, but {other} is chosen", kaeru_logits("net", name, "load", "of_kaeru"), '"target_modules"')
 
 # ---- llama finetune ------------------------------------------------------------------------------------------------------
 
@@ -189,6 +235,8 @@ ABSENT = "(absent)"
 VALUES = [ABSENT, None, {}, [], False, True, 0, 1, "", "none"]
 # What kaeru opens although peft does not, or computes something else: the file of weights says of what rank adapters are.
 FILE_COUNTS = ["r", "rank_pattern"]
+# An empty object asks for defaults of a way to train that kaeru does not have.
+TRAINED_OTHERWISE = ["velora_config"]
 write_config("llama_attention_of_peft", usual := read_config("llama_attention_of_peft") | {
     "target_modules": ["q_proj", "v_proj"], "rank_pattern": {"q_proj": 3}, "alpha_pattern": {}})
 
@@ -197,16 +245,32 @@ def opened(folder):
     return library_logits(PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained("llama"), folder))
 
 
+NEUTRAL = {type(None): VALUES[1], dict: VALUES[2], list: VALUES[3], bool: VALUES[4]}
+
+
+def neutral_values(key):
+    """The values of the setting's type that are nothing: peft writes them if a program gives them to LoraConfig."""
+    hint = typing.get_type_hints(LoraConfig).get(key)
+    types = [typing.get_origin(t) or t for t in typing.get_args(hint) or [hint]]
+    return [value for t, value in NEUTRAL.items() if t in types and not (key in TRAINED_OTHERWISE and value == {})]
+
+
+unchanged = opened("llama_attention_of_peft")
 for key in [f.name for f in dataclasses.fields(LoraConfig)] + ["a_later_setting"]:
+    written = [ABSENT, *neutral_values(key)]
     for value in VALUES:
         config = {k: v for k, v in usual.items() if k != key} | ({} if value == ABSENT else {key: value})
         write_config("llama_attention_of_peft", config)
         found = kaeru_logits("llama", "llama", "load", "llama_attention_of_peft")
         what = f"adapter_config.json with {key}: {value!r}"
-        if isinstance(found, str):
+        if isinstance(found, str) and not any(value is w for w in written):
             check(f"{what} is refused by name", f'"{key}"' in found, found)
             continue
         expected = value_or_error(opened, "llama_attention_of_peft")
+        if isinstance(found, str):
+            plain = not isinstance(expected, str) and abs(expected - unchanged).max() < 1e-6
+            check(f"{what} is refused by name", f'"{key}"' in found and not plain, found)
+            continue
         if isinstance(expected, str):
             check(f"{what} is opened, but peft refuses it", key in FILE_COUNTS or value is False, expected)
         elif key not in FILE_COUNTS:

@@ -29,9 +29,10 @@ bool nn_lora_add_at(AgSite at, void *module, NnLoraOptions options) AG_MUST_CHEC
 void nn_lora_merge_at(AgSite at, void *module);
 
 /* Writes adapter_config.json and adapter_model.safetensors into a folder, which must exist, for the library peft. The names are
- * those of the module. A Llama and a GPT have those of the classes that transformers' AutoModelForCausalLM makes, such as
- * LlamaForCausalLM and GPT2LMHeadModel, with the task type CAUSAL_LM; other modules have no task type. A kill leaves both old
- * files, both new ones, or no adapter_config.json: weights and config always belong together. False with ag_error() if
+ * those of the module, and target_modules is one regular expression that matches the Linears with adapters alone. A Llama and
+ * a GPT have the names of the classes that transformers' AutoModelForCausalLM makes, such as LlamaForCausalLM and
+ * GPT2LMHeadModel, a list as target_modules, and the task type CAUSAL_LM; other modules have no task type. A kill leaves both
+ * old files, both new ones, or no adapter_config.json: weights and config always belong together. False with ag_error() if
  * the files cannot be written, or if the adapters do not have the same dropout: peft has one for all. A module that is itself a
  * Linear is a usage error, here and in nn_lora_load: it has no name for the file. */
 bool nn_lora_save_at(AgSite at, void *module, const char *folder) AG_MUST_CHECK;
@@ -44,13 +45,14 @@ bool nn_lora_save_with_at(AgSite at, void *module, const char *folder, NnLoraSav
 /* Adds the adapters of a folder that nn_lora_save or peft wrote, and freezes the other parameters. False with ag_error() if
  * the files cannot be read or do not fit; the module then has no adapters. The file of weights says which Linears have
  * adapters, and of what rank. An adapter that peft would ignore because of target_modules, exclude_modules or
- * layers_to_transform is refused; what only a regular expression decides is not compared. The names may be those of
- * transformers' class with the output layer or without it. If the file has a copy of a weight of the model
- * ("lm_head.base_layer.weight", which peft adds to an adapter of the output layer), it replaces the weight, as in peft,
- * rounded if the weight is of type AG_PACKED. A message with the name of the setting refuses: DoRA, rsLoRA, aLoRA, biases
+ * layers_to_transform is refused; what only a regular expression decides is not compared, unless it is names with | between
+ * them. The names may be those of transformers' class with the output layer or without it. If the file has a copy of a weight
+ * of the model ("lm_head.base_layer.weight", which peft adds to an adapter of the output layer), it replaces the weight, as in
+ * peft, rounded if the weight is of type AG_PACKED. A message with the name of the setting refuses: DoRA, rsLoRA, aLoRA, biases
  * and whatever else peft computes in another way; init_lora_weights that changes the model's weights, as PiSSA does; keys
  * of alpha_pattern that are more than a name or its end; values that peft does not take; and settings that are unknown
- * here, unless they are null or false. */
+ * here, unless they are null or false. An empty value of a setting that peft then does not use is accepted. Without lora_alpha,
+ * alpha is 8, as in peft. */
 bool nn_lora_load_at(AgSite at, void *module, const char *folder) AG_MUST_CHECK;
 
 #include "kaeru/nn_at.h"
