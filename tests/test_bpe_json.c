@@ -266,6 +266,25 @@ START_TEST(an_added_token_can_be_the_letter_of_a_byte)
 }
 END_TEST
 
+/* An added line end has the byte of the letter "Ċ", and keeps an id of its own. The letter is the token that is found. */
+START_TEST(an_added_token_can_have_the_byte_of_another)
+{
+    KaeruVocab *v = vocab_of("", "", "{\"id\":256,\"content\":\"\\n\",\"normalized\":false,\"special\":true}");
+    int32_t letter = kaeru_vocab_find(v, "\n", 1);
+    ck_assert_int_eq(letter, '\n');
+    for (int special = 0; special < 2; special++) {
+        size_t n, size;
+        int32_t *ids = kaeru_vocab_encode(v, "a\nb", 3, special ? KAERU_WITH_SPECIAL : KAERU_AS_TEXT, &n);
+        ck_assert(n == 3 && ids[0] == 'a' && ids[1] == (special ? 256 : letter) && ids[2] == 'b');
+        char *back = kaeru_vocab_decode(v, ids, n, &size);
+        ck_assert(size == 3 && memcmp(back, "a\nb", 3) == 0);
+        ag_free(back);
+        ag_free(ids);
+    }
+    ag_free(v);
+}
+END_TEST
+
 /* All texts of two to six letters x and y, of which about a third are added tokens, half of these special ones. */
 enum { LONGEST = 6, TEXTS = 1 << (LONGEST + 1) };
 typedef struct { char text[TEXTS][LONGEST + 1]; bool special[TEXTS]; int n; } Some;
@@ -472,6 +491,7 @@ Suite *bpe_json_suite(void)
     tcase_add_test(t, ignored_merges_do_not_make_special_tokens);
     tcase_add_test(t, an_added_token_need_not_be_normal);
     tcase_add_test(t, an_added_token_can_be_the_letter_of_a_byte);
+    tcase_add_test(t, an_added_token_can_have_the_byte_of_another);
     tcase_add_test(t, the_longest_added_token_is_found);
     tcase_add_loop_test(t, many_added_tokens_take_little_time, 0, 2);
     tcase_add_test(t, an_exported_vocabulary_opens_again);

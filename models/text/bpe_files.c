@@ -55,6 +55,27 @@ static Word to_text(void *owner, const BpeBytes *of, Word token)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
+static bool same_word(const Word *a, const Word *b)
+{
+    return a->size == b->size && memcmp(a->text, b->text, a->size) == 0;
+}
+
+/* Makes the tokens whose texts stand for bytes the ones that are found, and those that are `raw` if no other one has the same
+ * bytes. False with ag_error() if a text is there twice. */
+static bool enter_tokens(const char *path, const Word *text, const bool *raw, int32_t n, WordTable *tokens)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        for (int32_t id = 0; id < n; id++) {
+            if ((raw && raw[id]) != (pass == 1)) continue;
+            int32_t found = word_table_enter(tokens, id);
+            if (found != id && same_word(&text[found], &text[id]))
+                return ag_set_error("%s: token %s: expected each token once", path,
+                                    QUOTED_BYTES(text[id].text, text[id].size));
+        }
+    }
+    return true;
+}
+
 bool bpe_read_tokens(void *work, const BpeBytes *of, const char *path, const Word *text, const bool *raw, int32_t n,
                      WordTable *tokens)
 {
@@ -66,10 +87,9 @@ bool bpe_read_tokens(void *work, const BpeBytes *of, const char *path, const Wor
         if (size == 0)
             return ag_set_error("%s: token %s: expected %s", path, QUOTED_BYTES(text[id].text, text[id].size),
                                 of ? "characters that stand for bytes, as in GPT-2's files" : "characters");
-        if (word_table_add(tokens, bytes, size) != id)
-            return ag_set_error("%s: token %s: expected each token once", path, QUOTED_BYTES(text[id].text, text[id].size));
+        word_table_append(tokens, bytes, size);
     }
-    return true;
+    return enter_tokens(path, text, raw, n, tokens);
 }
 
 int bpe_missing_byte(const WordTable *tokens)

@@ -154,7 +154,8 @@ typedef struct {
     WordTable *pairs;                       /* of ids that were read, each as a word of eight bytes */
     size_t line;                            /* of the merges, from 1 */
 } MergeReader;
-/* Converts the n tokens' texts to bytes, but for those where `raw` (NULL: none) is true. `of` NULL: no text is converted. */
+/* Converts the n tokens' texts to bytes, but for those where `raw` (NULL: none) is true. `of` NULL: no text is converted. A
+ * raw token may have the bytes of another one, which is then the one that is found: an added "  " beside one of two spaces. */
 bool bpe_read_tokens(void *work, const BpeBytes *of, const char *path, const Word *text, const bool *raw, int32_t n,
                      WordTable *tokens);
 /* The first byte that is no token; -1: there is none. */

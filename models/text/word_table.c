@@ -56,17 +56,29 @@ static void grow(WordTable *t)
     ag_free(old);
 }
 
-int32_t word_table_add(WordTable *t, const char *text, size_t size)
+int32_t word_table_append(WordTable *t, const char *text, size_t size)
 {
-    uint32_t hash = word_hash(text, size);
     if (t->n == t->capacity) grow(t);
-    WordSlot *slot = look_up(t, text, size, hash);
-    if (slot->index < 0) {
-        t->word[t->n] = (Word){ ag_strndup_in(t, text, size), size, 0 };
-        *slot = (WordSlot){ hash, t->n++ };
-    }
+    t->word[t->n] = (Word){ ag_strndup_in(t, text, size), size, 0 };
+    return t->n++;
+}
+
+int32_t word_table_enter(WordTable *t, int32_t index)
+{
+    const Word *word = &t->word[index];
+    uint32_t hash = word_hash(word->text, word->size);
+    WordSlot *slot = look_up(t, word->text, word->size, hash);
+    if (slot->index < 0) *slot = (WordSlot){ hash, index };
     t->word[slot->index].count++;
     return slot->index;
+}
+
+int32_t word_table_add(WordTable *t, const char *text, size_t size)
+{
+    int32_t known = word_table_find(t, text, size);
+    if (known < 0) return word_table_enter(t, word_table_append(t, text, size));
+    t->word[known].count++;
+    return known;
 }
 
 int32_t word_table_find(const WordTable *t, const char *text, size_t size)

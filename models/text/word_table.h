@@ -25,6 +25,10 @@ typedef struct {
 WordTable *word_table_new(void *owner);
 /* Returns the word's number. A new word gets the next number, and its bytes are copied. */
 int32_t word_table_add(WordTable *t, const char *text, size_t size);
+/* The two steps of this for a table with equal words: the first one gives the word the next number. The second one makes it
+ * the word that is found, unless an equal one is; returns the number of the one that is found. */
+int32_t word_table_append(WordTable *t, const char *text, size_t size);
+int32_t word_table_enter(WordTable *t, int32_t index);
 /* Returns the word's number; -1 if it is not in the table. */
 int32_t word_table_find(const WordTable *t, const char *text, size_t size);
 

@@ -136,6 +136,7 @@ RECIPES = {
 LINES = [PROSE, PROSE.lower(), *SCRIPTS, "abc def <x> <s> 12 34"] * 12
 
 
+# Beside its letter, "\u0001" is an added token that the vocabulary has.
 def train(name, more=None, unknown=None, fuse=False, ignore=False):
     splitter, normalizer, of_bytes = RECIPES[name]
     tokenizer = Tokenizer(models.BPE(unk_token=unknown, fuse_unk=fuse))
@@ -145,7 +146,7 @@ def train(name, more=None, unknown=None, fuse=False, ignore=False):
     if normalizer:
         tokenizer.normalizer = normalizer
     tokenizer.train_from_iterator(LINES, trainers.BpeTrainer(
-        vocab_size=900, max_token_length=6, show_progress=False, special_tokens=["<unk>", "<s>", "</s>", "<|end|>"],
+        vocab_size=900, max_token_length=6, show_progress=False, special_tokens=["<unk>", "<s>", "</s>", "<|end|>"] + ["\u0001"] * of_bytes,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet() if of_bytes else []))
     if splitter:
         tokenizer.pre_tokenizer = splitter
@@ -204,8 +205,23 @@ def letters(tokenizer):
     tokenizer.add_tokens(["\u00c9", "\u0130", "\u00c3", sorted(words)[0]])
 
 
+def same_bytes(tokenizer):
+    """Adds tokens that have the bytes of a token of the vocabulary, which has another text, as CodeGen and Phi do. Not those
+    that text.h tells of: tokenizers takes their letters for bytes when it decodes them."""
+    decode = decoders.ByteLevel().decode
+    texts = {token: decode([token]) for token in sorted(tokenizer.get_vocab())}
+    texts = {token: text for token, text in texts.items() if decode([text]) == text}
+    same = [text for token, text in texts.items() if len(text) < len(token) and text != "\n"]
+    same += [text for token, text in texts.items() if token[0] == "\u0120" and text.strip()]
+    check(f"there are tokens of the same bytes: {same[::9]!r}", len(same) > 20)
+    tokenizer.add_tokens(["  ", AddedToken("\n", normalized=False), *same[::9]])
+    tokenizer.add_special_tokens(["\t", *same[4::9]])
+
+
 def compare_all():
     texts = random_texts(TEXTS)
+    for name in "plain", "llama3_split", "nfkc", "lowercase":
+        compare(f"{name} with added tokens of the same bytes", train(name, same_bytes), [*texts, "a  b   c\n\n d\t \u00e9 \u0001\u0001"])
     for name in "plain", "qwen2_split":
         compare(f"{name} with letters of bytes", train(name, letters), [*texts, "\u0250 x \u00c9", "\u0130\u00c3\u00e9"])
     for name in RECIPES:

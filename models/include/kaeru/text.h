@@ -135,8 +135,8 @@ uint64_t kaeru_vocab_fingerprint_at(AgSite at, const KaeruVocab *v);
  * text, KAERU_END is <|endoftext|>. KAERU_CHARS has none. */
 int32_t kaeru_vocab_special_at(AgSite at, const KaeruVocab *v, KaeruSpecial which);
 
-/* The id of a token of n bytes; a special token comes last. If the vocabulary does not have it: what
- * kaeru_vocab_special(v, KAERU_UNKNOWN) returns. */
+/* The id of a token of n bytes; a special token comes last. An added token with the bytes of one of the vocabulary is not
+ * found. If the vocabulary does not have it: what kaeru_vocab_special(v, KAERU_UNKNOWN) returns. */
 int32_t kaeru_vocab_find_at(AgSite at, const KaeruVocab *v, const char *token, size_t n);
 /* The bytes of a token, followed by a NUL, and their number in *n unless n is NULL. Valid until the vocabulary is freed. NULL
  * if the id is out of range. */
