@@ -773,6 +773,42 @@ START_TEST(sums_over_many_equal_ids)
 }
 END_TEST
 
+/* Whether two numbers are equal up to rounding: of the same sign if they are 0, both infinite, or both NaN. */
+static bool nearly_same(double found, double expected)
+{
+    if (isnan(expected) || isinf(expected) || expected == 0)
+        return isnan(expected) ? isnan(found) : found == expected && !signbit(found) == !signbit(expected);
+    return fabs(found - expected) <= 1e-5 * fabs(expected);
+}
+
+/* Whole and odd are properties of the exponent that was given, not of the float that it is rounded to. */
+START_TEST(powers_by_exponents_that_are_rounded)
+{
+    static const double exponents[] = { 16777215, 16777217, 16777219, -16777217, 0x1.fffffffffffffp+52, 0x1p53, 0x1p60,
+                                        2.0000001, 1.00000001, 3.00000001, -1.00000001, 2.99999999, 4.00000001, 1e-9, -1e-9,
+                                        4194304.0001, 0.5, -0.5, 2, 1, 3, -1, 2.5, 4, 5 };
+    static const double items[] = { -1, 1, -0.0, 0, -INFINITY, INFINITY, -1.5, 1.5 };
+    AgScope s = ag_begin(AG_RECORD);
+    for (size_t i = 0; i < sizeof exponents / sizeof *exponents; i++) {
+        for (size_t k = 0; k < sizeof items / sizeof *items; k++) {
+            double p = exponents[i], at = items[k], slope = p * pow(at, p - 1);
+            Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(1), at), true), *y = ag_pow_scalar(x, p);
+            double value = tensor_item(y);
+            ag_backward(ag_sum(y));
+            double found = tensor_item(tensor_grad(x));
+            if (fabs(at) == 1.5 && fabs(p) > 1000) {                /* beyond the range of a float */
+                double expected = isnan(pow(at, p)) ? (double)NAN : copysign(value, pow(at, p));
+                ck_assert_msg(nearly_same(value, expected), "%g^%.17g is %g", at, p, value);
+            } else {
+                ck_assert_msg(nearly_same(value, pow(at, p)), "%g^%.17g is %g, not %g", at, p, value, pow(at, p));
+                ck_assert_msg(nearly_same(found, slope), "the slope of %g^%.17g is %g, not %g", at, p, found, slope);
+            }
+        }
+    }
+    ag_end(s);
+}
+END_TEST
+
 /* Values and slopes where a function's definition changes. */
 START_TEST(functions_at_their_limits)
 {
@@ -842,6 +878,7 @@ Suite *tensor_suite(void)
     tcase_add_test(plain, casts);
     tcase_add_test(plain, sorted);
     tcase_add_test(plain, logsumexp_of_extremes);
+    tcase_add_test(plain, powers_by_exponents_that_are_rounded);
     tcase_add_test(plain, functions_at_their_limits);
     tcase_add_loop_test(plain, sums_over_many_equal_ids, 0, 3);
     suite_add_tcase(suite, plain);

@@ -14,24 +14,27 @@ static const int64_t grain_of[] = {
 
 /* ---- x^p for one p ----------------------------------------------------------------------------------------------- */
 
-typedef struct { float p; bool whole, odd; } Exponent;
+/* An exponent as a float, and what is known of it before it is rounded; rounded: it is whole only as a float. */
+typedef struct { float p; bool whole, odd, rounded; } Exponent;
 
 static Exponent exponent_of(double p)
 {
     const float f = (float)p;
-    return (Exponent){ f, f == truncf(f), fabsf(fmodf(f, 2)) == 1 };
+    const bool whole = p == trunc(p);
+    return (Exponent){ f, whole, fabs(fmod(p, 2)) == 1, !whole && f == truncf(f) };
 }
 
 /* The frequent exponents by multiplication. With a whole exponent |x| is raised and gets its sign after that, because vpow is
  * slow for negative numbers. */
 INLINE vf power_of(vf x, Exponent e)
 {
-    if (e.p == 2) return x * x;
-    if (e.p == 1) return x;
-    if (e.p == 3) return x * x * x;
-    if (e.p == -1) return vset(1) / x;
-    if (!e.whole) return vpow(x, vset(e.p));
+    if (!e.whole && !e.rounded) return vpow(x, vset(e.p));
+    if (e.whole && e.p == 2) return x * x;
+    if (e.whole && e.p == 1) return x;
+    if (e.whole && e.p == 3) return x * x * x;
+    if (e.whole && e.p == -1) return vset(1) / x;
     vf y = vpow(vabs(x), vset(e.p));
+    if (e.rounded) return vselect(vand(vlt(vset(-INFINITY), x), vlt(x, vset(0))), vset(NAN), y);
     return e.odd ? vcopysign(y, x) : y;
 }
 
