@@ -493,6 +493,53 @@ START_TEST(variance_at_a_large_mean)
 }
 END_TEST
 
+/* The sum is infinite in floats; and one item is: then the others have infinite gradients, as in PyTorch. */
+START_TEST(variance_where_the_sum_is_infinite)
+{
+    const double large = 3.4e38, inf = (double)INFINITY, none = (double)NAN;
+    for (int across = 0; across < 2; across++) {
+        AgScope s = ag_begin(AG_RECORD);
+        const int dim = across ? 0 : 1;
+        const AgShape shape = across ? SHAPE(40, 3) : SHAPE(3, 40);
+        Tensor *x = tensor_set_requires_grad(tensor_full(shape, large), true), *var = ag_var_dims(x, DIMS(dim), false, false);
+        CHECK(var, SHAPE(3), 0, 0, 0);
+        ag_backward(ag_sum(var));
+        for (int i = 0; i < 120; i++) ck_assert_double_eq((double)tensor_grad_data(x)[i], 0);
+        static const double rows[][3] = { { 1, 2, INFINITY }, { -INFINITY, 1, 2 }, { INFINITY, 1, -INFINITY } };
+        const double slopes[][3] = { { -inf, -inf, none }, { none, inf, inf }, { none, none, none } };
+        for (int k = 0; k < 3; k++) {
+            x = tensor_zeros(across ? SHAPE(3, 1) : SHAPE(1, 3));
+            for (int i = 0; i < 3; i++) tensor_mutable_data(x)[i] = (ag_real)rows[k][i];
+            var = ag_var_dims(tensor_set_requires_grad(x, true), DIMS(dim), false, false);
+            CHECK(var, SHAPE(1), none);
+            ag_backward(ag_sum(var));
+            CHECK(tensor_grad(x), tensor_shape(x), slopes[k][0], slopes[k][1], slopes[k][2]);
+        }
+        ag_end(s);
+    }
+}
+END_TEST
+
+/* One item has no deviation from its own mean, whatever the item and the gradient are. */
+START_TEST(a_norm_of_one_item_has_no_gradient)
+{
+    static const AgNorm kinds[] = { { .eps = 1e-5, .eps_inside = true }, { .eps = 1e-5 }, { .eps = 0 },
+                                    { .eps = 1e-12, .eps_inside = true } };
+    enum { ROWS = 37 };
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        AgScope s = ag_begin(AG_RECORD);
+        Tensor *x = tensor_zeros(SHAPE(ROWS, 1)), *gamma = tensor_full(SHAPE(1), 1.7), *factor = tensor_zeros(SHAPE(ROWS, 1));
+        ag_fill_normal(x, 3, 100);
+        ag_fill_normal(factor, 0, 1);
+        tensor_set_requires_grad(x, true);
+        Tensor *y = ag_layer_norm(x, gamma, NULL, kinds[k]);
+        ag_backward(ag_sum(ag_mul(y, factor)));
+        for (int i = 0; i < ROWS; i++) ck_assert_double_eq((double)tensor_grad_data(x)[i], 0);
+        ag_end(s);
+    }
+}
+END_TEST
+
 START_TEST(log_softmax_of_large_numbers)
 {
     begin();
@@ -865,6 +912,8 @@ Suite *tensor_suite(void)
     suite_add_tcase(suite, reducing);
     TCase *large = tcase_create("numbers far from 1");
     tcase_add_test(large, variance_at_a_large_mean);
+    tcase_add_test(large, variance_where_the_sum_is_infinite);
+    tcase_add_test(large, a_norm_of_one_item_has_no_gradient);
     tcase_add_test(large, log_softmax_of_large_numbers);
     tcase_add_test(large, cross_entropy_of_large_logits);
     tcase_add_test(large, gelu_erf_far_from_0);

@@ -209,7 +209,12 @@ APART void ordinary_norm_backward_rows(const Job *j, int64_t first, int64_t last
 
 static void norm_backward_rows(void *arg, int64_t first, int64_t last)
 {
-    backward_rows(arg, first, last, ordinary_norm_backward_rows);
+    const Job *j = arg;
+    if (j->n == 1) {                            /* g - mean g is exactly 0 there */
+        for (; first < last; first++) backward_in_double(j, first);
+    } else {
+        backward_rows(j, first, last, ordinary_norm_backward_rows);
+    }
 }
 
 /* dx, dgamma and dbeta may each be NULL. In a row of variance 0 no gradient passes through the deviation. */

@@ -264,6 +264,18 @@ static double squares_in_double(const float *x, int64_t n, int64_t step, double 
     return sum;
 }
 
+/* The mean of n items that are `step` apart, where their sum in floats is not finite; *rest: what is lost as it is rounded to a
+ * float, 0 where an item is not finite. */
+static float mean_in_double(const float *x, int64_t n, int64_t step, float *rest)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += x[i * step];
+    double exact = sum / (double)n;
+    float mean = (float)exact;
+    *rest = isfinite(mean) ? (float)(exact - mean) : 0;
+    return mean;
+}
+
 /* y = scale * sum of (x - m)^2, where m is the mean of the x. m is written as mean + rest (outer, inner): where it is large,
  * one float is too coarse.
  * The first mean has rounding errors. The mean of the deviations from it corrects it; what the corrected mean loses by rounding
@@ -280,6 +292,7 @@ void ISA(var)(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real
         float first = mean[at];
         mean[at] = first + rest[at];
         rest[at] -= mean[at] - first;
+        if (!isfinite(mean[at])) mean[at] = mean_in_double(x + at / inner * n * inner + at % inner, n, inner, &rest[at]);
     }
     j.term = SQUARE;
     j.scale = 1;

@@ -32,7 +32,7 @@ static double row_mean(Row r, double *squares)
         d2 += d * d;
     }
     *squares = d2 - d1 * d1 / (double)r.n;
-    return mean + d1 / (double)r.n;
+    return isfinite(mean) ? mean + d1 / (double)r.n : mean;
 }
 
 void ref_sum(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real scale, bool add)
@@ -62,7 +62,7 @@ void ref_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real 
     for (int64_t at = 0; at < outer * inner; at++) {
         double squares, m = row_mean(row_of(x, n, inner, at), &squares);
         mean[at] = (real)m;
-        rest[at] = (real)(m - mean[at]);
+        rest[at] = isfinite(m) ? (real)(m - mean[at]) : 0;
         y[at] = (real)(squares * scale);
     }
 }
