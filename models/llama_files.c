@@ -43,6 +43,7 @@ static const NnField keys[] = {
 };
 static const NnField bias_key[] = { KEY("attention_bias", out_bias, .optional = true), NN_FIELDS_END };
 static const NnField begin_key[] = { KEY("bos_token_id", begin, .optional = true), NN_FIELDS_END };
+static const NnField pad_key[] = { KEY("pad_token_id", pad, .optional = true), NN_FIELDS_END };
 static const NnField scaling_keys[] = {
     KEY("factor", rope_factor), KEY("low_freq_factor", rope_low), KEY("high_freq_factor", rope_high), NN_FIELDS_END
 };
@@ -167,7 +168,8 @@ bool llama_read_config(const Config *c, LlamaOptions *o)
     if (!config_is_usual(c) || !read_family(c, o) || !config_read(c, keys, o) || !check_layers(c, o->layers)) return false;
     set_missing(c, o);
     return config_text(c, "hidden_act", "silu", NULL) && read_rope(c, o) && config_read(c, begin_key, o) &&
-           read_ends(c, o->end) && check_ranges(c, o) && (nn_fields_check(&llama_fields, o) || add_path(c->path));
+           config_read(c, pad_key, o) && read_ends(c, o->end) && check_ranges(c, o) &&
+           (nn_fields_check(&llama_fields, o) || add_path(c->path));
 }
 
 /* ---- folders ----------------------------------------------------------------------------------------------------- */
@@ -262,12 +264,13 @@ static void put_rope(JsonWriter *w, const LlamaOptions *o)
     json_close(w, '}');
 }
 
-/* A key that is missing has a default of `transformers`, so null stands for none. One end is a number, as most files
+/* A key that is missing has a default of `transformers`, so null stands for none; that of pad_token_id is null. One end is a number, as most files
  * have it. */
 static void put_ends(JsonWriter *w, const LlamaOptions *o)
 {
     if (o->begin >= 0) config_put(w, begin_key, o);
     else json_put_text(w, "bos_token_id", NULL);
+    if (o->pad >= 0) config_put(w, pad_key, o);
     if (o->end[0] < 0) {
         json_put_text(w, "eos_token_id", NULL);
         return;

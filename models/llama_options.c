@@ -33,6 +33,7 @@ static const NnField fields[] = {
     FIELD(end[2], -1, -1, INT32_MAX, NULL),
     FIELD(end[3], -1, -1, INT32_MAX, NULL),
     MORE(4), MORE(5), MORE(6), MORE(7), MORE(8), MORE(9), MORE(10), MORE(11), MORE(12), MORE(13), MORE(14), MORE(15),
+    FIELD(pad, -1, -1, INT32_MAX, NULL, .optional = true),
     NN_FIELDS_END
 };
 

@@ -120,7 +120,7 @@ START_TEST(options_of_a_llama)
     /* tokens around a text, which programs alone read */
     static const char *const no_effect[] = {
         "begin", "end[0]", "end[1]", "end[2]", "end[3]", "end[4]", "end[5]", "end[6]", "end[7]",
-        "end[8]", "end[9]", "end[10]", "end[11]", "end[12]", "end[13]", "end[14]", "end[15]", NULL
+        "end[8]", "end[9]", "end[10]", "end[11]", "end[12]", "end[13]", "end[14]", "end[15]", "pad", NULL
     };
     LlamaOptions base = llama_defaults();
     base.layers = 1;
@@ -144,7 +144,7 @@ START_TEST(options_of_a_llama)
         { "end[0]", 1 }, { "end[1]", 1 }, { "end[2]", 1 }, { "end[3]", 1 }, { "end[4]", 1 },
         { "end[5]", 1 }, { "end[6]", 1 }, { "end[7]", 1 }, { "end[8]", 1 }, { "end[9]", 1 },
         { "end[10]", 1 }, { "end[11]", 1 }, { "end[12]", 1 }, { "end[13]", 1 }, { "end[14]", 1 },
-        { "end[15]", 1 }, { NULL, 0 } }, no_effect);
+        { "end[15]", 1 }, { "pad", 1 }, { NULL, 0 } }, no_effect);
 }
 END_TEST
 

@@ -331,6 +331,7 @@ static void check_same_options(const LlamaOptions *a, const LlamaOptions *b)
         snprintf(key, sizeof key, "llama.%s", keys[i]);
         ck_assert_str_eq(nn_settings_get(left, key), nn_settings_get(right, key));
     }
+    ck_assert_int_eq(a->pad, b->pad);                           /* settings lack it if it is -1 */
     ag_free(right);
     ag_free(left);
 }
@@ -412,6 +413,7 @@ START_TEST(many_ends_are_kept)
     for (int n = 5; n <= LLAMA_ENDS; n += LLAMA_ENDS - 5) {
         LlamaOptions o = small();
         for (int i = 0; i < n; i++) o.end[i] = 20 - i;
+        o.pad = n - 5;
         Llama *m = llama_new(o);
         expect_done(llama_write(m, in_folder("")));
         const Json *root = json_read(m, in_folder("config.json"), 1 << 20);

@@ -123,7 +123,7 @@ void *part_pointer(PartKind kind, const void *usual);
 #define CONV ((AgConv){ { (int)I(1), 1 }, { (int)I(0), 0 }, { (int)I(1), 1 }, (int)I(1) })
 #define NORM ((AgNorm){ D(1e-5), true, false })
 #define LLAMA ((LlamaOptions){ I(1), I(2), I(1), I(4), I(8), I(8), I(10), I(8), D(1e-5), D(10000), D(1), D(1), D(4), D(8), \
-    D(0), false, false, false, true, I(-1), { I(-1), -1, -1, -1 }, false, false })
+    D(0), false, false, false, true, I(-1), { I(-1), -1, -1, -1 }, I(-1), false, false })
 #define TRANSFORMER ((TransformerOptions){ (int)I(1), I(4), I(8), (int)I(2), D(0), NN_PRE_NORM, NORM, AG_RELU, I(8), false, \
     false })
 #define SCOPE ((AgScope){ (int)I(f.scope.depth), f.scope.serial })

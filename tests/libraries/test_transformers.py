@@ -8,7 +8,7 @@ from check import FIXTURES, check, check_close, enter_folder, finish, run, value
 from models import KINDS, finetune, kaeru_logits, library_logits, new_folder
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 enter_folder()
 torch.manual_seed(0)
@@ -46,6 +46,25 @@ tensors = load_file("bare/model.safetensors")
 tensors |= {f"h.{i}.attn.bias": torch.ones(1, 1, 16, 16).tril().bool() for i in range(2)}
 save_file(tensors | {"h.0.attn.masked_bias": torch.tensor(-1e4)}, "bare/model.safetensors")
 check_close("gpt2: saved masks", kaeru_logits("gpt2", "bare"), expected)
+
+# ---- config.json: what transformers reads there is the same in a folder that kaeru writes ---------------------------------
+
+# Not of the model itself: the place and type of its files, the first values of new weights, and how programs run it.
+OTHER = {"_name_or_path", "dtype", "initializer_range", "transformers_version", "use_cache"}
+for kind in "llama", "llama_tied", "qwen2", "qwen3":
+    for tokens in ({}, {"pad_token_id": 0}, {"bos_token_id": 3, "eos_token_id": 4, "pad_token_id": 60},
+                   {"bos_token_id": 0, "eos_token_id": [5, 0], "pad_token_id": None}):
+        config = AutoConfig.from_pretrained(kind, **tokens)
+        model = AutoModelForCausalLM.from_config(config)
+        model.generation_config = GenerationConfig()
+        model.save_pretrained("configured")
+        kaeru_logits(kind, "configured", "write", "written")
+        found, expected = (AutoConfig.from_pretrained(folder).to_dict() for folder in ("written", "configured"))
+        names = {key for key in found | expected if found.get(key) != expected.get(key)} - OTHER
+        # Qwen2's config has no width of heads: that is hidden_size / num_attention_heads.
+        names -= {"head_dim"} if kind == "qwen2" else set()
+        check(f"{kind}: config.json with {tokens} is read as before", not names, str({
+            key: (found.get(key), expected.get(key)) for key in names}))
 
 # ---- programs: the text that both write, always with the most probable token ---------------------------------------------
 

@@ -31,6 +31,7 @@ typedef struct {
     bool head_norms;                        /* queries and keys are normalized in each head: Qwen3 */
     bool tied;                              /* one table for input and output */
     int64_t begin, end[LLAMA_ENDS];         /* the tokens before and after a text, for programs; -1: none */
+    int64_t pad;                            /* the token that fills up texts for other libraries: kept for files; -1: none */
     bool recompute;                         /* backward computes most values again (AG_PRODUCTS): less memory. Not saved */
     bool frozen;                            /* matrices are kept in bfloat16 alone: set by llama_open_with. Not saved */
 } LlamaOptions;
