@@ -119,7 +119,9 @@ Tensor *ag_scale_at(AgSite at, Tensor *x, double factor);
 /* y = x + number; dx = dy */
 Tensor *ag_add_scalar_at(AgSite at, Tensor *x, double number);
 
-/* y = x^exponent: x^0.5 at -infinity is infinity, and x^-0.5 is 0, as other powers (PyTorch: NaN, as of a square root)
+/* y = x^exponent: x^0.5 is infinity at -infinity and 0 at -0, and x^-0.5 is 0 and infinity there, as other powers (PyTorch:
+ *     NaN and -0, NaN and -infinity, as of a square root). The exponent is rounded to AG_REAL; whether it is whole and odd
+ *     is decided before that, by which a negative x has a power and its sign
  * dx = dy exponent x^(exponent - 1) */
 Tensor *ag_pow_scalar_at(AgSite at, Tensor *x, double exponent);
 
@@ -217,8 +219,9 @@ Tensor *ag_max_dim_at(AgSite at, Tensor *x, int dim, bool keep);
 Tensor *ag_min_dim_at(AgSite at, Tensor *x, int dim, bool keep);
 
 /* y = mean of (x - mean)^2 over dims, n-1 for n if unbiased: n is the number of items; the default of PyTorch is unbiased;
- *     the gradient is exact where the mean is large, too. The mean of mean_dims is one float: x less that is off by its
- *     rounding, 6e-8 of the mean. layer_norm has no such error
+ *     the gradient is exact where the mean is large, too, and where the sum of the items is beyond the range of AG_REAL, but
+ *     not the sum in double (PyTorch: infinite). The mean of mean_dims is one float: x less that is off by its rounding,
+ *     6e-8 of the mean. layer_norm has no such error
  * dx = dy 2 (x - mean) / n */
 Tensor *ag_var_dims_at(AgSite at, Tensor *x, AgDims dims, bool unbiased, bool keep);
 
