@@ -10,6 +10,7 @@
 #include "kaeru/graph.h"
 #include "bf16.h"
 #include "kernels.h"
+#include "left.h"
 #include "memory.h"
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
@@ -111,10 +112,6 @@ void print_number(FILE *out, double x);
 enum { MAX_SCOPES = 256 };
 /* A usage error unless the scope is the innermost and there is one around it. */
 void check_inner(AgSite at, const char *what, AgScope scope);
-/* This thread's innermost scope; zeros: none is open. */
-AgScope innermost_scope(void);
-/* Whether this thread has begun the scope, and it is open. */
-bool scope_is_open(AgScope scope);
 /* This thread's newest tensor; NULL: none. */
 Tensor *tape(void);
 /* A new entry of the tape, which the innermost scope owns: a tensor without a shape and values. */

@@ -56,8 +56,9 @@ Module *nn_new_sized_at(AgSite at, size_t size, const char *type)
 
 /* ---- slots ------------------------------------------------------------------------------------------------------- */
 
-/* A new slot with that name and field, no part of the module before slot_fill. A usage error: the name cannot be used. */
-static NnModuleSlot *slot_reserve(AgSite at, const char *what, Module *m, const char *name, const void *field)
+/* A new slot with that name and field, no part of the module before slot_fill. A usage error: the name cannot be used. The
+ * first `others` slots are known to have other names. */
+static NnModuleSlot *slot_reserve(AgSite at, const char *what, Module *m, const char *name, const void *field, int others)
 {
     nn_check_at(at, what, m, 0);
     size_t length = strlen(name);
@@ -65,7 +66,7 @@ static NnModuleSlot *slot_reserve(AgSite at, const char *what, Module *m, const 
         ag_usage_error(at, what, "\"%s\" cannot be a name in %s: 1 to %d characters, no dot", name, m->type, SLOT_NAME - 1);
     if (strpbrk(name, "[]"))
         ag_usage_error(at, what, "\"%s\" in %s is of an array: expected nn_child_named(..., \"l%%d\", i)", name, m->type);
-    for (int i = 0; i < m->n_slots; i++)
+    for (int i = others; i < m->n_slots; i++)
         if (strcmp(m->slots[i].name, name) == 0) ag_usage_error(at, what, "%s already has a \"%s\"", m->type, name);
     size_t offset = field ? (size_t)((const char *)field - (const char *)m) : 0;
     if (field && (offset < sizeof(Module) || offset > m->size - sizeof(void *)))
@@ -137,7 +138,7 @@ static void check_levels(AgSite at, const char *what, const Module *parent, cons
                        parent->type, levels, MOST_LEVELS);
 }
 
-static void add_child(AgSite at, const char *what, Module *parent, const char *name, void **field, Module *child)
+static void add_child(AgSite at, const char *what, Module *parent, const char *name, void **field, Module *child, int others)
 {
     nn_check_at(at, what, parent, 0);
     if (!child) ag_usage_error(at, what, "the module for \"%s\" of %s is NULL", name, parent->type);
@@ -147,7 +148,7 @@ static void add_child(AgSite at, const char *what, Module *parent, const char *n
     if (module_root(parent) == child)
         ag_usage_error(at, what, "a %s cannot hold the %s that contains it", parent->type, child->type);
     check_levels(at, what, parent, child);
-    slot_fill(parent, slot_reserve(at, what, parent, name, field), child, NULL);
+    slot_fill(parent, slot_reserve(at, what, parent, name, field, others), child, NULL);
     name_tensors(at, child);
 }
 
@@ -164,7 +165,7 @@ void nn_add_child_at(AgSite at, Module *parent, void **field, void *child, const
     ag_check_pointer_at(at, __func__, "the name", format);
     char name[SLOT_NAME + 1];
     WRITE_NAME(name, format);
-    add_child(at, __func__, parent, name, field, child);
+    add_child(at, __func__, parent, name, field, child, 0);
 }
 
 /* A usage error that names the tensor, where tensor_new_owned would not. */
@@ -189,7 +190,7 @@ Tensor *nn_add_tensor_at(AgSite at, Module *parent, Tensor **field, AgShape shap
     ag_check_pointer_at(at, __func__, "the name", format);
     char name[SLOT_NAME + 1];
     WRITE_NAME(name, format);
-    NnModuleSlot *slot = slot_reserve(at, __func__, parent, name, field);
+    NnModuleSlot *slot = slot_reserve(at, __func__, parent, name, field, 0);
     check_tensor_shape(at, __func__, parent, name, shape);
     slot->not_saved = !saved;
     slot->is_buffer = !trained && dtype != AG_PACKED;
@@ -239,7 +240,7 @@ void nn_tie_named_at(AgSite at, Module *parent, const char *name, Tensor **field
                        "children of one module first", name, parent->type);
     NnModuleSlot *slot = field_slot(parent, field);
     if (!slot) {
-        slot_fill(parent, slot_reserve(at, __func__, parent, name, field), NULL, tensor);
+        slot_fill(parent, slot_reserve(at, __func__, parent, name, field, 0), NULL, tensor);
         tie_all(root, tensor, tensor);
         return;
     }
@@ -267,7 +268,8 @@ void nn_list_add_at(AgSite at, ModuleList *list, void *child)
     nn_check_type_at(at, __func__, list, sizeof *list, "ModuleList");
     char name[SLOT_NAME];
     snprintf(name, sizeof name, "%d", list->n);
-    add_child(at, __func__, &list->module, name, NULL, child);
+    const bool items_alone = list->module.n_slots == list->n;       /* so their names are the smaller numbers */
+    add_child(at, __func__, &list->module, name, NULL, child, items_alone ? list->n : 0);
     list->n++;
 }
 
@@ -304,17 +306,38 @@ static Module *copy_tree(AgSite at, const Module *original)
     return copy;
 }
 
+static Tensor *copy_tensor(AgSite at, Tensor *from)
+{
+    Tensor *t = tensor_new_owned_at(at, tensor_shape(from), tensor_dtype(from));
+    tensor_copy_at(at, t, from);
+    if (tensor_requires_grad(from)) tensor_set_requires_grad_at(at, t, true);
+    return t;
+}
+
+/* The slot of the copy that is where `slot` is in the original. */
+static const NnModuleSlot *same_slot(Module *original, const NnModuleSlot *slot, Module *copy)
+{
+    Walk from = walk_below(original), to = walk_below(copy);
+    do {
+        walk_slot(&from);
+        walk_slot(&to);
+    } while (from.slot != slot);
+    return to.slot;
+}
+
 void *nn_clone_at(AgSite at, const void *module)
 {
     NN_LAYER(at, (const Module *)module);
     check_fields(at, __func__, module);
     Module *copy = copy_tree(at, module);
-    for (Walk walk = walk_below(copy); walk_slot(&walk); ) {
-        if (walk.slot->tied) continue;                      /* replaced with the first slot of its tensor */
-        Tensor *from = walk.slot->tensor, *t = tensor_new_owned_at(at, tensor_shape(from), tensor_dtype(from));
-        tie_all(copy, from, t);
-        tensor_copy_at(at, t, from);
-        if (tensor_requires_grad(from)) tensor_set_requires_grad_at(at, t, true);
+    Walk to = walk_below(copy);
+    for (Walk from = walk_below(module); walk_slot(&from); ) {
+        walk_slot(&to);
+        const NnModuleSlot *first = from.slot->tied ? first_slot(from.root, from.slot->tensor) : from.slot;
+        to.slot->tied = first != from.slot;
+        to.slot->tensor = to.slot->tied ? same_slot(from.root, first, copy)->tensor : copy_tensor(at, from.slot->tensor);
+        if (!to.slot->tied) ag_set_part(to.slot->tensor, to.holder, to.holder->type);
+        set_field(to.holder, to.slot->offset, to.slot->tensor);
     }
     name_tensors(at, copy);
     return copy;

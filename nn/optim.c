@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
+#include "left.h"
 
 /* ---- construction ------------------------------------------------------------------------------------------------ */
 
@@ -18,11 +19,28 @@ static Tensor *state_tensor(Optimizer *o, AgShape shape)
 
 enum { OPTIMIZER = 0x6f707469 };
 
-void check_optimizer(AgSite at, const char *what, const Optimizer *o)
+/* A usage error unless o is an optimizer that was not freed, and the module of parameter i was not, either. */
+static void check_parameter(AgSite at, const char *what, const Optimizer *o, int i)
 {
     ag_check_object_at(at, what, "the optimizer", o);
     if (o->magic != OPTIMIZER) ag_usage_error(at, what, "this is not an optimizer");
-    for (int i = 0; i < o->parameters->n; i++) nn_check_at(at, what, module_root(o->parameters->item[i].owner), 0);
+    nn_check_at(at, what, module_root(o->parameters->item[i].owner), 0);
+}
+
+/* Slots keep their order, also if their tensors are replaced (nn_tie): one walk meets those of all parameters. */
+void check_optimizer(AgSite at, const char *what, const Optimizer *o)
+{
+    check_parameter(at, what, o, 0);
+    for (int i = 1; i < o->parameters->n; i++) check_parameter(at, what, o, i);
+    Walk walk = walk_below(o->module);
+    for (int i = 0; i < o->parameters->n; i++) {
+        const NnNamedTensor *p = &o->parameters->item[i];
+        const char *dot = strrchr(p->name, '.'), *name = dot ? dot + 1 : p->name;
+        while (walk_slot(&walk) && (walk.holder != p->owner || strcmp(walk.slot->name, name) != 0)) { }
+        if (!walk.slot || walk.slot->tensor != p->tensor)
+            ag_usage_error(at, what, "%s is no longer a tensor of this %s: make the optimizer after nn_tie", p->name,
+                           o->module->type);
+    }
 }
 
 void nn_optimizer_check_at(AgSite at, const char *what, const Optimizer *o, const void *module)
@@ -207,7 +225,7 @@ int nn_optimizer_group_at(AgSite at, Optimizer *o, bool (*belongs)(const NnNamed
     bool *chosen = ag_alloc_in(o, (size_t)o->parameters->n, sizeof *chosen);
     for (int i = 0; i < o->parameters->n; i++) {
         bool belongs_here = o->parameters->item[i].trained && belongs(&o->parameters->item[i], arg);
-        check_optimizer(at, __func__, o);           /* the function may have freed it, and with it the array */
+        check_parameter(at, __func__, o, i);        /* the function may have freed o, and with it the array */
         chosen[i] = belongs_here;
     }
     o->group = ag_resize(o->group, (size_t)o->n_groups, (size_t)o->n_groups + 1, sizeof *o->group);
@@ -231,13 +249,18 @@ bool nn_is_not_matrix(const NnNamedTensor *p, void *unused)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-void optimizer_update(Optimizer *o, int i, Tensor *gradient, double grad_scale)
+void optimizer_update(AgSite at, const char *what, Optimizer *o, int i, Tensor *gradient, double grad_scale)
 {
     ParameterState *s = &o->state[i];
     const Group *group = &o->group[s->group];
     OptimizerUpdate u = { &o->parameters->item[i], gradient, s->first, s->count, s->tensor, o->lr * group->lr_factor,
                           group->weight_decay, grad_scale, ++s->steps, o->options };
-    o->kind->update(&u);
+    const OptimizerKind *kind = o->kind;
+    const AgScope scope = o->update = innermost_scope();
+    kind->update(&u);
+    if (innermost_scope().serial != scope.serial)
+        ag_usage_error(at, what, "the update function of \"%s\" has ended a scope that it has not begun, or left one open",
+                       kind->name);
 }
 
 uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void *bytes, size_t n))
@@ -253,6 +276,9 @@ void optimizer_check(AgSite at, const char *what, const Optimizer *o, int traine
 {
     const NnParameters *p = o->parameters;
     int known = 0;
+    if (scope_is_open(o->update))
+        ag_usage_error(at, what, "a step of this optimizer runs: its update function cannot begin another one, and must leave "
+                       "the scope, too, if it leaves by longjmp or throw");
     check_fields(at, what, o->module);
     for (Walk walk = walk_below(o->module); walk_tensor(&walk); ) {
         bool is_known = known < p->n && p->item[known].tensor == walk.slot->tensor;
@@ -264,9 +290,6 @@ void optimizer_check(AgSite at, const char *what, const Optimizer *o, int traine
                            "make the optimizer after that", tensor_get_name(walk.slot->tensor));
         trained += is_trained;
     }
-    if (known < p->n)
-        ag_usage_error(at, what, "%s is no longer a tensor of this %s: make the optimizer after nn_tie", p->item[known].name,
-                       o->module->type);
     if (!trained)
         ag_usage_error(at, what, "no parameter of its %s has a gradient: expected ag_backward before each step, from a loss "
                        "that this %s has computed", o->module->type, o->module->type);
@@ -297,9 +320,9 @@ static void take_step(AgSite at, const char *what, Optimizer *o, double grad_sca
         Tensor *w = o->parameters->item[i].tensor;
         if (!o->parameters->item[i].trained || !tensor_grad_data(w)) continue;
         AgScope scope = ag_begin(AG_NO_GRAD);
-        optimizer_update(o, i, tensor_grad(w), grad_scale);
+        optimizer_update(at, what, o, i, tensor_grad(w), grad_scale);
         ag_end(scope);
-        check_optimizer(at, what, o);       /* its kind may be the program's */
+        check_parameter(at, what, o, i);    /* its kind may be the program's */
         tensor_zero_grad(w);
     }
 }

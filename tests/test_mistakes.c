@@ -984,6 +984,50 @@ static bool every(const NnNamedTensor *p, void *unused)
     return true;
 }
 
+/* A Pair, whose optimizer is *o, and one weight of which was tied after that was made. */
+static Pair *tied_too_late(Optimizer **o)
+{
+    Pair *p = nn_new(Pair);
+    nn_child(p, a, nn_linear_new(2, 2));
+    nn_child(p, b, nn_linear_new(2, 2));
+    *o = nn_sgd_new(p, 1);
+    ag_backward(ag_sum(nn_linear(p->b, nn_linear(p->a, ones(1, 2)))));
+    nn_tie(p->b, weight, p->a->weight);
+    return p;
+}
+
+static Optimizer *updated;
+static AgScope around_step;
+
+static void update_ending_scope(const OptimizerUpdate *u)
+{
+    (void)u;
+    ag_end(around_step);
+}
+
+static void update_beginning_scope(const OptimizerUpdate *u)
+{
+    (void)u;
+    ag_begin(AG_RECORD);
+}
+
+static void update_stepping(const OptimizerUpdate *u)
+{
+    (void)u;
+    nn_optimizer_step(updated);
+}
+
+static Optimizer *own_optimizer(void (*update)(const OptimizerUpdate *u))
+{
+    static OptimizerKind kind;
+    kind = (OptimizerKind){ .name = "own", .update = update };
+    Linear *l = nn_linear_new(2, 2);
+    updated = nn_optimizer_new(l, &kind, NULL, 0, 1, 0);
+    around_step = ag_begin(AG_RECORD);
+    ag_backward(ag_sum(nn_linear(l, ones(1, 2))));
+    return updated;
+}
+
 START_TEST(optimizers)
 {
     begin();
@@ -1048,7 +1092,27 @@ START_TEST(optimizers)
             nn_tie(c, weight, nn_item(Linear, q, 0)->weight); nn_optimizer_step(s));
     MISTAKE("ag_fill wrote it", Tensor *w = leaf(1, 1); Tensor *y = ag_mul(w, w); ag_fill(w, 2);
             ag_backward(y));
-    MISTAKE("nn_optimizer_step wrote it", Linear *q = nn_linear_new(2, 2); Optimizer *s = nn_sgd_new(q, 1);
+    Optimizer *late;
+    const char *name = "late.safetensors";                  /* is not written */
+#define LATE "b.weight is no longer a tensor of this Pair: make the optimizer after nn_tie"
+    MISTAKE(LATE, tied_too_late(&late); nn_optimizer_step(late));
+    MISTAKE(LATE, tied_too_late(&late); nn_optimizer_step_scaled(late, 2));
+    MISTAKE(LATE, tied_too_late(&late); nn_optimizer_group(late, every, NULL, 0, 1));
+    MISTAKE(LATE, tied_too_late(&late); nn_optimizer_lr(late));
+    MISTAKE(LATE, tied_too_late(&late); nn_optimizer_set_lr(late, 1));
+    MISTAKE(LATE, tied_too_late(&late); nn_optimizer_steps(late));
+    MISTAKE(LATE, Pair *q = tied_too_late(&late); (void)!nn_checkpoint_save(name, q, late, NULL));
+    MISTAKE(LATE, Pair *q = tied_too_late(&late); (void)!nn_checkpoint_load(name, q, late, NULL));
+    MISTAKE(LATE, Pair *q = tied_too_late(&late); (void)!nn_checkpoint_save_trained(name, q, late, NULL));
+    MISTAKE(LATE, Pair *q = tied_too_late(&late); nn_optimizer_check("f", late, q));
+    MISTAKE(LATE, tied_too_late(&late); (void)!nn_parallel_new(late, 1, NULL));
+    MISTAKE("the update function of \"own\" has ended a scope that it has not begun",
+            nn_optimizer_step(own_optimizer(update_ending_scope)));
+    MISTAKE("the update function of \"own\" has ended a scope that it has not begun, or left one open",
+            nn_optimizer_step(own_optimizer(update_beginning_scope)));
+    MISTAKE("a step of this optimizer runs: its update function cannot begin another one",
+            nn_optimizer_step(own_optimizer(update_stepping)));
+    MISTAKE("ag_sgd_update_part wrote it", Linear *q = nn_linear_new(2, 2); Optimizer *s = nn_sgd_new(q, 1);
             Tensor *y = ag_sum(nn_linear(q, nn_linear(q, ones(1, 2)))); ag_backward_keep(y); nn_optimizer_step(s);
             ag_backward(y));
     MISTAKE("the optimizer is NULL", nn_optimizer_step_scaled(NULL, 1));

@@ -1,4 +1,5 @@
-/* left.h: what a function of the library has to free if the program leaves it by longjmp or throw. */
+/* left.h: for functions of the library that call functions of the program: what they have to free if the program leaves them by
+ * longjmp or throw, and which scopes are open. */
 #ifndef KAERU_LEFT_H
 #define KAERU_LEFT_H
 
@@ -10,5 +11,10 @@
 AgSite layer_owns(void *p);
 /* Frees p when the layer no longer needs it. */
 void layer_frees(void *p);
+
+/* This thread's innermost scope; zeros: none is open. */
+AgScope innermost_scope(void);
+/* Whether this thread has begun the scope, and it is open. */
+bool scope_is_open(AgScope scope);
 
 #endif

@@ -184,6 +184,7 @@ bool nn_checkpoint_save_trained_at(AgSite at, const char *path, void *module, Op
 /* A tensor of the model and the file's values for it. */
 typedef struct {
     Tensor *to;
+    int number;                 /* of its first name in the model's list; -1: state of an optimizer, which has one name */
     const StTensor *from;
     int64_t first;              /* the file's item for the first item of `to` */
     bool transposed;
@@ -196,6 +197,9 @@ typedef struct {
     Transfer *transfer;
     size_t n;
     bool *used;                 /* for each tensor of the file: whether a transfer reads it */
+    int *number;                /* for each name of the model: that of the first one of the same tensor */
+    bool *planned;              /* for each of these numbers: whether a transfer fills the tensor, */
+    const Transfer **first;     /* and the first one whose values were read */
     NnLoadOptions options;
     NnLoadReport *report;
     const char **wrong;         /* names of tensors, and their wrong shapes */
@@ -206,7 +210,7 @@ typedef struct {
 
 /* Plans to fill t from the file's tensor of that name, beginning with item `first` of it; a shape that is not the expected one
  * is noted. False if the file has no such tensor. */
-static bool plan_tensor(Loading *l, Tensor *t, AgShape expected, int64_t first, bool transposed, const char *name)
+static bool plan_tensor(Loading *l, Tensor *t, int number, AgShape expected, int64_t first, bool transposed, const char *name)
 {
     const StTensor *from = st_find(l->file, name);
     if (!from) return false;
@@ -216,16 +220,31 @@ static bool plan_tensor(Loading *l, Tensor *t, AgShape expected, int64_t first, 
     if (!from->unreadable && !ag_shape_equal(shape, expected))      /* reading an unreadable tensor tells why it is */
         l->wrong[l->n_wrong++] = text_printf(l->file, "%s is %s, expected %s", QUOTED(name), ag_shape_string(shape),
                                              ag_shape_string(expected));
-    l->transfer[l->n++] = (Transfer){ .to = t, .from = from, .first = first, .transposed = transposed };
+    if (number >= 0) l->planned[number] = true;
+    l->transfer[l->n++] = (Transfer){ .to = t, .number = number, .from = from, .first = first, .transposed = transposed };
     return true;
 }
 
-/* Whether one of the first n transfers fills t. */
-static bool is_planned(const Loading *l, size_t n, const Tensor *t)
+typedef struct { const Tensor *tensor; int i; } Numbered;
+
+static int compare_tensors(const void *left, const void *right)
 {
-    for (size_t i = 0; i < n; i++)
-        if (l->transfer[i].to == t) return true;
-    return false;
+    const Numbered *a = left, *b = right;
+    const uintptr_t x = (uintptr_t)a->tensor, y = (uintptr_t)b->tensor;
+    return x == y ? (a->i > b->i) - (a->i < b->i) : x < y ? -1 : 1;
+}
+
+static void number_tensors(Loading *l, const NnParameters *names)
+{
+    Numbered *sorted = ag_alloc_in(l->file, (size_t)names->n, sizeof *sorted);
+    for (int i = 0; i < names->n; i++) sorted[i] = (Numbered){ names->item[i].tensor, i };
+    if (names->n) qsort(sorted, (size_t)names->n, sizeof *sorted, compare_tensors);
+    l->number = ag_alloc_in(l->file, (size_t)names->n, sizeof *l->number);
+    for (int i = 0; i < names->n; i++) {
+        const bool again = i > 0 && sorted[i].tensor == sorted[i - 1].tensor;
+        l->number[sorted[i].i] = again ? l->number[sorted[i - 1].i] : sorted[i].i;
+    }
+    ag_free(sorted);
 }
 
 /* A usage error if a function of the program has ended the scope around the load, and so has closed the file. */
@@ -259,13 +278,10 @@ static void plan_module(Loading *l, const NnParameters *names)
         const char *name = names->item[i].name;
         bool transposed = l->options.transposed && tensor_ndim(t) == 2 && l->options.transposed(l->options.arg, name);
         check_open(l);
-        plan_tensor(l, t, tensor_shape(t), 0, transposed, name_in_file(l, name));
+        plan_tensor(l, t, l->number[i], tensor_shape(t), 0, transposed, name_in_file(l, name));
     }
-    for (int i = 0; i < names->n; i++) {
-        bool first = true;
-        for (int k = 0; k < i && first; k++) first = names->item[k].tensor != names->item[i].tensor;
-        if (first && !is_planned(l, l->n, names->item[i].tensor)) report_missing(l, names->item[i].name);
-    }
+    for (int i = 0; i < names->n; i++)
+        if (l->number[i] == i && !l->planned[i]) report_missing(l, names->item[i].name);
 }
 
 static void plan_optimizer(Loading *l, const Optimizer *o)
@@ -275,7 +291,7 @@ static void plan_optimizer(Loading *l, const Optimizer *o)
         for (int k = 0; k < NN_STATES && s->tensor[k]; k++) {
             const char *name = state_name(l->file, o, i, k);
             AgShape shape = tensor_shape(o->parameters->item[i].tensor);
-            if (!plan_tensor(l, s->tensor[k], shape, s->first, false, name)) report_missing(l, name);
+            if (!plan_tensor(l, s->tensor[k], -1, shape, s->first, false, name)) report_missing(l, name);
         }
     }
 }
@@ -340,21 +356,23 @@ static void *values_to_load(const Loading *l, const Transfer *t)
     return read_transfer(t, l->options.round, values) ? values : NULL;
 }
 
-/* If the file has one tensor of the model under two names, both must be equal: compares a transfer with those before it. */
-static bool same_as_before(const Loading *l, const Transfer *t, const void *values)
+/* The first transfer of the same tensor whose values were read; NULL: none. */
+static const Transfer *first_of(const Loading *l, const Transfer *t)
 {
-    size_t bytes = (size_t)tensor_numel(t->to) * dtype_bytes(tensor_dtype(t->to));
-    for (const Transfer *other = l->transfer; other < t; other++) {
-        if (other->to != t->to) continue;
-        void *others = other->values ? other->values : values_to_load(l, other);
-        if (!others) return false;
-        bool same = memcmp(others, values, bytes) == 0;
-        if (!other->values) ag_free(others);
-        if (same) continue;
-        return ag_set_error("%s: %s and %s are one tensor in the model, but differ in the file", l->file->file->name,
-                            QUOTED(other->from->item.name), QUOTED(t->from->item.name));
-    }
-    return true;
+    return t->number >= 0 ? l->first[t->number] : NULL;
+}
+
+/* If the file has one tensor of the model under several names, all must be equal: compares a transfer with the first. */
+static bool same_as_first(const Loading *l, const Transfer *t, const void *values)
+{
+    const Transfer *first = first_of(l, t);
+    if (!first) return true;
+    void *others = first->values ? first->values : values_to_load(l, first);
+    if (!others) return false;
+    bool same = memcmp(others, values, (size_t)tensor_numel(t->to) * dtype_bytes(tensor_dtype(t->to))) == 0;
+    if (!first->values) ag_free(others);
+    return same || ag_set_error("%s: %s and %s are one tensor in the model, but differ in the file", l->file->file->name,
+                                QUOTED(first->from->item.name), QUOTED(t->from->item.name));
 }
 
 /* Reads values into the model, a part of a packed matrix at a time. */
@@ -391,14 +409,16 @@ static bool read_values(Loading *l)
         Transfer *t = &l->transfer[i];
         if (l->options.progress) l->options.progress(l->options.arg, (double)i / (double)l->n);
         check_open(l);
-        if (l->options.in_place && !is_planned(l, i, t->to)) {          /* a tied tensor is read once, and compared otherwise */
+        const bool is_first = !first_of(l, t);
+        if (l->options.in_place && is_first) {                  /* a tied tensor is read once, and compared otherwise */
             if (!read_in_place(l, t)) return false;
-            continue;
+        } else {
+            void *values = values_to_load(l, t);
+            if (!values || !same_as_first(l, t, values)) return false;
+            if (l->options.in_place) ag_free(values);
+            else t->values = values;
         }
-        void *values = values_to_load(l, t);
-        if (!values || !same_as_before(l, t, values)) return false;
-        if (l->options.in_place) ag_free(values);
-        else t->values = values;
+        if (is_first && t->number >= 0) l->first[t->number] = t;
     }
     return true;
 }
@@ -477,6 +497,9 @@ static bool load(Loading *l, const NnParameters *names, bool run, Optimizer *o, 
     l->transfer = ag_alloc_in(f, n, sizeof *l->transfer);
     l->wrong = ag_alloc_in(f, n, sizeof *l->wrong);
     l->used = ag_alloc_in(f, f->n_tensors, sizeof *l->used);
+    l->planned = ag_alloc_in(f, (size_t)names->n, sizeof *l->planned);
+    l->first = ag_alloc_in(f, (size_t)names->n, sizeof *l->first);
+    number_tensors(l, names);
     l->report = ag_alloc(1, sizeof *l->report);
     l->report->missing = ag_alloc_in(l->report, n, sizeof *l->report->missing);
     l->report->unexpected = ag_alloc_in(l->report, f->n_tensors, sizeof *l->report->unexpected);

@@ -180,32 +180,32 @@ static double norm(const NnParallel *p)
     return sqrt(sum);
 }
 
-static void update_own(NnParallel *p, Parameter *parameter, double scale)
+static void update_own(AgSite at, NnParallel *p, Parameter *parameter, double scale)
 {
     ParameterState *state = &p->optimizer->state[parameter->index];
     AgScope s = ag_begin(AG_NO_GRAD);
     if (state->count == 0 && tensor_numel(parameter->w) > 0) {
         state->steps++;
     } else if (p->optimizer->kind->by_item) {
-        optimizer_update(p->optimizer, parameter->index, parameter->sum[0], scale);
+        optimizer_update(at, "nn_parallel_step", p->optimizer, parameter->index, parameter->sum[0], scale);
     } else {
         ag_set_owner(parameter->sum[0], NULL);
         ag_put_gradient(parameter->w, parameter->sum[0]);         /* the kind may read it there */
         parameter->sum[0] = NULL;
-        optimizer_update(p->optimizer, parameter->index, tensor_grad(parameter->w), scale);
+        optimizer_update(at, "nn_parallel_step", p->optimizer, parameter->index, tensor_grad(parameter->w), scale);
         tensor_zero_grad(parameter->w);
     }
     ag_end(s);
 }
 
 /* Takes a step with this process's items, and exchanges the new weights. */
-static void update(NnParallel *p, double scale)
+static void update(AgSite at, NnParallel *p, double scale)
 {
     for (int i = 0; i < p->n; i++) {
         Parameter *parameter = &p->parameter[i];
         ag_real *w = tensor_mutable_data(parameter->w);
         if (!p->has_gradient[i]) continue;
-        update_own(p, parameter, scale);
+        update_own(at, p, parameter, scale);
         for (int k = parameter->first_piece; k < parameter->end_piece; k++) {
             const Piece *piece = &p->piece[k];
             size_t size = (size_t)piece->count * sizeof(ag_real);
@@ -255,7 +255,7 @@ double nn_parallel_step_at(AgSite at, NnParallel *p)
     if (isfinite(mean)) {
         double size = p->options.clip > 0 ? scale * norm(p) : INFINITY;
         double factor = isinf(size) ? 1 : p->options.clip / (size + 1e-6);
-        update(p, factor < 1 ? scale * factor : scale);
+        update(at, p, factor < 1 ? scale * factor : scale);
         share_buffers(p);
     }
     end_step(p);
