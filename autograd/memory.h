@@ -87,6 +87,8 @@ void blocks_end(void);
 /* A scope ends: the program may have left destructors by longjmp or throw. */
 void blocks_leave_destructors(void);
 bool block_has_owner(void *p);
+/* As ag_free, for the function `what`, which is a layer call. */
+void block_free(AgSite at, const char *what, void *p);
 /* Returns the memory of freed objects, which is kept so that an error can tell them from others. The tests count blocks. */
 void forget_freed_objects(void);
 

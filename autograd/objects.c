@@ -330,23 +330,28 @@ static void check_destructors(AgSite at, const char *what, const Block *b)
             if (above == b) ag_usage_error(at, what, "the destructor of an object calls this for its owner");
 }
 
+void block_free(AgSite at, const char *what, void *p)
+{
+    Block *b = block_of(p);
+    if (b->magic == BLOCK_DEAD) ag_usage_error(at, what, "this object was freed already");
+    leave_destructors((uintptr_t)__builtin_frame_address(0));       /* without a scope, whose end would do it */
+    Block **list = b->magic == BLOCK_ALIVE ? list_of(b) : NULL;
+    if (list && !b->newer && *list != b)                    /* enough to see that it is in the list of another thread */
+        ag_usage_error(at, what, "this object was made in another thread, whose scope has not ended");
+    if (!is_alive(p))
+        ag_usage_error(at, what, "this is not memory of ag_alloc; a scope frees its tensors, tensor_free a tensor of "
+                       "ag_keep");
+    check_lasts(at, what, p);
+    check_whole(at, what, p);
+    check_destructors(at, what, b);
+    destroy(b);
+}
+
 void ag_free_at(AgSite at, void *p)
 {
     if (!p) return;
     AG_LAYER(at);
-    Block *b = block_of(p);
-    if (b->magic == BLOCK_DEAD) ag_usage_error(at, __func__, "this object was freed already");
-    leave_destructors((uintptr_t)__builtin_frame_address(0));       /* without a scope, whose end would do it */
-    Block **list = b->magic == BLOCK_ALIVE ? list_of(b) : NULL;
-    if (list && !b->newer && *list != b)                    /* enough to see that it is in the list of another thread */
-        ag_usage_error(at, __func__, "this object was made in another thread, whose scope has not ended");
-    if (!is_alive(p))
-        ag_usage_error(at, __func__, "this is not memory of ag_alloc; a scope frees its tensors, tensor_free a tensor of "
-                       "ag_keep");
-    check_lasts(at, __func__, p);
-    check_whole(at, __func__, p);
-    check_destructors(at, __func__, b);
-    destroy(b);
+    block_free(at, __func__, p);
 }
 
 void blocks_unwind(uint64_t begun, uint64_t failed)

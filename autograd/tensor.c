@@ -79,7 +79,7 @@ void ag_put_gradient_at(AgSite at, Tensor *leaf, Tensor *gradient)
 {
     check_leaf(at, __func__, "the leaf", leaf);
     check_tensor(at, __func__, "the gradient", gradient, AG_REAL);
-    if (!gradient->owned || block_has_owner(gradient) || !ag_shape_equal(gradient->shape, leaf->shape))
+    if (gradient == leaf || !gradient->owned || block_has_owner(gradient) || !ag_shape_equal(gradient->shape, leaf->shape))
         ag_usage_error(at, __func__, "expected the result of ag_take_gradient of this leaf");
     buffer_release(leaf->grad);
     leaf->grad = buffer_share(gradient->buffer);
@@ -89,11 +89,12 @@ void ag_put_gradient_at(AgSite at, Tensor *leaf, Tensor *gradient)
 void tensor_free_at(AgSite at, Tensor *t)
 {
     if (!t) return;
+    AG_LAYER(at);
     if (t->magic != TENSOR_ALIVE || !t->owned)
         ag_usage_error(at, __func__, "this tensor belongs to a scope, or was freed already");
     if (block_has_owner(t))
         ag_usage_error(at, __func__, "this tensor belongs to a module or another object, which frees it");
-    ag_free_at(at, t);
+    block_free(at, __func__, t);
 }
 
 static Tensor *constant(AgSite at, const char *what, const AgShape *shape, double value)

@@ -22,7 +22,7 @@ static double fan(AgSite at, const char *what, const Tensor *w, int without)
 /* The bound of a uniform distribution with n = 6, the deviation of a normal one with n = 2. */
 static double xavier(AgSite at, const char *what, const Tensor *w, double gain, double n)
 {
-    if (!(gain >= 0 && isfinite(gain))) ag_usage_error(at, what, "gain is %g, expected 0 or more", gain);
+    if (!(gain >= 0 && isfinite(gain))) ag_usage_error(at, what, "gain is %g, expected a finite number of 0 or more", gain);
     return gain * sqrt(n / (fan(at, what, w, 0) + fan(at, what, w, 1)));
 }
 

@@ -56,7 +56,25 @@ void nn_optimizer_check_at(AgSite at, const char *what, const Optimizer *o, cons
 
 static void check(AgSite at, const char *what, const char *name, double value, bool valid, const char *expected)
 {
-    if (!valid || !isfinite(value)) ag_usage_error(at, what, "%s is %g, must be %s", name, value, expected);
+    if (!valid || !isfinite(value))
+        ag_usage_error(at, what, "%s is %g, must be %s", name, value, isinf(value) ? "a finite number" : expected);
+}
+
+/* A checkpoint has a tensor STATE.PARAMETER: "m" and "m.fc" could make the same name. Returns the number of names. */
+static int check_state_names(AgSite at, const char *what, const OptimizerKind *kind)
+{
+    int n = 0;
+    while (n < NN_STATES && kind->state[n]) n++;
+    for (int i = 0; i < n; i++) {
+        const size_t length = strlen(kind->state[i]);
+        for (int k = 0; k < n; k++) {
+            const char *other = kind->state[k];
+            if (k != i && strncmp(other, kind->state[i], length) == 0 && (other[length] == '\0' || other[length] == '.'))
+                ag_usage_error(at, what, "the names \"%s\" and \"%s\" of state tensors cannot be told apart in a checkpoint",
+                               kind->state[i], other);
+        }
+    }
+    return n;
 }
 
 Optimizer *nn_optimizer_new_at(AgSite at, void *module, const OptimizerKind *kind, const void *options, size_t size, double lr,
@@ -67,6 +85,7 @@ Optimizer *nn_optimizer_new_at(AgSite at, void *module, const OptimizerKind *kin
     ag_check_pointer_at(at, __func__, "the kind's name", kind->name);
     ag_check_pointer_at(at, __func__, "the kind's update", (const void *)(uintptr_t)kind->update);
     if (size) ag_check_pointer_at(at, __func__, "options", options);
+    const int named = check_state_names(at, __func__, kind);
     check(at, __func__, "lr", lr, lr >= 0, "0 or more");
     check(at, __func__, "weight_decay", weight_decay, weight_decay >= 0, "0 or more");
     check_fields(at, __func__, module);
@@ -85,8 +104,6 @@ Optimizer *nn_optimizer_new_at(AgSite at, void *module, const OptimizerKind *kin
     o->group = ag_alloc_in_at(at, o, 1, sizeof *o->group);
     o->group[0] = (Group){ weight_decay, 1 };
     o->n_groups = 1;
-    int named = 0;
-    while (named < NN_STATES && kind->state[named]) named++;
     for (int i = 0; i < o->parameters->n; i++) {
         const NnNamedTensor *p = &o->parameters->item[i];
         if (!p->trained) continue;
@@ -438,7 +455,7 @@ double nn_schedule_step_at(AgSite at, int64_t step, double lr, double factor, in
 {
     if (step < 0 || every < 1 || !isfinite(lr) || !(factor >= 0 && isfinite(factor)))
         ag_usage_error(at, __func__, "step %lld, lr %g, factor %g, every %lld steps: expected 0 or more, a finite number, "
-                       "0 or more, 1 or more", (long long)step, lr, factor, (long long)every);
+                       "a finite number of 0 or more, 1 or more", (long long)step, lr, factor, (long long)every);
     return lr * ag_math_pow(factor, (double)(step < 1 ? 0 : (step - 1) / every));
 }
 

@@ -926,6 +926,41 @@ START_TEST(a_mean_leaves_no_memory)
 }
 END_TEST
 
+/* ---- long lists ---------------------------------------------------------------------------------------------------- */
+
+static bool is_odd(const NnNamedTensor *p, void *unused)
+{
+    (void)unused;
+    return (p->owner->index & 1) != 0;
+}
+
+/* Their time is proportional to the number of modules: it would be some minutes if each were compared with all others. */
+START_TEST(a_list_of_60000_modules)
+{
+    enum { MODULES = 60000 };
+    ModuleList *list = nn_list_new(), *copy;
+    for (int i = 0; i < MODULES; i++) nn_list_add(list, nn_embedding_new(1, 1));
+    ck_assert_int_eq(nn_count(list), MODULES);
+    Optimizer *o = nn_sgd_new(list, 1);
+    ck_assert_int_eq(nn_optimizer_group(o, is_odd, NULL, 0, 2), MODULES / 2);
+    copy = nn_clone(list);
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *sum = nn_item(Embedding, list, 0)->weight;
+    for (int i = 1; i < MODULES; i++) sum = ag_add(sum, nn_item(Embedding, list, i)->weight);
+    ag_backward(ag_sum(sum));
+    nn_optimizer_step(o);
+    ag_end(s);
+    expect_done(nn_checkpoint_save(in_folder("long"), list, o, NULL));
+    expect_done(nn_load_with(in_folder("long"), copy, (NnLoadOptions){ .in_place = true }));
+    expect_done(nn_checkpoint_load(in_folder("long"), copy, NULL, NULL));
+    for (int i = 0; i < MODULES; i++)
+        ck_assert(tensor_item(nn_item(Embedding, copy, i)->weight) == tensor_item(nn_item(Embedding, list, i)->weight));
+    ag_free(o);
+    ag_free(list);
+    ag_free(copy);
+}
+END_TEST
+
 Suite *checkpoint_suite(void)
 {
     Suite *suite = suite_create("checkpoint");
@@ -969,5 +1004,9 @@ Suite *checkpoint_suite(void)
     tcase_add_checked_fixture(kills, folder_make, folder_remove);
     tcase_add_test(kills, a_kill_at_any_moment_loses_nothing);
     suite_add_tcase(suite, kills);
+    TCase *lists = tcase_create("long lists");
+    tcase_set_timeout(lists, 60);
+    tcase_add_test(lists, a_list_of_60000_modules);
+    suite_add_tcase(suite, lists);
     return suite;
 }

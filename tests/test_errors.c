@@ -111,6 +111,7 @@ START_TEST(rows_of_nothing)
     tensor_hash(x, 0);
     tensor_clone(x);
     ag_argmax(deep, 2, false);
+    ag_rope_table(none, 0, many);
     ag_any(mask, DIMS(0), false);
     tensor_uniform(SHAPE(many, 0), 0, 1);
     ag_compare(AG_LT, x, x);

@@ -963,7 +963,7 @@ START_TEST(initialization)
     MISTAKE("deviation is -2", ag_fill_normal(w, 0, -2));
     MISTAKE("the tensor is NULL", nn_init_xavier_uniform(none, 1));
     MISTAKE("needs a tensor of two dimensions or more", nn_init_xavier_uniform(row, 1));
-    MISTAKE("gain is -1", nn_init_xavier_uniform(w, -1));
+    MISTAKE("gain is -1, expected a finite number of 0 or more", nn_init_xavier_uniform(w, -1));
     MISTAKE("gain is nan", nn_init_xavier_normal(w, nan));
     MISTAKE("the tensor is NULL", nn_init_xavier_normal(none, 1));
     MISTAKE("needs a tensor of two dimensions", nn_init_xavier_normal(row, 1));
@@ -1028,6 +1028,9 @@ static Optimizer *own_optimizer(void (*update)(const OptimizerUpdate *u))
     return updated;
 }
 
+#define own_states(first, second) \
+    nn_optimizer_new(l, &((OptimizerKind){ .name = "own", .state = { first, second }, .update = update_stepping }), NULL, 0, 1, 0)
+
 START_TEST(optimizers)
 {
     begin();
@@ -1062,12 +1065,17 @@ START_TEST(optimizers)
     MISTAKE("alpha is -0.1", nn_rmsprop_new_with(l, ((NnRMSprop){ 1, -0.1, 1e-8, 0 })));
     MISTAKE("alpha is nan", nn_rmsprop_new_with(l, ((NnRMSprop){ 1, nan, 1e-8, 0 })));
     MISTAKE("eps is 0, must be above 0", nn_rmsprop_new_with(l, ((NnRMSprop){ .lr = 1, .alpha = 0.9 })));
+    MISTAKE("nn_optimizer_new: the names \"m\" and \"m\" of state tensors cannot be told apart", own_states("m", "m"));
+    MISTAKE("nn_optimizer_new: the names \"m\" and \"m.fc1\" of state tensors cannot be told apart", own_states("m", "m.fc1"));
+    MISTAKE("nn_optimizer_new: the names \"m\" and \"m.fc1\" of state tensors cannot be told apart", own_states("m.fc1", "m"));
+    ROW(own_states("m", "mfc1"); own_states("m.a", "m.b"));
+    ck_assert_str_eq(usage_message, "");
     MISTAKE("the optimizer is NULL", nn_optimizer_group(NULL, every, NULL, 0, 1));
     MISTAKE("the function that chooses parameters is NULL", nn_optimizer_group(o, NULL, NULL, 0, 1));
     MISTAKE("weight_decay is -1", nn_optimizer_group(o, every, NULL, -1, 1));
     MISTAKE("lr_factor is -1, must be 0 or more", nn_optimizer_group(o, every, NULL, 0, -1));
     MISTAKE("lr_factor is nan", nn_optimizer_group(o, every, NULL, 0, nan));
-    MISTAKE("lr_factor is inf", nn_optimizer_group(o, every, NULL, 0, infinite));
+    MISTAKE("lr_factor is inf, must be a finite number", nn_optimizer_group(o, every, NULL, 0, infinite));
     MISTAKE("the optimizer is NULL", nn_optimizer_step(NULL));
     MISTAKE("the optimizer was freed", nn_optimizer_step(freed));
     MISTAKE("this Linear was freed", nn_optimizer_step(orphan));
@@ -2210,7 +2218,12 @@ START_TEST(later_operations)
     MISTAKE("to height 2 and width 0", ag_interpolate2d(image, 2, 0, AG_NEAREST));
     MISTAKE("7 is not an AgInterpolation", ag_interpolate2d(image, 2, 2, (AgInterpolation)7));
     MISTAKE("there is no dimension 2", ag_pad(x, 2, 1, 1));
-    MISTAKE("ag_pad: shape (2, 9223372036854775807) has more items than can be counted", ag_pad(x, 1, INT64_MAX, INT64_MAX));
+    MISTAKE("ag_pad: the size of dimension 1 overflows", ag_pad(x, 1, INT64_MAX, INT64_MAX));
+    MISTAKE("ag_pad: the size of dimension 1 overflows", ag_pad(x, 1, INT64_MAX, 0));
+    MISTAKE("ag_stack: dimension 5 cannot be inserted into (2, 3)", ag_stack((Tensor *[]){ ones(2, 3) }, 1, 5));
+    MISTAKE("ag_stack: an item of x is AG_INT, expected AG_REAL", ag_stack((Tensor *[]){ row, tensor_ints(tensor_shape(row), NULL) }, 2, 0));
+    MISTAKE("ag_stack: shape (2, 4611686018427387904, 0) has more items than can be counted",
+            Tensor *y = tensor_zeros(SHAPE((int64_t)1 << 62, 0)); ag_stack((Tensor *[]){ y, y }, 2, 0));
     MISTAKE("ag_pad: a tensor of 2305843009213693952 items is too large", ag_pad(row, 0, 0, (int64_t)1 << 61));
     MISTAKE("ag_freeze_bf16: weight (2, 2) belongs to a scope", ag_freeze_bf16(ones(2, 2)));
     MISTAKE("ag_freeze_bf16: weight is AG_INT, expected AG_REAL", ag_freeze_bf16(i));
@@ -2240,8 +2253,8 @@ START_TEST(later_operations)
     MISTAKE("logsumexp: x is NULL", ag_logsumexp(none, 0, false));
     MISTAKE("there is no dimension 5", ag_logsumexp(x, 5, false));
     MISTAKE("huber_loss: x (2, 3) and target (3,) differ in shape", ag_huber_loss(x, row, 1));
-    MISTAKE("delta is 0, expected more than 0", ag_huber_loss(x, x, 0));
-    MISTAKE("delta is inf", ag_huber_loss(x, x, (double)INFINITY));
+    MISTAKE("delta is 0, expected a finite number above 0", ag_huber_loss(x, x, 0));
+    MISTAKE("delta is inf, expected a finite number above 0", ag_huber_loss(x, x, (double)INFINITY));
     MISTAKE("logits (2, 3) and target (3,) differ in shape", ag_binary_cross_entropy(x, row, AG_MEAN));
     MISTAKE("target 2 at item 0 is not in 0..1", ag_binary_cross_entropy(x, ag_scale(x, 2), AG_MEAN));
     MISTAKE("target -1 at item 0", ag_binary_cross_entropy(x, ag_neg(x), AG_MEAN));
@@ -2527,6 +2540,7 @@ START_TEST(gradients_that_change)
     MISTAKE("the leaf is NULL", ag_put_gradient(none, kept));
     MISTAKE("expected the result of ag_take_gradient of this leaf", ag_put_gradient(w, kept));
     MISTAKE("expected the result of ag_take_gradient of this leaf", ag_put_gradient(leaf(2, 4), l->weight));
+    MISTAKE("expected the result of ag_take_gradient of this leaf", ag_put_gradient(kept, kept));
     ag_backward(loss);
     MISTAKE("ag_grad_scale wrote it", Tensor *y = ag_sum(ag_mul(tensor_grad(w), w)); ag_grad_scale(w, 2); ag_backward(y));
     MISTAKE("ag_freeze_bf16 wrote it", Tensor *y = ag_sum(nn_linear(l, x)); ag_freeze_bf16(l->weight); ag_backward(y));
@@ -2546,6 +2560,10 @@ START_TEST(numbers)
     MISTAKE("expected finite numbers, and a finite difference", ag_fill_uniform(leaf(2, 2), -largest, largest));
     tensor_mutable_data(p)[3] = INFINITY;
     MISTAKE("p is inf at item 3", ag_multinomial(p, 1));
+    MISTAKE("ag_multinomial: shape (1, 4611686018427387904, 2) has more items", ag_multinomial(ones(1, 2), (int64_t)1 << 62));
+    MISTAKE("ag_multinomial: a tensor of 2305843009213693952 items", ag_multinomial(tensor_ones(SHAPE(1)), (int64_t)1 << 61));
+    MISTAKE("ag_multinomial: 3 samples of p (2, 0), expected 0 or more of (..,V) with a V above 0",
+            ag_multinomial(tensor_ones(SHAPE(2, 0)), 3));
     tensor_mutable_data(p)[1] = NAN;
     MISTAKE("p is nan at item 1", ag_multinomial(p, 1));
     tensor_mutable_data(p)[1] = 1;

@@ -469,7 +469,7 @@ START_TEST(each_mistake_is_told_once)
 {
     check_warning(use_in_training_mode, "dropout acts in a scope AG_NO_GRAD");
     check_warning(train_in_evaluation_mode, "nn_optimizer_step: this Net is in evaluation mode");
-    check_warning(train_an_unregistered_child, "add up, since no optimizer updates it");
+    check_warning(train_an_unregistered_child, "add up: 4 passes and 4 steps of optimizers have not used them");
     check_warning(train_without_a_part, "nn_optimizer_step: other.weight has got no gradient in 3 steps");
     check_warning(train_in_one_scope, "20 steps were in one scope, which grows");
     check_warning(train_with_rate_0, "in 50 steps");
@@ -488,7 +488,7 @@ END_TEST
 
 START_TEST(gradients_add_up_without_an_optimizer)
 {
-    check_warning(train_without_an_optimizer, "add up, since no optimizer updates it");
+    check_warning(train_without_an_optimizer, "add up: 200 passes and 0 steps of optimizers have not used them");
 }
 END_TEST
 

@@ -154,9 +154,13 @@ Tensor *ag_pad_at(AgSite at, Tensor *x, int dim, int64_t before, int64_t after)
     int d = check_dim(at, __func__, x, dim);
     if (before < 0 || after < 0)
         ag_usage_error(at, __func__, "%lld and %lld zeros, expected 0 or more", (long long)before, (long long)after);
-    AgShape left = x->shape, right = x->shape;
+    AgShape left = x->shape, right = x->shape, whole = x->shape;
     left.dim[d] = before;
     right.dim[d] = after;
+    if (__builtin_add_overflow(before, after, &whole.dim[d]) ||
+        __builtin_add_overflow(whole.dim[d], x->shape.dim[d], &whole.dim[d]))
+        ag_usage_error(at, __func__, "the size of dimension %d overflows", dim);
+    check_shape(at, __func__, &whole);
     return ag_concat_at(at, ((Tensor *[]){ zeros(at, __func__, &left), x, zeros(at, __func__, &right) }), 3, d);
 }
 

@@ -44,7 +44,7 @@ void mse_loss_backward(Tensor *y)
 Tensor *ag_huber_loss_at(AgSite at, Tensor *x, Tensor *target, double delta)
 {
     check_pair(at, __func__, "x", x, target);
-    if (!(delta > 0 && delta < INFINITY)) ag_usage_error(at, __func__, "delta is %g, expected more than 0", delta);
+    if (!(delta > 0 && delta < INFINITY)) ag_usage_error(at, __func__, "delta is %g, expected a finite number above 0", delta);
     Tensor *d = ag_sub_at(at, x, target), *held = ag_clamp_at(at, d, -delta, delta);
     return ag_mean_at(at, ag_mul_at(at, held, ag_sub_at(at, d, ag_scale_at(at, held, 0.5))));
 }

@@ -174,8 +174,9 @@ Tensor *ag_multinomial_at(AgSite at, Tensor *p, int64_t n)
 {
     check_tensor(at, __func__, "p", p, AG_REAL);
     AgShape shape = p->shape;
-    if (n < 0 || shape.ndim < 1 || shape.ndim == AG_MAX_DIMS)
-        ag_usage_error(at, __func__, "%lld samples of p %s, expected 0 or more of (..,V)", (long long)n, shape_text(shape));
+    if (n < 0 || shape.ndim < 1 || shape.ndim == AG_MAX_DIMS || shape.dim[shape.ndim - 1] == 0)
+        ag_usage_error(at, __func__, "%lld samples of p %s, expected 0 or more of (..,V) with a V above 0", (long long)n,
+                       shape_text(shape));
     const int64_t width = shape.dim[shape.ndim - 1];
     bool possible = false;                  /* an item of this row is above 0 */
     for (int64_t i = 0; i < p->numel; i++) {
@@ -187,8 +188,10 @@ Tensor *ag_multinomial_at(AgSite at, Tensor *p, int64_t n)
     }
     shape.dim[shape.ndim] = shape.dim[shape.ndim - 1];
     shape.dim[shape.ndim++ - 1] = n;
-    /* held above 0, so that no logarithm is infinite */
-    Tensor *u = ag_clamp_at(at, tensor_uniform_at(at, shape, 0, 1), 0x1p-26, 1);
+    check_shape(at, __func__, &shape);
+    Tensor *u = tensor_new(at, __func__, &shape, AG_REAL);
+    ag_fill_uniform_at(at, u, 0, 1);
+    u = ag_clamp_at(at, u, 0x1p-26, 1);     /* above 0, so that no logarithm is infinite */
     Tensor *row = ag_unsqueeze_at(at, ag_detach_at(at, p), -2), *impossible = ag_compare_scalar_at(at, AG_EQ, row, 0);
     const double least = sizeof(real) == sizeof(float) ? 0x1p-149 : 0x1p-1074;
     Tensor *noise = ag_log_at(at, ag_neg_at(at, ag_log_at(at, u)));

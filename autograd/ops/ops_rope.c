@@ -27,7 +27,7 @@ Tensor *ag_rope_table_at(AgSite at, Tensor *frequencies, int64_t start, int64_t 
                        shape_text(frequencies->shape), (long long)count, (long long)start);
     int64_t n = frequencies->numel;
     Tensor *y = tensor_new(at, __func__, &SHAPE(count, 2 * n), AG_REAL);
-    for (int64_t p = 0; p < count; p++)
+    for (int64_t p = 0; n > 0 && p < count; p++)
         for (int64_t i = 0; i < n; i++) {
             double angle = (double)((float)(start + p) * (float)reals(frequencies)[i]);
             reals(y)[p * 2 * n + i] = (real)ag_math_cos(angle);

@@ -291,16 +291,22 @@ Tensor *ag_squeeze_at(AgSite at, Tensor *x, int dim)
     return ag_reshape_at(at, x, shape);
 }
 
+/* x's shape with a dimension of n items inserted. */
+static AgShape inserted(AgSite at, const char *what, const Tensor *x, int dim, int64_t n)
+{
+    int ndim = x->shape.ndim + 1, d = dim < 0 ? dim + ndim : dim;
+    if (d < 0 || d >= ndim || ndim > AG_MAX_DIMS)
+        ag_usage_error(at, what, "dimension %d cannot be inserted into %s: expected %d to %d, and at most %d dimensions",
+                       dim, shape_text(x->shape), -ndim, ndim - 1, AG_MAX_DIMS);
+    AgShape shape = { ndim, { 0 } };
+    for (int i = 0, j = 0; i < ndim; i++) shape.dim[i] = i == d ? n : x->shape.dim[j++];
+    return shape;
+}
+
 Tensor *ag_unsqueeze_at(AgSite at, Tensor *x, int dim)
 {
     check_any(at, __func__, "x", x);
-    int ndim = x->shape.ndim + 1, d = dim < 0 ? dim + ndim : dim;
-    if (d < 0 || d >= ndim || ndim > AG_MAX_DIMS)
-        ag_usage_error(at, __func__, "dimension %d cannot be inserted into %s: expected %d to %d, and at most %d dimensions",
-                       dim, shape_text(x->shape), -ndim, ndim - 1, AG_MAX_DIMS);
-    AgShape shape = { ndim, { 0 } };
-    for (int i = 0, j = 0; i < ndim; i++) shape.dim[i] = i == d ? 1 : x->shape.dim[j++];
-    return ag_reshape_at(at, x, shape);
+    return ag_reshape_at(at, x, inserted(at, __func__, x, dim, 1));
 }
 
 Tensor *ag_stack_at(AgSite at, Tensor **x, int n, int dim)
@@ -310,8 +316,13 @@ Tensor *ag_stack_at(AgSite at, Tensor **x, int n, int dim)
     Tensor **part = scope_alloc(at, __func__, (size_t)n * sizeof *part);
     for (int i = 0; i < n; i++) {
         check_any(at, __func__, "an item of x", x[i]);
+        check_tensor(at, __func__, "an item of x", x[i], x[0]->dtype);
         if (!ag_shape_equal(x[i]->shape, x[0]->shape))
             ag_usage_error(at, __func__, "shapes %s and %s differ", shape_text(x[0]->shape), shape_text(x[i]->shape));
+        if (i == 0) {
+            AgShape whole = inserted(at, __func__, x[0], dim, n);
+            check_shape(at, __func__, &whole);
+        }
         part[i] = ag_unsqueeze_at(at, x[i], dim);
     }
     return ag_concat_at(at, part, n, dim);

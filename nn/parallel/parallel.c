@@ -130,7 +130,7 @@ int64_t nn_parallel_index_at(AgSite at, const NnParallel *p)
 void nn_parallel_count_at(AgSite at, NnParallel *p, double n)
 {
     check_in_shard(at, __func__, p);
-    if (!(n >= 0) || isinf(n)) ag_usage_error(at, __func__, "%g items, expected 0 or more", n);
+    if (!(n >= 0) || isinf(n)) ag_usage_error(at, __func__, "%g items, expected a finite number of 0 or more", n);
     p->has_count = true;
     p->result[p->shard].count = n;
 }
