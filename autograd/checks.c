@@ -42,7 +42,7 @@ _Noreturn void error_graph_released(AgSite at, const char *what, const Tensor *y
                    "ag_backward_keep for the earlier one", y->op->name, place_text(y->site, y->user_site));
 }
 
-_Noreturn void error_written(AgSite at, const Tensor *y, int i)
+_Noreturn void error_written(AgSite at, const char *what, const Tensor *y, int i)
 {
     const Tensor *x = i < y->n_in ? y->in[i] : y;
     const char *op = y->op->name;
@@ -50,22 +50,25 @@ _Noreturn void error_written(AgSite at, const Tensor *y, int i)
     if (x != y) snprintf(which, sizeof which, "input %d", i);
     const Buffer *b = x->buffer;
     if (b->version != y->version[i] && b->writer)
-        snprintf(by, sizeof by, "%.*s wrote it at %s:%d%s", name_length(b->writer), b->writer, b->written.file,
-                 b->written.line, b->by_thread == thread_number() ? "" : ", in another thread");
-    ag_usage_error(at, "ag_backward", "the rule of %s (made at %s) reads %s%s%s, but %s after %s had read it; write it after "
-                   "backward, or give %s a copy (ag_keep)", op, place_text(y->site, y->user_site), which,
+        snprintf(by, sizeof by, "%.*s wrote it at %s%s", name_length(b->writer), b->writer,
+                 place_text(((AgSite){ b->file, b->line }), ((AgSite){ b->user_file, b->user_line })),
+                 b->by_thread == thread_number() ? "" : ", in another thread");
+    const bool recomputed = !y->data && y->restore;
+    ag_usage_error(at, what, "%s %s (made at %s)%s reads %s%s%s, but %s after %s had read it; write it after backward, or give "
+                   "%s a copy (ag_keep)", recomputed ? "the recomputation of" : "the rule of", op,
+                   place_text(y->site, y->user_site), recomputed ? ", whose value ag_recompute has released," : "", which,
                    x->name ? ", " : "", x->name ? x->name : "", by, op, op);
 }
 
-void check_inputs(AgSite at, Tensor *y, bool of_rule)
+void check_inputs(AgSite at, const char *what, Tensor *y, bool of_rule)
 {
     for (int i = 0; i <= y->n_in; i++) {
         const Tensor *x = i < y->n_in ? y->in[i] : y;
         if (x && x->magic != TENSOR_ALIVE)
-            ag_usage_error(at, "ag_backward", "input %d of %s (made at %s) was freed before backward", i, y->op->name,
+            ag_usage_error(at, what, "input %d of %s (made at %s) was freed before backward", i, y->op->name,
                            place_text(y->site, y->user_site));
         bool read = of_rule ? read_by_rule(y, i) && x->data : x && x != y;
-        if (read && x->buffer->version != y->version[i]) error_written(at, y, i);
+        if (read && x->buffer->version != y->version[i]) error_written(at, what, y, i);
     }
 }
 
@@ -91,7 +94,7 @@ void check_tensor(AgSite at, const char *what, const char *argument, const Tenso
     if (t->dtype != dtype)
         ag_usage_error(at, what, "%s is %s, expected %s", argument, dtype_name(t->dtype), dtype_name(dtype));
     if (rule && !declares(rule, t)) error_undeclared_read(t);
-    if (!t->data && t->restore && !t->graph_released) t->restore((Tensor *)t, false);
+    if (!t->data && t->restore && !t->graph_released) t->restore((Tensor *)t, at, what, false);
     if (!t->data)
         ag_usage_error(at, what, "the value of %s (%.*s made at %s) was released by backward; call ag_retain on it first",
                        argument, name_length(t->made_by), t->made_by, place_text(t->site, t->user_site));
@@ -109,8 +112,13 @@ void count_write(AgSite at, const char *what, Buffer *b)
     const LayerCall *call = user_call();
     b->version++;
     b->by_thread = thread_number();
-    b->written = call->function ? call->site : at;
-    b->writer = call->function ? call->function : what;
+    /* A layer that passes its caller's place on shares one line with the function that writes. */
+    const bool by_layer = call->function && same_place(at, call->site);
+    b->writer = by_layer ? call->function : what;
+    b->file = at.file;
+    b->line = at.line;
+    b->user_file = call->site.file;
+    b->user_line = call->site.line;
 }
 
 void *values_to_write(AgSite at, const char *what, const char *argument, Tensor *t, AgDType dtype)

@@ -88,7 +88,7 @@ int name_length(const char *function)
     return (int)(n > 3 && strcmp(function + n - 3, "_at") == 0 ? n - 3 : n);
 }
 
-static bool same_place(AgSite a, AgSite b)
+bool same_place(AgSite a, AgSite b)
 {
     return a.line == b.line && strcmp(a.file, b.file) == 0;
 }

@@ -185,18 +185,28 @@ void rule_run(Tensor *y)
     scratch_end();
 }
 
+/* A usage error if a function of the program, which was called now, has ended the pass or left a scope open. */
+static void check_own_pass(AgSite at)
+{
+    check_pass(at, "ag_backward");
+    int open = innermost_scope().depth - scopes_of_pass();
+    if (open > 0)
+        ag_usage_error(at, "ag_backward", "scopes that a rule or a function of ag_watch_backward has begun and not ended: %d",
+                       open);
+}
+
 /* Runs the rule of y. y's gradient is complete, and no other rule reads it. */
 static void node_run(AgSite at, Tensor *y)
 {
     if (y->graph_released) error_graph_released(at, "ag_backward", y);
     for (int i = 0; i <= y->n_in; i++) {
         Tensor *x = read_by_rule(y, i);
-        if (x && !x->data && x->restore) x->restore(x, true);
+        if (x && !x->data && x->restore) x->restore(x, at, "ag_backward", true);
     }
-    check_inputs(at, y, true);
+    check_inputs(at, "ag_backward", y, true);
     notify(RULE_BEGINS, at, y);
     rule_run(y);
-    check_pass(at, "ag_backward");
+    check_own_pass(at);
     notify(RULE_ENDS, at, y);
     store_gradient(y);
     if (!graph_kept() && y->users == 0) release_node(y);
@@ -224,7 +234,7 @@ void run_rules(AgSite at, Tensor *loss, const Tensor *dy, bool told)
         if (y->grad) node_run(at, y);
         if (!told) continue;
         notify(NODE_PASSED, at, y);
-        check_pass(at, "ag_backward");
+        check_own_pass(at);
     }
     pass_ends();
 }
@@ -235,7 +245,7 @@ static void backward_from(AgSite at, Tensor *loss, const Tensor *dy, bool keep)
     pass_begins(at, "ag_backward", keep);
     loss->retained = true;                  /* it stays readable */
     notify(PASS_BEGINS, at, loss);
-    check_pass(at, "ag_backward");
+    check_own_pass(at);
     run_rules(at, loss, dy, true);
 }
 

@@ -51,8 +51,9 @@ struct Tensor {
 
     /* Computes the value again that ag_recompute has released, and the released values that this takes. If a backward rule
      * needs the value (`for_rule`), the others are released again as soon as nobody reads them. If the program reads it, they
-     * stay, because the program may read them, too. NULL: ag_recompute has not released the value. */
-    void (*restore)(Tensor *t, bool for_rule);
+     * stay, because the program may read them, too. Errors are those of `what`, called at `at`. NULL: ag_recompute has not
+     * released the value. */
+    void (*restore)(Tensor *t, AgSite at, const char *what, bool for_rule);
     struct Tensor *next_listed;
     int readers;                /* rules that will still read this value */
     int users;                  /* recorded operations that have it as an input and are not released (release_node). Leaves are
@@ -193,10 +194,10 @@ void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape)
 void check_reads_of(const Tensor *rule);
 _Noreturn void error_graph_released(AgSite at, const char *what, const Tensor *y);
 /* The values of input i of y, or its own for i = n_in, are not those that the operation read. */
-_Noreturn void error_written(AgSite at, const Tensor *y, int i);
+_Noreturn void error_written(AgSite at, const char *what, const Tensor *y, int i);
 /* A usage error if an input of y was freed, or if values that y's rule reads (otherwise: any input) were written in place after
  * its operation had read them. */
-void check_inputs(AgSite at, Tensor *y, bool of_rule);
+void check_inputs(AgSite at, const char *what, Tensor *y, bool of_rule);
 
 /* Alive: its scope is still open, and it is not freed. */
 void check_alive(AgSite at, const char *what, const char *argument, const Tensor *t);

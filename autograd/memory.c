@@ -196,6 +196,7 @@ void scratch_end(void)
     while (m->scratch) {
         Buffer *b = m->scratch;
         m->scratch = b->next;
+        b->next = NULL;                                 /* a tensor may still have b, in no list */
         buffer_release(b);
     }
 }

@@ -24,9 +24,13 @@ typedef struct Buffer {
     uint32_t version;           /* how often values were written in place; see values_to_write */
     uint32_t slack;             /* how many of the usable bytes were not asked for */
     size_t size;                /* usable bytes, after the header */
-    struct Buffer *next;        /* in a free list, or in the list of scratch buffers */
-    AgSite written;             /* the user's line of the last write in place, */
-    const char *writer;         /* and the function called there */
+    const char *writer;         /* the function that wrote values in place last; NULL: none */
+    const char *file;           /* where it was called: this and `line`, */
+    union {
+        struct Buffer *next;    /* in a free list, or in the list of scratch buffers */
+        const char *user_file;  /* and, in a layer, where the user called that: this and user_line; NULL: in none */
+    };
+    int line, user_line;
 } Buffer;
 enum { LARGE = -1, ALONE = -2 };                        /* of large.c, a system_alloc of its own */
 #define BUFFER_HEADER 64        /* keeps the data on a cache line of its own */

@@ -7,16 +7,16 @@
 
 /* ---- computing --------------------------------------------------------------------------------------------------- */
 
-_Noreturn static void error_released(const Tensor *t)
+_Noreturn static void error_released(AgSite at, const char *what, const Tensor *t)
 {
     for (Tensor *u = tape(); u; u = u->older) u->listed = false;
-    ag_usage_error(t->site, t->made_by, "its value (made at %s) cannot be computed again after backward: call ag_retain on it "
-                   "first", place_text(t->site, t->user_site));
+    ag_usage_error(at, what, "the value of %.*s (made at %s) cannot be computed again after backward: call ag_retain on it "
+                   "first", name_length(t->made_by), t->made_by, place_text(t->site, t->user_site));
 }
 
-static void compute(Tensor *t)
+static void compute(Tensor *t, AgSite at, const char *what)
 {
-    check_inputs(t->site, t, false);
+    check_inputs(at, what, t, false);
     if (!t->op->shares) {
         t->buffer = buffer_items(t->site, t->made_by, t->numel, sizeof(real));
         t->buffer->version = t->version[t->n_in];
@@ -38,7 +38,7 @@ static void leave_inputs(Tensor *t)
 }
 
 /* Inputs are older than results. So a walk down the tape finds all values that t needs, and lists them, the oldest first. */
-static Tensor *list_missing(Tensor *t)
+static Tensor *list_missing(Tensor *t, AgSite at, const char *what)
 {
     Tensor *oldest = NULL;
     int missing = 1;
@@ -52,7 +52,7 @@ static Tensor *list_missing(Tensor *t)
         for (int i = 0; i < u->n_in; i++) {
             Tensor *x = u->in[i];
             if (!x || !x->op || x->data || x->listed) continue;
-            if (!x->restore || x->graph_released) error_released(x);
+            if (!x->restore || x->graph_released) error_released(at, what, x);
             x->listed = true;
             missing++;
         }
@@ -60,10 +60,10 @@ static Tensor *list_missing(Tensor *t)
     return oldest;
 }
 
-static void restore(Tensor *t, bool for_rule)
+static void restore(Tensor *t, AgSite at, const char *what, bool for_rule)
 {
-    for (Tensor *u = list_missing(t); u; u = u->next_listed) {
-        compute(u);
+    for (Tensor *u = list_missing(t, at, what); u; u = u->next_listed) {
+        compute(u, at, what);
         if (for_rule) leave_inputs(u);
     }
 }

@@ -44,6 +44,7 @@ void layers_are_left(int calls);
 
 /* The length of a function's name without "_at". */
 int name_length(const char *function);
+bool same_place(AgSite a, AgSite b);
 /* "FILE:LINE", followed by the user's own line if layers were in between: where something was made. Valid in the block of the
  * call. */
 enum { PLACE_TEXT = 400 };

@@ -482,7 +482,7 @@ START_TEST(loading_between_forward_and_backward_is_reported)
     Tensor *y = ag_sum(nn_linear(net->fc, nn_linear(net->fc, tensor_ones(SHAPE(1, 3)))));
     expect_done(nn_load(in_folder("a"), net)); const int line = __LINE__;
     char text[100];
-    snprintf(text, sizeof text, "but nn_load wrote it at tests/test_checkpoint.c:%d", line);
+    snprintf(text, sizeof text, ", called from tests/test_checkpoint.c:%d after linear had read it", line);
     EXPECT_USAGE_ERROR(text, ag_backward(y));
     ag_end(s);
     ag_free(net);

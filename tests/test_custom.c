@@ -357,6 +357,13 @@ static void ending_scope(const AgCustomCall *c)
     c->dx[0][0] += c->dy[0];
 }
 
+static void beginning_scope(const AgCustomCall *c)
+{
+    (void)c;
+    ag_begin(AG_RECORD);
+    tensor_ones(SHAPE(2));
+}
+
 static void beginning_pass(const AgCustomCall *c)
 {
     (void)c;
@@ -371,6 +378,7 @@ START_TEST(rules_cannot_remove_gradients)
         { taking_gradient, "rule: its backward rule has removed the gradient of input 0, or freed it" },
         { freeing_input, "rule: its backward rule has removed the gradient of input 0, or freed it" },
         { ending_scope, "ag_backward: a rule or a function of ag_watch_backward has ended the scope of this pass, at tests/" },
+        { beginning_scope, "ag_backward: scopes that a rule or a function of ag_watch_backward has begun and not ended: 1" },
         { beginning_pass, "ag_explain: a backward pass of this thread is running (ag_backward)" },
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -383,6 +391,42 @@ START_TEST(rules_cannot_remove_gradients)
     const AgCustom op = { "rule", cube_forward, zeroing_input, AG_NEEDS_X(0), NULL, NULL };
     EXPECT_USAGE_ERROR("rule: its backward rule has removed the gradient of input 0",
                        ag_backward(ag_sum(call(&op, ag_neg(leaf(SHAPE(2)))))));
+}
+END_TEST
+
+/* Messages name the line of a write in a rule or a layer, and the line of the program that called these. */
+static Tensor *written;
+enum { LINE_IN_RULE = __LINE__ + 5, LINE_IN_LAYER = LINE_IN_RULE + 6 };
+
+static void writing(const AgCustomCall *c)
+{
+    (void)c;
+    tensor_mutable_data(written)[0] = 1;
+}
+
+static Tensor *writing_layer_at(AgSite at, Tensor *x)
+{
+    AG_LAYER(at);
+    tensor_mutable_data(written)[0] = 2;
+    return x;
+}
+
+START_TEST(a_write_in_a_rule_or_a_layer_is_reported)
+{
+    const AgCustom op = { "rule", cube_forward, writing, AG_NEEDS_X(0), NULL, NULL };
+    char text[200];
+    AgScope s = ag_begin(AG_RECORD);
+    written = leaf(SHAPE(2));
+    Tensor *h = ag_mul(written, written), *y = ag_sum(call(&op, h));
+    snprintf(text, sizeof text, "tensor_mutable_data wrote it at tests/test_custom.c:%d, called from tests/test_custom.c:%d "
+             "after mul had read it", LINE_IN_RULE, __LINE__ + 1);
+    EXPECT_USAGE_ERROR(text, ag_backward(y));
+    h = ag_mul(written, written);
+    snprintf(text, sizeof text, "tensor_mutable_data wrote it at tests/test_custom.c:%d, called from tests/test_custom.c:%d "
+             "after mul had read it", LINE_IN_LAYER, __LINE__ + 1);
+    y = ag_sum(writing_layer_at(AG_HERE, h));
+    EXPECT_USAGE_ERROR(text, ag_backward(y));
+    ag_end(s);
 }
 END_TEST
 
@@ -462,6 +506,7 @@ Suite *custom_suite(void)
     tcase_add_test(rules, inputs_of_all_types);
     tcase_add_test(rules, forward_may_not_swap_its_scope);
     tcase_add_test(rules, rules_cannot_remove_gradients);
+    tcase_add_test(rules, a_write_in_a_rule_or_a_layer_is_reported);
     tcase_add_test(rules, a_pass_ends_with_its_scope);
     tcase_add_test(rules, a_rule_that_is_left_must_leave_its_scope);
     suite_add_tcase(suite, rules);

@@ -150,7 +150,7 @@ static void hash_values(AgSite at, Tensor *y, bool check)
     for (int i = 0; y->hash && i <= y->n_in; i++) {
         const Tensor *x = read_by_rule(y, i);
         uint64_t hash = x && x->data ? hash_bytes(x->data, (size_t)x->numel * dtype_size(x->dtype), SEED) : 0;
-        if (check && hash && hash != y->hash[i]) error_written(at, y, i);
+        if (check && hash && hash != y->hash[i]) error_written(at, "ag_backward", y, i);
         y->hash[i] = hash;
     }
 }

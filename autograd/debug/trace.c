@@ -94,10 +94,10 @@ Trace trace_begin(AgSite at, const char *what, Tensor *loss)
     for (uint32_t i = 0; i < trace.n; i++) {
         Tensor *t = trace.node[i];
         if (t->graph_released) error_graph_released(at, what, t);
-        if (t->restore && !t->data) t->restore(t, false);
+        if (t->restore && !t->data) t->restore(t, at, what, false);
         trace.copy[i] = copy_of(t);
         if (!t->op) continue;
-        check_inputs(at, t, true);
+        check_inputs(at, what, t, true);
         trace.ops++;
         copy_op(&trace, trace.copy[i], t, trace.copy);
         for (int j = 0; j < t->n_in; j++)
