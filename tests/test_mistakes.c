@@ -1029,7 +1029,8 @@ static Optimizer *own_optimizer(void (*update)(const OptimizerUpdate *u))
 }
 
 #define own_states(first, second) \
-    nn_optimizer_new(l, &((OptimizerKind){ .name = "own", .state = { first, second }, .update = update_stepping }), NULL, 0, 1, 0)
+    nn_optimizer_new(l, &((OptimizerKind){ .name = "own", .state = { first, second }, .update = update_stepping }), NULL, 0, 1, \
+                     0)
 
 START_TEST(optimizers)
 {
@@ -2221,7 +2222,8 @@ START_TEST(later_operations)
     MISTAKE("ag_pad: the size of dimension 1 overflows", ag_pad(x, 1, INT64_MAX, INT64_MAX));
     MISTAKE("ag_pad: the size of dimension 1 overflows", ag_pad(x, 1, INT64_MAX, 0));
     MISTAKE("ag_stack: dimension 5 cannot be inserted into (2, 3)", ag_stack((Tensor *[]){ ones(2, 3) }, 1, 5));
-    MISTAKE("ag_stack: an item of x is AG_INT, expected AG_REAL", ag_stack((Tensor *[]){ row, tensor_ints(tensor_shape(row), NULL) }, 2, 0));
+    MISTAKE("ag_stack: an item of x is AG_INT, expected AG_REAL",
+            ag_stack((Tensor *[]){ row, tensor_ints(tensor_shape(row), NULL) }, 2, 0));
     MISTAKE("ag_stack: shape (2, 4611686018427387904, 0) has more items than can be counted",
             Tensor *y = tensor_zeros(SHAPE((int64_t)1 << 62, 0)); ag_stack((Tensor *[]){ y, y }, 2, 0));
     MISTAKE("ag_pad: a tensor of 2305843009213693952 items is too large", ag_pad(row, 0, 0, (int64_t)1 << 61));

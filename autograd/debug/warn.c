@@ -96,8 +96,8 @@ static void check_gradients(AgSite at, const Tensor *loss)
     seen.steps = same ? seen.steps + seen.stepped : 0;
     seen.kept = leaf;
     if (seen.steps == KEPT_STEPS || (seen.passes == PASSES_WITHOUT_STEP && seen.steps == 0))
-        ag_warning_at(at, "ag_backward", "the gradients of %s %s add up: %d passes and %d steps of optimizers have not used them; "
-                      "expected a step of the optimizer of a module in which nn_child registers it, tensor_zero_grad, or "
+        ag_warning_at(at, "ag_backward", "the gradients of %s %s add up: %d passes and %d steps of optimizers have not used "
+                      "them; expected a step of the optimizer of a module in which nn_child registers it, tensor_zero_grad, or "
                       "tensor_set_requires_grad(t, false)", leaf->name ? leaf->name : "a leaf", shape_text(leaf->shape),
                       seen.passes, seen.steps);
 }
