@@ -1029,8 +1029,8 @@ static Optimizer *own_optimizer(void (*update)(const OptimizerUpdate *u))
 }
 
 #define own_states(first, second) \
-    nn_optimizer_new(l, &((OptimizerKind){ .name = "own", .state = { first, second }, .update = update_stepping }), NULL, 0, 1, \
-                     0)
+    nn_optimizer_new(l, &((OptimizerKind){ .name = "own", .state = { first, second }, .update = update_stepping }), NULL, 0, \
+                     1, 0)
 
 START_TEST(optimizers)
 {
