@@ -157,7 +157,8 @@ void check_inner(AgSite at, const char *what, AgScope scope)
 }
 
 /* The program may have left a backward pass, or a function of the library that has a scope of its own, by longjmp or by an
- * exception of its own. Then this ends the pass and such scopes, as after an error. */
+ * exception of its own. Then this ends the pass and such scopes, as after an error. A function that was left is still among the
+ * layer calls. */
 void ag_end_at(AgSite at, AgScope scope)
 {
     Scopes *s = scopes();
@@ -165,7 +166,7 @@ void ag_end_at(AgSite at, AgScope scope)
     uint64_t error = 0;                     /* the last error reported in this scope or in one inside it */
     for (OpenScope *inner = ended; inner <= innermost; inner++)
         if (inner->failed > error) error = inner->failed;
-    bool in_pass = scope.depth <= scopes_of_pass(), left = in_pass || innermost->calls > ended->calls;
+    bool in_pass = scope.depth <= scopes_of_pass(), left = in_pass || layer_calls() > ended->calls;
     if (innermost != ended && innermost->serial > error && !left)
         ag_usage_error(at, __func__, "scopes begun inside this one and still open: %d", s->depth - scope.depth);
     if (in_pass) pass_is_left(at);

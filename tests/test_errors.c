@@ -1019,87 +1019,6 @@ static void use_function(int which, Linear *l, GPT *gpt)
     else (void)!lm_generate(gpt, prompt, 1, 4, &(LmSampling){ .temperature = 1 }, leave_at_token, NULL);
 }
 
-/* ---- without a scope of the program -------------------------------------------------------------------------------- */
-
-static bool accept(void *unused, int32_t id)
-{
-    (void)unused, (void)id;
-    return true;
-}
-
-static bool catch_at_token(void *unused, int32_t id)
-{
-    (void)unused, (void)id;
-    CATCH_USAGE_ERROR(ag_tanh(NULL));
-    if (setjmp(left) == 0) ag_begin(7);                     /* caught without a scope of this function */
-    return true;
-}
-
-static void update_that_fails(const OptimizerUpdate *u)
-{
-    ag_add(u->gradient, tensor_ones(SHAPE(7)));
-}
-
-static void update_that_leaves(const OptimizerUpdate *u)
-{
-    (void)u;
-    longjmp(left, 1);
-}
-
-/* What the program has left by longjmp, from the error handler or itself, does not stay: the next errors have the right places,
- * and no scope is open. */
-#define CHECK_CLEAN() do {                                                                                \
-        AgScope next = ag_begin(AG_RECORD);                                                               \
-        if (setjmp(left) == 0) nn_linear(NULL, NULL);                                                     \
-        ck_assert_msg(strstr(caught, "nn_linear: the module is NULL") != NULL, "%s", caught);             \
-        ck_assert_msg(!strstr(caught, " called at "), "%s", caught);                                      \
-        ag_end(next);                                                                                     \
-        if (setjmp(left) == 0) tensor_ones(SHAPE(2));                                                     \
-        ck_assert_msg(strstr(caught, "no scope is open") != NULL, "%s", caught);                          \
-    } while (0)
-
-START_TEST(errors_without_a_scope_leave_nothing_behind)
-{
-    static const OptimizerKind kinds[] = {
-        { .name = "fails", .update = update_that_fails }, { .name = "leaves", .update = update_that_leaves },
-    };
-    const int32_t good = 1, bad = 8;
-    const LmSampling how = { .temperature = 1 };
-    GPT *volatile gpt = gpt_new((GPTOptions){ 1, 2, 8, 8, 4, 0, true, 1e-5, false });
-    nn_eval(gpt);
-    ag_warn(false);                                         /* of weights that get no updates */
-    ag_on_usage_error(leave_with_error);
-    for (volatile int round = 0; round < 300; round++) {
-        if (setjmp(left) == 0) (void)!lm_generate(gpt, &good, 1, 2, &how, leave_at_token, NULL);
-        caught[0] = '\0';
-        if (setjmp(left) == 0) (void)!lm_generate(gpt, &bad, 1, 2, &how, accept, NULL);
-        ck_assert_msg(strstr(caught, "id 8 at item 0 is out of range"), "%s", caught);
-    }
-    if (setjmp(left) == 0) nn_linear(NULL, NULL);           /* without a call that would end what was left */
-    ck_assert_msg(!strstr(caught, " called at "), "%s", caught);
-    CHECK_CLEAN();
-    for (volatile size_t kind = 0; kind < 2; kind++) {
-        Linear *volatile l = nn_linear_new(2, 2);
-        Optimizer *volatile o = nn_optimizer_new(l, &kinds[kind], NULL, 0, 0.1, 0);
-        for (volatile int round = 0; round < 300; round++) {
-            AgScope s = ag_begin(AG_RECORD);
-            nn_zero_grad(l);
-            ag_backward(ag_sum(nn_linear(l, ones(1, 2))));
-            ag_end(s);
-            caught[0] = '\0';
-            if (setjmp(left) == 0) nn_optimizer_step(o);
-        }
-        CHECK_CLEAN();
-        ag_free(o);
-        ag_free(l);
-    }
-    ck_assert(lm_generate(gpt, &good, 1, 3, &how, catch_at_token, NULL));       /* goes on after errors in a function */
-    CHECK_CLEAN();
-    ag_on_usage_error(NULL);
-    ag_free(gpt);
-}
-END_TEST
-
 /* A function that a layer calls, or the layer itself, begins a scope and returns. */
 static Tensor *leaking_layer_at(AgSite at, Tensor *x)
 {
@@ -1476,7 +1395,6 @@ Suite *errors_suite(void)
     tcase_add_test(objects, parts_are_freed_by_their_owner);
     tcase_add_checked_fixture(objects, folder_make, folder_remove);
     tcase_add_test(objects, functions_that_are_left_keep_nothing);
-    tcase_add_test(objects, errors_without_a_scope_leave_nothing_behind);
     tcase_add_test(objects, a_scope_that_a_layer_leaves_open_is_reported);
     suite_add_tcase(suite, objects);
     TCase *scopes = tcase_create("scopes");
