@@ -57,8 +57,8 @@ typedef struct {
     bool letters;                           /* its text is letters of other bytes, which its id keeps */
 } BpeAdded;
 
-/* The added tokens of one kind as a trie, with the links of Aho and Corasick (1975): it finds them in a text in a time that does
- * not depend on their number. Node 0 is the root. */
+/* The added tokens of one kind as a trie, with the links of Aho and Corasick (1975): it finds them in a text in a time that
+ * does not depend on their number. Node 0 is the root. */
 typedef struct {
     int32_t fail;                           /* the longest proper end of this node's bytes that is a node */
     int32_t parent;
