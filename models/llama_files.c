@@ -264,8 +264,8 @@ static void put_rope(JsonWriter *w, const LlamaOptions *o)
     json_close(w, '}');
 }
 
-/* A key that is missing has a default of `transformers`, so null stands for none; that of pad_token_id is null. One end is a number, as most files
- * have it. */
+/* A key that is missing has a default of `transformers`, so null stands for none; that of pad_token_id is null. One end
+ * is a number, as most files have it. */
 static void put_ends(JsonWriter *w, const LlamaOptions *o)
 {
     if (o->begin >= 0) config_put(w, begin_key, o);

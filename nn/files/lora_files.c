@@ -336,8 +336,8 @@ static bool is_possible(const Json *name, const Json *value)
     return has_items_of(value, JSON_STRING);
 }
 
-/* Whether an adapter with this setting is computed as in nn_linear. Other values of init_lora_weights make peft change the model's
- * weights when it loads the adapter. */
+/* Whether an adapter with this setting is computed as in nn_linear. Other values of init_lora_weights make peft change the
+ * model's weights when it loads the adapter. */
 static bool is_supported(const Json *name, const Json *value)
 {
     for (size_t i = 0; i < sizeof without_effect / sizeof *without_effect; i++)

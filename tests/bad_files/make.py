@@ -565,7 +565,8 @@ bad_config("no_layers", '"num_hidden_layers": expected a whole number, found not
 bad_config("half_layer", '"num_hidden_layers": expected a whole number, found another number', num_hidden_layers=1.5)
 bad_config("huge_layers", "num_hidden_layers is 9223372036854775807, expected a whole number from 1 to 100000",
            num_hidden_layers=2**63 - 1)
-bad_config("no_heads", "num_attention_heads is 0, expected a whole number from 1 to 65536", head_dim=None, num_attention_heads=0)
+bad_config("no_heads", "num_attention_heads is 0, expected a whole number from 1 to 65536", head_dim=None,
+           num_attention_heads=0)
 bad_config("kv_heads", "6 heads are not divisible by 4 heads of keys and values", num_key_value_heads=4)
 bad_config("kv_zero", "num_key_value_heads is 0, expected a whole number from 1 to 65536", num_key_value_heads=0)
 bad_config("odd_head", "heads of width 7, expected an even number", head_dim=7)

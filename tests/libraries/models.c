@@ -4,8 +4,8 @@
  *
  * MODEL is llama, gpt or net. A net, a module of one's own, has a line "NAME TYPE" in FOLDER/net.txt for each layer, which gets
  * the output of the line before; its weights are FOLDER/net.safetensors. TYPE is Linear, LayerNorm or Tanh. The other two are
- * folders in the layout of Hugging Face's library. After the steps, the logits are printed, a row on each line. If a step is refused, the message is printed
- * instead, behind "refused: ". The steps:
+ * folders in the layout of Hugging Face's library. After the steps, the logits are printed, a row on each line. If a step is
+ * refused, the message is printed instead, behind "refused: ". The steps:
  *
  *     load ADAPTER       nn_lora_load
  *     add TARGET         nn_lora_add, with random matrices

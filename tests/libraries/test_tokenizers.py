@@ -146,7 +146,8 @@ def train(name, more=None, unknown=None, fuse=False, ignore=False):
     if normalizer:
         tokenizer.normalizer = normalizer
     tokenizer.train_from_iterator(LINES, trainers.BpeTrainer(
-        vocab_size=900, max_token_length=6, show_progress=False, special_tokens=["<unk>", "<s>", "</s>", "<|end|>"] + ["\u0001"] * of_bytes,
+        vocab_size=900, max_token_length=6, show_progress=False,
+        special_tokens=["<unk>", "<s>", "</s>", "<|end|>"] + ["\u0001"] * of_bytes,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet() if of_bytes else []))
     if splitter:
         tokenizer.pre_tokenizer = splitter
@@ -221,7 +222,8 @@ def same_bytes(tokenizer):
 def compare_all():
     texts = random_texts(TEXTS)
     for name in "plain", "llama3_split", "nfkc", "lowercase":
-        compare(f"{name} with added tokens of the same bytes", train(name, same_bytes), [*texts, "a  b   c\n\n d\t \u00e9 \u0001\u0001"])
+        compare(f"{name} with added tokens of the same bytes", train(name, same_bytes),
+                [*texts, "a  b   c\n\n d\t \u00e9 \u0001\u0001"])
     for name in "plain", "qwen2_split":
         compare(f"{name} with letters of bytes", train(name, letters), [*texts, "\u0250 x \u00c9", "\u0130\u00c3\u00e9"])
     for name in RECIPES:

@@ -86,8 +86,9 @@ KaeruVocab *kaeru_vocab_words_at(AgSite at, const char *text, size_t n, int64_t 
  * documents. NULL if `size` has no place for the bytes, <|endoftext|> and the special tokens, or if the text has too many
  * different words.
  *
- * Memory: to learn takes up to about 70 bytes for each byte of different words, and about 150 for each pair of tokens that occurs
- * side by side; to encode, about 35 for each byte of the longest word. In the text of a language, words are short and few. */
+ * Memory: to learn takes up to about 70 bytes for each byte of different words, and about 150 for each pair of tokens that
+ * occurs side by side; to encode, about 35 for each byte of the longest word. In the text of a language, words are short and
+ * few. */
 KaeruVocab *kaeru_vocab_bpe_at(AgSite at, KaeruVocabKind kind, const char *text, size_t n, int32_t size);
 
 /* Opens a file of JSON, {"token": id, ...}, with each id from 0 to size-1. KAERU_CHARS and KAERU_WORDS ignore merges_path.
