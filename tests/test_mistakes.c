@@ -1069,7 +1069,7 @@ START_TEST(optimizers)
     MISTAKE("nn_optimizer_new: the names \"m\" and \"m\" of state tensors cannot be told apart", own_states("m", "m"));
     MISTAKE("nn_optimizer_new: the names \"m\" and \"m.fc1\" of state tensors cannot be told apart", own_states("m", "m.fc1"));
     MISTAKE("nn_optimizer_new: the names \"m\" and \"m.fc1\" of state tensors cannot be told apart", own_states("m.fc1", "m"));
-    ROW(own_states("m", "mfc1"); own_states("m.a", "m.b"));
+    ROW(ag_free(own_states("m", "mfc1")); ag_free(own_states("m.a", "m.b")));
     ck_assert_str_eq(usage_message, "");
     MISTAKE("the optimizer is NULL", nn_optimizer_group(NULL, every, NULL, 0, 1));
     MISTAKE("the function that chooses parameters is NULL", nn_optimizer_group(o, NULL, NULL, 0, 1));

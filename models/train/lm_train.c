@@ -195,7 +195,7 @@ static bool evaluate(Run *r)
     return save(r, is_best);
 }
 
-static const char *precision_name(void)
+static const char *name_of_precision(void)
 {
     return ag_precision_now() == AG_BF16 ? "bf16" : "float32";
 }
@@ -211,7 +211,7 @@ static bool measures_as(const LmTraining *t, const NnSettings *found)
     const char *precision = nn_settings_get(found, precision_key);
     return window == t->window && before.evaluate_tokens == now->evaluate_tokens &&
            (now->evaluate_tokens == 0 || before.batch == now->batch) &&
-           (!precision || strcmp(precision, precision_name()) == 0);
+           (!precision || strcmp(precision, name_of_precision()) == 0);
 }
 
 /* Restores the state of the last checkpoint. */
@@ -285,7 +285,7 @@ bool lm_train_at(AgSite at, LmTraining *t, bool resume)
     uint64_t base = hash_parameters(t->model, false, &frozen);
     if (frozen) snprintf(r.base, sizeof r.base, "%016" PRIx64, base);
     if (*r.base) nn_settings_set(t->settings, base_key, "%s", r.base);
-    nn_settings_set(t->settings, precision_key, "%s", precision_name());
+    nn_settings_set(t->settings, precision_key, "%s", name_of_precision());
     lm_settings(t->model, t->settings);
     nn_fields_to_settings(&lm_fields, &t->options, t->settings);
     bool good = nn_parallel_agree(r.parallel, "the options of the training", &t->options, sizeof t->options) &&

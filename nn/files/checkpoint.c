@@ -357,7 +357,7 @@ static void *values_to_load(const Loading *l, const Transfer *t)
 }
 
 /* The first transfer of the same tensor whose values were read; NULL: none. */
-static const Transfer *first_of(const Loading *l, const Transfer *t)
+static const Transfer *first_transfer(const Loading *l, const Transfer *t)
 {
     return t->number >= 0 ? l->first[t->number] : NULL;
 }
@@ -365,7 +365,7 @@ static const Transfer *first_of(const Loading *l, const Transfer *t)
 /* If the file has one tensor of the model under several names, all must be equal: compares a transfer with the first. */
 static bool same_as_first(const Loading *l, const Transfer *t, const void *values)
 {
-    const Transfer *first = first_of(l, t);
+    const Transfer *first = first_transfer(l, t);
     if (!first) return true;
     void *others = first->values ? first->values : values_to_load(l, first);
     if (!others) return false;
@@ -409,7 +409,7 @@ static bool read_values(Loading *l)
         Transfer *t = &l->transfer[i];
         if (l->options.progress) l->options.progress(l->options.arg, (double)i / (double)l->n);
         check_open(l);
-        const bool is_first = !first_of(l, t);
+        const bool is_first = !first_transfer(l, t);
         if (l->options.in_place && is_first) {                  /* a tied tensor is read once, and compared otherwise */
             if (!read_in_place(l, t)) return false;
         } else {
