@@ -189,22 +189,24 @@ def run_of_llama():
 
 
 def run_of_translate():
-    names = ('a', 'b', 'c', 'd')
-    sentences = [f'the frog {i} goes to the pond .\n' for i in range(12)]
-    for name in names:
-        write(name, ''.join(sentences))
+    source = ''.join(f'the frog {i} goes to the pond .\n' for i in range(12))
+    target = source.replace('goes', 'jumps')
+    texts = {'a': source, 'b': target, 'c': source, 'd': target}
+    for name, text in texts.items():
+        write(name, text)
     sizes = ('--layers 1 --width 8 --heads 1 --hidden 8 --vocab words --min-count 1 --batch-tokens 50 --average 1 '
              '--train-src a --train-tgt b --valid-src c --valid-tgt d')
     works(f'translate train {sizes} --epochs 1 --out german')
     resume = 'translate train --resume --epochs 2 --out german'
     for option in ('--layers 2', '--width 16', '--heads 2', '--hidden 16', '--dropout 0.5', '--lower-case',
-                   '--vocab bpe', '--vocab-size 300', '--min-count 2', '--train-src b', '--train-tgt a', '--sentences 9',
-                   '--held-out 9'):
+                   '--vocab bpe', '--vocab-size 300', '--min-count 2', '--sentences 9', '--held-out 9'):
         refused(f'{resume} {option}', f'{option.split()[0]}: the run in this folder was started with', option)
-    for name in names:
-        write(name, ''.join(sentences).replace('frog 9', 'frog 8'))
+    for option in '--train-src b', '--train-tgt a':
+        refused(f'{resume} {option}', 'has learned from other data', option)
+    for name, text in texts.items():
+        write(name, text.replace('frog 9', 'frog 8'))
         refused(resume, 'has learned from other data', f'a character of {name}')
-        write(name, ''.join(sentences))
+        write(name, text)
     vocabularies = sorted(str(path) for path in pathlib.Path('german').glob('*vocab.json'))
     if not vocabularies:
         failures.append('no vocabulary of translate')
