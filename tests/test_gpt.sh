@@ -632,15 +632,9 @@ cp blocked/gpt.csv.part rows_before
 expect 0 '' '' train --resume --steps $step --sample 0 --out blocked
 head -n "$rows" blocked/gpt.csv >rows_after
 same rows_before rows_after
-# A run of other steps is another one: its learning rates are others.
-expect 0 '' '' train $short --steps 4 --out of_steps
-cp of_steps/gpt_best.safetensors best_of_earlier
-expect 0 '' '' train $short --steps 400 --overwrite --out of_steps
-cp best_of_earlier of_steps/gpt_best.safetensors
-expect 0 '' 'of_steps/gpt_best.safetensors is of an earlier run: that of of_steps/gpt_last.safetensors' sample --tokens 2 \
-    --out of_steps
 # Two names of one file.
-ln -sf gpt_last.safetensors of_steps/gpt.csv
-refuses of_steps 'of_steps/gpt_last.safetensors and of_steps/gpt.csv are the same file, expected two' train $short --steps 4 \
-    --overwrite --out of_steps
+expect 0 '' '' train $short --steps 4 --out one_file
+ln -sf gpt_last.safetensors one_file/gpt.csv
+refuses one_file 'one_file/gpt_last.safetensors and one_file/gpt.csv are the same file, expected two' train $short --steps 4 \
+    --overwrite --out one_file
 summary gpt

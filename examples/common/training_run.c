@@ -142,14 +142,13 @@ void training_run_writes(const char *const *names)
 
 static const char run_key[] = "run.id";
 
-/* Whether two runs that differ only in this option have the same weights after the same steps. These options say how many
- * epochs there are, what is measured and written, or where files are. The learning rate of a language model depends on its
- * number of steps. */
+/* Whether two runs that differ only in this option have the same weights after the same steps. These options say how long a run
+ * is, what is measured and written, or where files are. A run that is resumed for more steps keeps its bytes. */
 static bool leaves_weights(const char *option)
 {
-    static const char *const names[] = { "evaluate_every", "evaluate_tokens", "epochs", "average", "beam", "length-penalty",
-                                         "sample", "recompute", "data", "model", "weights", "train-src", "train-tgt",
-                                         "valid-src", "valid-tgt", "float32-model" };
+    static const char *const names[] = { "steps", "evaluate_every", "evaluate_tokens", "epochs", "average", "beam",
+                                         "length-penalty", "sample", "recompute", "data", "model", "weights", "train-src",
+                                         "train-tgt", "valid-src", "valid-tgt", "float32-model" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(option, names[i]) == 0) {
             return true;
