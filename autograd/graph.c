@@ -170,6 +170,12 @@ static bool is_wanted(const Tensor *y)
     return wanted;
 }
 
+/* Whether the program has given the rule of y (ag_custom). */
+static bool is_of_program(const Tensor *y)
+{
+    return !y->op->inputs;
+}
+
 /* The rule of a y without items, of any shape: its inputs get gradients of zeros. */
 static void rule_of_nothing(Tensor *y)
 {
@@ -179,8 +185,7 @@ static void rule_of_nothing(Tensor *y)
 void rule_run(Tensor *y)
 {
     check_reads_of(y);
-    bool of_program = !y->op->inputs;
-    if (is_wanted(y)) (y->numel > 0 || of_program ? y->op->backward : rule_of_nothing)(y);
+    if (is_wanted(y)) (y->numel > 0 || is_of_program(y) ? y->op->backward : rule_of_nothing)(y);
     check_reads_of(NULL);
     scratch_end();
 }
@@ -206,7 +211,7 @@ static void node_run(AgSite at, Tensor *y)
     check_inputs(at, "ag_backward", y, true);
     notify(RULE_BEGINS, at, y);
     rule_run(y);
-    check_own_pass(at);
+    if (observed || is_of_program(y)) check_own_pass(at);
     notify(RULE_ENDS, at, y);
     store_gradient(y);
     if (!graph_kept() && y->users == 0) release_node(y);

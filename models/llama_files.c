@@ -31,8 +31,8 @@ static const NnField keys[] = {
     KEY("num_hidden_layers", layers),
     KEY("num_attention_heads", heads),
     KEY("num_key_value_heads", kv_heads, .optional = true),
-    KEY("head_dim", head_width, .optional = true),
     KEY("hidden_size", width),
+    KEY("head_dim", head_width, .optional = true),          /* after the sizes that its default comes from */
     KEY("intermediate_size", hidden),
     KEY("vocab_size", vocab),
     KEY("max_position_embeddings", context, .optional = true),

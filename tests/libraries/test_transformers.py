@@ -160,7 +160,7 @@ for kind in KINDS:
                 continue
             write_config(kind, {k: v for k, v in usual.items() if k != key} | ({} if value == ABSENT else {key: value}))
             # Without a size, or with another one, the weights do not fit, nor do the types of layers.
-            told = [f'"{key}"', "model.safetensors: ", "heads", "llama.", "gpt."]
+            told = [f'"{key}"', f"{kind}/config.json: {key} ", "model.safetensors: ", "heads"]
             told += ['"layer_types"'] if key == "num_hidden_layers" else []
             compare(kind, kind, f"{kind}: config.json with {key}: {value!r}", told, may_be_opened(kind, key, value))
     write_config(kind, usual)
