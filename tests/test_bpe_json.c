@@ -198,7 +198,7 @@ START_TEST(failing_calls_and_allocations_leak_nothing)
 END_TEST
 
 /* The vocabulary of the 256 bytes and these parts of tokenizer.json. */
-static KaeruVocab *vocab_of(const char *before, const char *model_more, const char *added)
+static KaeruVocab *open_vocab_of(const char *before, const char *model_more, const char *added)
 {
     char *json = malloc(100000 + strlen(added)), *p = json;
     p += sprintf(p, "{%s\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":true},"
@@ -212,7 +212,12 @@ static KaeruVocab *vocab_of(const char *before, const char *model_more, const ch
     sprintf(p, "}}}");
     folder_write("v.json", json, strlen(json));
     free(json);
-    KaeruVocab *v = kaeru_vocab_open(KAERU_BPE, in_folder("v.json"), NULL);
+    return kaeru_vocab_open(KAERU_BPE, in_folder("v.json"), NULL);
+}
+
+static KaeruVocab *vocab_of(const char *before, const char *model_more, const char *added)
+{
+    KaeruVocab *v = open_vocab_of(before, model_more, added);
     ck_assert_msg(v != NULL, "%s", ag_error());
     return v;
 }
@@ -282,6 +287,8 @@ START_TEST(an_added_token_can_have_the_byte_of_another)
         ag_free(ids);
     }
     ag_free(v);
+    expect_refused(open_vocab_of("", "", "{\"id\":256,\"content\":\"\\n\"},{\"id\":257,\"content\":\"\\n\"}") != NULL,
+                   "token \"\\x0A\": expected each token once");
 }
 END_TEST
 

@@ -68,7 +68,8 @@ static bool enter_tokens(const char *path, const Word *text, const bool *raw, in
         for (int32_t id = 0; id < n; id++) {
             if ((raw && raw[id]) != (pass == 1)) continue;
             int32_t found = word_table_enter(tokens, id);
-            if (found != id && same_word(&text[found], &text[id]))
+            /* of these bytes: at most a token that stands for them, and one that has them as its text */
+            if (found != id && (same_word(&text[found], &text[id]) || tokens->word[found].count > 2))
                 return ag_set_error("%s: token %s: expected each token once", path,
                                     QUOTED_BYTES(text[id].text, text[id].size));
         }
