@@ -29,8 +29,8 @@ void folder_remove(void)
 
 const char *in_folder(const char *name)
 {
-    static char path[8][144];
-    static int next;
+    static _Thread_local char path[8][144];     /* processes of a test may be threads (processes.h) */
+    static _Thread_local int next;
     next = (next + 1) % 8;
     snprintf(path[next], sizeof path[next], "%s/%s", folder, name);
     return path[next];
