@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,7 @@
 
 static int64_t countdown = -1;
 static bool after, hit, kills;
-static int open_files;
+static _Atomic int open_files;           /* processes of a test may be threads (processes.h) */
 static const char *failed;              /* the function of the first call that failed */
 static int wanted_error;
 static int64_t most = -1;               /* bytes that one call reads or writes */
@@ -124,8 +125,8 @@ static bool is_refused(const char *function)
     return true;
 }
 
-/* Whether this call of a function fails. If so, sets errno. */
-static bool fails(const char *function, int error)
+/* What `fails` does; the caller holds the lock. */
+static bool count_call(const char *function, int error)
 {
     if (!refused_late && is_refused(function)) return true;
     if (calls < MAX_CALLS) call[calls++] = function;
@@ -138,6 +139,16 @@ static bool fails(const char *function, int error)
     hit = true;
     errno = wanted_error ? wanted_error : error;
     return true;
+}
+
+/* Whether this call of a function fails. If so, sets errno. */
+static bool fails(const char *function, int error)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    bool failed_now = count_call(function, error);
+    pthread_mutex_unlock(&lock);
+    return failed_now;
 }
 
 /* With 64-bit offsets the C library can have a function under a second name. */
