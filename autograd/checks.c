@@ -1,12 +1,7 @@
 /* checks.c: checks of arguments that are tensors, and of what a backward rule reads. */
 #include "internal.h"
 
-static _Thread_local const Tensor *rule;    /* the node whose backward rule is running */
-
-void check_reads_of(const Tensor *y)
-{
-    rule = y;
-}
+_Thread_local RunningRule running_rule;
 
 /* ---- what a rule reads ------------------------------------------------------------------------------------------- */
 
@@ -25,24 +20,24 @@ static bool declares(const Tensor *y, const Tensor *t)
 
 _Noreturn void error_undeclared_read(const Tensor *t)
 {
-    const Tensor *y = rule;
-    if (!y) ag_usage_error(t->site, t->made_by, "its value was released by backward");
+    const Tensor *y = running_rule.y;
+    if (!y) usage_error_of(t, t->made_by, "its value was released by backward");
     char what[64] = "its result";
     for (int i = y->n_in - 1; i >= 0; i--)
         if (y->in[i] == t) snprintf(what, sizeof what, "input %d", i);
-    ag_usage_error(y->site, y->op->name,
-                   "its backward rule reads the value of %s, made by %.*s at %s, and does not declare that: backward may "
-                   "have released it%s", what, name_length(t->made_by), t->made_by, place_text(t->site, t->user_site),
-                   y->op->inputs ? "" : ". If this rule was left by longjmp or throw, leave its scope, too");
+    usage_error_of(y, y->op->name,
+                  "its backward rule reads the value of %s, made by %s at %s, and does not declare that: backward may "
+                  "have released it%s", what, t->made_by, place_text(t->site, t->user_site),
+                  y->op->inputs ? "" : ". If this rule was left by longjmp or throw, leave its scope, too");
 }
 
-_Noreturn void error_graph_released(AgSite at, const char *what, const Tensor *y)
+_Noreturn void error_graph_released(const char *what, const Tensor *y)
 {
-    ag_usage_error(at, what, "an earlier backward has run through %s (made at %s) and released its values; use "
+    ag_usage_error(what, "an earlier backward has run through %s (made at %s) and released its values; use "
                    "ag_backward_keep for the earlier one", y->op->name, place_text(y->site, y->user_site));
 }
 
-_Noreturn void error_written(AgSite at, const char *what, const Tensor *y, int i)
+_Noreturn void error_written(const char *what, const Tensor *y, int i)
 {
     const Tensor *x = i < y->n_in ? y->in[i] : y;
     const char *op = y->op->name;
@@ -50,69 +45,67 @@ _Noreturn void error_written(AgSite at, const char *what, const Tensor *y, int i
     if (x != y) snprintf(which, sizeof which, "input %d", i);
     const Buffer *b = x->buffer;
     if (b->version != y->version[i] && b->writer)
-        snprintf(by, sizeof by, "%.*s wrote it at %s%s", name_length(b->writer), b->writer,
-                 place_text(((AgSite){ b->file, b->line }), ((AgSite){ b->user_file, b->user_line })),
+        snprintf(by, sizeof by, "%s wrote it at %s%s", b->writer,
+                 place_text(((Place){ b->file, b->line }), ((Place){ b->user_file, b->user_line })),
                  b->by_thread == thread_number() ? "" : ", in another thread");
     const bool recomputed = !y->data && y->restore;
-    ag_usage_error(at, what, "%s %s (made at %s)%s reads %s%s%s, but %s after %s had read it; write it after backward, or give "
+    ag_usage_error(what, "%s %s (made at %s)%s reads %s%s%s, but %s after %s had read it; write it after backward, or give "
                    "%s a copy (ag_keep)", recomputed ? "the recomputation of" : "the rule of", op,
                    place_text(y->site, y->user_site), recomputed ? ", whose value ag_recompute has released," : "", which,
                    x->name ? ", " : "", x->name ? x->name : "", by, op, op);
 }
 
-void check_inputs(AgSite at, const char *what, Tensor *y, bool of_rule)
+void check_inputs(const char *what, Tensor *y, bool of_rule)
 {
     for (int i = 0; i <= y->n_in; i++) {
         const Tensor *x = i < y->n_in ? y->in[i] : y;
         if (x && x->magic != TENSOR_ALIVE)
-            ag_usage_error(at, what, "input %d of %s (made at %s) was freed before backward", i, y->op->name,
+            ag_usage_error(what, "input %d of %s (made at %s) was freed before backward", i, y->op->name,
                            place_text(y->site, y->user_site));
         bool read = of_rule ? read_by_rule(y, i) && x->data : x && x != y;
-        if (read && x->buffer->version != y->version[i]) error_written(at, what, y, i);
+        if (read && x->buffer->version != y->version[i]) error_written(what, y, i);
     }
 }
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
-void check_alive(AgSite at, const char *what, const char *argument, const Tensor *t)
+void check_alive(const char *what, const char *argument, const Tensor *t)
 {
-    if (!t) ag_usage_error(at, what, "%s is NULL", argument);
+    if (!t) ag_usage_error(what, "%s is NULL", argument);
     if (t->magic == TENSOR_DEAD)
-        ag_usage_error(at, what, "%s is not a live tensor: it was made by %.*s at %s, and %s", argument,
-                       name_length(t->made_by), t->made_by, place_text(t->site, t->user_site),
-                       t->owned ? "freed" : "its scope has ended");
+        ag_usage_error(what, "%s is not a live tensor: it was made by %s at %s, and %s", argument, t->made_by,
+                       place_text(t->site, t->user_site), t->owned ? "freed" : "its scope has ended");
     if (t->magic != TENSOR_ALIVE)
-        ag_usage_error(at, what, "%s is not a live tensor: its scope has ended, or it was freed", argument);
+        ag_usage_error(what, "%s is not a live tensor: its scope has ended, or it was freed", argument);
 }
 
-void check_tensor(AgSite at, const char *what, const char *argument, const Tensor *t, AgDType dtype)
+void check_tensor(const char *what, const char *argument, const Tensor *t, AgDType dtype)
 {
-    check_alive(at, what, argument, t);
+    check_alive(what, argument, t);
     if (t->dtype == AG_PACKED && dtype != AG_PACKED)
-        ag_usage_error(at, what, "%s is kept in bfloat16 (AG_PACKED), expected %s: ag_from_bf16 gives its values as reals",
+        ag_usage_error(what, "%s is kept in bfloat16 (AG_PACKED), expected %s: ag_from_bf16 gives its values as reals",
                        argument, dtype_name(dtype));
-    if (t->dtype != dtype)
-        ag_usage_error(at, what, "%s is %s, expected %s", argument, dtype_name(t->dtype), dtype_name(dtype));
-    if (rule && !declares(rule, t)) error_undeclared_read(t);
-    if (!t->data && t->restore && !t->graph_released) t->restore((Tensor *)t, at, what, false);
+    if (t->dtype != dtype) ag_usage_error(what, "%s is %s, expected %s", argument, dtype_name(t->dtype), dtype_name(dtype));
+    if (running_rule.y && !declares(running_rule.y, t)) error_undeclared_read(t);
+    if (!t->data && t->restore && !t->graph_released) t->restore((Tensor *)t, what, false);
     if (!t->data)
-        ag_usage_error(at, what, "the value of %s (%.*s made at %s) was released by backward; call ag_retain on it first",
-                       argument, name_length(t->made_by), t->made_by, place_text(t->site, t->user_site));
+        ag_usage_error(what, "the value of %s (%s made at %s) was released by backward; call ag_retain on it first",
+                       argument, t->made_by, place_text(t->site, t->user_site));
 }
 
-void check_leaf(AgSite at, const char *what, const char *argument, const Tensor *t)
+void check_leaf(const char *what, const char *argument, const Tensor *t)
 {
-    check_alive(at, what, argument, t);
-    if (t->op)
-        ag_usage_error(at, what, "%s was made by %s and is part of a graph; only leaves are written", argument, t->op->name);
+    check_alive(what, argument, t);
+    if (t->op) ag_usage_error(what, "%s was made by %s and is part of a graph; only leaves are written", argument, t->op->name);
 }
 
-void count_write(AgSite at, const char *what, Buffer *b)
+void count_write(const char *what, Buffer *b)
 {
     const LayerCall *call = user_call();
     b->version++;
     b->by_thread = thread_number();
-    /* A layer that passes its caller's place on shares one line with the function that writes. */
+    /* A function of the library that calls the one that writes is named instead: it is what the program called. */
+    const Place at = call_place();
     const bool by_layer = call->function && same_place(at, call->site);
     b->writer = by_layer ? call->function : what;
     b->file = at.file;
@@ -121,26 +114,26 @@ void count_write(AgSite at, const char *what, Buffer *b)
     b->user_line = call->site.line;
 }
 
-void *values_to_write(AgSite at, const char *what, const char *argument, Tensor *t, AgDType dtype)
+void *values_to_write(const char *what, const char *argument, Tensor *t, AgDType dtype)
 {
-    check_tensor(at, what, argument, t, dtype);
-    check_leaf(at, what, argument, t);
-    count_write(at, what, t->buffer);
+    check_tensor(what, argument, t, dtype);
+    check_leaf(what, argument, t);
+    count_write(what, t->buffer);
     return t->data;
 }
 
-void check_vector(AgSite at, const char *what, const char *argument, const Tensor *v, int64_t n, const char *expected,
+void check_vector(const char *what, const char *argument, const Tensor *v, int64_t n, const char *expected,
                   const char *other_argument, const Tensor *other)
 {
-    check_tensor(at, what, argument, v, AG_REAL);
+    check_tensor(what, argument, v, AG_REAL);
     if (v->shape.ndim != 1 || v->shape.dim[0] != n)
-        ag_usage_error(at, what, "%s %s does not fit %s %s: expected %s", argument, shape_text(v->shape), other_argument,
+        ag_usage_error(what, "%s %s does not fit %s %s: expected %s", argument, shape_text(v->shape), other_argument,
                        shape_text(other->shape), expected);
 }
 
-void check_mask(AgSite at, const char *what, const Tensor *mask, AgDType dtype, const char *target, const AgShape *shape)
+void check_mask(const char *what, const Tensor *mask, AgDType dtype, const char *target, const AgShape *shape)
 {
-    check_tensor(at, what, "mask", mask, dtype);
+    check_tensor(what, "mask", mask, dtype);
     if (!broadcasts_to(&mask->shape, shape))
-        ag_usage_error(at, what, "mask %s does not broadcast to %s %s", shape_text(mask->shape), target, shape_text(*shape));
+        ag_usage_error(what, "mask %s does not broadcast to %s %s", shape_text(mask->shape), target, shape_text(*shape));
 }

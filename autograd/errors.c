@@ -1,6 +1,6 @@
-/* errors.c: error messages and the stack of layer calls that they show. */
+/* errors.c: error messages, and the stacks of calls and of layer calls that they show. */
+#include "internal.h"
 #include "left.h"
-#include "thread.h"
 #include "utf8.h"
 
 #include <stdarg.h>
@@ -24,27 +24,81 @@ static Errors *errors(void)
     return state ? state : thread_state(&state, &kind);
 }
 
-/* ---- layer calls ------------------------------------------------------------------------------------------------- */
+/* ---- places of calls --------------------------------------------------------------------------------------------- */
 
-int ag_layer_begin(AgSite at, const char *function)
+_Thread_local Running running;
+
+void ag_in(const char *file, int line)
 {
-    Errors *e = errors();
-    if (e->calls < MAX_CALLS) e->call[e->calls] = (LayerCall){ .site = at, .function = function };
-    return e->calls++;
+    uint64_t number = running.n++, i = number % CALL_PLACES;
+    running.call[i].file = file;
+    running.call[i].line = line;
+    running.call[i].number = (uint32_t)number;
 }
 
-void ag_layer_end(const int *unused)
+void ag_out(void)
 {
-    (void)unused;
+    if (running.n > running.outer) running.n--;
+    if (running.lost > running.n) running.lost = running.n;
+}
+
+void *ag_out_pointer(const void *p)
+{
+    ag_out();
+    return (void *)p;
+}
+
+void running_calls_end(uint64_t n)
+{
+    if (running.n <= n) return;
+    running.n = running.lost = n > running.outer ? n : running.outer;
+}
+
+Calls function_begins(void)
+{
+    Calls before = { running.n, running.lost, running.outer };
+    running.outer = running.n;
+    return before;
+}
+
+Calls program_begins(void)
+{
+    Calls before = function_begins();
+    ag_in(NULL, 0);
+    running.outer++;
+    return before;
+}
+
+void function_ends(Calls before)
+{
+    running.n = before.n;
+    running.lost = before.lost;
+    running.outer = before.outer;
+}
+
+/* ---- layer calls ------------------------------------------------------------------------------------------------- */
+
+int ag_layer_begin(const char *function, int of_program)
+{
     Errors *e = errors();
+    if (of_program) ag_in(NULL, 0);         /* a call by a pointer is not one of the line that called a layer around this one */
+    if (e->calls < MAX_CALLS)
+        e->call[e->calls] = (LayerCall){ .site = call_place(), .function = function, .of_program = of_program };
+    e->calls++;
+    return of_program;
+}
+
+void ag_layer_end(const int *of_program)
+{
+    Errors *e = errors();
+    if (*of_program) ag_out();
     if (e->calls > 0) e->calls--;
 }
 
-AgSite layer_owns(void *p)
+void layer_owns(void *p)
 {
     Errors *e = errors();
     if (e->calls > 0 && e->calls <= MAX_CALLS) e->call[e->calls - 1].owned = p;
-    return user_call()->site;
 }
 
 /* The record may not be the last one: a function of the program may have left others behind. */
@@ -69,7 +123,15 @@ const LayerCall *user_call(void)
 {
     static const LayerCall none;
     const Errors *e = errors();
-    return e->calls > 0 ? e->call : &none;
+    for (int i = 0; i < e->calls && i < MAX_CALLS; i++)
+        if (!e->call[i].of_program) return &e->call[i];
+    return &none;
+}
+
+Place user_place(void)
+{
+    Place place = user_call()->site;
+    return place.file ? place : call_place();
 }
 
 int layer_calls(void)
@@ -82,20 +144,20 @@ void layer_calls_end(int calls)
     errors()->calls = calls;
 }
 
-int name_length(const char *function)
+bool same_place(Place a, Place b)
 {
-    size_t n = strlen(function);
-    return (int)(n > 3 && strcmp(function + n - 3, "_at") == 0 ? n - 3 : n);
+    return a.line == b.line && (a.file == b.file || (a.file && b.file && strcmp(a.file, b.file) == 0));
 }
 
-bool same_place(AgSite a, AgSite b)
+/* Writes "FILE:LINE" and returns its length. */
+static int write_line(Place p, char *text, size_t size)
 {
-    return a.line == b.line && strcmp(a.file, b.file) == 0;
+    return p.file ? snprintf(text, size, "%s:%d", p.file, p.line) : snprintf(text, size, "a line that is not known");
 }
 
-const char *write_place(AgSite made, AgSite user_site, char text[PLACE_TEXT])
+const char *write_place(Place made, Place user_site, char text[PLACE_TEXT])
 {
-    int n = snprintf(text, PLACE_TEXT, "%s:%d", made.file, made.line);
+    int n = write_line(made, text, PLACE_TEXT);
     if (user_site.file && !same_place(made, user_site) && n >= 0 && n < PLACE_TEXT)
         snprintf(text + n, (size_t)(PLACE_TEXT - n), ", called from %s:%d", user_site.file, user_site.line);
     return text;
@@ -121,19 +183,43 @@ AG_PRINTF(4, 5) static size_t append(char *text, size_t size, size_t n, const ch
     return added < 0 ? n : n + (size_t)added < size ? n + (size_t)added : size - 1;
 }
 
-/* Appends the layers that are being called, the innermost first. Functions that pass their caller's place on share one line
- * with what they call: the message shows the line once, with the outermost of them. */
-static size_t append_layers(Errors *e, size_t n, AgSite inside)
+static size_t append_place(Errors *e, size_t n, const char *before, Place p)
 {
+    n = append(e->message, sizeof e->message, n, "%s", before);
+    if (!p.file) return append(e->message, sizeof e->message, n, "a line that is not known");
+    return append(e->message, sizeof e->message, n, "%s:%d", p.file, p.line);
+}
+
+/* Appends the place of `what` and the layers that are being called, the innermost first: " (in LAYER, in LAYER called at PLACE,
+ * in LAYER called at PLACE)". Layers of the library have the place of the program's call. A layer of the program has none: its
+ * own calls come before it. */
+static size_t append_places(Errors *e, size_t n, const char *what, Place at)
+{
+    const char *before = " (";
+    bool known = true, named = false;       /* `at` is to be written; a layer with this place has been */
     for (int i = (e->calls < MAX_CALLS ? e->calls : MAX_CALLS) - 1; i >= 0; i--) {
-        AgSite around = e->call[i].site;
-        if (same_place(inside, around) || (i > 0 && same_place(e->call[i - 1].site, around))) continue;
-        const char *function = e->call[i].function;
-        n = append(e->message, sizeof e->message, n, ", in %.*s called at %s:%d", name_length(function), function,
-                   around.file, around.line);
-        inside = around;
+        const LayerCall *call = &e->call[i];
+        bool goes_on = known && !call->of_program && same_place(at, call->site);
+        if (strcmp(what, call->function) == 0 && (goes_on || call->of_program) && !named && known) {
+            what = "";
+            continue;
+        }
+        if (known && !goes_on) {
+            n = append(e->message, sizeof e->message, n, "%s", named ? "" : before);
+            n = append_place(e, n, named ? " called at " : "at ", at);
+            before = ", ";
+        }
+        n = append(e->message, sizeof e->message, n, "%sin %s", before, call->function);
+        before = ", ";
+        known = named = !call->of_program;
+        at = call->site;
+        what = "";
     }
-    return n;
+    if (known) {
+        n = append(e->message, sizeof e->message, n, "%s", named ? "" : before);
+        n = append_place(e, n, named ? " called at " : "at ", at);
+    }
+    return append(e->message, sizeof e->message, n, ")");
 }
 
 AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler)
@@ -153,23 +239,19 @@ static bool handler_recurs(Errors *e, const char *frame)
     return e->deeper >= MAX_DEEPER;
 }
 
-_Noreturn void ag_usage_error(AgSite at, const char *what, const char *format, ...)
+_Noreturn AG_PRINTF(3, 0) static void report(Place at, const char *what, const char *format, va_list list)
 {
     Errors *e = errors();
-    if (!what) what = __func__;
+    if (!what) what = "ag_usage_error";
     if (!format) format = "the format is NULL";
     char details[sizeof e->message], raw[sizeof e->message];
-    va_list list;
-    va_start(list, format);
     vsnprintf(details, sizeof details, format, list);
-    va_end(list);
-    size_t n = append(e->message, sizeof e->message, 0, "%.*s: %s (at %s:%d", name_length(what), what, details, at.file,
-                      at.line);
-    n = append_layers(e, n, at);
-    append(e->message, sizeof e->message, n, ")");
+    size_t n = append(e->message, sizeof e->message, 0, "%s: %s", what, details);
+    append_places(e, n, what, at);
     memcpy(raw, e->message, sizeof raw);
     utf8_printable(raw, strlen(raw), e->message, sizeof e->message);
     e->calls = 0;
+    running.lost = running.n;
     thread_failed();
     bool recurs = handler_recurs(e, details);
     if (e->handler && !recurs) e->handler(e->message);
@@ -180,9 +262,23 @@ _Noreturn void ag_usage_error(AgSite at, const char *what, const char *format, .
     abort();
 }
 
-void ag_check_pointer_at(AgSite at, const char *what, const char *name, const void *p)
+_Noreturn void ag_usage_error(const char *what, const char *format, ...)
 {
-    if (!p) ag_usage_error(at, what, "%s is NULL", name);
+    va_list list;
+    va_start(list, format);
+    report(call_place(), what, format, list);
+}
+
+_Noreturn void usage_error_of(const Tensor *made, const char *what, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    report(made->site, what, format, list);
+}
+
+void ag_check_pointer(const char *what, const char *name, const void *p)
+{
+    if (!p) ag_usage_error(what, "%s is NULL", name);
 }
 
 bool ag_set_error(const char *format, ...)

@@ -6,7 +6,8 @@
 typedef struct {
     const char *pass;           /* the function whose backward pass runs; NULL: none does */
     int scopes;                 /* how many were open when it began; 0: none runs */
-    AgSite left;                /* the call of ag_end that has ended the last pass; no file: none has */
+    bool is_left;               /* a call of ag_end has ended the last pass, */
+    Place left;                 /* at this line */
     bool keep_graph;            /* during ag_backward_keep */
     bool mark_unwritten;        /* during ag_gradcheck */
 } Gradients;
@@ -31,13 +32,13 @@ bool graph_kept(void)
     return gradients()->keep_graph;
 }
 
-void pass_begins(AgSite at, const char *what, bool keep)
+void pass_begins(const char *what, bool keep)
 {
     Gradients *g = gradients();
     if (g->pass)
-        ag_usage_error(at, what, "a backward pass of this thread is running (%.*s): a backward rule and a function of "
+        ag_usage_error(what, "a backward pass of this thread is running (%s): a backward rule and a function of "
                        "ag_watch_backward cannot begin another one; one that leaves by longjmp or throw must leave the scope, "
-                       "too", name_length(g->pass), g->pass);
+                       "too", g->pass);
     *g = (Gradients){ .pass = what, .scopes = innermost_scope().depth, .keep_graph = keep,
                       .mark_unwritten = g->mark_unwritten };
 }
@@ -47,23 +48,24 @@ bool pass_runs(void)
     return gradients()->pass != NULL;
 }
 
-void check_pass(AgSite at, const char *what)
+void check_pass(const char *what)
 {
     const Gradients *g = gradients();
     if (g->pass) return;
-    if (g->left.file)
-        ag_usage_error(at, what, "a rule or a function of ag_watch_backward has ended the scope of this pass, at %s:%d",
-                       g->left.file, g->left.line);
-    ag_usage_error(at, what, "an error in a rule or in a function of ag_watch_backward has ended this pass");
+    if (g->is_left)
+        ag_usage_error(what, "a rule or a function of ag_watch_backward has ended the scope of this pass, at %s",
+                       place_text(g->left, (Place){ 0 }));
+    ag_usage_error(what, "an error in a rule or in a function of ag_watch_backward has ended this pass");
 }
 
 /* The program may have left the pass by longjmp or by an exception of its own. */
-void pass_is_left(AgSite at)
+void pass_is_left(void)
 {
     drop_pending();
     put_gradients_back();
     check_reads_of(NULL);
-    gradients()->left = at;
+    gradients()->is_left = true;
+    gradients()->left = call_place();
 }
 
 void pass_ends(void)
@@ -105,7 +107,7 @@ static Buffer *new_gradient(Tensor *x)
         release_value(x);
         if (b) return b;
     }
-    return buffer_new(x->site, "backward", (size_t)x->numel * sizeof(real), false);
+    return buffer_new("backward", (size_t)x->numel * sizeof(real), false);
 }
 
 Grad grad_into(Tensor *x)
@@ -118,7 +120,7 @@ Grad grad_into(Tensor *x)
     }
     if (x->grad->refs > 1) {                /* shared by grad_pass: copy it before adding */
         size_t bytes = (size_t)x->numel * sizeof(real);
-        Buffer *own = buffer_new(x->site, "backward", bytes, false);
+        Buffer *own = buffer_new("backward", bytes, false);
         memcpy(buffer_data(own), buffer_data(x->grad), bytes);
         buffer_release(x->grad);
         x->grad = own;
@@ -190,7 +192,7 @@ void grad_sum_to(Tensor *x, const real *dy, const AgShape *from)
         bool more = false;
         for (int i = 0; i < first; i++) more = more || now.dim[i] != size_in(&x->shape, i, now.ndim);
         Along a = shape_along(&now, first, last);
-        real *sums = more ? scratch_new(x->site, "backward", a.outer * a.inner, sizeof(real)) : g.data;
+        real *sums = more ? scratch_new("backward", a.outer * a.inner, sizeof(real)) : g.data;
         k_sum(a.outer, a.n, a.inner, sums, dy, 1, more ? false : g.add);
         if (!more) return;
         dy = sums;
@@ -202,7 +204,7 @@ void grad_sum_to(Tensor *x, const real *dy, const AgShape *from)
 Grad grad_broadcast(Tensor *x, const Tensor *y)
 {
     if (x->numel == y->numel) return grad_into(x);
-    return (Grad){ scratch_new(y->site, y->op->name, y->numel, sizeof(real)), false };
+    return (Grad){ scratch_new(y->op->name, y->numel, sizeof(real)), false };
 }
 
 void grad_broadcast_done(Tensor *x, const Tensor *y, Grad g)
@@ -218,45 +220,44 @@ void grad_pass_broadcast(Tensor *x, Tensor *y)
 
 /* ---- for programs ------------------------------------------------------------------------------------------------ */
 
-void tensor_zero_grad_at(AgSite at, Tensor *t)
+void tensor_zero_grad(Tensor *t)
 {
-    check_alive(at, __func__, "t", t);
+    check_alive(__func__, "t", t);
     buffer_drop(&t->grad);
     buffer_drop(&t->kept_grad);
 }
 
-real *tensor_grad_data_at(AgSite at, Tensor *t)
+real *tensor_grad_data(Tensor *t)
 {
-    check_alive(at, __func__, "t", t);
+    check_alive(__func__, "t", t);
     Buffer *g = *gradient_of(t);
     return g ? buffer_data(g) : NULL;
 }
 
-Tensor *tensor_grad_at(AgSite at, Tensor *t)
+Tensor *tensor_grad(Tensor *t)
 {
-    check_alive(at, __func__, "t", t);
+    check_alive(__func__, "t", t);
     Buffer *g = *gradient_of(t);
-    return g ? tensor_alias(at, "tensor_grad", &t->shape, AG_REAL, g) : NULL;
+    return g ? tensor_alias("tensor_grad", &t->shape, AG_REAL, g) : NULL;
 }
 
-Tensor *tensor_set_requires_grad_at(AgSite at, Tensor *t, bool requires_grad)
+Tensor *tensor_set_requires_grad(Tensor *t, bool requires_grad)
 {
-    check_tensor(at, __func__, "t", t, AG_REAL);
-    if (t->op)
-        ag_usage_error(at, __func__, "t was made by %s; only a leaf can be set (see ag_detach)", t->op->name);
+    check_tensor(__func__, "t", t, AG_REAL);
+    if (t->op) ag_usage_error(__func__, "t was made by %s; only a leaf can be set (see ag_detach)", t->op->name);
     t->requires_grad = requires_grad;
     return t;
 }
 
-bool tensor_requires_grad_at(AgSite at, const Tensor *t)
+bool tensor_requires_grad(const Tensor *t)
 {
-    check_alive(at, __func__, "t", t);
+    check_alive(__func__, "t", t);
     return t->requires_grad;
 }
 
-Tensor *ag_retain_at(AgSite at, Tensor *t)
+Tensor *ag_retain(Tensor *t)
 {
-    check_tensor(at, __func__, "t", t, AG_REAL);
+    check_tensor(__func__, "t", t, AG_REAL);
     t->retained = true;
     return t;
 }

@@ -13,25 +13,25 @@
 
 /* ---- recording --------------------------------------------------------------------------------------------------- */
 
-_Noreturn static void error_of_another_thread(AgSite at, const char *what, const Tensor *t)
+_Noreturn static void error_of_another_thread(const char *what, const Tensor *t)
 {
-    ag_usage_error(at, what, "the result of %.*s made at %s is part of another thread's graph: expected a result of this "
-                   "thread, or a copy without its graph (ag_detach)", name_length(t->made_by), t->made_by,
+    ag_usage_error(what, "the result of %s made at %s is part of another thread's graph: expected a result of this "
+                   "thread, or a copy without its graph (ag_detach)", t->made_by,
                    place_text(t->site, t->user_site));
 }
 
 /* Stores y's operation and inputs if an input requires a gradient. ag_find_nan reports the inputs, so while it is on, they are
  * always stored. */
-static Tensor *record(AgSite at, const Op *op, Tensor *y, Tensor *const *in, int n)
+static Tensor *record(const Op *op, Tensor *y, Tensor *const *in, int n)
 {
     bool requires_grad = false, recording = ag_recording();
     for (int i = 0; recording && i < n; i++) {
         requires_grad = requires_grad || (in[i] && in[i]->requires_grad);
-        if (in[i] && in[i]->op && in[i]->thread != thread_id()) error_of_another_thread(at, op->name, in[i]);
+        if (in[i] && in[i]->op && in[i]->thread != thread_id()) error_of_another_thread(op->name, in[i]);
     }
     if (!requires_grad && !observer[FIND_NAN]) return y;
     /* One allocation for inputs and versions, since this is part of every operation. */
-    y->in = scope_alloc(at, op->name, (size_t)n * sizeof *in + (size_t)(n + 1) * sizeof *y->version);
+    y->in = scope_alloc(op->name, (size_t)n * sizeof *in + (size_t)(n + 1) * sizeof *y->version);
     y->version = (uint32_t *)(void *)(y->in + n);
     y->n_in = n;
     for (int i = 0; i < n; i++) {
@@ -39,7 +39,7 @@ static Tensor *record(AgSite at, const Op *op, Tensor *y, Tensor *const *in, int
         if (in[i] && in[i]->buffer) y->version[i] = in[i]->buffer->version;
     }
     if (!requires_grad) return y;
-    if (observer[GUARD]) y->hash = scope_alloc(at, op->name, (size_t)(n + 1) * sizeof *y->hash);
+    if (observer[GUARD]) y->hash = scope_alloc(op->name, (size_t)(n + 1) * sizeof *y->hash);
     y->op = op;
     y->requires_grad = true;
     if (op->crosswise && n > 1) {
@@ -49,31 +49,31 @@ static Tensor *record(AgSite at, const Op *op, Tensor *y, Tensor *const *in, int
     return y;
 }
 
-Tensor *op_new_n(AgSite at, const Op *op, const AgShape *shape, Tensor *const *in, int n)
+Tensor *op_new_n(const Op *op, const AgShape *shape, Tensor *const *in, int n)
 {
-    return record(at, op, tensor_new(at, op->name, shape, AG_REAL), in, n);
+    return record(op, tensor_new(op->name, shape, AG_REAL), in, n);
 }
 
-Tensor *op_new(AgSite at, int op, const AgShape *shape, Tensor *a, Tensor *b, Tensor *c)
+Tensor *op_new(int op, const AgShape *shape, Tensor *a, Tensor *b, Tensor *c)
 {
     Tensor *in[] = { a, b, c };
-    return op_new_n(at, &op_table[op], shape, in, c ? 3 : b ? 2 : 1);
+    return op_new_n(&op_table[op], shape, in, c ? 3 : b ? 2 : 1);
 }
 
-static Tensor *new_alias(AgSite at, int op, const AgShape *shape, Tensor *const *in, int n)
+static Tensor *new_alias(int op, const AgShape *shape, Tensor *const *in, int n)
 {
-    return record(at, &op_table[op], tensor_alias(at, op_table[op].name, shape, AG_REAL, in[0]->buffer), in, n);
+    return record(&op_table[op], tensor_alias(op_table[op].name, shape, AG_REAL, in[0]->buffer), in, n);
 }
 
-Tensor *op_new_alias(AgSite at, int op, const AgShape *shape, Tensor *x)
+Tensor *op_new_alias(int op, const AgShape *shape, Tensor *x)
 {
-    return new_alias(at, op, shape, &x, 1);
+    return new_alias(op, shape, &x, 1);
 }
 
 /* x gives its memory to y before anything is computed: op_done(x) finds none, so the version of x is stored here. */
-Tensor *op_new_in_place(AgSite at, int op, Tensor *x, Tensor *b)
+Tensor *op_new_in_place(int op, Tensor *x, Tensor *b)
 {
-    Tensor *y = new_alias(at, op, &x->shape, (Tensor *[]){ x, b }, b ? 2 : 1);
+    Tensor *y = new_alias(op, &x->shape, (Tensor *[]){ x, b }, b ? 2 : 1);
     if (x->op) x->version[x->n_in] = x->buffer->version;
     release_value(x);
     return y;
@@ -81,19 +81,19 @@ Tensor *op_new_in_place(AgSite at, int op, Tensor *x, Tensor *b)
 
 void *op_args(Tensor *y, size_t size)
 {
-    return y->args = scope_alloc(y->site, "graph", size);
+    return y->args = scope_alloc("graph", size);
 }
 
 real *op_save(Tensor *y, int64_t n)
 {
-    y->saved = buffer_items(y->site, "graph", n, sizeof(real));
+    y->saved = buffer_items("graph", n, sizeof(real));
     return buffer_data(y->saved);
 }
 
 real *op_save_gradient(Tensor *y, int i)
 {
     if (!y->in[i] || !y->in[i]->requires_grad) return NULL;
-    y->saved_gradient[i] = buffer_items(y->site, "graph", y->in[i]->numel, sizeof(real));
+    y->saved_gradient[i] = buffer_items("graph", y->in[i]->numel, sizeof(real));
     return buffer_data(y->saved_gradient[i]);
 }
 
@@ -113,15 +113,15 @@ static void count_inputs(Tensor *y)
 Tensor *op_done(Tensor *y)
 {
     if (y->op) count_inputs(y);
-    notify(COMPUTED, y->site, y);
+    notify(COMPUTED, y);
     scratch_end();
     if (y->op && y->buffer) y->version[y->n_in] = y->buffer->version;
     return y;
 }
 
-Tensor *op_run(AgSite at, int op, const AgShape *shape, Tensor *const *in, int n, const void *args, size_t size)
+Tensor *op_run(int op, const AgShape *shape, Tensor *const *in, int n, const void *args, size_t size)
 {
-    Tensor *y = op_new_n(at, &op_table[op], shape, in, n);
+    Tensor *y = op_new_n(&op_table[op], shape, in, n);
     if (y->op && size > 0) memcpy(op_args(y, size), args, size);
     op_table[op].compute(y, &(OpCall){ &op_table[op], in, n, args });
     return op_done(y);
@@ -153,7 +153,7 @@ static void store_gradient(Tensor *y)
     if (y->kept_grad && y->kept_grad->refs == 1) k_axpy(y->numel, buffer_data(y->kept_grad), 1, grad_of(y));
     else if (y->retained || y->kept_grad) {
         /* a program may share the former */
-        Buffer *sum = buffer_new(y->site, "backward", (size_t)y->numel * sizeof(real), false);
+        Buffer *sum = buffer_new("backward", (size_t)y->numel * sizeof(real), false);
         memcpy(buffer_data(sum), grad_of(y), (size_t)y->numel * sizeof(real));
         if (y->kept_grad) k_axpy(y->numel, buffer_data(sum), 1, buffer_data(y->kept_grad));
         buffer_drop(&y->kept_grad);
@@ -191,87 +191,87 @@ void rule_run(Tensor *y)
 }
 
 /* A usage error if a function of the program, which was called now, has ended the pass or left a scope open. */
-static void check_own_pass(AgSite at)
+static void check_own_pass(void)
 {
-    check_pass(at, "ag_backward");
+    check_pass("ag_backward");
     int open = innermost_scope().depth - scopes_of_pass();
     if (open > 0)
-        ag_usage_error(at, "ag_backward", "scopes that a rule or a function of ag_watch_backward has begun and not ended: %d",
+        ag_usage_error("ag_backward", "scopes that a rule or a function of ag_watch_backward has begun and not ended: %d",
                        open);
 }
 
 /* Runs the rule of y. y's gradient is complete, and no other rule reads it. */
-static void node_run(AgSite at, Tensor *y)
+static void node_run(Tensor *y)
 {
-    if (y->graph_released) error_graph_released(at, "ag_backward", y);
+    if (y->graph_released) error_graph_released("ag_backward", y);
     for (int i = 0; i <= y->n_in; i++) {
         Tensor *x = read_by_rule(y, i);
-        if (x && !x->data && x->restore) x->restore(x, at, "ag_backward", true);
+        if (x && !x->data && x->restore) x->restore(x, "ag_backward", true);
     }
-    check_inputs(at, "ag_backward", y, true);
-    notify(RULE_BEGINS, at, y);
+    check_inputs("ag_backward", y, true);
+    notify(RULE_BEGINS, y);
     rule_run(y);
-    if (observed || is_of_program(y)) check_own_pass(at);
-    notify(RULE_ENDS, at, y);
+    if (observed || is_of_program(y)) check_own_pass();
+    notify(RULE_ENDS, y);
     store_gradient(y);
     if (!graph_kept() && y->users == 0) release_node(y);
 }
 
-void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape)
+void check_loss(const char *what, const Tensor *loss, bool any_shape)
 {
-    check_tensor(at, what, "the loss", loss, AG_REAL);
+    check_tensor(what, "the loss", loss, AG_REAL);
     if (!any_shape && loss->numel != 1)
-        ag_usage_error(at, what, "the loss has shape %s, expected one item (ag_mean or ag_sum it, or use ag_backward_from)",
+        ag_usage_error(what, "the loss has shape %s, expected one item (ag_mean or ag_sum it, or use ag_backward_from)",
                        shape_text(loss->shape));
     if (!loss->requires_grad)
-        ag_usage_error(at, what, "the loss does not require a gradient: no parameter was used, the scope is "
+        ag_usage_error(what, "the loss does not require a gradient: no parameter was used, the scope is "
                        "AG_NO_GRAD, or a value was cut from the graph (ag_end_return, ag_keep, ag_detach; tensor_grad: there "
                        "are no gradients of gradients)");
-    if (loss->op && loss->thread != thread_id()) error_of_another_thread(at, what, loss);
+    if (loss->op && loss->thread != thread_id()) error_of_another_thread(what, loss);
 }
 
-void run_rules(AgSite at, Tensor *loss, const Tensor *dy, bool told)
+void run_rules(Tensor *loss, const Tensor *dy, bool told)
 {
     const real one = 1;
     grad_add(loss, dy ? reals(dy) : &one);
     for (Tensor *y = loss; y; y = y->older) {
         if (!y->op) continue;
-        if (y->grad) node_run(at, y);
+        if (y->grad) node_run(y);
         if (!told) continue;
-        notify(NODE_PASSED, at, y);
-        check_own_pass(at);
+        notify(NODE_PASSED, y);
+        check_own_pass();
     }
     pass_ends();
 }
 
-static void backward_from(AgSite at, Tensor *loss, const Tensor *dy, bool keep)
+static void backward_from(Tensor *loss, const Tensor *dy, bool keep)
 {
-    check_loss(at, "ag_backward", loss, dy != NULL);
-    pass_begins(at, "ag_backward", keep);
+    check_loss("ag_backward", loss, dy != NULL);
+    pass_begins("ag_backward", keep);
     loss->retained = true;                  /* it stays readable */
-    notify(PASS_BEGINS, at, loss);
-    check_own_pass(at);
-    run_rules(at, loss, dy, true);
+    notify(PASS_BEGINS, loss);
+    check_own_pass();
+    run_rules(loss, dy, true);
 }
 
-void ag_backward_at(AgSite at, Tensor *loss)
+void ag_backward(Tensor *loss)
 {
-    AG_LAYER(at);
-    backward_from(at, loss, NULL, false);
+    AG_LAYER;
+    backward_from(loss, NULL, false);
 }
 
-void ag_backward_keep_at(AgSite at, Tensor *loss)
+void ag_backward_keep(Tensor *loss)
 {
-    AG_LAYER(at);
-    backward_from(at, loss, NULL, true);
+    AG_LAYER;
+    backward_from(loss, NULL, true);
 }
 
-void ag_backward_from_at(AgSite at, Tensor *y, const Tensor *dy)
+void ag_backward_from(Tensor *y, const Tensor *dy)
 {
-    AG_LAYER(at);
-    check_tensor(at, __func__, "dy", dy, AG_REAL);
-    check_loss(at, "ag_backward", y, true);
+    AG_LAYER;
+    check_tensor(__func__, "dy", dy, AG_REAL);
+    check_loss("ag_backward", y, true);
     if (!ag_shape_equal(y->shape, dy->shape))
-        ag_usage_error(at, __func__, "y %s and dy %s differ in shape", shape_text(y->shape), shape_text(dy->shape));
-    backward_from(at, y, dy, false);
+        ag_usage_error(__func__, "y %s and dy %s differ in shape", shape_text(y->shape), shape_text(dy->shape));
+    backward_from(y, dy, false);
 }

@@ -4,7 +4,7 @@
     headers.py ops OPS_DEF OPS_H
 
 OPS_H, the public header of the differentiable operations, from the list OPS_DEF (its form: see there). An entry gives a comment
-and the prototype of ag_<name>_at. The comments between entries become headings. OPS_H is a file of the sources: run this after
+and the prototype of ag_<name>. The comments between entries become headings. OPS_H is a file of the sources: run this after
 a change of the list.
 
     headers.py same OPS_DEF OPS_H
@@ -33,8 +33,6 @@ WIDTH, RULE = 128, 120      # the columns of a page, and of a heading
 TOP = """\
 /* ops.h: the differentiable operations of kaeru. Written by autograd/headers.py from autograd/ops/ops.def; change that list
  * instead.
- *
- * As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...).
  *
  * y is what the operation returns, dy its gradient; dx is the gradient that an input x gets. Where inputs were
  * broadcast, gradients are summed down to each input's own shape.
@@ -189,8 +187,9 @@ def heading(value):
 
 
 def prototype(op):
-    start = f"Tensor *ag_{op.name}_at("
-    parameters = textwrap.wrap(f"AgSite at, {op.parameters});", WIDTH - len(start), break_on_hyphens=False)
+    start = f"Tensor *ag_{op.name}("
+    words = f"{op.parameters});".replace(" ", "\0").replace(",\0", ", ")       # no line breaks inside a parameter
+    parameters = [line.replace("\0", " ") for line in textwrap.wrap(words, WIDTH - len(start), break_on_hyphens=False)]
     formulas = ["y = " + op.forward + (": " + op.notes if op.notes else ""), op.backward]
     if not op.notes and len(" ".join(formulas)) <= 80:          # short ones are on one line
         formulas = ["; ".join(formulas)]
@@ -199,7 +198,7 @@ def prototype(op):
 
 def ops(path, text):
     pages = [heading(entry) if isinstance(entry, str) else prototype(entry) for entry in entries(path, text)]
-    return "\n".join([TOP, *pages, "AG_PUBLIC_END\n#endif\n"])
+    return "\n".join([TOP, *pages, '#include "kaeru/calls/ops.h"\n', "AG_PUBLIC_END\n#endif\n"])
 
 
 def entries_page(path, text):

@@ -3,66 +3,66 @@
 
 #include <math.h>
 
-static void check_finite_number(AgSite at, const char *what, const char *name, double x)
+static void check_finite_number(const char *what, const char *name, double x)
 {
-    if (!isfinite(x)) ag_usage_error(at, what, "%s is %g, expected a finite number", name, x);
+    if (!isfinite(x)) ag_usage_error(what, "%s is %g, expected a finite number", name, x);
 }
 
 /* The items first..first+n-1 of leaf w, to be written. grad_scale and the gradient, an array of n numbers, are checked. */
-static real *part_of(AgSite at, const char *what, Tensor *w, int64_t first, int64_t n, const real *grad, double grad_scale)
+static real *part_of(const char *what, Tensor *w, int64_t first, int64_t n, const real *grad, double grad_scale)
 {
-    check_finite_number(at, what, "grad_scale", grad_scale);
-    if (n > 0) ag_check_pointer_at(at, what, "grad", grad);
-    real *values = values_to_write(at, what, "w", w, AG_REAL);
+    check_finite_number(what, "grad_scale", grad_scale);
+    if (n > 0) ag_check_pointer(what, "grad", grad);
+    real *values = values_to_write(what, "w", w, AG_REAL);
     if (first < 0 || n < 0 || first > w->numel - n)
-        ag_usage_error(at, what, "%lld items from %lld on, of a tensor with %lld", (long long)n, (long long)first,
+        ag_usage_error(what, "%lld items from %lld on, of a tensor with %lld", (long long)n, (long long)first,
                        (long long)w->numel);
     return values + first;
 }
 
-void ag_adam_update_part_at(AgSite at, Tensor *w, int64_t first, int64_t n, const real *grad, real *exp_avg, real *exp_avg_sq,
-                            const AgAdam *o, int64_t step, double grad_scale)
+void ag_adam_update_part(Tensor *w, int64_t first, int64_t n, const real *grad, real *exp_avg, real *exp_avg_sq,
+                         const AgAdam *o, int64_t step, double grad_scale)
 {
-    ag_check_pointer_at(at, __func__, "o", o);
-    if (n > 0) ag_check_pointer_at(at, __func__, "exp_avg", exp_avg);
-    if (n > 0) ag_check_pointer_at(at, __func__, "exp_avg_sq", exp_avg_sq);
-    if (step < 1) ag_usage_error(at, __func__, "step is %lld, expected 1 or more", (long long)step);
-    k_adam(n, part_of(at, __func__, w, first, n, grad, grad_scale), exp_avg, exp_avg_sq, grad, o, step, grad_scale);
+    ag_check_pointer(__func__, "o", o);
+    if (n > 0) ag_check_pointer(__func__, "exp_avg", exp_avg);
+    if (n > 0) ag_check_pointer(__func__, "exp_avg_sq", exp_avg_sq);
+    if (step < 1) ag_usage_error(__func__, "step is %lld, expected 1 or more", (long long)step);
+    k_adam(n, part_of(__func__, w, first, n, grad, grad_scale), exp_avg, exp_avg_sq, grad, o, step, grad_scale);
 }
 
-void ag_sgd_update_part_at(AgSite at, Tensor *w, int64_t first, int64_t n, const real *grad, real *momentum, const AgSgd *o,
-                           bool is_first, double grad_scale)
+void ag_sgd_update_part(Tensor *w, int64_t first, int64_t n, const real *grad, real *momentum, const AgSgd *o, bool is_first,
+                        double grad_scale)
 {
-    ag_check_pointer_at(at, __func__, "o", o);
-    k_sgd(n, part_of(at, __func__, w, first, n, grad, grad_scale), momentum, grad, o, is_first, grad_scale);
+    ag_check_pointer(__func__, "o", o);
+    k_sgd(n, part_of(__func__, w, first, n, grad, grad_scale), momentum, grad, o, is_first, grad_scale);
 }
 
 double ag_sum_squares(const real *x, int64_t n)
 {
-    if (n > 0) ag_check_pointer_at(AG_HERE, __func__, "x", x);
+    if (n > 0) ag_check_pointer(__func__, "x", x);
     return k_squared_distance(n, x, NULL);
 }
 
 void ag_add_to(real *y, const real *x, int64_t n)
 {
-    if (n > 0) ag_check_pointer_at(AG_HERE, __func__, "y", y);
-    if (n > 0) ag_check_pointer_at(AG_HERE, __func__, "x", x);
+    if (n > 0) ag_check_pointer(__func__, "y", y);
+    if (n > 0) ag_check_pointer(__func__, "x", x);
     k_axpy(n, y, 1, x);
 }
 
-double ag_grad_sum_squares_at(AgSite at, Tensor *w)
+double ag_grad_sum_squares(Tensor *w)
 {
-    check_alive(at, __func__, "w", w);
-    const real *grad = tensor_grad_data_at(at, w);                     /* of leaves and retained tensors */
+    check_alive(__func__, "w", w);
+    const real *grad = tensor_grad_data(w);                     /* of leaves and retained tensors */
     return grad ? k_squared_distance(w->numel, grad, NULL) : 0;
 }
 
-void ag_grad_scale_at(AgSite at, Tensor *w, double factor)
+void ag_grad_scale(Tensor *w, double factor)
 {
-    check_finite_number(at, __func__, "factor", factor);
-    check_tensor(at, __func__, "w", w, AG_REAL);
-    check_leaf(at, __func__, "w", w);
+    check_finite_number(__func__, "factor", factor);
+    check_tensor(__func__, "w", w, AG_REAL);
+    check_leaf(__func__, "w", w);
     if (!w->grad) return;
-    count_write(at, __func__, w->grad);
+    count_write(__func__, w->grad);
     k_unary(K_SCALE, w->numel, buffer_data(w->grad), buffer_data(w->grad), factor, 0);
 }

@@ -53,20 +53,39 @@ struct Tensor {
      * needs the value (`for_rule`), the others are released again as soon as nobody reads them. If the program reads it, they
      * stay, because the program may read them, too. Errors are those of `what`, called at `at`. NULL: ag_recompute has not
      * released the value. */
-    void (*restore)(Tensor *t, AgSite at, const char *what, bool for_rule);
+    void (*restore)(Tensor *t, const char *what, bool for_rule);
     struct Tensor *next_listed;
     int readers;                /* rules that will still read this value */
     int users;                  /* recorded operations that have it as an input and are not released (release_node). Leaves are
                                    counted only for ag_watch_backward, during the pass that it watches */
 
-    AgSite site;                /* the caller's line that made it */
-    AgSite user_site;           /* if that is in a layer: the user's outermost call; else no file */
+    Place site;                 /* the caller's line that made it */
+    Place user_site;            /* if that is in a layer: the user's outermost call; else no file */
     const char *made_by;        /* the function called there, for messages */
     const void *thread;         /* thread_id() of the thread on whose tape it is; NULL: on none */
     char *name;
     uint32_t number;            /* its index while the graph is listed; otherwise undefined */
     struct Tensor *older;       /* the next entry of the tape */
 };
+
+/* The node whose backward rule is running, and how many calls ran when the rule began. y NULL: no rule is running. */
+typedef struct { const Tensor *y; uint64_t calls; } RunningRule;
+extern _Thread_local RunningRule running_rule;
+/* From now on reads of values are those of the rule of y, which must declare them. NULL: of the program. */
+static inline void check_reads_of(const Tensor *y)
+{
+    running_rule = (RunningRule){ y, running.n };
+}
+
+/* The place of the call that runs; in a backward rule, that of the operation that the rule belongs to. */
+static inline Place call_place(void)
+{
+    const Tensor *y = running_rule.y;
+    if (y && running.n == running_rule.calls) return y->site;
+    uint64_t last = running.n - 1, i = last % CALL_PLACES;
+    bool known = running.n > running.lost && running.call[i].number == (uint32_t)last;
+    return known ? (Place){ running.call[i].file, running.call[i].line } : (Place){ 0 };
+}
 
 /* The values. Only a backward rule can find them released: it reads what its NEEDS does not name, which is a usage error. */
 _Noreturn void error_undeclared_read(const Tensor *t);
@@ -86,9 +105,9 @@ size_t dtype_size(AgDType dtype);                   /* of an item; of AG_PACKED,
 const char *dtype_name(AgDType dtype);
 
 /* A tensor of the innermost scope, values undefined. */
-Tensor *tensor_new(AgSite at, const char *what, const AgShape *shape, AgDType dtype);
+Tensor *tensor_new(const char *what, const AgShape *shape, AgDType dtype);
 /* The same on a shared buffer; NULL: without a value. */
-Tensor *tensor_alias(AgSite at, const char *what, const AgShape *shape, AgDType dtype, Buffer *buffer);
+Tensor *tensor_alias(const char *what, const AgShape *shape, AgDType dtype, Buffer *buffer);
 
 /* Item i of an array of that type; exact. Each byte of a mask but 0 is true, which is 1. */
 static inline double number_at(AgDType dtype, const void *values, int64_t i)
@@ -100,7 +119,7 @@ static inline double number_at(AgDType dtype, const void *values, int64_t i)
 
 /* The size of a tensor's values. */
 size_t value_bytes(const AgShape *shape, AgDType dtype);
-void check_packed_shape(AgSite at, const char *what, const AgShape *shape);
+void check_packed_shape(const char *what, const AgShape *shape);
 void unpack_row_as_reals(const Tensor *packed, int64_t row, real *out);
 /* Continues the hash h by these bytes. */
 uint64_t hash_bytes(const void *p, size_t bytes, uint64_t h);
@@ -112,13 +131,13 @@ void print_number(FILE *out, double x);
 
 enum { MAX_SCOPES = 256 };
 /* A usage error unless the scope is the innermost and there is one around it. */
-void check_inner(AgSite at, const char *what, AgScope scope);
+void check_inner(const char *what, AgScope scope);
 /* This thread's newest tensor; NULL: none. */
 Tensor *tape(void);
 /* A new entry of the tape, which the innermost scope owns: a tensor without a shape and values. */
-Tensor *scope_tensor(AgSite at, const char *what);
+Tensor *scope_tensor(const char *what);
 /* Zeroed memory that lives as long as the innermost scope. */
-void *scope_alloc(AgSite at, const char *what, size_t bytes);
+void *scope_alloc(const char *what, size_t bytes);
 /* Releases what a tensor owns; it is dead then. */
 void tensor_release(void *tensor);
 
@@ -163,15 +182,15 @@ static inline Tensor *read_by_rule(Tensor *y, int i)
 
 /* Creates the result of operation `op` (OP_add, ...) on up to three inputs (NULL: absent): a tensor of that shape, values
  * undefined, recorded if this scope records and an input requires a gradient. Fill it, then return op_done(y). */
-Tensor *op_new(AgSite at, int op, const AgShape *shape, Tensor *a, Tensor *b, Tensor *c);
-Tensor *op_new_n(AgSite at, const Op *op, const AgShape *shape, Tensor *const *in, int n);
+Tensor *op_new(int op, const AgShape *shape, Tensor *a, Tensor *b, Tensor *c);
+Tensor *op_new_n(const Op *op, const AgShape *shape, Tensor *const *in, int n);
 /* The same for a result that is its input's values in another shape. */
-Tensor *op_new_alias(AgSite at, int op, const AgShape *shape, Tensor *x);
+Tensor *op_new_alias(int op, const AgShape *shape, Tensor *x);
 /* A result in the memory of x, which then has no value: for operations computed in one pass. b: the second input, or NULL. */
-Tensor *op_new_in_place(AgSite at, int op, Tensor *x, Tensor *b);
+Tensor *op_new_in_place(int op, Tensor *x, Tensor *b);
 Tensor *op_done(Tensor *y);
 /* All of this for an operation with `compute`, and y->args. size: bytes of *args. */
-Tensor *op_run(AgSite at, int op, const AgShape *shape, Tensor *const *in, int n, const void *args, size_t size);
+Tensor *op_run(int op, const AgShape *shape, Tensor *const *in, int n, const void *args, size_t size);
 /* Sets y->args to memory for the numbers that backward needs. Only worth filling if y is recorded. */
 void *op_args(Tensor *y, size_t size);
 /* Sets y->saved to n reals. Without recording they are released at the end of the scope. */
@@ -184,60 +203,58 @@ void rule_run(Tensor *y);
 extern size_t recompute_least_bytes;
 /* After pass_begins: runs the rules of all that the loss depends on, and ends the pass. dy: the gradient of the loss; NULL: 1.
  * told: whether NODE_PASSED is told. */
-void run_rules(AgSite at, Tensor *loss, const Tensor *dy, bool told);
+void run_rules(Tensor *loss, const Tensor *dy, bool told);
 /* A usage error unless the loss has one item (or `any_shape`), requires a gradient and is of this thread. */
-void check_loss(AgSite at, const char *what, const Tensor *loss, bool any_shape);
+void check_loss(const char *what, const Tensor *loss, bool any_shape);
 
 /* ---- checks (checks.c); `argument` is the parameter's name in messages ---------------------------------------------- */
 
-/* Until the next call, reads of values are those of this rule, which must declare them. NULL: of the program. */
-void check_reads_of(const Tensor *rule);
-_Noreturn void error_graph_released(AgSite at, const char *what, const Tensor *y);
+_Noreturn void error_graph_released(const char *what, const Tensor *y);
 /* The values of input i of y, or its own for i = n_in, are not those that the operation read. */
-_Noreturn void error_written(AgSite at, const char *what, const Tensor *y, int i);
+_Noreturn void error_written(const char *what, const Tensor *y, int i);
 /* A usage error if an input of y was freed, or if values that y's rule reads (otherwise: any input) were written in place after
  * its operation had read them. */
-void check_inputs(AgSite at, const char *what, Tensor *y, bool of_rule);
+void check_inputs(const char *what, Tensor *y, bool of_rule);
 
 /* Alive: its scope is still open, and it is not freed. */
-void check_alive(AgSite at, const char *what, const char *argument, const Tensor *t);
+void check_alive(const char *what, const char *argument, const Tensor *t);
 /* Alive and not part of a graph, so that it may be written. */
-void check_leaf(AgSite at, const char *what, const char *argument, const Tensor *t);
+void check_leaf(const char *what, const char *argument, const Tensor *t);
 /* The values of t, to be written in place: t must be a leaf of that type. Counts the write, so that backward finds values that
  * changed after an operation had read them. */
-void *values_to_write(AgSite at, const char *what, const char *argument, Tensor *t, AgDType dtype);
-void count_write(AgSite at, const char *what, Buffer *b);
+void *values_to_write(const char *what, const char *argument, Tensor *t, AgDType dtype);
+void count_write(const char *what, Buffer *b);
 /* Alive, of that type, value not released. */
-void check_tensor(AgSite at, const char *what, const char *argument, const Tensor *t, AgDType dtype);
+void check_tensor(const char *what, const char *argument, const Tensor *t, AgDType dtype);
 /* The same for any type but AG_PACKED. */
-static inline void check_any(AgSite at, const char *what, const char *argument, const Tensor *t)
+static inline void check_any(const char *what, const char *argument, const Tensor *t)
 {
-    check_tensor(at, what, argument, t, t && t->dtype != AG_PACKED ? (AgDType)t->dtype : AG_REAL);
+    check_tensor(what, argument, t, t && t->dtype != AG_PACKED ? (AgDType)t->dtype : AG_REAL);
 }
 /* The same for reals or a packed matrix. */
-static inline void check_weight(AgSite at, const char *what, const char *argument, const Tensor *t)
+static inline void check_weight(const char *what, const char *argument, const Tensor *t)
 {
-    check_tensor(at, what, argument, t, t && t->magic == TENSOR_ALIVE && t->dtype == AG_PACKED ? AG_PACKED : AG_REAL);
+    check_tensor(what, argument, t, t && t->magic == TENSOR_ALIVE && t->dtype == AG_PACKED ? AG_PACKED : AG_REAL);
 }
 /* A dimension number made non-negative and checked. */
-int  check_dim(AgSite at, const char *what, const Tensor *x, int dim);
+int  check_dim(const char *what, const Tensor *x, int dim);
 /* The same for operations along a dimension, which take a scalar as a vector of one item: dimension 0. */
-int  check_along(AgSite at, const char *what, const Tensor *x, int dim);
+int  check_along(const char *what, const Tensor *x, int dim);
 /* Ids (AG_INT) in 0..below-1. */
-void check_ids(AgSite at, const char *what, const Tensor *ids, int64_t below);
+void check_ids(const char *what, const Tensor *ids, int64_t below);
 #define shape_text ag_shape_string
 /* Checks a caller's shape: 0 to 8 dimensions, none negative, no overflow. Returns the number of items. */
-int64_t check_shape(AgSite at, const char *what, const AgShape *shape);
+int64_t check_shape(const char *what, const AgShape *shape);
 /* Sets *y to the shape that both broadcast to; false if they do not. The second form reports a usage error. */
 bool  broadcast(const AgShape *a, const AgShape *b, AgShape *y);
 bool  broadcasts_to(const AgShape *from, const AgShape *to);
-AgShape broadcast_shape(AgSite at, const char *what, const Tensor *a, const Tensor *b);
+AgShape broadcast_shape(const char *what, const Tensor *a, const Tensor *b);
 /* A usage error unless the mask is of that type and broadcasts to `shape`, which `target` names in the message. */
-void  check_mask(AgSite at, const char *what, const Tensor *mask, AgDType dtype, const char *target, const AgShape *shape);
+void  check_mask(const char *what, const Tensor *mask, AgDType dtype, const char *target, const AgShape *shape);
 /* Size of dimension i (of ndim) in a shape that may have fewer. */
 int64_t size_in(const AgShape *s, int i, int ndim);
 /* A usage error unless v is a vector of n reals. `expected` and `other` are for the message: what else must fit to n. */
-void  check_vector(AgSite at, const char *what, const char *argument, const Tensor *v, int64_t n, const char *expected,
+void  check_vector(const char *what, const char *argument, const Tensor *v, int64_t n, const char *expected,
                    const char *other_argument, const Tensor *other);
 /* Strides of t seen in a shape that it broadcasts to; 0 where it repeats. */
 void broadcast_strides(const AgShape *t, const AgShape *to, int64_t stride[AG_MAX_DIMS]);
@@ -298,15 +315,15 @@ void rule_has_read(Tensor *y);
 bool graph_kept(void);
 /* A backward pass of this thread, with ag_backward_keep if `keep`. One in another is a usage error. An error ends it, and the
  * end of one of the scopes that were open when it began. */
-void pass_begins(AgSite at, const char *what, bool keep);
+void pass_begins(const char *what, bool keep);
 bool pass_runs(void);
 /* A usage error if an error, which the program has caught within the pass, or ag_end has ended it. */
-void check_pass(AgSite at, const char *what);
+void check_pass(const char *what);
 void pass_ends(void);
 /* How many scopes were open when the pass began; 0: none runs. */
 int scopes_of_pass(void);
 /* ag_end ends one of them. */
-void pass_is_left(AgSite at);
+void pass_is_left(void);
 /* A scope of that depth ends, in which no pass runs: lets go of the gradients of a rule that did not return (ops/custom.c). */
 void custom_scope_ends(int depth);
 /* Puts the gradients back that ag_grad has set aside for its pass (some_gradients.c). */

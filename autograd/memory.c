@@ -110,10 +110,10 @@ static Buffer *find_memory(Memory *m, size_t bytes, bool lasting)
     return b;
 }
 
-Buffer *buffer_new(AgSite at, const char *what, size_t bytes, bool lasting)
+Buffer *buffer_new(const char *what, size_t bytes, bool lasting)
 {
     Memory *m = memory();
-    if (bytes > SIZE_MAX / 4) ag_usage_error(at, what, "a tensor of %zu bytes is too large for this machine", bytes);
+    if (bytes > SIZE_MAX / 4) ag_usage_error(what, "a tensor of %zu bytes is too large for this machine", bytes);
     bool guard = observer[GUARD];
     size_t needed = guard ? bytes + SENTINELS : bytes;
     Buffer *b = find_memory(m, needed, lasting);
@@ -121,25 +121,25 @@ Buffer *buffer_new(AgSite at, const char *what, size_t bytes, bool lasting)
         ag_memory_trim();
         b = find_memory(m, needed, lasting);
     }
-    if (!b) ag_usage_error(at, what, "no memory for %zu bytes", bytes);
+    if (!b) ag_usage_error(what, "no memory for %zu bytes", bytes);
     b->refs = 1;
     b->next = NULL;
     b->slack = (uint32_t)(b->size - bytes);
     memory_unpoison(buffer_data(b), b->size);
     fill_with_nan(b);
-    b->guarded = guard && guard_begin(at, what, b);
+    b->guarded = guard && guard_begin(what, b);
     if (!b->guarded) memory_poison((char *)buffer_data(b) + bytes, b->slack);
     m->count.in_use += b->size;
     if (m->count.in_use > m->count.peak) m->count.peak = m->count.in_use;
     return b;
 }
 
-Buffer *buffer_items(AgSite at, const char *what, int64_t n, size_t size)
+Buffer *buffer_items(const char *what, int64_t n, size_t size)
 {
     size_t bytes;
     if (n < 0 || (uint64_t)n > SIZE_MAX || __builtin_mul_overflow((size_t)n, size, &bytes))
-        ag_usage_error(at, what, "%lld items of %zu bytes are too many for this machine", (long long)n, size);
-    return buffer_new(at, what, bytes, false);
+        ag_usage_error(what, "%lld items of %zu bytes are too many for this machine", (long long)n, size);
+    return buffer_new(what, bytes, false);
 }
 
 /* Makes the memory available for others. */
@@ -176,9 +176,9 @@ void buffers_end_scope(void)
     for (Buffer *b; (b = guard_take_released()) != NULL;) recycle(memory(), b);
 }
 
-void *scratch_new(AgSite at, const char *what, int64_t n, size_t size)
+void *scratch_new(const char *what, int64_t n, size_t size)
 {
-    Buffer *b = buffer_items(at, what, n, size);
+    Buffer *b = buffer_items(what, n, size);
     scratch_adopt(b);
     return buffer_data(b);
 }

@@ -36,8 +36,8 @@ enum { LARGE = -1, ALONE = -2 };                        /* of large.c, a system_
 #define BUFFER_HEADER 64        /* keeps the data on a cache line of its own */
 
 /* Content undefined; usage error if out of memory. lasting: for a value that outlives scopes. */
-Buffer *buffer_new(AgSite at, const char *what, size_t bytes, bool lasting);
-Buffer *buffer_items(AgSite at, const char *what, int64_t n, size_t size);     /* n items; checks the product */
+Buffer *buffer_new(const char *what, size_t bytes, bool lasting);
+Buffer *buffer_items(const char *what, int64_t n, size_t size);     /* n items; checks the product */
 void    buffer_release(Buffer *b);                                  /* b may be NULL */
 void    buffers_end_scope(void);        /* in guard mode: buffers that were released in the scope may be used for others */
 static inline void *buffer_data(Buffer *b) { return (char *)b + BUFFER_HEADER; }
@@ -51,7 +51,7 @@ static inline void buffer_drop(Buffer **b)
 
 /* Memory that one call of an operation or of a backward rule needs. op_done and the backward pass release it at the end of
  * the call, and an error releases it, too. Functions without op_done call scratch_end. A nested operation also ends it. */
-void *scratch_new(AgSite at, const char *what, int64_t n, size_t size);        /* n items, content undefined */
+void *scratch_new(const char *what, int64_t n, size_t size);        /* n items, content undefined */
 void  scratch_adopt(Buffer *b);                                     /* takes over this reference to b */
 void  scratch_end(void);
 
@@ -59,10 +59,10 @@ void  scratch_end(void);
 
 enum { SENTINELS = 64 };        /* bytes after a guarded buffer's own */
 /* Checks b, which has SENTINELS bytes of slack or more, until guard_take_released. False if out of memory. */
-bool guard_begin(AgSite at, const char *what, Buffer *b);
+bool guard_begin(const char *what, Buffer *b);
 void guard_end(Buffer *b);                                          /* b is released */
 /* A usage error if memory around a buffer of this thread was written, or (all) memory of a released one. */
-void guard_check(AgSite at, const char *what, bool all);
+void guard_check(const char *what, bool all);
 Buffer *guard_take_released(void);                                  /* one that this thread has released; NULL: none */
 
 /* ---- the arena of scopes (arena.c): tensors and their arguments ---------------------------------------------------- */
@@ -92,7 +92,7 @@ void blocks_end(void);
 void blocks_leave_destructors(void);
 bool block_has_owner(void *p);
 /* As ag_free, for the function `what`, which is a layer call. */
-void block_free(AgSite at, const char *what, void *p);
+void block_free(const char *what, void *p);
 /* Returns the memory of freed objects, which is kept so that an error can tell them from others. The tests count blocks. */
 void forget_freed_objects(void);
 

@@ -3,6 +3,7 @@
  *
  * A block without an owner that is allocated while a scope is open is in a list of this thread. If an error unwinds the
  * scope, the blocks that were allocated inside it are freed. At the end of the outermost scope the list is forgotten. */
+#include "left.h"
 #include "memory.h"
 
 #include <string.h>
@@ -109,14 +110,14 @@ static void take_out(Block *b)
 }
 
 /* A usage error for want of memory is in the name of the function that the program has called: a layer, or `what`. */
-static Block *block_new(AgSite at, const char *what, size_t n, size_t size)
+static Block *block_new(const char *what, size_t n, size_t size)
 {
     size_t bytes;
     bool overflow = __builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX - HEADER;
     Block *b = overflow ? NULL : system_zeroed(HEADER + bytes);
     if (!b) {
         const char *layer = user_call()->function;
-        ag_usage_error(at, layer ? layer : what, "no memory for %zu items of %zu bytes", n, size);
+        ag_usage_error(layer ? layer : what, "no memory for %zu items of %zu bytes", n, size);
     }
     b->magic = BLOCK_ALIVE;
     b->large = bytes >= LARGE_BYTES;
@@ -129,51 +130,51 @@ static bool is_alive(void *p)
 }
 
 /* A usage error if the block is being freed. */
-static void check_lasts(AgSite at, const char *what, void *p)
+static void check_lasts(const char *what, void *p)
 {
     if (block_of(p)->magic == BLOCK_ENDS)
-        ag_usage_error(at, what, "this object is being freed: its own destructor calls %.*s, or was left by longjmp or throw",
-                       name_length(what), what);
+        ag_usage_error(what, "this object is being freed: its own destructor calls %s, or was left by longjmp or throw",
+                       what);
 }
 
 /* A usage error unless p is memory of ag_alloc that was not freed. */
-static void check_block(AgSite at, const char *what, const char *name, void *p)
+static void check_block(const char *what, const char *name, void *p)
 {
-    if (!p) ag_usage_error(at, what, "%s is NULL", name);
-    if (!is_alive(p)) ag_usage_error(at, what, "%s was freed, or is not memory of ag_alloc", name);
+    if (!p) ag_usage_error(what, "%s is NULL", name);
+    if (!is_alive(p)) ag_usage_error(what, "%s was freed, or is not memory of ag_alloc", name);
 }
 
-static void *alloc(AgSite at, const char *what, void *owner, size_t n, size_t size)
+static void *alloc(const char *what, void *owner, size_t n, size_t size)
 {
-    if (owner) check_block(at, what, "the owner", owner);
-    Block *b = block_new(at, what, n, size);
+    if (owner) check_block(what, "the owner", owner);
+    Block *b = block_new(what, n, size);
     b->owner = owner ? block_of(owner) : NULL;
     b->serial = !owner && blocks()->in_scope ? thread_serial() : 0;
     insert(b);
     return data_of(b);
 }
 
-void *ag_alloc_in_at(AgSite at, void *owner, size_t n, size_t size)
+void *ag_alloc_in(void *owner, size_t n, size_t size)
 {
-    return alloc(at, __func__, owner, n, size);
+    return alloc(__func__, owner, n, size);
 }
 
-void *ag_alloc_at(AgSite at, size_t n, size_t size)
+void *ag_alloc(size_t n, size_t size)
 {
-    return alloc(at, __func__, NULL, n, size);
+    return alloc(__func__, NULL, n, size);
 }
 
-void *ag_object_new_at(AgSite at, size_t size)
+void *ag_object_new(size_t size)
 {
-    void *p = alloc(at, __func__, NULL, 1, size);
+    void *p = alloc(__func__, NULL, 1, size);
     block_of(p)->destroy = destroy_nothing;
     return p;
 }
 
-void ag_check_object_at(AgSite at, const char *what, const char *name, const void *p)
+void ag_check_object(const char *what, const char *name, const void *p)
 {
-    if (!p) ag_usage_error(at, what, "%s is NULL", name);
-    if (!is_alive((void *)p)) ag_usage_error(at, what, "%s was freed, or is not an object of kaeru", name);
+    if (!p) ag_usage_error(what, "%s is NULL", name);
+    if (!is_alive((void *)p)) ag_usage_error(what, "%s was freed, or is not an object of kaeru", name);
 }
 
 bool block_has_owner(void *p)
@@ -210,83 +211,83 @@ static void replace(Block *old, Block *b)
     for (Block *part = b->first; part; part = part->older) part->owner = b;
 }
 
-void *ag_resize_in_at(AgSite at, void *owner, void *p, size_t old_n, size_t n, size_t size)
+void *ag_resize_in(void *owner, void *p, size_t old_n, size_t n, size_t size)
 {
-    if (!p) return alloc(at, "ag_resize", owner, n, size);
-    check_block(at, "ag_resize", "p", p);
-    check_lasts(at, "ag_resize", p);
-    Block *old = block_of(p), *b = block_new(at, "ag_resize", n, size);
+    if (!p) return alloc("ag_resize", owner, n, size);
+    check_block("ag_resize", "p", p);
+    check_lasts("ag_resize", p);
+    Block *old = block_of(p), *b = block_new("ag_resize", n, size);
     if (old_n && n) memcpy(data_of(b), p, (old_n < n ? old_n : n) * size);
     replace(old, b);
     discard(old);
     return data_of(b);
 }
 
-void *ag_resize_at(AgSite at, void *p, size_t old_n, size_t n, size_t size)
+void *ag_resize(void *p, size_t old_n, size_t n, size_t size)
 {
-    return ag_resize_in_at(at, NULL, p, old_n, n, size);
+    return ag_resize_in(NULL, p, old_n, n, size);
 }
 
-static char *copy_text(AgSite at, const char *what, void *owner, const char *s, size_t n)
+static char *copy_text(const char *what, void *owner, const char *s, size_t n)
 {
-    char *copy = alloc(at, what, owner, n < SIZE_MAX ? n + 1 : n, 1);
+    char *copy = alloc(what, owner, n < SIZE_MAX ? n + 1 : n, 1);
     if (n) memcpy(copy, s, n);
     return copy;
 }
 
-char *ag_strndup_in_at(AgSite at, void *owner, const char *s, size_t n)
+char *ag_strndup_in(void *owner, const char *s, size_t n)
 {
-    if (n > 0) ag_check_pointer_at(at, __func__, "s", s);
-    return copy_text(at, __func__, owner, s, n);
+    if (n > 0) ag_check_pointer(__func__, "s", s);
+    return copy_text(__func__, owner, s, n);
 }
 
-char *ag_strdup_at(AgSite at, const char *s)
+char *ag_strdup(const char *s)
 {
-    ag_check_pointer_at(at, __func__, "s", s);
-    return copy_text(at, __func__, NULL, s, strlen(s));
+    ag_check_pointer(__func__, "s", s);
+    return copy_text(__func__, NULL, s, strlen(s));
 }
 
 /* A usage error if the block is a part of another object. */
-static void check_whole(AgSite at, const char *what, void *p)
+static void check_whole(const char *what, void *p)
 {
     const char *owner = block_of(p)->part_of;
-    if (owner) ag_usage_error(at, what, "this is a part of a %s, which frees it", owner);
+    if (owner) ag_usage_error(what, "this is a part of a %s, which frees it", owner);
 }
 
-static void set_owner(AgSite at, const char *what, void *p, void *owner)
+static void set_owner(const char *what, void *p, void *owner)
 {
-    if (owner) check_block(at, what, "the owner", owner);
-    check_lasts(at, what, p);
+    if (owner) check_block(what, "the owner", owner);
+    check_lasts(what, p);
     Block *b = block_of(p);
     bool owns = p == owner;
     for (const Block *above = owner && b->first ? block_of(owner) : NULL; above; above = above->owner)
         owns = owns || above == b;
-    if (owns) ag_usage_error(at, what, "p would own itself: p is the owner, or owns it");
+    if (owns) ag_usage_error(what, "p would own itself: p is the owner, or owns it");
     take_out(b);
     b->owner = owner ? block_of(owner) : NULL;
     b->serial = 0;
     insert(b);
 }
 
-void ag_set_owner_at(AgSite at, void *p, void *owner)
+void ag_set_owner(void *p, void *owner)
 {
-    check_block(at, __func__, "p", p);
-    check_whole(at, __func__, p);
-    set_owner(at, __func__, p, owner);
+    check_block(__func__, "p", p);
+    check_whole(__func__, p);
+    set_owner(__func__, p, owner);
 }
 
-void ag_set_part_at(AgSite at, void *p, void *owner, const char *type)
+void ag_set_part(void *p, void *owner, const char *type)
 {
-    check_block(at, __func__, "p", p);
-    if (owner) ag_check_pointer_at(at, __func__, "the type", type);
-    set_owner(at, __func__, p, owner);
+    check_block(__func__, "p", p);
+    if (owner) ag_check_pointer(__func__, "the type", type);
+    set_owner(__func__, p, owner);
     block_of(p)->part_of = owner ? type : NULL;
 }
 
-void ag_on_free_at(AgSite at, void *p, void (*destroy)(void *p))
+void ag_on_free(void *p, void (*destroy)(void *p))
 {
-    check_block(at, __func__, "p", p);
-    ag_check_pointer_at(at, __func__, "the function", (const void *)(uintptr_t)destroy);
+    check_block(__func__, "p", p);
+    ag_check_pointer(__func__, "the function", (const void *)(uintptr_t)destroy);
     block_of(p)->destroy = destroy;
 }
 
@@ -308,7 +309,9 @@ static void destroy(Block *root)
             b->magic = BLOCK_ENDS;
             here->freeing[call] = (Freeing){ root, b, (uintptr_t)__builtin_frame_address(0) };
             here->calls = call + 1;
+            const Calls before = function_begins();
             if (b->destroy) b->destroy(data_of(b));
+            function_ends(before);
             here->calls = call;
             if (b->magic == BLOCK_DEAD) return;     /* the destructor caught an error, then freed its object */
         }
@@ -320,38 +323,37 @@ static void destroy(Block *root)
 }
 
 /* A usage error if a destructor that runs now belongs to an object below b. */
-static void check_destructors(AgSite at, const char *what, const Block *b)
+static void check_destructors(const char *what, const Block *b)
 {
     const Blocks *here = blocks();
     if (here->calls == MOST_CALLS)
-        ag_usage_error(at, what, "%d destructors call each other: expected objects that own others", MOST_CALLS);
+        ag_usage_error(what, "%d destructors call each other: expected objects that own others", MOST_CALLS);
     for (int i = 0; i < here->calls; i++)
         for (const Block *above = here->freeing[i].root->owner; above; above = above->owner)
-            if (above == b) ag_usage_error(at, what, "the destructor of an object calls this for its owner");
+            if (above == b) ag_usage_error(what, "the destructor of an object calls this for its owner");
 }
 
-void block_free(AgSite at, const char *what, void *p)
+void block_free(const char *what, void *p)
 {
     Block *b = block_of(p);
-    if (b->magic == BLOCK_DEAD) ag_usage_error(at, what, "this object was freed already");
+    if (b->magic == BLOCK_DEAD) ag_usage_error(what, "this object was freed already");
     leave_destructors((uintptr_t)__builtin_frame_address(0));       /* without a scope, whose end would do it */
     Block **list = b->magic == BLOCK_ALIVE ? list_of(b) : NULL;
     if (list && !b->newer && *list != b)                    /* enough to see that it is in the list of another thread */
-        ag_usage_error(at, what, "this object was made in another thread, whose scope has not ended");
+        ag_usage_error(what, "this object was made in another thread, whose scope has not ended");
     if (!is_alive(p))
-        ag_usage_error(at, what, "this is not memory of ag_alloc; a scope frees its tensors, tensor_free a tensor of "
-                       "ag_keep");
-    check_lasts(at, what, p);
-    check_whole(at, what, p);
-    check_destructors(at, what, b);
+        ag_usage_error(what, "this is not memory of ag_alloc; a scope frees its tensors, tensor_free a tensor of " "ag_keep");
+    check_lasts(what, p);
+    check_whole(what, p);
+    check_destructors(what, b);
     destroy(b);
 }
 
-void ag_free_at(AgSite at, void *p)
+void ag_free(void *p)
 {
     if (!p) return;
-    AG_LAYER(at);
-    block_free(at, __func__, p);
+    AG_LAYER;
+    block_free(__func__, p);
 }
 
 void blocks_unwind(uint64_t begun, uint64_t failed)

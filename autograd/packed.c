@@ -10,12 +10,11 @@ size_t value_bytes(const AgShape *shape, AgDType dtype)
     return (size_t)ag_shape_numel(*shape) * dtype_size(dtype);
 }
 
-void check_packed_shape(AgSite at, const char *what, const AgShape *shape)
+void check_packed_shape(const char *what, const AgShape *shape)
 {
     const uint64_t most = SIZE_MAX / 1024;                  /* a small side is filled up in memory */
     if (shape->ndim != 2 || shape->dim[1] % 2 != 0 || (uint64_t)shape->dim[0] > most || (uint64_t)shape->dim[1] > most)
-        ag_usage_error(at, what, "shape %s, expected a matrix with an even number of columns for AG_PACKED",
-                       shape_text(*shape));
+        ag_usage_error(what, "shape %s, expected a matrix with an even number of columns for AG_PACKED", shape_text(*shape));
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -68,25 +67,25 @@ void unpack_row_as_reals(const Tensor *packed, int64_t row, real *out)
     }
 }
 
-static void check_rows(AgSite at, const char *what, const Tensor *t, int64_t first, int64_t n, const void *rows)
+static void check_rows(const char *what, const Tensor *t, int64_t first, int64_t n, const void *rows)
 {
-    check_tensor(at, what, "t", t, AG_PACKED);
-    ag_check_pointer_at(at, what, "rows", rows);
+    check_tensor(what, "t", t, AG_PACKED);
+    ag_check_pointer(what, "rows", rows);
     if (first < 0 || n < 0 || n > t->shape.dim[0] - first)
-        ag_usage_error(at, what, "%lld rows from %lld on, of %s", (long long)n, (long long)first, shape_text(t->shape));
+        ag_usage_error(what, "%lld rows from %lld on, of %s", (long long)n, (long long)first, shape_text(t->shape));
 }
 
-void ag_packed_read_at(AgSite at, const Tensor *t, int64_t first, int64_t n, uint32_t *rows)
+void ag_packed_read(const Tensor *t, int64_t first, int64_t n, uint32_t *rows)
 {
-    check_rows(at, __func__, t, first, n, rows);
+    check_rows(__func__, t, first, n, rows);
     RowCopy copy = { t->data, rows, first, t->shape.dim[1], false };
     k_parallel(n, K_PANEL, copy_rows, &copy);
 }
 
-void ag_packed_write_at(AgSite at, Tensor *t, int64_t first, int64_t n, const uint32_t *rows)
+void ag_packed_write(Tensor *t, int64_t first, int64_t n, const uint32_t *rows)
 {
-    check_rows(at, __func__, t, first, n, rows);
-    RowCopy copy = { values_to_write(at, __func__, "t", t, AG_PACKED), (uint32_t *)rows, first, t->shape.dim[1], true };
+    check_rows(__func__, t, first, n, rows);
+    RowCopy copy = { values_to_write(__func__, "t", t, AG_PACKED), (uint32_t *)rows, first, t->shape.dim[1], true };
     k_parallel(n, K_PANEL, copy_rows, &copy);
 }
 
@@ -122,12 +121,12 @@ static void hash_rows(void *arg, int64_t begin, int64_t end)
     }
 }
 
-uint64_t tensor_hash_at(AgSite at, const Tensor *t, uint64_t h)
+uint64_t tensor_hash(const Tensor *t, uint64_t h)
 {
-    check_tensor(at, __func__, "t", t, t ? (AgDType)t->dtype : AG_REAL);
+    check_tensor(__func__, "t", t, t ? (AgDType)t->dtype : AG_REAL);
     int64_t rows = t->shape.ndim ? row_count(t) : 1;
     if (t->numel == 0) return h;
-    RowHashes r = { t, t->numel / rows * (int64_t)dtype_size(t->dtype), ag_alloc_at(at, (size_t)rows, sizeof *r.of_row) };
+    RowHashes r = { t, t->numel / rows * (int64_t)dtype_size(t->dtype), ag_alloc((size_t)rows, sizeof *r.of_row) };
     k_parallel(rows, K_PANEL, hash_rows, &r);
     for (int64_t i = 0; i < rows; i++) h = mix(h, r.of_row[i]);
     ag_free(r.of_row);
@@ -136,19 +135,19 @@ uint64_t tensor_hash_at(AgSite at, const Tensor *t, uint64_t h)
 
 /* ---- freezing ---------------------------------------------------------------------------------------------------- */
 
-void ag_freeze_bf16_at(AgSite at, Tensor *weight)
+void ag_freeze_bf16(Tensor *weight)
 {
-    check_leaf(at, __func__, "weight", weight);
+    check_leaf(__func__, "weight", weight);
     if (weight->dtype == AG_PACKED) return;
-    check_tensor(at, __func__, "weight", weight, AG_REAL);
-    check_packed_shape(at, __func__, &weight->shape);
+    check_tensor(__func__, "weight", weight, AG_REAL);
+    check_packed_shape(__func__, &weight->shape);
     if (!weight->owned)
-        ag_usage_error(at, __func__, "weight %s belongs to a scope, expected a matrix that no scope owns",
+        ag_usage_error(__func__, "weight %s belongs to a scope, expected a matrix that no scope owns",
                        shape_text(weight->shape));
-    ag_pack_weight_at(at, weight);
+    ag_pack_weight(weight);
     Buffer *packed = weight->packed;
     packed->version = weight->buffer->version;
-    count_write(at, __func__, packed);                      /* a graph that has read the reals finds that they changed */
+    count_write(__func__, packed);                      /* a graph that has read the reals finds that they changed */
     buffer_release(weight->buffer);
     buffer_drop(&weight->grad);
     weight->packed = NULL;

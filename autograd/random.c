@@ -51,9 +51,9 @@ double ag_random_uniform(void)
     return (double)(random_u64() >> 11) * 0x1p-53;
 }
 
-int64_t ag_random_below_at(AgSite at, int64_t n)
+int64_t ag_random_below(int64_t n)
 {
-    if (n < 1) ag_usage_error(at, __func__, "n is %lld, expected 1 or more", (long long)n);
+    if (n < 1) ag_usage_error(__func__, "n is %lld, expected 1 or more", (long long)n);
     uint64_t range = (uint64_t)n, limit = UINT64_MAX - UINT64_MAX % range;     /* a multiple of n: no bias below it */
     uint64_t x;
     do x = random_u64();
@@ -61,11 +61,10 @@ int64_t ag_random_below_at(AgSite at, int64_t n)
     return (int64_t)(x % range);
 }
 
-void ag_random_permutation_at(AgSite at, int64_t n, int32_t *out)
+void ag_random_permutation(int64_t n, int32_t *out)
 {
-    if (n < 0 || n > INT32_MAX)
-        ag_usage_error(at, __func__, "n is %lld, expected an int32_t of 0 or more", (long long)n);
-    if (n > 0) ag_check_pointer_at(at, __func__, "out", out);
+    if (n < 0 || n > INT32_MAX) ag_usage_error(__func__, "n is %lld, expected an int32_t of 0 or more", (long long)n);
+    if (n > 0) ag_check_pointer(__func__, "out", out);
     for (int64_t i = 0; i < n; i++) {                           /* Fisher and Yates, growing from the left */
         int64_t j = ag_random_below(i + 1);
         if (j < i) out[i] = out[j];
@@ -91,16 +90,16 @@ static uint64_t mixed(uint64_t x, int half, uint64_t seed, uint64_t epoch)
     return left << half | right;
 }
 
-Tensor *ag_batch_ids_at(AgSite at, int64_t n, int64_t size, int64_t step, uint64_t seed)
+Tensor *ag_batch_ids(int64_t n, int64_t size, int64_t step, uint64_t seed)
 {
-    if (n < 1 || n > INT32_MAX) ag_usage_error(at, __func__, "n is %lld, expected 1 to 2147483647 items", (long long)n);
+    if (n < 1 || n > INT32_MAX) ag_usage_error(__func__, "n is %lld, expected 1 to 2147483647 items", (long long)n);
     if (size < 1 || size > n)
-        ag_usage_error(at, __func__, "size is %lld, expected 1 to the number of items, %lld", (long long)size, (long long)n);
-    if (step < 0) ag_usage_error(at, __func__, "step is %lld, expected 0 or more", (long long)step);
+        ag_usage_error(__func__, "size is %lld, expected 1 to the number of items, %lld", (long long)size, (long long)n);
+    if (step < 0) ag_usage_error(__func__, "step is %lld, expected 0 or more", (long long)step);
     int64_t batches = n / size, first = step % batches * size;
     int half = 1;
     while ((int64_t)1 << 2 * half < n) half++;
-    Tensor *ids = tensor_new(at, __func__, &SHAPE(size), AG_INT);
+    Tensor *ids = tensor_new(__func__, &SHAPE(size), AG_INT);
     for (int64_t i = 0; i < size; i++) {
         uint64_t id = (uint64_t)(first + i);
         do id = mixed(id, half, seed, (uint64_t)(step / batches));      /* until it is below n: still a bijection */
@@ -110,60 +109,60 @@ Tensor *ag_batch_ids_at(AgSite at, int64_t n, int64_t size, int64_t step, uint64
     return ids;
 }
 
-static void fill_uniform(AgSite at, const char *what, Tensor *t, double low, double high)
+static void fill_uniform(const char *what, Tensor *t, double low, double high)
 {
     if (!isfinite((real)low) || !isfinite((real)high) || !isfinite((real)(high - low)))
-        ag_usage_error(at, what, "low %g and high %g, expected finite numbers, and a finite difference", low, high);
-    if (low > high) ag_usage_error(at, what, "low %g is above high %g", low, high);
+        ag_usage_error(what, "low %g and high %g, expected finite numbers, and a finite difference", low, high);
+    if (low > high) ag_usage_error(what, "low %g is above high %g", low, high);
     AgRandom r = random_blocks(((uint64_t)t->numel + 3) / 4);
     k_uniform(t->numel, reals(t), r.seed, r.counter, low, high);
 }
 
-static void fill_normal(AgSite at, const char *what, Tensor *t, double mean, double deviation)
+static void fill_normal(const char *what, Tensor *t, double mean, double deviation)
 {
-    if (!(deviation >= 0)) ag_usage_error(at, what, "deviation is %g, expected 0 or more", deviation);
+    if (!(deviation >= 0)) ag_usage_error(what, "deviation is %g, expected 0 or more", deviation);
     if (!isfinite((real)mean) || !isfinite((real)deviation) || !isfinite((real)(mean + deviation)))
-        ag_usage_error(at, what, "mean %g and deviation %g, expected finite numbers", mean, deviation);
+        ag_usage_error(what, "mean %g and deviation %g, expected finite numbers", mean, deviation);
     AgRandom r = random_blocks(((uint64_t)t->numel + 3) / 4);
     k_normal(t->numel, reals(t), r.seed, r.counter, mean, deviation);
 }
 
-Tensor *tensor_uniform_at(AgSite at, AgShape shape, double low, double high)
+Tensor *tensor_uniform(AgShape shape, double low, double high)
 {
-    Tensor *t = tensor_new(at, "tensor_uniform", &shape, AG_REAL);
-    fill_uniform(at, "tensor_uniform", t, low, high);
+    Tensor *t = tensor_new("tensor_uniform", &shape, AG_REAL);
+    fill_uniform("tensor_uniform", t, low, high);
     return t;
 }
 
-Tensor *tensor_normal_at(AgSite at, AgShape shape, double mean, double deviation)
+Tensor *tensor_normal(AgShape shape, double mean, double deviation)
 {
-    Tensor *t = tensor_new(at, "tensor_normal", &shape, AG_REAL);
-    fill_normal(at, "tensor_normal", t, mean, deviation);
+    Tensor *t = tensor_new("tensor_normal", &shape, AG_REAL);
+    fill_normal("tensor_normal", t, mean, deviation);
     return t;
 }
 
-Tensor *tensor_randint_at(AgSite at, AgShape shape, int32_t low, int32_t high)
+Tensor *tensor_randint(AgShape shape, int32_t low, int32_t high)
 {
-    if (low >= high) ag_usage_error(at, __func__, "low %d is not below high %d", low, high);
-    Tensor *t = tensor_new(at, "tensor_randint", &shape, AG_INT);
+    if (low >= high) ag_usage_error(__func__, "low %d is not below high %d", low, high);
+    Tensor *t = tensor_new("tensor_randint", &shape, AG_INT);
     for (int64_t i = 0; i < t->numel; i++) ints(t)[i] = (int32_t)(low + ag_random_below((int64_t)high - low));
     return t;
 }
 
-void ag_fill_uniform_at(AgSite at, Tensor *w, double low, double high)
+void ag_fill_uniform(Tensor *w, double low, double high)
 {
-    values_to_write(at, "ag_fill_uniform", "w", w, AG_REAL);
-    fill_uniform(at, "ag_fill_uniform", w, low, high);
+    values_to_write("ag_fill_uniform", "w", w, AG_REAL);
+    fill_uniform("ag_fill_uniform", w, low, high);
 }
 
-void ag_fill_normal_at(AgSite at, Tensor *w, double mean, double deviation)
+void ag_fill_normal(Tensor *w, double mean, double deviation)
 {
-    values_to_write(at, "ag_fill_normal", "w", w, AG_REAL);
-    fill_normal(at, "ag_fill_normal", w, mean, deviation);
+    values_to_write("ag_fill_normal", "w", w, AG_REAL);
+    fill_normal("ag_fill_normal", w, mean, deviation);
 }
 
-void ag_fill_at(AgSite at, Tensor *w, double value)
+void ag_fill(Tensor *w, double value)
 {
-    real *values = values_to_write(at, __func__, "w", w, AG_REAL);
+    real *values = values_to_write(__func__, "w", w, AG_REAL);
     k_fill(w->numel, values, (real)value);
 }

@@ -7,22 +7,24 @@
 
 /* ---- computing --------------------------------------------------------------------------------------------------- */
 
-_Noreturn static void error_released(AgSite at, const char *what, const Tensor *t)
+_Noreturn static void error_released(const char *what, const Tensor *t)
 {
     for (Tensor *u = tape(); u; u = u->older) u->listed = false;
-    ag_usage_error(at, what, "the value of %.*s (made at %s) cannot be computed again after backward: call ag_retain on it "
-                   "first", name_length(t->made_by), t->made_by, place_text(t->site, t->user_site));
+    ag_usage_error(what, "the value of %s (made at %s) cannot be computed again after backward: call ag_retain on it first",
+                   t->made_by, place_text(t->site, t->user_site));
 }
 
-static void compute(Tensor *t, AgSite at, const char *what)
+static void compute(Tensor *t, const char *what)
 {
-    check_inputs(at, what, t, false);
+    check_inputs(what, t, false);
+    ag_in(t->site.file, t->site.line);
     if (!t->op->shares) {
-        t->buffer = buffer_items(t->site, t->made_by, t->numel, sizeof(real));
+        t->buffer = buffer_items(t->made_by, t->numel, sizeof(real));
         t->buffer->version = t->version[t->n_in];
         t->data = buffer_data(t->buffer);
     }
     t->op->compute(t, &(OpCall){ t->op, t->in, t->n_in, t->args });
+    ag_out();
 }
 
 /* t has been computed, so its inputs need not be kept for that. */
@@ -38,7 +40,7 @@ static void leave_inputs(Tensor *t)
 }
 
 /* Inputs are older than results. So a walk down the tape finds all values that t needs, and lists them, the oldest first. */
-static Tensor *list_missing(Tensor *t, AgSite at, const char *what)
+static Tensor *list_missing(Tensor *t, const char *what)
 {
     Tensor *oldest = NULL;
     int missing = 1;
@@ -52,7 +54,7 @@ static Tensor *list_missing(Tensor *t, AgSite at, const char *what)
         for (int i = 0; i < u->n_in; i++) {
             Tensor *x = u->in[i];
             if (!x || !x->op || x->data || x->listed) continue;
-            if (!x->restore || x->graph_released) error_released(at, what, x);
+            if (!x->restore || x->graph_released) error_released(what, x);
             x->listed = true;
             missing++;
         }
@@ -60,10 +62,10 @@ static Tensor *list_missing(Tensor *t, AgSite at, const char *what)
     return oldest;
 }
 
-static void restore(Tensor *t, AgSite at, const char *what, bool for_rule)
+static void restore(Tensor *t, const char *what, bool for_rule)
 {
-    for (Tensor *u = list_missing(t, at, what); u; u = u->next_listed) {
-        compute(u, at, what);
+    for (Tensor *u = list_missing(t, what); u; u = u->next_listed) {
+        compute(u, what);
         if (for_rule) leave_inputs(u);
     }
 }
@@ -108,13 +110,13 @@ AgMark ag_mark(void)
     return (AgMark){ tape(), innermost_scope() };
 }
 
-Tensor *ag_recompute_at(AgSite at, AgMark since, Tensor *y, AgRecompute what)
+Tensor *ag_recompute(AgMark since, Tensor *y, AgRecompute what)
 {
-    check_tensor(at, __func__, "y", y, AG_REAL);
+    check_tensor(__func__, "y", y, AG_REAL);
     if (what != AG_CHEAP && what != AG_PRODUCTS)
-        ag_usage_error(at, __func__, "%d is not an AgRecompute; expected AG_CHEAP or AG_PRODUCTS", (int)what);
+        ag_usage_error(__func__, "%d is not an AgRecompute; expected AG_CHEAP or AG_PRODUCTS", (int)what);
     if (since.scope.depth && !scope_is_open(since.scope))
-        ag_usage_error(at, __func__, "the scope in which ag_mark was called has ended, or is of another thread");
+        ag_usage_error(__func__, "the scope in which ag_mark was called has ended, or is of another thread");
     for (Tensor *t = tape(); ag_recording() && t != since.newest; t = t->older) {
         if (!t->op) continue;
         bool may_release = t->op->compute && t != y && !t->retained && !t->kept && !t->restore &&

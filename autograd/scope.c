@@ -9,7 +9,8 @@ typedef struct {
     uint64_t failed;            /* the serial number of the last error while it was the innermost; 0: none */
     Tensor *tape;               /* the newest tensor when the scope began */
     ArenaMark mark;             /* the arena's position then */
-    int calls;                  /* the number of layer calls then */
+    int calls;                  /* the number of layer calls then, */
+    uint64_t running;           /* and of calls */
     AgPrecision precision;      /* of products then */
 } OpenScope;
 
@@ -75,30 +76,30 @@ Tensor *tape(void)
     return scopes()->tape;
 }
 
-void *scope_alloc(AgSite at, const char *what, size_t bytes)
+void *scope_alloc(const char *what, size_t bytes)
 {
     Scopes *s = scopes();
-    if (s->depth == 0) ag_usage_error(at, what, "no scope is open to own the result: call ag_begin first");
+    if (s->depth == 0) ag_usage_error(what, "no scope is open to own the result: call ag_begin first");
     void *p = arena_alloc(&s->arena, bytes);
-    if (!p) ag_usage_error(at, what, "no memory for %zu bytes", bytes);
+    if (!p) ag_usage_error(what, "no memory for %zu bytes", bytes);
     return p;
 }
 
-void *ag_scratch_at(AgSite at, size_t n, size_t size)
+void *ag_scratch(size_t n, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes)) bytes = SIZE_MAX;
-    return scope_alloc(at, __func__, bytes);
+    return scope_alloc(__func__, bytes);
 }
 
-Tensor *scope_tensor(AgSite at, const char *what)
+Tensor *scope_tensor(const char *what)
 {
     Scopes *s = scopes();
-    Tensor *t = scope_alloc(at, what, sizeof *t);
+    Tensor *t = scope_alloc(what, sizeof *t);
     t->magic = TENSOR_ALIVE;
     t->precision = (uint8_t)s->precision;
     t->thread = thread_id();
-    t->site = at;
+    t->site = call_place();
     t->user_site = user_call()->site;
     t->made_by = what;
     t->older = s->tape;
@@ -123,61 +124,59 @@ void tensor_release(void *tensor)
 
 /* ---- scopes ------------------------------------------------------------------------------------------------------ */
 
-AgScope ag_begin_at(AgSite at, AgMode mode)
+AgScope ag_begin(AgMode mode)
 {
     Scopes *s = scopes();
     if (mode != AG_RECORD && mode != AG_NO_GRAD)
-        ag_usage_error(at, __func__, "%d is not an AgMode; expected AG_RECORD or AG_NO_GRAD", (int)mode);
-    if (s->depth == MAX_SCOPES)
-        ag_usage_error(at, __func__, "%d scopes are open already: is an ag_end missing?", s->depth);
+        ag_usage_error(__func__, "%d is not an AgMode; expected AG_RECORD or AG_NO_GRAD", (int)mode);
+    if (s->depth == MAX_SCOPES) ag_usage_error(__func__, "%d scopes are open already: is an ag_end missing?", s->depth);
     if (s->depth == 0) blocks_begin();
     OpenScope *begun = &s->scope[s->depth++];
     *begun = (OpenScope){ .mode = mode, .serial = thread_serial(), .tape = s->tape, .mark = arena_begin(&s->arena),
-                          .calls = layer_calls(), .precision = s->precision };
+                          .calls = layer_calls(), .running = running.n, .precision = s->precision };
     s->recording = mode == AG_RECORD;
     return (AgScope){ s->depth, begun->serial };
 }
 
 /* A usage error unless this thread has begun the scope, and it is open. */
-static OpenScope *check_open(AgSite at, const char *what, AgScope scope)
+static OpenScope *check_open(const char *what, AgScope scope)
 {
     Scopes *s = scopes();
     if (!scope_is_open(scope))
-        ag_usage_error(at, what, scope.serial == 0 ? "the scope was not begun" :
-                       (scope.serial ^ thread_serial()) >> SERIAL_BITS ? "another thread began this scope" :
-                       "this scope has ended already");
+        ag_usage_error(what, scope.serial == 0 ? "the scope was not begun" : (scope.serial ^ thread_serial()) >> SERIAL_BITS ?
+                       "another thread began this scope" : "this scope has ended already");
     return &s->scope[scope.depth - 1];
 }
 
-void check_inner(AgSite at, const char *what, AgScope scope)
+void check_inner(const char *what, AgScope scope)
 {
-    check_open(at, what, scope);
+    check_open(what, scope);
     if (scope.depth < 2 || scope.depth != scopes()->depth)
-        ag_usage_error(at, what, "the scope must be the innermost and have another around it");
+        ag_usage_error(what, "the scope must be the innermost and have another around it");
 }
 
 /* The program may have left a backward pass, or a function of the library that has a scope of its own, by longjmp or by an
  * exception of its own. Then this ends the pass and such scopes, as after an error. A function that was left is still among the
  * layer calls. */
-void ag_end_at(AgSite at, AgScope scope)
+void ag_end(AgScope scope)
 {
     Scopes *s = scopes();
-    OpenScope *ended = check_open(at, __func__, scope), *innermost = &s->scope[s->depth - 1];
+    OpenScope *ended = check_open(__func__, scope), *innermost = &s->scope[s->depth - 1];
     uint64_t error = 0;                     /* the last error reported in this scope or in one inside it */
     for (OpenScope *inner = ended; inner <= innermost; inner++)
         if (inner->failed > error) error = inner->failed;
     bool in_pass = scope.depth <= scopes_of_pass(), left = in_pass || layer_calls() > ended->calls;
     if (innermost != ended && innermost->serial > error && !left)
-        ag_usage_error(at, __func__, "scopes begun inside this one and still open: %d", s->depth - scope.depth);
-    if (in_pass) pass_is_left(at);
+        ag_usage_error(__func__, "scopes begun inside this one and still open: %d", s->depth - scope.depth);
+    if (in_pass) pass_is_left();
     else custom_scope_ends(scope.depth);
     blocks_leave_destructors();
     layers_are_left(ended->calls);
-    if (observer[GUARD] && !error) guard_check(at, __func__, true);
+    if (observer[GUARD] && !error) guard_check(__func__, true);
     buffers_end_scope();
     if (error) {
         blocks_unwind(ended->serial, error);
-        if (!scope_is_open(scope)) ag_usage_error(at, __func__, "a destructor has ended this scope");
+        if (!scope_is_open(scope)) ag_usage_error(__func__, "a destructor has ended this scope");
     }
     if (error) layer_calls_end(ended->calls);
     while (s->tape != ended->tape) {
@@ -189,15 +188,16 @@ void ag_end_at(AgSite at, AgScope scope)
     arena_end(&s->arena, ended->mark);
     s->recording = s->depth > 0 && s->scope[s->depth - 1].mode == AG_RECORD;
     s->precision = ended->precision;
+    running_calls_end(ended->running);
     if (s->depth == 0) blocks_end();        /* no scope is left that an error could unwind */
 }
 
-AgPrecision ag_precision_at(AgSite at, AgPrecision precision)
+AgPrecision ag_precision(AgPrecision precision)
 {
     Scopes *s = scopes();
     AgPrecision former = s->precision;
     if (precision != AG_FLOAT32 && precision != AG_BF16)
-        ag_usage_error(at, __func__, "%d is not an AgPrecision; expected AG_FLOAT32 or AG_BF16", (int)precision);
+        ag_usage_error(__func__, "%d is not an AgPrecision; expected AG_FLOAT32 or AG_BF16", (int)precision);
     s->precision = precision;
     return former;
 }

@@ -4,9 +4,9 @@
  * as 1. A repeated dimension is walked with stride 0. */
 #include "internal.h"
 
-static void check_ndim(AgSite at, const char *what, int ndim)
+static void check_ndim(const char *what, int ndim)
 {
-    if (ndim < 0 || ndim > AG_MAX_DIMS) ag_usage_error(at, what, "%d dimensions; a tensor has 0 to %d", ndim, AG_MAX_DIMS);
+    if (ndim < 0 || ndim > AG_MAX_DIMS) ag_usage_error(what, "%d dimensions; a tensor has 0 to %d", ndim, AG_MAX_DIMS);
 }
 
 /* -1 if there are more items than can be counted. */
@@ -21,26 +21,26 @@ static int64_t count_items(const AgShape *shape)
     return empty ? 0 : n;
 }
 
-int64_t ag_shape_numel_at(AgSite at, AgShape shape)
+int64_t ag_shape_numel(AgShape shape)
 {
-    check_ndim(at, __func__, shape.ndim);
+    check_ndim(__func__, shape.ndim);
     return count_items(&shape);
 }
 
-bool ag_shape_equal_at(AgSite at, AgShape a, AgShape b)
+bool ag_shape_equal(AgShape a, AgShape b)
 {
-    check_ndim(at, __func__, a.ndim);
-    check_ndim(at, __func__, b.ndim);
+    check_ndim(__func__, a.ndim);
+    check_ndim(__func__, b.ndim);
     if (a.ndim != b.ndim) return false;
     for (int i = 0; i < a.ndim; i++)
         if (a.dim[i] != b.dim[i]) return false;
     return true;
 }
 
-const char *ag_shape_text_at(AgSite at, AgShape shape, char text[AG_SHAPE_TEXT])
+const char *ag_shape_text(AgShape shape, char text[AG_SHAPE_TEXT])
 {
-    ag_check_pointer_at(at, __func__, "text", text);
-    check_ndim(at, __func__, shape.ndim);
+    ag_check_pointer(__func__, "text", text);
+    check_ndim(__func__, shape.ndim);
     int n = snprintf(text, AG_SHAPE_TEXT, "(");
     for (int i = 0; i < shape.ndim; i++)
         n += snprintf(text + n, (size_t)(AG_SHAPE_TEXT - n), i ? ", %lld" : "%lld", (long long)shape.dim[i]);
@@ -48,13 +48,13 @@ const char *ag_shape_text_at(AgSite at, AgShape shape, char text[AG_SHAPE_TEXT])
     return text;
 }
 
-int64_t check_shape(AgSite at, const char *what, const AgShape *shape)
+int64_t check_shape(const char *what, const AgShape *shape)
 {
-    check_ndim(at, what, shape->ndim);
+    check_ndim(what, shape->ndim);
     for (int i = 0; i < shape->ndim; i++)
-        if (shape->dim[i] < 0) ag_usage_error(at, what, "negative size in shape %s", shape_text(*shape));
+        if (shape->dim[i] < 0) ag_usage_error(what, "negative size in shape %s", shape_text(*shape));
     int64_t n = count_items(shape);
-    if (n < 0) ag_usage_error(at, what, "shape %s has more items than can be counted", shape_text(*shape));
+    if (n < 0) ag_usage_error(what, "shape %s has more items than can be counted", shape_text(*shape));
     return n;
 }
 
@@ -70,18 +70,17 @@ const char *dtype_name(AgDType dtype)
     return name[dtype];
 }
 
-int check_dim(AgSite at, const char *what, const Tensor *x, int dim)
+int check_dim(const char *what, const Tensor *x, int dim)
 {
     int ndim = x->shape.ndim;
     int d = dim < 0 ? dim + ndim : dim;
-    if (d < 0 || d >= ndim)
-        ag_usage_error(at, what, "there is no dimension %d in shape %s", dim, shape_text(x->shape));
+    if (d < 0 || d >= ndim) ag_usage_error(what, "there is no dimension %d in shape %s", dim, shape_text(x->shape));
     return d;
 }
 
-int check_along(AgSite at, const char *what, const Tensor *x, int dim)
+int check_along(const char *what, const Tensor *x, int dim)
 {
-    return x->shape.ndim == 0 && (dim == 0 || dim == -1) ? 0 : check_dim(at, what, x, dim);
+    return x->shape.ndim == 0 && (dim == 0 || dim == -1) ? 0 : check_dim(what, x, dim);
 }
 
 /* ---- broadcasting ------------------------------------------------------------------------------------------------ */
@@ -109,11 +108,11 @@ bool broadcasts_to(const AgShape *from, const AgShape *to)
     return broadcast(from, to, &both) && ag_shape_equal(both, *to);
 }
 
-AgShape broadcast_shape(AgSite at, const char *what, const Tensor *a, const Tensor *b)
+AgShape broadcast_shape(const char *what, const Tensor *a, const Tensor *b)
 {
     AgShape y;
     if (!broadcast(&a->shape, &b->shape, &y))
-        ag_usage_error(at, what, "shapes %s and %s do not fit: sizes must be equal or 1, counted from the last dimension",
+        ag_usage_error(what, "shapes %s and %s do not fit: sizes must be equal or 1, counted from the last dimension",
                        shape_text(a->shape), shape_text(b->shape));
     return y;
 }

@@ -8,9 +8,9 @@ typedef struct { Tensor *of, *gradient; bool retained; } Aside;
 typedef struct { Aside *item; int n; } Asides;
 static _Thread_local void *state;
 
-static void set_aside(AgSite at, Asides *a, Tensor *t)
+static void set_aside(Asides *a, Tensor *t)
 {
-    Tensor *gradient = tensor_grad_at(at, t);
+    Tensor *gradient = tensor_grad(t);
     a->item[a->n++] = (Aside){ t, gradient, t->retained };
     buffer_drop(gradient_of(t));
 }
@@ -31,34 +31,34 @@ void put_gradients_back(void)
 }
 
 /* The gradients of the wanted tensors, of retained ones and of all leaves are set aside while the rules run. */
-void ag_grad_at(AgSite at, Tensor *y, Tensor *const *in, int n, Tensor **out)
+void ag_grad(Tensor *y, Tensor *const *in, int n, Tensor **out)
 {
-    check_loss(at, __func__, y, false);
-    if (n < 1) ag_usage_error(at, __func__, "n is %d, expected 1 or more", n);
-    ag_check_pointer_at(at, __func__, "in", in);
-    ag_check_pointer_at(at, __func__, "out", out);
+    check_loss(__func__, y, false);
+    if (n < 1) ag_usage_error(__func__, "n is %d, expected 1 or more", n);
+    ag_check_pointer(__func__, "in", in);
+    ag_check_pointer(__func__, "out", out);
     for (int i = 0; i < n; i++) {
-        check_tensor(at, __func__, "an item of in", in[i], AG_REAL);
-        if (!in[i]->requires_grad) ag_usage_error(at, __func__, "item %d of in does not require a gradient", i);
+        check_tensor(__func__, "an item of in", in[i], AG_REAL);
+        if (!in[i]->requires_grad) ag_usage_error(__func__, "item %d of in does not require a gradient", i);
     }
-    pass_begins(at, __func__, true);
+    pass_begins(__func__, true);
     static const StateKind kind = { .size = sizeof(Asides), .failed = put_gradients_back };
     Asides *a = state ? state : thread_state(&state, &kind);
     int count = n;
     for (Tensor *t = y; t; t = t->older) count += t->op ? 1 + t->n_in : 0;
-    a->item = scope_alloc(at, __func__, (size_t)count * sizeof *a->item);
+    a->item = scope_alloc(__func__, (size_t)count * sizeof *a->item);
     for (int i = 0; i < n; i++) {
-        set_aside(at, a, in[i]);
+        set_aside(a, in[i]);
         in[i]->retained = true;
     }
     for (Tensor *t = y; t; t = t->older) {
-        if (t->op && t->retained) set_aside(at, a, t);
+        if (t->op && t->retained) set_aside(a, t);
         for (int i = 0; t->op && i < t->n_in; i++) {
             Tensor *x = t->in[i];
-            if (x && x->magic == TENSOR_ALIVE && !x->op && x->requires_grad) set_aside(at, a, x);
+            if (x && x->magic == TENSOR_ALIVE && !x->op && x->requires_grad) set_aside(a, x);
         }
     }
-    run_rules(at, y, NULL, false);
-    for (int i = 0; i < n; i++) out[i] = tensor_grad_at(at, in[i]);
+    run_rules(y, NULL, false);
+    for (int i = 0; i < n; i++) out[i] = tensor_grad(in[i]);
     put_gradients_back();
 }

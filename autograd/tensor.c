@@ -6,34 +6,34 @@
 
 /* ---- creating ---------------------------------------------------------------------------------------------------- */
 
-static size_t checked_bytes(AgSite at, const char *what, int64_t numel, AgDType dtype)
+static size_t checked_bytes(const char *what, int64_t numel, AgDType dtype)
 {
     if ((uint64_t)numel > SIZE_MAX / 8)
-        ag_usage_error(at, what, "a tensor of %lld items is too large for this machine", (long long)numel);
+        ag_usage_error(what, "a tensor of %lld items is too large for this machine", (long long)numel);
     return (size_t)numel * dtype_size(dtype);
 }
 
-static Tensor *tensor_header(AgSite at, const char *what, const AgShape *shape, AgDType dtype)
+static Tensor *tensor_header(const char *what, const AgShape *shape, AgDType dtype)
 {
-    int64_t numel = check_shape(at, what, shape);
-    Tensor *t = scope_tensor(at, what);
+    int64_t numel = check_shape(what, shape);
+    Tensor *t = scope_tensor(what);
     t->dtype = (uint8_t)dtype;
     t->shape = *shape;
     t->numel = numel;
     return t;
 }
 
-Tensor *tensor_new(AgSite at, const char *what, const AgShape *shape, AgDType dtype)
+Tensor *tensor_new(const char *what, const AgShape *shape, AgDType dtype)
 {
-    Tensor *t = tensor_header(at, what, shape, dtype);
-    t->buffer = buffer_new(at, what, checked_bytes(at, what, t->numel, dtype), false);
+    Tensor *t = tensor_header(what, shape, dtype);
+    t->buffer = buffer_new(what, checked_bytes(what, t->numel, dtype), false);
     t->data = buffer_data(t->buffer);
     return t;
 }
 
-Tensor *tensor_alias(AgSite at, const char *what, const AgShape *shape, AgDType dtype, Buffer *buffer)
+Tensor *tensor_alias(const char *what, const AgShape *shape, AgDType dtype, Buffer *buffer)
 {
-    Tensor *t = tensor_header(at, what, shape, dtype);
+    Tensor *t = tensor_header(what, shape, dtype);
     if (!buffer) return t;
     t->buffer = buffer_share(buffer);
     t->data = buffer_data(buffer);
@@ -41,180 +41,177 @@ Tensor *tensor_alias(AgSite at, const char *what, const AgShape *shape, AgDType 
 }
 
 /* A tensor that no scope owns, without a value. */
-static Tensor *owned_header(AgSite at, const char *what, const AgShape *shape, AgDType dtype)
+static Tensor *owned_header(const char *what, const AgShape *shape, AgDType dtype)
 {
-    Tensor *t = ag_alloc_at(at, 1, sizeof *t);
+    Tensor *t = ag_alloc(1, sizeof *t);
     ag_on_free(t, tensor_release);
     *t = (Tensor){ .magic = TENSOR_ALIVE, .dtype = (uint8_t)dtype, .owned = true, .shape = *shape,
-                   .numel = ag_shape_numel_at(at, *shape), .site = at, .made_by = what };
+                   .numel = ag_shape_numel(*shape), .site = call_place(), .made_by = what };
     return t;
 }
 
-Tensor *tensor_new_owned_at(AgSite at, AgShape shape, AgDType dtype)
+Tensor *tensor_new_owned(AgShape shape, AgDType dtype)
 {
     const char *what = user_call()->function ? user_call()->function : "tensor_new_owned";      /* for the layer's caller */
     if ((int)dtype < AG_REAL || dtype > AG_PACKED)
-        ag_usage_error(at, what, "%d is not an AgDType; expected AG_REAL, AG_INT, AG_BOOL or AG_PACKED", (int)dtype);
-    if (dtype == AG_PACKED) check_packed_shape(at, what, &shape);
-    checked_bytes(at, what, check_shape(at, what, &shape), dtype);
+        ag_usage_error(what, "%d is not an AgDType; expected AG_REAL, AG_INT, AG_BOOL or AG_PACKED", (int)dtype);
+    if (dtype == AG_PACKED) check_packed_shape(what, &shape);
+    checked_bytes(what, check_shape(what, &shape), dtype);
     size_t bytes = value_bytes(&shape, dtype);
-    Tensor *t = owned_header(at, "tensor_new_owned", &shape, dtype);
-    t->buffer = buffer_new(at, what, bytes, true);
+    Tensor *t = owned_header("tensor_new_owned", &shape, dtype);
+    t->buffer = buffer_new(what, bytes, true);
     t->data = memset(buffer_data(t->buffer), 0, bytes);
     return t;
 }
 
-Tensor *ag_take_gradient_at(AgSite at, Tensor *leaf)
+Tensor *ag_take_gradient(Tensor *leaf)
 {
-    check_leaf(at, __func__, "the leaf", leaf);
+    check_leaf(__func__, "the leaf", leaf);
     if (!leaf->grad) return NULL;
-    Tensor *t = owned_header(at, "ag_take_gradient", &leaf->shape, AG_REAL);
+    Tensor *t = owned_header("ag_take_gradient", &leaf->shape, AG_REAL);
     t->buffer = leaf->grad;
     t->data = buffer_data(t->buffer);
     leaf->grad = NULL;
     return t;
 }
 
-void ag_put_gradient_at(AgSite at, Tensor *leaf, Tensor *gradient)
+void ag_put_gradient(Tensor *leaf, Tensor *gradient)
 {
-    check_leaf(at, __func__, "the leaf", leaf);
-    check_tensor(at, __func__, "the gradient", gradient, AG_REAL);
+    check_leaf(__func__, "the leaf", leaf);
+    check_tensor(__func__, "the gradient", gradient, AG_REAL);
     if (gradient == leaf || !gradient->owned || block_has_owner(gradient) || !ag_shape_equal(gradient->shape, leaf->shape))
-        ag_usage_error(at, __func__, "expected the result of ag_take_gradient of this leaf");
+        ag_usage_error(__func__, "expected the result of ag_take_gradient of this leaf");
     buffer_release(leaf->grad);
     leaf->grad = buffer_share(gradient->buffer);
-    ag_free_at(at, gradient);
+    ag_free(gradient);
 }
 
-void tensor_free_at(AgSite at, Tensor *t)
+void tensor_free(Tensor *t)
 {
     if (!t) return;
-    AG_LAYER(at);
-    if (t->magic != TENSOR_ALIVE || !t->owned)
-        ag_usage_error(at, __func__, "this tensor belongs to a scope, or was freed already");
-    if (block_has_owner(t))
-        ag_usage_error(at, __func__, "this tensor belongs to a module or another object, which frees it");
-    block_free(at, __func__, t);
+    AG_LAYER;
+    if (t->magic != TENSOR_ALIVE || !t->owned) ag_usage_error(__func__, "this tensor belongs to a scope, or was freed already");
+    if (block_has_owner(t)) ag_usage_error(__func__, "this tensor belongs to a module or another object, which frees it");
+    block_free(__func__, t);
 }
 
-static Tensor *constant(AgSite at, const char *what, const AgShape *shape, double value)
+static Tensor *constant(const char *what, const AgShape *shape, double value)
 {
-    Tensor *t = tensor_new(at, what, shape, AG_REAL);
+    Tensor *t = tensor_new(what, shape, AG_REAL);
     k_fill(t->numel, t->data, (real)value);
     return t;
 }
 
-Tensor *tensor_zeros_at(AgSite at, AgShape shape)
+Tensor *tensor_zeros(AgShape shape)
 {
-    return constant(at, "tensor_zeros", &shape, 0);
+    return constant("tensor_zeros", &shape, 0);
 }
 
-Tensor *tensor_ones_at(AgSite at, AgShape shape)
+Tensor *tensor_ones(AgShape shape)
 {
-    return constant(at, "tensor_ones", &shape, 1);
+    return constant("tensor_ones", &shape, 1);
 }
 
-Tensor *tensor_full_at(AgSite at, AgShape shape, double value)
+Tensor *tensor_full(AgShape shape, double value)
 {
-    return constant(at, "tensor_full", &shape, value);
+    return constant("tensor_full", &shape, value);
 }
 
-Tensor *tensor_arange_at(AgSite at, double start, double stop, double step)
+Tensor *tensor_arange(double start, double stop, double step)
 {
     double count = (stop - start) / step;
-    if (!(step != 0) || !(count < 1e15))
-        ag_usage_error(at, __func__, "from %g to %g by %g has no end", start, stop, step);
+    if (!(step != 0) || !(count < 1e15)) ag_usage_error(__func__, "from %g to %g by %g has no end", start, stop, step);
     int64_t n = count > 0 ? (int64_t)count : 0;
     if ((double)n < count) n++;
-    Tensor *t = tensor_new(at, "tensor_arange", &SHAPE(n), AG_REAL);
+    Tensor *t = tensor_new("tensor_arange", &SHAPE(n), AG_REAL);
     for (int64_t i = 0; i < n; i++) reals(t)[i] = (real)(start + (double)i * step);
     return t;
 }
 
-static Tensor *tensor_filled(AgSite at, const char *what, const AgShape *shape, AgDType dtype, const void *values)
+static Tensor *tensor_filled(const char *what, const AgShape *shape, AgDType dtype, const void *values)
 {
-    Tensor *t = tensor_new(at, what, shape, dtype);
+    Tensor *t = tensor_new(what, shape, dtype);
     size_t bytes = (size_t)t->numel * dtype_size(dtype);
     if (bytes && values) memcpy(t->data, values, bytes);
     else if (bytes) memset(t->data, 0, bytes);
     return t;
 }
 
-Tensor *tensor_from_at(AgSite at, AgShape shape, const real *values)
+Tensor *tensor_from(AgShape shape, const real *values)
 {
-    if (!values) ag_usage_error(at, __func__, "values is NULL; tensor_zeros makes zeros");
-    return tensor_filled(at, "tensor_from", &shape, AG_REAL, values);
+    if (!values) ag_usage_error(__func__, "values is NULL; tensor_zeros makes zeros");
+    return tensor_filled("tensor_from", &shape, AG_REAL, values);
 }
 
-Tensor *tensor_ints_at(AgSite at, AgShape shape, const int32_t *values)
+Tensor *tensor_ints(AgShape shape, const int32_t *values)
 {
-    return tensor_filled(at, "tensor_ints", &shape, AG_INT, values);
+    return tensor_filled("tensor_ints", &shape, AG_INT, values);
 }
 
-Tensor *tensor_bools_at(AgSite at, AgShape shape, const uint8_t *values)
+Tensor *tensor_bools(AgShape shape, const uint8_t *values)
 {
-    Tensor *t = tensor_filled(at, "tensor_bools", &shape, AG_BOOL, values);
+    Tensor *t = tensor_filled("tensor_bools", &shape, AG_BOOL, values);
     for (int64_t i = 0; i < t->numel; i++) bools(t)[i] = bools(t)[i] != 0;
     return t;
 }
 
-Tensor *tensor_clone_at(AgSite at, const Tensor *t)
+Tensor *tensor_clone(const Tensor *t)
 {
-    check_any(at, __func__, "t", t);
-    return tensor_filled(at, "tensor_clone", &t->shape, (AgDType)t->dtype, t->data);
+    check_any(__func__, "t", t);
+    return tensor_filled("tensor_clone", &t->shape, (AgDType)t->dtype, t->data);
 }
 
-Tensor *ag_keep_at(AgSite at, const Tensor *t)
+Tensor *ag_keep(const Tensor *t)
 {
-    check_tensor(at, __func__, "t", t, t ? (AgDType)t->dtype : AG_REAL);
-    Tensor *kept = tensor_new_owned_at(at, t->shape, t->dtype);
+    check_tensor(__func__, "t", t, t ? (AgDType)t->dtype : AG_REAL);
+    Tensor *kept = tensor_new_owned(t->shape, t->dtype);
     memcpy(kept->data, t->data, value_bytes(&t->shape, t->dtype));
     return kept;
 }
 
-Tensor *ag_detach_at(AgSite at, Tensor *t)
+Tensor *ag_detach(Tensor *t)
 {
-    check_any(at, __func__, "t", t);
-    return tensor_alias(at, "ag_detach", &t->shape, t->dtype, t->buffer);
+    check_any(__func__, "t", t);
+    return tensor_alias("ag_detach", &t->shape, t->dtype, t->buffer);
 }
 
 /* The list of scratch memory keeps the values between the two scopes. */
-static void end_return(AgSite at, const char *what, AgScope scope, Tensor **t, int n)
+static void end_return(const char *what, AgScope scope, Tensor **t, int n)
 {
-    for (int i = 0; i < n; i++) check_any(at, what, "t", t[i]);
-    check_inner(at, what, scope);
-    Tensor *ended = scratch_new(at, what, n, sizeof *ended);
+    for (int i = 0; i < n; i++) check_any(what, "t", t[i]);
+    check_inner(what, scope);
+    Tensor *ended = scratch_new(what, n, sizeof *ended);
     for (int i = 0; i < n; i++) {
         bool again = false;                 /* a buffer can be in the list once */
         for (int k = 0; k < i; k++) again |= ended[k].buffer == t[i]->buffer;
         if (!again) scratch_adopt(buffer_share(t[i]->buffer));
         ended[i] = *t[i];
     }
-    ag_end_at(at, scope);
+    ag_end(scope);
     for (int i = 0; i < n; i++)
-        t[i] = tensor_alias(at, "ag_end_return", &ended[i].shape, (AgDType)ended[i].dtype, ended[i].buffer);
+        t[i] = tensor_alias("ag_end_return", &ended[i].shape, (AgDType)ended[i].dtype, ended[i].buffer);
     scratch_end();
 }
 
-Tensor *ag_end_return_at(AgSite at, AgScope scope, Tensor *t)
+Tensor *ag_end_return(AgScope scope, Tensor *t)
 {
-    end_return(at, __func__, scope, &t, 1);
+    end_return(__func__, scope, &t, 1);
     return t;
 }
 
-void ag_end_return_list_at(AgSite at, AgScope scope, Tensor **t, int n)
+void ag_end_return_list(AgScope scope, Tensor **t, int n)
 {
-    if (n < 1) ag_usage_error(at, __func__, "%d tensors, expected 1 or more", n);
-    ag_check_pointer_at(at, __func__, "t", t);
-    end_return(at, __func__, scope, t, n);
+    if (n < 1) ag_usage_error(__func__, "%d tensors, expected 1 or more", n);
+    ag_check_pointer(__func__, "t", t);
+    end_return(__func__, scope, t, n);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 #define GETTER(result, name, value)                         \
-    result tensor_##name##_at(AgSite at, const Tensor *t)   \
+    result tensor_##name(const Tensor *t)   \
     {                                                       \
-        check_alive(at, __func__, "t", t);                  \
+        check_alive(__func__, "t", t);                  \
         return value;                                       \
     }
 GETTER(AgShape, shape, t->shape)
@@ -222,62 +219,62 @@ GETTER(int, ndim, t->shape.ndim)
 GETTER(int64_t, numel, t->numel)
 GETTER(AgDType, dtype, t->dtype)
 
-int64_t tensor_dim_at(AgSite at, const Tensor *t, int dim)
+int64_t tensor_dim(const Tensor *t, int dim)
 {
-    check_alive(at, __func__, "t", t);
-    return t->shape.dim[check_dim(at, __func__, t, dim)];
+    check_alive(__func__, "t", t);
+    return t->shape.dim[check_dim(__func__, t, dim)];
 }
 
 #define VALUES(type, name, its_dtype)                               \
-    const type *tensor_##name##_at(AgSite at, const Tensor *t)      \
+    const type *tensor_##name(const Tensor *t)      \
     {                                                               \
-        check_tensor(at, __func__, "t", t, its_dtype);              \
+        check_tensor(__func__, "t", t, its_dtype);              \
         return t->data;                                             \
     }                                                               \
-    type *tensor_mutable_##name##_at(AgSite at, Tensor *t)          \
+    type *tensor_mutable_##name(Tensor *t)          \
     {                                                               \
-        return values_to_write(at, __func__, "t", t, its_dtype);    \
+        return values_to_write(__func__, "t", t, its_dtype);    \
     }
 VALUES(real, data, AG_REAL)
 VALUES(int32_t, int_data, AG_INT)
 VALUES(uint8_t, bool_data, AG_BOOL)
 
-double tensor_item_at(AgSite at, const Tensor *t)
+double tensor_item(const Tensor *t)
 {
-    check_any(at, __func__, "t", t);
-    if (t->numel != 1) ag_usage_error(at, __func__, "shape %s has not one item", shape_text(t->shape));
+    check_any(__func__, "t", t);
+    if (t->numel != 1) ag_usage_error(__func__, "shape %s has not one item", shape_text(t->shape));
     return number_at(t->dtype, t->data, 0);
 }
 
-void tensor_copy_at(AgSite at, Tensor *dst, const Tensor *src)
+void tensor_copy(Tensor *dst, const Tensor *src)
 {
-    check_alive(at, __func__, "dst", dst);
-    check_tensor(at, __func__, "src", src, dst->dtype);
+    check_alive(__func__, "dst", dst);
+    check_tensor(__func__, "src", src, dst->dtype);
     if (!ag_shape_equal(dst->shape, src->shape))
-        ag_usage_error(at, __func__, "dst %s and src %s differ in shape", shape_text(dst->shape), shape_text(src->shape));
-    void *values = values_to_write(at, __func__, "dst", dst, dst->dtype);
+        ag_usage_error(__func__, "dst %s and src %s differ in shape", shape_text(dst->shape), shape_text(src->shape));
+    void *values = values_to_write(__func__, "dst", dst, dst->dtype);
     if (values != src->data) memcpy(values, src->data, value_bytes(&src->shape, src->dtype));
 }
 
-uint32_t tensor_version_at(AgSite at, const Tensor *t)
+uint32_t tensor_version(const Tensor *t)
 {
-    check_tensor(at, __func__, "t", t, t ? (AgDType)t->dtype : AG_REAL);
+    check_tensor(__func__, "t", t, t ? (AgDType)t->dtype : AG_REAL);
     return t->buffer->version;
 }
 
-Tensor *tensor_name_at(AgSite at, Tensor *t, const char *name)
+Tensor *tensor_name(Tensor *t, const char *name)
 {
-    check_alive(at, __func__, "t", t);
-    if (!name) ag_usage_error(at, __func__, "the name is NULL");
+    check_alive(__func__, "t", t);
+    if (!name) ag_usage_error(__func__, "the name is NULL");
     char *copy = strdup(name);              /* not ag_strdup: the tensor frees it, whatever unwinds */
-    if (!copy) ag_usage_error(at, __func__, "no memory for a name");
+    if (!copy) ag_usage_error(__func__, "no memory for a name");
     free(t->name);
     t->name = copy;
     return t;
 }
 
-const char *tensor_get_name_at(AgSite at, const Tensor *t)
+const char *tensor_get_name(const Tensor *t)
 {
-    check_alive(at, __func__, "t", t);
+    check_alive(__func__, "t", t);
     return t->name ? t->name : "";
 }

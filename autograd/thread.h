@@ -33,23 +33,45 @@ static inline uint8_t thread_number(void)
 
 /* ---- layer calls and places in messages (errors.c) ---------------------------------------------------------------- */
 
-typedef struct { AgSite site; const char *function; void *owned; } LayerCall;      /* owned: see left.h */
-/* The user's outermost layer call; without a file and a function if no layer is being called. */
+/* A line of the program. No file: it is not known. */
+typedef struct { const char *file; int line; } Place;
+
+/* The calls that run in this thread (ag_in). Their places are a ring: a call with CALL_PLACES others around it takes the item
+ * of the outermost of them. `number` tells whose item it is.
+ * If an error handler leaves by longjmp, calls are over, but nobody knows which: some may go on around a function of the
+ * program that has caught the error. So no call that ran then has a place any more, until function_ends (left.h) knows the
+ * number again. New calls are above them. */
+enum { CALL_PLACES = 64 };
+typedef struct {
+    uint64_t n;                 /* calls that run, with those that were left */
+    uint64_t lost;              /* so many of them, the outermost, have no place any more */
+    uint64_t outer;             /* so many are around the function of the program that runs now */
+    struct { const char *file; int line; uint32_t number; } call[CALL_PLACES];
+} Running;
+extern _Thread_local Running running;
+/* The end of a scope that began when so many calls ran: the program may have left others by longjmp or throw. */
+void running_calls_end(uint64_t n);
+
+/* owned: see left.h. of_program: a layer of the program's own, which has no place. */
+typedef struct { Place site; const char *function; void *owned; bool of_program; } LayerCall;
+/* The outermost call of a layer of the library; without a function if no layer is being called. */
 const LayerCall *user_call(void);
+/* Its place, or that of the call that runs if there is none. */
+Place user_place(void);
 /* How many layers are being called. An error or the end of a scope after an error sets the number to that of the scope. */
 int  layer_calls(void);
 void layer_calls_end(int calls);
 /* The program has left the layers after the first `calls` ones by longjmp or throw: frees what they own, and ends them. */
 void layers_are_left(int calls);
 
-/* The length of a function's name without "_at". */
-int name_length(const char *function);
-bool same_place(AgSite a, AgSite b);
+bool same_place(Place a, Place b);
+/* A usage error of the call that made this tensor, in the name of function `what`. */
+_Noreturn void usage_error_of(const Tensor *made, const char *what, const char *format, ...) AG_PRINTF(3, 4);
 /* "FILE:LINE", followed by the user's own line if layers were in between: where something was made. Valid in the block of the
  * call. */
 enum { PLACE_TEXT = 400 };
 #define place_text(made, user_site) write_place(made, user_site, (char[PLACE_TEXT]){ 0 })
-const char *write_place(AgSite made, AgSite user_site, char text[PLACE_TEXT]);
+const char *write_place(Place made, Place user_site, char text[PLACE_TEXT]);
 enum { MOST_MESSAGE = 1024 };                       /* bytes of an error's message, with the NUL */
 /* Writes the text of a message, of at most MOST_MESSAGE bytes. What it quotes may come from a file: it is one line of printable
  * characters, see utf8.h. */
@@ -65,7 +87,7 @@ typedef enum {
     RULE_BEGINS, RULE_ENDS,     /* the backward rule of t */
     NODE_PASSED                 /* the pass has left t behind: its rule has run, or t has no gradient */
 } Event;
-typedef void Observer(Event event, AgSite at, Tensor *t);
+typedef void Observer(Event event, Tensor *t);
 enum { GUARD, FIND_NAN, WATCH, WARN, OBSERVERS };
 extern _Thread_local Observer *observer[OBSERVERS];     /* NULL: none of this kind */
 extern _Thread_local bool observed;                     /* one of them is not NULL */
@@ -80,10 +102,10 @@ static inline const void *thread_id(void)
     return observer;
 }
 
-static inline void notify(Event event, AgSite at, Tensor *t)
+static inline void notify(Event event, Tensor *t)
 {
     for (int i = 0; observed && i < OBSERVERS; i++)
-        if (observer[i]) observer[i](event, at, t);
+        if (observer[i]) observer[i](event, t);
 }
 
 #endif

@@ -18,12 +18,12 @@ static bool check_log_probs(const Tensor *p)
 
 /* ---- greedy decoding --------------------------------------------------------------------------------------------- */
 
-void check_decoding(AgSite at, const char *what, const TransformerGenerator *g, int64_t max_len, int32_t start, int32_t end)
+void check_decoding(const char *what, const TransformerGenerator *g, int64_t max_len, int32_t start, int32_t end)
 {
     int64_t vocab = tensor_dim(g->proj->weight, 0);
-    if (max_len < 1) ag_usage_error(at, what, "max_len %lld, expected 1 or more", (long long)max_len);
+    if (max_len < 1) ag_usage_error(what, "max_len %lld, expected 1 or more", (long long)max_len);
     if (start < 0 || start >= vocab || end < -1 || end >= vocab)
-        ag_usage_error(at, what, "start symbol %d and end symbol %d, expected ids below %lld", (int)start, (int)end,
+        ag_usage_error(what, "start symbol %d and end symbol %d, expected ids below %lld", (int)start, (int)end,
                        (long long)vocab);
 }
 
@@ -80,15 +80,15 @@ static bool next_tokens(void *arg, Tensor *last, int32_t *token)
     return good;
 }
 
-Tensor *transformer_greedy_decode_at(AgSite at, Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len,
-                                     int32_t start_symbol, int32_t end_symbol)
+Tensor *transformer_greedy_decode(Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
+                                  int32_t end_symbol)
 {
-    NN_LAYER(at, m);
-    check_decoding(at, __func__, m->generator, max_len, start_symbol, end_symbol);
+    NN_LAYER(m);
+    check_decoding(__func__, m->generator, max_len, start_symbol, end_symbol);
     int64_t rows = tensor_dim(src, 0);
     bool good;
     AgScope scope = ag_begin(AG_NO_GRAD);
-    void *evaluation = evaluation_begin(at, &m->module);
+    void *evaluation = evaluation_begin(&m->module);
     Source s = read_source(m, src, src_mask, max_len);
     Tensor *ys = decode_greedily(rows, max_len, start_symbol, end_symbol, next_tokens, &s, &good);
     ag_free(s.cache);
@@ -179,18 +179,18 @@ static Beam beam_new(const KaeruBeamOptions *o)
     return b;
 }
 
-Tensor *transformer_beam_search_at(AgSite at, Transformer *m, Tensor *src, Tensor *src_mask, KaeruBeamOptions o, double *score)
+Tensor *transformer_beam_search(Transformer *m, Tensor *src, Tensor *src_mask, KaeruBeamOptions o, double *score)
 {
-    NN_LAYER(at, m);
+    NN_LAYER(m);
     if (o.beam < 1 || o.max_len < 1 || tensor_dim(src, 0) != 1)
-        ag_usage_error(at, __func__, "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and 1", o.beam,
+        ag_usage_error(__func__, "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and 1", o.beam,
                        (long long)o.max_len, (long long)tensor_dim(src, 0));
-    check_decoding(at, __func__, m->generator, o.max_len, o.start_symbol, o.end_symbol);
+    check_decoding(__func__, m->generator, o.max_len, o.start_symbol, o.end_symbol);
     if (!isfinite(o.length_penalty))
-        ag_usage_error(at, __func__, "length_penalty is %g, expected a finite number", o.length_penalty);
+        ag_usage_error(__func__, "length_penalty is %g, expected a finite number", o.length_penalty);
     bool good = true;
     AgScope whole = ag_begin(AG_NO_GRAD);
-    void *evaluation = evaluation_begin(at, &m->module);
+    void *evaluation = evaluation_begin(&m->module);
     Candidate *best = ag_scratch((size_t)o.beam * 2, sizeof *best);
     Beam b = beam_new(&o);
     Source s = read_source(m, src, src_mask, o.max_len);

@@ -68,9 +68,9 @@ static Tensor *body(void *self, Tensor *ids, NnCache *cache)                /* (
     return nn_layer_norm(m->ln_f, x);
 }
 
-Tensor *gpt_forward_at(AgSite at, GPT *m, Tensor *ids)
+Tensor *gpt_forward(GPT *m, Tensor *ids)
 {
-    NN_LAYER(at, m);
+    NN_LAYER(m);
     return nn_linear(m->lm_head, body(m, ids, NULL));                       /* (B,T,V) */
 }
 
@@ -80,7 +80,7 @@ Tensor *gpt_forward_at(AgSite at, GPT *m, Tensor *ids)
 
 static Linear *linear_new(int64_t in, int64_t out, const GPTOptions *o, double deviation)
 {
-    Linear *l = nn_linear_new_with_at(AG_HERE, in, out, o->bias);
+    Linear *l = nn_linear_new_with(in, out, o->bias);
     ag_fill_normal(l->weight, 0, deviation);
     if (o->bias) ag_fill(l->bias, 0);
     return l;
@@ -95,7 +95,7 @@ static Linear *branch_end_new(int64_t in, int64_t out, const GPTOptions *o)
 
 static LayerNorm *norm_new(const GPTOptions *o)
 {
-    return nn_layer_norm_new_with_at(AG_HERE, o->width, (AgNorm){ o->eps, true, false }, o->bias);
+    return nn_layer_norm_new_with(o->width, (AgNorm){ o->eps, true, false }, o->bias);
 }
 
 static Embedding *table_new(int64_t rows, const GPTOptions *o)
@@ -135,12 +135,12 @@ static GPTBlock *block_new(const GPTOptions *o)
     return b;
 }
 
-GPT *gpt_new_at(AgSite at, GPTOptions options)
+GPT *gpt_new(GPTOptions options)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     static const struct NnLmFunctions functions = { sizes, body, &gpt_fields, offsetof(GPT, options), "transformer.", true };
-    if (!nn_fields_check(&gpt_fields, &options)) ag_usage_error(at, __func__, "%s", ag_error());
-    GPT *m = (GPT *)nn_new_sized_at(at, sizeof *m, "GPT");
+    if (!nn_fields_check(&gpt_fields, &options)) ag_usage_error(__func__, "%s", ag_error());
+    GPT *m = (GPT *)nn_new_sized(sizeof *m, "GPT");
     m->module.lm = &functions;
     m->options = options;
     nn_child(m, wte, table_new(options.vocab, &options));

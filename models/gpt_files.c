@@ -20,10 +20,10 @@ static double least_tensors(const GPTOptions *o)
     return 6 * (double)o->layers;
 }
 
-GPT *gpt_load_at(AgSite at, const char *path)
+GPT *gpt_load(const char *path)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "path", path);
+    AG_LAYER;
+    ag_check_pointer(__func__, "path", path);
     GPTOptions o = { .recompute = false };
     if (!checkpoint_options(path, &gpt_fields, &o) || !model_may_be_made(path, gpt_size(&o), least_tensors(&o)))
         return NULL;
@@ -111,11 +111,11 @@ static GPT *read_model(const NnTensorFile *f, GPTOptions o)
                                                            .ignored = is_mask });
 }
 
-GPT *gpt_open_at(AgSite at, const char *weights_path, const char *config_path)
+GPT *gpt_open(const char *weights_path, const char *config_path)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "weights_path", weights_path);
-    ag_check_pointer_at(at, __func__, "config_path", config_path);
+    AG_LAYER;
+    ag_check_pointer(__func__, "weights_path", weights_path);
+    ag_check_pointer(__func__, "config_path", config_path);
     GPTOptions o;
     Config c;
     bool good = config_open(&c, config_path) && read_config(&c, &o);
@@ -153,10 +153,10 @@ static bool write_weights(GPT *m, const char *path, FileWriter *config)
         Tensor *own = p->item[i].tensor, *t = tensor_dtype(own) == AG_PACKED ? ag_from_bf16(own) : own;
         const char *name = p->item[i].name;
         bool transposed = tensor_ndim(t) == 2 && is_transposed(NULL, name);
-        entry[n++] = st_entry(AG_HERE, name, transposed ? ag_transpose(t, 0, 1) : t);
+        entry[n++] = st_entry(name, transposed ? ag_transpose(t, 0, 1) : t);
         if (m->options.bias || own == m->wte->weight || own == m->wpe->weight) continue;
         char *bias = text_printf(p, "%.*sbias", (int)(strlen(name) - strlen("weight")), name);
-        entry[n++] = st_entry(AG_HERE, bias, tensor_zeros(SHAPE(tensor_dim(t, 0))));     /* its layer has none here */
+        entry[n++] = st_entry(bias, tensor_zeros(SHAPE(tensor_dim(t, 0))));     /* its layer has none here */
     }
     bool done = st_write_described(path, entry, n, NULL, config);
     ag_free(p);
@@ -164,11 +164,11 @@ static bool write_weights(GPT *m, const char *path, FileWriter *config)
     return done;
 }
 
-bool gpt_write_at(AgSite at, GPT *m, const char *weights_path, const char *config_path)
+bool gpt_write(GPT *m, const char *weights_path, const char *config_path)
 {
-    NN_LAYER(at, m);
-    ag_check_pointer_at(at, __func__, "weights_path", weights_path);
-    ag_check_pointer_at(at, __func__, "config_path", config_path);
+    NN_LAYER(m);
+    ag_check_pointer(__func__, "weights_path", weights_path);
+    ag_check_pointer(__func__, "config_path", config_path);
     if (!weights_are_whole(m)) return false;
     void *owner = ag_alloc(1, 1);
     FileWriter *config = config_write(owner, config_path, config_of(owner, &m->options));

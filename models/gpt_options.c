@@ -26,9 +26,9 @@ static bool check(const void *options)
 
 const NnFields gpt_fields = { "gpt.", sizeof(GPTOptions), fields, check };
 
-double gpt_size_at(AgSite at, const GPTOptions *o)
+double gpt_size(const GPTOptions *o)
 {
-    ag_check_pointer_at(at, __func__, "o", o);
+    ag_check_pointer(__func__, "o", o);
     double width = (double)o->width;
     double block = 12 * width * width + 2 * width + (o->bias ? 11 * width : 0);     /* 4 matrices, 2 norms */
     return ((double)o->vocab + (double)o->context) * width + (double)o->layers * block + width * (o->bias ? 2 : 1);

@@ -7,32 +7,32 @@
 #include "utf8.h"
 
 /* Checks m and, if it is not NULL, the cache. */
-static const struct NnLmFunctions *functions_of(AgSite at, const char *what, const void *m, const NnCache *cache)
+static const struct NnLmFunctions *functions_of(const char *what, const void *m, const NnCache *cache)
 {
-    nn_check_at(at, what, m, 0);
+    nn_check(what, m, 0);
     const Module *module = m;
-    if (!module->lm) ag_usage_error(at, what, "this %s is not a language model: expected a GPT or a Llama", module->type);
-    if (cache) ag_check_object_at(at, what, "the cache", cache);
+    if (!module->lm) ag_usage_error(what, "this %s is not a language model: expected a GPT or a Llama", module->type);
+    if (cache) ag_check_object(what, "the cache", cache);
     int64_t layers = cache ? module->lm->get_sizes(m).layers : 0;
     if (cache && cache->n != layers)
-        ag_usage_error(at, what, "a cache for %d layers, expected one for the model's %lld", cache->n, (long long)layers);
+        ag_usage_error(what, "a cache for %d layers, expected one for the model's %lld", cache->n, (long long)layers);
     return module->lm;
 }
 
-LmSizes lm_sizes(AgSite at, const char *what, const void *m)
+LmSizes lm_sizes(const char *what, const void *m)
 {
-    return functions_of(at, what, m, NULL)->get_sizes(m);
+    return functions_of(what, m, NULL)->get_sizes(m);
 }
 
 void lm_settings(const void *m, NnSettings *s)
 {
-    const struct NnLmFunctions *f = functions_of(AG_HERE, __func__, m, NULL);
+    const struct NnLmFunctions *f = functions_of(__func__, m, NULL);
     nn_fields_to_settings(f->fields, (const char *)m + f->options, s);
 }
 
 bool lm_has_settings(const void *m, const NnSettings *found, const char *checkpoint)
 {
-    const NnFields *fields = functions_of(AG_HERE, __func__, m, NULL)->fields;
+    const NnFields *fields = functions_of(__func__, m, NULL)->fields;
     NnSettings *now = nn_settings_new();
     bool good = true;
     lm_settings(m, now);
@@ -52,43 +52,43 @@ int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64
 {
     int64_t past = cache ? cache->layer[0].length : 0;
     if (tensor_ndim(ids) != 2 || tensor_dim(ids, 1) < 1)
-        ag_usage_error(AG_HERE, what, "ids %s, expected (B,T)", ag_shape_string(tensor_shape(ids)));
+        ag_usage_error(what, "ids %s, expected (B,T)", ag_shape_string(tensor_shape(ids)));
     int64_t n = tensor_dim(ids, 1);
     if (n > context - past)
-        ag_usage_error(AG_HERE, what, "%lld ids after %lld in the cache exceed the context of %lld", (long long)n,
-                       (long long)past, (long long)context);
+        ag_usage_error(what, "%lld ids after %lld in the cache exceed the context of %lld", (long long)n, (long long)past,
+                       (long long)context);
     return past;
 }
 
-Tensor *lm_loss_with_at(AgSite at, void *m, Tensor *ids, Tensor *targets, AgReduce reduce)
+Tensor *lm_loss_with(void *m, Tensor *ids, Tensor *targets, AgReduce reduce)
 {
-    AG_LAYER(at);
-    const struct NnLmFunctions *f = functions_of(at, __func__, m, NULL);
+    AG_LAYER;
+    const struct NnLmFunctions *f = functions_of(__func__, m, NULL);
     Tensor *x = f->run_body(m, ids, NULL);                          /* (B,T,D) */
     Linear *head = f->get_sizes(m).head;
     if (head->lora_A) return ag_cross_entropy(nn_linear(head, x), targets, reduce, -100, 0);
     return ag_linear_cross_entropy(x, head->weight, NULL, targets, reduce, -100, 0);
 }
 
-NnCache *lm_cache_new_at(AgSite at, const void *m)
+NnCache *lm_cache_new(const void *m)
 {
-    AG_LAYER(at);
-    LmSizes sizes = lm_sizes(at, __func__, m);
-    return nn_cache_new_at(at, (int)sizes.layers, sizes.context);
+    AG_LAYER;
+    LmSizes sizes = lm_sizes(__func__, m);
+    return nn_cache_new((int)sizes.layers, sizes.context);
 }
 
-Tensor *lm_logits_at(AgSite at, void *m, Tensor *ids, NnCache *cache)
+Tensor *lm_logits(void *m, Tensor *ids, NnCache *cache)
 {
-    AG_LAYER(at);
-    const struct NnLmFunctions *f = functions_of(at, __func__, m, cache);
+    AG_LAYER;
+    const struct NnLmFunctions *f = functions_of(__func__, m, cache);
     return nn_linear(f->get_sizes(m).head, f->run_body(m, ids, cache));   /* (B,T,V) */
 }
 
-Tensor *lm_next_at(AgSite at, void *m, Tensor *ids, NnCache *cache)
+Tensor *lm_next(void *m, Tensor *ids, NnCache *cache)
 {
-    AG_LAYER(at);
-    ag_check_object_at(at, __func__, "the cache", cache);
-    const struct NnLmFunctions *f = functions_of(at, __func__, m, cache);
+    AG_LAYER;
+    ag_check_object(__func__, "the cache", cache);
+    const struct NnLmFunctions *f = functions_of(__func__, m, cache);
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = f->run_body(m, ids, cache);                         /* (B,T,D) */
     int64_t n = tensor_dim(x, 1);

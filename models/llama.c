@@ -75,9 +75,9 @@ static Tensor *body(void *self, Tensor *ids, NnCache *cache)                    
     return nn_rms_norm(m->model->norm, x);
 }
 
-Tensor *llama_forward_at(AgSite at, Llama *m, Tensor *ids)
+Tensor *llama_forward(Llama *m, Tensor *ids)
 {
-    NN_LAYER(at, m);
+    NN_LAYER(m);
     return nn_linear(m->lm_head, body(m, ids, NULL));                           /* (B,T,V) */
 }
 
@@ -182,10 +182,10 @@ Llama *llama_of_zeros(LlamaOptions options)
     return m;
 }
 
-Llama *llama_new_at(AgSite at, LlamaOptions options)
+Llama *llama_new(LlamaOptions options)
 {
-    AG_LAYER(at);
-    if (!nn_fields_check(&llama_fields, &options)) ag_usage_error(at, __func__, "%s", ag_error());
+    AG_LAYER;
+    if (!nn_fields_check(&llama_fields, &options)) ag_usage_error(__func__, "%s", ag_error());
     options.frozen = false;
     Llama *m = llama_of_zeros(options);
     NnParameters *p = nn_parameters(m);

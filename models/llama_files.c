@@ -2,6 +2,7 @@
  * parameters have the same names there. config.json's sizes are checked with the weights before the model is made. */
 #include <string.h>
 
+#include "left.h"
 #include "models.h"
 #include "number.h"
 #include "stored.h"
@@ -15,10 +16,10 @@ static double least_tensors(const LlamaOptions *o)
     return 9 * (double)o->layers;
 }
 
-Llama *llama_load_at(AgSite at, const char *path)
+Llama *llama_load(const char *path)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "path", path);
+    AG_LAYER;
+    ag_check_pointer(__func__, "path", path);
     LlamaOptions o = { .recompute = false };
     bool good = checkpoint_options(path, &llama_fields, &o) && model_may_be_made(path, llama_size(&o), least_tensors(&o));
     return good ? model_filled(llama_of_zeros(o), path, (NnLoadOptions){ .prefix = NULL }) : NULL;
@@ -197,10 +198,10 @@ static bool is_bf16(const char *weights)
     return good;
 }
 
-bool llama_is_bf16_at(AgSite at, const char *folder)
+bool llama_is_bf16(const char *folder)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "folder", folder);
+    AG_LAYER;
+    ag_check_pointer(__func__, "folder", folder);
     void *owner = ag_alloc(1, 1);
     bool is = is_bf16(weights_path(owner, folder));
     ag_free(owner);
@@ -225,8 +226,10 @@ static Llama *open_folder(void *owner, const char *folder, LlamaOpening how)
     if (!weights_may_hold(weights, llama_size(&o), least_tensors(&o))) return NULL;
     o.frozen = how.weights == LLAMA_ROUNDED ||
                (how.weights == LLAMA_FROZEN && ag_precision_now() == AG_BF16 && is_bf16(weights));
-    if (!memory_may_hold(folder, llama_size(&o) * (double)(o.frozen ? sizeof(uint16_t) : sizeof(ag_real)) +
-                         (how.more_bytes ? how.more_bytes(&o) : 0)))
+    const Calls before = function_begins();
+    double more = how.more_bytes ? how.more_bytes(&o) : 0;
+    function_ends(before);
+    if (!memory_may_hold(folder, llama_size(&o) * (double)(o.frozen ? sizeof(uint16_t) : sizeof(ag_real)) + more))
         return NULL;
     Llama *m = model_filled(llama_of_zeros(o), weights, (NnLoadOptions){
         .ignored = is_frequencies, .round = how.weights == LLAMA_ROUNDED, .progress = how.progress, .arg = how.arg });
@@ -234,20 +237,20 @@ static Llama *open_folder(void *owner, const char *folder, LlamaOpening how)
     return m;
 }
 
-Llama *llama_open_with_at(AgSite at, const char *folder, LlamaOpening how)
+Llama *llama_open_with(const char *folder, LlamaOpening how)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "folder", folder);
+    AG_LAYER;
+    ag_check_pointer(__func__, "folder", folder);
     void *owner = ag_alloc(1, 1);
     Llama *m = open_folder(owner, folder, how);
     ag_free(owner);
     return m;
 }
 
-Llama *llama_open_at(AgSite at, const char *folder)
+Llama *llama_open(const char *folder)
 {
-    AG_LAYER(at);
-    return llama_open_with_at(at, folder, (LlamaOpening){ .weights = LLAMA_REALS });
+    AG_LAYER;
+    return llama_open_with(folder, (LlamaOpening){ .weights = LLAMA_REALS });
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -309,21 +312,21 @@ static bool write_folder(Llama *m, const char *folder, bool bf16)
     void *owner = ag_alloc(1, 1);
     const char *path = text_printf(owner, "%s/config.json", folder);
     FileWriter *config = config_write(owner, path, config_of(owner, &m->options, bf16));
-    bool done = config && save_described(AG_HERE, text_printf(owner, "%s/" WEIGHTS, folder), m, bf16, config);
+    bool done = config && save_described(text_printf(owner, "%s/" WEIGHTS, folder), m, bf16, config);
     ag_free(owner);
     return done;
 }
 
-bool llama_write_at(AgSite at, Llama *m, const char *folder)
+bool llama_write(Llama *m, const char *folder)
 {
-    NN_LAYER(at, m);
-    ag_check_pointer_at(at, __func__, "folder", folder);
+    NN_LAYER(m);
+    ag_check_pointer(__func__, "folder", folder);
     return write_folder(m, folder, false);
 }
 
-bool llama_write_bf16_at(AgSite at, Llama *m, const char *folder)
+bool llama_write_bf16(Llama *m, const char *folder)
 {
-    NN_LAYER(at, m);
-    ag_check_pointer_at(at, __func__, "folder", folder);
+    NN_LAYER(m);
+    ag_check_pointer(__func__, "folder", folder);
     return write_folder(m, folder, true);
 }

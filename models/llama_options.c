@@ -50,9 +50,9 @@ static bool check(const void *options)
 
 const NnFields llama_fields = { "llama.", sizeof(LlamaOptions), fields, check };
 
-double llama_size_at(AgSite at, const LlamaOptions *o)
+double llama_size(const LlamaOptions *o)
 {
-    ag_check_pointer_at(at, __func__, "o", o);
+    ag_check_pointer(__func__, "o", o);
     double width = (double)o->width, queries = (double)o->heads * (double)o->head_width;
     double keys = (double)o->kv_heads * (double)o->head_width;
     double layer = width * (2 * queries + 2 * keys + 3 * (double)o->hidden + 2);

@@ -10,7 +10,7 @@
 /* ---- language models: modules that predict the next token -------------------------------------------------------- */
 
 /* A usage error, in the name of function `what`, unless m is a language model. */
-LmSizes lm_sizes(AgSite at, const char *what, const void *m);
+LmSizes lm_sizes(const char *what, const void *m);
 /* Sets the settings of its sizes, for checkpoints. */
 void lm_settings(const void *m, NnSettings *s);
 /* Whether the settings of a checkpoint describe this model; else false with ag_error(). */
@@ -44,7 +44,7 @@ bool llama_read_config(const Config *c, LlamaOptions *o);
 /* ---- greedy decoding, for all models with an encoder and a decoder ----------------------------------------------- */
 
 /* A usage error, in the name of function `what`, if the generator does not know the symbols. An end of -1 is no token. */
-void check_decoding(AgSite at, const char *what, const TransformerGenerator *g, int64_t max_len, int32_t start, int32_t end);
+void check_decoding(const char *what, const TransformerGenerator *g, int64_t max_len, int32_t start, int32_t end);
 
 /* Writes the token that follows each of the tokens `last` (B). False with ag_error(). */
 typedef bool NextTokens(void *arg, Tensor *last, int32_t *token);

@@ -23,14 +23,13 @@ Seq2SeqOptions seq2seq_defaults(void)
     return (Seq2SeqOptions){ .cell = NN_GRU, .attention = true, .score = NN_SCORE_DOT, .width = 256, .hidden = 256 };
 }
 
-Seq2Seq *seq2seq_new_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOptions o)
+Seq2Seq *seq2seq_new(int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOptions o)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     if (src_vocab < 1 || tgt_vocab < 1 || o.width < 1 || o.hidden < 1)
-        ag_usage_error(at, __func__, "vocabularies of %lld and %lld words, width %lld, hidden %lld: each must be 1 or "
-                       "more", (long long)src_vocab, (long long)tgt_vocab, (long long)o.width, (long long)o.hidden);
-    if (!(o.dropout >= 0 && o.dropout < 1))
-        ag_usage_error(at, __func__, "dropout is %g, expected 0 to below 1", o.dropout);
+        ag_usage_error(__func__, "vocabularies of %lld and %lld words, width %lld, hidden %lld: each must be 1 or " "more",
+                       (long long)src_vocab, (long long)tgt_vocab, (long long)o.width, (long long)o.hidden);
+    if (!(o.dropout >= 0 && o.dropout < 1)) ag_usage_error(__func__, "dropout is %g, expected 0 to below 1", o.dropout);
     Seq2Seq *m = nn_new(Seq2Seq);
     nn_child(m, src_embed, nn_embedding_new(src_vocab, o.width));
     nn_child(m, tgt_embed, nn_embedding_new(tgt_vocab, o.width));
@@ -46,10 +45,9 @@ Seq2Seq *seq2seq_new_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, Seq2Seq
 static void check_ids(const char *what, Tensor *src, Tensor *tgt)
 {
     bool good = tensor_ndim(src) == 2 && tensor_dim(src, 1) > 0;
-    if (!tgt && !good)
-        ag_usage_error(AG_HERE, what, "src %s, expected (B,S) with S of 1 or more", ag_shape_string(tensor_shape(src)));
+    if (!tgt && !good) ag_usage_error(what, "src %s, expected (B,S) with S of 1 or more", ag_shape_string(tensor_shape(src)));
     if (tgt && !(good && tensor_ndim(tgt) == 2 && tensor_dim(tgt, 0) == tensor_dim(src, 0) && tensor_dim(tgt, 1) > 0))
-        ag_usage_error(AG_HERE, what, "src %s and tgt %s, expected (B,S) and (B,T) with S and T of 1 or more",
+        ag_usage_error(what, "src %s and tgt %s, expected (B,S) and (B,T) with S and T of 1 or more",
                        ag_shape_string(tensor_shape(src)), ag_shape_string(tensor_shape(tgt)));
 }
 
@@ -82,10 +80,10 @@ static Tensor *decoder_step(Seq2Seq *m, const Source *s, Tensor *word, Recurrent
     return nn_recurrent_step(m->decoder, x, state);
 }
 
-Tensor *seq2seq_forward_at(AgSite at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask)
+Tensor *seq2seq_forward(Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask)
 {
-    NN_LAYER(at, m);
-    ag_check_pointer_at(at, __func__, "tgt", tgt);
+    NN_LAYER(m);
+    ag_check_pointer(__func__, "tgt", tgt);
     check_ids(__func__, src, tgt);
     Source s = read_source(m, src, src_mask);
     Tensor *words = nn_dropout(m->dropout, nn_embedding(m->tgt_embed, tgt));        /* (B,T,width) */
@@ -98,10 +96,10 @@ Tensor *seq2seq_forward_at(AgSite at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tens
     return transformer_generator(m->generator, nn_dropout(m->dropout, ag_concat(h, (int)time, 1)));
 }
 
-Tensor *seq2seq_loss_at(AgSite at, Seq2Seq *m, const TransformerBatch *b, int32_t pad)
+Tensor *seq2seq_loss(Seq2Seq *m, const TransformerBatch *b, int32_t pad)
 {
-    NN_LAYER(at, m);
-    ag_check_pointer_at(at, __func__, "batch", b);
+    NN_LAYER(m);
+    ag_check_pointer(__func__, "batch", b);
     return ag_nll_loss(seq2seq_forward(m, b->src, b->tgt, b->src_mask), b->tgt_y, AG_MEAN, pad);
 }
 
@@ -117,15 +115,15 @@ static bool next_tokens(void *arg, Tensor *last, int32_t *token)
     return good;
 }
 
-Tensor *seq2seq_greedy_decode_at(AgSite at, Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
-                                int32_t end_symbol)
+Tensor *seq2seq_greedy_decode(Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
+                              int32_t end_symbol)
 {
-    NN_LAYER(at, m);
+    NN_LAYER(m);
     check_ids(__func__, src, NULL);
-    check_decoding(at, __func__, m->generator, max_len, start_symbol, end_symbol);
+    check_decoding(__func__, m->generator, max_len, start_symbol, end_symbol);
     bool good;
     AgScope scope = ag_begin(AG_NO_GRAD);
-    void *evaluation = evaluation_begin(at, &m->module);
+    void *evaluation = evaluation_begin(&m->module);
     Decoding d = { .m = m, .source = read_source(m, src, src_mask) };
     d.state = d.source.last;
     Tensor *ys = decode_greedily(tensor_dim(src, 0), max_len, start_symbol, end_symbol, next_tokens, &d, &good);

@@ -12,15 +12,14 @@
  *     nn_child(g, proj, x)    self.proj = x
  *     nn_item(T, list, i)     list[i]
  *     ag_...                  functions of torch
- *     x_at(AgSite at, ...)    def x(...). The macro x(...) calls it with the caller's file and line, which NN_LAYER
- *                             records for error messages
+ *     x(...)                  def x(...); NN_LAYER records the layer for error messages
  *
  * Some of the notebook's classes are also for other models. They are in the folder nn, under these names:
  *     LayerNorm                   nn_layer_norm                       layers.c
  *     subsequent_mask             nn_causal_mask                      attention.c
  *     SublayerConnection          nn_sublayer_in, nn_sublayer_out     attention.c
  *     attention                   nn_attention                        attention.c
- *     MultiHeadedAttention        nn_multi_head_attention             attention.c, nn_multi_head_attention_cached_at
+ *     MultiHeadedAttention        nn_multi_head_attention             attention.c, nn_multi_head_attention_cached
  *     PositionwiseFeedForward     nn_positionwise_feed_forward        attention.c
  *     PositionalEncoding          nn_positional_encoding              attention.c
  *
@@ -38,52 +37,52 @@
 /* ---- EncoderDecoder ---------------------------------------------------------------------------------------------- */
 
 /* (B,S) (B,T) (B,1,S) (B,T,T) -> (B,T,D) */
-Tensor *transformer_forward_at(AgSite at, Transformer *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask)
+Tensor *transformer_forward(Transformer *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask)
 {
-    NN_LAYER(at, m);
+    NN_LAYER(m);
     return transformer_decode(m, transformer_encode(m, src, src_mask), src_mask, tgt, tgt_mask);
 }
 
-Tensor *transformer_encode_at(AgSite at, Transformer *m, Tensor *src, Tensor *src_mask)
+Tensor *transformer_encode(Transformer *m, Tensor *src, Tensor *src_mask)
 {
-    NN_LAYER(at, m);
+    NN_LAYER(m);
     return transformer_encoder(m->encoder, nn_sequential(m->src_embed, src), src_mask);
 }
 
-Tensor *transformer_decode_at(AgSite at, Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask)
+Tensor *transformer_decode(Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask)
 {
-    NN_LAYER(at, m);
+    NN_LAYER(m);
     return transformer_decoder(m->decoder, nn_sequential(m->tgt_embed, tgt), memory, src_mask, tgt_mask, NULL);
 }
 
 /* ---- Generator --------------------------------------------------------------------------------------------------- */
 
-TransformerGenerator *transformer_generator_new_at(AgSite at, int64_t d_model, int64_t vocab)
+TransformerGenerator *transformer_generator_new(int64_t d_model, int64_t vocab)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     TransformerGenerator *g = nn_new(TransformerGenerator);
     nn_child(g, proj, nn_linear_new(d_model, vocab));
     return g;
 }
 
-Tensor *transformer_generator_at(AgSite at, TransformerGenerator *g, Tensor *x)       /* (..,D) -> (..,V) */
+Tensor *transformer_generator(TransformerGenerator *g, Tensor *x)       /* (..,D) -> (..,V) */
 {
-    NN_LAYER(at, g);
+    NN_LAYER(g);
     return ag_log_softmax(nn_linear(g->proj, x), -1);
 }
 
 /* ---- Encoder ----------------------------------------------------------------------------------------------------- */
 
-static void check_sizes(AgSite at, const char *what, const TransformerOptions *o)
+static void check_sizes(const char *what, const TransformerOptions *o)
 {
-    if (!nn_fields_check(&transformer_fields, o)) ag_usage_error(at, what, "%s", ag_error());
+    if (!nn_fields_check(&transformer_fields, o)) ag_usage_error(what, "%s", ag_error());
 }
 
-TransformerEncoder *transformer_encoder_new_at(AgSite at, const TransformerOptions *o)
+TransformerEncoder *transformer_encoder_new(const TransformerOptions *o)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "o", o);
-    check_sizes(at, __func__, o);
+    AG_LAYER;
+    ag_check_pointer(__func__, "o", o);
+    check_sizes(__func__, o);
     TransformerEncoder *e = nn_new(TransformerEncoder);
     nn_child(e, layers, nn_list_new());
     for (int i = 0; i < o->N; i++) nn_list_add(e->layers, transformer_encoder_layer_new(o));
@@ -91,9 +90,9 @@ TransformerEncoder *transformer_encoder_new_at(AgSite at, const TransformerOptio
     return e;
 }
 
-Tensor *transformer_encoder_at(AgSite at, TransformerEncoder *e, Tensor *x, Tensor *mask) /* (B,S,D) (B,1,S) -> (B,S,D) */
+Tensor *transformer_encoder(TransformerEncoder *e, Tensor *x, Tensor *mask) /* (B,S,D) (B,1,S) -> (B,S,D) */
 {
-    NN_LAYER(at, e);
+    NN_LAYER(e);
     for (int i = 0; i < e->layers->n; i++)
         x = transformer_encoder_layer(nn_item(TransformerEncoderLayer, e->layers, i), x, mask);
     return e->norm ? nn_layer_norm(e->norm, x) : x;
@@ -107,10 +106,10 @@ static ModuleList *sublayer_connections(int n, const TransformerOptions *o)
     return list;
 }
 
-TransformerEncoderLayer *transformer_encoder_layer_new_at(AgSite at, const TransformerOptions *o)
+TransformerEncoderLayer *transformer_encoder_layer_new(const TransformerOptions *o)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "o", o);
+    AG_LAYER;
+    ag_check_pointer(__func__, "o", o);
     TransformerEncoderLayer *l = nn_new(TransformerEncoderLayer);
     nn_child(l, self_attn, nn_multi_head_attention_new(o->h, o->d_model, o->dropout));
     nn_child(l, feed_forward, nn_positionwise_feed_forward_new(o->d_model, o->d_ff, o->dropout, o->activation));
@@ -119,9 +118,9 @@ TransformerEncoderLayer *transformer_encoder_layer_new_at(AgSite at, const Trans
 }
 
 /* The left half of the paper's Figure 1. */
-Tensor *transformer_encoder_layer_at(AgSite at, TransformerEncoderLayer *l, Tensor *x, Tensor *mask)
+Tensor *transformer_encoder_layer(TransformerEncoderLayer *l, Tensor *x, Tensor *mask)
 {
-    NN_LAYER(at, l);
+    NN_LAYER(l);
     SublayerConnection *sublayer0 = nn_item(SublayerConnection, l->sublayer, 0);
     Tensor *h = nn_sublayer_in(sublayer0, x);
     h = nn_multi_head_attention(l->self_attn, h, h, h, mask);
@@ -136,11 +135,11 @@ Tensor *transformer_encoder_layer_at(AgSite at, TransformerEncoderLayer *l, Tens
 /* ---- Decoder ------------------------------------------------------------------------------------------------------
  * The cache is not in the notebook. It is for generation (see transformer_decode_next below); in training it is NULL. */
 
-TransformerDecoder *transformer_decoder_new_at(AgSite at, const TransformerOptions *o)
+TransformerDecoder *transformer_decoder_new(const TransformerOptions *o)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "o", o);
-    check_sizes(at, __func__, o);
+    AG_LAYER;
+    ag_check_pointer(__func__, "o", o);
+    check_sizes(__func__, o);
     TransformerDecoder *d = nn_new(TransformerDecoder);
     nn_child(d, layers, nn_list_new());
     for (int i = 0; i < o->N; i++) nn_list_add(d->layers, transformer_decoder_layer_new(o));
@@ -148,19 +147,19 @@ TransformerDecoder *transformer_decoder_new_at(AgSite at, const TransformerOptio
     return d;
 }
 
-Tensor *transformer_decoder_at(AgSite at, TransformerDecoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask,
-                               NnCache *cache)
+Tensor *transformer_decoder(TransformerDecoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask,
+                            NnCache *cache)
 {
-    NN_LAYER(at, d);
+    NN_LAYER(d);
     for (int i = 0; i < d->layers->n; i++)
         x = transformer_decoder_layer(nn_item(TransformerDecoderLayer, d->layers, i), x, memory, src_mask, tgt_mask, cache, i);
     return d->norm ? nn_layer_norm(d->norm, x) : x;
 }
 
-TransformerDecoderLayer *transformer_decoder_layer_new_at(AgSite at, const TransformerOptions *o)
+TransformerDecoderLayer *transformer_decoder_layer_new(const TransformerOptions *o)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "o", o);
+    AG_LAYER;
+    ag_check_pointer(__func__, "o", o);
     TransformerDecoderLayer *l = nn_new(TransformerDecoderLayer);
     nn_child(l, self_attn, nn_multi_head_attention_new(o->h, o->d_model, o->dropout));
     nn_child(l, src_attn, nn_multi_head_attention_new(o->h, o->d_model, o->dropout));
@@ -170,11 +169,11 @@ TransformerDecoderLayer *transformer_decoder_layer_new_at(AgSite at, const Trans
 }
 
 /* The right half of the paper's Figure 1. Each layer has two entries in the cache. */
-Tensor *transformer_decoder_layer_at(AgSite at, TransformerDecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask,
-                                     Tensor *tgt_mask, NnCache *cache, int layer)
+Tensor *transformer_decoder_layer(TransformerDecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask,
+                                  NnCache *cache, int layer)
 {
-    NN_LAYER(at, l);
-    if (layer < 0 || layer > INT32_MAX / 2 - 1) ag_usage_error(at, __func__, "layer %d, counted from 0", layer);
+    NN_LAYER(l);
+    if (layer < 0 || layer > INT32_MAX / 2 - 1) ag_usage_error(__func__, "layer %d, counted from 0", layer);
     Tensor *m = memory;
     SublayerConnection *sublayer0 = nn_item(SublayerConnection, l->sublayer, 0);
     Tensor *h = nn_sublayer_in(sublayer0, x);
@@ -197,9 +196,9 @@ Tensor *transformer_decoder_layer_at(AgSite at, TransformerDecoderLayer *l, Tens
 /* For Sequential, which knows its layers only as modules and calls module.forward. */
 NN_FORWARD(TransformerEmbeddings, transformer_embeddings)
 
-TransformerEmbeddings *transformer_embeddings_new_at(AgSite at, int64_t d_model, int64_t vocab)
+TransformerEmbeddings *transformer_embeddings_new(int64_t d_model, int64_t vocab)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     TransformerEmbeddings *e = nn_new(TransformerEmbeddings);
     e->module.forward = transformer_embeddings_forward;
     nn_child(e, lut, nn_embedding_new(vocab, d_model));
@@ -207,19 +206,19 @@ TransformerEmbeddings *transformer_embeddings_new_at(AgSite at, int64_t d_model,
     return e;
 }
 
-Tensor *transformer_embeddings_at(AgSite at, TransformerEmbeddings *e, Tensor *ids)   /* (B,T) -> (B,T,D) */
+Tensor *transformer_embeddings(TransformerEmbeddings *e, Tensor *ids)   /* (B,T) -> (B,T,D) */
 {
-    NN_LAYER(at, e);
-    if (e->d_model < 1) ag_usage_error(at, __func__, "d_model is %lld, expected 1 or more", (long long)e->d_model);
+    NN_LAYER(e);
+    if (e->d_model < 1) ag_usage_error(__func__, "d_model is %lld, expected 1 or more", (long long)e->d_model);
     return ag_scale(nn_embedding(e->lut, ids), sqrt((double)e->d_model));
 }
 
 /* ---- make_model -------------------------------------------------------------------------------------------------- */
 
-static void check_options(AgSite at, const char *what, int64_t vocab, const TransformerOptions *o)
+static void check_options(const char *what, int64_t vocab, const TransformerOptions *o)
 {
-    if (vocab < 1) ag_usage_error(at, what, "vocabulary %lld, expected 1 or more", (long long)vocab);
-    check_sizes(at, what, o);
+    if (vocab < 1) ag_usage_error(what, "vocabulary %lld, expected 1 or more", (long long)vocab);
+    check_sizes(what, o);
 }
 
 static Sequential *embed_and_position(int64_t vocab, const TransformerOptions *o)
@@ -249,12 +248,12 @@ static void xavier_uniform(void *model)
     ag_free(p);
 }
 
-Transformer *transformer_new_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions o)
+Transformer *transformer_new(int64_t src_vocab, int64_t tgt_vocab, TransformerOptions o)
 {
-    AG_LAYER(at);
-    check_options(at, __func__, src_vocab < tgt_vocab ? src_vocab : tgt_vocab, &o);
+    AG_LAYER;
+    check_options(__func__, src_vocab < tgt_vocab ? src_vocab : tgt_vocab, &o);
     if (o.share_embeddings && src_vocab != tgt_vocab)
-        ag_usage_error(at, __func__, "share_embeddings needs equal vocabularies, these have %lld and %lld words",
+        ag_usage_error(__func__, "share_embeddings needs equal vocabularies, these have %lld and %lld words",
                        (long long)src_vocab, (long long)tgt_vocab);
     Transformer *m = nn_new(Transformer);
     nn_child(m, encoder, transformer_encoder_new(&o));
@@ -269,20 +268,20 @@ Transformer *transformer_new_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab,
 
 /* ---- beyond the notebook: generation with a cache, attention weights, an encoder-only model ---------------------- */
 
-NnCache *transformer_cache_new_at(AgSite at, Transformer *m, int64_t capacity)
+NnCache *transformer_cache_new(Transformer *m, int64_t capacity)
 {
-    NN_LAYER(at, m);
+    NN_LAYER(m);
     NnCache *cache = nn_cache_new(2 * m->decoder->layers->n, capacity);
     for (int i = 0; i < m->decoder->layers->n; i++) cache->layer[2 * i + 1].fixed = true;
     return cache;
 }
 
-Tensor *transformer_decode_next_at(AgSite at, Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, NnCache *cache)
+Tensor *transformer_decode_next(Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, NnCache *cache)
 {
-    NN_LAYER(at, m);
-    ag_check_object_at(at, __func__, "the cache", cache);
+    NN_LAYER(m);
+    ag_check_object(__func__, "the cache", cache);
     if (cache->n != 2 * m->decoder->layers->n)
-        ag_usage_error(at, __func__, "a cache for %d attention layers, expected one for the model's %d", cache->n,
+        ag_usage_error(__func__, "a cache for %d attention layers, expected one for the model's %d", cache->n,
                        2 * m->decoder->layers->n);
     int64_t past = cache->layer[0].length, t = tensor_dim(tgt, 1);
     Tensor *x = transformer_embeddings(nn_item(TransformerEmbeddings, m->tgt_embed, 0), tgt);
@@ -292,9 +291,9 @@ Tensor *transformer_decode_next_at(AgSite at, Transformer *m, Tensor *memory, Te
     return transformer_decoder(m->decoder, x, memory, src_mask, mask, cache);
 }
 
-void transformer_keep_weights_at(AgSite at, Transformer *m, bool keep)
+void transformer_keep_weights(Transformer *m, bool keep)
 {
-    NN_LAYER(at, m);
+    NN_LAYER(m);
     for (int i = 0; i < m->encoder->layers->n; i++)
         nn_item(TransformerEncoderLayer, m->encoder->layers, i)->self_attn->keep_weights = keep;
     for (int i = 0; i < m->decoder->layers->n; i++) {
@@ -303,10 +302,10 @@ void transformer_keep_weights_at(AgSite at, Transformer *m, bool keep)
     }
 }
 
-TransformerEncoderOnly *transformer_encoder_only_new_at(AgSite at, int64_t vocab, TransformerOptions o)
+TransformerEncoderOnly *transformer_encoder_only_new(int64_t vocab, TransformerOptions o)
 {
-    AG_LAYER(at);
-    check_options(at, __func__, vocab, &o);
+    AG_LAYER;
+    check_options(__func__, vocab, &o);
     TransformerEncoderOnly *m = nn_new(TransformerEncoderOnly);
     nn_child(m, encoder, transformer_encoder_new(&o));
     nn_child(m, embed, embed_and_position(vocab, &o));
@@ -316,8 +315,8 @@ TransformerEncoderOnly *transformer_encoder_only_new_at(AgSite at, int64_t vocab
     return m;
 }
 
-Tensor *transformer_encoder_only_at(AgSite at, TransformerEncoderOnly *m, Tensor *ids, Tensor *mask)
+Tensor *transformer_encoder_only(TransformerEncoderOnly *m, Tensor *ids, Tensor *mask)
 {
-    NN_LAYER(at, m);
+    NN_LAYER(m);
     return transformer_generator(m->generator, transformer_encoder(m->encoder, nn_sequential(m->embed, ids), mask));
 }

@@ -12,9 +12,9 @@ static const NnField fields[] = {
 };
 static const NnFields vocabulary_fields = { "transformer.", sizeof(Vocabularies), fields, NULL };
 
-void transformer_to_settings_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, NnSettings *s)
+void transformer_to_settings(int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, NnSettings *s)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     nn_fields_to_settings(&vocabulary_fields, &(Vocabularies){ src_vocab, tgt_vocab }, s);
     nn_fields_to_settings(&transformer_fields, o, s);
 }
@@ -29,10 +29,10 @@ static double least_parameters(Vocabularies v, const TransformerOptions *o)
     return layers + width * (words + 2 * (double)o->max_len);
 }
 
-Transformer *transformer_load_at(AgSite at, const char *path)
+Transformer *transformer_load(const char *path)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "path", path);
+    AG_LAYER;
+    ag_check_pointer(__func__, "path", path);
     Vocabularies v = { 0, 0 };
     TransformerOptions o = { .N = 0 };
     if (!checkpoint_options(path, &vocabulary_fields, &v) || !checkpoint_options(path, &transformer_fields, &o)) return NULL;

@@ -7,36 +7,35 @@
 
 /* ---- masks: true means visible ----------------------------------------------------------------------------------- */
 
-Tensor *nn_causal_mask_at(AgSite at, int64_t n)
+Tensor *nn_causal_mask(int64_t n)
 {
-    if (n < 0) ag_usage_error(at, __func__, "n is %lld, expected 0 or more", (long long)n);
-    Tensor *mask = tensor_bools_at(at, SHAPE(1, n, n), NULL);
+    if (n < 0) ag_usage_error(__func__, "n is %lld, expected 0 or more", (long long)n);
+    Tensor *mask = tensor_bools(SHAPE(1, n, n), NULL);
     uint8_t *visible = tensor_mutable_bool_data(mask);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j <= i; j++) visible[i * n + j] = 1;
     return mask;
 }
 
-Tensor *nn_padding_mask_at(AgSite at, Tensor *ids, int32_t padding)
+Tensor *nn_padding_mask(Tensor *ids, int32_t padding)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     tensor_int_data(ids);                   /* a usage error unless they are ids */
-    if (tensor_ndim(ids) != 2)
-        ag_usage_error(at, __func__, "ids %s, expected (B,T)", ag_shape_string(tensor_shape(ids)));
+    if (tensor_ndim(ids) != 2) ag_usage_error(__func__, "ids %s, expected (B,T)", ag_shape_string(tensor_shape(ids)));
     return ag_unsqueeze(ag_compare_scalar(AG_NE, ids, padding), 1);
 }
 
-Tensor *nn_causal_padding_mask_at(AgSite at, Tensor *ids, int32_t padding)
+Tensor *nn_causal_padding_mask(Tensor *ids, int32_t padding)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     Tensor *own = nn_padding_mask(ids, padding);
     return ag_and(own, nn_causal_mask(tensor_dim(ids, 1)));
 }
 
-void nn_mask_print_at(AgSite at, FILE *out, Tensor *mask)
+void nn_mask_print(FILE *out, Tensor *mask)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "out", out);
+    AG_LAYER;
+    ag_check_pointer(__func__, "out", out);
     const uint8_t *visible = tensor_bool_data(mask);
     AgShape shape = tensor_shape(mask);
     int64_t columns = shape.ndim > 0 ? shape.dim[shape.ndim - 1] : 1,
@@ -51,37 +50,36 @@ void nn_mask_print_at(AgSite at, FILE *out, Tensor *mask)
 /* ---- one head ---------------------------------------------------------------------------------------------------- */
 
 /* The sum of the values, weighted by the softmax of the scaled and masked scores; a mask of reals is added to the scores. */
-static Tensor *attend(AgSite at, Tensor *scores, double scale, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
+static Tensor *attend(Tensor *scores, double scale, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
 {
-    bool added = mask && tensor_dtype_at(at, mask) == AG_REAL;
-    if (added) scores = ag_add_at(at, ag_scale_at(at, scores, scale), mask);
-    Tensor *p = ag_masked_softmax_at(at, scores, added ? NULL : mask, added ? 1 : scale);
+    bool added = mask && tensor_dtype(mask) == AG_REAL;
+    if (added) scores = ag_add(ag_scale(scores, scale), mask);
+    Tensor *p = ag_masked_softmax(scores, added ? NULL : mask, added ? 1 : scale);
     if (dropout) p = nn_dropout(dropout, p);
     if (weights) *weights = p;
-    return ag_matmul_at(at, p, v);
+    return ag_matmul(p, v);
 }
 
-Tensor *nn_attention_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
+Tensor *nn_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
 {
-    AG_LAYER(at);
-    double scale = 1 / sqrt((double)tensor_dim_at(at, q, -1));
-    return attend(at, ag_matmul_at(at, q, ag_transpose_at(at, k, -2, -1)), scale, v, mask, dropout, weights);
+    AG_LAYER;
+    double scale = 1 / sqrt((double)tensor_dim(q, -1));
+    return attend(ag_matmul(q, ag_transpose(k, -2, -1)), scale, v, mask, dropout, weights);
 }
 
 /* ---- score functions --------------------------------------------------------------------------------------------- */
 
-NnScore *nn_score_new_at(AgSite at, NnScoreKind kind, int64_t query, int64_t key, int64_t hidden)
+NnScore *nn_score_new(NnScoreKind kind, int64_t query, int64_t key, int64_t hidden)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     if ((int)kind < NN_SCORE_SCALED_DOT || kind > NN_SCORE_ADDITIVE)
-        ag_usage_error(at, __func__, "%d is not a NnScoreKind", (int)kind);
+        ag_usage_error(__func__, "%d is not a NnScoreKind", (int)kind);
     if (query < 1 || key < 1 || (kind == NN_SCORE_ADDITIVE && hidden < 1))
-        ag_usage_error(at, __func__, "widths %lld and %lld, hidden %lld: expected 1 or more", (long long)query,
-                       (long long)key, (long long)hidden);
+        ag_usage_error(__func__, "widths %lld and %lld, hidden %lld: expected 1 or more", (long long)query, (long long)key,
+                       (long long)hidden);
     if ((kind == NN_SCORE_SCALED_DOT || kind == NN_SCORE_DOT) && query != key)
-        ag_usage_error(at, __func__, "a dot product needs equal widths, these are %lld and %lld", (long long)query,
-                       (long long)key);
-    NnScore *s = (NnScore *)nn_new_sized_at(at, sizeof *s, "Score");
+        ag_usage_error(__func__, "a dot product needs equal widths, these are %lld and %lld", (long long)query, (long long)key);
+    NnScore *s = (NnScore *)nn_new_sized(sizeof *s, "Score");
     s->kind = kind;
     if (kind == NN_SCORE_GENERAL) nn_child(s, w1, nn_linear_new_no_bias(query, key));
     if (kind == NN_SCORE_ADDITIVE) {
@@ -92,9 +90,9 @@ NnScore *nn_score_new_at(AgSite at, NnScoreKind kind, int64_t query, int64_t key
     return s;
 }
 
-Tensor *nn_score_at(AgSite at, NnScore *s, Tensor *q, Tensor *k)
+Tensor *nn_score(NnScore *s, Tensor *q, Tensor *k)
 {
-    NN_LAYER_OF(at, s, "Score");
+    NN_LAYER_OF(s, "Score");
     if (s->kind == NN_SCORE_ADDITIVE) {
         Tensor *keys = ag_unsqueeze(nn_linear(s->w1, k), -3);               /* (..,1,S,hidden) */
         Tensor *queries = ag_unsqueeze(nn_linear(s->w2, q), -2);            /* (..,T,1,hidden) */
@@ -109,11 +107,11 @@ Tensor *nn_score_at(AgSite at, NnScore *s, Tensor *q, Tensor *k)
 
 /* ---- multi-head attention ---------------------------------------------------------------------------------------- */
 
-MultiHeadAttention *nn_multi_head_attention_new_with_at(AgSite at, int heads, int64_t width, double dropout, NnScoreKind score)
+MultiHeadAttention *nn_multi_head_attention_new_with(int heads, int64_t width, double dropout, NnScoreKind score)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     if (heads < 1 || width < 1 || width % heads != 0)
-        ag_usage_error(at, __func__, "a width of %lld is not divisible by %d heads", (long long)width, heads);
+        ag_usage_error(__func__, "a width of %lld is not divisible by %d heads", (long long)width, heads);
     MultiHeadAttention *a = nn_new(MultiHeadAttention);
     a->heads = heads;
     a->head_width = width / heads;
@@ -141,15 +139,15 @@ static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tens
     q = split_heads(a, q);
     k = split_heads(a, k);
     v = split_heads(a, v);
-    Tensor *x = a->score ? attend(AG_HERE, nn_score(a->score, q, k), 1, v, mask, a->dropout, weights)
+    Tensor *x = a->score ? attend(nn_score(a->score, q, k), 1, v, mask, a->dropout, weights)
                          : nn_attention(q, k, v, mask, a->dropout, weights);
     return ag_reshape(ag_transpose(x, 1, 2), shape);
 }
 
-Tensor *nn_multi_head_attention_cached_at(AgSite at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value,
-                                          Tensor *mask, NnCache *cache, int layer)
+Tensor *nn_multi_head_attention_cached(MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask,
+                                       NnCache *cache, int layer)
 {
-    NN_LAYER(at, a);
+    NN_LAYER(a);
     /* 1) the projections of query, key and value */
     bool filled = cache && nn_cache_is_filled(cache, layer);
     Tensor *q = nn_linear(nn_item(Linear, a->linears, 0), query);
@@ -169,9 +167,9 @@ Tensor *nn_multi_head_attention_cached_at(AgSite at, MultiHeadAttention *a, Tens
 
 /* ---- positions --------------------------------------------------------------------------------------------------- */
 
-static Tensor *positional_encoding_forward(AgSite at, void *self, Tensor *x)
+static Tensor *positional_encoding_forward(void *self, Tensor *x)
 {
-    return nn_positional_encoding_from_at(at, self, x, 0);
+    return nn_positional_encoding_from(self, x, 0);
 }
 
 /* pe(pos, 2i) = sin(pos / 10000^(2i/D)), pe(pos, 2i+1) = cos(pos / 10000^(2i/D)) */
@@ -188,11 +186,11 @@ static void fill_sinusoidal(Tensor *pe)
     }
 }
 
-PositionalEncoding *nn_positional_encoding_new_with_at(AgSite at, int64_t width, double dropout, int64_t max_len, bool learned)
+PositionalEncoding *nn_positional_encoding_new_with(int64_t width, double dropout, int64_t max_len, bool learned)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     if (width < 1 || max_len < 1)
-        ag_usage_error(at, __func__, "width %lld and max_len %lld, expected 1 or more", (long long)width, (long long)max_len);
+        ag_usage_error(__func__, "width %lld and max_len %lld, expected 1 or more", (long long)width, (long long)max_len);
     PositionalEncoding *p = nn_new(PositionalEncoding);
     p->module.forward = positional_encoding_forward;
     nn_child(p, dropout, nn_dropout_new(dropout));
@@ -201,16 +199,16 @@ PositionalEncoding *nn_positional_encoding_new_with_at(AgSite at, int64_t width,
     return p;
 }
 
-Tensor *nn_positional_encoding_from_at(AgSite at, PositionalEncoding *p, Tensor *x, int64_t start)
+Tensor *nn_positional_encoding_from(PositionalEncoding *p, Tensor *x, int64_t start)
 {
-    NN_LAYER_OF(at, p, "PositionalEncoding");
+    NN_LAYER_OF(p, "PositionalEncoding");
     int64_t max_len = tensor_dim(p->pe, 1), width = tensor_dim(p->pe, 2);
     if (tensor_ndim(x) != 3 || tensor_dim(x, 2) != width)
-        ag_usage_error(at, __func__, "x %s, expected (B,T,%lld)", ag_shape_string(tensor_shape(x)), (long long)width);
+        ag_usage_error(__func__, "x %s, expected (B,T,%lld)", ag_shape_string(tensor_shape(x)), (long long)width);
     int64_t length = tensor_dim(x, 1);
     if (start < 0 || start > max_len - length)
-        ag_usage_error(at, __func__, "x %s from position %lld on: the table has %lld positions",
-                       ag_shape_string(tensor_shape(x)), (long long)start, (long long)max_len);
+        ag_usage_error(__func__, "x %s from position %lld on: the table has %lld positions", ag_shape_string(tensor_shape(x)),
+                       (long long)start, (long long)max_len);
     return nn_dropout(p->dropout, ag_add(x, ag_slice(p->pe, 1, start, start + length)));
 }
 
@@ -218,12 +216,12 @@ Tensor *nn_positional_encoding_from_at(AgSite at, PositionalEncoding *p, Tensor 
 
 NN_FORWARD(PositionwiseFeedForward, nn_positionwise_feed_forward)
 
-PositionwiseFeedForward *nn_positionwise_feed_forward_new_at(AgSite at, int64_t width, int64_t hidden, double dropout,
-                                                             AgActivation activation)
+PositionwiseFeedForward *nn_positionwise_feed_forward_new(int64_t width, int64_t hidden, double dropout,
+                                                          AgActivation activation)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     if ((int)activation < AG_IDENTITY || activation > AG_SILU)
-        ag_usage_error(at, __func__, "%d is not an AgActivation", (int)activation);
+        ag_usage_error(__func__, "%d is not an AgActivation", (int)activation);
     PositionwiseFeedForward *f = nn_new(PositionwiseFeedForward);
     f->module.forward = nn_positionwise_feed_forward_forward;
     f->activation = activation;
@@ -233,18 +231,17 @@ PositionwiseFeedForward *nn_positionwise_feed_forward_new_at(AgSite at, int64_t 
     return f;
 }
 
-Tensor *nn_positionwise_feed_forward_at(AgSite at, PositionwiseFeedForward *f, Tensor *x)
+Tensor *nn_positionwise_feed_forward(PositionwiseFeedForward *f, Tensor *x)
 {
-    NN_LAYER_OF(at, f, "PositionwiseFeedForward");
+    NN_LAYER_OF(f, "PositionwiseFeedForward");
     Tensor *hidden = nn_linear_activate(f->w_1, x, f->activation);
     return nn_linear(f->w_2, nn_dropout(f->dropout, hidden));
 }
 
-SublayerConnection *nn_sublayer_connection_new_at(AgSite at, int64_t width, double dropout, NnNormPlace place, AgNorm kind)
+SublayerConnection *nn_sublayer_connection_new(int64_t width, double dropout, NnNormPlace place, AgNorm kind)
 {
-    AG_LAYER(at);
-    if (place != NN_PRE_NORM && place != NN_POST_NORM)
-        ag_usage_error(at, __func__, "%d is not a NnNormPlace", (int)place);
+    AG_LAYER;
+    if (place != NN_PRE_NORM && place != NN_POST_NORM) ag_usage_error(__func__, "%d is not a NnNormPlace", (int)place);
     SublayerConnection *s = nn_new(SublayerConnection);
     s->place = place;
     nn_child(s, norm, nn_layer_norm_new_kind(width, kind));
@@ -252,15 +249,15 @@ SublayerConnection *nn_sublayer_connection_new_at(AgSite at, int64_t width, doub
     return s;
 }
 
-Tensor *nn_sublayer_in_at(AgSite at, SublayerConnection *s, Tensor *x)
+Tensor *nn_sublayer_in(SublayerConnection *s, Tensor *x)
 {
-    NN_LAYER_OF(at, s, "SublayerConnection");
+    NN_LAYER_OF(s, "SublayerConnection");
     return s->place == NN_PRE_NORM ? nn_layer_norm(s->norm, x) : x;
 }
 
-Tensor *nn_sublayer_out_at(AgSite at, SublayerConnection *s, Tensor *x, Tensor *h)
+Tensor *nn_sublayer_out(SublayerConnection *s, Tensor *x, Tensor *h)
 {
-    NN_LAYER_OF(at, s, "SublayerConnection");
+    NN_LAYER_OF(s, "SublayerConnection");
     Tensor *y = ag_add(x, nn_dropout(s->dropout, h));
     return s->place == NN_POST_NORM ? nn_layer_norm(s->norm, y) : y;
 }

@@ -7,12 +7,12 @@
 #include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
-NnCache *nn_cache_new_at(AgSite at, int n, int64_t capacity)
+NnCache *nn_cache_new(int n, int64_t capacity)
 {
     if (n < 1 || capacity < 1)
-        ag_usage_error(at, __func__, "%d layers and %lld positions, expected 1 or more of both", n, (long long)capacity);
-    NnCache *c = ag_object_new_at(at, sizeof *c);
-    c->layer = ag_alloc_in_at(at, c, (size_t)n, sizeof *c->layer);
+        ag_usage_error(__func__, "%d layers and %lld positions, expected 1 or more of both", n, (long long)capacity);
+    NnCache *c = ag_object_new(sizeof *c);
+    c->layer = ag_alloc_in(c, (size_t)n, sizeof *c->layer);
     ag_set_part(c->layer, c, "NnCache");
     c->n = n;
     c->capacity = capacity;
@@ -44,10 +44,9 @@ static void copy_positions(Tensor *dst, int64_t to, const Tensor *src, const int
 
 /* An array of that shape and the type of `like` that begins with the `length` positions of x, which may be NULL. Its sequences
  * are those of copy_positions. */
-static Tensor *array_new(AgSite at, NnCache *c, const Tensor *x, int64_t length, AgShape shape, const Tensor *like,
-                         const int32_t *rows)
+static Tensor *array_new(NnCache *c, const Tensor *x, int64_t length, AgShape shape, const Tensor *like, const int32_t *rows)
 {
-    Tensor *t = tensor_new_owned_at(at, shape, tensor_dtype(like));
+    Tensor *t = tensor_new_owned(shape, tensor_dtype(like));
     ag_set_part(t, c, "NnCache");
     if (x) copy_positions(t, 0, x, rows, 0, length);
     return t;
@@ -62,80 +61,80 @@ static void replace(Tensor **x, Tensor *by)
 
 /* Appends positions (B,t,D) to *x, which has `length`. The capacity is doubled if needed, up to `limit`, so that a short text
  * uses little memory. An odd D is stored in reals. */
-static void append(AgSite at, NnCache *c, Tensor **x, int64_t length, Tensor *more, int64_t limit)
+static void append(NnCache *c, Tensor **x, int64_t length, Tensor *more, int64_t limit)
 {
     int64_t needed = length + tensor_dim(more, 1), capacity = 64;
     bool bf16 = *x ? tensor_dtype(*x) == AG_INT : c->bf16 && tensor_dim(more, 2) % 2 == 0;
     AgScope s = ag_begin(AG_NO_GRAD);
-    if (bf16) more = ag_to_bf16_at(at, more);
+    if (bf16) more = ag_to_bf16(more);
     while (capacity < needed && capacity <= limit / 2) capacity *= 2;
     if (capacity < needed || capacity > limit) capacity = limit;
     AgShape shape = SHAPE(tensor_dim(more, 0), capacity, tensor_dim(more, 2));
-    if (!*x || needed > tensor_dim(*x, 1)) replace(x, array_new(at, c, *x, length, shape, more, NULL));
+    if (!*x || needed > tensor_dim(*x, 1)) replace(x, array_new(c, *x, length, shape, more, NULL));
     copy_positions(*x, length, more, NULL, 0, tensor_dim(more, 1));
     ag_end(s);
 }
 
-static NnKeysValues *checked_layer(AgSite at, const char *what, const NnCache *c, int layer)
+static NnKeysValues *checked_layer(const char *what, const NnCache *c, int layer)
 {
-    ag_check_object_at(at, what, "the cache", c);
-    if (layer < 0 || layer >= c->n) ag_usage_error(at, what, "layer %d of a cache for %d layers, counted from 0", layer, c->n);
+    ag_check_object(what, "the cache", c);
+    if (layer < 0 || layer >= c->n) ag_usage_error(what, "layer %d of a cache for %d layers, counted from 0", layer, c->n);
     return &c->layer[layer];
 }
 
-void nn_cache_append_at(AgSite at, NnCache *c, int layer, Tensor *key, Tensor *value)
+void nn_cache_append(NnCache *c, int layer, Tensor *key, Tensor *value)
 {
-    AG_LAYER(at);
-    NnKeysValues *kv = checked_layer(at, __func__, c, layer);
+    AG_LAYER;
+    NnKeysValues *kv = checked_layer(__func__, c, layer);
     tensor_data(key);                       /* a usage error unless they are reals */
     tensor_data(value);
     if (tensor_ndim(key) != 3 || !ag_shape_equal(tensor_shape(key), tensor_shape(value)))
-        ag_usage_error(at, __func__, "key %s and value %s, expected (B,t,D) for both", ag_shape_string(tensor_shape(key)),
+        ag_usage_error(__func__, "key %s and value %s, expected (B,t,D) for both", ag_shape_string(tensor_shape(key)),
                        ag_shape_string(tensor_shape(value)));
     if (!kv->value) replace(&kv->key, NULL);        /* the first call had memory for the keys only */
     if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) || tensor_dim(key, 2) != shape_of(kv->key).dim[2]))
-        ag_usage_error(at, __func__, "keys %s do not fit %s in the cache: batch or width differs",
+        ag_usage_error(__func__, "keys %s do not fit %s in the cache: batch or width differs",
                        ag_shape_string(tensor_shape(key)), ag_shape_string(shape_of(kv->key)));
     int64_t t = tensor_dim(key, 1);
     int64_t limit = kv->fixed ? kv->key ? tensor_dim(kv->key, 1) : t : c->capacity;
     if (t > limit - kv->length)
-        ag_usage_error(at, __func__, "%lld positions after %lld: the cache has room for %lld", (long long)t,
-                       (long long)kv->length, (long long)limit);
+        ag_usage_error(__func__, "%lld positions after %lld: the cache has room for %lld", (long long)t, (long long)kv->length,
+                       (long long)limit);
     if (ag_recording() && (tensor_requires_grad(key) || tensor_requires_grad(value)))
-        ag_usage_error(at, __func__, "the key or the value requires a gradient, and a cache passes none on: expected "
+        ag_usage_error(__func__, "the key or the value requires a gradient, and a cache passes none on: expected "
                        "a scope with AG_NO_GRAD");
-    append(at, c, &kv->key, kv->length, key, limit);
-    append(at, c, &kv->value, kv->length, value, limit);
+    append(c, &kv->key, kv->length, key, limit);
+    append(c, &kv->value, kv->length, value, limit);
     kv->length += t;
 }
 
-static NnKeysValues *filled_layer(AgSite at, const char *what, const NnCache *c, int layer)
+static NnKeysValues *filled_layer(const char *what, const NnCache *c, int layer)
 {
-    NnKeysValues *kv = checked_layer(at, what, c, layer);
-    if (!kv->value) ag_usage_error(at, what, "layer %d of the cache is empty", layer);
+    NnKeysValues *kv = checked_layer(what, c, layer);
+    if (!kv->value) ag_usage_error(what, "layer %d of the cache is empty", layer);
     return kv;
 }
 
-static Tensor *first_positions(AgSite at, Tensor *x, int64_t n)
+static Tensor *first_positions(Tensor *x, int64_t n)
 {
-    x = ag_slice_at(at, x, 1, 0, n);
-    return tensor_dtype(x) == AG_INT ? ag_from_bf16_at(at, x) : x;
+    x = ag_slice(x, 1, 0, n);
+    return tensor_dtype(x) == AG_INT ? ag_from_bf16(x) : x;
 }
 
-void nn_cache_read_at(AgSite at, NnCache *c, int layer, Tensor **key, Tensor **value)
+void nn_cache_read(NnCache *c, int layer, Tensor **key, Tensor **value)
 {
-    AG_LAYER(at);
-    NnKeysValues *kv = filled_layer(at, __func__, c, layer);
-    ag_check_pointer_at(at, __func__, "key", key);
-    ag_check_pointer_at(at, __func__, "value", value);
-    *key = first_positions(at, kv->key, kv->length);
-    *value = first_positions(at, kv->value, kv->length);
+    AG_LAYER;
+    NnKeysValues *kv = filled_layer(__func__, c, layer);
+    ag_check_pointer(__func__, "key", key);
+    ag_check_pointer(__func__, "value", value);
+    *key = first_positions(kv->key, kv->length);
+    *value = first_positions(kv->value, kv->length);
 }
 
-Tensor *nn_cache_attention_at(AgSite at, NnCache *c, int layer, Tensor *q, Tensor *mask, AgAttention how)
+Tensor *nn_cache_attention(NnCache *c, int layer, Tensor *q, Tensor *mask, AgAttention how)
 {
-    AG_LAYER(at);
-    NnKeysValues *kv = filled_layer(at, __func__, c, layer);
+    AG_LAYER;
+    NnKeysValues *kv = filled_layer(__func__, c, layer);
     if (!ag_recording() || !(tensor_requires_grad(q) || (mask && tensor_requires_grad(mask))))
         return ag_attention_cached(q, kv->key, kv->value, kv->length, mask, how);
     Tensor *key, *value;                            /* backward reads them when the cache may hold others */
@@ -143,38 +142,38 @@ Tensor *nn_cache_attention_at(AgSite at, NnCache *c, int layer, Tensor *q, Tenso
     return ag_attention(q, key, value, mask, how);
 }
 
-bool nn_cache_is_filled_at(AgSite at, const NnCache *c, int layer)
+bool nn_cache_is_filled(const NnCache *c, int layer)
 {
-    const NnKeysValues *kv = checked_layer(at, __func__, c, layer);
+    const NnKeysValues *kv = checked_layer(__func__, c, layer);
     return kv->fixed && kv->value;
 }
 
-void nn_cache_select_at(AgSite at, NnCache *c, const int32_t *rows, int64_t n)
+void nn_cache_select(NnCache *c, const int32_t *rows, int64_t n)
 {
-    AG_LAYER(at);
-    ag_check_object_at(at, __func__, "c", c);
-    if (n < 1) ag_usage_error(at, __func__, "%lld rows, expected 1 or more", (long long)n);
-    ag_check_pointer_at(at, __func__, "rows", rows);
+    AG_LAYER;
+    ag_check_object(__func__, "c", c);
+    if (n < 1) ag_usage_error(__func__, "%lld rows, expected 1 or more", (long long)n);
+    ag_check_pointer(__func__, "rows", rows);
     for (int i = 0; i < c->n; i++) {
         NnKeysValues *kv = &c->layer[i];
         if (!kv->value) continue;
         for (int64_t j = 0; j < n; j++)
             if (rows[j] < 0 || rows[j] >= tensor_dim(kv->key, 0))
-                ag_usage_error(at, __func__, "row %d at item %lld is out of range: expected 0 to %lld", (int)rows[j],
-                               (long long)j, (long long)tensor_dim(kv->key, 0) - 1);
+                ag_usage_error(__func__, "row %d at item %lld is out of range: expected 0 to %lld", (int)rows[j], (long long)j,
+                               (long long)tensor_dim(kv->key, 0) - 1);
         AgShape shape = tensor_shape(kv->key);
         shape.dim[0] = n;
-        Tensor *key = array_new(at, c, kv->key, kv->length, shape, kv->key, rows);
-        replace(&kv->value, array_new(at, c, kv->value, kv->length, shape, kv->value, rows));
+        Tensor *key = array_new(c, kv->key, kv->length, shape, kv->key, rows);
+        replace(&kv->value, array_new(c, kv->value, kv->length, shape, kv->value, rows));
         replace(&kv->key, key);
     }
 }
 
-void nn_cache_keep_last_at(AgSite at, NnCache *c, int64_t keep)
+void nn_cache_keep_last(NnCache *c, int64_t keep)
 {
-    AG_LAYER(at);
-    ag_check_object_at(at, __func__, "c", c);
-    if (keep < 0) ag_usage_error(at, __func__, "%lld positions to keep, expected 0 or more", (long long)keep);
+    AG_LAYER;
+    ag_check_object(__func__, "c", c);
+    if (keep < 0) ag_usage_error(__func__, "%lld positions to keep, expected 0 or more", (long long)keep);
     for (int i = 0; i < c->n; i++) {
         NnKeysValues *kv = &c->layer[i];
         if (kv->fixed || kv->length <= keep) continue;

@@ -12,21 +12,20 @@ NN_FORWARD(Conv2d, nn_conv2d)
 
 NN_FORWARD(ConvTranspose2d, nn_conv_transpose2d)
 
-static void check_conv(AgSite at, const char *what, int64_t in, int64_t out, int size, int stride, int padding)
+static void check_conv(const char *what, int64_t in, int64_t out, int size, int stride, int padding)
 {
     if (in < 1 || out < 1 || size < 1 || stride < 1 || padding < 0)
-        ag_usage_error(at, what, "%lld and %lld channels, size %d, stride %d: expected 1 or more; padding %d: 0 or more",
+        ag_usage_error(what, "%lld and %lld channels, size %d, stride %d: expected 1 or more; padding %d: 0 or more",
                        (long long)in, (long long)out, size, stride, padding);
 }
 
-Conv2d *nn_conv2d_new_how_at(AgSite at, int64_t in, int64_t out, int size, AgConv how, bool bias)
+Conv2d *nn_conv2d_new_how(int64_t in, int64_t out, int size, AgConv how, bool bias)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     int groups = how.groups ? how.groups : 1;
-    for (int i = 0; i < 2; i++) check_conv(at, __func__, in, out, size, how.stride[i] ? how.stride[i] : 1, how.padding[i]);
+    for (int i = 0; i < 2; i++) check_conv(__func__, in, out, size, how.stride[i] ? how.stride[i] : 1, how.padding[i]);
     if (groups < 1 || in % groups != 0 || out % groups != 0)
-        ag_usage_error(at, __func__, "%lld and %lld channels do not divide into %d groups", (long long)in, (long long)out,
-                       groups);
+        ag_usage_error(__func__, "%lld and %lld channels do not divide into %d groups", (long long)in, (long long)out, groups);
     Conv2d *l = nn_new(Conv2d);
     l->module.forward = nn_conv2d_forward;
     l->how = how;
@@ -36,25 +35,25 @@ Conv2d *nn_conv2d_new_how_at(AgSite at, int64_t in, int64_t out, int size, AgCon
     return l;
 }
 
-Conv2d *nn_conv2d_new_with_at(AgSite at, int64_t in, int64_t out, int size, int stride, int padding, bool bias)
+Conv2d *nn_conv2d_new_with(int64_t in, int64_t out, int size, int stride, int padding, bool bias)
 {
-    AG_LAYER(at);
-    check_conv(at, __func__, in, out, size, stride, padding);
+    AG_LAYER;
+    check_conv(__func__, in, out, size, stride, padding);
     AgConv how = { .stride = { stride, stride }, .padding = { padding, padding } };
     return nn_conv2d_new_how(in, out, size, how, bias);
 }
 
-Tensor *nn_conv2d_at(AgSite at, Conv2d *l, Tensor *x)                           /* (B,in,H,W) -> (B,out,H',W') */
+Tensor *nn_conv2d(Conv2d *l, Tensor *x)                           /* (B,in,H,W) -> (B,out,H',W') */
 {
-    NN_LAYER_OF(at, l, "Conv2d");
+    NN_LAYER_OF(l, "Conv2d");
     return ag_conv2d_with(x, l->weight, l->bias, l->how);
 }
 
-ConvTranspose2d *nn_conv_transpose2d_new_with_at(AgSite at, int64_t in, int64_t out, int size, int stride, int padding,
-                                                 int output_padding, bool bias)
+ConvTranspose2d *nn_conv_transpose2d_new_with(int64_t in, int64_t out, int size, int stride, int padding, int output_padding,
+                                              bool bias)
 {
-    AG_LAYER(at);
-    check_conv(at, __func__, in, out, size, stride, padding);
+    AG_LAYER;
+    check_conv(__func__, in, out, size, stride, padding);
     ConvTranspose2d *l = nn_new(ConvTranspose2d);
     l->module.forward = nn_conv_transpose2d_forward;
     l->stride = stride;
@@ -66,9 +65,9 @@ ConvTranspose2d *nn_conv_transpose2d_new_with_at(AgSite at, int64_t in, int64_t 
     return l;
 }
 
-Tensor *nn_conv_transpose2d_at(AgSite at, ConvTranspose2d *l, Tensor *x)       /* (B,in,H,W) -> (B,out,H',W') */
+Tensor *nn_conv_transpose2d(ConvTranspose2d *l, Tensor *x)       /* (B,in,H,W) -> (B,out,H',W') */
 {
-    NN_LAYER_OF(at, l, "ConvTranspose2d");
+    NN_LAYER_OF(l, "ConvTranspose2d");
     return ag_conv_transpose2d(x, l->weight, l->bias, l->stride, l->padding, l->output_padding);
 }
 
@@ -93,22 +92,21 @@ static int64_t check_channels(const char *what, const Tensor *gamma, const Tenso
 {
     int64_t channels = tensor_dim(gamma, 0);
     if (tensor_ndim(x) < 2 || tensor_dim(x, 1) != channels)
-        ag_usage_error(AG_HERE, what, "x is %s, expected (B,%lld,..)", ag_shape_string(tensor_shape(x)),
-                       (long long)channels);
+        ag_usage_error(what, "x is %s, expected (B,%lld,..)", ag_shape_string(tensor_shape(x)), (long long)channels);
     return channels;
 }
 
-static void check_batch_norm(AgSite at, const char *what, int64_t channels, double momentum, double eps)
+static void check_batch_norm(const char *what, int64_t channels, double momentum, double eps)
 {
     if (channels < 1 || !(momentum >= 0 && momentum <= 1) || !(eps >= 0 && isfinite(eps)))
-        ag_usage_error(at, what, "%lld channels, momentum %g, eps %g: expected 1 or more, 0 to 1, 0 or more",
-                       (long long)channels, momentum, eps);
+        ag_usage_error(what, "%lld channels, momentum %g, eps %g: expected 1 or more, 0 to 1, 0 or more", (long long)channels,
+                       momentum, eps);
 }
 
-BatchNorm *nn_batch_norm_new_with_at(AgSite at, int64_t channels, double momentum, double eps)
+BatchNorm *nn_batch_norm_new_with(int64_t channels, double momentum, double eps)
 {
-    AG_LAYER(at);
-    check_batch_norm(at, __func__, channels, momentum, eps);
+    AG_LAYER;
+    check_batch_norm(__func__, channels, momentum, eps);
     BatchNorm *l = nn_new(BatchNorm);
     l->module.forward = nn_batch_norm_forward;
     l->momentum = momentum;
@@ -127,19 +125,18 @@ static void move_statistic(Tensor *running, double momentum, Tensor *now)
     tensor_copy(running, ag_add(ag_scale(running, 1 - momentum), ag_scale(now, momentum)));
 }
 
-Tensor *nn_batch_norm_at(AgSite at, BatchNorm *l, Tensor *x)                              /* (B,C,..) -> (B,C,..) */
+Tensor *nn_batch_norm(BatchNorm *l, Tensor *x)                              /* (B,C,..) -> (B,C,..) */
 {
-    NN_LAYER_OF(at, l, "BatchNorm");
+    NN_LAYER_OF(l, "BatchNorm");
     int64_t channels = check_channels(__func__, l->gamma, x);
-    check_batch_norm(at, __func__, channels, l->momentum, l->eps);
+    check_batch_norm(__func__, channels, l->momentum, l->eps);
     if (!l->module.training) {
         /* The mean first: x factor and mean factor may be large, and their difference would lose digits. */
         Tensor *factor = ag_div(l->gamma, ag_sqrt(ag_add_scalar(l->running_var, l->eps)));
-        return channels_normalized(AG_HERE, x, of_channels(l->running_mean, x), of_channels(factor, x),
-                                   of_channels(l->beta, x));
+        return channels_normalized(x, of_channels(l->running_mean, x), of_channels(factor, x), of_channels(l->beta, x));
     }
     if (tensor_numel(x) < 2 * channels)
-        ag_usage_error(AG_HERE, __func__, "less than 2 items of each channel in training: their variance is not known");
+        ag_usage_error(__func__, "less than 2 items of each channel in training: their variance is not known");
     Tensor *by_channels = ag_transpose(x, 0, 1), *rows = ag_reshape(by_channels, SHAPE(channels, -1));
     Tensor *normal = ag_layer_norm(rows, NULL, NULL, (AgNorm){ l->eps, true, false });
     AgScope scope = ag_begin(AG_NO_GRAD);
@@ -154,11 +151,11 @@ Tensor *nn_batch_norm_at(AgSite at, BatchNorm *l, Tensor *x)                    
 
 NN_FORWARD(GroupNorm, nn_group_norm)
 
-GroupNorm *nn_group_norm_new_with_at(AgSite at, int groups, int64_t channels, double eps)
+GroupNorm *nn_group_norm_new_with(int groups, int64_t channels, double eps)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     if (groups < 1 || channels < 1 || channels % groups != 0 || !(eps >= 0 && isfinite(eps)))
-        ag_usage_error(at, __func__, "%lld channels in %d groups, eps %g: expected groups of equal size, 0 or more",
+        ag_usage_error(__func__, "%lld channels in %d groups, eps %g: expected groups of equal size, 0 or more",
                        (long long)channels, groups, eps);
     GroupNorm *l = nn_new(GroupNorm);
     l->module.forward = nn_group_norm_forward;
@@ -169,9 +166,9 @@ GroupNorm *nn_group_norm_new_with_at(AgSite at, int groups, int64_t channels, do
     return l;
 }
 
-Tensor *nn_group_norm_at(AgSite at, GroupNorm *l, Tensor *x)                              /* (B,C,..) -> (B,C,..) */
+Tensor *nn_group_norm(GroupNorm *l, Tensor *x)                              /* (B,C,..) -> (B,C,..) */
 {
-    NN_LAYER_OF(at, l, "GroupNorm");
+    NN_LAYER_OF(l, "GroupNorm");
     check_channels(__func__, l->gamma, x);
     Tensor *rows = ag_reshape(x, SHAPE(tensor_dim(x, 0), l->groups, tensor_dim(x, 0) ? -1 : 1));
     Tensor *normal = ag_layer_norm(rows, NULL, NULL, (AgNorm){ l->eps, true, false });

@@ -8,35 +8,35 @@
 
 /* The product of all sizes but one: fan_in without size 0, fan_out without size 1. It may be 0 for an empty tensor, which the
  * functions below do not fill. */
-static double fan(AgSite at, const char *what, const Tensor *w, int without)
+static double fan(const char *what, const Tensor *w, int without)
 {
-    ag_check_pointer_at(at, what, "the tensor", w);
+    ag_check_pointer(what, "the tensor", w);
     AgShape shape = tensor_shape(w);
     if (shape.ndim < 2)
-        ag_usage_error(at, what, "needs a tensor of two dimensions or more, this one is %s", ag_shape_string(shape));
+        ag_usage_error(what, "needs a tensor of two dimensions or more, this one is %s", ag_shape_string(shape));
     double product = 1;
     for (int i = 0; i < shape.ndim; i++) product *= i == without ? 1 : (double)shape.dim[i];
     return product;
 }
 
 /* The bound of a uniform distribution with n = 6, the deviation of a normal one with n = 2. */
-static double xavier(AgSite at, const char *what, const Tensor *w, double gain, double n)
+static double xavier(const char *what, const Tensor *w, double gain, double n)
 {
-    if (!(gain >= 0 && isfinite(gain))) ag_usage_error(at, what, "gain is %g, expected a finite number of 0 or more", gain);
-    return gain * sqrt(n / (fan(at, what, w, 0) + fan(at, what, w, 1)));
+    if (!(gain >= 0 && isfinite(gain))) ag_usage_error(what, "gain is %g, expected a finite number of 0 or more", gain);
+    return gain * sqrt(n / (fan(what, w, 0) + fan(what, w, 1)));
 }
 
-static double kaiming(AgSite at, const char *what, const Tensor *w, double a, double n)
+static double kaiming(const char *what, const Tensor *w, double a, double n)
 {
-    if (!isfinite(a)) ag_usage_error(at, what, "a is %g, expected a finite number", a);
-    return sqrt(n / ((1 + a * a) * fan(at, what, w, 0)));
+    if (!isfinite(a)) ag_usage_error(what, "a is %g, expected a finite number", a);
+    return sqrt(n / ((1 + a * a) * fan(what, w, 0)));
 }
 
 #define INIT(rule, distribution, factor, low_or_mean, high_or_deviation)                        \
-    void nn_init_##rule##_##distribution##_at(AgSite at, Tensor *w, double parameter)           \
+    void nn_init_##rule##_##distribution(Tensor *w, double parameter)           \
     {                                                                                           \
-        AG_LAYER(at);                                                                           \
-        double scale = rule(at, __func__, w, parameter, factor);                                \
+        AG_LAYER;                                                                           \
+        double scale = rule(__func__, w, parameter, factor);                                \
         if (tensor_numel(w) > 0) ag_fill_##distribution(w, low_or_mean, high_or_deviation);     \
     }
 INIT(xavier, uniform, 6, -scale, scale)

@@ -10,11 +10,10 @@
 
 NN_FORWARD(Linear, nn_linear)
 
-Linear *nn_linear_new_with_at(AgSite at, int64_t in, int64_t out, bool bias)
+Linear *nn_linear_new_with(int64_t in, int64_t out, bool bias)
 {
-    AG_LAYER(at);
-    if (in < 1 || out < 1)
-        ag_usage_error(at, __func__, "sizes %lld and %lld, expected 1 or more", (long long)in, (long long)out);
+    AG_LAYER;
+    if (in < 1 || out < 1) ag_usage_error(__func__, "sizes %lld and %lld, expected 1 or more", (long long)in, (long long)out);
     Linear *l = nn_new(Linear);
     l->module.forward = nn_linear_forward;
     nn_param(l, weight, SHAPE(out, in));
@@ -23,18 +22,18 @@ Linear *nn_linear_new_with_at(AgSite at, int64_t in, int64_t out, bool bias)
     return l;
 }
 
-Tensor *nn_linear_at(AgSite at, Linear *l, Tensor *x)                                     /* (..,in) -> (..,out) */
+Tensor *nn_linear(Linear *l, Tensor *x)                                     /* (..,in) -> (..,out) */
 {
-    NN_LAYER_OF(at, l, "Linear");
+    NN_LAYER_OF(l, "Linear");
     Tensor *y = ag_linear(x, l->weight, l->bias);
     if (!l->lora_dropout) return y;
     Tensor *more = nn_linear(l->lora_B, nn_linear(l->lora_A, nn_dropout(l->lora_dropout, x)));
     return ag_add(y, ag_scale(more, lora_scale(l)));
 }
 
-Tensor *nn_linear_activate_at(AgSite at, Linear *l, Tensor *x, AgActivation kind)
+Tensor *nn_linear_activate(Linear *l, Tensor *x, AgActivation kind)
 {
-    NN_LAYER_OF(at, l, "Linear");
+    NN_LAYER_OF(l, "Linear");
     if (l->lora_dropout) return ag_activate(kind, nn_linear(l, x));
     return ag_linear_activate(x, l->weight, l->bias, kind);
 }
@@ -43,20 +42,20 @@ Tensor *nn_linear_activate_at(AgSite at, Linear *l, Tensor *x, AgActivation kind
 
 NN_FORWARD(Embedding, nn_embedding)
 
-Embedding *nn_embedding_new_at(AgSite at, int64_t count, int64_t width)
+Embedding *nn_embedding_new(int64_t count, int64_t width)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     if (count < 1 || width < 1)
-        ag_usage_error(at, __func__, "%lld rows of width %lld, expected 1 or more", (long long)count, (long long)width);
+        ag_usage_error(__func__, "%lld rows of width %lld, expected 1 or more", (long long)count, (long long)width);
     Embedding *e = nn_new(Embedding);
     e->module.forward = nn_embedding_forward;
     ag_fill_normal(nn_param(e, weight, SHAPE(count, width)), 0, 1);
     return e;
 }
 
-Tensor *nn_embedding_at(AgSite at, Embedding *e, Tensor *ids)                             /* ids (..) -> (..,width) */
+Tensor *nn_embedding(Embedding *e, Tensor *ids)                             /* ids (..) -> (..,width) */
 {
-    NN_LAYER_OF(at, e, "Embedding");
+    NN_LAYER_OF(e, "Embedding");
     return ag_embedding(e->weight, ids);
 }
 
@@ -65,16 +64,16 @@ Tensor *nn_embedding_at(AgSite at, Embedding *e, Tensor *ids)                   
 NN_FORWARD(LayerNorm, nn_layer_norm)
 NN_FORWARD(RMSNorm, nn_rms_norm)
 
-static void check_norm(AgSite at, const char *what, int64_t width, double eps)
+static void check_norm(const char *what, int64_t width, double eps)
 {
-    if (width < 1) ag_usage_error(at, what, "width %lld, must be 1 or more", (long long)width);
-    if (!(eps >= 0 && isfinite(eps))) ag_usage_error(at, what, "eps is %g, expected a finite number of 0 or more", eps);
+    if (width < 1) ag_usage_error(what, "width %lld, must be 1 or more", (long long)width);
+    if (!(eps >= 0 && isfinite(eps))) ag_usage_error(what, "eps is %g, expected a finite number of 0 or more", eps);
 }
 
-LayerNorm *nn_layer_norm_new_with_at(AgSite at, int64_t width, AgNorm kind, bool bias)
+LayerNorm *nn_layer_norm_new_with(int64_t width, AgNorm kind, bool bias)
 {
-    AG_LAYER(at);
-    check_norm(at, __func__, width, kind.eps);
+    AG_LAYER;
+    check_norm(__func__, width, kind.eps);
     LayerNorm *l = nn_new(LayerNorm);
     l->module.forward = nn_layer_norm_forward;
     l->kind = kind;
@@ -85,16 +84,16 @@ LayerNorm *nn_layer_norm_new_with_at(AgSite at, int64_t width, AgNorm kind, bool
     return l;
 }
 
-Tensor *nn_layer_norm_at(AgSite at, LayerNorm *l, Tensor *x)                              /* (..,width) -> (..,width) */
+Tensor *nn_layer_norm(LayerNorm *l, Tensor *x)                              /* (..,width) -> (..,width) */
 {
-    NN_LAYER_OF(at, l, "LayerNorm");
+    NN_LAYER_OF(l, "LayerNorm");
     return ag_layer_norm(x, l->gamma, l->beta, l->kind);
 }
 
-RMSNorm *nn_rms_norm_new_with_at(AgSite at, int64_t width, double eps)
+RMSNorm *nn_rms_norm_new_with(int64_t width, double eps)
 {
-    AG_LAYER(at);
-    check_norm(at, __func__, width, eps);
+    AG_LAYER;
+    check_norm(__func__, width, eps);
     RMSNorm *l = nn_new(RMSNorm);
     l->module.forward = nn_rms_norm_forward;
     l->eps = eps;
@@ -102,9 +101,9 @@ RMSNorm *nn_rms_norm_new_with_at(AgSite at, int64_t width, double eps)
     return l;
 }
 
-Tensor *nn_rms_norm_at(AgSite at, RMSNorm *l, Tensor *x)                                  /* (..,width) -> (..,width) */
+Tensor *nn_rms_norm(RMSNorm *l, Tensor *x)                                  /* (..,width) -> (..,width) */
 {
-    NN_LAYER_OF(at, l, "RMSNorm");
+    NN_LAYER_OF(l, "RMSNorm");
     return ag_rms_norm(x, l->gamma, l->eps);
 }
 
@@ -112,20 +111,20 @@ Tensor *nn_rms_norm_at(AgSite at, RMSNorm *l, Tensor *x)                        
 
 NN_FORWARD(Dropout, nn_dropout)
 
-Dropout *nn_dropout_new_at(AgSite at, double p)
+Dropout *nn_dropout_new(double p)
 {
-    AG_LAYER(at);
-    if (!(p >= 0 && p < 1)) ag_usage_error(at, __func__, "probability %g, must be in [0, 1)", p);
+    AG_LAYER;
+    if (!(p >= 0 && p < 1)) ag_usage_error(__func__, "probability %g, must be in [0, 1)", p);
     Dropout *d = nn_new(Dropout);
     d->module.forward = nn_dropout_forward;
     d->p = p;
     return d;
 }
 
-Tensor *nn_dropout_at(AgSite at, Dropout *d, Tensor *x)                                   /* (..) -> (..) */
+Tensor *nn_dropout(Dropout *d, Tensor *x)                                   /* (..) -> (..) */
 {
-    NN_LAYER_OF(at, d, "Dropout");
-    if (!(d->p >= 0 && d->p < 1)) ag_usage_error(at, __func__, "p is %g, expected 0 <= p < 1", d->p);
+    NN_LAYER_OF(d, "Dropout");
+    if (!(d->p >= 0 && d->p < 1)) ag_usage_error(__func__, "p is %g, expected 0 <= p < 1", d->p);
     if (d->module.training && d->p > 0) return ag_dropout(x, d->p);
     tensor_data(x);                         /* a usage error unless they are reals */
     return x;

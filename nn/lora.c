@@ -45,8 +45,7 @@ void lora_freeze(const NnParameters *p)
 
 double lora_scale(const Linear *l)
 {
-    if (!isfinite(l->lora_alpha))
-        ag_usage_error(AG_HERE, "nn_linear", "lora_alpha is %g, expected a finite number", l->lora_alpha);
+    if (!isfinite(l->lora_alpha)) ag_usage_error("nn_linear", "lora_alpha is %g, expected a finite number", l->lora_alpha);
     return l->lora_alpha / (double)tensor_dim(l->lora_A->weight, 0);
 }
 
@@ -81,7 +80,7 @@ static void lora_remove(Linear *l)
 static bool not_found(void *module, const char *target)
 {
     const char *type = ((Module *)module)->type;
-    NnParameters *p = saved_parameters(AG_HERE, module, true, false);
+    NnParameters *p = saved_parameters(module, true, false);
     int tied = 0, first = 0;
     while (tied < p->n && !lora_is_named(&p->item[tied], target)) tied++;
     while (tied < p->n && p->item[first].tensor != p->item[tied].tensor) first++;
@@ -93,21 +92,21 @@ static bool not_found(void *module, const char *target)
     return false;
 }
 
-bool nn_lora_add_at(AgSite at, void *module, NnLoraOptions o)
+bool nn_lora_add(void *module, NnLoraOptions o)
 {
-    NN_LAYER(at, (Module *)module);
-    ag_check_pointer_at(at, __func__, "targets", o.targets);
-    if (!*o.targets) ag_usage_error(at, __func__, "targets has no names");
-    if (o.rank < 1) ag_usage_error(at, __func__, "rank %lld, expected 1 or more", (long long)o.rank);
-    if (!isfinite(o.alpha)) ag_usage_error(at, __func__, "alpha is %g, expected a finite number", o.alpha);
-    if (!(o.dropout >= 0 && o.dropout < 1)) ag_usage_error(at, __func__, "dropout is %g, expected 0 to below 1", o.dropout);
+    NN_LAYER((Module *)module);
+    ag_check_pointer(__func__, "targets", o.targets);
+    if (!*o.targets) ag_usage_error(__func__, "targets has no names");
+    if (o.rank < 1) ag_usage_error(__func__, "rank %lld, expected 1 or more", (long long)o.rank);
+    if (!isfinite(o.alpha)) ag_usage_error(__func__, "alpha is %g, expected a finite number", o.alpha);
+    if (!(o.dropout >= 0 && o.dropout < 1)) ag_usage_error(__func__, "dropout is %g, expected 0 to below 1", o.dropout);
     NnParameters *p = nn_parameters(module);
     bool *chosen = ag_alloc_in(p, (size_t)p->n, sizeof *chosen), good = true;
     for (const char *const *target = o.targets; *target; target++) {
         bool found = false;
         for (int i = 0; i < p->n; i++) {
             if (!lora_is_named(&p->item[i], *target)) continue;
-            if (lora_adapted(&p->item[i])) ag_usage_error(at, __func__, "%s has an adapter", p->item[i].name);
+            if (lora_adapted(&p->item[i])) ag_usage_error(__func__, "%s has an adapter", p->item[i].name);
             chosen[i] = found = true;
         }
         if (!found) good = not_found(module, *target);
@@ -142,8 +141,8 @@ void lora_remove_all(void *module, bool merged)
     ag_free(p);
 }
 
-void nn_lora_merge_at(AgSite at, void *module)
+void nn_lora_merge(void *module)
 {
-    NN_LAYER(at, (Module *)module);
+    NN_LAYER((Module *)module);
     lora_remove_all(module, true);
 }

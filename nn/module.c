@@ -11,13 +11,13 @@
 
 enum { MODULE_ALIVE = 0x6d6f6475, MODULE_DEAD = 0x64656164 };
 
-void nn_check_at(AgSite at, const char *what, const void *module, size_t size)
+void nn_check(const char *what, const void *module, size_t size)
 {
     const Module *m = module;
-    if (!m) ag_usage_error(at, what, "the module is NULL");
-    if (m->magic == MODULE_DEAD) ag_usage_error(at, what, "this %s was freed", m->type);
-    if (m->magic != MODULE_ALIVE) ag_usage_error(at, what, "this is not a module; nn_new makes one");
-    if (size > sizeof(Module) && m->size != size) ag_usage_error(at, what, "this %s is a module of another type", m->type);
+    if (!m) ag_usage_error(what, "the module is NULL");
+    if (m->magic == MODULE_DEAD) ag_usage_error(what, "this %s was freed", m->type);
+    if (m->magic != MODULE_ALIVE) ag_usage_error(what, "this is not a module; nn_new makes one");
+    if (size > sizeof(Module) && m->size != size) ag_usage_error(what, "this %s is a module of another type", m->type);
 }
 
 static bool is_list(const char *type)
@@ -25,13 +25,13 @@ static bool is_list(const char *type)
     return strcmp(type, "ModuleList") == 0 || strcmp(type, "Sequential") == 0;
 }
 
-void nn_check_type_at(AgSite at, const char *what, const void *module, size_t size, const char *type)
+void nn_check_type(const char *what, const void *module, size_t size, const char *type)
 {
-    nn_check_at(at, what, module, size);
-    ag_check_pointer_at(at, what, "the type", type);
+    nn_check(what, module, size);
+    ag_check_pointer(what, "the type", type);
     const Module *m = module;
     if (m->type != type && strcmp(m->type, type) != 0 && !(is_list(type) && is_list(m->type)))
-        ag_usage_error(at, what, "this %s is a module of another type, expected %s", m->type, type);
+        ag_usage_error(what, "this %s is a module of another type, expected %s", m->type, type);
 }
 
 static void module_destroy(void *module)
@@ -41,11 +41,11 @@ static void module_destroy(void *module)
     m->magic = MODULE_DEAD;
 }
 
-Module *nn_new_sized_at(AgSite at, size_t size, const char *type)
+Module *nn_new_sized(size_t size, const char *type)
 {
-    ag_check_pointer_at(at, __func__, "the type", type);
-    if (size < sizeof(Module)) ag_usage_error(at, __func__, "%s is smaller than a Module, its first member", type);
-    Module *m = ag_alloc_at(at, 1, size);
+    ag_check_pointer(__func__, "the type", type);
+    if (size < sizeof(Module)) ag_usage_error(__func__, "%s is smaller than a Module, its first member", type);
+    Module *m = ag_alloc(1, size);
     ag_on_free(m, module_destroy);
     m->magic = MODULE_ALIVE;
     m->type = type;
@@ -58,22 +58,22 @@ Module *nn_new_sized_at(AgSite at, size_t size, const char *type)
 
 /* A new slot with that name and field, no part of the module before slot_fill. A usage error: the name cannot be used. The
  * first `others` slots are known to have other names. */
-static NnModuleSlot *slot_reserve(AgSite at, const char *what, Module *m, const char *name, const void *field, int others)
+static NnModuleSlot *slot_reserve(const char *what, Module *m, const char *name, const void *field, int others)
 {
-    nn_check_at(at, what, m, 0);
+    nn_check(what, m, 0);
     size_t length = strlen(name);
     if (length == 0 || length >= SLOT_NAME || strchr(name, '.'))
-        ag_usage_error(at, what, "\"%s\" cannot be a name in %s: 1 to %d characters, no dot", name, m->type, SLOT_NAME - 1);
+        ag_usage_error(what, "\"%s\" cannot be a name in %s: 1 to %d characters, no dot", name, m->type, SLOT_NAME - 1);
     if (strpbrk(name, "[]"))
-        ag_usage_error(at, what, "\"%s\" in %s is of an array: expected nn_child_named(..., \"l%%d\", i)", name, m->type);
+        ag_usage_error(what, "\"%s\" in %s is of an array: expected nn_child_named(..., \"l%%d\", i)", name, m->type);
     for (int i = others; i < m->n_slots; i++)
-        if (strcmp(m->slots[i].name, name) == 0) ag_usage_error(at, what, "%s already has a \"%s\"", m->type, name);
+        if (strcmp(m->slots[i].name, name) == 0) ag_usage_error(what, "%s already has a \"%s\"", m->type, name);
     size_t offset = field ? (size_t)((const char *)field - (const char *)m) : 0;
     if (field && (offset < sizeof(Module) || offset > m->size - sizeof(void *)))
-        ag_usage_error(at, what, "the field for \"%s\" is not in the struct %s", name, m->type);
+        ag_usage_error(what, "the field for \"%s\" is not in the struct %s", name, m->type);
     if (m->n_slots == m->capacity) {
         int capacity = m->capacity ? 2 * m->capacity : 4;
-        m->slots = ag_resize_in_at(at, m, m->slots, (size_t)m->n_slots, (size_t)capacity, sizeof *m->slots);
+        m->slots = ag_resize_in(m, m->slots, (size_t)m->n_slots, (size_t)capacity, sizeof *m->slots);
         ag_set_part(m->slots, m, m->type);
         m->capacity = capacity;
     }
@@ -102,17 +102,17 @@ static void slot_fill(Module *m, NnModuleSlot *slot, Module *child, Tensor *tens
     m->n_slots++;
 }
 
-void check_fields(AgSite at, const char *what, const Module *m)
+void check_fields(const char *what, const Module *m)
 {
     for (int i = 0; i < m->n_slots; i++) {
         const NnModuleSlot *slot = &m->slots[i];
         const void *field = NULL, *registered = slot->child ? (const void *)slot->child : slot->tensor;
         if (slot->offset) memcpy(&field, (const char *)m + slot->offset, sizeof field);
         if (slot->offset && field != registered)
-            ag_usage_error(at, what, "the field of %s in its %s no longer points to the registered %s; %s", slot->name, m->type,
+            ag_usage_error(what, "the field of %s in its %s no longer points to the registered %s; %s", slot->name, m->type,
                            slot->child ? slot->child->type : "tensor", slot->child ? "nn_child registers a module, once" :
                            "to set values, use tensor_copy");
-        if (slot->child) check_fields(at, what, slot->child);
+        if (slot->child) check_fields(what, slot->child);
     }
 }
 
@@ -129,27 +129,27 @@ static int levels_below(const Module *m)
 }
 
 /* A usage error unless both trees can become one. */
-static void check_levels(AgSite at, const char *what, const Module *parent, const Module *child)
+static void check_levels(const char *what, const Module *parent, const Module *child)
 {
     int levels = levels_below(child);
     for (const Module *m = parent; m; m = m->parent) levels++;
     if (levels > MOST_LEVELS)
-        ag_usage_error(at, what, "this %s in its %s would make %d levels of modules, expected at most %d", child->type,
+        ag_usage_error(what, "this %s in its %s would make %d levels of modules, expected at most %d", child->type,
                        parent->type, levels, MOST_LEVELS);
 }
 
-static void add_child(AgSite at, const char *what, Module *parent, const char *name, void **field, Module *child, int others)
+static void add_child(const char *what, Module *parent, const char *name, void **field, Module *child, int others)
 {
-    nn_check_at(at, what, parent, 0);
-    if (!child) ag_usage_error(at, what, "the module for \"%s\" of %s is NULL", name, parent->type);
-    nn_check_at(at, what, child, 0);
+    nn_check(what, parent, 0);
+    if (!child) ag_usage_error(what, "the module for \"%s\" of %s is NULL", name, parent->type);
+    nn_check(what, child, 0);
     if (child->parent)
-        ag_usage_error(at, what, "this %s is already in a %s; to share weights, use nn_tie", child->type, child->parent->type);
+        ag_usage_error(what, "this %s is already in a %s; to share weights, use nn_tie", child->type, child->parent->type);
     if (module_root(parent) == child)
-        ag_usage_error(at, what, "a %s cannot hold the %s that contains it", parent->type, child->type);
-    check_levels(at, what, parent, child);
-    slot_fill(parent, slot_reserve(at, what, parent, name, field, others), child, NULL);
-    name_tensors(at, child);
+        ag_usage_error(what, "a %s cannot hold the %s that contains it", parent->type, child->type);
+    check_levels(what, parent, child);
+    slot_fill(parent, slot_reserve(what, parent, name, field, others), child, NULL);
+    name_tensors(child);
 }
 
 /* Writes a name; slot_reserve refuses one that was cut off. */
@@ -160,46 +160,45 @@ static void add_child(AgSite at, const char *what, Module *parent, const char *n
         va_end(list); \
     } while (0)
 
-void nn_add_child_at(AgSite at, Module *parent, void **field, void *child, const char *format, ...)
+void nn_add_child(Module *parent, void **field, void *child, const char *format, ...)
 {
-    ag_check_pointer_at(at, __func__, "the name", format);
+    ag_check_pointer(__func__, "the name", format);
     char name[SLOT_NAME + 1];
     WRITE_NAME(name, format);
-    add_child(at, __func__, parent, name, field, child, 0);
+    add_child(__func__, parent, name, field, child, 0);
 }
 
 /* A usage error that names the tensor, where tensor_new_owned would not. */
-static void check_tensor_shape(AgSite at, const char *what, const Module *m, const char *name, AgShape shape)
+static void check_tensor_shape(const char *what, const Module *m, const char *name, AgShape shape)
 {
     if (shape.ndim < 0 || shape.ndim > AG_MAX_DIMS)
-        ag_usage_error(at, what, "\"%s\" of %s with %d dimensions; a tensor has 0 to %d", name, m->type, shape.ndim,
-                       AG_MAX_DIMS);
+        ag_usage_error(what, "\"%s\" of %s with %d dimensions; a tensor has 0 to %d", name, m->type, shape.ndim, AG_MAX_DIMS);
     for (int i = 0; i < shape.ndim; i++)
         if (shape.dim[i] < 0)
-            ag_usage_error(at, what, "\"%s\" of %s: negative size in shape %s", name, m->type, ag_shape_string(shape));
+            ag_usage_error(what, "\"%s\" of %s: negative size in shape %s", name, m->type, ag_shape_string(shape));
     if (ag_shape_numel(shape) < 0)
-        ag_usage_error(at, what, "\"%s\" of %s: shape %s has more items than can be counted", name, m->type,
+        ag_usage_error(what, "\"%s\" of %s: shape %s has more items than can be counted", name, m->type,
                        ag_shape_string(shape));
 }
 
-Tensor *nn_add_tensor_at(AgSite at, Module *parent, Tensor **field, AgShape shape, AgDType dtype, bool trained, bool saved,
-                         const char *format, ...)
+Tensor *nn_add_tensor(Module *parent, Tensor **field, AgShape shape, AgDType dtype, bool trained, bool saved,
+                      const char *format, ...)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "the field", field);
-    ag_check_pointer_at(at, __func__, "the name", format);
+    AG_LAYER;
+    ag_check_pointer(__func__, "the field", field);
+    ag_check_pointer(__func__, "the name", format);
     char name[SLOT_NAME + 1];
     WRITE_NAME(name, format);
-    NnModuleSlot *slot = slot_reserve(at, __func__, parent, name, field, 0);
-    check_tensor_shape(at, __func__, parent, name, shape);
+    NnModuleSlot *slot = slot_reserve(__func__, parent, name, field, 0);
+    check_tensor_shape(__func__, parent, name, shape);
     slot->not_saved = !saved;
     slot->is_buffer = !trained && dtype != AG_PACKED;
-    Tensor *t = tensor_new_owned_at(at, shape, dtype);
+    Tensor *t = tensor_new_owned(shape, dtype);
     slot_fill(parent, slot, NULL, t);
     ag_set_part(t, parent, parent->type);
-    if (trained) tensor_set_requires_grad_at(at, t, true);
-    if (parent->parent) name_tensors(at, parent);
-    else tensor_name_at(at, t, slot->name);
+    if (trained) tensor_set_requires_grad(t, true);
+    if (parent->parent) name_tensors(parent);
+    else tensor_name(t, slot->name);
     return t;
 }
 
@@ -227,20 +226,20 @@ static void tie_all(Module *root, const Tensor *old, Tensor *t)
     }
 }
 
-void nn_tie_named_at(AgSite at, Module *parent, const char *name, Tensor **field, Tensor *tensor)
+void nn_tie_named(Module *parent, const char *name, Tensor **field, Tensor *tensor)
 {
-    nn_check_at(at, __func__, parent, 0);
-    ag_check_pointer_at(at, __func__, "the name", name);
-    ag_check_pointer_at(at, __func__, "the field", field);
-    if (!tensor) ag_usage_error(at, __func__, "the tensor for \"%s\" of %s is NULL", name, parent->type);
+    nn_check(__func__, parent, 0);
+    ag_check_pointer(__func__, "the name", name);
+    ag_check_pointer(__func__, "the field", field);
+    if (!tensor) ag_usage_error(__func__, "the tensor for \"%s\" of %s is NULL", name, parent->type);
     Module *root = module_root(parent);
-    nn_check_at(at, __func__, root, 0);
+    nn_check(__func__, root, 0);
     if (!first_slot(root, tensor))
-        ag_usage_error(at, __func__, "\"%s\" of %s can only be tied to a parameter of the same tree; make both parts "
+        ag_usage_error(__func__, "\"%s\" of %s can only be tied to a parameter of the same tree; make both parts "
                        "children of one module first", name, parent->type);
     NnModuleSlot *slot = field_slot(parent, field);
     if (!slot) {
-        slot_fill(parent, slot_reserve(at, __func__, parent, name, field, 0), NULL, tensor);
+        slot_fill(parent, slot_reserve(__func__, parent, name, field, 0), NULL, tensor);
         tie_all(root, tensor, tensor);
         return;
     }
@@ -248,7 +247,7 @@ void nn_tie_named_at(AgSite at, Module *parent, const char *name, Tensor **field
     Tensor *old = slot->tensor;
     AgShape old_shape = tensor_shape(old), shape = tensor_shape(tensor);
     if (!ag_shape_equal(old_shape, shape)) {
-        ag_usage_error(at, __func__, "\"%s\" of %s is %s, the tensor to tie it to %s", name, parent->type,
+        ag_usage_error(__func__, "\"%s\" of %s is %s, the tensor to tie it to %s", name, parent->type,
                        ag_shape_string(old_shape), ag_shape_string(shape));
     }
     tie_all(root, old, tensor);
@@ -258,59 +257,59 @@ void nn_tie_named_at(AgSite at, Module *parent, const char *name, Tensor **field
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 
-ModuleList *nn_list_new_at(AgSite at)
+ModuleList *nn_list_new(void)
 {
-    return (ModuleList *)nn_new_sized_at(at, sizeof(ModuleList), "ModuleList");
+    return (ModuleList *)nn_new_sized(sizeof(ModuleList), "ModuleList");
 }
 
-void nn_list_add_at(AgSite at, ModuleList *list, void *child)
+void nn_list_add(ModuleList *list, void *child)
 {
-    nn_check_type_at(at, __func__, list, sizeof *list, "ModuleList");
+    nn_check_type(__func__, list, sizeof *list, "ModuleList");
     char name[SLOT_NAME];
     snprintf(name, sizeof name, "%d", list->n);
     const bool items_alone = list->module.n_slots == list->n;       /* so their names are the smaller numbers */
-    add_child(at, __func__, &list->module, name, NULL, child, items_alone ? list->n : 0);
+    add_child(__func__, &list->module, name, NULL, child, items_alone ? list->n : 0);
     list->n++;
 }
 
-void *nn_list_item_at(AgSite at, const ModuleList *list, int i)
+void *nn_list_item(const ModuleList *list, int i)
 {
-    nn_check_type_at(at, __func__, list, sizeof *list, "ModuleList");
-    if (i < 0 || i >= list->n) ag_usage_error(at, __func__, "item %d of a list of %d", i, list->n);
+    nn_check_type(__func__, list, sizeof *list, "ModuleList");
+    if (i < 0 || i >= list->n) ag_usage_error(__func__, "item %d of a list of %d", i, list->n);
     return list->module.slots[i].child;
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 /* A copy of the structs. Its slots have the tensors of the original, which nn_clone replaces. */
-static Module *copy_tree(AgSite at, const Module *original)
+static Module *copy_tree(const Module *original)
 {
     if (original->destroy)
-        ag_usage_error(at, "nn_clone", "a %s has a function that destroys it, and what that releases cannot be copied",
+        ag_usage_error("nn_clone", "a %s has a function that destroys it, and what that releases cannot be copied",
                        original->type);
-    Module *copy = ag_alloc_at(at, 1, original->size);
+    Module *copy = ag_alloc(1, original->size);
     ag_on_free(copy, module_destroy);
     memcpy(copy, original, original->size);
     copy->n_slots = 0;
     copy->parent = NULL;
     copy->capacity = original->n_slots;
-    copy->slots = ag_alloc_in_at(at, copy, (size_t)original->n_slots, sizeof *copy->slots);
+    copy->slots = ag_alloc_in(copy, (size_t)original->n_slots, sizeof *copy->slots);
     ag_set_part(copy->slots, copy, copy->type);
     for (int i = 0; i < original->n_slots; i++) {
         const NnModuleSlot *from = &original->slots[i];
         NnModuleSlot *to = &copy->slots[i];
         *to = *from;
         to->tied = false;
-        slot_fill(copy, to, from->child ? copy_tree(at, from->child) : NULL, from->tensor);
+        slot_fill(copy, to, from->child ? copy_tree(from->child) : NULL, from->tensor);
     }
     return copy;
 }
 
-static Tensor *copy_tensor(AgSite at, Tensor *from)
+static Tensor *copy_tensor(Tensor *from)
 {
-    Tensor *t = tensor_new_owned_at(at, tensor_shape(from), tensor_dtype(from));
-    tensor_copy_at(at, t, from);
-    if (tensor_requires_grad(from)) tensor_set_requires_grad_at(at, t, true);
+    Tensor *t = tensor_new_owned(tensor_shape(from), tensor_dtype(from));
+    tensor_copy(t, from);
+    if (tensor_requires_grad(from)) tensor_set_requires_grad(t, true);
     return t;
 }
 
@@ -325,20 +324,20 @@ static const NnModuleSlot *same_slot(Module *original, const NnModuleSlot *slot,
     return to.slot;
 }
 
-void *nn_clone_at(AgSite at, const void *module)
+void *nn_clone(const void *module)
 {
-    NN_LAYER(at, (const Module *)module);
-    check_fields(at, __func__, module);
-    Module *copy = copy_tree(at, module);
+    NN_LAYER((const Module *)module);
+    check_fields(__func__, module);
+    Module *copy = copy_tree(module);
     Walk to = walk_below(copy);
     for (Walk from = walk_below(module); walk_slot(&from); ) {
         walk_slot(&to);
         const NnModuleSlot *first = from.slot->tied ? first_slot(from.root, from.slot->tensor) : from.slot;
         to.slot->tied = first != from.slot;
-        to.slot->tensor = to.slot->tied ? same_slot(from.root, first, copy)->tensor : copy_tensor(at, from.slot->tensor);
+        to.slot->tensor = to.slot->tied ? same_slot(from.root, first, copy)->tensor : copy_tensor(from.slot->tensor);
         if (!to.slot->tied) ag_set_part(to.slot->tensor, to.holder, to.holder->type);
         set_field(to.holder, to.slot->offset, to.slot->tensor);
     }
-    name_tensors(at, copy);
+    name_tensors(copy);
     return copy;
 }

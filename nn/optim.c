@@ -1,5 +1,6 @@
 /* optim.c: optimizers of any kind, the kinds Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019), SGD and RMSprop,
  * as PyTorch defines them, averages of weights, gradient clipping, and schedules of the learning rate. */
+#include "left.h"
 #include "optim.h"
 
 #include <math.h>
@@ -20,48 +21,48 @@ static Tensor *state_tensor(Optimizer *o, AgShape shape)
 enum { OPTIMIZER = 0x6f707469 };
 
 /* A usage error unless o is an optimizer that was not freed, and the module of parameter i was not, either. */
-static void check_parameter(AgSite at, const char *what, const Optimizer *o, int i)
+static void check_parameter(const char *what, const Optimizer *o, int i)
 {
-    ag_check_object_at(at, what, "the optimizer", o);
-    if (o->magic != OPTIMIZER) ag_usage_error(at, what, "this is not an optimizer");
-    nn_check_at(at, what, module_root(o->parameters->item[i].owner), 0);
+    ag_check_object(what, "the optimizer", o);
+    if (o->magic != OPTIMIZER) ag_usage_error(what, "this is not an optimizer");
+    nn_check(what, module_root(o->parameters->item[i].owner), 0);
 }
 
 /* Slots keep their order, also if their tensors are replaced (nn_tie): one walk meets those of all parameters. */
-void check_optimizer(AgSite at, const char *what, const Optimizer *o)
+void check_optimizer(const char *what, const Optimizer *o)
 {
-    check_parameter(at, what, o, 0);
-    for (int i = 1; i < o->parameters->n; i++) check_parameter(at, what, o, i);
+    check_parameter(what, o, 0);
+    for (int i = 1; i < o->parameters->n; i++) check_parameter(what, o, i);
     Walk walk = walk_below(o->module);
     for (int i = 0; i < o->parameters->n; i++) {
         const NnNamedTensor *p = &o->parameters->item[i];
         const char *dot = strrchr(p->name, '.'), *name = dot ? dot + 1 : p->name;
         while (walk_slot(&walk) && (walk.holder != p->owner || strcmp(walk.slot->name, name) != 0)) { }
         if (!walk.slot || walk.slot->tensor != p->tensor)
-            ag_usage_error(at, what, "%s is no longer a tensor of this %s: make the optimizer after nn_tie", p->name,
+            ag_usage_error(what, "%s is no longer a tensor of this %s: make the optimizer after nn_tie", p->name,
                            o->module->type);
     }
 }
 
-void nn_optimizer_check_at(AgSite at, const char *what, const Optimizer *o, const void *module)
+void nn_optimizer_check(const char *what, const Optimizer *o, const void *module)
 {
-    check_optimizer(at, what, o);
-    nn_check_at(at, what, module, 0);
+    check_optimizer(what, o);
+    nn_check(what, module, 0);
     const Module *expected = module, *m = o->module;
     while (m && m != expected) m = m->parent;
     if (!m)
-        ag_usage_error(at, what, "the optimizer was made for another module (%s), expected one for this %s", o->module->type,
+        ag_usage_error(what, "the optimizer was made for another module (%s), expected one for this %s", o->module->type,
                        expected->type);
 }
 
-static void check(AgSite at, const char *what, const char *name, double value, bool valid, const char *expected)
+static void check(const char *what, const char *name, double value, bool valid, const char *expected)
 {
     if (!valid || !isfinite(value))
-        ag_usage_error(at, what, "%s is %g, must be %s", name, value, isinf(value) ? "a finite number" : expected);
+        ag_usage_error(what, "%s is %g, must be %s", name, value, isinf(value) ? "a finite number" : expected);
 }
 
 /* A checkpoint has a tensor STATE.PARAMETER: "m" and "m.fc" could make the same name. Returns the number of names. */
-static int check_state_names(AgSite at, const char *what, const OptimizerKind *kind)
+static int check_state_names(const char *what, const OptimizerKind *kind)
 {
     int n = 0;
     while (n < NN_STATES && kind->state[n]) n++;
@@ -70,46 +71,47 @@ static int check_state_names(AgSite at, const char *what, const OptimizerKind *k
         for (int k = 0; k < n; k++) {
             const char *other = kind->state[k];
             if (k != i && strncmp(other, kind->state[i], length) == 0 && (other[length] == '\0' || other[length] == '.'))
-                ag_usage_error(at, what, "the names \"%s\" and \"%s\" of state tensors cannot be told apart in a checkpoint",
+                ag_usage_error(what, "the names \"%s\" and \"%s\" of state tensors cannot be told apart in a checkpoint",
                                kind->state[i], other);
         }
     }
     return n;
 }
 
-Optimizer *nn_optimizer_new_at(AgSite at, void *module, const OptimizerKind *kind, const void *options, size_t size, double lr,
-                               double weight_decay)
+Optimizer *nn_optimizer_new(void *module, const OptimizerKind *kind, const void *options, size_t size, double lr,
+                            double weight_decay)
 {
-    NN_LAYER(at, (Module *)module);
-    ag_check_pointer_at(at, __func__, "the kind", kind);
-    ag_check_pointer_at(at, __func__, "the kind's name", kind->name);
-    ag_check_pointer_at(at, __func__, "the kind's update", (const void *)(uintptr_t)kind->update);
-    if (size) ag_check_pointer_at(at, __func__, "options", options);
-    const int named = check_state_names(at, __func__, kind);
-    check(at, __func__, "lr", lr, lr >= 0, "0 or more");
-    check(at, __func__, "weight_decay", weight_decay, weight_decay >= 0, "0 or more");
-    check_fields(at, __func__, module);
-    if (nn_count(module) == 0) ag_usage_error(at, __func__, "this %s has no trained parameters", ((Module *)module)->type);
-    Optimizer *o = ag_object_new_at(at, sizeof *o);
+    NN_LAYER((Module *)module);
+    ag_check_pointer(__func__, "the kind", kind);
+    ag_check_pointer(__func__, "the kind's name", kind->name);
+    ag_check_pointer(__func__, "the kind's update", (const void *)(uintptr_t)kind->update);
+    if (size) ag_check_pointer(__func__, "options", options);
+    const int named = check_state_names(__func__, kind);
+    check(__func__, "lr", lr, lr >= 0, "0 or more");
+    check(__func__, "weight_decay", weight_decay, weight_decay >= 0, "0 or more");
+    check_fields(__func__, module);
+    if (nn_count(module) == 0) ag_usage_error(__func__, "this %s has no trained parameters", ((Module *)module)->type);
+    Optimizer *o = ag_object_new(sizeof *o);
     o->magic = OPTIMIZER;
     o->module = module;
     o->kind = kind;
-    o->options = ag_alloc_in_at(at, o, size, 1);
+    o->options = ag_alloc_in(o, size, 1);
     o->options_size = size;
     if (size) memcpy(o->options, options, size);
     o->lr = lr;
-    o->parameters = nn_parameters_at(at, module);
+    o->parameters = nn_parameters(module);
     ag_set_owner(o->parameters, o);
-    o->state = ag_alloc_in_at(at, o, (size_t)o->parameters->n, sizeof *o->state);
-    o->group = ag_alloc_in_at(at, o, 1, sizeof *o->group);
+    o->state = ag_alloc_in(o, (size_t)o->parameters->n, sizeof *o->state);
+    o->group = ag_alloc_in(o, 1, sizeof *o->group);
     o->group[0] = (Group){ weight_decay, 1 };
     o->n_groups = 1;
     for (int i = 0; i < o->parameters->n; i++) {
         const NnNamedTensor *p = &o->parameters->item[i];
         if (!p->trained) continue;
+        const Calls before = function_begins();
         int n = kind->states ? kind->states(p) : named;
-        if (n < 0 || n > named)
-            ag_usage_error(at, __func__, "%d state tensors for %s, but %d names of them", n, p->name, named);
+        function_ends(before);
+        if (n < 0 || n > named) ag_usage_error(__func__, "%d state tensors for %s, but %d names of them", n, p->name, named);
         o->state[i].n = n;
         o->state[i].count = tensor_numel(p->tensor);
     }
@@ -128,11 +130,11 @@ void optimizer_make_state(Optimizer *o)
     }
 }
 
-void check_undivided(AgSite at, const char *what, const Optimizer *o)
+void check_undivided(const char *what, const Optimizer *o)
 {
     for (int i = 0; !o->parallel && i < o->parameters->n; i++)
         if (o->state[i].is_part)
-            ag_usage_error(at, what, "the state of this optimizer was divided among processes, by nn_parallel_new");
+            ag_usage_error(what, "the state of this optimizer was divided among processes, by nn_parallel_new");
 }
 
 void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count)
@@ -177,30 +179,30 @@ static const OptimizerKind momentum_kind = { .name = "sgd", .state = { "velocity
 
 /* The options that an optimizer keeps have no learning rate and no weight decay, which the optimizer has itself. memset also
  * clears the padding, which optimizer_hash reads. */
-Optimizer *nn_adam_new_with_at(AgSite at, void *module, AgAdam options)
+Optimizer *nn_adam_new_with(void *module, AgAdam options)
 {
-    check(at, __func__, "beta1", options.beta1, options.beta1 >= 0 && options.beta1 < 1, "in [0, 1)");
-    check(at, __func__, "beta2", options.beta2, options.beta2 >= 0 && options.beta2 < 1, "in [0, 1)");
-    check(at, __func__, "eps", options.eps, options.eps > 0, "above 0");
+    check(__func__, "beta1", options.beta1, options.beta1 >= 0 && options.beta1 < 1, "in [0, 1)");
+    check(__func__, "beta2", options.beta2, options.beta2 >= 0 && options.beta2 < 1, "in [0, 1)");
+    check(__func__, "eps", options.eps, options.eps > 0, "above 0");
     AgAdam kept;
     memset(&kept, 0, sizeof kept);
     kept.beta1 = options.beta1;
     kept.beta2 = options.beta2;
     kept.eps = options.eps;
     kept.decoupled = options.decoupled;
-    return nn_optimizer_new_at(at, module, &adam_kind, &kept, sizeof kept, options.lr, options.weight_decay);
+    return nn_optimizer_new(module, &adam_kind, &kept, sizeof kept, options.lr, options.weight_decay);
 }
 
-Optimizer *nn_sgd_new_with_at(AgSite at, void *module, AgSgd options)
+Optimizer *nn_sgd_new_with(void *module, AgSgd options)
 {
-    check(at, __func__, "momentum", options.momentum, options.momentum >= 0 && options.momentum < 1, "in [0, 1)");
-    check(at, __func__, "momentum", options.momentum, options.momentum > 0 || !options.nesterov, "above 0 with nesterov");
+    check(__func__, "momentum", options.momentum, options.momentum >= 0 && options.momentum < 1, "in [0, 1)");
+    check(__func__, "momentum", options.momentum, options.momentum > 0 || !options.nesterov, "above 0 with nesterov");
     AgSgd kept;
     memset(&kept, 0, sizeof kept);
     kept.momentum = options.momentum;
     kept.nesterov = options.nesterov;
     const OptimizerKind *kind = options.momentum > 0 ? &momentum_kind : &sgd_kind;
-    return nn_optimizer_new_at(at, module, kind, &kept, sizeof kept, options.lr, options.weight_decay);
+    return nn_optimizer_new(module, kind, &kept, sizeof kept, options.lr, options.weight_decay);
 }
 
 /* ---- RMSprop ----------------------------------------------------------------------------------------------------- */
@@ -220,29 +222,31 @@ static void update_rmsprop(const OptimizerUpdate *u)
 
 static const OptimizerKind rmsprop = { .name = "rmsprop", .state = { "square" }, .update = update_rmsprop, .by_item = true };
 
-Optimizer *nn_rmsprop_new_with_at(AgSite at, void *module, NnRMSprop options)
+Optimizer *nn_rmsprop_new_with(void *module, NnRMSprop options)
 {
-    check(at, __func__, "alpha", options.alpha, options.alpha >= 0 && options.alpha < 1, "in [0, 1)");
-    check(at, __func__, "eps", options.eps, options.eps > 0, "above 0");
+    check(__func__, "alpha", options.alpha, options.alpha >= 0 && options.alpha < 1, "in [0, 1)");
+    check(__func__, "eps", options.eps, options.eps > 0, "above 0");
     NnRMSprop kept = { .alpha = options.alpha, .eps = options.eps };
-    return nn_optimizer_new_at(at, module, &rmsprop, &kept, sizeof kept, options.lr, options.weight_decay);
+    return nn_optimizer_new(module, &rmsprop, &kept, sizeof kept, options.lr, options.weight_decay);
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
-int nn_optimizer_group_at(AgSite at, Optimizer *o, bool (*belongs)(const NnNamedTensor *p, void *arg), void *arg,
-                          double weight_decay, double lr_factor)
+int nn_optimizer_group(Optimizer *o, bool (*belongs)(const NnNamedTensor *p, void *arg), void *arg, double weight_decay,
+                       double lr_factor)
 {
-    AG_LAYER(at);
-    check_optimizer(at, __func__, o);
-    if (!belongs) ag_usage_error(at, __func__, "the function that chooses parameters is NULL");
-    check(at, __func__, "weight_decay", weight_decay, weight_decay >= 0, "0 or more");
-    check(at, __func__, "lr_factor", lr_factor, lr_factor >= 0, "0 or more");
+    AG_LAYER;
+    check_optimizer(__func__, o);
+    if (!belongs) ag_usage_error(__func__, "the function that chooses parameters is NULL");
+    check(__func__, "weight_decay", weight_decay, weight_decay >= 0, "0 or more");
+    check(__func__, "lr_factor", lr_factor, lr_factor >= 0, "0 or more");
     /* All calls of the program's function come first: it may add a group itself. */
     bool *chosen = ag_alloc_in(o, (size_t)o->parameters->n, sizeof *chosen);
     for (int i = 0; i < o->parameters->n; i++) {
+        const Calls before = function_begins();
         bool belongs_here = o->parameters->item[i].trained && belongs(&o->parameters->item[i], arg);
-        check_parameter(at, __func__, o, i);        /* the function may have freed o, and with it the array */
+        function_ends(before);
+        check_parameter(__func__, o, i);        /* the function may have freed o, and with it the array */
         chosen[i] = belongs_here;
     }
     o->group = ag_resize(o->group, (size_t)o->n_groups, (size_t)o->n_groups + 1, sizeof *o->group);
@@ -266,7 +270,7 @@ bool nn_is_not_matrix(const NnNamedTensor *p, void *unused)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-void optimizer_update(AgSite at, const char *what, Optimizer *o, int i, Tensor *gradient, double grad_scale)
+void optimizer_update(const char *what, Optimizer *o, int i, Tensor *gradient, double grad_scale)
 {
     ParameterState *s = &o->state[i];
     const Group *group = &o->group[s->group];
@@ -274,9 +278,11 @@ void optimizer_update(AgSite at, const char *what, Optimizer *o, int i, Tensor *
                           group->weight_decay, grad_scale, ++s->steps, o->options };
     const OptimizerKind *kind = o->kind;
     const AgScope scope = o->update = innermost_scope();
+    const Calls before = function_begins();
     kind->update(&u);
+    function_ends(before);
     if (innermost_scope().serial != scope.serial)
-        ag_usage_error(at, what, "the update function of \"%s\" has ended a scope that it has not begun, or left one open",
+        ag_usage_error(what, "the update function of \"%s\" has ended a scope that it has not begun, or left one open",
                        kind->name);
 }
 
@@ -289,105 +295,105 @@ uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void
     return h;
 }
 
-void optimizer_check(AgSite at, const char *what, const Optimizer *o, int trained)
+void optimizer_check(const char *what, const Optimizer *o, int trained)
 {
     const NnParameters *p = o->parameters;
     int known = 0;
     if (scope_is_open(o->update))
-        ag_usage_error(at, what, "a step of this optimizer runs: its update function cannot begin another one, and must leave "
+        ag_usage_error(what, "a step of this optimizer runs: its update function cannot begin another one, and must leave "
                        "the scope, too, if it leaves by longjmp or throw");
-    check_fields(at, what, o->module);
+    check_fields(what, o->module);
     for (Walk walk = walk_below(o->module); walk_tensor(&walk); ) {
         bool is_known = known < p->n && p->item[known].tensor == walk.slot->tensor;
         bool is_trained = is_known && p->item[known].trained;
         known += is_known;
         if (!tensor_grad_data(walk.slot->tensor)) continue;
         if (!is_trained && tensor_requires_grad(walk.slot->tensor))
-            ag_usage_error(at, what, "%s has a gradient, but was registered, tied or unfrozen after the optimizer was made: "
+            ag_usage_error(what, "%s has a gradient, but was registered, tied or unfrozen after the optimizer was made: "
                            "make the optimizer after that", tensor_get_name(walk.slot->tensor));
         trained += is_trained;
     }
     if (!trained)
-        ag_usage_error(at, what, "no parameter of its %s has a gradient: expected ag_backward before each step, from a loss "
+        ag_usage_error(what, "no parameter of its %s has a gradient: expected ag_backward before each step, from a loss "
                        "that this %s has computed", o->module->type, o->module->type);
 }
 
-static void warn_of_step(AgSite at, const char *what, const Optimizer *o)
+static void warn_of_step(const char *what, const Optimizer *o)
 {
     if (!o->module->training)
-        ag_warning_at(at, what, "this %s is in evaluation mode, without dropout: expected nn_train(model) before it is trained",
-                      o->module->type);
+        ag_warning(what, "this %s is in evaluation mode, without dropout: expected nn_train(model) before it is trained",
+                   o->module->type);
     for (int i = 0; o->steps == 3 && i < o->parameters->n; i++)
         if (o->parameters->item[i].trained && o->state[i].steps == 0)
-            ag_warning_at(at, what, "%s has got no gradient in 3 steps: is it used in the forward function?",
-                          o->parameters->item[i].name);
+            ag_warning(what, "%s has got no gradient in 3 steps: is it used in the forward function?",
+                       o->parameters->item[i].name);
 }
 
-static void take_step(AgSite at, const char *what, Optimizer *o, double grad_scale)
+static void take_step(const char *what, Optimizer *o, double grad_scale)
 {
-    check_optimizer(at, what, o);
-    check(at, what, "grad_scale", grad_scale, true, "a finite number");
-    if (o->parallel) ag_usage_error(at, what, "this optimizer is shared: expected nn_parallel_step");
-    check_undivided(at, what, o);
-    optimizer_check(at, what, o, 0);
-    if (ag_warn_of_step_at(at)) warn_of_step(at, what, o);
+    check_optimizer(what, o);
+    check(what, "grad_scale", grad_scale, true, "a finite number");
+    if (o->parallel) ag_usage_error(what, "this optimizer is shared: expected nn_parallel_step");
+    check_undivided(what, o);
+    optimizer_check(what, o, 0);
+    if (ag_warn_of_step()) warn_of_step(what, o);
     optimizer_make_state(o);
     o->steps++;
     for (int i = 0; i < o->parameters->n; i++) {
         Tensor *w = o->parameters->item[i].tensor;
         if (!o->parameters->item[i].trained || !tensor_grad_data(w)) continue;
         AgScope scope = ag_begin(AG_NO_GRAD);
-        optimizer_update(at, what, o, i, tensor_grad(w), grad_scale);
+        optimizer_update(what, o, i, tensor_grad(w), grad_scale);
         ag_end(scope);
-        check_parameter(at, what, o, i);    /* its kind may be the program's */
+        check_parameter(what, o, i);    /* its kind may be the program's */
         tensor_zero_grad(w);
     }
 }
 
-void nn_optimizer_step_scaled_at(AgSite at, Optimizer *o, double grad_scale)
+void nn_optimizer_step_scaled(Optimizer *o, double grad_scale)
 {
-    AG_LAYER(at);
-    take_step(at, __func__, o, grad_scale);
+    AG_LAYER;
+    take_step(__func__, o, grad_scale);
 }
 
-void nn_optimizer_step_at(AgSite at, Optimizer *o)
+void nn_optimizer_step(Optimizer *o)
 {
-    AG_LAYER(at);
-    take_step(at, __func__, o, 1);
+    AG_LAYER;
+    take_step(__func__, o, 1);
 }
 
-double nn_optimizer_lr_at(AgSite at, const Optimizer *o)
+double nn_optimizer_lr(const Optimizer *o)
 {
-    check_optimizer(at, __func__, o);
+    check_optimizer(__func__, o);
     return o->lr;
 }
 
-void nn_optimizer_set_lr_at(AgSite at, Optimizer *o, double lr)
+void nn_optimizer_set_lr(Optimizer *o, double lr)
 {
-    check_optimizer(at, __func__, o);
-    check(at, __func__, "lr", lr, lr >= 0, "0 or more");
+    check_optimizer(__func__, o);
+    check(__func__, "lr", lr, lr >= 0, "0 or more");
     o->lr = lr;
 }
 
-int64_t nn_optimizer_steps_at(AgSite at, const Optimizer *o)
+int64_t nn_optimizer_steps(const Optimizer *o)
 {
-    check_optimizer(at, __func__, o);
+    check_optimizer(__func__, o);
     return o->steps;
 }
 
 /* ---- averages of weights ------------------------------------------------------------------------------------------ */
 
-void nn_ema_update_at(AgSite at, void *average, void *module, double decay)
+void nn_ema_update(void *average, void *module, double decay)
 {
-    NN_LAYER(at, (Module *)module);
-    check(at, __func__, "decay", decay, decay >= 0 && decay <= 1, "in [0, 1]");
-    NnParameters *to = nn_parameters_at(at, average), *from = nn_parameters_at(at, module);
+    NN_LAYER((Module *)module);
+    check(__func__, "decay", decay, decay >= 0 && decay <= 1, "in [0, 1]");
+    NnParameters *to = nn_parameters(average), *from = nn_parameters(module);
     int same = 0;
     while (same < to->n && same < from->n && ag_shape_equal(tensor_shape(to->item[same].tensor),
                                                             tensor_shape(from->item[same].tensor)))
         same++;
     if (same < to->n || same < from->n)
-        ag_usage_error(at, __func__, "the average has %d tensors and the module %d, of which the first %d have equal shapes: "
+        ag_usage_error(__func__, "the average has %d tensors and the module %d, of which the first %d have equal shapes: "
                        "expected a nn_clone", to->n, from->n, same);
     for (int i = 0; i < to->n; i++) {
         AgScope scope = ag_begin(AG_NO_GRAD);
@@ -401,16 +407,16 @@ void nn_ema_update_at(AgSite at, void *average, void *module, double decay)
 
 /* ---- the norm of all gradients ----------------------------------------------------------------------------------- */
 
-double nn_clip_grad_norm_at(AgSite at, void *module, double max_norm)
+double nn_clip_grad_norm(void *module, double max_norm)
 {
-    NN_LAYER(at, (Module *)module);
-    if (!(max_norm >= 0)) ag_usage_error(at, __func__, "max_norm is %g, expected 0 or more", max_norm);
+    NN_LAYER((Module *)module);
+    if (!(max_norm >= 0)) ag_usage_error(__func__, "max_norm is %g, expected 0 or more", max_norm);
     double sum = 0;
     int gradients = 0;
     for (Walk walk = walk_below(module); walk_tensor(&walk); )
         if (tensor_grad_data(walk.slot->tensor)) gradients++, sum += ag_grad_sum_squares(walk.slot->tensor);
     if (!gradients)
-        ag_usage_error(at, __func__, "no parameter of this %s has a gradient: expected ag_backward before",
+        ag_usage_error(__func__, "no parameter of this %s has a gradient: expected ag_backward before",
                        ((Module *)module)->type);
     double norm = sqrt(sum);
     double factor = max_norm / (norm + 1e-6);       /* as PyTorch; avoids 0 / 0 */
@@ -423,17 +429,15 @@ double nn_clip_grad_norm_at(AgSite at, void *module, double max_norm)
 /* ---- schedules of the learning rate ------------------------------------------------------------------------------ */
 
 /* cosine: falls along half a cosine, otherwise along a line. */
-static double warm_and_fall(AgSite at, const char *what, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total,
+static double warm_and_fall(const char *what, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total,
                             bool cosine)
 {
     if (step < 0 || warmup < 0 || total < 0)
-        ag_usage_error(at, what, "step %lld, warmup %lld, total %lld: expected 0 or more", (long long)step,
-                       (long long)warmup, (long long)total);
+        ag_usage_error(what, "step %lld, warmup %lld, total %lld: expected 0 or more", (long long)step, (long long)warmup,
+                       (long long)total);
     if (warmup > total)
-        ag_usage_error(at, what, "a warmup of %lld steps, expected at most the total of %lld",
-                       (long long)warmup, (long long)total);
-    if (!isfinite(lr) || !isfinite(lr_min))
-        ag_usage_error(at, what, "lr %g and lr_min %g, expected finite numbers", lr, lr_min);
+        ag_usage_error(what, "a warmup of %lld steps, expected at most the total of %lld", (long long)warmup, (long long)total);
+    if (!isfinite(lr) || !isfinite(lr_min)) ag_usage_error(what, "lr %g and lr_min %g, expected finite numbers", lr, lr_min);
     if (step < warmup) return lr * (double)step / (double)warmup;
     if (step >= total) return lr_min;
     double t = (double)(step - warmup) / (double)(total - warmup);
@@ -441,30 +445,30 @@ static double warm_and_fall(AgSite at, const char *what, int64_t step, double lr
     return lr_min + (lr - lr_min) * fall;
 }
 
-double nn_schedule_cosine_at(AgSite at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total)
+double nn_schedule_cosine(int64_t step, double lr, double lr_min, int64_t warmup, int64_t total)
 {
-    return warm_and_fall(at, __func__, step, lr, lr_min, warmup, total, true);
+    return warm_and_fall(__func__, step, lr, lr_min, warmup, total, true);
 }
 
-double nn_schedule_linear_at(AgSite at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total)
+double nn_schedule_linear(int64_t step, double lr, double lr_min, int64_t warmup, int64_t total)
 {
-    return warm_and_fall(at, __func__, step, lr, lr_min, warmup, total, false);
+    return warm_and_fall(__func__, step, lr, lr_min, warmup, total, false);
 }
 
-double nn_schedule_step_at(AgSite at, int64_t step, double lr, double factor, int64_t every)
+double nn_schedule_step(int64_t step, double lr, double factor, int64_t every)
 {
     if (step < 0 || every < 1 || !isfinite(lr) || !(factor >= 0 && isfinite(factor)))
-        ag_usage_error(at, __func__, "step %lld, lr %g, factor %g, every %lld steps: expected 0 or more, a finite number, "
+        ag_usage_error(__func__, "step %lld, lr %g, factor %g, every %lld steps: expected 0 or more, a finite number, "
                        "a finite number of 0 or more, 1 or more", (long long)step, lr, factor, (long long)every);
     return lr * ag_math_pow(factor, (double)(step < 1 ? 0 : (step - 1) / every));
 }
 
-double nn_schedule_noam_at(AgSite at, int64_t step, int64_t width, double factor, int64_t warmup)
+double nn_schedule_noam(int64_t step, int64_t width, double factor, int64_t warmup)
 {
     if (step < 0 || width < 1 || warmup < 0)
-        ag_usage_error(at, __func__, "step %lld, width %lld, warmup %lld: expected 0 or more, 1 or more, 0 or more",
+        ag_usage_error(__func__, "step %lld, width %lld, warmup %lld: expected 0 or more, 1 or more, 0 or more",
                        (long long)step, (long long)width, (long long)warmup);
-    if (!isfinite(factor)) ag_usage_error(at, __func__, "factor is %g, expected a finite number", factor);
+    if (!isfinite(factor)) ag_usage_error(__func__, "factor is %g, expected a finite number", factor);
     double t = step < 1 ? 1 : (double)step, w = (double)warmup;
     double falling = 1 / sqrt(t), rising = t / (w * sqrt(w));
     return factor / sqrt((double)width) * (falling < rising ? falling : rising);

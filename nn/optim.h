@@ -39,19 +39,19 @@ void optimizer_make_state(Optimizer *o);
  * dimension unless they are all. */
 void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count);
 /* A usage error if o has a part of the state only, and no processes have the others. */
-void check_undivided(AgSite at, const char *what, const Optimizer *o);
+void check_undivided(const char *what, const Optimizer *o);
 /* A usage error if a step of o runs, if a field of the module was replaced, or if a parameter has a gradient but no state in o.
  * Also if no parameter has a gradient; `trained` is the number of those whose gradients were taken. */
-void optimizer_check(AgSite at, const char *what, const Optimizer *o, int trained);
+void optimizer_check(const char *what, const Optimizer *o, int trained);
 /* Updates the items of parameter i by its gradient, a tensor of its shape. Call it in a scope that does not record. Afterwards
  * the program may have freed o. */
-void optimizer_update(AgSite at, const char *what, Optimizer *o, int i, Tensor *gradient, double grad_scale);
+void optimizer_update(const char *what, Optimizer *o, int i, Tensor *gradient, double grad_scale);
 /* Of the kind, the options and the groups. */
 uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void *bytes, size_t n));
 /* State tensor k of parameter i of a shared optimizer, collected from all processes, in the first process; NULL in the others.
  * All must call it. The values are valid until the next call. */
 const ag_real *parallel_state(NnParallel *p, int i, int k);
 /* A usage error unless o is an optimizer that was not freed, on a module that was not freed and still has all parameters. */
-void check_optimizer(AgSite at, const char *what, const Optimizer *o);
+void check_optimizer(const char *what, const Optimizer *o);
 
 #endif

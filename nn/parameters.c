@@ -9,18 +9,18 @@
 
 /* The tensors below m. with_ties: a tied tensor once for each of its names, else under the first. with_unsaved: also those that
  * files do not have. without_frozen: not the frozen parameters. */
-static NnParameters *parameters_below(AgSite at, Module *m, bool with_ties, bool with_unsaved, bool without_frozen)
+static NnParameters *parameters_below(Module *m, bool with_ties, bool with_unsaved, bool without_frozen)
 {
-    NnParameters *p = ag_alloc_at(at, 1, sizeof *p);
+    NnParameters *p = ag_alloc(1, sizeof *p);
     size_t slots = 0;
     for (Walk walk = walk_below(m); walk_slot(&walk); ) slots++;
-    p->item = ag_alloc_in_at(at, p, slots, sizeof *p->item);
+    p->item = ag_alloc_in(p, slots, sizeof *p->item);
     for (Walk walk = walk_below(m); walk_slot(&walk); ) {
         const NnModuleSlot *slot = walk.slot, *first = slot->tied ? first_slot(m, slot->tensor) : slot;
         bool trained = tensor_requires_grad(slot->tensor), is_frozen = !trained && !first->is_buffer;
         if ((slot != first && !with_ties) || (first->not_saved && !with_unsaved) || (is_frozen && without_frozen)) continue;
         p->item[p->n++] = (NnNamedTensor){
-            .name = slot_path(at, p, m, walk.holder, slot->name),
+            .name = slot_path(p, m, walk.holder, slot->name),
             .tensor = slot->tensor,
             .trained = trained,
             .owner = walk.holder,
@@ -29,23 +29,23 @@ static NnParameters *parameters_below(AgSite at, Module *m, bool with_ties, bool
     return p;
 }
 
-NnParameters *nn_parameters_at(AgSite at, void *module)
+NnParameters *nn_parameters(void *module)
 {
-    NN_LAYER(at, (Module *)module);
-    return parameters_below(at, module, false, true, false);
+    NN_LAYER((Module *)module);
+    return parameters_below(module, false, true, false);
 }
 
-NnParameters *saved_parameters(AgSite at, Module *m, bool with_ties, bool without_frozen)
+NnParameters *saved_parameters(Module *m, bool with_ties, bool without_frozen)
 {
-    return parameters_below(at, m, with_ties, false, without_frozen);
+    return parameters_below(m, with_ties, false, without_frozen);
 }
 
-Tensor *nn_find_at(AgSite at, void *module, const char *name)
+Tensor *nn_find(void *module, const char *name)
 {
-    AG_LAYER(at);
-    nn_check_at(at, __func__, module, 0);
-    ag_check_pointer_at(at, __func__, "the name", name);
-    NnParameters *p = parameters_below(at, module, true, true, false);
+    AG_LAYER;
+    nn_check(__func__, module, 0);
+    ag_check_pointer(__func__, "the name", name);
+    NnParameters *p = parameters_below(module, true, true, false);
     Tensor *found = NULL;
     for (int i = 0; i < p->n && !found; i++)
         if (strcmp(p->item[i].name, name) == 0) found = p->item[i].tensor;
@@ -53,24 +53,24 @@ Tensor *nn_find_at(AgSite at, void *module, const char *name)
     return found;
 }
 
-void *tensor_mutable_values(AgSite at, Tensor *t)
+void *tensor_mutable_values(Tensor *t)
 {
-    switch (tensor_dtype_at(at, t)) {
-    case AG_REAL: return tensor_mutable_data_at(at, t);
-    case AG_INT: return tensor_mutable_int_data_at(at, t);
-    default: return tensor_mutable_bool_data_at(at, t);
+    switch (tensor_dtype(t)) {
+    case AG_REAL: return tensor_mutable_data(t);
+    case AG_INT: return tensor_mutable_int_data(t);
+    default: return tensor_mutable_bool_data(t);
     }
 }
 
 /* ---- modes and sums ---------------------------------------------------------------------------------------------- */
 
-void nn_set_training_at(AgSite at, void *module, bool training)
+void nn_set_training(void *module, bool training)
 {
-    nn_check_at(at, __func__, module, 0);
+    nn_check(__func__, module, 0);
     Module *m = module;
     m->training = training;
     for (int i = 0; i < m->n_slots; i++)
-        if (m->slots[i].child) nn_set_training_at(at, m->slots[i].child, training);
+        if (m->slots[i].child) nn_set_training(m->slots[i].child, training);
 }
 
 /* The modes of a module's tree. The module owns it, since it may be freed before they are restored: then *holder is NULL. */
@@ -101,38 +101,38 @@ static void restore_modes(void *holder)
     ag_free(modes);
 }
 
-void *evaluation_begin(AgSite at, Module *m)
+void *evaluation_begin(Module *m)
 {
-    Modes **holder = ag_alloc_at(at, 1, sizeof *holder), *modes = ag_alloc_in_at(at, m, 1, sizeof *modes);
+    Modes **holder = ag_alloc(1, sizeof *holder), *modes = ag_alloc_in(m, 1, sizeof *modes);
     int64_t n = each_mode(m, NULL, false);
-    *modes = (Modes){ m, n, ag_alloc_in_at(at, modes, (size_t)n, sizeof *modes->mode), holder };
+    *modes = (Modes){ m, n, ag_alloc_in(modes, (size_t)n, sizeof *modes->mode), holder };
     *holder = modes;
     each_mode(m, modes->mode, false);
-    ag_on_free_at(at, modes, forget_modes);
-    ag_on_free_at(at, holder, restore_modes);
-    nn_set_training_at(at, m, false);
+    ag_on_free(modes, forget_modes);
+    ag_on_free(holder, restore_modes);
+    nn_set_training(m, false);
     return holder;
 }
 
-void nn_zero_grad_at(AgSite at, void *module)
+void nn_zero_grad(void *module)
 {
-    NN_LAYER(at, (Module *)module);
+    NN_LAYER((Module *)module);
     for (Walk walk = walk_below(module); walk_slot(&walk); ) tensor_zero_grad(walk.slot->tensor);
 }
 
-void nn_pack_weights_at(AgSite at, void *module, bool packed)
+void nn_pack_weights(void *module, bool packed)
 {
-    NN_LAYER(at, (Module *)module);
+    NN_LAYER((Module *)module);
     for (Walk walk = walk_below(module); walk_tensor(&walk); ) {
         if (tensor_dtype(walk.slot->tensor) != AG_REAL || tensor_ndim(walk.slot->tensor) != 2) continue;
-        if (packed) ag_pack_weight_at(at, walk.slot->tensor);
-        else ag_unpack_weight_at(at, walk.slot->tensor);
+        if (packed) ag_pack_weight(walk.slot->tensor);
+        else ag_unpack_weight(walk.slot->tensor);
     }
 }
 
-void nn_freeze_bf16_at(AgSite at, void *module)
+void nn_freeze_bf16(void *module)
 {
-    NN_LAYER(at, (Module *)module);
+    NN_LAYER((Module *)module);
     NnParameters *p = nn_parameters(module);
     lora_freeze(p);
     for (int i = 0; i < p->n; i++) {
@@ -141,7 +141,7 @@ void nn_freeze_bf16_at(AgSite at, void *module)
         bool is_weight = (strcmp(type, "Linear") == 0 && !lora_is_part(&p->item[i])) || strcmp(type, "Embedding") == 0;
         if (is_weight && tensor_dtype(t) == AG_REAL && tensor_ndim(t) == 2 && tensor_dim(t, 1) % 2 == 0 &&
             !tensor_requires_grad(t))
-            ag_freeze_bf16_at(at, t);
+            ag_freeze_bf16(t);
     }
     ag_free(p);
 }
@@ -155,8 +155,8 @@ int64_t count_below(Module *root, Module *m, bool trained)
     return count;
 }
 
-int64_t nn_count_at(AgSite at, void *module)
+int64_t nn_count(void *module)
 {
-    NN_LAYER(at, (Module *)module);
+    NN_LAYER((Module *)module);
     return count_below(module, module, true);
 }

@@ -4,17 +4,16 @@
 
 #include <math.h>
 
-Recurrent *nn_recurrent_new_with_at(AgSite at, RecurrentKind kind, int64_t in, int64_t hidden, int layers, bool both,
-                                    double dropout)
+Recurrent *nn_recurrent_new_with(RecurrentKind kind, int64_t in, int64_t hidden, int layers, bool both, double dropout)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     int directions = both ? 2 : 1, gates = kind == NN_LSTM ? 4 : 3;
-    if (kind != NN_GRU && kind != NN_LSTM) ag_usage_error(at, __func__, "%d is not a RecurrentKind", (int)kind);
+    if (kind != NN_GRU && kind != NN_LSTM) ag_usage_error(__func__, "%d is not a RecurrentKind", (int)kind);
     if (in < 1 || hidden < 1 || hidden > INT32_MAX)
-        ag_usage_error(at, __func__, "sizes %lld -> %lld, expected 1 to 2^31 - 1", (long long)in, (long long)hidden);
+        ag_usage_error(__func__, "sizes %lld -> %lld, expected 1 to 2^31 - 1", (long long)in, (long long)hidden);
     if (layers < 1 || layers > NN_RECURRENT_PASSES / directions)
-        ag_usage_error(at, __func__, "%d layers, expected 1 to %d", layers, NN_RECURRENT_PASSES / directions);
-    Recurrent *r = (Recurrent *)nn_new_sized_at(at, sizeof *r, kind == NN_LSTM ? "LSTM" : "GRU");
+        ag_usage_error(__func__, "%d layers, expected 1 to %d", layers, NN_RECURRENT_PASSES / directions);
+    Recurrent *r = (Recurrent *)nn_new_sized(sizeof *r, kind == NN_LSTM ? "LSTM" : "GRU");
     r->kind = kind;
     r->hidden = hidden;
     r->layers = layers;
@@ -77,13 +76,12 @@ static RecurrentState begin(Recurrent *r, const char *what, int64_t batch, const
     AgShape shape = passes == 1 ? SHAPE(batch, r->hidden) : SHAPE(passes, batch, r->hidden);
     if (!s.h) s.h = tensor_zeros(shape);
     if (!s.c && r->kind == NN_LSTM) s.c = tensor_zeros(shape);
-    if (s.c && r->kind != NN_LSTM) ag_usage_error(AG_HERE, what, "the state has a c, which only an LSTM has");
+    if (s.c && r->kind != NN_LSTM) ag_usage_error(what, "the state has a c, which only an LSTM has");
     for (int i = 0; i < (s.c ? 2 : 1); i++) {
         Tensor **part = i ? &s.c : &s.h;
         if (!ag_shape_equal(tensor_shape(*part), shape))
-            ag_usage_error(AG_HERE, what, "the state's %c is %s, expected %s, here %s", i ? 'c' : 'h',
-                           ag_shape_string(tensor_shape(*part)), passes == 1 ? "(B,H)" : "(N,B,H)",
-                           ag_shape_string(shape));
+            ag_usage_error(what, "the state's %c is %s, expected %s, here %s", i ? 'c' : 'h',
+                           ag_shape_string(tensor_shape(*part)), passes == 1 ? "(B,H)" : "(N,B,H)", ag_shape_string(shape));
         if (!tensor_requires_grad(*part)) *part = ag_slice(*part, 0, 0, shape.dim[0]);  /* nn_recurrent_keep may free it */
     }
     return s;
@@ -93,16 +91,16 @@ static void check_input(Recurrent *r, const char *what, Tensor *x, int ndim, con
 {
     int64_t in = tensor_dim(r->pass[0].weight_ih, 1);
     if (tensor_ndim(x) != ndim || tensor_dim(x, -1) != in)
-        ag_usage_error(AG_HERE, what, "x is %s, expected %s with %lld for in", ag_shape_string(tensor_shape(x)), expected,
+        ag_usage_error(what, "x is %s, expected %s with %lld for in", ag_shape_string(tensor_shape(x)), expected,
                        (long long)in);
 }
 
-Tensor *nn_recurrent_step_at(AgSite at, Recurrent *r, Tensor *x, RecurrentState *state)
+Tensor *nn_recurrent_step(Recurrent *r, Tensor *x, RecurrentState *state)
 {
-    NN_LAYER(at, r);
-    if (!state) ag_usage_error(AG_HERE, __func__, "the state is NULL, expected one that is updated");
+    NN_LAYER(r);
+    if (!state) ag_usage_error(__func__, "the state is NULL, expected one that is updated");
     check_input(r, __func__, x, 2, "(B,in)");
-    if (r->directions == 2) ag_usage_error(AG_HERE, __func__, "a layer in both directions reads whole sequences");
+    if (r->directions == 2) ag_usage_error(__func__, "a layer in both directions reads whole sequences");
     if (r->layers > 1) return ag_squeeze(nn_recurrent(r, ag_unsqueeze(x, 1), NULL, state), 1);
     RecurrentState old = begin(r, __func__, tensor_dim(x, 0), state);
     *state = step(r, 0, ag_linear(x, r->pass[0].weight_ih, r->pass[0].bias_ih), old);
@@ -154,16 +152,15 @@ static Tensor *matrix(Tensor *x, int i)
     return x ? ag_squeeze(ag_slice(x, 0, i, i + 1), 0) : NULL;
 }
 
-Tensor *nn_recurrent_at(AgSite at, Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state)
+Tensor *nn_recurrent(Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state)
 {
-    NN_LAYER(at, r);
+    NN_LAYER(r);
     check_input(r, __func__, x, 3, "(B,T,in)");
     int64_t batch = tensor_dim(x, 0), time = tensor_dim(x, 1);
-    if (time < 1)
-        ag_usage_error(AG_HERE, __func__, "x is %s, expected one step or more", ag_shape_string(tensor_shape(x)));
+    if (time < 1) ag_usage_error(__func__, "x is %s, expected one step or more", ag_shape_string(tensor_shape(x)));
     if (mask && !ag_shape_equal(tensor_shape(mask), SHAPE(batch, 1, time)))
-        ag_usage_error(AG_HERE, __func__, "the mask is %s, expected (%lld, 1, %lld)",
-                       ag_shape_string(tensor_shape(mask)), (long long)batch, (long long)time);
+        ag_usage_error(__func__, "the mask is %s, expected (%lld, 1, %lld)", ag_shape_string(tensor_shape(mask)),
+                       (long long)batch, (long long)time);
     RecurrentState s = begin(r, __func__, batch, state);
     x = without_hidden(x, mask);
     int n = r->layers * r->directions;
@@ -184,15 +181,15 @@ Tensor *nn_recurrent_at(AgSite at, Recurrent *r, Tensor *x, Tensor *mask, Recurr
     return x;
 }
 
-void nn_recurrent_keep_at(AgSite at, RecurrentState *kept, const RecurrentState *state)
+void nn_recurrent_keep(RecurrentState *kept, const RecurrentState *state)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "kept", kept);
-    if (state == kept) ag_usage_error(at, __func__, "kept and state are the same: expected a copy of kept as the state");
+    AG_LAYER;
+    ag_check_pointer(__func__, "kept", kept);
+    if (state == kept) ag_usage_error(__func__, "kept and state are the same: expected a copy of kept as the state");
     RecurrentState copy = { NULL, NULL };
-    if (state && state->h) copy.h = ag_keep_at(at, state->h);
-    if (state && state->c) copy.c = ag_keep_at(at, state->c);
-    tensor_free_at(at, kept->h);
-    tensor_free_at(at, kept->c);
+    if (state && state->h) copy.h = ag_keep(state->h);
+    if (state && state->c) copy.c = ag_keep(state->c);
+    tensor_free(kept->h);
+    tensor_free(kept->c);
     *kept = copy;
 }

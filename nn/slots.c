@@ -59,11 +59,11 @@ static const char *module_name(const Module *m)
     return m->parent->slots[m->index].name;
 }
 
-char *slot_path(AgSite at, void *owner, const Module *root, const Module *holder, const char *name)
+char *slot_path(void *owner, const Module *root, const Module *holder, const char *name)
 {
     size_t length = strlen(name);
     for (const Module *m = holder; m != root; m = m->parent) length += strlen(module_name(m)) + 1;
-    char *path = ag_alloc_in_at(at, owner, length + 1, 1), *start = path + length;
+    char *path = ag_alloc_in(owner, length + 1, 1), *start = path + length;
     for (const Module *m = holder;; m = m->parent) {
         start -= strlen(name);
         memcpy(start, name, strlen(name));
@@ -73,12 +73,12 @@ char *slot_path(AgSite at, void *owner, const Module *root, const Module *holder
     }
 }
 
-void name_tensors(AgSite at, Module *m)
+void name_tensors(Module *m)
 {
     Module *root = module_root(m);
     for (Walk walk = walk_below(m); walk_tensor(&walk); ) {
-        char *name = slot_path(at, NULL, root, walk.holder, walk.slot->name);
-        tensor_name_at(at, walk.slot->tensor, name);
+        char *name = slot_path(NULL, root, walk.holder, walk.slot->name);
+        tensor_name(walk.slot->tensor, name);
         ag_free(name);
     }
 }

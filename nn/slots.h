@@ -20,7 +20,7 @@ typedef struct NnModuleSlot {
 } NnModuleSlot;
 
 /* A usage error if a field below m no longer points to what was registered for it (module.c). */
-void check_fields(AgSite at, const char *what, const Module *m);
+void check_fields(const char *what, const Module *m);
 
 /* ---- slots.c ----------------------------------------------------------------------------------------------------- */
 
@@ -41,9 +41,9 @@ bool is_first_slot(Module *root, const NnModuleSlot *slot);
 /* The root of the tree that contains m. */
 Module *module_root(Module *m);
 /* The dotted name of a slot of `holder`, relative to root, in memory that `owner` owns. */
-char *slot_path(AgSite at, void *owner, const Module *root, const Module *holder, const char *name);
+char *slot_path(void *owner, const Module *root, const Module *holder, const char *name);
 /* Sets the names of the tensors below m, for messages and drawings, to the full names in the tree. */
-void name_tensors(AgSite at, Module *m);
+void name_tensors(Module *m);
 
 /* ---- init.c ------------------------------------------------------------------------------------------------------ */
 
@@ -57,13 +57,13 @@ int64_t count_below(Module *root, Module *m, bool trained);
 
 /* Evaluation mode until the result is freed, by ag_free or at the end of a scope that an error unwinds: then each module has
  * its former mode. */
-void *evaluation_begin(AgSite at, Module *m);
+void *evaluation_begin(Module *m);
 
 /* As nn_parameters, but only what files have, and not `without_frozen` parameters; with_ties: tied parameters once for each of
  * their names. */
-NnParameters *saved_parameters(AgSite at, Module *m, bool with_ties, bool without_frozen);
+NnParameters *saved_parameters(Module *m, bool with_ties, bool without_frozen);
 
 /* The values of a tensor of any type, to write. */
-void *tensor_mutable_values(AgSite at, Tensor *t);
+void *tensor_mutable_values(Tensor *t);
 
 #endif

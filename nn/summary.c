@@ -71,10 +71,10 @@ static void write_table(Table *t)
     module_rows(t, 0, t->root->type, "", t->root);
 }
 
-void nn_summary_at(AgSite at, void *module, FILE *out)
+void nn_summary(void *module, FILE *out)
 {
-    NN_LAYER(at, (Module *)module);
-    ag_check_pointer_at(at, __func__, "the file", out);
+    NN_LAYER((Module *)module);
+    ag_check_pointer(__func__, "the file", out);
     Table t = { .root = module };
     write_table(&t);
     t.out = out;

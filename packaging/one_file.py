@@ -41,6 +41,7 @@ TOP = """\
 #define _GNU_SOURCE 1
 #define _DARWIN_C_SOURCE 1
 #define _FILE_OFFSET_BITS 64
+#define KAERU_INSIDE 1
 #ifndef NDEBUG
 #define NDEBUG 1
 #endif
@@ -165,7 +166,7 @@ class Sources:
     def names(self, path, macros):
         """What the compiler sees declared outside of functions: {file: names}."""
         macros = ["__GNUC__", "__x86_64__", "__SSE__", "__SSE2__", "__ORDER_LITTLE_ENDIAN__", "__BYTE_ORDER__", "HAVE_AMX",
-                  "HAVE_AVX512_BF16", *macros]
+                  "HAVE_AVX512_BF16", "KAERU_INSIDE", *macros]
         command = [*self.cc, "-E", "-nostdinc", "-undef", "-I", self.empty.name, *(f"-I{folder}" for folder in self.folders),
                    *(f"-D{macro}" for macro in macros), path]
         while True:

@@ -33,10 +33,7 @@ def main(folder, *compiler):
         sources.update(lists(part))
 
     # The headers that the build makes.
-    for part in ["autograd", "nn", "models"]:
-        public = os.path.join(folder, part, "include/kaeru")
-        os.makedirs(public, exist_ok=True)
-        run("autograd/at_header.py", os.path.join(public, part + "_at.h"), *lists(part + "/include/kaeru")[part + "_headers"])
+    os.makedirs(os.path.join(folder, "autograd/include/kaeru"), exist_ok=True)
     version = re.search(r"version: '([\d.]+)'", read("meson.build"))[1]
     text = read("autograd/include/kaeru/version.h.in")
     for name, value in zip(["VERSION", "MAJOR", "MINOR", "PATCH"], [version, *version.split(".")]):

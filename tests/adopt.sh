@@ -86,7 +86,7 @@ try "an example" "cp -r /usr/share/doc/kaeru-examples/examples user/ && cd user/
     -o skip && ./skip --steps 3"
 try "CMake with the packages" "mkdir user/cmake && cd user/cmake && cp '/home/the project/tests/adopt/'* . &&
     cp '/home/the project/examples/spiral.c' . && cmake -B build && cmake --build build && build/spiral_cpp"
-try "remove the packages" "dpkg -r kaeru-examples libkaeru-dev libkaeru2-dbgsym libkaeru2"
+try "remove the packages" "dpkg -r kaeru-examples libkaeru-dev libkaeru3-dbgsym libkaeru3"
 try "wrap file" "mkdir -p user/wrap/subprojects/packagefiles && cd user/wrap &&
     cp /home/packages/kaeru_$version.orig.tar.xz subprojects/packagefiles/kaeru-$version.tar.xz &&
     cp '/home/the project/packaging/kaeru.wrap' subprojects/ && cp '/home/the project/examples/spiral.c' . &&

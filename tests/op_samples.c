@@ -17,7 +17,7 @@ static Tensor *sample_input(Sample *s, int i, AgShape shape, SampleRange range, 
 {
     *is_new = false;
     if (s->make_input) return s->make_input(s, i, shape, range);
-    if (i >= MAX_INPUTS) ag_usage_error(AG_HERE, "sample", "input %d; a sample has at most %d", i, MAX_INPUTS);
+    if (i >= MAX_INPUTS) ag_usage_error("sample", "input %d; a sample has at most %d", i, MAX_INPUTS);
     if (s->alias && i > 0 && s->in[0] && ag_shape_equal(s->in[0]->shape, shape)) return s->in[0];
     if (!s->in[i]) {
         s->in[i] = tensor_set_requires_grad(ag_keep(tensor_zeros(shape)), true);

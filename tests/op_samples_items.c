@@ -18,15 +18,15 @@ static Tensor *function_input(int op, Sample *s, int i, AgShape shape)
     }
 }
 
-static Tensor *unary_sample(Sample *s, int op, Tensor *function(AgSite, Tensor *))
+static Tensor *unary_sample(Sample *s, int op, Tensor *function(Tensor *))
 {
     if (s->number >= (int)(sizeof sample_shapes / sizeof *sample_shapes)) return NULL;
-    return function(AG_HERE, function_input(op, s, 0, sample_shapes[s->number]));
+    return AG_CALL_POINTER(Tensor *, function(function_input(op, s, 0, sample_shapes[s->number])));
 }
 
-static Tensor *scale_some(AgSite at, Tensor *x)
+static Tensor *scale_some(Tensor *x)
 {
-    return ag_scale_at(at, x, -1.5);
+    return ag_scale(x, -1.5);
 }
 
 Tensor *scale_sample(Sample *s)
@@ -42,14 +42,14 @@ Tensor *pow_scalar_sample(Sample *s)
     return ag_pow_scalar(s->number < 2 ? sample_in(s, 0, shape) : sample_positive(s, 0, shape), exponents[s->number]);
 }
 
-static Tensor *clamp_some(AgSite at, Tensor *x)
+static Tensor *clamp_some(Tensor *x)
 {
-    return ag_clamp_at(at, x, -0.42, 0.73);
+    return ag_clamp(x, -0.42, 0.73);
 }
 
-static Tensor *add_some(AgSite at, Tensor *x)
+static Tensor *add_some(Tensor *x)
 {
-    return ag_add_scalar_at(at, x, -1.5);
+    return ag_add_scalar(x, -1.5);
 }
 
 Tensor *add_scalar_sample(Sample *s)
@@ -57,9 +57,9 @@ Tensor *add_scalar_sample(Sample *s)
     return unary_sample(s, OP_add_scalar, add_some);
 }
 
-static Tensor *leaky_relu_some(AgSite at, Tensor *x)
+static Tensor *leaky_relu_some(Tensor *x)
 {
-    return ag_leaky_relu_at(at, x, 0.2);
+    return ag_leaky_relu(x, 0.2);
 }
 
 Tensor *leaky_relu_sample(Sample *s)
@@ -67,9 +67,9 @@ Tensor *leaky_relu_sample(Sample *s)
     return unary_sample(s, OP_leaky_relu, leaky_relu_some);
 }
 
-static Tensor *elu_some(AgSite at, Tensor *x)
+static Tensor *elu_some(Tensor *x)
 {
-    return ag_elu_at(at, x, 0.7);
+    return ag_elu(x, 0.7);
 }
 
 Tensor *elu_sample(Sample *s)
@@ -83,7 +83,7 @@ Tensor *clamp_sample(Sample *s)
 }
 
 /* Shapes that broadcast in different ways. */
-static Tensor *binary_sample(Sample *s, int op, Tensor *function(AgSite, Tensor *, Tensor *))
+static Tensor *binary_sample(Sample *s, int op, Tensor *function(Tensor *, Tensor *))
 {
     static const AgShape shapes[][2] = {
         { { 0, { 0 } }, { 0, { 0 } } },             { { 1, { 7 } }, { 1, { 7 } } },
@@ -94,14 +94,14 @@ static Tensor *binary_sample(Sample *s, int op, Tensor *function(AgSite, Tensor 
     };
     if (s->number >= (int)(sizeof shapes / sizeof *shapes)) return NULL;
     Tensor *a = function_input(op, s, 0, shapes[s->number][0]);
-    return function(AG_HERE, a, function_input(op, s, 1, shapes[s->number][1]));
+    return AG_CALL_POINTER(Tensor *, function(a, function_input(op, s, 1, shapes[s->number][1])));
 }
 
 #define OP(...)
 #define UNARY_OP(name, ...) \
-    Tensor *name##_sample(Sample *s) { return unary_sample(s, OP_##name, ag_##name##_at); }
+    Tensor *name##_sample(Sample *s) { return unary_sample(s, OP_##name, ag_##name); }
 #define BINARY_OP(name, ...) \
-    Tensor *name##_sample(Sample *s) { return binary_sample(s, OP_##name, ag_##name##_at); }
+    Tensor *name##_sample(Sample *s) { return binary_sample(s, OP_##name, ag_##name); }
 #include "ops/ops.def"
 
 Tensor *where_sample(Sample *s)

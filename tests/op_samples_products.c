@@ -152,27 +152,27 @@ Tensor *conv_transpose2d_sample(Sample *s)
                                cases[s->number].padding, cases[s->number].output_padding);
 }
 
-static Tensor *pool_sample(Sample *s, Tensor *op(AgSite, Tensor *, int, int, int))
+static Tensor *pool_sample(Sample *s, Tensor *op(Tensor *, int, int, int))
 {
     switch (s->number) {
-    case 0: return op(AG_HERE, sample_apart(s, 0, SHAPE(1, 1, 1, 1)), 1, 1, 0);
-    case 1: return op(AG_HERE, sample_apart(s, 0, SHAPE(1, 2, 4, 4)), 2, 2, 0);
-    case 2: return op(AG_HERE, sample_apart(s, 0, SHAPE(1, 1, 5, 4)), 3, 1, 1);
-    case 3: return op(AG_HERE, sample_apart(s, 0, SHAPE(1, 2, 5, 3)), 3, 2, 1);
-    case 4: return op(AG_HERE, sample_apart(s, 0, SHAPE(2, 1, 3, 3)), 2, 1, 1);
-    case 5: return op(AG_HERE, sample_apart(s, 0, SHAPE(2, 1, 2, 2)), 1, 3, 0);
-    case 6: return op(AG_HERE, sample_apart(s, 0, SHAPE(0, 1, 3, 3)), 2, 1, 0);
-    case 7: return op(AG_HERE, sample_apart(s, 0, SHAPE(1, 1, 2, 6)), 2, 3, 1);
+    case 0: return AG_CALL_POINTER(Tensor *, op(sample_apart(s, 0, SHAPE(1, 1, 1, 1)), 1, 1, 0));
+    case 1: return AG_CALL_POINTER(Tensor *, op(sample_apart(s, 0, SHAPE(1, 2, 4, 4)), 2, 2, 0));
+    case 2: return AG_CALL_POINTER(Tensor *, op(sample_apart(s, 0, SHAPE(1, 1, 5, 4)), 3, 1, 1));
+    case 3: return AG_CALL_POINTER(Tensor *, op(sample_apart(s, 0, SHAPE(1, 2, 5, 3)), 3, 2, 1));
+    case 4: return AG_CALL_POINTER(Tensor *, op(sample_apart(s, 0, SHAPE(2, 1, 3, 3)), 2, 1, 1));
+    case 5: return AG_CALL_POINTER(Tensor *, op(sample_apart(s, 0, SHAPE(2, 1, 2, 2)), 1, 3, 0));
+    case 6: return AG_CALL_POINTER(Tensor *, op(sample_apart(s, 0, SHAPE(0, 1, 3, 3)), 2, 1, 0));
+    case 7: return AG_CALL_POINTER(Tensor *, op(sample_apart(s, 0, SHAPE(1, 1, 2, 6)), 2, 3, 1));
     default: return NULL;
     }
 }
 
 Tensor *max_pool2d_sample(Sample *s)
 {
-    return pool_sample(s, ag_max_pool2d_at);
+    return pool_sample(s, ag_max_pool2d);
 }
 
 Tensor *mean_pool2d_sample(Sample *s)
 {
-    return pool_sample(s, ag_mean_pool2d_at);
+    return pool_sample(s, ag_mean_pool2d);
 }

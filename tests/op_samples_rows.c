@@ -2,18 +2,18 @@
 #include "kaeru/autograd.h"
 #include "op_samples.h"
 
-static Tensor *reduce_sample(Sample *s, Tensor *op(AgSite, Tensor *, AgDims, bool))
+static Tensor *reduce_sample(Sample *s, Tensor *op(Tensor *, AgDims, bool))
 {
     switch (s->number) {
-    case 0: return op(AG_HERE, sample_in(s, 0, AG_SCALAR), (AgDims){ 0, { 0 } }, false);
-    case 1: return op(AG_HERE, sample_in(s, 0, SHAPE(7)), DIMS(0), false);
-    case 2: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), DIMS(-1), true);
-    case 3: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), DIMS(0), false);
-    case 4: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), DIMS(0, 1), false);
-    case 5: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 3, 4)), DIMS(1), true);
-    case 6: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 3, 4)), DIMS(0, 2), false);
-    case 7: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 3, 2, 3)), DIMS(-1, 0, 1), true);
-    case 8: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 3, 2, 3, 2)), DIMS(1, 3), false);
+    case 0: return AG_CALL_POINTER(Tensor *, op(sample_in(s, 0, AG_SCALAR), (AgDims){ 0, { 0 } }, false));
+    case 1: return AG_CALL_POINTER(Tensor *, op(sample_in(s, 0, SHAPE(7)), DIMS(0), false));
+    case 2: return AG_CALL_POINTER(Tensor *, op(sample_in(s, 0, SHAPE(3, 5)), DIMS(-1), true));
+    case 3: return AG_CALL_POINTER(Tensor *, op(sample_in(s, 0, SHAPE(3, 5)), DIMS(0), false));
+    case 4: return AG_CALL_POINTER(Tensor *, op(sample_in(s, 0, SHAPE(3, 5)), DIMS(0, 1), false));
+    case 5: return AG_CALL_POINTER(Tensor *, op(sample_in(s, 0, SHAPE(2, 3, 4)), DIMS(1), true));
+    case 6: return AG_CALL_POINTER(Tensor *, op(sample_in(s, 0, SHAPE(2, 3, 4)), DIMS(0, 2), false));
+    case 7: return AG_CALL_POINTER(Tensor *, op(sample_in(s, 0, SHAPE(2, 3, 2, 3)), DIMS(-1, 0, 1), true));
+    case 8: return AG_CALL_POINTER(Tensor *, op(sample_in(s, 0, SHAPE(2, 3, 2, 3, 2)), DIMS(1, 3), false));
     default: return NULL;
     }
 }
@@ -21,12 +21,12 @@ static Tensor *reduce_sample(Sample *s, Tensor *op(AgSite, Tensor *, AgDims, boo
 Tensor *sum_dims_sample(Sample *s)
 {
     if (s->number == 9) return ag_sum_dims(sample_in(s, 0, SHAPE(3, 0)), DIMS(1), false);
-    return reduce_sample(s, ag_sum_dims_at);
+    return reduce_sample(s, ag_sum_dims);
 }
 
 Tensor *mean_dims_sample(Sample *s)
 {
-    return reduce_sample(s, ag_mean_dims_at);
+    return reduce_sample(s, ag_mean_dims);
 }
 
 Tensor *cumsum_sample(Sample *s)
@@ -44,9 +44,9 @@ Tensor *cumsum_sample(Sample *s)
     }
 }
 
-static Tensor *var_biased(AgSite at, Tensor *x, AgDims dims, bool keep)
+static Tensor *var_biased(Tensor *x, AgDims dims, bool keep)
 {
-    return ag_var_dims_at(at, x, dims, false, keep);
+    return ag_var_dims(x, dims, false, keep);
 }
 
 Tensor *var_dims_sample(Sample *s)
@@ -57,56 +57,56 @@ Tensor *var_dims_sample(Sample *s)
     return NULL;
 }
 
-static Tensor *extreme_sample(Sample *s, Tensor *op(AgSite, Tensor *, int, bool))
+static Tensor *extreme_sample(Sample *s, Tensor *op(Tensor *, int, bool))
 {
     switch (s->number) {
-    case 0: return op(AG_HERE, sample_apart(s, 0, SHAPE(1)), 0, false);
-    case 1: return op(AG_HERE, sample_apart(s, 0, SHAPE(7)), -1, true);
-    case 2: return op(AG_HERE, sample_apart(s, 0, SHAPE(3, 5)), 1, false);
-    case 3: return op(AG_HERE, sample_apart(s, 0, SHAPE(3, 5)), 0, false);
-    case 4: return op(AG_HERE, sample_apart(s, 0, SHAPE(2, 3, 4)), 1, true);
-    case 5: return op(AG_HERE, sample_apart(s, 0, SHAPE(2, 3, 4)), 2, false);
-    case 6: return op(AG_HERE, sample_apart(s, 0, SHAPE(0, 3)), 1, false);
-    case 7: return op(AG_HERE, sample_apart(s, 0, SHAPE(4, 1, 3)), 1, false);
+    case 0: return AG_CALL_POINTER(Tensor *, op(sample_apart(s, 0, SHAPE(1)), 0, false));
+    case 1: return AG_CALL_POINTER(Tensor *, op(sample_apart(s, 0, SHAPE(7)), -1, true));
+    case 2: return AG_CALL_POINTER(Tensor *, op(sample_apart(s, 0, SHAPE(3, 5)), 1, false));
+    case 3: return AG_CALL_POINTER(Tensor *, op(sample_apart(s, 0, SHAPE(3, 5)), 0, false));
+    case 4: return AG_CALL_POINTER(Tensor *, op(sample_apart(s, 0, SHAPE(2, 3, 4)), 1, true));
+    case 5: return AG_CALL_POINTER(Tensor *, op(sample_apart(s, 0, SHAPE(2, 3, 4)), 2, false));
+    case 6: return AG_CALL_POINTER(Tensor *, op(sample_apart(s, 0, SHAPE(0, 3)), 1, false));
+    case 7: return AG_CALL_POINTER(Tensor *, op(sample_apart(s, 0, SHAPE(4, 1, 3)), 1, false));
     default: return NULL;
     }
 }
 
 Tensor *max_dim_sample(Sample *s)
 {
-    return extreme_sample(s, ag_max_dim_at);
+    return extreme_sample(s, ag_max_dim);
 }
 
 Tensor *min_dim_sample(Sample *s)
 {
-    return extreme_sample(s, ag_min_dim_at);
+    return extreme_sample(s, ag_min_dim);
 }
 
 /* Sample calls of softmax and log_softmax. */
-static Tensor *along_sample(Sample *s, Tensor *op(AgSite, Tensor *, int))
+static Tensor *along_sample(Sample *s, Tensor *op(Tensor *, int))
 {
     switch (s->number) {
-    case 0: return op(AG_HERE, sample_in(s, 0, SHAPE(1)), 0);
-    case 1: return op(AG_HERE, sample_in(s, 0, SHAPE(7)), 0);
-    case 2: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), -1);
-    case 3: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), 0);
-    case 4: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 3, 4)), 1);
-    case 5: return op(AG_HERE, sample_range(s, 0, SHAPE(2, 33), -5, 5), 1);
-    case 6: return op(AG_HERE, sample_in(s, 0, SHAPE(0, 4)), 1);
-    case 7: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 2, 3, 3)), 3);
-    case 8: return op(AG_HERE, sample_in(s, 0, AG_SCALAR), -1);
+    case 0: return AG_CALL_POINTER(Tensor *, op(sample_in(s, 0, SHAPE(1)), 0));
+    case 1: return AG_CALL_POINTER(Tensor *, op(sample_in(s, 0, SHAPE(7)), 0));
+    case 2: return AG_CALL_POINTER(Tensor *, op(sample_in(s, 0, SHAPE(3, 5)), -1));
+    case 3: return AG_CALL_POINTER(Tensor *, op(sample_in(s, 0, SHAPE(3, 5)), 0));
+    case 4: return AG_CALL_POINTER(Tensor *, op(sample_in(s, 0, SHAPE(2, 3, 4)), 1));
+    case 5: return AG_CALL_POINTER(Tensor *, op(sample_range(s, 0, SHAPE(2, 33), -5, 5), 1));
+    case 6: return AG_CALL_POINTER(Tensor *, op(sample_in(s, 0, SHAPE(0, 4)), 1));
+    case 7: return AG_CALL_POINTER(Tensor *, op(sample_in(s, 0, SHAPE(2, 2, 3, 3)), 3));
+    case 8: return AG_CALL_POINTER(Tensor *, op(sample_in(s, 0, AG_SCALAR), -1));
     default: return NULL;
     }
 }
 
 Tensor *softmax_sample(Sample *s)
 {
-    return along_sample(s, ag_softmax_at);
+    return along_sample(s, ag_softmax);
 }
 
 Tensor *log_softmax_sample(Sample *s)
 {
-    return along_sample(s, ag_log_softmax_at);
+    return along_sample(s, ag_log_softmax);
 }
 
 Tensor *masked_softmax_sample(Sample *s)

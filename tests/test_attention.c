@@ -906,7 +906,7 @@ START_TEST(memory_that_is_missing_leaves_the_cache_empty)
 {
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *two = tensor_ones(SHAPE(2, 1, 4)), *three = tensor_ones(SHAPE(3, 1, 4));
-    CATCH_USAGE_ERROR(ag_usage_error(AG_HERE, "x", "x"));   /* for one-time allocations */
+    CATCH_USAGE_ERROR(ag_usage_error("x", "x"));   /* for one-time allocations */
     for (int64_t k = 8; k >= 0 && faults_work(); k--) {
         NnCache *c = nn_cache_new(1, 4);
         ag_memory_trim();

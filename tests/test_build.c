@@ -18,7 +18,7 @@ END_TEST
 /* Messages name a source by its path in the project, for any build folder. */
 START_TEST(file_names_are_paths_in_the_project)
 {
-    ck_assert_str_eq(AG_HERE.file, "tests/test_build.c");
+    ck_assert_str_eq(__FILE__, "tests/test_build.c");
 }
 END_TEST
 

@@ -44,11 +44,11 @@ def headers(source):
 
 
 def functions(text):
-    """The name without _at of each function of a header, and its parameters."""
+    """The name of each function of a header, and its parameters."""
     for found in re.finditer(r"^(?:AG_NORETURN )?((?:const )?[A-Za-z_][\w ]*?[ *]+)(\w+)\(((?:[^()]|\([^()]*\))*)\)[^;{}()]*"
                              r"(?:\([^)]*\))?;", text, re.M):
         if not re.match(r"typedef|return|struct", found[1]):
-            yield re.sub(r"_at$", "", found[2]), " ".join(found[3].split())
+            yield found[2], " ".join(found[3].split())
 
 
 def integers(parameters):

@@ -97,9 +97,9 @@ static void write_file(const char *path, Net *net, const char *skip, const char 
     size_t n = 0;
     for (int i = 0; i < p->n; i++) {
         if (skip && strcmp(p->item[i].name, skip) == 0) continue;
-        entry[n++] = st_entry(AG_HERE, p->item[i].name, p->item[i].tensor);
+        entry[n++] = st_entry(p->item[i].name, p->item[i].tensor);
     }
-    if (extra) entry[n++] = st_entry(AG_HERE, extra, extra_values);
+    if (extra) entry[n++] = st_entry(extra, extra_values);
     expect_done(st_write(path, entry, n, NULL));
     ag_free(p);
 }
@@ -482,7 +482,7 @@ START_TEST(loading_between_forward_and_backward_is_reported)
     Tensor *y = ag_sum(nn_linear(net->fc, nn_linear(net->fc, tensor_ones(SHAPE(1, 3)))));
     expect_done(nn_load(in_folder("a"), net)); const int line = __LINE__;
     char text[100];
-    snprintf(text, sizeof text, ", called from tests/test_checkpoint.c:%d after linear had read it", line);
+    snprintf(text, sizeof text, "but nn_load wrote it at tests/test_checkpoint.c:%d after linear had read it", line);
     EXPECT_USAGE_ERROR(text, ag_backward(y));
     ag_end(s);
     ag_free(net);

@@ -40,8 +40,8 @@ static Result plainly(const Sizes *s, const Tensor *x, const Tensor *weight, con
 {
     int64_t oh = out_size(s->h, s->kh, s->stride, s->padding), ow = out_size(s->w, s->kw, s->stride, s->padding);
     int64_t n_x = tensor_numel(x), n_w = tensor_numel(weight);
-    double *dx = ag_scratch_at(AG_HERE, (size_t)n_x, sizeof *dx), *dw = ag_scratch_at(AG_HERE, (size_t)n_w, sizeof *dw);
-    double *db = ag_scratch_at(AG_HERE, (size_t)s->o, sizeof *db);
+    double *dx = ag_scratch((size_t)n_x, sizeof *dx), *dw = ag_scratch((size_t)n_w, sizeof *dw);
+    double *db = ag_scratch((size_t)s->o, sizeof *db);
     const ag_real *vx = tensor_data(x), *vw = tensor_data(weight), *vdy = tensor_data(dy);
     Result r = { tensor_zeros(SHAPE(s->b, s->o, oh, ow)), tensor_zeros(tensor_shape(x)), tensor_zeros(tensor_shape(weight)),
                  tensor_zeros(SHAPE(s->o)) };

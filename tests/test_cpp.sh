@@ -28,8 +28,8 @@ for cxx in g++ clang++; do
                 name=$(basename "$header")
                 case $name in mpi.h) continue ;; esac
                 printf '#include <kaeru/%s>\nint main() {}\n' "$name" >"$folder/header.cpp"
-                case $name in *_at.h) continue ;; esac
-                try "$name alone in C++$standard" compile_cpp -fsyntax-only "$folder/header.cpp"
+                try "$name alone in C++$standard" compile_cpp -Wconversion -Wsign-conversion -Wold-style-cast -fsyntax-only \
+                    "$folder/header.cpp"
             done ;;
         esac
         # shellcheck disable=SC2046 # a list of words
@@ -40,6 +40,10 @@ for cxx in g++ clang++; do
         try "compile owners in C++$standard" compile_cpp "$source/tests/adopt/owners.cpp" -o "$folder/owners" \
             $(pkg-config --libs kaeru)
         try "run owners" "$folder/owners"
+        # shellcheck disable=SC2046 # a list of words
+        try "compile calls in C++$standard" compile_cpp -x c++ "$source/tests/adopt/lines.c" -o "$folder/lines" \
+            -fmacro-prefix-map="$source/tests/adopt/=" $(pkg-config --libs kaeru)
+        try "their lines" "$folder/lines"
         # shellcheck disable=SC2046 # a list of words
         try "compile a program with short names in C++$standard" compile_cpp -x c++ "$source/tests/adopt/own_names.c" \
             -o "$folder/own_names" $(pkg-config --libs kaeru)

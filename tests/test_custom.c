@@ -45,11 +45,10 @@ static const AgCustom declares_x = { "declares_x", cube_forward, backward_by_y, 
 static const AgCustom declares_both = { "declares_both", cube_forward, backward_by_y, AG_NEEDS_X(0) + AG_NEEDS_Y, NULL,
                                          NULL };
 
-static Tensor *call_at(AgSite at, const AgCustom *op, Tensor *x)
+static Tensor *call(const AgCustom *op, Tensor *x)
 {
-    return ag_custom_at(at, op, tensor_shape(x), &x, 1, NULL, 0);
+    return ag_custom(op, tensor_shape(x), &x, 1, NULL, 0);
 }
-#define call(...) call_at(AG_HERE, __VA_ARGS__)
 
 static Tensor *leaf(AgShape shape)
 {
@@ -394,7 +393,7 @@ START_TEST(rules_cannot_remove_gradients)
 }
 END_TEST
 
-/* Messages name the line of a write in a rule or a layer, and the line of the program that called these. */
+/* Messages name the line of a write in a rule or a layer of the program, and where a function of the library has called that. */
 static Tensor *written;
 enum { LINE_IN_RULE = __LINE__ + 5, LINE_IN_LAYER = LINE_IN_RULE + 6 };
 
@@ -404,9 +403,9 @@ static void writing(const AgCustomCall *c)
     tensor_mutable_data(written)[0] = 1;
 }
 
-static Tensor *writing_layer_at(AgSite at, Tensor *x)
+static Tensor *writing_layer(Tensor *x)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     tensor_mutable_data(written)[0] = 2;
     return x;
 }
@@ -422,9 +421,8 @@ START_TEST(a_write_in_a_rule_or_a_layer_is_reported)
              "after mul had read it", LINE_IN_RULE, __LINE__ + 1);
     EXPECT_USAGE_ERROR(text, ag_backward(y));
     h = ag_mul(written, written);
-    snprintf(text, sizeof text, "tensor_mutable_data wrote it at tests/test_custom.c:%d, called from tests/test_custom.c:%d "
-             "after mul had read it", LINE_IN_LAYER, __LINE__ + 1);
-    y = ag_sum(writing_layer_at(AG_HERE, h));
+    snprintf(text, sizeof text, "tensor_mutable_data wrote it at tests/test_custom.c:%d after mul had read it", LINE_IN_LAYER);
+    y = ag_sum(writing_layer(h));
     EXPECT_USAGE_ERROR(text, ag_backward(y));
     ag_end(s);
 }

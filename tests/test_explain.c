@@ -122,7 +122,7 @@ static int check_text(const Op *op, int number, bool alias)
     }
     Tensor *loss = ag_sum(ag_mul(y, tensor_normal(tensor_shape(y), 0, 1)));
     uint32_t n;
-    Tensor **node = graph_nodes(AG_HERE, "test", loss, &n);
+    Tensor **node = graph_nodes("test", loss, &n);
     for (uint32_t i = 0; i < n; i++) {
         char name[16];
         snprintf(name, sizeof name, "n%u", (unsigned)i);

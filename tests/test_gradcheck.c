@@ -103,14 +103,14 @@ static Tensor *tanh_sample_of(Sample *s, const Op *op)
 {
     if (s->number >= 3) return NULL;
     Tensor *x = sample_in(s, 0, SHAPE(2, 3));
-    Tensor *y = op_new_n(AG_HERE, op, &x->shape, &x, 1);
+    Tensor *y = op_new_n(op, &x->shape, &x, 1);
     k_unary(K_TANH, y->numel, reals(y), reals(x), 0, 0);
     return op_done(y);
 }
 
 #define TANH_WITH(name, rule, reads)                                                                         \
     static const Op name##_op = { #name, .forward_text = "tanh x", .backward = (rule), .needs = (reads) };   \
-    static Tensor *name##_call(Sample *s) { return tanh_sample_of(s, &name##_op); }
+    static Tensor *name##_call(Sample *s) { return AG_CALL_POINTER(Tensor *, tanh_sample_of(s, &name##_op)); }
 TANH_WITH(right, right, NEEDS_Y)
 TANH_WITH(wrong_factor, wrong_factor, NEEDS_Y)
 TANH_WITH(overwrites, overwrites, NEEDS_Y)
@@ -147,7 +147,7 @@ END_TEST
 static void reads_x_early(Tensor *y)
 {
     const ag_real *x = reals(y->in[0]);
-    ag_real *slope = scratch_new(y->site, "slope", y->numel, sizeof(ag_real));
+    ag_real *slope = scratch_new("slope", y->numel, sizeof(ag_real));
     for (int64_t i = 0; i < y->numel; i++) slope[i] = 1 - (ag_real)(tanh((double)x[i]) * tanh((double)x[i]));
     Grad g = grad_into(y->in[0]);
     for (int64_t i = 0; i < y->numel; i++) g.data[i] = (g.add ? g.data[i] : 0) + grad_of(y)[i] * slope[i];
@@ -328,7 +328,7 @@ END_TEST
 
 static Tensor *tanh_by(const Op *op, Tensor *x)
 {
-    Tensor *y = op_new_n(AG_HERE, op, &x->shape, &x, 1);
+    Tensor *y = op_new_n(op, &x->shape, &x, 1);
     k_unary(K_TANH, y->numel, reals(y), reals(x), 0, 0);
     return op_done(y);
 }

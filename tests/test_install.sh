@@ -23,12 +23,19 @@ packages=kaeru
 # Every installed header stands alone and is quiet under the usual warnings.
 for header in "$include"/*.h; do
     name=$(basename "$header")
-    case $name in *_at.h) continue ;; esac
     printf '#include <kaeru/%s>\nint main(void) { return 0; }\n' "$name" >"$folder/header.c"
     for package in $packages; do
         try "$name alone" compile "$package" "$folder/header.c" "$folder/header" \
-            -std=c11 -Wall -Wextra -Wshadow -Wpedantic -Werror
+            -std=c11 -Wall -Wextra -Wshadow -Wpedantic -Wconversion -Wsign-conversion -Wcast-qual -Werror
     done
+done
+
+# The line of each kind of call.
+for lines in '' -DKAERU_NO_LINES; do
+    # shellcheck disable=SC2086 # none or one
+    try "compile calls $lines" compile kaeru "$source/tests/adopt/lines.c" "$folder/lines" -std=c11 -Wall -Wextra -Wshadow \
+        -Wpedantic -Wconversion -Wsign-conversion -Werror -fmacro-prefix-map="$source/tests/adopt/=" $lines
+    try "their lines $lines" "$folder/lines"
 done
 
 if [ "$packages" != kaeru ]; then
@@ -94,7 +101,7 @@ try "run it" "$folder/own_names"
 
 # The libraries export what the headers declare.
 for library in "$LD_LIBRARY_PATH/libkaeru.a" "$LD_LIBRARY_PATH/libkaeru.so"; do
-    try "exports" python3 "$source/tests/exports.py" "$library" "$include" "$source/debian/libkaeru2.symbols"
+    try "exports" python3 "$source/tests/exports.py" "$library" "$include" "$source/debian/libkaeru3.symbols"
 done
 for library in "$LD_LIBRARY_PATH/libkaeru_mpi.so" "$LD_LIBRARY_PATH/libkaeru_mpi.a"; do
     [ ! -e "$library" ] || try "exports of MPI" python3 "$source/tests/exports.py" "$library" "$include"

@@ -389,7 +389,7 @@ static void rename_saved(const char *from, const char *to)
         const char *old = f->tensor[i].item.name, *rest = old + strlen("base_model.model.");
         bool has = strncmp(rest, from, strlen(from)) == 0;
         snprintf(name[i], sizeof name[i], "base_model.model.%s%s", has ? to : "", has ? rest + strlen(from) : rest);
-        entry[i] = st_entry(AG_HERE, name[i], reals_of(f, old));
+        entry[i] = st_entry(name[i], reals_of(f, old));
     }
     expect_done(st_write(in_folder("adapter_model.safetensors"), entry, n, NULL));
     ag_end(s);
@@ -559,7 +559,7 @@ static void write_group(const NnTensorFile *st, const char *group)
         const char *name = st->tensor[i].item.name;
         if (strncmp(name, group, size) != 0 || strncmp(name + size, "/base_model.", 12) != 0) continue;
         ck_assert_uint_lt(n, MOST);
-        entry[n++] = st_entry(AG_HERE, name + size + 1, reals_of(st, name));
+        entry[n++] = st_entry(name + size + 1, reals_of(st, name));
     }
     expect_done(st_write(in_folder("adapter_model.safetensors"), entry, n, NULL));
 }

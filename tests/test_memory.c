@@ -205,7 +205,7 @@ enum { MILLION = 1 << 20 };
 
 static Buffer *large(int millions)
 {
-    Buffer *b = buffer_new(AG_HERE, "test", (size_t)millions * MILLION, false);
+    Buffer *b = buffer_new("test", (size_t)millions * MILLION, false);
     memset(buffer_data(b), millions, (size_t)millions * MILLION);
     return b;
 }
@@ -306,7 +306,7 @@ START_TEST(new_pages_are_paid_for_by_released_ones)
     buffer_release(between);
     enum { HEADERS = 4096 };                            /* what the pool adds to each of these */
     size_t all_three = 9 * MILLION + 2 * HEADERS;
-    Buffer *joined = buffer_new(AG_HERE, "test", all_three, false);
+    Buffer *joined = buffer_new("test", all_three, false);
     ck_assert_ptr_eq(joined, low);
     memset(buffer_data(joined), 1, all_three);
     buffer_release(last);
@@ -365,7 +365,7 @@ START_TEST(a_pool_in_little_memory)
     if (!faults_work()) return;
     ag_guard(false);
     ag_memory_trim();
-    buffer_release(buffer_new(AG_HERE, "test", 1000, false));
+    buffer_release(buffer_new("test", 1000, false));
     int64_t live = faults_live(), before = ag_memory().system_calls;
     faults_at(0, false);
     Buffer *b = large(3);
@@ -404,7 +404,7 @@ START_TEST(a_forked_child_has_a_pool)
         pid_t child = fork();
         if (child == 0) {
             alarm(20);
-            buffer_release(buffer_new(AG_HERE, "test", 2 * MILLION, false));
+            buffer_release(buffer_new("test", 2 * MILLION, false));
             _exit(0);
         }
         int status;

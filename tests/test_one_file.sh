@@ -13,7 +13,7 @@ with_one_file "$build"
 # From -O2 on, gcc fuses products with sums where nothing forbids it.
 try "compile kaeru.c" "$@" -Wall -Wextra -Werror -O2 -c "$build/packaging/kaeru.c" -o "$folder/kaeru.o"
 nm -g --defined-only "$folder/kaeru.o" | awk '{ print $NF }' | LC_ALL=C sort >"$folder/exported"
-sed -n 's/^ \([a-z0-9_]*\)@.*/\1/p' "$source/debian/libkaeru2.symbols" | LC_ALL=C sort >"$folder/public/symbols"
+sed -n 's/^ \([a-z0-9_]*\)@.*/\1/p' "$source/debian/libkaeru3.symbols" | LC_ALL=C sort >"$folder/public/symbols"
 try "names" diff "$folder/public/symbols" "$folder/exported"
 try "compile a program" "$@" -O2 -I "$folder/include" "$source/tests/final_weights.c" "$source/tests/runs.c" "$folder/kaeru.o" \
     -lm -pthread -o "$folder/final_weights"

@@ -82,7 +82,7 @@ $cc -E -dD -I "$root/autograd/kernels/include" -I "$root/autograd/include" -I "$
     -I "$root/nn/mpi/include" -I "$build/autograd/include" -I "$build/nn/include" -I "$build/models/include" all.c >all.i
 that "the headers" [ -s all.i ]
 awk '
-    /^# [0-9]+ "/ { ours = /include\/kaeru\// && !/_at\.h"/; next }
+    /^# [0-9]+ "/ { ours = /include\/kaeru\// && !/kaeru\/calls\//; next }
     !ours { next }
     /^#define/ {
         name = $2
@@ -97,7 +97,7 @@ awk '
             if (match(line, /^[A-Za-z_][A-Za-z_0-9]*/)) {
                 word = substr(line, 1, RLENGTH)
                 line = substr(line, RLENGTH + 1)
-                if (line ~ /^\(/ && depth == 0 && word !~ /^__/) { sub(/_at$/, "", word); print word }
+                if (line ~ /^\(/ && depth == 0 && word !~ /^__/) print word
             } else {
                 if (line ~ /^[({]/) depth++
                 if (line ~ /^[)}]/) depth--
@@ -110,7 +110,7 @@ grep -ho 'id="[A-Za-z0-9_]*"' "$pages"/*.html | sed 's/id="\(.*\)"/\1/' | sort >
 while read -r name; do
     case $name in
     # What only the header itself uses.
-    AG_PRINTF | AG_MUST_CHECK) continue ;;
+    AG_PRINTF | AG_MUST_CHECK | AG_NAME_CALL | AG_NAME_CALL_VOID | AG_PLACE) continue ;;
     esac
     that "no entry, or more than one, for $name" [ "$(grep -cx "$name" ids)" -eq 1 ]
     that "the search has no $name" grep -qF "[\"$name\"," "$pages/index.js"

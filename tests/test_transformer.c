@@ -534,7 +534,7 @@ START_TEST(the_notebooks_table_of_positions_loads)
         bool pe = strstr(name, ".pe") != NULL;
         Tensor *t = pe ? ag_scale(nn_find(m, name), 0.5) : reals_of(st, name);
         if (pe) ck_assert(ag_shape_equal(tensor_shape(t), SHAPE(1, 5000, D)));
-        entry[i] = st_entry(AG_HERE, name, t);
+        entry[i] = st_entry(name, t);
     }
     expect_done(st_write(in_folder("w"), entry, st->n_tensors, NULL));
     expect_done(nn_load(in_folder("w"), m));

@@ -27,10 +27,10 @@ void usage_end(void)
     ag_end(scope);
 }
 
-void check_usage_message(const char *text, const char *file, int line)
+void check_usage_message(const char *text, const char *where, const char *file, int line)
 {
     char here[sizeof usage_message], next[sizeof usage_message];
-    snprintf(here, sizeof here, "%s (at %s:%d)", text, file, line);
-    snprintf(next, sizeof next, "%s (at %s:%d)", text, file, line + 1);
+    snprintf(here, sizeof here, "%s (%s %s:%d)", text, where, file, line);
+    snprintf(next, sizeof next, "%s (%s %s:%d)", text, where, file, line + 1);
     if (strcmp(usage_message, next) != 0) ck_assert_str_eq(usage_message, here);
 }

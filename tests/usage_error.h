@@ -8,7 +8,7 @@
 
 #include "kaeru/autograd.h"
 
-/* Without optimization gcc warns that a longjmp may change the compound literals of AG_HERE. Nothing reads them after the
+/* Without optimization gcc warns that a longjmp may change the compound literals of a statement. Nothing reads them after the
  * longjmp. A statement must not change a local variable that is read after the statement. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wclobbered"
@@ -35,13 +35,18 @@
  * of the macro's arguments, at the next. */
 #define REPORTS(text, statement) do {                                                         \
         CATCH_USAGE_ERROR(statement);                                                         \
-        check_usage_message(text, __FILE__, __LINE__);                                        \
+        check_usage_message(text, "at", __FILE__, __LINE__);                                  \
+    } while (0)
+/* The same for an error inside a function that is a layer of the library. */
+#define REPORTS_IN(layer, text, statement) do {                                               \
+        CATCH_USAGE_ERROR(statement);                                                         \
+        check_usage_message(text, "in " layer " called at", __FILE__, __LINE__);              \
     } while (0)
 
 extern _Thread_local jmp_buf usage_escape;
 extern _Thread_local char usage_message[1024];
 void usage_begin(void);
 void usage_end(void);
-void check_usage_message(const char *text, const char *file, int line);
+void check_usage_message(const char *text, const char *where, const char *file, int line);
 
 #endif

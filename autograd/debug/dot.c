@@ -45,13 +45,13 @@ static void write_node(FILE *out, const Tensor *t)
     else fprintf(out, "\", shape=ellipse, style=filled, fillcolor=\"%s\"];\n", t->requires_grad ? REQUIRES_GRAD : CONSTANT);
 }
 
-void ag_graph_dot_at(AgSite at, FILE *out, Tensor *y)
+void ag_graph_dot(FILE *out, Tensor *y)
 {
-    check_any(at, __func__, "y", y);
-    ag_check_pointer_at(at, __func__, "the file", out);
-    AgScope s = ag_begin_at(at, AG_NO_GRAD);
+    check_any(__func__, "y", y);
+    ag_check_pointer(__func__, "the file", out);
+    AgScope s = ag_begin(AG_NO_GRAD);
     uint32_t n;
-    Tensor **node = graph_nodes(at, __func__, y, &n);
+    Tensor **node = graph_nodes(__func__, y, &n);
     begin_graph(out);
     for (uint32_t i = 0; i < n; i++) {
         const Tensor *t = node[i];
@@ -60,7 +60,7 @@ void ag_graph_dot_at(AgSite at, FILE *out, Tensor *y)
             if (t->in[j]) fprintf(out, "  n%u -> n%u;\n", (unsigned)t->in[j]->number, (unsigned)i);
     }
     fputs("}\n", out);
-    ag_end_at(at, s);
+    ag_end(s);
 }
 
 /* ---- frames: one drawing for each step --------------------------------------------------------------------------- */
@@ -161,23 +161,22 @@ static void write_frame(FILE *out, const Trace *trace, View view, int step)
 
 static real **passed_new(const Trace *trace)
 {
-    real **passed = scope_alloc(trace->at, trace->what, trace->n * sizeof *passed);
+    real **passed = scope_alloc(trace->what, trace->n * sizeof *passed);
     for (uint32_t i = 0; i < trace->n; i++) {
         const Tensor *t = trace->node[i];
         if (!t->op) continue;
-        passed[i] = scope_alloc(trace->at, trace->what, (size_t)t->n_in * sizeof **passed);
+        passed[i] = scope_alloc(trace->what, (size_t)t->n_in * sizeof **passed);
         for (int j = 0; j < t->n_in; j++) passed[i][j] = NAN;
     }
     return passed;
 }
 
-int ag_graph_frame_at(AgSite at, FILE *out, Tensor *loss, int frame)
+int ag_graph_frame(FILE *out, Tensor *loss, int frame)
 {
-    ag_check_pointer_at(at, __func__, "the file", out);
-    Trace trace = trace_begin(at, __func__, loss);
+    ag_check_pointer(__func__, "the file", out);
+    Trace trace = trace_begin(__func__, loss);
     int half = (int)trace.ops + 1, step = frame % half;
-    if (frame < 0 || frame >= 2 * half)
-        ag_usage_error(at, __func__, "there is no frame %d; this graph has %d", frame, 2 * half);
+    if (frame < 0 || frame >= 2 * half) ag_usage_error(__func__, "there is no frame %d; this graph has %d", frame, 2 * half);
     View view = { .active = trace.n, .backward = frame >= half, .passed = passed_new(&trace) };
     for (int k = 0; view.backward && k < step; k++) {
         if (!trace_step(&trace)) continue;

@@ -88,10 +88,10 @@ static void print_step(FILE *out, const Trace *trace, int number)
     }
 }
 
-void ag_explain_at(AgSite at, FILE *out, Tensor *loss)
+void ag_explain(FILE *out, Tensor *loss)
 {
-    ag_check_pointer_at(at, __func__, "the file", out);
-    Trace trace = trace_begin(at, __func__, loss);
+    ag_check_pointer(__func__, "the file", out);
+    Trace trace = trace_begin(__func__, loss);
     print_forward(out, &trace);
     const char *symbol = symbol_of(&trace, loss);
     fprintf(out, "\nBackward, in reverse order. d<name> is the derivative of %s with respect to <name>, so d%s = 1.\n", symbol,

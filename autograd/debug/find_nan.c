@@ -36,13 +36,12 @@ static void check_finite(const Tensor *made_by, const char *what, int64_t n, con
         if (!made_by->in[j]) continue;
         strcat(strcat(inputs, *inputs ? ", " : " of inputs "), shape_text(made_by->in[j]->shape));
     }
-    ag_usage_error(made_by->site, made_by->made_by, "first %s found in %s, item %lld; shape %s%s%s", kind_of(x[i]), what,
-                   (long long)i, shape_text(made_by->shape), inputs, bad);
+    usage_error_of(made_by, made_by->made_by, "first %s found in %s, item %lld; shape %s%s%s", kind_of(x[i]), what,
+                  (long long)i, shape_text(made_by->shape), inputs, bad);
 }
 
-static void search(Event event, AgSite at, Tensor *t)
+static void search(Event event, Tensor *t)
 {
-    (void)at;
     if (event == COMPUTED && !t->infinite) check_finite(t, "its result", t->numel, reals(t));
     for (int i = 0; event == RULE_ENDS && i < t->n_in; i++)
         if (t->in[i] && t->in[i]->grad)

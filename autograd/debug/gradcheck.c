@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "internal.h"
+#include "left.h"
 #include "philox.h"
 #include "utf8.h"
 #include "kaeru/autograd.h"
@@ -58,41 +59,43 @@ static double weight(int use, int64_t i)
 }
 
 /* The function that is checked, which must end the scopes that it begins, and return a tensor of reals. */
-typedef struct { AgSite at; AgFunction *f; void *arg; Tensor **in; int n; } Check;
+typedef struct { AgFunction *f; void *arg; Tensor **in; int n; } Check;
 
 static Tensor *call(const Check *c)
 {
     int depth = innermost_scope().depth;
+    const Calls before = program_begins();
     Tensor *result = c->f(c->in, c->arg);
+    function_ends(before);
     if (innermost_scope().depth != depth)
-        ag_usage_error(c->at, "ag_gradcheck", "f must end the scopes that it begins: %d were open before its call, %d after it",
+        ag_usage_error("ag_gradcheck", "f must end the scopes that it begins: %d were open before its call, %d after it",
                        depth, innermost_scope().depth);
-    check_tensor(c->at, "ag_gradcheck", "the result of f", result, AG_REAL);
+    check_tensor("ag_gradcheck", "the result of f", result, AG_REAL);
     return result;
 }
 
 /* The result of the function as numbers: the weighted sum of each use, and the plain sum. */
 static void evaluate(const Check *c, double sum[SUMS])
 {
-    AgScope s = ag_begin_at(c->at, AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     const Tensor *y = call(c);
     for (int use = 0; use < SUMS; use++) {
         sum[use] = 0;
         for (int64_t i = 0; i < y->numel; i++) sum[use] += weight(use, i) * (double)reals(y)[i];
     }
-    ag_end_at(c->at, s);
+    ag_end(s);
 }
 
 /* Runs backward from both results. The gradient of each entry is its weight. */
-static void run_backward(AgSite at, Tensor *first, Tensor *second)
+static void run_backward(Tensor *first, Tensor *second)
 {
-    Tensor *result[] = { ag_reshape_at(at, first, SHAPE(first->numel)),
-                         ag_reshape_at(at, second, SHAPE(second->numel)) };
-    Tensor *both = ag_concat_at(at, result, 2, 0);
-    Tensor *dy = tensor_new(at, "ag_gradcheck", &both->shape, AG_REAL);
+    Tensor *result[] = { ag_reshape(first, SHAPE(first->numel)),
+                         ag_reshape(second, SHAPE(second->numel)) };
+    Tensor *both = ag_concat(result, 2, 0);
+    Tensor *dy = tensor_new("ag_gradcheck", &both->shape, AG_REAL);
     for (int64_t i = 0; i < both->numel; i++)
         reals(dy)[i] = (real)(i < first->numel ? weight(0, i) : weight(1, i - first->numel));
-    if (both->requires_grad) ag_backward_from_at(at, both, dy);
+    if (both->requires_grad) ag_backward_from(both, dy);
 }
 
 /* Sets the numerical gradient of the entry at x: the central difference. */
@@ -134,10 +137,10 @@ static bool is_wrong(const Check *c, real *x, const Entry *e, double largest)
 /* Finds which entries of a result depend on the entry at x, and the part of its gradient that comes from the last of them. */
 static void find_reached(const Check *c, real *x, Entry *e)
 {
-    AgScope s = ag_begin_at(c->at, AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     real before = *x;
     *x = (real)((double)before + step_size());
-    const Tensor *up = ag_scale_at(c->at, call(c), 1);          /* a copy: f may return the input */
+    const Tensor *up = ag_scale(call(c), 1);          /* a copy: f may return the input */
     *x = (real)((double)before - step_size());
     const Tensor *down = call(c);
     double largest = 0, width = 2 * step_size();
@@ -149,7 +152,7 @@ static void find_reached(const Check *c, real *x, Entry *e)
         for (int use = 0; use < 2; use++) e->last[use] = weight(use, k) * change / width;
     }
     *x = before;
-    ag_end_at(c->at, s);
+    ag_end(s);
 }
 
 /* ---- the report --------------------------------------------------------------------------------------------------- */
@@ -270,11 +273,11 @@ static void print_wrong_entries(FILE *out, const Check *check, const Input *c)
 /* Checks every entry of input i; prints the wrong ones. */
 static bool check_input(const Check *c, int i, FILE *report)
 {
-    AgScope s = ag_begin_at(c->at, AG_NO_GRAD);
+    AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = c->in[i];
     const real *grad = tensor_grad_data(x);
     Input checked = { .number = i, .x = x };
-    checked.entry = ag_scratch_at(c->at, (size_t)x->numel, sizeof *checked.entry);
+    checked.entry = ag_scratch((size_t)x->numel, sizeof *checked.entry);
     double largest = 0, largest_numerical = 0;
     for (int64_t j = 0; j < x->numel; j++) {
         Entry *e = &checked.entry[j];
@@ -291,7 +294,7 @@ static bool check_input(const Check *c, int i, FILE *report)
         if (report && e->wrong) find_reached(c, reals(x) + j, e);
     }
     if (report && checked.wrong > 0) print_wrong_entries(report, c, &checked);
-    ag_end_at(c->at, s);
+    ag_end(s);
     return checked.wrong == 0;
 }
 
@@ -305,47 +308,46 @@ static bool same_values(const Tensor *a, const Tensor *b)
     return same;
 }
 
-bool ag_gradcheck_at(AgSite at, AgFunction *f, void *arg, Tensor **in, int n, FILE *report)
+bool ag_gradcheck(AgFunction *f, void *arg, Tensor **in, int n, FILE *report)
 {
-    AG_LAYER(at);
-    AgScope s = ag_begin_at(at, AG_RECORD);
+    AG_LAYER;
+    AgScope s = ag_begin(AG_RECORD);
     AgRandom random = ag_random_state();
     bool requires_grad = false;
-    if (!f || !in) ag_usage_error(at, __func__, "%s is NULL", f ? "in" : "f");
+    if (!f || !in) ag_usage_error(__func__, "%s is NULL", f ? "in" : "f");
     for (int i = 0; i < n; i++) {
-        check_tensor(at, __func__, "an input", in[i], AG_REAL);
+        check_tensor(__func__, "an input", in[i], AG_REAL);
         requires_grad = requires_grad || in[i]->requires_grad;
-        if (in[i]->op) ag_usage_error(at, __func__, "input %d was made by %s, expected a leaf", i, in[i]->op->name);
+        if (in[i]->op) ag_usage_error(__func__, "input %d was made by %s, expected a leaf", i, in[i]->op->name);
         tensor_zero_grad(in[i]);
     }
     for (int i = 0; in_bf16() && i < n; i++)
         for (int64_t j = 0; j < in[i]->numel; j++)
             if (fabs((double)reals(in[i])[j]) > 7 || fmod((double)reals(in[i])[j], GRID) != 0)
-                ag_usage_error(at, __func__, "item %lld of input %d is %g; with AG_BF16 expected multiples of 1/16 from "
+                ag_usage_error(__func__, "item %lld of input %d is %g; with AG_BF16 expected multiples of 1/16 from "
                                "-7 to 7", (long long)j, i, (double)reals(in[i])[j]);
     if (!requires_grad)
-        ag_usage_error(at, __func__, "none of the %d inputs requires a gradient, so there is nothing to check: call "
+        ag_usage_error(__func__, "none of the %d inputs requires a gradient, so there is nothing to check: call "
                        "tensor_set_requires_grad on them", n);
-    Tensor **scaled = scope_alloc(at, __func__, (size_t)n * sizeof *scaled);
-    for (int i = 0; i < n; i++) scaled[i] = ag_scale_at(at, in[i], 1);          /* no leaves: backward releases them */
-    Tensor *first = call(&(Check){ at, f, arg, scaled, n });
-    Tensor *second = call(&(Check){ at, f, arg, scaled, n });
+    Tensor **scaled = scope_alloc(__func__, (size_t)n * sizeof *scaled);
+    for (int i = 0; i < n; i++) scaled[i] = ag_scale(in[i], 1);          /* no leaves: backward releases them */
+    Tensor *first = call(&(Check){ f, arg, scaled, n });
+    Tensor *second = call(&(Check){ f, arg, scaled, n });
     for (int i = 0; i < n; i++)
-        if (!same_values(scaled[i], in[i]))
-            ag_usage_error(at, __func__, "the function changes the values of its input %d", i);
+        if (!same_values(scaled[i], in[i])) ag_usage_error(__func__, "the function changes the values of its input %d", i);
     if (!same_values(first, second))
-        ag_usage_error(at, __func__, "two calls of the function with the same inputs give different results, expected a "
+        ag_usage_error(__func__, "two calls of the function with the same inputs give different results, expected a "
                        "function of its inputs alone (dropout: set the random state in it)");
     mark_unwritten(true);
-    run_backward(at, first, second);
+    run_backward(first, second);
     mark_unwritten(false);
     ag_set_random_state(random);
-    const Check check = { at, f, arg, in, n };
+    const Check check = { f, arg, in, n };
     bool right = true;
     for (int i = 0; i < n; i++)
         if (in[i]->requires_grad && !check_input(&check, i, report)) right = false;
     for (int i = 0; i < n; i++) tensor_zero_grad(in[i]);
     ag_set_random_state(random);
-    ag_end_at(at, s);
+    ag_end(s);
     return right;
 }

@@ -17,7 +17,7 @@ enum { SENTINEL = 0xa5, POISON = 0xff };
 
 typedef struct {
     Buffer *buffer;
-    AgSite site, user_site;     /* where it was allocated; see Tensor in internal.h */
+    Place site, user_site;      /* where it was allocated; see Tensor in internal.h */
     const char *what;
     const void *thread;         /* that allocated the buffer or has released it, and checks it */
     bool released;
@@ -74,17 +74,17 @@ static bool find_bad_write(Guarded *g, BadWrite *w)
     return true;
 }
 
-_Noreturn static void error_bad_write(AgSite at, const char *what, const BadWrite *w)
+_Noreturn static void error_bad_write(const char *what, const BadWrite *w)
 {
-    ag_usage_error(at, what, "the memory of %.*s (made at %s): %s since the last check", name_length(w->in.what),
-                   w->in.what, place_text(w->in.site, w->in.user_site), w->text);
+    ag_usage_error(what, "the memory of %s (made at %s): %s since the last check", w->in.what,
+                   place_text(w->in.site, w->in.user_site), w->text);
 }
 
 /* ---- buffers: allocated, checked, released ----------------------------------------------------------------------- */
 
-bool guard_begin(AgSite at, const char *what, Buffer *b)
+bool guard_begin(const char *what, Buffer *b)
 {
-    Guarded g = { b, at, user_call()->site, what, thread_id(), false };
+    Guarded g = { b, call_place(), user_call()->site, what, thread_id(), false };
     pthread_mutex_lock(&lock);
     if (n_guarded == capacity) {
         Guarded *larger = realloc(guarded, (2 * n_guarded + 64) * sizeof *guarded);
@@ -111,10 +111,10 @@ void guard_end(Buffer *b)
     fill(&guarded[i]);
     pthread_mutex_unlock(&lock);
     released++;
-    if (bad) error_bad_write(w.in.site, w.in.what, &w);
+    if (bad) error_bad_write(w.in.what, &w);
 }
 
-void guard_check(AgSite at, const char *what, bool all)
+void guard_check(const char *what, bool all)
 {
     BadWrite w;
     bool bad = false;
@@ -122,7 +122,7 @@ void guard_check(AgSite at, const char *what, bool all)
     for (size_t i = 0; i < n_guarded && !bad; i++)
         bad = guarded[i].thread == thread_id() && (all || !guarded[i].released) && find_bad_write(&guarded[i], &w);
     pthread_mutex_unlock(&lock);
-    if (bad) error_bad_write(at, what, &w);
+    if (bad) error_bad_write(what, &w);
 }
 
 Buffer *guard_take_released(void)
@@ -145,22 +145,22 @@ Buffer *guard_take_released(void)
 /* A hash of 0 means that there is no value. With a seed of 0 or 1, zeros and small whole numbers could have that hash. */
 #define SEED UINT64_C(0x9e3779b97f4a7c15)
 
-static void hash_values(AgSite at, Tensor *y, bool check)
+static void hash_values(Tensor *y, bool check)
 {
     for (int i = 0; y->hash && i <= y->n_in; i++) {
         const Tensor *x = read_by_rule(y, i);
         uint64_t hash = x && x->data ? hash_bytes(x->data, (size_t)x->numel * dtype_size(x->dtype), SEED) : 0;
-        if (check && hash && hash != y->hash[i]) error_written(at, "ag_backward", y, i);
+        if (check && hash && hash != y->hash[i]) error_written("ag_backward", y, i);
         y->hash[i] = hash;
     }
 }
 
 /* ---- what is checked when ------------------------------------------------------------------------------------------ */
 
-static void see(Event event, AgSite at, Tensor *t)
+static void see(Event event, Tensor *t)
 {
-    if (event == COMPUTED || event == RULE_ENDS) guard_check(t->site, t->made_by, false);
-    if (event == COMPUTED || event == RULE_BEGINS) hash_values(at, t, event == RULE_BEGINS);
+    if (event == COMPUTED || event == RULE_ENDS) guard_check(t->made_by, false);
+    if (event == COMPUTED || event == RULE_BEGINS) hash_values(t, event == RULE_BEGINS);
 }
 
 void ag_guard(bool on)

@@ -140,10 +140,10 @@ static void write_attribute(Writer *w, int indent, const char *name, const char 
     w->column += (int)strlen(value);
 }
 
-void tensor_fprint_at(AgSite at, FILE *out, const Tensor *t)
+void tensor_fprint(FILE *out, const Tensor *t)
 {
-    check_any(at, "tensor_print", "t", t);
-    ag_check_pointer_at(at, "tensor_print", "the file", out);
+    check_any("tensor_print", "t", t);
+    ag_check_pointer("tensor_print", "the file", out);
     Writer w = { out, 0 };
     const char *start = "tensor(";
     int indent = (int)strlen(start);

@@ -27,17 +27,17 @@ static int recorded_inputs(const Tensor *t)
     return t->op ? t->n_in : 0;
 }
 
-Tensor **graph_nodes(AgSite at, const char *what, Tensor *y, uint32_t *n)
+Tensor **graph_nodes(const char *what, Tensor *y, uint32_t *n)
 {
     int64_t most = 1;
     for (const Tensor *t = y; t; t = t->older) most += recorded_inputs(t);
-    Found found = { scratch_new(at, what, most, sizeof *found.item), scratch_new(at, what, most, sizeof *found.uses), 0 };
+    Found found = { scratch_new(what, most, sizeof *found.item), scratch_new(what, most, sizeof *found.uses), 0 };
     add_use(&found, y);
     for (const Tensor *t = y; t; t = t->older)
         for (int j = 0; is_found(&found, t) && j < recorded_inputs(t); j++)
             if (t->in[j]) add_use(&found, t->in[j]);
     /* The tape has the newest operation first, so the list is filled from its end. The last use met is the first in time. */
-    Tensor **node = scope_alloc(at, what, found.n * sizeof *node);
+    Tensor **node = scope_alloc(what, found.n * sizeof *node);
     uint32_t place = found.n;
     for (Tensor *t = y; t; t = t->older) {
         if (!is_found(&found, t) || (!t->op && t != y)) continue;
@@ -58,11 +58,13 @@ Tensor **graph_nodes(AgSite at, const char *what, Tensor *y, uint32_t *n)
 /* A tensor with t's value that is not part of the graph. */
 static Tensor *copy_of(const Tensor *t)
 {
-    Tensor *copy = tensor_alias(t->site, t->made_by, &t->shape, (AgDType)t->dtype, t->buffer);
+    Tensor *copy = tensor_alias(t->made_by, &t->shape, (AgDType)t->dtype, t->buffer);
     copy->requires_grad = t->requires_grad;
     copy->precision = t->precision;
     copy->retained = true;
     copy->number = t->number;
+    copy->site = t->site;
+    copy->user_site = t->user_site;
     return copy;
 }
 
@@ -70,7 +72,7 @@ static Tensor *copy_of(const Tensor *t)
 static void copy_op(const Trace *trace, Tensor *copy, const Tensor *t, Tensor **copies)
 {
     copy->op = t->op;
-    copy->in = scope_alloc(trace->at, trace->what, (size_t)t->n_in * sizeof *copy->in);
+    copy->in = scope_alloc(trace->what, (size_t)t->n_in * sizeof *copy->in);
     copy->n_in = t->n_in;
     for (int j = 0; j < t->n_in; j++)
         if (t->in[j]) copy->in[j] = copies ? copies[t->in[j]->number] : copy_of(t->in[j]);
@@ -80,24 +82,24 @@ static void copy_op(const Trace *trace, Tensor *copy, const Tensor *t, Tensor **
         if (t->saved_gradient[i]) copy->saved_gradient[i] = buffer_share(t->saved_gradient[i]);
 }
 
-Trace trace_begin(AgSite at, const char *what, Tensor *loss)
+Trace trace_begin(const char *what, Tensor *loss)
 {
-    check_loss(at, what, loss, false);
-    pass_begins(at, what, true);
-    Trace trace = { .at = at, .what = what, .scope = ag_begin_at(at, AG_NO_GRAD) };
-    trace.node = graph_nodes(at, what, loss, &trace.n);
+    check_loss(what, loss, false);
+    pass_begins(what, true);
+    Trace trace = { .what = what, .scope = ag_begin(AG_NO_GRAD) };
+    trace.node = graph_nodes(what, loss, &trace.n);
     trace.at_node = trace.n;
-    trace.copy = scope_alloc(at, what, trace.n * sizeof *trace.copy);
-    trace.symbol = scope_alloc(at, what, trace.n * sizeof *trace.symbol);
-    trace.uses = scope_alloc(at, what, trace.n * sizeof *trace.uses);
-    trace.left = scope_alloc(at, what, trace.n * sizeof *trace.left);
+    trace.copy = scope_alloc(what, trace.n * sizeof *trace.copy);
+    trace.symbol = scope_alloc(what, trace.n * sizeof *trace.symbol);
+    trace.uses = scope_alloc(what, trace.n * sizeof *trace.uses);
+    trace.left = scope_alloc(what, trace.n * sizeof *trace.left);
     for (uint32_t i = 0; i < trace.n; i++) {
         Tensor *t = trace.node[i];
-        if (t->graph_released) error_graph_released(at, what, t);
-        if (t->restore && !t->data) t->restore(t, at, what, false);
+        if (t->graph_released) error_graph_released(what, t);
+        if (t->restore && !t->data) t->restore(t, what, false);
         trace.copy[i] = copy_of(t);
         if (!t->op) continue;
-        check_inputs(at, what, t, true);
+        check_inputs(what, t, true);
         trace.ops++;
         copy_op(&trace, trace.copy[i], t, trace.copy);
         for (int j = 0; j < t->n_in; j++)
@@ -113,8 +115,8 @@ Trace trace_begin(AgSite at, const char *what, Tensor *loss)
 /* A usage error if an error, which the rule has caught, has ended the step. */
 static void check_rule(const Trace *trace, const Tensor *y)
 {
-    check_pass(trace->at, trace->what);
-    if (!y->grad) ag_usage_error(trace->at, trace->what, "an error in the rule of %s has ended this", y->op->name);
+    check_pass(trace->what);
+    if (!y->grad) ag_usage_error(trace->what, "an error in the rule of %s has ended this", y->op->name);
 }
 
 /* Runs y's rule once more, on separate copies of its inputs. The gradients of these are the parts that the rule adds. */
@@ -127,13 +129,13 @@ static void find_parts(Trace *trace, const Tensor *y)
     check_rule(trace, y);
     for (int j = 0; j < y->n_in; j++) {
         const Tensor *x = copy->in[j];
-        if (x && x->grad) trace->part[j] = tensor_alias(trace->at, trace->what, &x->shape, AG_REAL, x->grad);
+        if (x && x->grad) trace->part[j] = tensor_alias(trace->what, &x->shape, AG_REAL, x->grad);
     }
 }
 
 static void end_step(Trace *trace)
 {
-    if (trace->part) ag_end_at(trace->at, trace->step_scope);
+    if (trace->part) ag_end(trace->step_scope);
     trace->part = trace->before = NULL;
 }
 
@@ -148,12 +150,12 @@ bool trace_step(Trace *trace)
         if (next->op && next->grad) y = next;
     }
     if (!y) return false;
-    trace->step_scope = ag_begin_at(trace->at, AG_NO_GRAD);
-    trace->part = scope_alloc(trace->at, trace->what, (size_t)y->n_in * sizeof *trace->part);
-    trace->before = scope_alloc(trace->at, trace->what, (size_t)y->n_in * sizeof *trace->before);
+    trace->step_scope = ag_begin(AG_NO_GRAD);
+    trace->part = scope_alloc(trace->what, (size_t)y->n_in * sizeof *trace->part);
+    trace->before = scope_alloc(trace->what, (size_t)y->n_in * sizeof *trace->before);
     find_parts(trace, y);
     for (int j = 0; j < y->n_in; j++)
-        if (y->in[j] && y->in[j]->grad) trace->before[j] = tensor_from_at(trace->at, y->in[j]->shape, grad_of(y->in[j]));
+        if (y->in[j] && y->in[j]->grad) trace->before[j] = tensor_from(y->in[j]->shape, grad_of(y->in[j]));
     rule_run(y);
     check_rule(trace, y);
     return true;
@@ -162,6 +164,6 @@ bool trace_step(Trace *trace)
 void trace_end(Trace *trace)
 {
     end_step(trace);
-    ag_end_at(trace->at, trace->scope);
+    ag_end(trace->scope);
     pass_ends();
 }

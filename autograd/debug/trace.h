@@ -10,7 +10,7 @@
 
 /* The tensors that y was computed from, and y as the last one. Operations are in the order in which they ran; a leaf comes
  * before the first operation that uses it. Sets each tensor's `number` to its index. The array is in the arena. */
-Tensor **graph_nodes(AgSite at, const char *what, Tensor *y, uint32_t *n);
+Tensor **graph_nodes(const char *what, Tensor *y, uint32_t *n);
 
 /* A short name for a node in formulas: the tensor's name if it is one short word and unique among the nodes. Else it tells what
  * the node is, with a number: linear2, the second result of `linear` without such a name; weight1 for "encoder.weight"; ids1,
@@ -18,7 +18,6 @@ Tensor **graph_nodes(AgSite at, const char *what, Tensor *y, uint32_t *n);
 typedef char Symbol[32];
 
 typedef struct {
-    AgSite at;
     AgScope scope, step_scope;  /* step_scope is open while `part` is not NULL */
     const char *what;
     Tensor **node, **copy;
@@ -31,7 +30,7 @@ typedef struct {
 } Trace;
 
 /* Starts at the loss (one item), whose gradient is 1. Opens a scope, which trace_end ends. */
-Trace trace_begin(AgSite at, const char *what, Tensor *loss);
+Trace trace_begin(const char *what, Tensor *loss);
 /* Runs the next rule; false if there is none. Then node[at_node] and copy[at_node] are the operation's result, and
  * copy[i]->grad are the gradients after this step. */
 bool  trace_step(Trace *trace);

@@ -38,7 +38,7 @@ static Counts counts_new(const Trace *s)
 {
     size_t room = 16;
     while (room < 2 * (size_t)s->n) room *= 2;
-    return (Counts){ scope_alloc(s->at, s->what, room * sizeof(Count)), room - 1 };
+    return (Counts){ scope_alloc(s->what, room * sizeof(Count)), room - 1 };
 }
 
 /* Where the text is counted, or would be: then its text is NULL. */

@@ -21,7 +21,7 @@ typedef struct {
 } Seen;
 static _Thread_local Seen seen;
 
-void ag_warning_at(AgSite at, const char *what, const char *format, ...)
+AG_PRINTF(3, 0) static void tell(Place place, const char *what, const char *format, va_list list)
 {
     static _Atomic(const char *) told[MAX_KINDS];
     if (!what) what = "ag_warning";
@@ -33,13 +33,26 @@ void ag_warning_at(AgSite at, const char *what, const char *format, ...)
     }
     if (former) return;
     char text[512];
+    write_message(text, sizeof text, format, list);
+    fprintf(stderr, "kaeru: warning: %s: %s (at %s)\n", what, text, place_text(place, (Place){ 0 }));
+}
+
+void ag_warning(const char *what, const char *format, ...)
+{
     va_list list;
     va_start(list, format);
-    write_message(text, sizeof text, format, list);
+    tell(user_place(), what, format, list);
     va_end(list);
+}
+
+/* A warning of the program's call that made y. */
+AG_PRINTF(2, 3) static void warning_of(const Tensor *y, const char *format, ...)
+{
     const LayerCall *call = user_call();
-    fprintf(stderr, "kaeru: warning: %.*s: %s (at %s)\n", name_length(what), what, text,
-            place_text(call->function ? call->site : at, (AgSite){ 0 }));
+    va_list list;
+    va_start(list, format);
+    tell(call->site.file ? call->site : y->site, y->made_by, format, list);
+    va_end(list);
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
@@ -53,24 +66,24 @@ static void check_operation(const Tensor *y)
 {
     const Tensor *x = y->in ? y->in[0] : NULL;
     if (made_by(y, OP_cross_entropy) && (made_by(x, OP_softmax) || made_by(x, OP_masked_softmax)))
-        ag_warning_at(y->site, y->made_by, "its input is the result of a softmax, which it computes itself: expected logits");
+        warning_of(y, "its input is the result of a softmax, which it computes itself: expected logits");
     if (made_by(y, OP_binary_cross_entropy) && made_by(x, OP_sigmoid))
-        ag_warning_at(y->site, y->made_by, "its input is the result of a sigmoid, which it computes itself: expected logits");
+        warning_of(y, "its input is the result of a sigmoid, which it computes itself: expected logits");
     for (int64_t i = 0; made_by(y, OP_nll_loss) && i < x->numel; i++)
         if (reals(x)[i] > 0)
-            ag_warning_at(y->site, y->made_by, "its input has numbers above 0: expected those of ag_log_softmax");
+            warning_of(y, "its input has numbers above 0: expected those of ag_log_softmax");
 }
 
 /* ---- passes and steps -------------------------------------------------------------------------------------------- */
 
-static void check_change(AgSite at, const Tensor *loss)
+static void check_change(const Tensor *loss)
 {
     double value = loss->numel == 1 ? (double)reals(loss)[0] : 0;
     bool stands = fabs(value) > 1e-9 && value == seen.loss;     /* a loss of nearly 0 has no way to go */
     if (seen.stepped) seen.same_losses = stands ? seen.same_losses + 1 : 0;
     seen.loss = value;
     if (seen.same_losses == 50)
-        ag_warning_at(at, "ag_backward", "the loss was %g in 50 steps: does it depend on the parameters?", value);
+        ag_warning("ag_backward", "the loss was %g in 50 steps: does it depend on the parameters?", value);
 }
 
 /* A leaf of the graph that has a gradient already: the same as in the last pass if it is still one; NULL: none. */
@@ -88,7 +101,7 @@ static const Tensor *leaf_with_gradient(const Tensor *loss)
     return found;
 }
 
-static void check_gradients(AgSite at, const Tensor *loss)
+static void check_gradients(const Tensor *loss)
 {
     const Tensor *leaf = leaf_with_gradient(loss);
     bool same = leaf && leaf == seen.kept;
@@ -96,23 +109,23 @@ static void check_gradients(AgSite at, const Tensor *loss)
     seen.steps = same ? seen.steps + seen.stepped : 0;
     seen.kept = leaf;
     if (seen.steps == KEPT_STEPS || (seen.passes == PASSES_WITHOUT_STEP && seen.steps == 0))
-        ag_warning_at(at, "ag_backward", "the gradients of %s %s add up: %d passes and %d steps of optimizers have not used "
-                      "them; expected a step of the optimizer of a module in which nn_child registers it, tensor_zero_grad, or "
-                      "tensor_set_requires_grad(t, false)", leaf->name ? leaf->name : "a leaf", shape_text(leaf->shape),
-                      seen.passes, seen.steps);
+        ag_warning("ag_backward", "the gradients of %s %s add up: %d passes and %d steps of optimizers have not used "
+                   "them; expected a step of the optimizer of a module in which nn_child registers it, tensor_zero_grad, or "
+                   "tensor_set_requires_grad(t, false)", leaf->name ? leaf->name : "a leaf", shape_text(leaf->shape),
+                   seen.passes, seen.steps);
 }
 
-static void check_seed(AgSite at)
+static void check_seed(void)
 {
     static _Atomic(const void *) first;     /* a thread that has used random numbers of seed 0 */
     const void *other = NULL;
     AgRandom random = ag_random_state();
     if (random.seed != 0 || random.counter == 0 || atomic_compare_exchange_strong(&first, &other, thread_id())) return;
     if (other != thread_id())
-        ag_warning_at(at, "ag_backward", "this thread has the random numbers of another: expected ag_seed with its own number");
+        ag_warning("ag_backward", "this thread has the random numbers of another: expected ag_seed with its own number");
 }
 
-bool ag_warn_of_step_at(AgSite at)
+bool ag_warn_of_step(void)
 {
     if (!observer[WARN]) return false;
     uint64_t scope = innermost_scope().serial;
@@ -122,22 +135,22 @@ bool ag_warn_of_step_at(AgSite at)
     seen.newest = tape();
     seen.stepped = true;
     if (seen.steps_in_scope == STEPS_IN_SCOPE)
-        ag_warning_at(at, "ag_begin", "%d steps were in one scope, which grows: expected ag_begin and ag_end inside the loop",
-                      STEPS_IN_SCOPE);
+        ag_warning("ag_begin", "%d steps were in one scope, which grows: expected ag_begin and ag_end inside the loop",
+                   STEPS_IN_SCOPE);
     return true;
 }
 
-static void see(Event event, AgSite at, Tensor *t)
+static void see(Event event, Tensor *t)
 {
     if (event == COMPUTED) check_operation(t);
     const char *layer = user_call()->function;
     /* ag_gradcheck computes a function without a graph, again and again with the same masks. */
-    if (event == DROPPED && layer && strcmp(layer, "ag_gradcheck_at") != 0 && !ag_recording())
-        ag_warning_at(t->site, t->made_by, "dropout acts in a scope AG_NO_GRAD: expected nn_eval(model) before that");
+    if (event == DROPPED && layer && strcmp(layer, "ag_gradcheck") != 0 && !ag_recording())
+        warning_of(t, "dropout acts in a scope AG_NO_GRAD: expected nn_eval(model) before that");
     if (event != PASS_BEGINS) return;
-    check_change(at, t);
-    check_gradients(at, t);
-    check_seed(at);
+    check_change(t);
+    check_gradients(t);
+    check_seed();
     seen.stepped = false;
 }
 

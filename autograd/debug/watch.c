@@ -1,5 +1,6 @@
 /* watch.c: tells a program of each gradient of a leaf that is complete, while the backward pass goes on. */
 #include "internal.h"
+#include "left.h"
 
 static _Thread_local AgWatch watch;
 
@@ -17,19 +18,25 @@ static void count_leaf_users(Tensor *from)
     }
 }
 
+static void tell(void (*program)(void *arg, Tensor *t), Tensor *t)
+{
+    const Calls before = program_begins();
+    program(watch.arg, t);
+    function_ends(before);
+}
+
 static void tell_complete_leaves(const Tensor *y)
 {
     for (int i = 0; pass_runs() && i < y->n_in; i++) {
         Tensor *x = y->in[i];
         bool is_leaf = x && x->magic == TENSOR_ALIVE && !x->op;
-        if (is_leaf && --x->users == 0 && x->grad && watch.complete) watch.complete(watch.arg, x);
+        if (is_leaf && --x->users == 0 && x->grad && watch.complete) tell(watch.complete, x);
     }
 }
 
-static void see(Event event, AgSite at, Tensor *t)
+static void see(Event event, Tensor *t)
 {
-    (void)at;
-    if (event == PASS_BEGINS && watch.begun) watch.begun(watch.arg, t);
+    if (event == PASS_BEGINS && watch.begun) tell(watch.begun, t);
     if (event == PASS_BEGINS && watch.complete && pass_runs()) count_leaf_users(t);
     if (event == NODE_PASSED && watch.complete) tell_complete_leaves(t);
 }

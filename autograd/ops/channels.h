@@ -5,6 +5,6 @@
 #include "kaeru/tensor.h"
 
 /* The result of ag_add(ag_mul(ag_sub(x, mean), factor), beta), recorded as these: x (B,C,..), the others (C,1,..). */
-Tensor *channels_normalized(AgSite at, Tensor *x, Tensor *mean, Tensor *factor, Tensor *beta);
+Tensor *channels_normalized(Tensor *x, Tensor *mean, Tensor *factor, Tensor *beta);
 
 #endif

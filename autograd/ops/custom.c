@@ -1,4 +1,5 @@
 /* custom.c: operations that the program defines (ag_custom). They are recorded like those of ops.def. */
+#include "left.h"
 #include "ops/table.h"
 
 #include <string.h>
@@ -40,49 +41,52 @@ static void custom_backward(Tensor *y)
     for (int i = 0; i < y->n_in; i++) gradient[i] = dx[i] ? y->in[i]->grad : NULL;
     for (int i = 0; i < y->n_in; i++) hold(h, dx[i] ? y->in[i]->grad : NULL);
     hold(h, y->grad);
+    const Calls before = program_begins();
     c->custom->backward(&(AgCustomCall){ y->in, y->n_in, y, c->args, grad_of(y), dx });
+    function_ends(before);
     if (!pass_runs()) return;               /* y may be freed */
     for (int i = 0; i < y->n_in; i++)
         if (gradient[i] && y->in[i]->grad != gradient[i])
-            ag_usage_error(y->site, y->op->name, "its backward rule has removed the gradient of input %d, or freed it", i);
-    if (y->grad != dy) ag_usage_error(y->site, y->op->name, "its backward rule has removed the gradient of its result");
+            usage_error_of(y, y->op->name, "its backward rule has removed the gradient of input %d, or freed it", i);
+    if (y->grad != dy) usage_error_of(y, y->op->name, "its backward rule has removed the gradient of its result");
     let_go();
 }
 
-static void check_custom(AgSite at, const AgCustom *op, Tensor *const *in, int n)
+static void check_custom(const AgCustom *op, Tensor *const *in, int n)
 {
     if (!op || !op->name || !op->forward || !op->backward)
-        ag_usage_error(at, "ag_custom", "an operation needs a name, a forward and a backward function");
-    if (n < 0 || n > AG_CUSTOM_INPUTS)
-        ag_usage_error(at, op->name, "%d inputs; an operation has 0 to %d", n, AG_CUSTOM_INPUTS);
-    if (n > 0 && !in) ag_usage_error(at, op->name, "in is NULL, expected %d inputs", n);
+        ag_usage_error("ag_custom", "an operation needs a name, a forward and a backward function");
+    if (n < 0 || n > AG_CUSTOM_INPUTS) ag_usage_error(op->name, "%d inputs; an operation has 0 to %d", n, AG_CUSTOM_INPUTS);
+    if (n > 0 && !in) ag_usage_error(op->name, "in is NULL, expected %d inputs", n);
     if (op->needs & ~(AG_NEEDS_Y | (AG_NEEDS_Y - 1)))
-        ag_usage_error(at, op->name, "needs is %#x, expected a sum of AG_NEEDS_X(i) and AG_NEEDS_Y", (unsigned)op->needs);
+        ag_usage_error(op->name, "needs is %#x, expected a sum of AG_NEEDS_X(i) and AG_NEEDS_Y", (unsigned)op->needs);
     for (int i = 0; i < n; i++) {
         char argument[32];
         snprintf(argument, sizeof argument, "input %d", i);
-        if (in[i]) check_any(at, op->name, argument, in[i]);
+        if (in[i]) check_any(op->name, argument, in[i]);
     }
 }
 
-Tensor *ag_custom_at(AgSite at, const AgCustom *op, AgShape shape, Tensor *const *in, int n, const void *args, size_t size)
+Tensor *ag_custom(const AgCustom *op, AgShape shape, Tensor *const *in, int n, const void *args, size_t size)
 {
-    check_custom(at, op, in, n);
-    if (size && !args) ag_usage_error(at, op->name, "args is NULL, expected %zu bytes", size);
-    CustomArgs *c = ag_scratch_at(at, 1, sizeof *c);
+    check_custom(op, in, n);
+    if (size && !args) ag_usage_error(op->name, "args is NULL, expected %zu bytes", size);
+    CustomArgs *c = ag_scratch(1, sizeof *c);
     c->op = (Op){ .name = op->name, .forward_text = op->forward_text, .backward_text = op->backward_text,
                   .backward = custom_backward, .needs = op->needs };
     c->custom = op;
-    c->args = ag_scratch_at(at, size, 1);
+    c->args = ag_scratch(size, 1);
     if (size) memcpy(c->args, args, size);
-    Tensor *y = op_new_n(at, &c->op, &shape, in, n);
+    Tensor *y = op_new_n(&c->op, &shape, in, n);
     y->args = c;
     k_fill(y->numel, reals(y), 0);
     const Op *recorded = y->op;
     y->op = NULL;                           /* forward may write y, as if it were a leaf */
     const AgScope scope = innermost_scope();
+    const Calls before = program_begins();
     op->forward(&(AgCustomCall){ in, n, y, c->args, NULL, NULL });
-    if (innermost_scope().serial != scope.serial) ag_usage_error(at, op->name, "forward ended a scope, or left one open");
+    function_ends(before);
+    if (innermost_scope().serial != scope.serial) ag_usage_error(op->name, "forward ended a scope, or left one open");
     y->op = recorded;
     return op_done(y);
 }

@@ -4,7 +4,7 @@
 
 #include "internal.h"
 
-void check_linear(AgSite at, const char *what, const Tensor *x, const Tensor *weight, const Tensor *bias);
+void check_linear(const char *what, const Tensor *x, const Tensor *weight, const Tensor *bias);
 
 /* x (rows,in), weight (out,in), result (rows,out). packed_weight: the whole weight in bfloat16 (ag_pack_weight), or NULL. If
  * the weight is of type AG_PACKED, the functions below get NULL as its reals. */

@@ -12,33 +12,32 @@
  * dv = W^T dy, dW = dy v^T, ds = W (dW - rowsum(dW W)) / sqrt(K), dq = ds k, dk = ds^T q --------------------------- */
 
 /* The width of `heads` heads divides; returns that of one. */
-static int64_t check_heads(AgSite at, const char *what, const Tensor *x, int64_t width, int64_t heads)
+static int64_t check_heads(const char *what, const Tensor *x, int64_t width, int64_t heads)
 {
     if (heads < 1 || width % heads != 0 || width == 0)
-        ag_usage_error(at, what, "%s does not divide into %lld heads", shape_text(x->shape), (long long)heads);
+        ag_usage_error(what, "%s does not divide into %lld heads", shape_text(x->shape), (long long)heads);
     return width / heads;
 }
 
 /* Returns the number of heads of keys and values. */
-static int64_t check_options(AgSite at, const char *what, const AgAttention *how)
+static int64_t check_options(const char *what, const AgAttention *how)
 {
-    if (how->heads < 1) ag_usage_error(at, what, "%d heads, expected 1 or more", how->heads);
+    if (how->heads < 1) ag_usage_error(what, "%d heads, expected 1 or more", how->heads);
     int kv_heads = how->kv_heads == 0 ? how->heads : how->kv_heads;
     if (kv_heads < 0 || (kv_heads > 0 && how->heads % kv_heads != 0))
-        ag_usage_error(at, what, "%d heads of queries do not divide into groups for %d heads of keys", how->heads, kv_heads);
+        ag_usage_error(what, "%d heads of queries do not divide into groups for %d heads of keys", how->heads, kv_heads);
     if (how->window < 0 || (how->window > 0 && !how->causal))
-        ag_usage_error(at, what, "a window of %d, expected 0 or more, and causal attention", how->window);
-    if (!(how->dropout >= 0 && how->dropout < 1))
-        ag_usage_error(at, what, "dropout p is %g, expected 0 <= p < 1", how->dropout);
+        ag_usage_error(what, "a window of %d, expected 0 or more, and causal attention", how->window);
+    if (!(how->dropout >= 0 && how->dropout < 1)) ag_usage_error(what, "dropout p is %g, expected 0 <= p < 1", how->dropout);
     return kv_heads;
 }
 
-static void set_mask(AgSite at, const char *what, KAttention *a, const Tensor *mask)
+static void set_mask(const char *what, KAttention *a, const Tensor *mask)
 {
     if (!mask) return;
     AgShape scores = SHAPE(a->b, a->h, a->t, a->s);
     bool added = mask->magic == TENSOR_ALIVE && mask->dtype == AG_REAL;
-    check_mask(at, what, mask, added ? AG_REAL : AG_BOOL, "(B,heads,T,S) =", &scores);
+    check_mask(what, mask, added ? AG_REAL : AG_BOOL, "(B,heads,T,S) =", &scores);
     int64_t stride[AG_MAX_DIMS];
     broadcast_strides(&mask->shape, &scores, stride);
     if (added) a->bias = reals(mask);
@@ -84,7 +83,7 @@ static void *without_hidden(const Tensor *y, const KAttention *a, const void *x,
     int64_t heads = queries ? a->h : a->h / a->group, rows = queries ? a->t : a->s;
     if (a->b * heads * rows * a->k == 0) return NULL;
     int64_t items = (a->b - 1) * step.b + (heads - 1) * step.h + (rows - 1) * step.t + a->k;
-    char *copy = scratch_new(y->site, y->made_by, items, size);
+    char *copy = scratch_new(y->made_by, items, size);
     for (int64_t b = 0; b < a->b; b++)
         for (int64_t h = 0; h < heads; h++)
             for (int64_t i = 0; i < rows; i++) {
@@ -103,7 +102,7 @@ static Tensor *run_forward(Tensor *y, KAttention *a, const real *q, const real *
     a->counter = random.counter;
     a->bf16 = y->precision == AG_BF16;
     if (y->op) *(KAttention *)op_args(y, sizeof *a) = *a;
-    real *work = scratch_new(y->site, y->made_by, k_attention_work(a), sizeof *work);
+    real *work = scratch_new(y->made_by, k_attention_work(a), sizeof *work);
     k_attention(a, reals(y), q, k, v, work);
     if (hides(a) && !k_all_finite(y->numel, reals(y))) {
         KAttention clean = *a;
@@ -111,7 +110,7 @@ static Tensor *run_forward(Tensor *y, KAttention *a, const real *q, const real *
         else v = without_hidden(y, a, v, false, sizeof(real));
         k_attention(&clean, reals(y), q, k, v, work);
     }
-    if (a->dropout > 0) notify(DROPPED, y->site, y);
+    if (a->dropout > 0) notify(DROPPED, y);
     return op_done(y);
 }
 
@@ -129,8 +128,8 @@ static void run_backward(Tensor *y, Grad q, Grad k, Grad v, const real *xq, cons
     KAttention a = *(const KAttention *)y->args;
     AgShape scores = SHAPE(a.b, a.h, a.t, a.s);
     int64_t n = ag_shape_numel(scores);
-    if (bias) k_fill(n, a.dbias = scratch_new(y->site, y->op->name, n, sizeof(real)), 0);
-    real *work = scratch_new(y->site, y->op->name, k_attention_backward_work(&a), sizeof *work);
+    if (bias) k_fill(n, a.dbias = scratch_new(y->op->name, n, sizeof(real)), 0);
+    real *work = scratch_new(y->op->name, k_attention_backward_work(&a), sizeof *work);
     if (hides(&a) && !finite_inputs(y, y->op == &op_table[OP_attention] ? 3 : 1)) {
         xq = without_hidden(y, &a, xq, true, sizeof(real));
         xk = without_hidden(y, &a, xk, false, sizeof(real));
@@ -148,57 +147,54 @@ static Tensor *trained_mask(const Tensor *y, int i)
 }
 
 /* Attention to the first s positions of k and v, which are reals or, for forward alone, pairs in bfloat16. */
-static Tensor *attend(AgSite at, const char *what, Tensor *q, Tensor *k, Tensor *v, int64_t s, Tensor *mask,
-                      const AgAttention *how)
+static Tensor *attend(const char *what, Tensor *q, Tensor *k, Tensor *v, int64_t s, Tensor *mask, const AgAttention *how)
 {
     bool grouped = how->kv_heads != 0 && how->kv_heads != how->heads, pairs = k->dtype == AG_INT;
     AgShape keys = k->shape, of_v = v->shape;
     if (pairs) keys.dim[2] *= 2, of_v.dim[2] *= 2;
     if (q->shape.ndim != 3 || keys.ndim != 3 || !ag_shape_equal(keys, of_v) ||
         q->shape.dim[0] != keys.dim[0] || (!grouped && q->shape.dim[2] != keys.dim[2]))
-        ag_usage_error(at, what, "q %s, k %s and v %s do not fit: expected (B,T,D), (B,S,D) and (B,S,D)",
-                       shape_text(q->shape), shape_text(keys), shape_text(of_v));
+        ag_usage_error(what, "q %s, k %s and v %s do not fit: expected (B,T,D), (B,S,D) and (B,S,D)", shape_text(q->shape),
+                       shape_text(keys), shape_text(of_v));
     int64_t t = q->shape.dim[1], width = q->shape.dim[2], kv_width = keys.dim[2];
-    int64_t part = check_heads(at, what, q, width, how->heads), kv_heads = check_options(at, what, how);
+    int64_t part = check_heads(what, q, width, how->heads), kv_heads = check_options(what, how);
     if (kv_width != kv_heads * part)
-        ag_usage_error(at, what, "k %s for %lld heads of width %lld, the width of q's heads: expected (B,S,%lld)",
+        ag_usage_error(what, "k %s for %lld heads of width %lld, the width of q's heads: expected (B,S,%lld)",
                        shape_text(keys), (long long)kv_heads, (long long)part, (long long)(kv_heads * part));
     if (pairs && (part % 2 != 0 || ag_precision_now() != AG_BF16))
-        return attend(at, what, q, ag_from_bf16_at(at, ag_slice_at(at, k, 1, 0, s)),
-                      ag_from_bf16_at(at, ag_slice_at(at, v, 1, 0, s)), s, mask, how);
+        return attend(what, q, ag_from_bf16(ag_slice(k, 1, 0, s)), ag_from_bf16(ag_slice(v, 1, 0, s)), s, mask, how);
     KSteps rows = { t * width, part, width }, sources = { keys.dim[1] * kv_width, part, kv_width };
     KAttention a = { .b = q->shape.dim[0], .h = how->heads, .t = t, .s = s, .k = part, .group = how->heads / kv_heads,
                      .window = how->window, .q = rows, .kv = sources, .y = rows, .scale = 1 / sqrt((double)part),
                      .causal = how->causal, .dropout = how->dropout, .k_pairs = pairs ? values(k) : NULL,
                      .v_pairs = pairs ? values(v) : NULL };
-    set_mask(at, what, &a, mask);
+    set_mask(what, &a, mask);
     Tensor *in[] = { q, k, v, mask };
-    return run_forward(op_new_n(at, &op_table[OP_attention], &q->shape, in, 4), &a, reals(q), reals_if(k, !pairs),
+    return run_forward(op_new_n(&op_table[OP_attention], &q->shape, in, 4), &a, reals(q), reals_if(k, !pairs),
                        reals_if(v, !pairs));
 }
 
-Tensor *ag_attention_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how)
+Tensor *ag_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how)
 {
-    check_tensor(at, __func__, "q", q, AG_REAL);
-    check_tensor(at, __func__, "k", k, AG_REAL);
-    check_tensor(at, __func__, "v", v, AG_REAL);
-    return attend(at, __func__, q, k, v, k->shape.ndim == 3 ? k->shape.dim[1] : 0, mask, &how);
+    check_tensor(__func__, "q", q, AG_REAL);
+    check_tensor(__func__, "k", k, AG_REAL);
+    check_tensor(__func__, "v", v, AG_REAL);
+    return attend(__func__, q, k, v, k->shape.ndim == 3 ? k->shape.dim[1] : 0, mask, &how);
 }
 
-Tensor *ag_attention_cached_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention how)
+Tensor *ag_attention_cached(Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention how)
 {
     bool pairs = k && k->magic == TENSOR_ALIVE && k->dtype == AG_INT;
-    check_tensor(at, __func__, "q", q, AG_REAL);
-    check_tensor(at, __func__, "k", k, pairs ? AG_INT : AG_REAL);
-    check_tensor(at, __func__, "v", v, pairs ? AG_INT : AG_REAL);
+    check_tensor(__func__, "q", q, AG_REAL);
+    check_tensor(__func__, "k", k, pairs ? AG_INT : AG_REAL);
+    check_tensor(__func__, "v", v, pairs ? AG_INT : AG_REAL);
     if (n < 0 || k->shape.ndim != 3 || n > k->shape.dim[1])
-        ag_usage_error(at, __func__, "%lld positions of k %s, expected n positions of (B,S,D), 0 <= n <= S",
-                       (long long)n, shape_text(k->shape));
+        ag_usage_error(__func__, "%lld positions of k %s, expected n positions of (B,S,D), 0 <= n <= S", (long long)n,
+                       shape_text(k->shape));
     bool trained = q->requires_grad || k->requires_grad || v->requires_grad || (mask && mask->requires_grad);
     if (ag_recording() && trained)
-        ag_usage_error(at, __func__, "an input requires a gradient, and none is passed on: expected a scope with "
-                       "AG_NO_GRAD");
-    return attend(at, __func__, q, k, v, n, mask, &how);
+        ag_usage_error(__func__, "an input requires a gradient, and none is passed on: expected a scope with " "AG_NO_GRAD");
+    return attend(__func__, q, k, v, n, mask, &how);
 }
 
 void attention_backward(Tensor *y)
@@ -217,25 +213,25 @@ void attention_backward(Tensor *y)
 
 /* ---- self_attention: the same on queries, keys and values side by side ------------------------------------------- */
 
-Tensor *ag_self_attention_at(AgSite at, Tensor *qkv, Tensor *mask, AgAttention how)
+Tensor *ag_self_attention(Tensor *qkv, Tensor *mask, AgAttention how)
 {
-    check_tensor(at, __func__, "qkv", qkv, AG_REAL);
-    int64_t kv_heads = check_options(at, __func__, &how), total = how.heads + 2 * kv_heads;
+    check_tensor(__func__, "qkv", qkv, AG_REAL);
+    int64_t kv_heads = check_options(__func__, &how), total = how.heads + 2 * kv_heads;
     bool grouped = kv_heads != how.heads;
     if (qkv->shape.ndim != 3 || (!grouped && qkv->shape.dim[2] % 3 != 0))
-        ag_usage_error(at, __func__, "qkv %s, expected (B,T,3D)", shape_text(qkv->shape));
+        ag_usage_error(__func__, "qkv %s, expected (B,T,3D)", shape_text(qkv->shape));
     AgShape shape = qkv->shape;
     int64_t t = shape.dim[1], row = shape.dim[2];
-    int64_t part = grouped ? check_heads(at, __func__, qkv, row, total)
-                           : check_heads(at, __func__, qkv, row / 3, how.heads);
+    int64_t part = grouped ? check_heads(__func__, qkv, row, total)
+                           : check_heads(__func__, qkv, row / 3, how.heads);
     int64_t width = shape.dim[2] = part * how.heads;
     KSteps packed = { t * row, part, row };
     KAttention a = { .b = shape.dim[0], .h = how.heads, .t = t, .s = t, .k = part, .group = how.heads / kv_heads,
                      .window = how.window, .q = packed, .kv = packed, .y = { t * width, part, width },
                      .scale = 1 / sqrt((double)part), .causal = how.causal, .dropout = how.dropout };
-    set_mask(at, __func__, &a, mask);
+    set_mask(__func__, &a, mask);
     const real *x = reals(qkv);
-    return run_forward(op_new(at, OP_self_attention, &shape, qkv, mask, NULL), &a, x, x + width, x + (width + row) / 2);
+    return run_forward(op_new(OP_self_attention, &shape, qkv, mask, NULL), &a, x, x + width, x + (width + row) / 2);
 }
 
 void self_attention_backward(Tensor *y)

@@ -11,12 +11,12 @@ void binary_values(Tensor *y, const OpCall *c)
     k_binary((KBinary)c->op->kernel, &walk, reals(y), reals(c->in[0]), reals(c->in[1]));
 }
 
-static Tensor *binary(AgSite at, const char *what, int op, Tensor *a, Tensor *b)
+static Tensor *binary(const char *what, int op, Tensor *a, Tensor *b)
 {
-    check_tensor(at, what, "a", a, AG_REAL);
-    check_tensor(at, what, "b", b, AG_REAL);
-    AgShape shape = broadcast_shape(at, what, a, b);
-    return op_run(at, op, &shape, (Tensor *[]){ a, b }, 2, NULL, 0);
+    check_tensor(what, "a", a, AG_REAL);
+    check_tensor(what, "b", b, AG_REAL);
+    AgShape shape = broadcast_shape(what, a, b);
+    return op_run(op, &shape, (Tensor *[]){ a, b }, 2, NULL, 0);
 }
 
 void binary_backward(Tensor *y)
@@ -44,29 +44,29 @@ void binary_backward(Tensor *y)
 #define OP(...)
 #define UNARY_OP(...)
 #define BINARY_OP(name, ...)                                    \
-    Tensor *ag_##name##_at(AgSite at, Tensor *a, Tensor *b)     \
+    Tensor *ag_##name(Tensor *a, Tensor *b)     \
     {                                                           \
-        return binary(at, __func__, OP_##name, a, b);           \
+        return binary(__func__, OP_##name, a, b);           \
     }
 #include "ops/ops.def"
 
 /* ---- (x - mean) factor + beta: three nodes, one pass ------------------------------------------------------------- */
 
-Tensor *channels_normalized(AgSite at, Tensor *x, Tensor *mean, Tensor *factor, Tensor *beta)
+Tensor *channels_normalized(Tensor *x, Tensor *mean, Tensor *factor, Tensor *beta)
 {
     const int64_t channels = x->shape.dim[1];
     bool fit = mean->numel == channels && factor->numel == channels && beta->numel == channels;
     if (!fit || observer[FIND_NAN])                     /* which also searches x - mean and the product */
-        return ag_add_at(at, ag_mul_at(at, ag_sub_at(at, x, mean), factor), beta);
-    check_tensor(at, "ag_sub_at", "a", x, AG_REAL);
-    check_tensor(at, "ag_sub_at", "b", mean, AG_REAL);
-    check_tensor(at, "ag_mul_at", "b", factor, AG_REAL);
-    check_tensor(at, "ag_add_at", "b", beta, AG_REAL);
-    Tensor *deviation = op_new(at, OP_sub, &x->shape, x, mean, NULL);
+        return ag_add(ag_mul(ag_sub(x, mean), factor), beta);
+    check_tensor("ag_sub", "a", x, AG_REAL);
+    check_tensor("ag_sub", "b", mean, AG_REAL);
+    check_tensor("ag_mul", "b", factor, AG_REAL);
+    check_tensor("ag_add", "b", beta, AG_REAL);
+    Tensor *deviation = op_new(OP_sub, &x->shape, x, mean, NULL);
     bool store = ag_recording() && (deviation->op || factor->requires_grad);        /* the rule of mul reads it */
-    Tensor *product = store ? op_new(at, OP_mul, &x->shape, deviation, factor, NULL)
-                            : op_new_in_place(at, OP_mul, deviation, factor);
-    Tensor *y = op_new_in_place(at, OP_add, product, beta);
+    Tensor *product = store ? op_new(OP_mul, &x->shape, deviation, factor, NULL)
+                            : op_new_in_place(OP_mul, deviation, factor);
+    Tensor *y = op_new_in_place(OP_add, product, beta);
     Along a = shape_along(&x->shape, 1, 1);
     k_normalize(a.outer, a.n, a.inner, reals(y), store ? reals(deviation) : NULL, reals(x), reals(mean), reals(factor),
                 reals(beta));

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-void check_ids(AgSite at, const char *what, const Tensor *ids, int64_t below)
+void check_ids(const char *what, const Tensor *ids, int64_t below)
 {
     for (int64_t i = 0; i < ids->numel; i++)
         if (ints(ids)[i] < 0 || ints(ids)[i] >= below)
-            ag_usage_error(at, what, "id %d at item %lld is out of range: expected 0..%lld", ints(ids)[i], (long long)i,
+            ag_usage_error(what, "id %d at item %lld is out of range: expected 0..%lld", ints(ids)[i], (long long)i,
                            (long long)below - 1);
 }
 
@@ -42,9 +42,9 @@ void add_rows(const Tensor *y, Along a, int64_t m, real *to, const real *from, c
 {
     int32_t *place = NULL, *frequent = NULL, often = 0;
     double *sums = NULL;
-    if (m > MANY) place = scratch_new(y->site, y->made_by, a.n, sizeof *place);
+    if (m > MANY) place = scratch_new(y->made_by, a.n, sizeof *place);
     if (m > MANY && count_ids(a.n, m, ids, place)) {
-        frequent = scratch_new(y->site, y->made_by, m / MANY, sizeof *frequent);
+        frequent = scratch_new(y->made_by, m / MANY, sizeof *frequent);
         for (int64_t j = 0; j < m; j++) {
             int32_t *p = &place[ids[j]];
             if (*p > MANY) {
@@ -52,7 +52,7 @@ void add_rows(const Tensor *y, Along a, int64_t m, real *to, const real *from, c
                 *p = -2 - often++;                      /* no count any more */
             } else if (*p >= 0) *p = -1;
         }
-        sums = scratch_new(y->site, y->made_by, often * a.inner, sizeof *sums);
+        sums = scratch_new(y->made_by, often * a.inner, sizeof *sums);
     }
     for (int32_t k = 0; k < often; k++) place[frequent[k]] = k;
     for (int64_t o = 0; o < a.outer; o++, to += a.n * a.inner, from += m * a.inner) {
@@ -79,9 +79,9 @@ static void add_items(const Tensor *y, Along a, int64_t m, real *to, const real 
         for (int64_t i = 0; i < items; i++) to[item_along(a, m, i, ids[i])] += from[i];
         return;
     }
-    int32_t *count = scratch_new(y->site, y->made_by, a.n, sizeof *count);
-    int32_t *own = scratch_new(y->site, y->made_by, m, sizeof *own);
-    double *sum = scratch_new(y->site, y->made_by, a.n, sizeof *sum);
+    int32_t *count = scratch_new(y->made_by, a.n, sizeof *count);
+    int32_t *own = scratch_new(y->made_by, m, sizeof *own);
+    double *sum = scratch_new(y->made_by, a.n, sizeof *sum);
     for (int64_t line = 0; line < a.outer * a.inner; line++) {
         real *item = to + line / a.inner * a.n * a.inner + line % a.inner;
         const int64_t first = line / a.inner * m * a.inner + line % a.inner;
@@ -108,17 +108,17 @@ void embedding_values(Tensor *y, const OpCall *c)
     if (table->dtype == AG_REAL) k_gather_rows(ids->numel, table->shape.dim[1], reals(y), reals(table), ints(ids));
 }
 
-Tensor *ag_embedding_at(AgSite at, Tensor *table, Tensor *ids)
+Tensor *ag_embedding(Tensor *table, Tensor *ids)
 {
-    check_weight(at, __func__, "table", table);
-    check_tensor(at, __func__, "ids", ids, AG_INT);
+    check_weight(__func__, "table", table);
+    check_tensor(__func__, "ids", ids, AG_INT);
     if (table->shape.ndim != 2 || ids->shape.ndim == AG_MAX_DIMS)
-        ag_usage_error(at, __func__, "table %s and ids %s: expected a table (V,D)", shape_text(table->shape),
+        ag_usage_error(__func__, "table %s and ids %s: expected a table (V,D)", shape_text(table->shape),
                        shape_text(ids->shape));
-    check_ids(at, __func__, ids, table->shape.dim[0]);
+    check_ids(__func__, ids, table->shape.dim[0]);
     AgShape shape = ids->shape;
     shape.dim[shape.ndim++] = table->shape.dim[1];
-    return op_run(at, OP_embedding, &shape, (Tensor *[]){ table, ids }, 2, NULL, 0);
+    return op_run(OP_embedding, &shape, (Tensor *[]){ table, ids }, 2, NULL, 0);
 }
 
 void embedding_backward(Tensor *y)
@@ -139,25 +139,25 @@ void grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids)
 typedef struct { Along x; int64_t m; } GatherArgs;
 
 /* Checks ids, whose sizes are those of x except along dim, and that each is an item of x along dim. */
-static GatherArgs gather_args(AgSite at, const char *what, const Tensor *x, int dim, const Tensor *ids)
+static GatherArgs gather_args(const char *what, const Tensor *x, int dim, const Tensor *ids)
 {
-    check_tensor(at, what, "x", x, AG_REAL);
-    check_tensor(at, what, "ids", ids, AG_INT);
-    int d = check_along(at, what, x, dim);
+    check_tensor(what, "x", x, AG_REAL);
+    check_tensor(what, "ids", ids, AG_INT);
+    int d = check_along(what, x, dim);
     bool fit = ids->shape.ndim == x->shape.ndim;
     for (int i = 0; fit && i < x->shape.ndim; i++) fit = i == d || ids->shape.dim[i] == x->shape.dim[i];
     if (!fit)
-        ag_usage_error(at, what, "ids %s do not fit x %s: sizes must be equal except along dimension %d",
-                       shape_text(ids->shape), shape_text(x->shape), dim);
+        ag_usage_error(what, "ids %s do not fit x %s: sizes must be equal except along dimension %d", shape_text(ids->shape),
+                       shape_text(x->shape), dim);
     GatherArgs args = { shape_along(&x->shape, d, d), shape_along(&ids->shape, d, d).n };
-    check_ids(at, what, ids, args.x.n);
+    check_ids(what, ids, args.x.n);
     return args;
 }
 
-Tensor *ag_gather_at(AgSite at, Tensor *x, int dim, Tensor *ids)
+Tensor *ag_gather(Tensor *x, int dim, Tensor *ids)
 {
-    GatherArgs args = gather_args(at, __func__, x, dim, ids);
-    Tensor *y = op_new(at, OP_gather, &ids->shape, x, ids, NULL);
+    GatherArgs args = gather_args(__func__, x, dim, ids);
+    Tensor *y = op_new(OP_gather, &ids->shape, x, ids, NULL);
     if (y->op) *(GatherArgs *)op_args(y, sizeof args) = args;
     for (int64_t i = 0; i < y->numel; i++) reals(y)[i] = reals(x)[item_along(args.x, args.m, i, ints(ids)[i])];
     return op_done(y);
@@ -171,13 +171,13 @@ void gather_backward(Tensor *y)
 
 /* ---- scatter_add: y = x, y[o, ids[o,j,i], i] += src[o,j,i]   dx = dy, dsrc = the items of dy at ids -------------- */
 
-Tensor *ag_scatter_add_at(AgSite at, Tensor *x, int dim, Tensor *ids, Tensor *src)
+Tensor *ag_scatter_add(Tensor *x, int dim, Tensor *ids, Tensor *src)
 {
-    GatherArgs args = gather_args(at, __func__, x, dim, ids);
-    check_tensor(at, __func__, "src", src, AG_REAL);
+    GatherArgs args = gather_args(__func__, x, dim, ids);
+    check_tensor(__func__, "src", src, AG_REAL);
     if (!ag_shape_equal(src->shape, ids->shape))
-        ag_usage_error(at, __func__, "src %s and ids %s differ in shape", shape_text(src->shape), shape_text(ids->shape));
-    Tensor *y = op_new(at, OP_scatter_add, &x->shape, x, ids, src);
+        ag_usage_error(__func__, "src %s and ids %s differ in shape", shape_text(src->shape), shape_text(ids->shape));
+    Tensor *y = op_new(OP_scatter_add, &x->shape, x, ids, src);
     if (y->op) *(GatherArgs *)op_args(y, sizeof args) = args;
     memcpy(reals(y), reals(x), (size_t)x->numel * sizeof(real));
     add_items(y, args.x, args.m, reals(y), reals(src), ints(ids));

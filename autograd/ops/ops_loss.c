@@ -7,26 +7,26 @@
 #include "ops/table.h"
 
 /* Values and targets of one shape. */
-static void check_pair(AgSite at, const char *what, const char *first, const Tensor *a, const Tensor *target)
+static void check_pair(const char *what, const char *first, const Tensor *a, const Tensor *target)
 {
-    check_tensor(at, what, first, a, AG_REAL);
-    check_tensor(at, what, "target", target, AG_REAL);
+    check_tensor(what, first, a, AG_REAL);
+    check_tensor(what, "target", target, AG_REAL);
     if (!ag_shape_equal(a->shape, target->shape))
-        ag_usage_error(at, what, "%s %s and target %s differ in shape", first, shape_text(a->shape), shape_text(target->shape));
+        ag_usage_error(what, "%s %s and target %s differ in shape", first, shape_text(a->shape), shape_text(target->shape));
 }
 
-static void check_reduce(AgSite at, const char *what, AgReduce reduce)
+static void check_reduce(const char *what, AgReduce reduce)
 {
     if (reduce != AG_MEAN && reduce != AG_SUM)
-        ag_usage_error(at, what, "%d is not an AgReduce; expected AG_MEAN or AG_SUM", (int)reduce);
+        ag_usage_error(what, "%d is not an AgReduce; expected AG_MEAN or AG_SUM", (int)reduce);
 }
 
 /* ---- mse_loss: y = mean (x - target)²                        dx = dy 2 (x - target) / n, dtarget = -dx ----------- */
 
-Tensor *ag_mse_loss_at(AgSite at, Tensor *x, Tensor *target)
+Tensor *ag_mse_loss(Tensor *x, Tensor *target)
 {
-    check_pair(at, __func__, "x", x, target);
-    Tensor *y = op_new(at, OP_mse_loss, &AG_SCALAR, x, target, NULL);
+    check_pair(__func__, "x", x, target);
+    Tensor *y = op_new(OP_mse_loss, &AG_SCALAR, x, target, NULL);
     *reals(y) = (real)(k_squared_distance(x->numel, reals(x), reals(target)) / (double)x->numel);
     return op_done(y);
 }
@@ -41,12 +41,12 @@ void mse_loss_backward(Tensor *y)
     if (g.data) k_difference(x->numel, g.data, reals(target), reals(x), factor, g.add);
 }
 
-Tensor *ag_huber_loss_at(AgSite at, Tensor *x, Tensor *target, double delta)
+Tensor *ag_huber_loss(Tensor *x, Tensor *target, double delta)
 {
-    check_pair(at, __func__, "x", x, target);
-    if (!(delta > 0 && delta < INFINITY)) ag_usage_error(at, __func__, "delta is %g, expected a finite number above 0", delta);
-    Tensor *d = ag_sub_at(at, x, target), *held = ag_clamp_at(at, d, -delta, delta);
-    return ag_mean_at(at, ag_mul_at(at, held, ag_sub_at(at, d, ag_scale_at(at, held, 0.5))));
+    check_pair(__func__, "x", x, target);
+    if (!(delta > 0 && delta < INFINITY)) ag_usage_error(__func__, "delta is %g, expected a finite number above 0", delta);
+    Tensor *d = ag_sub(x, target), *held = ag_clamp(d, -delta, delta);
+    return ag_mean(ag_mul(held, ag_sub(d, ag_scale(held, 0.5))));
 }
 
 /* ---- binary_cross_entropy: y = mean of ln(1 + e^x) - t x     dx = dy (sigmoid(x) - t) / n, dt = -dy x / n ---------- */
@@ -59,16 +59,16 @@ static double binary_loss(double x, double t)
     return (miss == 0 ? 0 : miss * fabs(x)) + (ag_math_log(sum) + (e - (sum - 1)));
 }
 
-Tensor *ag_binary_cross_entropy_at(AgSite at, Tensor *logits, Tensor *target, AgReduce reduce)
+Tensor *ag_binary_cross_entropy(Tensor *logits, Tensor *target, AgReduce reduce)
 {
-    check_pair(at, __func__, "logits", logits, target);
-    check_reduce(at, __func__, reduce);
-    Tensor *y = op_new(at, OP_binary_cross_entropy, &AG_SCALAR, logits, target, NULL);
+    check_pair(__func__, "logits", logits, target);
+    check_reduce(__func__, reduce);
+    Tensor *y = op_new(OP_binary_cross_entropy, &AG_SCALAR, logits, target, NULL);
     double divisor = reduce == AG_SUM ? 1 : (double)logits->numel, total = 0;
     if (y->op) *(double *)op_args(y, sizeof(double)) = divisor;
     for (int64_t i = 0; i < logits->numel; i++) {
         double t = (double)reals(target)[i];
-        if (t < 0 || t > 1) ag_usage_error(at, __func__, "target %g at item %lld is not in 0..1", t, (long long)i);
+        if (t < 0 || t > 1) ag_usage_error(__func__, "target %g at item %lld is not in 0..1", t, (long long)i);
         total += binary_loss((double)reals(logits)[i], t);
     }
     *reals(y) = (real)(total / divisor);
@@ -81,7 +81,7 @@ void binary_cross_entropy_backward(Tensor *y)
     real scale = *grad_of(y) / (real)*(double *)y->args;
     real *dx = grad_to_add(logits);
     if (dx) {
-        real *sigmoid = scratch_new(y->site, y->op->name, logits->numel, sizeof(real));
+        real *sigmoid = scratch_new(y->op->name, logits->numel, sizeof(real));
         k_unary(K_SIGMOID, logits->numel, sigmoid, reals(logits), 0, 0);
         k_difference(logits->numel, dx, sigmoid, reals(target), scale, true);
     }
@@ -94,31 +94,29 @@ void binary_cross_entropy_backward(Tensor *y)
 typedef struct { int ignore; double smoothing, divisor; int64_t rows, n; } ClassArgs;
 
 /* Checks the shapes (..,last) and (..). */
-static void check_target(AgSite at, const char *what, const char *first, const char *last, const Tensor *x,
-                         const Tensor *target)
+static void check_target(const char *what, const char *first, const char *last, const Tensor *x, const Tensor *target)
 {
-    check_tensor(at, what, first, x, AG_REAL);
-    check_tensor(at, what, "target", target, AG_INT);
+    check_tensor(what, first, x, AG_REAL);
+    check_tensor(what, "target", target, AG_INT);
     AgShape expected = x->shape;
     if (expected.ndim > 0) expected.ndim--;
     if (x->shape.ndim < 1 || !ag_shape_equal(expected, target->shape))
-        ag_usage_error(at, what, "%s %s and target %s do not fit: expected (..,%s) and (..)", first, shape_text(x->shape),
+        ag_usage_error(what, "%s %s and target %s do not fit: expected (..,%s) and (..)", first, shape_text(x->shape),
                        shape_text(target->shape), last);
 }
 
 /* Checks every target: n classes. */
-static ClassArgs class_args(AgSite at, const char *what, int64_t n, const Tensor *target, int ignore, AgReduce reduce,
-                            double smoothing)
+static ClassArgs class_args(const char *what, int64_t n, const Tensor *target, int ignore, AgReduce reduce, double smoothing)
 {
-    check_reduce(at, what, reduce);
-    if (!(smoothing >= 0 && smoothing <= 1)) ag_usage_error(at, what, "smoothing %g is not in 0..1", smoothing);
+    check_reduce(what, reduce);
+    if (!(smoothing >= 0 && smoothing <= 1)) ag_usage_error(what, "smoothing %g is not in 0..1", smoothing);
     ClassArgs c = { .ignore = ignore, .smoothing = smoothing, .rows = target->numel, .n = n };
     int64_t counted = 0;
     for (int64_t i = 0; i < c.rows; i++) {
         int32_t t = ints(target)[i];
         if (t == ignore) continue;
         if (t < 0 || t >= c.n)
-            ag_usage_error(at, what, "target %d at item %lld is out of range: expected 0..%lld, or %d to ignore it", t,
+            ag_usage_error(what, "target %d at item %lld is out of range: expected 0..%lld, or %d to ignore it", t,
                            (long long)i, (long long)c.n - 1, ignore);
         counted++;
     }
@@ -127,11 +125,11 @@ static ClassArgs class_args(AgSite at, const char *what, int64_t n, const Tensor
     return c;
 }
 
-static ClassArgs check_classes(AgSite at, const char *what, const char *first, const Tensor *x, const Tensor *target,
-                               int ignore, AgReduce reduce, double smoothing)
+static ClassArgs check_classes(const char *what, const char *first, const Tensor *x, const Tensor *target, int ignore,
+                               AgReduce reduce, double smoothing)
 {
-    check_target(at, what, first, "V", x, target);
-    return class_args(at, what, x->shape.dim[x->shape.ndim - 1], target, ignore, reduce, smoothing);
+    check_target(what, first, "V", x, target);
+    return class_args(what, x->shape.dim[x->shape.ndim - 1], target, ignore, reduce, smoothing);
 }
 
 /* ---- cross_entropy: y = mean over rows of -log softmax(logits)[target]         dlogits = dy (softmax - target) / n
@@ -144,12 +142,12 @@ static real mean_loss(const ClassArgs *c, const real *losses)
     return (real)(total / c->divisor);
 }
 
-Tensor *ag_cross_entropy_at(AgSite at, Tensor *logits, Tensor *target, AgReduce reduce, int ignore, double smoothing)
+Tensor *ag_cross_entropy(Tensor *logits, Tensor *target, AgReduce reduce, int ignore, double smoothing)
 {
-    ClassArgs c = check_classes(at, __func__, "logits", logits, target, ignore, reduce, smoothing);
-    Tensor *y = op_new(at, OP_cross_entropy, &AG_SCALAR, logits, target, NULL);
+    ClassArgs c = check_classes(__func__, "logits", logits, target, ignore, reduce, smoothing);
+    Tensor *y = op_new(OP_cross_entropy, &AG_SCALAR, logits, target, NULL);
     if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
-    real *top = op_save(y, 2 * c.rows), *log_sum = top + c.rows, *losses = scratch_new(at, __func__, c.rows, sizeof *losses);
+    real *top = op_save(y, 2 * c.rows), *log_sum = top + c.rows, *losses = scratch_new(__func__, c.rows, sizeof *losses);
     k_cross_entropy(c.rows, c.n, losses, top, log_sum, reals(logits), ints(target), ignore, smoothing);
     *reals(y) = mean_loss(&c, losses);
     return op_done(y);
@@ -185,7 +183,7 @@ static const real *without_ignored(const Tensor *y, const real *x, int64_t in, c
     for (int64_t i = 0; i < c->rows && all_finite; i++)
         all_finite = target[i] != c->ignore || k_all_finite(in, x + i * in);
     if (all_finite) return x;
-    real *copy = scratch_new(y->site, y->made_by, c->rows * in, sizeof *copy);
+    real *copy = scratch_new(y->made_by, c->rows * in, sizeof *copy);
     memcpy(copy, x, (size_t)(c->rows * in) * sizeof *copy);
     for (int64_t i = 0; i < c->rows; i++)
         if (target[i] == c->ignore) k_fill(in, copy + i * in, 0);
@@ -200,21 +198,21 @@ static int64_t rows_of_part(int64_t rows, int64_t n, int64_t unit)
     return size < rows ? size : rows;
 }
 
-Tensor *ag_linear_cross_entropy_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, Tensor *target, AgReduce reduce,
-                                   int ignore, double smoothing)
+Tensor *ag_linear_cross_entropy(Tensor *x, Tensor *weight, Tensor *bias, Tensor *target, AgReduce reduce, int ignore,
+                                double smoothing)
 {
-    check_linear(at, __func__, x, weight, bias);
-    check_target(at, __func__, "x", "in", x, target);
-    ClassArgs c = class_args(at, __func__, weight->shape.dim[0], target, ignore, reduce, smoothing);
+    check_linear(__func__, x, weight, bias);
+    check_target(__func__, "x", "in", x, target);
+    ClassArgs c = class_args(__func__, weight->shape.dim[0], target, ignore, reduce, smoothing);
     Tensor *in[] = { x, weight, bias, target };
-    Tensor *y = op_new_n(at, &op_table[OP_linear_cross_entropy], &AG_SCALAR, in, 4);
+    Tensor *y = op_new_n(&op_table[OP_linear_cross_entropy], &AG_SCALAR, in, 4);
     bool few = c.rows == 0 || c.n <= most_logits / c.rows, at_once = y->op && !few;
     int64_t kept = y->op && few ? c.rows * c.n : 0, unit = at_once && weight->requires_grad ? K_GEMM_BLOCK : 1;
     int64_t step = few ? c.rows : rows_of_part(c.rows, c.n, unit);
     if (y->op) *(LinearLossArgs *)op_args(y, sizeof(LinearLossArgs)) = (LinearLossArgs){ c, kept };
     real *logits = op_save(y, kept + 2 * c.rows), *top = logits + kept, *log_sum = top + c.rows;
-    real *losses = scratch_new(at, __func__, c.rows, sizeof *losses);
-    if (kept == 0) logits = scratch_new(at, __func__, step * c.n, sizeof *logits);
+    real *losses = scratch_new(__func__, c.rows, sizeof *losses);
+    if (kept == 0) logits = scratch_new(__func__, step * c.n, sizeof *logits);
     Grad grad[3] = { { NULL, false } };                         /* of x, weight and bias */
     for (int i = 0; at_once && i < 3; i++) grad[i].data = op_save_gradient(y, i);
     LinearSize part = linear_size(y, x, weight);
@@ -243,8 +241,7 @@ static void use_gradient(Tensor *y, int i, bool is_last)
     if (!x || !x->requires_grad) return;
     Buffer *saved = y->saved_gradient[i];
     real dy = *grad_of(y);
-    if (!saved)
-        ag_usage_error(y->site, y->op->name, "input %d requires a gradient, but did not when the loss was computed", i);
+    if (!saved) usage_error_of(y, y->op->name, "input %d requires a gradient, but did not when the loss was computed", i);
     if (is_last && !x->grad) {
         if (dy != 1) k_unary(K_SCALE, x->numel, buffer_data(saved), buffer_data(saved), (double)dy, 0);
         x->grad = saved;
@@ -269,7 +266,7 @@ void linear_cross_entropy_backward(Tensor *y)
     }
     real *logits = buffer_data(y->saved), *dlogits = logits;
     const real *top = logits + args->kept, *log_sum = top + c->rows;
-    if (!is_last) dlogits = scratch_new(y->site, y->op->name, args->kept, sizeof *dlogits);
+    if (!is_last) dlogits = scratch_new(y->op->name, args->kept, sizeof *dlogits);
     LinearSize size = linear_size(y, x, weight);
     const real *used_x = without_ignored(y, reals(x), size.in, c, ints(y->in[3]));
     Grad dbias = grad_into(y->in[2]), dweight = grad_into(weight), dx = grad_into(x);   /* may fail: nothing has changed yet */
@@ -280,10 +277,10 @@ void linear_cross_entropy_backward(Tensor *y)
 
 /* ---- nll_loss: y = mean over rows of -log_p[target]          dlog_p = -dy / n at the target, else 0 -------------- */
 
-Tensor *ag_nll_loss_at(AgSite at, Tensor *log_p, Tensor *target, AgReduce reduce, int ignore)
+Tensor *ag_nll_loss(Tensor *log_p, Tensor *target, AgReduce reduce, int ignore)
 {
-    ClassArgs c = check_classes(at, __func__, "log_p", log_p, target, ignore, reduce, 0);
-    Tensor *y = op_new(at, OP_nll_loss, &AG_SCALAR, log_p, target, NULL);
+    ClassArgs c = check_classes(__func__, "log_p", log_p, target, ignore, reduce, 0);
+    Tensor *y = op_new(OP_nll_loss, &AG_SCALAR, log_p, target, NULL);
     if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
     double total = 0;
     for (int64_t i = 0; i < c.rows; i++)
@@ -303,16 +300,16 @@ void nll_loss_backward(Tensor *y)
 
 /* ---- kl_div: y = mean of t (ln t - log_p), 0 ln 0 = 0        dlog_p = -dy t / n, dt = dy (ln t + 1 - log_p) / n ---- */
 
-Tensor *ag_kl_div_at(AgSite at, Tensor *log_p, Tensor *target, AgReduce reduce)
+Tensor *ag_kl_div(Tensor *log_p, Tensor *target, AgReduce reduce)
 {
-    check_pair(at, __func__, "log_p", log_p, target);
-    check_reduce(at, __func__, reduce);
-    Tensor *y = op_new(at, OP_kl_div, &AG_SCALAR, log_p, target, NULL);
+    check_pair(__func__, "log_p", log_p, target);
+    check_reduce(__func__, reduce);
+    Tensor *y = op_new(OP_kl_div, &AG_SCALAR, log_p, target, NULL);
     double divisor = reduce == AG_SUM ? 1 : (double)log_p->numel, total = 0;
     if (y->op) *(double *)op_args(y, sizeof(double)) = divisor;
     for (int64_t i = 0; i < log_p->numel; i++) {
         double t = (double)reals(target)[i];
-        if (t < 0) ag_usage_error(at, __func__, "target %g at item %lld, expected a probability", t, (long long)i);
+        if (t < 0) ag_usage_error(__func__, "target %g at item %lld, expected a probability", t, (long long)i);
         if (t != 0) total += t * (ag_math_log(t) - (double)reals(log_p)[i]);
     }
     *reals(y) = (real)(total / divisor);
@@ -342,15 +339,15 @@ static double sum_others(int64_t n, const real *row, int32_t target, int padding
     return sum;
 }
 
-Tensor *ag_label_smoothing_at(AgSite at, Tensor *log_p, Tensor *target, int padding, double smoothing)
+Tensor *ag_label_smoothing(Tensor *log_p, Tensor *target, int padding, double smoothing)
 {
-    ClassArgs c = check_classes(at, __func__, "log_p", log_p, target, padding, AG_SUM, smoothing);
+    ClassArgs c = check_classes(__func__, "log_p", log_p, target, padding, AG_SUM, smoothing);
     if (padding < 0 || padding >= c.n || c.n < 3)
-        ag_usage_error(at, __func__, "padding id %d and %lld classes: expected 3 classes or more, and an id of them",
-                       padding, (long long)c.n);
-    Tensor *y = op_new(at, OP_label_smoothing, &AG_SCALAR, log_p, target, NULL);
+        ag_usage_error(__func__, "padding id %d and %lld classes: expected 3 classes or more, and an id of them", padding,
+                       (long long)c.n);
+    Tensor *y = op_new(OP_label_smoothing, &AG_SCALAR, log_p, target, NULL);
     if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
-    real *row_sum = scratch_new(at, __func__, c.rows, sizeof *row_sum);
+    real *row_sum = scratch_new(__func__, c.rows, sizeof *row_sum);
     k_sum(c.rows, c.n, 1, row_sum, reals(log_p), 1, false);
     double peak = 1 - smoothing, rest = smoothing / (double)(c.n - 2), total = 0;
     double entropy = (peak > 0 ? peak * ag_math_log(peak) : 0) + (rest > 0 ? smoothing * ag_math_log(rest) : 0);

@@ -6,16 +6,16 @@
 
 /* ---- where: y = a where mask, else b                         da = dy where mask, db = dy where not --------------- */
 
-Tensor *ag_where_at(AgSite at, Tensor *mask, Tensor *a, Tensor *b)
+Tensor *ag_where(Tensor *mask, Tensor *a, Tensor *b)
 {
-    check_tensor(at, __func__, "mask", mask, AG_BOOL);
-    check_tensor(at, __func__, "a", a, AG_REAL);
-    check_tensor(at, __func__, "b", b, AG_REAL);
-    AgShape operands = broadcast_shape(at, __func__, a, b), shape;
+    check_tensor(__func__, "mask", mask, AG_BOOL);
+    check_tensor(__func__, "a", a, AG_REAL);
+    check_tensor(__func__, "b", b, AG_REAL);
+    AgShape operands = broadcast_shape(__func__, a, b), shape;
     if (!broadcast(&mask->shape, &operands, &shape))
-        ag_usage_error(at, __func__, "mask %s does not broadcast with a and b, which are %s", shape_text(mask->shape),
+        ag_usage_error(__func__, "mask %s does not broadcast with a and b, which are %s", shape_text(mask->shape),
                        shape_text(operands));
-    Tensor *y = op_new(at, OP_where, &shape, mask, a, b);
+    Tensor *y = op_new(OP_where, &shape, mask, a, b);
     KWalk walk_a, walk_b;
     walk_over(&shape, &mask->shape, &a->shape, &walk_a);
     walk_over(&shape, &mask->shape, &b->shape, &walk_b);
@@ -40,11 +40,11 @@ void where_backward(Tensor *y)
 
 /* ---- masked_fill: y = value where mask, else x               dx = 0 where mask, else dy -------------------------- */
 
-Tensor *ag_masked_fill_at(AgSite at, Tensor *x, Tensor *mask, double value)
+Tensor *ag_masked_fill(Tensor *x, Tensor *mask, double value)
 {
-    check_tensor(at, __func__, "x", x, AG_REAL);
-    check_mask(at, __func__, mask, AG_BOOL, "x", &x->shape);
-    Tensor *y = op_new(at, OP_masked_fill, &x->shape, x, mask, NULL);
+    check_tensor(__func__, "x", x, AG_REAL);
+    check_mask(__func__, mask, AG_BOOL, "x", &x->shape);
+    Tensor *y = op_new(OP_masked_fill, &x->shape, x, mask, NULL);
     KWalk walk;
     walk_over(&x->shape, &mask->shape, &x->shape, &walk);
     k_select(&walk, reals(y), bools(mask), reals(x), true, (real)value, false);
@@ -67,13 +67,13 @@ void masked_fill_backward(Tensor *y)
 
 typedef struct { double p; AgRandom random; } DropoutArgs;
 
-Tensor *ag_dropout_at(AgSite at, Tensor *x, double p)
+Tensor *ag_dropout(Tensor *x, double p)
 {
-    check_tensor(at, __func__, "x", x, AG_REAL);
-    if (!(p >= 0 && p < 1)) ag_usage_error(at, __func__, "p is %g, expected 0 <= p < 1", p);
+    check_tensor(__func__, "x", x, AG_REAL);
+    if (!(p >= 0 && p < 1)) ag_usage_error(__func__, "p is %g, expected 0 <= p < 1", p);
     DropoutArgs args = { p, random_blocks(((uint64_t)x->numel + 3) / 4) };
-    Tensor *y = op_run(at, OP_dropout, &x->shape, &x, 1, &args, sizeof args);
-    notify(DROPPED, at, y);
+    Tensor *y = op_run(OP_dropout, &x->shape, &x, 1, &args, sizeof args);
+    notify(DROPPED, y);
     return y;
 }
 

@@ -100,25 +100,25 @@ void matmul_values(Tensor *y, const OpCall *c)
     multiply(&g, &p, p.batch.a, p.batch.b, p.y, reals(y), reals(a), reals(b));
 }
 
-Tensor *ag_matmul_at(AgSite at, Tensor *a, Tensor *b)
+Tensor *ag_matmul(Tensor *a, Tensor *b)
 {
-    check_tensor(at, __func__, "a", a, AG_REAL);
-    check_tensor(at, __func__, "b", b, AG_REAL);
+    check_tensor(__func__, "a", a, AG_REAL);
+    check_tensor(__func__, "b", b, AG_REAL);
     int da = a->shape.ndim, db = b->shape.ndim;
     if (da < 2 || db < 2)
-        ag_usage_error(at, __func__, "shapes %s and %s: both need two dimensions or more", shape_text(a->shape),
+        ag_usage_error(__func__, "shapes %s and %s: both need two dimensions or more", shape_text(a->shape),
                        shape_text(b->shape));
     int64_t n = a->shape.dim[da - 2], k = a->shape.dim[da - 1], m = b->shape.dim[db - 1];
     if (b->shape.dim[db - 2] != k)
-        ag_usage_error(at, __func__, "shapes %s and %s do not fit: inner sizes %lld and %lld", shape_text(a->shape),
+        ag_usage_error(__func__, "shapes %s and %s do not fit: inner sizes %lld and %lld", shape_text(a->shape),
                        shape_text(b->shape), (long long)k, (long long)b->shape.dim[db - 2]);
     AgShape batch_a = batch_part(&a->shape), batch_b = batch_part(&b->shape), shape;
     if (!broadcast(&batch_a, &batch_b, &shape))
-        ag_usage_error(at, __func__, "shapes %s and %s do not fit: their batch dimensions do not broadcast",
-                       shape_text(a->shape), shape_text(b->shape));
+        ag_usage_error(__func__, "shapes %s and %s do not fit: their batch dimensions do not broadcast", shape_text(a->shape),
+                       shape_text(b->shape));
     shape.dim[shape.ndim++] = n;
     shape.dim[shape.ndim++] = m;
-    return op_run(at, OP_matmul, &shape, (Tensor *[]){ a, b }, 2, NULL, 0);
+    return op_run(OP_matmul, &shape, (Tensor *[]){ a, b }, 2, NULL, 0);
 }
 
 void matmul_backward(Tensor *y)
@@ -147,43 +147,43 @@ void matmul_backward(Tensor *y)
 
 /* ---- linear: y = x W^T + b                                   dx = dy W, dW = dy^T x, db = sum of dy's rows ------- */
 
-void check_linear(AgSite at, const char *what, const Tensor *x, const Tensor *weight, const Tensor *bias)
+void check_linear(const char *what, const Tensor *x, const Tensor *weight, const Tensor *bias)
 {
-    check_tensor(at, what, "x", x, AG_REAL);
-    check_weight(at, what, "weight", weight);
+    check_tensor(what, "x", x, AG_REAL);
+    check_weight(what, "weight", weight);
     if (weight->dtype == AG_PACKED && ag_precision_now() != AG_BF16)
-        ag_usage_error(at, what, "weight is kept in bfloat16 (AG_PACKED), but products are in float32: "
+        ag_usage_error(what, "weight is kept in bfloat16 (AG_PACKED), but products are in float32: "
                        "expected ag_precision(AG_BF16)");
     int ndim = x->shape.ndim;
     if (weight->shape.ndim != 2 || ndim < 1 || x->shape.dim[ndim - 1] != weight->shape.dim[1])
-        ag_usage_error(at, what, "x %s and weight %s do not fit: expected x (..,in) and weight (out,in)",
-                       shape_text(x->shape), shape_text(weight->shape));
-    if (bias) check_vector(at, what, "bias", bias, weight->shape.dim[0], "(out)", "weight", weight);
+        ag_usage_error(what, "x %s and weight %s do not fit: expected x (..,in) and weight (out,in)", shape_text(x->shape),
+                       shape_text(weight->shape));
+    if (bias) check_vector(what, "bias", bias, weight->shape.dim[0], "(out)", "weight", weight);
 }
 
-static Tensor *linear_new(AgSite at, const char *what, Tensor *x, Tensor *weight, Tensor *bias)
+static Tensor *linear_new(const char *what, Tensor *x, Tensor *weight, Tensor *bias)
 {
-    check_linear(at, what, x, weight, bias);
+    check_linear(what, x, weight, bias);
     AgShape shape = x->shape;
     shape.dim[shape.ndim - 1] = weight->shape.dim[0];
-    return op_new(at, OP_linear, &shape, x, weight, bias);
+    return op_new(OP_linear, &shape, x, weight, bias);
 }
 
-void ag_unpack_weight_at(AgSite at, Tensor *weight)
+void ag_unpack_weight(Tensor *weight)
 {
-    check_alive(at, __func__, "weight", weight);
+    check_alive(__func__, "weight", weight);
     buffer_drop(&weight->packed);
 }
 
-void ag_pack_weight_at(AgSite at, Tensor *weight)
+void ag_pack_weight(Tensor *weight)
 {
-    check_tensor(at, __func__, "weight", weight, AG_REAL);
+    check_tensor(__func__, "weight", weight, AG_REAL);
     if (weight->shape.ndim != 2 || !weight->owned)
-        ag_usage_error(at, __func__, "weight %s %s, expected a matrix that no scope owns",
-                       shape_text(weight->shape), weight->owned ? "is no matrix" : "belongs to a scope");
-    ag_unpack_weight_at(at, weight);
+        ag_usage_error(__func__, "weight %s %s, expected a matrix that no scope owns", shape_text(weight->shape),
+                       weight->owned ? "is no matrix" : "belongs to a scope");
+    ag_unpack_weight(weight);
     int64_t n = weight->shape.dim[0], k = weight->shape.dim[1];
-    weight->packed = buffer_new(at, __func__, (size_t)k_packed_items(n, k) * sizeof(uint32_t), true);
+    weight->packed = buffer_new(__func__, (size_t)k_packed_items(n, k) * sizeof(uint32_t), true);
     weight->packed_version = weight->buffer->version;
     k_pack_b(&(KPackB){ n, k, k, buffer_data(weight->packed), reals(weight) });
 }
@@ -216,31 +216,31 @@ static void linear_forward(Tensor *y, real *pre, Tensor *x, Tensor *weight, Tens
     linear_product(&size, reals(y), pre, reals(x), weight_reals(weight), bias ? reals(bias) : NULL, act);
 }
 
-Tensor *ag_linear_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias)
+Tensor *ag_linear(Tensor *x, Tensor *weight, Tensor *bias)
 {
-    Tensor *y = linear_new(at, __func__, x, weight, bias);
+    Tensor *y = linear_new(__func__, x, weight, bias);
     linear_forward(y, NULL, x, weight, bias, AG_IDENTITY);
     return op_done(y);
 }
 
 /* linear and the activation `op`: two nodes, one pass. The result of linear is stored if the activation's rule reads it. */
-static Tensor *linear_activate(AgSite at, const char *what, int op, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
+static Tensor *linear_activate(const char *what, int op, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
 {
-    Tensor *pre = linear_new(at, what, x, weight, bias);
+    Tensor *pre = linear_new(what, x, weight, bias);
     bool store = pre->op && (op_table[op].needs & NEEDS_X0);
-    Tensor *y = store ? op_new(at, op, &pre->shape, pre, NULL, NULL) : op_new_in_place(at, op, pre, NULL);
+    Tensor *y = store ? op_new(op, &pre->shape, pre, NULL, NULL) : op_new_in_place(op, pre, NULL);
     linear_forward(y, store ? reals(pre) : NULL, x, weight, bias, act);
     op_done(pre);
     return op_done(y);
 }
 
-Tensor *ag_linear_activate_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind)
+Tensor *ag_linear_activate(Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind)
 {
     bool fused = !observer[FIND_NAN];                    /* the search for NaN also checks the result of linear */
-    if (fused && kind == AG_RELU) return linear_activate(at, __func__, OP_relu, x, weight, bias, AG_RELU);
-    if (fused && kind == AG_GELU) return linear_activate(at, __func__, OP_gelu, x, weight, bias, AG_GELU);
-    if (fused && kind == AG_GELU_ERF) return linear_activate(at, __func__, OP_gelu_erf, x, weight, bias, AG_GELU_ERF);
-    return ag_activate_at(at, kind, ag_linear_at(at, x, weight, bias));
+    if (fused && kind == AG_RELU) return linear_activate(__func__, OP_relu, x, weight, bias, AG_RELU);
+    if (fused && kind == AG_GELU) return linear_activate(__func__, OP_gelu, x, weight, bias, AG_GELU);
+    if (fused && kind == AG_GELU_ERF) return linear_activate(__func__, OP_gelu_erf, x, weight, bias, AG_GELU_ERF);
+    return ag_activate(kind, ag_linear(x, weight, bias));
 }
 
 void linear_values(Tensor *y, const OpCall *c)

@@ -10,14 +10,14 @@
  * of x are reduced to one. */
 typedef struct { bool reduced[AG_MAX_DIMS]; AgShape kept, dropped; int64_t count; } Reduction;
 
-static Reduction reduction(AgSite at, const char *what, const Tensor *x, AgDims dims)
+static Reduction reduction(const char *what, const Tensor *x, AgDims dims)
 {
     Reduction r = { .kept = x->shape, .count = 1 };
     if (dims.n < 0 || dims.n > (x->shape.ndim > 0 ? x->shape.ndim : 1))
-        ag_usage_error(at, what, "%d dimensions named for shape %s", dims.n, shape_text(x->shape));
+        ag_usage_error(what, "%d dimensions named for shape %s", dims.n, shape_text(x->shape));
     for (int i = 0; i < dims.n; i++) {
-        int d = check_along(at, what, x, dims.dim[i]);
-        if (r.reduced[d]) ag_usage_error(at, what, "dimension %d is named twice", dims.dim[i]);
+        int d = check_along(what, x, dims.dim[i]);
+        if (r.reduced[d]) ag_usage_error(what, "dimension %d is named twice", dims.dim[i]);
         r.reduced[d] = true;
         r.count *= shape_along(&x->shape, d, d).n;
         r.kept.dim[d] = 1;
@@ -28,7 +28,7 @@ static Reduction reduction(AgSite at, const char *what, const Tensor *x, AgDims 
 }
 
 /* The values of x with its reduced dimensions as neighbors: its own, or a copy in scratch memory with them at the end. */
-static const real *with_neighbors(AgSite at, const char *what, const Reduction *r, const Tensor *x, Along *a)
+static const real *with_neighbors(const char *what, const Reduction *r, const Tensor *x, Along *a)
 {
     int first = 0, last = x->shape.ndim - 1;
     while (first < x->shape.ndim && !r->reduced[first]) first++;
@@ -49,7 +49,7 @@ static const real *with_neighbors(AgSite at, const char *what, const Reduction *
             shape.dim[shape.ndim++] = x->shape.dim[i];
         }
     broadcast_strides(&shape, &shape, walk.a);
-    real *moved = scratch_new(at, what, x->numel, sizeof(real));
+    real *moved = scratch_new(what, x->numel, sizeof(real));
     k_copy(&walk, moved, reals(x), sizeof(real));
     *a = (Along){ ag_shape_numel(r->dropped), r->count, 1 };
     return moved;
@@ -59,15 +59,15 @@ typedef struct { AgShape kept; double scale; } ReduceArgs;
 
 /* ---- sum and mean: y = scale * sum of x                      dx = scale * dy, repeated --------------------------- */
 
-static Tensor *sum_scaled(AgSite at, const char *what, int op, Tensor *x, AgDims dims, bool keep, bool mean)
+static Tensor *sum_scaled(const char *what, int op, Tensor *x, AgDims dims, bool keep, bool mean)
 {
-    check_tensor(at, what, "x", x, AG_REAL);
-    Reduction r = reduction(at, what, x, dims);
+    check_tensor(what, "x", x, AG_REAL);
+    Reduction r = reduction(what, x, dims);
     double scale = mean ? 1 / (double)r.count : 1;              /* the mean of 0 items is NaN, as in NumPy */
-    Tensor *y = op_new(at, op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
+    Tensor *y = op_new(op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
     if (y->op) *(ReduceArgs *)op_args(y, sizeof(ReduceArgs)) = (ReduceArgs){ .kept = r.kept, .scale = scale };
     Along a;
-    const real *values = with_neighbors(at, what, &r, x, &a);
+    const real *values = with_neighbors(what, &r, x, &a);
     k_sum(a.outer, a.n, a.inner, reals(y), values, (real)scale, false);
     return op_done(y);
 }
@@ -78,7 +78,7 @@ void sum_scaled_backward(Tensor *y)
     Tensor *x = y->in[0];
     real *dy = grad_of(y);
     if (args->scale != 1) {
-        dy = scratch_new(y->site, y->op->name, y->numel, sizeof(real));
+        dy = scratch_new(y->op->name, y->numel, sizeof(real));
         k_unary(K_SCALE, y->numel, dy, grad_of(y), args->scale, 0);
     }
     Grad g = grad_into(x);
@@ -88,14 +88,14 @@ void sum_scaled_backward(Tensor *y)
     else k_copy(&walk, g.data, dy, sizeof(real));
 }
 
-Tensor *ag_sum_dims_at(AgSite at, Tensor *x, AgDims dims, bool keep)
+Tensor *ag_sum_dims(Tensor *x, AgDims dims, bool keep)
 {
-    return sum_scaled(at, __func__, OP_sum_dims, x, dims, keep, false);
+    return sum_scaled(__func__, OP_sum_dims, x, dims, keep, false);
 }
 
-Tensor *ag_mean_dims_at(AgSite at, Tensor *x, AgDims dims, bool keep)
+Tensor *ag_mean_dims(Tensor *x, AgDims dims, bool keep)
 {
-    return sum_scaled(at, __func__, OP_mean_dims, x, dims, keep, true);
+    return sum_scaled(__func__, OP_mean_dims, x, dims, keep, true);
 }
 
 /* ---- cumsum: y_j = x_0 + ... + x_j, summed in double         dx_j = dy_j + dy_j+1 + ... -------------------------- */
@@ -114,12 +114,12 @@ static void running_sums(Along a, Grad y, const real *x, bool back)
     }
 }
 
-Tensor *ag_cumsum_at(AgSite at, Tensor *x, int dim)
+Tensor *ag_cumsum(Tensor *x, int dim)
 {
-    check_tensor(at, __func__, "x", x, AG_REAL);
-    int d = check_along(at, __func__, x, dim);
+    check_tensor(__func__, "x", x, AG_REAL);
+    int d = check_along(__func__, x, dim);
     Along a = shape_along(&x->shape, d, d);
-    Tensor *y = op_new(at, OP_cumsum, &x->shape, x, NULL, NULL);
+    Tensor *y = op_new(OP_cumsum, &x->shape, x, NULL, NULL);
     if (y->op) *(Along *)op_args(y, sizeof a) = a;
     running_sums(a, (Grad){ reals(y), false }, reals(x), false);
     return op_done(y);
@@ -132,17 +132,17 @@ void cumsum_backward(Tensor *y)
 
 /* ---- variance: y = sum (x - m)² / n, n-1 if unbiased         dx = dy 2 (x - m) / n ------------------------------- */
 
-Tensor *ag_var_dims_at(AgSite at, Tensor *x, AgDims dims, bool unbiased, bool keep)
+Tensor *ag_var_dims(Tensor *x, AgDims dims, bool unbiased, bool keep)
 {
-    check_tensor(at, __func__, "x", x, AG_REAL);
-    Reduction r = reduction(at, __func__, x, dims);
+    check_tensor(__func__, "x", x, AG_REAL);
+    Reduction r = reduction(__func__, x, dims);
     int64_t degrees = unbiased && r.count > 0 ? r.count - 1 : r.count;
     double scale = 1 / (double)degrees;                         /* of too few items: NaN, as in NumPy */
-    Tensor *y = op_new(at, OP_var_dims, keep ? &r.kept : &r.dropped, x, NULL, NULL);
+    Tensor *y = op_new(OP_var_dims, keep ? &r.kept : &r.dropped, x, NULL, NULL);
     if (y->op) *(ReduceArgs *)op_args(y, sizeof(ReduceArgs)) = (ReduceArgs){ .kept = r.kept, .scale = scale };
     real *mean = op_save(y, 2 * y->numel);
     Along a;
-    const real *values = with_neighbors(at, __func__, &r, x, &a);
+    const real *values = with_neighbors(__func__, &r, x, &a);
     k_var(a.outer, a.n, a.inner, reals(y), mean, mean + y->numel, values, (real)scale);
     return op_done(y);
 }
@@ -152,8 +152,8 @@ void var_dims_backward(Tensor *y)
     Tensor *x = y->in[0];
     ReduceArgs *args = y->args;
     const real *mean = buffer_data(y->saved);
-    real *factor = scratch_new(y->site, y->op->name, y->numel, sizeof(real));
-    real *deviation = scratch_new(y->site, y->op->name, x->numel, sizeof(real));
+    real *factor = scratch_new(y->op->name, y->numel, sizeof(real));
+    real *deviation = scratch_new(y->op->name, x->numel, sizeof(real));
     k_unary(K_SCALE, y->numel, factor, grad_of(y), 2 * args->scale, 0);
     KWalk walk;
     walk_over(&x->shape, &x->shape, &args->kept, &walk);
@@ -166,23 +166,23 @@ void var_dims_backward(Tensor *y)
 /* ---- largest and smallest along a dimension                  dy goes to the chosen entry ------------------------- */
 
 /* The reduction of a dimension to one of its items, whose place is an AG_INT. */
-static Reduction choice(AgSite at, const char *what, const Tensor *x, int dim, Along *a)
+static Reduction choice(const char *what, const Tensor *x, int dim, Along *a)
 {
-    check_tensor(at, what, "x", x, AG_REAL);
-    int d = check_along(at, what, x, dim);
-    Reduction r = reduction(at, what, x, DIMS(d));
-    if (r.count == 0) ag_usage_error(at, what, "there is nothing to choose from in shape %s", shape_text(x->shape));
+    check_tensor(what, "x", x, AG_REAL);
+    int d = check_along(what, x, dim);
+    Reduction r = reduction(what, x, DIMS(d));
+    if (r.count == 0) ag_usage_error(what, "there is nothing to choose from in shape %s", shape_text(x->shape));
     if (r.count > INT32_MAX)
-        ag_usage_error(at, what, "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape));
+        ag_usage_error(what, "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape));
     *a = shape_along(&x->shape, d, d);
     return r;
 }
 
-static Tensor *extreme(AgSite at, const char *what, int op, Tensor *x, int dim, bool keep, bool least)
+static Tensor *extreme(const char *what, int op, Tensor *x, int dim, bool keep, bool least)
 {
     Along a;
-    Reduction r = choice(at, what, x, dim, &a);
-    Tensor *y = op_new(at, op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
+    Reduction r = choice(what, x, dim, &a);
+    Tensor *y = op_new(op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
     if (y->op) *(Along *)op_args(y, sizeof a) = a;
     int32_t *index = y->op ? (int32_t *)(void *)op_save(y, y->numel) : NULL;
     k_max(a.outer, a.n, a.inner, reals(y), index, reals(x), least);
@@ -194,22 +194,22 @@ void extreme_backward(Tensor *y)
     grad_scatter(y, *(Along *)y->args, 1, buffer_data(y->saved));
 }
 
-Tensor *ag_max_dim_at(AgSite at, Tensor *x, int dim, bool keep)
+Tensor *ag_max_dim(Tensor *x, int dim, bool keep)
 {
-    return extreme(at, __func__, OP_max_dim, x, dim, keep, false);
+    return extreme(__func__, OP_max_dim, x, dim, keep, false);
 }
 
-Tensor *ag_min_dim_at(AgSite at, Tensor *x, int dim, bool keep)
+Tensor *ag_min_dim(Tensor *x, int dim, bool keep)
 {
-    return extreme(at, __func__, OP_min_dim, x, dim, keep, true);
+    return extreme(__func__, OP_min_dim, x, dim, keep, true);
 }
 
-Tensor *ag_argmax_at(AgSite at, Tensor *x, int dim, bool keep)
+Tensor *ag_argmax(Tensor *x, int dim, bool keep)
 {
     Along a;
-    Reduction r = choice(at, __func__, x, dim, &a);
-    Tensor *y = tensor_new(at, __func__, keep ? &r.kept : &r.dropped, AG_INT);
-    real *largest = scratch_new(at, __func__, y->numel, sizeof(real));
+    Reduction r = choice(__func__, x, dim, &a);
+    Tensor *y = tensor_new(__func__, keep ? &r.kept : &r.dropped, AG_INT);
+    real *largest = scratch_new(__func__, y->numel, sizeof(real));
     k_max(a.outer, a.n, a.inner, largest, ints(y), reals(x), false);
     scratch_end();
     return y;
@@ -217,37 +217,37 @@ Tensor *ag_argmax_at(AgSite at, Tensor *x, int dim, bool keep)
 
 /* ---- over everything --------------------------------------------------------------------------------------------- */
 
-static AgDims all_dims(AgSite at, const char *what, const Tensor *x)
+static AgDims all_dims(const char *what, const Tensor *x)
 {
-    check_tensor(at, what, "x", x, AG_REAL);
+    check_tensor(what, "x", x, AG_REAL);
     return (AgDims){ x->shape.ndim, { 0, 1, 2, 3, 4, 5, 6, 7 } };
 }
 
-Tensor *ag_sum_at(AgSite at, Tensor *x)
+Tensor *ag_sum(Tensor *x)
 {
-    return ag_sum_dims_at(at, x, all_dims(at, __func__, x), false);
+    return ag_sum_dims(x, all_dims(__func__, x), false);
 }
 
-Tensor *ag_mean_at(AgSite at, Tensor *x)
+Tensor *ag_mean(Tensor *x)
 {
-    return ag_mean_dims_at(at, x, all_dims(at, __func__, x), false);
+    return ag_mean_dims(x, all_dims(__func__, x), false);
 }
 
-Tensor *ag_max_at(AgSite at, Tensor *x)
+Tensor *ag_max(Tensor *x)
 {
-    check_tensor(at, __func__, "x", x, AG_REAL);
-    return ag_max_dim_at(at, ag_reshape_at(at, x, SHAPE(-1)), 0, false);
+    check_tensor(__func__, "x", x, AG_REAL);
+    return ag_max_dim(ag_reshape(x, SHAPE(-1)), 0, false);
 }
 
 /* ---- logsumexp: m + ln sum of e^(x - m), m the largest x; held where it is infinite, because infinity - infinity is NaN -- */
 
-Tensor *ag_logsumexp_at(AgSite at, Tensor *x, int dim, bool keep)
+Tensor *ag_logsumexp(Tensor *x, int dim, bool keep)
 {
     Along a;
-    Reduction r = choice(at, __func__, x, dim, &a);
+    Reduction r = choice(__func__, x, dim, &a);
     double most = sizeof(real) == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
-    Tensor *largest = ag_clamp_at(at, ag_detach_at(at, ag_max_dim_at(at, x, dim, true)), -most, most);
-    Tensor *sum = ag_sum_dims_at(at, ag_exp_at(at, ag_sub_at(at, x, largest)), DIMS(dim), true);
-    Tensor *y = ag_add_at(at, ag_log_at(at, sum), largest);
-    return keep ? y : ag_reshape_at(at, y, r.dropped);
+    Tensor *largest = ag_clamp(ag_detach(ag_max_dim(x, dim, true)), -most, most);
+    Tensor *sum = ag_sum_dims(ag_exp(ag_sub(x, largest)), DIMS(dim), true);
+    Tensor *y = ag_add(ag_log(sum), largest);
+    return keep ? y : ag_reshape(y, r.dropped);
 }

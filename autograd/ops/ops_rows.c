@@ -20,13 +20,13 @@ static int64_t filled_rows(const Tensor *x)
  * log_softmax: y_i = x_i - ln sum_j e^x_j                      dx_i = dy_i - e^y_i sum_j dy_j ---------------------- */
 
 /* Along another dimension than the last, x is transposed before and y after. */
-static Tensor *softmax_along(AgSite at, const char *what, int op, Tensor *x, int dim)
+static Tensor *softmax_along(const char *what, int op, Tensor *x, int dim)
 {
-    check_tensor(at, what, "x", x, AG_REAL);
+    check_tensor(what, "x", x, AG_REAL);
     int last = x->shape.ndim - 1;
-    if (check_along(at, what, x, dim) < last)
-        return ag_transpose_at(at, softmax_along(at, what, op, ag_transpose_at(at, x, dim, last), last), dim, last);
-    Tensor *y = op_new(at, op, &x->shape, x, NULL, NULL);
+    if (check_along(what, x, dim) < last)
+        return ag_transpose(softmax_along(what, op, ag_transpose(x, dim, last), last), dim, last);
+    Tensor *y = op_new(op, &x->shape, x, NULL, NULL);
     (op == OP_softmax ? k_softmax : k_log_softmax)(filled_rows(x), row_size(x), reals(y), reals(x));
     return op_done(y);
 }
@@ -38,26 +38,26 @@ void softmax_backward(Tensor *y)
     (is_log ? k_log_softmax_backward : k_softmax_backward)(filled_rows(y), row_size(y), g.data, grad_of(y), reals(y), g.add);
 }
 
-Tensor *ag_softmax_at(AgSite at, Tensor *x, int dim)
+Tensor *ag_softmax(Tensor *x, int dim)
 {
-    return softmax_along(at, __func__, OP_softmax, x, dim);
+    return softmax_along(__func__, OP_softmax, x, dim);
 }
 
-Tensor *ag_log_softmax_at(AgSite at, Tensor *x, int dim)
+Tensor *ag_log_softmax(Tensor *x, int dim)
 {
-    return softmax_along(at, __func__, OP_log_softmax, x, dim);
+    return softmax_along(__func__, OP_log_softmax, x, dim);
 }
 
 /* ---- masked_softmax: y_i = e^(scale x_i) / sum over visible j of e^(scale x_j), and 0 for hidden i
  * dx_i = scale y_i (dy_i - sum_j dy_j y_j), which is 0 for hidden i because y_i is (Vaswani et al. 2017, 3.2) ------ */
 
-Tensor *ag_masked_softmax_at(AgSite at, Tensor *x, Tensor *mask, double scale)
+Tensor *ag_masked_softmax(Tensor *x, Tensor *mask, double scale)
 {
-    check_tensor(at, __func__, "x", x, AG_REAL);
+    check_tensor(__func__, "x", x, AG_REAL);
     if (!(fabs((real)scale) > 0) || isinf((real)scale))
-        ag_usage_error(at, __func__, "scale is %g, expected a finite number other than 0", scale);
-    if (mask) check_mask(at, __func__, mask, AG_BOOL, "x", &x->shape);
-    Tensor *y = op_new(at, OP_masked_softmax, &x->shape, x, mask, NULL);
+        ag_usage_error(__func__, "scale is %g, expected a finite number other than 0", scale);
+    if (mask) check_mask(__func__, mask, AG_BOOL, "x", &x->shape);
+    Tensor *y = op_new(OP_masked_softmax, &x->shape, x, mask, NULL);
     if (y->op) *(double *)op_args(y, sizeof scale) = scale;
     const real *masked = reals(x);
     if (mask) {
@@ -74,18 +74,18 @@ Tensor *ag_masked_softmax_at(AgSite at, Tensor *x, Tensor *mask, double scale)
 void masked_softmax_backward(Tensor *y)
 {
     double scale = *(double *)y->args;
-    real *unscaled = scratch_new(y->site, y->op->name, y->numel, sizeof(real));
+    real *unscaled = scratch_new(y->op->name, y->numel, sizeof(real));
     k_softmax_backward(filled_rows(y), row_size(y), unscaled, grad_of(y), reals(y), false);
     k_axpy(y->numel, grad_to_add(y->in[0]), (real)scale, unscaled);
 }
 
 /* ---- checks of layer_norm and rms_norm ---------------------------------------------------------------------------- */
 
-static void check_norm(AgSite at, const char *what, const Tensor *x, double eps)
+static void check_norm(const char *what, const Tensor *x, double eps)
 {
-    check_tensor(at, what, "x", x, AG_REAL);
-    if (x->shape.ndim < 1) ag_usage_error(at, what, "x is a scalar, expected (..,D)");
-    if (!(eps >= 0 && eps < INFINITY)) ag_usage_error(at, what, "eps is %g, expected a finite number of 0 or more", eps);
+    check_tensor(what, "x", x, AG_REAL);
+    if (x->shape.ndim < 1) ag_usage_error(what, "x is a scalar, expected (..,D)");
+    if (!(eps >= 0 && eps < INFINITY)) ag_usage_error(what, "eps is %g, expected a finite number of 0 or more", eps);
 }
 
 /* ---- layer_norm: y = gamma (x - mean) / deviation + beta ------------------------------------------------------------
@@ -100,14 +100,14 @@ void layer_norm_values(Tensor *y, const OpCall *c)
                  reals_if(beta, beta != NULL), *(const AgNorm *)c->args);
 }
 
-Tensor *ag_layer_norm_at(AgSite at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind)
+Tensor *ag_layer_norm(Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind)
 {
-    check_norm(at, __func__, x, kind.eps);
-    if (gamma) check_vector(at, __func__, "gamma", gamma, row_size(x), "(D) and (..,D)", "x", x);
-    if (beta) check_vector(at, __func__, "beta", beta, row_size(x), "(D) and (..,D)", "x", x);
+    check_norm(__func__, x, kind.eps);
+    if (gamma) check_vector(__func__, "gamma", gamma, row_size(x), "(D) and (..,D)", "x", x);
+    if (beta) check_vector(__func__, "beta", beta, row_size(x), "(D) and (..,D)", "x", x);
     if (kind.unbiased && row_size(x) < 2)
-        ag_usage_error(at, __func__, "the unbiased variance of rows of one item (x %s) is 0/0", shape_text(x->shape));
-    return op_run(at, OP_layer_norm, &x->shape, (Tensor *[]){ x, gamma, beta }, 3, &kind, sizeof kind);
+        ag_usage_error(__func__, "the unbiased variance of rows of one item (x %s) is 0/0", shape_text(x->shape));
+    return op_run(OP_layer_norm, &x->shape, (Tensor *[]){ x, gamma, beta }, 3, &kind, sizeof kind);
 }
 
 void layer_norm_backward(Tensor *y)
@@ -131,11 +131,11 @@ void rms_norm_values(Tensor *y, const OpCall *c)
     k_rms_norm(filled_rows(x), row_size(x), reals(y), rstd, reals(x), reals_if(gamma, gamma != NULL), *(const double *)c->args);
 }
 
-Tensor *ag_rms_norm_at(AgSite at, Tensor *x, Tensor *gamma, double eps)
+Tensor *ag_rms_norm(Tensor *x, Tensor *gamma, double eps)
 {
-    check_norm(at, __func__, x, eps);
-    if (gamma) check_vector(at, __func__, "gamma", gamma, row_size(x), "(D) and (..,D)", "x", x);
-    return op_run(at, OP_rms_norm, &x->shape, (Tensor *[]){ x, gamma }, gamma ? 2 : 1, &eps, sizeof eps);
+    check_norm(__func__, x, eps);
+    if (gamma) check_vector(__func__, "gamma", gamma, row_size(x), "(D) and (..,D)", "x", x);
+    return op_run(OP_rms_norm, &x->shape, (Tensor *[]){ x, gamma }, gamma ? 2 : 1, &eps, sizeof eps);
 }
 
 void rms_norm_backward(Tensor *y)

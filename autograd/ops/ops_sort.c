@@ -32,17 +32,17 @@ static void sort_ids(const real *x, int64_t step, int64_t n, bool descending, in
 }
 
 /* The first k items in this order, and *ids, their numbers, unless `ids` is NULL: x's shape with size k along dim. */
-static Tensor *first_items(AgSite at, const char *what, Tensor *x, int dim, bool descending, int64_t k, Tensor **ids)
+static Tensor *first_items(const char *what, Tensor *x, int dim, bool descending, int64_t k, Tensor **ids)
 {
-    check_tensor(at, what, "x", x, AG_REAL);
-    int d = check_along(at, what, x, dim);
+    check_tensor(what, "x", x, AG_REAL);
+    int d = check_along(what, x, dim);
     Along a = shape_along(&x->shape, d, d);
     if (k > a.n || k < 0 || a.n > INT32_MAX || (k == 0 && x->shape.ndim == 0))
-        ag_usage_error(at, what, "%lld items along dimension %d of %s", (long long)k, dim, shape_text(x->shape));
+        ag_usage_error(what, "%lld items along dimension %d of %s", (long long)k, dim, shape_text(x->shape));
     AgShape shape = x->shape;
     shape.dim[d] = k;
-    Tensor *first = tensor_new(at, what, &shape, AG_INT);
-    int32_t *order = scratch_new(at, what, 2 * a.n, sizeof *order);
+    Tensor *first = tensor_new(what, &shape, AG_INT);
+    int32_t *order = scratch_new(what, 2 * a.n, sizeof *order);
     for (int64_t line = 0; a.n > 0 && line < a.outer * a.inner; line++) {
         for (int64_t i = 0; i < a.n; i++) order[i] = (int32_t)i;
         sort_ids(reals(x) + line / a.inner * a.n * a.inner + line % a.inner, a.inner, a.n, descending, order, order + a.n);
@@ -50,17 +50,17 @@ static Tensor *first_items(AgSite at, const char *what, Tensor *x, int dim, bool
     }
     scratch_end();
     if (ids) *ids = first;
-    return ag_gather_at(at, x, dim, first);
+    return ag_gather(x, dim, first);
 }
 
-Tensor *ag_sort_at(AgSite at, Tensor *x, int dim, bool descending, Tensor **ids)
+Tensor *ag_sort(Tensor *x, int dim, bool descending, Tensor **ids)
 {
-    check_tensor(at, __func__, "x", x, AG_REAL);
-    int d = check_along(at, __func__, x, dim);
-    return first_items(at, __func__, x, dim, descending, shape_along(&x->shape, d, d).n, ids);
+    check_tensor(__func__, "x", x, AG_REAL);
+    int d = check_along(__func__, x, dim);
+    return first_items(__func__, x, dim, descending, shape_along(&x->shape, d, d).n, ids);
 }
 
-Tensor *ag_topk_at(AgSite at, Tensor *x, int64_t k, int dim, Tensor **ids)
+Tensor *ag_topk(Tensor *x, int64_t k, int dim, Tensor **ids)
 {
-    return first_items(at, __func__, x, dim, true, k, ids);
+    return first_items(__func__, x, dim, true, k, ids);
 }

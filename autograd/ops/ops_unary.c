@@ -7,10 +7,10 @@
 typedef struct { double p, q; } UnaryArgs;
 static UnaryArgs args_of(const void *args) { return args ? *(const UnaryArgs *)args : (UnaryArgs){ 0, 0 }; }
 
-static Tensor *unary(AgSite at, const char *what, int op, Tensor *x, double p, double q)
+static Tensor *unary(const char *what, int op, Tensor *x, double p, double q)
 {
-    check_tensor(at, what, "x", x, AG_REAL);
-    return op_run(at, op, &x->shape, &x, 1, &(UnaryArgs){ p, q }, p != 0 || q != 0 ? sizeof(UnaryArgs) : 0);
+    check_tensor(what, "x", x, AG_REAL);
+    return op_run(op, &x->shape, &x, 1, &(UnaryArgs){ p, q }, p != 0 || q != 0 ? sizeof(UnaryArgs) : 0);
 }
 
 void unary_values(Tensor *y, const OpCall *c)
@@ -32,17 +32,17 @@ void unary_backward(Tensor *y)
 #define OP(...)
 #define BINARY_OP(...)
 #define UNARY_OP(name, ...)                                 \
-    Tensor *ag_##name##_at(AgSite at, Tensor *x)            \
+    Tensor *ag_##name(Tensor *x)            \
     {                                                       \
-        return unary(at, __func__, OP_##name, x, 0, 0);     \
+        return unary(__func__, OP_##name, x, 0, 0);     \
     }
 #include "ops/ops.def"
 
 /* Those with one number. */
 #define WITH_NUMBER(name, p, q)                                 \
-    Tensor *ag_##name##_at(AgSite at, Tensor *x, double number) \
+    Tensor *ag_##name(Tensor *x, double number) \
     {                                                           \
-        return unary(at, __func__, OP_##name, x, p, q);         \
+        return unary(__func__, OP_##name, x, p, q);         \
     }
 WITH_NUMBER(scale, number, 0)
 WITH_NUMBER(add_scalar, 1, number)
@@ -50,8 +50,8 @@ WITH_NUMBER(pow_scalar, number, 0)
 WITH_NUMBER(leaky_relu, number, 0)
 WITH_NUMBER(elu, number, 0)
 
-Tensor *ag_clamp_at(AgSite at, Tensor *x, double low, double high)
+Tensor *ag_clamp(Tensor *x, double low, double high)
 {
-    if (!(low <= high)) ag_usage_error(at, __func__, "low %g is above high %g", low, high);
-    return unary(at, __func__, OP_clamp, x, low, high);
+    if (!(low <= high)) ag_usage_error(__func__, "low %g is above high %g", low, high);
+    return unary(__func__, OP_clamp, x, low, high);
 }

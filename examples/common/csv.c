@@ -135,7 +135,7 @@ static void add_row(Csv *csv, const char *name, int n, const double *value)
 {
     int names = name ? 1 : 0;
     if (names + n != csv->columns) {
-        ag_usage_error(AG_HERE, "csv_row", "%d values for %d columns of %s", names + n, csv->columns, csv->path);
+        ag_usage_error("csv_row", "%d values for %d columns of %s", names + n, csv->columns, csv->path);
     }
     if (name) {
         remember(csv, NAN);
@@ -174,7 +174,7 @@ int csv_column(const Csv *csv, const char *name)
         }
         at += length + 1;
     }
-    ag_usage_error(AG_HERE, "csv_column", "%s has no column \"%s\" among \"%s\"", csv->path, name, csv->header);
+    ag_usage_error("csv_column", "%s has no column \"%s\" among \"%s\"", csv->path, name, csv->header);
 }
 
 double csv_get(const Csv *csv, int64_t row, int column)
@@ -289,7 +289,7 @@ Csv *csv_resume(const char *name, const char *header, double last, const char *d
     char *whole_path = data_path(name, ""), *unfinished_path = data_path(name, ".part");
     int columns = count_columns(header);
     if (columns > MAX_COLUMNS) {
-        ag_usage_error(AG_HERE, "csv_resume", "%d columns, expected at most %d", columns, MAX_COLUMNS);
+        ag_usage_error("csv_resume", "%d columns, expected at most %d", columns, MAX_COLUMNS);
     }
     Rows part = read_rows(unfinished_path, columns, last), whole = read_rows(whole_path, columns, last);
     if (digits) {

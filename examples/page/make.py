@@ -63,7 +63,7 @@ def write_ninja(build, folder):
     """Writes the rules that make the engine, engine.wasm, in the folder."""
     includes = [os.path.join(ROOT, d) for d in INCLUDES] + [os.path.join(build, d) for d in BUILT_INCLUDES]
     flags = FLAGS + [f'-I"{d}"' for d in includes]
-    lines = ["rule cc", f"  command = clang {' '.join(flags)} -MD -MF $out.d -c $in -o $out", "  depfile = $out.d",
+    lines = ["rule cc", f"  command = clang {' '.join(flags)} $inside -MD -MF $out.d -c $in -o $out", "  depfile = $out.d",
              "  deps = gcc", "rule link", f"  command = clang $in {' '.join(LINK_FLAGS)} -o $out"]
     objects = []
     for pattern in SOURCES:
@@ -73,6 +73,8 @@ def write_ninja(build, folder):
                 continue
             objects.append(name.replace("/", "_")[:-2] + ".o")
             lines.append(f"build {objects[-1]}: cc {quoted(source)}")
+            if not name.startswith("examples/") or name.startswith("examples/page/wasm/"):
+                lines.append("  inside = -DKAERU_INSIDE")
     lines.append(f"build engine.wasm: link {' '.join(objects)}")
     with open(os.path.join(folder, "build.ninja"), "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")

@@ -200,7 +200,7 @@ static int32_t first_token(const Bpe *b, const char *text, size_t n, size_t *len
  * the leftmost one; with the heap, this takes O(n log n). A candidate whose symbols have changed is skipped. */
 static size_t merge_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 {
-    if (n > INT32_MAX) ag_usage_error(AG_HERE, "kaeru_vocab_encode", "a word of %zu bytes is too long", n);
+    if (n > INT32_MAX) ag_usage_error("kaeru_vocab_encode", "a word of %zu bytes is too long", n);
     if (n > b->capacity) {
         size_t larger = n > 2 * b->capacity ? n : 2 * b->capacity;
         b->symbol = ag_resize_in(b, b->symbol, b->capacity, larger, sizeof *b->symbol);

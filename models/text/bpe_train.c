@@ -230,12 +230,12 @@ static KaeruVocab *learn(Trainer *t, const char *text, size_t n, int32_t size)
     return bpe_new(tokens, merge, (int32_t)n_merges);
 }
 
-KaeruVocab *kaeru_vocab_bpe_at(AgSite at, KaeruVocabKind kind, const char *text, size_t n, int32_t size)
+KaeruVocab *kaeru_vocab_bpe(KaeruVocabKind kind, const char *text, size_t n, int32_t size)
 {
-    AG_LAYER(at);
-    check_text(at, __func__, "text", text, n);
+    AG_LAYER;
+    check_text(__func__, "text", text, n);
     if (kind != KAERU_BPE && kind != KAERU_SENTENCE_BPE)
-        ag_usage_error(at, __func__, "kind is %d, expected KAERU_BPE or KAERU_SENTENCE_BPE", (int)kind);
+        ag_usage_error(__func__, "kind is %d, expected KAERU_BPE or KAERU_SENTENCE_BPE", (int)kind);
     int32_t special = kind == KAERU_SENTENCE_BPE ? N_SPECIAL : 0, least = 257 + special;
     bool good = size >= least ||
                 ag_set_error("expected a vocabulary of at least %d tokens, bytes, %s and special tokens, found %d", (int)least,

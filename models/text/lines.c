@@ -9,12 +9,12 @@
 
 enum { MAX_LINE = 1000000 };        /* bytes; no sentence is longer, and encoding takes eight times that memory */
 
-bool kaeru_lines_of_text_at(AgSite at, KaeruLines *l, const char *name, int64_t first, const char *text, size_t size)
+bool kaeru_lines_of_text(KaeruLines *l, const char *name, int64_t first, const char *text, size_t size)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "l", l);
-    ag_check_pointer_at(at, __func__, "name", name);
-    check_text(at, __func__, "text", text, size);
+    AG_LAYER;
+    ag_check_pointer(__func__, "l", l);
+    ag_check_pointer(__func__, "name", name);
+    check_text(__func__, "text", text, size);
     *l = (KaeruLines){ 0 };
     if (!kaeru_text_check(name, first, text, size)) return false;
     void *r = ag_alloc(1, 1);
@@ -39,11 +39,11 @@ bool kaeru_lines_of_text_at(AgSite at, KaeruLines *l, const char *name, int64_t 
     return true;
 }
 
-bool kaeru_lines_open_at(AgSite at, KaeruLines *l, const char *path)
+bool kaeru_lines_open(KaeruLines *l, const char *path)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "l", l);
-    ag_check_pointer_at(at, __func__, "path", path);
+    AG_LAYER;
+    ag_check_pointer(__func__, "l", l);
+    ag_check_pointer(__func__, "path", path);
     KaeruText text;
     *l = (KaeruLines){ 0 };
     if (!kaeru_text_open(&text, path)) return false;
@@ -66,27 +66,27 @@ static size_t lower_line(KaeruLine line, char *out)
     return (size_t)(p - out);
 }
 
-void kaeru_lines_lower_at(AgSite at, KaeruLines *l)
+void kaeru_lines_lower(KaeruLines *l)
 {
-    ag_check_pointer_at(at, __func__, "l", l);
+    ag_check_pointer(__func__, "l", l);
     size_t size = 1;
     for (int64_t i = 0; i < l->n; i++) size += 2 * l->line[i].size;     /* 1 byte remains 1, 2 may become 3 */
-    char *out = l->owner ? ag_alloc_in_at(at, l->owner, size, 1) : NULL;
+    char *out = l->owner ? ag_alloc_in(l->owner, size, 1) : NULL;
     for (int64_t i = 0; i < l->n; i++) {
         l->line[i] = (KaeruLine){ out, lower_line(l->line[i], out) };
         out += l->line[i].size;
     }
 }
 
-char *kaeru_lines_join_at(AgSite at, const KaeruLines *texts, int n, size_t *size)
+char *kaeru_lines_join(const KaeruLines *texts, int n, size_t *size)
 {
-    if (n < 1) ag_usage_error(at, __func__, "%d texts, expected 1 or more", n);
-    ag_check_pointer_at(at, __func__, "texts", texts);
-    ag_check_pointer_at(at, __func__, "size", size);
+    if (n < 1) ag_usage_error(__func__, "%d texts, expected 1 or more", n);
+    ag_check_pointer(__func__, "texts", texts);
+    ag_check_pointer(__func__, "size", size);
     *size = 0;
     for (int i = 0; i < n; i++)
         for (int64_t j = 0; j < texts[i].n; j++) *size += texts[i].line[j].size + 2;
-    char *all = ag_alloc_at(at, *size + 1, 1), *end = all;
+    char *all = ag_alloc(*size + 1, 1), *end = all;
     for (int i = 0; i < n; i++) {
         for (int64_t j = 0; j < texts[i].n; j++) {
             KaeruLine line = texts[i].line[j];
@@ -99,9 +99,9 @@ char *kaeru_lines_join_at(AgSite at, const KaeruLines *texts, int n, size_t *siz
     return all;
 }
 
-void kaeru_lines_close_at(AgSite at, KaeruLines *l)
+void kaeru_lines_close(KaeruLines *l)
 {
-    ag_check_pointer_at(at, __func__, "l", l);
-    ag_free_at(at, l->owner);
+    ag_check_pointer(__func__, "l", l);
+    ag_free(l->owner);
     *l = (KaeruLines){ 0 };
 }

@@ -8,10 +8,10 @@
 #include "system.h"
 #include "utf8.h"
 
-void check_text(AgSite at, const char *what, const char *name, const char *text, size_t n)
+void check_text(const char *what, const char *name, const char *text, size_t n)
 {
-    if (n > 0) ag_check_pointer_at(at, what, name, text);
-    if (n > PTRDIFF_MAX) ag_usage_error(at, what, "the size of %s is %zd, expected 0 or more", name, (ptrdiff_t)n);
+    if (n > 0) ag_check_pointer(what, name, text);
+    if (n > PTRDIFF_MAX) ag_usage_error(what, "the size of %s is %zd, expected 0 or more", name, (ptrdiff_t)n);
 }
 
 const char *text_place(int64_t first, const char *text, size_t byte, char out[TEXT_PLACE])
@@ -22,11 +22,11 @@ const char *text_place(int64_t first, const char *text, size_t byte, char out[TE
     return out;
 }
 
-bool kaeru_text_open_at(AgSite at, KaeruText *text, const char *path)
+bool kaeru_text_open(KaeruText *text, const char *path)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "text", text);
-    ag_check_pointer_at(at, __func__, "path", path);
+    AG_LAYER;
+    ag_check_pointer(__func__, "text", text);
+    ag_check_pointer(__func__, "path", path);
     *text = (KaeruText){ 0 };
     File *file = file_open(path, true);
     if (!file) return false;
@@ -37,26 +37,26 @@ bool kaeru_text_open_at(AgSite at, KaeruText *text, const char *path)
     return good;
 }
 
-void kaeru_text_close_at(AgSite at, KaeruText *text)
+void kaeru_text_close(KaeruText *text)
 {
-    ag_check_pointer_at(at, __func__, "text", text);
-    ag_free_at(at, text->file);
+    ag_check_pointer(__func__, "text", text);
+    ag_free(text->file);
     *text = (KaeruText){ 0 };
 }
 
-bool kaeru_text_is_same_file_at(AgSite at, const char *a, const char *b)
+bool kaeru_text_is_same_file(const char *a, const char *b)
 {
-    ag_check_pointer_at(at, __func__, "a", a);
-    ag_check_pointer_at(at, __func__, "b", b);
+    ag_check_pointer(__func__, "a", a);
+    ag_check_pointer(__func__, "b", b);
     return file_is_same(a, b);
 }
 
-bool kaeru_text_check_at(AgSite at, const char *name, int64_t first, const char *text, size_t n)
+bool kaeru_text_check(const char *name, int64_t first, const char *text, size_t n)
 {
-    ag_check_pointer_at(at, __func__, "name", name);
-    check_text(at, __func__, "text", text, n);
+    ag_check_pointer(__func__, "name", name);
+    check_text(__func__, "text", text, n);
     if (first > INT64_MAX - (int64_t)n)                         /* a byte can be a line */
-        ag_usage_error(at, __func__, "first is %" PRId64 ": the lines behind it have no number", first);
+        ag_usage_error(__func__, "first is %" PRId64 ": the lines behind it have no number", first);
     char place[TEXT_PLACE];
     size_t valid = utf8_valid(text, n);
     if (valid == n) return true;
@@ -103,26 +103,26 @@ static void print_held(KaeruTextStream *s, bool end)
     }
 }
 
-static void check_stream(AgSite at, const char *what, const KaeruTextStream *s)
+static void check_stream(const char *what, const KaeruTextStream *s)
 {
-    ag_check_pointer_at(at, what, "s", s);
+    ag_check_pointer(what, "s", s);
     if (s->n >= sizeof s->held)
-        ag_usage_error(at, what, "s holds %zu bytes, expected less than a character: initialize it with { .out = file }", s->n);
-    ag_check_pointer_at(at, what, "the file of s", s->out);
+        ag_usage_error(what, "s holds %zu bytes, expected less than a character: initialize it with { .out = file }", s->n);
+    ag_check_pointer(what, "the file of s", s->out);
 }
 
-void kaeru_text_stream_put_at(AgSite at, KaeruTextStream *s, const char *bytes, size_t n)
+void kaeru_text_stream_put(KaeruTextStream *s, const char *bytes, size_t n)
 {
-    check_stream(at, __func__, s);
-    check_text(at, __func__, "bytes", bytes, n);
+    check_stream(__func__, s);
+    check_text(__func__, "bytes", bytes, n);
     for (size_t i = 0; i < n; i++) {
         s->held[s->n++] = bytes[i];
         print_held(s, false);
     }
 }
 
-void kaeru_text_stream_end_at(AgSite at, KaeruTextStream *s)
+void kaeru_text_stream_end(KaeruTextStream *s)
 {
-    check_stream(at, __func__, s);
+    check_stream(__func__, s);
     print_held(s, true);
 }

@@ -31,22 +31,22 @@ static bool has_special_tokens(const KaeruVocab *v)
     return v->kind == KAERU_WORDS || v->kind == KAERU_SENTENCE_BPE;
 }
 
-KaeruVocabKind kaeru_vocab_kind_at(AgSite at, const KaeruVocab *v)
+KaeruVocabKind kaeru_vocab_kind(const KaeruVocab *v)
 {
-    ag_check_object_at(at, __func__, "v", v);
+    ag_check_object(__func__, "v", v);
     return v->kind;
 }
 
-int32_t kaeru_vocab_size_at(AgSite at, const KaeruVocab *v)
+int32_t kaeru_vocab_size(const KaeruVocab *v)
 {
-    ag_check_object_at(at, __func__, "v", v);
+    ag_check_object(__func__, "v", v);
     return size_of(v);
 }
 
 /* The hash FNV-1a (Fowler, Noll and Vo) of all tokens, each followed by the byte 0xFF, which UTF-8 does not have. */
-uint64_t kaeru_vocab_fingerprint_at(AgSite at, const KaeruVocab *v)
+uint64_t kaeru_vocab_fingerprint(const KaeruVocab *v)
 {
-    ag_check_object_at(at, __func__, "v", v);
+    ag_check_object(__func__, "v", v);
     uint64_t hash = 0xcbf29ce484222325;
     for (const Word *token = v->tokens->word, *end = token + v->tokens->n; token < end; token++)
         for (size_t i = 0; i <= token->size; i++)
@@ -54,21 +54,21 @@ uint64_t kaeru_vocab_fingerprint_at(AgSite at, const KaeruVocab *v)
     return hash;
 }
 
-int32_t kaeru_vocab_special_at(AgSite at, const KaeruVocab *v, KaeruSpecial which)
+int32_t kaeru_vocab_special(const KaeruVocab *v, KaeruSpecial which)
 {
-    ag_check_object_at(at, __func__, "v", v);
-    if ((unsigned)which >= N_SPECIAL) ag_usage_error(at, __func__, "%d is not a KaeruSpecial", (int)which);
+    ag_check_object(__func__, "v", v);
+    if ((unsigned)which >= N_SPECIAL) ag_usage_error(__func__, "%d is not a KaeruSpecial", (int)which);
     if (has_special_tokens(v)) return (int32_t)which;
     if (!v->bpe) return -1;
     return which == KAERU_START ? v->bpe->begin : which != KAERU_END ? -1
            : v->bpe->end >= 0 ? v->bpe->end : v->bpe->end_of_text;
 }
 
-int32_t kaeru_vocab_find_at(AgSite at, const KaeruVocab *v, const char *token, size_t n)
+int32_t kaeru_vocab_find(const KaeruVocab *v, const char *token, size_t n)
 {
-    AG_LAYER(at);
-    ag_check_object_at(at, __func__, "v", v);
-    check_text(at, __func__, "token", token, n);
+    AG_LAYER;
+    ag_check_object(__func__, "v", v);
+    check_text(__func__, "token", token, n);
     int32_t found = word_table_find(v->tokens, token, n);
     if (found >= 0) return first_id(v) + found;
     for (int32_t id = 0; id < first_id(v); id++)
@@ -84,9 +84,9 @@ static Word token_of(const KaeruVocab *v, int32_t id)
     return id < first ? (Word){ special_tokens[id], strlen(special_tokens[id]), 0 } : v->tokens->word[id - first];
 }
 
-const char *kaeru_vocab_token_at(AgSite at, const KaeruVocab *v, int32_t id, size_t *n)
+const char *kaeru_vocab_token(const KaeruVocab *v, int32_t id, size_t *n)
 {
-    ag_check_object_at(at, __func__, "v", v);
+    ag_check_object(__func__, "v", v);
     Word token = token_of(v, id);
     if (n) *n = token.size;
     return token.text;
@@ -94,14 +94,13 @@ const char *kaeru_vocab_token_at(AgSite at, const KaeruVocab *v, int32_t id, siz
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-int32_t *kaeru_vocab_encode_at(AgSite at, const KaeruVocab *v, const char *text, size_t n, KaeruEncoding how, size_t *count)
+int32_t *kaeru_vocab_encode(const KaeruVocab *v, const char *text, size_t n, KaeruEncoding how, size_t *count)
 {
-    AG_LAYER(at);
-    ag_check_object_at(at, __func__, "v", v);
-    check_text(at, __func__, "text", text, n);
-    ag_check_pointer_at(at, __func__, "count", count);
-    if (how != KAERU_AS_TEXT && how != KAERU_WITH_SPECIAL)
-        ag_usage_error(at, __func__, "%d is not a KaeruEncoding", (int)how);
+    AG_LAYER;
+    ag_check_object(__func__, "v", v);
+    check_text(__func__, "text", text, n);
+    ag_check_pointer(__func__, "count", count);
+    if (how != KAERU_AS_TEXT && how != KAERU_WITH_SPECIAL) ag_usage_error(__func__, "%d is not a KaeruEncoding", (int)how);
     int32_t *ids = v->bpe ? bpe_encode(v, text, n, how == KAERU_WITH_SPECIAL, count) : units_encode(v, text, n, count);
     for (size_t i = 0; first_id(v) > 0 && i < *count; i++) ids[i] += first_id(v);
     return ids;
@@ -121,12 +120,12 @@ static bool follows_space(const KaeruVocab *v, int32_t id)
     return v->kind == KAERU_WORDS || (v->kind == KAERU_SENTENCE_BPE && id == KAERU_UNKNOWN) || (v->bpe && v->bpe->rules.spaced);
 }
 
-char *kaeru_vocab_decode_at(AgSite at, const KaeruVocab *v, const int32_t *ids, size_t count, size_t *n)
+char *kaeru_vocab_decode(const KaeruVocab *v, const int32_t *ids, size_t count, size_t *n)
 {
-    AG_LAYER(at);
-    ag_check_object_at(at, __func__, "v", v);
-    if (count > 0) ag_check_pointer_at(at, __func__, "ids", ids);
-    ag_check_pointer_at(at, __func__, "n", n);
+    AG_LAYER;
+    ag_check_object(__func__, "v", v);
+    if (count > 0) ag_check_pointer(__func__, "ids", ids);
+    ag_check_pointer(__func__, "n", n);
     size_t size = 0;
     for (size_t i = 0; i < count; i++) {
         Word token = decoded_token(v, ids[i]);
@@ -134,7 +133,7 @@ char *kaeru_vocab_decode_at(AgSite at, const KaeruVocab *v, const int32_t *ids, 
             ag_set_error("id %d at place %zu is not in the vocabulary of %d tokens", (int)ids[i], i, (int)size_of(v));
             return NULL;
         }
-        if (token.size >= SIZE_MAX - 1 - size) ag_usage_error(at, __func__, "the text is too long");
+        if (token.size >= SIZE_MAX - 1 - size) ag_usage_error(__func__, "the text is too long");
         size += token.size + (i > 0 && follows_space(v, ids[i]));
     }
     char *text = ag_alloc(size + 1, 1), *end = text;
@@ -150,18 +149,18 @@ char *kaeru_vocab_decode_at(AgSite at, const KaeruVocab *v, const int32_t *ids, 
 
 /* ---- sentences --------------------------------------------------------------------------------------------------- */
 
-static void check_sentences(AgSite at, const char *what, const KaeruVocab *v)
+static void check_sentences(const char *what, const KaeruVocab *v)
 {
-    ag_check_object_at(at, what, "v", v);
-    if (!has_special_tokens(v)) ag_usage_error(at, what, "v is not of KAERU_WORDS or KAERU_SENTENCE_BPE");
+    ag_check_object(what, "v", v);
+    if (!has_special_tokens(v)) ag_usage_error(what, "v is not of KAERU_WORDS or KAERU_SENTENCE_BPE");
 }
 
-int32_t *kaeru_sentence_encode_at(AgSite at, const KaeruVocab *v, const char *text, size_t n, size_t *count)
+int32_t *kaeru_sentence_encode(const KaeruVocab *v, const char *text, size_t n, size_t *count)
 {
-    AG_LAYER(at);
-    check_sentences(at, __func__, v);
-    check_text(at, __func__, "text", text, n);
-    ag_check_pointer_at(at, __func__, "count", count);
+    AG_LAYER;
+    check_sentences(__func__, v);
+    check_text(__func__, "text", text, n);
+    ag_check_pointer(__func__, "count", count);
     char *spaced = ag_alloc(n + 1, 1);                              /* a vocabulary of words ignores the space */
     spaced[0] = ' ';
     if (n > 0) memcpy(spaced + 1, text, n);
@@ -175,17 +174,17 @@ int32_t *kaeru_sentence_encode_at(AgSite at, const KaeruVocab *v, const char *te
     return ids;
 }
 
-char *kaeru_sentence_decode_at(AgSite at, const KaeruVocab *v, const int32_t *ids, size_t count, size_t *n)
+char *kaeru_sentence_decode(const KaeruVocab *v, const int32_t *ids, size_t count, size_t *n)
 {
-    AG_LAYER(at);
-    check_sentences(at, __func__, v);
-    if (count > 0) ag_check_pointer_at(at, __func__, "ids", ids);
-    ag_check_pointer_at(at, __func__, "n", n);
+    AG_LAYER;
+    check_sentences(__func__, v);
+    if (count > 0) ag_check_pointer(__func__, "ids", ids);
+    ag_check_pointer(__func__, "n", n);
     int32_t *shown = ag_alloc(count, sizeof *shown);
     size_t n_shown = 0;
     for (size_t i = 0; i < count && ids[i] != KAERU_END; i++) {
         if (ids[i] < 0 || ids[i] >= size_of(v))
-            ag_usage_error(at, __func__, "id %d of a vocabulary of %d", (int)ids[i], (int)size_of(v));
+            ag_usage_error(__func__, "id %d of a vocabulary of %d", (int)ids[i], (int)size_of(v));
         if (ids[i] != KAERU_START && ids[i] != KAERU_BLANK) shown[n_shown++] = ids[i];
     }
     char *text = kaeru_vocab_decode(v, shown, n_shown, n);

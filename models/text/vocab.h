@@ -7,7 +7,7 @@
 #include "word_table.h"
 
 /* A usage error if a text of n bytes is NULL, or if n is negative as a signed number. */
-void check_text(AgSite at, const char *what, const char *name, const char *text, size_t n);
+void check_text(const char *what, const char *name, const char *text, size_t n);
 /* Writes the position of a byte in a text whose first line is line `first`: "line 2, column 5, byte 17". Returns out. */
 enum { TEXT_PLACE = 80 };
 const char *text_place(int64_t first, const char *text, size_t byte, char out[TEXT_PLACE]);

@@ -96,12 +96,12 @@ static const char *config_text_of(void *work, const KaeruVocab *v, size_t *size)
     return json_written(w, size);
 }
 
-bool kaeru_vocab_export_at(AgSite at, const KaeruVocab *v, const char *tokenizer_path, const char *config_path)
+bool kaeru_vocab_export(const KaeruVocab *v, const char *tokenizer_path, const char *config_path)
 {
-    AG_LAYER(at);
-    ag_check_object_at(at, __func__, "v", v);
-    ag_check_pointer_at(at, __func__, "tokenizer_path", tokenizer_path);
-    ag_check_pointer_at(at, __func__, "config_path", config_path);
+    AG_LAYER;
+    ag_check_object(__func__, "v", v);
+    ag_check_pointer(__func__, "tokenizer_path", tokenizer_path);
+    ag_check_pointer(__func__, "config_path", config_path);
     if (strcmp(tokenizer_path, config_path) == 0)
         return ag_set_error("%s: is the path of both files, expected two paths", tokenizer_path);
     if (v->kind != KAERU_CHARS && !(v->kind == KAERU_BPE && bpe_is_gpt2(v->bpe)))

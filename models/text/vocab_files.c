@@ -50,16 +50,16 @@ KaeruVocab *vocab_parse(void *work, KaeruVocabKind kind, VocabFile vocab, VocabF
     return vocab_new(kind, tokens);
 }
 
-static void check_kind(AgSite at, const char *what, KaeruVocabKind kind)
+static void check_kind(const char *what, KaeruVocabKind kind)
 {
-    if ((unsigned)kind > KAERU_SENTENCE_BPE) ag_usage_error(at, what, "%d is not a KaeruVocabKind", (int)kind);
+    if ((unsigned)kind > KAERU_SENTENCE_BPE) ag_usage_error(what, "%d is not a KaeruVocabKind", (int)kind);
 }
 
-KaeruVocab *kaeru_vocab_open_at(AgSite at, KaeruVocabKind kind, const char *vocab_path, const char *merges_path)
+KaeruVocab *kaeru_vocab_open(KaeruVocabKind kind, const char *vocab_path, const char *merges_path)
 {
-    AG_LAYER(at);
-    check_kind(at, __func__, kind);
-    ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
+    AG_LAYER;
+    check_kind(__func__, kind);
+    ag_check_pointer(__func__, "vocab_path", vocab_path);
     void *work = ag_alloc(1, 1);
     VocabFile vocab = { .name = vocab_path }, merges = { 0 };
     vocab.text = file_read(work, vocab_path, MAX_FILE, &vocab.size);
@@ -74,12 +74,12 @@ KaeruVocab *kaeru_vocab_open_at(AgSite at, KaeruVocabKind kind, const char *voca
     return v;
 }
 
-KaeruVocab *kaeru_vocab_of_text_at(AgSite at, KaeruVocabKind kind, const char *name, const char *vocab, const char *merges)
+KaeruVocab *kaeru_vocab_of_text(KaeruVocabKind kind, const char *name, const char *vocab, const char *merges)
 {
-    AG_LAYER(at);
-    check_kind(at, __func__, kind);
-    ag_check_pointer_at(at, __func__, "name", name);
-    ag_check_pointer_at(at, __func__, "vocab", vocab);
+    AG_LAYER;
+    check_kind(__func__, kind);
+    ag_check_pointer(__func__, "name", name);
+    ag_check_pointer(__func__, "vocab", vocab);
     void *work = ag_alloc(1, 1);
     VocabFile second = { 0 };
     if (merges && is_bpe(kind)) {
@@ -119,12 +119,12 @@ bool vocab_replace_both(const char *vocab_path, VocabFile vocab, const char *mer
     return file_commit_both(first, second);
 }
 
-bool kaeru_vocab_save_at(AgSite at, const KaeruVocab *v, const char *vocab_path, const char *merges_path)
+bool kaeru_vocab_save(const KaeruVocab *v, const char *vocab_path, const char *merges_path)
 {
-    AG_LAYER(at);
-    ag_check_object_at(at, __func__, "v", v);
-    ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
-    if (v->bpe) ag_check_pointer_at(at, __func__, "merges_path", merges_path);
+    AG_LAYER;
+    ag_check_object(__func__, "v", v);
+    ag_check_pointer(__func__, "vocab_path", vocab_path);
+    if (v->bpe) ag_check_pointer(__func__, "merges_path", merges_path);
     void *work = ag_alloc(1, 1);
     VocabFile vocab = { 0 }, merges = { 0 };
     bool done = texts_of(work, vocab_path, v, &vocab, &merges);
@@ -141,11 +141,11 @@ static char *copy_of(VocabFile file)
     return file.text ? memcpy(ag_alloc(file.size + 1, 1), file.text, file.size) : NULL;
 }
 
-char *kaeru_vocab_to_text_at(AgSite at, const KaeruVocab *v, char **merges)
+char *kaeru_vocab_to_text(const KaeruVocab *v, char **merges)
 {
-    AG_LAYER(at);
-    ag_check_object_at(at, __func__, "v", v);
-    ag_check_pointer_at(at, __func__, "merges", merges);
+    AG_LAYER;
+    ag_check_object(__func__, "v", v);
+    ag_check_pointer(__func__, "merges", merges);
     void *work = ag_alloc(1, 1);
     VocabFile first = { 0 }, second = { 0 };
     bool good = texts_of(work, "the vocabulary", v, &first, &second);

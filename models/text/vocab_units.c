@@ -62,18 +62,18 @@ static KaeruVocab *learn(KaeruVocabKind kind, const char *text, size_t n, int64_
     return v;
 }
 
-KaeruVocab *kaeru_vocab_chars_at(AgSite at, const char *text, size_t n)
+KaeruVocab *kaeru_vocab_chars(const char *text, size_t n)
 {
-    AG_LAYER(at);
-    check_text(at, __func__, "text", text, n);
+    AG_LAYER;
+    check_text(__func__, "text", text, n);
     return learn(KAERU_CHARS, text, n, 1);
 }
 
-KaeruVocab *kaeru_vocab_words_at(AgSite at, const char *text, size_t n, int64_t min_count)
+KaeruVocab *kaeru_vocab_words(const char *text, size_t n, int64_t min_count)
 {
-    AG_LAYER(at);
-    check_text(at, __func__, "text", text, n);
-    if (min_count < 0) ag_usage_error(at, __func__, "min_count is %lld, expected 0 or more", (long long)min_count);
+    AG_LAYER;
+    check_text(__func__, "text", text, n);
+    if (min_count < 0) ag_usage_error(__func__, "min_count is %lld, expected 0 or more", (long long)min_count);
     return learn(KAERU_WORDS, text, n, min_count);
 }
 
@@ -100,12 +100,12 @@ bool units_lack(const KaeruVocab *v, const char *text, size_t n, Word *unit)
     return false;
 }
 
-bool kaeru_vocab_check_at(AgSite at, const KaeruVocab *v, const char *name, const char *text, size_t n)
+bool kaeru_vocab_check(const KaeruVocab *v, const char *name, const char *text, size_t n)
 {
-    AG_LAYER(at);
-    ag_check_object_at(at, __func__, "v", v);
-    ag_check_pointer_at(at, __func__, "name", name);
-    check_text(at, __func__, "text", text, n);
+    AG_LAYER;
+    ag_check_object(__func__, "v", v);
+    ag_check_pointer(__func__, "name", name);
+    check_text(__func__, "text", text, n);
     Word unit;
     return !units_lack(v, text, n, &unit) || unknown_character(name, text, n, unit);
 }
@@ -130,11 +130,11 @@ int32_t *units_encode(const KaeruVocab *v, const char *text, size_t n, size_t *c
     return k == n ? ids : ag_resize(ids, k, k, sizeof *ids);        /* without the rest of the memory */
 }
 
-char *kaeru_vocab_unknown_at(AgSite at, const KaeruVocab *v, const char *text, size_t n)
+char *kaeru_vocab_unknown(const KaeruVocab *v, const char *text, size_t n)
 {
-    AG_LAYER(at);
-    ag_check_object_at(at, __func__, "v", v);
-    check_text(at, __func__, "text", text, n);
+    AG_LAYER;
+    ag_check_object(__func__, "v", v);
+    check_text(__func__, "text", text, n);
     if (v->kind != KAERU_WORDS) return NULL;
     void *work = ag_alloc(1, 1);
     WordTable *unknown = word_table_new(work);

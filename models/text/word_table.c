@@ -42,7 +42,7 @@ static WordSlot *look_up(const WordTable *t, const char *text, size_t size, uint
 /* Doubles the capacity for words, and the number of slots. */
 static void grow(WordTable *t)
 {
-    if (t->n > INT32_MAX / 2) ag_usage_error(AG_HERE, "word table", "%d different words are too many", (int)t->n);
+    if (t->n > INT32_MAX / 2) ag_usage_error("word table", "%d different words are too many", (int)t->n);
     t->word = ag_resize_in(t, t->word, (size_t)t->capacity, 2 * (size_t)t->capacity, sizeof *t->word);
     t->capacity *= 2;
     WordSlot *old = t->slot;

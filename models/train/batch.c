@@ -10,19 +10,19 @@ int64_t batch_count_tokens(const Tensor *ids, int32_t pad)
     return n;
 }
 
-TransformerBatch transformer_batch_new_at(AgSite at, Tensor *src, Tensor *tgt, int32_t pad)
+TransformerBatch transformer_batch_new(Tensor *src, Tensor *tgt, int32_t pad)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     tensor_int_data(src);                   /* a usage error unless they are ids */
     tensor_int_data(tgt);
     if (tensor_ndim(src) != 2 || tensor_ndim(tgt) != 2 || tensor_dim(src, 0) != tensor_dim(tgt, 0) || tensor_dim(tgt, 1) < 1)
-        ag_usage_error(at, __func__, "src %s and tgt %s, expected (B,S) and (B,T+1)",
-                       ag_shape_string(tensor_shape(src)), ag_shape_string(tensor_shape(tgt)));
+        ag_usage_error(__func__, "src %s and tgt %s, expected (B,S) and (B,T+1)", ag_shape_string(tensor_shape(src)),
+                       ag_shape_string(tensor_shape(tgt)));
     int64_t length = tensor_dim(tgt, 1);
-    TransformerBatch batch = { .src = src, .src_mask = nn_padding_mask_at(at, src, pad) };
-    batch.tgt = ag_slice_at(at, tgt, 1, 0, length - 1);
-    batch.tgt_y = ag_slice_at(at, tgt, 1, 1, length);
-    batch.tgt_mask = nn_causal_padding_mask_at(at, batch.tgt, pad);
+    TransformerBatch batch = { .src = src, .src_mask = nn_padding_mask(src, pad) };
+    batch.tgt = ag_slice(tgt, 1, 0, length - 1);
+    batch.tgt_y = ag_slice(tgt, 1, 1, length);
+    batch.tgt_mask = nn_causal_padding_mask(batch.tgt, pad);
     batch.ntokens = batch_count_tokens(batch.tgt_y, pad);
     return batch;
 }

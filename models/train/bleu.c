@@ -159,12 +159,12 @@ static int64_t count_common(const WordTable *a, const WordTable *b)
     return common;
 }
 
-void kaeru_bleu_add_at(AgSite at, KaeruBleu *b, const char *translation, size_t n, const char *reference, size_t reference_n)
+void kaeru_bleu_add(KaeruBleu *b, const char *translation, size_t n, const char *reference, size_t reference_n)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "b", b);
-    check_text(at, __func__, "translation", translation, n);
-    check_text(at, __func__, "reference", reference, reference_n);
+    AG_LAYER;
+    ag_check_pointer(__func__, "b", b);
+    check_text(__func__, "translation", translation, n);
+    check_text(__func__, "reference", reference, reference_n);
     void *r = ag_alloc(1, 1);
     WordTable *table = word_table_new(r);
     Tokens found = tokenize(r, table, translation, n, b->lower_case);
@@ -178,9 +178,9 @@ void kaeru_bleu_add_at(AgSite at, KaeruBleu *b, const char *translation, size_t 
     ag_free(r);
 }
 
-double kaeru_bleu_score_at(AgSite at, const KaeruBleu *b)
+double kaeru_bleu_score(const KaeruBleu *b)
 {
-    ag_check_pointer_at(at, __func__, "b", b);
+    ag_check_pointer(__func__, "b", b);
     double log_precision = 0, smoothed = 1;             /* exponential smoothing: 0 n-grams count as 1/2, 1/4, ... */
     bool any = false;
     for (int i = 0; i < ORDERS; i++) any = any || b->correct[i] > 0;

@@ -1,5 +1,6 @@
 /* epoch.c: one pass over the data, for training (with gradient accumulation) or evaluation. */
 #include "kaeru/autograd.h"
+#include "left.h"
 #include "train.h"
 
 /* The sums are over the batches of the epoch so far. */
@@ -33,7 +34,17 @@ static void batch_done(Epoch *e, const TransformerBatch *batch, double loss)
         e->state->samples += tensor_dim(batch->src, 0);
         e->state->tokens += batch->ntokens;
     }
+    const Calls before = program_begins();
     if (o->done) o->done(o->done_arg, e->state, batch->ntokens ? loss / (double)batch->ntokens : 0, e->lr);
+    function_ends(before);
+}
+
+static bool draw(KaeruNextBatch *next, void *source, TransformerBatch *batch)
+{
+    const Calls before = function_begins();
+    bool more = next(source, batch);
+    function_ends(before);
+    return more;
 }
 
 /* ---- evaluation -------------------------------------------------------------------------------------------------- */
@@ -45,7 +56,7 @@ static void evaluate_batches(Epoch *e, KaeruNextBatch *next, void *source)
     for (bool more = true; more; ) {
         AgScope scope = ag_begin(AG_NO_GRAD);
         TransformerBatch batch;
-        more = next(source, &batch);
+        more = draw(next, source, &batch);
         if (more) {
             double loss = losses_next_is_mine(&losses) ? loss_compute(e, &batch) : 0;
             losses_add(&losses, loss);
@@ -90,7 +101,7 @@ static bool take_step(Epoch *e, KaeruNextBatch *next, void *source)
     AgScope scope = ag_begin(AG_NO_GRAD);
     int most = o->accum_iter, n = 0;
     TransformerBatch *batches = ag_scratch((size_t)most, sizeof *batches);
-    while (n < most && next(source, &batches[n])) n++;
+    while (n < most && draw(next, source, &batches[n])) n++;
     if (n > 0) {
         e->lr = nn_schedule_noam(e->state->accum_step, o->model_size, o->factor, o->warmup);
         nn_optimizer_set_lr(o->optimizer, e->lr);
@@ -117,18 +128,18 @@ static void train_batches(Epoch *e, KaeruNextBatch *next, void *source)
     s->epoch_tokens = s->stopped ? e->tokens : 0;
 }
 
-double transformer_run_epoch_at(AgSite at, Transformer *m, KaeruNextBatch *next, void *source, const KaeruEpochOptions *o,
-                                KaeruTrainState *state)
+double transformer_run_epoch(Transformer *m, KaeruNextBatch *next, void *source, const KaeruEpochOptions *o,
+                             KaeruTrainState *state)
 {
-    NN_LAYER(at, m);
-    if (!next) ag_usage_error(at, __func__, "next is NULL, expected a function that makes batches");
-    ag_check_pointer_at(at, __func__, "options", o);
-    ag_check_pointer_at(at, __func__, "state", state);
-    if (o->accum_iter < 0) ag_usage_error(at, __func__, "accum_iter is %d, expected 0 or more", o->accum_iter);
+    NN_LAYER(m);
+    if (!next) ag_usage_error(__func__, "next is NULL, expected a function that makes batches");
+    ag_check_pointer(__func__, "options", o);
+    ag_check_pointer(__func__, "state", state);
+    if (o->accum_iter < 0) ag_usage_error(__func__, "accum_iter is %d, expected 0 or more", o->accum_iter);
     KaeruEpochOptions how = *o;
     if (how.accum_iter == 0) how.accum_iter = 1;
     if (o->parallel && nn_parallel_shards(o->parallel) % how.accum_iter != 0)
-        ag_usage_error(at, __func__, "%lld shards do not divide into accum_iter %d batches",
+        ag_usage_error(__func__, "%lld shards do not divide into accum_iter %d batches",
                        (long long)nn_parallel_shards(o->parallel), o->accum_iter);
     Epoch epoch = { .model = m, .options = &how, .parallel = o->parallel, .state = state };
     if (!o->optimizer) {
@@ -138,7 +149,7 @@ double transformer_run_epoch_at(AgSite at, Transformer *m, KaeruNextBatch *next,
         const Module *root = &m->module;    /* the optimizer may train more than this model, or a part of it */
         while (root->parent) root = root->parent;
         nn_optimizer_check(__func__, o->optimizer, root);
-        if (!(o->factor > 0)) ag_usage_error(at, __func__, "factor is %g, expected above 0", o->factor);
+        if (!(o->factor > 0)) ag_usage_error(__func__, "factor is %g, expected above 0", o->factor);
         nn_schedule_noam(0, o->model_size, o->factor, o->warmup);   /* a usage error now, not after the first batch */
         nn_train(m);
         NnParallel *alone = o->parallel ? NULL : nn_parallel_new(o->optimizer, how.accum_iter, NULL);

@@ -13,17 +13,17 @@ static int32_t next_id(void *m, const int32_t *ids, int64_t n, NnCache *cache, c
     return id;
 }
 
-bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_t most, const LmSampling *how,
-                    KaeruNextToken *next, void *arg)
+bool lm_generate(void *m, const int32_t *prompt, int64_t n, int64_t most, const LmSampling *how, KaeruNextToken *next,
+                 void *arg)
 {
-    AG_LAYER(at);
-    int64_t context = lm_sizes(at, __func__, m).context, half = context > 1 ? context / 2 : 1;
-    ag_check_pointer_at(at, __func__, "prompt", prompt);
-    ag_check_pointer_at(at, __func__, "how", how);
-    if (!next) ag_usage_error(at, __func__, "next is NULL, expected a function that gets the tokens");
-    if (most < 0) ag_usage_error(at, __func__, "%lld tokens to generate, expected 0 or more", (long long)most);
-    if (((Module *)m)->training) ag_usage_error(at, __func__, "the model is in training mode; call nn_eval first");
-    if (n < 1) ag_usage_error(at, __func__, "an empty prompt, expected 1 token or more");
+    AG_LAYER;
+    int64_t context = lm_sizes(__func__, m).context, half = context > 1 ? context / 2 : 1;
+    ag_check_pointer(__func__, "prompt", prompt);
+    ag_check_pointer(__func__, "how", how);
+    if (!next) ag_usage_error(__func__, "next is NULL, expected a function that gets the tokens");
+    if (most < 0) ag_usage_error(__func__, "%lld tokens to generate, expected 0 or more", (long long)most);
+    if (((Module *)m)->training) ag_usage_error(__func__, "the model is in training mode; call nn_eval first");
+    if (n < 1) ag_usage_error(__func__, "an empty prompt, expected 1 token or more");
     AgScope s = ag_begin(AG_NO_GRAD);
     NnCache *cache = lm_cache_new(m);
     layer_owns(cache);
@@ -36,8 +36,10 @@ bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_
     for (int64_t i = 0; good && i < most; i++) {
         int32_t id = next_id(m, ids + read, length - read, cache, how);
         good = id >= 0;
+        const Calls before = program_begins();
         bool more = good && next(arg, id);
-        ag_check_object_at(at, __func__, "the cache, which the end of the scope frees,", cache);
+        function_ends(before);
+        ag_check_object(__func__, "the cache, which the end of the scope frees,", cache);
         if (!more) break;
         read = length;
         if (length == context) {                                                /* full: keep the last half */
@@ -51,6 +53,6 @@ bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_
     }
     if (bf16) nn_pack_weights(m, false);
     layer_frees(cache);
-    ag_end_at(at, s);                       /* `next` may have ended it */
+    ag_end(s);                       /* `next` may have ended it */
     return good;
 }

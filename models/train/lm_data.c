@@ -60,11 +60,11 @@ static LmData *data_new(const char *name, const KaeruVocab *v)
     return d;
 }
 
-LmData *lm_data_open_at(AgSite at, const char *path, const KaeruVocab *v)
+LmData *lm_data_open(const char *path, const KaeruVocab *v)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "path", path);
-    ag_check_object_at(at, __func__, "v", v);
+    AG_LAYER;
+    ag_check_pointer(__func__, "path", path);
+    ag_check_object(__func__, "v", v);
     LmData *d = data_new(path, v);
     File *map = file_open(path, true);
     if (map && is_token_file(map)) {
@@ -77,13 +77,13 @@ LmData *lm_data_open_at(AgSite at, const char *path, const KaeruVocab *v)
     return opened(d, good);
 }
 
-LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruVocab *v, int32_t begin, int32_t end)
+LmData *lm_data_open_pairs(const char *path, const KaeruVocab *v, int32_t begin, int32_t end)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "path", path);
-    ag_check_object_at(at, __func__, "v", v);
+    AG_LAYER;
+    ag_check_pointer(__func__, "path", path);
+    ag_check_object(__func__, "v", v);
     if (begin >= kaeru_vocab_size(v) || end >= kaeru_vocab_size(v))
-        ag_usage_error(at, __func__, "tokens %d and %d of a vocabulary of %d", (int)begin, (int)end, (int)kaeru_vocab_size(v));
+        ag_usage_error(__func__, "tokens %d and %d of a vocabulary of %d", (int)begin, (int)end, (int)kaeru_vocab_size(v));
     LmData *d = data_new(path, v);
     File *map = file_open(path, true);
     bool good = map && kaeru_text_check(path, 1, map->bytes, map->size) &&
@@ -94,25 +94,25 @@ LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruVocab *v, 
     return opened(d, good);
 }
 
-LmData *lm_data_of_text_at(AgSite at, const char *name, const char *text, size_t n, const KaeruVocab *v)
+LmData *lm_data_of_text(const char *name, const char *text, size_t n, const KaeruVocab *v)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "name", name);
-    ag_check_object_at(at, __func__, "v", v);
-    check_text(at, __func__, "text", text, n);
+    AG_LAYER;
+    ag_check_pointer(__func__, "name", name);
+    ag_check_object(__func__, "v", v);
+    check_text(__func__, "text", text, n);
     LmData *d = data_new(name, v);
     return opened(d, take_text(d, text, n));
 }
 
-static void check_part(AgSite at, const char *what, const LmData *d, LmPart part)
+static void check_part(const char *what, const LmData *d, LmPart part)
 {
-    ag_check_object_at(at, what, "d", d);
-    if (part != LM_TRAIN && part != LM_HELD_OUT) ag_usage_error(at, what, "%d is not an LmPart", (int)part);
+    ag_check_object(what, "d", d);
+    if (part != LM_TRAIN && part != LM_HELD_OUT) ag_usage_error(what, "%d is not an LmPart", (int)part);
 }
 
-int64_t lm_data_tokens_at(AgSite at, const LmData *d, LmPart part)
+int64_t lm_data_tokens(const LmData *d, LmPart part)
 {
-    check_part(at, __func__, d, part);
+    check_part(__func__, d, part);
     return count_of(d, part);
 }
 
@@ -123,10 +123,10 @@ static int64_t targets_within(const Example *e, int64_t n)
     return n > first ? n - first : 0;
 }
 
-LmUse lm_data_use_at(AgSite at, const LmData *d, LmPart part, int64_t length)
+LmUse lm_data_use(const LmData *d, LmPart part, int64_t length)
 {
-    check_part(at, __func__, d, part);
-    if (length < 1) ag_usage_error(at, __func__, "windows of %" PRId64 " ids, expected 1 or more", length);
+    check_part(__func__, d, part);
+    if (length < 1) ag_usage_error(__func__, "windows of %" PRId64 " ids, expected 1 or more", length);
     LmUse use = { 0 };
     if (!d->examples.n) {
         use.targets = count_of(d, part) > 0 ? count_of(d, part) - 1 : 0;
@@ -151,13 +151,12 @@ LmUse lm_data_use_at(AgSite at, const LmData *d, LmPart part, int64_t length)
     return use;
 }
 
-bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length)
+bool lm_data_fits(const LmData *d, const void *m, int64_t length)
 {
-    AG_LAYER(at);
-    ag_check_object_at(at, __func__, "d", d);
-    LmSizes sizes = lm_sizes(at, __func__, m);
-    if (length < 0)
-        ag_usage_error(at, __func__, "windows of %" PRId64 " ids, expected 1 or more, or 0 for the context", length);
+    AG_LAYER;
+    ag_check_object(__func__, "d", d);
+    LmSizes sizes = lm_sizes(__func__, m);
+    if (length < 0) ag_usage_error(__func__, "windows of %" PRId64 " ids, expected 1 or more, or 0 for the context", length);
     int64_t context = sizes.context;
     if (length > context)
         return ag_set_error("windows of %" PRId64 " tokens are longer than the model's context of %" PRId64, length, context);
@@ -208,14 +207,14 @@ static int64_t write_window(const LmData *d, LmPart part, int64_t *position, Ten
     return counted;
 }
 
-void lm_data_draw_at(AgSite at, const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets)
+void lm_data_draw(const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets)
 {
-    AG_LAYER(at);
-    ag_check_object_at(at, __func__, "d", d);
-    ag_check_pointer_at(at, __func__, "ids", ids);
-    ag_check_pointer_at(at, __func__, "targets", targets);
+    AG_LAYER;
+    ag_check_object(__func__, "d", d);
+    ag_check_pointer(__func__, "ids", ids);
+    ag_check_pointer(__func__, "targets", targets);
     if (batch < 1 || length < 1 || (length >= count_of(d, LM_TRAIN) && !d->examples.n))
-        ag_usage_error(at, __func__, "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch, length, d->name,
+        ag_usage_error(__func__, "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch, length, d->name,
                        count_of(d, LM_TRAIN));
     *ids = tensor_ints(SHAPE(batch, length), NULL);
     *targets = tensor_ints(SHAPE(batch, length), NULL);
@@ -250,16 +249,16 @@ double lm_evaluate_with(void *m, const LmData *d, int64_t batch, int64_t length,
     return total > 0 ? sum / (double)total : 0;
 }
 
-double lm_evaluate_at(AgSite at, void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted)
+double lm_evaluate(void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted)
 {
-    AG_LAYER(at);
-    int64_t context = lm_sizes(at, __func__, m).context;
-    ag_check_object_at(at, __func__, "d", d);
+    AG_LAYER;
+    int64_t context = lm_sizes(__func__, m).context;
+    ag_check_object(__func__, "d", d);
     if (batch < 1 || length < 0)
-        ag_usage_error(at, __func__, "batches of %" PRId64 " windows of %" PRId64 " ids, expected 1 or more, and 0 or more",
-                       batch, length);
+        ag_usage_error(__func__, "batches of %" PRId64 " windows of %" PRId64 " ids, expected 1 or more, and 0 or more", batch,
+                       length);
     if (count_of(d, LM_HELD_OUT) < 2)
-        ag_usage_error(at, __func__, "%s has %" PRId64 " held-out ids, expected 2 or more (see lm_data_fits)", d->name,
+        ag_usage_error(__func__, "%s has %" PRId64 " held-out ids, expected 2 or more (see lm_data_fits)", d->name,
                        count_of(d, LM_HELD_OUT));
     return lm_evaluate_with(m, d, batch, length > 0 ? length : context, tokens, counted, NULL);
 }

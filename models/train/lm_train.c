@@ -15,7 +15,6 @@
 
 /* A run of *training; sum: of the losses since step `since`. */
 typedef struct {
-    AgSite at;                  /* of the call of lm_train */
     LmTraining *training;
     Optimizer *optimizer;
     NnParallel *parallel;
@@ -54,7 +53,7 @@ static void check_options(const Run *r, const LmOptions *before)
         nn_field_text(f, before, old);
         nn_field_text(f, now, new);
         free_run(r);
-        ag_usage_error(r->at, "lm_train", "a callback has changed %s%s from %s to %s, expected the same options until the "
+        ag_usage_error("lm_train", "a callback has changed %s%s from %s to %s, expected the same options until the "
                        "training ends", lm_fields.prefix, f->name, old, new);
     }
 }
@@ -63,8 +62,10 @@ static void call_back(const Run *r, void (*callback)(LmTraining *t, void *arg))
 {
     LmTraining *t = r->training, before = *t;
     if (!callback) return;
+    const Calls calls = program_begins();
     callback(t, t->arg);
-    ag_check_object_at(r->at, "lm_train", "the optimizer, which the end of the scope frees,", r->optimizer);
+    function_ends(calls);
+    ag_check_object("lm_train", "the optimizer, which the end of the scope frees,", r->optimizer);
     check_options(r, &before.options);
     const char *changed = t->model != before.model ? "model" : t->data != before.data ? "data" :
                           t->settings != before.settings ? "settings" : t->last != before.last ? "last" :
@@ -72,7 +73,7 @@ static void call_back(const Run *r, void (*callback)(LmTraining *t, void *arg))
                           t->window != before.window ? "window" : t->step != before.step ? "step" : NULL;
     if (!changed) return;
     free_run(r);
-    ag_usage_error(r->at, "lm_train", "a callback has changed the member %s of t, which lm_train needs as it was", changed);
+    ag_usage_error("lm_train", "a callback has changed the member %s of t, which lm_train needs as it was", changed);
 }
 
 /* ---- one step ---------------------------------------------------------------------------------------------------- */
@@ -207,7 +208,7 @@ static bool measures_as(const LmTraining *t, const NnSettings *found)
     LmOptions before = t->options;
     const LmOptions *now = &t->options;
     if (!nn_fields_from_settings(&lm_fields, &before, found)) return false;
-    int64_t context = lm_sizes(AG_HERE, __func__, t->model).context, window = before.window > 0 ? before.window : context;
+    int64_t context = lm_sizes(__func__, t->model).context, window = before.window > 0 ? before.window : context;
     const char *precision = nn_settings_get(found, precision_key);
     return window == t->window && before.evaluate_tokens == now->evaluate_tokens &&
            (now->evaluate_tokens == 0 || before.batch == now->batch) &&
@@ -260,18 +261,18 @@ static bool run(Run *r)
     return true;
 }
 
-bool lm_train_at(AgSite at, LmTraining *t, bool resume)
+bool lm_train(LmTraining *t, bool resume)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "t", t);
-    int64_t context = lm_sizes(at, __func__, t->model).context;
-    ag_check_object_at(at, __func__, "the data of t", t->data);
-    ag_check_object_at(at, __func__, "the settings of t", t->settings);
+    AG_LAYER;
+    ag_check_pointer(__func__, "t", t);
+    int64_t context = lm_sizes(__func__, t->model).context;
+    ag_check_object(__func__, "the data of t", t->data);
+    ag_check_object(__func__, "the settings of t", t->settings);
     if (!nn_fields_check(&lm_fields, &t->options) || !lm_data_fits(t->data, t->model, t->options.window)) return false;
-    if (resume && !t->last) ag_usage_error(at, __func__, "no path of a checkpoint to resume from");
+    if (resume && !t->last) ag_usage_error(__func__, "no path of a checkpoint to resume from");
     if (t->last && t->best && strcmp(t->last, t->best) == 0)
-        ag_usage_error(at, __func__, "last and best are both \"%s\", expected two paths", t->last);
-    Run r = { .at = at, .training = t, .optimizer = optimizer_new(t), .all = ag_alloc(1, 1) };
+        ag_usage_error(__func__, "last and best are both \"%s\", expected two paths", t->last);
+    Run r = { .training = t, .optimizer = optimizer_new(t), .all = ag_alloc(1, 1) };
     ag_set_owner(r.optimizer, r.all);
     layer_owns(r.all);
     NnParallelOptions shared = { .shards = t->options.shards * t->options.accumulate, .clip = t->options.clip };

@@ -88,13 +88,13 @@ static int32_t draw(const ag_real *logits, Choice among, Scale s)
 /* The id of the largest logit, the first one of equal logits; -1 with ag_error() if a logit is NaN or infinite. */
 static int32_t largest_logit(const char *caller, const ag_real *logits, int64_t n, const LmSampling *how)
 {
-    ag_check_pointer_at(AG_HERE, caller, "logits", logits);
-    ag_check_pointer_at(AG_HERE, caller, "how", how);
-    if (n < 1 || n > INT32_MAX) ag_usage_error(AG_HERE, caller, "%lld logits, expected 1 or more", (long long)n);
+    ag_check_pointer(caller, "logits", logits);
+    ag_check_pointer(caller, "how", how);
+    if (n < 1 || n > INT32_MAX) ag_usage_error(caller, "%lld logits, expected 1 or more", (long long)n);
     if (!(how->temperature >= 0) || isinf(how->temperature))
-        ag_usage_error(AG_HERE, caller, "temperature %g, expected a finite number of 0 or more", how->temperature);
-    if (how->top_k < 0) ag_usage_error(AG_HERE, caller, "top_k is %lld, expected 0 or more", (long long)how->top_k);
-    if (!(how->top_p >= 0 && how->top_p <= 1)) ag_usage_error(AG_HERE, caller, "top_p is %g, expected 0 to 1", how->top_p);
+        ag_usage_error(caller, "temperature %g, expected a finite number of 0 or more", how->temperature);
+    if (how->top_k < 0) ag_usage_error(caller, "top_k is %lld, expected 0 or more", (long long)how->top_k);
+    if (!(how->top_p >= 0 && how->top_p <= 1)) ag_usage_error(caller, "top_p is %g, expected 0 to 1", how->top_p);
     int32_t best = 0;
     for (int64_t i = 0; i < n; i++) {
         if (!isfinite(logits[i])) {
@@ -107,9 +107,9 @@ static int32_t largest_logit(const char *caller, const ag_real *logits, int64_t 
     return best;
 }
 
-int32_t lm_sample_next_at(AgSite at, const ag_real *logits, int64_t n, const LmSampling *how)
+int32_t lm_sample_next(const ag_real *logits, int64_t n, const LmSampling *how)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     int32_t best = largest_logit("lm_sample_next", logits, n, how);
     if (best < 0 || how->temperature == 0) return best;
     AgScope scope = ag_begin(AG_NO_GRAD);
@@ -119,10 +119,10 @@ int32_t lm_sample_next_at(AgSite at, const ag_real *logits, int64_t n, const LmS
     return id;
 }
 
-bool lm_sample_probabilities_at(AgSite at, const ag_real *logits, int64_t n, const LmSampling *how, double *p)
+bool lm_sample_probabilities(const ag_real *logits, int64_t n, const LmSampling *how, double *p)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "p", p);
+    AG_LAYER;
+    ag_check_pointer(__func__, "p", p);
     int32_t best = largest_logit("lm_sample_probabilities", logits, n, how);
     if (best < 0) return false;
     for (int64_t i = 0; i < n; i++) p[i] = 0;

@@ -45,15 +45,15 @@ static int64_t longer_side(const Pair *pair)
     return pair->src.size > pair->tgt.size ? pair->src.size : pair->tgt.size;
 }
 
-KaeruSentencePairs *kaeru_sentence_pairs_new_at(AgSite at, const KaeruLines *src, const KaeruVocab *src_vocab,
-                                                const KaeruLines *tgt, const KaeruVocab *tgt_vocab, int64_t max_tokens)
+KaeruSentencePairs *kaeru_sentence_pairs_new(const KaeruLines *src, const KaeruVocab *src_vocab, const KaeruLines *tgt,
+                                             const KaeruVocab *tgt_vocab, int64_t max_tokens)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "src", src);
-    ag_check_object_at(at, __func__, "src_vocab", src_vocab);
-    ag_check_pointer_at(at, __func__, "tgt", tgt);
-    ag_check_object_at(at, __func__, "tgt_vocab", tgt_vocab);
-    if (max_tokens < 0) ag_usage_error(at, __func__, "max_tokens is %" PRId64 ", expected 0 or more", max_tokens);
+    AG_LAYER;
+    ag_check_pointer(__func__, "src", src);
+    ag_check_object(__func__, "src_vocab", src_vocab);
+    ag_check_pointer(__func__, "tgt", tgt);
+    ag_check_object(__func__, "tgt_vocab", tgt_vocab);
+    if (max_tokens < 0) ag_usage_error(__func__, "max_tokens is %" PRId64 ", expected 0 or more", max_tokens);
     if (src->n != tgt->n) {
         ag_set_error("%" PRId64 " sentences in one language and %" PRId64 " in the other, expected the same number", src->n,
                      tgt->n);
@@ -85,9 +85,9 @@ KaeruSentencePairs *kaeru_sentence_pairs_new_at(AgSite at, const KaeruLines *src
 }
 
 #define GETTER(name, member)                                                            \
-    int64_t kaeru_sentence_pairs_##name##_at(AgSite at, const KaeruSentencePairs *p)    \
+    int64_t kaeru_sentence_pairs_##name(const KaeruSentencePairs *p)    \
     {                                                                                   \
-        ag_check_object_at(at, __func__, "p", p);                                       \
+        ag_check_object(__func__, "p", p);                                       \
         return p->member;                                                               \
     }
 GETTER(count, n)
@@ -125,10 +125,10 @@ static void cut_into_batches(KaeruSentencePairs *p, int64_t batch_tokens)
 }
 
 /* Begins an epoch. */
-static void begin_epoch(AgSite at, const char *what, KaeruSentencePairs *p, int64_t batch_tokens, bool shuffles)
+static void begin_epoch(const char *what, KaeruSentencePairs *p, int64_t batch_tokens, bool shuffles)
 {
-    ag_check_object_at(at, what, "p", p);
-    if (batch_tokens < 1) ag_usage_error(at, what, "batches of %" PRId64 " tokens, expected 1 or more", batch_tokens);
+    ag_check_object(what, "p", p);
+    if (batch_tokens < 1) ag_usage_error(what, "batches of %" PRId64 " tokens, expected 1 or more", batch_tokens);
     for (int64_t i = 0; i < p->n; i++) p->batch_order[i] = (int32_t)i;
     if (shuffles) ag_random_permutation(p->n, p->batch_order);
     for (int64_t i = 0; i < p->n; i++) {
@@ -140,26 +140,26 @@ static void begin_epoch(AgSite at, const char *what, KaeruSentencePairs *p, int6
     if (shuffles) ag_random_permutation(p->n_batches, p->batch_order);
 }
 
-void kaeru_sentence_pairs_shuffle_at(AgSite at, KaeruSentencePairs *p, int64_t batch_tokens)
+void kaeru_sentence_pairs_shuffle(KaeruSentencePairs *p, int64_t batch_tokens)
 {
-    AG_LAYER(at);
-    begin_epoch(at, __func__, p, batch_tokens, true);
+    AG_LAYER;
+    begin_epoch(__func__, p, batch_tokens, true);
 }
 
-void kaeru_sentence_pairs_sort_at(AgSite at, KaeruSentencePairs *p, int64_t batch_tokens)
+void kaeru_sentence_pairs_sort(KaeruSentencePairs *p, int64_t batch_tokens)
 {
-    AG_LAYER(at);
-    begin_epoch(at, __func__, p, batch_tokens, false);
+    AG_LAYER;
+    begin_epoch(__func__, p, batch_tokens, false);
 }
 
-bool kaeru_sentence_pairs_next_at(AgSite at, void *pairs, TransformerBatch *batch)
+bool kaeru_sentence_pairs_next(void *pairs, TransformerBatch *batch)
 {
-    AG_LAYER(at);
-    ag_check_object_at(at, __func__, "pairs", pairs);
-    ag_check_pointer_at(at, __func__, "batch", batch);
+    AG_LAYER;
+    ag_check_object(__func__, "pairs", pairs);
+    ag_check_pointer(__func__, "batch", batch);
     KaeruSentencePairs *p = pairs;
     if (p->ended)
-        ag_usage_error(at, __func__, "no epoch has begun: call kaeru_sentence_pairs_shuffle or kaeru_sentence_pairs_sort "
+        ag_usage_error(__func__, "no epoch has begun: call kaeru_sentence_pairs_shuffle or kaeru_sentence_pairs_sort "
                        "before each epoch");
     p->ended = p->next >= p->n_batches;
     if (p->ended) return false;
@@ -171,9 +171,4 @@ bool kaeru_sentence_pairs_next_at(AgSite at, void *pairs, TransformerBatch *batc
     }
     *batch = transformer_batch_new(sentences_pad(src, rows), sentences_pad(tgt, rows), KAERU_BLANK);
     return true;
-}
-
-bool (kaeru_sentence_pairs_next)(void *pairs, TransformerBatch *batch)
-{
-    return kaeru_sentence_pairs_next(pairs, batch);
 }

@@ -20,9 +20,9 @@ bool is_token_file(const File *map)
     return map->size >= sizeof magic && memcmp(map->bytes, magic, sizeof magic) == 0;
 }
 
-bool lm_is_token_file_at(AgSite at, const char *path)
+bool lm_is_token_file(const char *path)
 {
-    ag_check_pointer_at(at, __func__, "path", path);
+    ag_check_pointer(__func__, "path", path);
     File *map = file_open(path, true);
     bool is = map && is_token_file(map);
     ag_free(map);
@@ -162,13 +162,13 @@ static bool write_tokens(FileWriter *w, const KaeruText *text, const KaeruVocab 
     return true;
 }
 
-bool lm_tokenize_at(AgSite at, const char *text_path, const KaeruVocab *v, const char *tokens_path, int64_t *count)
+bool lm_tokenize(const char *text_path, const KaeruVocab *v, const char *tokens_path, int64_t *count)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "text_path", text_path);
-    ag_check_object_at(at, __func__, "v", v);
-    ag_check_pointer_at(at, __func__, "tokens_path", tokens_path);
-    ag_check_pointer_at(at, __func__, "count", count);
+    AG_LAYER;
+    ag_check_pointer(__func__, "text_path", text_path);
+    ag_check_object(__func__, "v", v);
+    ag_check_pointer(__func__, "tokens_path", tokens_path);
+    ag_check_pointer(__func__, "count", count);
     if (kaeru_text_is_same_file(text_path, tokens_path))
         return ag_set_error("%s: is the file %s, which would be replaced", text_path, tokens_path);
     KaeruText text;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "left.h"
 #include "train.h"
 
 enum { GREEDY_ROWS = 64 };              /* the number of sentences in a batch of greedy decoding */
@@ -59,21 +60,21 @@ static int64_t encode_lines(void *r, const TransformerTranslator *t, const Kaeru
     return n;
 }
 
-bool transformer_translate_lines_at(AgSite at, const TransformerTranslator *t, const KaeruLines *src,
-                                    const KaeruTranslateOptions *how, KaeruLines *out)
+bool transformer_translate_lines(const TransformerTranslator *t, const KaeruLines *src, const KaeruTranslateOptions *how,
+                                 KaeruLines *out)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "t", t);
-    ag_check_pointer_at(at, __func__, "src", src);
-    ag_check_pointer_at(at, __func__, "how", how);
-    ag_check_pointer_at(at, __func__, "out", out);
-    ag_check_object_at(at, __func__, "the source vocabulary of t", t->src);
-    ag_check_object_at(at, __func__, "the target vocabulary of t", t->tgt);
-    nn_check_at(at, __func__, t->model, sizeof *t->model);
+    AG_LAYER;
+    ag_check_pointer(__func__, "t", t);
+    ag_check_pointer(__func__, "src", src);
+    ag_check_pointer(__func__, "how", how);
+    ag_check_pointer(__func__, "out", out);
+    ag_check_object(__func__, "the source vocabulary of t", t->src);
+    ag_check_object(__func__, "the target vocabulary of t", t->tgt);
+    nn_check(__func__, t->model, sizeof *t->model);
     if (!isfinite(how->length_penalty))
-        ag_usage_error(at, __func__, "length_penalty is %g, expected a finite number", how->length_penalty);
-    if (how->beam < 1) ag_usage_error(at, __func__, "a beam of %d, expected 1 or more", how->beam);
-    if (out == src) ag_usage_error(at, __func__, "out is src, expected another struct");
+        ag_usage_error(__func__, "length_penalty is %g, expected a finite number", how->length_penalty);
+    if (how->beam < 1) ag_usage_error(__func__, "a beam of %d, expected 1 or more", how->beam);
+    if (out == src) ag_usage_error(__func__, "out is src, expected another struct");
     *out = (KaeruLines){ 0 };
     int64_t src_positions = positions_of(t->model->src_embed), tgt_positions = positions_of(t->model->tgt_embed);
     void *work = ag_alloc(1, 1), *result = ag_alloc(1, 1);
@@ -86,7 +87,9 @@ bool transformer_translate_lines_at(AgSite at, const TransformerTranslator *t, c
         int64_t rows = how->beam > 1 ? 1 : n - i < GREEDY_ROWS ? n - i : GREEDY_ROWS;
         good = translate(t, &sentence[i], rows, tgt_positions, how, &lines);
         i += rows;
+        const Calls before = program_begins();
         if (good && how->done) how->done(how->arg, i);
+        function_ends(before);
     }
     ag_free(work);
     if (good) *out = lines;

@@ -56,7 +56,7 @@ static const void *collect_state(void *arg)
 static StEntry state_entry(void *owner, const Optimizer *o, int i, int k)
 {
     const char *name = state_name(owner, o, i, k);
-    if (!o->parallel) return st_entry(AG_HERE, name, o->state[i].tensor[k]);
+    if (!o->parallel) return st_entry(name, o->state[i].tensor[k]);
     SharedState *s = ag_alloc_in(owner, 1, sizeof *s);
     *s = (SharedState){ o->parallel, i, k };
     return (StEntry){ .name = name, .shape = tensor_shape(o->parameters->item[i].tensor), .dtype = AG_REAL,
@@ -80,16 +80,15 @@ static size_t put_optimizer(const Optimizer *o, StEntry *entry, size_t n, NnSett
 
 /* A usage error if the path is NULL, if an object is not alive, or if module and optimizer do not fit. The optimizer and the
  * settings may be NULL. The state of the optimizer exists afterwards. */
-static void check_file(AgSite at, const char *what, const char *path, const void *module, Optimizer *o,
-                       const NnSettings *settings)
+static void check_file(const char *what, const char *path, const void *module, Optimizer *o, const NnSettings *settings)
 {
-    ag_check_pointer_at(at, what, "the path", path);
-    if (settings) ag_check_object_at(at, what, "settings", settings);
-    nn_check_at(at, what, module, 0);
-    check_fields(at, what, module);
+    ag_check_pointer(what, "the path", path);
+    if (settings) ag_check_object(what, "settings", settings);
+    nn_check(what, module, 0);
+    check_fields(what, module);
     if (!o) return;
-    nn_optimizer_check_at(at, what, o, module);
-    check_undivided(at, what, o);
+    nn_optimizer_check(what, o, module);
+    check_undivided(what, o);
     optimizer_make_state(o);
 }
 
@@ -113,23 +112,22 @@ typedef struct {
 } Saving;
 
 /* The optimizer and the settings may be NULL. */
-static bool save(AgSite at, const char *what, const char *path, void *module, Saving how, Optimizer *o,
-                 const NnSettings *settings)
+static bool save(const char *what, const char *path, void *module, Saving how, Optimizer *o, const NnSettings *settings)
 {
-    check_file(at, what, path, module, o, settings);
+    check_file(what, path, module, o, settings);
     static const char *const others[] = { ".npz", ".npy", ".pt", ".pth", ".json" };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (st_ends_in(path, others[i]))
-            return ag_set_error("%s: %.*s writes a safetensors file: expected another ending than %s", path,
-                                (int)strlen(what) - 3, what, others[i]);
-    NnParameters *p = saved_parameters(at, module, false, how.trained);
+            return ag_set_error("%s: %s writes a safetensors file: expected another ending than %s", path,
+                                what, others[i]);
+    NnParameters *p = saved_parameters(module, false, how.trained);
     size_t most = (size_t)p->n + (o ? NN_STATES * (size_t)o->parameters->n : 0), n = 0;
     StEntry *entry = ag_alloc_in(p, most, sizeof *entry);
     NnSettings *metadata = nn_settings_new();
     ag_set_owner(metadata, p);
 
     for (int i = 0; i < p->n; i++) {
-        entry[n] = st_entry(at, p->item[i].name, p->item[i].tensor);
+        entry[n] = st_entry(p->item[i].name, p->item[i].tensor);
         entry[n].round = how.round && entry[n].dtype == AG_REAL;
         n++;
     }
@@ -150,33 +148,33 @@ static bool save(AgSite at, const char *what, const char *path, void *module, Sa
     return done;
 }
 
-bool nn_save_at(AgSite at, const char *path, void *module)
+bool nn_save(const char *path, void *module)
 {
-    AG_LAYER(at);
-    return save(at, __func__, path, module, (Saving){ .run = false }, NULL, NULL);
+    AG_LAYER;
+    return save(__func__, path, module, (Saving){ .run = false }, NULL, NULL);
 }
 
-bool save_described(AgSite at, const char *path, void *module, bool round, FileWriter *config)
+bool save_described(const char *path, void *module, bool round, FileWriter *config)
 {
-    return save(at, __func__, path, module, (Saving){ .round = round, .config = config }, NULL, NULL);
+    return save(__func__, path, module, (Saving){ .round = round, .config = config }, NULL, NULL);
 }
 
-bool nn_save_bf16_at(AgSite at, const char *path, void *module)
+bool nn_save_bf16(const char *path, void *module)
 {
-    AG_LAYER(at);
-    return save(at, __func__, path, module, (Saving){ .round = true }, NULL, NULL);
+    AG_LAYER;
+    return save(__func__, path, module, (Saving){ .round = true }, NULL, NULL);
 }
 
-bool nn_checkpoint_save_at(AgSite at, const char *path, void *module, Optimizer *o, const NnSettings *settings)
+bool nn_checkpoint_save(const char *path, void *module, Optimizer *o, const NnSettings *settings)
 {
-    AG_LAYER(at);
-    return save(at, __func__, path, module, (Saving){ .run = true }, o, settings);
+    AG_LAYER;
+    return save(__func__, path, module, (Saving){ .run = true }, o, settings);
 }
 
-bool nn_checkpoint_save_trained_at(AgSite at, const char *path, void *module, Optimizer *o, const NnSettings *settings)
+bool nn_checkpoint_save_trained(const char *path, void *module, Optimizer *o, const NnSettings *settings)
 {
-    AG_LAYER(at);
-    return save(at, __func__, path, module, (Saving){ .run = true, .trained = true }, o, settings);
+    AG_LAYER;
+    return save(__func__, path, module, (Saving){ .run = true, .trained = true }, o, settings);
 }
 
 /* ---- loading: the plan, which may fail --------------------------------------------------------------------------- */
@@ -192,7 +190,6 @@ typedef struct {
 } Transfer;
 
 typedef struct {
-    AgSite at;                  /* of the program's call */
     NnTensorFile *file;
     Transfer *transfer;
     size_t n;
@@ -250,7 +247,7 @@ static void number_tensors(Loading *l, const NnParameters *names)
 /* A usage error if a function of the program has ended the scope around the load, and so has closed the file. */
 static void check_open(const Loading *l)
 {
-    ag_check_object_at(l->at, "nn_load_with", "the file, which the end of the scope closes,", l->file);
+    ag_check_object("nn_load_with", "the file, which the end of the scope closes,", l->file);
 }
 
 enum { RENAMED = 1024 };        /* bytes of a name that NnLoadOptions.rename writes */
@@ -260,7 +257,9 @@ static const char *name_in_file(const Loading *l, const char *name)
 {
     char *out = ag_alloc_in(l->file, strlen(name) + RENAMED, 1);
     memcpy(out, name, strlen(name));
+    const Calls before = function_begins();
     if (l->options.rename) l->options.rename(l->options.arg, name, out, strlen(name) + RENAMED);
+    function_ends(before);
     check_open(l);
     return l->options.prefix ? text_printf(l->file, "%s%s", l->options.prefix, out) : out;
 }
@@ -276,7 +275,9 @@ static void plan_module(Loading *l, const NnParameters *names)
     for (int i = 0; i < names->n; i++) {
         Tensor *t = names->item[i].tensor;
         const char *name = names->item[i].name;
+        const Calls before = function_begins();
         bool transposed = l->options.transposed && tensor_ndim(t) == 2 && l->options.transposed(l->options.arg, name);
+        function_ends(before);
         check_open(l);
         plan_tensor(l, t, l->number[i], tensor_shape(t), 0, transposed, name_in_file(l, name));
     }
@@ -316,9 +317,11 @@ static bool check_plan(Loading *l, bool with_optimizer)
     NnLoadReport *r = l->report;
     for (size_t i = 0; i < l->file->n_tensors; i++) {
         const char *name = l->file->tensor[i].item.name;
+        const Calls before = function_begins();
         bool ignored = (!with_optimizer && starts_with(name, OPTIMIZER)) ||
                        (l->options.prefix && !starts_with(name, l->options.prefix)) ||
                        (l->options.ignored && l->options.ignored(l->options.arg, name));
+        function_ends(before);
         check_open(l);
         if (!l->used[i] && !ignored) r->unexpected[r->n_unexpected++] = ag_strndup_in(r, name, strlen(name));
     }
@@ -381,7 +384,7 @@ static bool read_in_place(const Loading *l, const Transfer *t)
     enum { PART = 1 << 20 };                                    /* numbers */
     bool packed = tensor_dtype(t->to) == AG_PACKED;
     if (!packed || t->transposed)                               /* read_transfer refuses a packed one */
-        return read_transfer(t, l->options.round, packed ? NULL : tensor_mutable_values(AG_HERE, t->to));
+        return read_transfer(t, l->options.round, packed ? NULL : tensor_mutable_values(t->to));
     const int64_t width = tensor_dim(t->to, 1), rows = tensor_dim(t->to, 0), most = PART / (width + 1) + 1;
     uint32_t *pairs = ag_alloc((size_t)(most * width / 2), sizeof *pairs);
     bool good = true;
@@ -407,7 +410,9 @@ static bool read_values(Loading *l)
     if (l->n) qsort(l->transfer, l->n, sizeof *l->transfer, compare_places);
     for (size_t i = 0; i < l->n; i++) {
         Transfer *t = &l->transfer[i];
+        const Calls before = function_begins();
         if (l->options.progress) l->options.progress(l->options.arg, (double)i / (double)l->n);
+        function_ends(before);
         check_open(l);
         const bool is_first = !first_transfer(l, t);
         if (l->options.in_place && is_first) {                  /* a tied tensor is read once, and compared otherwise */
@@ -477,7 +482,7 @@ static void apply_to_model(const Loading *l)
         const Transfer *t = &l->transfer[i];
         size_t numel = (size_t)tensor_numel(t->to);
         if (tensor_dtype(t->to) == AG_PACKED) ag_packed_write(t->to, 0, tensor_dim(t->to, 0), t->values);
-        else if (numel) memcpy(tensor_mutable_values(AG_HERE, t->to), t->values, numel * dtype_bytes(tensor_dtype(t->to)));
+        else if (numel) memcpy(tensor_mutable_values(t->to), t->values, numel * dtype_bytes(tensor_dtype(t->to)));
     }
 }
 
@@ -516,44 +521,44 @@ static bool load(Loading *l, const NnParameters *names, bool run, Optimizer *o, 
 }
 
 /* Checks the arguments and loads a file. The optimizer and the settings may be NULL. */
-static bool load_file(AgSite at, const char *what, const char *path, void *module, NnLoadOptions options, bool run,
-                      Optimizer *o, NnSettings *settings)
+static bool load_file(const char *what, const char *path, void *module, NnLoadOptions options, bool run, Optimizer *o,
+                      NnSettings *settings)
 {
-    check_file(at, what, path, module, o, settings);
+    check_file(what, path, module, o, settings);
     Loading l = { .file = st_open(path), .options = options };
     if (!l.file) return false;
-    l.at = layer_owns(l.file);
+    layer_owns(l.file);
     const char *weights = tensor_file_metadata(l.file, WEIGHTS);
-    NnParameters *names = saved_parameters(at, module, true, weights && strcmp(weights, TRAINED) == 0);
+    NnParameters *names = saved_parameters(module, true, weights && strcmp(weights, TRAINED) == 0);
     ag_set_owner(names, l.file);
     bool done = load(&l, names, run, o, settings);
     layer_frees(l.file);
     return done;
 }
 
-bool nn_load_at(AgSite at, const char *path, void *module)
+bool nn_load(const char *path, void *module)
 {
-    AG_LAYER(at);
-    return load_file(at, __func__, path, module, (NnLoadOptions){ .prefix = NULL }, false, NULL, NULL);
+    AG_LAYER;
+    return load_file(__func__, path, module, (NnLoadOptions){ .prefix = NULL }, false, NULL, NULL);
 }
 
-bool nn_load_with_at(AgSite at, const char *path, void *module, NnLoadOptions options)
+bool nn_load_with(const char *path, void *module, NnLoadOptions options)
 {
-    AG_LAYER(at);
-    return load_file(at, __func__, path, module, options, false, NULL, NULL);
+    AG_LAYER;
+    return load_file(__func__, path, module, options, false, NULL, NULL);
 }
 
-bool nn_checkpoint_load_at(AgSite at, const char *path, void *module, Optimizer *o, NnSettings *settings)
+bool nn_checkpoint_load(const char *path, void *module, Optimizer *o, NnSettings *settings)
 {
-    AG_LAYER(at);
-    return load_file(at, __func__, path, module, (NnLoadOptions){ .prefix = NULL }, true, o, settings);
+    AG_LAYER;
+    return load_file(__func__, path, module, (NnLoadOptions){ .prefix = NULL }, true, o, settings);
 }
 
-bool nn_checkpoint_settings_at(AgSite at, const char *path, NnSettings *settings)
+bool nn_checkpoint_settings(const char *path, NnSettings *settings)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "the path", path);
-    ag_check_object_at(at, __func__, "settings", settings);
+    AG_LAYER;
+    ag_check_pointer(__func__, "the path", path);
+    ag_check_object(__func__, "settings", settings);
     NnTensorFile *f = st_open(path);
     if (!f) return false;
     apply_settings(f, settings);
@@ -561,12 +566,12 @@ bool nn_checkpoint_settings_at(AgSite at, const char *path, NnSettings *settings
     return true;
 }
 
-bool nn_average_checkpoints_at(AgSite at, void *model, const char *const *paths, int n)
+bool nn_average_checkpoints(void *model, const char *const *paths, int n)
 {
-    AG_LAYER(at);
-    nn_check_at(at, __func__, model, 0);
+    AG_LAYER;
+    nn_check(__func__, model, 0);
     if (n < 1) return ag_set_error("there are no checkpoints to average");
-    ag_check_pointer_at(at, __func__, "paths", paths);
+    ag_check_pointer(__func__, "paths", paths);
     void *one = nn_clone(model);
     void *average = nn_clone(model);
     NnParameters *mean = nn_parameters(average), *part = nn_parameters(one), *own = nn_parameters(model);

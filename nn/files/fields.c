@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "left.h"
 #include "number.h"
 #include "utf8.h"
 
@@ -87,36 +88,45 @@ static bool read_value(const char *prefix, const char *name, const NnField *f, v
     return true;
 }
 
-static void check_arguments(AgSite at, const char *what, const NnFields *table, const void *o)
+static void check_arguments(const char *what, const NnFields *table, const void *o)
 {
-    ag_check_pointer_at(at, what, "fields", table);
-    if (table->size > 0) ag_check_pointer_at(at, what, "o", o);
+    ag_check_pointer(what, "fields", table);
+    if (table->size > 0) ag_check_pointer(what, "o", o);
 }
 
-void nn_fields_defaults_at(AgSite at, const NnFields *table, void *o)
+void nn_fields_defaults(const NnFields *table, void *o)
 {
-    check_arguments(at, __func__, table, o);
+    check_arguments(__func__, table, o);
     if (table->size > 0) memset(o, 0, table->size);
     for (const NnField *f = table->field; f->name; f++)
         if (!f->variable && f->kind != NN_FIELD_TEXT) set(f, o, f->usual);
 }
 
-bool nn_fields_check_at(AgSite at, const NnFields *table, const void *o)
+/* Whether the table's own function, if there is one, accepts the options. */
+static bool check_all(const NnFields *table, const void *o)
 {
-    check_arguments(at, __func__, table, o);
+    const Calls before = function_begins();
+    bool good = !table->check || table->check(o);
+    function_ends(before);
+    return good;
+}
+
+bool nn_fields_check(const NnFields *table, const void *o)
+{
+    check_arguments(__func__, table, o);
     for (const NnField *f = table->field; f->name; f++) {
         char buffer[NN_FIELD_BUFFER];
         if (f->kind != NN_FIELD_TEXT && !is_in_range(f, get(f, o)))
             return refuse(table->prefix, f->name, nn_field_text(f, o, buffer), f);
     }
-    return !table->check || table->check(o);
+    return check_all(table, o);
 }
 
-const char *nn_field_text_at(AgSite at, const NnField *f, const void *o, char buffer[NN_FIELD_BUFFER])
+const char *nn_field_text(const NnField *f, const void *o, char buffer[NN_FIELD_BUFFER])
 {
-    ag_check_pointer_at(at, __func__, "f", f);
-    if (!f->variable) ag_check_pointer_at(at, __func__, "o", o);
-    ag_check_pointer_at(at, __func__, "buffer", buffer);
+    ag_check_pointer(__func__, "f", f);
+    if (!f->variable) ag_check_pointer(__func__, "o", o);
+    ag_check_pointer(__func__, "buffer", buffer);
     if (f->kind == NN_FIELD_TEXT) return text_of(f, o);
     if (f->kind == NN_FIELD_REAL) return number_text(get(f, o), buffer);
     int64_t whole = f->kind == NN_FIELD_INT64 ? *(const int64_t *)place_of(f, o) : (int64_t)get(f, o);
@@ -132,11 +142,11 @@ static const char *key_of(const NnFields *table, const NnField *f, char key[MOST
     return key;
 }
 
-void nn_fields_to_settings_at(AgSite at, const NnFields *table, const void *o, NnSettings *s)
+void nn_fields_to_settings(const NnFields *table, const void *o, NnSettings *s)
 {
-    AG_LAYER(at);
-    check_arguments(at, __func__, table, o);
-    ag_check_object_at(at, __func__, "s", s);
+    AG_LAYER;
+    check_arguments(__func__, table, o);
+    ag_check_object(__func__, "s", s);
     for (const NnField *f = table->field; f->name; f++) {
         char key[MOST_KEY];
         if (f->once) continue;
@@ -161,15 +171,15 @@ static bool read_setting(const NnFields *table, const NnField *f, void *o, const
     return true;
 }
 
-bool nn_fields_from_settings_at(AgSite at, const NnFields *table, void *o, const NnSettings *s)
+bool nn_fields_from_settings(const NnFields *table, void *o, const NnSettings *s)
 {
-    AG_LAYER(at);
-    check_arguments(at, __func__, table, o);
-    ag_check_object_at(at, __func__, "s", s);
+    AG_LAYER;
+    check_arguments(__func__, table, o);
+    ag_check_object(__func__, "s", s);
     void *found = table->size > 0 ? memcpy(ag_alloc(table->size, 1), o, table->size) : NULL;
     bool good = true;
     for (const NnField *f = table->field; good && f->name; f++) good = read_setting(table, f, found, s);
-    good = good && (!table->check || table->check(found));
+    good = good && check_all(table, found);
     if (good && found) memcpy(o, found, table->size);
     ag_free(found);
     return good;
@@ -190,12 +200,12 @@ static const NnField *find(const NnOptions **list, const char *name, size_t leng
     return NULL;
 }
 
-bool nn_options_read_at(AgSite at, const NnOptions *list, int argc, char **argv, int *i)
+bool nn_options_read(const NnOptions *list, int argc, char **argv, int *i)
 {
-    ag_check_pointer_at(at, __func__, "list", list);
-    ag_check_pointer_at(at, __func__, "argv", argv);
-    ag_check_pointer_at(at, __func__, "i", i);
-    if (*i < 0 || *i >= argc) ag_usage_error(at, __func__, "argument %d of %d", *i, argc);
+    ag_check_pointer(__func__, "list", list);
+    ag_check_pointer(__func__, "argv", argv);
+    ag_check_pointer(__func__, "i", i);
+    if (*i < 0 || *i >= argc) ag_usage_error(__func__, "argument %d of %d", *i, argc);
     char text[MOST_EXPECTED];
     const char *arg = argv[(*i)++];
     if (strncmp(arg, "--", 2) != 0 || !arg[2]) return ag_set_error("unexpected argument '%s'", arg);
@@ -225,10 +235,10 @@ static void print_option(const NnField *f, const void *o, FILE *out)
     fputc('\n', out);
 }
 
-void nn_options_print_at(AgSite at, const NnOptions *list, FILE *out)
+void nn_options_print(const NnOptions *list, FILE *out)
 {
-    ag_check_pointer_at(at, __func__, "list", list);
-    ag_check_pointer_at(at, __func__, "out", out);
+    ag_check_pointer(__func__, "list", list);
+    ag_check_pointer(__func__, "out", out);
     for (; list->fields; list++)
         for (const NnField *f = list->fields->field; f->name; f++)
             if (f->help) print_option(f, list->of, out);

@@ -163,20 +163,20 @@ static JsonWriter *config_of(void *owner, const void *module, const NnParameters
     return w;
 }
 
-static NnParameters *parameters_of(AgSite at, const char *what, void *module, const char *folder)
+static NnParameters *parameters_of(const char *what, void *module, const char *folder)
 {
-    nn_check_at(at, what, module, 0);
-    ag_check_pointer_at(at, what, "folder", folder);
-    NnParameters *p = nn_parameters_at(at, module);
+    nn_check(what, module, 0);
+    ag_check_pointer(what, "folder", folder);
+    NnParameters *p = nn_parameters(module);
     if (p->n && (void *)lora_linear_of(&p->item[0]) == module)
-        ag_usage_error(at, what, "a Linear alone has no name for the file: expected a module that contains it");
+        ag_usage_error(what, "a Linear alone has no name for the file: expected a module that contains it");
     return p;
 }
 
 /* nn_lora_save_with in the name of function `what`. */
-static bool save(AgSite at, const char *what, void *module, const char *folder, NnLoraSaveOptions how)
+static bool save(const char *what, void *module, const char *folder, NnLoraSaveOptions how)
 {
-    NnParameters *p = parameters_of(at, what, module, folder);
+    NnParameters *p = parameters_of(what, module, folder);
     StEntry *entry = ag_alloc_in(p, (size_t)p->n, sizeof *entry);
     const Linear *first = NULL;
     size_t n = 0;
@@ -189,10 +189,10 @@ static bool save(AgSite at, const char *what, void *module, const char *folder, 
             done = ag_set_error("%s: adapters have the dropouts %g and %g, but the file has one for all", folder,
                                 first->lora_dropout->p, l->lora_dropout->p);
         const char *name = library_name(p, module, usual_prefix(module), p->item[i].name);
-        entry[n++] = st_entry(at, matrix_name(p, name, 'A'), l->lora_A->weight);
-        entry[n++] = st_entry(at, matrix_name(p, name, 'B'), l->lora_B->weight);
+        entry[n++] = st_entry(matrix_name(p, name, 'A'), l->lora_A->weight);
+        entry[n++] = st_entry(matrix_name(p, name, 'B'), l->lora_B->weight);
     }
-    if (!first) ag_usage_error(at, what, "this %s has no adapters", ((Module *)module)->type);
+    if (!first) ag_usage_error(what, "this %s has no adapters", ((Module *)module)->type);
     const char *config_path = text_printf(p, "%s/adapter_config.json", folder);
     FileWriter *config = done ? config_write(p, config_path, config_of(p, module, p, first, how.base)) : NULL;
     done = config && st_write_described(text_printf(p, "%s/adapter_model.safetensors", folder), entry, n, NULL, config);
@@ -200,16 +200,16 @@ static bool save(AgSite at, const char *what, void *module, const char *folder, 
     return done;
 }
 
-bool nn_lora_save_at(AgSite at, void *module, const char *folder)
+bool nn_lora_save(void *module, const char *folder)
 {
-    AG_LAYER(at);
-    return save(at, __func__, module, folder, (NnLoraSaveOptions){ .base = NULL });
+    AG_LAYER;
+    return save(__func__, module, folder, (NnLoraSaveOptions){ .base = NULL });
 }
 
-bool nn_lora_save_with_at(AgSite at, void *module, const char *folder, NnLoraSaveOptions options)
+bool nn_lora_save_with(void *module, const char *folder, NnLoraSaveOptions options)
 {
-    AG_LAYER(at);
-    return save(at, __func__, module, folder, options);
+    AG_LAYER;
+    return save(__func__, module, folder, options);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -572,12 +572,12 @@ static void rename_parameter(void *adapter_file, const char *name, char *out, si
     snprintf(out, size, "%s", copied ? copy + strlen(PREFIX) : inside);
 }
 
-bool nn_lora_load_at(AgSite at, void *module, const char *folder)
+bool nn_lora_load(void *module, const char *folder)
 {
-    AG_LAYER(at);
-    NnParameters *p = parameters_of(at, __func__, module, folder);
+    AG_LAYER;
+    NnParameters *p = parameters_of(__func__, module, folder);
     for (int i = 0; i < p->n; i++)
-        if (lora_is_part(&p->item[i])) ag_usage_error(at, __func__, "this module has adapters: %s", p->item[i].name);
+        if (lora_is_part(&p->item[i])) ag_usage_error(__func__, "this module has adapters: %s", p->item[i].name);
     const char *weights = text_printf(p, "%s/adapter_model.safetensors", folder);
     AdapterConfig a = { .dropout = 0 };
     Config c;

@@ -12,7 +12,7 @@
 static void *use_c_locale(void)
 {
     void *former = system_use_c_locale();
-    if (!former) ag_usage_error(AG_HERE, "number", "no memory for the C locale");
+    if (!former) ag_usage_error("number", "no memory for the C locale");
     return former;
 }
 

@@ -8,9 +8,9 @@
 #include "stored.h"
 #include "utf8.h"
 
-NnSettings *nn_settings_new_at(AgSite at)
+NnSettings *nn_settings_new(void)
 {
-    return ag_object_new_at(at, sizeof(NnSettings));
+    return ag_object_new(sizeof(NnSettings));
 }
 
 /* The setting of that name among the first n. */
@@ -21,16 +21,16 @@ static Setting *find(const NnSettings *s, int n, const char *key)
     return NULL;
 }
 
-void nn_settings_set_at(AgSite at, NnSettings *s, const char *key, const char *format, ...)
+void nn_settings_set(NnSettings *s, const char *key, const char *format, ...)
 {
-    ag_check_object_at(at, __func__, "s", s);
-    ag_check_pointer_at(at, __func__, "key", key);
-    ag_check_pointer_at(at, __func__, "format", format);
+    ag_check_object(__func__, "s", s);
+    ag_check_pointer(__func__, "key", key);
+    ag_check_pointer(__func__, "format", format);
     va_list list;
     va_start(list, format);
     char *value = text_vprintf(s, format, list);
     va_end(list);
-    if (!value) ag_usage_error(at, __func__, "\"%s\" cannot be written as \"%s\"", key, format);
+    if (!value) ag_usage_error(__func__, "\"%s\" cannot be written as \"%s\"", key, format);
     settings_set(s, s->n, key, value);
 }
 
@@ -47,21 +47,20 @@ void settings_set(NnSettings *s, int n, const char *key, char *value)
     else ag_free(setting->value), setting->value = value;
 }
 
-const char *nn_settings_get_at(AgSite at, const NnSettings *s, const char *key)
+const char *nn_settings_get(const NnSettings *s, const char *key)
 {
-    ag_check_object_at(at, __func__, "s", s);
-    ag_check_pointer_at(at, __func__, "key", key);
+    ag_check_object(__func__, "s", s);
+    ag_check_pointer(__func__, "key", key);
     const Setting *setting = find(s, s->n, key);
     return setting ? setting->value : NULL;
 }
 
 /* Reads the value of a setting: a whole number, or any finite one. */
-static bool read_number(AgSite at, const char *what, const NnSettings *s, const char *key, const void *value, bool whole,
-                        Number *number)
+static bool read_number(const char *what, const NnSettings *s, const char *key, const void *value, bool whole, Number *number)
 {
-    ag_check_object_at(at, what, "s", s);
-    ag_check_pointer_at(at, what, "key", key);
-    ag_check_pointer_at(at, what, "value", value);
+    ag_check_object(what, "s", s);
+    ag_check_pointer(what, "key", key);
+    ag_check_pointer(what, "value", value);
     const Setting *setting = find(s, s->n, key);
     if (!setting) return ag_set_error("the setting %s is missing", QUOTED(key));
     const char *text = setting->value;
@@ -72,18 +71,18 @@ static bool read_number(AgSite at, const char *what, const NnSettings *s, const 
                         good ? "too large" : whole ? "expected a whole number" : "expected a number");
 }
 
-bool nn_settings_int_at(AgSite at, const NnSettings *s, const char *key, int64_t *value)
+bool nn_settings_int(const NnSettings *s, const char *key, int64_t *value)
 {
     Number number;
-    if (!read_number(at, __func__, s, key, value, true, &number)) return false;
+    if (!read_number(__func__, s, key, value, true, &number)) return false;
     *value = number.integer;
     return true;
 }
 
-bool nn_settings_real_at(AgSite at, const NnSettings *s, const char *key, double *value)
+bool nn_settings_real(const NnSettings *s, const char *key, double *value)
 {
     Number number;
-    if (!read_number(at, __func__, s, key, value, false, &number)) return false;
+    if (!read_number(__func__, s, key, value, false, &number)) return false;
     *value = number.value;
     return true;
 }

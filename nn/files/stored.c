@@ -371,12 +371,12 @@ bool st_read(const StTensor *t, AgDType dtype, uint64_t first, uint64_t n, void 
 
 /* ---- to write ---------------------------------------------------------------------------------------------------- */
 
-StEntry st_entry(AgSite at, const char *name, const Tensor *t)
+StEntry st_entry(const char *name, const Tensor *t)
 {
-    AgDType dtype = tensor_dtype_at(at, t);
-    const void *values = dtype == AG_PACKED ? (const void *)t : dtype == AG_REAL ? (const void *)tensor_data_at(at, t)
-                         : dtype == AG_INT ? (const void *)tensor_int_data_at(at, t) : tensor_bool_data_at(at, t);
-    return (StEntry){ .name = name, .shape = tensor_shape_at(at, t), .values = values, .dtype = dtype };
+    AgDType dtype = tensor_dtype(t);
+    const void *values = dtype == AG_PACKED ? (const void *)t : dtype == AG_REAL ? (const void *)tensor_data(t)
+                         : dtype == AG_INT ? (const void *)tensor_int_data(t) : tensor_bool_data(t);
+    return (StEntry){ .name = name, .shape = tensor_shape(t), .values = values, .dtype = dtype };
 }
 
 const FileType *st_entry_type(const StEntry *entry)

@@ -129,11 +129,11 @@ bool st_write(const char *path, const StEntry *entry, size_t n, const NnSettings
 /* The same with a finished file that describes the tensors (NULL: none), which file_commit_both replaces with them. */
 bool st_write_described(const char *path, const StEntry *entry, size_t n, const NnSettings *metadata, FileWriter *config);
 /* nn_save (or nn_save_bf16, `round`) with such a file. */
-bool save_described(AgSite at, const char *path, void *module, bool round, FileWriter *config);
+bool save_described(const char *path, void *module, bool round, FileWriter *config);
 bool npy_write(const char *path, const StEntry *entry);
 bool npz_write(const char *path, const StEntry *entry, size_t n);
 /* A tensor as an entry; a usage error if its values were released. */
-StEntry st_entry(AgSite at, const char *name, const Tensor *t);
+StEntry st_entry(const char *name, const Tensor *t);
 /* The type in the file, and the size of an entry's values there in bytes. */
 const FileType *st_entry_type(const StEntry *entry);
 size_t st_entry_bytes(const StEntry *entry);

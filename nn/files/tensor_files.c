@@ -23,44 +23,44 @@ NnTensorFile *st_open(const char *path)
     return st_new(file_open(path, false), st_read_any);
 }
 
-NnTensorFile *tensor_file_open_at(AgSite at, const char *path)
+NnTensorFile *tensor_file_open(const char *path)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "the path", path);
+    AG_LAYER;
+    ag_check_pointer(__func__, "the path", path);
     return st_open(path);
 }
 
-int tensor_file_count_at(AgSite at, const NnTensorFile *f)
+int tensor_file_count(const NnTensorFile *f)
 {
-    ag_check_object_at(at, __func__, "the file", f);
+    ag_check_object(__func__, "the file", f);
     return (int)f->n_tensors;
 }
 
-const NnFileTensor *tensor_file_item_at(AgSite at, const NnTensorFile *f, int i)
+const NnFileTensor *tensor_file_item(const NnTensorFile *f, int i)
 {
-    int n = tensor_file_count_at(at, f);
-    if (i < 0 || i >= n) ag_usage_error(at, __func__, "item %d of a file of %d", i, n);
+    int n = tensor_file_count(f);
+    if (i < 0 || i >= n) ag_usage_error(__func__, "item %d of a file of %d", i, n);
     return &f->tensor[i].item;
 }
 
 /* The tensor of that name; NULL if there is none. A usage error in the name of function `what` if an argument is NULL. */
-static const StTensor *find(AgSite at, const char *what, const NnTensorFile *f, const char *name)
+static const StTensor *find(const char *what, const NnTensorFile *f, const char *name)
 {
-    ag_check_object_at(at, what, "the file", f);
-    ag_check_pointer_at(at, what, "the name", name);
+    ag_check_object(what, "the file", f);
+    ag_check_pointer(what, "the name", name);
     return st_find(f, name);
 }
 
-const NnFileTensor *tensor_file_find_at(AgSite at, const NnTensorFile *f, const char *name)
+const NnFileTensor *tensor_file_find(const NnTensorFile *f, const char *name)
 {
-    const StTensor *t = find(at, __func__, f, name);
+    const StTensor *t = find(__func__, f, name);
     return t ? &t->item : NULL;
 }
 
-const char *tensor_file_metadata_at(AgSite at, const NnTensorFile *f, const char *key)
+const char *tensor_file_metadata(const NnTensorFile *f, const char *key)
 {
-    ag_check_object_at(at, __func__, "the file", f);
-    ag_check_pointer_at(at, __func__, "the key", key);
+    ag_check_object(__func__, "the file", f);
+    ag_check_pointer(__func__, "the key", key);
     const Json *text = json_get(f->metadata, key);
     return text ? text->as.text : NULL;
 }
@@ -79,14 +79,14 @@ static bool absent(const NnTensorFile *f, const char *name)
                         *names ? names : "none", f->n_tensors > LISTED ? ", ..." : "");
 }
 
-bool tensor_file_read_at(AgSite at, const NnTensorFile *f, const char *name, Tensor *t)
+bool tensor_file_read(const NnTensorFile *f, const char *name, Tensor *t)
 {
-    AG_LAYER(at);
-    const StTensor *from = find(at, __func__, f, name);
-    ag_check_pointer_at(at, __func__, "t", t);
-    if (tensor_dtype_at(at, t) == AG_PACKED)
-        ag_usage_error(at, __func__, "t is kept in bfloat16 (AG_PACKED), expected AG_REAL, AG_INT or AG_BOOL");
-    void *values = tensor_mutable_values(at, t);
+    AG_LAYER;
+    const StTensor *from = find(__func__, f, name);
+    ag_check_pointer(__func__, "t", t);
+    if (tensor_dtype(t) == AG_PACKED)
+        ag_usage_error(__func__, "t is kept in bfloat16 (AG_PACKED), expected AG_REAL, AG_INT or AG_BOOL");
+    void *values = tensor_mutable_values(t);
     AgShape expected = tensor_shape(t);
     if (!from) return absent(f, name);
     if (!from->unreadable && !ag_shape_equal(from->item.shape, expected))
@@ -95,59 +95,59 @@ bool tensor_file_read_at(AgSite at, const NnTensorFile *f, const char *name, Ten
     return st_read(from, tensor_dtype(t), 0, from->numel, values);
 }
 
-static Tensor *get(AgSite at, const StTensor *from)
+static Tensor *get(const StTensor *from)
 {
     AgDType dtype = from->type ? from->type->natural : AG_REAL;
     if (!st_can_read(from, dtype)) return NULL;
     AgShape shape = from->item.shape;
-    Tensor *t = dtype == AG_REAL ? tensor_zeros_at(at, shape) :
-                dtype == AG_INT ? tensor_ints_at(at, shape, NULL) : tensor_bools_at(at, shape, NULL);
-    return st_read(from, dtype, 0, from->numel, tensor_mutable_values(at, t)) ? t : NULL;
+    Tensor *t = dtype == AG_REAL ? tensor_zeros(shape) :
+                dtype == AG_INT ? tensor_ints(shape, NULL) : tensor_bools(shape, NULL);
+    return st_read(from, dtype, 0, from->numel, tensor_mutable_values(t)) ? t : NULL;
 }
 
-Tensor *tensor_file_get_at(AgSite at, const NnTensorFile *f, const char *name)
+Tensor *tensor_file_get(const NnTensorFile *f, const char *name)
 {
-    AG_LAYER(at);
-    const StTensor *from = find(at, __func__, f, name);
-    return from || absent(f, name) ? get(at, from) : NULL;
+    AG_LAYER;
+    const StTensor *from = find(__func__, f, name);
+    return from || absent(f, name) ? get(from) : NULL;
 }
 
-Tensor *tensor_load_at(AgSite at, const char *path, const char *name)
+Tensor *tensor_load(const char *path, const char *name)
 {
-    AG_LAYER(at);
-    ag_check_pointer_at(at, __func__, "the path", path);
+    AG_LAYER;
+    ag_check_pointer(__func__, "the path", path);
     NnTensorFile *f = st_open(path);
     if (!f) return NULL;
     const StTensor *from = name ? st_find(f, name) : &f->tensor[0];
     bool found = from || absent(f, name);
     if (!name && f->n_tensors != 1) found = ag_set_error("%s: expected one tensor or a name, found %zu", path, f->n_tensors);
-    Tensor *t = found ? get(at, from) : NULL;
+    Tensor *t = found ? get(from) : NULL;
     ag_free(f);
     return t;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-bool tensor_save_list_at(AgSite at, const char *path, const NnNamedValue *list, int n)
+bool tensor_save_list(const char *path, const NnNamedValue *list, int n)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     const char *what = "tensor_save";                               /* the macro that calls this */
-    ag_check_pointer_at(at, what, "the path", path);
-    if (n < 0) ag_usage_error(at, what, "a list of %d tensors", n);
-    if (n > 0) ag_check_pointer_at(at, what, "the list", list);
+    ag_check_pointer(what, "the path", path);
+    if (n < 0) ag_usage_error(what, "a list of %d tensors", n);
+    if (n > 0) ag_check_pointer(what, "the list", list);
     bool npy = st_ends_in(path, ".npy"), npz = st_ends_in(path, ".npz");
     for (int i = 0; i < n; i++) {
-        if (!npy) ag_check_pointer_at(at, what, "a name", list[i].name);
-        ag_check_pointer_at(at, what, "a tensor", list[i].tensor);
+        if (!npy) ag_check_pointer(what, "a name", list[i].name);
+        ag_check_pointer(what, "a tensor", list[i].tensor);
     }
-    if (npy && n != 1) ag_usage_error(at, what, "an .npy file has one tensor, not %d; an .npz file has any number", n);
+    if (npy && n != 1) ag_usage_error(what, "an .npy file has one tensor, not %d; an .npz file has any number", n);
     if (!npy && !npz && !st_ends_in(path, ".safetensors"))
         return ag_set_error("%s: expected a path that ends in .safetensors, .npz or .npy", path);
-    StEntry *entry = ag_alloc_at(at, (size_t)n, sizeof *entry);
+    StEntry *entry = ag_alloc((size_t)n, sizeof *entry);
     for (int i = 0; i < n; i++) {
-        entry[i] = st_entry(at, list[i].name, list[i].tensor);
+        entry[i] = st_entry(list[i].name, list[i].tensor);
         if ((npy || npz) && entry[i].dtype == AG_PACKED)
-            ag_usage_error(at, what, "NumPy has no bfloat16, the type of AG_PACKED: expected reals (ag_from_bf16)");
+            ag_usage_error(what, "NumPy has no bfloat16, the type of AG_PACKED: expected reals (ag_from_bf16)");
     }
     bool done = npy ? npy_write(path, entry) : npz ? npz_write(path, entry, (size_t)n) :
                       st_write(path, entry, (size_t)n, NULL);

@@ -5,7 +5,7 @@
 
 void list_buffers(NnParallel *p)
 {
-    NnParameters *all = saved_parameters(AG_HERE, p->optimizer->module, false, true);
+    NnParameters *all = saved_parameters(p->optimizer->module, false, true);
     ag_set_owner(all, p);
     p->shared = ag_alloc_in(p, (size_t)all->n, sizeof *p->shared);
     for (int i = 0; i < all->n; i++)
@@ -50,7 +50,7 @@ void share_buffers(NnParallel *p)
         if (p->rank == 0) tensor_copy(t, p->shared[i].first);
         AgDType type = tensor_dtype(t);
         size_t size = (size_t)tensor_numel(t) * (type == AG_REAL ? sizeof(ag_real) : type == AG_INT ? sizeof(int32_t) : 1);
-        void *values = tensor_mutable_values(AG_HERE, t);
+        void *values = tensor_mutable_values(t);
         if (p->rank > 0) p->processes->receive(p->processes, 0, TAG_SMALL, values, size, &pending);
         for (int rank = 1; p->rank == 0 && rank < p->size; rank++)
             p->processes->send(p->processes, rank, TAG_SMALL, values, size, &pending);

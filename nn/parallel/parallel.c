@@ -42,9 +42,8 @@ static void leaf_complete(void *arg, Tensor *leaf)
 static void pass_begun(void *arg, Tensor *loss)
 {
     NnParallel *p = arg;
-    if (p->has_loss)
-        ag_usage_error(AG_HERE, "ag_backward", "called twice in shard %" PRId64 ": expected one loss a shard", p->shard);
-    if (tensor_numel(loss) != 1) ag_usage_error(AG_HERE, "ag_backward", "the loss of a shard must have one item");
+    if (p->has_loss) ag_usage_error("ag_backward", "called twice in shard %" PRId64 ": expected one loss a shard", p->shard);
+    if (tensor_numel(loss) != 1) ag_usage_error("ag_backward", "the loss of a shard must have one item");
     p->has_loss = true;
     p->result[p->shard].loss = (double)tensor_data(loss)[0];
 }
@@ -60,20 +59,20 @@ static void set_random(const NnParallel *p)
     ag_set_random_state((AgRandom){ (high << 32 | ag_random_u32()) + p->number, 0 });
 }
 
-static void check_mixed(AgSite at, const char *what, const NnParallel *p)
+static void check_mixed(const char *what, const NnParallel *p)
 {
     if (p->report[0] & MEANS && p->report[0] & SUMS)
-        ag_usage_error(at, what, "nn_parallel_count was called in some shards and not in others: expected in all that have a "
+        ag_usage_error(what, "nn_parallel_count was called in some shards and not in others: expected in all that have a "
                        "loss, or in none");
 }
 
 /* A parameter without a gradient in this shard counts as if it were 0. */
-static void end_shard(AgSite at, NnParallel *p)
+static void end_shard(NnParallel *p)
 {
     if (!p->has_loss && p->result[p->shard].count != 0)
-        ag_usage_error(at, "nn_parallel_shard", "no ag_backward in shard %" PRId64, p->shard);
+        ag_usage_error("nn_parallel_shard", "no ag_backward in shard %" PRId64, p->shard);
     if (p->has_loss) p->report[0] |= p->has_count ? SUMS : MEANS;
-    check_mixed(at, "nn_parallel_shard", p);
+    check_mixed("nn_parallel_shard", p);
     for (int i = 0; i < p->n; i++) {
         Parameter *parameter = &p->parameter[i];
         if (!parameter->is_complete) parameter_complete(p, parameter, tensor_new_owned(tensor_shape(parameter->w), AG_REAL));
@@ -82,22 +81,22 @@ static void end_shard(AgSite at, NnParallel *p)
     p->sums += 1 - merges_after(0, p->options.shards, p->shard, p->first, p->end);
 }
 
-static void check_parallel(AgSite at, const char *what, const NnParallel *p)
+static void check_parallel(const char *what, const NnParallel *p)
 {
-    ag_check_object_at(at, what, "p", p);
-    check_optimizer(at, what, p->optimizer);
+    ag_check_object(what, "p", p);
+    check_optimizer(what, p->optimizer);
 }
 
-bool nn_parallel_shard_at(AgSite at, NnParallel *p)
+bool nn_parallel_shard(NnParallel *p)
 {
-    AG_LAYER(at);
-    check_parallel(at, __func__, p);
-    if (p->shard == p->end) ag_usage_error(at, __func__, "all shards of this step are done: expected nn_parallel_step");
+    AG_LAYER;
+    check_parallel(__func__, p);
+    if (p->shard == p->end) ag_usage_error(__func__, "all shards of this step are done: expected nn_parallel_step");
     if (p->shard < p->first) {
         p->common = ag_random_state();
         begin_buffers(p);
     } else {
-        end_shard(at, p);
+        end_shard(p);
     }
     p->shard++;
     p->n_completed = 0;
@@ -115,22 +114,22 @@ bool nn_parallel_shard_at(AgSite at, NnParallel *p)
     return more;
 }
 
-static void check_in_shard(AgSite at, const char *what, const NnParallel *p)
+static void check_in_shard(const char *what, const NnParallel *p)
 {
-    check_parallel(at, what, p);
-    if (p->shard < p->first || p->shard == p->end) ag_usage_error(at, what, "not in a shard: expected after nn_parallel_shard");
+    check_parallel(what, p);
+    if (p->shard < p->first || p->shard == p->end) ag_usage_error(what, "not in a shard: expected after nn_parallel_shard");
 }
 
-int64_t nn_parallel_index_at(AgSite at, const NnParallel *p)
+int64_t nn_parallel_index(const NnParallel *p)
 {
-    check_in_shard(at, __func__, p);
+    check_in_shard(__func__, p);
     return p->shard;
 }
 
-void nn_parallel_count_at(AgSite at, NnParallel *p, double n)
+void nn_parallel_count(NnParallel *p, double n)
 {
-    check_in_shard(at, __func__, p);
-    if (!(n >= 0) || isinf(n)) ag_usage_error(at, __func__, "%g items, expected a finite number of 0 or more", n);
+    check_in_shard(__func__, p);
+    if (!(n >= 0) || isinf(n)) ag_usage_error(__func__, "%g items, expected a finite number of 0 or more", n);
     p->has_count = true;
     p->result[p->shard].count = n;
 }
@@ -180,32 +179,32 @@ static double norm(const NnParallel *p)
     return sqrt(sum);
 }
 
-static void update_own(AgSite at, NnParallel *p, Parameter *parameter, double scale)
+static void update_own(NnParallel *p, Parameter *parameter, double scale)
 {
     ParameterState *state = &p->optimizer->state[parameter->index];
     AgScope s = ag_begin(AG_NO_GRAD);
     if (state->count == 0 && tensor_numel(parameter->w) > 0) {
         state->steps++;
     } else if (p->optimizer->kind->by_item) {
-        optimizer_update(at, "nn_parallel_step", p->optimizer, parameter->index, parameter->sum[0], scale);
+        optimizer_update("nn_parallel_step", p->optimizer, parameter->index, parameter->sum[0], scale);
     } else {
         ag_set_owner(parameter->sum[0], NULL);
         ag_put_gradient(parameter->w, parameter->sum[0]);         /* the kind may read it there */
         parameter->sum[0] = NULL;
-        optimizer_update(at, "nn_parallel_step", p->optimizer, parameter->index, tensor_grad(parameter->w), scale);
+        optimizer_update("nn_parallel_step", p->optimizer, parameter->index, tensor_grad(parameter->w), scale);
         tensor_zero_grad(parameter->w);
     }
     ag_end(s);
 }
 
 /* Takes a step with this process's items, and exchanges the new weights. */
-static void update(AgSite at, NnParallel *p, double scale)
+static void update(NnParallel *p, double scale)
 {
     for (int i = 0; i < p->n; i++) {
         Parameter *parameter = &p->parameter[i];
         ag_real *w = tensor_mutable_data(parameter->w);
         if (!p->has_gradient[i]) continue;
-        update_own(at, p, parameter, scale);
+        update_own(p, parameter, scale);
         for (int k = parameter->first_piece; k < parameter->end_piece; k++) {
             const Piece *piece = &p->piece[k];
             size_t size = (size_t)piece->count * sizeof(ag_real);
@@ -234,28 +233,28 @@ static void end_step(NnParallel *p)
     p->stopped = p->report[0];
 }
 
-double nn_parallel_step_at(AgSite at, NnParallel *p)
+double nn_parallel_step(NnParallel *p)
 {
-    AG_LAYER(at);
-    check_parallel(at, __func__, p);
+    AG_LAYER;
+    check_parallel(__func__, p);
     if (p->shard != p->end)
-        ag_usage_error(at, __func__, "%" PRId64 " of %" PRId64 " shards of this process are done: expected calls of "
+        ag_usage_error(__func__, "%" PRId64 " of %" PRId64 " shards of this process are done: expected calls of "
                        "nn_parallel_shard until it is false", p->shard < p->first ? 0 : p->shard - p->first, p->end - p->first);
     while (p->summed < p->queued) finish_piece(p);
     wait_for(p, &p->sending, 0);
     exchange_reports(p);
-    check_mixed(at, __func__, p);
+    check_mixed(__func__, p);
     Result sum = total(p);
     double mean = sum.count > 0 ? sum.loss / sum.count : 0, scale = sum.count > 0 ? 1 / sum.count : 0;
     int trained = sum.count > 0 && isfinite(mean) ? 0 : 1;      /* otherwise there may be no gradient */
     for (int i = 0; i < p->n; i++) trained += p->has_gradient[i];
-    optimizer_check(at, __func__, p->optimizer, trained);
+    optimizer_check(__func__, p->optimizer, trained);
     optimizer_make_state(p->optimizer);
     p->optimizer->steps++;                              /* also without an update: set_random needs another number */
     if (isfinite(mean)) {
         double size = p->options.clip > 0 ? scale * norm(p) : INFINITY;
         double factor = isinf(size) ? 1 : p->options.clip / (size + 1e-6);
-        update(at, p, factor < 1 ? scale * factor : scale);
+        update(p, factor < 1 ? scale * factor : scale);
         share_buffers(p);
     }
     end_step(p);
@@ -286,45 +285,45 @@ const ag_real *parallel_state(NnParallel *p, int index, int k)
     return p->whole;
 }
 
-void nn_parallel_stop_at(AgSite at, NnParallel *p)
+void nn_parallel_stop(NnParallel *p)
 {
-    check_parallel(at, __func__, p);
+    check_parallel(__func__, p);
     p->report[0] |= STOP;
     if (p->size == 1) p->stopped = true;
 }
 
-bool nn_parallel_stopped_at(AgSite at, const NnParallel *p)
+bool nn_parallel_stopped(const NnParallel *p)
 {
-    check_parallel(at, __func__, p);
+    check_parallel(__func__, p);
     return p->stopped;
 }
 
 /* ---- work that is divided ---------------------------------------------------------------------------------------- */
 
-bool nn_parallel_is_mine_at(AgSite at, const NnParallel *p, int64_t i)
+bool nn_parallel_is_mine(const NnParallel *p, int64_t i)
 {
-    check_parallel(at, __func__, p);
+    check_parallel(__func__, p);
     return i % p->size == p->rank;
 }
 
-void nn_parallel_collect_at(AgSite at, NnParallel *p, double *value, int64_t n)
+void nn_parallel_collect(NnParallel *p, double *value, int64_t n)
 {
-    check_parallel(at, __func__, p);
-    if (n < 0) ag_usage_error(at, __func__, "%lld items, expected 0 or more", (long long)n);
-    if (n > 0) ag_check_pointer_at(at, __func__, "value", value);
+    check_parallel(__func__, p);
+    if (n < 0) ag_usage_error(__func__, "%lld items, expected 0 or more", (long long)n);
+    if (n > 0) ag_check_pointer(__func__, "value", value);
     if ((uint64_t)n > SIZE_MAX / sizeof *value)
-        ag_usage_error(at, __func__, "%lld items are too many for this machine", (long long)n);
-    AG_LAYER(at);
+        ag_usage_error(__func__, "%lld items are too many for this machine", (long long)n);
+    AG_LAYER;
     double *all = exchange(p, value, (size_t)n * sizeof *value, 0);
     for (int64_t i = 0; i < n; i++) value[i] = all[i % p->size * n + i];
     ag_free(all);
 }
 
-bool nn_parallel_check_at(AgSite at, NnParallel *p, bool good)
+bool nn_parallel_check(NnParallel *p, bool good)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     enum { TEXT = 512 };
-    check_parallel(at, __func__, p);
+    check_parallel(__func__, p);
     char mine[TEXT] = "";
     if (!good) snprintf(mine, sizeof mine, "%s", *ag_error() ? ag_error() : "an error without a message");
     char *all = exchange(p, mine, TEXT, seconds_for_file(p));
@@ -363,12 +362,12 @@ static bool agree(const NnParallel *p, const char *what, uint64_t mine)
     return rank == p->size || ag_set_error("process %d and process 0 differ in %s", rank, what);
 }
 
-bool nn_processes_agree_at(AgSite at, NnProcesses *processes, const char *what, const char *format, ...)
+bool nn_processes_agree(NnProcesses *processes, const char *what, const char *format, ...)
 {
-    AG_LAYER(at);
+    AG_LAYER;
     enum { TEXT = 1024 };
-    ag_check_pointer_at(at, __func__, "what", what);
-    ag_check_pointer_at(at, __func__, "format", format);
+    ag_check_pointer(__func__, "what", what);
+    ag_check_pointer(__func__, "format", format);
     if (!processes) return true;
     NnParallel p = { .processes = processes, .rank = processes->rank, .size = processes->size };
     char mine[TEXT] = "";
@@ -384,18 +383,18 @@ bool nn_processes_agree_at(AgSite at, NnProcesses *processes, const char *what, 
     return good;
 }
 
-bool nn_parallel_agree_at(AgSite at, NnParallel *p, const char *what, const void *bytes, size_t n)
+bool nn_parallel_agree(NnParallel *p, const char *what, const void *bytes, size_t n)
 {
-    AG_LAYER(at);
-    check_parallel(at, __func__, p);
-    ag_check_pointer_at(at, __func__, "what", what);
-    if (n > 0) ag_check_pointer_at(at, __func__, "bytes", bytes);
+    AG_LAYER;
+    check_parallel(__func__, p);
+    ag_check_pointer(__func__, "what", what);
+    if (n > 0) ag_check_pointer(__func__, "bytes", bytes);
     return agree(p, what, hash(n, bytes, n));
 }
 
-int64_t nn_parallel_shards_at(AgSite at, const NnParallel *p)
+int64_t nn_parallel_shards(const NnParallel *p)
 {
-    check_parallel(at, __func__, p);
+    check_parallel(__func__, p);
     return p->options.shards;
 }
 
@@ -453,19 +452,19 @@ static void parallel_destroy(void *object)
     p->optimizer->parallel = NULL;
 }
 
-NnParallel *nn_parallel_new_with_at(AgSite at, Optimizer *optimizer, NnParallelOptions options, NnProcesses *processes)
+NnParallel *nn_parallel_new_with(Optimizer *optimizer, NnParallelOptions options, NnProcesses *processes)
 {
-    AG_LAYER(at);
-    check_optimizer(at, __func__, optimizer);
-    check_undivided(at, __func__, optimizer);
-    if (optimizer->parallel) ag_usage_error(at, __func__, "this optimizer is shared already");
+    AG_LAYER;
+    check_optimizer(__func__, optimizer);
+    check_undivided(__func__, optimizer);
+    if (optimizer->parallel) ag_usage_error(__func__, "this optimizer is shared already");
     const NnProcesses *q = processes;
     if (q && (q->rank < 0 || q->rank >= q->size || !q->send || !q->receive || !q->progress || !q->peer || !q->fail || !q->end))
-        ag_usage_error(at, __func__, "process %d of %d: expected 0 to size - 1, and all six functions", q->rank, q->size);
+        ag_usage_error(__func__, "process %d of %d: expected 0 to size - 1, and all six functions", q->rank, q->size);
     int size = q ? q->size : 1;
-    if (options.shards < 1) ag_usage_error(at, __func__, "%" PRId64 " shards, expected 1 or more", options.shards);
-    if (!(options.clip >= 0)) ag_usage_error(at, __func__, "clip is %g, expected 0 or more", options.clip);
-    NnParallel *p = ag_object_new_at(at, sizeof *p);
+    if (options.shards < 1) ag_usage_error(__func__, "%" PRId64 " shards, expected 1 or more", options.shards);
+    if (!(options.clip >= 0)) ag_usage_error(__func__, "clip is %g, expected 0 or more", options.clip);
+    NnParallel *p = ag_object_new(sizeof *p);
     ag_on_free(p, parallel_destroy);
     *p = (NnParallel){ .options = options, .optimizer = optimizer, .processes = processes, .size = size,
                      .rank = processes ? processes->rank : 0, .older = newest, .number = newest ? newest->number + 1 : 0 };
@@ -482,10 +481,10 @@ NnParallel *nn_parallel_new_with_at(AgSite at, Optimizer *optimizer, NnParallelO
     return p;
 }
 
-bool nn_parallel_end_at(AgSite at, NnParallel *p)
+bool nn_parallel_end(NnParallel *p)
 {
-    AG_LAYER(at);
-    check_parallel(at, __func__, p);
+    AG_LAYER;
+    check_parallel(__func__, p);
     bool is_first = p->rank == 0;
     const NnParallel *other = newest;
     while (other && (other == p || other->processes != p->processes)) other = other->older;

@@ -144,7 +144,7 @@ static void destructor_at_end(void)
     s = ag_begin(AG_RECORD);
     ag_on_free(ag_alloc(1, 8), destroy);
     former = ag_on_usage_error(go_on);
-    if (setjmp(after_error) == 0) ag_usage_error(AG_HERE, "destructor_at_end", "the end of the scope calls it");
+    if (setjmp(after_error) == 0) ag_usage_error("destructor_at_end", "the end of the scope calls it");
     ag_on_usage_error(former);
     ag_end(s);
 }
@@ -155,9 +155,8 @@ static void module_destroy(void)
     ag_free(f.net);
 }
 
-static Tensor *layer(AgSite at, void *self, Tensor *x)
+static Tensor *layer(void *self, Tensor *x)
 {
-    (void)at;
     (void)self;
     inside();
     return ag_tanh(x);
@@ -250,7 +249,7 @@ static void told(void *arg, double share)
 
 static void load(NnLoadOptions how)
 {
-    if (!nn_load_with(weights, f.net, how)) ag_usage_error(AG_HERE, "load", "%s", ag_error());
+    if (!nn_load_with(weights, f.net, how)) ag_usage_error("load", "%s", ag_error());
 }
 
 static void load_rename(void) { load((NnLoadOptions){ .rename = renamed }); }
@@ -268,12 +267,12 @@ static double more_bytes(const LlamaOptions *o)
 
 static void llama_more_bytes(void)
 {
-    if (!llama_open_with(folder, (LlamaOpening){ .more_bytes = more_bytes })) ag_usage_error(AG_HERE, "open", "%s", ag_error());
+    if (!llama_open_with(folder, (LlamaOpening){ .more_bytes = more_bytes })) ag_usage_error("open", "%s", ag_error());
 }
 
 static void llama_progress(void)
 {
-    if (!llama_open_with(folder, (LlamaOpening){ .progress = told })) ag_usage_error(AG_HERE, "open", "%s", ag_error());
+    if (!llama_open_with(folder, (LlamaOpening){ .progress = told })) ag_usage_error("open", "%s", ag_error());
 }
 
 static bool options_check(const void *o)
@@ -340,7 +339,7 @@ static int echo_peer(NnProcesses *p, const int *pending, double *silent)
 static void echo_fail(NnProcesses *p, const char *line)
 {
     (void)p;
-    ag_usage_error(AG_HERE, "echo_fail", "%s", line);
+    ag_usage_error("echo_fail", "%s", line);
 }
 
 static void echo_end(NnProcesses *p)
@@ -385,7 +384,7 @@ static void train(LmTraining t)
     t.options = lm_defaults();
     t.options.steps = t.options.batch = t.options.evaluate_every = t.options.warmup = 1;
     f.training = t;
-    if (!lm_train(&f.training, false)) ag_usage_error(AG_HERE, "train", "%s", ag_error());
+    if (!lm_train(&f.training, false)) ag_usage_error("train", "%s", ag_error());
 }
 
 static void train_started(void) { train((LmTraining){ .started = training_event }); }
@@ -404,7 +403,7 @@ static void generate(void)
 {
     static const int32_t prompt[] = { 1 };
     if (!lm_generate(f.gpt, prompt, 1, 3, &(LmSampling){ .temperature = 1 }, token, NULL))
-        ag_usage_error(AG_HERE, "generate", "%s", ag_error());
+        ag_usage_error("generate", "%s", ag_error());
 }
 
 static bool next_batch(void *source, TransformerBatch *batch)
@@ -448,7 +447,7 @@ static void translate(void)
 {
     KaeruTranslateOptions how = { .beam = 1, .done = lines_done };
     if (!transformer_translate_lines(&f.translator, &f.lines, &how, &f.other_lines))
-        ag_usage_error(AG_HERE, "translate", "%s", ag_error());
+        ag_usage_error("translate", "%s", ag_error());
 }
 
 const Callback callbacks[] = {

@@ -331,7 +331,7 @@ bool fixture_end(const char **why)
     ag_warn(false);
     ag_precision(AG_FLOAT32);
     doing = "the error that unwinds";
-    if (setjmp(escape) == 0) ag_usage_error(AG_HERE, "end", "unwinds");
+    if (setjmp(escape) == 0) ag_usage_error("end", "unwinds");
     doing = "the end of the scope";
     bool good = false;
     if (setjmp(escape) == 0) {

@@ -20,14 +20,9 @@ START, END = 0, 1                               # KaeruSpecial
 
 # ---- kaeru -----------------------------------------------------------------------------------------------------------
 
-class AgSite(ctypes.Structure):
-    _fields_ = [("file", ctypes.c_char_p), ("line", ctypes.c_int)]
-
-
-HERE = AgSite(b"test_tokenizers.py", 0)
 kaeru = ctypes.CDLL(str(BUILD / "libkaeru.so"))
 kaeru.ag_error.restype = ctypes.c_char_p
-for name in "kaeru_vocab_open_at", "kaeru_vocab_encode_at", "kaeru_vocab_decode_at":
+for name in "kaeru_vocab_open", "kaeru_vocab_encode", "kaeru_vocab_decode":
     getattr(kaeru, name).restype = ctypes.c_void_p
 
 
@@ -35,27 +30,27 @@ class Vocab:
     """A vocabulary that kaeru has opened; `pointer` is None if it was refused, `error` says why."""
 
     def __init__(self, path, kind=BPE, merges=None):
-        self.pointer = kaeru.kaeru_vocab_open_at(HERE, kind, str(path).encode(), merges and str(merges).encode())
+        self.pointer = kaeru.kaeru_vocab_open(kind, str(path).encode(), merges and str(merges).encode())
         self.error = None if self.pointer else kaeru.ag_error().decode()
 
     def encode(self, text):
         data, count = text.encode(), ctypes.c_size_t()
-        ids = kaeru.kaeru_vocab_encode_at(HERE, ctypes.c_void_p(self.pointer), data, ctypes.c_size_t(len(data)),
-                                          WITH_SPECIAL, ctypes.byref(count))
+        ids = kaeru.kaeru_vocab_encode(ctypes.c_void_p(self.pointer), data, ctypes.c_size_t(len(data)),
+                                       WITH_SPECIAL, ctypes.byref(count))
         found = list((ctypes.c_int32 * count.value).from_address(ids)) if count.value else []
-        kaeru.ag_free_at(HERE, ctypes.c_void_p(ids))
+        kaeru.ag_free(ctypes.c_void_p(ids))
         return found
 
     def decode(self, ids):
         size = ctypes.c_size_t()
-        text = kaeru.kaeru_vocab_decode_at(HERE, ctypes.c_void_p(self.pointer), (ctypes.c_int32 * len(ids))(*ids),
-                                           ctypes.c_size_t(len(ids)), ctypes.byref(size))
+        text = kaeru.kaeru_vocab_decode(ctypes.c_void_p(self.pointer), (ctypes.c_int32 * len(ids))(*ids),
+                                        ctypes.c_size_t(len(ids)), ctypes.byref(size))
         found = ctypes.string_at(text, size.value)
-        kaeru.ag_free_at(HERE, ctypes.c_void_p(text))
+        kaeru.ag_free(ctypes.c_void_p(text))
         return found.decode("utf8", "replace")
 
     def special(self, which):
-        return kaeru.kaeru_vocab_special_at(HERE, ctypes.c_void_p(self.pointer), which)
+        return kaeru.kaeru_vocab_special(ctypes.c_void_p(self.pointer), which)
 
 
 # ---- texts -----------------------------------------------------------------------------------------------------------
@@ -305,8 +300,8 @@ def compare_exports():
         check(f"gpt export, {name}: AutoTokenizer decodes them", [library.decode(i) for i in ids] == texts)
         check(f"gpt export, {name}: kaeru opens the tokenizer.json", not again.error and
               [again.encode(t) for t in texts] == ids and [again.decode(i) for i in ids] == texts, again.error)
-        check(f"gpt export, {name}: no more tokens than kaeru has", len(library) == kaeru.kaeru_vocab_size_at(
-            HERE, ctypes.c_void_p(vocab.pointer)))
+        check(f"gpt export, {name}: no more tokens than kaeru has", len(library) == kaeru.kaeru_vocab_size(
+            ctypes.c_void_p(vocab.pointer)))
 
 
 enter_folder()

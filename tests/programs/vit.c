@@ -7,10 +7,10 @@ enum { SIZE = 16, PATCH = 4, TOKENS = 1 + SIZE / PATCH * (SIZE / PATCH), WIDTH =
 typedef struct { Module module; LayerNorm *norm1, *norm2; Linear *qkv, *project, *up, *down; } Block;
 typedef struct { Module module; Conv2d *patches; Tensor *class_token, *positions; Sequential *blocks; Linear *out; } Vit;
 
-static Tensor *block(AgSite at, void *self, Tensor *x)                                   /* (B,T,WIDTH) -> (B,T,WIDTH) */
+static Tensor *block(void *self, Tensor *x)                                   /* (B,T,WIDTH) -> (B,T,WIDTH) */
 {
     Block *b = self;
-    NN_LAYER(at, b);
+    NN_LAYER(b);
     Tensor *h = ag_self_attention(nn_linear(b->qkv, nn_layer_norm(b->norm1, x)), NULL, (AgAttention){ .heads = HEADS });
     x = ag_add(x, nn_linear(b->project, h));
     h = nn_linear_activate(b->up, nn_layer_norm(b->norm2, x), AG_GELU);

@@ -1,8 +1,7 @@
 """Reads a public header as a page of the reference.
 
 An entry is a paragraph of the header: comments and declarations without an empty line between them. Its text is that of the
-comments. A comment that begins with "----" starts a section. The prototype NAME_at(AgSite at, ...) is shown as NAME(...), as a
-program calls it. Of #if and #else the part after #else is read.
+comments. A comment that begins with "----" starts a section. Of #if and #else the part after #else is read.
 """
 import re
 import textwrap
@@ -84,16 +83,17 @@ def without_alternatives(text):
 
 
 def comment_lines(text):
-    """Without the sentence about NAME_at, which the reference does not show."""
-    words = map(re.escape, "As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...).".split())
-    lines = re.sub(r"(?:\s|\s\*)+".join(words), "", text[2:-2]).split("\n")
+    lines = text[2:-2].split("\n")
     return [lines[0].strip()] + [re.sub(r"^\s*\* ?", "", line).rstrip() for line in lines[1:]]
 
 
+NO_DECLARATION = re.compile(r"AG_PUBLIC_(?:BEGIN|END)")
+
+
 def end_of_code(text, at):
-    """The end of the declaration that starts at `at`: behind its ; or the word AG_PUBLIC_BEGIN or AG_PUBLIC_END; of an inline
-    function, behind its body."""
-    outer = re.compile(r"AG_PUBLIC_(BEGIN|END)").match(text, at)
+    """The end of the declaration that starts at `at`: behind its ; or a macro that is no declaration; of an inline function, behind
+    its body."""
+    outer = NO_DECLARATION.match(text, at)
     if outer:
         return outer.end()
     if text.startswith("static inline", at):
@@ -170,8 +170,8 @@ def members(text):
 
 
 def declaration(text):
-    """None for what is no interface: where it begins and ends, and the macros that pass the caller's place."""
-    if text in ("AG_PUBLIC_BEGIN", "AG_PUBLIC_END"):
+    """None for what is no interface: where it begins and ends, and the include guard."""
+    if NO_DECLARATION.match(text):
         return None
     if text.startswith("#"):
         return macro(text)
@@ -192,7 +192,6 @@ def declaration(text):
         return Declaration(text, [], [], [re.search(r"(\w+);", bare)[1]])
     text = re.sub(r"^static inline (.*) \{.*", r"\1;", " ".join(bare.split()))
     text = re.sub(r"\s*\bAG_PRINTF\(\w+, \w+\)|\s*\bAG_MUST_CHECK\b|\b_Noreturn |\bAG_NORETURN ", "", text)
-    text = re.sub(r"\b(\w+)_at\(AgSite at(?:, )?", r"\1(", text)
     text = re.sub(r"\bconst char text\[", "char text[", text)
     functions = [name for name in re.findall(r"\(?\b(\w+)\)?\(\)", outside_parentheses(text))]
     functions += [name for name in re.findall(r" \((\w+)\)\(", text) if name not in functions]
@@ -203,7 +202,7 @@ def macro(text):
     text = re.sub(r"\s*\\\n\s*", " ", plain(text)).rstrip()
     found = re.match(r"#define\s+(\w+)(\([^)]*\))?\s*(.*)$", text)
     name, parameters, body = found[1], found[2] or "", found[3]
-    if not body or re.match(rf"{name}_at\(", body) or re.fullmatch(r"\w+_H", name):
+    if not body or re.fullmatch(r"\w+_H", name):
         return None
     shown = f"#define {name}{parameters}"
     if len(shown) + len(body) < 110 and not re.search(r"sizeof|__attribute__|\(void \*\*\)", body):

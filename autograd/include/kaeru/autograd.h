@@ -1,7 +1,6 @@
 /* autograd.h: tensors, the graph and the operations on them: everything of this floor.
  *
- * The differentiable operations are in ops.h, which headers.py writes from the list autograd/ops/ops.def. As in tensor.h,
- * NAME_at(AgSite at, ...) is called as NAME(...).
+ * The differentiable operations are in ops.h, which headers.py writes from the list autograd/ops/ops.def.
  *
  * Types: an operation takes reals, besides what is called ids (AG_INT) and mask (AG_BOOL). reshape, permute, slice,
  * index_select, concat, expand, and transpose, split, stack, flip, squeeze and unsqueeze also move ints and bools; compare and
@@ -23,108 +22,110 @@ AG_PUBLIC_BEGIN
  * docs/pytorch.md has lines for the norm, the L1 loss, ... */
 
 /* Over all items of x (AG_REAL, of any shape) -> scalar. ag_max: a usage error if x has none. */
-Tensor *ag_sum_at(AgSite at, Tensor *x);
-Tensor *ag_mean_at(AgSite at, Tensor *x);
-Tensor *ag_max_at(AgSite at, Tensor *x);
+Tensor *ag_sum(Tensor *x);
+Tensor *ag_mean(Tensor *x);
+Tensor *ag_max(Tensor *x);
 
 /* x (any type) with two dimensions exchanged: (2,3,4) with dim0 0 and dim1 2 -> (4,3,2). A copy. */
-Tensor *ag_transpose_at(AgSite at, Tensor *x, int dim0, int dim1);
+Tensor *ag_transpose(Tensor *x, int dim0, int dim1);
 
 /* n tensors of one shape (any type) joined along a new dimension: two of (2,3) with dim 0 -> (2,2,3). */
-Tensor *ag_stack_at(AgSite at, Tensor **x, int n, int dim);
+Tensor *ag_stack(Tensor **x, int n, int dim);
 
 /* Divides x (any type) into `parts` copies of equal size along dim, out[0] to out[parts - 1]. Returns out[0]. */
-Tensor *ag_split_at(AgSite at, Tensor *x, int parts, int dim, Tensor **out);
+Tensor *ag_split(Tensor *x, int parts, int dim, Tensor **out);
 
 /* x (any type) without a dimension of size 1, and with a new one before dimension dim: (2,3) and dim 0 -> (1,2,3). The result
  * shares x's memory. */
-Tensor *ag_squeeze_at(AgSite at, Tensor *x, int dim);
-Tensor *ag_unsqueeze_at(AgSite at, Tensor *x, int dim);
+Tensor *ag_squeeze(Tensor *x, int dim);
+Tensor *ag_unsqueeze(Tensor *x, int dim);
 
 /* x (any type) with the items along dim in reverse order. A copy. */
-Tensor *ag_flip_at(AgSite at, Tensor *x, int dim);
+Tensor *ag_flip(Tensor *x, int dim);
 
 /* kind(x), of x's shape; AG_IDENTITY returns x. */
-Tensor *ag_activate_at(AgSite at, AgActivation kind, Tensor *x);
+Tensor *ag_activate(AgActivation kind, Tensor *x);
 
 /* ag_activate(kind, ag_linear(x, weight, bias)), with the same results and the same graph. ReLU and the GELUs are computed in
  * the same pass as the linear layer. For ReLU its output is then not stored, so ag_explain and drawings do not show it. */
-Tensor *ag_linear_activate_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind);
+Tensor *ag_linear_activate(Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind);
 
 /* ag_conv2d along one dimension: x (B,C,T), weight (O,C,k), bias (O) or NULL -> (B,O,(T + 2 padding - k)/stride + 1) */
-Tensor *ag_conv1d_at(AgSite at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding);
+Tensor *ag_conv1d(Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding);
 
 /* Images x (B,C,H,W) resized to (B,C,height,width). Item i of n comes from place (i + 1/2) N / n - 1/2 of N, held at the edges,
  * or for AG_NEAREST from item i N / n, rounded down, in exact arithmetic. PyTorch's with align_corners=False are the same, but
  * its AG_NEAREST multiplies i by the float nearest to N / n: for 156 of the pairs of N and n up to 120 it takes the item before
  * for some i (from 2 to 82: item 41). */
-Tensor *ag_interpolate2d_at(AgSite at, Tensor *x, int64_t height, int64_t width, AgInterpolation how);
+Tensor *ag_interpolate2d(Tensor *x, int64_t height, int64_t width, AgInterpolation how);
 
 /* x with `before` and `after` zeros along dim. */
-Tensor *ag_pad_at(AgSite at, Tensor *x, int dim, int64_t before, int64_t after);
+Tensor *ag_pad(Tensor *x, int dim, int64_t before, int64_t after);
 
 /* ln(sum(e^x)) along dim, which is removed, or kept with size 1 if `keep`; -infinity where every x is. */
-Tensor *ag_logsumexp_at(AgSite at, Tensor *x, int dim, bool keep);
+Tensor *ag_logsumexp(Tensor *x, int dim, bool keep);
 
 /* Mean of d^2/2 where |d| <= delta, else of delta (|d| - delta/2), d = x - target (Huber 1964). Equal shapes. */
-Tensor *ag_huber_loss_at(AgSite at, Tensor *x, Tensor *target, double delta);
+Tensor *ag_huber_loss(Tensor *x, Tensor *target, double delta);
 
 /* x sorted along dim, equal items in their order (NaN counts as the largest), and the k first of these. If `ids` is not NULL,
  * *ids receives their numbers in x (AG_INT): ag_gather(x, dim, *ids) is the result. */
-Tensor *ag_sort_at(AgSite at, Tensor *x, int dim, bool descending, Tensor **ids);
-Tensor *ag_topk_at(AgSite at, Tensor *x, int64_t k, int dim, Tensor **ids);             /* the largest, in order */
+Tensor *ag_sort(Tensor *x, int dim, bool descending, Tensor **ids);
+Tensor *ag_topk(Tensor *x, int64_t k, int dim, Tensor **ids);             /* the largest, in order */
 
 /* ---- without gradients ----------------------------------------------------------------------------------------------- */
 
 /* x in another type. Real to int: rounded toward zero; NaN and what is beyond int32 are usage errors. Int to real: a usage
  * error where a real cannot hold the number (float: some above 2^24). To bool: whether it is not 0. To its own type: x. */
-Tensor *ag_cast_at(AgSite at, Tensor *x, AgDType dtype);
+Tensor *ag_cast(Tensor *x, AgDType dtype);
 
 /* x (..,D), D even, rounded to bfloat16 (to nearest, ties to even) -> AG_INT (..,D/2), half of the memory: an item holds two
  * numbers, the first one in its lower half. The second function gives the rounded numbers back as reals, also those of a
  * matrix of type AG_PACKED. Subnormal numbers are kept; a product with AG_BF16 reads them as 0. No gradient passes through
  * them. */
-Tensor *ag_to_bf16_at(AgSite at, Tensor *x);
-Tensor *ag_from_bf16_at(AgSite at, Tensor *x);
+Tensor *ag_to_bf16(Tensor *x);
+Tensor *ag_from_bf16(Tensor *x);
 
 /* ag_attention to the first n positions of k and v, without a copy: k and v are arrays with space for more positions, as in a
  * cache, (B,S,D) with S >= n. They are reals, or both come from ag_to_bf16, (B,S,D/2). With AG_BF16 both give the same bits.
  * In a scope that records, no input may require a gradient; nn_cache_attention passes one to q and the mask. */
-Tensor *ag_attention_cached_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention how);
+Tensor *ag_attention_cached(Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention how);
 
 /* Rotary positions for ag_rope. The first function gives the (width/2) frequencies base^(-2i/width) in radians a position, of
  * heads of that width; a model may change them (Llama 3). The second one gives the table (count,width) for the positions
  * start..start + count - 1: a row has the cosines of position times frequency, then the sines, of angles up to 1e8. One table
  * serves all layers. Frequencies and angles are rounded to float32, as in the library `transformers`, whose models were trained
  * with them: tables differ by 1e-7. */
-Tensor *ag_rope_frequencies_at(AgSite at, int64_t width, double base);
-Tensor *ag_rope_table_at(AgSite at, Tensor *frequencies, int64_t start, int64_t count);
+Tensor *ag_rope_frequencies(int64_t width, double base);
+Tensor *ag_rope_table(Tensor *frequencies, int64_t start, int64_t count);
 
 /* The number (AG_INT) of the first largest item of x (AG_REAL) along dim, which is removed, or kept with size 1 if `keep`. NaN
  * counts as the largest. */
-Tensor *ag_argmax_at(AgSite at, Tensor *x, int dim, bool keep);
+Tensor *ag_argmax(Tensor *x, int dim, bool keep);
 
 /* n items of each row of p (..,V), drawn with replacement with probabilities in proportion to p -> AG_INT (..,n), by this
  * thread's generator with 24 bits: items below a millionth of the largest are drawn too rarely. Computes n V numbers a row. */
-Tensor *ag_multinomial_at(AgSite at, Tensor *p, int64_t n);
+Tensor *ag_multinomial(Tensor *p, int64_t n);
 
 /* Whether a < b, a = b, ... -> AG_BOOL of the shape that both broadcast to. a and b have one type, any. With NaN, only AG_NE is
  * true. */
-Tensor *ag_compare_at(AgSite at, AgCompare how, Tensor *a, Tensor *b);
-Tensor *ag_compare_scalar_at(AgSite at, AgCompare how, Tensor *a, double b);
+Tensor *ag_compare(AgCompare how, Tensor *a, Tensor *b);
+Tensor *ag_compare_scalar(AgCompare how, Tensor *a, double b);
 
 /* ids (..) -> (..,classes) reals: 1 at the id, else 0. An id outside 0..classes-1 is a usage error. */
-Tensor *ag_one_hot_at(AgSite at, Tensor *ids, int64_t classes);
+Tensor *ag_one_hot(Tensor *ids, int64_t classes);
 
 /* Of masks (AG_BOOL): where both a and b are true, and where one is, of the shape that both broadcast to; where a is not. */
-Tensor *ag_and_at(AgSite at, Tensor *a, Tensor *b);
-Tensor *ag_or_at(AgSite at, Tensor *a, Tensor *b);
-Tensor *ag_not_at(AgSite at, Tensor *a);
+Tensor *ag_and(Tensor *a, Tensor *b);
+Tensor *ag_or(Tensor *a, Tensor *b);
+Tensor *ag_not(Tensor *a);
 
 /* Whether an item of the mask (AG_BOOL) over dims is true, and whether all are; dims are removed, or kept with size 1 if
  * `keep`. Of no items: false, and true. */
-Tensor *ag_any_at(AgSite at, Tensor *mask, AgDims dims, bool keep);
-Tensor *ag_all_at(AgSite at, Tensor *mask, AgDims dims, bool keep);
+Tensor *ag_any(Tensor *mask, AgDims dims, bool keep);
+Tensor *ag_all(Tensor *mask, AgDims dims, bool keep);
+
+#include "kaeru/calls/autograd.h"
 
 AG_PUBLIC_END
 #endif

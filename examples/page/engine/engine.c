@@ -44,8 +44,7 @@ const char *the_text(void)        { return text; }
 
 float *the_numbers(int64_t n)
 {
-    if (n > MOST_NUMBERS)
-        ag_usage_error(AG_HERE, "engine", "%lld numbers are too many", (long long)n);
+    if (n > MOST_NUMBERS) ag_usage_error("engine", "%lld numbers are too many", (long long)n);
     return numbers;
 }
 float *EXPORT(engine_numbers)(void) { return numbers; }

@@ -12,13 +12,13 @@ enum { MOST_LINES = 64, NAME = 24 };
 typedef struct { char op[NAME], name[NAME]; int in[2]; double value; bool leaf, trained; } Line;
 typedef struct { Line line[MOST_LINES]; int n; } Formula;
 
-static const struct { const char *name; Tensor *(*f)(AgSite at, Tensor *x); } unary[] = {
-    { "neg", ag_neg_at }, { "tanh", ag_tanh_at }, { "exp", ag_exp_at }, { "log", ag_log_at }, { "sqrt", ag_sqrt_at },
-    { "sigmoid", ag_sigmoid_at }, { "relu", ag_relu_at }, { "sin", ag_sin_at }, { "cos", ag_cos_at },
+static const struct { const char *name; Tensor *(*f)(Tensor *x); } unary[] = {
+    { "neg", ag_neg }, { "tanh", ag_tanh }, { "exp", ag_exp }, { "log", ag_log }, { "sqrt", ag_sqrt },
+    { "sigmoid", ag_sigmoid }, { "relu", ag_relu }, { "sin", ag_sin }, { "cos", ag_cos },
 };
-static const struct { const char *name; Tensor *(*f)(AgSite at, Tensor *a, Tensor *b); } binary[] = {
-    { "add", ag_add_at }, { "sub", ag_sub_at }, { "mul", ag_mul_at }, { "div", ag_div_at },
-    { "pow", ag_pow_at },
+static const struct { const char *name; Tensor *(*f)(Tensor *a, Tensor *b); } binary[] = {
+    { "add", ag_add }, { "sub", ag_sub }, { "mul", ag_mul }, { "div", ag_div },
+    { "pow", ag_pow },
 };
 #define COUNT(list) (int)(sizeof(list) / sizeof *(list))
 
@@ -41,12 +41,11 @@ static void read_formula(Formula *f)
 static Tensor *operation(const Line *l, Tensor **made)
 {
     for (int i = 0; i < COUNT(unary); i++)
-        if (strcmp(l->op, unary[i].name) == 0)
-            return unary[i].f(AG_HERE, made[l->in[0]]);
+        if (strcmp(l->op, unary[i].name) == 0) return AG_CALL_POINTER(Tensor *, unary[i].f(made[l->in[0]]));
     for (int i = 0; i < COUNT(binary); i++)
         if (strcmp(l->op, binary[i].name) == 0)
-            return binary[i].f(AG_HERE, made[l->in[0]], made[l->in[1]]);
-    ag_usage_error(AG_HERE, "formula", "there is no operation %s", l->op);
+            return AG_CALL_POINTER(Tensor *, binary[i].f(made[l->in[0]], made[l->in[1]]));
+    ag_usage_error("formula", "there is no operation %s", l->op);
 }
 
 /* The result of the formula; `in` are its leaves, in order. */

@@ -10,8 +10,7 @@ static void print_hash(bool saved, const char *path)
 {
     size_t n = 0;
     const void *bytes = saved ? memory_file(path, &n) : NULL;
-    if (!bytes)
-        ag_usage_error(AG_HERE, "hash", "%s", ag_error());
+    if (!bytes) ag_usage_error("hash", "%s", ag_error());
     char hash[65];
     sha256(bytes, n, hash);
     printf("\"%s\"", hash);

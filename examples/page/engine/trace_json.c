@@ -67,7 +67,7 @@ static void json_step(const Trace *trace)
 
 void json_trace(Tensor *loss)
 {
-    Trace trace = trace_begin(AG_HERE, "json_trace", loss);
+    Trace trace = trace_begin("json_trace", loss);
     printf("\"nodes\":[");
     for (uint32_t i = 0; i < trace.n; i++) {
         if (i) putchar(',');

@@ -33,7 +33,7 @@ static inline GPTOptions gpt_defaults(void)
 }
 
 /* The number of parameters of such a model. It is a double, because sizes from a file may exceed every integer type. */
-double gpt_size_at(AgSite at, const GPTOptions *o);
+double gpt_size(const GPTOptions *o);
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
@@ -61,29 +61,29 @@ typedef struct {
 
 /* Weights are initialized from normal(0, 0.02), in the last layer of a residual branch from normal(0, 0.02 / sqrt(2 layers)).
  * Biases start at 0. Options that nn_fields_check rejects are a usage error. Free with ag_free. */
-GPT *gpt_new_at(AgSite at, GPTOptions options);
+GPT *gpt_new(GPTOptions options);
 
 /* ids (B,T), T at most the context -> (B,T,V) logits of the token after each id */
-Tensor *gpt_forward_at(AgSite at, GPT *m, Tensor *ids);
+Tensor *gpt_forward(GPT *m, Tensor *ids);
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 /* A model with the sizes and weights of a checkpoint (see module.h), whose settings must contain the sizes. NULL with
  * ag_error() if this fails. */
-GPT *gpt_load_at(AgSite at, const char *path);
+GPT *gpt_load(const char *path);
 
 /* A model from GPT-2's files in Hugging Face's layout, model.safetensors and config.json. There, the matrices of the
  * layers are stored transposed, as (in, out). Names may begin with "transformer.". Masks (h.0.attn.bias) are ignored. If
  * lm_head.weight exists, it must equal the token table. If ln_f.bias is missing, the model has no biases. NULL with
  * ag_error() if this fails. */
-GPT *gpt_open_at(AgSite at, const char *weights_path, const char *config_path);
+GPT *gpt_open(const char *weights_path, const char *config_path);
 
 /* Writes the two files, which gpt_open and Hugging Face's library can open. If the model has no biases, the file has
  * biases of 0, because the library's GPT-2 always has biases. A kill leaves both old files, both new ones, or no config:
  * weights and config always belong together. False with ag_error() also if the model has adapters (nn_lora_merge). */
-bool gpt_write_at(AgSite at, GPT *m, const char *weights_path, const char *config_path) AG_MUST_CHECK;
+bool gpt_write(GPT *m, const char *weights_path, const char *config_path) AG_MUST_CHECK;
 
-#include "kaeru/models_at.h"
+#include "kaeru/calls/gpt.h"
 
 AG_PUBLIC_END
 

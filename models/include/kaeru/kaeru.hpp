@@ -21,13 +21,27 @@ namespace kaeru {
 class Scope {
 public:
     explicit Scope(AgMode mode, const char *file = __builtin_FILE(), int line = __builtin_LINE())
-        : at_{file, line}, scope_(ag_begin_at(at_, mode)) {}
-    ~Scope() { ag_end_at(at_, scope_); }
+        : file_(file), line_(line), scope_(begun(mode, file, line)) {}
+    ~Scope()
+    {
+        ag_in(file_, line_);
+        (ag_end)(scope_);
+        ag_out();
+    }
     Scope(const Scope &) = delete;
     Scope &operator=(const Scope &) = delete;
 
 private:
-    AgSite at_;
+    static AgScope begun(AgMode mode, const char *file, int line)
+    {
+        ag_in(file, line);
+        AgScope scope = (ag_begin)(mode);
+        ag_out();
+        return scope;
+    }
+
+    const char *file_;
+    int line_;
     AgScope scope_;
 };
 
@@ -35,9 +49,11 @@ private:
 // older than the object. Errors name the line of the program that makes the owner.
 template <class T, class End> class Owning : public std::unique_ptr<T, End> {
     using Pointer = std::unique_ptr<T, End>;
-    static T *taken(T *p, AgSite at)
+    static T *taken(T *p, const char *file, int line)
     {
-        if (p) ag_set_owner_at(at, p, nullptr);
+        ag_in(file, line);
+        if (p) (ag_set_owner)(p, nullptr);
+        ag_out();
         return p;
     }
 
@@ -46,23 +62,33 @@ public:
     Owning(std::nullptr_t) {}
     Owning(Pointer &&other) : Pointer(std::move(other)) {}
     explicit Owning(T *p, const char *file = __builtin_FILE(), int line = __builtin_LINE())
-        : Pointer(taken(p, AgSite{file, line})) {}
+        : Pointer(taken(p, file, line)) {}
     using Pointer::operator=;
     void reset(T *p = nullptr, const char *file = __builtin_FILE(), int line = __builtin_LINE())
     {
-        Pointer::reset(taken(p, AgSite{file, line}));
+        Pointer::reset(taken(p, file, line));
     }
 };
 
 // A module, an optimizer, a cache: what ag_free frees. An optimizer may end before its module or after it.
 struct Free {
-    void operator()(void *p) const { ag_free(p); }
+    void operator()(void *p) const
+    {
+        ag_in(nullptr, 0);          // a destructor's line is not known
+        (ag_free)(p);
+        ag_out();
+    }
 };
 template <class T> using Owner = Owning<T, Free>;
 
 // A tensor that no scope owns, as from ag_keep.
 struct FreeTensor {
-    void operator()(Tensor *t) const { tensor_free(t); }
+    void operator()(Tensor *t) const
+    {
+        ag_in(nullptr, 0);
+        (tensor_free)(t);
+        ag_out();
+    }
 };
 using OwnedTensor = Owning<Tensor, FreeTensor>;
 

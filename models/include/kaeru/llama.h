@@ -47,7 +47,7 @@ static inline LlamaOptions llama_defaults(void)
 }
 
 /* The number of parameters of such a model, as a double: sizes from a file may exceed every integer type. */
-double llama_size_at(AgSite at, const LlamaOptions *o);
+double llama_size(const LlamaOptions *o);
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
@@ -85,20 +85,20 @@ typedef struct {
 
 /* Matrices are initialized from normal(0, 0.02), biases with 0, norms with 1. Options that nn_fields_check rejects are a usage
  * error. Free with ag_free. */
-Llama *llama_new_at(AgSite at, LlamaOptions options);
+Llama *llama_new(LlamaOptions options);
 
 /* ids (B,T), T at most the context -> (B,T,V) logits of the token after each id */
-Tensor *llama_forward_at(AgSite at, Llama *m, Tensor *ids);
+Tensor *llama_forward(Llama *m, Tensor *ids);
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 /* A model with the sizes and weights of a checkpoint (see module.h). NULL with ag_error() if this fails. */
-Llama *llama_load_at(AgSite at, const char *path);
+Llama *llama_load(const char *path);
 
 /* A model from a folder in Hugging Face's layout: config.json of a Llama, Qwen2 or Qwen3, and model.safetensors, or the files
  * of model.safetensors.index.json, in F32, F16 or BF16. NULL with ag_error() if this fails, also if the config asks for what
  * this model does not have, such as windows or other scalings of the frequencies. */
-Llama *llama_open_at(AgSite at, const char *folder);
+Llama *llama_open(const char *folder);
 
 /* How llama_open_with keeps the weights. */
 typedef enum {
@@ -114,19 +114,19 @@ typedef struct {
     void (*progress)(void *arg, double share);  /* NULL, or told the share of the tensors that were read; arg: for it */
     void *arg;
 } LlamaOpening;
-Llama *llama_open_with_at(AgSite at, const char *folder, LlamaOpening how);
+Llama *llama_open_with(const char *folder, LlamaOpening how);
 
 /* Whether all matrices of the folder's files are in BF16. False with ag_error() also if they cannot be read. */
-bool llama_is_bf16_at(AgSite at, const char *folder);
+bool llama_is_bf16(const char *folder);
 
 /* Writes config.json and model.safetensors into a folder, which must exist, for llama_open and Hugging Face's library. A kill
  * leaves both old files, both new ones, or no config.json: weights and config always belong together.
  * False with ag_error() also if the model has adapters (nn_lora_merge). */
-bool llama_write_at(AgSite at, Llama *m, const char *folder) AG_MUST_CHECK;
+bool llama_write(Llama *m, const char *folder) AG_MUST_CHECK;
 /* The same with all weights rounded to bfloat16, as BF16. */
-bool llama_write_bf16_at(AgSite at, Llama *m, const char *folder) AG_MUST_CHECK;
+bool llama_write_bf16(Llama *m, const char *folder) AG_MUST_CHECK;
 
-#include "kaeru/models_at.h"
+#include "kaeru/calls/llama.h"
 
 AG_PUBLIC_END
 

@@ -10,7 +10,7 @@
  *     if (!lm_generate(m, prompt, (int64_t)n, 50, &(LmSampling){ .temperature = 0.8 }, print, v)) return 1;
  *
  * where print, a KaeruNextToken, gets v and each token.
- * As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...). A pointer that is NULL or was freed is a usage error. A
+ * A pointer that is NULL or was freed is a usage error. A
  * function that returns NULL or false sets ag_error(). The caller owns what a function returns. */
 #ifndef KAERU_LM_H
 #define KAERU_LM_H
@@ -29,19 +29,19 @@ AG_PUBLIC_BEGIN
 
 /* The mean or sum of -log p(target): ids and targets (B,T) -> scalar. A target of -100 is ignored. It needs less memory than
  * nn_cross_entropy of the logits, which has the same bits (see ag_linear_cross_entropy). */
-Tensor *lm_loss_with_at(AgSite at, void *m, Tensor *ids, Tensor *targets, AgReduce reduce);
+Tensor *lm_loss_with(void *m, Tensor *ids, Tensor *targets, AgReduce reduce);
 #define lm_loss(m, ids, targets) lm_loss_with(m, ids, targets, AG_MEAN)
 
 /* A cache for the keys and values of all layers and of as many positions as the context. Free with ag_free. */
-NnCache *lm_cache_new_at(AgSite at, const void *m);
+NnCache *lm_cache_new(const void *m);
 
 /* ids (B,T) -> (B,T,V) logits of the token after each id. With a cache, which may be NULL, the ids come after those in the
  * cache and are added to it; the scope must then record no graph. Whether ids are read at once or one by one, the logits have
  * the same bits. */
-Tensor *lm_logits_at(AgSite at, void *m, Tensor *ids, NnCache *cache);
+Tensor *lm_logits(void *m, Tensor *ids, NnCache *cache);
 
 /* ids (B,T), which come after those in the cache -> (B,V) logits of the next token, without a graph. The cache gets the ids. */
-Tensor *lm_next_at(AgSite at, void *m, Tensor *ids, NnCache *cache);
+Tensor *lm_next(void *m, Tensor *ids, NnCache *cache);
 
 /* ---- data: the first nine tenths for training, the last tenth held out ------------------------------------------- */
 
@@ -51,17 +51,17 @@ Tensor *lm_next_at(AgSite at, void *m, Tensor *ids, NnCache *cache);
 typedef struct LmData LmData;
 typedef enum { LM_TRAIN, LM_HELD_OUT } LmPart;
 
-LmData *lm_data_open_at(AgSite at, const char *path, const KaeruVocab *v);
+LmData *lm_data_open(const char *path, const KaeruVocab *v);
 /* Data of a text in memory; `name` is for messages. */
-LmData *lm_data_of_text_at(AgSite at, const char *name, const char *text, size_t n, const KaeruVocab *v);
+LmData *lm_data_of_text(const char *name, const char *text, size_t n, const KaeruVocab *v);
 
 /* Pairs of a question and an answer for fine-tuning, one JSON object a line: {"prompt": "...", "completion": "..."}, of which
  * the loss counts the completion and the token after it, or {"text": "..."}, of which it counts all but the first token.
  * `begin` and `end` are the tokens before and after each example, -1: none. A window is then an example, cut off or padded. */
-LmData *lm_data_open_pairs_at(AgSite at, const char *path, const KaeruVocab *v, int32_t begin, int32_t end);
+LmData *lm_data_open_pairs(const char *path, const KaeruVocab *v, int32_t begin, int32_t end);
 
 /* The number of ids of a part. */
-int64_t lm_data_tokens_at(AgSite at, const LmData *d, LmPart part);
+int64_t lm_data_tokens(const LmData *d, LmPart part);
 
 /* What windows of a length show of a part. Targets are the ids that the loss counts: in an example, those of the answer and the
  * token after it. In a text, windows show all ids but the first as targets, and there are no examples. */
@@ -69,30 +69,29 @@ typedef struct {
     int64_t whole, cut, unused;                         /* examples with all, some and none of their targets in a window */
     int64_t targets, cut_targets, unused_targets;       /* in windows; beyond them, of examples that are cut; of unused ones */
 } LmUse;
-LmUse lm_data_use_at(AgSite at, const LmData *d, LmPart part, int64_t length);
+LmUse lm_data_use(const LmData *d, LmPart part, int64_t length);
 
 /* Whether both parts are long enough for windows of `length` ids (0: the model's context), and whether the model's vocabulary
  * is large enough for the ids. Else false with ag_error(). */
-bool lm_data_fits_at(AgSite at, const LmData *d, const void *m, int64_t length);
+bool lm_data_fits(const LmData *d, const void *m, int64_t length);
 
 /* Draws `batch` windows of `length` ids from the training part with this thread's random generator. The targets are the ids one
  * position later. Both are (batch,length). Examples without a target in the window are drawn again, at most 100 times. */
-void lm_data_draw_at(AgSite at, const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets);
+void lm_data_draw(const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets);
 
 /* The loss per token over the held-out part, in windows of `length` ids (0: the model's context) and batches of `batch`
  * windows. If tokens > 0, it stops after about that many tokens. If `counted` is not NULL, *counted receives the number of
  * tokens. The model is in evaluation mode afterwards. */
-double lm_evaluate_at(AgSite at, void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted);
+double lm_evaluate(void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted);
 
 /* Writes the ids of a text to a token file, and their number to *count. The text is encoded in pieces. The format, all
  * little-endian: "kaerutok"; four uint32: the version 2, the size of an id in bytes (2 or 4), the size of the vocabulary, 0;
  * uint64: the fingerprint of the vocabulary; the ids; uint64: the hash of all other bytes, without which the file is refused,
  * computed as those of safetensors files; uint64: the number of ids. Version 1, which is read as well, has no hash. */
-bool lm_tokenize_at(AgSite at, const char *text_path, const KaeruVocab *v, const char *tokens_path,
-                    int64_t *count) AG_MUST_CHECK;
+bool lm_tokenize(const char *text_path, const KaeruVocab *v, const char *tokens_path, int64_t *count) AG_MUST_CHECK;
 
 /* Whether a file begins like a token file. False if it cannot be read. */
-bool lm_is_token_file_at(AgSite at, const char *path);
+bool lm_is_token_file(const char *path);
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
@@ -156,7 +155,7 @@ struct LmTraining {
  * with another window, evaluate_tokens, ag_precision or, unless all held-out tokens are read, another batch. A run that
  * was stopped, even by a kill, and then resumed ends with the same bytes as a run that was not stopped. False if a checkpoint
  * cannot be read or written, if the data does not fit, or if the loss is NaN or infinite. */
-bool lm_train_at(AgSite at, LmTraining *t, bool resume) AG_MUST_CHECK;
+bool lm_train(LmTraining *t, bool resume) AG_MUST_CHECK;
 
 /* ---- generation -------------------------------------------------------------------------------------------------- */
 
@@ -167,19 +166,21 @@ bool lm_train_at(AgSite at, LmTraining *t, bool resume) AG_MUST_CHECK;
 typedef struct { double temperature; int64_t top_k; double top_p; } LmSampling;
 
 /* Draws an id of 0..n-1 with this thread's random generator; -1 with ag_error() if a logit is NaN or infinite. */
-int32_t lm_sample_next_at(AgSite at, const ag_real *logits, int64_t n, const LmSampling *how);
+int32_t lm_sample_next(const ag_real *logits, int64_t n, const LmSampling *how);
 
 /* The probabilities p[0..n-1] with which lm_sample_next draws each id. False with ag_error() where lm_sample_next returns
  * -1. */
-bool lm_sample_probabilities_at(AgSite at, const ag_real *logits, int64_t n, const LmSampling *how, double *p);
+bool lm_sample_probabilities(const ag_real *logits, int64_t n, const LmSampling *how, double *p);
 
 /* Generates up to `most` tokens after a prompt of n >= 1 tokens; the model reads the last `context` of them. Calls
  * next(arg, id) with each token and stops when it returns false. When the context is full, the model reads its last half again
  * and continues from there. The model must be in evaluation mode, and the ids must be in its vocabulary. False if
  * lm_sample_next fails. */
 typedef bool KaeruNextToken(void *arg, int32_t id);
-bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_t most, const LmSampling *how,
-                    KaeruNextToken *next, void *arg);
+bool lm_generate(void *m, const int32_t *prompt, int64_t n, int64_t most, const LmSampling *how, KaeruNextToken *next,
+                 void *arg);
+
+#include "kaeru/calls/lm.h"
 
 AG_PUBLIC_END
 

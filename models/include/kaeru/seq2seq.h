@@ -34,22 +34,22 @@ typedef struct {
     Tensor *weights;                /* the attention weights a_i(j) of the last call, (B,T,S), until its scope ends */
 } Seq2Seq;
 /* The initial weights are those of the layers. Free with ag_free. */
-Seq2Seq *seq2seq_new_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOptions options);
+Seq2Seq *seq2seq_new(int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOptions options);
 
 /* Teacher forcing: src (B,S), src_mask (B,1,S) or NULL, tgt (B,T), which begins with the start symbol -> (B,T,V)
  * log-probabilities of the word that follows each word of tgt. */
-Tensor *seq2seq_forward_at(AgSite at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask);
+Tensor *seq2seq_forward(Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask);
 
 /* The mean of -log p over the words of the batch that are not `pad` -> scalar */
-Tensor *seq2seq_loss_at(AgSite at, Seq2Seq *m, const TransformerBatch *batch, int32_t pad);
+Tensor *seq2seq_loss(Seq2Seq *m, const TransformerBatch *batch, int32_t pad);
 
 /* Takes the most probable word at each step, until each row has an end_symbol. Returns (B,max_len) ids that begin with
  * start_symbol; a row that has ended is filled with end_symbol. In evaluation mode; at the end each module has its former mode.
  * NULL with ag_error() if NaN or infinity in the weights makes the probabilities NaN. */
-Tensor *seq2seq_greedy_decode_at(AgSite at, Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
-                                int32_t end_symbol);
+Tensor *seq2seq_greedy_decode(Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
+                              int32_t end_symbol);
 
-#include "kaeru/models_at.h"
+#include "kaeru/calls/seq2seq.h"
 
 AG_PUBLIC_END
 

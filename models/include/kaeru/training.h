@@ -27,7 +27,7 @@ typedef struct {
     int64_t ntokens;                /* tokens of tgt_y that are not pad */
 } TransformerBatch;
 /* src (B,S), tgt (B,T+1), both AG_INT. In the notebook, pad is 2 by default, and 0 in the copy task. */
-TransformerBatch transformer_batch_new_at(AgSite at, Tensor *src, Tensor *tgt, int32_t pad);
+TransformerBatch transformer_batch_new(Tensor *src, Tensor *tgt, int32_t pad);
 
 /* ---- loss -------------------------------------------------------------------------------------------------------- */
 
@@ -72,8 +72,8 @@ typedef struct {
  * divided by the number of their tokens. Afterwards the model is in training mode or, without an optimizer, in evaluation mode.
  * If accum_iter is more than 1, the notebook differs: its first step is after batch 0, the batches that remain at the end get
  * no step, each batch's gradient is divided by the batch's own number of tokens, and the rate changes with each batch. */
-double transformer_run_epoch_at(AgSite at, Transformer *m, KaeruNextBatch *next, void *source, const KaeruEpochOptions *options,
-                                KaeruTrainState *state);
+double transformer_run_epoch(Transformer *m, KaeruNextBatch *next, void *source, const KaeruEpochOptions *options,
+                             KaeruTrainState *state);
 
 /* ---- decoding ---------------------------------------------------------------------------------------------------- */
 
@@ -81,8 +81,8 @@ double transformer_run_epoch_at(AgSite at, Transformer *m, KaeruNextBatch *next,
  * (B,max_len) ids that begin with start_symbol. A row that has ended is filled with end_symbol. This function and the next one
  * use the model in evaluation mode, then restore its mode. They return NULL with ag_error() if NaN or infinity in the weights
  * makes the probabilities NaN. */
-Tensor *transformer_greedy_decode_at(AgSite at, Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len,
-                                     int32_t start_symbol, int32_t end_symbol);
+Tensor *transformer_greedy_decode(Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
+                                  int32_t end_symbol);
 
 typedef struct {
     int beam;
@@ -92,8 +92,9 @@ typedef struct {
 } KaeruBeamOptions;
 /* The best sequence that a search with `beam` hypotheses finds: src (1,S) -> (n) ids with start and end. If `score` is not
  * NULL, *score receives its score. */
-Tensor *transformer_beam_search_at(AgSite at, Transformer *m, Tensor *src, Tensor *src_mask, KaeruBeamOptions options,
-                                   double *score);
+Tensor *transformer_beam_search(Transformer *m, Tensor *src, Tensor *src_mask, KaeruBeamOptions options, double *score);
+
+#include "kaeru/calls/training.h"
 
 AG_PUBLIC_END
 

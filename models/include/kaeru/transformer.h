@@ -38,13 +38,13 @@ static inline TransformerOptions transformer_defaults(void)
 
 /* A linear layer and log-softmax: (..,D) -> (..,V) log-probabilities. */
 typedef struct { Module module; Linear *proj; } TransformerGenerator;
-TransformerGenerator *transformer_generator_new_at(AgSite at, int64_t d_model, int64_t vocab);
-Tensor *transformer_generator_at(AgSite at, TransformerGenerator *g, Tensor *x);
+TransformerGenerator *transformer_generator_new(int64_t d_model, int64_t vocab);
+Tensor *transformer_generator(TransformerGenerator *g, Tensor *x);
 
 /* Embeddings times sqrt(D): ids (B,T) -> (B,T,D). */
 typedef struct { Module module; Embedding *lut; int64_t d_model; } TransformerEmbeddings;
-TransformerEmbeddings *transformer_embeddings_new_at(AgSite at, int64_t d_model, int64_t vocab);
-Tensor *transformer_embeddings_at(AgSite at, TransformerEmbeddings *e, Tensor *ids);
+TransformerEmbeddings *transformer_embeddings_new(int64_t d_model, int64_t vocab);
+Tensor *transformer_embeddings(TransformerEmbeddings *e, Tensor *ids);
 
 /* Self-attention and feed-forward, each in a SublayerConnection: x (B,S,D), mask (B,1,S) -> (B,S,D). */
 typedef struct {
@@ -53,13 +53,13 @@ typedef struct {
     PositionwiseFeedForward *feed_forward;
     ModuleList *sublayer;
 } TransformerEncoderLayer;
-TransformerEncoderLayer *transformer_encoder_layer_new_at(AgSite at, const TransformerOptions *o);
-Tensor *transformer_encoder_layer_at(AgSite at, TransformerEncoderLayer *l, Tensor *x, Tensor *mask);
+TransformerEncoderLayer *transformer_encoder_layer_new(const TransformerOptions *o);
+Tensor *transformer_encoder_layer(TransformerEncoderLayer *l, Tensor *x, Tensor *mask);
 
 /* A stack of N layers. With pre-norm, a norm follows the last layer; with post-norm, each layer ends with a norm. */
 typedef struct { Module module; ModuleList *layers; LayerNorm *norm; } TransformerEncoder;
-TransformerEncoder *transformer_encoder_new_at(AgSite at, const TransformerOptions *o);
-Tensor *transformer_encoder_at(AgSite at, TransformerEncoder *e, Tensor *x, Tensor *mask);
+TransformerEncoder *transformer_encoder_new(const TransformerOptions *o);
+Tensor *transformer_encoder(TransformerEncoder *e, Tensor *x, Tensor *mask);
 
 /* Self-attention, attention to the encoder's output (memory), and feed-forward, each in a SublayerConnection: x (B,T,D),
  * memory (B,S,D), src_mask (B,1,S), tgt_mask (B,T,T) -> (B,T,D). */
@@ -69,18 +69,18 @@ typedef struct {
     PositionwiseFeedForward *feed_forward;
     ModuleList *sublayer;
 } TransformerDecoderLayer;
-TransformerDecoderLayer *transformer_decoder_layer_new_at(AgSite at, const TransformerOptions *o);
+TransformerDecoderLayer *transformer_decoder_layer_new(const TransformerOptions *o);
 /* The cache may be NULL. Layer number `layer` uses its entries 2 layer (self-attention) and 2 layer + 1 (attention to
  * memory). */
-Tensor *transformer_decoder_layer_at(AgSite at, TransformerDecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask,
-                                     Tensor *tgt_mask, NnCache *cache, int layer);
+Tensor *transformer_decoder_layer(TransformerDecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask,
+                                  NnCache *cache, int layer);
 
 /* A stack of N decoder layers, with a norm as in TransformerEncoder. The cache, which may be NULL, is that of
  * transformer_cache_new. */
 typedef struct { Module module; ModuleList *layers; LayerNorm *norm; } TransformerDecoder;
-TransformerDecoder *transformer_decoder_new_at(AgSite at, const TransformerOptions *o);
-Tensor *transformer_decoder_at(AgSite at, TransformerDecoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask,
-                               NnCache *cache);
+TransformerDecoder *transformer_decoder_new(const TransformerOptions *o);
+Tensor *transformer_decoder(TransformerDecoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask,
+                            NnCache *cache);
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
@@ -93,30 +93,30 @@ typedef struct {
 } Transformer;
 
 /* Every weight matrix, including the embeddings, is initialized by nn_init_xavier_uniform. Free with ag_free. */
-Transformer *transformer_new_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions options);
+Transformer *transformer_new(int64_t src_vocab, int64_t tgt_vocab, TransformerOptions options);
 
 /* (B,S) (B,T) (B,1,S) (B,T,T) -> (B,T,D); the generator is not applied. A mask that is NULL lets all positions be seen: with a
  * tgt_mask of NULL, the decoder also sees the words that it has to predict. */
-Tensor *transformer_forward_at(AgSite at, Transformer *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask);
-Tensor *transformer_encode_at(AgSite at, Transformer *m, Tensor *src, Tensor *src_mask);          /* -> memory (B,S,D) */
-Tensor *transformer_decode_at(AgSite at, Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask);
+Tensor *transformer_forward(Transformer *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask);
+Tensor *transformer_encode(Transformer *m, Tensor *src, Tensor *src_mask);          /* -> memory (B,S,D) */
+Tensor *transformer_decode(Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask);
 
 /* The same for tgt (B,t), whose positions come after those in the cache (see transformer_cache_new). */
-Tensor *transformer_decode_next_at(AgSite at, Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, NnCache *cache);
+Tensor *transformer_decode_next(Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, NnCache *cache);
 
 /* A cache for up to `capacity` target positions of this model's decoder. Free with ag_free. */
-NnCache *transformer_cache_new_at(AgSite at, Transformer *m, int64_t capacity);
+NnCache *transformer_cache_new(Transformer *m, int64_t capacity);
 
 /* Sets whether each attention layer keeps its attention weights after a call (MultiHeadAttention.weights). */
-void transformer_keep_weights_at(AgSite at, Transformer *m, bool keep);
+void transformer_keep_weights(Transformer *m, bool keep);
 
 /* Writes the sizes of the vocabularies and the options as settings for checkpoints: "transformer.src_vocab",
  * "transformer.tgt_vocab", "transformer.N", ... */
-void transformer_to_settings_at(AgSite at, int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, NnSettings *s);
+void transformer_to_settings(int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, NnSettings *s);
 
 /* A model with the options and weights of a checkpoint (see module.h), whose settings must contain the options. NULL with
  * ag_error() if this fails. */
-Transformer *transformer_load_at(AgSite at, const char *path);
+Transformer *transformer_load(const char *path);
 
 /* ---- encoder only: predicts masked tokens (Devlin et al. 2018) --------------------------------------------------- */
 
@@ -126,11 +126,11 @@ typedef struct {
     Sequential *embed;
     TransformerGenerator *generator;
 } TransformerEncoderOnly;
-TransformerEncoderOnly *transformer_encoder_only_new_at(AgSite at, int64_t vocab, TransformerOptions options);
+TransformerEncoderOnly *transformer_encoder_only_new(int64_t vocab, TransformerOptions options);
 /* (B,S) (B,1,S) -> (B,S,V) log-probabilities */
-Tensor *transformer_encoder_only_at(AgSite at, TransformerEncoderOnly *m, Tensor *ids, Tensor *mask);
+Tensor *transformer_encoder_only(TransformerEncoderOnly *m, Tensor *ids, Tensor *mask);
 
-#include "kaeru/models_at.h"
+#include "kaeru/calls/transformer.h"
 
 AG_PUBLIC_END
 

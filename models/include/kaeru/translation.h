@@ -13,7 +13,7 @@
  *         transformer_run_epoch(m, kaeru_sentence_pairs_next, pairs, &options, &state);
  *     }
  *
- * As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...). A pointer that is NULL or was freed is a usage error. A
+ * A pointer that is NULL or was freed is a usage error. A
  * function that returns NULL or false sets ag_error(). The caller owns what a function returns. */
 #ifndef KAERU_TRANSLATION_H
 #define KAERU_TRANSLATION_H
@@ -29,16 +29,16 @@ AG_PUBLIC_BEGIN
  * a line. A line of more than 1,000,000 bytes is refused. */
 typedef struct { const char *text; size_t size; } KaeruLine;
 typedef struct { int64_t n; KaeruLine *line; void *owner; int64_t first; } KaeruLines; /* first: number of line[0] */
-bool kaeru_lines_open_at(AgSite at, KaeruLines *l, const char *path) AG_MUST_CHECK;
+bool kaeru_lines_open(KaeruLines *l, const char *path) AG_MUST_CHECK;
 /* The lines of a text in memory, which is copied. For messages, it is the part of `name` from line `first` on. */
-bool kaeru_lines_of_text_at(AgSite at, KaeruLines *l, const char *name, int64_t first, const char *text, size_t size);
+bool kaeru_lines_of_text(KaeruLines *l, const char *name, int64_t first, const char *text, size_t size);
 
 /* Converts all letters to lower case. */
-void kaeru_lines_lower_at(AgSite at, KaeruLines *l);
+void kaeru_lines_lower(KaeruLines *l);
 /* The lines of n texts as one text, to learn a vocabulary, and in *size its size. Each line has a space before it, as in
  * kaeru_sentence_encode, and a newline after it. */
-char *kaeru_lines_join_at(AgSite at, const KaeruLines *texts, int n, size_t *size);
-void kaeru_lines_close_at(AgSite at, KaeruLines *l);                /* may be closed already, or zeroed */
+char *kaeru_lines_join(const KaeruLines *texts, int n, size_t *size);
+void kaeru_lines_close(KaeruLines *l);                /* may be closed already, or zeroed */
 
 /* ---- pairs of sentences ------------------------------------------------------------------------------------------ */
 
@@ -46,25 +46,24 @@ typedef struct KaeruSentencePairs KaeruSentencePairs;
 /* Pairs line i of one text with line i of the other, encoded by kaeru_sentence_encode. Pairs with an empty side, or with
  * more than max_tokens on a side (0: any number), are left out. NULL if the texts do not have the same number of lines, or if
  * no pair is left. Free them with ag_free. */
-KaeruSentencePairs *kaeru_sentence_pairs_new_at(AgSite at, const KaeruLines *src, const KaeruVocab *src_vocab,
-                                                const KaeruLines *tgt, const KaeruVocab *tgt_vocab, int64_t max_tokens);
+KaeruSentencePairs *kaeru_sentence_pairs_new(const KaeruLines *src, const KaeruVocab *src_vocab, const KaeruLines *tgt,
+                                             const KaeruVocab *tgt_vocab, int64_t max_tokens);
 
 /* How many pairs there are, and how many were left out. */
-int64_t kaeru_sentence_pairs_count_at(AgSite at, const KaeruSentencePairs *p);
-int64_t kaeru_sentence_pairs_left_out_at(AgSite at, const KaeruSentencePairs *p);
+int64_t kaeru_sentence_pairs_count(const KaeruSentencePairs *p);
+int64_t kaeru_sentence_pairs_left_out(const KaeruSentencePairs *p);
 
 /* Begins an epoch with new random batches, by this thread's random generator. A batch has pairs of similar length, with at
  * most batch_tokens on each side, padding included, but at least one pair. */
-void kaeru_sentence_pairs_shuffle_at(AgSite at, KaeruSentencePairs *p, int64_t batch_tokens);
+void kaeru_sentence_pairs_shuffle(KaeruSentencePairs *p, int64_t batch_tokens);
 /* Begins an epoch with batches in the order of their length, without random numbers: for evaluation. */
-void kaeru_sentence_pairs_sort_at(AgSite at, KaeruSentencePairs *p, int64_t batch_tokens);
-int64_t kaeru_sentence_pairs_batches_at(AgSite at, const KaeruSentencePairs *p);
+void kaeru_sentence_pairs_sort(KaeruSentencePairs *p, int64_t batch_tokens);
+int64_t kaeru_sentence_pairs_batches(const KaeruSentencePairs *p);
 
 /* A KaeruNextBatch for transformer_run_epoch, whose source is a KaeruSentencePairs. After the last batch it returns false; the
  * next epoch must begin with kaeru_sentence_pairs_shuffle or kaeru_sentence_pairs_sort. The name without (...) is a function,
  * which transformer_run_epoch takes. */
-bool kaeru_sentence_pairs_next_at(AgSite at, void *pairs, TransformerBatch *batch);
-bool (kaeru_sentence_pairs_next)(void *pairs, TransformerBatch *batch);
+bool kaeru_sentence_pairs_next(void *pairs, TransformerBatch *batch);
 
 /* ---- translating ------------------------------------------------------------------------------------------------- */
 
@@ -79,8 +78,8 @@ typedef struct {
 /* Translates every line of src. The translation of an empty line is empty. False if a sentence has more tokens than the model
  * has positions: "line 3: 600 tokens with start and end, expected at most 512, the positions that the model has", or if
  * transformer_greedy_decode or transformer_beam_search returns NULL. */
-bool transformer_translate_lines_at(AgSite at, const TransformerTranslator *t, const KaeruLines *src,
-                                    const KaeruTranslateOptions *how, KaeruLines *out);
+bool transformer_translate_lines(const TransformerTranslator *t, const KaeruLines *src, const KaeruTranslateOptions *how,
+                                 KaeruLines *out);
 
 /* ---- BLEU -------------------------------------------------------------------------------------------------------- */
 
@@ -92,8 +91,10 @@ typedef struct {
     int64_t correct[4], total[4];       /* number of n-grams that are also in the reference; number of all n-grams */
     int64_t length, reference_length;   /* in tokens */
 } KaeruBleu;
-void kaeru_bleu_add_at(AgSite at, KaeruBleu *b, const char *translation, size_t n, const char *reference, size_t reference_n);
-double kaeru_bleu_score_at(AgSite at, const KaeruBleu *b);          /* 0 to 100 */
+void kaeru_bleu_add(KaeruBleu *b, const char *translation, size_t n, const char *reference, size_t reference_n);
+double kaeru_bleu_score(const KaeruBleu *b);          /* 0 to 100 */
+
+#include "kaeru/calls/translation.h"
 
 AG_PUBLIC_END
 

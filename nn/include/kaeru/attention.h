@@ -1,5 +1,5 @@
 /* attention.h: the layers of a Transformer that are not in nn.h (Vaswani et al. 2017, "Attention Is All You Need"; section
- * numbers are those of the paper). As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...).
+ * numbers are those of the paper).
  *
  * Shapes: B batch, T target time, S source time, D model width, H heads, K = D/H width of a head. */
 #ifndef KAERU_ATTENTION_H
@@ -16,15 +16,15 @@ AG_PUBLIC_BEGIN
  * reals, which is added to the scaled scores, as in ALiBi and T5. */
 
 /* (1,n,n): for position i, positions 0..i are visible. */
-Tensor *nn_causal_mask_at(AgSite at, int64_t n);
+Tensor *nn_causal_mask(int64_t n);
 
 /* ids (B,S) -> (B,1,S): all positions that are not padding are visible. */
-Tensor *nn_padding_mask_at(AgSite at, Tensor *ids, int32_t padding);
+Tensor *nn_padding_mask(Tensor *ids, int32_t padding);
 /* Both: ids (B,T) -> (B,T,T). */
-Tensor *nn_causal_padding_mask_at(AgSite at, Tensor *ids, int32_t padding);
+Tensor *nn_causal_padding_mask(Tensor *ids, int32_t padding);
 
 /* Prints the mask, one matrix after another: "#" for visible, "." for hidden. */
-void nn_mask_print_at(AgSite at, FILE *out, Tensor *mask);
+void nn_mask_print(FILE *out, Tensor *mask);
 
 /* ---- attention (3.2) --------------------------------------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ void nn_mask_print_at(AgSite at, FILE *out, Tensor *mask);
  * to (..,T,S), may be NULL. Hidden positions have weight 0 exactly. If all are hidden, the result is 0; the Annotated
  * Transformer, which sets hidden scores to -1e9, gets the mean of v. dropout is applied to the weights; it may be NULL. If
  * `weights` is not NULL, *weights receives the weights (..,T,S). */
-Tensor *nn_attention_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights);
+Tensor *nn_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights);
 
 /* The score of a query q and a key k. Transformers use the scaled dot product, earlier Seq2Seq models the others. */
 typedef enum {
@@ -43,8 +43,8 @@ typedef enum {
 } NnScoreKind;
 typedef struct { Module module; NnScoreKind kind; Linear *w1, *w2, *v; } NnScore;
 /* `query` and `key` are widths, which must be equal for the dot products. `hidden` is for the additive score only. */
-NnScore *nn_score_new_at(AgSite at, NnScoreKind kind, int64_t query, int64_t key, int64_t hidden);
-Tensor *nn_score_at(AgSite at, NnScore *s, Tensor *q, Tensor *k);             /* (..,T,Kq) (..,S,Kk) -> (..,T,S) */
+NnScore *nn_score_new(NnScoreKind kind, int64_t query, int64_t key, int64_t hidden);
+Tensor *nn_score(NnScore *s, Tensor *q, Tensor *k);             /* (..,T,Kq) (..,S,Kk) -> (..,T,S) */
 
 /* ---- the cache of keys and values ----------------------------------------------------------------------------------
  * In generation, the keys and values of earlier tokens do not change. A cache stores them for each attention layer, so a step
@@ -63,23 +63,23 @@ typedef struct {
 } NnKeysValues;
 typedef struct { int n; int64_t capacity; NnKeysValues *layer; bool bf16; } NnCache;
 /* A cache for n attention layers and up to `capacity` positions. Free it with ag_free. */
-NnCache *nn_cache_new_at(AgSite at, int n, int64_t capacity);
+NnCache *nn_cache_new(int n, int64_t capacity);
 
 /* The first function appends new positions (B,t,D) to a layer, the second one copies all positions of a layer (B,S,D), as
  * reals. */
-void nn_cache_append_at(AgSite at, NnCache *c, int layer, Tensor *key, Tensor *value);
-void nn_cache_read_at(AgSite at, NnCache *c, int layer, Tensor **key, Tensor **value);
+void nn_cache_append(NnCache *c, int layer, Tensor *key, Tensor *value);
+void nn_cache_read(NnCache *c, int layer, Tensor **key, Tensor **value);
 /* ag_attention of q (B,T,D) to all positions of a layer, without copying them. Gradients reach q and a
  * mask of reals alone. */
-Tensor *nn_cache_attention_at(AgSite at, NnCache *c, int layer, Tensor *q, Tensor *mask, AgAttention how);
+Tensor *nn_cache_attention(NnCache *c, int layer, Tensor *q, Tensor *mask, AgAttention how);
 /* Whether a layer is fixed and filled. */
-bool nn_cache_is_filled_at(AgSite at, const NnCache *c, int layer);
+bool nn_cache_is_filled(const NnCache *c, int layer);
 
 /* Replaces the batch by its rows rows[0..n): for beam search. A cache whose memory was missing in this is of no more use. */
-void nn_cache_select_at(AgSite at, NnCache *c, const int32_t *rows, int64_t n);
+void nn_cache_select(NnCache *c, const int32_t *rows, int64_t n);
 /* Removes all but the last `keep` positions of the layers that are not fixed. Language models count positions from the first
  * one that is left, so for them keep must be 0. */
-void nn_cache_keep_last_at(AgSite at, NnCache *c, int64_t keep);
+void nn_cache_keep_last(NnCache *c, int64_t keep);
 
 /* ---- multi-head attention (3.2.2) -------------------------------------------------------------------------------- */
 
@@ -96,14 +96,14 @@ typedef struct {
     bool keep_weights;
     Tensor *weights;            /* after dropout; `attn` in the Annotated Transformer */
 } MultiHeadAttention;
-MultiHeadAttention *nn_multi_head_attention_new_with_at(AgSite at, int heads, int64_t width, double dropout, NnScoreKind score);
+MultiHeadAttention *nn_multi_head_attention_new_with(int heads, int64_t width, double dropout, NnScoreKind score);
 #define nn_multi_head_attention_new(heads, width, dropout) \
     nn_multi_head_attention_new_with(heads, width, dropout, NN_SCORE_SCALED_DOT)
 /* query (B,T,D), key and value (B,S,D), mask broadcast to (B,T,S) or NULL -> (B,T,D). With a cache, which may be NULL, the keys
  * and values of the new positions are appended to those of entry `layer` in the cache. If this entry is fixed and filled, `key`
  * and `value` are not used. */
-Tensor *nn_multi_head_attention_cached_at(AgSite at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value,
-                                          Tensor *mask, NnCache *cache, int layer);
+Tensor *nn_multi_head_attention_cached(MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask,
+                                       NnCache *cache, int layer);
 #define nn_multi_head_attention(a, query, key, value, mask) \
     nn_multi_head_attention_cached(a, query, key, value, mask, NULL, 0)
 
@@ -113,10 +113,9 @@ Tensor *nn_multi_head_attention_cached_at(AgSite at, MultiHeadAttention *a, Tens
  *
  *     pe(t, 2i) = sin(t / 10000^(2i/D))        pe(t, 2i + 1) = cos(t / 10000^(2i/D)) */
 typedef struct { Module module; Dropout *dropout; Tensor *pe; } PositionalEncoding;
-PositionalEncoding *nn_positional_encoding_new_with_at(AgSite at, int64_t width, double dropout, int64_t max_len,
-                                                       bool learned);
+PositionalEncoding *nn_positional_encoding_new_with(int64_t width, double dropout, int64_t max_len, bool learned);
 /* (B,T,D) -> (B,T,D). The positions are start to start+T-1. */
-Tensor *nn_positional_encoding_from_at(AgSite at, PositionalEncoding *p, Tensor *x, int64_t start);
+Tensor *nn_positional_encoding_from(PositionalEncoding *p, Tensor *x, int64_t start);
 #define nn_positional_encoding(p, x) nn_positional_encoding_from(p, x, 0)
 #define nn_positional_encoding_new(width, dropout, max_len) \
     nn_positional_encoding_new_with(width, dropout, max_len, false)
@@ -127,9 +126,9 @@ Tensor *nn_positional_encoding_from_at(AgSite at, PositionalEncoding *p, Tensor 
 
 /* w_2(dropout(activation(w_1(x)))), at each position. */
 typedef struct { Module module; Linear *w_1, *w_2; Dropout *dropout; AgActivation activation; } PositionwiseFeedForward;
-PositionwiseFeedForward *nn_positionwise_feed_forward_new_at(AgSite at, int64_t width, int64_t hidden, double dropout,
-                                                             AgActivation activation);
-Tensor *nn_positionwise_feed_forward_at(AgSite at, PositionwiseFeedForward *f, Tensor *x);        /* (..,D) -> (..,D) */
+PositionwiseFeedForward *nn_positionwise_feed_forward_new(int64_t width, int64_t hidden, double dropout,
+                                                          AgActivation activation);
+Tensor *nn_positionwise_feed_forward(PositionwiseFeedForward *f, Tensor *x);        /* (..,D) -> (..,D) */
 
 /* The skip connection around a sublayer f, with the norm in one of two places:
  *     NN_PRE_NORM    x + dropout(f(norm(x)))        the Annotated Transformer, GPT
@@ -137,9 +136,11 @@ Tensor *nn_positionwise_feed_forward_at(AgSite at, PositionwiseFeedForward *f, T
  * To use it:  h = nn_sublayer_in(s, x);   h = f(h);   x = nn_sublayer_out(s, x, h); */
 typedef enum { NN_PRE_NORM, NN_POST_NORM } NnNormPlace;
 typedef struct { Module module; LayerNorm *norm; Dropout *dropout; NnNormPlace place; } SublayerConnection;
-SublayerConnection *nn_sublayer_connection_new_at(AgSite at, int64_t width, double dropout, NnNormPlace place, AgNorm kind);
-Tensor *nn_sublayer_in_at(AgSite at, SublayerConnection *s, Tensor *x);
-Tensor *nn_sublayer_out_at(AgSite at, SublayerConnection *s, Tensor *x, Tensor *h);
+SublayerConnection *nn_sublayer_connection_new(int64_t width, double dropout, NnNormPlace place, AgNorm kind);
+Tensor *nn_sublayer_in(SublayerConnection *s, Tensor *x);
+Tensor *nn_sublayer_out(SublayerConnection *s, Tensor *x, Tensor *h);
+
+#include "kaeru/calls/attention.h"
 
 AG_PUBLIC_END
 

@@ -10,7 +10,7 @@
  *     for (int i = 1; i < argc; )                                                     program --steps 20 --layers=6
  *         if (!nn_options_read(options, argc, argv, &i)) { fprintf(stderr, "%s\n", ag_error()); return 2; }
  *
- * As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...). */
+ */
 #ifndef KAERU_FIELDS_H
 #define KAERU_FIELDS_H
 
@@ -69,16 +69,16 @@ typedef struct {
 /* ---- a struct of options ----------------------------------------------------------------------------------------- */
 
 /* Sets the fields to their defaults and the rest of the struct to 0. */
-void nn_fields_defaults_at(AgSite at, const NnFields *fields, void *o);
+void nn_fields_defaults(const NnFields *fields, void *o);
 /* False with ag_error() if a value is out of range: "gpt.layers is 0, expected a whole number from 1 to 100000". */
-bool nn_fields_check_at(AgSite at, const NnFields *fields, const void *o);
+bool nn_fields_check(const NnFields *fields, const void *o);
 /* Writes the settings, such as "gpt.layers". */
-void nn_fields_to_settings_at(AgSite at, const NnFields *fields, const void *o, NnSettings *s);
+void nn_fields_to_settings(const NnFields *fields, const void *o, NnSettings *s);
 /* Reads and checks them. If this fails, returns false with ag_error(), and the struct is as before. Texts belong to `s`. */
-bool nn_fields_from_settings_at(AgSite at, const NnFields *fields, void *o, const NnSettings *s) AG_MUST_CHECK;
+bool nn_fields_from_settings(const NnFields *fields, void *o, const NnSettings *s) AG_MUST_CHECK;
 /* The value as text, which may be in `buffer`; NULL for a text that was not given. */
 enum { NN_FIELD_BUFFER = 32 };
-const char *nn_field_text_at(AgSite at, const NnField *f, const void *o, char buffer[NN_FIELD_BUFFER]);
+const char *nn_field_text(const NnField *f, const void *o, char buffer[NN_FIELD_BUFFER]);
 
 /* ---- a command line ---------------------------------------------------------------------------------------------- */
 
@@ -86,11 +86,11 @@ const char *nn_field_text_at(AgSite at, const NnField *f, const void *o, char bu
 typedef struct { const NnFields *fields; void *of; } NnOptions;
 /* Reads argv[*i], "--name=value", "--name" of a bool, or "--name" with the value argv[*i + 1], and moves *i behind it. False
  * with ag_error() if it is no option of the list or the value is out of range. A text is not copied. */
-bool nn_options_read_at(AgSite at, const NnOptions *list, int argc, char **argv, int *i);
+bool nn_options_read(const NnOptions *list, int argc, char **argv, int *i);
 /* Prints a line for each option, with its present value as the default. */
-void nn_options_print_at(AgSite at, const NnOptions *list, FILE *out);
+void nn_options_print(const NnOptions *list, FILE *out);
 
-#include "kaeru/nn_at.h"
+#include "kaeru/calls/fields.h"
 
 AG_PUBLIC_END
 #endif

@@ -8,7 +8,7 @@
  *     nn_lora_merge(model);                               the model is as before, with the adapters in its weights
  *
  * An adapter is part of its Linear, whose children lora_A and lora_B have its parameters. It acts in nn_linear; code that reads
- * Linear.weight itself does not see it. As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...). */
+ * Linear.weight itself does not see it. */
 #ifndef KAERU_LORA_H
 #define KAERU_LORA_H
 
@@ -22,11 +22,11 @@ typedef struct { int64_t rank; double alpha, dropout; const char *const *targets
  * in +-1/sqrt(in), B at 0, so that the module computes the same as before. More calls add more adapters, which may have another
  * rank and alpha. False with ag_error(), and nothing has changed, if a target is the name of no Linear, or of one whose weight
  * is tied to another module's. A Linear that has an adapter, a rank below 1, or a dropout outside [0, 1) is a usage error. */
-bool nn_lora_add_at(AgSite at, void *module, NnLoraOptions options) AG_MUST_CHECK;
+bool nn_lora_add(void *module, NnLoraOptions options) AG_MUST_CHECK;
 
 /* Adds the adapters to the weights and removes them; ag_precision does not matter. The weights stay frozen. Optimizers of the
  * module are not valid afterwards. Parameters that are tied to the weight of a Linear change, too. */
-void nn_lora_merge_at(AgSite at, void *module);
+void nn_lora_merge(void *module);
 
 /* Writes adapter_config.json and adapter_model.safetensors into a folder, which must exist, for the library peft. The names are
  * those of the module, and target_modules is one regular expression that matches the Linears with adapters alone. A Llama and
@@ -35,12 +35,12 @@ void nn_lora_merge_at(AgSite at, void *module);
  * old files, both new ones, or no adapter_config.json: weights and config always belong together. False with ag_error() if
  * the files cannot be written, or if the adapters do not have the same dropout: peft has one for all. A module that is itself a
  * Linear is a usage error, here and in nn_lora_load: it has no name for the file. */
-bool nn_lora_save_at(AgSite at, void *module, const char *folder) AG_MUST_CHECK;
+bool nn_lora_save(void *module, const char *folder) AG_MUST_CHECK;
 /* base: the folder or the name of the model without adapters, from which peft's AutoPeftModelForCausalLM opens it. It is null
  * in the file if this is NULL, or is not UTF-8. */
 typedef struct { const char *base; } NnLoraSaveOptions;
 /* nn_lora_save with options. */
-bool nn_lora_save_with_at(AgSite at, void *module, const char *folder, NnLoraSaveOptions options) AG_MUST_CHECK;
+bool nn_lora_save_with(void *module, const char *folder, NnLoraSaveOptions options) AG_MUST_CHECK;
 
 /* Adds the adapters of a folder that nn_lora_save or peft wrote, and freezes the other parameters. False with ag_error() if
  * the files cannot be read or do not fit; the module then has no adapters. The file of weights says which Linears have
@@ -53,9 +53,9 @@ bool nn_lora_save_with_at(AgSite at, void *module, const char *folder, NnLoraSav
  * of alpha_pattern that are more than a name or its end; values that peft does not take; and settings that are unknown
  * here, unless they are null or false. An empty value of a setting that peft then does not use is accepted. Without lora_alpha,
  * alpha is 8, as in peft. */
-bool nn_lora_load_at(AgSite at, void *module, const char *folder) AG_MUST_CHECK;
+bool nn_lora_load(void *module, const char *folder) AG_MUST_CHECK;
 
-#include "kaeru/nn_at.h"
+#include "kaeru/calls/lora.h"
 
 AG_PUBLIC_END
 #endif

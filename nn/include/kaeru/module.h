@@ -18,7 +18,7 @@
  * trained, saved, cloned or freed. No scope owns a module: it and its parameters live until ag_free. A field must not point to
  * a tensor of a scope that ends earlier.
  *
- * A forward function is an ordinary function. As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...). */
+ * A forward function is an ordinary function. */
 #ifndef KAERU_MODULE_H
 #define KAERU_MODULE_H
 
@@ -44,7 +44,7 @@ struct Module {
     int index;
     bool training;              /* true at first; nn_train and nn_eval set it, in all descendants as well */
     /* The forward function of a layer with one input, for Sequential and nn_recompute; its constructor sets it. Else NULL. */
-    Tensor *(*forward)(AgSite at, void *self, Tensor *x);
+    Tensor *(*forward)(void *self, Tensor *x);
     const struct NnLmFunctions *lm;       /* of a GPT or a Llama: what kaeru/lm.h needs of it; else NULL */
     /* Called before the module and its parts are freed, to close a file or the like; NULL: nothing. nn_clone does not copy a
      * module that has it. Memory does not need it: what ag_alloc_in(module, ...) returns is freed with the module. */
@@ -67,29 +67,29 @@ template <class Type, size_t offset> struct NnModule {
 #define nn_new(Type) \
     ((Type *)nn_new_sized(sizeof(Type) + 0 * sizeof(char[offsetof(Type, module) == 0 ? 1 : -1]), #Type))
 #endif
-Module *nn_new_sized_at(AgSite at, size_t size, const char *type);
+Module *nn_new_sized(size_t size, const char *type);
 
 /* A usage error, in the name of function `what`, unless this is a module that was not freed. size: of the struct, which tells
  * most types apart; 0 or sizeof(Module): any. */
-void nn_check_at(AgSite at, const char *what, const void *module, size_t size);
+void nn_check(const char *what, const void *module, size_t size);
 /* The same, and a usage error unless the module was made as this type. A ModuleList may be a Sequential, and the other way. */
-void nn_check_type_at(AgSite at, const char *what, const void *module, size_t size, const char *type);
+void nn_check_type(const char *what, const void *module, size_t size, const char *type);
 /* The first line of a layer's function: checks the module and does what AG_LAYER does. Errors then name the caller's line:
  * docs/extending.md has an example. */
-#define NN_LAYER(at, module) \
+#define NN_LAYER(module) \
     __attribute__((cleanup(ag_layer_end), unused)) \
-    const int ag_layer = (nn_check_at(at, __func__, module, sizeof *(module)), ag_layer_begin(at, __func__))
+    const int ag_layer = (nn_check(__func__, module, sizeof *(module)), ag_layer_begin(__func__, AG_OF_PROGRAM))
 
 /* The same for a type that others have the size of: `type` is the name of the struct in nn_new. */
-#define NN_LAYER_OF(at, module, type) \
+#define NN_LAYER_OF(module, type) \
     __attribute__((cleanup(ag_layer_end), unused)) \
-    const int ag_layer = (nn_check_type_at(at, __func__, module, sizeof *(module), type), ag_layer_begin(at, __func__))
+    const int ag_layer = (nn_check_type(__func__, module, sizeof *(module), type), ag_layer_begin(__func__, AG_OF_PROGRAM))
 
 /* Defines the function f_forward, which a constructor sets as module.forward. It calls f, the forward function of the type. */
 #define NN_FORWARD(Type, f) \
-    static Tensor *f##_forward(AgSite at, void *self, Tensor *x) \
+    static Tensor *f##_forward(void *self, Tensor *x) \
     { \
-        return f##_at(at, (Type *)self, x); \
+        return f((Type *)self, x); \
     }
 
 /* `parent->field = child`, registered under the field's name. The parent owns the child now. A module can be the child of one
@@ -99,12 +99,12 @@ void nn_check_type_at(AgSite at, const char *what, const void *module, size_t si
 /* The same under a name that printf writes, for an array: nn_child_named(net, l[i], nn_linear_new(8, 8), "l%d", i). */
 #define nn_child_named(parent, field, child, ...) \
     nn_add_child(&(parent)->module, (void **)&(parent)->field, 1 ? (child) : (parent)->field, __VA_ARGS__)
-void nn_add_child_at(AgSite at, Module *parent, void **field, void *child, const char *name, ...) AG_PRINTF(5, 6);
+void nn_add_child(Module *parent, void **field, void *child, const char *name, ...) AG_PRINTF(4, 5);
 
 /* A new tensor of zeros in *field, a member of the parent's struct, under a name that printf writes. The next four macros call
  * it. `trained`: the tensor requires a gradient. `saved`: it is in the module's files. */
-Tensor *nn_add_tensor_at(AgSite at, Module *parent, Tensor **field, AgShape shape, AgDType dtype, bool trained, bool saved,
-                         const char *name, ...) AG_PRINTF(8, 9);
+Tensor *nn_add_tensor(Module *parent, Tensor **field, AgShape shape, AgDType dtype, bool trained, bool saved, const char *name,
+                      ...) AG_PRINTF(7, 8);
 
 /* `parent->field` = a new parameter of that shape: zeros, requires a gradient. */
 #define nn_param(parent, field, shape) nn_param_named(parent, field, shape, "%s", #field)
@@ -122,61 +122,61 @@ Tensor *nn_add_tensor_at(AgSite at, Module *parent, Tensor **field, AgShape shap
  * counted, freed and saved once, under its first name. If the field already has a tensor, it must have the same shape; it is
  * freed, and fields that were tied to it are tied to `tensor`. */
 #define nn_tie(parent, field, tensor)   nn_tie_named(&(parent)->module, #field, &(parent)->field, tensor)
-void nn_tie_named_at(AgSite at, Module *parent, const char *name, Tensor **field, Tensor *tensor);
+void nn_tie_named(Module *parent, const char *name, Tensor **field, Tensor *tensor);
 
 /* A list of modules as a module: n children named "0", "1", ... */
 typedef struct { Module module; int n; } ModuleList;
-ModuleList *nn_list_new_at(AgSite at);
-void nn_list_add_at(AgSite at, ModuleList *list, void *child);
-void *nn_list_item_at(AgSite at, const ModuleList *list, int i);
+ModuleList *nn_list_new(void);
+void nn_list_add(ModuleList *list, void *child);
+void *nn_list_item(const ModuleList *list, int i);
 /* Item i as a pointer to Type. */
 #define nn_item(Type, list, i) ((Type *)nn_list_item(list, i))
 
 /* A copy with parameters of its own (the same values, modes and ties). Other members of the struct, numbers and pointers, are
  * copied as they are. */
-void *nn_clone_at(AgSite at, const void *module);
+void *nn_clone(const void *module);
 
 /* Training mode, in which dropout is active, or evaluation mode: for the module and all its descendants. */
-void nn_set_training_at(AgSite at, void *module, bool training);
+void nn_set_training(void *module, bool training);
 #define nn_train(module) nn_set_training(module, true)
 #define nn_eval(module)  nn_set_training(module, false)
 
 /* Removes the gradients of all parameters. nn_optimizer_step does so, too. */
-void nn_zero_grad_at(AgSite at, void *module);
+void nn_zero_grad(void *module);
 
 /* The parameters and buffers of a module's tree by dotted name, in order of registration; tied ones once, under their first
  * name. `trained`: the tensor requires a gradient; tensor_set_requires_grad(t, false) freezes a parameter. The list is valid
  * until the module changes; free it with ag_free. */
 typedef struct { char *name; Tensor *tensor; bool trained; Module *owner; } NnNamedTensor;
 typedef struct { NnNamedTensor *item; int n; } NnParameters;
-NnParameters *nn_parameters_at(AgSite at, void *module);
+NnParameters *nn_parameters(void *module);
 
 /* The tensor of that name ("fc1.weight"), or NULL. */
-Tensor *nn_find_at(AgSite at, void *module, const char *name);
+Tensor *nn_find(void *module, const char *name);
 
 /* ag_pack_weight for all matrices, tables of embeddings too, or if not `packed`, ag_unpack_weight. lm_generate does so while it
  * runs, if products are in bfloat16. */
-void nn_pack_weights_at(AgSite at, void *module, bool packed);
+void nn_pack_weights(void *module, bool packed);
 
 /* ag_freeze_bf16 for the weights of all Linears and Embeddings of which a row has an even size; adapters (lora.h) stay as they
  * are. The other parameters are frozen in reals. So a model takes two bytes a number, and its products need AG_BF16. */
-void nn_freeze_bf16_at(AgSite at, void *module);
+void nn_freeze_bf16(void *module);
 
 /* The number of trainable numbers, tied ones counted once. */
-int64_t nn_count_at(AgSite at, void *module);
+int64_t nn_count(void *module);
 
 /* Prints a table: module tree, parameter shapes and counts; below it the bytes of all values. */
-void nn_summary_at(AgSite at, void *module, FILE *out);
+void nn_summary(void *module, FILE *out);
 
 /* ---- initialization: in place, on one tensor; random values come from this thread's generator --------------------
  * Constants and random values without fans are written by ag_fill, ag_fill_uniform and ag_fill_normal. */
 
 /* Xavier and Kaiming need two dimensions or more: fan_in is the product of all sizes but the first, fan_out of all but the
  * second. The a of Kaiming is the negative slope of a leaky ReLU, 0 for ReLU. */
-void nn_init_xavier_uniform_at(AgSite at, Tensor *w, double gain);    /* +-gain sqrt(6/(fan_in+fan_out)): Glorot 2010 */
-void nn_init_xavier_normal_at(AgSite at, Tensor *w, double gain);     /* deviation gain sqrt(2/(fan_in+fan_out)) */
-void nn_init_kaiming_uniform_at(AgSite at, Tensor *w, double a);      /* +-sqrt(6/((1+a^2) fan_in)): He 2015 */
-void nn_init_kaiming_normal_at(AgSite at, Tensor *w, double a);       /* deviation sqrt(2/((1+a^2) fan_in)) */
+void nn_init_xavier_uniform(Tensor *w, double gain);    /* +-gain sqrt(6/(fan_in+fan_out)): Glorot 2010 */
+void nn_init_xavier_normal(Tensor *w, double gain);     /* deviation gain sqrt(2/(fan_in+fan_out)) */
+void nn_init_kaiming_uniform(Tensor *w, double a);      /* +-sqrt(6/((1+a^2) fan_in)): He 2015 */
+void nn_init_kaiming_normal(Tensor *w, double a);       /* deviation sqrt(2/((1+a^2) fan_in)) */
 
 /* ---- optimizers -------------------------------------------------------------------------------------------------- */
 
@@ -188,45 +188,45 @@ typedef struct NnParallel NnParallel;  /* see parallel.h */
 /* PyTorch's defaults: betas 0.9 and 0.999, eps 1e-8; Adam without weight decay, AdamW with decoupled weight decay 0.01. */
 #define nn_adam_options(lr)  (AG_VALUE(AgAdam){ (lr), 0.9, 0.999, 1e-8, 0.0, false })
 #define nn_adamw_options(lr) (AG_VALUE(AgAdam){ (lr), 0.9, 0.999, 1e-8, 0.01, true })
-Optimizer *nn_adam_new_with_at(AgSite at, void *module, AgAdam options);
-Optimizer *nn_sgd_new_with_at(AgSite at, void *module, AgSgd options);
+Optimizer *nn_adam_new_with(void *module, AgAdam options);
+Optimizer *nn_sgd_new_with(void *module, AgSgd options);
 #define nn_adam_new(module, lr)      nn_adam_new_with(module, nn_adam_options(lr))
 #define nn_adamw_new(module, lr)     nn_adam_new_with(module, nn_adamw_options(lr))
 #define nn_sgd_new(module, lr)       nn_sgd_new_with(module, (AG_VALUE(AgSgd){ (lr), 0.0, 0.0, false }))
 
 /* w = w - lr g / (sqrt(v) + eps) with v = alpha v + (1 - alpha) g^2 (Hinton 2012). PyTorch's defaults: alpha 0.99, eps 1e-8. */
 typedef struct { double lr, alpha, eps, weight_decay; } NnRMSprop;
-Optimizer *nn_rmsprop_new_with_at(AgSite at, void *module, NnRMSprop options);
+Optimizer *nn_rmsprop_new_with(void *module, NnRMSprop options);
 #define nn_rmsprop_new(module, lr)   nn_rmsprop_new_with(module, (AG_VALUE(NnRMSprop){ (lr), 0.99, 1e-8, 0.0 }))
 
 /* Moves the parameters for which belongs(p, arg) is true to a new group with another weight decay and learning-rate factor
  * (GPT: decay on matrices only). At first all parameters are in one group. Returns how many moved. */
-int nn_optimizer_group_at(AgSite at, Optimizer *o, bool (*belongs)(const NnNamedTensor *p, void *arg), void *arg,
-                          double weight_decay, double lr_factor);
+int nn_optimizer_group(Optimizer *o, bool (*belongs)(const NnNamedTensor *p, void *arg), void *arg, double weight_decay,
+                       double lr_factor);
 bool nn_is_not_matrix(const NnNamedTensor *p, void *unused);       /* less than two dimensions */
 
 /* A usage error, in the name of function `what`, unless the optimizer was made for this module or for a part of it. */
-void nn_optimizer_check_at(AgSite at, const char *what, const Optimizer *o, const void *module);
+void nn_optimizer_check(const char *what, const Optimizer *o, const void *module);
 
 /* Updates every parameter that has a gradient, and removes the gradients. It is a usage error if no parameter has one, or if a
  * parameter that has one was registered, tied or unfrozen, or a field replaced, after the optimizer was made. */
-void nn_optimizer_step_at(AgSite at, Optimizer *o);
+void nn_optimizer_step(Optimizer *o);
 /* The same with every gradient multiplied by grad_scale: 1/n for the mean if the loss is a sum over n items. */
-void nn_optimizer_step_scaled_at(AgSite at, Optimizer *o, double grad_scale);
+void nn_optimizer_step_scaled(Optimizer *o, double grad_scale);
 
 /* The learning rate, which a schedule sets before each step, and the number of steps taken. */
-double nn_optimizer_lr_at(AgSite at, const Optimizer *o);
-void nn_optimizer_set_lr_at(AgSite at, Optimizer *o, double lr);
-int64_t nn_optimizer_steps_at(AgSite at, const Optimizer *o);
+double nn_optimizer_lr(const Optimizer *o);
+void nn_optimizer_set_lr(Optimizer *o, double lr);
+int64_t nn_optimizer_steps(const Optimizer *o);
 
 /* Scales all gradients so that their global 2-norm is at most max_norm; 0: no limit. Returns the norm before scaling. It is a
  * usage error if no parameter has a gradient. */
-double nn_clip_grad_norm_at(AgSite at, void *module, double max_norm);
+double nn_clip_grad_norm(void *module, double max_norm);
 #define nn_grad_norm(module) nn_clip_grad_norm(module, __builtin_inf())     /* the norm alone */
 
 /* Moves the trained parameters of `average`, a nn_clone of the module, towards the module's by the part 1 - decay, after each
  * step; buffers and frozen parameters are copied. Other shapes are a usage error, and nothing has changed. */
-void nn_ema_update_at(AgSite at, void *average, void *module, double decay);
+void nn_ema_update(void *average, void *module, double decay);
 
 /* An optimizer of your own: the update of one parameter. Groups, learning rates, steps, gradients and checkpoints work as with
  * the optimizers above.
@@ -260,8 +260,8 @@ typedef struct {
     bool by_item;               /* an item's update depends on that item alone: processes may share a parameter (parallel.h) */
 } OptimizerKind;
 /* `kind` must stay valid. The options, any struct of `size` bytes, are copied; NULL and 0: none. */
-Optimizer *nn_optimizer_new_at(AgSite at, void *module, const OptimizerKind *kind, const void *options, size_t size, double lr,
-                               double weight_decay);
+Optimizer *nn_optimizer_new(void *module, const OptimizerKind *kind, const void *options, size_t size, double lr,
+                            double weight_decay);
 
 /* ---- schedules: the learning rate as a pure function of the step --------------------------------------------------
  * Steps count from 1, as in lm_train and OptimizerUpdate: set the rate of step n before the n-th nn_optimizer_step. Step 0 of a
@@ -270,16 +270,16 @@ Optimizer *nn_optimizer_new_at(AgSite at, void *module, const OptimizerKind *kin
 
 /* Linear from 0 to lr over `warmup` steps, then half a cosine down to lr_min at step `total`, then lr_min. The
  * warmup is part of the total. */
-double nn_schedule_cosine_at(AgSite at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total);
+double nn_schedule_cosine(int64_t step, double lr, double lr_min, int64_t warmup, int64_t total);
 
 /* The same with a straight line in place of the cosine. */
-double nn_schedule_linear_at(AgSite at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total);
+double nn_schedule_linear(int64_t step, double lr, double lr_min, int64_t warmup, int64_t total);
 
 /* lr, times `factor` after each `every` steps: PyTorch's StepLR. */
-double nn_schedule_step_at(AgSite at, int64_t step, double lr, double factor, int64_t every);
+double nn_schedule_step(int64_t step, double lr, double factor, int64_t every);
 
 /* lr = factor * width^-0.5 * min(step^-0.5, step * warmup^-1.5), Vaswani et al. 2017, 5.3; step 0 counts as 1. */
-double nn_schedule_noam_at(AgSite at, int64_t step, int64_t width, double factor, int64_t warmup);
+double nn_schedule_noam(int64_t step, int64_t width, double factor, int64_t warmup);
 
 /* ---- files ---------------------------------------------------------------------------------------------------------
  * Checkpoints are safetensors files with the weights by name, so that other libraries can open them. The state of an optimizer
@@ -301,19 +301,19 @@ double nn_schedule_noam_at(AgSite at, int64_t step, int64_t width, double factor
 
 /* Settings of a model or a run: texts by name, in order. Free them with ag_free. */
 typedef struct NnSettings NnSettings;
-NnSettings *nn_settings_new_at(AgSite at);
-void nn_settings_set_at(AgSite at, NnSettings *s, const char *key, const char *format, ...) AG_PRINTF(4, 5);
-const char *nn_settings_get_at(AgSite at, const NnSettings *s, const char *key); /* NULL if absent */
+NnSettings *nn_settings_new(void);
+void nn_settings_set(NnSettings *s, const char *key, const char *format, ...) AG_PRINTF(3, 4);
+const char *nn_settings_get(const NnSettings *s, const char *key); /* NULL if absent */
 /* A setting as an integer or a real number; false with ag_error() if absent or malformed. */
-bool nn_settings_int_at(AgSite at, const NnSettings *s, const char *key, int64_t *value);
-bool nn_settings_real_at(AgSite at, const NnSettings *s, const char *key, double *value);
+bool nn_settings_int(const NnSettings *s, const char *key, int64_t *value);
+bool nn_settings_real(const NnSettings *s, const char *key, double *value);
 
 /* Weights only: parameters and buffers. nn_load takes any file that tensor_file_open opens, also the index of a model in
  * several files. */
-bool nn_save_at(AgSite at, const char *path, void *module) AG_MUST_CHECK;
-bool nn_load_at(AgSite at, const char *path, void *module) AG_MUST_CHECK;
+bool nn_save(const char *path, void *module) AG_MUST_CHECK;
+bool nn_load(const char *path, void *module) AG_MUST_CHECK;
 /* The same with reals rounded to bfloat16, as BF16: half of the size. */
-bool nn_save_bf16_at(AgSite at, const char *path, void *module) AG_MUST_CHECK;
+bool nn_save_bf16(const char *path, void *module) AG_MUST_CHECK;
 
 /* What a file and a module do not have in common: missing tensors by the module's names, unexpected ones by the file's. */
 typedef struct { const char **missing, **unexpected; int n_missing, n_unexpected; } NnLoadReport;
@@ -334,7 +334,7 @@ typedef struct {
     NnLoadReport **report;      /* gets the names, if the file could be opened; free it with ag_free. NULL: not needed */
 } NnLoadOptions;
 /* nn_load with options. If the file has a part of the model: nn_load_with(path, model->backbone, ...). */
-bool nn_load_with_at(AgSite at, const char *path, void *module, NnLoadOptions options) AG_MUST_CHECK;
+bool nn_load_with(const char *path, void *module, NnLoadOptions options) AG_MUST_CHECK;
 
 /* What changes during a run, so that it can resume exactly: the weights and buffers; of the optimizer (may be NULL) the state
  * and the numbers of steps; the random state of this thread; settings (may be NULL).
@@ -345,20 +345,19 @@ bool nn_load_with_at(AgSite at, const char *path, void *module, NnLoadOptions op
  * the settings.
  *
  * Loading restores this thread's random state and adds the file's settings to `settings`. */
-bool nn_checkpoint_save_at(AgSite at, const char *path, void *module, Optimizer *o, const NnSettings *settings) AG_MUST_CHECK;
-bool nn_checkpoint_load_at(AgSite at, const char *path, void *module, Optimizer *o, NnSettings *settings) AG_MUST_CHECK;
+bool nn_checkpoint_save(const char *path, void *module, Optimizer *o, const NnSettings *settings) AG_MUST_CHECK;
+bool nn_checkpoint_load(const char *path, void *module, Optimizer *o, NnSettings *settings) AG_MUST_CHECK;
 /* A checkpoint without the frozen parameters: for adapters (lora.h), megabytes. A module that loads it must have them: put
  * their hash (tensor_hash) into the settings to tell, as lm_train does. */
-bool nn_checkpoint_save_trained_at(AgSite at, const char *path, void *module, Optimizer *o,
-                                   const NnSettings *settings) AG_MUST_CHECK;
+bool nn_checkpoint_save_trained(const char *path, void *module, Optimizer *o, const NnSettings *settings) AG_MUST_CHECK;
 
 /* Only the settings: to build a model of the right size before loading it. */
-bool nn_checkpoint_settings_at(AgSite at, const char *path, NnSettings *settings) AG_MUST_CHECK;
+bool nn_checkpoint_settings(const char *path, NnSettings *settings) AG_MUST_CHECK;
 
 /* Sets the model's reals to their mean in n files. False with ag_error() if a file cannot be loaded, or for AG_PACKED. */
-bool nn_average_checkpoints_at(AgSite at, void *model, const char *const *paths, int n) AG_MUST_CHECK;
+bool nn_average_checkpoints(void *model, const char *const *paths, int n) AG_MUST_CHECK;
 
-#include "kaeru/nn_at.h"
+#include "kaeru/calls/module.h"
 
 AG_PUBLIC_END
 #endif

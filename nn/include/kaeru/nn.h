@@ -12,8 +12,8 @@ AG_PUBLIC_BEGIN
 /* In training, sets each number of x (..) to 0 with probability p, which is in [0, 1), and divides the others by 1-p. In
  * evaluation, returns x itself. */
 typedef struct { Module module; double p; } Dropout;
-Dropout *nn_dropout_new_at(AgSite at, double p);
-Tensor *nn_dropout_at(AgSite at, Dropout *d, Tensor *x);
+Dropout *nn_dropout_new(double p);
+Tensor *nn_dropout(Dropout *d, Tensor *x);
 
 /* y = x W^T + b: x (..,in) -> (..,out). weight (out,in); bias (out) or NULL. Both start uniform in +-1/sqrt(in). */
 typedef struct Linear Linear;
@@ -24,50 +24,50 @@ struct Linear {
     Dropout *lora_dropout;
     double lora_alpha;                      /* alpha; what the adapter adds is multiplied by alpha / rank */
 };
-Linear *nn_linear_new_with_at(AgSite at, int64_t in, int64_t out, bool bias);
+Linear *nn_linear_new_with(int64_t in, int64_t out, bool bias);
 #define nn_linear_new(in, out)         nn_linear_new_with(in, out, true)
 #define nn_linear_new_no_bias(in, out) nn_linear_new_with(in, out, false)
-Tensor *nn_linear_at(AgSite at, Linear *l, Tensor *x);
+Tensor *nn_linear(Linear *l, Tensor *x);
 
 /* Rows of a table: ids (..) -> (..,width). weight (count,width) starts standard normal. */
 typedef struct { Module module; Tensor *weight; } Embedding;
-Embedding *nn_embedding_new_at(AgSite at, int64_t count, int64_t width);
-Tensor *nn_embedding_at(AgSite at, Embedding *e, Tensor *ids);
+Embedding *nn_embedding_new(int64_t count, int64_t width);
+Tensor *nn_embedding(Embedding *e, Tensor *ids);
 
 /* y = gamma (x - m) / s + beta: x (..,width) -> (..,width), with the mean m and the deviation s of the last dimension (Ba et
  * al. 2016). gamma (width) starts at 1, beta (width), which may be NULL, at 0. AgNorm's four conventions of s are in types.h.
  * In files the parameters are called weight and bias; with AG_NORM_ANNOTATED, a_2 and b_2. */
 typedef struct { Module module; Tensor *gamma, *beta; AgNorm kind; } LayerNorm;
-LayerNorm *nn_layer_norm_new_with_at(AgSite at, int64_t width, AgNorm kind, bool bias);
+LayerNorm *nn_layer_norm_new_with(int64_t width, AgNorm kind, bool bias);
 #define nn_layer_norm_new(width)            nn_layer_norm_new_with(width, AG_NORM_PYTORCH, true)
 #define nn_layer_norm_new_kind(width, kind) nn_layer_norm_new_with(width, kind, true)
 #define nn_layer_norm_new_no_bias(width)    nn_layer_norm_new_with(width, AG_NORM_PYTORCH, false)
-Tensor *nn_layer_norm_at(AgSite at, LayerNorm *l, Tensor *x);
+Tensor *nn_layer_norm(LayerNorm *l, Tensor *x);
 
 /* y = gamma x / r: x (..,width) -> (..,width), with r = sqrt(m + eps) and the mean m of x^2 over the last dimension (Zhang and
  * Sennrich 2019). gamma (width) starts at 1; in files it is called weight. eps is 1e-6 unless it is given. */
 typedef struct { Module module; Tensor *gamma; double eps; } RMSNorm;
-RMSNorm *nn_rms_norm_new_with_at(AgSite at, int64_t width, double eps);
+RMSNorm *nn_rms_norm_new_with(int64_t width, double eps);
 #define nn_rms_norm_new(width) nn_rms_norm_new_with(width, 1e-6)
-Tensor *nn_rms_norm_at(AgSite at, RMSNorm *l, Tensor *x);
+Tensor *nn_rms_norm(RMSNorm *l, Tensor *x);
 
 /* Convolution with windows of size x size items: x (B,in,H,W) -> (B,out,H',W'), see ag_conv2d. weight (out,in,size,size), bias
  * (out) or NULL; both start uniform in +-1/sqrt(in size^2). nn_conv2d_new has a stride of 1 and the padding (size - 1)/2, with
  * which an odd size keeps H and W. */
 typedef struct { Module module; Tensor *weight, *bias; AgConv how; } Conv2d;
-Conv2d *nn_conv2d_new_with_at(AgSite at, int64_t in, int64_t out, int size, int stride, int padding, bool bias);
+Conv2d *nn_conv2d_new_with(int64_t in, int64_t out, int size, int stride, int padding, bool bias);
 #define nn_conv2d_new(in, out, size) nn_conv2d_new_with(in, out, size, 1, ((size) - 1) / 2, true)
-Tensor *nn_conv2d_at(AgSite at, Conv2d *l, Tensor *x);
+Tensor *nn_conv2d(Conv2d *l, Tensor *x);
 /* With groups, dilation, and a stride and padding of height and of width: see AgConv. weight (out,in/groups,size,size). */
-Conv2d *nn_conv2d_new_how_at(AgSite at, int64_t in, int64_t out, int size, AgConv how, bool bias);
+Conv2d *nn_conv2d_new_how(int64_t in, int64_t out, int size, AgConv how, bool bias);
 
 /* Transposed convolution, which makes images larger: x (B,in,H,W) -> (B,out,H',W'), see ag_conv_transpose2d. With size =
  * stride, H' is stride H. weight (in,out,size,size), bias (out) or NULL; both start uniform in +-1/sqrt(out size^2). */
 typedef struct { Module module; Tensor *weight, *bias; int stride, padding, output_padding; } ConvTranspose2d;
-ConvTranspose2d *nn_conv_transpose2d_new_with_at(AgSite at, int64_t in, int64_t out, int size, int stride, int padding,
-                                                 int output_padding, bool bias);
+ConvTranspose2d *nn_conv_transpose2d_new_with(int64_t in, int64_t out, int size, int stride, int padding, int output_padding,
+                                              bool bias);
 #define nn_conv_transpose2d_new(in, out, size, stride) nn_conv_transpose2d_new_with(in, out, size, stride, 0, 0, true)
-Tensor *nn_conv_transpose2d_at(AgSite at, ConvTranspose2d *l, Tensor *x);
+Tensor *nn_conv_transpose2d(ConvTranspose2d *l, Tensor *x);
 
 /* y = gamma (x - m) / sqrt(v + eps) + beta for each channel: x (B,C,..) -> (B,C,..) (Ioffe and Szegedy 2015). In training, m
  * and v are the mean and the variance of the batch. The buffers running_mean and running_var (C) move towards them by the part
@@ -79,34 +79,34 @@ typedef struct {
     Tensor *gamma, *beta, *running_mean, *running_var, *num_batches_tracked;
     double momentum, eps;
 } BatchNorm;
-BatchNorm *nn_batch_norm_new_with_at(AgSite at, int64_t channels, double momentum, double eps);
+BatchNorm *nn_batch_norm_new_with(int64_t channels, double momentum, double eps);
 #define nn_batch_norm_new(channels) nn_batch_norm_new_with(channels, 0.1, 1e-5)
-Tensor *nn_batch_norm_at(AgSite at, BatchNorm *l, Tensor *x);
+Tensor *nn_batch_norm(BatchNorm *l, Tensor *x);
 
 /* y = gamma (x - m) / sqrt(v + eps) + beta: x (B,C,..) -> (B,C,..), with the mean m and the variance v of a group of C/groups
  * channels of each item of the batch (Wu and He 2018). gamma and beta (C) start at 1 and 0; in files they are called weight and
  * bias. eps is 1e-5 unless it is given. */
 typedef struct { Module module; Tensor *gamma, *beta; int groups; double eps; } GroupNorm;
-GroupNorm *nn_group_norm_new_with_at(AgSite at, int groups, int64_t channels, double eps);
+GroupNorm *nn_group_norm_new_with(int groups, int64_t channels, double eps);
 #define nn_group_norm_new(groups, channels) nn_group_norm_new_with(groups, channels, 1e-5)
-Tensor *nn_group_norm_at(AgSite at, GroupNorm *l, Tensor *x);
+Tensor *nn_group_norm(GroupNorm *l, Tensor *x);
 
 /* ag_activate(kind, nn_linear(l, x)), with the same result. ReLU and the GELUs need less time and memory this way. */
-Tensor *nn_linear_activate_at(AgSite at, Linear *l, Tensor *x, AgActivation kind);
+Tensor *nn_linear_activate(Linear *l, Tensor *x, AgActivation kind);
 
 /* Layers in sequence: each one gets the output of the one before. A layer is a Linear, Embedding, LayerNorm, RMSNorm,
  * BatchNorm, GroupNorm, Conv2d, ConvTranspose2d, Dropout or activation, another Sequential, or a layer of your own whose
  * constructor sets module.forward. A Sequential is a ModuleList: nn_item and n work on it, and its parameters have names such
  * as "0.weight", as in PyTorch. */
 typedef ModuleList Sequential;
-Sequential *nn_sequential_new_at(AgSite at);
-void nn_sequential_add_at(AgSite at, Sequential *s, void *layer);
-void nn_sequential_activation_at(AgSite at, Sequential *s, AgActivation kind);
-Tensor *nn_sequential_at(AgSite at, Sequential *s, Tensor *x);
+Sequential *nn_sequential_new(void);
+void nn_sequential_add(Sequential *s, void *layer);
+void nn_sequential_activation(Sequential *s, AgActivation kind);
+Tensor *nn_sequential(Sequential *s, Tensor *x);
 
 /* layer(x) of any layer that a Sequential can hold. Most of its intermediate values are not kept for backward, which computes
  * them again: less memory, more time, the same bits. See ag_recompute in graph.h: AG_PRODUCTS. */
-Tensor *nn_recompute_at(AgSite at, void *layer, Tensor *x);
+Tensor *nn_recompute(void *layer, Tensor *x);
 
 /* ---- losses: the common forms; ops.h has all options ------------------------------------------------------------- */
 
@@ -116,6 +116,8 @@ Tensor *nn_recompute_at(AgSite at, void *layer, Tensor *x);
 /* mean over targets of -log softmax(logits)[target]: logits (..,V), target (..) ids; targets of -100 are ignored; if
  * all are, the loss is 0 (PyTorch: NaN). For a linear layer with many outputs, ag_linear_cross_entropy needs less memory. */
 #define nn_cross_entropy(logits, target) ag_cross_entropy(logits, target, AG_MEAN, -100, 0.0)
+
+#include "kaeru/calls/nn.h"
 
 AG_PUBLIC_END
 #endif

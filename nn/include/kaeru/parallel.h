@@ -21,8 +21,7 @@
  * The state of the optimizer is divided among the processes (Rajbhandari et al. 2020, ZeRO stage 1): each updates its part of
  * every parameter and sends the new weights to the others. Gradients are sent while the backward pass goes on.
  *
- * All processes must build the same model from the same seed and call these functions in the same order. As in tensor.h,
- * NAME_at(AgSite at, ...) is called as NAME(...). */
+ * All processes must build the same model from the same seed and call these functions in the same order. */
 #ifndef KAERU_PARALLEL_H
 #define KAERU_PARALLEL_H
 
@@ -58,7 +57,7 @@ struct NnProcesses {
 
 /* Whether all processes (NULL: this one alone) have the same text, made as by printf, for example the value of an option. If
  * not, ag_error() names the first one that differs, `what`, and both texts. Only the first 1023 bytes are compared. */
-bool nn_processes_agree_at(AgSite at, NnProcesses *p, const char *what, const char *format, ...) AG_PRINTF(4, 5);
+bool nn_processes_agree(NnProcesses *p, const char *what, const char *format, ...) AG_PRINTF(3, 4);
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
@@ -70,56 +69,56 @@ typedef struct {
 /* Prepares `optimizer`, and the module that it trains, for steps with these processes, or with this process alone (NULL). It
  * checks that all processes have the same version of kaeru, weights and options; otherwise all end with a line that names the
  * first that differs. The optimizer belongs to the caller and takes its steps here from now on. */
-NnParallel *nn_parallel_new_with_at(AgSite at, Optimizer *optimizer, NnParallelOptions options, NnProcesses *processes);
+NnParallel *nn_parallel_new_with(Optimizer *optimizer, NnParallelOptions options, NnProcesses *processes);
 #define nn_parallel_new(optimizer, shards_, processes) \
     nn_parallel_new_with(optimizer, (AG_VALUE(NnParallelOptions){ (shards_), 0.0 }), processes)
 
 /* Begins the next shard of this process; false after its last one, and the next call begins the next step. In each shard,
  * ag_backward is called once, on the mean loss of the shard, or after nn_parallel_count on the sum. */
-bool nn_parallel_shard_at(AgSite at, NnParallel *p);
+bool nn_parallel_shard(NnParallel *p);
 
 /* The number of the current shard, 0..shards-1: to choose the data. */
-int64_t nn_parallel_index_at(AgSite at, const NnParallel *p);
+int64_t nn_parallel_index(const NnParallel *p);
 
 /* Says that the loss of this shard is a sum over n items (0 for a shard without ag_backward). The step then uses the gradient
  * of the mean over the items of all shards. Call it in each shard that has a loss, or in none. */
-void nn_parallel_count_at(AgSite at, NnParallel *p, double n);
+void nn_parallel_count(NnParallel *p, double n);
 
 /* Adds the gradients of all shards, clips their norm, takes a step of the optimizer with their mean, and makes the new weights
  * known to all processes. Returns the mean loss. If it is not finite, weights and buffers stay as they are, but the step counts
  * (nn_optimizer_steps), so that the next one has other random numbers. An infinite norm is not clipped. The usage errors of
  * nn_optimizer_step are usage errors here. A step without items, or whose loss is not finite, needs no gradient. */
-double nn_parallel_step_at(AgSite at, NnParallel *p);
+double nn_parallel_step(NnParallel *p);
 
 /* Asks for the end of the training, for example after a signal. From the end of the next step on (in a process alone: at once),
  * nn_parallel_stopped is true in all processes, and stays so. */
-void nn_parallel_stop_at(AgSite at, NnParallel *p);
-bool nn_parallel_stopped_at(AgSite at, const NnParallel *p);
+void nn_parallel_stop(NnParallel *p);
+bool nn_parallel_stopped(const NnParallel *p);
 
 /* ---- work that is divided ---------------------------------------------------------------------------------------- */
 
 /* Divides the items of other work, such as the batches of an evaluation: whether this process computes item i. */
-bool nn_parallel_is_mine_at(AgSite at, const NnParallel *p, int64_t i);
+bool nn_parallel_is_mine(const NnParallel *p, int64_t i);
 
 /* Sends the values of this process's items to the others, and receives theirs: value[0..n-1] is then complete. */
-void nn_parallel_collect_at(AgSite at, NnParallel *p, double *value, int64_t n);
+void nn_parallel_collect(NnParallel *p, double *value, int64_t n);
 
 /* Whether all processes have the same n bytes. If not, ag_error() names the first one that differs, and `what`. */
-bool nn_parallel_agree_at(AgSite at, NnParallel *p, const char *what, const void *bytes, size_t n);
+bool nn_parallel_agree(NnParallel *p, const char *what, const void *bytes, size_t n);
 
 /* Whether `good` is true in all processes. If not, ag_error() is that of the first one where it is false. Here, and in
  * nn_checkpoint_save, a process may be silent for a deadline and one second more for each million items of the parameters,
  * because it may be writing them to a file. */
-bool nn_parallel_check_at(AgSite at, NnParallel *p, bool good);
+bool nn_parallel_check(NnParallel *p, bool good);
 
-int64_t nn_parallel_shards_at(AgSite at, const NnParallel *p);      /* the number of shards */
+int64_t nn_parallel_shards(const NnParallel *p);      /* the number of shards */
 #define nn_parallel_is_first(p) nn_parallel_is_mine(p, 0)           /* process 0, which writes the files */
 
 /* Frees p, and ends the exchange unless another NnParallel uses the same processes. The optimizer can then only be freed. True
  * in the first process; the others should end. */
-bool nn_parallel_end_at(AgSite at, NnParallel *p);
+bool nn_parallel_end(NnParallel *p);
 
-#include "kaeru/nn_at.h"
+#include "kaeru/calls/parallel.h"
 
 AG_PUBLIC_END
 #endif

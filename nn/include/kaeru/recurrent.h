@@ -6,7 +6,6 @@
  *     RecurrentState state = { 0 };                           starts from zeros
  *     Tensor *y = nn_recurrent(r, x, mask, &state);           h of all steps (B,T,H); state.h: the last h of each row
  *
- * As in tensor.h, NAME_at(AgSite at, ...) is called as NAME(...).
  * Shapes: B batch, T time, H width of the state, G number of gates: 3 (GRU) or 4 (LSTM). */
 #ifndef KAERU_RECURRENT_H
 #define KAERU_RECURRENT_H
@@ -39,8 +38,7 @@ typedef struct {
     RecurrentPass pass[NN_RECURRENT_PASSES];    /* of layer l: numbers l * directions and, backward, l * directions + 1 */
 } Recurrent;
 /* `layers` layers, up to 16, or 8 if `both`: each reads in both directions, and its y is (B,T,2 H). */
-Recurrent *nn_recurrent_new_with_at(AgSite at, RecurrentKind kind, int64_t in, int64_t hidden, int layers, bool both,
-                                    double dropout);
+Recurrent *nn_recurrent_new_with(RecurrentKind kind, int64_t in, int64_t hidden, int layers, bool both, double dropout);
 #define nn_recurrent_new(kind, in, hidden) nn_recurrent_new_with(kind, in, hidden, 1, false, 0)
 #define nn_gru_new(in, hidden)  nn_recurrent_new(NN_GRU, in, hidden)
 #define nn_lstm_new(in, hidden) nn_recurrent_new(NN_LSTM, in, hidden)
@@ -52,11 +50,11 @@ typedef struct { Tensor *h, *c; } RecurrentState;
 /* For a state that lives longer than a scope, as in training on parts of one long sequence: *kept, zeros at first, becomes a
  * copy of *state that no scope owns, without a graph, and its former copy is freed. With NULL for state it is only freed. Call
  * it before ag_backward, which releases the state. */
-void nn_recurrent_keep_at(AgSite at, RecurrentState *kept, const RecurrentState *state);
+void nn_recurrent_keep(RecurrentState *kept, const RecurrentState *state);
 
 /* One step, as PyTorch's GRUCell and LSTMCell: x (B,in) -> the new h (B,H) of the last layer. Updates *state. Not for both
  * directions. */
-Tensor *nn_recurrent_step_at(AgSite at, Recurrent *r, Tensor *x, RecurrentState *state);
+Tensor *nn_recurrent_step(Recurrent *r, Tensor *x, RecurrentState *state);
 
 /* All steps: x (B,T,in), T >= 1 -> h of the last layer after each step (B,T,H), or (B,T,2 H). Starts from *state and updates
  * it. If `state` is NULL, starts from zeros.
@@ -65,7 +63,9 @@ Tensor *nn_recurrent_step_at(AgSite at, Recurrent *r, Tensor *x, RecurrentState 
  * read: not even NaN there changes a result or a gradient. So if padding follows the sentences, the last state is that of the
  * last word of each sentence, and y repeats it in the padding. (For packed sequences, PyTorch returns the same state, and zeros
  * in y.) */
-Tensor *nn_recurrent_at(AgSite at, Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state);
+Tensor *nn_recurrent(Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state);
+
+#include "kaeru/calls/recurrent.h"
 
 AG_PUBLIC_END
 

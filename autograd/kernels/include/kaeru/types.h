@@ -25,17 +25,17 @@
 typedef double ag_real;
 /* libkaeru_double has functions on arrays of ag_real under other names, so that a program that takes the type from one library
  * and the functions from the other does not link. */
-#pragma redefine_extname ag_adam_update_part_at ag_adam_update_part_double_at
+#pragma redefine_extname ag_adam_update_part ag_adam_update_part_double
 #pragma redefine_extname ag_add_to ag_add_to_double
-#pragma redefine_extname ag_custom_at ag_custom_double_at
-#pragma redefine_extname ag_sgd_update_part_at ag_sgd_update_part_double_at
+#pragma redefine_extname ag_custom ag_custom_double
+#pragma redefine_extname ag_sgd_update_part ag_sgd_update_part_double
 #pragma redefine_extname ag_sum_squares ag_sum_squares_double
-#pragma redefine_extname lm_sample_next_at lm_sample_next_double_at
-#pragma redefine_extname lm_sample_probabilities_at lm_sample_probabilities_double_at
-#pragma redefine_extname tensor_data_at tensor_data_double_at
-#pragma redefine_extname tensor_from_at tensor_from_double_at
-#pragma redefine_extname tensor_grad_data_at tensor_grad_data_double_at
-#pragma redefine_extname tensor_mutable_data_at tensor_mutable_data_double_at
+#pragma redefine_extname lm_sample_next lm_sample_next_double
+#pragma redefine_extname lm_sample_probabilities lm_sample_probabilities_double
+#pragma redefine_extname tensor_data tensor_data_double
+#pragma redefine_extname tensor_from tensor_from_double
+#pragma redefine_extname tensor_grad_data tensor_grad_data_double
+#pragma redefine_extname tensor_mutable_data tensor_mutable_data_double
 #else
 typedef float ag_real;
 #endif

@@ -17,5 +17,7 @@ NnProcesses *nn_mpi_begin(void);
 /* Ends all processes with this status; without MPI, this process. */
 AG_NORETURN void nn_mpi_abort(int status);
 
+#include "kaeru/calls/mpi.h"
+
 AG_PUBLIC_END
 #endif

@@ -1,0 +1,21 @@
+/* calls/llama.h: calls of the functions of llama.h, which note their line. Written by autograd/calls.py. */
+#if !defined KAERU_INSIDE && !defined KAERU_NO_LINES
+AG_NAME_CALL(double, llama_size, (AG_PLACE, const LlamaOptions *o), (o))
+#define llama_size(...) llama_size_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_NAME_CALL(Llama *, llama_new, (AG_PLACE, LlamaOptions options), (options))
+#define llama_new(...) llama_new_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_NAME_CALL(Tensor *, llama_forward, (AG_PLACE, Llama *m, Tensor *ids), (m, ids))
+#define llama_forward(...) llama_forward_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_NAME_CALL(Llama *, llama_load, (AG_PLACE, const char *path), (path))
+#define llama_load(...) llama_load_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_NAME_CALL(Llama *, llama_open, (AG_PLACE, const char *folder), (folder))
+#define llama_open(...) llama_open_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_NAME_CALL(Llama *, llama_open_with, (AG_PLACE, const char *folder, LlamaOpening how), (folder, how))
+#define llama_open_with(...) llama_open_with_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_NAME_CALL(bool, llama_is_bf16, (AG_PLACE, const char *folder), (folder))
+#define llama_is_bf16(...) llama_is_bf16_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_MUST_CHECK AG_NAME_CALL(bool, llama_write, (AG_PLACE, Llama *m, const char *folder), (m, folder))
+#define llama_write(...) llama_write_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_MUST_CHECK AG_NAME_CALL(bool, llama_write_bf16, (AG_PLACE, Llama *m, const char *folder), (m, folder))
+#define llama_write_bf16(...) llama_write_bf16_call(__FILE__, __LINE__, __VA_ARGS__)
+#endif
