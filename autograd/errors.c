@@ -262,7 +262,7 @@ _Noreturn AG_PRINTF(3, 0) static void report(Place at, const char *what, const c
     abort();
 }
 
-_Noreturn void ag_usage_error(const char *what, const char *format, ...)
+AG_NORETURN void ag_usage_error(const char *what, const char *format, ...)
 {
     va_list list;
     va_start(list, format);

@@ -1,27 +1,26 @@
 #!/usr/bin/env python3
-"""Writes the files that follow from the list of operations and from the definitions of kernels.
+"""Writes the files that follow from the list of operations and from the declarations of kernels. They are files of the
+sources: run this after a change of the list or of a declaration.
 
     headers.py ops OPS_DEF OPS_H
 
 OPS_H, the public header of the differentiable operations, from the list OPS_DEF (its form: see there). An entry gives a comment
-and the prototype of ag_<name>. The comments between entries become headings. OPS_H is a file of the sources: run this after
-a change of the list.
-
-    headers.py same OPS_DEF OPS_H
-
-Checks that OPS_H is what the first form writes.
+and the prototype of ag_<name>. The comments between entries become headings.
 
     headers.py entries OPS_DEF OP_ENTRIES_H
 
 OP_ENTRIES_H, for ops/table.h: the prototypes of the functions that the entries name, and of each operation INPUTS_<name>, the
 names of its parameters that are tensors, and NUMBERS_<name>, the names of those that are doubles; both end with NULL.
 
-    headers.py kernels KERNELS_DEF FILE...
+    headers.py kernels KERNELS_H KERNELS_DEF
 
-KERNELS_DEF, one line KERNEL(...) for each kernel that the files define. See kernels.h.
+KERNELS_DEF, one line KERNEL(...) for each kernel that the header declares. See there.
+
+    headers.py same WHAT FROM TO
+
+Checks that TO is what the form `headers.py WHAT FROM TO` writes.
 """
 import collections
-import os
 import re
 import sys
 import textwrap
@@ -202,7 +201,7 @@ def ops(path, text):
 
 
 def entries_page(path, text):
-    page = "/* op_entries.h: what follows from the entries of ops.def. Written by the build. */\n"
+    page = "/* op_entries.h: what follows from the entries of ops.def. Written by autograd/headers.py. */\n"
     operations = [entry for entry in entries(path, text) if isinstance(entry, Operation)]
     for i, parameters in enumerate(("Tensor *y", "Tensor *y, const OpCall *c")):
         functions = {op.rules[i] for op in operations} - {"NULL"}
@@ -214,20 +213,15 @@ def entries_page(path, text):
     return page
 
 
-def check_same(path, page):
-    if read(path) != page:
-        sys.exit(f"{path} is not what follows from the list: run `python3 autograd/headers.py ops autograd/ops/ops.def "
-                 "autograd/include/kaeru/ops.h`")
-
-
 # ---- kernels -----------------------------------------------------------------------------------------------------------
 
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
-DEFINITION = re.compile(r"^(?P<result>\w+) ISA\((?P<name>\w+)\)\((?P<parameters>[^()]*)\)\n\{", re.M)
+FIRST = "/* ---- the kernels "                              # the heading of the declarations
+DECLARATION = re.compile(r"^(?P<result>\w+) k_(?P<name>\w+)\((?P<parameters>[^()]*)\);\n", re.M)
 
 
 def kernel(found):
-    """KERNEL(result, name, (parameters), (arguments), RETURN) from the head of a definition."""
+    """KERNEL(result, name, (parameters), (arguments), RETURN) from a declaration."""
     parameters = " ".join(found["parameters"].split())
     arguments = ", ".join(re.search(r"\w+$", parameter)[0] for parameter in parameters.split(", "))
     after = "" if found["result"] == "void" else "return"
@@ -235,34 +229,34 @@ def kernel(found):
 
 
 def kernels(path, text):
-    """A line for each definition of an ISA(name) in the file."""
-    text = COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text)
-    found = list(DEFINITION.finditer(text))
-    starts = {definition.start() for definition in found}
-    for line in re.finditer(r"^[^\s#].*\bISA\(", text, re.M):
-        if line.start() not in starts:
-            refuse(path, text, line.start(), "expected `result ISA(name)(parameters)` with a result of one word, and {")
-    return "".join(map(kernel, found))
+    """A line for each declaration behind the heading, where nothing else stands."""
+    at = text.index(FIRST)
+    declarations = COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text[at:text.rindex("#endif")])
+    other = re.search(r"\S", DECLARATION.sub(lambda found: "\n" * found[0].count("\n"), declarations))
+    if other:
+        line = text.count("\n", 0, at) + declarations.count("\n", 0, other.start()) + 1
+        sys.exit(f"{path}:{line}: expected `result k_name(parameters);` with a result of one word")
+    lines = "".join(kernel(found) for found in DECLARATION.finditer(declarations))
+    return "/* kernels.def: the list of the kernels of kernels.h. Written by autograd/headers.py. */\n" + lines + "#undef KERNEL\n"
 
 
 # ---- the command line --------------------------------------------------------------------------------------------------
 
-def write(path, page):
-    """A file that would not change keeps its time, so that nothing is compiled again because of it."""
-    if os.path.exists(path) and read(path) == page:
-        return
-    with open(path, "w", encoding="utf-8") as out:
-        out.write(page)
+PAGES = {"ops": ops, "entries": entries_page, "kernels": kernels}
 
 
 def main(what="", *paths):
-    if what == "kernels" and len(paths) > 1:
-        write(paths[0], "".join(kernels(path, read(path)) for path in paths[1:]) + "#undef KERNEL\n")
-    elif what in ("ops", "same", "entries") and len(paths) == 2:
-        page = (entries_page if what == "entries" else ops)(paths[0], read(paths[0]))
-        (check_same if what == "same" else write)(paths[1], page)
-    else:
+    compares = what == "same" and len(paths) == 3
+    if compares:
+        what, paths = paths[0], paths[1:]
+    if what not in PAGES or len(paths) != 2:
         sys.exit(__doc__)
+    page = PAGES[what](paths[0], read(paths[0]))
+    if not compares:
+        with open(paths[1], "w", encoding="utf-8") as out:
+            out.write(page)
+    elif read(paths[1]) != page:
+        sys.exit(f"{paths[1]} is not what follows from {paths[0]}: run `python3 autograd/headers.py {what} {paths[0]} {paths[1]}`")
 
 
 main(*sys.argv[1:])

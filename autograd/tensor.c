@@ -208,16 +208,29 @@ void ag_end_return_list(AgScope scope, Tensor **t, int n)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-#define GETTER(result, name, value)                         \
-    result tensor_##name(const Tensor *t)   \
-    {                                                       \
-        check_alive(__func__, "t", t);                  \
-        return value;                                       \
-    }
-GETTER(AgShape, shape, t->shape)
-GETTER(int, ndim, t->shape.ndim)
-GETTER(int64_t, numel, t->numel)
-GETTER(AgDType, dtype, t->dtype)
+AgShape tensor_shape(const Tensor *t)
+{
+    check_alive(__func__, "t", t);
+    return t->shape;
+}
+
+int tensor_ndim(const Tensor *t)
+{
+    check_alive(__func__, "t", t);
+    return t->shape.ndim;
+}
+
+int64_t tensor_numel(const Tensor *t)
+{
+    check_alive(__func__, "t", t);
+    return t->numel;
+}
+
+AgDType tensor_dtype(const Tensor *t)
+{
+    check_alive(__func__, "t", t);
+    return t->dtype;
+}
 
 int64_t tensor_dim(const Tensor *t, int dim)
 {
@@ -225,19 +238,19 @@ int64_t tensor_dim(const Tensor *t, int dim)
     return t->shape.dim[check_dim(__func__, t, dim)];
 }
 
-#define VALUES(type, name, its_dtype)                               \
-    const type *tensor_##name(const Tensor *t)      \
-    {                                                               \
-        check_tensor(__func__, "t", t, its_dtype);              \
-        return t->data;                                             \
-    }                                                               \
-    type *tensor_mutable_##name(Tensor *t)          \
-    {                                                               \
-        return values_to_write(__func__, "t", t, its_dtype);    \
-    }
-VALUES(real, data, AG_REAL)
-VALUES(int32_t, int_data, AG_INT)
-VALUES(uint8_t, bool_data, AG_BOOL)
+/* The values of a tensor of this type, to read. */
+static const void *values_to_read(const char *what, const Tensor *t, AgDType dtype)
+{
+    check_tensor(what, "t", t, dtype);
+    return t->data;
+}
+
+const real *tensor_data(const Tensor *t) { return values_to_read(__func__, t, AG_REAL); }
+const int32_t *tensor_int_data(const Tensor *t) { return values_to_read(__func__, t, AG_INT); }
+const uint8_t *tensor_bool_data(const Tensor *t) { return values_to_read(__func__, t, AG_BOOL); }
+real *tensor_mutable_data(Tensor *t) { return values_to_write(__func__, "t", t, AG_REAL); }
+int32_t *tensor_mutable_int_data(Tensor *t) { return values_to_write(__func__, "t", t, AG_INT); }
+uint8_t *tensor_mutable_bool_data(Tensor *t) { return values_to_write(__func__, "t", t, AG_BOOL); }
 
 double tensor_item(const Tensor *t)
 {

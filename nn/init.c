@@ -32,17 +32,33 @@ static double kaiming(const char *what, const Tensor *w, double a, double n)
     return sqrt(n / ((1 + a * a) * fan(what, w, 0)));
 }
 
-#define INIT(rule, distribution, factor, low_or_mean, high_or_deviation)                        \
-    void nn_init_##rule##_##distribution(Tensor *w, double parameter)           \
-    {                                                                                           \
-        AG_LAYER;                                                                           \
-        double scale = rule(__func__, w, parameter, factor);                                \
-        if (tensor_numel(w) > 0) ag_fill_##distribution(w, low_or_mean, high_or_deviation);     \
-    }
-INIT(xavier, uniform, 6, -scale, scale)
-INIT(xavier, normal, 2, 0, scale)
-INIT(kaiming, uniform, 6, -scale, scale)
-INIT(kaiming, normal, 2, 0, scale)
+void nn_init_xavier_uniform(Tensor *w, double gain)
+{
+    AG_LAYER;
+    double scale = xavier(__func__, w, gain, 6);
+    if (tensor_numel(w) > 0) ag_fill_uniform(w, -scale, scale);
+}
+
+void nn_init_xavier_normal(Tensor *w, double gain)
+{
+    AG_LAYER;
+    double scale = xavier(__func__, w, gain, 2);
+    if (tensor_numel(w) > 0) ag_fill_normal(w, 0, scale);
+}
+
+void nn_init_kaiming_uniform(Tensor *w, double a)
+{
+    AG_LAYER;
+    double scale = kaiming(__func__, w, a, 6);
+    if (tensor_numel(w) > 0) ag_fill_uniform(w, -scale, scale);
+}
+
+void nn_init_kaiming_normal(Tensor *w, double a)
+{
+    AG_LAYER;
+    double scale = kaiming(__func__, w, a, 2);
+    if (tensor_numel(w) > 0) ag_fill_normal(w, 0, scale);
+}
 
 void fill_by_fan_in(double fan_in, Tensor *weight, Tensor *bias)
 {

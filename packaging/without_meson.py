@@ -40,9 +40,6 @@ def main(folder, *compiler):
         text = text.replace(f"@{name}@", value)
     with open(os.path.join(folder, "autograd/include/kaeru/version.h"), "w", encoding="utf-8") as file:
         file.write(text)
-    os.makedirs(os.path.join(folder, "autograd/kernels"), exist_ok=True)
-    run("autograd/headers.py", "entries", "autograd/ops/ops.def", os.path.join(folder, "autograd/op_entries.h"))
-    run("autograd/headers.py", "kernels", os.path.join(folder, "autograd/kernels/kernels.def"), *sources["kernel_isa_sources"])
 
     # As packaging/meson.build does.
     text = read("packaging/meson.build")

@@ -44,7 +44,10 @@ typedef struct {
     double largest;             /* the largest gradient or the largest numerical one, whichever is smaller */
 } Input;
 
-static bool in_bf16(void) { return ag_precision_now() == AG_BF16; }
+static bool in_bf16(void)
+{
+    return ag_precision_now() == AG_BF16;
+}
 static double step_size(void) { return in_bf16() ? GRID : float_step; }
 
 /* The weight of entry i in a sum of the result: 0.5..1.5 with a random sign; 1 in the plain sum. */

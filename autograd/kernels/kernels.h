@@ -12,11 +12,11 @@
  * outputs may not overlap inputs unless a comment allows it. `add` false writes the output, true adds to it: the first
  * gradient of a tensor is written, the next ones are added.
  *
- * A kernel is defined as ISA(name), with its comment, in a file of kernel_isa_sources (meson.build). From these definitions the
- * build (headers.py) writes the list kernels.def: KERNEL(result, name, (parameters), (arguments), RETURN), where RETURN is
- * `return` if there is a result. From the list come the prototypes k_<name> (below), ISA(name) (simd.h) and ref_<name>
- * (reference.h), the entry in the table of an instruction set (dispatch.h) and the function k_<name> that calls this entry
- * (dispatch.c). This header has the types that kernels share with their callers. */
+ * A kernel k_<name> is declared below. Its definition is ISA(name), with its comment, in a file of kernel_isa_sources
+ * (meson.build), which is compiled once for each instruction set. The list kernels.def follows from the declarations
+ * (headers.py): KERNEL(result, name, (parameters), (arguments), RETURN), where RETURN is `return` if there is a result. From the
+ * list come the prototypes ISA(name) (simd.h) and ref_<name> (reference.h), the entry in the table of an instruction set
+ * (dispatch.h) and the function k_<name> that calls this entry (dispatch.c). */
 #ifndef KAERU_KERNELS_H
 #define KAERU_KERNELS_H
 
@@ -137,7 +137,98 @@ static inline double adam_correction(double beta, int64_t step)
 
 /* ---- the kernels ------------------------------------------------------------------------------------------------- */
 
-#define KERNEL(result, name, parameters, arguments, ret) result k_##name parameters;
-#include "kernels.def"
+/* Their comments stand at the definitions, ISA(name) in the file that is named here. */
+
+/* array.c */
+void k_fill(int64_t n, real *y, real value);
+void k_axpy(int64_t n, real *y, real s, const real *x);
+void k_difference(int64_t n, real *y, const real *a, const real *b, real s, bool add);
+bool k_all_finite(int64_t n, const real *x);
+double k_squared_distance(int64_t n, const real *a, const real *b);
+
+/* binary.c */
+void k_binary(KBinary f, const KWalk *walk, real *y, const real *a, const real *b);
+void k_binary_backward(KBinary f, bool second, const KWalk *walk, real *da, const real *dy,
+                       const real *a, const real *b, const real *y, bool add);
+void k_select(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate,
+              real value, bool add);
+
+/* copy.c */
+void k_copy(const KWalk *walk, void *dst, const void *src, size_t size);
+void k_copy_add(const KWalk *walk, real *dst, const real *src);
+
+/* distributions.c */
+void k_uniform(int64_t n, real *y, uint64_t seed, uint64_t counter, double low, double high);
+void k_normal(int64_t n, real *y, uint64_t seed, uint64_t counter, double mean, double deviation);
+void k_dropout(int64_t n, real *y, const real *x, double p, uint64_t seed, uint64_t counter,
+               bool add);
+
+/* gather.c */
+void k_gather_rows(int64_t rows, int64_t width, real *y, const real *table, const int32_t *ids);
+void k_scatter_add_rows(int64_t rows, int64_t width, real *table_grad, const real *dy,
+                        const int32_t *ids, const int32_t *place, double *sums);
+
+/* gemm.c */
+void k_gemm(const KGemm *shape, real *c, const real *a, const real *b);
+
+/* gemm_bf16.c */
+void k_pack_b(const KPackB *job);
+void k_gemm_bf16(const KGemm *s, real *c, const real *a, const real *b);
+
+/* max.c */
+void k_max(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, const real *x,
+           bool least);
+
+/* norm.c */
+void k_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rest, real *rstd,
+                  const real *x, const real *gamma, const real *beta, AgNorm kind);
+void k_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma,
+                           bool add_gamma, real *dbeta, bool add_beta, const real *dy,
+                           const real *x, const real *mean, const real *rest, const real *rstd,
+                           const real *gamma, AgNorm kind);
+void k_rms_norm(int64_t rows, int64_t n, real *y, real *rstd, const real *x, const real *gamma,
+                double eps);
+void k_rms_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma,
+                         bool add_gamma, const real *dy, const real *x, const real *rstd,
+                         const real *gamma);
+void k_normalize(int64_t outer, int64_t channels, int64_t inner, real *y, real *deviation,
+                 const real *x, const real *mean, const real *factor, const real *beta);
+
+/* optimizer.c */
+void k_adam(int64_t n, real *w, real *exp_avg, real *exp_avg_sq, const real *grad, const AgAdam *o,
+            int64_t step, double grad_scale);
+void k_sgd(int64_t n, real *w, real *buf, const real *grad, const AgSgd *o, bool first,
+           double grad_scale);
+
+/* paired.c */
+void k_rope(const KRope *shape, real *y, const real *x, const real *table);
+
+/* patches.c */
+void k_patches(const KPatches *p, real *matrix, const real *x);
+void k_patches_add(const KPatches *p, real *x, const real *matrix);
+
+/* reduce.c */
+void k_sum(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real scale, bool add);
+void k_sum_normalized(int64_t rows, int64_t n, real *y, const real *dy, const real *x,
+                      const real *mean, const real *rest, const real *rstd, bool add);
+void k_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real *rest, const real *x,
+           real scale);
+
+/* softmax.c */
+void k_softmax(int64_t rows, int64_t n, real *y, const real *x);
+void k_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *y, bool add);
+void k_log_softmax(int64_t rows, int64_t n, real *y, const real *x);
+void k_log_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *y,
+                            bool add);
+void k_cross_entropy(int64_t rows, int64_t n, real *loss, real *top, real *log_sum,
+                     const real *logits, const int32_t *target, int32_t ignore, double smoothing);
+void k_cross_entropy_backward(int64_t rows, int64_t n, real *dlogits, const real *logits,
+                              const real *top, const real *log_sum, const int32_t *target,
+                              int32_t ignore, double smoothing, real scale, bool add);
+
+/* unary.c */
+void k_unary(KUnary f, int64_t n, real *y, const real *x, double p, double q);
+void k_unary_backward(KUnary f, int64_t n, real *dx, const real *dy, const real *x, const real *y,
+                      double p, double q, bool add);
 
 #endif

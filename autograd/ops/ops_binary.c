@@ -41,14 +41,13 @@ void binary_backward(Tensor *y)
     }
 }
 
-#define OP(...)
-#define UNARY_OP(...)
-#define BINARY_OP(name, ...)                                    \
-    Tensor *ag_##name(Tensor *a, Tensor *b)     \
-    {                                                           \
-        return binary(__func__, OP_##name, a, b);           \
-    }
-#include "ops/ops.def"
+Tensor *ag_add(Tensor *a, Tensor *b) { return binary(__func__, OP_add, a, b); }
+Tensor *ag_sub(Tensor *a, Tensor *b) { return binary(__func__, OP_sub, a, b); }
+Tensor *ag_mul(Tensor *a, Tensor *b) { return binary(__func__, OP_mul, a, b); }
+Tensor *ag_div(Tensor *a, Tensor *b) { return binary(__func__, OP_div, a, b); }
+Tensor *ag_pow(Tensor *a, Tensor *b) { return binary(__func__, OP_pow, a, b); }
+Tensor *ag_maximum(Tensor *a, Tensor *b) { return binary(__func__, OP_maximum, a, b); }
+Tensor *ag_minimum(Tensor *a, Tensor *b) { return binary(__func__, OP_minimum, a, b); }
 
 /* ---- (x - mean) factor + beta: three nodes, one pass ------------------------------------------------------------- */
 

@@ -29,26 +29,30 @@ void unary_backward(Tensor *y)
 }
 
 /* The functions without numbers. */
-#define OP(...)
-#define BINARY_OP(...)
-#define UNARY_OP(name, ...)                                 \
-    Tensor *ag_##name(Tensor *x)            \
-    {                                                       \
-        return unary(__func__, OP_##name, x, 0, 0);     \
-    }
-#include "ops/ops.def"
+Tensor *ag_neg(Tensor *x) { return unary(__func__, OP_neg, x, 0, 0); }
+Tensor *ag_exp(Tensor *x) { return unary(__func__, OP_exp, x, 0, 0); }
+Tensor *ag_log(Tensor *x) { return unary(__func__, OP_log, x, 0, 0); }
+Tensor *ag_sqrt(Tensor *x) { return unary(__func__, OP_sqrt, x, 0, 0); }
+Tensor *ag_abs(Tensor *x) { return unary(__func__, OP_abs, x, 0, 0); }
+Tensor *ag_tanh(Tensor *x) { return unary(__func__, OP_tanh, x, 0, 0); }
+Tensor *ag_sigmoid(Tensor *x) { return unary(__func__, OP_sigmoid, x, 0, 0); }
+Tensor *ag_relu(Tensor *x) { return unary(__func__, OP_relu, x, 0, 0); }
+Tensor *ag_gelu(Tensor *x) { return unary(__func__, OP_gelu, x, 0, 0); }
+Tensor *ag_gelu_erf(Tensor *x) { return unary(__func__, OP_gelu_erf, x, 0, 0); }
+Tensor *ag_silu(Tensor *x) { return unary(__func__, OP_silu, x, 0, 0); }
+Tensor *ag_softplus(Tensor *x) { return unary(__func__, OP_softplus, x, 0, 0); }
+Tensor *ag_log_sigmoid(Tensor *x) { return unary(__func__, OP_log_sigmoid, x, 0, 0); }
+Tensor *ag_erf(Tensor *x) { return unary(__func__, OP_erf, x, 0, 0); }
+Tensor *ag_sin(Tensor *x) { return unary(__func__, OP_sin, x, 0, 0); }
+Tensor *ag_cos(Tensor *x) { return unary(__func__, OP_cos, x, 0, 0); }
+Tensor *ag_sign(Tensor *x) { return unary(__func__, OP_sign, x, 0, 0); }
 
 /* Those with one number. */
-#define WITH_NUMBER(name, p, q)                                 \
-    Tensor *ag_##name(Tensor *x, double number) \
-    {                                                           \
-        return unary(__func__, OP_##name, x, p, q);         \
-    }
-WITH_NUMBER(scale, number, 0)
-WITH_NUMBER(add_scalar, 1, number)
-WITH_NUMBER(pow_scalar, number, 0)
-WITH_NUMBER(leaky_relu, number, 0)
-WITH_NUMBER(elu, number, 0)
+Tensor *ag_scale(Tensor *x, double factor) { return unary(__func__, OP_scale, x, factor, 0); }
+Tensor *ag_add_scalar(Tensor *x, double number) { return unary(__func__, OP_add_scalar, x, 1, number); }
+Tensor *ag_pow_scalar(Tensor *x, double exponent) { return unary(__func__, OP_pow_scalar, x, exponent, 0); }
+Tensor *ag_leaky_relu(Tensor *x, double slope) { return unary(__func__, OP_leaky_relu, x, slope, 0); }
+Tensor *ag_elu(Tensor *x, double alpha) { return unary(__func__, OP_elu, x, alpha, 0); }
 
 Tensor *ag_clamp(Tensor *x, double low, double high)
 {

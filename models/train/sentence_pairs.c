@@ -84,15 +84,23 @@ KaeruSentencePairs *kaeru_sentence_pairs_new(const KaeruLines *src, const KaeruV
     return p;
 }
 
-#define GETTER(name, member)                                                            \
-    int64_t kaeru_sentence_pairs_##name(const KaeruSentencePairs *p)    \
-    {                                                                                   \
-        ag_check_object(__func__, "p", p);                                       \
-        return p->member;                                                               \
-    }
-GETTER(count, n)
-GETTER(left_out, left_out)
-GETTER(batches, n_batches)
+int64_t kaeru_sentence_pairs_count(const KaeruSentencePairs *p)
+{
+    ag_check_object(__func__, "p", p);
+    return p->n;
+}
+
+int64_t kaeru_sentence_pairs_left_out(const KaeruSentencePairs *p)
+{
+    ag_check_object(__func__, "p", p);
+    return p->left_out;
+}
+
+int64_t kaeru_sentence_pairs_batches(const KaeruSentencePairs *p)
+{
+    ag_check_object(__func__, "p", p);
+    return p->n_batches;
+}
 
 /* ---- an epoch's batches ------------------------------------------------------------------------------------------ */
 
