@@ -110,7 +110,7 @@ Tensor *tensor_new(const char *what, const AgShape *shape, AgDType dtype);
 Tensor *tensor_alias(const char *what, const AgShape *shape, AgDType dtype, Buffer *buffer);
 
 /* Item i of an array of that type; exact. Each byte of a mask but 0 is true, which is 1. */
-static inline double number_at(AgDType dtype, const void *values, int64_t i)
+static inline double element_number(AgDType dtype, const void *values, int64_t i)
 {
     return dtype == AG_REAL ? (double)((const real *)values)[i] : dtype == AG_INT ? ((const int32_t *)values)[i]
                                                                  : ((const uint8_t *)values)[i] != 0;

@@ -256,7 +256,7 @@ double tensor_item(const Tensor *t)
 {
     check_any(__func__, "t", t);
     if (t->numel != 1) ag_usage_error(__func__, "shape %s has not one item", shape_text(t->shape));
-    return number_at(t->dtype, t->data, 0);
+    return element_number(t->dtype, t->data, 0);
 }
 
 void tensor_copy(Tensor *dst, const Tensor *src)

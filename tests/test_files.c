@@ -103,18 +103,18 @@ START_TEST(parts_are_read)
     File *f = file_open(in_folder("a"), false);
     ck_assert_ptr_nonnull(f);
     ck_assert_uint_eq(f->size, 1000);
-    expect_done(file_read_at(f, 990, out, 10));
+    expect_done(file_read_bytes(f, 990, out, 10));
     ck_assert_int_eq(out[9], 999 * 999 % 251);
-    expect_done(file_read_at(f, 1000, out, 0));
-    expect_refused(file_read_at(f, 991, out, 10), "a: expected 10 bytes at offset 991, found the end at 1000");
-    expect_refused(file_read_at(f, UINT64_MAX, out, 2), "found the end at 1000");
+    expect_done(file_read_bytes(f, 1000, out, 0));
+    expect_refused(file_read_bytes(f, 991, out, 10), "a: expected 10 bytes at offset 991, found the end at 1000");
+    expect_refused(file_read_bytes(f, UINT64_MAX, out, 2), "found the end at 1000");
     ck_assert_int_eq(truncate(in_folder("a"), 500), 0);
-    expect_refused(file_read_at(f, 400, out, 200), "a: became shorter while it was read");
+    expect_refused(file_read_bytes(f, 400, out, 200), "a: became shorter while it was read");
     ag_free(f);
     f = file_of_bytes("memory", "abc", 3);
-    expect_done(file_read_at(f, 1, out, 2));
+    expect_done(file_read_bytes(f, 1, out, 2));
     ck_assert(memcmp(out, "bc", 2) == 0);
-    expect_refused(file_read_at(f, 2, out, 2), "memory: expected 2 bytes at offset 2, found the end at 3");
+    expect_refused(file_read_bytes(f, 2, out, 2), "memory: expected 2 bytes at offset 2, found the end at 3");
     ag_free(f);
 }
 END_TEST
@@ -683,7 +683,7 @@ static bool use_files(void)
     char out[4] = "";
     File *f = file_open(in_folder("a"), false);
     File *map = f ? file_open(in_folder("a"), true) : NULL;
-    char *text = map && file_read_at(f, 0, out, 3) ? file_read(owner, in_folder("a"), 100, &size) : NULL;
+    char *text = map && file_read_bytes(f, 0, out, 3) ? file_read(owner, in_folder("a"), 100, &size) : NULL;
     bool done = text && strcmp(out, text) == 0;
     ag_free(map);
     ag_free(f);
@@ -772,7 +772,7 @@ START_TEST(interrupted_calls_are_repeated)
     FileWriter *w = file_replace(in_folder("a"));
     file_write(w, "0123", 4);
     io_faults_refuse("pwrite", EINTR, 3, false);
-    file_write_at(w, 1, "xy", 2);
+    file_write_bytes(w, 1, "xy", 2);
     ck_assert(io_faults_hit());
     io_faults_refuse("unlink", EINTR, 3, false);
     ag_free(w);

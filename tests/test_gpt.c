@@ -402,7 +402,7 @@ START_TEST(truncated_weights_are_refused)
     NnTensorFile *st = st_open(WEIGHTS);
     size_t size = (size_t)st->file->size;
     char *bytes = malloc(size);
-    ck_assert(file_read_at(st->file, 0, bytes, size));
+    ck_assert(file_read_bytes(st->file, 0, bytes, size));
     ag_free(st);
     for (size_t n = 0; n < size; n += n < 3000 ? 97 : 1501) {
         folder_write("w", bytes, n);
@@ -443,7 +443,7 @@ static bool write_after_mask(const char *path)
     const char *header = json_written(w, &size);
     unsigned char length[8] = { (unsigned char)size, (unsigned char)(size >> 8) };
     char *values = ag_alloc_in(st, n, 1);
-    expect_done(file_read_at(st->file, start, values, n));
+    expect_done(file_read_bytes(st->file, start, values, n));
     int fd = open(path, O_WRONLY | O_CREAT, 0600);
     bool done = sizeof(off_t) == 8 && pwrite(fd, length, 8, 0) == 8 && pwrite(fd, header, size, 8) == (ssize_t)size &&
                 pwrite(fd, values, n, (off_t)(8 + size + most)) == (ssize_t)n;

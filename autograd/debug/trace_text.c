@@ -144,7 +144,7 @@ static const double *numbers_of(const Tensor *y)
 }
 
 /* The input whose gradient begins here, in the middle of a formula: ", db = " or "; db = "; -1: none. *length: of this. */
-static int clause_at(const Tensor *y, const char *formula, size_t *length)
+static int clause_index(const Tensor *y, const char *formula, size_t *length)
 {
     Word word;
     if ((formula[0] != ',' && formula[0] != ';') || formula[1] != ' ' || formula[2] != 'd') return -1;
@@ -188,9 +188,9 @@ void trace_formula(FILE *out, const Trace *s, uint32_t i, const char *formula, c
     Word word;
     size_t n, unused;
     for (const char *p = formula; p && *p && !strchr(ends, *p); p += n) {
-        int j = clause_at(y, p, &n);
+        int j = clause_index(y, p, &n);
         if (j >= 0 && is_absent(y, j)) {
-            for (n = 1; p[n] && clause_at(y, p + n, &unused) < 0; n++) { }
+            for (n = 1; p[n] && clause_index(y, p + n, &unused) < 0; n++) { }
         } else if (j >= 0 && is_repeated(y, j)) {
             bool minus = p[n] == '-';
             fputs(*p == ';' && between ? between : " ", out);
@@ -213,7 +213,7 @@ int trace_clauses(const Trace *s, uint32_t i, const char *formula)
     int clauses = formula && *formula ? 1 : 0;
     size_t unused;
     for (const char *p = formula; p && *p; p++) {
-        int j = clause_at(y, p, &unused);
+        int j = clause_index(y, p, &unused);
         clauses += j >= 0 && !is_absent(y, j) && (*p == ';' || !is_repeated(y, j));
     }
     return clauses;
@@ -242,7 +242,7 @@ static void write_all(FILE *out, const Tensor *t, const void *values)
     for (int64_t i = 0; i < t->numel; i++) {
         if (i > 0) fputs(", ", out);
         brackets(out, t, i, '[');
-        print_number(out, number_at(t->dtype, values, i));
+        print_number(out, element_number(t->dtype, values, i));
         brackets(out, t, i + 1, ']');
     }
 }
@@ -251,7 +251,7 @@ static void write_summary(FILE *out, const Tensor *t, const void *values)
 {
     double low = INFINITY, high = -INFINITY, squares = 0;
     for (int64_t i = 0; i < t->numel; i++) {
-        double x = number_at(t->dtype, values, i);
+        double x = element_number(t->dtype, values, i);
         low = fmin(low, x);
         high = fmax(high, x);
         squares += x * x;

@@ -57,7 +57,7 @@ typedef struct {
     const uint32_t *k_pairs, *v_pairs;
 } Block;
 
-static Block block_at(const Job *job, int64_t head, int64_t number)
+static Block block_of_head(const Job *job, int64_t head, int64_t number)
 {
     const KAttention *a = job->a;
     Block block = { .b = head / a->h, .h = head % a->h, .t0 = number * block_rows(a) };
@@ -140,7 +140,7 @@ static void fetch_ahead(const Job *job, int64_t head)
 {
     if (job->blocks != 1) return;
     const KAttention *a = job->a;
-    Block next = block_at(job, head, 0);
+    Block next = block_of_head(job, head, 0);
     const int64_t number = a->k_pairs ? sizeof(uint32_t) / 2 : sizeof(real);
     fetch_rows(next.q, next.rows, a->q.t * (int64_t)sizeof(real), a->k * (int64_t)sizeof(real));
     fetch_rows(a->k_pairs ? (const void *)next.k_pairs : next.k, next.seen, a->kv.t * number, a->k * number);
@@ -153,7 +153,7 @@ static void fetch_ahead(const Job *job, int64_t head)
 static void forward_block(const Job *job, int64_t task, int64_t next, real *work)
 {
     const KAttention *a = job->a;
-    Block block = block_at(job, task / job->blocks, task % job->blocks);
+    Block block = block_of_head(job, task / job->blocks, task % job->blocks);
     fetch_ahead(job, next);
     real *w = work, *scaled = work + 2 * block_rows(a) * padded(a->s);
     block_weights(a, &block, w, scaled);
@@ -260,7 +260,7 @@ static void backward_worker(void *arg, int64_t begin, int64_t end)
             fetch_ahead(job, head + 1 < last ? head + 1 : head);
             if (partial && first) clear_head(job, head / a->group);
             for (int64_t i = 0; i < job->blocks; i++) {
-                Block block = block_at(job, head, i);
+                Block block = block_of_head(job, head, i);
                 backward_block(job, &block, i == 0 && first && !partial, job->work + w * backward_items(a));
             }
         }

@@ -10,7 +10,7 @@ static void compare(AgCompare how, Tensor *y, AgDType dtype, const void *a, cons
     const int64_t n = y->numel;
     uint8_t *to = bools(y);
 #define COMPARE(sign) \
-    for (int64_t i = 0; i < n; i++) to[i] = number_at(dtype, a, i) sign (b ? number_at(dtype, b, i) : number)
+    for (int64_t i = 0; i < n; i++) to[i] = element_number(dtype, a, i) sign (b ? element_number(dtype, b, i) : number)
     switch (how) {
     case AG_EQ: COMPARE(==); break;
     case AG_NE: COMPARE(!=); break;
@@ -112,7 +112,7 @@ Tensor *ag_cast(Tensor *x, AgDType dtype)
     if (x->dtype == dtype) return x;
     Tensor *y = tensor_new(__func__, &x->shape, dtype);
     for (int64_t i = 0; i < x->numel; i++) {
-        double v = number_at(x->dtype, x->data, i);
+        double v = element_number(x->dtype, x->data, i);
         bool fits = dtype == AG_INT ? v > -2147483649.0 && v < 2147483648.0 : dtype != AG_REAL || (double)(real)v == v;
         if (!fits) ag_usage_error(__func__, "%.17g at item %lld does not fit %s", v, (long long)i, dtype_name(dtype));
         if (dtype == AG_REAL) reals(y)[i] = (real)v;

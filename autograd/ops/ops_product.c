@@ -59,7 +59,7 @@ static bool has_one_step(const KWalk *batch, const int64_t *s, int64_t *step)
 }
 
 /* The number of the operand's matrix for batch index i. */
-static int64_t matrix_at(const KWalk *batch, const int64_t *s, int64_t i)
+static int64_t matrix_index(const KWalk *batch, const int64_t *s, int64_t i)
 {
     int64_t at = 0;
     for (int d = batch->ndim - 1; d >= 0; d--) {
@@ -87,8 +87,8 @@ static void multiply(KGemm *g, const Matmul *p, const int64_t *sa, const int64_t
     }
     g->batch = 1;
     for (int64_t i = 0; i < p->count; i++)
-        k_gemm(g, c + matrix_at(&p->batch, sc, i) * size_c, a + matrix_at(&p->batch, sa, i) * size_a,
-               b + matrix_at(&p->batch, sb, i) * size_b);
+        k_gemm(g, c + matrix_index(&p->batch, sc, i) * size_c, a + matrix_index(&p->batch, sa, i) * size_a,
+               b + matrix_index(&p->batch, sb, i) * size_b);
 }
 
 void matmul_values(Tensor *y, const OpCall *c)

@@ -24,7 +24,7 @@
 #include "utf8.h"
 
 /* The class of the character at text[at], and in *length its number of bytes. A byte that is not UTF-8 is a symbol. */
-static UnicodeClass class_at(const char *text, size_t n, size_t at, size_t *length)
+static UnicodeClass char_class(const char *text, size_t n, size_t at, size_t *length)
 {
     uint32_t code = UNICODE_OTHER;
     *length = (size_t)utf8_decode(text + at, n - at, &code);
@@ -50,7 +50,7 @@ static size_t contraction(const char *text, size_t n, bool any_case)
 static size_t end_of_class(const char *text, size_t n, size_t at, UnicodeClass kind, int most, size_t *last)
 {
     size_t length;
-    for (*last = at; at < n && most > 0 && class_at(text, n, at, &length) == kind; at += length, most--) *last = at;
+    for (*last = at; at < n && most > 0 && char_class(text, n, at, &length) == kind; at += length, most--) *last = at;
     return at;
 }
 
@@ -59,7 +59,7 @@ size_t bpe_word(const char *text, size_t n)
     size_t length = contraction(text, n, false);
     if (length) return length;
     size_t at = text[0] == ' ' && n > 1;
-    UnicodeClass kind = class_at(text, n, at, &length);
+    UnicodeClass kind = char_class(text, n, at, &length);
     if (kind == UNICODE_SPACE) at = 0;
     size_t last, end = end_of_class(text, n, at, kind, INT_MAX, &last);
     return kind == UNICODE_SPACE && end < n && last > 0 ? last : end;
@@ -75,7 +75,7 @@ static size_t word_llama(const char *text, size_t n, int digits)
 {
     size_t length = contraction(text, n, true), second = 0, last;
     if (length) return length;
-    UnicodeClass kind = class_at(text, n, 0, &length), next = length < n ? class_at(text, n, length, &second) : UNICODE_SPACE;
+    UnicodeClass kind = char_class(text, n, 0, &length), next = length < n ? char_class(text, n, length, &second) : UNICODE_SPACE;
     if (kind == UNICODE_LETTER) return end_of_class(text, n, 0, kind, INT_MAX, &last);
     if (kind == UNICODE_NUMBER) return end_of_class(text, n, 0, kind, digits, &last);
     if (next == UNICODE_LETTER && !is_line_end(text[0])) return end_of_class(text, n, length, next, INT_MAX, &last);
@@ -93,7 +93,7 @@ static size_t word_llama(const char *text, size_t n, int digits)
 
 /* Whether the character at text[at] is a number for the rule of SmolLM, and in *length its number of bytes. There `tokenizers`
  * asks Rust, which knows Unicode 17, while its regular expressions know Unicode 16, without the last two runs here. */
-static bool is_number_at(const char *text, size_t n, size_t at, size_t *length)
+static bool char_is_number(const char *text, size_t n, size_t at, size_t *length)
 {
     uint32_t code = 0;
     int size = utf8_decode(text + at, n - at, &code);
@@ -106,15 +106,15 @@ static bool is_number_at(const char *text, size_t n, size_t at, size_t *length)
 static size_t digits(const char *text, size_t n, size_t most)
 {
     size_t at, length;
-    bool first = is_number_at(text, n, 0, &at);
-    for (size_t count = 1; at < n && is_number_at(text, n, at, &length) == first && (!first || count < most); count++)
+    bool first = char_is_number(text, n, 0, &at);
+    for (size_t count = 1; at < n && char_is_number(text, n, at, &length) == first && (!first || count < most); count++)
         at += length;
     return at;
 }
 
 typedef enum { SPACE_CODE, WORD_CODE, SYMBOL_CODE } Kind;
 
-static Kind kind_at(const char *text, size_t n, size_t at, bool words, size_t *length)
+static Kind char_kind(const char *text, size_t n, size_t at, bool words, size_t *length)
 {
     uint32_t code = 0;
     int size = utf8_decode(text + at, n - at, &code);
@@ -127,8 +127,8 @@ static Kind kind_at(const char *text, size_t n, size_t at, bool words, size_t *l
 static size_t between_spaces(const char *text, size_t n, bool words, bool *kept)
 {
     size_t at, length;
-    Kind kind = kind_at(text, n, 0, words, &at);
-    while (at < n && kind_at(text, n, at, words, &length) == kind) at += length;
+    Kind kind = char_kind(text, n, 0, words, &at);
+    while (at < n && char_kind(text, n, at, words, &length) == kind) at += length;
     *kept = kind != SPACE_CODE;
     return at;
 }

@@ -165,7 +165,7 @@ File *file_of_bytes(const char *name, const void *bytes, size_t size)
     return f;
 }
 
-bool file_read_at(File *f, uint64_t offset, void *out, size_t n)
+bool file_read_bytes(File *f, uint64_t offset, void *out, size_t n)
 {
     if (offset > f->size || n > f->size - offset)
         return ag_set_error("%s: expected %zu bytes at offset %" PRIu64 ", found the end at %" PRIu64, f->name, n, offset,
@@ -281,7 +281,7 @@ typedef struct { const FileWriter *w; bool busy; } Leftovers;
 
 /* Looks at a name of the target's folder. A temporary file of the target that no program has locked is one that a killed
  * program has left: it is removed. Nothing is written to it, since the name can be a link or the file of somebody else. */
-static void look_at(void *arg, const char *name)
+static void remove_leftover(void *arg, const char *name)
 {
     Leftovers *l = arg;
     const char *of = name_of(l->w);
@@ -361,7 +361,7 @@ static bool begin(FileWriter *w, const char *shown)
     w->folder_fd = open_path(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (w->folder_fd < 0) return system_error(w->path, "cannot be written: its folder", errno);
     Leftovers l = { .w = w };
-    system_each_name(folder, look_at, &l);
+    system_each_name(folder, remove_leftover, &l);
     if (l.busy) return ag_set_error("%s: another program is writing this file", w->path);
     if (!make_temporary(w)) return false;
     if (!shown) return true;
@@ -435,7 +435,7 @@ void file_write(FileWriter *w, const void *bytes, size_t n)
     put_bytes(w, -1, bytes, n);
 }
 
-void file_write_at(FileWriter *w, uint64_t offset, const void *bytes, size_t n)
+void file_write_bytes(FileWriter *w, uint64_t offset, const void *bytes, size_t n)
 {
     put_bytes(w, (off_t)offset, bytes, n);
 }

@@ -35,7 +35,7 @@ File *file_open(const char *path, bool map);
 /* Bytes in memory as a file. They must stay valid until it is freed. */
 File *file_of_bytes(const char *name, const void *bytes, size_t size);
 /* Reads n bytes from that offset; false if that fails. */
-bool file_read_at(File *f, uint64_t offset, void *out, size_t n);
+bool file_read_bytes(File *f, uint64_t offset, void *out, size_t n);
 
 /* ---- replacing ------------------------------------------------------------------------------------------------------
  * Every file that the library and its programs write is made here. The new content is written to a temporary file in the same
@@ -61,7 +61,7 @@ FileWriter *file_replace_as(const char *path, const char *like, const char *show
 /* A failure is reported by file_finish or file_commit. */
 void file_write(FileWriter *w, const void *bytes, size_t n);
 /* Writes over bytes that were written. */
-void file_write_at(FileWriter *w, uint64_t offset, const void *bytes, size_t n);
+void file_write_bytes(FileWriter *w, uint64_t offset, const void *bytes, size_t n);
 /* A stream that writes to the file, in place of file_write; it stays the writer's. NULL if there is no memory for it. */
 FILE *file_stream(FileWriter *w);
 /* Syncs what was written to the disk, so that little can still fail: call it on each of several files that belong

@@ -57,7 +57,7 @@ static bool read_npy(NnTensorFile *f, void *work, const char *name, uint64_t off
     enum { BEFORE = 12 };                                           /* bytes before the header; 10 in version 1 */
     char text[BEFORE + MAX_NPY_HEADER + 1];
     if (size < BEFORE) return st_tensor_error(f->file, name, "expected an .npy file, found %" PRIu64 " bytes", size);
-    if (!file_read_at(f->file, offset, text, BEFORE)) return false;
+    if (!file_read_bytes(f->file, offset, text, BEFORE)) return false;
     if (memcmp(text, MAGIC, 6) != 0) return st_tensor_error(f->file, name, "expected the start of an .npy file");
     int version = text[6];
     if (version < 1 || version > 3)
@@ -67,7 +67,7 @@ static bool read_npy(NnTensorFile *f, void *work, const char *name, uint64_t off
         return st_tensor_error(f->file, name, "expected a header of at most %d bytes within the file, found %" PRIu32,
                                MAX_NPY_HEADER, length);
     char *header = text + before;
-    if (!file_read_at(f->file, offset + before, header, length)) return false;
+    if (!file_read_bytes(f->file, offset + before, header, length)) return false;
     char *json = ag_strndup_in(work, header, length);
     python_to_json(json);
     const Json *root = json_parse(work, name, json, length), *descr = json_get(root, "descr");
@@ -171,13 +171,13 @@ static bool read_local(NnTensorFile *f, const char *name, uint64_t directory, En
     uint64_t left = e->offset < e->end && e->end <= directory ? e->end - e->offset : 0;
     char local[LOCAL_SIZE], local_name[UINT16_MAX];
     if (left < LOCAL_SIZE) return st_tensor_error(f->file, name, "expected its data before %s", before);
-    if (!file_read_at(f->file, e->offset, local, sizeof local)) return false;
+    if (!file_read_bytes(f->file, e->offset, local, sizeof local)) return false;
     if (get32(local) != LOCAL)
         return st_tensor_error(f->file, name, "expected the start of an entry at offset %" PRIu64, e->offset);
     size_t length = get16(local + 26), header = LOCAL_SIZE + length + get16(local + 28);
     if (header > left || e->size > left - header)
         return st_tensor_error(f->file, name, "expected its data before %s", before);
-    if (!file_read_at(f->file, e->offset + LOCAL_SIZE, local_name, length)) return false;
+    if (!file_read_bytes(f->file, e->offset + LOCAL_SIZE, local_name, length)) return false;
     if (length != strlen(name) || memcmp(local_name, name, length) != 0)
         return st_tensor_error(f->file, name, "expected this name before its data, too, found %s",
                                QUOTED_BYTES(local_name, length));
@@ -235,14 +235,14 @@ bool st_read_npz(NnTensorFile *f)
     enum { MAX_TAIL = LOCATOR_SIZE + END_SIZE + MAX_COMMENT };
     size_t n = total < MAX_TAIL ? (size_t)total : MAX_TAIL;
     char *tail = ag_alloc_in(f, n, 1);
-    if (!file_read_at(f->file, total - n, tail, n)) return false;
+    if (!file_read_bytes(f->file, total - n, tail, n)) return false;
     size_t at = find_end(tail, n);
     if (at == n) return ag_set_error("%s: expected the end of a ZIP archive: is the file complete?", archive);
     uint64_t count = get16(tail + at + 10), size = get32(tail + at + 12), start = get32(tail + at + 16), end = total - n + at;
     if (at >= LOCATOR_SIZE && get32(tail + at - LOCATOR_SIZE) == LOCATOR) {
         char record[END64_SIZE];
         end = get64(tail + at - LOCATOR_SIZE + 8);
-        if (!file_read_at(f->file, end, record, sizeof record)) return false;
+        if (!file_read_bytes(f->file, end, record, sizeof record)) return false;
         if (get32(record) != END64)
             return ag_set_error("%s: expected the end's record of ZIP64 at offset %" PRIu64, archive, end);
         count = get64(record + 32), size = get64(record + 40), start = get64(record + 48);
@@ -254,7 +254,7 @@ bool st_read_npz(NnTensorFile *f)
         return ag_set_error("%s: expected a directory with an entry for each of %" PRIu64 " arrays, found %" PRIu64 " bytes",
                             archive, count, size);
     char *directory = ag_alloc_in(f, (size_t)size, 1);
-    if (!file_read_at(f->file, start, directory, (size_t)size)) return false;
+    if (!file_read_bytes(f->file, start, directory, (size_t)size)) return false;
     f->tensor = ag_alloc_in(f, (size_t)count, sizeof *f->tensor);
     Entry *entry = ag_alloc_in(f, (size_t)count, sizeof *entry);
     if (!read_directory(f, directory, (size_t)size, start, entry, (size_t)count)) return false;

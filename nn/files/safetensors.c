@@ -145,7 +145,7 @@ static void put_digits(char *to, uint64_t hash)
     for (int i = 0; i < DIGITS; i++) to[i] = "0123456789abcdef"[hash >> (60 - 4 * i) & 15];
 }
 
-static uint64_t digits_at(const char *text)
+static uint64_t hash_of_digits(const char *text)
 {
     uint64_t hash = 0;
     for (int i = 0; i < DIGITS; i++) hash = hash << 4 | (uint64_t)(text[i] <= '9' ? text[i] - '0' : text[i] - 'a' + 10);
@@ -167,7 +167,7 @@ static bool read_hashes(NnTensorFile *f, char *text, size_t size)
     if (memcmp(expected, actual, DIGITS) != 0) return damaged_header(f);
     for (size_t i = 0; i < f->n_tensors; i++) {
         f->tensor[i].has_hash = true;
-        f->tensor[i].hash = digits_at(text + PLACE + (i + 1) * (DIGITS + 1));
+        f->tensor[i].hash = hash_of_digits(text + PLACE + (i + 1) * (DIGITS + 1));
     }
     return true;
 }
@@ -177,7 +177,7 @@ bool st_read_safetensors(NnTensorFile *f)
     const char *path = f->file->name;
     uint64_t size, total = f->file->size;
     if (total < 8) return ag_set_error("%s: expected at least 8 bytes, found %" PRIu64, path, total);
-    if (!file_read_at(f->file, 0, &size, sizeof size)) return false;
+    if (!file_read_bytes(f->file, 0, &size, sizeof size)) return false;
     if (memcmp(&size, "PK\3\4", 4) == 0 && size > MAX_HEADER)
         return ag_set_error("%s: found a zip file, but not one of NumPy: convert one of torch.save in Python, by "
                             "safetensors.torch.save_file(torch.load(FILE), NEW_FILE)", path);
@@ -187,7 +187,7 @@ bool st_read_safetensors(NnTensorFile *f)
     if (size > total - 8)
         return ag_set_error("%s: expected a header of %" PRIu64 " bytes, found the end after %" PRIu64, path, size, total - 8);
     char *text = ag_alloc_in(f, (size_t)size, 1);
-    return file_read_at(f->file, 8, text, (size_t)size) && read_header(f, text, (size_t)size, total - 8 - size) &&
+    return file_read_bytes(f->file, 8, text, (size_t)size) && read_header(f, text, (size_t)size, total - 8 - size) &&
            read_hashes(f, text, (size_t)size);
 }
 
@@ -315,7 +315,7 @@ bool st_write_described(const char *path, const StEntry *entry, size_t n, const 
         }
         st_hash_add(&of_header, header, size);
         put_digits(header + PLACE, st_hash_end(&of_header));
-        file_write_at(w, sizeof length + PLACE, header + PLACE, DIGITS + n * (DIGITS + 1));
+        file_write_bytes(w, sizeof length + PLACE, header + PLACE, DIGITS + n * (DIGITS + 1));
     }
     ag_free(check);
     return w && (config ? file_commit_both(w, config) : file_commit(w));

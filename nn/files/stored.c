@@ -296,7 +296,7 @@ static bool check_before(const StTensor *t, uint64_t first, uint64_t n)
     Check check = check_begin(t, t->numel);
     for (uint64_t i = 0, k; i < t->size; i += k) {
         k = t->size - i < sizeof chunk ? t->size - i : sizeof chunk;
-        if (!file_read_at(t->file, t->offset + i, chunk, (size_t)k)) return false;
+        if (!file_read_bytes(t->file, t->offset + i, chunk, (size_t)k)) return false;
         check_add(&check, chunk, (size_t)k);
     }
     return check_end(&check);
@@ -311,7 +311,7 @@ static bool read_same(const StTensor *t, uint64_t first, uint64_t n, void *out)
     Check check = check_begin(t, n);
     for (uint64_t i = 0, k; i < bytes; i += k) {
         k = bytes - i < PART ? bytes - i : PART;
-        if (!file_read_at(t->file, t->offset + first * width + i, (char *)out + i, (size_t)k)) return false;
+        if (!file_read_bytes(t->file, t->offset + first * width + i, (char *)out + i, (size_t)k)) return false;
         check_add(&check, (char *)out + i, (size_t)k);
     }
     return check_end(&check);
@@ -361,7 +361,7 @@ bool st_read(const StTensor *t, AgDType dtype, uint64_t first, uint64_t n, void 
     Check check = check_begin(t, n);
     for (uint64_t i = 0, k; i < n; i += k) {
         k = sizeof chunk / width > n - i ? n - i : sizeof chunk / width;
-        if (!file_read_at(t->file, t->offset + (first + i) * width, chunk, (size_t)k * width)) return false;
+        if (!file_read_bytes(t->file, t->offset + (first + i) * width, chunk, (size_t)k * width)) return false;
         check_add(&check, chunk, (size_t)k * width);
         size_t fit = t->type->to[dtype]((char *)out + i * to_width, chunk, (size_t)k);
         if (fit < k) return st_tensor_error(t->file, t->item.name, "item %" PRIu64 " %s", first + i + fit, range[dtype]);

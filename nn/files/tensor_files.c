@@ -11,7 +11,7 @@
 bool st_read_any(NnTensorFile *f)
 {
     unsigned char start[6] = { 0 };
-    if (f->file->size >= sizeof start && !file_read_at(f->file, 0, start, sizeof start)) return false;
+    if (f->file->size >= sizeof start && !file_read_bytes(f->file, 0, start, sizeof start)) return false;
     if (memcmp(start, "\x93NUMPY", 6) == 0) return st_read_npy(f);
     if (memcmp(start, "PK\5\6", 4) == 0 || (memcmp(start, "PK\3\4", 4) == 0 && start[4])) return st_read_npz(f);
     return st_read_safetensors(f);

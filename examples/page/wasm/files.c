@@ -50,7 +50,7 @@ File *file_open(const char *path, bool map)
     return NULL;
 }
 
-bool file_read_at(File *f, uint64_t offset, void *out, size_t n)
+bool file_read_bytes(File *f, uint64_t offset, void *out, size_t n)
 {
     if (offset > f->size || n > f->size - offset)
         return ag_set_error("cannot read %s: it ends too early", f->name);
@@ -93,7 +93,7 @@ void file_write(FileWriter *w, const void *bytes, size_t n)
     w->size += n;
 }
 
-void file_write_at(FileWriter *w, uint64_t offset, const void *bytes, size_t n)
+void file_write_bytes(FileWriter *w, uint64_t offset, const void *bytes, size_t n)
 {
     if (!w->failed)
         memcpy(w->bytes + offset, bytes, n);
