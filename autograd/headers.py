@@ -237,7 +237,8 @@ def kernels(path, text):
         line = text.count("\n", 0, at) + declarations.count("\n", 0, other.start()) + 1
         sys.exit(f"{path}:{line}: expected `result k_name(parameters);` with a result of one word")
     lines = "".join(kernel(found) for found in DECLARATION.finditer(declarations))
-    return "/* kernels.def: the list of the kernels of kernels.h. Written by autograd/headers.py. */\n" + lines + "#undef KERNEL\n"
+    title = "/* kernels.def: the list of the kernels of kernels.h. Written by autograd/headers.py. */\n"
+    return title + lines + "#undef KERNEL\n"
 
 
 # ---- the command line --------------------------------------------------------------------------------------------------

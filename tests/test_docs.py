@@ -25,6 +25,8 @@ RUN_BY = {
         ('adopt.sh', 'docs/install.md'),
     'export PKG_CONFIG_PATH="$HOME/.local/lib/pkgconfig"': ('adopt.sh', 'docs/install.md'),
     'meson configure build -Dreference=enabled': ('test_reference.sh', '--install'),
+    'python3 skip.py': ('test_python.py', 'skip.py'),
+    'python3 skip.py build/libkaeru.so.3': ('test_python.py', 'skip.py'),
     'man -M build/reference ag_attention': ('test_reference.sh', 'man -M'),
     'python3 autograd/headers.py ops autograd/ops/ops.def autograd/include/kaeru/ops.h': ('meson.build', 'headers.py'),
     'meson install': ('installed.sh', 'meson install'),
