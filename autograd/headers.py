@@ -257,7 +257,8 @@ def main(what="", *paths):
         with open(paths[1], "w", encoding="utf-8") as out:
             out.write(page)
     elif read(paths[1]) != page:
-        sys.exit(f"{paths[1]} is not what follows from {paths[0]}: run `python3 autograd/headers.py {what} {paths[0]} {paths[1]}`")
+        command = f"python3 autograd/headers.py {what} {paths[0]} {paths[1]}"
+        sys.exit(f"{paths[1]} is not what follows from {paths[0]}: run `{command}`")
 
 
 main(*sys.argv[1:])
