@@ -24,6 +24,7 @@ import collections
 import re
 import sys
 import textwrap
+import textwrap
 
 WIDTH, RULE = 128, 120      # the columns of a page, and of a heading
 
@@ -225,7 +226,8 @@ def kernel(found):
     parameters = " ".join(found["parameters"].split())
     arguments = ", ".join(re.search(r"\w+$", parameter)[0] for parameter in parameters.split(", "))
     after = "" if found["result"] == "void" else "return"
-    return f"KERNEL({found['result']}, {found['name']}, ({parameters}), ({arguments}), {after})\n"
+    entry = f"KERNEL({found['result']}, {found['name']}, ({parameters}), ({arguments}), {after})"
+    return textwrap.fill(entry, 100, subsequent_indent=" " * 7) + "\n"
 
 
 def kernels(path, text):
