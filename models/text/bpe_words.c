@@ -75,7 +75,8 @@ static size_t word_llama(const char *text, size_t n, int digits)
 {
     size_t length = contraction(text, n, true), second = 0, last;
     if (length) return length;
-    UnicodeClass kind = char_class(text, n, 0, &length), next = length < n ? char_class(text, n, length, &second) : UNICODE_SPACE;
+    UnicodeClass kind = char_class(text, n, 0, &length);
+    UnicodeClass next = length < n ? char_class(text, n, length, &second) : UNICODE_SPACE;
     if (kind == UNICODE_LETTER) return end_of_class(text, n, 0, kind, INT_MAX, &last);
     if (kind == UNICODE_NUMBER) return end_of_class(text, n, 0, kind, digits, &last);
     if (next == UNICODE_LETTER && !is_line_end(text[0])) return end_of_class(text, n, length, next, INT_MAX, &last);
