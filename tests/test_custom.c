@@ -393,7 +393,7 @@ START_TEST(rules_cannot_remove_gradients)
 }
 END_TEST
 
-/* Messages name the line of a write in a rule or a layer of the program, and where a function of the library has called that. */
+/* Messages name the line of a write in a rule or a layer of the program, and the call of the library around it. */
 static Tensor *written;
 enum { LINE_IN_RULE = __LINE__ + 5, LINE_IN_LAYER = LINE_IN_RULE + 6 };
 

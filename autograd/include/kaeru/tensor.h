@@ -71,7 +71,8 @@ const char *ag_error(void);
  */
 #define AG_LAYER \
     __attribute__((cleanup(ag_layer_end), unused)) const int ag_layer = ag_layer_begin(__func__, AG_OF_PROGRAM)
-/* of_program: the layer is the program's own, so its calls have lines of their own. */
+/* of_program: the layer is a function of the program. Its calls have lines of the program themselves, so messages need no line
+ * of the call of the layer. */
 int  ag_layer_begin(const char *function, int of_program);
 void ag_layer_end(const int *of_program);
 #ifdef KAERU_INSIDE                         /* the library itself is compiled */

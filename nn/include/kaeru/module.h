@@ -11,14 +11,20 @@
  *         nn_child(net, fc2, nn_linear_new(16, 2));
  *         return net;
  *     }
- *     Tensor *net(Net *net, Tensor *x) { return nn_linear(net->fc2, ag_tanh(nn_linear(net->fc1, x))); }
+ *
+ *     Tensor *net_forward(Net *net, Tensor *x)
+ *     {
+ *         NN_LAYER(net);
+ *         return nn_linear(net->fc2, ag_tanh(nn_linear(net->fc1, x)));
+ *     }
  *
  * Because of this registration, the parameter list ("fc1.weight"), nn_train and nn_eval, the summary, clone, free and files
  * need no code of yours. A part that is assigned to its field without nn_child or nn_param is not registered: it is not
  * trained, saved, cloned or freed. No scope owns a module: it and its parameters live until ag_free. A field must not point to
  * a tensor of a scope that ends earlier.
  *
- * A forward function is an ordinary function. */
+ * A forward function is an ordinary function with any arguments. NN_LAYER checks the module, and messages then name the layer.
+ * A layer that is to be an item of a Sequential has one input, and its constructor sets module.forward: see NN_FORWARD. */
 #ifndef KAERU_MODULE_H
 #define KAERU_MODULE_H
 
@@ -74,18 +80,21 @@ Module *nn_new_sized(size_t size, const char *type);
 void nn_check(const char *what, const void *module, size_t size);
 /* The same, and a usage error unless the module was made as this type. A ModuleList may be a Sequential, and the other way. */
 void nn_check_type(const char *what, const void *module, size_t size, const char *type);
-/* The first line of a layer's function: checks the module and does what AG_LAYER does. Errors then name the caller's line:
- * docs/extending.md has an example. */
+/* The first line of a layer's function: checks the module, and notes the layer until the function returns. Messages then name
+ * the line inside the layer and the layer: "(in nn_linear called at net.c:23, in bottleneck)". docs/extending.md has an
+ * example. */
 #define NN_LAYER(module) \
     __attribute__((cleanup(ag_layer_end), unused)) \
     const int ag_layer = (nn_check(__func__, module, sizeof *(module)), ag_layer_begin(__func__, AG_OF_PROGRAM))
 
-/* The same for a type that others have the size of: `type` is the name of the struct in nn_new. */
+/* The same, and checks the name of the type, too: another type may have a struct of the same size. `type` is the name that
+ * nn_new got, as text. */
 #define NN_LAYER_OF(module, type) \
     __attribute__((cleanup(ag_layer_end), unused)) \
     const int ag_layer = (nn_check_type(__func__, module, sizeof *(module), type), ag_layer_begin(__func__, AG_OF_PROGRAM))
 
-/* Defines the function f_forward, which a constructor sets as module.forward. It calls f, the forward function of the type. */
+/* Defines f_forward (for nn_linear: nn_linear_forward), which a constructor sets as module.forward. It calls f, the forward
+ * function of the type. The prototype of f comes before. */
 #define NN_FORWARD(Type, f) \
     static Tensor *f##_forward(void *self, Tensor *x) \
     { \

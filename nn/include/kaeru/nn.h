@@ -4,6 +4,7 @@
 #define KAERU_NN_H
 
 #include "kaeru/module.h"
+#include "kaeru/ops.h"
 
 AG_PUBLIC_BEGIN
 
