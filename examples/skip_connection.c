@@ -101,6 +101,7 @@ static Run *run_new(const Setup *setup, int64_t n, int64_t examples, int64_t see
         }
         progress_end(&progress);
         look_at_blocks(s[k], x, y, &r->after[k]);
+        weights_hash(s[k], r->hash[k]);
         ag_free(optimizer);
         ag_free(s[k]);
     }
@@ -190,9 +191,10 @@ int main(int argc, char **argv)
     Run *r[MAX_SEEDS];
     run_seeds(&chosen, 1, rows, r);
     report_block(r, seeds);
-    runs_free(r, seeds);
     if (depth > 0) {
         deep_networks();
     }
+    report_hashes(r[0]->hash);
+    runs_free(r, seeds);
     return example_end();
 }

@@ -72,7 +72,7 @@ then
     bench=$root/tests/bench
     # shellcheck disable=SC2086 # nothing, or one word
     compile $static "$bench/bench.c" "$bench/gpt.c" "$bench/models.c" "$bench/scaling.c" "$bench/timing.c" \
-        "$bench/workloads.c" "$root/tests/runs.c" "$root/examples/page/sha256.c" "$build/inside.o" -lm -pthread -o "$program"
+        "$bench/workloads.c" "$root/tests/runs.c" "$root/examples/common/sha256.c" "$build/inside.o" -lm -pthread -o "$program"
 fi
 [ $make = no ] || exit 0
 left=$((470 - $(date +%s) + begin))

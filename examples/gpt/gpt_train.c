@@ -179,6 +179,9 @@ static void finish(LmTraining *training, KaeruVocab *v)
         Writer w = writer_of(&m);
         write_text(&w, &(Writing){ .tokens = sample_tokens, .how = { .temperature = 0.8, .top_p = 0.95 } });
     }
+    char hash[65];
+    weights_hash(training->model, hash);
+    say("SHA-256 of the weights of the GPT: %s\n", hash);
 }
 
 int gpt_train(int argc, char **argv)

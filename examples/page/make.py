@@ -34,7 +34,7 @@ PACKED = ["--layers", "1", "--heads", "2", "--window", "32", "--rate", "10000"]
 SOURCES = ["autograd/*.c", "autograd/system/system.c", "autograd/system/utf8.c", "autograd/ops/*.c", "autograd/debug/*.c",
            "autograd/kernels/*.c", "nn/*.c", "nn/files/*.c", "nn/parallel/*.c", "models/*.c",
            "examples/page/wasm/*.c", "examples/page/engine/*.c",
-           "examples/page/sha256.c", "examples/page/training.c", "examples/skip_connection/setup.c",
+           "examples/common/sha256.c", "examples/page/training.c", "examples/skip_connection/setup.c",
            "examples/common/data_hash.c", "examples/compress/archive.c", "examples/compress/coder.c",
            "examples/compress/coding.c", "examples/compress/predictor.c", "examples/compress/table.c"]
 REPLACED = ["autograd/kernels/threads.c", "nn/files/file.c"]

@@ -156,3 +156,9 @@ void report_control(Csv *csv, const char *name, Run **r, int64_t n)
     print_range(&skip);
     printf("  x %6.3f\n", factor[1]);
 }
+
+void report_hashes(char hash[2][65])
+{
+    say("\nSHA-256 of the weights of f(x), one block, first seed:     %s\n"
+        "SHA-256 of the weights of x + f(x), one block, first seed: %s\n", hash[0], hash[1]);
+}

@@ -16,6 +16,7 @@ typedef struct {
     double zero;                /* the loss of always answering 0 */
     double *loss[2];            /* before each step */
     Blocks before[2], after[2]; /* training */
+    char hash[2][65];           /* of the weights after training: weights_hash */
 } Run;
 
 Run *run_alloc(int64_t steps);
@@ -28,5 +29,6 @@ Csv *report_depths_begin(void);
 void report_depth(Csv *csv, Run **r, int64_t n);
 Csv *report_controls_begin(void);
 void report_control(Csv *csv, const char *name, Run **r, int64_t n);
+void report_hashes(char hash[2][65]);
 
 #endif
