@@ -136,8 +136,8 @@ static float relu_gradient(float x, float dy) { return x > 0 && fabsf(dy) >= FLT
 typedef enum { PLAIN, PRODUCTS, SQUARES } Terms;
 
 /* Returns the sum of a, a b or (a - b)^2. In each block of 4096 items, item i is added to lane
- * i % 32. Then lane l gets lane l + 16, then l + 8, l + 4, l + 2 and l + 1. The blocks are added. Lanes
- * are floats: doubles that are rounded after each addition. Those of squares are 16 doubles. */
+ * i % 32. Then lane l gets lane l + 16, then l + 8, l + 4, l + 2 and l + 1. The blocks are added.
+ * Lanes are floats: doubles that are rounded after each addition. Squares have 16 double lanes. */
 static double sum(Terms terms, int n, const float *a, const float *b)
 {
     const int lanes = terms == SQUARES ? 16 : 32;
@@ -770,8 +770,8 @@ static const struct { const char *name; int *value, least, most; } option[] = {
 
 int main(int argc, char **argv)
 {
-    const char *command = argc > 1 ? argv[1] : "--help";
-    for (int i = 2; i < argc; i += 2) {
+    const char *command = argc > 1 && strcmp(argv[argc - 1], "--help") != 0 ? argv[1] : "--help";
+    for (int i = 2; i < argc && command == argv[1]; i += 2) {
         int k = 0;
         while (option[k].name && strcmp(option[k].name, argv[i]) != 0) {
             k++;
@@ -779,7 +779,7 @@ int main(int argc, char **argv)
         char *end = argv[i];
         long value = option[k].name && i + 1 < argc ? strtol(argv[i + 1], &end, 10) : 0;
         if (*end != '\0' || value < option[k].least || value > option[k].most) {
-            fail(argv[i], ": expected an option and a number that --help shows");
+            fail(argv[i], ": expected an option and a number, as tiny --help shows");
         }
         *option[k].value = (int)value;
     }
