@@ -17,6 +17,7 @@ backprop and architectures); on other systems it prints how to install them.
   NAME --help     describes an example and its options
   gallery         runs the lessons and makes one page of all pictures, out/gallery/index.html; --language ja: in Japanese
   page            also makes the page in which the library itself runs, out/page.html. Installs clang, lld and wasi-libc.
+  tiny            needs a C compiler alone; without arguments it runs both commands, tiny skip and tiny gpt
 END
 }
 
@@ -66,6 +67,31 @@ if [ "$name" = spiral ] && [ $# -gt 0 ]; then
     say "spiral has no options: it is a whole program in one file, examples/spiral.c, and writes spiral.safetensors."
     case $1 in --help | -h) exit 0 ;; esac
     exit 2
+fi
+
+# tiny.c needs nothing but a compiler, so it is built without the library.
+run_tiny() {
+    need cc
+    mkdir -p out || exit 1
+    cc -O2 "$root/examples/tiny.c" -o out/tiny -lm || exit 1
+    [ $# -eq 0 ] || exec out/tiny "$@"
+    out/tiny skip && out/tiny gpt && cat <<'END' || exit 1
+
+These print the same SHA-256. The library's programs train faster, by vectors and threads:
+
+sh examples/run.sh skip_connection --seeds 1 --depth 0 --rows 500
+out/tiny text >out/tiny.txt
+sh examples/run.sh gpt train --data out/tiny.txt --layers 2 --heads 2 --width 32 --context 16 --batch 4 --steps 100 \
+    --warmup 10 --lr-min 0.001 --clip 0 --bias --sample 0 --out out/tiny_gpt
+
+So do they with other values of these options. tiny has --rows, --hidden, --layers, --heads, --width, --context,
+--batch, --steps and --seed.
+END
+    exit
+}
+if [ "$name" = tiny ]; then
+    [ -z "$processes" ] || { say "examples/run.sh: tiny has no --processes"; exit 2; }
+    run_tiny "$@"
 fi
 
 # shellcheck source=examples/processes/signals.sh

@@ -93,8 +93,12 @@ done
 expect 0 '' '' $small --out first
 large='--rows 3001 --deep-rows 3001 --steps 5 --hidden 37 --depth 2 --seeds 1'
 expect 0 '' '' $large --threads 1 --out "with a blank/1"
+grep '^SHA-256 ' stdout >hashes
+that "two hashes" grep -qx 'SHA-256 of the weights of x + f(x), one block, first seed: [0-9a-f]\{64\}' hashes
 agrees() {
     expect 0 '' '' $large "$@" --out again
+    grep '^SHA-256 ' stdout >got
+    same hashes got
     for file in skip_connection skip_deep skip_gradient skip_depth skip_controls; do
         same "with a blank/1/$file.csv" "again/$file.csv"
     done

@@ -41,6 +41,7 @@ if [ -c /dev/full ]; then
     if [ $? -eq 1 ] && grep -qF 'gpt: cannot write the output' stderr; then ok; else wrong "--help on a full disk"; fi
 fi
 expect 0 'モデル：  plain/gpt_last.safetensors' '' train --data story.txt $run --language ja --out plain
+hash=$(sed -n 's/^GPTの重みのSHA-256：//p' stdout)
 # (V + context) D + layers (12 D^2 + 2 D) + D
 kinds=$(sed -n '1s/.*語彙は\([0-9]*\)$/\1/p' stdout)
 that "parameters" grep -q "、パラメータ$(((kinds + 12) * 16 + 2 * (12 * 256 + 32) + 16))\$" stdout
@@ -63,6 +64,7 @@ has broken/gpt.csv.part
 expect 1 '' 'broken/gpt_last.safetensors exists from an earlier run: --resume resumes' train --data story.txt \
     --out broken
 expect 0 'resumes at step ' '' train --resume --threads 3 --out broken
+that "the hash of a resumed run" grep -qx "SHA-256 of the weights of the GPT: ${hash:-none}" stdout
 that "how much an evaluation reads" grep -qx 'each evaluation reads about 300 of the [0-9]* held-out tokens to predict' stdout
 same plain/gpt_last.safetensors broken/gpt_last.safetensors
 same plain/gpt_best.safetensors broken/gpt_best.safetensors

@@ -111,7 +111,7 @@ TEXT = rf'{LITERAL}(?:\s*(?:{LITERAL}|PRI\w+|[A-Z][A-Z_]{{4,}}))*'       # macro
 # The C sources without comments, and the texts that are macros, by folder.
 sources, macros = {}, {}
 for path in sorted((root / 'examples').rglob('*.[ch]')):
-    if path.parent.name not in ('engine', 'wasm') and path.name != 'spiral.c':
+    if path.parent.name not in ('engine', 'wasm') and path.name not in ('spiral.c', 'tiny.c'):
         sources[path] = re.sub(r'/\*.*?\*/', '', path.read_text().replace("'\"'", '0'), flags=re.S)
         for name, text in re.findall(rf'#define (\w+) +({LITERAL})\s*$', sources[path], flags=re.M):
             macros[path.parent.name, name] = text
