@@ -689,7 +689,7 @@ static const char text[] =
     "nor did Alice think it so very much out of the way to hear the Rabbit say to itself, Oh\n"
     "dear! Oh dear! I shall be too late! (Lewis Carroll, Alice's Adventures in Wonderland)\n";
 
-typedef struct { LayerNorm ln_1, ln_2; Linear attn, attn_proj, fc, fc_proj; } Block;
+typedef struct { LayerNorm ln_1, ln_2; Linear attn, proj, fc, fc_proj; } Block;
 
 static int layers = 2, heads = 2, width = 32, context = 16, batch = 4;
 static Parameters p;
@@ -709,7 +709,7 @@ static void gpt_new(int vocabulary)
     for (Block *b = block; b < block + layers; b++) {
         b->ln_1 = norm_new(&p, width);
         b->attn = linear_new(&p, width, 3 * width, deviation);
-        b->attn_proj = linear_new(&p, width, width, end);
+        b->proj = linear_new(&p, width, width, end);
         b->ln_2 = norm_new(&p, width);
         b->fc = linear_new(&p, width, 4 * width, deviation);
         b->fc_proj = linear_new(&p, 4 * width, width, end);
@@ -722,14 +722,14 @@ static Tensor *gpt(Tensor *onehot)
 {
     Tensor *x = add(embedding(onehot, tokens), positions);
     for (const Block *b = block; b < block + layers; b++) {
-        Tensor *y = attention(apply(b->attn, norm(b->ln_1, x)), heads, context);
-        x = add(x, apply(b->attn_proj, y));
+        x = add(x, apply(b->proj, attention(apply(b->attn, norm(b->ln_1, x)), heads, context)));
         x = add(x, apply(b->fc_proj, gelu(apply(b->fc, norm(b->ln_2, x)))));
     }
     return linear(norm(last, x), tokens);
 }
 
-/* Learns the first nine tenths of the text. A token is a character; its id counts smaller ones. */
+/* Learns the first nine tenths of the text. A token is a character, whose id counts smaller ones.
+ * (Once in 10^16 random windows, the library takes the next block of random words.) */
 static void train_gpt(void)
 {
     const int n = batch * context, starts = (int)(sizeof text - 1) * 9 / 10 - context;
