@@ -613,7 +613,7 @@ static void hash_word(Hash *h, uint32_t word)
     }
 }
 
-/* Prints the hash of the parameters, as bytes, in their order. */
+/* Prints the hash of the parameters, as bytes, in order. Its constants are roots of primes. */
 static void print_hash(const char *what, const Parameters *p)
 {
     Hash h = { .n = 0 };

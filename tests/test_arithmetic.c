@@ -324,6 +324,35 @@ START_TEST(a_product_in_bfloat16)
 }
 END_TEST
 
+START_TEST(rotary_positions)
+{
+    enum { BATCH = 2, LENGTH = 5, HEADS = 3, PAIRS = 4, FIRST = 7, N = BATCH * LENGTH * HEADS * 2 * PAIRS };
+    AgScope scope = ag_begin(AG_RECORD);
+    ag_seed(6);
+    Tensor *table = ag_rope_table(ag_rope_frequencies(2 * PAIRS, 10000), FIRST, LENGTH);
+    Tensor *x = tensor_set_requires_grad(tensor_normal(SHAPE(BATCH, LENGTH, HEADS * 2 * PAIRS), 0, 1), true);
+    Tensor *dy = tensor_normal(SHAPE(BATCH, LENGTH, HEADS * 2 * PAIRS), 0, 1), *y = ag_rope(x, table, HEADS, false);
+    float expected[N], back[N];
+    for (int head = 0; head < BATCH * LENGTH * HEADS; head++) {
+        for (int i = 0; i < PAIRS; i++) {
+            float frequency = 1 / (float)ag_math_pow(10000, (double)((float)(2 * i) / (float)(2 * PAIRS)));
+            float angle = (float)(FIRST + head / HEADS % LENGTH) * frequency;
+            float c = (float)ag_math_cos((double)angle), s = (float)ag_math_sin((double)angle);
+            int a = head * 2 * PAIRS + i, b = a + PAIRS;
+            const float *v = tensor_data(x), *d = tensor_data(dy);
+            expected[a] = fmaf(-v[b], s, v[a] * c);
+            expected[b] = fmaf(v[a], s, v[b] * c);
+            back[a] = fmaf(-d[b], -s, d[a] * c);
+            back[b] = fmaf(d[a], -s, d[b] * c);
+        }
+    }
+    check_same("y", N, expected, tensor_data(y));
+    ag_backward_from(y, dy);
+    check_same("dx", N, back, tensor_grad_data(x));
+    ag_end(scope);
+}
+END_TEST
+
 START_TEST(dropout)
 {
     enum { N = 1001, SEED = 9 };
@@ -388,6 +417,7 @@ Suite *arithmetic_suite(void)
     tcase_add_test(t, rows);
     tcase_add_test(t, a_long_sum);
     tcase_add_test(t, a_product_in_bfloat16);
+    tcase_add_test(t, rotary_positions);
     tcase_add_test(t, dropout);
     tcase_add_test(t, gradient_descent);
     suite_add_tcase(suite, t);
