@@ -7,6 +7,7 @@
 source=$(cd "$1" && pwd)/examples/tiny.c
 programs=$(cd "$2" && pwd)
 program=$programs/tiny
+name=tiny
 # shellcheck source=tests/expect.sh
 . "$(dirname "$0")/expect.sh"
 
