@@ -7,7 +7,6 @@
 source=$(cd "$1" && pwd)/examples/tiny.c
 programs=$(cd "$2" && pwd)
 program=$programs/tiny
-name=tiny
 # shellcheck source=tests/expect.sh
 . "$(dirname "$0")/expect.sh"
 
@@ -115,4 +114,4 @@ for machine in aarch64 riscv64; do
         agrees qemu-$machine $machine-linux-gnu-gcc $flags -O2 -static
     fi
 done
-summary
+summary tiny
