@@ -1,0 +1,219 @@
+"""course.py: a course cut out of examples/tiny.c.
+
+    course.py make FOLDER [--only NAME,NAME]     the folder for a class, which must not exist yet
+    course.py grade FOLDER...                    CSV on standard output: a row for each student's folder
+    course.py solution NAME FILE                 writes the assignment NAME with the code in FILE, for tests; "-": that of tiny.c
+
+An assignment is tiny.c without the body of one function. CC is the compiler (default: cc)."""
+import csv
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TINY = HERE.parent / "tiny.c"
+BEGIN, END = "    /* BEGIN: your code */", "    /* END */"
+SECONDS = 60                                # of a student's program
+
+# Name: function of tiny.c, lines that stay at its begin and at its end, what stands in the hole, the training of the hash.
+ASSIGNMENTS = {
+    "relu": ("relu_gradient", 0, 0, ["(void)x;", "(void)dy;", "return 0;"], "skip"),
+    "linear": ("linear_rule", 0, 0, ["(void)y;"], "skip"),
+    "tape": ("backward", 0, 0, ["(void)loss;"], "skip"),
+    "adam": ("adam", 0, 0, ["(void)p, (void)lr, (void)beta2, (void)decay, (void)power;"], "skip"),
+    "weights": ("linear_new", 1, 1, ["(void)deviation;"], "skip"),
+    "loss": ("cross_entropy", 1, 1, ["(void)targets, (void)log_double;"], "gpt"),
+    "embedding": ("embedding_rule", 0, 0, ["(void)y;"], "gpt"),
+    "gelu": ("gelu_gradient", 0, 0, ["(void)x;", "(void)dy;", "return 0;"], "gpt"),
+    "norm": ("layer_norm_rule", 0, 0, ["(void)y;"], "gpt"),
+    "attention": ("attention", 4, 1, [], "gpt"),
+}
+TRAININGS = {
+    "skip": "skip --rows 100 --hidden 16 --steps 5 --seed 3",
+    "gpt": "gpt --layers 1 --heads 2 --width 16 --context 10 --batch 7 --steps 5 --seed 3",
+}
+
+
+def fail(message):
+    sys.exit(f"course.py: {message}")
+
+
+def find(lines, function):
+    """Returns the index of a function's first line, and the lines of its body."""
+    for i, line in enumerate(lines):
+        if re.match(rf"static [\w *]*\b{function}\(.*\)$", line) and lines[i + 1] == "{":
+            end = lines.index("}", i)
+            return i, end, lines[i + 2:end]
+        short = re.match(rf"(static [\w *]*\b{function}\(.*\)) {{ (.*) }}$", line)
+        if short:
+            return i, i, ["    " + short[2]]
+    fail(f"examples/tiny.c has no function {function}")
+
+
+def assignment(name, code=None):
+    """Returns the text of an assignment, with this code in its hole; None: what students begin with."""
+    function, head, tail, start, training = ASSIGNMENTS[name]
+    lines = TINY.read_text(encoding="utf-8").splitlines()
+    begin, end, body = find(lines, function)
+    signature = lines[begin].split(" { ")[0]
+    hole = [f"    {line}" for line in start] if code is None else code
+    lines[begin:end + 1] = [signature, "{", *body[:head], BEGIN, *hole, END, *body[len(body) - tail:], "}"]
+    begin, _, _ = find(lines, "product")
+    lines.insert(begin + 2, "    course_shapes(c.rows, c.columns, a.rows, a.columns, b.rows, b.columns);")
+    main = lines.index("int main(int argc, char **argv)")
+    lines[main] = "static int tiny(int argc, char **argv)"
+    lines.insert(lines.index("}", main), "    return 0;")
+    includes = max(i for i, line in enumerate(lines) if line.startswith("#include"))
+    lines.insert(includes + 1, f'\n#define COURSE_NAME "{name}"\n#include "course.h"')
+    return "\n".join([
+        f"/* {name}.c: an assignment: write {function}(), between BEGIN and END. {name}.ja.md and {name}.md have the text.",
+        " *",
+        f" *     cc -O2 {name}.c -o {name} -lm && ./{name}        checks it",
+        f" *     ./{name} {training}" + " " * (36 - len(training)) + "trains with it",
+        " *",
+        " * Everything else is the file tiny.c of kaeru: */",
+        *lines, "", '#include "check.h"', ""])
+
+
+def solution(name):
+    function, head, tail, _, _ = ASSIGNMENTS[name]
+    body = find(TINY.read_text(encoding="utf-8").splitlines(), function)[2]
+    return body[head:len(body) - tail]
+
+
+def compiler():
+    return shlex.split(os.environ.get("CC", "cc"))
+
+
+def build(source, program, *flags):
+    """Compiles; returns the compiler's messages, or None."""
+    fma = ["-mfma"] if os.name == "nt" else []
+    done = subprocess.run([*compiler(), *flags, *fma, str(source), "-o", str(program), "-lm"], capture_output=True,
+                          text=True, errors="replace", check=False)
+    return None if done.returncode == 0 else done.stderr
+
+
+def write_common(folder):
+    """Writes what every assignment includes. The hashes are those of the whole tiny.c."""
+    for name in ("course.h", "check.h"):
+        shutil.copyfile(HERE / name, folder / name)
+    with tempfile.TemporaryDirectory() as temporary:
+        program = Path(temporary) / "tiny.exe"
+        errors = build(TINY, program, "-O1")
+        if errors:
+            fail(f"tiny.c does not compile: {errors}")
+        text = "/* expected.h: the hashes of the trained weights of tiny.c. */\n"
+        for name, options in TRAININGS.items():
+            run = subprocess.run([program, *options.split()], capture_output=True, text=True, check=True)
+            hashes = "".join(f'\\\n    "{line}\\n"' for line in run.stdout.splitlines() if line.startswith("SHA-256"))
+            words = ", ".join(f'"{word}"' for word in ["tiny", *options.split()])
+            text += f"#define EXPECTED_{name.upper()} {hashes}\n#define OPTIONS_{name.upper()} {words}, NULL\n"
+    (folder / "expected.h").write_text(text, encoding="utf-8")
+
+
+def make(folder, names):
+    folder.mkdir(parents=True)
+    for name in names:
+        (folder / f"{name}.c").write_text(assignment(name), encoding="utf-8", newline="\n")
+        for text in (f"{name}.ja.md", f"{name}.md"):
+            shutil.copyfile(HERE / text, folder / text)
+    for text in ("README.ja.md", "README.md"):
+        shutil.copyfile(HERE / text, folder / text)
+    write_common(folder)
+
+
+def hole_of(file):
+    """Returns the student's lines, or None if the marks are not there once each, in order."""
+    lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    marks = [[i for i, line in enumerate(lines) if line.strip() == mark.strip()] for mark in (BEGIN, END)]
+    if len(marks[0]) != 1 or len(marks[1]) != 1 or marks[0] > marks[1]:
+        return None
+    return lines[marks[0][0] + 1:marks[1][0]]
+
+
+def grade_one(folder, name, hole, number):
+    """Returns right, or the name of the mistake without that of the assignment."""
+    source, program = folder / f"{name}_{number}.c", folder / f"{name}_{number}.exe"
+    source.write_text(assignment(name, hole), encoding="utf-8")
+    try:
+        if build(source, program, "-O1"):
+            return "does_not_compile"
+        run = subprocess.run([program, "en"], capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS, check=False,
+                             cwd=folder)
+    except subprocess.TimeoutExpired:
+        return "endless"
+    finally:
+        source.unlink()
+        program.unlink(missing_ok=True)
+    mistakes = re.findall(rb"\[%s\.(\w+)\]\s*$" % name.encode(), run.stdout)
+    if run.returncode == 0 and mistakes == [b"right"]:
+        return "right"
+    return mistakes[0].decode() if mistakes and mistakes[0] != b"right" else "crash"
+
+
+def grade(folders):
+    for folder in folders:
+        if not folder.is_dir():
+            fail(f"{folder}: expected a student's folder")
+    verdict, tasks, cells = {}, [], {}
+    for folder in folders:
+        for name in ASSIGNMENTS:
+            file = folder / f"{name}.c"
+            hole = hole_of(file) if file.is_file() else None
+            start = [f"    {line}" for line in ASSIGNMENTS[name][3]]
+            if not file.is_file():
+                cells[folder, name] = "missing"
+            elif hole is None:
+                cells[folder, name] = "no_marks"
+            elif [line.strip() for line in hole if line.strip()] == [line.strip() for line in start]:
+                cells[folder, name] = "unwritten"
+            else:
+                key = (name, "\n".join(line.strip() for line in hole))
+                cells[folder, name] = key
+                if key not in verdict:
+                    verdict[key] = None
+                    tasks.append((key, name, hole))
+    with tempfile.TemporaryDirectory() as temporary:
+        write_common(Path(temporary))
+        with ThreadPoolExecutor(int(os.environ.get("COURSE_JOBS", os.cpu_count() or 1))) as pool:
+            results = pool.map(lambda t: grade_one(Path(temporary), t[1][1], t[1][2], t[0]), enumerate(tasks))
+            for (key, _, _), result in zip(tasks, results):
+                verdict[key] = result
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(["folder", *ASSIGNMENTS, "right"])
+    for folder in folders:
+        row = [verdict.get(cells[folder, name], cells[folder, name]) for name in ASSIGNMENTS]
+        out.writerow([folder.name, *row, row.count("right")])
+
+
+def main(arguments):
+    if arguments[:1] == ["make"] and len(arguments) in (2, 4):
+        names = list(ASSIGNMENTS)
+        if len(arguments) == 4:
+            names = arguments[3].split(",")
+            if arguments[2] != "--only" or not set(names) <= set(ASSIGNMENTS):
+                fail(f"expected --only and names of {', '.join(ASSIGNMENTS)}")
+        if Path(arguments[1]).exists():
+            fail(f"{arguments[1]} exists already")
+        make(Path(arguments[1]), names)
+    elif arguments[:1] == ["grade"] and len(arguments) > 1:
+        grade([Path(folder) for folder in arguments[1:]])
+    elif arguments[:1] == ["solution"] and len(arguments) == 3 and arguments[1] in ASSIGNMENTS:
+        code = solution(arguments[1]) if arguments[2] == "-" else Path(arguments[2]).read_text(encoding="utf-8").splitlines()
+        print(assignment(arguments[1], code), end="")
+    elif arguments[:1] == ["names"]:
+        print("\n".join(ASSIGNMENTS))
+    else:
+        print(__doc__)
+        sys.exit(0 if arguments[:1] == ["--help"] else 2)
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+    main(sys.argv[1:])
