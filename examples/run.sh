@@ -18,6 +18,9 @@ backprop and architectures); on other systems it prints how to install them.
   gallery         runs the lessons and makes one page of all pictures, out/gallery/index.html; --language ja: in Japanese
   page            also makes the page in which the library itself runs, out/page.html. Installs clang, lld and wasi-libc.
   tiny            needs a C compiler alone; without arguments it runs both commands, tiny skip and tiny gpt
+  course [FOLDER] makes the folder for a class, out/course: ten assignments cut out of tiny.c, with their check, without
+                  solutions; --only NAME,NAME: these. Students need a C compiler alone.
+  course grade FOLDER...          prints a CSV with a row for each student's folder
 END
 }
 
@@ -51,6 +54,20 @@ if [ "${1-}" = gallery ]; then
     [ -z "$processes" ] || { say "examples/run.sh: gallery has no --processes"; exit 2; }
     shift
     exec sh "$root/examples/gallery.sh" "$@"
+fi
+# course [FOLDER] [--only NAMES], course grade FOLDER...
+if [ "${1-}" = course ]; then
+    [ -z "$processes" ] || { say "examples/run.sh: course has no --processes"; exit 2; }
+    shift
+    need cc python3
+    case ${1-} in
+    --help | grade) ;;
+    '' | -*) set -- make out/course "$@" ;;
+    *) set -- make "$@" ;;
+    esac
+    python3 "$root/examples/course/course.py" "$@" || exit
+    [ "$1" != make ] || say "$2: the folder for a class. Its README.ja.md and README.md say how to begin."
+    exit 0
 fi
 name=${1:-skip_connection}
 [ $# -eq 0 ] || shift

@@ -142,6 +142,14 @@ static void judge(const char *what, int n, const float *got, const float *start,
     course_wrong("other");
 }
 
+static void wrong_if(bool wrong, const char *name, const char *japanese, const char *english)
+{
+    if (wrong) {
+        course_say(japanese, english);
+        course_wrong(name);
+    }
+}
+
 /* ---- the gradient check ---------------------------------------------------------------------------------------------- */
 
 typedef Tensor *(*Forward)(Tensor **in);
@@ -203,7 +211,7 @@ static void crashed(int number)
 {
     (void)number;
     course_quiet = false;
-    course_say("プログラムが止まった（メモリーの外の読み書きか、0による割り算）。%s\n",
+    course_say("プログラムが止まった（メモリの外の読み書きか、0による割り算）。%s\n",
                "The program stopped (a read or write outside memory, or a division by 0). %s\n",
                *course_language == 'e' ? crash_english : crash_japanese);
     if (!*course_language && *crash_english) {
@@ -513,14 +521,6 @@ static Tensor *tape_of(Tensor **in)
     return squared_error(add(twice, in[1]), in[2]);
 }
 
-static void tape_wrong(bool wrong, const char *name, const char *japanese, const char *english)
-{
-    if (wrong) {
-        course_say(japanese, english);
-        course_wrong(name);
-    }
-}
-
 static void check_tape(void)
 {
     Tensor *in[] = { numbers(1, 3), numbers(1, 3), numbers(1, 3) };
@@ -535,30 +535,32 @@ static void check_tape(void)
         tape[i].rule = noted_rule;
     }
     course_frees = 0;
+    course_keeps = true;
     backward(loss);
-    tape_wrong(calls == 0, "no_rule", "規則がひとつも呼ばれない：y->rule(y)。\n", "No rule is called: y->rule(y).\n");
-    tape_wrong(freed_early, "freed_early", "解放（free）してから規則を呼んでいる：規則は、まだ値を読む。\n",
-               "A tensor is freed before its rule is called, which reads its values.\n");
-    tape_wrong(call[0] == 0 && nodes > 1, "order",
-               "古いものから始めている。yを読むものは、みなyより新しい：新しいものから始めて、yの勾配が完成してから、yの規則を呼ぶ。\n",
-               "It begins with the oldest. All that read y are newer than y: begin with the newest, so that the gradient of y is\n"
-               "complete when its rule is called.\n");
-    tape_wrong(call[0] != nodes - 1, "skips_loss", "いちばん新しいもの（損失）を抜かしている：最後の添字は on_tape - 1。\n",
-               "It leaves out the newest, the loss: its index is on_tape - 1.\n");
-    tape_wrong(seed_gradient != 1, "seed", "始めに、損失の勾配（損失の、損失自身による微分）を1にする。\n",
-               "First the gradient of the loss must be 1: the derivative of the loss by itself.\n");
-    tape_wrong(call[calls - 1] != 0, "skips_first", "いちばん古いもの（添字0）を抜かしている。\n",
-               "It leaves out the oldest, index 0.\n");
+    course_keeps = false;
+    wrong_if(calls == 0, "no_rule", "規則がひとつも呼ばれない：y->rule(y)。\n", "No rule is called: y->rule(y).\n");
+    wrong_if(freed_early, "freed_early", "解放（free）してから規則を呼んでいる：規則は、まだ値を読む。\n",
+             "A tensor is freed before its rule is called, which reads its values.\n");
+    wrong_if(call[0] == 0 && nodes > 1, "order",
+             "古いものから始めている。yを読むものは、みなyより新しい：新しいものから始めて、yの勾配が完成してから、yの規則を呼ぶ。\n",
+             "It begins with the oldest. All that read y are newer than y: begin with the newest, so that the gradient of y is\n"
+             "complete when its rule is called.\n");
+    wrong_if(call[0] != nodes - 1, "skips_loss", "いちばん新しいもの（損失）を抜かしている：最後の添字は on_tape - 1。\n",
+             "It leaves out the newest, the loss: its index is on_tape - 1.\n");
+    wrong_if(seed_gradient != 1, "seed", "始めに、損失の勾配（損失の、損失自身による微分）を1にする。\n",
+             "First the gradient of the loss must be 1: the derivative of the loss by itself.\n");
+    wrong_if(call[calls - 1] != 0, "skips_first", "いちばん古いもの（添字0）を抜かしている。\n",
+             "It leaves out the oldest, index 0.\n");
     bool descending = calls == nodes;
     for (int i = 1; i < calls; i++) {
         descending = descending && call[i] == call[i - 1] - 1;
     }
-    tape_wrong(!descending, "each_once", "それぞれの規則を、新しいものから順に、一回ずつ呼ぶ。\n",
-               "Each rule must be called once, from the newest to the oldest.\n");
-    tape_wrong(on_tape != 0, "not_emptied", "テープが空になっていない：次のステップは on_tape = 0 から始まる。\n",
-               "The tape is not empty: the next step begins with on_tape = 0.\n");
-    tape_wrong(course_frees != nodes, "not_freed", "テープのテンソルの配列（y->x）を、一回ずつ解放（free）していない。\n",
-               "The arrays of the tensors of the tape (y->x) are not freed once each.\n");
+    wrong_if(!descending, "each_once", "それぞれの規則を、新しいものから順に、一回ずつ呼ぶ。\n",
+             "Each rule must be called once, from the newest to the oldest.\n");
+    wrong_if(on_tape != 0, "not_emptied", "テープが空になっていない：次のステップは on_tape = 0 から始まる。\n",
+             "The tape is not empty: the next step begins with on_tape = 0.\n");
+    wrong_if(course_frees != nodes, "not_freed", "テープのテンソルの配列（y->x）を、一回ずつ解放（free）していない。\n",
+             "The arrays of the tensors of the tape (y->x) are not freed once each.\n");
     compare_gradient(tape_of, in, in[0], "da");
     compare_gradient(tape_of, in, in[1], "db");
 }
@@ -566,7 +568,7 @@ static void check_tape(void)
 /* ---- Adam ------------------------------------------------------------------------------------------------------------ */
 
 typedef enum {
-    RIGHT, SAME_BETA, NOT_SQUARED, ADDED, NO_C1, NO_C2, OLD_STEP, UPHILL, NO_ROOT, NO_DECAY, DECAY_ALL, DECAY_WITHOUT_LR,
+    RIGHT, SAME_BETA, NOT_SQUARED, ADDED, NO_C1, NO_C2, OLD_STEP, OLD_C1, UPHILL, NO_ROOT, NO_DECAY, DECAY_ALL, DECAY_WITHOUT_LR,
     COUPLED, NO_LR
 } AdamMistake;
 
@@ -579,7 +581,7 @@ static void adam_reference(AdamMistake kind, double x, double g, double average,
     double beta1 = kind == SAME_BETA ? beta2 : 0.9;
     average = kind == ADDED ? average + g : beta1 * average + (1 - beta1) * g;
     square = beta2 * square + (1 - beta2) * (kind == NOT_SQUARED ? g : g * g);
-    double c1 = kind == NO_C1 ? 1 : 1 - pow(0.9, step), c2 = kind == NO_C2 ? 1 : 1 - pow(beta2, step);
+    double c1 = kind == NO_C1 ? 1 : 1 - pow(0.9, kind == OLD_C1 ? 2 : step), c2 = kind == NO_C2 ? 1 : 1 - pow(beta2, step);
     double shrink = kind == NO_DECAY || kind == COUPLED || (!matrix && kind != DECAY_ALL) ? 0
                     : kind == DECAY_WITHOUT_LR ? decay : lr * decay;
     double divisor = kind == NO_ROOT ? square / c2 : sqrt(square / c2);
@@ -608,6 +610,8 @@ static void check_adam(void)
           "square is not divided by c2 = 1 - beta2^step, which corrects for the zeros of the start.\n" },
         { OLD_STEP, 2, "old_step", "補正のステップの数がひとつ少ない：始めに p->steps を1増やす。\n",
           "The correction counts one step less: add 1 to p->steps first.\n" },
+        { OLD_C1, 2, "old_step", "c1のステップの数がひとつ少ない：始めに p->steps を1増やす。\n",
+          "c1 counts one step less: add 1 to p->steps first.\n" },
         { UPHILL, 2, "uphill", "損失が増えるほうへ動く：引く。\n", "It moves to a larger loss: subtract.\n" },
         { NO_ROOT, 2, "without_root", "squareでなく、その平方根で割る。\n", "Divide by the root of square.\n" },
         { NO_DECAY, 2, "without_decay", "行列の重みが縮まない：x (1 - lr decay)。\n",
@@ -655,11 +659,11 @@ static void check_adam(void)
         }
         judge(what[of], 9, got[of], NULL, want);
     }
-    tape_wrong(q.steps != 3, "steps", "p->steps は、呼ばれるたびに1増える。\n", "p->steps must grow by 1 with each call.\n");
+    wrong_if(q.steps != 3, "steps", "p->steps は、呼ばれるたびに1増える。\n", "p->steps must grow by 1 with each call.\n");
     for (int i = 0; i < 9; i++) {
-        tape_wrong(t[i / 6]->grad[i % 6] != 0, "not_cleared",
-                   "勾配が0に戻っていない：次のステップの規則が、古い勾配に加えてしまう。\n",
-                   "The gradients are not cleared: the rules of the next step would add to old ones.\n");
+        wrong_if(t[i / 6]->grad[i % 6] != 0, "not_cleared",
+                 "勾配が0に戻っていない：次のステップの規則が、古い勾配に加えてしまう。\n",
+                 "The gradients are not cleared: the rules of the next step would add to old ones.\n");
     }
 }
 
@@ -714,8 +718,8 @@ static void check_weights(void)
     drawn(skipped, N, 0.5, false);
     drawn(of_out, OUT, 1 / sqrt(OUT), false);
     judge("bias", OUT, l.bias->x, NULL, bias);
-    tape_wrong(end != 40 + N / 4 + 2, "drawn", "乱数の数が違う：重みに一回、バイアスに一回、fillを呼ぶ。\n",
-               "The number of random words is wrong: fill the weight once and the bias once.\n");
+    wrong_if(end != 40 + N / 4 + 2, "drawn", "乱数の数が違う：重みに一回、バイアスに一回、fillを呼ぶ。\n",
+             "The number of random words is wrong: fill the weight once and the bias once.\n");
 
     counter = 40;
     l = linear_new(&q, IN, OUT, 0.02);
@@ -723,7 +727,7 @@ static void check_weights(void)
     counter = 40 + N / 4 + 2;
     drawn(weight, N, 0.02, true);
     double *once = mistake_new("drawn_once",
-        "一様な数を引かずに、正規分布の数を引いている。ライブラリーでは、一様な数を引いたあとで、置きかえる。\n",
+        "一様な数を引かずに、正規分布の数を引いている。ライブラリでは、一様な数を引いたあとで、置きかえる。\n",
         "Normal numbers are drawn without the uniform ones before. In the library they replace uniform ones.\n");
     counter = 40;
     drawn(once, N, 0.02, true);
@@ -741,11 +745,11 @@ static void check_weights(void)
     drawn(uniform, N, 0.02, false);
     judge("weight, deviation 0.02", N, l.weight->x, NULL, weight);
     for (int i = 0; i < OUT; i++) {
-        tape_wrong(l.bias->x[i] != 0, "bias_not_zero", "deviation > 0 のとき、バイアスは0である。\n",
-                   "If deviation > 0, the bias is 0.\n");
+        wrong_if(l.bias->x[i] != 0, "bias_not_zero", "deviation > 0 のとき、バイアスは0である。\n",
+                 "If deviation > 0, the bias is 0.\n");
     }
-    tape_wrong(end != 40 + 2 * (N / 4) + 2, "drawn", "乱数の数が違う：一様な重み、バイアス、正規分布の重みを、一回ずつ引く。\n",
-               "The number of random words is wrong: uniform weights, the bias, and normal weights are drawn once each.\n");
+    wrong_if(end != 40 + 2 * (N / 4) + 2, "drawn", "乱数の数が違う：一様な重み、バイアス、正規分布の重みを、一回ずつ引く。\n",
+             "The number of random words is wrong: uniform weights, the bias, and normal weights are drawn once each.\n");
 }
 
 /* ---- softmax with cross-entropy -------------------------------------------------------------------------------------- */
@@ -823,9 +827,9 @@ static void check_loss(void)
     x->x[0] = 200;
     x->x[5] = -200;
     y = cross_entropy(x, target);
-    tape_wrong(!isfinite(y->x[0]) || !isfinite(y->kept[0]) || !(fabsf(y->kept[0]) < 1), "large",
-               "logitが200のとき、無限大かnanになる：largestを引いてから、指数関数を使う。\n",
-               "With a logit of 200 it is infinite or nan: subtract largest before the exponential.\n");
+    wrong_if(!isfinite(y->x[0]) || !isfinite(y->kept[0]) || !(fabsf(y->kept[0]) < 1), "large",
+             "logitが200のとき、無限大かnanになる：largestを引いてから、指数関数を使う。\n",
+             "With a logit of 200 it is infinite or nan: subtract largest before the exponential.\n");
     clear_tape();
 }
 
@@ -915,15 +919,16 @@ static void check_attention(void)
                             mistake_new(usual[k].name, usual[k].japanese, usual[k].english), unused);
     }
     judge("y", ALL, y->x, NULL, y_wanted);
-    for (int h = 0; h < SENTENCES * HEADS; h++) {
-        for (int i = 0; i < LENGTH * LENGTH; i++) {
-            double got = y->kept[2 * h * LENGTH * LENGTH + i], rest = y->kept[(2 * h + 1) * LENGTH * LENGTH + i];
-            tape_wrong(!(fabs(got - w_wanted[h * LENGTH * LENGTH + i]) < 1e-3), "kept",
-                       "yは正しいが、重みwが y->kept + 2 * h * n * n にない：attention_rule() が、そこから読む。\n",
-                       "y is right, but the weights w are not at y->kept + 2 * h * n * n, where attention_rule() reads them.\n");
-            tape_wrong(rest != 0, "rest_of_kept", "wのあとの n * n 個は、0のままにする：attention_rule() が、そこに加える。\n",
-                       "The n * n numbers after w must stay 0: attention_rule() adds to them.\n");
-        }
+    const int n = LENGTH * LENGTH;
+    for (int i = 0; i < SENTENCES * HEADS * n; i++) {
+        wrong_if(!(fabs(y->kept[i / n * 2 * n + i % n] - w_wanted[i]) < 1e-3), "kept",
+                 "yは正しいが、重みwが y->kept + 2 * h * n * n にない：attention_rule() が、そこから読む。\n",
+                 "y is right, but the weights w are not at y->kept + 2 * h * n * n, where attention_rule() reads them.\n");
+    }
+    for (int i = 0; i < SENTENCES * HEADS * n; i++) {
+        wrong_if(y->kept[(i / n * 2 + 1) * n + i % n] != 0, "rest_of_kept",
+                 "wのあとの n * n 個は、0のままにする：attention_rule() が、そこに加える。\n",
+                 "The n * n numbers after w must stay 0: attention_rule() adds to them.\n");
     }
     clear_tape();
 }
@@ -1001,7 +1006,7 @@ int main(int argc, char **argv)
         }
         course_wrong("bits");
     }
-    course_say("訓練した重みのSHA-256が、ライブラリーのものと等しい：正解。\n",
+    course_say("訓練した重みのSHA-256が、ライブラリのものと等しい：正解。\n",
                "The SHA-256 of the trained weights is that of the library: right.\n");
     printf("[%s.right]\n", COURSE_NAME);
     return 0;

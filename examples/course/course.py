@@ -142,7 +142,7 @@ def grade_one(folder, name, hole, number):
     source, program = folder / f"{name}_{number}.c", folder / f"{name}_{number}.exe"
     source.write_text(assignment(name, hole), encoding="utf-8")
     try:
-        if build(source, program, "-O1"):
+        if build(source, program, "-O0"):
             return "does_not_compile"
         run = subprocess.run([program, "en"], capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS, check=False,
                              cwd=folder)

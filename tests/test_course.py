@@ -1,0 +1,213 @@
+"""test_course.py SOURCE: the course cut out of examples/tiny.c. The right code of each assignment gets the hash, wrong ones get
+their hint. A wrong one is the right one with a text replaced, so that no solution stands here."""
+import csv
+import io
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SOURCE = Path(sys.argv[1]).resolve()
+sys.path.insert(0, str(SOURCE / "examples" / "course"))
+import course  # noqa: E402
+
+# The assignment, the name of the mistake, and what is replaced.
+WRONG = [
+    ("relu", "without_dy", "? dy : 0", "? 1 : 0"),
+    ("relu", "sign_of_dy", "x > 0", "dy > 0"),
+    ("relu", "mirrored", "x > 0", "x < 0"),
+    ("relu", "value", "? dy : 0", "? x * dy : 0"),
+    ("relu", "at_zero", "x > 0", "x >= 0"),
+    ("relu", "always", "x > 0 &&", "x == x &&"),
+    ("relu", "small_dy", "&& fabsf(dy) >= FLT_MIN", ""),
+    ("linear", "shapes", "transposed(gradients(y))", "gradients(y)"),
+    ("linear", "shapes", "gradients(x), gradients(y), values(weight)", "gradients(x), values(weight), gradients(y)"),
+    ("linear", "crash", "if (x->grad)", "if (x)"),
+    ("linear", "values_of_y", "transposed(gradients(y))", "transposed(values(y))"),
+    ("linear", "values_of_y", "gradients(x), gradients(y)", "gradients(x), values(y)"),
+    ("linear", "gradients_of_x", "values(x)", "gradients(x)"),
+    ("linear", "assigned", "    product(gradients(weight)",
+     "    memset(weight->grad, 0, (size_t)count(weight) * sizeof(float));\n    product(gradients(weight)"),
+    ("linear", "bits", "values(x), CHAIN", "values(x), SHORT"),
+    ("linear", "nothing", "if (x->grad)", "if (!x)"),
+    ("tape", "seed", "loss->grad[0] = 1;", "(void)loss;"),
+    ("tape", "skips_first", "on_tape > 0", "on_tape > 1"),
+    ("tape", "no_rule", "y->rule(y);", ""),
+    ("tape", "not_freed", "free(y->x);", ""),
+    ("tape", "freed_early", "y->rule(y);\n        free(y->x);", "free(y->x);\n        y->rule(y);"),
+    ("tape", "order", "while (on_tape > 0) {\n        Tensor *y = &tape[--on_tape];",
+     "for (int i = 0, n = on_tape; i < n; i++) {\n        Tensor *y = &tape[i];\n        on_tape = 0;"),
+    ("tape", "not_emptied", "while (on_tape > 0) {\n        Tensor *y = &tape[--on_tape];",
+     "for (int i = on_tape - 1; i >= 0; i--) {\n        Tensor *y = &tape[i];"),
+    ("tape", "skips_loss", "while (on_tape > 0)", "on_tape--;\n    while (on_tape > 0)"),
+    ("tape", "endless", "&tape[--on_tape]", "&tape[on_tape - 1]"),
+    ("adam", "without_c1", "lr / c1", "lr"),
+    ("adam", "without_c2", "1 / sqrt(c2)", "1"),
+    ("adam", "old_step", "++p->steps", "p->steps++"),
+    ("adam", "uphill", "-(float)(lr / c1)", "(float)(lr / c1)"),
+    ("adam", "not_cleared", "t->grad[i] = 0;", ""),
+    ("adam", "not_squared", "* g * g", "* g"),
+    ("adam", "beta", "0.9f, *average, (float)(1 - 0.9)", "(float)beta2, *average, (float)(1 - beta2)"),
+    ("adam", "decay_of_vectors", "t->rows > 1 ? (float)(1 - lr * decay) : 1", "(float)(1 - lr * decay)"),
+    ("adam", "without_decay", "t->x[i] * shrink", "(shrink, t->x[i])"),
+    ("adam", "without_root", "sqrtf(*square)", "*square * (float)(1 / sqrt(c2))"),
+    ("adam", "bits", "fmaf(0.9f, *average, (float)(1 - 0.9) * g)", "0.9f * *average + 0.1f * g"),
+    ("weights", "no_root", "fill(weight, 1 / sqrt((double)in), false)", "fill(weight, 1 / (double)in, false)"),
+    ("weights", "normal", "fill(weight, 1 / sqrt((double)in), false)", "fill(weight, 1 / sqrt((double)in), true)"),
+    ("weights", "bias_by_out", "fill(bias, 1 / sqrt((double)in)", "fill(bias, 1 / sqrt((double)out)"),
+    ("weights", "bias_not_zero", "memset(bias->x, 0, (size_t)out * sizeof *bias->x);", ""),
+    ("weights", "no_deviation", "deviation > 0", "deviation < 0"),
+    ("weights", "uniform", "deviation, true", "deviation, false"),
+    ("weights", "drawn_once", "    fill(weight, 1 / sqrt((double)in), false);\n    fill(bias, 1 / sqrt((double)in), false);",
+     "    if (!(deviation > 0)) {\n    fill(weight, 1 / sqrt((double)in), false);\n"
+     "    fill(bias, 1 / sqrt((double)in), false);\n    }"),
+    ("weights", "inverse", "fill(weight, 1 / sqrt((double)in)", "fill(weight, sqrt((double)in)"),
+    ("loss", "without_target", "d[targets[row]] -= scale;", ""),
+    ("loss", "plus_target", "-= scale", "+= scale"),
+    ("loss", "one_not_divided", "-= scale", "-= 1"),
+    ("loss", "p_not_divided", "exponential(log_p) * scale", "exponential(log_p)"),
+    ("loss", "sum_of_rows", "total / x->rows", "total"),
+    ("loss", "largest", "(double)logits[targets[row]] - largest", "(double)logits[targets[row]]"),
+    ("loss", "largest_twice", "(double)logits[targets[row]] - largest", "(double)logits[targets[row]] - 2 * largest + -0 * total"),
+    ("loss", "sign", "log_sum - ((double)logits[targets[row]] - largest)", "(double)logits[targets[row]] - largest - log_sum"),
+    ("embedding", "shapes", "transposed(values(y->in[0]))", "values(y->in[0])"),
+    ("embedding", "values_of_y", "gradients(y), SINGLE", "values(y), SINGLE"),
+    ("embedding", "nothing", "product(", "if (0) product("),
+    ("embedding", "bits", "SINGLE", "CHAIN"),
+    ("embedding", "last_only", "    product(gradients(y->in[1]), transposed(values(y->in[0])), gradients(y), SINGLE);",
+     "    float *s = array(count(y->in[1]));\n    memcpy(s, y->in[1]->grad, (size_t)count(y->in[1]) * sizeof *s);\n"
+     "    for (int r = 0; r < y->rows; r++) for (int v = 0; v < y->in[0]->n; v++) for (int i = 0; i < y->n; i++)\n"
+     "        if (y->in[0]->x[r * y->in[0]->n + v] > 0)\n"
+     "            y->in[1]->grad[v * y->n + i] = s[v * y->n + i] + y->grad[r * y->n + i];\n    free(s);"),
+    ("gelu", "without_dy", "dy * fmaf", "fmaf"),
+    ("gelu", "without_3", "3 * GELU_B", "GELU_B"),
+    ("gelu", "without_du", "x * du", "x"),
+    ("gelu", "without_x", "x * du", "du"),
+    ("gelu", "other_side", "x < 0 ? lower : 1 - lower", "x > 0 ? lower : 1 - lower"),
+    ("gelu", "lower_only", "x < 0 ? lower : 1 - lower", "lower"),
+    ("gelu", "first_term_only", "fmaf(x * du, fmaf(-lower, lower, lower), x < 0 ? lower : 1 - lower)",
+     "(du, x < 0 ? lower : 1 - lower)"),
+    ("gelu", "far", "x = fminf(16, fmaxf(-16, x));", ""),
+    ("gelu", "bits", "fmaf(-lower, lower, lower)", "lower * (1 - lower)"),
+    ("norm", "without_normal", "y->grad, y->kept", "y->grad, NULL"),
+    ("norm", "without_mean", "- r * sum_g / n", ""),
+    ("norm", "sum_for_mean", "r * sum_g / n", "r * sum_g"),
+    ("norm", "variance_without_n", "r * r * r / n", "r * r * r"),
+    ("norm", "power_of_r", "r * r * r / n", "r / n"),
+    ("norm", "without_gamma", "g[i] *= y->in[1]->x[i];", ""),
+    ("norm", "normal_in_dbeta", "y->in[2]->grad, y->grad, NULL", "y->in[2]->grad, y->grad, y->kept"),
+    ("norm", "assigned", "y->in[0]->grad[row * n + i] +=", "y->in[0]->grad[row * n + i] ="),
+    ("norm", "bits", "fmaf(rstd, g[i], shift)", "rstd * g[i] + shift"),
+    ("attention", "no_mask", "softmax_terms(i + 1, row", "softmax_terms(n, row", "j <= i ?", "j < n ?"),
+    ("attention", "mask_after", "softmax_terms(i + 1, row", "softmax_terms(n, row"),
+    ("attention", "one_too_many", "softmax_terms(i + 1, row", "softmax_terms(least(n, i + 2), row", "j <= i ?", "j <= i + 1 ?"),
+    ("attention", "no_scale", "product(w, part(y, h, qkv->x, 0, 3),",
+     "Matrix q = part(y, h, qkv->x, 0, 3);\n        q.scale = 1;\n        product(w, q,"),
+    ("attention", "shapes", "transposed(part(y, h, qkv->x, 1, 3))", "part(y, h, qkv->x, 1, 3)"),
+    ("attention", "kept", "y->kept + 2 * h * n * n", "y->kept + h * n * n"),
+    ("attention", "not_divided", "row[j] * factor", "(factor, row[j])"),
+    ("attention", "zero_scores", "            float factor",
+     "            for (int j = i + 1; j < n; j++) { row[j] = 0; }\n            float factor",
+     "softmax_terms(i + 1, row", "softmax_terms(n, row", "j <= i ?", "j < n ?"),
+    ("attention", "bits", "row[j] * factor : 0", "(float)(row[j] * (double)factor * (1 + 1e-7)) : 0"),
+]
+failed = []
+
+
+def that(what, true):
+    if not true:
+        failed.append(what)
+        print(f"FAILED: {what}")
+
+
+def wrong_code(name, replaced):
+    text = "\n".join(course.solution(name))
+    for old, new in zip(replaced[::2], replaced[1::2]):
+        assert text.count(old) >= 1, f"{name}: tiny.c has no longer {old}"
+        text = text.replace(old, new)
+    return text.splitlines()
+
+
+def run(*arguments, status=0):
+    done = subprocess.run([sys.executable, SOURCE / "examples" / "course" / "course.py", *map(str, arguments)],
+                          capture_output=True, encoding="utf-8", check=False)
+    that(f"status {done.returncode}, not {status}, of course.py {arguments}: {done.stderr}", done.returncode == status)
+    return done.stdout
+
+
+def check_folder(folder):
+    """What students get has no solution in its own file, and texts in both languages."""
+    for name in course.ASSIGNMENTS:
+        text = (folder / f"{name}.c").read_text(encoding="utf-8")
+        that(f"{name}.c has no solution", "\n".join(course.solution(name)) not in text)
+        for page in (f"{name}.ja.md", f"{name}.md"):
+            that(f"{page} is there", len((folder / page).read_text(encoding="utf-8")) > 500)
+    that("no scripts, no tiny.c", not list(folder.glob("*.py")) and not (folder / "tiny.c").exists())
+    that("README", (folder / "README.ja.md").exists() and (folder / "README.md").exists())
+
+
+def check_texts(folder):
+    """Both languages of a check; the file compiles without warnings."""
+    compiled = course.build(folder / "relu.c", folder / "relu.exe", "-Wall", "-Wextra", "-Werror")
+    that(f"relu.c compiles: {compiled}", compiled is None)
+    for language, has, lacks in (("ja", "正しくない", "wrong: dx"), ("en", "wrong: dx", "正しくない")):
+        out = subprocess.run([folder / "relu.exe", language], capture_output=True, encoding="utf-8", check=False)
+        that(f"relu {language}", out.returncode == 1 and has in out.stdout and lacks not in out.stdout and
+             out.stdout.endswith("[relu.nothing]\n"))
+    out = subprocess.run([folder / "relu.exe", "skip", "--steps", "1"], capture_output=True, encoding="utf-8", check=False)
+    that("relu skip trains", out.returncode == 0 and "SHA-256" in out.stdout)
+
+
+def check_grades(folder):
+    """Student k has the mistake k of each assignment; others have right, missing, new and broken files."""
+    most = {name: 0 for name in course.ASSIGNMENTS}
+    want = {}
+    for name, mistake, *replaced in WRONG:
+        student = folder / f"student {most[name]:02}"
+        student.mkdir(exist_ok=True)
+        (student / f"{name}.c").write_text(course.assignment(name, wrong_code(name, replaced)), encoding="utf-8")
+        want[student.name, name] = mistake
+        most[name] += 1
+    for name in course.ASSIGNMENTS:
+        that(f"{name} has at least three wrong ones", most[name] >= 3)
+        for student, text, verdict in (
+                ("学生", course.assignment(name, course.solution(name)), "right"),
+                ("unwritten", course.assignment(name), "unwritten"),
+                ("broken", course.assignment(name, ["    this is no C"]), "does_not_compile"),
+                ("marks", "int main(void) { return 0; }\n", "no_marks"),
+                ("forged", course.assignment(name, ["    printf(\"[%s.right]\\n\", COURSE_NAME);", "    exit(1);"]), None)):
+            (folder / student).mkdir(exist_ok=True)
+            (folder / student / f"{name}.c").write_text(text, encoding="utf-8")
+            want[student, name] = verdict
+    rows = list(csv.DictReader(io.StringIO(run("grade", *sorted(folder.iterdir())))))
+    that("a row for each folder", len(rows) == len(list(folder.iterdir())))
+    for row in rows:
+        for name in course.ASSIGNMENTS:
+            verdict = want.get((row["folder"], name), "missing")
+            if verdict is None:
+                that(f"forged {name}", row[name] != "right")
+            else:
+                that(f"{row['folder']}, {name}: {row[name]}, expected {verdict}", row[name] == verdict)
+    that("ten right", next(row["right"] for row in rows if row["folder"] == "学生") == "10")
+
+
+def main():
+    os.environ.setdefault("COURSE_JOBS", "2")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        run("make", folder / "class")
+        run("make", folder / "class", status=1)
+        run("make", folder / "week", "--only", "relu,tape")
+        that("--only", (folder / "week" / "tape.c").exists() and not (folder / "week" / "loss.c").exists())
+        run("make", folder / "none", "--only", "sampling", status=1)
+        run("grade", folder / "nobody", status=1)
+        check_folder(folder / "class")
+        check_texts(folder / "class")
+        (folder / "students").mkdir()
+        check_grades(folder / "students")
+    print(f"course: {len(WRONG)} wrong ones, {len(failed)} failed")
+    sys.exit(1 if failed else 0)
+
+
+main()
