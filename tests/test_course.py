@@ -199,6 +199,8 @@ def main():
         run("make", folder / "class")
         run("make", folder / "class", status=1)
         run("make", folder / "week", "--only", "relu,tape")
+        that("README of --only", "tape.md" in (folder / "week" / "README.md").read_text(encoding="utf-8") and
+             "loss.md" not in (folder / "week" / "README.md").read_text(encoding="utf-8"))
         that("--only", (folder / "week" / "tape.c").exists() and not (folder / "week" / "loss.c").exists())
         run("make", folder / "none", "--only", "sampling", status=1)
         run("grade", folder / "nobody", status=1)

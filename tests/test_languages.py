@@ -111,7 +111,7 @@ TEXT = rf'{LITERAL}(?:\s*(?:{LITERAL}|PRI\w+|[A-Z][A-Z_]{{4,}}))*'       # macro
 # The C sources without comments, and the texts that are macros, by folder.
 sources, macros = {}, {}
 for path in sorted((root / 'examples').rglob('*.[ch]')):
-    if path.parent.name not in ('engine', 'wasm') and path.name not in ('spiral.c', 'tiny.c'):
+    if path.parent.name not in ('course', 'engine', 'wasm') and path.name not in ('spiral.c', 'tiny.c'):
         sources[path] = re.sub(r'/\*.*?\*/', '', path.read_text().replace("'\"'", '0'), flags=re.S)
         for name, text in re.findall(rf'#define (\w+) +({LITERAL})\s*$', sources[path], flags=re.M):
             macros[path.parent.name, name] = text
@@ -232,8 +232,10 @@ def commands_of(text):
 
 
 pages = [(f'docs/{page.name}', f'docs/ja/{page.name}') for page in sorted((root / 'docs').glob('*.md'))]
+course = [(f'examples/course/{page.with_suffix("").stem}.md', f'examples/course/{page.name}')
+          for page in sorted((root / 'examples/course').glob('*.ja.md'))]
 for english, japanese in [('README.md', 'README.ja.md'), ('examples/README.md', 'examples/README.ja.md'),
-                          ('examples/ANSWERS.md', 'examples/ANSWERS.ja.md')] + pages:
+                          ('examples/ANSWERS.md', 'examples/ANSWERS.ja.md')] + course + pages:
     a = read(english)
     if f']({pathlib.Path(japanese).name})' not in a and not (root / japanese).exists():
         continue

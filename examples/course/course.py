@@ -120,11 +120,15 @@ def write_common(folder):
 def make(folder, names):
     folder.mkdir(parents=True)
     for name in names:
-        (folder / f"{name}.c").write_text(assignment(name), encoding="utf-8", newline="\n")
+        (folder / f"{name}.c").write_bytes(assignment(name).encode())
         for text in (f"{name}.ja.md", f"{name}.md"):
             shutil.copyfile(HERE / text, folder / text)
-    for text in ("README.ja.md", "README.md"):
-        shutil.copyfile(HERE / text, folder / text)
+    for text, lecturers in (("README.ja.md", "\n## 教える人へ"), ("README.md", "\n## For lecturers")):
+        students, _, rest = (HERE / text).read_text(encoding="utf-8").partition(lecturers)
+        assert rest, f"{text} has no section for lecturers"
+        for name in set(ASSIGNMENTS) - set(names):
+            students = re.sub(rf"(?m)^\|.*\]\({name}\..*\n", "", students)
+        (folder / text).write_bytes(students.encode())
     write_common(folder)
 
 
