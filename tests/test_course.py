@@ -110,6 +110,18 @@ WRONG = [
     ("attention", "zero_scores", "            float factor",
      "            for (int j = i + 1; j < n; j++) { row[j] = 0; }\n            float factor",
      "softmax_terms(i + 1, row", "softmax_terms(n, row", "j <= i ?", "j < n ?"),
+    ("relu", "absolute", "? dy : 0", "? dy : -dy"),
+    ("tape", "changed", "y->rule(y);", "y->grad[0] = 1;\n        y->rule(y);"),
+    ("adam", "exchanged", "0.9f, *average, (float)(1 - 0.9)", "0.1f, *average, 0.9f"),
+    ("weights", "integer_division", "fill(weight, 1 / sqrt((double)in), false)", "fill(weight, 1 / in, false)"),
+    ("loss", "same_target", "(double)logits[targets[row]]", "(double)logits[targets[0]]"),
+    ("loss", "at_row", "d[targets[row]] -=", "d[row] -="),
+    ("embedding", "values_changed", "product(gradients(y->in[1])", "product(values(y->in[1])"),
+    ("gelu", "two_for_3", "3 * GELU_B", "2 * GELU_B"),
+    ("gelu", "minus", "fmaf(x * du", "fmaf(-x * du"),
+    ("attention", "not_itself", "softmax_terms(i + 1", "softmax_terms(i", "j <= i", "j < i"),
+    ("attention", "keys_for_values", "qkv->x, 2, 3", "qkv->x, 1, 3"),
+    ("attention", "transposed_weights", "y->x, 0, 1), w,", "y->x, 0, 1), transposed(w),"),
     ("attention", "bits", "row[j] * factor : 0", "(float)(row[j] * (double)factor * (1 + 1e-7)) : 0"),
 ]
 failed = []

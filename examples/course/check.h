@@ -12,7 +12,7 @@ typedef struct {
     const char *name, *japanese, *english;
     double x[MOST];
 } Mistake;
-static Mistake mistake[20];                 /* of the numbers that are compared next */
+static Mistake mistake[32];                 /* of the numbers that are compared next */
 static int mistakes;
 
 static double *mistake_new(const char *name, const char *japanese, const char *english)
@@ -124,7 +124,7 @@ static void judge(const char *what, int n, const float *got, const float *start,
     if (fabs(factor + 1) < 1e-2) {
         course_say("符号が逆である。\n", "The sign is wrong.\n");
         course_wrong("sign");
-    } else if (factor != 0) {
+    } else if (factor != 0 && n > 1) {
         course_say("すべての数が、正しい値の %.4g 倍である。因数が足りないか、多い。\n",
                    "All numbers are %.4g times the right ones: a factor is missing, or one too many.\n", factor);
         course_wrong("factor");
@@ -201,7 +201,16 @@ static void run_rule(Forward forward, Tensor **in)
 {
     Tensor *y = forward(in);
     memcpy(y->grad, dy, (size_t)count(y) * sizeof *dy);
+    float before[3][MOST];
+    for (int k = 0; k < 3 && y->in[k]; k++) {
+        memcpy(before[k], y->in[k]->x, (size_t)count(y->in[k]) * sizeof(float));
+    }
     y->rule(y);
+    for (int k = 0; k < 3 && y->in[k]; k++) {
+        wrong_if(memcmp(before[k], y->in[k]->x, (size_t)count(y->in[k]) * sizeof(float)) != 0, "values_changed",
+                 "規則が、入力の値（x）を変えている：加えるのは勾配（grad）だけである。\n",
+                 "The rule changes values (x) of its inputs: it adds to gradients (grad) alone.\n");
+    }
     clear_tape();
 }
 
@@ -251,7 +260,13 @@ static void check_relu(void)
     double *all = mistake_new("always", "xが負のところでも、dyを通している。\n", "It lets dy pass where x is negative, too.\n");
     double *value = mistake_new("value",
         "傾きでなく、値 relu(x) にdyをかけている。\n", "It multiplies dy by the value relu(x), not by the slope.\n");
+    double *absolute = mistake_new("absolute", "xが負のところで -dy を通している：それは |x| の規則である。ここでは0。\n",
+                                   "It lets -dy pass where x is negative: that is the rule of |x|. Here it is 0.\n");
+    double *leaky = mistake_new("leaky", "xが負のところで 0.01 dy を通している：Leaky ReLUでなく、ReLUである。\n",
+                                "It lets 0.01 dy pass where x is negative: that is a leaky ReLU.\n");
     for (int i = 0; i < count(in[0]); i++) {
+        absolute[i] = x[i] < 0 ? -dy[i] : dy[i];
+        leaky[i] = x[i] < 0 ? 0.01 * dy[i] : dy[i];
         one[i] = x[i] > 0;
         of_dy[i] = dy[i] > 0 ? dy[i] : 0;
         mirrored[i] = x[i] < 0 ? dy[i] : 0;
@@ -292,9 +307,20 @@ static void check_gelu(void)
     double *lower = mistake_new("lower_only",
         "一つめの項に、いつも sigmoid_lower(u) を使っている：x > 0 では 1 - sigmoid_lower(u) になる。\n",
         "The first term is always sigmoid_lower(u): for x > 0 it is 1 - sigmoid_lower(u).\n");
+    double *two = mistake_new("two_for_3", "x^3の微分は3 x^2である：2になっている。\n",
+                              "The derivative of x^3 is 3 x^2: there is a 2.\n");
+    double *minus = mistake_new("minus", "二つめの項の符号が逆である。\n", "The second term has the wrong sign.\n");
+    double *no_slope = mistake_new("s_for_slope", "二つめの項で、s'(u) = s(u) (1 - s(u)) でなく s(u) を使っている。\n",
+                                   "The second term has s(u) in place of s'(u) = s(u) (1 - s(u)).\n");
+    double *with_u = mistake_new("u_for_du", "二つめの項で、duでなくuをかけている。\n",
+                                 "The second term has u in place of du.\n");
     for (int i = 0; i < count(in[0]); i++) {
         double a = x[i], A = GELU_A, B = GELU_B, s = 1 / (1 + exp(-(A * a + B * a * a * a)));
         double slope = s * (1 - s), du = A + 3 * B * a * a;
+        two[i] = dy[i] * (s + a * slope * (A + 2 * B * a * a));
+        minus[i] = dy[i] * (s - a * slope * du);
+        no_slope[i] = dy[i] * (s + a * s * du);
+        with_u[i] = dy[i] * (s + a * slope * (A * a + B * a * a * a));
         no_dy[i] = s + a * slope * du;
         first[i] = dy[i] * s;
         no_du[i] = dy[i] * (s + a * slope);
@@ -331,8 +357,11 @@ static void check_linear(void)
     double *gradient_of_x = mistake_new("gradients_of_x",
         "xの値でなく、xの勾配を使っている：values(x)。\n", "It uses the gradient of x in place of its values: values(x).\n");
     double *twice = mistake_new("twice", "二回加えている。\n", "It is added twice.\n");
+    double *last = mistake_new("overwritten", "最後の行だけが残っている：すべての行の和を加える（+=）。\n",
+                               "Only the last row is left: add the sum of all rows (+=).\n");
     for (int i = 0; i < 3 * 2 * 4; i++) {
         int row = i / 8, o = i / 4 % 2, k = i % 4;
+        last[o * 4 + k] = (double)dy[row * 2 + o] * x->x[row * 4 + k];
         with_y[o * 4 + k] += (double)y[row * 2 + o] * x->x[row * 4 + k];
         gradient_of_x[o * 4 + k] += (double)dy[row * 2 + o] * x->square[row * 4 + k];
         twice[o * 4 + k] += 2. * dy[row * 2 + o] * x->x[row * 4 + k];
@@ -344,9 +373,15 @@ static void check_linear(void)
     double *gradient_of_w = mistake_new("gradients_of_w",
         "Wの値でなく、Wの勾配を使っている：values(weight)。\n",
         "It uses the gradient of W in place of its values: values(weight).\n");
+    last = mistake_new("overwritten", "最後の出力の分だけが残っている：すべての出力の和を加える（+=）。\n",
+                       "Only the part of the last output is left: add the sum over all outputs (+=).\n");
+    double *turned = mistake_new("index_of_w", "Wの添字が逆である：W[o][k] は weight->x[o * in + k]。\n",
+                                 "The indices of W are exchanged: W[o][k] is weight->x[o * in + k].\n");
     y = linear(x, w)->x;
     for (int i = 0; i < 3 * 2 * 4; i++) {
         int row = i / 8, o = i / 4 % 2, k = i % 4;
+        last[row * 4 + k] = (double)dy[row * 2 + o] * w->x[o * 4 + k];
+        turned[row * 4 + k] += (double)dy[row * 2 + o] * w->x[k * 2 + o];
         dx_with_y[row * 4 + k] += (double)y[row * 2 + o] * w->x[o * 4 + k];
         gradient_of_w[row * 4 + k] += (double)dy[row * 2 + o] * w->grad[o * 4 + k];
     }
@@ -368,6 +403,8 @@ static void check_embedding(void)
         in[0]->x[row * 6 + ids[row]] = 1;
     }
     choose_dy();
+    crash_japanese = "onehotには勾配がない（NULL）：values(y->in[0]) を使う。";
+    crash_english = "onehot has no gradient (NULL): use values(y->in[0]).";
     run_rule(embedding_of, in);
     double *last = mistake_new("last_only",
         "同じIDが二回以上現れるとき、最後の行だけが残っている：行を加えていく（+=）。\n",
@@ -379,10 +416,13 @@ static void check_embedding(void)
         "dyでなく、yの値を使っている：gradients(y)。\n", "It uses the values of y in place of dy: gradients(y).\n");
     double *mean = mistake_new("mean",
         "回数で割っている：平均でなく、和である。\n", "It divides by the number of uses: it is a sum, not a mean.\n");
+    double *assigned = mistake_new("assigned", "前からあった勾配も、同じIDの前の行も消えている：= でなく +=。\n",
+                                   "The gradient from before and earlier rows of the same id are lost: += in place of =.\n");
     const int uses[] = { 1, 0, 3, 0, 1, 0 };
     for (int i = 0; i < 15; i++) {
         int to = ids[i / 3] * 3 + i % 3;
         last[to] = dy[i];
+        assigned[to] = (double)dy[i] - in[1]->square[to];
         first[i] = dy[i];
         value[to] += in[1]->x[to];
         mean[to] += (double)dy[i] / uses[ids[i / 3]];
@@ -465,6 +505,10 @@ static void check_norm(void)
         "In the term of the variance r has the power 3, since c is not multiplied by r.\n");
     double *no_n = mistake_new("variance_without_n",
         "分散の項を、nで割っていない。\n", "The term of the variance is not divided by n.\n");
+    double *no_rstd = mistake_new("without_r", "全体に、rがない。\n", "The factor r of all terms is missing.\n");
+    double *outside = mistake_new("gamma_outside",
+        "gammaを、平均をとったあとでかけている：g = dy gamma の平均をとる。\n",
+        "gamma is a factor after the means are taken: take the means of g = dy gamma.\n");
     for (int i = 0; i < ROWS * N; i++) {
         int row = i / N, j = i % N;
         double R = r[row], C = c[row][j], a = R * g[row][j], b = R * sum_g[row] / N, d = R * R * R / N * sum_gc[row] * C;
@@ -473,6 +517,8 @@ static void check_norm(void)
             plain_g += dy[row * N + k];
             plain_gc += dy[row * N + k] * c[row][k];
         }
+        no_rstd[i] = (a - b - d) / R;
+        outside[i] = in[1]->x[j] * (R * (dy[i] - plain_g / N) - R * R * R / N * plain_gc * C);
         no_mean[i] = a - d;
         no_variance[i] = a - b;
         direct[i] = a;
@@ -493,6 +539,18 @@ static int nodes, call[64], calls;
 static float seed_gradient;
 static bool freed_early;
 
+/* The sum of the gradients of all nodes: rules alone change it, but for the start. */
+static double gradients_sum(void)
+{
+    double total = 0;
+    for (int i = 0; i < nodes; i++) {
+        for (int k = 0; k < (i < nodes - 1 ? 3 : 1); k++) {
+            total += node[i][(i < nodes - 1 ? 3 : 1) + k] * (i + 1.5);
+        }
+    }
+    return total;
+}
+
 /* Stands for the rule of each node of the tape: notes the call. */
 static void noted_rule(const Tensor *y)
 {
@@ -507,9 +565,14 @@ static void noted_rule(const Tensor *y)
             }
             seed_gradient = i == nodes - 1 ? y->grad[0] : seed_gradient;
             call[calls++] = i;
+            static double sum_before;
+            wrong_if(calls > 1 && gradients_sum() != sum_before, "changed",
+                     "規則と規則の間で、勾配が変わっている：backward() が変える勾配は、始めの、損失のものだけである。\n",
+                     "Between two rules a gradient changes: backward() itself sets only that of the loss, at the start.\n");
             if (!freed_early) {
                 real_rule[i](y);
             }
+            sum_before = gradients_sum();
             return;
         }
     }
@@ -569,26 +632,29 @@ static void check_tape(void)
 
 typedef enum {
     RIGHT, SAME_BETA, NOT_SQUARED, ADDED, NO_C1, NO_C2, OLD_STEP, OLD_C1, UPHILL, NO_ROOT, NO_DECAY, DECAY_ALL, DECAY_WITHOUT_LR,
-    COUPLED, NO_LR
+    COUPLED, NO_LR, NO_AVERAGE, NO_SQUARE, EXCHANGED, OF_AVERAGE, C2_OUTSIDE, DECAY_AFTER, STEPS_EACH
 } AdamMistake;
 
 /* What Adam makes of one number: its average, its square and its change. */
 static void adam_reference(AdamMistake kind, double x, double g, double average, double square, bool matrix, double result[3])
 {
     const double lr = 0.5, beta2 = 0.99, decay = 0.5;
-    int step = kind == OLD_STEP ? 2 : 3;
+    int step = kind == OLD_STEP ? 2 : kind == STEPS_EACH && !matrix ? 4 : 3;
+    double old_average = average, old_square = square;
     g += kind == COUPLED && matrix ? decay * x : 0;
     double beta1 = kind == SAME_BETA ? beta2 : 0.9;
-    average = kind == ADDED ? average + g : beta1 * average + (1 - beta1) * g;
-    square = beta2 * square + (1 - beta2) * (kind == NOT_SQUARED ? g : g * g);
+    beta1 = kind == EXCHANGED ? 1 - beta1 : beta1;
+    average = kind == NO_AVERAGE ? old_average : kind == ADDED ? average + g : beta1 * average + (1 - beta1) * g;
+    double squared = kind == NOT_SQUARED ? g : kind == OF_AVERAGE ? average * average : g * g;
+    square = kind == NO_SQUARE ? old_square : beta2 * square + (1 - beta2) * squared;
     double c1 = kind == NO_C1 ? 1 : 1 - pow(0.9, kind == OLD_C1 ? 2 : step), c2 = kind == NO_C2 ? 1 : 1 - pow(beta2, step);
     double shrink = kind == NO_DECAY || kind == COUPLED || (!matrix && kind != DECAY_ALL) ? 0
                     : kind == DECAY_WITHOUT_LR ? decay : lr * decay;
-    double divisor = kind == NO_ROOT ? square / c2 : sqrt(square / c2);
+    double divisor = kind == NO_ROOT ? square / c2 : kind == C2_OUTSIDE ? sqrt(square) / c2 : sqrt(square / c2);
     double move = (kind == NO_LR ? 1 : lr) * (average / c1) / divisor;
     result[0] = average;
     result[1] = square;
-    result[2] = (kind == UPHILL ? move : -move) - shrink * x;
+    result[2] = (kind == UPHILL ? move : -move) - shrink * (kind == DECAY_AFTER ? x - move : x);
 }
 
 static void check_adam(void)
@@ -598,6 +664,19 @@ static void check_adam(void)
     const struct { AdamMistake kind; int of; const char *name, *japanese, *english; } usual[] = {
         { SAME_BETA, 0, "beta", "平均の係数は0.9、二乗の係数はbeta2である：取り違えている。\n",
           "The average has the factor 0.9, the square beta2: they are mixed up.\n" },
+        { NO_AVERAGE, 0, "no_average", "averageが更新されていない：0.9 average + 0.1 g。\n",
+          "average stays as it was: 0.9 average + 0.1 g.\n" },
+        { EXCHANGED, 0, "exchanged", "0.9と0.1が逆である：前の平均に0.9、gに0.1をかける。\n",
+          "0.9 and 0.1 are exchanged: 0.9 for the old average, 0.1 for g.\n" },
+        { NO_SQUARE, 1, "no_square", "squareが更新されていない。\n", "square stays as it was.\n" },
+        { OF_AVERAGE, 1, "square_of_average", "averageの二乗でなく、gの二乗を入れる。\n",
+          "It takes the square of average, not of g.\n" },
+        { C2_OUTSIDE, 2, "c2_outside", "c2が平方根の外にある：sqrt(square / c2)。\n",
+          "c2 is outside the root: sqrt(square / c2).\n" },
+        { DECAY_AFTER, 2, "decay_after", "動かしたあとで縮めている：縮めるのは、動かす前のxである。\n",
+          "It shrinks x after the move: shrink the x from before.\n" },
+        { STEPS_EACH, 2, "steps", "p->steps が、テンソルごとに増えている：呼ばれるたびに一回だけ増やす。\n",
+          "p->steps grows with each tensor: add 1 once in each call.\n" },
         { ADDED, 0, "added", "勾配を加えるだけで、前の平均が小さくならない：0.9 average + 0.1 g。\n",
           "The gradient is added, and the old average does not shrink: 0.9 average + 0.1 g.\n" },
         { COUPLED, 0, "coupled", "減衰が勾配に入っている。AdamWでは、重みだけを縮める。\n",
@@ -680,18 +759,18 @@ static void drawn(double *to, int n, double size, bool normal)
 
 static void check_weights(void)
 {
-    enum { IN = 4, OUT = 6, N = IN * OUT };
+    enum { IN = 9, OUT = 4, N = IN * OUT };
     static Parameters q;
     double weight[N], bias[OUT], skipped[N];
     counter = 40;
     Linear l = linear_new(&q, IN, OUT, 0);
     uint32_t end = counter;
     counter = 40;
-    drawn(weight, N, 0.5, false);
-    drawn(bias, OUT, 0.5, false);
+    drawn(weight, N, 1. / 3, false);
+    drawn(bias, OUT, 1. / 3, false);
     const struct { double size; const char *name, *japanese, *english; } sizes[] = {
         { 1. / IN, "no_root", "±1 / in になっている：平方根がない。\n", "It is +-1 / in: the root is missing.\n" },
-        { 2, "inverse", "±sqrt(in) になっている：逆数である。\n", "It is +-sqrt(in): take 1 / sqrt(in).\n" },
+        { 3, "inverse", "±sqrt(in) になっている：逆数である。\n", "It is +-sqrt(in): take 1 / sqrt(in).\n" },
         { 1 / sqrt(OUT), "out_for_in", "±1 / sqrt(out) になっている：inで決める。\n",
           "It is +-1 / sqrt(out): in decides.\n" },
         { sqrt(6. / (IN + OUT)), "xavier", "XavierとGlorotの幅である：ここでは ±1 / sqrt(in)。\n",
@@ -705,26 +784,35 @@ static void check_weights(void)
     double *normal = mistake_new("normal", "一様な数でなく、正規分布の数である（fillの三つめの引数）。\n",
                                  "The numbers are normal, not uniform (third argument of fill).\n");
     counter = 40;
-    drawn(normal, N, 0.5, true);
+    drawn(normal, N, 1. / 3, true);
+    double *he = mistake_new("he", "Heの始めの値（標準偏差 sqrt(2 / in) の正規分布）である：ここでは ±1 / sqrt(in) の一様な数。\n",
+                             "This is He's initialization, normal with the deviation sqrt(2 / in): here it is uniform in\n"
+                             "+-1 / sqrt(in).\n");
+    counter = 40;
+    drawn(he, N, sqrt(2. / IN), true);
+    if (end != 40) {
+        mistake_new("integer_division", "幅が0である：1 / in は、整数の割り算で0になる。1 / sqrt((double)in)。\n",
+                    "The width is 0: 1 / in is a division of integers. 1 / sqrt((double)in).\n");
+    }
     double *after = mistake_new("bias_first", "バイアスを先に埋めている：重みが先である。\n",
                                 "The bias is filled first: the weight comes first.\n");
     counter = 40;
-    drawn(skipped, OUT, 0.5, false);
-    drawn(after, N, 0.5, false);
+    drawn(skipped, OUT, 1. / 3, false);
+    drawn(after, N, 1. / 3, false);
     judge("weight", N, l.weight->x, NULL, weight);
     double *of_out = mistake_new("bias_by_out", "バイアスの幅も、outでなくinで決まる。\n",
                                  "The width of the bias depends on in, too, not on out.\n");
     counter = 40;
-    drawn(skipped, N, 0.5, false);
+    drawn(skipped, N, 1. / 3, false);
     drawn(of_out, OUT, 1 / sqrt(OUT), false);
     judge("bias", OUT, l.bias->x, NULL, bias);
-    wrong_if(end != 40 + N / 4 + 2, "drawn", "乱数の数が違う：重みに一回、バイアスに一回、fillを呼ぶ。\n",
+    wrong_if(end != 40 + N / 4 + 1, "drawn", "乱数の数が違う：重みに一回、バイアスに一回、fillを呼ぶ。\n",
              "The number of random words is wrong: fill the weight once and the bias once.\n");
 
     counter = 40;
     l = linear_new(&q, IN, OUT, 0.02);
     end = counter;
-    counter = 40 + N / 4 + 2;
+    counter = 40 + N / 4 + 1;
     drawn(weight, N, 0.02, true);
     double *once = mistake_new("drawn_once",
         "一様な数を引かずに、正規分布の数を引いている。ライブラリでは、一様な数を引いたあとで、置きかえる。\n",
@@ -734,21 +822,21 @@ static void check_weights(void)
     double *ignored = mistake_new("no_deviation", "deviationを見ていない：0より大きいときは、重みを置きかえる。\n",
                                   "deviation is ignored: if it is above 0, the weights are replaced.\n");
     counter = 40;
-    drawn(ignored, N, 0.5, false);
+    drawn(ignored, N, 1. / 3, false);
     double *before = mistake_new("before_bias", "正規分布の数を、バイアスを埋める前に引いている。\n",
                                  "The normal numbers are drawn before the bias is filled.\n");
     counter = 40 + N / 4;
     drawn(before, N, 0.02, true);
     double *uniform = mistake_new("uniform", "正規分布の数でなく、一様な数である（fillの三つめの引数）。\n",
                                   "The numbers are uniform, not normal (third argument of fill).\n");
-    counter = 40 + N / 4 + 2;
+    counter = 40 + N / 4 + 1;
     drawn(uniform, N, 0.02, false);
     judge("weight, deviation 0.02", N, l.weight->x, NULL, weight);
     for (int i = 0; i < OUT; i++) {
-        wrong_if(l.bias->x[i] != 0, "bias_not_zero", "deviation > 0 のとき、バイアスは0である。\n",
-                 "If deviation > 0, the bias is 0.\n");
+        wrong_if(l.bias->x[i] != 0, "bias_not_zero", "deviation > 0 のとき、バイアスは0である（memsetの三つめの引数は、バイトの数）。\n",
+                 "If deviation > 0, the bias is 0 (the third argument of memset counts bytes).\n");
     }
-    wrong_if(end != 40 + 2 * (N / 4) + 2, "drawn", "乱数の数が違う：一様な重み、バイアス、正規分布の重みを、一回ずつ引く。\n",
+    wrong_if(end != 40 + 2 * (N / 4) + 1, "drawn", "乱数の数が違う：一様な重み、バイアス、正規分布の重みを、一回ずつ引く。\n",
              "The number of random words is wrong: uniform weights, the bias, and normal weights are drawn once each.\n");
 }
 
@@ -779,6 +867,13 @@ static void check_loss(void)
     *mistake_new("no_log_sum", "logitだけを使っている：ln sum e^x がない（正規化）。\n",
                  "It uses the logit alone: ln sum e^x, which normalizes, is missing.\n") = plain;
     *mistake_new("log2", "自然対数でなく、2の対数である。\n", "It is the logarithm to base 2, not the natural one.\n") = ln2;
+    *mistake_new("last_row", "最後の行だけである：行の和をとる（+=）。\n",
+                 "It is the last row alone: sum the rows (+=).\n") = -log(p[ROWS - 1][target[ROWS - 1]]) / ROWS;
+    *mistake_new("mean_over_n", "行の数（x->rows）でなく、列の数で割っている。\n",
+                 "It is divided by the number of columns, not of rows (x->rows).\n") = want * ROWS / N;
+    *mistake_new("same_target", "どの行でも targets[0] を見ている：targets[row]。\n",
+                 "It looks at targets[0] in each row: targets[row].\n") =
+        -(log(p[0][target[0]]) + log(p[1][target[0]]) + log(p[2][target[0]])) / ROWS;
     double without_largest = want, twice = want;
     for (int row = 0; row < ROWS; row++) {
         double largest = -INFINITY;
@@ -808,8 +903,11 @@ static void check_loss(void)
                                      "1 is divided by rows, but p is not.\n");
     double *terms = mistake_new("not_normalized", "e^(x - largest) を和で割っていない：確率の和は1である。\n",
                                 "e^(x - largest) is not divided by its sum: probabilities have the sum 1.\n");
+    double *at_row = mistake_new("at_row", "1を、目標 targets[row] でなく、rowのところから引いている。\n",
+                                 "1 is subtracted at row, not at the target, targets[row].\n");
     for (int i = 0; i < ROWS * N; i++) {
         int row = i / N;
+        at_row[i] = (p[row][i % N] - (row == i % N)) / ROWS;
         double q = p[row][i % N], one = target[row] == i % N, largest = 0;
         for (int k = 0; k < N; k++) {
             largest = fmax(largest, p[row][k]);
@@ -837,7 +935,8 @@ static void check_loss(void)
 
 enum { SENTENCES = 2, LENGTH = 3, HEADS = 2, WIDTH = 4, ALL = SENTENCES * LENGTH * HEADS * WIDTH };
 typedef enum {
-    CAUSAL, NO_MASK, REVERSED, MASK_AFTER, ZERO_SCORES, NOT_DIVIDED, ONE_TOO_MANY, NO_SCALE, SCALE_TWICE, NO_SOFTMAX, BY_COLUMNS
+    CAUSAL, NO_MASK, REVERSED, MASK_AFTER, ZERO_SCORES, NOT_DIVIDED, ONE_TOO_MANY, NO_SCALE, SCALE_TWICE, NO_SOFTMAX, BY_COLUMNS,
+    STRICT, NOT_ZEROED, TRANSPOSED, EXCHANGED_QK, KEYS_FOR_VALUES, ONE_SENTENCE, TIMES_SUM
 } AttentionMistake;
 
 /* Computes y and the weights w in double, correctly or with a mistake. */
@@ -848,8 +947,13 @@ static void attention_reference(AttentionMistake kind, const float *qkv, double 
         y[i] = 0;
     }
     for (int h = 0; h < SENTENCES * HEADS; h++) {
-        const float *q = qkv + h / HEADS * LENGTH * 3 * n + h % HEADS * WIDTH, *k = q + n, *v = k + n;
-        double e[LENGTH][LENGTH], column[LENGTH] = { 0 };
+        if (kind == ONE_SENTENCE && h >= HEADS) {
+            break;
+        }
+        const float *start = qkv + h / HEADS * LENGTH * 3 * n + h % HEADS * WIDTH;
+        const float *q = kind == EXCHANGED_QK ? start + n : start, *k = kind == EXCHANGED_QK ? start : start + n;
+        const float *v = kind == KEYS_FOR_VALUES ? start + n : start + 2 * n;
+        double e[LENGTH][LENGTH], hidden[LENGTH][LENGTH], column[LENGTH] = { 0 };
         for (int i = 0; i < LENGTH; i++) {
             for (int j = 0; j < LENGTH; j++) {
                 double score = 0;
@@ -857,10 +961,11 @@ static void attention_reference(AttentionMistake kind, const float *qkv, double 
                     score += (double)q[i * 3 * n + d] * k[j * 3 * n + d];
                 }
                 score *= kind == NO_SCALE ? 1 : kind == SCALE_TWICE ? 1. / WIDTH : 1 / sqrt(WIDTH);
-                bool seen = kind == REVERSED ? j >= i : kind == ONE_TOO_MANY ? j <= i + 1 : j <= i;
+                bool seen = kind == REVERSED ? j >= i : kind == ONE_TOO_MANY ? j <= i + 1 : kind == STRICT ? j < i : j <= i;
                 bool counts = seen || kind == NO_MASK || kind == MASK_AFTER || kind == ZERO_SCORES;
                 e[i][j] = !counts ? 0 : kind == NO_SOFTMAX ? score : exp(kind == ZERO_SCORES && !seen ? 0 : score);
                 column[j] += e[i][j];
+                hidden[i][j] = score;
             }
         }
         for (int i = 0; i < LENGTH; i++) {
@@ -872,10 +977,12 @@ static void attention_reference(AttentionMistake kind, const float *qkv, double 
             for (int j = 0; j < LENGTH; j++) {
                 double weight = e[i][j] / (kind == NOT_DIVIDED ? largest : kind == NO_SOFTMAX ? 1
                                            : kind == BY_COLUMNS ? column[j] : total);
-                weight = kind == MASK_AFTER && j > i ? 0 : weight;
+                weight = kind == TIMES_SUM ? e[i][j] / largest * (total / largest) : kind == STRICT && i == 0 ? 0 : weight;
+                weight = kind == MASK_AFTER && j > i ? 0 : kind == NOT_ZEROED && j > i ? hidden[i][j] : weight;
                 w[(h * LENGTH + i) * LENGTH + j] = weight;
                 for (int d = 0; d < WIDTH; d++) {
-                    y[(h / HEADS * LENGTH + i) * n + h % HEADS * WIDTH + d] += weight * v[j * 3 * n + d];
+                    int to = kind == TRANSPOSED ? j : i, from = kind == TRANSPOSED ? i : j;
+                    y[(h / HEADS * LENGTH + to) * n + h % HEADS * WIDTH + d] += weight * v[from * 3 * n + d];
                 }
             }
         }
@@ -899,6 +1006,18 @@ static void check_attention(void)
           "The scores of hidden tokens are set to 0: e^0 = 1 leaves them a weight. They must not be in the sum.\n" },
         { ONE_TOO_MANY, "one_too_many", "トークンiが、i + 1 も見ている：softmaxに入れるのは、i + 1 個（0からi）である。\n",
           "Token i sees i + 1, too: i + 1 items (0 to i) go into the softmax.\n" },
+        { STRICT, "not_itself", "トークンiが、自分自身を見ていない：0からiまで、i + 1 個である。\n",
+          "Token i does not see itself: it sees 0 to i, which are i + 1.\n" },
+        { NOT_ZEROED, "not_zeroed", "見えないトークンに、点数がそのまま重みとして残っている：0にする。\n",
+          "Hidden tokens keep their scores for weights: set them to 0.\n" },
+        { TRANSPOSED, "transposed_weights", "w v でなく w^T v になっている。\n", "It is w^T v, not w v.\n" },
+        { EXCHANGED_QK, "exchanged", "qとkが逆である：点数の行は問い合わせq、列は鍵k。\n",
+          "q and k are exchanged: rows of the scores belong to queries q, columns to keys k.\n" },
+        { KEYS_FOR_VALUES, "keys_for_values", "vでなくkを足している：part() の2番がvである。\n",
+          "It adds k in place of v: v is number 2 of part().\n" },
+        { ONE_SENTENCE, "one_sentence", "最初の文だけである：hは rows / n * heads まで。\n",
+          "It is the first sentence alone: h goes to rows / n * heads.\n" },
+        { TIMES_SUM, "times_sum", "和をかけている：和で割る。\n", "It multiplies by the sum: divide by it.\n" },
         { NOT_DIVIDED, "not_divided", "e^(x - largest) を和で割っていない。\n", "e^(x - largest) is not divided by its sum.\n" },
         { NO_SCALE, "no_scale", "スコアに 1 / sqrt(width) がない：part(y, h, qkv->x, 0, 3) がもっている。\n",
           "The scores have no factor 1 / sqrt(width): part(y, h, qkv->x, 0, 3) has it.\n" },
@@ -987,6 +1106,8 @@ int main(int argc, char **argv)
 #ifdef _WIN32
     system("chcp 65001 >nul");
 #endif
+    static char out[BUFSIZ];                /* not from malloc, which a wrong write may have broken */
+    setvbuf(stdout, out, _IOLBF, sizeof out);
     signal(SIGSEGV, crashed);
     signal(SIGFPE, crashed);
     signal(SIGABRT, crashed);
