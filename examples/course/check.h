@@ -220,12 +220,9 @@ static void crashed(int number)
 {
     (void)number;
     course_quiet = false;
-    course_say("プログラムが止まった（メモリの外の読み書きか、0による割り算）。%s\n",
-               "The program stopped (a read or write outside memory, or a division by 0). %s\n",
-               *course_language == 'e' ? crash_english : crash_japanese);
-    if (!*course_language && *crash_english) {
-        printf("%s\n", crash_english);
-    }
+    course_say("プログラムが止まった（メモリの外の読み書きか、0による割り算）。\n",
+               "The program stopped (a read or write outside memory, or a division by 0).\n");
+    course_say(crash_japanese, crash_english);
     printf("[%s.crash]\n", COURSE_NAME);
     fflush(stdout);
     _Exit(1);
@@ -387,8 +384,8 @@ static void check_linear(void)
     }
     clear_tape();
     compare_gradient(linear_of, in, x, "dx");
-    crash_japanese = "x->gradがNULLのとき（データには勾配が要らない）には、dxを計算しない。";
-    crash_english = "If x->grad is NULL (data need no gradient), dx must not be computed.";
+    crash_japanese = "x->gradがNULLのとき（データには勾配が要らない）には、dxを計算しない。\n";
+    crash_english = "If x->grad is NULL (data need no gradient), dx must not be computed.\n";
     in[0]->grad = NULL;
     run_rule(linear_of, in);
 }
@@ -403,8 +400,8 @@ static void check_embedding(void)
         in[0]->x[row * 6 + ids[row]] = 1;
     }
     choose_dy();
-    crash_japanese = "onehotには勾配がない（NULL）：values(y->in[0]) を使う。";
-    crash_english = "onehot has no gradient (NULL): use values(y->in[0]).";
+    crash_japanese = "onehotには勾配がない（NULL）：values(y->in[0]) を使う。\n";
+    crash_english = "onehot has no gradient (NULL): use values(y->in[0]).\n";
     run_rule(embedding_of, in);
     double *last = mistake_new("last_only",
         "同じIDが二回以上現れるとき、最後の行だけが残っている：行を加えていく（+=）。\n",
@@ -588,8 +585,8 @@ static void check_tape(void)
 {
     Tensor *in[] = { numbers(1, 3), numbers(1, 3), numbers(1, 3) };
     dy[0] = 1;
-    crash_japanese = "on_tapeより先の、ないテンソルの規則を呼んだか、解放したあとで使ったのではないか？";
-    crash_english = "Was a rule called of a tensor that is not there (from on_tape on), or after it was freed?";
+    crash_japanese = "on_tapeより先の、ないテンソルの規則を呼んだか、解放したあとで使ったのではないか？\n";
+    crash_english = "Was a rule called of a tensor that is not there (from on_tape on), or after it was freed?\n";
     Tensor *loss = tape_of(in);
     nodes = on_tape;
     for (int i = 0; i < nodes; i++) {
@@ -1029,8 +1026,8 @@ static void check_attention(void)
           "It divides by the sums of columns: the weights of one token are a row.\n" },
     };
     static double y_wanted[MOST], w_wanted[MOST], unused[MOST];
-    crash_japanese = "wの場所は y->kept + 2 * h * n * n で、n * n 個の数をもつ。";
-    crash_english = "The place of w is y->kept + 2 * h * n * n, with n * n numbers.";
+    crash_japanese = "wの場所は y->kept + 2 * h * n * n で、n * n 個の数をもつ。\n";
+    crash_english = "The place of w is y->kept + 2 * h * n * n, with n * n numbers.\n";
     Tensor *y = attention(qkv, HEADS, LENGTH);
     attention_reference(CAUSAL, qkv->x, y_wanted, w_wanted);
     for (int k = 0; k < (int)(sizeof usual / sizeof *usual); k++) {
@@ -1061,21 +1058,21 @@ static const struct {
     const char *japanese, *english;         /* where bits differ though numbers are right */
 } assignment[] = {
     { "relu", check_relu, false, "", "" },
-    { "linear", check_linear, false, "積は、どちらもCHAINで加える。", "Both products add in chains of CHAIN." },
+    { "linear", check_linear, false, "積は、どちらもCHAINで加える。\n", "Both products add in chains of CHAIN.\n" },
     { "tape", check_tape, false, "", "" },
-    { "adam", check_adam, false, "丸める順番：fmaf、floatへの変換、1 / sqrt(c2) をかけること、1e-8を加える場所。",
-      "The places of rounding: fmaf, conversions to float, the factor 1 / sqrt(c2), where 1e-8 is added." },
+    { "adam", check_adam, false, "丸める順番：fmaf、floatへの変換、1 / sqrt(c2) をかけること、1e-8を加える場所。\n",
+      "The places of rounding: fmaf, conversions to float, the factor 1 / sqrt(c2), where 1e-8 is added.\n" },
     { "weights", check_weights, false, "", "" },
-    { "loss", check_loss, true, "確率は、exponential(logit - largest - (float)log_sum) に 1 / rows をかけたものである。",
-      "A probability is exponential(logit - largest - (float)log_sum), and then times 1 / rows." },
-    { "embedding", check_embedding, true, "dyの行は、ひとつずつ、表の勾配に直接加える：SINGLE。",
-      "Rows of dy are added one by one to the gradient of the table itself: SINGLE." },
-    { "gelu", check_gelu, true, "duと全体の式で、どこがfmafかを、文章で確かめる。",
-      "See in the text where du and the whole formula have an fmaf." },
-    { "norm", check_norm, true, "係数はdoubleで計算してからfloatにし、三つの項は fmaf(-slope, t, fmaf(rstd, g, shift)) とする。",
-      "Compute the factors in double, round them to float; the three terms are fmaf(-slope, t, fmaf(rstd, g, shift))." },
-    { "attention", check_attention, true, "積はCHAINで加え、和の逆数をfloatにしてからかける。",
-      "Products add in chains of CHAIN; the inverse of the sum is rounded to float, and then a factor." },
+    { "loss", check_loss, true, "確率は、exponential(logit - largest - (float)log_sum) に 1 / rows をかけたものである。\n",
+      "A probability is exponential(logit - largest - (float)log_sum), and then times 1 / rows.\n" },
+    { "embedding", check_embedding, true, "dyの行は、ひとつずつ、表の勾配に直接加える：SINGLE。\n",
+      "Rows of dy are added one by one to the gradient of the table itself: SINGLE.\n" },
+    { "gelu", check_gelu, true, "duと全体の式で、どこがfmafかを、文章で確かめる。\n",
+      "See in the text where du and the whole formula have an fmaf.\n" },
+    { "norm", check_norm, true, "係数はdoubleで計算してからfloatにし、三つの項は fmaf(-slope, t, fmaf(rstd, g, shift)) とする。\n",
+      "Compute the factors in double, round them to float; the three terms are fmaf(-slope, t, fmaf(rstd, g, shift)).\n" },
+    { "attention", check_attention, true, "積はCHAINで加え、和の逆数をfloatにしてからかける。\n",
+      "Products add in chains of CHAIN; the inverse of the sum is rounded to float, and then a factor.\n" },
 };
 
 /* Trains as tiny does, and compares the hashes. */
@@ -1116,18 +1113,15 @@ int main(int argc, char **argv)
         k++;
     }
     assignment[k].check();
-    crash_japanese = "短い訓練の途中である。";
-    crash_english = "This is in the short training.";
+    crash_japanese = "短い学習の途中である。\n";
+    crash_english = "This is in the short training.\n";
     if (!hash_is_equal(assignment[k].is_gpt)) {
-        course_say("数は正しいが、訓練した重みのハッシュが違う：ビットが違う。%s\n",
-                   "The numbers are right, but the hash of the trained weights differs: other bits. %s\n",
-                   *course_language == 'e' ? assignment[k].english : assignment[k].japanese);
-        if (!*course_language && *assignment[k].english) {
-            printf("%s\n", assignment[k].english);
-        }
+        course_say("数は正しいが、学習した重みのハッシュが違う：ビットが違う（課題の文章の「ビットのために」）。\n",
+                   "The numbers are right, but the hash of the trained weights differs: other bits (\"For the bits\" in the text).\n");
+        course_say(assignment[k].japanese, assignment[k].english);
         course_wrong("bits");
     }
-    course_say("訓練した重みのSHA-256が、ライブラリのものと等しい：正解。\n",
+    course_say("学習した重みのSHA-256が、ライブラリのものと等しい：正解。\n",
                "The SHA-256 of the trained weights is that of the library: right.\n");
     printf("[%s.right]\n", COURSE_NAME);
     return 0;

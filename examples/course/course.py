@@ -141,6 +141,13 @@ def hole_of(file):
     return lines[marks[0][0] + 1:marks[1][0]]
 
 
+def without_comments(hole):
+    """The text that decides whether two students wrote the same."""
+    text = re.sub(r'("(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\')|/\*.*?\*/|//[^\n]*', lambda m: m[1] or " ",
+                  "\n".join(hole), flags=re.S)
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+
+
 def grade_one(folder, name, hole, number):
     """Returns right, or the name of the mistake without that of the assignment."""
     source, program = folder / f"{name}_{number}.c", folder / f"{name}_{number}.exe"
@@ -170,15 +177,14 @@ def grade(folders):
         for name in ASSIGNMENTS:
             file = folder / f"{name}.c"
             hole = hole_of(file) if file.is_file() else None
-            start = [f"    {line}" for line in ASSIGNMENTS[name][3]]
             if not file.is_file():
                 cells[folder, name] = "missing"
             elif hole is None:
                 cells[folder, name] = "no_marks"
-            elif [line.strip() for line in hole if line.strip()] == [line.strip() for line in start]:
+            elif without_comments(hole) == "\n".join(ASSIGNMENTS[name][3]):
                 cells[folder, name] = "unwritten"
             else:
-                key = (name, "\n".join(line.strip() for line in hole))
+                key = (name, without_comments(hole))
                 cells[folder, name] = key
                 if key not in verdict:
                     verdict[key] = None
