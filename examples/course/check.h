@@ -1123,6 +1123,6 @@ int main(int argc, char **argv)
     }
     course_say("学習した重みのSHA-256が、ライブラリのものと等しい：正解。\n",
                "The SHA-256 of the trained weights is that of the library: right.\n");
-    printf("[%s.right]\n", COURSE_NAME);
+    printf("[%s.right]%s\n", COURSE_NAME, COURSE_TOKEN);
     return 0;
 }

@@ -8,6 +8,7 @@ An assignment is tiny.c without the body of one function. CC is the compiler (de
 import csv
 import os
 import re
+import secrets
 import shlex
 import shutil
 import subprocess
@@ -99,8 +100,9 @@ def build(source, program, *flags):
     return None if done.returncode == 0 else done.stderr
 
 
-def write_common(folder):
-    """Writes what every assignment includes. The hashes are those of the whole tiny.c."""
+def write_common(folder, token=""):
+    """Writes what every assignment includes. The hashes are those of the whole tiny.c. The check prints the token after `right`:
+    a student's code, which stands above it, does not know that of the grader."""
     for name in ("course.h", "check.h"):
         shutil.copyfile(HERE / name, folder / name)
     with tempfile.TemporaryDirectory() as temporary:
@@ -108,7 +110,7 @@ def write_common(folder):
         errors = build(TINY, program, "-O1")
         if errors:
             fail(f"tiny.c does not compile: {errors}")
-        text = "/* expected.h: the hashes of the trained weights of tiny.c. */\n"
+        text = f'/* expected.h: the hashes of the trained weights of tiny.c. */\n#define COURSE_TOKEN "{token}"\n'
         for name, options in TRAININGS.items():
             run = subprocess.run([program, *options.split()], capture_output=True, text=True, check=True)
             hashes = "".join(f'\\\n    "{line}\\n"' for line in run.stdout.splitlines() if line.startswith("SHA-256"))
@@ -148,7 +150,7 @@ def without_comments(hole):
     return "\n".join(line.strip() for line in text.splitlines() if line.strip())
 
 
-def grade_one(folder, name, hole, number):
+def grade_one(folder, name, hole, number, token):
     """Returns right, or the name of the mistake without that of the assignment."""
     source, program = folder / f"{name}_{number}.c", folder / f"{name}_{number}.exe"
     source.write_text(assignment(name, hole), encoding="utf-8")
@@ -162,10 +164,10 @@ def grade_one(folder, name, hole, number):
     finally:
         source.unlink()
         program.unlink(missing_ok=True)
-    mistakes = re.findall(rb"\[%s\.(\w+)\]\s*$" % name.encode(), run.stdout)
-    if run.returncode == 0 and mistakes == [b"right"]:
+    if run.returncode == 0 and run.stdout.rstrip().endswith(f"[{name}.right]{token}".encode()):
         return "right"
-    return mistakes[0].decode() if mistakes and mistakes[0] != b"right" else "crash"
+    mistake = re.search(rb"\[%s\.(\w+)\]\s*$" % name.encode(), run.stdout)
+    return mistake[1].decode() if mistake and mistake[1] != b"right" else "crash"
 
 
 def grade(folders):
@@ -190,9 +192,10 @@ def grade(folders):
                     verdict[key] = None
                     tasks.append((key, name, hole))
     with tempfile.TemporaryDirectory() as temporary:
-        write_common(Path(temporary))
+        token = secrets.token_hex(8)
+        write_common(Path(temporary), token)
         with ThreadPoolExecutor(int(os.environ.get("COURSE_JOBS", os.cpu_count() or 1))) as pool:
-            results = pool.map(lambda t: grade_one(Path(temporary), t[1][1], t[1][2], t[0]), enumerate(tasks))
+            results = pool.map(lambda t: grade_one(Path(temporary), t[1][1], t[1][2], t[0], token), enumerate(tasks))
             for (key, _, _), result in zip(tasks, results):
                 verdict[key] = result
     out = csv.writer(sys.stdout, lineterminator="\n")
