@@ -190,7 +190,9 @@ def check_grades(folder):
                 ("marks", "int main(void) { return 0; }\n", "no_marks"),
                 ("forged", course.assignment(name, ["    printf(\"[%s.right]\\n\", COURSE_NAME);", "    exit(0);"]), "crash")):
             (folder / student).mkdir(exist_ok=True)
-            (folder / student / f"{name}.c").write_text(text, encoding="utf-8")
+            # As an editor of Windows saves it.
+            text = text.replace("/* END */", "// 表\n    /* END */").replace("\n", "\r\n")
+            (folder / student / f"{name}.c").write_bytes(text.encode("cp932"))
             want[student, name] = verdict
     rows = list(csv.DictReader(io.StringIO(run("grade", *sorted(folder.iterdir())))))
     that("a row for each folder", len(rows) == len(list(folder.iterdir())))

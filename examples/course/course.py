@@ -4,7 +4,8 @@
     course.py grade FOLDER...                    CSV on standard output: a row for each student's folder
     course.py solution NAME FILE                 writes the assignment NAME with the code in FILE, for tests; "-": that of tiny.c
 
-An assignment is tiny.c without the body of one function. CC is the compiler (default: cc)."""
+An assignment is tiny.c without the body of one function. CC is the compiler (default: cc, gcc or clang),
+COURSE_JOBS the number of programs that grade runs at a time (default: that of processors)."""
 import csv
 import os
 import re
@@ -89,7 +90,8 @@ def solution(name):
 
 
 def compiler():
-    return shlex.split(os.environ.get("CC", "cc"))
+    found = next((name for name in ("cc", "gcc", "clang") if shutil.which(name)), "cc")
+    return shlex.split(os.environ.get("CC", found))
 
 
 def build(source, program, *flags):
@@ -136,7 +138,11 @@ def make(folder, names):
 
 def hole_of(file):
     """Returns the student's lines, or None if the marks are not there once each, in order."""
-    lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    data = file.read_bytes()
+    try:
+        lines = data.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        lines = data.decode("cp932", errors="replace").splitlines()     # a Japanese editor on Windows
     marks = [[i for i, line in enumerate(lines) if line.strip() == mark.strip()] for mark in (BEGIN, END)]
     if len(marks[0]) != 1 or len(marks[1]) != 1 or marks[0] > marks[1]:
         return None
