@@ -2164,7 +2164,6 @@ START_TEST(later_operations)
     MISTAKE("x is a scalar, expected (..,D)", ag_rms_norm(tensor_ones(AG_SCALAR), NULL, 1e-5));
     MISTAKE("eps is -1", ag_rms_norm(x, NULL, -1));
     MISTAKE("eps is nan", ag_rms_norm(x, NULL, nan));
-    MISTAKE("logsumexp: there is nothing to choose from in shape (2, 0)", ag_logsumexp(ones(2, 0), 1, false));
     MISTAKE("eps is inf", ag_rms_norm(x, NULL, (double)INFINITY));
     MISTAKE("gamma (2, 3) does not fit x (2, 3)", ag_rms_norm(x, x, 1e-5));
     MISTAKE("gamma (2,) does not fit x (2, 3)", ag_rms_norm(x, tensor_ones(SHAPE(2)), 1e-5));

@@ -243,6 +243,10 @@ Tensor *ag_max_at(AgSite at, Tensor *x)
 
 Tensor *ag_logsumexp_at(AgSite at, Tensor *x, int dim, bool keep)
 {
+    check_tensor(at, __func__, "x", x, AG_REAL);
+    if (reduction(at, __func__, x, DIMS(dim)).count == 0) {         /* ln 0, without a largest x */
+        return ag_log_at(at, ag_sum_dims_at(at, x, DIMS(dim), keep));
+    }
     Along a;
     Reduction r = choice(at, __func__, x, dim, &a);
     double most = sizeof(real) == sizeof(float) ? (double)FLT_MAX : DBL_MAX;

@@ -63,7 +63,8 @@ Tensor *ag_interpolate2d_at(AgSite at, Tensor *x, int64_t height, int64_t width,
 /* x with `before` and `after` zeros along dim. */
 Tensor *ag_pad_at(AgSite at, Tensor *x, int dim, int64_t before, int64_t after);
 
-/* ln(sum(e^x)) along dim, which is removed, or kept with size 1 if `keep`; -infinity where every x is. */
+/* ln(sum(e^x)) along dim, which is removed, or kept with size 1 if `keep`; -infinity where every x is, and along a dimension of
+ * size 0. */
 Tensor *ag_logsumexp_at(AgSite at, Tensor *x, int dim, bool keep);
 
 /* Mean of d^2/2 where |d| <= delta, else of delta (|d| - delta/2), d = x - target (Huber 1964). Equal shapes. */
