@@ -8,6 +8,7 @@
 #define KAERU_INTERNAL_H
 
 #include "kaeru/graph.h"
+#include "arguments.h"
 #include "bf16.h"
 #include "kernels.h"
 #include "left.h"
@@ -199,17 +200,13 @@ _Noreturn void error_written(AgSite at, const char *what, const Tensor *y, int i
  * its operation had read them. */
 void check_inputs(AgSite at, const char *what, Tensor *y, bool of_rule);
 
-/* Alive: its scope is still open, and it is not freed. */
-void check_alive(AgSite at, const char *what, const char *argument, const Tensor *t);
 /* Alive and not part of a graph, so that it may be written. */
 void check_leaf(AgSite at, const char *what, const char *argument, const Tensor *t);
 /* The values of t, to be written in place: t must be a leaf of that type. Counts the write, so that backward finds values that
  * changed after an operation had read them. */
 void *values_to_write(AgSite at, const char *what, const char *argument, Tensor *t, AgDType dtype);
 void count_write(AgSite at, const char *what, Buffer *b);
-/* Alive, of that type, value not released. */
-void check_tensor(AgSite at, const char *what, const char *argument, const Tensor *t, AgDType dtype);
-/* The same for any type but AG_PACKED. */
+/* As check_tensor, for any type but AG_PACKED. */
 static inline void check_any(AgSite at, const char *what, const char *argument, const Tensor *t)
 {
     check_tensor(at, what, argument, t, t && t->dtype != AG_PACKED ? (AgDType)t->dtype : AG_REAL);

@@ -1627,6 +1627,145 @@ static bool no_batch(void *source, TransformerBatch *batch)
     return false;
 }
 
+/* Batches that lack one of their tensors, or have a wrong one: source is the member. */
+static bool wrong_batch(void *source, TransformerBatch *batch)
+{
+    *batch = transformer_batch_new(ids(2, 3), ids(2, 4), 2);
+    *(Tensor **)((char *)batch + *(const size_t *)source) = NULL;
+    return true;
+}
+
+static bool batch_of_reals(void *member, TransformerBatch *batch)
+{
+    wrong_batch(member, batch);
+    *(Tensor **)((char *)batch + *(const size_t *)member) = ones(2, 3);
+    return true;
+}
+
+static bool empty_handed(void *source, TransformerBatch *batch)
+{
+    (void)source;
+    (void)batch;
+    return true;
+}
+
+/* Functions of the program that leave a scope open, or end one that they have not begun. */
+static AgScope callers;
+
+static void scope_left_open(void)
+{
+    ag_begin(AG_RECORD);
+}
+
+static void scope_ended(void)
+{
+    ag_end(callers);
+}
+
+/* As many scopes are open afterwards as before. */
+static void scope_exchanged(void)
+{
+    ag_end(callers);
+    ag_begin(AG_NO_GRAD);
+}
+
+static void (*const wrong_with_scopes[])(void) = { scope_left_open, scope_ended, scope_exchanged };
+static void (*with_scopes)(void);
+
+static bool next_with_scopes(void *source, TransformerBatch *batch)
+{
+    (void)source;
+    *batch = transformer_batch_new(ids(2, 3), ids(2, 4), 2);
+    with_scopes();
+    return true;
+}
+
+static bool a_batch(void *source, TransformerBatch *batch)
+{
+    (void)source;
+    *batch = transformer_batch_new(ids(2, 3), ids(2, 4), 2);
+    return true;
+}
+
+static void done_with_scopes(void *arg, const KaeruTrainState *state, double loss, double lr)
+{
+    (void)arg;
+    (void)state;
+    (void)loss;
+    (void)lr;
+    with_scopes();
+}
+
+static bool token_with_scopes(void *arg, int32_t id)
+{
+    (void)arg;
+    (void)id;
+    with_scopes();
+    return true;
+}
+
+static void training_with_scopes(LmTraining *t, void *arg)
+{
+    (void)t;
+    (void)arg;
+    with_scopes();
+}
+
+static void lines_with_scopes(void *arg, int64_t lines)
+{
+    (void)arg;
+    (void)lines;
+    with_scopes();
+}
+
+/* Each mistake in what the program's functions leave behind, in training and in evaluation. */
+START_TEST(functions_of_an_epoch)
+{
+    begin();
+    Transformer *m = transformer_new(5, 5, small());
+    Optimizer *adam = nn_adam_new(m, 1), *other = nn_adam_new(m, 1), *part = nn_adam_new(m->generator, 1);
+    NnParallel *of_other = nn_parallel_new(other, 1, NULL), *of_part = nn_parallel_new(part, 1, NULL);
+    const KaeruEpochOptions trains = { .criterion = { 0, 0.1 }, .optimizer = adam, .factor = 1, .model_size = 8, .warmup = 10 };
+    KaeruTrainState state = { 0 };
+    MISTAKE("parallel was made of another optimizer than `optimizer`", KaeruEpochOptions b = trains; b.parallel = of_other;
+            transformer_run_epoch(m, no_batch, NULL, &b, &state));
+    MISTAKE("parallel was made of another optimizer than `optimizer`", KaeruEpochOptions b = trains; b.parallel = of_part;
+            transformer_run_epoch(m, no_batch, NULL, &b, &state));
+    MISTAKE("this optimizer is shared already", KaeruEpochOptions b = trains; b.optimizer = other;
+            transformer_run_epoch(m, no_batch, NULL, &b, &state));
+    for (int mode = 0; mode < 2; mode++) {
+        KaeruEpochOptions o = trains;
+        if (mode == 1) o.optimizer = NULL;
+        static const struct { size_t member; const char *message; bool ids; } wrong[] = {
+            { offsetof(TransformerBatch, src), "transformer_run_epoch: the src of a batch is ", true },
+            { offsetof(TransformerBatch, src_mask), "transformer_run_epoch: the src_mask of a batch is ", false },
+            { offsetof(TransformerBatch, tgt), "transformer_run_epoch: the tgt of a batch is ", true },
+            { offsetof(TransformerBatch, tgt_y), "transformer_run_epoch: the tgt_y of a batch is ", true },
+            { offsetof(TransformerBatch, tgt_mask), "transformer_run_epoch: the tgt_mask of a batch is ", false } };
+        MISTAKE("transformer_run_epoch: the src of a batch is NULL", transformer_run_epoch(m, empty_handed, NULL, &o, &state));
+        for (int i = 0; i < 5; i++) {
+            size_t member = wrong[i].member;
+            MISTAKE(wrong[i].message, transformer_run_epoch(m, wrong_batch, &member, &o, &state));
+            if (wrong[i].ids) MISTAKE(wrong[i].message, transformer_run_epoch(m, batch_of_reals, &member, &o, &state));
+        }
+        for (int i = 0; i < 3; i++) {
+            with_scopes = wrong_with_scopes[i];
+            MISTAKE("transformer_run_epoch: next ended a scope, or left one open", callers = ag_begin(AG_RECORD);
+                    transformer_run_epoch(m, next_with_scopes, NULL, &o, &state));
+            MISTAKE("transformer_run_epoch: done ended a scope, or left one open", callers = ag_begin(AG_RECORD);
+                    KaeruEpochOptions b = o; b.done = done_with_scopes; transformer_run_epoch(m, a_batch, NULL, &b, &state));
+        }
+    }
+    ag_free(of_other);
+    ag_free(of_part);
+    ag_free(other);
+    ag_free(part);
+    ag_free(adam);
+    ag_free(m);
+    end();
+}
+END_TEST
+
 START_TEST(training)
 {
     begin();
@@ -2063,6 +2202,19 @@ START_TEST(language_models)
     MISTAKE("p is NULL", lm_sample_probabilities(logits, 3, &how, NULL));
     MISTAKE("top_p is nan", lm_sample_probabilities(logits, 3, &(LmSampling){ 1, 0, nan }, p));
     REFUSED("the logit of token 1 is nan", lm_sample_probabilities(bad, 2, &how, p));
+    job.options.steps = job.options.evaluate_every = 1;
+    for (int i = 0; i < 3; i++) {
+        static const int32_t prompt[] = { 1 };
+        with_scopes = wrong_with_scopes[i];
+        MISTAKE("lm_train: started ended a scope, or left one open", LmTraining b = job; b.started = training_with_scopes;
+                callers = ag_begin(AG_RECORD); lm_train(&b, false));
+        MISTAKE("lm_train: stepped ended a scope, or left one open", LmTraining b = job; b.stepped = training_with_scopes;
+                callers = ag_begin(AG_RECORD); lm_train(&b, false));
+        MISTAKE("lm_train: evaluated ended a scope, or left one open", LmTraining b = job; b.evaluated = training_with_scopes;
+                callers = ag_begin(AG_RECORD); lm_train(&b, false));
+        MISTAKE("lm_generate: next ended a scope, or left one open", callers = ag_begin(AG_RECORD); nn_eval(m);
+                lm_generate(m, prompt, 1, 3, &how, token_with_scopes, NULL));
+    }
     ag_free(d);
     ag_free(few);
     ag_free(v);
@@ -2124,6 +2276,12 @@ START_TEST(translation)
     MISTAKE("pairs is NULL", kaeru_sentence_pairs_next(no_pairs, &batch));
     MISTAKE("pairs is NULL",
             transformer_run_epoch(m, kaeru_sentence_pairs_next, NULL, &(KaeruEpochOptions){ 0 }, &(KaeruTrainState){ 0 }));
+    for (int i = 0; i < 3; i++) {
+        with_scopes = wrong_with_scopes[i];
+        MISTAKE("transformer_translate_lines: done ended a scope, or left one open", KaeruTranslateOptions b = how;
+                b.done = lines_with_scopes; callers = ag_begin(AG_NO_GRAD); nn_eval(m);
+                transformer_translate_lines(&t, &l, &b, &out));
+    }
     MISTAKE("t is NULL", transformer_translate_lines(no_translator, &l, &how, &out));
     MISTAKE("src is NULL", transformer_translate_lines(&t, no_lines, &how, &out));
     MISTAKE("how is NULL", transformer_translate_lines(&t, &l, NULL, &out));
@@ -2645,6 +2803,7 @@ Suite *mistakes_suite(void)
     tcase_add_test(rows, caches);
     tcase_add_test(rows, transformer_parts);
     tcase_add_test(rows, transformers);
+    tcase_add_test(rows, functions_of_an_epoch);
     tcase_add_test(rows, training);
     tcase_add_test(rows, seq2seq_models);
     tcase_add_test(rows, gpts);

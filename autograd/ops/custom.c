@@ -82,7 +82,7 @@ Tensor *ag_custom_at(AgSite at, const AgCustom *op, AgShape shape, Tensor *const
     y->op = NULL;                           /* forward may write y, as if it were a leaf */
     const AgScope scope = innermost_scope();
     op->forward(&(AgCustomCall){ in, n, y, c->args, NULL, NULL });
-    if (innermost_scope().serial != scope.serial) ag_usage_error(at, op->name, "forward ended a scope, or left one open");
+    check_scopes(at, op->name, "forward", scope);
     y->op = recorded;
     return op_done(y);
 }
