@@ -158,6 +158,7 @@ void nn_cache_select_at(AgSite at, NnCache *c, const int32_t *rows, int64_t n)
     for (int i = 0; i < c->n; i++) {
         NnKeysValues *kv = &c->layer[i];
         if (!kv->value) continue;
+        if (tensor_dim(kv->key, 0) == 0) ag_usage_error(at, __func__, "%lld rows of an empty batch", (long long)n);
         for (int64_t j = 0; j < n; j++)
             if (rows[j] < 0 || rows[j] >= tensor_dim(kv->key, 0))
                 ag_usage_error(at, __func__, "row %d at item %lld is out of range: expected 0 to %lld", (int)rows[j],

@@ -23,7 +23,10 @@ Conv2d *nn_conv2d_new_how_at(AgSite at, int64_t in, int64_t out, int size, AgCon
 {
     AG_LAYER(at);
     int groups = how.groups ? how.groups : 1;
-    for (int i = 0; i < 2; i++) check_conv(at, __func__, in, out, size, how.stride[i] ? how.stride[i] : 1, how.padding[i]);
+    for (int i = 0; i < 2; i++) {
+        check_conv(at, __func__, in, out, size, how.stride[i] ? how.stride[i] : 1, how.padding[i]);
+        if (how.dilation[i] < 0) ag_usage_error(at, __func__, "dilation %d, expected 0 or more", how.dilation[i]);
+    }
     if (groups < 1 || in % groups != 0 || out % groups != 0)
         ag_usage_error(at, __func__, "%lld and %lld channels do not divide into %d groups", (long long)in, (long long)out,
                        groups);
@@ -55,6 +58,8 @@ ConvTranspose2d *nn_conv_transpose2d_new_with_at(AgSite at, int64_t in, int64_t 
 {
     AG_LAYER(at);
     check_conv(at, __func__, in, out, size, stride, padding);
+    if (output_padding < 0 || output_padding >= stride)
+        ag_usage_error(at, __func__, "output_padding %d, expected 0 to stride - 1, which is %d", output_padding, stride - 1);
     ConvTranspose2d *l = nn_new(ConvTranspose2d);
     l->module.forward = nn_conv_transpose2d_forward;
     l->stride = stride;

@@ -75,6 +75,8 @@ LayerNorm *nn_layer_norm_new_with_at(AgSite at, int64_t width, AgNorm kind, bool
 {
     AG_LAYER(at);
     check_norm(at, __func__, width, kind.eps);
+    if (kind.unbiased && width == 1)
+        ag_usage_error(at, __func__, "width 1: the unbiased variance of one item is 0/0, expected 2 or more");
     LayerNorm *l = nn_new(LayerNorm);
     l->module.forward = nn_layer_norm_forward;
     l->kind = kind;
