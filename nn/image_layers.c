@@ -1,6 +1,7 @@
 /* image_layers.c: layers of nn.h whose input has channels, (B,C,..): convolutions, batch and group normalization. */
 #include <math.h>
 
+#include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 #include "channels.h"
@@ -97,6 +98,7 @@ static Tensor *by_channel(Tensor *x, Tensor *factor, Tensor *offset)
 static int64_t check_channels(const char *what, const Tensor *gamma, const Tensor *x)
 {
     int64_t channels = tensor_dim(gamma, 0);
+    check_alive(AG_HERE, what, "x", x);
     if (tensor_ndim(x) < 2 || tensor_dim(x, 1) != channels)
         ag_usage_error(AG_HERE, what, "x is %s, expected (B,%lld,..)", ag_shape_string(tensor_shape(x)),
                        (long long)channels);

@@ -1,6 +1,7 @@
 /* test_mistakes.c: mistakes that a C programmer makes against the public functions, one in each row. A row is a part of the
  * expected message and the call. Each one must end as a usage error in one line that names the line of the row, or, where a
  * function reports bad input by its result, with false or NULL and a message in ag_error(). */
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -693,6 +694,15 @@ START_TEST(ids_and_losses)
     MISTAKE("ids is AG_REAL", ag_one_hot(x, 3));
     MISTAKE("one_hot: ids is NULL", ag_one_hot(none, 3));
     MISTAKE("-1 classes", ag_one_hot(i, -1));
+    Tensor *no_rows = tensor_zeros(SHAPE(0, 2)), *no_columns = tensor_zeros(SHAPE(2, 0)), *zero = tensor_ints(SHAPE(2), NULL);
+    MISTAKE("ag_one_hot: id 0 at item 0 is out of range: expected none, since there are 0", ag_one_hot(zero, 0));
+    MISTAKE("ag_embedding: id 0 at item 0 is out of range: expected none, since there are 0", ag_embedding(no_rows, zero));
+    MISTAKE("ag_index_select: id 0 at item 0 is out of range: expected none", ag_index_select(no_rows, 0, zero));
+    MISTAKE("ag_gather: id 0 at item 0 is out of range: expected none", ag_gather(no_columns, 1, ids(2, 1)));
+    MISTAKE("target 0 at item 0 is out of range: expected none, since there are 0, or -1 to ignore it",
+            ag_cross_entropy(no_columns, zero, AG_MEAN, -1, 0));
+    MISTAKE("target 0 at item 0 is out of range: expected none, since there are 0, or -1 to ignore it",
+            ag_nll_loss(no_columns, zero, AG_MEAN, -1));
     MISTAKE("id 3 at item 1", ag_one_hot(t, 3));
     MISTAKE("mse_loss: target is NULL", ag_mse_loss(x, none));
     MISTAKE("x (2, 3) and target (3, 2) differ", ag_mse_loss(x, ones(3, 2)));
@@ -1282,7 +1292,7 @@ START_TEST(layers)
     MISTAKE("the module is NULL", nn_dropout(no_dropout, x));
     MISTAKE("x is NULL", nn_dropout(d, none));
     MISTAKE("x is AG_INT", nn_dropout(d, i));
-    MISTAKE("t is NULL", Dropout *off = nn_dropout_new(0); nn_dropout(off, none));
+    MISTAKE("nn_dropout: x is NULL", Dropout *off = nn_dropout_new(0); nn_dropout(off, none));
     MISTAKE("the module is NULL", nn_sequential_add(no_sequential, nn_linear_new(1, 1)));
     MISTAKE("the module is NULL", nn_sequential_add(s, NULL));
     MISTAKE("is already in a Sequential", nn_sequential_add(s, l));
@@ -1322,7 +1332,7 @@ START_TEST(recurrent_layers)
     MISTAKE("sizes 3 -> -2", nn_lstm_new(3, -2));
     MISTAKE("the module is NULL", nn_recurrent_step(no_recurrent, x, &fresh));
     MISTAKE("the state is NULL", nn_recurrent_step(g, x, NULL));
-    MISTAKE("t is NULL", nn_recurrent_step(g, none, &fresh));
+    MISTAKE("nn_recurrent_step: x is NULL", nn_recurrent_step(g, none, &fresh));
     MISTAKE("x is (4, 5, 3), expected (B,in)", nn_recurrent_step(g, long_x, &fresh));
     MISTAKE("x is (4, 2), expected (B,in)", nn_recurrent_step(g, ones(4, 2), &fresh));
     MISTAKE("the state's h is (4, 3)", nn_recurrent_step(g, x, &wide));
@@ -1331,11 +1341,11 @@ START_TEST(recurrent_layers)
     MISTAKE("AG_INT", nn_recurrent_step(g, x, &ints));
     MISTAKE("x is AG_INT", nn_recurrent_step(g, ids(4, 3), &fresh));
     MISTAKE("the module is NULL", nn_recurrent(no_recurrent, long_x, NULL, NULL));
-    MISTAKE("t is NULL", nn_recurrent(g, none, NULL, NULL));
+    MISTAKE("nn_recurrent: x is NULL", nn_recurrent(g, none, NULL, NULL));
     MISTAKE("expected (B,T,in)", nn_recurrent(g, x, NULL, NULL));
     MISTAKE("expected one step or more", nn_recurrent(g, tensor_ones(SHAPE(4, 0, 3)), NULL, NULL));
     MISTAKE("the mask is (4, 5), expected (4, 1, 5)", nn_recurrent(g, long_x, bools(4, 5), NULL));
-    MISTAKE("expected AG_BOOL", nn_recurrent(g, long_x, tensor_ones(SHAPE(4, 1, 5)), NULL));
+    MISTAKE("nn_recurrent: mask is AG_REAL, expected AG_BOOL", nn_recurrent(g, long_x, tensor_ones(SHAPE(4, 1, 5)), NULL));
     MISTAKE("the state's h is (4, 3)", nn_recurrent(l, long_x, NULL, &wide));
     ag_free(g);
     ag_free(l);
@@ -1359,15 +1369,15 @@ START_TEST(attention_layers)
     SublayerConnection *s = nn_sublayer_connection_new(4, 0, NN_PRE_NORM, AG_NORM_PYTORCH), *no_sublayer = NULL;
     double nan = (double)NAN;
     MISTAKE("n is -2, expected 0 or more", nn_causal_mask(-2));
-    MISTAKE("t is NULL", nn_padding_mask(none, 0));
-    MISTAKE("expected AG_INT", nn_padding_mask(x, 0));
+    MISTAKE("nn_padding_mask: ids is NULL", nn_padding_mask(none, 0));
+    MISTAKE("nn_padding_mask: ids is AG_REAL, expected AG_INT", nn_padding_mask(x, 0));
     MISTAKE("expected (B,T)", nn_padding_mask(tensor_ints(SHAPE(2), NULL), 0));
-    MISTAKE("t is NULL", nn_causal_padding_mask(none, 0));
+    MISTAKE("nn_padding_mask: ids is NULL", nn_causal_padding_mask(none, 0));
     MISTAKE("expected AG_INT", nn_causal_padding_mask(x, 0));
     MISTAKE("out is NULL", nn_mask_print(NULL, bools(2, 2)));
-    MISTAKE("t is NULL", nn_mask_print(stderr, none));
-    MISTAKE("expected AG_BOOL", nn_mask_print(stderr, i));
-    MISTAKE("t is NULL", nn_attention(none, k, k, NULL, NULL, NULL));
+    MISTAKE("nn_mask_print: mask is NULL", nn_mask_print(stderr, none));
+    MISTAKE("nn_mask_print: mask is AG_INT, expected AG_BOOL", nn_mask_print(stderr, i));
+    MISTAKE("nn_attention: q is NULL", nn_attention(none, k, k, NULL, NULL, NULL));
     MISTAKE("x is NULL", nn_attention(q, none, k, NULL, NULL, NULL));
     MISTAKE("b is NULL", nn_attention(q, k, none, NULL, NULL, NULL));
     MISTAKE("inner sizes 4 and 2", nn_attention(q, narrow, k, NULL, NULL, NULL));
@@ -1384,8 +1394,8 @@ START_TEST(attention_layers)
     MISTAKE("widths 4 and 0", nn_score_new(NN_SCORE_ADDITIVE, 4, 0, 4));
     MISTAKE("hidden 0", nn_score_new(NN_SCORE_ADDITIVE, 4, 4, 0));
     MISTAKE("the module is NULL", nn_score(no_score, q, k));
-    MISTAKE("t is NULL", nn_score(dot, none, k));
-    MISTAKE("x is NULL", nn_score(additive, q, none));
+    MISTAKE("nn_score: q is NULL", nn_score(dot, none, k));
+    MISTAKE("nn_score: k is NULL", nn_score(additive, q, none));
     MISTAKE("inner sizes", nn_score(dot, q, narrow));
     MISTAKE("do not fit", nn_score(additive, q, narrow));
     MISTAKE("not divisible by 3 heads", nn_multi_head_attention_new(3, 4, 0));
@@ -1404,7 +1414,7 @@ START_TEST(attention_layers)
     MISTAKE("width 4 and max_len -8", nn_positional_encoding_new(4, 0, -8));
     MISTAKE("probability 2", nn_positional_encoding_new(4, 2, 8));
     MISTAKE("the module is NULL", nn_positional_encoding(no_position, q));
-    MISTAKE("t is NULL", nn_positional_encoding(p, none));
+    MISTAKE("nn_positional_encoding_from: x is NULL", nn_positional_encoding(p, none));
     MISTAKE("expected (B,T,4)", nn_positional_encoding(p, narrow));
     MISTAKE("the table has 8 positions", nn_positional_encoding(p, tensor_ones(SHAPE(1, 9, 4))));
     MISTAKE("from position -1 on", nn_positional_encoding_from(p, q, -1));
@@ -1420,8 +1430,8 @@ START_TEST(attention_layers)
     MISTAKE("the module is NULL", nn_sublayer_in(no_sublayer, q));
     MISTAKE("x is NULL", nn_sublayer_in(s, none));
     MISTAKE("the module is NULL", nn_sublayer_out(no_sublayer, q, q));
-    MISTAKE("a is NULL", nn_sublayer_out(s, none, q));
-    MISTAKE("t is NULL", nn_sublayer_out(s, q, none));
+    MISTAKE("nn_sublayer_out: x is NULL", nn_sublayer_out(s, none, q));
+    MISTAKE("nn_sublayer_out: h is NULL", nn_sublayer_out(s, q, none));
     MISTAKE("do not fit", nn_sublayer_out(s, q, k));
     ag_free(dot);
     ag_free(additive);
@@ -1450,8 +1460,8 @@ START_TEST(caches)
     MISTAKE("the cache was freed", nn_cache_append(freed, 0, k, v));
     MISTAKE("layer 2 of a cache for 2 layers", nn_cache_append(c, 2, k, v));
     MISTAKE("layer -1", nn_cache_append(c, -1, k, v));
-    MISTAKE("t is NULL", nn_cache_append(c, 0, none, v));
-    MISTAKE("t is NULL", nn_cache_append(c, 0, k, none));
+    MISTAKE("nn_cache_append: key is NULL", nn_cache_append(c, 0, none, v));
+    MISTAKE("nn_cache_append: value is NULL", nn_cache_append(c, 0, k, none));
     MISTAKE("expected AG_REAL", nn_cache_append(c, 0, tensor_ints(SHAPE(1, 3, 4), NULL), v));
     MISTAKE("expected (B,t,D) for both", nn_cache_append(c, 0, ones(3, 4), ones(3, 4)));
     MISTAKE("expected (B,t,D) for both", nn_cache_append(c, 0, k, tensor_ones(SHAPE(1, 2, 4))));
@@ -1465,7 +1475,7 @@ START_TEST(caches)
     MISTAKE("batch or width differs", nn_cache_append(c, 0, tensor_ones(SHAPE(2, 1, 4)), tensor_ones(SHAPE(2, 1, 4))));
     MISTAKE("the cache is NULL", nn_cache_read(no_cache, 0, &out, &out));
     MISTAKE("layer 9 of a cache", nn_cache_read(c, 9, &out, &out));
-    MISTAKE("t is NULL", nn_cache_attention(c, 0, none, NULL, how));
+    MISTAKE("nn_cache_attention: q is NULL", nn_cache_attention(c, 0, none, NULL, how));
     MISTAKE("key is NULL", nn_cache_read(c, 0, NULL, &out));
     MISTAKE("value is NULL", nn_cache_read(c, 0, &out, NULL));
     MISTAKE("the cache is NULL", nn_cache_is_filled(no_cache, 0));
@@ -1780,9 +1790,10 @@ START_TEST(training)
     KaeruLabelSmoothing l = { 0, 0.1 };
     KaeruBeamOptions beam = { 2, 5, 0, 1, 0 };
     double nan = (double)NAN;
-    MISTAKE("t is NULL", transformer_batch_new(none, tgt, 0));
+    MISTAKE("transformer_batch_new: src is NULL", transformer_batch_new(none, tgt, 0));
     MISTAKE("t is NULL", transformer_batch_new(src, none, 0));
-    MISTAKE("expected AG_INT", transformer_batch_new(x, tgt, 0));
+    MISTAKE("transformer_batch_new: src is AG_REAL, expected AG_INT", transformer_batch_new(x, tgt, 0));
+    MISTAKE("transformer_batch_new: tgt is AG_REAL, expected AG_INT", transformer_batch_new(src, x, 0));
     MISTAKE("expected (B,S) and (B,T+1)", transformer_batch_new(src, ids(3, 4), 0));
     MISTAKE("expected (B,S) and (B,T+1)", transformer_batch_new(t, tgt, 0));
     MISTAKE("expected (B,S) and (B,T+1)", transformer_batch_new(src, ids(2, 0), 0));
@@ -1809,7 +1820,7 @@ START_TEST(training)
     MISTAKE("the optimizer was freed", KaeruEpochOptions b = o; b.optimizer = freed;
             transformer_run_epoch(m, no_batch, NULL, &b, &state));
     MISTAKE("the module is NULL", transformer_greedy_decode(no_model, src, mask, 5, 0, -1));
-    MISTAKE("t is NULL", transformer_greedy_decode(m, none, mask, 5, 0, -1));
+    MISTAKE("transformer_greedy_decode: src is NULL", transformer_greedy_decode(m, none, mask, 5, 0, -1));
     MISTAKE("max_len 0", transformer_greedy_decode(m, src, mask, 0, 0, -1));
     MISTAKE("start symbol 5", transformer_greedy_decode(m, src, mask, 5, 5, -1));
     MISTAKE("start symbol -1", transformer_greedy_decode(m, src, mask, 5, -1, -1));
@@ -1828,7 +1839,7 @@ START_TEST(training)
     REFUSED("the probabilities of the next token are NaN",
             transformer_greedy_decode(broken, tensor_ints(SHAPE(2, 1), (int32_t[]){ 3, 4 }), NULL, 5, 0, -1));
     MISTAKE("the module is NULL", transformer_beam_search(no_model, one, NULL, beam, NULL));
-    MISTAKE("t is NULL", transformer_beam_search(m, none, NULL, beam, NULL));
+    MISTAKE("transformer_beam_search: src is NULL", transformer_beam_search(m, none, NULL, beam, NULL));
     MISTAKE("2 sentences", transformer_beam_search(m, src, NULL, beam, NULL));
     MISTAKE("beam 0", KaeruBeamOptions b = beam; b.beam = 0; transformer_beam_search(m, one, NULL, b, NULL));
     MISTAKE("max_len -5", KaeruBeamOptions b = beam; b.max_len = -5; transformer_beam_search(m, one, NULL, b, NULL));
@@ -1860,7 +1871,7 @@ START_TEST(seq2seq_models)
     MISTAKE("8 is not a RecurrentKind", Seq2SeqOptions b = o; b.cell = (RecurrentKind)8; seq2seq_new(5, 6, b));
     MISTAKE("8 is not a NnScoreKind", Seq2SeqOptions b = o; b.score = (NnScoreKind)8; seq2seq_new(5, 6, b));
     MISTAKE("the module is NULL", seq2seq_forward(no_model, src, tgt, mask));
-    MISTAKE("t is NULL", seq2seq_forward(m, none, tgt, mask));
+    MISTAKE("seq2seq_forward: src is NULL", seq2seq_forward(m, none, tgt, mask));
     MISTAKE("tgt is NULL", seq2seq_forward(m, src, none, mask));
     MISTAKE("expected (B,S) and (B,T)", seq2seq_forward(m, src, ids(3, 4), mask));
     MISTAKE("expected (B,S) and (B,T)", seq2seq_forward(m, ids(2, 0), tgt, mask));
@@ -1871,7 +1882,7 @@ START_TEST(seq2seq_models)
     MISTAKE("batch is NULL", seq2seq_loss(m, NULL, 0));
     MISTAKE("t is NULL", seq2seq_loss(m, &(TransformerBatch){ 0 }, 0));
     MISTAKE("the module is NULL", seq2seq_greedy_decode(no_model, src, mask, 5, 0, 1));
-    MISTAKE("t is NULL", seq2seq_greedy_decode(m, none, mask, 5, 0, 1));
+    MISTAKE("seq2seq_greedy_decode: src is NULL", seq2seq_greedy_decode(m, none, mask, 5, 0, 1));
     MISTAKE("max_len 0", seq2seq_greedy_decode(m, src, mask, 0, 0, 1));
     MISTAKE("start symbol 99", seq2seq_greedy_decode(m, src, mask, 5, 99, 1));
     MISTAKE("end symbol -3", seq2seq_greedy_decode(m, src, mask, 5, 0, -3));
@@ -1927,7 +1938,7 @@ START_TEST(gpts)
     MISTAKE("s is NULL", nn_fields_from_settings(&gpt_fields, &o, no_settings));
     REFUSED("the setting \"gpt.layers\" is missing", nn_fields_from_settings(&gpt_fields, &o, s));
     MISTAKE("the module is NULL", gpt_forward(no_model, word));
-    MISTAKE("t is NULL", gpt_forward(m, none));
+    MISTAKE("gpt_forward: ids is NULL", gpt_forward(m, none));
     MISTAKE("expected (B,T)", gpt_forward(m, tensor_ints(SHAPE(3), NULL)));
     MISTAKE("expected (B,T)", gpt_forward(m, ids(2, 0)));
     MISTAKE("exceed the context of 6", gpt_forward(m, ids(2, 7)));
@@ -1940,12 +1951,12 @@ START_TEST(gpts)
     MISTAKE("9 is not an AgReduce", lm_loss_with(m, word, word, (AgReduce)9));
     MISTAKE("the module is NULL", lm_cache_new(no_model));
     MISTAKE("the module is NULL", lm_logits(no_model, word, c));
-    MISTAKE("t is NULL", lm_logits(m, none, NULL));
+    MISTAKE("gpt_forward: ids is NULL", lm_logits(m, none, NULL));
     MISTAKE("exceed the context of 6", lm_logits(m, ids(2, 7), NULL));
     MISTAKE("a cache for 5 layers, expected one for the model's 1", lm_logits(m, word, nn_cache_new(5, 6)));
     MISTAKE("the module is NULL", lm_next(no_model, word, c));
     MISTAKE("the cache is NULL", lm_next(m, word, no_cache));
-    MISTAKE("t is NULL", lm_next(m, none, c));
+    MISTAKE("gpt_forward: ids is NULL", lm_next(m, none, c));
     MISTAKE("exceed the context of 6", lm_next(m, word, c); lm_next(m, ids(2, 4), c));
     MISTAKE("batch or width differs", lm_next(m, ids(1, 1), c));
     MISTAKE("a cache for 5 layers, expected one for the model's 1", lm_next(m, word, nn_cache_new(5, 6)));
@@ -2433,6 +2444,15 @@ START_TEST(later_operations)
     MISTAKE("padding -1: 0 or more", nn_conv2d_new_with(2, 3, 3, 1, -1, true));
     MISTAKE("0 and 3 channels, size 3", nn_conv2d_new_how(0, 3, 3, ((AgConv){ 0 }), true));
     MISTAKE("stride 0: expected 1 or more", nn_conv_transpose2d_new(2, 3, 3, 0));
+    MISTAKE("output_padding 2, expected 0 to stride - 1, which is 1",
+            nn_conv_transpose2d_new_with(2, 3, 3, 2, 0, 2, true));
+    MISTAKE("output_padding -1, expected 0 to stride - 1, which is 0",
+            nn_conv_transpose2d_new_with(2, 3, 3, 1, 0, -1, true));
+    MISTAKE("dilation -1, expected 0 or more", nn_conv2d_new_how(2, 3, 3, (AgConv){ .dilation = { -1, 1 } }, true));
+    MISTAKE("dilation -2, expected 0 or more", nn_conv2d_new_how(2, 3, 3, (AgConv){ .dilation = { 1, -2 } }, true));
+    MISTAKE("width 1: the unbiased variance of one item is 0/0", nn_layer_norm_new_kind(1, AG_NORM_ANNOTATED));
+    MISTAKE("width 1: the unbiased variance of one item is 0/0",
+            nn_sublayer_connection_new(1, 0, NN_PRE_NORM, AG_NORM_ANNOTATED));
     MISTAKE("0 channels, momentum 0.1", nn_batch_norm_new(0));
     MISTAKE("2 channels, momentum 0.1, eps nan", nn_batch_norm_new_with(2, 0.1, nan));
     MISTAKE("4 channels in 2 groups, eps -1", nn_group_norm_new_with(2, 4, -1));
@@ -2608,6 +2628,14 @@ START_TEST(messages)
     begin();
     Tensor *x = tensor_ones(SHAPE(1, 2, 5)), *w = tensor_ones(SHAPE(3, 2, 9)), *q = tensor_ones(SHAPE(2, 3, 4));
     MISTAKE("ag_reshape: -1 twice in (-1, -1): only one size can be inferred", ag_reshape(x, SHAPE(-1, -1)));
+    Tensor *image = tensor_ones(SHAPE(1, 1, 2, 2)), *kernel = tensor_ones(SHAPE(1, 1, 1, 1)), *column = ones(1 << 20, 1);
+    AgConv far = { .padding = { INT_MAX, INT_MAX } };
+    MISTAKE("ag_conv2d: shape (1, 1, 4294967296, 4294967296) has more items", ag_conv2d(image, kernel, NULL, 1, INT_MAX));
+    MISTAKE("ag_conv2d_with: shape (1, 1, 4294967296, 4294967296) has more items", ag_conv2d_with(image, kernel, NULL, far));
+    MISTAKE("ag_conv_transpose2d: shape ", ag_conv_transpose2d(tensor_ones(SHAPE(1, 1, 3, 3)), kernel, NULL, INT_MAX, 0, 0));
+    MISTAKE("ag_expand: no memory for ", ag_expand(ones(1, 1), SHAPE(1 << 22, 1 << 22)));
+    MISTAKE("ag_matmul: no memory for ", ag_matmul(column, ag_transpose(column, 0, 1)));
+    MISTAKE("ag_add: no memory for ", ag_add(column, ag_transpose(column, 0, 1)));
     MISTAKE("ag_conv1d: weight (3, 2, 9) is empty, or longer than x (1, 2, 5)", ag_conv1d(x, w, NULL, 1, 0));
     MISTAKE("ag_conv1d: x (1, 2, 5) and weight (2, 3, 4) do not fit", ag_conv1d(x, q, NULL, 1, 0));
     MISTAKE("ag_conv1d: stride 0 and padding 0", ag_conv1d(x, w, NULL, 0, 0));
