@@ -1604,7 +1604,12 @@ START_TEST(transformers)
     MISTAKE("the cache is NULL", transformer_decode_next(m, memory, mask, tgt, NULL));
     MISTAKE("the cache was freed", NnCache *c = transformer_cache_new(m, 4); ag_free(c);
             transformer_decode_next(m, memory, mask, tgt, c));
-    MISTAKE("t is NULL", NnCache *c = transformer_cache_new(m, 4); transformer_decode_next(m, memory, mask, none, c));
+    MISTAKE("transformer_decode_next: tgt is NULL", NnCache *c = transformer_cache_new(m, 4);
+            transformer_decode_next(m, memory, mask, none, c));
+    MISTAKE("transformer_decode_next: nn_cache_keep_last has removed what was before the 1 positions in the cache",
+            ag_begin(AG_NO_GRAD); NnCache *c = transformer_cache_new(m, 4);
+            transformer_decode_next(m, memory, mask, ids(2, 2), c);
+            nn_cache_keep_last(c, 1); transformer_decode_next(m, memory, mask, ids(2, 1), c));
     MISTAKE("the cache has room for 2", NnCache *c = transformer_cache_new(m, 2);
             transformer_decode_next(m, memory, mask, tgt, c));
     MISTAKE("a cache for 1 attention layers, expected one for the model's 2",
@@ -1954,6 +1959,12 @@ START_TEST(gpts)
     MISTAKE("gpt_forward: ids is NULL", lm_logits(m, none, NULL));
     MISTAKE("exceed the context of 6", lm_logits(m, ids(2, 7), NULL));
     MISTAKE("a cache for 5 layers, expected one for the model's 1", lm_logits(m, word, nn_cache_new(5, 6)));
+    MISTAKE("nn_cache_keep_last has removed what was before the 1 positions in the cache", ag_begin(AG_NO_GRAD);
+            lm_logits(m, word, c); nn_cache_keep_last(c, 1); lm_logits(m, ids(2, 1), c));
+    MISTAKE("nn_cache_keep_last has removed what was before the 1 positions in the cache", lm_next(m, ids(2, 1), c));
+    ROW(AgScope no_grad = ag_begin(AG_NO_GRAD); nn_cache_keep_last(c, 0); lm_logits(m, word, c); nn_cache_keep_last(c, 3);
+        nn_cache_keep_last(c, 9); lm_logits(m, ids(2, 1), c); nn_cache_keep_last(c, 0); ag_end(no_grad));
+    ck_assert_str_eq(usage_message, "");
     MISTAKE("the module is NULL", lm_next(no_model, word, c));
     MISTAKE("the cache is NULL", lm_next(m, word, no_cache));
     MISTAKE("gpt_forward: ids is NULL", lm_next(m, none, c));
@@ -2284,6 +2295,17 @@ START_TEST(translation)
             transformer_run_epoch(m, kaeru_sentence_pairs_next, p, &(KaeruEpochOptions){ 0 }, &(KaeruTrainState){ 0 }));
     kaeru_sentence_pairs_sort(p, 100);
     MISTAKE("batch is NULL", kaeru_sentence_pairs_next(p, NULL));
+    void *object = ag_object_new(1), *plain = ag_alloc(1, 1);
+    void *const others[] = { v, m, object };
+    for (int i = 0; i < 3; i++) {
+        MISTAKE("pairs is another object, not pairs of sentences", kaeru_sentence_pairs_next(others[i], &batch));
+        MISTAKE("pairs is another object, not pairs of sentences",
+                transformer_run_epoch(m, kaeru_sentence_pairs_next, others[i], &(KaeruEpochOptions){ 0 },
+                                      &(KaeruTrainState){ 0 }));
+    }
+    MISTAKE("pairs was freed, or is not an object of kaeru", kaeru_sentence_pairs_next(plain, &batch));
+    ag_free(object);
+    ag_free(plain);
     MISTAKE("pairs is NULL", kaeru_sentence_pairs_next(no_pairs, &batch));
     MISTAKE("pairs is NULL",
             transformer_run_epoch(m, kaeru_sentence_pairs_next, NULL, &(KaeruEpochOptions){ 0 }, &(KaeruTrainState){ 0 }));
@@ -2517,6 +2539,24 @@ static void *free_object(void *p)
     return NULL;
 }
 
+/* Objects of a thread that ends without an end of its scopes; the last of each kind is the newest of the thread. */
+typedef struct { int scopes, kinds, kind; void *object[4]; } Left;
+
+static void *leave_objects(void *arg)
+{
+    Left *left = arg;
+    for (int i = 0; i < left->scopes; i++) ag_begin(AG_RECORD);
+    for (int i = 0; i < left->kinds; i++) {
+        switch ((left->kind + i) % 4) {
+        case 0: left->object[i] = ag_alloc(4, 4); break;
+        case 1: left->object[i] = nn_linear_new(2, 2); break;
+        case 2: left->object[i] = ag_keep(ones(2, 2)); break;
+        default: left->object[i] = nn_settings_new();
+        }
+    }
+    return NULL;
+}
+
 /* Runs f in a thread that ends. */
 static void in_thread(void *f(void *), void *arg)
 {
@@ -2543,6 +2583,20 @@ START_TEST(lifetimes_and_threads)
     Linear *l = nn_linear_new(2, 2);
     in_thread(free_object, l);
     ag_free(l);
+    for (int scopes = 0; scopes < 3; scopes++)
+        for (int kind = 0; kind < 4; kind++)
+            for (int kinds = 1; kinds <= 4; kinds++)
+                for (int first = 0; first < 2; first++) {
+                    static Left left;
+                    left = (Left){ .scopes = scopes + (kind + kinds > 2), .kinds = kinds, .kind = kind };
+                    if (left.scopes == 0) continue;         /* no scope owns ag_keep's argument */
+                    in_thread(leave_objects, &left);
+                    for (int i = 0; i < kinds; i++) {
+                        const int k = first ? i : kinds - 1 - i;
+                        ROW(if ((kind + k) % 4 == 2) tensor_free(left.object[k]); else ag_free(left.object[k]));
+                        ck_assert_str_eq(usage_message, "");
+                    }
+                }
     MISTAKE("in another thread", Tensor *y = ag_sum(square_of(w)); in_thread(write_weight, w); ag_backward(y));
     Tensor *loss = ag_sum(square_of(w));
     ag_watch_backward((AgWatch){ .complete = backward_again, .arg = loss });
@@ -2619,6 +2673,78 @@ START_TEST(modules_and_files)
     ck_assert_double_eq((double)tensor_data(ag_cast(mask, AG_REAL))[0], 1);
     void *const made[] = { l, dropout, gru, norm, net, spare };
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) ag_free(made[i]);
+    end();
+}
+END_TEST
+
+/* Functions that take a pointer to any module, or to any language model, get other objects. */
+START_TEST(other_objects)
+{
+    begin();
+    Linear *l = nn_linear_new(3, 2);
+    Sequential *s = nn_sequential_new();
+    ModuleList *list = nn_list_new();
+    Optimizer *adam = nn_adam_new(l, 0.1);
+    Tensor *x = ones(2, 3), *word = ids(1, 2);
+    LmData *d = lm_data_of_text("text", "abababababababab", 16, kaeru_vocab_chars("ab", 2));
+    const char *const paths[] = { missing };
+    NnCache *cache = nn_cache_new(1, 2);
+    int32_t id = 1;
+    int64_t n;
+    void *const others[] = { nn_settings_new(), ag_object_new(1), adam };
+    for (int i = 0; i < 3; i++) {
+        void *o = others[i];
+        static const char what[] = "this is not a module";
+        MISTAKE(what, nn_check("f", o, 0));
+        MISTAKE(what, nn_check_type("f", o, 0, "Linear"));
+        MISTAKE(what, nn_list_add(list, o));
+        MISTAKE(what, nn_sequential_add(s, o));
+        MISTAKE(what, nn_recompute(o, x));
+        MISTAKE(what, nn_clone(o));
+        MISTAKE(what, nn_set_training(o, true));
+        MISTAKE(what, nn_zero_grad(o));
+        MISTAKE(what, nn_parameters(o));
+        MISTAKE(what, nn_find(o, "weight"));
+        MISTAKE(what, nn_pack_weights(o, true));
+        MISTAKE(what, nn_freeze_bf16(o));
+        MISTAKE(what, nn_count(o));
+        MISTAKE(what, nn_summary(o, stderr));
+        MISTAKE(what, nn_adam_new(o, 0.1));
+        MISTAKE(what, nn_sgd_new(o, 0.1));
+        MISTAKE(what, nn_rmsprop_new(o, 0.1));
+        MISTAKE(what, nn_optimizer_check("f", adam, o));
+        MISTAKE(what, nn_clip_grad_norm(o, 1));
+        MISTAKE(what, nn_ema_update(o, l, 0.5));
+        MISTAKE(what, nn_ema_update(l, o, 0.5));
+        MISTAKE(what, nn_save(missing, o));
+        MISTAKE(what, nn_save_bf16(missing, o));
+        MISTAKE(what, nn_load(missing, o));
+        MISTAKE(what, nn_load_with(missing, o, (NnLoadOptions){ .in_place = true }));
+        MISTAKE(what, nn_checkpoint_save(missing, o, NULL, NULL));
+        MISTAKE(what, nn_checkpoint_save_trained(missing, o, NULL, NULL));
+        MISTAKE(what, nn_checkpoint_load(missing, o, NULL, NULL));
+        MISTAKE(what, nn_average_checkpoints(o, paths, 1));
+        MISTAKE(what, nn_lora_add(o, (NnLoraOptions){ .rank = 1, .alpha = 1 }));
+        MISTAKE(what, nn_lora_merge(o));
+        MISTAKE(what, nn_lora_save(o, missing));
+        MISTAKE(what, nn_lora_load(o, missing));
+        MISTAKE(what, lm_cache_new(o));
+        MISTAKE(what, lm_loss(o, word, word));
+        MISTAKE(what, lm_logits(o, word, NULL));
+        MISTAKE(what, lm_next(o, word, cache));
+        MISTAKE(what, lm_data_fits(d, o, 0));
+        MISTAKE(what, lm_evaluate(o, d, 1, 0, 0, &n));
+        MISTAKE(what, lm_generate(o, &id, 1, 1, &(LmSampling){ .temperature = 1 }, take_token, NULL));
+        MISTAKE(what, lm_train(&(LmTraining){ .model = o }, false));
+    }
+    ag_free(cache);
+    ag_free(others[0]);
+    ag_free(others[1]);
+    ag_free(adam);
+    ag_free(d);
+    ag_free(s);
+    ag_free(list);
+    ag_free(l);
     end();
 }
 END_TEST
@@ -2845,6 +2971,7 @@ Suite *mistakes_suite(void)
     tcase_add_test_raise_signal(rows, a_handler_that_makes_an_error, SIGABRT);
     tcase_add_test(rows, a_handler_that_leaves);
     tcase_add_test(rows, modules_and_files);
+    tcase_add_test(rows, other_objects);
     tcase_add_test(rows, messages);
     tcase_add_test(rows, called_functions);
     tcase_add_test(rows, gradients_that_change);
