@@ -1606,10 +1606,14 @@ START_TEST(transformers)
             transformer_decode_next(m, memory, mask, tgt, c));
     MISTAKE("transformer_decode_next: tgt is NULL", NnCache *c = transformer_cache_new(m, 4);
             transformer_decode_next(m, memory, mask, none, c));
+    AgScope no_grad = ag_begin(AG_NO_GRAD);
+    NnCache *shifted = transformer_cache_new(m, 4);
+    transformer_decode_next(m, memory, mask, ids(2, 2), shifted);
+    nn_cache_keep_last(shifted, 1);
+    ag_end(no_grad);
     MISTAKE("transformer_decode_next: nn_cache_keep_last has removed what was before the 1 positions in the cache",
-            ag_begin(AG_NO_GRAD); NnCache *c = transformer_cache_new(m, 4);
-            transformer_decode_next(m, memory, mask, ids(2, 2), c);
-            nn_cache_keep_last(c, 1); transformer_decode_next(m, memory, mask, ids(2, 1), c));
+            transformer_decode_next(m, memory, mask, ids(2, 1), shifted));
+    ag_free(shifted);
     MISTAKE("the cache has room for 2", NnCache *c = transformer_cache_new(m, 2);
             transformer_decode_next(m, memory, mask, tgt, c));
     MISTAKE("a cache for 1 attention layers, expected one for the model's 2",
