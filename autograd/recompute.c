@@ -18,7 +18,7 @@ static void compute(Tensor *t, AgSite at, const char *what)
 {
     check_inputs(at, what, t, false);
     if (!t->op->shares) {
-        t->buffer = buffer_items(t->site, t->made_by, t->numel, sizeof(real));
+        t->buffer = buffer_items(t->site, function_of(t), t->numel, sizeof(real));
         t->buffer->version = t->version[t->n_in];
         t->data = buffer_data(t->buffer);
     }

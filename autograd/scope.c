@@ -68,6 +68,12 @@ bool scope_is_open(AgScope scope)
     return scope.depth >= 1 && scope.depth <= s->depth && s->scope[scope.depth - 1].serial == scope.serial;
 }
 
+void check_scopes(AgSite at, const char *what, const char *whose, AgScope before)
+{
+    if (innermost_scope().serial != before.serial)
+        ag_usage_error(at, what, "%s ended a scope, or left one open", whose);
+}
+
 /* ---- tensors of the innermost scope ------------------------------------------------------------------------------ */
 
 Tensor *tape(void)

@@ -2,6 +2,7 @@
  * parameters have the same names there. config.json's sizes are checked with the weights before the model is made. */
 #include <string.h>
 
+#include "left.h"
 #include "models.h"
 #include "number.h"
 #include "stored.h"
@@ -214,7 +215,16 @@ static bool is_frequencies(void *unused, const char *name)
     return st_ends_in(name, ".rotary_emb.inv_freq");
 }
 
-static Llama *open_folder(void *owner, const char *folder, LlamaOpening how)
+/* How many bytes the program will need beside the weights. */
+static double more_bytes(AgSite at, const LlamaOptions *o, LlamaOpening how)
+{
+    const AgScope scope = innermost_scope();
+    const double bytes = how.more_bytes ? how.more_bytes(o) : 0;
+    check_scopes(at, "llama_open_with", "more_bytes", scope);
+    return bytes;
+}
+
+static Llama *open_folder(AgSite at, void *owner, const char *folder, LlamaOpening how)
 {
     LlamaOptions o;
     Config c;
@@ -226,7 +236,7 @@ static Llama *open_folder(void *owner, const char *folder, LlamaOpening how)
     o.frozen = how.weights == LLAMA_ROUNDED ||
                (how.weights == LLAMA_FROZEN && ag_precision_now() == AG_BF16 && is_bf16(weights));
     if (!memory_may_hold(folder, llama_size(&o) * (double)(o.frozen ? sizeof(uint16_t) : sizeof(ag_real)) +
-                         (how.more_bytes ? how.more_bytes(&o) : 0)))
+                         more_bytes(at, &o, how)))
         return NULL;
     Llama *m = model_filled(llama_of_zeros(o), weights, (NnLoadOptions){
         .ignored = is_frequencies, .round = how.weights == LLAMA_ROUNDED, .progress = how.progress, .arg = how.arg });
@@ -239,7 +249,7 @@ Llama *llama_open_with_at(AgSite at, const char *folder, LlamaOpening how)
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "folder", folder);
     void *owner = ag_alloc(1, 1);
-    Llama *m = open_folder(owner, folder, how);
+    Llama *m = open_folder(at, owner, folder, how);
     ag_free(owner);
     return m;
 }

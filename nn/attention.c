@@ -2,6 +2,7 @@
  * and the connection around each sublayer (Vaswani et al. 2017). The cache is in cache.c. */
 #include <math.h>
 
+#include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
@@ -20,7 +21,7 @@ Tensor *nn_causal_mask_at(AgSite at, int64_t n)
 Tensor *nn_padding_mask_at(AgSite at, Tensor *ids, int32_t padding)
 {
     AG_LAYER(at);
-    tensor_int_data(ids);                   /* a usage error unless they are ids */
+    check_tensor(at, __func__, "ids", ids, AG_INT);
     if (tensor_ndim(ids) != 2)
         ag_usage_error(at, __func__, "ids %s, expected (B,T)", ag_shape_string(tensor_shape(ids)));
     return ag_unsqueeze(ag_compare_scalar(AG_NE, ids, padding), 1);
@@ -37,6 +38,7 @@ void nn_mask_print_at(AgSite at, FILE *out, Tensor *mask)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "out", out);
+    check_tensor(at, __func__, "mask", mask, AG_BOOL);
     const uint8_t *visible = tensor_bool_data(mask);
     AgShape shape = tensor_shape(mask);
     int64_t columns = shape.ndim > 0 ? shape.dim[shape.ndim - 1] : 1,
@@ -64,6 +66,8 @@ static Tensor *attend(AgSite at, Tensor *scores, double scale, Tensor *v, Tensor
 Tensor *nn_attention_at(AgSite at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
 {
     AG_LAYER(at);
+    check_alive(at, __func__, "q", q);
+    if (mask) check_alive(at, __func__, "mask", mask);
     double scale = 1 / sqrt((double)tensor_dim_at(at, q, -1));
     return attend(at, ag_matmul_at(at, q, ag_transpose_at(at, k, -2, -1)), scale, v, mask, dropout, weights);
 }
@@ -95,6 +99,8 @@ NnScore *nn_score_new_at(AgSite at, NnScoreKind kind, int64_t query, int64_t key
 Tensor *nn_score_at(AgSite at, NnScore *s, Tensor *q, Tensor *k)
 {
     NN_LAYER_OF(at, s, "Score");
+    check_alive(at, __func__, "q", q);
+    check_alive(at, __func__, "k", k);
     if (s->kind == NN_SCORE_ADDITIVE) {
         Tensor *keys = ag_unsqueeze(nn_linear(s->w1, k), -3);               /* (..,1,S,hidden) */
         Tensor *queries = ag_unsqueeze(nn_linear(s->w2, q), -2);            /* (..,T,1,hidden) */
@@ -150,6 +156,7 @@ Tensor *nn_multi_head_attention_cached_at(AgSite at, MultiHeadAttention *a, Tens
                                           Tensor *mask, NnCache *cache, int layer)
 {
     NN_LAYER(at, a);
+    if (mask) check_alive(at, __func__, "mask", mask);
     /* 1) the projections of query, key and value */
     bool filled = cache && nn_cache_is_filled(cache, layer);
     Tensor *q = nn_linear(nn_item(Linear, a->linears, 0), query);
@@ -205,6 +212,7 @@ Tensor *nn_positional_encoding_from_at(AgSite at, PositionalEncoding *p, Tensor 
 {
     NN_LAYER_OF(at, p, "PositionalEncoding");
     int64_t max_len = tensor_dim(p->pe, 1), width = tensor_dim(p->pe, 2);
+    check_alive(at, __func__, "x", x);
     if (tensor_ndim(x) != 3 || tensor_dim(x, 2) != width)
         ag_usage_error(at, __func__, "x %s, expected (B,T,%lld)", ag_shape_string(tensor_shape(x)), (long long)width);
     int64_t length = tensor_dim(x, 1);
@@ -261,6 +269,8 @@ Tensor *nn_sublayer_in_at(AgSite at, SublayerConnection *s, Tensor *x)
 Tensor *nn_sublayer_out_at(AgSite at, SublayerConnection *s, Tensor *x, Tensor *h)
 {
     NN_LAYER_OF(at, s, "SublayerConnection");
+    check_alive(at, __func__, "x", x);
+    check_tensor(at, __func__, "h", h, AG_REAL);
     Tensor *y = ag_add(x, nn_dropout(s->dropout, h));
     return s->place == NN_POST_NORM ? nn_layer_norm(s->norm, y) : y;
 }

@@ -4,6 +4,7 @@
  * convert numbers; the rest moves bytes. */
 #include <string.h>
 
+#include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
@@ -87,8 +88,8 @@ void nn_cache_append_at(AgSite at, NnCache *c, int layer, Tensor *key, Tensor *v
 {
     AG_LAYER(at);
     NnKeysValues *kv = checked_layer(at, __func__, c, layer);
-    tensor_data(key);                       /* a usage error unless they are reals */
-    tensor_data(value);
+    check_tensor(at, __func__, "key", key, AG_REAL);
+    check_tensor(at, __func__, "value", value, AG_REAL);
     if (tensor_ndim(key) != 3 || !ag_shape_equal(tensor_shape(key), tensor_shape(value)))
         ag_usage_error(at, __func__, "key %s and value %s, expected (B,t,D) for both", ag_shape_string(tensor_shape(key)),
                        ag_shape_string(tensor_shape(value)));
@@ -136,6 +137,8 @@ Tensor *nn_cache_attention_at(AgSite at, NnCache *c, int layer, Tensor *q, Tenso
 {
     AG_LAYER(at);
     NnKeysValues *kv = filled_layer(at, __func__, c, layer);
+    check_alive(at, __func__, "q", q);
+    if (mask) check_alive(at, __func__, "mask", mask);
     if (!ag_recording() || !(tensor_requires_grad(q) || (mask && tensor_requires_grad(mask))))
         return ag_attention_cached(q, kv->key, kv->value, kv->length, mask, how);
     Tensor *key, *value;                            /* backward reads them when the cache may hold others */
@@ -158,6 +161,7 @@ void nn_cache_select_at(AgSite at, NnCache *c, const int32_t *rows, int64_t n)
     for (int i = 0; i < c->n; i++) {
         NnKeysValues *kv = &c->layer[i];
         if (!kv->value) continue;
+        if (tensor_dim(kv->key, 0) == 0) ag_usage_error(at, __func__, "%lld rows of an empty batch", (long long)n);
         for (int64_t j = 0; j < n; j++)
             if (rows[j] < 0 || rows[j] >= tensor_dim(kv->key, 0))
                 ag_usage_error(at, __func__, "row %d at item %lld is out of range: expected 0 to %lld", (int)rows[j],
@@ -181,5 +185,7 @@ void nn_cache_keep_last_at(AgSite at, NnCache *c, int64_t keep)
         copy_positions(kv->key, 0, kv->key, NULL, kv->length - keep, keep);
         copy_positions(kv->value, 0, kv->value, NULL, kv->length - keep, keep);
         kv->length = keep;
+        c->shifted = true;
     }
+    if (keep == 0) c->shifted = false;
 }

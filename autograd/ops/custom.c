@@ -70,7 +70,7 @@ Tensor *ag_custom_at(AgSite at, const AgCustom *op, AgShape shape, Tensor *const
     check_custom(at, op, in, n);
     if (size && !args) ag_usage_error(at, op->name, "args is NULL, expected %zu bytes", size);
     CustomArgs *c = ag_scratch_at(at, 1, sizeof *c);
-    c->op = (Op){ .name = op->name, .forward_text = op->forward_text, .backward_text = op->backward_text,
+    c->op = (Op){ .name = op->name, .function = op->name, .forward_text = op->forward_text, .backward_text = op->backward_text,
                   .backward = custom_backward, .needs = op->needs };
     c->custom = op;
     c->args = ag_scratch_at(at, size, 1);
@@ -82,7 +82,7 @@ Tensor *ag_custom_at(AgSite at, const AgCustom *op, AgShape shape, Tensor *const
     y->op = NULL;                           /* forward may write y, as if it were a leaf */
     const AgScope scope = innermost_scope();
     op->forward(&(AgCustomCall){ in, n, y, c->args, NULL, NULL });
-    if (innermost_scope().serial != scope.serial) ag_usage_error(at, op->name, "forward ended a scope, or left one open");
+    check_scopes(at, op->name, "forward", scope);
     y->op = recorded;
     return op_done(y);
 }

@@ -78,7 +78,7 @@ void sum_scaled_backward(Tensor *y)
     Tensor *x = y->in[0];
     real *dy = grad_of(y);
     if (args->scale != 1) {
-        dy = scratch_new(y->site, y->op->name, y->numel, sizeof(real));
+        dy = scratch_new(y->site, y->op->function, y->numel, sizeof(real));
         k_unary(K_SCALE, y->numel, dy, grad_of(y), args->scale, 0);
     }
     Grad g = grad_into(x);
@@ -152,8 +152,8 @@ void var_dims_backward(Tensor *y)
     Tensor *x = y->in[0];
     ReduceArgs *args = y->args;
     const real *mean = buffer_data(y->saved);
-    real *factor = scratch_new(y->site, y->op->name, y->numel, sizeof(real));
-    real *deviation = scratch_new(y->site, y->op->name, x->numel, sizeof(real));
+    real *factor = scratch_new(y->site, y->op->function, y->numel, sizeof(real));
+    real *deviation = scratch_new(y->site, y->op->function, x->numel, sizeof(real));
     k_unary(K_SCALE, y->numel, factor, grad_of(y), 2 * args->scale, 0);
     KWalk walk;
     walk_over(&x->shape, &x->shape, &args->kept, &walk);

@@ -37,7 +37,7 @@ bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_
         int32_t id = next_id(m, ids + read, length - read, cache, how);
         good = id >= 0;
         bool more = good && next(arg, id);
-        ag_check_object_at(at, __func__, "the cache, which the end of the scope frees,", cache);
+        check_scopes(at, __func__, "next", s);          /* the end of the scope around this call frees the cache */
         if (!more) break;
         read = length;
         if (length == context) {                                                /* full: keep the last half */
@@ -51,6 +51,6 @@ bool lm_generate_at(AgSite at, void *m, const int32_t *prompt, int64_t n, int64_
     }
     if (bf16) nn_pack_weights(m, false);
     layer_frees(cache);
-    ag_end_at(at, s);                       /* `next` may have ended it */
+    ag_end(s);
     return good;
 }

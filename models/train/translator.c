@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "left.h"
 #include "train.h"
 
 enum { GREEDY_ROWS = 64 };              /* the number of sentences in a batch of greedy decoding */
@@ -86,7 +87,9 @@ bool transformer_translate_lines_at(AgSite at, const TransformerTranslator *t, c
         int64_t rows = how->beam > 1 ? 1 : n - i < GREEDY_ROWS ? n - i : GREEDY_ROWS;
         good = translate(t, &sentence[i], rows, tgt_positions, how, &lines);
         i += rows;
+        const AgScope scope = innermost_scope();
         if (good && how->done) how->done(how->arg, i);
+        check_scopes(at, __func__, "done", scope);
     }
     ag_free(work);
     if (good) *out = lines;

@@ -193,6 +193,7 @@ typedef struct {
 
 typedef struct {
     AgSite at;                  /* of the program's call */
+    AgScope scope;              /* the innermost one */
     NnTensorFile *file;
     Transfer *transfer;
     size_t n;
@@ -247,10 +248,11 @@ static void number_tensors(Loading *l, const NnParameters *names)
     ag_free(sorted);
 }
 
-/* A usage error if a function of the program has ended the scope around the load, and so has closed the file. */
-static void check_open(const Loading *l)
+/* A usage error if a function of the program has ended the scope around the load, and so has closed the file, or has left one
+ * open. */
+static void check_called(const Loading *l, const char *name)
 {
-    ag_check_object_at(l->at, "nn_load_with", "the file, which the end of the scope closes,", l->file);
+    check_scopes(l->at, "nn_load_with", name, l->scope);
 }
 
 enum { RENAMED = 1024 };        /* bytes of a name that NnLoadOptions.rename writes */
@@ -261,7 +263,7 @@ static const char *name_in_file(const Loading *l, const char *name)
     char *out = ag_alloc_in(l->file, strlen(name) + RENAMED, 1);
     memcpy(out, name, strlen(name));
     if (l->options.rename) l->options.rename(l->options.arg, name, out, strlen(name) + RENAMED);
-    check_open(l);
+    check_called(l, "rename");
     return l->options.prefix ? text_printf(l->file, "%s%s", l->options.prefix, out) : out;
 }
 
@@ -277,7 +279,7 @@ static void plan_module(Loading *l, const NnParameters *names)
         Tensor *t = names->item[i].tensor;
         const char *name = names->item[i].name;
         bool transposed = l->options.transposed && tensor_ndim(t) == 2 && l->options.transposed(l->options.arg, name);
-        check_open(l);
+        check_called(l, "transposed");
         plan_tensor(l, t, l->number[i], tensor_shape(t), 0, transposed, name_in_file(l, name));
     }
     for (int i = 0; i < names->n; i++)
@@ -319,7 +321,7 @@ static bool check_plan(Loading *l, bool with_optimizer)
         bool ignored = (!with_optimizer && starts_with(name, OPTIMIZER)) ||
                        (l->options.prefix && !starts_with(name, l->options.prefix)) ||
                        (l->options.ignored && l->options.ignored(l->options.arg, name));
-        check_open(l);
+        check_called(l, "ignored");
         if (!l->used[i] && !ignored) r->unexpected[r->n_unexpected++] = ag_strndup_in(r, name, strlen(name));
     }
     char message[900] = "";
@@ -408,7 +410,7 @@ static bool read_values(Loading *l)
     for (size_t i = 0; i < l->n; i++) {
         Transfer *t = &l->transfer[i];
         if (l->options.progress) l->options.progress(l->options.arg, (double)i / (double)l->n);
-        check_open(l);
+        check_called(l, "progress");
         const bool is_first = !first_transfer(l, t);
         if (l->options.in_place && is_first) {                  /* a tied tensor is read once, and compared otherwise */
             if (!read_in_place(l, t)) return false;
@@ -520,7 +522,7 @@ static bool load_file(AgSite at, const char *what, const char *path, void *modul
                       Optimizer *o, NnSettings *settings)
 {
     check_file(at, what, path, module, o, settings);
-    Loading l = { .file = st_open(path), .options = options };
+    Loading l = { .scope = innermost_scope(), .file = st_open(path), .options = options };
     if (!l.file) return false;
     l.at = layer_owns(l.file);
     const char *weights = tensor_file_metadata(l.file, WEIGHTS);

@@ -87,10 +87,34 @@ static bool read_value(const char *prefix, const char *name, const NnField *f, v
     return true;
 }
 
+static const char *prefix_of(const NnFields *table)
+{
+    return table->prefix ? table->prefix : "";
+}
+
+/* The bytes of a value. A usage error if there is no such kind. */
+static size_t check_kind(AgSite at, const char *what, const NnField *f)
+{
+    static const size_t bytes[] = { [NN_FIELD_INT] = sizeof(int), [NN_FIELD_INT64] = sizeof(int64_t),
+                                    [NN_FIELD_REAL] = sizeof(double), [NN_FIELD_BOOL] = sizeof(bool),
+                                    [NN_FIELD_TEXT] = sizeof(const char *) };
+    if ((int)f->kind < NN_FIELD_INT || f->kind > NN_FIELD_TEXT)
+        ag_usage_error(at, what, "the field \"%s\" has the kind %d, expected a NnFieldKind", f->name, (int)f->kind);
+    return bytes[f->kind];
+}
+
+/* A usage error unless the table has fields of known kinds, each in a variable or within the struct. */
 static void check_arguments(AgSite at, const char *what, const NnFields *table, const void *o)
 {
     ag_check_pointer_at(at, what, "fields", table);
+    ag_check_pointer_at(at, what, "the member field of fields", table->field);
     if (table->size > 0) ag_check_pointer_at(at, what, "o", o);
+    for (const NnField *f = table->field; f->name; f++) {
+        const size_t bytes = check_kind(at, what, f);
+        if (!f->variable && (bytes > table->size || f->offset > table->size - bytes))
+            ag_usage_error(at, what, "the field \"%s\" has the offset %zu, which is not in the struct of %zu bytes", f->name,
+                           f->offset, table->size);
+    }
 }
 
 void nn_fields_defaults_at(AgSite at, const NnFields *table, void *o)
@@ -107,7 +131,7 @@ bool nn_fields_check_at(AgSite at, const NnFields *table, const void *o)
     for (const NnField *f = table->field; f->name; f++) {
         char buffer[NN_FIELD_BUFFER];
         if (f->kind != NN_FIELD_TEXT && !is_in_range(f, get(f, o)))
-            return refuse(table->prefix, f->name, nn_field_text(f, o, buffer), f);
+            return refuse(prefix_of(table), f->name, nn_field_text(f, o, buffer), f);
     }
     return !table->check || table->check(o);
 }
@@ -115,6 +139,7 @@ bool nn_fields_check_at(AgSite at, const NnFields *table, const void *o)
 const char *nn_field_text_at(AgSite at, const NnField *f, const void *o, char buffer[NN_FIELD_BUFFER])
 {
     ag_check_pointer_at(at, __func__, "f", f);
+    check_kind(at, __func__, f);
     if (!f->variable) ag_check_pointer_at(at, __func__, "o", o);
     ag_check_pointer_at(at, __func__, "buffer", buffer);
     if (f->kind == NN_FIELD_TEXT) return text_of(f, o);
@@ -128,7 +153,7 @@ const char *nn_field_text_at(AgSite at, const NnField *f, const void *o, char bu
 
 static const char *key_of(const NnFields *table, const NnField *f, char key[MOST_KEY])
 {
-    snprintf(key, MOST_KEY, "%s%s", table->prefix, f->name);
+    snprintf(key, MOST_KEY, "%s%s", prefix_of(table), f->name);
     return key;
 }
 
@@ -153,7 +178,7 @@ static bool read_setting(const NnFields *table, const NnField *f, void *o, const
     char key[MOST_KEY];
     const char *text = nn_settings_get(s, key_of(table, f, key));
     if (f->once) return true;
-    if (text) return read_value(table->prefix, f->name, f, o, text);
+    if (text) return read_value(prefix_of(table), f->name, f, o, text);
     if (f->optional && f->variable) return true;
     if (f->kind == NN_FIELD_TEXT) *(const char **)place_of(f, o) = NULL;
     else if (!f->optional) return ag_set_error("the setting \"%s\" is missing", key);
@@ -190,14 +215,27 @@ static const NnField *find(const NnOptions **list, const char *name, size_t leng
     return NULL;
 }
 
+static void check_list(AgSite at, const char *what, const NnOptions *list)
+{
+    ag_check_pointer_at(at, what, "list", list);
+    for (; list->fields; list++) check_arguments(at, what, list->fields, list->of);
+}
+
+/* argv[*i], behind which *i is moved. */
+static const char *next_argument(AgSite at, const char *what, char **argv, int *i)
+{
+    if (!argv[*i]) ag_usage_error(at, what, "argv[%d] is NULL, expected argc texts", *i);
+    return argv[(*i)++];
+}
+
 bool nn_options_read_at(AgSite at, const NnOptions *list, int argc, char **argv, int *i)
 {
-    ag_check_pointer_at(at, __func__, "list", list);
+    check_list(at, __func__, list);
     ag_check_pointer_at(at, __func__, "argv", argv);
     ag_check_pointer_at(at, __func__, "i", i);
     if (*i < 0 || *i >= argc) ag_usage_error(at, __func__, "argument %d of %d", *i, argc);
     char text[MOST_EXPECTED];
-    const char *arg = argv[(*i)++];
+    const char *arg = next_argument(at, __func__, argv, i);
     if (strncmp(arg, "--", 2) != 0 || !arg[2]) return ag_set_error("unexpected argument '%s'", arg);
     const char *name = arg + 2;
     size_t length = strcspn(name, "=");
@@ -210,7 +248,7 @@ bool nn_options_read_at(AgSite at, const NnOptions *list, int argc, char **argv,
         return true;
     }
     if (!has_value && *i >= argc) return ag_set_error("--%s needs a value: %s", option_of(f), expected(f, text));
-    return read_value("--", option_of(f), f, list->of, has_value ? name + length + 1 : argv[(*i)++]);
+    return read_value("--", option_of(f), f, list->of, has_value ? name + length + 1 : next_argument(at, __func__, argv, i));
 }
 
 static void print_option(const NnField *f, const void *o, FILE *out)
@@ -227,7 +265,7 @@ static void print_option(const NnField *f, const void *o, FILE *out)
 
 void nn_options_print_at(AgSite at, const NnOptions *list, FILE *out)
 {
-    ag_check_pointer_at(at, __func__, "list", list);
+    check_list(at, __func__, list);
     ag_check_pointer_at(at, __func__, "out", out);
     for (; list->fields; list++)
         for (const NnField *f = list->fields->field; f->name; f++)
