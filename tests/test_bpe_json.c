@@ -315,8 +315,8 @@ static KaeruVocab *some_added(Some *some)
             for (int i = 0; i < size; i++) text[i] = bits >> i & 1 ? 'y' : 'x';
             text[size] = '\0';
             some->special[some->n] = random >> 27 & 1;
-            p += sprintf(p, "%s{\"id\":%d,\"content\":\"%s\"," FLAGS("false", "%s") "}", some->n ? "," : "", 256 + some->n, text,
-                         some->special[some->n] ? "true" : "false");
+            p += sprintf(p, "%s{\"id\":%d,\"content\":\"%s\"," FLAGS("false", "%s") "}", some->n ? "," : "", 256 + some->n,
+                         text, some->special[some->n] ? "true" : "false");
             some->n++;
         }
     }
