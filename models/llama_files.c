@@ -145,7 +145,7 @@ static void set_missing(const Config *c, LlamaOptions *o)
 /* Checks each value under the name that the file has for it. */
 static bool check_ranges(const Config *c, LlamaOptions *o)
 {
-    static const NnField *const tables[] = { keys, begin_key, scaling_keys, scaling_context, base_key };
+    static const NnField *const tables[] = { keys, begin_key, pad_key, scaling_keys, scaling_context, base_key };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         if (!config_check(c, tables[i], &llama_fields, o)) return false;
     }

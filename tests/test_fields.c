@@ -73,6 +73,11 @@ START_TEST(limits_are_checked)
     o.color = (Color)2;
     expect_refused(nn_fields_check(&table, &o), "test.color is 2, expected a whole number from 0 to 1");
     o.color = RED;
+    o.large = (INT64_C(1) << 53) + 1;                       /* as a double, it is the limit */
+    expect_refused(nn_fields_check(&table, &o),
+                   "test.large is 9007199254740993, expected a whole number from 0 to 9007199254740992");
+    o.large = INT64_C(1) << 53;
+    expect_done(nn_fields_check(&table, &o));
     o.large = 9;
     expect_refused(nn_fields_check(&table, &o), "a small of 10 is above the large");
 }

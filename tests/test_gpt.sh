@@ -134,22 +134,36 @@ mkdir lost
 cp broken/gpt_last.safetensors broken/gpt_vocab.json lost
 last=$(cut -d, -f1,2 broken/gpt.csv | sed -n '$p')
 third=$(cut -d, -f1,2 broken/gpt.csv | sed -n 4p)
-# Only the first rows that are those of the checkpoint are used.
-for kind in cut changed turned another earlier; do
+# Only the rows that are those of the checkpoint are used. Another row, or a line that is no row, stays in a file of its own.
+for kind in cut changed turned another earlier step killed; do
     rows="3 rows, the last one $third,..."
+    name=gpt.csv
     case $kind in
     cut) head -n 4 broken/gpt.csv ;;
     changed) sed 's/^310,[^,]*/310,2.5/' broken/gpt.csv ;;
     turned) rows='no rows' && head -n 1 broken/gpt.csv && sed '1s/.*/-inf,1,1,1,1/' broken/gpt.csv | sort -t, -k1 -rg ;;
     another) rows='no rows' && echo epoch,loss && echo 1,2.5 ;;
-    earlier) rows='no rows' && sed 's/^100,\([^,]*\),[^,]*/100,\1,2.5/' broken/gpt.csv ;;
-    esac >lost/gpt.csv
-    expect 0 '' "gpt train: lost/gpt.csv: expected 4 rows, the last one $last,...; found $rows: continues with these" train \
-        --resume --steps 311 --sample 0 --out lost
+    earlier) rows="3 rows, the last one $last,..." && sed 's/^100,\([^,]*\),[^,]*/100,\1,2.5/' broken/gpt.csv ;;
+    step) sed 's/^310,/910,/' broken/gpt.csv ;;
+    killed) name=gpt.csv.part && sed 's/^310,[^,]*/310,2.5/' broken/gpt.csv ;;
+    esac >other
+    rm -f lost/gpt.csv*
+    cp other lost/$name
+    found="gpt train: lost/gpt.csv: expected 4 rows, the last one $last,...; found $rows: continues with these"
+    [ $kind = cut ] || found="$found; rows that are not as the run wrote them stay in lost/$name.1"
+    expect 0 '' "$found" train --resume --steps 311 --sample 0 --out lost
+    if [ $kind = cut ]; then that "no other file" [ ! -e lost/$name.1 ]; else same other lost/$name.1; fi
     that "the rows of a run with $kind rows" \
         [ "$(grep -c '^311,' lost/gpt.csv)$(grep -cE '(^|,)(2[.]5|1),' lost/gpt.csv)" = 10 ]
     cp broken/gpt_last.safetensors lost
 done
+# A name that is taken is left alone.
+echo mine >lost/gpt.csv.1
+cp other lost/gpt.csv
+expect 0 '' 'stay in lost/gpt.csv.2' train --resume --steps 311 --sample 0 --out lost
+same other lost/gpt.csv.2
+that "the file with the name before" grep -qx mine lost/gpt.csv.1
+cp broken/gpt_last.safetensors lost
 for ends in '\n' '\r\n'; do                                            # an editor for Windows may have saved the file
     awk -v ends="$ends" '{ printf "%s" ends, $0 }' broken/gpt.csv >lost/gpt.csv
     cp broken/gpt_last.safetensors lost

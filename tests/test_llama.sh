@@ -352,7 +352,7 @@ cp best/llama_best.safetensors best_alone
 expect 1 '' 'llama finetune: best_alone/llama_best.safetensors exists from an earlier run: --overwrite replaces it' \
     finetune $run --steps 1 --best --out best_alone
 same best/llama_best.safetensors best_alone/llama_best.safetensors
-# A model can name an end that its tokenizer does not have: then the pairs have no end.
+# A model can name an end that its tokenizer does not have. Pairs would have no end; a text has none.
 mkdir no_end
 cp spaced/* no_end
 sed 's/"eos_token_id": *\[/"eos_token_id": [852,/' spaced/config.json >no_end/config.json
@@ -360,7 +360,13 @@ differ spaced/config.json no_end/config.json
 for word in the cat and the cat and the cat and the cat and; do
     echo "{\"prompt\": \"$word\", \"completion\": \"a\"}"
 done >words.jsonl
-expect 0 'step 1 of 1' '' finetune --model no_end --data words.jsonl --steps 1 --window 16 --out ends
+expect 1 '' 'llama finetune: the token behind a text is 852, the vocabulary has ' \
+    finetune --model no_end --data words.jsonl --steps 1 --window 16 --out ends
+yes the cat and | head -n 40 >words.txt
+expect 0 'step 1 of 1' '' finetune --model no_end --data words.txt --steps 1 --window 16 --out ends
+tr -d '\n' <spaced/config.json | sed 's/"eos_token_id": *\[[^]]*\]/"eos_token_id": null/' >no_end/config.json
+that "a model without an end" grep -q '"eos_token_id": null' no_end/config.json
+expect 0 'step 1 of 1' '' finetune --model no_end --data words.jsonl --steps 1 --window 16 --overwrite --out ends
 learned='last/llama_last.safetensors has learned from other data, or with another tokenizer: --other-data'
 expect 1 '' "$learned" finetune --resume --data pairs.jsonl --out last
 # A setting that is no number is told with the name of the file.

@@ -231,9 +231,11 @@ enum { EXIT_STOPPED = 75 };
  * leads, nothing is written. */
 Csv *csv_open(const char *name, const char *header);                    /* in the output folder; header "step,loss" */
 /* The same for a resumed run: begins with those rows of the earlier file, finished or not, whose first number is at most
- * `last`. `digits`: the csv_digits of the rows that the run has written, of which only those are taken that are the same, from
- * the first one on; NULL: not known. */
+ * `last`. `digits`: the csv_digits of the rows that the run has written, of which only those are taken that are the same; NULL:
+ * not known. If rows are missing, an earlier file with other lines is renamed to NAME.1, or to the next number that is free. */
 Csv *csv_resume(const char *name, const char *header, double last, const char *digits);
+/* The files that csv_resume has renamed: their new names with commas between them. */
+const char *csv_kept(const Csv *csv);
 /* Eight hexadecimal digits for each row, a hash of its first three columns. */
 const char *csv_digits(const Csv *csv);
 /* csv_row(csv, step, loss): one number for each column, with enough digits to restore a float. */

@@ -328,7 +328,12 @@ Csv *training_run_csv(const TrainingRun *run, const char *name, const char *head
     training_run_note_rows(run, csv);
     const char *expected = nn_settings_get(run->saved, rows_key), *found = nn_settings_get(run->settings, rows_key);
     if (expected && strcmp(expected, found) != 0) {                     /* an older checkpoint does not say what to expect */
-        example_warn("%s/%s: expected %s; found %s: continues with these", example_out(), name, expected, found);
+        if (*csv_kept(csv)) {
+            example_warn("%s/%s: expected %s; found %s: continues with these; rows that are not as the run wrote them stay in "
+                         "%s", example_out(), name, expected, found, csv_kept(csv));
+        } else {
+            example_warn("%s/%s: expected %s; found %s: continues with these", example_out(), name, expected, found);
+        }
     }
     return csv;
 }

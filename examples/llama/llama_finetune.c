@@ -99,15 +99,21 @@ static void say_what_is_used(const LmData *data, int64_t window)
     }
 }
 
+/* Opens pairs, each of which ends with the model's first token of end, or with the tokenizer's if it has none. */
+static LmData *open_pairs(const Llama *m, const KaeruVocab *v)
+{
+    int32_t end = m->options.end[0] >= 0 ? (int32_t)m->options.end[0] : kaeru_vocab_special(v, KAERU_END);
+    if (end >= kaeru_vocab_size(v)) {
+        example_fail("the token behind a text is %d, the vocabulary has %d", (int)end, (int)kaeru_vocab_size(v));
+    }
+    return lm_data_open_pairs(data_path, v, kaeru_vocab_special(v, KAERU_START), end);
+}
+
 static LmData *open_data(const Llama *m, const KaeruVocab *v)
 {
     size_t n = strlen(data_path), size = strlen(".jsonl");
-    int32_t end = m->options.end[0] >= 0 ? (int32_t)m->options.end[0] : kaeru_vocab_special(v, KAERU_END);
-    if (end >= kaeru_vocab_size(v)) {
-        end = -1;
-    }
-    LmData *data = n > size && strcmp(data_path + n - size, ".jsonl") == 0 ?
-        lm_data_open_pairs(data_path, v, kaeru_vocab_special(v, KAERU_START), end) : lm_data_open(data_path, v);
+    bool pairs = n > size && strcmp(data_path + n - size, ".jsonl") == 0;
+    LmData *data = pairs ? open_pairs(m, v) : lm_data_open(data_path, v);
     if (!data || !lm_data_fits(data, m, how.window)) {
         example_fail("%s", ag_error());
     }

@@ -48,6 +48,21 @@ static bool is_in_range(const NnField *f, double value)
     return value >= f->low && (f->below ? value < f->high : value <= f->high);
 }
 
+/* Whether a whole number, which a double may not hold, is in the range, whose limits are within +-2^53. */
+static bool is_whole_in_range(const NnField *f, int64_t value)
+{
+    return value >= (int64_t)f->low && (f->below ? value < (int64_t)f->high : value <= (int64_t)f->high);
+}
+
+static bool has_good_value(const NnField *f, const void *o)
+{
+    switch (f->kind) {
+    case NN_FIELD_TEXT:  return true;
+    case NN_FIELD_INT64: return is_whole_in_range(f, *(const int64_t *)place_of(f, o));
+    default:             return is_in_range(f, get(f, o));
+    }
+}
+
 /* "1 to 100", "0 to below 1" */
 static const char *range_of(const NnField *f, char text[MOST_RANGE])
 {
@@ -130,7 +145,7 @@ bool nn_fields_check_at(AgSite at, const NnFields *table, const void *o)
     check_arguments(at, __func__, table, o);
     for (const NnField *f = table->field; f->name; f++) {
         char buffer[NN_FIELD_BUFFER];
-        if (f->kind != NN_FIELD_TEXT && !is_in_range(f, get(f, o)))
+        if (!has_good_value(f, o))
             return refuse(prefix_of(table), f->name, nn_field_text(f, o, buffer), f);
     }
     return !table->check || table->check(o);
