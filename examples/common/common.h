@@ -62,7 +62,8 @@ void example_warn(const char *format, ...) AG_PRINTF(1, 2);
 /* Why a file (or stdout) could not be written; NULL if it could. */
 const char *example_write_error(FILE *file);
 /* Whether a file of that path may be written. False with ag_error() if it is there and not a regular file (a FIFO would block)
- * or, with `device`, a device; or if an option of this program names it, which may be the data to learn. */
+ * or, with `device`, a device; if it is a symbolic link that leads to itself; or if an option of this program names it, which
+ * may be the data to learn. */
 bool example_may_write(const char *path, bool device);
 /* Ends the program if not; a device is refused, and so is a file that was named by another path before. */
 void example_must_be_output(const char *path);
