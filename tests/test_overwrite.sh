@@ -262,11 +262,11 @@ done
 files='gpt.tokens gpt_vocab.json gpt_merges.txt'
 usable() {
     that "the tokens after $case" one_model . $files
-    LC_ALL=C "$program" tokenize --data new.txt --size 280 --out now >stdout 2>stderr
+    LC_ALL=C "$program" tokenize --data new.txt --size 280 --overwrite --out now >stdout 2>stderr
     that "the tokens after $case, written again" same_files new . $files
 }
 least=10
-for kind in kill full; do at_each_call $kind old tokenize --data new.txt --size 280 --out now; done
+for kind in kill full; do at_each_call $kind old tokenize --data new.txt --size 280 --overwrite --out now; done
 
 # ---- llama finetune --------------------------------------------------------------------------------------------------
 
