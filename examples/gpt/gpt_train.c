@@ -201,7 +201,7 @@ int gpt_train(int argc, char **argv)
         "(step,train_loss,valid_loss,learning_rate,tokens_per_second). A run that was stopped, even by a kill, resumes\n"
         "with --resume and ends with the same weights to the bit. After Ctrl-C, SIGTERM or SIGUSR1 it saves the newest\n"
         "model and ends with status 75. Under mpirun, processes train together (--shards), and\n"
-        "Ctrl-C ends them all.", options };
+        "Ctrl-C ends them all. A file of tokens is mapped into memory: do not truncate it before the run has ended.", options };
     how = lm_defaults();
     how.evaluate_tokens = 1 << 17;
     size = usual_size;
