@@ -89,8 +89,12 @@ bool example_japanese(void);                                            /* wheth
 
 /* A folder, a slash (unless the folder ends with one) and a name; free it with ag_free. */
 char *path_in(const char *folder, const char *name);
-/* Copies a file; false with ag_error() if that fails. `like`: as in kaeru_writer_open. */
-bool file_copy(const char *from, const char *to, const char *like);
+/* The content of a file, in memory; bytes is NULL if there is no file. Free it with ag_free(bytes). */
+typedef struct { char *bytes; size_t size; } FileContent;
+/* Reads a small file, if it is there. Ends the program if it cannot be read or has more than 256 MiB. */
+FileContent file_content(const char *path);
+/* Writes a file with this content; false with ag_error() if that fails. */
+bool file_content_write(const FileContent *c, const char *path);
 
 /* ---- files that are only valid together ---------------------------------------------------------------------------
  * Such as a model's weights and its tokenizer. They are written into a folder of their own, FOLDER/new.part, and replace the

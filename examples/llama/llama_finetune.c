@@ -123,13 +123,16 @@ static char *made_folder(const char *name)
     return path;
 }
 
-/* The files in the folder model: two are written; the others are copied from --model, all but tokenizer.json if they are
- * there. Hugging Face's library needs tokenizer_config.json, or takes the tokenizer for one of Llama 2. */
-enum { WRITTEN = 2, OPTIONAL, N_FILES = 7 };
+/* The files in the folder model: two are written; the others are copied from --model, if they are there.
+ * Hugging Face's library needs tokenizer_config.json, or takes the tokenizer for one of Llama 2. */
+enum { WRITTEN = 2, N_FILES = 7 };
 static const char *const files[N_FILES] = {
     "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
     "generation_config.json", "chat_template.jinja"
 };
+
+/* What is copied, as it was at the start: at the end, the folder of --model may have another model, or none. */
+static FileContent copied[N_FILES];
 
 enum { N_ADAPTER_FILES = 2 };
 static const char *const adapter_files[N_ADAPTER_FILES] = { "adapter_config.json", "adapter_model.safetensors" };
@@ -209,18 +212,40 @@ static void check_is_not_of_model(const char *to)
     }
 }
 
-/* No file to write may be one of --model, as with --model OUT/model, or where a link leads to one. */
-static void check_out(void)
+/* Reads the files to copy. */
+static void read_copied(void)
 {
-    char *written = example_path("model");
     for (int i = WRITTEN; i < N_FILES && !keep_apart; i++) {
         char *from = path_in(folder, files[i]);
         if (access(from, F_OK) == 0) {
             check_is_file(from);
         }
         check_link(from);
+        copied[i] = file_content(from);
         ag_free(from);
     }
+}
+
+/* Ends the program if a file to copy is not what it was at the start: then the model and its vocabulary, which were opened
+ * meanwhile, may be of another one. */
+static void check_copied(void)
+{
+    for (int i = WRITTEN; i < N_FILES && !keep_apart; i++) {
+        char *from = path_in(folder, files[i]);
+        FileContent now = file_content(from), before = copied[i];
+        bool both = now.bytes && before.bytes;
+        if (both ? now.size != before.size || memcmp(now.bytes, before.bytes, now.size) != 0 : now.bytes || before.bytes) {
+            example_fail("%s: has changed while the model was read: expected a folder in which no program writes", from);
+        }
+        ag_free(now.bytes);
+        ag_free(from);
+    }
+}
+
+/* No file to write may be one of --model, as with --model OUT/model, or where a link leads to one. */
+static void check_out(void)
+{
+    char *written = example_path("model");
     for (int i = 0; i < N_FILES; i++) {
         char *to = path_in(written, files[i]);
         check_is_not_of_model(to);
@@ -245,12 +270,11 @@ static void write_model(Llama *m, const char *merged)
         file_group_fail(&g);
     }
     for (int i = WRITTEN; i < N_FILES; i++) {
-        char *from = path_in(folder, files[i]), *to = file_group_path(&g, i);
-        if ((i < OPTIONAL || access(from, F_OK) == 0) && !file_copy(from, to, NULL)) {
+        char *to = file_group_path(&g, i);
+        if (copied[i].bytes && !file_content_write(&copied[i], to)) {
             file_group_fail(&g);
         }
         ag_free(to);
-        ag_free(from);
     }
     file_group_replace(&g);
     say("model:   %s%s\n", merged, bf16 ? " (weights rounded to bfloat16, as those of --model)" : "");
@@ -367,6 +391,7 @@ int llama_finetune(int argc, char **argv)
     if (!folder || !data_path) {
         example_usage_error("expected --model, the folder of a model, and --data, a file to learn");
     }
+    read_copied();
     check_out();
     check_outputs();
     if (rank > 0) {
@@ -381,6 +406,7 @@ int llama_finetune(int argc, char **argv)
     LlamaWeights weights = check_weights(run.resumed);
     KaeruVocab *v;
     Llama *m = model_of_folder(folder, &v, weights, training_bytes);
+    check_copied();
     LmData *data = open_data(m, v);
     uint64_t ids = kaeru_vocab_fingerprint(v);                              /* of which the data consist */
     training_run_data(&run, data_hash(data_hash_file(data_path), &ids, sizeof ids));
@@ -395,6 +421,9 @@ int llama_finetune(int argc, char **argv)
     }
     if (!training.stopped) {
         save(m, &run, best);
+    }
+    for (int i = 0; i < N_FILES; i++) {
+        ag_free(copied[i].bytes);
     }
     ag_free(best);
     ag_free(data);
