@@ -140,6 +140,26 @@ for kind in mkdir mkfifo; do
     lacks of_irregular
     rm -r irregular
 done
+# Results that a new run does not write are removed when it begins, with what a killed program has left there.
+expect 0 '' '' finetune --model model $short --best --out several
+mkdir several/model/new.part
+for name in model.safetensors notes; do echo left >several/model/new.part/$name; done
+expect 0 '' '' finetune --model model $short --no-merge --overwrite --out several
+that "only what is the user's of the model" [ "$(find several/model -type f)" = several/model/new.part/notes ]
+lacks several/llama_best.safetensors
+has several/adapter/adapter_model.safetensors
+rm -r several/model
+expect 0 '' '' finetune --model model $short --rank 0 --overwrite --out several
+lacks several/adapter
+has several/model/model.safetensors
+# Where a link leads, other files stay.
+mkdir elsewhere
+mv several/model elsewhere
+echo mine >elsewhere/model/notes
+ln -s ../elsewhere/model several/model
+expect 0 '' '' finetune --model model $short --no-merge --overwrite --out several
+that "only what is the user's behind the link" [ "$(ls elsewhere/model)" = notes ]
+that "the link to the folder model" [ -h several/model ]
 # The folder model gets the files that the run began with, whatever happens to those of --model meanwhile.
 cp -R model begun
 for file in special_tokens_map.json generation_config.json; do echo '{}' >begun/$file; done

@@ -17,7 +17,7 @@ cp "$faults" faults.so || exit 1
 faults=./faults.so
 # Pictures take time, and the programs draw none without gnuplot.
 mkdir tools
-for tool in cat cmp cp cut env grep head ln mkdir mv rm sed wc yes; do ln -s "$(command -v $tool)" tools; done
+for tool in cat cksum cmp cp cut env find grep head ln mkdir mv rm sed sort wc yes; do ln -s "$(command -v $tool)" tools; done
 all_tools=$PATH PATH=$folder/tools KAERU_THREADS=1
 export PATH KAERU_THREADS
 
@@ -301,6 +301,81 @@ usable() {
 least=40
 for kind in kill full; do
     at_each_call $kind old $tiny --model new_model --data new.txt --rank 4 --alpha 4 --overwrite --out now
+done
+
+# What the new run does not write is not left of the earlier one: a run that is killed and resumed has the files of one run.
+# only_files RUN: the files of `now` have the names of those of this run, and, but for the speeds in *.csv, their bytes.
+only_files() {
+    for folder_of_files in "$1" now; do
+        (cd "$folder_of_files" && find . -type f ! -name notes ! -name '*.tmp' | LC_ALL=C sort) >$folder_of_files.names
+    done
+    cmp -s "$1.names" now.names || return
+    while read -r file; do
+        case $file in
+        *.csv) ;;
+        *) cmp -s "$1/$file" "now/$file" || return ;;
+        esac
+    done <now.names
+}
+of_one_run() {
+    LC_ALL=C "$program" $resume --out now >stdout 2>stderr
+    that "status of --resume after $case" [ $? -eq 0 ]
+    if cmp -s old/$last now/$last; then that "files after $case" only_files old; else that "files after $case" only_files new; fi
+}
+usable() {
+    of_one_run
+    that "the user's files after $case" [ "$(cat now/model/notes)" = mine ]
+}
+resume='finetune --resume' last=llama_last.safetensors
+tiny='finetune --steps 2 --every 1 --batch 2 --window 8 --lr 0.01'
+for other in '--no-merge --rank 4' '--rank 0 --best'; do
+    rm -rf old new
+    case $other in
+    --no*) expect 0 '' '' $tiny --model old_model --data old.txt --rank 2 --best --out old ;;
+    *) expect 0 '' '' $tiny --model old_model --data old.txt --rank 2 --out old ;;
+    esac
+    expect 0 '' '' $tiny --model new_model --data new.txt $other --out new
+    echo mine >old/model/notes
+    at_each_call kill old $tiny --model new_model --data new.txt $other --overwrite --out now
+    that "the run at its end" only_files new
+    # A folder that has only these results is not begun without --overwrite.
+    for result in adapter model llama_best.safetensors; do
+        [ -e old/$result ] || continue
+        rm -rf kept
+        mkdir kept
+        cp -R old/$result kept
+        refuses kept "kept/$result exists from an earlier run: --overwrite replaces it" $tiny --model new_model \
+            --data new.txt $other --out kept
+    done
+done
+
+program=$examples/gpt
+rm -rf old new
+usable() { of_one_run; }
+expect 0 '' '' tokenize --data old.txt --size 280 --out pairs
+tiny='train --layers 1 --heads 1 --width 8 --context 8 --batch 2 --steps 2 --every 1 --warmup 1 --held-out 8 --sample 0'
+resume='train --resume' last=gpt_last.safetensors
+expect 0 '' '' $tiny --data old.txt --vocab pairs/gpt_vocab.json --merges pairs/gpt_merges.txt --out old
+expect 0 '' '' $tiny --data new.txt --out new
+at_each_call kill old $tiny --data new.txt --overwrite --out now
+that "the run at its end" only_files new
+mkdir -p merges
+cp old/gpt_merges.txt merges
+refuses merges 'merges/gpt_merges.txt exists from an earlier run: --overwrite replaces it' $tiny --data new.txt --out merges
+
+program=$examples/translate
+rm -rf old new
+tiny='train --layers 1 --width 8 --hidden 8 --heads 1 --epochs 1 --average 1 --held-out 2 --beam 2 --batch-tokens 200'
+resume='train --resume' last=translate_last.safetensors
+expect 0 '' '' $tiny --sentences 8 --vocab bpe --vocab-size 300 --out old
+expect 0 '' '' $tiny --sentences 12 --shared --out new
+at_each_call kill old $tiny --sentences 12 --shared --overwrite --out now
+that "the run at its end" only_files new
+for result in translate_src_merges.txt translate_tgt_vocab.json translate_tgt_merges.txt; do
+    rm -rf kept
+    mkdir kept
+    cp old/$result kept
+    refuses kept "kept/$result exists from an earlier run: --overwrite replaces it" $tiny --sentences 12 --shared --out kept
 done
 
 summary overwrite

@@ -111,6 +111,8 @@ char *file_group_path(const FileGroup *g, int i);
 _Noreturn void file_group_fail(const FileGroup *g);
 /* Replaces the old files; one for which there is no new file is removed. Frees what g has. */
 void file_group_replace(FileGroup *g);
+/* Removes the files of the folder and the new ones that a killed program has left; and the folder, unless it has others. */
+void file_group_remove(const char *folder, const char *const *names, int n);
 
 /* ---- printed text ------------------------------------------------------------------------------------------------
  * In English, say is printf. With --language ja it prints by the Japanese format in examples/ja, if there is one. A %s without
@@ -163,6 +165,10 @@ TrainingRun training_run_begin(int argc, char **argv, const Program *program, co
 /* Ends the program if the run would replace this result of an earlier run, of which no checkpoint is left, without --resume or
  * --overwrite. */
 void training_run_result(const char *name);
+/* Whether a run is to remove what it does not write and an earlier run has left: when its first checkpoint is in place, with
+ * --overwrite, or if it was killed there and is resumed. `begins`: no later checkpoint has been written. Ask training_run_result
+ * first for such a file, so that only --overwrite begins a run where it is. */
+bool training_run_removes(const TrainingRun *run, bool begins);
 /* Ends the program, before a training changes anything, if a file of the output folder that it will write cannot be replaced or
  * is one that an option names. The list of names ends with NULL. For a data file, also name NAME.part. */
 void training_run_writes(const char *const *names);

@@ -176,3 +176,20 @@ _Noreturn void file_group_fail(const FileGroup *g)
     rmdir(g->staging);
     example_fail("%s", ag_error());
 }
+
+void file_group_remove(const char *folder, const char *const *names, int n)
+{
+    FileGroup g = { .folder = ag_strdup(folder), .staging = path_in(folder, staging_name), .names = names, .n = n };
+    if (is_own_folder(&g)) {
+        clear(&g);
+        rmdir(g.staging);
+    }
+    for (int i = 0; i < n; i++) {
+        char *path = path_in(folder, names[i]);
+        remove(path);
+        ag_free(path);
+    }
+    rmdir(folder);
+    ag_free(g.staging);
+    ag_free(g.folder);
+}

@@ -121,6 +121,11 @@ void training_run_result(const char *name)
     ag_free(path);
 }
 
+bool training_run_removes(const TrainingRun *run, bool begins)
+{
+    return example_writes() && begins && (overwrite_option || run->resumed);
+}
+
 void example_must_have_folder(void)
 {
     if (example_writes() && !host_lock_holds(example_out())) {

@@ -303,10 +303,31 @@ static void check_best(const TrainingRun *run, const char *best)
 /* What lm_train calls before the first step. */
 typedef struct { const TrainingRun *run; const char *best; } Beginning;
 
+/* Removes what an earlier run has left and this one does not write. It would look like the result of this run. */
+static void remove_others(void)
+{
+    char *adapter = example_path("adapter"), *model = example_path("model"), *best = example_path(BEST_FILE);
+    if (rank == 0) {
+        file_group_remove(adapter, adapter_files, N_ADAPTER_FILES);
+    }
+    if (keep_apart) {
+        file_group_remove(model, files, N_FILES);
+    }
+    if (!keep_best) {
+        remove(best);
+    }
+    ag_free(best);
+    ag_free(model);
+    ag_free(adapter);
+}
+
 /* Ends the program if the best checkpoint, which the next evaluation may leave as it is, is of another run. */
 static void started(LmTraining *t, void *arg)
 {
     const Beginning *b = arg;
+    if (training_run_removes(b->run, t->step == 0)) {
+        remove_others();
+    }
     if (b->best && isfinite(t->best_loss)) {
         check_best(b->run, b->best);
     }
@@ -332,20 +353,13 @@ static void save(Llama *m, const TrainingRun *run, const char *best)
     ag_free(adapter);
 }
 
-/* Ends the program if it would replace what is no output of it. */
+/* Ends the program if it would replace or remove what is no output of it. */
 static void check_outputs(void)
 {
-    static const char *const names[] = { LAST_FILE, "llama.csv", "llama.csv.part", NULL }, *const best[] = { BEST_FILE, NULL };
+    static const char *const names[] = { LAST_FILE, BEST_FILE, "llama.csv", "llama.csv.part", NULL };
     training_run_writes(names);
-    if (keep_best) {
-        training_run_writes(best);
-    }
-    if (rank > 0) {
-        check_folder("adapter", adapter_files, N_ADAPTER_FILES);
-    }
-    if (!keep_apart) {
-        check_folder("model", files, N_FILES);
-    }
+    check_folder("adapter", adapter_files, N_ADAPTER_FILES);
+    check_folder("model", files, N_FILES);
 }
 
 int llama_finetune(int argc, char **argv)
@@ -394,15 +408,9 @@ int llama_finetune(int argc, char **argv)
     read_copied();
     check_out();
     check_outputs();
-    if (rank > 0) {
-        training_run_result("adapter");
-    }
-    if (!keep_apart) {
-        training_run_result("model");
-    }
-    if (keep_best) {
-        training_run_result(BEST_FILE);
-    }
+    training_run_result("adapter");
+    training_run_result("model");
+    training_run_result(BEST_FILE);
     LlamaWeights weights = check_weights(run.resumed);
     KaeruVocab *v;
     Llama *m = model_of_folder(folder, &v, weights, training_bytes);
