@@ -17,7 +17,9 @@ cp "$faults" faults.so || exit 1
 faults=./faults.so
 # Pictures take time, and the programs draw none without gnuplot.
 mkdir tools
-for tool in cat cksum cmp cp cut env find grep head ln mkdir mv rm sed sort wc yes; do ln -s "$(command -v $tool)" tools; done
+for tool in cat cksum cmp cp cut env find grep head ln mkdir mv rm sed sort tr wc yes; do
+    ln -s "$(command -v $tool)" tools
+done
 all_tools=$PATH PATH=$folder/tools KAERU_THREADS=1
 export PATH KAERU_THREADS
 
@@ -100,6 +102,48 @@ for test in 'kill new' 'full new' 'kill rate'; do
     at_each_call $kind old $tiny --data $data --overwrite --out now
     that "a best model of the earlier run" [ $mixtures -gt 0 ]
 done
+
+# A model that is replaced while it is read is not used with the vocabulary of another run.
+# replaced COMMAND...: runs a command, whose standard input is the file $input, again and again while the file of `lower` in
+# `now` is replaced by that of `upper`, each time a little later: it gives the text of one of the runs, or the message. The runs
+# learn as many characters or words, others in another order, so their weights have the same shapes.
+replaced() {
+    differ lower.text upper.text
+    PATH=$all_tools python3 - "$program" "$checkpoint" "$input" "$@" <<'END_OF_PYTHON'
+import os, subprocess, sys, time
+program, name, given, *arguments = sys.argv[1:]
+texts = [open(run + '.text', 'rb').read() for run in ('lower', 'upper')]
+message = f'now/{name}: another run has replaced it while it was read\n'
+def put(run):
+    os.symlink(f'../{run}/{name}', 'next')
+    os.replace('next', f'now/{name}')
+times, took, wrong = 100, 0, 0
+for i in range(-1, times):              # the first one, without a change, tells how long it takes
+    put('lower')
+    began = time.monotonic()
+    with open(given, 'rb') as file:
+        run = subprocess.Popen([program, *arguments], stdin=file, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env=dict(os.environ, LC_ALL='C'))
+    if i >= 0:
+        time.sleep(max(0, began + took * i / times - time.monotonic()))
+        put('upper')
+    text, said = run.communicate()
+    took = took or time.monotonic() - began
+    wrong += text not in texts if run.returncode == 0 else not said.decode().endswith(message)
+sys.exit(wrong > 0)
+END_OF_PYTHON
+}
+rm -rf now
+mkdir now
+sed 's/cat/tac/g' old.txt | tr a-z A-Z >upper.txt
+expect 0 '' '' $tiny --data old.txt --out lower
+expect 0 '' '' $tiny --data upper.txt --seed 7 --out upper
+for run in lower upper; do
+    expect 0 '' '' sample --tokens 20 --temperature 0 --out $run
+    mv stdout $run.text
+done
+checkpoint=gpt_best.safetensors
+that "a model that is replaced while it is read" replaced sample --tokens 20 --temperature 0 --out now
 
 # A run of an earlier version, whose checkpoints need the vocabulary in their folder, can be resumed.
 # without_vocabulary FILE: removes it from the settings.
@@ -188,6 +232,18 @@ for kind in kill full; do
     at_each_call $kind old $tiny --sentences 12 --overwrite --out now
     that "a result of the earlier run" [ $mixtures -gt 0 ]
 done
+rm -rf now lower upper
+mkdir now
+yes 'the cat sat on the mat' | head -n 12 >lower.words
+yes 'ON THE MAT SAT THE CAT' | head -n 12 >upper.words
+for run in lower upper; do
+    files=$run.words
+    expect 0 '' '' $tiny --train-src $files --train-tgt $files --valid-src $files --valid-tgt $files --vocab words \
+        --width 16 --epochs 12 --average 1 --dropout 0 --out $run
+    LC_ALL=C "$program" translate --out $run <sentence >$run.text 2>/dev/null
+done
+checkpoint=translate.safetensors
+that "a model that is replaced while it is read" replaced translate --out now
 cp -R old earlier_pairs
 without_vocabulary earlier_pairs/translate*.safetensors
 LC_ALL=C "$program" translate --out earlier_pairs <sentence >stdout 2>stderr
@@ -320,7 +376,9 @@ only_files() {
 of_one_run() {
     LC_ALL=C "$program" $resume --out now >stdout 2>stderr
     that "status of --resume after $case" [ $? -eq 0 ]
-    if cmp -s old/$last now/$last; then that "files after $case" only_files old; else that "files after $case" only_files new; fi
+    run=new
+    ! cmp -s old/$last now/$last || run=old
+    that "files after $case" only_files $run
 }
 usable() {
     of_one_run

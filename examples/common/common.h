@@ -165,9 +165,9 @@ TrainingRun training_run_begin(int argc, char **argv, const Program *program, co
 /* Ends the program if the run would replace this result of an earlier run, of which no checkpoint is left, without --resume or
  * --overwrite. */
 void training_run_result(const char *name);
-/* Whether a run is to remove what it does not write and an earlier run has left: when its first checkpoint is in place, with
- * --overwrite, or if it was killed there and is resumed. `begins`: no later checkpoint has been written. Ask training_run_result
- * first for such a file, so that only --overwrite begins a run where it is. */
+/* Whether a run is to remove what an earlier run has left and it does not write: when its first checkpoint is in place, with
+ * --overwrite, or if it was killed there and is resumed. `begins`: there is no later checkpoint. Ask training_run_result first
+ * for such a file, so that only --overwrite begins a run where it is. */
 bool training_run_removes(const TrainingRun *run, bool begins);
 /* Ends the program, before a training changes anything, if a file of the output folder that it will write cannot be replaced or
  * is one that an option names. The list of names ends with NULL. For a data file, also name NAME.part. */
@@ -177,6 +177,9 @@ void training_run_writes(const char *const *names);
 void training_run_data(TrainingRun *run, uint64_t hash);
 /* Says so if the run of a checkpoint, which has these settings, has learned from other data than those of the hash. */
 void say_if_other_data(const NnSettings *settings, uint64_t hash);
+/* Ends the program if the file at `path`, of which these settings were read, has been replaced by another run's. To be called
+ * after the model was read: then both are of one run. */
+void must_not_be_replaced(const char *path, const NnSettings *settings);
 /* Says so on stderr if the file at `path`, which has these settings, is of another run than the file `last` in its folder. A
  * new run keeps the result of the one that --overwrite replaces until it has its own. */
 void warn_if_of_other_run(const char *path, const NnSettings *settings, const char *last);

@@ -211,6 +211,18 @@ void training_run_must_own(const TrainingRun *run, const char *path, NnSettings 
     }
 }
 
+void must_not_be_replaced(const char *path, const NnSettings *settings)
+{
+    NnSettings *now = nn_settings_new();
+    if (!nn_checkpoint_settings(path, now)) {
+        example_fail("%s", ag_error());
+    }
+    if (!is_same_run(settings, now)) {
+        example_fail("%s: another run has replaced it while it was read", path);
+    }
+    ag_free(now);
+}
+
 void warn_if_of_other_run(const char *path, const NnSettings *settings, const char *last)
 {
     char *last_path = example_path_beside(path, last);

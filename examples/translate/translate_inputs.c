@@ -198,13 +198,11 @@ TrainedModel trained_model_of_checkpoint(const char *checkpoint)
     NnSettings *settings = nn_settings_new();
     char *path = checkpoint ? ag_strdup(checkpoint) : example_input_path(MODEL_FILE);
     int64_t lower_case = 0;
-    m.model = transformer_load(path);
-    if (!m.model && !checkpoint) {
-        example_fail("%s (translate train writes it)", ag_error());
+    m.model = nn_checkpoint_settings(path, settings) ? transformer_load(path) : NULL;
+    if (!m.model) {
+        example_fail(checkpoint ? "%s" : "%s (translate train writes it)", ag_error());
     }
-    if (!m.model || !nn_checkpoint_settings(path, settings)) {
-        example_fail("%s", ag_error());
-    }
+    must_not_be_replaced(path, settings);
     if (!nn_settings_int(settings, LOWER_KEY, &lower_case)) {
         example_fail("%s: %s", path, ag_error());
     }
