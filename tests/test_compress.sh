@@ -190,6 +190,14 @@ for end in part tmp; do
     lacks links/made
     rm "links/a.k.$end" links/a.k
 done
+# A link that leads to itself stays one, in both directions.
+ln -s loop links/loop
+for arguments in "text links/loop $tiny" '-d text.k links/loop'; do
+    for overwrite in '' --overwrite; do
+        refuses links 'cannot write links/loop: Too many levels of symbolic links' $arguments $overwrite
+    done
+done
+rm links/loop
 # Nor does a picture's, which another program writes.
 mkdir bin curve
 printf '#!/bin/sh\necho drawn >compress.svg\n' >bin/gnuplot

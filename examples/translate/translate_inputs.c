@@ -61,6 +61,37 @@ void vocabularies_save(const Vocabularies *v)
     }
 }
 
+/* Calls a function for each of the files that vocabularies_save does not write. */
+static void each_other_file(bool bpe, bool shared, void (*what)(const char *name))
+{
+    if (!bpe) {
+        what(src_names.merges);
+    }
+    if (shared) {
+        what(tgt_names.vocab);
+    }
+    if (shared || !bpe) {
+        what(tgt_names.merges);
+    }
+}
+
+void vocabularies_results(bool bpe, bool shared)
+{
+    each_other_file(bpe, shared, training_run_result);
+}
+
+static void remove_output(const char *name)
+{
+    char *path = example_path(name);
+    remove(path);
+    ag_free(path);
+}
+
+void vocabularies_remove_others(const Vocabularies *v)
+{
+    each_other_file(kaeru_vocab_kind(v->src) == KAERU_SENTENCE_BPE, v->src == v->tgt, remove_output);
+}
+
 void vocabularies_must_be_outputs(void)
 {
     const char *const names[] = { src_names.vocab, src_names.merges, tgt_names.vocab, tgt_names.merges, NULL };
@@ -180,13 +211,11 @@ TrainedModel trained_model_of_checkpoint(const char *checkpoint)
     TrainedModel m = { 0 };
     NnSettings *settings = nn_settings_new();
     char *path = checkpoint ? ag_strdup(checkpoint) : example_input_path(MODEL_FILE);
-    m.model = transformer_load(path);
-    if (!m.model && !checkpoint) {
-        example_fail("%s (translate train writes it)", ag_error());
+    m.model = nn_checkpoint_settings(path, settings) ? transformer_load(path) : NULL;
+    if (!m.model) {
+        example_fail(checkpoint ? "%s" : "%s (translate train writes it)", ag_error());
     }
-    if (!m.model || !nn_checkpoint_settings(path, settings)) {
-        example_fail("%s", ag_error());
-    }
+    must_not_be_replaced(path, settings);
     m.lower_case = flag_of_settings(settings, LOWER_KEY, path);
     vocabularies_open(&m.vocabularies, path, settings);
     char *result = example_path_beside(path, MODEL_FILE);
