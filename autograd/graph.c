@@ -24,14 +24,15 @@ _Noreturn static void error_of_another_thread(const char *what, const Tensor *t)
  * always stored. */
 static Tensor *record(const Op *op, Tensor *y, Tensor *const *in, int n)
 {
+    y->made_by = op->name;
     bool requires_grad = false, recording = ag_recording();
     for (int i = 0; recording && i < n; i++) {
         requires_grad = requires_grad || (in[i] && in[i]->requires_grad);
-        if (in[i] && in[i]->op && in[i]->thread != thread_id()) error_of_another_thread(op->name, in[i]);
+        if (in[i] && in[i]->op && in[i]->thread != thread_id()) error_of_another_thread(op->function, in[i]);
     }
     if (!requires_grad && !observer[FIND_NAN]) return y;
     /* One allocation for inputs and versions, since this is part of every operation. */
-    y->in = scope_alloc(op->name, (size_t)n * sizeof *in + (size_t)(n + 1) * sizeof *y->version);
+    y->in = scope_alloc(op->function, (size_t)n * sizeof *in + (size_t)(n + 1) * sizeof *y->version);
     y->version = (uint32_t *)(void *)(y->in + n);
     y->n_in = n;
     for (int i = 0; i < n; i++) {
@@ -39,7 +40,7 @@ static Tensor *record(const Op *op, Tensor *y, Tensor *const *in, int n)
         if (in[i] && in[i]->buffer) y->version[i] = in[i]->buffer->version;
     }
     if (!requires_grad) return y;
-    if (observer[GUARD]) y->hash = scope_alloc(op->name, (size_t)(n + 1) * sizeof *y->hash);
+    if (observer[GUARD]) y->hash = scope_alloc(op->function, (size_t)(n + 1) * sizeof *y->hash);
     y->op = op;
     y->requires_grad = true;
     if (op->crosswise && n > 1) {
@@ -51,7 +52,7 @@ static Tensor *record(const Op *op, Tensor *y, Tensor *const *in, int n)
 
 Tensor *op_new_n(const Op *op, const AgShape *shape, Tensor *const *in, int n)
 {
-    return record(op, tensor_new(op->name, shape, AG_REAL), in, n);
+    return record(op, tensor_new(op->function, shape, AG_REAL), in, n);
 }
 
 Tensor *op_new(int op, const AgShape *shape, Tensor *a, Tensor *b, Tensor *c)
@@ -62,7 +63,7 @@ Tensor *op_new(int op, const AgShape *shape, Tensor *a, Tensor *b, Tensor *c)
 
 static Tensor *new_alias(int op, const AgShape *shape, Tensor *const *in, int n)
 {
-    return record(&op_table[op], tensor_alias(op_table[op].name, shape, AG_REAL, in[0]->buffer), in, n);
+    return record(&op_table[op], tensor_alias(op_table[op].function, shape, AG_REAL, in[0]->buffer), in, n);
 }
 
 Tensor *op_new_alias(int op, const AgShape *shape, Tensor *x)
@@ -81,19 +82,19 @@ Tensor *op_new_in_place(int op, Tensor *x, Tensor *b)
 
 void *op_args(Tensor *y, size_t size)
 {
-    return y->args = scope_alloc("graph", size);
+    return y->args = scope_alloc(y->op->function, size);
 }
 
 real *op_save(Tensor *y, int64_t n)
 {
-    y->saved = buffer_items("graph", n, sizeof(real));
+    y->saved = buffer_items(function_of(y), n, sizeof(real));
     return buffer_data(y->saved);
 }
 
 real *op_save_gradient(Tensor *y, int i)
 {
     if (!y->in[i] || !y->in[i]->requires_grad) return NULL;
-    y->saved_gradient[i] = buffer_items("graph", y->in[i]->numel, sizeof(real));
+    y->saved_gradient[i] = buffer_items(y->op->function, y->in[i]->numel, sizeof(real));
     return buffer_data(y->saved_gradient[i]);
 }
 

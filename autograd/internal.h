@@ -8,6 +8,7 @@
 #define KAERU_INTERNAL_H
 
 #include "kaeru/graph.h"
+#include "arguments.h"
 #include "bf16.h"
 #include "kernels.h"
 #include "left.h"
@@ -155,7 +156,8 @@ enum {
 typedef struct { const struct Op *op; Tensor *const *in; int n; const void *args; } OpCall;
 
 typedef struct Op {
-    const char *name;
+    const char *name;           /* "add" */
+    const char *function;       /* that the program calls, for messages: "ag_add"; the name of an operation of its own */
     const char *forward_text, *backward_text;
     const char *const *inputs, *const *numbers;     /* names of the parameters that are tensors and of those that are
                                                        doubles; NULL for an operation of the program's own */
@@ -169,6 +171,11 @@ typedef struct Op {
     int kernel;                 /* of unary_backward: a KUnary; of binary_backward: a KBinary */
 } Op;
 extern const Op op_table[];     /* indexed by OP_add, ... (ops/table.h) */
+/* What messages call the function that made y. */
+static inline const char *function_of(const Tensor *y)
+{
+    return y->op ? y->op->function : y->made_by;
+}
 /* Whether y's rule reads the value of input i. */
 static inline bool reads_input(const Tensor *y, int i)
 {
@@ -216,17 +223,13 @@ _Noreturn void error_written(const char *what, const Tensor *y, int i);
  * its operation had read them. */
 void check_inputs(const char *what, Tensor *y, bool of_rule);
 
-/* Alive: its scope is still open, and it is not freed. */
-void check_alive(const char *what, const char *argument, const Tensor *t);
 /* Alive and not part of a graph, so that it may be written. */
 void check_leaf(const char *what, const char *argument, const Tensor *t);
 /* The values of t, to be written in place: t must be a leaf of that type. Counts the write, so that backward finds values that
  * changed after an operation had read them. */
 void *values_to_write(const char *what, const char *argument, Tensor *t, AgDType dtype);
 void count_write(const char *what, Buffer *b);
-/* Alive, of that type, value not released. */
-void check_tensor(const char *what, const char *argument, const Tensor *t, AgDType dtype);
-/* The same for any type but AG_PACKED. */
+/* As check_tensor, for any type but AG_PACKED. */
 static inline void check_any(const char *what, const char *argument, const Tensor *t)
 {
     check_tensor(what, argument, t, t && t->dtype != AG_PACKED ? (AgDType)t->dtype : AG_REAL);
@@ -236,6 +239,10 @@ static inline void check_weight(const char *what, const char *argument, const Te
 {
     check_tensor(what, argument, t, t && t->magic == TENSOR_ALIVE && t->dtype == AG_PACKED ? AG_PACKED : AG_REAL);
 }
+/* The numbers below n, for messages: "0..3". */
+enum { RANGE_TEXT = 40 };
+#define range_text(n) write_range(n, (char[RANGE_TEXT]){ 0 })
+const char *write_range(int64_t n, char text[RANGE_TEXT]);
 /* A dimension number made non-negative and checked. */
 int  check_dim(const char *what, const Tensor *x, int dim);
 /* The same for operations along a dimension, which take a scalar as a vector of one item: dimension 0. */

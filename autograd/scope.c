@@ -69,6 +69,11 @@ bool scope_is_open(AgScope scope)
     return scope.depth >= 1 && scope.depth <= s->depth && s->scope[scope.depth - 1].serial == scope.serial;
 }
 
+void check_scopes(const char *what, const char *whose, AgScope before)
+{
+    if (innermost_scope().serial != before.serial) ag_usage_error(what, "%s ended a scope, or left one open", whose);
+}
+
 /* ---- tensors of the innermost scope ------------------------------------------------------------------------------ */
 
 Tensor *tape(void)

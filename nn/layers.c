@@ -1,6 +1,7 @@
 /* layers.c: layers of nn.h: a constructor and a forward function each. Those of images are in image_layers.c. */
 #include <math.h>
 
+#include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 #include "lora_parts.h"
@@ -74,6 +75,8 @@ LayerNorm *nn_layer_norm_new_with(int64_t width, AgNorm kind, bool bias)
 {
     AG_LAYER;
     check_norm(__func__, width, kind.eps);
+    if (kind.unbiased && width == 1)
+        ag_usage_error(__func__, "width 1: the unbiased variance of one item is 0/0, expected 2 or more");
     LayerNorm *l = nn_new(LayerNorm);
     l->module.forward = nn_layer_norm_forward;
     l->kind = kind;
@@ -126,6 +129,6 @@ Tensor *nn_dropout(Dropout *d, Tensor *x)                                   /* (
     NN_LAYER_OF(d, "Dropout");
     if (!(d->p >= 0 && d->p < 1)) ag_usage_error(__func__, "p is %g, expected 0 <= p < 1", d->p);
     if (d->module.training && d->p > 0) return ag_dropout(x, d->p);
-    tensor_data(x);                         /* a usage error unless they are reals */
+    check_tensor(__func__, "x", x, AG_REAL);
     return x;
 }

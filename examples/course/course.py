@@ -2,7 +2,7 @@
 
     course.py make FOLDER [--only NAME,NAME]     the folder for a class, which must not exist yet
     course.py grade FOLDER...                    CSV on standard output: a row for each student's folder
-    course.py solution NAME FILE                 writes the assignment NAME with the code in FILE, for tests; "-": that of tiny.c
+    course.py solution NAME FILE                 prints the assignment NAME with the code in FILE, for tests; -: that of tiny.c
 
 An assignment is tiny.c without the body of one function. CC is the compiler (default: cc, gcc or clang),
 COURSE_JOBS the number of programs that grade runs at a time (default: that of processors)."""
