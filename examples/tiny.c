@@ -1,11 +1,11 @@
-/* tiny.c: a network and a GPT learn, in one file of plain loops, with the bits of the library.
+/* tiny.c: a network and a GPT learn, in one file of plain loops.
  *
  *     cc -O2 tiny.c -o tiny -lm
  *     ./tiny skip          f(x) and x + f(x) learn to return x
  *     ./tiny gpt           a GPT learns the text in this file
  *
- * Each prints the SHA-256 of the trained weights. So do skip_connection and gpt of kaeru, which are
- * fast: each sum here has the order of theirs, each function their formula (docs/arithmetic.md). */
+ * Each prints the SHA-256 of the trained weights. kaeru, a fast library, prints the same: here are
+ * the order of its sums and its formulas (docs/arithmetic.md), so the weights agree bit for bit. */
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
@@ -40,7 +40,7 @@ static float *array(int n)
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/* ---- numbers --------------------------------------------------------------------------------- */
+/* ---- numbers: skip them at a first reading (all constants are fitted) ------------------------ */
 
 /* Returns c[0] + c[1] x + ... + c[n-1] x^(n-1), by Horner's rule. */
 static float polynomial(float x, int n, const float *c)
@@ -52,7 +52,7 @@ static float polynomial(float x, int n, const float *c)
     return y;
 }
 
-/* Returns e^x for x <= 0: 2^k e^r with x = k ln 2 + r. */
+/* Returns e^x for x <= 0: 2^k e^r with x = k ln 2 + r. Below -105 it is 0, as a float. */
 static float exponential(float x)
 {
     const float c[] = { 0.5f, 0x1.5554a2p-3f, 0x1.55568ap-5f, 0x1.123008p-7f, 0x1.6b6de6p-10f };
@@ -69,10 +69,10 @@ static float log_float(float x)
                         0x1.1ed716p-3f, -0x1.f3114p-4f, 0x1.1e66bep-3f, -0x1.080586p-3f };
     int k;
     float m = frexpf(x, &k);
-    bool low = m < 0x1.555556p-1f;                                      /* 2/3 */
-    float f = (low ? 2 * m : m) - 1, ff = f * f;
+    bool twice = m < 0x1.555556p-1f;                                    /* 2/3 */
+    float f = (twice ? 2 * m : m) - 1, ff = f * f;
     float y = fmaf(polynomial(f, 8, c), f * ff, -0.5f * ff) + f;
-    return fmaf((float)(k - low), 0x1.62e43p-1f, y);
+    return fmaf((float)(k - twice), 0x1.62e43p-1f, y);
 }
 
 /* Returns ln x for x >= 1: k ln 2 + ln(1 + f), which is a series of s = f / (2 + f). */
@@ -80,29 +80,29 @@ static double log_double(double x)
 {
     int k;
     double m = frexp(x, &k), series = 0;
-    bool low = m < 0x1.6a09e667f3bcdp-1;                                /* the root of 1/2 */
-    double f = (low ? 2 * m : m) - 1, s = f / (2 + f), half = f * f / 2;
+    bool twice = m < 0x1.6a09e667f3bcdp-1;                              /* the root of 1/2 */
+    double f = (twice ? 2 * m : m) - 1, s = f / (2 + f), half = f * f / 2;
+    k -= twice;
     for (int n = 23; n >= 3; n -= 2) {
         series = (series + 2. / n) * (s * s);
     }
-    double rest = half - (s * (half + series) + (k - low) * 0x1.a39ef35793c76p-33);
-    return (k - low) * 0x1.62e42feep-1 - (rest - f);
+    return k * 0x1.62e42feep-1 - (half - (s * (half + series) + k * 0x1.a39ef35793c76p-33) - f);
 }
 
-/* Returns the sine of u turns, 0 <= u < 1, and `quarters` more: 1 for the cosine. */
+/* Returns sin(2 pi (u + quarters / 4)), 0 <= u < 1. With quarters = 1 it is the cosine. */
 static float sine(float u, int quarters)
 {
     const float s[] = { -0x1.4abbcep-1f, 0x1.466bbcp-4f, -0x1.32cb0ep-8f, 0x1.4be09ep-13f };
     const float c[] = { -0x1.3bd3ccp+0f, 0x1.03c1fp-2f, -0x1.55d3bap-6f, 0x1.e1e7f6p-11f,
                         -0x1.a0f36ap-16f };
     float q = rintf(4 * u), f = 4 * u - q, ff = f * f;                  /* f in -1/2..1/2 */
-    float low = f * fmaf(polynomial(ff, 4, s), ff, -0x1.777a5cp-25f);
+    float tail = f * fmaf(polynomial(ff, 4, s), ff, -0x1.777a5cp-25f);
     int n = ((int)q + quarters) % 4;
-    float y = n % 2 == 0 ? fmaf(f, 0x1.921fb6p+0f, low) : fmaf(polynomial(ff, 5, c), ff, 1);
+    float y = n % 2 == 0 ? fmaf(f, 0x1.921fb6p+0f, tail) : fmaf(polynomial(ff, 5, c), ff, 1);
     return n < 2 ? y : -y;
 }
 
-/* Returns 1 / (1 + e^|x|) = e - e t with e = e^-|x|, t = e / (1 + e). */
+/* Returns the smaller one of sigmoid(x) and sigmoid(-x): e / (1 + e) with e = e^-|x|. */
 static float sigmoid_lower(float x)
 {
     float e = exponential(-fabsf(x));
@@ -112,13 +112,14 @@ static float sigmoid_lower(float x)
 #define GELU_A 0x1.988454p+0f                                           /* 2 sqrt(2/pi) */
 #define GELU_B 0x1.2444f2p-4f                                           /* 0.044715 A */
 
-/* Returns x / (1 + e^-u) with u = A x + B x^3. */
+/* Returns x sigmoid(u), u = A x + B x^3: the form of GELU with tanh. Below -16 it is 0. */
 static float gelu_value(float x)
 {
-    float low = fmaxf(-16, x), u = low * fmaf(low * low, GELU_B, GELU_A), lower = sigmoid_lower(u);
-    return low * (u < 0 ? lower : 1 - lower);
+    float m = fmaxf(-16, x), u = m * fmaf(m * m, GELU_B, GELU_A), lower = sigmoid_lower(u);
+    return m * (u < 0 ? lower : 1 - lower);
 }
 
+/* Returns dy (x s (1 - s) u' + s) with s = sigmoid(u), which is 0 or 1 beyond -16..16. */
 static float gelu_gradient(float x, float dy)
 {
     x = fminf(16, fmaxf(-16, x));
@@ -128,16 +129,17 @@ static float gelu_gradient(float x, float dy)
 }
 
 static float relu_value(float x) { return x < 0 ? 0 : x; }
-/* A dy below the least normal number counts as 0. */
+/* A dy below the least normal number counts as 0, in the vectors of the library, too. */
 static float relu_gradient(float x, float dy) { return x > 0 && fabsf(dy) >= FLT_MIN ? dy : 0; }
 
-/* ---- sums ------------------------------------------------------------------------------------ */
+/* ---- sums: at a first reading, see only what each function adds ------------------------------ */
 
 typedef enum { PLAIN, PRODUCTS, SQUARES } Terms;
+static double rounded(Terms terms, double x) { return terms == SQUARES ? x : (float)x; }
 
 /* Returns the sum of a, a b or (a - b)^2. In each block of 4096 items, item i is added to lane
- * i % 32. Then lane l gets lane l + 16, then l + 8, l + 4, l + 2 and l + 1. The blocks are added.
- * Lanes are floats: doubles that are rounded after each addition. Squares have 16 double lanes. */
+ * i % 32. Then lane l gets lane l + 16, then l + 8, l + 4, l + 2 and l + 1, and lane 0 is added to
+ * the total. Lanes are floats. Squares have 16 lanes, which are doubles. */
 static double sum(Terms terms, int n, const float *a, const float *b)
 {
     const int lanes = terms == SQUARES ? 16 : 32;
@@ -145,14 +147,13 @@ static double sum(Terms terms, int n, const float *a, const float *b)
     for (int begin = 0; begin < n; begin += 4096) {
         double lane[32] = { 0 };
         for (int i = begin; i < least(n, begin + 4096); i++) {
-            double d = terms == SQUARES ? (double)a[i] - b[i] : 0, *to = &lane[i % lanes];
-            *to += terms == SQUARES ? d * d : terms == PRODUCTS ? a[i] * b[i] : a[i];
-            *to = terms == SQUARES ? *to : (float)*to;
+            double d = terms == SQUARES ? (double)a[i] - b[i] : 0;
+            double term = terms == SQUARES ? d * d : terms == PRODUCTS ? a[i] * b[i] : a[i];
+            lane[i % lanes] = rounded(terms, lane[i % lanes] + term);
         }
         for (int half = lanes / 2; half > 0; half /= 2) {
             for (int l = 0; l < half; l++) {
-                lane[l] += lane[l + half];
-                lane[l] = terms == SQUARES ? lane[l] : (float)lane[l];
+                lane[l] = rounded(terms, lane[l] + lane[l + half]);
             }
         }
         total += lane[0];
@@ -160,7 +161,7 @@ static double sum(Terms terms, int n, const float *a, const float *b)
     return total;
 }
 
-/* Item (i, j) of a matrix is scale x[i * down + j * across]. */
+/* Item (i, j) of a matrix is scale * x[i * down + j * across]. */
 typedef struct { float *x; int rows, columns, down, across; float scale; } Matrix;
 enum { CHAIN = 512, SHORT = 64, SINGLE = 1 };                           /* see product */
 
@@ -169,7 +170,8 @@ static Matrix transposed(Matrix m)
     return (Matrix){ m.x, m.columns, m.rows, m.across, m.down, m.scale };
 }
 
-/* Computes C += A B. Of the products of an item, each `chain` are added from 0 on, then to C. */
+/* Computes C += A B. Each run of `chain` products is summed from 0; the sum is then added to the
+ * item of C. The scale of C does not count. */
 static void product(Matrix c, Matrix a, Matrix b, int chain)
 {
     for (int i = 0; i < c.rows; i++) {
@@ -187,8 +189,8 @@ static void product(Matrix c, Matrix a, Matrix b, int chain)
     }
 }
 
-/* Adds to y[j] the sum over the rows of a[row][j] b[row][j], or of a[row][j] if b is NULL: the
- * product of two columns, in at most 32 parts of whole chains. */
+/* Adds to y[j] the sum over all rows of a[row][j] b[row][j], or of a[row][j] if b is NULL. It is
+ * added in at most 32 parts, each of some whole chains of SHORT rows. */
 static void sum_columns(int rows, int n, float *y, float *a, float *b)
 {
     const int length = ((rows + 31) / 32 + SHORT - 1) / SHORT * SHORT;
@@ -196,9 +198,9 @@ static void sum_columns(int rows, int n, float *y, float *a, float *b)
     for (int i = 0; i < rows; i += length) {
         for (int j = 0; j < n; j++) {
             float part = 0;
-            Matrix left = { a + i * n + j, 1, least(length, rows - i), 0, n, 1 };
-            Matrix right = { b ? b + i * n + j : &one, left.columns, 1, b ? n : 0, 0, 1 };
-            product((Matrix){ &part, 1, 1, 1, 1, 1 }, left, right, SHORT);
+            Matrix row = { a + i * n + j, 1, least(length, rows - i), 0, n, 1 };
+            Matrix column = { b ? b + i * n + j : &one, row.columns, 1, b ? n : 0, 0, 1 };
+            product((Matrix){ &part, 1, 1, 1, 1, 1 }, row, column, SHORT);
             y[j] += part;
         }
     }
@@ -208,21 +210,20 @@ static void sum_columns(int rows, int n, float *y, float *a, float *b)
 
 typedef struct Tensor {
     int rows, n;                            /* a row has n items; a vector is one row */
-    float *x, *grad;                        /* values; gradient of the loss, NULL: not wanted */
+    float *x, *grad;                        /* values; gradient of the loss (data: NULL) */
     float *average, *square;                /* of the gradients of a parameter: see adam */
     struct Tensor *in[3];                   /* y = operation(in[0], in[1], in[2]) */
-    void (*rule)(const struct Tensor *y);   /* adds to the gradients of these */
+    void (*rule)(const struct Tensor *y);   /* adds to the gradients of in[] */
     float *kept;                            /* numbers that the rule needs */
-    float (*slope)(float x, float dy);
-    int heads, length;                      /* of attention: sentences of `length` rows */
+    float (*gradient)(float x, float dy);   /* see map */
+    int heads, length;                      /* see attention */
 } Tensor;
 
 static int count(const Tensor *t) { return t->rows * t->n; }
 static Matrix values(const Tensor *t) { return (Matrix){ t->x, t->rows, t->n, t->n, 1, 1 }; }
 static Matrix gradients(const Tensor *t) { return (Matrix){ t->grad, t->rows, t->n, t->n, 1, 1 }; }
 
-/* The parameters of a model, in the order in which they are made. */
-typedef struct { Tensor item[700]; int n, steps; } Parameters;
+typedef struct { Tensor item[700]; int n, steps; } Parameters;          /* of a model, in order */
 
 static Tensor *parameter_new(Parameters *p, int rows, int n)
 {
@@ -238,17 +239,17 @@ static Tensor *parameter_new(Parameters *p, int rows, int n)
 static Tensor tape[800];
 static int on_tape;
 
-/* Adds to the tape a tensor of zeros, whose rule adds to the gradients of a and b. */
-static Tensor *result(int rows, int n, int kept, void (*rule)(const Tensor *), Tensor *a, Tensor *b)
+/* Adds to the tape the result of an operation on a and b: zeros. One array has x, grad and kept. */
+static Tensor *result(int rows, int n, int keep, void (*rule)(const Tensor *), Tensor *a, Tensor *b)
 {
-    float *x = array(2 * rows * n + kept);
+    float *x = array(2 * rows * n + keep);
     tape[on_tape] = (Tensor){ .rows = rows, .n = n, .x = x, .grad = x + rows * n,
                               .kept = x + 2 * rows * n, .in = { a, b }, .rule = rule };
     return &tape[on_tape++];
 }
 
-/* Computes all gradients, and empties the tape. What reads y is newer than y. So when the loop is
- * at y, all that add to the gradient of y have done so: nothing must be sorted. */
+/* Computes all gradients, and frees the tape, the loss too. What reads y is newer than y. So when
+ * the loop is at y, all that add to the gradient of y have done so: nothing must be sorted. */
 static void backward(Tensor *loss)
 {
     loss->grad[0] = 1;
@@ -259,7 +260,7 @@ static void backward(Tensor *loss)
     }
 }
 
-/* ---- operations: above each its rule, which says what it adds to gradients ------------------- */
+/* ---- operations: read each before its rule, which stands above it and adds to gradients ------ */
 
 /* dW += dy^T x, dx += dy W. */
 static void linear_rule(const Tensor *y)
@@ -271,7 +272,7 @@ static void linear_rule(const Tensor *y)
     }
 }
 
-/* y = x W^T: x (rows, in), W (out, in) -> (rows, out). */
+/* y = x W^T: x (rows, in), which may be data, W (out, in) -> (rows, out). */
 static Tensor *linear(Tensor *x, Tensor *weight)
 {
     Tensor *y = result(x->rows, weight->rows, 0, linear_rule, x, weight);
@@ -296,14 +297,15 @@ static Tensor *embedding(Tensor *onehot, Tensor *table)
 /* da += dy, db += dy, or the sum of dy over the places of b. */
 static void add_rule(const Tensor *y)
 {
-    Tensor *a = y->in[0], *b = y->in[1];
-    for (int i = 0; a->grad && i < count(y); i++) {
-        a->grad[i] += y->grad[i];
+    for (int k = 0; k < 2; k++) {
+        const Tensor *x = y->in[k];                                     /* a, b */
+        if (x->grad) {
+            sum_columns(count(y) / count(x), count(x), x->grad, y->grad, NULL);
+        }
     }
-    sum_columns(count(y) / count(b), count(b), b->grad, y->grad, NULL);
 }
 
-/* y = a + b. A b of fewer rows is repeated, such as the bias of a layer. */
+/* y = a + b. A b of fewer rows is repeated: a bias, positions. Both may be data. */
 static Tensor *add(Tensor *a, Tensor *b)
 {
     Tensor *y = result(a->rows, a->n, 0, add_rule, a, b);
@@ -313,19 +315,19 @@ static Tensor *add(Tensor *a, Tensor *b)
     return y;
 }
 
-/* dx += f'(x) dy. */
+/* dx += gradient(x, dy) = f'(x) dy. */
 static void map_rule(const Tensor *y)
 {
     for (int i = 0; i < count(y); i++) {
-        y->in[0]->grad[i] += y->slope(y->in[0]->x[i], y->grad[i]);
+        y->in[0]->grad[i] += y->gradient(y->in[0]->x[i], y->grad[i]);
     }
 }
 
 /* y = f(x), item by item. */
-static Tensor *map(Tensor *x, float (*f)(float x), float (*slope)(float x, float dy))
+static Tensor *map(Tensor *x, float (*f)(float x), float (*gradient)(float x, float dy))
 {
     Tensor *y = result(x->rows, x->n, 0, map_rule, x, NULL);
-    y->slope = slope;
+    y->gradient = gradient;
     for (int i = 0; i < count(y); i++) {
         y->x[i] = f(x->x[i]);
     }
@@ -357,8 +359,9 @@ static void layer_norm_rule(const Tensor *y)
     }
 }
 
-/* y = (x - mean) rstd gamma + beta in each row, with rstd = 1 / sqrt(variance + 1e-5). One float is
- * too coarse for a large mean. It is `mean` + `rest`: t = x - mean, and rest is the mean of t. */
+/* y = (x - mean) rstd gamma + beta in each row, with rstd = 1 / sqrt(variance + 1e-5). For a large
+ * mean one float is too coarse. The mean is the sum of two, `mean` + `rest`, where rest is the mean
+ * of t = x - mean. Kept: normal of all rows, then of each row t (n numbers), rest and rstd. */
 static Tensor *layer_norm(Tensor *x, Tensor *gamma, Tensor *beta)
 {
     const int n = x->n;
@@ -370,9 +373,11 @@ static Tensor *layer_norm(Tensor *x, Tensor *gamma, Tensor *beta)
         for (int i = 0; i < n; i++) {
             t[i] = x->x[row * n + i] - mean;
         }
-        double of_t = sum(PLAIN, n, t, NULL), of_tt = sum(PRODUCTS, n, t, t);
-        float rest = t[n] = (float)(of_t / n), rstd;
-        t[n + 1] = rstd = (float)(1 / sqrt(fmax(0, (of_tt - of_t * (of_t / n)) / n) + 1e-5));
+        double sum_t = sum(PLAIN, n, t, NULL), sum_tt = sum(PRODUCTS, n, t, t);
+        double variance = fmax(0, (sum_tt - sum_t * (sum_t / n)) / n);
+        float rest = (float)(sum_t / n), rstd = (float)(1 / sqrt(variance + 1e-5));
+        t[n] = rest;
+        t[n + 1] = rstd;
         for (int i = 0; i < n; i++) {
             normal[i] = fmaf(t[i], rstd, -(rest * rstd));
             y->x[row * n + i] = fmaf(normal[i], gamma->x[i], beta->x[i]);
@@ -394,57 +399,60 @@ static double softmax_terms(int n, float *e, const float *x, float *largest)
     return sum(PLAIN, n, e, NULL);
 }
 
-/* Returns part 0 (queries, scaled), 1 (keys) or 2 (values) of 3 of a head in x, or part 0 of 1. */
-static Matrix part(const Tensor *y, int head, float *x, int number, int parts)
+typedef enum { QUERIES, KEYS, VALUES, OUTPUT } Part;                    /* of qkv, OUTPUT: of y */
+
+/* Returns this part of head h = sentence * heads + head: a row for each token of the sentence. */
+static Matrix part(const Tensor *y, int h, float *x, Part which)
 {
-    int sentence = head / y->heads, width = y->n / y->heads;
-    x += (sentence * y->length * parts + number) * y->n + head % y->heads * width;
-    float scale = number == 0 && parts == 3 ? (float)(1 / sqrt((double)width)) : 1;
-    return (Matrix){ x, y->length, width, parts * y->n, 1, scale };
+    int sentence = h / y->heads, width = y->n / y->heads, row = which == OUTPUT ? y->n : 3 * y->n;
+    x += sentence * y->length * row + h % y->heads * width + (which == OUTPUT ? 0 : which * y->n);
+    float scale = which == QUERIES ? (float)(1 / sqrt((double)width)) : 1;
+    return (Matrix){ x, y->length, width, row, 1, scale };
 }
 
-/* d = dy v^T becomes w (d - sum(d w)); dv += w^T dy, dk += d^T q scale, dq += d scale k. */
+/* dw = dy v^T, d = w (dw - sum(dw w)); dv += w^T dy, dk += d^T q scale, dq += d scale k. */
 static void attention_rule(const Tensor *y)
 {
-    const Tensor *qkv = y->in[0];
-    const int n = y->length;
-    for (int h = 0; h < y->rows / n * y->heads; h++) {
-        Matrix dy = part(y, h, y->grad, 0, 1), q = part(y, h, qkv->x, 0, 3);
-        Matrix w = { y->kept + 2 * h * n * n, n, n, n, 1, 1 }, d = w;
-        d.x += n * n;
-        product(d, dy, transposed(part(y, h, qkv->x, 2, 3)), CHAIN);
-        for (int i = 0; i < n * n; i += n) {
-            float dot = (float)sum(PRODUCTS, n, d.x + i, w.x + i);
-            for (int j = i; j < i + n; j++) {
+    float *x = y->in[0]->x, *grad = y->in[0]->grad;
+    const int length = y->length;
+    for (int h = 0; h < y->rows / length * y->heads; h++) {
+        Matrix dy = part(y, h, y->grad, OUTPUT), q = part(y, h, x, QUERIES);
+        Matrix w = { y->kept + 2 * h * length * length, length, length, length, 1, 1 }, d = w;
+        d.x += length * length;
+        product(d, dy, transposed(part(y, h, x, VALUES)), CHAIN);       /* d is dw */
+        for (int row = 0; row < length * length; row += length) {
+            float dot = (float)sum(PRODUCTS, length, d.x + row, w.x + row);
+            for (int j = row; j < row + length; j++) {
                 d.x[j] = w.x[j] * (d.x[j] - dot);
             }
         }
-        product(part(y, h, qkv->grad, 2, 3), transposed(w), dy, SHORT);
-        product(part(y, h, qkv->grad, 1, 3), transposed(d), q, SHORT);
+        product(part(y, h, grad, VALUES), transposed(w), dy, SHORT);
+        product(part(y, h, grad, KEYS), transposed(d), q, SHORT);
         d.scale = q.scale;
-        product(part(y, h, qkv->grad, 0, 3), d, part(y, h, qkv->x, 1, 3), CHAIN);
+        product(part(y, h, grad, QUERIES), d, part(y, h, x, KEYS), CHAIN);
     }
 }
 
 /* y = softmax(q k^T scale) v with scale = 1 / sqrt(width), in each head of each sentence. The mask:
- * token i sees the tokens 0..i; all others have the weight 0. qkv (rows, 3n) -> (rows, n). */
-static Tensor *attention(Tensor *qkv, int heads, int n)
+ * token i sees the tokens 0..i; all others have the weight 0. qkv (rows, 3n) -> (rows, n), where
+ * `length` rows are a sentence. Kept: w and d of each head. */
+static Tensor *attention(Tensor *qkv, int heads, int length)
 {
     const int rows = qkv->rows;
-    Tensor *y = result(rows, qkv->n / 3, 2 * rows * heads * n, attention_rule, qkv, NULL);
+    Tensor *y = result(rows, qkv->n / 3, 2 * rows * heads * length, attention_rule, qkv, NULL);
     y->heads = heads;
-    y->length = n;
-    for (int h = 0; h < rows / n * heads; h++) {
-        Matrix w = { y->kept + 2 * h * n * n, n, n, n, 1, 1 };
-        product(w, part(y, h, qkv->x, 0, 3), transposed(part(y, h, qkv->x, 1, 3)), CHAIN);
-        for (int i = 0; i < n; i++) {
-            float *row = w.x + i * n, largest;
+    y->length = length;
+    for (int h = 0; h < rows / length * heads; h++) {
+        Matrix w = { y->kept + 2 * h * length * length, length, length, length, 1, 1 };
+        product(w, part(y, h, qkv->x, QUERIES), transposed(part(y, h, qkv->x, KEYS)), CHAIN);
+        for (int i = 0; i < length; i++) {
+            float *row = w.x + i * length, largest;
             float factor = (float)(1 / softmax_terms(i + 1, row, row, &largest));
-            for (int j = 0; j < n; j++) {
-                row[j] = j <= i ? row[j] * factor : 0;
+            for (int j = 0; j < length; j++) {
+                row[j] = j <= i ? row[j] * factor : 0;                  /* the mask: 0..i */
             }
         }
-        product(part(y, h, y->x, 0, 1), w, part(y, h, qkv->x, 2, 3), CHAIN);
+        product(part(y, h, y->x, OUTPUT), w, part(y, h, qkv->x, VALUES), CHAIN);
     }
     return y;
 }
@@ -488,69 +496,11 @@ static Tensor *cross_entropy(Tensor *x, const int *targets)
     return y;
 }
 
-/* ---- layers ---------------------------------------------------------------------------------- */
-
-typedef struct { Tensor *weight, *bias; } Linear;
-typedef struct { Tensor *gamma, *beta; } LayerNorm;
-static void fill(Tensor *t, double size, bool normal);                  /* with random numbers */
-
-/* Initial weights are uniform in +-1 / sqrt(in). If a normal deviation is given, other numbers
- * replace them, and the bias is 0. */
-static Linear linear_new(Parameters *p, int in, int out, double deviation)
-{
-    Tensor *weight = parameter_new(p, out, in), *bias = parameter_new(p, 1, out);
-    fill(weight, 1 / sqrt((double)in), false);
-    fill(bias, 1 / sqrt((double)in), false);
-    if (deviation > 0) {
-        fill(weight, deviation, true);
-        memset(bias->x, 0, (size_t)out * sizeof *bias->x);
-    }
-    return (Linear){ weight, bias };
-}
-
-static LayerNorm norm_new(Parameters *p, int n)
-{
-    LayerNorm l = { parameter_new(p, 1, n), parameter_new(p, 1, n) };
-    for (int i = 0; i < n; i++) {
-        l.gamma->x[i] = 1;
-    }
-    return l;
-}
-
-static Tensor *apply(Linear l, Tensor *x) { return add(linear(x, l.weight), l.bias); }
-static Tensor *norm(LayerNorm l, Tensor *x) { return layer_norm(x, l.gamma, l.beta); }
-
-/* ---- the optimizer --------------------------------------------------------------------------- */
-
-/* Returns y x^n, by squaring. */
-static double power(double y, double x, int n)
-{
-    return n == 0 ? y : power(n % 2 == 1 ? y * x : y, x * x, n / 2);
-}
-
-/* Takes a step of Adam, and clears the gradients. Adam keeps an average of the gradients and one of
- * their squares, and divides the first by the root of the second. decay (AdamW) shrinks weights. */
-static void adam(Parameters *p, double lr, double beta2, double decay)
-{
-    double c1 = 1 - power(1, 0.9, ++p->steps), c2 = 1 - power(1, beta2, p->steps);
-    for (Tensor *t = p->item; t < p->item + p->n; t++) {
-        float shrink = t->rows > 1 ? (float)(1 - lr * decay) : 1;
-        for (int i = 0; i < count(t); i++) {
-            float g = t->grad[i], *average = &t->average[i], *square = &t->square[i];
-            *average = fmaf(0.9f, *average, (float)(1 - 0.9) * g);
-            *square = fmaf((float)beta2, *square, (float)(1 - beta2) * g * g);
-            float divisor = fmaf(sqrtf(*square), (float)(1 / sqrt(c2)), 1e-8f);
-            t->x[i] = fmaf(-(float)(lr / c1), *average / divisor, t->x[i] * shrink);
-            t->grad[i] = 0;
-        }
-    }
-}
-
 /* ---- random numbers: Philox4x32-10 (Salmon et al. 2011) -------------------------------------- */
 
 static int seed;
 static uint32_t counter;
-static float unit(uint32_t word) { return (float)(word >> 8) * 0x1p-24f; }
+static float unit(uint32_t word) { return (float)(word >> 8) * 0x1p-24f; }      /* in [0, 1) */
 
 /* Writes the next four random words, a function of the seed and the counter. */
 static void next_block(uint32_t word[4])
@@ -580,15 +530,72 @@ static void fill(Tensor *t, double size, bool normal)
         }
         const uint32_t *pair = word + i % 4 / 2 * 2;
         float radius = sqrtf(-2 * log_float(unit(pair[0]) + 0x1p-24f)) * (float)size;
-        t->x[i] = normal ? fmaf(radius, sine(unit(pair[1]), 1 - i % 2), 0)
+        t->x[i] = normal ? fmaf(radius, sine(unit(pair[1]), 1 - i % 2), 0)      /* 0, not -0 */
                          : fmaf((float)(2 * size), unit(word[i % 4]), (float)-size);
     }
 }
 
-/* ---- the hash: SHA-256 (FIPS 180-4) ---------------------------------------------------------- */
+/* ---- layers ---------------------------------------------------------------------------------- */
 
-typedef struct { uint32_t state[64], root[64], w[64], n; } Hash;
+typedef struct { Tensor *weight, *bias; } Linear;
+typedef struct { Tensor *gamma, *beta; } LayerNorm;
 
+/* Initial weights are uniform in +-1 / sqrt(in). If a deviation is given, normal numbers replace
+ * them, and the bias is 0. The library, too, draws both: all later numbers depend on it. */
+static Linear linear_new(Parameters *p, int in, int out, double deviation)
+{
+    Tensor *weight = parameter_new(p, out, in), *bias = parameter_new(p, 1, out);
+    fill(weight, 1 / sqrt((double)in), false);
+    fill(bias, 1 / sqrt((double)in), false);
+    if (deviation > 0) {
+        fill(weight, deviation, true);
+        memset(bias->x, 0, (size_t)out * sizeof *bias->x);
+    }
+    return (Linear){ weight, bias };
+}
+
+static LayerNorm norm_new(Parameters *p, int n)
+{
+    Tensor *gamma = parameter_new(p, 1, n), *beta = parameter_new(p, 1, n);
+    for (int i = 0; i < n; i++) {
+        gamma->x[i] = 1;
+    }
+    return (LayerNorm){ gamma, beta };
+}
+
+static Tensor *apply(Linear l, Tensor *x) { return add(linear(x, l.weight), l.bias); }
+static Tensor *norm(LayerNorm l, Tensor *x) { return layer_norm(x, l.gamma, l.beta); }
+
+/* ---- the optimizer --------------------------------------------------------------------------- */
+
+/* Returns y x^n, in about log n multiplications. */
+static double power(double y, double x, int n)
+{
+    return n == 0 ? y : power(n % 2 == 1 ? y * x : y, x * x, n / 2);
+}
+
+/* A step of Adam: x -= lr (average / c1) / (sqrt(square / c2) + 1e-8), with moving averages of the
+ * gradient and of its square. They begin too small, at 0: c1 and c2. decay shrinks matrices. */
+static void adam(Parameters *p, double lr, double beta2, double decay)
+{
+    p->steps++;
+    double c1 = 1 - power(1, 0.9, p->steps), c2 = 1 - power(1, beta2, p->steps);
+    for (Tensor *t = p->item; t < p->item + p->n; t++) {
+        float shrink = t->rows > 1 ? (float)(1 - lr * decay) : 1;
+        for (int i = 0; i < count(t); i++) {
+            float g = t->grad[i], *average = &t->average[i], *square = &t->square[i];
+            *average = fmaf(0.9f, *average, (float)(1 - 0.9) * g);
+            *square = fmaf((float)beta2, *square, (float)(1 - beta2) * g * g);
+            float divisor = fmaf(sqrtf(*square), (float)(1 / sqrt(c2)), 1e-8f);
+            t->x[i] = fmaf(-(float)(lr / c1), *average / divisor, t->x[i] * shrink);
+            t->grad[i] = 0;
+        }
+    }
+}
+
+/* ---- the hash: SHA-256 (FIPS 180-4), to skip ------------------------------------------------- */
+
+typedef struct { uint32_t state[64], root[64], w[64], n; } Hash;        /* 8 of state are used */
 static uint32_t turn(uint32_t x, int n) { return x >> n | x << (32 - n); }
 static uint32_t mix(uint32_t x, int a, int b, uint32_t c) { return turn(x, a) ^ turn(x, b) ^ c; }
 
@@ -613,7 +620,7 @@ static void hash_word(Hash *h, uint32_t word)
     }
 }
 
-/* Prints the hash of the parameters, as bytes, in order. Its constants are roots of primes. */
+/* Prints the hash of the parameters (bytes: little-endian). Its constants are roots of primes. */
 static void print_hash(const char *what, const Parameters *p)
 {
     Hash h = { .n = 0 };
@@ -653,27 +660,21 @@ static int steps = 100, rows = 500, hidden = 128;
 static void train_skip(void)
 {
     static Parameters p[2];
-    Linear fc1[2], fc2[2];
+    const char *const name[] = { "f(x)", "x + f(x)" };
     Tensor x = { .rows = rows, .n = 10, .x = array(rows * 10) };
     fill(&x, 1, true);
     for (int k = 0; k < 2; k++) {
-        fc1[k] = linear_new(&p[k], x.n, hidden, 0);
-        fc2[k] = linear_new(&p[k], hidden, x.n, 0);
-    }
-    for (int step = 1; step <= steps; step++) {
-        printf("step %d, loss of f(x) and x + f(x):", step);
-        for (int k = 0; k < 2; k++) {
-            Tensor *f = apply(fc2[k], relu(apply(fc1[k], &x)));
+        Linear fc1 = linear_new(&p[k], x.n, hidden, 0), fc2 = linear_new(&p[k], hidden, x.n, 0);
+        for (int step = 1; step <= steps; step++) {
+            Tensor *f = apply(fc2, relu(apply(fc1, &x)));
             Tensor *loss = squared_error(k == 0 ? f : add(&x, f), &x);
-            printf(" %.9g", (double)loss->x[0]);
+            printf("step %d, loss of %s: %.9g\n", step, name[k], (double)loss->x[0]);
             backward(loss);
             adam(&p[k], 1e-3, 0.999, 0);
         }
-        printf("\n");
+        print_hash(name[k], &p[k]);
     }
     free(x.x);
-    print_hash("f(x)", &p[0]);
-    print_hash("x + f(x)", &p[1]);
 }
 
 /* ---- the GPT --------------------------------------------------------------------------------- */
@@ -690,18 +691,17 @@ static const char text[] =
     "dear! Oh dear! I shall be too late! (Lewis Carroll, Alice's Adventures in Wonderland)\n";
 
 typedef struct { LayerNorm ln_1, ln_2; Linear attn, proj, fc, fc_proj; } Block;
-
 static int layers = 2, heads = 2, width = 32, context = 16, batch = 4;
 static Parameters p;
 static Tensor *tokens, *positions;
 static Block block[50];
-static LayerNorm last;
+static LayerNorm ln_last;
 
 static void gpt_new(int vocabulary)
 {
-    const double deviation = 0.02, end = 0.02 / sqrt(2. * layers);      /* end: of a branch */
+    const double deviation = 0.02, last = 0.02 / sqrt(2. * layers);     /* last: before add */
     tokens = parameter_new(&p, vocabulary, width);
-    fill(tokens, 1, true);
+    fill(tokens, 1, true);                                              /* as in linear_new */
     fill(tokens, deviation, true);
     positions = parameter_new(&p, context, width);
     fill(positions, 1, true);
@@ -709,15 +709,15 @@ static void gpt_new(int vocabulary)
     for (Block *b = block; b < block + layers; b++) {
         b->ln_1 = norm_new(&p, width);
         b->attn = linear_new(&p, width, 3 * width, deviation);
-        b->proj = linear_new(&p, width, width, end);
+        b->proj = linear_new(&p, width, width, last);
         b->ln_2 = norm_new(&p, width);
         b->fc = linear_new(&p, width, 4 * width, deviation);
-        b->fc_proj = linear_new(&p, 4 * width, width, end);
+        b->fc_proj = linear_new(&p, 4 * width, width, last);
     }
-    last = norm_new(&p, width);
+    ln_last = norm_new(&p, width);
 }
 
-/* Returns the logits of the next tokens: onehot (batch context, vocabulary), and so are they. */
+/* onehot -> scores of next tokens, both (batch * context, vocabulary). `tokens` is used twice. */
 static Tensor *gpt(Tensor *onehot)
 {
     Tensor *x = add(embedding(onehot, tokens), positions);
@@ -725,14 +725,14 @@ static Tensor *gpt(Tensor *onehot)
         x = add(x, apply(b->proj, attention(apply(b->attn, norm(b->ln_1, x)), heads, context)));
         x = add(x, apply(b->fc_proj, gelu(apply(b->fc, norm(b->ln_2, x)))));
     }
-    return linear(norm(last, x), tokens);
+    return linear(norm(ln_last, x), tokens);
 }
 
-/* Learns the first nine tenths of the text. A token is a character, whose id counts smaller ones.
- * (Once in 10^16 random windows, the library takes the next block of random words.) */
+/* Learns the first nine tenths of the text. A token is a character; its id is the number of smaller
+ * ones in the text. (To be fair to the bit, the library draws one in 10^16 windows again.) */
 static void train_gpt(void)
 {
-    const int n = batch * context, starts = (int)(sizeof text - 1) * 9 / 10 - context;
+    const int n = batch * context, windows = (int)(sizeof text - 1) * 9 / 10 - context;
     int id[128] = { 0 }, vocabulary = 0, target[4000];
     for (int c = 1; c < 128; c++) {
         id[c] = vocabulary;
@@ -744,7 +744,7 @@ static void train_gpt(void)
         for (int b = 0; b < n; b += context) {
             uint32_t word[4];
             next_block(word);
-            const char *window = text + (word[0] | (uint64_t)word[1] << 32) % (uint64_t)starts;
+            const char *window = text + (word[0] | (uint64_t)word[1] << 32) % (uint64_t)windows;
             for (int i = 0; i < context; i++) {
                 onehot.x[(b + i) * vocabulary + id[(int)window[i]]] = 1;
                 target[b + i] = id[(int)window[i + 1]];

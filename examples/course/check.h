@@ -1010,24 +1010,24 @@ static void check_attention(void)
         { TRANSPOSED, "transposed_weights", "w v でなく w^T v になっている。\n", "It is w^T v, not w v.\n" },
         { EXCHANGED_QK, "exchanged", "qとkが逆である：点数の行は問い合わせq、列は鍵k。\n",
           "q and k are exchanged: rows of the scores belong to queries q, columns to keys k.\n" },
-        { KEYS_FOR_VALUES, "keys_for_values", "vでなくkを足している：part() の2番がvである。\n",
-          "It adds k in place of v: v is number 2 of part().\n" },
-        { ONE_SENTENCE, "one_sentence", "最初の文だけである：hは rows / n * heads まで。\n",
-          "It is the first sentence alone: h goes to rows / n * heads.\n" },
+        { KEYS_FOR_VALUES, "keys_for_values", "vでなくkを足している：part() のVALUESがvである。\n",
+          "It adds k in place of v: v is VALUES of part().\n" },
+        { ONE_SENTENCE, "one_sentence", "最初の文だけである：hは rows / length * heads まで。\n",
+          "It is the first sentence alone: h goes to rows / length * heads.\n" },
         { TIMES_SUM, "times_sum", "和をかけている：和で割る。\n", "It multiplies by the sum: divide by it.\n" },
         { NOT_DIVIDED, "not_divided", "e^(x - largest) を和で割っていない。\n", "e^(x - largest) is not divided by its sum.\n" },
-        { NO_SCALE, "no_scale", "スコアに 1 / sqrt(width) がない：part(y, h, qkv->x, 0, 3) がもっている。\n",
-          "The scores have no factor 1 / sqrt(width): part(y, h, qkv->x, 0, 3) has it.\n" },
-        { SCALE_TWICE, "scale_twice", "1 / sqrt(width) が二回かかっている：part() の0番が、もうもっている。\n",
-          "The factor 1 / sqrt(width) acts twice: part 0 of part() has it already.\n" },
+        { NO_SCALE, "no_scale", "スコアに 1 / sqrt(width) がない：part(y, h, qkv->x, QUERIES) がもっている。\n",
+          "The scores have no factor 1 / sqrt(width): part(y, h, qkv->x, QUERIES) has it.\n" },
+        { SCALE_TWICE, "scale_twice", "1 / sqrt(width) が二回かかっている：part() のQUERIESが、もうもっている。\n",
+          "The factor 1 / sqrt(width) acts twice: QUERIES of part() has it already.\n" },
         { NO_SOFTMAX, "no_softmax", "softmaxがない：スコアをそのまま重みにしている。\n",
           "There is no softmax: scores are taken for weights.\n" },
         { BY_COLUMNS, "by_columns", "列の和で割っている：ひとつのトークンの重みは、ひとつの行である。\n",
           "It divides by the sums of columns: the weights of one token are a row.\n" },
     };
     static double y_wanted[MOST], w_wanted[MOST], unused[MOST];
-    crash_japanese = "wの場所は y->kept + 2 * h * n * n で、n * n 個の数をもつ。\n";
-    crash_english = "The place of w is y->kept + 2 * h * n * n, with n * n numbers.\n";
+    crash_japanese = "wの場所は y->kept + 2 * h * length * length で、length * length 個の数をもつ。\n";
+    crash_english = "The place of w is y->kept + 2 * h * length * length, with length * length numbers.\n";
     Tensor *y = attention(qkv, HEADS, LENGTH);
     attention_reference(CAUSAL, qkv->x, y_wanted, w_wanted);
     for (int k = 0; k < (int)(sizeof usual / sizeof *usual); k++) {
@@ -1038,13 +1038,14 @@ static void check_attention(void)
     const int n = LENGTH * LENGTH;
     for (int i = 0; i < SENTENCES * HEADS * n; i++) {
         wrong_if(!(fabs(y->kept[i / n * 2 * n + i % n] - w_wanted[i]) < 1e-3), "kept",
-                 "yは正しいが、重みwが y->kept + 2 * h * n * n にない：attention_rule() が、そこから読む。\n",
-                 "y is right, but the weights w are not at y->kept + 2 * h * n * n, where attention_rule() reads them.\n");
+                 "yは正しいが、重みwが y->kept + 2 * h * length * length にない：attention_rule() が、そこから読む。\n",
+                 "y is right, but the weights w are not at y->kept + 2 * h * length * length, where attention_rule()\n"
+                 "reads them.\n");
     }
     for (int i = 0; i < SENTENCES * HEADS * n; i++) {
         wrong_if(y->kept[(i / n * 2 + 1) * n + i % n] != 0, "rest_of_kept",
-                 "wのあとの n * n 個は、0のままにする：attention_rule() が、そこに加える。\n",
-                 "The n * n numbers after w must stay 0: attention_rule() adds to them.\n");
+                 "wのあとの length * length 個は、0のままにする：attention_rule() が、そこに加える。\n",
+                 "The length * length numbers after w must stay 0: attention_rule() adds to them.\n");
     }
     clear_tape();
 }
@@ -1089,8 +1090,13 @@ static bool hash_is_equal(bool is_gpt)
     course_quiet = true;
     tiny(n, options);
     course_quiet = false;
-    const char *hashes = strstr(course_log, "SHA-256");
-    return hashes && strcmp(hashes, expected) == 0;
+    char hashes[512] = "";
+    for (char *line = strtok(course_log, "\n"); line; line = strtok(NULL, "\n")) {
+        if (strncmp(line, "SHA-256", 7) == 0 && strlen(hashes) + strlen(line) + 2 < sizeof hashes) {
+            strcat(strcat(hashes, line), "\n");
+        }
+    }
+    return strcmp(hashes, expected) == 0;
 }
 
 int main(int argc, char **argv)

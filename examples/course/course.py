@@ -103,8 +103,8 @@ def build(source, program, *flags):
 
 
 def write_common(folder, token=""):
-    """Writes what every assignment includes. The hashes are those of the whole tiny.c. The check prints the token after `right`:
-    a student's code, which stands above it, does not know that of the grader."""
+    """Writes what every assignment includes. The hashes are those of the whole tiny.c. The check prints the token after
+    `right`: a student's code, which stands above it, does not know that of the grader."""
     for name in ("course.h", "check.h"):
         shutil.copyfile(HERE / name, folder / name)
     with tempfile.TemporaryDirectory() as temporary:
