@@ -12,7 +12,7 @@ typedef struct {
     const char *name, *japanese, *english;
     double x[MOST];
 } Mistake;
-static Mistake mistake[32];                 /* of the numbers that are compared next */
+static Mistake mistake[48];                 /* of the numbers that are compared next */
 static int mistakes;
 
 static double *mistake_new(const char *name, const char *japanese, const char *english)
@@ -82,8 +82,13 @@ static void try_mistakes(int n, const double *got)
     }
 }
 
-/* Compares n numbers. If `start` is not NULL, `got` is a gradient that was `start`, to which `want` should have been added. */
-static void judge(const char *what, int n, const float *got, const float *start, const double *want)
+static void (*look_closer)(void);           /* says where a mistake must be, if no usual one has these numbers */
+/* What it may mean that no number changes, or that one is infinite. */
+static const char *nothing_japanese = "", *nothing_english = "", *infinite_japanese = "", *infinite_english = "";
+
+/* Compares n numbers, in rows of so many columns. If `start` is not NULL, `got` is a gradient that was `start`, to which `want`
+ * should have been added. */
+static void judge(const char *what, int n, int columns, const float *got, const float *start, const double *want)
 {
     double all[MOST] = { 0 }, added[MOST] = { 0 }, largest = 0;
     bool finite = true, same = true;
@@ -104,17 +109,20 @@ static void judge(const char *what, int n, const float *got, const float *start,
         course_say("無限大か、数でないもの（nan）がある。0で割ったか、大きな数のexpか、始めの値がない変数があるのではないか？\n",
                    "Some are infinite or not numbers (nan). Is there a division by 0, an exp of a large number, or a variable\n"
                    "without a first value?\n");
+        course_say(infinite_japanese, infinite_english);
         course_wrong("not_finite");
     }
     try_mistakes(n, added);
     if (same && largest > 0) {
         course_say("何も届いていない：ここに書くところが、まだないか、実行されていない。\n",
                    "Nothing arrives: what writes here is missing, or does not run.\n");
+        course_say(nothing_japanese, nothing_english);
         course_wrong("nothing");
     }
     if (start && all_equal(n, all, want)) {
         course_say("数は正しいが、前からあった勾配が消えている。ほかの演算も同じテンソルに加える：= でなく += ではないか？\n",
-                   "The numbers are right, but the gradient from before is lost. Others add to the same tensor, too: += in place of =?\n");
+                   "The numbers are right, but the gradient from before is lost. Others add to the same tensor, too: is there\n"
+                   "a = for +=?\n");
         course_wrong("assigned");
     }
     if (start) {
@@ -129,16 +137,29 @@ static void judge(const char *what, int n, const float *got, const float *start,
                    "All numbers are %.4g times the right ones: a factor is missing, or one too many.\n", factor);
         course_wrong("factor");
     }
-    int wrong = 0, first = -1;
+    int wrong = 0, first = -1, zeros = 0;
     for (int i = 0; i < n; i++) {
         if (!(fabs(added[i] - want[i]) <= 3e-3 * largest)) {
             wrong++;
+            zeros += added[i] == 0;
             first = first < 0 ? i : first;
         }
     }
-    course_say("%d個のうち %d個が違う。始めは [%d]：正しい値は %.6g、あなたの値は %.6g。\n",
-               "Of %d numbers %d are wrong. The first is [%d]: %.6g is right, yours is %.6g.\n", n, wrong, first, want[first],
-               added[first]);
+    course_say("%d個のうち %d個が違う。始めは [%d][%d]：正しい値は %.6g、あなたの値は %.6g。\n",
+               "Of %d numbers %d are wrong. The first is [%d][%d]: %.6g is right, yours is %.6g.\n", n, wrong, first / columns,
+               first % columns, want[first], added[first]);
+    if (look_closer) {
+        look_closer();
+    }
+    if (zeros == wrong) {
+        course_say("違うところは、どれも0である：条件かループが、そこを抜かしていないか？\n",
+                   "Where they are wrong, yours are 0: does a condition or a loop leave them out?\n");
+        course_wrong("missing");
+    }
+    if (first % columns == 0 && first > 0 && columns > 1 && wrong > (n - first) / 2) {
+        course_say("始めの行は正しい：行の始まり（row * n）か、行ごとに0から始める変数を確かめる。\n",
+                   "The rows before are right: see where a row begins (row * n), and what begins anew in each row.\n");
+    }
     course_wrong("other");
 }
 
@@ -232,10 +253,36 @@ static void compare_gradient(Forward forward, Tensor **in, Tensor *t, const char
 {
     double want[MOST];
     numerical(forward, in, t, want);
-    judge(what, count(t), t->grad, t->square, want);
+    judge(what, count(t), t->n, t->grad, t->square, want);
 }
 
 /* ---- relu and gelu --------------------------------------------------------------------------------------------------- */
+
+static float (*mapped)(float x, float dy);  /* the function that is checked */
+static double (*slope_of)(double x);        /* what it should return for dy = 1 */
+static double relu_slope(double x) { return x > 0; }
+
+static double gelu_slope(double x)
+{
+    double A = GELU_A, B = GELU_B, s = 1 / (1 + exp(-(A * x + B * x * x * x)));
+    return s + x * s * (1 - s) * (A + 3 * B * x * x);
+}
+
+static void look_at_map(void)
+{
+    bool right[2] = { true, true };
+    for (int i = 0; i < 8; i++) {
+        float x = i < 4 ? (float)(0.3 + 0.4 * i) : (float)(1.3 - 0.4 * i), y = mapped(x, 1);
+        wrong_if(fabsf(mapped(x, 0)) > 1e-6f || !(fabsf(mapped(x, 2) - 2 * y) < 1e-4f) || !(fabsf(mapped(x, -1) + y) < 1e-4f),
+                 "not_times_dy", "結果がdyに比例していない：傾きの全体にdyをかける。dyが0なら、結果も0である。\n",
+                 "The result is not in proportion to dy: dy multiplies the whole slope. If dy is 0, so is the result.\n");
+        right[i / 4] = right[i / 4] && fabs(y - slope_of(x)) < 1e-3;
+    }
+    wrong_if(right[0] && !right[1], "below_zero", "xが正なら正しいが、負のときに違う：x < 0 の場合を確かめる。\n",
+             "It is right where x is positive, and wrong where x is negative: see the case x < 0.\n");
+    wrong_if(right[1] && !right[0], "above_zero", "xが負なら正しいが、正のときに違う：x > 0 の場合を確かめる。\n",
+             "It is right where x is negative, and wrong where x is positive: see the case x > 0.\n");
+}
 
 static Tensor *relu_of(Tensor **in) { return relu(in[0]); }
 static Tensor *gelu_of(Tensor **in) { return gelu(in[0]); }
@@ -261,7 +308,14 @@ static void check_relu(void)
                                    "It lets -dy pass where x is negative: that is the rule of |x|. Here it is 0.\n");
     double *leaky = mistake_new("leaky", "xが負のところで 0.01 dy を通している：Leaky ReLUでなく、ReLUである。\n",
                                 "It lets 0.01 dy pass where x is negative: that is a leaky ReLU.\n");
+    double *no_size = mistake_new("negative_dy",
+        "負のdyが消えている：FLT_MINと比べるのは、dyの大きさ fabsf(dy) である。\n",
+        "A negative dy is lost: it is the size of dy, fabsf(dy), that is compared with FLT_MIN.\n");
+    double *below = mistake_new("x_for_0", "xが負のところで、0でなくxを返している。\n",
+                                "It returns x, not 0, where x is negative.\n");
     for (int i = 0; i < count(in[0]); i++) {
+        no_size[i] = x[i] > 0 && dy[i] > 0 ? dy[i] : 0;
+        below[i] = x[i] > 0 ? dy[i] : x[i];
         absolute[i] = x[i] < 0 ? -dy[i] : dy[i];
         leaky[i] = x[i] < 0 ? 0.01 * dy[i] : dy[i];
         one[i] = x[i] > 0;
@@ -270,7 +324,12 @@ static void check_relu(void)
         all[i] = dy[i];
         value[i] = x[i] > 0 ? x[i] * dy[i] : 0;
     }
+    mapped = relu_gradient;
+    slope_of = relu_slope;
+    look_closer = look_at_map;
     compare_gradient(relu_of, in, in[0], "dx");
+    wrong_if(relu_gradient(-1, 1) != 0, "not_zero", "xが負のとき、結果は、小さな数でなく、ちょうど0である。\n",
+             "Where x is negative the result is exactly 0, not a small number.\n");
     if (relu_gradient(0, 1) != 0) {
         course_say("x = 0 では0とする（約束）。\n", "At x = 0 the gradient is 0, by convention.\n");
         course_wrong("at_zero");
@@ -311,9 +370,38 @@ static void check_gelu(void)
                                    "The second term has s(u) in place of s'(u) = s(u) (1 - s(u)).\n");
     double *with_u = mistake_new("u_for_du", "二つめの項で、duでなくuをかけている。\n",
                                  "The second term has u in place of du.\n");
+    double *dy_second = mistake_new("dy_on_one_term", "dyが、二つめの項だけにかかっている：二つの項の和にかける。\n",
+                                    "dy is a factor of the second term alone: it multiplies the sum of both.\n");
+    double *dy_first = mistake_new("dy_on_one_term", "dyが、一つめの項だけにかかっている：二つの項の和にかける。\n",
+                                   "dy is a factor of the first term alone: it multiplies the sum of both.\n");
+    double *b_times_a = mistake_new("constants",
+        "u = A (x + 0.044715 x^3) の式を使っている：ここのBは 0.044715 A なので、u = A x + B x^3。\n",
+        "It is the formula u = A (x + 0.044715 x^3): here B is 0.044715 A, so u = A x + B x^3.\n");
+    double *power_2 = mistake_new("power", "x^3の微分は3 x^2である：xの2乗がない。\n",
+                                  "The derivative of x^3 is 3 x^2: the square of x is missing.\n");
+    double *power_3 = mistake_new("power", "x^3の微分は3 x^2である：xの2乗がない。\n",
+                                  "The derivative of x^3 is 3 x^2: the square of x is missing.\n");
+    double *value = mistake_new("value", "yの値をかけている：積の微分は、y' = s(u) + x s'(u) du である。\n",
+                                "It multiplies by the value of y: the product rule is y' = s(u) + x s'(u) du.\n");
+    double *second = mistake_new("second_term_only", "積の微分の、一つめの項 s(u) がない。\n",
+                                 "The first term of the derivative of a product, s(u), is missing.\n");
+    double *other_u = mistake_new("other_function", "x s(1.702 x) の微分である：ここでは u = A x + B x^3。\n",
+                                  "This is the derivative of x s(1.702 x): here u = A x + B x^3.\n");
+    double form[15], erf_form[15];
     for (int i = 0; i < count(in[0]); i++) {
         double a = x[i], A = GELU_A, B = GELU_B, s = 1 / (1 + exp(-(A * a + B * a * a * a)));
-        double slope = s * (1 - s), du = A + 3 * B * a * a;
+        double slope = s * (1 - s), du = A + 3 * B * a * a, other_s = 1 / (1 + exp(-A * (a + B * a * a * a)));
+        form[i] = dy[i] * (s + a * slope * du);
+        erf_form[i] = dy[i] * ((1 + erf(a / sqrt(2))) / 2 + a * exp(-a * a / 2) * 0.3989422804014327);
+        double s_702 = 1 / (1 + exp(-1.702 * a));
+        other_u[i] = dy[i] * (s_702 + a * s_702 * (1 - s_702) * 1.702);
+        dy_second[i] = s + dy[i] * a * slope * du;
+        dy_first[i] = s * dy[i] + a * slope * du;
+        b_times_a[i] = dy[i] * (other_s + a * other_s * (1 - other_s) * A * (1 + 3 * B * a * a));
+        power_2[i] = dy[i] * (s + a * slope * (A + 2 * B * a));
+        power_3[i] = dy[i] * (s + a * slope * (A + 3 * B * a));
+        value[i] = dy[i] * a * s * slope * du;
+        second[i] = dy[i] * a * slope * du;
         two[i] = dy[i] * (s + a * slope * (A + 2 * B * a * a));
         minus[i] = dy[i] * (s - a * slope * du);
         no_slope[i] = dy[i] * (s + a * s * du);
@@ -326,7 +414,18 @@ static void check_gelu(void)
         other[i] = dy[i] * (1 - s + a * slope * du);
         lower[i] = dy[i] * (fmin(s, 1 - s) + a * slope * du);
     }
+    mapped = gelu_gradient;
+    slope_of = gelu_slope;
+    look_closer = look_at_map;
     compare_gradient(gelu_of, in, in[0], "dx");
+    double off = 0, erf_off = 0;
+    for (int i = 0; i < 15; i++) {
+        double got = (double)in[0]->grad[i] - in[0]->square[i];
+        off = fmax(off, fabs(got - form[i]));
+        erf_off = fmax(erf_off, fabs(got - erf_form[i]));
+    }
+    wrong_if(erf_off < off, "erf", "erfを使ったGELUの微分である：ここのGELUは x s(u) で、少し違う関数である。\n",
+             "This is the derivative of GELU with erf: here GELU is x s(u), a slightly different function.\n");
     const float far[] = { 1e30f, 30, -30, -1e30f };
     for (int i = 0; i < 4; i++) {
         if (!(fabsf(gelu_gradient(far[i], 1) - (float)(i < 2)) < 1e-6f)) {
@@ -356,8 +455,19 @@ static void check_linear(void)
     double *twice = mistake_new("twice", "二回加えている。\n", "It is added twice.\n");
     double *last = mistake_new("overwritten", "最後の行だけが残っている：すべての行の和を加える（+=）。\n",
                                "Only the last row is left: add the sum of all rows (+=).\n");
+    double *running = mistake_new("running_sum", "和が、次の数に持ちこされている：和の変数は、数ごとに0から始める。\n",
+                                  "The sum goes on into the next number: its variable begins at 0 for each one.\n");
+    for (int i = 0; i < 8; i++) {
+        running[i] = i == 0 ? 0 : running[i - 1];
+        for (int row = 0; row < 3; row++) {
+            running[i] += (double)dy[row * 2 + i / 4] * x->x[row * 4 + i % 4];
+        }
+    }
+    double *turned_dw = mistake_new("index_of_dw", "dWの添字が逆である：dW[o][k] は weight->grad[o * in + k]。\n",
+                                    "The indices of dW are exchanged: dW[o][k] is weight->grad[o * in + k].\n");
     for (int i = 0; i < 3 * 2 * 4; i++) {
         int row = i / 8, o = i / 4 % 2, k = i % 4;
+        turned_dw[k * 2 + o] += (double)dy[row * 2 + o] * x->x[row * 4 + k];
         last[o * 4 + k] = (double)dy[row * 2 + o] * x->x[row * 4 + k];
         with_y[o * 4 + k] += (double)y[row * 2 + o] * x->x[row * 4 + k];
         gradient_of_x[o * 4 + k] += (double)dy[row * 2 + o] * x->square[row * 4 + k];
@@ -390,6 +500,17 @@ static void check_linear(void)
     run_rule(linear_of, in);
 }
 
+static const Tensor *table;                 /* that is checked; no token has the ids 1, 3, 5 */
+
+static void look_at_table(void)
+{
+    for (int i = 0; i < count(table); i++) {
+        wrong_if(i / table->n % 2 == 1 && table->grad[i] != table->square[i], "unused_row",
+                 "どのトークンにも使われていない行にも、勾配が届いている：行rは、そのIDの行だけに加える。\n",
+                 "A row that no token has selected gets a gradient: row r is added to the row of its id alone.\n");
+    }
+}
+
 static void check_embedding(void)
 {
     const int ids[] = { 2, 0, 2, 4, 2 };
@@ -415,21 +536,64 @@ static void check_embedding(void)
         "回数で割っている：平均でなく、和である。\n", "It divides by the number of uses: it is a sum, not a mean.\n");
     double *assigned = mistake_new("assigned", "前からあった勾配も、同じIDの前の行も消えている：= でなく +=。\n",
                                    "The gradient from before and earlier rows of the same id are lost: += in place of =.\n");
+    double *as_ids = mistake_new("onehot_for_ids",
+        "onehotの数をIDと考えている：行rのIDは、onehot[r][v] が1であるvである。\n",
+        "The numbers of onehot are taken for ids: the id of row r is the v where onehot[r][v] is 1.\n");
+    double *width = mistake_new("width_of_onehot",
+        "onehotの行の始まりが違う：onehotの列の数は、yの列の数でなく、y->in[0]->n である。\n",
+        "Rows of onehot begin elsewhere: it has y->in[0]->n columns, not those of y.\n");
+    double *once = mistake_new("first_only", "同じIDが二回以上現れるとき、最初の行だけを加えている：すべての行を加える。\n",
+                               "If an id appears more than once, only its first row is added: add all of them.\n");
     const int uses[] = { 1, 0, 3, 0, 1, 0 };
     for (int i = 0; i < 15; i++) {
         int to = ids[i / 3] * 3 + i % 3;
+        as_ids[(int)in[0]->x[i / 3] * 3 + i % 3] += dy[i];
+        for (int v = 0; v < 6; v++) {
+            width[v * 3 + i % 3] += (double)in[0]->x[i / 3 * 3 + v] * dy[i];
+        }
         last[to] = dy[i];
+        once[to] = i / 3 == 2 || i / 3 == 4 ? once[to] : dy[i];
         assigned[to] = (double)dy[i] - in[1]->square[to];
         first[i] = dy[i];
         value[to] += in[1]->x[to];
         mean[to] += (double)dy[i] / uses[ids[i / 3]];
     }
+    table = in[1];
+    look_closer = look_at_table;
     compare_gradient(embedding_of, in, in[1], "dtable");
 }
 
 /* ---- layer norm ------------------------------------------------------------------------------------------------------ */
 
 static Tensor *norm_of(Tensor **in) { return layer_norm(in[0], in[1], in[2]); }
+
+static const Tensor *norm_x;                /* that is checked */
+
+static void look_at_norm(void)
+{
+    for (int row = 0; row < norm_x->rows; row++) {
+        double mean = 0, total = 0, with_x = 0, size = 0;
+        for (int k = 0; k < 2; k++) {
+            for (int i = row * norm_x->n; i < (row + 1) * norm_x->n; i++) {
+                double d = (double)norm_x->grad[i] - norm_x->square[i];
+                mean += k == 0 ? norm_x->x[i] / norm_x->n : 0;
+                size += k == 0 ? fabs(d) : 0;
+                total += k == 1 ? d : 0;
+                with_x += k == 1 ? d * (norm_x->x[i] - mean) : 0;
+            }
+        }
+        wrong_if(fabs(total) > 1e-3 * size, "mean_term",
+                 "行のすべてのxに同じ数を足しても、yは変わらない。だから、dxの行の和は0になるはずだが、そうなっていない：\n"
+                 "平均の項 - r (gの平均) を確かめる（g = dy gamma）。\n",
+                 "If the same number is added to all x of a row, y stays as it is. So each row of dx has the sum 0, but yours\n"
+                 "has not: see the term of the mean, - r (mean of g), where g = dy gamma.\n");
+        wrong_if(fabs(with_x) > 1e-3 * size, "variance_term",
+                 "行のすべてのcに同じ数をかけても、yは変わらない。だから、dx c の行の和は0になるはずだが、そうなっていない：\n"
+                 "分散の項 - r^3 / n sum(g c) c を確かめる。\n",
+                 "If all c of a row are multiplied by the same number, y stays as it is. So dx c has the sum 0 in each row,\n"
+                 "but yours has not: see the term of the variance, - r^3 / n sum(g c) c.\n");
+    }
+}
 
 static void check_norm(void)
 {
@@ -475,8 +639,17 @@ static void check_norm(void)
     double *no_r = mistake_new("without_r", "dgammaに、rがない。\n", "dgamma lacks r.\n");
     last = mistake_new("last_row",
         "最後の行だけである：行についての和が要る。\n", "It is the last row alone: a sum over the rows is missing.\n");
+    double *place = mistake_new("place_of_normal",
+        "dgammaが、t（行ごとに n + 2 個）を読んでいる：正規化した値 c r は、y->kept の始めにある。\n",
+        "dgamma reads t (n + 2 numbers for each row): the normalized values c r are the first of y->kept.\n");
+    double flat[ROWS * (N + 2)];
+    for (int i = 0; i < ROWS * (N + 2); i++) {
+        int row = i / (N + 2), j = i % (N + 2);
+        flat[i] = j < N ? c[row][j] : j == N ? 0 : r[row];
+    }
     for (int i = 0; i < ROWS * N; i++) {
         double d = dy[i] * c[i / N][i % N];
+        place[i % N] += dy[i] * flat[i];
         gamma[i % N] += g[i / N][i % N] * c[i / N][i % N] * r[i / N];
         no_normal[i % N] += dy[i];
         no_r[i % N] += d;
@@ -506,14 +679,48 @@ static void check_norm(void)
     double *outside = mistake_new("gamma_outside",
         "gammaを、平均をとったあとでかけている：g = dy gamma の平均をとる。\n",
         "gamma is a factor after the means are taken: take the means of g = dy gamma.\n");
+    double *rows_of_t = mistake_new("place_of_t",
+        "tの行の始まりが違う：行ごとに n + 2 個（tのn個、rest、rstd）ある。\n",
+        "Rows of t begin elsewhere: each row has n + 2 numbers (n of t, rest, rstd).\n");
+    double *added_up = mistake_new("sums_of_rows_before",
+        "前の行の和に加えている：gの和も g t の和も、行ごとに0から始める。\n",
+        "The sums of the rows before are in it: the sums of g and of g t begin at 0 in each row.\n");
+    double *r_twice = mistake_new("normal_for_c",
+        "分散の項で、cでなく c r（正規化した値）を使っている：rが二つ多い。\n",
+        "The term of the variance has the normalized c r in place of c: two factors r too many.\n");
+    double *root = mistake_new("root_of_r", "rの平方根を使っている：rは 1 / sqrt(...) で、rstdそのものである。\n",
+                               "It has the root of r: r is 1 / sqrt(...) already, rstd itself.\n");
+    double *square = mistake_new("square_of_r", "rの代わりに、rの二乗を使っている：rはrstdである。\n",
+                                 "It has the square of r for r: r is rstd.\n");
+    double *short_sums = mistake_new("last_item", "行の最後の数を抜かしている：和は、n個についてとる。\n",
+                                     "The last number of a row is left out: the sums have n terms.\n");
+    double *short_row = mistake_new("last_item", "行の最後の数を抜かしている：iは n - 1 まで。\n",
+                                    "The last number of a row is left out: i goes to n - 1.\n");
+    double all_g = 0, all_gc = 0;
     for (int i = 0; i < ROWS * N; i++) {
         int row = i / N, j = i % N;
+        const double *t = flat + row * N;
+        double rest = t[N], rstd = t[N + 1], sum_gt = 0;
+        for (int k = 0; k < N; k++) {
+            sum_gt += g[row][k] * t[k];
+        }
+        all_g += j == 0 ? sum_g[row] : 0;
+        all_gc += j == 0 ? sum_gc[row] : 0;
+        double slope_of_t = rstd * rstd * rstd / N * (sum_gt - rest * sum_g[row]);
+        rows_of_t[i] = rstd * (g[row][j] - sum_g[row] / N) - slope_of_t * (t[j] - rest);
         double R = r[row], C = c[row][j], a = R * g[row][j], b = R * sum_g[row] / N, d = R * R * R / N * sum_gc[row] * C;
         double plain_g = 0, plain_gc = 0;
         for (int k = 0; k < N; k++) {
             plain_g += dy[row * N + k];
             plain_gc += dy[row * N + k] * c[row][k];
         }
+        added_up[i] = a - R * all_g / N - R * R * R / N * all_gc * C;
+        r_twice[i] = a - b - d * R * R;
+        root[i] = sqrt(R) * (g[row][j] - sum_g[row] / N) - R * sqrt(R) / N * sum_gc[row] * C;
+        square[i] = R * R * (g[row][j] - sum_g[row] / N) - pow(R, 6) / N * sum_gc[row] * C;
+        double less_g = sum_g[row] - g[row][N - 1], less_gc = sum_gc[row] - g[row][N - 1] * c[row][N - 1];
+        short_sums[i] = a - R * less_g / N - R * R * R / N * less_gc * C;
+        short_row[i] = j == N - 1 ? 0 : short_sums[i];
         no_rstd[i] = (a - b - d) / R;
         outside[i] = in[1]->x[j] * (R * (dy[i] - plain_g / N) - R * R * R / N * plain_gc * C);
         no_mean[i] = a - d;
@@ -525,6 +732,10 @@ static void check_norm(void)
         r1[i] = a - b - d / (R * R);
         no_n[i] = a - b - N * d;
     }
+    nothing_japanese = "書いてあるなら：t[n] が rest、t[n + 1] が rstd である。\n";
+    nothing_english = "If it is written: t[n] is rest, t[n + 1] is rstd.\n";
+    norm_x = in[0];
+    look_closer = look_at_norm;
     compare_gradient(norm_of, in, in[0], "dx");
 }
 
@@ -551,18 +762,23 @@ static double gradients_sum(void)
 /* Stands for the rule of each node of the tape: notes the call. */
 static void noted_rule(const Tensor *y)
 {
-    if (calls == 60) {
-        course_say("ループが終わらない：on_tapeを減らしているか？\n", "The loop does not end: does on_tape become smaller?\n");
-        course_wrong("endless");
-    }
     for (int i = 0; i < nodes; i++) {
         if (node[i] == y->x) {
+            for (int k = 0; k < calls; k++) {
+                wrong_if(call[k] == i, "again",
+                         "同じテンソルで、規則を二回呼んでいる：それぞれ一回だけ、y->rule(y) とする（on_tapeを減らしているか？）。\n",
+                         "A rule gets a tensor that a rule had before: call y->rule(y) once each, with the tensor itself.\n"
+                         "Does on_tape become smaller?\n");
+            }
             for (int k = 0; k < course_frees && k < 16; k++) {
                 freed_early = freed_early || course_freed[k] == y->x;
             }
             seed_gradient = i == nodes - 1 ? y->grad[0] : seed_gradient;
             call[calls++] = i;
             static double sum_before;
+            wrong_if(calls == 1 && i == nodes - 1 && gradients_sum() != y->grad[0] * (nodes + 0.5), "others_start",
+                     "損失のほかの勾配も、始めに変えている：1にするのは、損失の勾配だけである。\n",
+                     "Other gradients than that of the loss are changed at the start: that of the loss alone becomes 1.\n");
             wrong_if(calls > 1 && gradients_sum() != sum_before, "changed",
                      "規則と規則の間で、勾配が変わっている：backward() が変える勾配は、始めの、損失のものだけである。\n",
                      "Between two rules a gradient changes: backward() itself sets only that of the loss, at the start.\n");
@@ -585,8 +801,8 @@ static void check_tape(void)
 {
     Tensor *in[] = { numbers(1, 3), numbers(1, 3), numbers(1, 3) };
     dy[0] = 1;
-    crash_japanese = "on_tapeより先の、ないテンソルの規則を呼んだか、解放したあとで使ったのではないか？\n";
-    crash_english = "Was a rule called of a tensor that is not there (from on_tape on), or after it was freed?\n";
+    crash_japanese = "ないテンソルの規則を呼んだか（添字は0から on_tape - 1 まで）、解放したあとで使ったのではないか？\n";
+    crash_english = "Was a rule called of a tensor that is not there (they are 0 to on_tape - 1), or after it was freed?\n";
     Tensor *loss = tape_of(in);
     nodes = on_tape;
     for (int i = 0; i < nodes; i++) {
@@ -601,24 +817,44 @@ static void check_tape(void)
     wrong_if(calls == 0, "no_rule", "規則がひとつも呼ばれない：y->rule(y)。\n", "No rule is called: y->rule(y).\n");
     wrong_if(freed_early, "freed_early", "解放（free）してから規則を呼んでいる：規則は、まだ値を読む。\n",
              "A tensor is freed before its rule is called, which reads its values.\n");
-    wrong_if(call[0] == 0 && nodes > 1, "order",
-             "古いものから始めている。yを読むものは、みなyより新しい：新しいものから始めて、yの勾配が完成してから、yの規則を呼ぶ。\n",
-             "It begins with the oldest. All that read y are newer than y: begin with the newest, so that the gradient of y is\n"
-             "complete when its rule is called.\n");
-    wrong_if(call[0] != nodes - 1, "skips_loss", "いちばん新しいもの（損失）を抜かしている：最後の添字は on_tape - 1。\n",
-             "It leaves out the newest, the loss: its index is on_tape - 1.\n");
-    wrong_if(seed_gradient != 1, "seed", "始めに、損失の勾配（損失の、損失自身による微分）を1にする。\n",
-             "First the gradient of the loss must be 1: the derivative of the loss by itself.\n");
-    wrong_if(call[calls - 1] != 0, "skips_first", "いちばん古いもの（添字0）を抜かしている。\n",
-             "It leaves out the oldest, index 0.\n");
     bool descending = calls == nodes;
     for (int i = 1; i < calls; i++) {
         descending = descending && call[i] == call[i - 1] - 1;
     }
+    if (!descending) {
+        course_say("呼ばれた規則（テープの添字）：", "rules that were called (indices of the tape):");
+        for (int i = 0; i < calls; i++) {
+            printf(" %d", call[i]);
+        }
+        course_say("。正しくは、%d から 0 まで。\n", ". It should be %d to 0.\n", nodes - 1);
+    }
+    wrong_if(call[0] == 0 && nodes > 1, "order",
+             "古いものから始めている。yを読むものは、みなyより新しい：新しいものから始めて、yの勾配が完成してから、yの規則を呼ぶ。\n",
+             "It begins with the oldest. All that read y are newer than y: begin with the newest, so that the gradient of y\n"
+             "is complete when its rule is called.\n");
+    wrong_if(call[0] != nodes - 1, "skips_loss", "いちばん新しいもの（損失）を抜かしている：最後の添字は on_tape - 1。\n",
+             "It leaves out the newest, the loss: its index is on_tape - 1.\n");
+    wrong_if(seed_gradient != 1, "seed", "始めに、損失の勾配（損失の、損失自身による微分）を1にする。\n",
+             "First the gradient of the loss must be 1: the derivative of the loss by itself.\n");
+    wrong_if(calls == 1 && nodes > 1, "loss_only",
+             "損失の規則だけを呼んでいる：テープのすべての規則を、新しいものから順に呼ぶ。\n",
+             "Only the rule of the loss is called: all rules of the tape are called, from the newest on.\n");
+    wrong_if(call[calls - 1] != 0 && call[calls - 1] == nodes - calls, "skips_first", "いちばん古いもの（添字0）を抜かしている。\n",
+             "It leaves out the oldest, index 0.\n");
     wrong_if(!descending, "each_once", "それぞれの規則を、新しいものから順に、一回ずつ呼ぶ。\n",
              "Each rule must be called once, from the newest to the oldest.\n");
     wrong_if(on_tape != 0, "not_emptied", "テープが空になっていない：次のステップは on_tape = 0 から始まる。\n",
              "The tape is not empty: the next step begins with on_tape = 0.\n");
+    for (int k = 0; k < course_frees && k < 16; k++) {
+        bool is_array = false;
+        for (int i = 0; i < nodes; i++) {
+            is_array = is_array || course_freed[k] == node[i];
+        }
+        wrong_if(!is_array, "wrong_free", "y->x でないものを解放（free）している。x、grad、keptはひとつの配列で、Tensorそのものは\n"
+                 "tape[] の中にある。\n",
+                 "free() gets something else than y->x. x, grad and kept are one array, and the Tensor itself stands in\n"
+                 "tape[].\n");
+    }
     wrong_if(course_frees != nodes, "not_freed", "テープのテンソルの配列（y->x）を、一回ずつ解放（free）していない。\n",
              "The arrays of the tensors of the tape (y->x) are not freed once each.\n");
     compare_gradient(tape_of, in, in[0], "da");
@@ -628,15 +864,19 @@ static void check_tape(void)
 /* ---- Adam ------------------------------------------------------------------------------------------------------------ */
 
 typedef enum {
-    RIGHT, SAME_BETA, NOT_SQUARED, ADDED, NO_C1, NO_C2, OLD_STEP, OLD_C1, UPHILL, NO_ROOT, NO_DECAY, DECAY_ALL, DECAY_WITHOUT_LR,
-    COUPLED, NO_LR, NO_AVERAGE, NO_SQUARE, EXCHANGED, OF_AVERAGE, C2_OUTSIDE, DECAY_AFTER, STEPS_EACH
+    RIGHT, SAME_BETA, NOT_SQUARED, ADDED, NO_C1, NO_C2, NO_C1_C2, OLD_STEP, OLD_C1, BETA2_IN_C1, UPHILL, NO_ROOT, NO_DECAY,
+    DECAY_ALL, DECAY_WITHOUT_LR, COUPLED, NO_LR, NO_AVERAGE, NO_SQUARE, EXCHANGED, OF_AVERAGE, C2_OUTSIDE, DECAY_AFTER,
+    STEPS_EACH, MOVE_FIRST, GRADIENT, DECAY_OF_VECTORS
 } AdamMistake;
+
+static int adam_steps = 2;                  /* that were taken before */
+static double adam_decay = 0.5;
 
 /* What Adam makes of one number: its average, its square and its change. */
 static void adam_reference(AdamMistake kind, double x, double g, double average, double square, bool matrix, double result[3])
 {
-    const double lr = 0.5, beta2 = 0.99, decay = 0.5;
-    int step = kind == OLD_STEP ? 2 : kind == STEPS_EACH && !matrix ? 4 : 3;
+    const double lr = 0.5, beta2 = 0.99, decay = adam_decay;
+    int step = adam_steps + (kind == OLD_STEP ? 0 : kind == STEPS_EACH && !matrix ? 2 : 1);
     double old_average = average, old_square = square;
     g += kind == COUPLED && matrix ? decay * x : 0;
     double beta1 = kind == SAME_BETA ? beta2 : 0.9;
@@ -644,14 +884,54 @@ static void adam_reference(AdamMistake kind, double x, double g, double average,
     average = kind == NO_AVERAGE ? old_average : kind == ADDED ? average + g : beta1 * average + (1 - beta1) * g;
     double squared = kind == NOT_SQUARED ? g : kind == OF_AVERAGE ? average * average : g * g;
     square = kind == NO_SQUARE ? old_square : beta2 * square + (1 - beta2) * squared;
-    double c1 = kind == NO_C1 ? 1 : 1 - pow(0.9, kind == OLD_C1 ? 2 : step), c2 = kind == NO_C2 ? 1 : 1 - pow(beta2, step);
+    double c1 = 1 - pow(kind == BETA2_IN_C1 ? beta2 : 0.9, kind == OLD_C1 ? adam_steps : step), c2 = 1 - pow(beta2, step);
+    c1 = kind == NO_C1 || kind == NO_C1_C2 ? 1 : c1;
+    c2 = kind == NO_C2 || kind == NO_C1_C2 ? 1 : c2;
+    double moved = kind == MOVE_FIRST ? old_average : kind == GRADIENT ? g : average;
+    matrix = kind == DECAY_OF_VECTORS ? !matrix : matrix;
     double shrink = kind == NO_DECAY || kind == COUPLED || (!matrix && kind != DECAY_ALL) ? 0
                     : kind == DECAY_WITHOUT_LR ? decay : lr * decay;
-    double divisor = kind == NO_ROOT ? square / c2 : kind == C2_OUTSIDE ? sqrt(square) / c2 : sqrt(square / c2);
-    double move = (kind == NO_LR ? 1 : lr) * (average / c1) / divisor;
+    double root_of = (kind == MOVE_FIRST ? old_square : square) / c2;
+    double divisor = kind == NO_ROOT ? root_of : kind == C2_OUTSIDE ? sqrt(square) / c2 : sqrt(root_of);
+    double move = (kind == NO_LR ? 1 : lr) * (moved / c1) / divisor;
     result[0] = average;
     result[1] = square;
     result[2] = (kind == UPHILL ? move : -move) - shrink * (kind == DECAY_AFTER ? x - move : x);
+}
+
+/* Whether adam() moves x correctly, with this decay after so many steps. */
+static bool adam_is_right(int steps_before, double decay)
+{
+    static Parameters q;
+    Tensor *t = parameter_new(&q, 2, 3);
+    double x[6], want[3];
+    bool right = true;
+    for (int i = 0; i < 6; i++) {
+        t->average[i] = (float)next_number();
+        t->square[i] = (float)fabs(next_number());
+        x[i] = t->x[i] = (float)next_number();
+        t->grad[i] = (float)next_number();
+    }
+    Tensor before = *t, copy = *numbers(2, 3);
+    memcpy(copy.average, t->average, 6 * sizeof(float));
+    memcpy(copy.square, t->square, 6 * sizeof(float));
+    memcpy(copy.grad, t->grad, 6 * sizeof(float));
+    q.steps = adam_steps = steps_before;
+    adam_decay = decay;
+    adam(&q, 0.5, 0.99, decay);
+    for (int i = 0; i < 6; i++) {
+        adam_reference(RIGHT, x[i], copy.grad[i], copy.average[i], copy.square[i], true, want);
+        right = right && fabs(before.x[i] - x[i] - want[2]) < 1e-3;
+    }
+    return right;
+}
+
+static void look_at_adam(void)
+{
+    wrong_if(adam_is_right(2, 0), "decay_term", "decayが0なら正しい：x (1 - lr decay) を確かめる。\n",
+             "With a decay of 0 it is right: see x (1 - lr decay).\n");
+    wrong_if(adam_is_right(100000, 0.5), "correction", "c1とc2が1に近ければ正しい：c1、c2、p->steps を確かめる。\n",
+             "Where c1 and c2 are near 1 it is right: see c1, c2 and p->steps.\n");
 }
 
 static void check_adam(void)
@@ -684,6 +964,13 @@ static void check_adam(void)
           "average is not divided by c1 = 1 - 0.9^step, which corrects for the zeros of the start.\n" },
         { NO_C2, 2, "without_c2", "squareを c2 = 1 - beta2^step で割っていない（始めの0の補正）。\n",
           "square is not divided by c2 = 1 - beta2^step, which corrects for the zeros of the start.\n" },
+        { NO_C1_C2, 2, "without_c1_c2", "c1でもc2でも割っていない（始めの0の補正）：average / c1 と square / c2。\n",
+          "Neither c1 nor c2 is there, which correct for the zeros of the start: average / c1 and square / c2.\n" },
+        { BETA2_IN_C1, 2, "beta_in_c1", "c1に、0.9でなくbeta2を使っている：c1 = 1 - 0.9^step。\n",
+          "c1 is made of beta2, not of 0.9: c1 = 1 - 0.9^step.\n" },
+        { MOVE_FIRST, 2, "moved_first", "xを、前のaverageとsquareで動かしている：先に、この二つを新しくする。\n",
+          "x moves by the old average and square: update these first.\n" },
+        { GRADIENT, 2, "gradient", "averageでなく、gで動かしている。\n", "x moves by g, not by average.\n" },
         { OLD_STEP, 2, "old_step", "補正のステップの数がひとつ少ない：始めに p->steps を1増やす。\n",
           "The correction counts one step less: add 1 to p->steps first.\n" },
         { OLD_C1, 2, "old_step", "c1のステップの数がひとつ少ない：始めに p->steps を1増やす。\n",
@@ -694,6 +981,8 @@ static void check_adam(void)
           "Weights of matrices do not shrink: x (1 - lr decay).\n" },
         { DECAY_ALL, 2, "decay_of_vectors", "行が1のもの（バイアス、gamma、beta）は縮めない。\n",
           "Parameters of one row (bias, gamma, beta) do not shrink.\n" },
+        { DECAY_OF_VECTORS, 2, "decay_of_vectors", "行列でなく、ベクトルを縮めている：縮めるのは t->rows > 1 のもの。\n",
+          "Vectors shrink, not matrices: only parameters with t->rows > 1 shrink.\n" },
         { DECAY_WITHOUT_LR, 2, "decay_without_lr", "減衰にlrがかかっていない：x (1 - lr decay)。\n",
           "The decay has no factor lr: x (1 - lr decay).\n" },
         { NO_LR, 2, "without_lr", "lrがない。\n", "lr is missing.\n" },
@@ -718,6 +1007,28 @@ static void check_adam(void)
         got[1][i] = t[k]->square[j];
         got[2][i] = t[k]->x[j] - old[k][2][j];
     }
+    bool changed[9], first_items = true, first_rows = true;
+    for (int i = 0; i < 9; i++) {
+        changed[i] = got[0][i] != old[i / 6][0][i % 6];
+        first_items = first_items && changed[i] == (i % 6 == 0);
+        first_rows = first_rows && changed[i] == (i < 3 || i >= 6);
+    }
+    wrong_if(first_items, "first_item", "それぞれのテンソルの、始めの数だけが変わる：t->average[i] のように、添字が要る。\n",
+             "Only the first number of each tensor changes: it needs an index, as in t->average[i].\n");
+    wrong_if(first_rows, "first_row", "それぞれのテンソルの、始めの行だけが変わる：数の個数は、t->n でなく count(t)。\n",
+             "Only the first row of each tensor changes: the number of its items is count(t), not t->n.\n");
+    for (int k = 0; k < 2; k++) {
+        bool stays = true, other_changes = false;
+        for (int i = 0; i < 9; i++) {
+            stays = stays && (i / 6 != k || !changed[i]);
+            other_changes = other_changes || (i / 6 != k && changed[i]);
+        }
+        wrong_if(stays && other_changes, "tensor_left_out", "ひとつのテンソルが、まったく変わらない：ループは p->item[0] から p->item[p->n - 1] まで。\n",
+                 "One of the tensors does not change at all: the loop goes from p->item[0] to p->item[p->n - 1].\n");
+    }
+    look_closer = look_at_adam;
+    infinite_japanese = "c1とc2は0と1の間にある：1 - 0.9^step は、1 - power(1, 0.9, p->steps) である。\n";
+    infinite_english = "c1 and c2 are between 0 and 1: 1 - 0.9^step is 1 - power(1, 0.9, p->steps).\n";
     const char *what[] = { "average", "square", "x" };
     for (int of = 0; of < 3; of++) {
         double want[9];
@@ -729,11 +1040,12 @@ static void check_adam(void)
             for (int i = 0; i < 9; i++) {
                 int k = i / 6, j = i % 6;
                 double result[3];
-                adam_reference(m < 0 ? RIGHT : usual[m].kind, old[k][2][j], g[k][j], old[k][0][j], old[k][1][j], k == 0, result);
+                adam_reference(m < 0 ? RIGHT : usual[m].kind, old[k][2][j], g[k][j], old[k][0][j], old[k][1][j], k == 0,
+                               result);
                 to[i] = result[of];
             }
         }
-        judge(what[of], 9, got[of], NULL, want);
+        judge(what[of], 9, 3, got[of], NULL, want);
     }
     wrong_if(q.steps != 3, "steps", "p->steps は、呼ばれるたびに1増える。\n", "p->steps must grow by 1 with each call.\n");
     for (int i = 0; i < 9; i++) {
@@ -796,13 +1108,13 @@ static void check_weights(void)
     counter = 40;
     drawn(skipped, OUT, 1. / 3, false);
     drawn(after, N, 1. / 3, false);
-    judge("weight", N, l.weight->x, NULL, weight);
+    judge("weight", N, IN, l.weight->x, NULL, weight);
     double *of_out = mistake_new("bias_by_out", "バイアスの幅も、outでなくinで決まる。\n",
                                  "The width of the bias depends on in, too, not on out.\n");
     counter = 40;
     drawn(skipped, N, 1. / 3, false);
     drawn(of_out, OUT, 1 / sqrt(OUT), false);
-    judge("bias", OUT, l.bias->x, NULL, bias);
+    judge("bias", OUT, OUT, l.bias->x, NULL, bias);
     wrong_if(end != 40 + N / 4 + 1, "drawn", "乱数の数が違う：重みに一回、バイアスに一回、fillを呼ぶ。\n",
              "The number of random words is wrong: fill the weight once and the bias once.\n");
 
@@ -828,7 +1140,7 @@ static void check_weights(void)
                                   "The numbers are uniform, not normal (third argument of fill).\n");
     counter = 40 + N / 4 + 1;
     drawn(uniform, N, 0.02, false);
-    judge("weight, deviation 0.02", N, l.weight->x, NULL, weight);
+    judge("weight, deviation 0.02", N, IN, l.weight->x, NULL, weight);
     for (int i = 0; i < OUT; i++) {
         wrong_if(l.bias->x[i] != 0, "bias_not_zero", "deviation > 0 のとき、バイアスは0である（memsetの三つめの引数は、バイトの数）。\n",
                  "If deviation > 0, the bias is 0 (the third argument of memset counts bytes).\n");
@@ -838,6 +1150,46 @@ static void check_weights(void)
 }
 
 /* ---- softmax with cross-entropy -------------------------------------------------------------------------------------- */
+
+static double loss_of_two(float first, float second)
+{
+    static const int target[] = { 0 };
+    Tensor *x = numbers(1, 2);
+    x->x[0] = first;
+    x->x[1] = second;
+    double loss = cross_entropy(x, target)->x[0];
+    clear_tape();
+    return loss;
+}
+
+static void look_at_loss(void)
+{
+    double equal = loss_of_two(0, 0), shifted = loss_of_two(1, 1), other = loss_of_two(0, 1);
+    course_say("logitが {0, 0}、目標が0のとき、損失は ln 2 = 0.6931 のはずで、あなたの値は %.4g。\n",
+               "With the logits {0, 0} and the target 0, the loss should be ln 2 = 0.6931; yours is %.4g.\n", equal);
+    wrong_if(fabs(shifted - equal) > 1e-4, "shifted", "すべてのlogitに1を足すと、損失が変わる（変わらないはず）：largestを引くところを確かめる。\n",
+             "If 1 is added to all logits the loss changes, but it should not: see where largest is subtracted.\n");
+    wrong_if(!(other > equal), "other_logits", "ほかのlogitを大きくしても、損失が増えない：ln sum e^x を確かめる。\n",
+             "If another logit grows the loss does not: see ln sum e^x.\n");
+}
+
+static const Tensor *loss_y;                /* that is checked, of rows of 5 */
+
+static void look_at_dx(void)
+{
+    for (int row = 0; row < 3; row++) {
+        double total = 0;
+        for (int i = 0; i < 5; i++) {
+            total += loss_y->kept[row * 5 + i];
+        }
+        wrong_if(fabs(total) > 1e-4, "row_sum",
+                 "dxの行の和は0のはずである（pの和は1で、1を一回引くから）が、そうなっていない：pと、引く1の大きさを確かめる。\n",
+                 "Each row of dx should have the sum 0, since p has the sum 1 and 1 is subtracted once. Yours has not: see p,\n"
+                 "and the size of what is subtracted.\n");
+    }
+    wrong_if(true, "place_of_target", "行の和は正しく0である：1を引く場所 targets[row] を確かめる。\n",
+             "Each row has the sum 0, as it should: see where 1 is subtracted, at targets[row].\n");
+}
 
 static void check_loss(void)
 {
@@ -868,9 +1220,20 @@ static void check_loss(void)
                  "It is the last row alone: sum the rows (+=).\n") = -log(p[ROWS - 1][target[ROWS - 1]]) / ROWS;
     *mistake_new("mean_over_n", "行の数（x->rows）でなく、列の数で割っている。\n",
                  "It is divided by the number of columns, not of rows (x->rows).\n") = want * ROWS / N;
+    *mistake_new("mean_of_numbers", "行の数（x->rows）でなく、すべての数の個数で割っている。\n",
+                 "It is divided by the number of all items, not of rows (x->rows).\n") = want / N;
     *mistake_new("same_target", "どの行でも targets[0] を見ている：targets[row]。\n",
                  "It looks at targets[0] in each row: targets[row].\n") =
         -(log(p[0][target[0]]) + log(p[1][target[0]]) + log(p[2][target[0]])) / ROWS;
+    double *row_start = mistake_new("row_start", "行の始まりが違う：行rowは x->x + row * x->n から始まる。\n",
+                                    "Rows begin elsewhere: row begins at x->x + row * x->n.\n");
+    for (int row = 0; row < ROWS; row++) {
+        double total = 0;
+        for (int i = 0; i < N; i++) {
+            total += exp(x->x[row * ROWS + i]);
+        }
+        *row_start += (log(total) - x->x[row * ROWS + target[row]]) / ROWS;
+    }
     double without_largest = want, twice = want;
     for (int row = 0; row < ROWS; row++) {
         double largest = -INFINITY;
@@ -884,7 +1247,13 @@ static void check_loss(void)
         "softmax_termsの和は、e^(x - largest) の和である：logitからも、largestを引く。\n",
         "softmax_terms returns the sum of e^(x - largest): subtract largest from the logit, too.\n") = without_largest;
     *mistake_new("largest_twice", "largestの符号が逆である。\n", "largest has the wrong sign.\n") = twice;
-    judge("loss", 1, y->x, NULL, (double[]){ want });
+    look_closer = look_at_loss;
+    judge("loss", 1, 1, y->x, NULL, (double[]){ want });
+    loss_y = y;
+    look_closer = look_at_dx;
+    wrong_if(memcmp(x->grad, x->square, (size_t)count(x) * sizeof(float)) != 0, "added_already",
+             "x->grad に書いている：loss_rule() が、あとで y->kept[row * x->n + i] を読んで、そこに加える。dxは y->kept に書く。\n",
+             "It writes to x->grad: loss_rule() adds to it later what it reads in y->kept[row * x->n + i]. Write dx there.\n");
     double gradient[ROWS * N];
     double *no_one = mistake_new("without_target", "p だけである：目標のところから1を引く。\n",
                                  "It is p alone: subtract 1 at the target.\n");
@@ -900,6 +1269,15 @@ static void check_loss(void)
                                      "1 is divided by rows, but p is not.\n");
     double *terms = mistake_new("not_normalized", "e^(x - largest) を和で割っていない：確率の和は1である。\n",
                                 "e^(x - largest) is not divided by its sum: probabilities have the sum 1.\n");
+    double *no_largest = mistake_new("largest",
+        "確率が大きすぎる：和は e^(x - largest) の和である。logitからも、largestを引く。\n",
+        "Probabilities are too large: the sum is that of e^(x - largest). Subtract largest from the logit, too.\n");
+    double *first_row = mistake_new("first_row", "どの行の勾配も、始めの行に書いている：y->kept[row * x->n + i]。\n",
+                                    "The gradients of all rows go to the first one: y->kept[row * x->n + i].\n");
+    double *mean_of_all = mistake_new("mean_of_numbers", "行の数（x->rows）でなく、すべての数の個数で割っている。\n",
+                                      "It is divided by the number of all items, not of rows (x->rows).\n");
+    double *from_all = mistake_new("one_from_all", "1を、行のすべての数から引いている：目標のところだけから引く。\n",
+                                   "1 is subtracted from all numbers of a row: subtract it at the target alone.\n");
     double *at_row = mistake_new("at_row", "1を、目標 targets[row] でなく、rowのところから引いている。\n",
                                  "1 is subtracted at row, not at the target, targets[row].\n");
     for (int i = 0; i < ROWS * N; i++) {
@@ -909,7 +1287,15 @@ static void check_loss(void)
         for (int k = 0; k < N; k++) {
             largest = fmax(largest, p[row][k]);
         }
+        double largest_x = x->x[row * N];
+        for (int k = 0; k < N; k++) {
+            largest_x = fmax(largest_x, x->x[row * N + k]);
+        }
         gradient[i] = (q - one) / ROWS;
+        no_largest[i] = (q * exp(largest_x) - one) / ROWS;
+        first_row[i] = row > 0 ? 0 : (p[ROWS - 1][i] - (target[ROWS - 1] == i)) / ROWS;
+        mean_of_all[i] = (q - one) / (ROWS * N);
+        from_all[i] = (q - 1) / ROWS;
         no_one[i] = q / ROWS;
         plus[i] = (q + one) / ROWS;
         only[i] = one * (q - 1) / ROWS;
@@ -918,7 +1304,7 @@ static void check_loss(void)
         unscaled_p[i] = q - one / ROWS;
         terms[i] = (q / largest - one) / ROWS;
     }
-    judge("dx", ROWS * N, y->kept, NULL, gradient);
+    judge("dx", ROWS * N, N, y->kept, NULL, gradient);
     x->x[0] = 200;
     x->x[5] = -200;
     y = cross_entropy(x, target);
@@ -932,8 +1318,9 @@ static void check_loss(void)
 
 enum { SENTENCES = 2, LENGTH = 3, HEADS = 2, WIDTH = 4, ALL = SENTENCES * LENGTH * HEADS * WIDTH };
 typedef enum {
-    CAUSAL, NO_MASK, REVERSED, MASK_AFTER, ZERO_SCORES, NOT_DIVIDED, ONE_TOO_MANY, NO_SCALE, SCALE_TWICE, NO_SOFTMAX, BY_COLUMNS,
-    STRICT, NOT_ZEROED, TRANSPOSED, EXCHANGED_QK, KEYS_FOR_VALUES, ONE_SENTENCE, TIMES_SUM
+    CAUSAL, NO_MASK, REVERSED, MASK_AFTER, ZERO_SCORES, NOT_DIVIDED, ONE_TOO_MANY, NO_SCALE, SCALE_TWICE, NO_SOFTMAX,
+    BY_COLUMNS, STRICT, KEYS_TWICE, QUERIES_TWICE, QUERIES_FOR_VALUES, NOT_ZEROED, TRANSPOSED, EXCHANGED_QK, KEYS_FOR_VALUES,
+    ONE_SENTENCE, TIMES_SUM
 } AttentionMistake;
 
 /* Computes y and the weights w in double, correctly or with a mistake. */
@@ -949,7 +1336,9 @@ static void attention_reference(AttentionMistake kind, const float *qkv, double 
         }
         const float *start = qkv + h / HEADS * LENGTH * 3 * n + h % HEADS * WIDTH;
         const float *q = kind == EXCHANGED_QK ? start + n : start, *k = kind == EXCHANGED_QK ? start : start + n;
-        const float *v = kind == KEYS_FOR_VALUES ? start + n : start + 2 * n;
+        const float *v = kind == KEYS_FOR_VALUES ? start + n : kind == QUERIES_FOR_VALUES ? start : start + 2 * n;
+        q = kind == KEYS_TWICE ? k : q;
+        k = kind == QUERIES_TWICE ? start : k;
         double e[LENGTH][LENGTH], hidden[LENGTH][LENGTH], column[LENGTH] = { 0 };
         for (int i = 0; i < LENGTH; i++) {
             for (int j = 0; j < LENGTH; j++) {
@@ -957,7 +1346,8 @@ static void attention_reference(AttentionMistake kind, const float *qkv, double 
                 for (int d = 0; d < WIDTH; d++) {
                     score += (double)q[i * 3 * n + d] * k[j * 3 * n + d];
                 }
-                score *= kind == NO_SCALE ? 1 : kind == SCALE_TWICE ? 1. / WIDTH : 1 / sqrt(WIDTH);
+                score *= kind == NO_SCALE || kind == KEYS_TWICE ? 1
+                         : kind == SCALE_TWICE || kind == QUERIES_TWICE ? 1. / WIDTH : 1 / sqrt(WIDTH);
                 bool seen = kind == REVERSED ? j >= i : kind == ONE_TOO_MANY ? j <= i + 1 : kind == STRICT ? j < i : j <= i;
                 bool counts = seen || kind == NO_MASK || kind == MASK_AFTER || kind == ZERO_SCORES;
                 e[i][j] = !counts ? 0 : kind == NO_SOFTMAX ? score : exp(kind == ZERO_SCORES && !seen ? 0 : score);
@@ -986,6 +1376,30 @@ static void attention_reference(AttentionMistake kind, const float *qkv, double 
     }
 }
 
+static const Tensor *attention_y;           /* that is checked */
+static double w_wanted[MOST];
+
+static void look_at_weights(void)
+{
+    const int n = LENGTH * LENGTH;
+    bool right = true;
+    for (int i = 0; i < SENTENCES * HEADS * n; i += LENGTH) {
+        const float *w = attention_y->kept + i / n * 2 * n + i % n;
+        double total = 0;
+        for (int j = 0; j < LENGTH; j++) {
+            wrong_if(j > i / LENGTH % LENGTH && w[j] != 0, "mask", "重み w[i][j] が、j > i でも0でない：マスクを確かめる。\n",
+                     "A weight w[i][j] with j > i is not 0: see the mask.\n");
+            total += w[j];
+            right = right && fabs(w[j] - w_wanted[i + j]) < 1e-3;
+        }
+        wrong_if(!(fabs(total - 1) < 1e-3), "row_sum", "wの行の和が1でない：softmaxと、wの行iの始まり w.x + i * length を確かめる。\n",
+                 "A row of w has not the sum 1: see the softmax, and where row i of w begins, w.x + i * length.\n");
+    }
+    wrong_if(right, "last_product", "重みwは正しい：そのあとの積を確かめる。\n", "The weights w are right: see the product after them.\n");
+    wrong_if(true, "scores", "wの行の和は1だが、重みが違う：点数 q k^T を確かめる。\n",
+             "Rows of w have the sum 1, but other weights: see the scores, q k^T.\n");
+}
+
 static void check_attention(void)
 {
     Tensor *qkv = numbers(SENTENCES * LENGTH, 3 * HEADS * WIDTH);
@@ -998,7 +1412,8 @@ static void check_attention(void)
         { REVERSED, "reversed", "マスクが逆である：トークンiは、0からiまでを見る。\n",
           "The mask is reversed: token i sees 0 to i.\n" },
         { MASK_AFTER, "mask_after", "マスクがsoftmaxのあとにある：残った重みの和が1にならない。softmaxには、0からiまでだけを入れる。\n",
-          "The mask acts after the softmax: the weights that are left do not have the sum 1. Only 0 to i go into the softmax.\n" },
+          "The mask acts after the softmax: the weights that are left do not have the sum 1. Only 0 to i go into the\n"
+          "softmax.\n" },
         { ZERO_SCORES, "zero_scores", "見えないトークンのスコアを0にしている：e^0 = 1 なので、重みが残る。和に入れない。\n",
           "The scores of hidden tokens are set to 0: e^0 = 1 leaves them a weight. They must not be in the sum.\n" },
         { ONE_TOO_MANY, "one_too_many", "トークンiが、i + 1 も見ている：softmaxに入れるのは、i + 1 個（0からi）である。\n",
@@ -1012,6 +1427,10 @@ static void check_attention(void)
           "q and k are exchanged: rows of the scores belong to queries q, columns to keys k.\n" },
         { KEYS_FOR_VALUES, "keys_for_values", "vでなくkを足している：part() のVALUESがvである。\n",
           "It adds k in place of v: v is VALUES of part().\n" },
+        { KEYS_TWICE, "keys_twice", "点数が、qとkでなく、kとkの積である。\n", "The scores are products of k with k, not of q with k.\n" },
+        { QUERIES_TWICE, "queries_twice", "点数が、qとkでなく、qとqの積である。\n",
+          "The scores are products of q with q, not of q with k.\n" },
+        { QUERIES_FOR_VALUES, "queries_for_values", "vでなくqを足している。\n", "It adds q in place of v.\n" },
         { ONE_SENTENCE, "one_sentence", "最初の文だけである：hは rows / length * heads まで。\n",
           "It is the first sentence alone: h goes to rows / length * heads.\n" },
         { TIMES_SUM, "times_sum", "和をかけている：和で割る。\n", "It multiplies by the sum: divide by it.\n" },
@@ -1025,7 +1444,7 @@ static void check_attention(void)
         { BY_COLUMNS, "by_columns", "列の和で割っている：ひとつのトークンの重みは、ひとつの行である。\n",
           "It divides by the sums of columns: the weights of one token are a row.\n" },
     };
-    static double y_wanted[MOST], w_wanted[MOST], unused[MOST];
+    static double y_wanted[MOST], unused[MOST];
     crash_japanese = "wの場所は y->kept + 2 * h * length * length で、length * length 個の数をもつ。\n";
     crash_english = "The place of w is y->kept + 2 * h * length * length, with length * length numbers.\n";
     Tensor *y = attention(qkv, HEADS, LENGTH);
@@ -1034,9 +1453,15 @@ static void check_attention(void)
         attention_reference(usual[k].kind, qkv->x,
                             mistake_new(usual[k].name, usual[k].japanese, usual[k].english), unused);
     }
-    judge("y", ALL, y->x, NULL, y_wanted);
+    attention_y = y;
+    look_closer = look_at_weights;
+    judge("y", ALL, HEADS * WIDTH, y->x, NULL, y_wanted);
     const int n = LENGTH * LENGTH;
     for (int i = 0; i < SENTENCES * HEADS * n; i++) {
+        double hidden = y->kept[i / n * 2 * n + i % n];
+        wrong_if(i % n % LENGTH > i % n / LENGTH && hidden != 0 && fabs(hidden) < 0.01, "almost_hidden",
+                 "見えないトークンに、小さな重みが残っている：ちょうど0にする。softmaxには、0からiまでだけを入れる。\n",
+                 "Hidden tokens keep small weights: they must be exactly 0. Only 0 to i go into the softmax.\n");
         wrong_if(!(fabs(y->kept[i / n * 2 * n + i % n] - w_wanted[i]) < 1e-3), "kept",
                  "yは正しいが、重みwが y->kept + 2 * h * length * length にない：attention_rule() が、そこから読む。\n",
                  "y is right, but the weights w are not at y->kept + 2 * h * length * length, where attention_rule()\n"
@@ -1058,25 +1483,29 @@ static const struct {
     bool is_gpt;
     const char *japanese, *english;         /* where bits differ though numbers are right */
 } assignment[] = {
-    { "relu", check_relu, false, "", "" },
+    { "relu", check_relu, false, "小さいdyとは、大きさがFLT_MIN（正規化数の最小）より小さいものである。ほかの定数ではない。\n",
+      "A small dy is one whose size is below FLT_MIN, the least normal number, not below another constant.\n" },
     { "linear", check_linear, false, "積は、どちらもCHAINで加える。\n", "Both products add in chains of CHAIN.\n" },
     { "tape", check_tape, false, "", "" },
     { "adam", check_adam, false, "丸める順番：fmaf、floatへの変換、1 / sqrt(c2) をかけること、1e-8を加える場所。\n",
       "The places of rounding: fmaf, conversions to float, the factor 1 / sqrt(c2), where 1e-8 is added.\n" },
-    { "weights", check_weights, false, "", "" },
+    { "weights", check_weights, false, "幅は、floatでなくdoubleで計算する：1 / sqrt((double)in)。\n",
+      "The width is computed in double, not in float: 1 / sqrt((double)in).\n" },
     { "loss", check_loss, true, "確率は、exponential(logit - largest - (float)log_sum) に 1 / rows をかけたものである。\n",
       "A probability is exponential(logit - largest - (float)log_sum), and then times 1 / rows.\n" },
     { "embedding", check_embedding, true, "dyの行は、ひとつずつ、表の勾配に直接加える：SINGLE。\n",
       "Rows of dy are added one by one to the gradient of the table itself: SINGLE.\n" },
     { "gelu", check_gelu, true, "duと全体の式で、どこがfmafかを、文章で確かめる。\n",
       "See in the text where du and the whole formula have an fmaf.\n" },
-    { "norm", check_norm, true, "係数はdoubleで計算してからfloatにし、三つの項は fmaf(-slope, t, fmaf(rstd, g, shift)) とする。\n",
-      "Compute the factors in double, round them to float; the three terms are fmaf(-slope, t, fmaf(rstd, g, shift)).\n" },
+    { "norm", check_norm, true, "dbetaとdgammaは、sum_columns() で足す。sum(g c) は sum_gt - rest sum_g である（cは t - rest で、tではない）。\n"
+      "係数はdoubleで計算してからfloatにし、三つの項は fmaf(-slope, t, fmaf(rstd, g, shift)) とする。\n",
+      "sum_columns() adds dbeta and dgamma. sum(g c) is sum_gt - rest sum_g (c is t - rest, not t). Compute the factors in\n"
+      "double, round them to float; the three terms are fmaf(-slope, t, fmaf(rstd, g, shift)).\n" },
     { "attention", check_attention, true, "積はCHAINで加え、和の逆数をfloatにしてからかける。\n",
       "Products add in chains of CHAIN; the inverse of the sum is rounded to float, and then a factor.\n" },
 };
 
-/* Trains as tiny does, and compares the hashes. */
+/* Trains as tiny does, and compares the hashes of the weights and of what Adam keeps. */
 static bool hash_is_equal(bool is_gpt)
 {
     static char *skip[] = { OPTIONS_SKIP }, *gpt_options[] = { OPTIONS_GPT };
@@ -1092,7 +1521,8 @@ static bool hash_is_equal(bool is_gpt)
     course_quiet = false;
     char hashes[512] = "";
     for (char *line = strtok(course_log, "\n"); line; line = strtok(NULL, "\n")) {
-        if (strncmp(line, "SHA-256", 7) == 0 && strlen(hashes) + strlen(line) + 2 < sizeof hashes) {
+        bool is_hash = strncmp(line, "SHA-256", 7) == 0 || strncmp(line, "Adam", 4) == 0;
+        if (is_hash && strlen(hashes) + strlen(line) + 2 < sizeof hashes) {
             strcat(strcat(hashes, line), "\n");
         }
     }
@@ -1123,7 +1553,8 @@ int main(int argc, char **argv)
     crash_english = "This is in the short training.\n";
     if (!hash_is_equal(assignment[k].is_gpt)) {
         course_say("数は正しいが、学習した重みのハッシュが違う：ビットが違う（課題の文章の「ビットのために」）。\n",
-                   "The numbers are right, but the hash of the trained weights differs: other bits (\"For the bits\" in the text).\n");
+                   "The numbers are right, but the hash of the trained weights differs: other bits (\"For the bits\" in the\n"
+                   "text).\n");
         course_say(assignment[k].japanese, assignment[k].english);
         course_wrong("bits");
     }

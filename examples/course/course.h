@@ -68,11 +68,23 @@ static void course_shapes(int rows, int columns, int a_rows, int a_columns, int 
 {
     if (rows != a_rows || a_columns != b_rows || columns != b_columns) {
         course_say("product(C, A, B): Cは (%d, %d)、Aは (%d, %d)、Bは (%d, %d)。C += A B では、Aの列の数とBの行の数が等しく、Cは\n"
-                   "Aの行の数とBの列の数をもつ。transposed() が足りないか、多いか、順番が逆ではないか？\n",
-                   "product(C, A, B): C is (%d, %d), A (%d, %d), B (%d, %d). In C += A B, A has as many columns as B rows, and C\n"
-                   "has the rows of A and the columns of B. Is a transposed() missing, or one too many, or the order wrong?\n",
+                   "Aの行の数とBの列の数をもつ。transposed() が足りないか、多いか、順番が逆ではないか？ y->in[0] と y->in[1]\n"
+                   "を取り違えていないか？\n",
+                   "product(C, A, B): C is (%d, %d), A (%d, %d), B (%d, %d). In C += A B, A has as many columns as B rows,\n"
+                   "and C has the rows of A and the columns of B. Is a transposed() missing, or one too many, or the order\n"
+                   "wrong, or y->in[0] taken for y->in[1]?\n",
                    rows, columns, a_rows, a_columns, b_rows, b_columns);
         course_wrong("shapes");
+    }
+}
+
+/* A hash of what Adam keeps, in which a gradient shows that the rounding of a weight hides. */
+static uint64_t course_bits = 0xcbf29ce484222325;
+
+static void course_add(const void *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        course_bits = (course_bits ^ ((const unsigned char *)data)[i]) * 0x100000001b3;
     }
 }
 

@@ -37,7 +37,7 @@ ASSIGNMENTS = {
     "attention": ("attention", 4, 1, [], "gpt"),
 }
 TRAININGS = {
-    "skip": "skip --rows 100 --hidden 16 --steps 5 --seed 3",
+    "skip": "skip --rows 100 --hidden 17 --steps 5 --seed 3",
     "gpt": "gpt --layers 1 --heads 2 --width 16 --context 10 --batch 7 --steps 5 --seed 3",
 }
 
@@ -58,6 +58,23 @@ def find(lines, function):
     fail(f"examples/tiny.c has no function {function}")
 
 
+def copy(lines, name):
+    """Makes a part of an assignment of tiny.c, which may have a hole: what course.h and check.h must see of its calls."""
+    begin, _, _ = find(lines, "product")
+    lines.insert(begin + 2, "    course_shapes(c.rows, c.columns, a.rows, a.columns, b.rows, b.columns);")
+    _, end, _ = find(lines, "print_hash")
+    lines[end:end] = ["    for (const Tensor *t = p->item; t < p->item + p->n; t++) {",
+                      "        course_add(t->average, (size_t)count(t) * sizeof *t->average);",
+                      "        course_add(t->square, (size_t)count(t) * sizeof *t->square);",
+                      "    }",
+                      '    printf("Adam\'s averages: %08x%08x\\n", (unsigned)(course_bits >> 32), (unsigned)course_bits);']
+    main = lines.index("int main(int argc, char **argv)")
+    lines[main] = "static int tiny(int argc, char **argv)"
+    lines.insert(lines.index("}", main), "    return 0;")
+    includes = max(i for i, line in enumerate(lines) if line.startswith("#include"))
+    lines.insert(includes + 1, f'\n#define COURSE_NAME "{name}"\n#include "course.h"')
+
+
 def assignment(name, code=None):
     """Returns the text of an assignment, with this code in its hole; None: what students begin with."""
     function, head, tail, start, training = ASSIGNMENTS[name]
@@ -66,13 +83,7 @@ def assignment(name, code=None):
     signature = lines[begin].split(" { ")[0]
     hole = [f"    {line}" for line in start] if code is None else code
     lines[begin:end + 1] = [signature, "{", *body[:head], BEGIN, *hole, END, *body[len(body) - tail:], "}"]
-    begin, _, _ = find(lines, "product")
-    lines.insert(begin + 2, "    course_shapes(c.rows, c.columns, a.rows, a.columns, b.rows, b.columns);")
-    main = lines.index("int main(int argc, char **argv)")
-    lines[main] = "static int tiny(int argc, char **argv)"
-    lines.insert(lines.index("}", main), "    return 0;")
-    includes = max(i for i, line in enumerate(lines) if line.startswith("#include"))
-    lines.insert(includes + 1, f'\n#define COURSE_NAME "{name}"\n#include "course.h"')
+    copy(lines, name)
     return "\n".join([
         f"/* {name}.c: an assignment: write {function}(), between BEGIN and END. {name}.ja.md and {name}.md have the text.",
         " *",
@@ -108,14 +119,19 @@ def write_common(folder, token=""):
     for name in ("course.h", "check.h"):
         shutil.copyfile(HERE / name, folder / name)
     with tempfile.TemporaryDirectory() as temporary:
-        program = Path(temporary) / "tiny.exe"
-        errors = build(TINY, program, "-O1")
+        source, program = Path(temporary) / "tiny.c", Path(temporary) / "tiny.exe"
+        lines = TINY.read_text(encoding="utf-8").splitlines()
+        copy(lines, "tiny")
+        lines += ["", "int main(int argc, char **argv) { return tiny(argc, argv); }", ""]
+        source.write_text("\n".join(lines), encoding="utf-8")
+        errors = build(source, program, "-O1", "-I", str(HERE))
         if errors:
             fail(f"tiny.c does not compile: {errors}")
         text = f'/* expected.h: the hashes of the trained weights of tiny.c. */\n#define COURSE_TOKEN "{token}"\n'
         for name, options in TRAININGS.items():
             run = subprocess.run([program, *options.split()], capture_output=True, text=True, check=True)
-            hashes = "".join(f'\\\n    "{line}\\n"' for line in run.stdout.splitlines() if line.startswith("SHA-256"))
+            hashes = "".join(f'\\\n    "{line}\\n"' for line in run.stdout.splitlines()
+                             if line.startswith(("SHA-256", "Adam")))
             words = ", ".join(f'"{word}"' for word in ["tiny", *options.split()])
             text += f"#define EXPECTED_{name.upper()} {hashes}\n#define OPTIONS_{name.upper()} {words}, NULL\n"
     (folder / "expected.h").write_text(text, encoding="utf-8")
