@@ -72,7 +72,8 @@ def copy(lines, name):
     lines[main] = "static int tiny(int argc, char **argv)"
     lines.insert(lines.index("}", main), "    return 0;")
     includes = max(i for i, line in enumerate(lines) if line.startswith("#include"))
-    lines.insert(includes + 1, f'\n#define COURSE_NAME "{name}"\n#define COURSE_CHECK check_{name}\n#define COURSE_{name}\n#include "course.h"')
+    defines = f'#define COURSE_NAME "{name}"\n#define COURSE_CHECK check_{name}\n#define COURSE_{name}'
+    lines.insert(includes + 1, f'\n{defines}\n#include "course.h"')
 
 
 def assignment(name, code=None):
