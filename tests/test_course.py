@@ -40,7 +40,10 @@ WRONG = [
     ("loss", "largest_twice", "(double)logits[targets[row]] - largest", "(double)logits[targets[row]] - 2 * largest"),
     ("embedding", "nothing", "product(", "if (0) product("),
     ("embedding", "last_only", "    product(gradients(y->in[1]), transposed(values(y->in[0])), gradients(y), SINGLE);",
-     "    float *s = array(count(y->in[1]));\n    memcpy(s, y->in[1]->grad, (size_t)count(y->in[1]) * sizeof *s);\n    for (int r = 0; r < y->rows; r++) for (int v = 0; v < y->in[0]->n; v++) for (int i = 0; i < y->n; i++)\n        if (y->in[0]->x[r * y->in[0]->n + v] > 0)\n            y->in[1]->grad[v * y->n + i] = s[v * y->n + i] + y->grad[r * y->n + i];\n    free(s);"),
+     "    float *s = array(count(y->in[1]));\n    memcpy(s, y->in[1]->grad, (size_t)count(y->in[1]) * sizeof *s);\n"
+     "    for (int r = 0; r < y->rows; r++) for (int v = 0; v < y->in[0]->n; v++) for (int i = 0; i < y->n; i++)\n"
+     "        if (y->in[0]->x[r * y->in[0]->n + v] > 0)\n"
+     "            y->in[1]->grad[v * y->n + i] = s[v * y->n + i] + y->grad[r * y->n + i];\n    free(s);"),
     ("gelu", "without_3", "3 * GELU_B", "GELU_B"),
     ("gelu", "without_x", "x * du", "du"),
     ("gelu", "other_side", "x < 0 ? lower : 1 - lower", "x > 0 ? lower : 1 - lower"),

@@ -172,6 +172,16 @@ for recipe in re.findall(r'`((?:[a-z_]+ = )?ag_\w+\([^`]*\))`', recipes):
         fail(f'docs/pytorch.md: tests/test_torch.c does not compare {recipe}')
 
 
+# The doors of other frameworks' readers: each of DeZero's sixty steps once; both pages lead to the same functions.
+doors = [(root / page).read_text(encoding='utf-8') for page in ('docs/doors.md', 'docs/ja/doors.md')]
+for text in doors:
+    rows = [(int(first), int(last or first)) for first, last in re.findall(r'^\| (\d+)(?:-(\d+))? \|', text, re.M)]
+    if [step for first, last in rows for step in range(first, last + 1)] != list(range(1, 61)):
+        fail('docs/doors.md or docs/ja/doors.md: expected each of the steps 1 to 60 once, in order')
+if len({tuple(sorted(re.findall(r'\[`(\w+)`\]\((?:\.\./)+', text))) for text in doors}) != 1:
+    fail('docs/doors.md and docs/ja/doors.md name different functions')
+
+
 def lines_of(name, sections):
     """The number of lines of a file, or of these sections of it, each of which begins with a line /* ---- NAME."""
     text = (root / name).read_text(encoding='utf-8')
