@@ -5,6 +5,7 @@
 # shellcheck disable=SC2086 # lists of words
 
 source=$(cd "$1" && pwd)/examples/tiny.c
+wasi=$(cd "$1" && pwd)/tests/wasi.mjs
 programs=$(cd "$2" && pwd)
 program=$programs/tiny
 # shellcheck source=tests/expect.sh
@@ -36,7 +37,7 @@ expect 2 '' 'tiny: --rows: expected an option and a number' skip --rows 0
 
 # ---- hashes ----------------------------------------------------------------------------------------------------------
 
-hashes() { sed -n 's/^SHA-256 of the weights of .* \([0-9a-f]*\)$/\1/p'; }
+hashes() { tr -d '\r' | sed -n 's/^SHA-256 of the weights of .* \([0-9a-f]*\)$/\1/p'; }
 
 # More than 64, 512 and 2048 rows, and more than 512 hidden numbers; more than 64 tokens of a sentence, 512 of a batch.
 skip_1='--rows 100 --hidden 16 --steps 12'
@@ -66,8 +67,8 @@ for size in $sizes; do
     gpt*) that "hash of $size" [ "$(wc -c <"want_$size")" -eq 65 ] ;;
     esac
 done
-for isa in portable avx2; do
-    [ $isa = portable ] || grep -qw $isa /proc/cpuinfo 2>/dev/null || continue
+for isa in portable avx2 avx512 avx512_bf16 amx; do
+    [ $isa = portable ] || grep -qw "$(echo $isa | sed 's/avx512$/avx512f/; s/amx/amx_bf16/')" /proc/cpuinfo 2>/dev/null || continue
     export KAERU_ISA=$isa
     for size in skip_2 gpt_1 gpt_3; do
         library $size >"got_$size"
@@ -80,19 +81,22 @@ done
 agrees() {
     runner=$1
     shift
-    if ! "$@" "$source" -o compiled -lm 2>stderr; then
+    rm -f compiled.exe
+    if ! "$@" "$source" -o compiled.exe -lm 2>stderr; then
         wrong "compile with $*"
         cat stderr
         return
     fi
     for size in $sizes; do
         eval "options=\$$size"
-        $runner ./compiled ${size%_*} $options 2>stderr | hashes >got
+        $runner ./compiled.exe ${size%_*} $options 2>stderr | hashes >got
         if cmp -s "want_$size" got; then ok; else wrong "$size, compiled with $*"; cat stderr; fi
     done
 }
 
 flags='-std=c11 -Wall -Wextra -pedantic -Werror'
+m32='-m32 -msse2 -mfpmath=sse -idirafter /usr/include/x86_64-linux-gnu'
+printf '#include <stdio.h>\nint main(void) { return 0; }\n' >empty.c
 for compiler in gcc clang; do
     have $compiler || continue
     agrees '' $compiler -O2
@@ -101,17 +105,28 @@ for compiler in gcc clang; do
     x86_64) agrees '' $compiler $flags -O3 -march=native ;;
     *) agrees '' $compiler $flags -O3 ;;
     esac
-    echo 'int main(void) { return 0; }' >empty.c
     if $compiler -fsanitize=address,undefined empty.c -o empty 2>stderr && ./empty 2>stderr; then
         agrees '' $compiler $flags -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
     fi
-    if $compiler -m32 empty.c -o empty 2>stderr && ./empty 2>stderr; then
-        agrees '' $compiler $flags -O2 -m32 -msse2 -mfpmath=sse
+    if $compiler $m32 empty.c -o empty 2>stderr && ./empty 2>stderr; then
+        agrees '' $compiler $flags -O2 $m32
     fi
 done
 for machine in aarch64 riscv64; do
     if have $machine-linux-gnu-gcc && have qemu-$machine; then
         agrees qemu-$machine $machine-linux-gnu-gcc $flags -O2 -static
+        ! have clang || agrees qemu-$machine clang --target=$machine-linux-gnu $flags -O2 -static
     fi
 done
+! have musl-gcc || agrees '' musl-gcc $flags -O2 -static
+# A machine of 32 bits, that of the page.
+if have clang && have node && clang --target=wasm32-wasi empty.c -o empty 2>stderr; then
+    agrees "node --no-warnings $wasi" clang --target=wasm32-wasi $flags -O2
+fi
+# MinGW's fmaf rounds twice; with -mfma it is an instruction.
+if have x86_64-w64-mingw32-gcc-posix && have wine && grep -qw fma /proc/cpuinfo 2>/dev/null; then
+    WINEDEBUG=-all WINEPREFIX=$PWD/wine
+    export WINEDEBUG WINEPREFIX
+    agrees wine x86_64-w64-mingw32-gcc-posix $flags -O2 -mfma -static
+fi
 summary tiny
