@@ -68,7 +68,8 @@ for size in $sizes; do
     esac
 done
 for isa in portable avx2 avx512 avx512_bf16 amx; do
-    [ $isa = portable ] || grep -qw "$(echo $isa | sed 's/avx512$/avx512f/; s/amx/amx_bf16/')" /proc/cpuinfo 2>/dev/null || continue
+    flag=$(echo $isa | sed 's/avx512$/avx512f/; s/amx/amx_bf16/')
+    [ $isa = portable ] || grep -qw "$flag" /proc/cpuinfo 2>/dev/null || continue
     export KAERU_ISA=$isa
     for size in skip_2 gpt_1 gpt_3; do
         library $size >"got_$size"
