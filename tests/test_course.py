@@ -21,8 +21,6 @@ WRONG = [
     ("tape", "no_rule", "y->rule(y);", ""),
     ("tape", "not_freed", "free(y->x);", ""),
     ("tape", "freed_early", "y->rule(y);\n        free(y->x);", "free(y->x);\n        y->rule(y);"),
-    ("tape", "skips_loss", "while (on_tape > 0)", "on_tape--;\n    while (on_tape > 0)"),
-    ("tape", "again", "&tape[--on_tape]", "&tape[on_tape - 1]"),
     ("adam", "without_c1", "lr / c1", "lr"),
     ("adam", "without_c2", "1 / sqrt(c2)", "1"),
     ("adam", "old_step", "p->steps);", "p->steps - 1);", "p->steps),", "p->steps - 1),"),

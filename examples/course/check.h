@@ -286,6 +286,17 @@ static void look_at_map(void)
              "It is right where x is positive, and wrong where x is negative: see the case x < 0.\n");
     wrong_if(right[1] && !right[0], "above_zero", "xが負なら正しいが、正のときに違う：x > 0 の場合を確かめる。\n",
              "It is right where x is negative, and wrong where x is positive: see the case x > 0.\n");
+    for (int i = 0; i < 2; i++) {
+        float x = i == 0 ? 1 : -1;
+        course_say("x = %g での傾きは %.4g のはずで、あなたの値は %.4g。\n", "At x = %g the slope should be %.4g; yours is %.4g.\n",
+                   (double)x, slope_of(x), (double)mapped(x, 1));
+    }
+#if defined COURSE_gelu
+    wrong_if(!(fabsf(mapped(0, 1) - 0.5f) < 1e-4f), "first_term", "x = 0 での傾きは、s(0) = 0.5 だけのはずである：uと、一つめの項 s(u) を確かめる。\n",
+             "At x = 0 the slope should be s(0) = 0.5 alone: see u, and the first term, s(u).\n");
+    wrong_if(true, "second_term", "x = 0 では正しい：二つめの項 x s'(u) du を確かめる。\n",
+             "At x = 0 it is right: see the second term, x s'(u) du.\n");
+#endif
 }
 
 static Tensor *relu_of(Tensor **in) { return relu(in[0]); }
@@ -447,6 +458,30 @@ static void check_gelu(void)
 static Tensor *linear_of(Tensor **in) { return linear(in[0], in[1]); }
 static Tensor *embedding_of(Tensor **in) { return embedding(in[0], in[1]); }
 
+/* Runs the rule with a dy that is 1 at one place: then dW should be a row of x. */
+static void look_at_dw(void)
+{
+    for (int place = 0; place < 3 * 2; place++) {
+        Tensor *in[] = { numbers(3, 4), numbers(2, 4) };
+        memset(dy, 0, sizeof dy);
+        dy[place] = 1;
+        run_rule(linear_of, in);
+        bool arrives = false, elsewhere = false;
+        for (int i = 0; i < 8; i++) {
+            bool changed = in[1]->grad[i] != in[1]->square[i];
+            arrives = arrives || (changed && i / 4 == place % 2);
+            elsewhere = elsewhere || (changed && i / 4 != place % 2);
+        }
+        course_say("dyが [%d][%d] だけで1のとき、dWの行%dはxの行%d、ほかの行は0のはずである。\n",
+                   "If dy is 1 at [%d][%d] alone, row %d of dW should be row %d of x, and other rows 0.\n", place / 2,
+                   place % 2, place % 2, place / 2);
+        wrong_if(elsewhere, "other_row_of_dw", "ほかの行にも届いている：dWの行oは、dy[r][o] だけによる。\n",
+                 "Others change, too: row o of dW depends on dy[r][o] alone.\n");
+        wrong_if(!arrives, "row_left_out", "dWの、どの数も変わらない：ループの始まりと終わりを確かめる。\n",
+                 "None of dW changes: see where the loops begin and end.\n");
+    }
+}
+
 static void check_linear(void)
 {
     Tensor *in[] = { numbers(3, 4), numbers(2, 4) }, *x = in[0], *w = in[1];
@@ -479,7 +514,9 @@ static void check_linear(void)
         gradient_of_x[o * 4 + k] += (double)dy[row * 2 + o] * x->square[row * 4 + k];
         twice[o * 4 + k] += 2. * dy[row * 2 + o] * x->x[row * 4 + k];
     }
+    look_closer = look_at_dw;
     compare_gradient(linear_of, in, w, "dW");
+    look_closer = NULL;
     double *dx_with_y = mistake_new("values_of_y",
         "dyでなく、yの値を使っている：values(y) でなく gradients(y)。\n",
         "It uses the values of y in place of dy: gradients(y), not values(y).\n");
@@ -506,7 +543,7 @@ static void check_linear(void)
     run_rule(linear_of, in);
 }
 
-static const Tensor *table;                 /* that is checked; no token has the ids 1, 3, 5 */
+static Tensor *onehot, *table;              /* that are checked; no token has the ids 1, 3, 5 */
 
 static void look_at_table(void)
 {
@@ -514,6 +551,21 @@ static void look_at_table(void)
         wrong_if(i / table->n % 2 == 1 && table->grad[i] != table->square[i], "unused_row",
                  "どのトークンにも使われていない行にも、勾配が届いている：行rは、そのIDの行だけに加える。\n",
                  "A row that no token has selected gets a gradient: row r is added to the row of its id alone.\n");
+    }
+    for (int row = 0; row < onehot->rows; row++) {
+        Tensor *in[] = { onehot, numbers(table->rows, table->n) };
+        memset(dy, 0, sizeof dy);
+        dy[row * table->n] = 1;
+        run_rule(embedding_of, in);
+        for (int v = 0; v < table->rows; v++) {
+            bool changed = in[1]->grad[v * table->n] != in[1]->square[v * table->n], own = onehot->x[row * onehot->n + v] == 1;
+            if (changed != own) {
+                course_say(changed ? "dyの行%dが、表の行%dに届いている。届かないはずである。\n" : "dyの行%dが、表の行%dに届いていない。\n",
+                           changed ? "Row %d of dy arrives at row %d of the table, but should not.\n"
+                                   : "Row %d of dy does not arrive at row %d of the table.\n", row, v);
+                course_wrong("wrong_row");
+            }
+        }
     }
 }
 
@@ -564,6 +616,7 @@ static void check_embedding(void)
         value[to] += in[1]->x[to];
         mean[to] += (double)dy[i] / uses[ids[i / 3]];
     }
+    onehot = in[0];
     table = in[1];
     look_closer = look_at_table;
     compare_gradient(embedding_of, in, in[1], "dtable");
@@ -575,32 +628,57 @@ static void check_embedding(void)
 #if defined COURSE_norm
 static Tensor *norm_of(Tensor **in) { return layer_norm(in[0], in[1], in[2]); }
 
-static const Tensor *norm_x;                /* that is checked */
+static const Tensor *norm_x, *norm_gamma;   /* that are checked */
 
+/* dx - r g should be a number of the row, and another one times c. */
 static void look_at_norm(void)
 {
+    const int n = norm_x->n;
     for (int row = 0; row < norm_x->rows; row++) {
-        double mean = 0, total = 0, with_x = 0, size = 0;
-        for (int k = 0; k < 2; k++) {
-            for (int i = row * norm_x->n; i < (row + 1) * norm_x->n; i++) {
-                double d = (double)norm_x->grad[i] - norm_x->square[i];
-                mean += k == 0 ? norm_x->x[i] / norm_x->n : 0;
-                size += k == 0 ? fabs(d) : 0;
-                total += k == 1 ? d : 0;
-                with_x += k == 1 ? d * (norm_x->x[i] - mean) : 0;
-            }
+        double c[8], g[8], rest[8], mean = 0, variance = 0, sum_g = 0, sum_gc = 0, constant = 0, slope = 0, size = 0;
+        for (int i = 0; i < n; i++) {
+            mean += (double)norm_x->x[row * n + i] / n;
         }
-        wrong_if(fabs(total) > 1e-3 * size, "mean_term",
-                 "行のすべてのxに同じ数を足しても、yは変わらない。だから、dxの行の和は0になるはずだが、そうなっていない：\n"
-                 "平均の項 - r (gの平均) を確かめる（g = dy gamma）。\n",
-                 "If the same number is added to all x of a row, y stays as it is. So each row of dx has the sum 0, but yours\n"
-                 "has not: see the term of the mean, - r (mean of g), where g = dy gamma.\n");
-        wrong_if(fabs(with_x) > 1e-3 * size, "variance_term",
-                 "行のすべてのcに同じ数をかけても、yは変わらない。だから、dx c の行の和は0になるはずだが、そうなっていない：\n"
-                 "分散の項 - r^3 / n sum(g c) c を確かめる。\n",
-                 "If all c of a row are multiplied by the same number, y stays as it is. So dx c has the sum 0 in each row,\n"
-                 "but yours has not: see the term of the variance, - r^3 / n sum(g c) c.\n");
+        for (int i = 0; i < n; i++) {
+            c[i] = norm_x->x[row * n + i] - mean;
+            g[i] = (double)dy[row * n + i] * norm_gamma->x[i];
+            variance += c[i] * c[i] / n;
+            sum_g += g[i];
+            sum_gc += g[i] * c[i];
+        }
+        double R = 1 / sqrt(variance + 1e-5);
+        for (int i = 0; i < n; i++) {
+            rest[i] = (double)norm_x->grad[row * n + i] - norm_x->square[row * n + i] - R * g[i];
+            size += fabs(R * g[i]) / n;
+            constant += rest[i] / n;
+            slope += rest[i] * c[i] / (n * variance);
+        }
+        for (int i = 0; i < n; i++) {
+            wrong_if(!(fabs(rest[i] - constant - slope * c[i]) < 3e-3 * size), "form",
+                     "dx - r g は、行にひとつの数と、行にもうひとつの数にcをかけたものの和になるはずだが、なっていない：項 r g と、\n"
+                     "gの和や g c の和を行でひとつだけ計算しているかを確かめる。\n",
+                     "dx - r g should be one number of the row, plus another one times c, but is not: see the term r g, and\n"
+                     "that the sums of g and of g c are one number for each row.\n");
+        }
+        wrong_if(fabs(constant + R * sum_g / n) > 3e-3 * size, "mean_term",
+                 "平均の項 - r (gの平均) が違う（g = dy gamma）。\n",
+                 "The term of the mean is wrong, - r (mean of g), where g = dy gamma.\n");
+        wrong_if(fabs(slope + R * R * R / n * sum_gc) > 3e-3 * size, "variance_term",
+                 "分散の項 - r^3 / n sum(g c) c が違う。\n", "The term of the variance is wrong, - r^3 / n sum(g c) c.\n");
     }
+}
+
+static void look_at_beta(void)
+{
+    course_say("dbeta[i] は、すべての行についての dy[row][i] の和である。\n", "dbeta[i] is the sum of dy[row][i] over all rows.\n");
+    course_wrong("beta_formula");
+}
+
+static void look_at_gamma(void)
+{
+    course_say("dgamma[i] は、すべての行についての dy[row][i] c[row][i] r[row] の和である。\n",
+               "dgamma[i] is the sum of dy[row][i] c[row][i] r[row] over all rows.\n");
+    course_wrong("gamma_formula");
 }
 
 static void check_norm(void)
@@ -608,6 +686,8 @@ static void check_norm(void)
     enum { ROWS = 3, N = 5 };
     Tensor *in[] = { numbers(ROWS, N), numbers(1, N), numbers(1, N) };
     choose_dy();
+    crash_japanese = "行は0から y->rows - 1 まで、列は0から n - 1 まで。\n";
+    crash_english = "Rows go from 0 to y->rows - 1, columns from 0 to n - 1.\n";
     run_rule(norm_of, in);
     double c[ROWS][N], r[ROWS], g[ROWS][N], sum_g[ROWS], sum_gc[ROWS];
     for (int row = 0; row < ROWS; row++) {
@@ -637,6 +717,7 @@ static void check_norm(void)
         normal[i % N] += dy[i] * c[i / N][i % N] * r[i / N];
         last[i % N] = dy[i];
     }
+    look_closer = look_at_beta;
     compare_gradient(norm_of, in, in[2], "dbeta");
     double *gamma = mistake_new("gamma_in_dgamma",
         "dgammaにgammaがかかっている。gがdyと同じ場所にあるので、dgammaはその前に計算する。\n",
@@ -663,6 +744,7 @@ static void check_norm(void)
         no_r[i % N] += d;
         last[i % N] = d * r[i / N];
     }
+    look_closer = look_at_gamma;
     compare_gradient(norm_of, in, in[1], "dgamma");
     double *no_mean = mistake_new("without_mean",
         "平均を通る道がない：xは、すべての平均にも入っている（- r mean g）。\n",
@@ -743,6 +825,7 @@ static void check_norm(void)
     nothing_japanese = "書いてあるなら：t[n] が rest、t[n + 1] が rstd である。\n";
     nothing_english = "If it is written: t[n] is rest, t[n + 1] is rstd.\n";
     norm_x = in[0];
+    norm_gamma = in[1];
     look_closer = look_at_norm;
     compare_gradient(norm_of, in, in[0], "dx");
 }
@@ -938,8 +1021,17 @@ static bool adam_is_right(int steps_before, double decay)
     return right;
 }
 
+static int adam_number;                     /* what is compared: average, square, x */
+static bool vectors_are_right;
+
 static void look_at_adam(void)
 {
+    wrong_if(adam_number == 0, "average", "average = 0.9 average + (1 - 0.9) g を確かめる。\n",
+             "See average = 0.9 average + (1 - 0.9) g.\n");
+    wrong_if(adam_number == 1, "square", "square = beta2 square + (1 - beta2) g g を確かめる（gは、0に戻す前の勾配）。\n",
+             "See square = beta2 square + (1 - beta2) g g, where g is the gradient from before it is cleared.\n");
+    wrong_if(vectors_are_right, "decay_term", "バイアスなどは正しいが、行列が違う：x (1 - lr decay) を確かめる。\n",
+             "Vectors are right, matrices are wrong: see x (1 - lr decay).\n");
     wrong_if(adam_is_right(2, 0), "decay_term", "decayが0なら正しい：x (1 - lr decay) を確かめる。\n",
              "With a decay of 0 it is right: see x (1 - lr decay).\n");
     wrong_if(adam_is_right(100000, 0.5), "correction", "c1とc2が1に近ければ正しい：c1、c2、p->steps を確かめる。\n",
@@ -1057,6 +1149,11 @@ static void check_adam(void)
                 to[i] = result[of];
             }
         }
+        adam_number = of;
+        vectors_are_right = true;
+        for (int i = 6; i < 9; i++) {
+            vectors_are_right = vectors_are_right && fabs(got[of][i] - want[i]) < 1e-3;
+        }
         judge(what[of], 9, 3, got[of], NULL, want);
     }
     wrong_if(q.steps != 3, "steps", "p->steps は、呼ばれるたびに1増える。\n", "p->steps must grow by 1 with each call.\n");
@@ -1123,6 +1220,11 @@ static void check_weights(void)
     drawn(skipped, OUT, 1. / 3, false);
     drawn(after, N, 1. / 3, false);
     judge("weight", N, IN, l.weight->x, NULL, weight);
+    double *normal_bias = mistake_new("normal", "一様な数でなく、正規分布の数である（fillの三つめの引数）。\n",
+                                      "The numbers are normal, not uniform (third argument of fill).\n");
+    counter = 40;
+    drawn(skipped, N, 1. / 3, false);
+    drawn(normal_bias, OUT, 1. / 3, true);
     double *of_out = mistake_new("bias_by_out", "バイアスの幅も、outでなくinで決まる。\n",
                                  "The width of the bias depends on in, too, not on out.\n");
     counter = 40;
@@ -1187,6 +1289,9 @@ static void look_at_loss(void)
              "If 1 is added to all logits the loss changes, but it should not: see where largest is subtracted.\n");
     wrong_if(!(other > equal), "other_logits", "ほかのlogitを大きくしても、損失が増えない：ln sum e^x を確かめる。\n",
              "If another logit grows the loss does not: see ln sum e^x.\n");
+    wrong_if(fabs(equal - log(2)) < 1e-3 && fabs(other - log(1 + exp(1))) < 1e-3, "rows",
+             "一行なら正しい：行の始まり（x->x + row * x->n）、targets[row]、行の平均を確かめる。\n",
+             "With one row it is right: see where a row begins (x->x + row * x->n), targets[row], and the mean of the rows.\n");
 }
 
 static const Tensor *loss_y;                /* that is checked, of rows of 5 */
@@ -1226,6 +1331,8 @@ static void check_loss(void)
         plain -= (double)x->x[row * N + target[row]] / ROWS;
         ln2 -= log2(p[row][target[row]]) / ROWS;
     }
+    crash_japanese = "行は0から x->rows - 1 まで、列は0から x->n - 1 まで。\n";
+    crash_english = "Rows go from 0 to x->rows - 1, columns from 0 to x->n - 1.\n";
     Tensor *y = cross_entropy(x, target);
     *mistake_new("sum_of_rows", "行の平均でなく、和である：rowsで割る。\n", "It is the sum of the rows: divide by rows.\n") = want * ROWS;
     *mistake_new("no_log", "確率の対数がない：-ln p。\n", "The logarithm of the probability is missing: -ln p.\n") = value;
@@ -1334,7 +1441,7 @@ static void check_loss(void)
 /* ---- attention ------------------------------------------------------------------------------------------------------- */
 
 #if defined COURSE_attention
-enum { SENTENCES = 2, LENGTH = 3, HEADS = 2, WIDTH = 4, ALL = SENTENCES * LENGTH * HEADS * WIDTH };
+enum { SENTENCES = 3, LENGTH = 3, HEADS = 2, WIDTH = 4, ALL = SENTENCES * LENGTH * HEADS * WIDTH };
 typedef enum {
     CAUSAL, NO_MASK, REVERSED, MASK_AFTER, ZERO_SCORES, NOT_DIVIDED, ONE_TOO_MANY, NO_SCALE, SCALE_TWICE, NO_SOFTMAX,
     BY_COLUMNS, STRICT, KEYS_TWICE, QUERIES_TWICE, QUERIES_FOR_VALUES, NOT_ZEROED, TRANSPOSED, EXCHANGED_QK, KEYS_FOR_VALUES,
