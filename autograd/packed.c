@@ -133,6 +133,34 @@ uint64_t tensor_hash(const Tensor *t, uint64_t h)
     return h;
 }
 
+/* ---- copies of weights ------------------------------------------------------------------------------------------- */
+
+void ag_unpack_weight(Tensor *weight)
+{
+    check_alive(__func__, "weight", weight);
+    buffer_drop(&weight->packed);
+}
+
+void ag_pack_weight(Tensor *weight)
+{
+    check_tensor(__func__, "weight", weight, AG_REAL);
+    if (weight->shape.ndim != 2 || !weight->owned)
+        ag_usage_error(__func__, "weight %s %s, expected a matrix that no scope owns", shape_text(weight->shape),
+                       weight->owned ? "is no matrix" : "belongs to a scope");
+    ag_unpack_weight(weight);
+    int64_t n = weight->shape.dim[0], k = weight->shape.dim[1];
+    weight->packed = buffer_new(__func__, (size_t)k_packed_items(n, k) * sizeof(uint32_t), true);
+    weight->packed_version = weight->buffer->version;
+    k_pack_b(&(KPackB){ n, k, k, buffer_data(weight->packed), reals(weight) });
+}
+
+const uint32_t *packed_weight(const Tensor *y, const Tensor *weight)
+{
+    if (weight->dtype == AG_PACKED) return values(weight);
+    bool usable = weight->packed && weight->packed_version == weight->buffer->version && y->precision == AG_BF16 && !y->op;
+    return usable ? buffer_data(weight->packed) : NULL;
+}
+
 /* ---- freezing ---------------------------------------------------------------------------------------------------- */
 
 void ag_freeze_bf16(Tensor *weight)

@@ -169,33 +169,6 @@ static Tensor *linear_new(const char *what, Tensor *x, Tensor *weight, Tensor *b
     return op_new(OP_linear, &shape, x, weight, bias);
 }
 
-void ag_unpack_weight(Tensor *weight)
-{
-    check_alive(__func__, "weight", weight);
-    buffer_drop(&weight->packed);
-}
-
-void ag_pack_weight(Tensor *weight)
-{
-    check_tensor(__func__, "weight", weight, AG_REAL);
-    if (weight->shape.ndim != 2 || !weight->owned)
-        ag_usage_error(__func__, "weight %s %s, expected a matrix that no scope owns", shape_text(weight->shape),
-                       weight->owned ? "is no matrix" : "belongs to a scope");
-    ag_unpack_weight(weight);
-    int64_t n = weight->shape.dim[0], k = weight->shape.dim[1];
-    weight->packed = buffer_new(__func__, (size_t)k_packed_items(n, k) * sizeof(uint32_t), true);
-    weight->packed_version = weight->buffer->version;
-    k_pack_b(&(KPackB){ n, k, k, buffer_data(weight->packed), reals(weight) });
-}
-
-/* The copy of the weight that y's product may use, or NULL. */
-static const uint32_t *packed_weight(const Tensor *y, const Tensor *weight)
-{
-    if (weight->dtype == AG_PACKED) return values(weight);
-    bool usable = weight->packed && weight->packed_version == weight->buffer->version && y->precision == AG_BF16 && !y->op;
-    return usable ? buffer_data(weight->packed) : NULL;
-}
-
 LinearSize linear_size(const Tensor *y, const Tensor *x, const Tensor *weight)
 {
     return (LinearSize){ row_count(x), weight->shape.dim[1], weight->shape.dim[0], y->precision == AG_BF16,
