@@ -54,24 +54,24 @@ Tensor *op_new_n(const Op *op, const AgShape *shape, Tensor *const *in, int n)
     return record(op, tensor_new(op->name, shape, AG_REAL), in, n);
 }
 
-Tensor *op_new(int op, const AgShape *shape, Tensor *a, Tensor *b, Tensor *c)
+Tensor *op_new(const Op *op, const AgShape *shape, Tensor *a, Tensor *b, Tensor *c)
 {
     Tensor *in[] = { a, b, c };
-    return op_new_n(&op_table[op], shape, in, c ? 3 : b ? 2 : 1);
+    return op_new_n(op, shape, in, c ? 3 : b ? 2 : 1);
 }
 
-static Tensor *new_alias(int op, const AgShape *shape, Tensor *const *in, int n)
+static Tensor *new_alias(const Op *op, const AgShape *shape, Tensor *const *in, int n)
 {
-    return record(&op_table[op], tensor_alias(op_table[op].name, shape, AG_REAL, in[0]->buffer), in, n);
+    return record(op, tensor_alias(op->name, shape, AG_REAL, in[0]->buffer), in, n);
 }
 
-Tensor *op_new_alias(int op, const AgShape *shape, Tensor *x)
+Tensor *op_new_alias(const Op *op, const AgShape *shape, Tensor *x)
 {
     return new_alias(op, shape, &x, 1);
 }
 
 /* x gives its memory to y before anything is computed: op_done(x) finds none, so the version of x is stored here. */
-Tensor *op_new_in_place(int op, Tensor *x, Tensor *b)
+Tensor *op_new_in_place(const Op *op, Tensor *x, Tensor *b)
 {
     Tensor *y = new_alias(op, &x->shape, (Tensor *[]){ x, b }, b ? 2 : 1);
     if (x->op) x->version[x->n_in] = x->buffer->version;
@@ -119,11 +119,11 @@ Tensor *op_done(Tensor *y)
     return y;
 }
 
-Tensor *op_run(int op, const AgShape *shape, Tensor *const *in, int n, const void *args, size_t size)
+Tensor *op_run(const Op *op, const AgShape *shape, Tensor *const *in, int n, const void *args, size_t size)
 {
-    Tensor *y = op_new_n(&op_table[op], shape, in, n);
+    Tensor *y = op_new_n(op, shape, in, n);
     if (y->op && size > 0) memcpy(op_args(y, size), args, size);
-    op_table[op].compute(y, &(OpCall){ &op_table[op], in, n, args });
+    op->compute(y, &(OpCall){ op, in, n, args });
     return op_done(y);
 }
 

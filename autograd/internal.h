@@ -170,7 +170,6 @@ typedef struct Op {
     bool crosswise;             /* each of inputs 0 and 1 is read for the gradient of the other one alone */
     int kernel;                 /* of unary_backward: a KUnary; of binary_backward: a KBinary */
 } Op;
-extern const Op op_table[];     /* indexed by OP_add, ... (ops/table.h) */
 /* Whether y's rule reads the value of input i. */
 static inline bool reads_input(const Tensor *y, int i)
 {
@@ -182,17 +181,17 @@ static inline Tensor *read_by_rule(Tensor *y, int i)
     return i < y->n_in ? (reads_input(y, i) ? y->in[i] : NULL) : y->op->needs & NEEDS_Y ? y : NULL;
 }
 
-/* Creates the result of operation `op` (OP_add, ...) on up to three inputs (NULL: absent): a tensor of that shape, values
- * undefined, recorded if this scope records and an input requires a gradient. Fill it, then return op_done(y). */
-Tensor *op_new(int op, const AgShape *shape, Tensor *a, Tensor *b, Tensor *c);
+/* Creates the result of operation `op` (&op_table[OP_add], ...) on up to three inputs (NULL: absent): a tensor of that shape,
+ * values undefined, recorded if this scope records and an input requires a gradient. Fill it, then return op_done(y). */
+Tensor *op_new(const Op *op, const AgShape *shape, Tensor *a, Tensor *b, Tensor *c);
 Tensor *op_new_n(const Op *op, const AgShape *shape, Tensor *const *in, int n);
 /* The same for a result that is its input's values in another shape. */
-Tensor *op_new_alias(int op, const AgShape *shape, Tensor *x);
+Tensor *op_new_alias(const Op *op, const AgShape *shape, Tensor *x);
 /* A result in the memory of x, which then has no value: for operations computed in one pass. b: the second input, or NULL. */
-Tensor *op_new_in_place(int op, Tensor *x, Tensor *b);
+Tensor *op_new_in_place(const Op *op, Tensor *x, Tensor *b);
 Tensor *op_done(Tensor *y);
 /* All of this for an operation with `compute`, and y->args. size: bytes of *args. */
-Tensor *op_run(int op, const AgShape *shape, Tensor *const *in, int n, const void *args, size_t size);
+Tensor *op_run(const Op *op, const AgShape *shape, Tensor *const *in, int n, const void *args, size_t size);
 /* Sets y->args to memory for the numbers that backward needs. Only worth filling if y is recorded. */
 void *op_args(Tensor *y, size_t size);
 /* Sets y->saved to n reals. Without recording they are released at the end of the scope. */

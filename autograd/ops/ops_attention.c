@@ -231,7 +231,7 @@ Tensor *ag_self_attention(Tensor *qkv, Tensor *mask, AgAttention how)
                      .scale = 1 / sqrt((double)part), .causal = how.causal, .dropout = how.dropout };
     set_mask(__func__, &a, mask);
     const real *x = reals(qkv);
-    return run_forward(op_new(OP_self_attention, &shape, qkv, mask, NULL), &a, x, x + width, x + (width + row) / 2);
+    return run_forward(op_new(&op_table[OP_self_attention], &shape, qkv, mask, NULL), &a, x, x + width, x + (width + row) / 2);
 }
 
 void self_attention_backward(Tensor *y)

@@ -11,7 +11,7 @@ void binary_values(Tensor *y, const OpCall *c)
     k_binary((KBinary)c->op->kernel, &walk, reals(y), reals(c->in[0]), reals(c->in[1]));
 }
 
-static Tensor *binary(const char *what, int op, Tensor *a, Tensor *b)
+static Tensor *binary(const char *what, const Op *op, Tensor *a, Tensor *b)
 {
     check_tensor(what, "a", a, AG_REAL);
     check_tensor(what, "b", b, AG_REAL);
@@ -41,13 +41,13 @@ void binary_backward(Tensor *y)
     }
 }
 
-Tensor *ag_add(Tensor *a, Tensor *b) { return binary(__func__, OP_add, a, b); }
-Tensor *ag_sub(Tensor *a, Tensor *b) { return binary(__func__, OP_sub, a, b); }
-Tensor *ag_mul(Tensor *a, Tensor *b) { return binary(__func__, OP_mul, a, b); }
-Tensor *ag_div(Tensor *a, Tensor *b) { return binary(__func__, OP_div, a, b); }
-Tensor *ag_pow(Tensor *a, Tensor *b) { return binary(__func__, OP_pow, a, b); }
-Tensor *ag_maximum(Tensor *a, Tensor *b) { return binary(__func__, OP_maximum, a, b); }
-Tensor *ag_minimum(Tensor *a, Tensor *b) { return binary(__func__, OP_minimum, a, b); }
+Tensor *ag_add(Tensor *a, Tensor *b) { return binary(__func__, &op_table[OP_add], a, b); }
+Tensor *ag_sub(Tensor *a, Tensor *b) { return binary(__func__, &op_table[OP_sub], a, b); }
+Tensor *ag_mul(Tensor *a, Tensor *b) { return binary(__func__, &op_table[OP_mul], a, b); }
+Tensor *ag_div(Tensor *a, Tensor *b) { return binary(__func__, &op_table[OP_div], a, b); }
+Tensor *ag_pow(Tensor *a, Tensor *b) { return binary(__func__, &op_table[OP_pow], a, b); }
+Tensor *ag_maximum(Tensor *a, Tensor *b) { return binary(__func__, &op_table[OP_maximum], a, b); }
+Tensor *ag_minimum(Tensor *a, Tensor *b) { return binary(__func__, &op_table[OP_minimum], a, b); }
 
 /* ---- (x - mean) factor + beta: three nodes, one pass ------------------------------------------------------------- */
 
@@ -61,11 +61,11 @@ Tensor *channels_normalized(Tensor *x, Tensor *mean, Tensor *factor, Tensor *bet
     check_tensor("ag_sub", "b", mean, AG_REAL);
     check_tensor("ag_mul", "b", factor, AG_REAL);
     check_tensor("ag_add", "b", beta, AG_REAL);
-    Tensor *deviation = op_new(OP_sub, &x->shape, x, mean, NULL);
+    Tensor *deviation = op_new(&op_table[OP_sub], &x->shape, x, mean, NULL);
     bool store = ag_recording() && (deviation->op || factor->requires_grad);        /* the rule of mul reads it */
-    Tensor *product = store ? op_new(OP_mul, &x->shape, deviation, factor, NULL)
-                            : op_new_in_place(OP_mul, deviation, factor);
-    Tensor *y = op_new_in_place(OP_add, product, beta);
+    Tensor *product = store ? op_new(&op_table[OP_mul], &x->shape, deviation, factor, NULL)
+                            : op_new_in_place(&op_table[OP_mul], deviation, factor);
+    Tensor *y = op_new_in_place(&op_table[OP_add], product, beta);
     Along a = shape_along(&x->shape, 1, 1);
     k_normalize(a.outer, a.n, a.inner, reals(y), store ? reals(deviation) : NULL, reals(x), reals(mean), reals(factor),
                 reals(beta));

@@ -26,7 +26,7 @@ static void set_windows(const char *what, KConv *a, const AgConv *how)
     }
 }
 
-static Tensor *convolve(const char *what, int op, Tensor *x, Tensor *weight, Tensor *bias, const AgConv *how)
+static Tensor *convolve(const char *what, const Op *op, Tensor *x, Tensor *weight, Tensor *bias, const AgConv *how)
 {
     KConv a;
     set_windows(what, &a, how);
@@ -57,12 +57,12 @@ Tensor *ag_conv2d(Tensor *x, Tensor *weight, Tensor *bias, int stride, int paddi
     if (stride < 1 || padding < 0)
         ag_usage_error(__func__, "stride %d and padding %d, expected 1 or more and 0 or more", stride, padding);
     AgConv how = { .stride = { stride, stride }, .padding = { padding, padding } };
-    return convolve(__func__, OP_conv2d, x, weight, bias, &how);
+    return convolve(__func__, &op_table[OP_conv2d], x, weight, bias, &how);
 }
 
 Tensor *ag_conv2d_with(Tensor *x, Tensor *weight, Tensor *bias, AgConv how)
 {
-    return convolve(__func__, OP_conv2d_with, x, weight, bias, &how);
+    return convolve(__func__, &op_table[OP_conv2d_with], x, weight, bias, &how);
 }
 
 /* dbias = sum of dy over images and places. */
@@ -112,7 +112,7 @@ Tensor *ag_conv_transpose2d(Tensor *x, Tensor *weight, Tensor *bias, int stride,
     if (a.kh < 1 || a.kw < 1 || a.oh < 1 || a.ow < 1 || a.h < 1 || a.w < 1)
         ag_usage_error(__func__, "x %s and weight %s with stride %d and padding %d give no item", shape_text(x->shape),
                        shape_text(weight->shape), stride, padding);
-    Tensor *y = op_new(OP_conv_transpose2d, &SHAPE(a.b, a.c, a.h, a.w), x, weight, bias);
+    Tensor *y = op_new(&op_table[OP_conv_transpose2d], &SHAPE(a.b, a.c, a.h, a.w), x, weight, bias);
     a.bf16 = y->precision == AG_BF16;
     if (y->op) *(KConv *)op_args(y, sizeof a) = a;
     real *work = scratch_new(__func__, k_conv2d_backward_work(&a), sizeof *work);
@@ -216,7 +216,7 @@ Tensor *ag_interpolate2d(Tensor *x, int64_t height, int64_t width, AgInterpolati
 
 /* ---- pooling ----------------------------------------------------------------------------------------------------- */
 
-static Tensor *pool2d(const char *what, int op, Tensor *x, int size, int stride, int padding)
+static Tensor *pool2d(const char *what, const Op *op, Tensor *x, int size, int stride, int padding)
 {
     check_tensor(what, "x", x, AG_REAL);
     const int64_t *d = x->shape.dim;
@@ -225,7 +225,7 @@ static Tensor *pool2d(const char *what, int op, Tensor *x, int size, int stride,
         ag_usage_error(what, "size %d, stride %d and padding %d: expected 1 or more, 1 or more, and 0 to size / 2", size,
                        stride, padding);
     KPool p = { d[0] * d[1], d[2], d[3], windows(d[2], size, stride, padding), windows(d[3], size, stride, padding), size,
-                stride, padding, op == OP_max_pool2d };
+                stride, padding, op == &op_table[OP_max_pool2d] };
     if (p.oh < 1 || p.ow < 1 || p.h < 1 || p.w < 1 || p.h > INT32_MAX / p.w)
         ag_usage_error(what, "windows of size %d, padding %d: x %s is too small or too large", size, padding,
                        shape_text(x->shape));
@@ -243,10 +243,10 @@ void pool2d_backward(Tensor *y)
 
 Tensor *ag_max_pool2d(Tensor *x, int size, int stride, int padding)
 {
-    return pool2d(__func__, OP_max_pool2d, x, size, stride, padding);
+    return pool2d(__func__, &op_table[OP_max_pool2d], x, size, stride, padding);
 }
 
 Tensor *ag_mean_pool2d(Tensor *x, int size, int stride, int padding)
 {
-    return pool2d(__func__, OP_mean_pool2d, x, size, stride, padding);
+    return pool2d(__func__, &op_table[OP_mean_pool2d], x, size, stride, padding);
 }

@@ -118,7 +118,7 @@ Tensor *ag_embedding(Tensor *table, Tensor *ids)
     check_ids(__func__, ids, table->shape.dim[0]);
     AgShape shape = ids->shape;
     shape.dim[shape.ndim++] = table->shape.dim[1];
-    return op_run(OP_embedding, &shape, (Tensor *[]){ table, ids }, 2, NULL, 0);
+    return op_run(&op_table[OP_embedding], &shape, (Tensor *[]){ table, ids }, 2, NULL, 0);
 }
 
 void embedding_backward(Tensor *y)
@@ -157,7 +157,7 @@ static GatherArgs gather_args(const char *what, const Tensor *x, int dim, const 
 Tensor *ag_gather(Tensor *x, int dim, Tensor *ids)
 {
     GatherArgs args = gather_args(__func__, x, dim, ids);
-    Tensor *y = op_new(OP_gather, &ids->shape, x, ids, NULL);
+    Tensor *y = op_new(&op_table[OP_gather], &ids->shape, x, ids, NULL);
     if (y->op) *(GatherArgs *)op_args(y, sizeof args) = args;
     for (int64_t i = 0; i < y->numel; i++) reals(y)[i] = reals(x)[item_along(args.x, args.m, i, ints(ids)[i])];
     return op_done(y);
@@ -177,7 +177,7 @@ Tensor *ag_scatter_add(Tensor *x, int dim, Tensor *ids, Tensor *src)
     check_tensor(__func__, "src", src, AG_REAL);
     if (!ag_shape_equal(src->shape, ids->shape))
         ag_usage_error(__func__, "src %s and ids %s differ in shape", shape_text(src->shape), shape_text(ids->shape));
-    Tensor *y = op_new(OP_scatter_add, &x->shape, x, ids, src);
+    Tensor *y = op_new(&op_table[OP_scatter_add], &x->shape, x, ids, src);
     if (y->op) *(GatherArgs *)op_args(y, sizeof args) = args;
     memcpy(reals(y), reals(x), (size_t)x->numel * sizeof(real));
     add_items(y, args.x, args.m, reals(y), reals(src), ints(ids));

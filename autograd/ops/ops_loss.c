@@ -26,7 +26,7 @@ static void check_reduce(const char *what, AgReduce reduce)
 Tensor *ag_mse_loss(Tensor *x, Tensor *target)
 {
     check_pair(__func__, "x", x, target);
-    Tensor *y = op_new(OP_mse_loss, &AG_SCALAR, x, target, NULL);
+    Tensor *y = op_new(&op_table[OP_mse_loss], &AG_SCALAR, x, target, NULL);
     *reals(y) = (real)(k_squared_distance(x->numel, reals(x), reals(target)) / (double)x->numel);
     return op_done(y);
 }
@@ -63,7 +63,7 @@ Tensor *ag_binary_cross_entropy(Tensor *logits, Tensor *target, AgReduce reduce)
 {
     check_pair(__func__, "logits", logits, target);
     check_reduce(__func__, reduce);
-    Tensor *y = op_new(OP_binary_cross_entropy, &AG_SCALAR, logits, target, NULL);
+    Tensor *y = op_new(&op_table[OP_binary_cross_entropy], &AG_SCALAR, logits, target, NULL);
     double divisor = reduce == AG_SUM ? 1 : (double)logits->numel, total = 0;
     if (y->op) *(double *)op_args(y, sizeof(double)) = divisor;
     for (int64_t i = 0; i < logits->numel; i++) {
@@ -145,7 +145,7 @@ static real mean_loss(const ClassArgs *c, const real *losses)
 Tensor *ag_cross_entropy(Tensor *logits, Tensor *target, AgReduce reduce, int ignore, double smoothing)
 {
     ClassArgs c = check_classes(__func__, "logits", logits, target, ignore, reduce, smoothing);
-    Tensor *y = op_new(OP_cross_entropy, &AG_SCALAR, logits, target, NULL);
+    Tensor *y = op_new(&op_table[OP_cross_entropy], &AG_SCALAR, logits, target, NULL);
     if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
     real *top = op_save(y, 2 * c.rows), *log_sum = top + c.rows, *losses = scratch_new(__func__, c.rows, sizeof *losses);
     k_cross_entropy(c.rows, c.n, losses, top, log_sum, reals(logits), ints(target), ignore, smoothing);
@@ -280,7 +280,7 @@ void linear_cross_entropy_backward(Tensor *y)
 Tensor *ag_nll_loss(Tensor *log_p, Tensor *target, AgReduce reduce, int ignore)
 {
     ClassArgs c = check_classes(__func__, "log_p", log_p, target, ignore, reduce, 0);
-    Tensor *y = op_new(OP_nll_loss, &AG_SCALAR, log_p, target, NULL);
+    Tensor *y = op_new(&op_table[OP_nll_loss], &AG_SCALAR, log_p, target, NULL);
     if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
     double total = 0;
     for (int64_t i = 0; i < c.rows; i++)
@@ -304,7 +304,7 @@ Tensor *ag_kl_div(Tensor *log_p, Tensor *target, AgReduce reduce)
 {
     check_pair(__func__, "log_p", log_p, target);
     check_reduce(__func__, reduce);
-    Tensor *y = op_new(OP_kl_div, &AG_SCALAR, log_p, target, NULL);
+    Tensor *y = op_new(&op_table[OP_kl_div], &AG_SCALAR, log_p, target, NULL);
     double divisor = reduce == AG_SUM ? 1 : (double)log_p->numel, total = 0;
     if (y->op) *(double *)op_args(y, sizeof(double)) = divisor;
     for (int64_t i = 0; i < log_p->numel; i++) {
@@ -345,7 +345,7 @@ Tensor *ag_label_smoothing(Tensor *log_p, Tensor *target, int padding, double sm
     if (padding < 0 || padding >= c.n || c.n < 3)
         ag_usage_error(__func__, "padding id %d and %lld classes: expected 3 classes or more, and an id of them", padding,
                        (long long)c.n);
-    Tensor *y = op_new(OP_label_smoothing, &AG_SCALAR, log_p, target, NULL);
+    Tensor *y = op_new(&op_table[OP_label_smoothing], &AG_SCALAR, log_p, target, NULL);
     if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
     real *row_sum = scratch_new(__func__, c.rows, sizeof *row_sum);
     k_sum(c.rows, c.n, 1, row_sum, reals(log_p), 1, false);

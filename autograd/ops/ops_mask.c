@@ -15,7 +15,7 @@ Tensor *ag_where(Tensor *mask, Tensor *a, Tensor *b)
     if (!broadcast(&mask->shape, &operands, &shape))
         ag_usage_error(__func__, "mask %s does not broadcast with a and b, which are %s", shape_text(mask->shape),
                        shape_text(operands));
-    Tensor *y = op_new(OP_where, &shape, mask, a, b);
+    Tensor *y = op_new(&op_table[OP_where], &shape, mask, a, b);
     KWalk walk_a, walk_b;
     walk_over(&shape, &mask->shape, &a->shape, &walk_a);
     walk_over(&shape, &mask->shape, &b->shape, &walk_b);
@@ -44,7 +44,7 @@ Tensor *ag_masked_fill(Tensor *x, Tensor *mask, double value)
 {
     check_tensor(__func__, "x", x, AG_REAL);
     check_mask(__func__, mask, AG_BOOL, "x", &x->shape);
-    Tensor *y = op_new(OP_masked_fill, &x->shape, x, mask, NULL);
+    Tensor *y = op_new(&op_table[OP_masked_fill], &x->shape, x, mask, NULL);
     KWalk walk;
     walk_over(&x->shape, &mask->shape, &x->shape, &walk);
     k_select(&walk, reals(y), bools(mask), reals(x), true, (real)value, false);
@@ -72,7 +72,7 @@ Tensor *ag_dropout(Tensor *x, double p)
     check_tensor(__func__, "x", x, AG_REAL);
     if (!(p >= 0 && p < 1)) ag_usage_error(__func__, "p is %g, expected 0 <= p < 1", p);
     DropoutArgs args = { p, random_blocks(((uint64_t)x->numel + 3) / 4) };
-    Tensor *y = op_run(OP_dropout, &x->shape, &x, 1, &args, sizeof args);
+    Tensor *y = op_run(&op_table[OP_dropout], &x->shape, &x, 1, &args, sizeof args);
     notify(DROPPED, y);
     return y;
 }

@@ -118,7 +118,7 @@ Tensor *ag_matmul(Tensor *a, Tensor *b)
                        shape_text(b->shape));
     shape.dim[shape.ndim++] = n;
     shape.dim[shape.ndim++] = m;
-    return op_run(OP_matmul, &shape, (Tensor *[]){ a, b }, 2, NULL, 0);
+    return op_run(&op_table[OP_matmul], &shape, (Tensor *[]){ a, b }, 2, NULL, 0);
 }
 
 void matmul_backward(Tensor *y)
@@ -166,7 +166,7 @@ static Tensor *linear_new(const char *what, Tensor *x, Tensor *weight, Tensor *b
     check_linear(what, x, weight, bias);
     AgShape shape = x->shape;
     shape.dim[shape.ndim - 1] = weight->shape.dim[0];
-    return op_new(OP_linear, &shape, x, weight, bias);
+    return op_new(&op_table[OP_linear], &shape, x, weight, bias);
 }
 
 LinearSize linear_size(const Tensor *y, const Tensor *x, const Tensor *weight)
@@ -197,10 +197,10 @@ Tensor *ag_linear(Tensor *x, Tensor *weight, Tensor *bias)
 }
 
 /* linear and the activation `op`: two nodes, one pass. The result of linear is stored if the activation's rule reads it. */
-static Tensor *linear_activate(const char *what, int op, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
+static Tensor *linear_activate(const char *what, const Op *op, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
 {
     Tensor *pre = linear_new(what, x, weight, bias);
-    bool store = pre->op && (op_table[op].needs & NEEDS_X0);
+    bool store = pre->op && (op->needs & NEEDS_X0);
     Tensor *y = store ? op_new(op, &pre->shape, pre, NULL, NULL) : op_new_in_place(op, pre, NULL);
     linear_forward(y, store ? reals(pre) : NULL, x, weight, bias, act);
     op_done(pre);
@@ -210,9 +210,9 @@ static Tensor *linear_activate(const char *what, int op, Tensor *x, Tensor *weig
 Tensor *ag_linear_activate(Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind)
 {
     bool fused = !observer[FIND_NAN];                    /* the search for NaN also checks the result of linear */
-    if (fused && kind == AG_RELU) return linear_activate(__func__, OP_relu, x, weight, bias, AG_RELU);
-    if (fused && kind == AG_GELU) return linear_activate(__func__, OP_gelu, x, weight, bias, AG_GELU);
-    if (fused && kind == AG_GELU_ERF) return linear_activate(__func__, OP_gelu_erf, x, weight, bias, AG_GELU_ERF);
+    if (fused && kind == AG_RELU) return linear_activate(__func__, &op_table[OP_relu], x, weight, bias, AG_RELU);
+    if (fused && kind == AG_GELU) return linear_activate(__func__, &op_table[OP_gelu], x, weight, bias, AG_GELU);
+    if (fused && kind == AG_GELU_ERF) return linear_activate(__func__, &op_table[OP_gelu_erf], x, weight, bias, AG_GELU_ERF);
     return ag_activate(kind, ag_linear(x, weight, bias));
 }
 

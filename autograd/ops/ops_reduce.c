@@ -59,7 +59,7 @@ typedef struct { AgShape kept; double scale; } ReduceArgs;
 
 /* ---- sum and mean: y = scale * sum of x                      dx = scale * dy, repeated --------------------------- */
 
-static Tensor *sum_scaled(const char *what, int op, Tensor *x, AgDims dims, bool keep, bool mean)
+static Tensor *sum_scaled(const char *what, const Op *op, Tensor *x, AgDims dims, bool keep, bool mean)
 {
     check_tensor(what, "x", x, AG_REAL);
     Reduction r = reduction(what, x, dims);
@@ -90,12 +90,12 @@ void sum_scaled_backward(Tensor *y)
 
 Tensor *ag_sum_dims(Tensor *x, AgDims dims, bool keep)
 {
-    return sum_scaled(__func__, OP_sum_dims, x, dims, keep, false);
+    return sum_scaled(__func__, &op_table[OP_sum_dims], x, dims, keep, false);
 }
 
 Tensor *ag_mean_dims(Tensor *x, AgDims dims, bool keep)
 {
-    return sum_scaled(__func__, OP_mean_dims, x, dims, keep, true);
+    return sum_scaled(__func__, &op_table[OP_mean_dims], x, dims, keep, true);
 }
 
 /* ---- cumsum: y_j = x_0 + ... + x_j, summed in double         dx_j = dy_j + dy_j+1 + ... -------------------------- */
@@ -119,7 +119,7 @@ Tensor *ag_cumsum(Tensor *x, int dim)
     check_tensor(__func__, "x", x, AG_REAL);
     int d = check_along(__func__, x, dim);
     Along a = shape_along(&x->shape, d, d);
-    Tensor *y = op_new(OP_cumsum, &x->shape, x, NULL, NULL);
+    Tensor *y = op_new(&op_table[OP_cumsum], &x->shape, x, NULL, NULL);
     if (y->op) *(Along *)op_args(y, sizeof a) = a;
     running_sums(a, (Grad){ reals(y), false }, reals(x), false);
     return op_done(y);
@@ -138,7 +138,7 @@ Tensor *ag_var_dims(Tensor *x, AgDims dims, bool unbiased, bool keep)
     Reduction r = reduction(__func__, x, dims);
     int64_t degrees = unbiased && r.count > 0 ? r.count - 1 : r.count;
     double scale = 1 / (double)degrees;                         /* of too few items: NaN, as in NumPy */
-    Tensor *y = op_new(OP_var_dims, keep ? &r.kept : &r.dropped, x, NULL, NULL);
+    Tensor *y = op_new(&op_table[OP_var_dims], keep ? &r.kept : &r.dropped, x, NULL, NULL);
     if (y->op) *(ReduceArgs *)op_args(y, sizeof(ReduceArgs)) = (ReduceArgs){ .kept = r.kept, .scale = scale };
     real *mean = op_save(y, 2 * y->numel);
     Along a;
@@ -178,7 +178,7 @@ static Reduction choice(const char *what, const Tensor *x, int dim, Along *a)
     return r;
 }
 
-static Tensor *extreme(const char *what, int op, Tensor *x, int dim, bool keep, bool least)
+static Tensor *extreme(const char *what, const Op *op, Tensor *x, int dim, bool keep, bool least)
 {
     Along a;
     Reduction r = choice(what, x, dim, &a);
@@ -196,12 +196,12 @@ void extreme_backward(Tensor *y)
 
 Tensor *ag_max_dim(Tensor *x, int dim, bool keep)
 {
-    return extreme(__func__, OP_max_dim, x, dim, keep, false);
+    return extreme(__func__, &op_table[OP_max_dim], x, dim, keep, false);
 }
 
 Tensor *ag_min_dim(Tensor *x, int dim, bool keep)
 {
-    return extreme(__func__, OP_min_dim, x, dim, keep, true);
+    return extreme(__func__, &op_table[OP_min_dim], x, dim, keep, true);
 }
 
 Tensor *ag_argmax(Tensor *x, int dim, bool keep)

@@ -51,7 +51,7 @@ Tensor *ag_rope(Tensor *x, Tensor *table, int heads, bool adjacent)
         ag_usage_error(__func__, "x %s, table %s and %d heads do not fit: expected (B,T,D) and (T,D/heads)",
                        shape_text(x->shape), shape_text(table->shape), heads);
     if (table->requires_grad) ag_usage_error(__func__, "the table requires a gradient, and rope computes none for it");
-    return op_run(OP_rope, &x->shape, (Tensor *[]){ x, table }, 2, &(RopeArgs){ heads, adjacent }, sizeof(RopeArgs));
+    return op_run(&op_table[OP_rope], &x->shape, (Tensor *[]){ x, table }, 2, &(RopeArgs){ heads, adjacent }, sizeof(RopeArgs));
 }
 
 void rope_values(Tensor *y, const OpCall *c)

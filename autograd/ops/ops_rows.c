@@ -20,14 +20,14 @@ static int64_t filled_rows(const Tensor *x)
  * log_softmax: y_i = x_i - ln sum_j e^x_j                      dx_i = dy_i - e^y_i sum_j dy_j ---------------------- */
 
 /* Along another dimension than the last, x is transposed before and y after. */
-static Tensor *softmax_along(const char *what, int op, Tensor *x, int dim)
+static Tensor *softmax_along(const char *what, const Op *op, Tensor *x, int dim)
 {
     check_tensor(what, "x", x, AG_REAL);
     int last = x->shape.ndim - 1;
     if (check_along(what, x, dim) < last)
         return ag_transpose(softmax_along(what, op, ag_transpose(x, dim, last), last), dim, last);
     Tensor *y = op_new(op, &x->shape, x, NULL, NULL);
-    (op == OP_softmax ? k_softmax : k_log_softmax)(filled_rows(x), row_size(x), reals(y), reals(x));
+    (op == &op_table[OP_softmax] ? k_softmax : k_log_softmax)(filled_rows(x), row_size(x), reals(y), reals(x));
     return op_done(y);
 }
 
@@ -40,12 +40,12 @@ void softmax_backward(Tensor *y)
 
 Tensor *ag_softmax(Tensor *x, int dim)
 {
-    return softmax_along(__func__, OP_softmax, x, dim);
+    return softmax_along(__func__, &op_table[OP_softmax], x, dim);
 }
 
 Tensor *ag_log_softmax(Tensor *x, int dim)
 {
-    return softmax_along(__func__, OP_log_softmax, x, dim);
+    return softmax_along(__func__, &op_table[OP_log_softmax], x, dim);
 }
 
 /* ---- masked_softmax: y_i = e^(scale x_i) / sum over visible j of e^(scale x_j), and 0 for hidden i
@@ -57,7 +57,7 @@ Tensor *ag_masked_softmax(Tensor *x, Tensor *mask, double scale)
     if (!(fabs((real)scale) > 0) || isinf((real)scale))
         ag_usage_error(__func__, "scale is %g, expected a finite number other than 0", scale);
     if (mask) check_mask(__func__, mask, AG_BOOL, "x", &x->shape);
-    Tensor *y = op_new(OP_masked_softmax, &x->shape, x, mask, NULL);
+    Tensor *y = op_new(&op_table[OP_masked_softmax], &x->shape, x, mask, NULL);
     if (y->op) *(double *)op_args(y, sizeof scale) = scale;
     const real *masked = reals(x);
     if (mask) {
@@ -107,7 +107,7 @@ Tensor *ag_layer_norm(Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind)
     if (beta) check_vector(__func__, "beta", beta, row_size(x), "(D) and (..,D)", "x", x);
     if (kind.unbiased && row_size(x) < 2)
         ag_usage_error(__func__, "the unbiased variance of rows of one item (x %s) is 0/0", shape_text(x->shape));
-    return op_run(OP_layer_norm, &x->shape, (Tensor *[]){ x, gamma, beta }, 3, &kind, sizeof kind);
+    return op_run(&op_table[OP_layer_norm], &x->shape, (Tensor *[]){ x, gamma, beta }, 3, &kind, sizeof kind);
 }
 
 void layer_norm_backward(Tensor *y)
@@ -135,7 +135,7 @@ Tensor *ag_rms_norm(Tensor *x, Tensor *gamma, double eps)
 {
     check_norm(__func__, x, eps);
     if (gamma) check_vector(__func__, "gamma", gamma, row_size(x), "(D) and (..,D)", "x", x);
-    return op_run(OP_rms_norm, &x->shape, (Tensor *[]){ x, gamma }, gamma ? 2 : 1, &eps, sizeof eps);
+    return op_run(&op_table[OP_rms_norm], &x->shape, (Tensor *[]){ x, gamma }, gamma ? 2 : 1, &eps, sizeof eps);
 }
 
 void rms_norm_backward(Tensor *y)

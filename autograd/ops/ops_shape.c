@@ -34,10 +34,10 @@ static void copy_into(Grad g, int64_t offset, const KWalk *walk, const real *src
 }
 
 /* op_new and op_done for values of any type. */
-static Tensor *moved_new(int op, const AgShape *shape, Tensor *const *in, int n)
+static Tensor *moved_new(const Op *op, const AgShape *shape, Tensor *const *in, int n)
 {
-    return in[0]->dtype == AG_REAL ? op_new_n(&op_table[op], shape, in, n)
-                                   : tensor_new(op_table[op].name, shape, in[0]->dtype);
+    return in[0]->dtype == AG_REAL ? op_new_n(op, shape, in, n)
+                                   : tensor_new(op->name, shape, in[0]->dtype);
 }
 
 static Tensor *moved_done(Tensor *y)
@@ -67,7 +67,7 @@ Tensor *ag_reshape(Tensor *x, AgShape shape)
         ag_usage_error(__func__, "shape %s with %lld items does not fit %s", shape_text(x->shape), (long long)x->numel,
                        shape_text(requested));
     if (x->dtype != AG_REAL) return tensor_alias(__func__, &shape, x->dtype, x->buffer);
-    return op_done(op_new_alias(OP_reshape, &shape, x));
+    return op_done(op_new_alias(&op_table[OP_reshape], &shape, x));
 }
 
 void reshape_backward(Tensor *y)
@@ -101,7 +101,7 @@ Tensor *ag_permute(Tensor *x, AgDims order)
         walk.b[i] = stride[d];
     }
     broadcast_strides(&shape, &shape, walk.a);
-    Tensor *y = moved_new(OP_permute, &shape, &x, 1);
+    Tensor *y = moved_new(&op_table[OP_permute], &shape, &x, 1);
     if (y->op) *(KWalk *)op_args(y, sizeof walk) = walk;
     k_copy(&walk, y->data, x->data, dtype_size(x->dtype));
     return moved_done(y);
@@ -146,7 +146,7 @@ Tensor *ag_slice(Tensor *x, int dim, int64_t start, int64_t stop)
     shape.dim[d] = to - from;
     SliceArgs args = { .walk = walk_part(&shape, &x->shape), .whole = to - from == n };
     args.offset = from * args.walk.b[d];
-    Tensor *y = moved_new(OP_slice, &shape, &x, 1);
+    Tensor *y = moved_new(&op_table[OP_slice], &shape, &x, 1);
     if (y->op) *(SliceArgs *)op_args(y, sizeof args) = args;
     slice_values(y, &(OpCall){ &op_table[OP_slice], &x, 1, &args });
     return moved_done(y);
@@ -185,7 +185,7 @@ Tensor *ag_index_select(Tensor *x, int dim, Tensor *ids)
     check_ids(__func__, ids, a.n);
     AgShape shape = x->shape;
     shape.dim[d] = ids->numel;
-    Tensor *y = moved_new(OP_index_select, &shape, (Tensor *[]){ x, ids }, 2);
+    Tensor *y = moved_new(&op_table[OP_index_select], &shape, (Tensor *[]){ x, ids }, 2);
     if (y->op) *(Along *)op_args(y, sizeof a) = a;
     size_t run = (size_t)a.inner * dtype_size(x->dtype);
     char *to = y->data;
@@ -231,7 +231,7 @@ Tensor *ag_concat(Tensor **x, int n, int dim)
         if (__builtin_add_overflow(shape.dim[d], x[i]->shape.dim[d], &shape.dim[d]))
             ag_usage_error(__func__, "the size of dimension %d overflows", dim);
     }
-    Tensor *y = moved_new(OP_concat, &shape, x, n);
+    Tensor *y = moved_new(&op_table[OP_concat], &shape, x, n);
     if (y->op) *(int *)op_args(y, sizeof(int)) = d;
     int64_t offset = 0;
     size_t size = dtype_size(y->dtype);
@@ -263,7 +263,7 @@ Tensor *ag_expand(Tensor *x, AgShape shape)
     check_shape(__func__, &shape);
     if (!broadcasts_to(&x->shape, &shape))
         ag_usage_error(__func__, "%s does not broadcast to %s", shape_text(x->shape), shape_text(shape));
-    Tensor *y = moved_new(OP_expand, &shape, &x, 1);
+    Tensor *y = moved_new(&op_table[OP_expand], &shape, &x, 1);
     KWalk walk;
     walk_over(&shape, &shape, &x->shape, &walk);
     k_copy(&walk, y->data, x->data, dtype_size(x->dtype));

@@ -10,5 +10,6 @@ enum {
 #include "ops/ops.def"
     OP_COUNT
 };
+extern const Op op_table[OP_COUNT];
 
 #endif
