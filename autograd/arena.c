@@ -19,7 +19,7 @@ typedef struct Chunk {
 #define CHUNK_COST 512          /* what a chunk counts for itself: those that hardly anything is in do not wait for ever */
 
 /* A chunk waits until the others that wait have so many bytes: 32 KB still fit the fastest cache. */
-enum { WAITING_BYTES = 32 * 1024, WAITING_IN_GUARD_MODE = 192 * 1024 };
+enum { WAITING_BYTES = 32 * 1024, WAITING_WHEN_CHECKED = 192 * 1024 };
 
 static void *chunk_data(Chunk *c)
 {
@@ -29,7 +29,7 @@ static void *chunk_data(Chunk *c)
 /* Takes the oldest waiting chunk; NULL if none may be used yet. */
 static Chunk *take_waiting(Arena *a)
 {
-    if (a->waiting <= (observer[GUARD] ? WAITING_IN_GUARD_MODE : WAITING_BYTES)) return NULL;
+    if (a->waiting <= (observers_need & CHECK_MEMORY ? WAITING_WHEN_CHECKED : WAITING_BYTES)) return NULL;
     Chunk *c = a->oldest;
     a->oldest = c->next;
     if (a->newest == c) a->newest = NULL;

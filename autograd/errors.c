@@ -1,9 +1,10 @@
-/* errors.c: error messages, and the stacks of calls and of layer calls that they show. */
+/* errors.c: messages of errors and warnings, and the stacks of calls and of layer calls that they show. */
 #include "internal.h"
 #include "left.h"
 #include "utf8.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -296,4 +297,37 @@ bool ag_set_error(const char *format, ...)
 const char *ag_error(void)
 {
     return errors()->error;
+}
+
+/* ---- warnings ---------------------------------------------------------------------------------------------------- */
+
+void write_warning(Place place, const char *what, const char *format, va_list list)
+{
+    enum { MAX_KINDS = 32 };
+    static _Atomic(const char *) told[MAX_KINDS];
+    if (!what) what = "ag_warning";
+    if (!format) format = "the format is NULL";
+    const char *former = format;
+    for (int kind = 0; (observers_need & TELL_WARNINGS) && kind < MAX_KINDS && former; kind++) {
+        former = NULL;
+        if (!atomic_compare_exchange_strong(&told[kind], &former, format) && former == format) return;
+    }
+    if (former) return;
+    char text[512];
+    write_message(text, sizeof text, format, list);
+    fprintf(stderr, "kaeru: warning: %s: %s (at %s)\n", what, text, place_text(place, (Place){ 0 }));
+}
+
+void ag_warning(const char *what, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    write_warning(user_place(), what, format, list);
+    va_end(list);
+}
+
+bool ag_warn_of_step(void)
+{
+    notify(STEPPED, NULL);
+    return observers_need & TELL_WARNINGS;
 }

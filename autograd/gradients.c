@@ -136,10 +136,10 @@ static void share_gradient(Tensor *x, Tensor *y)
 }
 
 /* Takes y's rule from the readers of its first input now, and not after the rule (release_node). Does nothing if the rule may
- * run again (the graph is kept, or another loss uses y) and for ag_find_nan, which reports the inputs of a rule. */
+ * run again (the graph is kept, or another loss uses y) and for an observer that needs the inputs of a rule. */
 void rule_has_read(Tensor *y)
 {
-    if (y->input_read || graph_kept() || observer[FIND_NAN] || y->users > 0 || !y->in[0]->op || y->spared[0]) return;
+    if (y->input_read || graph_kept() || (observers_need & KEEP_INPUTS) || y->users > 0 || !y->in[0]->op || y->spared[0]) return;
     y->in[0]->readers--;
     y->input_read = true;
 }

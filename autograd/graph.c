@@ -20,8 +20,8 @@ _Noreturn static void error_of_another_thread(const char *what, const Tensor *t)
                    place_text(t->site, t->user_site));
 }
 
-/* Stores y's operation and inputs if an input requires a gradient. ag_find_nan reports the inputs, so while it is on, they are
- * always stored. */
+/* Stores y's operation and inputs if an input requires a gradient. For an observer that needs KEEP_INPUTS, the inputs are always
+ * stored. */
 static Tensor *record(const Op *op, Tensor *y, Tensor *const *in, int n)
 {
     bool requires_grad = false, recording = ag_recording();
@@ -29,7 +29,7 @@ static Tensor *record(const Op *op, Tensor *y, Tensor *const *in, int n)
         requires_grad = requires_grad || (in[i] && in[i]->requires_grad);
         if (in[i] && in[i]->op && in[i]->thread != thread_id()) error_of_another_thread(op->name, in[i]);
     }
-    if (!requires_grad && !observer[FIND_NAN]) return y;
+    if (!requires_grad && !(observers_need & KEEP_INPUTS)) return y;
     /* One allocation for inputs and versions, since this is part of every operation. */
     y->in = scope_alloc(op->name, (size_t)n * sizeof *in + (size_t)(n + 1) * sizeof *y->version);
     y->version = (uint32_t *)(void *)(y->in + n);
@@ -39,7 +39,7 @@ static Tensor *record(const Op *op, Tensor *y, Tensor *const *in, int n)
         if (in[i] && in[i]->buffer) y->version[i] = in[i]->buffer->version;
     }
     if (!requires_grad) return y;
-    if (observer[GUARD]) y->hash = scope_alloc(op->name, (size_t)(n + 1) * sizeof *y->hash);
+    if (observers_need & CHECK_MEMORY) y->hash = scope_alloc(op->name, (size_t)(n + 1) * sizeof *y->hash);
     y->op = op;
     y->requires_grad = true;
     if (op->crosswise && n > 1) {

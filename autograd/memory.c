@@ -8,7 +8,6 @@
  *
  * What outlives scopes, such as a parameter or an optimizer's state, takes no larger buffer. If it is large, it would divide
  * the free memory there, so it has its own memory of the system. */
-#include "kaeru/graph.h"
 #include "memory.h"
 
 #include <string.h>
@@ -24,6 +23,7 @@ typedef struct {
     AgMemory count;
 } Memory;
 static _Thread_local void *state;
+const BufferWatch *buffer_watch;
 
 static void trim_bins(void)
 {
@@ -44,8 +44,7 @@ static Memory *memory(void)
 {
     static const StateKind kind = { .size = sizeof(Memory), .failed = scratch_end, .trim = trim_bins };
     if (state) return state;
-    observe_from_environment(GUARD, "KAERU_GUARD", ag_guard);
-    observe_from_environment(WARN, "KAERU_WARN", ag_warn);
+    observe_from_environment();
     return thread_state(&state, &kind);
 }
 
@@ -114,8 +113,8 @@ Buffer *buffer_new(const char *what, size_t bytes, bool lasting)
 {
     Memory *m = memory();
     if (bytes > SIZE_MAX / 4) ag_usage_error(what, "a tensor of %zu bytes is too large for this machine", bytes);
-    bool guard = observer[GUARD];
-    size_t needed = guard ? bytes + SENTINELS : bytes;
+    bool watch = observers_need & CHECK_MEMORY;
+    size_t needed = watch ? bytes + SENTINELS : bytes;
     Buffer *b = find_memory(m, needed, lasting);
     if (!b) {                                           /* return cached buffers to the system, and try again */
         ag_memory_trim();
@@ -127,8 +126,8 @@ Buffer *buffer_new(const char *what, size_t bytes, bool lasting)
     b->slack = (uint32_t)(b->size - bytes);
     memory_unpoison(buffer_data(b), b->size);
     fill_with_nan(b);
-    b->guarded = guard && guard_begin(what, b);
-    if (!b->guarded) memory_poison((char *)buffer_data(b) + bytes, b->slack);
+    b->watched = watch && buffer_watch->begin(what, b);
+    if (!b->watched) memory_poison((char *)buffer_data(b) + bytes, b->slack);
     m->count.in_use += b->size;
     if (m->count.in_use > m->count.peak) m->count.peak = m->count.in_use;
     return b;
@@ -167,13 +166,13 @@ void buffer_release(Buffer *b)
     Memory *m = memory();
     /* a buffer from another thread was counted there, so the difference can be negative */
     m->count.in_use -= b->size < m->count.in_use ? b->size : m->count.in_use;
-    if (b->guarded) guard_end(b);
+    if (b->watched) buffer_watch->end(b);
     else recycle(m, b);
 }
 
 void buffers_end_scope(void)
 {
-    for (Buffer *b; (b = guard_take_released()) != NULL;) recycle(memory(), b);
+    for (Buffer *b; buffer_watch && (b = buffer_watch->take_released()) != NULL;) recycle(memory(), b);
 }
 
 void *scratch_new(const char *what, int64_t n, size_t size)

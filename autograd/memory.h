@@ -19,7 +19,7 @@ void   large_trim(void);                                            /* returns t
 typedef struct Buffer {
     int refs;
     int16_t bin;                /* the free list that it returns to, or one of these */
-    bool guarded;               /* in the list of guard.c */
+    bool watched;               /* by buffer_watch */
     uint8_t by_thread;          /* of the last write in place: the lowest bits of the thread's number */
     uint32_t version;           /* how often values were written in place; see values_to_write */
     uint32_t slack;             /* how many of the usable bytes were not asked for */
@@ -39,7 +39,7 @@ enum { LARGE = -1, ALONE = -2 };                        /* of large.c, a system_
 Buffer *buffer_new(const char *what, size_t bytes, bool lasting);
 Buffer *buffer_items(const char *what, int64_t n, size_t size);     /* n items; checks the product */
 void    buffer_release(Buffer *b);                                  /* b may be NULL */
-void    buffers_end_scope(void);        /* in guard mode: buffers that were released in the scope may be used for others */
+void    buffers_end_scope(void);        /* watched buffers that were released in the scope may be used for others */
 static inline void *buffer_data(Buffer *b) { return (char *)b + BUFFER_HEADER; }
 static inline Buffer *buffer_share(Buffer *b) { b->refs++; return b; }
 /* Releases *b and sets it to NULL. */
@@ -55,15 +55,19 @@ void *scratch_new(const char *what, int64_t n, size_t size);        /* n items, 
 void  scratch_adopt(Buffer *b);                                     /* takes over this reference to b */
 void  scratch_end(void);
 
-/* ---- buffers of guard mode (debug/guard.c) ------------------------------------------------------------------------ */
+/* ---- who watches buffers ------------------------------------------------------------------------------------------ */
 
-enum { SENTINELS = 64 };        /* bytes after a guarded buffer's own */
-/* Checks b, which has SENTINELS bytes of slack or more, until guard_take_released. False if out of memory. */
-bool guard_begin(const char *what, Buffer *b);
-void guard_end(Buffer *b);                                          /* b is released */
-/* A usage error if memory around a buffer of this thread was written, or (all) memory of a released one. */
-void guard_check(const char *what, bool all);
-Buffer *guard_take_released(void);                                  /* one that this thread has released; NULL: none */
+enum { SENTINELS = 64 };        /* bytes after a watched buffer's own */
+typedef struct {
+    /* Watches b, which has SENTINELS bytes of slack or more, until take_released. False if out of memory. */
+    bool (*begin)(const char *what, Buffer *b);
+    void (*end)(Buffer *b);                                         /* b is released */
+    /* A usage error if memory around a buffer of this thread was written, or (all) memory of a released one. */
+    void (*check)(const char *what, bool all);
+    Buffer *(*take_released)(void);                                 /* one that this thread has released; NULL: none */
+} BufferWatch;
+/* It is set before main, and begins to watch while an observer needs CHECK_MEMORY. NULL: there is none. */
+extern const BufferWatch *buffer_watch;
 
 /* ---- the arena of scopes (arena.c): tensors and their arguments ---------------------------------------------------- */
 

@@ -172,7 +172,7 @@ void ag_end(AgScope scope)
     else custom_scope_ends(scope.depth);
     blocks_leave_destructors();
     layers_are_left(ended->calls);
-    if (observer[GUARD] && !error) guard_check(__func__, true);
+    if ((observers_need & CHECK_MEMORY) && !error) buffer_watch->check(__func__, true);
     buffers_end_scope();
     if (error) {
         blocks_unwind(ended->serial, error);

@@ -8,20 +8,33 @@
 
 _Thread_local Observer *observer[OBSERVERS];
 _Thread_local bool observed;
+_Thread_local unsigned observers_need;
+static _Thread_local unsigned needed_by[OBSERVERS];
 static _Thread_local bool decided[OBSERVERS];           /* `observe` was called */
+ObserverSwitch observer_switch[OBSERVERS];
 
-void observe(int kind, Observer *o)
+void observe(int number, Observer *o, unsigned needs)
 {
-    observer[kind] = o;
-    decided[kind] = true;
+    observer[number] = o;
+    needed_by[number] = o ? needs : 0;
+    decided[number] = true;
     observed = false;
-    for (int i = 0; i < OBSERVERS; i++) observed = observed || observer[i];
+    observers_need = 0;
+    for (int i = 0; i < OBSERVERS; i++) {
+        observed = observed || observer[i];
+        observers_need |= needed_by[i];
+    }
 }
 
-void observe_from_environment(int kind, const char *variable, void (*switch_it)(bool on))
+void observe_from_environment(void)
 {
-    const char *value = getenv(variable);
-    if (!decided[kind] && value && strcmp(value, "1") == 0) switch_it(true);
+    for (int i = 0; i < OBSERVERS; i++) {
+        const ObserverSwitch *s = &observer_switch[i];
+        const char *value = s->variable ? getenv(s->variable) : NULL;
+        if (!decided[i] && value && strcmp(value, "1") == 0) {
+            s->switch_it(true);
+        }
+    }
 }
 
 typedef struct State {

@@ -76,6 +76,8 @@ enum { MOST_MESSAGE = 1024 };                       /* bytes of an error's messa
 /* Writes the text of a message, of at most MOST_MESSAGE bytes. What it quotes may come from a file: it is one line of printable
  * characters, see utf8.h. */
 void write_message(char *text, size_t size, const char *format, va_list list) AG_PRINTF(3, 0);
+/* Writes a warning to stderr if an observer needs that, once for each format. */
+void write_warning(Place place, const char *what, const char *format, va_list list) AG_PRINTF(3, 0);
 
 /* ---- observers (thread.c) ----------------------------------------------------------------------------------------- */
 
@@ -85,16 +87,28 @@ typedef enum {
     DROPPED,                    /* t was computed with dropout */
     PASS_BEGINS,                /* a backward pass from the loss t */
     RULE_BEGINS, RULE_ENDS,     /* the backward rule of t */
-    NODE_PASSED                 /* the pass has left t behind: its rule has run, or t has no gradient */
+    NODE_PASSED,                /* the pass has left t behind: its rule has run, or t has no gradient */
+    STEPPED                     /* an optimizer has updated parameters; t is NULL */
 } Event;
 typedef void Observer(Event event, Tensor *t);
-enum { GUARD, FIND_NAN, WATCH, WARN, OBSERVERS };
-extern _Thread_local Observer *observer[OBSERVERS];     /* NULL: none of this kind */
+/* What is done for an observer, beside telling it. */
+enum {
+    KEEP_INPUTS = 1,            /* an operation stores its inputs also if none requires a gradient, and until its rule has run */
+    NO_FUSION = 2,              /* each operation has a value of its own */
+    CHECK_MEMORY = 4,           /* buffers are watched (BufferWatch), and there is room for hashes of what a rule reads */
+    TELL_WARNINGS = 8           /* ag_warning writes */
+};
+enum { OBSERVERS = 4 };         /* how many there may be, each with a number of its own */
+extern _Thread_local Observer *observer[OBSERVERS];     /* NULL: none of this number */
 extern _Thread_local bool observed;                     /* one of them is not NULL */
-/* Sets the observer of that kind. */
-void observe(int kind, Observer *o);
-/* Switches it on if the environment has VARIABLE=1, unless `observe` was called for this kind: then the program has decided. */
-void observe_from_environment(int kind, const char *variable, void (*switch_it)(bool on));
+extern _Thread_local unsigned observers_need;           /* what is done for one of them */
+/* Sets the observer of that number, and what it needs; NULL: none. */
+void observe(int number, Observer *o, unsigned needs);
+/* What the environment switches on by VARIABLE=1. It is set before main. */
+typedef struct { const char *variable; void (*switch_it)(bool on); } ObserverSwitch;
+extern ObserverSwitch observer_switch[OBSERVERS];
+/* Switches them on in this thread, except those for which `observe` was called: there the program has decided. */
+void observe_from_environment(void);
 
 /* A pointer that differs in each running thread. */
 static inline const void *thread_id(void)

@@ -1,5 +1,6 @@
 /* find_nan.c: searches every result and every gradient for NaN and infinity, while ag_find_nan is on. */
 #include "internal.h"
+#include "observers.h"
 
 #include <string.h>
 
@@ -50,5 +51,5 @@ static void search(Event event, Tensor *t)
 
 void ag_find_nan(bool on)
 {
-    observe(FIND_NAN, on ? search : NULL);
+    observe(FIND_NAN, on ? search : NULL, KEEP_INPUTS | NO_FUSION);
 }

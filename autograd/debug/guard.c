@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "observers.h"
 
 enum { SENTINEL = 0xa5, POISON = 0xff };
 
@@ -82,7 +83,7 @@ _Noreturn static void error_bad_write(const char *what, const BadWrite *w)
 
 /* ---- buffers: allocated, checked, released ----------------------------------------------------------------------- */
 
-bool guard_begin(const char *what, Buffer *b)
+static bool guard_begin(const char *what, Buffer *b)
 {
     Guarded g = { b, call_place(), user_call()->site, what, thread_id(), false };
     pthread_mutex_lock(&lock);
@@ -99,7 +100,7 @@ bool guard_begin(const char *what, Buffer *b)
     return listed;
 }
 
-void guard_end(Buffer *b)
+static void guard_end(Buffer *b)
 {
     BadWrite w;
     pthread_mutex_lock(&lock);
@@ -114,7 +115,7 @@ void guard_end(Buffer *b)
     if (bad) error_bad_write(w.in.what, &w);
 }
 
-void guard_check(const char *what, bool all)
+static void guard_check(const char *what, bool all)
 {
     BadWrite w;
     bool bad = false;
@@ -125,7 +126,7 @@ void guard_check(const char *what, bool all)
     if (bad) error_bad_write(what, &w);
 }
 
-Buffer *guard_take_released(void)
+static Buffer *guard_take_released(void)
 {
     Buffer *b = NULL;
     if (released == 0) return NULL;
@@ -165,5 +166,12 @@ static void see(Event event, Tensor *t)
 
 void ag_guard(bool on)
 {
-    observe(GUARD, on ? see : NULL);
+    observe(GUARD, on ? see : NULL, CHECK_MEMORY);
+}
+
+__attribute__((constructor)) static void offer(void)
+{
+    static const BufferWatch watch = { guard_begin, guard_end, guard_check, guard_take_released };
+    buffer_watch = &watch;
+    observer_switch[GUARD] = (ObserverSwitch){ "KAERU_GUARD", ag_guard };
 }

@@ -1,12 +1,13 @@
 /* warn.c: tells of what is no error but likely a mistake, while ag_warn is on: another observer of the graph. */
 #include "internal.h"
+#include "observers.h"
 #include "ops/table.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 
-enum { KEPT_STEPS = 4, PASSES_WITHOUT_STEP = 200, STEPS_IN_SCOPE = 20, MAX_KINDS = 32 };
+enum { KEPT_STEPS = 4, PASSES_WITHOUT_STEP = 200, STEPS_IN_SCOPE = 20 };
 
 /* What this thread's backward passes and optimizer steps were. */
 typedef struct {
@@ -21,37 +22,13 @@ typedef struct {
 } Seen;
 static _Thread_local Seen seen;
 
-AG_PRINTF(3, 0) static void tell(Place place, const char *what, const char *format, va_list list)
-{
-    static _Atomic(const char *) told[MAX_KINDS];
-    if (!what) what = "ag_warning";
-    if (!format) format = "the format is NULL";
-    const char *former = format;
-    for (int kind = 0; observer[WARN] && kind < MAX_KINDS && former; kind++) {
-        former = NULL;
-        if (!atomic_compare_exchange_strong(&told[kind], &former, format) && former == format) return;
-    }
-    if (former) return;
-    char text[512];
-    write_message(text, sizeof text, format, list);
-    fprintf(stderr, "kaeru: warning: %s: %s (at %s)\n", what, text, place_text(place, (Place){ 0 }));
-}
-
-void ag_warning(const char *what, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    tell(user_place(), what, format, list);
-    va_end(list);
-}
-
 /* A warning of the program's call that made y. */
 AG_PRINTF(2, 3) static void warning_of(const Tensor *y, const char *format, ...)
 {
     const LayerCall *call = user_call();
     va_list list;
     va_start(list, format);
-    tell(call->site.file ? call->site : y->site, y->made_by, format, list);
+    write_warning(call->site.file ? call->site : y->site, y->made_by, format, list);
     va_end(list);
 }
 
@@ -125,9 +102,8 @@ static void check_seed(void)
         ag_warning("ag_backward", "this thread has the random numbers of another: expected ag_seed with its own number");
 }
 
-bool ag_warn_of_step(void)
+static void check_step(void)
 {
-    if (!observer[WARN]) return false;
     uint64_t scope = innermost_scope().serial;
     bool grows = scope && scope == seen.scope && tape() != seen.newest;
     seen.steps_in_scope = grows ? seen.steps_in_scope + 1 : 0;
@@ -137,12 +113,12 @@ bool ag_warn_of_step(void)
     if (seen.steps_in_scope == STEPS_IN_SCOPE)
         ag_warning("ag_begin", "%d steps were in one scope, which grows: expected ag_begin and ag_end inside the loop",
                    STEPS_IN_SCOPE);
-    return true;
 }
 
 static void see(Event event, Tensor *t)
 {
     if (event == COMPUTED) check_operation(t);
+    if (event == STEPPED) check_step();
     const char *layer = user_call()->function;
     /* ag_gradcheck computes a function without a graph, again and again with the same masks. */
     if (event == DROPPED && layer && strcmp(layer, "ag_gradcheck") != 0 && !ag_recording())
@@ -156,5 +132,10 @@ static void see(Event event, Tensor *t)
 
 void ag_warn(bool on)
 {
-    observe(WARN, on ? see : NULL);
+    observe(WARN, on ? see : NULL, TELL_WARNINGS);
+}
+
+__attribute__((constructor)) static void offer(void)
+{
+    observer_switch[WARN] = (ObserverSwitch){ "KAERU_WARN", ag_warn };
 }

@@ -1,6 +1,7 @@
 /* watch.c: tells a program of each gradient of a leaf that is complete, while the backward pass goes on. */
 #include "internal.h"
 #include "left.h"
+#include "observers.h"
 
 static _Thread_local AgWatch watch;
 
@@ -44,5 +45,5 @@ static void see(Event event, Tensor *t)
 void ag_watch_backward(AgWatch w)
 {
     watch = w;
-    observe(WATCH, w.begun || w.complete ? see : NULL);
+    observe(WATCH, w.begun || w.complete ? see : NULL, 0);
 }

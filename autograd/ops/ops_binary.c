@@ -55,7 +55,7 @@ Tensor *channels_normalized(Tensor *x, Tensor *mean, Tensor *factor, Tensor *bet
 {
     const int64_t channels = x->shape.dim[1];
     bool fit = mean->numel == channels && factor->numel == channels && beta->numel == channels;
-    if (!fit || observer[FIND_NAN])                     /* which also searches x - mean and the product */
+    if (!fit || (observers_need & NO_FUSION))           /* which needs x - mean and the product */
         return ag_add(ag_mul(ag_sub(x, mean), factor), beta);
     check_tensor("ag_sub", "a", x, AG_REAL);
     check_tensor("ag_sub", "b", mean, AG_REAL);

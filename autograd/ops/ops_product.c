@@ -209,7 +209,7 @@ static Tensor *linear_activate(const char *what, const Op *op, Tensor *x, Tensor
 
 Tensor *ag_linear_activate(Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind)
 {
-    bool fused = !observer[FIND_NAN];                    /* the search for NaN also checks the result of linear */
+    bool fused = !(observers_need & NO_FUSION);
     if (fused && kind == AG_RELU) return linear_activate(__func__, &op_table[OP_relu], x, weight, bias, AG_RELU);
     if (fused && kind == AG_GELU) return linear_activate(__func__, &op_table[OP_gelu], x, weight, bias, AG_GELU);
     if (fused && kind == AG_GELU_ERF) return linear_activate(__func__, &op_table[OP_gelu_erf], x, weight, bias, AG_GELU_ERF);
