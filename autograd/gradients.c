@@ -5,7 +5,6 @@
 
 typedef struct {
     const char *pass;           /* the function whose backward pass runs; NULL: none does */
-    int scopes;                 /* how many were open when it began; 0: none runs */
     bool is_left;               /* a call of ag_end has ended the last pass, */
     Place left;                 /* at this line */
     bool keep_graph;            /* during ag_backward_keep */
@@ -17,13 +16,25 @@ static _Thread_local void *state;
 static void drop_pending(void)
 {
     *(Gradients *)state = (Gradients){ 0 };
+    scopes_have_pass(0);
     for (Tensor *t = tape(); t; t = t->older)
         if (t->op) buffer_drop(&t->grad);
 }
 
+static void scope_ends(int depth, bool in_pass)
+{
+    (void)depth;
+    if (!in_pass) return;
+    drop_pending();
+    check_reads_of(NULL);
+    Gradients *g = state;
+    g->is_left = true;
+    g->left = call_place();
+}
+
 static Gradients *gradients(void)
 {
-    static const StateKind kind = { .size = sizeof(Gradients), .failed = drop_pending };
+    static const StateKind kind = { .size = sizeof(Gradients), .failed = drop_pending, .scope_ends = scope_ends };
     return state ? state : thread_state(&state, &kind);
 }
 
@@ -39,8 +50,8 @@ void pass_begins(const char *what, bool keep)
         ag_usage_error(what, "a backward pass of this thread is running (%s): a backward rule and a function of "
                        "ag_watch_backward cannot begin another one; one that leaves by longjmp or throw must leave the scope, "
                        "too", g->pass);
-    *g = (Gradients){ .pass = what, .scopes = innermost_scope().depth, .keep_graph = keep,
-                      .mark_unwritten = g->mark_unwritten };
+    *g = (Gradients){ .pass = what, .keep_graph = keep, .mark_unwritten = g->mark_unwritten };
+    scopes_have_pass(innermost_scope().depth);
 }
 
 bool pass_runs(void)
@@ -58,24 +69,10 @@ void check_pass(const char *what)
     ag_usage_error(what, "an error in a rule or in a function of ag_watch_backward has ended this pass");
 }
 
-/* The program may have left the pass by longjmp or by an exception of its own. */
-void pass_is_left(void)
-{
-    drop_pending();
-    put_gradients_back();
-    check_reads_of(NULL);
-    gradients()->is_left = true;
-    gradients()->left = call_place();
-}
-
 void pass_ends(void)
 {
     *gradients() = (Gradients){ .mark_unwritten = gradients()->mark_unwritten };
-}
-
-int scopes_of_pass(void)
-{
-    return gradients()->scopes;
+    scopes_have_pass(0);
 }
 
 bool mark_unwritten(bool on)

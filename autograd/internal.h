@@ -134,6 +134,9 @@ void print_number(FILE *out, double x);
 enum { MAX_SCOPES = 256 };
 /* A usage error unless the scope is the innermost and there is one around it. */
 void check_inner(const char *what, AgScope scope);
+/* A backward pass runs in the scopes up to this depth; 0: none runs. */
+void scopes_have_pass(int depth);
+int  scopes_of_pass(void);
 /* This thread's newest tensor; NULL: none. */
 Tensor *tape(void);
 /* A new entry of the tape, which the innermost scope owns: a tensor without a shape and values. */
@@ -321,14 +324,6 @@ bool pass_runs(void);
 /* A usage error if an error, which the program has caught within the pass, or ag_end has ended it. */
 void check_pass(const char *what);
 void pass_ends(void);
-/* How many scopes were open when the pass began; 0: none runs. */
-int scopes_of_pass(void);
-/* ag_end ends one of them. */
-void pass_is_left(void);
-/* A scope of that depth ends, in which no pass runs: lets go of the gradients of a rule that did not return (ops/custom.c). */
-void custom_scope_ends(int depth);
-/* Puts the gradients back that ag_grad has set aside for its pass (some_gradients.c). */
-void put_gradients_back(void);
 /* While on, a new gradient holds UNWRITTEN, so that ag_gradcheck finds a rule which does not write it. Returns whether it was
  * on. An error ends it. */
 #define UNWRITTEN 4096          /* large, and its sum with a usual gradient is exact enough in a float */

@@ -18,6 +18,8 @@ typedef struct {
     OpenScope scope[MAX_SCOPES];
     int depth;
     bool recording;             /* the innermost scope's mode is AG_RECORD */
+    int pass;                   /* a backward pass runs in the scopes up to this depth; 0: none runs */
+    int had_pass;               /* the deepest open scope in which one has begun */
     AgPrecision precision;
     Tensor *tape;               /* the newest tensor */
     Arena arena;
@@ -67,6 +69,18 @@ bool scope_is_open(AgScope scope)
 {
     const Scopes *s = scopes();
     return scope.depth >= 1 && scope.depth <= s->depth && s->scope[scope.depth - 1].serial == scope.serial;
+}
+
+void scopes_have_pass(int depth)
+{
+    Scopes *s = scopes();
+    s->pass = depth;
+    if (depth > s->had_pass) s->had_pass = depth;
+}
+
+int scopes_of_pass(void)
+{
+    return scopes()->pass;
 }
 
 /* ---- tensors of the innermost scope ------------------------------------------------------------------------------ */
@@ -165,11 +179,13 @@ void ag_end(AgScope scope)
     uint64_t error = 0;                     /* the last error reported in this scope or in one inside it */
     for (OpenScope *inner = ended; inner <= innermost; inner++)
         if (inner->failed > error) error = inner->failed;
-    bool in_pass = scope.depth <= scopes_of_pass(), left = in_pass || layer_calls() > ended->calls;
+    bool in_pass = scope.depth <= s->pass, left = in_pass || layer_calls() > ended->calls;
     if (innermost != ended && innermost->serial > error && !left)
         ag_usage_error(__func__, "scopes begun inside this one and still open: %d", s->depth - scope.depth);
-    if (in_pass) pass_is_left();
-    else custom_scope_ends(scope.depth);
+    if (scope.depth <= s->had_pass) {
+        s->had_pass = scope.depth - 1;
+        thread_scope_ends(scope.depth, in_pass);
+    }
     blocks_leave_destructors();
     layers_are_left(ended->calls);
     if ((observers_need & CHECK_MEMORY) && !error) buffer_watch->check(__func__, true);

@@ -102,6 +102,12 @@ void thread_trim(void)
         if (s->kind->trim) s->kind->trim();
 }
 
+void thread_scope_ends(int depth, bool in_pass)
+{
+    for (const State *s = newest; s; s = s->older)
+        if (s->kind->scope_ends) s->kind->scope_ends(depth, in_pass);
+}
+
 static _Thread_local uint64_t serial;
 
 uint64_t thread_serial(void)

@@ -17,10 +17,11 @@ static void let_go(void)
     for (Held *h = state; h->n > 0; ) buffer_drop(&h->gradient[--h->n]);
 }
 
-void custom_scope_ends(int depth)
+/* A rule may itself have ended the scope of its pass, and go on. */
+static void scope_ends(int depth, bool in_pass)
 {
     const Held *h = state;
-    if (h && depth <= h->scopes) let_go();
+    if (!in_pass && depth <= h->scopes) let_go();
 }
 
 static void hold(Held *h, Buffer *gradient)
@@ -30,7 +31,7 @@ static void hold(Held *h, Buffer *gradient)
 
 static void custom_backward(Tensor *y)
 {
-    static const StateKind kind = { .size = sizeof(Held), .end = let_go };
+    static const StateKind kind = { .size = sizeof(Held), .end = let_go, .scope_ends = scope_ends };
     Held *h = state ? state : thread_state(&state, &kind);
     const CustomArgs *c = y->args;
     real *dx[AG_CUSTOM_INPUTS] = { NULL };
