@@ -1,7 +1,7 @@
 /* checks.c: checks of arguments that are tensors, and of what a backward rule reads. */
 #include "internal.h"
 
-_Thread_local RunningRule running_rule;
+#include <stdarg.h>
 
 /* ---- what a rule reads ------------------------------------------------------------------------------------------- */
 
@@ -16,6 +16,13 @@ static bool declares(const Tensor *y, const Tensor *t)
         related = true;
     }
     return !related;
+}
+
+_Noreturn void usage_error_of(const Tensor *made, const char *what, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    usage_error_at(made->site, what, format, list);
 }
 
 _Noreturn void error_undeclared_read(const Tensor *t)

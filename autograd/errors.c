@@ -1,6 +1,7 @@
 /* errors.c: messages of errors and warnings, and the stacks of calls and of layer calls that they show. */
-#include "internal.h"
+#include "kaeru/graph.h"
 #include "left.h"
+#include "thread.h"
 #include "utf8.h"
 
 #include <stdarg.h>
@@ -28,6 +29,7 @@ static Errors *errors(void)
 /* ---- places of calls --------------------------------------------------------------------------------------------- */
 
 _Thread_local Running running;
+_Thread_local RunningRule running_rule;
 
 void ag_in(const char *file, int line)
 {
@@ -103,21 +105,20 @@ void layer_owns(void *p)
 }
 
 /* The record may not be the last one: a function of the program may have left others behind. */
-void layer_frees(void *p)
+void layers_disown(const void *p)
 {
     Errors *e = errors();
     for (int i = 0; i < MAX_CALLS; i++)
         if (e->call[i].owned == p) e->call[i].owned = NULL;
-    ag_free(p);
 }
 
-void layers_are_left(int calls)
+bool layer_is_left(int calls, void **owned)
 {
     Errors *e = errors();
-    while (e->calls > calls) {
-        e->calls--;
-        if (e->calls < MAX_CALLS) ag_free(e->call[e->calls].owned);
-    }
+    if (e->calls <= calls) return false;
+    e->calls--;
+    *owned = e->calls < MAX_CALLS ? e->call[e->calls].owned : NULL;
+    return true;
 }
 
 const LayerCall *user_call(void)
@@ -240,7 +241,7 @@ static bool handler_recurs(Errors *e, const char *frame)
     return e->deeper >= MAX_DEEPER;
 }
 
-_Noreturn AG_PRINTF(3, 0) static void report(Place at, const char *what, const char *format, va_list list)
+_Noreturn void usage_error_at(Place at, const char *what, const char *format, va_list list)
 {
     Errors *e = errors();
     if (!what) what = "ag_usage_error";
@@ -267,14 +268,7 @@ AG_NORETURN void ag_usage_error(const char *what, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    report(call_place(), what, format, list);
-}
-
-_Noreturn void usage_error_of(const Tensor *made, const char *what, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    report(made->site, what, format, list);
+    usage_error_at(call_place(), what, format, list);
 }
 
 void ag_check_pointer(const char *what, const char *name, const void *p)

@@ -68,23 +68,10 @@ struct Tensor {
     struct Tensor *older;       /* the next entry of the tape */
 };
 
-/* The node whose backward rule is running, and how many calls ran when the rule began. y NULL: no rule is running. */
-typedef struct { const Tensor *y; uint64_t calls; } RunningRule;
-extern _Thread_local RunningRule running_rule;
 /* From now on reads of values are those of the rule of y, which must declare them. NULL: of the program. */
 static inline void check_reads_of(const Tensor *y)
 {
-    running_rule = (RunningRule){ y, running.n };
-}
-
-/* The place of the call that runs; in a backward rule, that of the operation that the rule belongs to. */
-static inline Place call_place(void)
-{
-    const Tensor *y = running_rule.y;
-    if (y && running.n == running_rule.calls) return y->site;
-    uint64_t last = running.n - 1, i = last % CALL_PLACES;
-    bool known = running.n > running.lost && running.call[i].number == (uint32_t)last;
-    return known ? (Place){ running.call[i].file, running.call[i].line } : (Place){ 0 };
+    running_rule = (RunningRule){ y, y ? y->site : (Place){ 0 }, running.n };
 }
 
 /* The values. Only a backward rule can find them released: it reads what its NEEDS does not name, which is a usage error. */
@@ -213,6 +200,8 @@ void check_loss(const char *what, const Tensor *loss, bool any_shape);
 
 /* ---- checks (checks.c); `argument` is the parameter's name in messages ---------------------------------------------- */
 
+/* A usage error of the call that made this tensor, in the name of function `what`. */
+_Noreturn void usage_error_of(const Tensor *made, const char *what, const char *format, ...) AG_PRINTF(3, 4);
 _Noreturn void error_graph_released(const char *what, const Tensor *y);
 /* The values of input i of y, or its own for i = n_in, are not those that the operation read. */
 _Noreturn void error_written(const char *what, const Tensor *y, int i);

@@ -356,6 +356,12 @@ void ag_free(void *p)
     block_free(__func__, p);
 }
 
+void layer_frees(void *p)
+{
+    layers_disown(p);
+    ag_free(p);
+}
+
 void blocks_unwind(uint64_t begun, uint64_t failed)
 {
     for (Block *b = blocks()->newest; b && b->serial > begun;) {

@@ -187,7 +187,7 @@ void ag_end(AgScope scope)
         thread_scope_ends(scope.depth, in_pass);
     }
     blocks_leave_destructors();
-    layers_are_left(ended->calls);
+    for (void *owned; layer_is_left(ended->calls, &owned);) ag_free(owned);
     if ((observers_need & CHECK_MEMORY) && !error) buffer_watch->check(__func__, true);
     buffers_end_scope();
     if (error) {

@@ -56,6 +56,19 @@ extern _Thread_local Running running;
 /* The end of a scope that began when so many calls ran: the program may have left others by longjmp or throw. */
 void running_calls_end(uint64_t n);
 
+/* The operation whose backward rule is running, its place, and how many calls ran when the rule began. y NULL: none is. */
+typedef struct { const Tensor *y; Place site; uint64_t calls; } RunningRule;
+extern _Thread_local RunningRule running_rule;
+
+/* The place of the call that runs; in a backward rule, that of the operation that the rule belongs to. */
+static inline Place call_place(void)
+{
+    if (running_rule.y && running.n == running_rule.calls) return running_rule.site;
+    uint64_t last = running.n - 1, i = last % CALL_PLACES;
+    bool known = running.n > running.lost && running.call[i].number == (uint32_t)last;
+    return known ? (Place){ running.call[i].file, running.call[i].line } : (Place){ 0 };
+}
+
 /* owned: see left.h. of_program: a layer of the program's own, which has no place. */
 typedef struct { Place site; const char *function; void *owned; bool of_program; } LayerCall;
 /* The outermost call of a layer of the library; without a function if no layer is being called. */
@@ -65,12 +78,15 @@ Place user_place(void);
 /* How many layers are being called. An error or the end of a scope after an error sets the number to that of the scope. */
 int  layer_calls(void);
 void layer_calls_end(int calls);
-/* The program has left the layers after the first `calls` ones by longjmp or throw: frees what they own, and ends them. */
-void layers_are_left(int calls);
+/* The program has left the layers after the first `calls` ones by longjmp or throw: ends the innermost. *owned: what it owns, or
+ * NULL. False if only `calls` are left. */
+bool layer_is_left(int calls, void **owned);
+/* No layer that is being called owns p any more. */
+void layers_disown(const void *p);
 
 bool same_place(Place a, Place b);
-/* A usage error of the call that made this tensor, in the name of function `what`. */
-_Noreturn void usage_error_of(const Tensor *made, const char *what, const char *format, ...) AG_PRINTF(3, 4);
+/* A usage error of the call at this place. */
+_Noreturn void usage_error_at(Place at, const char *what, const char *format, va_list list) AG_PRINTF(3, 0);
 /* "FILE:LINE", followed by the user's own line if layers were in between: where something was made. Valid in the block of the
  * call. */
 enum { PLACE_TEXT = 400 };

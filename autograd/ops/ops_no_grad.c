@@ -198,18 +198,3 @@ Tensor *ag_multinomial(Tensor *p, int64_t n)
     Tensor *score = ag_sub(ag_log(ag_clamp(row, least, INFINITY)), noise);
     return ag_argmax(ag_masked_fill(score, impossible, -INFINITY), -1, false);
 }
-
-Tensor *ag_activate(AgActivation kind, Tensor *x)
-{
-    check_any(__func__, "x", x);
-    switch (kind) {
-    case AG_IDENTITY: return x;
-    case AG_RELU:     return ag_relu(x);
-    case AG_GELU:     return ag_gelu(x);
-    case AG_GELU_ERF: return ag_gelu_erf(x);
-    case AG_TANH:     return ag_tanh(x);
-    case AG_SIGMOID:  return ag_sigmoid(x);
-    case AG_SILU:     return ag_silu(x);
-    }
-    ag_usage_error(__func__, "%d is not an AgActivation", (int)kind);
-}

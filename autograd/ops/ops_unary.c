@@ -59,3 +59,18 @@ Tensor *ag_clamp(Tensor *x, double low, double high)
     if (!(low <= high)) ag_usage_error(__func__, "low %g is above high %g", low, high);
     return unary(__func__, &op_table[OP_clamp], x, low, high);
 }
+
+Tensor *ag_activate(AgActivation kind, Tensor *x)
+{
+    check_any(__func__, "x", x);
+    switch (kind) {
+    case AG_IDENTITY: return x;
+    case AG_RELU:     return ag_relu(x);
+    case AG_GELU:     return ag_gelu(x);
+    case AG_GELU_ERF: return ag_gelu_erf(x);
+    case AG_TANH:     return ag_tanh(x);
+    case AG_SIGMOID:  return ag_sigmoid(x);
+    case AG_SILU:     return ag_silu(x);
+    }
+    ag_usage_error(__func__, "%d is not an AgActivation", (int)kind);
+}
