@@ -21,7 +21,7 @@ static void drop_pending(void)
         if (t->op) buffer_drop(&t->grad);
 }
 
-static void scope_ends(int depth, bool in_pass)
+static void leave_pass(int depth, bool in_pass)
 {
     (void)depth;
     if (!in_pass) return;
@@ -34,7 +34,7 @@ static void scope_ends(int depth, bool in_pass)
 
 static Gradients *gradients(void)
 {
-    static const StateKind kind = { .size = sizeof(Gradients), .failed = drop_pending, .scope_ends = scope_ends };
+    static const StateKind kind = { .size = sizeof(Gradients), .failed = drop_pending, .scope_ends = leave_pass };
     return state ? state : thread_state(&state, &kind);
 }
 

@@ -30,7 +30,7 @@ static void put_gradients_back(void)
     for (Asides *a = state; a && a->n > 0; ) put_back(&a->item[--a->n]);
 }
 
-static void scope_ends(int depth, bool in_pass)
+static void leave_aside(int depth, bool in_pass)
 {
     (void)depth;
     if (in_pass) put_gradients_back();
@@ -48,7 +48,7 @@ void ag_grad(Tensor *y, Tensor *const *in, int n, Tensor **out)
         if (!in[i]->requires_grad) ag_usage_error(__func__, "item %d of in does not require a gradient", i);
     }
     pass_begins(__func__, true);
-    static const StateKind kind = { .size = sizeof(Asides), .failed = put_gradients_back, .scope_ends = scope_ends };
+    static const StateKind kind = { .size = sizeof(Asides), .failed = put_gradients_back, .scope_ends = leave_aside };
     Asides *a = state ? state : thread_state(&state, &kind);
     int count = n;
     for (Tensor *t = y; t; t = t->older) count += t->op ? 1 + t->n_in : 0;

@@ -18,7 +18,7 @@ static void let_go(void)
 }
 
 /* A rule may itself have ended the scope of its pass, and go on. */
-static void scope_ends(int depth, bool in_pass)
+static void let_go_with(int depth, bool in_pass)
 {
     const Held *h = state;
     if (!in_pass && depth <= h->scopes) let_go();
@@ -31,7 +31,7 @@ static void hold(Held *h, Buffer *gradient)
 
 static void custom_backward(Tensor *y)
 {
-    static const StateKind kind = { .size = sizeof(Held), .end = let_go, .scope_ends = scope_ends };
+    static const StateKind kind = { .size = sizeof(Held), .end = let_go, .scope_ends = let_go_with };
     Held *h = state ? state : thread_state(&state, &kind);
     const CustomArgs *c = y->args;
     real *dx[AG_CUSTOM_INPUTS] = { NULL };
