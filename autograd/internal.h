@@ -102,7 +102,7 @@ static inline double element_number(AgDType dtype, const void *values, int64_t i
     return dtype == AG_REAL ? (double)((const real *)values)[i] : dtype == AG_INT ? ((const int32_t *)values)[i]
                                                                  : ((const uint8_t *)values)[i] != 0;
 }
-/* ---- tensors of type AG_PACKED (packed.c) ------------------------------------------------------------------------ */
+/* ---- tensors of type AG_PACKED (bf16_weights.c) ------------------------------------------------------------------ */
 
 /* The size of a tensor's values. */
 size_t value_bytes(const AgShape *shape, AgDType dtype);

@@ -13,7 +13,7 @@ void   large_free(void *p);
 size_t large_free_bytes(void);                                      /* released, and kept for later */
 void   large_trim(void);                                            /* returns to the system what it can */
 
-/* ---- buffers (memory.c) ------------------------------------------------------------------------------------------- */
+/* ---- buffers (buffers.c) ------------------------------------------------------------------------------------------- */
 
 /* A reference-counted array for values or gradients, from a cache of released ones. */
 typedef struct Buffer {
@@ -84,7 +84,7 @@ void  arena_trim(Arena *a);             /* returns the memory of chunks that wai
 /* The thread ends, and all its scopes have ended: leaves the chunks to other threads. */
 void  arena_leave(Arena *a);
 
-/* ---- the blocks of ag_alloc (objects.c) --------------------------------------------------------------------------- */
+/* ---- the blocks of ag_alloc (alloc.c) ----------------------------------------------------------------------------- */
 
 /* The outermost scope begins: an error can unwind the blocks that are allocated from now on. */
 void blocks_begin(void);

@@ -13,7 +13,7 @@
 
 #include "dispatch.h"
 #include "philox.h"
-#include "reference.h"
+#include "plain.h"
 #include "suites.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))

@@ -33,19 +33,19 @@ KINDS = ['border', 'bound', 'off by one', 'dropped term', 'sign', 'factor', 'arg
          'dropped condition', 'choice', 'while to if', 'dropped statement', 'dropped update', 'dropped reset', 'dropped field',
          'dropped call', 'neighbor', 'passed through', 'zero argument', 'comparison', 'other function']
 PROGRAMS = ['examples/common', 'examples/gpt', 'examples/llama', 'examples/translate', 'examples/compress']
-FOLDERS = ['autograd', 'autograd/ops', 'autograd/debug', 'autograd/kernels', 'nn', 'nn/files', 'nn/parallel', 'models',
-           'models/text', 'models/train', *PROGRAMS]
+FOLDERS = ['autograd', 'autograd/ops', 'autograd/ops/more', 'autograd/more', 'autograd/debug', 'autograd/fast', 'nn', 'nn/files',
+           'nn/parallel', 'models', 'models/text', 'models/train', *PROGRAMS]
 
 # The suites that touch a file, the closest first; the first pattern that fits counts. All other suites come after them.
 CLOSE = [
-    (r'autograd/kernels/.*(gemm|bf16)', 'gemm precision bits kernels'),
-    (r'autograd/kernels/softmax', 'kernels kernel_rows tensor attention nn graph'),
-    (r'autograd/kernels/(norm|attention|gather|max|copy|strided)', 'kernels kernel_rows attention nn graph'),
-    (r'autograd/kernels/(conv|patches)', 'conv kernel_rows gradcheck torch'),
-    (r'autograd/kernels/(threads|scratch)', 'threads kernels gemm'),
-    (r'autograd/kernels/(philox|distributions)', 'random kernel_rows kernels bits sample'),
-    (r'autograd/kernels/optimizer', 'kernels optim torch'),
-    (r'autograd/kernels/', 'kernels kernel_rows gemm bits graph'),
+    (r'autograd/(fast/.*(gemm|bf16)|bf16)', 'gemm precision bits kernels'),
+    (r'autograd/fast/softmax', 'kernels kernel_rows tensor attention nn graph'),
+    (r'autograd/(fast/(norm|gather|max|copy|strided)|ops/attention_blocks)', 'kernels kernel_rows attention nn graph'),
+    (r'autograd/(fast/patches|ops/more/conv)', 'conv kernel_rows gradcheck torch'),
+    (r'autograd/fast/(threads|scratch)', 'threads kernels gemm'),
+    (r'autograd/(philox|fast/distributions)', 'random kernel_rows kernels bits sample'),
+    (r'autograd/fast/optimizer', 'kernels optim torch'),
+    (r'autograd/fast/', 'kernels kernel_rows gemm bits graph'),
     (r'autograd/debug/(explain)', 'explain errors'),
     (r'autograd/debug/(guard)', 'guard memory'),
     (r'autograd/debug/(gradcheck)', 'gradcheck custom'),
@@ -53,12 +53,12 @@ CLOSE = [
     (r'autograd/debug/(warn)', 'warn'),
     (r'autograd/debug/', 'errors print explain build'),
     (r'autograd/random', 'random nn bits'),
-    (r'autograd/(arena|memory|scope|objects|system|thread)', 'memory errors guard'),
+    (r'autograd/(alloc|arena|buffers|memory|scope|system|thread)', 'memory errors guard'),
     (r'autograd/recompute', 'recompute memory'),
     (r'autograd/large', 'pool memory recompute'),
     (r'autograd/ops/(ops_loss|ops_product|linear)', 'linear_loss torch precision gradcheck graph'),
-    (r'autograd/ops/(ops_conv|ops_sort|ops_rope)', 'conv torch tensor gradcheck attention'),
-    (r'autograd/inplace', 'mistakes graph optim errors tensor'),
+    (r'autograd/ops/more/', 'conv torch tensor gradcheck attention'),
+    (r'autograd/updates', 'mistakes graph optim errors tensor'),
     (r'autograd/(tensor|shape|checks|errors)', 'tensor errors graph memory'),
     (r'autograd/', 'graph errors torch property gradcheck tensor attention nan custom'),
     (r'nn/files/(json|utf8|number)', 'json bad_files safetensors text bpe'),

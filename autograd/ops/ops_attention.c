@@ -1,6 +1,6 @@
 /* ops_attention.c: scaled dot-product attention with several heads as one operation (Vaswani et al. 2017, 3.2). The heads are
  * parts of the last dimension, so nothing is transposed. The weights of only a few rows exist at a time
- * (kernels/attention_blocks.c), so they cannot be read; nn/attention.c composes the same of single operations. */
+ * (attention_blocks.c), so they cannot be read; nn/attention.c composes the same of single operations. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* ops_binary.c: elementwise operations on two tensors, with broadcasting. The arithmetic is k_binary and k_binary_backward;
- * kernels/reference/reference.c has them as plain loops. */
+ * plain/elementwise.c has them as plain loops. */
 #include "kaeru/autograd.h"
 #include "channels.h"
 #include "ops/table.h"

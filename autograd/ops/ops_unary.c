@@ -1,5 +1,5 @@
 /* ops_unary.c: operations that compute each item from one item and from numbers. The loops are k_unary and k_unary_backward
- * (kernels/unary.c). */
+ * (fast/unary.c). */
 #include "kaeru/autograd.h"
 #include "ops/table.h"
 

@@ -1,4 +1,4 @@
-/* threads.c: the thread pool of one thread, in place of autograd/kernels/threads.c. */
+/* threads.c: the thread pool of one thread, in place of autograd/fast/threads.c. */
 #include "threads.h"
 
 void k_set_threads(int n) { (void)n; }

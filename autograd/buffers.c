@@ -1,4 +1,4 @@
-/* memory.c: buffers for values and gradients, and scratch memory.
+/* buffers.c: buffers for values and gradients, and scratch memory.
  *
  * A training step creates the same shapes again and again. A released small buffer goes to a free list of its size (a bin), and
  * the next buffer of that size is taken from there, so after the first steps the system is asked for no memory. Sizes are

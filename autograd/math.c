@@ -1,4 +1,4 @@
-/* scalar.c: exponential, logarithm, power, sine and cosine of doubles, by additions, multiplications and divisions alone, so
+/* math.c: exponential, logarithm, power, sine and cosine of doubles, by additions, multiplications and divisions alone, so
  * that their bits are the same wherever IEEE arithmetic is. Within 1 ulp (ag_math_pow: 2).
  *
  * Each function reduces the argument to a small range by exact steps, sums a series there whose first term is exact, and adds

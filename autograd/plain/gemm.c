@@ -1,6 +1,6 @@
-/* reference_gemm.c: the matrix product as plain loops, in the order of operations that kernels.h defines: k_gemm must return
- * the same bits. See reference.h. */
-#include "reference.h"
+/* gemm.c: the matrix product as plain loops, in the order of operations that kernels.h defines: k_gemm must return
+ * the same bits. See plain.h. */
+#include "plain.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
-/* reference_patches.c: patches of images as plain loops. See reference.h. */
-#include "reference.h"
+/* patches.c: patches of images as plain loops. See plain.h. */
+#include "plain.h"
 
 /* The place in x of item `item` of the window at row p->first + `row` and column `v`; -1 in the padding. */
 static int64_t place_of(const KPatches *p, int64_t item, int64_t row, int64_t v)

@@ -1,4 +1,4 @@
-/* objects.c: the blocks of ag_alloc. A block can own others, which are freed with it (the idea of talloc, Tridgell 2004): a
+/* alloc.c: the blocks of ag_alloc. A block can own others, which are freed with it (the idea of talloc, Tridgell 2004): a
  * module owns its parameters, a parsed file its parts. Functions that build such objects need no clean-up code.
  *
  * A block without an owner that is allocated while a scope is open is in a list of this thread. If an error unwinds the

@@ -6,16 +6,16 @@
  *      where the processor has none), and functions of libm are called only if they round correctly (sqrt) or are exact.
  *   2. No kernel asks the system for memory after the first calls: scratch memory is an argument or belongs to the thread. A
  *      kernel that cannot get its scratch memory works without it.
- *   3. reference/ has each kernel once more as plain loops. The tests compare the two; the double build runs the plain loops.
+ *   3. plain/ has each kernel once more as plain loops. The tests compare the two; the double build runs the plain loops.
  *
  * Conventions: sizes are element counts (int64_t) and may be 0; arrays are dense and row-major unless a stride is given;
  * outputs may not overlap inputs unless a comment allows it. `add` false writes the output, true adds to it: the first
  * gradient of a tensor is written, the next ones are added.
  *
  * A kernel k_<name> is declared below. Its definition is ISA(name), with its comment, in a file of kernel_isa_sources
- * (meson.build), which is compiled once for each instruction set. headers.py writes the list kernels.def from the
+ * (fast/meson.build), which is compiled once for each instruction set. headers.py writes the list kernels.def from the
  * declarations: KERNEL(result, name, (parameters), (arguments), RETURN), where RETURN is `return` if there is a result. From
- * the list come the prototypes ISA(name) (simd.h) and ref_<name> (reference.h), the entry in the table of an instruction set
+ * the list come the prototypes ISA(name) (simd.h) and ref_<name> (plain.h), the entry in the table of an instruction set
  * (dispatch.h) and the function k_<name> that calls this entry (dispatch.c). */
 #ifndef KAERU_KERNELS_H
 #define KAERU_KERNELS_H
@@ -49,7 +49,7 @@ enum {
 /* The range reduction of sine and cosine in vectors is exact for |x| up to this. */
 #define K_MOST_ANGLE 1e5
 
-/* sin(x + quarters pi/2) for any other x, rounded to float once; NaN where x is infinite or NaN (scalar.c). */
+/* sin(x + quarters pi/2) for any other x, rounded to float once; NaN where x is infinite or NaN (math.c). */
 float k_sine_of_large(float x, int quarters);
 
 /* ---- functions of two numbers ------------------------------------------------------------------------------------ */
@@ -139,7 +139,7 @@ static inline double adam_correction(double beta, int64_t step)
 
 /* Their comments stand at the definitions, ISA(name) in the file that is named here. */
 
-/* array.c */
+/* fill.c */
 void k_fill(int64_t n, real *y, real value);
 void k_axpy(int64_t n, real *y, real s, const real *x);
 void k_difference(int64_t n, real *y, const real *a, const real *b, real s, bool add);
@@ -200,7 +200,7 @@ void k_adam(int64_t n, real *w, real *exp_avg, real *exp_avg_sq, const real *gra
 void k_sgd(int64_t n, real *w, real *buf, const real *grad, const AgSgd *o, bool first,
            double grad_scale);
 
-/* paired.c */
+/* rope.c */
 void k_rope(const KRope *shape, real *y, const real *x, const real *table);
 
 /* patches.c */

@@ -1,4 +1,4 @@
-/* array.c: simple loops over whole arrays: fill, y += s x, differences, the search for infinities and NaN, sums of squares. */
+/* fill.c: simple loops over whole arrays: fill, y += s x, differences, the search for infinities and NaN, sums of squares. */
 #include "simd.h"
 
 #include <stdatomic.h>

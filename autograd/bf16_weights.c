@@ -1,4 +1,4 @@
-/* packed.c: tensors of type AG_PACKED: matrices whose only values are in bfloat16, in the order of k_pack_b, in which products
+/* bf16_weights.c: tensors of type AG_PACKED: matrices whose only values are in bfloat16, in the order of k_pack_b, in which products
  * read them. A panel has K_PANEL rows of the matrix. */
 #include <string.h>
 

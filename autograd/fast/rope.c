@@ -1,4 +1,4 @@
-/* paired.c: the rotation of pairs of entries of a row. */
+/* rope.c: the rotation of pairs of entries of a row. */
 #include "vmath.h"
 
 enum { GRAIN = 8192 };

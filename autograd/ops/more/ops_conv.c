@@ -1,4 +1,4 @@
-/* ops_conv.c: convolution, resizing and pooling of images (B,C,H,W). The loops are in kernels/conv_blocks.c. */
+/* ops_conv.c: convolution, resizing and pooling of images (B,C,H,W). The loops are in conv_blocks.c. */
 #include "kaeru/autograd.h"
 #include "blocks.h"
 #include "ops/table.h"

@@ -1,5 +1,5 @@
-/* reference_rows.c: reductions and kernels of rows as plain loops. See reference.h. */
-#include "reference.h"
+/* rows.c: reductions and kernels of rows as plain loops. See plain.h. */
+#include "plain.h"
 
 #include <math.h>
 #include <string.h>

@@ -15,7 +15,7 @@
 
 #ifdef KAERU_DOUBLE
 
-#include "reference.h"
+#include "plain.h"
 
 static const KernelTable reference_table = {
     .name = "reference",

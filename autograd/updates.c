@@ -1,4 +1,4 @@
-/* inplace.c: updates of leaves in place, outside any graph: what optimizers do. */
+/* updates.c: updates of leaves in place, outside any graph: what optimizers do. */
 #include "internal.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* graph.c: records operations, and runs their backward rules.
+/* tape.c: records operations, and runs their backward rules.
  *
  * Backward is one loop down the tape, from the loss to the oldest tensor. A node that has a gradient runs its operation's
  * rule, which adds to the gradients of its inputs. All users of a node are newer, so their rules have run before, and the

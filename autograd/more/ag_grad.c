@@ -1,4 +1,4 @@
-/* some_gradients.c: the gradients of chosen tensors, by a backward pass that leaves all others as they are. */
+/* ag_grad.c: the gradients of chosen tensors, by a backward pass that leaves all others as they are. */
 #include "internal.h"
 
 /* A gradient that is set aside: a tensor of the scope that shares its memory; NULL: none. */

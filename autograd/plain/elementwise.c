@@ -1,5 +1,5 @@
-/* reference.c: elementwise kernels as plain loops. See reference.h. */
-#include "reference.h"
+/* elementwise.c: elementwise kernels as plain loops. See plain.h. */
+#include "plain.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* bf16.h: bfloat16 and the arithmetic of a matrix product in it (kernels.h), one number at a time: for the plain loops in
- * reference/, the emulation of AMX, and arrays in bfloat16. In a product, subnormal operands and results become zero; an array
+ * plain/, the emulation of AMX, and arrays in bfloat16. In a product, subnormal operands and results become zero; an array
  * keeps them. */
 #ifndef KAERU_BF16_H
 #define KAERU_BF16_H

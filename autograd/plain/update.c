@@ -1,5 +1,5 @@
-/* reference_update.c: random numbers and updates of optimizers as plain loops. See reference.h. */
-#include "reference.h"
+/* update.c: random numbers and updates of optimizers as plain loops. See plain.h. */
+#include "plain.h"
 
 #include <math.h>
 

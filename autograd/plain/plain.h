@@ -1,7 +1,7 @@
-/* reference.h: every kernel once more as plain loops, ref_<name>: its definition, to compare with, and what the double build
+/* plain.h: every kernel once more as plain loops, ref_<name>: its definition, to compare with, and what the double build
  * runs. They compute in double, call libm and use one thread. */
-#ifndef KAERU_REFERENCE_H
-#define KAERU_REFERENCE_H
+#ifndef KAERU_PLAIN_H
+#define KAERU_PLAIN_H
 
 #include "kernels.h"
 
