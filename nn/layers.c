@@ -1,10 +1,10 @@
-/* layers.c: layers of nn.h: a constructor and a forward function each. Those of images are in image_layers.c. */
+/* layers.c: layers of nn.h: a constructor and a forward function each. Those of images are in more/image_layers.c. */
 #include <math.h>
 
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 #include "lora_parts.h"
-#include "slots.h"
+#include "walk.h"
 
 /* ---- Linear ------------------------------------------------------------------------------------------------------ */
 

@@ -2,7 +2,7 @@
  *
  * A module owns its children and tensors (ag_set_part), so ag_free of the root frees the tree. The module of the first slot of
  * a tied tensor owns it. Each function allocates memory before it changes the tree, so an error leaves a valid tree. */
-#include "slots.h"
+#include "walk.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define KAERU_OPTIM_H
 
 #include "kaeru/parallel.h"
-#include "slots.h"
+#include "walk.h"
 
 /* The state of one parameter. */
 typedef struct {

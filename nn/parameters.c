@@ -1,7 +1,7 @@
 /* parameters.c: what uses the walk over the tensors of a module tree: parameter lists, modes, counts. */
 #include "kaeru/graph.h"
 #include "lora_parts.h"
-#include "slots.h"
+#include "walk.h"
 
 #include <string.h>
 

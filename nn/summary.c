@@ -1,5 +1,5 @@
 /* summary.c: prints the modules, parameters and counts of a model as a table. */
-#include "slots.h"
+#include "walk.h"
 #include "utf8.h"
 
 #include <string.h>

@@ -34,7 +34,8 @@ KINDS = ['border', 'bound', 'off by one', 'dropped term', 'sign', 'factor', 'arg
          'dropped call', 'neighbor', 'passed through', 'zero argument', 'comparison', 'other function']
 PROGRAMS = ['examples/common', 'examples/gpt', 'examples/llama', 'examples/translate', 'examples/compress']
 FOLDERS = ['autograd', 'autograd/ops', 'autograd/ops/more', 'autograd/more', 'autograd/debug', 'autograd/fast', 'nn', 'nn/files',
-           'nn/parallel', 'models', 'models/text', 'models/train', *PROGRAMS]
+           'nn/lora', 'nn/more', 'nn/parallel', 'models', 'models/files', 'models/llama', 'models/seq2seq', 'models/text',
+           'models/train', *PROGRAMS]
 
 # The suites that touch a file, the closest first; the first pattern that fits counts. All other suites come after them.
 CLOSE = [
@@ -61,16 +62,16 @@ CLOSE = [
     (r'autograd/updates', 'mistakes graph optim errors tensor'),
     (r'autograd/(tensor|shape|checks|errors)', 'tensor errors graph memory'),
     (r'autograd/', 'graph errors torch property gradcheck tensor attention nan custom'),
-    (r'nn/files/(json|utf8|number)', 'json bad_files safetensors text bpe'),
+    (r'nn/(files/json|number)', 'json bad_files safetensors text bpe'),
     (r'nn/files/(safetensors|stored)', 'safetensors tensor_files load bad_files checkpoint'),
     (r'nn/files/(numpy|model_index|tensor_files)', 'tensor_files load safetensors bad_files'),
     (r'nn/files/(checkpoint)', 'checkpoint load parameters parallel'),
-    (r'nn/(files/)?lora', 'lora load'),
+    (r'nn/lora', 'lora load'),
     (r'nn/files/', 'files checkpoint safetensors gpt bad_files'),
     (r'nn/(optim|schedule)', 'optim parameters mistakes torch warn nn checkpoint load'),
     (r'nn/parameters', 'parameters nn decode twice optim checkpoint load'),
-    (r'nn/(module|slots|summary)', 'nn parameters twice mistakes'),
-    (r'nn/(recurrent)', 'recurrent dropout seq2seq'),
+    (r'nn/(module|walk|summary)', 'nn parameters twice mistakes'),
+    (r'nn/more/recurrent', 'recurrent dropout seq2seq'),
     (r'nn/(recompute)', 'recompute'),
     (r'nn/parallel/', 'parallel'),
     (r'nn/(conv|rms_norm)', 'conv attention nn'),
@@ -82,10 +83,10 @@ CLOSE = [
     (r'models/train/(generate|sampling)', 'sample effects twice lm llama'),
     (r'models/train/(lm_|token_file)', 'lm effects twice identities runs llama sample'),
     (r'models/train/', 'translation twice effects decode sample lm'),
-    (r'models/gpt', 'gpt dropout effects lm checkpoint'),
+    (r'models/(files/)?gpt', 'gpt dropout effects lm checkpoint'),
     (r'models/(llama|config)', 'llama dropout effects bpe_json gpt'),
     (r'models/language', 'gpt llama lm'),
-    (r'models/decoding', 'decode effects seq2seq translation'),
+    (r'models/train/decoding', 'decode effects seq2seq translation'),
     (r'models/seq2seq', 'seq2seq dropout effects translation decode'),
     (r'models/', 'transformer dropout effects gpt seq2seq translation checkpoint decode'),
 ]
@@ -96,7 +97,7 @@ EXAMPLES = [
     (r'examples/llama', ['examples effects', 'examples llama', 'examples identities']),
     (r'examples/translate', ['examples effects', 'examples translate', 'examples identities']),
     (r'examples/compress', ['examples effects', 'examples identities', 'examples compress']),
-    (r'models/(gpt|text/|train/(lm_|token_file|generate|sampling|epoch))',
+    (r'models/((files/)?gpt|text/|train/(lm_|token_file|generate|sampling|epoch))',
      ['examples effects', 'examples identities', 'examples gpt', 'examples translate']),
     (r'models/', ['examples effects', 'examples translate', 'examples lessons']),
     (r'autograd/debug/', ['examples', 'examples lessons', 'examples write_backward']),

@@ -7,7 +7,7 @@
 #include "expected.h"
 #include "faults.h"
 #include "kaeru/nn.h"
-#include "slots.h"
+#include "walk.h"
 #include "suites.h"
 #include "usage_error.h"
 

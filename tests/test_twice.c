@@ -13,7 +13,7 @@
 #include "kaeru/tensor_files.h"
 #include "kaeru/translation.h"
 #include "result.h"
-#include "slots.h"
+#include "walk.h"
 #include "suites.h"
 
 /* ---- the comparison ---------------------------------------------------------------------------------------------- */

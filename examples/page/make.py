@@ -32,7 +32,9 @@ PACKED = ["--layers", "1", "--heads", "2", "--window", "32", "--rate", "10000"]
 
 # The library's own sources, except those of threads and files, in whose place are those of the folder wasm.
 SOURCES = ["autograd/*.c", "autograd/system/system.c", "autograd/system/utf8.c", "autograd/ops/*.c", "autograd/debug/*.c",
-           "autograd/fast/*.c", "autograd/more/*.c", "autograd/ops/more/*.c", "nn/*.c", "nn/files/*.c", "nn/parallel/*.c", "models/*.c",
+           "autograd/fast/*.c", "autograd/more/*.c", "autograd/ops/more/*.c", "nn/*.c", "nn/files/*.c", "nn/lora/*.c", "nn/more/*.c",
+           "nn/parallel/*.c", "models/*.c", "models/files/*.c", "models/llama/*.c",
+           "models/seq2seq/*.c", "models/train/decoding.c",
            "examples/page/wasm/*.c", "examples/page/engine/*.c",
            "examples/page/sha256.c", "examples/page/training.c", "examples/skip_connection/setup.c",
            "examples/common/data_hash.c", "examples/compress/archive.c", "examples/compress/coder.c",
@@ -41,7 +43,7 @@ REPLACED = ["autograd/fast/threads.c", "nn/files/file.c"]
 
 INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "examples",
             "autograd/include", "nn/include", "models/include", "autograd/fast", "autograd/fast/simd", "autograd/system",
-            "autograd/ops", "autograd", "autograd/debug", "nn", "nn/files", "models", "models/text"]
+            "autograd/ops", "autograd", "autograd/debug", "nn", "nn/files", "nn/lora", "models", "models/text"]
 BUILT_INCLUDES = ["autograd/include", "nn/include", "models/include", "autograd"]
 
 # As meson.build has them: the same bits everywhere.

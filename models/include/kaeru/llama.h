@@ -1,6 +1,6 @@
 /* llama.h: the decoder of today: Llama 3 (Grattafiori et al. 2024), SmolLM2, Qwen2 and Qwen3, which differ in their options.
  * RMSNorm, rotary positions, SwiGLU, fewer heads of keys and values than of queries. Modules and parameters have the names of
- * Hugging Face's models ("model.layers.0.self_attn.q_proj.weight"). Read models/llama.c.
+ * Hugging Face's models ("model.layers.0.self_attn.q_proj.weight"). Read models/llama/llama.c.
  *
  * Shapes: B batch, T time, S time including the positions in the cache, D width, H heads, H' heads of keys and values, K width
  * of a head, F hidden width, V vocabulary. Ids are AG_INT. */

@@ -4,7 +4,7 @@
 
 #include "kaeru/autograd.h"
 #include "models.h"
-#include "slots.h"
+#include "walk.h"
 
 /* If one logit is NaN or +infinity, the log-softmax of the whole row is NaN. */
 static bool check_log_probs(const Tensor *p)

@@ -4,7 +4,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 #include "channels.h"
-#include "slots.h"
+#include "walk.h"
 
 /* ---- Conv2d and ConvTranspose2d ---------------------------------------------------------------------------------- */
 

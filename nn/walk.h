@@ -1,4 +1,4 @@
-/* slots.h: the slots of modules and the walk over them, for the files of nn, and for decoding.
+/* walk.h: the slots of modules and the walk over them, for the files of nn, and for decoding.
  *
  * A slot is one registered part of a module: a child module or a tensor. Names, files, optimizers and clone work on whole
  * models by a walk over slots. It goes down by `child` and up by `parent`, so it needs neither recursion nor memory. */
@@ -22,7 +22,7 @@ typedef struct NnModuleSlot {
 /* A usage error if a field below m no longer points to what was registered for it (module.c). */
 void check_fields(const char *what, const Module *m);
 
-/* ---- slots.c ----------------------------------------------------------------------------------------------------- */
+/* ---- walk.c ------------------------------------------------------------------------------------------------------ */
 
 typedef struct {
     Module *root;               /* where the walk began */

@@ -1,7 +1,7 @@
 /* lora.c: adapters of Linears (Hu et al. 2021). */
 #include "kaeru/autograd.h"
 #include "lora_parts.h"
-#include "slots.h"
+#include "walk.h"
 
 #include <math.h>
 #include <string.h>

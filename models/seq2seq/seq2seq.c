@@ -16,7 +16,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/seq2seq.h"
 #include "models.h"
-#include "slots.h"
+#include "walk.h"
 
 Seq2SeqOptions seq2seq_defaults(void)
 {

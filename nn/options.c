@@ -1,4 +1,4 @@
-/* fields.c: checks and converts options by the table of their fields: to and from settings, and from a command line. */
+/* options.c: checks and converts options by the table of their fields: to and from settings, and from a command line. */
 #include "kaeru/fields.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* slots.c: the walk over the slots of a module tree, and their names. */
-#include "slots.h"
+/* walk.c: the walk over the slots of a module tree, and their names. */
+#include "walk.h"
 
 #include <string.h>
 
