@@ -78,8 +78,8 @@ Place user_place(void);
 /* How many layers are being called. An error or the end of a scope after an error sets the number to that of the scope. */
 int  layer_calls(void);
 void layer_calls_end(int calls);
-/* The program has left the layers after the first `calls` ones by longjmp or throw: ends the innermost. *owned: what it owns, or
- * NULL. False if only `calls` are left. */
+/* The program has left the layers after the first `calls` ones by longjmp or throw: ends the innermost. *owned: what it owns,
+ * or NULL. False if only `calls` are left. */
 bool layer_is_left(int calls, void **owned);
 /* No layer that is being called owns p any more. */
 void layers_disown(const void *p);
