@@ -3,8 +3,11 @@
  *
  * A block without an owner that is allocated while a scope is open is in a list of this thread. If an error unwinds the
  * scope, the blocks that were allocated inside it are freed. At the end of the outermost scope the list is forgotten. */
+#include "alloc.h"
+#include "errors.h"
 #include "left.h"
-#include "memory.h"
+#include "system.h"
+#include "thread.h"
 
 #include <string.h>
 

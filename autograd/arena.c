@@ -5,7 +5,9 @@
  * used after its scope has ended is therefore still there, and check_alive can name it. Only the pages of these chunks are
  * returned to the system, so a read of such a tensor is never a crash. An array that is larger than a chunk has a chunk of its
  * own, which is freed. */
-#include "memory.h"
+#include "arena.h"
+#include "observe.h"
+#include "system.h"
 
 #include <pthread.h>
 #include <string.h>

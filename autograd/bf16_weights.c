@@ -2,7 +2,15 @@
  * read them. A panel has K_PANEL rows of the matrix. */
 #include <string.h>
 
-#include "internal.h"
+#include "bf16.h"
+#include "bf16_weights.h"
+#include "buffers.h"
+#include "checks.h"
+#include "kaeru/graph.h"
+#include "kernels.h"
+#include "shape.h"
+#include "tensor.h"
+#include "threads.h"
 
 size_t value_bytes(const AgShape *shape, AgDType dtype)
 {

@@ -8,7 +8,11 @@
  *
  * What outlives scopes, such as a parameter or an optimizer's state, takes no larger buffer. If it is large, it would divide
  * the free memory there, so it has its own memory of the system. */
-#include "memory.h"
+#include "buffers.h"
+#include "large.h"
+#include "observe.h"
+#include "system.h"
+#include "thread.h"
 
 #include <string.h>
 

@@ -1,5 +1,11 @@
 /* checks.c: checks of arguments that are tensors, and of what a backward rule reads. */
-#include "internal.h"
+#include "buffers.h"
+#include "checks.h"
+#include "errors.h"
+#include "op.h"
+#include "shape.h"
+#include "tensor.h"
+#include "thread.h"
 
 #include <stdarg.h>
 

@@ -1,5 +1,17 @@
 /* gradients.c: the memory of gradients: how rules write it, and how programs read it. */
-#include "internal.h"
+#include "buffers.h"
+#include "checks.h"
+#include "errors.h"
+#include "gradients.h"
+#include "kaeru/graph.h"
+#include "kernels.h"
+#include "left.h"
+#include "observe.h"
+#include "op.h"
+#include "scope.h"
+#include "shape.h"
+#include "tensor.h"
+#include "thread.h"
 
 #include <string.h>
 

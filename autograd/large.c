@@ -6,7 +6,8 @@
  * another free block is returned to the system. So the process has about as many pages as its buffers had at most, although
  * the sizes of activations and gradients are different. Few pages are returned: in a step of GPT-2 with 1024 tokens, 12 MiB of
  * 620 MiB. */
-#include "memory.h"
+#include "large.h"
+#include "system.h"
 
 typedef struct LargeBlock {
     size_t size;                                /* bytes, with this header */

@@ -1,6 +1,7 @@
 /* library.c: the library's version and threads. */
-#include "internal.h"
+#include "kaeru/tensor.h"
 #include "kaeru/version.h"
+#include "threads.h"
 
 const char *kaeru_version(void)
 {

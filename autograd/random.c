@@ -3,8 +3,12 @@
  * The generator is a counter: block number `counter` of the stream `seed` is a fixed function (Philox4x32-10, Salmon et
  * al. 2011) and every operation takes as many blocks of four words as it needs and moves the counter past them. So what
  * is drawn depends on the order of the calls alone, never on threads or on the machine. */
-#include "internal.h"
+#include "checks.h"
+#include "kaeru/graph.h"
+#include "kernels.h"
 #include "philox.h"
+#include "random.h"
+#include "tensor.h"
 
 #include <math.h>
 

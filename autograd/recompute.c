@@ -3,7 +3,16 @@
  * The graph stays as it is, so the gradients have the same bits. A released value of a recorded operation can be computed from
  * the operation's inputs and numbers. Its inputs may be released as well. Those that it needs count its operation among their
  * readers, so that backward keeps them until then. */
-#include "internal.h"
+#include "buffers.h"
+#include "checks.h"
+#include "errors.h"
+#include "gradients.h"
+#include "kaeru/graph.h"
+#include "left.h"
+#include "op.h"
+#include "recompute.h"
+#include "scope.h"
+#include "tensor.h"
 
 /* ---- computing --------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,13 @@
 /* scope.c: scopes, and the tape of tensors that they own. */
-#include "internal.h"
+#include "alloc.h"
+#include "arena.h"
+#include "buffers.h"
+#include "errors.h"
+#include "left.h"
+#include "observe.h"
+#include "scope.h"
+#include "tensor.h"
+#include "thread.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,20 @@
  * Backward releases memory during the loop. Each tensor counts its `readers`, the rules that will still read its value, and
  * its `users`, the recorded operations that have it as an input and are not released yet. A node is released when its rule has
  * run and no users are left. If another loss still needs a part of the graph, that part has users and stays. */
-#include "internal.h"
+#include "buffers.h"
+#include "checks.h"
+#include "errors.h"
+#include "gradients.h"
+#include "kaeru/graph.h"
+#include "kernels.h"
+#include "left.h"
+#include "observe.h"
+#include "op.h"
+#include "scope.h"
+#include "shape.h"
+#include "tape.h"
+#include "tensor.h"
+#include "thread.h"
 
 #include <string.h>
 

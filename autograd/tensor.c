@@ -1,5 +1,14 @@
 /* tensor.c: creates tensors, reads and writes their values. */
-#include "internal.h"
+#include "alloc.h"
+#include "bf16_weights.h"
+#include "buffers.h"
+#include "checks.h"
+#include "errors.h"
+#include "kaeru/graph.h"
+#include "kernels.h"
+#include "scope.h"
+#include "shape.h"
+#include "tensor.h"
 
 #include <stdlib.h>
 #include <string.h>

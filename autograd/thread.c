@@ -1,41 +1,13 @@
-/* thread.c: the list of a thread's states, and who observes its graph. */
+/* thread.c: the list of a thread's states. */
 #include "thread.h"
 
+#include <stdio.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-_Thread_local Observer *observer[OBSERVERS];
-_Thread_local bool observed;
-_Thread_local unsigned observers_need;
-static _Thread_local unsigned needed_by[OBSERVERS];
-static _Thread_local bool decided[OBSERVERS];           /* `observe` was called */
-ObserverSwitch observer_switch[OBSERVERS];
-
-void observe(int number, Observer *o, unsigned needs)
-{
-    observer[number] = o;
-    needed_by[number] = o ? needs : 0;
-    decided[number] = true;
-    observed = false;
-    observers_need = 0;
-    for (int i = 0; i < OBSERVERS; i++) {
-        observed = observed || observer[i];
-        observers_need |= needed_by[i];
-    }
-}
-
-void observe_from_environment(void)
-{
-    for (int i = 0; i < OBSERVERS; i++) {
-        const ObserverSwitch *s = &observer_switch[i];
-        const char *value = s->variable ? getenv(s->variable) : NULL;
-        if (!decided[i] && value && strcmp(value, "1") == 0) {
-            s->switch_it(true);
-        }
-    }
-}
+_Thread_local char thread_mark;
 
 typedef struct State {
     struct State *older;

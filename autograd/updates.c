@@ -1,5 +1,9 @@
 /* updates.c: updates of leaves in place, outside any graph: what optimizers do. */
-#include "internal.h"
+#include "buffers.h"
+#include "checks.h"
+#include "kaeru/graph.h"
+#include "kernels.h"
+#include "tensor.h"
 
 #include <math.h>
 

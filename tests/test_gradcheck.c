@@ -4,10 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "buffers.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kaeru/graph.h"
 #include "kernels.h"
-#include "suites.h"
+#include "op.h"
 #include "op_samples.h"
+#include "ops/table.h"
+#include "suites.h"
+#include "tape.h"
+#include "tensor.h"
 #include "usage_error.h"
 
 enum { CASES = 8 };             /* that each operation must have at least */

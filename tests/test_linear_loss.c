@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "internal.h"
 #include "kaeru/autograd.h"
+#include "kaeru/graph.h"
 #include "ops/linear.h"
 #include "suites.h"
 #include "usage_error.h"

@@ -9,12 +9,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "buffers.h"
 #include "faults.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
-#include "suites.h"
-#include "internal.h"
-#include "ops/linear.h"
+#include "kaeru/graph.h"
+#include "large.h"
 #include "op_samples.h"
+#include "ops/linear.h"
+#include "ops/table.h"
+#include "suites.h"
+#include "system.h"
+#include "tape.h"
+#include "tensor.h"
 #include "usage_error.h"
 
 /* ---- a network to train ------------------------------------------------------------------------------------------ */

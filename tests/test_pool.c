@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "internal.h"
 #include "suites.h"
 
 enum { MOST_CHUNKS = 64, LIVE = 40, CALLS = 600 };

@@ -1,4 +1,8 @@
 /* explain.c: prints a forward and a backward pass, one operation after another. */
+#include "gradients.h"
+#include "kaeru/graph.h"
+#include "op.h"
+#include "tensor.h"
 #include "trace.h"
 #include "utf8.h"
 

@@ -1,6 +1,12 @@
 /* find_nan.c: searches every result and every gradient for NaN and infinity, while ag_find_nan is on. */
-#include "internal.h"
+#include "checks.h"
+#include "gradients.h"
+#include "kaeru/graph.h"
+#include "kernels.h"
+#include "observe.h"
 #include "observers.h"
+#include "shape.h"
+#include "tensor.h"
 
 #include <string.h>
 

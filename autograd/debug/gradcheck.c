@@ -9,11 +9,18 @@
  * - New memory for gradients is filled with UNWRITTEN. This finds a rule that adds to it, or does not write it. */
 #include <math.h>
 
-#include "internal.h"
-#include "left.h"
-#include "philox.h"
-#include "utf8.h"
+#include "checks.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kaeru/graph.h"
+#include "kernels.h"
+#include "left.h"
+#include "op.h"
+#include "philox.h"
+#include "scope.h"
+#include "shape.h"
+#include "tensor.h"
+#include "utf8.h"
 
 /* With AG_BF16 inputs, random weights and the step are multiples of GRID: products of two of them, and their sums, are exact.
  * Rounding then changes nothing, and the difference quotient of a product is exact, too. */

@@ -11,14 +11,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "bf16_weights.h"
+#include "buffers.h"
+#include "checks.h"
+#include "errors.h"
+#include "kaeru/graph.h"
+#include "kernels.h"
+#include "observe.h"
 #include "observers.h"
+#include "op.h"
+#include "shape.h"
+#include "tensor.h"
+#include "thread.h"
 
 enum { SENTINEL = 0xa5, POISON = 0xff };
 
 typedef struct {
     Buffer *buffer;
-    Place site, user_site;      /* where it was allocated; see Tensor in internal.h */
+    Place site, user_site;      /* where it was allocated; see Tensor in tensor.h */
     const char *what;
     const void *thread;         /* that allocated the buffer or has released it, and checks it */
     bool released;

@@ -2,7 +2,7 @@
 #ifndef KAERU_DEBUG_OBSERVERS_H
 #define KAERU_DEBUG_OBSERVERS_H
 
-#include "thread.h"
+#include "observe.h"
 
 enum { GUARD, FIND_NAN, WATCH, WARN };
 _Static_assert((int)WARN < (int)OBSERVERS, "each observer has a number");

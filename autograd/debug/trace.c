@@ -1,4 +1,10 @@
 /* trace.c: lists the nodes of a graph, and runs backward rules on copies of them, one at a time. */
+#include "buffers.h"
+#include "checks.h"
+#include "gradients.h"
+#include "scope.h"
+#include "tape.h"
+#include "tensor.h"
 #include "trace.h"
 
 /* ---- nodes of the graph ------------------------------------------------------------------------------------------ */

@@ -1,6 +1,13 @@
 /* trace_text.c: tensors, formulas and values as words. */
-#include "trace.h"
+#include "bf16_weights.h"
+#include "gradients.h"
+#include "op.h"
 #include "ops/table.h"
+#include "print.h"
+#include "scope.h"
+#include "shape.h"
+#include "tensor.h"
+#include "trace.h"
 #include "utf8.h"
 
 #include <math.h>

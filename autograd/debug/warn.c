@@ -1,11 +1,20 @@
 /* warn.c: tells of what is no error but likely a mistake, while ag_warn is on: another observer of the graph. */
-#include "internal.h"
+#include "errors.h"
+#include "kaeru/graph.h"
+#include "kernels.h"
+#include "left.h"
+#include "observe.h"
 #include "observers.h"
 #include "ops/table.h"
+#include "scope.h"
+#include "shape.h"
+#include "tensor.h"
+#include "thread.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <string.h>
 
 enum { KEPT_STEPS = 4, PASSES_WITHOUT_STEP = 200, STEPS_IN_SCOPE = 20 };
 

@@ -1,7 +1,10 @@
 /* watch.c: tells a program of each gradient of a leaf that is complete, while the backward pass goes on. */
-#include "internal.h"
+#include "gradients.h"
+#include "kaeru/graph.h"
 #include "left.h"
+#include "observe.h"
 #include "observers.h"
+#include "tensor.h"
 
 static _Thread_local AgWatch watch;
 

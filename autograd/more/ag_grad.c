@@ -1,5 +1,13 @@
 /* ag_grad.c: the gradients of chosen tensors, by a backward pass that leaves all others as they are. */
-#include "internal.h"
+#include "buffers.h"
+#include "checks.h"
+#include "gradients.h"
+#include "kaeru/graph.h"
+#include "kernels.h"
+#include "scope.h"
+#include "tape.h"
+#include "tensor.h"
+#include "thread.h"
 
 /* A gradient that is set aside: a tensor of the scope that shares its memory; NULL: none. */
 typedef struct { Tensor *of, *gradient; bool retained; } Aside;

@@ -1,6 +1,15 @@
 /* custom.c: operations that the program defines (ag_custom). They are recorded like those of ops.def. */
+#include "buffers.h"
+#include "checks.h"
+#include "gradients.h"
+#include "kaeru/graph.h"
+#include "kernels.h"
 #include "left.h"
-#include "ops/table.h"
+#include "op.h"
+#include "scope.h"
+#include "tape.h"
+#include "tensor.h"
+#include "thread.h"
 
 #include <string.h>
 

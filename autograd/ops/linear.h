@@ -2,7 +2,7 @@
 #ifndef KAERU_OPS_LINEAR_H
 #define KAERU_OPS_LINEAR_H
 
-#include "internal.h"
+#include "gradients.h"
 
 void check_linear(const char *what, const Tensor *x, const Tensor *weight, const Tensor *bias);
 

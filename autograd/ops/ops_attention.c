@@ -4,9 +4,18 @@
 #include <math.h>
 #include <string.h>
 
+#include "buffers.h"
+#include "checks.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
-#include "blocks.h"
+#include "kernels.h"
+#include "observe.h"
+#include "ops/blocks.h"
 #include "ops/table.h"
+#include "random.h"
+#include "shape.h"
+#include "tape.h"
+#include "tensor.h"
 
 /* ---- attention: W = dropout(softmax(q k^T / sqrt(K), masked)), y = W v
  * dv = W^T dy, dW = dy v^T, ds = W (dW - rowsum(dW W)) / sqrt(K), dq = ds k, dk = ds^T q --------------------------- */

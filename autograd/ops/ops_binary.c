@@ -1,8 +1,16 @@
 /* ops_binary.c: elementwise operations on two tensors, with broadcasting. The arithmetic is k_binary and k_binary_backward;
  * plain/elementwise.c has them as plain loops. */
-#include "kaeru/autograd.h"
 #include "channels.h"
+#include "checks.h"
+#include "gradients.h"
+#include "kaeru/autograd.h"
+#include "kernels.h"
+#include "observe.h"
+#include "op.h"
 #include "ops/table.h"
+#include "shape.h"
+#include "tape.h"
+#include "tensor.h"
 
 void binary_values(Tensor *y, const OpCall *c)
 {

@@ -1,6 +1,16 @@
 /* ops_index.c: looking entries up by number. Ids are AG_INT and are checked before they are used. */
+#include "bf16_weights.h"
+#include "buffers.h"
+#include "checks.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kernels.h"
+#include "op.h"
+#include "ops/index.h"
 #include "ops/table.h"
+#include "shape.h"
+#include "tape.h"
+#include "tensor.h"
 
 #include <string.h>
 

@@ -2,9 +2,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "buffers.h"
+#include "checks.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kernels.h"
 #include "ops/linear.h"
 #include "ops/table.h"
+#include "shape.h"
+#include "tape.h"
+#include "tensor.h"
 
 /* Values and targets of one shape. */
 static void check_pair(const char *what, const char *first, const Tensor *a, const Tensor *target)

@@ -1,8 +1,17 @@
 /* ops_mask.c: operations that select entries, by a mask or at random. Masks are AG_BOOL and broadcast to the result. */
 #include <math.h>
 
+#include "checks.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kernels.h"
+#include "observe.h"
+#include "op.h"
 #include "ops/table.h"
+#include "random.h"
+#include "shape.h"
+#include "tape.h"
+#include "tensor.h"
 
 /* ---- where: y = a where mask, else b                         da = dy where mask, db = dy where not --------------- */
 

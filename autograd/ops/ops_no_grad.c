@@ -1,8 +1,16 @@
 /* ops_no_grad.c: operations without gradients: comparisons, and, or, not, any, all, cast, bfloat16, one-hot, random items. */
 #include <math.h>
 
+#include "bf16.h"
+#include "bf16_weights.h"
+#include "buffers.h"
+#include "checks.h"
 #include "kaeru/autograd.h"
-#include "ops/table.h"
+#include "kaeru/graph.h"
+#include "kernels.h"
+#include "ops/index.h"
+#include "shape.h"
+#include "tensor.h"
 
 /* y[i] = a[i] compared with b[i], or with `number` if b is NULL: through double, which holds every int32 and every real. */
 static void compare(AgCompare how, Tensor *y, AgDType dtype, const void *a, const void *b, double number)

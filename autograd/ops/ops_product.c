@@ -1,7 +1,16 @@
 /* ops_product.c: matrix products: matmul and linear. The arithmetic is k_gemm. */
+#include "bf16_weights.h"
+#include "checks.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kernels.h"
+#include "observe.h"
+#include "op.h"
 #include "ops/linear.h"
 #include "ops/table.h"
+#include "shape.h"
+#include "tape.h"
+#include "tensor.h"
 
 /* ---- matmul: y = a b                                         da = dy b^T, db = a^T dy ------------------------------
  * (..,n,k) (..,k,m) -> (..,n,m). Batch dimensions broadcast: there is one product for each index of the result's batch, and

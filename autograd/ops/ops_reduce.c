@@ -1,8 +1,18 @@
 /* ops_reduce.c: operations that reduce dimensions: sum, mean, variance, largest and smallest. */
 #include <float.h>
 
+#include "buffers.h"
+#include "checks.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kaeru/graph.h"
+#include "kernels.h"
+#include "op.h"
+#include "ops/index.h"
 #include "ops/table.h"
+#include "shape.h"
+#include "tape.h"
+#include "tensor.h"
 
 /* ---- the reduced dimensions -------------------------------------------------------------------------------------- */
 

@@ -1,8 +1,16 @@
 /* ops_rows.c: operations on rows, along the last dimension: softmax, log-softmax, masked softmax, layer norm, RMS norm. */
 #include <math.h>
 
+#include "buffers.h"
+#include "checks.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kernels.h"
+#include "op.h"
 #include "ops/table.h"
+#include "shape.h"
+#include "tape.h"
+#include "tensor.h"
 
 /* The size of the last dimension; 1 for a scalar. */
 static int64_t row_size(const Tensor *x)

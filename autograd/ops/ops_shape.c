@@ -3,8 +3,18 @@
  *
  * Each copies between two arrays with different strides (k_copy); backward exchanges source and destination. Only reshape does
  * not copy: the result shares its input's memory. Values of any type can be moved; only reals are recorded. */
+#include "buffers.h"
+#include "checks.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kernels.h"
+#include "op.h"
+#include "ops/index.h"
 #include "ops/table.h"
+#include "scope.h"
+#include "shape.h"
+#include "tape.h"
+#include "tensor.h"
 
 #include <string.h>
 

@@ -1,7 +1,13 @@
 /* ops_unary.c: operations that compute each item from one item and from numbers. The loops are k_unary and k_unary_backward
  * (fast/unary.c). */
+#include "checks.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kernels.h"
+#include "op.h"
 #include "ops/table.h"
+#include "tape.h"
+#include "tensor.h"
 
 /* An operation's numbers, for its backward rule. */
 typedef struct { double p, q; } UnaryArgs;

@@ -1,4 +1,6 @@
 /* table.c: the table of all operations, from ops.def. */
+#include "kernels.h"
+#include "op.h"
 #include "ops/table.h"
 
 /* Which value the rule of a function of one number reads: what unary_functions.def says. */

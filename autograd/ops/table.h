@@ -2,7 +2,8 @@
 #ifndef KAERU_OPS_TABLE_H
 #define KAERU_OPS_TABLE_H
 
-#include "internal.h"
+#include "op.h"
+
 #include "op_entries.h"
 
 #define OP(name, ...) OP_##name,

@@ -1,7 +1,15 @@
 /* ops_conv.c: convolution, resizing and pooling of images (B,C,H,W). The loops are in conv_blocks.c. */
+#include "buffers.h"
+#include "checks.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
-#include "blocks.h"
+#include "kernels.h"
+#include "op.h"
+#include "ops/blocks.h"
 #include "ops/table.h"
+#include "shape.h"
+#include "tape.h"
+#include "tensor.h"
 
 /* How many windows of `size` items there are along n items with padding on both sides; below 1 if none fits. */
 static int64_t windows(int64_t n, int64_t size, int64_t stride, int64_t padding)

@@ -1,8 +1,15 @@
 /* ops_rope.c: rotary positions. */
 #include <math.h>
 
+#include "checks.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kernels.h"
+#include "op.h"
 #include "ops/table.h"
+#include "shape.h"
+#include "tape.h"
+#include "tensor.h"
 
 /* ---- rope: pairs turned by position times frequency          dx = dy turned back --------------------------------- */
 

@@ -2,8 +2,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "buffers.h"
+#include "checks.h"
 #include "kaeru/autograd.h"
-#include "ops/table.h"
+#include "shape.h"
+#include "tensor.h"
 
 /* Whether b comes before a in ascending order: NaN last. */
 static bool is_below(real b, real a)

@@ -1,19 +1,10 @@
-/* memory.h: where tensors and objects have their memory. */
-#ifndef KAERU_MEMORY_H
-#define KAERU_MEMORY_H
+/* buffers.h: buffers for values and gradients, and scratch memory. */
+#ifndef KAERU_BUFFERS_H
+#define KAERU_BUFFERS_H
 
-#include "system.h"
-#include "thread.h"
-
-/* ---- large blocks of memory, which all threads share (large.c) ---------------------------------------------------- */
-
-/* Memory of at least so many bytes, aligned to 64; *size: how many it has. NULL if the system has none. */
-void  *large_alloc(size_t bytes, size_t *size);
-void   large_free(void *p);
-size_t large_free_bytes(void);                                      /* released, and kept for later */
-void   large_trim(void);                                            /* returns to the system what it can */
-
-/* ---- buffers (buffers.c) ------------------------------------------------------------------------------------------- */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* A reference-counted array for values or gradients, from a cache of released ones. */
 typedef struct Buffer {
@@ -68,36 +59,5 @@ typedef struct {
 } BufferWatch;
 /* It is set before main, and begins to watch while an observer needs CHECK_MEMORY. NULL: there is none. */
 extern const BufferWatch *buffer_watch;
-
-/* ---- the arena of scopes (arena.c): tensors and their arguments ---------------------------------------------------- */
-
-enum { ARENA_CHUNK = 128 * 1024 };      /* bytes of a chunk of the usual size, as system_alloc gets them */
-typedef struct { struct Chunk *chunk; size_t used; } ArenaMark;
-/* next: where it writes next. Chunks that were released wait before they are used for something else, the oldest first;
- * `waiting` is their number of bytes in use. */
-typedef struct { ArenaMark next; struct Chunk *oldest, *newest; size_t waiting; } Arena;
-/* Zeroed memory until arena_end with the last mark that arena_begin returned. NULL if out of memory. */
-void *arena_alloc(Arena *a, size_t bytes);
-ArenaMark arena_begin(Arena *a);
-void  arena_end(Arena *a, ArenaMark mark);
-void  arena_trim(Arena *a);             /* returns the memory of chunks that wait to the system, but not their addresses */
-/* The thread ends, and all its scopes have ended: leaves the chunks to other threads. */
-void  arena_leave(Arena *a);
-
-/* ---- the blocks of ag_alloc (alloc.c) ----------------------------------------------------------------------------- */
-
-/* The outermost scope begins: an error can unwind the blocks that are allocated from now on. */
-void blocks_begin(void);
-/* Frees the blocks that were allocated after serial number `begun` and not after `failed`, and that no block owns. */
-void blocks_unwind(uint64_t begun, uint64_t failed);
-/* The outermost scope has ended. */
-void blocks_end(void);
-/* A scope ends: the program may have left destructors by longjmp or throw. */
-void blocks_leave_destructors(void);
-bool block_has_owner(void *p);
-/* As ag_free, for the function `what`, which is a layer call. */
-void block_free(const char *what, void *p);
-/* Returns the memory of freed objects, which is kept so that an error can tell them from others. The tests count blocks. */
-void forget_freed_objects(void);
 
 #endif

@@ -1,0 +1,41 @@
+/* op.h: what an operation is: its rule, and what the rule reads. */
+#ifndef KAERU_OP_H
+#define KAERU_OP_H
+
+#include "kaeru/graph.h"
+#include "tensor.h"
+
+enum {
+    NEEDS_NONE = AG_NEEDS_NONE, NEEDS_X0 = AG_NEEDS_X(0), NEEDS_X1 = AG_NEEDS_X(1), NEEDS_X2 = AG_NEEDS_X(2),
+    NEEDS_X3 = AG_NEEDS_X(3), NEEDS_Y = AG_NEEDS_Y
+};
+
+/* A call of an operation: its n inputs, and its own numbers. */
+typedef struct { const struct Op *op; Tensor *const *in; int n; const void *args; } OpCall;
+
+typedef struct Op {
+    const char *name;
+    const char *forward_text, *backward_text;
+    const char *const *inputs, *const *numbers;     /* names of the parameters that are tensors and of those that are
+                                                       doubles; NULL for an operation of the program's own */
+    void (*backward)(Tensor *y);
+    /* Sets y's value. NULL: the operation's function does it, and ag_recompute keeps the value. */
+    void (*compute)(Tensor *y, const OpCall *c);
+    bool is_product;            /* recomputing takes long: only AG_PRODUCTS does it */
+    bool shares;                /* `compute` gives y the memory of its input */
+    int needs;
+    bool crosswise;             /* each of inputs 0 and 1 is read for the gradient of the other one alone */
+    int kernel;                 /* of unary_backward: a KUnary; of binary_backward: a KBinary */
+} Op;
+/* Whether y's rule reads the value of input i. */
+static inline bool reads_input(const Tensor *y, int i)
+{
+    return i < AG_CUSTOM_INPUTS && (y->op->needs & AG_NEEDS_X(i)) && !(i < 2 && y->spared[i]);
+}
+/* Input i of y, or y itself for i = n_in, if y's rule reads its values; else NULL. */
+static inline Tensor *read_by_rule(Tensor *y, int i)
+{
+    return i < y->n_in ? (reads_input(y, i) ? y->in[i] : NULL) : y->op->needs & NEEDS_Y ? y : NULL;
+}
+
+#endif
