@@ -1,5 +1,5 @@
-/* bf16_weights.c: tensors of type AG_PACKED: matrices whose only values are in bfloat16, in the order of k_pack_b, in which products
- * read them. A panel has K_PANEL rows of the matrix. */
+/* bf16_weights.c: tensors of type AG_PACKED: matrices whose only values are in bfloat16, in the order of k_pack_b, in which
+ * products read them. A panel has K_PANEL rows of the matrix. */
 #include <string.h>
 
 #include "bf16.h"

@@ -148,7 +148,8 @@ static void share_gradient(Tensor *x, Tensor *y)
  * run again (the graph is kept, or another loss uses y) and for an observer that needs the inputs of a rule. */
 void rule_has_read(Tensor *y)
 {
-    if (y->input_read || graph_kept() || (observers_need & KEEP_INPUTS) || y->users > 0 || !y->in[0]->op || y->spared[0]) return;
+    if (y->input_read || graph_kept() || (observers_need & KEEP_INPUTS)) return;
+    if (y->users > 0 || !y->in[0]->op || y->spared[0]) return;
     y->in[0]->readers--;
     y->input_read = true;
 }

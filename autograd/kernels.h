@@ -15,8 +15,8 @@
  * A kernel k_<name> is declared below. Its definition is ISA(name), with its comment, in a file of kernel_isa_sources
  * (fast/meson.build), which is compiled once for each instruction set. headers.py writes the list kernels.def from the
  * declarations: KERNEL(result, name, (parameters), (arguments), RETURN), where RETURN is `return` if there is a result. From
- * the list come the prototypes ISA(name) (simd.h) and ref_<name> (plain.h), the entry in the table of an instruction set
- * (dispatch.h) and the function k_<name> that calls this entry (dispatch.c). */
+ * the list come the prototypes ISA(name) (simd.h) and ref_<name> (plain.h), the entry in a table
+ * (kernel_table.h) and the function k_<name> that calls this entry (kernels.c). */
 #ifndef KAERU_KERNELS_H
 #define KAERU_KERNELS_H
 

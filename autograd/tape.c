@@ -33,8 +33,8 @@ _Noreturn static void error_of_another_thread(const char *what, const Tensor *t)
                    place_text(t->site, t->user_site));
 }
 
-/* Stores y's operation and inputs if an input requires a gradient. For an observer that needs KEEP_INPUTS, the inputs are always
- * stored. */
+/* Stores y's operation and inputs if an input requires a gradient. For an observer that needs KEEP_INPUTS, the inputs are
+ * always stored. */
 static Tensor *record(const Op *op, Tensor *y, Tensor *const *in, int n)
 {
     bool requires_grad = false, recording = ag_recording();

@@ -46,7 +46,8 @@ struct Tensor {
 
     /* Computes the value again that ag_recompute has released, and the released values that this takes. If a backward rule
      * needs the value (`for_rule`), the others are released again as soon as nobody reads them. If the program reads it, they
-     * stay, because the program may read them, too. Errors are those of `what`. NULL: ag_recompute has not released the value. */
+     * stay, because the program may read them, too. Errors are those of `what`. NULL: ag_recompute has not released
+     * the value. */
     void (*restore)(Tensor *t, const char *what, bool for_rule);
     struct Tensor *next_listed;
     int readers;                /* rules that will still read this value */

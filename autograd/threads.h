@@ -1,4 +1,4 @@
-/* threads.h: the thread pool, and the memory of its threads. */
+/* threads.h: the thread pool. The build has one: plain/threads.c, of the caller alone, or another one. */
 #ifndef KAERU_THREADS_H
 #define KAERU_THREADS_H
 
@@ -24,9 +24,5 @@ static inline int64_t k_chunk_begin(int64_t n, int64_t chunks, int64_t i)
     int64_t size = n / chunks, longer = n % chunks;
     return i * size + (i < longer ? i : longer);
 }
-
-/* This thread's scratch memory, `bytes` or more of it, at an address that is a multiple of 4096; NULL if it cannot be
- * had. What it holds is lost at the next call. It is kept until the thread ends. */
-void *k_scratch(size_t bytes);
 
 #endif

@@ -152,8 +152,7 @@ class Sources:
                 return line
             if found[1]:
                 # In a branch that may not be compiled, a header does not count as included.
-                return "" if found[1] == "plain.h" else self.text(self.find(found[1], os.path.dirname(path)),
-                                                                      set(seen) if inside > 0 else seen)
+                return self.text(self.find(found[1], os.path.dirname(path)), set(seen) if inside > 0 else seen)
             if inside <= 0 and not public:
                 # TOP includes the headers of processors, each on its own.
                 if f"<{found[2]}>" not in TOP:

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dispatch.h"
+#include "kernel_table.h"
 #include "philox.h"
 #include "plain.h"
 #include "suites.h"

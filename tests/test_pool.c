@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "suites.h"
+#include "system.h"
 
 enum { MOST_CHUNKS = 64, LIVE = 40, CALLS = 600 };
 typedef enum { FRESH, TOUCHED, IN_USE } State;

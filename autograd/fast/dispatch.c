@@ -1,8 +1,13 @@
-/* dispatch.c: which instruction set is in use, and the functions k_<name> that call it.
+/* dispatch.c: which instruction set is in use.
  *
- * A call costs one load and one jump. The choice is made when the library is loaded, before any thread can exist. A program's
- * own constructors may run before it: until then, table_in_use is the plainest table, with the same bits. */
-#include "dispatch.h"
+ * The choice is made when the library is loaded, before any thread can exist. A program's own constructors may run before it:
+ * until then, the plainest of these tables is in use, with the same bits.
+ *
+ * The names are "amx" or "avx512_bf16" (AVX-512, with AMX or VDPBF16PS for products in bfloat16), "avx512", "avx2" and
+ * "portable". The environment variable KAERU_ISA names one to use instead of the best; for one that the processor lacks there
+ * is a line on stderr, and the best is used. */
+#include "gemm_bf16.h"
+#include "kernel_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,19 +18,7 @@
 #include "system.h"
 #endif
 
-#ifdef KAERU_DOUBLE
-
-#include "plain.h"
-
-static const KernelTable reference_table = {
-    .name = "reference",
-#define KERNEL(result, name, parameters, arguments, ret) .name = ref_##name,
-#include "kernels.def"
-};
-static const KernelTable *const all_tables[] = { &reference_table };
-static const KernelTable *table_in_use = &reference_table;
-
-#elif defined(__x86_64__)
+#if defined(__x86_64__)
 extern const KernelTable k_avx512_table, k_avx2_table, k_portable_table;
 /* AVX-512's, with products in bfloat16 that use one more instruction. */
 #ifdef HAVE_AMX
@@ -43,11 +36,11 @@ static const KernelTable *const all_tables[] = {                                
 #endif
     &k_avx512_table, &k_avx2_table, &k_portable_table
 };
-static const KernelTable *table_in_use = &k_portable_table;
+const KernelTable *k_table_in_use = &k_portable_table;
 #else
 extern const KernelTable k_portable_table;
 static const KernelTable *const all_tables[] = { &k_portable_table };
-static const KernelTable *table_in_use = &k_portable_table;
+const KernelTable *k_table_in_use = &k_portable_table;
 #endif
 
 enum { N_TABLES = sizeof all_tables / sizeof all_tables[0] };
@@ -74,7 +67,7 @@ static bool is_exact(Product *product)
         b[i] = (float)((i * 53 % 211 - 105) * (i % 5 ? 0x1p-7 : 0x1p-60));
     }
     const KGemm s = { .bf16 = true, .m = M, .n = N, .k = K, .lda = K, .ldb = N, .ldc = N, .batch = 1 };
-    k_avx512_table.gemm_bf16(&s, c[0], a, b);
+    k_avx512_gemm_bf16(&s, c[0], a, b);
     product(&s, c[1], a, b);
     for (int i = 0; i < M * N; i++)
         if (memcmp(&c[0][i], &c[1][i], sizeof c[0][i]) != 0 && (c[0][i] == c[0][i] || c[1][i] == c[1][i]))
@@ -145,24 +138,11 @@ static bool is_slow(const KernelTable *table)
 #endif
 }
 
-void k_use_table(const KernelTable *table)
-{
-    table_in_use = table;
-}
-
-const KernelTable *k_table(void)
-{
-    return table_in_use;
-}
-
-bool k_use_isa(const char *name)
+const KernelTable *k_find_table(const char *name)
 {
     for (int i = 0; i < N_TABLES; i++)
-        if (strcmp(all_tables[i]->name, name) == 0 && processor_has(all_tables[i])) {
-            k_use_table(all_tables[i]);
-            return true;
-        }
-    return false;
+        if (strcmp(all_tables[i]->name, name) == 0 && processor_has(all_tables[i])) return all_tables[i];
+    return NULL;
 }
 
 __attribute__((constructor)) static void choose_isa(void)
@@ -173,20 +153,6 @@ __attribute__((constructor)) static void choose_isa(void)
     while (is_slow(all_tables[i]) || !processor_has(all_tables[i]))
         i++;
     k_use_table(all_tables[i]);
-#ifndef KAERU_DOUBLE
     if (wanted && *wanted)
         fprintf(stderr, "kaeru: KAERU_ISA=%s: not an instruction set that this processor has; using %s\n", wanted, k_isa());
-#endif
 }
-
-const char *k_isa(void)
-{
-    return table_in_use->name;
-}
-
-#define KERNEL(result, name, parameters, arguments, ret) \
-    result k_##name parameters                           \
-    {                                                    \
-        ret table_in_use->name arguments;                 \
-    }
-#include "kernels.def"

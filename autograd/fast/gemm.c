@@ -16,6 +16,7 @@
  * Threads compute a large product together (gemm_pass.h), or each one computes rectangles of C or matrices of a batch. k is
  * never split between threads, so the number of threads does not change a result. */
 #include "gemm_common.h"
+#include "scratch.h"
 #include "gemm_pack.h"
 #include "gemm_micro.h"
 

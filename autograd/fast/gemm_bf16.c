@@ -5,6 +5,7 @@
  * with zeros. kernels.h fixes the order of the sums. A tile starts from what C holds, so KC does not change a result. */
 #include "flush_mode.h"
 #include "gemm_common.h"
+#include "scratch.h"
 
 enum { BLOCK = K_BF16_BLOCK };
 
@@ -190,7 +191,7 @@ static void gemm_of_pairs(const KGemm *s, float *c, const float *a)
 #if defined(__AVX512BF16__)
 
 /* Few rows wait for the memory of B, and would fill little of a tile register. With AMX or VDPBF16PS there is AVX-512. */
-#include "dispatch.h"
+#include "gemm_bf16.h"
 enum { FEW_ROWS = 10 };
 static bool gemm_few_rows(const KGemm *s, float *c, const float *a, const float *b)
 {

@@ -1,5 +1,5 @@
 /* isa_table.c: the table of one processor path; compiled once for each, like every file that includes simd.h. */
-#include "dispatch.h"
+#include "kernel_table.h"
 #include "simd.h"
 
 #define TEXT_(x) #x

@@ -1,7 +1,6 @@
-/* scratch.c: see threads.h. The memory of a thread that ends is freed through a key of its own; that of the thread that
- * calls exit(), by a destructor. The key stays: threads of the pool may end after that. */
-#include "threads.h"
-
+/* scratch.c: the memory of a thread that kernels compute in. The memory of a thread that ends is freed through a
+ * key of its own; that of the thread that calls exit(), by a destructor. The key stays: threads of the pool may end after that. */
+#include "scratch.h"
 #include "system.h"
 
 static _Thread_local struct { void *memory; size_t bytes; } mine;

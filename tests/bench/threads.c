@@ -28,7 +28,7 @@
 
 #include "bench.h"
 #include "blocks.h"
-#include "dispatch.h"
+#include "kernel_table.h"
 #include "kaeru/autograd.h"
 #include "moved.h"
 
