@@ -1,5 +1,5 @@
-/* scratch.c: the memory of a thread that kernels compute in. The memory of a thread that ends is freed through a
- * key of its own; that of the thread that calls exit(), by a destructor. The key stays: threads of the pool may end after that. */
+/* scratch.c: the memory of a thread that kernels compute in. The memory of a thread that ends is freed through a key of its
+ * own; that of the thread that calls exit(), by a destructor. The key stays: threads of the pool may end after that. */
 #include "scratch.h"
 #include "system.h"
 
