@@ -1,6 +1,7 @@
 /* trace_json.c: a graph and its backward pass, step by step, as JSON for the page to draw.
  * ag_explain prints the same as text. */
 #include "engine.h"
+#include "gradients.h"
 #include "op.h"
 #include "tensor.h"
 #include "trace.h"
