@@ -9,7 +9,7 @@
 #include "kaeru/graph.h"
 #include "kernels.h"
 #include "shape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 #include "threads.h"
 
 size_t value_bytes(const AgShape *shape, AgDType dtype)

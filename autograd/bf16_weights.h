@@ -2,7 +2,7 @@
 #ifndef KAERU_BF16_WEIGHTS_H
 #define KAERU_BF16_WEIGHTS_H
 
-#include "tensor.h"
+#include "tensor_struct.h"
 
 /* The size of a tensor's values. */
 size_t value_bytes(const AgShape *shape, AgDType dtype);

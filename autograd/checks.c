@@ -4,7 +4,7 @@
 #include "errors.h"
 #include "op.h"
 #include "shape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 #include "thread.h"
 
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #ifndef KAERU_CHECKS_H
 #define KAERU_CHECKS_H
 
-#include "tensor.h"
+#include "tensor_struct.h"
 
 /* A usage error of the call that made this tensor, in the name of function `what`. */
 _Noreturn void usage_error_of(const Tensor *made, const char *what, const char *format, ...) AG_PRINTF(3, 4);

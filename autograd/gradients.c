@@ -11,6 +11,7 @@
 #include "scope.h"
 #include "shape.h"
 #include "tensor.h"
+#include "tensor_struct.h"
 #include "thread.h"
 
 #include <string.h>

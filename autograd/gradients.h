@@ -3,7 +3,7 @@
 #define KAERU_GRADIENTS_H
 
 #include "shape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 
 /* A rule adds the gradient of each input x, by one of these:
  *

@@ -16,7 +16,7 @@
  * (fast/meson.build), which is compiled once for each instruction set. headers.py writes the list kernels.def from the
  * declarations: KERNEL(result, name, (parameters), (arguments), RETURN), where RETURN is `return` if there is a result. From
  * the list come the prototypes ISA(name) (simd.h) and ref_<name> (plain.h), the entry in a table
- * (kernel_table.h) and the function k_<name> that calls this entry (kernels.c). */
+ * (kernel_table.h) and the function k_<name> that calls this entry (kernel_table.c). */
 #ifndef KAERU_KERNELS_H
 #define KAERU_KERNELS_H
 

@@ -3,7 +3,7 @@
 #define KAERU_OP_H
 
 #include "kaeru/graph.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 
 enum {
     NEEDS_NONE = AG_NEEDS_NONE, NEEDS_X0 = AG_NEEDS_X(0), NEEDS_X1 = AG_NEEDS_X(1), NEEDS_X2 = AG_NEEDS_X(2),

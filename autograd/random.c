@@ -9,6 +9,7 @@
 #include "philox.h"
 #include "random.h"
 #include "tensor.h"
+#include "tensor_struct.h"
 
 #include <math.h>
 

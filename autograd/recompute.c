@@ -12,7 +12,7 @@
 #include "op.h"
 #include "recompute.h"
 #include "scope.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 
 /* ---- computing --------------------------------------------------------------------------------------------------- */
 

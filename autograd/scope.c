@@ -6,7 +6,7 @@
 #include "left.h"
 #include "observe.h"
 #include "scope.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 #include "thread.h"
 
 #include <stdlib.h>

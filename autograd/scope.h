@@ -3,7 +3,7 @@
 #define KAERU_SCOPE_H
 
 #include "left.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 
 enum { MAX_SCOPES = 256 };
 /* A usage error unless the scope is the innermost and there is one around it. */

@@ -4,7 +4,7 @@
  * as 1. A repeated dimension is walked with stride 0. */
 #include "kernels.h"
 #include "shape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 
 static void check_ndim(const char *what, int ndim)
 {

@@ -2,7 +2,7 @@
 #ifndef KAERU_SHAPE_H
 #define KAERU_SHAPE_H
 
-#include "tensor.h"
+#include "tensor_struct.h"
 
 size_t dtype_size(AgDType dtype);                   /* of an item; of AG_PACKED, at most that */
 const char *dtype_name(AgDType dtype);

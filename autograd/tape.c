@@ -20,6 +20,7 @@
 #include "shape.h"
 #include "tape.h"
 #include "tensor.h"
+#include "tensor_struct.h"
 #include "thread.h"
 
 #include <string.h>

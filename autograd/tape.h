@@ -3,7 +3,7 @@
 #define KAERU_TAPE_H
 
 #include "op.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 
 /* Creates the result of operation `op` (&op_table[OP_add], ...) on up to three inputs (NULL: absent): a tensor of that shape,
  * values undefined, recorded if this scope records and an input requires a gradient. Fill it, then return op_done(y). */

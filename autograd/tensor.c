@@ -9,6 +9,7 @@
 #include "scope.h"
 #include "shape.h"
 #include "tensor.h"
+#include "tensor_struct.h"
 
 #include <stdlib.h>
 #include <string.h>

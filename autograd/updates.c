@@ -3,7 +3,7 @@
 #include "checks.h"
 #include "kaeru/graph.h"
 #include "kernels.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 
 #include <math.h>
 

@@ -22,7 +22,7 @@
 #include "op_samples.h"
 #include "scope.h"
 #include "suites.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 #include "usage_error.h"
 #include "utf8.h"
 

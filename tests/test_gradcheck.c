@@ -14,7 +14,7 @@
 #include "ops/table.h"
 #include "suites.h"
 #include "tape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 #include "usage_error.h"
 
 enum { CASES = 8 };             /* that each operation must have at least */

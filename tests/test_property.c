@@ -11,7 +11,7 @@
 #include "random_graph.h"
 #include "suites.h"
 #include "tape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 #include "usage_error.h"
 
 /* The environment can set, for a thorough run, the number of graphs (KAERU_GRAPHS) and the first one (KAERU_GRAPH). */

@@ -15,7 +15,7 @@
 #include "suites.h"
 #include "system.h"
 #include "tape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 #include "usage_error.h"
 
 /* ---- the same bits ----------------------------------------------------------------------------------------------- */

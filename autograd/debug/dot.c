@@ -7,7 +7,7 @@
 #include "op.h"
 #include "scope.h"
 #include "shape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 #include "trace.h"
 
 #include <math.h>

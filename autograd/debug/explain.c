@@ -2,7 +2,7 @@
 #include "gradients.h"
 #include "kaeru/graph.h"
 #include "op.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 #include "trace.h"
 #include "utf8.h"
 

@@ -6,7 +6,7 @@
 #include "observe.h"
 #include "observers.h"
 #include "shape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 
 #include <string.h>
 

@@ -20,6 +20,7 @@
 #include "scope.h"
 #include "shape.h"
 #include "tensor.h"
+#include "tensor_struct.h"
 #include "utf8.h"
 
 /* With AG_BF16 inputs, random weights and the step are multiples of GRID: products of two of them, and their sums, are exact.

@@ -21,7 +21,7 @@
 #include "observers.h"
 #include "op.h"
 #include "shape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 #include "thread.h"
 
 enum { SENTINEL = 0xa5, POISON = 0xff };

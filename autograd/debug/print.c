@@ -7,7 +7,7 @@
 #include "op.h"
 #include "print.h"
 #include "shape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 #include "utf8.h"
 
 enum {

@@ -5,6 +5,7 @@
 #include "scope.h"
 #include "tape.h"
 #include "tensor.h"
+#include "tensor_struct.h"
 #include "trace.h"
 
 /* ---- nodes of the graph ------------------------------------------------------------------------------------------ */

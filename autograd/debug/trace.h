@@ -6,7 +6,7 @@
 #ifndef KAERU_TRACE_H
 #define KAERU_TRACE_H
 
-#include "tensor.h"
+#include "tensor_struct.h"
 
 /* The tensors that y was computed from, and y as the last one. Operations are in the order in which they ran; a leaf comes
  * before the first operation that uses it. Sets each tensor's `number` to its index. The array is in the arena. */

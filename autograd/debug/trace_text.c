@@ -6,7 +6,7 @@
 #include "print.h"
 #include "scope.h"
 #include "shape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 #include "trace.h"
 #include "utf8.h"
 

@@ -8,7 +8,7 @@
 #include "ops/table.h"
 #include "scope.h"
 #include "shape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 #include "thread.h"
 
 #include <math.h>

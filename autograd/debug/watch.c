@@ -4,7 +4,7 @@
 #include "left.h"
 #include "observe.h"
 #include "observers.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 
 static _Thread_local AgWatch watch;
 

@@ -6,7 +6,7 @@
 #include "kernels.h"
 #include "scope.h"
 #include "tape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 #include "thread.h"
 
 /* A gradient that is set aside: a tensor of the scope that shares its memory; NULL: none. */

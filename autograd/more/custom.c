@@ -8,7 +8,7 @@
 #include "op.h"
 #include "scope.h"
 #include "tape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 #include "thread.h"
 
 #include <string.h>

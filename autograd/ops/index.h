@@ -3,7 +3,7 @@
 #define KAERU_OPS_INDEX_H
 
 #include "shape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 
 /* Ids (AG_INT) in 0..below-1. */
 void check_ids(const char *what, const Tensor *ids, int64_t below);

@@ -15,7 +15,7 @@
 #include "random.h"
 #include "shape.h"
 #include "tape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 
 /* ---- attention: W = dropout(softmax(q k^T / sqrt(K), masked)), y = W v
  * dv = W^T dy, dW = dy v^T, ds = W (dW - rowsum(dW W)) / sqrt(K), dq = ds k, dk = ds^T q --------------------------- */

@@ -10,7 +10,7 @@
 #include "ops/table.h"
 #include "shape.h"
 #include "tape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 
 void binary_values(Tensor *y, const OpCall *c)
 {

@@ -11,7 +11,7 @@
 #include "ops/table.h"
 #include "shape.h"
 #include "tape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 
 /* Values and targets of one shape. */
 static void check_pair(const char *what, const char *first, const Tensor *a, const Tensor *target)

@@ -11,7 +11,7 @@
 #include "random.h"
 #include "shape.h"
 #include "tape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 
 /* ---- where: y = a where mask, else b                         da = dy where mask, db = dy where not --------------- */
 

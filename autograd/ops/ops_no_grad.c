@@ -11,6 +11,7 @@
 #include "ops/index.h"
 #include "shape.h"
 #include "tensor.h"
+#include "tensor_struct.h"
 
 /* y[i] = a[i] compared with b[i], or with `number` if b is NULL: through double, which holds every int32 and every real. */
 static void compare(AgCompare how, Tensor *y, AgDType dtype, const void *a, const void *b, double number)

@@ -10,7 +10,7 @@
 #include "ops/table.h"
 #include "shape.h"
 #include "tape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 
 /* ---- matmul: y = a b                                         da = dy b^T, db = a^T dy ------------------------------
  * (..,n,k) (..,k,m) -> (..,n,m). Batch dimensions broadcast: there is one product for each index of the result's batch, and

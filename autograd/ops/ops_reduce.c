@@ -13,6 +13,7 @@
 #include "shape.h"
 #include "tape.h"
 #include "tensor.h"
+#include "tensor_struct.h"
 
 /* ---- the reduced dimensions -------------------------------------------------------------------------------------- */
 

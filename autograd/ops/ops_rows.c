@@ -10,7 +10,7 @@
 #include "ops/table.h"
 #include "shape.h"
 #include "tape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 
 /* The size of the last dimension; 1 for a scalar. */
 static int64_t row_size(const Tensor *x)

@@ -15,6 +15,7 @@
 #include "shape.h"
 #include "tape.h"
 #include "tensor.h"
+#include "tensor_struct.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include "op.h"
 #include "ops/table.h"
 #include "tape.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 
 /* An operation's numbers, for its backward rule. */
 typedef struct { double p, q; } UnaryArgs;

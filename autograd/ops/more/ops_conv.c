@@ -10,6 +10,7 @@
 #include "shape.h"
 #include "tape.h"
 #include "tensor.h"
+#include "tensor_struct.h"
 
 /* How many windows of `size` items there are along n items with padding on both sides; below 1 if none fits. */
 static int64_t windows(int64_t n, int64_t size, int64_t stride, int64_t padding)

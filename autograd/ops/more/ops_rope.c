@@ -10,6 +10,7 @@
 #include "shape.h"
 #include "tape.h"
 #include "tensor.h"
+#include "tensor_struct.h"
 
 /* ---- rope: pairs turned by position times frequency          dx = dy turned back --------------------------------- */
 

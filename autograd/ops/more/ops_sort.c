@@ -7,6 +7,7 @@
 #include "kaeru/autograd.h"
 #include "shape.h"
 #include "tensor.h"
+#include "tensor_struct.h"
 
 /* Whether b comes before a in ascending order: NaN last. */
 static bool is_below(real b, real a)

@@ -3,7 +3,7 @@
 #include "engine.h"
 #include "gradients.h"
 #include "op.h"
-#include "tensor.h"
+#include "tensor_struct.h"
 #include "trace.h"
 
 /* What the rule reads of the inputs and the result, by number of the node. */
