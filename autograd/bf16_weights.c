@@ -146,7 +146,7 @@ uint64_t tensor_hash(const Tensor *t, uint64_t h)
 void ag_unpack_weight(Tensor *weight)
 {
     check_alive(__func__, "weight", weight);
-    buffer_drop(&weight->packed);
+    buffer_drop(&weight->packed.buffer);
 }
 
 void ag_pack_weight(Tensor *weight)
@@ -157,16 +157,17 @@ void ag_pack_weight(Tensor *weight)
                        weight->owned ? "is no matrix" : "belongs to a scope");
     ag_unpack_weight(weight);
     int64_t n = weight->shape.dim[0], k = weight->shape.dim[1];
-    weight->packed = buffer_new(__func__, (size_t)k_packed_items(n, k) * sizeof(uint32_t), true);
-    weight->packed_version = weight->buffer->version;
-    k_pack_b(&(KPackB){ n, k, k, buffer_data(weight->packed), reals(weight) });
+    weight->packed.buffer = buffer_new(__func__, (size_t)k_packed_items(n, k) * sizeof(uint32_t), true);
+    weight->packed.version = weight->buffer->version;
+    k_pack_b(&(KPackB){ n, k, k, buffer_data(weight->packed.buffer), reals(weight) });
 }
 
 const uint32_t *packed_weight(const Tensor *y, const Tensor *weight)
 {
     if (weight->dtype == AG_PACKED) return values(weight);
-    bool usable = weight->packed && weight->packed_version == weight->buffer->version && y->precision == AG_BF16 && !y->op;
-    return usable ? buffer_data(weight->packed) : NULL;
+    const TensorPacked *copy = &weight->packed;
+    bool usable = copy->buffer && copy->version == weight->buffer->version && y->precision == AG_BF16 && !y->op;
+    return usable ? buffer_data(copy->buffer) : NULL;
 }
 
 /* ---- freezing ---------------------------------------------------------------------------------------------------- */
@@ -181,12 +182,12 @@ void ag_freeze_bf16(Tensor *weight)
         ag_usage_error(__func__, "weight %s belongs to a scope, expected a matrix that no scope owns",
                        shape_text(weight->shape));
     ag_pack_weight(weight);
-    Buffer *packed = weight->packed;
+    Buffer *packed = weight->packed.buffer;
     packed->version = weight->buffer->version;
     count_write(__func__, packed);                      /* a graph that has read the reals finds that they changed */
     buffer_release(weight->buffer);
     buffer_drop(&weight->grad);
-    weight->packed = NULL;
+    weight->packed.buffer = NULL;
     weight->buffer = packed;
     weight->data = buffer_data(packed);
     weight->dtype = AG_PACKED;

@@ -28,26 +28,26 @@ _Noreturn void usage_error_of(const Tensor *made, const char *what, const char *
 {
     va_list list;
     va_start(list, format);
-    usage_error_at(made->site, what, format, list);
+    usage_error_at(made->origin.site, what, format, list);
 }
 
 _Noreturn void error_undeclared_read(const Tensor *t)
 {
     const Tensor *y = running_rule.y;
-    if (!y) usage_error_of(t, t->made_by, "its value was released by backward");
+    if (!y) usage_error_of(t, t->origin.made_by, "its value was released by backward");
     char what[64] = "its result";
     for (int i = y->n_in - 1; i >= 0; i--)
         if (y->in[i] == t) snprintf(what, sizeof what, "input %d", i);
     usage_error_of(y, y->op->name,
                   "its backward rule reads the value of %s, made by %s at %s, and does not declare that: backward may "
-                  "have released it%s", what, t->made_by, place_text(t->site, t->user_site),
+                  "have released it%s", what, t->origin.made_by, place_text(t->origin.site, t->origin.user_site),
                   y->op->inputs ? "" : ". If this rule was left by longjmp or throw, leave its scope, too");
 }
 
 _Noreturn void error_graph_released(const char *what, const Tensor *y)
 {
     ag_usage_error(what, "an earlier backward has run through %s (made at %s) and released its values; use "
-                   "ag_backward_keep for the earlier one", y->op->name, place_text(y->site, y->user_site));
+                   "ag_backward_keep for the earlier one", y->op->name, place_text(y->origin.site, y->origin.user_site));
 }
 
 _Noreturn void error_written(const char *what, const Tensor *y, int i)
@@ -61,11 +61,12 @@ _Noreturn void error_written(const char *what, const Tensor *y, int i)
         snprintf(by, sizeof by, "%s wrote it at %s%s", b->writer,
                  place_text(((Place){ b->file, b->line }), ((Place){ b->user_file, b->user_line })),
                  b->by_thread == thread_number() ? "" : ", in another thread");
-    const bool recomputed = !y->data && y->restore;
+    const bool recomputed = !y->data && y->recompute.restore;
     ag_usage_error(what, "%s %s (made at %s)%s reads %s%s%s, but %s after %s had read it; write it after backward, or give "
                    "%s a copy (ag_keep)", recomputed ? "the recomputation of" : "the rule of", op,
-                   place_text(y->site, y->user_site), recomputed ? ", whose value ag_recompute has released," : "", which,
-                   x->name ? ", " : "", x->name ? x->name : "", by, op, op);
+                   place_text(y->origin.site, y->origin.user_site),
+                   recomputed ? ", whose value ag_recompute has released," : "",
+                   which, x->origin.name ? ", " : "", x->origin.name ? x->origin.name : "", by, op, op);
 }
 
 void check_inputs(const char *what, Tensor *y, bool of_rule)
@@ -74,7 +75,7 @@ void check_inputs(const char *what, Tensor *y, bool of_rule)
         const Tensor *x = i < y->n_in ? y->in[i] : y;
         if (x && x->magic != TENSOR_ALIVE)
             ag_usage_error(what, "input %d of %s (made at %s) was freed before backward", i, y->op->name,
-                           place_text(y->site, y->user_site));
+                           place_text(y->origin.site, y->origin.user_site));
         bool read = of_rule ? read_by_rule(y, i) && x->data : x && x != y;
         if (read && x->buffer->version != y->version[i]) error_written(what, y, i);
     }
@@ -86,8 +87,8 @@ void check_alive(const char *what, const char *argument, const Tensor *t)
 {
     if (!t) ag_usage_error(what, "%s is NULL", argument);
     if (t->magic == TENSOR_DEAD)
-        ag_usage_error(what, "%s is not a live tensor: it was made by %s at %s, and %s", argument, t->made_by,
-                       place_text(t->site, t->user_site), t->owned ? "freed" : "its scope has ended");
+        ag_usage_error(what, "%s is not a live tensor: it was made by %s at %s, and %s", argument, t->origin.made_by,
+                       place_text(t->origin.site, t->origin.user_site), t->owned ? "freed" : "its scope has ended");
     if (t->magic != TENSOR_ALIVE)
         ag_usage_error(what, "%s is not a live tensor: its scope has ended, or it was freed", argument);
 }
@@ -100,10 +101,10 @@ void check_tensor(const char *what, const char *argument, const Tensor *t, AgDTy
                        argument, dtype_name(dtype));
     if (t->dtype != dtype) ag_usage_error(what, "%s is %s, expected %s", argument, dtype_name(t->dtype), dtype_name(dtype));
     if (running_rule.y && !declares(running_rule.y, t)) error_undeclared_read(t);
-    if (!t->data && t->restore && !t->graph_released) t->restore((Tensor *)t, what, false);
+    if (!t->data && t->recompute.restore && !t->release.graph_released) t->recompute.restore((Tensor *)t, what, false);
     if (!t->data)
         ag_usage_error(what, "the value of %s (%s made at %s) was released by backward; call ag_retain on it first",
-                       argument, t->made_by, place_text(t->site, t->user_site));
+                       argument, t->origin.made_by, place_text(t->origin.site, t->origin.user_site));
 }
 
 void check_leaf(const char *what, const char *argument, const Tensor *t)

@@ -99,7 +99,7 @@ bool mark_unwritten(bool on)
 
 bool can_release(const Tensor *t)
 {
-    return t->op && !t->retained && t->readers == 0 && t->buffer && !gradients()->keep_graph;
+    return t->op && !t->retained && t->release.readers == 0 && t->buffer && !gradients()->keep_graph;
 }
 
 void release_value(Tensor *t)
@@ -149,10 +149,10 @@ static void share_gradient(Tensor *x, Tensor *y)
  * run again (the graph is kept, or another loss uses y) and for an observer that needs the inputs of a rule. */
 void rule_has_read(Tensor *y)
 {
-    if (y->input_read || graph_kept() || (observers_need & KEEP_INPUTS)) return;
-    if (y->users > 0 || !y->in[0]->op || y->spared[0]) return;
-    y->in[0]->readers--;
-    y->input_read = true;
+    if (y->release.input_read || graph_kept() || (observers_need & KEEP_INPUTS)) return;
+    if (y->release.users > 0 || !y->in[0]->op || y->release.spared[0]) return;
+    y->in[0]->release.readers--;
+    y->release.input_read = true;
 }
 
 Grad grad_in_place(Tensor *x, Tensor *y)

@@ -30,7 +30,7 @@ typedef struct Op {
 /* Whether y's rule reads the value of input i. */
 static inline bool reads_input(const Tensor *y, int i)
 {
-    return i < AG_CUSTOM_INPUTS && (y->op->needs & AG_NEEDS_X(i)) && !(i < 2 && y->spared[i]);
+    return i < AG_CUSTOM_INPUTS && (y->op->needs & AG_NEEDS_X(i)) && !(i < 2 && y->release.spared[i]);
 }
 /* Input i of y, or y itself for i = n_in, if y's rule reads its values; else NULL. */
 static inline Tensor *read_by_rule(Tensor *y, int i)

@@ -120,10 +120,10 @@ Tensor *scope_tensor(const char *what)
     Tensor *t = scope_alloc(what, sizeof *t);
     t->magic = TENSOR_ALIVE;
     t->precision = (uint8_t)s->precision;
-    t->thread = thread_id();
-    t->site = call_place();
-    t->user_site = user_call()->site;
-    t->made_by = what;
+    t->origin.thread = thread_id();
+    t->origin.site = call_place();
+    t->origin.user_site = user_call()->site;
+    t->origin.made_by = what;
     t->older = s->tape;
     s->tape = t;
     return t;
@@ -137,11 +137,11 @@ void tensor_release(void *tensor)
     buffer_drop(&t->buffer);
     buffer_drop(&t->grad);
     buffer_drop(&t->kept_grad);
-    buffer_drop(&t->packed);
+    buffer_drop(&t->packed.buffer);
     buffer_drop(&t->saved);
     for (int i = 0; i < SAVED_GRADIENTS; i++) buffer_drop(&t->saved_gradient[i]);
-    free(t->name);
-    t->name = NULL;
+    free(t->origin.name);
+    t->origin.name = NULL;
 }
 
 /* ---- scopes ------------------------------------------------------------------------------------------------------ */

@@ -30,8 +30,8 @@
 _Noreturn static void error_of_another_thread(const char *what, const Tensor *t)
 {
     ag_usage_error(what, "the result of %s made at %s is part of another thread's graph: expected a result of this "
-                   "thread, or a copy without its graph (ag_detach)", t->made_by,
-                   place_text(t->site, t->user_site));
+                   "thread, or a copy without its graph (ag_detach)", t->origin.made_by,
+                   place_text(t->origin.site, t->origin.user_site));
 }
 
 /* Stores y's operation and inputs if an input requires a gradient. For an observer that needs KEEP_INPUTS, the inputs are
@@ -41,7 +41,7 @@ static Tensor *record(const Op *op, Tensor *y, Tensor *const *in, int n)
     bool requires_grad = false, recording = ag_recording();
     for (int i = 0; recording && i < n; i++) {
         requires_grad = requires_grad || (in[i] && in[i]->requires_grad);
-        if (in[i] && in[i]->op && in[i]->thread != thread_id()) error_of_another_thread(op->name, in[i]);
+        if (in[i] && in[i]->op && in[i]->origin.thread != thread_id()) error_of_another_thread(op->name, in[i]);
     }
     if (!requires_grad && !(observers_need & KEEP_INPUTS)) return y;
     /* One allocation for inputs and versions, since this is part of every operation. */
@@ -57,8 +57,8 @@ static Tensor *record(const Op *op, Tensor *y, Tensor *const *in, int n)
     y->op = op;
     y->requires_grad = true;
     if (op->crosswise && n > 1) {
-        y->spared[0] = !in[1]->requires_grad;
-        y->spared[1] = !in[0]->requires_grad;
+        y->release.spared[0] = !in[1]->requires_grad;
+        y->release.spared[1] = !in[0]->requires_grad;
     }
     return y;
 }
@@ -117,10 +117,10 @@ static void count_inputs(Tensor *y)
     for (int i = 0; i < y->n_in; i++) {
         Tensor *x = y->in[i];
         if (!x || !x->op) continue;                     /* leaves are never released */
-        x->users++;
-        if (reads_input(y, i)) x->readers++;
+        x->release.users++;
+        if (reads_input(y, i)) x->release.readers++;
     }
-    if (y->op->needs & NEEDS_Y) y->readers++;
+    if (y->op->needs & NEEDS_Y) y->release.readers++;
 }
 
 /* The counts change here and not in record: an operation that ends with an error before this leaves them correct. */
@@ -149,16 +149,16 @@ static void release_node(Tensor *y)
     for (int i = 0; i < y->n_in; i++) {
         Tensor *x = y->in[i];
         if (!x || !x->op) continue;
-        x->users--;
-        bool reader = reads_input(y, i) || y->holds_inputs;
-        if (reader && !(i == 0 && y->input_read)) x->readers--;
+        x->release.users--;
+        bool reader = reads_input(y, i) || y->recompute.holds_inputs;
+        if (reader && !(i == 0 && y->release.input_read)) x->release.readers--;
         if (x->grad && can_release(x)) release_value(x);
     }
-    if (y->op->needs & NEEDS_Y) y->readers--;
+    if (y->op->needs & NEEDS_Y) y->release.readers--;
     if (can_release(y)) release_value(y);
     buffer_drop(&y->saved);
     for (int i = 0; i < SAVED_GRADIENTS; i++) buffer_drop(&y->saved_gradient[i]);
-    y->graph_released = true;
+    y->release.graph_released = true;
 }
 
 /* If y is retained, adds its gradient to kept_grad. Releases the gradient, which only y's rule reads. */
@@ -217,10 +217,10 @@ static void check_own_pass(void)
 /* Runs the rule of y. y's gradient is complete, and no other rule reads it. */
 static void node_run(Tensor *y)
 {
-    if (y->graph_released) error_graph_released("ag_backward", y);
+    if (y->release.graph_released) error_graph_released("ag_backward", y);
     for (int i = 0; i <= y->n_in; i++) {
         Tensor *x = read_by_rule(y, i);
-        if (x && !x->data && x->restore) x->restore(x, "ag_backward", true);
+        if (x && !x->data && x->recompute.restore) x->recompute.restore(x, "ag_backward", true);
     }
     check_inputs("ag_backward", y, true);
     notify(RULE_BEGINS, y);
@@ -228,7 +228,7 @@ static void node_run(Tensor *y)
     if (observed || is_of_program(y)) check_own_pass();
     notify(RULE_ENDS, y);
     store_gradient(y);
-    if (!graph_kept() && y->users == 0) release_node(y);
+    if (!graph_kept() && y->release.users == 0) release_node(y);
 }
 
 void check_loss(const char *what, const Tensor *loss, bool any_shape)
@@ -241,7 +241,7 @@ void check_loss(const char *what, const Tensor *loss, bool any_shape)
         ag_usage_error(what, "the loss does not require a gradient: no parameter was used, the scope is "
                        "AG_NO_GRAD, or a value was cut from the graph (ag_end_return, ag_keep, ag_detach; tensor_grad: there "
                        "are no gradients of gradients)");
-    if (loss->op && loss->thread != thread_id()) error_of_another_thread(what, loss);
+    if (loss->op && loss->origin.thread != thread_id()) error_of_another_thread(what, loss);
 }
 
 void run_rules(Tensor *loss, const Tensor *dy, bool told)

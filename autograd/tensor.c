@@ -56,7 +56,7 @@ static Tensor *owned_header(const char *what, const AgShape *shape, AgDType dtyp
     Tensor *t = ag_alloc(1, sizeof *t);
     ag_on_free(t, tensor_release);
     *t = (Tensor){ .magic = TENSOR_ALIVE, .dtype = (uint8_t)dtype, .owned = true, .shape = *shape,
-                   .numel = ag_shape_numel(*shape), .site = call_place(), .made_by = what };
+                   .numel = ag_shape_numel(*shape), .origin.site = call_place(), .origin.made_by = what };
     return t;
 }
 
@@ -291,13 +291,13 @@ Tensor *tensor_name(Tensor *t, const char *name)
     if (!name) ag_usage_error(__func__, "the name is NULL");
     char *copy = strdup(name);              /* not ag_strdup: the tensor frees it, whatever unwinds */
     if (!copy) ag_usage_error(__func__, "no memory for a name");
-    free(t->name);
-    t->name = copy;
+    free(t->origin.name);
+    t->origin.name = copy;
     return t;
 }
 
 const char *tensor_get_name(const Tensor *t)
 {
     check_alive(__func__, "t", t);
-    return t->name ? t->name : "";
+    return t->origin.name ? t->origin.name : "";
 }

@@ -43,7 +43,7 @@ static void check_finite(const Tensor *made_by, const char *what, int64_t n, con
         if (!made_by->in[j]) continue;
         strcat(strcat(inputs, *inputs ? ", " : " of inputs "), shape_text(made_by->in[j]->shape));
     }
-    usage_error_of(made_by, made_by->made_by, "first %s found in %s, item %lld; shape %s%s%s", kind_of(x[i]), what,
+    usage_error_of(made_by, made_by->origin.made_by, "first %s found in %s, item %lld; shape %s%s%s", kind_of(x[i]), what,
                   (long long)i, shape_text(made_by->shape), inputs, bad);
 }
 

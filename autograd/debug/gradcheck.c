@@ -219,7 +219,7 @@ static const Tensor *wrong_factor(const Check *check, const Input *c, bool often
     return NULL;
 }
 
-static const char *name_of(const Tensor *input) { return input->name ? input->name : "of an input"; }
+static const char *name_of(const Tensor *input) { return input->origin.name ? input->origin.name : "of an input"; }
 
 static void print_reason(FILE *out, const Check *check, const Input *c)
 {
@@ -254,8 +254,8 @@ static void print_reason(FILE *out, const Check *check, const Input *c)
 static void print_wrong_entries(FILE *out, const Check *check, const Input *c)
 {
     const Tensor *x = c->x;
-    fprintf(out, "input %d%s", c->number, x->name ? ", " : "");
-    utf8_print(out, x->name ? x->name : "");
+    fprintf(out, "input %d%s", c->number, x->origin.name ? ", " : "");
+    utf8_print(out, x->origin.name ? x->origin.name : "");
     fprintf(out, " %s: ", shape_text(x->shape));
     if (x->numel == 1) fputs("its only entry is wrong: ", out);
     else fprintf(out, "%lld of %lld entries %s wrong: ", (long long)c->wrong, (long long)x->numel,

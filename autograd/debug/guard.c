@@ -170,7 +170,7 @@ static void hash_values(Tensor *y, bool check)
 
 static void see(Event event, Tensor *t)
 {
-    if (event == COMPUTED || event == RULE_ENDS) guard_check(t->made_by, false);
+    if (event == COMPUTED || event == RULE_ENDS) guard_check(t->origin.made_by, false);
     if (event == COMPUTED || event == RULE_BEGINS) hash_values(t, event == RULE_BEGINS);
 }
 

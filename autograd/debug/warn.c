@@ -37,7 +37,7 @@ AG_PRINTF(2, 3) static void warning_of(const Tensor *y, const char *format, ...)
     const LayerCall *call = user_call();
     va_list list;
     va_start(list, format);
-    write_warning(call->site.file ? call->site : y->site, y->made_by, format, list);
+    write_warning(call->site.file ? call->site : y->origin.site, y->origin.made_by, format, list);
     va_end(list);
 }
 
@@ -97,8 +97,8 @@ static void check_gradients(const Tensor *loss)
     if (seen.steps == KEPT_STEPS || (seen.passes == PASSES_WITHOUT_STEP && seen.steps == 0))
         ag_warning("ag_backward", "the gradients of %s %s add up: %d passes and %d steps of optimizers have not used "
                    "them; expected a step of the optimizer of a module in which nn_child registers it, tensor_zero_grad, or "
-                   "tensor_set_requires_grad(t, false)", leaf->name ? leaf->name : "a leaf", shape_text(leaf->shape),
-                   seen.passes, seen.steps);
+                   "tensor_set_requires_grad(t, false)", leaf->origin.name ? leaf->origin.name : "a leaf",
+                   shape_text(leaf->shape), seen.passes, seen.steps);
 }
 
 static void check_seed(void)

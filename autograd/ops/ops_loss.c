@@ -190,7 +190,7 @@ static const real *without_ignored(const Tensor *y, const real *x, int64_t in, c
     for (int64_t i = 0; i < c->rows && all_finite; i++)
         all_finite = target[i] != c->ignore || k_all_finite(in, x + i * in);
     if (all_finite) return x;
-    real *copy = scratch_new(y->made_by, c->rows * in, sizeof *copy);
+    real *copy = scratch_new(y->origin.made_by, c->rows * in, sizeof *copy);
     memcpy(copy, x, (size_t)(c->rows * in) * sizeof *copy);
     for (int64_t i = 0; i < c->rows; i++)
         if (target[i] == c->ignore) k_fill(in, copy + i * in, 0);
@@ -266,7 +266,7 @@ void linear_cross_entropy_backward(Tensor *y)
     const ClassArgs *c = &args->classes;
     Tensor *x = y->in[0], *weight = y->in[1];
     /* the rule runs again if the graph is kept, if another loss uses y, or if a trace shares what is saved */
-    bool is_last = !graph_kept() && y->users == 0 && y->saved->refs == 1;
+    bool is_last = !graph_kept() && y->release.users == 0 && y->saved->refs == 1;
     if (args->kept == 0 && c->rows * c->n > 0) {
         for (int i = 0; i < 3; i++) use_gradient(y, i, is_last);
         return;

@@ -1,4 +1,5 @@
-/* model_files.c: reads the options of a checkpoint's model, compares the size of a file with that of a model, and loads weights. */
+/* model_files.c: reads the options of a checkpoint's model, compares the size of a file with that of a model, and loads
+ * weights. */
 #include <string.h>
 
 #include "models.h"
