@@ -1,7 +1,9 @@
 /* gpt.c: the GPT-2 model (Radford et al. 2019). Token and position embeddings are added. The sum passes through the blocks
  * and a layer norm. The logit of each token is the dot product of the result and that token's embedding. */
 #include "kaeru/autograd.h"
-#include "models.h"
+#include "kaeru/gpt.h"
+#include "language.h"
+#include "lm_functions.h"
 
 #include <math.h>
 

@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
-#include "models.h"
+#include "kaeru/lm.h"
+#include "language.h"
+#include "lm_functions.h"
 #include "number.h"
 #include "utf8.h"
 

@@ -1,9 +1,9 @@
 /* layers.c: layers of nn.h: a constructor and a forward function each. Those of images are in more/image_layers.c. */
 #include <math.h>
 
+#include "adapter.h"
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
-#include "lora_parts.h"
 #include "walk.h"
 
 /* ---- Linear ------------------------------------------------------------------------------------------------------ */
@@ -26,9 +26,7 @@ Tensor *nn_linear(Linear *l, Tensor *x)                                     /* (
 {
     NN_LAYER_OF(l, "Linear");
     Tensor *y = ag_linear(x, l->weight, l->bias);
-    if (!l->lora_dropout) return y;
-    Tensor *more = nn_linear(l->lora_B, nn_linear(l->lora_A, nn_dropout(l->lora_dropout, x)));
-    return ag_add(y, ag_scale(more, lora_scale(l)));
+    return l->lora_dropout ? linear_adapter->forward(l, x, y) : y;
 }
 
 Tensor *nn_linear_activate(Linear *l, Tensor *x, AgActivation kind)

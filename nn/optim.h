@@ -2,7 +2,7 @@
 #ifndef KAERU_OPTIM_H
 #define KAERU_OPTIM_H
 
-#include "kaeru/parallel.h"
+#include "kaeru/module.h"
 #include "walk.h"
 
 /* The state of one parameter. */
@@ -48,9 +48,6 @@ void optimizer_check(const char *what, const Optimizer *o, int trained);
 void optimizer_update(const char *what, Optimizer *o, int i, Tensor *gradient, double grad_scale);
 /* Of the kind, the options and the groups. */
 uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void *bytes, size_t n));
-/* State tensor k of parameter i of a shared optimizer, collected from all processes, in the first process; NULL in the others.
- * All must call it. The values are valid until the next call. */
-const ag_real *parallel_state(NnParallel *p, int i, int k);
 /* A usage error unless o is an optimizer that was not freed, on a module that was not freed and still has all parameters. */
 void check_optimizer(const char *what, const Optimizer *o);
 

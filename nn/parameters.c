@@ -1,6 +1,6 @@
 /* parameters.c: what uses the walk over the tensors of a module tree: parameter lists, modes, counts. */
 #include "kaeru/graph.h"
-#include "lora_parts.h"
+#include "adapter.h"
 #include "walk.h"
 
 #include <string.h>
@@ -130,15 +130,31 @@ void nn_pack_weights(void *module, bool packed)
     }
 }
 
+const LinearAdapter *linear_adapter;
+
+bool adapter_has(const NnNamedTensor *p)
+{
+    return linear_adapter && linear_adapter->is_part(p);
+}
+
+void freeze_all_but_adapters(const NnParameters *p)
+{
+    for (int i = 0; i < p->n; i++) {
+        if (!adapter_has(&p->item[i]) && tensor_dtype(p->item[i].tensor) == AG_REAL) {
+            tensor_set_requires_grad(p->item[i].tensor, false);
+        }
+    }
+}
+
 void nn_freeze_bf16(void *module)
 {
     NN_LAYER((Module *)module);
     NnParameters *p = nn_parameters(module);
-    lora_freeze(p);
+    freeze_all_but_adapters(p);
     for (int i = 0; i < p->n; i++) {
         const char *type = p->item[i].owner->type;
         Tensor *t = p->item[i].tensor;
-        bool is_weight = (strcmp(type, "Linear") == 0 && !lora_is_part(&p->item[i])) || strcmp(type, "Embedding") == 0;
+        bool is_weight = (strcmp(type, "Linear") == 0 && !adapter_has(&p->item[i])) || strcmp(type, "Embedding") == 0;
         if (is_weight && tensor_dtype(t) == AG_REAL && tensor_ndim(t) == 2 && tensor_dim(t, 1) % 2 == 0 &&
             !tensor_requires_grad(t))
             ag_freeze_bf16(t);

@@ -43,7 +43,8 @@ REPLACED = ["autograd/fast/threads.c", "nn/files/file.c"]
 
 INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "examples",
             "autograd/include", "nn/include", "models/include", "autograd/fast", "autograd/fast/simd", "autograd/system",
-            "autograd/ops", "autograd", "autograd/debug", "nn", "nn/files", "nn/lora", "models", "models/text"]
+            "autograd/ops", "autograd", "autograd/debug", "nn", "nn/files", "nn/lora", "nn/parallel", "models",
+            "models/files", "models/llama", "models/text", "models/train"]
 BUILT_INCLUDES = ["autograd/include", "nn/include", "models/include", "autograd"]
 
 # As meson.build has them: the same bits everywhere.

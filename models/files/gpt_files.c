@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
-#include "models.h"
+#include "config.h"
+#include "kaeru/gpt.h"
+#include "model_files.h"
 #include "number.h"
 #include "stored.h"
 #include "utf8.h"

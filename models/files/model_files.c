@@ -2,7 +2,10 @@
  * weights. */
 #include <string.h>
 
-#include "models.h"
+#include "config.h"
+#include "kaeru/nn.h"
+#include "kaeru/tensor_files.h"
+#include "model_files.h"
 #include "stored.h"
 #include "system.h"
 

@@ -1,7 +1,8 @@
 /* transformer_files.c: the sizes of an encoder-decoder as settings of a checkpoint, and the model that a checkpoint holds. */
 #include <inttypes.h>
 
-#include "models.h"
+#include "kaeru/transformer.h"
+#include "model_files.h"
 
 typedef struct { int64_t src, tgt; } Vocabularies;
 

@@ -2,7 +2,10 @@
  * layer adds to its input what attention, and then a feed-forward network, make of the normalized input. Positions are in
  * attention alone, which turns queries and keys by angles that grow with the position. */
 #include "kaeru/autograd.h"
-#include "models.h"
+#include "kaeru/llama.h"
+#include "language.h"
+#include "llama_parts.h"
+#include "lm_functions.h"
 
 #define PI 3.14159265358979323846
 

@@ -2,8 +2,11 @@
  * parameters have the same names there. config.json's sizes are checked with the weights before the model is made. */
 #include <string.h>
 
+#include "kaeru/llama.h"
 #include "left.h"
-#include "models.h"
+#include "config.h"
+#include "llama_parts.h"
+#include "model_files.h"
 #include "number.h"
 #include "stored.h"
 #include "utf8.h"

@@ -15,7 +15,7 @@
  * next to the word y_i. The word y_(i+1) is predicted from h_(i+1). */
 #include "kaeru/autograd.h"
 #include "kaeru/seq2seq.h"
-#include "models.h"
+#include "decoding.h"
 #include "walk.h"
 
 Seq2SeqOptions seq2seq_defaults(void)

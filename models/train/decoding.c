@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
-#include "models.h"
+#include "decoding.h"
+#include "kaeru/training.h"
 #include "walk.h"
 
 /* If one logit is NaN or +infinity, the log-softmax of the whole row is NaN. */

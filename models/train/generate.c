@@ -1,7 +1,8 @@
 /* generate.c: writes text with a language model, token after token. */
 #include "array.h"
+#include "kaeru/lm.h"
 #include "left.h"
-#include "models.h"
+#include "language.h"
 
 /* Reads n ids that follow those in the cache, and samples the next one; -1 if lm_sample_next fails. */
 static int32_t next_id(void *m, const int32_t *ids, int64_t n, NnCache *cache, const LmSampling *how)

@@ -2,7 +2,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "models.h"
+#include "kaeru/lm.h"
+#include "language.h"
+#include "lm_functions.h"
 #include "train.h"
 #include "utf8.h"
 #include "vocab.h"

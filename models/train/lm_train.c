@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
+#include "kaeru/lm.h"
 #include "left.h"
-#include "models.h"
+#include "language.h"
 #include "train.h"
 
 /* A run of *training; sum: of the losses since step `since`. */

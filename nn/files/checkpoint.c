@@ -19,6 +19,8 @@
 #include "left.h"
 #include "number.h"
 #include "optim.h"
+#include "parallel_state.h"
+#include "settings.h"
 #include "stored.h"
 #include "utf8.h"
 

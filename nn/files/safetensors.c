@@ -8,6 +8,7 @@
 
 #include "kaeru/autograd.h"
 #include "number.h"
+#include "settings.h"
 #include "stored.h"
 #include "utf8.h"
 

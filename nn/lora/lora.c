@@ -1,4 +1,5 @@
 /* lora.c: adapters of Linears (Hu et al. 2021). */
+#include "adapter.h"
 #include "kaeru/autograd.h"
 #include "lora_parts.h"
 #include "walk.h"
@@ -31,22 +32,29 @@ bool lora_is_named(const NnNamedTensor *p, const char *target)
     return memcmp(name, target, size) == 0 && (name == p->name || name[-1] == '.');
 }
 
-bool lora_is_part(const NnNamedTensor *p)
+/* Whether it is a matrix of an adapter. */
+static bool is_of_adapter(const NnNamedTensor *p)
 {
     return is_linear(p->owner->parent);                                 /* which has no other children */
 }
 
-void lora_freeze(const NnParameters *p)
-{
-    for (int i = 0; i < p->n; i++)
-        if (!lora_is_part(&p->item[i]) && tensor_dtype(p->item[i].tensor) == AG_REAL)
-            tensor_set_requires_grad(p->item[i].tensor, false);
-}
-
-double lora_scale(const Linear *l)
+/* alpha / rank */
+static double scale_of(const Linear *l)
 {
     if (!isfinite(l->lora_alpha)) ag_usage_error("nn_linear", "lora_alpha is %g, expected a finite number", l->lora_alpha);
     return l->lora_alpha / (double)tensor_dim(l->lora_A->weight, 0);
+}
+
+static Tensor *add_adapter(Linear *l, Tensor *x, Tensor *y)
+{
+    Tensor *more = nn_linear(l->lora_B, nn_linear(l->lora_A, nn_dropout(l->lora_dropout, x)));
+    return ag_add(y, ag_scale(more, scale_of(l)));
+}
+
+__attribute__((constructor)) static void offer(void)
+{
+    static const LinearAdapter adapter = { add_adapter, is_of_adapter };
+    linear_adapter = &adapter;
 }
 
 void lora_add(Linear *l, int64_t rank, double alpha, double dropout)
@@ -111,7 +119,7 @@ bool nn_lora_add(void *module, NnLoraOptions o)
         }
         if (!found) good = not_found(module, *target);
     }
-    if (good) lora_freeze(p);
+    if (good) freeze_all_but_adapters(p);
     for (int i = 0; good && i < p->n; i++)
         if (chosen[i]) lora_add(lora_linear_of(&p->item[i]), o.rank, o.alpha, o.dropout);
     ag_free(p);
@@ -124,7 +132,7 @@ static void merge(Linear *l)
     ag_precision(AG_FLOAT32);                           /* also in a program that trains in bfloat16 */
     bool packed = tensor_dtype(l->weight) == AG_PACKED;
     Tensor *weight = packed ? ag_from_bf16(l->weight) : l->weight;
-    Tensor *sum = ag_add(weight, ag_scale(ag_matmul(l->lora_B->weight, l->lora_A->weight), lora_scale(l)));
+    Tensor *sum = ag_add(weight, ag_scale(ag_matmul(l->lora_B->weight, l->lora_A->weight), scale_of(l)));
     if (packed) ag_packed_write(l->weight, 0, tensor_dim(sum, 0), (const uint32_t *)tensor_int_data(ag_to_bf16(sum)));
     else tensor_copy(l->weight, sum);
     ag_end(s);

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adapter.h"
 #include "config.h"
-#include "language.h"
+#include "lm_functions.h"
 #include "lora_parts.h"
 #include "number.h"
 #include "stored.h"
@@ -577,7 +578,7 @@ bool nn_lora_load(void *module, const char *folder)
     AG_LAYER;
     NnParameters *p = parameters_of(__func__, module, folder);
     for (int i = 0; i < p->n; i++)
-        if (lora_is_part(&p->item[i])) ag_usage_error(__func__, "this module has adapters: %s", p->item[i].name);
+        if (adapter_has(&p->item[i])) ag_usage_error(__func__, "this module has adapters: %s", p->item[i].name);
     const char *weights = text_printf(p, "%s/adapter_model.safetensors", folder);
     AdapterConfig a = { .dropout = 0 };
     Config c;
@@ -587,7 +588,7 @@ bool nn_lora_load(void *module, const char *folder)
     good = f && add_all(&file, p, &a) &&
            nn_load_with(weights, module, (NnLoadOptions){ .prefix = PREFIX, .rename = rename_parameter, .arg = &file,
                                                           .allow_missing = true, .round = true });
-    if (good) lora_freeze(p);
+    if (good) freeze_all_but_adapters(p);
     else lora_remove_all(module, false);
     ag_free(f);
     ag_free(c.owner);

@@ -10,12 +10,6 @@ Linear *lora_linear_of(const NnNamedTensor *p);
 Linear *lora_adapted(const NnNamedTensor *p);
 /* Whether this is the weight of a Linear of that name: "layers.0.q_proj.weight" of a "q_proj". */
 bool lora_is_named(const NnNamedTensor *p, const char *target);
-/* Whether it is a matrix of an adapter. */
-bool lora_is_part(const NnNamedTensor *p);
-/* Freezes what is not part of an adapter. */
-void lora_freeze(const NnParameters *p);
-/* alpha / rank */
-double lora_scale(const Linear *l);
 void lora_add(Linear *l, int64_t rank, double alpha, double dropout);
 /* Removes all adapters; merged: adds them to the weights before. */
 void lora_remove_all(void *module, bool merged);

@@ -15,6 +15,7 @@
 #include "kaeru/graph.h"
 #include "kaeru/version.h"
 #include "parallel_parts.h"
+#include "parallel_state.h"
 
 /* Those of this thread that exist. Their numbers fall along the list. */
 static _Thread_local NnParallel *newest;

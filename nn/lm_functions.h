@@ -1,6 +1,6 @@
-/* language.h: what a language model tells the files of adapters, and kaeru/lm.h. */
-#ifndef KAERU_LANGUAGE_H
-#define KAERU_LANGUAGE_H
+/* lm_functions.h: what a language model gives for its training, its use and its files. */
+#ifndef KAERU_LM_FUNCTIONS_H
+#define KAERU_LM_FUNCTIONS_H
 
 #include "kaeru/attention.h"
 #include "kaeru/fields.h"

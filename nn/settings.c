@@ -5,7 +5,7 @@
 
 #include "array.h"
 #include "number.h"
-#include "stored.h"
+#include "settings.h"
 #include "utf8.h"
 
 NnSettings *nn_settings_new(void)
