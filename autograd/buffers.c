@@ -27,7 +27,6 @@ typedef struct {
     AgMemory count;
 } Memory;
 static _Thread_local void *state;
-const BufferWatch *buffer_watch;
 
 static void trim_bins(void)
 {

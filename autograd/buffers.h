@@ -57,7 +57,7 @@ typedef struct {
     void (*check)(const char *what, bool all);
     Buffer *(*take_released)(void);                                 /* one that this thread has released; NULL: none */
 } BufferWatch;
-/* It is set before main, and begins to watch while an observer needs CHECK_MEMORY. NULL: there is none. */
-extern const BufferWatch *buffer_watch;
+/* It begins to watch while an observer needs CHECK_MEMORY. NULL: there is none. See observe.h. */
+extern const BufferWatch *const buffer_watch;
 
 #endif

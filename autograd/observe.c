@@ -10,7 +10,6 @@ _Thread_local bool observed;
 _Thread_local unsigned observers_need;
 static _Thread_local unsigned needed_by[OBSERVERS];
 static _Thread_local bool decided[OBSERVERS];           /* `observe` was called */
-ObserverSwitch observer_switch[OBSERVERS];
 
 void observe(int number, Observer *o, unsigned needs)
 {

@@ -26,9 +26,10 @@ extern _Thread_local bool observed;                     /* one of them is not NU
 extern _Thread_local unsigned observers_need;           /* what is done for one of them */
 /* Sets the observer of that number, and what it needs; NULL: none. */
 void observe(int number, Observer *o, unsigned needs);
-/* What the environment switches on by VARIABLE=1. It is set before main. */
+/* What the environment switches on by VARIABLE=1. A build has one file that defines these switches and buffer_watch
+ * (buffers.h): plain/observers.c, which has none, or another one. */
 typedef struct { const char *variable; void (*switch_it)(bool on); } ObserverSwitch;
-extern ObserverSwitch observer_switch[OBSERVERS];
+extern const ObserverSwitch observer_switch[OBSERVERS];
 /* Switches them on in this thread, except those for which `observe` was called: there the program has decided. */
 void observe_from_environment(void);
 

@@ -15,6 +15,7 @@
 #include "buffers.h"
 #include "checks.h"
 #include "errors.h"
+#include "guard.h"
 #include "kaeru/graph.h"
 #include "kernels.h"
 #include "observe.h"
@@ -179,9 +180,4 @@ void ag_guard(bool on)
     observe(GUARD, on ? see : NULL, CHECK_MEMORY);
 }
 
-__attribute__((constructor)) static void offer(void)
-{
-    static const BufferWatch watch = { guard_begin, guard_end, guard_check, guard_take_released };
-    buffer_watch = &watch;
-    observer_switch[GUARD] = (ObserverSwitch){ "KAERU_GUARD", ag_guard };
-}
+const BufferWatch guard_watch = { guard_begin, guard_end, guard_check, guard_take_released };

@@ -143,8 +143,3 @@ void ag_warn(bool on)
 {
     observe(WARN, on ? see : NULL, TELL_WARNINGS);
 }
-
-__attribute__((constructor)) static void offer(void)
-{
-    observer_switch[WARN] = (ObserverSwitch){ "KAERU_WARN", ag_warn };
-}
