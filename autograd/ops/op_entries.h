@@ -3,8 +3,6 @@ void attention_backward(Tensor *y);
 void binary_backward(Tensor *y);
 void binary_cross_entropy_backward(Tensor *y);
 void concat_backward(Tensor *y);
-void conv2d_backward(Tensor *y);
-void conv_transpose2d_backward(Tensor *y);
 void cross_entropy_backward(Tensor *y);
 void cumsum_backward(Tensor *y);
 void dropout_backward(Tensor *y);
@@ -24,10 +22,8 @@ void matmul_backward(Tensor *y);
 void mse_loss_backward(Tensor *y);
 void nll_loss_backward(Tensor *y);
 void permute_backward(Tensor *y);
-void pool2d_backward(Tensor *y);
 void reshape_backward(Tensor *y);
 void rms_norm_backward(Tensor *y);
-void rope_backward(Tensor *y);
 void scatter_add_backward(Tensor *y);
 void self_attention_backward(Tensor *y);
 void slice_backward(Tensor *y);
@@ -44,7 +40,6 @@ void linear_values(Tensor *y, const OpCall *c);
 void matmul_values(Tensor *y, const OpCall *c);
 void reshape_values(Tensor *y, const OpCall *c);
 void rms_norm_values(Tensor *y, const OpCall *c);
-void rope_values(Tensor *y, const OpCall *c);
 void slice_values(Tensor *y, const OpCall *c);
 void unary_values(Tensor *y, const OpCall *c);
 #define INPUTS_add (const char *const[]){ "a", "b", NULL }
@@ -121,18 +116,6 @@ void unary_values(Tensor *y, const OpCall *c);
 #define NUMBERS_attention (const char *const[]){ NULL }
 #define INPUTS_self_attention (const char *const[]){ "qkv", "mask", NULL }
 #define NUMBERS_self_attention (const char *const[]){ NULL }
-#define INPUTS_rope (const char *const[]){ "x", "table", NULL }
-#define NUMBERS_rope (const char *const[]){ NULL }
-#define INPUTS_conv2d (const char *const[]){ "x", "weight", "bias", NULL }
-#define NUMBERS_conv2d (const char *const[]){ NULL }
-#define INPUTS_conv2d_with (const char *const[]){ "x", "weight", "bias", NULL }
-#define NUMBERS_conv2d_with (const char *const[]){ NULL }
-#define INPUTS_conv_transpose2d (const char *const[]){ "x", "weight", "bias", NULL }
-#define NUMBERS_conv_transpose2d (const char *const[]){ NULL }
-#define INPUTS_max_pool2d (const char *const[]){ "x", NULL }
-#define NUMBERS_max_pool2d (const char *const[]){ NULL }
-#define INPUTS_mean_pool2d (const char *const[]){ "x", NULL }
-#define NUMBERS_mean_pool2d (const char *const[]){ NULL }
 #define INPUTS_sum_dims (const char *const[]){ "x", NULL }
 #define NUMBERS_sum_dims (const char *const[]){ NULL }
 #define INPUTS_mean_dims (const char *const[]){ "x", NULL }

@@ -9,8 +9,8 @@
 #define OP(name, ...) OP_##name,
 enum {
 #include "ops/ops.def"
-    OP_COUNT
+    OP_BOOK_COUNT
 };
-extern const Op op_table[OP_COUNT];
+extern const Op op_table[];
 
 #endif

@@ -1,6 +1,6 @@
 /* autograd.h: tensors, the graph and the operations on them: everything of this floor.
  *
- * The differentiable operations are in ops.h, which headers.py writes from the list autograd/ops/ops.def.
+ * The differentiable operations are in ops.h, which headers.py writes from autograd/ops/ops.def and more/more.def.
  *
  * Types: an operation takes reals, besides what is called ids (AG_INT) and mask (AG_BOOL). reshape, permute, slice,
  * index_select, concat, expand, and transpose, split, stack, flip, squeeze and unsqueeze also move ints and bools; compare and

@@ -1,5 +1,5 @@
-/* ops.h: the differentiable operations of kaeru. Written by autograd/headers.py from autograd/ops/ops.def; change that list
- * instead.
+/* ops.h: the differentiable operations of kaeru. Written by autograd/headers.py from autograd/ops/ops.def and
+ * autograd/ops/more/more.def; change these lists instead.
  *
  * y is what the operation returns, dy its gradient; dx is the gradient that an input x gets. Where inputs were
  * broadcast, gradients are summed down to each input's own shape.
@@ -141,8 +141,7 @@ Tensor *ag_masked_fill(Tensor *x, Tensor *mask, double value);
  * dx = dy / (1-p) where kept, else 0 */
 Tensor *ag_dropout(Tensor *x, double p);
 
-/* products, attention, convolutions: of AG_REAL tensors; they and linear_cross_entropy compute in the numbers that
- *     ag_precision set */
+/* products, attention: of AG_REAL tensors; they and linear_cross_entropy compute in the numbers that ag_precision set */
 
 /* y = a b: (..,n,k) (..,k,m) -> (..,n,m), batch dimensions broadcast
  * da = dy b^T, db = a^T dy */
@@ -164,38 +163,6 @@ Tensor *ag_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention 
  *     K) -> (B,T,D)
  * as attention */
 Tensor *ag_self_attention(Tensor *qkv, Tensor *mask, AgAttention how);
-
-/* y = x with the pairs of entries (a, b) of each of `heads` parts of the last dimension turned: x (B,T,D); a pair becomes a
- *     cos - b sin, b cos + a sin, with row t of the table (T,D/heads) of ag_rope_table; pair i is entries i and i+K/2 of a
- *     part of width K, as in Hugging Face's files, or 2i and 2i+1 if `adjacent` (Su et al. 2021)
- * dx = dy turned by the negative angles */
-Tensor *ag_rope(Tensor *x, Tensor *table, int heads, bool adjacent);
-
-/* y = bias[o] + sum over c,p,q of weight[o,c,p,q] x[b,c,i stride+p-padding,j stride+q-padding] at (b,o,i,j): x (B,C,H,W), 0
- *     outside, weight (O,C,h,w), bias (O) or NULL -> (B,O,(H+2 padding-h)/stride+1,(W+2 padding-w)/stride+1)
- * dx = each dy[b,o,i,j] times weight[o], added at its place; dweight = each dy times the part of x under its window; dbias =
- *     sum of dy over b, i, j */
-Tensor *ag_conv2d(Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding);
-
-/* y = conv2d with groups, and a stride, padding and dilation of height and of width: weight (O,C/groups,h,w); AgConv in
- *     types.h has the options. Depthwise: groups C
- * as conv2d */
-Tensor *ag_conv2d_with(Tensor *x, Tensor *weight, Tensor *bias, AgConv how);
-
-/* y = bias[o] + each x[b,c,i,j] times weight[c,o], added at (b,o,i stride+p-padding,j stride+q-padding): the transposed
- *     function of conv2d in x, which makes images larger: x (B,C,H,W), weight (C,O,h,w), bias (O) or NULL -> (B,O,(H-1)
- *     stride-2 padding+h+output_padding,..); output_padding < stride
- * dx = conv2d of dy with weight; dweight = each x times the part of dy under its window; dbias = sum of dy over b, i, j */
-Tensor *ag_conv_transpose2d(Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding, int output_padding);
-
-/* y = largest item of x in windows of size x size, `stride` apart: x (B,C,H,W) -> (B,C,(H+2 padding-size)/stride+1,..); the
- *     padding, at most size/2, counts as -infinity; NaN if there is one
- * dy goes to the first largest, or to the first NaN (PyTorch: the last NaN) */
-Tensor *ag_max_pool2d(Tensor *x, int size, int stride, int padding);
-
-/* y = sum of x in windows of size x size, divided by size^2: shapes as in max_pool2d; the padding counts as zeros
- * dx = sum of dy / size^2 over the windows that have it */
-Tensor *ag_mean_pool2d(Tensor *x, int size, int stride, int padding);
 
 /* over dimensions: x AG_REAL; dims and dim count from 0, negative ones from the last; they are removed, or kept with size 1
  *     if `keep`; one that x does not have, or that is named twice, is a usage error; a scalar is a vector of one item */
@@ -343,6 +310,40 @@ Tensor *ag_kl_div(Tensor *log_p, Tensor *target, AgReduce reduce);
  *     and a row whose target is `padding` adds nothing
  * dlog_p = -dy t */
 Tensor *ag_label_smoothing(Tensor *log_p, Tensor *target, int padding, double smoothing);
+
+/* rotations, convolutions, pooling: of AG_REAL tensors; convolutions compute in the numbers that ag_precision set */
+
+/* y = x with the pairs of entries (a, b) of each of `heads` parts of the last dimension turned: x (B,T,D); a pair becomes a
+ *     cos - b sin, b cos + a sin, with row t of the table (T,D/heads) of ag_rope_table; pair i is entries i and i+K/2 of a
+ *     part of width K, as in Hugging Face's files, or 2i and 2i+1 if `adjacent` (Su et al. 2021)
+ * dx = dy turned by the negative angles */
+Tensor *ag_rope(Tensor *x, Tensor *table, int heads, bool adjacent);
+
+/* y = bias[o] + sum over c,p,q of weight[o,c,p,q] x[b,c,i stride+p-padding,j stride+q-padding] at (b,o,i,j): x (B,C,H,W), 0
+ *     outside, weight (O,C,h,w), bias (O) or NULL -> (B,O,(H+2 padding-h)/stride+1,(W+2 padding-w)/stride+1)
+ * dx = each dy[b,o,i,j] times weight[o], added at its place; dweight = each dy times the part of x under its window; dbias =
+ *     sum of dy over b, i, j */
+Tensor *ag_conv2d(Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding);
+
+/* y = conv2d with groups, and a stride, padding and dilation of height and of width: weight (O,C/groups,h,w); AgConv in
+ *     types.h has the options. Depthwise: groups C
+ * as conv2d */
+Tensor *ag_conv2d_with(Tensor *x, Tensor *weight, Tensor *bias, AgConv how);
+
+/* y = bias[o] + each x[b,c,i,j] times weight[c,o], added at (b,o,i stride+p-padding,j stride+q-padding): the transposed
+ *     function of conv2d in x, which makes images larger: x (B,C,H,W), weight (C,O,h,w), bias (O) or NULL -> (B,O,(H-1)
+ *     stride-2 padding+h+output_padding,..); output_padding < stride
+ * dx = conv2d of dy with weight; dweight = each x times the part of dy under its window; dbias = sum of dy over b, i, j */
+Tensor *ag_conv_transpose2d(Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding, int output_padding);
+
+/* y = largest item of x in windows of size x size, `stride` apart: x (B,C,H,W) -> (B,C,(H+2 padding-size)/stride+1,..); the
+ *     padding, at most size/2, counts as -infinity; NaN if there is one
+ * dy goes to the first largest, or to the first NaN (PyTorch: the last NaN) */
+Tensor *ag_max_pool2d(Tensor *x, int size, int stride, int padding);
+
+/* y = sum of x in windows of size x size, divided by size^2: shapes as in max_pool2d; the padding counts as zeros
+ * dx = sum of dy / size^2 over the windows that have it */
+Tensor *ag_mean_pool2d(Tensor *x, int size, int stride, int padding);
 
 #include "kaeru/calls/ops.h"
 

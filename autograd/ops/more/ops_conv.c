@@ -6,7 +6,7 @@
 #include "kernels.h"
 #include "op.h"
 #include "ops/blocks.h"
-#include "ops/table.h"
+#include "more_table.h"
 #include "shape.h"
 #include "tape.h"
 #include "tensor.h"

@@ -6,7 +6,7 @@
 #include "kaeru/autograd.h"
 #include "kernels.h"
 #include "op.h"
-#include "ops/table.h"
+#include "more_table.h"
 #include "shape.h"
 #include "tape.h"
 #include "tensor.h"

@@ -75,21 +75,6 @@ AG_NAME_CALL(Tensor *, ag_attention, (AG_PLACE, Tensor *q, Tensor *k, Tensor *v,
 #define ag_attention(...) ag_attention_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_self_attention, (AG_PLACE, Tensor *qkv, Tensor *mask, AgAttention how), (qkv, mask, how))
 #define ag_self_attention(...) ag_self_attention_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(Tensor *, ag_rope, (AG_PLACE, Tensor *x, Tensor *table, int heads, bool adjacent), (x, table, heads, adjacent))
-#define ag_rope(...) ag_rope_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(Tensor *, ag_conv2d, (AG_PLACE, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding),
-    (x, weight, bias, stride, padding))
-#define ag_conv2d(...) ag_conv2d_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(Tensor *, ag_conv2d_with, (AG_PLACE, Tensor *x, Tensor *weight, Tensor *bias, AgConv how), (x, weight, bias, how))
-#define ag_conv2d_with(...) ag_conv2d_with_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(Tensor *, ag_conv_transpose2d, (AG_PLACE, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding, int
-    output_padding),
-    (x, weight, bias, stride, padding, output_padding))
-#define ag_conv_transpose2d(...) ag_conv_transpose2d_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(Tensor *, ag_max_pool2d, (AG_PLACE, Tensor *x, int size, int stride, int padding), (x, size, stride, padding))
-#define ag_max_pool2d(...) ag_max_pool2d_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(Tensor *, ag_mean_pool2d, (AG_PLACE, Tensor *x, int size, int stride, int padding), (x, size, stride, padding))
-#define ag_mean_pool2d(...) ag_mean_pool2d_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_sum_dims, (AG_PLACE, Tensor *x, AgDims dims, bool keep), (x, dims, keep))
 #define ag_sum_dims(...) ag_sum_dims_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_mean_dims, (AG_PLACE, Tensor *x, AgDims dims, bool keep), (x, dims, keep))
@@ -151,4 +136,19 @@ AG_NAME_CALL(Tensor *, ag_kl_div, (AG_PLACE, Tensor *log_p, Tensor *target, AgRe
 AG_NAME_CALL(Tensor *, ag_label_smoothing, (AG_PLACE, Tensor *log_p, Tensor *target, int padding, double smoothing),
     (log_p, target, padding, smoothing))
 #define ag_label_smoothing(...) ag_label_smoothing_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_NAME_CALL(Tensor *, ag_rope, (AG_PLACE, Tensor *x, Tensor *table, int heads, bool adjacent), (x, table, heads, adjacent))
+#define ag_rope(...) ag_rope_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_NAME_CALL(Tensor *, ag_conv2d, (AG_PLACE, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding),
+    (x, weight, bias, stride, padding))
+#define ag_conv2d(...) ag_conv2d_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_NAME_CALL(Tensor *, ag_conv2d_with, (AG_PLACE, Tensor *x, Tensor *weight, Tensor *bias, AgConv how), (x, weight, bias, how))
+#define ag_conv2d_with(...) ag_conv2d_with_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_NAME_CALL(Tensor *, ag_conv_transpose2d, (AG_PLACE, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding, int
+    output_padding),
+    (x, weight, bias, stride, padding, output_padding))
+#define ag_conv_transpose2d(...) ag_conv_transpose2d_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_NAME_CALL(Tensor *, ag_max_pool2d, (AG_PLACE, Tensor *x, int size, int stride, int padding), (x, size, stride, padding))
+#define ag_max_pool2d(...) ag_max_pool2d_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_NAME_CALL(Tensor *, ag_mean_pool2d, (AG_PLACE, Tensor *x, int size, int stride, int padding), (x, size, stride, padding))
+#define ag_mean_pool2d(...) ag_mean_pool2d_call(__FILE__, __LINE__, __VA_ARGS__)
 #endif
