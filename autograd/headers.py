@@ -4,8 +4,8 @@ sources: run this after a change of the list or of a declaration.
 
     headers.py ops OPS_DEF MORE_DEF OPS_H
 
-OPS_H, the public header of the differentiable operations, from the lists OPS_DEF (its form: see there) and MORE_DEF. An entry gives a comment
-and the prototype of ag_<name>. The comments between entries become headings.
+OPS_H, the public header of the differentiable operations, from the lists OPS_DEF (its form: see there) and MORE_DEF. An entry
+gives a comment and the prototype of ag_<name>. The comments between entries become headings.
 
     headers.py entries OPS_DEF OP_ENTRIES_H
 
