@@ -9,8 +9,9 @@ gives a comment and the prototype of ag_<name>. The comments between entries bec
 
     headers.py entries OPS_DEF OP_ENTRIES_H
 
-OP_ENTRIES_H, for ops/table.h, or ops/more/more_entries.h from more.def: the prototypes of the functions that the entries name, and of each operation INPUTS_<name>, the
-names of its parameters that are tensors, and NUMBERS_<name>, the names of those that are doubles; both end with NULL.
+OP_ENTRIES_H, for ops/table.h, or ops/more/more_entries.h from more.def: the prototypes of the functions that the entries name,
+and of each operation INPUTS_<name>, the names of its parameters that are tensors, and NUMBERS_<name>, the names of those that
+are doubles; both end with NULL.
 
     headers.py kernels KERNELS_H KERNELS_DEF
 

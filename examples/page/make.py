@@ -41,10 +41,10 @@ SOURCES = ["autograd/*.c", "autograd/system/system.c", "autograd/system/utf8.c",
            "examples/compress/coding.c", "examples/compress/predictor.c", "examples/compress/table.c"]
 REPLACED = ["autograd/fast/threads.c", "autograd/ops/table.c", "nn/files/file.c"]
 
-INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "examples",
-            "autograd/include", "nn/include", "models/include", "autograd/fast", "autograd/fast/simd", "autograd/system",
-            "autograd/ops", "autograd/ops/more", "autograd", "autograd/debug", "nn", "nn/files", "nn/lora", "nn/parallel", "models",
-            "models/files", "models/llama", "models/text", "models/train"]
+INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "examples", "autograd/include", "nn/include",
+            "models/include", "autograd/fast", "autograd/fast/simd", "autograd/system", "autograd/ops", "autograd/ops/more",
+            "autograd", "autograd/debug", "nn", "nn/files", "nn/lora", "nn/parallel", "models", "models/files",
+            "models/llama", "models/text", "models/train"]
 BUILT_INCLUDES = ["autograd/include", "nn/include", "models/include", "autograd"]
 
 # As meson.build has them: the same bits everywhere.
