@@ -70,9 +70,16 @@ void blocks_leave_destructors(void)
     leave_destructors(UINTPTR_MAX);
 }
 
+/* The program still has the blocks that were allocated in a scope which the thread has not ended. Any thread may free them. */
+static void end_of_thread(void)
+{
+    blocks_end();
+    forget_freed_objects();
+}
+
 static Blocks *blocks(void)
 {
-    static const StateKind kind = { .size = sizeof(Blocks), .failed = blocks_leave_destructors, .end = forget_freed_objects };
+    static const StateKind kind = { .size = sizeof(Blocks), .failed = blocks_leave_destructors, .end = end_of_thread };
     return state ? state : thread_state(&state, &kind);
 }
 
@@ -169,7 +176,8 @@ void *ag_alloc(size_t n, size_t size)
 
 void *ag_object_new(size_t size)
 {
-    void *p = alloc(__func__, NULL, 1, size);
+    enum { LEAST = 16 };                    /* functions that take any object look for a mark in its first member */
+    void *p = alloc(__func__, NULL, 1, size < LEAST ? LEAST : size);
     block_of(p)->destroy = destroy_nothing;
     return p;
 }
@@ -177,7 +185,8 @@ void *ag_object_new(size_t size)
 void ag_check_object(const char *what, const char *name, const void *p)
 {
     if (!p) ag_usage_error(what, "%s is NULL", name);
-    if (!is_alive((void *)p)) ag_usage_error(what, "%s was freed, or is not an object of kaeru", name);
+    if (!is_alive((void *)p) || !block_of((void *)p)->destroy)
+        ag_usage_error(what, "%s was freed, or is not an object of kaeru", name);
 }
 
 bool block_has_owner(void *p)

@@ -3,6 +3,7 @@
 #ifndef KAERU_CHECKS_H
 #define KAERU_CHECKS_H
 
+#include "arguments.h"
 #include "tensor_struct.h"
 
 /* A usage error of the call that made this tensor, in the name of function `what`. */
@@ -14,17 +15,13 @@ _Noreturn void error_written(const char *what, const Tensor *y, int i);
  * its operation had read them. */
 void check_inputs(const char *what, Tensor *y, bool of_rule);
 
-/* Alive: its scope is still open, and it is not freed. */
-void check_alive(const char *what, const char *argument, const Tensor *t);
 /* Alive and not part of a graph, so that it may be written. */
 void check_leaf(const char *what, const char *argument, const Tensor *t);
 /* The values of t, to be written in place: t must be a leaf of that type. Counts the write, so that backward finds values that
  * changed after an operation had read them. */
 void *values_to_write(const char *what, const char *argument, Tensor *t, AgDType dtype);
 void count_write(const char *what, Buffer *b);
-/* Alive, of that type, value not released. */
-void check_tensor(const char *what, const char *argument, const Tensor *t, AgDType dtype);
-/* The same for any type but AG_PACKED. */
+/* As check_tensor, for any type but AG_PACKED. */
 static inline void check_any(const char *what, const char *argument, const Tensor *t)
 {
     check_tensor(what, argument, t, t && t->dtype != AG_PACKED ? (AgDType)t->dtype : AG_REAL);

@@ -215,7 +215,7 @@ void grad_sum_to(Tensor *x, const real *dy, const AgShape *from)
 Grad grad_broadcast(Tensor *x, const Tensor *y)
 {
     if (x->numel == y->numel) return grad_into(x);
-    return (Grad){ scratch_new(y->op->name, y->numel, sizeof(real)), false };
+    return (Grad){ scratch_new(y->op->function, y->numel, sizeof(real)), false };
 }
 
 void grad_broadcast_done(Tensor *x, const Tensor *y, Grad g)

@@ -14,7 +14,8 @@ enum {
 typedef struct { const struct Op *op; Tensor *const *in; int n; const void *args; } OpCall;
 
 typedef struct Op {
-    const char *name;
+    const char *name;           /* "add" */
+    const char *function;       /* that the program calls, for messages: "ag_add"; the name of an operation of its own */
     const char *forward_text, *backward_text;
     const char *const *inputs, *const *numbers;     /* names of the parameters that are tensors and of those that are
                                                        doubles; NULL for an operation of the program's own */
@@ -27,6 +28,11 @@ typedef struct Op {
     bool crosswise;             /* each of inputs 0 and 1 is read for the gradient of the other one alone */
     int kernel;                 /* of unary_backward: a KUnary; of binary_backward: a KBinary */
 } Op;
+/* What messages call the function that made y. */
+static inline const char *function_of(const Tensor *y)
+{
+    return y->op ? y->op->function : y->origin.made_by;
+}
 /* Whether y's rule reads the value of input i. */
 static inline bool reads_input(const Tensor *y, int i)
 {

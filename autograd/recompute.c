@@ -28,7 +28,7 @@ static void compute(Tensor *t, const char *what)
     check_inputs(what, t, false);
     ag_in(t->origin.site.file, t->origin.site.line);
     if (!t->op->shares) {
-        t->buffer = buffer_items(t->origin.made_by, t->numel, sizeof(real));
+        t->buffer = buffer_items(function_of(t), t->numel, sizeof(real));
         t->buffer->version = t->version[t->n_in];
         t->data = buffer_data(t->buffer);
     }

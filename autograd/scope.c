@@ -91,6 +91,11 @@ int scopes_of_pass(void)
     return scopes()->pass;
 }
 
+void check_scopes(const char *what, const char *whose, AgScope before)
+{
+    if (innermost_scope().serial != before.serial) ag_usage_error(what, "%s ended a scope, or left one open", whose);
+}
+
 /* ---- tensors of the innermost scope ------------------------------------------------------------------------------ */
 
 Tensor *tape(void)

@@ -72,6 +72,13 @@ const char *dtype_name(AgDType dtype)
     return name[dtype];
 }
 
+const char *write_range(int64_t n, char text[RANGE_TEXT])
+{
+    if (n > 0) snprintf(text, RANGE_TEXT, "0..%lld", (long long)n - 1);
+    else snprintf(text, RANGE_TEXT, "none, since there are 0");
+    return text;
+}
+
 int check_dim(const char *what, const Tensor *x, int dim)
 {
     int ndim = x->shape.ndim;

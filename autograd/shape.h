@@ -7,6 +7,10 @@
 size_t dtype_size(AgDType dtype);                   /* of an item; of AG_PACKED, at most that */
 const char *dtype_name(AgDType dtype);
 
+/* The numbers below n, for messages: "0..3". */
+enum { RANGE_TEXT = 40 };
+#define range_text(n) write_range(n, (char[RANGE_TEXT]){ 0 })
+const char *write_range(int64_t n, char text[RANGE_TEXT]);
 /* A dimension number made non-negative and checked. */
 int  check_dim(const char *what, const Tensor *x, int dim);
 /* The same for operations along a dimension, which take a scalar as a vector of one item: dimension 0. */

@@ -38,14 +38,15 @@ _Noreturn static void error_of_another_thread(const char *what, const Tensor *t)
  * always stored. */
 static Tensor *record(const Op *op, Tensor *y, Tensor *const *in, int n)
 {
+    y->origin.made_by = op->name;
     bool requires_grad = false, recording = ag_recording();
     for (int i = 0; recording && i < n; i++) {
         requires_grad = requires_grad || (in[i] && in[i]->requires_grad);
-        if (in[i] && in[i]->op && in[i]->origin.thread != thread_id()) error_of_another_thread(op->name, in[i]);
+        if (in[i] && in[i]->op && in[i]->origin.thread != thread_id()) error_of_another_thread(op->function, in[i]);
     }
     if (!requires_grad && !(observers_need & KEEP_INPUTS)) return y;
     /* One allocation for inputs and versions, since this is part of every operation. */
-    y->in = scope_alloc(op->name, (size_t)n * sizeof *in + (size_t)(n + 1) * sizeof *y->version);
+    y->in = scope_alloc(op->function, (size_t)n * sizeof *in + (size_t)(n + 1) * sizeof *y->version);
     y->version = (uint32_t *)(void *)(y->in + n);
     y->n_in = n;
     for (int i = 0; i < n; i++) {
@@ -53,7 +54,7 @@ static Tensor *record(const Op *op, Tensor *y, Tensor *const *in, int n)
         if (in[i] && in[i]->buffer) y->version[i] = in[i]->buffer->version;
     }
     if (!requires_grad) return y;
-    if (observers_need & CHECK_MEMORY) y->hash = scope_alloc(op->name, (size_t)(n + 1) * sizeof *y->hash);
+    if (observers_need & CHECK_MEMORY) y->hash = scope_alloc(op->function, (size_t)(n + 1) * sizeof *y->hash);
     y->op = op;
     y->requires_grad = true;
     if (op->crosswise && n > 1) {
@@ -65,7 +66,7 @@ static Tensor *record(const Op *op, Tensor *y, Tensor *const *in, int n)
 
 Tensor *op_new_n(const Op *op, const AgShape *shape, Tensor *const *in, int n)
 {
-    return record(op, tensor_new(op->name, shape, AG_REAL), in, n);
+    return record(op, tensor_new(op->function, shape, AG_REAL), in, n);
 }
 
 Tensor *op_new(const Op *op, const AgShape *shape, Tensor *a, Tensor *b, Tensor *c)
@@ -76,7 +77,7 @@ Tensor *op_new(const Op *op, const AgShape *shape, Tensor *a, Tensor *b, Tensor 
 
 static Tensor *new_alias(const Op *op, const AgShape *shape, Tensor *const *in, int n)
 {
-    return record(op, tensor_alias(op->name, shape, AG_REAL, in[0]->buffer), in, n);
+    return record(op, tensor_alias(op->function, shape, AG_REAL, in[0]->buffer), in, n);
 }
 
 Tensor *op_new_alias(const Op *op, const AgShape *shape, Tensor *x)
@@ -95,19 +96,19 @@ Tensor *op_new_in_place(const Op *op, Tensor *x, Tensor *b)
 
 void *op_args(Tensor *y, size_t size)
 {
-    return y->args = scope_alloc("graph", size);
+    return y->args = scope_alloc(y->op->function, size);
 }
 
 real *op_save(Tensor *y, int64_t n)
 {
-    y->saved = buffer_items("graph", n, sizeof(real));
+    y->saved = buffer_items(function_of(y), n, sizeof(real));
     return buffer_data(y->saved);
 }
 
 real *op_save_gradient(Tensor *y, int i)
 {
     if (!y->in[i] || !y->in[i]->requires_grad) return NULL;
-    y->saved_gradient[i] = buffer_items("graph", y->in[i]->numel, sizeof(real));
+    y->saved_gradient[i] = buffer_items(y->op->function, y->in[i]->numel, sizeof(real));
     return buffer_data(y->saved_gradient[i]);
 }
 

@@ -85,6 +85,9 @@ static Bytes decompress(Coding *c, const char *path, const Bytes *file)
     if (!code_text(c)) {
         example_fail("%s: %s", path, ag_error());
     }
+    if (!decoder_has_ended(&c->decoder)) {
+        example_fail("%s: is damaged: it has other bytes behind the text", path);
+    }
     Bytes text = { 0 };
     for (int64_t i = 0; i < head.count; i++) {
         size_t n = 0;

@@ -1,6 +1,7 @@
 /* language.c: the functions that all language models share. */
 #include <string.h>
 
+#include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/lm.h"
 #include "language.h"
@@ -50,9 +51,19 @@ bool lm_has_settings(const void *m, const NnSettings *found, const char *checkpo
     return good;
 }
 
+int64_t cache_past(const char *what, const NnCache *cache)
+{
+    int64_t past = cache->layer[0].length;
+    if (cache->shifted)
+        ag_usage_error(what, "nn_cache_keep_last has removed what was before the %lld positions in the cache: the model "
+                       "counts positions from the first one, so that it expected all or none of them", (long long)past);
+    return past;
+}
+
 int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64_t context)
 {
-    int64_t past = cache ? cache->layer[0].length : 0;
+    int64_t past = cache ? cache_past(what, cache) : 0;
+    check_alive(what, "ids", ids);
     if (tensor_ndim(ids) != 2 || tensor_dim(ids, 1) < 1)
         ag_usage_error(what, "ids %s, expected (B,T)", ag_shape_string(tensor_shape(ids)));
     int64_t n = tensor_dim(ids, 1);

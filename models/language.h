@@ -12,7 +12,9 @@ LmSizes lm_sizes(const char *what, const void *m);
 void lm_settings(const void *m, NnSettings *s);
 /* Whether the settings of a checkpoint describe this model; else false with ag_error(). */
 bool lm_has_settings(const void *m, const NnSettings *found, const char *checkpoint);
-/* The number of positions in the cache (NULL: 0). A usage error unless ids are (B,T), and fit into the context behind them. */
+/* The number of positions in the cache. A usage error if they are not the first ones of the text. */
+int64_t cache_past(const char *what, const NnCache *cache);
+/* The same; 0 if the cache is NULL. A usage error unless ids are (B,T), and fit into the context behind them. */
 int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64_t context);
 
 #endif

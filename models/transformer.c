@@ -29,8 +29,10 @@
  *   - Layers are not cloned. Each one is constructed from TransformerOptions, so their initial biases differ.
  *   - TransformerOptions.dropout is also the dropout of the attention weights, which is always 0.1 in the notebook's
  *     make_model. */
+#include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/transformer.h"
+#include "language.h"
 
 #include <math.h>
 
@@ -283,7 +285,8 @@ Tensor *transformer_decode_next(Transformer *m, Tensor *memory, Tensor *src_mask
     if (cache->n != 2 * m->decoder->layers->n)
         ag_usage_error(__func__, "a cache for %d attention layers, expected one for the model's %d", cache->n,
                        2 * m->decoder->layers->n);
-    int64_t past = cache->layer[0].length, t = tensor_dim(tgt, 1);
+    check_alive(__func__, "tgt", tgt);
+    int64_t past = cache_past(__func__, cache), t = tensor_dim(tgt, 1);
     Tensor *x = transformer_embeddings(nn_item(TransformerEmbeddings, m->tgt_embed, 0), tgt);
     x = nn_positional_encoding_from(nn_item(PositionalEncoding, m->tgt_embed, 1), x, past);
     /* A single new position attends to all earlier positions and to itself, so it needs no mask. */

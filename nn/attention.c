@@ -2,6 +2,7 @@
  * and the connection around each sublayer (Vaswani et al. 2017). The cache is in cache.c. */
 #include <math.h>
 
+#include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
@@ -20,7 +21,7 @@ Tensor *nn_causal_mask(int64_t n)
 Tensor *nn_padding_mask(Tensor *ids, int32_t padding)
 {
     AG_LAYER;
-    tensor_int_data(ids);                   /* a usage error unless they are ids */
+    check_tensor(__func__, "ids", ids, AG_INT);
     if (tensor_ndim(ids) != 2) ag_usage_error(__func__, "ids %s, expected (B,T)", ag_shape_string(tensor_shape(ids)));
     return ag_unsqueeze(ag_compare_scalar(AG_NE, ids, padding), 1);
 }
@@ -36,6 +37,7 @@ void nn_mask_print(FILE *out, Tensor *mask)
 {
     AG_LAYER;
     ag_check_pointer(__func__, "out", out);
+    check_tensor(__func__, "mask", mask, AG_BOOL);
     const uint8_t *visible = tensor_bool_data(mask);
     AgShape shape = tensor_shape(mask);
     int64_t columns = shape.ndim > 0 ? shape.dim[shape.ndim - 1] : 1,
@@ -63,6 +65,8 @@ static Tensor *attend(Tensor *scores, double scale, Tensor *v, Tensor *mask, Dro
 Tensor *nn_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
 {
     AG_LAYER;
+    check_alive(__func__, "q", q);
+    if (mask) check_alive(__func__, "mask", mask);
     double scale = 1 / sqrt((double)tensor_dim(q, -1));
     return attend(ag_matmul(q, ag_transpose(k, -2, -1)), scale, v, mask, dropout, weights);
 }
@@ -93,6 +97,8 @@ NnScore *nn_score_new(NnScoreKind kind, int64_t query, int64_t key, int64_t hidd
 Tensor *nn_score(NnScore *s, Tensor *q, Tensor *k)
 {
     NN_LAYER_OF(s, "Score");
+    check_alive(__func__, "q", q);
+    check_alive(__func__, "k", k);
     if (s->kind == NN_SCORE_ADDITIVE) {
         Tensor *keys = ag_unsqueeze(nn_linear(s->w1, k), -3);               /* (..,1,S,hidden) */
         Tensor *queries = ag_unsqueeze(nn_linear(s->w2, q), -2);            /* (..,T,1,hidden) */
@@ -148,6 +154,7 @@ Tensor *nn_multi_head_attention_cached(MultiHeadAttention *a, Tensor *query, Ten
                                        NnCache *cache, int layer)
 {
     NN_LAYER(a);
+    if (mask) check_alive(__func__, "mask", mask);
     /* 1) the projections of query, key and value */
     bool filled = cache && nn_cache_is_filled(cache, layer);
     Tensor *q = nn_linear(nn_item(Linear, a->linears, 0), query);
@@ -203,6 +210,7 @@ Tensor *nn_positional_encoding_from(PositionalEncoding *p, Tensor *x, int64_t st
 {
     NN_LAYER_OF(p, "PositionalEncoding");
     int64_t max_len = tensor_dim(p->pe, 1), width = tensor_dim(p->pe, 2);
+    check_alive(__func__, "x", x);
     if (tensor_ndim(x) != 3 || tensor_dim(x, 2) != width)
         ag_usage_error(__func__, "x %s, expected (B,T,%lld)", ag_shape_string(tensor_shape(x)), (long long)width);
     int64_t length = tensor_dim(x, 1);
@@ -258,6 +266,8 @@ Tensor *nn_sublayer_in(SublayerConnection *s, Tensor *x)
 Tensor *nn_sublayer_out(SublayerConnection *s, Tensor *x, Tensor *h)
 {
     NN_LAYER_OF(s, "SublayerConnection");
+    check_alive(__func__, "x", x);
+    check_tensor(__func__, "h", h, AG_REAL);
     Tensor *y = ag_add(x, nn_dropout(s->dropout, h));
     return s->place == NN_POST_NORM ? nn_layer_norm(s->norm, y) : y;
 }

@@ -4,6 +4,7 @@
  * convert numbers; the rest moves bytes. */
 #include <string.h>
 
+#include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
@@ -86,8 +87,8 @@ void nn_cache_append(NnCache *c, int layer, Tensor *key, Tensor *value)
 {
     AG_LAYER;
     NnKeysValues *kv = checked_layer(__func__, c, layer);
-    tensor_data(key);                       /* a usage error unless they are reals */
-    tensor_data(value);
+    check_tensor(__func__, "key", key, AG_REAL);
+    check_tensor(__func__, "value", value, AG_REAL);
     if (tensor_ndim(key) != 3 || !ag_shape_equal(tensor_shape(key), tensor_shape(value)))
         ag_usage_error(__func__, "key %s and value %s, expected (B,t,D) for both", ag_shape_string(tensor_shape(key)),
                        ag_shape_string(tensor_shape(value)));
@@ -135,6 +136,8 @@ Tensor *nn_cache_attention(NnCache *c, int layer, Tensor *q, Tensor *mask, AgAtt
 {
     AG_LAYER;
     NnKeysValues *kv = filled_layer(__func__, c, layer);
+    check_alive(__func__, "q", q);
+    if (mask) check_alive(__func__, "mask", mask);
     if (!ag_recording() || !(tensor_requires_grad(q) || (mask && tensor_requires_grad(mask))))
         return ag_attention_cached(q, kv->key, kv->value, kv->length, mask, how);
     Tensor *key, *value;                            /* backward reads them when the cache may hold others */
@@ -157,6 +160,7 @@ void nn_cache_select(NnCache *c, const int32_t *rows, int64_t n)
     for (int i = 0; i < c->n; i++) {
         NnKeysValues *kv = &c->layer[i];
         if (!kv->value) continue;
+        if (tensor_dim(kv->key, 0) == 0) ag_usage_error(__func__, "%lld rows of an empty batch", (long long)n);
         for (int64_t j = 0; j < n; j++)
             if (rows[j] < 0 || rows[j] >= tensor_dim(kv->key, 0))
                 ag_usage_error(__func__, "row %d at item %lld is out of range: expected 0 to %lld", (int)rows[j], (long long)j,
@@ -180,5 +184,7 @@ void nn_cache_keep_last(NnCache *c, int64_t keep)
         copy_positions(kv->key, 0, kv->key, NULL, kv->length - keep, keep);
         copy_positions(kv->value, 0, kv->value, NULL, kv->length - keep, keep);
         kv->length = keep;
+        c->shifted = true;
     }
+    if (keep == 0) c->shifted = false;
 }

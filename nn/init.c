@@ -3,6 +3,7 @@
  * Bounds are computed with the four basic operations and square roots only, so they are the same on every machine. */
 #include <math.h>
 
+#include "arguments.h"
 #include "kaeru/graph.h"
 #include "walk.h"
 
@@ -10,7 +11,7 @@
  * functions below do not fill. */
 static double fan(const char *what, const Tensor *w, int without)
 {
-    ag_check_pointer(what, "the tensor", w);
+    check_alive(what, "the tensor", w);
     AgShape shape = tensor_shape(w);
     if (shape.ndim < 2)
         ag_usage_error(what, "needs a tensor of two dimensions or more, this one is %s", ag_shape_string(shape));

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "adapter.h"
+#include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 #include "walk.h"
@@ -72,6 +73,8 @@ LayerNorm *nn_layer_norm_new_with(int64_t width, AgNorm kind, bool bias)
 {
     AG_LAYER;
     check_norm(__func__, width, kind.eps);
+    if (kind.unbiased && width == 1)
+        ag_usage_error(__func__, "width 1: the unbiased variance of one item is 0/0, expected 2 or more");
     LayerNorm *l = nn_new(LayerNorm);
     l->module.forward = nn_layer_norm_forward;
     l->kind = kind;
@@ -124,6 +127,6 @@ Tensor *nn_dropout(Dropout *d, Tensor *x)                                   /* (
     NN_LAYER_OF(d, "Dropout");
     if (!(d->p >= 0 && d->p < 1)) ag_usage_error(__func__, "p is %g, expected 0 <= p < 1", d->p);
     if (d->module.training && d->p > 0) return ag_dropout(x, d->p);
-    tensor_data(x);                         /* a usage error unless they are reals */
+    check_tensor(__func__, "x", x, AG_REAL);
     return x;
 }

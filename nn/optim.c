@@ -407,6 +407,15 @@ void nn_ema_update(void *average, void *module, double decay)
 
 /* ---- the norm of all gradients ----------------------------------------------------------------------------------- */
 
+double clip_factor(double norm, double max_norm)
+{
+    if (max_norm == 0 || isinf(max_norm)) {
+        return 1;
+    }
+    double factor = max_norm / (norm + 1e-6);       /* as PyTorch; avoids 0 / 0 */
+    return factor > 1 ? 1 : factor;
+}
+
 double nn_clip_grad_norm(void *module, double max_norm)
 {
     NN_LAYER((Module *)module);
@@ -418,11 +427,16 @@ double nn_clip_grad_norm(void *module, double max_norm)
     if (!gradients)
         ag_usage_error(__func__, "no parameter of this %s has a gradient: expected ag_backward before",
                        ((Module *)module)->type);
-    double norm = sqrt(sum);
-    double factor = max_norm / (norm + 1e-6);       /* as PyTorch; avoids 0 / 0 */
-    if (max_norm == 0 || !(factor < 1) || isinf(norm)) return norm;
-    for (Walk walk = walk_below(module); walk_tensor(&walk); )
-        if (tensor_grad_data(walk.slot->tensor)) ag_grad_scale(walk.slot->tensor, factor);
+    double norm = sqrt(sum), factor = clip_factor(norm, max_norm);
+    if (factor == 1) return norm;
+    AgScope scope = ag_begin(AG_NO_GRAD);
+    for (Walk walk = walk_below(module); walk_tensor(&walk); ) {
+        Tensor *w = walk.slot->tensor;
+        if (!tensor_grad_data(w)) continue;
+        if (isnan(factor)) ag_fill(tensor_grad(w), factor);     /* ag_grad_scale takes finite factors */
+        else ag_grad_scale(w, factor);
+    }
+    ag_end(scope);
     return norm;
 }
 

@@ -46,6 +46,9 @@ void optimizer_check(const char *what, const Optimizer *o, int trained);
 /* Updates the items of parameter i by its gradient, a tensor of its shape. Call it in a scope that does not record. Afterwards
  * the program may have freed o. */
 void optimizer_update(const char *what, Optimizer *o, int i, Tensor *gradient, double grad_scale);
+/* Returns what gradients of this norm are multiplied by, so that it is at most max_norm (0 or infinity: 1). As in PyTorch, it
+ * is 0 for an infinite norm, and NaN for NaN. */
+double clip_factor(double norm, double max_norm);
 /* Of the kind, the options and the groups. */
 uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void *bytes, size_t n));
 /* A usage error unless o is an optimizer that was not freed, on a module that was not freed and still has all parameters. */

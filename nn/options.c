@@ -49,6 +49,21 @@ static bool is_in_range(const NnField *f, double value)
     return value >= f->low && (f->below ? value < f->high : value <= f->high);
 }
 
+/* Whether a whole number, which a double may not hold, is in the range, whose limits are within +-2^53. */
+static bool is_whole_in_range(const NnField *f, int64_t value)
+{
+    return value >= (int64_t)f->low && (f->below ? value < (int64_t)f->high : value <= (int64_t)f->high);
+}
+
+static bool has_good_value(const NnField *f, const void *o)
+{
+    switch (f->kind) {
+    case NN_FIELD_TEXT:  return true;
+    case NN_FIELD_INT64: return is_whole_in_range(f, *(const int64_t *)place_of(f, o));
+    default:             return is_in_range(f, get(f, o));
+    }
+}
+
 /* "1 to 100", "0 to below 1" */
 static const char *range_of(const NnField *f, char text[MOST_RANGE])
 {
@@ -88,10 +103,34 @@ static bool read_value(const char *prefix, const char *name, const NnField *f, v
     return true;
 }
 
+static const char *prefix_of(const NnFields *table)
+{
+    return table->prefix ? table->prefix : "";
+}
+
+/* The bytes of a value. A usage error if there is no such kind. */
+static size_t check_kind(const char *what, const NnField *f)
+{
+    static const size_t bytes[] = { [NN_FIELD_INT] = sizeof(int), [NN_FIELD_INT64] = sizeof(int64_t),
+                                    [NN_FIELD_REAL] = sizeof(double), [NN_FIELD_BOOL] = sizeof(bool),
+                                    [NN_FIELD_TEXT] = sizeof(const char *) };
+    if ((int)f->kind < NN_FIELD_INT || f->kind > NN_FIELD_TEXT)
+        ag_usage_error(what, "the field \"%s\" has the kind %d, expected a NnFieldKind", f->name, (int)f->kind);
+    return bytes[f->kind];
+}
+
+/* A usage error unless the table has fields of known kinds, each in a variable or within the struct. */
 static void check_arguments(const char *what, const NnFields *table, const void *o)
 {
     ag_check_pointer(what, "fields", table);
+    ag_check_pointer(what, "the member field of fields", table->field);
     if (table->size > 0) ag_check_pointer(what, "o", o);
+    for (const NnField *f = table->field; f->name; f++) {
+        const size_t bytes = check_kind(what, f);
+        if (!f->variable && (bytes > table->size || f->offset > table->size - bytes))
+            ag_usage_error(what, "the field \"%s\" has the offset %zu, which is not in the struct of %zu bytes", f->name,
+                           f->offset, table->size);
+    }
 }
 
 void nn_fields_defaults(const NnFields *table, void *o)
@@ -116,8 +155,8 @@ bool nn_fields_check(const NnFields *table, const void *o)
     check_arguments(__func__, table, o);
     for (const NnField *f = table->field; f->name; f++) {
         char buffer[NN_FIELD_BUFFER];
-        if (f->kind != NN_FIELD_TEXT && !is_in_range(f, get(f, o)))
-            return refuse(table->prefix, f->name, nn_field_text(f, o, buffer), f);
+        if (!has_good_value(f, o))
+            return refuse(prefix_of(table), f->name, nn_field_text(f, o, buffer), f);
     }
     return check_all(table, o);
 }
@@ -125,6 +164,7 @@ bool nn_fields_check(const NnFields *table, const void *o)
 const char *nn_field_text(const NnField *f, const void *o, char buffer[NN_FIELD_BUFFER])
 {
     ag_check_pointer(__func__, "f", f);
+    check_kind(__func__, f);
     if (!f->variable) ag_check_pointer(__func__, "o", o);
     ag_check_pointer(__func__, "buffer", buffer);
     if (f->kind == NN_FIELD_TEXT) return text_of(f, o);
@@ -138,7 +178,7 @@ const char *nn_field_text(const NnField *f, const void *o, char buffer[NN_FIELD_
 
 static const char *key_of(const NnFields *table, const NnField *f, char key[MOST_KEY])
 {
-    snprintf(key, MOST_KEY, "%s%s", table->prefix, f->name);
+    snprintf(key, MOST_KEY, "%s%s", prefix_of(table), f->name);
     return key;
 }
 
@@ -163,7 +203,7 @@ static bool read_setting(const NnFields *table, const NnField *f, void *o, const
     char key[MOST_KEY];
     const char *text = nn_settings_get(s, key_of(table, f, key));
     if (f->once) return true;
-    if (text) return read_value(table->prefix, f->name, f, o, text);
+    if (text) return read_value(prefix_of(table), f->name, f, o, text);
     if (f->optional && f->variable) return true;
     if (f->kind == NN_FIELD_TEXT) *(const char **)place_of(f, o) = NULL;
     else if (!f->optional) return ag_set_error("the setting \"%s\" is missing", key);
@@ -200,14 +240,27 @@ static const NnField *find(const NnOptions **list, const char *name, size_t leng
     return NULL;
 }
 
+static void check_list(const char *what, const NnOptions *list)
+{
+    ag_check_pointer(what, "list", list);
+    for (; list->fields; list++) check_arguments(what, list->fields, list->of);
+}
+
+/* argv[*i], behind which *i is moved. */
+static const char *next_argument(const char *what, char **argv, int *i)
+{
+    if (!argv[*i]) ag_usage_error(what, "argv[%d] is NULL, expected argc texts", *i);
+    return argv[(*i)++];
+}
+
 bool nn_options_read(const NnOptions *list, int argc, char **argv, int *i)
 {
-    ag_check_pointer(__func__, "list", list);
+    check_list(__func__, list);
     ag_check_pointer(__func__, "argv", argv);
     ag_check_pointer(__func__, "i", i);
     if (*i < 0 || *i >= argc) ag_usage_error(__func__, "argument %d of %d", *i, argc);
     char text[MOST_EXPECTED];
-    const char *arg = argv[(*i)++];
+    const char *arg = next_argument(__func__, argv, i);
     if (strncmp(arg, "--", 2) != 0 || !arg[2]) return ag_set_error("unexpected argument '%s'", arg);
     const char *name = arg + 2;
     size_t length = strcspn(name, "=");
@@ -220,7 +273,7 @@ bool nn_options_read(const NnOptions *list, int argc, char **argv, int *i)
         return true;
     }
     if (!has_value && *i >= argc) return ag_set_error("--%s needs a value: %s", option_of(f), expected(f, text));
-    return read_value("--", option_of(f), f, list->of, has_value ? name + length + 1 : argv[(*i)++]);
+    return read_value("--", option_of(f), f, list->of, has_value ? name + length + 1 : next_argument(__func__, argv, i));
 }
 
 static void print_option(const NnField *f, const void *o, FILE *out)
@@ -237,7 +290,7 @@ static void print_option(const NnField *f, const void *o, FILE *out)
 
 void nn_options_print(const NnOptions *list, FILE *out)
 {
-    ag_check_pointer(__func__, "list", list);
+    check_list(__func__, list);
     ag_check_pointer(__func__, "out", out);
     for (; list->fields; list++)
         for (const NnField *f = list->fields->field; f->name; f++)

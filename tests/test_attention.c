@@ -465,6 +465,25 @@ START_TEST(rotary_products_depend_on_the_distance)
 }
 END_TEST
 
+/* As the library `transformers` defines them, each operation rounded to the nearest float. */
+START_TEST(rotary_frequencies_are_rounded_to_nearest)
+{
+    static const double bases[] = { 1e4, 1e5, 1.5e5, 2e5, 5e5, 1e6, 5e6, 8e6, 1e7 };
+    AgScope s = ag_begin(AG_NO_GRAD);
+    for (int k = 0; k < (int)(sizeof bases / sizeof *bases); k++) {
+        for (int width = 8; width <= 256; width += 8) {
+            const ag_real *frequency = tensor_data(ag_rope_frequencies(width, bases[k]));
+            for (int i = 0; i < width / 2; i++) {
+                float exponent = (float)(2 * i) / (float)width, power = (float)pow(bases[k], (double)exponent);
+                ck_assert_msg((float)frequency[i] == 1 / power, "base %g, width %d: item %d is %.9g, expected %.9g", bases[k],
+                              width, i, (double)frequency[i], (double)(1 / power));
+            }
+        }
+    }
+    ag_end(s);
+}
+END_TEST
+
 /* ---- score functions --------------------------------------------------------------------------------------------- */
 
 static const NnScoreKind kinds[] = { NN_SCORE_SCALED_DOT, NN_SCORE_DOT, NN_SCORE_GENERAL, NN_SCORE_ADDITIVE };
@@ -941,6 +960,7 @@ Suite *attention_suite(void)
     tcase_add_test(attention, a_cache_passes_gradients_on);
     tcase_add_test(attention, a_cache_holds_the_fewer_heads);
     tcase_add_test(attention, rotary_products_depend_on_the_distance);
+    tcase_add_test(attention, rotary_frequencies_are_rounded_to_nearest);
     tcase_add_loop_test(attention, scores_equal_their_formulas, 0, 4);
     tcase_add_loop_test(attention, heads_can_use_any_score, 0, 4);
     tcase_add_loop_test(attention, a_cache_serves_any_score, 0, 4);

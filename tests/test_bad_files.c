@@ -377,8 +377,9 @@ static void put_archive(Made *m, size_t n, bool one, bool is_long)
     SETTING("transformer.eps_inside", "0") SETTING("transformer.unbiased", "0") \
     SETTING("transformer.learned_positions", "0") "\"settings.transformer.share_embeddings\":\"0\""
 #define HUNDRED "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
-#define TOKENIZER "{\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":true}," \
+#define TOKENIZER "{\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"trim_offsets\":true}," \
     "\"model\":{\"type\":\"BPE\",\"vocab\":"
+#define FLAGS ",\"single_word\":false,\"lstrip\":false,\"rstrip\":false,\"normalized\":false,\"special\":false}"
 /* How the file is made. 0: of the text alone; LARGE: as HEADER, but longer. */
 enum { HEADER = 1, LARGE, ONE_ARRAY, ARRAYS, LONG_ARRAYS };
 enum { MADE = 2000000 };                                        /* bytes, about */
@@ -421,11 +422,11 @@ static const struct {
     { "tokenizer of tokens", accepts_tokenizer, "f", TOKENIZER "{\"zz\":0", ",\"#\":@", "},\"merges\":[]}}", 0, 40 },
     { "tokenizer of merges", accepts_tokenizer, "f", TOKENIZER "{\"a\":0},\"merges\":[", "0,", "0]}}", 0, 24 },
     { "tokenizer of added tokens", accepts_tokenizer, "f",
-      TOKENIZER "{},\"merges\":[]},\"added_tokens\":[{\"id\":0,\"content\":\"zz\"}",
-      ",{\"id\":@,\"content\":\"#\"}", "]}", 0, 40 },
+      TOKENIZER "{},\"merges\":[]},\"added_tokens\":[{\"id\":0,\"content\":\"zz\"" FLAGS,
+      ",{\"id\":@,\"content\":\"#\"" FLAGS, "]}", 0, 40 },
     { "tokenizer of long added tokens", accepts_tokenizer, "f",
-      TOKENIZER "{},\"merges\":[]},\"added_tokens\":[{\"id\":0,\"content\":\"zz\"}",
-      ",{\"id\":@,\"content\":\"#" HUNDRED HUNDRED "\"}", "]}", 0, 60 },
+      TOKENIZER "{},\"merges\":[]},\"added_tokens\":[{\"id\":0,\"content\":\"zz\"" FLAGS,
+      ",{\"id\":@,\"content\":\"#" HUNDRED HUNDRED "\"" FLAGS, "]}", 0, 60 },
     { "examples", accepts_pairs, "f", "", "{\"text\":\"a\"}\n", "", 0, 100 },
     { "empty lines for examples", accepts_pairs, "f", "", "\n", "", 0, 12 },
     { "lines", accepts_lines, "f", "", "\n", "", 0, 20 },

@@ -140,7 +140,8 @@ START_TEST(gpt2s_files_cannot_hold_other_rules)
                                             { "\"\\u0100", "\\u0100" },
                                             { "\"pre_tokenizer\": ", "{\"type\": \"Sequence\", \"pretokenizers\": ["
                                               "{\"type\": \"Digits\", \"individual_digits\": true}, "
-                                              "{\"type\": \"ByteLevel\"}]}, \"unused\": " } };
+                                              "{\"type\": \"ByteLevel\", \"add_prefix_space\": true, "
+                                              "\"trim_offsets\": true}]}, \"unused\": " } };
     char good[GOOD_SIZE];
     read_good(good);
     for (int i = 0; i < 6; i++) {
@@ -197,11 +198,15 @@ START_TEST(failing_calls_and_allocations_leak_nothing)
 }
 END_TEST
 
+/* The other members of an added token. */
+#define FLAGS(normalized, special) "\"single_word\":false,\"lstrip\":false,\"rstrip\":false,\"normalized\":" normalized "," \
+    "\"special\":" special
+
 /* The vocabulary of the 256 bytes and these parts of tokenizer.json. */
 static KaeruVocab *open_vocab_of(const char *before, const char *model_more, const char *added)
 {
     char *json = malloc(100000 + strlen(added)), *p = json;
-    p += sprintf(p, "{%s\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":true},"
+    p += sprintf(p, "{%s\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"trim_offsets\":true},"
                  "\"added_tokens\":[%s],\"model\":{\"type\":\"BPE\",%s\"merges\":[],\"vocab\":{", before, added, model_more);
     BpeBytes of = bpe_bytes();
     for (int i = 0; i < 256; i++) {
@@ -225,7 +230,7 @@ static KaeruVocab *vocab_of(const char *before, const char *model_more, const ch
 /* A special token in a text that is only text. */
 START_TEST(ignored_merges_do_not_make_special_tokens)
 {
-    KaeruVocab *v = vocab_of("", "\"ignore_merges\":true,", "{\"id\":256,\"content\":\"abc\",\"special\":true}");
+    KaeruVocab *v = vocab_of("", "\"ignore_merges\":true,", "{\"id\":256,\"content\":\"abc\"," FLAGS("false", "true") "}");
     size_t n;
     int32_t *ids = kaeru_vocab_encode(v, "abc", 3, KAERU_AS_TEXT, &n);
     ck_assert(n == 3 && ids[0] == 'a');
@@ -240,7 +245,7 @@ END_TEST
 START_TEST(an_added_token_need_not_be_normal)
 {
     KaeruVocab *v = vocab_of("\"normalizer\":{\"type\":\"NFC\"},", "",
-                             "{\"id\":256,\"content\":\"e\\u0301\",\"normalized\":false}");
+                             "{\"id\":256,\"content\":\"e\\u0301\"," FLAGS("false", "false") "}");
     size_t n;
     int32_t *ids = kaeru_vocab_encode(v, "e\u0301", 3, KAERU_AS_TEXT, &n);
     ck_assert(n == 1 && ids[0] == 256);
@@ -254,8 +259,8 @@ START_TEST(an_added_token_can_be_the_letter_of_a_byte)
 {
     KaeruVocab *plain = vocab_of("", "", ""), *v = NULL;
     int32_t id = kaeru_vocab_find(plain, "\xc9", 1);
-    char added[64];
-    snprintf(added, sizeof added, "{\"id\":%d,\"content\":\"\u00c9\",\"normalized\":false}", (int)id);
+    char added[200];
+    snprintf(added, sizeof added, "{\"id\":%d,\"content\":\"\u00c9\"," FLAGS("false", "false") "}", (int)id);
     v = vocab_of("", "", added);
     size_t n, m, size;
     int32_t *ids = kaeru_vocab_encode(v, "\u0250 \u00c9", 5, KAERU_AS_TEXT, &n);
@@ -274,7 +279,7 @@ END_TEST
 /* An added line end has the byte of the letter "Ċ", and keeps an id of its own. The letter is the token that is found. */
 START_TEST(an_added_token_can_have_the_byte_of_another)
 {
-    KaeruVocab *v = vocab_of("", "", "{\"id\":256,\"content\":\"\\n\",\"normalized\":false,\"special\":true}");
+    KaeruVocab *v = vocab_of("", "", "{\"id\":256,\"content\":\"\\n\"," FLAGS("false", "true") "}");
     int32_t letter = kaeru_vocab_find(v, "\n", 1);
     ck_assert_int_eq(letter, '\n');
     for (int special = 0; special < 2; special++) {
@@ -287,7 +292,8 @@ START_TEST(an_added_token_can_have_the_byte_of_another)
         ag_free(ids);
     }
     ag_free(v);
-    expect_refused(open_vocab_of("", "", "{\"id\":256,\"content\":\"\\n\"},{\"id\":257,\"content\":\"\\n\"}") != NULL,
+    expect_refused(open_vocab_of("", "", "{\"id\":256,\"content\":\"\\n\"," FLAGS("false", "false") "},"
+                                 "{\"id\":257,\"content\":\"\\n\"," FLAGS("false", "false") "}") != NULL,
                    "token \"\\x0A\": expected each token once");
 }
 END_TEST
@@ -298,7 +304,7 @@ typedef struct { char text[TEXTS][LONGEST + 1]; bool special[TEXTS]; int n; } So
 
 static KaeruVocab *some_added(Some *some)
 {
-    char added[TEXTS * 64] = "", *p = added;
+    char added[TEXTS * 160] = "", *p = added;
     uint32_t random = 1;
     some->n = 0;
     for (int size = 2; size <= LONGEST; size++) {
@@ -309,8 +315,8 @@ static KaeruVocab *some_added(Some *some)
             for (int i = 0; i < size; i++) text[i] = bits >> i & 1 ? 'y' : 'x';
             text[size] = '\0';
             some->special[some->n] = random >> 27 & 1;
-            p += sprintf(p, "%s{\"id\":%d,\"content\":\"%s\",\"special\":%s}", some->n ? "," : "", 256 + some->n, text,
-                         some->special[some->n] ? "true" : "false");
+            p += sprintf(p, "%s{\"id\":%d,\"content\":\"%s\"," FLAGS("false", "%s") "}", some->n ? "," : "", 256 + some->n,
+                         text, some->special[some->n] ? "true" : "false");
             some->n++;
         }
     }
@@ -360,10 +366,11 @@ END_TEST
 START_TEST(many_added_tokens_take_little_time)
 {
     enum { MANY = 10000, SIZE = 900, TEXT = 8000000 };
-    char *added = malloc((size_t)MANY * (SIZE + 60)), *p = added, *text = malloc(TEXT);
+    char *added = malloc((size_t)MANY * (SIZE + 150)), *p = added, *text = malloc(TEXT);
     memset(text, 'a', TEXT);
     for (int i = 0; i < (_i ? SIZE : MANY); i++) {
-        p += sprintf(p, "%s{\"id\":%d,\"content\":\"%.*s%05d\"}", i ? "," : "", 256 + i, _i ? i + 1 : SIZE, text, i);
+        p += sprintf(p, "%s{\"id\":%d,\"content\":\"%.*s%05d\"," FLAGS("false", "false") "}", i ? "," : "", 256 + i,
+                     _i ? i + 1 : SIZE, text, i);
     }
     KaeruVocab *v = vocab_of("", "", added);
     size_t n;
@@ -484,6 +491,123 @@ START_TEST(failing_calls_and_allocations_of_an_export_leak_nothing)
 }
 END_TEST
 
+/* ---- types of members ----------------------------------------------------------------------------------------------- */
+
+#define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\\\p{L}+| ?\\\\p{N}+| ?[^\\\\s\\\\p{L}\\\\p{N}]+|\\\\s+(?!\\\\S)|\\\\s+"
+static const char all_parts[] =
+    "{\"truncation\": null, \"padding\": null, \"added_tokens\": [{\"id\": 2, \"content\": \"<s>\", \"single_word\": false, "
+    "\"lstrip\": false, \"rstrip\": false, \"normalized\": false, \"special\": true}], "
+    "\"normalizer\": {\"type\": \"Strip\", \"strip_left\": true, \"strip_right\": false}, "
+    "\"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Digits\", \"individual_digits\": true}, "
+    "{\"type\": \"Split\", \"pattern\": {\"Regex\": \"" GPT2 "\"}, \"behavior\": \"Isolated\", \"invert\": false}, "
+    "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"trim_offsets\": true, \"use_regex\": false}]}, "
+    "\"post_processor\": {\"type\": \"Sequence\", \"processors\": [{\"type\": \"TemplateProcessing\", "
+    "\"single\": [{\"SpecialToken\": {\"id\": \"<s>\", \"type_id\": 0}}, {\"Sequence\": {\"id\": \"A\", \"type_id\": 0}}], "
+    "\"special_tokens\": {\"<s>\": {\"id\": \"<s>\", \"ids\": [2], \"tokens\": [\"<s>\"]}}}, "
+    "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"trim_offsets\": true, \"use_regex\": false}]}, "
+    "\"decoder\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"trim_offsets\": true, \"use_regex\": false}, "
+    "\"model\": {\"type\": \"BPE\", \"dropout\": null, \"unk_token\": null, \"continuing_subword_prefix\": null, "
+    "\"end_of_word_suffix\": null, \"fuse_unk\": false, \"byte_fallback\": false, \"ignore_merges\": false, "
+    "\"vocab\": {\"a\": 0, \"b\": 1, \"<s>\": 2}, \"merges\": []}}";
+
+/* `behind` is in all_parts, before the member. `what` is the part in a message. */
+static const struct { const char *behind, *what; JsonMember member; } members[] = {
+    { "{", "", { "truncation", JSON_OBJECT, JSON_NULLABLE } },
+    { "{", "", { "padding", JSON_OBJECT, JSON_NULLABLE } },
+    { "{", "", { "added_tokens", JSON_ARRAY, JSON_OPTIONAL } },
+    { "{", "", { "normalizer", JSON_OBJECT, JSON_NULLABLE } },
+    { "{", "", { "pre_tokenizer", JSON_OBJECT, JSON_NULLABLE } },
+    { "{", "", { "post_processor", JSON_OBJECT, JSON_NULLABLE } },
+    { "{", "", { "decoder", JSON_OBJECT, JSON_NULLABLE } },
+    { "<s>", "added token \"<s>\": ", { "single_word", JSON_BOOL, JSON_REQUIRED } },
+    { "<s>", "added token \"<s>\": ", { "lstrip", JSON_BOOL, JSON_REQUIRED } },
+    { "<s>", "added token \"<s>\": ", { "rstrip", JSON_BOOL, JSON_REQUIRED } },
+    { "<s>", "added token \"<s>\": ", { "normalized", JSON_BOOL, JSON_REQUIRED } },
+    { "<s>", "added token \"<s>\": ", { "special", JSON_BOOL, JSON_REQUIRED } },
+    { "Strip", "normalizer Strip: ", { "strip_left", JSON_BOOL, JSON_REQUIRED } },
+    { "Strip", "normalizer Strip: ", { "strip_right", JSON_BOOL, JSON_REQUIRED } },
+    { "Digits", "pre_tokenizer Digits: ", { "individual_digits", JSON_BOOL, JSON_REQUIRED } },
+    { "Split", "pre_tokenizer Split: ", { "invert", JSON_BOOL, JSON_REQUIRED } },
+    { "pre_tokenizer", "pre_tokenizer ByteLevel: ", { "add_prefix_space", JSON_BOOL, JSON_REQUIRED } },
+    { "pre_tokenizer", "pre_tokenizer ByteLevel: ", { "trim_offsets", JSON_BOOL, JSON_REQUIRED } },
+    { "pre_tokenizer", "pre_tokenizer ByteLevel: ", { "use_regex", JSON_BOOL, JSON_OPTIONAL } },
+    { "TemplateProcessing", "post_processor TemplateProcessing: ", { "single", JSON_ARRAY, JSON_REQUIRED } },
+    { "TemplateProcessing", "post_processor TemplateProcessing: ", { "special_tokens", JSON_OBJECT, JSON_REQUIRED } },
+    { "special_tokens", "post_processor TemplateProcessing: ", { "id", JSON_STRING, JSON_REQUIRED } },
+    { "special_tokens", "post_processor TemplateProcessing: ", { "ids", JSON_ARRAY, JSON_REQUIRED } },
+    { "special_tokens", "post_processor TemplateProcessing: ", { "tokens", JSON_ARRAY, JSON_REQUIRED } },
+    { "special_tokens", "post_processor ByteLevel: ", { "add_prefix_space", JSON_BOOL, JSON_REQUIRED } },
+    { "special_tokens", "post_processor ByteLevel: ", { "trim_offsets", JSON_BOOL, JSON_REQUIRED } },
+    { "special_tokens", "post_processor ByteLevel: ", { "use_regex", JSON_BOOL, JSON_OPTIONAL } },
+    { "decoder", "decoder ByteLevel: ", { "add_prefix_space", JSON_BOOL, JSON_REQUIRED } },
+    { "decoder", "decoder ByteLevel: ", { "trim_offsets", JSON_BOOL, JSON_REQUIRED } },
+    { "decoder", "decoder ByteLevel: ", { "use_regex", JSON_BOOL, JSON_OPTIONAL } },
+    { "model", "model BPE: ", { "dropout", JSON_NUMBER, JSON_NULLABLE } },
+    { "model", "model BPE: ", { "unk_token", JSON_STRING, JSON_NULLABLE } },
+    { "model", "model BPE: ", { "continuing_subword_prefix", JSON_STRING, JSON_NULLABLE } },
+    { "model", "model BPE: ", { "end_of_word_suffix", JSON_STRING, JSON_NULLABLE } },
+    { "model", "model BPE: ", { "fuse_unk", JSON_BOOL, JSON_NULLABLE } },
+    { "model", "model BPE: ", { "byte_fallback", JSON_BOOL, JSON_NULLABLE } },
+    { "model", "model BPE: ", { "ignore_merges", JSON_BOOL, JSON_NULLABLE } },
+};
+enum { N_MEMBERS = sizeof members / sizeof *members };
+
+/* The end of a JSON value in whose texts are no brackets and commas. */
+static const char *end_of_value(const char *text)
+{
+    for (int depth = 0; depth > 0 || !strchr(",]}", *text); text++) {
+        depth += (*text == '{' || *text == '[') - (*text == '}' || *text == ']');
+    }
+    return text;
+}
+
+/* Opens all_parts with this value of member i; NULL: without it. */
+static KaeruVocab *open_with(size_t i, const char *value)
+{
+    char key[64], text[sizeof all_parts + 64];
+    snprintf(key, sizeof key, "\"%s\": ", members[i].member.name);
+    const char *start = strstr(strstr(all_parts, members[i].behind), key), *old = start + strlen(key);
+    int before = (int)(start - all_parts);
+    int n = value ? snprintf(text, sizeof text, "%.*s%s%s%s", before, all_parts, key, value, end_of_value(old))
+                  : snprintf(text, sizeof text, "%.*s\"unused\": %s", before, all_parts, old);
+    folder_write("tokenizer.json", text, (size_t)n);
+    return kaeru_vocab_open(KAERU_BPE, in_folder("tokenizer.json"), NULL);
+}
+
+/* A member of another type is refused by its name; it can be null or absent where `tokenizers` takes that. */
+START_TEST(each_member_has_its_type)
+{
+    static const struct { const char *value, *name; } values[] = {
+        { "null", "null" }, { "false", "true or false" }, { "0", "a number" }, { "\"\"", "a string" },
+        { "[]", "an array" }, { "{}", "an object" }, { "NaN", "NaN or an infinity" }, { NULL, "nothing" }
+    };
+    enum { ABSENT = sizeof values / sizeof *values - 1 };
+    folder_write("tokenizer.json", all_parts, strlen(all_parts));
+    KaeruVocab *whole = kaeru_vocab_open(KAERU_BPE, in_folder("tokenizer.json"), NULL);
+    ck_assert_msg(whole != NULL, "%s", ag_error());
+    ag_free(whole);
+    for (size_t i = 0; i < N_MEMBERS; i++) {
+        const JsonMember m = members[i].member;
+        for (int k = 0; k <= ABSENT; k++) {
+            bool good = k == ABSENT ? m.presence != JSON_REQUIRED : k == JSON_NULL && m.presence == JSON_NULLABLE;
+            if (k == (int)m.type) {
+                continue;                               /* its value may be refused */
+            }
+            char message[200];
+            snprintf(message, sizeof message, "tokenizer.json: %s%s: expected %s%s, found %s", members[i].what, m.name,
+                     values[m.type].name, m.presence == JSON_NULLABLE ? ", or null" : "", values[k].name);
+            KaeruVocab *v = open_with(i, values[k].value);
+            if (good) {
+                ck_assert_msg(v != NULL, "%s: %s: %s", m.name, values[k].name, ag_error());
+            } else {
+                expect_refused(v != NULL, message);
+            }
+            ag_free(v);
+        }
+    }
+}
+END_TEST
+
 Suite *bpe_json_suite(void)
 {
     Suite *suite = suite_create("bpe_json");
@@ -502,6 +626,7 @@ Suite *bpe_json_suite(void)
     tcase_add_test(t, the_longest_added_token_is_found);
     tcase_add_loop_test(t, many_added_tokens_take_little_time, 0, 2);
     tcase_add_test(t, an_exported_vocabulary_opens_again);
+    tcase_add_test(t, each_member_has_its_type);
     tcase_add_test(t, an_export_has_what_other_libraries_read);
     suite_add_tcase(suite, t);
     TCase *failures = tcase_create("failures");

@@ -190,6 +190,14 @@ for end in part tmp; do
     lacks links/made
     rm "links/a.k.$end" links/a.k
 done
+# A link that leads to itself stays one, in both directions.
+ln -s loop links/loop
+for arguments in "text links/loop $tiny" '-d text.k links/loop'; do
+    for overwrite in '' --overwrite; do
+        refuses links 'cannot write links/loop: Too many levels of symbolic links' $arguments $overwrite
+    done
+done
+rm links/loop
 # Nor does a picture's, which another program writes.
 mkdir bin curve
 printf '#!/bin/sh\necho drawn >compress.svg\n' >bin/gnuplot
@@ -268,6 +276,14 @@ changed text.k large.k 0=144115188075855872
 expect 1 '' 'large.k: is damaged: it has no number of tokens' -d large.k new
 changed text.k large.k 0=70000000000000
 expect 1 '' 'large.k: asks for 560000.0 GB of memory, but this machine has ' -d large.k new
+changed text.k large.k 2=9007199254740993
+expect 1 '' 'large.k: compress.seed is 9007199254740993, expected a whole number from 0 to 9007199254740992' -d large.k new
+# Nor can bytes follow the code, one or many.
+for n in 1 7 100000; do
+    { cat text.k && head -c $n /dev/zero; } >more
+    changed more more.k
+    expect 1 '' 'compress: more.k: is damaged: it has other bytes behind the text' -d more.k new
+done
 lacks new
 # A model that is larger than --memory: compress says what -d needs.
 rm -f one.k back

@@ -90,6 +90,7 @@ COMMANDS = {
     'gpt tokenize': (['--data', 'story.txt'], 'files', {
         **COMMON, '--data': ['--data', 'other.txt'], '--vocab': ['--vocab', 'characters/gpt_vocab.json'], '--merges': PAIRS,
         '--size': ['--size', '270'], '--characters': ['--characters'], '--seed': [SAME, '--seed', '5'],
+        '--overwrite': reason('needs an earlier result: test_gpt.sh'),
     }),
     'gpt export': (['--checkpoint', 'gpt/gpt_best.safetensors'], 'files', {
         **COMMON, '--checkpoint': ['--checkpoint', 'gpt/gpt_last.safetensors'], '--seed': [SAME, '--seed', '5'],

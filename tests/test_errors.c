@@ -1089,7 +1089,7 @@ START_TEST(functions_that_are_left_keep_nothing)
         }
         static AgScope around;
         ended_inside = &around;
-        EXPECT_USAGE_ERROR("was freed", around = ag_begin(AG_NO_GRAD); use_function(which, l, gpt));
+        EXPECT_USAGE_ERROR("ended a scope, or left one open", around = ag_begin(AG_NO_GRAD); use_function(which, l, gpt));
     }
     ag_free(l);
     ag_free(gpt);

@@ -73,6 +73,11 @@ START_TEST(limits_are_checked)
     o.color = (Color)2;
     expect_refused(nn_fields_check(&table, &o), "test.color is 2, expected a whole number from 0 to 1");
     o.color = RED;
+    o.large = (INT64_C(1) << 53) + 1;                       /* as a double, it is the limit */
+    expect_refused(nn_fields_check(&table, &o),
+                   "test.large is 9007199254740993, expected a whole number from 0 to 9007199254740992");
+    o.large = INT64_C(1) << 53;
+    expect_done(nn_fields_check(&table, &o));
     o.large = 9;
     expect_refused(nn_fields_check(&table, &o), "a small of 10 is above the large");
 }
@@ -238,6 +243,80 @@ START_TEST(help_has_a_line_for_each_option)
 }
 END_TEST
 
+/* Each function that reads a table refuses one that is wrong. */
+static void expect_wrong_table(const char *message, const NnFields *wrong)
+{
+    Options o = defaults();
+    NnSettings *s = nn_settings_new();
+    const NnOptions list[] = { { &table, &o }, { wrong, &o }, { NULL, NULL } };
+    char *argv[] = { "program", "--a-small", "4", NULL };
+    EXPECT_USAGE_ERROR(message, nn_fields_defaults(wrong, &o));
+    EXPECT_USAGE_ERROR(message, nn_fields_check(wrong, &o));
+    EXPECT_USAGE_ERROR(message, nn_fields_to_settings(wrong, &o, s));
+    EXPECT_USAGE_ERROR(message, nn_fields_from_settings(wrong, &o, s));
+    EXPECT_USAGE_ERROR(message, int i = 1; nn_options_read(list, 3, argv, &i));
+    EXPECT_USAGE_ERROR(message, nn_options_print(list, stderr));
+    ag_free(s);
+}
+
+START_TEST(wrong_tables_are_usage_errors)
+{
+    expect_wrong_table("the member field of fields is NULL", &(NnFields){ .prefix = "test.", .size = sizeof(Options) });
+    static const size_t bytes[] = { sizeof(int), sizeof(int64_t), sizeof(double), sizeof(bool), sizeof(char *) };
+    for (int kind = NN_FIELD_INT; kind <= NN_FIELD_TEXT; kind++) {
+        NnField one[2] = { { .name = "one", .kind = (NnFieldKind)kind, .high = 1, .help = "one" }, { .name = NULL } };
+        const NnFields wrong = { .prefix = "test.", .size = sizeof(Options), .field = one };
+        one[0].offset = sizeof(Options) - bytes[kind];
+        Options o;
+        nn_fields_defaults(&wrong, &o);                     /* the last place is right */
+        one[0].offset++;
+        expect_wrong_table("the field \"one\" has the offset", &wrong);
+        one[0].offset = SIZE_MAX;
+        expect_wrong_table("the field \"one\" has the offset", &wrong);
+        one[0].offset = 0;
+        expect_wrong_table("which is not in the struct of 0 bytes", &(NnFields){ .prefix = "test.", .field = one });
+    }
+    static const int kinds[] = { -1, NN_FIELD_TEXT + 1, 77 };
+    for (int i = 0; i < 3; i++) {
+        const NnField one[] = { { .name = "one", .kind = (NnFieldKind)kinds[i], .help = "one" }, { .name = NULL } };
+        expect_wrong_table("expected a NnFieldKind", &(NnFields){ .prefix = "test.", .size = sizeof(Options), .field = one });
+        char buffer[NN_FIELD_BUFFER];
+        EXPECT_USAGE_ERROR("expected a NnFieldKind", nn_field_text(one, &(Options){ 0 }, buffer));
+    }
+}
+END_TEST
+
+/* Without a prefix, a setting has the name of the field. */
+START_TEST(a_table_needs_no_prefix)
+{
+    const NnFields plain = { .field = own };
+    NnSettings *s = nn_settings_new();
+    rate = 0.5;
+    expect_done(nn_fields_check(&plain, NULL));
+    nn_fields_to_settings(&plain, NULL, s);
+    ck_assert_str_eq(nn_settings_get(s, "rate"), "0.5");
+    nn_settings_set(s, "rate", "%s", "0.25");
+    expect_done(nn_fields_from_settings(&plain, NULL, s));
+    ck_assert(rate == 0.25);
+    rate = -2;
+    expect_refused(nn_fields_check(&plain, NULL), "rate is -2, expected a number from -1 to 1e+300");
+    rate = 0;
+    ag_free(s);
+}
+END_TEST
+
+START_TEST(null_in_a_command_line_is_a_usage_error)
+{
+    Options o = defaults();
+    const NnOptions list[] = { { &table, &o }, { NULL, NULL } };
+    char *argv[] = { "program", "--a-small", NULL, NULL };
+    EXPECT_USAGE_ERROR("nn_options_read: argv[2] is NULL, expected argc texts", int i = 1; nn_options_read(list, 4, argv, &i));
+    EXPECT_USAGE_ERROR("nn_options_read: argv[2] is NULL, expected argc texts", int i = 2; nn_options_read(list, 4, argv, &i));
+    int last = 1;
+    expect_refused(nn_options_read(list, 2, argv, &last), "--a-small needs a value");
+}
+END_TEST
+
 START_TEST(mistakes_are_usage_errors)
 {
     Options o = defaults();
@@ -271,6 +350,9 @@ Suite *fields_suite(void)
     tcase_add_test(t, numbers_have_a_point_in_every_locale);
     tcase_add_test(t, help_has_a_line_for_each_option);
     tcase_add_test(t, mistakes_are_usage_errors);
+    tcase_add_test(t, wrong_tables_are_usage_errors);
+    tcase_add_test(t, a_table_needs_no_prefix);
+    tcase_add_test(t, null_in_a_command_line_is_a_usage_error);
     suite_add_tcase(s, t);
     return s;
 }

@@ -377,9 +377,34 @@ START_TEST(links_that_dangle_stay)
     }
     ck_assert_int_eq(symlink("absent/file", in_folder("nowhere")), 0);
     expect_refused(replace(in_folder("nowhere"), "new"), "nowhere: cannot be written: its folder");
+}
+END_TEST
+
+/* Links that lead to themselves, at once or through others, and 41 links in a row, which no system follows, stay as well: the
+ * file is refused, whichever function of this library writes it. 32 links are followed by every system. */
+START_TEST(links_without_an_end_stay)
+{
+    char from[24], to[24];
     ck_assert_int_eq(symlink("circle", in_folder("circle")), 0);
-    replace(in_folder("circle"), "new");
-    ck_assert_int_eq(folder_count(), 5);
+    ck_assert_int_eq(symlink("there", in_folder("back")), 0);
+    ck_assert_int_eq(symlink("back", in_folder("there")), 0);
+    for (int i = 0; i <= 40; i++) {
+        snprintf(from, sizeof from, "link%d", i);
+        snprintf(to, sizeof to, "link%d", i + 1);
+        ck_assert_int_eq(symlink(to, in_folder(from)), 0);
+    }
+    static const char *const endless[] = { "circle", "back", "link0" };
+    for (int i = 0; i < 3; i++) {
+        char why[80];
+        snprintf(why, sizeof why, "%s: cannot be written: %s", endless[i], strerror(ELOOP));
+        expect_refused(replace(in_folder(endless[i]), "new"), why);
+        expect_refused(file_replace_as(in_folder(endless[i]), NULL, in_folder("shown")) != NULL, why);
+        ck_assert_int_gt(readlink(in_folder(endless[i]), (char[100]){ 0 }, 100), 0);
+        ck_assert_int_eq(folder_count(), 44);
+    }
+    expect_done(replace(in_folder("link9"), "new"));
+    folder_expect("link41", "new");
+    ck_assert_int_eq(folder_count(), 45);
 }
 END_TEST
 
@@ -919,6 +944,7 @@ Suite *files_suite(void)
     tcase_add_test(t, files_of_the_user_are_no_leftovers);
     tcase_add_test(t, long_names_are_written);
     tcase_add_test(t, links_that_dangle_stay);
+    tcase_add_test(t, links_without_an_end_stay);
     tcase_add_test(t, a_shown_file_stays);
     tcase_add_test(t, leftovers_of_a_kill_are_removed);
     tcase_add_test(t, permissions_are_kept);

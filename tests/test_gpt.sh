@@ -134,22 +134,36 @@ mkdir lost
 cp broken/gpt_last.safetensors broken/gpt_vocab.json lost
 last=$(cut -d, -f1,2 broken/gpt.csv | sed -n '$p')
 third=$(cut -d, -f1,2 broken/gpt.csv | sed -n 4p)
-# Only the first rows that are those of the checkpoint are used.
-for kind in cut changed turned another earlier; do
+# Only the rows that are those of the checkpoint are used. Another row, or a line that is no row, stays in a file of its own.
+for kind in cut changed turned another earlier step killed; do
     rows="3 rows, the last one $third,..."
+    name=gpt.csv
     case $kind in
     cut) head -n 4 broken/gpt.csv ;;
     changed) sed 's/^310,[^,]*/310,2.5/' broken/gpt.csv ;;
     turned) rows='no rows' && head -n 1 broken/gpt.csv && sed '1s/.*/-inf,1,1,1,1/' broken/gpt.csv | sort -t, -k1 -rg ;;
     another) rows='no rows' && echo epoch,loss && echo 1,2.5 ;;
-    earlier) rows='no rows' && sed 's/^100,\([^,]*\),[^,]*/100,\1,2.5/' broken/gpt.csv ;;
-    esac >lost/gpt.csv
-    expect 0 '' "gpt train: lost/gpt.csv: expected 4 rows, the last one $last,...; found $rows: continues with these" train \
-        --resume --steps 311 --sample 0 --out lost
+    earlier) rows="3 rows, the last one $last,..." && sed 's/^100,\([^,]*\),[^,]*/100,\1,2.5/' broken/gpt.csv ;;
+    step) sed 's/^310,/910,/' broken/gpt.csv ;;
+    killed) name=gpt.csv.part && sed 's/^310,[^,]*/310,2.5/' broken/gpt.csv ;;
+    esac >other
+    rm -f lost/gpt.csv*
+    cp other lost/$name
+    found="gpt train: lost/gpt.csv: expected 4 rows, the last one $last,...; found $rows: continues with these"
+    [ $kind = cut ] || found="$found; rows that are not as the run wrote them stay in lost/$name.1"
+    expect 0 '' "$found" train --resume --steps 311 --sample 0 --out lost
+    if [ $kind = cut ]; then that "no other file" [ ! -e lost/$name.1 ]; else same other lost/$name.1; fi
     that "the rows of a run with $kind rows" \
         [ "$(grep -c '^311,' lost/gpt.csv)$(grep -cE '(^|,)(2[.]5|1),' lost/gpt.csv)" = 10 ]
     cp broken/gpt_last.safetensors lost
 done
+# A name that is taken is left alone.
+echo mine >lost/gpt.csv.1
+cp other lost/gpt.csv
+expect 0 '' 'stay in lost/gpt.csv.2' train --resume --steps 311 --sample 0 --out lost
+same other lost/gpt.csv.2
+that "the file with the name before" grep -qx mine lost/gpt.csv.1
+cp broken/gpt_last.safetensors lost
 for ends in '\n' '\r\n'; do                                            # an editor for Windows may have saved the file
     awk -v ends="$ends" '{ printf "%s" ends, $0 }' broken/gpt.csv >lost/gpt.csv
     cp broken/gpt_last.safetensors lost
@@ -549,6 +563,21 @@ printf '1\n2%%' >percent.txt
 expect 1 '' 'percent.txt: "%" (U+0025) at line 2, column 2, byte 3 is not in the vocabulary' tokenize \
     --data percent.txt --vocab plain/gpt_vocab.json --out none
 lacks none
+# An earlier result is replaced only if that is asked for, and each of its files counts, also behind a link.
+cp -R pairs earlier_pairs
+for name in gpt.tokens gpt_vocab.json gpt_merges.txt; do
+    mv earlier_pairs one_of_three
+    mkdir earlier_pairs
+    mv one_of_three/$name earlier_pairs
+    rm -r one_of_three
+    refuses earlier_pairs "earlier_pairs/$name exists: expected --overwrite, or another folder as --out" \
+        tokenize --data story.txt --size 280 --out earlier_pairs
+    expect 0 'tokens, vocabulary of 280' '' tokenize --data story.txt --size 280 --overwrite --out earlier_pairs
+    differ earlier_pairs/$name pairs/$name
+done
+# With --overwrite, a vocabulary of characters leaves no merges of the earlier one.
+expect 0 '' '' tokenize --data story.txt --characters --overwrite --out earlier_pairs
+lacks earlier_pairs/gpt_merges.txt
 # Files that must not be replaced: the vocabulary of a trained model, the text itself.
 cp plain/gpt_vocab.json one
 expect 1 '' '--out plain: the model in plain/gpt_last.safetensors has its vocabulary in this folder: expected another' \
@@ -593,7 +622,7 @@ expect 0 '' '' export --checkpoint linked/gpt_last.safetensors --overwrite --out
 still_links exported
 expect 0 '' '' tokenize --data story.txt --out tokenized
 links tokenized
-expect 0 '' '' tokenize --data story.txt --size 280 --out tokenized
+expect 0 '' '' tokenize --data story.txt --size 280 --overwrite --out tokenized
 still_links tokenized
 rm tokenized_behind/*                                                   # the links stay, and their files are made again
 expect 0 '' '' tokenize --data story.txt --size 280 --out tokenized
@@ -632,6 +661,21 @@ cp blocked/gpt.csv.part rows_before
 expect 0 '' '' train --resume --steps $step --sample 0 --out blocked
 head -n "$rows" blocked/gpt.csv >rows_after
 same rows_before rows_after
+# A link to itself is refused before anything is changed.
+expect 0 '' '' train $short --steps 4 --out in_circles
+expect 0 '' '' export --checkpoint in_circles/gpt_last.safetensors --out in_circles
+for name in gpt_last.safetensors gpt_best.safetensors gpt.csv gpt_vocab.json tokenizer.json config.json; do
+    mv in_circles/$name kept_file
+    ln -s $name in_circles/$name
+    circle="cannot write in_circles/$name: Too many levels of symbolic links"
+    case $name in
+    *.safetensors | gpt*) refuses in_circles "$circle" train $short --steps 4 --overwrite --out in_circles ;;
+    *) refuses in_circles "$circle" export --checkpoint linked/gpt_last.safetensors --overwrite --out in_circles ;;
+    esac
+    that "the link $name" [ -h in_circles/$name ]
+    rm in_circles/$name
+    mv kept_file in_circles/$name
+done
 # Two names of one file.
 expect 0 '' '' train $short --steps 4 --out one_file
 ln -sf gpt_last.safetensors one_file/gpt.csv

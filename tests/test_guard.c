@@ -48,7 +48,7 @@ START_TEST(an_overrun_is_found_by_the_next_operation)
     write_at(x, 4);
     ag_neg(x);
     write_at(y, 5);
-    EXPECT_USAGE_ERROR("neg: the memory of tanh (made at tests/test_guard.c:", ag_neg(x));
+    EXPECT_USAGE_ERROR("neg: the memory of ag_tanh (made at tests/test_guard.c:", ag_neg(x));
     char expected[80];
     snprintf(expected, sizeof expected, "): byte 0 after its %zu bytes was written since the last check (at ",
              5 * sizeof(ag_real));
@@ -157,9 +157,9 @@ static void write_and_end(int64_t n, int64_t item)
 
 START_TEST(a_write_to_a_released_value_is_found)
 {
-    EXPECT_USAGE_ERROR("ag_end: the memory of concat (made at tests/test_guard.c:", write_and_end(40, 2));
+    EXPECT_USAGE_ERROR("ag_end: the memory of ag_concat (made at tests/test_guard.c:", write_and_end(40, 2));
     ck_assert_msg(strstr(usage_message, "of the released memory was written since") != NULL, "%s", usage_message);
-    EXPECT_USAGE_ERROR("ag_end: the memory of concat (made at tests/test_guard.c:", write_and_end(400000, 799999));
+    EXPECT_USAGE_ERROR("ag_end: the memory of ag_concat (made at tests/test_guard.c:", write_and_end(400000, 799999));
 }
 END_TEST
 

@@ -111,7 +111,7 @@ START_TEST(each_number_of_a_token_file_counts)
     static const struct { size_t at; int by; const char *part; } changes[] = {
         { 0, 1, "expected UTF-8" },                                 /* the magic: now a text */
         { 8, 1, "expected version 1 or 2 of token files, found 3" }, { 12, 1, "expected ids of 2 or 4 bytes, found 3" },
-        { 12, 2, "expected" }, { 16, 1, "was made with another vocabulary, of 5 tokens" }, { 20, 1, "expected version" },
+        { 12, 2, "expected" }, { 16, 1, "was made with another vocabulary, of 5 tokens" }, { 20, 1, "expected 0 behind" },
         { 24, 1, "was made with another vocabulary" }, { 31, 1, "was made with another vocabulary" },
         { HEAD, 7, "expected ids below 4" }, { HEAD + 1, 1, "expected ids below 4" },
     };

@@ -393,6 +393,56 @@ START_TEST(a_model_that_needs_too_much_is_refused)
 }
 END_TEST
 
+/* Functions that leave a scope open. */
+static double bytes_and_scope(const LlamaOptions *o)
+{
+    ag_begin(AG_RECORD);
+    return (double)o->layers;
+}
+
+static void share_and_scope(void *arg, double share)
+{
+    (void)arg;
+    (void)share;
+    ag_begin(AG_RECORD);
+}
+
+static bool answer_and_scope(void *arg, const char *name)
+{
+    (void)arg;
+    (void)name;
+    ag_begin(AG_RECORD);
+    return false;
+}
+
+static void name_and_scope(void *arg, const char *name, char *out, size_t size)
+{
+    (void)arg;
+    snprintf(out, size, "%s", name);
+    ag_begin(AG_RECORD);
+}
+
+START_TEST(a_scope_that_a_called_function_leaves_open_is_an_error)
+{
+    Llama *m = llama_new(small());
+    expect_done(llama_write(m, in_folder("")));
+    const char *weights = in_folder("model.safetensors");
+    EXPECT_USAGE_ERROR("llama_open_with: more_bytes ended a scope, or left one open",
+                       llama_open_with(in_folder(""), (LlamaOpening){ .more_bytes = bytes_and_scope }));
+    EXPECT_USAGE_ERROR("nn_load_with: progress ended a scope, or left one open",
+                       llama_open_with(in_folder(""), (LlamaOpening){ .progress = share_and_scope }));
+    EXPECT_USAGE_ERROR("nn_load_with: progress ended a scope, or left one open",
+                       nn_load_with(weights, m, (NnLoadOptions){ .progress = share_and_scope }));
+    EXPECT_USAGE_ERROR("nn_load_with: rename ended a scope, or left one open",
+                       nn_load_with(weights, m, (NnLoadOptions){ .rename = name_and_scope }));
+    EXPECT_USAGE_ERROR("nn_load_with: transposed ended a scope, or left one open",
+                       nn_load_with(weights, m, (NnLoadOptions){ .transposed = answer_and_scope }));
+    EXPECT_USAGE_ERROR("nn_load_with: ignored ended a scope, or left one open",
+                       nn_load_with(weights, m, (NnLoadOptions){ .ignored = answer_and_scope }));
+    ag_free(m);
+}
+END_TEST
+
 /* All four ids that end a text are in use. 0 is an id, for the begin of a text, too; -1: there is none. */
 START_TEST(four_ends_are_written)
 {
@@ -967,6 +1017,7 @@ Suite *llama_suite(void)
     tcase_add_test(t, opening_needs_no_memory_beside_the_model);
     tcase_add_test(t, a_lack_of_memory_is_told);
     tcase_add_test(t, a_model_that_needs_too_much_is_refused);
+    tcase_add_test(t, a_scope_that_a_called_function_leaves_open_is_an_error);
     tcase_add_loop_test(t, four_ends_are_written, 0, 2);
     tcase_add_test(t, a_config_tells_bfloat16);
     tcase_add_test(t, many_ends_are_kept);

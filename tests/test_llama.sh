@@ -140,6 +140,82 @@ for kind in mkdir mkfifo; do
     lacks of_irregular
     rm -r irregular
 done
+# Results that a new run does not write are removed when it begins, with what a killed program has left there.
+expect 0 '' '' finetune --model model $short --best --out several
+mkdir several/model/new.part
+for name in model.safetensors notes; do echo left >several/model/new.part/$name; done
+expect 0 '' '' finetune --model model $short --no-merge --overwrite --out several
+that "only what is the user's of the model" [ "$(find several/model -type f)" = several/model/new.part/notes ]
+lacks several/llama_best.safetensors
+has several/adapter/adapter_model.safetensors
+rm -r several/model
+expect 0 '' '' finetune --model model $short --rank 0 --overwrite --out several
+lacks several/adapter
+has several/model/model.safetensors
+# Where a link leads, other files stay.
+mkdir elsewhere
+mv several/model elsewhere
+echo mine >elsewhere/model/notes
+ln -s ../elsewhere/model several/model
+expect 0 '' '' finetune --model model $short --no-merge --overwrite --out several
+that "only what is the user's behind the link" [ "$(ls elsewhere/model)" = notes ]
+that "the link to the folder model" [ -h several/model ]
+# The folder model gets the files that the run began with, whatever happens to those of --model meanwhile.
+cp -R model begun
+for file in special_tokens_map.json generation_config.json; do echo '{}' >begun/$file; done
+echo template >begun/chat_template.jinja
+long='--model begun --data pairs.jsonl --steps 100 --every 100 --window 16 --threads 1'
+expect 0 '' '' finetune $long --out as_begun
+for change in another none; do
+    LC_ALL=C "$program" finetune $long --out meanwhile >stdout 2>stderr &
+    child=$!
+    while [ ! -e meanwhile/llama.csv.part ] && kill -0 $child; do sleep 0.01; done
+    kill -STOP $child
+    mv begun kept_begun
+    [ $change = none ] || mkdir begun
+    for file in tokenizer.json tokenizer_config.json special_tokens_map.json generation_config.json chat_template.jinja; do
+        [ $change = none ] || echo another >begun/$file
+    done
+    that "the run was not over" [ ! -e meanwhile/model/config.json ]
+    kill -CONT $child
+    wait $child
+    that "status with $change at --model" [ $? -eq 0 ]
+    rm -rf begun
+    mv kept_begun begun
+    for file in model.safetensors config.json tokenizer.json tokenizer_config.json special_tokens_map.json \
+        generation_config.json chat_template.jinja; do
+        same meanwhile/model/$file as_begun/model/$file
+    done
+    rm -r meanwhile
+done
+# A change while the program reads the model is an error, before the training: here when it waits for config.json.
+cp -R begun changing
+rm changing/config.json
+mkfifo changing/config.json
+that "the status if a file changes while the model is read" python3 - "$program" finetune --model changing $short \
+    --out of_change 2>stderr <<'END'
+import os, shutil, subprocess, sys, time
+run = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, env=dict(os.environ, LC_ALL='C'))
+fifo = None
+while fifo is None and run.poll() is None:
+    try:
+        fifo = os.open('changing/config.json', os.O_WRONLY | os.O_NONBLOCK)     # fails while nobody reads it
+    except OSError:
+        time.sleep(0.001)
+if fifo is not None:
+    with open('changing/chat_template.jinja', 'w') as file:
+        file.write('another')
+    shutil.copy('begun/config.json', 'config.json')
+    os.rename('config.json', 'changing/config.json')                           # for those who open it later
+    with open('begun/config.json', 'rb') as file:
+        os.write(fifo, file.read())
+    os.close(fifo)
+sys.exit(run.wait() != 1)
+END
+why='has changed while the model was read: expected a folder in which no program writes'
+echo "llama finetune: changing/chat_template.jinja: $why" >want
+same want stderr
+lacks of_change/llama_last.safetensors
 # A user's file in the folder of new files stays, also with a name like that of a temporary file; those of a killed program do
 # not.
 mkdir -p disk/model/new.part
@@ -352,7 +428,7 @@ cp best/llama_best.safetensors best_alone
 expect 1 '' 'llama finetune: best_alone/llama_best.safetensors exists from an earlier run: --overwrite replaces it' \
     finetune $run --steps 1 --best --out best_alone
 same best/llama_best.safetensors best_alone/llama_best.safetensors
-# A model can name an end that its tokenizer does not have: then the pairs have no end.
+# A model can name an end that its tokenizer does not have. Pairs would have no end; a text has none.
 mkdir no_end
 cp spaced/* no_end
 sed 's/"eos_token_id": *\[/"eos_token_id": [852,/' spaced/config.json >no_end/config.json
@@ -360,7 +436,13 @@ differ spaced/config.json no_end/config.json
 for word in the cat and the cat and the cat and the cat and; do
     echo "{\"prompt\": \"$word\", \"completion\": \"a\"}"
 done >words.jsonl
-expect 0 'step 1 of 1' '' finetune --model no_end --data words.jsonl --steps 1 --window 16 --out ends
+expect 1 '' 'llama finetune: the token behind a text is 852, the vocabulary has ' \
+    finetune --model no_end --data words.jsonl --steps 1 --window 16 --out ends
+yes the cat and | head -n 40 >words.txt
+expect 0 'step 1 of 1' '' finetune --model no_end --data words.txt --steps 1 --window 16 --out ends
+tr -d '\n' <spaced/config.json | sed 's/"eos_token_id": *\[[^]]*\]/"eos_token_id": null/' >no_end/config.json
+that "a model without an end" grep -q '"eos_token_id": null' no_end/config.json
+expect 0 'step 1 of 1' '' finetune --model no_end --data words.jsonl --steps 1 --window 16 --overwrite --out ends
 learned='last/llama_last.safetensors has learned from other data, or with another tokenizer: --other-data'
 expect 1 '' "$learned" finetune --resume --data pairs.jsonl --out last
 # A setting that is no number is told with the name of the file.

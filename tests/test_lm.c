@@ -337,7 +337,7 @@ START_TEST(broken_token_files_are_refused)
         { 12, 3, "expected ids of 2 or 4 bytes, found 3" },
         { 12, 4, "expected 8 tokens of 4 bytes, found 16 bytes" },
         { 16, 9, "was made with another vocabulary, of 9 tokens" },
-        { 20, 1, "expected version 1 or 2" },
+        { 20, 1, "bad: expected 0 behind the number of tokens in the vocabulary, found 1" },
         { 24, 0x55, "was made with another vocabulary" },
         { 32 + 2 * 3, 8, "token 3 has id 8, expected ids below 8" },
         { 32 + 2 * 7 + 1, 255, "token 7 has id 65287, expected ids below 8" },

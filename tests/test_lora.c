@@ -516,6 +516,70 @@ START_TEST(a_copy_of_the_output_layer)
 }
 END_TEST
 
+/* peft has no parameter "a.weight" if the Linear "a" has an adapter, and ignores such a tensor: its weight is
+ * "a.base_layer.weight". A Linear without adapter has no "b.base_layer.weight". The last tensor is added to a file of adapters
+ * of a. */
+START_TEST(a_weight_is_read_by_the_name_that_peft_gives_it)
+{
+    typedef struct { Module module; Linear *a, *b; } Net;
+    static const char *const first[] = { "a", NULL };
+    static const struct { const char *name; bool bias, read; } cases[] = {
+        { "a.weight", false, false }, { "a.base_layer.weight", false, true },
+        { "a.bias", true, false }, { "a.base_layer.bias", true, true },
+        { "b.weight", false, true }, { "b.base_layer.weight", false, false },
+        { "b.bias", true, true }, { "b.base_layer.bias", true, false },
+    };
+    Net *m = nn_new(Net);
+    nn_child(m, a, nn_linear_new(3, 3));
+    nn_child(m, b, nn_linear_new(3, 3));
+    Net *with = nn_clone(m);
+    expect_done(nn_lora_add(with, (NnLoraOptions){ .rank = 2, .alpha = 8, .targets = first }));
+    expect_done(nn_lora_save(with, in_folder("")));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        AgScope s = ag_begin(AG_NO_GRAD);
+        Net *again = nn_clone(m);
+        char name[64], unexpected[96];
+        snprintf(name, sizeof name, "base_model.model.%s", cases[i].name);
+        snprintf(unexpected, sizeof unexpected, "unexpected: \"%s\"", name);
+        Tensor *added = cases[i].bias ? tensor_full(SHAPE(3), 0.5) : tensor_full(SHAPE(3, 3), 0.5);
+        expect_done(tensor_save(in_folder("adapter_model.safetensors"),
+                                { "base_model.model.a.lora_A.weight", with->a->lora_A->weight },
+                                { "base_model.model.a.lora_B.weight", with->a->lora_B->weight }, { name, added }));
+        Linear *l = *cases[i].name == 'a' ? again->a : again->b;
+        if (cases[i].read) {
+            expect_done(nn_lora_load(again, in_folder("")));
+            check_close(name, cases[i].bias ? l->bias : l->weight, added, 0);
+        } else {
+            expect_refused(nn_lora_load(again, in_folder("")), unexpected);
+            check_same_parameters(m, again);
+        }
+        ag_free(again);
+        ag_end(s);
+    }
+    ag_free(with);
+    ag_free(m);
+}
+END_TEST
+
+/* Without target_modules, peft knows which Linears to choose of language models alone. */
+START_TEST(other_modules_need_target_modules)
+{
+    static const char config[] = "{\"peft_type\": \"LORA\"}", null[] = "{\"peft_type\": \"LORA\", \"target_modules\": null}";
+    static const char *const first[] = { "0", NULL };
+    Sequential *m = nn_sequential_new();
+    nn_sequential_add(m, nn_linear_new(3, 3));
+    Sequential *again = nn_clone(m);
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 8, .targets = first }));
+    expect_done(nn_lora_save(m, in_folder("")));
+    folder_write("adapter_config.json", config, strlen(config));
+    expect_refused(nn_lora_load(again, in_folder("")), "\"target_modules\": expected one that chooses \"0\"");
+    folder_write("adapter_config.json", null, strlen(null));
+    expect_refused(nn_lora_load(again, in_folder("")), "\"target_modules\": expected one that chooses \"0\"");
+    ag_free(again);
+    ag_free(m);
+}
+END_TEST
+
 /* A second call leaves the adapters of the first one as they are, and both are saved with their own rank and alpha. */
 START_TEST(adapters_can_have_different_options)
 {
@@ -650,6 +714,15 @@ START_TEST(what_peft_ignores_or_refuses_is_refused)
         { "\"r\": 2.0", "r" },
         { "\"r\": 1000.0", "r" },
         { "\"r\": 0", "r" },
+        { "\"rank_pattern\": {\"q_proj\": 2, \"v.*\": 2}", NULL },
+        { "\"rank_pattern\": {\"q_proj\": 0}", "rank_pattern" },
+        { "\"rank_pattern\": {\"q_proj\": -1}", "rank_pattern" },
+        { "\"rank_pattern\": {\"q_proj\": 2.0}", "rank_pattern" },
+        { "\"rank_pattern\": {\"q_proj\": 2, \"v_proj\": null}", "rank_pattern" },
+        { "\"rank_pattern\": {\"q_proj\": true}", "rank_pattern" },
+        { "\"rank_pattern\": {\"q_proj\": \"2\"}", "rank_pattern" },
+        { "\"rank_pattern\": {\"q_proj\": [2]}", "rank_pattern" },
+        { "\"rank_pattern\": {\"q_proj\": {}}", "rank_pattern" },
         { "\"target_modules\": [0]", "target_modules" },
         { BOTH ", \"exclude_modules\": [0]", "exclude_modules" },
         { BOTH ", \"layers_to_transform\": 1.0", "layers_to_transform" },
@@ -916,6 +989,8 @@ Suite *lora_suite(void)
     tcase_add_test(t, the_task_of_other_modules);
     tcase_add_test(t, the_names_of_other_modules);
     tcase_add_test(t, a_copy_of_the_output_layer);
+    tcase_add_test(t, a_weight_is_read_by_the_name_that_peft_gives_it);
+    tcase_add_test(t, other_modules_need_target_modules);
     tcase_add_test(t, models_with_adapters_are_not_written);
     tcase_add_test(t, alpha_is_saved_as_it_was_given);
     tcase_add_test(t, adapters_can_have_different_options);

@@ -1,6 +1,7 @@
 /* test_mistakes.c: mistakes that a C programmer makes against the public functions, one in each row. A row is a part of the
  * expected message and the call. Each one must end as a usage error in one line that names the line of the row, or, where a
  * function reports bad input by its result, with false or NULL and a message in ag_error(). */
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "faults.h"
 #include "kaeru/kaeru.h"
 #include "suites.h"
 #include "usage_error.h"
@@ -700,6 +702,15 @@ START_TEST(ids_and_losses)
     MISTAKE("ids is AG_REAL", ag_one_hot(x, 3));
     MISTAKE("one_hot: ids is NULL", ag_one_hot(none, 3));
     MISTAKE("-1 classes", ag_one_hot(i, -1));
+    Tensor *no_rows = tensor_zeros(SHAPE(0, 2)), *no_columns = tensor_zeros(SHAPE(2, 0)), *zero = tensor_ints(SHAPE(2), NULL);
+    MISTAKE("ag_one_hot: id 0 at item 0 is out of range: expected none, since there are 0", ag_one_hot(zero, 0));
+    MISTAKE("ag_embedding: id 0 at item 0 is out of range: expected none, since there are 0", ag_embedding(no_rows, zero));
+    MISTAKE("ag_index_select: id 0 at item 0 is out of range: expected none", ag_index_select(no_rows, 0, zero));
+    MISTAKE("ag_gather: id 0 at item 0 is out of range: expected none", ag_gather(no_columns, 1, ids(2, 1)));
+    MISTAKE("target 0 at item 0 is out of range: expected none, since there are 0, or -1 to ignore it",
+            ag_cross_entropy(no_columns, zero, AG_MEAN, -1, 0));
+    MISTAKE("target 0 at item 0 is out of range: expected none, since there are 0, or -1 to ignore it",
+            ag_nll_loss(no_columns, zero, AG_MEAN, -1));
     MISTAKE("id 3 at item 1", ag_one_hot(t, 3));
     MISTAKE("mse_loss: target is NULL", ag_mse_loss(x, none));
     MISTAKE("x (2, 3) and target (3, 2) differ", ag_mse_loss(x, ones(3, 2)));
@@ -1289,7 +1300,7 @@ START_TEST(layers)
     MISTAKE("the module is NULL", nn_dropout(no_dropout, x));
     MISTAKE("x is NULL", nn_dropout(d, none));
     MISTAKE("x is AG_INT", nn_dropout(d, i));
-    MISTAKE("t is NULL", Dropout *off = nn_dropout_new(0); nn_dropout(off, none));
+    MISTAKE("nn_dropout: x is NULL", Dropout *off = nn_dropout_new(0); nn_dropout(off, none));
     MISTAKE("the module is NULL", nn_sequential_add(no_sequential, nn_linear_new(1, 1)));
     MISTAKE("the module is NULL", nn_sequential_add(s, NULL));
     MISTAKE("is already in a Sequential", nn_sequential_add(s, l));
@@ -1329,7 +1340,7 @@ START_TEST(recurrent_layers)
     MISTAKE("sizes 3 -> -2", nn_lstm_new(3, -2));
     MISTAKE("the module is NULL", nn_recurrent_step(no_recurrent, x, &fresh));
     MISTAKE("the state is NULL", nn_recurrent_step(g, x, NULL));
-    MISTAKE("t is NULL", nn_recurrent_step(g, none, &fresh));
+    MISTAKE("nn_recurrent_step: x is NULL", nn_recurrent_step(g, none, &fresh));
     MISTAKE("x is (4, 5, 3), expected (B,in)", nn_recurrent_step(g, long_x, &fresh));
     MISTAKE("x is (4, 2), expected (B,in)", nn_recurrent_step(g, ones(4, 2), &fresh));
     MISTAKE("the state's h is (4, 3)", nn_recurrent_step(g, x, &wide));
@@ -1338,11 +1349,11 @@ START_TEST(recurrent_layers)
     MISTAKE("AG_INT", nn_recurrent_step(g, x, &ints));
     MISTAKE("x is AG_INT", nn_recurrent_step(g, ids(4, 3), &fresh));
     MISTAKE("the module is NULL", nn_recurrent(no_recurrent, long_x, NULL, NULL));
-    MISTAKE("t is NULL", nn_recurrent(g, none, NULL, NULL));
+    MISTAKE("nn_recurrent: x is NULL", nn_recurrent(g, none, NULL, NULL));
     MISTAKE("expected (B,T,in)", nn_recurrent(g, x, NULL, NULL));
     MISTAKE("expected one step or more", nn_recurrent(g, tensor_ones(SHAPE(4, 0, 3)), NULL, NULL));
     MISTAKE("the mask is (4, 5), expected (4, 1, 5)", nn_recurrent(g, long_x, bools(4, 5), NULL));
-    MISTAKE("expected AG_BOOL", nn_recurrent(g, long_x, tensor_ones(SHAPE(4, 1, 5)), NULL));
+    MISTAKE("nn_recurrent: mask is AG_REAL, expected AG_BOOL", nn_recurrent(g, long_x, tensor_ones(SHAPE(4, 1, 5)), NULL));
     MISTAKE("the state's h is (4, 3)", nn_recurrent(l, long_x, NULL, &wide));
     ag_free(g);
     ag_free(l);
@@ -1366,15 +1377,15 @@ START_TEST(attention_layers)
     SublayerConnection *s = nn_sublayer_connection_new(4, 0, NN_PRE_NORM, AG_NORM_PYTORCH), *no_sublayer = NULL;
     double nan = (double)NAN;
     MISTAKE("n is -2, expected 0 or more", nn_causal_mask(-2));
-    MISTAKE("t is NULL", nn_padding_mask(none, 0));
-    MISTAKE("expected AG_INT", nn_padding_mask(x, 0));
+    MISTAKE("nn_padding_mask: ids is NULL", nn_padding_mask(none, 0));
+    MISTAKE("nn_padding_mask: ids is AG_REAL, expected AG_INT", nn_padding_mask(x, 0));
     MISTAKE("expected (B,T)", nn_padding_mask(tensor_ints(SHAPE(2), NULL), 0));
-    MISTAKE("t is NULL", nn_causal_padding_mask(none, 0));
+    MISTAKE("nn_padding_mask: ids is NULL", nn_causal_padding_mask(none, 0));
     MISTAKE("expected AG_INT", nn_causal_padding_mask(x, 0));
     MISTAKE("out is NULL", nn_mask_print(NULL, bools(2, 2)));
-    MISTAKE("t is NULL", nn_mask_print(stderr, none));
-    MISTAKE("expected AG_BOOL", nn_mask_print(stderr, i));
-    MISTAKE("t is NULL", nn_attention(none, k, k, NULL, NULL, NULL));
+    MISTAKE("nn_mask_print: mask is NULL", nn_mask_print(stderr, none));
+    MISTAKE("nn_mask_print: mask is AG_INT, expected AG_BOOL", nn_mask_print(stderr, i));
+    MISTAKE("nn_attention: q is NULL", nn_attention(none, k, k, NULL, NULL, NULL));
     MISTAKE("x is NULL", nn_attention(q, none, k, NULL, NULL, NULL));
     MISTAKE("b is NULL", nn_attention(q, k, none, NULL, NULL, NULL));
     MISTAKE("inner sizes 4 and 2", nn_attention(q, narrow, k, NULL, NULL, NULL));
@@ -1391,8 +1402,8 @@ START_TEST(attention_layers)
     MISTAKE("widths 4 and 0", nn_score_new(NN_SCORE_ADDITIVE, 4, 0, 4));
     MISTAKE("hidden 0", nn_score_new(NN_SCORE_ADDITIVE, 4, 4, 0));
     MISTAKE("the module is NULL", nn_score(no_score, q, k));
-    MISTAKE("t is NULL", nn_score(dot, none, k));
-    MISTAKE("x is NULL", nn_score(additive, q, none));
+    MISTAKE("nn_score: q is NULL", nn_score(dot, none, k));
+    MISTAKE("nn_score: k is NULL", nn_score(additive, q, none));
     MISTAKE("inner sizes", nn_score(dot, q, narrow));
     MISTAKE("do not fit", nn_score(additive, q, narrow));
     MISTAKE("not divisible by 3 heads", nn_multi_head_attention_new(3, 4, 0));
@@ -1411,7 +1422,7 @@ START_TEST(attention_layers)
     MISTAKE("width 4 and max_len -8", nn_positional_encoding_new(4, 0, -8));
     MISTAKE("probability 2", nn_positional_encoding_new(4, 2, 8));
     MISTAKE("the module is NULL", nn_positional_encoding(no_position, q));
-    MISTAKE("t is NULL", nn_positional_encoding(p, none));
+    MISTAKE("nn_positional_encoding_from: x is NULL", nn_positional_encoding(p, none));
     MISTAKE("expected (B,T,4)", nn_positional_encoding(p, narrow));
     MISTAKE("the table has 8 positions", nn_positional_encoding(p, tensor_ones(SHAPE(1, 9, 4))));
     MISTAKE("from position -1 on", nn_positional_encoding_from(p, q, -1));
@@ -1427,8 +1438,8 @@ START_TEST(attention_layers)
     MISTAKE("the module is NULL", nn_sublayer_in(no_sublayer, q));
     MISTAKE("x is NULL", nn_sublayer_in(s, none));
     MISTAKE("the module is NULL", nn_sublayer_out(no_sublayer, q, q));
-    MISTAKE("a is NULL", nn_sublayer_out(s, none, q));
-    MISTAKE("t is NULL", nn_sublayer_out(s, q, none));
+    MISTAKE("nn_sublayer_out: x is NULL", nn_sublayer_out(s, none, q));
+    MISTAKE("nn_sublayer_out: h is NULL", nn_sublayer_out(s, q, none));
     MISTAKE("do not fit", nn_sublayer_out(s, q, k));
     ag_free(dot);
     ag_free(additive);
@@ -1457,8 +1468,8 @@ START_TEST(caches)
     MISTAKE("the cache was freed", nn_cache_append(freed, 0, k, v));
     MISTAKE("layer 2 of a cache for 2 layers", nn_cache_append(c, 2, k, v));
     MISTAKE("layer -1", nn_cache_append(c, -1, k, v));
-    MISTAKE("t is NULL", nn_cache_append(c, 0, none, v));
-    MISTAKE("t is NULL", nn_cache_append(c, 0, k, none));
+    MISTAKE("nn_cache_append: key is NULL", nn_cache_append(c, 0, none, v));
+    MISTAKE("nn_cache_append: value is NULL", nn_cache_append(c, 0, k, none));
     MISTAKE("expected AG_REAL", nn_cache_append(c, 0, tensor_ints(SHAPE(1, 3, 4), NULL), v));
     MISTAKE("expected (B,t,D) for both", nn_cache_append(c, 0, ones(3, 4), ones(3, 4)));
     MISTAKE("expected (B,t,D) for both", nn_cache_append(c, 0, k, tensor_ones(SHAPE(1, 2, 4))));
@@ -1472,7 +1483,7 @@ START_TEST(caches)
     MISTAKE("batch or width differs", nn_cache_append(c, 0, tensor_ones(SHAPE(2, 1, 4)), tensor_ones(SHAPE(2, 1, 4))));
     MISTAKE("the cache is NULL", nn_cache_read(no_cache, 0, &out, &out));
     MISTAKE("layer 9 of a cache", nn_cache_read(c, 9, &out, &out));
-    MISTAKE("t is NULL", nn_cache_attention(c, 0, none, NULL, how));
+    MISTAKE("nn_cache_attention: q is NULL", nn_cache_attention(c, 0, none, NULL, how));
     MISTAKE("key is NULL", nn_cache_read(c, 0, NULL, &out));
     MISTAKE("value is NULL", nn_cache_read(c, 0, &out, NULL));
     MISTAKE("the cache is NULL", nn_cache_is_filled(no_cache, 0));
@@ -1601,7 +1612,16 @@ START_TEST(transformers)
     MISTAKE("the cache is NULL", transformer_decode_next(m, memory, mask, tgt, NULL));
     MISTAKE("the cache was freed", NnCache *c = transformer_cache_new(m, 4); ag_free(c);
             transformer_decode_next(m, memory, mask, tgt, c));
-    MISTAKE("t is NULL", NnCache *c = transformer_cache_new(m, 4); transformer_decode_next(m, memory, mask, none, c));
+    MISTAKE("transformer_decode_next: tgt is NULL", NnCache *c = transformer_cache_new(m, 4);
+            transformer_decode_next(m, memory, mask, none, c));
+    AgScope no_grad = ag_begin(AG_NO_GRAD);
+    NnCache *shifted = transformer_cache_new(m, 4);
+    transformer_decode_next(m, memory, mask, ids(2, 2), shifted);
+    nn_cache_keep_last(shifted, 1);
+    ag_end(no_grad);
+    MISTAKE("transformer_decode_next: nn_cache_keep_last has removed what was before the 1 positions in the cache",
+            transformer_decode_next(m, memory, mask, ids(2, 1), shifted));
+    ag_free(shifted);
     MISTAKE("the cache has room for 2", NnCache *c = transformer_cache_new(m, 2);
             transformer_decode_next(m, memory, mask, tgt, c));
     MISTAKE("a cache for 1 attention layers, expected one for the model's 2",
@@ -1634,6 +1654,145 @@ static bool no_batch(void *source, TransformerBatch *batch)
     return false;
 }
 
+/* Batches that lack one of their tensors, or have a wrong one: source is the member. */
+static bool wrong_batch(void *source, TransformerBatch *batch)
+{
+    *batch = transformer_batch_new(ids(2, 3), ids(2, 4), 2);
+    *(Tensor **)((char *)batch + *(const size_t *)source) = NULL;
+    return true;
+}
+
+static bool batch_of_reals(void *member, TransformerBatch *batch)
+{
+    wrong_batch(member, batch);
+    *(Tensor **)((char *)batch + *(const size_t *)member) = ones(2, 3);
+    return true;
+}
+
+static bool empty_handed(void *source, TransformerBatch *batch)
+{
+    (void)source;
+    (void)batch;
+    return true;
+}
+
+/* Functions of the program that leave a scope open, or end one that they have not begun. */
+static AgScope callers;
+
+static void scope_left_open(void)
+{
+    ag_begin(AG_RECORD);
+}
+
+static void scope_ended(void)
+{
+    ag_end(callers);
+}
+
+/* As many scopes are open afterwards as before. */
+static void scope_exchanged(void)
+{
+    ag_end(callers);
+    ag_begin(AG_NO_GRAD);
+}
+
+static void (*const wrong_with_scopes[])(void) = { scope_left_open, scope_ended, scope_exchanged };
+static void (*with_scopes)(void);
+
+static bool next_with_scopes(void *source, TransformerBatch *batch)
+{
+    (void)source;
+    *batch = transformer_batch_new(ids(2, 3), ids(2, 4), 2);
+    with_scopes();
+    return true;
+}
+
+static bool a_batch(void *source, TransformerBatch *batch)
+{
+    (void)source;
+    *batch = transformer_batch_new(ids(2, 3), ids(2, 4), 2);
+    return true;
+}
+
+static void done_with_scopes(void *arg, const KaeruTrainState *state, double loss, double lr)
+{
+    (void)arg;
+    (void)state;
+    (void)loss;
+    (void)lr;
+    with_scopes();
+}
+
+static bool token_with_scopes(void *arg, int32_t id)
+{
+    (void)arg;
+    (void)id;
+    with_scopes();
+    return true;
+}
+
+static void training_with_scopes(LmTraining *t, void *arg)
+{
+    (void)t;
+    (void)arg;
+    with_scopes();
+}
+
+static void lines_with_scopes(void *arg, int64_t lines)
+{
+    (void)arg;
+    (void)lines;
+    with_scopes();
+}
+
+/* Each mistake in what the program's functions leave behind, in training and in evaluation. */
+START_TEST(functions_of_an_epoch)
+{
+    begin();
+    Transformer *m = transformer_new(5, 5, small());
+    Optimizer *adam = nn_adam_new(m, 1), *other = nn_adam_new(m, 1), *part = nn_adam_new(m->generator, 1);
+    NnParallel *of_other = nn_parallel_new(other, 1, NULL), *of_part = nn_parallel_new(part, 1, NULL);
+    const KaeruEpochOptions trains = { .criterion = { 0, 0.1 }, .optimizer = adam, .factor = 1, .model_size = 8, .warmup = 10 };
+    KaeruTrainState state = { 0 };
+    MISTAKE("parallel was made of another optimizer than `optimizer`", KaeruEpochOptions b = trains; b.parallel = of_other;
+            transformer_run_epoch(m, no_batch, NULL, &b, &state));
+    MISTAKE("parallel was made of another optimizer than `optimizer`", KaeruEpochOptions b = trains; b.parallel = of_part;
+            transformer_run_epoch(m, no_batch, NULL, &b, &state));
+    MISTAKE("this optimizer is shared already", KaeruEpochOptions b = trains; b.optimizer = other;
+            transformer_run_epoch(m, no_batch, NULL, &b, &state));
+    for (int mode = 0; mode < 2; mode++) {
+        KaeruEpochOptions o = trains;
+        if (mode == 1) o.optimizer = NULL;
+        static const struct { size_t member; const char *message; bool ids; } wrong[] = {
+            { offsetof(TransformerBatch, src), "transformer_run_epoch: the src of a batch is ", true },
+            { offsetof(TransformerBatch, src_mask), "transformer_run_epoch: the src_mask of a batch is ", false },
+            { offsetof(TransformerBatch, tgt), "transformer_run_epoch: the tgt of a batch is ", true },
+            { offsetof(TransformerBatch, tgt_y), "transformer_run_epoch: the tgt_y of a batch is ", true },
+            { offsetof(TransformerBatch, tgt_mask), "transformer_run_epoch: the tgt_mask of a batch is ", false } };
+        MISTAKE("transformer_run_epoch: the src of a batch is NULL", transformer_run_epoch(m, empty_handed, NULL, &o, &state));
+        for (int i = 0; i < 5; i++) {
+            size_t member = wrong[i].member;
+            MISTAKE(wrong[i].message, transformer_run_epoch(m, wrong_batch, &member, &o, &state));
+            if (wrong[i].ids) MISTAKE(wrong[i].message, transformer_run_epoch(m, batch_of_reals, &member, &o, &state));
+        }
+        for (int i = 0; i < 3; i++) {
+            with_scopes = wrong_with_scopes[i];
+            MISTAKE("transformer_run_epoch: next ended a scope, or left one open", callers = ag_begin(AG_RECORD);
+                    transformer_run_epoch(m, next_with_scopes, NULL, &o, &state));
+            MISTAKE("transformer_run_epoch: done ended a scope, or left one open", callers = ag_begin(AG_RECORD);
+                    KaeruEpochOptions b = o; b.done = done_with_scopes; transformer_run_epoch(m, a_batch, NULL, &b, &state));
+        }
+    }
+    ag_free(of_other);
+    ag_free(of_part);
+    ag_free(other);
+    ag_free(part);
+    ag_free(adam);
+    ag_free(m);
+    end();
+}
+END_TEST
+
 START_TEST(training)
 {
     begin();
@@ -1648,9 +1807,10 @@ START_TEST(training)
     KaeruLabelSmoothing l = { 0, 0.1 };
     KaeruBeamOptions beam = { 2, 5, 0, 1, 0 };
     double nan = (double)NAN;
-    MISTAKE("t is NULL", transformer_batch_new(none, tgt, 0));
+    MISTAKE("transformer_batch_new: src is NULL", transformer_batch_new(none, tgt, 0));
     MISTAKE("t is NULL", transformer_batch_new(src, none, 0));
-    MISTAKE("expected AG_INT", transformer_batch_new(x, tgt, 0));
+    MISTAKE("transformer_batch_new: src is AG_REAL, expected AG_INT", transformer_batch_new(x, tgt, 0));
+    MISTAKE("transformer_batch_new: tgt is AG_REAL, expected AG_INT", transformer_batch_new(src, x, 0));
     MISTAKE("expected (B,S) and (B,T+1)", transformer_batch_new(src, ids(3, 4), 0));
     MISTAKE("expected (B,S) and (B,T+1)", transformer_batch_new(t, tgt, 0));
     MISTAKE("expected (B,S) and (B,T+1)", transformer_batch_new(src, ids(2, 0), 0));
@@ -1677,7 +1837,7 @@ START_TEST(training)
     MISTAKE("the optimizer was freed", KaeruEpochOptions b = o; b.optimizer = freed;
             transformer_run_epoch(m, no_batch, NULL, &b, &state));
     MISTAKE("the module is NULL", transformer_greedy_decode(no_model, src, mask, 5, 0, -1));
-    MISTAKE("t is NULL", transformer_greedy_decode(m, none, mask, 5, 0, -1));
+    MISTAKE("transformer_greedy_decode: src is NULL", transformer_greedy_decode(m, none, mask, 5, 0, -1));
     MISTAKE("max_len 0", transformer_greedy_decode(m, src, mask, 0, 0, -1));
     MISTAKE("start symbol 5", transformer_greedy_decode(m, src, mask, 5, 5, -1));
     MISTAKE("start symbol -1", transformer_greedy_decode(m, src, mask, 5, -1, -1));
@@ -1696,7 +1856,7 @@ START_TEST(training)
     REFUSED("the probabilities of the next token are NaN",
             transformer_greedy_decode(broken, tensor_ints(SHAPE(2, 1), (int32_t[]){ 3, 4 }), NULL, 5, 0, -1));
     MISTAKE("the module is NULL", transformer_beam_search(no_model, one, NULL, beam, NULL));
-    MISTAKE("t is NULL", transformer_beam_search(m, none, NULL, beam, NULL));
+    MISTAKE("transformer_beam_search: src is NULL", transformer_beam_search(m, none, NULL, beam, NULL));
     MISTAKE("2 sentences", transformer_beam_search(m, src, NULL, beam, NULL));
     MISTAKE("beam 0", KaeruBeamOptions b = beam; b.beam = 0; transformer_beam_search(m, one, NULL, b, NULL));
     MISTAKE("max_len -5", KaeruBeamOptions b = beam; b.max_len = -5; transformer_beam_search(m, one, NULL, b, NULL));
@@ -1728,7 +1888,7 @@ START_TEST(seq2seq_models)
     MISTAKE("8 is not a RecurrentKind", Seq2SeqOptions b = o; b.cell = (RecurrentKind)8; seq2seq_new(5, 6, b));
     MISTAKE("8 is not a NnScoreKind", Seq2SeqOptions b = o; b.score = (NnScoreKind)8; seq2seq_new(5, 6, b));
     MISTAKE("the module is NULL", seq2seq_forward(no_model, src, tgt, mask));
-    MISTAKE("t is NULL", seq2seq_forward(m, none, tgt, mask));
+    MISTAKE("seq2seq_forward: src is NULL", seq2seq_forward(m, none, tgt, mask));
     MISTAKE("tgt is NULL", seq2seq_forward(m, src, none, mask));
     MISTAKE("expected (B,S) and (B,T)", seq2seq_forward(m, src, ids(3, 4), mask));
     MISTAKE("expected (B,S) and (B,T)", seq2seq_forward(m, ids(2, 0), tgt, mask));
@@ -1739,7 +1899,7 @@ START_TEST(seq2seq_models)
     MISTAKE("batch is NULL", seq2seq_loss(m, NULL, 0));
     MISTAKE("t is NULL", seq2seq_loss(m, &(TransformerBatch){ 0 }, 0));
     MISTAKE("the module is NULL", seq2seq_greedy_decode(no_model, src, mask, 5, 0, 1));
-    MISTAKE("t is NULL", seq2seq_greedy_decode(m, none, mask, 5, 0, 1));
+    MISTAKE("seq2seq_greedy_decode: src is NULL", seq2seq_greedy_decode(m, none, mask, 5, 0, 1));
     MISTAKE("max_len 0", seq2seq_greedy_decode(m, src, mask, 0, 0, 1));
     MISTAKE("start symbol 99", seq2seq_greedy_decode(m, src, mask, 5, 99, 1));
     MISTAKE("end symbol -3", seq2seq_greedy_decode(m, src, mask, 5, 0, -3));
@@ -1795,7 +1955,7 @@ START_TEST(gpts)
     MISTAKE("s is NULL", nn_fields_from_settings(&gpt_fields, &o, no_settings));
     REFUSED("the setting \"gpt.layers\" is missing", nn_fields_from_settings(&gpt_fields, &o, s));
     MISTAKE("the module is NULL", gpt_forward(no_model, word));
-    MISTAKE("t is NULL", gpt_forward(m, none));
+    MISTAKE("gpt_forward: ids is NULL", gpt_forward(m, none));
     MISTAKE("expected (B,T)", gpt_forward(m, tensor_ints(SHAPE(3), NULL)));
     MISTAKE("expected (B,T)", gpt_forward(m, ids(2, 0)));
     MISTAKE("exceed the context of 6", gpt_forward(m, ids(2, 7)));
@@ -1808,12 +1968,18 @@ START_TEST(gpts)
     MISTAKE("9 is not an AgReduce", lm_loss_with(m, word, word, (AgReduce)9));
     MISTAKE("the module is NULL", lm_cache_new(no_model));
     MISTAKE("the module is NULL", lm_logits(no_model, word, c));
-    MISTAKE("t is NULL", lm_logits(m, none, NULL));
+    MISTAKE("gpt_forward: ids is NULL", lm_logits(m, none, NULL));
     MISTAKE("exceed the context of 6", lm_logits(m, ids(2, 7), NULL));
     MISTAKE("a cache for 5 layers, expected one for the model's 1", lm_logits(m, word, nn_cache_new(5, 6)));
+    MISTAKE("nn_cache_keep_last has removed what was before the 1 positions in the cache", ag_begin(AG_NO_GRAD);
+            lm_logits(m, word, c); nn_cache_keep_last(c, 1); lm_logits(m, ids(2, 1), c));
+    MISTAKE("nn_cache_keep_last has removed what was before the 1 positions in the cache", lm_next(m, ids(2, 1), c));
+    ROW(AgScope no_grad = ag_begin(AG_NO_GRAD); nn_cache_keep_last(c, 0); lm_logits(m, word, c); nn_cache_keep_last(c, 3);
+        nn_cache_keep_last(c, 9); lm_logits(m, ids(2, 1), c); nn_cache_keep_last(c, 0); ag_end(no_grad));
+    ck_assert_str_eq(usage_message, "");
     MISTAKE("the module is NULL", lm_next(no_model, word, c));
     MISTAKE("the cache is NULL", lm_next(m, word, no_cache));
-    MISTAKE("t is NULL", lm_next(m, none, c));
+    MISTAKE("gpt_forward: ids is NULL", lm_next(m, none, c));
     MISTAKE("exceed the context of 6", lm_next(m, word, c); lm_next(m, ids(2, 4), c));
     MISTAKE("batch or width differs", lm_next(m, ids(1, 1), c));
     MISTAKE("a cache for 5 layers, expected one for the model's 1", lm_next(m, word, nn_cache_new(5, 6)));
@@ -2070,6 +2236,19 @@ START_TEST(language_models)
     MISTAKE("p is NULL", lm_sample_probabilities(logits, 3, &how, NULL));
     MISTAKE("top_p is nan", lm_sample_probabilities(logits, 3, &(LmSampling){ 1, 0, nan }, p));
     REFUSED("the logit of token 1 is nan", lm_sample_probabilities(bad, 2, &how, p));
+    job.options.steps = job.options.evaluate_every = 1;
+    for (int i = 0; i < 3; i++) {
+        static const int32_t prompt[] = { 1 };
+        with_scopes = wrong_with_scopes[i];
+        MISTAKE("lm_train: started ended a scope, or left one open", LmTraining b = job; b.started = training_with_scopes;
+                callers = ag_begin(AG_RECORD); lm_train(&b, false));
+        MISTAKE("lm_train: stepped ended a scope, or left one open", LmTraining b = job; b.stepped = training_with_scopes;
+                callers = ag_begin(AG_RECORD); lm_train(&b, false));
+        MISTAKE("lm_train: evaluated ended a scope, or left one open", LmTraining b = job; b.evaluated = training_with_scopes;
+                callers = ag_begin(AG_RECORD); lm_train(&b, false));
+        MISTAKE("lm_generate: next ended a scope, or left one open", callers = ag_begin(AG_RECORD); nn_eval(m);
+                lm_generate(m, prompt, 1, 3, &how, token_with_scopes, NULL));
+    }
     ag_free(d);
     ag_free(few);
     ag_free(v);
@@ -2128,9 +2307,26 @@ START_TEST(translation)
             transformer_run_epoch(m, kaeru_sentence_pairs_next, p, &(KaeruEpochOptions){ 0 }, &(KaeruTrainState){ 0 }));
     kaeru_sentence_pairs_sort(p, 100);
     MISTAKE("batch is NULL", kaeru_sentence_pairs_next(p, NULL));
+    void *object = ag_object_new(1), *plain = ag_alloc(1, 1);
+    void *const others[] = { v, m, object };
+    for (int i = 0; i < 3; i++) {
+        MISTAKE("pairs is another object, not pairs of sentences", kaeru_sentence_pairs_next(others[i], &batch));
+        MISTAKE("pairs is another object, not pairs of sentences",
+                transformer_run_epoch(m, kaeru_sentence_pairs_next, others[i], &(KaeruEpochOptions){ 0 },
+                                      &(KaeruTrainState){ 0 }));
+    }
+    MISTAKE("pairs was freed, or is not an object of kaeru", kaeru_sentence_pairs_next(plain, &batch));
+    ag_free(object);
+    ag_free(plain);
     MISTAKE("pairs is NULL", kaeru_sentence_pairs_next(no_pairs, &batch));
     MISTAKE("pairs is NULL",
             transformer_run_epoch(m, kaeru_sentence_pairs_next, NULL, &(KaeruEpochOptions){ 0 }, &(KaeruTrainState){ 0 }));
+    for (int i = 0; i < 3; i++) {
+        with_scopes = wrong_with_scopes[i];
+        MISTAKE("transformer_translate_lines: done ended a scope, or left one open", KaeruTranslateOptions b = how;
+                b.done = lines_with_scopes; callers = ag_begin(AG_NO_GRAD); nn_eval(m);
+                transformer_translate_lines(&t, &l, &b, &out));
+    }
     MISTAKE("t is NULL", transformer_translate_lines(no_translator, &l, &how, &out));
     MISTAKE("src is NULL", transformer_translate_lines(&t, no_lines, &how, &out));
     MISTAKE("how is NULL", transformer_translate_lines(&t, &l, NULL, &out));
@@ -2171,7 +2367,6 @@ START_TEST(later_operations)
     MISTAKE("x is a scalar, expected (..,D)", ag_rms_norm(tensor_ones(AG_SCALAR), NULL, 1e-5));
     MISTAKE("eps is -1", ag_rms_norm(x, NULL, -1));
     MISTAKE("eps is nan", ag_rms_norm(x, NULL, nan));
-    MISTAKE("logsumexp: there is nothing to choose from in shape (2, 0)", ag_logsumexp(ones(2, 0), 1, false));
     MISTAKE("eps is inf", ag_rms_norm(x, NULL, (double)INFINITY));
     MISTAKE("gamma (2, 3) does not fit x (2, 3)", ag_rms_norm(x, x, 1e-5));
     MISTAKE("gamma (2,) does not fit x (2, 3)", ag_rms_norm(x, tensor_ones(SHAPE(2)), 1e-5));
@@ -2282,6 +2477,15 @@ START_TEST(later_operations)
     MISTAKE("padding -1: 0 or more", nn_conv2d_new_with(2, 3, 3, 1, -1, true));
     MISTAKE("0 and 3 channels, size 3", nn_conv2d_new_how(0, 3, 3, ((AgConv){ 0 }), true));
     MISTAKE("stride 0: expected 1 or more", nn_conv_transpose2d_new(2, 3, 3, 0));
+    MISTAKE("output_padding 2, expected 0 to stride - 1, which is 1",
+            nn_conv_transpose2d_new_with(2, 3, 3, 2, 0, 2, true));
+    MISTAKE("output_padding -1, expected 0 to stride - 1, which is 0",
+            nn_conv_transpose2d_new_with(2, 3, 3, 1, 0, -1, true));
+    MISTAKE("dilation -1, expected 0 or more", nn_conv2d_new_how(2, 3, 3, (AgConv){ .dilation = { -1, 1 } }, true));
+    MISTAKE("dilation -2, expected 0 or more", nn_conv2d_new_how(2, 3, 3, (AgConv){ .dilation = { 1, -2 } }, true));
+    MISTAKE("width 1: the unbiased variance of one item is 0/0", nn_layer_norm_new_kind(1, AG_NORM_ANNOTATED));
+    MISTAKE("width 1: the unbiased variance of one item is 0/0",
+            nn_sublayer_connection_new(1, 0, NN_PRE_NORM, AG_NORM_ANNOTATED));
     MISTAKE("0 channels, momentum 0.1", nn_batch_norm_new(0));
     MISTAKE("2 channels, momentum 0.1, eps nan", nn_batch_norm_new_with(2, 0.1, nan));
     MISTAKE("4 channels in 2 groups, eps -1", nn_group_norm_new_with(2, 4, -1));
@@ -2346,6 +2550,24 @@ static void *free_object(void *p)
     return NULL;
 }
 
+/* Objects of a thread that ends without an end of its scopes; the last of each kind is the newest of the thread. */
+typedef struct { int scopes, kinds, kind; void *object[4]; } Left;
+
+static void *leave_objects(void *arg)
+{
+    Left *left = arg;
+    for (int i = 0; i < left->scopes; i++) ag_begin(AG_RECORD);
+    for (int i = 0; i < left->kinds; i++) {
+        switch ((left->kind + i) % 4) {
+        case 0: left->object[i] = ag_alloc(4, 4); break;
+        case 1: left->object[i] = nn_linear_new(2, 2); break;
+        case 2: left->object[i] = ag_keep(ones(2, 2)); break;
+        default: left->object[i] = nn_settings_new();
+        }
+    }
+    return NULL;
+}
+
 /* Runs f in a thread that ends. */
 static void in_thread(void *f(void *), void *arg)
 {
@@ -2372,6 +2594,20 @@ START_TEST(lifetimes_and_threads)
     Linear *l = nn_linear_new(2, 2);
     in_thread(free_object, l);
     ag_free(l);
+    for (int scopes = 0; scopes < 3; scopes++)
+        for (int kind = 0; kind < 4; kind++)
+            for (int kinds = 1; kinds <= 4; kinds++)
+                for (int first = 0; first < 2; first++) {
+                    static Left left;
+                    left = (Left){ .scopes = scopes + (kind + kinds > 2), .kinds = kinds, .kind = kind };
+                    if (left.scopes == 0) continue;         /* no scope owns ag_keep's argument */
+                    in_thread(leave_objects, &left);
+                    for (int i = 0; i < kinds; i++) {
+                        const int k = first ? i : kinds - 1 - i;
+                        ROW(if ((kind + k) % 4 == 2) tensor_free(left.object[k]); else ag_free(left.object[k]));
+                        ck_assert_str_eq(usage_message, "");
+                    }
+                }
     MISTAKE("in another thread", Tensor *y = ag_sum(square_of(w)); in_thread(write_weight, w); ag_backward(y));
     Tensor *loss = ag_sum(square_of(w));
     ag_watch_backward((AgWatch){ .complete = backward_again, .arg = loss });
@@ -2452,11 +2688,108 @@ START_TEST(modules_and_files)
 }
 END_TEST
 
+/* Functions that take a pointer to any module, or to any language model, get other objects. */
+START_TEST(other_objects)
+{
+    begin();
+    Linear *l = nn_linear_new(3, 2);
+    Sequential *s = nn_sequential_new();
+    ModuleList *list = nn_list_new();
+    Optimizer *adam = nn_adam_new(l, 0.1);
+    Tensor *x = ones(2, 3), *word = ids(1, 2);
+    KaeruVocab *letters = kaeru_vocab_chars("ab", 2);
+    LmData *d = lm_data_of_text("text", "abababababababab", 16, letters);
+    const char *const paths[] = { missing };
+    NnCache *cache = nn_cache_new(1, 2);
+    int32_t id = 1;
+    int64_t n;
+    void *const others[] = { nn_settings_new(), ag_object_new(1), adam };
+    for (int i = 0; i < 3; i++) {
+        void *o = others[i];
+        static const char what[] = "this is not a module";
+        MISTAKE(what, nn_check("f", o, 0));
+        MISTAKE(what, nn_check_type("f", o, 0, "Linear"));
+        MISTAKE(what, nn_list_add(list, o));
+        MISTAKE(what, nn_sequential_add(s, o));
+        MISTAKE(what, nn_recompute(o, x));
+        MISTAKE(what, nn_clone(o));
+        MISTAKE(what, nn_set_training(o, true));
+        MISTAKE(what, nn_zero_grad(o));
+        MISTAKE(what, nn_parameters(o));
+        MISTAKE(what, nn_find(o, "weight"));
+        MISTAKE(what, nn_pack_weights(o, true));
+        MISTAKE(what, nn_freeze_bf16(o));
+        MISTAKE(what, nn_count(o));
+        MISTAKE(what, nn_summary(o, stderr));
+        MISTAKE(what, nn_adam_new(o, 0.1));
+        MISTAKE(what, nn_sgd_new(o, 0.1));
+        MISTAKE(what, nn_rmsprop_new(o, 0.1));
+        MISTAKE(what, nn_optimizer_check("f", adam, o));
+        MISTAKE(what, nn_clip_grad_norm(o, 1));
+        MISTAKE(what, nn_ema_update(o, l, 0.5));
+        MISTAKE(what, nn_ema_update(l, o, 0.5));
+        MISTAKE(what, nn_save(missing, o));
+        MISTAKE(what, nn_save_bf16(missing, o));
+        MISTAKE(what, nn_load(missing, o));
+        MISTAKE(what, nn_load_with(missing, o, (NnLoadOptions){ .in_place = true }));
+        MISTAKE(what, nn_checkpoint_save(missing, o, NULL, NULL));
+        MISTAKE(what, nn_checkpoint_save_trained(missing, o, NULL, NULL));
+        MISTAKE(what, nn_checkpoint_load(missing, o, NULL, NULL));
+        MISTAKE(what, nn_average_checkpoints(o, paths, 1));
+        MISTAKE(what, nn_lora_add(o, (NnLoraOptions){ .rank = 1, .alpha = 1 }));
+        MISTAKE(what, nn_lora_merge(o));
+        MISTAKE(what, nn_lora_save(o, missing));
+        MISTAKE(what, nn_lora_load(o, missing));
+        MISTAKE(what, lm_cache_new(o));
+        MISTAKE(what, lm_loss(o, word, word));
+        MISTAKE(what, lm_logits(o, word, NULL));
+        MISTAKE(what, lm_next(o, word, cache));
+        MISTAKE(what, lm_data_fits(d, o, 0));
+        MISTAKE(what, lm_evaluate(o, d, 1, 0, 0, &n));
+        MISTAKE(what, lm_generate(o, &id, 1, 1, &(LmSampling){ .temperature = 1 }, take_token, NULL));
+        MISTAKE(what, lm_train(&(LmTraining){ .model = o }, false));
+    }
+    ag_free(cache);
+    ag_free(others[0]);
+    ag_free(others[1]);
+    ag_free(adam);
+    ag_free(d);
+    ag_free(letters);
+    ag_free(s);
+    ag_free(list);
+    ag_free(l);
+    end();
+}
+END_TEST
+
+/* The system has no memory for a result. */
+START_TEST(no_memory_for_a_result)
+{
+    if (!faults_work()) return;
+    begin();
+    enum { LARGE = 1 << 13 };
+    Tensor *one = ones(1, 1), *column = ones(LARGE, 1), *row = ones(1, LARGE);
+    /* What a thread allocates at its first error is there. */
+    MISTAKE("ag_matmul: a is NULL", ag_matmul(none, ag_add(one, ag_expand(one, SHAPE(1, 1)))));
+    faults_at(0, true);
+    MISTAKE("ag_expand: no memory for ", ag_expand(one, SHAPE(LARGE, LARGE)));
+    MISTAKE("ag_matmul: no memory for ", ag_matmul(column, row));
+    MISTAKE("ag_add: no memory for ", ag_add(column, row));
+    faults_at(-1, false);
+    end();
+}
+END_TEST
+
 START_TEST(messages)
 {
     begin();
     Tensor *x = tensor_ones(SHAPE(1, 2, 5)), *w = tensor_ones(SHAPE(3, 2, 9)), *q = tensor_ones(SHAPE(2, 3, 4));
     MISTAKE("ag_reshape: -1 twice in (-1, -1): only one size can be inferred", ag_reshape(x, SHAPE(-1, -1)));
+    Tensor *image = tensor_ones(SHAPE(1, 1, 2, 2)), *kernel = tensor_ones(SHAPE(1, 1, 1, 1));
+    AgConv far = { .padding = { INT_MAX, INT_MAX } };
+    MISTAKE("ag_conv2d: shape (1, 1, 4294967296, 4294967296) has more items", ag_conv2d(image, kernel, NULL, 1, INT_MAX));
+    MISTAKE("ag_conv2d_with: shape (1, 1, 4294967296, 4294967296) has more items", ag_conv2d_with(image, kernel, NULL, far));
+    MISTAKE("ag_conv_transpose2d: shape ", ag_conv_transpose2d(tensor_ones(SHAPE(1, 1, 3, 3)), kernel, NULL, INT_MAX, 0, 0));
     MISTAKE("ag_conv1d: weight (3, 2, 9) is empty, or longer than x (1, 2, 5)", ag_conv1d(x, w, NULL, 1, 0));
     MISTAKE("ag_conv1d: x (1, 2, 5) and weight (2, 3, 4) do not fit", ag_conv1d(x, q, NULL, 1, 0));
     MISTAKE("ag_conv1d: stride 0 and padding 0", ag_conv1d(x, w, NULL, 0, 0));
@@ -2652,6 +2985,7 @@ Suite *mistakes_suite(void)
     tcase_add_test(rows, caches);
     tcase_add_test(rows, transformer_parts);
     tcase_add_test(rows, transformers);
+    tcase_add_test(rows, functions_of_an_epoch);
     tcase_add_test(rows, training);
     tcase_add_test(rows, seq2seq_models);
     tcase_add_test(rows, gpts);
@@ -2665,7 +2999,9 @@ Suite *mistakes_suite(void)
     tcase_add_test_raise_signal(rows, a_handler_that_makes_an_error, SIGABRT);
     tcase_add_test(rows, a_handler_that_leaves);
     tcase_add_test(rows, modules_and_files);
+    tcase_add_test(rows, other_objects);
     tcase_add_test(rows, messages);
+    tcase_add_test(rows, no_memory_for_a_result);
     tcase_add_test(rows, called_functions);
     tcase_add_test(rows, gradients_that_change);
     tcase_add_test(rows, numbers);

@@ -873,6 +873,21 @@ START_TEST(group_norm_of_one_group_is_layer_norm)
 }
 END_TEST
 
+/* The sum of a channel is too large for a float; its mean is not. */
+START_TEST(batch_norm_of_large_numbers)
+{
+    BatchNorm *l = nn_batch_norm_new_with(4, 0.1, 1e-5);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    nn_batch_norm(l, tensor_full(SHAPE(8, 4, 9, 9), 3e36));
+    for (int i = 0; i < 4; i++) {
+        ck_assert_double_eq_tol((double)tensor_data(l->running_mean)[i], 3e35, 1e29);
+        ck_assert_double_eq_tol((double)tensor_data(l->running_var)[i], 0.9, 1e-6);
+    }
+    ag_end(s);
+    ag_free(l);
+}
+END_TEST
+
 /* Two batches by hand, then evaluation by the running statistics, which a file has. */
 START_TEST(batch_norm_by_hand)
 {
@@ -1005,6 +1020,7 @@ Suite *nn_suite(void)
     tcase_add_test(layers, layer_norm_has_four_conventions);
     tcase_add_test(layers, a_constant_row_has_a_finite_gradient);
     tcase_add_test(layers, batch_norm_by_hand);
+    tcase_add_test(layers, batch_norm_of_large_numbers);
     tcase_add_test(layers, group_norm_of_one_group_is_layer_norm);
     tcase_add_test(layers, convolutions_start_as_in_pytorch);
     tcase_add_test(layers, dropout_only_in_training);

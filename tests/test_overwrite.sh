@@ -17,7 +17,9 @@ cp "$faults" faults.so || exit 1
 faults=./faults.so
 # Pictures take time, and the programs draw none without gnuplot.
 mkdir tools
-for tool in cat cmp cp cut env grep head ln mkdir mv rm sed wc yes; do ln -s "$(command -v $tool)" tools; done
+for tool in cat cksum cmp cp cut env find grep head ln mkdir mv rm sed sort tr wc yes; do
+    ln -s "$(command -v $tool)" tools
+done
 all_tools=$PATH PATH=$folder/tools KAERU_THREADS=1
 export PATH KAERU_THREADS
 
@@ -100,6 +102,48 @@ for test in 'kill new' 'full new' 'kill rate'; do
     at_each_call $kind old $tiny --data $data --overwrite --out now
     that "a best model of the earlier run" [ $mixtures -gt 0 ]
 done
+
+# A model that is replaced while it is read is not used with the vocabulary of another run.
+# replaced COMMAND...: runs a command, whose standard input is the file $input, again and again while the file of `lower` in
+# `now` is replaced by that of `upper`, each time a little later: it gives the text of one of the runs, or the message. The runs
+# learn as many characters or words, others in another order, so their weights have the same shapes.
+replaced() {
+    differ lower.text upper.text
+    PATH=$all_tools python3 - "$program" "$checkpoint" "$input" "$@" <<'END_OF_PYTHON'
+import os, subprocess, sys, time
+program, name, given, *arguments = sys.argv[1:]
+texts = [open(run + '.text', 'rb').read() for run in ('lower', 'upper')]
+message = f'now/{name}: another run has replaced it while it was read\n'
+def put(run):
+    os.symlink(f'../{run}/{name}', 'next')
+    os.replace('next', f'now/{name}')
+times, took, wrong = 100, 0, 0
+for i in range(-1, times):              # the first one, without a change, tells how long it takes
+    put('lower')
+    began = time.monotonic()
+    with open(given, 'rb') as file:
+        run = subprocess.Popen([program, *arguments], stdin=file, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env=dict(os.environ, LC_ALL='C'))
+    if i >= 0:
+        time.sleep(max(0, began + took * i / times - time.monotonic()))
+        put('upper')
+    text, said = run.communicate()
+    took = took or time.monotonic() - began
+    wrong += text not in texts if run.returncode == 0 else not said.decode().endswith(message)
+sys.exit(wrong > 0)
+END_OF_PYTHON
+}
+rm -rf now
+mkdir now
+sed 's/cat/tac/g' old.txt | tr a-z A-Z >upper.txt
+expect 0 '' '' $tiny --data old.txt --out lower
+expect 0 '' '' $tiny --data upper.txt --seed 7 --out upper
+for run in lower upper; do
+    expect 0 '' '' sample --tokens 20 --temperature 0 --out $run
+    mv stdout $run.text
+done
+checkpoint=gpt_best.safetensors
+that "a model that is replaced while it is read" replaced sample --tokens 20 --temperature 0 --out now
 
 # A run of an earlier version, whose checkpoints need the vocabulary in their folder, can be resumed.
 # without_vocabulary FILE: removes it from the settings.
@@ -188,6 +232,18 @@ for kind in kill full; do
     at_each_call $kind old $tiny --sentences 12 --overwrite --out now
     that "a result of the earlier run" [ $mixtures -gt 0 ]
 done
+rm -rf now lower upper
+mkdir now
+yes 'the cat sat on the mat' | head -n 12 >lower.words
+yes 'ON THE MAT SAT THE CAT' | head -n 12 >upper.words
+for run in lower upper; do
+    files=$run.words
+    expect 0 '' '' $tiny --train-src $files --train-tgt $files --valid-src $files --valid-tgt $files --vocab words \
+        --width 16 --epochs 12 --average 1 --dropout 0 --out $run
+    LC_ALL=C "$program" translate --out $run <sentence >$run.text 2>/dev/null
+done
+checkpoint=translate.safetensors
+that "a model that is replaced while it is read" replaced translate --out now
 cp -R old earlier_pairs
 without_vocabulary earlier_pairs/translate*.safetensors
 LC_ALL=C "$program" translate --out earlier_pairs <sentence >stdout 2>stderr
@@ -262,11 +318,11 @@ done
 files='gpt.tokens gpt_vocab.json gpt_merges.txt'
 usable() {
     that "the tokens after $case" one_model . $files
-    LC_ALL=C "$program" tokenize --data new.txt --size 280 --out now >stdout 2>stderr
+    LC_ALL=C "$program" tokenize --data new.txt --size 280 --overwrite --out now >stdout 2>stderr
     that "the tokens after $case, written again" same_files new . $files
 }
 least=10
-for kind in kill full; do at_each_call $kind old tokenize --data new.txt --size 280 --out now; done
+for kind in kill full; do at_each_call $kind old tokenize --data new.txt --size 280 --overwrite --out now; done
 
 # ---- llama finetune --------------------------------------------------------------------------------------------------
 
@@ -301,6 +357,83 @@ usable() {
 least=40
 for kind in kill full; do
     at_each_call $kind old $tiny --model new_model --data new.txt --rank 4 --alpha 4 --overwrite --out now
+done
+
+# What the new run does not write is not left of the earlier one: a run that is killed and resumed has the files of one run.
+# only_files RUN: the files of `now` have the names of those of this run, and, but for the speeds in *.csv, their bytes.
+only_files() {
+    for folder_of_files in "$1" now; do
+        (cd "$folder_of_files" && find . -type f ! -name notes ! -name '*.tmp' | LC_ALL=C sort) >$folder_of_files.names
+    done
+    cmp -s "$1.names" now.names || return
+    while read -r file; do
+        case $file in
+        *.csv) ;;
+        *) cmp -s "$1/$file" "now/$file" || return ;;
+        esac
+    done <now.names
+}
+of_one_run() {
+    LC_ALL=C "$program" $resume --out now >stdout 2>stderr
+    that "status of --resume after $case" [ $? -eq 0 ]
+    run=new
+    ! cmp -s old/$last now/$last || run=old
+    that "files after $case" only_files $run
+}
+usable() {
+    of_one_run
+    that "the user's files after $case" [ "$(cat now/model/notes)" = mine ]
+}
+resume='finetune --resume' last=llama_last.safetensors
+tiny='finetune --steps 2 --every 1 --batch 2 --window 8 --lr 0.01'
+for other in '--no-merge --rank 4' '--rank 0 --best'; do
+    rm -rf old new
+    case $other in
+    --no*) expect 0 '' '' $tiny --model old_model --data old.txt --rank 2 --best --out old ;;
+    *) expect 0 '' '' $tiny --model old_model --data old.txt --rank 2 --out old ;;
+    esac
+    expect 0 '' '' $tiny --model new_model --data new.txt $other --out new
+    echo mine >old/model/notes
+    at_each_call kill old $tiny --model new_model --data new.txt $other --overwrite --out now
+    that "the run at its end" only_files new
+    # A folder that has only these results is not begun without --overwrite.
+    for result in adapter model llama_best.safetensors; do
+        [ -e old/$result ] || continue
+        rm -rf kept
+        mkdir kept
+        cp -R old/$result kept
+        refuses kept "kept/$result exists from an earlier run: --overwrite replaces it" $tiny --model new_model \
+            --data new.txt $other --out kept
+    done
+done
+
+program=$examples/gpt
+rm -rf old new
+usable() { of_one_run; }
+expect 0 '' '' tokenize --data old.txt --size 280 --out pairs
+tiny='train --layers 1 --heads 1 --width 8 --context 8 --batch 2 --steps 2 --every 1 --warmup 1 --held-out 8 --sample 0'
+resume='train --resume' last=gpt_last.safetensors
+expect 0 '' '' $tiny --data old.txt --vocab pairs/gpt_vocab.json --merges pairs/gpt_merges.txt --out old
+expect 0 '' '' $tiny --data new.txt --out new
+at_each_call kill old $tiny --data new.txt --overwrite --out now
+that "the run at its end" only_files new
+mkdir -p merges
+cp old/gpt_merges.txt merges
+refuses merges 'merges/gpt_merges.txt exists from an earlier run: --overwrite replaces it' $tiny --data new.txt --out merges
+
+program=$examples/translate
+rm -rf old new
+tiny='train --layers 1 --width 8 --hidden 8 --heads 1 --epochs 1 --average 1 --held-out 2 --beam 2 --batch-tokens 200'
+resume='train --resume' last=translate_last.safetensors
+expect 0 '' '' $tiny --sentences 8 --vocab bpe --vocab-size 300 --out old
+expect 0 '' '' $tiny --sentences 12 --shared --out new
+at_each_call kill old $tiny --sentences 12 --shared --overwrite --out now
+that "the run at its end" only_files new
+for result in translate_src_merges.txt translate_tgt_vocab.json translate_tgt_merges.txt; do
+    rm -rf kept
+    mkdir kept
+    cp old/$result kept
+    refuses kept "kept/$result exists from an earlier run: --overwrite replaces it" $tiny --sentences 12 --shared --out kept
 done
 
 summary overwrite

@@ -1047,15 +1047,15 @@ START_TEST(gradients_that_no_step_uses_are_told)
 }
 END_TEST
 
-/* As nn_clip_grad_norm. */
-START_TEST(an_infinite_norm_is_not_clipped)
+START_TEST(an_infinite_clip_is_no_limit)
 {
+    const double clips[] = { 0, (double)INFINITY };
     Linear *l[2];
     for (int clip = 0; clip < 2; clip++) {
         ag_seed(5);
         l[clip] = nn_linear_new(3, 2);
         Optimizer *o = nn_sgd_new(l[clip], 1);
-        NnParallel *p = nn_parallel_new_with(o, (NnParallelOptions){ .shards = 1, .clip = clip }, NULL);
+        NnParallel *p = nn_parallel_new_with(o, ((NnParallelOptions){ .shards = 1, .clip = clips[clip] }), NULL);
         step_of(p, l[clip], true);
         nn_parallel_step(p);
         ck_assert(isinf(tensor_data(l[clip]->weight)[0]));
@@ -1065,6 +1065,66 @@ START_TEST(an_infinite_norm_is_not_clipped)
     ck_assert_int_eq(memcmp(tensor_data(l[0]->weight), tensor_data(l[1]->weight), 6 * sizeof(ag_real)), 0);
     ag_free(l[0]);
     ag_free(l[1]);
+}
+END_TEST
+
+/* A finite loss, in which the gradient of the first weight is infinity times the factor. */
+typedef struct { NewOptimizer *optimizer; double factor; } Spoiled;
+
+static void learn_spoiled(Net *n, double factor)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *first = ag_slice(ag_slice(n->in->weight, 0, 0, 1), 1, 0, 1);
+    Tensor *root = ag_sum(ag_sqrt(ag_sub(first, ag_detach(first))));
+    ag_backward(ag_add(loss_of(n, 2, 0), ag_scale(root, factor)));
+    ag_end(s);
+}
+
+static void train_spoiled(NnProcesses *processes, void *arg)
+{
+    const Spoiled *c = arg;
+    Net *n[2];
+    Optimizer *o[2];
+    for (int i = 0; i < 2; i++) {
+        ag_seed(5);
+        n[i] = net_new();
+        o[i] = c->optimizer(n[i]);
+    }
+    NnParallel *p = nn_parallel_new_with(o[0], ((NnParallelOptions){ .shards = 3, .clip = 1 }), processes);
+    while (nn_parallel_shard(p)) {
+        learn_spoiled(n[0], c->factor);
+    }
+    ck_assert(isfinite(nn_parallel_step(p)));
+    nn_parallel_end(p);
+    learn_spoiled(n[1], c->factor);
+    nn_clip_grad_norm(n[1], 1);
+    nn_optimizer_step(o[1]);
+    ck_assert(isnan(tensor_data(n[0]->in->weight)[0]));
+    NnParameters *left = nn_parameters(n[0]), *right = nn_parameters(n[1]);
+    for (int i = 0; i < left->n; i++) {
+        const ag_real *a = tensor_data(left->item[i].tensor), *b = tensor_data(right->item[i].tensor);
+        for (int64_t k = 0; k < tensor_numel(left->item[i].tensor); k++) {
+            ck_assert_msg(a[k] == b[k] || (isnan(a[k]) && isnan(b[k])), "%s, item %" PRId64 ": %g, expected %g",
+                          left->item[i].name, k, (double)a[k], (double)b[k]);
+        }
+    }
+    ag_free(left);
+    ag_free(right);
+    for (int i = 0; i < 2; i++) {
+        ag_free(o[i]);
+        ag_free(n[i]);
+    }
+}
+
+static const Spoiled spoiled[] = {
+    { adam, 1 }, { momentum, 1 }, { rmsprop, 1 }, { adam, 0 }, { momentum, 0 }, { rmsprop, 0 }, { normed, 0 },
+};
+
+/* As nn_clip_grad_norm clips: the finite gradients are 0, or all are NaN, so that the results are equal. */
+START_TEST(a_norm_that_is_not_finite_is_clipped)
+{
+    Spoiled c = spoiled[_i / 3];
+    run_processes(_i % 3 + 1, train_spoiled, &c);
 }
 END_TEST
 
@@ -1147,7 +1207,8 @@ Suite *parallel_suite(void)
     tcase_add_exit_test(c, more_processes_than_shards_end, 1);
     tcase_add_test(c, wrong_calls_are_told);
     tcase_add_test(c, gradients_that_no_step_uses_are_told);
-    tcase_add_test(c, an_infinite_norm_is_not_clipped);
+    tcase_add_test(c, an_infinite_clip_is_no_limit);
+    tcase_add_loop_test(c, a_norm_that_is_not_finite_is_clipped, 0, 3 * (int)(sizeof spoiled / sizeof *spoiled));
     tcase_add_test(c, a_divided_optimizer_is_not_used_alone);
     tcase_add_test(c, one_divided_parameter_is_enough);
     suite_add_tcase(s, c);

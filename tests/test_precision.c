@@ -455,11 +455,12 @@ static Tensor *decoder_next(const Decoder *d, Tensor *ids, NnCache *c)
     return transformer_decode_next(d->model, d->memory, NULL, ids, c);
 }
 
-/* A prompt, tokens one by one, other rows, several tokens at once, fewer positions. */
+/* A prompt, tokens one by one, other rows, several tokens at once, another text; then fewer positions. */
 static void check_decoder(int kind)
 {
-    static const struct { int64_t ids, rows, keep; } steps[] = {
-        { 13, 3, 0 }, { 1, 3, 0 }, { 1, 3, 0 }, { 1, 4, 0 }, { 6, 4, 0 }, { 1, 4, 9 }, { 1, 4, 0 }, { 30, 4, 0 }, { 1, 4, 0 },
+    static const struct { int64_t ids, rows; bool begins; } steps[] = {
+        { 13, 3, false }, { 1, 3, false }, { 1, 3, false }, { 1, 4, false }, { 6, 4, false }, { 9, 4, true }, { 1, 4, false },
+        { 1, 4, false }, { 30, 4, false }, { 1, 4, false },
     };
     Decoder d = decoder_new(kind);
     AgScope s = ag_begin(AG_NO_GRAD);
@@ -471,15 +472,22 @@ static void check_decoder(int kind)
             nn_cache_select(wide, (int32_t[]){ 2, 0, 2, 1 }, 4);
             nn_cache_select(narrow, (int32_t[]){ 2, 0, 2, 1 }, 4);
         }
-        if (steps[i].keep > 0) {
-            nn_cache_keep_last(wide, steps[i].keep);
-            nn_cache_keep_last(narrow, steps[i].keep);
+        if (steps[i].begins) {
+            nn_cache_keep_last(wide, 0);
+            nn_cache_keep_last(narrow, 0);
         }
         Tensor *ids = tensor_randint(SHAPE(steps[i].rows, steps[i].ids), 0, 31);
         check_same("logits", i, decoder_next(&d, ids, narrow), decoder_next(&d, ids, wide));
     }
     ck_assert_int_eq(tensor_dtype(narrow->layer[1].value), AG_INT);
     ck_assert_int_eq(tensor_dtype(wide->layer[1].value), AG_REAL);
+    Tensor *key[2], *value[2];
+    nn_cache_keep_last(wide, 9);
+    nn_cache_keep_last(narrow, 9);
+    nn_cache_read(wide, 0, &key[0], &value[0]);
+    nn_cache_read(narrow, 0, &key[1], &value[1]);
+    check_same("kept keys", 9, key[1], ag_from_bf16(ag_to_bf16(key[0])));
+    check_same("kept values", 9, value[1], ag_from_bf16(ag_to_bf16(value[0])));
     ag_free(wide);
     ag_free(narrow);
     ag_end(s);

@@ -547,6 +547,60 @@ START_TEST(logsumexp)
     CHECK(with_gradients(ag_logsumexp(x, 1, false)), SHAPE(9), large, -large, most, -most, most, -most, inf, -inf, nan_value);
     CHECK(tensor_grad(x), SHAPE(9, 2), 1, 0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1, 0, 1, 0, nan_value, 0, nan_value, nan_value,
           nan_value, nan_value);
+    x = LEAF(SHAPE(0, 3), 0);
+    CHECK(with_gradients(ag_logsumexp(x, 0, false)), SHAPE(3), -inf, -inf, -inf);
+    ck_assert(ag_shape_equal(tensor_shape(tensor_grad(x)), SHAPE(0, 3)));
+    CHECK(ag_logsumexp(x, -2, true), SHAPE(1, 3), -inf, -inf, -inf);
+    CHECK(ag_logsumexp(tensor_zeros(SHAPE(0)), 0, false), AG_SCALAR, -inf);
+    ck_assert(ag_shape_equal(tensor_shape(ag_logsumexp(x, 1, false)), SHAPE(0)));
+    ck_assert(ag_shape_equal(tensor_shape(ag_logsumexp(tensor_zeros(SHAPE(0, 0)), 1, true)), SHAPE(0, 1)));
+    ag_end(s);
+}
+END_TEST
+
+/* PyTorch's loss is NaN: 0 times infinity. */
+START_TEST(kl_div_of_impossible_items)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *log_p = LEAF(SHAPE(3), -inf, 0, -1), *target = LEAF(SHAPE(3), 0, 1, 0);
+    CHECK(with_gradients(ag_kl_div(log_p, target, AG_SUM)), AG_SCALAR, 0);
+    CHECK(tensor_grad(log_p), SHAPE(3), 0, -1, 0);
+    CHECK(tensor_grad(target), SHAPE(3), nan_value, 1, -inf);
+    CHECK(ag_kl_div(LEAF(SHAPE(2), -inf, 0), LEAF(SHAPE(2), 0.5, 0), AG_SUM), AG_SCALAR, inf);
+    log_p = LEAF(SHAPE(1, 4), -inf, 0, -inf, -inf);                 /* of padding, and of others without smoothing */
+    CHECK(with_gradients(ag_label_smoothing(log_p, tensor_ints(SHAPE(1), (int32_t[]){ 1 }), 0, 0)), AG_SCALAR, 0);
+    CHECK(tensor_grad(log_p), SHAPE(1, 4), 0, -1, 0, 0);
+    ag_end(s);
+}
+END_TEST
+
+/* PyTorch's means of the first three rows are infinite. */
+START_TEST(means_whose_sum_is_too_large)
+{
+    enum { ROWS = 6, N = 1000 };
+    AgScope s = ag_begin(AG_RECORD);
+    const double most = (double)3e38f, mean[ROWS] = { 3e36, most, 0, 1, inf, nan_value };
+    Tensor *x = tensor_set_requires_grad(tensor_zeros(SHAPE(ROWS, N)), true);
+    for (int i = 0; i < ROWS; i++) {
+        for (int k = 0; k < N; k++) {
+            double value = i == 2 ? (k < N / 2 ? most : -most) : i < 4 || k == N / 3 ? mean[i] : 1;
+            tensor_mutable_data(x)[i * N + k] = (ag_real)value;
+        }
+    }
+    Tensor *across = ag_transpose(x, 0, 1), *middle = ag_transpose(ag_reshape(x, SHAPE(ROWS, 10, N / 10)), 0, 1);
+    Tensor *means[] = { ag_mean_dims(x, DIMS(1), false), ag_mean_dims(across, DIMS(0), false),
+                        ag_mean_dims(middle, DIMS(0, 2), false) };
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < ROWS; i++) {
+            double y = (double)tensor_data(means[k])[i];
+            ck_assert_msg(isfinite(mean[i]) ? fabs(y - mean[i]) <= 1e-6 * mean[i] : isnan(mean[i]) ? isnan(y) : y == mean[i],
+                          "way %d, row %d: %g, expected %g", k, i, y, mean[i]);
+        }
+    }
+    ag_backward(ag_sum(ag_slice(means[0], 0, 0, 3)));
+    for (int k = 0; k < 3 * N; k++) {
+        ck_assert_double_eq_tol((double)tensor_grad_data(x)[k], 1.0 / N, 1e-9);
+    }
     ag_end(s);
 }
 END_TEST
@@ -684,6 +738,8 @@ Suite *torch_suite(void)
     tcase_add_test(limits, a_masked_key_of_NaN);
     tcase_add_test(limits, rows_with_infinity);
     tcase_add_test(limits, logsumexp);
+    tcase_add_test(limits, kl_div_of_impossible_items);
+    tcase_add_test(limits, means_whose_sum_is_too_large);
     suite_add_tcase(suite, limits);
     TCase *optim = tcase_create("optimizers");
     tcase_add_loop_test(optim, optimizers_agree, 0, N_OPTIMIZERS);

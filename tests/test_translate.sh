@@ -150,6 +150,15 @@ edited plain/translate.safetensors mixed/translate.safetensors '"settings.option
     '"settings.option.lower-case":"abc"'
 refuses mixed 'mixed/translate.safetensors: the setting "option.lower-case" is "abc", expected a whole number' \
     translate --out mixed
+for flag in option.lower-case vocabulary.shared; do
+    for value in -1 2 4294967297; do
+        edited plain/translate.safetensors mixed/translate.safetensors "\"settings.$flag\":\"[01]\"" \
+            "\"settings.$flag\":\"$value\""
+        refuses mixed "mixed/translate.safetensors: the setting \"$flag\" is $value, expected 0 or 1" translate --out mixed
+    done
+done
+edited plain/translate.safetensors mixed/translate.safetensors '"settings.vocabulary":"[a-z]*"' '"settings.vocabulary":"other"'
+refuses mixed 'mixed/translate.safetensors: has no setting for the kind of its vocabulary' translate --out mixed
 # A translate.csv that was cut.
 head -n 3 broken/translate.csv >cut.csv
 mv cut.csv broken/translate.csv

@@ -239,9 +239,25 @@ static void sum_terms(Job j)
     else sum_across(&j);
 }
 
+/* The sum of n items that are `step` apart. */
+static double sum_in_double(const float *x, int64_t n, int64_t step)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += x[i * step];
+    }
+    return sum;
+}
+
+/* y = (or +=) scale * sum of x. With scale < 1, as for a mean, y may be finite where the sum in floats is not. */
 void ISA(sum)(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real scale, bool add)
 {
     sum_terms((Job){ .term = VALUE, .outer = outer, .n = n, .inner = inner, .x = x, .scale = scale, .add = add, .y = y });
+    for (int64_t at = 0; scale < 1 && !add && at < outer * inner; at++) {
+        if (!isfinite(y[at])) {
+            y[at] = (float)(scale * sum_in_double(x + at / inner * n * inner + at % inner, n, inner));
+        }
+    }
 }
 
 /* y[j] = (or +=) the sum over rows of dy (x - mean - rest) rstd: the dgamma of layer norm, and with mean and rest NULL, which
@@ -268,9 +284,7 @@ static double squares_in_double(const float *x, int64_t n, int64_t step, double 
  * float, 0 where an item is not finite. */
 static float mean_in_double(const float *x, int64_t n, int64_t step, float *rest)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += x[i * step];
-    double exact = sum / (double)n;
+    double exact = sum_in_double(x, n, step) / (double)n;
     float mean = (float)exact;
     *rest = isfinite(mean) ? (float)(exact - mean) : 0;
     return mean;

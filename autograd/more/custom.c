@@ -82,7 +82,7 @@ Tensor *ag_custom(const AgCustom *op, AgShape shape, Tensor *const *in, int n, c
     check_custom(op, in, n);
     if (size && !args) ag_usage_error(op->name, "args is NULL, expected %zu bytes", size);
     CustomArgs *c = ag_scratch(1, sizeof *c);
-    c->op = (Op){ .name = op->name, .forward_text = op->forward_text, .backward_text = op->backward_text,
+    c->op = (Op){ .name = op->name, .function = op->name, .forward_text = op->forward_text, .backward_text = op->backward_text,
                   .backward = custom_backward, .needs = op->needs };
     c->custom = op;
     c->args = ag_scratch(size, 1);
@@ -96,7 +96,7 @@ Tensor *ag_custom(const AgCustom *op, AgShape shape, Tensor *const *in, int n, c
     const Calls before = program_begins();
     op->forward(&(AgCustomCall){ in, n, y, c->args, NULL, NULL });
     function_ends(before);
-    if (innermost_scope().serial != scope.serial) ag_usage_error(op->name, "forward ended a scope, or left one open");
+    check_scopes(op->name, "forward", scope);
     y->op = recorded;
     return op_done(y);
 }

@@ -18,8 +18,8 @@ void check_ids(const char *what, const Tensor *ids, int64_t below)
 {
     for (int64_t i = 0; i < ids->numel; i++)
         if (ints(ids)[i] < 0 || ints(ids)[i] >= below)
-            ag_usage_error(what, "id %d at item %lld is out of range: expected 0..%lld", ints(ids)[i], (long long)i,
-                           (long long)below - 1);
+            ag_usage_error(what, "id %d at item %lld is out of range: expected %s", ints(ids)[i], (long long)i,
+                           range_text(below));
 }
 
 /* ---- sums over equal ids: y[ids[j]] += x[j] ------------------------------------------------------------------------
@@ -52,9 +52,9 @@ void add_rows(const Tensor *y, Along a, int64_t m, real *to, const real *from, c
 {
     int32_t *place = NULL, *frequent = NULL, often = 0;
     double *sums = NULL;
-    if (m > MANY) place = scratch_new(y->origin.made_by, a.n, sizeof *place);
+    if (m > MANY) place = scratch_new(function_of(y), a.n, sizeof *place);
     if (m > MANY && count_ids(a.n, m, ids, place)) {
-        frequent = scratch_new(y->origin.made_by, m / MANY, sizeof *frequent);
+        frequent = scratch_new(function_of(y), m / MANY, sizeof *frequent);
         for (int64_t j = 0; j < m; j++) {
             int32_t *p = &place[ids[j]];
             if (*p > MANY) {
@@ -62,7 +62,7 @@ void add_rows(const Tensor *y, Along a, int64_t m, real *to, const real *from, c
                 *p = -2 - often++;                      /* no count any more */
             } else if (*p >= 0) *p = -1;
         }
-        sums = scratch_new(y->origin.made_by, often * a.inner, sizeof *sums);
+        sums = scratch_new(function_of(y), often * a.inner, sizeof *sums);
     }
     for (int32_t k = 0; k < often; k++) place[frequent[k]] = k;
     for (int64_t o = 0; o < a.outer; o++, to += a.n * a.inner, from += m * a.inner) {
@@ -89,9 +89,9 @@ static void add_items(const Tensor *y, Along a, int64_t m, real *to, const real 
         for (int64_t i = 0; i < items; i++) to[item_along(a, m, i, ids[i])] += from[i];
         return;
     }
-    int32_t *count = scratch_new(y->origin.made_by, a.n, sizeof *count);
-    int32_t *own = scratch_new(y->origin.made_by, m, sizeof *own);
-    double *sum = scratch_new(y->origin.made_by, a.n, sizeof *sum);
+    int32_t *count = scratch_new(function_of(y), a.n, sizeof *count);
+    int32_t *own = scratch_new(function_of(y), m, sizeof *own);
+    double *sum = scratch_new(function_of(y), a.n, sizeof *sum);
     for (int64_t line = 0; line < a.outer * a.inner; line++) {
         real *item = to + line / a.inner * a.n * a.inner + line % a.inner;
         const int64_t first = line / a.inner * m * a.inner + line % a.inner;

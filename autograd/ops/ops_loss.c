@@ -88,7 +88,7 @@ void binary_cross_entropy_backward(Tensor *y)
     real scale = *grad_of(y) / (real)*(double *)y->args;
     real *dx = grad_to_add(logits);
     if (dx) {
-        real *sigmoid = scratch_new(y->op->name, logits->numel, sizeof(real));
+        real *sigmoid = scratch_new(y->op->function, logits->numel, sizeof(real));
         k_unary(K_SIGMOID, logits->numel, sigmoid, reals(logits), 0, 0);
         k_difference(logits->numel, dx, sigmoid, reals(target), scale, true);
     }
@@ -123,8 +123,8 @@ static ClassArgs class_args(const char *what, int64_t n, const Tensor *target, i
         int32_t t = ints(target)[i];
         if (t == ignore) continue;
         if (t < 0 || t >= c.n)
-            ag_usage_error(what, "target %d at item %lld is out of range: expected 0..%lld, or %d to ignore it", t,
-                           (long long)i, (long long)c.n - 1, ignore);
+            ag_usage_error(what, "target %d at item %lld is out of range: expected %s, or %d to ignore it", t, (long long)i,
+                           range_text(c.n), ignore);
         counted++;
     }
     /* the mean over no targets is 0, not 0/0 = NaN, which a batch of padding would bring into the weights */
@@ -190,7 +190,7 @@ static const real *without_ignored(const Tensor *y, const real *x, int64_t in, c
     for (int64_t i = 0; i < c->rows && all_finite; i++)
         all_finite = target[i] != c->ignore || k_all_finite(in, x + i * in);
     if (all_finite) return x;
-    real *copy = scratch_new(y->origin.made_by, c->rows * in, sizeof *copy);
+    real *copy = scratch_new(function_of(y), c->rows * in, sizeof *copy);
     memcpy(copy, x, (size_t)(c->rows * in) * sizeof *copy);
     for (int64_t i = 0; i < c->rows; i++)
         if (target[i] == c->ignore) k_fill(in, copy + i * in, 0);
@@ -273,7 +273,7 @@ void linear_cross_entropy_backward(Tensor *y)
     }
     real *logits = buffer_data(y->saved), *dlogits = logits;
     const real *top = logits + args->kept, *log_sum = top + c->rows;
-    if (!is_last) dlogits = scratch_new(y->op->name, args->kept, sizeof *dlogits);
+    if (!is_last) dlogits = scratch_new(y->op->function, args->kept, sizeof *dlogits);
     LinearSize size = linear_size(y, x, weight);
     const real *used_x = without_ignored(y, reals(x), size.in, c, ints(y->in[3]));
     Grad dbias = grad_into(y->in[2]), dweight = grad_into(weight), dx = grad_into(x);   /* may fail: nothing has changed yet */

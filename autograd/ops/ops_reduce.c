@@ -89,7 +89,7 @@ void sum_scaled_backward(Tensor *y)
     Tensor *x = y->in[0];
     real *dy = grad_of(y);
     if (args->scale != 1) {
-        dy = scratch_new(y->op->name, y->numel, sizeof(real));
+        dy = scratch_new(y->op->function, y->numel, sizeof(real));
         k_unary(K_SCALE, y->numel, dy, grad_of(y), args->scale, 0);
     }
     Grad g = grad_into(x);
@@ -163,8 +163,8 @@ void var_dims_backward(Tensor *y)
     Tensor *x = y->in[0];
     ReduceArgs *args = y->args;
     const real *mean = buffer_data(y->saved);
-    real *factor = scratch_new(y->op->name, y->numel, sizeof(real));
-    real *deviation = scratch_new(y->op->name, x->numel, sizeof(real));
+    real *factor = scratch_new(y->op->function, y->numel, sizeof(real));
+    real *deviation = scratch_new(y->op->function, x->numel, sizeof(real));
     k_unary(K_SCALE, y->numel, factor, grad_of(y), 2 * args->scale, 0);
     KWalk walk;
     walk_over(&x->shape, &x->shape, &args->kept, &walk);
@@ -254,6 +254,10 @@ Tensor *ag_max(Tensor *x)
 
 Tensor *ag_logsumexp(Tensor *x, int dim, bool keep)
 {
+    check_tensor(__func__, "x", x, AG_REAL);
+    if (reduction(__func__, x, DIMS(dim)).count == 0) {         /* ln 0, without a largest x */
+        return ag_log(ag_sum_dims(x, DIMS(dim), keep));
+    }
     Along a;
     Reduction r = choice(__func__, x, dim, &a);
     double most = sizeof(real) == sizeof(float) ? (double)FLT_MAX : DBL_MAX;

@@ -3,7 +3,7 @@
 #define UNARY_NEEDS(f) ((int)f##_READS == K_READS_X ? NEEDS_X0 : (int)f##_READS == K_READS_Y ? NEEDS_Y : NEEDS_NONE)
 
 #define OP(name, params, forward, backward_rule, ...) \
-    { #name, forward, backward_rule, INPUTS_##name, NUMBERS_##name, __VA_ARGS__ },
+    { #name, "ag_" #name, forward, backward_rule, INPUTS_##name, NUMBERS_##name, __VA_ARGS__ },
 #define UNARY_OP(name, ...) NUMBERS_OP(name, (Tensor *x), __VA_ARGS__)
 #define NUMBERS_OP(name, params, f, forward, backward_rule)                                                  \
     OP(name, params, forward, backward_rule, .backward = unary_backward, .compute = unary_values,            \

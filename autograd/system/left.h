@@ -25,5 +25,8 @@ void layer_frees(void *p);
 AgScope innermost_scope(void);
 /* Whether this thread has begun the scope, and it is open. */
 bool scope_is_open(AgScope scope);
+/* A usage error, in the name of function `what`, if the innermost scope is not the one from before the call of a function of
+ * the program, which the message calls `whose`. */
+void check_scopes(const char *what, const char *whose, AgScope before);
 
 #endif

@@ -62,7 +62,8 @@ void example_warn(const char *format, ...) AG_PRINTF(1, 2);
 /* Why a file (or stdout) could not be written; NULL if it could. */
 const char *example_write_error(FILE *file);
 /* Whether a file of that path may be written. False with ag_error() if it is there and not a regular file (a FIFO would block)
- * or, with `device`, a device; or if an option of this program names it, which may be the data to learn. */
+ * or, with `device`, a device; if it is a symbolic link that leads to itself; or if an option of this program names it, which
+ * may be the data to learn. */
 bool example_may_write(const char *path, bool device);
 /* Ends the program if not; a device is refused, and so is a file that was named by another path before. */
 void example_must_be_output(const char *path);
@@ -88,8 +89,12 @@ bool example_japanese(void);                                            /* wheth
 
 /* A folder, a slash (unless the folder ends with one) and a name; free it with ag_free. */
 char *path_in(const char *folder, const char *name);
-/* Copies a file; false with ag_error() if that fails. `like`: as in kaeru_writer_open. */
-bool file_copy(const char *from, const char *to, const char *like);
+/* The content of a file, in memory; bytes is NULL if there is no file. Free it with ag_free(bytes). */
+typedef struct { char *bytes; size_t size; } FileContent;
+/* Reads a small file, if it is there. Ends the program if it cannot be read or has more than 256 MiB. */
+FileContent file_content(const char *path);
+/* Writes a file with this content; false with ag_error() if that fails. */
+bool file_content_write(const FileContent *c, const char *path);
 
 /* ---- files that are only valid together ---------------------------------------------------------------------------
  * Such as a model's weights and its tokenizer. They are written into a folder of their own, FOLDER/new.part, and replace the
@@ -106,6 +111,8 @@ char *file_group_path(const FileGroup *g, int i);
 _Noreturn void file_group_fail(const FileGroup *g);
 /* Replaces the old files; one for which there is no new file is removed. Frees what g has. */
 void file_group_replace(FileGroup *g);
+/* Removes the files of the folder and the new ones that a killed program has left; and the folder, unless it has others. */
+void file_group_remove(const char *folder, const char *const *names, int n);
 
 /* ---- printed text ------------------------------------------------------------------------------------------------
  * In English, say is printf. With --language ja it prints by the Japanese format in examples/ja, if there is one. A %s without
@@ -158,6 +165,10 @@ TrainingRun training_run_begin(int argc, char **argv, const Program *program, co
 /* Ends the program if the run would replace this result of an earlier run, of which no checkpoint is left, without --resume or
  * --overwrite. */
 void training_run_result(const char *name);
+/* Whether a run is to remove what an earlier run has left and it does not write: when its first checkpoint is in place, with
+ * --overwrite, or if it was killed there and is resumed. `begins`: there is no later checkpoint. Ask training_run_result first
+ * for such a file, so that only --overwrite begins a run where it is. */
+bool training_run_removes(const TrainingRun *run, bool begins);
 /* Ends the program, before a training changes anything, if a file of the output folder that it will write cannot be replaced or
  * is one that an option names. The list of names ends with NULL. For a data file, also name NAME.part. */
 void training_run_writes(const char *const *names);
@@ -166,6 +177,9 @@ void training_run_writes(const char *const *names);
 void training_run_data(TrainingRun *run, uint64_t hash);
 /* Says so if the run of a checkpoint, which has these settings, has learned from other data than those of the hash. */
 void say_if_other_data(const NnSettings *settings, uint64_t hash);
+/* Ends the program if the file at `path`, of which these settings were read, has been replaced by another run's. To be called
+ * after the model was read: then both are of one run. */
+void must_not_be_replaced(const char *path, const NnSettings *settings);
 /* Says so on stderr if the file at `path`, which has these settings, is of another run than the file `last` in its folder. A
  * new run keeps the result of the one that --overwrite replaces until it has its own. */
 void warn_if_of_other_run(const char *path, const NnSettings *settings, const char *last);
@@ -231,9 +245,11 @@ enum { EXIT_STOPPED = 75 };
  * leads, nothing is written. */
 Csv *csv_open(const char *name, const char *header);                    /* in the output folder; header "step,loss" */
 /* The same for a resumed run: begins with those rows of the earlier file, finished or not, whose first number is at most
- * `last`. `digits`: the csv_digits of the rows that the run has written, of which only those are taken that are the same, from
- * the first one on; NULL: not known. */
+ * `last`. `digits`: the csv_digits of the rows that the run has written, of which only those are taken that are the same; NULL:
+ * not known. If rows are missing, an earlier file with other lines is renamed to NAME.1, or to the next number that is free. */
 Csv *csv_resume(const char *name, const char *header, double last, const char *digits);
+/* The files that csv_resume has renamed: their new names with commas between them. */
+const char *csv_kept(const Csv *csv);
 /* Eight hexadecimal digits for each row, a hash of its first three columns. */
 const char *csv_digits(const Csv *csv);
 /* csv_row(csv, step, loss): one number for each column, with enough digits to restore a float. */

@@ -17,6 +17,7 @@ struct Csv {
     char *digits;               /* for each row */
     double *value;
     size_t n, room;
+    char *kept;
 };
 
 /* The path of NAME with that ending. Ends the program if it cannot be written. */
@@ -57,6 +58,7 @@ Csv *csv_open(const char *name, const char *header)
     csv->header = ag_strdup(header);
     csv->columns = count_columns(header);
     csv->digits = ag_alloc(1, 1);
+    csv->kept = ag_strdup("");
     if (example_writes()) {
         csv->writer = kaeru_writer_open(csv->path, NULL, csv->part);
     }
@@ -118,6 +120,11 @@ static void row_digits(char digits[ROW_DIGITS + 1], const double *row, int colum
 const char *csv_digits(const Csv *csv)
 {
     return csv->digits;
+}
+
+const char *csv_kept(const Csv *csv)
+{
+    return csv->kept;
 }
 
 static void remember(Csv *csv, double value)
@@ -196,6 +203,7 @@ void csv_close(Csv *csv)
     ag_free(csv->part);
     ag_free(csv->header);
     ag_free(csv->digits);
+    ag_free(csv->kept);
     ag_free(csv->value);
     ag_free(csv);
 }
@@ -204,7 +212,7 @@ void csv_close(Csv *csv)
 
 enum { MAX_COLUMNS = 16, LINE = 512 };
 
-typedef struct { double *value; size_t columns, n, room; } Rows;        /* n and room: numbers of rows */
+typedef struct { double *value; size_t columns, n, room, lines; } Rows;  /* n, room: numbers of rows; lines: of the file */
 
 static bool parse(const char *line, double *row, int columns)
 {
@@ -233,6 +241,7 @@ static Rows read_rows(const char *path, int columns, double last)
     }
     double row[MAX_COLUMNS] = { 0 };
     while (file && fgets(line, sizeof line, file)) {
+        rows.lines++;
         if (parse(line, row, columns) && row[0] <= last && isfinite(row[0])) {
             if (rows.n == rows.room) {
                 size_t room = 2 * rows.room + 64;
@@ -257,18 +266,50 @@ static bool begins_with(const Rows *rows, const Rows *first)
     return first->n <= rows->n && (bytes == 0 || memcmp(rows->value, first->value, bytes) == 0);
 }
 
-/* Leaves out the first row that is not the one with the digits, and all that follow. */
+/* Leaves out each row that does not have the digits of its number, and those without digits. */
 static void keep_known(Rows *rows, const char *digits)
 {
-    size_t known = strlen(digits) / ROW_DIGITS, n = 0;
-    for (; n < rows->n && n < known; n++) {
+    size_t known = strlen(digits) / ROW_DIGITS, kept = 0;
+    for (size_t i = 0; i < rows->n && i < known; i++) {
         char found[ROW_DIGITS + 1];
-        row_digits(found, rows->value + n * rows->columns, (int)rows->columns);
-        if (memcmp(found, digits + n * ROW_DIGITS, ROW_DIGITS) != 0) {
-            break;
+        double *row = rows->value + i * rows->columns;
+        row_digits(found, row, (int)rows->columns);
+        if (memcmp(found, digits + i * ROW_DIGITS, ROW_DIGITS) == 0) {
+            memmove(rows->value + kept++ * rows->columns, row, rows->columns * sizeof *row);
         }
     }
-    rows->n = n;
+    rows->n = kept;
+}
+
+/* Renames a file of an earlier run to the first of NAME.1, NAME.2, ... that is free. */
+static char *keep_file(const char *path)
+{
+    char *other = NULL;
+    for (int i = 1; !other || access(other, F_OK) == 0; i++) {
+        ag_free(other);
+        size_t size = strlen(path) + 16;
+        other = ag_alloc(size, 1);
+        snprintf(other, size, "%s.%d", path, i);
+    }
+    if (host_rename(path, other) != 0) {
+        example_fail("cannot rename %s to %s: %s", path, other, strerror(errno));
+    }
+    return other;
+}
+
+/* Keeps the file under another name if it has lines that the resumed run would lose: other ones than the header and the rows
+ * that it takes. Adds the name to the list. */
+static void keep_lines(const char *path, const Rows *rows, bool taken, char **kept)
+{
+    if (rows->lines <= 1 || (taken && rows->lines == rows->n + 1) || !example_writes()) {
+        return;
+    }
+    char *other = keep_file(path), *before = *kept;
+    size_t size = strlen(before) + strlen(other) + 3;
+    *kept = ag_alloc(size, 1);
+    snprintf(*kept, size, "%s%s%s", before, *before ? ", " : "", other);
+    ag_free(before);
+    ag_free(other);
 }
 
 /* Writes rows as the complete file. */
@@ -297,11 +338,18 @@ Csv *csv_resume(const char *name, const char *header, double last, const char *d
         keep_known(&whole, digits);
     }
     bool part_is_old = begins_with(&whole, &part);      /* else it has more of these rows, or is from a later run */
+    const Rows *rows = part_is_old ? &whole : &part;
+    char *kept = ag_strdup("");
+    if (digits && rows->n < strlen(digits) / ROW_DIGITS) {
+        keep_lines(unfinished_path, &part, rows == &part, &kept);
+        keep_lines(whole_path, &whole, rows == &whole, &kept);
+    }
     if (!part_is_old && example_writes()) {
         save_rows(whole_path, header, &part);                           /* csv_open replaces the unfinished file */
     }
-    const Rows *rows = part_is_old ? &whole : &part;
     Csv *csv = csv_open(name, header);
+    ag_free(csv->kept);
+    csv->kept = kept;
     for (size_t i = 0; i < rows->n; i++) {
         add_row(csv, NULL, columns, rows->value + i * rows->columns);
     }

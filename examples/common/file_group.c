@@ -7,14 +7,55 @@
 
 static const char staging_name[] = "new.part";
 
-bool file_copy(const char *from, const char *to, const char *like)
+FileContent file_content(const char *path)
+{
+    enum { LIMIT = 1 << 28, PIECE = 1 << 14 };
+    FileContent c = { .bytes = NULL };
+    FILE *in = host_open(path);
+    if (!in && errno == ENOENT) {
+        return c;
+    }
+    if (!in) {
+        example_fail("%s: cannot be opened: %s", path, strerror(errno));
+    }
+    size_t room = 0, n = 0;
+    do {
+        c.size += n;
+        if (c.size + PIECE > room) {
+            c.bytes = ag_resize(c.bytes, room, 2 * room + PIECE, 1);
+            room = 2 * room + PIECE;
+        }
+        n = host_read(c.bytes + c.size, PIECE, in);
+    } while (n > 0 && c.size <= LIMIT);
+    if (ferror(in)) {
+        example_fail("%s: cannot be read: %s", path, strerror(errno));
+    }
+    if (c.size > LIMIT) {
+        example_fail("%s: expected at most %d bytes, found more", path, LIMIT);
+    }
+    fclose(in);
+    return c;
+}
+
+bool file_content_write(const FileContent *c, const char *path)
+{
+    KaeruWriter *out = kaeru_writer_open(path, NULL, NULL);
+    if (!out) {
+        return false;
+    }
+    fwrite(c->bytes, 1, c->size, kaeru_writer_stream(out));
+    return kaeru_writer_commit(out);
+}
+
+/* Copies a file, of any size, which gets the permissions of `from`; false with ag_error() if that fails. */
+static bool file_copy(const char *from, const char *to)
 {
     char bytes[1 << 14];
     FILE *in = host_open(from);
     if (!in) {
         return ag_set_error("%s: cannot be opened: %s", from, strerror(errno));
     }
-    KaeruWriter *out = kaeru_writer_open(to, like, NULL);
+    KaeruWriter *out = kaeru_writer_open(to, from, NULL);
     for (size_t n; out && (n = host_read(bytes, sizeof bytes, in)) > 0; ) {
         fwrite(bytes, 1, n, kaeru_writer_stream(out));
     }
@@ -89,7 +130,7 @@ static void replace_one(const FileGroup *g, int i)
     if (access(from, F_OK) != 0) {
         remove(to);
     } else if (host_is_link(to)) {
-        if (!file_copy(from, to, from)) {
+        if (!file_copy(from, to)) {
             example_fail("%s", ag_error());
         }
         remove(from);
@@ -134,4 +175,21 @@ _Noreturn void file_group_fail(const FileGroup *g)
     clear(g);
     rmdir(g->staging);
     example_fail("%s", ag_error());
+}
+
+void file_group_remove(const char *folder, const char *const *names, int n)
+{
+    FileGroup g = { .folder = ag_strdup(folder), .staging = path_in(folder, staging_name), .names = names, .n = n };
+    if (is_own_folder(&g)) {
+        clear(&g);
+        rmdir(g.staging);
+    }
+    for (int i = 0; i < n; i++) {
+        char *path = path_in(folder, names[i]);
+        remove(path);
+        ag_free(path);
+    }
+    rmdir(folder);
+    ag_free(g.staging);
+    ag_free(g.folder);
 }

@@ -292,7 +292,11 @@ const char *example_write_error(FILE *file)
 bool example_may_write(const char *path, bool device)
 {
     struct stat about;
-    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !(device && S_ISCHR(about.st_mode))) {
+    bool exists = stat(path, &about) == 0;
+    if (!exists && errno == ELOOP) {                                    /* a link to itself: known before the work is done */
+        return ag_set_error("cannot write %s: %s", path, strerror(errno));
+    }
+    if (exists && !S_ISREG(about.st_mode) && !(device && S_ISCHR(about.st_mode))) {
         return ag_set_error("cannot write %s: expected a regular file there", path);
     }
     for (const NnField *f = own_fields.field; f->name; f++) {

@@ -121,6 +121,11 @@ void training_run_result(const char *name)
     ag_free(path);
 }
 
+bool training_run_removes(const TrainingRun *run, bool begins)
+{
+    return example_writes() && begins && (overwrite_option || run->resumed);
+}
+
 void example_must_have_folder(void)
 {
     if (example_writes() && !host_lock_holds(example_out())) {
@@ -204,6 +209,18 @@ void training_run_must_own(const TrainingRun *run, const char *path, NnSettings 
     if (!training_run_owns(run, path, found)) {
         example_fail("%s is of another run than %s: expected a file of the same run", path, run->last);
     }
+}
+
+void must_not_be_replaced(const char *path, const NnSettings *settings)
+{
+    NnSettings *now = nn_settings_new();
+    if (!nn_checkpoint_settings(path, now)) {
+        example_fail("%s", ag_error());
+    }
+    if (!is_same_run(settings, now)) {
+        example_fail("%s: another run has replaced it while it was read", path);
+    }
+    ag_free(now);
 }
 
 void warn_if_of_other_run(const char *path, const NnSettings *settings, const char *last)
@@ -328,7 +345,12 @@ Csv *training_run_csv(const TrainingRun *run, const char *name, const char *head
     training_run_note_rows(run, csv);
     const char *expected = nn_settings_get(run->saved, rows_key), *found = nn_settings_get(run->settings, rows_key);
     if (expected && strcmp(expected, found) != 0) {                     /* an older checkpoint does not say what to expect */
-        example_warn("%s/%s: expected %s; found %s: continues with these", example_out(), name, expected, found);
+        if (*csv_kept(csv)) {
+            example_warn("%s/%s: expected %s; found %s: continues with these; rows that are not as the run wrote them stay in "
+                         "%s", example_out(), name, expected, found, csv_kept(csv));
+        } else {
+            example_warn("%s/%s: expected %s; found %s: continues with these", example_out(), name, expected, found);
+        }
     }
     return csv;
 }

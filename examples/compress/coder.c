@@ -87,3 +87,9 @@ bool decoder_is_good(const Decoder *d)
 {
     return d->next < d->n + BYTES && d->code < d->range;
 }
+
+/* encoder_end writes one byte. */
+bool decoder_has_ended(const Decoder *d)
+{
+    return d->next + 1 == d->n + BYTES;
+}

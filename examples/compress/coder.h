@@ -30,5 +30,7 @@ uint64_t decoder_find(const Decoder *d, uint64_t total);
 void decoder_take(Decoder *d, Part part);
 /* Whether no more bytes were read than the encoder can have written: false for damaged bytes. */
 bool decoder_is_good(const Decoder *d);
+/* Whether the bytes are as many as the encoder has written for the symbols that were taken. */
+bool decoder_has_ended(const Decoder *d);
 
 #endif

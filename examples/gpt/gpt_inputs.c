@@ -77,13 +77,11 @@ TrainedModel trained_model_of_checkpoint(const char *checkpoint)
 {
     TrainedModel m = { .settings = nn_settings_new() };
     char *path = checkpoint ? ag_strdup(checkpoint) : example_input_path(BEST_FILE);
-    m.model = gpt_load(path);
-    if (!m.model && !checkpoint) {
-        example_fail("%s (gpt train writes it)", ag_error());
+    m.model = nn_checkpoint_settings(path, m.settings) ? gpt_load(path) : NULL;
+    if (!m.model) {
+        example_fail(checkpoint ? "%s" : "%s (gpt train writes it)", ag_error());
     }
-    if (!m.model || !nn_checkpoint_settings(path, m.settings)) {
-        example_fail("%s", ag_error());
-    }
+    must_not_be_replaced(path, m.settings);
     m.vocab = vocab_of_checkpoint(path, m.settings);
     char *best = example_path_beside(path, BEST_FILE);
     if (strcmp(path, best) == 0) {

@@ -7,7 +7,7 @@
 static const char *data_path, *vocab, *merges;
 enum { USUAL_SIZE = 4096 };
 static int64_t size = USUAL_SIZE;
-static bool characters;
+static bool characters, overwrite;
 
 /* The vocabulary of --vocab, or a new one of the text. */
 static KaeruVocab *vocab_for(const KaeruText *text)
@@ -23,7 +23,8 @@ static KaeruVocab *vocab_for(const KaeruText *text)
     return v;
 }
 
-/* Ends the program if the files to write would replace the text, or the vocabulary that a trained model needs. */
+/* Ends the program if the files to write would replace the text, the vocabulary that a trained model needs, or, without
+ * --overwrite, the files of an earlier run. */
 static void check_outputs(const char *const *path, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -40,6 +41,11 @@ static void check_outputs(const char *const *path, int n)
                          example_out(), model);
         }
         ag_free(model);
+    }
+    for (int i = 0; i < n && !overwrite; i++) {
+        if (access(path[i], F_OK) == 0) {
+            example_fail("%s exists: expected --overwrite, or another folder as --out", path[i]);
+        }
     }
 }
 
@@ -79,6 +85,7 @@ int gpt_tokenize(int argc, char **argv)
         NN_TEXT_OPTION("merges", "FILE", merges, "merges.txt; without: a vocabulary of characters"),
         NN_OPTION("size", size, 257, INT32_MAX, "most tokens of a new vocabulary"),
         NN_FLAG_OPTION("characters", characters, "a new vocabulary of the text's characters instead of byte pairs"),
+        NN_FLAG_OPTION("overwrite", overwrite, "replace the files of an earlier run in the output folder"),
         NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "gpt tokenize",

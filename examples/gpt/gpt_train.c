@@ -71,11 +71,14 @@ static GPT *first_model(const KaeruVocab *v)
     return gpt_new(size);
 }
 
+typedef struct { const TrainingRun *run; const KaeruVocab *vocab; } Beginning;
+
 /* Writes the vocabulary for its readers: people, gpt tokenize and earlier versions. The checkpoints have it, too, and theirs
  * counts. There is a first checkpoint when lm_train calls this. */
-static void save_vocabulary(LmTraining *training, void *v)
+static void save_vocabulary(LmTraining *training, void *arg)
 {
-    (void)training;
+    const Beginning *b = arg;
+    const KaeruVocab *v = b->vocab;
     if (!example_writes()) {
         return;
     }
@@ -83,7 +86,7 @@ static void save_vocabulary(LmTraining *training, void *v)
     if (!kaeru_vocab_save(v, vocab_path, merges_path)) {
         example_fail("%s", ag_error());
     }
-    if (overwrite_option && kaeru_vocab_kind(v) == KAERU_CHARS) {
+    if (kaeru_vocab_kind(v) == KAERU_CHARS && training_run_removes(b->run, training->step == 0)) {
         remove(merges_path);                                            /* of the earlier run: another kind of vocabulary */
     }
     ag_free(vocab_path);
@@ -201,7 +204,7 @@ int gpt_train(int argc, char **argv)
         "(step,train_loss,valid_loss,learning_rate,tokens_per_second). A run that was stopped, even by a kill, resumes\n"
         "with --resume and ends with the same weights to the bit. After Ctrl-C, SIGTERM or SIGUSR1 it saves the newest\n"
         "model and ends with status 75. Under mpirun, processes train together (--shards), and\n"
-        "Ctrl-C ends them all.", options };
+        "Ctrl-C ends them all. A file of tokens is mapped into memory: do not truncate it before the run has ended.", options };
     how = lm_defaults();
     how.evaluate_tokens = 1 << 17;
     size = usual_size;
@@ -225,9 +228,13 @@ int gpt_train(int argc, char **argv)
     LmTraining training = { .options = how, .settings = run.settings, .last = run.last, .best = best,
                             .processes = example_processes(), .stop = example_stop(), .started = save_vocabulary };
     KaeruVocab *v = make_model_and_vocabulary(&run, &training);
-    training.arg = v;
+    Beginning beginning = { &run, v };
+    training.arg = &beginning;
     if (!run.resumed) {
         check_tokens(v);
+    }
+    if (kaeru_vocab_kind(v) == KAERU_CHARS) {
+        training_run_result(MERGES_FILE);
     }
     LmData *data = data_must_open(data_path, v);
     training.data = data;

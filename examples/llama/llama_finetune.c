@@ -99,15 +99,21 @@ static void say_what_is_used(const LmData *data, int64_t window)
     }
 }
 
+/* Opens pairs, each of which ends with the model's first token of end, or with the tokenizer's if it has none. */
+static LmData *open_pairs(const Llama *m, const KaeruVocab *v)
+{
+    int32_t end = m->options.end[0] >= 0 ? (int32_t)m->options.end[0] : kaeru_vocab_special(v, KAERU_END);
+    if (end >= kaeru_vocab_size(v)) {
+        example_fail("the token behind a text is %d, the vocabulary has %d", (int)end, (int)kaeru_vocab_size(v));
+    }
+    return lm_data_open_pairs(data_path, v, kaeru_vocab_special(v, KAERU_START), end);
+}
+
 static LmData *open_data(const Llama *m, const KaeruVocab *v)
 {
     size_t n = strlen(data_path), size = strlen(".jsonl");
-    int32_t end = m->options.end[0] >= 0 ? (int32_t)m->options.end[0] : kaeru_vocab_special(v, KAERU_END);
-    if (end >= kaeru_vocab_size(v)) {
-        end = -1;
-    }
-    LmData *data = n > size && strcmp(data_path + n - size, ".jsonl") == 0 ?
-        lm_data_open_pairs(data_path, v, kaeru_vocab_special(v, KAERU_START), end) : lm_data_open(data_path, v);
+    bool pairs = n > size && strcmp(data_path + n - size, ".jsonl") == 0;
+    LmData *data = pairs ? open_pairs(m, v) : lm_data_open(data_path, v);
     if (!data || !lm_data_fits(data, m, how.window)) {
         example_fail("%s", ag_error());
     }
@@ -123,13 +129,16 @@ static char *made_folder(const char *name)
     return path;
 }
 
-/* The files in the folder model: two are written; the others are copied from --model, all but tokenizer.json if they are
- * there. Hugging Face's library needs tokenizer_config.json, or takes the tokenizer for one of Llama 2. */
-enum { WRITTEN = 2, OPTIONAL, N_FILES = 7 };
+/* The files in the folder model: two are written; the others are copied from --model, if they are there.
+ * Hugging Face's library needs tokenizer_config.json, or takes the tokenizer for one of Llama 2. */
+enum { WRITTEN = 2, N_FILES = 7 };
 static const char *const files[N_FILES] = {
     "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
     "generation_config.json", "chat_template.jinja"
 };
+
+/* What is copied, as it was at the start: at the end, the folder of --model may have another model, or none. */
+static FileContent copied[N_FILES];
 
 enum { N_ADAPTER_FILES = 2 };
 static const char *const adapter_files[N_ADAPTER_FILES] = { "adapter_config.json", "adapter_model.safetensors" };
@@ -209,18 +218,40 @@ static void check_is_not_of_model(const char *to)
     }
 }
 
-/* No file to write may be one of --model, as with --model OUT/model, or where a link leads to one. */
-static void check_out(void)
+/* Reads the files to copy. */
+static void read_copied(void)
 {
-    char *written = example_path("model");
     for (int i = WRITTEN; i < N_FILES && !keep_apart; i++) {
         char *from = path_in(folder, files[i]);
         if (access(from, F_OK) == 0) {
             check_is_file(from);
         }
         check_link(from);
+        copied[i] = file_content(from);
         ag_free(from);
     }
+}
+
+/* Ends the program if a file to copy is not what it was at the start: then the model and its vocabulary, which were opened
+ * meanwhile, may be of another one. */
+static void check_copied(void)
+{
+    for (int i = WRITTEN; i < N_FILES && !keep_apart; i++) {
+        char *from = path_in(folder, files[i]);
+        FileContent now = file_content(from), before = copied[i];
+        bool both = now.bytes && before.bytes;
+        if (both ? now.size != before.size || memcmp(now.bytes, before.bytes, now.size) != 0 : now.bytes || before.bytes) {
+            example_fail("%s: has changed while the model was read: expected a folder in which no program writes", from);
+        }
+        ag_free(now.bytes);
+        ag_free(from);
+    }
+}
+
+/* No file to write may be one of --model, as with --model OUT/model, or where a link leads to one. */
+static void check_out(void)
+{
+    char *written = example_path("model");
     for (int i = 0; i < N_FILES; i++) {
         char *to = path_in(written, files[i]);
         check_is_not_of_model(to);
@@ -245,12 +276,11 @@ static void write_model(Llama *m, const char *merged)
         file_group_fail(&g);
     }
     for (int i = WRITTEN; i < N_FILES; i++) {
-        char *from = path_in(folder, files[i]), *to = file_group_path(&g, i);
-        if ((i < OPTIONAL || access(from, F_OK) == 0) && !file_copy(from, to, NULL)) {
+        char *to = file_group_path(&g, i);
+        if (copied[i].bytes && !file_content_write(&copied[i], to)) {
             file_group_fail(&g);
         }
         ag_free(to);
-        ag_free(from);
     }
     file_group_replace(&g);
     say("model:   %s%s\n", merged, bf16 ? " (weights rounded to bfloat16, as those of --model)" : "");
@@ -279,10 +309,31 @@ static void check_best(const TrainingRun *run, const char *best)
 /* What lm_train calls before the first step. */
 typedef struct { const TrainingRun *run; const char *best; } Beginning;
 
+/* Removes what an earlier run has left and this one does not write. It would look like the result of this run. */
+static void remove_others(void)
+{
+    char *adapter = example_path("adapter"), *model = example_path("model"), *best = example_path(BEST_FILE);
+    if (rank == 0) {
+        file_group_remove(adapter, adapter_files, N_ADAPTER_FILES);
+    }
+    if (keep_apart) {
+        file_group_remove(model, files, N_FILES);
+    }
+    if (!keep_best) {
+        remove(best);
+    }
+    ag_free(best);
+    ag_free(model);
+    ag_free(adapter);
+}
+
 /* Ends the program if the best checkpoint, which the next evaluation may leave as it is, is of another run. */
 static void started(LmTraining *t, void *arg)
 {
     const Beginning *b = arg;
+    if (training_run_removes(b->run, t->step == 0)) {
+        remove_others();
+    }
     if (b->best && isfinite(t->best_loss)) {
         check_best(b->run, b->best);
     }
@@ -308,20 +359,13 @@ static void save(Llama *m, const TrainingRun *run, const char *best)
     ag_free(adapter);
 }
 
-/* Ends the program if it would replace what is no output of it. */
+/* Ends the program if it would replace or remove what is no output of it. */
 static void check_outputs(void)
 {
-    static const char *const names[] = { LAST_FILE, "llama.csv", "llama.csv.part", NULL }, *const best[] = { BEST_FILE, NULL };
+    static const char *const names[] = { LAST_FILE, BEST_FILE, "llama.csv", "llama.csv.part", NULL };
     training_run_writes(names);
-    if (keep_best) {
-        training_run_writes(best);
-    }
-    if (rank > 0) {
-        check_folder("adapter", adapter_files, N_ADAPTER_FILES);
-    }
-    if (!keep_apart) {
-        check_folder("model", files, N_FILES);
-    }
+    check_folder("adapter", adapter_files, N_ADAPTER_FILES);
+    check_folder("model", files, N_FILES);
 }
 
 int llama_finetune(int argc, char **argv)
@@ -367,20 +411,16 @@ int llama_finetune(int argc, char **argv)
     if (!folder || !data_path) {
         example_usage_error("expected --model, the folder of a model, and --data, a file to learn");
     }
+    read_copied();
     check_out();
     check_outputs();
-    if (rank > 0) {
-        training_run_result("adapter");
-    }
-    if (!keep_apart) {
-        training_run_result("model");
-    }
-    if (keep_best) {
-        training_run_result(BEST_FILE);
-    }
+    training_run_result("adapter");
+    training_run_result("model");
+    training_run_result(BEST_FILE);
     LlamaWeights weights = check_weights(run.resumed);
     KaeruVocab *v;
     Llama *m = model_of_folder(folder, &v, weights, training_bytes);
+    check_copied();
     LmData *data = open_data(m, v);
     uint64_t ids = kaeru_vocab_fingerprint(v);                              /* of which the data consist */
     training_run_data(&run, data_hash(data_hash_file(data_path), &ids, sizeof ids));
@@ -395,6 +435,9 @@ int llama_finetune(int argc, char **argv)
     }
     if (!training.stopped) {
         save(m, &run, best);
+    }
+    for (int i = 0; i < N_FILES; i++) {
+        ag_free(copied[i].bytes);
     }
     ag_free(best);
     ag_free(data);

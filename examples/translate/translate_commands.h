@@ -32,6 +32,9 @@ void corpus_close(Corpus *c);
 /* The vocabularies of source and target; if they are shared, both are the same. */
 typedef struct { KaeruVocab *src, *tgt; } Vocabularies;
 void vocabularies_save(const Vocabularies *v);                          /* in the output folder */
+/* Of the files there that such vocabularies do not have: training_run_result for each; and removes them. */
+void vocabularies_results(bool bpe, bool shared);
+void vocabularies_remove_others(const Vocabularies *v);
 void vocabularies_must_be_outputs(void);                                /* ends the program if it may not write them there */
 /* The vocabularies in a checkpoint that has these settings; in its folder, if the checkpoint is of an earlier version. */
 void vocabularies_open(Vocabularies *v, const char *checkpoint, const NnSettings *s);

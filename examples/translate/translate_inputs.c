@@ -61,6 +61,37 @@ void vocabularies_save(const Vocabularies *v)
     }
 }
 
+/* Calls a function for each of the files that vocabularies_save does not write. */
+static void each_other_file(bool bpe, bool shared, void (*what)(const char *name))
+{
+    if (!bpe) {
+        what(src_names.merges);
+    }
+    if (shared) {
+        what(tgt_names.vocab);
+    }
+    if (shared || !bpe) {
+        what(tgt_names.merges);
+    }
+}
+
+void vocabularies_results(bool bpe, bool shared)
+{
+    each_other_file(bpe, shared, training_run_result);
+}
+
+static void remove_output(const char *name)
+{
+    char *path = example_path(name);
+    remove(path);
+    ag_free(path);
+}
+
+void vocabularies_remove_others(const Vocabularies *v)
+{
+    each_other_file(kaeru_vocab_kind(v->src) == KAERU_SENTENCE_BPE, v->src == v->tgt, remove_output);
+}
+
 void vocabularies_must_be_outputs(void)
 {
     const char *const names[] = { src_names.vocab, src_names.merges, tgt_names.vocab, tgt_names.merges, NULL };
@@ -136,14 +167,28 @@ static void check_fingerprint(const NnSettings *s, const Vocabularies *v, const 
     }
 }
 
+/* The value of a setting that is 0 or 1. */
+static bool flag_of_settings(const NnSettings *s, const char *key, const char *checkpoint)
+{
+    int64_t value;
+    if (!nn_settings_int(s, key, &value)) {
+        example_fail("%s: %s", checkpoint, ag_error());
+    }
+    if (value != 0 && value != 1) {
+        example_fail("%s: the setting \"%s\" is %" PRId64 ", expected 0 or 1", checkpoint, key, value);
+    }
+    return value == 1;
+}
+
 void vocabularies_open(Vocabularies *v, const char *checkpoint, const NnSettings *s)
 {
     const char *kind = nn_settings_get(s, KIND_KEY);
-    int64_t shared;
-    if (!kind || !nn_settings_int(s, SHARED_KEY, &shared)) {
+    bool pairs = kind && strcmp(kind, "bpe") == 0;
+    if (!pairs && (!kind || strcmp(kind, "words") != 0)) {
         example_fail("%s: has no setting for the kind of its vocabulary", checkpoint);
     }
-    KaeruVocabKind which = strcmp(kind, "bpe") == 0 ? KAERU_SENTENCE_BPE : KAERU_WORDS;
+    bool shared = flag_of_settings(s, SHARED_KEY, checkpoint);
+    KaeruVocabKind which = pairs ? KAERU_SENTENCE_BPE : KAERU_WORDS;
     v->src = open_one(checkpoint, s, &src_names, which);
     v->tgt = shared ? v->src : open_one(checkpoint, s, &tgt_names, which);
     check_size(s, "transformer.src_vocab", v->src, checkpoint);
@@ -166,18 +211,12 @@ TrainedModel trained_model_of_checkpoint(const char *checkpoint)
     TrainedModel m = { 0 };
     NnSettings *settings = nn_settings_new();
     char *path = checkpoint ? ag_strdup(checkpoint) : example_input_path(MODEL_FILE);
-    int64_t lower_case = 0;
-    m.model = transformer_load(path);
-    if (!m.model && !checkpoint) {
-        example_fail("%s (translate train writes it)", ag_error());
+    m.model = nn_checkpoint_settings(path, settings) ? transformer_load(path) : NULL;
+    if (!m.model) {
+        example_fail(checkpoint ? "%s" : "%s (translate train writes it)", ag_error());
     }
-    if (!m.model || !nn_checkpoint_settings(path, settings)) {
-        example_fail("%s", ag_error());
-    }
-    if (!nn_settings_int(settings, LOWER_KEY, &lower_case)) {
-        example_fail("%s: %s", path, ag_error());
-    }
-    m.lower_case = lower_case != 0;
+    must_not_be_replaced(path, settings);
+    m.lower_case = flag_of_settings(settings, LOWER_KEY, path);
     vocabularies_open(&m.vocabularies, path, settings);
     char *result = example_path_beside(path, MODEL_FILE);
     if (strcmp(path, result) == 0) {

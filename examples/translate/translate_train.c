@@ -410,6 +410,9 @@ static void train(Training *t)
     if (example_writes()) {
         vocabularies_save(&t->vocabularies);            /* for readers: the checkpoints have them, too, and theirs count */
     }
+    if (training_run_removes(&t->run, t->state.accum_step == 0)) {
+        vocabularies_remove_others(&t->vocabularies);
+    }
     remove_other_epochs(t);
     say("vocabularies of %d and %d tokens; a Transformer of %" PRId64 " parameters\n\n",
         (int)kaeru_vocab_size(t->vocabularies.src), (int)kaeru_vocab_size(t->vocabularies.tgt),
@@ -579,6 +582,7 @@ int translate_train(int argc, char **argv)
     check_options();
     check_outputs();
     training_run_result(MODEL_FILE);
+    vocabularies_results(strcmp(vocab, "bpe") == 0, sizes.share_embeddings);
     check_epoch_files();
     open_corpora(&t);
     make_all(&t);

@@ -148,7 +148,7 @@ static void set_missing(const Config *c, LlamaOptions *o)
 /* Checks each value under the name that the file has for it. */
 static bool check_ranges(const Config *c, LlamaOptions *o)
 {
-    static const NnField *const tables[] = { keys, begin_key, scaling_keys, scaling_context, base_key };
+    static const NnField *const tables[] = { keys, begin_key, pad_key, scaling_keys, scaling_context, base_key };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         if (!config_check(c, tables[i], &llama_fields, o)) return false;
     }
@@ -218,6 +218,17 @@ static bool is_frequencies(void *unused, const char *name)
     return st_ends_in(name, ".rotary_emb.inv_freq");
 }
 
+/* How many bytes the program will need beside the weights. */
+static double more_bytes(const LlamaOptions *o, LlamaOpening how)
+{
+    const AgScope scope = innermost_scope();
+    const Calls before = function_begins();
+    const double bytes = how.more_bytes ? how.more_bytes(o) : 0;
+    function_ends(before);
+    check_scopes("llama_open_with", "more_bytes", scope);
+    return bytes;
+}
+
 static Llama *open_folder(void *owner, const char *folder, LlamaOpening how)
 {
     LlamaOptions o;
@@ -229,10 +240,8 @@ static Llama *open_folder(void *owner, const char *folder, LlamaOpening how)
     if (!weights_may_hold(weights, llama_size(&o), least_tensors(&o))) return NULL;
     o.frozen = how.weights == LLAMA_ROUNDED ||
                (how.weights == LLAMA_FROZEN && ag_precision_now() == AG_BF16 && is_bf16(weights));
-    const Calls before = function_begins();
-    double more = how.more_bytes ? how.more_bytes(&o) : 0;
-    function_ends(before);
-    if (!memory_may_hold(folder, llama_size(&o) * (double)(o.frozen ? sizeof(uint16_t) : sizeof(ag_real)) + more))
+    if (!memory_may_hold(folder, llama_size(&o) * (double)(o.frozen ? sizeof(uint16_t) : sizeof(ag_real)) +
+                         more_bytes(&o, how)))
         return NULL;
     Llama *m = model_filled(llama_of_zeros(o), weights, (NnLoadOptions){
         .ignored = is_frequencies, .round = how.weights == LLAMA_ROUNDED, .progress = how.progress, .arg = how.arg });

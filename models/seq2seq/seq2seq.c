@@ -13,6 +13,7 @@
  *     a_i(j) = exp(score(s_j, h_i)) / sum over j' of exp(score(s_j', h_i))
  *     c_i    = sum over j of a_i(j) s_j
  * next to the word y_i. The word y_(i+1) is predicted from h_(i+1). */
+#include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/seq2seq.h"
 #include "decoding.h"
@@ -44,6 +45,8 @@ Seq2Seq *seq2seq_new(int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOptions o)
 /* Checks the shapes of src and, unless it is NULL, tgt. */
 static void check_ids(const char *what, Tensor *src, Tensor *tgt)
 {
+    check_alive(what, "src", src);
+    if (tgt) check_alive(what, "tgt", tgt);
     bool good = tensor_ndim(src) == 2 && tensor_dim(src, 1) > 0;
     if (!tgt && !good) ag_usage_error(what, "src %s, expected (B,S) with S of 1 or more", ag_shape_string(tensor_shape(src)));
     if (tgt && !(good && tensor_ndim(tgt) == 2 && tensor_dim(tgt, 0) == tensor_dim(src, 0) && tensor_dim(tgt, 1) > 0))

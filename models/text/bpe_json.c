@@ -25,28 +25,47 @@ static bool wrong(const Reader *r, const char *what, const char *expected, const
     return bpe_wrong(r->path, what, expected, found);
 }
 
-static bool is_true(const Json *object, const char *name)
+/* Checks the types of the parts of the file. A part's own members are checked where it is read. */
+static bool check_parts(const Reader *r)
 {
-    const Json *value = json_get(object, name);
-    return value && value->type == JSON_BOOL && value->as.truth;
+    static const JsonMember members[] = {
+        { "truncation", JSON_OBJECT, JSON_NULLABLE }, { "padding", JSON_OBJECT, JSON_NULLABLE },
+        { "added_tokens", JSON_ARRAY, JSON_OPTIONAL }, { "normalizer", JSON_OBJECT, JSON_NULLABLE },
+        { "pre_tokenizer", JSON_OBJECT, JSON_NULLABLE }, { "post_processor", JSON_OBJECT, JSON_NULLABLE },
+        { "decoder", JSON_OBJECT, JSON_NULLABLE }, { .name = NULL }
+    };
+    return json_check(r->path, NULL, r->root, members);
 }
 
 /* Truncation would cut texts, padding to a fixed length or a multiple would add ids. Padding to the longest text of a batch
  * changes no text by itself. */
 static bool check_lengths(const Reader *r)
 {
+    static const JsonMember members[] = { { "pad_to_multiple_of", JSON_NUMBER, JSON_NULLABLE }, { .name = NULL } };
     const Json *cut = json_get(r->root, "truncation"), *padding = json_get(r->root, "padding");
     if (!bpe_is_unset(r->root, "truncation")) return wrong(r, "truncation", "nothing", cut);
-    return bpe_is_unset(r->root, "padding") ||
-           (json_is(json_get(padding, "strategy"), "BatchLongest") && bpe_is_unset(padding, "pad_to_multiple_of")) ||
-           wrong(r, "padding", "nothing, or BatchLongest without pad_to_multiple_of", padding);
+    if (bpe_is_unset(r->root, "padding")) {
+        return true;
+    }
+    return json_check(r->path, "padding", padding, members) &&
+           ((json_is(json_get(padding, "strategy"), "BatchLongest") && bpe_is_unset(padding, "pad_to_multiple_of")) ||
+            wrong(r, "padding", "nothing, or BatchLongest without pad_to_multiple_of", padding));
 }
 
 static bool check_model(const Reader *r, const Json *model)
 {
     static const char *const unset[] = { "dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback" };
+    static const JsonMember members[] = {
+        { "dropout", JSON_NUMBER, JSON_NULLABLE }, { "continuing_subword_prefix", JSON_STRING, JSON_NULLABLE },
+        { "end_of_word_suffix", JSON_STRING, JSON_NULLABLE }, { "byte_fallback", JSON_BOOL, JSON_NULLABLE },
+        { "unk_token", JSON_STRING, JSON_NULLABLE }, { "fuse_unk", JSON_BOOL, JSON_NULLABLE },
+        { "ignore_merges", JSON_BOOL, JSON_NULLABLE }, { .name = NULL }
+    };
     const Json *type = json_get(model, "type");             /* the first files of tokenizers have none */
     if (type ? !json_is(type, "BPE") : !json_get(model, "merges")) return bpe_unsupported(r->path, "model", type, "BPE");
+    if (!json_check(r->path, "model BPE", model, members)) {
+        return false;
+    }
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++)
         if (!bpe_is_unset(model, unset[i]))
             return ag_set_error("%s: model BPE with %s is not supported", r->path, unset[i]);
@@ -66,6 +85,11 @@ static bool has_other_bytes(const Reader *r, int64_t id, const Json *content)
 
 static bool read_added(Reader *r, const Json *item, Word *text)
 {
+    static const JsonMember members[] = {
+        { "single_word", JSON_BOOL, JSON_REQUIRED }, { "lstrip", JSON_BOOL, JSON_REQUIRED },
+        { "rstrip", JSON_BOOL, JSON_REQUIRED }, { "normalized", JSON_BOOL, JSON_REQUIRED },
+        { "special", JSON_BOOL, JSON_REQUIRED }, { .name = NULL }
+    };
     const Json *content = json_get(item, "content");
     char what[UTF8_QUOTE + 16] = "an added token";
     int64_t id;
@@ -76,12 +100,15 @@ static bool read_added(Reader *r, const Json *item, Word *text)
         return wrong(r, what, "the id of this token, or the next id after the vocabulary's", json_get(item, "id"));
     if (id < r->n_vocab && (text[id].size != content->count || memcmp(text[id].text, content->as.text, content->count) != 0))
         return wrong(r, what, "the text that this id has in the vocabulary", content);
+    if (!json_check(r->path, what, item, members)) {
+        return false;
+    }
     if (!bpe_is_unset(item, "lstrip") || !bpe_is_unset(item, "rstrip") || !bpe_is_unset(item, "single_word"))
         return ag_set_error("%s: %s: expected no lstrip, rstrip and single_word", r->path, what);
     enum { MOST_BYTES = 1000 };                             /* so many are read again behind a found token, at most */
     if (content->count > MOST_BYTES)
         return ag_set_error("%s: %s: expected at most %d bytes, found %zu", r->path, what, MOST_BYTES, (size_t)content->count);
-    bool late = is_true(item, "normalized");
+    bool late = bpe_is_true(item, "normalized", false);
     const char *found = content->as.text;
     size_t size = content->count;
     char *normal = late ? bpe_normalize(r->rules, &found, &size) : NULL;
@@ -91,8 +118,8 @@ static bool read_added(Reader *r, const Json *item, Word *text)
     text[id] = (Word){ content->as.text, content->count, 0 };
     r->is_added[id] = true;
     r->raw[id] = !has_other_bytes(r, id, content);
-    r->added[r->n_added++] = (BpeAdded){ .text = found, .size = size, .id = (int32_t)id, .special = is_true(item, "special"),
-                                         .late = late, .letters = !r->raw[id] };
+    r->added[r->n_added++] = (BpeAdded){ .text = found, .size = size, .id = (int32_t)id, .late = late,
+                                         .special = bpe_is_true(item, "special", false), .letters = !r->raw[id] };
     return true;
 }
 
@@ -100,7 +127,7 @@ static bool read_added(Reader *r, const Json *item, Word *text)
 static bool read_texts(Reader *r, const Json *vocab)
 {
     const Json *added = json_get(r->root, "added_tokens");
-    uint32_t n = added && added->type == JSON_ARRAY ? added->count : 0;
+    uint32_t n = added ? added->count : 0;
     if (!vocab) return wrong(r, "vocab", "an object of tokens and ids", vocab);
     const Word *known = vocab_tokens(r->work, r->path, vocab, &r->n_vocab);
     if (!known) return false;
@@ -124,9 +151,9 @@ static bool read_texts(Reader *r, const Json *vocab)
 static bool read_unknown(const Reader *r, const Json *model, const WordTable *tokens, int32_t *id)
 {
     const Json *unknown = json_get(model, "unk_token");
-    bool text = unknown && unknown->type == JSON_STRING, needed = r->rules->characters || bpe_missing_byte(tokens) >= 0;
+    bool text = unknown && unknown->type != JSON_NULL, needed = r->rules->characters || bpe_missing_byte(tokens) >= 0;
     *id = text ? word_table_find(tokens, unknown->as.text, unknown->count) : -1;
-    return !needed || !unknown || unknown->type == JSON_NULL || (*id >= 0 && *id < r->n_vocab) ||
+    return !needed || !text || (*id >= 0 && *id < r->n_vocab) ||
            wrong(r, "unk_token", "null or a token of the vocabulary, which may lack parts of a text", unknown);
 }
 
@@ -169,7 +196,7 @@ KaeruVocab *bpe_parse_json(void *work, const char *name, const Json *root)
     const Json *model = json_get(r->root, "model"), *merges = json_get(model, "merges");
     int32_t begin, end, unknown;
     BpeBytes bytes = bpe_bytes();
-    if (!check_model(r, model) || !bpe_read_rules(name, root, &rules)) return NULL;
+    if (!check_parts(r) || !check_model(r, model) || !bpe_read_rules(name, root, &rules)) return NULL;
     const BpeBytes *of = r->of = rules.characters ? NULL : &bytes;
     if (!read_texts(r, json_get(model, "vocab"))) return NULL;
     if (!merges || merges->type != JSON_ARRAY) return wrong(r, "merges", "an array", merges), NULL;
@@ -180,12 +207,12 @@ KaeruVocab *bpe_parse_json(void *work, const char *name, const Json *root)
     if (!read_unknown(r, model, tokens, &unknown)) return NULL;
     KaeruVocab *v = bpe_new(tokens, merge, (int32_t)merges->count);
     v->bpe->unknown = unknown;
-    v->bpe->fuses_unknown = is_true(model, "fuse_unk");
+    v->bpe->fuses_unknown = bpe_is_true(model, "fuse_unk", false);
     v->bpe->rules = rules;
     v->bpe->begin = begin;
     v->bpe->end = end;
     v->bpe->n_vocab = r->n_vocab;
-    v->bpe->whole_words = is_true(model, "ignore_merges");
+    v->bpe->whole_words = bpe_is_true(model, "ignore_merges", false);
     bpe_set_added(v->bpe, r->added, r->n_added);
     return v;
 }

@@ -140,6 +140,8 @@ bool bpe_read_rules(const char *path, const Json *root, BpeRules *rules);
 bool bpe_read_ends(const char *path, const Json *root, const WordTable *tokens, int32_t *begin, int32_t *end);
 /* Whether a member is absent, null, false, 0 or "". */
 bool bpe_is_unset(const Json *object, const char *name);
+/* Whether a member is true; `usual` if it is absent or null. */
+bool bpe_is_true(const Json *object, const char *name, bool usual);
 /* Sets the error 'PATH: WHAT: expected EXPECTED, found VALUE'. */
 bool bpe_wrong(const char *path, const char *what, const char *expected, const Json *found);
 /* Sets the error 'PATH: PART TYPE is not supported: expected EXPECTED' for a part of that type, which is a string. */

@@ -35,11 +35,21 @@ static bool is_type(const Json *object, const char *type)
     return json_is(json_get(object, "type"), type);
 }
 
-/* Whether a member is true; if it is absent, `usual`. */
-static bool is_true(const Json *object, const char *name, bool usual)
+bool bpe_is_true(const Json *object, const char *name, bool usual)
 {
-    const Json *value = json_get(object, name);
-    return value ? value->type == JSON_BOOL && value->as.truth : usual;
+    bool value = usual;
+    json_bool(json_get(object, name), &value);
+    return value;
+}
+
+/* Checks a ByteLevel, which is "pre_tokenizer ByteLevel", or of another part. */
+static bool check_bytes(const char *path, const char *what, const Json *part)
+{
+    static const JsonMember members[] = {
+        { "add_prefix_space", JSON_BOOL, JSON_REQUIRED }, { "trim_offsets", JSON_BOOL, JSON_REQUIRED },
+        { "use_regex", JSON_BOOL, JSON_OPTIONAL }, { .name = NULL }
+    };
+    return json_check(path, what, part, members);
 }
 
 /* Calls `read` for each item of a Sequence, whose list has that name, or for the value alone. */
@@ -71,8 +81,12 @@ static bool read_normal(Reader *r, const Json *part)
         if (is_type(part, names[i])) return add_normal(r, (BpeNormal)i);
     if (!is_type(part, "Strip"))
         return bpe_unsupported(r->path, "normalizer", json_get(part, "type"), "NFC, NFD, NFKC, NFKD, Lowercase or Strip");
-    return (!is_true(part, "strip_left", true) || add_normal(r, BPE_STRIP_LEFT)) &&
-           (!is_true(part, "strip_right", true) || add_normal(r, BPE_STRIP_RIGHT));
+    static const JsonMember members[] = {
+        { "strip_left", JSON_BOOL, JSON_REQUIRED }, { "strip_right", JSON_BOOL, JSON_REQUIRED }, { .name = NULL }
+    };
+    return json_check(r->path, "normalizer Strip", part, members) &&
+           (!bpe_is_true(part, "strip_left", true) || add_normal(r, BPE_STRIP_LEFT)) &&
+           (!bpe_is_true(part, "strip_right", true) || add_normal(r, BPE_STRIP_RIGHT));
 }
 
 /* ---- the pre-tokenizer ------------------------------------------------------------------------------------------- */
@@ -91,6 +105,10 @@ static bool add_split(Reader *r, BpeSplit rule)
 
 static bool read_regex(Reader *r, const Json *part)
 {
+    static const JsonMember members[] = { { "invert", JSON_BOOL, JSON_REQUIRED }, { .name = NULL } };
+    if (!json_check(r->path, "pre_tokenizer Split", part, members)) {
+        return false;
+    }
     const Json *regex = json_get(json_get(part, "pattern"), "Regex"), *behavior = json_get(part, "behavior");
     if (!bpe_is_unset(part, "invert")) return ag_set_error("%s: pre_tokenizer Split with invert is not supported", r->path);
     if (!json_is(behavior, "Isolated")) return bpe_wrong(r->path, "behavior of pre_tokenizer Split", "\"Isolated\"", behavior);
@@ -100,15 +118,23 @@ static bool read_regex(Reader *r, const Json *part)
     return bpe_wrong(r->path, "pattern of pre_tokenizer Split", "the regular expression of GPT-2, Llama 3 or Qwen2", regex);
 }
 
+static bool read_digits(Reader *r, const Json *part)
+{
+    static const JsonMember members[] = { { "individual_digits", JSON_BOOL, JSON_REQUIRED }, { .name = NULL } };
+    return json_check(r->path, "pre_tokenizer Digits", part, members) &&
+           add_split(r, bpe_is_true(part, "individual_digits", false) ? BPE_DIGITS : BPE_NUMBERS);
+}
+
 static bool read_split(Reader *r, const Json *part)
 {
     if (r->bytes) return ag_set_error("%s: pre_tokenizer: expected ByteLevel as the last part of a Sequence", r->path);
     r->bytes = is_type(part, "ByteLevel");
     if (r->bytes)
-        return (!is_true(part, "add_prefix_space", true) || add_split(r, BPE_PREFIX_SPACE)) &&
-               (!is_true(part, "use_regex", true) || add_split(r, BPE_GPT2));
+        return check_bytes(r->path, "pre_tokenizer ByteLevel", part) &&
+               (!bpe_is_true(part, "add_prefix_space", true) || add_split(r, BPE_PREFIX_SPACE)) &&
+               (!bpe_is_true(part, "use_regex", true) || add_split(r, BPE_GPT2));
     if (is_type(part, "Split")) return read_regex(r, part);
-    if (is_type(part, "Digits")) return add_split(r, is_true(part, "individual_digits", false) ? BPE_DIGITS : BPE_NUMBERS);
+    if (is_type(part, "Digits")) return read_digits(r, part);
     if (is_type(part, "Whitespace")) return add_split(r, BPE_WORD_CHARACTERS);
     if (is_type(part, "WhitespaceSplit")) return add_split(r, BPE_NO_SPACE);
     return bpe_unsupported(r->path, "pre_tokenizer", json_get(part, "type"),
@@ -122,7 +148,8 @@ static bool read_decoder(const Reader *r, const Json *root)
 {
     const Json *decoder = json_get(root, "decoder"), *type = json_get(decoder, "type");
     r->rules->spaced = r->rules->characters && bpe_is_unset(root, "decoder");
-    if (bpe_is_unset(root, "decoder") || json_is(type, "ByteLevel")) return true;
+    if (bpe_is_unset(root, "decoder")) return true;
+    if (json_is(type, "ByteLevel")) return check_bytes(r->path, "decoder ByteLevel", decoder);
     if (r->rules->characters && json_is(type, "Fuse")) return true;
     return bpe_unsupported(r->path, "decoder", type, r->rules->characters ? "ByteLevel, Fuse or none" : "ByteLevel or none");
 }
@@ -159,12 +186,27 @@ static bool read_end(const Ends *e, const Json *text, const Json *id, int32_t *o
 
 static bool read_template(const Ends *e, const Json *processor)
 {
+    static const char what[] = "post_processor TemplateProcessing";
+    static const JsonMember members[] = {
+        { "single", JSON_ARRAY, JSON_REQUIRED }, { "special_tokens", JSON_OBJECT, JSON_REQUIRED }, { .name = NULL }
+    };
+    static const JsonMember token_members[] = {
+        { "id", JSON_STRING, JSON_REQUIRED }, { "ids", JSON_ARRAY, JSON_REQUIRED }, { "tokens", JSON_ARRAY, JSON_REQUIRED },
+        { .name = NULL }
+    };
+    if (!json_check(e->path, what, processor, members)) {
+        return false;
+    }
     const Json *parts = json_get(processor, "single");
     bool text = false;
-    for (uint32_t i = 0; parts && parts->type == JSON_ARRAY && i < parts->count; i++) {
+    for (uint32_t i = 0; i < parts->count; i++) {
         const Json *part = &parts->as.item[i], *name = json_get(json_get(part, "SpecialToken"), "id");
+        const Json *sequence = json_get(part, "Sequence");
         int32_t *to = text ? e->end : e->begin;
-        if (json_get(part, "Sequence") && !text) {
+        if (sequence && !text) {
+            if (!json_is(json_get(sequence, "id"), "A")) {
+                return bpe_wrong(e->path, what, "a Sequence with the id \"A\"", json_get(sequence, "id"));
+            }
             text = true;
             continue;
         }
@@ -172,14 +214,16 @@ static bool read_template(const Ends *e, const Json *processor)
             text = false;
             break;
         }
-        const Json *special = json_get(json_get(processor, "special_tokens"), name->as.text), *ids = json_get(special, "ids");
-        const Json *tokens = json_get(special, "tokens");
-        bool one = ids && tokens && ids->type == JSON_ARRAY && tokens->type == JSON_ARRAY && ids->count == 1 &&
-                   tokens->count == 1;
-        if (!one) return bpe_wrong(e->path, "post_processor TemplateProcessing", "a special token of one id", special);
+        const Json *special = json_get(json_get(processor, "special_tokens"), name->as.text);
+        if (special && !json_check(e->path, what, special, token_members)) {
+            return false;
+        }
+        const Json *ids = json_get(special, "ids"), *tokens = json_get(special, "tokens");
+        bool one = special && ids->count == 1 && tokens->count == 1;
+        if (!one) return bpe_wrong(e->path, what, "a special token of one id", special);
         if (!read_end(e, tokens->as.item, ids->as.item, to)) return false;
     }
-    return text || ag_set_error("%s: post_processor TemplateProcessing: expected the text once, " ENDS, e->path);
+    return text || ag_set_error("%s: %s: expected the text once, " ENDS, e->path, what);
 }
 
 /* BertProcessing and RobertaProcessing: "cls" and "sep" are [text, id]. */
@@ -192,7 +236,7 @@ static bool read_pair(const Ends *e, const Json *pair, int32_t *out)
 
 static bool read_processor(const Ends *e, const Json *processor)
 {
-    if (is_type(processor, "ByteLevel")) return true;
+    if (is_type(processor, "ByteLevel")) return check_bytes(e->path, "post_processor ByteLevel", processor);
     bool template = is_type(processor, "TemplateProcessing");
     if (!template && !is_type(processor, "BertProcessing") && !is_type(processor, "RobertaProcessing"))
         return bpe_unsupported(e->path, "post_processor", json_get(processor, "type"),

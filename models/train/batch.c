@@ -1,4 +1,5 @@
 /* batch.c: a batch of sentence pairs with its masks. */
+#include "arguments.h"
 #include "kaeru/autograd.h"
 #include "train.h"
 
@@ -13,8 +14,8 @@ int64_t batch_count_tokens(const Tensor *ids, int32_t pad)
 TransformerBatch transformer_batch_new(Tensor *src, Tensor *tgt, int32_t pad)
 {
     AG_LAYER;
-    tensor_int_data(src);                   /* a usage error unless they are ids */
-    tensor_int_data(tgt);
+    check_tensor(__func__, "src", src, AG_INT);
+    check_tensor(__func__, "tgt", tgt, AG_INT);
     if (tensor_ndim(src) != 2 || tensor_ndim(tgt) != 2 || tensor_dim(src, 0) != tensor_dim(tgt, 0) || tensor_dim(tgt, 1) < 1)
         ag_usage_error(__func__, "src %s and tgt %s, expected (B,S) and (B,T+1)", ag_shape_string(tensor_shape(src)),
                        ag_shape_string(tensor_shape(tgt)));

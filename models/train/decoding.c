@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "kaeru/autograd.h"
 #include "decoding.h"
 #include "kaeru/training.h"
@@ -86,6 +87,7 @@ Tensor *transformer_greedy_decode(Transformer *m, Tensor *src, Tensor *src_mask,
 {
     NN_LAYER(m);
     check_decoding(__func__, m->generator, max_len, start_symbol, end_symbol);
+    check_alive(__func__, "src", src);
     int64_t rows = tensor_dim(src, 0);
     bool good;
     AgScope scope = ag_begin(AG_NO_GRAD);
@@ -183,6 +185,7 @@ static Beam beam_new(const KaeruBeamOptions *o)
 Tensor *transformer_beam_search(Transformer *m, Tensor *src, Tensor *src_mask, KaeruBeamOptions o, double *score)
 {
     NN_LAYER(m);
+    check_alive(__func__, "src", src);
     if (o.beam < 1 || o.max_len < 1 || tensor_dim(src, 0) != 1)
         ag_usage_error(__func__, "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and 1", o.beam,
                        (long long)o.max_len, (long long)tensor_dim(src, 0));

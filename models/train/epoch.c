@@ -1,6 +1,8 @@
 /* epoch.c: one pass over the data, for training (with gradient accumulation) or evaluation. */
 #include "kaeru/autograd.h"
+#include "arguments.h"
 #include "left.h"
+#include "optim.h"
 #include "train.h"
 
 /* The sums are over the batches of the epoch so far. */
@@ -24,6 +26,24 @@ static double loss_compute(const Epoch *e, const TransformerBatch *batch)
     return tensor_item(loss);
 }
 
+/* Calls the program's function, and checks what it has put into *batch. */
+static bool next_batch(KaeruNextBatch *next, void *source, TransformerBatch *batch)
+{
+    static const char what[] = "transformer_run_epoch";
+    const AgScope scope = innermost_scope();
+    const Calls before = function_begins();         /* `next` may be a function of the library */
+    bool more = next(source, batch);
+    function_ends(before);
+    check_scopes(what, "next", scope);
+    if (!more) return false;
+    check_tensor(what, "the src of a batch", batch->src, AG_INT);
+    check_alive(what, "the src_mask of a batch", batch->src_mask);
+    check_tensor(what, "the tgt of a batch", batch->tgt, AG_INT);
+    check_tensor(what, "the tgt_y of a batch", batch->tgt_y, AG_INT);
+    check_alive(what, "the tgt_mask of a batch", batch->tgt_mask);
+    return true;
+}
+
 static void batch_done(Epoch *e, const TransformerBatch *batch, double loss)
 {
     const KaeruEpochOptions *o = e->options;
@@ -34,17 +54,11 @@ static void batch_done(Epoch *e, const TransformerBatch *batch, double loss)
         e->state->samples += tensor_dim(batch->src, 0);
         e->state->tokens += batch->ntokens;
     }
+    const AgScope scope = innermost_scope();
     const Calls before = program_begins();
     if (o->done) o->done(o->done_arg, e->state, batch->ntokens ? loss / (double)batch->ntokens : 0, e->lr);
     function_ends(before);
-}
-
-static bool draw(KaeruNextBatch *next, void *source, TransformerBatch *batch)
-{
-    const Calls before = function_begins();
-    bool more = next(source, batch);
-    function_ends(before);
-    return more;
+    check_scopes("transformer_run_epoch", "done", scope);
 }
 
 /* ---- evaluation -------------------------------------------------------------------------------------------------- */
@@ -55,8 +69,8 @@ static void evaluate_batches(Epoch *e, KaeruNextBatch *next, void *source)
     Losses losses = { .parallel = e->parallel };
     for (bool more = true; more; ) {
         AgScope scope = ag_begin(AG_NO_GRAD);
-        TransformerBatch batch;
-        more = draw(next, source, &batch);
+        TransformerBatch batch = { 0 };
+        more = next_batch(next, source, &batch);
         if (more) {
             double loss = losses_next_is_mine(&losses) ? loss_compute(e, &batch) : 0;
             losses_add(&losses, loss);
@@ -101,7 +115,7 @@ static bool take_step(Epoch *e, KaeruNextBatch *next, void *source)
     AgScope scope = ag_begin(AG_NO_GRAD);
     int most = o->accum_iter, n = 0;
     TransformerBatch *batches = ag_scratch((size_t)most, sizeof *batches);
-    while (n < most && draw(next, source, &batches[n])) n++;
+    while (n < most && next_batch(next, source, &batches[n])) n++;
     if (n > 0) {
         e->lr = nn_schedule_noam(e->state->accum_step, o->model_size, o->factor, o->warmup);
         nn_optimizer_set_lr(o->optimizer, e->lr);
@@ -149,6 +163,9 @@ double transformer_run_epoch(Transformer *m, KaeruNextBatch *next, void *source,
         const Module *root = &m->module;    /* the optimizer may train more than this model, or a part of it */
         while (root->parent) root = root->parent;
         nn_optimizer_check(__func__, o->optimizer, root);
+        if (o->parallel && o->optimizer->parallel != o->parallel)
+            ag_usage_error(__func__, "options: parallel was made of another optimizer than `optimizer`, expected one for "
+                           "both");
         if (!(o->factor > 0)) ag_usage_error(__func__, "factor is %g, expected above 0", o->factor);
         nn_schedule_noam(0, o->model_size, o->factor, o->warmup);   /* a usage error now, not after the first batch */
         nn_train(m);

@@ -40,7 +40,7 @@ bool lm_generate(void *m, const int32_t *prompt, int64_t n, int64_t most, const 
         const Calls before = program_begins();
         bool more = good && next(arg, id);
         function_ends(before);
-        ag_check_object(__func__, "the cache, which the end of the scope frees,", cache);
+        check_scopes(__func__, "next", s);          /* the end of the scope around this call frees the cache */
         if (!more) break;
         read = length;
         if (length == context) {                                                /* full: keep the last half */
@@ -54,6 +54,6 @@ bool lm_generate(void *m, const int32_t *prompt, int64_t n, int64_t most, const 
     }
     if (bf16) nn_pack_weights(m, false);
     layer_frees(cache);
-    ag_end(s);                       /* `next` may have ended it */
+    ag_end(s);
     return good;
 }

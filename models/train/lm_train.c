@@ -59,14 +59,17 @@ static void check_options(const Run *r, const LmOptions *before)
     }
 }
 
-static void call_back(const Run *r, void (*callback)(LmTraining *t, void *arg))
+static void call_back(const Run *r, void (*callback)(LmTraining *t, void *arg), const char *name)
 {
     LmTraining *t = r->training, before = *t;
+    const AgScope scope = innermost_scope();
     if (!callback) return;
     const Calls calls = program_begins();
     callback(t, t->arg);
     function_ends(calls);
-    ag_check_object("lm_train", "the optimizer, which the end of the scope frees,", r->optimizer);
+    const bool left_open = innermost_scope().depth > scope.depth && (scope.depth == 0 || scope_is_open(scope));
+    if (left_open) free_run(r);             /* the end of a scope around the call has freed it */
+    check_scopes("lm_train", name, scope);
     check_options(r, &before.options);
     const char *changed = t->model != before.model ? "model" : t->data != before.data ? "data" :
                           t->settings != before.settings ? "settings" : t->last != before.last ? "last" :
@@ -191,7 +194,7 @@ static bool evaluate(Run *r)
                             t->valid_loss);
     bool is_best = t->valid_loss < t->best_loss;
     if (is_best) t->best_loss = t->valid_loss;
-    call_back(r, t->evaluated);
+    call_back(r, t->evaluated, "evaluated");
     r->sum = 0;
     r->since = t->step;
     return save(r, is_best);
@@ -247,11 +250,11 @@ static bool load(Run *r)
 static bool run(Run *r)
 {
     LmTraining *t = r->training;
-    call_back(r, t->started);
+    call_back(r, t->started, "started");
     while (t->step < t->options.steps) {
         if (!take_step(r)) return false;
         r->sum += t->loss;
-        call_back(r, t->stepped);
+        call_back(r, t->stepped, "stepped");
         if ((t->step % t->options.evaluate_every == 0 || t->step == t->options.steps) && !evaluate(r)) return false;
         if (t->stop && *t->stop) nn_parallel_stop(r->parallel);
         if (t->step < t->options.steps && nn_parallel_stopped(r->parallel)) {

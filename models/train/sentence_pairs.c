@@ -8,7 +8,10 @@
 /* place: in the epoch's order before sorting, which decides between pairs of equal lengths. */
 typedef struct { Sentence src, tgt; int64_t place; } Pair;
 
+enum { SENTENCE_PAIRS = 0x70616972 };
+
 struct KaeruSentencePairs {
+    unsigned magic;             /* SENTENCE_PAIRS, in no other object: kaeru_sentence_pairs_next takes any pointer */
     Pair *pair;
     int64_t n, left_out;
     /* The epoch. Batch b has the pairs sorted[start[b]..start[b+1]-1]; batch_order has the batches in the order of the
@@ -64,6 +67,7 @@ KaeruSentencePairs *kaeru_sentence_pairs_new(const KaeruLines *src, const KaeruV
         return NULL;
     }
     KaeruSentencePairs *p = ag_object_new(sizeof *p);
+    p->magic = SENTENCE_PAIRS;
     p->ended = true;
     p->pair = ag_alloc_in(p, (size_t)src->n, sizeof *p->pair);
     for (int64_t i = 0; i < src->n; i++) {
@@ -166,6 +170,7 @@ bool kaeru_sentence_pairs_next(void *pairs, TransformerBatch *batch)
     ag_check_object(__func__, "pairs", pairs);
     ag_check_pointer(__func__, "batch", batch);
     KaeruSentencePairs *p = pairs;
+    if (p->magic != SENTENCE_PAIRS) ag_usage_error(__func__, "pairs is another object, not pairs of sentences");
     if (p->ended)
         ag_usage_error(__func__, "no epoch has begun: call kaeru_sentence_pairs_shuffle or kaeru_sentence_pairs_sort "
                        "before each epoch");

@@ -78,9 +78,12 @@ bool token_file_read(const File *map, const char *path, const KaeruVocab *v, Tok
     if (map->size < least)
         return ag_set_error("%s: expected a token file of at least %" PRIu64 " bytes, found %" PRIu64, path, least, map->size);
     memcpy(&count, map->bytes + map->size - sizeof count, sizeof count);
-    if ((h.version != WITHOUT_HASH && h.version != VERSION) || h.zero != 0)
+    if (h.version != WITHOUT_HASH && h.version != VERSION)
         return ag_set_error("%s: expected version %d or %d of token files, found %" PRIu32, path, WITHOUT_HASH, VERSION,
                             h.version);
+    if (h.zero != 0) {
+        return ag_set_error("%s: expected 0 behind the number of tokens in the vocabulary, found %" PRIu32, path, h.zero);
+    }
     if (h.width != 2 && h.width != 4)
         return ag_set_error("%s: expected ids of 2 or 4 bytes, found %" PRIu32, path, h.width);
     uint64_t size = map->size - least;

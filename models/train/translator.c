@@ -87,9 +87,11 @@ bool transformer_translate_lines(const TransformerTranslator *t, const KaeruLine
         int64_t rows = how->beam > 1 ? 1 : n - i < GREEDY_ROWS ? n - i : GREEDY_ROWS;
         good = translate(t, &sentence[i], rows, tgt_positions, how, &lines);
         i += rows;
+        const AgScope scope = innermost_scope();
         const Calls before = program_begins();
         if (good && how->done) how->done(how->arg, i);
         function_ends(before);
+        check_scopes(__func__, "done", scope);
     }
     ag_free(work);
     if (good) *out = lines;

@@ -192,6 +192,7 @@ typedef struct {
 } Transfer;
 
 typedef struct {
+    AgScope scope;              /* the innermost one at the call */
     NnTensorFile *file;
     Transfer *transfer;
     size_t n;
@@ -246,10 +247,11 @@ static void number_tensors(Loading *l, const NnParameters *names)
     ag_free(sorted);
 }
 
-/* A usage error if a function of the program has ended the scope around the load, and so has closed the file. */
-static void check_open(const Loading *l)
+/* A usage error if a function of the program has ended the scope around the load, and so has closed the file, or has left one
+ * open. */
+static void check_called(const Loading *l, const char *name)
 {
-    ag_check_object("nn_load_with", "the file, which the end of the scope closes,", l->file);
+    check_scopes("nn_load_with", name, l->scope);
 }
 
 enum { RENAMED = 1024 };        /* bytes of a name that NnLoadOptions.rename writes */
@@ -262,7 +264,7 @@ static const char *name_in_file(const Loading *l, const char *name)
     const Calls before = function_begins();
     if (l->options.rename) l->options.rename(l->options.arg, name, out, strlen(name) + RENAMED);
     function_ends(before);
-    check_open(l);
+    check_called(l, "rename");
     return l->options.prefix ? text_printf(l->file, "%s%s", l->options.prefix, out) : out;
 }
 
@@ -280,7 +282,7 @@ static void plan_module(Loading *l, const NnParameters *names)
         const Calls before = function_begins();
         bool transposed = l->options.transposed && tensor_ndim(t) == 2 && l->options.transposed(l->options.arg, name);
         function_ends(before);
-        check_open(l);
+        check_called(l, "transposed");
         plan_tensor(l, t, l->number[i], tensor_shape(t), 0, transposed, name_in_file(l, name));
     }
     for (int i = 0; i < names->n; i++)
@@ -324,7 +326,7 @@ static bool check_plan(Loading *l, bool with_optimizer)
                        (l->options.prefix && !starts_with(name, l->options.prefix)) ||
                        (l->options.ignored && l->options.ignored(l->options.arg, name));
         function_ends(before);
-        check_open(l);
+        check_called(l, "ignored");
         if (!l->used[i] && !ignored) r->unexpected[r->n_unexpected++] = ag_strndup_in(r, name, strlen(name));
     }
     char message[900] = "";
@@ -415,7 +417,7 @@ static bool read_values(Loading *l)
         const Calls before = function_begins();
         if (l->options.progress) l->options.progress(l->options.arg, (double)i / (double)l->n);
         function_ends(before);
-        check_open(l);
+        check_called(l, "progress");
         const bool is_first = !first_transfer(l, t);
         if (l->options.in_place && is_first) {                  /* a tied tensor is read once, and compared otherwise */
             if (!read_in_place(l, t)) return false;
@@ -527,7 +529,7 @@ static bool load_file(const char *what, const char *path, void *module, NnLoadOp
                       NnSettings *settings)
 {
     check_file(what, path, module, o, settings);
-    Loading l = { .file = st_open(path), .options = options };
+    Loading l = { .scope = innermost_scope(), .file = st_open(path), .options = options };
     if (!l.file) return false;
     layer_owns(l.file);
     const char *weights = tensor_file_metadata(l.file, WEIGHTS);

@@ -372,20 +372,22 @@ static bool begin(FileWriter *w, const char *shown)
     return true;
 }
 
-/* The file to which the symbolic link at that path leads, whether it is there or not; NULL if there is no link. */
-static char *behind_link(void *owner, const char *path)
+/* Sets *leads_to to the file to which the symbolic link at that path leads, whether it is there or not; to NULL if there is no
+ * link. False with ag_error() if there are too many links, as of a link to itself. */
+static bool follow_links(void *owner, const char *path, char **leads_to)
 {
     enum { MOST_LINKS = 40 };
-    char text[PATH_MAX], *found = NULL;
-    for (int i = 0; i < MOST_LINKS; i++) {
-        const char *at = found ? found : path, *slash = strrchr(at, '/');
+    char text[PATH_MAX];
+    *leads_to = NULL;
+    for (int i = 0; i <= MOST_LINKS; i++) {
+        const char *at = *leads_to ? *leads_to : path, *slash = strrchr(at, '/');
         ssize_t n;
         UNINTERRUPTED(n, system_readlink(at, text, sizeof text - 1));
-        if (n <= 0) return found;
+        if (n <= 0) return true;
         text[n] = '\0';
-        found = text_printf(owner, "%.*s%s", *text != '/' && slash ? (int)(slash - at) + 1 : 0, at, text);
+        *leads_to = text_printf(owner, "%.*s%s", *text != '/' && slash ? (int)(slash - at) + 1 : 0, at, text);
     }
-    return NULL;
+    return system_error(path, "cannot be written", ELOOP);
 }
 
 FileWriter *file_replace_as(const char *path, const char *like, const char *shown)
@@ -400,10 +402,12 @@ FileWriter *file_replace_as(const char *path, const char *like, const char *show
     w->mode = like ? (int)(model.st_mode & 0777) : exists ? (int)(status.st_mode & 0777) : -1;
     ag_on_free(w, abandon);
     w->path = ag_strndup_in(w, path, strlen(path));
-    char *leads_to = behind_link(w, path);
-    w->copies = shown && leads_to;
-    w->target = leads_to && !shown ? leads_to : ag_strndup_in(w, path, strlen(path));
-    if (begin(w, shown)) return w;
+    char *leads_to;
+    if (follow_links(w, path, &leads_to)) {
+        w->copies = shown && leads_to;
+        w->target = leads_to && !shown ? leads_to : ag_strndup_in(w, path, strlen(path));
+        if (begin(w, shown)) return w;
+    }
     ag_free(w);
     return NULL;
 }

@@ -46,7 +46,7 @@ bool file_read_bytes(File *f, uint64_t offset, void *out, size_t n);
  * file is removed. One that a killed program left is removed by the next program that writes PATH: the system has released
  * its lock. Where files have no locks, it stays. Sixteen hexadecimal digits are in its name, of which eight are a hash of the
  * others and of PATH: a user's file is not taken for one. A PATH that is a symbolic link stays: the file that it leads to is
- * replaced, or made.
+ * replaced, or made; a link that leads to itself is an error.
  *
  * The file gets the permissions of the one that it replaces; one that is new, those of any new file. Two programs: the second
  * one is refused. If both begin in the same moment, each file is complete, and the later one stays. */

@@ -368,9 +368,26 @@ bool json_is(const Json *value, const char *text)
            memcmp(value->as.text, text, value->count) == 0;
 }
 
+static const char *const type_names[] = {               /* by JsonType */
+    "null", "true or false", "a number", "a string", "an array", "an object", "NaN or an infinity"
+};
+
 const char *json_type_name(const Json *value)
 {
-    static const char *const names[] = { "null", "true or false", "a number", "a string", "an array", "an object",
-                                        "NaN or an infinity" };
-    return value ? names[value->type] : "nothing";
+    return value ? type_names[value->type] : "nothing";
+}
+
+bool json_check(const char *file, const char *what, const Json *object, const JsonMember *member)
+{
+    for (; member->name; member++) {
+        const Json *value = json_get(object, member->name);
+        bool nullable = member->presence == JSON_NULLABLE;
+        if (value ? value->type == member->type || (nullable && value->type == JSON_NULL)
+                  : member->presence != JSON_REQUIRED) {
+            continue;
+        }
+        return ag_set_error("%s: %s%s%s: expected %s%s, found %s", file, what ? what : "", what ? ": " : "", member->name,
+                            type_names[member->type], nullable ? ", or null" : "", json_type_name(value));
+    }
+    return true;
 }

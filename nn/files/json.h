@@ -43,6 +43,12 @@ bool json_int(const Json *value, int64_t *out);
 bool json_bool(const Json *value, bool *out);
 /* Whether the value is a string equal to text. */
 bool json_is(const Json *value, const char *text);
+/* A member of an object and the type of its values. */
+typedef enum { JSON_REQUIRED, JSON_OPTIONAL, JSON_NULLABLE /* absent or null, too */ } JsonPresence;
+typedef struct { const char *name; JsonType type; JsonPresence presence; } JsonMember;
+/* Checks these members, which end with a name that is NULL; the object may have others. False with ag_error() for the first
+ * one that is not as expected: "FILE: WHAT: MEMBER: expected a string, found a number"; what NULL: without "WHAT: ". */
+bool json_check(const char *file, const char *what, const Json *object, const JsonMember *member);
 /* The name of its type for messages: "a string", "an array", ...; for NULL, "nothing". */
 const char *json_type_name(const Json *value);
 

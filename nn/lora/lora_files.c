@@ -326,11 +326,28 @@ static bool has_items_of(const Json *value, JsonType type)
     return true;
 }
 
+static bool is_rank(const Json *value)
+{
+    int64_t number;
+    return json_int(value, &number) && number > 0;
+}
+
+static bool has_ranks(const Json *object)
+{
+    for (uint32_t i = 0; i < object->count; i++) {
+        if (!is_rank(&object->as.item[2 * i + 1])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Whether peft takes the value, which has a type that peft takes. */
 static bool is_possible(const Json *name, const Json *value)
 {
     int64_t number;
-    if (json_is(name, "r")) return json_int(value, &number) && number > 0;
+    if (json_is(name, "r")) return is_rank(value);
+    if (json_is(name, "rank_pattern")) return has_ranks(value);
     if (json_is(name, "task_type")) return is_task(value);
     if (json_is(name, "layers_to_transform"))
         return value->type == JSON_NUMBER ? json_int(value, &number) : has_items_of(value, JSON_NUMBER);
@@ -482,10 +499,10 @@ static bool is_in_layers(const Config *c, const char *name)
     return false;
 }
 
-/* Whether target_modules would be peft's default for a language model; peft has none for other modules, and refuses them. */
+/* Whether peft's default of target_modules, which it has for language models alone, chooses the Linear of this name. */
 static bool is_default(const void *module, const char *name)
 {
-    if (!language_of(module)) return true;
+    if (!language_of(module)) return false;
     const char *last = last_word(name);
     return language_of(module)->transposed ? strcmp(last, "c_attn") == 0
                                            : strcmp(last, "q_proj") == 0 || strcmp(last, "v_proj") == 0;
@@ -561,16 +578,15 @@ static bool add_all(const AdapterFile *a, const NnParameters *p, const AdapterCo
                         ((const Module *)a->module)->type, QUOTED(f->tensor[0].item.name));
 }
 
-/* The name in the file, behind PREFIX, of the module's parameter. Beside the adapter of an output layer, peft saves a copy of
- * that layer's own weight, and takes it from there when it loads the adapter. */
+/* The name in the file, behind PREFIX, of the module's parameter. In peft, the parameters of a Linear with an adapter have
+ * "base_layer." before their last word: beside the adapter of an output layer, it saves a copy of that layer's own weight, and
+ * takes it from there when it loads the adapter. A weight under the name without "base_layer." it ignores. */
 static void rename_parameter(void *adapter_file, const char *name, char *out, size_t size)
 {
     const AdapterFile *a = adapter_file;
     char *inside = library_name(a->file, a->module, a->prefix, name);
-    const char *copy = text_printf(a->file, PREFIX "%sbase_layer.%s", layer_of(a->file, inside), last_word(inside));
-    const char *adapter = matrix_name(a->file, inside, 'A');
-    bool copied = tensor_file_find(a->file, adapter) && tensor_file_find(a->file, copy);
-    snprintf(out, size, "%s", copied ? copy + strlen(PREFIX) : inside);
+    bool adapted = tensor_file_find(a->file, matrix_name(a->file, inside, 'A'));
+    snprintf(out, size, "%s%s%s", layer_of(a->file, inside), adapted ? "base_layer." : "", last_word(inside));
 }
 
 bool nn_lora_load(void *module, const char *folder)

@@ -1,6 +1,7 @@
 /* image_layers.c: layers of nn.h whose input has channels, (B,C,..): convolutions, batch and group normalization. */
 #include <math.h>
 
+#include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 #include "channels.h"
@@ -23,7 +24,10 @@ Conv2d *nn_conv2d_new_how(int64_t in, int64_t out, int size, AgConv how, bool bi
 {
     AG_LAYER;
     int groups = how.groups ? how.groups : 1;
-    for (int i = 0; i < 2; i++) check_conv(__func__, in, out, size, how.stride[i] ? how.stride[i] : 1, how.padding[i]);
+    for (int i = 0; i < 2; i++) {
+        check_conv(__func__, in, out, size, how.stride[i] ? how.stride[i] : 1, how.padding[i]);
+        if (how.dilation[i] < 0) ag_usage_error(__func__, "dilation %d, expected 0 or more", how.dilation[i]);
+    }
     if (groups < 1 || in % groups != 0 || out % groups != 0)
         ag_usage_error(__func__, "%lld and %lld channels do not divide into %d groups", (long long)in, (long long)out, groups);
     Conv2d *l = nn_new(Conv2d);
@@ -54,6 +58,8 @@ ConvTranspose2d *nn_conv_transpose2d_new_with(int64_t in, int64_t out, int size,
 {
     AG_LAYER;
     check_conv(__func__, in, out, size, stride, padding);
+    if (output_padding < 0 || output_padding >= stride)
+        ag_usage_error(__func__, "output_padding %d, expected 0 to stride - 1, which is %d", output_padding, stride - 1);
     ConvTranspose2d *l = nn_new(ConvTranspose2d);
     l->module.forward = nn_conv_transpose2d_forward;
     l->stride = stride;
@@ -91,6 +97,7 @@ static Tensor *by_channel(Tensor *x, Tensor *factor, Tensor *offset)
 static int64_t check_channels(const char *what, const Tensor *gamma, const Tensor *x)
 {
     int64_t channels = tensor_dim(gamma, 0);
+    check_alive(what, "x", x);
     if (tensor_ndim(x) < 2 || tensor_dim(x, 1) != channels)
         ag_usage_error(what, "x is %s, expected (B,%lld,..)", ag_shape_string(tensor_shape(x)), (long long)channels);
     return channels;

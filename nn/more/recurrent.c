@@ -1,4 +1,5 @@
 /* recurrent.c: the recurrent layers: gated recurrent unit and long short-term memory. */
+#include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/recurrent.h"
 
@@ -90,6 +91,7 @@ static RecurrentState begin(Recurrent *r, const char *what, int64_t batch, const
 static void check_input(Recurrent *r, const char *what, Tensor *x, int ndim, const char *expected)
 {
     int64_t in = tensor_dim(r->pass[0].weight_ih, 1);
+    check_alive(what, "x", x);
     if (tensor_ndim(x) != ndim || tensor_dim(x, -1) != in)
         ag_usage_error(what, "x is %s, expected %s with %lld for in", ag_shape_string(tensor_shape(x)), expected,
                        (long long)in);
@@ -158,6 +160,7 @@ Tensor *nn_recurrent(Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *stat
     check_input(r, __func__, x, 3, "(B,T,in)");
     int64_t batch = tensor_dim(x, 0), time = tensor_dim(x, 1);
     if (time < 1) ag_usage_error(__func__, "x is %s, expected one step or more", ag_shape_string(tensor_shape(x)));
+    if (mask) check_tensor(__func__, "mask", mask, AG_BOOL);
     if (mask && !ag_shape_equal(tensor_shape(mask), SHAPE(batch, 1, time)))
         ag_usage_error(__func__, "the mask is %s, expected (%lld, 1, %lld)", ag_shape_string(tensor_shape(mask)),
                        (long long)batch, (long long)time);

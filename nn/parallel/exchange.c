@@ -37,7 +37,7 @@ void wait_for(const NnParallel *p, const int *pending, double more)
     double most = p->processes->deadline + more, begun = seconds(), last = begun;
     while (*pending > 0) {
         bool progress = p->processes->progress(p->processes, true);
-        double now = seconds(), silent;
+        double now = seconds(), silent = 0;
         if (progress || now - last > most / 2) begun = now;     /* after so long a pause: this process was stopped itself */
         last = now;
         if (now - begun <= most) continue;

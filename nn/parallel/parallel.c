@@ -184,6 +184,10 @@ static void update_own(NnParallel *p, Parameter *parameter, double scale)
 {
     ParameterState *state = &p->optimizer->state[parameter->index];
     AgScope s = ag_begin(AG_NO_GRAD);
+    if (isnan(scale)) {                                 /* so is the norm, and an update takes finite factors only */
+        ag_fill(parameter->sum[0], scale);
+        scale = 1;
+    }
     if (state->count == 0 && tensor_numel(parameter->w) > 0) {
         state->steps++;
     } else if (p->optimizer->kind->by_item) {
@@ -253,9 +257,8 @@ double nn_parallel_step(NnParallel *p)
     optimizer_make_state(p->optimizer);
     p->optimizer->steps++;                              /* also without an update: set_random needs another number */
     if (isfinite(mean)) {
-        double size = p->options.clip > 0 ? scale * norm(p) : INFINITY;
-        double factor = isinf(size) ? 1 : p->options.clip / (size + 1e-6);
-        update(p, factor < 1 ? scale * factor : scale);
+        double factor = p->options.clip > 0 ? clip_factor(scale * norm(p), p->options.clip) : 1;
+        update(p, scale * factor);
         share_buffers(p);
     }
     end_step(p);

@@ -117,6 +117,14 @@ static bool is_line_of(int call, int line)
     return line >= calls[call].line && (call + 1 == n_calls || line < calls[call + 1].line);
 }
 
+/* The function that the message names is one that the program calls and not one inside it that reads the tensor "t". */
+static void check_function(void)
+{
+    const char *const reader = "tensor_", *name = calls[shared->call].name;
+    if (strncmp(shared->message, reader, strlen(reader)) == 0 && strncmp(name, reader, strlen(reader)) != 0 &&
+        strstr(shared->message, ": t is ")) fail("another function");
+}
+
 /* Whether the message is one line that names the line of the call, or a line of the function that is called inside. */
 static void check_message(bool anywhere)
 {
@@ -162,6 +170,7 @@ static void try_value(void)
     if (setjmp(escape) == 0) calls[shared->call].make();
     else if (has_place(calls[shared->call].name)) {
         if (changed == NO_PART) fail("an error without a changed argument");
+        check_function();
         check_message(false);
     }
     end();

@@ -152,6 +152,17 @@ for kind in "llama", "qwen2", "qwen3":
     model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(kind), f"{kind}_head_auto")
     check_close(f"{kind}: another weight of lm_head", kaeru_logits(kind, kind, "load", f"{kind}_head_auto"),
                 library_logits(model))
+    # It ignores the weight under the name that it has without an adapter, which kaeru refuses.
+    bare = "base_model.model.lm_head.weight"
+    tensors[bare] = tensors.pop("base_model.model.lm_head.base_layer.weight")
+    save_file(tensors, f"{kind}_head_auto/adapter_model.safetensors")
+    check_refused(f"{kind}: a weight of lm_head that peft ignores", kaeru_logits(kind, kind, "load", f"{kind}_head_auto"),
+                  f'unexpected: "{bare}"')
+    model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(kind), f"{kind}_head_auto")
+    del tensors[bare]
+    save_file(tensors, f"{kind}_head_auto/adapter_model.safetensors")
+    check_close(f"{kind}: peft ignores it", library_logits(model),
+                kaeru_logits(kind, kind, "load", f"{kind}_head_auto"))
     folder = f"{kind}_head_of_kaeru"
     expected = kaeru_logits(kind, kind, "add", "lm_head", "save", folder)
     model = without_warnings(f"{kind}: kaeru's lm_head", PeftModel.from_pretrained,
@@ -275,6 +286,12 @@ for key in [f.name for f in dataclasses.fields(LoraConfig)] + ["a_later_setting"
             check(f"{what} is opened, but peft refuses it", key in FILE_COUNTS or value is False, expected)
         elif key not in FILE_COUNTS:
             check_close(what, found, expected)
+
+for value in 0, -1, 2.0, "x", None, [], {}:
+    write_config("llama_attention_of_peft", usual | {"rank_pattern": {"q_proj": value}})
+    check_refused(f"rank_pattern has {value!r}", kaeru_logits("llama", "llama", "load", "llama_attention_of_peft"),
+                  '"rank_pattern"')
+    check(f"peft refuses {value!r} in rank_pattern", isinstance(value_or_error(opened, "llama_attention_of_peft"), str))
 
 # ---- adapter_config.json: settings that choose other Linears than the file of weights has ------------------------------------
 

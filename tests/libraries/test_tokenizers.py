@@ -265,6 +265,83 @@ def refuse_all():
         refused(words, "refused.json", words)
 
 
+# ---- values of other types, and missing members ----------------------------------------------------------------------
+
+ABSENT = "(absent)"
+VALUES = [ABSENT, None, True, False, 0, 1, 0.5, "", "x", "true", [], {}]
+# What kaeru does not look at, or reads by itself: a vocabulary's tokens.
+UNREAD = ["version", "vocab", "merges", "pair", "type_id", "direction", "pad_id", "pad_type_id", "pad_token"]
+# What kaeru says of a value that has the wrong type; of others it says that it does not support them.
+TYPES = ["true or false", "a number", "a string", "an array", "an object"]
+PARTS = [
+    {"normalizer": {"type": "Strip", "strip_left": True, "strip_right": False},
+     "padding": {"strategy": "BatchLongest", "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0,
+                 "pad_token": "[PAD]"}},
+    {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+        {"type": "Digits", "individual_digits": True},
+        {"type": "Split", "pattern": {"Regex": GPT2}, "behavior": "Isolated", "invert": False},
+        {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}]}},
+    {"post_processor": {"type": "Sequence", "processors": [
+        {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+        {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}},
+                                                  {"Sequence": {"id": "A", "type_id": 0}}],
+         "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+         "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}}}]}},
+    {"post_processor": {"type": "RobertaProcessing", "sep": ["</s>", 2], "cls": ["<s>", 1], "trim_offsets": True,
+                        "add_prefix_space": False}},
+]
+
+
+def places(value, path=()):
+    """The paths to all values but those that kaeru does not look at."""
+    members = value.items() if isinstance(value, dict) else enumerate(value[:3]) if isinstance(value, list) else []
+    for key, inside in members:
+        if key not in UNREAD:
+            yield (*path, key)
+            yield from places(inside, (*path, key))
+
+
+def with_value(data, path, value):
+    """A copy of the data with this value in that place."""
+    data = json.loads(json.dumps(data))
+    inside = data
+    for key in path[:-1]:
+        inside = inside[key]
+    if value == ABSENT:
+        del inside[path[-1]]
+    else:
+        inside[path[-1]] = value
+    return data
+
+
+def library_opens(text):
+    try:
+        Tokenizer.from_str(text)
+    except Exception:
+        return False
+    return True
+
+
+def compare_types():
+    usual = json.loads(train("plain").read_text("utf8"))
+    file = pathlib.Path("types.json")
+    for parts in PARTS:
+        data = usual | parts
+        for path in places(data):
+            for value in VALUES:
+                if path[-1] == "continuing_subword_prefix" and value in ("x", "true"):
+                    continue                    # tokenizers aborts: its merges are no tokens with this prefix
+                text = json.dumps(with_value(data, path, value))
+                file.write_text(text, "utf8")
+                error, opens = Vocab(file).error, library_opens(text)
+                what = f"tokenizer.json with {value!r} as {'/'.join(map(str, path))}"
+                if error is None:
+                    check(f"{what} is opened, and by tokenizers", opens)
+                else:
+                    check(f"{what} is refused", not opens or not any(f"{path[-1]}: expected {t}" in error for t in TYPES),
+                          error)
+
+
 # ---- gpt export ------------------------------------------------------------------------------------------------------
 
 def gpt(*arguments):
@@ -307,5 +384,6 @@ def compare_exports():
 enter_folder()
 compare_all()
 refuse_all()
+compare_types()
 compare_exports()
 finish()

@@ -61,6 +61,38 @@ check("the gradient of a quotient, |b| below 2.9e-39", gradient(torch.div, 0.0, 
 check("powers of -infinity", [torch.pow(torch.tensor(-infinity), b).item() for b in (torch.tensor(0.5), torch.tensor(-1.5))]
       == [infinity, 0])
 
+# ---- what headers name beside kaeru's values: a mean, kl_div, logsumexp, clipping --------------------------------------------
+
+check("the mean of large numbers", torch.full((1000,), 3e36).mean().item() == infinity)
+loss = F.kl_div(torch.tensor([-infinity, 0.0]), torch.tensor([0.0, 1.0]), reduction="sum").item()
+check("kl_div of target 0 and log_p -infinity", loss != loss, str(loss))
+x = torch.zeros(0, 3, requires_grad=True)
+y = x.logsumexp(0)
+y.sum().backward()
+check("logsumexp along a dimension of size 0", y.tolist() == [-infinity] * 3 and x.grad.shape == (0, 3), str(y))
+for bad in infinity, float("nan"):
+    weights = [torch.nn.Parameter(torch.zeros(1)) for _ in range(2)]
+    for weight, number in zip(weights, (bad, 1e6)):
+        weight.grad = torch.tensor([number])
+    norm = torch.nn.utils.clip_grad_norm_(weights, 1.0).item()
+    spoiled, finite = (weight.grad.item() for weight in weights)
+    check(f"clipping with a gradient of {bad}", spoiled != spoiled and (finite == 0 if bad == infinity else finite != finite)
+          and (norm == bad or norm != norm), f"{norm} {spoiled} {finite}")
+
+# ---- ag_rope_frequencies: the powers are rounded to the nearest float; here a few are not ------------------------------------
+
+count = differ = largest = 0
+for base in 1e4, 1e5, 1.5e5, 2e5, 5e5, 1e6, 5e6, 8e6, 1e7:
+    for width in range(8, 257, 8):
+        exponent = torch.arange(0, width, 2).float() / width
+        here, nearest = 1 / base ** exponent, 1 / (base ** exponent.double()).float()
+        if base in (1e4, 5e5) and width in (32, 64, 80, 128):
+            check(f"frequencies of base {base} and width {width}", torch.equal(here, nearest))
+        count += len(here)
+        differ += int((here != nearest).sum())
+        largest = max(largest, float((here.double() / nearest - 1).abs().max()))
+check("rotary frequencies", count == 19008 and 0 < differ < 500 and largest < 1.7e-7, f"{differ} of {count}, by {largest}")
+
 # ---- what test_nan.c wants: hidden steps of a recurrent layer are not read, not even NaN ------------------------------
 
 for kind in torch.nn.GRU, torch.nn.LSTM:

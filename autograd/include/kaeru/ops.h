@@ -171,7 +171,8 @@ Tensor *ag_self_attention(Tensor *qkv, Tensor *mask, AgAttention how);
  * dx = dy, repeated */
 Tensor *ag_sum_dims(Tensor *x, AgDims dims, bool keep);
 
-/* y = mean of x over dims: NaN if there are no items
+/* y = mean of x over dims: NaN if there are no items; right also where the sum of the items is beyond the range of AG_REAL,
+ *     but not the sum in double (PyTorch: infinite)
  * dx = dy / n, repeated */
 Tensor *ag_mean_dims(Tensor *x, AgDims dims, bool keep);
 
@@ -301,13 +302,14 @@ Tensor *ag_linear_cross_entropy(Tensor *x, Tensor *weight, Tensor *bias, Tensor 
  * dlog_p = -dy / n at the target, else 0 */
 Tensor *ag_nll_loss(Tensor *log_p, Tensor *target, AgReduce reduce, int ignore);
 
-/* y = target (ln target - log_p): 0 ln 0 = 0; target, of log_p's shape, is a probability and not its logarithm; AG_MEAN
- *     divides by all items, not by the rows; dtarget is -infinity where target is 0 (PyTorch: NaN)
+/* y = target (ln target - log_p): target, of log_p's shape, is a probability and not its logarithm; AG_MEAN divides by all
+ *     items, not by the rows. Where target is 0, the item adds 0, also if log_p is -infinity (PyTorch: NaN), and dtarget is
+ *     -infinity, or NaN if log_p is -infinity (PyTorch: NaN)
  * dlog_p = -dy target / n, dtarget = dy (ln target + 1 - log_p) / n */
 Tensor *ag_kl_div(Tensor *log_p, Tensor *target, AgReduce reduce);
 
 /* y = sum over rows of KL(t || p): log_p (..,V), target (..) ids; t is 1-s at the target, 0 at `padding`, s/(V-2) elsewhere,
- *     and a row whose target is `padding` adds nothing
+ *     and a row whose target is `padding` adds nothing. Where t is 0, the item adds 0, also if log_p is -infinity
  * dlog_p = -dy t */
 Tensor *ag_label_smoothing(Tensor *log_p, Tensor *target, int padding, double smoothing);
 

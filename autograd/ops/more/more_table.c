@@ -7,6 +7,6 @@
 const Op op_table[] = {
 #include "ops/ops.def"
 #define OP(name, params, forward, backward_rule, ...) \
-    { #name, forward, backward_rule, INPUTS_##name, NUMBERS_##name, __VA_ARGS__ },
+    { #name, "ag_" #name, forward, backward_rule, INPUTS_##name, NUMBERS_##name, __VA_ARGS__ },
 #include "more.def"
 };

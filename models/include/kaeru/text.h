@@ -109,8 +109,9 @@ KaeruVocab *kaeru_vocab_bpe(KaeruVocabKind kind, const char *text, size_t n, int
  * - added tokens, but not with lstrip, rstrip or single_word.
  *
  * Another part is refused by its name, and so is a file that truncates or pads a text by itself (`truncation`, `padding`): ids
- * or text would differ from those of `tokenizers`. A byte or character without a token (SmolLM2 lacks 21 of the 256 bytes)
- * becomes the file's `unk_token`; if it has none, it is left out. */
+ * or text would differ from those of `tokenizers`. So is a member of these parts whose value has another type than
+ * `tokenizers` takes, or that is missing although it needs one. A byte or character without a token (SmolLM2 lacks 21 of the
+ * 256 bytes) becomes the file's `unk_token`; if it has none, it is left out. */
 KaeruVocab *kaeru_vocab_open(KaeruVocabKind kind, const char *vocab_path, const char *merges_path);
 /* Writes such a file, for byte pairs GPT-2's two files. */
 bool kaeru_vocab_save(const KaeruVocab *v, const char *vocab_path, const char *merges_path) AG_MUST_CHECK;

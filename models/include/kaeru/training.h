@@ -36,7 +36,7 @@ typedef struct { int32_t padding_idx; double smoothing; } KaeruLabelSmoothing;
 
 /* ---- a training epoch -------------------------------------------------------------------------------------------- */
 
-/* Constructs the next batch in the current scope; false at the end of the epoch. */
+/* Constructs the next batch in the current scope, with all of its tensors; false at the end of the epoch. */
 typedef bool KaeruNextBatch(void *source, TransformerBatch *batch);
 
 /* The progress of a training run. */
@@ -62,7 +62,8 @@ typedef struct {
     int64_t model_size, warmup;     /* of nn_schedule_noam() */
     int accum_iter;                 /* batches per optimizer step; 0 means 1 */
     NnParallel *parallel;           /* of the optimizer, if several processes train together or with shards; else NULL. Its
-                                       shards are those of a batch times accum_iter. Evaluation then divides the batches. */
+                                       shards are those of a batch times accum_iter. Evaluation, without an optimizer, then
+                                       divides the batches. */
     KaeruBatchDone *done;           /* may be NULL */
     void *done_arg;
     const volatile sig_atomic_t *stop;      /* not 0: a signal asks to stop training after the current step; NULL: none does */

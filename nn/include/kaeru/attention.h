@@ -61,7 +61,13 @@ typedef struct {
     int64_t length;             /* the number of positions stored */
     bool fixed;                 /* set by the caller: filled once, then only read (the source in cross-attention) */
 } NnKeysValues;
-typedef struct { int n; int64_t capacity; NnKeysValues *layer; bool bf16; } NnCache;
+typedef struct {
+    int n;
+    int64_t capacity;
+    NnKeysValues *layer;
+    bool bf16;
+    bool shifted;               /* nn_cache_keep_last has kept some positions and removed those before them */
+} NnCache;
 /* A cache for n attention layers and up to `capacity` positions. Free it with ag_free. */
 NnCache *nn_cache_new(int n, int64_t capacity);
 
@@ -77,8 +83,8 @@ bool nn_cache_is_filled(const NnCache *c, int layer);
 
 /* Replaces the batch by its rows rows[0..n): for beam search. A cache whose memory was missing in this is of no more use. */
 void nn_cache_select(NnCache *c, const int32_t *rows, int64_t n);
-/* Removes all but the last `keep` positions of the layers that are not fixed. Language models count positions from the first
- * one that is left, so for them keep must be 0. */
+/* Removes all but the last `keep` positions of the layers that are not fixed. Language models and transformer_decode_next count
+ * positions from the first one that is left, so for them keep must be 0: with others they report a usage error. */
 void nn_cache_keep_last(NnCache *c, int64_t keep);
 
 /* ---- multi-head attention (3.2.2) -------------------------------------------------------------------------------- */

@@ -48,11 +48,12 @@ bool nn_lora_save_with(void *module, const char *folder, NnLoraSaveOptions optio
  * layers_to_transform is refused; what only a regular expression decides is not compared, unless it is names with | between
  * them. The names may be those of transformers' class with the output layer or without it. If the file has a copy of a weight
  * of the model ("lm_head.base_layer.weight", which peft adds to an adapter of the output layer), it replaces the weight, as in
- * peft, rounded if the weight is of type AG_PACKED. A message with the name of the setting refuses: DoRA, rsLoRA, aLoRA, biases
- * and whatever else peft computes in another way; init_lora_weights that changes the model's weights, as PiSSA does; keys
- * of alpha_pattern that are more than a name or its end; values that peft does not take; and settings that are unknown
- * here, unless they are null or false. An empty value of a setting that peft then does not use is accepted. Without lora_alpha,
- * alpha is 8, as in peft. */
+ * peft, rounded if the weight is of type AG_PACKED. A tensor that peft would ignore is refused by its name, such as
+ * "lm_head.weight" if the output layer has an adapter. A message with the name of the setting refuses: DoRA, rsLoRA, aLoRA,
+ * biases and whatever else peft computes in another way; init_lora_weights that changes the model's weights, as PiSSA does;
+ * keys of alpha_pattern that are more than a name or its end; values that peft does not take; and settings that are unknown
+ * here, unless they are null or false. An empty value of a setting that peft then does not use is accepted. Without
+ * lora_alpha, alpha is 8, as in peft. */
 bool nn_lora_load(void *module, const char *folder) AG_MUST_CHECK;
 
 #include "kaeru/calls/lora.h"

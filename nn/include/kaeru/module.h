@@ -228,8 +228,9 @@ double nn_optimizer_lr(const Optimizer *o);
 void nn_optimizer_set_lr(Optimizer *o, double lr);
 int64_t nn_optimizer_steps(const Optimizer *o);
 
-/* Scales all gradients so that their global 2-norm is at most max_norm; 0: no limit. Returns the norm before scaling. It is a
- * usage error if no parameter has a gradient. */
+/* Scales all gradients so that their global 2-norm is at most max_norm; 0 or infinity: no limit. Returns the norm before
+ * scaling. Where it is not finite, the gradients are those of PyTorch: an infinite norm makes finite ones 0 and infinite ones
+ * NaN, and a norm of NaN makes all NaN. It is a usage error if no parameter has a gradient. */
 double nn_clip_grad_norm(void *module, double max_norm);
 #define nn_grad_norm(module) nn_clip_grad_norm(module, __builtin_inf())     /* the norm alone */
 

@@ -86,8 +86,9 @@ void nn_parallel_count(NnParallel *p, double n);
 
 /* Adds the gradients of all shards, clips their norm, takes a step of the optimizer with their mean, and makes the new weights
  * known to all processes. Returns the mean loss. If it is not finite, weights and buffers stay as they are, but the step counts
- * (nn_optimizer_steps), so that the next one has other random numbers. An infinite norm is not clipped. The usage errors of
- * nn_optimizer_step are usage errors here. A step without items, or whose loss is not finite, needs no gradient. */
+ * (nn_optimizer_steps), so that the next one has other random numbers. A norm that is not finite is clipped as by
+ * nn_clip_grad_norm. The usage errors of nn_optimizer_step are usage errors here. A step without items, or whose loss is not
+ * finite, needs no gradient. */
 double nn_parallel_step(NnParallel *p);
 
 /* Asks for the end of the training, for example after a signal. From the end of the next step on (in a process alone: at once),
