@@ -169,6 +169,8 @@ void training_run_result(const char *name);
  * --overwrite, or if it was killed there and is resumed. `begins`: there is no later checkpoint. Ask training_run_result first
  * for such a file, so that only --overwrite begins a run where it is. */
 bool training_run_removes(const TrainingRun *run, bool begins);
+/* Removes a file of that name from the output folder, if it is there. */
+void training_run_remove(const char *name);
 /* Ends the program, before a training changes anything, if a file of the output folder that it will write cannot be replaced or
  * is one that an option names. The list of names ends with NULL. For a data file, also name NAME.part. */
 void training_run_writes(const char *const *names);

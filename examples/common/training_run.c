@@ -126,6 +126,13 @@ bool training_run_removes(const TrainingRun *run, bool begins)
     return example_writes() && begins && (overwrite_option || run->resumed);
 }
 
+void training_run_remove(const char *name)
+{
+    char *path = example_path(name);
+    remove(path);
+    ag_free(path);
+}
+
 void example_must_have_folder(void)
 {
     if (example_writes() && !host_lock_holds(example_out())) {

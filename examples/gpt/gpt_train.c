@@ -87,7 +87,7 @@ static void save_vocabulary(LmTraining *training, void *arg)
         example_fail("%s", ag_error());
     }
     if (kaeru_vocab_kind(v) == KAERU_CHARS && training_run_removes(b->run, training->step == 0)) {
-        remove(merges_path);                                            /* of the earlier run: another kind of vocabulary */
+        training_run_remove(MERGES_FILE);                               /* of the earlier run: another kind of vocabulary */
     }
     ag_free(vocab_path);
     ag_free(merges_path);

@@ -312,7 +312,7 @@ typedef struct { const TrainingRun *run; const char *best; } Beginning;
 /* Removes what an earlier run has left and this one does not write. It would look like the result of this run. */
 static void remove_others(void)
 {
-    char *adapter = example_path("adapter"), *model = example_path("model"), *best = example_path(BEST_FILE);
+    char *adapter = example_path("adapter"), *model = example_path("model");
     if (rank == 0) {
         file_group_remove(adapter, adapter_files, N_ADAPTER_FILES);
     }
@@ -320,9 +320,8 @@ static void remove_others(void)
         file_group_remove(model, files, N_FILES);
     }
     if (!keep_best) {
-        remove(best);
+        training_run_remove(BEST_FILE);
     }
-    ag_free(best);
     ag_free(model);
     ag_free(adapter);
 }

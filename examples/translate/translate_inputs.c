@@ -80,16 +80,9 @@ void vocabularies_results(bool bpe, bool shared)
     each_other_file(bpe, shared, training_run_result);
 }
 
-static void remove_output(const char *name)
-{
-    char *path = example_path(name);
-    remove(path);
-    ag_free(path);
-}
-
 void vocabularies_remove_others(const Vocabularies *v)
 {
-    each_other_file(kaeru_vocab_kind(v->src) == KAERU_SENTENCE_BPE, v->src == v->tgt, remove_output);
+    each_other_file(kaeru_vocab_kind(v->src) == KAERU_SENTENCE_BPE, v->src == v->tgt, training_run_remove);
 }
 
 void vocabularies_must_be_outputs(void)
