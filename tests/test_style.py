@@ -294,7 +294,8 @@ def main(root, mode=""):
     for rule, text in RULES.items():
         print(f"{count[rule]:6} {'' if rule in strict else 'not yet '}{rule}: {text}")
     failed = sum(count[rule] > 0 for rule in strict)
-    print(f"style of {files} files: {len(strict) - failed} passed, {failed} failed")
+    print(f"{files} files")
+    print(f"style: {len(strict) - failed} passed, {failed} failed")
     return 1 if failed or files == 0 else 0
 
 
