@@ -68,21 +68,34 @@ fi
 
 awk -v book="$book" -v limit="$limit" -v tag="$tag" '
     BEGIN { n = split(book, names, " "); for (i = 1; i <= n; i++) is_book[names[i]] = 1 }
-    FILENAME ~ /before$/ { before[$1] = $2; all_before += $2; next }
-    { folder[++folders] = $1; lines[$1] = $2 }
-    function show(name) {
-        printf "    %-28s %6d", name, lines[name]
-        if (tag != "") printf "  %+6d", lines[name] - before[name]
+    function add(name) { if (!(name in known)) { known[name] = 1; folder[++folders] = name } }
+    FILENAME ~ /before$/ { before[$1] = $2; next }
+    { lines[$1] = $2; add($1) }
+    function show(name, now, then, what) {
+        printf "    %-28s %6d%s", name, now, what
+        if (tag != "") printf "  %+6d", now - then
         printf "\n"
     }
+    function show_all(in_book, what,    i, now, then) {
+        for (i = 1; i <= folders; i++) {
+            if ((folder[i] in is_book) == in_book) {
+                show(folder[i], lines[folder[i]], before[folder[i]], "")
+                now += lines[folder[i]]
+                then += before[folder[i]]
+            }
+        }
+        show("together", now, then, what)
+        all += now
+        all_before += then
+        return now
+    }
     END {
+        for (name in before) add(name)          # folders that are gone
         printf "lines of code%s\nbook\n", tag == "" ? "" : ", and the change since " tag
-        for (i = 1; i <= folders; i++) if (folder[i] in is_book) { show(folder[i]); in_book += lines[folder[i]] }
-        printf "    %-28s %6d of %d\nparts and public headers\n", "together", in_book, limit
-        for (i = 1; i <= folders; i++) if (!(folder[i] in is_book)) { show(folder[i]); in_parts += lines[folder[i]] }
-        printf "    %-28s %6d\n", "together", in_parts
-        printf "library                          %6d", in_book + in_parts
-        if (tag != "") printf "  %+6d", in_book + in_parts - all_before
-        printf "\n"
+        in_book = show_all(1, " of " limit)
+        printf "parts and public headers\n"
+        show_all(0, "")
+        printf "library\n"
+        show("together", all, all_before, "")
         exit in_book > limit
     }' "$work/before" "$work/now"
