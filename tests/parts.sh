@@ -1,6 +1,6 @@
 #!/bin/sh
-# parts.sh [FOLDER [PART...]]: builds the book alone in FOLDER (build-parts), on one processor, and runs its tests; then each part
-# alone, with the parts that it needs, on top of the book, and the suites in float. With PART: these parts alone. A program is
+# parts.sh [FOLDER [PART...]]: builds the book alone in FOLDER (build-parts), on one processor, and runs its suites in float; then
+# each part alone on top of the book, with the parts that it needs. With PART: these parts; '' is the book alone. A program is
 # compiled with what each build installs. The last line is the number of builds that passed and failed.
 set -u
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
@@ -20,7 +20,8 @@ quietly() {
 # The headers and the library that are installed: each header is compiled, and with the book a program is linked.
 check_installed() {
     for header in "$folder/installed/include/kaeru"/*.h; do
-        echo "#include \"kaeru/${header##*/}\"" | cc -std=c11 -Wall -Werror -I "$folder/installed/include" -fsyntax-only -x c - || return 1
+        echo "#include \"kaeru/${header##*/}\"" |
+            cc -std=c11 -Wall -Werror -I "$folder/installed/include" -fsyntax-only -x c - || return 1
     done
     cat >"$folder/uses.c" <<'END'
 #include <kaeru/kaeru.h>
@@ -35,18 +36,20 @@ int main(void)
     return 0;
 }
 END
-    cc -std=c11 -Wall -Werror -I "$folder/installed/include" -o "$folder/uses" "$folder/uses.c" "$folder/installed/lib/libkaeru.a" -lm \
-        -pthread && "$folder/uses"
+    cc -std=c11 -Wall -Werror -I "$folder/installed/include" -o "$folder/uses" "$folder/uses.c" \
+        "$folder/installed/lib/libkaeru.a" -lm -pthread && "$folder/uses"
 }
 
 # build_of PARTS: configures, builds, installs, tests.
 build_of() {
     rm -rf "$folder/build" "$folder/installed"
     mkdir -p "$folder"
-    quietly meson setup "$folder/build" "$root" --prefix "$folder/installed" --libdir lib -Dmpi=disabled "-Dparts=$1" || return 1
+    quietly meson setup "$folder/build" "$root" --prefix "$folder/installed" --libdir lib -Dmpi=disabled "-Dparts=$1" ||
+        return 1
     if [ -z "$1" ]; then
         export CCACHE_DISABLE=1
-        used=$(sh -c 'ninja -C "$1" -j 1 libkaeru.a >"$2" 2>&1 || cat "$2" >&2; times' sh "$folder/build" "$folder/log" | tail -n 1)
+        used=$(sh -c 'ninja -C "$1" -j 1 libkaeru.a >"$2" 2>&1 || cat "$2" >&2; times' sh "$folder/build" "$folder/log" |
+            tail -n 1)
         unset CCACHE_DISABLE
         echo "processor time to build the book alone, of the user and of the system: $used"
     fi
