@@ -43,7 +43,8 @@ count() {
         cd "$1"
         find autograd nn models -name build -prune -o -name calls -prune -o \
             \( -name '*.c' -o -name '*.h' -o -name '*.def' \) ! -name op_entries.h ! -name more_entries.h \
-            ! -path autograd/include/kaeru/ops.h ! -name unicode_table.h -print | sed 's|/[^/]*$||' | sort -u | while read -r folder; do
+            ! -path autograd/include/kaeru/ops.h ! -name unicode_table.h -print |
+            sed 's|/[^/]*$||' | sort -u | while read -r folder; do
             set --
             for file in "$folder"/*.[ch] "$folder"/*.def; do
                 case $file in
