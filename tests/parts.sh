@@ -1,7 +1,7 @@
 #!/bin/sh
 # parts.sh [FOLDER [PART...]]: builds the book alone in FOLDER (build-parts), on one processor, and runs its suites in float;
-# then each part alone on top of the book, with the parts that it needs. With PART: these parts; '' is the book alone. A program is
-# compiled with what each build installs. The last line is the number of builds that passed and failed.
+# then each part alone on top of the book, with the parts that it needs. With PART: these parts; '' is the book alone. A program
+# is compiled with what each build installs. The last line is the number of builds that passed and failed.
 set -u
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 folder=${1:-$root/build-parts}
