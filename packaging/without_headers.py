@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints kaeru.h without the includes of some headers: without_headers.py KAERU_H HEADER..."""
+"""Prints a header without its includes of some others: without_headers.py HEADER OTHER..."""
 import os
 import sys
 
