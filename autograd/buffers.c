@@ -4,12 +4,12 @@
  * the next buffer of that size is taken from there, so after the first steps the system is asked for no memory. Sizes are
  * rounded up to one of eight steps between powers of two, so at most an eighth is lost. If a bin is empty, a buffer of up to
  * about twice the size is used instead. Shapes that change from step to step (sentences of different lengths) then share
- * buffers. Large buffers have their memory from large.c.
+ * buffers. Large buffers have their memory from large_buffers.c.
  *
  * What outlives scopes, such as a parameter or an optimizer's state, takes no larger buffer. If it is large, it would divide
  * the free memory there, so it has its own memory of the system. */
 #include "buffers.h"
-#include "large.h"
+#include "memory/large_buffers.h"
 #include "observe.h"
 #include "system.h"
 #include "thread.h"

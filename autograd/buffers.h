@@ -23,7 +23,7 @@ typedef struct Buffer {
     };
     int line, user_line;
 } Buffer;
-enum { LARGE = -1, ALONE = -2 };                        /* of large.c, a system_alloc of its own */
+enum { LARGE = -1, ALONE = -2 };                        /* of large_buffers.c, a system_alloc of its own */
 #define BUFFER_HEADER 64        /* keeps the data on a cache line of its own */
 
 /* Content undefined; usage error if out of memory. lasting: for a value that outlives scopes. */
