@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A reference-counted array for values or gradients, from a cache of released ones. */
+/* A reference-counted array for values or gradients. */
 typedef struct Buffer {
     int refs;
-    int16_t bin;                /* the free list that it returns to, or one of these */
+    int16_t bin;                /* where its memory returns to: for memory_give (buffer_memory.h) */
     bool watched;               /* by buffer_watch */
     uint8_t by_thread;          /* of the last write in place: the lowest bits of the thread's number */
     uint32_t version;           /* how often values were written in place; see values_to_write */
@@ -23,7 +23,6 @@ typedef struct Buffer {
     };
     int line, user_line;
 } Buffer;
-enum { LARGE = -1, ALONE = -2 };                        /* of large_buffers.c, a system_alloc of its own */
 #define BUFFER_HEADER 64        /* keeps the data on a cache line of its own */
 
 /* Content undefined; usage error if out of memory. lasting: for a value that outlives scopes. */

@@ -14,7 +14,7 @@
 #include "gradients.h"
 #include "kaeru/autograd.h"
 #include "kaeru/graph.h"
-#include "memory/large_buffers.h"
+#include "large_buffers.h"
 #include "op_samples.h"
 #include "ops/linear.h"
 #include "ops/table.h"
