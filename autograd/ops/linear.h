@@ -18,7 +18,4 @@ void linear_product(const LinearSize *s, real *y, real *pre, const real *x, cons
 void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, const real *dy, const real *x,
                       const real *weight);
 
-/* Of more logits, linear_cross_entropy computes only a part at a time. The tests set a smaller number. */
-extern int64_t most_logits;
-
 #endif

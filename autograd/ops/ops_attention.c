@@ -10,7 +10,7 @@
 #include "kaeru/autograd.h"
 #include "kernels.h"
 #include "observe.h"
-#include "ops/blocks.h"
+#include "ops/attention_blocks.h"
 #include "ops/table.h"
 #include "random.h"
 #include "shape.h"

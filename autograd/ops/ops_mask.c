@@ -13,40 +13,6 @@
 #include "tape.h"
 #include "tensor_struct.h"
 
-/* ---- where: y = a where mask, else b                         da = dy where mask, db = dy where not --------------- */
-
-Tensor *ag_where(Tensor *mask, Tensor *a, Tensor *b)
-{
-    check_tensor(__func__, "mask", mask, AG_BOOL);
-    check_tensor(__func__, "a", a, AG_REAL);
-    check_tensor(__func__, "b", b, AG_REAL);
-    AgShape operands = broadcast_shape(__func__, a, b), shape;
-    if (!broadcast(&mask->shape, &operands, &shape))
-        ag_usage_error(__func__, "mask %s does not broadcast with a and b, which are %s", shape_text(mask->shape),
-                       shape_text(operands));
-    Tensor *y = op_new(&op_table[OP_where], &shape, mask, a, b);
-    KWalk walk_a, walk_b;
-    walk_over(&shape, &mask->shape, &a->shape, &walk_a);
-    walk_over(&shape, &mask->shape, &b->shape, &walk_b);
-    k_select(&walk_a, reals(y), bools(mask), reals(a), false, 0, false);
-    k_select(&walk_b, reals(y), bools(mask), reals(b), true, 0, true);
-    return op_done(y);
-}
-
-void where_backward(Tensor *y)
-{
-    Tensor *mask = y->in[0];
-    KWalk walk;
-    walk_over(&y->shape, &mask->shape, &y->shape, &walk);
-    for (int i = 1; i <= 2; i++) {
-        Tensor *x = y->in[i];
-        if (!x->requires_grad) continue;
-        Grad g = grad_broadcast(x, y);
-        k_select(&walk, g.data, bools(mask), grad_of(y), i == 2, 0, g.add);
-        grad_broadcast_done(x, y, g);
-    }
-}
-
 /* ---- masked_fill: y = value where mask, else x               dx = 0 where mask, else dy -------------------------- */
 
 Tensor *ag_masked_fill(Tensor *x, Tensor *mask, double value)

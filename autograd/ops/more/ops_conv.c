@@ -5,7 +5,7 @@
 #include "kaeru/autograd.h"
 #include "kernels.h"
 #include "op.h"
-#include "ops/blocks.h"
+#include "conv_blocks.h"
 #include "more_table.h"
 #include "shape.h"
 #include "tape.h"
