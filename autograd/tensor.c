@@ -50,8 +50,7 @@ Tensor *tensor_alias(const char *what, const AgShape *shape, AgDType dtype, Buff
     return t;
 }
 
-/* A tensor that no scope owns, without a value. */
-static Tensor *owned_header(const char *what, const AgShape *shape, AgDType dtype)
+Tensor *tensor_header_owned(const char *what, const AgShape *shape, AgDType dtype)
 {
     Tensor *t = ag_alloc(1, sizeof *t);
     ag_on_free(t, tensor_release);
@@ -68,32 +67,10 @@ Tensor *tensor_new_owned(AgShape shape, AgDType dtype)
     if (dtype == AG_PACKED) check_packed_shape(what, &shape);
     checked_bytes(what, check_shape(what, &shape), dtype);
     size_t bytes = value_bytes(&shape, dtype);
-    Tensor *t = owned_header("tensor_new_owned", &shape, dtype);
+    Tensor *t = tensor_header_owned("tensor_new_owned", &shape, dtype);
     t->buffer = buffer_new(what, bytes, true);
     t->data = memset(buffer_data(t->buffer), 0, bytes);
     return t;
-}
-
-Tensor *ag_take_gradient(Tensor *leaf)
-{
-    check_leaf(__func__, "the leaf", leaf);
-    if (!leaf->grad) return NULL;
-    Tensor *t = owned_header("ag_take_gradient", &leaf->shape, AG_REAL);
-    t->buffer = leaf->grad;
-    t->data = buffer_data(t->buffer);
-    leaf->grad = NULL;
-    return t;
-}
-
-void ag_put_gradient(Tensor *leaf, Tensor *gradient)
-{
-    check_leaf(__func__, "the leaf", leaf);
-    check_tensor(__func__, "the gradient", gradient, AG_REAL);
-    if (gradient == leaf || !gradient->owned || block_has_owner(gradient) || !ag_shape_equal(gradient->shape, leaf->shape))
-        ag_usage_error(__func__, "expected the result of ag_take_gradient of this leaf");
-    buffer_release(leaf->grad);
-    leaf->grad = buffer_share(gradient->buffer);
-    ag_free(gradient);
 }
 
 void tensor_free(Tensor *t)

@@ -1,6 +1,7 @@
 /* unary.c: functions of one number and their derivatives, in vectors.
  *
  * Each item depends on no other, so vectors and threads can cut the array anywhere. */
+#include "sine_of_large.h"
 #include "vmath.h"
 #include "vpow.h"
 
