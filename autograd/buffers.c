@@ -17,7 +17,7 @@ static _Thread_local void *state;
 
 static Buffers *buffers(void)
 {
-    static const StateKind kind = { .size = sizeof(Buffers), .failed = scratch_end, .trim = buffers_end_scope };
+    static const StateKind kind = { .size = sizeof(Buffers), .failed = op_scratch_end, .trim = buffers_end_scope };
     if (state) return state;
     observe_from_environment();
     return thread_state(&state, &kind);
@@ -93,21 +93,21 @@ void buffers_end_scope(void)
     }
 }
 
-void *scratch_new(const char *what, int64_t n, size_t size)
+void *op_scratch(const char *what, int64_t n, size_t size)
 {
     Buffer *b = buffer_items(what, n, size);
-    scratch_adopt(b);
+    op_scratch_adopt(b);
     return buffer_data(b);
 }
 
-void scratch_adopt(Buffer *b)
+void op_scratch_adopt(Buffer *b)
 {
     Buffers *all = buffers();
     b->next = all->scratch;
     all->scratch = b;
 }
 
-void scratch_end(void)
+void op_scratch_end(void)
 {
     Buffers *all = buffers();
     while (all->scratch) {

@@ -39,11 +39,17 @@ static inline void buffer_drop(Buffer **b)
     *b = NULL;
 }
 
-/* Memory that one call of an operation or of a backward rule needs. op_done and the backward pass release it at the end of
- * the call, and an error releases it, too. Functions without op_done call scratch_end. A nested operation also ends it. */
-void *scratch_new(const char *what, int64_t n, size_t size);        /* n items, content undefined */
-void  scratch_adopt(Buffer *b);                                     /* takes over this reference to b */
-void  scratch_end(void);
+/* ---- scratch memory -----------------------------------------------------------------------------------------------
+ * There are three kinds, by who needs it and how long: ag_scratch, for a program, to the end of the scope (scope.c); op_scratch,
+ * for an operation or a rule, to the end of its call (here); k_scratch, for a kernel in one thread, which has no tensors, to its
+ * next call there (fast/). */
+
+/* Returns n items with undefined content, for one call of an operation or of a backward rule. op_done and the backward pass
+ * release them at the end of the call, and an error releases them, too. Functions without op_done call op_scratch_end. A nested
+ * operation also ends it. */
+void *op_scratch(const char *what, int64_t n, size_t size);
+void  op_scratch_adopt(Buffer *b);                                  /* takes over this reference to b */
+void  op_scratch_end(void);
 
 /* ---- who watches buffers ------------------------------------------------------------------------------------------ */
 

@@ -77,7 +77,7 @@ void tensor_free(Tensor *t)
 {
     if (!t) return;
     AG_LAYER;
-    if (t->magic != TENSOR_ALIVE || !t->owned) ag_usage_error(__func__, "this tensor belongs to a scope, or was freed already");
+    if (!tensor_lives(t) || !t->owned) ag_usage_error(__func__, "this tensor belongs to a scope, or was freed already");
     if (block_has_owner(t)) ag_usage_error(__func__, "this tensor belongs to a module or another object, which frees it");
     block_free(__func__, t);
 }
@@ -167,17 +167,17 @@ static void end_return(const char *what, AgScope scope, Tensor **t, int n)
 {
     for (int i = 0; i < n; i++) check_any(what, "t", t[i]);
     check_inner(what, scope);
-    Tensor *ended = scratch_new(what, n, sizeof *ended);
+    Tensor *ended = op_scratch(what, n, sizeof *ended);
     for (int i = 0; i < n; i++) {
         bool again = false;                 /* a buffer can be in the list once */
         for (int k = 0; k < i; k++) again |= ended[k].buffer == t[i]->buffer;
-        if (!again) scratch_adopt(buffer_share(t[i]->buffer));
+        if (!again) op_scratch_adopt(buffer_share(t[i]->buffer));
         ended[i] = *t[i];
     }
     ag_end(scope);
     for (int i = 0; i < n; i++)
         t[i] = tensor_alias("ag_end_return", &ended[i].shape, (AgDType)ended[i].dtype, ended[i].buffer);
-    scratch_end();
+    op_scratch_end();
 }
 
 Tensor *ag_end_return(AgScope scope, Tensor *t)

@@ -45,7 +45,7 @@ static void set_mask(const char *what, KAttention *a, const Tensor *mask)
 {
     if (!mask) return;
     AgShape scores = SHAPE(a->b, a->h, a->t, a->s);
-    bool added = mask->magic == TENSOR_ALIVE && mask->dtype == AG_REAL;
+    bool added = tensor_lives(mask) && mask->dtype == AG_REAL;
     check_mask(what, mask, added ? AG_REAL : AG_BOOL, "(B,heads,T,S) =", &scores);
     int64_t stride[AG_MAX_DIMS];
     broadcast_strides(&mask->shape, &scores, stride);
@@ -92,7 +92,7 @@ static void *without_hidden(const Tensor *y, const KAttention *a, const void *x,
     int64_t heads = queries ? a->h : a->h / a->group, rows = queries ? a->t : a->s;
     if (a->b * heads * rows * a->k == 0) return NULL;
     int64_t items = (a->b - 1) * step.b + (heads - 1) * step.h + (rows - 1) * step.t + a->k;
-    char *copy = scratch_new(function_of(y), items, size);
+    char *copy = op_scratch(function_of(y), items, size);
     for (int64_t b = 0; b < a->b; b++)
         for (int64_t h = 0; h < heads; h++)
             for (int64_t i = 0; i < rows; i++) {
@@ -111,7 +111,7 @@ static Tensor *run_forward(Tensor *y, KAttention *a, const real *q, const real *
     a->counter = random.counter;
     a->bf16 = y->precision == AG_BF16;
     if (y->op) *(KAttention *)op_args(y, sizeof *a) = *a;
-    real *work = scratch_new(function_of(y), k_attention_work(a), sizeof *work);
+    real *work = op_scratch(function_of(y), k_attention_work(a), sizeof *work);
     k_attention(a, reals(y), q, k, v, work);
     if (hides(a) && !k_all_finite(y->numel, reals(y))) {
         KAttention clean = *a;
@@ -137,8 +137,8 @@ static void run_backward(Tensor *y, Grad q, Grad k, Grad v, const real *xq, cons
     KAttention a = *(const KAttention *)y->args;
     AgShape scores = SHAPE(a.b, a.h, a.t, a.s);
     int64_t n = ag_shape_numel(scores);
-    if (bias) k_fill(n, a.dbias = scratch_new(y->op->function, n, sizeof(real)), 0);
-    real *work = scratch_new(y->op->function, k_attention_backward_work(&a), sizeof *work);
+    if (bias) k_fill(n, a.dbias = op_scratch(y->op->function, n, sizeof(real)), 0);
+    real *work = op_scratch(y->op->function, k_attention_backward_work(&a), sizeof *work);
     if (hides(&a) && !finite_inputs(y, y->op == &op_table[OP_attention] ? 3 : 1)) {
         xq = without_hidden(y, &a, xq, true, sizeof(real));
         xk = without_hidden(y, &a, xk, false, sizeof(real));
@@ -193,7 +193,7 @@ Tensor *ag_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention 
 
 Tensor *ag_attention_cached(Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention how)
 {
-    bool pairs = k && k->magic == TENSOR_ALIVE && k->dtype == AG_INT;
+    bool pairs = tensor_lives(k) && k->dtype == AG_INT;
     check_tensor(__func__, "q", q, AG_REAL);
     check_tensor(__func__, "k", k, pairs ? AG_INT : AG_REAL);
     check_tensor(__func__, "v", v, pairs ? AG_INT : AG_REAL);

@@ -48,9 +48,9 @@ void add_rows(const Tensor *y, Along a, int64_t m, real *to, const real *from, c
 {
     int32_t *place = NULL, *frequent = NULL, often = 0;
     double *sums = NULL;
-    if (m > MANY) place = scratch_new(function_of(y), a.n, sizeof *place);
+    if (m > MANY) place = op_scratch(function_of(y), a.n, sizeof *place);
     if (m > MANY && count_ids(a.n, m, ids, place)) {
-        frequent = scratch_new(function_of(y), m / MANY, sizeof *frequent);
+        frequent = op_scratch(function_of(y), m / MANY, sizeof *frequent);
         for (int64_t j = 0; j < m; j++) {
             int32_t *p = &place[ids[j]];
             if (*p > MANY) {
@@ -58,7 +58,7 @@ void add_rows(const Tensor *y, Along a, int64_t m, real *to, const real *from, c
                 *p = -2 - often++;                      /* no count any more */
             } else if (*p >= 0) *p = -1;
         }
-        sums = scratch_new(function_of(y), often * a.inner, sizeof *sums);
+        sums = op_scratch(function_of(y), often * a.inner, sizeof *sums);
     }
     for (int32_t k = 0; k < often; k++) place[frequent[k]] = k;
     for (int64_t o = 0; o < a.outer; o++, to += a.n * a.inner, from += m * a.inner) {

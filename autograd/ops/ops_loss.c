@@ -102,7 +102,7 @@ Tensor *ag_cross_entropy(Tensor *logits, Tensor *target, AgReduce reduce, int ig
     ClassArgs c = check_classes(__func__, "logits", logits, target, ignore, reduce, smoothing);
     Tensor *y = op_new(&op_table[OP_cross_entropy], &AG_SCALAR, logits, target, NULL);
     if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
-    real *top = op_save(y, 2 * c.rows), *log_sum = top + c.rows, *losses = scratch_new(__func__, c.rows, sizeof *losses);
+    real *top = op_save(y, 2 * c.rows), *log_sum = top + c.rows, *losses = op_scratch(__func__, c.rows, sizeof *losses);
     k_cross_entropy(c.rows, c.n, losses, top, log_sum, reals(logits), ints(target), ignore, smoothing);
     *reals(y) = mean_loss(&c, losses);
     return op_done(y);
@@ -146,7 +146,7 @@ Tensor *ag_label_smoothing(Tensor *log_p, Tensor *target, int padding, double sm
                        (long long)c.n);
     Tensor *y = op_new(&op_table[OP_label_smoothing], &AG_SCALAR, log_p, target, NULL);
     if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
-    real *row_sum = scratch_new(__func__, c.rows, sizeof *row_sum);
+    real *row_sum = op_scratch(__func__, c.rows, sizeof *row_sum);
     k_sum(c.rows, c.n, 1, row_sum, reals(log_p), 1, false);
     double peak = 1 - smoothing, rest = smoothing / (double)(c.n - 2), total = 0;
     double entropy = (peak > 0 ? peak * ag_math_log(peak) : 0) + (rest > 0 ? smoothing * ag_math_log(rest) : 0);

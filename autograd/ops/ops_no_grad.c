@@ -32,7 +32,7 @@ static const void *spread(const char *what, const Tensor *t, const AgShape *shap
 {
     if (ag_shape_equal(t->shape, *shape)) return t->data;
     size_t size = dtype_size((AgDType)t->dtype);
-    void *full = scratch_new(what, ag_shape_numel(*shape), size);
+    void *full = op_scratch(what, ag_shape_numel(*shape), size);
     KWalk walk;
     walk_over(shape, shape, &t->shape, &walk);
     k_copy(&walk, full, t->data, size);
@@ -52,7 +52,7 @@ Tensor *ag_compare(AgCompare how, Tensor *a, Tensor *b)
     AgShape shape = broadcast_shape(__func__, a, b);
     Tensor *y = tensor_new(__func__, &shape, AG_BOOL);
     compare(how, y, a->dtype, spread(__func__, a, &shape), spread(__func__, b, &shape), 0);
-    scratch_end();
+    op_scratch_end();
     return y;
 }
 
@@ -74,7 +74,7 @@ static Tensor *logical(const char *what, Tensor *a, Tensor *b, bool both)
     Tensor *y = tensor_new(what, &shape, AG_BOOL);
     const uint8_t *va = spread(what, a, &shape), *vb = spread(what, b, &shape);
     for (int64_t i = 0; i < y->numel; i++) bools(y)[i] = both ? va[i] && vb[i] : va[i] || vb[i];
-    scratch_end();
+    op_scratch_end();
     return y;
 }
 

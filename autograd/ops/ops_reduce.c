@@ -53,7 +53,7 @@ const real *with_neighbors(const char *what, const Reduction *r, const Tensor *x
             shape.dim[shape.ndim++] = x->shape.dim[i];
         }
     broadcast_strides(&shape, &shape, walk.a);
-    real *moved = scratch_new(what, x->numel, sizeof(real));
+    real *moved = op_scratch(what, x->numel, sizeof(real));
     k_copy(&walk, moved, reals(x), sizeof(real));
     *a = (Along){ ag_shape_numel(r->dropped), r->count, 1 };
     return moved;
@@ -80,7 +80,7 @@ void sum_scaled_backward(Tensor *y)
     Tensor *x = y->in[0];
     real *dy = grad_of(y);
     if (args->scale != 1) {
-        dy = scratch_new(y->op->function, y->numel, sizeof(real));
+        dy = op_scratch(y->op->function, y->numel, sizeof(real));
         k_unary(K_SCALE, y->numel, dy, grad_of(y), args->scale, 0);
     }
     Grad g = grad_into(x);

@@ -6,6 +6,7 @@
 #include "kernels.h"
 #include "op.h"
 #include "ops/table.h"
+#include "ops/unary.h"
 #include "tape.h"
 #include "tensor_struct.h"
 
@@ -66,17 +67,20 @@ Tensor *ag_clamp(Tensor *x, double low, double high)
     return unary(__func__, &op_table[OP_clamp], x, low, high);
 }
 
+const Op *op_of_activation(AgActivation kind)
+{
+    static const int of[] = {
+        [AG_RELU] = OP_relu, [AG_GELU] = OP_gelu, [AG_GELU_ERF] = OP_gelu_erf, [AG_TANH] = OP_tanh,
+        [AG_SIGMOID] = OP_sigmoid, [AG_SILU] = OP_silu
+    };
+    return &op_table[of[kind]];
+}
+
 Tensor *ag_activate(AgActivation kind, Tensor *x)
 {
     check_any(__func__, "x", x);
-    switch (kind) {
-    case AG_IDENTITY: return x;
-    case AG_RELU:     return ag_relu(x);
-    case AG_GELU:     return ag_gelu(x);
-    case AG_GELU_ERF: return ag_gelu_erf(x);
-    case AG_TANH:     return ag_tanh(x);
-    case AG_SIGMOID:  return ag_sigmoid(x);
-    case AG_SILU:     return ag_silu(x);
-    }
-    ag_usage_error(__func__, "%d is not an AgActivation", (int)kind);
+    if (kind == AG_IDENTITY) return x;
+    if ((int)kind < AG_IDENTITY || kind > AG_SILU) ag_usage_error(__func__, "%d is not an AgActivation", (int)kind);
+    const Op *op = op_of_activation(kind);
+    return unary(op->function, op, x, 0, 0);
 }

@@ -34,7 +34,7 @@ static const real *without_ignored(const Tensor *y, const real *x, int64_t in, c
     for (int64_t i = 0; i < c->rows && all_finite; i++)
         all_finite = target[i] != c->ignore || k_all_finite(in, x + i * in);
     if (all_finite) return x;
-    real *copy = scratch_new(function_of(y), c->rows * in, sizeof *copy);
+    real *copy = op_scratch(function_of(y), c->rows * in, sizeof *copy);
     memcpy(copy, x, (size_t)(c->rows * in) * sizeof *copy);
     for (int64_t i = 0; i < c->rows; i++)
         if (target[i] == c->ignore) k_fill(in, copy + i * in, 0);
@@ -60,8 +60,8 @@ Tensor *linear_loss(const char *what, Tensor *x, Tensor *weight, Tensor *bias, T
     int64_t step = few ? c.rows : rows_of_part(c.rows, c.n, unit);
     if (y->op) *(LinearLossArgs *)op_args(y, sizeof(LinearLossArgs)) = (LinearLossArgs){ c, kept };
     real *logits = op_save(y, kept + 2 * c.rows), *top = logits + kept, *log_sum = top + c.rows;
-    real *losses = scratch_new(what, c.rows, sizeof *losses);
-    if (kept == 0) logits = scratch_new(what, step * c.n, sizeof *logits);
+    real *losses = op_scratch(what, c.rows, sizeof *losses);
+    if (kept == 0) logits = op_scratch(what, step * c.n, sizeof *logits);
     Grad grad[3] = { { NULL, false } };                         /* of x, weight and bias */
     for (int i = 0; at_once && i < 3; i++) grad[i].data = op_save_gradient(y, i);
     LinearSize part = linear_size(y, x, weight);
@@ -70,7 +70,7 @@ Tensor *linear_loss(const char *what, Tensor *x, Tensor *weight, Tensor *bias, T
         const real *part_x = all_x + row * part.in;
         const int32_t *part_target = ints(target) + row;
         part.rows = c.rows - row < step ? c.rows - row : step;
-        linear_product(&part, logits, NULL, part_x, weight_reals(weight), bias ? reals(bias) : NULL, AG_IDENTITY);
+        linear_product(&part, logits, NULL, part_x, weight_reals(weight), bias ? reals(bias) : NULL, K_IDENTITY);
         k_cross_entropy(part.rows, c.n, losses + row, top + row, log_sum + row, logits, part_target, ignore, smoothing);
         if (!at_once) continue;
         k_cross_entropy_backward(part.rows, c.n, logits, logits, top + row, log_sum + row, part_target, ignore, smoothing,
@@ -115,7 +115,7 @@ void linear_cross_entropy_backward(Tensor *y)
     }
     real *logits = buffer_data(y->saved), *dlogits = logits;
     const real *top = logits + args->kept, *log_sum = top + c->rows;
-    if (!is_last) dlogits = scratch_new(y->op->function, args->kept, sizeof *dlogits);
+    if (!is_last) dlogits = op_scratch(y->op->function, args->kept, sizeof *dlogits);
     LinearSize size = linear_size(y, x, weight);
     const real *used_x = without_ignored(y, reals(x), size.in, c, ints(y->in[3]));
     Grad dbias = grad_into(y->in[2]), dweight = grad_into(weight), dx = grad_into(x);   /* may fail: nothing has changed yet */

@@ -56,7 +56,7 @@ static Tensor *convolve(const char *what, const Op *op, Tensor *x, Tensor *weigh
     Tensor *y = op_new(op, &SHAPE(dx[0], dw[0], a.oh, a.ow), x, weight, bias);
     a.bf16 = y->precision == AG_BF16;
     if (y->op) *(KConv *)op_args(y, sizeof a) = a;
-    real *work = scratch_new(what, k_conv2d_work(&a), sizeof *work);
+    real *work = op_scratch(what, k_conv2d_work(&a), sizeof *work);
     if (y->numel > 0) k_conv2d(&a, reals(y), reals(x), reals(weight), bias ? reals(bias) : NULL, work);
     return op_done(y);
 }
@@ -79,7 +79,7 @@ static void add_bias_gradient(Tensor *y)
 {
     const int64_t *d = y->shape.dim;
     if (y->n_in < 3 || !y->in[2] || !y->in[2]->requires_grad) return;
-    real *sums = scratch_new(y->op->function, d[0] * d[1], sizeof *sums);
+    real *sums = op_scratch(y->op->function, d[0] * d[1], sizeof *sums);
     Grad dbias = grad_into(y->in[2]);
     k_sum(d[0] * d[1], d[2] * d[3], 1, sums, grad_of(y), 1, false);
     k_sum(1, d[0], d[1], dbias.data, sums, 1, dbias.add);
@@ -89,7 +89,7 @@ void conv2d_backward(Tensor *y)
 {
     const KConv *a = y->args;
     Tensor *x = y->in[0], *weight = y->in[1];
-    real *work = scratch_new(y->op->function, k_conv2d_backward_work(a), sizeof *work);    /* it may fail: first */
+    real *work = op_scratch(y->op->function, k_conv2d_backward_work(a), sizeof *work);    /* it may fail: first */
     add_bias_gradient(y);
     Grad dweight = grad_into(weight);
     if (x == weight) {                          /* one tensor is both: the gradients must be added one after the other */
@@ -124,7 +124,7 @@ Tensor *ag_conv_transpose2d(Tensor *x, Tensor *weight, Tensor *bias, int stride,
     Tensor *y = op_new(&op_table[OP_conv_transpose2d], &SHAPE(a.b, a.c, a.h, a.w), x, weight, bias);
     a.bf16 = y->precision == AG_BF16;
     if (y->op) *(KConv *)op_args(y, sizeof a) = a;
-    real *work = scratch_new(__func__, k_conv2d_backward_work(&a), sizeof *work);
+    real *work = op_scratch(__func__, k_conv2d_backward_work(&a), sizeof *work);
     if (y->numel > 0) k_conv2d_backward(&a, reals(y), false, NULL, false, reals(x), NULL, reals(weight), work);
     if (bias) {
         KWalk walk = { 3, { a.b, a.c, a.h * a.w }, { a.c * a.h * a.w, a.h * a.w, 1 }, { 0, 1, 0 } };
@@ -139,11 +139,11 @@ void conv_transpose2d_backward(Tensor *y)
     Tensor *x = y->in[0], *weight = y->in[1];
     add_bias_gradient(y);
     Grad dweight = grad_into(weight);
-    real *work = scratch_new(y->op->function, k_conv2d_backward_work(a), sizeof *work);
+    real *work = op_scratch(y->op->function, k_conv2d_backward_work(a), sizeof *work);
     k_conv2d_backward(a, NULL, false, dweight.data, dweight.add, reals(x), grad_of(y), reals(weight), work);
     if (!x->requires_grad) return;
-    real *dx = scratch_new(y->op->function, x->numel, sizeof *dx);
-    work = scratch_new(y->op->function, k_conv2d_work(a), sizeof *work);
+    real *dx = op_scratch(y->op->function, x->numel, sizeof *dx);
+    work = op_scratch(y->op->function, k_conv2d_work(a), sizeof *work);
     k_conv2d(a, dx, grad_of(y), reals(weight), NULL, work);
     grad_add(x, dx);
 }

@@ -61,9 +61,9 @@ Tensor *ag_argmax(Tensor *x, int dim, bool keep)
     Along a;
     Reduction r = choice(__func__, x, dim, &a);
     Tensor *y = tensor_new(__func__, keep ? &r.kept : &r.dropped, AG_INT);
-    real *largest = scratch_new(__func__, y->numel, sizeof(real));
+    real *largest = op_scratch(__func__, y->numel, sizeof(real));
     k_max(a.outer, a.n, a.inner, largest, ints(y), reals(x), false);
-    scratch_end();
+    op_scratch_end();
     return y;
 }
 

@@ -30,9 +30,9 @@ static void add_items(const Tensor *y, Along a, int64_t m, real *to, const real 
         for (int64_t i = 0; i < items; i++) to[item_along(a, m, i, ids[i])] += from[i];
         return;
     }
-    int32_t *count = scratch_new(function_of(y), a.n, sizeof *count);
-    int32_t *own = scratch_new(function_of(y), m, sizeof *own);
-    double *sum = scratch_new(function_of(y), a.n, sizeof *sum);
+    int32_t *count = op_scratch(function_of(y), a.n, sizeof *count);
+    int32_t *own = op_scratch(function_of(y), m, sizeof *own);
+    double *sum = op_scratch(function_of(y), a.n, sizeof *sum);
     for (int64_t line = 0; line < a.outer * a.inner; line++) {
         real *item = to + line / a.inner * a.n * a.inner + line % a.inner;
         const int64_t first = line / a.inner * m * a.inner + line % a.inner;

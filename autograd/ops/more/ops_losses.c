@@ -43,7 +43,7 @@ void binary_cross_entropy_backward(Tensor *y)
     real scale = *grad_of(y) / (real)*(double *)y->args;
     real *dx = grad_to_add(logits);
     if (dx) {
-        real *sigmoid = scratch_new(y->op->function, logits->numel, sizeof(real));
+        real *sigmoid = op_scratch(y->op->function, logits->numel, sizeof(real));
         k_unary(K_SIGMOID, logits->numel, sigmoid, reals(logits), 0, 0);
         k_difference(logits->numel, dx, sigmoid, reals(target), scale, true);
     }

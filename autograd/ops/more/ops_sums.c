@@ -33,8 +33,8 @@ void var_dims_backward(Tensor *y)
     Tensor *x = y->in[0];
     ReduceArgs *args = y->args;
     const real *mean = buffer_data(y->saved);
-    real *factor = scratch_new(y->op->function, y->numel, sizeof(real));
-    real *deviation = scratch_new(y->op->function, x->numel, sizeof(real));
+    real *factor = op_scratch(y->op->function, y->numel, sizeof(real));
+    real *deviation = op_scratch(y->op->function, x->numel, sizeof(real));
     k_unary(K_SCALE, y->numel, factor, grad_of(y), 2 * args->scale, 0);
     KWalk walk;
     walk_over(&x->shape, &x->shape, &args->kept, &walk);
