@@ -39,10 +39,12 @@ static inline void buffer_drop(Buffer **b)
     *b = NULL;
 }
 
-/* ---- scratch memory -----------------------------------------------------------------------------------------------
- * There are three kinds, by who needs it and how long: ag_scratch, for a program, to the end of the scope (scope.c); op_scratch,
- * for an operation or a rule, to the end of its call (here); k_scratch, for a kernel in one thread, which has no tensors, to its
- * next call there (fast/). */
+/* ---- scratch memory ----------------------------------------------------------------------------------------------
+ * There are three kinds, by who needs it and for how long:
+ *
+ *     ag_scratch      a program, to the end of the scope (scope.c)
+ *     op_scratch      an operation or a rule, to the end of its call (here)
+ *     k_scratch       a kernel, in its own thread, which has no tensors, to its next call there */
 
 /* Returns n items with undefined content, for one call of an operation or of a backward rule. op_done and the backward pass
  * release them at the end of the call, and an error releases them, too. Functions without op_done call op_scratch_end. A nested

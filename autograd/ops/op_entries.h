@@ -7,7 +7,6 @@ void embedding_backward(Tensor *y);
 void label_smoothing_backward(Tensor *y);
 void layer_norm_backward(Tensor *y);
 void linear_backward(Tensor *y);
-void masked_fill_backward(Tensor *y);
 void masked_softmax_backward(Tensor *y);
 void matmul_backward(Tensor *y);
 void mse_loss_backward(Tensor *y);
@@ -89,8 +88,6 @@ void unary_values(Tensor *y, const OpCall *c);
 #define NUMBERS_elu (const char *const[]){ "alpha", NULL }
 #define INPUTS_clamp (const char *const[]){ "x", NULL }
 #define NUMBERS_clamp (const char *const[]){ "low", "high", NULL }
-#define INPUTS_masked_fill (const char *const[]){ "x", "mask", NULL }
-#define NUMBERS_masked_fill (const char *const[]){ "value", NULL }
 #define INPUTS_dropout (const char *const[]){ "x", NULL }
 #define NUMBERS_dropout (const char *const[]){ "p", NULL }
 #define INPUTS_matmul (const char *const[]){ "a", "b", NULL }

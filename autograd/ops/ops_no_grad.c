@@ -10,13 +10,13 @@
 #include "tensor_struct.h"
 
 /* y[i] = a[i] compared with b[i], or with `number` if b is NULL: through double, which holds every int32 and every real. */
-static void compare(AgCompare how, Tensor *y, AgDType dtype, const void *a, const void *b, double number)
+static void compare(AgCompare comparison, Tensor *y, AgDType dtype, const void *a, const void *b, double number)
 {
     const int64_t n = y->numel;
     uint8_t *to = bools(y);
 #define COMPARE(sign) \
     for (int64_t i = 0; i < n; i++) to[i] = element_number(dtype, a, i) sign (b ? element_number(dtype, b, i) : number)
-    switch (how) {
+    switch (comparison) {
     case AG_EQ: COMPARE(==); break;
     case AG_NE: COMPARE(!=); break;
     case AG_LT: COMPARE(<);  break;
@@ -39,30 +39,32 @@ static const void *spread(const char *what, const Tensor *t, const AgShape *shap
     return full;
 }
 
-static void check_comparison(const char *what, AgCompare how)
+static void check_comparison(const char *what, AgCompare comparison)
 {
-    if ((int)how < AG_EQ || how > AG_GE) ag_usage_error(what, "%d is no comparison; see AgCompare", (int)how);
+    if ((int)comparison < AG_EQ || comparison > AG_GE) {
+        ag_usage_error(what, "%d is no comparison; see AgCompare", (int)comparison);
+    }
 }
 
-Tensor *ag_compare(AgCompare how, Tensor *a, Tensor *b)
+Tensor *ag_compare(AgCompare comparison, Tensor *a, Tensor *b)
 {
-    check_comparison(__func__, how);
+    check_comparison(__func__, comparison);
     check_any(__func__, "a", a);
     check_tensor(__func__, "b", b, a->dtype);
     AgShape shape = broadcast_shape(__func__, a, b);
     Tensor *y = tensor_new(__func__, &shape, AG_BOOL);
-    compare(how, y, a->dtype, spread(__func__, a, &shape), spread(__func__, b, &shape), 0);
+    compare(comparison, y, a->dtype, spread(__func__, a, &shape), spread(__func__, b, &shape), 0);
     op_scratch_end();
     return y;
 }
 
-Tensor *ag_compare_scalar(AgCompare how, Tensor *a, double b)
+Tensor *ag_compare_scalar(AgCompare comparison, Tensor *a, double b)
 {
-    check_comparison(__func__, how);
+    check_comparison(__func__, comparison);
     check_any(__func__, "a", a);
     Tensor *y = tensor_new(__func__, &a->shape, AG_BOOL);
     if (a->dtype == AG_REAL) b = (double)(real)b;               /* 0.1 equals a tensor of 0.1 */
-    compare(how, y, a->dtype, a->data, NULL, b);
+    compare(comparison, y, a->dtype, a->data, NULL, b);
     return y;
 }
 

@@ -129,10 +129,6 @@ Tensor *ag_elu(Tensor *x, double alpha);
  * dx = dy where low <= x <= high, else 0 */
 Tensor *ag_clamp(Tensor *x, double low, double high);
 
-/* y = value where mask (AG_BOOL, broadcast to x) is true, else x
- * dx = 0 where mask, else dy */
-Tensor *ag_masked_fill(Tensor *x, Tensor *mask, double value);
-
 /* y = x / (1-p) with probability 1-p, else 0: p in [0, 1); by this thread's generator; nn_dropout does nothing in evaluation
  * dx = dy / (1-p) where kept, else 0 */
 Tensor *ag_dropout(Tensor *x, double p);
@@ -147,18 +143,18 @@ Tensor *ag_matmul(Tensor *a, Tensor *b);
  * dx = dy weight, dweight = dy^T x, dbias = sum of dy over rows */
 Tensor *ag_linear(Tensor *x, Tensor *weight, Tensor *bias);
 
-/* y = softmax(q k^T / sqrt(K)) v in each of how.heads parts of the last dimension: q (B,T,D), k and v (B,S,D), mask AG_BOOL
- *     broadcast to (B,heads,T,S) or NULL -> (B,T,D), K = D/heads; a mask of reals is added to q k^T / sqrt(K) instead
- *     (ALiBi, T5), and -infinity hides; with fewer heads of keys and values k and v are (B,S,kv_heads K); AgAttention in
- *     types.h has the options; a query that sees no key gets 0; NaN or infinity in the key or the value of a position that
- *     no query sees, or in a query that sees no key, changes nothing, also no gradient (PyTorch: NaN)
+/* y = softmax(q k^T / sqrt(K)) v in each of options.heads parts of the last dimension: q (B,T,D), k and v (B,S,D), mask
+ *     AG_BOOL broadcast to (B,heads,T,S) or NULL -> (B,T,D), K = D/heads; a mask of reals is added to q k^T / sqrt(K)
+ *     instead (ALiBi, T5), and -infinity hides; with fewer heads of keys and values k and v are (B,S,kv_heads K);
+ *     AgAttention in types.h has the options; a query that sees no key gets 0; NaN or infinity in the key or the value of a
+ *     position that no query sees, or in a query that sees no key, changes nothing, also no gradient (PyTorch: NaN)
  * with W the weights and dW = dy v^T: dv = W^T dy, dmask = W (dW - sum(dW W)), ds = dmask / sqrt(K), dq = ds k, dk = ds^T q */
-Tensor *ag_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how);
+Tensor *ag_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention options);
 
 /* y = attention of a sequence to itself: queries, keys and values side by side in qkv (B,T,3D), or (B,T,(heads + 2 kv_heads)
  *     K) -> (B,T,D)
  * as attention */
-Tensor *ag_self_attention(Tensor *qkv, Tensor *mask, AgAttention how);
+Tensor *ag_self_attention(Tensor *qkv, Tensor *mask, AgAttention options);
 
 /* over dimensions: x AG_REAL; dims and dim count from 0, negative ones from the last; they are removed, or kept with size 1
  *     if `keep`; one that x does not have, or that is named twice, is a usage error; a scalar is a vector of one item */
@@ -261,7 +257,7 @@ Tensor *ag_conv2d(Tensor *x, Tensor *weight, Tensor *bias, int stride, int paddi
 /* y = conv2d with groups, and a stride, padding and dilation of height and of width: weight (O,C/groups,h,w); AgConv in
  *     types.h has the options. Depthwise: groups C
  * as conv2d */
-Tensor *ag_conv2d_with(Tensor *x, Tensor *weight, Tensor *bias, AgConv how);
+Tensor *ag_conv2d_with(Tensor *x, Tensor *weight, Tensor *bias, AgConv options);
 
 /* y = bias[o] + each x[b,c,i,j] times weight[c,o], added at (b,o,i stride+p-padding,j stride+q-padding): the transposed
  *     function of conv2d in x, which makes images larger: x (B,C,H,W), weight (C,O,h,w), bias (O) or NULL -> (B,O,(H-1)
@@ -278,11 +274,15 @@ Tensor *ag_max_pool2d(Tensor *x, int size, int stride, int padding);
  * dx = sum of dy / size^2 over the windows that have it */
 Tensor *ag_mean_pool2d(Tensor *x, int size, int stride, int padding);
 
-/* ---- two tensors and a mask: AG_REAL and AG_BOOL, broadcast by NumPy's rules ------------------------------------- */
+/* ---- tensors and a mask: AG_REAL and AG_BOOL, broadcast by NumPy's rules ----------------------------------------- */
 
 /* y = a where mask (AG_BOOL) is true, else b: -0 becomes 0 (PyTorch: -0)
  * da = dy where mask, else 0; db = 0 where mask, else dy */
 Tensor *ag_where(Tensor *mask, Tensor *a, Tensor *b);
+
+/* y = value where mask (AG_BOOL, broadcast to x) is true, else x
+ * dx = 0 where mask, else dy */
+Tensor *ag_masked_fill(Tensor *x, Tensor *mask, double value);
 
 /* over a dimension, or several: x AG_REAL; dims and dim count from 0, negative ones from the last; they are removed, or kept
  *     with size 1 if `keep`; a scalar is a vector of one item */

@@ -10,6 +10,7 @@ void gather_backward(Tensor *y);
 void index_select_backward(Tensor *y);
 void kl_div_backward(Tensor *y);
 void linear_cross_entropy_backward(Tensor *y);
+void masked_fill_backward(Tensor *y);
 void nll_loss_backward(Tensor *y);
 void pool2d_backward(Tensor *y);
 void rope_backward(Tensor *y);
@@ -31,6 +32,8 @@ void rope_values(Tensor *y, const OpCall *c);
 #define NUMBERS_mean_pool2d (const char *const[]){ NULL }
 #define INPUTS_where (const char *const[]){ "mask", "a", "b", NULL }
 #define NUMBERS_where (const char *const[]){ NULL }
+#define INPUTS_masked_fill (const char *const[]){ "x", "mask", NULL }
+#define NUMBERS_masked_fill (const char *const[]){ "value", NULL }
 #define INPUTS_max_dim (const char *const[]){ "x", NULL }
 #define NUMBERS_max_dim (const char *const[]){ NULL }
 #define INPUTS_min_dim (const char *const[]){ "x", NULL }

@@ -1,4 +1,4 @@
-/* ops_choices.c: where, and operations without gradients on masks and choices: any, all, one-hot, random items. */
+/* ops_choices.c: where, masked_fill, and operations without gradients on masks and choices: any, all, one-hot, random items. */
 #include <math.h>
 
 #include "checks.h"
@@ -45,6 +45,29 @@ void where_backward(Tensor *y)
         k_select(&walk, g.data, bools(mask), grad_of(y), i == 2, 0, g.add);
         grad_broadcast_done(x, y, g);
     }
+}
+
+/* ---- masked_fill: y = value where mask, else x               dx = 0 where mask, else dy -------------------------- */
+
+Tensor *ag_masked_fill(Tensor *x, Tensor *mask, double value)
+{
+    check_tensor(__func__, "x", x, AG_REAL);
+    check_mask(__func__, mask, AG_BOOL, "x", &x->shape);
+    Tensor *y = op_new(&op_table[OP_masked_fill], &x->shape, x, mask, NULL);
+    KWalk walk;
+    walk_over(&x->shape, &mask->shape, &x->shape, &walk);
+    k_select(&walk, reals(y), bools(mask), reals(x), true, (real)value, false);
+    y->infinite = isinf((real)value);
+    return op_done(y);
+}
+
+void masked_fill_backward(Tensor *y)
+{
+    Tensor *x = y->in[0], *mask = y->in[1];
+    KWalk walk;
+    walk_over(&y->shape, &mask->shape, &y->shape, &walk);
+    Grad g = grad_into(x);
+    k_select(&walk, g.data, bools(mask), grad_of(y), true, 0, g.add);
 }
 
 /* ---- without gradients ------------------------------------------------------------------------------------------- */

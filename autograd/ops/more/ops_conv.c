@@ -21,24 +21,24 @@ static int64_t windows(int64_t n, int64_t size, int64_t stride, int64_t padding)
 
 /* ---- conv2d: y = bias + weight * x                           dx = weight^T dy, dweight = dy x^T, dbias = sum dy ---- */
 
-/* Fills in how the windows lie, with 1 for what is 0 in `how`. */
-static void set_windows(const char *what, KConv *a, const AgConv *how)
+/* Fills in how the windows lie, with 1 for what is 0 in `options`. */
+static void set_windows(const char *what, KConv *a, const AgConv *options)
 {
-    a->channel_groups = how->groups ? how->groups : 1;
+    a->channel_groups = options->groups ? options->groups : 1;
     for (int i = 0; i < 2; i++) {
-        a->stride[i] = how->stride[i] ? how->stride[i] : 1;
-        a->padding[i] = how->padding[i];
-        a->dilation[i] = how->dilation[i] ? how->dilation[i] : 1;
+        a->stride[i] = options->stride[i] ? options->stride[i] : 1;
+        a->padding[i] = options->padding[i];
+        a->dilation[i] = options->dilation[i] ? options->dilation[i] : 1;
         if (a->channel_groups < 0 || a->stride[i] < 0 || a->padding[i] < 0 || a->dilation[i] < 0)
-            ag_usage_error(what, "stride %d, padding %d, dilation %d, groups %d: expected 0 or more", how->stride[i],
-                           how->padding[i], how->dilation[i], how->groups);
+            ag_usage_error(what, "stride %d, padding %d, dilation %d, groups %d: expected 0 or more", options->stride[i],
+                           options->padding[i], options->dilation[i], options->groups);
     }
 }
 
-static Tensor *convolve(const char *what, const Op *op, Tensor *x, Tensor *weight, Tensor *bias, const AgConv *how)
+static Tensor *convolve(const char *what, const Op *op, Tensor *x, Tensor *weight, Tensor *bias, const AgConv *options)
 {
     KConv a;
-    set_windows(what, &a, how);
+    set_windows(what, &a, options);
     check_tensor(what, "x", x, AG_REAL);
     check_tensor(what, "weight", weight, AG_REAL);
     const int64_t *dx = x->shape.dim, *dw = weight->shape.dim, groups = a.channel_groups;
@@ -51,8 +51,8 @@ static Tensor *convolve(const char *what, const Op *op, Tensor *x, Tensor *weigh
     a.ow = windows(a.w, (a.kw - 1) * a.dilation[1] + 1, a.stride[1], a.padding[1]);
     if (a.kh < 1 || a.kw < 1 || a.oh < 1 || a.ow < 1)
         ag_usage_error(what, "weight %s is empty, or larger than x %s with padding %d and %d, and dilation %d and %d",
-                       shape_text(weight->shape), shape_text(x->shape), how->padding[0], how->padding[1], (int)a.dilation[0],
-                       (int)a.dilation[1]);
+                       shape_text(weight->shape), shape_text(x->shape), options->padding[0], options->padding[1],
+                       (int)a.dilation[0], (int)a.dilation[1]);
     Tensor *y = op_new(op, &SHAPE(dx[0], dw[0], a.oh, a.ow), x, weight, bias);
     a.bf16 = y->precision == AG_BF16;
     if (y->op) *(KConv *)op_args(y, sizeof a) = a;
@@ -65,13 +65,13 @@ Tensor *ag_conv2d(Tensor *x, Tensor *weight, Tensor *bias, int stride, int paddi
 {
     if (stride < 1 || padding < 0)
         ag_usage_error(__func__, "stride %d and padding %d, expected 1 or more and 0 or more", stride, padding);
-    AgConv how = { .stride = { stride, stride }, .padding = { padding, padding } };
-    return convolve(__func__, &op_table[OP_conv2d], x, weight, bias, &how);
+    AgConv options = { .stride = { stride, stride }, .padding = { padding, padding } };
+    return convolve(__func__, &op_table[OP_conv2d], x, weight, bias, &options);
 }
 
-Tensor *ag_conv2d_with(Tensor *x, Tensor *weight, Tensor *bias, AgConv how)
+Tensor *ag_conv2d_with(Tensor *x, Tensor *weight, Tensor *bias, AgConv options)
 {
-    return convolve(__func__, &op_table[OP_conv2d_with], x, weight, bias, &how);
+    return convolve(__func__, &op_table[OP_conv2d_with], x, weight, bias, &options);
 }
 
 /* dbias = sum of dy over images and places. */
@@ -212,15 +212,15 @@ static Tensor *resized(const char *what, Tensor *x, int dim, int64_t n, bool nea
     return ag_add(y, ag_mul(part, ag_sub(ag_index_select(x, dim, high), y)));
 }
 
-Tensor *ag_interpolate2d(Tensor *x, int64_t height, int64_t width, AgInterpolation how)
+Tensor *ag_interpolate2d(Tensor *x, int64_t height, int64_t width, AgInterpolation mode)
 {
     check_tensor(__func__, "x", x, AG_REAL);
-    if (how != AG_NEAREST && how != AG_BILINEAR) ag_usage_error(__func__, "%d is not an AgInterpolation", (int)how);
+    if (mode != AG_NEAREST && mode != AG_BILINEAR) ag_usage_error(__func__, "%d is not an AgInterpolation", (int)mode);
     if (x->shape.ndim != 4 || x->shape.dim[2] < 1 || x->shape.dim[3] < 1 || height < 1 || width < 1)
         ag_usage_error(__func__, "x %s to height %lld and width %lld: expected (B,C,H,W), and 1 or more", shape_text(x->shape),
                        (long long)height, (long long)width);
-    x = resized(__func__, x, 2, height, how == AG_NEAREST);
-    return resized(__func__, x, 3, width, how == AG_NEAREST);
+    x = resized(__func__, x, 2, height, mode == AG_NEAREST);
+    return resized(__func__, x, 3, width, mode == AG_NEAREST);
 }
 
 /* ---- pooling ----------------------------------------------------------------------------------------------------- */

@@ -60,18 +60,16 @@ AG_NAME_CALL(Tensor *, ag_elu, (AG_PLACE, Tensor *x, double alpha), (x, alpha))
 #define ag_elu(...) ag_elu_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_clamp, (AG_PLACE, Tensor *x, double low, double high), (x, low, high))
 #define ag_clamp(...) ag_clamp_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(Tensor *, ag_masked_fill, (AG_PLACE, Tensor *x, Tensor *mask, double value), (x, mask, value))
-#define ag_masked_fill(...) ag_masked_fill_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_dropout, (AG_PLACE, Tensor *x, double p), (x, p))
 #define ag_dropout(...) ag_dropout_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_matmul, (AG_PLACE, Tensor *a, Tensor *b), (a, b))
 #define ag_matmul(...) ag_matmul_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_linear, (AG_PLACE, Tensor *x, Tensor *weight, Tensor *bias), (x, weight, bias))
 #define ag_linear(...) ag_linear_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(Tensor *, ag_attention, (AG_PLACE, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how),
-    (q, k, v, mask, how))
+AG_NAME_CALL(Tensor *, ag_attention, (AG_PLACE, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention options),
+    (q, k, v, mask, options))
 #define ag_attention(...) ag_attention_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(Tensor *, ag_self_attention, (AG_PLACE, Tensor *qkv, Tensor *mask, AgAttention how), (qkv, mask, how))
+AG_NAME_CALL(Tensor *, ag_self_attention, (AG_PLACE, Tensor *qkv, Tensor *mask, AgAttention options), (qkv, mask, options))
 #define ag_self_attention(...) ag_self_attention_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_sum_dims, (AG_PLACE, Tensor *x, AgDims dims, bool keep), (x, dims, keep))
 #define ag_sum_dims(...) ag_sum_dims_call(__FILE__, __LINE__, __VA_ARGS__)
@@ -109,7 +107,8 @@ AG_NAME_CALL(Tensor *, ag_rope, (AG_PLACE, Tensor *x, Tensor *table, int heads, 
 AG_NAME_CALL(Tensor *, ag_conv2d, (AG_PLACE, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding),
     (x, weight, bias, stride, padding))
 #define ag_conv2d(...) ag_conv2d_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(Tensor *, ag_conv2d_with, (AG_PLACE, Tensor *x, Tensor *weight, Tensor *bias, AgConv how), (x, weight, bias, how))
+AG_NAME_CALL(Tensor *, ag_conv2d_with, (AG_PLACE, Tensor *x, Tensor *weight, Tensor *bias, AgConv options),
+    (x, weight, bias, options))
 #define ag_conv2d_with(...) ag_conv2d_with_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_conv_transpose2d, (AG_PLACE, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding, int
     output_padding),
@@ -121,6 +120,8 @@ AG_NAME_CALL(Tensor *, ag_mean_pool2d, (AG_PLACE, Tensor *x, int size, int strid
 #define ag_mean_pool2d(...) ag_mean_pool2d_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_where, (AG_PLACE, Tensor *mask, Tensor *a, Tensor *b), (mask, a, b))
 #define ag_where(...) ag_where_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_NAME_CALL(Tensor *, ag_masked_fill, (AG_PLACE, Tensor *x, Tensor *mask, double value), (x, mask, value))
+#define ag_masked_fill(...) ag_masked_fill_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_max_dim, (AG_PLACE, Tensor *x, int dim, bool keep), (x, dim, keep))
 #define ag_max_dim(...) ag_max_dim_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_min_dim, (AG_PLACE, Tensor *x, int dim, bool keep), (x, dim, keep))

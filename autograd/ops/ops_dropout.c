@@ -1,6 +1,4 @@
-/* ops_mask.c: operations that select entries, by a mask or at random. Masks are AG_BOOL and broadcast to the result. */
-#include <math.h>
-
+/* ops_dropout.c: dropout. */
 #include "checks.h"
 #include "gradients.h"
 #include "kaeru/autograd.h"
@@ -9,32 +7,8 @@
 #include "op.h"
 #include "ops/table.h"
 #include "random.h"
-#include "shape.h"
 #include "tape.h"
 #include "tensor_struct.h"
-
-/* ---- masked_fill: y = value where mask, else x               dx = 0 where mask, else dy -------------------------- */
-
-Tensor *ag_masked_fill(Tensor *x, Tensor *mask, double value)
-{
-    check_tensor(__func__, "x", x, AG_REAL);
-    check_mask(__func__, mask, AG_BOOL, "x", &x->shape);
-    Tensor *y = op_new(&op_table[OP_masked_fill], &x->shape, x, mask, NULL);
-    KWalk walk;
-    walk_over(&x->shape, &mask->shape, &x->shape, &walk);
-    k_select(&walk, reals(y), bools(mask), reals(x), true, (real)value, false);
-    y->infinite = isinf((real)value);
-    return op_done(y);
-}
-
-void masked_fill_backward(Tensor *y)
-{
-    Tensor *x = y->in[0], *mask = y->in[1];
-    KWalk walk;
-    walk_over(&y->shape, &mask->shape, &y->shape, &walk);
-    Grad g = grad_into(x);
-    k_select(&walk, g.data, bools(mask), grad_of(y), true, 0, g.add);
-}
 
 /* ---- dropout: y = x / (1-p) with probability 1-p, else 0     dx = dy / (1-p) where kept, else 0 --------------------
  * Which entries are kept is not stored: the random numbers are a function of a counter, so backward computes the same ones
