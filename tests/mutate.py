@@ -57,7 +57,7 @@ CLOSE = [
     (r'autograd/(alloc|arena|buffers|scope|system|thread)', 'memory errors guard'),
     (r'autograd/recompute', 'recompute memory'),
     (r'autograd/memory', 'pool memory recompute'),
-    (r'autograd/ops/(ops_loss|ops_product|linear)', 'linear_loss torch precision gradcheck graph'),
+    (r'autograd/ops/(more/)?(linear|ops_loss|ops_product)', 'linear_loss torch precision gradcheck graph'),
     (r'autograd/ops/more/', 'conv torch tensor gradcheck attention'),
     (r'autograd/updates', 'mistakes graph optim errors tensor'),
     (r'autograd/(tensor|shape|checks|errors)', 'tensor errors graph memory'),

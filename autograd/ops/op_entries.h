@@ -36,12 +36,6 @@ void unary_values(Tensor *y, const OpCall *c);
 #define NUMBERS_mul (const char *const[]){ NULL }
 #define INPUTS_div (const char *const[]){ "a", "b", NULL }
 #define NUMBERS_div (const char *const[]){ NULL }
-#define INPUTS_pow (const char *const[]){ "a", "b", NULL }
-#define NUMBERS_pow (const char *const[]){ NULL }
-#define INPUTS_maximum (const char *const[]){ "a", "b", NULL }
-#define NUMBERS_maximum (const char *const[]){ NULL }
-#define INPUTS_minimum (const char *const[]){ "a", "b", NULL }
-#define NUMBERS_minimum (const char *const[]){ NULL }
 #define INPUTS_neg (const char *const[]){ "x", NULL }
 #define NUMBERS_neg (const char *const[]){ NULL }
 #define INPUTS_exp (const char *const[]){ "x", NULL }
@@ -50,8 +44,6 @@ void unary_values(Tensor *y, const OpCall *c);
 #define NUMBERS_log (const char *const[]){ NULL }
 #define INPUTS_sqrt (const char *const[]){ "x", NULL }
 #define NUMBERS_sqrt (const char *const[]){ NULL }
-#define INPUTS_abs (const char *const[]){ "x", NULL }
-#define NUMBERS_abs (const char *const[]){ NULL }
 #define INPUTS_tanh (const char *const[]){ "x", NULL }
 #define NUMBERS_tanh (const char *const[]){ NULL }
 #define INPUTS_sigmoid (const char *const[]){ "x", NULL }
@@ -64,30 +56,10 @@ void unary_values(Tensor *y, const OpCall *c);
 #define NUMBERS_gelu_erf (const char *const[]){ NULL }
 #define INPUTS_silu (const char *const[]){ "x", NULL }
 #define NUMBERS_silu (const char *const[]){ NULL }
-#define INPUTS_softplus (const char *const[]){ "x", NULL }
-#define NUMBERS_softplus (const char *const[]){ NULL }
-#define INPUTS_log_sigmoid (const char *const[]){ "x", NULL }
-#define NUMBERS_log_sigmoid (const char *const[]){ NULL }
-#define INPUTS_erf (const char *const[]){ "x", NULL }
-#define NUMBERS_erf (const char *const[]){ NULL }
-#define INPUTS_sin (const char *const[]){ "x", NULL }
-#define NUMBERS_sin (const char *const[]){ NULL }
-#define INPUTS_cos (const char *const[]){ "x", NULL }
-#define NUMBERS_cos (const char *const[]){ NULL }
-#define INPUTS_sign (const char *const[]){ "x", NULL }
-#define NUMBERS_sign (const char *const[]){ NULL }
 #define INPUTS_scale (const char *const[]){ "x", NULL }
 #define NUMBERS_scale (const char *const[]){ "factor", NULL }
 #define INPUTS_add_scalar (const char *const[]){ "x", NULL }
 #define NUMBERS_add_scalar (const char *const[]){ "number", NULL }
-#define INPUTS_pow_scalar (const char *const[]){ "x", NULL }
-#define NUMBERS_pow_scalar (const char *const[]){ "exponent", NULL }
-#define INPUTS_leaky_relu (const char *const[]){ "x", NULL }
-#define NUMBERS_leaky_relu (const char *const[]){ "slope", NULL }
-#define INPUTS_elu (const char *const[]){ "x", NULL }
-#define NUMBERS_elu (const char *const[]){ "alpha", NULL }
-#define INPUTS_clamp (const char *const[]){ "x", NULL }
-#define NUMBERS_clamp (const char *const[]){ "low", "high", NULL }
 #define INPUTS_dropout (const char *const[]){ "x", NULL }
 #define NUMBERS_dropout (const char *const[]){ "p", NULL }
 #define INPUTS_matmul (const char *const[]){ "a", "b", NULL }

@@ -5,6 +5,7 @@
 #include "kaeru/autograd.h"
 #include "kernels.h"
 #include "op.h"
+#include "ops/elementwise.h"
 #include "ops/table.h"
 #include "shape.h"
 #include "tape.h"
@@ -17,7 +18,7 @@ void binary_values(Tensor *y, const OpCall *c)
     k_binary((KBinary)c->op->kernel, &walk, reals(y), reals(c->in[0]), reals(c->in[1]));
 }
 
-static Tensor *binary(const char *what, const Op *op, Tensor *a, Tensor *b)
+Tensor *binary(const char *what, const Op *op, Tensor *a, Tensor *b)
 {
     check_tensor(what, "a", a, AG_REAL);
     check_tensor(what, "b", b, AG_REAL);
@@ -51,6 +52,3 @@ Tensor *ag_add(Tensor *a, Tensor *b) { return binary(__func__, &op_table[OP_add]
 Tensor *ag_sub(Tensor *a, Tensor *b) { return binary(__func__, &op_table[OP_sub], a, b); }
 Tensor *ag_mul(Tensor *a, Tensor *b) { return binary(__func__, &op_table[OP_mul], a, b); }
 Tensor *ag_div(Tensor *a, Tensor *b) { return binary(__func__, &op_table[OP_div], a, b); }
-Tensor *ag_pow(Tensor *a, Tensor *b) { return binary(__func__, &op_table[OP_pow], a, b); }
-Tensor *ag_maximum(Tensor *a, Tensor *b) { return binary(__func__, &op_table[OP_maximum], a, b); }
-Tensor *ag_minimum(Tensor *a, Tensor *b) { return binary(__func__, &op_table[OP_minimum], a, b); }

@@ -5,8 +5,8 @@
 #include "kaeru/autograd.h"
 #include "kernels.h"
 #include "op.h"
+#include "ops/elementwise.h"
 #include "ops/table.h"
-#include "ops/unary.h"
 #include "tape.h"
 #include "tensor_struct.h"
 
@@ -14,7 +14,7 @@
 typedef struct { double p, q; } UnaryArgs;
 static UnaryArgs args_of(const void *args) { return args ? *(const UnaryArgs *)args : (UnaryArgs){ 0, 0 }; }
 
-static Tensor *unary(const char *what, const Op *op, Tensor *x, double p, double q)
+Tensor *unary(const char *what, const Op *op, Tensor *x, double p, double q)
 {
     check_tensor(what, "x", x, AG_REAL);
     return op_run(op, &x->shape, &x, 1, &(UnaryArgs){ p, q }, p != 0 || q != 0 ? sizeof(UnaryArgs) : 0);
@@ -40,32 +40,16 @@ Tensor *ag_neg(Tensor *x) { return unary(__func__, &op_table[OP_neg], x, 0, 0); 
 Tensor *ag_exp(Tensor *x) { return unary(__func__, &op_table[OP_exp], x, 0, 0); }
 Tensor *ag_log(Tensor *x) { return unary(__func__, &op_table[OP_log], x, 0, 0); }
 Tensor *ag_sqrt(Tensor *x) { return unary(__func__, &op_table[OP_sqrt], x, 0, 0); }
-Tensor *ag_abs(Tensor *x) { return unary(__func__, &op_table[OP_abs], x, 0, 0); }
 Tensor *ag_tanh(Tensor *x) { return unary(__func__, &op_table[OP_tanh], x, 0, 0); }
 Tensor *ag_sigmoid(Tensor *x) { return unary(__func__, &op_table[OP_sigmoid], x, 0, 0); }
 Tensor *ag_relu(Tensor *x) { return unary(__func__, &op_table[OP_relu], x, 0, 0); }
 Tensor *ag_gelu(Tensor *x) { return unary(__func__, &op_table[OP_gelu], x, 0, 0); }
 Tensor *ag_gelu_erf(Tensor *x) { return unary(__func__, &op_table[OP_gelu_erf], x, 0, 0); }
 Tensor *ag_silu(Tensor *x) { return unary(__func__, &op_table[OP_silu], x, 0, 0); }
-Tensor *ag_softplus(Tensor *x) { return unary(__func__, &op_table[OP_softplus], x, 0, 0); }
-Tensor *ag_log_sigmoid(Tensor *x) { return unary(__func__, &op_table[OP_log_sigmoid], x, 0, 0); }
-Tensor *ag_erf(Tensor *x) { return unary(__func__, &op_table[OP_erf], x, 0, 0); }
-Tensor *ag_sin(Tensor *x) { return unary(__func__, &op_table[OP_sin], x, 0, 0); }
-Tensor *ag_cos(Tensor *x) { return unary(__func__, &op_table[OP_cos], x, 0, 0); }
-Tensor *ag_sign(Tensor *x) { return unary(__func__, &op_table[OP_sign], x, 0, 0); }
 
-/* Those with one number. */
+/* Those with numbers. */
 Tensor *ag_scale(Tensor *x, double factor) { return unary(__func__, &op_table[OP_scale], x, factor, 0); }
 Tensor *ag_add_scalar(Tensor *x, double number) { return unary(__func__, &op_table[OP_add_scalar], x, 1, number); }
-Tensor *ag_pow_scalar(Tensor *x, double exponent) { return unary(__func__, &op_table[OP_pow_scalar], x, exponent, 0); }
-Tensor *ag_leaky_relu(Tensor *x, double slope) { return unary(__func__, &op_table[OP_leaky_relu], x, slope, 0); }
-Tensor *ag_elu(Tensor *x, double alpha) { return unary(__func__, &op_table[OP_elu], x, alpha, 0); }
-
-Tensor *ag_clamp(Tensor *x, double low, double high)
-{
-    if (!(low <= high)) ag_usage_error(__func__, "low %g is above high %g", low, high);
-    return unary(__func__, &op_table[OP_clamp], x, low, high);
-}
 
 const Op *op_of_activation(AgActivation kind)
 {

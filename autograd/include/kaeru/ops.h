@@ -31,18 +31,6 @@ Tensor *ag_mul(Tensor *a, Tensor *b);
  * da = dy / b, db = -dy a / b^2 */
 Tensor *ag_div(Tensor *a, Tensor *b);
 
-/* y = a^b: NaN where a is below 0, but not -infinity, and b is not whole
- * da = dy b a^(b-1), db = dy y ln a */
-Tensor *ag_pow(Tensor *a, Tensor *b);
-
-/* y = the larger of a and b: NaN where either is NaN, with no gradient to either (PyTorch: dy to both)
- * dy goes to the larger, half to each where they are equal */
-Tensor *ag_maximum(Tensor *a, Tensor *b);
-
-/* y = the smaller of a and b: NaN where either is NaN, with no gradient to either (PyTorch: dy to both)
- * dy goes to the smaller, half to each where they are equal */
-Tensor *ag_minimum(Tensor *a, Tensor *b);
-
 /* ---- one tensor and numbers, elementwise: x AG_REAL of any shape -> y of x's shape ------------------------------- */
 
 /* y = -x; dx = -dy */
@@ -58,10 +46,6 @@ Tensor *ag_log(Tensor *x);
 /* y = sqrt(x): NaN below 0; the gradient at 0 is infinite
  * dx = dy / (2 y) */
 Tensor *ag_sqrt(Tensor *x);
-
-/* y = |x|: the gradient at 0 and at NaN is 0
- * dx = dy sign(x) */
-Tensor *ag_abs(Tensor *x);
 
 /* y = tanh x; dx = dy (1 - y^2) */
 Tensor *ag_tanh(Tensor *x);
@@ -87,47 +71,11 @@ Tensor *ag_gelu_erf(Tensor *x);
  * dx = dy s (1 + x (1 - s)) with s = 1 / (1 + e^-x) */
 Tensor *ag_silu(Tensor *x);
 
-/* y = ln(1 + e^x); dx = dy / (1 + e^-x) */
-Tensor *ag_softplus(Tensor *x);
-
-/* y = -ln(1 + e^-x); dx = dy / (1 + e^x) */
-Tensor *ag_log_sigmoid(Tensor *x);
-
-/* y = erf x; dx = dy 2 / sqrt(pi) e^(-x^2) */
-Tensor *ag_erf(Tensor *x);
-
-/* y = sin x, x in radians: 0 of -0 (PyTorch: -0)
- * dx = dy cos x */
-Tensor *ag_sin(Tensor *x);
-
-/* y = cos x, x in radians; dx = -dy sin x */
-Tensor *ag_cos(Tensor *x);
-
-/* y = 1 where x > 0, -1 where x < 0, else x: NaN stays NaN (PyTorch: 0)
- * dx = 0 */
-Tensor *ag_sign(Tensor *x);
-
 /* y = factor x; dx = factor dy */
 Tensor *ag_scale(Tensor *x, double factor);
 
 /* y = x + number; dx = dy */
 Tensor *ag_add_scalar(Tensor *x, double number);
-
-/* y = x^exponent: x^0.5 is infinity at -infinity and 0 at -0, and x^-0.5 is 0 and infinity there, as other powers (PyTorch:
- *     NaN and -0, NaN and -infinity, as of a square root). The exponent is rounded to AG_REAL; whether it is whole and odd
- *     is decided before that, by which a negative x has a power and its sign
- * dx = dy exponent x^(exponent - 1) */
-Tensor *ag_pow_scalar(Tensor *x, double exponent);
-
-/* y = x where x > 0, else slope x; dx = dy where x > 0, else slope dy */
-Tensor *ag_leaky_relu(Tensor *x, double slope);
-
-/* y = x where x > 0, else alpha (e^x - 1); dx = dy where x > 0, else dy alpha e^x */
-Tensor *ag_elu(Tensor *x, double alpha);
-
-/* y = x limited to low..high: low above high is a usage error (PyTorch: high)
- * dx = dy where low <= x <= high, else 0 */
-Tensor *ag_clamp(Tensor *x, double low, double high);
 
 /* y = x / (1-p) with probability 1-p, else 0: p in [0, 1); by this thread's generator; nn_dropout does nothing in evaluation
  * dx = dy / (1-p) where kept, else 0 */
@@ -239,6 +187,62 @@ Tensor *ag_cross_entropy(Tensor *logits, Tensor *target, AgReduce reduce, int ig
  *     and a row whose target is `padding` adds nothing. Where t is 0, the item adds 0, also if log_p is -infinity
  * dlog_p = -dy t */
 Tensor *ag_label_smoothing(Tensor *log_p, Tensor *target, int padding, double smoothing);
+
+/* ---- two tensors, elementwise, broadcast by NumPy's rules: a and b AG_REAL --------------------------------------- */
+
+/* y = a^b: NaN where a is below 0, but not -infinity, and b is not whole
+ * da = dy b a^(b-1), db = dy y ln a */
+Tensor *ag_pow(Tensor *a, Tensor *b);
+
+/* y = the larger of a and b: NaN where either is NaN, with no gradient to either (PyTorch: dy to both)
+ * dy goes to the larger, half to each where they are equal */
+Tensor *ag_maximum(Tensor *a, Tensor *b);
+
+/* y = the smaller of a and b: NaN where either is NaN, with no gradient to either (PyTorch: dy to both)
+ * dy goes to the smaller, half to each where they are equal */
+Tensor *ag_minimum(Tensor *a, Tensor *b);
+
+/* ---- one tensor and numbers, elementwise: x AG_REAL of any shape -> y of x's shape ------------------------------- */
+
+/* y = |x|: the gradient at 0 and at NaN is 0
+ * dx = dy sign(x) */
+Tensor *ag_abs(Tensor *x);
+
+/* y = ln(1 + e^x); dx = dy / (1 + e^-x) */
+Tensor *ag_softplus(Tensor *x);
+
+/* y = -ln(1 + e^-x); dx = dy / (1 + e^x) */
+Tensor *ag_log_sigmoid(Tensor *x);
+
+/* y = erf x; dx = dy 2 / sqrt(pi) e^(-x^2) */
+Tensor *ag_erf(Tensor *x);
+
+/* y = sin x, x in radians: 0 of -0 (PyTorch: -0)
+ * dx = dy cos x */
+Tensor *ag_sin(Tensor *x);
+
+/* y = cos x, x in radians; dx = -dy sin x */
+Tensor *ag_cos(Tensor *x);
+
+/* y = 1 where x > 0, -1 where x < 0, else x: NaN stays NaN (PyTorch: 0)
+ * dx = 0 */
+Tensor *ag_sign(Tensor *x);
+
+/* y = x^exponent: x^0.5 is infinity at -infinity and 0 at -0, and x^-0.5 is 0 and infinity there, as other powers (PyTorch:
+ *     NaN and -0, NaN and -infinity, as of a square root). The exponent is rounded to AG_REAL; whether it is whole and odd
+ *     is decided before that, by which a negative x has a power and its sign
+ * dx = dy exponent x^(exponent - 1) */
+Tensor *ag_pow_scalar(Tensor *x, double exponent);
+
+/* y = x where x > 0, else slope x; dx = dy where x > 0, else slope dy */
+Tensor *ag_leaky_relu(Tensor *x, double slope);
+
+/* y = x where x > 0, else alpha (e^x - 1); dx = dy where x > 0, else dy alpha e^x */
+Tensor *ag_elu(Tensor *x, double alpha);
+
+/* y = x limited to low..high: low above high is a usage error (PyTorch: high)
+ * dx = dy where low <= x <= high, else 0 */
+Tensor *ag_clamp(Tensor *x, double low, double high);
 
 /* rotations, convolutions, pooling: of AG_REAL tensors; convolutions compute in the numbers that ag_precision set */
 

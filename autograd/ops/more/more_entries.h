@@ -1,4 +1,5 @@
 /* more_entries.h: what follows from the entries of more.def. Written by autograd/headers.py. */
+void binary_backward(Tensor *y);
 void binary_cross_entropy_backward(Tensor *y);
 void concat_backward(Tensor *y);
 void conv2d_backward(Tensor *y);
@@ -15,9 +16,40 @@ void nll_loss_backward(Tensor *y);
 void pool2d_backward(Tensor *y);
 void rope_backward(Tensor *y);
 void scatter_add_backward(Tensor *y);
+void unary_backward(Tensor *y);
 void var_dims_backward(Tensor *y);
 void where_backward(Tensor *y);
+void binary_values(Tensor *y, const OpCall *c);
 void rope_values(Tensor *y, const OpCall *c);
+void unary_values(Tensor *y, const OpCall *c);
+#define INPUTS_pow (const char *const[]){ "a", "b", NULL }
+#define NUMBERS_pow (const char *const[]){ NULL }
+#define INPUTS_maximum (const char *const[]){ "a", "b", NULL }
+#define NUMBERS_maximum (const char *const[]){ NULL }
+#define INPUTS_minimum (const char *const[]){ "a", "b", NULL }
+#define NUMBERS_minimum (const char *const[]){ NULL }
+#define INPUTS_abs (const char *const[]){ "x", NULL }
+#define NUMBERS_abs (const char *const[]){ NULL }
+#define INPUTS_softplus (const char *const[]){ "x", NULL }
+#define NUMBERS_softplus (const char *const[]){ NULL }
+#define INPUTS_log_sigmoid (const char *const[]){ "x", NULL }
+#define NUMBERS_log_sigmoid (const char *const[]){ NULL }
+#define INPUTS_erf (const char *const[]){ "x", NULL }
+#define NUMBERS_erf (const char *const[]){ NULL }
+#define INPUTS_sin (const char *const[]){ "x", NULL }
+#define NUMBERS_sin (const char *const[]){ NULL }
+#define INPUTS_cos (const char *const[]){ "x", NULL }
+#define NUMBERS_cos (const char *const[]){ NULL }
+#define INPUTS_sign (const char *const[]){ "x", NULL }
+#define NUMBERS_sign (const char *const[]){ NULL }
+#define INPUTS_pow_scalar (const char *const[]){ "x", NULL }
+#define NUMBERS_pow_scalar (const char *const[]){ "exponent", NULL }
+#define INPUTS_leaky_relu (const char *const[]){ "x", NULL }
+#define NUMBERS_leaky_relu (const char *const[]){ "slope", NULL }
+#define INPUTS_elu (const char *const[]){ "x", NULL }
+#define NUMBERS_elu (const char *const[]){ "alpha", NULL }
+#define INPUTS_clamp (const char *const[]){ "x", NULL }
+#define NUMBERS_clamp (const char *const[]){ "low", "high", NULL }
 #define INPUTS_rope (const char *const[]){ "x", "table", NULL }
 #define NUMBERS_rope (const char *const[]){ NULL }
 #define INPUTS_conv2d (const char *const[]){ "x", "weight", "bias", NULL }
