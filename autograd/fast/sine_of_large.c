@@ -7,7 +7,7 @@
 #include "kaeru/types.h"
 #include "sine_of_large.h"
 
-static const double PI_4 = 0x1.921fb54442d18p-1;
+static const double HALF_PI = 0x1.921fb54442d18p+0;
 
 /* |x| is m 2^e with 24 bits in m. |x| 2/pi modulo 4 is the product of m with those bits of 2/pi that count: the ones of more
  * weight make multiples of 4 (Payne and Hanek 1983). Of the product, 62 bits after the point are kept. A float is at least
@@ -32,7 +32,7 @@ float k_sine_of_large(float x, int quarters)
     const uint64_t fraction = turns << 2;
     const bool up = fraction >> 63;                         /* to the nearest multiple: the rest is negative */
     const double rest = up ? -(double)(0 - fraction) : (double)fraction;
-    const double angle = rest * 0x1p-64 * (2 * PI_4);       /* at most pi/4 */
+    const double angle = rest * 0x1p-64 * HALF_PI;          /* at most pi/4 */
     const int n = quarters + (int)(turns >> 62) + up;
     const double y = n & 1 ? ag_math_cos(angle) : ag_math_sin(angle);
     const bool flip = quarters == 0 && bits >> 31;          /* sin(-x) = -sin x, cos(-x) = cos x */
