@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A reference-counted array for values or gradients, from a cache of released ones. */
+/* A reference-counted array for values or gradients. */
 typedef struct Buffer {
     int refs;
-    int16_t bin;                /* the free list that it returns to, or one of these */
+    int16_t bin;                /* where its memory returns to: for memory_give (buffer_memory.h) */
     bool watched;               /* by buffer_watch */
     uint8_t by_thread;          /* of the last write in place: the lowest bits of the thread's number */
     uint32_t version;           /* how often values were written in place; see values_to_write */
@@ -23,7 +23,6 @@ typedef struct Buffer {
     };
     int line, user_line;
 } Buffer;
-enum { LARGE = -1, ALONE = -2 };                        /* of large.c, a system_alloc of its own */
 #define BUFFER_HEADER 64        /* keeps the data on a cache line of its own */
 
 /* Content undefined; usage error if out of memory. lasting: for a value that outlives scopes. */
@@ -40,11 +39,19 @@ static inline void buffer_drop(Buffer **b)
     *b = NULL;
 }
 
-/* Memory that one call of an operation or of a backward rule needs. op_done and the backward pass release it at the end of
- * the call, and an error releases it, too. Functions without op_done call scratch_end. A nested operation also ends it. */
-void *scratch_new(const char *what, int64_t n, size_t size);        /* n items, content undefined */
-void  scratch_adopt(Buffer *b);                                     /* takes over this reference to b */
-void  scratch_end(void);
+/* ---- scratch memory ----------------------------------------------------------------------------------------------
+ * There are three kinds, by who needs it and for how long:
+ *
+ *     ag_scratch      a program, to the end of the scope (scope.c)
+ *     op_scratch      an operation or a rule, to the end of its call (here)
+ *     k_scratch       a kernel, in its own thread, which has no tensors, to its next call there */
+
+/* Returns n items with undefined content, for one call of an operation or of a backward rule. op_done and the backward pass
+ * release them at the end of the call, and an error releases them, too. Functions without op_done call op_scratch_end. A nested
+ * operation also ends it. */
+void *op_scratch(const char *what, int64_t n, size_t size);
+void  op_scratch_adopt(Buffer *b);                                  /* takes over this reference to b */
+void  op_scratch_end(void);
 
 /* ---- who watches buffers ------------------------------------------------------------------------------------------ */
 

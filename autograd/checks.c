@@ -73,7 +73,7 @@ void check_inputs(const char *what, Tensor *y, bool of_rule)
 {
     for (int i = 0; i <= y->n_in; i++) {
         const Tensor *x = i < y->n_in ? y->in[i] : y;
-        if (x && x->magic != TENSOR_ALIVE)
+        if (x && !tensor_lives(x))
             ag_usage_error(what, "input %d of %s (made at %s) was freed before backward", i, y->op->name,
                            place_text(y->origin.site, y->origin.user_site));
         bool read = of_rule ? read_by_rule(y, i) && x->data : x && x != y;
@@ -89,7 +89,7 @@ void check_alive(const char *what, const char *argument, const Tensor *t)
     if (t->magic == TENSOR_DEAD)
         ag_usage_error(what, "%s is not a live tensor: it was made by %s at %s, and %s", argument, t->origin.made_by,
                        place_text(t->origin.site, t->origin.user_site), t->owned ? "freed" : "its scope has ended");
-    if (t->magic != TENSOR_ALIVE)
+    if (!tensor_lives(t))
         ag_usage_error(what, "%s is not a live tensor: its scope has ended, or it was freed", argument);
 }
 

@@ -29,7 +29,7 @@ static inline void check_any(const char *what, const char *argument, const Tenso
 /* The same for reals or a packed matrix. */
 static inline void check_weight(const char *what, const char *argument, const Tensor *t)
 {
-    check_tensor(what, argument, t, t && t->magic == TENSOR_ALIVE && t->dtype == AG_PACKED ? AG_PACKED : AG_REAL);
+    check_tensor(what, argument, t, tensor_lives(t) && t->dtype == AG_PACKED ? AG_PACKED : AG_REAL);
 }
 
 /* A usage error unless the mask is of that type and broadcasts to `shape`, which `target` names in the message. */

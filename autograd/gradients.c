@@ -149,10 +149,10 @@ static void share_gradient(Tensor *x, Tensor *y)
  * run again (the graph is kept, or another loss uses y) and for an observer that needs the inputs of a rule. */
 void rule_has_read(Tensor *y)
 {
-    if (y->release.input_read || graph_kept() || (observers_need & KEEP_INPUTS)) return;
-    if (y->release.users > 0 || !y->in[0]->op || y->release.spared[0]) return;
+    if (y->release.input_was_read || graph_kept() || (observers_need & KEEP_INPUTS)) return;
+    if (y->release.users > 0 || !y->in[0]->op || y->release.unread[0]) return;
     y->in[0]->release.readers--;
-    y->release.input_read = true;
+    y->release.input_was_read = true;
 }
 
 Grad grad_in_place(Tensor *x, Tensor *y)
@@ -203,7 +203,7 @@ void grad_sum_to(Tensor *x, const real *dy, const AgShape *from)
         bool more = false;
         for (int i = 0; i < first; i++) more = more || now.dim[i] != size_in(&x->shape, i, now.ndim);
         Along a = shape_along(&now, first, last);
-        real *sums = more ? scratch_new("backward", a.outer * a.inner, sizeof(real)) : g.data;
+        real *sums = more ? op_scratch("backward", a.outer * a.inner, sizeof(real)) : g.data;
         k_sum(a.outer, a.n, a.inner, sums, dy, 1, more ? false : g.add);
         if (!more) return;
         dy = sums;
@@ -215,7 +215,7 @@ void grad_sum_to(Tensor *x, const real *dy, const AgShape *from)
 Grad grad_broadcast(Tensor *x, const Tensor *y)
 {
     if (x->numel == y->numel) return grad_into(x);
-    return (Grad){ scratch_new(y->op->function, y->numel, sizeof(real)), false };
+    return (Grad){ op_scratch(y->op->function, y->numel, sizeof(real)), false };
 }
 
 void grad_broadcast_done(Tensor *x, const Tensor *y, Grad g)

@@ -12,7 +12,6 @@
  *     grad_in_place        computes dx from dy item by item, and may write it over dy
  *     grad_pass            dx = dy, of equal sizes: may share dy's memory
  *     grad_add             adds a dx that is there
- *     grad_scatter         y has items of x, chosen by ids (ops/index.h)
  *
  * If x was broadcast to y's shape, grad_broadcast and grad_broadcast_done take the place of grad_into, grad_pass_broadcast that
  * of grad_pass, and grad_sum_to sums a dy that is there. */

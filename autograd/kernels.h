@@ -33,7 +33,7 @@ typedef ag_real real;
 
 /* ---- functions of one number ------------------------------------------------------------------------------------- */
 
-/* K_NEG, K_EXP, ...: each is y = f(x) and dx = dy f'(x). unary_functions.def lists them with their formulas. */
+/* K_IDENTITY, K_NEG, ...: each is y = f(x) and dx = dy f'(x). unary_functions.def lists them with their formulas. */
 typedef enum {
 #define UNARY(name, reads, cost, value, gradient) K_##name,
 #include "unary_functions.def"
@@ -45,12 +45,6 @@ enum {
 #define UNARY(name, reads, cost, value, gradient) K_##name##_READS = K_READS_##reads,
 #include "unary_functions.def"
 };
-
-/* The range reduction of sine and cosine in vectors is exact for |x| up to this. */
-#define K_MOST_ANGLE 1e5
-
-/* sin(x + quarters pi/2) for any other x, rounded to float once; NaN where x is infinite or NaN (math.c). */
-float k_sine_of_large(float x, int quarters);
 
 /* ---- functions of two numbers ------------------------------------------------------------------------------------ */
 
@@ -92,7 +86,7 @@ typedef struct { int64_t rows, heads, n, period; bool adjacent, back, add; } KRo
 #define K_BF16_BLOCK 32
 typedef struct {
     bool ta, tb, add, bf16;
-    AgActivation act;               /* AG_IDENTITY, AG_RELU, AG_GELU or AG_GELU_ERF */
+    KUnary act;                     /* K_IDENTITY, K_RELU, K_GELU or K_GELU_ERF */
     int64_t m, n, k, lda, ldb, ldc;
     int64_t batch, step_a, step_b, step_c;      /* batch 1 for a single product */
     const uint32_t *packed_b;       /* with bf16: B as k_pack_b packs it, instead of b; NULL: none. batch must be 1 */

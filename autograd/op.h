@@ -25,7 +25,7 @@ typedef struct Op {
     bool is_product;            /* recomputing takes long: only AG_PRODUCTS does it */
     bool shares;                /* `compute` gives y the memory of its input */
     int needs;
-    bool crosswise;             /* each of inputs 0 and 1 is read for the gradient of the other one alone */
+    bool bilinear;              /* in inputs 0 and 1: each is read for the gradient of the other one alone */
     int kernel;                 /* of unary_backward: a KUnary; of binary_backward: a KBinary */
 } Op;
 /* What messages call the function that made y. */
@@ -36,7 +36,7 @@ static inline const char *function_of(const Tensor *y)
 /* Whether y's rule reads the value of input i. */
 static inline bool reads_input(const Tensor *y, int i)
 {
-    return i < AG_CUSTOM_INPUTS && (y->op->needs & AG_NEEDS_X(i)) && !(i < 2 && y->release.spared[i]);
+    return i < AG_CUSTOM_INPUTS && (y->op->needs & AG_NEEDS_X(i)) && !(i < 2 && y->release.unread[i]);
 }
 /* Input i of y, or y itself for i = n_in, if y's rule reads its values; else NULL. */
 static inline Tensor *read_by_rule(Tensor *y, int i)

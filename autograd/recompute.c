@@ -39,13 +39,13 @@ static void compute(Tensor *t, const char *what)
 /* t has been computed, so its inputs need not be kept for that. */
 static void leave_inputs(Tensor *t)
 {
-    for (int i = 0; t->recompute.holds_inputs && i < t->n_in; i++) {
+    for (int i = 0; t->recompute.reads_inputs && i < t->n_in; i++) {
         Tensor *x = t->in[i];
         if (!x || !x->op || reads_input(t, i)) continue;
         x->release.readers--;
         if (x->recompute.restore && can_release(x)) release_value(x);
     }
-    t->recompute.holds_inputs = false;
+    t->recompute.reads_inputs = false;
 }
 
 /* Inputs are older than results. So a walk down the tape finds all values that t needs, and lists them, the oldest first. */
@@ -84,8 +84,8 @@ static void restore(Tensor *t, const char *what, bool for_rule)
 /* A rule or another value may need t's released value, which is then computed from its inputs: these must be kept. */
 static void hold_inputs(Tensor *t)
 {
-    if (t->data || t->recompute.holds_inputs || t->release.readers == 0) return;
-    t->recompute.holds_inputs = true;
+    if (t->data || t->recompute.reads_inputs || t->release.readers == 0) return;
+    t->recompute.reads_inputs = true;
     for (int i = 0; i < t->n_in; i++)
         if (t->in[i] && t->in[i]->op && !reads_input(t, i)) t->in[i]->release.readers++;
 }

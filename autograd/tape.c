@@ -57,9 +57,9 @@ static Tensor *record(const Op *op, Tensor *y, Tensor *const *in, int n)
     if (observers_need & CHECK_MEMORY) y->hash = scope_alloc(op->function, (size_t)(n + 1) * sizeof *y->hash);
     y->op = op;
     y->requires_grad = true;
-    if (op->crosswise && n > 1) {
-        y->release.spared[0] = !in[1]->requires_grad;
-        y->release.spared[1] = !in[0]->requires_grad;
+    if (op->bilinear && n > 1) {
+        y->release.unread[0] = !in[1]->requires_grad;
+        y->release.unread[1] = !in[0]->requires_grad;
     }
     return y;
 }
@@ -129,7 +129,7 @@ Tensor *op_done(Tensor *y)
 {
     if (y->op) count_inputs(y);
     notify(COMPUTED, y);
-    scratch_end();
+    op_scratch_end();
     if (y->op && y->buffer) y->version[y->n_in] = y->buffer->version;
     return y;
 }
@@ -151,8 +151,8 @@ static void release_node(Tensor *y)
         Tensor *x = y->in[i];
         if (!x || !x->op) continue;
         x->release.users--;
-        bool reader = reads_input(y, i) || y->recompute.holds_inputs;
-        if (reader && !(i == 0 && y->release.input_read)) x->release.readers--;
+        bool reader = reads_input(y, i) || y->recompute.reads_inputs;
+        if (reader && !(i == 0 && y->release.input_was_read)) x->release.readers--;
         if (x->grad && can_release(x)) release_value(x);
     }
     if (y->op->needs & NEEDS_Y) y->release.readers--;
@@ -202,7 +202,7 @@ void rule_run(Tensor *y)
     check_reads_of(y);
     if (is_wanted(y)) (y->numel > 0 || is_of_program(y) ? y->op->backward : rule_of_nothing)(y);
     check_reads_of(NULL);
-    scratch_end();
+    op_scratch_end();
 }
 
 /* A usage error if a function of the program, which was called now, has ended the pass or left a scope open. */
@@ -245,14 +245,14 @@ void check_loss(const char *what, const Tensor *loss, bool any_shape)
     if (loss->op && loss->origin.thread != thread_id()) error_of_another_thread(what, loss);
 }
 
-void run_rules(Tensor *loss, const Tensor *dy, bool told)
+void run_rules(Tensor *loss, const Tensor *dy, bool notifies)
 {
     const real one = 1;
     grad_add(loss, dy ? reals(dy) : &one);
     for (Tensor *y = loss; y; y = y->older) {
         if (!y->op) continue;
         if (y->grad) node_run(y);
-        if (!told) continue;
+        if (!notifies) continue;
         notify(NODE_PASSED, y);
         check_own_pass();
     }

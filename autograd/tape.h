@@ -26,8 +26,8 @@ real *op_save_gradient(Tensor *y, int i);
 /* Runs y's backward rule, which adds to the gradients of its inputs. */
 void rule_run(Tensor *y);
 /* After pass_begins: runs the rules of all that the loss depends on, and ends the pass. dy: the gradient of the loss; NULL: 1.
- * told: whether NODE_PASSED is told. */
-void run_rules(Tensor *loss, const Tensor *dy, bool told);
+ * notifies: observers are told of NODE_PASSED. */
+void run_rules(Tensor *loss, const Tensor *dy, bool notifies);
 /* A usage error unless the loss has one item (or `any_shape`), requires a gradient and is of this thread. */
 void check_loss(const char *what, const Tensor *loss, bool any_shape);
 

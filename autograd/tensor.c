@@ -50,8 +50,7 @@ Tensor *tensor_alias(const char *what, const AgShape *shape, AgDType dtype, Buff
     return t;
 }
 
-/* A tensor that no scope owns, without a value. */
-static Tensor *owned_header(const char *what, const AgShape *shape, AgDType dtype)
+Tensor *tensor_header_owned(const char *what, const AgShape *shape, AgDType dtype)
 {
     Tensor *t = ag_alloc(1, sizeof *t);
     ag_on_free(t, tensor_release);
@@ -68,39 +67,17 @@ Tensor *tensor_new_owned(AgShape shape, AgDType dtype)
     if (dtype == AG_PACKED) check_packed_shape(what, &shape);
     checked_bytes(what, check_shape(what, &shape), dtype);
     size_t bytes = value_bytes(&shape, dtype);
-    Tensor *t = owned_header("tensor_new_owned", &shape, dtype);
+    Tensor *t = tensor_header_owned("tensor_new_owned", &shape, dtype);
     t->buffer = buffer_new(what, bytes, true);
     t->data = memset(buffer_data(t->buffer), 0, bytes);
     return t;
-}
-
-Tensor *ag_take_gradient(Tensor *leaf)
-{
-    check_leaf(__func__, "the leaf", leaf);
-    if (!leaf->grad) return NULL;
-    Tensor *t = owned_header("ag_take_gradient", &leaf->shape, AG_REAL);
-    t->buffer = leaf->grad;
-    t->data = buffer_data(t->buffer);
-    leaf->grad = NULL;
-    return t;
-}
-
-void ag_put_gradient(Tensor *leaf, Tensor *gradient)
-{
-    check_leaf(__func__, "the leaf", leaf);
-    check_tensor(__func__, "the gradient", gradient, AG_REAL);
-    if (gradient == leaf || !gradient->owned || block_has_owner(gradient) || !ag_shape_equal(gradient->shape, leaf->shape))
-        ag_usage_error(__func__, "expected the result of ag_take_gradient of this leaf");
-    buffer_release(leaf->grad);
-    leaf->grad = buffer_share(gradient->buffer);
-    ag_free(gradient);
 }
 
 void tensor_free(Tensor *t)
 {
     if (!t) return;
     AG_LAYER;
-    if (t->magic != TENSOR_ALIVE || !t->owned) ag_usage_error(__func__, "this tensor belongs to a scope, or was freed already");
+    if (!tensor_lives(t) || !t->owned) ag_usage_error(__func__, "this tensor belongs to a scope, or was freed already");
     if (block_has_owner(t)) ag_usage_error(__func__, "this tensor belongs to a module or another object, which frees it");
     block_free(__func__, t);
 }
@@ -190,17 +167,17 @@ static void end_return(const char *what, AgScope scope, Tensor **t, int n)
 {
     for (int i = 0; i < n; i++) check_any(what, "t", t[i]);
     check_inner(what, scope);
-    Tensor *ended = scratch_new(what, n, sizeof *ended);
+    Tensor *ended = op_scratch(what, n, sizeof *ended);
     for (int i = 0; i < n; i++) {
         bool again = false;                 /* a buffer can be in the list once */
         for (int k = 0; k < i; k++) again |= ended[k].buffer == t[i]->buffer;
-        if (!again) scratch_adopt(buffer_share(t[i]->buffer));
+        if (!again) op_scratch_adopt(buffer_share(t[i]->buffer));
         ended[i] = *t[i];
     }
     ag_end(scope);
     for (int i = 0; i < n; i++)
         t[i] = tensor_alias("ag_end_return", &ended[i].shape, (AgDType)ended[i].dtype, ended[i].buffer);
-    scratch_end();
+    op_scratch_end();
 }
 
 Tensor *ag_end_return(AgScope scope, Tensor *t)

@@ -17,8 +17,8 @@ typedef struct {
     int readers;                /* rules that will still read this value */
     int users;                  /* recorded operations that have it as an input and are not released (release_node). Leaves are
                                    counted only for ag_watch_backward, during the pass that it watches */
-    bool spared[2];             /* its rule does not read input 0 or 1, because the gradient that needs it is not wanted */
-    bool input_read;            /* its rule reads input 0 no more (rule_has_read) */
+    bool unread[2];             /* its rule does not read input 0 or 1, because the gradient that needs it is not wanted */
+    bool input_was_read;        /* its rule reads input 0 no more (rule_has_read) */
     bool graph_released;        /* backward has run its rule and released what the rule reads */
 } TensorRelease;
 
@@ -31,7 +31,7 @@ typedef struct {
     void (*restore)(Tensor *t, const char *what, bool for_rule);
     struct Tensor *next_listed;
     bool kept;                  /* its value is not released */
-    bool holds_inputs;          /* counted among the readers of its inputs, because `restore` will read them */
+    bool reads_inputs;          /* counted among the readers of its inputs, because `restore` will read them */
     bool listed;                /* in a list of values to compute */
 } TensorRecompute;
 
@@ -81,6 +81,12 @@ struct Tensor {
     TensorPacked packed;
     TensorOrigin origin;
 };
+
+/* Returns whether t is a tensor that lives; of any memory, also of a tensor whose scope has ended. */
+static inline bool tensor_lives(const Tensor *t)
+{
+    return t && t->magic == TENSOR_ALIVE;
+}
 
 /* From now on reads of values are those of the rule of y, which must declare them. NULL: of the program. */
 static inline void check_reads_of(const Tensor *y)

@@ -1,5 +1,8 @@
-/* thread.c: the list of a thread's states. */
+/* thread.c: the list of a thread's states; how many threads compute; the version. */
+#include "kaeru/tensor.h"
+#include "kaeru/version.h"
 #include "thread.h"
+#include "threads.h"
 
 #include <stdio.h>
 #include <pthread.h>
@@ -87,4 +90,22 @@ uint64_t thread_serial(void)
     static atomic_uint_fast64_t threads;
     if (!serial) serial = atomic_fetch_add(&threads, 1) << SERIAL_BITS | 1;
     return ++serial;
+}
+
+/* ---- for programs ------------------------------------------------------------------------------------------------ */
+
+void ag_set_threads(int n)
+{
+    if (n < 0 || n > 256) ag_usage_error(__func__, "%d threads, expected 1 to 256, or 0 for the default", n);
+    k_set_threads(n);
+}
+
+int ag_threads(void)
+{
+    return k_threads();
+}
+
+const char *kaeru_version(void)
+{
+    return KAERU_VERSION;
 }

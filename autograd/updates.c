@@ -41,19 +41,6 @@ void ag_sgd_update_part(Tensor *w, int64_t first, int64_t n, const real *grad, r
     k_sgd(n, part_of(__func__, w, first, n, grad, grad_scale), momentum, grad, o, is_first, grad_scale);
 }
 
-double ag_sum_squares(const real *x, int64_t n)
-{
-    if (n > 0) ag_check_pointer(__func__, "x", x);
-    return k_squared_distance(n, x, NULL);
-}
-
-void ag_add_to(real *y, const real *x, int64_t n)
-{
-    if (n > 0) ag_check_pointer(__func__, "y", y);
-    if (n > 0) ag_check_pointer(__func__, "x", x);
-    k_axpy(n, y, 1, x);
-}
-
 double ag_grad_sum_squares(Tensor *w)
 {
     check_alive(__func__, "w", w);

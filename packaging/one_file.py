@@ -29,8 +29,8 @@ SETS = [
       "__AVX512BF16__"]),
 ]
 
-# Headers that use what the file that includes them has declared: a copy for each file.
-OF_EACH = ["gemm_pass.h"]
+# Headers that use what the file that includes them has declared, or whose macros a list ends: a copy for each include.
+OF_EACH = ["gemm_pass.h", "table_entries.h"]
 
 TOP = """\
 /* kaeru.c: the library {version} in one file, with kaeru.h beside it. Written by packaging/one_file.py from the files of

@@ -33,9 +33,9 @@ KINDS = ['border', 'bound', 'off by one', 'dropped term', 'sign', 'factor', 'arg
          'dropped condition', 'choice', 'while to if', 'dropped statement', 'dropped update', 'dropped reset', 'dropped field',
          'dropped call', 'neighbor', 'passed through', 'zero argument', 'comparison', 'other function']
 PROGRAMS = ['examples/common', 'examples/gpt', 'examples/llama', 'examples/translate', 'examples/compress']
-FOLDERS = ['autograd', 'autograd/ops', 'autograd/ops/more', 'autograd/more', 'autograd/debug', 'autograd/fast', 'nn',
-           'nn/files', 'nn/lora', 'nn/more', 'nn/parallel', 'models', 'models/files', 'models/llama', 'models/seq2seq',
-           'models/text', 'models/train', *PROGRAMS]
+FOLDERS = ['autograd', 'autograd/ops', 'autograd/ops/more', 'autograd/memory', 'autograd/more', 'autograd/debug',
+           'autograd/fast', 'nn', 'nn/files', 'nn/lora', 'nn/more', 'nn/parallel', 'models', 'models/files', 'models/llama',
+           'models/seq2seq', 'models/text', 'models/train', *PROGRAMS]
 
 # The suites that touch a file, the closest first; the first pattern that fits counts. All other suites come after them.
 CLOSE = [
@@ -54,10 +54,10 @@ CLOSE = [
     (r'autograd/debug/(warn)', 'warn'),
     (r'autograd/debug/', 'errors print explain build'),
     (r'autograd/random', 'random nn bits'),
-    (r'autograd/(alloc|arena|buffers|memory|scope|system|thread)', 'memory errors guard'),
+    (r'autograd/(alloc|arena|buffers|scope|system|thread)', 'memory errors guard'),
     (r'autograd/recompute', 'recompute memory'),
-    (r'autograd/large', 'pool memory recompute'),
-    (r'autograd/ops/(ops_loss|ops_product|linear)', 'linear_loss torch precision gradcheck graph'),
+    (r'autograd/memory', 'pool memory recompute'),
+    (r'autograd/ops/(more/)?(linear|ops_loss|ops_product)', 'linear_loss torch precision gradcheck graph'),
     (r'autograd/ops/more/', 'conv torch tensor gradcheck attention'),
     (r'autograd/updates', 'mistakes graph optim errors tensor'),
     (r'autograd/(tensor|shape|checks|errors)', 'tensor errors graph memory'),

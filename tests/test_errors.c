@@ -1272,7 +1272,7 @@ END_TEST
 
 static void stop(Tensor *y)
 {
-    scratch_new("stop", 1000, sizeof(ag_real));
+    op_scratch("stop", 1000, sizeof(ag_real));
     usage_error_of(y, "stop", "in the middle of backward");
 }
 

@@ -154,7 +154,7 @@ END_TEST
 static void reads_x_early(Tensor *y)
 {
     const ag_real *x = reals(y->in[0]);
-    ag_real *slope = scratch_new("slope", y->numel, sizeof(ag_real));
+    ag_real *slope = op_scratch("slope", y->numel, sizeof(ag_real));
     for (int64_t i = 0; i < y->numel; i++) slope[i] = 1 - (ag_real)(tanh((double)x[i]) * tanh((double)x[i]));
     Grad g = grad_into(y->in[0]);
     for (int64_t i = 0; i < y->numel; i++) g.data[i] = (g.add ? g.data[i] : 0) + grad_of(y)[i] * slope[i];

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bf16_weights.h"
 #include "buffers.h"
 #include "checks.h"
 #include "errors.h"
 #include "guard.h"
+#include "hash.h"
 #include "kaeru/graph.h"
 #include "kernels.h"
 #include "observe.h"

@@ -38,7 +38,7 @@ Tensor **graph_nodes(const char *what, Tensor *y, uint32_t *n)
 {
     int64_t most = 1;
     for (const Tensor *t = y; t; t = t->older) most += recorded_inputs(t);
-    Found found = { scratch_new(what, most, sizeof *found.item), scratch_new(what, most, sizeof *found.uses), 0 };
+    Found found = { op_scratch(what, most, sizeof *found.item), op_scratch(what, most, sizeof *found.uses), 0 };
     add_use(&found, y);
     for (const Tensor *t = y; t; t = t->older)
         for (int j = 0; is_found(&found, t) && j < recorded_inputs(t); j++)
@@ -56,7 +56,7 @@ Tensor **graph_nodes(const char *what, Tensor *y, uint32_t *n)
     }
     *n = found.n;
     for (uint32_t i = 0; i < *n; i++) node[i]->origin.number = i;
-    scratch_end();
+    op_scratch_end();
     return node;
 }
 

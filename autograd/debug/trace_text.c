@@ -1,6 +1,6 @@
 /* trace_text.c: tensors, formulas and values as words. */
-#include "bf16_weights.h"
 #include "gradients.h"
+#include "hash.h"
 #include "op.h"
 #include "ops/table.h"
 #include "print.h"

@@ -5,7 +5,7 @@
 #include "left.h"
 #include "observe.h"
 #include "observers.h"
-#include "ops/table.h"
+#include "op.h"
 #include "scope.h"
 #include "shape.h"
 #include "tensor_struct.h"
@@ -43,19 +43,20 @@ AG_PRINTF(2, 3) static void warning_of(const Tensor *y, const char *format, ...)
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
-static bool made_by(const Tensor *x, int op)
+/* Returns whether x is a recorded result of this operation of the library; the program's own have no names of inputs. */
+static bool made_by(const Tensor *x, const char *operation)
 {
-    return x->op == &op_table[op];
+    return x->op && x->op->inputs && strcmp(x->op->name, operation) == 0;
 }
 
 static void check_operation(const Tensor *y)
 {
     const Tensor *x = y->in ? y->in[0] : NULL;
-    if (made_by(y, OP_cross_entropy) && (made_by(x, OP_softmax) || made_by(x, OP_masked_softmax)))
+    if (made_by(y, "cross_entropy") && (made_by(x, "softmax") || made_by(x, "masked_softmax")))
         warning_of(y, "its input is the result of a softmax, which it computes itself: expected logits");
-    if (made_by(y, OP_binary_cross_entropy) && made_by(x, OP_sigmoid))
+    if (made_by(y, "binary_cross_entropy") && made_by(x, "sigmoid"))
         warning_of(y, "its input is the result of a sigmoid, which it computes itself: expected logits");
-    for (int64_t i = 0; made_by(y, OP_nll_loss) && i < x->numel; i++)
+    for (int64_t i = 0; made_by(y, "nll_loss") && i < x->numel; i++)
         if (reals(x)[i] > 0)
             warning_of(y, "its input has numbers above 0: expected those of ag_log_softmax");
 }

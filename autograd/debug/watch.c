@@ -16,7 +16,7 @@ static void count_leaf_users(Tensor *from)
         for (Tensor *y = from; y; y = y->older) {
             for (int i = 0; y->op && i < y->n_in; i++) {
                 Tensor *x = y->in[i];
-                if (x && x->magic == TENSOR_ALIVE && !x->op) x->release.users = count ? x->release.users + 1 : 0;
+                if (tensor_lives(x) && !x->op) x->release.users = count ? x->release.users + 1 : 0;
             }
         }
     }
@@ -33,7 +33,7 @@ static void tell_complete_leaves(const Tensor *y)
 {
     for (int i = 0; pass_runs() && i < y->n_in; i++) {
         Tensor *x = y->in[i];
-        bool is_leaf = x && x->magic == TENSOR_ALIVE && !x->op;
+        bool is_leaf = tensor_lives(x) && !x->op;
         if (is_leaf && --x->release.users == 0 && x->grad && watch.complete) call_program(watch.complete, x);
     }
 }

@@ -178,7 +178,7 @@ static void gemm_of_pairs(const KGemm *s, float *c, const float *a)
             part.bias = shift(s->bias, j);
             part.pre = shift_out(s->pre, j);
             if (p + part.k < s->k)                  /* the epilogue is for whole sums */
-                part.bias = NULL, part.pre = NULL, part.act = AG_IDENTITY;
+                part.bias = NULL, part.pre = NULL, part.act = K_IDENTITY;
             pack_pairs(panels, s, p, j, part.k, part.n);
             ISA(gemm_bf16)(&part, c + j, a + (s->ta ? p * s->lda : p), NULL);
             p += ROWS;

@@ -99,13 +99,13 @@ INLINE void pack_transposed_rows(float *to, int64_t step, const float *from, int
 
 /* ---- a part of C that is complete -------------------------------------------------------------------------------- */
 
-INLINE vf activate(AgActivation act, vf x)
+INLINE vf activate(KUnary act, vf x)
 {
     switch (act) {
-    case AG_RELU:     return vmax(vset(0), x);
-    case AG_GELU:     return vgelu(x);
-    case AG_GELU_ERF: return vgelu_erf(x);
-    default:          return x;                     /* AG_IDENTITY; kernels.h: no other */
+    case K_RELU:     return vmax(vset(0), x);
+    case K_GELU:     return vgelu(x);
+    case K_GELU_ERF: return vgelu_erf(x);
+    default:          return x;                     /* K_IDENTITY; kernels.h: no other */
     }
 }
 
@@ -113,14 +113,14 @@ INLINE const float *shift(const float *p, int64_t by) { return p ? p + by : NULL
 INLINE float *shift_out(float *p, int64_t by)         { return p ? p + by : NULL; }
 
 /* Adds the bias to W sums x of a row. Stores them in `pre`, and their activation in c: the first `left` items, at least one. */
-INLINE void store_finished(AgActivation act, float *c, vf x, int64_t left, const float *bias, float *pre)
+INLINE void store_finished(KUnary act, float *c, vf x, int64_t left, const float *bias, float *pre)
 {
     if (bias) x = x + vload_masked(bias, left);
     if (pre) vstore_masked(pre, x, left);
     vstore_masked(c, activate(act, x), left);
 }
 
-INLINE void epilogue_with(AgActivation act, int64_t ldc, int64_t rows, int64_t columns, float *c, const float *bias, float *pre)
+INLINE void epilogue_with(KUnary act, int64_t ldc, int64_t rows, int64_t columns, float *c, const float *bias, float *pre)
 {
     const int64_t whole = columns - columns % W;
     for (int64_t i = 0; i < rows; i++, c += ldc, pre = shift_out(pre, ldc)) {
@@ -136,13 +136,13 @@ INLINE void epilogue_with(AgActivation act, int64_t ldc, int64_t rows, int64_t c
 static void epilogue(const KGemm *s, int64_t rows, int64_t columns, float *c, const float *bias, float *pre)
 {
     switch (s->act) {
-    case AG_RELU:     epilogue_with(AG_RELU, s->ldc, rows, columns, c, bias, pre); break;
-    case AG_GELU:     epilogue_with(AG_GELU, s->ldc, rows, columns, c, bias, pre); break;
-    case AG_GELU_ERF: epilogue_with(AG_GELU_ERF, s->ldc, rows, columns, c, bias, pre); break;
-    default:          epilogue_with(AG_IDENTITY, s->ldc, rows, columns, c, bias, pre);
+    case K_RELU:     epilogue_with(K_RELU, s->ldc, rows, columns, c, bias, pre); break;
+    case K_GELU:     epilogue_with(K_GELU, s->ldc, rows, columns, c, bias, pre); break;
+    case K_GELU_ERF: epilogue_with(K_GELU_ERF, s->ldc, rows, columns, c, bias, pre); break;
+    default:          epilogue_with(K_IDENTITY, s->ldc, rows, columns, c, bias, pre);
     }
 }
 
-static bool has_epilogue(const KGemm *s) { return s->bias || s->pre || s->act != AG_IDENTITY; }
+static bool has_epilogue(const KGemm *s) { return s->bias || s->pre || s->act != K_IDENTITY; }
 
 #endif

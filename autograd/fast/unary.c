@@ -1,6 +1,7 @@
 /* unary.c: functions of one number and their derivatives, in vectors.
  *
  * Each item depends on no other, so vectors and threads can cut the array anywhere. */
+#include "sine_of_large.h"
 #include "vmath.h"
 #include "vpow.h"
 
@@ -79,6 +80,7 @@ static void forward(void *arg, int64_t begin, int64_t end)
     const float *x = job->x, p = (float)job->p, q = (float)job->q;
     float *y = job->y;
     switch (job->f) {
+    case K_IDENTITY: EACH(begin, end, y, LOAD(x)); break;
     case K_NEG:      EACH(begin, end, y, vneg(LOAD(x))); break;
     case K_EXP:      EACH(begin, end, y, vexp(LOAD(x))); break;
     case K_LOG:      EACH(begin, end, y, vlog(LOAD(x))); break;
@@ -143,6 +145,7 @@ static void backward(void *arg, int64_t begin, int64_t end)
     const float *dy = job->dy, *x = job->x, *y = job->y, p = (float)job->p, q = (float)job->q;
     float *dx = job->dx;
     switch (job->f) {
+    case K_IDENTITY: DX(LOAD(dy)); break;
     case K_NEG:      DX(vneg(LOAD(dy))); break;
     case K_EXP:      DX(LOAD(dy) * LOAD(y)); break;
     case K_LOG:      DX(LOAD(dy) / LOAD(x)); break;

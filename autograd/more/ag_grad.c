@@ -69,7 +69,7 @@ void ag_grad(Tensor *y, Tensor *const *in, int n, Tensor **out)
         if (t->op && t->retained) set_aside(a, t);
         for (int i = 0; t->op && i < t->n_in; i++) {
             Tensor *x = t->in[i];
-            if (x && x->magic == TENSOR_ALIVE && !x->op && x->requires_grad) set_aside(a, x);
+            if (tensor_lives(x) && !x->op && x->requires_grad) set_aside(a, x);
         }
     }
     run_rules(y, NULL, false);

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "blocks.h"
+#include "attention_blocks.h"
 
 /* Rows of a block. Each block packs K and V anew, so fewer rows are slower: 32 rows 1.1 times with 1024 keys, 8 rows twice with
  * 4096 keys (AVX2, Zen 3). */

@@ -13,12 +13,9 @@ typedef struct { int64_t rows, in, out; bool bf16; const uint32_t *packed_weight
 LinearSize linear_size(const Tensor *y, const Tensor *x, const Tensor *weight);
 /* y = act(x weight^T + bias). bias may be NULL. If `pre` is not NULL, the values before act are stored there. */
 void linear_product(const LinearSize *s, real *y, real *pre, const real *x, const real *weight, const real *bias,
-                    AgActivation act);
+                    KUnary act);
 /* The gradients of those whose data is not NULL, in the order bias, weight, x; so several of them may be one tensor's. */
 void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, const real *dy, const real *x,
                       const real *weight);
-
-/* Of more logits, linear_cross_entropy computes only a part at a time. The tests set a smaller number. */
-extern int64_t most_logits;
 
 #endif

@@ -10,7 +10,7 @@
 #include "kaeru/autograd.h"
 #include "kernels.h"
 #include "observe.h"
-#include "ops/blocks.h"
+#include "ops/attention_blocks.h"
 #include "ops/table.h"
 #include "random.h"
 #include "shape.h"
@@ -29,15 +29,17 @@ static int64_t check_heads(const char *what, const Tensor *x, int64_t width, int
 }
 
 /* Returns the number of heads of keys and values. */
-static int64_t check_options(const char *what, const AgAttention *how)
+static int64_t check_options(const char *what, const AgAttention *options)
 {
-    if (how->heads < 1) ag_usage_error(what, "%d heads, expected 1 or more", how->heads);
-    int kv_heads = how->kv_heads == 0 ? how->heads : how->kv_heads;
-    if (kv_heads < 0 || (kv_heads > 0 && how->heads % kv_heads != 0))
-        ag_usage_error(what, "%d heads of queries do not divide into groups for %d heads of keys", how->heads, kv_heads);
-    if (how->window < 0 || (how->window > 0 && !how->causal))
-        ag_usage_error(what, "a window of %d, expected 0 or more, and causal attention", how->window);
-    if (!(how->dropout >= 0 && how->dropout < 1)) ag_usage_error(what, "dropout p is %g, expected 0 <= p < 1", how->dropout);
+    if (options->heads < 1) ag_usage_error(what, "%d heads, expected 1 or more", options->heads);
+    int kv_heads = options->kv_heads == 0 ? options->heads : options->kv_heads;
+    if (kv_heads < 0 || (kv_heads > 0 && options->heads % kv_heads != 0))
+        ag_usage_error(what, "%d heads of queries do not divide into groups for %d heads of keys", options->heads, kv_heads);
+    if (options->window < 0 || (options->window > 0 && !options->causal))
+        ag_usage_error(what, "a window of %d, expected 0 or more, and causal attention", options->window);
+    if (!(options->dropout >= 0 && options->dropout < 1)) {
+        ag_usage_error(what, "dropout p is %g, expected 0 <= p < 1", options->dropout);
+    }
     return kv_heads;
 }
 
@@ -45,7 +47,7 @@ static void set_mask(const char *what, KAttention *a, const Tensor *mask)
 {
     if (!mask) return;
     AgShape scores = SHAPE(a->b, a->h, a->t, a->s);
-    bool added = mask->magic == TENSOR_ALIVE && mask->dtype == AG_REAL;
+    bool added = tensor_lives(mask) && mask->dtype == AG_REAL;
     check_mask(what, mask, added ? AG_REAL : AG_BOOL, "(B,heads,T,S) =", &scores);
     int64_t stride[AG_MAX_DIMS];
     broadcast_strides(&mask->shape, &scores, stride);
@@ -92,7 +94,7 @@ static void *without_hidden(const Tensor *y, const KAttention *a, const void *x,
     int64_t heads = queries ? a->h : a->h / a->group, rows = queries ? a->t : a->s;
     if (a->b * heads * rows * a->k == 0) return NULL;
     int64_t items = (a->b - 1) * step.b + (heads - 1) * step.h + (rows - 1) * step.t + a->k;
-    char *copy = scratch_new(function_of(y), items, size);
+    char *copy = op_scratch(function_of(y), items, size);
     for (int64_t b = 0; b < a->b; b++)
         for (int64_t h = 0; h < heads; h++)
             for (int64_t i = 0; i < rows; i++) {
@@ -111,7 +113,7 @@ static Tensor *run_forward(Tensor *y, KAttention *a, const real *q, const real *
     a->counter = random.counter;
     a->bf16 = y->precision == AG_BF16;
     if (y->op) *(KAttention *)op_args(y, sizeof *a) = *a;
-    real *work = scratch_new(function_of(y), k_attention_work(a), sizeof *work);
+    real *work = op_scratch(function_of(y), k_attention_work(a), sizeof *work);
     k_attention(a, reals(y), q, k, v, work);
     if (hides(a) && !k_all_finite(y->numel, reals(y))) {
         KAttention clean = *a;
@@ -137,8 +139,8 @@ static void run_backward(Tensor *y, Grad q, Grad k, Grad v, const real *xq, cons
     KAttention a = *(const KAttention *)y->args;
     AgShape scores = SHAPE(a.b, a.h, a.t, a.s);
     int64_t n = ag_shape_numel(scores);
-    if (bias) k_fill(n, a.dbias = scratch_new(y->op->function, n, sizeof(real)), 0);
-    real *work = scratch_new(y->op->function, k_attention_backward_work(&a), sizeof *work);
+    if (bias) k_fill(n, a.dbias = op_scratch(y->op->function, n, sizeof(real)), 0);
+    real *work = op_scratch(y->op->function, k_attention_backward_work(&a), sizeof *work);
     if (hides(&a) && !finite_inputs(y, y->op == &op_table[OP_attention] ? 3 : 1)) {
         xq = without_hidden(y, &a, xq, true, sizeof(real));
         xk = without_hidden(y, &a, xk, false, sizeof(real));
@@ -156,9 +158,9 @@ static Tensor *trained_mask(const Tensor *y, int i)
 }
 
 /* Attention to the first s positions of k and v, which are reals or, for forward alone, pairs in bfloat16. */
-static Tensor *attend(const char *what, Tensor *q, Tensor *k, Tensor *v, int64_t s, Tensor *mask, const AgAttention *how)
+static Tensor *attend(const char *what, Tensor *q, Tensor *k, Tensor *v, int64_t s, Tensor *mask, const AgAttention *options)
 {
-    bool grouped = how->kv_heads != 0 && how->kv_heads != how->heads, pairs = k->dtype == AG_INT;
+    bool grouped = options->kv_heads != 0 && options->kv_heads != options->heads, pairs = k->dtype == AG_INT;
     AgShape keys = k->shape, of_v = v->shape;
     if (pairs) keys.dim[2] *= 2, of_v.dim[2] *= 2;
     if (q->shape.ndim != 3 || keys.ndim != 3 || !ag_shape_equal(keys, of_v) ||
@@ -166,16 +168,16 @@ static Tensor *attend(const char *what, Tensor *q, Tensor *k, Tensor *v, int64_t
         ag_usage_error(what, "q %s, k %s and v %s do not fit: expected (B,T,D), (B,S,D) and (B,S,D)", shape_text(q->shape),
                        shape_text(keys), shape_text(of_v));
     int64_t t = q->shape.dim[1], width = q->shape.dim[2], kv_width = keys.dim[2];
-    int64_t part = check_heads(what, q, width, how->heads), kv_heads = check_options(what, how);
+    int64_t part = check_heads(what, q, width, options->heads), kv_heads = check_options(what, options);
     if (kv_width != kv_heads * part)
         ag_usage_error(what, "k %s for %lld heads of width %lld, the width of q's heads: expected (B,S,%lld)",
                        shape_text(keys), (long long)kv_heads, (long long)part, (long long)(kv_heads * part));
     if (pairs && (part % 2 != 0 || ag_precision_now() != AG_BF16))
-        return attend(what, q, ag_from_bf16(ag_slice(k, 1, 0, s)), ag_from_bf16(ag_slice(v, 1, 0, s)), s, mask, how);
+        return attend(what, q, ag_from_bf16(ag_slice(k, 1, 0, s)), ag_from_bf16(ag_slice(v, 1, 0, s)), s, mask, options);
     KSteps rows = { t * width, part, width }, sources = { keys.dim[1] * kv_width, part, kv_width };
-    KAttention a = { .b = q->shape.dim[0], .h = how->heads, .t = t, .s = s, .k = part, .group = how->heads / kv_heads,
-                     .window = how->window, .q = rows, .kv = sources, .y = rows, .scale = 1 / sqrt((double)part),
-                     .causal = how->causal, .dropout = how->dropout, .k_pairs = pairs ? values(k) : NULL,
+    KAttention a = { .b = q->shape.dim[0], .h = options->heads, .t = t, .s = s, .k = part, .group = options->heads / kv_heads,
+                     .window = options->window, .q = rows, .kv = sources, .y = rows, .scale = 1 / sqrt((double)part),
+                     .causal = options->causal, .dropout = options->dropout, .k_pairs = pairs ? values(k) : NULL,
                      .v_pairs = pairs ? values(v) : NULL };
     set_mask(what, &a, mask);
     Tensor *in[] = { q, k, v, mask };
@@ -183,17 +185,17 @@ static Tensor *attend(const char *what, Tensor *q, Tensor *k, Tensor *v, int64_t
                        reals_if(v, !pairs));
 }
 
-Tensor *ag_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how)
+Tensor *ag_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention options)
 {
     check_tensor(__func__, "q", q, AG_REAL);
     check_tensor(__func__, "k", k, AG_REAL);
     check_tensor(__func__, "v", v, AG_REAL);
-    return attend(__func__, q, k, v, k->shape.ndim == 3 ? k->shape.dim[1] : 0, mask, &how);
+    return attend(__func__, q, k, v, k->shape.ndim == 3 ? k->shape.dim[1] : 0, mask, &options);
 }
 
-Tensor *ag_attention_cached(Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention how)
+Tensor *ag_attention_cached(Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention options)
 {
-    bool pairs = k && k->magic == TENSOR_ALIVE && k->dtype == AG_INT;
+    bool pairs = tensor_lives(k) && k->dtype == AG_INT;
     check_tensor(__func__, "q", q, AG_REAL);
     check_tensor(__func__, "k", k, pairs ? AG_INT : AG_REAL);
     check_tensor(__func__, "v", v, pairs ? AG_INT : AG_REAL);
@@ -203,7 +205,7 @@ Tensor *ag_attention_cached(Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *
     bool trained = q->requires_grad || k->requires_grad || v->requires_grad || (mask && mask->requires_grad);
     if (ag_recording() && trained)
         ag_usage_error(__func__, "an input requires a gradient, and none is passed on: expected a scope with " "AG_NO_GRAD");
-    return attend(__func__, q, k, v, n, mask, &how);
+    return attend(__func__, q, k, v, n, mask, &options);
 }
 
 void attention_backward(Tensor *y)
@@ -222,22 +224,22 @@ void attention_backward(Tensor *y)
 
 /* ---- self_attention: the same on queries, keys and values side by side ------------------------------------------- */
 
-Tensor *ag_self_attention(Tensor *qkv, Tensor *mask, AgAttention how)
+Tensor *ag_self_attention(Tensor *qkv, Tensor *mask, AgAttention options)
 {
     check_tensor(__func__, "qkv", qkv, AG_REAL);
-    int64_t kv_heads = check_options(__func__, &how), total = how.heads + 2 * kv_heads;
-    bool grouped = kv_heads != how.heads;
+    int64_t kv_heads = check_options(__func__, &options), total = options.heads + 2 * kv_heads;
+    bool grouped = kv_heads != options.heads;
     if (qkv->shape.ndim != 3 || (!grouped && qkv->shape.dim[2] % 3 != 0))
         ag_usage_error(__func__, "qkv %s, expected (B,T,3D)", shape_text(qkv->shape));
     AgShape shape = qkv->shape;
     int64_t t = shape.dim[1], row = shape.dim[2];
     int64_t part = grouped ? check_heads(__func__, qkv, row, total)
-                           : check_heads(__func__, qkv, row / 3, how.heads);
-    int64_t width = shape.dim[2] = part * how.heads;
+                           : check_heads(__func__, qkv, row / 3, options.heads);
+    int64_t width = shape.dim[2] = part * options.heads;
     KSteps packed = { t * row, part, row };
-    KAttention a = { .b = shape.dim[0], .h = how.heads, .t = t, .s = t, .k = part, .group = how.heads / kv_heads,
-                     .window = how.window, .q = packed, .kv = packed, .y = { t * width, part, width },
-                     .scale = 1 / sqrt((double)part), .causal = how.causal, .dropout = how.dropout };
+    KAttention a = { .b = shape.dim[0], .h = options.heads, .t = t, .s = t, .k = part, .group = options.heads / kv_heads,
+                     .window = options.window, .q = packed, .kv = packed, .y = { t * width, part, width },
+                     .scale = 1 / sqrt((double)part), .causal = options.causal, .dropout = options.dropout };
     set_mask(__func__, &a, mask);
     const real *x = reals(qkv);
     return run_forward(op_new(&op_table[OP_self_attention], &shape, qkv, mask, NULL), &a, x, x + width, x + (width + row) / 2);

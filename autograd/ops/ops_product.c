@@ -6,6 +6,7 @@
 #include "kernels.h"
 #include "observe.h"
 #include "op.h"
+#include "ops/elementwise.h"
 #include "ops/linear.h"
 #include "ops/table.h"
 #include "shape.h"
@@ -185,14 +186,14 @@ LinearSize linear_size(const Tensor *y, const Tensor *x, const Tensor *weight)
 }
 
 void linear_product(const LinearSize *s, real *y, real *pre, const real *x, const real *weight, const real *bias,
-                    AgActivation act)
+                    KUnary act)
 {
     KGemm g = { .bf16 = s->bf16, .tb = true, .m = s->rows, .n = s->out, .k = s->in, .lda = s->in, .ldb = s->in,
                 .ldc = s->out, .batch = 1, .packed_b = s->packed_weight, .bias = bias, .pre = pre, .act = act };
     k_gemm(&g, y, x, weight);
 }
 
-static void linear_forward(Tensor *y, real *pre, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
+static void linear_forward(Tensor *y, real *pre, Tensor *x, Tensor *weight, Tensor *bias, KUnary act)
 {
     LinearSize size = linear_size(y, x, weight);
     linear_product(&size, reals(y), pre, reals(x), weight_reals(weight), bias ? reals(bias) : NULL, act);
@@ -201,33 +202,34 @@ static void linear_forward(Tensor *y, real *pre, Tensor *x, Tensor *weight, Tens
 Tensor *ag_linear(Tensor *x, Tensor *weight, Tensor *bias)
 {
     Tensor *y = linear_new(__func__, x, weight, bias);
-    linear_forward(y, NULL, x, weight, bias, AG_IDENTITY);
+    linear_forward(y, NULL, x, weight, bias, K_IDENTITY);
     return op_done(y);
 }
 
-/* linear and the activation `op`: two nodes, one pass. The result of linear is stored if the activation's rule reads it. */
-static Tensor *linear_activate(const char *what, const Op *op, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
+/* Returns linear and the activation `op`: two nodes, one pass. The result of linear is stored if the activation's rule reads
+ * it. */
+static Tensor *linear_activate(const char *what, const Op *op, Tensor *x, Tensor *weight, Tensor *bias)
 {
     Tensor *pre = linear_new(what, x, weight, bias);
     bool store = pre->op && (op->needs & NEEDS_X0);
     Tensor *y = store ? op_new(op, &pre->shape, pre, NULL, NULL) : op_new_in_place(op, pre, NULL);
-    linear_forward(y, store ? reals(pre) : NULL, x, weight, bias, act);
+    linear_forward(y, store ? reals(pre) : NULL, x, weight, bias, (KUnary)op->kernel);
     op_done(pre);
     return op_done(y);
 }
 
 Tensor *ag_linear_activate(Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind)
 {
-    bool fused = !(observers_need & NO_FUSION);
-    if (fused && kind == AG_RELU) return linear_activate(__func__, &op_table[OP_relu], x, weight, bias, AG_RELU);
-    if (fused && kind == AG_GELU) return linear_activate(__func__, &op_table[OP_gelu], x, weight, bias, AG_GELU);
-    if (fused && kind == AG_GELU_ERF) return linear_activate(__func__, &op_table[OP_gelu_erf], x, weight, bias, AG_GELU_ERF);
+    bool in_one_pass = kind == AG_RELU || kind == AG_GELU || kind == AG_GELU_ERF;           /* KGemm has these */
+    if (in_one_pass && !(observers_need & NO_FUSION)) {
+        return linear_activate(__func__, op_of_activation(kind), x, weight, bias);
+    }
     return ag_activate(kind, ag_linear(x, weight, bias));
 }
 
 void linear_values(Tensor *y, const OpCall *c)
 {
-    linear_forward(y, NULL, c->in[0], c->in[1], c->n > 2 ? c->in[2] : NULL, AG_IDENTITY);
+    linear_forward(y, NULL, c->in[0], c->in[1], c->n > 2 ? c->in[2] : NULL, K_IDENTITY);
 }
 
 void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, const real *dy, const real *x,

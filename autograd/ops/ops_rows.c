@@ -82,7 +82,7 @@ Tensor *ag_masked_softmax(Tensor *x, Tensor *mask, double scale)
 void masked_softmax_backward(Tensor *y)
 {
     double scale = *(double *)y->args;
-    real *unscaled = scratch_new(y->op->function, y->numel, sizeof(real));
+    real *unscaled = op_scratch(y->op->function, y->numel, sizeof(real));
     k_softmax_backward(filled_rows(y), row_size(y), unscaled, grad_of(y), reals(y), false);
     k_axpy(y->numel, grad_to_add(y->in[0]), (real)scale, unscaled);
 }

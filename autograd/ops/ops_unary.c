@@ -5,6 +5,7 @@
 #include "kaeru/autograd.h"
 #include "kernels.h"
 #include "op.h"
+#include "ops/elementwise.h"
 #include "ops/table.h"
 #include "tape.h"
 #include "tensor_struct.h"
@@ -13,7 +14,7 @@
 typedef struct { double p, q; } UnaryArgs;
 static UnaryArgs args_of(const void *args) { return args ? *(const UnaryArgs *)args : (UnaryArgs){ 0, 0 }; }
 
-static Tensor *unary(const char *what, const Op *op, Tensor *x, double p, double q)
+Tensor *unary(const char *what, const Op *op, Tensor *x, double p, double q)
 {
     check_tensor(what, "x", x, AG_REAL);
     return op_run(op, &x->shape, &x, 1, &(UnaryArgs){ p, q }, p != 0 || q != 0 ? sizeof(UnaryArgs) : 0);
@@ -39,44 +40,31 @@ Tensor *ag_neg(Tensor *x) { return unary(__func__, &op_table[OP_neg], x, 0, 0); 
 Tensor *ag_exp(Tensor *x) { return unary(__func__, &op_table[OP_exp], x, 0, 0); }
 Tensor *ag_log(Tensor *x) { return unary(__func__, &op_table[OP_log], x, 0, 0); }
 Tensor *ag_sqrt(Tensor *x) { return unary(__func__, &op_table[OP_sqrt], x, 0, 0); }
-Tensor *ag_abs(Tensor *x) { return unary(__func__, &op_table[OP_abs], x, 0, 0); }
 Tensor *ag_tanh(Tensor *x) { return unary(__func__, &op_table[OP_tanh], x, 0, 0); }
 Tensor *ag_sigmoid(Tensor *x) { return unary(__func__, &op_table[OP_sigmoid], x, 0, 0); }
 Tensor *ag_relu(Tensor *x) { return unary(__func__, &op_table[OP_relu], x, 0, 0); }
 Tensor *ag_gelu(Tensor *x) { return unary(__func__, &op_table[OP_gelu], x, 0, 0); }
 Tensor *ag_gelu_erf(Tensor *x) { return unary(__func__, &op_table[OP_gelu_erf], x, 0, 0); }
 Tensor *ag_silu(Tensor *x) { return unary(__func__, &op_table[OP_silu], x, 0, 0); }
-Tensor *ag_softplus(Tensor *x) { return unary(__func__, &op_table[OP_softplus], x, 0, 0); }
-Tensor *ag_log_sigmoid(Tensor *x) { return unary(__func__, &op_table[OP_log_sigmoid], x, 0, 0); }
-Tensor *ag_erf(Tensor *x) { return unary(__func__, &op_table[OP_erf], x, 0, 0); }
-Tensor *ag_sin(Tensor *x) { return unary(__func__, &op_table[OP_sin], x, 0, 0); }
-Tensor *ag_cos(Tensor *x) { return unary(__func__, &op_table[OP_cos], x, 0, 0); }
-Tensor *ag_sign(Tensor *x) { return unary(__func__, &op_table[OP_sign], x, 0, 0); }
 
-/* Those with one number. */
+/* Those with numbers. */
 Tensor *ag_scale(Tensor *x, double factor) { return unary(__func__, &op_table[OP_scale], x, factor, 0); }
 Tensor *ag_add_scalar(Tensor *x, double number) { return unary(__func__, &op_table[OP_add_scalar], x, 1, number); }
-Tensor *ag_pow_scalar(Tensor *x, double exponent) { return unary(__func__, &op_table[OP_pow_scalar], x, exponent, 0); }
-Tensor *ag_leaky_relu(Tensor *x, double slope) { return unary(__func__, &op_table[OP_leaky_relu], x, slope, 0); }
-Tensor *ag_elu(Tensor *x, double alpha) { return unary(__func__, &op_table[OP_elu], x, alpha, 0); }
 
-Tensor *ag_clamp(Tensor *x, double low, double high)
+const Op *op_of_activation(AgActivation kind)
 {
-    if (!(low <= high)) ag_usage_error(__func__, "low %g is above high %g", low, high);
-    return unary(__func__, &op_table[OP_clamp], x, low, high);
+    static const int of[] = {
+        [AG_RELU] = OP_relu, [AG_GELU] = OP_gelu, [AG_GELU_ERF] = OP_gelu_erf, [AG_TANH] = OP_tanh,
+        [AG_SIGMOID] = OP_sigmoid, [AG_SILU] = OP_silu
+    };
+    return &op_table[of[kind]];
 }
 
 Tensor *ag_activate(AgActivation kind, Tensor *x)
 {
     check_any(__func__, "x", x);
-    switch (kind) {
-    case AG_IDENTITY: return x;
-    case AG_RELU:     return ag_relu(x);
-    case AG_GELU:     return ag_gelu(x);
-    case AG_GELU_ERF: return ag_gelu_erf(x);
-    case AG_TANH:     return ag_tanh(x);
-    case AG_SIGMOID:  return ag_sigmoid(x);
-    case AG_SILU:     return ag_silu(x);
-    }
-    ag_usage_error(__func__, "%d is not an AgActivation", (int)kind);
+    if (kind == AG_IDENTITY) return x;
+    if ((int)kind < AG_IDENTITY || kind > AG_SILU) ag_usage_error(__func__, "%d is not an AgActivation", (int)kind);
+    const Op *op = op_of_activation(kind);
+    return unary(op->function, op, x, 0, 0);
 }

@@ -70,16 +70,6 @@ static real dot(const KGemm *s, const real *a, const real *b, int64_t i, int64_t
     return sum;
 }
 
-static real activate(AgActivation act, real x)
-{
-    switch (act) {
-    case AG_RELU:     return (real)ref_unary_1(K_RELU, x, 0, 0);
-    case AG_GELU:     return (real)ref_unary_1(K_GELU, x, 0, 0);
-    case AG_GELU_ERF: return (real)ref_unary_1(K_GELU_ERF, x, 0, 0);
-    default:          return x;
-    }
-}
-
 void ref_gemm(const KGemm *shape, real *c, const real *a, const real *b)
 {
     const KGemm s = *shape;
@@ -90,7 +80,7 @@ void ref_gemm(const KGemm *shape, real *c, const real *a, const real *b)
                 real v = dot(&s, a, b, i, j, s.add ? c[at] : 0);
                 if (s.bias) v += s.bias[j];
                 if (s.pre) s.pre[p * s.step_c + at] = v;
-                c[at] = activate(s.act, v);
+                c[at] = (real)ref_unary_1(s.act, v, 0, 0);
             }
 }
 

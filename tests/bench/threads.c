@@ -27,7 +27,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "blocks.h"
+#include "attention_blocks.h"
 #include "kernel_table.h"
 #include "kaeru/autograd.h"
 #include "moved.h"

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "blocks.h"
+#include "conv_blocks.h"
 
 enum {
     BLOCK_ITEMS = 1 << 17,          /* of P: 512 KiB. 64 -> 64 channels of 32 x 32: 1.2 against 1 << 16, 1.0 against 1 << 18 */

@@ -6,7 +6,6 @@
 #include "table_entries.h"
 const Op op_table[] = {
 #include "ops/ops.def"
-#define OP(name, params, forward, backward_rule, ...) \
-    { #name, "ag_" #name, forward, backward_rule, INPUTS_##name, NUMBERS_##name, __VA_ARGS__ },
+#include "table_entries.h"
 #include "more.def"
 };

@@ -5,7 +5,7 @@
 #include "kaeru/autograd.h"
 #include "kernels.h"
 #include "op.h"
-#include "ops/blocks.h"
+#include "conv_blocks.h"
 #include "more_table.h"
 #include "shape.h"
 #include "tape.h"
@@ -21,24 +21,24 @@ static int64_t windows(int64_t n, int64_t size, int64_t stride, int64_t padding)
 
 /* ---- conv2d: y = bias + weight * x                           dx = weight^T dy, dweight = dy x^T, dbias = sum dy ---- */
 
-/* Fills in how the windows lie, with 1 for what is 0 in `how`. */
-static void set_windows(const char *what, KConv *a, const AgConv *how)
+/* Fills in how the windows lie, with 1 for what is 0 in `options`. */
+static void set_windows(const char *what, KConv *a, const AgConv *options)
 {
-    a->channel_groups = how->groups ? how->groups : 1;
+    a->channel_groups = options->groups ? options->groups : 1;
     for (int i = 0; i < 2; i++) {
-        a->stride[i] = how->stride[i] ? how->stride[i] : 1;
-        a->padding[i] = how->padding[i];
-        a->dilation[i] = how->dilation[i] ? how->dilation[i] : 1;
+        a->stride[i] = options->stride[i] ? options->stride[i] : 1;
+        a->padding[i] = options->padding[i];
+        a->dilation[i] = options->dilation[i] ? options->dilation[i] : 1;
         if (a->channel_groups < 0 || a->stride[i] < 0 || a->padding[i] < 0 || a->dilation[i] < 0)
-            ag_usage_error(what, "stride %d, padding %d, dilation %d, groups %d: expected 0 or more", how->stride[i],
-                           how->padding[i], how->dilation[i], how->groups);
+            ag_usage_error(what, "stride %d, padding %d, dilation %d, groups %d: expected 0 or more", options->stride[i],
+                           options->padding[i], options->dilation[i], options->groups);
     }
 }
 
-static Tensor *convolve(const char *what, const Op *op, Tensor *x, Tensor *weight, Tensor *bias, const AgConv *how)
+static Tensor *convolve(const char *what, const Op *op, Tensor *x, Tensor *weight, Tensor *bias, const AgConv *options)
 {
     KConv a;
-    set_windows(what, &a, how);
+    set_windows(what, &a, options);
     check_tensor(what, "x", x, AG_REAL);
     check_tensor(what, "weight", weight, AG_REAL);
     const int64_t *dx = x->shape.dim, *dw = weight->shape.dim, groups = a.channel_groups;
@@ -51,12 +51,12 @@ static Tensor *convolve(const char *what, const Op *op, Tensor *x, Tensor *weigh
     a.ow = windows(a.w, (a.kw - 1) * a.dilation[1] + 1, a.stride[1], a.padding[1]);
     if (a.kh < 1 || a.kw < 1 || a.oh < 1 || a.ow < 1)
         ag_usage_error(what, "weight %s is empty, or larger than x %s with padding %d and %d, and dilation %d and %d",
-                       shape_text(weight->shape), shape_text(x->shape), how->padding[0], how->padding[1], (int)a.dilation[0],
-                       (int)a.dilation[1]);
+                       shape_text(weight->shape), shape_text(x->shape), options->padding[0], options->padding[1],
+                       (int)a.dilation[0], (int)a.dilation[1]);
     Tensor *y = op_new(op, &SHAPE(dx[0], dw[0], a.oh, a.ow), x, weight, bias);
     a.bf16 = y->precision == AG_BF16;
     if (y->op) *(KConv *)op_args(y, sizeof a) = a;
-    real *work = scratch_new(what, k_conv2d_work(&a), sizeof *work);
+    real *work = op_scratch(what, k_conv2d_work(&a), sizeof *work);
     if (y->numel > 0) k_conv2d(&a, reals(y), reals(x), reals(weight), bias ? reals(bias) : NULL, work);
     return op_done(y);
 }
@@ -65,13 +65,13 @@ Tensor *ag_conv2d(Tensor *x, Tensor *weight, Tensor *bias, int stride, int paddi
 {
     if (stride < 1 || padding < 0)
         ag_usage_error(__func__, "stride %d and padding %d, expected 1 or more and 0 or more", stride, padding);
-    AgConv how = { .stride = { stride, stride }, .padding = { padding, padding } };
-    return convolve(__func__, &op_table[OP_conv2d], x, weight, bias, &how);
+    AgConv options = { .stride = { stride, stride }, .padding = { padding, padding } };
+    return convolve(__func__, &op_table[OP_conv2d], x, weight, bias, &options);
 }
 
-Tensor *ag_conv2d_with(Tensor *x, Tensor *weight, Tensor *bias, AgConv how)
+Tensor *ag_conv2d_with(Tensor *x, Tensor *weight, Tensor *bias, AgConv options)
 {
-    return convolve(__func__, &op_table[OP_conv2d_with], x, weight, bias, &how);
+    return convolve(__func__, &op_table[OP_conv2d_with], x, weight, bias, &options);
 }
 
 /* dbias = sum of dy over images and places. */
@@ -79,7 +79,7 @@ static void add_bias_gradient(Tensor *y)
 {
     const int64_t *d = y->shape.dim;
     if (y->n_in < 3 || !y->in[2] || !y->in[2]->requires_grad) return;
-    real *sums = scratch_new(y->op->function, d[0] * d[1], sizeof *sums);
+    real *sums = op_scratch(y->op->function, d[0] * d[1], sizeof *sums);
     Grad dbias = grad_into(y->in[2]);
     k_sum(d[0] * d[1], d[2] * d[3], 1, sums, grad_of(y), 1, false);
     k_sum(1, d[0], d[1], dbias.data, sums, 1, dbias.add);
@@ -89,7 +89,7 @@ void conv2d_backward(Tensor *y)
 {
     const KConv *a = y->args;
     Tensor *x = y->in[0], *weight = y->in[1];
-    real *work = scratch_new(y->op->function, k_conv2d_backward_work(a), sizeof *work);    /* it may fail: first */
+    real *work = op_scratch(y->op->function, k_conv2d_backward_work(a), sizeof *work);    /* it may fail: first */
     add_bias_gradient(y);
     Grad dweight = grad_into(weight);
     if (x == weight) {                          /* one tensor is both: the gradients must be added one after the other */
@@ -124,7 +124,7 @@ Tensor *ag_conv_transpose2d(Tensor *x, Tensor *weight, Tensor *bias, int stride,
     Tensor *y = op_new(&op_table[OP_conv_transpose2d], &SHAPE(a.b, a.c, a.h, a.w), x, weight, bias);
     a.bf16 = y->precision == AG_BF16;
     if (y->op) *(KConv *)op_args(y, sizeof a) = a;
-    real *work = scratch_new(__func__, k_conv2d_backward_work(&a), sizeof *work);
+    real *work = op_scratch(__func__, k_conv2d_backward_work(&a), sizeof *work);
     if (y->numel > 0) k_conv2d_backward(&a, reals(y), false, NULL, false, reals(x), NULL, reals(weight), work);
     if (bias) {
         KWalk walk = { 3, { a.b, a.c, a.h * a.w }, { a.c * a.h * a.w, a.h * a.w, 1 }, { 0, 1, 0 } };
@@ -139,11 +139,11 @@ void conv_transpose2d_backward(Tensor *y)
     Tensor *x = y->in[0], *weight = y->in[1];
     add_bias_gradient(y);
     Grad dweight = grad_into(weight);
-    real *work = scratch_new(y->op->function, k_conv2d_backward_work(a), sizeof *work);
+    real *work = op_scratch(y->op->function, k_conv2d_backward_work(a), sizeof *work);
     k_conv2d_backward(a, NULL, false, dweight.data, dweight.add, reals(x), grad_of(y), reals(weight), work);
     if (!x->requires_grad) return;
-    real *dx = scratch_new(y->op->function, x->numel, sizeof *dx);
-    work = scratch_new(y->op->function, k_conv2d_work(a), sizeof *work);
+    real *dx = op_scratch(y->op->function, x->numel, sizeof *dx);
+    work = op_scratch(y->op->function, k_conv2d_work(a), sizeof *work);
     k_conv2d(a, dx, grad_of(y), reals(weight), NULL, work);
     grad_add(x, dx);
 }
@@ -212,15 +212,15 @@ static Tensor *resized(const char *what, Tensor *x, int dim, int64_t n, bool nea
     return ag_add(y, ag_mul(part, ag_sub(ag_index_select(x, dim, high), y)));
 }
 
-Tensor *ag_interpolate2d(Tensor *x, int64_t height, int64_t width, AgInterpolation how)
+Tensor *ag_interpolate2d(Tensor *x, int64_t height, int64_t width, AgInterpolation mode)
 {
     check_tensor(__func__, "x", x, AG_REAL);
-    if (how != AG_NEAREST && how != AG_BILINEAR) ag_usage_error(__func__, "%d is not an AgInterpolation", (int)how);
+    if (mode != AG_NEAREST && mode != AG_BILINEAR) ag_usage_error(__func__, "%d is not an AgInterpolation", (int)mode);
     if (x->shape.ndim != 4 || x->shape.dim[2] < 1 || x->shape.dim[3] < 1 || height < 1 || width < 1)
         ag_usage_error(__func__, "x %s to height %lld and width %lld: expected (B,C,H,W), and 1 or more", shape_text(x->shape),
                        (long long)height, (long long)width);
-    x = resized(__func__, x, 2, height, how == AG_NEAREST);
-    return resized(__func__, x, 3, width, how == AG_NEAREST);
+    x = resized(__func__, x, 2, height, mode == AG_NEAREST);
+    return resized(__func__, x, 3, width, mode == AG_NEAREST);
 }
 
 /* ---- pooling ----------------------------------------------------------------------------------------------------- */

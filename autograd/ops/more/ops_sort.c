@@ -46,13 +46,13 @@ static Tensor *first_items(const char *what, Tensor *x, int dim, bool descending
     AgShape shape = x->shape;
     shape.dim[d] = k;
     Tensor *first = tensor_new(what, &shape, AG_INT);
-    int32_t *order = scratch_new(what, 2 * a.n, sizeof *order);
+    int32_t *order = op_scratch(what, 2 * a.n, sizeof *order);
     for (int64_t line = 0; a.n > 0 && line < a.outer * a.inner; line++) {
         for (int64_t i = 0; i < a.n; i++) order[i] = (int32_t)i;
         sort_ids(reals(x) + line / a.inner * a.n * a.inner + line % a.inner, a.inner, a.n, descending, order, order + a.n);
         for (int64_t i = 0; i < k; i++) ints(first)[(line / a.inner * k + i) * a.inner + line % a.inner] = order[i];
     }
-    scratch_end();
+    op_scratch_end();
     if (ids) *ids = first;
     return ag_gather(x, dim, first);
 }

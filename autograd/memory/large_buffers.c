@@ -1,4 +1,4 @@
-/* large.c: memory for large buffers, which all threads share.
+/* large_buffers.c: memory for large buffers, which all threads share.
  *
  * A chunk of the system's memory is divided into blocks. A block is in use, or free and touched (it has pages of memory), or
  * free and untouched (the system gives it pages when it is written). Free neighbors of one kind are joined. A new buffer gets
@@ -6,7 +6,7 @@
  * another free block is returned to the system. So the process has about as many pages as its buffers had at most, although
  * the sizes of activations and gradients are different. Few pages are returned: in a step of GPT-2 with 1024 tokens, 12 MiB of
  * 620 MiB. */
-#include "large.h"
+#include "large_buffers.h"
 #include "system.h"
 
 typedef struct LargeBlock {

@@ -1,6 +1,6 @@
-/* large.h: large blocks of memory, which all threads share. */
-#ifndef KAERU_LARGE_H
-#define KAERU_LARGE_H
+/* large_buffers.h: large blocks of memory, which all threads share. */
+#ifndef KAERU_LARGE_BUFFERS_H
+#define KAERU_LARGE_BUFFERS_H
 
 #include <stddef.h>
 
