@@ -79,7 +79,7 @@ Tensor *lm_loss_with(void *m, Tensor *ids, Tensor *targets, AgReduce reduce)
     const struct NnLmFunctions *f = functions_of(__func__, m, NULL);
     Tensor *x = f->run_body(m, ids, NULL);                          /* (B,T,D) */
     Linear *head = f->get_sizes(m).head;
-    if (head->lora_A) return ag_cross_entropy(nn_linear(head, x), targets, reduce, -100, 0);
+    if (head->adapter) return ag_cross_entropy(nn_linear(head, x), targets, reduce, -100, 0);
     return ag_linear_cross_entropy(x, head->weight, NULL, targets, reduce, -100, 0);
 }
 
