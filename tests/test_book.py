@@ -17,7 +17,7 @@ FLOORS = ["autograd", "nn", "models"]
 BASE = ["autograd/system"]                      # what differs between systems: neither
 # The folder whose functions a public header declares, if it is not that of the header's floor.
 DOORS = {
-    "kaeru/lora.h": "nn/lora", "kaeru/recurrent.h": "nn/more", "kaeru/parallel.h": "nn/parallel", "kaeru/mpi.h": "nn/mpi",
+    "kaeru/lora.h": "models/lora", "kaeru/recurrent.h": "nn/more", "kaeru/parallel.h": "nn/parallel", "kaeru/mpi.h": "nn/mpi",
     "kaeru/tensor_files.h": "nn/files", "kaeru/llama.h": "models/llama", "kaeru/seq2seq.h": "models/seq2seq",
     "kaeru/text.h": "models/text", "kaeru/lm.h": "models/train", "kaeru/training.h": "models/train",
     "kaeru/translation.h": "models/train",
