@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "config.h"
-#include "lm_functions.h"
+#include "language.h"
 #include "lora_parts.h"
 #include "number.h"
 #include "stored.h"
@@ -23,11 +23,6 @@ static bool starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-static const struct NnLmFunctions *language_of(const void *module)
-{
-    return ((const Module *)module)->lm;
-}
-
 /* What is behind the last point of a name. */
 static const char *last_word(const char *name)
 {
@@ -38,7 +33,7 @@ static const char *last_word(const char *name)
 /* What the class of transformers that generates has before the names of a language model, and of no other module. */
 static const char *usual_prefix(const void *module)
 {
-    return language_of(module) ? language_of(module)->prefix : "";
+    return lm_functions(module) ? lm_functions(module)->prefix : "";
 }
 
 /* The name in a library's class, which puts `prefix` before the names, of the module's parameter. */
@@ -137,7 +132,7 @@ static void put_pattern(JsonWriter *w, const char *key, const void *module, cons
         const Lora *a = lora_of(&p->item[i]);
         if (!a || (ranks ? rank_of(a) == rank_of(usual) : a->alpha == usual->alpha)) continue;
         const char *name = linear_name(w, module, &p->item[i]);
-        name = text_printf(w, "^%s", language_of(module) ? name : name_regex(w, name));
+        name = text_printf(w, "^%s", lm_functions(module) ? name : name_regex(w, name));
         json_write_name(w, name, strlen(name));
         json_put_real(w, NULL, ranks ? rank_of(a) : a->alpha);
     }
@@ -150,16 +145,16 @@ static JsonWriter *config_of(void *owner, const void *module, const NnParameters
     json_open(w, NULL, '{');
     json_put_text(w, "peft_type", "LORA");
     /* With this type, peft asks the model for functions that only models that generate have. */
-    json_put_text(w, "task_type", language_of(module) ? "CAUSAL_LM" : NULL);
+    json_put_text(w, "task_type", lm_functions(module) ? "CAUSAL_LM" : NULL);
     json_put_text(w, "base_model_name_or_path", base && utf8_valid(base, strlen(base)) == strlen(base) ? base : NULL);
     json_put_real(w, "r", rank_of(a));
     json_put_real(w, "lora_alpha", a->alpha);
     put_pattern(w, "rank_pattern", module, p, true, a);
     put_pattern(w, "alpha_pattern", module, p, false, a);
     json_put_real(w, "lora_dropout", a->lora_dropout->p);
-    json_put_bool(w, "fan_in_fan_out", language_of(module) && language_of(module)->transposed);
+    json_put_bool(w, "fan_in_fan_out", lm_functions(module) && lm_functions(module)->transposed);
     json_put_text(w, "bias", "none");
-    if (language_of(module)) put_target_list(w, module, p);
+    if (lm_functions(module)) put_target_list(w, module, p);
     else put_target_regex(w, module, p);
     return w;
 }
@@ -502,9 +497,9 @@ static bool is_in_layers(const Config *c, const char *name)
 /* Whether peft's default of target_modules, which it has for language models alone, chooses the Linear of this name. */
 static bool is_default(const void *module, const char *name)
 {
-    if (!language_of(module)) return false;
+    if (!lm_functions(module)) return false;
     const char *last = last_word(name);
-    return language_of(module)->transposed ? strcmp(last, "c_attn") == 0
+    return lm_functions(module)->transposed ? strcmp(last, "c_attn") == 0
                                            : strcmp(last, "q_proj") == 0 || strcmp(last, "v_proj") == 0;
 }
 
@@ -517,7 +512,7 @@ static const char *setting_against(const Config *c, const void *module, const ch
     if (lists(excluded, name, &whole) || (text && is_name(excluded, name, false))) return "exclude_modules";
     if (!targets || targets->type == JSON_NULL) return is_default(module, name) ? NULL : "target_modules";
     if (targets->type == JSON_STRING && is_all_linear(targets))
-        return language_of(module) && strcmp(name, "lm_head") == 0 ? "target_modules" : NULL;
+        return lm_functions(module) && strcmp(name, "lm_head") == 0 ? "target_modules" : NULL;
     if (targets->type == JSON_STRING) return is_name(targets, name, true) ? NULL : "target_modules";
     if (!lists(targets, name, &whole)) return "target_modules";
     return whole || is_in_layers(c, name) ? NULL : "layers_to_transform";
