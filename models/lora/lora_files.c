@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "kaeru/checkpoint.h"
 #include "language.h"
 #include "lora_parts.h"
 #include "number.h"

@@ -1,8 +1,9 @@
 /* epoch.c: one pass over the data, for training (with gradient accumulation) or evaluation. */
 #include "kaeru/autograd.h"
 #include "arguments.h"
+#include "kaeru/schedule.h"
 #include "left.h"
-#include "optim.h"
+#include "optimizer.h"
 #include "train.h"
 
 /* The sums are over the batches of the epoch so far. */

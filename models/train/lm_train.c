@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
+#include "kaeru/checkpoint.h"
 #include "kaeru/lm.h"
+#include "kaeru/schedule.h"
 #include "left.h"
 #include "language.h"
 #include "train.h"

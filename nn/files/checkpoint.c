@@ -15,10 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kaeru/checkpoint.h"
 #include "kaeru/graph.h"
 #include "left.h"
 #include "number.h"
-#include "optim.h"
+#include "optimizer.h"
 #include "settings.h"
 #include "stored.h"
 #include "utf8.h"

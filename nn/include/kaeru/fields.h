@@ -15,6 +15,7 @@
 #define KAERU_FIELDS_H
 
 #include "kaeru/module.h"
+#include "kaeru/settings.h"
 
 AG_PUBLIC_BEGIN
 

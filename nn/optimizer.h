@@ -1,8 +1,8 @@
-/* optim.h: the members of an optimizer, for the files of nn. */
-#ifndef KAERU_OPTIM_H
-#define KAERU_OPTIM_H
+/* optimizer.h: the members of an optimizer, for the files of nn. */
+#ifndef KAERU_OPTIMIZER_H
+#define KAERU_OPTIMIZER_H
 
-#include "kaeru/module.h"
+#include "kaeru/optim.h"
 #include "walk.h"
 
 /* The state of one parameter. */
