@@ -7,7 +7,7 @@
 #include "config.h"
 #include "llama_parts.h"
 #include "model_files.h"
-#include "number.h"
+#include "numbers.h"
 #include "stored.h"
 #include "utf8.h"
 

@@ -8,7 +8,7 @@
 #include "kaeru/checkpoint.h"
 #include "language.h"
 #include "lora_parts.h"
-#include "number.h"
+#include "numbers.h"
 #include "stored.h"
 #include "utf8.h"
 #include "walk.h"

@@ -459,7 +459,9 @@ static void parallel_destroy(void *object)
     *at = p->older;
     ag_watch_backward((AgWatch){ NULL, NULL, NULL });
     p->optimizer->sharing = NULL;
-    p->optimizer->refusal = p->is_divided ? "the state of this optimizer was divided among processes, by nn_parallel_new" : NULL;
+    p->optimizer->refusal = NULL;
+    if (p->is_divided)
+        p->optimizer->refusal = "the state of this optimizer was divided among processes, by nn_parallel_new";
 }
 
 NnParallel *nn_parallel_new_with(Optimizer *optimizer, NnParallelOptions options, NnProcesses *processes)

@@ -69,7 +69,7 @@ Tensor *gpt_forward(GPT *m, Tensor *ids);
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-/* A model with the sizes and weights of a checkpoint (see module.h), whose settings must contain the sizes. NULL with
+/* A model with the sizes and weights of a checkpoint (see checkpoint.h), whose settings must contain the sizes. NULL with
  * ag_error() if this fails. */
 GPT *gpt_load(const char *path);
 

@@ -16,6 +16,7 @@
 #include "kaeru/parallel.h"
 #include "kaeru/tensor_files.h"
 #include "kaeru/fields.h"
+#include "kaeru/options.h"
 #include "kaeru/attention.h"
 #include "kaeru/lora.h"
 #include "kaeru/recurrent.h"

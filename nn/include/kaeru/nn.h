@@ -1,5 +1,5 @@
 /* nn.h: layers and losses. A layer is a module (module.h) with a constructor nn_<layer>_new and a forward function
- * nn_<layer>. Attention and its parts are in attention.h, layers of images in image_layers.h, recurrent layers in recurrent.h. */
+ * nn_<layer>. Attention and its parts are in attention.h, layers of images in image_layers.h, recurrent ones in recurrent.h. */
 #ifndef KAERU_NN_H
 #define KAERU_NN_H
 
