@@ -129,20 +129,6 @@ void check_whole(const char *what, const Optimizer *o)
     if (o->refusal && !o->sharing) ag_usage_error(what, "%s", o->refusal);
 }
 
-void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count)
-{
-    ParameterState *s = &o->state[i];
-    s->first = first;
-    s->count = count;
-    s->is_part = count != tensor_numel(o->parameters->item[i].tensor);
-    for (int k = 0; k < s->n && s->tensor[k] && s->is_part; k++) {
-        Tensor *part = state_tensor(o, SHAPE(count));
-        if (count) memcpy(tensor_mutable_data(part), tensor_data(s->tensor[k]) + first, (size_t)count * sizeof(ag_real));
-        ag_free(s->tensor[k]);
-        s->tensor[k] = part;
-    }
-}
-
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 int nn_optimizer_group(Optimizer *o, bool (*belongs)(const NnNamedTensor *p, void *arg), void *arg, double weight_decay,
@@ -197,15 +183,6 @@ void optimizer_update(const char *what, Optimizer *o, int i, Tensor *gradient, d
     if (innermost_scope().serial != scope.serial)
         ag_usage_error(what, "the update function of \"%s\" has ended a scope that it has not begun, or left one open",
                        kind->name);
-}
-
-uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void *bytes, size_t n))
-{
-    uint64_t h = hash(0, o->kind->name, strlen(o->kind->name));
-    h = hash(hash(h, o->options, o->options_size), &o->lr, sizeof o->lr);
-    h = hash(h, o->group, (size_t)o->n_groups * sizeof *o->group);
-    for (int i = 0; i < o->parameters->n; i++) h = hash(h, &o->state[i].group, sizeof o->state[i].group);
-    return h;
 }
 
 void optimizer_check(const char *what, const Optimizer *o, int trained)

@@ -45,9 +45,6 @@ struct Optimizer {
 
 /* Makes the state tensors, zeroed, unless they exist: before a step, or for a file. */
 void optimizer_make_state(Optimizer *o);
-/* From now on, o updates only items first..first+count-1 of parameter i, and has state for them alone, in tensors of one
- * dimension unless they are all. */
-void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count);
 /* A usage error if o has a part of the state only, and the others are lost. */
 void check_whole(const char *what, const Optimizer *o);
 /* A usage error if a step of o runs, if a field of the module was replaced, or if a parameter has a gradient but no state in o.
@@ -59,8 +56,6 @@ void optimizer_update(const char *what, Optimizer *o, int i, Tensor *gradient, d
 /* Returns what gradients of this norm are multiplied by, so that it is at most max_norm (0 or infinity: 1). As in PyTorch, it
  * is 0 for an infinite norm, and NaN for NaN. */
 double clip_factor(double norm, double max_norm);
-/* Of the kind, the options and the groups. */
-uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void *bytes, size_t n));
 /* A usage error unless o is an optimizer that was not freed, on a module that was not freed and still has all parameters. */
 void check_optimizer(const char *what, const Optimizer *o);
 

@@ -20,7 +20,7 @@ DOORS = {
     "kaeru/lora.h": "models/lora", "kaeru/recurrent.h": "nn/more", "kaeru/parallel.h": "nn/parallel", "kaeru/mpi.h": "nn/mpi",
     "kaeru/tensor_files.h": "nn/files", "kaeru/checkpoint.h": "nn/files", "kaeru/options.h": "nn/options",
     "kaeru/settings.h": "nn/options", "kaeru/more_optim.h": "nn/more", "kaeru/image_layers.h": "nn/more",
-    "kaeru/summary.h": "nn/more", "kaeru/llama.h": "models/llama", "kaeru/seq2seq.h": "models/seq2seq",
+    "kaeru/summary.h": "nn/more", "kaeru/frozen.h": "nn/more", "kaeru/llama.h": "models/llama", "kaeru/seq2seq.h": "models/seq2seq",
     "kaeru/text.h": "models/text", "kaeru/lm.h": "models/train", "kaeru/training.h": "models/train",
     "kaeru/translation.h": "models/train",
 }

@@ -43,7 +43,7 @@ REPLACED = ["autograd/fast/threads.c", "autograd/ops/table.c", "nn/files/file.c"
 
 INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "examples", "autograd/include", "nn/include",
             "models/include", "autograd/fast", "autograd/fast/simd", "autograd/system", "autograd/ops", "autograd/ops/more",
-            "autograd", "autograd/debug", "nn", "nn/files", "nn/options", "nn/parallel", "models", "models/files",
+            "autograd", "autograd/debug", "nn", "nn/files", "nn/options", "nn/more", "nn/parallel", "models", "models/files",
             "models/llama", "models/lora", "models/text", "models/train"]
 BUILT_INCLUDES = ["autograd/include", "nn/include", "models/include", "autograd"]
 

@@ -2,6 +2,7 @@
  * parameters have the same names there. config.json's sizes are checked with the weights before the model is made. */
 #include <string.h>
 
+#include "kaeru/frozen.h"
 #include "kaeru/llama.h"
 #include "left.h"
 #include "config.h"

@@ -11,7 +11,7 @@
 #include "numbers.h"
 #include "stored.h"
 #include "utf8.h"
-#include "walk.h"
+#include "frozen.h"
 
 #define PREFIX "base_model.model."
 /* What a regular expression of Python does not take as itself, besides the point. */

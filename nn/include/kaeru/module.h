@@ -162,14 +162,6 @@ NnParameters *nn_parameters(void *module);
 /* The tensor of that name ("fc1.weight"), or NULL. */
 Tensor *nn_find(void *module, const char *name);
 
-/* ag_pack_weight for all matrices, tables of embeddings too, or if not `packed`, ag_unpack_weight. lm_generate does so while it
- * runs, if products are in bfloat16. */
-void nn_pack_weights(void *module, bool packed);
-
-/* ag_freeze_bf16 for the weights of all Linears and Embeddings of which a row has an even size; adapters (lora.h) stay as they
- * are. The other parameters are frozen in reals. So a model takes two bytes a number, and its products need AG_BF16. */
-void nn_freeze_bf16(void *module);
-
 /* The number of trainable numbers, tied ones counted once. */
 int64_t nn_count(void *module);
 
@@ -179,6 +171,7 @@ AG_PUBLIC_END
 
 #ifndef KAERU_INSIDE                    /* in earlier versions, this header had these, too */
 #include "kaeru/checkpoint.h"
+#include "kaeru/frozen.h"
 #include "kaeru/init.h"
 #include "kaeru/more_optim.h"
 #include "kaeru/optim.h"
