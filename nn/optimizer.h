@@ -17,13 +17,16 @@ typedef struct {
 
 typedef struct { double weight_decay, lr_factor; } Group;
 
-/* Who has the other parts of the state, for files. All of them write a file together: they call the same functions. */
+/* Who has the other parts of the state, for files. All of them write a file together: they call
+ * the same functions. */
 typedef struct Sharing Sharing;
 struct Sharing {
-    /* Returns state tensor k of parameter i, whole, where the file is written, else NULL. It is valid until the next call. */
+    /* Returns state tensor k of parameter i, whole, where the file is written, else NULL. It is
+     * valid until the next call. */
     const ag_real *(*collect)(Sharing *s, int i, int k);
-    bool is_writer;                             /* whether the file is written here */
-    bool (*all_good)(Sharing *s, bool good);    /* whether all of them were; if not, ag_error() tells why */
+    bool is_writer;             /* whether the file is written here */
+    /* Whether `good` was true for all of them; if not, ag_error() tells why. */
+    bool (*all_good)(Sharing *s, bool good);
 };
 
 struct Optimizer {
