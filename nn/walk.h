@@ -10,7 +10,7 @@
 #define SLOT_NAME 48
 
 typedef struct NnModuleSlot {
-    char name[SLOT_NAME];
+    char name[SLOT_NAME];       /* empty: the parts of the child have names as if they were parts of this module */
     size_t offset;              /* of the field in the module's struct; 0: an item of a list */
     Module *child;              /* a child, */
     Tensor *tensor;             /* or a tensor */
@@ -19,8 +19,14 @@ typedef struct NnModuleSlot {
     bool not_saved;             /* a buffer that is not in files */
 } NnModuleSlot;
 
-/* A usage error if a field below m no longer points to what was registered for it (module.c). */
+/* ---- module.c ---------------------------------------------------------------------------------------------------- */
+
+/* A usage error if a field below m no longer points to what was registered for it. */
 void check_fields(const char *what, const Module *m);
+/* A usage error unless this is a layer with one input. */
+void check_forward(const char *what, const Module *layer);
+/* Returns layer(x). The layer may be the program's. */
+Tensor *call_forward(Module *layer, Tensor *x);
 
 /* ---- walk.c ------------------------------------------------------------------------------------------------------ */
 
@@ -54,10 +60,6 @@ void fill_by_fan_in(double fan_in, Tensor *weight, Tensor *bias);
 
 /* The number of entries below m of tensors that are trained, or are not. A tied tensor counts at its first slot below root. */
 int64_t count_below(Module *root, Module *m, bool trained);
-
-/* Evaluation mode until the result is freed, by ag_free or at the end of a scope that an error unwinds: then each module has
- * its former mode. */
-void *evaluation_begin(Module *m);
 
 /* As nn_parameters, but only what files have, and not `without_frozen` parameters; with_ties: tied parameters once for each of
  * their names. */

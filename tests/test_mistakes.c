@@ -869,7 +869,8 @@ START_TEST(settings_by_hand)
         MISTAKE("eps is", group_norm->eps = w; nn_group_norm(group_norm, image));
         MISTAKE("eps is", layer_norm->kind.eps = w; nn_layer_norm(layer_norm, x));
         MISTAKE("eps is", rms_norm->eps = w; nn_rms_norm(rms_norm, x));
-        if (k % 3 < 2) MISTAKE("lora_alpha is", pair->a->lora_alpha = w; nn_linear(pair->a, ones(2, 3)));
+        Lora *adapter = (Lora *)pair->a->adapter;
+        if (k % 3 < 2) MISTAKE("alpha of its adapter is", adapter->alpha = w; nn_linear(pair->a, ones(2, 3)));
         if (training) MISTAKE("dropout p is", nn_item(GPTBlock, gpt->h, 0)->attn->dropout = w; gpt_forward(gpt, i));
     }
     MISTAKE("d_model is -4", embeddings->d_model = -4; transformer_embeddings(embeddings, i));
@@ -891,7 +892,7 @@ START_TEST(modules)
     MISTAKE("the type is NULL", nn_new_sized(sizeof(Pair), no_text));
     MISTAKE("the module is NULL", nn_check(__func__, NULL, 0));
     MISTAKE("this is not a module", nn_check(__func__, stranger, 0));
-    MISTAKE("is a module of another type", nn_check(__func__, p, sizeof(Linear)));
+    MISTAKE("is a module of another type", nn_check(__func__, p, sizeof(BatchNorm)));
     MISTAKE("the module is NULL", nn_add_child(NULL, (void **)&field, l, "c"));
     MISTAKE("the module for \"a\" of Pair is NULL", nn_child(p, a, no_child));
     MISTAKE("Pair already has a \"a\"", nn_child(p, a, nn_linear_new(1, 1)));
@@ -1070,20 +1071,20 @@ START_TEST(optimizers)
     MISTAKE("beta2 is 1.5", AgAdam a = nn_adam_options(1); a.beta2 = 1.5; nn_adam_new_with(l, a));
     MISTAKE("eps is -1", AgAdam a = nn_adam_options(1); a.eps = -1; nn_adam_new_with(l, a));
     MISTAKE("eps is nan", AgAdam a = nn_adam_options(1); a.eps = nan; nn_adam_new_with(l, a));
-    MISTAKE("eps is 0, must be above 0", AgAdam a = nn_adam_options(1); a.eps = 0; nn_adam_new_with(l, a));
+    MISTAKE("eps is 0, expected a finite number above 0", AgAdam a = nn_adam_options(1); a.eps = 0; nn_adam_new_with(l, a));
     MISTAKE("the field of b in its Pair no longer points to", Pair *q = pair_new(); q->b = NULL; nn_adam_new(q, 1));
     MISTAKE("weight_decay is -1", AgAdam a = nn_adamw_options(1); a.weight_decay = -1; nn_adam_new_with(l, a));
     MISTAKE("the module is NULL", nn_sgd_new(NULL, 1));
     MISTAKE("lr is -1", nn_sgd_new(l, -1));
     MISTAKE("momentum is -1", nn_sgd_new_with(l, ((AgSgd){ 1, -1, 0, false })));
     MISTAKE("momentum is nan", nn_sgd_new_with(l, ((AgSgd){ 1, nan, 0, false })));
-    MISTAKE("momentum is 1, must be in [0, 1)", nn_sgd_new_with(l, ((AgSgd){ 1, 1, 0, false })));
+    MISTAKE("momentum is 1, expected a number in [0, 1)", nn_sgd_new_with(l, ((AgSgd){ 1, 1, 0, false })));
     MISTAKE("above 0 with nesterov", nn_sgd_new_with(l, ((AgSgd){ 1, 0, 0, true })));
     MISTAKE("weight_decay is nan", nn_sgd_new_with(l, ((AgSgd){ 1, 0, nan, false })));
-    MISTAKE("alpha is 1, must be in [0, 1)", nn_rmsprop_new_with(l, ((NnRMSprop){ 1, 1, 1e-8, 0 })));
+    MISTAKE("alpha is 1, expected a number in [0, 1)", nn_rmsprop_new_with(l, ((NnRMSprop){ 1, 1, 1e-8, 0 })));
     MISTAKE("alpha is -0.1", nn_rmsprop_new_with(l, ((NnRMSprop){ 1, -0.1, 1e-8, 0 })));
     MISTAKE("alpha is nan", nn_rmsprop_new_with(l, ((NnRMSprop){ 1, nan, 1e-8, 0 })));
-    MISTAKE("eps is 0, must be above 0", nn_rmsprop_new_with(l, ((NnRMSprop){ .lr = 1, .alpha = 0.9 })));
+    MISTAKE("eps is 0, expected a finite number above 0", nn_rmsprop_new_with(l, ((NnRMSprop){ .lr = 1, .alpha = 0.9 })));
     MISTAKE("nn_optimizer_new: the names \"m\" and \"m\" of state tensors cannot be told apart", own_states("m", "m"));
     MISTAKE("nn_optimizer_new: the names \"m\" and \"m.fc1\" of state tensors cannot be told apart", own_states("m", "m.fc1"));
     MISTAKE("nn_optimizer_new: the names \"m\" and \"m.fc1\" of state tensors cannot be told apart", own_states("m.fc1", "m"));
@@ -1092,9 +1093,9 @@ START_TEST(optimizers)
     MISTAKE("the optimizer is NULL", nn_optimizer_group(NULL, every, NULL, 0, 1));
     MISTAKE("the function that chooses parameters is NULL", nn_optimizer_group(o, NULL, NULL, 0, 1));
     MISTAKE("weight_decay is -1", nn_optimizer_group(o, every, NULL, -1, 1));
-    MISTAKE("lr_factor is -1, must be 0 or more", nn_optimizer_group(o, every, NULL, 0, -1));
+    MISTAKE("lr_factor is -1, expected a finite number of 0 or more", nn_optimizer_group(o, every, NULL, 0, -1));
     MISTAKE("lr_factor is nan", nn_optimizer_group(o, every, NULL, 0, nan));
-    MISTAKE("lr_factor is inf, must be a finite number", nn_optimizer_group(o, every, NULL, 0, infinite));
+    MISTAKE("lr_factor is inf, expected a finite number of 0 or more", nn_optimizer_group(o, every, NULL, 0, infinite));
     MISTAKE("the optimizer is NULL", nn_optimizer_step(NULL));
     MISTAKE("the optimizer was freed", nn_optimizer_step(freed));
     MISTAKE("this Linear was freed", nn_optimizer_step(orphan));

@@ -8,7 +8,7 @@
 #include "config.h"
 #include "kaeru/gpt.h"
 #include "model_files.h"
-#include "number.h"
+#include "numbers.h"
 #include "stored.h"
 #include "utf8.h"
 

@@ -1,8 +1,9 @@
 /* epoch.c: one pass over the data, for training (with gradient accumulation) or evaluation. */
 #include "kaeru/autograd.h"
 #include "arguments.h"
+#include "kaeru/schedule.h"
 #include "left.h"
-#include "optim.h"
+#include "optimizer.h"
 #include "train.h"
 
 /* The sums are over the batches of the epoch so far. */
@@ -163,7 +164,7 @@ double transformer_run_epoch(Transformer *m, KaeruNextBatch *next, void *source,
         const Module *root = &m->module;    /* the optimizer may train more than this model, or a part of it */
         while (root->parent) root = root->parent;
         nn_optimizer_check(__func__, o->optimizer, root);
-        if (o->parallel && o->optimizer->parallel != o->parallel)
+        if (o->parallel && o->optimizer->sharing != (Sharing *)o->parallel)
             ag_usage_error(__func__, "options: parallel was made of another optimizer than `optimizer`, expected one for "
                            "both");
         if (!(o->factor > 0)) ag_usage_error(__func__, "factor is %g, expected above 0", o->factor);

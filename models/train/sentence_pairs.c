@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "number.h"
+#include "numbers.h"
 #include "train.h"
 
 /* place: in the epoch's order before sorting, which decides between pairs of equal lengths. */

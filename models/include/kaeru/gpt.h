@@ -51,6 +51,7 @@ typedef struct { Module module; LayerNorm *ln_1; GPTAttention *attn; LayerNorm *
 
 typedef struct {
     Module module;
+    const struct LmFunctions *lm;           /* what kaeru/lm.h needs of it */
     Embedding *wte, *wpe;                   /* tokens (V,D), positions (context,D) */
     Dropout *drop;
     ModuleList *h;                          /* of GPTBlock */
@@ -68,7 +69,7 @@ Tensor *gpt_forward(GPT *m, Tensor *ids);
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-/* A model with the sizes and weights of a checkpoint (see module.h), whose settings must contain the sizes. NULL with
+/* A model with the sizes and weights of a checkpoint (see checkpoint.h), whose settings must contain the sizes. NULL with
  * ag_error() if this fails. */
 GPT *gpt_load(const char *path);
 

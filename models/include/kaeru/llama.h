@@ -77,6 +77,7 @@ typedef struct {
 
 typedef struct {
     Module module;
+    const struct LmFunctions *lm;               /* what kaeru/lm.h needs of it */
     LlamaBody *model;
     Linear *lm_head;                            /* D -> V; if tied, with the weight of embed_tokens */
     Tensor *frequencies;                        /* (K/2) of the rotary positions, a buffer that is not saved */
@@ -92,7 +93,7 @@ Tensor *llama_forward(Llama *m, Tensor *ids);
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-/* A model with the sizes and weights of a checkpoint (see module.h). NULL with ag_error() if this fails. */
+/* A model with the sizes and weights of a checkpoint (see checkpoint.h). NULL with ag_error() if this fails. */
 Llama *llama_load(const char *path);
 
 /* A model from a folder in Hugging Face's layout: config.json of a Llama, Qwen2 or Qwen3, and model.safetensors, or the files

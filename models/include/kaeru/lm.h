@@ -17,7 +17,7 @@
 
 #include <signal.h>
 
-#include "kaeru/fields.h"
+#include "kaeru/options.h"
 #include "kaeru/gpt.h"
 #include "kaeru/llama.h"
 #include "kaeru/parallel.h"

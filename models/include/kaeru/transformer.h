@@ -110,11 +110,13 @@ NnCache *transformer_cache_new(Transformer *m, int64_t capacity);
 /* Sets whether each attention layer keeps its attention weights after a call (MultiHeadAttention.weights). */
 void transformer_keep_weights(Transformer *m, bool keep);
 
+typedef struct NnSettings NnSettings;   /* see settings.h */
+
 /* Writes the sizes of the vocabularies and the options as settings for checkpoints: "transformer.src_vocab",
  * "transformer.tgt_vocab", "transformer.N", ... */
 void transformer_to_settings(int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, NnSettings *s);
 
-/* A model with the options and weights of a checkpoint (see module.h), whose settings must contain the options. NULL with
+/* A model with the options and weights of a checkpoint (see checkpoint.h), whose settings must contain the options. NULL with
  * ag_error() if this fails. */
 Transformer *transformer_load(const char *path);
 
