@@ -4,7 +4,7 @@
 
 #include "file.h"
 #include "kaeru/lm.h"
-#include "kaeru/translation.h"
+#include "kaeru/training.h"
 
 /* ---- losses ------------------------------------------------------------------------------------------------------ */
 
@@ -50,13 +50,8 @@ typedef struct { int32_t *ids; Example *example; int64_t n; } Examples;     /* e
 bool examples_read(void *owner, const char *path, const char *text, size_t size, const KaeruVocab *v, int32_t begin,
                    int32_t end, Examples *out);
 
-/* ---- sentences --------------------------------------------------------------------------------------------------- */
+/* ---- batches ----------------------------------------------------------------------------------------------------- */
 
-typedef struct { int32_t *ids; int64_t size, line; } Sentence;              /* line: its index in the text */
-/* The ids of a line, with start and end, owned by `owner`. */
-Sentence sentence_of(void *owner, const KaeruVocab *v, const KaeruLines *lines, int64_t line);
-/* (n, size of the longest) ids of n sentences, padded with KAERU_BLANK. */
-Tensor *sentences_pad(const Sentence *s, int64_t n);
 /* How many of the ids are not pad. */
 int64_t batch_count_tokens(const Tensor *ids, int32_t pad);
 
