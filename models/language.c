@@ -3,7 +3,7 @@
 
 #include "arguments.h"
 #include "kaeru/autograd.h"
-#include "kaeru/lm.h"
+#include "kaeru/language.h"
 #include "language.h"
 #include "lm_functions.h"
 #include "number.h"

@@ -14,6 +14,7 @@
 #include "kaeru/transformer.h"
 #include "kaeru/training.h"
 #include "kaeru/seq2seq.h"
+#include "kaeru/language.h"
 #include "kaeru/gpt.h"
 #include "kaeru/llama.h"
 #include "kaeru/text.h"
