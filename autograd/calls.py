@@ -3,7 +3,7 @@
 
     calls.py write
 
-A macro has the name of its function and notes the line of the call: see AG_NAME_CALL in tensor.h. The files are part of the
+A macro has the name of its function and notes the line of the call: see AG_NAME_CALL in places.h. The files are part of the
 sources: run this after a change of a prototype.
 
     calls.py same

@@ -1,5 +1,6 @@
 /* parameters.c: what uses the walk over the tensors of a module tree: parameter lists, modes, counts. */
-#include "kaeru/graph.h"
+#include "kaeru/tensor.h"
+#include "kaeru/updates.h"
 #include "adapter.h"
 #include "walk.h"
 

@@ -1,6 +1,7 @@
 /* watch.c: tells a program of each gradient of a leaf that is complete, while the backward pass goes on. */
 #include "gradients.h"
-#include "kaeru/graph.h"
+#include "kaeru/tensor.h"
+#include "kaeru/watch.h"
 #include "left.h"
 #include "observe.h"
 #include "observers.h"

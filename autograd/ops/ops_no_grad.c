@@ -6,7 +6,7 @@
 #include "buffers.h"
 #include "checks.h"
 #include "kaeru/autograd.h"
-#include "kaeru/graph.h"
+#include "kaeru/tensor.h"
 #include "kernels.h"
 #include "ops/index.h"
 #include "shape.h"

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kaeru/graph.h"
+#include "kaeru/tensor.h"
 #include "left.h"
 #include "number.h"
 #include "optim.h"
