@@ -1,8 +1,8 @@
 /* places.h: the file and the line of each call, for messages.
  *
  * Each function has a macro of its own name, which notes the file and the line of the call. These macros are in kaeru/calls/.
- * Without them, messages say "a line that is not known": with -DKAERU_NO_LINES, in another language, and if a function is called
- * by a pointer. The name without parentheses behind it is the function: `f = nn_linear`. */
+ * Without them, messages say "a line that is not known": with -DKAERU_NO_LINES, in another language, and if a function is
+ * called by a pointer. The name without parentheses behind it is the function: `f = nn_linear`. */
 #ifndef KAERU_PUBLIC_PLACES_H
 #define KAERU_PUBLIC_PLACES_H
 

@@ -1,5 +1,5 @@
-/* language.h: the use of a language model, a module that predicts the next token: its loss, and its logits with a cache of what it
- * has read. A model is a GPT or a Llama; any other module is a usage error. kaeru/lm.h trains one and generates text.
+/* language.h: the use of a language model, a module that predicts the next token: its loss, and its logits with a cache of what
+ * it has read. A model is a GPT or a Llama; any other module is a usage error. kaeru/lm.h trains one and generates text.
  *
  *     GPT *m = gpt_new(gpt_defaults());
  *     NnCache *cache = lm_cache_new(m);

@@ -4,8 +4,9 @@
 #include "kaeru/watch.h"
 #include "left.h"
 #include "observe.h"
-#include "observers.h"
 #include "tensor_struct.h"
+
+enum { WATCH = 2 };         /* its number among the observers */
 
 static _Thread_local AgWatch watch;
 
