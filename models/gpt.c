@@ -3,7 +3,6 @@
 #include "kaeru/autograd.h"
 #include "kaeru/gpt.h"
 #include "language.h"
-#include "lm_functions.h"
 
 #include <math.h>
 
@@ -140,10 +139,11 @@ static GPTBlock *block_new(const GPTOptions *o)
 GPT *gpt_new(GPTOptions options)
 {
     AG_LAYER;
-    static const struct NnLmFunctions functions = { sizes, body, &gpt_fields, offsetof(GPT, options), "transformer.", true };
+    static const LmFunctions functions = { sizes, body, &gpt_fields, offsetof(GPT, options), "transformer.", true };
     if (!nn_fields_check(&gpt_fields, &options)) ag_usage_error(__func__, "%s", ag_error());
     GPT *m = (GPT *)nn_new_sized(sizeof *m, "GPT");
-    m->module.lm = &functions;
+    m->module.forward = lm_forward;
+    m->lm = &functions;
     m->options = options;
     nn_child(m, wte, table_new(options.vocab, &options));
     nn_child(m, wpe, table_new(options.context, &options));

@@ -5,21 +5,31 @@
 #include "kaeru/autograd.h"
 #include "kaeru/language.h"
 #include "language.h"
-#include "lm_functions.h"
 #include "number.h"
 #include "utf8.h"
 
+Tensor *lm_forward(void *m, Tensor *ids)
+{
+    return lm_logits(m, ids, NULL);
+}
+
+const LmFunctions *lm_functions(const void *m)
+{
+    const LanguageModel *model = m;
+    return model->module.forward == lm_forward ? model->lm : NULL;
+}
+
 /* Checks m and, if it is not NULL, the cache. */
-static const struct NnLmFunctions *functions_of(const char *what, const void *m, const NnCache *cache)
+static const LmFunctions *functions_of(const char *what, const void *m, const NnCache *cache)
 {
     nn_check(what, m, 0);
-    const Module *module = m;
-    if (!module->lm) ag_usage_error(what, "this %s is not a language model: expected a GPT or a Llama", module->type);
+    const LmFunctions *f = lm_functions(m);
+    if (!f) ag_usage_error(what, "this %s is not a language model: expected a GPT or a Llama", ((const Module *)m)->type);
     if (cache) ag_check_object(what, "the cache", cache);
-    int64_t layers = cache ? module->lm->get_sizes(m).layers : 0;
+    int64_t layers = cache ? f->get_sizes(m).layers : 0;
     if (cache && cache->n != layers)
         ag_usage_error(what, "a cache for %d layers, expected one for the model's %lld", cache->n, (long long)layers);
-    return module->lm;
+    return f;
 }
 
 LmSizes lm_sizes(const char *what, const void *m)
@@ -29,7 +39,7 @@ LmSizes lm_sizes(const char *what, const void *m)
 
 void lm_settings(const void *m, NnSettings *s)
 {
-    const struct NnLmFunctions *f = functions_of(__func__, m, NULL);
+    const LmFunctions *f = functions_of(__func__, m, NULL);
     nn_fields_to_settings(f->fields, (const char *)m + f->options, s);
 }
 
@@ -76,10 +86,10 @@ int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64
 Tensor *lm_loss_with(void *m, Tensor *ids, Tensor *targets, AgReduce reduce)
 {
     AG_LAYER;
-    const struct NnLmFunctions *f = functions_of(__func__, m, NULL);
+    const LmFunctions *f = functions_of(__func__, m, NULL);
     Tensor *x = f->run_body(m, ids, NULL);                          /* (B,T,D) */
     Linear *head = f->get_sizes(m).head;
-    if (head->lora_A) return ag_cross_entropy(nn_linear(head, x), targets, reduce, -100, 0);
+    if (head->adapter) return ag_cross_entropy(nn_linear(head, x), targets, reduce, -100, 0);
     return ag_linear_cross_entropy(x, head->weight, NULL, targets, reduce, -100, 0);
 }
 
@@ -93,7 +103,7 @@ NnCache *lm_cache_new(const void *m)
 Tensor *lm_logits(void *m, Tensor *ids, NnCache *cache)
 {
     AG_LAYER;
-    const struct NnLmFunctions *f = functions_of(__func__, m, cache);
+    const LmFunctions *f = functions_of(__func__, m, cache);
     return nn_linear(f->get_sizes(m).head, f->run_body(m, ids, cache));   /* (B,T,V) */
 }
 
@@ -101,7 +111,7 @@ Tensor *lm_next(void *m, Tensor *ids, NnCache *cache)
 {
     AG_LAYER;
     ag_check_object(__func__, "the cache", cache);
-    const struct NnLmFunctions *f = functions_of(__func__, m, cache);
+    const LmFunctions *f = functions_of(__func__, m, cache);
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = f->run_body(m, ids, cache);                         /* (B,T,D) */
     int64_t n = tensor_dim(x, 1);

@@ -1,7 +1,6 @@
 /* layers.c: layers of nn.h: a constructor and a forward function each. Those of images are in more/image_layers.c. */
 #include <math.h>
 
-#include "adapter.h"
 #include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
@@ -27,13 +26,13 @@ Tensor *nn_linear(Linear *l, Tensor *x)                                     /* (
 {
     NN_LAYER_OF(l, "Linear");
     Tensor *y = ag_linear(x, l->weight, l->bias);
-    return l->lora_dropout ? linear_adapter->forward(l, x, y) : y;
+    return l->adapter ? ag_add(y, call_forward(l->adapter, x)) : y;
 }
 
 Tensor *nn_linear_activate(Linear *l, Tensor *x, AgActivation kind)
 {
     NN_LAYER_OF(l, "Linear");
-    if (l->lora_dropout) return ag_activate(kind, nn_linear(l, x));
+    if (l->adapter) return ag_activate(kind, nn_linear(l, x));
     return ag_linear_activate(x, l->weight, l->bias, kind);
 }
 

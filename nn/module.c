@@ -2,6 +2,7 @@
  *
  * A module owns its children and tensors (ag_set_part), so ag_free of the root frees the tree. The module of the first slot of
  * a tied tensor owns it. Each function allocates memory before it changes the tree, so an error leaves a valid tree. */
+#include "left.h"
 #include "walk.h"
 
 #include <stdarg.h>
@@ -277,6 +278,22 @@ void *nn_list_item(const ModuleList *list, int i)
     nn_check_type(__func__, list, sizeof *list, "ModuleList");
     if (i < 0 || i >= list->n) ag_usage_error(__func__, "item %d of a list of %d", i, list->n);
     return list->module.slots[i].child;
+}
+
+/* ---- layers with one input --------------------------------------------------------------------------------------- */
+
+void check_forward(const char *what, const Module *layer)
+{
+    nn_check(what, layer, 0);
+    if (!layer->forward) ag_usage_error(what, "a %s has no forward with one input (module.forward is not set)", layer->type);
+}
+
+Tensor *call_forward(Module *layer, Tensor *x)
+{
+    const Calls before = function_begins();
+    Tensor *y = layer->forward(layer, x);
+    function_ends(before);
+    return y;
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */

@@ -130,11 +130,9 @@ void optimizer_make_state(Optimizer *o)
     }
 }
 
-void check_undivided(const char *what, const Optimizer *o)
+void check_whole(const char *what, const Optimizer *o)
 {
-    for (int i = 0; !o->parallel && i < o->parameters->n; i++)
-        if (o->state[i].is_part)
-            ag_usage_error(what, "the state of this optimizer was divided among processes, by nn_parallel_new");
+    if (o->refusal && !o->sharing) ag_usage_error(what, "%s", o->refusal);
 }
 
 void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count)
@@ -333,8 +331,7 @@ static void take_step(const char *what, Optimizer *o, double grad_scale)
 {
     check_optimizer(what, o);
     check(what, "grad_scale", grad_scale, true, "a finite number");
-    if (o->parallel) ag_usage_error(what, "this optimizer is shared: expected nn_parallel_step");
-    check_undivided(what, o);
+    if (o->refusal) ag_usage_error(what, "%s", o->refusal);
     optimizer_check(what, o, 0);
     if (ag_warn_of_step()) warn_of_step(what, o);
     optimizer_make_state(o);

@@ -9,13 +9,22 @@
 typedef struct {
     int n;                      /* state tensors; 0 if the parameter is not trained */
     Tensor *tensor[NN_STATES];  /* they, once optimizer_make_state has made them; NULL behind the last */
-    int64_t first, count;       /* the items that this optimizer updates: all, or the part of this process (nn/parallel) */
+    int64_t first, count;       /* the items that this optimizer updates and has state of: all, or a part */
     bool is_part;
     int64_t steps;              /* its updates: fewer than the optimizer's steps if it got no gradient in some */
     int group;
 } ParameterState;
 
 typedef struct { double weight_decay, lr_factor; } Group;
+
+/* Who has the other parts of the state, for files. All of them write a file together: they call the same functions. */
+typedef struct Sharing Sharing;
+struct Sharing {
+    /* Returns state tensor k of parameter i, whole, where the file is written, else NULL. It is valid until the next call. */
+    const ag_real *(*collect)(Sharing *s, int i, int k);
+    bool is_writer;                             /* whether the file is written here */
+    bool (*all_good)(Sharing *s, bool good);    /* whether all of them were; if not, ag_error() tells why */
+};
 
 struct Optimizer {
     unsigned magic;             /* OPTIMIZER, in no other object */
@@ -29,7 +38,8 @@ struct Optimizer {
     Group *group;
     int n_groups;
     int64_t steps;
-    NnParallel *parallel;       /* the processes that share the parameters; NULL: none */
+    const char *refusal;        /* why nn_optimizer_step takes no step; NULL: it does */
+    Sharing *sharing;           /* NULL: the whole state is here, or the other parts are lost */
     AgScope update;             /* around the last call of the kind's update */
 };
 
@@ -38,8 +48,8 @@ void optimizer_make_state(Optimizer *o);
 /* From now on, o updates only items first..first+count-1 of parameter i, and has state for them alone, in tensors of one
  * dimension unless they are all. */
 void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count);
-/* A usage error if o has a part of the state only, and no processes have the others. */
-void check_undivided(const char *what, const Optimizer *o);
+/* A usage error if o has a part of the state only, and the others are lost. */
+void check_whole(const char *what, const Optimizer *o);
 /* A usage error if a step of o runs, if a field of the module was replaced, or if a parameter has a gradient but no state in o.
  * Also if no parameter has a gradient; `trained` is the number of those whose gradients were taken. */
 void optimizer_check(const char *what, const Optimizer *o, int trained);

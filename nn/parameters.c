@@ -1,7 +1,7 @@
 /* parameters.c: what uses the walk over the tensors of a module tree: parameter lists, modes, counts. */
+#include "kaeru/nn.h"
 #include "kaeru/tensor.h"
 #include "kaeru/updates.h"
-#include "adapter.h"
 #include "walk.h"
 
 #include <string.h>
@@ -131,17 +131,23 @@ void nn_pack_weights(void *module, bool packed)
     }
 }
 
-const LinearAdapter *linear_adapter;
-
-bool adapter_has(const NnNamedTensor *p)
+bool is_linear(const Module *m)
 {
-    return linear_adapter && linear_adapter->is_part(p);
+    return strcmp(m->type, "Linear") == 0 && m->size == sizeof(Linear);
+}
+
+bool is_of_adapter(const NnNamedTensor *p)
+{
+    for (const Module *m = p->owner; m->parent; m = m->parent) {
+        if (is_linear(m->parent) && ((const Linear *)m->parent)->adapter == m) return true;
+    }
+    return false;
 }
 
 void freeze_all_but_adapters(const NnParameters *p)
 {
     for (int i = 0; i < p->n; i++) {
-        if (!adapter_has(&p->item[i]) && tensor_dtype(p->item[i].tensor) == AG_REAL) {
+        if (!is_of_adapter(&p->item[i]) && tensor_dtype(p->item[i].tensor) == AG_REAL) {
             tensor_set_requires_grad(p->item[i].tensor, false);
         }
     }
@@ -153,9 +159,9 @@ void nn_freeze_bf16(void *module)
     NnParameters *p = nn_parameters(module);
     freeze_all_but_adapters(p);
     for (int i = 0; i < p->n; i++) {
-        const char *type = p->item[i].owner->type;
+        const Module *owner = p->item[i].owner;
         Tensor *t = p->item[i].tensor;
-        bool is_weight = (strcmp(type, "Linear") == 0 && !adapter_has(&p->item[i])) || strcmp(type, "Embedding") == 0;
+        bool is_weight = (is_linear(owner) && !is_of_adapter(&p->item[i])) || strcmp(owner->type, "Embedding") == 0;
         if (is_weight && tensor_dtype(t) == AG_REAL && tensor_ndim(t) == 2 && tensor_dim(t, 1) % 2 == 0 &&
             !tensor_requires_grad(t))
             ag_freeze_bf16(t);

@@ -1,15 +1,9 @@
 /* sequential.c: Sequential of nn.h, which applies layers in turn, and what takes any layer with one input. */
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
-#include "left.h"
+#include "walk.h"
 
 NN_FORWARD(Sequential, nn_sequential)
-
-static void check_forward(const char *what, const Module *layer)
-{
-    nn_check(what, layer, 0);
-    if (!layer->forward) ag_usage_error(what, "a %s has no forward with one input (module.forward is not set)", layer->type);
-}
 
 Sequential *nn_sequential_new(void)
 {
@@ -43,14 +37,6 @@ void nn_sequential_activation(Sequential *s, AgActivation kind)
     layer->module.forward = activation_forward;
     layer->kind = kind;
     nn_list_add(s, layer);
-}
-
-static Tensor *call_forward(Module *layer, Tensor *x)
-{
-    const Calls before = function_begins();
-    Tensor *y = layer->forward(layer, x);
-    function_ends(before);
-    return y;
 }
 
 Tensor *nn_sequential(Sequential *s, Tensor *x)

@@ -57,11 +57,11 @@ static void tensor_row(Table *t, int depth, const NnModuleSlot *slot)
 static void module_rows(Table *t, int depth, const char *name, const char *type, Module *m)
 {
     char count[GROUPED_TEXT];
-    row(t, depth, name, type, grouped(count_below(t->root, m, true), count));
+    if (*name) row(t, depth++, name, type, grouped(count_below(t->root, m, true), count));
     for (int i = 0; i < m->n_slots; i++) {
         const NnModuleSlot *slot = &m->slots[i];
-        if (slot->child) module_rows(t, depth + 1, slot->name, slot->child->type, slot->child);
-        else tensor_row(t, depth + 1, slot);
+        if (slot->child) module_rows(t, depth, slot->name, slot->child->type, slot->child);
+        else tensor_row(t, depth, slot);
     }
 }
 

@@ -59,18 +59,27 @@ static const char *module_name(const Module *m)
     return m->parent->slots[m->index].name;
 }
 
+/* Returns the length of what m puts before the names of its parts: its own name and a dot, or nothing. */
+static size_t prefix_length(const Module *m)
+{
+    const size_t length = strlen(module_name(m));
+    return length ? length + 1 : 0;
+}
+
 char *slot_path(void *owner, const Module *root, const Module *holder, const char *name)
 {
     size_t length = strlen(name);
-    for (const Module *m = holder; m != root; m = m->parent) length += strlen(module_name(m)) + 1;
-    char *path = ag_alloc_in(owner, length + 1, 1), *start = path + length;
-    for (const Module *m = holder;; m = m->parent) {
-        start -= strlen(name);
-        memcpy(start, name, strlen(name));
-        if (m == root) return path;
-        *--start = '.';
-        name = module_name(m);
+    for (const Module *m = holder; m != root; m = m->parent) length += prefix_length(m);
+    char *path = ag_alloc_in(owner, length + 1, 1), *start = path + length - strlen(name);
+    memcpy(start, name, strlen(name));
+    for (const Module *m = holder; m != root; m = m->parent) {
+        const size_t n = prefix_length(m);
+        if (n == 0) continue;
+        start -= n;
+        memcpy(start, module_name(m), n - 1);
+        start[n - 1] = '.';
     }
+    return path;
 }
 
 void name_tensors(Module *m)

@@ -10,7 +10,7 @@
 #define SLOT_NAME 48
 
 typedef struct NnModuleSlot {
-    char name[SLOT_NAME];
+    char name[SLOT_NAME];       /* empty: the parts of the child have names as if they were parts of this module */
     size_t offset;              /* of the field in the module's struct; 0: an item of a list */
     Module *child;              /* a child, */
     Tensor *tensor;             /* or a tensor */
@@ -19,8 +19,14 @@ typedef struct NnModuleSlot {
     bool not_saved;             /* a buffer that is not in files */
 } NnModuleSlot;
 
-/* A usage error if a field below m no longer points to what was registered for it (module.c). */
+/* ---- module.c ---------------------------------------------------------------------------------------------------- */
+
+/* A usage error if a field below m no longer points to what was registered for it. */
 void check_fields(const char *what, const Module *m);
+/* A usage error unless this is a layer with one input. */
+void check_forward(const char *what, const Module *layer);
+/* Returns layer(x). The layer may be the program's. */
+Tensor *call_forward(Module *layer, Tensor *x);
 
 /* ---- walk.c ------------------------------------------------------------------------------------------------------ */
 
@@ -62,6 +68,13 @@ void *evaluation_begin(Module *m);
 /* As nn_parameters, but only what files have, and not `without_frozen` parameters; with_ties: tied parameters once for each of
  * their names. */
 NnParameters *saved_parameters(Module *m, bool with_ties, bool without_frozen);
+
+/* Whether m is a Linear of nn.h. */
+bool is_linear(const Module *m);
+/* Whether this is a parameter of a Linear's adapter. */
+bool is_of_adapter(const NnNamedTensor *p);
+/* Freezes the reals that are not of an adapter. */
+void freeze_all_but_adapters(const NnParameters *p);
 
 /* The values of a tensor of any type, to write. */
 void *tensor_mutable_values(Tensor *t);

@@ -34,7 +34,7 @@ KINDS = ['border', 'bound', 'off by one', 'dropped term', 'sign', 'factor', 'arg
          'dropped call', 'neighbor', 'passed through', 'zero argument', 'comparison', 'other function']
 PROGRAMS = ['examples/common', 'examples/gpt', 'examples/llama', 'examples/translate', 'examples/compress']
 FOLDERS = ['autograd', 'autograd/ops', 'autograd/ops/more', 'autograd/more', 'autograd/debug', 'autograd/fast', 'nn',
-           'nn/files', 'nn/lora', 'nn/more', 'nn/parallel', 'models', 'models/files', 'models/llama', 'models/seq2seq',
+           'nn/files', 'models/lora', 'nn/more', 'nn/parallel', 'models', 'models/files', 'models/llama', 'models/seq2seq',
            'models/text', 'models/train', *PROGRAMS]
 
 # The suites that touch a file, the closest first; the first pattern that fits counts. All other suites come after them.
@@ -66,7 +66,7 @@ CLOSE = [
     (r'nn/files/(safetensors|stored)', 'safetensors tensor_files load bad_files checkpoint'),
     (r'nn/files/(numpy|model_index|tensor_files)', 'tensor_files load safetensors bad_files'),
     (r'nn/files/(checkpoint)', 'checkpoint load parameters parallel'),
-    (r'nn/lora', 'lora load'),
+    (r'models/lora', 'lora load'),
     (r'nn/files/', 'files checkpoint safetensors gpt bad_files'),
     (r'nn/(optim|schedule)', 'optim parameters mistakes torch warn nn checkpoint load'),
     (r'nn/parameters', 'parameters nn decode twice optim checkpoint load'),

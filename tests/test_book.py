@@ -21,7 +21,7 @@ FOR_PROGRAMS = ["kaeru/graph.h", "kaeru/kaeru.h", "kaeru/translation.h"]
 DOORS = {
     "kaeru/debug.h": "autograd/debug", "kaeru/print.h": "autograd/debug", "kaeru/custom.h": "autograd/more",
     "kaeru/grad.h": "autograd/more", "kaeru/watch.h": "autograd/more",
-    "kaeru/lora.h": "nn/lora", "kaeru/recurrent.h": "nn/more", "kaeru/parallel.h": "nn/parallel", "kaeru/mpi.h": "nn/mpi",
+    "kaeru/lora.h": "models/lora", "kaeru/recurrent.h": "nn/more", "kaeru/parallel.h": "nn/parallel", "kaeru/mpi.h": "nn/mpi",
     "kaeru/tensor_files.h": "nn/files", "kaeru/llama.h": "models/llama", "kaeru/seq2seq.h": "models/seq2seq",
     "kaeru/text.h": "models/text", "kaeru/lm.h": "models/train", "kaeru/training.h": "models/train",
 }

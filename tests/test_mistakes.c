@@ -869,7 +869,8 @@ START_TEST(settings_by_hand)
         MISTAKE("eps is", group_norm->eps = w; nn_group_norm(group_norm, image));
         MISTAKE("eps is", layer_norm->kind.eps = w; nn_layer_norm(layer_norm, x));
         MISTAKE("eps is", rms_norm->eps = w; nn_rms_norm(rms_norm, x));
-        if (k % 3 < 2) MISTAKE("lora_alpha is", pair->a->lora_alpha = w; nn_linear(pair->a, ones(2, 3)));
+        Lora *adapter = (Lora *)pair->a->adapter;
+        if (k % 3 < 2) MISTAKE("alpha of its adapter is", adapter->alpha = w; nn_linear(pair->a, ones(2, 3)));
         if (training) MISTAKE("dropout p is", nn_item(GPTBlock, gpt->h, 0)->attn->dropout = w; gpt_forward(gpt, i));
     }
     MISTAKE("d_model is -4", embeddings->d_model = -4; transformer_embeddings(embeddings, i));
@@ -891,7 +892,7 @@ START_TEST(modules)
     MISTAKE("the type is NULL", nn_new_sized(sizeof(Pair), no_text));
     MISTAKE("the module is NULL", nn_check(__func__, NULL, 0));
     MISTAKE("this is not a module", nn_check(__func__, stranger, 0));
-    MISTAKE("is a module of another type", nn_check(__func__, p, sizeof(Linear)));
+    MISTAKE("is a module of another type", nn_check(__func__, p, sizeof(BatchNorm)));
     MISTAKE("the module is NULL", nn_add_child(NULL, (void **)&field, l, "c"));
     MISTAKE("the module for \"a\" of Pair is NULL", nn_child(p, a, no_child));
     MISTAKE("Pair already has a \"a\"", nn_child(p, a, nn_linear_new(1, 1)));

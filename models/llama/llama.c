@@ -5,7 +5,6 @@
 #include "kaeru/llama.h"
 #include "language.h"
 #include "llama_parts.h"
-#include "lm_functions.h"
 
 #define PI 3.14159265358979323846
 
@@ -173,9 +172,10 @@ static void set_frequencies(Llama *m)
 
 Llama *llama_of_zeros(LlamaOptions options)
 {
-    static const struct NnLmFunctions functions = { sizes, body, &llama_fields, offsetof(Llama, options), "model.", false };
+    static const LmFunctions functions = { sizes, body, &llama_fields, offsetof(Llama, options), "model.", false };
     Llama *m = nn_new(Llama);
-    m->module.lm = &functions;
+    m->module.forward = lm_forward;
+    m->lm = &functions;
     m->options = options;
     nn_child(m, model, body_new(&options));
     nn_child(m, lm_head, options.tied ? nn_new(Linear) : linear_new(options.width, options.vocab, false, options.frozen));

@@ -163,7 +163,7 @@ double transformer_run_epoch(Transformer *m, KaeruNextBatch *next, void *source,
         const Module *root = &m->module;    /* the optimizer may train more than this model, or a part of it */
         while (root->parent) root = root->parent;
         nn_optimizer_check(__func__, o->optimizer, root);
-        if (o->parallel && o->optimizer->parallel != o->parallel)
+        if (o->parallel && o->optimizer->sharing != (Sharing *)o->parallel)
             ag_usage_error(__func__, "options: parallel was made of another optimizer than `optimizer`, expected one for "
                            "both");
         if (!(o->factor > 0)) ag_usage_error(__func__, "factor is %g, expected above 0", o->factor);

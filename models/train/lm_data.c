@@ -4,7 +4,6 @@
 
 #include "kaeru/lm.h"
 #include "language.h"
-#include "lm_functions.h"
 #include "train.h"
 #include "utf8.h"
 #include "vocab.h"

@@ -19,7 +19,6 @@
 #include "left.h"
 #include "number.h"
 #include "optim.h"
-#include "parallel_state.h"
 #include "settings.h"
 #include "stored.h"
 #include "utf8.h"
@@ -44,23 +43,23 @@ static bool starts_with(const char *text, const char *prefix)
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 
-/* State tensor `k` of parameter `i`, of which each process has a part: the parts are collected when it is written. */
-typedef struct { NnParallel *parallel; int i, k; } SharedState;
+/* State tensor `k` of parameter `i`, of which there is a part here: the parts are collected when it is written. */
+typedef struct { Sharing *sharing; int i, k; } SharedState;
 
 static const void *collect_state(void *arg)
 {
     SharedState *s = arg;
-    const void *values = s->parallel ? parallel_state(s->parallel, s->i, s->k) : NULL;
-    s->parallel = NULL;
+    const void *values = s->sharing ? s->sharing->collect(s->sharing, s->i, s->k) : NULL;
+    s->sharing = NULL;
     return values;
 }
 
 static StEntry state_entry(void *owner, const Optimizer *o, int i, int k)
 {
     const char *name = state_name(owner, o, i, k);
-    if (!o->parallel) return st_entry(name, o->state[i].tensor[k]);
+    if (!o->sharing) return st_entry(name, o->state[i].tensor[k]);
     SharedState *s = ag_alloc_in(owner, 1, sizeof *s);
-    *s = (SharedState){ o->parallel, i, k };
+    *s = (SharedState){ o->sharing, i, k };
     return (StEntry){ .name = name, .shape = tensor_shape(o->parameters->item[i].tensor), .dtype = AG_REAL,
                       .values_of = collect_state, .arg = s };
 }
@@ -90,7 +89,7 @@ static void check_file(const char *what, const char *path, const void *module, O
     check_fields(what, module);
     if (!o) return;
     nn_optimizer_check(what, o, module);
-    check_undivided(what, o);
+    check_whole(what, o);
     optimizer_make_state(o);
 }
 
@@ -140,12 +139,12 @@ static bool save(const char *what, const char *path, void *module, Saving how, O
         nn_settings_set(metadata, "random.seed", "%" PRIu64, ag_random_state().seed);
         nn_settings_set(metadata, "random.counter", "%" PRIu64, ag_random_state().counter);
     }
-    if (done && (!o || !o->parallel || nn_parallel_is_first(o->parallel)))
+    if (done && (!o || !o->sharing || o->sharing->is_writer))
         done = st_write_described(path, entry, n, metadata, how.config);
-    /* all processes send their parts of the state, also if the first one cannot write it */
+    /* the parts of the state are collected also if the file cannot be written */
     for (size_t i = 0; i < n; i++)
         if (entry[i].values_of) entry[i].values_of(entry[i].arg);
-    if (o && o->parallel) done = nn_parallel_check(o->parallel, done);
+    if (o && o->sharing) done = o->sharing->all_good(o->sharing, done);
     ag_free(p);
     return done;
 }

@@ -52,6 +52,7 @@ void divide(NnParallel *p)
     int64_t largest = p->foreign ? least(MESSAGE, MOST_RECEIVED / AT_ONCE / p->foreign) / CHUNK * CHUNK : MESSAGE;
     if (largest < CHUNK) largest = CHUNK;
     cut_pieces(p, largest);
+    for (int i = 0; i < p->n; i++) p->is_divided = p->is_divided || p->optimizer->state[p->parameter[i].index].is_part;
     p->queue = ag_alloc_in(p, (size_t)p->n_pieces, sizeof *p->queue);
     int64_t received = 0;
     for (int i = 0; i < p->n_pieces; i++) {
@@ -61,7 +62,8 @@ void divide(NnParallel *p)
     }
     p->buffer_size = least(received, largest * p->foreign > MOST_RECEIVED ? largest * p->foreign : MOST_RECEIVED);
     p->buffer = ag_alloc_in(p, (size_t)p->buffer_size, sizeof *p->buffer);
-    p->optimizer->parallel = p;
+    p->optimizer->sharing = &p->sharing;
+    p->optimizer->refusal = "this optimizer is shared: expected nn_parallel_step";
     ag_memory_trim();                                   /* the state of other processes' items, if it existed */
 }
 

@@ -51,6 +51,7 @@ typedef struct { Module module; LayerNorm *ln_1; GPTAttention *attn; LayerNorm *
 
 typedef struct {
     Module module;
+    const struct LmFunctions *lm;           /* what kaeru/lm.h needs of it */
     Embedding *wte, *wpe;                   /* tokens (V,D), positions (context,D) */
     Dropout *drop;
     ModuleList *h;                          /* of GPTBlock */

@@ -77,6 +77,7 @@ typedef struct {
 
 typedef struct {
     Module module;
+    const struct LmFunctions *lm;               /* what kaeru/lm.h needs of it */
     LlamaBody *model;
     Linear *lm_head;                            /* D -> V; if tied, with the weight of embed_tokens */
     Tensor *frequencies;                        /* (K/2) of the rotary positions, a buffer that is not saved */

@@ -51,7 +51,6 @@ struct Module {
     bool training;              /* true at first; nn_train and nn_eval set it, in all descendants as well */
     /* The forward function of a layer with one input, for Sequential and nn_recompute; its constructor sets it. Else NULL. */
     Tensor *(*forward)(void *self, Tensor *x);
-    const struct NnLmFunctions *lm;       /* of a GPT or a Llama: what kaeru/lm.h needs of it; else NULL */
     /* Called before the module and its parts are freed, to close a file or the like; NULL: nothing. nn_clone does not copy a
      * module that has it. Memory does not need it: what ag_alloc_in(module, ...) returns is freed with the module. */
     void (*destroy)(void *self);

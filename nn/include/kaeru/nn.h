@@ -21,9 +21,7 @@ typedef struct Linear Linear;
 struct Linear {
     Module module;
     Tensor *weight, *bias;
-    Linear *lora_A, *lora_B;                /* an adapter (lora.h): in -> rank -> out; NULL: none */
-    Dropout *lora_dropout;
-    double lora_alpha;                      /* alpha; what the adapter adds is multiplied by alpha / rank */
+    Module *adapter;                        /* adapter->forward(x) is added to y (lora.h); NULL: nothing */
 };
 Linear *nn_linear_new_with(int64_t in, int64_t out, bool bias);
 #define nn_linear_new(in, out)         nn_linear_new_with(in, out, true)

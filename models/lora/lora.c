@@ -1,5 +1,4 @@
 /* lora.c: adapters of Linears (Hu et al. 2021). */
-#include "adapter.h"
 #include "kaeru/autograd.h"
 #include "lora_parts.h"
 #include "walk.h"
@@ -7,21 +6,16 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_linear(const Module *m)
-{
-    return m && strcmp(m->type, "Linear") == 0 && m->size == sizeof(Linear);
-}
-
 Linear *lora_linear_of(const NnNamedTensor *p)
 {
     Linear *l = (Linear *)p->owner;
     return is_linear(p->owner) && l->weight == p->tensor ? l : NULL;
 }
 
-Linear *lora_adapted(const NnNamedTensor *p)
+Lora *lora_of(const NnNamedTensor *p)
 {
     Linear *l = lora_linear_of(p);
-    return l && l->lora_dropout ? l : NULL;
+    return l && l->adapter && strcmp(l->adapter->type, "Lora") == 0 ? (Lora *)l->adapter : NULL;
 }
 
 bool lora_is_named(const NnNamedTensor *p, const char *target)
@@ -32,56 +26,44 @@ bool lora_is_named(const NnNamedTensor *p, const char *target)
     return memcmp(name, target, size) == 0 && (name == p->name || name[-1] == '.');
 }
 
-/* Whether it is a matrix of an adapter. */
-static bool is_of_adapter(const NnNamedTensor *p)
-{
-    return is_linear(p->owner->parent);                                 /* which has no other children */
-}
-
 /* alpha / rank */
-static double scale_of(const Linear *l)
+static double scale_of(const Lora *a)
 {
-    if (!isfinite(l->lora_alpha)) ag_usage_error("nn_linear", "lora_alpha is %g, expected a finite number", l->lora_alpha);
-    return l->lora_alpha / (double)tensor_dim(l->lora_A->weight, 0);
+    if (!isfinite(a->alpha)) ag_usage_error("nn_linear", "alpha of its adapter is %g, expected a finite number", a->alpha);
+    return a->alpha / (double)tensor_dim(a->lora_A->weight, 0);
 }
 
-static Tensor *add_adapter(Linear *l, Tensor *x, Tensor *y)
+/* Returns what the adapter adds to the output of its Linear. */
+static Tensor *lora_forward(void *self, Tensor *x)                          /* (..,in) -> (..,out) */
 {
-    Tensor *more = nn_linear(l->lora_B, nn_linear(l->lora_A, nn_dropout(l->lora_dropout, x)));
-    return ag_add(y, ag_scale(more, scale_of(l)));
-}
-
-__attribute__((constructor)) static void offer(void)
-{
-    static const LinearAdapter adapter = { add_adapter, is_of_adapter };
-    linear_adapter = &adapter;
+    Lora *a = self;
+    Tensor *y = nn_linear(a->lora_B, nn_linear(a->lora_A, nn_dropout(a->lora_dropout, x)));
+    return ag_scale(y, scale_of(a));
 }
 
 void lora_add(Linear *l, int64_t rank, double alpha, double dropout)
 {
-    Linear *a = nn_linear_new_no_bias(tensor_dim(l->weight, 1), rank);
-    Linear *b = nn_linear_new_no_bias(rank, tensor_dim(l->weight, 0));
-    Dropout *d = nn_dropout_new(dropout);               /* added last: without it, as after an error, there is no adapter */
-    ag_fill(b->weight, 0);
-    nn_child(l, lora_A, a);
-    nn_child(l, lora_B, b);
-    nn_child(l, lora_dropout, d);
-    l->lora_alpha = alpha;
+    Lora *a = nn_new(Lora);
+    a->module.forward = lora_forward;
+    a->alpha = alpha;
+    nn_child(a, lora_A, nn_linear_new_no_bias(tensor_dim(l->weight, 1), rank));
+    nn_child(a, lora_B, nn_linear_new_no_bias(rank, tensor_dim(l->weight, 0)));
+    nn_child(a, lora_dropout, nn_dropout_new(dropout));
+    ag_fill(a->lora_B->weight, 0);
+    nn_child(l, adapter, &a->module);
+    /* In files, as in peft, the matrices have names as if they were parts of the Linear. */
+    l->module.slots[a->module.index].name[0] = '\0';
+    name_tensors(&a->module);
     if (!l->module.training) nn_eval(l);
 }
 
-static void lora_remove(Linear *l)
+static void lora_remove(Lora *a)
 {
-    enum { CHILDREN = 3 };                              /* the last slots */
-    l->module.n_slots -= CHILDREN;
-    for (int i = 0; i < CHILDREN; i++) {
-        Module *child = l->module.slots[l->module.n_slots + i].child;
-        child->parent = NULL;
-        ag_set_part(child, NULL, NULL);
-        ag_free(child);
-    }
-    l->lora_A = l->lora_B = NULL;
-    l->lora_dropout = NULL;
+    Linear *l = (Linear *)a->module.parent;
+    l->module.n_slots--;                                /* the last slot */
+    l->adapter = a->module.parent = NULL;
+    ag_set_part(a, NULL, NULL);
+    ag_free(a);
 }
 
 /* Tells that no Linear has this name, or that one has, but the weight belongs to another module; returns false. */
@@ -114,7 +96,7 @@ bool nn_lora_add(void *module, NnLoraOptions o)
         bool found = false;
         for (int i = 0; i < p->n; i++) {
             if (!lora_is_named(&p->item[i], *target)) continue;
-            if (lora_adapted(&p->item[i])) ag_usage_error(__func__, "%s has an adapter", p->item[i].name);
+            if (lora_of(&p->item[i])) ag_usage_error(__func__, "%s has an adapter", p->item[i].name);
             chosen[i] = found = true;
         }
         if (!found) good = not_found(module, *target);
@@ -126,13 +108,14 @@ bool nn_lora_add(void *module, NnLoraOptions o)
     return good;
 }
 
-static void merge(Linear *l)
+static void merge(const Lora *a)
 {
+    Linear *l = (Linear *)a->module.parent;
     AgScope s = ag_begin(AG_NO_GRAD);
     ag_precision(AG_FLOAT32);                           /* also in a program that trains in bfloat16 */
     bool packed = tensor_dtype(l->weight) == AG_PACKED;
     Tensor *weight = packed ? ag_from_bf16(l->weight) : l->weight;
-    Tensor *sum = ag_add(weight, ag_scale(ag_matmul(l->lora_B->weight, l->lora_A->weight), scale_of(l)));
+    Tensor *sum = ag_add(weight, ag_scale(ag_matmul(a->lora_B->weight, a->lora_A->weight), scale_of(a)));
     if (packed) ag_packed_write(l->weight, 0, tensor_dim(sum, 0), (const uint32_t *)tensor_int_data(ag_to_bf16(sum)));
     else tensor_copy(l->weight, sum);
     ag_end(s);
@@ -142,9 +125,9 @@ void lora_remove_all(void *module, bool merged)
 {
     NnParameters *p = nn_parameters(module);
     for (int i = p->n - 1; i >= 0; i--) {               /* an adapter's own tensors are behind the weight of its Linear */
-        Linear *l = lora_adapted(&p->item[i]);
-        if (l && merged) merge(l);
-        if (l) lora_remove(l);
+        Lora *a = lora_of(&p->item[i]);
+        if (a && merged) merge(a);
+        if (a) lora_remove(a);
     }
     ag_free(p);
 }

@@ -6,8 +6,8 @@
 
 /* The Linear of which this is the weight; NULL: it is another parameter. */
 Linear *lora_linear_of(const NnNamedTensor *p);
-/* As lora_linear_of; NULL also for a Linear without adapter. */
-Linear *lora_adapted(const NnNamedTensor *p);
+/* The adapter of the Linear of which this is the weight; NULL: there is none. */
+Lora *lora_of(const NnNamedTensor *p);
 /* Whether this is the weight of a Linear of that name: "layers.0.q_proj.weight" of a "q_proj". */
 bool lora_is_named(const NnNamedTensor *p, const char *target);
 void lora_add(Linear *l, int64_t rank, double alpha, double dropout);

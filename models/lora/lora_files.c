@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adapter.h"
 #include "config.h"
-#include "lm_functions.h"
+#include "language.h"
 #include "lora_parts.h"
 #include "number.h"
 #include "stored.h"
 #include "utf8.h"
+#include "walk.h"
 
 #define PREFIX "base_model.model."
 /* What a regular expression of Python does not take as itself, besides the point. */
@@ -23,11 +23,6 @@ static bool starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-static const struct NnLmFunctions *language_of(const void *module)
-{
-    return ((const Module *)module)->lm;
-}
-
 /* What is behind the last point of a name. */
 static const char *last_word(const char *name)
 {
@@ -38,7 +33,7 @@ static const char *last_word(const char *name)
 /* What the class of transformers that generates has before the names of a language model, and of no other module. */
 static const char *usual_prefix(const void *module)
 {
-    return language_of(module) ? language_of(module)->prefix : "";
+    return lm_functions(module) ? lm_functions(module)->prefix : "";
 }
 
 /* The name in a library's class, which puts `prefix` before the names, of the module's parameter. */
@@ -78,7 +73,7 @@ static bool finds_only_adapted(const NnParameters *p, const char *target, int *f
     *first = -1;
     for (int i = 0; i < p->n; i++) {
         if (!lora_is_named(&p->item[i], target)) continue;
-        if (!lora_adapted(&p->item[i])) return false;
+        if (!lora_of(&p->item[i])) return false;
         if (*first < 0) *first = i;
     }
     return true;
@@ -101,7 +96,7 @@ static void put_target_regex(JsonWriter *w, const void *module, const NnParamete
 {
     const char *regex = NULL;
     for (int i = 0; i < p->n; i++) {
-        if (!lora_adapted(&p->item[i])) continue;
+        if (!lora_of(&p->item[i])) continue;
         const char *name = name_regex(w, linear_name(w, module, &p->item[i]));
         regex = regex ? text_printf(w, "%s|%s", regex, name) : name;
     }
@@ -114,7 +109,7 @@ static void put_target_list(JsonWriter *w, const void *module, const NnParameter
 {
     json_open(w, "target_modules", '[');
     for (int i = 0, first; i < p->n; i++) {
-        if (!lora_adapted(&p->item[i])) continue;
+        if (!lora_of(&p->item[i])) continue;
         const char *name = linear_name(w, module, &p->item[i]), *last = last_word(name);
         if (!finds_only_adapted(p, last, &first)) json_put_text(w, NULL, name);
         else if (first == i) json_put_text(w, NULL, last);
@@ -122,44 +117,44 @@ static void put_target_list(JsonWriter *w, const void *module, const NnParameter
     json_close(w, ']');
 }
 
-static double rank_of(const Linear *l)
+static double rank_of(const Lora *a)
 {
-    return (double)tensor_dim(l->lora_A->weight, 0);
+    return (double)tensor_dim(a->lora_A->weight, 0);
 }
 
 /* Writes the ranks, or the alphas, that are not those of `usual`, by the whole names of the Linears. peft reads keys as regular
  * expressions; in a language model, no name differs from another one only where that has a point. */
 static void put_pattern(JsonWriter *w, const char *key, const void *module, const NnParameters *p, bool ranks,
-                        const Linear *usual)
+                        const Lora *usual)
 {
     json_open(w, key, '{');
     for (int i = 0; i < p->n; i++) {
-        const Linear *l = lora_adapted(&p->item[i]);
-        if (!l || (ranks ? rank_of(l) == rank_of(usual) : l->lora_alpha == usual->lora_alpha)) continue;
+        const Lora *a = lora_of(&p->item[i]);
+        if (!a || (ranks ? rank_of(a) == rank_of(usual) : a->alpha == usual->alpha)) continue;
         const char *name = linear_name(w, module, &p->item[i]);
-        name = text_printf(w, "^%s", language_of(module) ? name : name_regex(w, name));
+        name = text_printf(w, "^%s", lm_functions(module) ? name : name_regex(w, name));
         json_write_name(w, name, strlen(name));
-        json_put_real(w, NULL, ranks ? rank_of(l) : l->lora_alpha);
+        json_put_real(w, NULL, ranks ? rank_of(a) : a->alpha);
     }
     json_close(w, '}');
 }
 
-static JsonWriter *config_of(void *owner, const void *module, const NnParameters *p, const Linear *l, const char *base)
+static JsonWriter *config_of(void *owner, const void *module, const NnParameters *p, const Lora *a, const char *base)
 {
     JsonWriter *w = json_writer(owner, 2);
     json_open(w, NULL, '{');
     json_put_text(w, "peft_type", "LORA");
     /* With this type, peft asks the model for functions that only models that generate have. */
-    json_put_text(w, "task_type", language_of(module) ? "CAUSAL_LM" : NULL);
+    json_put_text(w, "task_type", lm_functions(module) ? "CAUSAL_LM" : NULL);
     json_put_text(w, "base_model_name_or_path", base && utf8_valid(base, strlen(base)) == strlen(base) ? base : NULL);
-    json_put_real(w, "r", rank_of(l));
-    json_put_real(w, "lora_alpha", l->lora_alpha);
-    put_pattern(w, "rank_pattern", module, p, true, l);
-    put_pattern(w, "alpha_pattern", module, p, false, l);
-    json_put_real(w, "lora_dropout", l->lora_dropout->p);
-    json_put_bool(w, "fan_in_fan_out", language_of(module) && language_of(module)->transposed);
+    json_put_real(w, "r", rank_of(a));
+    json_put_real(w, "lora_alpha", a->alpha);
+    put_pattern(w, "rank_pattern", module, p, true, a);
+    put_pattern(w, "alpha_pattern", module, p, false, a);
+    json_put_real(w, "lora_dropout", a->lora_dropout->p);
+    json_put_bool(w, "fan_in_fan_out", lm_functions(module) && lm_functions(module)->transposed);
     json_put_text(w, "bias", "none");
-    if (language_of(module)) put_target_list(w, module, p);
+    if (lm_functions(module)) put_target_list(w, module, p);
     else put_target_regex(w, module, p);
     return w;
 }
@@ -179,19 +174,19 @@ static bool save(const char *what, void *module, const char *folder, NnLoraSaveO
 {
     NnParameters *p = parameters_of(what, module, folder);
     StEntry *entry = ag_alloc_in(p, (size_t)p->n, sizeof *entry);
-    const Linear *first = NULL;
+    const Lora *first = NULL;
     size_t n = 0;
     bool done = true;
     for (int i = 0; i < p->n; i++) {
-        const Linear *l = lora_adapted(&p->item[i]);
-        if (!l) continue;
-        if (!first) first = l;
-        if (l->lora_dropout->p != first->lora_dropout->p)
+        const Lora *a = lora_of(&p->item[i]);
+        if (!a) continue;
+        if (!first) first = a;
+        if (a->lora_dropout->p != first->lora_dropout->p)
             done = ag_set_error("%s: adapters have the dropouts %g and %g, but the file has one for all", folder,
-                                first->lora_dropout->p, l->lora_dropout->p);
+                                first->lora_dropout->p, a->lora_dropout->p);
         const char *name = library_name(p, module, usual_prefix(module), p->item[i].name);
-        entry[n++] = st_entry(matrix_name(p, name, 'A'), l->lora_A->weight);
-        entry[n++] = st_entry(matrix_name(p, name, 'B'), l->lora_B->weight);
+        entry[n++] = st_entry(matrix_name(p, name, 'A'), a->lora_A->weight);
+        entry[n++] = st_entry(matrix_name(p, name, 'B'), a->lora_B->weight);
     }
     if (!first) ag_usage_error(what, "this %s has no adapters", ((Module *)module)->type);
     const char *config_path = text_printf(p, "%s/adapter_config.json", folder);
@@ -502,9 +497,9 @@ static bool is_in_layers(const Config *c, const char *name)
 /* Whether peft's default of target_modules, which it has for language models alone, chooses the Linear of this name. */
 static bool is_default(const void *module, const char *name)
 {
-    if (!language_of(module)) return false;
+    if (!lm_functions(module)) return false;
     const char *last = last_word(name);
-    return language_of(module)->transposed ? strcmp(last, "c_attn") == 0
+    return lm_functions(module)->transposed ? strcmp(last, "c_attn") == 0
                                            : strcmp(last, "q_proj") == 0 || strcmp(last, "v_proj") == 0;
 }
 
@@ -517,7 +512,7 @@ static const char *setting_against(const Config *c, const void *module, const ch
     if (lists(excluded, name, &whole) || (text && is_name(excluded, name, false))) return "exclude_modules";
     if (!targets || targets->type == JSON_NULL) return is_default(module, name) ? NULL : "target_modules";
     if (targets->type == JSON_STRING && is_all_linear(targets))
-        return language_of(module) && strcmp(name, "lm_head") == 0 ? "target_modules" : NULL;
+        return lm_functions(module) && strcmp(name, "lm_head") == 0 ? "target_modules" : NULL;
     if (targets->type == JSON_STRING) return is_name(targets, name, true) ? NULL : "target_modules";
     if (!lists(targets, name, &whole)) return "target_modules";
     return whole || is_in_layers(c, name) ? NULL : "layers_to_transform";
@@ -594,7 +589,7 @@ bool nn_lora_load(void *module, const char *folder)
     AG_LAYER;
     NnParameters *p = parameters_of(__func__, module, folder);
     for (int i = 0; i < p->n; i++)
-        if (adapter_has(&p->item[i])) ag_usage_error(__func__, "this module has adapters: %s", p->item[i].name);
+        if (is_of_adapter(&p->item[i])) ag_usage_error(__func__, "this module has adapters: %s", p->item[i].name);
     const char *weights = text_printf(p, "%s/adapter_model.safetensors", folder);
     AdapterConfig a = { .dropout = 0 };
     Config c;

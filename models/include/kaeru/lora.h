@@ -7,14 +7,17 @@
  *     if (!nn_lora_save(model, "adapter")) return false;  for the library peft, and nn_lora_load
  *     nn_lora_merge(model);                               the model is as before, with the adapters in its weights
  *
- * An adapter is part of its Linear, whose children lora_A and lora_B have its parameters. It acts in nn_linear; code that reads
- * Linear.weight itself does not see it. */
+ * An adapter acts in nn_linear; code that reads Linear.weight itself does not see it. Its parameters have names as if they were
+ * parts of the Linear: "q_proj.lora_A.weight". */
 #ifndef KAERU_LORA_H
 #define KAERU_LORA_H
 
 #include "kaeru/nn.h"
 
 AG_PUBLIC_BEGIN
+
+/* An adapter, which is Linear.adapter: in -> rank -> out, in training with dropout before. alpha may be changed. */
+typedef struct { Module module; Linear *lora_A, *lora_B; Dropout *lora_dropout; double alpha; } Lora;
 
 /* targets: the names of the Linears to adapt, which end with NULL: "q_proj" is each Linear of that name, however deep. */
 typedef struct { int64_t rank; double alpha, dropout; const char *const *targets; } NnLoraOptions;
