@@ -1,12 +1,8 @@
 /* language.c: the functions that all language models share. */
-#include <string.h>
-
 #include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/language.h"
 #include "language.h"
-#include "number.h"
-#include "utf8.h"
 
 Tensor *lm_forward(void *m, Tensor *ids)
 {
@@ -35,30 +31,6 @@ static const LmFunctions *functions_of(const char *what, const void *m, const Nn
 LmSizes lm_sizes(const char *what, const void *m)
 {
     return functions_of(what, m, NULL)->get_sizes(m);
-}
-
-void lm_settings(const void *m, NnSettings *s)
-{
-    const LmFunctions *f = functions_of(__func__, m, NULL);
-    nn_fields_to_settings(f->fields, (const char *)m + f->options, s);
-}
-
-bool lm_has_settings(const void *m, const NnSettings *found, const char *checkpoint)
-{
-    const NnFields *fields = functions_of(__func__, m, NULL)->fields;
-    NnSettings *now = nn_settings_new();
-    bool good = true;
-    lm_settings(m, now);
-    for (const NnField *f = fields->field; good && f->name; f++) {
-        const char *key = text_printf(now, "%s%s", fields->prefix, f->name);
-        const char *before = nn_settings_get(found, key), *value = nn_settings_get(now, key);
-        if (!before) continue;                                  /* of an earlier version */
-        if (!value || strcmp(before, value) != 0)
-            good = ag_set_error("%s: the run began with a model of %s %s, expected the same: this one has %s", checkpoint, key,
-                                QUOTED(before), value ? QUOTED(value) : "none");
-    }
-    ag_free(now);
-    return good;
 }
 
 int64_t cache_past(const char *what, const NnCache *cache)

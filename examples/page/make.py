@@ -44,7 +44,7 @@ REPLACED = ["autograd/fast/threads.c", "autograd/ops/table.c", "nn/files/file.c"
 INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "examples", "autograd/include", "nn/include",
             "models/include", "autograd/fast", "autograd/fast/simd", "autograd/system", "autograd/ops", "autograd/ops/more",
             "autograd", "autograd/debug", "nn", "nn/files", "models/lora", "nn/parallel", "models", "models/files",
-            "models/llama", "models/text", "models/train"]
+            "models/llama", "models/text", "models/lm", "models/train"]
 BUILT_INCLUDES = ["autograd/include", "nn/include", "models/include", "autograd"]
 
 # As meson.build has them: the same bits everywhere.

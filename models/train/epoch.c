@@ -3,7 +3,8 @@
 #include "arguments.h"
 #include "left.h"
 #include "optim.h"
-#include "train.h"
+#include "kaeru/training.h"
+#include "losses.h"
 
 /* The sums are over the batches of the epoch so far. */
 typedef struct {
@@ -103,7 +104,7 @@ static void learn_shard(const Epoch *e, const TransformerBatch *batches, int n)
     if (from == to) return;                     /* a gradient of zeros would take time and change nothing */
     AgScope scope = ag_begin(AG_RECORD);
     TransformerBatch part = batch_rows(batch, from, to);
-    nn_parallel_count(e->parallel, (double)batch_count_tokens(part.tgt_y, e->options->criterion.padding_idx));
+    nn_parallel_count(e->parallel, (double)losses_count(part.tgt_y, e->options->criterion.padding_idx));
     loss_compute(e, &part);
     ag_end(scope);
 }

@@ -1,6 +1,6 @@
-/* losses.c: the losses of an evaluation, see train.h. */
+/* losses.c: the losses of an evaluation by several processes. */
 #include "array.h"
-#include "train.h"
+#include "losses.h"
 
 bool losses_next_is_mine(const Losses *l)
 {
@@ -21,4 +21,12 @@ double losses_sum(Losses *l)
     ag_free(l->value);
     l->value = NULL;
     return sum;
+}
+
+int64_t losses_count(const Tensor *ids, int32_t ignored)
+{
+    const int32_t *id = tensor_int_data(ids);
+    int64_t n = 0;
+    for (int64_t i = 0; i < tensor_numel(ids); i++) n += id[i] != ignored;
+    return n;
 }
