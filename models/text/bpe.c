@@ -356,7 +356,7 @@ static void forget_long_words(Bpe *b)
     }
 }
 
-static int32_t *encode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count)
+static int32_t *bpe_encode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count)
 {
     Ids ids = { 0 };
     reserve(&ids, n / 3 + 64);
@@ -369,7 +369,7 @@ static int32_t *encode(const KaeruVocab *v, const char *text, size_t n, bool spe
 /* ---- the functions of the kind ----------------------------------------------------------------------------------- */
 
 /* <|endoftext|> is the token behind a text if the file names none. */
-static int32_t special_of(const KaeruVocab *v, KaeruSpecial which)
+static int32_t bpe_special(const KaeruVocab *v, KaeruSpecial which)
 {
     const Bpe *b = v->bpe;
     if (which == KAERU_START) return b->begin;
@@ -378,15 +378,15 @@ static int32_t special_of(const KaeruVocab *v, KaeruSpecial which)
 }
 
 /* An added token has its normal form. */
-static Word decoded(const KaeruVocab *v, int32_t id)
+static Word bpe_decoded(const KaeruVocab *v, int32_t id)
 {
     const Word *normal = v->bpe->normal;
     return normal && normal[id].text ? normal[id] : v->tokens->word[id];
 }
 
-static bool is_spaced(const KaeruVocab *v)
+static bool bpe_spaced(const KaeruVocab *v)
 {
     return v->bpe->rules.spaced;
 }
 
-const VocabFunctions bpe_functions = { encode, special_of, decoded, is_spaced };
+const VocabFunctions bpe_functions = { bpe_encode, bpe_special, bpe_decoded, bpe_spaced };

@@ -110,7 +110,7 @@ bool kaeru_vocab_check(const KaeruVocab *v, const char *name, const char *text, 
     return !units_lack(v, text, n, &unit) || unknown_character(name, text, n, unit);
 }
 
-static int32_t *encode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count)
+static int32_t *units_encode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count)
 {
     (void)special;
     const KaeruVocabKind kind = v->kind;
@@ -131,24 +131,24 @@ static int32_t *encode(const KaeruVocab *v, const char *text, size_t n, bool spe
     return k == n ? ids : ag_resize(ids, k, k, sizeof *ids);        /* without the rest of the memory */
 }
 
-static int32_t no_special(const KaeruVocab *v, KaeruSpecial which)
+static int32_t units_special(const KaeruVocab *v, KaeruSpecial which)
 {
     (void)v;
     (void)which;
     return -1;
 }
 
-static Word decoded(const KaeruVocab *v, int32_t id)
+static Word units_decoded(const KaeruVocab *v, int32_t id)
 {
     return v->tokens->word[id];
 }
 
-static bool is_spaced(const KaeruVocab *v)
+static bool units_spaced(const KaeruVocab *v)
 {
     return v->kind == KAERU_WORDS;
 }
 
-const VocabFunctions units_functions = { encode, no_special, decoded, is_spaced };
+const VocabFunctions units_functions = { units_encode, units_special, units_decoded, units_spaced };
 
 char *kaeru_vocab_unknown(const KaeruVocab *v, const char *text, size_t n)
 {
