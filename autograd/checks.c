@@ -7,6 +7,7 @@
 #include "tensor_struct.h"
 #include "thread.h"
 
+#include <math.h>
 #include <stdarg.h>
 
 /* ---- what a rule reads ------------------------------------------------------------------------------------------- */
@@ -91,6 +92,11 @@ void check_alive(const char *what, const char *argument, const Tensor *t)
                        place_text(t->origin.site, t->origin.user_site), t->owned ? "freed" : "its scope has ended");
     if (t->magic != TENSOR_ALIVE)
         ag_usage_error(what, "%s is not a live tensor: its scope has ended, or it was freed", argument);
+}
+
+void check_number(const char *what, const char *argument, double x, bool valid, const char *expected)
+{
+    if (!valid || !isfinite(x)) ag_usage_error(what, "%s is %g, expected %s", argument, x, expected);
 }
 
 void check_tensor(const char *what, const char *argument, const Tensor *t, AgDType dtype)

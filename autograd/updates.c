@@ -6,17 +6,10 @@
 #include "kernels.h"
 #include "tensor_struct.h"
 
-#include <math.h>
-
-static void check_finite_number(const char *what, const char *name, double x)
-{
-    if (!isfinite(x)) ag_usage_error(what, "%s is %g, expected a finite number", name, x);
-}
-
 /* The items first..first+n-1 of leaf w, to be written. grad_scale and the gradient, an array of n numbers, are checked. */
 static real *part_of(const char *what, Tensor *w, int64_t first, int64_t n, const real *grad, double grad_scale)
 {
-    check_finite_number(what, "grad_scale", grad_scale);
+    check_number(what, "grad_scale", grad_scale, true, "a finite number");
     if (n > 0) ag_check_pointer(what, "grad", grad);
     real *values = values_to_write(what, "w", w, AG_REAL);
     if (first < 0 || n < 0 || first > w->numel - n)
@@ -64,7 +57,7 @@ double ag_grad_sum_squares(Tensor *w)
 
 void ag_grad_scale(Tensor *w, double factor)
 {
-    check_finite_number(__func__, "factor", factor);
+    check_number(__func__, "factor", factor, true, "a finite number");
     check_tensor(__func__, "w", w, AG_REAL);
     check_leaf(__func__, "w", w);
     if (!w->grad) return;

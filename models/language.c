@@ -20,7 +20,10 @@ static const LmFunctions *functions_of(const char *what, const void *m, const Nn
 {
     nn_check(what, m, 0);
     const LmFunctions *f = lm_functions(m);
-    if (!f) ag_usage_error(what, "this %s is not a language model: expected a GPT or a Llama", ((const Module *)m)->type);
+    if (!f) {
+        ag_usage_error(what, "this %s is not a language model: expected a GPT or a Llama",
+                       ((const Module *)m)->type);
+    }
     if (cache) ag_check_object(what, "the cache", cache);
     int64_t layers = cache ? f->get_sizes(m).layers : 0;
     if (cache && cache->n != layers)

@@ -31,6 +31,7 @@
  *     make_model. */
 #include "arguments.h"
 #include "kaeru/autograd.h"
+#include "kaeru/init.h"
 #include "kaeru/transformer.h"
 #include "language.h"
 

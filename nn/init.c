@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "arguments.h"
+#include "kaeru/init.h"
 #include "kaeru/tensor.h"
 #include "kaeru/updates.h"
 #include "walk.h"
@@ -24,13 +25,13 @@ static double fan(const char *what, const Tensor *w, int without)
 /* The bound of a uniform distribution with n = 6, the deviation of a normal one with n = 2. */
 static double xavier(const char *what, const Tensor *w, double gain, double n)
 {
-    if (!(gain >= 0 && isfinite(gain))) ag_usage_error(what, "gain is %g, expected a finite number of 0 or more", gain);
+    check_number(what, "gain", gain, gain >= 0, "a finite number of 0 or more");
     return gain * sqrt(n / (fan(what, w, 0) + fan(what, w, 1)));
 }
 
 static double kaiming(const char *what, const Tensor *w, double a, double n)
 {
-    if (!isfinite(a)) ag_usage_error(what, "a is %g, expected a finite number", a);
+    check_number(what, "a", a, true, "a finite number");
     return sqrt(n / ((1 + a * a) * fan(what, w, 0)));
 }
 

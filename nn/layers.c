@@ -1,6 +1,4 @@
 /* layers.c: layers of nn.h: a constructor and a forward function each. Those of images are in more/image_layers.c. */
-#include <math.h>
-
 #include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
@@ -65,7 +63,7 @@ NN_FORWARD(RMSNorm, nn_rms_norm)
 static void check_norm(const char *what, int64_t width, double eps)
 {
     if (width < 1) ag_usage_error(what, "width %lld, must be 1 or more", (long long)width);
-    if (!(eps >= 0 && isfinite(eps))) ag_usage_error(what, "eps is %g, expected a finite number of 0 or more", eps);
+    check_number(what, "eps", eps, eps >= 0, "a finite number of 0 or more");
 }
 
 LayerNorm *nn_layer_norm_new_with(int64_t width, AgNorm kind, bool bias)
@@ -124,7 +122,7 @@ Dropout *nn_dropout_new(double p)
 Tensor *nn_dropout(Dropout *d, Tensor *x)                                   /* (..) -> (..) */
 {
     NN_LAYER_OF(d, "Dropout");
-    if (!(d->p >= 0 && d->p < 1)) ag_usage_error(__func__, "p is %g, expected 0 <= p < 1", d->p);
+    check_number(__func__, "p", d->p, d->p >= 0 && d->p < 1, "0 <= p < 1");
     if (d->module.training && d->p > 0) return ag_dropout(x, d->p);
     check_tensor(__func__, "x", x, AG_REAL);
     return x;

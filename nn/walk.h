@@ -61,20 +61,9 @@ void fill_by_fan_in(double fan_in, Tensor *weight, Tensor *bias);
 /* The number of entries below m of tensors that are trained, or are not. A tied tensor counts at its first slot below root. */
 int64_t count_below(Module *root, Module *m, bool trained);
 
-/* Evaluation mode until the result is freed, by ag_free or at the end of a scope that an error unwinds: then each module has
- * its former mode. */
-void *evaluation_begin(Module *m);
-
 /* As nn_parameters, but only what files have, and not `without_frozen` parameters; with_ties: tied parameters once for each of
  * their names. */
 NnParameters *saved_parameters(Module *m, bool with_ties, bool without_frozen);
-
-/* Whether m is a Linear of nn.h. */
-bool is_linear(const Module *m);
-/* Whether this is a parameter of a Linear's adapter. */
-bool is_of_adapter(const NnNamedTensor *p);
-/* Freezes the reals that are not of an adapter. */
-void freeze_all_but_adapters(const NnParameters *p);
 
 /* The values of a tensor of any type, to write. */
 void *tensor_mutable_values(Tensor *t);

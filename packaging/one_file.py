@@ -122,7 +122,8 @@ class Sources:
     def read(self, path):
         self.files.add(path)
         with open(path, encoding="utf-8") as file:
-            return file.read()
+            # kaeru.h has all headers, without what some include for old programs.
+            return re.sub(r"#ifndef KAERU_INSIDE [^\n]*\n(#include [^\n]*\n)+#endif\n\n?", "", file.read())
 
     def find(self, name, near):
         for folder in [near, *self.folders]:

@@ -34,8 +34,8 @@ KINDS = ['border', 'bound', 'off by one', 'dropped term', 'sign', 'factor', 'arg
          'dropped call', 'neighbor', 'passed through', 'zero argument', 'comparison', 'other function']
 PROGRAMS = ['examples/common', 'examples/gpt', 'examples/llama', 'examples/translate', 'examples/compress']
 FOLDERS = ['autograd', 'autograd/ops', 'autograd/ops/more', 'autograd/more', 'autograd/debug', 'autograd/fast', 'nn',
-           'nn/files', 'models/lora', 'nn/more', 'nn/parallel', 'models', 'models/files', 'models/llama', 'models/seq2seq',
-           'models/text', 'models/lm', 'models/train', *PROGRAMS]
+           'nn/files', 'nn/options', 'nn/more', 'nn/parallel', 'models', 'models/files', 'models/llama', 'models/lora',
+           'models/seq2seq', 'models/text', 'models/lm', 'models/train', *PROGRAMS]
 
 # The suites that touch a file, the closest first; the first pattern that fits counts. All other suites come after them.
 CLOSE = [
@@ -62,19 +62,20 @@ CLOSE = [
     (r'autograd/updates', 'mistakes graph optim errors tensor'),
     (r'autograd/(tensor|shape|checks|errors)', 'tensor errors graph memory'),
     (r'autograd/', 'graph errors torch property gradcheck tensor attention nan custom'),
-    (r'nn/(files/json|number)', 'json bad_files safetensors text bpe'),
+    (r'nn/(files/json|number|options/numbers)', 'json bad_files safetensors text bpe'),
     (r'nn/files/(safetensors|stored)', 'safetensors tensor_files load bad_files checkpoint'),
     (r'nn/files/(numpy|model_index|tensor_files)', 'tensor_files load safetensors bad_files'),
     (r'nn/files/(checkpoint)', 'checkpoint load parameters parallel'),
     (r'models/lora', 'lora load'),
     (r'nn/files/', 'files checkpoint safetensors gpt bad_files'),
-    (r'nn/(optim|schedule)', 'optim parameters mistakes torch warn nn checkpoint load'),
+    (r'nn/(adam|optimizer|schedule|more/more_optim)', 'optim parameters mistakes torch warn nn checkpoint load'),
     (r'nn/parameters', 'parameters nn decode twice optim checkpoint load'),
-    (r'nn/(module|walk|summary)', 'nn parameters twice mistakes'),
+    (r'nn/(module|walk|more/summary)', 'nn parameters twice mistakes'),
     (r'nn/more/recurrent', 'recurrent dropout seq2seq'),
     (r'nn/(recompute)', 'recompute'),
+    (r'nn/(fields|options/)', 'fields checkpoint effects gpt llama'),
     (r'nn/parallel/', 'parallel'),
-    (r'nn/(conv|rms_norm)', 'conv attention nn'),
+    (r'nn/more/image_layers', 'conv attention nn'),
     (r'nn/(attention|layers)', 'attention dropout nn transformer gpt'),
     (r'nn/', 'nn attention transformer gpt seq2seq recurrent optim checkpoint load'),
     (r'models/text/(bpe|unicode)', 'bpe bpe_json bad_files text'),

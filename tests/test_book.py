@@ -19,12 +19,15 @@ BASE = ["autograd/system"]                      # what differs between systems: 
 FOR_PROGRAMS = ["kaeru/graph.h", "kaeru/kaeru.h", "kaeru/translation.h"]
 # The folder whose functions a public header declares, if it is not that of the header's floor.
 DOORS = {
-    "kaeru/debug.h": "autograd/debug", "kaeru/print.h": "autograd/debug", "kaeru/custom.h": "autograd/more",
-    "kaeru/grad.h": "autograd/more", "kaeru/watch.h": "autograd/more", "kaeru/lora.h": "models/lora",
-    "kaeru/recurrent.h": "nn/more", "kaeru/parallel.h": "nn/parallel", "kaeru/mpi.h": "nn/mpi",
-    "kaeru/tensor_files.h": "nn/files", "kaeru/llama.h": "models/llama", "kaeru/seq2seq.h": "models/seq2seq",
-    "kaeru/gpt_files.h": "models/files", "kaeru/transformer_files.h": "models/files", "kaeru/text.h": "models/text",
-    "kaeru/lm.h": "models/lm", "kaeru/generate.h": "models/lm", "kaeru/training.h": "models/train",
+    "kaeru/lora.h": "models/lora", "kaeru/recurrent.h": "nn/more", "kaeru/parallel.h": "nn/parallel",
+    "kaeru/mpi.h": "nn/mpi", "kaeru/tensor_files.h": "nn/files", "kaeru/checkpoint.h": "nn/files",
+    "kaeru/options.h": "nn/options", "kaeru/settings.h": "nn/options", "kaeru/more_optim.h": "nn/more",
+    "kaeru/image_layers.h": "nn/more", "kaeru/summary.h": "nn/more", "kaeru/frozen.h": "nn/more",
+    "kaeru/llama.h": "models/llama", "kaeru/seq2seq.h": "models/seq2seq", "kaeru/text.h": "models/text",
+    "kaeru/lm.h": "models/lm", "kaeru/training.h": "models/train", "kaeru/debug.h": "autograd/debug",
+    "kaeru/print.h": "autograd/debug", "kaeru/custom.h": "autograd/more", "kaeru/grad.h": "autograd/more",
+    "kaeru/watch.h": "autograd/more", "kaeru/gpt_files.h": "models/files", "kaeru/transformer_files.h": "models/files",
+    "kaeru/generate.h": "models/lm",
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 

@@ -194,7 +194,8 @@ for path in [*(root / 'models').glob('*_options.c'), root / 'models/lm/lm_option
         if help_text and 'llama' not in path.name and help_text[0] not in pairs:
             fail(f'examples/ja/library.def has no Japanese for {help_text[0]!r} of {path.name}')
 library = ''.join(read(name) for name in ('autograd/debug/gradcheck.c', 'autograd/debug/explain.c', 'autograd/ops/ops.def',
-                                          'autograd/ops/more/more.def', 'nn/options.c', 'nn/summary.c'))
+                                          'autograd/ops/more/more.def', 'nn/fields.c', 'nn/options/options.c',
+                                          'nn/more/summary.c'))
 for text, name in pairs.items():
     if name != 'lines' and text not in printed:
         fail(f'examples/ja/{name}.def: no program prints {text!r}')

@@ -6,6 +6,7 @@
 
 #include "expected.h"
 #include "faults.h"
+#include "decoding.h"
 #include "kaeru/nn.h"
 #include "walk.h"
 #include "suites.h"

@@ -7,8 +7,9 @@
 #include "kaeru/autograd.h"
 #include "config.h"
 #include "kaeru/gpt.h"
+#include "kaeru/gpt_files.h"
 #include "model_files.h"
-#include "number.h"
+#include "numbers.h"
 #include "stored.h"
 #include "utf8.h"
 

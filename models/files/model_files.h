@@ -4,8 +4,8 @@
 #ifndef KAERU_MODEL_FILES_H
 #define KAERU_MODEL_FILES_H
 
-#include "kaeru/fields.h"
-#include "kaeru/module.h"
+#include "kaeru/checkpoint.h"
+#include "kaeru/options.h"
 
 /* Reads the options from the settings of a checkpoint. False with ag_error(), which begins with the path. */
 bool checkpoint_options(const char *path, const NnFields *fields, void *o);

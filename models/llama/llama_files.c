@@ -2,12 +2,13 @@
  * parameters have the same names there. config.json's sizes are checked with the weights before the model is made. */
 #include <string.h>
 
+#include "kaeru/frozen.h"
 #include "kaeru/llama.h"
 #include "left.h"
 #include "config.h"
 #include "llama_parts.h"
 #include "model_files.h"
-#include "number.h"
+#include "numbers.h"
 #include "stored.h"
 #include "utf8.h"
 

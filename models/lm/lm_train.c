@@ -9,12 +9,15 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
+#include "kaeru/checkpoint.h"
 #include "kaeru/lm.h"
+#include "kaeru/options.h"
+#include "kaeru/schedule.h"
 #include "left.h"
 #include "language.h"
 #include "lm_parts.h"
 #include "losses.h"
-#include "number.h"
+#include "numbers.h"
 #include "utf8.h"
 
 /* A run of *training; sum: of the losses since step `since`. */
@@ -203,33 +206,6 @@ static bool evaluate(Run *r)
     return save(r, is_best);
 }
 
-/* Sets the settings of the model's sizes. */
-static void set_sizes(const void *m, NnSettings *s)
-{
-    const LmFunctions *f = lm_functions(m);
-    nn_fields_to_settings(f->fields, (const char *)m + f->options, s);
-}
-
-/* Checks that the settings of a checkpoint describe this model; else false with ag_error(). */
-static bool has_sizes(const void *m, const NnSettings *found, const char *checkpoint)
-{
-    const NnFields *fields = lm_functions(m)->fields;
-    NnSettings *now = nn_settings_new();
-    bool good = true;
-    set_sizes(m, now);
-    for (const NnField *f = fields->field; good && f->name; f++) {
-        const char *key = text_printf(now, "%s%s", fields->prefix, f->name);
-        const char *before = nn_settings_get(found, key), *value = nn_settings_get(now, key);
-        if (!before) continue;                                  /* of an earlier version */
-        if (!value || strcmp(before, value) != 0) {
-            good = ag_set_error("%s: the run began with a model of %s %s, expected the same: this one has %s", checkpoint, key,
-                                QUOTED(before), value ? QUOTED(value) : "none");
-        }
-    }
-    ag_free(now);
-    return good;
-}
-
 static const char *name_of_precision(void)
 {
     return ag_precision_now() == AG_BF16 ? "bf16" : "float32";
@@ -249,6 +225,32 @@ static bool measures_as(const LmTraining *t, const NnSettings *found)
            (!precision || strcmp(precision, name_of_precision()) == 0);
 }
 
+/* Sets the settings of the model's sizes. */
+static void put_model(const void *m, NnSettings *s)
+{
+    const LmFunctions *f = lm_functions(m);
+    nn_fields_to_settings(f->fields, (const char *)m + f->options, s);
+}
+
+/* Whether the settings of the checkpoint describe this model; else false with ag_error(). */
+static bool has_model(const void *m, const NnSettings *found, const char *checkpoint)
+{
+    const NnFields *fields = lm_functions(m)->fields;
+    NnSettings *now = nn_settings_new();
+    bool good = true;
+    put_model(m, now);
+    for (const NnField *f = fields->field; good && f->name; f++) {
+        const char *key = text_printf(now, "%s%s", fields->prefix, f->name);
+        const char *before = nn_settings_get(found, key), *value = nn_settings_get(now, key);
+        if (!before) continue;                                  /* of an earlier version */
+        if (!value || strcmp(before, value) != 0)
+            good = ag_set_error("%s: the run began with a model of %s %s, expected the same: this one has %s", checkpoint, key,
+                                QUOTED(before), value ? QUOTED(value) : "none");
+    }
+    ag_free(now);
+    return good;
+}
+
 /* Restores the state of the last checkpoint. */
 static bool load(Run *r)
 {
@@ -258,7 +260,7 @@ static bool load(Run *r)
     const char *base = nn_settings_get(found, base_key);
     if (good && *r->base && base && strcmp(base, r->base) != 0)
         good = ag_set_error("%s: the model has other frozen weights than the one with which this run began", t->last);
-    good = good && has_sizes(t->model, found, t->last);
+    good = good && has_model(t->model, found, t->last);
     const char *best = nn_settings_get(found, best_key);
     if (good && best && !t->new_data && strcmp(best, no_best) != 0 && measures_as(t, found))
         good = nn_settings_real(found, best_key, &t->best_loss) || ag_set_error("%s: %s", t->last, ag_error());
@@ -321,7 +323,7 @@ bool lm_train(LmTraining *t, bool resume)
     if (frozen) snprintf(r.base, sizeof r.base, "%016" PRIx64, base);
     if (*r.base) nn_settings_set(t->settings, base_key, "%s", r.base);
     nn_settings_set(t->settings, precision_key, "%s", name_of_precision());
-    set_sizes(t->model, t->settings);
+    put_model(t->model, t->settings);
     nn_fields_to_settings(&lm_fields, &t->options, t->settings);
     bool good = nn_parallel_agree(r.parallel, "the options of the training", &t->options, sizeof t->options) &&
                 data_agrees(t->data, r.parallel);

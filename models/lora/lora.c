@@ -1,6 +1,7 @@
 /* lora.c: adapters of Linears (Hu et al. 2021). */
 #include "kaeru/autograd.h"
 #include "lora_parts.h"
+#include "frozen.h"
 #include "walk.h"
 
 #include <math.h>

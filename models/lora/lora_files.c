@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "config.h"
+#include "kaeru/checkpoint.h"
 #include "language.h"
 #include "lora_parts.h"
-#include "number.h"
+#include "numbers.h"
 #include "stored.h"
 #include "utf8.h"
-#include "walk.h"
+#include "frozen.h"
 
 #define PREFIX "base_model.model."
 /* What a regular expression of Python does not take as itself, besides the point. */

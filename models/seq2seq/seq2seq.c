@@ -17,7 +17,6 @@
 #include "kaeru/autograd.h"
 #include "kaeru/seq2seq.h"
 #include "decoding.h"
-#include "walk.h"
 
 Seq2SeqOptions seq2seq_defaults(void)
 {

@@ -18,6 +18,49 @@ static bool check_log_probs(const Tensor *p)
     return true;
 }
 
+/* ---- evaluation mode ---------------------------------------------------------------------------------------------- */
+
+/* The modes of a module's tree. The module owns it, since it may be freed before they are restored: then *holder is NULL. */
+typedef struct Modes { Module *module; int64_t n; bool *mode; struct Modes **holder; } Modes;
+
+/* Goes through the modes of m and of the modules below it and returns their number. mode: they are copied to it, or (restore)
+ * from it; NULL: only counted. */
+static int64_t each_mode(Module *m, bool *mode, bool restore)
+{
+    int64_t n = 1;
+    if (mode && restore) m->training = *mode;
+    else if (mode) *mode = m->training;
+    for (int i = 0; i < m->n_slots; i++)
+        if (m->slots[i].child) n += each_mode(m->slots[i].child, mode ? mode + n : NULL, restore);
+    return n;
+}
+
+static void forget_modes(void *modes)
+{
+    *((Modes *)modes)->holder = NULL;
+}
+
+static void restore_modes(void *holder)
+{
+    Modes *modes = *(Modes **)holder;
+    if (!modes) return;
+    if (each_mode(modes->module, NULL, false) == modes->n) each_mode(modes->module, modes->mode, true);
+    ag_free(modes);
+}
+
+void *evaluation_begin(Module *m)
+{
+    Modes **holder = ag_alloc(1, sizeof *holder), *modes = ag_alloc_in(m, 1, sizeof *modes);
+    int64_t n = each_mode(m, NULL, false);
+    *modes = (Modes){ m, n, ag_alloc_in(modes, (size_t)n, sizeof *modes->mode), holder };
+    *holder = modes;
+    each_mode(m, modes->mode, false);
+    ag_on_free(modes, forget_modes);
+    ag_on_free(holder, restore_modes);
+    nn_set_training(m, false);
+    return holder;
+}
+
 /* ---- greedy decoding --------------------------------------------------------------------------------------------- */
 
 void check_decoding(const char *what, const TransformerGenerator *g, int64_t max_len, int32_t start, int32_t end)

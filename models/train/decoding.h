@@ -16,4 +16,8 @@ bool most_probable(Tensor *p, int32_t *token);
  * rest of a row with it. *good: whether next never failed. */
 Tensor *decode_greedily(int64_t rows, int64_t max_len, int32_t start, int32_t end, NextTokens *next, void *arg, bool *good);
 
+/* Evaluation mode until the result is freed, by ag_free or at the end of a scope that an error unwinds: then each module has
+ * its former mode. */
+void *evaluation_begin(Module *m);
+
 #endif

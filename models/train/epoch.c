@@ -1,10 +1,11 @@
 /* epoch.c: one pass over the data, for training (with gradient accumulation) or evaluation. */
 #include "kaeru/autograd.h"
 #include "arguments.h"
+#include "kaeru/schedule.h"
 #include "left.h"
-#include "optim.h"
 #include "kaeru/training.h"
 #include "losses.h"
+#include "optimizer.h"
 
 /* The sums are over the batches of the epoch so far. */
 typedef struct {

@@ -6,6 +6,7 @@
 #include "file.h"
 #include "json.h"
 #include "kaeru/module.h"
+#include "kaeru/settings.h"
 #include "kaeru/tensor_files.h"
 
 /* ---- the types of numbers in files ------------------------------------------------------------------------------- */

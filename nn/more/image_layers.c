@@ -3,7 +3,7 @@
 
 #include "arguments.h"
 #include "kaeru/autograd.h"
-#include "kaeru/nn.h"
+#include "kaeru/image_layers.h"
 #include "channels.h"
 #include "walk.h"
 

@@ -440,6 +440,16 @@ static uint64_t hash_of_weights(const NnParallel *p, bool of_values)
     return h;
 }
 
+/* Returns a hash of the kind, the options and the groups. */
+static uint64_t hash_of_optimizer(const Optimizer *o)
+{
+    uint64_t h = hash(0, o->kind->name, strlen(o->kind->name));
+    h = hash(hash(h, o->options, o->options_size), &o->lr, sizeof o->lr);
+    h = hash(h, o->group, (size_t)o->n_groups * sizeof *o->group);
+    for (int i = 0; i < o->parameters->n; i++) h = hash(h, &o->state[i].group, sizeof o->state[i].group);
+    return h;
+}
+
 static bool same_everywhere(NnParallel *p)
 {
     NnProcesses *all = p->processes;
@@ -451,7 +461,7 @@ static bool same_everywhere(NnParallel *p)
            nn_processes_agree(all, "the precision", "%d", (int)ag_precision_now()) &&
            agree(p, "the names and shapes of the parameters", hash_of_weights(p, false)) &&
            agree(p, "the weights", hash_of_weights(p, true)) &&
-           agree(p, "the options of the optimizer", optimizer_hash(p->optimizer, hash)));
+           agree(p, "the options of the optimizer", hash_of_optimizer(p->optimizer)));
 }
 
 static void parallel_destroy(void *object)
@@ -462,7 +472,9 @@ static void parallel_destroy(void *object)
     *at = p->older;
     ag_watch_backward((AgWatch){ NULL, NULL, NULL });
     p->optimizer->sharing = NULL;
-    p->optimizer->refusal = p->is_divided ? "the state of this optimizer was divided among processes, by nn_parallel_new" : NULL;
+    p->optimizer->refusal = NULL;
+    if (p->is_divided)
+        p->optimizer->refusal = "the state of this optimizer was divided among processes, by nn_parallel_new";
 }
 
 NnParallel *nn_parallel_new_with(Optimizer *optimizer, NnParallelOptions options, NnProcesses *processes)

@@ -7,7 +7,7 @@
 #define KAERU_PARALLEL_PARTS_H
 
 #include "kaeru/parallel.h"
-#include "optim.h"
+#include "optimizer.h"
 
 enum {
     CHUNK = 1 << 14,            /* items */

@@ -23,6 +23,23 @@ static int part_items(const NnParallel *p, int i, int k, int64_t *first, int64_t
     return (k + i) % p->size;
 }
 
+/* From now on, o updates only items first..first+count-1 of parameter i, and has state for them alone, in tensors of one
+ * dimension unless they are all. */
+static void keep_part(Optimizer *o, int i, int64_t first, int64_t count)
+{
+    ParameterState *s = &o->state[i];
+    s->first = first;
+    s->count = count;
+    s->is_part = count != tensor_numel(o->parameters->item[i].tensor);
+    for (int k = 0; k < s->n && s->tensor[k] && s->is_part; k++) {
+        Tensor *part = tensor_new_owned(SHAPE(count), AG_REAL);
+        ag_set_owner(part, o);
+        if (count) memcpy(tensor_mutable_data(part), tensor_data(s->tensor[k]) + first, (size_t)count * sizeof(ag_real));
+        ag_free(s->tensor[k]);
+        s->tensor[k] = part;
+    }
+}
+
 /* Cuts the parameters, each in the order of its items, and the optimizer's state to the items of this process. */
 static void cut_pieces(NnParallel *p, int64_t largest)
 {
@@ -34,7 +51,7 @@ static void cut_pieces(NnParallel *p, int64_t largest)
         for (int k = 0; k < p->size; k++) {
             int64_t first, count;
             int owner = part_items(p, i, k, &first, &count);
-            if (owner == p->rank) optimizer_keep_part(p->optimizer, p->parameter[i].index, first, count);
+            if (owner == p->rank) keep_part(p->optimizer, p->parameter[i].index, first, count);
             for (int64_t at = 0; at < count; at += largest)
                 p->piece[p->n_pieces++] = (Piece){ i, owner, first + at, least(largest, count - at), 0, 0 };
         }

@@ -10,7 +10,6 @@
 
 #include "kaeru/attention.h"
 #include "kaeru/fields.h"
-#include "kaeru/gpt_files.h"
 
 AG_PUBLIC_BEGIN
 
@@ -72,5 +71,9 @@ Tensor *gpt_forward(GPT *m, Tensor *ids);
 #include "kaeru/calls/gpt.h"
 
 AG_PUBLIC_END
+
+#ifndef KAERU_INSIDE                    /* in earlier versions, this header had these, too */
+#include "kaeru/gpt_files.h"
+#endif
 
 #endif

@@ -1,4 +1,4 @@
-/* gpt_files.h: a GPT from a checkpoint, and in the files of Hugging Face's GPT-2. kaeru/gpt.h includes it. */
+/* gpt_files.h: a GPT from a checkpoint, and in the files of Hugging Face's GPT-2. Programs get it with kaeru/gpt.h. */
 #ifndef KAERU_GPT_FILES_H
 #define KAERU_GPT_FILES_H
 
@@ -8,7 +8,7 @@ AG_PUBLIC_BEGIN
 
 typedef struct GPT GPT;
 
-/* A model with the sizes and weights of a checkpoint (see module.h), whose settings must contain the sizes. NULL with
+/* A model with the sizes and weights of a checkpoint (see checkpoint.h), whose settings must contain the sizes. NULL with
  * ag_error() if this fails. */
 GPT *gpt_load(const char *path);
 

@@ -93,7 +93,7 @@ Tensor *llama_forward(Llama *m, Tensor *ids);
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-/* A model with the sizes and weights of a checkpoint (see module.h). NULL with ag_error() if this fails. */
+/* A model with the sizes and weights of a checkpoint (see checkpoint.h). NULL with ag_error() if this fails. */
 Llama *llama_load(const char *path);
 
 /* A model from a folder in Hugging Face's layout: config.json of a Llama, Qwen2 or Qwen3, and model.safetensors, or the files

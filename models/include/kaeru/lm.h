@@ -8,11 +8,11 @@
 
 #include <signal.h>
 
-#include "kaeru/fields.h"
 #include "kaeru/generate.h"
 #include "kaeru/gpt.h"
 #include "kaeru/language.h"
 #include "kaeru/llama.h"
+#include "kaeru/options.h"
 #include "kaeru/parallel.h"
 #include "kaeru/text.h"
 

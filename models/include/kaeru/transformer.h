@@ -8,7 +8,6 @@
 
 #include "kaeru/attention.h"
 #include "kaeru/fields.h"
-#include "kaeru/transformer_files.h"
 
 AG_PUBLIC_BEGIN
 
@@ -126,5 +125,9 @@ Tensor *transformer_encoder_only(TransformerEncoderOnly *m, Tensor *ids, Tensor 
 #include "kaeru/calls/transformer.h"
 
 AG_PUBLIC_END
+
+#ifndef KAERU_INSIDE                    /* in earlier versions, this header had these, too */
+#include "kaeru/transformer_files.h"
+#endif
 
 #endif

@@ -1,11 +1,12 @@
-/* transformer_files.h: an encoder-decoder from a checkpoint. kaeru/transformer.h includes it. */
+/* transformer_files.h: an encoder-decoder from a checkpoint. Programs get it with kaeru/transformer.h. */
 #ifndef KAERU_TRANSFORMER_FILES_H
 #define KAERU_TRANSFORMER_FILES_H
 
-#include "kaeru/module.h"
+#include "kaeru/places.h"
 
 AG_PUBLIC_BEGIN
 
+typedef struct NnSettings NnSettings;
 typedef struct Transformer Transformer;
 typedef struct TransformerOptions TransformerOptions;
 
@@ -13,7 +14,7 @@ typedef struct TransformerOptions TransformerOptions;
  * "transformer.tgt_vocab", "transformer.N", ... */
 void transformer_to_settings(int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, NnSettings *s);
 
-/* A model with the options and weights of a checkpoint (see module.h), whose settings must contain the options. NULL with
+/* A model with the options and weights of a checkpoint (see checkpoint.h), whose settings must contain the options. NULL with
  * ag_error() if this fails. */
 Transformer *transformer_load(const char *path);
 

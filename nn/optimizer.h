@@ -1,8 +1,8 @@
-/* optim.h: the members of an optimizer, for the files of nn. */
-#ifndef KAERU_OPTIM_H
-#define KAERU_OPTIM_H
+/* optimizer.h: the members of an optimizer, for the files of nn. */
+#ifndef KAERU_OPTIMIZER_H
+#define KAERU_OPTIMIZER_H
 
-#include "kaeru/module.h"
+#include "kaeru/optim.h"
 #include "walk.h"
 
 /* The state of one parameter. */
@@ -17,13 +17,16 @@ typedef struct {
 
 typedef struct { double weight_decay, lr_factor; } Group;
 
-/* Who has the other parts of the state, for files. All of them write a file together: they call the same functions. */
+/* Who has the other parts of the state, for files. All of them write a file together: they call
+ * the same functions. */
 typedef struct Sharing Sharing;
 struct Sharing {
-    /* Returns state tensor k of parameter i, whole, where the file is written, else NULL. It is valid until the next call. */
+    /* Returns state tensor k of parameter i, whole, where the file is written, else NULL. It is
+     * valid until the next call. */
     const ag_real *(*collect)(Sharing *s, int i, int k);
-    bool is_writer;                             /* whether the file is written here */
-    bool (*all_good)(Sharing *s, bool good);    /* whether all of them were; if not, ag_error() tells why */
+    bool is_writer;             /* whether the file is written here */
+    /* Whether `good` was true for all of them; if not, ag_error() tells why. */
+    bool (*all_good)(Sharing *s, bool good);
 };
 
 struct Optimizer {
@@ -45,9 +48,6 @@ struct Optimizer {
 
 /* Makes the state tensors, zeroed, unless they exist: before a step, or for a file. */
 void optimizer_make_state(Optimizer *o);
-/* From now on, o updates only items first..first+count-1 of parameter i, and has state for them alone, in tensors of one
- * dimension unless they are all. */
-void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count);
 /* A usage error if o has a part of the state only, and the others are lost. */
 void check_whole(const char *what, const Optimizer *o);
 /* A usage error if a step of o runs, if a field of the module was replaced, or if a parameter has a gradient but no state in o.
@@ -59,8 +59,6 @@ void optimizer_update(const char *what, Optimizer *o, int i, Tensor *gradient, d
 /* Returns what gradients of this norm are multiplied by, so that it is at most max_norm (0 or infinity: 1). As in PyTorch, it
  * is 0 for an infinite norm, and NaN for NaN. */
 double clip_factor(double norm, double max_norm);
-/* Of the kind, the options and the groups. */
-uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void *bytes, size_t n));
 /* A usage error unless o is an optimizer that was not freed, on a module that was not freed and still has all parameters. */
 void check_optimizer(const char *what, const Optimizer *o);
 

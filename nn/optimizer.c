@@ -1,13 +1,14 @@
-/* optim.c: optimizers of any kind, the kinds Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019), SGD and RMSprop,
- * as PyTorch defines them, averages of weights, gradient clipping, and schedules of the learning rate. */
-#include "left.h"
-#include "optim.h"
+/* optimizer.c: what all kinds of optimizers have: parameters, groups, state, steps; and gradient clipping. */
+#include "optimizer.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "kaeru/autograd.h"
+#include "arguments.h"
+#include "kaeru/tensor.h"
+#include "kaeru/updates.h"
 #include "left.h"
+#include "walk.h"
 
 /* ---- construction ------------------------------------------------------------------------------------------------ */
 
@@ -55,12 +56,6 @@ void nn_optimizer_check(const char *what, const Optimizer *o, const void *module
                        expected->type);
 }
 
-static void check(const char *what, const char *name, double value, bool valid, const char *expected)
-{
-    if (!valid || !isfinite(value))
-        ag_usage_error(what, "%s is %g, must be %s", name, value, isinf(value) ? "a finite number" : expected);
-}
-
 /* A checkpoint has a tensor STATE.PARAMETER: "m" and "m.fc" could make the same name. Returns the number of names. */
 static int check_state_names(const char *what, const OptimizerKind *kind)
 {
@@ -87,8 +82,8 @@ Optimizer *nn_optimizer_new(void *module, const OptimizerKind *kind, const void 
     ag_check_pointer(__func__, "the kind's update", (const void *)(uintptr_t)kind->update);
     if (size) ag_check_pointer(__func__, "options", options);
     const int named = check_state_names(__func__, kind);
-    check(__func__, "lr", lr, lr >= 0, "0 or more");
-    check(__func__, "weight_decay", weight_decay, weight_decay >= 0, "0 or more");
+    check_number(__func__, "lr", lr, lr >= 0, "a finite number of 0 or more");
+    check_number(__func__, "weight_decay", weight_decay, weight_decay >= 0, "a finite number of 0 or more");
     check_fields(__func__, module);
     if (nn_count(module) == 0) ag_usage_error(__func__, "this %s has no trained parameters", ((Module *)module)->type);
     Optimizer *o = ag_object_new(sizeof *o);
@@ -135,99 +130,6 @@ void check_whole(const char *what, const Optimizer *o)
     if (o->refusal && !o->sharing) ag_usage_error(what, "%s", o->refusal);
 }
 
-void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count)
-{
-    ParameterState *s = &o->state[i];
-    s->first = first;
-    s->count = count;
-    s->is_part = count != tensor_numel(o->parameters->item[i].tensor);
-    for (int k = 0; k < s->n && s->tensor[k] && s->is_part; k++) {
-        Tensor *part = state_tensor(o, SHAPE(count));
-        if (count) memcpy(tensor_mutable_data(part), tensor_data(s->tensor[k]) + first, (size_t)count * sizeof(ag_real));
-        ag_free(s->tensor[k]);
-        s->tensor[k] = part;
-    }
-}
-
-/* ---- Adam and SGD ------------------------------------------------------------------------------------------------ */
-
-static void update_adam(const OptimizerUpdate *u)
-{
-    AgAdam adam = *(const AgAdam *)u->options;
-    adam.lr = u->lr;
-    adam.weight_decay = u->weight_decay;
-    ag_adam_update_part(u->parameter->tensor, u->first, u->count, tensor_data(u->gradient) + u->first,
-                        tensor_mutable_data(u->state[0]), tensor_mutable_data(u->state[1]), &adam, u->step, u->grad_scale);
-}
-
-static const OptimizerKind adam_kind = { .name = "adam", .state = { "m", "v" }, .update = update_adam, .by_item = true };
-
-static void update_sgd(const OptimizerUpdate *u)
-{
-    AgSgd sgd = *(const AgSgd *)u->options;
-    sgd.lr = u->lr;
-    sgd.weight_decay = u->weight_decay;
-    ag_real *velocity = u->state[0] ? tensor_mutable_data(u->state[0]) : NULL;
-    ag_sgd_update_part(u->parameter->tensor, u->first, u->count, tensor_data(u->gradient) + u->first, velocity, &sgd,
-                       u->step == 1, u->grad_scale);
-}
-
-static const OptimizerKind sgd_kind = { .name = "sgd", .update = update_sgd, .by_item = true };
-static const OptimizerKind momentum_kind = { .name = "sgd", .state = { "velocity" }, .update = update_sgd, .by_item = true };
-
-/* The options that an optimizer keeps have no learning rate and no weight decay, which the optimizer has itself. memset also
- * clears the padding, which optimizer_hash reads. */
-Optimizer *nn_adam_new_with(void *module, AgAdam options)
-{
-    check(__func__, "beta1", options.beta1, options.beta1 >= 0 && options.beta1 < 1, "in [0, 1)");
-    check(__func__, "beta2", options.beta2, options.beta2 >= 0 && options.beta2 < 1, "in [0, 1)");
-    check(__func__, "eps", options.eps, options.eps > 0, "above 0");
-    AgAdam kept;
-    memset(&kept, 0, sizeof kept);
-    kept.beta1 = options.beta1;
-    kept.beta2 = options.beta2;
-    kept.eps = options.eps;
-    kept.decoupled = options.decoupled;
-    return nn_optimizer_new(module, &adam_kind, &kept, sizeof kept, options.lr, options.weight_decay);
-}
-
-Optimizer *nn_sgd_new_with(void *module, AgSgd options)
-{
-    check(__func__, "momentum", options.momentum, options.momentum >= 0 && options.momentum < 1, "in [0, 1)");
-    check(__func__, "momentum", options.momentum, options.momentum > 0 || !options.nesterov, "above 0 with nesterov");
-    AgSgd kept;
-    memset(&kept, 0, sizeof kept);
-    kept.momentum = options.momentum;
-    kept.nesterov = options.nesterov;
-    const OptimizerKind *kind = options.momentum > 0 ? &momentum_kind : &sgd_kind;
-    return nn_optimizer_new(module, kind, &kept, sizeof kept, options.lr, options.weight_decay);
-}
-
-/* ---- RMSprop ----------------------------------------------------------------------------------------------------- */
-
-static void update_rmsprop(const OptimizerUpdate *u)
-{
-    const NnRMSprop *how = u->options;
-    ag_real *w = tensor_mutable_data(u->parameter->tensor) + u->first, *square = tensor_mutable_data(u->state[0]);
-    const ag_real *gradient = tensor_data(u->gradient) + u->first;
-    for (int64_t i = 0; i < u->count; i++) {
-        double g = u->grad_scale * (double)gradient[i] + u->weight_decay * (double)w[i];
-        double v = how->alpha * (double)square[i] + (1 - how->alpha) * g * g;
-        square[i] = (ag_real)v;
-        w[i] = (ag_real)((double)w[i] - u->lr * g / (sqrt(v) + how->eps));
-    }
-}
-
-static const OptimizerKind rmsprop = { .name = "rmsprop", .state = { "square" }, .update = update_rmsprop, .by_item = true };
-
-Optimizer *nn_rmsprop_new_with(void *module, NnRMSprop options)
-{
-    check(__func__, "alpha", options.alpha, options.alpha >= 0 && options.alpha < 1, "in [0, 1)");
-    check(__func__, "eps", options.eps, options.eps > 0, "above 0");
-    NnRMSprop kept = { .alpha = options.alpha, .eps = options.eps };
-    return nn_optimizer_new(module, &rmsprop, &kept, sizeof kept, options.lr, options.weight_decay);
-}
-
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 int nn_optimizer_group(Optimizer *o, bool (*belongs)(const NnNamedTensor *p, void *arg), void *arg, double weight_decay,
@@ -236,8 +138,8 @@ int nn_optimizer_group(Optimizer *o, bool (*belongs)(const NnNamedTensor *p, voi
     AG_LAYER;
     check_optimizer(__func__, o);
     if (!belongs) ag_usage_error(__func__, "the function that chooses parameters is NULL");
-    check(__func__, "weight_decay", weight_decay, weight_decay >= 0, "0 or more");
-    check(__func__, "lr_factor", lr_factor, lr_factor >= 0, "0 or more");
+    check_number(__func__, "weight_decay", weight_decay, weight_decay >= 0, "a finite number of 0 or more");
+    check_number(__func__, "lr_factor", lr_factor, lr_factor >= 0, "a finite number of 0 or more");
     /* All calls of the program's function come first: it may add a group itself. */
     bool *chosen = ag_alloc_in(o, (size_t)o->parameters->n, sizeof *chosen);
     for (int i = 0; i < o->parameters->n; i++) {
@@ -284,15 +186,6 @@ void optimizer_update(const char *what, Optimizer *o, int i, Tensor *gradient, d
                        kind->name);
 }
 
-uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void *bytes, size_t n))
-{
-    uint64_t h = hash(0, o->kind->name, strlen(o->kind->name));
-    h = hash(hash(h, o->options, o->options_size), &o->lr, sizeof o->lr);
-    h = hash(h, o->group, (size_t)o->n_groups * sizeof *o->group);
-    for (int i = 0; i < o->parameters->n; i++) h = hash(h, &o->state[i].group, sizeof o->state[i].group);
-    return h;
-}
-
 void optimizer_check(const char *what, const Optimizer *o, int trained)
 {
     const NnParameters *p = o->parameters;
@@ -330,7 +223,7 @@ static void warn_of_step(const char *what, const Optimizer *o)
 static void take_step(const char *what, Optimizer *o, double grad_scale)
 {
     check_optimizer(what, o);
-    check(what, "grad_scale", grad_scale, true, "a finite number");
+    check_number(what, "grad_scale", grad_scale, true, "a finite number");
     if (o->refusal) ag_usage_error(what, "%s", o->refusal);
     optimizer_check(what, o, 0);
     if (ag_warn_of_step()) warn_of_step(what, o);
@@ -368,7 +261,7 @@ double nn_optimizer_lr(const Optimizer *o)
 void nn_optimizer_set_lr(Optimizer *o, double lr)
 {
     check_optimizer(__func__, o);
-    check(__func__, "lr", lr, lr >= 0, "0 or more");
+    check_number(__func__, "lr", lr, lr >= 0, "a finite number of 0 or more");
     o->lr = lr;
 }
 
@@ -376,30 +269,6 @@ int64_t nn_optimizer_steps(const Optimizer *o)
 {
     check_optimizer(__func__, o);
     return o->steps;
-}
-
-/* ---- averages of weights ------------------------------------------------------------------------------------------ */
-
-void nn_ema_update(void *average, void *module, double decay)
-{
-    NN_LAYER((Module *)module);
-    check(__func__, "decay", decay, decay >= 0 && decay <= 1, "in [0, 1]");
-    NnParameters *to = nn_parameters(average), *from = nn_parameters(module);
-    int same = 0;
-    while (same < to->n && same < from->n && ag_shape_equal(tensor_shape(to->item[same].tensor),
-                                                            tensor_shape(from->item[same].tensor)))
-        same++;
-    if (same < to->n || same < from->n)
-        ag_usage_error(__func__, "the average has %d tensors and the module %d, of which the first %d have equal shapes: "
-                       "expected a nn_clone", to->n, from->n, same);
-    for (int i = 0; i < to->n; i++) {
-        AgScope scope = ag_begin(AG_NO_GRAD);
-        Tensor *a = to->item[i].tensor, *w = from->item[i].tensor;
-        tensor_copy(a, from->item[i].trained ? ag_add(ag_scale(a, decay), ag_scale(w, 1 - decay)) : w);
-        ag_end(scope);
-    }
-    ag_free(from);
-    ag_free(to);
 }
 
 /* ---- the norm of all gradients ----------------------------------------------------------------------------------- */
@@ -435,52 +304,4 @@ double nn_clip_grad_norm(void *module, double max_norm)
     }
     ag_end(scope);
     return norm;
-}
-
-/* ---- schedules of the learning rate ------------------------------------------------------------------------------ */
-
-/* cosine: falls along half a cosine, otherwise along a line. */
-static double warm_and_fall(const char *what, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total,
-                            bool cosine)
-{
-    if (step < 0 || warmup < 0 || total < 0)
-        ag_usage_error(what, "step %lld, warmup %lld, total %lld: expected 0 or more", (long long)step, (long long)warmup,
-                       (long long)total);
-    if (warmup > total)
-        ag_usage_error(what, "a warmup of %lld steps, expected at most the total of %lld", (long long)warmup, (long long)total);
-    if (!isfinite(lr) || !isfinite(lr_min)) ag_usage_error(what, "lr %g and lr_min %g, expected finite numbers", lr, lr_min);
-    if (step < warmup) return lr * (double)step / (double)warmup;
-    if (step >= total) return lr_min;
-    double t = (double)(step - warmup) / (double)(total - warmup);
-    double fall = cosine ? 0.5 * (1 + ag_math_cos(3.14159265358979323846 * t)) : 1 - t;            /* from 1 down to 0 */
-    return lr_min + (lr - lr_min) * fall;
-}
-
-double nn_schedule_cosine(int64_t step, double lr, double lr_min, int64_t warmup, int64_t total)
-{
-    return warm_and_fall(__func__, step, lr, lr_min, warmup, total, true);
-}
-
-double nn_schedule_linear(int64_t step, double lr, double lr_min, int64_t warmup, int64_t total)
-{
-    return warm_and_fall(__func__, step, lr, lr_min, warmup, total, false);
-}
-
-double nn_schedule_step(int64_t step, double lr, double factor, int64_t every)
-{
-    if (step < 0 || every < 1 || !isfinite(lr) || !(factor >= 0 && isfinite(factor)))
-        ag_usage_error(__func__, "step %lld, lr %g, factor %g, every %lld steps: expected 0 or more, a finite number, "
-                       "a finite number of 0 or more, 1 or more", (long long)step, lr, factor, (long long)every);
-    return lr * ag_math_pow(factor, (double)(step < 1 ? 0 : (step - 1) / every));
-}
-
-double nn_schedule_noam(int64_t step, int64_t width, double factor, int64_t warmup)
-{
-    if (step < 0 || width < 1 || warmup < 0)
-        ag_usage_error(__func__, "step %lld, width %lld, warmup %lld: expected 0 or more, 1 or more, 0 or more",
-                       (long long)step, (long long)width, (long long)warmup);
-    if (!isfinite(factor)) ag_usage_error(__func__, "factor is %g, expected a finite number", factor);
-    double t = step < 1 ? 1 : (double)step, w = (double)warmup;
-    double falling = 1 / sqrt(t), rising = t / (w * sqrt(w));
-    return factor / sqrt((double)width) * (falling < rising ? falling : rising);
 }

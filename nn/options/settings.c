@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "number.h"
+#include "numbers.h"
 #include "settings.h"
 #include "utf8.h"
 

@@ -1,4 +1,5 @@
 /* summary.c: prints the modules, parameters and counts of a model as a table. */
+#include "kaeru/summary.h"
 #include "walk.h"
 #include "utf8.h"
 

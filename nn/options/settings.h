@@ -1,8 +1,8 @@
 /* settings.h: the settings of a run or a model: a text for each key. */
-#ifndef KAERU_SETTINGS_H
-#define KAERU_SETTINGS_H
+#ifndef KAERU_SETTINGS_STRUCT_H
+#define KAERU_SETTINGS_STRUCT_H
 
-#include "kaeru/module.h"
+#include "kaeru/settings.h"
 
 typedef struct { char *key, *value; } Setting;
 
