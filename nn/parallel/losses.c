@@ -1,5 +1,4 @@
 /* losses.c: the losses of an evaluation by several processes. */
-#include "array.h"
 #include "losses.h"
 
 bool losses_next_is_mine(const Losses *l)
@@ -9,7 +8,11 @@ bool losses_next_is_mine(const Losses *l)
 
 void losses_add(Losses *l, double loss)
 {
-    l->value = array_for(NULL, l->value, (size_t)l->n + 1, &l->capacity, sizeof *l->value);
+    if ((size_t)l->n == l->capacity) {
+        size_t capacity = 2 * l->capacity + 16;
+        l->value = ag_resize(l->value, l->capacity, capacity, sizeof *l->value);
+        l->capacity = capacity;
+    }
     l->value[l->n++] = loss;
 }
 
