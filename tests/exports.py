@@ -21,7 +21,7 @@ BODY = r"\{(?:[^{}]|\{[^{}]*\})*\}"
 PREFIXES = {
     "autograd": (r"(tensor|ag|kaeru)_|SHAPE$|DIMS$", "Ag"),
     "nn": (r"(tensor|ag|nn|kaeru)_", "Nn"),
-    "models": (r"(tensor|ag|nn|transformer|gpt|llama|seq2seq|lm|kaeru)_", "Lm|Kaeru"),
+    "models": (r"(tensor|ag|nn|transformer|gpt|llama|seq2seq|lm|kaeru)_", "Nn|Lm|Kaeru"),
 }
 # Types with short names are these, ag_real, modules, and those that begin with such a name. Sequential is a module, too.
 SHORT = {"Tensor", "Module", "ModuleList", "Optimizer", "Sequential"}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes unicode_table.h: the classes of all characters that GPT-2's splitting rule asks for, the small letters, what the normal
-forms ask for, and the word characters of `tokenizers`.
+"""Writes unicode_table.h: the classes of all characters that GPT-2's splitting rule asks for, the small letters, what the
+normal forms ask for, and the word characters of `tokenizers`.
 
     python3 models/text/make_unicode.py > models/text/unicode_table.h
 
