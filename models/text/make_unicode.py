@@ -5,9 +5,9 @@ normal forms ask for, and the word characters of `tokenizers`.
     python3 models/text/make_unicode.py > models/text/unicode_table.h
 
 The classes must be those of the Unicode version below, the one in use by the `tokenizers` library (0.22, 0.23); where
-Python's own unicodedata is older, `pip install unicodedata2==16.0.0`. Small letters are those of Python itself. The normal forms
-are those of `tokenizers`, which is asked what it knows: its tables for this are those of an older Unicode. It is also asked for
-the small letters that are newer than Python's, and for the word characters.
+Python's own unicodedata is older, `pip install unicodedata2==16.0.0`. Small letters are those of Python itself. The
+normal forms are those of `tokenizers`, which is asked what it knows: its tables for this are those of an older Unicode.
+It is also asked for the small letters that are newer than Python's, and for the word characters.
 """
 import itertools
 import re
