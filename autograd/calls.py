@@ -162,7 +162,8 @@ def page(path, seen):
                                 "includes calls, but declares no function with a macro"))
     if not functions:
         return None
-    lines = [f"/* calls/{base}: calls of the functions of {base}, which note their line. Written by autograd/calls.py. */\n",
+    comment = f"/* calls/{base}: calls of the functions of {base}, which note their line. Written by autograd/calls.py. */"
+    lines = [textwrap.fill(comment, WIDTH, subsequent_indent=" * ", break_on_hyphens=False) + "\n",
              "#if !defined KAERU_INSIDE && !defined KAERU_NO_LINES\n"]
     for function in functions:
         if function[0] in seen:

@@ -1,4 +1,5 @@
-/* calls/transformer_files.h: calls of the functions of transformer_files.h, which note their line. Written by autograd/calls.py. */
+/* calls/transformer_files.h: calls of the functions of transformer_files.h, which note their line. Written by
+ * autograd/calls.py. */
 #if !defined KAERU_INSIDE && !defined KAERU_NO_LINES
 AG_NAME_CALL_VOID(transformer_to_settings, (AG_PLACE, int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o,
     NnSettings *s),
