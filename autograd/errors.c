@@ -1,6 +1,6 @@
 /* errors.c: messages of errors and warnings, and the stacks of calls and of layer calls that they show. */
 #include "errors.h"
-#include "kaeru/graph.h"
+#include "kaeru/errors.h"
 #include "left.h"
 #include "observe.h"
 #include "thread.h"

@@ -2,12 +2,13 @@
 #ifndef KAERU_OP_H
 #define KAERU_OP_H
 
-#include "kaeru/graph.h"
+#include "kaeru/tensor.h"
 #include "tensor_struct.h"
 
+/* The values that a rule reads: a bit for each input, up to NEEDS_INPUTS, and one for the result. */
+enum { NEEDS_INPUTS = 16 };
 enum {
-    NEEDS_NONE = AG_NEEDS_NONE, NEEDS_X0 = AG_NEEDS_X(0), NEEDS_X1 = AG_NEEDS_X(1), NEEDS_X2 = AG_NEEDS_X(2),
-    NEEDS_X3 = AG_NEEDS_X(3), NEEDS_Y = AG_NEEDS_Y
+    NEEDS_NONE = 0, NEEDS_X0 = 1 << 0, NEEDS_X1 = 1 << 1, NEEDS_X2 = 1 << 2, NEEDS_X3 = 1 << 3, NEEDS_Y = 1 << NEEDS_INPUTS
 };
 
 /* A call of an operation: its n inputs, and its own numbers. */
@@ -36,7 +37,7 @@ static inline const char *function_of(const Tensor *y)
 /* Whether y's rule reads the value of input i. */
 static inline bool reads_input(const Tensor *y, int i)
 {
-    return i < AG_CUSTOM_INPUTS && (y->op->needs & AG_NEEDS_X(i)) && !(i < 2 && y->release.unread[i]);
+    return i < NEEDS_INPUTS && (y->op->needs & NEEDS_X0 << i) && !(i < 2 && y->release.unread[i]);
 }
 /* Input i of y, or y itself for i = n_in, if y's rule reads its values; else NULL. */
 static inline Tensor *read_by_rule(Tensor *y, int i)

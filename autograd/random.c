@@ -4,7 +4,9 @@
  * al. 2011) and every operation takes as many blocks of four words as it needs and moves the counter past them. So what
  * is drawn depends on the order of the calls alone, never on threads or on the machine. */
 #include "checks.h"
-#include "kaeru/graph.h"
+#include "kaeru/random.h"
+#include "kaeru/tensor.h"
+#include "kaeru/updates.h"
 #include "kernels.h"
 #include "philox.h"
 #include "random.h"

@@ -1,7 +1,8 @@
 /* updates.c: updates of leaves in place, outside any graph: what optimizers do. */
 #include "buffers.h"
 #include "checks.h"
-#include "kaeru/graph.h"
+#include "kaeru/tensor.h"
+#include "kaeru/updates.h"
 #include "kernels.h"
 #include "tensor_struct.h"
 

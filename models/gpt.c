@@ -47,15 +47,23 @@ static LmSizes sizes(const void *self)
     return (LmSizes){ m->options.vocab, m->options.context, m->options.layers, m->lm_head };
 }
 
+/* Returns the embeddings of n positions from `first` on: (n,D). A frozen table (nn_freeze_bf16) is read row by row. */
+static Tensor *positions(const GPT *m, int64_t first, int64_t n)
+{
+    if (tensor_dtype(m->wpe->weight) == AG_REAL) {
+        return ag_slice(m->wpe->weight, 0, first, first + n);
+    }
+    Tensor *numbers = tensor_arange((double)first, (double)(first + n), 1);
+    return nn_embedding(m->wpe, ag_cast(numbers, AG_INT));
+}
+
 static Tensor *body(void *self, Tensor *ids, NnCache *cache)                /* (B,T) -> (B,T,D) */
 {
     GPT *m = self;
     int64_t past = lm_past("gpt_forward", ids, cache, m->options.context), n = tensor_dim(ids, 1);
     AgMark begin = ag_mark();
     Tensor *token = nn_embedding(m->wte, ids);                              /* (B,T,D) */
-    Tensor *position = tensor_dtype(m->wpe->weight) == AG_REAL ? ag_slice(m->wpe->weight, 0, past, past + n) :
-                       nn_embedding(m->wpe, ag_cast(tensor_arange((double)past, (double)(past + n), 1), AG_INT));   /* (T,D) */
-    Tensor *x = ag_recompute(begin, nn_dropout(m->drop, ag_add(token, position)), AG_CHEAP);
+    Tensor *x = ag_recompute(begin, nn_dropout(m->drop, ag_add(token, positions(m, past, n))), AG_CHEAP);
     for (int i = 0; i < m->h->n; i++) {
         GPTBlock *b = nn_item(GPTBlock, m->h, i);
         begin = ag_mark();

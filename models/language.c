@@ -1,7 +1,7 @@
 /* language.c: the functions that all language models share. */
 #include "arguments.h"
 #include "kaeru/autograd.h"
-#include "kaeru/lm.h"
+#include "kaeru/language.h"
 #include "language.h"
 
 Tensor *lm_forward(void *m, Tensor *ids)

@@ -2,7 +2,8 @@
  * them. Each is written as a program writes an optimizer of its own: a function that updates one
  * parameter, and an OptimizerKind. The formulas are kernels: autograd/plain/update.c. */
 #include "arguments.h"
-#include "kaeru/graph.h"
+#include "kaeru/tensor.h"
+#include "kaeru/updates.h"
 #include "kaeru/optim.h"
 
 /* ---- Adam ------------------------------------------------------------------------------------ */

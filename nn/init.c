@@ -4,8 +4,9 @@
 #include <math.h>
 
 #include "arguments.h"
-#include "kaeru/graph.h"
 #include "kaeru/init.h"
+#include "kaeru/tensor.h"
+#include "kaeru/updates.h"
 #include "walk.h"
 
 /* The product of all sizes but one: fan_in without size 0, fan_out without size 1. It may be 0 for an empty tensor, which the

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "arguments.h"
-#include "kaeru/graph.h"
+#include "kaeru/tensor.h"
+#include "kaeru/updates.h"
 #include "left.h"
 #include "walk.h"
 

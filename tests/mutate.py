@@ -34,8 +34,8 @@ KINDS = ['border', 'bound', 'off by one', 'dropped term', 'sign', 'factor', 'arg
          'dropped call', 'neighbor', 'passed through', 'zero argument', 'comparison', 'other function']
 PROGRAMS = ['examples/common', 'examples/gpt', 'examples/llama', 'examples/translate', 'examples/compress']
 FOLDERS = ['autograd', 'autograd/ops', 'autograd/ops/more', 'autograd/memory', 'autograd/more', 'autograd/debug',
-           'autograd/fast', 'nn', 'nn/files', 'nn/options', 'nn/more', 'nn/parallel', 'models', 'models/files', 'models/llama', 'models/lora',
-           'models/seq2seq', 'models/text', 'models/train', *PROGRAMS]
+           'autograd/fast', 'nn', 'nn/files', 'nn/options', 'nn/more', 'nn/parallel', 'models', 'models/files',
+           'models/llama', 'models/lora', 'models/seq2seq', 'models/text', 'models/lm', 'models/train', *PROGRAMS]
 
 # The suites that touch a file, the closest first; the first pattern that fits counts. All other suites come after them.
 CLOSE = [
@@ -81,8 +81,8 @@ CLOSE = [
     (r'models/text/(bpe|unicode)', 'bpe bpe_json bad_files text'),
     (r'models/text/text', 'text sample bad_files'),
     (r'models/text/', 'text identities bad_files bpe lm translation'),
-    (r'models/train/(generate|sampling)', 'sample effects twice lm llama'),
-    (r'models/train/(lm_|token_file)', 'lm effects twice identities runs llama sample'),
+    (r'models/lm/(generate|sampling)', 'sample effects twice lm llama'),
+    (r'models/lm/', 'lm effects twice identities runs llama sample'),
     (r'models/train/', 'translation twice effects decode sample lm'),
     (r'models/(files/)?gpt', 'gpt dropout effects lm checkpoint'),
     (r'models/(llama|config)', 'llama dropout effects bpe_json gpt'),
@@ -98,7 +98,7 @@ EXAMPLES = [
     (r'examples/llama', ['examples effects', 'examples llama', 'examples identities']),
     (r'examples/translate', ['examples effects', 'examples translate', 'examples identities']),
     (r'examples/compress', ['examples effects', 'examples identities', 'examples compress']),
-    (r'models/((files/)?gpt|text/|train/(lm_|token_file|generate|sampling|epoch))',
+    (r'models/((files/)?gpt|text/|lm/|train/epoch)',
      ['examples effects', 'examples identities', 'examples gpt', 'examples translate']),
     (r'models/', ['examples effects', 'examples translate', 'examples lessons']),
     (r'autograd/debug/', ['examples', 'examples lessons', 'examples write_backward']),

@@ -14,7 +14,6 @@
 #include "kaeru/lora.h"
 #include "kaeru/tensor_files.h"
 #include "kaeru/training.h"
-#include "kaeru/translation.h"
 #include "kaeru/text.h"
 #include "config.h"
 #include "llama_parts.h"

@@ -186,7 +186,7 @@ for name in sorted(included):
         if name == 'lines':
             lines_of_library.append((re.escape(english_text).replace('%s', '(.*)'), japanese_text.replace('%s', '{}')))
 printed = {text for path in sources for text in texts_of(path, sources[path])}
-for path in [*(root / 'models').glob('*_options.c'), root / 'models/train/lm_options.c']:
+for path in [*(root / 'models').glob('*_options.c'), root / 'models/lm/lm_options.c']:
     for arguments in calls(path.read_text(), 'FIELD'):
         helps = re.findall(LITERAL, arguments)
         printed |= {text[1:-1] for text in helps}

@@ -17,7 +17,7 @@
 #include "config.h"
 #include "llama_parts.h"
 #include "model_files.h"
-#include "train.h"
+#include "lm_parts.h"
 #include "suites.h"
 #include "system.h"
 #include "usage_error.h"

@@ -11,7 +11,6 @@
 #include "kaeru/lora.h"
 #include "kaeru/tensor_files.h"
 #include "kaeru/text.h"
-#include "kaeru/translation.h"
 #include "llama_parts.h"
 #include "suites.h"
 

@@ -1739,13 +1739,6 @@ static void training_with_scopes(LmTraining *t, void *arg)
     with_scopes();
 }
 
-static void lines_with_scopes(void *arg, int64_t lines)
-{
-    (void)arg;
-    (void)lines;
-    with_scopes();
-}
-
 /* Each mistake in what the program's functions leave behind, in training and in evaluation. */
 START_TEST(functions_of_an_epoch)
 {
@@ -2259,23 +2252,13 @@ START_TEST(language_models)
 }
 END_TEST
 
-/* ---- translation.h ----------------------------------------------------------------------------------------------- */
+/* ---- lines of text.h ---------------------------------------------------------------------------------------------- */
 
-START_TEST(translation)
+START_TEST(lines)
 {
     begin();
-    KaeruLines l, other, out, *no_lines = NULL;
-    ck_assert(kaeru_lines_of_text(&l, "l", 1, "a b\nb a\n", 8) && kaeru_lines_of_text(&other, "other", 1, "a\n", 2));
-    KaeruVocab *v = kaeru_vocab_words("a b", 3, 1), *gone = kaeru_vocab_words("a b", 3, 1), *no_vocab = NULL;
-    ag_free(gone);
-    KaeruSentencePairs *p = kaeru_sentence_pairs_new(&l, v, &l, v, 0), *no_pairs = NULL,
-                  *freed = kaeru_sentence_pairs_new(&l, v, &l, v, 0);
-    ag_free(freed);
-    Transformer *m = transformer_new(kaeru_vocab_size(v), kaeru_vocab_size(v), small());
-    TransformerTranslator t = { m, v, v }, *no_translator = NULL;
-    KaeruTranslateOptions how = { .beam = 1 };
-    KaeruBleu bleu = { 0 }, *no_bleu = NULL;
-    TransformerBatch batch;
+    KaeruLines l, out, *no_lines = NULL;
+    ck_assert(kaeru_lines_of_text(&l, "l", 1, "a b\nb a\n", 8));
     size_t n;
     MISTAKE("l is NULL", kaeru_lines_open(no_lines, missing));
     MISTAKE("path is NULL", kaeru_lines_open(&out, no_text));
@@ -2289,68 +2272,7 @@ START_TEST(translation)
     MISTAKE("texts is NULL", kaeru_lines_join(no_lines, 1, &n));
     MISTAKE("0 texts", kaeru_lines_join(&l, 0, &n));
     MISTAKE("size is NULL", kaeru_lines_join(&l, 1, NULL));
-    MISTAKE("src is NULL", kaeru_sentence_pairs_new(no_lines, v, &l, v, 0));
-    MISTAKE("tgt_vocab is NULL", kaeru_sentence_pairs_new(&l, v, &l, no_vocab, 0));
-    MISTAKE("src_vocab was freed", kaeru_sentence_pairs_new(&l, gone, &l, v, 0));
-    MISTAKE("max_tokens is -1", kaeru_sentence_pairs_new(&l, v, &l, v, -1));
-    REFUSED("expected the same number", kaeru_sentence_pairs_new(&l, v, &other, v, 0));
-    REFUSED("none of 2 pairs of sentences can be used", kaeru_sentence_pairs_new(&l, v, &l, v, 1));
-    MISTAKE("this object was freed already", ag_free(freed));
-    MISTAKE("p is NULL", kaeru_sentence_pairs_count(no_pairs));
-    MISTAKE("p was freed", kaeru_sentence_pairs_left_out(freed));
-    MISTAKE("p is NULL", kaeru_sentence_pairs_shuffle(no_pairs, 100));
-    MISTAKE("batches of 0 tokens", kaeru_sentence_pairs_shuffle(p, 0));
-    MISTAKE("batches of -1 tokens", kaeru_sentence_pairs_sort(p, -1));
-    MISTAKE("p was freed", kaeru_sentence_pairs_sort(freed, 100));
-    MISTAKE("p is NULL", kaeru_sentence_pairs_batches(no_pairs));
-    MISTAKE("no epoch has begun", kaeru_sentence_pairs_next(p, &batch));
-    MISTAKE("no epoch has begun",
-            transformer_run_epoch(m, kaeru_sentence_pairs_next, p, &(KaeruEpochOptions){ 0 }, &(KaeruTrainState){ 0 }));
-    kaeru_sentence_pairs_sort(p, 100);
-    MISTAKE("batch is NULL", kaeru_sentence_pairs_next(p, NULL));
-    void *object = ag_object_new(1), *plain = ag_alloc(1, 1);
-    void *const others[] = { v, m, object };
-    for (int i = 0; i < 3; i++) {
-        MISTAKE("pairs is another object, not pairs of sentences", kaeru_sentence_pairs_next(others[i], &batch));
-        MISTAKE("pairs is another object, not pairs of sentences",
-                transformer_run_epoch(m, kaeru_sentence_pairs_next, others[i], &(KaeruEpochOptions){ 0 },
-                                      &(KaeruTrainState){ 0 }));
-    }
-    MISTAKE("pairs was freed, or is not an object of kaeru", kaeru_sentence_pairs_next(plain, &batch));
-    ag_free(object);
-    ag_free(plain);
-    MISTAKE("pairs is NULL", kaeru_sentence_pairs_next(no_pairs, &batch));
-    MISTAKE("pairs is NULL",
-            transformer_run_epoch(m, kaeru_sentence_pairs_next, NULL, &(KaeruEpochOptions){ 0 }, &(KaeruTrainState){ 0 }));
-    for (int i = 0; i < 3; i++) {
-        with_scopes = wrong_with_scopes[i];
-        MISTAKE("transformer_translate_lines: done ended a scope, or left one open", KaeruTranslateOptions b = how;
-                b.done = lines_with_scopes; callers = ag_begin(AG_NO_GRAD); nn_eval(m);
-                transformer_translate_lines(&t, &l, &b, &out));
-    }
-    MISTAKE("t is NULL", transformer_translate_lines(no_translator, &l, &how, &out));
-    MISTAKE("src is NULL", transformer_translate_lines(&t, no_lines, &how, &out));
-    MISTAKE("how is NULL", transformer_translate_lines(&t, &l, NULL, &out));
-    MISTAKE("out is NULL", transformer_translate_lines(&t, &l, &how, no_lines));
-    MISTAKE("the module is NULL", transformer_translate_lines(&(TransformerTranslator){ NULL, v, v }, &l, &how, &out));
-    MISTAKE("the target vocabulary of t is NULL",
-            transformer_translate_lines(&(TransformerTranslator){ m, v, NULL }, &l, &how, &out));
-    MISTAKE("a beam of 0", transformer_translate_lines(&t, &l, &(KaeruTranslateOptions){ 0 }, &out));
-    tensor_mutable_data(m->generator->proj->bias)[0] = (ag_real)NAN;
-    REFUSED("the probabilities of the next token are NaN", transformer_translate_lines(&t, &l, &how, &out));
-    REFUSED("the probabilities of the next token are NaN",
-            transformer_translate_lines(&t, &l, &(KaeruTranslateOptions){ .beam = 2 }, &out));
-    MISTAKE("length_penalty is nan",
-            transformer_translate_lines(&t, &l, &(KaeruTranslateOptions){ 2, (double)NAN, NULL, NULL }, &out));
-    MISTAKE("b is NULL", kaeru_bleu_add(no_bleu, "a", 1, "a", 1));
-    MISTAKE("translation is NULL", kaeru_bleu_add(&bleu, no_text, 1, "a", 1));
-    MISTAKE("reference is NULL", kaeru_bleu_add(&bleu, "a", 1, no_text, 1));
-    MISTAKE("b is NULL", kaeru_bleu_score(no_bleu));
-    ag_free(p);
-    ag_free(v);
     kaeru_lines_close(&l);
-    kaeru_lines_close(&other);
-    ag_free(m);
     end();
 }
 END_TEST
@@ -2993,7 +2915,7 @@ Suite *mistakes_suite(void)
     tcase_add_test(rows, texts);
     tcase_add_test(rows, vocabularies);
     tcase_add_test(rows, language_models);
-    tcase_add_test(rows, translation);
+    tcase_add_test(rows, lines);
     tcase_add_test(rows, later_operations);
     tcase_add_test(rows, tensor_files);
     tcase_add_test(rows, lifetimes_and_threads);

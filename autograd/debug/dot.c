@@ -3,7 +3,8 @@
  * ag_graph_dot draws the graph of a tensor: operations with shapes, leaves by name, scalars with values. ag_graph_frame draws
  * one step of a forward and backward pass. */
 #include "checks.h"
-#include "kaeru/graph.h"
+#include "kaeru/debug.h"
+#include "kaeru/tensor.h"
 #include "op.h"
 #include "scope.h"
 #include "shape.h"

@@ -1,6 +1,7 @@
 /* explain.c: prints a forward and a backward pass, one operation after another. */
 #include "gradients.h"
-#include "kaeru/graph.h"
+#include "kaeru/debug.h"
+#include "kaeru/tensor.h"
 #include "op.h"
 #include "tensor_struct.h"
 #include "trace.h"

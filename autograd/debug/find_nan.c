@@ -1,7 +1,8 @@
 /* find_nan.c: searches every result and every gradient for NaN and infinity, while ag_find_nan is on. */
 #include "checks.h"
 #include "gradients.h"
-#include "kaeru/graph.h"
+#include "kaeru/debug.h"
+#include "kaeru/tensor.h"
 #include "kernels.h"
 #include "observe.h"
 #include "observers.h"

@@ -1,6 +1,6 @@
 /* switches.c: the observers that the environment can switch on, and who watches buffers. */
 #include "guard.h"
-#include "kaeru/graph.h"
+#include "kaeru/debug.h"
 #include "observers.h"
 
 const ObserverSwitch observer_switch[OBSERVERS] = {

@@ -1,6 +1,7 @@
 /* warn.c: tells of what is no error but likely a mistake, while ag_warn is on: another observer of the graph. */
 #include "errors.h"
-#include "kaeru/graph.h"
+#include "kaeru/debug.h"
+#include "kaeru/tensor.h"
 #include "kernels.h"
 #include "left.h"
 #include "observe.h"

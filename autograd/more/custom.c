@@ -2,7 +2,8 @@
 #include "buffers.h"
 #include "checks.h"
 #include "gradients.h"
-#include "kaeru/graph.h"
+#include "kaeru/custom.h"
+#include "kaeru/tensor.h"
 #include "kernels.h"
 #include "left.h"
 #include "op.h"
@@ -12,6 +13,9 @@
 #include "thread.h"
 
 #include <string.h>
+
+_Static_assert((int)NEEDS_INPUTS == (int)AG_CUSTOM_INPUTS && (int)NEEDS_X0 == AG_NEEDS_X(0) && (int)NEEDS_Y == AG_NEEDS_Y,
+               "the rule of a program says what it reads as those of ops.def do");
 
 /* What a call keeps for its rule, in the arena. */
 typedef struct { Op op; const AgCustom *custom; void *args; } CustomArgs;

@@ -4,6 +4,7 @@
 #include "buffers.h"
 #include "checks.h"
 #include "kaeru/autograd.h"
+#include "kaeru/tensor.h"
 #include "kernels.h"
 #include "shape.h"
 #include "tensor.h"

@@ -3,7 +3,7 @@
 #include "checks.h"
 #include "gradients.h"
 #include "kaeru/autograd.h"
-#include "kaeru/graph.h"
+#include "kaeru/tensor.h"
 #include "kernels.h"
 #include "op.h"
 #include "ops/reduce.h"

@@ -7,6 +7,7 @@
 #include "kaeru/autograd.h"
 #include "config.h"
 #include "kaeru/gpt.h"
+#include "kaeru/gpt_files.h"
 #include "model_files.h"
 #include "numbers.h"
 #include "stored.h"

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "kaeru/transformer.h"
+#include "kaeru/transformer_files.h"
 #include "model_files.h"
 
 typedef struct { int64_t src, tgt; } Vocabularies;

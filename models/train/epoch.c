@@ -3,8 +3,9 @@
 #include "arguments.h"
 #include "kaeru/schedule.h"
 #include "left.h"
+#include "kaeru/training.h"
+#include "losses.h"
 #include "optimizer.h"
-#include "train.h"
 
 /* The sums are over the batches of the epoch so far. */
 typedef struct {
@@ -104,7 +105,7 @@ static void learn_shard(const Epoch *e, const TransformerBatch *batches, int n)
     if (from == to) return;                     /* a gradient of zeros would take time and change nothing */
     AgScope scope = ag_begin(AG_RECORD);
     TransformerBatch part = batch_rows(batch, from, to);
-    nn_parallel_count(e->parallel, (double)batch_count_tokens(part.tgt_y, e->options->criterion.padding_idx));
+    nn_parallel_count(e->parallel, (double)losses_count(part.tgt_y, e->options->criterion.padding_idx));
     loss_compute(e, &part);
     ag_end(scope);
 }

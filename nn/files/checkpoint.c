@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "kaeru/checkpoint.h"
-#include "kaeru/graph.h"
+#include "kaeru/tensor.h"
 #include "left.h"
 #include "numbers.h"
 #include "optimizer.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "kaeru/graph.h"
+#include "kaeru/tensor.h"
 #include "walk.h"
 
 void nn_pack_weights(void *module, bool packed)

@@ -12,7 +12,10 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "kaeru/graph.h"
+#include "kaeru/gradients.h"
+#include "kaeru/tensor.h"
+#include "kaeru/updates.h"
+#include "kaeru/watch.h"
 #include "kaeru/version.h"
 #include "parallel_parts.h"
 

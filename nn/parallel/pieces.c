@@ -1,7 +1,8 @@
 /* pieces.c: the parameters in pieces, each with an owner process; the sums of gradients, and their way to the owners. */
 #include <string.h>
 
-#include "kaeru/graph.h"
+#include "kaeru/tensor.h"
+#include "kaeru/updates.h"
 #include "parallel_parts.h"
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */

@@ -22,12 +22,16 @@
 #include "kaeru/lora.h"
 #include "kaeru/recurrent.h"
 #include "kaeru/transformer.h"
+#include "kaeru/transformer_files.h"
 #include "kaeru/training.h"
 #include "kaeru/seq2seq.h"
+#include "kaeru/language.h"
 #include "kaeru/gpt.h"
+#include "kaeru/gpt_files.h"
 #include "kaeru/llama.h"
 #include "kaeru/text.h"
 #include "kaeru/lm.h"
+#include "kaeru/generate.h"
 #include "kaeru/translation.h"
 
 #endif

@@ -64,7 +64,7 @@ void nn_sequential_activation(Sequential *s, AgActivation kind);
 Tensor *nn_sequential(Sequential *s, Tensor *x);
 
 /* layer(x) of any layer that a Sequential can hold. Most of its intermediate values are not kept for backward, which computes
- * them again: less memory, more time, the same bits. See ag_recompute in graph.h: AG_PRODUCTS. */
+ * them again: less memory, more time, the same bits. See ag_recompute in recompute.h: AG_PRODUCTS. */
 Tensor *nn_recompute(void *layer, Tensor *x);
 
 /* ---- losses: the common forms; ops.h has all options ------------------------------------------------------------- */

@@ -1,10 +1,10 @@
 /* translator.c: translates sentences with an encoder-decoder. */
+#include "translator.h"
+
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
-#include "left.h"
-#include "train.h"
+#include "sentence_pairs.h"
 
 enum { GREEDY_ROWS = 64 };              /* the number of sentences in a batch of greedy decoding */
 
@@ -14,8 +14,8 @@ static int64_t positions_of(const Sequential *embed)
 }
 
 /* Translates n sentences, which are sorted by length; with beam search, one. */
-static bool translate(const TransformerTranslator *t, const Sentence *s, int64_t n, int64_t positions,
-                      const KaeruTranslateOptions *how, KaeruLines *out)
+static bool translate(const Translator *t, const Sentence *s, int64_t n, int64_t positions,
+                      const TranslateOptions *how, KaeruLines *out)
 {
     AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *src = sentences_pad(s, n), *mask = nn_padding_mask(src, KAERU_BLANK);
@@ -37,17 +37,21 @@ static bool translate(const TransformerTranslator *t, const Sentence *s, int64_t
 static int compare_sizes(const void *left, const void *right)
 {
     const Sentence *a = left, *b = right;
-    if (a->size != b->size) return a->size < b->size ? -1 : 1;
+    if (a->size != b->size) {
+        return a->size < b->size ? -1 : 1;
+    }
     return (a->line > b->line) - (a->line < b->line);
 }
 
 /* Encodes the lines that are not empty, sorted by length. Returns their number; -1 with ag_error() if one is too long. */
-static int64_t encode_lines(void *r, const TransformerTranslator *t, const KaeruLines *src, int64_t positions,
+static int64_t encode_lines(void *r, const Translator *t, const KaeruLines *src, int64_t positions,
                             Sentence *sentence)
 {
     int64_t n = 0;
     for (int64_t i = 0; i < src->n; i++) {
-        if (src->line[i].size == 0) continue;
+        if (src->line[i].size == 0) {
+            continue;
+        }
         sentence[n] = sentence_of(r, t->src, src, i);
         if (sentence[n].size > positions) {
             ag_set_error("line %" PRId64 ": %" PRId64 " tokens with start and end, expected at most %" PRId64
@@ -56,45 +60,37 @@ static int64_t encode_lines(void *r, const TransformerTranslator *t, const Kaeru
         }
         n++;
     }
-    if (n > 0) qsort(sentence, (size_t)n, sizeof *sentence, compare_sizes);
+    if (n > 0) {
+        qsort(sentence, (size_t)n, sizeof *sentence, compare_sizes);
+    }
     return n;
 }
 
-bool transformer_translate_lines(const TransformerTranslator *t, const KaeruLines *src, const KaeruTranslateOptions *how,
-                                 KaeruLines *out)
+bool translate_lines(const Translator *t, const KaeruLines *src, const TranslateOptions *how, KaeruLines *out)
 {
-    AG_LAYER;
-    ag_check_pointer(__func__, "t", t);
-    ag_check_pointer(__func__, "src", src);
-    ag_check_pointer(__func__, "how", how);
-    ag_check_pointer(__func__, "out", out);
-    ag_check_object(__func__, "the source vocabulary of t", t->src);
-    ag_check_object(__func__, "the target vocabulary of t", t->tgt);
-    nn_check(__func__, t->model, sizeof *t->model);
-    if (!isfinite(how->length_penalty))
-        ag_usage_error(__func__, "length_penalty is %g, expected a finite number", how->length_penalty);
-    if (how->beam < 1) ag_usage_error(__func__, "a beam of %d, expected 1 or more", how->beam);
-    if (out == src) ag_usage_error(__func__, "out is src, expected another struct");
-    *out = (KaeruLines){ 0 };
     int64_t src_positions = positions_of(t->model->src_embed), tgt_positions = positions_of(t->model->tgt_embed);
     void *work = ag_alloc(1, 1), *result = ag_alloc(1, 1);
     Sentence *sentence = ag_alloc_in(work, (size_t)src->n, sizeof *sentence);
     int64_t n = encode_lines(work, t, src, src_positions, sentence);
     KaeruLines lines = { src->n, ag_alloc_in(result, (size_t)src->n, sizeof *lines.line), result, src->first };
-    for (int64_t i = 0; i < src->n; i++) lines.line[i].text = "";
+    for (int64_t i = 0; i < src->n; i++) {
+        lines.line[i].text = "";
+    }
     bool good = n >= 0;
     for (int64_t i = 0; good && i < n;) {
-        int64_t rows = how->beam > 1 ? 1 : n - i < GREEDY_ROWS ? n - i : GREEDY_ROWS;
+        int64_t most = how->beam > 1 ? 1 : GREEDY_ROWS;
+        int64_t rows = n - i < most ? n - i : most;
         good = translate(t, &sentence[i], rows, tgt_positions, how, &lines);
         i += rows;
-        const AgScope scope = innermost_scope();
-        const Calls before = program_begins();
-        if (good && how->done) how->done(how->arg, i);
-        function_ends(before);
-        check_scopes(__func__, "done", scope);
+        if (good && how->done) {
+            how->done(how->arg, i);
+        }
     }
     ag_free(work);
-    if (good) *out = lines;
-    else ag_free(result);
+    if (good) {
+        *out = lines;
+    } else {
+        ag_free(result);
+    }
     return good;
 }

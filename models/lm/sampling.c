@@ -1,7 +1,8 @@
 /* sampling.c: chooses the next token from the logits of all tokens. */
 #include <math.h>
 
-#include "kaeru/lm.h"
+#include "kaeru/generate.h"
+#include "kaeru/tensor.h"
 
 /* The n ids of a heap, the one of largest logit at its top, and the n_kept ids that were removed from it, best first. */
 typedef struct { const ag_real *logits; int32_t *heap, *kept; int64_t n, n_kept; } Candidates;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "train.h"
+#include "lm_parts.h"
 #include "utf8.h"
 #include "vocab.h"
 

@@ -1,28 +1,9 @@
-/* train.h: what the files of this folder share. */
-#ifndef KAERU_TRAIN_H
-#define KAERU_TRAIN_H
+/* lm_parts.h: what the files of this folder share. */
+#ifndef KAERU_LM_PARTS_H
+#define KAERU_LM_PARTS_H
 
 #include "file.h"
 #include "kaeru/lm.h"
-#include "kaeru/translation.h"
-
-/* ---- losses ------------------------------------------------------------------------------------------------------ */
-
-/* The losses of the batches of an evaluation, which several processes may divide. */
-typedef struct {
-    NnParallel *parallel;               /* NULL: this process computes all */
-    double *value;
-    int64_t n;
-    size_t capacity;
-} Losses;
-
-/* Whether this process computes the next loss. If not, add 0. */
-bool losses_next_is_mine(const Losses *l);
-void losses_add(Losses *l, double loss);
-/* The sum in the order of the batches, so that it does not depend on the processes. Frees the values. */
-double losses_sum(Losses *l);
-
-/* ---- the data of a language model -------------------------------------------------------------------------------- */
 
 enum { NO_TARGET = -100 };              /* in the place of a target that the loss does not count */
 
@@ -49,15 +30,5 @@ typedef struct { int32_t *ids; Example *example; int64_t n; } Examples;     /* e
  * "prompt" and "completion", or with a "text". begin and end: the tokens before and after each example, -1: none. */
 bool examples_read(void *owner, const char *path, const char *text, size_t size, const KaeruVocab *v, int32_t begin,
                    int32_t end, Examples *out);
-
-/* ---- sentences --------------------------------------------------------------------------------------------------- */
-
-typedef struct { int32_t *ids; int64_t size, line; } Sentence;              /* line: its index in the text */
-/* The ids of a line, with start and end, owned by `owner`. */
-Sentence sentence_of(void *owner, const KaeruVocab *v, const KaeruLines *lines, int64_t line);
-/* (n, size of the longest) ids of n sentences, padded with KAERU_BLANK. */
-Tensor *sentences_pad(const Sentence *s, int64_t n);
-/* How many of the ids are not pad. */
-int64_t batch_count_tokens(const Tensor *ids, int32_t pad);
 
 #endif

@@ -15,8 +15,9 @@
 #include "kaeru/schedule.h"
 #include "left.h"
 #include "language.h"
+#include "lm_parts.h"
+#include "losses.h"
 #include "numbers.h"
-#include "train.h"
 #include "utf8.h"
 
 /* A run of *training; sum: of the losses since step `since`. */
@@ -98,7 +99,7 @@ static void learn_shard(const Run *r)
     AgScope s = ag_begin(AG_RECORD);
     Tensor *ids, *targets;
     if (windows > 0) lm_data_draw(r->training->data, windows, r->training->window, &ids, &targets);
-    if (several) nn_parallel_count(r->parallel, windows > 0 ? (double)batch_count_tokens(targets, NO_TARGET) : 0);
+    if (several) nn_parallel_count(r->parallel, windows > 0 ? (double)losses_count(targets, NO_TARGET) : 0);
     if (windows > 0) ag_backward(lm_loss_with(r->training->model, ids, targets, several ? AG_SUM : AG_MEAN));
     ag_end(s);
 }

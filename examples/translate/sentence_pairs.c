@@ -1,17 +1,19 @@
 /* sentence_pairs.c: pairs of sentences as ids, and batches of pairs of similar length. */
+#include "sentence_pairs.h"
+
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "numbers.h"
-#include "train.h"
+#include "kaeru/attention.h"
 
 /* place: in the epoch's order before sorting, which decides between pairs of equal lengths. */
-typedef struct { Sentence src, tgt; int64_t place; } Pair;
+typedef struct {
+    Sentence src, tgt;
+    int64_t place;
+} Pair;
 
-enum { SENTENCE_PAIRS = 0x70616972 };
-
-struct KaeruSentencePairs {
-    unsigned magic;             /* SENTENCE_PAIRS, in no other object: kaeru_sentence_pairs_next takes any pointer */
+struct SentencePairs {
     Pair *pair;
     int64_t n, left_out;
     /* The epoch. Batch b has the pairs sorted[start[b]..start[b+1]-1]; batch_order has the batches in the order of the
@@ -20,7 +22,6 @@ struct KaeruSentencePairs {
     int32_t *batch_order;       /* of the pairs until they are sorted */
     int64_t *start;
     int64_t n_batches, next;
-    bool ended;                 /* no batch is left, or no epoch has begun */
 };
 
 Sentence sentence_of(void *owner, const KaeruVocab *v, const KaeruLines *lines, int64_t line)
@@ -34,12 +35,18 @@ Sentence sentence_of(void *owner, const KaeruVocab *v, const KaeruLines *lines, 
 Tensor *sentences_pad(const Sentence *s, int64_t n)
 {
     int64_t longest = 0;
-    for (int64_t i = 0; i < n; i++)
-        if (s[i].size > longest) longest = s[i].size;
+    for (int64_t i = 0; i < n; i++) {
+        if (s[i].size > longest) {
+            longest = s[i].size;
+        }
+    }
     Tensor *rows = tensor_ints(SHAPE(n, longest), NULL);
     int32_t *to = tensor_mutable_int_data(rows);
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < longest; j++) *to++ = j < s[i].size ? s[i].ids[j] : KAERU_BLANK;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < longest; j++) {
+            *to++ = j < s[i].size ? s[i].ids[j] : KAERU_BLANK;
+        }
+    }
     return rows;
 }
 
@@ -48,15 +55,9 @@ static int64_t longer_side(const Pair *pair)
     return pair->src.size > pair->tgt.size ? pair->src.size : pair->tgt.size;
 }
 
-KaeruSentencePairs *kaeru_sentence_pairs_new(const KaeruLines *src, const KaeruVocab *src_vocab, const KaeruLines *tgt,
-                                             const KaeruVocab *tgt_vocab, int64_t max_tokens)
+SentencePairs *sentence_pairs_new(const KaeruLines *src, const KaeruVocab *src_vocab, const KaeruLines *tgt,
+                                  const KaeruVocab *tgt_vocab, int64_t max_tokens)
 {
-    AG_LAYER;
-    ag_check_pointer(__func__, "src", src);
-    ag_check_object(__func__, "src_vocab", src_vocab);
-    ag_check_pointer(__func__, "tgt", tgt);
-    ag_check_object(__func__, "tgt_vocab", tgt_vocab);
-    if (max_tokens < 0) ag_usage_error(__func__, "max_tokens is %" PRId64 ", expected 0 or more", max_tokens);
     if (src->n != tgt->n) {
         ag_set_error("%" PRId64 " sentences in one language and %" PRId64 " in the other, expected the same number", src->n,
                      tgt->n);
@@ -66,18 +67,22 @@ KaeruSentencePairs *kaeru_sentence_pairs_new(const KaeruLines *src, const KaeruV
         ag_set_error("%" PRId64 " pairs of sentences, expected at most %" PRId32, src->n, INT32_MAX);
         return NULL;
     }
-    KaeruSentencePairs *p = ag_object_new(sizeof *p);
-    p->magic = SENTENCE_PAIRS;
-    p->ended = true;
+    SentencePairs *p = ag_alloc(1, sizeof *p);
     p->pair = ag_alloc_in(p, (size_t)src->n, sizeof *p->pair);
     for (int64_t i = 0; i < src->n; i++) {
         Pair pair = { sentence_of(p, src_vocab, src, i), sentence_of(p, tgt_vocab, tgt, i), 0 };
         bool empty = src->line[i].size == 0 || tgt->line[i].size == 0;
-        if (empty || (max_tokens > 0 && longer_side(&pair) > max_tokens)) p->left_out++;
-        else p->pair[p->n++] = pair;
+        if (empty || (max_tokens > 0 && longer_side(&pair) > max_tokens)) {
+            p->left_out++;
+        } else {
+            p->pair[p->n++] = pair;
+        }
     }
     if (p->n == 0) {
-        const char *longer = max_tokens ? text_printf(p, " or more than %" PRId64 " tokens", max_tokens) : "";
+        char longer[64] = "";
+        if (max_tokens) {
+            snprintf(longer, sizeof longer, " or more than %" PRId64 " tokens", max_tokens);
+        }
         ag_set_error("none of %" PRId64 " pairs of sentences can be used: each has an empty side%s", src->n, longer);
         ag_free(p);
         return NULL;
@@ -88,21 +93,18 @@ KaeruSentencePairs *kaeru_sentence_pairs_new(const KaeruLines *src, const KaeruV
     return p;
 }
 
-int64_t kaeru_sentence_pairs_count(const KaeruSentencePairs *p)
+int64_t sentence_pairs_count(const SentencePairs *p)
 {
-    ag_check_object(__func__, "p", p);
     return p->n;
 }
 
-int64_t kaeru_sentence_pairs_left_out(const KaeruSentencePairs *p)
+int64_t sentence_pairs_left_out(const SentencePairs *p)
 {
-    ag_check_object(__func__, "p", p);
     return p->left_out;
 }
 
-int64_t kaeru_sentence_pairs_batches(const KaeruSentencePairs *p)
+int64_t sentence_pairs_batches(const SentencePairs *p)
 {
-    ag_check_object(__func__, "p", p);
     return p->n_batches;
 }
 
@@ -111,22 +113,29 @@ int64_t kaeru_sentence_pairs_batches(const KaeruSentencePairs *p)
 static int compare_pairs(const void *left, const void *right)
 {
     const Pair *a = *(Pair *const *)left, *b = *(Pair *const *)right;
-    if (a->src.size != b->src.size) return a->src.size < b->src.size ? -1 : 1;
-    if (a->tgt.size != b->tgt.size) return a->tgt.size < b->tgt.size ? -1 : 1;
+    if (a->src.size != b->src.size) {
+        return a->src.size < b->src.size ? -1 : 1;
+    }
+    if (a->tgt.size != b->tgt.size) {
+        return a->tgt.size < b->tgt.size ? -1 : 1;
+    }
     return (a->place > b->place) - (a->place < b->place);
 }
 
-static void cut_into_batches(KaeruSentencePairs *p, int64_t batch_tokens)
+static void cut_into_batches(SentencePairs *p, int64_t batch_tokens)
 {
     int64_t rows = 0, longest = 0;                      /* of the last batch so far */
     p->n_batches = 0;
     p->next = 0;
-    p->ended = false;
     for (int64_t i = 0; i < p->n; i++) {
         int64_t length = longer_side(p->sorted[i]);
-        if (length > longest) longest = length;
+        if (length > longest) {
+            longest = length;
+        }
         rows++;
-        if (i > 0 && rows * longest <= batch_tokens) continue;
+        if (i > 0 && rows * longest <= batch_tokens) {
+            continue;
+        }
         p->start[p->n_batches] = i;
         p->batch_order[p->n_batches] = (int32_t)p->n_batches;
         p->n_batches++;
@@ -136,46 +145,41 @@ static void cut_into_batches(KaeruSentencePairs *p, int64_t batch_tokens)
     p->start[p->n_batches] = p->n;
 }
 
-/* Begins an epoch. */
-static void begin_epoch(const char *what, KaeruSentencePairs *p, int64_t batch_tokens, bool shuffles)
+static void begin_epoch(SentencePairs *p, int64_t batch_tokens, bool shuffles)
 {
-    ag_check_object(what, "p", p);
-    if (batch_tokens < 1) ag_usage_error(what, "batches of %" PRId64 " tokens, expected 1 or more", batch_tokens);
-    for (int64_t i = 0; i < p->n; i++) p->batch_order[i] = (int32_t)i;
-    if (shuffles) ag_random_permutation(p->n, p->batch_order);
+    for (int64_t i = 0; i < p->n; i++) {
+        p->batch_order[i] = (int32_t)i;
+    }
+    if (shuffles) {
+        ag_random_permutation(p->n, p->batch_order);
+    }
     for (int64_t i = 0; i < p->n; i++) {
         p->sorted[i] = &p->pair[p->batch_order[i]];
         p->sorted[i]->place = i;
     }
     qsort(p->sorted, (size_t)p->n, sizeof *p->sorted, compare_pairs);
     cut_into_batches(p, batch_tokens);
-    if (shuffles) ag_random_permutation(p->n_batches, p->batch_order);
+    if (shuffles) {
+        ag_random_permutation(p->n_batches, p->batch_order);
+    }
 }
 
-void kaeru_sentence_pairs_shuffle(KaeruSentencePairs *p, int64_t batch_tokens)
+void sentence_pairs_shuffle(SentencePairs *p, int64_t batch_tokens)
 {
-    AG_LAYER;
-    begin_epoch(__func__, p, batch_tokens, true);
+    begin_epoch(p, batch_tokens, true);
 }
 
-void kaeru_sentence_pairs_sort(KaeruSentencePairs *p, int64_t batch_tokens)
+void sentence_pairs_sort(SentencePairs *p, int64_t batch_tokens)
 {
-    AG_LAYER;
-    begin_epoch(__func__, p, batch_tokens, false);
+    begin_epoch(p, batch_tokens, false);
 }
 
-bool kaeru_sentence_pairs_next(void *pairs, TransformerBatch *batch)
+bool sentence_pairs_next(void *pairs, TransformerBatch *batch)
 {
-    AG_LAYER;
-    ag_check_object(__func__, "pairs", pairs);
-    ag_check_pointer(__func__, "batch", batch);
-    KaeruSentencePairs *p = pairs;
-    if (p->magic != SENTENCE_PAIRS) ag_usage_error(__func__, "pairs is another object, not pairs of sentences");
-    if (p->ended)
-        ag_usage_error(__func__, "no epoch has begun: call kaeru_sentence_pairs_shuffle or kaeru_sentence_pairs_sort "
-                       "before each epoch");
-    p->ended = p->next >= p->n_batches;
-    if (p->ended) return false;
+    SentencePairs *p = pairs;
+    if (p->next >= p->n_batches) {
+        return false;
+    }
     int64_t b = p->batch_order[p->next++], first = p->start[b], rows = p->start[b + 1] - first;
     Sentence *src = ag_scratch((size_t)rows, sizeof *src), *tgt = ag_scratch((size_t)rows, sizeof *tgt);
     for (int64_t i = 0; i < rows; i++) {

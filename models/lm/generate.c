@@ -1,7 +1,8 @@
 /* generate.c: writes text with a language model, token after token. */
 #include "array.h"
 #include "kaeru/frozen.h"
-#include "kaeru/lm.h"
+#include "kaeru/generate.h"
+#include "kaeru/language.h"
 #include "left.h"
 #include "language.h"
 

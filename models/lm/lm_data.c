@@ -4,7 +4,8 @@
 
 #include "kaeru/lm.h"
 #include "language.h"
-#include "train.h"
+#include "lm_parts.h"
+#include "losses.h"
 #include "utf8.h"
 #include "vocab.h"
 

@@ -1,10 +1,12 @@
 /* watch.c: tells a program of each gradient of a leaf that is complete, while the backward pass goes on. */
 #include "gradients.h"
-#include "kaeru/graph.h"
+#include "kaeru/tensor.h"
+#include "kaeru/watch.h"
 #include "left.h"
 #include "observe.h"
-#include "observers.h"
 #include "tensor_struct.h"
+
+enum { WATCH = 2 };         /* its number among the observers */
 
 static _Thread_local AgWatch watch;
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "stored.h"
-#include "train.h"
+#include "lm_parts.h"
 #include "unicode.h"
 #include "utf8.h"
 
