@@ -3,7 +3,7 @@
 
 #include "bf16_weights.h"
 #include "checks.h"
-#include "kaeru/graph.h"
+#include "kaeru/bf16.h"
 #include "kernels.h"
 #include "shape.h"
 #include "tensor_struct.h"

@@ -4,7 +4,7 @@
 #include "checks.h"
 #include "gradients.h"
 #include "kaeru/autograd.h"
-#include "kaeru/graph.h"
+#include "kaeru/gradients.h"
 #include "kernels.h"
 #include "more_table.h"
 #include "ops/index.h"

@@ -5,7 +5,7 @@
 #include "checks.h"
 #include "gather.h"
 #include "kaeru/autograd.h"
-#include "kaeru/graph.h"
+#include "kaeru/gradients.h"
 #include "kernels.h"
 #include "more_table.h"
 #include "op.h"
