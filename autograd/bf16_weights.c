@@ -1,5 +1,5 @@
-/* bf16_weights.c: tensors of type AG_PACKED: matrices whose only values are in bfloat16, in the order of k_pack_b, in which
- * products read them. A panel has K_PANEL rows of the matrix. */
+/* bf16_weights.c: tensors of type AG_PACKED: matrices whose only values are in bfloat16, in the
+ * order of k_pack_b, in which products read them. A panel has K_PANEL rows of the matrix. */
 #include "bf16.h"
 #include "bf16_weights.h"
 #include "buffers.h"
@@ -12,18 +12,23 @@
 
 size_t value_bytes(const AgShape *shape, AgDType dtype)
 {
-    if (dtype == AG_PACKED) return (size_t)k_packed_items(shape->dim[0], shape->dim[1]) * sizeof(uint32_t);
+    if (dtype == AG_PACKED) {
+        return (size_t)k_packed_items(shape->dim[0], shape->dim[1]) * sizeof(uint32_t);
+    }
     return (size_t)ag_shape_numel(*shape) * dtype_size(dtype);
 }
 
 void check_packed_shape(const char *what, const AgShape *shape)
 {
-    const uint64_t most = SIZE_MAX / 1024;                  /* a small side is filled up in memory */
-    if (shape->ndim != 2 || shape->dim[1] % 2 != 0 || (uint64_t)shape->dim[0] > most || (uint64_t)shape->dim[1] > most)
-        ag_usage_error(what, "shape %s, expected a matrix with an even number of columns for AG_PACKED", shape_text(*shape));
+    const uint64_t most = SIZE_MAX / 1024;              /* a small side is filled up in memory */
+    if (shape->ndim != 2 || shape->dim[1] % 2 != 0 || (uint64_t)shape->dim[0] > most ||
+        (uint64_t)shape->dim[1] > most) {
+        ag_usage_error(what, "shape %s, expected a matrix with an even number of columns for "
+                       "AG_PACKED", shape_text(*shape));
+    }
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 uint32_t *packed_row(const uint32_t *panels, int64_t width, int64_t row)
 {
@@ -39,7 +44,7 @@ void unpack_row_as_reals(const Tensor *packed, int64_t row, real *out)
     }
 }
 
-/* ---- copies of weights ------------------------------------------------------------------------------------------- */
+/* ---- copies of weights ----------------------------------------------------------------------- */
 
 void ag_unpack_weight(Tensor *weight)
 {
@@ -50,12 +55,15 @@ void ag_unpack_weight(Tensor *weight)
 void ag_pack_weight(Tensor *weight)
 {
     check_tensor(__func__, "weight", weight, AG_REAL);
-    if (weight->shape.ndim != 2 || !weight->owned)
-        ag_usage_error(__func__, "weight %s %s, expected a matrix that no scope owns", shape_text(weight->shape),
+    if (weight->shape.ndim != 2 || !weight->owned) {
+        ag_usage_error(__func__, "weight %s %s, expected a matrix that no scope owns",
+                       shape_text(weight->shape),
                        weight->owned ? "is no matrix" : "belongs to a scope");
+    }
     ag_unpack_weight(weight);
     int64_t n = weight->shape.dim[0], k = weight->shape.dim[1];
-    weight->packed.buffer = buffer_new(__func__, (size_t)k_packed_items(n, k) * sizeof(uint32_t), true);
+    weight->packed.buffer = buffer_new(__func__, (size_t)k_packed_items(n, k) * sizeof(uint32_t),
+                                       true);
     weight->packed.version = weight->buffer->version;
     k_pack_b(&(KPackB){ n, k, k, buffer_data(weight->packed.buffer), reals(weight) });
 }
@@ -64,11 +72,12 @@ const uint32_t *packed_weight(const Tensor *y, const Tensor *weight)
 {
     if (weight->dtype == AG_PACKED) return values(weight);
     const TensorPacked *copy = &weight->packed;
-    bool usable = copy->buffer && copy->version == weight->buffer->version && y->precision == AG_BF16 && !y->op;
+    bool usable = copy->buffer && copy->version == weight->buffer->version &&
+                  y->precision == AG_BF16 && !y->op;
     return usable ? buffer_data(copy->buffer) : NULL;
 }
 
-/* ---- freezing ---------------------------------------------------------------------------------------------------- */
+/* ---- freezing -------------------------------------------------------------------------------- */
 
 void ag_freeze_bf16(Tensor *weight)
 {
@@ -76,13 +85,14 @@ void ag_freeze_bf16(Tensor *weight)
     if (weight->dtype == AG_PACKED) return;
     check_tensor(__func__, "weight", weight, AG_REAL);
     check_packed_shape(__func__, &weight->shape);
-    if (!weight->owned)
-        ag_usage_error(__func__, "weight %s belongs to a scope, expected a matrix that no scope owns",
-                       shape_text(weight->shape));
+    if (!weight->owned) {
+        ag_usage_error(__func__, "weight %s belongs to a scope, expected a matrix that no scope "
+                       "owns", shape_text(weight->shape));
+    }
     ag_pack_weight(weight);
     Buffer *packed = weight->packed.buffer;
     packed->version = weight->buffer->version;
-    count_write(__func__, packed);                      /* a graph that has read the reals finds that they changed */
+    count_write(__func__, packed);  /* a graph that has read the reals finds that they changed */
     buffer_release(weight->buffer);
     buffer_drop(&weight->grad);
     weight->packed.buffer = NULL;

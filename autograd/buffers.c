@@ -1,4 +1,5 @@
-/* buffers.c: buffers for values and gradients, and scratch memory. Where their memory comes from: buffer_memory.h. */
+/* buffers.c: buffers for values and gradients, and scratch memory. Where their memory comes from:
+ * buffer_memory.h. */
 #include "buffer_memory.h"
 #include "buffers.h"
 #include "observe.h"
@@ -7,7 +8,7 @@
 
 #include <string.h>
 
-/* ---- buffers ----------------------------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 typedef struct {
     Buffer *scratch;
@@ -17,13 +18,15 @@ static _Thread_local void *state;
 
 static Buffers *buffers(void)
 {
-    static const StateKind kind = { .size = sizeof(Buffers), .failed = op_scratch_end, .trim = buffers_end_scope };
+    static const StateKind kind = { .size = sizeof(Buffers), .failed = op_scratch_end,
+                                    .trim = buffers_end_scope };
     if (state) return state;
     observe_from_environment();
     return thread_state(&state, &kind);
 }
 
-/* In a debug build, fills a released or new buffer with NaN, so that a result computed from it is NaN. */
+/* In a debug build, fills a released or new buffer with NaN, so that a result computed from it is
+ * NaN. */
 static void fill_with_nan(Buffer *b)
 {
 #ifndef NDEBUG
@@ -36,32 +39,42 @@ static void fill_with_nan(Buffer *b)
 Buffer *buffer_new(const char *what, size_t bytes, bool lasting)
 {
     Buffers *all = buffers();
-    if (bytes > SIZE_MAX / 4) ag_usage_error(what, "a tensor of %zu bytes is too large for this machine", bytes);
+    if (bytes > SIZE_MAX / 4) {
+        ag_usage_error(what, "a tensor of %zu bytes is too large for this machine", bytes);
+    }
     bool watch = observers_need & CHECK_MEMORY;
     size_t needed = watch ? bytes + SENTINELS : bytes;
     Buffer *b = memory_take(needed, lasting);
-    if (!b) {                                           /* return kept memory to the system, and try again */
+    if (!b) {                               /* return kept memory to the system, and try again */
         ag_memory_trim();
         b = memory_take(needed, lasting);
     }
-    if (!b) ag_usage_error(what, "no memory for %zu bytes", bytes);
+    if (!b) {
+        ag_usage_error(what, "no memory for %zu bytes", bytes);
+    }
     b->refs = 1;
     b->next = NULL;
     b->slack = (uint32_t)(b->size - bytes);
     memory_unpoison(buffer_data(b), b->size);
     fill_with_nan(b);
     b->watched = watch && buffer_watch->begin(what, b);
-    if (!b->watched) memory_poison((char *)buffer_data(b) + bytes, b->slack);
+    if (!b->watched) {
+        memory_poison((char *)buffer_data(b) + bytes, b->slack);
+    }
     all->in_use += b->size;
-    if (all->in_use > all->peak) all->peak = all->in_use;
+    if (all->in_use > all->peak) {
+        all->peak = all->in_use;
+    }
     return b;
 }
 
 Buffer *buffer_items(const char *what, int64_t n, size_t size)
 {
     size_t bytes;
-    if (n < 0 || (uint64_t)n > SIZE_MAX || __builtin_mul_overflow((size_t)n, size, &bytes))
-        ag_usage_error(what, "%lld items of %zu bytes are too many for this machine", (long long)n, size);
+    if (n < 0 || (uint64_t)n > SIZE_MAX || __builtin_mul_overflow((size_t)n, size, &bytes)) {
+        ag_usage_error(what, "%lld items of %zu bytes are too many for this machine", (long long)n,
+                       size);
+    }
     return buffer_new(what, bytes, false);
 }
 

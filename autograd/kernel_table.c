@@ -1,4 +1,5 @@
-/* kernel_table.c: the table in use, and the functions k_<name>, which call it. A call costs one load and one jump. */
+/* kernel_table.c: the table in use, and the functions k_<name>, which call it. A call costs one
+ * load and one jump. */
 #include "kernel_table.h"
 
 void k_use_table(const KernelTable *table)

@@ -1,5 +1,7 @@
-/* philox.h: Philox4x32-10, the counter-based random numbers of Salmon, Moraes, Dror and Shaw, "Parallel random numbers:
- * as easy as 1, 2, 3" (2011): ten rounds of two 32 x 32 -> 64 bit products, each round with its own key. */
+/* philox.h: Philox4x32-10, the counter-based random numbers of Salmon, Moraes, Dror and Shaw,
+ * "Parallel random numbers:
+ * as easy as 1, 2, 3" (2011): ten rounds of two 32 x 32 -> 64 bit products, each round with its own
+ * key. */
 #ifndef KAERU_PHILOX_H
 #define KAERU_PHILOX_H
 

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* Below that, ag_recompute releases no value that is quick to compute. The tests set another number. */
+/* Below that, ag_recompute releases no value that is quick to compute. The tests set another
+ * number. */
 extern size_t recompute_least_bytes;
 
 #endif

@@ -6,33 +6,46 @@
 #include "kernels.h"
 #include "tensor_struct.h"
 
-/* The items first..first+n-1 of leaf w, to be written. grad_scale and the gradient, an array of n numbers, are checked. */
-static real *part_of(const char *what, Tensor *w, int64_t first, int64_t n, const real *grad, double grad_scale)
+/* The items first..first+n-1 of leaf w, to be written. grad_scale and the gradient, an array of n
+ * numbers, are checked. */
+static real *part_of(const char *what, Tensor *w, int64_t first, int64_t n, const real *grad,
+                     double grad_scale)
 {
     check_number(what, "grad_scale", grad_scale, true, "a finite number");
-    if (n > 0) ag_check_pointer(what, "grad", grad);
+    if (n > 0) {
+        ag_check_pointer(what, "grad", grad);
+    }
     real *values = values_to_write(what, "w", w, AG_REAL);
-    if (first < 0 || n < 0 || first > w->numel - n)
-        ag_usage_error(what, "%lld items from %lld on, of a tensor with %lld", (long long)n, (long long)first,
-                       (long long)w->numel);
+    if (first < 0 || n < 0 || first > w->numel - n) {
+        ag_usage_error(what, "%lld items from %lld on, of a tensor with %lld", (long long)n,
+                       (long long)first, (long long)w->numel);
+    }
     return values + first;
 }
 
-void ag_adam_update_part(Tensor *w, int64_t first, int64_t n, const real *grad, real *exp_avg, real *exp_avg_sq,
-                         const AgAdam *o, int64_t step, double grad_scale)
+void ag_adam_update_part(Tensor *w, int64_t first, int64_t n, const real *grad, real *exp_avg,
+                         real *exp_avg_sq, const AgAdam *o, int64_t step, double grad_scale)
 {
     ag_check_pointer(__func__, "o", o);
-    if (n > 0) ag_check_pointer(__func__, "exp_avg", exp_avg);
-    if (n > 0) ag_check_pointer(__func__, "exp_avg_sq", exp_avg_sq);
-    if (step < 1) ag_usage_error(__func__, "step is %lld, expected 1 or more", (long long)step);
-    k_adam(n, part_of(__func__, w, first, n, grad, grad_scale), exp_avg, exp_avg_sq, grad, o, step, grad_scale);
+    if (n > 0) {
+        ag_check_pointer(__func__, "exp_avg", exp_avg);
+    }
+    if (n > 0) {
+        ag_check_pointer(__func__, "exp_avg_sq", exp_avg_sq);
+    }
+    if (step < 1) {
+        ag_usage_error(__func__, "step is %lld, expected 1 or more", (long long)step);
+    }
+    k_adam(n, part_of(__func__, w, first, n, grad, grad_scale), exp_avg, exp_avg_sq, grad, o, step,
+           grad_scale);
 }
 
-void ag_sgd_update_part(Tensor *w, int64_t first, int64_t n, const real *grad, real *momentum, const AgSgd *o, bool is_first,
-                        double grad_scale)
+void ag_sgd_update_part(Tensor *w, int64_t first, int64_t n, const real *grad, real *momentum,
+                        const AgSgd *o, bool is_first, double grad_scale)
 {
     ag_check_pointer(__func__, "o", o);
-    k_sgd(n, part_of(__func__, w, first, n, grad, grad_scale), momentum, grad, o, is_first, grad_scale);
+    k_sgd(n, part_of(__func__, w, first, n, grad, grad_scale), momentum, grad, o, is_first,
+          grad_scale);
 }
 
 double ag_grad_sum_squares(Tensor *w)

@@ -24,10 +24,14 @@ static const LmFunctions *functions_of(const char *what, const void *m, const Nn
         ag_usage_error(what, "this %s is not a language model: expected a GPT or a Llama",
                        ((const Module *)m)->type);
     }
-    if (cache) ag_check_object(what, "the cache", cache);
+    if (cache) {
+        ag_check_object(what, "the cache", cache);
+    }
     int64_t layers = cache ? f->get_sizes(m).layers : 0;
-    if (cache && cache->n != layers)
-        ag_usage_error(what, "a cache for %d layers, expected one for the model's %lld", cache->n, (long long)layers);
+    if (cache && cache->n != layers) {
+        ag_usage_error(what, "a cache for %d layers, expected one for the model's %lld", cache->n,
+                       (long long)layers);
+    }
     return f;
 }
 
@@ -39,9 +43,11 @@ LmSizes lm_sizes(const char *what, const void *m)
 int64_t cache_past(const char *what, const NnCache *cache)
 {
     int64_t past = cache->layer[0].length;
-    if (cache->shifted)
-        ag_usage_error(what, "nn_cache_keep_last has removed what was before the %lld positions in the cache: the model "
-                       "counts positions from the first one, so that it expected all or none of them", (long long)past);
+    if (cache->shifted) {
+        ag_usage_error(what, "nn_cache_keep_last has removed what was before the %lld positions in "
+                       "the cache: the model counts positions from the first one, so that it "
+                       "expected all or none of them", (long long)past);
+    }
     return past;
 }
 
@@ -49,12 +55,14 @@ int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64
 {
     int64_t past = cache ? cache_past(what, cache) : 0;
     check_alive(what, "ids", ids);
-    if (tensor_ndim(ids) != 2 || tensor_dim(ids, 1) < 1)
+    if (tensor_ndim(ids) != 2 || tensor_dim(ids, 1) < 1) {
         ag_usage_error(what, "ids %s, expected (B,T)", ag_shape_string(tensor_shape(ids)));
+    }
     int64_t n = tensor_dim(ids, 1);
-    if (n > context - past)
-        ag_usage_error(what, "%lld ids after %lld in the cache exceed the context of %lld", (long long)n, (long long)past,
-                       (long long)context);
+    if (n > context - past) {
+        ag_usage_error(what, "%lld ids after %lld in the cache exceed the context of %lld",
+                       (long long)n, (long long)past, (long long)context);
+    }
     return past;
 }
 
@@ -91,5 +99,5 @@ Tensor *lm_next(void *m, Tensor *ids, NnCache *cache)
     Tensor *x = f->run_body(m, ids, cache);                         /* (B,T,D) */
     int64_t n = tensor_dim(x, 1);
     Tensor *last = ag_squeeze(ag_slice(x, 1, n - 1, n), 1);         /* (B,D) */
-    return ag_end_return(s, nn_linear(f->get_sizes(m).head, last)); /* (B,V) */
+    return ag_end_return(s, nn_linear(f->get_sizes(m).head, last));  /* (B,V) */
 }

@@ -25,7 +25,8 @@ bool field_refuse(const char *prefix, const char *name, const char *value, const
 const char *fields_prefix(const NnFields *table);
 /* Whether the table's own function, if there is one, accepts the options. */
 bool fields_accept(const NnFields *table, const void *o);
-/* A usage error unless the table has fields of known kinds, each in a variable or within the struct. */
+/* A usage error unless the table has fields of known kinds, each in a variable or within the
+ * struct. */
 void check_table(const char *what, const NnFields *table, const void *o);
 
 #endif

@@ -1,6 +1,7 @@
 /* init.c: initialization of parameters.
  *
- * Bounds are computed with the four basic operations and square roots only, so they are the same on every machine. */
+ * Bounds are computed with the four basic operations and square roots only, so they are the same on
+ * every machine. */
 #include <math.h>
 
 #include "arguments.h"
@@ -9,16 +10,20 @@
 #include "kaeru/updates.h"
 #include "walk.h"
 
-/* The product of all sizes but one: fan_in without size 0, fan_out without size 1. It may be 0 for an empty tensor, which the
- * functions below do not fill. */
+/* The product of all sizes but one: fan_in without size 0, fan_out without size 1. It may be 0 for
+ * an empty tensor, which the functions below do not fill. */
 static double fan(const char *what, const Tensor *w, int without)
 {
     check_alive(what, "the tensor", w);
     AgShape shape = tensor_shape(w);
-    if (shape.ndim < 2)
-        ag_usage_error(what, "needs a tensor of two dimensions or more, this one is %s", ag_shape_string(shape));
+    if (shape.ndim < 2) {
+        ag_usage_error(what, "needs a tensor of two dimensions or more, this one is %s",
+                       ag_shape_string(shape));
+    }
     double product = 1;
-    for (int i = 0; i < shape.ndim; i++) product *= i == without ? 1 : (double)shape.dim[i];
+    for (int i = 0; i < shape.ndim; i++) {
+        product *= i == without ? 1 : (double)shape.dim[i];
+    }
     return product;
 }
 
@@ -39,33 +44,43 @@ void nn_init_xavier_uniform(Tensor *w, double gain)
 {
     AG_LAYER;
     double scale = xavier(__func__, w, gain, 6);
-    if (tensor_numel(w) > 0) ag_fill_uniform(w, -scale, scale);
+    if (tensor_numel(w) > 0) {
+        ag_fill_uniform(w, -scale, scale);
+    }
 }
 
 void nn_init_xavier_normal(Tensor *w, double gain)
 {
     AG_LAYER;
     double scale = xavier(__func__, w, gain, 2);
-    if (tensor_numel(w) > 0) ag_fill_normal(w, 0, scale);
+    if (tensor_numel(w) > 0) {
+        ag_fill_normal(w, 0, scale);
+    }
 }
 
 void nn_init_kaiming_uniform(Tensor *w, double a)
 {
     AG_LAYER;
     double scale = kaiming(__func__, w, a, 6);
-    if (tensor_numel(w) > 0) ag_fill_uniform(w, -scale, scale);
+    if (tensor_numel(w) > 0) {
+        ag_fill_uniform(w, -scale, scale);
+    }
 }
 
 void nn_init_kaiming_normal(Tensor *w, double a)
 {
     AG_LAYER;
     double scale = kaiming(__func__, w, a, 2);
-    if (tensor_numel(w) > 0) ag_fill_normal(w, 0, scale);
+    if (tensor_numel(w) > 0) {
+        ag_fill_normal(w, 0, scale);
+    }
 }
 
 void fill_by_fan_in(double fan_in, Tensor *weight, Tensor *bias)
 {
     double bound = 1 / sqrt(fan_in);
     ag_fill_uniform(weight, -bound, bound);
-    if (bias) ag_fill_uniform(bias, -bound, bound);
+    if (bias) {
+        ag_fill_uniform(bias, -bound, bound);
+    }
 }

@@ -1,5 +1,5 @@
-/* number.c: numbers as text, by the C library in the C locale. The thread's own locale, which may write a decimal comma, is
- * restored before a function returns. */
+/* number.c: numbers as text, by the C library in the C locale. The thread's own locale, which may
+ * write a decimal comma, is restored before a function returns. */
 #include "number.h"
 
 #include <stdlib.h>
@@ -9,7 +9,9 @@
 void *use_c_locale(void)
 {
     void *former = system_use_c_locale();
-    if (!former) ag_usage_error("number", "no memory for the C locale");
+    if (!former) {
+        ag_usage_error("number", "no memory for the C locale");
+    }
     return former;
 }
 

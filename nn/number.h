@@ -8,7 +8,8 @@
 void *use_c_locale(void);
 
 #define NUMBER_TEXT 32
-/* Writes a finite double with 15 digits or, if these do not give this double when read, 16 or 17. Returns text. */
+/* Writes a finite double with 15 digits or, if these do not give this double when read, 16 or 17.
+ * Returns text. */
 char *number_text(double value, char text[NUMBER_TEXT]);
 
 #endif

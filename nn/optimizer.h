@@ -8,10 +8,13 @@
 /* The state of one parameter. */
 typedef struct {
     int n;                      /* state tensors; 0 if the parameter is not trained */
-    Tensor *tensor[NN_STATES];  /* they, once optimizer_make_state has made them; NULL behind the last */
-    int64_t first, count;       /* the items that this optimizer updates and has state of: all, or a part */
+    Tensor *tensor[NN_STATES];  /* they, once optimizer_make_state has made them; NULL behind the
+                                   last */
+    int64_t first, count;       /* the items that this optimizer updates and has state of: all, or a
+                                   part */
     bool is_part;
-    int64_t steps;              /* its updates: fewer than the optimizer's steps if it got no gradient in some */
+    int64_t steps;              /* its updates: fewer than the optimizer's steps if it got no
+                                   gradient in some */
     int group;
 } ParameterState;
 
@@ -50,16 +53,18 @@ struct Optimizer {
 void optimizer_make_state(Optimizer *o);
 /* A usage error if o has a part of the state only, and the others are lost. */
 void check_whole(const char *what, const Optimizer *o);
-/* A usage error if a step of o runs, if a field of the module was replaced, or if a parameter has a gradient but no state in o.
- * Also if no parameter has a gradient; `trained` is the number of those whose gradients were taken. */
+/* A usage error if a step of o runs, if a field of the module was replaced, or if a parameter has a
+ * gradient but no state in o. Also if no parameter has a gradient; `trained` is the number of those
+ * whose gradients were taken. */
 void optimizer_check(const char *what, const Optimizer *o, int trained);
-/* Updates the items of parameter i by its gradient, a tensor of its shape. Call it in a scope that does not record. Afterwards
- * the program may have freed o. */
+/* Updates the items of parameter i by its gradient, a tensor of its shape. Call it in a scope that
+ * does not record. Afterwards the program may have freed o. */
 void optimizer_update(const char *what, Optimizer *o, int i, Tensor *gradient, double grad_scale);
-/* Returns what gradients of this norm are multiplied by, so that it is at most max_norm (0 or infinity: 1). As in PyTorch, it
- * is 0 for an infinite norm, and NaN for NaN. */
+/* Returns what gradients of this norm are multiplied by, so that it is at most max_norm (0 or
+ * infinity: 1). As in PyTorch, it is 0 for an infinite norm, and NaN for NaN. */
 double clip_factor(double norm, double max_norm);
-/* A usage error unless o is an optimizer that was not freed, on a module that was not freed and still has all parameters. */
+/* A usage error unless o is an optimizer that was not freed, on a module that was not freed and
+ * still has all parameters. */
 void check_optimizer(const char *what, const Optimizer *o);
 
 #endif

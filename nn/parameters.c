@@ -1,22 +1,31 @@
-/* parameters.c: what uses the walk over the tensors of a module tree: parameter lists, modes, counts. */
+/* parameters.c: what uses the walk over the tensors of a module tree: parameter lists, modes,
+ * counts. */
 #include "walk.h"
 
 #include <string.h>
 
-/* ---- lists ------------------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
-/* The tensors below m. with_ties: a tied tensor once for each of its names, else under the first. with_unsaved: also those that
- * files do not have. without_frozen: not the frozen parameters. */
-static NnParameters *parameters_below(Module *m, bool with_ties, bool with_unsaved, bool without_frozen)
+/* The tensors below m. with_ties: a tied tensor once for each of its names, else under the first.
+ * with_unsaved: also those that files do not have. without_frozen: not the frozen parameters. */
+static NnParameters *parameters_below(Module *m, bool with_ties, bool with_unsaved,
+                                      bool without_frozen)
 {
     NnParameters *p = ag_alloc(1, sizeof *p);
     size_t slots = 0;
-    for (Walk walk = walk_below(m); walk_slot(&walk); ) slots++;
+    for (Walk walk = walk_below(m); walk_slot(&walk); ) {
+        slots++;
+    }
     p->item = ag_alloc_in(p, slots, sizeof *p->item);
     for (Walk walk = walk_below(m); walk_slot(&walk); ) {
-        const NnModuleSlot *slot = walk.slot, *first = slot->tied ? first_slot(m, slot->tensor) : slot;
-        bool trained = tensor_requires_grad(slot->tensor), is_frozen = !trained && !first->is_buffer;
-        if ((slot != first && !with_ties) || (first->not_saved && !with_unsaved) || (is_frozen && without_frozen)) continue;
+        const NnModuleSlot *slot = walk.slot,
+                           *first = slot->tied ? first_slot(m, slot->tensor) : slot;
+        bool trained = tensor_requires_grad(slot->tensor),
+             is_frozen = !trained && !first->is_buffer;
+        if ((slot != first && !with_ties) || (first->not_saved && !with_unsaved) ||
+            (is_frozen && without_frozen)) {
+            continue;
+        }
         p->item[p->n++] = (NnNamedTensor){
             .name = slot_path(p, m, walk.holder, slot->name),
             .tensor = slot->tensor,
@@ -45,8 +54,11 @@ Tensor *nn_find(void *module, const char *name)
     ag_check_pointer(__func__, "the name", name);
     NnParameters *p = parameters_below(module, true, true, false);
     Tensor *found = NULL;
-    for (int i = 0; i < p->n && !found; i++)
-        if (strcmp(p->item[i].name, name) == 0) found = p->item[i].tensor;
+    for (int i = 0; i < p->n && !found; i++) {
+        if (strcmp(p->item[i].name, name) == 0) {
+            found = p->item[i].tensor;
+        }
+    }
     ag_free(p);
     return found;
 }
@@ -60,29 +72,36 @@ void *tensor_mutable_values(Tensor *t)
     }
 }
 
-/* ---- modes and sums ---------------------------------------------------------------------------------------------- */
+/* ---- modes and sums -------------------------------------------------------------------------- */
 
 void nn_set_training(void *module, bool training)
 {
     nn_check(__func__, module, 0);
     Module *m = module;
     m->training = training;
-    for (int i = 0; i < m->n_slots; i++)
-        if (m->slots[i].child) nn_set_training(m->slots[i].child, training);
+    for (int i = 0; i < m->n_slots; i++) {
+        if (m->slots[i].child) {
+            nn_set_training(m->slots[i].child, training);
+        }
+    }
 }
 
 void nn_zero_grad(void *module)
 {
     NN_LAYER((Module *)module);
-    for (Walk walk = walk_below(module); walk_slot(&walk); ) tensor_zero_grad(walk.slot->tensor);
+    for (Walk walk = walk_below(module); walk_slot(&walk); ) {
+        tensor_zero_grad(walk.slot->tensor);
+    }
 }
 
 int64_t count_below(Module *root, Module *m, bool trained)
 {
     int64_t count = 0;
-    for (Walk walk = walk_below(m); walk_slot(&walk); )
-        if (tensor_requires_grad(walk.slot->tensor) == trained && is_first_slot(root, walk.slot))
+    for (Walk walk = walk_below(m); walk_slot(&walk); ) {
+        if (tensor_requires_grad(walk.slot->tensor) == trained && is_first_slot(root, walk.slot)) {
             count += tensor_numel(walk.slot->tensor);
+        }
+    }
     return count;
 }
 

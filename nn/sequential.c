@@ -1,4 +1,5 @@
-/* sequential.c: Sequential of nn.h, which applies layers in turn, and what takes any layer with one input. */
+/* sequential.c: Sequential of nn.h, which applies layers in turn, and what takes any layer with one
+ * input. */
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 #include "walk.h"
@@ -30,9 +31,12 @@ static Tensor *activation_forward(void *self, Tensor *x)
 
 void nn_sequential_activation(Sequential *s, AgActivation kind)
 {
-    static const char *const name[] = { "identity", "relu", "gelu", "gelu_erf", "tanh", "sigmoid", "silu" };
+    static const char *const name[] = { "identity", "relu", "gelu", "gelu_erf", "tanh", "sigmoid",
+                                        "silu" };
     NN_LAYER_OF(s, "Sequential");
-    if ((int)kind < AG_IDENTITY || kind > AG_SILU) ag_usage_error(__func__, "%d is not an AgActivation", (int)kind);
+    if ((int)kind < AG_IDENTITY || kind > AG_SILU) {
+        ag_usage_error(__func__, "%d is not an AgActivation", (int)kind);
+    }
     ActivationLayer *layer = (ActivationLayer *)nn_new_sized(sizeof *layer, name[kind]);
     layer->module.forward = activation_forward;
     layer->kind = kind;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- the walk ---------------------------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 Walk walk_below(const void *module)
 {
@@ -48,18 +48,21 @@ NnModuleSlot *first_slot(Module *root, const Tensor *t)
 
 Module *module_root(Module *m)
 {
-    while (m->parent) m = m->parent;
+    while (m->parent) {
+        m = m->parent;
+    }
     return m;
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static const char *module_name(const Module *m)
 {
     return m->parent->slots[m->index].name;
 }
 
-/* Returns the length of what m puts before the names of its parts: its own name and a dot, or nothing. */
+/* Returns the length of what m puts before the names of its parts: its own name and a dot, or
+ * nothing. */
 static size_t prefix_length(const Module *m)
 {
     const size_t length = strlen(module_name(m));
@@ -69,7 +72,9 @@ static size_t prefix_length(const Module *m)
 char *slot_path(void *owner, const Module *root, const Module *holder, const char *name)
 {
     size_t length = strlen(name);
-    for (const Module *m = holder; m != root; m = m->parent) length += prefix_length(m);
+    for (const Module *m = holder; m != root; m = m->parent) {
+        length += prefix_length(m);
+    }
     char *path = ag_alloc_in(owner, length + 1, 1), *start = path + length - strlen(name);
     memcpy(start, name, strlen(name));
     for (const Module *m = holder; m != root; m = m->parent) {

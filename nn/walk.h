@@ -1,7 +1,8 @@
 /* walk.h: the slots of modules and the walk over them, for the files of nn, and for decoding.
  *
- * A slot is one registered part of a module: a child module or a tensor. Names, files, optimizers and clone work on whole
- * models by a walk over slots. It goes down by `child` and up by `parent`, so it needs neither recursion nor memory. */
+ * A slot is one registered part of a module: a child module or a tensor. Names, files, optimizers
+ * and clone work on whole models by a walk over slots. It goes down by `child` and up by `parent`,
+ * so it needs neither recursion nor memory. */
 #ifndef KAERU_SLOTS_H
 #define KAERU_SLOTS_H
 
@@ -10,7 +11,8 @@
 #define SLOT_NAME 48
 
 typedef struct NnModuleSlot {
-    char name[SLOT_NAME];       /* empty: the parts of the child have names as if they were parts of this module */
+    char name[SLOT_NAME];       /* empty: the parts of the child have names as if they were parts of
+                                   this module */
     size_t offset;              /* of the field in the module's struct; 0: an item of a list */
     Module *child;              /* a child, */
     Tensor *tensor;             /* or a tensor */
@@ -19,7 +21,7 @@ typedef struct NnModuleSlot {
     bool not_saved;             /* a buffer that is not in files */
 } NnModuleSlot;
 
-/* ---- module.c ---------------------------------------------------------------------------------------------------- */
+/* ---- module.c -------------------------------------------------------------------------------- */
 
 /* A usage error if a field below m no longer points to what was registered for it. */
 void check_fields(const char *what, const Module *m);
@@ -28,7 +30,7 @@ void check_forward(const char *what, const Module *layer);
 /* Returns layer(x). The layer may be the program's. */
 Tensor *call_forward(Module *layer, Tensor *x);
 
-/* ---- walk.c ------------------------------------------------------------------------------------------------------ */
+/* ---- walk.c ---------------------------------------------------------------------------------- */
 
 typedef struct {
     Module *root;               /* where the walk began */
@@ -48,21 +50,24 @@ bool is_first_slot(Module *root, const NnModuleSlot *slot);
 Module *module_root(Module *m);
 /* The dotted name of a slot of `holder`, relative to root, in memory that `owner` owns. */
 char *slot_path(void *owner, const Module *root, const Module *holder, const char *name);
-/* Sets the names of the tensors below m, for messages and drawings, to the full names in the tree. */
+/* Sets the names of the tensors below m, for messages and drawings, to the full names in the
+ * tree. */
 void name_tensors(Module *m);
 
-/* ---- init.c ------------------------------------------------------------------------------------------------------ */
+/* ---- init.c ---------------------------------------------------------------------------------- */
 
-/* The start of linear layers and convolutions, as in PyTorch: uniform in +-1/sqrt(fan_in). bias may be NULL. */
+/* The start of linear layers and convolutions, as in PyTorch: uniform in +-1/sqrt(fan_in). bias may
+ * be NULL. */
 void fill_by_fan_in(double fan_in, Tensor *weight, Tensor *bias);
 
-/* ---- parameters.c ------------------------------------------------------------------------------------------------ */
+/* ---- parameters.c ---------------------------------------------------------------------------- */
 
-/* The number of entries below m of tensors that are trained, or are not. A tied tensor counts at its first slot below root. */
+/* The number of entries below m of tensors that are trained, or are not. A tied tensor counts at
+ * its first slot below root. */
 int64_t count_below(Module *root, Module *m, bool trained);
 
-/* As nn_parameters, but only what files have, and not `without_frozen` parameters; with_ties: tied parameters once for each of
- * their names. */
+/* As nn_parameters, but only what files have, and not `without_frozen` parameters; with_ties: tied
+ * parameters once for each of their names. */
 NnParameters *saved_parameters(Module *m, bool with_ties, bool without_frozen);
 
 /* The values of a tensor of any type, to write. */

@@ -1,5 +1,5 @@
-/* ops_binary.c: elementwise operations on two tensors, with broadcasting. The arithmetic is k_binary and k_binary_backward;
- * plain/elementwise.c has them as plain loops. */
+/* ops_binary.c: elementwise operations on two tensors, with broadcasting. The arithmetic is
+ * k_binary and k_binary_backward; plain/elementwise.c has them as plain loops. */
 #include "checks.h"
 #include "gradients.h"
 #include "kaeru/autograd.h"
@@ -32,7 +32,9 @@ void binary_backward(Tensor *y)
     Tensor *a = y->in[0], *b = y->in[1];
     const int needs = y->op->needs;
     KWalk walk;
-    if (f != K_ADD) walk_over(&y->shape, &a->shape, &b->shape, &walk);
+    if (f != K_ADD) {
+        walk_over(&y->shape, &a->shape, &b->shape, &walk);
+    }
     for (int i = 0; i < 2; i++) {
         Tensor *x = y->in[i];
         if (f == K_ADD || (f == K_SUB && i == 0)) {                 /* dx = dy */

@@ -10,20 +10,35 @@
 #include "tensor.h"
 #include "tensor_struct.h"
 
-/* y[i] = a[i] compared with b[i], or with `number` if b is NULL: through double, which holds every int32 and every real. */
-static void compare(AgCompare comparison, Tensor *y, AgDType dtype, const void *a, const void *b, double number)
+/* y[i] = a[i] compared with b[i], or with `number` if b is NULL: through double, which holds every
+ * int32 and every real. */
+static void compare(AgCompare comparison, Tensor *y, AgDType dtype, const void *a, const void *b,
+                    double number)
 {
     const int64_t n = y->numel;
     uint8_t *to = bools(y);
 #define COMPARE(sign) \
-    for (int64_t i = 0; i < n; i++) to[i] = element_number(dtype, a, i) sign (b ? element_number(dtype, b, i) : number)
+    for (int64_t i = 0; i < n; i++) to[i] = element_number(dtype, a, i) sign (b ? \
+    element_number(dtype, b, i) : number)
     switch (comparison) {
-    case AG_EQ: COMPARE(==); break;
-    case AG_NE: COMPARE(!=); break;
-    case AG_LT: COMPARE(<);  break;
-    case AG_LE: COMPARE(<=); break;
-    case AG_GT: COMPARE(>);  break;
-    case AG_GE: COMPARE(>=); break;
+    case AG_EQ:
+        COMPARE(==);
+        break;
+    case AG_NE:
+        COMPARE(!=);
+        break;
+    case AG_LT:
+        COMPARE(<);
+        break;
+    case AG_LE:
+        COMPARE(<=);
+        break;
+    case AG_GT:
+        COMPARE(>);
+        break;
+    case AG_GE:
+        COMPARE(>=);
+        break;
     }
 #undef COMPARE
 }
@@ -64,7 +79,10 @@ Tensor *ag_compare_scalar(AgCompare comparison, Tensor *a, double b)
     check_comparison(__func__, comparison);
     check_any(__func__, "a", a);
     Tensor *y = tensor_new(__func__, &a->shape, AG_BOOL);
-    if (a->dtype == AG_REAL) b = (double)(real)b;               /* 0.1 equals a tensor of 0.1 */
+    /* 0.1 equals a tensor of 0.1 */
+    if (a->dtype == AG_REAL) {
+        b = (double)(real)b;
+    }
     compare(comparison, y, a->dtype, a->data, NULL, b);
     return y;
 }
@@ -76,7 +94,9 @@ static Tensor *logical(const char *what, Tensor *a, Tensor *b, bool both)
     AgShape shape = broadcast_shape(what, a, b);
     Tensor *y = tensor_new(what, &shape, AG_BOOL);
     const uint8_t *va = spread(what, a, &shape), *vb = spread(what, b, &shape);
-    for (int64_t i = 0; i < y->numel; i++) bools(y)[i] = both ? va[i] && vb[i] : va[i] || vb[i];
+    for (int64_t i = 0; i < y->numel; i++) {
+        bools(y)[i] = both ? va[i] && vb[i] : va[i] || vb[i];
+    }
     op_scratch_end();
     return y;
 }
@@ -95,24 +115,35 @@ Tensor *ag_not(Tensor *a)
 {
     check_tensor(__func__, "a", a, AG_BOOL);
     Tensor *y = tensor_new(__func__, &a->shape, AG_BOOL);
-    for (int64_t i = 0; i < y->numel; i++) bools(y)[i] = !bools(a)[i];
+    for (int64_t i = 0; i < y->numel; i++) {
+        bools(y)[i] = !bools(a)[i];
+    }
     return y;
 }
 
 Tensor *ag_cast(Tensor *x, AgDType dtype)
 {
     check_any(__func__, "x", x);
-    if ((int)dtype < AG_REAL || dtype > AG_BOOL)
+    if ((int)dtype < AG_REAL || dtype > AG_BOOL) {
         ag_usage_error(__func__, "dtype is %d, expected AG_REAL, AG_INT or AG_BOOL", (int)dtype);
+    }
     if (x->dtype == dtype) return x;
     Tensor *y = tensor_new(__func__, &x->shape, dtype);
     for (int64_t i = 0; i < x->numel; i++) {
         double v = element_number(x->dtype, x->data, i);
-        bool fits = dtype == AG_INT ? v > -2147483649.0 && v < 2147483648.0 : dtype != AG_REAL || (double)(real)v == v;
-        if (!fits) ag_usage_error(__func__, "%.17g at item %lld does not fit %s", v, (long long)i, dtype_name(dtype));
-        if (dtype == AG_REAL) reals(y)[i] = (real)v;
-        else if (dtype == AG_INT) ints(y)[i] = (int32_t)v;
-        else bools(y)[i] = v != 0;
+        bool fits = dtype == AG_INT ? v > -2147483649.0 && v < 2147483648.0
+                                    : dtype != AG_REAL || (double)(real)v == v;
+        if (!fits) {
+            ag_usage_error(__func__, "%.17g at item %lld does not fit %s", v, (long long)i,
+                           dtype_name(dtype));
+        }
+        if (dtype == AG_REAL) {
+            reals(y)[i] = (real)v;
+        } else if (dtype == AG_INT) {
+            ints(y)[i] = (int32_t)v;
+        } else {
+            bools(y)[i] = v != 0;
+        }
     }
     return y;
 }
@@ -121,14 +152,16 @@ Tensor *ag_to_bf16(Tensor *x)
 {
     check_tensor(__func__, "x", x, AG_REAL);
     AgShape shape = x->shape;
-    if (shape.ndim < 1 || shape.dim[shape.ndim - 1] % 2 != 0)
+    if (shape.ndim < 1 || shape.dim[shape.ndim - 1] % 2 != 0) {
         ag_usage_error(__func__, "x %s, expected an even last dimension", shape_text(shape));
+    }
     shape.dim[shape.ndim - 1] /= 2;
     Tensor *y = tensor_new(__func__, &shape, AG_INT);
     const real *from = reals(x);
     uint32_t *to = values(y);
-    for (int64_t i = 0; i < y->numel; i++)
+    for (int64_t i = 0; i < y->numel; i++) {
         to[i] = bf16_pair(bf16_stored((float)from[2 * i]), bf16_stored((float)from[2 * i + 1]));
+    }
     return y;
 }
 
@@ -138,14 +171,20 @@ Tensor *ag_from_bf16(Tensor *x)
     AgShape shape = x->shape;
     if (x->dtype == AG_PACKED) {
         Tensor *y = tensor_new(__func__, &shape, AG_REAL);
-        for (int64_t i = 0; i < shape.dim[0]; i++) unpack_row_as_reals(x, i, reals(y) + i * shape.dim[1]);
+        for (int64_t i = 0; i < shape.dim[0]; i++) {
+            unpack_row_as_reals(x, i, reals(y) + i * shape.dim[1]);
+        }
         return y;
     }
     check_tensor(__func__, "x", x, AG_INT);
-    if (shape.ndim < 1) ag_usage_error(__func__, "x is a scalar, expected one dimension or more");
+    if (shape.ndim < 1) {
+        ag_usage_error(__func__, "x is a scalar, expected one dimension or more");
+    }
     shape.dim[shape.ndim - 1] *= 2;
     Tensor *y = tensor_new(__func__, &shape, AG_REAL);
     const uint32_t *from = values(x);
-    for (int64_t i = 0; i < y->numel; i++) reals(y)[i] = (real)bf16_of_pair(from[i / 2], i % 2);
+    for (int64_t i = 0; i < y->numel; i++) {
+        reals(y)[i] = (real)bf16_of_pair(from[i / 2], i % 2);
+    }
     return y;
 }

@@ -13,45 +13,58 @@
 #include "tensor.h"
 #include "tensor_struct.h"
 
-/* ---- the reduced dimensions -------------------------------------------------------------------------------------- */
+/* ---- the reduced dimensions ------------------------------------------------------------------ */
 
 Reduction reduction(const char *what, const Tensor *x, AgDims dims)
 {
     Reduction r = { .kept = x->shape, .count = 1 };
-    if (dims.n < 0 || dims.n > (x->shape.ndim > 0 ? x->shape.ndim : 1))
+    if (dims.n < 0 || dims.n > (x->shape.ndim > 0 ? x->shape.ndim : 1)) {
         ag_usage_error(what, "%d dimensions named for shape %s", dims.n, shape_text(x->shape));
+    }
     for (int i = 0; i < dims.n; i++) {
         int d = check_along(what, x, dims.dim[i]);
-        if (r.reduced[d]) ag_usage_error(what, "dimension %d is named twice", dims.dim[i]);
+        if (r.reduced[d]) {
+            ag_usage_error(what, "dimension %d is named twice", dims.dim[i]);
+        }
         r.reduced[d] = true;
         r.count *= shape_along(&x->shape, d, d).n;
         r.kept.dim[d] = 1;
     }
-    for (int i = 0; i < x->shape.ndim; i++)
-        if (!r.reduced[i]) r.dropped.dim[r.dropped.ndim++] = x->shape.dim[i];
+    for (int i = 0; i < x->shape.ndim; i++) {
+        if (!r.reduced[i]) {
+            r.dropped.dim[r.dropped.ndim++] = x->shape.dim[i];
+        }
+    }
     return r;
 }
 
 const real *with_neighbors(const char *what, const Reduction *r, const Tensor *x, Along *a)
 {
     int first = 0, last = x->shape.ndim - 1;
-    while (first < x->shape.ndim && !r->reduced[first]) first++;
-    while (last >= 0 && !r->reduced[last]) last--;
+    while (first < x->shape.ndim && !r->reduced[first]) {
+        first++;
+    }
+    while (last >= 0 && !r->reduced[last]) {
+        last--;
+    }
     bool neighbors = true;
-    for (int i = first; i <= last; i++) neighbors = neighbors && r->reduced[i];
+    for (int i = first; i <= last; i++) {
+        neighbors = neighbors && r->reduced[i];
+    }
     *a = shape_along(&x->shape, first, last);
     if (neighbors) return reals(x);
     AgShape shape = { 0, { 0 } };
     KWalk walk = { .ndim = x->shape.ndim };
     int64_t stride[AG_MAX_DIMS];
     broadcast_strides(&x->shape, &x->shape, stride);
-    for (int pass = 0; pass < 2; pass++)
+    for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < x->shape.ndim; i++) {
             if (r->reduced[i] != (pass == 1)) continue;
             walk.b[shape.ndim] = stride[i];
             walk.dim[shape.ndim] = x->shape.dim[i];
             shape.dim[shape.ndim++] = x->shape.dim[i];
         }
+    }
     broadcast_strides(&shape, &shape, walk.a);
     real *moved = op_scratch(what, x->numel, sizeof(real));
     k_copy(&walk, moved, reals(x), sizeof(real));
@@ -59,15 +72,20 @@ const real *with_neighbors(const char *what, const Reduction *r, const Tensor *x
     return moved;
 }
 
-/* ---- sum and mean: y = scale * sum of x                      dx = scale * dy, repeated --------------------------- */
+/* ---- sum and mean: y = scale * sum of x                      dx = scale * dy, repeated ------- */
 
-static Tensor *sum_scaled(const char *what, const Op *op, Tensor *x, AgDims dims, bool keep, bool mean)
+static Tensor *sum_scaled(const char *what, const Op *op, Tensor *x, AgDims dims, bool keep,
+                          bool mean)
 {
     check_tensor(what, "x", x, AG_REAL);
     Reduction r = reduction(what, x, dims);
-    double scale = mean ? 1 / (double)r.count : 1;              /* the mean of 0 items is NaN, as in NumPy */
+    double scale = mean ? 1 / (double)r.count : 1;  /* the mean of 0 items is NaN, as in NumPy */
     Tensor *y = op_new(op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
-    if (y->op) *(ReduceArgs *)op_args(y, sizeof(ReduceArgs)) = (ReduceArgs){ .kept = r.kept, .scale = scale };
+    if (y->op) {
+        *(ReduceArgs *)op_args(y, sizeof(ReduceArgs)) = (ReduceArgs){
+            .kept = r.kept, .scale = scale,
+        };
+    }
     Along a;
     const real *values = with_neighbors(what, &r, x, &a);
     k_sum(a.outer, a.n, a.inner, reals(y), values, (real)scale, false);
@@ -86,8 +104,11 @@ void sum_scaled_backward(Tensor *y)
     Grad g = grad_into(x);
     KWalk walk;
     walk_over(&x->shape, &x->shape, &args->kept, &walk);
-    if (g.add) k_copy_add(&walk, g.data, dy);
-    else k_copy(&walk, g.data, dy, sizeof(real));
+    if (g.add) {
+        k_copy_add(&walk, g.data, dy);
+    } else {
+        k_copy(&walk, g.data, dy, sizeof(real));
+    }
 }
 
 Tensor *ag_sum_dims(Tensor *x, AgDims dims, bool keep)
@@ -100,7 +121,7 @@ Tensor *ag_mean_dims(Tensor *x, AgDims dims, bool keep)
     return sum_scaled(__func__, &op_table[OP_mean_dims], x, dims, keep, true);
 }
 
-/* ---- over everything --------------------------------------------------------------------------------------------- */
+/* ---- over everything ------------------------------------------------------------------------- */
 
 static AgDims all_dims(const char *what, const Tensor *x)
 {

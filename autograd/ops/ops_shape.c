@@ -1,7 +1,8 @@
 /* ops_shape.c: operations that only move values: reshape, permute, slice, and what they compose.
  *
- * Each copies between two arrays with different strides (k_copy); backward exchanges source and destination. Only reshape does
- * not copy: the result shares its input's memory. Values of any type can be moved; only reals are recorded. */
+ * Each copies between two arrays with different strides (k_copy); backward exchanges source and
+ * destination. Only reshape does not copy: the result shares its input's memory. Values of any type
+ * can be moved; only reals are recorded. */
 #include "buffers.h"
 #include "checks.h"
 #include "gradients.h"
@@ -35,8 +36,11 @@ KWalk reversed(const KWalk *walk)
 
 void copy_into(Grad g, int64_t offset, const KWalk *walk, const real *src)
 {
-    if (g.add) k_copy_add(walk, g.data + offset, src);
-    else k_copy(walk, g.data + offset, src, sizeof(real));
+    if (g.add) {
+        k_copy_add(walk, g.data + offset, src);
+    } else {
+        k_copy(walk, g.data + offset, src, sizeof(real));
+    }
 }
 
 Tensor *moved_new(const Op *op, const AgShape *shape, Tensor *const *in, int n)
@@ -50,7 +54,7 @@ Tensor *moved_done(Tensor *y)
     return y->dtype == AG_REAL ? op_done(y) : y;
 }
 
-/* ---- reshape: the same values in another shape               dx = dy in x's shape -------------------------------- */
+/* ---- reshape: the same values in another shape               dx = dy in x's shape ------------ */
 
 Tensor *ag_reshape(Tensor *x, AgShape shape)
 {
@@ -59,18 +63,24 @@ Tensor *ag_reshape(Tensor *x, AgShape shape)
     int open = -1;
     for (int i = 0; i < shape.ndim && i < AG_MAX_DIMS; i++) {
         if (shape.dim[i] != -1) continue;
-        if (open >= 0) ag_usage_error(__func__, "-1 twice in %s: only one size can be inferred", shape_text(requested));
+        if (open >= 0) {
+            ag_usage_error(__func__, "-1 twice in %s: only one size can be inferred",
+                           shape_text(requested));
+        }
         open = i;
     }
     if (open >= 0) {
         shape.dim[open] = 1;
         int64_t known = check_shape(__func__, &shape);
-        if (known == 0) ag_usage_error(__func__, "in %s every size fits for -1", shape_text(requested));
+        if (known == 0) {
+            ag_usage_error(__func__, "in %s every size fits for -1", shape_text(requested));
+        }
         shape.dim[open] = x->numel / known;
     }
-    if (check_shape(__func__, &shape) != x->numel)
-        ag_usage_error(__func__, "shape %s with %lld items does not fit %s", shape_text(x->shape), (long long)x->numel,
-                       shape_text(requested));
+    if (check_shape(__func__, &shape) != x->numel) {
+        ag_usage_error(__func__, "shape %s with %lld items does not fit %s", shape_text(x->shape),
+                       (long long)x->numel, shape_text(requested));
+    }
     if (x->dtype != AG_REAL) return tensor_alias(__func__, &shape, x->dtype, x->buffer);
     return op_done(op_new_alias(&op_table[OP_reshape], &shape, x));
 }
@@ -86,28 +96,35 @@ void reshape_values(Tensor *y, const OpCall *c)
     y->data = c->in[0]->data;
 }
 
-/* ---- permute: dimension i of y is dimension order[i] of x    dx = dy permuted back ------------------------------- */
+/* ---- permute: dimension i of y is dimension order[i] of x    dx = dy permuted back ----------- */
 
 Tensor *ag_permute(Tensor *x, AgDims order)
 {
     check_any(__func__, "x", x);
     int ndim = x->shape.ndim;
     bool seen[AG_MAX_DIMS] = { false };
-    if (order.n != ndim) ag_usage_error(__func__, "an order of %d dimensions for shape %s", order.n, shape_text(x->shape));
+    if (order.n != ndim) {
+        ag_usage_error(__func__, "an order of %d dimensions for shape %s", order.n,
+                       shape_text(x->shape));
+    }
     int64_t stride[AG_MAX_DIMS];
     broadcast_strides(&x->shape, &x->shape, stride);
     AgShape shape = { ndim, { 0 } };
     KWalk walk = { .ndim = ndim };
     for (int i = 0; i < ndim; i++) {
         int d = check_dim(__func__, x, order.dim[i]);
-        if (seen[d]) ag_usage_error(__func__, "dimension %d is named twice", order.dim[i]);
+        if (seen[d]) {
+            ag_usage_error(__func__, "dimension %d is named twice", order.dim[i]);
+        }
         seen[d] = true;
         shape.dim[i] = walk.dim[i] = x->shape.dim[d];
         walk.b[i] = stride[d];
     }
     broadcast_strides(&shape, &shape, walk.a);
     Tensor *y = moved_new(&op_table[OP_permute], &shape, &x, 1);
-    if (y->op) *(KWalk *)op_args(y, sizeof walk) = walk;
+    if (y->op) {
+        *(KWalk *)op_args(y, sizeof walk) = walk;
+    }
     k_copy(&walk, y->data, x->data, dtype_size(x->dtype));
     return moved_done(y);
 }
@@ -128,7 +145,7 @@ Tensor *ag_transpose(Tensor *x, int dim0, int dim1)
     return ag_permute(x, order);
 }
 
-/* ---- slice: items start..stop-1 along dim                    dx = dy there, else 0 ------------------------------- */
+/* ---- slice: items start..stop-1 along dim                    dx = dy there, else 0 ----------- */
 
 typedef struct { int64_t offset; KWalk walk; bool whole; } SliceArgs;
 
@@ -143,16 +160,20 @@ Tensor *ag_slice(Tensor *x, int dim, int64_t start, int64_t stop)
 {
     check_any(__func__, "x", x);
     int d = check_dim(__func__, x, dim);
-    int64_t n = x->shape.dim[d], from = start < 0 ? start + n : start, to = stop < 0 ? stop + n : stop;
-    if (from < 0 || to < from || to > n)
-        ag_usage_error(__func__, "%lld..%lld is not within dimension %d of %s", (long long)start, (long long)stop, dim,
-                       shape_text(x->shape));
+    int64_t n = x->shape.dim[d], from = start < 0 ? start + n : start,
+            to = stop < 0 ? stop + n : stop;
+    if (from < 0 || to < from || to > n) {
+        ag_usage_error(__func__, "%lld..%lld is not within dimension %d of %s", (long long)start,
+                       (long long)stop, dim, shape_text(x->shape));
+    }
     AgShape shape = x->shape;
     shape.dim[d] = to - from;
     SliceArgs args = { .walk = walk_part(&shape, &x->shape), .whole = to - from == n };
     args.offset = from * args.walk.b[d];
     Tensor *y = moved_new(&op_table[OP_slice], &shape, &x, 1);
-    if (y->op) *(SliceArgs *)op_args(y, sizeof args) = args;
+    if (y->op) {
+        *(SliceArgs *)op_args(y, sizeof args) = args;
+    }
     slice_values(y, &(OpCall){ &op_table[OP_slice], &x, 1, &args });
     return moved_done(y);
 }
@@ -161,7 +182,9 @@ void slice_backward(Tensor *y)
 {
     SliceArgs *args = y->args;
     Grad g = grad_into(y->in[0]);
-    if (!g.add && !args->whole) k_fill(y->in[0]->numel, g.data, 0);
+    if (!g.add && !args->whole) {
+        k_fill(y->in[0]->numel, g.data, 0);
+    }
     KWalk back = reversed(&args->walk);
     copy_into(g, args->offset, &back, grad_of(y));
 }
@@ -171,34 +194,48 @@ Tensor *ag_split(Tensor *x, int parts, int dim, Tensor **out)
     check_any(__func__, "x", x);
     int d = check_dim(__func__, x, dim);
     ag_check_pointer(__func__, "out", out);
-    if (parts < 1 || x->shape.dim[d] % parts != 0)
-        ag_usage_error(__func__, "dimension %d of %s does not divide into %d equal parts", dim, shape_text(x->shape), parts);
+    if (parts < 1 || x->shape.dim[d] % parts != 0) {
+        ag_usage_error(__func__, "dimension %d of %s does not divide into %d equal parts", dim,
+                       shape_text(x->shape), parts);
+    }
     int64_t size = x->shape.dim[d] / parts;
-    for (int i = 0; i < parts; i++) out[i] = ag_slice(x, d, i * size, (i + 1) * size);
+    for (int i = 0; i < parts; i++) {
+        out[i] = ag_slice(x, d, i * size, (i + 1) * size);
+    }
     return out[0];
 }
 
-/* ---- compositions ------------------------------------------------------------------------------------------------ */
+/* ---- compositions ---------------------------------------------------------------------------- */
 
 Tensor *ag_squeeze(Tensor *x, int dim)
 {
     check_any(__func__, "x", x);
     int d = check_dim(__func__, x, dim);
-    if (x->shape.dim[d] != 1) ag_usage_error(__func__, "dimension %d of %s does not have size 1", dim, shape_text(x->shape));
+    if (x->shape.dim[d] != 1) {
+        ag_usage_error(__func__, "dimension %d of %s does not have size 1", dim,
+                       shape_text(x->shape));
+    }
     AgShape shape = { x->shape.ndim - 1, { 0 } };
-    for (int i = 0, j = 0; i < x->shape.ndim; i++)
-        if (i != d) shape.dim[j++] = x->shape.dim[i];
+    for (int i = 0, j = 0; i < x->shape.ndim; i++) {
+        if (i != d) {
+            shape.dim[j++] = x->shape.dim[i];
+        }
+    }
     return ag_reshape(x, shape);
 }
 
 AgShape inserted(const char *what, const Tensor *x, int dim, int64_t n)
 {
     int ndim = x->shape.ndim + 1, d = dim < 0 ? dim + ndim : dim;
-    if (d < 0 || d >= ndim || ndim > AG_MAX_DIMS)
-        ag_usage_error(what, "dimension %d cannot be inserted into %s: expected %d to %d, and at most %d dimensions", dim,
-                       shape_text(x->shape), -ndim, ndim - 1, AG_MAX_DIMS);
+    if (d < 0 || d >= ndim || ndim > AG_MAX_DIMS) {
+        ag_usage_error(what, "dimension %d cannot be inserted into %s: expected %d to %d, and at "
+                       "most %d dimensions", dim, shape_text(x->shape), -ndim, ndim - 1,
+                       AG_MAX_DIMS);
+    }
     AgShape shape = { ndim, { 0 } };
-    for (int i = 0, j = 0; i < ndim; i++) shape.dim[i] = i == d ? n : x->shape.dim[j++];
+    for (int i = 0, j = 0; i < ndim; i++) {
+        shape.dim[i] = i == d ? n : x->shape.dim[j++];
+    }
     return shape;
 }
 

@@ -1,5 +1,5 @@
-/* ops_unary.c: operations that compute each item from one item and from numbers. The loops are k_unary and k_unary_backward
- * (fast/unary.c). */
+/* ops_unary.c: operations that compute each item from one item and from numbers. The loops are
+ * k_unary and k_unary_backward (fast/unary.c). */
 #include "checks.h"
 #include "gradients.h"
 #include "kaeru/autograd.h"
@@ -12,12 +12,16 @@
 
 /* An operation's numbers, for its backward rule. */
 typedef struct { double p, q; } UnaryArgs;
-static UnaryArgs args_of(const void *args) { return args ? *(const UnaryArgs *)args : (UnaryArgs){ 0, 0 }; }
+static UnaryArgs args_of(const void *args)
+{
+    return args ? *(const UnaryArgs *)args : (UnaryArgs){ 0, 0 };
+}
 
 Tensor *unary(const char *what, const Op *op, Tensor *x, double p, double q)
 {
     check_tensor(what, "x", x, AG_REAL);
-    return op_run(op, &x->shape, &x, 1, &(UnaryArgs){ p, q }, p != 0 || q != 0 ? sizeof(UnaryArgs) : 0);
+    return op_run(op, &x->shape, &x, 1, &(UnaryArgs){ p, q },
+                  p != 0 || q != 0 ? sizeof(UnaryArgs) : 0);
 }
 
 void unary_values(Tensor *y, const OpCall *c)
@@ -30,7 +34,8 @@ void unary_backward(Tensor *y)
 {
     Tensor *x = y->in[0];
     UnaryArgs args = args_of(y->args);
-    const real *vx = reals_if(x, y->op->needs & NEEDS_X0), *vy = reals_if(y, y->op->needs & NEEDS_Y);
+    const real *vx = reals_if(x, y->op->needs & NEEDS_X0),
+               *vy = reals_if(y, y->op->needs & NEEDS_Y);
     Grad g = grad_in_place(x, y);
     k_unary_backward(y->op->kernel, y->numel, g.data, grad_of(y), vx, vy, args.p, args.q, g.add);
 }
@@ -48,8 +53,14 @@ Tensor *ag_gelu_erf(Tensor *x) { return unary(__func__, &op_table[OP_gelu_erf], 
 Tensor *ag_silu(Tensor *x) { return unary(__func__, &op_table[OP_silu], x, 0, 0); }
 
 /* Those with numbers. */
-Tensor *ag_scale(Tensor *x, double factor) { return unary(__func__, &op_table[OP_scale], x, factor, 0); }
-Tensor *ag_add_scalar(Tensor *x, double number) { return unary(__func__, &op_table[OP_add_scalar], x, 1, number); }
+Tensor *ag_scale(Tensor *x, double factor)
+{
+    return unary(__func__, &op_table[OP_scale], x, factor, 0);
+}
+Tensor *ag_add_scalar(Tensor *x, double number)
+{
+    return unary(__func__, &op_table[OP_add_scalar], x, 1, number);
+}
 
 const Op *op_of_activation(AgActivation kind)
 {
@@ -64,7 +75,9 @@ Tensor *ag_activate(AgActivation kind, Tensor *x)
 {
     check_any(__func__, "x", x);
     if (kind == AG_IDENTITY) return x;
-    if ((int)kind < AG_IDENTITY || kind > AG_SILU) ag_usage_error(__func__, "%d is not an AgActivation", (int)kind);
+    if ((int)kind < AG_IDENTITY || kind > AG_SILU) {
+        ag_usage_error(__func__, "%d is not an AgActivation", (int)kind);
+    }
     const Op *op = op_of_activation(kind);
     return unary(op->function, op, x, 0, 0);
 }

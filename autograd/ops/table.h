@@ -1,4 +1,5 @@
-/* table.h: the numbers of the operations in op_table, and the functions that the entries of ops.def name. */
+/* table.h: the numbers of the operations in op_table, and the functions that the entries of ops.def
+ * name. */
 #ifndef KAERU_OPS_TABLE_H
 #define KAERU_OPS_TABLE_H
 

@@ -1,4 +1,5 @@
-/* observers.c: a build without observers that the environment can switch on, and without a watch of buffers. */
+/* observers.c: a build without observers that the environment can switch on, and without a watch of
+ * buffers. */
 #include "buffers.h"
 #include "observe.h"
 

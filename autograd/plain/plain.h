@@ -1,5 +1,5 @@
-/* plain.h: every kernel once more as plain loops, ref_<name>: its definition, to compare with, and what the double build
- * runs. They compute in double, call libm and use one thread. */
+/* plain.h: every kernel once more as plain loops, ref_<name>: its definition, to compare with, and
+ * what the double build runs. They compute in double, call libm and use one thread. */
 #ifndef KAERU_PLAIN_H
 #define KAERU_PLAIN_H
 
