@@ -21,7 +21,7 @@ typedef struct {
 } Seen;
 static _Thread_local Seen seen;
 
-AG_PRINTF(3, 0) static void tell(Place place, const char *what, const char *format, va_list list)
+AG_PRINTF(3, 0) static void print_once(Place place, const char *what, const char *format, va_list list)
 {
     static _Atomic(const char *) told[MAX_KINDS];
     if (!what) what = "ag_warning";
@@ -41,7 +41,7 @@ void ag_warning(const char *what, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    tell(user_place(), what, format, list);
+    print_once(user_place(), what, format, list);
     va_end(list);
 }
 
@@ -51,7 +51,7 @@ AG_PRINTF(2, 3) static void warning_of(const Tensor *y, const char *format, ...)
     const LayerCall *call = user_call();
     va_list list;
     va_start(list, format);
-    tell(call->site.file ? call->site : y->site, y->made_by, format, list);
+    print_once(call->site.file ? call->site : y->site, y->made_by, format, list);
     va_end(list);
 }
 

@@ -18,7 +18,7 @@ static void count_leaf_users(Tensor *from)
     }
 }
 
-static void tell(void (*program)(void *arg, Tensor *t), Tensor *t)
+static void call_program(void (*program)(void *arg, Tensor *t), Tensor *t)
 {
     const Calls before = program_begins();
     program(watch.arg, t);
@@ -30,13 +30,13 @@ static void tell_complete_leaves(const Tensor *y)
     for (int i = 0; pass_runs() && i < y->n_in; i++) {
         Tensor *x = y->in[i];
         bool is_leaf = x && x->magic == TENSOR_ALIVE && !x->op;
-        if (is_leaf && --x->users == 0 && x->grad && watch.complete) tell(watch.complete, x);
+        if (is_leaf && --x->users == 0 && x->grad && watch.complete) call_program(watch.complete, x);
     }
 }
 
 static void see(Event event, Tensor *t)
 {
-    if (event == PASS_BEGINS && watch.begun) tell(watch.begun, t);
+    if (event == PASS_BEGINS && watch.begun) call_program(watch.begun, t);
     if (event == PASS_BEGINS && watch.complete && pass_runs()) count_leaf_users(t);
     if (event == NODE_PASSED && watch.complete) tell_complete_leaves(t);
 }
